@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Every probe of konfiscator, declared once. All else is made from this page:
+ * the header with its semaphores, the stub for --disable-probes, the tapset,
+ * the table in the manual, and the checks of the ELF notes and of the scripts.
+ *
+ * The probes are ABI: none is renamed, arguments are only appended, a changed
+ * meaning takes a name that ends in _v2. The comment above a probe says when it
+ * fires; "per call" in it marks the three bare probes that sit in every call.
+ * A comment never stands on a probe's own line: dtrace(1) would lose the probe.
+ */
+provider konfiscator {
+	/* a region of address space was reserved and its first pages taken */
+	probe memory_heap_new(uint64_t heap, uint64_t size);
+	/* a region grew; size is its new size */
+	probe memory_heap_more(uint64_t heap, uint64_t size);
+	/* a region gave back its end; size is its new size */
+	probe memory_heap_less(uint64_t heap, uint64_t size);
+	/* a region is about to go; size is what it had */
+	probe memory_heap_free(uint64_t heap, uint64_t size);
+	/* a thread heap was made */
+	probe memory_arena_new(uint64_t arena, uint64_t size);
+	/* a thread was put on a shared arena, leaving another (0: it had none) */
+	probe memory_arena_reuse(uint64_t arena, uint64_t left);
+	/* a thread had to wait for a lock */
+	probe memory_arena_reuse_wait(uint64_t lock, uint64_t arena, uint64_t left);
+	/* a thread adopted the heap of a thread that has gone */
+	probe memory_arena_reuse_free_list(uint64_t arena);
+	/* an arena could not serve a request, another is tried */
+	probe memory_arena_retry(uint64_t bytes, uint64_t arena);
+	/* malloc found no memory, gives back what is cached and tries again */
+	probe memory_malloc_retry(uint64_t bytes);
+	/* the same in calloc */
+	probe memory_calloc_retry(uint64_t bytes);
+	/* the same in realloc */
+	probe memory_realloc_retry(uint64_t bytes, uint64_t old);
+	/* the same in the aligned calls */
+	probe memory_memalign_retry(uint64_t bytes, uint64_t alignment);
+	/* mallopt was called; before the change */
+	probe memory_mallopt(uint64_t param, uint64_t value);
+	/* M_TRIM_THRESHOLD was set */
+	probe memory_mallopt_trim_threshold(uint64_t value, uint64_t old, uint64_t dyn_disabled);
+	/* M_TOP_PAD was set */
+	probe memory_mallopt_top_pad(uint64_t value, uint64_t old, uint64_t dyn_disabled);
+	/* M_MMAP_THRESHOLD was set */
+	probe memory_mallopt_mmap_threshold(uint64_t value, uint64_t old, uint64_t dyn_disabled);
+	/* M_MMAP_MAX was set */
+	probe memory_mallopt_mmap_max(uint64_t value, uint64_t old, uint64_t dyn_disabled);
+	/* M_PERTURB was set */
+	probe memory_mallopt_perturb(uint64_t value, uint64_t old);
+	/* M_ARENA_TEST was set */
+	probe memory_mallopt_arena_test(uint64_t value, uint64_t old);
+	/* M_ARENA_MAX was set */
+	probe memory_mallopt_arena_max(uint64_t value, uint64_t old);
+	/* the free of a mapped block moved both thresholds */
+	probe memory_mallopt_free_dyn_thresholds(uint64_t mmap_threshold, uint64_t trim_threshold);
+	/* memory was taken from the kernel */
+	probe memory_mmap_more(uint64_t address, uint64_t bytes);
+	/* memory was given back to the kernel with its addresses */
+	probe memory_mmap_less(uint64_t address, uint64_t bytes);
+	/* pages were handed back, their addresses kept */
+	probe memory_purge(uint64_t address, uint64_t bytes);
+	/* a block too large for the size classes was allocated */
+	probe large_alloc(uint64_t pointer, uint64_t bytes);
+	/* such a block was freed */
+	probe large_free(uint64_t pointer, uint64_t bytes);
+	/* the free runs were searched, lowest address first; found 0: none fits */
+	probe free_list_search(uint64_t wanted, uint64_t found, uint64_t visited);
+	/* a free run was split at its allocation */
+	probe free_list_split(uint64_t run, uint64_t kept, uint64_t left_over);
+	/* a freed run was merged with one or both of its neighbours */
+	probe defrag_coalesce(uint64_t run, uint64_t had, uint64_t has, uint64_t merged);
+	/* pages became a slab of one size class */
+	probe slab_new(uint64_t slab, uint64_t class_bytes);
+	/* an empty slab went back to the free runs */
+	probe slab_free(uint64_t slab, uint64_t class_bytes);
+	/* a thread's empty list was filled */
+	probe cache_fill(uint64_t class_bytes, uint64_t blocks);
+	/* a thread's list was given back */
+	probe cache_flush(uint64_t class_bytes, uint64_t blocks);
+	/* blocks freed by other threads came home */
+	probe remote_collect(uint64_t arena, uint64_t blocks);
+	/* per call: a block was allocated, by any function */
+	probe alloc(uint64_t pointer, uint64_t bytes, uint64_t usable);
+	/* per call: a block was released, by any function */
+	probe release(uint64_t pointer, uint64_t usable);
+	/* per call: realloc changed a block's size; new is where it is now */
+	probe resize(uint64_t old, uint64_t new, uint64_t bytes);
+	/* a request failed; error is the errno it leaves */
+	probe out_of_memory(uint64_t bytes, uint64_t error);
+	/* a pointer was freed that is not the start of one of our blocks */
+	probe invalid_free(uint64_t pointer);
+	/* a block was freed that is free */
+	probe double_free(uint64_t pointer);
+	/* the stats file was opened; path is the address of its name */
+	probe stats_open(uint64_t path);
+	/* a forked child has put its heap in order */
+	probe fork_child(uint64_t parent_pid);
+	/* a thread ended and left its arena to the next one */
+	probe thread_exit(uint64_t arena);
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the compiler is asked for, under the names the tree uses.
+ *
+ * The lowest room of the house: included by everything, includes only the
+ * freestanding headers. It promises no state and no code.
+ */
+#ifndef KF_BASE_COMPILER_H
+#define KF_BASE_COMPILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KF_CACHE_LINE 64
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define __must_check __attribute__((warn_unused_result))
+#define __cold __attribute__((cold))
+#define __noinline __attribute__((noinline))
+#define __always_inline_kf inline __attribute__((always_inline))
+#define __kf_aligned(n) __attribute__((aligned(n)))
+#define __kf_unused __attribute__((unused))
+#define __kf_public __attribute__((visibility("default")))
+#define __kf_hidden __attribute__((visibility("hidden")))
+
+#define KF_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define KF_ALIGN_UP(x, a) (((x) + (a)-1) & ~((__typeof__(x))(a)-1))
+#define KF_ALIGN_DOWN(x, a) ((x) & ~((__typeof__(x))(a)-1))
+#define KF_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define KF_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* The struct that holds the member that @ptr points to. */
+#define kf_container_of(ptr, type, member)                                     \
+	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+#define KF_KIB ((size_t)1 << 10)
+#define KF_MIB ((size_t)1 << 20)
+#define KF_GIB ((size_t)1 << 30)
+
+#endif

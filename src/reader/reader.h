@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Finds and reads stats files, for the command line and the exporter.
+ *
+ * Promises: pread only, never mmap; every length is checked against the
+ * file's real size before it is used; a file is never written. The reader
+ * prints what the file describes, so a file of an older or newer library is
+ * read as well. It leaves to its callers how figures are shown.
+ */
+#ifndef KF_READER_READER_H
+#define KF_READER_READER_H
+
+#include "base/compiler.h"
+#include "stats/layout.h"
+
+#include <sys/types.h>
+
+enum kf_read_result {
+	KF_READ_OK,
+	KF_READ_NOT_READY,	/* being made: try again later */
+	KF_READ_FOREIGN,	/* not a stats file at all */
+	KF_READ_INCOMPATIBLE,	/* a stats file of another major version */
+	KF_READ_DAMAGED,	/* a length in it does not hold */
+	KF_READ_ERROR,		/* errno tells */
+	KF_NR_READ_RESULTS
+};
+
+/* Whether the process that wrote a file is still that process. */
+enum kf_life {
+	KF_LIFE_ALIVE,
+	KF_LIFE_DEAD,		/* gone, or its pid is another process now */
+	KF_LIFE_EXECED,		/* the process runs another program now */
+	KF_LIFE_UNKNOWN,	/* of another pid namespace or host */
+};
+
+/* One described counter with its value, summed over the slots. */
+struct kf_counter {
+	char name[33];
+	char metric[41];	/* less "konfiscator_"; "" feeds a derived one */
+	char labels[41];
+	char help[137];
+	uint8_t scope;		/* enum kf_stats_scope */
+	uint8_t type;		/* enum kf_stats_type */
+	uint8_t unit;		/* enum kf_stats_unit */
+	uint64_t value;
+};
+
+struct kf_class_count {
+	uint64_t bytes;		/* usable bytes of a block; 0: large blocks */
+	uint64_t mallocs;
+	uint64_t frees;
+	int64_t inherited;
+};
+
+struct kf_thread_count {
+	int32_t tid;
+	uint32_t state;		/* enum kf_slot_state */
+	char name[17];
+	uint64_t mallocs;
+	uint64_t frees;
+	uint64_t allocated;	/* usable bytes */
+	uint64_t freed;
+};
+
+/*
+ * What follows from the counters. live + rounding + cached + free + metadata
+ * = held; mallocs - frees + inherited = live_blocks.
+ */
+struct kf_totals {
+	uint64_t mallocs;
+	uint64_t frees;
+	uint64_t inherited_blocks;
+	uint64_t live_blocks;
+	uint64_t allocated;	/* usable bytes, ever */
+	uint64_t freed;
+	uint64_t live;		/* bytes the program asked for and has */
+	uint64_t rounding;	/* what its blocks have beyond that */
+	uint64_t cached;	/* free blocks inside slabs */
+	uint64_t free;		/* free pages */
+	uint64_t metadata;
+	uint64_t held;		/* mapped less purged */
+};
+
+struct kf_snapshot {
+	enum kf_read_result result;
+	int error;		/* errno where result is KF_READ_ERROR */
+	uint64_t file_size;
+	uint32_t major;
+	uint32_t minor;
+	struct kf_stats_identity id; /* strings always end in NUL here */
+	unsigned int nr_counters;
+	struct kf_counter *counters;
+	unsigned int nr_classes;
+	struct kf_class_count *classes;
+	unsigned int nr_threads; /* slots in use or idle */
+	struct kf_thread_count *threads;
+	struct kf_totals totals;
+};
+
+/**
+ * kf_snapshot_read() - read a stats file
+ * @dirfd:	directory the name is relative to, or AT_FDCWD
+ * @name:	the file; a link, FIFO or directory is KF_READ_FOREIGN
+ * @s:		out: the snapshot; release it whatever the result
+ *
+ * Context: any thread; allocates.
+ * Return: the same as @s->result.
+ */
+enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
+				     struct kf_snapshot *s);
+
+/**
+ * kf_snapshot_release() - free what a snapshot holds
+ * @s:		the snapshot; harmless twice
+ */
+void kf_snapshot_release(struct kf_snapshot *s);
+
+/**
+ * kf_snapshot_value() - a counter by its name in stats.def
+ * @s:		the snapshot
+ * @name:	the name
+ *
+ * Return: its value, or 0 where the file has no such counter.
+ */
+uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name);
+
+/**
+ * kf_read_result_name() - a result in one word, for labels and messages
+ * @result:	the result
+ *
+ * Return: a constant string: "ok", "not_ready", "foreign", "incompatible",
+ *	   "damaged", "error".
+ */
+const char *kf_read_result_name(enum kf_read_result result);
+
+/* One stats file found in a directory. */
+struct kf_file {
+	char *dir;
+	char *name;		/* within @dir */
+	enum kf_life life;
+	struct kf_snapshot snap;
+};
+
+struct kf_files {
+	unsigned int nr;
+	struct kf_file *file;
+};
+
+/* Where to look, and where /proc is. NULL members take the defaults. */
+struct kf_find {
+	const char *const *dirs; /* NULL-terminated; NULL: the library's order */
+	const char *procfs;	/* NULL: "/proc" */
+};
+
+/**
+ * kf_files_find() - read every stats file of the directories
+ * @find:	where to look, or NULL for the defaults
+ * @out:	out: the files, those that could not be read included; sorted
+ *		by directory, then name
+ *
+ * A directory that is not there is no error. Of several files of one process
+ * (it called exec), all but the newest are KF_LIFE_EXECED.
+ *
+ * Context: any thread; allocates.
+ * Return: 0, or -1 with errno when out of memory.
+ */
+int kf_files_find(const struct kf_find *find, struct kf_files *out);
+
+/**
+ * kf_files_release() - free what kf_files_find() gave
+ * @files:	the files; harmless twice
+ */
+void kf_files_release(struct kf_files *files);
+
+/**
+ * kf_default_dirs() - the library's directories, in its order
+ *
+ * $KONFISCATOR_DIR, /run/konfiscator, $XDG_RUNTIME_DIR/konfiscator and
+ * /tmp/konfiscator-stats-UID; for root every /tmp/konfiscator-stats-* too.
+ *
+ * Return: a NULL-terminated array, one allocation to free(); NULL when out
+ *	   of memory.
+ */
+char **kf_default_dirs(void);
+
+/**
+ * kf_escape() - make a name harmless for a terminal or a log
+ * @dst:	out: the name, control bytes and invalid UTF-8 as \xNN
+ * @size:	room in @dst, more than 0
+ * @src:	the name
+ *
+ * Return: @dst.
+ */
+char *kf_escape(char *dst, size_t size, const char *src);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The counters as the library writes them.
+ *
+ * From the first call on there is always memory to count in; whether a file
+ * stands behind it is decided by kf_stats_publish() and may change at a fork.
+ * Addresses of slots and words never change, so nobody holds a stale pointer.
+ * Nothing here can fail in a way that its caller must handle.
+ */
+#ifndef KF_STATS_STATS_H
+#define KF_STATS_STATS_H
+
+#include "base/compiler.h"
+#include "stats/layout.h"
+
+enum kf_slot_stat {
+#define KF_STAT_SLOT(id, type, unit, metric, labels, help) KF_SLOT_##id,
+#include "stats/stats.def"
+#undef KF_STAT_SLOT
+	KF_NR_SLOT_STATS
+};
+
+enum kf_word_stat {
+#define KF_STAT_WORD(id, type, unit, metric, labels, help) KF_WORD_##id,
+#include "stats/stats.def"
+#undef KF_STAT_WORD
+	KF_NR_WORD_STATS
+};
+
+_Static_assert(KF_NR_SLOT_STATS <= KF_STATS_SLOT_SCALARS, "slot is full");
+_Static_assert(sizeof(struct kf_slot) == 2048, "the slot's size is ABI");
+
+/* What decides whether and where a file is made; strings outlive the call. */
+struct kf_stats_conf {
+	bool enabled;
+	bool trusted;		/* false: set-id, the environment is ignored */
+	const char *dir;	/* KONFISCATOR_DIR, or NULL */
+	const char *runtime_dir; /* XDG_RUNTIME_DIR, or NULL */
+	const char *name;	/* KONFISCATOR_NAME, or NULL */
+	const char *engine;
+	const uint64_t *class_bytes; /* KF_STATS_NR_CLASSES sizes, [0] is 0 */
+};
+
+/* The process' words; constant after kf_stats_init(). */
+extern struct kf_stats_words *kf_stats_words;
+
+/**
+ * kf_stats_init() - give the counters their memory, anonymous at first
+ *
+ * Context: once, before any other call of this module; before main() too.
+ *	    Falls back to static memory for one slot where mmap fails.
+ */
+void kf_stats_init(void);
+
+/**
+ * kf_stats_publish() - put a file behind the counters
+ * @conf:	where, and what it says of the process
+ * @forked:	whether the process began with fork
+ *
+ * What was counted before is carried over. When no file can be made the
+ * counters stay in anonymous memory; kf_stats_path() tells.
+ *
+ * Context: one thread at a time; not from a signal handler. errno kept.
+ */
+void kf_stats_publish(const struct kf_stats_conf *conf, bool forked);
+
+/**
+ * kf_stats_path() - the name of the file behind the counters
+ *
+ * Context: any thread.
+ * Return: the path, or NULL when there is no file.
+ */
+const char *kf_stats_path(void);
+
+/**
+ * kf_stats_error() - why there is no file
+ *
+ * Context: any thread.
+ * Return: the errno of the last attempt in the last directory tried, or 0.
+ */
+int kf_stats_error(void);
+
+/**
+ * kf_stats_slot_take() - a slot for a new arena
+ *
+ * Context: any thread; serialised by a lock of its own.
+ * Return: a zeroed slot, never NULL: where the file cannot grow, one that no
+ *	   reader sees (counted in the word lost_slots).
+ */
+struct kf_slot *kf_stats_slot_take(void);
+
+/**
+ * kf_stats_slot_label() - say which thread counts in a slot
+ * @slot:	the slot
+ * @state:	in use or idle
+ *
+ * The thread is the caller. errno kept.
+ *
+ * Context: the slot's thread; three system calls.
+ */
+void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state);
+
+/**
+ * kf_stats_fork_child() - leave the parent's file at once
+ *
+ * The mapping becomes anonymous at the same address; counters start at 0,
+ * gauges stay, what is live becomes inherited. A later kf_stats_publish()
+ * makes the child's own file.
+ *
+ * Context: the child's only thread.
+ */
+void kf_stats_fork_child(void);
+
+/**
+ * kf_stats_prepare_fork() - hold the slot lock over a fork
+ * kf_stats_parent_fork() - let it go in the parent
+ *
+ * Context: the forking thread.
+ */
+void kf_stats_prepare_fork(void);
+void kf_stats_parent_fork(void);
+
+/* Begin and end a change of several words: the caller holds the pages lock. */
+static inline void kf_stats_begin(void)
+{
+	uint64_t *seq = &kf_stats_words->seq;
+
+	__atomic_store_n(seq, *seq + 1, __ATOMIC_RELAXED);
+	/* pairs with the acquire fence of kf_snapshot_read() */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static inline void kf_stats_end(void)
+{
+	uint64_t *seq = &kf_stats_words->seq;
+
+	__atomic_store_n(seq, *seq + 1, __ATOMIC_RELEASE);
+}
+
+/* Add to a word; the caller holds the pages lock. */
+static inline void kf_word_add(enum kf_word_stat w, uint64_t n)
+{
+	uint64_t *p = &kf_stats_words->word[w];
+
+	__atomic_store_n(p, *p + n, __ATOMIC_RELAXED);
+}
+
+static inline void kf_word_sub(enum kf_word_stat w, uint64_t n)
+{
+	kf_word_add(w, -n);
+}
+
+static inline void kf_word_set(enum kf_word_stat w, uint64_t n)
+{
+	__atomic_store_n(&kf_stats_words->word[w], n, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t kf_word_get(enum kf_word_stat w)
+{
+	return __atomic_load_n(&kf_stats_words->word[w], __ATOMIC_RELAXED);
+}
+
+/* Add to a word from any thread, without a lock. */
+static inline void kf_word_add_atomic(enum kf_word_stat w, uint64_t n)
+{
+	__atomic_fetch_add(&kf_stats_words->word[w], n, __ATOMIC_RELAXED);
+}
+
+/* Add to a slot's scalar; the caller is the slot's thread. */
+static inline void kf_slot_add(struct kf_slot *slot, enum kf_slot_stat s,
+			       uint64_t n)
+{
+	slot->scalar[s] += n;
+}
+
+#endif
