@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Building bounded text and reading numbers, with nothing but mem*().
+ *
+ * All appending goes through kf_text_strn(), the one place that knows the
+ * bound, except for the shifting that kf_text_pad() does inside the bound.
+ */
+#include "base/text.h"
+
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* Digits of the largest 64-bit number in decimal, the longest form here. */
+#define DIGITS_MAX 20
+
+void kf_text_init(struct kf_text *text, char *buf, size_t size)
+{
+	text->buf = buf;
+	text->size = size;
+	text->len = 0;
+	text->full = false;
+	if (size)
+		buf[0] = '\0';
+}
+
+/* Bytes that can still be appended. */
+static size_t room(const struct kf_text *text)
+{
+	return text->size ? text->size - 1 - text->len : 0;
+}
+
+void kf_text_strn(struct kf_text *text, const char *s, size_t n)
+{
+	if (n > room(text)) {
+		text->full = true;
+		n = room(text);
+	}
+	if (!n)
+		return;
+	memcpy(text->buf + text->len, s, n);
+	text->len += n;
+	text->buf[text->len] = '\0';
+}
+
+void kf_text_str(struct kf_text *text, const char *s)
+{
+	kf_text_strn(text, s, strlen(s));
+}
+
+void kf_text_char(struct kf_text *text, char c)
+{
+	kf_text_strn(text, &c, 1);
+}
+
+static void append_number(struct kf_text *text, uint64_t value,
+			  unsigned int base)
+{
+	char digits[DIGITS_MAX];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	kf_text_strn(text, digits + at, sizeof(digits) - at);
+}
+
+void kf_text_u64(struct kf_text *text, uint64_t value)
+{
+	append_number(text, value, 10);
+}
+
+void kf_text_i64(struct kf_text *text, int64_t value)
+{
+	if (value < 0)
+		kf_text_char(text, '-');
+	/* Negated without sign, as INT64_MIN has no positive counterpart. */
+	append_number(text, value < 0 ? -(uint64_t)value : (uint64_t)value, 10);
+}
+
+void kf_text_hex(struct kf_text *text, uint64_t value)
+{
+	kf_text_str(text, "0x");
+	append_number(text, value, 16);
+}
+
+void kf_text_pad(struct kf_text *text, size_t start, size_t width, bool right)
+{
+	size_t held = text->len - start;
+	size_t spaces, kept;
+
+	if (held >= width)
+		return;
+	spaces = width - held;
+	if (spaces > room(text))
+		text->full = true;
+	if (!text->size)
+		return;
+	if (!right) {
+		spaces = KF_MIN(spaces, room(text));
+		memset(text->buf + text->len, ' ', spaces);
+		text->len += spaces;
+	} else {
+		spaces = KF_MIN(spaces, text->size - 1 - start);
+		kept = KF_MIN(held, text->size - 1 - start - spaces);
+		memmove(text->buf + start + spaces, text->buf + start, kept);
+		memset(text->buf + start, ' ', spaces);
+		text->len = start + spaces + kept;
+	}
+	text->buf[text->len] = '\0';
+}
+
+/* Read digits at @s; return what follows them, NULL if none or too large. */
+static const char *parse_digits(const char *s, uint64_t *out)
+{
+	const char *at = s;
+	uint64_t value = 0;
+
+	for (; *at >= '0' && *at <= '9'; at++) {
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, *at - '0', &value))
+			return NULL;
+	}
+	*out = value;
+	return at == s ? NULL : at;
+}
+
+bool kf_parse_u64(const char *s, uint64_t *out)
+{
+	uint64_t value;
+	const char *end = parse_digits(s, &value);
+
+	if (!end || *end)
+		return false;
+	*out = value;
+	return true;
+}
+
+/* The power of two that a unit's letter stands for, 0 for any other byte. */
+static unsigned int unit_shift(char c)
+{
+	switch (c) {
+	case 'K':
+	case 'k':
+		return 10;
+	case 'M':
+	case 'm':
+		return 20;
+	case 'G':
+	case 'g':
+		return 30;
+	case 'T':
+	case 't':
+		return 40;
+	default:
+		return 0;
+	}
+}
+
+bool kf_parse_size(const char *s, uint64_t *out)
+{
+	uint64_t value;
+	const char *end = parse_digits(s, &value);
+	unsigned int shift;
+
+	if (!end)
+		return false;
+	shift = unit_shift(*end);
+	if (shift) {
+		end++;
+		if (*end == 'i' || *end == 'I')
+			end++;
+	}
+	if (*end == 'b' || *end == 'B')
+		end++;
+	if (*end || value > UINT64_MAX >> shift)
+		return false;
+	*out = value << shift;
+	return true;
+}
