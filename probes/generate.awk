@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Reads the declaration of the probes, writes what is made from it:
+#
+#	awk -v mode=MODE -f generate.awk konfiscator.d
+#
+#	header		an inline function and a semaphore for each probe
+#	source		the semaphores, and the one location of each probe
+#	percall		the bare probes of every call
+#	header-stub	functions of the same names that do nothing
+#	percall-stub	likewise
+#	tapset		SystemTap's aliases; -v library=PATH of the library
+#	manual		the manual page; -v version=VERSION
+#	names		a line a probe: provider, name, guarded or bare, how many
+#			arguments, their names
+#
+# Promises: POSIX awk is enough, and what dtrace(1) would not understand, or
+# what breaks a rule of the ABI, ends in one line on stderr and status 1. It
+# leaves to its callers where the output goes.
+
+function fail(what)
+{
+	printf "%s:%d: %s\n", FILENAME, FNR, what | "cat >&2"
+	close("cat >&2")
+	failed = 1
+	exit 1
+}
+
+function add_probe(line,    head, args, n, part, i, word)
+{
+	if (line !~ /^probe [a-z_0-9]+\(.*\);$/)
+		fail("not a probe: " line)
+	nr++
+	head = substr(line, 7, index(line, "(") - 7)
+	args = substr(line, index(line, "(") + 1)
+	sub(/\);$/, "", args)
+	if (head in seen)
+		fail("probe " head " is declared twice")
+	if (head ~ /__/)
+		fail("probe " head ": two underscores become a dash in tracers")
+	if (comment == "")
+		fail("probe " head " has no comment that says when it fires")
+	seen[head] = nr
+	name[nr] = head
+	text[nr] = comment
+	bare[nr] = comment ~ /^per call/
+	comment = ""
+	n = split(args, part, /, */)
+	if (n > 6)
+		fail("probe " head " has more than six arguments")
+	nr_args[nr] = n
+	for (i = 1; i <= n; i++) {
+		if (split(part[i], word, / /) != 2 || word[1] != "uint64_t")
+			fail("probe " head ": '" part[i] "' is not a uint64_t")
+		if (word[2] == "name")
+			fail("probe " head ": 'name' is the tapset's own")
+		arg[nr, i] = word[2]
+	}
+}
+
+# "uint64_t a, uint64_t b", or "void"
+function parameters(p,    i, s)
+{
+	for (i = 1; i <= nr_args[p]; i++)
+		s = s (i > 1 ? ", " : "") "uint64_t " arg[p, i]
+	return s == "" ? "void" : s
+}
+
+# "a, b", after @first where there is something to follow
+function arguments(p, first,    i, s)
+{
+	s = first
+	for (i = 1; i <= nr_args[p]; i++)
+		s = s (s == "" ? "" : ", ") arg[p, i]
+	return s
+}
+
+# " a b"
+function words(p,    i, s)
+{
+	for (i = 1; i <= nr_args[p]; i++)
+		s = s " " arg[p, i]
+	return s
+}
+
+function stap_probe(p)
+{
+	return sprintf("STAP_PROBE%s(%s)", nr_args[p] ? nr_args[p] : "",
+		       arguments(p, provider ", " name[p]))
+}
+
+function c_head(guard, about)
+{
+	print "/* SPDX-License-Identifier: LGPL-2.1-or-later */"
+	print "/* Made by probes/generate.awk from konfiscator.d: " about " */"
+	if (guard == "")
+		return
+	print "#ifndef " guard
+	print "#define " guard
+	print ""
+}
+
+function write_header(    p, semaphore)
+{
+	c_head("KF_KONFISCATOR_PROBES_H", "the probes.")
+	print "#include \"base/compiler.h\""
+	for (p = 1; p <= nr; p++) {
+		if (bare[p])
+			continue
+		semaphore = provider "_" name[p] "_semaphore"
+		print ""
+		print "/* " text[p] " */"
+		print "extern volatile unsigned short " semaphore
+		print "\t__attribute__((visibility(\"hidden\"), section(\".probes\")));"
+		print "__kf_hidden int kf_probe_fire_" name[p] "(" parameters(p) ");"
+		print "static inline void kf_probe_" name[p] "(" parameters(p) ")"
+		print "{"
+		print "\tif (unlikely(" semaphore "))"
+		print "\t\tkf_probe_fire_" name[p] "(" arguments(p, "") ");"
+		print "}"
+	}
+	print "\n#endif"
+}
+
+function write_source(    p)
+{
+	c_head("", "the location of each probe.")
+	print "#define _SDT_HAS_SEMAPHORES 1"
+	print "#define STAP_SDT_ARG_CONSTRAINT nr"
+	print "#include <sys/sdt.h>"
+	print ""
+	print "#include \"probes/konfiscator-probes.h\""
+	print ""
+	print "/*"
+	print " * The probe stands first, so that its arguments are still where the"
+	print " * calling convention puts them. Naming the frame makes the compiler"
+	print " * keep it, which -fno-omit-frame-pointer alone does not do in a function"
+	print " * that calls nothing; a tracer would lose the caller. The functions"
+	print " * return different numbers so that neither compiler nor linker folds two"
+	print " * of them into one."
+	print " */"
+	print "#ifdef __clang__"
+	print "#define KF_FIRE __kf_hidden __noinline __cold"
+	print "#else"
+	print "#define KF_FIRE __kf_hidden __noinline __cold __attribute__((noclone, noipa))"
+	print "#endif"
+	print ""
+	print "#define KF_KEEP_FRAME() \\"
+	print "\t__asm__ volatile(\"\" : : \"r\"(__builtin_frame_address(0)))"
+	for (p = 1; p <= nr; p++) {
+		if (bare[p])
+			continue
+		print ""
+		print "volatile unsigned short " provider "_" name[p] "_semaphore"
+		print "\t__attribute__((used, visibility(\"hidden\"), section(\".probes\")));"
+		print "KF_FIRE int kf_probe_fire_" name[p] "(" parameters(p) ")"
+		print "{"
+		print "\tKF_KEEP_FRAME();"
+		print "\t" stap_probe(p) ";"
+		print "\treturn " p ";"
+		print "}"
+	}
+}
+
+function write_percall(    p)
+{
+	c_head("KF_KONFISCATOR_PERCALL_H", "the probes of every call.")
+	print "/*"
+	print " * A bare nop each, without a test: a note with the arguments where they"
+	print " * happen to be. Not for a file that asks sys/sdt.h for semaphores."
+	print " */"
+	print "#ifdef _SDT_HAS_SEMAPHORES"
+	print "#error \"these probes have no semaphores\""
+	print "#endif"
+	print "#define STAP_SDT_ARG_CONSTRAINT nr"
+	print "#include <sys/sdt.h>"
+	print ""
+	print "#include \"base/compiler.h\""
+	for (p = 1; p <= nr; p++) {
+		if (!bare[p])
+			continue
+		print ""
+		print "/* " text[p] " */"
+		print "static __always_inline_kf void"
+		print "kf_probe_" name[p] "(" parameters(p) ")"
+		print "{"
+		print "\t" stap_probe(p) ";"
+		print "}"
+	}
+	print "\n#endif"
+}
+
+function write_stub(guard, want_bare,    p)
+{
+	c_head(guard, "nothing, by their names.")
+	print "#include \"base/compiler.h\""
+	for (p = 1; p <= nr; p++) {
+		if (bare[p] != want_bare)
+			continue
+		print ""
+		print "static inline void kf_probe_" name[p] "(" parameters(p) ")"
+		print "{"
+		print "}"
+	}
+	print "\n#endif"
+}
+
+function write_tapset(    p, i)
+{
+	print "# SPDX-License-Identifier: LGPL-2.1-or-later"
+	print "# Made by probes/generate.awk from konfiscator.d: aliases of the probes"
+	print "# with names for their arguments."
+	for (p = 1; p <= nr; p++) {
+		print ""
+		print "# " text[p]
+		print "probe " provider "." name[p] " ="
+		print "\tprocess(\"" library "\").provider(\"" provider "\").mark(\"" name[p] "\")"
+		print "{"
+		print "\tname = \"" name[p] "\""
+		for (i = 1; i <= nr_args[p]; i++)
+			print "\t" arg[p, i] " = $arg" i
+		print "}"
+	}
+}
+
+function write_manual(    p, i)
+{
+	print ".\\\" SPDX-License-Identifier: LGPL-2.1-or-later"
+	print ".\\\" Made by probes/generate.awk from konfiscator.d."
+	print ".TH KONFISCATOR_PROBES 7 2026-11-20 \"konfiscator " version "\""
+	print ".SH NAME"
+	print "konfiscator_probes \\- the USDT probes of konfiscator's malloc"
+	print ".SH DESCRIPTION"
+	print "The library carries user-level statically defined tracing probes that"
+	print "bpftrace, SystemTap, perf and every other reader of ELF notes of type"
+	print "stapsdt can attach to."
+	print "The provider is"
+	print ".BR " provider " ."
+	print "Every argument is an unsigned integer of 64 bits;"
+	print "addresses, sizes in bytes and counts are told apart by their names."
+	print ".PP"
+	print "A probe is never renamed, arguments are only ever appended, and a"
+	print "changed meaning gets a name that ends in"
+	print ".IR _v2 ."
+	print "Where the C library of GNU has a probe of the same meaning, its name"
+	print "and its order of arguments are kept:"
+	print "a script moves over by changing the provider."
+	print ".PP"
+	print "All but the"
+	print ".I per call"
+	print "probes are guarded by a semaphore, and cost one predictable test while"
+	print "nobody traces them."
+	print "Attach by the absolute path of the library, for every process that"
+	print "uses it, and filter by process:"
+	print ".PP"
+	print ".EX"
+	print "bpftrace \\-e \\(aqusdt:/usr/lib/libkonfiscator.so:" provider ":defrag_coalesce"
+	print "    /pid == 4711/ { @merged = sum(arg3) }\\(aq"
+	print ".EE"
+	print ".SH PROBES"
+	for (p = 1; p <= nr; p++) {
+		print ".TP"
+		printf ".BI %s( ", name[p]
+		for (i = 1; i <= nr_args[p]; i++)
+			printf "%s%s", arg[p, i], i < nr_args[p] ? " \", \" " : " "
+		print ")"
+		print text[p] "."
+	}
+	print ".SH SEE ALSO"
+	print ".BR konfiscator (1),"
+	print ".BR bpftrace (8),"
+	print ".BR stap (1)"
+}
+
+function write_names(    p)
+{
+	for (p = 1; p <= nr; p++)
+		print provider, name[p], bare[p] ? "bare" : "guarded",
+		      nr_args[p] words(p)
+}
+
+{
+	line = $0
+	gsub(/[ \t]+/, " ", line)
+	sub(/^ /, "", line)
+	sub(/ $/, "", line)
+}
+
+in_comment || line ~ /^\/\*/ {
+	if (!in_comment)
+		comment = ""
+	in_comment = line !~ /\*\/$/
+	sub(/^\/\*/, "", line)
+	sub(/\*\/$/, "", line)
+	sub(/^\* /, "", line)
+	sub(/^ /, "", line)
+	sub(/ $/, "", line)
+	comment = comment (comment == "" || line == "" ? "" : " ") line
+	next
+}
+
+line == "" || line == "};" { next }
+
+line ~ /^provider [a-z_]+ \{$/ && provider == "" {
+	split(line, word, / /)
+	provider = word[2]
+	comment = ""
+	next
+}
+
+line ~ /\/\*/ { fail("a comment on a probe's line hides it from dtrace(1)") }
+
+{
+	pending = pending (pending == "" ? "" : " ") line
+	if (pending ~ /;$/) {
+		add_probe(pending)
+		pending = ""
+	}
+}
+
+END {
+	if (failed)
+		exit 1
+	if (pending != "" || in_comment || !nr)
+		fail("the end of the page comes too early")
+	if (mode == "header")
+		write_header()
+	else if (mode == "source")
+		write_source()
+	else if (mode == "percall")
+		write_percall()
+	else if (mode == "header-stub")
+		write_stub("KF_KONFISCATOR_PROBES_H", 0)
+	else if (mode == "percall-stub")
+		write_stub("KF_KONFISCATOR_PERCALL_H", 1)
+	else if (mode == "tapset")
+		write_tapset()
+	else if (mode == "manual")
+		write_manual()
+	else if (mode == "names")
+		write_names()
+	else
+		fail("no mode '" mode "'")
+}
