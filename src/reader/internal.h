@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the rooms of the reader tell one another: how a file on disk becomes
+ * figures (totals.c), and how a file's process is looked up (life.c). Nothing
+ * outside src/reader includes it.
+ */
+#ifndef KF_READER_INTERNAL_H
+#define KF_READER_INTERNAL_H
+
+#include "reader/reader.h"
+
+/**
+ * kf_totals_derive() - work out a snapshot's totals from its counters
+ * @s:		the snapshot; counters, classes and large bytes are filled in
+ *
+ * Context: any thread; pure.
+ */
+void kf_totals_derive(struct kf_snapshot *s);
+
+/* A process that procfs shows, with its pid in its innermost namespace. */
+struct kf_proc {
+	int32_t pid;
+	int32_t inner_pid;
+	uint64_t start_ticks;
+};
+
+/*
+ * One look at procfs. @procs is filled in by the first file that comes from
+ * another pid namespace: most readers never need it.
+ */
+struct kf_life_view {
+	int procfd;	 /* -1: no procfs, everything is unknown */
+	uint64_t pid_ns; /* of this procfs; 0: not readable */
+	bool sees_all;	 /* of the outermost namespace, by root */
+	char boot_id[40];
+	bool listed; /* whether @procs is filled in */
+	unsigned int nr_procs;
+	struct kf_proc *procs;
+};
+
+/**
+ * kf_life_open() - get ready to look processes up
+ * @view:	out: the view
+ * @procfs:	where procfs is mounted
+ *
+ * Context: any thread.
+ */
+void kf_life_open(struct kf_life_view *view, const char *procfs);
+
+/**
+ * kf_life_close() - let a view go
+ * @view:	the view
+ *
+ * Context: any thread.
+ */
+void kf_life_close(struct kf_life_view *view);
+
+/**
+ * kf_life_of() - whether a file's process still is the one that wrote it
+ * @view:	the view
+ * @id:		who the file says wrote it
+ * @dirfd:	directory of the file
+ * @name:	the file's name, to find its mapping where the program's
+ *		path has changed
+ *
+ * Context: one thread a view; may allocate.
+ * Return: what procfs says; unknown where it cannot be told.
+ */
+enum kf_life kf_life_of(struct kf_life_view *view,
+			const struct kf_stats_identity *id, int dirfd,
+			const char *name);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Whether the process that wrote a file still is that process.
+ *
+ * A pid alone says nothing: it is reused, and every container has a pid 1. So
+ * a process is the one of the file when boot, pid in its own namespace and
+ * start time are the file's; and it still runs the file's program when
+ * its executable is the same, or, where that was moved, when it maps the file.
+ * Looks only, by procfs; what is unreadable never makes a process dead.
+ */
+#include "reader/internal.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The kernel gives the outermost pid namespace this inode, always. */
+#define OUTERMOST_PID_NS 0xeffffffcu
+
+static ssize_t read_text(int dirfd, const char *name, char *buf, size_t size)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 0;
+
+	buf[0] = '\0';
+	if (fd < 0)
+		return -1;
+	while (len < size - 1) {
+		n = read(fd, buf + len, size - 1 - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	close(fd);
+	buf[len] = '\0';
+	return n < 0 ? -1 : (ssize_t)len;
+}
+
+static uint64_t ns_inode(int procfd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(procfd, name, &st, 0) ? 0 : (uint64_t)st.st_ino;
+}
+
+/* The line of @status with the process' pid in each namespace, or NULL. */
+static char *nspid_line(char *status)
+{
+	char *line = strstr(status, "\nNSpid:");
+	char *end;
+
+	if (!line)
+		return NULL;
+	line += strlen("\nNSpid:");
+	end = strchr(line, '\n');
+	if (end)
+		*end = '\0';
+	return line;
+}
+
+static int32_t last_pid(const char *line, unsigned int *depth)
+{
+	long pid = 0;
+	char *end;
+
+	*depth = 0;
+	for (;;) {
+		long n = strtol(line, &end, 10);
+
+		if (end == line)
+			return (int32_t)pid;
+		pid = n;
+		line = end;
+		++*depth;
+	}
+}
+
+/*
+ * procfs may be another namespace's, mounted here: the reader then has more
+ * than one pid in it, and the namespace is that of its pid 1.
+ */
+static uint64_t procfs_pid_ns(int procfd)
+{
+	char status[4096];
+	unsigned int depth = 0;
+	char *line;
+
+	read_text(procfd, "self/status", status, sizeof(status));
+	line = nspid_line(status);
+	if (line)
+		last_pid(line, &depth);
+	return ns_inode(procfd, depth == 1 ? "self/ns/pid" : "1/ns/pid");
+}
+
+void kf_life_open(struct kf_life_view *view, const char *procfs)
+{
+	memset(view, 0, sizeof(*view));
+	view->procfd = open(procfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (view->procfd < 0)
+		return;
+	view->pid_ns = procfs_pid_ns(view->procfd);
+	view->sees_all = view->pid_ns == OUTERMOST_PID_NS && geteuid() == 0;
+	read_text(view->procfd, "sys/kernel/random/boot_id", view->boot_id,
+		  sizeof(view->boot_id));
+	view->boot_id[strcspn(view->boot_id, "\n")] = '\0';
+}
+
+void kf_life_close(struct kf_life_view *view)
+{
+	if (view->procfd >= 0)
+		close(view->procfd);
+	free(view->procs);
+	memset(view, 0, sizeof(*view));
+	view->procfd = -1;
+}
+
+/*
+ * Start time of a process that has not ended, or 0. One that waits to be
+ * reaped has ended; but a main thread may end before the others.
+ */
+static uint64_t start_ticks_of(int procfd, int32_t pid)
+{
+	char name[32], buf[1024];
+	unsigned long long ticks;
+	long nr_threads;
+	char state, *end;
+
+	snprintf(name, sizeof(name), "%d/stat", pid);
+	if (read_text(procfd, name, buf, sizeof(buf)) <= 0)
+		return 0;
+	end = strrchr(buf, ')');
+	if (!end || sscanf(end + 1,
+			   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+			   " %*s %*s %*s %*s %*s %ld %*s %llu",
+			   &state, &nr_threads, &ticks) != 3)
+		return 0;
+	if (state == 'X' || (state == 'Z' && nr_threads <= 1))
+		return 0;
+	return ticks;
+}
+
+/* The pid in its innermost namespace, 0 where it is the same one as here. */
+static int32_t inner_pid_of(int procfd, int32_t pid)
+{
+	char name[32], status[4096];
+	unsigned int depth;
+	char *line;
+	int32_t inner;
+
+	snprintf(name, sizeof(name), "%d/status", pid);
+	if (read_text(procfd, name, status, sizeof(status)) <= 0)
+		return 0;
+	line = nspid_line(status);
+	if (!line)
+		return 0;
+	inner = last_pid(line, &depth);
+	return depth > 1 ? inner : 0;
+}
+
+static bool add_proc(struct kf_life_view *view, struct kf_proc proc)
+{
+	struct kf_proc *grown;
+
+	/* doubled at each power of two */
+	if (!(view->nr_procs & (view->nr_procs - 1))) {
+		size_t room = view->nr_procs ? 2 * (size_t)view->nr_procs : 1;
+
+		grown = realloc(view->procs, room * sizeof(*grown));
+		if (!grown)
+			return false;
+		view->procs = grown;
+	}
+	view->procs[view->nr_procs++] = proc;
+	return true;
+}
+
+/* All processes of inner namespaces. */
+static void list_procs(struct kf_life_view *view)
+{
+	int fd = openat(view->procfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *de;
+
+	view->listed = true;
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		view->sees_all = false;
+		return;
+	}
+	while ((de = readdir(dir))) {
+		struct kf_proc proc = {0};
+
+		if (!isdigit((unsigned char)de->d_name[0]))
+			continue;
+		proc.pid = (int32_t)atol(de->d_name);
+		proc.inner_pid = inner_pid_of(view->procfd, proc.pid);
+		if (!proc.inner_pid)
+			continue;
+		proc.start_ticks = start_ticks_of(view->procfd, proc.pid);
+		if (!add_proc(view, proc)) {
+			view->sees_all = false;
+			break;
+		}
+	}
+	closedir(dir);
+}
+
+static bool same_ns(struct kf_life_view *view, int32_t pid, uint64_t pid_ns)
+{
+	char name[32];
+	uint64_t ns;
+
+	snprintf(name, sizeof(name), "%d/ns/pid", pid);
+	ns = ns_inode(view->procfd, name);
+	return ns == 0 || ns == pid_ns;
+}
+
+/* The pid here of a process of another namespace, or 0. */
+static int32_t find_outer(struct kf_life_view *view,
+			  const struct kf_stats_identity *id)
+{
+	if (id->outer_pid > 0 &&
+	    inner_pid_of(view->procfd, id->outer_pid) == id->pid &&
+	    start_ticks_of(view->procfd, id->outer_pid) == id->start_ticks &&
+	    same_ns(view, id->outer_pid, id->pid_ns))
+		return id->outer_pid;
+	if (!view->listed)
+		list_procs(view);
+	for (unsigned int i = 0; i < view->nr_procs; i++) {
+		const struct kf_proc *p = &view->procs[i];
+
+		if (p->inner_pid == id->pid &&
+		    p->start_ticks == id->start_ticks &&
+		    same_ns(view, p->pid, id->pid_ns))
+			return p->pid;
+	}
+	return 0;
+}
+
+/* Whether the process maps the file of inode @ino; true where unreadable. */
+static bool maps_file(int procfd, int32_t pid, uint64_t ino)
+{
+	char name[32], *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	FILE *f;
+	int fd;
+
+	snprintf(name, sizeof(name), "%d/maps", pid);
+	fd = openat(procfd, name, O_RDONLY | O_CLOEXEC);
+	f = fd < 0 ? NULL : fdopen(fd, "re");
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return true;
+	}
+	while (!found && getline(&line, &size, f) > 0) {
+		unsigned long long n;
+
+		if (sscanf(line, "%*s %*s %*s %*s %llu", &n) == 1)
+			found = n == ino;
+	}
+	free(line);
+	fclose(f);
+	return found;
+}
+
+/* Whether the process left the file's program by exec. */
+static bool has_execed(struct kf_life_view *view, int32_t pid,
+		       const struct kf_stats_identity *id, int dirfd,
+		       const char *file)
+{
+	static const char deleted[] = " (deleted)";
+	size_t max = sizeof(id->exe) - 1;
+	char name[32], exe[4096];
+	struct stat st;
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "%d/exe", pid);
+	n = readlinkat(view->procfd, name, exe, sizeof(exe) - 1);
+	if (n <= 0 || !id->exe[0])
+		return false;
+	exe[n] = '\0';
+	if (!strncmp(exe, id->exe, max))
+		return false;
+	/* replaced by a newer version, as a package manager does */
+	if ((size_t)n >= sizeof(deleted) - 1 &&
+	    !strcmp(exe + n - (sizeof(deleted) - 1), deleted))
+		exe[(size_t)n - (sizeof(deleted) - 1)] = '\0';
+	if (!strncmp(exe, id->exe, max))
+		return false;
+	/* moved, or seen from outside of its root */
+	return !fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) &&
+	       !maps_file(view->procfd, pid, (uint64_t)st.st_ino);
+}
+
+enum kf_life kf_life_of(struct kf_life_view *view,
+			const struct kf_stats_identity *id, int dirfd,
+			const char *name)
+{
+	int32_t pid = id->pid;
+
+	if (view->procfd < 0)
+		return KF_LIFE_UNKNOWN;
+	if (id->boot_id[0] && view->boot_id[0] &&
+	    strcmp(id->boot_id, view->boot_id))
+		return KF_LIFE_DEAD;
+	if (!id->start_ticks)
+		return KF_LIFE_UNKNOWN;
+	if (id->pid_ns && id->pid_ns != view->pid_ns) {
+		pid = find_outer(view, id);
+		if (!pid)
+			return view->sees_all ? KF_LIFE_DEAD : KF_LIFE_UNKNOWN;
+	}
+	if (start_ticks_of(view->procfd, pid) != id->start_ticks)
+		return KF_LIFE_DEAD;
+	return has_execed(view, pid, id, dirfd, name) ? KF_LIFE_EXECED
+						      : KF_LIFE_ALIVE;
+}

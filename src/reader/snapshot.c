@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One stats file from disk into memory.
+ *
+ * Promises that nothing in the file is believed: each offset, size and number
+ * is checked against the size that fstat gives before it is used, every string
+ * is forced to end, and numbers that make no sense are "damaged". What the
+ * figures mean together is left to totals.c.
+ */
+#include "reader/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_ENTRIES 4096 /* of any table but the slots */
+#define MAX_ENTRY_SIZE (1u << 16)
+#define MAX_SEQ_TRIES 100
+#define SLOTS_AT_ONCE 16
+
+/* A file being read: its descriptor, its size now, its checked header. */
+struct source {
+	int fd;
+	uint64_t size;
+	struct kf_stats_header h;
+};
+
+static bool read_at(int fd, void *buf, size_t len, uint64_t offset)
+{
+	char *p = buf;
+
+	while (len > 0) {
+		ssize_t n = pread(fd, p, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return true;
+}
+
+static enum kf_read_result failed(struct kf_snapshot *s)
+{
+	s->error = errno;
+	return KF_READ_ERROR;
+}
+
+/* Opening a FIFO or a device could wait or do harm: look before. */
+static enum kf_read_result open_regular(int dirfd, const char *name,
+					struct kf_snapshot *s, int *fd)
+{
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return failed(s);
+	if (!S_ISREG(st.st_mode))
+		return KF_READ_FOREIGN;
+	*fd = openat(dirfd, name,
+		     O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+	if (*fd < 0)
+		return errno == ELOOP ? KF_READ_FOREIGN : failed(s);
+	if (fstat(*fd, &st))
+		return failed(s);
+	if (!S_ISREG(st.st_mode))
+		return KF_READ_FOREIGN;
+	s->file_size = (uint64_t)st.st_size;
+	return KF_READ_OK;
+}
+
+static bool section_holds(const struct source *src,
+			  const struct kf_stats_section *sec, size_t entry_min,
+			  uint32_t nr_min, uint32_t nr_max)
+{
+	uint64_t bytes = (uint64_t)sec->entry_size * sec->nr;
+
+	if (sec->nr < nr_min || sec->nr > nr_max)
+		return false;
+	if (!sec->nr)
+		return true;
+	if (sec->entry_size < entry_min || sec->entry_size > MAX_ENTRY_SIZE)
+		return false;
+	if (sec->offset < sizeof(struct kf_stats_header) || sec->offset % 8)
+		return false;
+	return sec->offset <= src->size && bytes <= src->size - sec->offset;
+}
+
+static size_t slot_bytes(uint32_t nr_classes)
+{
+	return offsetof(struct kf_slot, class) +
+	       sizeof(struct kf_stats_pair) * (size_t)nr_classes;
+}
+
+static bool sections_hold(const struct source *src)
+{
+	const struct kf_stats_header *h = &src->h;
+
+	return section_holds(src, &h->identity,
+			     sizeof(struct kf_stats_identity), 1, 1) &&
+	       section_holds(src, &h->descs, sizeof(struct kf_stats_desc), 0,
+			     MAX_ENTRIES) &&
+	       section_holds(src, &h->classes, sizeof(struct kf_stats_class), 0,
+			     MAX_ENTRIES) &&
+	       section_holds(src, &h->words, 8, 1, MAX_ENTRIES) &&
+	       section_holds(src, &h->control, 8, 0, MAX_ENTRIES) &&
+	       section_holds(src, &h->slots, slot_bytes(h->classes.nr), 0,
+			     KF_STATS_MAX_SLOTS) &&
+	       section_holds(src, &h->tags, 1, 0, UINT32_MAX) &&
+	       section_holds(src, &h->stacks, 1, 0, UINT32_MAX);
+}
+
+/*
+ * The file grows before its header says so; with the size asked for after the
+ * header was read, a header that names more than there is, is damaged.
+ */
+static enum kf_read_result read_header(struct source *src,
+				       struct kf_snapshot *s)
+{
+	struct kf_stats_header *h = &src->h;
+	struct stat st;
+
+	if (s->file_size == 0)
+		return KF_READ_NOT_READY;
+	if (s->file_size < sizeof(h->magic))
+		return KF_READ_FOREIGN;
+	if (!read_at(src->fd, &h->magic, sizeof(h->magic), 0))
+		return KF_READ_DAMAGED;
+	if (h->magic != KF_STATS_MAGIC)
+		return h->magic ? KF_READ_FOREIGN : KF_READ_NOT_READY;
+	if (!read_at(src->fd, h, offsetof(struct kf_stats_header, header_size),
+		     0))
+		return KF_READ_DAMAGED;
+	s->major = h->major;
+	s->minor = h->minor;
+	if (h->major != KF_STATS_MAJOR)
+		return KF_READ_INCOMPATIBLE;
+	if (!read_at(src->fd, h, sizeof(*h), 0) || fstat(src->fd, &st))
+		return KF_READ_DAMAGED;
+	s->file_size = src->size = (uint64_t)st.st_size;
+	if (h->ready == 0)
+		return KF_READ_NOT_READY;
+	if (h->ready != 1 || h->header_size < sizeof(*h) ||
+	    h->header_size > src->size || h->total_size < h->header_size ||
+	    h->total_size > src->size || src->size > KF_STATS_MAX_FILE)
+		return KF_READ_DAMAGED;
+	return sections_hold(src) ? KF_READ_OK : KF_READ_DAMAGED;
+}
+
+static void force_end(char *s, size_t size)
+{
+	s[size - 1] = '\0';
+}
+
+/*
+ * On disk a string may fill its array; in a snapshot it always ends, at the
+ * cost of the last character of a full one.
+ */
+static bool read_identity(struct source *src, struct kf_snapshot *s)
+{
+	struct kf_stats_identity *id = &s->id;
+
+	if (!read_at(src->fd, id, sizeof(*id), src->h.identity.offset))
+		return false;
+	force_end(id->boot_id, sizeof(id->boot_id));
+	force_end(id->comm, sizeof(id->comm));
+	force_end(id->exe, sizeof(id->exe));
+	force_end(id->name, sizeof(id->name));
+	force_end(id->engine, sizeof(id->engine));
+	force_end(id->version, sizeof(id->version));
+	return id->pid > 0;
+}
+
+static bool read_classes(struct source *src, struct kf_snapshot *s)
+{
+	const struct kf_stats_section *sec = &src->h.classes;
+
+	s->classes = calloc(sec->nr + 1, sizeof(*s->classes));
+	if (!s->classes)
+		return false;
+	s->nr_classes = sec->nr;
+	for (uint32_t i = 0; i < sec->nr; i++) {
+		struct kf_stats_class c;
+
+		if (!read_at(src->fd, &c, sizeof(c),
+			     sec->offset + (uint64_t)i * sec->entry_size))
+			return false;
+		s->classes[i].bytes = c.bytes;
+		s->classes[i].inherited = c.inherited;
+	}
+	return true;
+}
+
+/* Words that belong together are read between two equal, even numbers. */
+static bool read_words(struct source *src, uint64_t *words, size_t bytes)
+{
+	uint64_t before = 1, after;
+	uint64_t offset = src->h.words.offset;
+
+	for (int i = 0; i < MAX_SEQ_TRIES; i++) {
+		if (!read_at(src->fd, &before, sizeof(before), offset) ||
+		    !read_at(src->fd, words, bytes, offset + 8) ||
+		    !read_at(src->fd, &after, sizeof(after), offset))
+			return false;
+		if (before == after && before % 2 == 0)
+			return true;
+	}
+	return true;
+}
+
+static struct kf_counter *counter_of(struct kf_snapshot *s, const char *name)
+{
+	for (unsigned int i = 0; i < s->nr_counters; i++) {
+		if (!strcmp(s->counters[i].name, name))
+			return &s->counters[i];
+	}
+	return NULL;
+}
+
+/* Where each slot scalar goes, and where the words are. */
+struct tables {
+	uint64_t *words;
+	size_t nr_words;
+	struct kf_counter *
+		*scalar; /* by index in the slot; NULL: undescribed */
+};
+
+static bool name_is_plain(const char *s)
+{
+	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
+			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+}
+
+static void copy_text(char *dst, const char *src, size_t size)
+{
+	memcpy(dst, src, size);
+	dst[size] = '\0';
+	for (char *p = dst; *p; p++) {
+		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
+			*p = ' ';
+	}
+}
+
+static bool take_desc(struct kf_snapshot *s, struct tables *t,
+		      const struct kf_stats_desc *d)
+{
+	struct kf_counter *c = &s->counters[s->nr_counters];
+
+	copy_text(c->name, d->name, sizeof(d->name));
+	copy_text(c->metric, d->metric, sizeof(d->metric));
+	copy_text(c->labels, d->labels, sizeof(d->labels));
+	copy_text(c->help, d->help, sizeof(d->help));
+	if (!c->name[0] || !name_is_plain(c->name) ||
+	    !name_is_plain(c->metric) || counter_of(s, c->name))
+		return false;
+	c->scope = d->scope;
+	c->type = d->type;
+	c->unit = d->unit;
+	if (d->scope == KF_SCOPE_SLOT) {
+		if (d->index >= KF_STATS_SLOT_SCALARS || t->scalar[d->index])
+			return false;
+		t->scalar[d->index] = c;
+	} else if (d->scope == KF_SCOPE_WORD) {
+		if (d->index >= t->nr_words)
+			return false;
+		c->value = t->words[d->index];
+	} else {
+		/* A scope of a later minor version: nothing is known of it. */
+		memset(c, 0, sizeof(*c));
+		return true;
+	}
+	s->nr_counters++;
+	return true;
+}
+
+static bool read_counters(struct source *src, struct kf_snapshot *s,
+			  struct tables *t)
+{
+	const struct kf_stats_section *sec = &src->h.descs;
+
+	s->counters = calloc(sec->nr + 1, sizeof(*s->counters));
+	if (!s->counters)
+		return false;
+	for (uint32_t i = 0; i < sec->nr; i++) {
+		struct kf_stats_desc d;
+
+		if (!read_at(src->fd, &d, sizeof(d),
+			     sec->offset + (uint64_t)i * sec->entry_size) ||
+		    !take_desc(s, t, &d))
+			return false;
+	}
+	return true;
+}
+
+static void take_thread(struct kf_snapshot *s, const struct kf_slot *slot,
+			const struct kf_thread_count *sums)
+{
+	struct kf_thread_count *t = &s->threads[s->nr_threads];
+
+	if (slot->state == KF_SLOT_FREE)
+		return;
+	*t = *sums;
+	t->tid = slot->tid;
+	t->state = slot->state;
+	memcpy(t->name, slot->name, sizeof(slot->name));
+	t->name[sizeof(slot->name)] = '\0';
+	s->nr_threads++;
+}
+
+static void take_slot(struct kf_snapshot *s, struct tables *t,
+		      const struct kf_slot *slot)
+{
+	struct kf_thread_count sums = {0};
+	const struct kf_stats_pair *pair = slot->class;
+
+	for (size_t i = 0; i < KF_STATS_SLOT_SCALARS; i++) {
+		struct kf_counter *c = t->scalar[i];
+
+		if (!c)
+			continue;
+		c->value += slot->scalar[i];
+		if (!strcmp(c->name, "large_allocated"))
+			sums.allocated += slot->scalar[i];
+		else if (!strcmp(c->name, "large_freed"))
+			sums.freed += slot->scalar[i];
+	}
+	for (unsigned int i = 0; i < s->nr_classes; i++) {
+		s->classes[i].mallocs += pair[i].mallocs;
+		s->classes[i].frees += pair[i].frees;
+		sums.mallocs += pair[i].mallocs;
+		sums.frees += pair[i].frees;
+		sums.allocated += pair[i].mallocs * s->classes[i].bytes;
+		sums.freed += pair[i].frees * s->classes[i].bytes;
+	}
+	take_thread(s, slot, &sums);
+}
+
+static bool read_slots(struct source *src, struct kf_snapshot *s,
+		       struct tables *t)
+{
+	const struct kf_stats_section *sec = &src->h.slots;
+	size_t size = sec->entry_size;
+	char *buf = aligned_alloc(64, KF_ALIGN_UP(size, (size_t)64) *
+					      SLOTS_AT_ONCE);
+	struct kf_slot *one = aligned_alloc(64, KF_ALIGN_UP(size, (size_t)64));
+	bool ok = buf && one;
+
+	s->threads = calloc(sec->nr + 1, sizeof(*s->threads));
+	ok = ok && s->threads;
+	for (uint32_t i = 0; ok && i < sec->nr; i += SLOTS_AT_ONCE) {
+		uint32_t n = KF_MIN(sec->nr - i, (uint32_t)SLOTS_AT_ONCE);
+
+		ok = read_at(src->fd, buf, n * size,
+			     sec->offset + (uint64_t)i * size);
+		for (uint32_t k = 0; ok && k < n; k++) {
+			/* an entry of odd size leaves the next unaligned */
+			memcpy(one, buf + k * size, size);
+			take_slot(s, t, one);
+		}
+	}
+	free(one);
+	free(buf);
+	return ok;
+}
+
+/* The words are 8 bytes each and follow their sequence number. */
+static bool words_alloc(struct source *src, struct tables *t)
+{
+	const struct kf_stats_section *sec = &src->h.words;
+	uint64_t bytes = (uint64_t)sec->entry_size * sec->nr;
+
+	if (sec->entry_size == 8)
+		bytes += 8;
+	if (bytes > src->size - sec->offset)
+		return false;
+	t->nr_words = (size_t)(bytes / 8 - 1);
+	t->words = calloc(t->nr_words + 1, sizeof(*t->words));
+	t->scalar = calloc(KF_STATS_SLOT_SCALARS, sizeof(struct kf_counter *));
+	return t->words && t->scalar;
+}
+
+static enum kf_read_result read_tables(struct source *src,
+				       struct kf_snapshot *s)
+{
+	struct tables t = {0};
+	bool ok;
+
+	errno = 0;
+	ok = read_identity(src, s) && words_alloc(src, &t) &&
+	     read_words(src, t.words, t.nr_words * sizeof(*t.words)) &&
+	     read_classes(src, s) && read_counters(src, s, &t) &&
+	     read_slots(src, s, &t);
+	free(t.words);
+	free(t.scalar);
+	if (ok)
+		return KF_READ_OK;
+	if (errno == ENOMEM || errno == EIO)
+		return failed(s);
+	return KF_READ_DAMAGED;
+}
+
+enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
+				     struct kf_snapshot *s)
+{
+	struct source src = {.fd = -1};
+
+	memset(s, 0, sizeof(*s));
+	s->result = open_regular(dirfd, name, s, &src.fd);
+	if (s->result == KF_READ_OK)
+		s->result = read_header(&src, s);
+	if (s->result == KF_READ_OK)
+		s->result = read_tables(&src, s);
+	if (src.fd >= 0)
+		close(src.fd);
+	if (s->result == KF_READ_OK)
+		kf_totals_derive(s);
+	return s->result;
+}
+
+void kf_snapshot_release(struct kf_snapshot *s)
+{
+	free(s->counters);
+	free(s->classes);
+	free(s->threads);
+	s->counters = NULL;
+	s->classes = NULL;
+	s->threads = NULL;
+	s->nr_counters = s->nr_classes = s->nr_threads = 0;
+}
+
+uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name)
+{
+	for (unsigned int i = 0; i < s->nr_counters; i++) {
+		if (!strcmp(s->counters[i].name, name))
+			return s->counters[i].value;
+	}
+	return 0;
+}
+
+const char *kf_read_result_name(enum kf_read_result result)
+{
+	static const char *const names[KF_NR_READ_RESULTS] = {
+		[KF_READ_OK] = "ok",
+		[KF_READ_NOT_READY] = "not_ready",
+		[KF_READ_FOREIGN] = "foreign",
+		[KF_READ_INCOMPATIBLE] = "incompatible",
+		[KF_READ_DAMAGED] = "damaged",
+		[KF_READ_ERROR] = "error",
+	};
+
+	return result < KF_NR_READ_RESULTS ? names[result] : "error";
+}

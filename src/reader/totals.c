@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the counters mean together.
+ *
+ * Promises two equations for every snapshot, also for one taken in the middle
+ * of a change: mallocs - frees + inherited = live blocks, and live + rounding +
+ * cached + free + metadata = held. Where the figures were read at different
+ * moments the difference goes where it does least harm: to the free pages.
+ */
+#include "reader/internal.h"
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Levels are summed over slots: one slot's share may be below 0. */
+static uint64_t level(const struct kf_snapshot *s, const char *name)
+{
+	int64_t v = (int64_t)kf_snapshot_value(s, name);
+
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+/* Blocks and usable bytes; returns the live bytes of the size classes. */
+static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
+{
+	uint64_t small = 0;
+
+	for (unsigned int i = 0; i < s->nr_classes; i++) {
+		const struct kf_class_count *c = &s->classes[i];
+		uint64_t have = c->mallocs + (uint64_t)c->inherited;
+		int64_t live = (int64_t)(have - c->frees);
+
+		t->mallocs += c->mallocs;
+		t->frees += c->frees;
+		t->inherited_blocks += (uint64_t)c->inherited;
+		t->allocated += c->mallocs * c->bytes;
+		t->freed += c->frees * c->bytes;
+		if (live > 0)
+			small += (uint64_t)live * c->bytes;
+	}
+	/* What a damaged file claims still has to fit a double and back. */
+	small = KF_MIN(small, (uint64_t)INT64_MAX);
+	/* A free may be seen before its malloc. */
+	if ((int64_t)(t->mallocs + t->inherited_blocks - t->frees) < 0)
+		t->frees = t->mallocs + t->inherited_blocks;
+	t->live_blocks = t->mallocs + t->inherited_blocks - t->frees;
+	return small;
+}
+
+/* The small blocks' share beyond what was asked, known from a sample only. */
+static uint64_t small_rounding(const struct kf_snapshot *s, uint64_t small)
+{
+	double asked = (double)kf_snapshot_value(s, "asked_sample");
+	double given = (double)kf_snapshot_value(s, "given_sample");
+
+	if (given <= 0 || asked >= given)
+		return 0;
+	return (uint64_t)((double)small * (1 - asked / given));
+}
+
+static void take_from(uint64_t *part, uint64_t *excess)
+{
+	uint64_t n = KF_MIN(*part, *excess);
+
+	*part -= n;
+	*excess -= n;
+}
+
+static void balance(struct kf_totals *t)
+{
+	uint64_t sum =
+		t->live + t->rounding + t->cached + t->free + t->metadata;
+	uint64_t excess = less(sum, t->held);
+
+	t->free += less(t->held, sum);
+	take_from(&t->free, &excess);
+	take_from(&t->cached, &excess);
+	take_from(&t->rounding, &excess);
+	take_from(&t->live, &excess);
+	take_from(&t->metadata, &excess);
+}
+
+void kf_totals_derive(struct kf_snapshot *s)
+{
+	struct kf_totals *t = &s->totals;
+	uint64_t large = level(s, "large");
+	uint64_t carved = level(s, "carved");
+	uint64_t purged = level(s, "purged");
+	uint64_t small;
+
+	*t = (struct kf_totals){0};
+	small = sum_classes(s, t);
+	t->allocated += kf_snapshot_value(s, "large_allocated");
+	t->freed += kf_snapshot_value(s, "large_freed");
+
+	t->rounding = level(s, "large_slack") + small_rounding(s, small);
+	t->rounding = KF_MIN(t->rounding, small + large);
+	t->live = small + large - t->rounding;
+	t->cached = less(carved, small);
+	t->free = less(level(s, "free_runs"), purged) +
+		  less(level(s, "slabs"), carved);
+	t->metadata = level(s, "metadata");
+	t->held = less(level(s, "mapped"), purged);
+	balance(t);
+}
