@@ -33,7 +33,7 @@
 #define KF_MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* The struct that holds the member that @ptr points to. */
-#define kf_container_of(ptr, type, member)                                     \
+#define kf_container_of(ptr, type, member) \
 	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 #define KF_KIB ((size_t)1 << 10)

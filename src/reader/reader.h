@@ -17,36 +17,36 @@
 
 enum kf_read_result {
 	KF_READ_OK,
-	KF_READ_NOT_READY,	/* being made: try again later */
-	KF_READ_FOREIGN,	/* not a stats file at all */
-	KF_READ_INCOMPATIBLE,	/* a stats file of another major version */
-	KF_READ_DAMAGED,	/* a length in it does not hold */
-	KF_READ_ERROR,		/* errno tells */
+	KF_READ_NOT_READY,    /* being made: try again later */
+	KF_READ_FOREIGN,      /* not a stats file at all */
+	KF_READ_INCOMPATIBLE, /* a stats file of another major version */
+	KF_READ_DAMAGED,      /* a length in it does not hold */
+	KF_READ_ERROR,	      /* errno tells */
 	KF_NR_READ_RESULTS
 };
 
 /* Whether the process that wrote a file is still that process. */
 enum kf_life {
 	KF_LIFE_ALIVE,
-	KF_LIFE_DEAD,		/* gone, or its pid is another process now */
-	KF_LIFE_EXECED,		/* the process runs another program now */
-	KF_LIFE_UNKNOWN,	/* of another pid namespace or host */
+	KF_LIFE_DEAD,	 /* gone, or its pid is another process now */
+	KF_LIFE_EXECED,	 /* the process runs another program now */
+	KF_LIFE_UNKNOWN, /* of another pid namespace or host */
 };
 
 /* One described counter with its value, summed over the slots. */
 struct kf_counter {
 	char name[33];
-	char metric[41];	/* less "konfiscator_"; "" feeds a derived one */
+	char metric[41]; /* less "konfiscator_"; "" feeds a derived one */
 	char labels[41];
 	char help[137];
-	uint8_t scope;		/* enum kf_stats_scope */
-	uint8_t type;		/* enum kf_stats_type */
-	uint8_t unit;		/* enum kf_stats_unit */
+	uint8_t scope; /* enum kf_stats_scope */
+	uint8_t type;  /* enum kf_stats_type */
+	uint8_t unit;  /* enum kf_stats_unit */
 	uint64_t value;
 };
 
 struct kf_class_count {
-	uint64_t bytes;		/* usable bytes of a block; 0: large blocks */
+	uint64_t bytes; /* usable bytes of a block; 0: large blocks */
 	uint64_t mallocs;
 	uint64_t frees;
 	int64_t inherited;
@@ -54,11 +54,11 @@ struct kf_class_count {
 
 struct kf_thread_count {
 	int32_t tid;
-	uint32_t state;		/* enum kf_slot_state */
+	uint32_t state; /* enum kf_slot_state */
 	char name[17];
 	uint64_t mallocs;
 	uint64_t frees;
-	uint64_t allocated;	/* usable bytes */
+	uint64_t allocated; /* usable bytes */
 	uint64_t freed;
 };
 
@@ -71,19 +71,19 @@ struct kf_totals {
 	uint64_t frees;
 	uint64_t inherited_blocks;
 	uint64_t live_blocks;
-	uint64_t allocated;	/* usable bytes, ever */
+	uint64_t allocated; /* usable bytes, ever */
 	uint64_t freed;
-	uint64_t live;		/* bytes the program asked for and has */
-	uint64_t rounding;	/* what its blocks have beyond that */
-	uint64_t cached;	/* free blocks inside slabs */
-	uint64_t free;		/* free pages */
+	uint64_t live;	   /* bytes the program asked for and has */
+	uint64_t rounding; /* what its blocks have beyond that */
+	uint64_t cached;   /* free blocks inside slabs */
+	uint64_t free;	   /* free pages */
 	uint64_t metadata;
-	uint64_t held;		/* mapped less purged */
+	uint64_t held; /* mapped less purged */
 };
 
 struct kf_snapshot {
 	enum kf_read_result result;
-	int error;		/* errno where result is KF_READ_ERROR */
+	int error; /* errno where result is KF_READ_ERROR */
 	uint64_t file_size;
 	uint32_t major;
 	uint32_t minor;
@@ -112,6 +112,8 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
 /**
  * kf_snapshot_release() - free what a snapshot holds
  * @s:		the snapshot; harmless twice
+ *
+ * Context: any thread.
  */
 void kf_snapshot_release(struct kf_snapshot *s);
 
@@ -120,6 +122,7 @@ void kf_snapshot_release(struct kf_snapshot *s);
  * @s:		the snapshot
  * @name:	the name
  *
+ * Context: any thread.
  * Return: its value, or 0 where the file has no such counter.
  */
 uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name);
@@ -128,6 +131,7 @@ uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name);
  * kf_read_result_name() - a result in one word, for labels and messages
  * @result:	the result
  *
+ * Context: any thread.
  * Return: a constant string: "ok", "not_ready", "foreign", "incompatible",
  *	   "damaged", "error".
  */
@@ -136,7 +140,7 @@ const char *kf_read_result_name(enum kf_read_result result);
 /* One stats file found in a directory. */
 struct kf_file {
 	char *dir;
-	char *name;		/* within @dir */
+	char *name; /* within @dir */
 	enum kf_life life;
 	struct kf_snapshot snap;
 };
@@ -148,8 +152,9 @@ struct kf_files {
 
 /* Where to look, and where /proc is. NULL members take the defaults. */
 struct kf_find {
-	const char *const *dirs; /* NULL-terminated; NULL: the library's order */
-	const char *procfs;	/* NULL: "/proc" */
+	const char *const
+		*dirs;	    /* NULL-terminated; NULL: the library's order */
+	const char *procfs; /* NULL: "/proc" */
 };
 
 /**
@@ -169,6 +174,8 @@ int kf_files_find(const struct kf_find *find, struct kf_files *out);
 /**
  * kf_files_release() - free what kf_files_find() gave
  * @files:	the files; harmless twice
+ *
+ * Context: any thread.
  */
 void kf_files_release(struct kf_files *files);
 
@@ -178,6 +185,7 @@ void kf_files_release(struct kf_files *files);
  * $KONFISCATOR_DIR, /run/konfiscator, $XDG_RUNTIME_DIR/konfiscator and
  * /tmp/konfiscator-stats-UID; for root every /tmp/konfiscator-stats-* too.
  *
+ * Context: any thread; allocates.
  * Return: a NULL-terminated array, one allocation to free(); NULL when out
  *	   of memory.
  */
@@ -189,6 +197,7 @@ char **kf_default_dirs(void);
  * @size:	room in @dst, more than 0
  * @src:	the name
  *
+ * Context: any thread.
  * Return: @dst.
  */
 char *kf_escape(char *dst, size_t size, const char *src);

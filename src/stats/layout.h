@@ -66,18 +66,18 @@ struct kf_stats_header {
 
 /* Who writes the file. Strings end in NUL or fill their array. */
 struct kf_stats_identity {
-	int32_t pid;		/* as the process sees itself */
-	int32_t outer_pid;	/* as its /proc shows it outermost */
+	int32_t pid;	   /* as the process sees itself */
+	int32_t outer_pid; /* as its /proc shows it outermost */
 	uint32_t uid;
-	uint32_t forked;	/* 1: started by fork, 0: by exec */
-	uint64_t pid_ns;	/* inode of /proc/self/ns/pid, 0 unknown */
-	uint64_t start_ticks;	/* field 22 of /proc/self/stat, 0 unknown */
-	uint64_t created_ns;	/* CLOCK_REALTIME when the file was made */
-	uint64_t created_mono;	/* CLOCK_MONOTONIC likewise */
+	uint32_t forked;       /* 1: started by fork, 0: by exec */
+	uint64_t pid_ns;       /* inode of /proc/self/ns/pid, 0 unknown */
+	uint64_t start_ticks;  /* field 22 of /proc/self/stat, 0 unknown */
+	uint64_t created_ns;   /* CLOCK_REALTIME when the file was made */
+	uint64_t created_mono; /* CLOCK_MONOTONIC likewise */
 	char boot_id[40];
 	char comm[16];
 	char exe[256];
-	char name[64];		/* KONFISCATOR_NAME, or "" */
+	char name[64]; /* KONFISCATOR_NAME, or "" */
 	char engine[16];
 	char version[16];
 };
@@ -92,13 +92,13 @@ struct kf_stats_desc {
 	uint8_t type;
 	uint8_t unit;
 	uint8_t reserved;
-	uint32_t index;		/* of its word in the slot or among the words */
+	uint32_t index; /* of its word in the slot or among the words */
 };
 
 /* One size class; entry 0 is for all large blocks and has size 0. */
 struct kf_stats_class {
 	uint64_t bytes;
-	int64_t inherited;	/* blocks a forked child found live */
+	int64_t inherited; /* blocks a forked child found live */
 };
 
 enum kf_slot_state { KF_SLOT_FREE, KF_SLOT_IN_USE, KF_SLOT_IDLE };

@@ -33,10 +33,10 @@ _Static_assert(sizeof(struct kf_slot) == 2048, "the slot's size is ABI");
 /* What decides whether and where a file is made; strings outlive the call. */
 struct kf_stats_conf {
 	bool enabled;
-	bool trusted;		/* false: set-id, the environment is ignored */
-	const char *dir;	/* KONFISCATOR_DIR, or NULL */
+	bool trusted;		 /* false: set-id, the environment is ignored */
+	const char *dir;	 /* KONFISCATOR_DIR, or NULL */
 	const char *runtime_dir; /* XDG_RUNTIME_DIR, or NULL */
-	const char *name;	/* KONFISCATOR_NAME, or NULL */
+	const char *name;	 /* KONFISCATOR_NAME, or NULL */
 	const char *engine;
 	const uint64_t *class_bytes; /* KF_STATS_NR_CLASSES sizes, [0] is 0 */
 };
