@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the unit tests share: running a suite, and numbers by chance.
+ *
+ * A test is a function of Check's whose name is the fact that it shows; a file
+ * lists its tests in one table and hands it to unit_run(). What they assert is
+ * theirs.
+ */
+#ifndef KF_TESTS_UNIT_H
+#define KF_TESTS_UNIT_H
+
+#include <check.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * As ck_assert(), which writes to a pipe each time, but free until it fails:
+ * for checks that run millions of times.
+ */
+#define UNIT_REQUIRE(cond)                         \
+	do {                                       \
+		if (!(cond))                       \
+			ck_abort_msg("%s", #cond); \
+	} while (0)
+
+/**
+ * unit_run() - run tests, each in a process of its own, and print a summary
+ * @name:	what is tested, such as "base/rbtree"
+ * @tests:	the tests
+ * @nr_tests:	how many
+ *
+ * Context: main().
+ * Return: the exit status: 0 when all passed, 1 when one failed or none ran.
+ */
+int unit_run(const char *name, const TTest *const tests[], size_t nr_tests);
+
+/**
+ * unit_random() - the next number of a sequence that is the same in each run
+ * @state:	the sequence; start with any number
+ *
+ * Context: any thread, with a state of its own.
+ * Return: 64 bits.
+ */
+uint64_t unit_random(uint64_t *state);
+
+#endif
