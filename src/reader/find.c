@@ -98,7 +98,7 @@ static int file_read(struct search *se, const char *dir, int dirfd,
 		return -1;
 	if (f->snap.result != KF_READ_OK)
 		return 0;
-	f->life = kf_life_of(&se->view, &f->snap.id, dirfd, name);
+	f->life = kf_life_of(&se->view, &f->snap.id, dirfd, name, &f->pid);
 	if (ended(f->life))
 		read_again(dirfd, f);
 	return 0;
@@ -195,6 +195,7 @@ static void mark_execed(struct kf_file *f)
 	if (f->life == KF_LIFE_EXECED)
 		return;
 	f->life = KF_LIFE_EXECED;
+	f->pid = 0;
 	fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;

@@ -62,12 +62,13 @@ void kf_life_close(struct kf_life_view *view);
  * @dirfd:	directory of the file
  * @name:	the file's name, to find its mapping where the program's
  *		path has changed
+ * @pid:	out: the process as this procfs shows it; 0 unless it is alive
  *
  * Context: one thread a view; may allocate.
  * Return: what procfs says; unknown where it cannot be told.
  */
 enum kf_life kf_life_of(struct kf_life_view *view,
 			const struct kf_stats_identity *id, int dirfd,
-			const char *name);
+			const char *name, int32_t *pid);
 
 #endif

@@ -304,12 +304,25 @@ static bool has_execed(struct kf_life_view *view, int32_t pid,
 	       !maps_file(view->procfd, pid, (uint64_t)st.st_ino);
 }
 
+/* The process of a file of this boot; 0: not found. */
+static int32_t find_pid(struct kf_life_view *view,
+			const struct kf_stats_identity *id)
+{
+	if (id->pid_ns && id->pid_ns != view->pid_ns)
+		return find_outer(view, id);
+	if (start_ticks_of(view->procfd, id->pid) != id->start_ticks)
+		return 0;
+	return id->pid;
+}
+
 enum kf_life kf_life_of(struct kf_life_view *view,
 			const struct kf_stats_identity *id, int dirfd,
-			const char *name)
+			const char *name, int32_t *pid)
 {
-	int32_t pid = id->pid;
+	bool inner = id->pid_ns && id->pid_ns != view->pid_ns;
+	int32_t found;
 
+	*pid = 0;
 	if (view->procfd < 0)
 		return KF_LIFE_UNKNOWN;
 	if (id->boot_id[0] && view->boot_id[0] &&
@@ -317,13 +330,12 @@ enum kf_life kf_life_of(struct kf_life_view *view,
 		return KF_LIFE_DEAD;
 	if (!id->start_ticks)
 		return KF_LIFE_UNKNOWN;
-	if (id->pid_ns && id->pid_ns != view->pid_ns) {
-		pid = find_outer(view, id);
-		if (!pid)
-			return view->sees_all ? KF_LIFE_DEAD : KF_LIFE_UNKNOWN;
-	}
-	if (start_ticks_of(view->procfd, pid) != id->start_ticks)
-		return KF_LIFE_DEAD;
-	return has_execed(view, pid, id, dirfd, name) ? KF_LIFE_EXECED
-						      : KF_LIFE_ALIVE;
+	found = find_pid(view, id);
+	if (!found)
+		return inner && !view->sees_all ? KF_LIFE_UNKNOWN
+						: KF_LIFE_DEAD;
+	if (has_execed(view, found, id, dirfd, name))
+		return KF_LIFE_EXECED;
+	*pid = found;
+	return KF_LIFE_ALIVE;
 }

@@ -142,6 +142,7 @@ struct kf_file {
 	char *dir;
 	char *name; /* within @dir */
 	enum kf_life life;
+	int32_t pid; /* as procfs shows it; 0: not alive or unknown */
 	struct kf_snapshot snap;
 };
 
@@ -183,7 +184,8 @@ void kf_files_release(struct kf_files *files);
  * kf_default_dirs() - the library's directories, in its order
  *
  * $KONFISCATOR_DIR, /run/konfiscator, $XDG_RUNTIME_DIR/konfiscator and
- * /tmp/konfiscator-stats-UID; for root every /tmp/konfiscator-stats-* too.
+ * /tmp/konfiscator-stats-UID; for root every /tmp/konfiscator-stats-* and
+ * /run/user/UID/konfiscator too.
  *
  * Context: any thread; allocates.
  * Return: a NULL-terminated array, one allocation to free(); NULL when out
