@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Files, opened for a moment from inside malloc: see file.h.
+ */
+#include "config.h"
+
+#include "sys/file.h"
+
+#include "sys/call.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+/* Programs that close what they did not open rarely go this far. */
+#define HIGH_FD 500
+
+/* A signal that comes again and again may interrupt fallocate for ever. */
+#define MAX_INTERRUPTS 64
+
+#define ZEROES 4096
+
+int kf_file_open(int dirfd, const char *path, int flags, mode_t mode)
+{
+	int fd = (int)kf_sys(SYS_openat, dirfd, path,
+			     flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
+	int high;
+
+	if (fd < 0 || fd >= HIGH_FD)
+		return fd;
+	high = (int)kf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	if (high < 0)
+		return fd;
+	kf_file_close(fd);
+	return high;
+}
+
+void kf_file_close(int fd)
+{
+	kf_sys(SYS_close, fd);
+}
+
+int kf_file_stat(int fd, struct kf_file_stat *st)
+{
+	struct stat s;
+	int r = (int)kf_sys(SYS_fstat, fd, &s);
+
+	if (r < 0)
+		return r;
+	st->dev = s.st_dev;
+	st->ino = s.st_ino;
+	st->size = (uint64_t)s.st_size;
+	st->uid = s.st_uid;
+	st->mode = s.st_mode;
+	return 0;
+}
+
+uint64_t kf_file_inode(const char *path)
+{
+	struct stat s;
+
+	if (kf_sys(SYS_newfstatat, AT_FDCWD, path, &s, 0) < 0)
+		return 0;
+	return s.st_ino;
+}
+
+int kf_file_mkdir(const char *path)
+{
+	return (int)kf_sys(SYS_mkdirat, AT_FDCWD, path, 0700);
+}
+
+void kf_file_unlink(int dirfd, const char *name)
+{
+	kf_sys(SYS_unlinkat, dirfd, name, 0);
+}
+
+void kf_file_chmod(int fd, mode_t mode)
+{
+	kf_sys(SYS_fchmod, fd, mode);
+}
+
+int kf_file_write(int fd, const void *buf, size_t len, uint64_t offset)
+{
+	const char *p = buf;
+	size_t done = 0;
+	long n;
+
+	while (done < len) {
+		n = kf_sys(SYS_pwrite64, fd, p + done, len - done,
+			   offset + done);
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return n ? (int)n : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int write_zeroes(int fd, uint64_t from, uint64_t to)
+{
+	static const char zeroes[ZEROES];
+	int r = 0;
+
+	while (from < to && !r) {
+		size_t n = KF_MIN(to - from, (uint64_t)ZEROES);
+
+		r = kf_file_write(fd, zeroes, n, from);
+		from += n;
+	}
+	return r;
+}
+
+static bool size_is_allowed(uint64_t size)
+{
+	struct rlimit limit;
+
+	if (kf_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0)
+		return true;
+	return size <= limit.rlim_cur;
+}
+
+int kf_file_extend(int fd, uint64_t from, uint64_t to)
+{
+	int r = -EINTR;
+
+	if (!size_is_allowed(to))
+		return -EFBIG;
+	for (int i = 0; i < MAX_INTERRUPTS && r == -EINTR; i++)
+		r = (int)kf_sys(SYS_fallocate, fd, 0, from, to - from);
+	if (r == -EOPNOTSUPP || r == -ENOSYS)
+		r = write_zeroes(fd, from, to);
+	return r;
+}
+
+static ssize_t read_all(int fd, char *buf, size_t size)
+{
+	size_t len = 0;
+	long n;
+
+	while (len < size) {
+		n = kf_sys(SYS_read, fd, buf + len, size - len);
+		if (n == -EINTR)
+			continue;
+		if (n < 0)
+			return n;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	return (ssize_t)len;
+}
+
+ssize_t kf_file_read(const char *path, char *buf, size_t size)
+{
+	int fd = kf_file_open(AT_FDCWD, path, O_RDONLY, 0);
+	ssize_t n;
+
+	buf[0] = '\0';
+	if (fd < 0)
+		return fd;
+	n = read_all(fd, buf, size - 1);
+	kf_file_close(fd);
+	buf[n < 0 ? 0 : n] = '\0';
+	return n;
+}
+
+void kf_file_link(const char *path, char *buf, size_t size)
+{
+	long n = kf_sys(SYS_readlinkat, AT_FDCWD, path, buf, size - 1);
+
+	buf[n < 0 ? 0 : n] = '\0';
+}
+
+ssize_t kf_file_cwd(char *buf, size_t size)
+{
+	long n = kf_sys(SYS_getcwd, buf, size);
+
+	if (n < 0)
+		return n;
+	/* "(unreachable)/..." is no path: the directory lies outside. */
+	return buf[0] == '/' ? n - 1 : -ENOENT;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Files, opened for a moment from inside malloc.
+ *
+ * No call allocates, blocks on a FIFO, is a cancellation point or changes
+ * errno; failures are negative errnos. A descriptor is moved up to a high
+ * number while it is open, so that a program which counts on its own numbers,
+ * or closes them in a loop, seldom meets it.
+ */
+#ifndef KF_SYS_FILE_H
+#define KF_SYS_FILE_H
+
+#include "base/compiler.h"
+
+#include <sys/types.h>
+
+/* What is asked of a file; constant after kf_file_stat(). */
+struct kf_file_stat {
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t size; /* bytes */
+	uint32_t uid;
+	uint32_t mode; /* as st_mode, type included */
+};
+
+/**
+ * kf_file_open() - open a file at a high number
+ * @dirfd:	directory @path is relative to, or AT_FDCWD
+ * @path:	the file
+ * @flags:	of open(2); O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added
+ * @mode:	of a file that is made; the umask applies
+ *
+ * Context: any.
+ * Return: the descriptor, or a negative errno.
+ */
+int kf_file_open(int dirfd, const char *path, int flags,
+		 mode_t mode) __must_check;
+
+/**
+ * kf_file_close() - close a descriptor
+ * @fd:		the descriptor
+ *
+ * Context: any.
+ */
+void kf_file_close(int fd);
+
+/**
+ * kf_file_stat() - ask what a descriptor stands for
+ * @fd:		the descriptor
+ * @st:		out: the answer
+ *
+ * Context: any.
+ * Return: 0, or a negative errno.
+ */
+int kf_file_stat(int fd, struct kf_file_stat *st) __must_check;
+
+/**
+ * kf_file_inode() - the inode a path leads to, links followed
+ * @path:	the path
+ *
+ * Context: any.
+ * Return: its number, or 0 when it cannot be had.
+ */
+uint64_t kf_file_inode(const char *path);
+
+/**
+ * kf_file_mkdir() - make a directory, mode 0700 less the umask
+ * @path:	the directory; its parent exists
+ *
+ * Context: any.
+ * Return: 0, or a negative errno; -EEXIST too.
+ */
+int kf_file_mkdir(const char *path);
+
+/**
+ * kf_file_unlink() - remove a file's name
+ * @dirfd:	directory @name is relative to
+ * @name:	the name
+ *
+ * Context: any.
+ */
+void kf_file_unlink(int dirfd, const char *name);
+
+/**
+ * kf_file_chmod() - set a file's permissions, whatever the umask
+ * @fd:		the file
+ * @mode:	the permissions
+ *
+ * Context: any.
+ */
+void kf_file_chmod(int fd, mode_t mode);
+
+/**
+ * kf_file_write() - write all of a buffer
+ * @fd:		the file
+ * @buf:	the bytes
+ * @len:	how many
+ * @offset:	where in the file
+ *
+ * Context: any.
+ * Return: 0, or a negative errno; some bytes may be written then.
+ */
+int kf_file_write(int fd, const void *buf, size_t len,
+		  uint64_t offset) __must_check;
+
+/**
+ * kf_file_extend() - make a file longer, with the space for it taken
+ * @fd:		the file
+ * @from:	its size in bytes
+ * @to:		the size wanted
+ *
+ * A file beyond RLIMIT_FSIZE is refused before the kernel would send a
+ * signal. Where the file system cannot set space aside, zeroes are written.
+ *
+ * Context: any.
+ * Return: 0, or a negative errno: -EFBIG, -ENOSPC, -EDQUOT, ...
+ */
+int kf_file_extend(int fd, uint64_t from, uint64_t to) __must_check;
+
+/**
+ * kf_file_read() - read a small file whole
+ * @path:	the file
+ * @buf:	out: its bytes, always terminated
+ * @size:	room, more than 0; what does not fit is left out
+ *
+ * Context: any.
+ * Return: bytes read, or a negative errno; @buf is empty then.
+ */
+ssize_t kf_file_read(const char *path, char *buf, size_t size);
+
+/**
+ * kf_file_link() - where a symbolic link leads
+ * @path:	the link
+ * @buf:	out: its contents, terminated; empty where it cannot be read
+ * @size:	room, more than 0; what does not fit is left out
+ *
+ * Context: any.
+ */
+void kf_file_link(const char *path, char *buf, size_t size);
+
+/**
+ * kf_file_cwd() - the working directory
+ * @buf:	out: its path, terminated
+ * @size:	room
+ *
+ * Context: any.
+ * Return: bytes of the path, or a negative errno.
+ */
+ssize_t kf_file_cwd(char *buf, size_t size);
+
+#endif

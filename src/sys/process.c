@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a process and a thread may ask of themselves: see process.h.
+ */
+#include "sys/process.h"
+
+#include "sys/call.h"
+
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define PAUSE_NS 50000
+#define NS_PER_S 1000000000u
+
+int32_t kf_process_pid(void)
+{
+	return (int32_t)kf_sys(SYS_getpid);
+}
+
+int32_t kf_process_tid(void)
+{
+	return (int32_t)kf_sys(SYS_gettid);
+}
+
+uint32_t kf_process_uid(void)
+{
+	return (uint32_t)kf_sys(SYS_geteuid);
+}
+
+void kf_process_comm(char comm[KF_COMM_SIZE])
+{
+	comm[0] = '\0';
+	kf_sys(SYS_prctl, PR_GET_NAME, comm, 0, 0, 0);
+	comm[KF_COMM_SIZE - 1] = '\0';
+}
+
+bool kf_process_is_filtered(void)
+{
+	return kf_sys(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) > 0;
+}
+
+uint64_t kf_process_address_limit(void)
+{
+	struct rlimit limit;
+
+	if (kf_sys(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) < 0)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+uint64_t kf_process_clock_ns(int clock)
+{
+	struct timespec ts = {0, 0};
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t kf_process_random(void)
+{
+	uint64_t n;
+
+	if (kf_sys(SYS_getrandom, &n, sizeof(n), GRND_NONBLOCK) == sizeof(n))
+		return n;
+	/* Addresses are randomised: the next best that is at hand. */
+	n = kf_process_clock_ns(CLOCK_MONOTONIC) ^ (uintptr_t)&n;
+	return (n ^ (uint64_t)kf_process_pid() << 40) * 0x9e3779b97f4a7c15;
+}
+
+void kf_process_pause(void)
+{
+	struct timespec ts = {0, PAUSE_NS};
+
+	kf_sys(SYS_nanosleep, &ts, NULL);
+}
