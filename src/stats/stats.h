@@ -34,6 +34,7 @@ _Static_assert(sizeof(struct kf_slot) == 2048, "the slot's size is ABI");
 struct kf_stats_conf {
 	bool enabled;
 	bool trusted;		 /* false: set-id, the environment is ignored */
+	bool guard;		 /* survive a file cut short, by a handler */
 	const char *dir;	 /* KONFISCATOR_DIR, or NULL */
 	const char *runtime_dir; /* XDG_RUNTIME_DIR, or NULL */
 	const char *name;	 /* KONFISCATOR_NAME, or NULL */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The file behind the counters: where it is made, how it is mapped and grown.
+ *
+ * Its space is taken before it is mapped, so that no store finds the disk
+ * full; it is made with O_EXCL through a directory that was looked at while it
+ * was held, so that nothing planted is followed. No descriptor stays open.
+ */
+#include "config.h"
+
+#include "stats/internal.h"
+
+#include "base/text.h"
+#include "sys/file.h"
+#include "sys/map.h"
+#include "sys/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define SYSTEM_DIR "/run/konfiscator"
+#define LAST_DIR "/tmp/konfiscator-stats-"
+
+/* Names are random: one that is taken is bad luck, many are an attack. */
+#define NAME_TRIES 8
+
+/* comm and its end, a pid and 64 random bits with their dots */
+#define NAME_SIZE (KF_COMM_SIZE + 1 + 10 + 1 + 20)
+
+static void make_name(char *name)
+{
+	struct kf_text text;
+	char comm[KF_COMM_SIZE];
+
+	kf_process_comm(comm);
+	for (char *p = comm; *p; p++) {
+		bool hides = *p == '.' && p == comm;
+
+		if (*p == '/' || (unsigned char)*p < ' ' || *p == 0x7f || hides)
+			*p = '_';
+	}
+	kf_text_init(&text, name, NAME_SIZE);
+	kf_text_str(&text, comm[0] ? comm : "_");
+	kf_text_char(&text, '.');
+	kf_text_i64(&text, kf_process_pid());
+	kf_text_char(&text, '.');
+	kf_text_u64(&text, kf_process_random());
+}
+
+/* A program may change its directory: the path has to be absolute. */
+static int set_path(const char *dir, const char *name)
+{
+	char *path = kf_stats.path;
+	struct kf_text text;
+	ssize_t n;
+
+	kf_text_init(&text, path, sizeof(kf_stats.path));
+	if (dir[0] != '/') {
+		n = kf_file_cwd(path, sizeof(kf_stats.path));
+		if (n < 0)
+			return (int)n;
+		text.len = (size_t)n;
+		kf_text_char(&text, '/');
+	}
+	kf_text_str(&text, dir);
+	kf_text_char(&text, '/');
+	kf_text_str(&text, name);
+	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
+}
+
+static int fill_and_map(int fd)
+{
+	size_t size = kf_image_size(kf_stats.nr_slots);
+	int r = kf_file_extend(fd, 0, size);
+
+	if (!r)
+		r = kf_file_write(fd, kf_stats.base, size, 0);
+	if (!r)
+		r = kf_map_file(kf_stats.base, size, fd, 0);
+	return r;
+}
+
+static int open_new(int dirfd, char *name)
+{
+	int fd = -EEXIST;
+
+	for (int i = 0; i < NAME_TRIES && fd == -EEXIST; i++) {
+		make_name(name);
+		fd = kf_file_open(dirfd, name,
+				  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0640);
+	}
+	return fd;
+}
+
+/*
+ * In a set-group-id directory the group is the directory's choice: it is meant
+ * to read, whatever the umask of the program.
+ */
+static int make_in(int dirfd, const char *dir, bool for_group)
+{
+	char name[NAME_SIZE];
+	struct kf_file_stat st;
+	int fd, r;
+
+	fd = open_new(dirfd, name);
+	if (fd < 0)
+		return fd;
+	if (for_group)
+		kf_file_chmod(fd, 0640);
+	r = set_path(dir, name);
+	if (!r)
+		r = kf_file_stat(fd, &st);
+	if (!r)
+		r = fill_and_map(fd);
+	if (r) {
+		kf_file_unlink(dirfd, name);
+	} else {
+		kf_stats.dev = st.dev;
+		kf_stats.ino = st.ino;
+	}
+	kf_file_close(fd);
+	return r;
+}
+
+static bool is_private(const struct kf_file_stat *st)
+{
+	return st->uid == kf_process_uid() && !(st->mode & (S_IWGRP | S_IWOTH));
+}
+
+/*
+ * O_PATH, as a directory in which anyone may make files need not be readable.
+ * @own: it is ours: made when missing, no link, nobody else's.
+ */
+static int try_dir(const char *dir, bool own)
+{
+	struct kf_file_stat st;
+	int fd, r;
+
+	if (own)
+		kf_file_mkdir(dir);
+	fd = kf_file_open(AT_FDCWD, dir,
+			  O_PATH | O_DIRECTORY | (own ? O_NOFOLLOW : 0), 0);
+	if (fd < 0)
+		return fd;
+	r = kf_file_stat(fd, &st);
+	if (!r && own && !is_private(&st))
+		r = -EPERM;
+	if (!r)
+		r = make_in(fd, dir, st.mode & S_ISGID);
+	kf_file_close(fd);
+	return r;
+}
+
+static int try_runtime_dir(const char *runtime_dir)
+{
+	char dir[PATH_MAX];
+	struct kf_text text;
+
+	kf_text_init(&text, dir, sizeof(dir));
+	kf_text_str(&text, runtime_dir);
+	kf_text_str(&text, "/konfiscator");
+	return kf_text_full(&text) ? -ENAMETOOLONG : try_dir(dir, true);
+}
+
+static int try_last_dir(void)
+{
+	char dir[sizeof(LAST_DIR) + 10];
+	struct kf_text text;
+
+	kf_text_init(&text, dir, sizeof(dir));
+	kf_text_str(&text, LAST_DIR);
+	kf_text_u64(&text, kf_process_uid());
+	return try_dir(dir, true);
+}
+
+static bool is_set(const char *s)
+{
+	return s && *s;
+}
+
+int kf_backing_make(const struct kf_stats_conf *conf)
+{
+	kf_stats.was_filtered = kf_process_is_filtered();
+	if (conf->trusted && is_set(conf->dir) && !try_dir(conf->dir, false))
+		return 0;
+	if (!try_dir(SYSTEM_DIR, false))
+		return 0;
+	if (conf->trusted && conf->runtime_dir && *conf->runtime_dir == '/' &&
+	    !try_runtime_dir(conf->runtime_dir))
+		return 0;
+	return try_last_dir();
+}
+
+static bool is_ours(int fd, uint64_t size)
+{
+	struct kf_file_stat st;
+
+	return !kf_file_stat(fd, &st) && st.dev == kf_stats.dev &&
+	       st.ino == kf_stats.ino && st.size == size;
+}
+
+int kf_backing_grow(uint64_t from, uint64_t to)
+{
+	int fd, r;
+
+	/* A sandbox set up since may kill whoever opens a file. */
+	if (!kf_stats.was_filtered && kf_process_is_filtered())
+		return -EPERM;
+	fd = kf_file_open(AT_FDCWD, kf_stats.path, O_RDWR | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return fd;
+	r = is_ours(fd, from) ? kf_file_extend(fd, from, to) : -ESTALE;
+	if (!r)
+		r = kf_map_file(kf_stats.base + from, to - from, fd, from);
+	kf_file_close(fd);
+	return r;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A forked child leaves its parent's file at once.
+ *
+ * The mapping is shared with a parent that goes on counting, so the child's
+ * start is copied before the fork, by the thread that forks: the copy is the
+ * child's own by the time it runs, and takes the mapping's place in one step.
+ * A fork that ran no handlers has no copy; it takes what the file says now.
+ */
+#include "stats/internal.h"
+
+#include "sys/map.h"
+
+#include <string.h>
+
+/* A copy of the image, from prepare to child or parent. */
+static struct {
+	uintptr_t owner; /* the thread that forks; atomic, 0 none */
+	char *image;	 /* the owner's */
+	size_t nr_slots; /* the owner's */
+} spare;
+
+static char *copy_image(size_t nr_slots)
+{
+	size_t size = kf_image_size(nr_slots);
+	char *image = kf_map_anon(NULL, size);
+
+	if (image)
+		memcpy(image, kf_stats.base, size);
+	return image;
+}
+
+static size_t slots_now(void)
+{
+	return __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_ACQUIRE);
+}
+
+void kf_stats_prepare_fork(void)
+{
+	uintptr_t none = 0;
+
+	if (!__atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED))
+		return;
+	/* Another thread forks as well: then one of the two has no copy. */
+	if (!__atomic_compare_exchange_n(&spare.owner, &none, kf_stats_self(),
+					 false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return;
+	spare.nr_slots = slots_now();
+	spare.image = copy_image(spare.nr_slots);
+}
+
+static void forget_spare(void)
+{
+	spare.image = NULL;
+	__atomic_store_n(&spare.owner, 0, __ATOMIC_RELEASE);
+}
+
+void kf_stats_parent_fork(void)
+{
+	if (__atomic_load_n(&spare.owner, __ATOMIC_RELAXED) != kf_stats_self())
+		return;
+	if (spare.image)
+		kf_map_drop(spare.image, kf_image_size(spare.nr_slots));
+	forget_spare();
+}
+
+static char *take_copy(size_t *nr_slots)
+{
+	char *image = spare.image;
+
+	*nr_slots = spare.nr_slots;
+	if (image && spare.owner != kf_stats_self()) {
+		kf_map_drop(image, kf_image_size(spare.nr_slots));
+		image = NULL;
+	}
+	forget_spare();
+	if (image)
+		return image;
+	*nr_slots = kf_stats.nr_slots;
+	return copy_image(*nr_slots);
+}
+
+static bool put_memory(size_t from_slot, size_t nr_slots)
+{
+	/* Slot 0 stands for all of the image, its head included. */
+	size_t from = from_slot ? kf_image_size(from_slot) : 0;
+	size_t to = kf_image_size(nr_slots);
+
+	return from == to || kf_map_anon(kf_stats.base + from, to - from);
+}
+
+/*
+ * Where there is no memory even for the copy, the counts start anew, and a
+ * file with half the truth is not made. Where the kernel has no memory at all
+ * the child has to stay, as the addresses are in use; it tries again when it
+ * is to be published.
+ */
+static void leave_file(void)
+{
+	size_t nr;
+	char *image = take_copy(&nr);
+
+	if (image && !kf_map_replace(image, kf_image_size(nr), kf_stats.base)) {
+		kf_map_drop(image, kf_image_size(nr));
+		image = NULL;
+	}
+	if (!image) {
+		kf_stats.torn = true;
+		nr = 0;
+	}
+	kf_stats.stranded = !put_memory(nr, kf_stats.nr_slots);
+}
+
+void kf_stats_fork_child(void)
+{
+	kf_growth_reset();
+	if (kf_stats.on_file || kf_stats.stranded)
+		leave_file();
+	kf_stats.on_file = false;
+	kf_stats.error = 0;
+	kf_stats.nr_shown = kf_stats.nr_slots;
+	if (!kf_stats.stranded)
+		kf_image_inherit(kf_stats.base, kf_stats.nr_slots);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * SIGBUS, when somebody cuts the file short under its writer.
+ *
+ * Only where the program left the signal alone: then a store behind the file's
+ * end finds memory in its place, the counts so far are lost, and the program
+ * runs on. Every other SIGBUS kills as it would have. Programs that handle the
+ * signal themselves, or block it, are not guarded.
+ */
+#include "config.h"
+
+#include "stats/internal.h"
+
+#include "sys/call.h"
+#include "sys/map.h"
+#include "sys/process.h"
+
+#include <signal.h>
+
+/*
+ * libc's own name: another library's sigaction, preloaded too, may allocate
+ * before we are ready for it.
+ */
+extern int __sigaction(int sig, const struct sigaction *act,
+		       struct sigaction *old);
+
+static bool lies_in_file(const char *addr)
+{
+	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_RELAXED);
+
+	return kf_stats.base && addr >= kf_stats.base &&
+	       addr < kf_stats.base + kf_image_size(nr);
+}
+
+/*
+ * The whole image goes, not the page alone: what is left of the file may be
+ * cut as well. Two threads that fault at once do it twice, which loses a few
+ * counts more.
+ */
+static bool put_memory(void)
+{
+	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&kf_stats.torn, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&kf_stats.on_file, false, __ATOMIC_RELAXED);
+	kf_stats.error = ESTALE;
+	return kf_map_anon(kf_stats.base, kf_image_size(nr)) != NULL;
+}
+
+static void die_of(int sig, siginfo_t *info)
+{
+	struct sigaction dfl = {.sa_handler = SIG_DFL};
+	int saved = errno;
+
+	__sigaction(sig, &dfl, NULL);
+	/* A fault repeats on return; what was sent has to be sent again. */
+	if (info->si_code <= 0)
+		kf_sys(SYS_rt_tgsigqueueinfo, kf_process_pid(),
+		       kf_process_tid(), sig, info);
+	errno = saved;
+}
+
+static void on_sigbus(int sig, siginfo_t *info, void *context)
+{
+	if (info->si_code == BUS_ADRERR && lies_in_file(info->si_addr) &&
+	    put_memory())
+		return;
+	die_of(sig, info);
+}
+
+void kf_guard_install(void)
+{
+	struct sigaction act = {
+		.sa_sigaction = on_sigbus,
+		.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART,
+	};
+	struct sigaction old;
+	int saved = errno;
+
+	if (!__sigaction(SIGBUS, NULL, &old) && !(old.sa_flags & SA_SIGINFO) &&
+	    old.sa_handler == SIG_DFL)
+		__sigaction(SIGBUS, &act, NULL);
+	errno = saved;
+}

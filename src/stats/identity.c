@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who writes the file, as far as the process can find out.
+ *
+ * A pid is not enough: it is reused, and every container has its pid 1. Start
+ * time, boot and pid namespace make it one process for all readers. What
+ * /proc does not tell stays 0 or empty.
+ */
+#include "config.h"
+
+#include "stats/internal.h"
+
+#include "base/text.h"
+#include "sys/file.h"
+#include "sys/process.h"
+
+#include <string.h>
+#include <time.h>
+
+/* Field 22 of /proc/PID/stat, counted from the one behind the name, field 3. */
+#define START_FIELD (22 - 3)
+
+static void set_text(char *dst, size_t size, const char *src)
+{
+	struct kf_text text;
+
+	kf_text_init(&text, dst, size);
+	kf_text_str(&text, src ? src : "");
+}
+
+static uint64_t number_at(const char *s)
+{
+	uint64_t n = 0;
+
+	while (*s >= '0' && *s <= '9')
+		n = n * 10 + (uint64_t)(*s++ - '0');
+	return n;
+}
+
+/*
+ * The name in it may hold anything, parentheses and spaces too, but nothing
+ * behind the last parenthesis is the program's choice.
+ */
+static uint64_t start_of(const char *stat)
+{
+	const char *p = strrchr(stat, ')');
+
+	if (!p || p[1] != ' ')
+		return 0;
+	p += 2;
+	for (int i = 0; i < START_FIELD; i++) {
+		p = strchr(p, ' ');
+		if (!p)
+			return 0;
+		p++;
+	}
+	return number_at(p);
+}
+
+/* The pid in it is of the namespace that /proc was mounted in. */
+static void read_stat(struct kf_stats_identity *id)
+{
+	char stat[1024];
+
+	if (kf_file_read("/proc/self/stat", stat, sizeof(stat)) <= 0)
+		return;
+	id->start_ticks = start_of(stat);
+	if (number_at(stat))
+		id->outer_pid = (int32_t)number_at(stat);
+}
+
+static void read_boot_id(struct kf_stats_identity *id)
+{
+	char *boot = id->boot_id;
+
+	kf_file_read("/proc/sys/kernel/random/boot_id", boot,
+		     sizeof(id->boot_id));
+	boot[strcspn(boot, "\n")] = '\0';
+}
+
+void kf_identity_fill(struct kf_stats_identity *id,
+		      const struct kf_stats_conf *conf, bool forked)
+{
+	id->pid = kf_process_pid();
+	id->outer_pid = id->pid;
+	id->uid = kf_process_uid();
+	id->forked = forked;
+	id->pid_ns = kf_file_inode("/proc/self/ns/pid");
+	id->created_ns = kf_process_clock_ns(CLOCK_REALTIME);
+	id->created_mono = kf_process_clock_ns(CLOCK_MONOTONIC);
+	id->start_ticks = 0;
+	read_stat(id);
+	read_boot_id(id);
+	kf_process_comm(id->comm);
+	kf_file_link("/proc/self/exe", id->exe, sizeof(id->exe));
+	set_text(id->name, sizeof(id->name), conf->name);
+	set_text(id->engine, sizeof(id->engine), conf->engine);
+	set_text(id->version, sizeof(id->version), PACKAGE_VERSION);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The bytes of the stats file, filled in from stats.def.
+ *
+ * Promises the layout of layout.h in memory; what stands behind the memory is
+ * not known here.
+ */
+#include "stats/internal.h"
+
+#include <string.h>
+
+static const struct kf_stats_desc descs[] = {
+#define KF_STAT(id, t, u, m, l, h, s, i) \
+	{.name = #id,                    \
+	 .metric = m,                    \
+	 .labels = l,                    \
+	 .help = h,                      \
+	 .scope = s,                     \
+	 .type = KF_TYPE_##t,            \
+	 .unit = KF_UNIT_##u,            \
+	 .index = i},
+#define KF_STAT_SLOT(id, t, u, m, l, h) \
+	KF_STAT(id, t, u, m, l, h, KF_SCOPE_SLOT, KF_SLOT_##id)
+#define KF_STAT_WORD(id, t, u, m, l, h) \
+	KF_STAT(id, t, u, m, l, h, KF_SCOPE_WORD, KF_WORD_##id)
+#include "stats/stats.def"
+#undef KF_STAT_WORD
+#undef KF_STAT_SLOT
+#undef KF_STAT
+};
+
+static const uint8_t slot_types[KF_STATS_SLOT_SCALARS] = {
+#define KF_STAT_SLOT(id, t, u, m, l, h) [KF_SLOT_##id] = KF_TYPE_##t,
+#include "stats/stats.def"
+#undef KF_STAT_SLOT
+};
+
+static const uint8_t word_types[KF_NR_WORD_STATS] = {
+#define KF_STAT_WORD(id, t, u, m, l, h) [KF_WORD_##id] = KF_TYPE_##t,
+#include "stats/stats.def"
+#undef KF_STAT_WORD
+};
+
+static struct kf_stats_section section(uint32_t offset, size_t entry_size,
+				       size_t nr)
+{
+	return (struct kf_stats_section){offset, (uint32_t)entry_size,
+					 (uint32_t)nr, 0};
+}
+
+static struct kf_stats_class *classes_of(char *image)
+{
+	return (struct kf_stats_class *)(void *)(image + KF_AT_CLASSES);
+}
+
+void kf_image_fill(char *image, size_t nr_slots)
+{
+	struct kf_stats_header *h = (void *)image;
+
+	*h = (struct kf_stats_header){
+		.magic = KF_STATS_MAGIC,
+		.major = KF_STATS_MAJOR,
+		.minor = KF_STATS_MINOR,
+		.header_size = sizeof(*h),
+		.total_size = kf_image_size(nr_slots),
+		.identity = section(KF_AT_IDENTITY,
+				    sizeof(struct kf_stats_identity), 1),
+		.descs = section(KF_AT_DESCS, sizeof(struct kf_stats_desc),
+				 KF_ARRAY_SIZE(descs)),
+		.classes = section(KF_AT_CLASSES, sizeof(struct kf_stats_class),
+				   KF_STATS_NR_CLASSES),
+		/* The sequence number is the first of the words. */
+		.words = section(KF_AT_WORDS, sizeof(uint64_t),
+				 1 + KF_NR_WORD_STATS),
+		.control = section(KF_AT_CONTROL,
+				   sizeof(struct kf_stats_control), 1),
+		.slots = section(KF_AT_SLOTS, sizeof(struct kf_slot), nr_slots),
+	};
+	memcpy(image + KF_AT_DESCS, descs, sizeof(descs));
+}
+
+void kf_image_show(char *image, size_t nr_slots)
+{
+	struct kf_stats_header *h = (void *)image;
+
+	__atomic_store_n(&h->total_size, kf_image_size(nr_slots),
+			 __ATOMIC_RELEASE);
+	/* A reader that sees the new number has the file's new size as well. */
+	__atomic_store_n(&h->slots.nr, (uint32_t)nr_slots, __ATOMIC_RELEASE);
+}
+
+void kf_image_set_classes(char *image, const uint64_t *bytes)
+{
+	struct kf_stats_class *class = classes_of(image);
+
+	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++)
+		class[i].bytes = bytes[i];
+}
+
+static void inherit_classes(char *image, const struct kf_slot *slot)
+{
+	struct kf_stats_class *class = classes_of(image);
+
+	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++)
+		class[i].inherited += (int64_t)(slot->class[i].mallocs -
+						slot->class[i].frees);
+}
+
+static void restart_slot(struct kf_slot *slot)
+{
+	for (uint32_t i = 0; i < KF_STATS_SLOT_SCALARS; i++) {
+		if (slot_types[i] != KF_TYPE_GAUGE)
+			slot->scalar[i] = 0;
+	}
+	memset(slot->class, 0, sizeof(slot->class));
+	if (slot->state == KF_SLOT_IN_USE)
+		slot->state = KF_SLOT_IDLE;
+	slot->tid = 0;
+}
+
+void kf_image_inherit(char *image, size_t nr_slots)
+{
+	struct kf_stats_header *h = (void *)image;
+	struct kf_stats_words *words = (void *)(image + KF_AT_WORDS);
+	uint64_t large = words->word[KF_WORD_inherited_large];
+
+	h->ready = 0;
+	kf_image_show(image, nr_slots);
+	for (size_t i = 0; i < nr_slots; i++) {
+		struct kf_slot *slot = kf_image_slot(image, i);
+
+		if (slot->state == KF_SLOT_FREE)
+			continue;
+		large += slot->scalar[KF_SLOT_large_allocated] -
+			 slot->scalar[KF_SLOT_large_freed];
+		inherit_classes(image, slot);
+		restart_slot(slot);
+	}
+	words->seq = 0;
+	for (uint32_t i = 0; i < KF_NR_WORD_STATS; i++) {
+		if (word_types[i] != KF_TYPE_GAUGE)
+			words->word[i] = 0;
+	}
+	words->word[KF_WORD_inherited_large] = large;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the rooms of this layer share; nobody outside includes it.
+ *
+ *	image.c		the file's bytes: filled, grown, handed to a child
+ *	identity.c	who writes the file
+ *	backing.c	directories and files, and the mapping of one
+ *	slots.c		slots taken and labelled, the image grown
+ *	guard.c		SIGBUS of a file that was cut short
+ *	fork.c		a child leaves its parent's file
+ *	stats.c		start and publication
+ *
+ * The image lives at one address for the life of the process, in reserved
+ * address space; what stands behind it is private memory or a file. The
+ * library decides nothing by what it reads from there: the file is open to
+ * others, so all that steers is in struct kf_stats_state.
+ */
+#ifndef KF_STATS_INTERNAL_H
+#define KF_STATS_INTERNAL_H
+
+#include "stats/stats.h"
+
+#include <limits.h>
+
+/* Where the sections are; each begins on a cache line of its own. */
+enum kf_image_at {
+	KF_AT_IDENTITY =
+		KF_ALIGN_UP(sizeof(struct kf_stats_header), KF_CACHE_LINE),
+	KF_AT_DESCS =
+		KF_ALIGN_UP(KF_AT_IDENTITY + sizeof(struct kf_stats_identity),
+			    KF_CACHE_LINE),
+	KF_AT_CLASSES = KF_ALIGN_UP(
+		KF_AT_DESCS + (KF_NR_SLOT_STATS + KF_NR_WORD_STATS) *
+				      sizeof(struct kf_stats_desc),
+		KF_CACHE_LINE),
+	KF_AT_WORDS = KF_ALIGN_UP(KF_AT_CLASSES +
+					  KF_STATS_NR_CLASSES *
+						  sizeof(struct kf_stats_class),
+				  KF_CACHE_LINE),
+	KF_AT_CONTROL =
+		KF_ALIGN_UP(KF_AT_WORDS + sizeof(struct kf_stats_words) +
+				    KF_NR_WORD_STATS * sizeof(uint64_t),
+			    KF_CACHE_LINE),
+	KF_AT_SLOTS =
+		KF_ALIGN_UP(KF_AT_CONTROL + sizeof(struct kf_stats_control),
+			    sizeof(struct kf_slot)),
+};
+
+/*
+ * Invariant: nr_taken <= nr_slots <= max_slots, nr_shown <= nr_slots, and
+ * kf_image_size(nr_slots) is a multiple of the page. "growth" below is the
+ * right that kf_growth_enter() gives.
+ */
+struct kf_stats_state {
+	char *base;	     /* constant after kf_stats_init() */
+	size_t page;	     /* likewise */
+	size_t max_slots;    /* likewise */
+	bool in_bss;	     /* likewise: memory of last resort, one slot */
+	size_t nr_slots;     /* with memory behind them; growth, read by all */
+	size_t nr_shown;     /* that the header speaks of; growth */
+	size_t nr_taken;     /* atomic */
+	bool on_file;	     /* growth; cleared by the guard */
+	bool torn;	     /* atomic: the counts were lost with a file */
+	bool stranded;	     /* a child could not leave its parent's file */
+	bool was_filtered;   /* seccomp at publication; growth */
+	uint64_t dev;	     /* of the file; growth */
+	uint64_t ino;	     /* likewise */
+	int error;	     /* errno why there is no file; growth */
+	char path[PATH_MAX]; /* growth */
+};
+
+extern struct kf_stats_state kf_stats;
+
+/**
+ * kf_image_size() - bytes of an image
+ * @nr_slots:	slots in it
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+static inline size_t kf_image_size(size_t nr_slots)
+{
+	return KF_AT_SLOTS + nr_slots * sizeof(struct kf_slot);
+}
+
+/**
+ * kf_image_fit() - slots of the smallest image that ends with a page
+ * @nr_slots:	slots wanted
+ * @page:	bytes of a page
+ *
+ * Context: any.
+ * Return: slots, at least @nr_slots.
+ */
+static inline size_t kf_image_fit(size_t nr_slots, size_t page)
+{
+	size_t size = KF_ALIGN_UP(kf_image_size(nr_slots), page);
+
+	return (size - KF_AT_SLOTS) / sizeof(struct kf_slot);
+}
+
+/**
+ * kf_image_slot() - a slot of an image
+ * @image:	the image
+ * @i:		its number
+ *
+ * Context: any.
+ * Return: the slot.
+ */
+static inline struct kf_slot *kf_image_slot(char *image, size_t i)
+{
+	return (struct kf_slot *)(void *)(image + kf_image_size(i));
+}
+
+/**
+ * kf_image_fill() - make zeroed memory an image, not ready yet
+ * @image:	the memory, on a page boundary
+ * @nr_slots:	slots that fit
+ *
+ * Context: one thread.
+ */
+void kf_image_fill(char *image, size_t nr_slots);
+
+/**
+ * kf_image_show() - have the header speak of so many slots
+ * @image:	the image
+ * @nr_slots:	slots; they exist already
+ *
+ * Context: growth; readers may look on.
+ */
+void kf_image_show(char *image, size_t nr_slots);
+
+/**
+ * kf_image_set_classes() - fill in the size classes
+ * @image:	the image
+ * @bytes:	KF_STATS_NR_CLASSES sizes in bytes
+ *
+ * Context: growth.
+ */
+void kf_image_set_classes(char *image, const uint64_t *bytes);
+
+/**
+ * kf_image_inherit() - turn the copy of a parent's image into its child's
+ * @image:	the image, private
+ * @nr_slots:	slots in it
+ *
+ * Counters become 0 and gauges stay; blocks and large bytes that are live
+ * become inherited; slots in use become idle, as their threads are gone.
+ *
+ * Context: the child's only thread.
+ */
+void kf_image_inherit(char *image, size_t nr_slots);
+
+/**
+ * kf_identity_fill() - say who writes the file
+ * @id:		out: the identity; what cannot be found out is 0 or ""
+ * @conf:	name and engine
+ * @forked:	whether the process began with fork
+ *
+ * Context: any thread. Works without /proc.
+ */
+void kf_identity_fill(struct kf_stats_identity *id,
+		      const struct kf_stats_conf *conf, bool forked);
+
+/**
+ * kf_backing_make() - make a file in the first usable directory and map it
+ * @conf:	the directories
+ *
+ * On success the image's addresses are the file's. A failure leaves nothing
+ * behind, in memory or on disk.
+ *
+ * Context: growth.
+ * Return: 0, or the negative errno of the last directory.
+ */
+int kf_backing_make(const struct kf_stats_conf *conf);
+
+/**
+ * kf_backing_grow() - make the file longer and map what came in
+ * @from:	bytes it has
+ * @to:		bytes wanted
+ *
+ * Context: growth.
+ * Return: 0, or a negative errno: -ESTALE when the file at the path is not
+ *	   ours or not as long as we left it.
+ */
+int kf_backing_grow(uint64_t from, uint64_t to);
+
+static inline uintptr_t kf_stats_self(void)
+{
+	return (uintptr_t)__builtin_thread_pointer();
+}
+
+/**
+ * kf_growth_enter() - take the right to change what stands behind the image
+ *
+ * Not held over a fork: a child rebuilds all that it guards.
+ *
+ * Context: any thread; sleeps while another has it.
+ * Return: false when the caller has it already: a signal handler, that
+ *	   interrupted itself.
+ */
+bool kf_growth_enter(void) __must_check;
+
+/**
+ * kf_growth_leave() - give the right back
+ *
+ * Context: who has it.
+ */
+void kf_growth_leave(void);
+
+/**
+ * kf_growth_reset() - forget who had the right
+ *
+ * What growth left half done lies behind the last slot, and the next growth
+ * maps over it.
+ *
+ * Context: a forked child's only thread.
+ */
+void kf_growth_reset(void);
+
+/**
+ * kf_guard_install() - survive the truncation of the file from now on
+ *
+ * Does nothing where the program handles or ignores SIGBUS itself.
+ *
+ * Context: growth.
+ */
+void kf_guard_install(void);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Slots: taken one by one and never given back, as arenas are adopted.
+ *
+ * Taking one is a compare and swap; only making room for more of them is done
+ * by one thread at a time.
+ */
+#include "stats/internal.h"
+
+#include "sys/map.h"
+#include "sys/process.h"
+
+#include <string.h>
+
+/* Counts that nobody sees: for arenas that no memory was found for. */
+static struct kf_slot shared_slot;
+
+/* The thread that has the right of growth, 0 none. */
+static uintptr_t grower;
+
+bool kf_growth_enter(void)
+{
+	uintptr_t none = 0;
+
+	while (!__atomic_compare_exchange_n(&grower, &none, kf_stats_self(),
+					    false, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED)) {
+		if (none == kf_stats_self())
+			return false;
+		none = 0;
+		kf_process_pause();
+	}
+	return true;
+}
+
+void kf_growth_leave(void)
+{
+	__atomic_store_n(&grower, 0, __ATOMIC_RELEASE);
+}
+
+void kf_growth_reset(void)
+{
+	__atomic_store_n(&grower, 0, __ATOMIC_RELAXED);
+}
+
+static size_t next_nr_slots(void)
+{
+	size_t nr = kf_image_fit(kf_stats.nr_slots * 2, kf_stats.page);
+
+	return KF_MIN(nr, kf_stats.max_slots);
+}
+
+/*
+ * Where the file cannot grow, the counters go on in memory behind it, and no
+ * reader sees them: the file cannot be longer than it is without a hole.
+ */
+static bool put_memory(size_t nr)
+{
+	size_t from = kf_image_size(kf_stats.nr_slots);
+	size_t to = kf_image_size(nr);
+	bool whole = kf_stats.nr_shown == kf_stats.nr_slots;
+	int r;
+
+	if (kf_stats.on_file && whole) {
+		r = kf_backing_grow(from, to);
+		if (!r) {
+			kf_stats.nr_shown = nr;
+			return true;
+		}
+		kf_stats.error = -r;
+	}
+	if (!kf_map_anon(kf_stats.base + from, to - from))
+		return false;
+	if (!kf_stats.on_file)
+		kf_stats.nr_shown = nr;
+	return true;
+}
+
+/* Returns false when there will be no more than there are. */
+static bool grow(size_t seen)
+{
+	size_t nr;
+	bool more = true;
+
+	if (!kf_growth_enter())
+		return false;
+	if (kf_stats.nr_slots == seen) {
+		nr = next_nr_slots();
+		more = nr > seen && put_memory(nr);
+		if (more) {
+			kf_image_show(kf_stats.base, kf_stats.nr_shown);
+			/* pairs with the acquire load of take() */
+			__atomic_store_n(&kf_stats.nr_slots, nr,
+					 __ATOMIC_RELEASE);
+		}
+	}
+	kf_growth_leave();
+	return more;
+}
+
+/* Returns the slot's number, or SIZE_MAX. */
+static size_t take(void)
+{
+	size_t i = __atomic_load_n(&kf_stats.nr_taken, __ATOMIC_RELAXED);
+
+	for (;;) {
+		/* pairs with the release store of grow() */
+		size_t nr =
+			__atomic_load_n(&kf_stats.nr_slots, __ATOMIC_ACQUIRE);
+
+		if (i >= nr && !grow(nr))
+			return SIZE_MAX;
+		if (i < nr && __atomic_compare_exchange_n(
+				      &kf_stats.nr_taken, &i, i + 1, false,
+				      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return i;
+	}
+}
+
+struct kf_slot *kf_stats_slot_take(void)
+{
+	size_t i = take();
+	struct kf_slot *slot = &shared_slot;
+
+	if (i != SIZE_MAX)
+		slot = kf_image_slot(kf_stats.base, i);
+	if (i >= __atomic_load_n(&kf_stats.nr_shown, __ATOMIC_RELAXED))
+		kf_word_add_atomic(KF_WORD_lost_slots, 1);
+	__atomic_store_n(&slot->state, KF_SLOT_IN_USE, __ATOMIC_RELAXED);
+	return slot;
+}
+
+void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state)
+{
+	char comm[KF_COMM_SIZE];
+
+	kf_process_comm(comm);
+	memcpy(slot->name, comm, sizeof(slot->name));
+	slot->tid = kf_process_tid();
+	__atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The start of the counters, and their publication: see stats.h.
+ */
+#include "stats/internal.h"
+
+#include "sys/map.h"
+#include "sys/process.h"
+
+#include <errno.h>
+
+#define FIRST_SLOTS 4
+
+/*
+ * Of a limited address space at most this part is taken for slots, as most
+ * programs never use more than the first.
+ */
+#define LIMIT_SHARE 256
+#define FEW_SLOTS 64
+
+/* Where the kernel gives nothing at the start: an image with one slot. */
+static char last_resort[KF_AT_SLOTS + sizeof(struct kf_slot)] __kf_aligned(
+	KF_CACHE_LINE);
+
+struct kf_stats_state kf_stats;
+struct kf_stats_words *kf_stats_words;
+
+static size_t wanted_slots(void)
+{
+	uint64_t share = kf_process_address_limit() / LIMIT_SHARE;
+	size_t nr = KF_STATS_MAX_SLOTS;
+
+	while (nr > FEW_SLOTS && kf_image_size(nr) > share)
+		nr /= 2;
+	return nr;
+}
+
+/* Pages may be large: the slots are those that end with a page. */
+static size_t whole_pages(size_t nr)
+{
+	size_t size = KF_ALIGN_DOWN(kf_image_size(nr), kf_stats.page);
+
+	return (size - KF_AT_SLOTS) / sizeof(struct kf_slot);
+}
+
+static bool reserve(size_t first)
+{
+	for (size_t nr = wanted_slots(); nr >= first; nr /= 2) {
+		kf_stats.max_slots = KF_MAX(whole_pages(nr), first);
+		kf_stats.base =
+			kf_map_reserve(kf_image_size(kf_stats.max_slots));
+		if (kf_stats.base)
+			return true;
+	}
+	return false;
+}
+
+void kf_stats_init(void)
+{
+	size_t first;
+
+	kf_stats.page = kf_map_page();
+	first = kf_image_fit(FIRST_SLOTS, kf_stats.page);
+	if (!reserve(first) ||
+	    !kf_map_anon(kf_stats.base, kf_image_size(first))) {
+		kf_stats.base = last_resort;
+		kf_stats.in_bss = true;
+		kf_stats.max_slots = first = 1;
+	}
+	kf_image_fill(kf_stats.base, first);
+	kf_stats.nr_slots = first;
+	kf_stats.nr_shown = first;
+	kf_stats_words = (void *)(kf_stats.base + KF_AT_WORDS);
+}
+
+/* Returns why there can be no file, or 0. */
+static int unfit(void)
+{
+	if (kf_stats.torn)
+		return ESTALE;
+	return kf_stats.in_bss ? ENOMEM : 0;
+}
+
+static void publish(const struct kf_stats_conf *conf, bool forked)
+{
+	struct kf_stats_header *h = (void *)kf_stats.base;
+
+	kf_image_set_classes(kf_stats.base, conf->class_bytes);
+	if (!conf->enabled || kf_stats.on_file)
+		return;
+	kf_stats.error = unfit();
+	if (kf_stats.error)
+		return;
+	kf_identity_fill((void *)(kf_stats.base + KF_AT_IDENTITY), conf,
+			 forked);
+	kf_stats.error = -kf_backing_make(conf);
+	if (kf_stats.error)
+		return;
+	kf_stats.nr_shown = kf_stats.nr_slots;
+	kf_stats.on_file = true;
+	if (conf->guard)
+		kf_guard_install();
+	__atomic_store_n(&h->ready, 1, __ATOMIC_RELEASE);
+}
+
+void kf_stats_publish(const struct kf_stats_conf *conf, bool forked)
+{
+	if (kf_stats.stranded)
+		kf_stats_fork_child();
+	if (kf_stats.stranded || !kf_growth_enter())
+		return;
+	publish(conf, forked);
+	kf_growth_leave();
+}
+
+const char *kf_stats_path(void)
+{
+	return __atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED)
+		       ? kf_stats.path
+		       : NULL;
+}
+
+int kf_stats_error(void)
+{
+	return kf_stats.error;
+}
