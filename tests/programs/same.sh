@@ -11,20 +11,13 @@
 # library, and compares stdout, stderr and exit status. A job prints only what
 # is the same in every run.
 
-: "${top_srcdir:?is set by make check}" "${KF_LIB:?is set by make check}"
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
 
+# The packages are there for ./check to read.
 needs()
 {
-	if ! command -v "$1" >/dev/null; then
-		echo "SKIP: $1 is missing (package $2)"
-		exit 77
-	fi
-}
-
-fail()
-{
-	echo "FAIL: $*" >&2
-	exit 1
+	command -v "$1" >/dev/null || skip "$1 is missing (package $2)"
 }
 
 # mallocs_in FILE: what the slots of a stats file counted; see
@@ -44,7 +37,7 @@ mallocs_in()
 # proof COMM: some process of that name left a stats file with mallocs in it.
 proof()
 {
-	for f in "$work/stats/$1".*; do
+	for f in "$WORK/stats/$1".*; do
 		[ -f "$f" ] || fail "no stats file says that $1 ran on $KF_LIB"
 		[ "$(mallocs_in "$f")" -eq 0 ] || return 0
 	done
@@ -54,16 +47,18 @@ proof()
 # run WHERE: one run; its result goes to out, err and status in WHERE.
 run()
 {
-	rm -rf "$work/run"
-	mkdir "$work/run" "$work/$1"
-	timeout --kill-after=10 300 "$0" job "$work/run" \
-		>"$work/$1/out" 2>"$work/$1/err" </dev/null
-	echo "$?" >"$work/$1/status"
+	rm -rf "$WORK/run"
+	mkdir "$WORK/run" "$WORK/$1"
+	status=0
+	timeout --kill-after=10 300 "$0" job "$WORK/run" \
+		>"$WORK/$1/out" 2>"$WORK/$1/err" </dev/null || status=$?
+	echo "$status" >"$WORK/$1/status"
 }
 
 same_result()
 {
 	if [ "${1:-}" = job ]; then
+		set +eu
 		cd "$2" || exit 1
 		export HOME="$2" TMPDIR="$2" TZ=UTC PYTHONHASHSEED=0
 		job
@@ -71,24 +66,21 @@ same_result()
 	fi
 
 	[ -f "$KF_LIB" ] || fail "$KF_LIB is not built"
-	work=$(mktemp -d "${TMPDIR:-/tmp}/same.XXXXXX") || exit 1
-	trap 'rm -rf "$work"' EXIT
-	trap 'exit 1' HUP INT TERM
-	mkdir "$work/stats"
+	workdir
 
 	run without
 	(
-		export LD_PRELOAD="$KF_LIB" KONFISCATOR_DIR="$work/stats"
+		export LD_PRELOAD="$KF_PRELOAD"
 		run with
 	)
 
-	cat "$work/with/out" "$work/with/err"
-	[ -s "$work/without/out" ] || fail "the job printed nothing to compare"
-	[ "$(cat "$work/without/status")" -eq 0 ] ||
-		fail "ended with $(cat "$work/without/status") without the library"
-	diff -r "$work/without" "$work/with" >"$work/diff" 2>&1 ||
+	cat "$WORK/with/out" "$WORK/with/err"
+	[ -s "$WORK/without/out" ] || fail "the job printed nothing to compare"
+	[ "$(cat "$WORK/without/status")" -eq 0 ] ||
+		fail "ended with $(cat "$WORK/without/status") without the library"
+	diff -r "$WORK/without" "$WORK/with" >"$WORK/diff" 2>&1 ||
 		fail "differs without (<) and with (>) the library:
-$(head -n 40 "$work/diff")"
+$(head -n 40 "$WORK/diff")"
 	# shellcheck disable=SC2154
 	for program in $counts; do
 		proof "$program"
