@@ -202,7 +202,7 @@ static void list_procs(struct kf_life_view *view)
 
 		if (!isdigit((unsigned char)de->d_name[0]))
 			continue;
-		proc.pid = (int32_t)atol(de->d_name);
+		proc.pid = (int32_t)strtol(de->d_name, NULL, 10);
 		proc.inner_pid = inner_pid_of(view->procfd, proc.pid);
 		if (!proc.inner_pid)
 			continue;

@@ -236,6 +236,35 @@ static bool name_is_plain(const char *s)
 			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
 }
 
+/*
+ * Label pairs end up in metrics as they are: a name, a quoted plain value, and
+ * commas between pairs.
+ */
+static bool labels_are_plain(const char *s)
+{
+	static const char in_name[] = "abcdefghijklmnopqrstuvwxyz_";
+	static const char in_value[] = "abcdefghijklmnopqrstuvwxyz_"
+				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789.-+ ";
+	size_t n;
+
+	if (!*s)
+		return true;
+	for (;;) {
+		n = strspn(s, in_name);
+		if (!n || s[n] != '=' || s[n + 1] != '"')
+			return false;
+		s += n + 2;
+		s += strspn(s, in_value);
+		if (*s++ != '"')
+			return false;
+		if (!*s)
+			return true;
+		if (*s++ != ',')
+			return false;
+	}
+}
+
 static void copy_text(char *dst, const char *src, size_t size)
 {
 	memcpy(dst, src, size);
@@ -256,7 +285,8 @@ static bool take_desc(struct kf_snapshot *s, struct tables *t,
 	copy_text(c->labels, d->labels, sizeof(d->labels));
 	copy_text(c->help, d->help, sizeof(d->help));
 	if (!c->name[0] || !name_is_plain(c->name) ||
-	    !name_is_plain(c->metric) || counter_of(s, c->name))
+	    !name_is_plain(c->metric) || !labels_are_plain(c->labels) ||
+	    counter_of(s, c->name))
 		return false;
 	c->scope = d->scope;
 	c->type = d->type;
@@ -368,17 +398,12 @@ static bool read_slots(struct source *src, struct kf_snapshot *s,
 	return ok;
 }
 
-/* The words are 8 bytes each and follow their sequence number. */
+/* The sequence number is the first of the words, 8 bytes each. */
 static bool words_alloc(struct source *src, struct tables *t)
 {
 	const struct kf_stats_section *sec = &src->h.words;
-	uint64_t bytes = (uint64_t)sec->entry_size * sec->nr;
 
-	if (sec->entry_size == 8)
-		bytes += 8;
-	if (bytes > src->size - sec->offset)
-		return false;
-	t->nr_words = (size_t)(bytes / 8 - 1);
+	t->nr_words = (size_t)sec->entry_size * sec->nr / 8 - 1;
 	t->words = calloc(t->nr_words + 1, sizeof(*t->words));
 	t->scalar = calloc(KF_STATS_SLOT_SCALARS, sizeof(struct kf_counter *));
 	return t->words && t->scalar;
