@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the commands of konfiscator(1) share.
+ *
+ * A command is one file, cmd-NAME.c, with one `const struct kf_command` at its
+ * bottom; help, option parsing and dispatch follow from it. A new command
+ * needs its line in commands.def, its file in Makemodule.am, its section in
+ * doc/konfiscator.1 and its tests in tests/cli; tests/cli/help-and-manual.sh
+ * holds the manual to the table.
+ */
+#ifndef KF_CLI_CLI_H
+#define KF_CLI_CLI_H
+
+#include "base/compiler.h"
+#include "reader/reader.h"
+
+#include <sys/types.h>
+
+enum kf_exit {
+	KF_EXIT_OK = 0,
+	KF_EXIT_FAILED = 1,
+	KF_EXIT_USAGE = 2,
+	KF_EXIT_NO_MATCH = 3,
+	KF_EXIT_RUN_FAILED = 125,
+	KF_EXIT_NOT_EXECUTABLE = 126,
+	KF_EXIT_NOT_FOUND = 127,
+};
+
+/* Each a bit, so that a command can say which it has. */
+enum kf_format {
+	KF_FORMAT_TABLE = 1,
+	KF_FORMAT_JSON = 2,
+	KF_FORMAT_CSV = 4,
+	KF_FORMAT_PROM = 8,
+};
+
+/* Keys of options that have no letter; commands begin at KF_OPT_OWN. */
+enum kf_opt { KF_OPT_COMMON = 256, KF_OPT_OWN = 512 };
+
+struct kf_option {
+	int key;	  /* its letter, or a number of enum kf_opt */
+	const char *name; /* long name, or NULL */
+	const char *arg;  /* what its argument is, or NULL */
+	const char *help;
+};
+
+/* Which processes a command is about. Constant once options are parsed. */
+struct kf_select {
+	unsigned int nr_pids;
+	int32_t *pids;
+	const char *name;      /* a glob, or NULL */
+	const char *container; /* the start of an id, or NULL */
+	bool by_user;
+	uid_t user;
+	bool all; /* those that have ended too */
+};
+
+/* What was asked for. Constant once options are parsed. */
+struct kf_cli {
+	const struct kf_command *command;
+	const char **dirs; /* NULL-terminated, or NULL: the usual ones */
+	enum kf_format format;
+	bool exact; /* --bytes */
+	bool no_header;
+	bool color;
+	bool quiet;
+	bool verbose;
+	struct kf_select select;
+};
+
+struct kf_command {
+	const char *name;
+	const char *args;  /* after the options, as usage shows it */
+	const char *help;  /* one line */
+	const char *about; /* more, for --help; or NULL */
+	const struct kf_option *options; /* ends with a zero entry, or NULL */
+	unsigned int formats;		 /* of enum kf_format */
+	bool selects;			 /* has -p, -n, -c and -u */
+	bool selects_ended;		 /* has -a */
+	bool stops;			 /* options end at the first argument */
+	int usage_status;		 /* exit status of wrong usage; 0: 2 */
+
+	/* An option of the table; returns 0, or an exit status. */
+	int (*option)(struct kf_cli *cli, int key, const char *arg);
+	/* What is left of the arguments; returns the exit status. */
+	int (*run)(struct kf_cli *cli, int argc, char **argv);
+};
+
+#define KF_COMMAND(id) extern const struct kf_command kf_command_##id;
+#include "cli/commands.def"
+#undef KF_COMMAND
+
+/**
+ * kf_commands() - all commands, in the order of the help
+ *
+ * Return: an array that ends with NULL.
+ */
+const struct kf_command *const *kf_commands(void);
+
+/**
+ * kf_options_parse() - parse options into @cli
+ * @cli:	the command line; its command is NULL for the global part
+ * @argc:	number of @argv
+ * @argv:	the arguments, the first is skipped
+ * @status:	out: the exit status where it returns -1
+ *
+ * Prints help or version where asked for, and errors.
+ *
+ * Return: index of the first argument that is no option, or -1 to exit.
+ */
+int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status);
+
+/**
+ * kf_select_option() - take a selector
+ * @sel:	where to put it
+ * @key:	its letter
+ * @arg:	its argument
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_select_option(struct kf_select *sel, int key, const char *arg);
+
+/**
+ * kf_select_any() - whether a selector other than -a was given
+ * @sel:	the selectors
+ *
+ * Return: whether.
+ */
+bool kf_select_any(const struct kf_select *sel);
+
+/**
+ * kf_select_matches() - whether a file's process is one that was asked for
+ * @sel:	the selectors
+ * @f:		the file; one without a snapshot only matches no selector
+ *
+ * -a is left to the caller.
+ *
+ * Return: whether.
+ */
+bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f);
+
+/**
+ * kf_cli_find() - read the stats files that the command line names
+ * @cli:	the command line
+ * @files:	out: the files
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_cli_find(const struct kf_cli *cli, struct kf_files *files);
+
+/**
+ * kf_error() - one line on stderr, with the program's and command's names
+ * @fmt:	printf's
+ *
+ * Control bytes of the whole line are escaped.
+ */
+void kf_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/**
+ * kf_note() - the same, but not with -q
+ * @cli:	the command line
+ * @fmt:	printf's
+ */
+void kf_note(const struct kf_cli *cli, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/**
+ * kf_alloc() - zeroed memory that cannot fail
+ * @nr:		number of things
+ * @size:	bytes of each
+ *
+ * Return: the memory; ends the program with status 1 where there is none.
+ */
+void *kf_alloc(size_t nr, size_t size);
+
+/**
+ * kf_format() - a string by printf's rules
+ * @fmt:	printf's
+ *
+ * Return: memory to free(); ends the program where there is none.
+ */
+char *kf_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

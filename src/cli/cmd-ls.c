@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator ls: the stats files, and what became of their processes.
+ *
+ * Shows each file that is in the directories, those that cannot be read too:
+ * why a process is missing elsewhere is seen here.
+ */
+#include "config.h"
+
+#include "cli/cli.h"
+#include "cli/process.h"
+#include "cli/state.h"
+#include "cli/table.h"
+
+#include <stdlib.h>
+
+enum {
+	PROCESS,
+	PID,
+	USER,
+	STATE,
+	AGE,
+	SIZE,
+	RESULT,
+	ENGINE,
+	LIBRARY,
+	EXE,
+	FILE_NAME
+};
+
+static const struct kf_column columns[] = {
+	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
+	[PID] = {"PID", "pid", KF_CELL_COUNT},
+	[USER] = {NULL, "uid", KF_CELL_COUNT},
+	[STATE] = {"STATE", "state", KF_CELL_TEXT},
+	[AGE] = {"AGE", "age_seconds", KF_CELL_AGE},
+	[SIZE] = {"SIZE", "size_bytes", KF_CELL_BYTES},
+	[RESULT] = {"RESULT", "result", KF_CELL_TEXT},
+	[ENGINE] = {NULL, "engine", KF_CELL_TEXT},
+	[LIBRARY] = {NULL, "version", KF_CELL_TEXT},
+	[EXE] = {NULL, "exe", KF_CELL_TEXT},
+	[FILE_NAME] = {"FILE", "file", KF_CELL_TEXT},
+};
+
+static void add_process(struct kf_cell *row, const struct kf_file *f)
+{
+	const struct kf_stats_identity *id = &f->snap.id;
+	char name[KF_PROCESS_NAME];
+
+	kf_process_name(f, name);
+	kf_cell_text(&row[PROCESS], name);
+	row[PID].count = (uint64_t)kf_process_pid(f);
+	row[USER].count = id->uid;
+	row[AGE].count = kf_file_age(f);
+	kf_cell_text(&row[ENGINE], id->engine);
+	kf_cell_text(&row[LIBRARY], id->version);
+	kf_cell_text(&row[EXE], id->exe);
+}
+
+static void mark_bad(struct kf_cell *row)
+{
+	row[STATE].mark = KF_MARK_BAD;
+	row[PID].none = row[USER].none = row[AGE].none = true;
+}
+
+static void add_file(struct kf_table *t, const struct kf_file *f)
+{
+	struct kf_cell *row = kf_table_row(t);
+	char *path = kf_format("%s/%s", f->dir, f->name);
+
+	kf_cell_text(&row[STATE], kf_state_name(f));
+	kf_cell_text(&row[RESULT], kf_read_result_name(f->snap.result));
+	kf_cell_text(&row[FILE_NAME], path);
+	row[SIZE].count = f->snap.file_size;
+	if (f->snap.result == KF_READ_OK)
+		add_process(row, f);
+	else
+		mark_bad(row);
+	free(path);
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	struct kf_files files;
+	struct kf_table t;
+	size_t nr;
+	int status;
+
+	if (argc) {
+		kf_error("ls: '%s': there are no arguments", argv[0]);
+		return KF_EXIT_USAGE;
+	}
+	status = kf_cli_find(cli, &files);
+	if (status)
+		return status;
+	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	for (unsigned int i = 0; i < files.nr; i++) {
+		if (kf_select_matches(&cli->select, &files.file[i]))
+			add_file(&t, &files.file[i]);
+	}
+	nr = t.nr_rows;
+	kf_table_print(&t, cli);
+	kf_table_release(&t);
+	kf_files_release(&files);
+	if (nr)
+		return KF_EXIT_OK;
+	kf_note(cli, "ls: no stats file%s",
+		kf_select_any(&cli->select) ? " matches" : "");
+	return KF_EXIT_NO_MATCH;
+}
+
+const struct kf_command kf_command_ls = {
+	.name = "ls",
+	.args = "",
+	.help = "List the stats files and what became of their processes",
+	.about =
+		"STATE is alive, dead, execed (the process runs another program now),\n"
+		"unknown (a process that cannot be seen from here) or bad (see RESULT).",
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.selects = true,
+	.run = run,
+};

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Adds files up into groups. A rate is the sum of the processes' rates: each
+ * since its own start, or since the look before.
+ */
+#include "config.h"
+
+#include "cli/group.h"
+#include "cli/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int kf_look_take(struct kf_look *look, const struct kf_cli *cli)
+{
+	struct timespec now;
+	int status = kf_cli_find(cli, &look->files);
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	look->time_ns =
+		(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return status;
+}
+
+double kf_look_seconds(const struct kf_look *now, const struct kf_file *f,
+		       const struct kf_file *before, const struct kf_look *then)
+{
+	uint64_t since = before ? then->time_ns : f->snap.id.created_ns;
+	int64_t span = (int64_t)(now->time_ns - since);
+
+	/* a process of this millisecond has no rate worth showing */
+	return span < 1000000 ? 0.001 : (double)span / 1e9;
+}
+
+const struct kf_file *kf_look_same(const struct kf_look *look,
+				   const struct kf_file *f)
+{
+	if (!look)
+		return NULL;
+	for (unsigned int i = 0; i < look->files.nr; i++) {
+		const struct kf_file *o = &look->files.file[i];
+
+		if (o->snap.result == KF_READ_OK && !strcmp(o->name, f->name) &&
+		    !strcmp(o->dir, f->dir))
+			return o;
+	}
+	return NULL;
+}
+
+bool kf_look_wants(const struct kf_cli *cli, const struct kf_file *f)
+{
+	return f->snap.result == KF_READ_OK &&
+	       (cli->select.all || f->life == KF_LIFE_ALIVE) &&
+	       kf_select_matches(&cli->select, f);
+}
+
+static int counter_index(const struct kf_groups *g, const char *name)
+{
+	for (unsigned int i = 0; i < g->nr_counters; i++) {
+		if (!strcmp(g->counters[i]->name, name))
+			return (int)i;
+	}
+	return -1;
+}
+
+static void collect_counters(struct kf_groups *g, const struct kf_cli *cli,
+			     const struct kf_look *look)
+{
+	unsigned int room = 0;
+
+	for (unsigned int i = 0; i < look->files.nr; i++)
+		room += look->files.file[i].snap.nr_counters;
+	g->counters = kf_alloc(room, sizeof(struct kf_counter *));
+	for (unsigned int i = 0; i < look->files.nr; i++) {
+		const struct kf_file *f = &look->files.file[i];
+
+		for (unsigned int k = 0; k < f->snap.nr_counters; k++) {
+			const struct kf_counter *c = &f->snap.counters[k];
+
+			if (kf_look_wants(cli, f) &&
+			    counter_index(g, c->name) < 0)
+				g->counters[g->nr_counters++] = c;
+		}
+	}
+}
+
+static struct kf_group *group_of(struct kf_groups *g, const struct kf_file *f,
+				 bool by_container)
+{
+	struct kf_group key = {.state = kf_state_name(f)};
+	struct kf_group *group;
+
+	kf_process_container(f, key.container);
+	if (!by_container)
+		kf_process_name(f, key.name);
+	for (unsigned int i = 0; i < g->nr; i++) {
+		group = &g->group[i];
+		if (!strcmp(group->name, key.name) &&
+		    !strcmp(group->container, key.container) &&
+		    !strcmp(group->state, key.state))
+			return group;
+	}
+	group = &g->group[g->nr++];
+	*group = key;
+	group->values = kf_alloc(g->nr_counters, sizeof(*group->values));
+	return group;
+}
+
+static void add_totals(struct kf_totals *to, const struct kf_totals *t)
+{
+	to->mallocs += t->mallocs;
+	to->frees += t->frees;
+	to->inherited_blocks += t->inherited_blocks;
+	to->live_blocks += t->live_blocks;
+	to->allocated += t->allocated;
+	to->freed += t->freed;
+	to->live += t->live;
+	to->rounding += t->rounding;
+	to->cached += t->cached;
+	to->free += t->free;
+	to->metadata += t->metadata;
+	to->held += t->held;
+}
+
+/* Levels that say nothing when added: the largest stands for all. */
+static bool is_largest(const struct kf_counter *c)
+{
+	static const char *const names[] = {"largest_free", "mmap_threshold",
+					    "trim_threshold"};
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(names); i++) {
+		if (!strcmp(c->name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static void add_counters(const struct kf_groups *g, struct kf_group *group,
+			 const struct kf_snapshot *s)
+{
+	for (unsigned int i = 0; i < s->nr_counters; i++) {
+		const struct kf_counter *c = &s->counters[i];
+		int at = counter_index(g, c->name);
+
+		if (at < 0)
+			continue;
+		if (is_largest(c))
+			group->values[at] = KF_MAX(group->values[at], c->value);
+		else
+			group->values[at] += c->value;
+	}
+}
+
+static double rate(uint64_t now, uint64_t before, double seconds)
+{
+	return now > before ? (double)(now - before) / seconds : 0;
+}
+
+static void add_file(struct kf_groups *g, struct kf_group *group,
+		     const struct kf_file *f, const struct kf_look *now,
+		     const struct kf_look *then)
+{
+	const struct kf_file *before = kf_look_same(then, f);
+	double seconds = kf_look_seconds(now, f, before, then);
+	const struct kf_snapshot *s = &f->snap;
+
+	group->nr_processes++;
+	group->resident += kf_process_resident(f);
+	add_totals(&group->totals, &s->totals);
+	add_counters(g, group, s);
+	group->malloc_rate +=
+		rate(s->totals.mallocs,
+		     before ? before->snap.totals.mallocs : 0, seconds);
+	group->mmap_rate +=
+		rate(kf_snapshot_value(s, "mmaps"),
+		     before ? kf_snapshot_value(&before->snap, "mmaps") : 0,
+		     seconds);
+}
+
+void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
+		    const struct kf_look *now, const struct kf_look *then,
+		    bool by_container)
+{
+	memset(g, 0, sizeof(*g));
+	g->ended = cli->select.all;
+	collect_counters(g, cli, now);
+	g->group = kf_alloc(now->files.nr, sizeof(*g->group));
+	for (unsigned int i = 0; i < now->files.nr; i++) {
+		const struct kf_file *f = &now->files.file[i];
+
+		if (kf_look_wants(cli, f))
+			add_file(g, group_of(g, f, by_container), f, now, then);
+	}
+}
+
+void kf_groups_release(struct kf_groups *g)
+{
+	for (unsigned int i = 0; i < g->nr; i++)
+		free(g->group[i].values);
+	free(g->group);
+	free(g->counters);
+	memset(g, 0, sizeof(*g));
+}
+
+uint64_t kf_groups_value(const struct kf_groups *g,
+			 const struct kf_group *group, const char *name)
+{
+	int i = counter_index(g, name);
+
+	return i < 0 ? 0 : group->values[i];
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Processes of one name, container and state, added up.
+ */
+#ifndef KF_CLI_GROUP_H
+#define KF_CLI_GROUP_H
+
+#include "cli/cli.h"
+#include "cli/process.h"
+
+struct kf_group {
+	char name[KF_PROCESS_NAME];
+	char container[KF_CONTAINER_ID];
+	const char *state;
+	unsigned int nr_processes;
+	uint64_t resident; /* bytes */
+	struct kf_totals totals;
+	double malloc_rate; /* a second */
+	double mmap_rate;
+	uint64_t *values; /* one for each of the list's counters */
+};
+
+/*
+ * The groups of one look at the files. @counters are all that any file
+ * describes; they point into the files.
+ */
+struct kf_groups {
+	bool ended; /* those of ended processes are among them */
+	unsigned int nr;
+	struct kf_group *group;
+	unsigned int nr_counters;
+	const struct kf_counter **counters;
+};
+
+/* One look at the files, and when. */
+struct kf_look {
+	struct kf_files files;
+	uint64_t time_ns; /* CLOCK_REALTIME */
+};
+
+/**
+ * kf_look_take() - read the files
+ * @look:	out
+ * @cli:	where
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_look_take(struct kf_look *look, const struct kf_cli *cli);
+
+/**
+ * kf_look_seconds() - the time that a file's rates are taken over
+ * @now:	the look
+ * @f:		the file
+ * @before:	the same file in an earlier look, or NULL
+ * @then:	that look, or NULL
+ *
+ * Return: seconds since that look, or since the file was made; more than 0.
+ */
+double kf_look_seconds(const struct kf_look *now, const struct kf_file *f,
+		       const struct kf_file *before,
+		       const struct kf_look *then);
+
+/**
+ * kf_look_same() - the same file in another look
+ * @look:	the other look, or NULL
+ * @f:		the file
+ *
+ * Return: the file there, or NULL.
+ */
+const struct kf_file *kf_look_same(const struct kf_look *look,
+				   const struct kf_file *f);
+
+/**
+ * kf_look_wants() - whether a file is among those that the command shows
+ * @cli:	selectors
+ * @f:		the file
+ *
+ * Return: whether: a good file that is selected and, without -a, alive.
+ */
+bool kf_look_wants(const struct kf_cli *cli, const struct kf_file *f);
+
+/**
+ * kf_groups_make() - add up the files that the command line selects
+ * @g:		out
+ * @cli:	selectors
+ * @now:	the look; outlives @g
+ * @then:	an earlier one for rates, or NULL: since the processes began
+ * @by_container: one group a container, whatever its processes are called
+ */
+void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
+		    const struct kf_look *now, const struct kf_look *then,
+		    bool by_container);
+
+/**
+ * kf_groups_release() - free what groups hold
+ * @g:		the groups
+ */
+void kf_groups_release(struct kf_groups *g);
+
+/**
+ * kf_groups_value() - a counter of a group by its name in stats.def
+ * @g:		the groups
+ * @group:	one of them
+ * @name:	the counter
+ *
+ * Return: its value, 0 where no file describes it.
+ */
+uint64_t kf_groups_value(const struct kf_groups *g,
+			 const struct kf_group *group, const char *name);
+
+/**
+ * kf_groups_prom() - print groups in Prometheus' text format
+ * @g:		the groups
+ */
+void kf_groups_prom(const struct kf_groups *g);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Numbers for people: three or four digits and a unit. Pure.
+ */
+#include "config.h"
+
+#include "cli/table.h"
+
+#include <stdio.h>
+
+static void scaled(char *buf, size_t size, double n, double step,
+		   const char *const *units, size_t nr_units)
+{
+	size_t u = 0;
+
+	/* 1023.95 would be printed as 1024.0 of the smaller unit */
+	while (n >= step - 0.05 && u + 1 < nr_units) {
+		n /= step;
+		u++;
+	}
+	snprintf(buf, size, n < 9.995 ? "%.2f%s" : "%.1f%s", n, units[u]);
+}
+
+char *kf_human_bytes(char *buf, size_t size, uint64_t bytes)
+{
+	static const char *const units[] = {"",	  "Ki", "Mi", "Gi",
+					    "Ti", "Pi", "Ei"};
+
+	if (bytes < 1024)
+		snprintf(buf, size, "%u", (unsigned int)bytes);
+	else
+		scaled(buf, size, (double)bytes, 1024, units,
+		       KF_ARRAY_SIZE(units));
+	return buf;
+}
+
+char *kf_human_count(char *buf, size_t size, double n)
+{
+	static const char *const units[] = {"", "k", "M", "G", "T", "P", "E"};
+
+	if (n < 999.95)
+		snprintf(buf, size, "%.1f", n);
+	else
+		scaled(buf, size, n, 1000, units, KF_ARRAY_SIZE(units));
+	return buf;
+}
+
+char *kf_human_age(char *buf, size_t size, uint64_t seconds)
+{
+	unsigned long long s = seconds;
+
+	if (s < 60)
+		snprintf(buf, size, "%llus", s);
+	else if (s < 3600)
+		snprintf(buf, size, "%llum%llus", s / 60, s % 60);
+	else if (s < 86400)
+		snprintf(buf, size, "%lluh%llum", s / 3600, s / 60 % 60);
+	else
+		snprintf(buf, size, "%llud%lluh", s / 86400, s / 3600 % 24);
+	return buf;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator(1): finds the command, hands it its options, and ends with a
+ * status that is true of what was printed: stdout is flushed and checked.
+ */
+#include "config.h"
+
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct kf_command *const commands[] = {
+#define KF_COMMAND(id) &kf_command_##id,
+#include "cli/commands.def"
+#undef KF_COMMAND
+	NULL,
+};
+
+const struct kf_command *const *kf_commands(void)
+{
+	return commands;
+}
+
+static const struct kf_command *command_find(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	}
+	return NULL;
+}
+
+static int run_command(struct kf_cli *cli, int argc, char **argv)
+{
+	int status, first;
+
+	cli->command = command_find(argv[0]);
+	if (!cli->command) {
+		kf_error("there is no command '%s': see konfiscator --help",
+			 argv[0]);
+		return KF_EXIT_USAGE;
+	}
+	first = kf_options_parse(cli, argc, argv, &status);
+	if (first < 0)
+		return status;
+	if (!(cli->command->formats & cli->format)) {
+		kf_error("this --format is not for %s", cli->command->name);
+		return cli->command->usage_status ?: KF_EXIT_USAGE;
+	}
+	return cli->command->run(cli, argc - first, argv + first);
+}
+
+static int run_main(int argc, char **argv)
+{
+	struct kf_cli cli = {.format = KF_FORMAT_TABLE};
+	int status, first;
+
+	first = kf_options_parse(&cli, argc, argv, &status);
+	if (first < 0)
+		return status;
+	if (first == argc) {
+		kf_error("a command is missing: see konfiscator --help");
+		return KF_EXIT_USAGE;
+	}
+	return run_command(&cli, argc - first, argv + first);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	setlocale(LC_CTYPE, "");
+	status = run_main(argc, argv);
+	if (fflush(stdout) || ferror(stdout) || fclose(stdout)) {
+		kf_error("stdout: %s", strerror(errno));
+		return status ? status : KF_EXIT_FAILED;
+	}
+	return status;
+}

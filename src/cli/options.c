@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Options from tables: getopt_long's arrays, --help and the messages all
+ * follow from them. Global options are taken before and after the command;
+ * where a command has one of the same name, the command's goes first.
+ */
+#include "config.h"
+
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_OPTIONS 64
+
+enum {
+	OPT_DIR = KF_OPT_COMMON,
+	OPT_FORMAT,
+	OPT_BYTES,
+	OPT_NO_HEADER,
+	OPT_COLOR
+};
+
+static const struct kf_option global_options[] = {
+	{OPT_DIR, "dir", "DIR", "where the stats files are; may be repeated"},
+	{OPT_FORMAT, "format", "table|json|csv|prom", "how to print"},
+	{OPT_BYTES, "bytes", NULL, "exact numbers in tables"},
+	{OPT_NO_HEADER, "no-header", NULL, "no header line in table and csv"},
+	{OPT_COLOR, "color", "auto|always|never",
+	 "whether tables have colour; NO_COLOR counts"},
+	{'q', "quiet", NULL, "errors only"},
+	{'v', NULL, NULL, "say more"},
+	{'h', "help", NULL, "print this and exit"},
+	{'V', "version", NULL, "print the version and exit"},
+	{0},
+};
+
+static const struct kf_option select_options[] = {
+	{'p', "pid", "PID,...", "these processes"},
+	{'n', "name", "GLOB", "processes of this name"},
+	{'c', "container", "ID",
+	 "processes of the container whose id begins so"},
+	{'u', "user", "USER", "processes of this user"},
+	{0},
+};
+
+static const struct kf_option ended_options[] = {
+	{'a', "all", NULL, "those that have ended too"},
+	{0},
+};
+
+/* The tables of a command line, and what getopt_long makes of them. */
+struct options {
+	const struct kf_option *tables[4];
+	size_t nr;
+	struct option longs[MAX_OPTIONS];
+	char shorts[2 * MAX_OPTIONS + 2];
+};
+
+static bool has_long(const struct options *o, const char *name)
+{
+	for (size_t i = 0; i < o->nr; i++) {
+		if (!strcmp(o->longs[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+static void add_table(struct options *o, const struct kf_option *t)
+{
+	for (; t && t->key; t++) {
+		size_t len = strlen(o->shorts);
+
+		if (t->key < KF_OPT_COMMON && !strchr(o->shorts, t->key)) {
+			o->shorts[len++] = (char)t->key;
+			if (t->arg)
+				o->shorts[len++] = ':';
+			o->shorts[len] = '\0';
+		}
+		if (!t->name || has_long(o, t->name) ||
+		    o->nr + 1 >= MAX_OPTIONS)
+			continue;
+		o->longs[o->nr++] = (struct option){
+			t->name, t->arg ? required_argument : no_argument, NULL,
+			t->key};
+	}
+}
+
+static void options_make(struct options *o, const struct kf_command *c)
+{
+	memset(o, 0, sizeof(*o));
+	/* "+": options end at the command or program; ":": our own messages */
+	snprintf(o->shorts, sizeof(o->shorts), !c || c->stops ? "+:" : ":");
+	o->tables[0] = c ? c->options : NULL;
+	o->tables[1] = c && c->selects ? select_options : NULL;
+	o->tables[2] = c && c->selects_ended ? ended_options : NULL;
+	o->tables[3] = global_options;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(o->tables); i++)
+		add_table(o, o->tables[i]);
+}
+
+static void print_table(const struct kf_option *t,
+			const struct kf_option *hides)
+{
+	for (; t && t->key; t++) {
+		const struct kf_option *h = hides;
+		char left[80], letter[4] = "  ", comma = ' ';
+
+		while (h && h->key &&
+		       (!t->name || !h->name || strcmp(t->name, h->name)))
+			h++;
+		if (h && h->key)
+			continue;
+		if (t->key < KF_OPT_COMMON)
+			snprintf(letter, sizeof(letter), "-%c", t->key);
+		if (t->key < KF_OPT_COMMON && t->name)
+			comma = ',';
+		snprintf(left, sizeof(left), "%s%c %s%s%s%s", letter, comma,
+			 t->name ? "--" : "", t->name ? t->name : "",
+			 t->arg ? (t->name ? "=" : " ") : "",
+			 t->arg ? t->arg : "");
+		printf(strlen(left) > 30 ? "  %s\n%34s%s\n"
+					 : "  %-31s %.0s%s\n",
+		       left, "", t->help);
+	}
+}
+
+static void print_commands(void)
+{
+	const struct kf_command *const *c;
+
+	printf("\nCommands:\n");
+	for (c = kf_commands(); *c; c++)
+		printf("  %-31s %s\n", (*c)->name, (*c)->help);
+	printf("\n'konfiscator COMMAND --help' tells more.\n");
+}
+
+static void print_help(const struct kf_command *c)
+{
+	if (!c) {
+		printf("Usage: konfiscator [OPTION...] COMMAND [ARGUMENT...]\n"
+		       "\nRun programs under the konfiscator malloc, and see what "
+		       "their heaps do.\n");
+		print_commands();
+		printf("\nOptions of all commands:\n");
+		print_table(global_options, NULL);
+		return;
+	}
+	printf("Usage: konfiscator %s [OPTION...]%s%s\n\n%s.\n", c->name,
+	       c->args[0] ? " " : "", c->args, c->help);
+	if (c->about)
+		printf("\n%s\n", c->about);
+	if (c->options) {
+		printf("\nOptions:\n");
+		print_table(c->options, NULL);
+	}
+	if (c->selects) {
+		printf("\nWhich processes:\n");
+		print_table(select_options, NULL);
+		if (c->selects_ended)
+			print_table(ended_options, NULL);
+	}
+	printf("\nOptions of all commands:\n");
+	print_table(global_options, c->options);
+}
+
+static int usage_status(const struct kf_cli *cli)
+{
+	int status = cli->command ? cli->command->usage_status : 0;
+
+	return status ? status : KF_EXIT_USAGE;
+}
+
+static int take_format(struct kf_cli *cli, const char *arg)
+{
+	static const struct {
+		const char *name;
+		enum kf_format format;
+	} formats[] = {
+		{"table", KF_FORMAT_TABLE},
+		{"json", KF_FORMAT_JSON},
+		{"csv", KF_FORMAT_CSV},
+		{"prom", KF_FORMAT_PROM},
+	};
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(formats); i++) {
+		if (!strcmp(arg, formats[i].name)) {
+			cli->format = formats[i].format;
+			return 0;
+		}
+	}
+	kf_error("--format: '%s' is not table, json, csv or prom", arg);
+	return usage_status(cli);
+}
+
+static int take_color(struct kf_cli *cli, const char *arg)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	if (!strcmp(arg, "always"))
+		cli->color = true;
+	else if (!strcmp(arg, "never"))
+		cli->color = false;
+	else if (!strcmp(arg, "auto"))
+		cli->color =
+			isatty(STDOUT_FILENO) && !(no_color && no_color[0]);
+	else {
+		kf_error("--color: '%s' is not auto, always or never", arg);
+		return usage_status(cli);
+	}
+	return 0;
+}
+
+static int take_dir(struct kf_cli *cli, const char *dir)
+{
+	size_t nr = 0;
+
+	if (!dir[0]) {
+		kf_error("--dir: the directory's name is empty");
+		return usage_status(cli);
+	}
+	while (cli->dirs && cli->dirs[nr])
+		nr++;
+	cli->dirs = realloc(cli->dirs, (nr + 2) * sizeof(*cli->dirs));
+	if (!cli->dirs) {
+		kf_error("out of memory");
+		return KF_EXIT_FAILED;
+	}
+	cli->dirs[nr] = dir;
+	cli->dirs[nr + 1] = NULL;
+	return 0;
+}
+
+static int take_global(struct kf_cli *cli, int key, const char *arg)
+{
+	switch (key) {
+	case OPT_DIR:
+		return take_dir(cli, arg);
+	case OPT_FORMAT:
+		return take_format(cli, arg);
+	case OPT_COLOR:
+		return take_color(cli, arg);
+	case OPT_BYTES:
+		cli->exact = true;
+		return 0;
+	case OPT_NO_HEADER:
+		cli->no_header = true;
+		return 0;
+	case 'q':
+		cli->quiet = true;
+		return 0;
+	default:
+		cli->verbose = true;
+		return 0;
+	}
+}
+
+static bool in_table(const struct kf_option *t, int key)
+{
+	for (; t && t->key; t++) {
+		if (t->key == key)
+			return true;
+	}
+	return false;
+}
+
+static int take(struct kf_cli *cli, const struct options *o, int key)
+{
+	if (in_table(o->tables[0], key))
+		return cli->command->option(cli, key, optarg);
+	if (in_table(o->tables[1], key) || in_table(o->tables[2], key))
+		return kf_select_option(&cli->select, key, optarg);
+	return take_global(cli, key, optarg);
+}
+
+static int wrong_option(const struct kf_cli *cli, int key, char **argv)
+{
+	const char *given = argv[optind - 1];
+	const char *help = cli->command ? cli->command->name : "";
+	const char *gap = cli->command ? " " : "";
+
+	if (key == ':')
+		kf_error(
+			"option %s needs an argument: see konfiscator%s%s --help",
+			given, gap, help);
+	else if (optopt && optopt < KF_OPT_COMMON)
+		kf_error("there is no option -%c: see konfiscator%s%s --help",
+			 optopt, gap, help);
+	else
+		kf_error(
+			"option %s is unknown, ambiguous or takes no argument: "
+			"see konfiscator%s%s --help",
+			given, gap, help);
+	return usage_status(cli);
+}
+
+int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status)
+{
+	struct options o;
+	int key;
+
+	if (!cli->command)
+		take_color(cli, "auto");
+	options_make(&o, cli->command);
+	optind = 0;
+	opterr = 0;
+	while ((key = getopt_long(argc, argv, o.shorts, o.longs, NULL)) != -1) {
+		*status = KF_EXIT_OK;
+		if (key == '?' || key == ':') {
+			*status = wrong_option(cli, key, argv);
+			return -1;
+		}
+		if (key == 'h') {
+			print_help(cli->command);
+			return -1;
+		}
+		if (key == 'V') {
+			printf("konfiscator %s\n", PACKAGE_VERSION);
+			return -1;
+		}
+		*status = take(cli, &o, key);
+		if (*status)
+			return -1;
+	}
+	return optind;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The order of a table's rows, by the names that --sort takes.
+ */
+#include "config.h"
+
+#include "cli/table.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "FREE%" is free, "MALLOC/s" is malloc. */
+static void name_of(const struct kf_column *c, char *name, size_t size)
+{
+	size_t len = 0;
+
+	while (len + 1 < size && isupper((unsigned char)c->head[len])) {
+		name[len] = (char)tolower((unsigned char)c->head[len]);
+		len++;
+	}
+	name[len] = '\0';
+}
+
+int kf_table_column(const struct kf_table *t, const char *name)
+{
+	char own[32];
+
+	for (size_t i = 0; i < t->nr_columns; i++) {
+		if (!t->columns[i].head)
+			continue;
+		name_of(&t->columns[i], own, sizeof(own));
+		if (!strcmp(own, name))
+			return (int)i;
+	}
+	return -1;
+}
+
+char *kf_table_column_names(const struct kf_table *t)
+{
+	char *names = kf_format("%s", "");
+	char own[32];
+
+	for (size_t i = 0; i < t->nr_columns; i++) {
+		char *more;
+
+		if (!t->columns[i].head)
+			continue;
+		name_of(&t->columns[i], own, sizeof(own));
+		more = kf_format("%s%s%s", names, names[0] ? ", " : "", own);
+		free(names);
+		names = more;
+	}
+	return names;
+}
+
+static int compare(const struct kf_cell *a, const struct kf_cell *b,
+		   enum kf_cell_kind kind)
+{
+	switch (kind) {
+	case KF_CELL_TEXT:
+		return strcmp(a->text ? a->text : "", b->text ? b->text : "");
+	case KF_CELL_RATE:
+	case KF_CELL_PERCENT:
+		return (a->real < b->real) - (a->real > b->real);
+	case KF_CELL_SIGNED:
+		return ((int64_t)a->count < (int64_t)b->count) -
+		       ((int64_t)a->count > (int64_t)b->count);
+	default:
+		return (a->count < b->count) - (a->count > b->count);
+	}
+}
+
+void kf_table_sort(struct kf_table *t, int column)
+{
+	size_t n = t->nr_columns, bytes = n * sizeof(struct kf_cell);
+	enum kf_cell_kind kind = t->columns[column].kind;
+	struct kf_cell *row = kf_alloc(n, sizeof(*row));
+
+	/* by insertion: stable, and a screen has few rows */
+	for (size_t i = 1; i < t->nr_rows; i++) {
+		size_t k = i;
+
+		memcpy(row, t->cells + i * n, bytes);
+		while (k > 0 && compare(t->cells + (k - 1) * n + column,
+					row + column, kind) > 0) {
+			memcpy(t->cells + k * n, t->cells + (k - 1) * n, bytes);
+			k--;
+		}
+		memcpy(t->cells + k * n, row, bytes);
+	}
+	free(row);
+}

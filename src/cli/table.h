@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A table that a command fills in once and the user sees as he likes: with
+ * columns for people, as JSON or as CSV. Cells hold exact values; rounding is
+ * the printer's.
+ */
+#ifndef KF_CLI_TABLE_H
+#define KF_CLI_TABLE_H
+
+#include "cli/cli.h"
+
+enum kf_cell_kind {
+	KF_CELL_TEXT,
+	KF_CELL_COUNT, /* a number of things */
+	KF_CELL_BYTES,
+	KF_CELL_SIGNED, /* bytes that may be below 0 */
+	KF_CELL_RATE,	/* a second */
+	KF_CELL_PERCENT,
+	KF_CELL_AGE, /* seconds */
+};
+
+enum kf_mark { KF_MARK_NONE, KF_MARK_WARN, KF_MARK_BAD };
+
+struct kf_column {
+	const char *head; /* NULL: not in the table for people */
+	const char *key;  /* in JSON and CSV; NULL: not there */
+	enum kf_cell_kind kind;
+};
+
+struct kf_cell {
+	char *text;	/* of a text cell; owned by the table */
+	uint64_t count; /* of a count, bytes (also signed) or age */
+	double real;	/* of a rate or percentage */
+	bool none;	/* there is no value */
+	enum kf_mark mark;
+};
+
+struct kf_table {
+	const struct kf_column *columns;
+	size_t nr_columns;
+	size_t nr_rows;
+	struct kf_cell *cells; /* row after row */
+};
+
+/**
+ * kf_table_init() - begin a table
+ * @t:		the table
+ * @columns:	its columns; they outlive it
+ * @nr:		how many
+ */
+void kf_table_init(struct kf_table *t, const struct kf_column *columns,
+		   size_t nr);
+
+/**
+ * kf_table_row() - add a row of empty cells
+ * @t:		the table
+ *
+ * Return: its first cell; valid until the next row is added.
+ */
+struct kf_cell *kf_table_row(struct kf_table *t);
+
+/**
+ * kf_table_column() - a column by the name that --sort takes
+ * @t:		the table
+ * @name:	the head in small letters, up to the first other character
+ *
+ * Return: its index, or -1.
+ */
+int kf_table_column(const struct kf_table *t, const char *name);
+
+/**
+ * kf_table_column_names() - the names that kf_table_column() takes
+ * @t:		the table
+ *
+ * Return: the names with commas between; free() it.
+ */
+char *kf_table_column_names(const struct kf_table *t);
+
+/**
+ * kf_table_sort() - sort the rows, texts from A on, numbers from the largest on
+ * @t:		the table
+ * @column:	index of the column that decides
+ *
+ * Rows that are equal in it keep their order.
+ */
+void kf_table_sort(struct kf_table *t, int column);
+
+/**
+ * kf_table_print() - print it on stdout
+ * @t:		the table
+ * @cli:	in which format, and how
+ */
+void kf_table_print(const struct kf_table *t, const struct kf_cli *cli);
+
+/**
+ * kf_table_release() - free what a table holds
+ * @t:		the table
+ */
+void kf_table_release(struct kf_table *t);
+
+/**
+ * kf_cell_text() - give a text cell its text
+ * @cell:	the cell
+ * @text:	copied
+ */
+void kf_cell_text(struct kf_cell *cell, const char *text);
+
+/**
+ * kf_human_bytes() - a number of bytes for people, such as 3.42Gi
+ * @buf:	out
+ * @size:	room in @buf
+ * @bytes:	the number
+ *
+ * Return: @buf.
+ */
+char *kf_human_bytes(char *buf, size_t size, uint64_t bytes);
+
+/**
+ * kf_human_count() - a number of things for people, such as 212.8k
+ * @buf:	out
+ * @size:	room in @buf
+ * @n:		the number
+ *
+ * Return: @buf.
+ */
+char *kf_human_count(char *buf, size_t size, double n);
+
+/**
+ * kf_human_age() - a span of time for people, such as 3d4h
+ * @buf:	out
+ * @size:	room in @buf
+ * @seconds:	the span
+ *
+ * Return: @buf.
+ */
+char *kf_human_age(char *buf, size_t size, uint64_t seconds);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Threads by their heaps. A block may be freed by another thread than the one
+ * that took it: NET below 0 is a thread that frees what others allocate. The
+ * heap of a thread that has ended waits, idle, with its counts.
+ */
+#include "config.h"
+
+#include "cli/thread-table.h"
+
+enum {
+	PROCESS,
+	PID,
+	TID,
+	THREAD,
+	STATE,
+	ALLOCATED,
+	NET,
+	MALLOC_RATE,
+	FREE_RATE,
+	MALLOCS,
+	FREES,
+	FREED
+};
+
+static const struct kf_column columns[] = {
+	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
+	[PID] = {"PID", "pid", KF_CELL_COUNT},
+	[TID] = {"TID", "tid", KF_CELL_COUNT},
+	[THREAD] = {"THREAD", "thread", KF_CELL_TEXT},
+	[STATE] = {"STATE", "state", KF_CELL_TEXT},
+	[ALLOCATED] = {"ALLOCATED", "allocated_bytes", KF_CELL_BYTES},
+	[NET] = {"NET", "net_bytes", KF_CELL_SIGNED},
+	[MALLOC_RATE] = {"MALLOC/s", "mallocs_per_second", KF_CELL_RATE},
+	[FREE_RATE] = {"FREE/s", "frees_per_second", KF_CELL_RATE},
+	[MALLOCS] = {NULL, "mallocs", KF_CELL_COUNT},
+	[FREES] = {NULL, "frees", KF_CELL_COUNT},
+	[FREED] = {NULL, "freed_bytes", KF_CELL_BYTES},
+};
+
+static double rate(uint64_t now, uint64_t before, double seconds)
+{
+	return now > before ? (double)(now - before) / seconds : 0;
+}
+
+static void add_thread(struct kf_table *table, const struct kf_file *f,
+		       unsigned int i, const struct kf_file *before,
+		       double seconds)
+{
+	static const struct kf_thread_count nothing;
+	const struct kf_thread_count *t = &f->snap.threads[i];
+	const struct kf_thread_count *was = &nothing;
+	struct kf_cell *row = kf_table_row(table);
+	char name[KF_PROCESS_NAME];
+
+	/* slots keep their order: the same place is the same heap */
+	if (before && i < before->snap.nr_threads)
+		was = &before->snap.threads[i];
+	kf_process_name(f, name);
+	kf_cell_text(&row[PROCESS], name);
+	row[PID].count = (uint64_t)kf_process_pid(f);
+	row[TID].count = (uint64_t)t->tid;
+	kf_cell_text(&row[THREAD], t->name);
+	kf_cell_text(&row[STATE],
+		     t->state == KF_SLOT_IN_USE ? "in use" : "idle");
+	row[ALLOCATED].count = t->allocated;
+	row[NET].count = t->allocated - t->freed;
+	row[MALLOC_RATE].real = rate(t->mallocs, was->mallocs, seconds);
+	row[FREE_RATE].real = rate(t->frees, was->frees, seconds);
+	row[MALLOCS].count = t->mallocs;
+	row[FREES].count = t->frees;
+	row[FREED].count = t->freed;
+}
+
+void kf_thread_table(struct kf_table *t, const struct kf_cli *cli,
+		     const struct kf_look *now, const struct kf_look *then)
+{
+	kf_table_init(t, columns, KF_ARRAY_SIZE(columns));
+	for (unsigned int i = 0; i < now->files.nr; i++) {
+		const struct kf_file *f = &now->files.file[i];
+		const struct kf_file *before = kf_look_same(then, f);
+		double seconds = kf_look_seconds(now, f, before, then);
+
+		if (!kf_look_wants(cli, f))
+			continue;
+		for (unsigned int k = 0; k < f->snap.nr_threads; k++)
+			add_thread(t, f, k, before, seconds);
+	}
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Messages, memory, and the stats files that the command line names.
+ */
+#include "config.h"
+
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_line(const char *fmt, va_list args)
+{
+	char text[4096], safe[4 * sizeof(text)];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	/* what was printed so far comes first, where both go to one place */
+	fflush(stdout);
+	fprintf(stderr, "konfiscator: %s\n",
+		kf_escape(safe, sizeof(safe), text));
+}
+
+void kf_error(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_line(fmt, args);
+	va_end(args);
+}
+
+void kf_note(const struct kf_cli *cli, const char *fmt, ...)
+{
+	va_list args;
+
+	if (cli->quiet)
+		return;
+	va_start(args, fmt);
+	print_line(fmt, args);
+	va_end(args);
+}
+
+void *kf_alloc(size_t nr, size_t size)
+{
+	void *p = calloc(nr ? nr : 1, size);
+
+	if (!p) {
+		kf_error("out of memory");
+		exit(KF_EXIT_FAILED);
+	}
+	return p;
+}
+
+char *kf_format(const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (n < 0) {
+		kf_error("out of memory");
+		exit(KF_EXIT_FAILED);
+	}
+	return text;
+}
+
+int kf_cli_find(const struct kf_cli *cli, struct kf_files *files)
+{
+	struct kf_find find = {.dirs = (const char *const *)cli->dirs};
+
+	if (kf_files_find(&find, files)) {
+		kf_error("reading the stats files: %s", strerror(errno));
+		return KF_EXIT_FAILED;
+	}
+	return 0;
+}
