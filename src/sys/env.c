@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The environment: see env.h. ld.so calls malloc before libc.so has stored
+ * environ, so the kernel's copy is the fallback.
+ */
+#include "sys/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#define EARLY_BYTES 32768
+
+static char early[EARLY_BYTES];
+static size_t early_len;
+
+bool kf_env_is_trusted(void)
+{
+	return getauxval(AT_SECURE) == 0;
+}
+
+static void read_early(void)
+{
+	int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	while (early_len < EARLY_BYTES - 1) {
+		n = read(fd, early + early_len, EARLY_BYTES - 1 - early_len);
+		if (n <= 0)
+			break;
+		early_len += (size_t)n;
+	}
+	close(fd);
+}
+
+static const char *value_of(const char *entry, const char *name, size_t len)
+{
+	if (strncmp(entry, name, len) != 0 || entry[len] != '=')
+		return NULL;
+	return entry + len + 1;
+}
+
+static const char *find_early(const char *name, size_t len)
+{
+	const char *value;
+
+	if (!early_len)
+		read_early();
+	for (size_t i = 0; i < early_len; i += strlen(early + i) + 1) {
+		value = value_of(early + i, name, len);
+		if (value)
+			return value;
+	}
+	return NULL;
+}
+
+const char *kf_env_get(const char *name)
+{
+	extern char **environ;
+	size_t len = strlen(name);
+	const char *value = NULL;
+	int saved = errno;
+
+	if (!environ)
+		value = find_early(name, len);
+	for (char **e = environ; e && *e && !value; e++)
+		value = value_of(*e, name, len);
+	errno = saved;
+	return value;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The environment, readable before libc has set itself up.
+ */
+#ifndef KF_SYS_ENV_H
+#define KF_SYS_ENV_H
+
+#include "base/compiler.h"
+
+/**
+ * kf_env_is_trusted() - whether the environment may be believed
+ *
+ * Context: any.
+ * Return: false in set-id programs and those with file capabilities.
+ */
+bool kf_env_is_trusted(void);
+
+/**
+ * kf_env_get() - a variable of the environment the process started with
+ * @name:	its name
+ *
+ * Context: any, before libc's own start too (then /proc is read into a
+ *	    static buffer). Keeps errno.
+ * Return: the value, or NULL. Trust is the caller's question.
+ */
+const char *kf_env_get(const char *name);
+
+#endif

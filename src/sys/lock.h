@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Locks that know their owner and cannot hang a fork.
+ *
+ * A thread may take a lock that it holds already: a signal handler or an
+ * application's fork handler may allocate while we hold it. While a lock is
+ * held over a fork no other thread waits for it (it may hold a lock of libc
+ * that the fork needs): kf_lock_take() says KF_LOCK_FORKING at once and the
+ * caller does without the lock.
+ *
+ * Ranks, lowest taken first: enum kf_lock_rank. The fork handlers walk them.
+ */
+#ifndef KF_SYS_LOCK_H
+#define KF_SYS_LOCK_H
+
+#include "base/compiler.h"
+
+enum kf_lock_rank {
+	KF_RANK_ARENAS, /* the list of thread heaps */
+	KF_RANK_SHARED, /* the heap of threads that have none */
+	KF_RANK_PAGES,	/* free runs, regions, metadata */
+	KF_RANK_SLOTS,	/* slots of the stats file */
+	KF_NR_RANKS
+};
+
+/* @word: 0 free, 1 taken, 2 taken and somebody waits. */
+struct kf_lock {
+	uint32_t word;
+	uint32_t depth;	  /* owner only */
+	uintptr_t owner;  /* kf_thread_self(), 0 none */
+	uint32_t forking; /* held over a fork */
+} __kf_aligned(KF_CACHE_LINE);
+
+enum kf_lock_result {
+	KF_LOCK_TAKEN,
+	KF_LOCK_WAITED,	 /* taken, after waiting */
+	KF_LOCK_FORKING, /* not taken */
+};
+
+/**
+ * kf_lock_take() - take a lock
+ * @lock:	the lock
+ *
+ * Context: any; may sleep. Keeps errno.
+ * Return: whether and how it was taken; KF_LOCK_FORKING: it was not.
+ */
+enum kf_lock_result kf_lock_take(struct kf_lock *lock) __must_check;
+
+/**
+ * kf_lock_drop() - let a lock go
+ * @lock:	a lock that the caller holds
+ *
+ * Context: any. Keeps errno.
+ */
+void kf_lock_drop(struct kf_lock *lock);
+
+/**
+ * kf_lock_fork_prepare() - take a lock for the time of a fork
+ * @lock:	the lock
+ *
+ * Context: the forking thread; waits for the owner. Those who wait are sent
+ *	    away with KF_LOCK_FORKING.
+ */
+void kf_lock_fork_prepare(struct kf_lock *lock);
+
+/**
+ * kf_lock_fork_done() - end of the fork
+ * @lock:	the lock
+ * @child:	the child starts with a free lock, whatever its state was
+ *
+ * Context: the thread that forked, or its copy.
+ */
+void kf_lock_fork_done(struct kf_lock *lock, bool child);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Threads as the allocator sees them: see thread.h.
+ */
+#include "sys/thread.h"
+#include "sys/vm.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+__thread char kf_thread_mark __attribute__((tls_model("initial-exec")));
+
+void kf_futex_wait(uint32_t *word, uint32_t value)
+{
+	int saved = errno;
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+	errno = saved;
+}
+
+void kf_futex_wake(uint32_t *word, int nr)
+{
+	int saved = errno;
+
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, nr, NULL, NULL, 0);
+	errno = saved;
+}
+
+void kf_thread_yield(void)
+{
+	int saved = errno;
+
+	sched_yield();
+	errno = saved;
+}
+
+static pthread_key_t exit_key;
+static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+static bool exit_key_made;
+static void (*exit_fn)(void);
+
+static void run_exit_fn(void *unused)
+{
+	exit_fn();
+}
+
+static void make_exit_key(void)
+{
+	exit_key_made = pthread_key_create(&exit_key, run_exit_fn) == 0;
+}
+
+bool kf_thread_on_exit(void (*fn)(void))
+{
+	exit_fn = fn;
+	pthread_once(&exit_once, make_exit_key);
+	return exit_key_made &&
+	       pthread_setspecific(exit_key, &kf_thread_mark) == 0;
+}
+
+/* Points at a wiped page, or at a constant where there is none. */
+static uint32_t always_known = 1;
+static uint32_t *known;
+
+bool kf_process_is_known(void)
+{
+	return !known || *known;
+}
+
+void kf_process_know(void)
+{
+	int saved = errno;
+
+	if (!known) {
+		known = kf_vm_map(KF_PAGE, KF_PAGE);
+		if (!known || madvise(known, KF_PAGE, MADV_WIPEONFORK) != 0)
+			known = &always_known;
+	}
+	*known = 1;
+	errno = saved;
+}
+
+uint32_t kf_now_ms(void)
+{
+	struct timespec ts = {0, 0};
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint32_t)(ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Threads as the allocator sees them: who am I, wait, wake, be told of the
+ * end, and whether this process is a fork that nobody announced.
+ */
+#ifndef KF_SYS_THREAD_H
+#define KF_SYS_THREAD_H
+
+#include "base/compiler.h"
+
+/* An address in the thread's own TLS: tells live threads apart, costs nothing.
+ */
+extern __thread char kf_thread_mark __attribute__((tls_model("initial-exec")));
+
+static inline uintptr_t kf_thread_self(void)
+{
+	return (uintptr_t)&kf_thread_mark;
+}
+
+static inline void kf_cpu_relax(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#endif
+}
+
+/**
+ * kf_futex_wait() - sleep while a word has a value
+ * @word:	the word
+ * @value:	the value
+ *
+ * Context: any; may return early. Keeps errno.
+ */
+void kf_futex_wait(uint32_t *word, uint32_t value);
+
+/**
+ * kf_futex_wake() - wake threads that sleep on a word
+ * @word:	the word
+ * @nr:		at most so many
+ *
+ * Context: any. Keeps errno.
+ */
+void kf_futex_wake(uint32_t *word, int nr);
+
+/**
+ * kf_thread_yield() - let another thread run
+ *
+ * Context: any. Keeps errno.
+ */
+void kf_thread_yield(void);
+
+/**
+ * kf_thread_on_exit() - have a function called when this thread ends
+ * @fn:		called late, but other destructors may follow; it may call
+ *		kf_thread_on_exit() again to be called once more
+ *
+ * Context: any thread; the same @fn each time. pthread_setspecific may call
+ *	    calloc: the thread's heap must be in place.
+ * Return: false when the C library has no key left.
+ */
+bool kf_thread_on_exit(void (*fn)(void)) __must_check;
+
+/**
+ * kf_process_is_known() - whether this process is the one that last said so
+ *
+ * A page that the kernel wipes in a child tells of a fork that ran no
+ * handlers. Where the kernel cannot, the answer is always true.
+ *
+ * Context: any; one load.
+ * Return: false in a forked child until kf_process_know().
+ */
+bool kf_process_is_known(void);
+
+/**
+ * kf_process_know() - this process is known from now on
+ *
+ * Context: one thread at a time.
+ */
+void kf_process_know(void);
+
+/**
+ * kf_now_ms() - milliseconds of the monotonic clock, to some milliseconds
+ *
+ * Context: any; no system call where the vdso has it.
+ * Return: the time; wraps after 49 days, so compare differences.
+ */
+uint32_t kf_now_ms(void);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The only door to the kernel's memory calls.
+ *
+ * Every call keeps errno: who asks for memory decides what errno to leave.
+ * Sizes are bytes and multiples of the page. What the kernel refuses is
+ * reported, never fatal. Counting and probing are the callers' business.
+ */
+#ifndef KF_SYS_VM_H
+#define KF_SYS_VM_H
+
+#include "base/compiler.h"
+
+#define KF_PAGE_SHIFT 12
+#define KF_PAGE ((size_t)1 << KF_PAGE_SHIFT)
+
+/**
+ * kf_vm_reserve() - take address space without memory behind it
+ * @size:	bytes
+ * @align:	power of two, at least a page
+ *
+ * Context: any; no lock.
+ * Return: the address, or NULL when there is no room.
+ */
+void *kf_vm_reserve(size_t size, size_t align) __must_check;
+
+/**
+ * kf_vm_map() - take zeroed memory that can be read and written
+ * @size:	bytes
+ * @align:	power of two, at least a page
+ *
+ * Context: any; no lock.
+ * Return: the address, or NULL when the kernel has no more.
+ */
+void *kf_vm_map(size_t size, size_t align) __must_check;
+
+/**
+ * kf_vm_commit() - make reserved memory usable; it reads as zeroes
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * Context: any; no lock.
+ * Return: false when the kernel has no more.
+ */
+bool kf_vm_commit(void *addr, size_t size) __must_check;
+
+/**
+ * kf_vm_decommit() - give memory back, keep its addresses reserved
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * Context: any; no lock.
+ * Return: false when the kernel refused; the memory is as it was.
+ */
+bool kf_vm_decommit(void *addr, size_t size) __must_check;
+
+/**
+ * kf_vm_purge() - give pages back, keep the memory usable; it reads as zeroes
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * Context: any; no lock.
+ * Return: false when the kernel refused (locked pages); contents are kept.
+ */
+bool kf_vm_purge(void *addr, size_t size) __must_check;
+
+/**
+ * kf_vm_unmap() - give memory and addresses back
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * Context: any; no lock.
+ * Return: false when the kernel refused (max_map_count); nothing changed.
+ */
+bool kf_vm_unmap(void *addr, size_t size) __must_check;
+
+/**
+ * kf_vm_resize() - grow or shrink a mapping where it stands
+ * @addr:	first byte
+ * @old:	bytes it has
+ * @size:	bytes wanted
+ *
+ * Context: any; no lock.
+ * Return: false when it cannot stay in its place.
+ */
+bool kf_vm_resize(void *addr, size_t old, size_t size) __must_check;
+
+/**
+ * kf_vm_move() - move a mapping's pages to another place without copying
+ * @addr:	first byte
+ * @old:	bytes it has
+ * @size:	bytes wanted
+ * @align:	power of two, at least a page
+ *
+ * Context: any; no lock.
+ * Return: where it is now, or NULL and nothing changed.
+ */
+void *kf_vm_move(void *addr, size_t old, size_t size,
+		 size_t align) __must_check;
+
+#endif
