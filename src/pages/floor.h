@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The ground floor's own state and the seams between its files. Private to
+ * src/pages.
+ */
+#ifndef KF_PAGES_FLOOR_H
+#define KF_PAGES_FLOOR_H
+
+#include "pages/pages.h"
+#include "stats/stats.h"
+#include "sys/lock.h"
+#include "sys/thread.h"
+
+/*
+ * All under @lock, but for @pending. A descriptor is in the tree, in use, or
+ * in @spare.
+ */
+struct kf_floor {
+	struct kf_lock lock;
+	struct kf_rb_root tree; /* free runs by address */
+	struct kf_list regions; /* struct kf_region.link, oldest first */
+	struct kf_list dirty;	/* struct kf_free_run.lru, oldest first */
+	struct kf_run *spare;	/* descriptors, linked by pending */
+	unsigned int nr_spare;
+	char *meta; /* next free byte of the metadata chunk */
+	char *meta_end;
+	size_t next_region;	/* bytes to reserve next time */
+	uint32_t last_tick;	/* ms; read without the lock */
+	struct kf_run *pending; /* atomic: runs freed during a fork */
+};
+
+extern struct kf_floor kf_floor;
+
+/**
+ * kf_floor_lock() - take the pages lock
+ *
+ * Fires memory_arena_reuse_wait after a wait. Takes in what was freed during
+ * a fork.
+ *
+ * Context: any.
+ * Return: false while another thread forks: do without.
+ */
+bool kf_floor_lock(void) __must_check;
+
+/**
+ * kf_floor_unlock() - let the pages lock go
+ *
+ * Context: the owner.
+ */
+void kf_floor_unlock(void);
+
+/**
+ * kf_floor_release() - put a run among the free ones and merge it
+ * @run:	a run of a region, no longer in anybody's hands
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_floor_release(struct kf_run *run);
+
+/**
+ * kf_tree_insert() - add a free run, and to the dirty list if it is worth it
+ * kf_tree_erase() - take a free run off tree and list
+ * @run:	the run
+ *
+ * Context: pages lock held.
+ */
+void kf_tree_insert(struct kf_run *run);
+void kf_tree_erase(struct kf_run *run);
+
+/**
+ * kf_tree_find() - the lowest free run that holds an aligned run
+ * @nr_pages:	pages wanted
+ * @align_pages: power of two
+ *
+ * Fires free_list_search.
+ *
+ * Context: pages lock held. O(log n).
+ * Return: the run, or NULL.
+ */
+struct kf_run *kf_tree_find(size_t nr_pages, size_t align_pages) __must_check;
+
+/**
+ * kf_tree_largest() - pages of the largest free run
+ *
+ * Context: pages lock held.
+ * Return: pages; 0 when there is none.
+ */
+uint32_t kf_tree_largest(void);
+
+/**
+ * kf_run_front_pad() - pages before the first aligned page of a run
+ * @run:	the run
+ * @align_pages: power of two
+ *
+ * Context: any.
+ * Return: pages.
+ */
+size_t kf_run_front_pad(const struct kf_run *run, size_t align_pages);
+
+/**
+ * kf_region_grow() - commit pages so that an aligned run will fit
+ * @nr_pages:	pages wanted
+ * @align_pages: power of two
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ * Return: false when the kernel has no more.
+ */
+bool kf_region_grow(size_t nr_pages, size_t align_pages) __must_check;
+
+/**
+ * kf_region_shrink() - give the committed end of a region back
+ * @run:	the free run at that end; it is gone afterwards
+ * @keep:	pages of it to leave
+ *
+ * A region left empty goes back to the kernel, but for the last.
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ * Return: pages given back, 0 when the kernel refused; then nothing changed.
+ */
+size_t kf_region_shrink(struct kf_run *run, size_t keep);
+
+/**
+ * kf_region_names() - enter a run's first and last page in its region
+ * @run:	the run
+ *
+ * Context: pages lock held.
+ */
+void kf_region_names(struct kf_run *run);
+
+/**
+ * kf_desc_reserve() - make sure that descriptors are spare
+ * @nr:		how many
+ *
+ * Context: pages lock held.
+ * Return: false when the kernel has no memory for them.
+ */
+bool kf_desc_reserve(unsigned int nr) __must_check;
+
+/**
+ * kf_desc_take() - a zeroed descriptor, reserved before
+ * kf_desc_give() - one that is no longer needed
+ * @run:	the descriptor
+ *
+ * Context: pages lock held.
+ * Return: the descriptor, never NULL.
+ */
+struct kf_run *kf_desc_take(void);
+void kf_desc_give(struct kf_run *run);
+
+/**
+ * kf_purge_run() - hand the pages of a free run back
+ * @run:	the run; gone afterwards when it was a region's end
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_purge_run(struct kf_run *run);
+
+/**
+ * kf_purge_excess() - hand back the oldest pages above the limit
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_purge_excess(void);
+
+/**
+ * kf_private_alloc() - a run without the lock, while another thread forks
+ * @nr_pages:	pages wanted
+ * @align_pages: power of two
+ * @kind:	KF_RUN_SLAB or KF_RUN_MAPPED
+ *
+ * Context: any.
+ * Return: the run, or NULL.
+ */
+struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
+				enum kf_run_kind kind) __must_check;
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs with a mapping of their own, and growing runs in their place.
+ */
+#include "pages/floor.h"
+
+#include "probes/konfiscator-probes.h"
+
+#define PAGES_MAX ((size_t)1 << 31)
+
+static size_t align_bytes(size_t align_pages)
+{
+	return KF_MAX(align_pages << KF_PAGE_SHIFT, KF_GRANULE);
+}
+
+static struct kf_run *describe(char *start, size_t nr_pages)
+{
+	struct kf_run *run;
+
+	if (!kf_desc_reserve(1))
+		return NULL;
+	run = kf_desc_take();
+	run->start = start;
+	run->nr_pages = (uint32_t)nr_pages;
+	run->kind = KF_RUN_MAPPED;
+	if (!kf_map_set(start, KF_GRANULE, run)) {
+		kf_desc_give(run);
+		return NULL;
+	}
+	kf_word_add(KF_WORD_large, kf_run_bytes(run));
+	kf_word_add(KF_WORD_mapped_blocks, 1);
+	kf_word_add(KF_WORD_mapped_blocks_size, kf_run_bytes(run));
+	return run;
+}
+
+struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages)
+{
+	size_t bytes = nr_pages << KF_PAGE_SHIFT;
+	struct kf_run *run;
+	char *start;
+
+	if (nr_pages > PAGES_MAX || align_pages > PAGES_MAX)
+		return NULL;
+	start = kf_vm_map(bytes, align_bytes(align_pages));
+	if (!start)
+		return NULL;
+	if (!kf_floor_lock()) {
+		if (!kf_vm_unmap(start, bytes))
+			return NULL;
+		return kf_private_alloc(nr_pages, align_pages, KF_RUN_MAPPED);
+	}
+	kf_stats_begin();
+	run = describe(start, nr_pages);
+	if (run)
+		kf_pages_count_map(start, bytes);
+	kf_stats_end();
+	kf_floor_unlock();
+	if (!run && !kf_vm_unmap(start, bytes))
+		return NULL;
+	return run;
+}
+
+struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
+				enum kf_run_kind kind)
+{
+	size_t align = align_bytes(align_pages);
+	size_t bytes = nr_pages << KF_PAGE_SHIFT;
+	char *head = kf_vm_map(align + bytes, align);
+	struct kf_run *run = (void *)head;
+
+	if (!head)
+		return NULL;
+	run->start = head + align;
+	run->nr_pages = (uint32_t)nr_pages;
+	run->kind = (uint8_t)kind;
+	run->private = true;
+	if (!kf_map_set(run->start, kind == KF_RUN_SLAB ? bytes : KF_GRANULE,
+			run)) {
+		if (!kf_vm_unmap(head, align + bytes))
+			return NULL;
+		return NULL;
+	}
+	kf_pages_count_map(head, align + bytes);
+	kf_word_add_atomic(KF_WORD_metadata, align);
+	kf_word_add_atomic(kind == KF_RUN_SLAB ? KF_WORD_slabs : KF_WORD_large,
+			   bytes);
+	return run;
+}
+
+static void count_resize(struct kf_run *run, size_t old, size_t bytes)
+{
+	kf_stats_begin();
+	kf_word_add(KF_WORD_large, bytes - old);
+	if (!run->private)
+		kf_word_add(KF_WORD_mapped_blocks_size, bytes - old);
+	if (bytes > old)
+		kf_pages_count_map(run->start + old, bytes - old);
+	else if (bytes < old)
+		kf_pages_count_unmap(run->start + bytes, old - bytes);
+	run->nr_pages = (uint32_t)(bytes >> KF_PAGE_SHIFT);
+	kf_stats_end();
+}
+
+static bool resize_mapped(struct kf_run *run, size_t nr_pages)
+{
+	size_t old = kf_run_bytes(run);
+	size_t bytes = nr_pages << KF_PAGE_SHIFT;
+
+	if (!kf_vm_resize(run->start, old, bytes))
+		return false;
+	count_resize(run, old, bytes);
+	return true;
+}
+
+static void give_tail(struct kf_run *run, size_t nr_pages)
+{
+	struct kf_run *tail = kf_desc_take();
+
+	tail->start = run->start + (nr_pages << KF_PAGE_SHIFT);
+	tail->region = run->region;
+	tail->nr_pages = run->nr_pages - (uint32_t)nr_pages;
+	tail->dirty = tail->nr_pages;
+	tail->maybe_dirty = true;
+	tail->freed_ms = kf_now_ms();
+	run->nr_pages = (uint32_t)nr_pages;
+	kf_region_names(run);
+	kf_word_sub(KF_WORD_large, kf_run_bytes(tail));
+	kf_floor_release(tail);
+	kf_purge_excess();
+}
+
+/* Take the first pages of the free run behind. */
+static bool take_head(struct kf_run *run, size_t more)
+{
+	struct kf_region *region = run->region;
+	uint32_t behind = kf_page_index(region, run->start) + run->nr_pages;
+	struct kf_run *next;
+	uint32_t dirty;
+
+	if (behind >= region->committed)
+		return false;
+	next = region->page[behind];
+	if (next->kind != KF_RUN_FREE || next->nr_pages < more)
+		return false;
+	kf_tree_erase(next);
+	dirty = KF_MIN(next->dirty, (uint32_t)more);
+	next->start += more << KF_PAGE_SHIFT;
+	next->nr_pages -= (uint32_t)more;
+	next->dirty -= dirty;
+	if (next->nr_pages) {
+		kf_region_names(next);
+		kf_tree_insert(next);
+		kf_word_add(KF_WORD_splits, 1);
+		kf_probe_free_list_split((uintptr_t)run->start,
+					 more << KF_PAGE_SHIFT,
+					 kf_run_bytes(next));
+	} else {
+		kf_desc_give(next);
+	}
+	run->nr_pages += (uint32_t)more;
+	kf_region_names(run);
+	kf_word_add(KF_WORD_large, more << KF_PAGE_SHIFT);
+	return true;
+}
+
+static bool resize_run(struct kf_run *run, size_t nr_pages)
+{
+	bool done = true;
+
+	kf_stats_begin();
+	if (!kf_desc_reserve(1))
+		done = false;
+	else if (nr_pages < run->nr_pages)
+		give_tail(run, nr_pages);
+	else if (nr_pages > run->nr_pages)
+		done = take_head(run, nr_pages - run->nr_pages);
+	kf_stats_end();
+	return done;
+}
+
+bool kf_pages_resize(struct kf_run *run, size_t nr_pages)
+{
+	bool done;
+
+	if (nr_pages > PAGES_MAX || !kf_floor_lock())
+		return false;
+	done = run->region ? resize_run(run, nr_pages)
+			   : resize_mapped(run, nr_pages);
+	kf_floor_unlock();
+	return done;
+}
+
+bool kf_pages_remap(struct kf_run *run, size_t nr_pages)
+{
+	size_t old = kf_run_bytes(run);
+	size_t bytes = nr_pages << KF_PAGE_SHIFT;
+	char *from = run->start;
+	char *to = NULL;
+
+	if (nr_pages > PAGES_MAX || run->private || !kf_floor_lock())
+		return false;
+	to = kf_vm_move(from, old, bytes, KF_GRANULE);
+	if (to && !kf_map_set(to, KF_GRANULE, run)) {
+		/* No memory for the map: back to where it was. */
+		if (!kf_vm_move(to, bytes, old, KF_GRANULE))
+			__builtin_trap();
+		to = NULL;
+	}
+	if (to) {
+		if (!kf_map_set(from, KF_GRANULE, NULL))
+			__builtin_unreachable();
+		run->start = to;
+		count_resize(run, old, bytes);
+	}
+	kf_floor_unlock();
+	return to != NULL;
+}

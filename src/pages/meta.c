@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Memory for the allocator's own tables: descriptors of runs and thread
+ * heaps. Out of band, bumped from chunks, never given back; a descriptor that
+ * is no longer needed serves again.
+ */
+#include "pages/floor.h"
+
+#define CHUNK_BYTES (32 * KF_KIB)
+
+_Static_assert(KF_META_MAX <= CHUNK_BYTES, "a chunk holds the largest piece");
+
+static void *bump(size_t size)
+{
+	char *p;
+
+	size = KF_ALIGN_UP(size, (size_t)KF_CACHE_LINE);
+	if (size > (size_t)(kf_floor.meta_end - kf_floor.meta)) {
+		p = kf_vm_map(CHUNK_BYTES, KF_PAGE);
+		if (!p)
+			return NULL;
+		kf_floor.meta = p;
+		kf_floor.meta_end = p + CHUNK_BYTES;
+		kf_pages_count_map(p, CHUNK_BYTES);
+		kf_word_add_atomic(KF_WORD_metadata, CHUNK_BYTES);
+	}
+	p = kf_floor.meta;
+	kf_floor.meta += size;
+	return p;
+}
+
+void *kf_meta_alloc(size_t size)
+{
+	void *p;
+
+	if (!kf_floor_lock())
+		return NULL;
+	kf_stats_begin();
+	p = bump(size);
+	kf_stats_end();
+	kf_floor_unlock();
+	return p;
+}
+
+bool kf_desc_reserve(unsigned int nr)
+{
+	while (kf_floor.nr_spare < nr) {
+		struct kf_run *run = bump(KF_RUN_BYTES);
+
+		if (!run)
+			return false;
+		kf_desc_give(run);
+	}
+	return true;
+}
+
+struct kf_run *kf_desc_take(void)
+{
+	struct kf_run *run = kf_floor.spare;
+
+	kf_floor.spare = run->pending;
+	kf_floor.nr_spare--;
+	__builtin_memset(run, 0, KF_RUN_BYTES);
+	return run;
+}
+
+void kf_desc_give(struct kf_run *run)
+{
+	run->kind = KF_RUN_NONE;
+	run->start = NULL;
+	run->pending = kf_floor.spare;
+	kf_floor.spare = run;
+	kf_floor.nr_spare++;
+}

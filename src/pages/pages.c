@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Taking and freeing runs: split, coalesce, grow in place.
+ */
+#include "pages/floor.h"
+
+#include "probes/konfiscator-probes.h"
+
+/* Requests above this are refused at once: 8 TiB. */
+#define PAGES_MAX ((size_t)1 << 31)
+
+struct kf_floor kf_floor;
+struct kf_pages_conf kf_pages_conf = {
+	.region_bytes = 32 * KF_MIB,
+	.trim_threshold = 128 * KF_KIB,
+	.dirty_max = 32 * KF_MIB,
+	.purge_ms = 1000,
+};
+
+void kf_pages_init(void)
+{
+	kf_list_init(&kf_floor.regions);
+	kf_list_init(&kf_floor.dirty);
+	kf_floor.next_region = kf_pages_conf.region_bytes;
+	kf_floor.last_tick = kf_now_ms();
+}
+
+void kf_pages_count_map(const void *addr, size_t size)
+{
+	kf_word_add_atomic(KF_WORD_mmaps, 1);
+	kf_word_add_atomic(KF_WORD_mapped, size);
+	kf_probe_memory_mmap_more((uintptr_t)addr, size);
+}
+
+void kf_pages_count_unmap(const void *addr, size_t size)
+{
+	kf_word_add_atomic(KF_WORD_munmaps, 1);
+	kf_word_add_atomic(KF_WORD_mapped, -size);
+	kf_word_add_atomic(KF_WORD_returned, size);
+	kf_probe_memory_mmap_less((uintptr_t)addr, size);
+}
+
+static void split_front(struct kf_run *run, size_t pad)
+{
+	struct kf_run *front = kf_desc_take();
+
+	front->start = run->start;
+	front->region = run->region;
+	front->kind = KF_RUN_FREE;
+	front->nr_pages = (uint32_t)pad;
+	front->maybe_dirty = run->maybe_dirty;
+	front->dirty = KF_MIN(run->dirty, front->nr_pages);
+	front->freed_ms = run->freed_ms;
+	run->start += pad << KF_PAGE_SHIFT;
+	run->nr_pages -= (uint32_t)pad;
+	run->dirty -= front->dirty;
+	kf_region_names(front);
+	kf_tree_insert(front);
+	kf_word_add(KF_WORD_splits, 1);
+	kf_probe_free_list_split((uintptr_t)run->start, kf_run_bytes(run),
+				 pad << KF_PAGE_SHIFT);
+}
+
+static void split_back(struct kf_run *run, size_t keep)
+{
+	struct kf_run *back = kf_desc_take();
+
+	back->start = run->start + (keep << KF_PAGE_SHIFT);
+	back->region = run->region;
+	back->kind = KF_RUN_FREE;
+	back->nr_pages = run->nr_pages - (uint32_t)keep;
+	back->maybe_dirty = run->maybe_dirty;
+	run->nr_pages = (uint32_t)keep;
+	back->dirty = run->dirty - KF_MIN(run->dirty, run->nr_pages);
+	back->freed_ms = run->freed_ms;
+	run->dirty -= back->dirty;
+	kf_region_names(back);
+	kf_tree_insert(back);
+	kf_word_add(KF_WORD_splits, 1);
+	kf_probe_free_list_split((uintptr_t)run->start, kf_run_bytes(run),
+				 kf_run_bytes(back));
+}
+
+static void count_use(const struct kf_run *run, enum kf_run_kind kind,
+		      size_t bytes)
+{
+	kf_word_add(kind == KF_RUN_SLAB ? KF_WORD_slabs : KF_WORD_large, bytes);
+}
+
+static void count_peak(void)
+{
+	uint64_t held =
+		kf_word_get(KF_WORD_mapped) - kf_word_get(KF_WORD_purged);
+
+	if (held > kf_word_get(KF_WORD_peak_held))
+		kf_word_set(KF_WORD_peak_held, held);
+	kf_word_set(KF_WORD_largest_free, (size_t)kf_tree_largest()
+						  << KF_PAGE_SHIFT);
+}
+
+/* Cut the wanted pages out of a free run and hand them to their owner. */
+static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
+			    enum kf_run_kind kind, bool *zeroed)
+{
+	size_t pad = kf_run_front_pad(run, align);
+	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
+
+	kf_tree_erase(run);
+	*zeroed = !run->maybe_dirty;
+	if (pad)
+		split_front(run, pad);
+	if (run->nr_pages > nr_pages)
+		split_back(run, nr_pages);
+	if (kind == KF_RUN_SLAB &&
+	    !kf_map_set(run->start, kf_run_bytes(run), run))
+		__builtin_unreachable();
+	run->kind = (uint8_t)kind;
+	run->asked = 0;
+	__builtin_memset(&f->lru, 0, KF_RUN_BYTES - sizeof(*run));
+	kf_region_names(run);
+	count_use(run, kind, kf_run_bytes(run));
+	return run;
+}
+
+struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
+			      enum kf_run_kind kind, bool *zeroed)
+{
+	struct kf_run *run = NULL;
+
+	if (nr_pages > PAGES_MAX || align_pages > PAGES_MAX)
+		return NULL;
+	if (!kf_floor_lock()) {
+		*zeroed = true;
+		return kf_private_alloc(nr_pages, align_pages,
+					kind == KF_RUN_SLAB ? kind
+							    : KF_RUN_MAPPED);
+	}
+	kf_stats_begin();
+	if (kf_desc_reserve(2)) {
+		run = kf_tree_find(nr_pages, align_pages);
+		if (!run && kf_region_grow(nr_pages, align_pages) &&
+		    kf_desc_reserve(2))
+			run = kf_tree_find(nr_pages, align_pages);
+		if (run)
+			run = carve(run, nr_pages, align_pages, kind, zeroed);
+		count_peak();
+	}
+	kf_stats_end();
+	kf_floor_unlock();
+	return run;
+}
+
+static struct kf_run *neighbour(const struct kf_run *run, bool before)
+{
+	struct kf_region *region = run->region;
+	uint32_t index = kf_page_index(region, run->start);
+	struct kf_run *next;
+
+	if (before ? index == 0 : index + run->nr_pages >= region->committed)
+		return NULL;
+	next = region->page[before ? index - 1 : index + run->nr_pages];
+	return next->kind == KF_RUN_FREE ? next : NULL;
+}
+
+/* @low and @high are neighbours; @low stays. */
+static void merge(struct kf_run *low, struct kf_run *high)
+{
+	low->nr_pages += high->nr_pages;
+	low->dirty += high->dirty;
+	low->maybe_dirty |= high->maybe_dirty;
+	low->freed_ms = kf_now_ms();
+	kf_desc_give(high);
+}
+
+void kf_floor_release(struct kf_run *run)
+{
+	size_t had = kf_run_bytes(run);
+	unsigned int merged = 0;
+	struct kf_run *other;
+
+	run->kind = KF_RUN_FREE;
+	other = neighbour(run, false);
+	if (other) {
+		kf_tree_erase(other);
+		merge(run, other);
+		merged++;
+	}
+	other = neighbour(run, true);
+	if (other) {
+		kf_tree_erase(other);
+		merge(other, run);
+		run = other;
+		merged++;
+	}
+	kf_region_names(run);
+	kf_tree_insert(run);
+	if (!merged)
+		return;
+	kf_word_add(KF_WORD_coalesces, 1);
+	kf_word_add(KF_WORD_defrags, merged);
+	kf_probe_defrag_coalesce((uintptr_t)run->start, had, kf_run_bytes(run),
+				 merged);
+}
+
+static void mark_dirty(struct kf_run *run)
+{
+	run->dirty = run->nr_pages;
+	run->maybe_dirty = true;
+	run->freed_ms = kf_now_ms();
+}
+
+/* Pages of a region come home. */
+static void free_run(struct kf_run *run)
+{
+	if (run->kind == KF_RUN_SLAB &&
+	    !kf_map_set(run->start, kf_run_bytes(run), &run->region->stand_in))
+		__builtin_unreachable();
+	count_use(run, run->kind, -kf_run_bytes(run));
+	mark_dirty(run);
+	kf_floor_release(run);
+	kf_purge_excess();
+	kf_word_set(KF_WORD_largest_free, (size_t)kf_tree_largest()
+						  << KF_PAGE_SHIFT);
+}
+
+static void free_mapped(struct kf_run *run)
+{
+	size_t bytes = kf_run_bytes(run);
+	char *start = run->start;
+
+	if (!kf_map_set(start, KF_GRANULE, NULL))
+		__builtin_unreachable();
+	kf_word_sub(KF_WORD_large, bytes);
+	kf_word_sub(KF_WORD_mapped_blocks, 1);
+	kf_word_sub(KF_WORD_mapped_blocks_size, bytes);
+	/* At max_map_count the kernel may refuse: then take the pages. */
+	if (!kf_vm_unmap(start, bytes)) {
+		if (kf_vm_purge(start, bytes))
+			kf_word_add(KF_WORD_purges, 1);
+	}
+	kf_pages_count_unmap(start, bytes);
+	kf_desc_give(run);
+}
+
+static void free_private(struct kf_run *run)
+{
+	size_t bytes = kf_run_bytes(run);
+	size_t named = run->kind == KF_RUN_SLAB ? bytes : KF_GRANULE;
+	bool slab = run->kind == KF_RUN_SLAB;
+	char *head = (char *)run;
+
+	if (!kf_map_set(run->start, named, NULL))
+		__builtin_unreachable();
+	kf_word_add_atomic(slab ? KF_WORD_slabs : KF_WORD_large, -bytes);
+	kf_word_add_atomic(KF_WORD_metadata, -(size_t)(run->start - head));
+	bytes += (size_t)(run->start - head);
+	if (kf_vm_unmap(head, bytes) || kf_vm_purge(head, bytes))
+		kf_pages_count_unmap(head, bytes);
+}
+
+static void push_pending(struct kf_run *run)
+{
+	struct kf_run *old =
+		__atomic_load_n(&kf_floor.pending, __ATOMIC_RELAXED);
+
+	do {
+		run->pending = old;
+	} while (!__atomic_compare_exchange_n(&kf_floor.pending, &old, run,
+					      true, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+static void free_locked(struct kf_run *run)
+{
+	kf_stats_begin();
+	if (run->region)
+		free_run(run);
+	else
+		free_mapped(run);
+	kf_stats_end();
+}
+
+void kf_pages_free(struct kf_run *run)
+{
+	if (run->private) {
+		free_private(run);
+		return;
+	}
+	if (!kf_floor_lock()) {
+		push_pending(run);
+		return;
+	}
+	free_locked(run);
+	kf_floor_unlock();
+}
+
+bool kf_floor_lock(void)
+{
+	enum kf_lock_result r = kf_lock_take(&kf_floor.lock);
+	struct kf_run *run, *next;
+
+	if (r == KF_LOCK_FORKING)
+		return false;
+	if (r == KF_LOCK_WAITED) {
+		kf_word_add(KF_WORD_lock_contended, 1);
+		kf_probe_memory_arena_reuse_wait((uintptr_t)&kf_floor.lock, 0,
+						 0);
+	}
+	if (likely(!__atomic_load_n(&kf_floor.pending, __ATOMIC_RELAXED)))
+		return true;
+	/* pairs with the release of push_pending() */
+	run = __atomic_exchange_n(&kf_floor.pending, NULL, __ATOMIC_ACQUIRE);
+	for (; run; run = next) {
+		next = run->pending;
+		free_locked(run);
+	}
+	return true;
+}
+
+void kf_floor_unlock(void)
+{
+	kf_lock_drop(&kf_floor.lock);
+}
+
+void kf_pages_fork_prepare(void)
+{
+	kf_lock_fork_prepare(&kf_floor.lock);
+}
+
+void kf_pages_fork_done(bool child)
+{
+	kf_lock_fork_done(&kf_floor.lock, child);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The ground floor: runs of pages, first fit.
+ *
+ * Free runs lie in one tree ordered by address, each node knowing the
+ * largest run below it (as the kernel's tree of free vmap areas), so the
+ * lowest address that fits is found in O(log n). A run is split when it is
+ * taken and merged with both neighbours when it is freed. Freed pages stay
+ * for a while and are purged by age (kf_pages_tick()) or when they are many.
+ *
+ * One lock guards it all; it counts what it does in the process' words, so
+ * that at every moment metadata + free runs + slabs + large = mapped.
+ */
+#ifndef KF_PAGES_PAGES_H
+#define KF_PAGES_PAGES_H
+
+#include "pages/map.h"
+#include "pages/run.h"
+
+/* How the floor behaves; set at start and by mallopt, under the lock. */
+struct kf_pages_conf {
+	size_t region_bytes;   /* reserved at a time, at first */
+	size_t top_pad;	       /* committed beyond what is needed */
+	size_t trim_threshold; /* free bytes at a region's end to give back */
+	size_t dirty_max;      /* dirty bytes kept at most, or an eighth */
+	uint32_t purge_ms;     /* age at which dirty pages go */
+};
+
+extern struct kf_pages_conf kf_pages_conf;
+
+/**
+ * kf_pages_init() - make the floor usable
+ *
+ * Context: once, at start.
+ */
+void kf_pages_init(void);
+
+/**
+ * kf_pages_alloc() - take a run of pages, lowest address first
+ * @nr_pages:	pages wanted, not 0
+ * @align_pages: power of two; the run starts at a multiple of it
+ * @kind:	KF_RUN_SLAB (then it names itself in the map) or KF_RUN_LARGE
+ * @zeroed:	out: whether the run reads as zeroes
+ *
+ * Context: any thread, before main() too. Takes the pages lock. Leaves errno
+ *	    alone.
+ * Return: the run, its owner's lines zero, or NULL when the kernel has no
+ *	   more; the caller owns it until kf_pages_free().
+ */
+struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
+			      enum kf_run_kind kind, bool *zeroed) __must_check;
+
+/**
+ * kf_pages_free() - give a run back
+ * @run:	a run of kf_pages_alloc() or kf_pages_map()
+ *
+ * Context: any thread. Takes the pages lock. Leaves errno alone; never fails.
+ */
+void kf_pages_free(struct kf_run *run);
+
+/**
+ * kf_pages_resize() - grow or shrink a run where it stands
+ * @run:	a large run or a mapping of its own
+ * @nr_pages:	pages wanted, not 0
+ *
+ * Context: the owner. Takes the pages lock. Leaves errno alone.
+ * Return: false when it cannot; the run is as it was.
+ */
+bool kf_pages_resize(struct kf_run *run, size_t nr_pages) __must_check;
+
+/**
+ * kf_pages_map() - a run with a mapping of its own
+ * @nr_pages:	pages wanted, not 0
+ * @align_pages: power of two
+ *
+ * It reads as zeroes.
+ *
+ * Context: as kf_pages_alloc().
+ * Return: the run, or NULL when the kernel has no more.
+ */
+struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages) __must_check;
+
+/**
+ * kf_pages_remap() - move a mapping of its own to grow it, without a copy
+ * @run:	a mapped run
+ * @nr_pages:	pages wanted
+ *
+ * Context: the owner. Leaves errno alone.
+ * Return: false when the kernel has no room; the run is as it was.
+ */
+bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
+
+/**
+ * kf_pages_tick() - purge what is old enough, if it is time
+ *
+ * Context: slow paths of any thread, often; mostly one look at the clock.
+ */
+void kf_pages_tick(void);
+
+/**
+ * kf_pages_trim() - give all free pages back now
+ * @pad:	bytes to leave
+ *
+ * Context: any thread. Takes the pages lock.
+ * Return: bytes given back.
+ */
+size_t kf_pages_trim(size_t pad);
+
+/**
+ * kf_meta_alloc() - memory for tables, never given back
+ * @size:	bytes, at most KF_META_MAX
+ *
+ * Context: any thread. Takes the pages lock.
+ * Return: zeroed memory aligned to a cache line, or NULL.
+ */
+void *kf_meta_alloc(size_t size) __must_check;
+
+#define KF_META_MAX ((size_t)8192)
+
+/* What kf_pages_check() found. All are bytes. */
+struct kf_pages_sums {
+	size_t free;
+	size_t slabs;
+	size_t large;
+	size_t committed;
+	size_t dirty;
+	size_t largest;
+	size_t top;	  /* free at the regions' ends */
+	size_t runs;	  /* a number, not bytes */
+	size_t free_runs; /* likewise */
+};
+
+/**
+ * kf_pages_check() - walk all runs of all regions and test every invariant
+ * @sums:	out: what was seen
+ *
+ * Context: any thread; slow; for tests and mallinfo. Takes the pages lock.
+ * Return: NULL, or in words what does not hold.
+ */
+const char *kf_pages_check(struct kf_pages_sums *sums);
+
+/**
+ * kf_pages_fork_prepare() - hold the floor still for a fork
+ * kf_pages_fork_done() - let go, in the parent or in the @child
+ *
+ * Context: the forking thread.
+ */
+void kf_pages_fork_prepare(void);
+void kf_pages_fork_done(bool child);
+
+/**
+ * kf_pages_count_map() - count memory taken from the kernel
+ * kf_pages_count_unmap() - count memory given back with its addresses
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * Fires memory_mmap_more and _less.
+ *
+ * Context: any; atomic.
+ */
+void kf_pages_count_map(const void *addr, size_t size);
+void kf_pages_count_unmap(const void *addr, size_t size);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Regions: address space reserved in large pieces, committed from the low end
+ * in steps, given back from the high end.
+ *
+ * Growing by reservation and not by one mapping a need keeps the number of
+ * mappings small; committing in steps keeps mlockall(MCL_FUTURE) programs
+ * small. The first step is 64 KiB, later ones an eighth of the region.
+ */
+#include "pages/floor.h"
+
+#include "probes/konfiscator-probes.h"
+
+#define REGION_ALIGN ((size_t)2 * KF_MIB)
+#define REGION_MAX KF_GIB
+#define STEP_MAX_PAGES (KF_MIB / KF_PAGE)
+
+static char *commit_end(const struct kf_region *region)
+{
+	return region->base + ((size_t)region->committed << KF_PAGE_SHIFT);
+}
+
+static size_t region_size(const struct kf_region *region)
+{
+	return (size_t)region->committed << KF_PAGE_SHIFT;
+}
+
+void kf_region_names(struct kf_run *run)
+{
+	struct kf_region *region = run->region;
+	uint32_t first = kf_page_index(region, run->start);
+
+	__atomic_store_n(&region->page[first], run, __ATOMIC_RELAXED);
+	__atomic_store_n(&region->page[first + run->nr_pages - 1], run,
+			 __ATOMIC_RELAXED);
+}
+
+static size_t head_bytes(size_t size)
+{
+	size_t head = sizeof(struct kf_region) +
+		      (size >> KF_PAGE_SHIFT) * sizeof(struct kf_run *);
+
+	return KF_ALIGN_UP(head, KF_PAGE);
+}
+
+static struct kf_region *reserve(size_t size)
+{
+	size_t head = head_bytes(size);
+	char *p = kf_vm_reserve(size, REGION_ALIGN);
+	struct kf_region *region = (void *)p;
+
+	if (!p)
+		return NULL;
+	if (!kf_vm_commit(p, head)) {
+		if (!kf_vm_unmap(p, size))
+			return NULL;
+		return NULL;
+	}
+	region->stand_in.kind = KF_RUN_REGION;
+	region->stand_in.start = p;
+	region->base = p + head;
+	region->head_bytes = head;
+	region->nr_pages = (uint32_t)((size - head) >> KF_PAGE_SHIFT);
+	kf_list_add_tail(&region->link, &kf_floor.regions);
+	kf_pages_count_map(p, head);
+	kf_word_add_atomic(KF_WORD_metadata, head);
+	kf_word_add(KF_WORD_heaps, 1);
+	return region;
+}
+
+/* Address space may be scarce: halve until it fits, down to the need. */
+static struct kf_region *new_region(size_t nr_pages, size_t align_pages)
+{
+	size_t need = (nr_pages + align_pages + 1) << KF_PAGE_SHIFT;
+	size_t size = kf_floor.next_region;
+	struct kf_region *region = NULL;
+
+	need = KF_ALIGN_UP(need + head_bytes(need + REGION_ALIGN),
+			   REGION_ALIGN);
+	for (size = KF_MAX(size, need); size >= need; size /= 2) {
+		size = KF_ALIGN_UP(size, REGION_ALIGN);
+		region = reserve(size);
+		if (region || size == need)
+			break;
+		if (size / 2 < need)
+			size = need * 2;
+	}
+	if (region && kf_floor.next_region < REGION_MAX)
+		kf_floor.next_region *= 2;
+	return region;
+}
+
+/* The free run at the committed end, or NULL. */
+static struct kf_run *last_free(const struct kf_region *region)
+{
+	struct kf_run *run;
+
+	if (!region->committed)
+		return NULL;
+	run = region->page[region->committed - 1];
+	return run->kind == KF_RUN_FREE ? run : NULL;
+}
+
+/* Pages to commit so that the run fits at the end; 0: it cannot. */
+static size_t missing(const struct kf_region *region, size_t nr_pages,
+		      size_t align_pages)
+{
+	struct kf_run *last = last_free(region);
+	char *start = last ? last->start : commit_end(region);
+	uintptr_t from =
+		KF_ALIGN_UP((uintptr_t)start, align_pages << KF_PAGE_SHIFT);
+	uintptr_t to = from + (nr_pages << KF_PAGE_SHIFT);
+	size_t more = (to - (uintptr_t)commit_end(region)) >> KF_PAGE_SHIFT;
+
+	return more <= region->nr_pages - region->committed ? more : 0;
+}
+
+static bool commit(struct kf_region *region, size_t nr)
+{
+	size_t bytes = nr << KF_PAGE_SHIFT;
+	char *start = commit_end(region);
+	struct kf_run *run;
+
+	if (!kf_desc_reserve(1) ||
+	    !kf_map_set((void *)KF_ALIGN_DOWN((uintptr_t)start, KF_GRANULE),
+			bytes + ((uintptr_t)start & (KF_GRANULE - 1)),
+			&region->stand_in) ||
+	    !kf_vm_commit(start, bytes))
+		return false;
+	run = kf_desc_take();
+	run->start = start;
+	run->region = region;
+	run->nr_pages = (uint32_t)nr;
+	__atomic_store_n(&region->committed, region->committed + (uint32_t)nr,
+			 __ATOMIC_RELAXED);
+	kf_pages_count_map(start, bytes);
+	kf_floor_release(run);
+	return true;
+}
+
+static size_t commit_step(const struct kf_region *region, size_t more)
+{
+	size_t step = KF_MIN(region->committed / 8, STEP_MAX_PAGES);
+	size_t left = region->nr_pages - region->committed;
+
+	more += kf_pages_conf.top_pad >> KF_PAGE_SHIFT;
+	step = KF_MAX(step, more);
+	return KF_MIN(KF_ALIGN_UP(step, KF_GRANULE_PAGES), left);
+}
+
+static bool extend(struct kf_region *region, size_t more)
+{
+	bool first = region->committed == 0;
+
+	if (!commit(region, commit_step(region, more)) && !commit(region, more))
+		return false;
+	if (first)
+		kf_probe_memory_heap_new((uintptr_t)region,
+					 region_size(region));
+	else
+		kf_probe_memory_heap_more((uintptr_t)region,
+					  region_size(region));
+	return true;
+}
+
+bool kf_region_grow(size_t nr_pages, size_t align_pages)
+{
+	struct kf_list *pos;
+	struct kf_region *region;
+	size_t more;
+
+	kf_list_for_each(pos, &kf_floor.regions) {
+		region = kf_container_of(pos, struct kf_region, link);
+		more = missing(region, nr_pages, align_pages);
+		if (more && extend(region, more))
+			return true;
+	}
+	region = new_region(nr_pages, align_pages);
+	if (!region)
+		return false;
+	more = missing(region, nr_pages, align_pages);
+	return more && extend(region, more);
+}
+
+/* Addresses become foreign; that needs no memory and cannot fail. */
+static void forget(uintptr_t start, uintptr_t end)
+{
+	if (start < end && !kf_map_set((void *)start, end - start, NULL))
+		__builtin_unreachable();
+}
+
+static void free_region(struct kf_region *region)
+{
+	size_t size = region->head_bytes +
+		      ((size_t)region->nr_pages << KF_PAGE_SHIFT);
+	size_t head = region->head_bytes;
+
+	kf_list_del(&region->link);
+	forget((uintptr_t)region, (uintptr_t)region + size);
+	if (!kf_vm_unmap(region, size)) {
+		kf_list_add_tail(&region->link, &kf_floor.regions);
+		return;
+	}
+	kf_pages_count_unmap(region, head);
+	kf_word_add_atomic(KF_WORD_metadata, -head);
+	kf_word_sub(KF_WORD_heaps, 1);
+}
+
+static bool is_only(const struct kf_region *region)
+{
+	return region->link.next == region->link.prev;
+}
+
+size_t kf_region_shrink(struct kf_run *run, size_t keep)
+{
+	struct kf_region *region = run->region;
+	size_t nr = run->nr_pages - keep;
+	char *start = run->start + (keep << KF_PAGE_SHIFT);
+	bool empty = !keep && run->start == region->base;
+
+	if (empty && !is_only(region))
+		kf_probe_memory_heap_free((uintptr_t)region,
+					  region_size(region));
+	if (!kf_vm_decommit(start, nr << KF_PAGE_SHIFT))
+		return 0;
+	kf_tree_erase(run);
+	__atomic_store_n(&region->committed, region->committed - (uint32_t)nr,
+			 __ATOMIC_RELAXED);
+	forget(KF_ALIGN_UP((uintptr_t)start, KF_GRANULE),
+	       (uintptr_t)start + (nr << KF_PAGE_SHIFT));
+	kf_pages_count_unmap(start, nr << KF_PAGE_SHIFT);
+	if (keep) {
+		run->nr_pages = (uint32_t)keep;
+		run->dirty = KF_MIN(run->dirty, run->nr_pages);
+		kf_region_names(run);
+		kf_tree_insert(run);
+	} else {
+		kf_desc_give(run);
+	}
+	if (empty && !is_only(region)) {
+		free_region(region);
+		return nr;
+	}
+	kf_probe_memory_heap_less((uintptr_t)region, region_size(region));
+	return nr;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs of pages and the regions they lie in.
+ *
+ * Glossary
+ *	page	4 KiB, whatever the hardware's is
+ *	granule	64 KiB, naturally aligned: the unit of the address map
+ *	region	address space reserved from the kernel in one piece; its pages
+ *		are committed from the low end on, as far as they were needed
+ *	run	adjacent pages of a region with one owner: free, a slab, a
+ *		large block; or a mapping of its own outside of all regions
+ *	dirty	a free page that the kernel has not got back yet
+ *	purge	give pages back to the kernel, keep their addresses
+ *
+ * Invariants, with the pages lock held:
+ *	- every committed page of a region belongs to exactly one run;
+ *	- region->page[] names the run at the first and at the last page of
+ *	  each run, so both neighbours of a run are found in one load;
+ *	- no two free runs are neighbours;
+ *	- every free run is in the tree, and no other run is.
+ */
+#ifndef KF_PAGES_RUN_H
+#define KF_PAGES_RUN_H
+
+#include "base/compiler.h"
+#include "base/list.h"
+#include "base/rbtree.h"
+#include "sys/vm.h"
+
+#define KF_GRANULE_SHIFT 16
+#define KF_GRANULE ((size_t)1 << KF_GRANULE_SHIFT)
+#define KF_GRANULE_PAGES (KF_GRANULE / KF_PAGE)
+
+enum kf_run_kind {
+	KF_RUN_NONE,   /* no run of ours: the address is foreign */
+	KF_RUN_REGION, /* a region's stand-in: look at its page[] */
+	KF_RUN_FREE,
+	KF_RUN_SLAB,
+	KF_RUN_LARGE,
+	KF_RUN_MAPPED, /* a mapping of its own, granule aligned */
+};
+
+struct kf_region;
+
+/*
+ * One run. The first cache line is the pages' layer's; whoever owns the run
+ * has the two lines behind it (struct kf_slab of the engine). A free run has
+ * its place in the list of dirty runs there.
+ */
+struct kf_run {
+	char *start;		  /* constant while in one owner's hands */
+	struct kf_region *region; /* NULL: a mapping of its own */
+	uint32_t nr_pages;	  /* pages lock */
+	uint8_t kind;		  /* enum kf_run_kind; pages lock */
+	bool maybe_dirty;	  /* free: some page may not read as zero */
+	bool private;		  /* made during a fork: its head is in it */
+	union {
+		struct {
+			struct kf_rb_node node;
+			uint32_t largest; /* pages, of the tree below */
+			uint32_t dirty;	  /* pages, at most nr_pages */
+			uint32_t freed_ms;
+		};			/* free: pages lock */
+		size_t asked;		/* large: bytes; the owner's */
+		struct kf_run *pending; /* freed while a fork was on */
+	};
+} __kf_aligned(KF_CACHE_LINE);
+
+#define KF_RUN_BYTES (3 * KF_CACHE_LINE)
+
+struct kf_free_run {
+	struct kf_run run;
+	struct kf_list lru; /* of dirty runs, oldest first */
+};
+
+_Static_assert(sizeof(struct kf_run) == KF_CACHE_LINE, "one line");
+_Static_assert(sizeof(struct kf_free_run) <= KF_RUN_BYTES, "fits");
+
+/*
+ * One region. @stand_in is what the address map holds for granules without a
+ * slab; its engine part stays zero, so that no heap ever owns it.
+ */
+struct kf_region {
+	struct kf_run stand_in;
+	uint64_t engine_part[2 * KF_CACHE_LINE / 8];
+	char *base;	       /* first page; constant */
+	size_t head_bytes;     /* pages of this header; constant */
+	uint32_t nr_pages;     /* reserved; constant */
+	uint32_t committed;    /* pages from base on; pages lock */
+	struct kf_list link;   /* all regions; pages lock */
+	struct kf_run *page[]; /* pages lock */
+};
+
+static inline size_t kf_run_bytes(const struct kf_run *run)
+{
+	return (size_t)run->nr_pages << KF_PAGE_SHIFT;
+}
+
+static inline char *kf_run_end(const struct kf_run *run)
+{
+	return run->start + kf_run_bytes(run);
+}
+
+static inline uint32_t kf_page_index(const struct kf_region *region,
+				     const void *p)
+{
+	return (uint32_t)(((const char *)p - region->base) >> KF_PAGE_SHIFT);
+}
+
+#endif

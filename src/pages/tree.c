@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The tree of free runs.
+ *
+ * Ordered by address; each node knows the largest run of the tree below it,
+ * as the kernel's tree of free vmap areas (mm/vmalloc.c) does. The lowest
+ * address with at least n pages: go left while the left tree has n, else stay
+ * if this run has n, else go right. O(log n) in the number of free runs.
+ */
+#include "pages/floor.h"
+
+#include "probes/konfiscator-probes.h"
+
+/* Below this a purge costs more than it brings: only a trim does it. */
+#define WORTH_PURGING KF_GRANULE_PAGES
+
+/* Candidates tried for an aligned run before the search asks for slack. */
+#define ALIGNED_TRIES 8
+
+static struct kf_run *run_of(struct kf_rb_node *node)
+{
+	return kf_container_of(node, struct kf_run, node);
+}
+
+static uint32_t largest_of(struct kf_rb_node *node)
+{
+	return node ? run_of(node)->largest : 0;
+}
+
+static bool update(struct kf_rb_node *node)
+{
+	struct kf_run *run = run_of(node);
+	uint32_t largest = run->nr_pages;
+	bool changed;
+
+	largest = KF_MAX(largest, largest_of(node->left));
+	largest = KF_MAX(largest, largest_of(node->right));
+	changed = largest != run->largest;
+	run->largest = largest;
+	return changed;
+}
+
+void kf_tree_insert(struct kf_run *run)
+{
+	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
+	struct kf_rb_node **link = &kf_floor.tree.node;
+	struct kf_rb_node *parent = NULL;
+
+	while (*link) {
+		parent = *link;
+		link = run->start < run_of(parent)->start ? &parent->left
+							  : &parent->right;
+	}
+	run->largest = run->nr_pages;
+	kf_rb_insert(&kf_floor.tree, &run->node, parent, link, update);
+	kf_list_init(&f->lru);
+	if (run->maybe_dirty && run->nr_pages >= WORTH_PURGING)
+		kf_list_add_tail(&f->lru, &kf_floor.dirty);
+	kf_word_add(KF_WORD_free_runs, kf_run_bytes(run));
+	kf_word_add(KF_WORD_dirty, (size_t)run->dirty << KF_PAGE_SHIFT);
+	kf_word_sub(KF_WORD_purged, (size_t)run->dirty << KF_PAGE_SHIFT);
+	kf_word_add(KF_WORD_purged, kf_run_bytes(run));
+}
+
+void kf_tree_erase(struct kf_run *run)
+{
+	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
+
+	kf_rb_erase(&kf_floor.tree, &run->node, update);
+	kf_list_del(&f->lru);
+	kf_word_sub(KF_WORD_free_runs, kf_run_bytes(run));
+	kf_word_sub(KF_WORD_dirty, (size_t)run->dirty << KF_PAGE_SHIFT);
+	kf_word_add(KF_WORD_purged, (size_t)run->dirty << KF_PAGE_SHIFT);
+	kf_word_sub(KF_WORD_purged, kf_run_bytes(run));
+}
+
+uint32_t kf_tree_largest(void)
+{
+	return largest_of(kf_floor.tree.node);
+}
+
+size_t kf_run_front_pad(const struct kf_run *run, size_t align_pages)
+{
+	uintptr_t start = (uintptr_t)run->start;
+
+	return (KF_ALIGN_UP(start, align_pages << KF_PAGE_SHIFT) - start) >>
+	       KF_PAGE_SHIFT;
+}
+
+/* The lowest run of at least @n pages in the tree below @node, which has one.
+ */
+static struct kf_rb_node *lowest(struct kf_rb_node *node, size_t n,
+				 uint64_t *visited)
+{
+	for (;;) {
+		++*visited;
+		if (largest_of(node->left) >= n)
+			node = node->left;
+		else if (run_of(node)->nr_pages >= n)
+			return node;
+		else
+			node = node->right;
+	}
+}
+
+/* The next run of at least @n pages behind @node, or NULL. */
+static struct kf_rb_node *next_fit(struct kf_rb_node *node, size_t n,
+				   uint64_t *visited)
+{
+	struct kf_rb_node *parent;
+
+	if (largest_of(node->right) >= n)
+		return lowest(node->right, n, visited);
+	for (; (parent = kf_rb_parent(node)) != NULL; node = parent) {
+		++*visited;
+		if (node != parent->left)
+			continue;
+		if (run_of(parent)->nr_pages >= n)
+			return parent;
+		if (largest_of(parent->right) >= n)
+			return lowest(parent->right, n, visited);
+	}
+	return NULL;
+}
+
+static struct kf_run *find(size_t n, size_t align, uint64_t *visited)
+{
+	struct kf_rb_node *node = kf_floor.tree.node;
+
+	if (largest_of(node) < n)
+		return NULL;
+	node = lowest(node, n, visited);
+	for (int i = 0; node && i < ALIGNED_TRIES; i++) {
+		struct kf_run *run = run_of(node);
+
+		if (kf_run_front_pad(run, align) + n <= run->nr_pages)
+			return run;
+		node = next_fit(node, n, visited);
+	}
+	n += align - 1;
+	if (!node || largest_of(kf_floor.tree.node) < n)
+		return NULL;
+	return run_of(lowest(kf_floor.tree.node, n, visited));
+}
+
+struct kf_run *kf_tree_find(size_t nr_pages, size_t align_pages)
+{
+	uint64_t visited = 0;
+	struct kf_run *run = find(nr_pages, align_pages, &visited);
+
+	kf_word_add(KF_WORD_searches, 1);
+	kf_word_add(KF_WORD_visited, visited);
+	kf_probe_free_list_search(nr_pages << KF_PAGE_SHIFT,
+				  run ? kf_run_bytes(run) : 0, visited);
+	return run;
+}
