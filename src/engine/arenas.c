@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who has which heap: making, adopting and leaving thread heaps.
+ *
+ * All heaps are in one list that only grows. Heaps whose thread has gone are
+ * on the idle stack: pushed without a lock, popped under the arenas lock, so
+ * that no address can come back between a popper's two loads.
+ */
+#include "engine/heap.h"
+
+#include "engine/engine.h"
+#include "pages/pages.h"
+#include "sys/lock.h"
+#include "sys/thread.h"
+
+#include "probes/konfiscator-probes.h"
+
+/* pthread_key destructors run this often at most; the last time is ours. */
+#define EXIT_ROUNDS 4
+
+struct kf_heap kf_heap_empty = {.guest = true};
+struct kf_heap kf_heap_guest = {.guest = true};
+
+__thread struct kf_heap *kf_heap_self
+	__attribute__((tls_model("initial-exec"))) = &kf_heap_empty;
+
+/* @all, @nr and pops of @idle under @lock; @shared under @shared_lock. */
+static struct {
+	struct kf_lock lock;
+	struct kf_lock shared_lock;
+	struct kf_heap *all;
+	struct kf_heap *idle; /* atomic */
+	unsigned int nr;
+	struct kf_heap shared;
+	int64_t inherited_small; /* bytes; of the child's birth */
+} arenas;
+
+static void reset_lists(struct kf_heap *heap)
+{
+	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
+		kf_list_init(&heap->slabs[i]);
+}
+
+void kf_heap_init(void)
+{
+	struct kf_slot *slot = kf_stats_slot_take();
+
+	arenas.shared.guest = true;
+	arenas.shared.slot = slot;
+	kf_heap_empty.slot = slot;
+	kf_heap_guest.slot = slot;
+	reset_lists(&arenas.shared);
+}
+
+static void push_idle(struct kf_heap *heap)
+{
+	struct kf_heap *old = __atomic_load_n(&arenas.idle, __ATOMIC_RELAXED);
+
+	heap->state = KF_HEAP_IDLE;
+	do {
+		heap->next_idle = old;
+	} while (!__atomic_compare_exchange_n(&arenas.idle, &old, heap, true,
+					      __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+/* The caller holds the arenas lock. */
+static struct kf_heap *pop_idle(void)
+{
+	struct kf_heap *heap = __atomic_load_n(&arenas.idle, __ATOMIC_ACQUIRE);
+
+	while (heap && !__atomic_compare_exchange_n(
+			       &arenas.idle, &heap, heap->next_idle, true,
+			       __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		;
+	return heap;
+}
+
+/* The caller holds the arenas lock. */
+static struct kf_heap *make(void)
+{
+	unsigned int max = kf_large_conf.arena_max;
+	struct kf_heap *heap;
+
+	if (max && arenas.nr >= max)
+		return NULL;
+	heap = kf_meta_alloc(sizeof(*heap));
+	if (!heap)
+		return NULL;
+	reset_lists(heap);
+	heap->slot = kf_stats_slot_take();
+	heap->next_all = arenas.all;
+	arenas.all = heap;
+	arenas.nr++;
+	kf_word_add_atomic(KF_WORD_arenas, 1);
+	kf_probe_memory_arena_new((uintptr_t)heap, sizeof(*heap));
+	return heap;
+}
+
+static void share(void)
+{
+	kf_probe_memory_arena_reuse((uintptr_t)&arenas.shared,
+				    (uintptr_t)kf_heap_self);
+	kf_heap_self = &kf_heap_guest;
+}
+
+static void settle(struct kf_heap *heap)
+{
+	heap->state = KF_HEAP_IN_USE;
+	heap->exit_rounds = 0;
+	kf_heap_self = heap;
+	kf_word_add_atomic(KF_WORD_threads, 1);
+	kf_stats_slot_label(heap->slot, KF_SLOT_IN_USE);
+	/* May call calloc, which finds the heap in place. */
+	if (!kf_thread_on_exit(kf_engine->thread_exit))
+		return;
+}
+
+static struct kf_heap *attach(void)
+{
+	enum kf_lock_result r = kf_lock_take(&arenas.lock);
+	struct kf_heap *heap;
+
+	/* A fork is on: be a guest for this once. */
+	if (r == KF_LOCK_FORKING)
+		return &kf_heap_guest;
+	if (r == KF_LOCK_WAITED) {
+		kf_word_add_atomic(KF_WORD_lock_contended, 1);
+		kf_probe_memory_arena_reuse_wait((uintptr_t)&arenas.lock, 0, 0);
+	}
+	heap = pop_idle();
+	if (heap) {
+		kf_word_add_atomic(KF_WORD_arena_reuses, 1);
+		kf_probe_memory_arena_reuse_free_list((uintptr_t)heap);
+	} else {
+		heap = make();
+	}
+	kf_lock_drop(&arenas.lock);
+	if (!heap) {
+		share();
+		return &kf_heap_guest;
+	}
+	settle(heap);
+	return heap;
+}
+
+struct kf_heap *kf_heap_get(void)
+{
+	struct kf_heap *heap = kf_heap_self;
+
+	return likely(heap != &kf_heap_empty) ? heap : attach();
+}
+
+void kf_heap_detach(void)
+{
+	struct kf_heap *heap = kf_heap_self;
+
+	if (heap->guest)
+		return;
+	/* Other destructors still allocate: ours is the last round's. */
+	if (++heap->exit_rounds < EXIT_ROUNDS &&
+	    kf_thread_on_exit(kf_engine->thread_exit))
+		return;
+	kf_heap_flush(heap);
+	kf_heap_self = &kf_heap_guest;
+	kf_stats_slot_label(heap->slot, KF_SLOT_IDLE);
+	kf_word_add_atomic(KF_WORD_threads, -1ULL);
+	kf_word_add_atomic(KF_WORD_thread_exits, 1);
+	kf_probe_thread_exit((uintptr_t)heap);
+	push_idle(heap);
+}
+
+struct kf_heap *kf_heap_shared_lock(void)
+{
+	enum kf_lock_result r = kf_lock_take(&arenas.shared_lock);
+
+	if (r == KF_LOCK_FORKING)
+		return NULL;
+	if (r == KF_LOCK_WAITED) {
+		kf_word_add_atomic(KF_WORD_lock_contended, 1);
+		kf_probe_memory_arena_reuse_wait((uintptr_t)&arenas.shared_lock,
+						 (uintptr_t)&arenas.shared, 0);
+	}
+	return &arenas.shared;
+}
+
+void kf_heap_shared_unlock(void)
+{
+	kf_lock_drop(&arenas.shared_lock);
+}
+
+void kf_heap_scavenge(void)
+{
+	struct kf_heap *heap, *list = NULL;
+
+	if (!__atomic_load_n(&arenas.idle, __ATOMIC_RELAXED) ||
+	    kf_lock_take(&arenas.lock) == KF_LOCK_FORKING)
+		return;
+	while ((heap = pop_idle()) != NULL) {
+		heap->next_idle = list;
+		list = heap;
+	}
+	while ((heap = list) != NULL) {
+		list = heap->next_idle;
+		if (__atomic_load_n(&heap->remote_slabs, __ATOMIC_RELAXED))
+			kf_heap_flush(heap);
+		push_idle(heap);
+	}
+	kf_lock_drop(&arenas.lock);
+}
+
+static size_t live_of(const struct kf_slot *slot)
+{
+	size_t live = 0;
+
+	for (unsigned int c = 1; c < KF_NR_CLASSES; c++)
+		live += (slot->class[c].mallocs - slot->class[c].frees) *
+			kf_class_bytes(c);
+	return live;
+}
+
+size_t kf_heap_live_small(void)
+{
+	size_t live = (size_t)arenas.inherited_small;
+	const struct kf_heap *heap;
+
+	live += live_of(arenas.shared.slot);
+	for (heap = arenas.all; heap; heap = heap->next_all)
+		live += live_of(heap->slot);
+	return live;
+}
+
+void kf_heap_fork_prepare(void)
+{
+	kf_lock_fork_prepare(&arenas.lock);
+	kf_lock_fork_prepare(&arenas.shared_lock);
+}
+
+/*
+ * The other threads are gone. What their fast paths did is whole at every
+ * instruction; a heap left in a slow path is not, and is never used again.
+ */
+static void adopt_all(void)
+{
+	struct kf_heap *heap;
+	unsigned int threads = 0;
+
+	arenas.idle = NULL;
+	for (heap = arenas.all; heap; heap = heap->next_all) {
+		if (heap == kf_heap_self)
+			threads++;
+		else if (heap->busy)
+			heap->state = KF_HEAP_LOST;
+		else if (heap->state != KF_HEAP_LOST)
+			push_idle(heap);
+	}
+	kf_word_set(KF_WORD_threads, threads);
+}
+
+void kf_heap_fork_done(bool child)
+{
+	if (child) {
+		arenas.inherited_small = (int64_t)kf_heap_live_small();
+		adopt_all();
+	}
+	kf_lock_fork_done(&arenas.shared_lock, child);
+	kf_lock_fork_done(&arenas.lock, child);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Size classes: 64 steps of 16 bytes to 1 KiB, then eight to a doubling (at
+ * most 12.5 % apart) to 32 KiB. Class 0 is no class: in the counters it
+ * stands for all large blocks.
+ *
+ * Every class above 1 KiB is a multiple of its step, a power of two; so a
+ * size rounded up to an alignment falls into a class of multiples of that
+ * alignment, and aligned blocks need no classes of their own.
+ */
+#ifndef KF_ENGINE_CLASS_H
+#define KF_ENGINE_CLASS_H
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "pages/run.h"
+#include "stats/layout.h"
+
+#define KF_NR_CLASSES KF_STATS_NR_CLASSES
+#define KF_TINY_MAX ((size_t)1024)
+#define KF_SMALL_MAX ((size_t)32768)
+#define KF_NR_TINY 64
+
+_Static_assert(KF_NR_CLASSES == 1 + KF_NR_TINY + 5 * 8, "the classes");
+
+/* The class of a size from 0 (which gives the empty class) to KF_SMALL_MAX. */
+static inline unsigned int kf_class_of(size_t size)
+{
+	unsigned int shift;
+
+	if (size <= KF_TINY_MAX)
+		return (unsigned int)((size + 15) >> 4);
+	shift = kf_ilog2(size - 1);
+	return KF_NR_TINY + 1 + (shift - 10) * 8 +
+	       (((size - 1) >> (shift - 3)) & 7);
+}
+
+/* Usable bytes of a block of a class. */
+static inline size_t kf_class_bytes(unsigned int class)
+{
+	unsigned int above = class - KF_NR_TINY - 1;
+
+	if (class <= KF_NR_TINY)
+		return (size_t) class << 4;
+	return (size_t)(9 + above % 8) << (7 + above / 8);
+}
+
+/* Pages of a slab: large classes get more, so that they have eight blocks. */
+static inline size_t kf_class_slab_pages(unsigned int class)
+{
+	return kf_class_bytes(class) <= 4096 ? KF_GRANULE_PAGES
+					     : 4 * KF_GRANULE_PAGES;
+}
+
+#endif

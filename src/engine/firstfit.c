@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The default engine: slabs and thread heaps over page runs, first fit.
+ *
+ * A small size goes to its class: the thread's bin, filled from a slab of the
+ * thread's heap. A large one takes a run of pages, lowest address first, or
+ * from the dynamic threshold on a mapping of its own. This file is the table
+ * that the core asks; the fast path of fast.h comes before it.
+ */
+#include "engine/engine.h"
+
+#include "engine/heap.h"
+#include "engine/large.h"
+#include "pages/pages.h"
+#include "stats/stats.h"
+
+#include "probes/konfiscator-probes.h"
+
+#include <string.h>
+
+static void init(void)
+{
+	kf_pages_init();
+	kf_heap_init();
+	kf_word_set(KF_WORD_mmap_threshold, kf_large_conf.mmap_threshold);
+	kf_word_set(KF_WORD_trim_threshold, kf_pages_conf.trim_threshold);
+}
+
+/* Who counts what this thread does; not the heap it allocates from. */
+static struct kf_heap *counter(void)
+{
+	return kf_heap_self;
+}
+
+static void *alloc_shared(unsigned int class, size_t size, bool *zeroed)
+{
+	struct kf_heap *heap = kf_heap_shared_lock();
+	void *p;
+
+	*zeroed = false;
+	if (!heap) {
+		/* A fork is on and waits for nobody: neither do we. */
+		*zeroed = true;
+		return kf_large_alloc(&kf_heap_guest, size, KF_PAGE, true);
+	}
+	p = kf_heap_alloc(heap, class, size);
+	kf_heap_shared_unlock();
+	return p;
+}
+
+static void *alloc_small(size_t size, size_t align, bool *zeroed)
+{
+	unsigned int class = kf_class_of(KF_ALIGN_UP(size, align));
+	struct kf_heap *heap = kf_heap_get();
+	void *p;
+
+	kf_pages_tick();
+	if (heap->guest)
+		return alloc_shared(class, size, zeroed);
+	p = kf_heap_alloc(heap, class, size);
+	*zeroed = heap->bin[class].zeroed;
+	return p;
+}
+
+static void *alloc(size_t size, size_t align, bool zeroed)
+{
+	bool clean = false;
+	size_t rounded = KF_ALIGN_UP(size, align);
+	void *p;
+
+	if (rounded > KF_SMALL_MAX || align > KF_PAGE) {
+		kf_heap_get();
+		kf_pages_tick();
+		return kf_large_alloc(counter(), size, align, zeroed);
+	}
+	p = alloc_small(size, align, &clean);
+	if (p && zeroed) {
+		/* A fresh block is zero but for the link in its first word. */
+		rounded = kf_class_bytes(kf_class_of(rounded));
+		memset(p, 0, clean ? sizeof(void *) : rounded);
+	}
+	return p;
+}
+
+/* The run whose start @p is, or NULL with what is wrong about it. */
+static struct kf_run *run_at(const void *p, enum kf_misuse *wrong)
+{
+	struct kf_run *run = kf_map_find(p);
+
+	*wrong = KF_FINE;
+	if (run && run->start == (const char *)p &&
+	    (run->kind == KF_RUN_LARGE || run->kind == KF_RUN_MAPPED))
+		return run;
+	if (run && run->kind == KF_RUN_FREE && run->start == (const char *)p)
+		*wrong = KF_DOUBLE_FREE;
+	else
+		*wrong = KF_INVALID_POINTER;
+	return NULL;
+}
+
+static struct kf_slab *slab_of(const void *p)
+{
+	struct kf_run *run = kf_map_get(p);
+
+	return run->kind == KF_RUN_SLAB
+		       ? kf_container_of(run, struct kf_slab, run)
+		       : NULL;
+}
+
+static enum kf_misuse release_small(struct kf_slab *slab, void *p)
+{
+	struct kf_heap *self = counter();
+
+	if (!kf_slab_is_block(slab, p))
+		return KF_INVALID_POINTER;
+	kf_heap_count(self, &kf_heap_pair(self, slab->pair)->frees, 1);
+	if (kf_slab_owner(slab) == self) {
+		*(void **)p = NULL;
+		kf_heap_enter(self);
+		kf_slab_return(self, slab, p, 1);
+		kf_heap_leave(self);
+		return KF_FINE;
+	}
+	kf_heap_stat(self, KF_SLOT_remote_frees, 1);
+	kf_slab_push_remote(slab, p);
+	return KF_FINE;
+}
+
+static enum kf_misuse release(void *p)
+{
+	struct kf_slab *slab = slab_of(p);
+	enum kf_misuse wrong;
+	struct kf_run *run;
+
+	if (slab)
+		return release_small(slab, p);
+	run = run_at(p, &wrong);
+	if (run) {
+		kf_large_free(counter(), run);
+		kf_pages_tick();
+	}
+	return wrong;
+}
+
+static size_t usable(const void *p)
+{
+	struct kf_slab *slab = slab_of(p);
+	enum kf_misuse wrong;
+	struct kf_run *run;
+
+	if (slab)
+		return kf_slab_is_block(slab, p) ? slab->size : 0;
+	run = run_at(p, &wrong);
+	return run ? kf_run_bytes(run) : 0;
+}
+
+/* Keep a small block where it is unless it would waste half of it. */
+static bool fits_in_place(size_t have, size_t size)
+{
+	return size <= have && (size >= have / 2 || have <= 64);
+}
+
+static void *copy_to(void *p, size_t have, size_t size)
+{
+	void *to = alloc(size, 16, false);
+	struct kf_heap *heap = counter();
+
+	if (!to)
+		return NULL;
+	memcpy(to, p, KF_MIN(have, size));
+	release(p);
+	kf_heap_stat(heap, KF_SLOT_realloc_moved, 1);
+	return to;
+}
+
+static void *resize(void *p, size_t size, enum kf_misuse *wrong)
+{
+	size_t have = usable(p);
+	struct kf_run *run = NULL;
+	void *to = NULL;
+
+	*wrong = KF_FINE;
+	if (!slab_of(p))
+		run = run_at(p, wrong);
+	else if (!have)
+		*wrong = KF_INVALID_POINTER;
+	if (*wrong)
+		return NULL;
+	kf_heap_get();
+	if (run && size > KF_SMALL_MAX)
+		to = kf_large_resize(counter(), run, size);
+	else if (!run && fits_in_place(have, size))
+		to = p;
+	if (!to)
+		to = copy_to(p, have, size);
+	/* A shrink never fails: the block it was is still large enough. */
+	if (!to && size <= have)
+		to = p;
+	return to;
+}
+
+static void reclaim(void)
+{
+	struct kf_heap *heap = kf_heap_self;
+
+	if (!heap->guest)
+		kf_heap_flush(heap);
+	kf_heap_scavenge();
+	kf_pages_trim(0);
+}
+
+static void fork_prepare(void)
+{
+	kf_heap_fork_prepare();
+	kf_pages_fork_prepare();
+}
+
+static void fork_done(bool child)
+{
+	kf_pages_fork_done(child);
+	kf_heap_fork_done(child);
+}
+
+static void info(struct kf_engine_info *out)
+{
+	size_t slabs = kf_word_get(KF_WORD_slabs);
+	size_t large = kf_word_get(KF_WORD_large);
+	size_t live = kf_heap_live_small();
+	struct kf_pages_sums sums;
+
+	*out = (struct kf_engine_info){0};
+	if (kf_pages_check(&sums) != NULL)
+		sums = (struct kf_pages_sums){0};
+	out->mapped_blocks = kf_word_get(KF_WORD_mapped_blocks);
+	out->mapped_bytes = kf_word_get(KF_WORD_mapped_blocks_size);
+	out->arena = kf_word_get(KF_WORD_mapped) - out->mapped_bytes;
+	out->used = live + (large - out->mapped_bytes);
+	out->cached = slabs > live ? slabs - live : 0;
+	out->free = kf_word_get(KF_WORD_free_runs);
+	out->free_runs = sums.free_runs;
+	out->top = sums.top;
+	out->arenas = kf_word_get(KF_WORD_arenas);
+	out->peak = kf_word_get(KF_WORD_peak_held);
+}
+
+const struct kf_engine kf_engine_firstfit = {
+	.name = "firstfit",
+	.init = init,
+	.alloc = alloc,
+	.release = release,
+	.resize = resize,
+	.usable = usable,
+	.reclaim = reclaim,
+	.thread_exit = kf_heap_detach,
+	.fork_prepare = fork_prepare,
+	.fork_done = fork_done,
+	.info = info,
+};

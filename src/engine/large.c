@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Large blocks: see large.h. The threshold between runs and mappings follows
+ * glibc's rule: the free of a mapped block of s bytes, up to 32 MiB, sets the
+ * mmap threshold to s and the trim threshold to 2 s; so what is allocated
+ * again and again stops being mapped and unmapped each time.
+ */
+#include "engine/large.h"
+
+#include "pages/pages.h"
+
+#include "probes/konfiscator-probes.h"
+
+#define THRESHOLD_MAX (32 * KF_MIB)
+
+struct kf_large_conf kf_large_conf = {
+	.mmap_threshold = 128 * KF_KIB,
+	.mmap_max = 65536,
+	.dynamic = true,
+};
+
+static size_t pages_for(size_t size)
+{
+	return (size >> KF_PAGE_SHIFT) + ((size & (KF_PAGE - 1)) != 0);
+}
+
+static bool wants_mapping(size_t size)
+{
+	return size >= __atomic_load_n(&kf_large_conf.mmap_threshold,
+				       __ATOMIC_RELAXED) &&
+	       kf_word_get(KF_WORD_mapped_blocks) < kf_large_conf.mmap_max;
+}
+
+static struct kf_run *take(size_t size, size_t align, bool *zeroed)
+{
+	size_t nr = pages_for(size);
+	size_t align_pages = KF_MAX(align >> KF_PAGE_SHIFT, (size_t)1);
+	struct kf_run *run = NULL;
+
+	*zeroed = true;
+	if (wants_mapping(size))
+		run = kf_pages_map(nr, align_pages);
+	if (!run)
+		run = kf_pages_alloc(nr, align_pages, KF_RUN_LARGE, zeroed);
+	return run;
+}
+
+void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
+		     bool zeroed)
+{
+	bool clean;
+	struct kf_run *run = take(size, align, &clean);
+
+	if (!run)
+		return NULL;
+	run->asked = size;
+	if (zeroed && !clean)
+		__builtin_memset(run->start, 0, kf_run_bytes(run));
+	kf_heap_count(heap, &heap->slot->class[0].mallocs, 1);
+	kf_heap_stat(heap, KF_SLOT_large_allocated, kf_run_bytes(run));
+	kf_heap_stat(heap, KF_SLOT_large_slack, kf_run_bytes(run) - size);
+	kf_probe_large_alloc((uintptr_t)run->start, size);
+	return run->start;
+}
+
+static void move_thresholds(size_t bytes)
+{
+	if (!kf_large_conf.dynamic || bytes > THRESHOLD_MAX ||
+	    bytes <= kf_large_conf.mmap_threshold)
+		return;
+	__atomic_store_n(&kf_large_conf.mmap_threshold, bytes,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&kf_pages_conf.trim_threshold, 2 * bytes,
+			 __ATOMIC_RELAXED);
+	kf_word_set(KF_WORD_mmap_threshold, bytes);
+	kf_word_set(KF_WORD_trim_threshold, 2 * bytes);
+	kf_probe_memory_mallopt_free_dyn_thresholds(bytes, 2 * bytes);
+}
+
+void kf_large_free(struct kf_heap *heap, struct kf_run *run)
+{
+	size_t bytes = kf_run_bytes(run);
+
+	kf_heap_count(heap, &heap->slot->class[0].frees, 1);
+	kf_heap_stat(heap, KF_SLOT_large_freed, bytes);
+	kf_heap_stat(heap, KF_SLOT_large_slack, -(bytes - run->asked));
+	kf_probe_large_free((uintptr_t)run->start, run->asked);
+	if (run->kind == KF_RUN_MAPPED && !run->private)
+		move_thresholds(bytes);
+	kf_pages_free(run);
+}
+
+static void count_resize(struct kf_heap *heap, struct kf_run *run, size_t old,
+			 size_t size)
+{
+	size_t bytes = kf_run_bytes(run);
+
+	if (bytes > old)
+		kf_heap_stat(heap, KF_SLOT_large_allocated, bytes - old);
+	else
+		kf_heap_stat(heap, KF_SLOT_large_freed, old - bytes);
+	kf_heap_stat(heap, KF_SLOT_large_slack,
+		     (bytes - size) - (old - run->asked));
+	run->asked = size;
+}
+
+void *kf_large_resize(struct kf_heap *heap, struct kf_run *run, size_t size)
+{
+	size_t old = kf_run_bytes(run);
+	size_t nr = pages_for(size);
+
+	if (nr != run->nr_pages && !kf_pages_resize(run, nr) &&
+	    (run->kind != KF_RUN_MAPPED || !kf_pages_remap(run, nr)))
+		return NULL;
+	count_resize(heap, run, old, size);
+	return run->start;
+}

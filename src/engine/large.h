@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Large blocks: runs of pages with one owner, or mappings of their own from
+ * the dynamic threshold on.
+ */
+#ifndef KF_ENGINE_LARGE_H
+#define KF_ENGINE_LARGE_H
+
+#include "engine/engine.h"
+#include "engine/heap.h"
+
+/**
+ * kf_large_alloc() - a block of whole pages
+ * @heap:	who counts it
+ * @size:	bytes asked, not 0
+ * @align:	power of two
+ * @zeroed:	whether it must read as zeroes
+ *
+ * Fires large_alloc.
+ *
+ * Context: any thread.
+ * Return: the block, or NULL when the kernel has no more.
+ */
+void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
+		     bool zeroed) __must_check;
+
+/**
+ * kf_large_free() - give a large block back; may move the thresholds
+ * @heap:	who counts it
+ * @run:	its run
+ *
+ * Fires large_free and memory_mallopt_free_dyn_thresholds.
+ *
+ * Context: any thread.
+ */
+void kf_large_free(struct kf_heap *heap, struct kf_run *run);
+
+/**
+ * kf_large_resize() - grow or shrink without a copy
+ * @heap:	who counts it
+ * @run:	its run
+ * @size:	bytes wanted, above KF_SMALL_MAX
+ *
+ * Context: any thread.
+ * Return: the block, moved by the kernel perhaps; NULL: it must be copied.
+ */
+void *kf_large_resize(struct kf_heap *heap, struct kf_run *run,
+		      size_t size) __must_check;
+
+#endif
