@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The slow path's frame around the engine: retry, errno, misuse.
+ */
+#include "core/core.h"
+
+#include "base/text.h"
+#include "engine/engine.h"
+#include "engine/heap.h"
+#include "stats/stats.h"
+#include "sys/out.h"
+
+#include "probes/konfiscator-probes.h"
+
+#include <errno.h>
+
+static void prepare(void)
+{
+	if (kf_start_is_due())
+		kf_start();
+	if (unlikely(kf_fork_is_due()))
+		kf_fork_settle();
+}
+
+static void tell_retry(size_t size, size_t other, enum kf_call call)
+{
+	kf_probe_memory_arena_retry(size, (uintptr_t)kf_heap_self);
+	switch (call) {
+	case KF_CALL_MALLOC:
+		kf_probe_memory_malloc_retry(size);
+		break;
+	case KF_CALL_CALLOC:
+		kf_probe_memory_calloc_retry(size);
+		break;
+	case KF_CALL_REALLOC:
+		kf_probe_memory_realloc_retry(size, other);
+		break;
+	case KF_CALL_ALIGNED:
+		kf_probe_memory_memalign_retry(size, other);
+		break;
+	}
+}
+
+/* Before a second try: what caches hold goes back to the free runs. */
+static void make_room(size_t size, size_t other, enum kf_call call)
+{
+	kf_word_add_atomic(KF_WORD_retries, 1);
+	tell_retry(size, other, call);
+	kf_engine->reclaim();
+}
+
+static void *fail(size_t size)
+{
+	kf_heap_stat(kf_heap_self, KF_SLOT_failed, 1);
+	kf_probe_out_of_memory(size, ENOMEM);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void *kf_alloc(size_t size, size_t align, enum kf_call call)
+{
+	void *p;
+
+	prepare();
+	if (unlikely(size > PTRDIFF_MAX))
+		return fail(size);
+	if (!size)
+		size = 1;
+	p = kf_engine->alloc(size, align, call == KF_CALL_CALLOC);
+	if (unlikely(!p)) {
+		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
+		p = kf_engine->alloc(size, align, call == KF_CALL_CALLOC);
+	}
+	return likely(p) ? p : fail(size);
+}
+
+static __cold void die(const void *p, enum kf_misuse wrong)
+{
+	char buf[128];
+	struct kf_text text;
+
+	kf_text_init(&text, buf, sizeof(buf));
+	kf_text_str(&text, "konfiscator: ");
+	kf_text_str(&text, wrong == KF_DOUBLE_FREE ? "double free of "
+						   : "invalid pointer ");
+	kf_text_hex(&text, (uintptr_t)p);
+	kf_text_char(&text, '\n');
+	if (wrong == KF_DOUBLE_FREE) {
+		kf_word_add_atomic(KF_WORD_double_frees, 1);
+		kf_probe_double_free((uintptr_t)p);
+	} else {
+		kf_word_add_atomic(KF_WORD_invalid_frees, 1);
+		kf_probe_invalid_free((uintptr_t)p);
+	}
+	kf_out_die(&text);
+}
+
+size_t kf_release(void *p)
+{
+	enum kf_misuse wrong;
+	size_t usable;
+
+	prepare();
+	usable = kf_engine->usable(p);
+	wrong = kf_engine->release(p);
+	if (unlikely(wrong))
+		die(p, wrong);
+	return usable;
+}
+
+void *kf_resize(void *p, size_t size)
+{
+	enum kf_misuse wrong = KF_FINE;
+	void *to;
+
+	prepare();
+	if (unlikely(size > PTRDIFF_MAX))
+		return fail(size);
+	to = kf_engine->resize(p, size, &wrong);
+	if (unlikely(wrong))
+		die(p, wrong);
+	if (unlikely(!to)) {
+		make_room(size, (uintptr_t)p, KF_CALL_REALLOC);
+		to = kf_engine->resize(p, size, &wrong);
+	}
+	return likely(to) ? to : fail(size);
+}
+
+size_t kf_usable(const void *p)
+{
+	if (!p || kf_start_is_due())
+		return 0;
+	return kf_engine->usable(p);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The options of the library: see conf.h and conf.def.
+ */
+#include "core/conf.h"
+
+#include "base/text.h"
+#include "engine/engine.h"
+#include "sys/env.h"
+#include "sys/out.h"
+
+#define PREFIX "KONFISCATOR_"
+
+enum kind { KIND_BOOL, KIND_SIZE, KIND_COUNT, KIND_STRING, KIND_ENGINE };
+
+struct option {
+	const char *id;
+	enum kind kind;
+	uint64_t fallback;
+	void *value; /* in kf_conf */
+};
+
+struct kf_conf kf_conf = {
+#define KF_CONF(id, kind, def, arg, help) .id = (KF_CONF_C_##kind)def,
+#include "core/conf.def"
+#undef KF_CONF
+};
+
+static const struct option options[] = {
+#define KF_CONF(id, kind, def, arg, help) \
+	{#id, KIND_##kind, (uint64_t)def, &kf_conf.id},
+#include "core/conf.def"
+#undef KF_CONF
+};
+
+static const char *const allowed[] = {
+	[KIND_BOOL] = "0 or 1",
+	[KIND_SIZE] = "bytes, with K, M, G or T",
+	[KIND_COUNT] = "a number",
+	[KIND_STRING] = "a text",
+	[KIND_ENGINE] = "the name of an engine",
+};
+
+static void variable_name(const struct option *o, char *buf, size_t size)
+{
+	struct kf_text text;
+
+	kf_text_init(&text, buf, size);
+	kf_text_str(&text, PREFIX);
+	for (const char *c = o->id; *c; c++)
+		kf_text_char(&text, *c >= 'a' && *c <= 'z'
+					    ? (char)(*c - 'a' + 'A')
+					    : *c);
+}
+
+static void complain(const struct option *o, const char *name,
+		     const char *value)
+{
+	char buf[256];
+	struct kf_text text;
+
+	kf_text_init(&text, buf, sizeof(buf) - 1);
+	kf_text_str(&text, "konfiscator: ");
+	kf_text_str(&text, name);
+	kf_text_str(&text, "=");
+	for (size_t i = 0; value[i] && i < 64; i++)
+		kf_text_char(&text, value[i] >= ' ' && value[i] <= '~'
+					    ? value[i]
+					    : '?');
+	kf_text_str(&text, ": not ");
+	kf_text_str(&text, allowed[o->kind]);
+	kf_text_str(&text, "; the default stays\n");
+	kf_out(&text);
+}
+
+static bool parse(const struct option *o, const char *value)
+{
+	uint64_t n = 0;
+
+	switch (o->kind) {
+	case KIND_BOOL:
+		if (!kf_parse_u64(value, &n) || n > 1)
+			return false;
+		break;
+	case KIND_COUNT:
+		if (!kf_parse_u64(value, &n) || n > UINT32_MAX)
+			return false;
+		break;
+	case KIND_SIZE:
+		if (!kf_parse_size(value, &n) || n > PTRDIFF_MAX)
+			return false;
+		break;
+	case KIND_ENGINE:
+		if (!kf_engine_find(value))
+			return false;
+		*(const char **)o->value = value;
+		return true;
+	case KIND_STRING:
+		*(const char **)o->value = value;
+		return true;
+	}
+	*(uint64_t *)o->value = n;
+	return true;
+}
+
+void kf_conf_read(void)
+{
+	char name[64];
+
+	if (!kf_env_is_trusted())
+		return;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(options); i++) {
+		const struct option *o = &options[i];
+		const char *value;
+
+		variable_name(o, name, sizeof(name));
+		value = kf_env_get(name);
+		if (value && *value && !parse(o, value))
+			complain(o, name, value);
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The options of the library, read once from the environment.
+ */
+#ifndef KF_CORE_CONF_H
+#define KF_CORE_CONF_H
+
+#include "base/compiler.h"
+
+#define KF_CONF_C_BOOL uint64_t
+#define KF_CONF_C_SIZE uint64_t
+#define KF_CONF_C_COUNT uint64_t
+#define KF_CONF_C_STRING const char *
+#define KF_CONF_C_ENGINE const char *
+
+/* One member an option; NULL strings are not set. Constant after start. */
+struct kf_conf {
+#define KF_CONF(id, kind, def, arg, help) KF_CONF_C_##kind id;
+#include "core/conf.def"
+#undef KF_CONF
+};
+
+extern struct kf_conf kf_conf;
+
+/**
+ * kf_conf_read() - read all options
+ *
+ * Each value that is not allowed gets one line on stderr and its default.
+ * In a set-id program all stay at their defaults.
+ *
+ * Context: once, at start.
+ */
+void kf_conf_read(void);
+
+#endif

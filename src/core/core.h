@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is done once for all engines: start, retry when memory is short,
+ * errno, misuse, fork.
+ */
+#ifndef KF_CORE_CORE_H
+#define KF_CORE_CORE_H
+
+#include "base/compiler.h"
+
+/* Who asks, for the retry probes and for zeroing. */
+enum kf_call {
+	KF_CALL_MALLOC,
+	KF_CALL_CALLOC,
+	KF_CALL_REALLOC,
+	KF_CALL_ALIGNED,
+};
+
+/**
+ * kf_alloc() - a block by the slow path
+ * @size:	bytes; 0 is taken as 1
+ * @align:	power of two, at least 16
+ * @call:	who asks; KF_CALL_CALLOC wants zeroes
+ *
+ * Fires the retry probes and out_of_memory.
+ *
+ * Context: any thread, before main() too; starts the library.
+ * Return: the block, counted, errno kept; or NULL with errno ENOMEM.
+ */
+void *kf_alloc(size_t size, size_t align, enum kf_call call) __must_check;
+
+/**
+ * kf_release() - free a block by the slow path
+ * @p:		not NULL
+ *
+ * What is no block ends the program with one line on stderr.
+ *
+ * Context: any thread. Keeps errno.
+ * Return: usable bytes that the block had.
+ */
+size_t kf_release(void *p);
+
+/**
+ * kf_resize() - a block at another size
+ * @p:		not NULL
+ * @size:	not 0
+ *
+ * Context: any thread.
+ * Return: the block, errno kept; or NULL with errno ENOMEM and the old block
+ *	   as it was.
+ */
+void *kf_resize(void *p, size_t size) __must_check;
+
+/**
+ * kf_usable() - usable bytes of a block
+ * @p:		any pointer
+ *
+ * Context: any thread.
+ * Return: bytes, 0 where @p is no block.
+ */
+size_t kf_usable(const void *p);
+
+/**
+ * kf_start() - make the library usable
+ *
+ * Reads the options, gives the counters memory and a file, chooses the
+ * engine. Called again it does nothing.
+ *
+ * Context: any thread; the first malloc of ld.so as a rule.
+ */
+void kf_start(void);
+
+/**
+ * kf_start_is_due() - whether slow paths must call kf_start() or
+ *			kf_fork_settle() first
+ *
+ * Context: any.
+ * Return: true until all is set up.
+ */
+bool kf_start_is_due(void);
+
+/**
+ * kf_start_publish() - put a file behind the counters
+ * @forked:	whether the process began with fork
+ *
+ * Fires stats_open.
+ *
+ * Context: one thread at a time.
+ */
+void kf_start_publish(bool forked);
+
+/**
+ * kf_fork_register() - have fork() call us
+ *
+ * Context: once, in a constructor.
+ */
+void kf_fork_register(void);
+
+/**
+ * kf_fork_settle() - in a child: what the fork left to do
+ *
+ * A fork without handlers is noticed here. The child's own stats file is made
+ * here, by its first slow path: a child that only calls exec makes none.
+ *
+ * Context: any thread; cheap when there is nothing to do.
+ */
+void kf_fork_settle(void);
+
+/* Whether kf_fork_settle() has something to do. */
+bool kf_fork_is_due(void);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Start-up. The first caller is ld.so, before any constructor and before libc
+ * is ready: nothing here may need either.
+ */
+#include "core/core.h"
+
+#include "base/text.h"
+#include "core/conf.h"
+#include "engine/class.h"
+#include "engine/engine.h"
+#include "engine/heap.h"
+#include "pages/pages.h"
+#include "stats/stats.h"
+#include "sys/env.h"
+#include "sys/out.h"
+#include "sys/thread.h"
+
+#include "probes/konfiscator-probes.h"
+
+#include <string.h>
+
+enum { NOT_STARTED, STARTING, STARTED };
+
+static uint32_t state;
+static uintptr_t starter; /* the thread that starts; it may come again */
+static uint64_t class_bytes[KF_NR_CLASSES];
+
+static void apply(void)
+{
+	kf_engine = kf_engine_find(kf_conf.engine);
+	kf_pages_conf.purge_ms = (uint32_t)kf_conf.purge_ms;
+	kf_pages_conf.region_bytes = KF_MAX(kf_conf.region, 2 * KF_MIB);
+	kf_large_conf.arena_max = (unsigned int)kf_conf.arena_max;
+	if (kf_conf.mmap_threshold)
+		kf_large_conf.mmap_threshold = kf_conf.mmap_threshold;
+	if (kf_conf.trim_threshold)
+		kf_pages_conf.trim_threshold = kf_conf.trim_threshold;
+	if (kf_conf.mmap_threshold || kf_conf.trim_threshold)
+		kf_large_conf.dynamic = false;
+	for (unsigned int c = 1; c < KF_NR_CLASSES; c++)
+		class_bytes[c] = kf_class_bytes(c);
+}
+
+static void tell(void)
+{
+	char buf[512];
+	struct kf_text text;
+	const char *path = kf_stats_path();
+
+	kf_text_init(&text, buf, sizeof(buf));
+	kf_text_str(&text, "konfiscator: ");
+	if (path) {
+		kf_text_str(&text, "stats file ");
+		kf_text_str(&text, path);
+	} else {
+		kf_text_str(&text, "no stats file: ");
+		kf_text_str(&text, kf_conf.stats ? "errno " : "not wanted ");
+		kf_text_i64(&text, kf_stats_error());
+	}
+	kf_text_char(&text, '\n');
+	kf_out(&text);
+}
+
+void kf_start_publish(bool forked)
+{
+	struct kf_stats_conf conf = {
+		.enabled = kf_conf.stats,
+		.trusted = kf_env_is_trusted(),
+		.guard = kf_conf.guard,
+		.dir = kf_conf.dir,
+		.runtime_dir = kf_env_get("XDG_RUNTIME_DIR"),
+		.name = kf_conf.name,
+		.engine = kf_engine->name,
+		.class_bytes = class_bytes,
+	};
+
+	kf_stats_publish(&conf, forked);
+	if (kf_stats_path())
+		kf_probe_stats_open((uintptr_t)kf_stats_path());
+	if (kf_conf.verbose)
+		tell();
+}
+
+static void start(void)
+{
+	kf_conf_read();
+	apply();
+	kf_stats_init();
+	kf_engine->init();
+	kf_process_know();
+	kf_start_publish(false);
+}
+
+void kf_start(void)
+{
+	uint32_t none = NOT_STARTED;
+
+	if (__atomic_compare_exchange_n(&state, &none, STARTING, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+		starter = kf_thread_self();
+		start();
+		/* pairs with the acquire loads of this file */
+		__atomic_store_n(&state, STARTED, __ATOMIC_RELEASE);
+		return;
+	}
+	while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STARTED &&
+	       starter != kf_thread_self())
+		kf_thread_yield();
+}
+
+bool kf_start_is_due(void)
+{
+	return unlikely(__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STARTED);
+}
+
+__attribute__((constructor)) static void construct(void)
+{
+	kf_start();
+	kf_fork_register();
+}
