@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The aligned names of the malloc family, each with its own rules for a bad
+ * alignment.
+ */
+#include "abi/abi.h"
+
+#include "base/bits.h"
+#include "core/core.h"
+#include "engine/heap.h"
+#include "sys/vm.h"
+
+#include "probes/konfiscator-percall.h"
+
+#include <errno.h>
+
+static void *aligned(size_t align, size_t size)
+{
+	void *p = kf_alloc(size, KF_MAX(align, (size_t)16), KF_CALL_ALIGNED);
+
+	if (unlikely(!p))
+		return NULL;
+	kf_heap_stat(kf_heap_self, KF_SLOT_aligned_calls, 1);
+	kf_probe_alloc((uintptr_t)p, size, kf_usable(p));
+	return p;
+}
+
+static void *invalid(void)
+{
+	errno = EINVAL;
+	return NULL;
+}
+
+__kf_public int posix_memalign(void **out, size_t align, size_t size)
+{
+	int saved = errno;
+	void *p;
+
+	if (!kf_is_pow2(align) || align % sizeof(void *))
+		return EINVAL;
+	p = aligned(align, size);
+	errno = saved;
+	if (!p)
+		return ENOMEM;
+	*out = p;
+	return 0;
+}
+
+__kf_public void *aligned_alloc(size_t align, size_t size)
+{
+	return kf_is_pow2(align) ? aligned(align, size) : invalid();
+}
+
+__kf_public void *memalign(size_t align, size_t size)
+{
+	if (align > SIZE_MAX / 2 + 1)
+		return invalid();
+	return aligned(kf_pow2_up(align), size);
+}
+
+__kf_public void *valloc(size_t size)
+{
+	return aligned(KF_PAGE, size);
+}
+
+__kf_public void *pvalloc(size_t size)
+{
+	size_t rounded = KF_ALIGN_UP(size, KF_PAGE);
+
+	if (rounded < size)
+		rounded = SIZE_MAX;
+	return aligned(KF_PAGE, rounded ? rounded : KF_PAGE);
+}
+
+KF_ALIAS(void *, __libc_memalign, (size_t align, size_t size), memalign);
+KF_ALIAS(void *, __libc_valloc, (size_t size), valloc);
+KF_ALIAS(void *, __libc_pvalloc, (size_t size), pvalloc);
+KF_ALIAS(int, __posix_memalign, (void **out, size_t align, size_t size),
+	 posix_memalign);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * malloc, free, calloc, realloc: the fast paths, the per-call probes, and
+ * what C and POSIX say of sizes and errors.
+ */
+#include "abi/abi.h"
+
+#include "core/core.h"
+#include "engine/fast.h"
+
+#include "probes/konfiscator-percall.h"
+
+#include <errno.h>
+
+/* Pop a block of any small size; @offset tells the class. */
+static inline void *pop(struct kf_heap *heap, size_t size, size_t *offset)
+{
+	if (size > KF_SMALL_MAX)
+		return NULL;
+	*offset = kf_class_of(size) * sizeof(struct kf_bin);
+	return kf_fast_alloc(heap, *offset);
+}
+
+static __noinline void *malloc_slow(size_t size)
+{
+	size_t offset = 0;
+	void *p = pop(kf_heap_self, size, &offset);
+
+	if (!p)
+		p = kf_alloc(size, 16, KF_CALL_MALLOC);
+	if (likely(p))
+		kf_probe_alloc((uintptr_t)p, size, kf_usable(p));
+	return p;
+}
+
+__kf_public KF_LEAF void *malloc(size_t size)
+{
+	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	void *p;
+
+	if (unlikely(size > KF_TINY_MAX))
+		return malloc_slow(size);
+	/* In the tiny classes the offset is the usable size. */
+	p = kf_fast_alloc(kf_heap_self, offset);
+	if (unlikely(!p))
+		return malloc_slow(size);
+	kf_probe_alloc((uintptr_t)p, size, offset);
+	return p;
+}
+
+static __noinline void free_slow(void *p)
+{
+	size_t usable;
+
+	if (!p)
+		return;
+	usable = kf_usable(p);
+	kf_probe_release((uintptr_t)p, usable);
+	kf_release(p);
+}
+
+static __noinline void emptied(struct kf_heap *heap, struct kf_slab *slab)
+{
+	kf_heap_enter(heap);
+	kf_slab_emptied(heap, slab);
+	kf_heap_leave(heap);
+}
+
+__kf_public KF_LEAF void free(void *p)
+{
+	struct kf_heap *heap = kf_heap_self;
+	struct kf_slab *slab;
+
+	if (unlikely(!kf_fast_free(heap, p, &slab))) {
+		free_slow(p);
+		return;
+	}
+	kf_probe_release((uintptr_t)p, slab->size);
+	if (unlikely(--slab->used == 0))
+		emptied(heap, slab);
+}
+
+static void *calloc_bytes(size_t size)
+{
+	struct kf_heap *heap = kf_heap_self;
+	size_t offset = 0;
+	void *p = pop(heap, size, &offset);
+	const struct kf_bin *bin = (void *)((char *)heap->bin + offset);
+
+	if (!p)
+		return kf_alloc(size, 16, KF_CALL_CALLOC);
+	/* A fresh block is zero but for the link in its first word. */
+	__builtin_memset(p, 0,
+			 bin->zeroed ? sizeof(void *)
+				     : KF_ALIGN_UP(size, (size_t)16));
+	if (!bin->zeroed && size > KF_TINY_MAX)
+		__builtin_memset((char *)p + size, 0, kf_usable(p) - size);
+	return p;
+}
+
+__kf_public void *calloc(size_t nr, size_t size)
+{
+	size_t bytes;
+	void *p;
+
+	if (unlikely(__builtin_mul_overflow(nr, size, &bytes)))
+		bytes = SIZE_MAX;
+	p = calloc_bytes(bytes);
+	if (unlikely(!p))
+		return NULL;
+	kf_heap_stat(kf_heap_self, KF_SLOT_calloc_calls, 1);
+	kf_probe_alloc((uintptr_t)p, bytes, kf_usable(p));
+	return p;
+}
+
+static void *realloc_new(size_t size)
+{
+	void *p = kf_alloc(size, 16, KF_CALL_REALLOC);
+
+	if (!p)
+		return NULL;
+	kf_heap_stat(kf_heap_self, KF_SLOT_realloc_new, 1);
+	kf_probe_alloc((uintptr_t)p, size, kf_usable(p));
+	return p;
+}
+
+__kf_public void *realloc(void *p, size_t size)
+{
+	void *to;
+
+	if (!p) {
+		to = realloc_new(size);
+	} else if (!size) {
+		free(p);
+		to = NULL;
+	} else {
+		to = kf_resize(p, size);
+		if (to)
+			kf_probe_resize((uintptr_t)p, (uintptr_t)to, size);
+	}
+	kf_heap_stat(kf_heap_self, KF_SLOT_realloc_calls, 1);
+	return to;
+}
+
+__kf_public void *reallocarray(void *p, size_t nr, size_t size)
+{
+	size_t bytes;
+
+	if (unlikely(__builtin_mul_overflow(nr, size, &bytes))) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(p, bytes);
+}
+
+__kf_public size_t malloc_usable_size(void *p)
+{
+	return kf_usable(p);
+}
+
+KF_ALIAS(void, cfree, (void *p), free);
+KF_ALIAS(void, free_sized, (void *p, size_t size), free);
+KF_ALIAS(void, free_aligned_sized, (void *p, size_t align, size_t size), free);
+KF_ALIAS(void *, __libc_malloc, (size_t size), malloc);
+KF_ALIAS(void, __libc_free, (void *p), free);
+KF_ALIAS(void *, __libc_calloc, (size_t nr, size_t size), calloc);
+KF_ALIAS(void *, __libc_realloc, (void *p, size_t size), realloc);
