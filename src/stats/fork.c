@@ -10,6 +10,7 @@
 #include "stats/internal.h"
 
 #include "sys/map.h"
+#include "sys/thread.h"
 
 #include <string.h>
 
@@ -42,7 +43,7 @@ void kf_stats_prepare_fork(void)
 	if (!__atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED))
 		return;
 	/* Another thread forks as well: then one of the two has no copy. */
-	if (!__atomic_compare_exchange_n(&spare.owner, &none, kf_stats_self(),
+	if (!__atomic_compare_exchange_n(&spare.owner, &none, kf_thread_self(),
 					 false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return;
@@ -58,7 +59,7 @@ static void forget_spare(void)
 
 void kf_stats_parent_fork(void)
 {
-	if (__atomic_load_n(&spare.owner, __ATOMIC_RELAXED) != kf_stats_self())
+	if (__atomic_load_n(&spare.owner, __ATOMIC_RELAXED) != kf_thread_self())
 		return;
 	if (spare.image)
 		kf_map_drop(spare.image, kf_image_size(spare.nr_slots));
@@ -70,7 +71,7 @@ static char *take_copy(size_t *nr_slots)
 	char *image = spare.image;
 
 	*nr_slots = spare.nr_slots;
-	if (image && spare.owner != kf_stats_self()) {
+	if (image && spare.owner != kf_thread_self()) {
 		kf_map_drop(image, kf_image_size(spare.nr_slots));
 		image = NULL;
 	}

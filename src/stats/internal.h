@@ -184,11 +184,6 @@ int kf_backing_make(const struct kf_stats_conf *conf);
  */
 int kf_backing_grow(uint64_t from, uint64_t to);
 
-static inline uintptr_t kf_stats_self(void)
-{
-	return (uintptr_t)__builtin_thread_pointer();
-}
-
 /**
  * kf_growth_enter() - take the right to change what stands behind the image
  *

@@ -9,6 +9,7 @@
 
 #include "sys/map.h"
 #include "sys/process.h"
+#include "sys/thread.h"
 
 #include <string.h>
 
@@ -22,10 +23,10 @@ bool kf_growth_enter(void)
 {
 	uintptr_t none = 0;
 
-	while (!__atomic_compare_exchange_n(&grower, &none, kf_stats_self(),
+	while (!__atomic_compare_exchange_n(&grower, &none, kf_thread_self(),
 					    false, __ATOMIC_ACQUIRE,
 					    __ATOMIC_RELAXED)) {
-		if (none == kf_stats_self())
+		if (none == kf_thread_self())
 			return false;
 		none = 0;
 		kf_process_pause();
