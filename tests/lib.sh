@@ -48,7 +48,7 @@ for kf_name in $(env | sed -n 's/^\(KONFISCATOR_[A-Z0-9_]*\)=.*/\1/p'); do
 done
 
 fail() {
-	printf 'FAIL: %s\n' "$*" >&2
+	printf 'FAIL: %s\n' "$*"
 	exit 1
 }
 
