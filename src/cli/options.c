@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define MAX_OPTIONS 64
+#define MAX_NAME 32
 
 enum {
 	OPT_DIR = KF_OPT_COMMON,
@@ -57,6 +58,7 @@ static const struct kf_option ended_options[] = {
 struct options {
 	const struct kf_option *tables[4];
 	size_t nr;
+	char names[MAX_OPTIONS][MAX_NAME];
 	struct option longs[MAX_OPTIONS];
 	char shorts[2 * MAX_OPTIONS + 2];
 };
@@ -70,9 +72,21 @@ static bool has_long(const struct options *o, const char *name)
 	return false;
 }
 
+/* Names that come from a table of identifiers have dashes on the outside. */
+static const char *outer_name(char buf[MAX_NAME], const char *name)
+{
+	snprintf(buf, MAX_NAME, "%s", name ? name : "");
+	for (char *p = buf; *p; p++) {
+		if (*p == '_')
+			*p = '-';
+	}
+	return buf;
+}
+
 static void add_table(struct options *o, const struct kf_option *t)
 {
 	for (; t && t->key; t++) {
+		const char *name = outer_name(o->names[o->nr], t->name);
 		size_t len = strlen(o->shorts);
 
 		if (t->key < KF_OPT_COMMON && !strchr(o->shorts, t->key)) {
@@ -81,11 +95,10 @@ static void add_table(struct options *o, const struct kf_option *t)
 				o->shorts[len++] = ':';
 			o->shorts[len] = '\0';
 		}
-		if (!t->name || has_long(o, t->name) ||
-		    o->nr + 1 >= MAX_OPTIONS)
+		if (!t->name || has_long(o, name) || o->nr + 1 >= MAX_OPTIONS)
 			continue;
 		o->longs[o->nr++] = (struct option){
-			t->name, t->arg ? required_argument : no_argument, NULL,
+			name, t->arg ? required_argument : no_argument, NULL,
 			t->key};
 	}
 }
@@ -108,7 +121,7 @@ static void print_table(const struct kf_option *t,
 {
 	for (; t && t->key; t++) {
 		const struct kf_option *h = hides;
-		char left[80], letter[4] = "  ", comma = ' ';
+		char left[80], name[MAX_NAME], letter[4] = "  ", comma = ' ';
 
 		while (h && h->key &&
 		       (!t->name || !h->name || strcmp(t->name, h->name)))
@@ -120,7 +133,7 @@ static void print_table(const struct kf_option *t,
 		if (t->key < KF_OPT_COMMON && t->name)
 			comma = ',';
 		snprintf(left, sizeof(left), "%s%c %s%s%s%s", letter, comma,
-			 t->name ? "--" : "", t->name ? t->name : "",
+			 t->name ? "--" : "", outer_name(name, t->name),
 			 t->arg ? (t->name ? "=" : " ") : "",
 			 t->arg ? t->arg : "");
 		printf(strlen(left) > 30 ? "  %s\n%34s%s\n"

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libkonfiscator-alone.so, for `konfiscator run --no-children`: preloaded
+ * after the library, it takes both out of LD_PRELOAD before main, so that the
+ * program's children start without them. What else was in LD_PRELOAD stays.
+ *
+ * It works on the environment where it lies: nothing is allocated, and a
+ * program that reads its environment from the stack sees the same.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#define ALONE "libkonfiscator-alone.so"
+#define LD_PRELOAD "LD_PRELOAD="
+
+extern char **environ;
+
+static void drop_entry(char **entry)
+{
+	do
+		entry[0] = entry[1];
+	while (*entry++);
+}
+
+/* `run` puts the two in front: all to the end of this one goes. */
+static void cut_front(char **entry)
+{
+	char *value = *entry + strlen(LD_PRELOAD);
+	char *at = strstr(value, ALONE);
+
+	if (!at)
+		return;
+	at += strcspn(at, ": ");
+	at += strspn(at, ": ");
+	if (*at)
+		memmove(value, at, strlen(at) + 1);
+	else
+		drop_entry(entry);
+}
+
+__attribute__((constructor)) static void leave_environment(void)
+{
+	for (char **entry = environ; entry && *entry; entry++) {
+		if (!strncmp(*entry, LD_PRELOAD, strlen(LD_PRELOAD))) {
+			cut_front(entry);
+			return;
+		}
+	}
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator run: start a program under the library.
+ *
+ * The library's options are the flags, made from conf.def; the values are
+ * judged here by the library's own rules, since a message is worth more before
+ * the program runs. Ends as the program, or with 125, 126 or 127 as env(1).
+ */
+#include "config.h"
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/library.h"
+#include "cli/program.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ALONE "libkonfiscator-alone.so"
+
+enum kind { BOOL, SIZE, COUNT, STRING, ENGINE };
+
+struct conf {
+	const char *id;
+	enum kind kind;
+};
+
+static const struct conf confs[] = {
+#define KF_CONF(id, kind, fallback, argument, text) {#id, kind},
+#include "core/conf.def"
+#undef KF_CONF
+};
+
+static const char *const engines[] = {
+#define KF_ENGINE(id, text) #id,
+#include "engine/engines.def"
+#undef KF_ENGINE
+};
+
+/* Keys of the options: OPT_CONF + the place in conf.def. */
+enum conf_id {
+#define KF_CONF(id, kind, fallback, argument, text) CONF_##id,
+#include "core/conf.def"
+#undef KF_CONF
+};
+
+enum { OPT_NO_CHILDREN = KF_OPT_OWN, OPT_CONF };
+
+static bool no_children;
+
+static bool is_engine(const char *value)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(engines); i++) {
+		if (!strcmp(engines[i], value))
+			return true;
+	}
+	return false;
+}
+
+/* What is allowed, where @value is not; else NULL. */
+static const char *wanted(enum kind kind, const char *value)
+{
+	uint64_t n;
+
+	switch (kind) {
+	case BOOL:
+		return kf_parse_u64(value, &n) && n <= 1 ? NULL : "0 or 1";
+	case COUNT:
+		return kf_parse_u64(value, &n) && n <= UINT32_MAX
+			       ? NULL
+			       : "a number to 4294967295";
+	case SIZE:
+		return kf_parse_size(value, &n) && n <= PTRDIFF_MAX
+			       ? NULL
+			       : "a number of bytes, with K, M, G or T";
+	case ENGINE:
+		return is_engine(value) ? NULL : "an engine's name";
+	default:
+		return value[0] ? NULL : "a text";
+	}
+}
+
+static void set_variable(const char *id, const char *value)
+{
+	char *name = kf_format("KONFISCATOR_%s", id);
+
+	for (char *p = name; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	if (setenv(name, value, 1)) {
+		kf_error("run: %s: %s", name, strerror(errno));
+		exit(KF_EXIT_RUN_FAILED);
+	}
+	free(name);
+}
+
+/* Children may start elsewhere: the directory is the one that is meant here. */
+static void set_dir(const char *dir)
+{
+	char *cwd = dir[0] == '/' ? NULL : getcwd(NULL, 0);
+	char *path = kf_format("%s%s%s", cwd ? cwd : "", cwd ? "/" : "", dir);
+
+	set_variable("dir", path);
+	free(path);
+	free(cwd);
+}
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	const struct conf *c;
+	const char *allowed;
+
+	if (key == OPT_NO_CHILDREN) {
+		no_children = true;
+		return 0;
+	}
+	c = &confs[key - OPT_CONF];
+	allowed = wanted(c->kind, arg);
+	if (allowed) {
+		kf_error("run: --%s: '%s' is not %s", c->id, arg, allowed);
+		return KF_EXIT_RUN_FAILED;
+	}
+	if (!strcmp(c->id, "dir"))
+		set_dir(arg);
+	else
+		set_variable(c->id, arg);
+	return 0;
+}
+
+/* A library of ours, by a path that LD_PRELOAD can hold. */
+static int preload(const char *name, char **found)
+{
+	char *path = kf_library_find(name);
+	char *safe = path ? kf_library_safe(path) : NULL;
+	int rc = safe ? kf_library_preload(safe) : -1;
+
+	free(safe);
+	if (found && !rc)
+		*found = path;
+	else
+		free(path);
+	return rc;
+}
+
+/* Returns 0, or the exit status after a message. */
+static int prepare(const struct kf_cli *cli, const char *program)
+{
+	char *library = NULL, *reason;
+
+	if (no_children && preload(ALONE, NULL))
+		return KF_EXIT_RUN_FAILED;
+	if (preload("libkonfiscator.so", &library))
+		return KF_EXIT_RUN_FAILED;
+	reason = kf_program_refusal(program, library);
+	if (reason)
+		kf_error("run: %s: %s", program, reason);
+	else if (cli->verbose)
+		kf_note(cli, "run: %s under %s", program, library);
+	free(library);
+	free(reason);
+	return reason ? KF_EXIT_RUN_FAILED : 0;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	char *program;
+	int status;
+
+	if (!argc) {
+		kf_error("run: a program is missing: konfiscator run -- PROG");
+		return KF_EXIT_RUN_FAILED;
+	}
+	if (cli->dirs)
+		set_dir(cli->dirs[0]);
+	program = kf_program_find(argv[0], &status);
+	if (!program) {
+		kf_error("run: %s: %s", argv[0],
+			 status == KF_EXIT_NOT_FOUND ? "not found"
+						     : "not executable");
+		return status;
+	}
+	status = prepare(cli, program);
+	if (!status) {
+		fflush(NULL);
+		execvp(program, argv);
+		status = errno == ENOENT ? KF_EXIT_NOT_FOUND
+					 : KF_EXIT_NOT_EXECUTABLE;
+		kf_error("run: %s: %s", program, strerror(errno));
+	}
+	free(program);
+	return status;
+}
+
+static const struct kf_option options[] = {
+#define KF_CONF(id, kind, fallback, argument, text) \
+	{OPT_CONF + (int)CONF_##id, #id, argument, text},
+#include "core/conf.def"
+#undef KF_CONF
+	{OPT_NO_CHILDREN, "no-children", NULL,
+	 "only the program itself, not what it starts"},
+	{0},
+};
+
+const struct kf_command kf_command_run = {
+	.name = "run",
+	.args = "[--] PROG [ARG...]",
+	.help = "Run a program under the library",
+	.about =
+		"The library is put into LD_PRELOAD before what is there. The exit status is\n"
+		"the program's own; 125 where it cannot be run so (static, set-id, of another\n"
+		"machine, musl, built with a sanitizer), 126 where it is not executable, 127\n"
+		"where it is not found.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
+		   KF_FORMAT_PROM,
+	.stops = true,
+	.usage_status = KF_EXIT_RUN_FAILED,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * See library.h. A link in $TMPDIR or /tmp is only believed in a directory that
+ * is the user's own and writable by nobody else.
+ */
+#include "config.h"
+
+#include "cli/library.h"
+
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *kf_build_tree(void)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash, *probe;
+	bool here;
+
+	if (n <= 0)
+		return NULL;
+	exe[n] = '\0';
+	slash = strrchr(exe, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	/* a build tree has libtool's file of the library beside the command */
+	probe = kf_format("%s/libkonfiscator.la", exe);
+	here = !access(probe, F_OK);
+	free(probe);
+	return here ? kf_format("%s", exe) : NULL;
+}
+
+static char *from_environment(const char *name)
+{
+	const char *env = getenv("KONFISCATOR_LIBRARY");
+	const char *slash;
+
+	if (!env || !env[0])
+		return NULL;
+	if (!strcmp(name, "libkonfiscator.so"))
+		return kf_format("%s", env);
+	slash = strrchr(env, '/');
+	return kf_format("%.*s%s", slash ? (int)(slash - env) + 1 : 0, env,
+			 name);
+}
+
+char *kf_library_find(const char *name)
+{
+	char *path = from_environment(name);
+	char *tree = path ? NULL : kf_build_tree();
+	char *real;
+
+	if (!path)
+		path = tree ? kf_format("%s/.libs/%s", tree, name)
+			    : kf_format("%s/%s", KF_LIBDIR, name);
+	free(tree);
+	real = realpath(path, NULL);
+	if (!real)
+		kf_error("the library %s: %s: set KONFISCATOR_LIBRARY to where "
+			 "it is",
+			 path, strerror(errno));
+	free(path);
+	return real;
+}
+
+static bool dir_is_ours(const char *dir)
+{
+	struct stat st;
+
+	return !lstat(dir, &st) && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* Whether LD_PRELOAD can hold it as it is. */
+static bool is_safe(const char *path)
+{
+	return !path[strcspn(path, " \t\n:$")];
+}
+
+static const char *tmp_dir(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && dir[0] == '/' && is_safe(dir) ? dir : "/tmp";
+}
+
+static char *make_own_dir(void)
+{
+	char *dir = kf_format("%s/konfiscator-lib-%u", tmp_dir(),
+			      (unsigned int)geteuid());
+
+	/* readable by all: a child may run as another user */
+	if (mkdir(dir, 0755) && errno != EEXIST) {
+		free(dir);
+		return NULL;
+	}
+	if (dir_is_ours(dir))
+		return dir;
+	/* somebody else took the name */
+	free(dir);
+	dir = kf_format("%s/konfiscator-lib.XXXXXX", tmp_dir());
+	if (!mkdtemp(dir) || chmod(dir, 0755)) {
+		free(dir);
+		return NULL;
+	}
+	return dir;
+}
+
+static bool links_to(const char *link, const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(link, target, sizeof(target));
+
+	return n > 0 && (size_t)n == strlen(path) &&
+	       !memcmp(target, path, (size_t)n);
+}
+
+/* One name for each path: FNV-1a, 64 bits. */
+static uint64_t hash(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3;
+	return h;
+}
+
+static char *make_link(const char *dir, const char *path)
+{
+	char *link = kf_format("%s/libkonfiscator-%016llx.so", dir,
+			       (unsigned long long)hash(path));
+	char *fresh;
+	int rc;
+
+	if (links_to(link, path))
+		return link;
+	fresh = kf_format("%s.%ld", link, (long)getpid());
+	rc = symlink(path, fresh);
+	if (!rc)
+		rc = rename(fresh, link);
+	if (rc) {
+		unlink(fresh);
+		free(link);
+		link = NULL;
+	}
+	free(fresh);
+	return link;
+}
+
+char *kf_library_safe(const char *path)
+{
+	char *dir, *link;
+
+	if (is_safe(path))
+		return kf_format("%s", path);
+	dir = make_own_dir();
+	link = dir ? make_link(dir, path) : NULL;
+	if (!link)
+		kf_error("LD_PRELOAD cannot hold a path with a space or a "
+			 "colon, and no link to %s can be made in %s: %s",
+			 path, tmp_dir(), strerror(errno));
+	free(dir);
+	return link;
+}
+
+int kf_library_preload(const char *path)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *value = kf_format("%s%s%s", path, old && old[0] ? ":" : "",
+				old ? old : "");
+	int rc = setenv("LD_PRELOAD", value, 1);
+
+	free(value);
+	return rc;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Whether preloading can work is told before the program runs, because the
+ * loader says nothing (static, set-id) or something that nobody relates to it
+ * (foreign class, musl), and a sanitizer's report would be about itself.
+ */
+#include "config.h"
+
+#include "cli/program.h"
+
+#include "cli/cli.h"
+#include "cli/elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define MAX_INTERPRETERS 5
+
+/* 0: it can be executed; else the shell's status. */
+static int try_file(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return errno == ENOENT || errno == ENOTDIR
+			       ? KF_EXIT_NOT_FOUND
+			       : KF_EXIT_NOT_EXECUTABLE;
+	if (!S_ISREG(st.st_mode) || access(path, X_OK))
+		return KF_EXIT_NOT_EXECUTABLE;
+	return 0;
+}
+
+char *kf_program_find(const char *name, int *status)
+{
+	const char *path = getenv("PATH");
+
+	*status = KF_EXIT_NOT_FOUND;
+	if (strchr(name, '/')) {
+		*status = try_file(name);
+		return *status ? NULL : kf_format("%s", name);
+	}
+	if (!path)
+		path = "/bin:/usr/bin";
+	while (name[0]) {
+		int len = (int)strcspn(path, ":");
+		char *file = kf_format("%.*s%s%s", len, path, len ? "/" : "./",
+				       name);
+		int rc = try_file(file);
+
+		if (!rc)
+			return file;
+		free(file);
+		if (rc == KF_EXIT_NOT_EXECUTABLE)
+			*status = rc;
+		if (!path[len])
+			break;
+		path += len + 1;
+	}
+	return NULL;
+}
+
+/* Whether the kernel starts it in secure mode, where preloads are ignored. */
+static char *secure_refusal(const char *path)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (stat(path, &st) || statvfs(path, &fs) || (fs.f_flag & ST_NOSUID))
+		return NULL;
+	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
+		return kf_format("it is set-user-ID: the loader ignores "
+				 "preloads there");
+	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) &&
+	    st.st_gid != getgid())
+		return kf_format("it is set-group-ID: the loader ignores "
+				 "preloads there");
+	if (geteuid() && getxattr(path, "security.capability", NULL, 0) > 0)
+		return kf_format("it has file capabilities: the loader ignores "
+				 "preloads there");
+	return NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static char *elf_refusal(const struct kf_elf *elf, const struct kf_elf *lib)
+{
+	const char *loader = base_name(elf->loader);
+
+	if (elf->class != lib->class)
+		return kf_format(
+			"it is a %s-bit program and the library is not",
+			elf->class == ELFCLASS32 ? "32" : "64");
+	if (elf->machine != lib->machine)
+		return kf_format("it is for another machine (ELF machine %u, "
+				 "the library has %u)",
+				 elf->machine, lib->machine);
+	/* the loader run by hand, as `ld.so program`, preloads as always */
+	if (!loader[0] && elf->dynamic && !strncmp(elf->soname, "ld-linux", 8))
+		return NULL;
+	if (!loader[0])
+		return kf_format("it is statically linked: nothing can be "
+				 "preloaded");
+	if (!strncmp(loader, "ld-musl", 7))
+		return kf_format("it is linked to musl (%s), and the library "
+				 "to glibc",
+				 elf->loader);
+	if (strncmp(loader, "ld-linux", 8))
+		return kf_format("its loader %s is not glibc's", elf->loader);
+	if (elf->sanitizer)
+		return kf_format("it is built with %s, which brings its own "
+				 "malloc",
+				 elf->sanitizer);
+	return NULL;
+}
+
+/* The first line of a script after "#!", or NULL. */
+static char *script_line(const char *path)
+{
+	char line[256];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 3)
+		return NULL;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return line[0] == '#' && line[1] == '!' ? kf_format("%s", line + 2)
+						: NULL;
+}
+
+/* `#!/usr/bin/env python3` runs python3: the program is named after env. */
+static char *env_program(char *rest)
+{
+	char *word, *save = NULL;
+	int status;
+
+	for (word = strtok_r(rest, " \t", &save); word;
+	     word = strtok_r(NULL, " \t", &save)) {
+		if (word[0] != '-' && !strchr(word, '='))
+			return kf_program_find(word, &status);
+	}
+	return NULL;
+}
+
+static char *script_interpreter(const char *path)
+{
+	char *line = script_line(path), *save = NULL, *word, *found = NULL;
+
+	if (!line)
+		return NULL;
+	word = strtok_r(line, " \t", &save);
+	if (word && !strcmp(base_name(word), "env"))
+		found = env_program(save);
+	else if (word)
+		found = kf_format("%s", word);
+	free(line);
+	return found;
+}
+
+static char *refusal(const char *path, const struct kf_elf *lib,
+		     unsigned int depth)
+{
+	struct kf_elf elf;
+	char *interpreter, *reason, *whole;
+
+	switch (kf_elf_read(path, &elf)) {
+	case KF_ELF_OK:
+		reason = secure_refusal(path);
+		return reason ? reason : elf_refusal(&elf, lib);
+	case KF_ELF_ERROR:
+		/* not readable, but perhaps executable: let it run */
+		return secure_refusal(path);
+	default:
+		break;
+	}
+	interpreter = script_interpreter(path);
+	if (!interpreter || depth == MAX_INTERPRETERS) {
+		free(interpreter);
+		return NULL;
+	}
+	reason = refusal(interpreter, lib, depth + 1);
+	whole = reason ? kf_format("its interpreter %s: %s", interpreter,
+				   reason)
+		       : NULL;
+	free(reason);
+	free(interpreter);
+	return whole;
+}
+
+char *kf_program_refusal(const char *path, const char *library)
+{
+	struct kf_elf lib;
+
+	if (kf_elf_read(library, &lib) != KF_ELF_OK)
+		return kf_format("the library %s is not an ELF file", library);
+	return refusal(path, &lib, 0);
+}
