@@ -52,22 +52,28 @@ static char *from_environment(const char *name)
 			 name);
 }
 
-char *kf_library_find(const char *name)
+char *kf_library_look(const char *name, char **tried)
 {
 	char *path = from_environment(name);
 	char *tree = path ? NULL : kf_build_tree();
-	char *real;
 
 	if (!path)
 		path = tree ? kf_format("%s/.libs/%s", tree, name)
 			    : kf_format("%s/%s", KF_LIBDIR, name);
 	free(tree);
-	real = realpath(path, NULL);
+	*tried = path;
+	return realpath(path, NULL);
+}
+
+char *kf_library_find(const char *name)
+{
+	char *tried, *real = kf_library_look(name, &tried);
+
 	if (!real)
 		kf_error("the library %s: %s: set KONFISCATOR_LIBRARY to where "
 			 "it is",
-			 path, strerror(errno));
-	free(path);
+			 tried, strerror(errno));
+	free(tried);
 	return real;
 }
 

@@ -19,6 +19,15 @@
 char *kf_library_find(const char *name);
 
 /**
+ * kf_library_look() - the same without a message
+ * @name:	its file
+ * @tried:	out: the path that was tried, to free()
+ *
+ * Return: the path, to free(); NULL with errno.
+ */
+char *kf_library_look(const char *name, char **tried);
+
+/**
  * kf_library_safe() - a path to the same file that LD_PRELOAD can hold
  * @path:	absolute path
  *

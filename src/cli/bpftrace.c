@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A script under bpftrace, from its first event to its last.
+ *
+ * The script gets the library's absolute path and a pid, and prints "ready"
+ * once all its probes are attached: only then the program is let go, so that
+ * no event is missed. When the program ends bpftrace is interrupted, prints
+ * its sums, and the status is the program's.
+ */
+#include "config.h"
+
+#include "cli/program.h"
+#include "cli/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { FD_OUTPUT, FD_SIGNAL, FD_PROGRAM, NR_FDS };
+
+struct session {
+	const struct kf_trace *trace;
+	struct kf_child program; /* pid 0: none, or ended */
+	int status;		 /* the program's */
+	pid_t tracer;
+	bool ready;
+	bool interrupted; /* the tracer was told to end */
+	char line[4096];
+	size_t len;
+	struct pollfd fds[NR_FDS];
+};
+
+static void interrupt_tracer(struct session *s)
+{
+	if (!s->interrupted)
+		kill(s->tracer, SIGINT);
+	s->interrupted = true;
+}
+
+static void __attribute__((noreturn))
+tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char number[16];
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	snprintf(number, sizeof(number), "%d", pid);
+	/*
+	 * Ctrl-C is for the program, which may go on after it; and no tracer
+	 * is left behind by a command that was killed.
+	 */
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGINT);
+	/* the program reads from the terminal, not its tracer */
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+	    dup2(out, STDOUT_FILENO) < 0)
+		_exit(KF_EXIT_FAILED);
+	execl(tool, "bpftrace", t->script, t->library, number, NULL);
+	kf_error("trace: %s: %s", tool, strerror(errno));
+	_exit(KF_EXIT_FAILED);
+}
+
+static int start_tracer(struct session *s, const char *tool)
+{
+	int32_t pid = s->program.pid ? s->program.pid : s->trace->pid;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC)) {
+		kf_error("trace: pipe: %s", strerror(errno));
+		return -1;
+	}
+	fflush(NULL);
+	s->tracer = fork();
+	if (s->tracer < 0)
+		kf_error("trace: fork: %s", strerror(errno));
+	if (!s->tracer)
+		tracer_main(tool, s->trace, pid, fds[1]);
+	close(fds[1]);
+	s->fds[FD_OUTPUT] = (struct pollfd){fds[0], POLLIN, 0};
+	return s->tracer < 0 ? -1 : 0;
+}
+
+static void set_ready(struct session *s)
+{
+	s->ready = true;
+	if (!s->program.pid) {
+		kf_note(s->trace->cli, "trace: ready; Ctrl-C ends it");
+		return;
+	}
+	s->fds[FD_PROGRAM].fd = (int)syscall(SYS_pidfd_open, s->program.pid, 0);
+	s->fds[FD_PROGRAM].events = POLLIN;
+	kf_child_go(&s->program);
+}
+
+/* What bpftrace says of itself before it is ready is not the script's. */
+static void take_line(struct session *s)
+{
+	s->line[s->len] = '\0';
+	s->len = 0;
+	if (s->ready || s->trace->cli->verbose)
+		fputs(s->line, stdout);
+	else if (strncmp(s->line, "Attaching ", 10) &&
+		 strcmp(s->line, "ready\n"))
+		fputs(s->line, stdout);
+	if (!s->ready && !strcmp(s->line, "ready\n"))
+		set_ready(s);
+}
+
+/* Returns false at the end of the output. */
+static bool take_output(struct session *s)
+{
+	char buf[4096];
+	ssize_t n = read(s->fds[FD_OUTPUT].fd, buf, sizeof(buf));
+
+	if (n < 0 && errno == EINTR)
+		return true;
+	for (ssize_t i = 0; i < n; i++) {
+		s->line[s->len++] = buf[i];
+		if (buf[i] == '\n' || s->len == sizeof(s->line) - 1)
+			take_line(s);
+	}
+	fflush(stdout);
+	return n > 0;
+}
+
+/*
+ * What a terminal sends reaches the program by itself; what was sent to us
+ * alone is passed on.
+ */
+static void take_signal(struct session *s)
+{
+	struct signalfd_siginfo si;
+
+	if (read(s->fds[FD_SIGNAL].fd, &si, sizeof(si)) != sizeof(si))
+		return;
+	if (!s->program.pid || !s->ready)
+		interrupt_tracer(s);
+	else if (si.ssi_code != SI_KERNEL)
+		kill(s->program.pid, (int)si.ssi_signo);
+}
+
+static void end_program(struct session *s)
+{
+	s->status = kf_child_status(s->program.pid);
+	s->program.pid = 0;
+	close(s->fds[FD_PROGRAM].fd);
+	s->fds[FD_PROGRAM].fd = -1;
+	interrupt_tracer(s);
+}
+
+static void follow(struct session *s)
+{
+	for (;;) {
+		if (poll(s->fds, NR_FDS, -1) < 0 && errno != EINTR)
+			return;
+		if (s->fds[FD_SIGNAL].revents)
+			take_signal(s);
+		if (s->fds[FD_PROGRAM].revents)
+			end_program(s);
+		if (s->fds[FD_OUTPUT].revents && !take_output(s))
+			return;
+	}
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* After the tracer's output has ended. */
+static int finish(struct session *s)
+{
+	int tracer;
+
+	if (s->len)
+		take_line(s);
+	fflush(stdout);
+	if (s->program.pid && !s->ready)
+		kf_child_drop(&s->program);
+	tracer = kf_child_status(s->tracer);
+	if (!s->ready && !s->interrupted) {
+		kf_error("trace: bpftrace could not attach: see what it says "
+			 "above, and konfiscator doctor");
+		return KF_EXIT_FAILED;
+	}
+	if (s->program.pid) {
+		kf_error("trace: bpftrace ended before the program");
+		s->status = kf_child_status(s->program.pid);
+	}
+	return s->trace->argv ? s->status : tracer;
+}
+
+int kf_trace_bpftrace(const struct kf_trace *t)
+{
+	struct session s = {.trace = t};
+	int status = KF_EXIT_FAILED, unused;
+	char *tool = kf_program_find("bpftrace", &unused);
+
+	if (!tool || geteuid()) {
+		kf_error(tool ? "trace: bpftrace needs root"
+			      : "trace: bpftrace is not installed");
+		free(tool);
+		return status;
+	}
+	for (int i = 0; i < NR_FDS; i++)
+		s.fds[i].fd = -1;
+	s.fds[FD_SIGNAL] = (struct pollfd){open_signals(), POLLIN, 0};
+	if (!t->argv || !kf_child_hold(&s.program, t->argv, t->library)) {
+		if (!start_tracer(&s, tool)) {
+			follow(&s);
+			status = finish(&s);
+		} else if (t->argv) {
+			kf_child_drop(&s.program);
+		}
+	}
+	free(tool);
+	return status;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the rooms of `konfiscator trace` share: the scripts (scripts.c), the
+ * child processes (child.c) and the two tracers (bpftrace.c, stap.c).
+ */
+#ifndef KF_CLI_TRACE_H
+#define KF_CLI_TRACE_H
+
+#include "cli/cli.h"
+
+#include <sys/types.h>
+
+enum kf_engine_bits { KF_ENGINE_BPFTRACE = 1, KF_ENGINE_STAP = 2 };
+
+struct kf_script {
+	char *name;
+	char *question;	      /* from its head, or "" */
+	unsigned int engines; /* of enum kf_engine_bits */
+};
+
+struct kf_scripts {
+	char *dir; /* holds bpftrace/ and stap/; NULL: none */
+	size_t nr;
+	struct kf_script *script; /* by name */
+};
+
+/* One thing to trace. */
+struct kf_trace {
+	const struct kf_cli *cli;
+	char *script;  /* path */
+	char *library; /* absolute, as this process sees it */
+	int32_t pid;   /* of -p; 0: none */
+	char **argv;   /* the program, or NULL */
+};
+
+/**
+ * kf_scripts_find() - the scripts that came with konfiscator
+ * @s:		out
+ *
+ * $KONFISCATOR_SCRIPTS, the source tree when the command runs from its build
+ * tree, else where they were installed.
+ */
+void kf_scripts_find(struct kf_scripts *s);
+
+/**
+ * kf_scripts_release() - free what kf_scripts_find() gave
+ * @s:		the scripts
+ */
+void kf_scripts_release(struct kf_scripts *s);
+
+/**
+ * kf_scripts_get() - a script by its name
+ * @s:		the scripts
+ * @name:	the name
+ *
+ * Return: the script, or NULL.
+ */
+const struct kf_script *kf_scripts_get(const struct kf_scripts *s,
+				       const char *name);
+
+/**
+ * kf_library_of() - the library's file that a process has mapped
+ * @pid:	the process
+ *
+ * Return: a path to it that is right here, through /proc/PID/root where the
+ *	   process has other mounts; free() it. NULL after a message.
+ */
+char *kf_library_of(int32_t pid);
+
+/* A program that waits at its start until it is let go. */
+struct kf_child {
+	pid_t pid;
+	int go; /* write end; closed: let go, or not to be */
+};
+
+/**
+ * kf_child_hold() - fork a program that waits before its exec
+ * @c:		out
+ * @argv:	the program, found through PATH
+ * @library:	preloaded into it; a safe path
+ *
+ * Return: 0, or -1 after a message.
+ */
+int kf_child_hold(struct kf_child *c, char **argv, const char *library);
+
+/**
+ * kf_child_go() - let a held program run
+ * @c:		the program
+ */
+void kf_child_go(struct kf_child *c);
+
+/**
+ * kf_child_drop() - end a held program before it began
+ * @c:		the program
+ */
+void kf_child_drop(struct kf_child *c);
+
+/**
+ * kf_child_status() - wait for a process
+ * @pid:	the process
+ *
+ * Return: its exit status as a shell gives it: 128 + n for signal n.
+ */
+int kf_child_status(pid_t pid);
+
+/**
+ * kf_trace_bpftrace() - run a script with bpftrace
+ * @t:		what to trace
+ *
+ * Return: the program's exit status; without a program the tracer's.
+ */
+int kf_trace_bpftrace(const struct kf_trace *t);
+
+/**
+ * kf_trace_stap() - run a script with SystemTap
+ * @t:		what to trace
+ *
+ * Return: the tracer's exit status; does not return where it could start.
+ */
+int kf_trace_stap(const struct kf_trace *t);
+
+#endif
