@@ -86,8 +86,8 @@ __kf_public void malloc_stats(void)
 	kf_text_str(&text, "Total (incl. mmap):\n");
 	line(&text, "system bytes     = ", i.arena + i.mapped_bytes);
 	line(&text, "in use bytes     = ", i.used + i.mapped_bytes);
-	line(&text, "max mmap regions = ", i.mapped_blocks);
-	line(&text, "max mmap bytes   = ", i.mapped_bytes);
+	line(&text, "max mmap regions = ", i.peak_mapped_blocks);
+	line(&text, "max mmap bytes   = ", i.peak_mapped_bytes);
 	kf_out(&text);
 }
 

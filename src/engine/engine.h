@@ -21,9 +21,11 @@ struct kf_engine_info {
 	size_t free_runs;     /* a number */
 	size_t mapped_blocks; /* a number */
 	size_t mapped_bytes;
-	size_t top;    /* what a trim would give back */
-	size_t arenas; /* a number */
-	size_t peak;   /* most held at once */
+	size_t top;		   /* what a trim would give back */
+	size_t arenas;		   /* a number */
+	size_t peak;		   /* most held at once */
+	size_t peak_mapped_blocks; /* a number */
+	size_t peak_mapped_bytes;
 };
 
 /* What a free or a realloc found wrong with a pointer. */
@@ -43,7 +45,13 @@ struct kf_engine {
 	 */
 	void *(*resize)(void *p, size_t size, enum kf_misuse *wrong);
 	/* Usable bytes of a block; 0: it is none. */
-	size_t (*usable)(const void *p);
+	size_t (*usable)(
+		const void *p); /*
+				 * From now on, or no longer, every call goes
+				 * through the slow path; holds for the calling
+				 * thread and for those that start later.
+				 */
+	void (*slow_down)(bool on);
 	/* Give caches back, so that a failed alloc may be tried again. */
 	void (*reclaim)(void);
 	void (*thread_exit)(void);

@@ -241,6 +241,8 @@ static void info(struct kf_engine_info *out)
 	out->top = sums.top;
 	out->arenas = kf_word_get(KF_WORD_arenas);
 	out->peak = kf_word_get(KF_WORD_peak_held);
+	out->peak_mapped_blocks = kf_word_get(KF_WORD_peak_mapped_blocks);
+	out->peak_mapped_bytes = kf_word_get(KF_WORD_peak_mapped_size);
 }
 
 const struct kf_engine kf_engine_firstfit = {
@@ -250,6 +252,7 @@ const struct kf_engine kf_engine_firstfit = {
 	.release = release,
 	.resize = resize,
 	.usable = usable,
+	.slow_down = kf_heap_slow_down,
 	.reclaim = reclaim,
 	.thread_exit = kf_heap_detach,
 	.fork_prepare = fork_prepare,

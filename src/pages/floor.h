@@ -50,6 +50,13 @@ bool kf_floor_lock(void) __must_check;
 void kf_floor_unlock(void);
 
 /**
+ * kf_floor_count_peak() - bring the words of peaks and the largest run up
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_floor_count_peak(void);
+
+/**
  * kf_floor_release() - put a run among the free ones and merge it
  * @run:	a run of a region, no longer in anybody's hands
  *

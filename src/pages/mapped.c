@@ -13,6 +13,18 @@ static size_t align_bytes(size_t align_pages)
 	return KF_MAX(align_pages << KF_PAGE_SHIFT, KF_GRANULE);
 }
 
+static void count_peaks(void)
+{
+	uint64_t blocks = kf_word_get(KF_WORD_mapped_blocks);
+	uint64_t size = kf_word_get(KF_WORD_mapped_blocks_size);
+
+	if (blocks > kf_word_get(KF_WORD_peak_mapped_blocks))
+		kf_word_set(KF_WORD_peak_mapped_blocks, blocks);
+	if (size > kf_word_get(KF_WORD_peak_mapped_size))
+		kf_word_set(KF_WORD_peak_mapped_size, size);
+	kf_floor_count_peak();
+}
+
 static struct kf_run *describe(char *start, size_t nr_pages)
 {
 	struct kf_run *run;
@@ -30,6 +42,7 @@ static struct kf_run *describe(char *start, size_t nr_pages)
 	kf_word_add(KF_WORD_large, kf_run_bytes(run));
 	kf_word_add(KF_WORD_mapped_blocks, 1);
 	kf_word_add(KF_WORD_mapped_blocks_size, kf_run_bytes(run));
+	count_peaks();
 	return run;
 }
 
@@ -50,9 +63,10 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages)
 		return kf_private_alloc(nr_pages, align_pages, KF_RUN_MAPPED);
 	}
 	kf_stats_begin();
+	kf_pages_count_map(start, bytes);
 	run = describe(start, nr_pages);
-	if (run)
-		kf_pages_count_map(start, bytes);
+	if (!run)
+		kf_pages_count_unmap(start, bytes);
 	kf_stats_end();
 	kf_floor_unlock();
 	if (!run && !kf_vm_unmap(start, bytes))
@@ -98,6 +112,7 @@ static void count_resize(struct kf_run *run, size_t old, size_t bytes)
 	else if (bytes < old)
 		kf_pages_count_unmap(run->start + bytes, old - bytes);
 	run->nr_pages = (uint32_t)(bytes >> KF_PAGE_SHIFT);
+	count_peaks();
 	kf_stats_end();
 }
 

@@ -87,7 +87,7 @@ static void count_use(const struct kf_run *run, enum kf_run_kind kind,
 	kf_word_add(kind == KF_RUN_SLAB ? KF_WORD_slabs : KF_WORD_large, bytes);
 }
 
-static void count_peak(void)
+void kf_floor_count_peak(void)
 {
 	uint64_t held =
 		kf_word_get(KF_WORD_mapped) - kf_word_get(KF_WORD_purged);
@@ -143,7 +143,7 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 			run = kf_tree_find(nr_pages, align_pages);
 		if (run)
 			run = carve(run, nr_pages, align_pages, kind, zeroed);
-		count_peak();
+		kf_floor_count_peak();
 	}
 	kf_stats_end();
 	kf_floor_unlock();
