@@ -2,8 +2,9 @@
 /*
  * Large blocks: see large.h. The threshold between runs and mappings follows
  * glibc's rule: the free of a mapped block of s bytes, up to 32 MiB, sets the
- * mmap threshold to s and the trim threshold to 2 s; so what is allocated
- * again and again stops being mapped and unmapped each time.
+ * mmap threshold to s and the trim threshold to 2 s; so what is allocated *
+ * again and again stops being mapped and unmapped each time. As in glibc, where
+ * a block has a header, s is more than what was asked.
  */
 #include "engine/large.h"
 
@@ -86,7 +87,7 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 	kf_heap_stat(heap, KF_SLOT_large_slack, -(bytes - run->asked));
 	kf_probe_large_free((uintptr_t)run->start, run->asked);
 	if (run->kind == KF_RUN_MAPPED && !run->private)
-		move_thresholds(bytes);
+		move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE));
 	kf_pages_free(run);
 }
 
