@@ -16,7 +16,7 @@
 
 #define MMAP_THRESHOLD_MAX (32 * KF_MIB)
 
-static int perturb; /* kept and told; see doc */
+static int perturb;
 static int arena_test;
 
 static int set_trim(size_t value)
@@ -99,6 +99,7 @@ __kf_public int mallopt(int param, int value)
 		kf_probe_memory_mallopt_perturb((uint64_t)(int64_t)value,
 						(uint64_t)(int64_t)perturb);
 		perturb = value;
+		kf_perturb(value);
 		return 1;
 	case M_ARENA_TEST:
 		return set_arena_test(value);

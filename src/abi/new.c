@@ -2,8 +2,10 @@
 /*
  * operator new and delete under their mangled names, without any C++.
  *
- * When there is no memory the next definition (libstdc++'s) is called: it
- * runs the new_handler and throws. The calls are tail calls, so no exception
+ * When there is no memory the C++ library's own definition is called: it runs
+ * the new_handler and throws. It is called too where the program has replaced
+ * the form that another form is defined by: the standard has operator new[]
+ * call operator new, and so on. The calls are tail calls, so no exception
  * passes through a frame of ours.
  */
 #define _GNU_SOURCE
@@ -14,101 +16,140 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-/* Looked up only on failure: dlsym may allocate. */
-static __cold void *next(const char *name)
+typedef void *new_fn(size_t size);
+typedef void *new_nothrow_fn(size_t size, const void *tag);
+typedef void *new_aligned_fn(size_t size, size_t align);
+typedef void *new_aligned_nothrow_fn(size_t size, size_t align,
+				     const void *tag);
+
+/* The C++ library may hide in the scope of the object that calls. */
+static void *in_scope_of(const void *caller, const char *name)
+{
+	void *fn = NULL;
+	void *handle;
+	Dl_info info;
+
+	if (!dladdr(caller, &info))
+		return NULL;
+	handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		return NULL;
+	fn = dlsym(handle, name);
+	dlclose(handle);
+	return fn;
+}
+
+/* Looked up only when it is needed: dlsym may allocate. */
+static __cold __noinline void *next(const char *name, const void *caller)
 {
 	void *fn = dlsym(RTLD_NEXT, name);
 
+	if (!fn)
+		fn = in_scope_of(caller, name);
 	if (!fn)
 		abort();
 	return fn;
 }
 
-__kf_public void *_Znwm(size_t size)
+#define NEXT(type, name) ((type *)next(#name, __builtin_return_address(0)))
+
+/* libstdc++ rounds sizes up without a look at what comes out. */
+static size_t clip(size_t size)
+{
+	return KF_MIN(size, (size_t)PTRDIFF_MAX);
+}
+
+void *_Znwm(size_t size)
 {
 	void *p = malloc(size);
 
-	if (likely(p))
-		return p;
-	return ((void *(*)(size_t))next("_Znwm"))(size);
+	return likely(p) ? p : NEXT(new_fn, _Znwm)(clip(size));
 }
 
-__kf_public void *_Znam(size_t size)
+void *_Znam(size_t size)
 {
-	void *p = malloc(size);
+	void *p = kf_new_is_ours() ? malloc(size) : NULL;
 
-	if (likely(p))
-		return p;
-	return ((void *(*)(size_t))next("_Znam"))(size);
+	return likely(p) ? p : NEXT(new_fn, _Znam)(clip(size));
 }
 
-__kf_public void *_ZnwmRKSt9nothrow_t(size_t size, const void *tag)
+void *_ZnwmRKSt9nothrow_t(size_t size, const void *tag)
 {
-	void *p = malloc(size);
+	void *p = kf_new_is_ours() ? malloc(size) : NULL;
 
-	if (likely(p))
-		return p;
-	return ((void *(*)(size_t, const void *))next("_ZnwmRKSt9nothrow_t"))(
-		size, tag);
+	return likely(p) ? p
+			 : NEXT(new_nothrow_fn, _ZnwmRKSt9nothrow_t)(clip(size),
+								     tag);
 }
 
-__kf_public void *_ZnamRKSt9nothrow_t(size_t size, const void *tag)
+void *_ZnamRKSt9nothrow_t(size_t size, const void *tag)
 {
-	void *p = malloc(size);
+	void *p = kf_new_is_ours() ? malloc(size) : NULL;
 
-	if (likely(p))
-		return p;
-	return ((void *(*)(size_t, const void *))next("_ZnamRKSt9nothrow_t"))(
-		size, tag);
+	return likely(p) ? p
+			 : NEXT(new_nothrow_fn, _ZnamRKSt9nothrow_t)(clip(size),
+								     tag);
 }
 
-__kf_public void *_ZnwmSt11align_val_t(size_t size, size_t align)
+void *_ZnwmSt11align_val_t(size_t size, size_t align)
 {
 	void *p = memalign(align, size);
 
-	if (likely(p))
-		return p;
-	return ((void *(*)(size_t, size_t))next("_ZnwmSt11align_val_t"))(size,
-									 align);
+	return likely(p) ? p
+			 : NEXT(new_aligned_fn,
+				_ZnwmSt11align_val_t)(clip(size), align);
 }
 
-__kf_public void *_ZnamSt11align_val_t(size_t size, size_t align)
+void *_ZnamSt11align_val_t(size_t size, size_t align)
 {
-	void *p = memalign(align, size);
+	void *p = kf_new_is_ours() ? memalign(align, size) : NULL;
 
-	if (likely(p))
-		return p;
-	return ((void *(*)(size_t, size_t))next("_ZnamSt11align_val_t"))(size,
-									 align);
+	return likely(p) ? p
+			 : NEXT(new_aligned_fn,
+				_ZnamSt11align_val_t)(clip(size), align);
 }
 
-__kf_public void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
-						     const void *tag)
+void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
+					 const void *tag)
 {
-	void *p = memalign(align, size);
+	void *p = kf_new_is_ours() ? memalign(align, size) : NULL;
 
-	if (likely(p))
-		return p;
-	return ((void *(*)(size_t, size_t, const void *))next(
-		"_ZnwmSt11align_val_tRKSt9nothrow_t"))(size, align, tag);
+	return likely(p) ? p
+			 : NEXT(new_aligned_nothrow_fn,
+				_ZnwmSt11align_val_tRKSt9nothrow_t)(clip(size),
+								    align, tag);
 }
 
-__kf_public void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
-						     const void *tag)
+void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
+					 const void *tag)
 {
-	void *p = memalign(align, size);
+	void *p = kf_new_is_ours() ? memalign(align, size) : NULL;
 
-	if (likely(p))
-		return p;
-	return ((void *(*)(size_t, size_t, const void *))next(
-		"_ZnamSt11align_val_tRKSt9nothrow_t"))(size, align, tag);
+	return likely(p) ? p
+			 : NEXT(new_aligned_nothrow_fn,
+				_ZnamSt11align_val_tRKSt9nothrow_t)(clip(size),
+								    align, tag);
 }
 
 /* Every delete is free(): sizes and alignments are hints. */
-#define KF_DELETE(name)                \
-	__kf_public void name(void *p) \
-	{                              \
-		free(p);               \
+void _ZdlPv(void *p)
+{
+	free(p);
+}
+
+void _ZdlPvSt11align_val_t(void *p, size_t align)
+{
+	free(p);
+}
+
+#define KF_DELETE(name, base, args, pass)                                  \
+	void name args                                                     \
+	{                                                                  \
+		if (likely(kf_new_is_ours()))                              \
+			free(p);                                           \
+		else                                                       \
+			((void(*) args)next(                               \
+				#name, __builtin_return_address(0))) pass; \
 	}
 #include "abi/delete.def"
 #undef KF_DELETE

@@ -13,6 +13,23 @@
 #include "probes/konfiscator-probes.h"
 
 #include <errno.h>
+#include <string.h>
+static int perturb; /* atomic; see kf_perturb() */
+
+void kf_perturb(int value)
+{
+	__atomic_store_n(&perturb, value & 0xff, __ATOMIC_RELAXED);
+	kf_engine->slow_down(value & 0xff);
+}
+
+/* Fill with a byte derived from M_PERTURB's, if it is set. */
+static void fill(void *p, size_t size, int mask)
+{
+	int value = __atomic_load_n(&perturb, __ATOMIC_RELAXED);
+
+	if (unlikely(value))
+		memset(p, value ^ mask, size);
+}
 
 static void prepare(void)
 {
@@ -71,7 +88,11 @@ void *kf_alloc(size_t size, size_t align, enum kf_call call)
 		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
 		p = kf_engine->alloc(size, align, call == KF_CALL_CALLOC);
 	}
-	return likely(p) ? p : fail(size);
+	if (unlikely(!p))
+		return fail(size);
+	if (call != KF_CALL_CALLOC)
+		fill(p, size, 0xff);
+	return p;
 }
 
 static __cold void die(const void *p, enum kf_misuse wrong)
@@ -102,6 +123,7 @@ size_t kf_release(void *p)
 
 	prepare();
 	usable = kf_engine->usable(p);
+	fill(p, usable, 0);
 	wrong = kf_engine->release(p);
 	if (unlikely(wrong))
 		die(p, wrong);

@@ -61,6 +61,16 @@ void *kf_resize(void *p, size_t size) __must_check;
 size_t kf_usable(const void *p);
 
 /**
+ * kf_perturb() - fill new and freed blocks, as mallopt's M_PERTURB says
+ * @value:	the byte freed blocks get, new ones its complement; 0: no more
+ *
+ * Holds for the calling thread and for those that start later.
+ *
+ * Context: any thread.
+ */
+void kf_perturb(int value);
+
+/**
  * kf_start() - make the library usable
  *
  * Reads the options, gives the counters memory and a file, chooses the

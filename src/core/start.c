@@ -87,6 +87,7 @@ static void start(void)
 	kf_conf_read();
 	apply();
 	kf_stats_init();
+	kf_thread_exit_init(kf_engine->thread_exit);
 	kf_engine->init();
 	kf_process_know();
 	kf_start_publish(false);

@@ -33,6 +33,7 @@ static struct {
 	unsigned int nr;
 	struct kf_heap shared;
 	int64_t inherited_small; /* bytes; of the child's birth */
+	bool slow;		 /* nobody gets a heap; atomic */
 } arenas;
 
 static void reset_lists(struct kf_heap *heap)
@@ -112,14 +113,14 @@ static void settle(struct kf_heap *heap)
 	kf_word_add_atomic(KF_WORD_threads, 1);
 	kf_stats_slot_label(heap->slot, KF_SLOT_IN_USE);
 	/* May call calloc, which finds the heap in place. */
-	if (!kf_thread_on_exit(kf_engine->thread_exit))
+	if (!kf_thread_on_exit())
 		return;
 }
 
 static struct kf_heap *attach(void)
 {
 	enum kf_lock_result r = kf_lock_take(&arenas.lock);
-	struct kf_heap *heap;
+	struct kf_heap *heap = NULL;
 
 	/* A fork is on: be a guest for this once. */
 	if (r == KF_LOCK_FORKING)
@@ -128,11 +129,12 @@ static struct kf_heap *attach(void)
 		kf_word_add_atomic(KF_WORD_lock_contended, 1);
 		kf_probe_memory_arena_reuse_wait((uintptr_t)&arenas.lock, 0, 0);
 	}
-	heap = pop_idle();
+	if (!arenas.slow)
+		heap = pop_idle();
 	if (heap) {
 		kf_word_add_atomic(KF_WORD_arena_reuses, 1);
 		kf_probe_memory_arena_reuse_free_list((uintptr_t)heap);
-	} else {
+	} else if (!arenas.slow) {
 		heap = make();
 	}
 	kf_lock_drop(&arenas.lock);
@@ -151,6 +153,15 @@ struct kf_heap *kf_heap_get(void)
 	return likely(heap != &kf_heap_empty) ? heap : attach();
 }
 
+static void leave(struct kf_heap *heap)
+{
+	kf_heap_flush(heap);
+	kf_heap_self = &kf_heap_guest;
+	kf_stats_slot_label(heap->slot, KF_SLOT_IDLE);
+	kf_word_add_atomic(KF_WORD_threads, -1ULL);
+	push_idle(heap);
+}
+
 void kf_heap_detach(void)
 {
 	struct kf_heap *heap = kf_heap_self;
@@ -158,16 +169,22 @@ void kf_heap_detach(void)
 	if (heap->guest)
 		return;
 	/* Other destructors still allocate: ours is the last round's. */
-	if (++heap->exit_rounds < EXIT_ROUNDS &&
-	    kf_thread_on_exit(kf_engine->thread_exit))
+	if (++heap->exit_rounds < EXIT_ROUNDS && kf_thread_on_exit())
 		return;
-	kf_heap_flush(heap);
-	kf_heap_self = &kf_heap_guest;
-	kf_stats_slot_label(heap->slot, KF_SLOT_IDLE);
-	kf_word_add_atomic(KF_WORD_threads, -1ULL);
+	leave(heap);
 	kf_word_add_atomic(KF_WORD_thread_exits, 1);
 	kf_probe_thread_exit((uintptr_t)heap);
-	push_idle(heap);
+}
+
+void kf_heap_slow_down(bool on)
+{
+	struct kf_heap *heap = kf_heap_self;
+
+	__atomic_store_n(&arenas.slow, on, __ATOMIC_RELAXED);
+	if (on && !heap->guest)
+		leave(heap);
+	else if (!on && heap == &kf_heap_guest)
+		kf_heap_self = &kf_heap_empty;
 }
 
 struct kf_heap *kf_heap_shared_lock(void)

@@ -142,6 +142,14 @@ struct kf_heap *kf_heap_get(void);
 void kf_heap_detach(void);
 
 /**
+ * kf_heap_slow_down() - make this and all later threads guests, or end that
+ * @on:		which
+ *
+ * Context: any thread.
+ */
+void kf_heap_slow_down(bool on);
+
+/**
  * kf_heap_alloc() - a small block by the slow path
  * @heap:	the caller's own heap, or the shared one with its lock held
  * @class:	not 0

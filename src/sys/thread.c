@@ -44,8 +44,8 @@ void kf_thread_yield(void)
 	errno = saved;
 }
 
+/* Constant after kf_thread_exit_init(). */
 static pthread_key_t exit_key;
-static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static bool exit_key_made;
 static void (*exit_fn)(void);
 
@@ -54,15 +54,14 @@ static void run_exit_fn(void *unused)
 	exit_fn();
 }
 
-static void make_exit_key(void)
+void kf_thread_exit_init(void (*fn)(void))
 {
+	exit_fn = fn;
 	exit_key_made = pthread_key_create(&exit_key, run_exit_fn) == 0;
 }
 
-bool kf_thread_on_exit(void (*fn)(void))
+bool kf_thread_on_exit(void)
 {
-	exit_fn = fn;
-	pthread_once(&exit_once, make_exit_key);
 	return exit_key_made &&
 	       pthread_setspecific(exit_key, &kf_thread_mark) == 0;
 }

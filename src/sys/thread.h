@@ -51,15 +51,22 @@ void kf_futex_wake(uint32_t *word, int nr);
 void kf_thread_yield(void);
 
 /**
- * kf_thread_on_exit() - have a function called when this thread ends
+ * kf_thread_exit_init() - name the function that thread ends call
  * @fn:		called late, but other destructors may follow; it may call
  *		kf_thread_on_exit() again to be called once more
  *
- * Context: any thread; the same @fn each time. pthread_setspecific may call
- *	    calloc: the thread's heap must be in place.
+ * Context: once, at start.
+ */
+void kf_thread_exit_init(void (*fn)(void));
+
+/**
+ * kf_thread_on_exit() - have that function called when this thread ends
+ *
+ * Context: any thread. pthread_setspecific may call calloc: the thread's heap
+ *	    must be in place.
  * Return: false when the C library has no key left.
  */
-bool kf_thread_on_exit(void (*fn)(void)) __must_check;
+bool kf_thread_on_exit(void) __must_check;
 
 /**
  * kf_process_is_known() - whether this process is the one that last said so
