@@ -10,15 +10,20 @@
 #include "stats/internal.h"
 
 #include "sys/map.h"
+#include "sys/process.h"
 #include "sys/thread.h"
 
 #include <string.h>
 
-/* A copy of the image, from prepare to child or parent. */
+/*
+ * What a child starts with, from prepare to child or parent. The copy is made
+ * only where a file stands behind the image.
+ */
 static struct {
 	uintptr_t owner; /* the thread that forks; atomic, 0 none */
-	char *image;	 /* the owner's */
-	size_t nr_slots; /* the owner's */
+	int32_t tid;	 /* the owner's, as its parent knows it */
+	char *image;	 /* the owner's; a copy, or NULL */
+	size_t nr_slots; /* the owner's; in the copy */
 } spare;
 
 static char *copy_image(size_t nr_slots)
@@ -40,12 +45,13 @@ void kf_stats_prepare_fork(void)
 {
 	uintptr_t none = 0;
 
-	if (!__atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED))
-		return;
 	/* Another thread forks as well: then one of the two has no copy. */
 	if (!__atomic_compare_exchange_n(&spare.owner, &none, kf_thread_self(),
 					 false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
+		return;
+	spare.tid = kf_process_tid();
+	if (!__atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED))
 		return;
 	spare.nr_slots = slots_now();
 	spare.image = copy_image(spare.nr_slots);
@@ -70,14 +76,12 @@ static char *take_copy(size_t *nr_slots)
 {
 	char *image = spare.image;
 
+	spare.image = NULL;
 	*nr_slots = spare.nr_slots;
-	if (image && spare.owner != kf_thread_self()) {
-		kf_map_drop(image, kf_image_size(spare.nr_slots));
-		image = NULL;
-	}
-	forget_spare();
-	if (image)
+	if (image && spare.owner == kf_thread_self())
 		return image;
+	if (image)
+		kf_map_drop(image, kf_image_size(spare.nr_slots));
 	*nr_slots = kf_stats.nr_slots;
 	return copy_image(*nr_slots);
 }
@@ -122,5 +126,8 @@ void kf_stats_fork_child(void)
 	kf_stats.error = 0;
 	kf_stats.nr_shown = kf_stats.nr_slots;
 	if (!kf_stats.stranded)
-		kf_image_inherit(kf_stats.base, kf_stats.nr_slots);
+		kf_image_inherit(kf_stats.base, kf_stats.nr_slots,
+				 spare.owner == kf_thread_self() ? spare.tid
+								 : 0);
+	forget_spare();
 }

@@ -7,6 +7,8 @@
  */
 #include "stats/internal.h"
 
+#include "sys/process.h"
+
 #include <string.h>
 
 static const struct kf_stats_desc descs[] = {
@@ -106,19 +108,21 @@ static void inherit_classes(char *image, const struct kf_slot *slot)
 						slot->class[i].frees);
 }
 
-static void restart_slot(struct kf_slot *slot)
+static void restart_slot(struct kf_slot *slot, int32_t forker)
 {
+	bool lives_on = forker && slot->tid == forker;
+
 	for (uint32_t i = 0; i < KF_STATS_SLOT_SCALARS; i++) {
 		if (slot_types[i] != KF_TYPE_GAUGE)
 			slot->scalar[i] = 0;
 	}
 	memset(slot->class, 0, sizeof(slot->class));
-	if (slot->state == KF_SLOT_IN_USE)
+	if (slot->state == KF_SLOT_IN_USE && !lives_on)
 		slot->state = KF_SLOT_IDLE;
-	slot->tid = 0;
+	slot->tid = lives_on ? kf_process_tid() : 0;
 }
 
-void kf_image_inherit(char *image, size_t nr_slots)
+void kf_image_inherit(char *image, size_t nr_slots, int32_t forker)
 {
 	struct kf_stats_header *h = (void *)image;
 	struct kf_stats_words *words = (void *)(image + KF_AT_WORDS);
@@ -134,7 +138,7 @@ void kf_image_inherit(char *image, size_t nr_slots)
 		large += slot->scalar[KF_SLOT_large_allocated] -
 			 slot->scalar[KF_SLOT_large_freed];
 		inherit_classes(image, slot);
-		restart_slot(slot);
+		restart_slot(slot, forker);
 	}
 	words->seq = 0;
 	for (uint32_t i = 0; i < KF_NR_WORD_STATS; i++) {

@@ -142,13 +142,15 @@ void kf_image_set_classes(char *image, const uint64_t *bytes);
  * kf_image_inherit() - turn the copy of a parent's image into its child's
  * @image:	the image, private
  * @nr_slots:	slots in it
+ * @forker:	the thread that forked, as the parent knew it; 0: unknown
  *
  * Counters become 0 and gauges stay; blocks and large bytes that are live
- * become inherited; slots in use become idle, as their threads are gone.
+ * become inherited; slots in use become idle, as their threads are gone, but
+ * for that of the thread that forked.
  *
  * Context: the child's only thread.
  */
-void kf_image_inherit(char *image, size_t nr_slots);
+void kf_image_inherit(char *image, size_t nr_slots, int32_t forker);
 
 /**
  * kf_identity_fill() - say who writes the file
@@ -160,6 +162,18 @@ void kf_image_inherit(char *image, size_t nr_slots);
  */
 void kf_identity_fill(struct kf_stats_identity *id,
 		      const struct kf_stats_conf *conf, bool forked);
+
+/**
+ * kf_backing_is_barred() - whether opening a file may kill the program
+ *
+ * A program that filtered its system calls since it began may be killed by
+ * ours, and so may its child. Where it began with a filter, as in a container,
+ * that filter was not made for the program alone.
+ *
+ * Context: growth.
+ * Return: true if no file is to be opened.
+ */
+bool kf_backing_is_barred(void);
 
 /**
  * kf_backing_make() - make a file in the first usable directory and map it

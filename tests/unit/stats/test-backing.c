@@ -143,7 +143,7 @@ START_TEST(runtime_directory_gets_one_of_ours)
 	support_begin();
 	if (system_dir_is_there())
 		return;
-	strcpy(want, support_path_in("konfiscator"));
+	snprintf(want, sizeof(want), "%s", support_path_in("konfiscator"));
 	UNIT_REQUIRE(lies_below(publish_in(NULL, support_dir), want));
 	UNIT_REQUIRE(!stat(want, &st));
 	UNIT_REQUIRE((st.st_mode & 07777) == 0700);

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -62,7 +63,7 @@ static bool started_anew(void)
 	       kf_word_get(KF_WORD_splits) == 0 && inherited(5) == 23 &&
 	       inherited(6) == 0 &&
 	       kf_word_get(KF_WORD_inherited_large) == 50000 &&
-	       slot->state == KF_SLOT_IDLE && !kf_stats_path();
+	       slot->state != KF_SLOT_FREE && !kf_stats_path();
 }
 
 static void check_child(pid_t pid)
@@ -106,6 +107,26 @@ START_TEST(what_the_parent_counts_after_the_fork_is_not_inherited)
 	slot->class[5].mallocs += 1000;
 	kf_word_set(KF_WORD_mapped, 12345);
 	UNIT_REQUIRE(write(gate[1], "x", 1) == 1);
+	check_child(pid);
+}
+END_TEST
+
+START_TEST(slot_of_the_thread_that_forks_stays_in_use)
+{
+	struct kf_slot *other;
+	pid_t pid;
+
+	count_some();
+	other = kf_stats_slot_take();
+	kf_stats_slot_label(slot, KF_SLOT_IN_USE);
+	kf_stats_slot_label(other, KF_SLOT_IN_USE);
+	other->tid++;
+	pid = fork_with_handlers();
+	if (pid == 0) {
+		if (slot->state != KF_SLOT_IN_USE || slot->tid != getpid())
+			_exit(1);
+		_exit(other->state == KF_SLOT_IDLE ? CHILD_OK : 2);
+	}
 	check_child(pid);
 }
 END_TEST
@@ -162,7 +183,7 @@ START_TEST(child_makes_its_own_file)
 	pid_t pid;
 
 	count_some();
-	strcpy(path, kf_stats_path());
+	snprintf(path, sizeof(path), "%s", kf_stats_path());
 	pid = fork_with_handlers();
 	if (pid == 0) {
 		publish_child();
@@ -313,6 +334,7 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		child_inherits_what_is_live_and_counts_anew,
+		slot_of_the_thread_that_forks_stays_in_use,
 		what_the_parent_counts_after_the_fork_is_not_inherited,
 		child_does_not_count_in_its_parents_file,
 		fork_without_handlers_leaves_the_file_as_well,

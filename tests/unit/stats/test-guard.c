@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -151,7 +151,7 @@ START_TEST(file_cut_in_the_middle_is_left_as_a_whole)
 	char path[PATH_MAX];
 
 	support_publish();
-	strcpy(path, kf_stats_path());
+	snprintf(path, sizeof(path), "%s", kf_stats_path());
 	slot = kf_stats_slot_take();
 	UNIT_REQUIRE(!truncate(path, KF_AT_SLOTS));
 	slot->class[1].mallocs++;
