@@ -179,9 +179,13 @@ static bool is_set(const char *s)
 	return s && *s;
 }
 
+bool kf_backing_is_barred(void)
+{
+	return !kf_stats.was_filtered && kf_process_is_filtered();
+}
+
 int kf_backing_make(const struct kf_stats_conf *conf)
 {
-	kf_stats.was_filtered = kf_process_is_filtered();
 	if (conf->trusted && is_set(conf->dir) && !try_dir(conf->dir, false))
 		return 0;
 	if (!try_dir(SYSTEM_DIR, false))
@@ -204,8 +208,7 @@ int kf_backing_grow(uint64_t from, uint64_t to)
 {
 	int fd, r;
 
-	/* A sandbox set up since may kill whoever opens a file. */
-	if (!kf_stats.was_filtered && kf_process_is_filtered())
+	if (kf_backing_is_barred())
 		return -EPERM;
 	fd = kf_file_open(AT_FDCWD, kf_stats.path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)

@@ -62,7 +62,7 @@ struct kf_stats_state {
 	bool on_file;	     /* growth; cleared by the guard */
 	bool torn;	     /* atomic: the counts were lost with a file */
 	bool stranded;	     /* a child could not leave its parent's file */
-	bool was_filtered;   /* seccomp at publication; growth */
+	bool was_filtered;   /* by seccomp, when the program began; growth */
 	uint64_t dev;	     /* of the file; growth */
 	uint64_t ino;	     /* likewise */
 	int error;	     /* errno why there is no file; growth */

@@ -60,15 +60,10 @@ static bool put_memory(size_t nr)
 	size_t from = kf_image_size(kf_stats.nr_slots);
 	size_t to = kf_image_size(nr);
 	bool whole = kf_stats.nr_shown == kf_stats.nr_slots;
-	int r;
 
-	if (kf_stats.on_file && whole) {
-		r = kf_backing_grow(from, to);
-		if (!r) {
-			kf_stats.nr_shown = nr;
-			return true;
-		}
-		kf_stats.error = -r;
+	if (kf_stats.on_file && whole && !kf_backing_grow(from, to)) {
+		kf_stats.nr_shown = nr;
+		return true;
 	}
 	if (!kf_map_anon(kf_stats.base + from, to - from))
 		return false;

@@ -78,7 +78,9 @@ static int unfit(void)
 {
 	if (kf_stats.torn)
 		return ESTALE;
-	return kf_stats.in_bss ? ENOMEM : 0;
+	if (kf_stats.in_bss)
+		return ENOMEM;
+	return kf_backing_is_barred() ? EPERM : 0;
 }
 
 static void publish(const struct kf_stats_conf *conf, bool forked)
@@ -88,6 +90,8 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	kf_image_set_classes(kf_stats.base, conf->class_bytes);
 	if (!conf->enabled || kf_stats.on_file)
 		return;
+	if (!forked)
+		kf_stats.was_filtered = kf_process_is_filtered();
 	kf_stats.error = unfit();
 	if (kf_stats.error)
 		return;

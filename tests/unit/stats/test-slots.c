@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/process.h"
 #include "tests/unit/stats/support.h"
 #include "tests/unit/unit.h"
 
@@ -210,6 +213,50 @@ START_TEST(file_that_became_longer_is_not_grown)
 }
 END_TEST
 
+/* Kills whoever opens a file, as sandboxes do. */
+static void bar_open(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {KF_ARRAY_SIZE(filter), filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		_exit(1);
+}
+
+START_TEST(program_that_bars_itself_from_opening_is_not_killed)
+{
+	struct kf_stats_conf conf;
+	struct kf_slot *last = NULL;
+	bool was_filtered;
+	pid_t pid;
+
+	support_publish();
+	was_filtered = kf_process_is_filtered();
+	pid = fork();
+	if (pid) {
+		/* Under a filter already, a second one is not to be told. */
+		UNIT_REQUIRE(was_filtered || support_join(pid) == 0);
+		return;
+	}
+	kf_stats_fork_child();
+	conf = support_conf();
+	kf_stats_publish(&conf, true);
+	bar_open();
+	take_one_too_many(&last);
+	last->class[1].mallocs++;
+	kf_stats_fork_child();
+	kf_stats_publish(&conf, true);
+	_exit(kf_stats_path() ? 1 : 0);
+}
+END_TEST
+
 START_TEST(beyond_the_last_slot_one_is_shared)
 {
 	struct kf_slot *slot, *last = NULL;
@@ -253,6 +300,7 @@ int main(void)
 		fifo_in_its_place_blocks_nobody,
 		file_that_became_longer_is_not_grown,
 		beyond_the_last_slot_one_is_shared,
+		program_that_bars_itself_from_opening_is_not_killed,
 		label_names_the_calling_thread,
 	};
 
