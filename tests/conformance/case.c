@@ -117,7 +117,8 @@ const char *kf_beside(const char *name)
 	CHECK(len > 0);
 	path[len] = '\0';
 	slash = strrchr(path, '/');
-	CHECK(slash && strlen(name) < sizeof(path) - (size_t)(slash - path));
+	CHECK(slash &&
+	      strlen(name) + 1 < sizeof(path) - (size_t)(slash - path));
 	memcpy(slash + 1, name, strlen(name) + 1);
 	return path;
 }
