@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What the dynamic linker is told of the library: bound at load, never
+# unloaded, read-only after relocation, no executable stack, no text
+# relocation, no IFUNC, at most two words of thread-local storage, and no
+# library but the C library needed.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+need readelf
+workdir
+
+[ -e "$KF_LIB" ] || fail "$KF_LIB is not built"
+readelf -dW "$KF_LIB" >"$WORK/dynamic"
+readelf -lW "$KF_LIB" >"$WORK/segments"
+readelf -rW "$KF_LIB" >"$WORK/relocations"
+readelf -W --dyn-syms "$KF_LIB" >"$WORK/symbols"
+
+grep -q 'FLAGS_1.*NOW' "$WORK/dynamic" || fail "not bound at load (-z now)"
+grep -q 'FLAGS_1.*NODELETE' "$WORK/dynamic" ||
+	fail "can be unloaded (-z nodelete)"
+! grep -q TEXTREL "$WORK/dynamic" || fail "has text relocations"
+grep -q GNU_RELRO "$WORK/segments" || fail "no relro segment"
+! grep -q 'GNU_STACK.*E' "$WORK/segments" || fail "has an executable stack"
+! grep -q 'LOAD.*RWE' "$WORK/segments" || fail "has a writable code segment"
+! grep -qi irelative "$WORK/relocations" || fail "has an IFUNC"
+! grep -q IFUNC "$WORK/symbols" || fail "has an IFUNC symbol"
+# Only initial-exec: a call of __tls_get_addr could allocate.
+! grep -q '__tls_get_addr\|TLSDESC\|DTPMOD' "$WORK/relocations" ||
+	fail "has dynamic thread-local storage"
+tls=$(awk '$1 == "TLS" { print $6 }' "$WORK/segments")
+# Surplus for such storage is small: a library that takes much cannot be loaded
+# late.
+[ "$((${tls:-0}))" -le 16 ] || fail "$tls bytes of thread-local storage"
+needed=$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' "$WORK/dynamic" |
+	grep -v '^libc\.so\|^ld-linux' || :)
+[ -z "$needed" ] || fail "needs $needed"
