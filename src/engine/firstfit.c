@@ -32,6 +32,13 @@ static struct kf_heap *counter(void)
 	return kf_heap_self;
 }
 
+/* Slow paths are the only clock: nothing of ours runs in the background. */
+static void tick(void)
+{
+	if (unlikely(kf_pages_tick()))
+		kf_heap_scavenge();
+}
+
 static void *alloc_shared(unsigned int class, size_t size, bool *zeroed)
 {
 	struct kf_heap *heap = kf_heap_shared_lock();
@@ -54,7 +61,7 @@ static void *alloc_small(size_t size, size_t align, bool *zeroed)
 	struct kf_heap *heap = kf_heap_get();
 	void *p;
 
-	kf_pages_tick();
+	tick();
 	if (heap->guest)
 		return alloc_shared(class, size, zeroed);
 	p = kf_heap_alloc(heap, class, size);
@@ -70,7 +77,7 @@ static void *alloc(size_t size, size_t align, bool zeroed)
 
 	if (rounded > KF_SMALL_MAX || align > KF_PAGE) {
 		kf_heap_get();
-		kf_pages_tick();
+		tick();
 		return kf_large_alloc(counter(), size, align, zeroed);
 	}
 	p = alloc_small(size, align, &clean);
@@ -122,7 +129,16 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 		return KF_FINE;
 	}
 	kf_heap_stat(self, KF_SLOT_remote_frees, 1);
-	kf_slab_push_remote(slab, p);
+	switch (kf_slab_push_remote(slab, p)) {
+	case KF_REMOTE_MORE:
+		break;
+	case KF_REMOTE_FIRST:
+		tick();
+		break;
+	case KF_REMOTE_LAST:
+		kf_heap_scavenge();
+		break;
+	}
 	return KF_FINE;
 }
 
@@ -137,7 +153,7 @@ static enum kf_misuse release(void *p)
 	run = run_at(p, &wrong);
 	if (run) {
 		kf_large_free(counter(), run);
-		kf_pages_tick();
+		tick();
 	}
 	return wrong;
 }

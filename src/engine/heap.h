@@ -281,14 +281,24 @@ void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab);
  */
 void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab);
 
+/* What kf_slab_push_remote() noticed; a guess, as other threads go on. */
+enum kf_remote {
+	KF_REMOTE_MORE,	 /* the owner knows already */
+	KF_REMOTE_FIRST, /* the owner was told */
+	KF_REMOTE_LAST,	 /* all blocks are free and no thread owns the slab */
+};
+
 /**
  * kf_slab_push_remote() - free a block of another thread's slab
  * @slab:	the slab
  * @p:		the block
  *
+ * The slab may be gone afterwards.
+ *
  * Context: any thread; lock-free.
+ * Return: what to do about it.
  */
-void kf_slab_push_remote(struct kf_slab *slab, void *p);
+enum kf_remote kf_slab_push_remote(struct kf_slab *slab, void *p);
 
 /**
  * kf_slab_is_block() - whether an address is the start of a carved block

@@ -151,9 +151,12 @@ static void notify(struct kf_heap *heap, struct kf_slab *slab)
 					      __ATOMIC_RELAXED));
 }
 
-void kf_slab_push_remote(struct kf_slab *slab, void *p)
+enum kf_remote kf_slab_push_remote(struct kf_slab *slab, void *p)
 {
 	uint64_t old = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+	struct kf_heap *heap = kf_slab_owner(slab);
+	uint32_t used = slab->used;
+	bool idle = heap->state == KF_HEAP_IDLE;
 	uint64_t count;
 
 	do {
@@ -164,10 +167,13 @@ void kf_slab_push_remote(struct kf_slab *slab, void *p)
 		__ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	/*
 	 * The block is used until its owner takes it home, and the owner
-	 * learns of it only here: the slab cannot go in between.
+	 * learns of it only by notify(): until then the slab cannot go.
 	 */
 	if (!old)
-		notify(kf_slab_owner(slab), slab);
+		notify(heap, slab);
+	if (idle && count == used)
+		return KF_REMOTE_LAST;
+	return old ? KF_REMOTE_MORE : KF_REMOTE_FIRST;
 }
 
 void kf_heap_collect(struct kf_heap *heap)

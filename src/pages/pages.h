@@ -92,10 +92,10 @@ bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
 
 /**
  * kf_pages_tick() - purge what is old enough, if it is time
- *
- * Context: slow paths of any thread, often; mostly one look at the clock.
+ * * Context: slow paths of any thread, often; mostly one look at the clock.
+ * Return: whether it was time, that is some times a second.
  */
-void kf_pages_tick(void);
+bool kf_pages_tick(void);
 
 /**
  * kf_pages_trim() - give all free pages back now

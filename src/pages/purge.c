@@ -83,21 +83,22 @@ static void purge_older(uint32_t now)
 		kf_purge_run(run);
 }
 
-void kf_pages_tick(void)
+bool kf_pages_tick(void)
 {
 	uint32_t now = kf_now_ms();
 
 	if (likely(now - __atomic_load_n(&kf_floor.last_tick,
 					 __ATOMIC_RELAXED) <
 		   TICK_MS))
-		return;
+		return false;
 	if (!kf_floor_lock())
-		return;
+		return false;
 	__atomic_store_n(&kf_floor.last_tick, now, __ATOMIC_RELAXED);
 	kf_stats_begin();
 	purge_older(now);
 	kf_stats_end();
 	kf_floor_unlock();
+	return true;
 }
 
 /* Every region's end first, so that it goes with its addresses. */
