@@ -116,16 +116,18 @@ END_TEST
 START_TEST(untrusted_environment_names_no_directory)
 {
 	struct kf_stats_conf conf;
+	char runtime[PATH_MAX];
 
 	support_begin();
-	UNIT_REQUIRE(!mkdir(support_path_in("runtime"), 0700));
+	snprintf(runtime, sizeof(runtime), "%s", support_path_in("runtime"));
+	UNIT_REQUIRE(!mkdir(runtime, 0700));
 	conf = support_conf();
-	conf.runtime_dir = strdup(support_path_in("runtime"));
+	conf.runtime_dir = runtime;
 	conf.trusted = false;
 	kf_stats_publish(&conf, false);
 	check_is_not_below(kf_stats_path(), support_dir);
 	UNIT_REQUIRE(support_nr_files(support_dir) == 1);
-	UNIT_REQUIRE(support_nr_files(support_path_in("runtime")) == 0);
+	UNIT_REQUIRE(support_nr_files(runtime) == 0);
 }
 END_TEST
 

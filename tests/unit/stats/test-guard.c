@@ -31,6 +31,13 @@ static void want_no_core(void)
 	setrlimit(RLIMIT_CORE, &none);
 }
 
+/* A sanitizer handles the signal as well. */
+static void publish_alone(void)
+{
+	signal(SIGBUS, SIG_DFL);
+	support_publish();
+}
+
 static void cut(void)
 {
 	UNIT_REQUIRE(!truncate(kf_stats_path(), 0));
@@ -38,7 +45,7 @@ static void cut(void)
 
 START_TEST(program_survives_the_truncation_of_the_file)
 {
-	support_publish();
+	publish_alone();
 	slot = kf_stats_slot_take();
 	cut();
 	errno = 1234;
@@ -56,7 +63,7 @@ START_TEST(everything_works_on_after_a_truncation)
 	struct kf_stats_conf conf;
 	pid_t pid;
 
-	support_publish();
+	publish_alone();
 	slot = kf_stats_slot_take();
 	cut();
 	kf_stats_begin();
@@ -93,7 +100,7 @@ START_TEST(truncation_is_survived_at_every_other_touch)
 			UNIT_REQUIRE(support_join(pid) == 0);
 			continue;
 		}
-		support_publish();
+		publish_alone();
 		s = kf_stats_slot_take();
 		cut();
 		switch (i) {
@@ -135,7 +142,7 @@ START_TEST(threads_survive_the_truncation_together)
 {
 	pthread_t thread[NR_THREADS];
 
-	support_publish();
+	publish_alone();
 	for (int i = 0; i < NR_THREADS; i++)
 		UNIT_REQUIRE(!pthread_create(&thread[i], NULL, count, NULL));
 	cut();
@@ -150,7 +157,7 @@ START_TEST(file_cut_in_the_middle_is_left_as_a_whole)
 {
 	char path[PATH_MAX];
 
-	support_publish();
+	publish_alone();
 	snprintf(path, sizeof(path), "%s", kf_stats_path());
 	slot = kf_stats_slot_take();
 	UNIT_REQUIRE(!truncate(path, KF_AT_SLOTS));
@@ -196,7 +203,7 @@ START_TEST(any_other_sigbus_kills_as_before)
 {
 	int status;
 
-	support_publish();
+	publish_alone();
 	status = status_of(touch_a_short_file_of_its_own);
 	UNIT_REQUIRE(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
 	status = status_of(kill_itself);
@@ -214,7 +221,7 @@ START_TEST(handler_of_the_program_stays)
 {
 	struct sigaction act;
 
-	UNIT_REQUIRE(signal(SIGBUS, own_handler) == SIG_DFL);
+	signal(SIGBUS, own_handler);
 	support_publish();
 	UNIT_REQUIRE(!sigaction(SIGBUS, NULL, &act));
 	UNIT_REQUIRE(act.sa_handler == own_handler);
@@ -225,7 +232,7 @@ START_TEST(ignored_signal_stays_ignored)
 {
 	struct sigaction act;
 
-	UNIT_REQUIRE(signal(SIGBUS, SIG_IGN) == SIG_DFL);
+	signal(SIGBUS, SIG_IGN);
 	support_publish();
 	UNIT_REQUIRE(!sigaction(SIGBUS, NULL, &act));
 	UNIT_REQUIRE(act.sa_handler == SIG_IGN);
@@ -237,6 +244,7 @@ START_TEST(nothing_is_installed_when_not_asked_for)
 	struct kf_stats_conf conf;
 	struct sigaction act;
 
+	signal(SIGBUS, SIG_DFL);
 	support_begin();
 	conf = support_conf();
 	conf.guard = false;
