@@ -16,6 +16,9 @@
 
 #include <sys/types.h>
 
+/* The compiler checks the arguments from @first on against the format @fmt. */
+#define __kf_printf(fmt, first) __attribute__((format(printf, fmt, first)))
+
 enum kf_exit {
 	KF_EXIT_OK = 0,
 	KF_EXIT_FAILED = 1,
@@ -93,6 +96,7 @@ struct kf_command {
 /**
  * kf_commands() - all commands, in the order of the help
  *
+ * Context: one thread; the command has no other.
  * Return: an array that ends with NULL.
  */
 const struct kf_command *const *kf_commands(void);
@@ -106,6 +110,7 @@ const struct kf_command *const *kf_commands(void);
  *
  * Prints help or version where asked for, and errors.
  *
+ * Context: one thread; the command has no other.
  * Return: index of the first argument that is no option, or -1 to exit.
  */
 int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status);
@@ -116,6 +121,7 @@ int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status);
  * @key:	its letter
  * @arg:	its argument
  *
+ * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_select_option(struct kf_select *sel, int key, const char *arg);
@@ -124,6 +130,7 @@ int kf_select_option(struct kf_select *sel, int key, const char *arg);
  * kf_select_any() - whether a selector other than -a was given
  * @sel:	the selectors
  *
+ * Context: one thread; the command has no other.
  * Return: whether.
  */
 bool kf_select_any(const struct kf_select *sel);
@@ -135,6 +142,7 @@ bool kf_select_any(const struct kf_select *sel);
  *
  * -a is left to the caller.
  *
+ * Context: one thread; the command has no other.
  * Return: whether.
  */
 bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f);
@@ -144,6 +152,7 @@ bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f);
  * @cli:	the command line
  * @files:	out: the files
  *
+ * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_cli_find(const struct kf_cli *cli, struct kf_files *files);
@@ -151,24 +160,30 @@ int kf_cli_find(const struct kf_cli *cli, struct kf_files *files);
 /**
  * kf_error() - one line on stderr, with the program's and command's names
  * @fmt:	printf's
+ * @...:	what @fmt asks for
  *
  * Control bytes of the whole line are escaped.
+ *
+ * Context: one thread; the command has no other.
  */
-void kf_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void __kf_printf(1, 2) kf_error(const char *fmt, ...);
 
 /**
  * kf_note() - the same, but not with -q
  * @cli:	the command line
  * @fmt:	printf's
+ * @...:	what @fmt asks for
+ *
+ * Context: one thread; the command has no other.
  */
-void kf_note(const struct kf_cli *cli, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+void __kf_printf(2, 3) kf_note(const struct kf_cli *cli, const char *fmt, ...);
 
 /**
  * kf_alloc() - zeroed memory that cannot fail
  * @nr:		number of things
  * @size:	bytes of each
  *
+ * Context: one thread; the command has no other.
  * Return: the memory; ends the program with status 1 where there is none.
  */
 void *kf_alloc(size_t nr, size_t size);
@@ -176,9 +191,11 @@ void *kf_alloc(size_t nr, size_t size);
 /**
  * kf_format() - a string by printf's rules
  * @fmt:	printf's
+ * @...:	what @fmt asks for
  *
+ * Context: one thread; the command has no other.
  * Return: memory to free(); ends the program where there is none.
  */
-char *kf_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *__kf_printf(1, 2) kf_format(const char *fmt, ...);
 
 #endif

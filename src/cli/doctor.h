@@ -19,6 +19,7 @@ struct kf_trial {
  *
  * In a directory of its own, which is removed again.
  *
+ * Context: one thread; the command has no other.
  * Return: 0, or -1 and what is wrong in @trial.
  */
 int kf_trial_run(struct kf_trial *trial, const char *library);
@@ -27,6 +28,7 @@ int kf_trial_run(struct kf_trial *trial, const char *library);
  * kf_tool_version() - the first line of what a tool says of its version
  * @path:	the tool; it is run with --version
  *
+ * Context: one thread; the command has no other.
  * Return: the line, to free(); NULL where it says nothing.
  */
 char *kf_tool_version(const char *path);

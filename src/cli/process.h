@@ -14,6 +14,7 @@
  * kf_process_pid() - the pid to show for a file
  * @f:		the file
  *
+ * Context: one thread; the command has no other.
  * Return: the pid as /proc here has it where that is known, else as the
  *	   process saw itself.
  */
@@ -24,6 +25,8 @@ int32_t kf_process_pid(const struct kf_file *f);
  * @f:		the file
  * @name:	out: KONFISCATOR_NAME if it had one, else its command name now,
  *		else the one it began with; not escaped
+ *
+ * Context: one thread; the command has no other.
  */
 void kf_process_name(const struct kf_file *f, char name[KF_PROCESS_NAME]);
 
@@ -31,6 +34,8 @@ void kf_process_name(const struct kf_file *f, char name[KF_PROCESS_NAME]);
  * kf_process_container() - the container of a file's process
  * @f:		the file
  * @id:		out: its id by the cgroup's name, or ""
+ *
+ * Context: one thread; the command has no other.
  */
 void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID]);
 
@@ -38,6 +43,7 @@ void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID]);
  * kf_process_resident() - how much memory a file's process has in all
  * @f:		the file
  *
+ * Context: one thread; the command has no other.
  * Return: bytes, 0 where the process is not here.
  */
 uint64_t kf_process_resident(const struct kf_file *f);

@@ -47,6 +47,8 @@ struct kf_table {
  * @t:		the table
  * @columns:	its columns; they outlive it
  * @nr:		how many
+ *
+ * Context: one thread; the command has no other.
  */
 void kf_table_init(struct kf_table *t, const struct kf_column *columns,
 		   size_t nr);
@@ -55,6 +57,7 @@ void kf_table_init(struct kf_table *t, const struct kf_column *columns,
  * kf_table_row() - add a row of empty cells
  * @t:		the table
  *
+ * Context: one thread; the command has no other.
  * Return: its first cell; valid until the next row is added.
  */
 struct kf_cell *kf_table_row(struct kf_table *t);
@@ -64,6 +67,7 @@ struct kf_cell *kf_table_row(struct kf_table *t);
  * @t:		the table
  * @name:	the head in small letters, up to the first other character
  *
+ * Context: one thread; the command has no other.
  * Return: its index, or -1.
  */
 int kf_table_column(const struct kf_table *t, const char *name);
@@ -72,6 +76,7 @@ int kf_table_column(const struct kf_table *t, const char *name);
  * kf_table_column_names() - the names that kf_table_column() takes
  * @t:		the table
  *
+ * Context: one thread; the command has no other.
  * Return: the names with commas between; free() it.
  */
 char *kf_table_column_names(const struct kf_table *t);
@@ -82,6 +87,8 @@ char *kf_table_column_names(const struct kf_table *t);
  * @column:	index of the column that decides
  *
  * Rows that are equal in it keep their order.
+ *
+ * Context: one thread; the command has no other.
  */
 void kf_table_sort(struct kf_table *t, int column);
 
@@ -89,12 +96,16 @@ void kf_table_sort(struct kf_table *t, int column);
  * kf_table_print() - print it on stdout
  * @t:		the table
  * @cli:	in which format, and how
+ *
+ * Context: one thread; the command has no other.
  */
 void kf_table_print(const struct kf_table *t, const struct kf_cli *cli);
 
 /**
  * kf_table_release() - free what a table holds
  * @t:		the table
+ *
+ * Context: one thread; the command has no other.
  */
 void kf_table_release(struct kf_table *t);
 
@@ -102,6 +113,8 @@ void kf_table_release(struct kf_table *t);
  * kf_cell_text() - give a text cell its text
  * @cell:	the cell
  * @text:	copied
+ *
+ * Context: one thread; the command has no other.
  */
 void kf_cell_text(struct kf_cell *cell, const char *text);
 
@@ -111,6 +124,7 @@ void kf_cell_text(struct kf_cell *cell, const char *text);
  * @size:	room in @buf
  * @bytes:	the number
  *
+ * Context: one thread; the command has no other.
  * Return: @buf.
  */
 char *kf_human_bytes(char *buf, size_t size, uint64_t bytes);
@@ -121,6 +135,7 @@ char *kf_human_bytes(char *buf, size_t size, uint64_t bytes);
  * @size:	room in @buf
  * @n:		the number
  *
+ * Context: one thread; the command has no other.
  * Return: @buf.
  */
 char *kf_human_count(char *buf, size_t size, double n);
@@ -131,6 +146,7 @@ char *kf_human_count(char *buf, size_t size, double n);
  * @size:	room in @buf
  * @seconds:	the span
  *
+ * Context: one thread; the command has no other.
  * Return: @buf.
  */
 char *kf_human_age(char *buf, size_t size, uint64_t seconds);
