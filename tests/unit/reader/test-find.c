@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * reader/find.c: directories full of good, bad and old files.
+ */
+#include "config.h"
+
+#include "tests/unit/reader/support.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+START_TEST(bad_files_are_in_the_list_and_do_no_harm)
+{
+	struct kf_files files;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 1);
+	support_write(&f, "b-good");
+	support_bytes("no", 2, "a-text");
+	support_bytes(f.bytes, 500, "c-cut");
+	support_bytes("", 0, ".hidden");
+	ck_assert_int_eq(mkfifo(support_path("d-fifo"), 0600), 0);
+	support_find(&files);
+	ck_assert_uint_eq(files.nr, 4);
+	ck_assert_str_eq(files.file[0].name, "a-text");
+	ck_assert_int_eq(files.file[0].snap.result, KF_READ_FOREIGN);
+	ck_assert_int_eq(files.file[0].life, KF_LIFE_UNKNOWN);
+	ck_assert_str_eq(files.file[1].name, "b-good");
+	ck_assert_int_eq(files.file[1].life, KF_LIFE_ALIVE);
+	ck_assert_int_eq(files.file[1].pid, getpid());
+	ck_assert_int_eq(files.file[2].snap.result, KF_READ_DAMAGED);
+	ck_assert_int_eq(files.file[3].snap.result, KF_READ_FOREIGN);
+	kf_files_release(&files);
+	kf_files_release(&files);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(of_one_process_files_the_newest_counts)
+{
+	struct kf_files files;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 1);
+	support_write(&f, "b-newest");
+	f.id->created_ns -= 1000;
+	support_write(&f, "c-older");
+	f.id->created_ns -= 1000;
+	support_write(&f, "a-oldest");
+	support_find(&files);
+	ck_assert_uint_eq(files.nr, 3);
+	ck_assert_int_eq(files.file[0].life, KF_LIFE_EXECED);
+	ck_assert_int_eq(files.file[0].pid, 0);
+	ck_assert_int_eq(files.file[1].life, KF_LIFE_ALIVE);
+	ck_assert_int_eq(files.file[2].life, KF_LIFE_EXECED);
+	kf_files_release(&files);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(missing_directory_is_no_error)
+{
+	const char *dirs[] = {"/no/such/directory", NULL};
+	struct kf_find find = {.dirs = dirs};
+	struct kf_files files;
+
+	ck_assert_int_eq(kf_files_find(&find, &files), 0);
+	ck_assert_uint_eq(files.nr, 0);
+	kf_files_release(&files);
+}
+END_TEST
+
+START_TEST(directory_with_two_names_is_read_once)
+{
+	const char *dirs[] = {support_dir, NULL, NULL};
+	struct kf_find find = {.dirs = dirs};
+	struct kf_files files;
+	struct fixture f;
+	char again[80];
+
+	support_begin();
+	snprintf(again, sizeof(again), "%s/.", support_dir);
+	dirs[1] = again;
+	fixture_make(&f, 1);
+	support_write(&f, "file");
+	ck_assert_int_eq(kf_files_find(&find, &files), 0);
+	ck_assert_uint_eq(files.nr, 1);
+	kf_files_release(&files);
+	fixture_free(&f);
+}
+END_TEST
+
+static bool has(char **dirs, const char *dir)
+{
+	for (; *dirs; dirs++) {
+		if (!strcmp(*dirs, dir))
+			return true;
+	}
+	return false;
+}
+
+START_TEST(usual_directories_are_the_librarys)
+{
+	char own[64], **dirs;
+
+	setenv("KONFISCATOR_DIR", "/first", 1);
+	setenv("XDG_RUNTIME_DIR", "/runtime", 1);
+	dirs = kf_default_dirs();
+	ck_assert_ptr_nonnull(dirs);
+	ck_assert_str_eq(dirs[0], "/first");
+	ck_assert_str_eq(dirs[1], "/run/konfiscator");
+	ck_assert_str_eq(dirs[2], "/runtime/konfiscator");
+	snprintf(own, sizeof(own), "/tmp/konfiscator-stats-%u", geteuid());
+	ck_assert_str_eq(dirs[3], own);
+	free(dirs);
+	unsetenv("KONFISCATOR_DIR");
+	unsetenv("XDG_RUNTIME_DIR");
+	dirs = kf_default_dirs();
+	ck_assert_ptr_nonnull(dirs);
+	ck_assert_str_eq(dirs[0], "/run/konfiscator");
+	ck_assert(!has(dirs, "/runtime/konfiscator"));
+	free(dirs);
+}
+END_TEST
+
+START_TEST(root_sees_the_directories_of_all_users)
+{
+	char dir[] = "/tmp/konfiscator-stats-XXXXXX", **dirs;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	dirs = kf_default_dirs();
+	ck_assert_ptr_nonnull(dirs);
+	ck_assert_int_eq(has(dirs, dir), geteuid() == 0);
+	free(dirs);
+	rmdir(dir);
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		bad_files_are_in_the_list_and_do_no_harm,
+		of_one_process_files_the_newest_counts,
+		missing_directory_is_no_error,
+		directory_with_two_names_is_read_once,
+		usual_directories_are_the_librarys,
+		root_sees_the_directories_of_all_users,
+	};
+
+	return unit_run("reader/find", tests, KF_ARRAY_SIZE(tests));
+}

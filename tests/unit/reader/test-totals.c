@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * reader/totals.c: the two equations hold, for figures that fit and for
+ * figures that do not.
+ */
+#include "config.h"
+
+#include "reader/internal.h"
+#include "stats/stats.h"
+#include "tests/unit/reader/support.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+
+static void read_back(struct fixture *f, struct kf_snapshot *s)
+{
+	support_write(f, "file");
+	ck_assert_int_eq(kf_snapshot_read(AT_FDCWD, support_path("file"), s),
+			 KF_READ_OK);
+}
+
+static uint64_t sum(const struct kf_totals *t)
+{
+	return t->live + t->rounding + t->cached + t->free + t->metadata;
+}
+
+START_TEST(states_add_up_to_what_is_held)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 1);
+	/* 100 blocks of 32 bytes live, a quarter of them rounding */
+	f.slots[0].class[2] = (struct kf_stats_pair){150, 50};
+	fixture_set(&f, "asked_sample", 75);
+	fixture_set(&f, "given_sample", 100);
+	fixture_set(&f, "carved", 4000);
+	fixture_set(&f, "large_slack", 100);
+	fixture_set(&f, "large", 8192);
+	fixture_set(&f, "slabs", 65536);
+	fixture_set(&f, "free_runs", 40960);
+	fixture_set(&f, "purged", 4096);
+	fixture_set(&f, "metadata", 4096);
+	fixture_set(&f, "mapped", 65536 + 40960 + 4096 + 8192);
+	read_back(&f, &s);
+	ck_assert_uint_eq(s.totals.live_blocks, 100);
+	ck_assert_uint_eq(s.totals.rounding, 800 + 100);
+	ck_assert_uint_eq(s.totals.live, 3200 + 8192 - 900);
+	ck_assert_uint_eq(s.totals.cached, 4000 - 3200);
+	ck_assert_uint_eq(s.totals.free, 40960 - 4096 + 65536 - 4000);
+	ck_assert_uint_eq(s.totals.metadata, 4096);
+	ck_assert_uint_eq(s.totals.held, 65536 + 40960 + 8192);
+	ck_assert_uint_eq(sum(&s.totals), s.totals.held);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(calls_and_bytes_are_added_over_classes_and_slots)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 2);
+	f.slots[0].class[1] = (struct kf_stats_pair){3, 1};
+	f.slots[1].class[4] = (struct kf_stats_pair){5, 2};
+	f.slots[0].class[0] = (struct kf_stats_pair){2, 1};
+	fixture_set(&f, "large_allocated", 20480);
+	fixture_set(&f, "large_freed", 8192);
+	read_back(&f, &s);
+	ck_assert_uint_eq(s.totals.mallocs, 10);
+	ck_assert_uint_eq(s.totals.frees, 4);
+	ck_assert_uint_eq(s.totals.live_blocks, 6);
+	ck_assert_uint_eq(s.totals.allocated, 3 * 16 + 5 * 64 + 20480);
+	ck_assert_uint_eq(s.totals.freed, 1 * 16 + 2 * 64 + 8192);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(inherited_blocks_are_live_and_can_be_freed)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 1);
+	f.classes[1].inherited = 10;
+	f.slots[0].class[1] = (struct kf_stats_pair){2, 7};
+	read_back(&f, &s);
+	ck_assert_uint_eq(s.totals.inherited_blocks, 10);
+	ck_assert_uint_eq(s.totals.frees, 7);
+	ck_assert_uint_eq(s.totals.live_blocks, 5);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(free_seen_before_its_malloc_leaves_no_block_owed)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 1);
+	f.slots[0].class[1] = (struct kf_stats_pair){5, 6};
+	read_back(&f, &s);
+	ck_assert_uint_eq(s.totals.live_blocks, 0);
+	ck_assert_uint_eq(s.totals.mallocs - s.totals.frees, 0);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(equations_hold_for_any_figures)
+{
+	uint64_t state = 1;
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 2);
+	for (int i = 0; i < 500; i++) {
+		int bits = (int)(unit_random(&state) % 50);
+
+		for (size_t w = 0; w < KF_NR_WORD_STATS; w++)
+			f.words->word[w] = unit_random(&state) >> (10 + bits);
+		for (size_t w = 0; w < KF_NR_SLOT_STATS; w++)
+			f.slots[0].scalar[w] =
+				unit_random(&state) >> (10 + bits);
+		for (size_t c = 0; c < KF_STATS_NR_CLASSES; c += 13) {
+			f.slots[1].class[c].mallocs = unit_random(&state) >> 40;
+			f.slots[1].class[c].frees = unit_random(&state) >> 40;
+		}
+		read_back(&f, &s);
+		ck_assert_uint_eq(sum(&s.totals), s.totals.held);
+		ck_assert_uint_eq(s.totals.mallocs - s.totals.frees +
+					  s.totals.inherited_blocks,
+				  s.totals.live_blocks);
+		kf_snapshot_release(&s);
+	}
+	fixture_free(&f);
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		states_add_up_to_what_is_held,
+		calls_and_bytes_are_added_over_classes_and_slots,
+		inherited_blocks_are_live_and_can_be_freed,
+		free_seen_before_its_malloc_leaves_no_block_owed,
+		equations_hold_for_any_figures,
+	};
+
+	return unit_run("reader/totals", tests, KF_ARRAY_SIZE(tests));
+}
