@@ -22,6 +22,18 @@ static uint64_t level(const struct kf_snapshot *s, const char *name)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
+/*
+ * A realloc that copied was counted in both classes, as a malloc and a free;
+ * for the program it is one block that went on living.
+ */
+static void forget_moves(const struct kf_snapshot *s, struct kf_totals *t)
+{
+	uint64_t moved = kf_snapshot_value(s, "realloc_moved");
+
+	t->mallocs = less(t->mallocs, moved);
+	t->frees = less(t->frees, moved);
+}
+
 /* Blocks and usable bytes; returns the live bytes of the size classes. */
 static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
 {
@@ -42,6 +54,7 @@ static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
 	}
 	/* What a damaged file claims still has to fit a double and back. */
 	small = KF_MIN(small, (uint64_t)INT64_MAX);
+	forget_moves(s, t);
 	/* A free may be seen before its malloc. */
 	if ((int64_t)(t->mallocs + t->inherited_blocks - t->frees) < 0)
 		t->frees = t->mallocs + t->inherited_blocks;
