@@ -34,7 +34,10 @@ static struct {
 	struct kf_heap shared;
 	int64_t inherited_small; /* bytes; of the child's birth */
 	bool slow;		 /* nobody gets a heap; atomic */
-} arenas;
+} arenas = {
+	.lock = KF_LOCK_INIT(KF_RANK_ARENAS),
+	.shared_lock = KF_LOCK_INIT(KF_RANK_SHARED),
+};
 
 static void reset_lists(struct kf_heap *heap)
 {

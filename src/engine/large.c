@@ -25,10 +25,12 @@ static size_t pages_for(size_t size)
 	return (size >> KF_PAGE_SHIFT) + ((size & (KF_PAGE - 1)) != 0);
 }
 
-static bool wants_mapping(size_t size)
+/* A mapping too where a region would be torn apart by the alignment. */
+static bool wants_mapping(size_t size, size_t align)
 {
-	return size >= __atomic_load_n(&kf_large_conf.mmap_threshold,
-				       __ATOMIC_RELAXED) &&
+	return (align > KF_MIB ||
+		size >= __atomic_load_n(&kf_large_conf.mmap_threshold,
+					__ATOMIC_RELAXED)) &&
 	       kf_word_get(KF_WORD_mapped_blocks) < kf_large_conf.mmap_max;
 }
 
@@ -39,7 +41,7 @@ static struct kf_run *take(size_t size, size_t align, bool *zeroed)
 	struct kf_run *run = NULL;
 
 	*zeroed = true;
-	if (wants_mapping(size))
+	if (wants_mapping(size, align))
 		run = kf_pages_map(nr, align_pages);
 	if (!run)
 		run = kf_pages_alloc(nr, align_pages, KF_RUN_LARGE, zeroed);

@@ -9,7 +9,7 @@
 /* Requests above this are refused at once: 8 TiB. */
 #define PAGES_MAX ((size_t)1 << 31)
 
-struct kf_floor kf_floor;
+struct kf_floor kf_floor = {.lock = KF_LOCK_INIT(KF_RANK_PAGES)};
 struct kf_pages_conf kf_pages_conf = {
 	.region_bytes = 32 * KF_MIB,
 	.trim_threshold = 128 * KF_KIB,

@@ -6,7 +6,27 @@
 #include "sys/lock.h"
 #include "sys/thread.h"
 
+#include <stdlib.h>
+
 #define SPINS 100
+
+/* One bit a rank that the thread holds; kept in debug builds only. */
+static __thread uint32_t held __attribute__((tls_model("initial-exec")));
+
+static void check_order(const struct kf_lock *lock)
+{
+	if (!KF_DEBUG)
+		return;
+	if (held >> lock->rank)
+		abort();
+	held |= 1u << lock->rank;
+}
+
+static void check_drop(const struct kf_lock *lock)
+{
+	if (KF_DEBUG)
+		held &= ~(1u << lock->rank);
+}
 
 static bool try_take(struct kf_lock *lock)
 {
@@ -26,6 +46,7 @@ static void own(struct kf_lock *lock, uintptr_t self)
 {
 	__atomic_store_n(&lock->owner, self, __ATOMIC_RELAXED);
 	lock->depth = 1;
+	check_order(lock);
 }
 
 static enum kf_lock_result wait_for(struct kf_lock *lock, uintptr_t self)
@@ -69,6 +90,7 @@ void kf_lock_drop(struct kf_lock *lock)
 {
 	if (--lock->depth)
 		return;
+	check_drop(lock);
 	__atomic_store_n(&lock->owner, 0, __ATOMIC_RELAXED);
 	if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
 		kf_futex_wake(&lock->word, 1);
@@ -90,6 +112,7 @@ void kf_lock_fork_done(struct kf_lock *lock, bool child)
 		kf_lock_drop(lock);
 		return;
 	}
+	check_drop(lock);
 	lock->owner = 0;
 	lock->depth = 0;
 	__atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE);

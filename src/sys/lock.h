@@ -7,8 +7,8 @@
  * held over a fork no other thread waits for it (it may hold a lock of libc
  * that the fork needs): kf_lock_take() says KF_LOCK_FORKING at once and the
  * caller does without the lock.
- *
- * Ranks, lowest taken first: enum kf_lock_rank. The fork handlers walk them.
+ * * Ranks, lowest taken first: enum kf_lock_rank. The fork handlers walk them;
+ * a build with --enable-debug aborts where a thread takes them out of order.
  */
 #ifndef KF_SYS_LOCK_H
 #define KF_SYS_LOCK_H
@@ -29,7 +29,14 @@ struct kf_lock {
 	uint32_t depth;	  /* owner only */
 	uintptr_t owner;  /* kf_thread_self(), 0 none */
 	uint32_t forking; /* held over a fork */
+	uint32_t rank;	  /* constant */
 } __kf_aligned(KF_CACHE_LINE);
+
+/* The initial value of a free lock. */
+#define KF_LOCK_INIT(r)     \
+	{                   \
+		.rank = (r) \
+	}
 
 enum kf_lock_result {
 	KF_LOCK_TAKEN,
