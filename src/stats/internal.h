@@ -48,8 +48,8 @@ enum kf_image_at {
 
 /*
  * Invariant: nr_taken <= nr_slots <= max_slots, nr_shown <= nr_slots, and
- * kf_image_size(nr_slots) is a multiple of the page. "growth" below is the
- * right that kf_growth_enter() gives.
+ * kf_image_size(nr_slots) is a multiple of the page, except in_bss. "growth"
+ * below is the right that kf_growth_enter() gives.
  */
 struct kf_stats_state {
 	char *base;	     /* constant after kf_stats_init() */

@@ -9,7 +9,13 @@
 
 #include <errno.h>
 
-#define FIRST_SLOTS 4
+/*
+ * A file begins with this size, what the descriptions leave of it is slots:
+ * one for the thread that every program has, and one for what it counts before
+ * and behind its threads.
+ */
+#define FIRST_BYTES (24 * KF_KIB)
+#define FEWEST_SLOTS 2
 
 /*
  * Of a limited address space at most this part is taken for slots, as most
@@ -43,6 +49,15 @@ static size_t whole_pages(size_t nr)
 	return (size - KF_AT_SLOTS) / sizeof(struct kf_slot);
 }
 
+static size_t first_slots(void)
+{
+	size_t nr = FEWEST_SLOTS;
+
+	while (kf_image_size(nr + 1) <= FIRST_BYTES)
+		nr++;
+	return kf_image_fit(nr, kf_stats.page);
+}
+
 static bool reserve(size_t first)
 {
 	for (size_t nr = wanted_slots(); nr >= first; nr /= 2) {
@@ -60,7 +75,7 @@ void kf_stats_init(void)
 	size_t first;
 
 	kf_stats.page = kf_map_page();
-	first = kf_image_fit(FIRST_SLOTS, kf_stats.page);
+	first = first_slots();
 	if (!reserve(first) ||
 	    !kf_map_anon(kf_stats.base, kf_image_size(first))) {
 		kf_stats.base = last_resort;

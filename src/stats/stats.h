@@ -105,16 +105,21 @@ void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state);
  * kf_stats_fork_child() - leave the parent's file at once
  *
  * The mapping becomes anonymous at the same address; counters start at 0,
- * gauges stay, what is live becomes inherited. A later kf_stats_publish()
- * makes the child's own file.
+ * gauges stay, what is live becomes inherited, slots of other threads than the
+ * one that forked become idle. A later kf_stats_publish() makes the child's
+ * own file.
  *
- * Context: the child's only thread.
+ * Context: the child's only thread. Without kf_stats_prepare_fork() before
+ *	    the fork it starts from what the parent has counted by now.
  */
 void kf_stats_fork_child(void);
 
 /**
- * kf_stats_prepare_fork() - hold the slot lock over a fork
- * kf_stats_parent_fork() - let it go in the parent
+ * kf_stats_prepare_fork() - copy for a child what it is to start from
+ * kf_stats_parent_fork() - give the copy back in the parent
+ *
+ * The parent goes on counting in the shared mapping before the child has left
+ * it. No lock is held over the fork.
  *
  * Context: the forking thread.
  */
