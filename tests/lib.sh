@@ -48,7 +48,7 @@ for kf_name in $(env | sed -n 's/^\(KONFISCATOR_[A-Z0-9_]*\)=.*/\1/p'); do
 done
 
 fail() {
-	printf 'FAIL: %s\n' "$*"
+	printf 'FAIL: %s\n' "$*" >&2
 	exit 1
 }
 

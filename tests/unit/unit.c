@@ -30,13 +30,3 @@ int unit_run(const char *name, const TTest *const tests[], size_t nr_tests)
 		printf("%s: %d of %zu tests ran\n", name, nr_run, nr_tests);
 	return nr_failed || !nr_run ? EXIT_FAILURE : EXIT_SUCCESS;
 }
-
-uint64_t unit_random(uint64_t *state)
-{
-	/* splitmix64: small, and good from any seed on. */
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the unit tests share: running a suite, and numbers by chance.
+ * What the unit tests share: running a suite.
  *
  * A test is a function of Check's whose name is the fact that it shows; a file
  * lists its tests in one table and hands it to unit_run(). What they assert is
@@ -11,7 +11,8 @@
 
 #include <check.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "tests/chance.h"
 
 /*
  * As ck_assert(), which writes to a pipe each time, but free until it fails:
@@ -33,14 +34,5 @@
  * Return: the exit status: 0 when all passed, 1 when one failed or none ran.
  */
 int unit_run(const char *name, const TTest *const tests[], size_t nr_tests);
-
-/**
- * unit_random() - the next number of a sequence that is the same in each run
- * @state:	the sequence; start with any number
- *
- * Context: any thread, with a state of its own.
- * Return: 64 bits.
- */
-uint64_t unit_random(uint64_t *state);
 
 #endif

@@ -17,7 +17,7 @@ START_TEST(ilog2_is_the_number_of_halvings)
 	uint64_t state = 1;
 
 	for (int i = 0; i < 100000; i++) {
-		size_t x = unit_random(&state) >> (i % 64);
+		size_t x = chance_next(&state) >> (i % 64);
 		unsigned int halvings = 0;
 
 		if (!x)

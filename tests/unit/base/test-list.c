@@ -173,13 +173,13 @@ START_TEST(list_agrees_with_an_array)
 
 	make_items();
 	for (int i = 0; i < 20000; i++) {
-		int n = (int)(unit_random(&state) % NR_ITEMS);
+		int n = (int)(chance_below(&state, NR_ITEMS));
 		size_t at = model_find(&model, n);
 
 		if (at < model.nr) {
 			kf_list_del(&items[n].link);
 			model_del(&model, at);
-		} else if (unit_random(&state) % 2) {
+		} else if (chance_below(&state, 2)) {
 			kf_list_add(&items[n].link, &head);
 			model_add(&model, 0, n);
 		} else {

@@ -177,14 +177,14 @@ static void drop(struct member *member, update_fn *update)
 /* Stale values stay in the members on purpose: a real run has them too. */
 static void step(uint64_t *state, unsigned int nr_keys, update_fn *update)
 {
-	struct member *member = &members[unit_random(state) % nr_keys];
-	unsigned int weight = unit_random(state) % 16;
+	struct member *member = &members[chance_below(state, nr_keys)];
+	unsigned int weight = chance_below(state, 16);
 
 	member->key = (unsigned int)(member - members);
 	if (!member->in_tree) {
 		member->weight = weight;
 		add(member, update);
-	} else if (update && unit_random(state) % 3 == 0) {
+	} else if (update && chance_below(state, 3) == 0) {
 		member->weight = weight;
 		kf_rb_update_up(&member->node, update);
 	} else {

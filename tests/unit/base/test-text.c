@@ -133,7 +133,7 @@ START_TEST(numbers_look_as_printf_prints_them)
 		check_number(power - 1);
 	}
 	for (int i = 0; i < 10000; i++)
-		check_number(unit_random(&state) >> (i % 64));
+		check_number(chance_next(&state) >> (i % 64));
 }
 END_TEST
 

@@ -376,7 +376,7 @@ START_TEST(random_bytes_anywhere_are_survived)
 	memcpy(good, f.bytes, f.size);
 	for (int i = 0; i < 1000; i++) {
 		for (int k = 0; k < 8; k++) {
-			uint64_t n = unit_random(&state);
+			uint64_t n = chance_next(&state);
 			/* half of them where the lengths are */
 			size_t room = n & 1 ? sizeof(*f.header) : f.size;
 

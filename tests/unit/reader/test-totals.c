@@ -123,16 +123,16 @@ START_TEST(equations_hold_for_any_figures)
 	support_begin();
 	fixture_make(&f, 2);
 	for (int i = 0; i < 500; i++) {
-		int bits = (int)(unit_random(&state) % 50);
+		int bits = (int)(chance_next(&state) % 50);
 
 		for (size_t w = 0; w < KF_NR_WORD_STATS; w++)
-			f.words->word[w] = unit_random(&state) >> (10 + bits);
+			f.words->word[w] = chance_next(&state) >> (10 + bits);
 		for (size_t w = 0; w < KF_NR_SLOT_STATS; w++)
 			f.slots[0].scalar[w] =
-				unit_random(&state) >> (10 + bits);
+				chance_next(&state) >> (10 + bits);
 		for (size_t c = 0; c < KF_STATS_NR_CLASSES; c += 13) {
-			f.slots[1].class[c].mallocs = unit_random(&state) >> 40;
-			f.slots[1].class[c].frees = unit_random(&state) >> 40;
+			f.slots[1].class[c].mallocs = chance_next(&state) >> 40;
+			f.slots[1].class[c].frees = chance_next(&state) >> 40;
 		}
 		read_back(&f, &s);
 		ck_assert_uint_eq(sum(&s.totals), s.totals.held);
