@@ -18,7 +18,8 @@
 
 #define MAX_ENTRIES 4096 /* of any table but the slots */
 #define MAX_ENTRY_SIZE (1u << 16)
-#define MAX_SEQ_TRIES 100
+#define NR_SEQ_EAGER 100
+#define MAX_SEQ_TRIES 600
 #define SLOTS_AT_ONCE 16
 
 /* A file being read: its descriptor, its size now, its checked header. */
@@ -209,6 +210,9 @@ static bool read_words(struct source *src, uint64_t *words, size_t bytes)
 			return false;
 		if (before == after && before % 2 == 0)
 			return true;
+		/* The writer may wait for a processor in the midst of it. */
+		if (i >= NR_SEQ_EAGER)
+			usleep(100);
 	}
 	return true;
 }
