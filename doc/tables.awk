@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Fills in a manual page: the lines @ENVIRONMENT@, @RUN_OPTIONS@ and @COUNTERS@
+# become mdoc lists from conf.def and stats.def.
+#
+#	awk -f tables.awk conf.def stats.def page.in
+
+# The arguments of a macro call on one line, into @part; returns how many.
+function split_call(line, part,    n, i, c, text, quoted) {
+	sub(/^[A-Z_]+\(/, "", line)
+	sub(/\)[ \t]*$/, "", line)
+	n = 0
+	text = ""
+	for (i = 1; i <= length(line); i++) {
+		c = substr(line, i, 1)
+		if (c == "\\" && quoted) {
+			text = text substr(line, ++i, 1)
+		} else if (c == "\"") {
+			quoted = !quoted
+		} else if (c == "," && !quoted) {
+			part[++n] = trim(text)
+			text = ""
+		} else {
+			text = text c
+		}
+	}
+	part[++n] = trim(text)
+	return n
+}
+
+function trim(s) {
+	gsub(/^[ \t]+|[ \t]+$/, "", s)
+	return s
+}
+
+# Text that mdoc takes as it is, and a sentence of it.
+function plain(s) {
+	gsub(/\\/, "\\e", s)
+	gsub(/-/, "\\-", s)
+	sub(/^[.']/, "\\\\\\&&", s)
+	return s
+}
+
+# One sentence, in lines that an editor shows whole.
+function sentence(s,    word, n, i, line, out) {
+	n = split(plain(toupper(substr(s, 1, 1)) substr(s, 2)) ".", word, " ")
+	out = ""
+	line = word[1]
+	for (i = 2; i <= n; i++) {
+		if (length(line) + length(word[i]) > 78) {
+			out = out line "\n"
+			line = word[i]
+		} else {
+			line = line " " word[i]
+		}
+	}
+	return out line
+}
+
+function dashes(s) {
+	gsub(/_/, "-", s)
+	return s
+}
+
+function fallback(kind, value) {
+	if (kind == "STRING" || kind == "ENGINE" || value == "0")
+		return ""
+	return "Usually " value ".\n"
+}
+
+function take_option(part) {
+	environment = environment ".It Ev KONFISCATOR_" toupper(part[1]) \
+		" Ns = Ns Ar " part[4] "\n" sentence(part[5]) "\n" \
+		fallback(part[2], part[3])
+	run_options = run_options ".It Fl -" dashes(part[1]) " Ns = Ns Ar " \
+		part[4] "\n" sentence(part[5]) "\n"
+}
+
+function take_counter(part,    metric) {
+	metric = part[4]
+	if (metric != "" && part[5] != "")
+		metric = metric "{" part[5] "}"
+	gsub(/"/, "\\(dq", metric)
+	counters = counters ".It " part[1] " (" tolower(part[2]) \
+		(part[3] == "BYTES" ? ", bytes" : "") ")\n" \
+		sentence(part[6]) "\n"
+	if (metric != "")
+		counters = counters "Metric " metric ".\n"
+}
+
+/^KF_CONF\(/ {
+	split_call($0, part)
+	take_option(part)
+	next
+}
+
+/^KF_STAT_(SLOT|WORD)\(/ {
+	split_call($0, part)
+	take_counter(part)
+	next
+}
+
+FILENAME !~ /\.in$/ { next }
+
+/^@ENVIRONMENT@$/ { printf "%s", environment; next }
+/^@RUN_OPTIONS@$/ { printf "%s", run_options; next }
+/^@COUNTERS@$/ { printf "%s", counters; next }
+
+{ print }
