@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=sh
+#
+# What the tests of the command line share; sourced after lib.sh and workdir.
+#
+#   cli ARG...           run konfiscator on the test's own stats directory
+#   status_of CMD...     run a command, both streams into $WORK/out and
+#                        $WORK/err, and print its exit status
+#   expect S CMD...      fail unless the command ends with status S
+#   says TEXT            fail unless the last expect's stderr holds TEXT
+#   prints TEXT          the same for its stdout
+#   mkstats ARG...       see tests/fixture/mkstats.c
+#   sleeper              start a sleep, its pid in $pid; ended with the test
+
+need_built() {
+	[ -x "$KF_CLI" ] || fail "$KF_CLI is not built"
+	[ -e "$KF_LIB" ] || fail "$KF_LIB is not built"
+}
+
+cli() {
+	"$KF_CLI" --dir="$WORK/stats" "$@"
+}
+
+status_of() {
+	kf_rc=0
+	"$@" >"$WORK/out" 2>"$WORK/err" </dev/null || kf_rc=$?
+	echo "$kf_rc"
+}
+
+expect() {
+	kf_want=$1
+	shift
+	kf_got=$(status_of "$@")
+	[ "$kf_got" = "$kf_want" ] || {
+		cat "$WORK/out" "$WORK/err"
+		fail "$*: wanted status $kf_want, got $kf_got"
+	}
+}
+
+says() {
+	grep -qF -e "$1" "$WORK/err" || {
+		cat "$WORK/err"
+		fail "stderr does not say '$1'"
+	}
+}
+
+prints() {
+	grep -qF -e "$1" "$WORK/out" || {
+		cat "$WORK/out"
+		fail "stdout does not hold '$1'"
+	}
+}
+
+mkstats() {
+	"$top_builddir/tests/fixture/mkstats" "$@"
+}
+
+sleeper() {
+	sleep 1000 >/dev/null 2>&1 &
+	pid=$!
+	at_exit "kill $pid 2>/dev/null"
+}
+
+need_built

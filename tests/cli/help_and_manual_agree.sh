@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Every option of --help is in the manual and the other way round; so is every
+# command, every variable of the environment and every counter.
+. "$top_srcdir/tests/lib.sh"
+workdir
+. "$top_srcdir/tests/cli/cli.sh"
+
+manual=$top_builddir/doc/konfiscator.1
+tables=$top_builddir/doc/konfiscator.7
+
+# The options of a part of --help: from a heading to the next empty line.
+help_options() {
+	"$KF_CLI" ${1:+"$1"} --help |
+		awk -v part="$2" '$0 == part ":" { on = 1; next } !NF { on = 0 } on' |
+		tr '= ' '[\n*]' | sed -n 's/,$//; /^-/p' | sort -u
+}
+
+# The options of a section of the manual.
+manual_options() {
+	awk -v part="$1" '
+		/^\.S[sh] / { on = ($2 == part || substr($0, 5) == part) }
+		on && /^\.It Fl/ {
+			for (i = 2; i < NF; i++)
+				if ($i == "Fl")
+					print "-" $(i + 1)
+		}' "$manual" | sort -u
+}
+
+same() {
+	[ "$2" = "$3" ] ||
+		fail "$1: --help has" "$2" "and the manual has" "$3"
+}
+
+commands=$("$KF_CLI" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+[ "$(echo "$commands" | wc -l)" -ge 6 ] || fail "--help names no commands"
+sections=$(sed -n '/^\.Sh COMMANDS/,/^\.Sh ENV/s/^\.Ss //p' "$manual")
+equal "commands" "$sections" "$commands"
+
+same "all commands" "$(help_options '' 'Options of all commands')" \
+	"$(manual_options 'Options of all commands')"
+same "selectors" "$( (help_options stat 'Which processes';
+	help_options ls 'Which processes') | sort -u)" \
+	"$(manual_options 'Which processes')"
+for command in $commands; do
+	same "$command" "$(help_options "$command" Options)" \
+		"$(manual_options "$command")"
+done
+[ "$(help_options run Options | wc -l)" -gt 5 ] || fail "run has no options"
+
+sed -n 's/^KF_CONF(\([a-z_]*\),.*/\1/p' "$top_srcdir/src/core/conf.def" \
+	>"$WORK/options"
+[ "$(wc -l <"$WORK/options")" -gt 5 ] || fail "conf.def has too few options"
+while read -r id; do
+	name=KONFISCATOR_$(echo "$id" | tr '[:lower:]' '[:upper:]')
+	grep -q "^\.It Ev $name Ns" "$tables" || fail "$name is in no manual"
+	"$KF_CLI" run --help | grep -q -e "--$(echo "$id" | tr _ -)=" ||
+		fail "run has no --$id"
+done <"$WORK/options"
+
+sed -n 's/^KF_STAT_[A-Z]*(\([a-z_]*\),.*/\1/p' \
+	"$top_srcdir/src/stats/stats.def" >"$WORK/counters"
+[ "$(wc -l <"$WORK/counters")" -gt 40 ] || fail "stats.def has too few counters"
+while read -r id; do
+	grep -q "^\.It $id (" "$tables" || fail "counter $id is in no manual"
+done <"$WORK/counters"
+
+for page in "$manual" "$tables"; do
+	if grep -n '@[A-Z_]*@' "$page"; then
+		fail "$page is not filled in"
+	fi
+done

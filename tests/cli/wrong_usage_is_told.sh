@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Wrong usage ends with 2 and one line that names the thing and what is allowed.
+. "$top_srcdir/tests/lib.sh"
+workdir
+. "$top_srcdir/tests/cli/cli.sh"
+
+wrong() {
+	kf_text=$1
+	shift
+	expect 2 "$@"
+	says "$kf_text"
+	equal "lines on stderr of $*" 1 "$(wc -l <"$WORK/err" | tr -d ' ')"
+	[ ! -s "$WORK/out" ] || fail "$*: something is on stdout"
+}
+
+wrong "a command is missing" "$KF_CLI"
+wrong "there is no command 'nope'" "$KF_CLI" nope
+wrong "option --nope is unknown" "$KF_CLI" --nope
+wrong "option --nope is unknown" "$KF_CLI" stat --nope
+wrong "there is no option -Z" "$KF_CLI" stat -Z
+wrong "option --dir needs an argument" "$KF_CLI" ls --dir
+wrong "the directory's name is empty" "$KF_CLI" --dir= ls
+wrong "'xml' is not table, json, csv or prom" "$KF_CLI" --format=xml ls
+wrong "'red' is not auto, always or never" "$KF_CLI" --color=red ls
+wrong "this --format is not for ls" "$KF_CLI" --format=prom ls
+wrong "'1x' is not a list of process numbers" "$KF_CLI" stat -p 1x
+wrong "'1,' is not a list of process numbers" "$KF_CLI" stat -p 1,
+wrong "'-1' is not a list of process numbers" "$KF_CLI" stat -p -1
+wrong "there is no user 'no-such-user'" "$KF_CLI" stat -u no-such-user
+wrong "'0' is not a number of seconds" "$KF_CLI" stat -w 0
+wrong "'nan' is not a number of seconds" "$KF_CLI" stat -w nan
+wrong "'x' is not process, thread or container" "$KF_CLI" stat --by=x
+wrong "'nope' is not one of process" cli stat --sort=nope
+wrong "--by thread is not for --format=prom" \
+	"$KF_CLI" --format=prom stat --by=thread
+wrong "'x': there are no arguments" "$KF_CLI" stat x
+wrong "'x': there are no arguments" "$KF_CLI" ls x
+wrong "'x': there are no arguments" "$KF_CLI" prune x
+wrong "a script's name is missing" "$KF_CLI" trace
+wrong "'x' is not a process number" "$KF_CLI" trace -p x list
+wrong "'perf' is not bpftrace or stap" "$KF_CLI" trace --engine=perf list
+wrong "there is no script 'nope'" "$KF_CLI" trace nope
+wrong "one program at a time" "$KF_CLI" doctor a b
+
+expect 0 "$KF_CLI" --help
+prints "Commands:"
+expect 0 "$KF_CLI" --version
+prints "konfiscator "
+expect 0 "$KF_CLI" stat -h
+prints "--watch=SEC"
