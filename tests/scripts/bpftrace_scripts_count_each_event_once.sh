@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A program that makes 23 events of a kind more than another run of it is seen
+# to make 23 more, by every bpftrace script.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+# shellcheck source=tests/scripts/trace.sh
+. "$top_srcdir/tests/scripts/trace.sh"
+workdir
+need_tracing
+copy_library
+events=$top_builddir/tests/scripts/events
+
+# more SCRIPT LINES REGEX EVENT HOW_MANY...: with 23 of each kind the script
+# prints so many lines, and counts so many more of these events than with none
+more() {
+	script=$top_srcdir/scripts/bpftrace/$1
+	lines=$2
+	regex=$3
+	shift 3
+	for n in 0 23; do
+		trace_start "$script"
+		under_traced "$events" "$n" 23
+		[ "$n" = 0 ] || trace_lines "$lines" "$regex"
+		trace_stop
+		mv "$WORK/trace" "$WORK/trace.$n"
+	done
+	while [ $# -gt 0 ]; do
+		cp "$WORK/trace.0" "$WORK/trace"
+		none=$(traced_total "$1")
+		cp "$WORK/trace.23" "$WORK/trace"
+		equal "${script##*/}: $1" "$2" "$(($(traced_total "$1") - none))"
+		shift 2
+	done
+}
+
+# Five kinds of blocks: of malloc, calloc, posix_memalign, large ones, and those
+# that realloc changes.
+more konfiscator.bt 1 '^ready' alloc $((5 * 23)) release $((5 * 23)) resize 23 \
+	large_alloc 23 large_free 23
+for n in 0 23; do
+	awk '/^@allocs_of_thread\[/ { print $3 }' "$WORK/trace.$n" |
+		sort -n >"$WORK/threads.$n"
+done
+equal "threads that allocate" 24 "$(wc -l <"$WORK/threads.23" | tr -d ' ')"
+equal "the least of their allocations" 1 "$(head -n 1 "$WORK/threads.23")"
+equal "the allocations of main" \
+	$((5 * 23 + $(tail -n 1 "$WORK/threads.0"))) \
+	"$(tail -n 1 "$WORK/threads.23")"
+grep -q '^\[256K, 512K) *23 |@' "$WORK/trace.23" ||
+	fail "the histogram does not show 23 blocks of 300000 bytes"
+
+more frag.bt 1 '^ready'
+grep -q '^@total\[splits\]: [1-9]' "$WORK/trace.23" ||
+	fail "frag.bt saw no split"
+grep -q '^@largest_run\[coalesce\]: [1-9]' "$WORK/trace.23" ||
+	fail "frag.bt saw no run"
+
+more mmap.bt 23 ' less ' less $((23 * 303104))
+equal "lines of memory given back" 23 \
+	"$(grep -c '^[0-9]* .* less ' "$WORK/trace.23")"
+grep -q 'stack of 0x' "$WORK/trace.23" || fail "no stack was seen twice"
+
+more malloc.bt 2 ': Created new arena$'
+equal "new thresholds" 1 \
+	"$(grep -c ': New thresholds: mmap: 303104 bytes, trim: 606208 bytes' \
+		"$WORK/trace.23")"
+equal "arenas: of main, and the one that all threads had in turn" 2 \
+	"$(grep -c ': Created new arena$' "$WORK/trace.23")"
+sed -n '/^Contention:$/,$p' "$WORK/trace.23" |
+	sed 's/^\(	*\)[0-9]* -> 0x[0-9a-f]*$/\1TID -> ARENA/
+	     s/^	0x[0-9a-f]* -> [1-9][0-9]* bytes$/	HEAP -> N bytes/
+	     s/^Total mapped: [1-9][0-9]* bytes$/Total mapped: N bytes/
+	     /^$/d' >"$WORK/summary"
+cat >"$WORK/wanted" <<'END'
+Contention:
+Active arenas:
+	TID -> ARENA
+Allocated heaps:
+	HEAP -> N bytes
+Total mapped: N bytes
+Mmap threshold in the end: 296 kb
+END
+diff "$WORK/wanted" "$WORK/summary" || fail "this is no summary of malloc.bt"
