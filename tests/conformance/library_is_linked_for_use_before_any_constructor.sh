@@ -34,3 +34,20 @@ tls=$(awk '$1 == "TLS" { print $6 }' "$WORK/segments")
 needed=$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' "$WORK/dynamic" |
 	grep -v '^libc\.so\|^ld-linux' || :)
 [ -z "$needed" ] || fail "needs $needed"
+
+# A program may load it late, when it can no longer replace anything.
+if [ "${PYTHON3:-none}" != none ]; then
+	"$PYTHON3" -c 'import ctypes, os, sys
+lib = ctypes.CDLL(sys.argv[1])
+lib.malloc.restype = ctypes.c_void_p
+lib.free.argtypes = [ctypes.c_void_p]
+for n in range(1, 100000, 777):
+    p = lib.malloc(n)
+    assert p and p % 16 == 0
+    lib.free(p)
+pid = os.fork()
+if not pid:
+    lib.free(lib.malloc(100))
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0' "$KF_LIB" || fail "cannot be loaded late"
+fi
