@@ -6,11 +6,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* Only there to end a test that hangs, however slow the machine. */
 #define TIMEOUT_S 240
 
-int unit_run(const char *name, const TTest *const tests[], size_t nr_tests)
+int unit_run_each(const char *name, const TTest *const tests[], size_t nr_tests,
+		  size_t nr_subjects)
 {
 	Suite *suite = suite_create(name);
 	TCase *tcase = tcase_create(name);
@@ -18,7 +21,7 @@ int unit_run(const char *name, const TTest *const tests[], size_t nr_tests)
 	int nr_run, nr_failed;
 
 	for (size_t i = 0; i < nr_tests; i++)
-		tcase_add_test(tcase, tests[i]);
+		tcase_add_loop_test(tcase, tests[i], 0, (int)nr_subjects);
 	tcase_set_timeout(tcase, TIMEOUT_S);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
@@ -26,7 +29,28 @@ int unit_run(const char *name, const TTest *const tests[], size_t nr_tests)
 	nr_run = srunner_ntests_run(runner);
 	nr_failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
-	if (nr_run != (int)nr_tests)
-		printf("%s: %d of %zu tests ran\n", name, nr_run, nr_tests);
+	if (nr_run != (int)(nr_tests * nr_subjects))
+		printf("%s: only %d tests ran\n", name, nr_run);
 	return nr_failed || !nr_run ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int unit_run(const char *name, const TTest *const tests[], size_t nr_tests)
+{
+	return unit_run_each(name, tests, nr_tests, 1);
+}
+
+void unit_limit_address_space(size_t more)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	struct rlimit limit;
+	unsigned long pages;
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	ck_assert_int_eq(getrlimit(RLIMIT_AS, &limit), 0);
+	limit.rlim_cur = limit.rlim_max;
+	if (more != SIZE_MAX)
+		limit.rlim_cur = pages * (size_t)sysconf(_SC_PAGESIZE) + more;
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
 }

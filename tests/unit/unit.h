@@ -35,4 +35,26 @@
  */
 int unit_run(const char *name, const TTest *const tests[], size_t nr_tests);
 
+/**
+ * unit_run_each() - as unit_run(), each test once for each of several subjects
+ * @name:	what is tested
+ * @tests:	the tests; Check's _i tells a test which subject it is about
+ * @nr_tests:	how many
+ * @nr_subjects: _i is below this
+ *
+ * Context: main().
+ * Return: the exit status: 0 when all passed, 1 when one failed or none ran.
+ */
+int unit_run_each(const char *name, const TTest *const tests[], size_t nr_tests,
+		  size_t nr_subjects);
+
+/**
+ * unit_limit_address_space() - let this process have little more than it has
+ * @more:	bytes that it may still map; SIZE_MAX: no limit any more, for
+ *the end of the test, as a sanitizer's report needs memory
+ *
+ * Context: a test.
+ */
+void unit_limit_address_space(size_t more);
+
 #endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * pages/purge.c: when freed pages go back to the kernel, asked of the kernel
+ * itself by mincore().
+ */
+#include "config.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "tests/unit/pages/support.h"
+
+#define NR_PAGES 256
+
+/* A dirty free run with a run in use behind it: not at a region's end. */
+static char *free_dirty_run(void)
+{
+	struct kf_run *run = floor_take(NR_PAGES, 1);
+	char *start = run->start;
+
+	floor_take(1, 1);
+	memset(start, 1, NR_PAGES * KF_PAGE);
+	kf_pages_free(run);
+	ck_assert_int_eq(nr_resident(start, NR_PAGES), NR_PAGES);
+	return start;
+}
+
+START_TEST(young_pages_stay)
+{
+	char *start;
+
+	floor_start();
+	start = free_dirty_run();
+	for (int i = 0; i < 5; i++) {
+		nanosleep(&(struct timespec){0, 60000000}, NULL);
+		kf_pages_tick();
+	}
+	ck_assert_int_eq(nr_resident(start, NR_PAGES), NR_PAGES);
+	ck_assert_uint_eq(floor_check().dirty, NR_PAGES * KF_PAGE);
+}
+END_TEST
+
+START_TEST(old_pages_go_back_at_a_tick)
+{
+	char *start;
+
+	floor_start();
+	kf_pages_conf.purge_ms = 1;
+	start = free_dirty_run();
+	while (nr_resident(start, NR_PAGES)) {
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		kf_pages_tick();
+	}
+	ck_assert_uint_eq(floor_check().dirty, 0);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_returned), NR_PAGES * KF_PAGE);
+}
+END_TEST
+
+START_TEST(purged_run_reads_as_zeroes_and_says_so)
+{
+	struct kf_run *run;
+	bool zeroed = false;
+	char *start;
+
+	floor_start();
+	start = free_dirty_run();
+	ck_assert_uint_ge(kf_pages_trim(0), NR_PAGES * KF_PAGE);
+	ck_assert_int_eq(nr_resident(start, NR_PAGES), 0);
+	run = kf_pages_alloc(NR_PAGES, 1, KF_RUN_LARGE, &zeroed);
+	ck_assert_ptr_nonnull(run);
+	ck_assert_ptr_eq(run->start, start);
+	ck_assert(zeroed);
+	for (size_t i = 0; i < NR_PAGES * KF_PAGE; i++)
+		UNIT_REQUIRE(start[i] == 0);
+	floor_check();
+}
+END_TEST
+
+START_TEST(dirty_run_does_not_say_that_it_is_zero)
+{
+	bool zeroed = true;
+	char *start;
+
+	floor_start();
+	start = free_dirty_run();
+	ck_assert_ptr_eq(kf_pages_alloc(8, 1, KF_RUN_LARGE, &zeroed)->start,
+			 start);
+	ck_assert(!zeroed);
+}
+END_TEST
+
+START_TEST(dirty_pages_above_the_limit_go_at_once)
+{
+	floor_start();
+	kf_pages_conf.dirty_max = 2 * NR_PAGES * KF_PAGE;
+	for (int i = 0; i < 10; i++) {
+		struct kf_run *runs[6];
+
+		for (int j = 0; j < 6; j++) {
+			runs[j] = floor_take(NR_PAGES, 1);
+			floor_take(1, 1);
+		}
+		for (int j = 0; j < 6; j++)
+			kf_pages_free(runs[j]);
+		ck_assert_uint_le(floor_check().dirty, 2 * NR_PAGES * KF_PAGE);
+	}
+	ck_assert_uint_gt(kf_word_get(KF_WORD_purges), 0);
+}
+END_TEST
+
+START_TEST(end_of_a_region_is_given_back_with_its_addresses)
+{
+	struct kf_run *run;
+	size_t committed;
+
+	floor_start();
+	kf_pages_conf.trim_threshold = NR_PAGES * KF_PAGE;
+	kf_pages_conf.purge_ms = 0;
+	run = floor_take(4 * NR_PAGES, 1);
+	committed = floor_check().committed;
+	memset(run->start, 1, kf_run_bytes(run));
+	kf_pages_free(run);
+	while (floor_check().committed == committed) {
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		kf_pages_tick();
+	}
+	ck_assert_uint_lt(floor_check().committed, KF_GRANULE);
+	floor_take(4 * NR_PAGES, 1);
+	floor_check();
+}
+END_TEST
+
+START_TEST(trim_leaves_the_pad)
+{
+	struct kf_run *run;
+
+	floor_start();
+	run = floor_take(4 * NR_PAGES, 1);
+	memset(run->start, 1, kf_run_bytes(run));
+	kf_pages_free(run);
+	kf_pages_trim(NR_PAGES * KF_PAGE);
+	ck_assert_uint_eq(floor_check().free, NR_PAGES * KF_PAGE);
+	kf_pages_trim(0);
+	ck_assert_uint_eq(floor_check().free, 0);
+	ck_assert_uint_eq(kf_pages_trim(0), 0);
+}
+END_TEST
+
+START_TEST(locked_pages_are_left_alone)
+{
+	char *start;
+
+	floor_start();
+	start = free_dirty_run();
+	ck_assert_int_eq(mlock(start, KF_PAGE), 0);
+	kf_pages_trim(0);
+	ck_assert_int_eq(start[0], 1);
+	floor_check();
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		young_pages_stay,
+		old_pages_go_back_at_a_tick,
+		purged_run_reads_as_zeroes_and_says_so,
+		dirty_run_does_not_say_that_it_is_zero,
+		dirty_pages_above_the_limit_go_at_once,
+		end_of_a_region_is_given_back_with_its_addresses,
+		trim_leaves_the_pad,
+		locked_pages_are_left_alone,
+	};
+
+	return unit_run("pages/purge", tests, KF_ARRAY_SIZE(tests));
+}
