@@ -116,7 +116,12 @@ void kf_fork_register(void);
  */
 void kf_fork_settle(void);
 
-/* Whether kf_fork_settle() has something to do. */
+/**
+ * kf_fork_is_due() - whether kf_fork_settle() has something to do
+ *
+ * Context: any.
+ * Return: true until it was called in a child.
+ */
 bool kf_fork_is_due(void);
 
 #endif

@@ -206,7 +206,8 @@ size_t kf_heap_live_small(void);
 
 /**
  * kf_heap_fork_prepare() - hold heaps still over a fork
- * kf_heap_fork_done() - let go; in the @child the others' heaps become idle
+ * kf_heap_fork_done() - let go; in the child the others' heaps become idle
+ * @child:	whether this is the child
  *
  * Context: the forking thread.
  */

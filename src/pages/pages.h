@@ -92,7 +92,8 @@ bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
 
 /**
  * kf_pages_tick() - purge what is old enough, if it is time
- * * Context: slow paths of any thread, often; mostly one look at the clock.
+ *
+ * Context: slow paths of any thread, often; mostly one look at the clock.
  * Return: whether it was time, that is some times a second.
  */
 bool kf_pages_tick(void);
@@ -141,7 +142,8 @@ const char *kf_pages_check(struct kf_pages_sums *sums);
 
 /**
  * kf_pages_fork_prepare() - hold the floor still for a fork
- * kf_pages_fork_done() - let go, in the parent or in the @child
+ * kf_pages_fork_done() - let go, in the parent or in the child
+ * @child:	which of the two
  *
  * Context: the forking thread.
  */

@@ -53,7 +53,7 @@ done
 
 # What the compiler or a macro put in shows only in the objects.
 if [ -f "$KF_LIB" ]; then
-	awk '$1 == "src/core" { print $2 }' "$work/banned" >"$work/names"
+	awk '$1 == "src/sys" { print $2 }' "$work/banned" >"$work/names"
 	nm -D --undefined-only "$KF_LIB" | sed 's/.* //; s/@.*//' |
 		grep -Fxf "$work/names" >"$work/imports"
 	while IFS= read -r name; do

@@ -80,4 +80,8 @@ plant release_holds_every_file src/base/planted.c "$head"
 plant words_are_clean src/base/planted.c "/* TO""DO: all */\n"
 plant words_are_clean src/base/planted.c 'int a; \n'
 
+# shellcheck disable=SC2016
+plant stats_file_page_says_the_layout doc/stats-file.md \
+	'### struct kf_slot\n| 4 | 4 | `state` | in the wrong place |\n'
+
 verdict "planted defects"

@@ -19,10 +19,10 @@ looked_at=$(wc -l <"$work/rows")
 {
 	echo '#include "stats/layout.h"'
 	echo '#include <stddef.h>'
-	echo '#define ROW(s, f, o, n) \'
-	echo '_Static_assert(offsetof(struct s, f) == o, #s "." #f); \'
-	echo '_Static_assert(sizeof(((struct s *)0)->f) == n, #s "." #f);'
-	awk '{ printf "ROW(%s, %s, %s, %s)\n", $1, $2, $3, $4
+	echo '#define AT(s, f, o) _Static_assert(offsetof(struct s, f) == o, #f);'
+	echo '#define OF(s, f) sizeof(((struct s *)0)->f)'
+	awk '{ printf "AT(%s, %s, %s)\n", $1, $2, $3
+	       printf "_Static_assert(OF(%s, %s) == %s, \"%s\");\n", $1, $2, $4, $2
 	       size[$1] = $3 + $4 }
 	     END { for (s in size)
 		printf "_Static_assert(sizeof(struct %s) == %d, \"%s\");\n",
@@ -39,9 +39,10 @@ awk '$1 == last && $3 != end { print $1 "." $2; bad = 1 }
      END { exit bad }' "$work/rows" ||
 	complain "doc/stats-file.md leaves out what stands before these"
 
-for s in $(sed -n 's/^struct \(kf_[a-z_]*\) {$/\1/p' "$header"); do
+sed -n 's/^struct \(kf_[a-z_]*\) {$/\1/p' "$header" >"$work/structs"
+while IFS= read -r s; do
 	grep -q "^$s " "$work/rows" ||
 		complain "doc/stats-file.md does not describe struct $s"
-done
+done <"$work/structs"
 
 verdict fields
