@@ -7,8 +7,12 @@
 workdir
 
 [ "$(id -u)" = 0 ] || skip "only root can give a program to another group"
+[ -e "$KF_LIB" ] || fail "$KF_LIB is not built"
 program=$WORK/kf_set_id
-cp "${top_builddir:?}/tests/conformance/set_id" "$program"
+# shellcheck disable=SC2086 # the compiler may have arguments
+${CC:-cc} -D_GNU_SOURCE -o "$program" \
+	"$top_srcdir/tests/conformance/set_id.c" "$KF_LIB" \
+	-Wl,-rpath,"${KF_LIB%/*}" -ldl || fail "set_id.c cannot be linked"
 at_exit 'rm -f /run/konfiscator/kf_set_id.* /tmp/konfiscator-stats-*/kf_set_id.*'
 KONFISCATOR_MMAP_THRESHOLD=nonsense
 export KONFISCATOR_MMAP_THRESHOLD
