@@ -141,10 +141,13 @@ static uint64_t hash(const char *s)
 
 static char *make_link(const char *dir, const char *path)
 {
-	char *link = kf_format("%s/libkonfiscator-%016llx.so", dir,
-			       (unsigned long long)hash(path));
-	char *fresh;
+	const char *name = strrchr(path, '/') + 1;
+	char *link, *fresh;
 	int rc;
+
+	/* libkonfiscator-alone.so looks for its name in LD_PRELOAD */
+	link = kf_format("%s/%016llx-%s", dir, (unsigned long long)hash(path),
+			 is_safe(name) ? name : "libkonfiscator.so");
 
 	if (links_to(link, path))
 		return link;

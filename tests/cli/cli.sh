@@ -55,10 +55,16 @@ mkstats() {
 	"$top_builddir/tests/fixture/mkstats" "$@"
 }
 
+# Before its exec it is a shell: another program, to the reader.
+is_sleep() {
+	[ "$(cat "/proc/$pid/comm")" = sleep ]
+}
+
 sleeper() {
 	sleep 1000 >/dev/null 2>&1 &
 	pid=$!
 	at_exit "kill $pid 2>/dev/null"
+	wait_for 60 is_sleep || fail "sleep did not start"
 }
 
 need_built

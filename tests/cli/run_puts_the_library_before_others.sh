@@ -17,7 +17,8 @@ child=$(command -v grep)
 
 expect 0 cli run -- sh -c "$show"
 [ "$(sed -n 2p "$WORK/out")" -gt 0 ] || fail "the program has no library"
-equal "LD_PRELOAD" "$KF_PRELOAD" "$(sed -n 1p "$WORK/out")"
+equal "LD_PRELOAD" "$(readlink -f "$KF_LIB")" \
+	"$(readlink -f "$(sed -n 1p "$WORK/out")")"
 
 expect 0 env LD_PRELOAD="$WORK/other.so" "$KF_CLI" --dir="$WORK/stats" run \
 	-- sh -c "$show"

@@ -20,6 +20,11 @@ for dir in "a space" "a:colon" 'a$LIB'; do
 		[ ! -s "$WORK/err" ] || fail "$dir: $(cat "$WORK/err")"
 	done
 done
+expect 0 env KONFISCATOR_LIBRARY="$WORK/a space/libkonfiscator.so" \
+	"$KF_CLI" --dir="$WORK/stats" run --no-children -- env
+if grep '^LD_PRELOAD=' "$WORK/out"; then
+	fail "--no-children leaves LD_PRELOAD"
+fi
 [ -d "$TMPDIR/konfiscator-lib-$(id -u)" ] || fail "no directory of links"
 
 # A directory that somebody else could write to is not believed.
