@@ -8,7 +8,17 @@
 #include "base/compiler.h"
 
 /**
- * operator new - as C++ says
+ * _Znwm() - operator new(size_t)
+ * _Znam() - operator new[](size_t)
+ * _ZnwmRKSt9nothrow_t() - operator new(size_t, nothrow_t const &)
+ * _ZnamRKSt9nothrow_t() - operator new[](size_t, nothrow_t const &)
+ * _ZnwmSt11align_val_t() - operator new(size_t, align_val_t)
+ * _ZnamSt11align_val_t() - operator new[](size_t, align_val_t)
+ * _ZnwmSt11align_val_tRKSt9nothrow_t() - the same, nothrow
+ * _ZnamSt11align_val_tRKSt9nothrow_t() - the same, nothrow
+ * @size:	bytes
+ * @align:	power of two
+ * @tag:	std::nothrow, not looked at
  *
  * Context: any thread.
  * Return: a block; what the C++ library's does when there is no memory.
@@ -24,7 +34,14 @@ __kf_public void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 __kf_public void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 						     const void *tag);
 
-/* operator delete - as C++ says. Context: any thread. */
+/**
+ * _ZdlPv() - operator delete(void *)
+ * _ZdlPvSt11align_val_t() - operator delete(void *, align_val_t)
+ * @p:		a block or NULL
+ * @align:	not looked at
+ *
+ * Context: any thread. The other forms are in delete.def.
+ */
 __kf_public void _ZdlPv(void *p);
 __kf_public void _ZdlPvSt11align_val_t(void *p, size_t align);
 #define KF_DELETE(name, base, args, pass) __kf_public void name args;

@@ -18,7 +18,7 @@
 
 #include "probes/konfiscator-probes.h"
 
-#include <string.h>
+#include <limits.h>
 
 enum { NOT_STARTED, STARTING, STARTED };
 
@@ -44,7 +44,7 @@ static void apply(void)
 
 static void tell(void)
 {
-	char buf[512];
+	char buf[PATH_MAX + 64];
 	struct kf_text text;
 	const char *path = kf_stats_path();
 

@@ -252,6 +252,9 @@ size_t kf_heap_live_small(void)
 
 void kf_heap_fork_prepare(void)
 {
+	kf_lock_fork_begin(&arenas.lock);
+	kf_lock_fork_begin(&arenas.shared_lock);
+	kf_pages_fork_begin();
 	kf_lock_fork_prepare(&arenas.lock);
 	kf_lock_fork_prepare(&arenas.shared_lock);
 }

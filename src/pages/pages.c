@@ -322,6 +322,11 @@ void kf_floor_unlock(void)
 	kf_lock_drop(&kf_floor.lock);
 }
 
+void kf_pages_fork_begin(void)
+{
+	kf_lock_fork_begin(&kf_floor.lock);
+}
+
 void kf_pages_fork_prepare(void)
 {
 	kf_lock_fork_prepare(&kf_floor.lock);

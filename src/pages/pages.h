@@ -141,6 +141,13 @@ struct kf_pages_sums {
 const char *kf_pages_check(struct kf_pages_sums *sums);
 
 /**
+ * kf_pages_fork_begin() - see kf_lock_fork_begin()
+ *
+ * Context: the forking thread.
+ */
+void kf_pages_fork_begin(void);
+
+/**
  * kf_pages_fork_prepare() - hold the floor still for a fork
  * kf_pages_fork_done() - let go, in the parent or in the child
  * @child:	which of the two

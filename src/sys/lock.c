@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Locks that know their owner: see lock.h. The three-state futex lock is
- * Drepper's ("Futexes are tricky", mutex 2).
+ * Locks that know their owner: see lock.h. A futex lock with a bit for
+ * sleepers, after Drepper's "Futexes are tricky".
  */
 #include "sys/lock.h"
 #include "sys/thread.h"
@@ -28,72 +28,109 @@ static void check_drop(const struct kf_lock *lock)
 		held &= ~(1u << lock->rank);
 }
 
-static bool try_take(struct kf_lock *lock)
-{
-	uint32_t none = 0;
+#define SLEEPERS ((uint64_t)1)
 
-	return __atomic_compare_exchange_n(&lock->word, &none, 1, false,
+static bool try_take(struct kf_lock *lock, uint64_t self)
+{
+	uint64_t none = 0;
+
+	return __atomic_compare_exchange_n(&lock->word, &none, self, false,
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static bool is_mine(const struct kf_lock *lock)
+{
+	return (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) & ~SLEEPERS) ==
+	       kf_thread_self();
 }
 
 static bool held_by_fork(const struct kf_lock *lock)
 {
-	/* pairs with the release store of kf_lock_fork_prepare() */
+	/* pairs with the release store of send_away() */
 	return __atomic_load_n(&lock->forking, __ATOMIC_ACQUIRE) != 0;
 }
 
-static void own(struct kf_lock *lock, uintptr_t self)
+/* The half that changes with the owner and has the sleepers' bit. */
+static uint32_t *low_half(struct kf_lock *lock)
 {
-	__atomic_store_n(&lock->owner, self, __ATOMIC_RELAXED);
-	lock->depth = 1;
-	check_order(lock);
+	uint32_t *half = (uint32_t *)&lock->word;
+
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? half : half + 1;
 }
 
-static enum kf_lock_result wait_for(struct kf_lock *lock, uintptr_t self)
+/* Sleep once, unless the lock is free. */
+static void sleep_on(struct kf_lock *lock)
+{
+	uint64_t seen = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
+
+	if (!seen)
+		return;
+	if (!(seen & SLEEPERS) &&
+	    !__atomic_compare_exchange_n(&lock->word, &seen, seen | SLEEPERS,
+					 false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return;
+	if (held_by_fork(lock))
+		return;
+	kf_futex_wait(low_half(lock), (uint32_t)(seen | SLEEPERS));
+}
+
+static enum kf_lock_result wait_for(struct kf_lock *lock, uint64_t self)
 {
 	for (int i = 0; i < SPINS; i++) {
 		if (held_by_fork(lock))
 			return KF_LOCK_FORKING;
 		kf_cpu_relax();
-		if (try_take(lock)) {
-			own(lock, self);
+		if (try_take(lock, self))
 			return KF_LOCK_WAITED;
-		}
 	}
-	while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0) {
+	/* Who has slept must assume that others still do. */
+	while (!try_take(lock, self | SLEEPERS)) {
 		if (held_by_fork(lock))
 			return KF_LOCK_FORKING;
-		kf_futex_wait(&lock->word, 2);
-		if (held_by_fork(lock))
-			return KF_LOCK_FORKING;
+		sleep_on(lock);
 	}
-	own(lock, self);
 	return KF_LOCK_WAITED;
 }
 
 enum kf_lock_result kf_lock_take(struct kf_lock *lock)
 {
-	uintptr_t self = kf_thread_self();
+	uint64_t self = kf_thread_self();
+	enum kf_lock_result result = KF_LOCK_TAKEN;
 
-	if (likely(try_take(lock))) {
-		own(lock, self);
-		return KF_LOCK_TAKEN;
+	if (unlikely(!try_take(lock, self))) {
+		if (is_mine(lock)) {
+			lock->depth++;
+			return KF_LOCK_TAKEN;
+		}
+		result = wait_for(lock, self);
 	}
-	if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == self) {
-		lock->depth++;
-		return KF_LOCK_TAKEN;
-	}
-	return wait_for(lock, self);
+	if (result != KF_LOCK_FORKING)
+		check_order(lock);
+	return result;
 }
 
 void kf_lock_drop(struct kf_lock *lock)
 {
-	if (--lock->depth)
+	if (lock->depth) {
+		lock->depth--;
 		return;
+	}
 	check_drop(lock);
-	__atomic_store_n(&lock->owner, 0, __ATOMIC_RELAXED);
-	if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
-		kf_futex_wake(&lock->word, 1);
+	if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) & SLEEPERS)
+		kf_futex_wake(low_half(lock), 1);
+}
+
+static void send_away(struct kf_lock *lock)
+{
+	__atomic_store_n(&lock->forking, 1, __ATOMIC_RELEASE);
+	kf_futex_wake(low_half(lock), INT32_MAX);
+}
+
+void kf_lock_fork_begin(struct kf_lock *lock)
+{
+	if (is_mine(lock))
+		send_away(lock);
 }
 
 void kf_lock_fork_prepare(struct kf_lock *lock)
@@ -101,8 +138,7 @@ void kf_lock_fork_prepare(struct kf_lock *lock)
 	/* Two forks at once: the second waits until the first is through. */
 	while (kf_lock_take(lock) == KF_LOCK_FORKING)
 		kf_thread_yield();
-	__atomic_store_n(&lock->forking, 1, __ATOMIC_RELEASE);
-	kf_futex_wake(&lock->word, INT32_MAX);
+	send_away(lock);
 }
 
 void kf_lock_fork_done(struct kf_lock *lock, bool child)
@@ -113,7 +149,6 @@ void kf_lock_fork_done(struct kf_lock *lock, bool child)
 		return;
 	}
 	check_drop(lock);
-	lock->owner = 0;
 	lock->depth = 0;
 	__atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE);
 }

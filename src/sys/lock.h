@@ -23,11 +23,14 @@ enum kf_lock_rank {
 	KF_NR_RANKS
 };
 
-/* @word: 0 free, 1 taken, 2 taken and somebody waits. */
+/*
+ * @word says who has it, so that a signal handler between any two
+ * instructions of the owner knows: kf_thread_self() of the owner, 0 none, bit
+ * 0 set where somebody sleeps. Threads sleep on its low half.
+ */
 struct kf_lock {
-	uint32_t word;
-	uint32_t depth;	  /* owner only */
-	uintptr_t owner;  /* kf_thread_self(), 0 none */
+	uint64_t word;
+	uint32_t depth;	  /* times taken again; owner only */
 	uint32_t forking; /* held over a fork */
 	uint32_t rank;	  /* constant */
 } __kf_aligned(KF_CACHE_LINE);
@@ -60,6 +63,18 @@ enum kf_lock_result kf_lock_take(struct kf_lock *lock) __must_check;
  * Context: any. Keeps errno.
  */
 void kf_lock_drop(struct kf_lock *lock);
+
+/**
+ * kf_lock_fork_begin() - let others go around a lock that the caller holds
+ * @lock:	any lock
+ *
+ * A signal handler that interrupted the owner may fork. Called for all locks
+ * before kf_lock_fork_prepare() takes the first, so that nobody who holds a
+ * lower one waits for us.
+ *
+ * Context: the forking thread.
+ */
+void kf_lock_fork_begin(struct kf_lock *lock);
 
 /**
  * kf_lock_fork_prepare() - take a lock for the time of a fork

@@ -18,7 +18,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-__thread char kf_thread_mark __attribute__((tls_model("initial-exec")));
+__thread uint64_t kf_thread_mark __attribute__((tls_model("initial-exec")));
 
 void kf_futex_wait(uint32_t *word, uint32_t value)
 {

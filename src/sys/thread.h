@@ -10,7 +10,8 @@
 
 /* An address in the thread's own TLS: tells live threads apart, costs nothing.
  */
-extern __thread char kf_thread_mark __attribute__((tls_model("initial-exec")));
+extern __thread uint64_t kf_thread_mark
+	__attribute__((tls_model("initial-exec")));
 
 static inline uintptr_t kf_thread_self(void)
 {
