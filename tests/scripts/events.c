@@ -91,13 +91,22 @@ static void run_threads(unsigned int nr)
 	}
 }
 
+/* A number from 0 to MAX_EVENTS; -1 for anything else. */
+static int number(const char *text)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	return end == text || *end || n < 0 || n > MAX_EVENTS ? -1 : (int)n;
+}
+
 int main(int argc, char **argv)
 {
-	int nr = argc == 3 ? atoi(argv[1]) : -1;
-	int nr_threads = argc == 3 ? atoi(argv[2]) : -1;
+	int nr = argc == 3 ? number(argv[1]) : -1;
+	int nr_threads = argc == 3 ? number(argv[2]) : -1;
 
-	if (nr < 0 || nr > MAX_EVENTS || nr_threads < 0) {
-		fprintf(stderr, "usage: events N THREADS, N at most %d\n",
+	if (nr < 0 || nr_threads < 0) {
+		fprintf(stderr, "usage: events N THREADS, both 0 to %d\n",
 			MAX_EVENTS);
 		return 2;
 	}

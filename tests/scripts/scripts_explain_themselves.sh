@@ -10,7 +10,7 @@ for script in "$top_srcdir"/scripts/bpftrace/*.bt \
 	"$top_srcdir"/scripts/stap/*.stp; do
 	nr=$((nr + 1))
 	for part in Question Usage Output 'How to read it' Overhead Caveats; do
-		grep -q "^ *[*#] $part[:( ]" "$script" ||
+		grep -q "^ *[*#] ${part}[:( ]" "$script" ||
 			fail "${script##*/} does not say '$part:'"
 	done
 	[ -x "$script" ] || fail "${script##*/} cannot be executed"
