@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Groups: many processes under one name and container, added up.
+ *
+ * Promises: no counter of a group ever falls, over the end of its processes,
+ * exec, a change of name, and a restart of the exporter where there is a state
+ * file. A process that ended is folded into its group's totals, the state is
+ * made durable, and only then its stats file is deleted. Whoever cannot be
+ * known to be dead is never deleted.
+ *
+ * How: a member is a stats file. For each of its counters it has a base: what
+ * was moved to totals already. It contributes what the file says beyond its
+ * base; to fold is to move that into the totals and to raise the base. So
+ * folding twice, or reading a folded file again, adds nothing.
+ */
+#ifndef KF_EXPORTER_GROUPS_H
+#define KF_EXPORTER_GROUPS_H
+
+#include "exporter/figures.h"
+#include "exporter/procname.h"
+
+#include <pthread.h>
+#include <time.h>
+
+/* Constant after kf_groups_init(); the strings outlive it. */
+struct kf_groups_conf {
+	const char *const *dirs; /* NULL: the library's order */
+	const char *procfs;
+	const char *state_file; /* NULL: totals die with the exporter */
+	unsigned int max;	/* groups, beyond which they go into "other" */
+	unsigned int forget_s;
+	bool read_only; /* delete nothing, save nothing */
+};
+
+/* All fields are under the lock of struct kf_groups. */
+struct kf_group {
+	struct kf_group *next;
+	char name[KF_NAME_SIZE];
+	char container[KF_CONTAINER_SIZE];
+	time_t last_alive;
+	unsigned int processes;
+	uint64_t oldest_ns;		/* CLOCK_REALTIME; 0: no process */
+	uint64_t total[KF_MAX_FIGURES]; /* folded; counters only */
+	uint64_t now[KF_MAX_FIGURES];	/* totals and living members */
+};
+
+/* A stats file, known by its path and the time it was made. */
+struct kf_member {
+	struct kf_member *next;
+	char *path;
+	uint64_t created_ns;
+	struct kf_group *group;	 /* NULL: forgotten, contributes nothing */
+	char name[KF_NAME_SIZE]; /* what it would be called, limits aside */
+	char container[KF_CONTAINER_SIZE];
+	bool looked;	/* its container is known as well as it can be */
+	bool ended;	/* folded, its end is counted */
+	bool doomed;	/* its file goes as soon as the state is durable */
+	bool stuck;	/* its file could not be deleted; said once */
+	bool present;	/* seen in this scan */
+	time_t gone;	/* since when its file is not there, or 0 */
+	uint64_t *base; /* NULL: all 0 */
+	uint64_t seen[KF_MAX_FIGURES]; /* counters: the most ever seen */
+};
+
+/* A file that could not be read, so that it is said only once. */
+struct kf_bad_file {
+	struct kf_bad_file *next;
+	char *path;
+	enum kf_read_result result;
+	bool present;
+};
+
+#define KF_MEMBER_BUCKETS 4096
+
+/* @lock covers all below it; hold it from the scan to the last look. */
+struct kf_groups {
+	struct kf_groups_conf conf;
+	pthread_mutex_t lock;
+	struct kf_figures figures;
+	struct kf_group *groups;
+	unsigned int nr_groups; /* without "other" */
+	struct kf_member *members[KF_MEMBER_BUCKETS];
+	struct kf_bad_file *bad;
+	unsigned int nr_bad;
+	unsigned int files[KF_NR_READ_RESULTS];
+	uint64_t dropped; /* processes that went into "other" */
+	uint64_t save_errors;
+	bool dirty;  /* the state file lacks something */
+	int lock_fd; /* of the state file's lock, or -1 */
+	char boot_id[40];
+};
+
+/**
+ * kf_groups_init() - begin, with what the state file knows
+ * @g:		out: the groups
+ * @conf:	copied
+ *
+ * A damaged state file is put aside and said so.
+ *
+ * Context: once, before there are threads.
+ * Return: 0, or -1 when the state file is another exporter's or cannot be
+ *	   used; the reason was printed on stderr.
+ */
+int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf);
+
+/**
+ * kf_groups_scan() - read all files, fold what has ended
+ * @g:		the groups, locked
+ *
+ * Context: any thread.
+ * Return: 0, or -1 when memory is short; the figures are not to be shown then.
+ */
+int kf_groups_scan(struct kf_groups *g);
+
+/**
+ * kf_groups_finish() - save what is known and let go
+ * @g:		the groups
+ *
+ * Context: once, when no other thread is left.
+ */
+void kf_groups_finish(struct kf_groups *g);
+
+/**
+ * kf_groups_clear() - forget all groups and members
+ * @g:		the groups, locked or not yet shared
+ *
+ * Context: any thread.
+ */
+void kf_groups_clear(struct kf_groups *g);
+
+/**
+ * kf_group_get() - the group of a name, made if need be
+ * @g:		the groups, locked
+ * @name:	cleaned name
+ * @container:	container id or ""
+ *
+ * Context: any thread.
+ * Return: the group; "other" beyond the limit; NULL when out of memory.
+ */
+struct kf_group *kf_group_get(struct kf_groups *g, const char *name,
+			      const char *container);
+
+/**
+ * kf_member_get() - the member of a file, made if need be
+ * @g:		the groups, locked
+ * @path:	its path
+ * @created_ns:	when the file was made
+ *
+ * Context: any thread.
+ * Return: the member; NULL when out of memory.
+ */
+struct kf_member *kf_member_get(struct kf_groups *g, const char *path,
+				uint64_t created_ns);
+
+#endif

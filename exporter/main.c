@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator_exporter: start, wait for a signal, end.
+ */
+#include "config.h"
+
+#include "exporter/http.h"
+#include "exporter/writer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ME "konfiscator_exporter"
+#define STATE_DIR "/var/lib/konfiscator"
+
+/* Where the counters of ended processes are kept, or NULL. */
+static const char *choose_state_file(const struct kf_options *o)
+{
+	if (o->state_file)
+		return *o->state_file ? o->state_file : NULL;
+	if (access(STATE_DIR, W_OK | X_OK) == 0)
+		return STATE_DIR "/state";
+	kf_log(KF_LOG_INFO,
+	       "no state file: counters of ended processes are lost at a restart",
+	       "directory", STATE_DIR, "error", strerror(errno), NULL);
+	return NULL;
+}
+
+static int print_once(const struct kf_sources *sources)
+{
+	struct kf_scrape scrape = {.sources = sources};
+	struct kf_buf out = {0};
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &scrape.deadline);
+	scrape.deadline.tv_sec += 3600;
+	kf_scrape_run(&scrape);
+	kf_format_classic.write(&scrape.page, &out);
+	if (scrape.page.failed || out.failed) {
+		fprintf(stderr, ME ": out of memory\n");
+		rc = 1;
+	} else if (fwrite(out.data, 1, out.len, stdout) != out.len ||
+		   fflush(stdout) != 0) {
+		fprintf(stderr, ME ": cannot write to stdout: %s\n",
+			strerror(errno));
+		rc = 1;
+	}
+	kf_page_release(&scrape.page);
+	kf_buf_free(&out);
+	return rc;
+}
+
+static int serve(const struct kf_options *o, const struct kf_sources *sources)
+{
+	struct kf_http *http;
+	sigset_t end;
+	int sig;
+
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	sigaddset(&end, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &end, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	http = kf_http_start(o, sources);
+	if (!http)
+		return 1;
+	sigwait(&end, &sig);
+	kf_log(KF_LOG_INFO, "ending", "signal", strsignal(sig), NULL);
+	kf_http_stop(http);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct kf_requests requests;
+	static struct kf_groups groups;
+	struct kf_options o;
+	struct kf_groups_conf conf;
+	struct kf_sources sources = {.groups = &groups, .requests = &requests};
+	enum kf_parse parse = kf_options_parse(&o, argc, argv);
+	int rc;
+
+	if (parse != KF_PARSE_RUN)
+		return parse == KF_PARSE_USAGE ? 2 : 0;
+	kf_log_setup(o.log_level, o.log_format);
+	conf = (struct kf_groups_conf){
+		.dirs = o.nr_dirs ? o.dirs : NULL,
+		.procfs = o.procfs,
+		.state_file = choose_state_file(&o),
+		.max = o.groups_max,
+		.forget_s = o.forget_after_s,
+		.read_only = o.once,
+	};
+	sources.enabled = o.collector;
+	sources.own_metrics = !o.disable_exporter_metrics;
+	if (kf_groups_init(&groups, &conf) != 0)
+		return 1;
+	rc = o.once ? print_once(&sources) : serve(&o, &sources);
+	kf_groups_finish(&groups);
+	return rc;
+}

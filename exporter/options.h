@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The flags of konfiscator_exporter: one table, from which getopt's table and
+ * --help are made; a test holds the manual page to it.
+ */
+#ifndef KF_EXPORTER_OPTIONS_H
+#define KF_EXPORTER_OPTIONS_H
+
+#include "base/compiler.h"
+#include "exporter/log.h"
+
+#define KF_MAX_LISTEN 16
+#define KF_MAX_DIRS 32
+#define KF_MAX_COLLECTORS 16
+
+/* Constant once parsed; strings are the arguments themselves. */
+struct kf_options {
+	const char *listen[KF_MAX_LISTEN];
+	unsigned int nr_listen;
+	const char *telemetry_path;
+	unsigned int max_requests; /* 0: no limit */
+	bool disable_exporter_metrics;
+	const char *dirs[KF_MAX_DIRS + 1]; /* NULL-terminated */
+	unsigned int nr_dirs;
+	const char *state_file; /* NULL: not said; "": none */
+	const char *procfs;
+	bool collector[KF_MAX_COLLECTORS];
+	unsigned int groups_max;
+	unsigned int forget_after_s;
+	enum kf_log_level log_level;
+	enum kf_log_format log_format;
+	bool once;
+};
+
+enum kf_parse { KF_PARSE_RUN, KF_PARSE_DONE, KF_PARSE_USAGE };
+
+/**
+ * kf_options_parse() - read the command line
+ * @o:		out: what it says, defaults filled in
+ * @argc:	as main's
+ * @argv:	as main's
+ *
+ * Prints help and version on stdout, and what is wrong, in one line, on
+ * stderr.
+ *
+ * Context: once, before there are threads.
+ * Return: whether to run, or that all is done, or that the usage was wrong.
+ */
+enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The list of collectors, and how they are run: one after the other, each
+ * timed. The page itself refuses what two of them would say twice; here that
+ * is told.
+ */
+#include "config.h"
+
+#include "exporter/collector.h"
+#include "exporter/log.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+const struct kf_collector *const kf_collectors[] = {
+	&kf_collect_stats,
+	&kf_collect_exporter,
+	NULL,
+};
+
+const unsigned int kf_nr_collectors = KF_ARRAY_SIZE(kf_collectors) - 1;
+
+static double seconds_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start->tv_sec) +
+	       (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
+}
+
+bool kf_scrape_late(const struct kf_scrape *scrape)
+{
+	return seconds_since(&scrape->deadline) >= 0;
+}
+
+static void run_one(struct kf_scrape *scrape, const struct kf_collector *c)
+{
+	struct kf_page *page = &scrape->page;
+	struct kf_label label = {"collector", c->name};
+	const char *labels = kf_page_labels(page, &label, 1);
+	struct timespec start;
+	bool success = false;
+	double taken;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	if (!kf_scrape_late(scrape))
+		success = c->collect(scrape);
+	taken = seconds_since(&start);
+	kf_family_double(
+		page,
+		kf_page_family(page,
+			       "konfiscator_scrape_collector_duration_seconds",
+			       KF_METRIC_GAUGE, "seconds",
+			       "time the collector took in this scrape"),
+		labels, taken);
+	kf_family_int(
+		page,
+		kf_page_family(page, "konfiscator_scrape_collector_success",
+			       KF_METRIC_GAUGE, "",
+			       "whether the collector worked in this scrape"),
+		labels, success);
+}
+
+void kf_scrape_run(struct kf_scrape *scrape)
+{
+	static atomic_bool said;
+	unsigned int i;
+
+	for (i = 0; i < kf_nr_collectors; i++) {
+		if (scrape->sources->enabled[i])
+			run_one(scrape, kf_collectors[i]);
+	}
+	if (scrape->page.refused && !atomic_exchange(&said, true))
+		kf_log(KF_LOG_ERROR, "duplicate series left out of the scrape",
+		       NULL);
+}

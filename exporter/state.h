@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The state file: what groups have counted and which files are part of it.
+ *
+ * Promises: it is replaced whole and durably or not at all, and one exporter
+ * at a time uses it. It is JSON; unknown counters in it are kept only where
+ * this version knows them.
+ */
+#ifndef KF_EXPORTER_STATE_H
+#define KF_EXPORTER_STATE_H
+
+#include "exporter/groups.h"
+
+/**
+ * kf_state_lock() - keep other exporters from the state file
+ * @g:		the groups
+ *
+ * Context: once, before kf_state_load().
+ * Return: 0, or -1; the reason was printed on stderr.
+ */
+int kf_state_lock(struct kf_groups *g);
+
+/**
+ * kf_state_load() - read the state file into empty groups
+ * @g:		the groups
+ *
+ * A file that is not there is an empty one.
+ *
+ * Context: once, before the first scan.
+ * Return: 0, or -1 when it cannot be read; the reason was printed.
+ */
+int kf_state_load(struct kf_groups *g);
+
+/**
+ * kf_state_save() - make what the groups know durable
+ * @g:		the groups, locked
+ *
+ * Context: any thread. Waits for the disk.
+ * Return: 0, or -1 with errno; the old state file is whole then.
+ */
+int kf_state_save(const struct kf_groups *g);
+
+#endif
