@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""With a state file, counters go on over a restart of the exporter, however it
+ended; what was folded is never folded twice."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import kftest
+
+
+def mallocs(exporter, process="gone"):
+    return exporter.scrape().get("konfiscator_malloc_total", process=process)
+
+
+def totals_come_back(world):
+    process = world.sleeper()
+    world.stats_file("a", dead=1, comm="gone", blocks="16:6:1")
+    world.stats_file("b", pid=process.pid, blocks="32:5:0", created=1)
+    first = world.exporter(state=world.state)
+    before = first.scrape()
+    assert first.stop() == 0
+    second = world.exporter(state=world.state)
+    after = second.scrape()
+    for key, value in before.samples.items():
+        if key[0].startswith("konfiscator_") and "process" in dict(key[1]):
+            assert after.samples[key] >= value, (key, value)
+    assert after.get("konfiscator_malloc_total", process="gone") == 6
+    assert after.get("konfiscator_malloc_total", process="sleep") == 5
+    # the living goes on from where it is, not from there twice
+    world.stats_file("b", pid=process.pid, blocks="32:8:0", created=1)
+    assert mallocs(second, "sleep") == 8
+
+
+def killed_between_fold_and_delete_it_counts_once(world):
+    path = world.stats_file("a", dead=1, comm="gone", blocks="16:6:1")
+    shutil.copy2(path, world.path("copy"))
+    first = world.exporter(state=world.state)
+    assert mallocs(first) == 6
+    first.stop(signal.SIGKILL)
+    # state durable, file still there: what a crash in between leaves
+    shutil.copy2(world.path("copy"), path)
+    second = world.exporter(state=world.state)
+    page = second.scrape()
+    assert page.get("konfiscator_malloc_total", process="gone") == 6
+    assert page.get("konfiscator_process_exits_total", process="gone",
+                    reason="exit") == 1
+    assert not os.path.exists(path)
+
+
+def killed_before_the_state_is_durable_the_file_is_there(world):
+    path = world.stats_file("a", dead=1, comm="gone", blocks="16:6:1")
+    state = world.path("none", "state")
+    os.mkdir(world.path("none"))
+    first = world.exporter(state=state)
+    shutil.rmtree(world.path("none"))
+    page = first.scrape()
+    assert page.get("konfiscator_malloc_total", process="gone") == 6
+    assert page.get("konfiscator_exporter_state_errors_total") > 0
+    assert os.path.exists(path)
+    assert first.log.count("state file cannot be written") == 1
+    os.mkdir(world.path("none"))
+    assert mallocs(first) == 6
+    assert not os.path.exists(path)
+    first.stop(signal.SIGKILL)
+    assert mallocs(world.exporter(state=state)) == 6
+
+
+def a_renamed_process_keeps_its_base(world):
+    process = world.renamer(b"first")
+    world.stats_file("a", pid=process.pid, blocks="16:10:0", created=1)
+    first = world.exporter(state=world.state)
+    assert mallocs(first, "first") == 10
+    first.stop(signal.SIGKILL)
+    world.rename(process, b"second")
+    second = world.exporter(state=world.state)
+    assert mallocs(second, "first") == 10
+    assert mallocs(second, "second") == 0
+
+
+def a_file_gone_during_the_stop_is_not_lost(world):
+    process = world.sleeper()
+    path = world.stats_file("a", pid=process.pid, blocks="16:10:0", created=1)
+    first = world.exporter(state=world.state)
+    assert mallocs(first, "sleep") == 10
+    assert first.stop() == 0
+    os.unlink(path)
+    assert mallocs(world.exporter(state=world.state), "sleep") == 10
+
+
+def a_damaged_state_is_put_aside_and_said_so(world):
+    with open(world.state, "w") as f:
+        f.write('{"version": 1, "groups": [{"process": 3')
+    exporter = world.exporter(state=world.state)
+    exporter.scrape()
+    assert "damaged" in exporter.log
+    assert os.path.exists(world.state + ".damaged")
+
+
+def two_exporters_do_not_share_a_state(world):
+    world.exporter(state=world.state).scrape()
+    second = subprocess.run(
+        [kftest.EXPORTER, "--web.listen-address=127.0.0.1:0",
+         "--stats.state-file=" + world.state],
+        stderr=subprocess.PIPE, text=True, timeout=kftest.PATIENCE)
+    assert second.returncode == 1
+    assert "in use by another exporter" in second.stderr
+
+
+def once_deletes_and_saves_nothing(world):
+    path = world.stats_file("a", dead=1, comm="gone", blocks="16:6:1")
+    out = subprocess.run(
+        [kftest.EXPORTER, "--once", "--stats.dir=" + world.stats,
+         "--stats.state-file=" + world.state],
+        stdout=subprocess.PIPE, check=True, text=True).stdout
+    assert kftest.Page(out).get("konfiscator_malloc_total",
+                                process="gone") == 6
+    assert os.path.exists(path) and not os.path.exists(world.state)
+
+
+kftest.main(
+    totals_come_back,
+    killed_between_fold_and_delete_it_counts_once,
+    killed_before_the_state_is_durable_the_file_is_there,
+    a_renamed_process_keeps_its_base,
+    a_file_gone_during_the_stop_is_not_lost,
+    a_damaged_state_is_put_aside_and_said_so,
+    two_exporters_do_not_share_a_state,
+    once_deletes_and_saves_nothing,
+)

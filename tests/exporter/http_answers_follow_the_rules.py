@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Methods, paths, headers, content negotiation and limits of the HTTP side."""
+
+import os
+import socket
+import threading
+
+import kftest
+
+CLASSIC = "text/plain; version=0.0.4; charset=utf-8"
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+PROMETHEUS = ("application/openmetrics-text;version=1.0.0,"
+              "application/openmetrics-text;version=0.0.1;q=0.75,"
+              "text/plain;version=0.0.4;q=0.5,*/*;q=0.1")
+
+ACCEPTS = [
+    (None, CLASSIC),
+    ("", CLASSIC),
+    ("*/*", CLASSIC),
+    ("text/plain", CLASSIC),
+    ("text/html", CLASSIC),
+    (PROMETHEUS, OPENMETRICS),
+    ("application/openmetrics-text", OPENMETRICS),
+    ("APPLICATION/OpenMetrics-Text ; Version=1.0.0 ; Q=1", OPENMETRICS),
+    ("application/openmetrics-text; version=2.0.0", CLASSIC),
+    ("application/openmetrics-text;q=0", CLASSIC),
+    ("application/openmetrics-text;q=0.3,text/plain;q=0.4", CLASSIC),
+    ("application/openmetrics-text;q=0.4,text/plain;q=0.3", OPENMETRICS),
+    ("application/openmetrics-text,text/plain", CLASSIC),
+    ("application/openmetrics-text,*/*", OPENMETRICS),
+    ("application/*;q=0.9,text/*;q=0.8", OPENMETRICS),
+    ("text/plain;q=0,*/*", OPENMETRICS),
+    ("application/openmetrics-text;q=x,text/plain;q=0.1", CLASSIC),
+    (";;;,,q=,/;=;q", CLASSIC),
+    ("application/openmetrics-text;" + ";" * 5000, OPENMETRICS),
+]
+
+
+def the_format_is_the_one_asked_for(world):
+    exporter = world.exporter()
+    for accept, wanted in ACCEPTS:
+        headers = {} if accept is None else {"Accept": accept}
+        status, got, body = exporter.request(**headers)
+        assert status == 200, accept
+        assert got["Content-Type"] == wanted, (accept, got["Content-Type"])
+        assert body.endswith(b"# EOF\n") == (wanted == OPENMETRICS), accept
+
+
+def every_path_and_method_has_its_answer(world):
+    exporter = world.exporter("--web.telemetry-path=/numbers")
+    for path, wanted in (("/", 200), ("/numbers", 200), ("/-/healthy", 200),
+                         ("/-/ready", 200), ("/metrics", 404),
+                         ("/numbers/", 404), ("/%00", 404), ("//", 404)):
+        status, headers, body = exporter.request(path)
+        assert status == wanted, (path, status)
+        assert headers["Content-Type"] and body, path
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert exporter.request(path, "HEAD")[::2] == (wanted, b""), path
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "BREW"):
+            status, headers, _ = exporter.request(path, method)
+            assert status == 405 and headers["Allow"] == "GET, HEAD", method
+    page = kftest.Page(exporter.request("/numbers")[2].decode())
+    total = "konfiscator_http_requests_total"
+    assert page.get(total, handler="metrics", code="200") == 2
+    assert page.get(total, handler="metrics", code="405") == 5
+    assert page.get(total, handler="other", code="404") == 8
+
+
+def names_on_the_page_are_escaped(world):
+    process = world.sleeper()
+    world.stats_file("a", pid=process.pid,
+                     name="<script>alert('1')</script>&\"")
+    _, headers, body = world.exporter().request("/")
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert b"&#60;script&#62;alert(&#39;1&#39;)" in body
+    assert b"<script" not in body and b'href="/metrics"' in body
+
+
+def hold_a_scrape(world):
+    """A procfs in which the name of a process takes its time."""
+    process = world.sleeper()
+    world.stats_file("a", pid=process.pid, blocks="16:1:0")
+    proc = world.path("proc")
+    os.makedirs(os.path.join(proc, str(process.pid)))
+    for name in ("stat", "status", "ns", "maps", "cgroup"):
+        os.symlink("/proc/%d/%s" % (process.pid, name),
+                   os.path.join(proc, str(process.pid), name))
+    os.symlink(os.readlink("/proc/%d/exe" % process.pid),
+               os.path.join(proc, str(process.pid), "exe"))
+    os.symlink("/proc/self", os.path.join(proc, "self"))
+    os.symlink("/proc/sys", os.path.join(proc, "sys"))
+    comm = os.path.join(proc, str(process.pid), "comm")
+    os.mkfifo(comm)
+    return proc, comm
+
+
+def once_read(fifo):
+    """Open a FIFO that somebody reads: the scrape is inside then."""
+    def attempt():
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return 0
+    return kftest.until("a reader of the FIFO", attempt)
+
+
+def scrapes_beyond_the_limit_get_503(world):
+    proc, comm = hold_a_scrape(world)
+    exporter = world.exporter("--web.max-requests=1", "--path.procfs=" + proc)
+    answers = []
+    first = threading.Thread(
+        target=lambda: answers.append(exporter.request()[0]))
+    first.start()
+    writer = once_read(comm)
+    status, headers, _ = exporter.request()
+    assert status == 503 and headers["Retry-After"]
+    assert exporter.request("/-/healthy")[0] == 200
+    os.write(writer, b"slow\n")
+    os.close(writer)
+    first.join()
+    assert answers == [200]
+
+
+def a_late_scrape_serves_what_is_ready(world):
+    proc, comm = hold_a_scrape(world)
+    exporter = world.exporter("--path.procfs=" + proc)
+    first = threading.Thread(target=exporter.request)
+    first.start()
+    writer = once_read(comm)
+    page = exporter.scrape(X_Prometheus_Scrape_Timeout_Seconds="0.2")
+    success = "konfiscator_scrape_collector_success"
+    assert page.get(success, collector="stats") == 0
+    assert "konfiscator_malloc_total" not in page.text
+    os.write(writer, b"slow\n")
+    os.close(writer)
+    first.join()
+
+
+def a_connection_that_says_nothing_hinders_nobody(world):
+    exporter = world.exporter()
+    silent = [socket.create_connection(("127.0.0.1", exporter.port))
+              for _ in range(20)]
+    silent[0].sendall(b"GET /metr")
+    assert exporter.request()[0] == 200
+    # it is closed before long, not kept
+    silent[0].settimeout(kftest.PATIENCE)
+    rest = b"".join(iter(lambda: silent[0].recv(4096), b""))
+    assert b"200" not in rest
+    for connection in silent:
+        connection.close()
+
+
+def a_header_without_end_is_refused(world):
+    exporter = world.exporter()
+    with socket.create_connection(("127.0.0.1", exporter.port)) as s:
+        s.settimeout(kftest.PATIENCE)
+        answer = b""
+        try:
+            s.sendall(b"GET / HTTP/1.1\r\nX: " + b"a" * (1 << 20))
+            answer = s.recv(4096)
+        except ConnectionError:
+            pass
+        assert b" 200 " not in answer
+    assert exporter.request()[0] == 200
+
+
+kftest.main(
+    the_format_is_the_one_asked_for,
+    every_path_and_method_has_its_answer,
+    names_on_the_page_are_escaped,
+    scrapes_beyond_the_limit_get_503,
+    a_late_scrape_serves_what_is_ready,
+    a_connection_that_says_nothing_hinders_nobody,
+    a_header_without_end_is_refused,
+)
