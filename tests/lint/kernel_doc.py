@@ -81,7 +81,7 @@ def split_arguments(inside):
 def prototypes(text):
     """(name, whether it returns nothing, argument names) of each"""
     for statement in outermost(text).split(";"):
-        statement = re.sub(r"__attribute__\s*\(\(.*?\)\)", "", statement,
+        statement = re.sub(r"__attribute__\s*\(\(.*?\)\)+", "", statement,
                            flags=re.S)
         statement = re.sub(MARKS, "", statement)
         statement = " ".join(statement.split())
