@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct kf_command *const commands[] = {
@@ -53,27 +54,29 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 	return cli->command->run(cli, argc - first, argv + first);
 }
 
-static int run_main(int argc, char **argv)
+static int run_main(struct kf_cli *cli, int argc, char **argv)
 {
-	struct kf_cli cli = {.format = KF_FORMAT_TABLE};
 	int status, first;
 
-	first = kf_options_parse(&cli, argc, argv, &status);
+	first = kf_options_parse(cli, argc, argv, &status);
 	if (first < 0)
 		return status;
 	if (first == argc) {
 		kf_error("a command is missing: see konfiscator --help");
 		return KF_EXIT_USAGE;
 	}
-	return run_command(&cli, argc - first, argv + first);
+	return run_command(cli, argc - first, argv + first);
 }
 
 int main(int argc, char **argv)
 {
+	struct kf_cli cli = {.format = KF_FORMAT_TABLE};
 	int status;
 
 	setlocale(LC_CTYPE, "");
-	status = run_main(argc, argv);
+	status = run_main(&cli, argc, argv);
+	free(cli.dirs);
+	free(cli.select.pids);
 	if (fflush(stdout) || ferror(stdout) || fclose(stdout)) {
 		kf_error("stdout: %s", strerror(errno));
 		return status ? status : KF_EXIT_FAILED;

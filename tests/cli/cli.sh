@@ -67,4 +67,8 @@ sleeper() {
 	wait_for 60 is_sleep || fail "sleep did not start"
 }
 
+# A command that is built with a sanitizer is run with LD_PRELOAD set, too.
+ASAN_OPTIONS=verify_asan_link_order=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+export ASAN_OPTIONS
+
 need_built

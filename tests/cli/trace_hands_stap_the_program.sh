@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# With --engine=stap the script gets the library, and the program's words reach
+# it unchanged through the shell that SystemTap hands them to. A stand-in for
+# stap does what stap does with -c; SystemTap itself needs a kernel for it.
+. "$top_srcdir/tests/lib.sh"
+workdir
+. "$top_srcdir/tests/cli/cli.sh"
+
+mkdir "$WORK/bin"
+cat >"$WORK/bin/stap" <<'END'
+#!/bin/sh
+[ "$1" = -c ] || { echo "args: $*"; exit 9; }
+echo "script: $3"
+echo "library: $4"
+exec sh -c "$2"
+END
+chmod 755 "$WORK/bin/stap"
+PATH=$WORK/bin:$PATH
+export PATH
+
+# shellcheck disable=SC2016 # the inner shell's
+expect 4 cli trace --engine=stap mmap -- sh -c \
+	'printf "%s|" "$@"; grep -c libkonfiscator /proc/$$/maps; exit 4' \
+	sh "a b" "it's" '' '$HOME' '"'
+# shellcheck disable=SC2016 # a dollar sign, as it is
+prints 'a b|it'"'"'s||$HOME|"|'
+prints "/scripts/stap/mmap.stp"
+[ "$(tail -n 1 "$WORK/out" | sed 's/.*|//')" -gt 0 ] ||
+	fail "the program has no library"
+equal "library" "$(readlink -f "$KF_LIB")" \
+	"$(readlink -f "$(sed -n 's/^library: //p' "$WORK/out")")"
+
+sleep 1000 &
+plain=$!
+at_exit "kill $plain"
+expect 1 cli trace --engine=stap -p "$plain" mmap
+says "does not run under konfiscator"
