@@ -15,7 +15,7 @@ static int eight(void)
 	return 8;
 }
 
-static int (*resolve(void))(void)
+__attribute__((used)) static int (*resolve(void))(void)
 {
 	char *p = calloc(1, 1000), *q = malloc(100000);
 	int good = p && q && !p[0] && !p[999];
