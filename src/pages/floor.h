@@ -105,14 +105,17 @@ uint32_t kf_tree_largest(void);
 size_t kf_run_front_pad(const struct kf_run *run, size_t align_pages);
 
 /**
- * kf_region_grow() - commit pages so that an aligned run will fit
+ * kf_region_grow() - commit pages so that an aligned run fits
  * @nr_pages:	pages wanted
  * @align_pages: power of two
  *
+ * The caller takes the run that it is given: a search by kf_tree_find() may
+ * give up among runs that are long enough but not aligned.
+ *
  * Context: pages lock held, inside kf_stats_begin().
- * Return: false when the kernel has no more.
+ * Return: the free run that holds it, NULL when the kernel has no more.
  */
-bool kf_region_grow(size_t nr_pages, size_t align_pages) __must_check;
+struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages) __must_check;
 
 /**
  * kf_region_shrink() - give the committed end of a region back

@@ -138,9 +138,10 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 	kf_stats_begin();
 	if (kf_desc_reserve(2)) {
 		run = kf_tree_find(nr_pages, align_pages);
-		if (!run && kf_region_grow(nr_pages, align_pages) &&
-		    kf_desc_reserve(2))
-			run = kf_tree_find(nr_pages, align_pages);
+		if (!run)
+			run = kf_region_grow(nr_pages, align_pages);
+		if (run && !kf_desc_reserve(2))
+			run = NULL;
 		if (run)
 			run = carve(run, nr_pages, align_pages, kind, zeroed);
 		kf_floor_count_peak();

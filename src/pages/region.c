@@ -101,18 +101,21 @@ static struct kf_run *last_free(const struct kf_region *region)
 	return run->kind == KF_RUN_FREE ? run : NULL;
 }
 
-/* Pages to commit so that the run fits at the end; 0: it cannot. */
-static size_t missing(const struct kf_region *region, size_t nr_pages,
-		      size_t align_pages)
+/*
+ * Whether the run can be had at the end, and how many pages to commit for it:
+ * none, where the search gave up before it came to the last free run.
+ */
+static bool fits_at_end(const struct kf_region *region, size_t nr_pages,
+			size_t align_pages, size_t *more)
 {
 	struct kf_run *last = last_free(region);
-	char *start = last ? last->start : commit_end(region);
-	uintptr_t from =
-		KF_ALIGN_UP((uintptr_t)start, align_pages << KF_PAGE_SHIFT);
+	uintptr_t end = (uintptr_t)commit_end(region);
+	uintptr_t from = KF_ALIGN_UP(last ? (uintptr_t)last->start : end,
+				     align_pages << KF_PAGE_SHIFT);
 	uintptr_t to = from + (nr_pages << KF_PAGE_SHIFT);
-	size_t more = (to - (uintptr_t)commit_end(region)) >> KF_PAGE_SHIFT;
 
-	return more <= region->nr_pages - region->committed ? more : 0;
+	*more = to > end ? (to - end) >> KF_PAGE_SHIFT : 0;
+	return *more <= region->nr_pages - region->committed;
 }
 
 static bool commit(struct kf_region *region, size_t nr)
@@ -163,23 +166,31 @@ static bool extend(struct kf_region *region, size_t more)
 	return true;
 }
 
-bool kf_region_grow(size_t nr_pages, size_t align_pages)
+static struct kf_run *grow(struct kf_region *region, size_t nr_pages,
+			   size_t align_pages)
+{
+	size_t more;
+
+	if (!fits_at_end(region, nr_pages, align_pages, &more) ||
+	    (more && !extend(region, more)))
+		return NULL;
+	return last_free(region);
+}
+
+struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages)
 {
 	struct kf_list *pos;
 	struct kf_region *region;
-	size_t more;
+	struct kf_run *run;
 
 	kf_list_for_each(pos, &kf_floor.regions) {
 		region = kf_container_of(pos, struct kf_region, link);
-		more = missing(region, nr_pages, align_pages);
-		if (more && extend(region, more))
-			return true;
+		run = grow(region, nr_pages, align_pages);
+		if (run)
+			return run;
 	}
 	region = new_region(nr_pages, align_pages);
-	if (!region)
-		return false;
-	more = missing(region, nr_pages, align_pages);
-	return more && extend(region, more);
+	return region ? grow(region, nr_pages, align_pages) : NULL;
 }
 
 /* Addresses become foreign; that needs no memory and cannot fail. */

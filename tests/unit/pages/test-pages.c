@@ -242,6 +242,46 @@ START_TEST(lowest_run_that_fits_is_taken)
 }
 END_TEST
 
+START_TEST(aligned_run_starts_at_a_multiple)
+{
+	floor_start();
+	for (size_t align = 1; align <= 4096; align *= 2) {
+		for (size_t nr = 1; nr <= 64; nr += 21) {
+			struct kf_run *before = floor_take(3, 1);
+
+			floor_take(nr, align);
+			kf_pages_free(before);
+		}
+		floor_check();
+	}
+}
+END_TEST
+
+/* Holes of one granule each, none of which begins at a granule. */
+static void make_misaligned_holes(unsigned int nr)
+{
+	struct kf_run *run[64];
+
+	for (unsigned int i = 0; i < nr; i++) {
+		do
+			run[i] = floor_take(KF_GRANULE_PAGES, 1);
+		while ((uintptr_t)run[i]->start % KF_GRANULE == 0);
+		floor_take(1, 1);
+	}
+	for (unsigned int i = 0; i < nr; i++)
+		kf_pages_free(run[i]);
+}
+
+START_TEST(aligned_run_is_found_behind_misaligned_ones)
+{
+	floor_start();
+	make_misaligned_holes(40);
+	for (size_t align = 1; align <= 1024; align *= 2)
+		floor_take(KF_GRANULE_PAGES, align);
+	floor_check();
+}
+END_TEST
+
 START_TEST(run_grows_into_a_free_run_behind_it_only)
 {
 	struct kf_run *run, *behind, *fence;
@@ -369,6 +409,8 @@ int main(void)
 		trim_of_an_unused_floor_leaves_only_metadata,
 		freed_neighbours_become_one_run,
 		lowest_run_that_fits_is_taken,
+		aligned_run_starts_at_a_multiple,
+		aligned_run_is_found_behind_misaligned_ones,
 		run_grows_into_a_free_run_behind_it_only,
 		impossible_sizes_are_refused,
 		region_is_smaller_where_address_space_is_scarce,
