@@ -39,7 +39,7 @@ static struct kf_run *describe(char *start, size_t nr_pages)
 		kf_desc_give(run);
 		return NULL;
 	}
-	kf_word_add(KF_WORD_large, kf_run_bytes(run));
+	kf_word_add_atomic(KF_WORD_large, kf_run_bytes(run));
 	kf_word_add(KF_WORD_mapped_blocks, 1);
 	kf_word_add(KF_WORD_mapped_blocks_size, kf_run_bytes(run));
 	count_peaks();
@@ -104,7 +104,7 @@ struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
 static void count_resize(struct kf_run *run, size_t old, size_t bytes)
 {
 	kf_stats_begin();
-	kf_word_add(KF_WORD_large, bytes - old);
+	kf_word_add_atomic(KF_WORD_large, bytes - old);
 	if (!run->private)
 		kf_word_add(KF_WORD_mapped_blocks_size, bytes - old);
 	if (bytes > old)
@@ -139,7 +139,7 @@ static void give_tail(struct kf_run *run, size_t nr_pages)
 	tail->freed_ms = kf_now_ms();
 	run->nr_pages = (uint32_t)nr_pages;
 	kf_region_names(run);
-	kf_word_sub(KF_WORD_large, kf_run_bytes(tail));
+	kf_word_add_atomic(KF_WORD_large, -kf_run_bytes(tail));
 	kf_floor_release(tail);
 	kf_purge_excess();
 }
@@ -174,7 +174,7 @@ static bool take_head(struct kf_run *run, size_t more)
 	}
 	run->nr_pages += (uint32_t)more;
 	kf_region_names(run);
-	kf_word_add(KF_WORD_large, more << KF_PAGE_SHIFT);
+	kf_word_add_atomic(KF_WORD_large, more << KF_PAGE_SHIFT);
 	return true;
 }
 

@@ -84,7 +84,8 @@ static void split_back(struct kf_run *run, size_t keep)
 static void count_use(const struct kf_run *run, enum kf_run_kind kind,
 		      size_t bytes)
 {
-	kf_word_add(kind == KF_RUN_SLAB ? KF_WORD_slabs : KF_WORD_large, bytes);
+	kf_word_add_atomic(kind == KF_RUN_SLAB ? KF_WORD_slabs : KF_WORD_large,
+			   bytes);
 }
 
 void kf_floor_count_peak(void)
@@ -220,8 +221,7 @@ static void free_run(struct kf_run *run)
 	mark_dirty(run);
 	kf_floor_release(run);
 	kf_purge_excess();
-	kf_word_set(KF_WORD_largest_free, (size_t)kf_tree_largest()
-						  << KF_PAGE_SHIFT);
+	kf_floor_count_peak();
 }
 
 static void free_mapped(struct kf_run *run)
@@ -231,7 +231,7 @@ static void free_mapped(struct kf_run *run)
 
 	if (!kf_map_set(start, KF_GRANULE, NULL))
 		__builtin_unreachable();
-	kf_word_sub(KF_WORD_large, bytes);
+	kf_word_add_atomic(KF_WORD_large, -bytes);
 	kf_word_sub(KF_WORD_mapped_blocks, 1);
 	kf_word_sub(KF_WORD_mapped_blocks_size, bytes);
 	/* At max_map_count the kernel may refuse: then take the pages. */

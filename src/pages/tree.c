@@ -40,6 +40,15 @@ static bool update(struct kf_rb_node *node)
 	return changed;
 }
 
+/* What a split left over is as old as it was: it goes among the oldest. */
+static void enlist(struct kf_free_run *f)
+{
+	if (kf_now_ms() - f->run.freed_ms > kf_pages_conf.purge_ms / 2)
+		kf_list_add(&f->lru, &kf_floor.dirty);
+	else
+		kf_list_add_tail(&f->lru, &kf_floor.dirty);
+}
+
 void kf_tree_insert(struct kf_run *run)
 {
 	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
@@ -55,7 +64,7 @@ void kf_tree_insert(struct kf_run *run)
 	kf_rb_insert(&kf_floor.tree, &run->node, parent, link, update);
 	kf_list_init(&f->lru);
 	if (run->maybe_dirty && run->nr_pages >= WORTH_PURGING)
-		kf_list_add_tail(&f->lru, &kf_floor.dirty);
+		enlist(f);
 	kf_word_add(KF_WORD_free_runs, kf_run_bytes(run));
 	kf_word_add(KF_WORD_dirty, (size_t)run->dirty << KF_PAGE_SHIFT);
 	kf_word_sub(KF_WORD_purged, (size_t)run->dirty << KF_PAGE_SHIFT);
