@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,13 @@ def need(program):
     if not path:
         raise Skip(program + " is missing")
     return path
+
+
+def free_port():
+    """A port that nobody listened on a moment ago."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 def until(what, condition):
