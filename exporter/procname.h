@@ -41,6 +41,8 @@ void kf_proc_container(const char *procfs, int pid,
  * kf_container_id() - the container id in the text of a cgroup file
  * @text:	the text, as /proc/PID/cgroup has it
  * @out:	out: as kf_proc_container()
+ *
+ * Context: any thread.
  */
 void kf_container_id(const char *text, char out[KF_CONTAINER_SIZE]);
 

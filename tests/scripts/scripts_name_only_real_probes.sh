@@ -48,8 +48,8 @@ used() {
 		}' "$1" | sort
 }
 
-ls "$scripts/bpftrace" | sed -n 's/\.bt$//p' >"$WORK/bt"
-ls "$scripts/stap" | sed -n 's/\.stp$//p' >"$WORK/stp"
+(cd "$scripts/bpftrace" && printf '%s\n' *.bt) | sed 's/\.bt$//' >"$WORK/bt"
+(cd "$scripts/stap" && printf '%s\n' *.stp) | sed 's/\.stp$//' >"$WORK/stp"
 [ -s "$WORK/bt" ] || fail "no script in $scripts/bpftrace"
 diff "$WORK/bt" "$WORK/stp" || fail "the languages have different scripts"
 
