@@ -14,6 +14,9 @@
  */
 #define KF_LEAF __attribute__((optimize("omit-frame-pointer")))
 
+/* See early.c. */
+extern void (*const volatile kf_abi_early)(void) __kf_hidden;
+
 /* A second name of a function; the types may differ in unused arguments. */
 #define KF_ALIAS(type, name, args, of)                                     \
 	_Pragma("GCC diagnostic push") _Pragma(                            \

@@ -31,6 +31,8 @@ static struct {
 	struct kf_heap *all;
 	struct kf_heap *idle; /* atomic */
 	unsigned int nr;
+	struct kf_heap *first;	/* the first made */
+	uintptr_t first_thread; /* who made it; kf_thread_self() */
 	struct kf_heap shared;
 	int64_t inherited_small; /* bytes; of the child's birth */
 	bool slow;		 /* nobody gets a heap; atomic */
@@ -96,6 +98,10 @@ static struct kf_heap *make(void)
 	heap->next_all = arenas.all;
 	arenas.all = heap;
 	arenas.nr++;
+	if (!arenas.first) {
+		arenas.first = heap;
+		arenas.first_thread = kf_thread_self();
+	}
 	kf_word_add_atomic(KF_WORD_arenas, 1);
 	kf_probe_memory_arena_new((uintptr_t)heap, sizeof(*heap));
 	return heap;
@@ -120,6 +126,18 @@ static void settle(struct kf_heap *heap)
 		return;
 }
 
+/*
+ * Heaps made while ld.so relocates are forgotten when it fills the thread's
+ * variables (abi/early.c): the first heap is its maker's all the same.
+ */
+static struct kf_heap *forgotten(void)
+{
+	if (arenas.first && arenas.first_thread == kf_thread_self() &&
+	    arenas.first->state == KF_HEAP_IN_USE)
+		return arenas.first;
+	return NULL;
+}
+
 static struct kf_heap *attach(void)
 {
 	enum kf_lock_result r = kf_lock_take(&arenas.lock);
@@ -131,6 +149,12 @@ static struct kf_heap *attach(void)
 	if (r == KF_LOCK_WAITED) {
 		kf_word_add_atomic(KF_WORD_lock_contended, 1);
 		kf_probe_memory_arena_reuse_wait((uintptr_t)&arenas.lock, 0, 0);
+	}
+	heap = forgotten();
+	if (heap) {
+		kf_lock_drop(&arenas.lock);
+		kf_heap_self = heap;
+		return heap;
 	}
 	if (!arenas.slow)
 		heap = pop_idle();
@@ -158,6 +182,8 @@ struct kf_heap *kf_heap_get(void)
 
 static void leave(struct kf_heap *heap)
 {
+	if (heap == arenas.first)
+		arenas.first_thread = 0;
 	kf_heap_flush(heap);
 	kf_heap_self = &kf_heap_guest;
 	kf_stats_slot_label(heap->slot, KF_SLOT_IDLE);

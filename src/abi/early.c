@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * malloc in the IFUNC resolvers of the program.
+ *
+ * They run while ld.so still relocates, and only afterwards does ld.so fill
+ * the threads' variables with their initial values: until then the thread's
+ * heap would be no heap at all. ld.so calls this file's own resolver at the end
+ * of our relocations, before the program's, and it sets the variable by hand.
+ * That costs the fast path nothing, as a test for it would.
+ */
+#include "abi/abi.h"
+
+#include "engine/heap.h"
+
+static void nothing(void)
+{
+}
+
+static void (*resolve(void))(void)
+{
+	kf_heap_self = &kf_heap_empty;
+	return nothing;
+}
+
+static void early(void) __attribute__((ifunc("resolve")));
+
+/* Its relocation is what makes ld.so call the resolver. */
+void (*const volatile kf_abi_early)(void) __kf_hidden = early;
