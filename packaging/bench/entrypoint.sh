@@ -48,13 +48,19 @@ end()
 {
 	status=$?
 	trap - EXIT INT TERM
-	for pid in $program $exporter; do
-		kill "$pid" 2>/dev/null || :
-	done
+	# the program and all that it started
+	[ -z "$program" ] || kill -- "-$program" "$program" 2>/dev/null || :
+	[ -z "$exporter" ] || kill "$exporter" 2>/dev/null || :
 	for pid in $program $exporter; do
 		wait "$pid" 2>/dev/null || :
 	done
-	[ -z "$made" ] || rm -rf "$made"
+	# one that is just ending may still make its file
+	tries=50
+	while [ -n "$made" ] && ! rm -rf "$made" 2>/dev/null; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || break
+		sleep 0.1
+	done
 	exit "$status"
 }
 trap end EXIT
@@ -79,7 +85,8 @@ esac
 	--stats.dir="$KF_BENCH_DIR/stats" \
 	--stats.state-file="$KF_BENCH_DIR/state" &
 exporter=$!
-KONFISCATOR_DIR=$KF_BENCH_DIR/stats LD_PRELOAD=$preload "$@" &
+# A session of its own, so that its children can be ended with it.
+setsid env KONFISCATOR_DIR="$KF_BENCH_DIR/stats" LD_PRELOAD="$preload" "$@" &
 program=$!
 status=0
 wait "$exporter" || status=$?

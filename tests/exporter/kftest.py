@@ -170,7 +170,11 @@ class World:
 
     def finish(self):
         for process in self.started:
-            if process.poll() is None:
+            # whoever started others is given the time to end them
+            process.terminate()
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
                 process.kill()
             for pipe in (process.stdin, process.stdout):
                 if pipe:
