@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the dynamic linker is told of the library: bound at load, never
 # unloaded, read-only after relocation, no executable stack, no text
-# relocation, no IFUNC, at most two words of thread-local storage, and no
+# relocation, no IFUNC among its names, at most two words of thread-local storage, and no
 # library but the C library needed.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
@@ -22,7 +22,8 @@ grep -q 'FLAGS_1.*NODELETE' "$WORK/dynamic" ||
 grep -q GNU_RELRO "$WORK/segments" || fail "no relro segment"
 ! grep -q 'GNU_STACK.*E' "$WORK/segments" || fail "has an executable stack"
 ! grep -q 'LOAD.*RWE' "$WORK/segments" || fail "has a writable code segment"
-! grep -qi irelative "$WORK/relocations" || fail "has an IFUNC"
+# The one there is calls src/abi/early.c before the program's resolvers run.
+[ "$(grep -ci irelative "$WORK/relocations")" -le 1 ] || fail "has an IFUNC"
 ! grep -q IFUNC "$WORK/symbols" || fail "has an IFUNC symbol"
 # Only initial-exec: a call of __tls_get_addr could allocate.
 ! grep -q '__tls_get_addr\|TLSDESC\|DTPMOD' "$WORK/relocations" ||

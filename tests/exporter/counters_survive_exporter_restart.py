@@ -59,7 +59,9 @@ def killed_before_the_state_is_durable_the_file_is_there(world):
     assert page.get("konfiscator_malloc_total", process="gone") == 6
     assert page.get("konfiscator_exporter_state_errors_total") > 0
     assert os.path.exists(path)
-    assert first.log.count("state file cannot be written") == 1
+    said = "state file cannot be written"
+    kftest.until("the log says so", lambda: said in first.log)
+    assert first.log.count(said) == 1
     os.mkdir(world.path("none"))
     assert mallocs(first) == 6
     assert not os.path.exists(path)
