@@ -15,9 +15,9 @@ while IFS= read -r h; do
 	# shellcheck disable=SC2086
 	${CC:-cc} -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -D_GNU_SOURCE \
 		-Wno-unused-function -Wno-unused-parameter \
-		-include "$top_builddir/config.h" -I"$top_builddir" \
-		-I"$top_srcdir/src" -I"$top_builddir/src" \
-		-I"$top_srcdir/include" -I"$top_srcdir" $flags \
+		-include "$top_builddir/config.h" -iquote "$top_builddir" \
+		-iquote "$top_srcdir/src" -iquote "$top_srcdir/include" \
+		-iquote "$top_srcdir" $flags \
 		"$work/alone.c" || complain "$h does not compile alone"
 done <"$work/headers"
 

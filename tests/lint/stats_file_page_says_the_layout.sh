@@ -30,7 +30,7 @@ looked_at=$(wc -l <"$work/rows")
 } >"$work/rows.c"
 # CC may be a list.
 # shellcheck disable=SC2086
-${CC:-cc} -std=gnu11 -fsyntax-only -I"$top_srcdir/src" "$work/rows.c" ||
+${CC:-cc} -std=gnu11 -fsyntax-only -iquote "$top_srcdir/src" "$work/rows.c" ||
 	complain "doc/stats-file.md differs from src/stats/layout.h"
 
 # Rows that follow each other without a gap leave no field out.

@@ -30,7 +30,7 @@ done
 cd "$top_builddir"
 flags=$(cat tests/probes/library-flags)
 eval "set -- $flags \"\$@\""
-${CC:-cc} -I"$WORK/build" "$@" -O1 -shared -pthread \
+${CC:-cc} -iquote "$WORK/build" -I"$WORK/build" "$@" -O1 -shared -pthread \
 	-Wl,--version-script="$top_srcdir/src/abi/konfiscator.map" \
 	-o "$WORK/libkonfiscator.so"
 
