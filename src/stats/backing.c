@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "sys/file.h"
-#include "sys/map.h"
+#include "sys/vm.h"
 #include "sys/process.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static int fill_and_map(int fd)
 	if (!r)
 		r = kf_file_write(fd, kf_stats.base, size, 0);
 	if (!r)
-		r = kf_map_file(kf_stats.base, size, fd, 0);
+		r = kf_vm_put_file(kf_stats.base, size, fd, 0);
 	return r;
 }
 
@@ -215,7 +215,7 @@ int kf_backing_grow(uint64_t from, uint64_t to)
 		return fd;
 	r = is_ours(fd, from) ? kf_file_extend(fd, from, to) : -ESTALE;
 	if (!r)
-		r = kf_map_file(kf_stats.base + from, to - from, fd, from);
+		r = kf_vm_put_file(kf_stats.base + from, to - from, fd, from);
 	kf_file_close(fd);
 	return r;
 }

@@ -9,7 +9,7 @@
  */
 #include "stats/internal.h"
 
-#include "sys/map.h"
+#include "sys/vm.h"
 #include "sys/process.h"
 #include "sys/thread.h"
 
@@ -29,7 +29,7 @@ static struct {
 static char *copy_image(size_t nr_slots)
 {
 	size_t size = kf_image_size(nr_slots);
-	char *image = kf_map_anon(NULL, size);
+	char *image = kf_vm_put_memory(NULL, size);
 
 	if (image)
 		memcpy(image, kf_stats.base, size);
@@ -68,7 +68,7 @@ void kf_stats_parent_fork(void)
 	if (__atomic_load_n(&spare.owner, __ATOMIC_RELAXED) != kf_thread_self())
 		return;
 	if (spare.image)
-		kf_map_drop(spare.image, kf_image_size(spare.nr_slots));
+		kf_vm_drop(spare.image, kf_image_size(spare.nr_slots));
 	forget_spare();
 }
 
@@ -81,7 +81,7 @@ static char *take_copy(size_t *nr_slots)
 	if (image && spare.owner == kf_thread_self())
 		return image;
 	if (image)
-		kf_map_drop(image, kf_image_size(spare.nr_slots));
+		kf_vm_drop(image, kf_image_size(spare.nr_slots));
 	*nr_slots = kf_stats.nr_slots;
 	return copy_image(*nr_slots);
 }
@@ -92,7 +92,7 @@ static bool put_memory(size_t from_slot, size_t nr_slots)
 	size_t from = from_slot ? kf_image_size(from_slot) : 0;
 	size_t to = kf_image_size(nr_slots);
 
-	return from == to || kf_map_anon(kf_stats.base + from, to - from);
+	return from == to || kf_vm_put_memory(kf_stats.base + from, to - from);
 }
 
 /*
@@ -106,8 +106,9 @@ static void leave_file(void)
 	size_t nr;
 	char *image = take_copy(&nr);
 
-	if (image && !kf_map_replace(image, kf_image_size(nr), kf_stats.base)) {
-		kf_map_drop(image, kf_image_size(nr));
+	if (image &&
+	    !kf_vm_put_mapping(kf_stats.base, kf_image_size(nr), image)) {
+		kf_vm_drop(image, kf_image_size(nr));
 		image = NULL;
 	}
 	if (!image) {

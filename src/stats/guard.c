@@ -12,7 +12,7 @@
 #include "stats/internal.h"
 
 #include "sys/call.h"
-#include "sys/map.h"
+#include "sys/vm.h"
 #include "sys/process.h"
 
 #include <signal.h>
@@ -44,7 +44,7 @@ static bool put_memory(void)
 	__atomic_store_n(&kf_stats.torn, true, __ATOMIC_RELAXED);
 	__atomic_store_n(&kf_stats.on_file, false, __ATOMIC_RELAXED);
 	kf_stats.error = ESTALE;
-	return kf_map_anon(kf_stats.base, kf_image_size(nr)) != NULL;
+	return kf_vm_put_memory(kf_stats.base, kf_image_size(nr)) != NULL;
 }
 
 static void die_of(int sig, siginfo_t *info)

@@ -7,7 +7,7 @@
  */
 #include "stats/internal.h"
 
-#include "sys/map.h"
+#include "sys/vm.h"
 #include "sys/process.h"
 #include "sys/thread.h"
 
@@ -65,7 +65,7 @@ static bool put_memory(size_t nr)
 		kf_stats.nr_shown = nr;
 		return true;
 	}
-	if (!kf_map_anon(kf_stats.base + from, to - from))
+	if (!kf_vm_put_memory(kf_stats.base + from, to - from))
 		return false;
 	if (!kf_stats.on_file)
 		kf_stats.nr_shown = nr;

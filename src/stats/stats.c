@@ -4,7 +4,7 @@
  */
 #include "stats/internal.h"
 
-#include "sys/map.h"
+#include "sys/vm.h"
 #include "sys/process.h"
 
 #include <errno.h>
@@ -62,8 +62,8 @@ static bool reserve(size_t first)
 {
 	for (size_t nr = wanted_slots(); nr >= first; nr /= 2) {
 		kf_stats.max_slots = KF_MAX(whole_pages(nr), first);
-		kf_stats.base =
-			kf_map_reserve(kf_image_size(kf_stats.max_slots));
+		kf_stats.base = kf_vm_reserve(kf_image_size(kf_stats.max_slots),
+					      kf_stats.page);
 		if (kf_stats.base)
 			return true;
 	}
@@ -74,10 +74,10 @@ void kf_stats_init(void)
 {
 	size_t first;
 
-	kf_stats.page = kf_map_page();
+	kf_stats.page = kf_vm_page();
 	first = first_slots();
 	if (!reserve(first) ||
-	    !kf_map_anon(kf_stats.base, kf_image_size(first))) {
+	    !kf_vm_put_memory(kf_stats.base, kf_image_size(first))) {
 		kf_stats.base = last_resort;
 		kf_stats.in_bss = true;
 		kf_stats.max_slots = first = 1;

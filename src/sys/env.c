@@ -5,11 +5,10 @@
  */
 #include "sys/env.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "sys/file.h"
+
 #include <string.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 #define EARLY_BYTES 32768
 
@@ -23,18 +22,10 @@ bool kf_env_is_trusted(void)
 
 static void read_early(void)
 {
-	int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
-	ssize_t n;
+	ssize_t n = kf_file_read("/proc/self/environ", early, sizeof(early));
 
-	if (fd < 0)
-		return;
-	while (early_len < EARLY_BYTES - 1) {
-		n = read(fd, early + early_len, EARLY_BYTES - 1 - early_len);
-		if (n <= 0)
-			break;
-		early_len += (size_t)n;
-	}
-	close(fd);
+	if (n > 0)
+		early_len = (size_t)n;
 }
 
 static const char *value_of(const char *entry, const char *name, size_t len)
@@ -63,12 +54,10 @@ const char *kf_env_get(const char *name)
 	extern char **environ;
 	size_t len = strlen(name);
 	const char *value = NULL;
-	int saved = errno;
 
 	if (!environ)
 		value = find_early(name, len);
 	for (char **e = environ; e && *e && !value; e++)
 		value = value_of(*e, name, len);
-	errno = saved;
 	return value;
 }

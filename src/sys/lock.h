@@ -7,7 +7,8 @@
  * held over a fork no other thread waits for it (it may hold a lock of libc
  * that the fork needs): kf_lock_take() says KF_LOCK_FORKING at once and the
  * caller does without the lock.
- * * Ranks, lowest taken first: enum kf_lock_rank. The fork handlers walk them;
+ *
+ * Ranks, lowest taken first: enum kf_lock_rank. The fork handlers walk them;
  * a build with --enable-debug aborts where a thread takes them out of order.
  */
 #ifndef KF_SYS_LOCK_H
@@ -19,7 +20,6 @@ enum kf_lock_rank {
 	KF_RANK_ARENAS, /* the list of thread heaps */
 	KF_RANK_SHARED, /* the heap of threads that have none */
 	KF_RANK_PAGES,	/* free runs, regions, metadata */
-	KF_RANK_SLOTS,	/* slots of the stats file */
 	KF_NR_RANKS
 };
 

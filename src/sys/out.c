@@ -5,19 +5,13 @@
 #include "sys/out.h"
 
 #include "base/text.h"
+#include "sys/call.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 void kf_out(const struct kf_text *text)
 {
-	int saved = errno;
-
-	/* Not write(3): that is a cancellation point. */
-	syscall(SYS_write, STDERR_FILENO, text->buf, text->len);
-	errno = saved;
+	kf_sys(SYS_write, STDERR_FILENO, text->buf, text->len);
 }
 
 void kf_out_die(const struct kf_text *text)

@@ -3,45 +3,29 @@
  * Threads as the allocator sees them: see thread.h.
  */
 #include "sys/thread.h"
+
+#include "sys/call.h"
 #include "sys/vm.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
-
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
 
 __thread uint64_t kf_thread_mark __attribute__((tls_model("initial-exec")));
 
 void kf_futex_wait(uint32_t *word, uint32_t value)
 {
-	int saved = errno;
-
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
-	errno = saved;
+	kf_sys(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
 void kf_futex_wake(uint32_t *word, int nr)
 {
-	int saved = errno;
-
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, nr, NULL, NULL, 0);
-	errno = saved;
+	kf_sys(SYS_futex, word, FUTEX_WAKE_PRIVATE, nr, NULL, NULL, 0);
 }
 
 void kf_thread_yield(void)
 {
-	int saved = errno;
-
-	sched_yield();
-	errno = saved;
+	kf_sys(SYS_sched_yield);
 }
 
 /* Constant after kf_thread_exit_init(). */
@@ -77,15 +61,12 @@ bool kf_process_is_known(void)
 
 void kf_process_know(void)
 {
-	int saved = errno;
-
 	if (!known) {
 		known = kf_vm_map(KF_PAGE, KF_PAGE);
-		if (!known || madvise(known, KF_PAGE, MADV_WIPEONFORK) != 0)
+		if (!known || !kf_vm_wipe_on_fork(known, KF_PAGE))
 			known = &always_known;
 	}
 	*known = 1;
-	errno = saved;
 }
 
 uint32_t kf_now_ms(void)

@@ -2,20 +2,32 @@
 /*
  * The only door to the kernel's memory calls: see vm.h.
  */
-#define _GNU_SOURCE
+#include "config.h"
+
 #include "sys/vm.h"
 
-#include <errno.h>
+#include "sys/call.h"
+
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
-static void *map(void *hint, size_t size, int prot, int flags)
-{
-	int saved = errno;
-	void *p = mmap(hint, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | flags,
-		       -1, 0);
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
 
-	errno = saved;
-	return p == MAP_FAILED ? NULL : p;
+/* syscall() takes its arguments as long. */
+#define READ_WRITE ((long)PROT_READ | PROT_WRITE)
+#define MEMORY ((long)MAP_PRIVATE | MAP_ANONYMOUS)
+
+/* Addresses of user space are positive, so a negative result is an errno. */
+static void *address(long result)
+{
+	return result < 0 ? NULL : (void *)result;
+}
+
+static void *map(void *addr, size_t size, long prot, long flags)
+{
+	return address(kf_sys(SYS_mmap, addr, size, prot, flags, -1L, 0L));
 }
 
 /* Cut a mapping down to @size bytes from @start. */
@@ -24,11 +36,10 @@ static void *cut(char *p, size_t mapped, char *start, size_t size)
 	size_t head = (size_t)(start - p);
 	size_t tail = mapped - head - size;
 
-	/* What cannot be cut off stays mapped: addresses, no memory. */
-	if (head && !kf_vm_unmap(p, head))
-		return start;
-	if (tail && !kf_vm_unmap(start + size, tail))
-		return start;
+	if (head)
+		kf_vm_drop(p, head);
+	if (tail)
+		kf_vm_drop(start + size, tail);
 	return start;
 }
 
@@ -36,7 +47,7 @@ static void *cut(char *p, size_t mapped, char *start, size_t size)
  * The kernel places mappings below each other, so pieces of whole multiples
  * of the alignment come out aligned: the first try is nearly always right.
  */
-static void *map_aligned(size_t size, size_t align, int prot, int flags)
+static void *map_aligned(size_t size, size_t align, long prot, long flags)
 {
 	size_t round = KF_ALIGN_UP(size, align);
 	char *p, *start;
@@ -48,8 +59,7 @@ static void *map_aligned(size_t size, size_t align, int prot, int flags)
 		return NULL;
 	if (!((uintptr_t)p & (align - 1)))
 		return cut(p, round, p, size);
-	if (!kf_vm_unmap(p, round))
-		return NULL;
+	kf_vm_drop(p, round);
 	p = map(NULL, size + align, prot, flags);
 	if (!p)
 		return NULL;
@@ -57,70 +67,91 @@ static void *map_aligned(size_t size, size_t align, int prot, int flags)
 	return cut(p, size + align, start, size);
 }
 
+size_t kf_vm_page(void)
+{
+	return getauxval(AT_PAGESZ);
+}
+
 void *kf_vm_reserve(size_t size, size_t align)
 {
-	return map_aligned(size, align, PROT_NONE, MAP_NORESERVE);
+	return map_aligned(size, align, PROT_NONE, MEMORY | MAP_NORESERVE);
 }
 
 void *kf_vm_map(size_t size, size_t align)
 {
-	return map_aligned(size, align, PROT_READ | PROT_WRITE, 0);
+	return map_aligned(size, align, READ_WRITE, MEMORY);
 }
 
 bool kf_vm_commit(void *addr, size_t size)
 {
-	int saved = errno;
-	int rc = mprotect(addr, size, PROT_READ | PROT_WRITE);
-
-	errno = saved;
-	return rc == 0;
+	return kf_sys(SYS_mprotect, addr, size, READ_WRITE) == 0;
 }
 
 bool kf_vm_decommit(void *addr, size_t size)
 {
-	return map(addr, size, PROT_NONE, MAP_NORESERVE | MAP_FIXED) != NULL;
+	return map(addr, size, PROT_NONE, MEMORY | MAP_NORESERVE | MAP_FIXED);
 }
 
 bool kf_vm_purge(void *addr, size_t size)
 {
-	int saved = errno;
-	int rc = madvise(addr, size, MADV_DONTNEED);
+	return kf_sys(SYS_madvise, addr, size, MADV_DONTNEED) == 0;
+}
 
-	errno = saved;
-	return rc == 0;
+bool kf_vm_wipe_on_fork(void *addr, size_t size)
+{
+	return kf_sys(SYS_madvise, addr, size, MADV_WIPEONFORK) == 0;
 }
 
 bool kf_vm_unmap(void *addr, size_t size)
 {
-	int saved = errno;
-	int rc = munmap(addr, size);
+	return kf_sys(SYS_munmap, addr, size) == 0;
+}
 
-	errno = saved;
-	return rc == 0;
+void kf_vm_drop(void *addr, size_t size)
+{
+	kf_sys(SYS_munmap, addr, size);
 }
 
 bool kf_vm_resize(void *addr, size_t old, size_t size)
 {
-	int saved = errno;
-	void *p = mremap(addr, old, size, 0);
+	return kf_sys(SYS_mremap, addr, old, size, 0L, NULL) >= 0;
+}
 
-	errno = saved;
-	return p != MAP_FAILED;
+static bool move(void *from, size_t old, size_t size, void *to)
+{
+	return kf_sys(SYS_mremap, from, old, size,
+		      (long)MREMAP_MAYMOVE | MREMAP_FIXED, to) >= 0;
 }
 
 void *kf_vm_move(void *addr, size_t old, size_t size, size_t align)
 {
-	int saved = errno;
 	void *to = kf_vm_reserve(size, align);
-	void *p;
 
 	if (!to)
 		return NULL;
-	p = mremap(addr, old, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-	errno = saved;
-	if (p != MAP_FAILED)
-		return p;
-	if (!kf_vm_unmap(to, size))
-		return NULL;
+	if (move(addr, old, size, to))
+		return to;
+	kf_vm_drop(to, size);
 	return NULL;
+}
+
+void *kf_vm_put_memory(void *addr, size_t size)
+{
+	long flags = MAP_ANONYMOUS | MAP_NORESERVE | (addr ? MAP_FIXED : 0);
+	void *p = map(addr, size, READ_WRITE, flags | MAP_PRIVATE);
+
+	return p ? p : map(addr, size, READ_WRITE, flags | MAP_SHARED);
+}
+
+int kf_vm_put_file(void *addr, size_t size, int fd, uint64_t offset)
+{
+	long r = kf_sys(SYS_mmap, addr, size, READ_WRITE,
+			(long)MAP_SHARED | MAP_FIXED, (long)fd, offset);
+
+	return r < 0 ? (int)r : 0;
+}
+
+bool kf_vm_put_mapping(void *addr, size_t size, void *from)
+{
+	return move(from, size, size, addr);
 }

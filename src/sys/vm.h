@@ -3,8 +3,12 @@
  * The only door to the kernel's memory calls.
  *
  * Every call keeps errno: who asks for memory decides what errno to leave.
- * Sizes are bytes and multiples of the page. What the kernel refuses is
- * reported, never fatal. Counting and probing are the callers' business.
+ * Sizes and addresses are bytes and multiples of the page. What the kernel
+ * refuses is reported, never fatal. Counting and probing are the callers'
+ * business.
+ *
+ * The kf_vm_put_*() are for addresses that stay while what stands behind them
+ * changes; the others are for memory that is taken and given back.
  */
 #ifndef KF_SYS_VM_H
 #define KF_SYS_VM_H
@@ -13,6 +17,14 @@
 
 #define KF_PAGE_SHIFT 12
 #define KF_PAGE ((size_t)1 << KF_PAGE_SHIFT)
+
+/**
+ * kf_vm_page() - bytes of a page as the kernel maps them
+ *
+ * Context: any.
+ * Return: 4096 to 65536.
+ */
+size_t kf_vm_page(void);
 
 /**
  * kf_vm_reserve() - take address space without memory behind it
@@ -65,6 +77,16 @@ bool kf_vm_decommit(void *addr, size_t size) __must_check;
 bool kf_vm_purge(void *addr, size_t size) __must_check;
 
 /**
+ * kf_vm_wipe_on_fork() - let a forked child find zeroes there
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * Context: any; no lock.
+ * Return: false when the kernel cannot (before Linux 4.14).
+ */
+bool kf_vm_wipe_on_fork(void *addr, size_t size) __must_check;
+
+/**
  * kf_vm_unmap() - give memory and addresses back
  * @addr:	first byte
  * @size:	bytes
@@ -73,6 +95,17 @@ bool kf_vm_purge(void *addr, size_t size) __must_check;
  * Return: false when the kernel refused (max_map_count); nothing changed.
  */
 bool kf_vm_unmap(void *addr, size_t size) __must_check;
+
+/**
+ * kf_vm_drop() - give memory and addresses back, if the kernel takes them
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * For what nobody will look at again: what is refused stays mapped.
+ *
+ * Context: any, signal handlers too.
+ */
+void kf_vm_drop(void *addr, size_t size);
 
 /**
  * kf_vm_resize() - grow or shrink a mapping where it stands
@@ -97,5 +130,41 @@ bool kf_vm_resize(void *addr, size_t old, size_t size) __must_check;
  */
 void *kf_vm_move(void *addr, size_t old, size_t size,
 		 size_t align) __must_check;
+
+/**
+ * kf_vm_put_memory() - put zeroed memory somewhere
+ * @addr:	where; whatever is mapped there goes. NULL: anywhere
+ * @size:	bytes
+ *
+ * Where private memory is refused (RLIMIT_DATA), shared memory is tried.
+ *
+ * Context: any, signal handlers too.
+ * Return: the address, or NULL when the kernel has no more.
+ */
+void *kf_vm_put_memory(void *addr, size_t size) __must_check;
+
+/**
+ * kf_vm_put_file() - put a file's bytes behind addresses, shared
+ * @addr:	where; whatever is mapped there goes
+ * @size:	bytes
+ * @fd:		the file, open for reading and writing
+ * @offset:	of the first byte
+ *
+ * Context: any.
+ * Return: 0, or a negative errno and nothing changed.
+ */
+int kf_vm_put_file(void *addr, size_t size, int fd,
+		   uint64_t offset) __must_check;
+
+/**
+ * kf_vm_put_mapping() - move a mapping over another place in one step
+ * @addr:	where; whatever is mapped there goes
+ * @size:	bytes
+ * @from:	the mapping
+ *
+ * Context: any.
+ * Return: false when the kernel refused and nothing changed.
+ */
+bool kf_vm_put_mapping(void *addr, size_t size, void *from) __must_check;
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/map.h"
+#include "sys/vm.h"
 #include "tests/unit/stats/support.h"
 #include "tests/unit/unit.h"
 
@@ -223,9 +223,9 @@ START_TEST(small_address_space_gets_few_slots_reserved)
 	limit.rlim_cur = 256 * KF_MIB;
 	UNIT_REQUIRE(!setrlimit(RLIMIT_AS, &limit));
 	/* A sanitizer's shadow alone is larger than the limit. */
-	room = kf_map_reserve(KF_MIB);
+	room = kf_vm_reserve(KF_MIB, kf_vm_page());
 	if (room) {
-		kf_map_drop(room, KF_MIB);
+		kf_vm_drop(room, KF_MIB);
 		support_publish();
 	}
 	UNIT_REQUIRE(!setrlimit(RLIMIT_AS, &old));
