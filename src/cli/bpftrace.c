@@ -22,7 +22,16 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+/*
+ * bpftrace drops what it has not printed yet when it is interrupted. So it is
+ * let go on after the program's end until its output has been still for a
+ * while, or for the longest time that anybody should wait.
+ */
+#define STILL_MS 400
+#define DRAIN_MS 5000
 
 enum { FD_OUTPUT, FD_SIGNAL, FD_PROGRAM, NR_FDS };
 
@@ -32,7 +41,8 @@ struct session {
 	int status;		 /* the program's */
 	pid_t tracer;
 	bool ready;
-	bool interrupted; /* the tracer was told to end */
+	bool interrupted;    /* the tracer was told to end */
+	int64_t drain_until; /* ms, 0: the program has not ended */
 	char line[4096];
 	size_t len;
 	struct pollfd fds[NR_FDS];
@@ -43,6 +53,14 @@ static void interrupt_tracer(struct session *s)
 	if (!s->interrupted)
 		kill(s->tracer, SIGINT);
 	s->interrupted = true;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 static void __attribute__((noreturn))
@@ -155,14 +173,29 @@ static void end_program(struct session *s)
 	s->program.pid = 0;
 	close(s->fds[FD_PROGRAM].fd);
 	s->fds[FD_PROGRAM].fd = -1;
-	interrupt_tracer(s);
+	s->drain_until = now_ms() + DRAIN_MS;
+}
+
+/* Wait for something to do; interrupt the tracer when its output is still. */
+static int poll_output(struct session *s)
+{
+	bool draining = s->drain_until && !s->interrupted;
+	int n = poll(s->fds, NR_FDS, draining ? STILL_MS : -1);
+
+	if (draining && (!n || now_ms() > s->drain_until))
+		interrupt_tracer(s);
+	return n;
 }
 
 static void follow(struct session *s)
 {
 	for (;;) {
-		if (poll(s->fds, NR_FDS, -1) < 0 && errno != EINTR)
+		int n = poll_output(s);
+
+		if (n < 0 && errno != EINTR)
 			return;
+		if (n <= 0)
+			continue;
 		if (s->fds[FD_SIGNAL].revents)
 			take_signal(s);
 		if (s->fds[FD_PROGRAM].revents)
