@@ -9,7 +9,7 @@ workdir
 sleeper
 esc=$(printf '\033')
 bad=$(printf 'a"b,c\\d\n%s[31mx\377y' "$esc")
-mkstats "$WORK/stats/1" pid="$pid" name="$bad" mallocs=1 start=0
+mkstats "$WORK/stats/1" pid="$pid" name="$bad" blocks=16:1:0 start=0
 mkstats "$WORK/stats/$(printf 'f\n%sg' "$esc")" pid="$pid" name=ok
 
 for command in ls "stat -a" "stat -a --by=thread"; do

@@ -14,14 +14,14 @@ sleeper
 two=$pid
 sleeper
 three=$pid
-mkstats "$WORK/stats/1" pid="$one" name=pair mallocs=1000 frees=400 \
+mkstats "$WORK/stats/1" pid="$one" name=pair blocks=16:1000:400 \
 	mapped=1048576 free_runs=65536 slabs=983040 carved=16000 \
 	mmaps=3 threads=2 failed=1 age=100
-mkstats "$WORK/stats/2" pid="$two" name=pair mallocs=500 frees=100 \
+mkstats "$WORK/stats/2" pid="$two" name=pair blocks=16:500:100 \
 	mapped=1048576 free_runs=1048576 mmaps=4 threads=1 age=100
-mkstats "$WORK/stats/3" pid="$three" name=other mallocs=10 mapped=4096 \
+mkstats "$WORK/stats/3" pid="$three" name=other blocks=16:10:0 mapped=4096 \
 	largest_free=8
-mkstats "$WORK/stats/4" name=gone start=1 mallocs=5
+mkstats "$WORK/stats/4" name=gone start=1 blocks=16:5:0
 
 expect 0 cli --format=json stat
 "$PYTHON3" - "$WORK/out" <<'END' || fail "JSON of stat is wrong"

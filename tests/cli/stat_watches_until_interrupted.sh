@@ -6,7 +6,7 @@ workdir
 . "$top_srcdir/tests/cli/cli.sh"
 
 sleeper
-mkstats "$WORK/stats/1" pid="$pid" name=watched mallocs=1000 age=10
+mkstats "$WORK/stats/1" pid="$pid" name=watched blocks=16:1000:0 age=10
 
 "$KF_CLI" --dir="$WORK/stats" --format=csv --no-header stat -w 0.2 \
 	>"$WORK/out" &

@@ -16,7 +16,7 @@ def mallocs(exporter, process="gone"):
 
 def totals_come_back(world):
     process = world.sleeper()
-    world.stats_file("a", dead=1, comm="gone", blocks="16:6:1")
+    world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     world.stats_file("b", pid=process.pid, blocks="32:5:0", created=1)
     first = world.exporter(state=world.state)
     before = first.scrape()
@@ -34,7 +34,7 @@ def totals_come_back(world):
 
 
 def killed_between_fold_and_delete_it_counts_once(world):
-    path = world.stats_file("a", dead=1, comm="gone", blocks="16:6:1")
+    path = world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     shutil.copy2(path, world.path("copy"))
     first = world.exporter(state=world.state)
     assert mallocs(first) == 6
@@ -50,7 +50,7 @@ def killed_between_fold_and_delete_it_counts_once(world):
 
 
 def killed_before_the_state_is_durable_the_file_is_there(world):
-    path = world.stats_file("a", dead=1, comm="gone", blocks="16:6:1")
+    path = world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     state = world.path("none", "state")
     os.mkdir(world.path("none"))
     first = world.exporter(state=state)
@@ -111,7 +111,7 @@ def two_exporters_do_not_share_a_state(world):
 
 
 def once_deletes_and_saves_nothing(world):
-    path = world.stats_file("a", dead=1, comm="gone", blocks="16:6:1")
+    path = world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     out = subprocess.run(
         [kftest.EXPORTER, "--once", "--stats.dir=" + world.stats,
          "--stats.state-file=" + world.state],

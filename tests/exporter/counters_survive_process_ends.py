@@ -22,7 +22,7 @@ def an_ended_process_is_folded_with_its_last_counts(world):
     # what it counts between the last scrape and its end counts too
     world.stats_file("b", pid=ending.pid, blocks="16:23:4", created=9)
     world.end(ending)
-    world.stats_file("b", pid=living.pid, dead=1, blocks="16:23:4", created=9)
+    world.stats_file("b", pid=living.pid, start=1, blocks="16:23:4", created=9)
     for _ in range(3):
         page = exporter.scrape()
         assert mallocs(page, "sleep") == 30
@@ -107,7 +107,7 @@ def whoever_may_live_elsewhere_is_never_deleted(world):
                               comm="boot", blocks="16:1:0"),
              world.stats_file("ns", pid=process.pid, ns=1, comm="ns",
                               blocks="16:2:0")]
-    dead = world.stats_file("dead", dead=1, comm="dead", blocks="16:3:0")
+    dead = world.stats_file("dead", start=1, comm="dead", blocks="16:3:0")
     exporter = world.exporter(prefix=prefix)
     for _ in range(2):
         page = exporter.scrape()
@@ -119,7 +119,7 @@ def whoever_may_live_elsewhere_is_never_deleted(world):
 
 def a_file_that_cannot_be_deleted_is_counted_once(world):
     prefix = somebody_else(world)
-    path = world.stats_file("a", dead=1, comm="gone", blocks="16:6:1")
+    path = world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     os.chmod(world.stats, 0o555)
     exporter = world.exporter(prefix=prefix)
     for _ in range(3):
