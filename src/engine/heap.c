@@ -8,11 +8,28 @@
 
 #include "probes/konfiscator-probes.h"
 
-static struct kf_slab *first_slab(struct kf_heap *heap, unsigned int class)
-{
-	struct kf_list *first = kf_list_first(&heap->slabs[class]);
+/* Sparse slabs passed over in a search; more would cost more than it brings. */
+#define PASSED_OVER 4
 
-	return first ? kf_container_of(first, struct kf_slab, link) : NULL;
+/*
+ * The slab that has waited longest, so that free blocks have gathered in it;
+ * but one with few used blocks is left to become empty, if others are there.
+ */
+static struct kf_slab *next_slab(struct kf_heap *heap, unsigned int class)
+{
+	struct kf_list *list = &heap->slabs[class];
+	struct kf_list *first = kf_list_first(list);
+	struct kf_slab *slab = NULL;
+
+	for (int i = 0; first && i <= PASSED_OVER; i++) {
+		slab = kf_container_of(first, struct kf_slab, link);
+		if (slab->used >= slab->carved / 4 || list->prev == first)
+			break;
+		kf_list_del(first);
+		kf_list_add_tail(first, list);
+		first = kf_list_first(list);
+	}
+	return slab;
 }
 
 static bool fill(struct kf_heap *heap, unsigned int class, size_t size)
@@ -21,7 +38,7 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size)
 	uint32_t nr;
 
 	kf_heap_collect(heap);
-	slab = first_slab(heap, class);
+	slab = next_slab(heap, class);
 	if (!slab)
 		slab = kf_slab_make(heap, class);
 	if (!slab)

@@ -125,7 +125,7 @@ void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab, void *first,
 	if (slab->owner & KF_SLAB_FULL) {
 		__atomic_store_n(&slab->owner, slab->owner & ~KF_SLAB_FULL,
 				 __ATOMIC_RELAXED);
-		kf_list_add(&slab->link, &heap->slabs[class]);
+		kf_list_add_tail(&slab->link, &heap->slabs[class]);
 	}
 	if (!slab->used)
 		kf_slab_emptied(heap, slab);
