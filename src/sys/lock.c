@@ -30,6 +30,12 @@ static void check_drop(const struct kf_lock *lock)
 
 #define SLEEPERS ((uint64_t)1)
 
+/*
+ * Set when a fork begins to hold the lock: the word is another one then, so
+ * that who was about to sleep on it does not.
+ */
+#define SENT_AWAY ((uint64_t)2)
+
 static bool try_take(struct kf_lock *lock, uint64_t self)
 {
 	uint64_t none = 0;
@@ -40,8 +46,8 @@ static bool try_take(struct kf_lock *lock, uint64_t self)
 
 static bool is_mine(const struct kf_lock *lock)
 {
-	return (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) & ~SLEEPERS) ==
-	       kf_thread_self();
+	return (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) &
+		~(SLEEPERS | SENT_AWAY)) == kf_thread_self();
 }
 
 static bool held_by_fork(const struct kf_lock *lock)
@@ -61,13 +67,14 @@ static uint32_t *low_half(struct kf_lock *lock)
 /* Sleep once, unless the lock is free. */
 static void sleep_on(struct kf_lock *lock)
 {
-	uint64_t seen = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
+	/* pairs with the release of send_away() */
+	uint64_t seen = __atomic_load_n(&lock->word, __ATOMIC_ACQUIRE);
 
 	if (!seen)
 		return;
 	if (!(seen & SLEEPERS) &&
 	    !__atomic_compare_exchange_n(&lock->word, &seen, seen | SLEEPERS,
-					 false, __ATOMIC_RELAXED,
+					 false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return;
 	if (held_by_fork(lock))
@@ -124,6 +131,8 @@ void kf_lock_drop(struct kf_lock *lock)
 static void send_away(struct kf_lock *lock)
 {
 	__atomic_store_n(&lock->forking, 1, __ATOMIC_RELEASE);
+	/* pairs with the acquire load of sleep_on() */
+	__atomic_fetch_or(&lock->word, SENT_AWAY, __ATOMIC_RELEASE);
 	kf_futex_wake(low_half(lock), INT32_MAX);
 }
 

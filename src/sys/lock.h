@@ -26,7 +26,8 @@ enum kf_lock_rank {
 /*
  * @word says who has it, so that a signal handler between any two
  * instructions of the owner knows: kf_thread_self() of the owner, 0 none, bit
- * 0 set where somebody sleeps. Threads sleep on its low half.
+ * 0 set where somebody sleeps, bit 1 while a fork holds it. Threads sleep on
+ * its low half.
  */
 struct kf_lock {
 	uint64_t word;
