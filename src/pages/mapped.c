@@ -189,6 +189,7 @@ static bool resize_run(struct kf_run *run, size_t nr_pages)
 		give_tail(run, nr_pages);
 	else if (nr_pages > run->nr_pages)
 		done = take_head(run, nr_pages - run->nr_pages);
+	kf_floor_count_peak();
 	kf_stats_end();
 	return done;
 }
@@ -205,28 +206,54 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages)
 	return done;
 }
 
-bool kf_pages_remap(struct kf_run *run, size_t nr_pages)
+/* The granule of @start has been named before: that cannot fail again. */
+static void rename_mapped(char *start, struct kf_run *run)
+{
+	if (!kf_map_set(start, KF_GRANULE, run))
+		__builtin_unreachable();
+}
+
+/* Addresses for a run, named already; NULL when there are none. */
+static char *named_addresses(struct kf_run *run, size_t bytes)
+{
+	char *to = kf_vm_reserve(bytes, KF_GRANULE);
+
+	if (to && !kf_map_set(to, KF_GRANULE, run)) {
+		if (!kf_vm_unmap(to, bytes))
+			return NULL;
+		return NULL;
+	}
+	return to;
+}
+
+/* The name goes before the pages: others may have the addresses at once. */
+static bool move_mapped(struct kf_run *run, size_t bytes)
 {
 	size_t old = kf_run_bytes(run);
-	size_t bytes = nr_pages << KF_PAGE_SHIFT;
-	char *from = run->start;
-	char *to = NULL;
+	char *to = named_addresses(run, bytes);
+
+	if (!to)
+		return false;
+	rename_mapped(run->start, NULL);
+	if (!kf_vm_move(run->start, old, bytes, to)) {
+		rename_mapped(run->start, run);
+		rename_mapped(to, NULL);
+		if (!kf_vm_unmap(to, bytes))
+			return false;
+		return false;
+	}
+	run->start = to;
+	count_resize(run, old, bytes);
+	return true;
+}
+
+bool kf_pages_remap(struct kf_run *run, size_t nr_pages)
+{
+	bool done;
 
 	if (nr_pages > PAGES_MAX || run->private || !kf_floor_lock())
 		return false;
-	to = kf_vm_move(from, old, bytes, KF_GRANULE);
-	if (to && !kf_map_set(to, KF_GRANULE, run)) {
-		/* No memory for the map: back to where it was. */
-		if (!kf_vm_move(to, bytes, old, KF_GRANULE))
-			__builtin_trap();
-		to = NULL;
-	}
-	if (to) {
-		if (!kf_map_set(from, KF_GRANULE, NULL))
-			__builtin_unreachable();
-		run->start = to;
-		count_resize(run, old, bytes);
-	}
+	done = move_mapped(run, nr_pages << KF_PAGE_SHIFT);
 	kf_floor_unlock();
-	return to != NULL;
+	return done;
 }

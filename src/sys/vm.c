@@ -74,7 +74,7 @@ size_t kf_vm_page(void)
 
 void *kf_vm_reserve(size_t size, size_t align)
 {
-	return map_aligned(size, align, PROT_NONE, MEMORY | MAP_NORESERVE);
+	return map_aligned(size, align, PROT_NONE, MEMORY);
 }
 
 void *kf_vm_map(size_t size, size_t align)
@@ -89,7 +89,7 @@ bool kf_vm_commit(void *addr, size_t size)
 
 bool kf_vm_decommit(void *addr, size_t size)
 {
-	return map(addr, size, PROT_NONE, MEMORY | MAP_NORESERVE | MAP_FIXED);
+	return map(addr, size, PROT_NONE, MEMORY | MAP_FIXED);
 }
 
 bool kf_vm_purge(void *addr, size_t size)
@@ -117,22 +117,10 @@ bool kf_vm_resize(void *addr, size_t old, size_t size)
 	return kf_sys(SYS_mremap, addr, old, size, 0L, NULL) >= 0;
 }
 
-static bool move(void *from, size_t old, size_t size, void *to)
+bool kf_vm_move(void *addr, size_t old, size_t size, void *to)
 {
-	return kf_sys(SYS_mremap, from, old, size,
+	return kf_sys(SYS_mremap, addr, old, size,
 		      (long)MREMAP_MAYMOVE | MREMAP_FIXED, to) >= 0;
-}
-
-void *kf_vm_move(void *addr, size_t old, size_t size, size_t align)
-{
-	void *to = kf_vm_reserve(size, align);
-
-	if (!to)
-		return NULL;
-	if (move(addr, old, size, to))
-		return to;
-	kf_vm_drop(to, size);
-	return NULL;
 }
 
 void *kf_vm_put_memory(void *addr, size_t size)
@@ -153,5 +141,5 @@ int kf_vm_put_file(void *addr, size_t size, int fd, uint64_t offset)
 
 bool kf_vm_put_mapping(void *addr, size_t size, void *from)
 {
-	return move(from, size, size, addr);
+	return kf_vm_move(from, size, size, addr);
 }

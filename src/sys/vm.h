@@ -123,13 +123,13 @@ bool kf_vm_resize(void *addr, size_t old, size_t size) __must_check;
  * @addr:	first byte
  * @old:	bytes it has
  * @size:	bytes wanted
- * @align:	power of two, at least a page
+ * @to:		where; whatever is mapped there goes
  *
  * Context: any; no lock.
- * Return: where it is now, or NULL and nothing changed.
+ * Return: false when the kernel refused; @addr is as it was then, but what
+ *	   was mapped at @to may have gone.
  */
-void *kf_vm_move(void *addr, size_t old, size_t size,
-		 size_t align) __must_check;
+bool kf_vm_move(void *addr, size_t old, size_t size, void *to) __must_check;
 
 /**
  * kf_vm_put_memory() - put zeroed memory somewhere
