@@ -25,13 +25,18 @@ static size_t pages_for(size_t size)
 	return (size >> KF_PAGE_SHIFT) + ((size & (KF_PAGE - 1)) != 0);
 }
 
+static bool mapping_is_left(void)
+{
+	return kf_word_get(KF_WORD_mapped_blocks) < kf_large_conf.mmap_max;
+}
+
 /* A mapping too where a region would be torn apart by the alignment. */
 static bool wants_mapping(size_t size, size_t align)
 {
 	return (align > KF_MIB ||
 		size >= __atomic_load_n(&kf_large_conf.mmap_threshold,
 					__ATOMIC_RELAXED)) &&
-	       kf_word_get(KF_WORD_mapped_blocks) < kf_large_conf.mmap_max;
+	       mapping_is_left();
 }
 
 static struct kf_run *take(size_t size, size_t align, bool *zeroed)
@@ -40,11 +45,18 @@ static struct kf_run *take(size_t size, size_t align, bool *zeroed)
 	size_t align_pages = KF_MAX(align >> KF_PAGE_SHIFT, (size_t)1);
 	struct kf_run *run = NULL;
 
+	bool mapped = wants_mapping(size, align);
+
 	*zeroed = true;
-	if (wants_mapping(size, align))
+	if (mapped)
 		run = kf_pages_map(nr, align_pages);
+	/* Each is tried where the other finds no room: addresses are scarce. */
 	if (!run)
 		run = kf_pages_alloc(nr, align_pages, KF_RUN_LARGE, zeroed);
+	if (!run && !mapped && mapping_is_left()) {
+		*zeroed = true;
+		run = kf_pages_map(nr, align_pages);
+	}
 	return run;
 }
 

@@ -12,17 +12,23 @@ _Static_assert(KF_META_MAX <= CHUNK_BYTES, "a chunk holds the largest piece");
 
 static void *bump(size_t size)
 {
+	size_t chunk = CHUNK_BYTES;
 	char *p;
 
 	size = KF_ALIGN_UP(size, (size_t)KF_CACHE_LINE);
 	if (size > (size_t)(kf_floor.meta_end - kf_floor.meta)) {
-		p = kf_vm_map(CHUNK_BYTES, KF_PAGE);
+		/* What is scarce is asked for a page at a time. */
+		p = kf_vm_map(chunk, KF_PAGE);
+		if (!p) {
+			chunk = KF_ALIGN_UP(size, KF_PAGE);
+			p = kf_vm_map(chunk, KF_PAGE);
+		}
 		if (!p)
 			return NULL;
 		kf_floor.meta = p;
-		kf_floor.meta_end = p + CHUNK_BYTES;
-		kf_pages_count_map(p, CHUNK_BYTES);
-		kf_word_add_atomic(KF_WORD_metadata, CHUNK_BYTES);
+		kf_floor.meta_end = p + chunk;
+		kf_pages_count_map(p, chunk);
+		kf_word_add_atomic(KF_WORD_metadata, chunk);
 	}
 	p = kf_floor.meta;
 	kf_floor.meta += size;

@@ -164,13 +164,17 @@ static struct kf_run *neighbour(const struct kf_run *run, bool before)
 	return next->kind == KF_RUN_FREE ? next : NULL;
 }
 
-/* @low and @high are neighbours; @low stays. */
+/*
+ * @low and @high are neighbours; @low stays. Most of the pages decide on the
+ * age, or a small run that comes and goes beside a large one keeps it young.
+ */
 static void merge(struct kf_run *low, struct kf_run *high)
 {
+	if (high->dirty > low->dirty)
+		low->freed_ms = high->freed_ms;
 	low->nr_pages += high->nr_pages;
 	low->dirty += high->dirty;
 	low->maybe_dirty |= high->maybe_dirty;
-	low->freed_ms = kf_now_ms();
 	kf_desc_give(high);
 }
 
@@ -303,7 +307,7 @@ bool kf_floor_lock(void)
 	if (r == KF_LOCK_FORKING)
 		return false;
 	if (r == KF_LOCK_WAITED) {
-		kf_word_add(KF_WORD_lock_contended, 1);
+		kf_word_add_atomic(KF_WORD_lock_contended, 1);
 		kf_probe_memory_arena_reuse_wait((uintptr_t)&kf_floor.lock, 0,
 						 0);
 	}

@@ -96,6 +96,7 @@ bool kf_pages_tick(void)
 	__atomic_store_n(&kf_floor.last_tick, now, __ATOMIC_RELAXED);
 	kf_stats_begin();
 	purge_older(now);
+	kf_floor_count_peak();
 	kf_stats_end();
 	kf_floor_unlock();
 	return true;
@@ -150,6 +151,7 @@ size_t kf_pages_trim(size_t pad)
 	bytes = trim_ends(&pad);
 	if (!pad)
 		bytes += trim_rest();
+	kf_floor_count_peak();
 	kf_stats_end();
 	kf_floor_unlock();
 	return bytes;

@@ -9,11 +9,19 @@
  */
 #include "pages/floor.h"
 
+#include "sys/process.h"
+
 #include "probes/konfiscator-probes.h"
 
 #define REGION_ALIGN ((size_t)2 * KF_MIB)
 #define REGION_MAX KF_GIB
 #define STEP_MAX_PAGES (KF_MIB / KF_PAGE)
+
+/* Of a limited address space a region takes at most this part, if it can. */
+#define LIMIT_SHARE 16
+
+/* Of one region: its pages are counted in 32 bits. */
+#define PAGES_MAX ((size_t)1 << 31)
 
 static char *commit_end(const struct kf_region *region)
 {
@@ -43,10 +51,20 @@ static size_t head_bytes(size_t size)
 	return KF_ALIGN_UP(head, KF_PAGE);
 }
 
+/* Where addresses are scarce, without the room that alignment costs. */
+static char *reserve_addresses(size_t size)
+{
+	char *p = NULL;
+
+	if (size >= REGION_ALIGN)
+		p = kf_vm_reserve(size, REGION_ALIGN);
+	return p ? p : kf_vm_reserve(size, KF_GRANULE);
+}
+
 static struct kf_region *reserve(size_t size)
 {
 	size_t head = head_bytes(size);
-	char *p = kf_vm_reserve(size, REGION_ALIGN);
+	char *p = reserve_addresses(size);
 	struct kf_region *region = (void *)p;
 
 	if (!p)
@@ -64,26 +82,40 @@ static struct kf_region *reserve(size_t size)
 	kf_list_add_tail(&region->link, &kf_floor.regions);
 	kf_pages_count_map(p, head);
 	kf_word_add_atomic(KF_WORD_metadata, head);
-	kf_word_add(KF_WORD_heaps, 1);
 	return region;
+}
+
+/* Bytes of the smallest region that holds the run, or 0 for none. */
+static size_t least_size(size_t nr_pages, size_t align_pages)
+{
+	size_t run = nr_pages << KF_PAGE_SHIFT;
+	size_t pad = align_pages << KF_PAGE_SHIFT;
+	size_t head;
+
+	if (nr_pages + align_pages >= PAGES_MAX)
+		return 0;
+	head = head_bytes(run + pad + REGION_ALIGN);
+	head = head_bytes(run + pad + head + REGION_ALIGN);
+	/* Regions start at a granule: smaller alignments follow from that. */
+	head = pad <= KF_GRANULE ? KF_ALIGN_UP(head, pad) : head + pad;
+	return KF_ALIGN_UP(head + run, KF_GRANULE);
 }
 
 /* Address space may be scarce: halve until it fits, down to the need. */
 static struct kf_region *new_region(size_t nr_pages, size_t align_pages)
 {
-	size_t need = (nr_pages + align_pages + 1) << KF_PAGE_SHIFT;
-	size_t size = kf_floor.next_region;
-	struct kf_region *region = NULL;
+	size_t need = least_size(nr_pages, align_pages);
+	size_t share = kf_process_address_limit() / LIMIT_SHARE;
+	size_t size = KF_MIN(kf_floor.next_region, share);
+	struct kf_region *region;
 
-	need = KF_ALIGN_UP(need + head_bytes(need + REGION_ALIGN),
-			   REGION_ALIGN);
-	for (size = KF_MAX(size, need); size >= need; size /= 2) {
-		size = KF_ALIGN_UP(size, REGION_ALIGN);
+	if (!need)
+		return NULL;
+	for (;; size /= 2) {
+		size = KF_MAX(KF_ALIGN_UP(size, KF_GRANULE), need);
 		region = reserve(size);
 		if (region || size == need)
 			break;
-		if (size / 2 < need)
-			size = need * 2;
 	}
 	if (region && kf_floor.next_region < REGION_MAX)
 		kf_floor.next_region *= 2;
@@ -118,18 +150,23 @@ static bool fits_at_end(const struct kf_region *region, size_t nr_pages,
 	return *more <= region->nr_pages - region->committed;
 }
 
+/* The kernel's word first: the map of what it refuses would be large too. */
 static bool commit(struct kf_region *region, size_t nr)
 {
 	size_t bytes = nr << KF_PAGE_SHIFT;
 	char *start = commit_end(region);
+	char *granule = (void *)KF_ALIGN_DOWN((uintptr_t)start, KF_GRANULE);
 	struct kf_run *run;
 
-	if (!kf_desc_reserve(1) ||
-	    !kf_map_set((void *)KF_ALIGN_DOWN((uintptr_t)start, KF_GRANULE),
-			bytes + ((uintptr_t)start & (KF_GRANULE - 1)),
-			&region->stand_in) ||
-	    !kf_vm_commit(start, bytes))
+	if (!kf_desc_reserve(1) || !kf_vm_commit(start, bytes))
 		return false;
+	if (!kf_map_set(granule, (size_t)(start - granule) + bytes,
+			&region->stand_in)) {
+		/* What cannot be given back is found committed next time. */
+		if (!kf_vm_decommit(start, bytes))
+			return false;
+		return false;
+	}
 	run = kf_desc_take();
 	run->start = start;
 	run->region = region;
@@ -153,16 +190,17 @@ static size_t commit_step(const struct kf_region *region, size_t more)
 
 static bool extend(struct kf_region *region, size_t more)
 {
-	bool first = region->committed == 0;
-
 	if (!commit(region, commit_step(region, more)) && !commit(region, more))
 		return false;
-	if (first)
+	if (!region->told) {
+		region->told = true;
+		kf_word_add(KF_WORD_heaps, 1);
 		kf_probe_memory_heap_new((uintptr_t)region,
 					 region_size(region));
-	else
+	} else {
 		kf_probe_memory_heap_more((uintptr_t)region,
 					  region_size(region));
+	}
 	return true;
 }
 
@@ -175,6 +213,34 @@ static struct kf_run *grow(struct kf_region *region, size_t nr_pages,
 	    (more && !extend(region, more)))
 		return NULL;
 	return last_free(region);
+}
+
+/* Addresses become foreign; that needs no memory and cannot fail. */
+static void forget(uintptr_t start, uintptr_t end)
+{
+	if (start < end && !kf_map_set((void *)start, end - start, NULL))
+		__builtin_unreachable();
+}
+
+/* Nothing but its head is left of the region, which @had so many bytes. */
+static void free_region(struct kf_region *region, size_t had)
+{
+	size_t head = region->head_bytes;
+	size_t size = head + ((size_t)region->nr_pages << KF_PAGE_SHIFT);
+
+	if (region->told) {
+		region->told = false;
+		kf_word_sub(KF_WORD_heaps, 1);
+		kf_probe_memory_heap_free((uintptr_t)region, had);
+	}
+	kf_list_del(&region->link);
+	forget((uintptr_t)region, (uintptr_t)region + size);
+	if (!kf_vm_unmap(region, size)) {
+		kf_list_add_tail(&region->link, &kf_floor.regions);
+		return;
+	}
+	kf_pages_count_unmap(region, head);
+	kf_word_add_atomic(KF_WORD_metadata, -head);
 }
 
 struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages)
@@ -190,31 +256,12 @@ struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages)
 			return run;
 	}
 	region = new_region(nr_pages, align_pages);
-	return region ? grow(region, nr_pages, align_pages) : NULL;
-}
-
-/* Addresses become foreign; that needs no memory and cannot fail. */
-static void forget(uintptr_t start, uintptr_t end)
-{
-	if (start < end && !kf_map_set((void *)start, end - start, NULL))
-		__builtin_unreachable();
-}
-
-static void free_region(struct kf_region *region)
-{
-	size_t size = region->head_bytes +
-		      ((size_t)region->nr_pages << KF_PAGE_SHIFT);
-	size_t head = region->head_bytes;
-
-	kf_list_del(&region->link);
-	forget((uintptr_t)region, (uintptr_t)region + size);
-	if (!kf_vm_unmap(region, size)) {
-		kf_list_add_tail(&region->link, &kf_floor.regions);
-		return;
-	}
-	kf_pages_count_unmap(region, head);
-	kf_word_add_atomic(KF_WORD_metadata, -head);
-	kf_word_sub(KF_WORD_heaps, 1);
+	if (!region)
+		return NULL;
+	run = grow(region, nr_pages, align_pages);
+	if (!run && !region->committed)
+		free_region(region, 0);
+	return run;
 }
 
 static bool is_only(const struct kf_region *region)
@@ -227,11 +274,9 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep)
 	struct kf_region *region = run->region;
 	size_t nr = run->nr_pages - keep;
 	char *start = run->start + (keep << KF_PAGE_SHIFT);
-	bool empty = !keep && run->start == region->base;
+	size_t had = region_size(region);
+	bool goes = !keep && run->start == region->base && !is_only(region);
 
-	if (empty && !is_only(region))
-		kf_probe_memory_heap_free((uintptr_t)region,
-					  region_size(region));
 	if (!kf_vm_decommit(start, nr << KF_PAGE_SHIFT))
 		return 0;
 	kf_tree_erase(run);
@@ -248,10 +293,10 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep)
 	} else {
 		kf_desc_give(run);
 	}
-	if (empty && !is_only(region)) {
-		free_region(region);
-		return nr;
-	}
-	kf_probe_memory_heap_less((uintptr_t)region, region_size(region));
+	if (goes)
+		free_region(region, had);
+	else
+		kf_probe_memory_heap_less((uintptr_t)region,
+					  region_size(region));
 	return nr;
 }

@@ -87,6 +87,7 @@ struct kf_region {
 	size_t head_bytes;     /* pages of this header; constant */
 	uint32_t nr_pages;     /* reserved; constant */
 	uint32_t committed;    /* pages from base on; pages lock */
+	bool told;	       /* memory_heap_new was fired; pages lock */
 	struct kf_list link;   /* all regions; pages lock */
 	struct kf_run *page[]; /* pages lock */
 };

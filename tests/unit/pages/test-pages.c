@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "tests/unit/pages/support.h"
 
@@ -371,6 +372,44 @@ static void *work(void *arg)
 	return NULL;
 }
 
+START_TEST(refused_run_leaves_nothing_behind)
+{
+	const struct rlimit limit = {64 * KF_MIB, 64 * KF_MIB};
+	size_t mapped, metadata;
+	bool zeroed;
+
+	floor_start();
+	floor_take(1, 1);
+	mapped = kf_word_get(KF_WORD_mapped);
+	metadata = kf_word_get(KF_WORD_metadata);
+	/* Addresses are to be had, memory is not. */
+	ck_assert_int_eq(setrlimit(RLIMIT_DATA, &limit), 0);
+	for (size_t nr = 1 << 15; nr <= 1 << 30; nr <<= 5)
+		ck_assert_ptr_null(
+			kf_pages_alloc(nr, 1, KF_RUN_LARGE, &zeroed));
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped), mapped);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_metadata), metadata);
+	floor_check();
+}
+END_TEST
+
+START_TEST(one_slab_is_had_where_two_megabytes_are_not)
+{
+	bool zeroed;
+
+	floor_start();
+	/* A region that is full. */
+	kf_floor.next_region = 2 * KF_MIB;
+	floor_take(500, 1);
+	unit_limit_address_space(KF_MIB);
+	ck_assert_ptr_nonnull(kf_pages_alloc(KF_GRANULE_PAGES, KF_GRANULE_PAGES,
+					     KF_RUN_SLAB, &zeroed));
+	ck_assert_ptr_nonnull(kf_pages_alloc(30, 1, KF_RUN_LARGE, &zeroed));
+	floor_check();
+	unit_limit_address_space(SIZE_MAX);
+}
+END_TEST
+
 START_TEST(threads_share_the_floor)
 {
 	pthread_t threads[4];
@@ -415,6 +454,8 @@ int main(void)
 		impossible_sizes_are_refused,
 		region_is_smaller_where_address_space_is_scarce,
 		floor_survives_the_end_of_memory,
+		refused_run_leaves_nothing_behind,
+		one_slab_is_had_where_two_megabytes_are_not,
 		threads_share_the_floor,
 		thread_does_not_wait_for_a_fork,
 	};

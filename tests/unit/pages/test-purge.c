@@ -58,6 +58,37 @@ START_TEST(old_pages_go_back_at_a_tick)
 }
 END_TEST
 
+START_TEST(old_pages_go_though_a_small_run_comes_and_goes_beside_them)
+{
+	char *start;
+
+	floor_start();
+	kf_pages_conf.purge_ms = 200;
+	start = free_dirty_run();
+	while (nr_resident(start, NR_PAGES) > 4) {
+		struct kf_run *run = floor_take(4, 1);
+
+		ck_assert_ptr_eq(run->start, start);
+		start[0] = 1;
+		kf_pages_free(run);
+		kf_pages_tick();
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	}
+	floor_check();
+}
+END_TEST
+
+START_TEST(largest_free_run_is_told_after_a_trim)
+{
+	floor_start();
+	free_dirty_run();
+	ck_assert_uint_ge(kf_word_get(KF_WORD_largest_free), NR_PAGES);
+	kf_pages_trim(0);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_largest_free),
+			  floor_check().largest);
+}
+END_TEST
+
 START_TEST(purged_run_reads_as_zeroes_and_says_so)
 {
 	struct kf_run *run;
@@ -167,6 +198,8 @@ int main(void)
 	const TTest *const tests[] = {
 		young_pages_stay,
 		old_pages_go_back_at_a_tick,
+		old_pages_go_though_a_small_run_comes_and_goes_beside_them,
+		largest_free_run_is_told_after_a_trim,
 		purged_run_reads_as_zeroes_and_says_so,
 		dirty_run_does_not_say_that_it_is_zero,
 		dirty_pages_above_the_limit_go_at_once,
