@@ -13,11 +13,11 @@
 /* One bit a rank that the thread holds; kept in debug builds only. */
 static __thread uint32_t held __attribute__((tls_model("initial-exec")));
 
-static void check_order(const struct kf_lock *lock)
+static void check_take(const struct kf_lock *lock, bool ordered)
 {
 	if (!KF_DEBUG)
 		return;
-	if (held >> lock->rank)
+	if (ordered && held >> lock->rank)
 		abort();
 	held |= 1u << lock->rank;
 }
@@ -100,7 +100,7 @@ static enum kf_lock_result wait_for(struct kf_lock *lock, uint64_t self)
 	return KF_LOCK_WAITED;
 }
 
-enum kf_lock_result kf_lock_take(struct kf_lock *lock)
+static enum kf_lock_result take(struct kf_lock *lock, bool ordered)
 {
 	uint64_t self = kf_thread_self();
 	enum kf_lock_result result = KF_LOCK_TAKEN;
@@ -113,8 +113,13 @@ enum kf_lock_result kf_lock_take(struct kf_lock *lock)
 		result = wait_for(lock, self);
 	}
 	if (result != KF_LOCK_FORKING)
-		check_order(lock);
+		check_take(lock, ordered);
 	return result;
+}
+
+enum kf_lock_result kf_lock_take(struct kf_lock *lock)
+{
+	return take(lock, true);
 }
 
 void kf_lock_drop(struct kf_lock *lock)
@@ -144,8 +149,11 @@ void kf_lock_fork_begin(struct kf_lock *lock)
 
 void kf_lock_fork_prepare(struct kf_lock *lock)
 {
-	/* Two forks at once: the second waits until the first is through. */
-	while (kf_lock_take(lock) == KF_LOCK_FORKING)
+	/*
+	 * Two forks at once: the second waits until the first is through. A
+	 * signal handler that forks may hold any lock from before.
+	 */
+	while (take(lock, false) == KF_LOCK_FORKING)
 		kf_thread_yield();
 	send_away(lock);
 }
