@@ -148,6 +148,8 @@ static int try_dir(const char *dir, bool own)
 		r = -EPERM;
 	if (!r)
 		r = make_in(fd, dir, st.mode & S_ISGID);
+	if (!r && own)
+		kf_sweep_sometimes(fd);
 	kf_file_close(fd);
 	return r;
 }

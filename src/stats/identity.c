@@ -69,6 +69,18 @@ static void read_stat(struct kf_stats_identity *id)
 		id->outer_pid = (int32_t)number_at(stat);
 }
 
+uint64_t kf_identity_start(int32_t pid)
+{
+	char path[32], stat[1024];
+	struct kf_text text;
+
+	kf_text_init(&text, path, sizeof(path));
+	kf_text_str(&text, "/proc/");
+	kf_text_i64(&text, pid);
+	kf_text_str(&text, "/stat");
+	return kf_file_read(path, stat, sizeof(stat)) > 0 ? start_of(stat) : 0;
+}
+
 static void read_boot_id(struct kf_stats_identity *id)
 {
 	char *boot = id->boot_id;

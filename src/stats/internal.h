@@ -7,6 +7,7 @@
  *	backing.c	directories and files, and the mapping of one
  *	slots.c		slots taken and labelled, the image grown
  *	guard.c		SIGBUS of a file that was cut short
+ *	sweep.c		files of processes that are gone
  *	fork.c		a child leaves its parent's file
  *	stats.c		start and publication
  *
@@ -197,6 +198,34 @@ int kf_backing_make(const struct kf_stats_conf *conf);
  *	   ours or not as long as we left it.
  */
 int kf_backing_grow(uint64_t from, uint64_t to);
+
+/**
+ * kf_identity_start() - when a process began
+ * @pid:	the process, as our /proc has it
+ *
+ * Context: any.
+ * Return: its start time as struct kf_stats_identity has it; 0: not to be
+ *	   found out.
+ */
+uint64_t kf_identity_start(int32_t pid);
+
+/**
+ * kf_sweep_all() - remove files of processes that are gone for long
+ * @dirfd:	a directory that nobody else may write to
+ *
+ * Of many files a random part is looked at.
+ *
+ * Context: growth; our identity is filled in.
+ */
+void kf_sweep_all(int dirfd);
+
+/**
+ * kf_sweep_sometimes() - kf_sweep_all(), at one call in some dozens
+ * @dirfd:	as there
+ *
+ * Context: as kf_sweep_all().
+ */
+void kf_sweep_sometimes(int dirfd);
 
 /**
  * kf_growth_enter() - take the right to change what stands behind the image

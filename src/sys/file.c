@@ -182,3 +182,43 @@ ssize_t kf_file_cwd(char *buf, size_t size)
 	/* "(unreachable)/..." is no path: the directory lies outside. */
 	return buf[0] == '/' ? n - 1 : -ENOENT;
 }
+
+bool kf_file_read_at(int fd, void *buf, size_t size, uint64_t offset)
+{
+	return kf_sys(SYS_pread64, (long)fd, buf, size, offset) == (long)size;
+}
+
+/* As the kernel writes it. */
+struct record {
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+static bool more_names(struct kf_file_names *names)
+{
+	long n;
+
+	if (!names->begun && kf_sys(SYS_lseek, (long)names->fd, 0L, SEEK_SET))
+		return false;
+	names->begun = true;
+	n = kf_sys(SYS_getdents64, (long)names->fd, names->buf,
+		   sizeof(names->buf));
+	names->at = 0;
+	names->len = n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+const char *kf_file_next_name(struct kf_file_names *names)
+{
+	while (names->at < names->len || more_names(names)) {
+		struct record *r = (void *)(names->buf + names->at);
+
+		names->at += r->len;
+		if (r->name[0] != '.')
+			return r->name;
+	}
+	return NULL;
+}

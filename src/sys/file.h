@@ -129,6 +129,38 @@ int kf_file_extend(int fd, uint64_t from, uint64_t to) __must_check;
 ssize_t kf_file_read(const char *path, char *buf, size_t size);
 
 /**
+ * kf_file_read_at() - read part of a file
+ * @fd:		the file
+ * @buf:	out: its bytes
+ * @size:	how many
+ * @offset:	of the first
+ *
+ * Context: any.
+ * Return: whether all of them were there.
+ */
+bool kf_file_read_at(int fd, void *buf, size_t size,
+		     uint64_t offset) __must_check;
+
+/* A walk through a directory; all but @fd is 0 at its begin. */
+struct kf_file_names {
+	int fd;
+	bool begun;
+	size_t at; /* byte in @buf of the next record */
+	size_t len;
+	char buf[1024] __kf_aligned(8);
+};
+
+/**
+ * kf_file_next_name() - the next name of a directory
+ * @names:	the walk; it starts at the first name
+ *
+ * Context: any; no other walk through the same descriptor.
+ * Return: a name, valid until the next call, none that begins with a dot; or
+ *	   NULL at the end and where the directory cannot be read.
+ */
+const char *kf_file_next_name(struct kf_file_names *names);
+
+/**
  * kf_file_link() - where a symbolic link leads
  * @path:	the link
  * @buf:	out: its contents, terminated; empty where it cannot be read

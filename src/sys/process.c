@@ -75,3 +75,8 @@ void kf_process_pause(void)
 
 	kf_sys(SYS_nanosleep, &ts, NULL);
 }
+
+bool kf_process_is_gone(int32_t pid)
+{
+	return kf_sys(SYS_kill, (long)pid, 0L) == -ESRCH;
+}

@@ -37,6 +37,15 @@ int32_t kf_process_tid(void);
 uint32_t kf_process_uid(void);
 
 /**
+ * kf_process_is_gone() - whether no process has an id
+ * @pid:	the id, in our namespace
+ *
+ * Context: any.
+ * Return: true if none has it; false for one that we may not signal, too.
+ */
+bool kf_process_is_gone(int32_t pid);
+
+/**
  * kf_process_comm() - the calling thread's name
  * @comm:	out: the name, terminated; "" where it cannot be had
  *
