@@ -10,8 +10,6 @@
 
 #include "probes/konfiscator-percall.h"
 
-#include <errno.h>
-
 /* Pop a block of any small size; @offset tells the class. */
 static inline void *pop(struct kf_heap *heap, size_t size, size_t *offset)
 {
@@ -146,10 +144,9 @@ __kf_public void *reallocarray(void *p, size_t nr, size_t size)
 {
 	size_t bytes;
 
-	if (unlikely(__builtin_mul_overflow(nr, size, &bytes))) {
-		errno = ENOMEM;
-		return NULL;
-	}
+	/* Refused there as too large, and counted. */
+	if (unlikely(__builtin_mul_overflow(nr, size, &bytes)))
+		bytes = SIZE_MAX;
 	return realloc(p, bytes);
 }
 
