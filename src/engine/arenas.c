@@ -235,10 +235,24 @@ void kf_heap_shared_unlock(void)
 	kf_lock_drop(&arenas.shared_lock);
 }
 
+static void scavenge_shared(void)
+{
+	struct kf_heap *heap;
+
+	if (!__atomic_load_n(&arenas.shared.remote_slabs, __ATOMIC_RELAXED))
+		return;
+	heap = kf_heap_shared_lock();
+	if (!heap)
+		return;
+	kf_heap_flush(heap);
+	kf_heap_shared_unlock();
+}
+
 void kf_heap_scavenge(void)
 {
 	struct kf_heap *heap, *list = NULL;
 
+	scavenge_shared();
 	if (!__atomic_load_n(&arenas.idle, __ATOMIC_RELAXED) ||
 	    kf_lock_take(&arenas.lock) == KF_LOCK_FORKING)
 		return;

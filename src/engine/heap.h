@@ -190,9 +190,9 @@ void kf_heap_collect(struct kf_heap *heap);
 void kf_heap_flush(struct kf_heap *heap);
 
 /**
- * kf_heap_scavenge() - flush the heaps that no thread uses
+ * kf_heap_scavenge() - flush the heaps that no thread has to itself
  *
- * Context: any thread. Takes the arenas lock.
+ * Context: any thread. Takes the shared lock, then the arenas lock.
  */
 void kf_heap_scavenge(void);
 

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * engine/heap.c, slab.c and arenas.c: who has which heap, and that every
+ * block and slab comes home.
+ */
+#include "config.h"
+
+#include <pthread.h>
+
+#include "engine/engine.h"
+#include "engine/heap.h"
+#include "pages/pages.h"
+#include "sys/thread.h"
+#include "tests/unit/unit.h"
+
+#define NR_BLOCKS 2000
+#define BYTES 200
+
+static const struct kf_engine *engine = &kf_engine_firstfit;
+static void *blocks[NR_BLOCKS];
+
+static void start(void)
+{
+	kf_stats_init();
+	kf_pages_conf.dirty_max = SIZE_MAX;
+	kf_thread_exit_init(engine->thread_exit);
+	engine->init();
+}
+
+static void in_a_thread(void *(*fn)(void *), void *arg)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, fn, arg), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+
+static void *take_all(void *unused)
+{
+	for (size_t i = 0; i < NR_BLOCKS; i++) {
+		blocks[i] = engine->alloc(BYTES, 16, false);
+		UNIT_REQUIRE(blocks[i]);
+	}
+	return NULL;
+}
+
+static void *drop_all(void *unused)
+{
+	for (size_t i = 0; i < NR_BLOCKS; i++)
+		UNIT_REQUIRE(engine->release(blocks[i]) == KF_FINE);
+	return NULL;
+}
+
+static void *take_and_drop_all(void *unused)
+{
+	take_all(unused);
+	return drop_all(unused);
+}
+
+static void *tell_heap(void *heap)
+{
+	*(struct kf_heap **)heap = kf_heap_get();
+	return NULL;
+}
+
+static struct kf_slab *slab_of(void *p)
+{
+	return kf_container_of(kf_map_get(p), struct kf_slab, run);
+}
+
+static void check_all_is_home(void)
+{
+	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), 0);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs_made),
+			  kf_word_get(KF_WORD_slabs_freed));
+	ck_assert_uint_eq(kf_heap_live_small(), 0);
+}
+
+START_TEST(heap_of_an_ended_thread_is_adopted)
+{
+	struct kf_heap *first = NULL, *second = NULL;
+
+	start();
+	kf_heap_get();
+	in_a_thread(tell_heap, &first);
+	ck_assert_int_eq(first->state, KF_HEAP_IDLE);
+	in_a_thread(tell_heap, &second);
+	ck_assert_ptr_eq(first, second);
+	ck_assert_ptr_ne(first, kf_heap_self);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_arenas), 2);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_arena_reuses), 1);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_threads), 1);
+}
+END_TEST
+
+START_TEST(thread_beyond_arena_max_is_a_guest)
+{
+	struct kf_heap *heap = NULL;
+
+	start();
+	kf_large_conf.arena_max = 1;
+	kf_heap_get();
+	in_a_thread(tell_heap, &heap);
+	ck_assert_ptr_eq(heap, &kf_heap_guest);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_arenas), 1);
+}
+END_TEST
+
+START_TEST(what_guests_freed_goes_home_when_scavenged)
+{
+	start();
+	kf_large_conf.arena_max = 1;
+	kf_heap_get();
+	in_a_thread(take_and_drop_all, NULL);
+	ck_assert_uint_gt(kf_word_get(KF_WORD_slabs), 0);
+	kf_heap_scavenge();
+	check_all_is_home();
+}
+END_TEST
+
+START_TEST(what_another_thread_freed_goes_home_when_flushed)
+{
+	struct kf_heap *heap;
+
+	start();
+	take_all(NULL);
+	in_a_thread(drop_all, NULL);
+	heap = kf_heap_get();
+	ck_assert_ptr_nonnull(heap->remote_slabs);
+	kf_heap_flush(heap);
+	ck_assert_uint_eq(heap->slot->scalar[KF_SLOT_remote_collected],
+			  NR_BLOCKS);
+	ck_assert_uint_eq(heap->slot->scalar[KF_SLOT_carved], 0);
+	check_all_is_home();
+}
+END_TEST
+
+START_TEST(last_free_into_an_idle_heap_gives_its_slabs_back)
+{
+	start();
+	kf_heap_get();
+	in_a_thread(take_all, NULL);
+	ck_assert_uint_gt(kf_word_get(KF_WORD_slabs), 0);
+	drop_all(NULL);
+	check_all_is_home();
+}
+END_TEST
+
+START_TEST(slab_is_carved_a_page_at_a_time)
+{
+	struct kf_slab *slab;
+
+	start();
+	slab = slab_of(engine->alloc(BYTES, 16, false));
+	ck_assert_uint_gt(slab->carved, 1);
+	ck_assert_uint_le(slab->carved * slab->size, KF_PAGE);
+	ck_assert_uint_eq(slab->carved, slab->used);
+}
+END_TEST
+
+START_TEST(block_is_one_at_its_start_and_when_carved)
+{
+	struct kf_slab *slab;
+	char *p;
+
+	start();
+	p = engine->alloc(BYTES, 16, false);
+	slab = slab_of(p);
+	ck_assert(kf_slab_is_block(slab, p));
+	ck_assert(!kf_slab_is_block(slab, p + 16));
+	ck_assert(!kf_slab_is_block(slab, slab->bump));
+}
+END_TEST
+
+START_TEST(full_slab_is_off_the_list_until_a_block_is_freed)
+{
+	struct kf_slab *slab;
+
+	start();
+	take_all(NULL);
+	slab = slab_of(blocks[0]);
+	ck_assert(slab->owner & KF_SLAB_FULL);
+	ck_assert(kf_list_empty(&slab->link));
+	ck_assert_int_eq(engine->release(blocks[0]), KF_FINE);
+	ck_assert(!(slab->owner & KF_SLAB_FULL));
+	ck_assert(!kf_list_empty(&slab->link));
+	ck_assert_uint_eq(slab->used, slab->carved - 1);
+}
+END_TEST
+
+/* Which is there for good once its last blocks are not taken again. */
+START_TEST(sparse_slab_is_left_to_become_empty)
+{
+	struct kf_slab *sparse, *dense;
+	size_t i, last = NR_BLOCKS - 1;
+
+	start();
+	take_all(NULL);
+	sparse = slab_of(blocks[0]);
+	for (i = 1; slab_of(blocks[i]) == sparse; i++)
+		UNIT_REQUIRE(engine->release(blocks[i]) == KF_FINE);
+	dense = slab_of(blocks[i]);
+	UNIT_REQUIRE(engine->release(blocks[i]) == KF_FINE);
+	/* Use up what the bin and the last slab have left. */
+	for (last = 0; last < NR_BLOCKS; last++) {
+		void *p = engine->alloc(BYTES, 16, false);
+
+		UNIT_REQUIRE(slab_of(p) != sparse);
+		if (slab_of(p) == dense)
+			break;
+	}
+	ck_assert_uint_lt(last, NR_BLOCKS);
+	ck_assert_uint_eq(sparse->used, 1);
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		heap_of_an_ended_thread_is_adopted,
+		thread_beyond_arena_max_is_a_guest,
+		what_guests_freed_goes_home_when_scavenged,
+		what_another_thread_freed_goes_home_when_flushed,
+		last_free_into_an_idle_heap_gives_its_slabs_back,
+		slab_is_carved_a_page_at_a_time,
+		block_is_one_at_its_start_and_when_carved,
+		full_slab_is_off_the_list_until_a_block_is_freed,
+		sparse_slab_is_left_to_become_empty,
+	};
+
+	return unit_run("engine/arenas", tests, KF_ARRAY_SIZE(tests));
+}
