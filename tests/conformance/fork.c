@@ -41,18 +41,22 @@ static void check_and_drop(void)
 	}
 }
 
+static void live_as_child(void)
+{
+	check_and_drop();
+	take();
+	check_and_drop();
+	_exit(0);
+}
+
 CASE(a_forked_child_has_its_parents_blocks_and_makes_its_own)
 {
 	pid_t pid;
 
 	take();
 	pid = fork();
-	if (!pid) {
-		check_and_drop();
-		take();
-		check_and_drop();
-		_exit(0);
-	}
+	if (!pid)
+		live_as_child();
 	kf_reap(pid);
 	check_and_drop();
 }
@@ -119,12 +123,8 @@ CASE(a_raw_forked_child_allocates)
 		kf_case_skip("this C library has no _Fork");
 	take();
 	pid = raw_fork();
-	if (!pid) {
-		check_and_drop();
-		take();
-		check_and_drop();
-		_exit(0);
-	}
+	if (!pid)
+		live_as_child();
 	kf_reap(pid);
 	check_and_drop();
 }
