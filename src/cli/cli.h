@@ -73,7 +73,7 @@ struct kf_cli {
 
 struct kf_command {
 	const char *name;
-	const char *args;  /* after the options, as usage shows it */
+	const char *args;  /* after the options, as usage shows it; "": none */
 	const char *help;  /* one line */
 	const char *about; /* more, for --help; or NULL */
 	const struct kf_option *options; /* ends with a zero entry, or NULL */

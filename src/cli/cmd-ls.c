@@ -86,10 +86,6 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	size_t nr;
 	int status;
 
-	if (argc) {
-		kf_error("ls: '%s': there are no arguments", argv[0]);
-		return KF_EXIT_USAGE;
-	}
 	status = kf_cli_find(cli, &files);
 	if (status)
 		return status;

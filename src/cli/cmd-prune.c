@@ -94,10 +94,6 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	struct kf_table t;
 	int status, failed = 0;
 
-	if (argc) {
-		kf_error("prune: '%s': there are no arguments", argv[0]);
-		return KF_EXIT_USAGE;
-	}
 	status = kf_cli_find(cli, &files);
 	if (status)
 		return status;

@@ -274,10 +274,6 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	struct kf_look look;
 	int status;
 
-	if (argc) {
-		kf_error("stat: '%s': there are no arguments", argv[0]);
-		return KF_EXIT_USAGE;
-	}
 	if (by == BY_THREAD && cli->format == KF_FORMAT_PROM) {
 		kf_error("stat: --by thread is not for --format=prom");
 		return KF_EXIT_USAGE;

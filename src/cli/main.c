@@ -51,6 +51,11 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 		kf_error("this --format is not for %s", cli->command->name);
 		return cli->command->usage_status ?: KF_EXIT_USAGE;
 	}
+	if (first < argc && !cli->command->args[0]) {
+		kf_error("%s: '%s': there are no arguments", cli->command->name,
+			 argv[first]);
+		return KF_EXIT_USAGE;
+	}
 	return cli->command->run(cli, argc - first, argv + first);
 }
 
