@@ -161,8 +161,8 @@ static bool place_living(struct kf_groups *g, struct kf_member *m,
 			 const struct kf_file *f)
 {
 	const struct kf_stats_identity *id = &f->snap.id;
-	char name[KF_NAME_SIZE], container[KF_CONTAINER_SIZE];
-	char comm[64] = "";
+	char name[KF_NAME_SIZE], container[KF_CONTAINER_ID];
+	char comm[KF_PROC_COMM] = "";
 	bool found;
 
 	m->ended = false;
@@ -170,9 +170,10 @@ static bool place_living(struct kf_groups *g, struct kf_member *m,
 	found = f->pid && kf_proc_comm(g->conf.procfs, f->pid, comm);
 	if (!found && m->group)
 		return true;
-	memcpy(container, m->container, sizeof(container));
+	memcpy(container, m->container, sizeof(m->container));
 	if (found && !m->looked) {
 		kf_proc_container(g->conf.procfs, f->pid, container);
+		container[KF_CONTAINER_SHORT - 1] = '\0';
 		m->looked = true;
 	}
 	if (id->name[0])

@@ -17,10 +17,13 @@
 #define KF_EXPORTER_GROUPS_H
 
 #include "exporter/figures.h"
-#include "exporter/procname.h"
+#include "reader/proc.h"
 
 #include <pthread.h>
 #include <time.h>
+
+/* 16 bytes of comm or 64 of a given name, each byte at worst three. */
+#define KF_NAME_SIZE 200
 
 /* Constant after kf_groups_init(); the strings outlive it. */
 struct kf_groups_conf {
@@ -36,7 +39,7 @@ struct kf_groups_conf {
 struct kf_group {
 	struct kf_group *next;
 	char name[KF_NAME_SIZE];
-	char container[KF_CONTAINER_SIZE];
+	char container[KF_CONTAINER_SHORT];
 	time_t last_alive;
 	unsigned int processes;
 	uint64_t oldest_ns;		/* CLOCK_REALTIME; 0: no process */
@@ -51,7 +54,7 @@ struct kf_member {
 	uint64_t created_ns;
 	struct kf_group *group;	 /* NULL: forgotten, contributes nothing */
 	char name[KF_NAME_SIZE]; /* what it would be called, limits aside */
-	char container[KF_CONTAINER_SIZE];
+	char container[KF_CONTAINER_SHORT];
 	bool looked;	/* its container is known as well as it can be */
 	bool ended;	/* folded, its end is counted */
 	bool doomed;	/* its file goes as soon as the state is durable */

@@ -5,10 +5,10 @@
 #ifndef KF_CLI_PROCESS_H
 #define KF_CLI_PROCESS_H
 
+#include "reader/proc.h"
 #include "reader/reader.h"
 
 #define KF_PROCESS_NAME 65
-#define KF_CONTAINER_ID 65
 
 /**
  * kf_process_pid() - the pid to show for a file

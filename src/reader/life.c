@@ -10,6 +10,8 @@
  */
 #include "reader/internal.h"
 
+#include "reader/proc.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -22,28 +24,6 @@
 
 /* The kernel gives the outermost pid namespace this inode, always. */
 #define OUTERMOST_PID_NS 0xeffffffcu
-
-static ssize_t read_text(int dirfd, const char *name, char *buf, size_t size)
-{
-	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n = 0;
-
-	buf[0] = '\0';
-	if (fd < 0)
-		return -1;
-	while (len < size - 1) {
-		n = read(fd, buf + len, size - 1 - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		len += (size_t)n;
-	}
-	close(fd);
-	buf[len] = '\0';
-	return n < 0 ? -1 : (ssize_t)len;
-}
 
 static uint64_t ns_inode(int procfd, const char *name)
 {
@@ -94,7 +74,7 @@ static uint64_t procfs_pid_ns(int procfd)
 	unsigned int depth = 0;
 	char *line;
 
-	read_text(procfd, "self/status", status, sizeof(status));
+	kf_proc_read(procfd, "self/status", status, sizeof(status));
 	line = nspid_line(status);
 	if (line)
 		last_pid(line, &depth);
@@ -109,8 +89,8 @@ void kf_life_open(struct kf_life_view *view, const char *procfs)
 		return;
 	view->pid_ns = procfs_pid_ns(view->procfd);
 	view->sees_all = view->pid_ns == OUTERMOST_PID_NS && geteuid() == 0;
-	read_text(view->procfd, "sys/kernel/random/boot_id", view->boot_id,
-		  sizeof(view->boot_id));
+	kf_proc_read(view->procfd, "sys/kernel/random/boot_id", view->boot_id,
+		     sizeof(view->boot_id));
 	view->boot_id[strcspn(view->boot_id, "\n")] = '\0';
 }
 
@@ -135,7 +115,7 @@ static uint64_t start_ticks_of(int procfd, int32_t pid)
 	char state, *end;
 
 	snprintf(name, sizeof(name), "%d/stat", pid);
-	if (read_text(procfd, name, buf, sizeof(buf)) <= 0)
+	if (kf_proc_read(procfd, name, buf, sizeof(buf)) <= 0)
 		return 0;
 	end = strrchr(buf, ')');
 	if (!end || sscanf(end + 1,
@@ -157,7 +137,7 @@ static int32_t inner_pid_of(int procfd, int32_t pid)
 	int32_t inner;
 
 	snprintf(name, sizeof(name), "%d/status", pid);
-	if (read_text(procfd, name, status, sizeof(status)) <= 0)
+	if (kf_proc_read(procfd, name, status, sizeof(status)) <= 0)
 		return 0;
 	line = nspid_line(status);
 	if (!line)

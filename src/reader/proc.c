@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What procfs tells of a process: see proc.h.
+ */
+#include "config.h"
+
+#include "reader/proc.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ID_DIGITS (KF_CONTAINER_ID - 1)
+
+ssize_t kf_proc_read(int dirfd, const char *name, char *buf, size_t size)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 0;
+
+	buf[0] = '\0';
+	if (fd < 0)
+		return -1;
+	while (len < size - 1) {
+		n = read(fd, buf + len, size - 1 - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	close(fd);
+	buf[n < 0 ? 0 : len] = '\0';
+	return n < 0 ? -1 : (ssize_t)len;
+}
+
+ssize_t kf_proc_text(const char *procfs, int pid, const char *name, char *buf,
+		     size_t size)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%d/%s", procfs, pid, name);
+	return kf_proc_read(AT_FDCWD, path, buf, size);
+}
+
+bool kf_proc_comm(const char *procfs, int pid, char comm[KF_PROC_COMM])
+{
+	char buf[KF_PROC_COMM];
+	ssize_t len = kf_proc_text(procfs, pid, "comm", buf, sizeof(buf));
+
+	if (len <= 0)
+		return false;
+	/* a newline ends it, but it may hold others */
+	if (buf[len - 1] == '\n')
+		buf[len - 1] = '\0';
+	memcpy(comm, buf, sizeof(buf));
+	return true;
+}
+
+void kf_proc_container(const char *procfs, int pid, char id[KF_CONTAINER_ID])
+{
+	char text[8192];
+	size_t run = 0;
+
+	id[0] = '\0';
+	kf_proc_text(procfs, pid, "cgroup", text, sizeof(text));
+	for (const char *p = text; *p; p++) {
+		run = isxdigit((unsigned char)*p) ? run + 1 : 0;
+		if (run != ID_DIGITS)
+			continue;
+		/* a part of a path ends here, perhaps as a scope's name */
+		if (!p[1] || strchr("/\n.:", p[1])) {
+			memcpy(id, p + 1 - ID_DIGITS, ID_DIGITS);
+			id[ID_DIGITS] = '\0';
+		}
+	}
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What procfs tells of a process. All of it may be gone at the next look, and
+ * the name of a process is whatever the process says: raw bytes, to be cleaned
+ * by others.
+ */
+#ifndef KF_READER_PROC_H
+#define KF_READER_PROC_H
+
+#include "base/compiler.h"
+
+#include <sys/types.h>
+
+#define KF_PROC_COMM 64
+
+/* Of a container's id, 64 digits; so many are enough to tell it by. */
+#define KF_CONTAINER_ID 65
+#define KF_CONTAINER_SHORT 13
+
+/**
+ * kf_proc_read() - read a small file whole
+ * @dirfd:	directory @name is relative to
+ * @name:	the file
+ * @buf:	out: its text, "" on error; ends with a null byte
+ * @size:	bytes of @buf; what does not fit is left out
+ *
+ * Context: any thread.
+ * Return: bytes read, or -1.
+ */
+ssize_t kf_proc_read(int dirfd, const char *name, char *buf, size_t size);
+
+/**
+ * kf_proc_text() - read a small file of a process
+ * @procfs:	procfs' mount point
+ * @pid:	the process
+ * @name:	the file
+ * @buf:	out: as kf_proc_read()
+ * @size:	bytes of @buf
+ *
+ * Context: any thread.
+ * Return: bytes read, or -1.
+ */
+ssize_t kf_proc_text(const char *procfs, int pid, const char *name, char *buf,
+		     size_t size);
+
+/**
+ * kf_proc_comm() - what a process is called now
+ * @procfs:	procfs' mount point
+ * @pid:	the process
+ * @comm:	out: its name, raw; unchanged where it is not to be seen
+ *
+ * Context: any thread.
+ * Return: whether there is such a process.
+ */
+bool kf_proc_comm(const char *procfs, int pid, char comm[KF_PROC_COMM]);
+
+/**
+ * kf_proc_container() - the id of the container a process runs in
+ * @procfs:	procfs' mount point
+ * @pid:	the process
+ * @id:		out: the id, or "" on the host
+ *
+ * Known are the paths of docker, containerd, cri-o, podman, kubernetes: any
+ * part of a cgroup path that ends in 64 hexadecimal digits, with or without a
+ * prefix and ".scope". The last one is the innermost.
+ *
+ * Context: any thread.
+ */
+void kf_proc_container(const char *procfs, int pid, char id[KF_CONTAINER_ID]);
+
+#endif
