@@ -49,8 +49,10 @@ static void reset_lists(struct kf_heap *heap)
 
 void kf_heap_init(void)
 {
+	static const char name[] = "(shared)";
 	struct kf_slot *slot = kf_stats_slot_take();
 
+	__builtin_memcpy(slot->name, name, sizeof(name));
 	arenas.shared.guest = true;
 	arenas.shared.slot = slot;
 	kf_heap_empty.slot = slot;
