@@ -32,8 +32,7 @@ static uintptr_t *make_leaf(const void *p)
 	if (!__atomic_compare_exchange_n(
 		    slot, &none, (uintptr_t)leaf - (uintptr_t)kf_map.empty,
 		    false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		if (!kf_vm_unmap(leaf, LEAF_BYTES))
-			return leaf_of(p);
+		kf_vm_drop(leaf, LEAF_BYTES);
 		return leaf_of(p);
 	}
 	kf_pages_count_map(leaf, LEAF_BYTES);

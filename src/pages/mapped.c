@@ -58,8 +58,7 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages)
 	if (!start)
 		return NULL;
 	if (!kf_floor_lock()) {
-		if (!kf_vm_unmap(start, bytes))
-			return NULL;
+		kf_vm_drop(start, bytes);
 		return kf_private_alloc(nr_pages, align_pages, KF_RUN_MAPPED);
 	}
 	kf_stats_begin();
@@ -69,8 +68,8 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages)
 		kf_pages_count_unmap(start, bytes);
 	kf_stats_end();
 	kf_floor_unlock();
-	if (!run && !kf_vm_unmap(start, bytes))
-		return NULL;
+	if (!run)
+		kf_vm_drop(start, bytes);
 	return run;
 }
 
@@ -90,8 +89,7 @@ struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
 	run->private = true;
 	if (!kf_map_set(run->start, kind == KF_RUN_SLAB ? bytes : KF_GRANULE,
 			run)) {
-		if (!kf_vm_unmap(head, align + bytes))
-			return NULL;
+		kf_vm_drop(head, align + bytes);
 		return NULL;
 	}
 	kf_pages_count_map(head, align + bytes);
@@ -219,8 +217,7 @@ static char *named_addresses(struct kf_run *run, size_t bytes)
 	char *to = kf_vm_reserve(bytes, KF_GRANULE);
 
 	if (to && !kf_map_set(to, KF_GRANULE, run)) {
-		if (!kf_vm_unmap(to, bytes))
-			return NULL;
+		kf_vm_drop(to, bytes);
 		return NULL;
 	}
 	return to;
@@ -238,8 +235,7 @@ static bool move_mapped(struct kf_run *run, size_t bytes)
 	if (!kf_vm_move(run->start, old, bytes, to)) {
 		rename_mapped(run->start, run);
 		rename_mapped(to, NULL);
-		if (!kf_vm_unmap(to, bytes))
-			return false;
+		kf_vm_drop(to, bytes);
 		return false;
 	}
 	run->start = to;

@@ -70,8 +70,7 @@ static struct kf_region *reserve(size_t size)
 	if (!p)
 		return NULL;
 	if (!kf_vm_commit(p, head)) {
-		if (!kf_vm_unmap(p, size))
-			return NULL;
+		kf_vm_drop(p, size);
 		return NULL;
 	}
 	region->stand_in.kind = KF_RUN_REGION;
