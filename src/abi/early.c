@@ -16,7 +16,7 @@ static void nothing(void)
 {
 }
 
-static void (*resolve(void))(void)
+static __kf_unused void (*resolve(void))(void)
 {
 	kf_heap_self = &kf_heap_empty;
 	return nothing;
