@@ -40,7 +40,7 @@ class Worker:
         self.process = under_library(
             world, sys.executable, "-c", WORK, bufsize=0,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.work(10)
+        self.work(1000)  # above 512 bytes python3 calls malloc itself
 
     def work(self, size):
         self.process.stdin.write(b"%d\n" % size)
