@@ -33,6 +33,12 @@
 #define STILL_MS 400
 #define DRAIN_MS 5000
 
+/*
+ * bpftrace may miss a signal that arrives just before it waits for events, and
+ * then waits for ever: it is told again.
+ */
+#define AGAIN_MS 5000
+
 enum { FD_OUTPUT, FD_SIGNAL, FD_PROGRAM, NR_FDS };
 
 struct session {
@@ -180,10 +186,13 @@ static void end_program(struct session *s)
 static int poll_output(struct session *s)
 {
 	bool draining = s->drain_until && !s->interrupted;
-	int n = poll(s->fds, NR_FDS, draining ? STILL_MS : -1);
+	int wait = draining ? STILL_MS : s->interrupted ? AGAIN_MS : -1;
+	int n = poll(s->fds, NR_FDS, wait);
 
 	if (draining && (!n || now_ms() > s->drain_until))
 		interrupt_tracer(s);
+	else if (!n && s->interrupted)
+		kill(s->tracer, SIGINT);
 	return n;
 }
 

@@ -57,8 +57,16 @@ trace_lines() {
 trace_stop() {
 	kill -INT "$trace_pid" || fail "the tracer has gone: $(cat \
 		"$WORK/trace.err")"
+	# It may miss a signal that comes just before it waits for events.
+	(
+		while sleep 10 && kill -INT "$trace_pid"; do
+			:
+		done
+	) 2>/dev/null &
+	trace_again=$!
 	trace_status=0
 	wait "$trace_pid" || trace_status=$?
+	kill "$trace_again" 2>/dev/null
 	[ "$trace_status" = 0 ] ||
 		fail "the tracer said $trace_status: $(cat "$WORK/trace.err")"
 }
