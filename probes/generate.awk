@@ -10,7 +10,7 @@
 #	header-stub	functions of the same names that do nothing
 #	percall-stub	likewise
 #	tapset		SystemTap's aliases; -v library=PATH of the library
-#	manual		the manual page; -v version=VERSION
+#	manual		the manual page; -v version=VERSION, -v tapset=DIRECTORY
 #	names		a line a probe: provider, name, guarded or bare, how many
 #			arguments, their names
 #
@@ -209,12 +209,20 @@ function write_tapset(    p, i)
 {
 	print "# SPDX-License-Identifier: LGPL-2.1-or-later"
 	print "# Made by probes/generate.awk from konfiscator.d: aliases of the probes"
-	print "# with names for their arguments."
+	print "# with names for their arguments. A script's first argument, where it is an"
+	print "# absolute path, is the library that they are for, in place of the installed"
+	print "# one. (Only absolute paths sort from \"/\" to \"0\".)"
+	print ""
+	print "@define konfiscator_library %("
+	print "\t%( $# > 0 %? %( @1 >= \"/\" && @1 < \"0\" %? @1"
+	print "\t\t%: \"" library "\" %)"
+	print "\t%: \"" library "\" %)"
+	print "%)"
 	for (p = 1; p <= nr; p++) {
 		print ""
 		print "# " text[p]
 		print "probe " provider "." name[p] " ="
-		print "\tprocess(\"" library "\").provider(\"" provider "\").mark(\"" name[p] "\")"
+		print "\tprocess(@konfiscator_library).provider(\"" provider "\").mark(\"" name[p] "\")"
 		print "{"
 		print "\tname = \"" name[p] "\""
 		for (i = 1; i <= nr_args[p]; i++)
@@ -256,6 +264,20 @@ function write_manual(    p, i)
 	print ".EX"
 	print "bpftrace \\-e \\(aqusdt:/usr/lib/libkonfiscator.so:" provider ":defrag_coalesce"
 	print "    /pid == 4711/ { @merged = sum(arg3) }\\(aq"
+	print ".EE"
+	print ".PP"
+	print "For SystemTap there is a tapset: an alias for each probe, with names for"
+	print "its arguments."
+	print "It is for the installed library; an absolute path as the first argument"
+	print "of a script takes its place."
+	print "Where it is not below"
+	print ".I /usr"
+	print "SystemTap has to be told by \\-I:"
+	print ".PP"
+	print ".EX"
+	print "stap \\-I " tapset " \\-e \\(aqglobal total"
+	print "    probe " provider ".defrag_coalesce { total <<< merged }"
+	print "    probe end { println(@sum(total)) }\\(aq"
 	print ".EE"
 	print ".SH PROBES"
 	for (p = 1; p <= nr; p++) {

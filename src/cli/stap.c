@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "cli/library.h"
 #include "cli/program.h"
 #include "cli/trace.h"
 
@@ -52,9 +53,20 @@ static char *command_line(const struct kf_trace *t)
 	return line;
 }
 
+/* Where the tapset is: stap itself looks below /usr only. */
+static char *tapset_dir(void)
+{
+	char *tree = kf_build_tree();
+	char *dir = tree ? kf_format("%s/probes", tree)
+			 : kf_format("%s", KF_TAPSETDIR);
+
+	free(tree);
+	return dir;
+}
+
 int kf_trace_stap(const struct kf_trace *t)
 {
-	char *words[8], number[16];
+	char *words[10], number[16];
 	size_t n = 0;
 	int unused;
 	char *tool = kf_program_find("stap", &unused);
@@ -65,6 +77,8 @@ int kf_trace_stap(const struct kf_trace *t)
 	}
 	snprintf(number, sizeof(number), "%d", t->pid);
 	words[n++] = tool;
+	words[n++] = kf_format("-I");
+	words[n++] = tapset_dir();
 	if (t->argv) {
 		words[n++] = kf_format("-c");
 		words[n++] = command_line(t);

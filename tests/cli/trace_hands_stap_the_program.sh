@@ -10,6 +10,8 @@ workdir
 mkdir "$WORK/bin"
 cat >"$WORK/bin/stap" <<'END'
 #!/bin/sh
+[ "$1" = -I ] && [ -e "$2/konfiscator.stp" ] || { echo "args: $*"; exit 9; }
+shift 2
 [ "$1" = -c ] || { echo "args: $*"; exit 9; }
 echo "script: $3"
 echo "library: $4"

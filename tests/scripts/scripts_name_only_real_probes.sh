@@ -9,15 +9,15 @@
 workdir
 scripts=$top_srcdir/scripts
 
-generate names | awk '{ print $2, $4 }' >"$WORK/declared"
+generate names | cut -d ' ' -f 2,4- >"$WORK/declared"
 
-# used SCRIPT: a line for each probe: its name, the highest argument used
-used() {
+# used_bt SCRIPT: a line for each probe: its name, the highest argument used
+used_bt() {
 	awk '
 		function flush()
 		{
 			for (i = 1; i <= n; i++)
-				print name[i], highest
+				print name[i], highest + 0
 			n = 0
 			highest = 0
 		}
@@ -28,24 +28,46 @@ used() {
 			name[++n] = line
 			next
 		}
-		/\.mark\("/ {
-			sub(/^.*mark\("/, "", line)
-			sub(/"\).*/, "", line)
-			name[++n] = line
-			next
-		}
 		/^}/ { flush() }
 		{
-			while (match(line, /(\$arg[0-9])|([^a-z]arg[0-9])/)) {
-				word = substr(line, RSTART, RLENGTH)
-				used = substr(word, RLENGTH)
-				if (word !~ /\$/)
-					used++
+			while (match(line, /[^a-z]arg[0-9]/)) {
+				used = 1 + substr(line, RSTART + RLENGTH - 1, 1)
 				if (used > highest)
 					highest = used
 				line = substr(line, RSTART + RLENGTH)
 			}
 		}' "$1" | sort
+}
+
+# used_stp SCRIPT: the same; arguments have names here
+used_stp() {
+	awk '
+		FNR == NR {
+			for (i = 3; i <= NF; i++)
+				place[$1, $i] = i - 2
+			next
+		}
+		{ line = $0 }
+		/^(probe|[ \t]) *konfiscator\./ {
+			sub(/^.*konfiscator\./, "", line)
+			sub(/,$/, "", line)
+			name[++n] = line
+			next
+		}
+		/^}/ {
+			for (i = 1; i <= n; i++)
+				print name[i], highest + 0
+			n = highest = 0
+		}
+		n {
+			gsub(/"[^"]*"|#.*/, "", line)
+			nr = split(line, word, /[^a-z_]+/)
+			for (i = 1; i <= nr; i++) {
+				used = place[name[n], word[i]] + 0
+				if (used > highest)
+					highest = used
+			}
+		}' "$WORK/declared" "$1" | sort
 }
 
 (cd "$scripts/bpftrace" && printf '%s\n' *.bt) | sed 's/\.bt$//' >"$WORK/bt"
@@ -54,8 +76,8 @@ used() {
 diff "$WORK/bt" "$WORK/stp" || fail "the languages have different scripts"
 
 while read -r script; do
-	used "$scripts/bpftrace/$script.bt" >"$WORK/in_bt"
-	used "$scripts/stap/$script.stp" >"$WORK/in_stp"
+	used_bt "$scripts/bpftrace/$script.bt" >"$WORK/in_bt"
+	used_stp "$scripts/stap/$script.stp" >"$WORK/in_stp"
 	[ -s "$WORK/in_bt" ] || fail "$script.bt names no probe"
 	diff "$WORK/in_bt" "$WORK/in_stp" ||
 		fail "$script: bpftrace (left) and stap (right) differ"

@@ -31,21 +31,31 @@ done
 resolve() {
 	what=$1
 	shift
-	if ! "$STAP" -p2 -r "$tree" "$@" >"$WORK/out" 2>&1; then
-		cat "$WORK/out"
+	if ! "$STAP" -p2 -r "$tree" "$@" >"$WORK/out" 2>"$WORK/err"; then
+		cat "$WORK/out" "$WORK/err"
 		fail "stap refuses $what"
 	fi
 }
 
 resolve "a script of no probe" -e 'probe begin { exit() }'
+tapset() {
+	awk -v mode=tapset -v library="$1" \
+		-f "$top_srcdir/probes/generate.awk" \
+		"$top_srcdir/probes/konfiscator.d" >"$2/konfiscator.stp"
+}
+
+mkdir "$WORK/other"
+tapset "$KF_LIB" "$WORK/tapset"
+tapset /no/such/libkonfiscator.so "$WORK/other"
 for script in "$top_srcdir"/scripts/stap/*.stp; do
-	resolve "${script##*/}" "$script" "$KF_LIB"
-	resolve "${script##*/} for one process" "$script" "$KF_LIB" $$
+	resolve "${script##*/}" -I "$WORK/tapset" "$script" "$KF_LIB"
+	if grep -q '^WARNING' "$WORK/err"; then
+		fail "stap says of ${script##*/}: $(cat "$WORK/err")"
+	fi
+	resolve "${script##*/} for one process" -I "$WORK/tapset" "$script" \
+		"$KF_LIB" $$
 done
 
-awk -v mode=tapset -v library="$KF_LIB" \
-	-f "$top_srcdir/probes/generate.awk" \
-	"$top_srcdir/probes/konfiscator.d" >"$WORK/tapset/konfiscator.stp"
 generate names | while read -r _ name _ _ arguments; do
 	printf 'probe konfiscator.%s { println(name' "$name"
 	for argument in $arguments; do
@@ -54,6 +64,10 @@ generate names | while read -r _ name _ _ arguments; do
 	echo ') }'
 done | sed 's/println(/printdln(" ", /' >"$WORK/all.stp"
 resolve "the tapset" -I "$WORK/tapset" "$WORK/all.stp"
+resolve "the tapset for another library" -I "$WORK/other" "$WORK/all.stp" \
+	"$KF_LIB"
+resolve "the tapset, with an argument of the script's own" -I "$WORK/tapset" \
+	"$WORK/all.stp" 23
 if "$STAP" -p2 -r "$tree" -I "$WORK/tapset" \
 	-e 'probe konfiscator.no_such { }' >/dev/null 2>&1; then
 	fail "stap accepts a probe that is not declared"
