@@ -55,7 +55,7 @@ static bool is_left_over(const struct kf_stats_identity *id)
 	return id->pid > 0 && id->start_ticks && id->uid == me->uid &&
 	       id->pid_ns == me->pid_ns &&
 	       !memcmp(id->boot_id, me->boot_id, sizeof(id->boot_id)) &&
-	       id->created_mono < now && now - id->created_mono > HOUR_NS &&
+	       (int64_t)(now - id->created_mono) > (int64_t)HOUR_NS &&
 	       is_gone(id);
 }
 
