@@ -7,7 +7,7 @@
 
 #include "base/bits.h"
 #include "core/core.h"
-#include "engine/heap.h"
+#include "engine/fast.h"
 #include "sys/vm.h"
 
 #include "probes/konfiscator-percall.h"
@@ -16,12 +16,21 @@
 
 static void *aligned(size_t align, size_t size)
 {
-	void *p = kf_alloc(size, KF_MAX(align, (size_t)16), KF_CALL_ALIGNED);
+	size_t rounded = KF_ALIGN_UP(size, align);
+	size_t usable;
+	void *p = NULL;
 
-	if (unlikely(!p))
-		return NULL;
+	/* A class that holds a multiple of @align is one of multiples. */
+	if (align <= KF_PAGE && size <= rounded && rounded <= KF_SMALL_MAX)
+		p = kf_fast_pop(kf_heap_self, rounded, &usable);
+	if (!p) {
+		p = kf_alloc(size, KF_MAX(align, (size_t)16), KF_CALL_ALIGNED);
+		if (unlikely(!p))
+			return NULL;
+		usable = kf_usable(p);
+	}
 	kf_heap_stat(kf_heap_self, KF_SLOT_aligned_calls, 1);
-	kf_probe_alloc((uintptr_t)p, size, kf_usable(p));
+	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
 }
 

@@ -5,51 +5,40 @@
  */
 #include "abi/abi.h"
 
-#include "core/core.h"
-#include "engine/fast.h"
+#include "abi/tiny.h"
 
-#include "probes/konfiscator-percall.h"
-
-/* Pop a block of any small size; @offset tells the class. */
-static inline void *pop(struct kf_heap *heap, size_t size, size_t *offset)
+__noinline void *kf_malloc_more(size_t size)
 {
-	if (size > KF_SMALL_MAX)
-		return NULL;
-	*offset = kf_class_of(size) * sizeof(struct kf_bin);
-	return kf_fast_alloc(heap, *offset);
-}
+	size_t usable;
+	void *p = NULL;
 
-static __noinline void *malloc_slow(size_t size)
-{
-	size_t offset = 0;
-	void *p = pop(kf_heap_self, size, &offset);
-
-	if (!p)
+	if (size <= KF_SMALL_MAX)
+		p = kf_fast_pop(kf_heap_self, size, &usable);
+	if (!p) {
 		p = kf_alloc(size, 16, KF_CALL_MALLOC);
-	if (likely(p))
-		kf_probe_alloc((uintptr_t)p, size, kf_usable(p));
+		if (unlikely(!p))
+			return NULL;
+		usable = kf_usable(p);
+	}
+	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
 }
 
 __kf_public KF_LEAF void *malloc(size_t size)
 {
-	size_t offset = KF_ALIGN_UP(size, (size_t)16);
-	void *p;
-
-	if (unlikely(size > KF_TINY_MAX))
-		return malloc_slow(size);
-	/* In the tiny classes the offset is the usable size. */
-	p = kf_fast_alloc(kf_heap_self, offset);
-	if (unlikely(!p))
-		return malloc_slow(size);
-	kf_probe_alloc((uintptr_t)p, size, offset);
-	return p;
+	return kf_malloc_tiny(size);
 }
 
-static __noinline void free_slow(void *p)
+static __noinline void free_more(void *p)
 {
+	struct kf_slab *slab = kf_slab_at(p);
 	size_t usable;
 
+	if (slab && kf_heap_may_give(kf_heap_self, slab, p)) {
+		kf_probe_release((uintptr_t)p, slab->size);
+		kf_heap_give(kf_heap_self, slab, p);
+		return;
+	}
 	if (!p)
 		return;
 	usable = kf_usable(p);
@@ -70,7 +59,7 @@ __kf_public KF_LEAF void free(void *p)
 	struct kf_slab *slab;
 
 	if (unlikely(!kf_fast_free(heap, p, &slab))) {
-		free_slow(p);
+		free_more(p);
 		return;
 	}
 	kf_probe_release((uintptr_t)p, slab->size);
@@ -81,18 +70,18 @@ __kf_public KF_LEAF void free(void *p)
 static void *calloc_bytes(size_t size)
 {
 	struct kf_heap *heap = kf_heap_self;
-	size_t offset = 0;
-	void *p = pop(heap, size, &offset);
-	const struct kf_bin *bin = (void *)((char *)heap->bin + offset);
+	size_t usable;
+	void *p = NULL;
 
+	if (size <= KF_SMALL_MAX)
+		p = kf_fast_pop(heap, size, &usable);
 	if (!p)
 		return kf_alloc(size, 16, KF_CALL_CALLOC);
 	/* A fresh block is zero but for the link in its first word. */
-	__builtin_memset(p, 0,
-			 bin->zeroed ? sizeof(void *)
-				     : KF_ALIGN_UP(size, (size_t)16));
-	if (!bin->zeroed && size > KF_TINY_MAX)
-		__builtin_memset((char *)p + size, 0, kf_usable(p) - size);
+	if (heap->bin[kf_class_of(size)].source & KF_BIN_ZEROED)
+		*(void **)p = NULL;
+	else
+		__builtin_memset(p, 0, usable);
 	return p;
 }
 
@@ -113,12 +102,19 @@ __kf_public void *calloc(size_t nr, size_t size)
 
 static void *realloc_new(size_t size)
 {
-	void *p = kf_alloc(size, 16, KF_CALL_REALLOC);
+	size_t usable;
+	void *p = NULL;
 
-	if (!p)
-		return NULL;
+	if (size <= KF_SMALL_MAX)
+		p = kf_fast_pop(kf_heap_self, size, &usable);
+	if (!p) {
+		p = kf_alloc(size, 16, KF_CALL_REALLOC);
+		if (unlikely(!p))
+			return NULL;
+		usable = kf_usable(p);
+	}
 	kf_heap_stat(kf_heap_self, KF_SLOT_realloc_new, 1);
-	kf_probe_alloc((uintptr_t)p, size, kf_usable(p));
+	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
 }
 
@@ -132,7 +128,9 @@ __kf_public void *realloc(void *p, size_t size)
 		free(p);
 		to = NULL;
 	} else {
-		to = kf_resize(p, size);
+		to = kf_heap_resize(kf_heap_self, p, size);
+		if (!to)
+			to = kf_resize(p, size);
 		if (to)
 			kf_probe_resize((uintptr_t)p, (uintptr_t)to, size);
 	}

@@ -12,6 +12,7 @@
 #include "abi/abi.h"
 
 #include "abi/new.h"
+#include "abi/tiny.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -61,21 +62,21 @@ static size_t clip(size_t size)
 
 void *_Znwm(size_t size)
 {
-	void *p = malloc(size);
+	void *p = kf_malloc_tiny(size);
 
 	return likely(p) ? p : NEXT(new_fn, _Znwm)(clip(size));
 }
 
 void *_Znam(size_t size)
 {
-	void *p = kf_new_is_ours() ? malloc(size) : NULL;
+	void *p = kf_new_is_ours() ? kf_malloc_tiny(size) : NULL;
 
 	return likely(p) ? p : NEXT(new_fn, _Znam)(clip(size));
 }
 
 void *_ZnwmRKSt9nothrow_t(size_t size, const void *tag)
 {
-	void *p = kf_new_is_ours() ? malloc(size) : NULL;
+	void *p = kf_new_is_ours() ? kf_malloc_tiny(size) : NULL;
 
 	return likely(p) ? p
 			 : NEXT(new_nothrow_fn, _ZnwmRKSt9nothrow_t)(clip(size),
@@ -84,7 +85,7 @@ void *_ZnwmRKSt9nothrow_t(size_t size, const void *tag)
 
 void *_ZnamRKSt9nothrow_t(size_t size, const void *tag)
 {
-	void *p = kf_new_is_ours() ? malloc(size) : NULL;
+	void *p = kf_new_is_ours() ? kf_malloc_tiny(size) : NULL;
 
 	return likely(p) ? p
 			 : NEXT(new_nothrow_fn, _ZnamRKSt9nothrow_t)(clip(size),

@@ -182,11 +182,18 @@ struct kf_heap *kf_heap_get(void)
 	return likely(heap != &kf_heap_empty) ? heap : attach();
 }
 
+/*
+ * What it has ready stays for the next thread: threads may come and go by the
+ * thousand. If none comes, the next tick flushes it.
+ */
 static void leave(struct kf_heap *heap)
 {
 	if (heap == arenas.first)
 		arenas.first_thread = 0;
-	kf_heap_flush(heap);
+	kf_heap_enter(heap);
+	kf_heap_send_all(heap);
+	kf_heap_leave(heap);
+	heap->unflushed = true;
 	kf_heap_self = &kf_heap_guest;
 	kf_stats_slot_label(heap->slot, KF_SLOT_IDLE);
 	kf_word_add_atomic(KF_WORD_threads, -1ULL);
@@ -241,7 +248,7 @@ static void scavenge_shared(void)
 {
 	struct kf_heap *heap;
 
-	if (!__atomic_load_n(&arenas.shared.remote_slabs, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&arenas.shared.inbox, __ATOMIC_RELAXED))
 		return;
 	heap = kf_heap_shared_lock();
 	if (!heap)
@@ -264,8 +271,10 @@ void kf_heap_scavenge(void)
 	}
 	while ((heap = list) != NULL) {
 		list = heap->next_idle;
-		if (__atomic_load_n(&heap->remote_slabs, __ATOMIC_RELAXED))
+		if (heap->unflushed ||
+		    __atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
 			kf_heap_flush(heap);
+		heap->unflushed = false;
 		push_idle(heap);
 	}
 	kf_lock_drop(&arenas.lock);

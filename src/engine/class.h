@@ -48,8 +48,10 @@ static inline size_t kf_class_bytes(unsigned int class)
 /* Pages of a slab: large classes get more, so that they have eight blocks. */
 static inline size_t kf_class_slab_pages(unsigned int class)
 {
-	return kf_class_bytes(class) <= 4096 ? KF_GRANULE_PAGES
-					     : 4 * KF_GRANULE_PAGES;
+	if (kf_class_bytes(class) <= KF_GRANULE / 8)
+		return KF_GRANULE_PAGES;
+	return kf_class_bytes(class) <= KF_GRANULE / 4 ? 2 * KF_GRANULE_PAGES
+						       : 4 * KF_GRANULE_PAGES;
 }
 
 #endif

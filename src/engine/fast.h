@@ -10,7 +10,16 @@
 #ifndef KF_ENGINE_FAST_H
 #define KF_ENGINE_FAST_H
 
+#include "config.h"
+
 #include "engine/heap.h"
+
+/* Count a call; a build without counters is there to measure them by. */
+static __always_inline_kf void kf_fast_count(uint64_t *word)
+{
+	if (KF_COUNTERS)
+		++*word;
+}
 
 /**
  * kf_fast_alloc() - pop a block of a class
@@ -23,14 +32,36 @@
 static __always_inline_kf void *kf_fast_alloc(struct kf_heap *heap,
 					      size_t offset)
 {
-	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
-	void **block = bin->head;
+	void **block = *(void **)((char *)heap + offset);
 
+	_Static_assert(offsetof(struct kf_heap, bin) == 0, "bins come first");
 	if (unlikely(!block))
 		return NULL;
-	bin->head = *block;
-	kf_heap_pair(heap, offset)->mallocs++;
+	/* Otherwise the sum of the two takes an instruction and a register. */
+	__asm__("" : "+r"(heap));
+	*(void **)((char *)heap + offset) = *block;
+	kf_fast_count(&kf_heap_pair(heap, offset)->mallocs);
 	return block;
+}
+
+/**
+ * kf_fast_pop() - a block of any small size, the bin filled if need be
+ * @heap:	kf_heap_self
+ * @size:	bytes, at most KF_SMALL_MAX
+ * @usable:	out: bytes of the block
+ *
+ * Context: any thread.
+ * Return: the block, counted, or NULL: take the slow path.
+ */
+static inline void *kf_fast_pop(struct kf_heap *heap, size_t size,
+				size_t *usable)
+{
+	unsigned int class = kf_class_of(size);
+	size_t offset = class * sizeof(struct kf_bin);
+	void *p = kf_fast_alloc(heap, offset);
+
+	*usable = kf_class_bytes(class);
+	return likely(p) ? p : kf_heap_refill(heap, offset, size);
 }
 
 /**
@@ -38,6 +69,8 @@ static __always_inline_kf void *kf_fast_alloc(struct kf_heap *heap,
  * @heap:	kf_heap_self
  * @p:		any pointer
  * @slab:	out: the slab, where the answer is true
+ *
+ * The caller takes the block off the slab's used ones.
  *
  * Context: any thread.
  * Return: false: nothing was done, take the slow path.
@@ -52,8 +85,31 @@ static __always_inline_kf bool kf_fast_free(struct kf_heap *heap, void *p,
 	*slab = s;
 	*(void **)p = s->local;
 	s->local = p;
-	kf_heap_pair(heap, s->pair)->frees++;
+	kf_fast_count(&kf_heap_pair(heap, s->pair)->frees);
 	return true;
 }
+
+/**
+ * kf_resize_stays() - whether a small block may stay where it is
+ * @have:	bytes it has
+ * @size:	bytes wanted
+ *
+ * Context: any.
+ * Return: false where it is too small or would waste half of it.
+ */
+static inline bool kf_resize_stays(size_t have, size_t size)
+{
+	return size <= have && (size >= have / 2 || have <= 64);
+}
+
+/**
+ * kf_resize_room() - bytes to ask for when a block has to move
+ * @have:	bytes it has
+ * @size:	bytes wanted
+ *
+ * Context: any.
+ * Return: @size, or somewhat more for a block that grows.
+ */
+size_t kf_resize_room(size_t have, size_t size);
 
 #endif

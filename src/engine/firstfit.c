@@ -9,7 +9,7 @@
  */
 #include "engine/engine.h"
 
-#include "engine/heap.h"
+#include "engine/fast.h"
 #include "engine/large.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
@@ -35,22 +35,27 @@ static struct kf_heap *counter(void)
 /* Slow paths are the only clock: nothing of ours runs in the background. */
 static void tick(void)
 {
-	if (unlikely(kf_pages_tick()))
-		kf_heap_scavenge();
+	struct kf_heap *heap = kf_heap_self;
+
+	if (likely(!kf_pages_tick()))
+		return;
+	if (!heap->guest)
+		kf_heap_trim(heap);
+	kf_heap_scavenge();
 }
 
-static void *alloc_shared(unsigned int class, size_t size, bool *zeroed)
+static void *alloc_shared(unsigned int class, size_t size, bool near,
+			  bool *zeroed)
 {
 	struct kf_heap *heap = kf_heap_shared_lock();
 	void *p;
 
-	*zeroed = false;
 	if (!heap) {
 		/* A fork is on and waits for nobody: neither do we. */
 		*zeroed = true;
 		return kf_large_alloc(&kf_heap_guest, size, KF_PAGE, true);
 	}
-	p = kf_heap_alloc(heap, class, size);
+	p = kf_heap_alloc(heap, class, size, near, zeroed);
 	kf_heap_shared_unlock();
 	return p;
 }
@@ -59,14 +64,12 @@ static void *alloc_small(size_t size, size_t align, bool *zeroed)
 {
 	unsigned int class = kf_class_of(KF_ALIGN_UP(size, align));
 	struct kf_heap *heap = kf_heap_get();
-	void *p;
+	bool near = align <= 16;
 
 	tick();
 	if (heap->guest)
-		return alloc_shared(class, size, zeroed);
-	p = kf_heap_alloc(heap, class, size);
-	*zeroed = heap->bin[class].zeroed;
-	return p;
+		return alloc_shared(class, size, near, zeroed);
+	return kf_heap_alloc(heap, class, size, near, zeroed);
 }
 
 static void *alloc(size_t size, size_t align, bool zeroed)
@@ -83,8 +86,9 @@ static void *alloc(size_t size, size_t align, bool zeroed)
 	p = alloc_small(size, align, &clean);
 	if (p && zeroed) {
 		/* A fresh block is zero but for the link in its first word. */
-		rounded = kf_class_bytes(kf_class_of(rounded));
-		memset(p, 0, clean ? sizeof(void *) : rounded);
+		const struct kf_slab *slab = kf_slab_at(p);
+
+		memset(p, 0, clean || !slab ? sizeof(void *) : slab->size);
 	}
 	return p;
 }
@@ -105,15 +109,6 @@ static struct kf_run *run_at(const void *p, enum kf_misuse *wrong)
 	return NULL;
 }
 
-static struct kf_slab *slab_of(const void *p)
-{
-	struct kf_run *run = kf_map_get(p);
-
-	return run->kind == KF_RUN_SLAB
-		       ? kf_container_of(run, struct kf_slab, run)
-		       : NULL;
-}
-
 static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 {
 	struct kf_heap *self = counter();
@@ -121,30 +116,24 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 	if (!kf_slab_is_block(slab, p))
 		return KF_INVALID_POINTER;
 	kf_heap_count(self, &kf_heap_pair(self, slab->pair)->frees, 1);
-	if (kf_slab_owner(slab) == self) {
-		*(void **)p = NULL;
-		kf_heap_enter(self);
-		kf_slab_return(self, slab, p, 1);
-		kf_heap_leave(self);
+	if (self->guest) {
+		kf_heap_send(self, slab, p);
+		tick();
 		return KF_FINE;
 	}
-	kf_heap_stat(self, KF_SLOT_remote_frees, 1);
-	switch (kf_slab_push_remote(slab, p)) {
-	case KF_REMOTE_MORE:
-		break;
-	case KF_REMOTE_FIRST:
-		tick();
-		break;
-	case KF_REMOTE_LAST:
-		kf_heap_scavenge();
-		break;
-	}
+	kf_heap_enter(self);
+	if (kf_slab_owner(slab) == self)
+		kf_slab_return(self, slab, p);
+	else
+		kf_heap_send(self, slab, p);
+	kf_heap_leave(self);
+	tick();
 	return KF_FINE;
 }
 
 static enum kf_misuse release(void *p)
 {
-	struct kf_slab *slab = slab_of(p);
+	struct kf_slab *slab = kf_slab_at(p);
 	enum kf_misuse wrong;
 	struct kf_run *run;
 
@@ -160,7 +149,7 @@ static enum kf_misuse release(void *p)
 
 static size_t usable(const void *p)
 {
-	struct kf_slab *slab = slab_of(p);
+	struct kf_slab *slab = kf_slab_at(p);
 	enum kf_misuse wrong;
 	struct kf_run *run;
 
@@ -170,15 +159,9 @@ static size_t usable(const void *p)
 	return run ? kf_run_bytes(run) : 0;
 }
 
-/* Keep a small block where it is unless it would waste half of it. */
-static bool fits_in_place(size_t have, size_t size)
-{
-	return size <= have && (size >= have / 2 || have <= 64);
-}
-
 static void *copy_to(void *p, size_t have, size_t size)
 {
-	void *to = alloc(size, 16, false);
+	void *to = alloc(kf_resize_room(have, size), 16, false);
 	struct kf_heap *heap = counter();
 
 	if (!to)
@@ -196,7 +179,7 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	void *to = NULL;
 
 	*wrong = KF_FINE;
-	if (!slab_of(p))
+	if (!kf_slab_at(p))
 		run = run_at(p, wrong);
 	else if (!have)
 		*wrong = KF_INVALID_POINTER;
@@ -205,7 +188,7 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	kf_heap_get();
 	if (run && size > KF_SMALL_MAX)
 		to = kf_large_resize(counter(), run, size);
-	else if (!run && fits_in_place(have, size))
+	else if (!run && kf_resize_stays(have, size))
 		to = p;
 	if (!to)
 		to = copy_to(p, have, size);

@@ -8,98 +8,198 @@
 
 #include "probes/konfiscator-probes.h"
 
-/* Sparse slabs passed over in a search; more would cost more than it brings. */
-#define PASSED_OVER 4
+/* Slabs looked at in a search; more would cost more than it brings. */
+#define LOOKED_AT 8
 
-/*
- * The slab that has waited longest, so that free blocks have gathered in it;
- * but one with few used blocks is left to become empty, if others are there.
- */
-static struct kf_slab *next_slab(struct kf_heap *heap, unsigned int class)
+/* Every so many fills one goes the long way: it collects and looks around. */
+#define SHORT_FILLS 32
+
+/* Larger classes that serve before a slab is made. */
+#define NEAR 2
+
+static inline struct kf_slab *at(struct kf_list *link)
 {
-	struct kf_list *list = &heap->slabs[class];
-	struct kf_list *first = kf_list_first(list);
-	struct kf_slab *slab = NULL;
-
-	for (int i = 0; first && i <= PASSED_OVER; i++) {
-		slab = kf_container_of(first, struct kf_slab, link);
-		if (slab->used >= slab->carved / 4 || list->prev == first)
-			break;
-		kf_list_del(first);
-		kf_list_add_tail(first, list);
-		first = kf_list_first(list);
-	}
-	return slab;
+	return kf_container_of(link, struct kf_slab, link);
 }
 
-static bool fill(struct kf_heap *heap, unsigned int class, size_t size)
+static void count_fill(struct kf_heap *heap, const struct kf_slab *slab,
+		       uint32_t nr, size_t size)
 {
-	struct kf_slab *slab;
-	uint32_t nr;
-
-	kf_heap_collect(heap);
-	slab = next_slab(heap, class);
-	if (!slab)
-		slab = kf_slab_make(heap, class);
-	if (!slab)
-		return false;
-	nr = kf_slab_take(heap, slab, &heap->bin[class]);
 	kf_heap_stat(heap, KF_SLOT_cache_fills, 1);
 	kf_heap_stat(heap, KF_SLOT_asked_sample, size * nr);
 	kf_heap_stat(heap, KF_SLOT_given_sample, (uint64_t)slab->size * nr);
 	kf_probe_cache_fill(slab->size, nr);
+}
+
+static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
+{
+	void **block = bin->head;
+
+	bin->head = *block;
+	kf_heap_count(heap, &kf_heap_pair(heap, offset)->mallocs, 1);
+	return block;
+}
+
+/*
+ * A slab with free blocks that has waited longest, so that more have gathered
+ * in it; one with few used blocks is left to become empty if others are there.
+ * At worst one with room to carve, or NULL.
+ */
+static struct kf_slab *next_slab(struct kf_heap *heap, unsigned int class)
+{
+	struct kf_list *list = &heap->slabs[class];
+	struct kf_slab *sparse = NULL, *fresh = NULL;
+
+	for (int i = 0; i < LOOKED_AT && !kf_list_empty(list); i++) {
+		struct kf_slab *slab = at(kf_list_first(list));
+
+		if (slab == sparse || slab == fresh)
+			break;
+		if (slab->local && slab->used >= slab->carved / 2)
+			return slab;
+		if (slab->local && !sparse)
+			sparse = slab;
+		else if (slab->carved < slab->capacity && !fresh)
+			fresh = slab;
+		kf_list_del(&slab->link);
+		kf_list_add_tail(&slab->link, list);
+	}
+	return sparse ? sparse : fresh;
+}
+
+static bool has_nothing(const struct kf_slab *slab)
+{
+	return !slab->local && slab->carved == slab->capacity;
+}
+
+static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
+		 bool make)
+{
+	struct kf_bin *bin = &heap->bin[class];
+	struct kf_slab *slab = kf_bin_source(bin);
+
+	if (slab && has_nothing(slab)) {
+		kf_slab_retire(slab);
+		bin->source = 0;
+		slab = NULL;
+	}
+	if (!slab || !slab->local)
+		slab = next_slab(heap, class);
+	if (!slab && make)
+		slab = kf_slab_make(heap, class);
+	if (!slab)
+		return false;
+	count_fill(heap, slab, kf_slab_take(heap, slab, bin), size);
 	return true;
 }
 
-void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size)
+/*
+ * The class whose bin has a block: this one or, before a slab is made, one of
+ * the next; 0: none, and the kernel has no more. Near blocks waste less than a
+ * page of a slab that may have no other use.
+ */
+static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
+			 bool near)
 {
-	struct kf_bin *bin = &heap->bin[class];
-	void **block = NULL;
+	near = near && class > KF_NR_TINY;
+	if (heap->bin[class].head || fill(heap, class, size, !near))
+		return class;
+	for (unsigned int c = class + 1;
+	     near && c <= class + NEAR && c < KF_NR_CLASSES; c++) {
+		if (heap->bin[c].head || fill(heap, c, size, false))
+			return c;
+	}
+	return near && fill(heap, class, size, true) ? class : 0;
+}
+
+void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
+		    bool near, bool *zeroed)
+{
+	void *block = NULL;
 
 	kf_heap_enter(heap);
-	if (bin->head || fill(heap, class, size)) {
-		block = bin->head;
-		bin->head = *block;
-		kf_heap_count(heap, &heap->slot->class[class].mallocs, 1);
+	kf_heap_collect(heap);
+	class = find(heap, class, size, near);
+	if (class) {
+		struct kf_bin *bin = &heap->bin[class];
+
+		*zeroed = bin->source & KF_BIN_ZEROED;
+		block = pop(heap, bin, class * sizeof(*bin));
 	}
 	kf_heap_leave(heap);
 	return block;
 }
 
+void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
+{
+	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
+	struct kf_slab *slab = kf_bin_source(bin);
+	void *block;
+
+	if (bin->head || !slab || !slab->local ||
+	    ++heap->refills % SHORT_FILLS == 0 || !kf_process_is_known())
+		return NULL;
+	kf_heap_enter(heap);
+	count_fill(heap, slab, kf_slab_take(heap, slab, bin), size);
+	block = pop(heap, bin, offset);
+	kf_heap_leave(heap);
+	return block;
+}
+
+void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
+{
+	kf_heap_enter(heap);
+	kf_heap_pair(heap, slab->pair)->frees++;
+	if (kf_slab_owner(slab) == heap)
+		kf_slab_return(heap, slab, p);
+	else
+		kf_heap_send(heap, slab, p);
+	kf_heap_leave(heap);
+}
+
 static uint32_t flush_bin(struct kf_heap *heap, struct kf_bin *bin)
 {
+	struct kf_slab *slab = kf_bin_source(bin);
 	uint32_t nr = 0;
 
+	bin->source = 0;
 	while (bin->head) {
 		void **block = bin->head;
-		struct kf_run *run = kf_map_get(block);
 
 		bin->head = *block;
-		*block = NULL;
-		kf_slab_return(heap, kf_container_of(run, struct kf_slab, run),
-			       block, 1);
+		kf_slab_return(heap, slab, block);
 		nr++;
 	}
 	return nr;
 }
 
-/* Also the slabs that kf_slab_emptied() kept. */
 static void drop_empty(struct kf_heap *heap, unsigned int class)
 {
 	struct kf_list *pos, *tmp;
 
 	kf_list_for_each_safe(pos, tmp, &heap->slabs[class]) {
-		struct kf_slab *slab =
-			kf_container_of(pos, struct kf_slab, link);
+		if (!at(pos)->used)
+			kf_slab_dispose(heap, at(pos));
+	}
+}
 
-		if (!slab->used)
+void kf_heap_trim(struct kf_heap *heap)
+{
+	kf_heap_enter(heap);
+	kf_spare_drop(heap);
+	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
+		struct kf_slab *slab = kf_bin_source(&heap->bin[class]);
+
+		if (slab && !slab->used)
 			kf_slab_dispose(heap, slab);
 	}
+	kf_heap_leave(heap);
 }
 
 void kf_heap_flush(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
+	kf_heap_send_all(heap);
 	kf_heap_collect(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
 		uint32_t nr = flush_bin(heap, &heap->bin[class]);
@@ -110,5 +210,6 @@ void kf_heap_flush(struct kf_heap *heap)
 		}
 		drop_empty(heap, class);
 	}
+	kf_spare_drop(heap);
 	kf_heap_leave(heap);
 }

@@ -7,18 +7,22 @@
  *	slab		a run of pages cut into blocks of one class
  *	carved		blocks of a slab that exist; the rest is untouched
  *	bin		a heap's list of blocks ready to be handed out
+ *	source		the slab that a bin had its last blocks from
  *	local list	a slab's blocks freed by its owner
- *	remote list	a slab's blocks freed by other threads
+ *	outbox		blocks that a thread freed and another heap owns, on
+ *			their way
+ *	inbox		where a heap finds those that others sent it
+ *	spare		an empty slab that waits to be one of another class
  *
  * Invariants, seen by the owner:
- *	- carved = used + blocks in the local list; what is in the bin, in the
- *	  program's hands or in the remote list is used;
+ *	- carved = used + blocks in the local list; what is in a bin, in the
+ *	  program's hands, in an outbox or in the inbox is used;
  *	- a slab is in its class' list of the heap unless it is full, and full
- *	  means: no local list, nothing left to carve, owner word tagged;
- *	- a bin is filled from one list at a time, so one flag says whether
- *	  its blocks read as zeroes behind their first word;
- *	- only the owner writes the fields of the second line, only atomics
- *	  touch the third.
+ *	  means: no local list when last looked at, nothing left to carve,
+ *	  owner word tagged;
+ *	- a bin's blocks are all of its source, and one flag beside it says
+ *	  whether they read as zeroes behind their first word;
+ *	- only the owner writes the slab's line, only atomics touch the inbox.
  *
  * Modes by emptiness: a thread without a heap points at one whose bins are
  * all empty, so the fast path needs no test for it.
@@ -31,6 +35,7 @@
 #include "engine/class.h"
 #include "pages/map.h"
 #include "stats/stats.h"
+#include "sys/thread.h"
 
 struct kf_heap;
 
@@ -45,27 +50,34 @@ struct kf_slab {
 	uint32_t pair; /* offset of the class' pair in a slot */
 	uint32_t size; /* of a block; constant */
 	uint32_t carved;
-	char *bump;	     /* next byte to carve */
-	char *end;	     /* of the last block; constant */
+	uint32_t capacity;   /* blocks at most; constant */
+	uint32_t zeroed;     /* what is not carved reads as zero; constant */
+	uint64_t inverse;    /* 2^64 / size, rounded up; constant */
 	struct kf_list link; /* in the heap's list of the class */
-	/* third line: everybody's */
-	uint64_t remote; /* list, and in the top 16 bits its length */
-	struct kf_slab *remote_next;
-	bool zeroed; /* what is not carved reads as zero; constant */
 } __kf_aligned(KF_CACHE_LINE);
 
 _Static_assert(sizeof(struct kf_slab) == KF_RUN_BYTES, "fits a descriptor");
-_Static_assert(offsetof(struct kf_slab, remote) == 2 * KF_CACHE_LINE,
-	       "remote frees touch a line of their own");
+
+#define KF_BIN_ZEROED ((uintptr_t)1) /* tag in a bin's source */
 
 /* 16 bytes, as a pair of counters: one offset finds both. */
 struct kf_bin {
 	void *head;
-	uint64_t zeroed; /* blocks read as zeroes behind the first word */
+	uintptr_t source; /* slab, tagged when the blocks read as zeroes */
 };
 
 _Static_assert(sizeof(struct kf_bin) == sizeof(struct kf_stats_pair),
 	       "one offset for bins and counters");
+
+/* Freed blocks of one other heap. */
+struct kf_outbox {
+	struct kf_heap *to; /* NULL: nothing here */
+	void *first;
+	void *last;
+};
+
+#define KF_NR_OUTBOXES 8
+#define KF_NR_SPARES 4
 
 enum kf_heap_state { KF_HEAP_IN_USE, KF_HEAP_IDLE, KF_HEAP_LOST };
 
@@ -73,13 +85,19 @@ struct kf_heap {
 	struct kf_bin bin[KF_NR_CLASSES]; /* owner */
 	struct kf_slot *slot;		  /* constant */
 	bool guest;			  /* no heap of its own: constant */
+	bool unflushed;			  /* left as it was; arenas lock */
 	uint8_t busy;			  /* owner is in a slow path */
-	uint8_t state;		   /* enum kf_heap_state; owner, arenas lock */
-	uint8_t exit_rounds;	   /* owner */
-	struct kf_heap *next_all;  /* constant once listed */
-	struct kf_heap *next_idle; /* of the idle stack */
-	struct kf_list slabs[KF_NR_CLASSES]; /* not full ones; owner */
-	struct kf_slab *remote_slabs __kf_aligned(KF_CACHE_LINE); /* atomic */
+	uint8_t state;		  /* enum kf_heap_state; owner, arenas lock */
+	uint8_t exit_rounds;	  /* owner */
+	uint8_t nr_spares;	  /* owner */
+	uint32_t refills;	  /* owner */
+	int32_t credit;		  /* bytes the outboxes may still take; owner */
+	struct kf_heap *next_all; /* constant once listed */
+	struct kf_heap *next_idle;		 /* of the idle stack */
+	struct kf_slab *spare[KF_NR_SPARES];	 /* owner */
+	struct kf_outbox outbox[KF_NR_OUTBOXES]; /* owner */
+	struct kf_list slabs[KF_NR_CLASSES];	 /* not full ones; owner */
+	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
 } __kf_aligned(KF_CACHE_LINE);
 
 /* A thread's heap: empty at first, a guest when it has none of its own. */
@@ -109,6 +127,44 @@ static inline struct kf_stats_pair *kf_heap_pair(struct kf_heap *heap,
 						 size_t offset)
 {
 	return (void *)((char *)heap->slot->class + offset);
+}
+
+/* The slab a bin had its last blocks from, or NULL. */
+static inline struct kf_slab *kf_bin_source(const struct kf_bin *bin)
+{
+	return (struct kf_slab *)(bin->source & ~KF_BIN_ZEROED);
+}
+
+static inline unsigned int kf_slab_class(const struct kf_slab *slab)
+{
+	return slab->pair / (unsigned int)sizeof(struct kf_stats_pair);
+}
+
+/* The slab that an address lies in, or NULL. */
+static inline struct kf_slab *kf_slab_at(const void *p)
+{
+	struct kf_run *run = kf_map_get(p);
+
+	return run->kind == KF_RUN_SLAB
+		       ? kf_container_of(run, struct kf_slab, run)
+		       : NULL;
+}
+
+/**
+ * kf_slab_is_block() - whether an address is the start of a carved block
+ * @slab:	the slab
+ * @p:		an address in it
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+static inline bool kf_slab_is_block(const struct kf_slab *slab, const void *p)
+{
+	uint64_t offset = (uint64_t)((const char *)p - slab->run.start);
+
+	/* A multiple, by the inverse: Lemire and others, 2019. */
+	return offset < (uint64_t)slab->carved * slab->size &&
+	       offset * slab->inverse < slab->inverse;
 }
 
 /* The heap that owns a slab, whatever its tags say. */
@@ -150,16 +206,74 @@ void kf_heap_detach(void);
 void kf_heap_slow_down(bool on);
 
 /**
+ * kf_heap_refill() - a small block, where a bin can be filled at once
+ * @heap:	kf_heap_self
+ * @offset:	the class, times 16, as in kf_fast_alloc()
+ * @size:	bytes asked, for the estimate of rounding
+ *
+ * The short way: from the bin's own slab. Now and then it refuses, so that
+ * what only the long way does gets its turn.
+ *
+ * Context: any thread.
+ * Return: a block, counted, or NULL: take kf_heap_alloc().
+ */
+void *kf_heap_refill(struct kf_heap *heap, size_t offset,
+		     size_t size) __must_check;
+
+/**
  * kf_heap_alloc() - a small block by the slow path
  * @heap:	the caller's own heap, or the shared one with its lock held
  * @class:	not 0
  * @size:	bytes asked, for the estimate of rounding
+ * @near:	whether a block of one of the next classes will do as well
+ * @zeroed:	out: whether the block reads as zeroes behind its first word
  *
  * Context: the heap's owner.
  * Return: a block, counted, or NULL when the kernel has no more.
  */
-void *kf_heap_alloc(struct kf_heap *heap, unsigned int class,
-		    size_t size) __must_check;
+void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
+		    bool near, bool *zeroed) __must_check;
+
+/**
+ * kf_heap_may_give() - whether a block may be freed by the short way
+ * @heap:	kf_heap_self
+ * @slab:	a slab
+ * @p:		an address in it
+ *
+ * Context: any thread.
+ * Return: false where @p is no block, or where the long way has things to do.
+ */
+static inline bool kf_heap_may_give(const struct kf_heap *heap,
+				    const struct kf_slab *slab, const void *p)
+{
+	return !heap->guest && kf_slab_is_block(slab, p) &&
+	       kf_process_is_known();
+}
+
+/**
+ * kf_heap_give() - free a small block by the short way
+ * @heap:	kf_heap_self
+ * @slab:	the block's slab, its own or another heap's
+ * @p:		the block
+ *
+ * The slab may be gone afterwards. Fires nothing.
+ *
+ * Context: after kf_heap_may_give().
+ */
+void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p);
+
+/**
+ * kf_heap_resize() - a small block at another small size, by the short way
+ * @heap:	kf_heap_self
+ * @p:		any pointer
+ * @size:	bytes wanted, any
+ *
+ * Fires nothing.
+ *
+ * Context: any thread.
+ * Return: the block, or NULL: nothing was done, take the slow path.
+ */
+void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size) __must_check;
 
 /**
  * kf_heap_shared_lock() - the shared heap, for guests
@@ -172,6 +286,27 @@ struct kf_heap *kf_heap_shared_lock(void) __must_check;
 void kf_heap_shared_unlock(void);
 
 /**
+ * kf_heap_send() - free a block of another heap
+ * @heap:	the caller's heap, or a guest
+ * @slab:	the block's slab
+ * @p:		the block
+ *
+ * It waits in an outbox until there is more to send; a guest's goes at once.
+ *
+ * Context: the heap's owner, inside kf_heap_enter(); any thread for guests.
+ * Return: false when much has been sent: time for a tick.
+ */
+bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p);
+
+/**
+ * kf_heap_send_all() - empty the outboxes
+ * @heap:	the heap
+ *
+ * Context: the heap's owner, inside kf_heap_enter().
+ */
+void kf_heap_send_all(struct kf_heap *heap);
+
+/**
  * kf_heap_collect() - take home what other threads freed
  * @heap:	the heap
  *
@@ -182,7 +317,46 @@ void kf_heap_shared_unlock(void);
 void kf_heap_collect(struct kf_heap *heap);
 
 /**
- * kf_heap_flush() - give back bins, remote frees and empty slabs
+ * kf_spare_put() - keep an empty slab for a while
+ * @heap:	the heap
+ * @slab:	its slab, in no list
+ *
+ * Context: the heap's owner.
+ * Return: false when there is no place for it: give its pages back.
+ */
+bool kf_spare_put(struct kf_heap *heap, struct kf_slab *slab) __must_check;
+
+/**
+ * kf_spare_get() - a kept slab
+ * @heap:	the heap
+ * @nr_pages:	pages it must have
+ *
+ * Context: the heap's owner.
+ * Return: the slab, or NULL.
+ */
+struct kf_slab *kf_spare_get(struct kf_heap *heap,
+			     size_t nr_pages) __must_check;
+
+/**
+ * kf_spare_drop() - give the kept slabs' pages back
+ * @heap:	the heap
+ *
+ * Context: the heap's owner.
+ */
+void kf_spare_drop(struct kf_heap *heap);
+
+/**
+ * kf_heap_trim() - give back what was empty for a while
+ * @heap:	the heap
+ *
+ * Spares, and the slabs that only wait to be filled from again.
+ *
+ * Context: the heap's owner, some times a second.
+ */
+void kf_heap_trim(struct kf_heap *heap);
+
+/**
+ * kf_heap_flush() - give back bins, remote frees, spares and empty slabs
  * @heap:	the heap
  *
  * Context: the heap's owner.
@@ -191,6 +365,8 @@ void kf_heap_flush(struct kf_heap *heap);
 
 /**
  * kf_heap_scavenge() - flush the heaps that no thread has to itself
+ *
+ * Those of threads that have gone, and the shared one.
  *
  * Context: any thread. Takes the shared lock, then the arenas lock.
  */
@@ -251,18 +427,24 @@ uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
 		      struct kf_bin *bin);
 
 /**
- * kf_slab_return() - put blocks into the local list
+ * kf_slab_return() - put a block into the local list
  * @heap:	the heap
  * @slab:	its slab
- * @first:	a list of blocks
- * @nr:		how many
+ * @p:		the block
  *
  * The slab may be gone afterwards.
  *
  * Context: the heap's owner.
  */
-void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab, void *first,
-		    uint32_t nr);
+void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab, void *p);
+
+/**
+ * kf_slab_retire() - a slab has nothing left
+ * @slab:	the slab; off its list afterwards, until a block is freed
+ *
+ * Context: the heap's owner.
+ */
+void kf_slab_retire(struct kf_slab *slab);
 
 /**
  * kf_slab_emptied() - decide what becomes of a slab without used blocks
@@ -281,34 +463,5 @@ void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab);
  * Context: the heap's owner.
  */
 void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab);
-
-/* What kf_slab_push_remote() noticed; a guess, as other threads go on. */
-enum kf_remote {
-	KF_REMOTE_MORE,	 /* the owner knows already */
-	KF_REMOTE_FIRST, /* the owner was told */
-	KF_REMOTE_LAST,	 /* all blocks are free and no thread owns the slab */
-};
-
-/**
- * kf_slab_push_remote() - free a block of another thread's slab
- * @slab:	the slab
- * @p:		the block
- *
- * The slab may be gone afterwards.
- *
- * Context: any thread; lock-free.
- * Return: what to do about it.
- */
-enum kf_remote kf_slab_push_remote(struct kf_slab *slab, void *p);
-
-/**
- * kf_slab_is_block() - whether an address is the start of a carved block
- * @slab:	the slab
- * @p:		an address in it
- *
- * Context: any.
- * Return: true if so.
- */
-bool kf_slab_is_block(const struct kf_slab *slab, const void *p);
 
 #endif

@@ -21,7 +21,7 @@
  */
 struct kf_map {
 	struct kf_run foreign;
-	uint64_t engine_part[2 * KF_CACHE_LINE / 8];
+	uint64_t engine_part[KF_CACHE_LINE / 8];
 	uintptr_t root[KF_MAP_ENTRIES];
 	uintptr_t empty[KF_MAP_ENTRIES];
 };

@@ -44,7 +44,7 @@ struct kf_region;
 
 /*
  * One run. The first cache line is the pages' layer's; whoever owns the run
- * has the two lines behind it (struct kf_slab of the engine). A free run has
+ * has the line behind it (struct kf_slab of the engine). A free run has
  * its place in the list of dirty runs there.
  */
 struct kf_run {
@@ -66,7 +66,7 @@ struct kf_run {
 	};
 } __kf_aligned(KF_CACHE_LINE);
 
-#define KF_RUN_BYTES (3 * KF_CACHE_LINE)
+#define KF_RUN_BYTES (2 * KF_CACHE_LINE)
 
 struct kf_free_run {
 	struct kf_run run;
@@ -82,7 +82,7 @@ _Static_assert(sizeof(struct kf_free_run) <= KF_RUN_BYTES, "fits");
  */
 struct kf_region {
 	struct kf_run stand_in;
-	uint64_t engine_part[2 * KF_CACHE_LINE / 8];
+	uint64_t engine_part[KF_CACHE_LINE / 8];
 	char *base;	       /* first page; constant */
 	size_t head_bytes;     /* pages of this header; constant */
 	uint32_t nr_pages;     /* reserved; constant */

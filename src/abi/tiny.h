@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * malloc's fast path, for malloc and operator new.
+ */
+#ifndef KF_ABI_TINY_H
+#define KF_ABI_TINY_H
+
+#include "core/core.h"
+#include "engine/fast.h"
+
+#include "probes/konfiscator-percall.h"
+
+/**
+ * kf_malloc_more() - malloc() where the fast path does not do
+ * @size:	bytes, any
+ *
+ * Fires alloc.
+ *
+ * Context: as malloc().
+ * Return: as malloc().
+ */
+void *kf_malloc_more(size_t size) __kf_hidden;
+
+/**
+ * kf_malloc_tiny() - malloc(), inlined
+ * @size:	bytes, any
+ *
+ * Fires alloc.
+ *
+ * Context: as malloc().
+ * Return: as malloc().
+ */
+static __always_inline_kf void *kf_malloc_tiny(size_t size)
+{
+	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	void *p;
+
+	if (unlikely(size > KF_TINY_MAX))
+		return kf_malloc_more(size);
+	/* In the tiny classes the offset is the usable size. */
+	p = kf_fast_alloc(kf_heap_self, offset);
+	if (unlikely(!p))
+		return kf_malloc_more(size);
+	kf_probe_alloc((uintptr_t)p, size, offset);
+	return p;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Small blocks at another small size.
+ *
+ * A block that has grown will grow again: when it has to move it gets an
+ * eighth more than was asked, so that a buffer that grows by little at a time
+ * moves some times for each doubling and not each time.
+ */
+#include "engine/fast.h"
+
+#include <string.h>
+
+size_t kf_resize_room(size_t have, size_t size)
+{
+	size_t more = size + size / 8;
+
+	return size > have && size > KF_TINY_MAX / 8 && more <= KF_SMALL_MAX
+		       ? more
+		       : size;
+}
+
+void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
+{
+	struct kf_slab *slab = kf_slab_at(p);
+	size_t have, usable;
+	void *to;
+
+	if (!slab || size > KF_SMALL_MAX || !kf_heap_may_give(heap, slab, p))
+		return NULL;
+	have = slab->size;
+	if (kf_resize_stays(have, size))
+		return p;
+	to = kf_fast_pop(heap, kf_resize_room(have, size), &usable);
+	if (!to)
+		return NULL;
+	memcpy(to, p, KF_MIN(have, size));
+	kf_heap_stat(heap, KF_SLOT_realloc_moved, 1);
+	if (!kf_fast_free(heap, p, &slab)) {
+		kf_heap_give(heap, slab, p);
+	} else if (unlikely(--slab->used == 0)) {
+		kf_heap_enter(heap);
+		kf_slab_emptied(heap, slab);
+		kf_heap_leave(heap);
+	}
+	return to;
+}
