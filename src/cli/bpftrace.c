@@ -11,7 +11,9 @@
 
 #include "cli/program.h"
 #include "cli/trace.h"
+#include "reader/proc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,18 +28,18 @@
 #include <unistd.h>
 
 /*
- * bpftrace drops what it has not printed yet when it is interrupted. So it is
- * let go on after the program's end until its output has been still for a
- * while, or for the longest time that anybody should wait.
+ * bpftrace loses things where it is told to end at a bad moment. A signal while
+ * it handles an event makes it drop the events behind that; one just before it
+ * waits is forgotten, and it waits for ever; one while it runs END makes it
+ * leave out what END prints. It sleeps only when its buffers are empty. So
+ * after the program's end it is told when it was seen asleep so many times in
+ * a row, with nothing printed in between; and is told again only where it
+ * sleeps like that and has detached nothing. Where it is never idle it is told
+ * after the longest time that anybody should wait.
  */
-#define STILL_MS 400
-#define DRAIN_MS 5000
-
-/*
- * bpftrace may miss a signal that arrives just before it waits for events, and
- * then waits for ever: it is told again.
- */
-#define AGAIN_MS 5000
+#define LOOK_MS 40
+#define LOOKS 5
+#define DRAIN_MS 60000
 
 enum { FD_OUTPUT, FD_SIGNAL, FD_PROGRAM, NR_FDS };
 
@@ -48,17 +50,47 @@ struct session {
 	pid_t tracer;
 	bool ready;
 	bool interrupted;    /* the tracer was told to end */
+	int asleep;	     /* looks that found the tracer so, in a row */
+	int nr_files;	     /* the tracer had open when it was told */
 	int64_t drain_until; /* ms, 0: the program has not ended */
 	char line[4096];
 	size_t len;
 	struct pollfd fds[NR_FDS];
 };
 
+/* A process that is ending has none. */
+static int count_files(pid_t pid)
+{
+	char *path = kf_format("/proc/%d/fd", pid);
+	DIR *dir = opendir(path);
+	int nr = 0;
+
+	while (dir && readdir(dir))
+		nr++;
+	if (dir)
+		closedir(dir);
+	free(path);
+	return nr;
+}
+
+static bool is_asleep(pid_t pid)
+{
+	char stat[512];
+	char *name_end;
+
+	if (kf_proc_text("/proc", pid, "stat", stat, sizeof(stat)) < 0)
+		return false;
+	name_end = strrchr(stat, ')');
+	return name_end && !strncmp(name_end, ") S", 3);
+}
+
 static void interrupt_tracer(struct session *s)
 {
 	if (!s->interrupted)
-		kill(s->tracer, SIGINT);
+		s->nr_files = count_files(s->tracer);
 	s->interrupted = true;
+	s->asleep = 0;
+	kill(s->tracer, SIGINT);
 }
 
 static int64_t now_ms(void)
@@ -84,7 +116,7 @@ tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out)
 	 * is left behind by a command that was killed.
 	 */
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGINT);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* the program reads from the terminal, not its tracer */
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
 	    dup2(out, STDOUT_FILENO) < 0)
@@ -167,10 +199,12 @@ static void take_signal(struct session *s)
 
 	if (read(s->fds[FD_SIGNAL].fd, &si, sizeof(si)) != sizeof(si))
 		return;
-	if (!s->program.pid || !s->ready)
-		interrupt_tracer(s);
-	else if (si.ssi_code != SI_KERNEL)
+	if (!s->program.pid || !s->ready) {
+		if (!s->interrupted)
+			interrupt_tracer(s);
+	} else if (si.ssi_code != SI_KERNEL) {
 		kill(s->program.pid, (int)si.ssi_signo);
+	}
 }
 
 static void end_program(struct session *s)
@@ -182,17 +216,28 @@ static void end_program(struct session *s)
 	s->drain_until = now_ms() + DRAIN_MS;
 }
 
-/* Wait for something to do; interrupt the tracer when its output is still. */
+/* Nothing was printed for a while, and somebody waits for the tracer's end. */
+static void look_at_tracer(struct session *s)
+{
+	s->asleep = is_asleep(s->tracer) ? s->asleep + 1 : 0;
+	if (s->asleep < LOOKS)
+		return;
+	if (!s->interrupted || count_files(s->tracer) >= s->nr_files)
+		interrupt_tracer(s);
+}
+
+/* Wait for something to do. */
 static int poll_output(struct session *s)
 {
-	bool draining = s->drain_until && !s->interrupted;
-	int wait = draining ? STILL_MS : s->interrupted ? AGAIN_MS : -1;
-	int n = poll(s->fds, NR_FDS, wait);
+	bool ending = s->drain_until || s->interrupted;
+	int n = poll(s->fds, NR_FDS, ending ? LOOK_MS : -1);
 
-	if (draining && (!n || now_ms() > s->drain_until))
+	if (ending && !n)
+		look_at_tracer(s);
+	else
+		s->asleep = 0;
+	if (s->drain_until && !s->interrupted && now_ms() > s->drain_until)
 		interrupt_tracer(s);
-	else if (!n && s->interrupted)
-		kill(s->tracer, SIGINT);
 	return n;
 }
 
@@ -236,16 +281,23 @@ static int finish(struct session *s)
 	if (s->program.pid && !s->ready)
 		kf_child_drop(&s->program);
 	tracer = kf_child_status(s->tracer);
-	if (!s->ready && !s->interrupted) {
-		kf_error("trace: bpftrace could not attach: see what it says "
-			 "above, and konfiscator doctor");
+	if (!s->ready) {
+		if (!s->interrupted)
+			kf_error("trace: bpftrace could not attach: see what "
+				 "it says above, and konfiscator doctor");
 		return KF_EXIT_FAILED;
 	}
 	if (s->program.pid) {
 		kf_error("trace: bpftrace ended before the program");
 		s->status = kf_child_status(s->program.pid);
 	}
-	return s->trace->argv ? s->status : tracer;
+	if (tracer) {
+		kf_error("trace: bpftrace failed with status %d: what it "
+			 "counted is lost",
+			 tracer);
+		return s->status ? s->status : KF_EXIT_FAILED;
+	}
+	return s->status;
 }
 
 int kf_trace_bpftrace(const struct kf_trace *t)

@@ -29,8 +29,18 @@ expect 127 cli trace mmap -- no-such-program
 [ "$(id -u)" = 0 ] || skip "tracing needs root"
 readelf -n "$KF_LIB" 2>/dev/null | grep -q 'Provider: konfiscator' ||
 	skip "the library has no probes (--disable-probes)"
-timeout 60 "$BPFTRACE" -e 'BEGIN { exit(); }' >"$WORK/out" 2>&1 ||
+may_trace() {
+	timeout -s KILL 120 "$BPFTRACE" -e 'BEGIN { exit(); }' \
+		>"$WORK/out" 2>&1
+}
+may_trace || may_trace || may_trace ||
 	skip "bpftrace cannot trace here: $(tail -n 1 "$WORK/out")"
+
+# bpftrace_failed: of itself, as the kernel refuses to load a program now and
+# then while a processor is much in demand; then the command says so
+bpftrace_failed() {
+	grep 'bpftrace \(failed\|could not\|ended before\)' "$WORK/err"
+}
 
 # A script with a count that can be known: 23 blocks of 23 kB and a bit.
 mkdir -p "$WORK/scripts/bpftrace"
@@ -65,7 +75,12 @@ export KONFISCATOR_SCRIPTS
 expect 0 cli trace list
 prints "how many blocks are of this size?"
 
-expect 5 cli trace count -- "$WORK/main"
+for try in 1 2 3 4 5; do
+	kf_got=$(status_of cli trace count -- "$WORK/main")
+	bpftrace_failed || break
+	echo "trace again: this was try $try"
+done
+equal "status of the command" 5 "$kf_got"
 prints "@n: 23"
 if grep -q '^ready$' "$WORK/out"; then
 	fail "the word between script and command is shown"
@@ -73,24 +88,40 @@ fi
 
 # A process that runs already, by its pid.
 mkfifo "$WORK/go"
-"$KF_CLI" --dir="$WORK/stats" run -- "$WORK/main" wait <"$WORK/go" &
-main=$!
-exec 8>"$WORK/go"
-at_exit "kill $main 2>/dev/null"
 mapped() {
 	grep -q libkonfiscator "/proc/$main/maps"
 }
-wait_for 60 mapped || fail "the program has no library"
-"$KF_CLI" trace count -p "$main" >"$WORK/out" 2>"$WORK/err" &
-tracer=$!
-at_exit "kill $tracer 2>/dev/null"
-wait_for 60 grep -q ready "$WORK/err" || fail "not ready: $(cat "$WORK/err")"
-echo >&8
-kf_rc=0
-wait "$main" || kf_rc=$?
-equal "status of the program" 5 "$kf_rc"
-kill -INT "$tracer"
-wait "$tracer" || fail "the tracer failed: $(cat "$WORK/err")"
+tells() {
+	grep -q '^konfiscator: trace: ' "$WORK/err"
+}
+trace_pid() {
+	"$KF_CLI" --dir="$WORK/stats" run -- "$WORK/main" wait <"$WORK/go" &
+	main=$!
+	exec 8>"$WORK/go"
+	wait_for 300 mapped || fail "the program has no library"
+	"$KF_CLI" trace count -p "$main" >"$WORK/out" 2>"$WORK/err" &
+	tracer=$!
+	wait_for 300 tells || fail "not ready: $(cat "$WORK/err")"
+	echo >&8
+	kf_rc=0
+	wait "$main" || kf_rc=$?
+	main=
+	equal "status of the program" 5 "$kf_rc"
+	kill -INT "$tracer" 2>/dev/null || :
+	kf_rc=0
+	wait "$tracer" || kf_rc=$?
+	tracer=
+}
+main=
+tracer=
+# shellcheck disable=SC2016 # what they are then
+at_exit '[ -z "$main$tracer" ] || kill $main $tracer'
+for try in 1 2 3 4 5; do
+	trace_pid
+	bpftrace_failed || break
+	echo "trace again: this was try $try"
+done
+equal "status of the tracer" 0 "$kf_rc"
 prints "@n: 23"
 
 # What bpftrace refuses ends the command, and the program never runs.
