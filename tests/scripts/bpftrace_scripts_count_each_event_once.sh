@@ -11,18 +11,13 @@ need_tracing
 copy_library
 events=$top_builddir/tests/scripts/events
 
-# more SCRIPT LINES REGEX EVENT HOW_MANY...: with 23 of each kind the script
-# prints so many lines, and counts so many more of these events than with none
+# more SCRIPT EVENT HOW_MANY...: with 23 of each kind the script counts so many
+# more of these events than with none
 more() {
 	script=$top_srcdir/scripts/bpftrace/$1
-	lines=$2
-	regex=$3
-	shift 3
+	shift
 	for n in 0 23; do
-		trace_start "$script"
-		under_traced "$events" "$n" 23
-		[ "$n" = 0 ] || trace_lines "$lines" "$regex"
-		trace_stop
+		traced "$script" under_traced "$events" "$n" 23
 		mv "$WORK/trace" "$WORK/trace.$n"
 	done
 	while [ $# -gt 0 ]; do
@@ -36,7 +31,7 @@ more() {
 
 # Five kinds of blocks: of malloc, calloc, posix_memalign, large ones, and those
 # that realloc changes.
-more konfiscator.bt 1 '^ready' alloc $((5 * 23)) release $((5 * 23)) resize 23 \
+more konfiscator.bt alloc $((5 * 23)) release $((5 * 23)) resize 23 \
 	large_alloc 23 large_free 23
 for n in 0 23; do
 	awk '/^@allocs_of_thread\[/ { print $3 }' "$WORK/trace.$n" |
@@ -50,18 +45,18 @@ equal "the allocations of main" \
 grep -q '^\[256K, 512K) *23 |@' "$WORK/trace.23" ||
 	fail "the histogram does not show 23 blocks of 300000 bytes"
 
-more frag.bt 1 '^ready'
+more frag.bt
 grep -q '^@total\[splits\]: [1-9]' "$WORK/trace.23" ||
 	fail "frag.bt saw no split"
 grep -q '^@largest_run\[coalesce\]: [1-9]' "$WORK/trace.23" ||
 	fail "frag.bt saw no run"
 
-more mmap.bt 23 ' less ' less $((23 * 303104))
+more mmap.bt less $((23 * 303104))
 equal "lines of memory given back" 23 \
 	"$(grep -c '^[0-9]* .* less ' "$WORK/trace.23")"
 grep -q 'stack of 0x' "$WORK/trace.23" || fail "no stack was seen twice"
 
-more malloc.bt 2 ': Created new arena$'
+more malloc.bt
 equal "new thresholds" 1 \
 	"$(grep -c ': New thresholds: mmap: 303104 bytes, trim: 606208 bytes' \
 		"$WORK/trace.23")"
