@@ -17,6 +17,8 @@
 #                        names what is missing, goes to the log and the console
 #   need COMMAND...      skip unless every command is there; by its name, as
 #                        `need promtool`, so that the message has it
+#   needs COMMAND PACKAGE  the same of one command, and where to get it: at the
+#                        beginning of a line, where ./check reads the package
 #   workdir              make a directory of the test's own, $WORK, removed at
 #                        the end however it comes; TMPDIR points to it and
 #                        KONFISCATOR_DIR to $WORK/stats. Mode 0700
@@ -65,6 +67,10 @@ need() {
 		command -v "$kf_name" >/dev/null 2>&1 ||
 			skip "$kf_name is not installed"
 	done
+}
+
+needs() {
+	command -v "$1" >/dev/null || skip "$1 is missing (package $2)"
 }
 
 kf_at_exit=

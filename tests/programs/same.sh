@@ -17,12 +17,6 @@ job_stats=${KONFISCATOR_DIR:-}
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 
-# The packages are there for ./check to read.
-needs()
-{
-	command -v "$1" >/dev/null || skip "$1 is missing (package $2)"
-}
-
 # mallocs_in FILE: what the slots of a stats file counted; see
 # src/stats/layout.h. Read by od alone, so that no reader of ours is believed.
 mallocs_in()
