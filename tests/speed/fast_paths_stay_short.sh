@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# On x86-64 malloc of up to 1 KiB takes at most 18 instructions and free at most
+# 26, from the call through the PLT to the return, counted one by one, with
+# counting and probes. What is printed beside has no bound here.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+
+machine=$(uname -m)
+[ "$machine" = x86_64 ] ||
+	skip "the instructions are counted on x86_64, this is $machine"
+case " ${KF_CFLAGS--O2} " in
+*' -O2 '* | *' -O3 '*) ;;
+*) skip "built without -O2, but with $KF_CFLAGS" ;;
+esac
+workdir
+
+status=0
+"${top_builddir:?}/tests/speed/steps" "$KF_PRELOAD" >"$WORK/steps" || status=$?
+[ "$status" -ne 77 ] || skip "$(sed -n 's/^SKIP: //p' "$WORK/steps")"
+[ "$status" -eq 0 ] || fail "steps ended with $status"
+
+printf '%-8s %6s %6s %9s %7s\n' call bytes median mean largest
+cat "$WORK/steps"
+awk '
+BEGIN { bound["malloc"] = 18; bound["free"] = 26 }
+!($1 in bound) || $2 > 1024 { next }
+{ looked_at++ }
+$3 > bound[$1] {
+	printf "FAIL: %s of %d bytes takes %d instructions, not %d\n",
+		$1, $2, $3, bound[$1]
+	wrong = 1
+}
+END {
+	# Four sizes of malloc, their frees, and those of two other calls.
+	if (looked_at != 10)
+		print "FAIL: there are " looked_at + 0 " measures to hold"
+	exit wrong || looked_at != 10
+}' "$WORK/steps"
