@@ -85,6 +85,19 @@ def means(results):
     return table
 
 
+def everyone(results):
+    """Each peer against the reference, over all tests."""
+    table = [["against %s" % results.reference, "tests", "wall",
+              "user+system", "peak RSS"]]
+    for peer in results.peers:
+        got = [results.mean(peer, results.reference, f)
+               for f in ("wall", "cpu", "rss")]
+        if peer != results.reference and got[0]:
+            table.append([peer, str(got[0][1])] +
+                         ["%.3f" % g[0] if g else "-" for g in got])
+    return table
+
+
 def beyond(results):
     """A line for each test in which the subject is too slow."""
     lines = []
@@ -137,7 +150,8 @@ def report(results, render=plain):
         for figure, name in TITLES:
             parts += [title % name, render(per_test(results, figure))]
         if results.others():
-            parts += [title % "Geometric means", render(means(results))]
+            parts += [title % "Geometric means", render(means(results)),
+                      render(everyone(results))]
         lines = beyond(results)
         if lines:
             parts += [title % "Slower than it should be", listing(lines)]
