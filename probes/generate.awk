@@ -4,7 +4,8 @@
 #
 #	awk -v mode=MODE -f generate.awk konfiscator.d
 #
-#	header		an inline function and a semaphore for each probe
+#	header		a semaphore, an inline function that fires and one that
+#			says whether anybody listens, for each probe
 #	source		the semaphores, and the one location of each probe
 #	percall		the bare probes of every call
 #	header-stub	functions of the same names that do nothing
@@ -113,9 +114,13 @@ function write_header(    p, semaphore)
 		print "extern volatile unsigned short " semaphore
 		print "\t__attribute__((visibility(\"hidden\"), section(\".probes\")));"
 		print "__kf_hidden int kf_probe_fire_" name[p] "(" parameters(p) ");"
+		print "static inline bool kf_traces_" name[p] "(void)"
+		print "{"
+		print "\treturn unlikely(" semaphore ");"
+		print "}"
 		print "static inline void kf_probe_" name[p] "(" parameters(p) ")"
 		print "{"
-		print "\tif (unlikely(" semaphore "))"
+		print "\tif (kf_traces_" name[p] "())"
 		print "\t\tkf_probe_fire_" name[p] "(" arguments(p, "") ");"
 		print "}"
 	}
@@ -198,6 +203,12 @@ function write_stub(guard, want_bare,    p)
 		if (bare[p] != want_bare)
 			continue
 		print ""
+		if (!want_bare) {
+			print "static inline bool kf_traces_" name[p] "(void)"
+			print "{"
+			print "\treturn false;"
+			print "}"
+		}
 		print "static inline void kf_probe_" name[p] "(" parameters(p) ")"
 		print "{"
 		print "}"

@@ -22,8 +22,8 @@ provider konfiscator {
 	probe memory_arena_new(uint64_t arena, uint64_t size);
 	/* a thread was put on a shared arena, leaving another (0: it had none) */
 	probe memory_arena_reuse(uint64_t arena, uint64_t left);
-	/* a thread had to wait for a lock */
-	probe memory_arena_reuse_wait(uint64_t lock, uint64_t arena, uint64_t left);
+	/* a thread had to wait for a lock, so many nanoseconds; it has it now */
+	probe memory_arena_reuse_wait(uint64_t lock, uint64_t arena, uint64_t left, uint64_t waited);
 	/* a thread adopted the heap of a thread that has gone */
 	probe memory_arena_reuse_free_list(uint64_t arena);
 	/* an arena could not serve a request, another is tried */
@@ -98,4 +98,15 @@ provider konfiscator {
 	probe fork_child(uint64_t parent_pid);
 	/* a thread ended and left its arena to the next one */
 	probe thread_exit(uint64_t arena);
+	/*
+	 * a call that the thread's own lists cannot serve begins; call is 0
+	 * for malloc, 1 calloc, 2 realloc, 3 the aligned calls, 4 free, which
+	 * asks for 0 bytes
+	 */
+	probe slow_enter(uint64_t bytes, uint64_t call);
+	/*
+	 * such a call ends; pointer is the block, 0 where there was no memory;
+	 * bytes are those asked for, of a free those that the block had
+	 */
+	probe slow_leave(uint64_t pointer, uint64_t bytes, uint64_t call);
 };

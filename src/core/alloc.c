@@ -55,6 +55,8 @@ static void tell_retry(size_t size, size_t other, enum kf_call call)
 	case KF_CALL_ALIGNED:
 		kf_probe_memory_memalign_retry(size, other);
 		break;
+	case KF_CALL_FREE:
+		break;
 	}
 }
 
@@ -74,7 +76,7 @@ static void *fail(size_t size)
 	return NULL;
 }
 
-void *kf_alloc(size_t size, size_t align, enum kf_call call)
+static void *allocate(size_t size, size_t align, enum kf_call call)
 {
 	void *p;
 
@@ -92,6 +94,16 @@ void *kf_alloc(size_t size, size_t align, enum kf_call call)
 		return fail(size);
 	if (call != KF_CALL_CALLOC)
 		fill(p, size, 0xff);
+	return p;
+}
+
+void *kf_alloc(size_t size, size_t align, enum kf_call call)
+{
+	void *p;
+
+	kf_probe_slow_enter(size, call);
+	p = allocate(size, align, call);
+	kf_probe_slow_leave((uintptr_t)p, size, call);
 	return p;
 }
 
@@ -121,16 +133,18 @@ size_t kf_release(void *p)
 	enum kf_misuse wrong;
 	size_t usable;
 
+	kf_probe_slow_enter(0, KF_CALL_FREE);
 	prepare();
 	usable = kf_engine->usable(p);
 	fill(p, usable, 0);
 	wrong = kf_engine->release(p);
 	if (unlikely(wrong))
 		die(p, wrong);
+	kf_probe_slow_leave((uintptr_t)p, usable, KF_CALL_FREE);
 	return usable;
 }
 
-void *kf_resize(void *p, size_t size)
+static void *resize(void *p, size_t size)
 {
 	enum kf_misuse wrong = KF_FINE;
 	void *to;
@@ -146,6 +160,16 @@ void *kf_resize(void *p, size_t size)
 		to = kf_engine->resize(p, size, &wrong);
 	}
 	return likely(to) ? to : fail(size);
+}
+
+void *kf_resize(void *p, size_t size)
+{
+	void *to;
+
+	kf_probe_slow_enter(size, KF_CALL_REALLOC);
+	to = resize(p, size);
+	kf_probe_slow_leave((uintptr_t)to, size, KF_CALL_REALLOC);
+	return to;
 }
 
 size_t kf_usable(const void *p)

@@ -8,12 +8,13 @@
 
 #include "base/compiler.h"
 
-/* Who asks, for the retry probes and for zeroing. */
+/* Who asks, for probes and for zeroing; slow_enter's numbers, which are ABI. */
 enum kf_call {
 	KF_CALL_MALLOC,
 	KF_CALL_CALLOC,
 	KF_CALL_REALLOC,
 	KF_CALL_ALIGNED,
+	KF_CALL_FREE,
 };
 
 /**

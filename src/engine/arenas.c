@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "pages/pages.h"
+#include "pages/wait.h"
 #include "sys/lock.h"
 #include "sys/thread.h"
 
@@ -142,16 +143,11 @@ static struct kf_heap *forgotten(void)
 
 static struct kf_heap *attach(void)
 {
-	enum kf_lock_result r = kf_lock_take(&arenas.lock);
 	struct kf_heap *heap = NULL;
 
 	/* A fork is on: be a guest for this once. */
-	if (r == KF_LOCK_FORKING)
+	if (!kf_wait_take(&arenas.lock, 0))
 		return &kf_heap_guest;
-	if (r == KF_LOCK_WAITED) {
-		kf_word_add_atomic(KF_WORD_lock_contended, 1);
-		kf_probe_memory_arena_reuse_wait((uintptr_t)&arenas.lock, 0, 0);
-	}
 	heap = forgotten();
 	if (heap) {
 		kf_lock_drop(&arenas.lock);
@@ -227,15 +223,8 @@ void kf_heap_slow_down(bool on)
 
 struct kf_heap *kf_heap_shared_lock(void)
 {
-	enum kf_lock_result r = kf_lock_take(&arenas.shared_lock);
-
-	if (r == KF_LOCK_FORKING)
+	if (!kf_wait_take(&arenas.shared_lock, (uintptr_t)&arenas.shared))
 		return NULL;
-	if (r == KF_LOCK_WAITED) {
-		kf_word_add_atomic(KF_WORD_lock_contended, 1);
-		kf_probe_memory_arena_reuse_wait((uintptr_t)&arenas.shared_lock,
-						 (uintptr_t)&arenas.shared, 0);
-	}
 	return &arenas.shared;
 }
 

@@ -3,6 +3,7 @@
  * Taking and freeing runs: split, coalesce, grow in place.
  */
 #include "pages/floor.h"
+#include "pages/wait.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -301,16 +302,10 @@ void kf_pages_free(struct kf_run *run)
 
 bool kf_floor_lock(void)
 {
-	enum kf_lock_result r = kf_lock_take(&kf_floor.lock);
 	struct kf_run *run, *next;
 
-	if (r == KF_LOCK_FORKING)
+	if (!kf_wait_take(&kf_floor.lock, 0))
 		return false;
-	if (r == KF_LOCK_WAITED) {
-		kf_word_add_atomic(KF_WORD_lock_contended, 1);
-		kf_probe_memory_arena_reuse_wait((uintptr_t)&kf_floor.lock, 0,
-						 0);
-	}
 	if (likely(!__atomic_load_n(&kf_floor.pending, __ATOMIC_RELAXED)))
 		return true;
 	/* pairs with the release of push_pending() */

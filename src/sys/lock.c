@@ -100,7 +100,18 @@ static enum kf_lock_result wait_for(struct kf_lock *lock, uint64_t self)
 	return KF_LOCK_WAITED;
 }
 
-static enum kf_lock_result take(struct kf_lock *lock, bool ordered)
+static enum kf_lock_result wait_timed(struct kf_lock *lock, uint64_t self,
+				      uint64_t *waited_ns)
+{
+	uint64_t from = kf_now_ns();
+	enum kf_lock_result result = wait_for(lock, self);
+
+	*waited_ns = kf_now_ns() - from;
+	return result;
+}
+
+static enum kf_lock_result take(struct kf_lock *lock, bool ordered,
+				uint64_t *waited_ns)
 {
 	uint64_t self = kf_thread_self();
 	enum kf_lock_result result = KF_LOCK_TAKEN;
@@ -110,7 +121,8 @@ static enum kf_lock_result take(struct kf_lock *lock, bool ordered)
 			lock->depth++;
 			return KF_LOCK_TAKEN;
 		}
-		result = wait_for(lock, self);
+		result = waited_ns ? wait_timed(lock, self, waited_ns)
+				   : wait_for(lock, self);
 	}
 	if (result != KF_LOCK_FORKING)
 		check_take(lock, ordered);
@@ -119,7 +131,13 @@ static enum kf_lock_result take(struct kf_lock *lock, bool ordered)
 
 enum kf_lock_result kf_lock_take(struct kf_lock *lock)
 {
-	return take(lock, true);
+	return take(lock, true, NULL);
+}
+
+enum kf_lock_result kf_lock_take_timed(struct kf_lock *lock,
+				       uint64_t *waited_ns)
+{
+	return take(lock, true, waited_ns);
 }
 
 void kf_lock_drop(struct kf_lock *lock)
@@ -153,7 +171,7 @@ void kf_lock_fork_prepare(struct kf_lock *lock)
 	 * Two forks at once: the second waits until the first is through. A
 	 * signal handler that forks may hold any lock from before.
 	 */
-	while (take(lock, false) == KF_LOCK_FORKING)
+	while (take(lock, false, NULL) == KF_LOCK_FORKING)
 		kf_thread_yield();
 	send_away(lock);
 }

@@ -58,6 +58,18 @@ enum kf_lock_result {
 enum kf_lock_result kf_lock_take(struct kf_lock *lock) __must_check;
 
 /**
+ * kf_lock_take_timed() - take a lock, and measure the wait
+ * @lock:	the lock
+ * @waited_ns:	out: nanoseconds waited, left alone where there was no wait;
+ *		NULL: nobody wants to know
+ *
+ * Context: as kf_lock_take().
+ * Return: likewise.
+ */
+enum kf_lock_result kf_lock_take_timed(struct kf_lock *lock,
+				       uint64_t *waited_ns) __must_check;
+
+/**
  * kf_lock_drop() - let a lock go
  * @lock:	a lock that the caller holds
  *

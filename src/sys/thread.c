@@ -76,3 +76,11 @@ uint32_t kf_now_ms(void)
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
 	return (uint32_t)(ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
 }
+
+uint64_t kf_now_ns(void)
+{
+	struct timespec ts = {0, 0};
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}

@@ -95,4 +95,12 @@ void kf_process_know(void);
  */
 uint32_t kf_now_ms(void);
 
+/**
+ * kf_now_ns() - nanoseconds of the monotonic clock
+ *
+ * Context: any; no system call where the vdso has it.
+ * Return: the time; 0 where there is no such clock.
+ */
+uint64_t kf_now_ns(void);
+
 #endif

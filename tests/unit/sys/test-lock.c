@@ -63,6 +63,36 @@ START_TEST(waiter_gets_the_lock_after_its_owner)
 }
 END_TEST
 
+static void *take_timed(void *waited_ns)
+{
+	__atomic_store_n(&asleep, true, __ATOMIC_RELEASE);
+	if (kf_lock_take_timed(&lock, waited_ns) != KF_LOCK_FORKING)
+		kf_lock_drop(&lock);
+	return NULL;
+}
+
+START_TEST(wait_is_measured)
+{
+	uint64_t waited_ns = 23, from, until;
+	pthread_t thread;
+
+	ck_assert_int_eq(kf_lock_take_timed(&lock, &waited_ns), KF_LOCK_TAKEN);
+	ck_assert_uint_eq(waited_ns, 23);
+	__atomic_store_n(&asleep, false, __ATOMIC_RELEASE);
+	from = kf_now_ns();
+	pthread_create(&thread, NULL, take_timed, &waited_ns);
+	/* Until it sleeps on the lock: then it was there for some time. */
+	while (!(__atomic_load_n(&lock.word, __ATOMIC_ACQUIRE) & 1))
+		kf_thread_yield();
+	kf_lock_drop(&lock);
+	pthread_join(thread, NULL);
+	until = kf_now_ns();
+	ck_assert_uint_ne(waited_ns, 23);
+	ck_assert_uint_gt(waited_ns, 0);
+	ck_assert_uint_le(waited_ns, until - from);
+}
+END_TEST
+
 /* Wherever it is on its way to sleep: each round it has come less far. */
 START_TEST(waiter_is_sent_away_by_a_fork)
 {
@@ -125,6 +155,7 @@ int main(void)
 	const TTest *const tests[] = {
 		owner_takes_its_lock_again,
 		waiter_gets_the_lock_after_its_owner,
+		wait_is_measured,
 		waiter_is_sent_away_by_a_fork,
 		word_of_a_lock_changes_when_a_fork_holds_it,
 		child_begins_with_a_free_lock,
