@@ -173,6 +173,17 @@ void kf_purge_run(struct kf_run *run);
 void kf_purge_excess(void);
 
 /**
+ * kf_purge_instead() - hand old pages back where fresh ones are taken
+ * @bytes:	how many fresh ones
+ *
+ * So that the resident size does not grow while dirty pages lie in runs that
+ * are too short. Some are left, for what comes next.
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_purge_instead(size_t bytes);
+
+/**
  * kf_private_alloc() - a run without the lock, while another thread forks
  * @nr_pages:	pages wanted
  * @align_pages: power of two

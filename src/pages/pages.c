@@ -14,7 +14,7 @@ struct kf_floor kf_floor = {.lock = KF_LOCK_INIT(KF_RANK_PAGES)};
 struct kf_pages_conf kf_pages_conf = {
 	.region_bytes = 32 * KF_MIB,
 	.trim_threshold = 128 * KF_KIB,
-	.dirty_max = 32 * KF_MIB,
+	.dirty_max = 64 * KF_MIB,
 	.purge_ms = 1000,
 };
 
@@ -106,6 +106,7 @@ static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
 {
 	size_t pad = kf_run_front_pad(run, align);
 	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
+	size_t fresh;
 
 	kf_tree_erase(run);
 	*zeroed = !run->maybe_dirty;
@@ -116,11 +117,13 @@ static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
 	if (kind == KF_RUN_SLAB &&
 	    !kf_map_set(run->start, kf_run_bytes(run), run))
 		__builtin_unreachable();
+	fresh = run->nr_pages - run->dirty;
 	run->kind = (uint8_t)kind;
 	run->asked = 0;
 	__builtin_memset(&f->lru, 0, KF_RUN_BYTES - sizeof(*run));
 	kf_region_names(run);
 	count_use(run, kind, kf_run_bytes(run));
+	kf_purge_instead(fresh << KF_PAGE_SHIFT);
 	return run;
 }
 

@@ -22,7 +22,7 @@ struct kf_pages_conf {
 	size_t region_bytes;   /* reserved at a time, at first */
 	size_t top_pad;	       /* committed beyond what is needed */
 	size_t trim_threshold; /* free bytes at a region's end to give back */
-	size_t dirty_max;      /* dirty bytes kept at most, or an eighth */
+	size_t dirty_max;      /* dirty bytes kept, or four times the used */
 	uint32_t purge_ms;     /* age at which dirty pages go */
 };
 

@@ -58,10 +58,19 @@ void kf_purge_run(struct kf_run *run)
 	hand_back(run);
 }
 
+static uint64_t in_use(void)
+{
+	return kf_word_get(KF_WORD_slabs) + kf_word_get(KF_WORD_large);
+}
+
+/*
+ * What is replaced again and again leaves holes of all sizes: purging them
+ * would bring page faults and save little, as the next block lies there. What
+ * has been torn down is much more than what is left.
+ */
 static bool too_many(void)
 {
-	uint64_t live = kf_word_get(KF_WORD_slabs) + kf_word_get(KF_WORD_large);
-	uint64_t max = KF_MAX((uint64_t)kf_pages_conf.dirty_max, live / 8);
+	uint64_t max = KF_MAX((uint64_t)kf_pages_conf.dirty_max, 4 * in_use());
 
 	return kf_word_get(KF_WORD_dirty) > max;
 }
@@ -71,6 +80,20 @@ void kf_purge_excess(void)
 	struct kf_run *run;
 
 	while (too_many() && (run = oldest()) != NULL)
+		kf_purge_run(run);
+}
+
+void kf_purge_instead(size_t bytes)
+{
+	uint64_t keep =
+		KF_MAX((uint64_t)kf_pages_conf.dirty_max / 4 * 3, in_use() / 2);
+	uint64_t dirty = kf_word_get(KF_WORD_dirty);
+	struct kf_run *run;
+
+	if (likely(dirty <= keep))
+		return;
+	keep = KF_MAX(keep, dirty - KF_MIN(dirty, bytes));
+	while (kf_word_get(KF_WORD_dirty) > keep && (run = oldest()) != NULL)
 		kf_purge_run(run);
 }
 

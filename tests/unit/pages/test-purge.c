@@ -141,6 +141,56 @@ START_TEST(dirty_pages_above_the_limit_go_at_once)
 }
 END_TEST
 
+/* Runs of @nr_pages that are dirty and free, with a page between them. */
+static void free_dirty_runs(size_t nr, size_t nr_pages)
+{
+	struct kf_run *runs[64];
+
+	UNIT_REQUIRE(nr <= KF_ARRAY_SIZE(runs));
+	for (size_t i = 0; i < nr; i++) {
+		runs[i] = floor_take(nr_pages, 1);
+		memset(runs[i]->start, 1, kf_run_bytes(runs[i]));
+		floor_take(1, 1);
+	}
+	for (size_t i = 0; i < nr; i++)
+		kf_pages_free(runs[i]);
+}
+
+START_TEST(dirty_pages_stay_while_more_is_in_use)
+{
+	floor_start();
+	kf_pages_conf.dirty_max = NR_PAGES * KF_PAGE;
+	floor_take(3 * NR_PAGES, 1);
+	free_dirty_runs(10, NR_PAGES);
+	ck_assert_uint_eq(floor_check().dirty, 10 * NR_PAGES * KF_PAGE);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_purges), 0);
+}
+END_TEST
+
+START_TEST(fresh_pages_are_taken_instead_of_old_dirty_ones)
+{
+	size_t resident;
+
+	floor_start();
+	free_dirty_runs(40, NR_PAGES);
+	kf_pages_conf.dirty_max = 20 * NR_PAGES * KF_PAGE;
+	resident = floor_check().dirty;
+	/* No hole is long enough: each of these is memory never used. */
+	for (int i = 0; i < 5; i++) {
+		struct kf_run *run = floor_take(2 * NR_PAGES, 1);
+
+		resident += kf_run_bytes(run);
+		ck_assert_uint_le(floor_check().dirty + floor_check().large,
+				  resident);
+	}
+	ck_assert_uint_eq(floor_check().dirty, 30 * NR_PAGES * KF_PAGE);
+	/* A part of them is left for what fits there. */
+	for (int i = 0; i < 20; i++)
+		floor_take(2 * NR_PAGES, 1);
+	ck_assert_uint_ge(floor_check().dirty, 15 * NR_PAGES * KF_PAGE);
+}
+END_TEST
+
 START_TEST(end_of_a_region_is_given_back_with_its_addresses)
 {
 	struct kf_run *run;
@@ -203,6 +253,8 @@ int main(void)
 		purged_run_reads_as_zeroes_and_says_so,
 		dirty_run_does_not_say_that_it_is_zero,
 		dirty_pages_above_the_limit_go_at_once,
+		dirty_pages_stay_while_more_is_in_use,
+		fresh_pages_are_taken_instead_of_old_dirty_ones,
 		end_of_a_region_is_given_back_with_its_addresses,
 		trim_leaves_the_pad,
 		locked_pages_are_left_alone,
