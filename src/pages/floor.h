@@ -75,6 +75,22 @@ void kf_tree_insert(struct kf_run *run);
 void kf_tree_erase(struct kf_run *run);
 
 /**
+ * kf_tree_resize() - change a run's ends where it lies in the tree
+ * @run:	a free run
+ * @start:	its first page from now on
+ * @nr_pages:	its pages, not 0
+ * @dirty:	how many of them are dirty
+ *
+ * Its order among the others stays, so nothing is searched and nothing is
+ * balanced. The caller sets maybe_dirty and freed_ms before, and enters the
+ * names afterwards.
+ *
+ * Context: pages lock held.
+ */
+void kf_tree_resize(struct kf_run *run, char *start, size_t nr_pages,
+		    size_t dirty);
+
+/**
  * kf_tree_find() - the lowest free run that holds an aligned run
  * @nr_pages:	pages wanted
  * @align_pages: power of two

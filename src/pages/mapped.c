@@ -155,19 +155,17 @@ static bool take_head(struct kf_run *run, size_t more)
 	next = region->page[behind];
 	if (next->kind != KF_RUN_FREE || next->nr_pages < more)
 		return false;
-	kf_tree_erase(next);
 	dirty = KF_MIN(next->dirty, (uint32_t)more);
-	next->start += more << KF_PAGE_SHIFT;
-	next->nr_pages -= (uint32_t)more;
-	next->dirty -= dirty;
-	if (next->nr_pages) {
+	if (next->nr_pages > more) {
+		kf_tree_resize(next, next->start + (more << KF_PAGE_SHIFT),
+			       next->nr_pages - more, next->dirty - dirty);
 		kf_region_names(next);
-		kf_tree_insert(next);
 		kf_word_add(KF_WORD_splits, 1);
 		kf_probe_free_list_split((uintptr_t)run->start,
 					 more << KF_PAGE_SHIFT,
 					 kf_run_bytes(next));
 	} else {
+		kf_tree_erase(next);
 		kf_desc_give(next);
 	}
 	run->nr_pages += (uint32_t)more;

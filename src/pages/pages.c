@@ -41,45 +41,59 @@ void kf_pages_count_unmap(const void *addr, size_t size)
 	kf_probe_memory_mmap_less((uintptr_t)addr, size);
 }
 
-static void split_front(struct kf_run *run, size_t pad)
+static void count_split(const struct kf_run *run, size_t kept, size_t left)
 {
-	struct kf_run *front = kf_desc_take();
-
-	front->start = run->start;
-	front->region = run->region;
-	front->kind = KF_RUN_FREE;
-	front->nr_pages = (uint32_t)pad;
-	front->maybe_dirty = run->maybe_dirty;
-	front->dirty = KF_MIN(run->dirty, front->nr_pages);
-	front->freed_ms = run->freed_ms;
-	run->start += pad << KF_PAGE_SHIFT;
-	run->nr_pages -= (uint32_t)pad;
-	run->dirty -= front->dirty;
-	kf_region_names(front);
-	kf_tree_insert(front);
 	kf_word_add(KF_WORD_splits, 1);
-	kf_probe_free_list_split((uintptr_t)run->start, kf_run_bytes(run),
-				 pad << KF_PAGE_SHIFT);
+	kf_probe_free_list_split((uintptr_t)run->start, kept << KF_PAGE_SHIFT,
+				 left << KF_PAGE_SHIFT);
 }
 
-static void split_back(struct kf_run *run, size_t keep)
+/* What lies behind a run that was cut out of the middle. */
+static void insert_back(const struct kf_run *from, const struct kf_run *run,
+			size_t nr_pages, size_t dirty)
 {
 	struct kf_run *back = kf_desc_take();
 
-	back->start = run->start + (keep << KF_PAGE_SHIFT);
+	back->start = kf_run_end(run);
 	back->region = run->region;
 	back->kind = KF_RUN_FREE;
-	back->nr_pages = run->nr_pages - (uint32_t)keep;
-	back->maybe_dirty = run->maybe_dirty;
-	run->nr_pages = (uint32_t)keep;
-	back->dirty = run->dirty - KF_MIN(run->dirty, run->nr_pages);
-	back->freed_ms = run->freed_ms;
-	run->dirty -= back->dirty;
+	back->nr_pages = (uint32_t)nr_pages;
+	back->maybe_dirty = from->maybe_dirty;
+	back->dirty = (uint32_t)dirty;
+	back->freed_ms = from->freed_ms;
 	kf_region_names(back);
 	kf_tree_insert(back);
-	kf_word_add(KF_WORD_splits, 1);
-	kf_probe_free_list_split((uintptr_t)run->start, kf_run_bytes(run),
-				 kf_run_bytes(back));
+}
+
+/*
+ * Cut pages out of a free run, @pad pages from its start. What is left of it
+ * stays in its place in the tree; which of its pages are dirty nobody knows,
+ * they are counted as the first.
+ */
+static struct kf_run *cut(struct kf_run *from, size_t pad, size_t nr_pages)
+{
+	size_t behind = from->nr_pages - pad - nr_pages;
+	size_t before = KF_MIN((size_t)from->dirty, pad);
+	size_t rest = from->dirty - before;
+	struct kf_run *run = kf_desc_take();
+
+	run->start = from->start + (pad << KF_PAGE_SHIFT);
+	run->region = from->region;
+	run->nr_pages = (uint32_t)nr_pages;
+	run->dirty = (uint32_t)KF_MIN(rest, nr_pages);
+	rest -= run->dirty;
+	if (!pad)
+		kf_tree_resize(from, kf_run_end(run), behind, rest);
+	else
+		kf_tree_resize(from, from->start, pad, before);
+	kf_region_names(from);
+	if (pad)
+		count_split(run, nr_pages + behind, pad);
+	if (pad && behind)
+		insert_back(from, run, behind, rest);
+	if (behind)
+		count_split(run, nr_pages, behind);
+	return run;
 }
 
 static void count_use(const struct kf_run *run, enum kf_run_kind kind,
@@ -105,15 +119,15 @@ static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
 			    enum kf_run_kind kind, bool *zeroed)
 {
 	size_t pad = kf_run_front_pad(run, align);
-	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
+	struct kf_free_run *f;
 	size_t fresh;
 
-	kf_tree_erase(run);
 	*zeroed = !run->maybe_dirty;
-	if (pad)
-		split_front(run, pad);
 	if (run->nr_pages > nr_pages)
-		split_back(run, nr_pages);
+		run = cut(run, pad, nr_pages);
+	else
+		kf_tree_erase(run);
+	f = kf_container_of(run, struct kf_free_run, run);
 	if (kind == KF_RUN_SLAB &&
 	    !kf_map_set(run->start, kf_run_bytes(run), run))
 		__builtin_unreachable();
@@ -169,43 +183,42 @@ static struct kf_run *neighbour(const struct kf_run *run, bool before)
 }
 
 /*
- * @low and @high are neighbours; @low stays. Most of the pages decide on the
- * age, or a small run that comes and goes beside a large one keeps it young.
+ * Put a run's pages to a free neighbour's, which keeps its place in the tree.
+ * Most of the pages decide on the age, or a small run that comes and goes
+ * beside a large one keeps it young.
  */
-static void merge(struct kf_run *low, struct kf_run *high)
+static void merge(struct kf_run *into, struct kf_run *run)
 {
-	if (high->dirty > low->dirty)
-		low->freed_ms = high->freed_ms;
-	low->nr_pages += high->nr_pages;
-	low->dirty += high->dirty;
-	low->maybe_dirty |= high->maybe_dirty;
-	kf_desc_give(high);
+	char *start = into->start < run->start ? into->start : run->start;
+
+	if (run->dirty > into->dirty)
+		into->freed_ms = run->freed_ms;
+	into->maybe_dirty |= run->maybe_dirty;
+	kf_tree_resize(into, start, into->nr_pages + run->nr_pages,
+		       into->dirty + run->dirty);
+	kf_desc_give(run);
 }
 
 void kf_floor_release(struct kf_run *run)
 {
+	struct kf_run *low = neighbour(run, true);
+	struct kf_run *high = neighbour(run, false);
 	size_t had = kf_run_bytes(run);
-	unsigned int merged = 0;
-	struct kf_run *other;
+	unsigned int merged = low && high ? 2 : 1;
 
 	run->kind = KF_RUN_FREE;
-	other = neighbour(run, false);
-	if (other) {
-		kf_tree_erase(other);
-		merge(run, other);
-		merged++;
-	}
-	other = neighbour(run, true);
-	if (other) {
-		kf_tree_erase(other);
-		merge(other, run);
-		run = other;
-		merged++;
-	}
-	kf_region_names(run);
-	kf_tree_insert(run);
-	if (!merged)
+	if (!low && !high) {
+		kf_region_names(run);
+		kf_tree_insert(run);
 		return;
+	}
+	if (low && high)
+		kf_tree_erase(high);
+	merge(low ? low : high, run);
+	run = low ? low : high;
+	if (low && high)
+		merge(low, high);
+	kf_region_names(run);
 	kf_word_add(KF_WORD_coalesces, 1);
 	kf_word_add(KF_WORD_defrags, merged);
 	kf_probe_defrag_coalesce((uintptr_t)run->start, had, kf_run_bytes(run),

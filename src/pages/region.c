@@ -278,17 +278,17 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep)
 
 	if (!kf_vm_decommit(start, nr << KF_PAGE_SHIFT))
 		return 0;
-	kf_tree_erase(run);
+	if (!keep)
+		kf_tree_erase(run);
 	__atomic_store_n(&region->committed, region->committed - (uint32_t)nr,
 			 __ATOMIC_RELAXED);
 	forget(KF_ALIGN_UP((uintptr_t)start, KF_GRANULE),
 	       (uintptr_t)start + (nr << KF_PAGE_SHIFT));
 	kf_pages_count_unmap(start, nr << KF_PAGE_SHIFT);
 	if (keep) {
-		run->nr_pages = (uint32_t)keep;
-		run->dirty = KF_MIN(run->dirty, run->nr_pages);
+		kf_tree_resize(run, run->start, keep,
+			       KF_MIN((size_t)run->dirty, keep));
 		kf_region_names(run);
-		kf_tree_insert(run);
 	} else {
 		kf_desc_give(run);
 	}

@@ -40,13 +40,28 @@ static bool update(struct kf_rb_node *node)
 	return changed;
 }
 
-/* What a split left over is as old as it was: it goes among the oldest. */
+/*
+ * What a split left over is as old as it was: it goes among the oldest. The
+ * last tick may be before the free.
+ */
 static void enlist(struct kf_free_run *f)
 {
-	if (kf_now_ms() - f->run.freed_ms > kf_pages_conf.purge_ms / 2)
+	int32_t age = (int32_t)(kf_floor.last_tick - f->run.freed_ms);
+
+	if (!f->run.maybe_dirty || f->run.nr_pages < WORTH_PURGING)
+		return;
+	if (age > (int32_t)(kf_pages_conf.purge_ms / 2))
 		kf_list_add(&f->lru, &kf_floor.dirty);
 	else
 		kf_list_add_tail(&f->lru, &kf_floor.dirty);
+}
+
+/* More free pages, so many of them dirty; modulo 2^64, so fewer too. */
+static void count(size_t nr_pages, size_t dirty)
+{
+	kf_word_add(KF_WORD_free_runs, nr_pages << KF_PAGE_SHIFT);
+	kf_word_add(KF_WORD_dirty, dirty << KF_PAGE_SHIFT);
+	kf_word_add(KF_WORD_purged, (nr_pages - dirty) << KF_PAGE_SHIFT);
 }
 
 void kf_tree_insert(struct kf_run *run)
@@ -63,12 +78,22 @@ void kf_tree_insert(struct kf_run *run)
 	run->largest = run->nr_pages;
 	kf_rb_insert(&kf_floor.tree, &run->node, parent, link, update);
 	kf_list_init(&f->lru);
-	if (run->maybe_dirty && run->nr_pages >= WORTH_PURGING)
-		enlist(f);
-	kf_word_add(KF_WORD_free_runs, kf_run_bytes(run));
-	kf_word_add(KF_WORD_dirty, (size_t)run->dirty << KF_PAGE_SHIFT);
-	kf_word_sub(KF_WORD_purged, (size_t)run->dirty << KF_PAGE_SHIFT);
-	kf_word_add(KF_WORD_purged, kf_run_bytes(run));
+	enlist(f);
+	count(run->nr_pages, run->dirty);
+}
+
+void kf_tree_resize(struct kf_run *run, char *start, size_t nr_pages,
+		    size_t dirty)
+{
+	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
+
+	count(nr_pages - run->nr_pages, dirty - run->dirty);
+	run->start = start;
+	run->nr_pages = (uint32_t)nr_pages;
+	run->dirty = (uint32_t)dirty;
+	kf_rb_update_up(&run->node, update);
+	kf_list_del(&f->lru);
+	enlist(f);
 }
 
 void kf_tree_erase(struct kf_run *run)
@@ -77,10 +102,7 @@ void kf_tree_erase(struct kf_run *run)
 
 	kf_rb_erase(&kf_floor.tree, &run->node, update);
 	kf_list_del(&f->lru);
-	kf_word_sub(KF_WORD_free_runs, kf_run_bytes(run));
-	kf_word_sub(KF_WORD_dirty, (size_t)run->dirty << KF_PAGE_SHIFT);
-	kf_word_add(KF_WORD_purged, (size_t)run->dirty << KF_PAGE_SHIFT);
-	kf_word_sub(KF_WORD_purged, kf_run_bytes(run));
+	count(-(size_t)run->nr_pages, -(size_t)run->dirty);
 }
 
 uint32_t kf_tree_largest(void)
