@@ -5,7 +5,7 @@
  *
  * Growing by reservation and not by one mapping a need keeps the number of
  * mappings small; committing in steps keeps mlockall(MCL_FUTURE) programs
- * small. The first step is 64 KiB, later ones an eighth of the region.
+ * small. The first step is 64 KiB, later ones are a quarter of what there is.
  */
 #include "pages/floor.h"
 
@@ -15,7 +15,7 @@
 
 #define REGION_ALIGN ((size_t)2 * KF_MIB)
 #define REGION_MAX KF_GIB
-#define STEP_MAX_PAGES (KF_MIB / KF_PAGE)
+#define STEP_MAX_PAGES (4 * KF_MIB / KF_PAGE)
 
 /* Of a limited address space a region takes at most this part, if it can. */
 #define LIMIT_SHARE 16
@@ -179,7 +179,7 @@ static bool commit(struct kf_region *region, size_t nr)
 
 static size_t commit_step(const struct kf_region *region, size_t more)
 {
-	size_t step = KF_MIN(region->committed / 8, STEP_MAX_PAGES);
+	size_t step = KF_MIN(region->committed / 4, STEP_MAX_PAGES);
 	size_t left = region->nr_pages - region->committed;
 
 	more += kf_pages_conf.top_pad >> KF_PAGE_SHIFT;

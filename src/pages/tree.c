@@ -5,7 +5,8 @@
  * Ordered by address; each node knows the largest run of the tree below it,
  * as the kernel's tree of free vmap areas (mm/vmalloc.c) does. The lowest
  * address with at least n pages: go left while the left tree has n, else stay
- * if this run has n, else go right. O(log n) in the number of free runs.
+ * if this run has n, else go right. O(log n) in the number of free runs. A few
+ * further ones are looked at where its pages would be fresh ones.
  */
 #include "pages/floor.h"
 
@@ -14,8 +15,8 @@
 /* Below this a purge costs more than it brings: only a trim does it. */
 #define WORTH_PURGING KF_GRANULE_PAGES
 
-/* Candidates tried for an aligned run before the search asks for slack. */
-#define ALIGNED_TRIES 8
+/* Candidates tried for an aligned and dirty run. */
+#define TRIES 16
 
 static struct kf_run *run_of(struct kf_rb_node *node)
 {
@@ -154,20 +155,30 @@ static struct kf_rb_node *next_fit(struct kf_rb_node *node, size_t n,
 	return NULL;
 }
 
+/*
+ * Fresh pages are the last resort: younger regions lie at lower addresses,
+ * with fresh pages at their ends while there are dirty ones in the older.
+ */
 static struct kf_run *find(size_t n, size_t align, uint64_t *visited)
 {
 	struct kf_rb_node *node = kf_floor.tree.node;
+	struct kf_run *fresh = NULL;
 
 	if (largest_of(node) < n)
 		return NULL;
 	node = lowest(node, n, visited);
-	for (int i = 0; node && i < ALIGNED_TRIES; i++) {
+	for (int i = 0; node && i < TRIES; i++) {
 		struct kf_run *run = run_of(node);
+		bool fits = kf_run_front_pad(run, align) + n <= run->nr_pages;
 
-		if (kf_run_front_pad(run, align) + n <= run->nr_pages)
+		if (fits && run->dirty >= n)
 			return run;
+		if (fits && !fresh)
+			fresh = run;
 		node = next_fit(node, n, visited);
 	}
+	if (fresh)
+		return fresh;
 	n += align - 1;
 	if (!node || largest_of(kf_floor.tree.node) < n)
 		return NULL;

@@ -191,8 +191,10 @@ START_TEST(freed_neighbours_become_one_run)
 }
 END_TEST
 
-/* The lowest free run of at least @nr_pages, found page by page. */
-static char *lowest_free(size_t nr_pages)
+/* The lowest free run with at least @nr_pages, or with so many dirty ones,
+ * found page by page.
+ */
+static char *lowest_free(size_t nr_pages, bool dirty)
 {
 	struct kf_list *pos;
 	char *found = NULL;
@@ -204,9 +206,9 @@ static char *lowest_free(size_t nr_pages)
 
 		while (i < region->committed) {
 			struct kf_run *run = region->page[i];
+			size_t has = dirty ? run->dirty : run->nr_pages;
 
-			if (run->kind == KF_RUN_FREE &&
-			    run->nr_pages >= nr_pages &&
+			if (run->kind == KF_RUN_FREE && has >= nr_pages &&
 			    (!found || run->start < found))
 				found = run->start;
 			i += run->nr_pages;
@@ -231,7 +233,9 @@ START_TEST(lowest_run_that_fits_is_taken)
 			continue;
 		}
 		one->nr_pages = 1 + chance_below(&state, 70);
-		lowest = lowest_free(one->nr_pages);
+		lowest = lowest_free(one->nr_pages, true);
+		if (!lowest)
+			lowest = lowest_free(one->nr_pages, false);
 		one->run = floor_take(one->nr_pages, 1);
 		tag(one, 0);
 		if (!lowest)

@@ -167,6 +167,26 @@ START_TEST(dirty_pages_stay_while_more_is_in_use)
 }
 END_TEST
 
+START_TEST(dirty_run_is_taken_before_a_fresh_one_below_it)
+{
+	struct kf_run *low, *high;
+	char *dirty;
+
+	floor_start();
+	low = floor_take(NR_PAGES, 1);
+	floor_take(1, 1);
+	high = floor_take(NR_PAGES, 1);
+	floor_take(1, 1);
+	dirty = high->start;
+	ck_assert(low->start < dirty);
+	kf_pages_free(low);
+	kf_pages_trim(0);
+	kf_pages_free(high);
+	ck_assert_ptr_eq(floor_take(NR_PAGES, 1)->start, dirty);
+	floor_check();
+}
+END_TEST
+
 START_TEST(fresh_pages_are_taken_instead_of_old_dirty_ones)
 {
 	size_t resident;
@@ -254,6 +274,7 @@ int main(void)
 		dirty_run_does_not_say_that_it_is_zero,
 		dirty_pages_above_the_limit_go_at_once,
 		dirty_pages_stay_while_more_is_in_use,
+		dirty_run_is_taken_before_a_fresh_one_below_it,
 		fresh_pages_are_taken_instead_of_old_dirty_ones,
 		end_of_a_region_is_given_back_with_its_addresses,
 		trim_leaves_the_pad,
