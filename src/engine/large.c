@@ -47,17 +47,23 @@ static struct kf_run *take(size_t size, size_t align, bool *zeroed)
 
 	bool mapped = wants_mapping(size, align);
 
-	*zeroed = true;
 	if (mapped)
-		run = kf_pages_map(nr, align_pages);
+		run = kf_pages_map(nr, align_pages, zeroed);
 	/* Each is tried where the other finds no room: addresses are scarce. */
 	if (!run)
 		run = kf_pages_alloc(nr, align_pages, KF_RUN_LARGE, zeroed);
-	if (!run && !mapped && mapping_is_left()) {
-		*zeroed = true;
-		run = kf_pages_map(nr, align_pages);
-	}
+	if (!run && !mapped && mapping_is_left())
+		run = kf_pages_map(nr, align_pages, zeroed);
 	return run;
+}
+
+/* A huge block may stay empty for the most part: let it cost no pages. */
+static void zero(struct kf_run *run)
+{
+	size_t bytes = kf_run_bytes(run);
+
+	if (bytes < THRESHOLD_MAX || !kf_vm_purge(run->start, bytes))
+		__builtin_memset(run->start, 0, bytes);
 }
 
 void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
@@ -70,7 +76,7 @@ void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 		return NULL;
 	run->asked = size;
 	if (zeroed && !clean)
-		__builtin_memset(run->start, 0, kf_run_bytes(run));
+		zero(run);
 	kf_heap_count(heap, &heap->slot->class[0].mallocs, 1);
 	kf_heap_stat(heap, KF_SLOT_large_allocated, kf_run_bytes(run));
 	kf_heap_stat(heap, KF_SLOT_large_slack, kf_run_bytes(run) - size);
@@ -100,9 +106,16 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 	kf_heap_stat(heap, KF_SLOT_large_freed, bytes);
 	kf_heap_stat(heap, KF_SLOT_large_slack, -(bytes - run->asked));
 	kf_probe_large_free((uintptr_t)run->start, run->asked);
-	if (run->kind == KF_RUN_MAPPED && !run->private)
-		move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE));
-	kf_pages_free(run);
+	if (run->kind != KF_RUN_MAPPED || run->private) {
+		kf_pages_free(run);
+		return;
+	}
+	move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE));
+	/* Where the next of its size will be a run it would only lie about. */
+	if (wants_mapping(run->asked, 1))
+		kf_pages_free(run);
+	else
+		kf_pages_unmap(run);
 }
 
 static void count_resize(struct kf_heap *heap, struct kf_run *run, size_t old,

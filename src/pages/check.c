@@ -32,6 +32,8 @@ static void add(struct kf_pages_sums *sums, const struct kf_run *run)
 	sums->free += bytes;
 	sums->free_runs++;
 	sums->dirty += (size_t)run->dirty << KF_PAGE_SHIFT;
+	if (run->recent)
+		return;
 	sums->largest = KF_MAX(sums->largest, bytes);
 }
 
@@ -52,15 +54,49 @@ static const char *check_region(struct kf_region *region,
 			return "a run leaves its region";
 		if (region->page[i + run->nr_pages - 1] != run)
 			return "a run's last page names another";
-		if (run->kind == KF_RUN_FREE)
+		if (kf_run_is_in_tree(run))
 			wrong = check_free(run, after_free);
-		after_free = run->kind == KF_RUN_FREE;
+		after_free = kf_run_is_in_tree(run);
 		add(sums, run);
 		i += run->nr_pages;
 	}
 	if (after_free)
 		sums->top += kf_run_bytes(region->page[region->committed - 1]);
 	sums->committed += (size_t)region->committed << KF_PAGE_SHIFT;
+	return wrong;
+}
+
+static const char *check_slot(const struct kf_run *first,
+			      struct kf_pages_sums *recent,
+			      struct kf_pages_sums *sums)
+{
+	for (const struct kf_run *run = first; run; run = run->pending) {
+		if (run->kind != KF_RUN_FREE || !run->recent)
+			return "a recent run is not free";
+		if (run->nr_pages != first->nr_pages)
+			return "recent runs of a slot differ";
+		if (run->dirty != run->nr_pages)
+			return "a recent run is not dirty";
+		add(recent, run);
+		if (run->region)
+			continue;
+		/* A mapping lies in no region: it was not seen before. */
+		add(sums, run);
+		sums->committed += kf_run_bytes(run);
+	}
+	return NULL;
+}
+
+static const char *check_recent(struct kf_pages_sums *sums)
+{
+	struct kf_pages_sums recent = {0};
+	const char *wrong = NULL;
+
+	for (unsigned int i = 0; i < KF_NR_RECENT && !wrong; i++)
+		wrong = check_slot(kf_floor.recent[i], &recent, sums);
+	if (!wrong && (recent.runs != kf_floor.nr_recent ||
+		       recent.free != kf_floor.recent_bytes))
+		wrong = "the recent runs are miscounted";
 	return wrong;
 }
 
@@ -73,14 +109,14 @@ static const char *check_tree(const struct kf_pages_sums *sums)
 	for (; node; node = kf_rb_next(node)) {
 		struct kf_run *run = kf_container_of(node, struct kf_run, node);
 
-		if (run->kind != KF_RUN_FREE)
+		if (!kf_run_is_in_tree(run))
 			return "the tree has a run that is not free";
 		if (run->start <= last)
 			return "the tree is out of order";
 		last = run->start;
 		free += kf_run_bytes(run);
 	}
-	if (free != sums->free)
+	if (free + kf_floor.recent_bytes != sums->free)
 		return "the tree and the regions disagree on free pages";
 	if ((size_t)kf_tree_largest() << KF_PAGE_SHIFT != sums->largest)
 		return "the tree does not know its largest run";
@@ -121,6 +157,8 @@ const char *kf_pages_check(struct kf_pages_sums *sums)
 		if (!wrong)
 			wrong = check_region(region, sums);
 	}
+	if (!wrong)
+		wrong = check_recent(sums);
 	if (!wrong)
 		wrong = check_tree(sums);
 	if (!wrong)

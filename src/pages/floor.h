@@ -11,9 +11,12 @@
 #include "sys/lock.h"
 #include "sys/thread.h"
 
+#define KF_NR_RECENT 16	 /* lengths of runs */
+#define KF_RECENT_MAX 32 /* runs */
+
 /*
- * All under @lock, but for @pending. A descriptor is in the tree, in use, or
- * in @spare.
+ * All under @lock, but for @pending. A descriptor is in the tree, in use, in
+ * @recent or in @spare.
  */
 struct kf_floor {
 	struct kf_lock lock;
@@ -22,6 +25,12 @@ struct kf_floor {
 	struct kf_list dirty;	/* struct kf_free_run.lru, oldest first */
 	struct kf_run *spare;	/* descriptors, linked by pending */
 	unsigned int nr_spare;
+	unsigned int nr_recent;
+	unsigned int recent_hand; /* the slot to drop from next */
+	size_t recent_bytes;
+	struct kf_run *recent[KF_NR_RECENT]; /* linked by pending */
+	uint32_t asked_for[KF_NR_RECENT];    /* pages, last */
+	uint32_t asked_before[KF_NR_RECENT]; /* pages, last but one */
 	char *meta; /* next free byte of the metadata chunk */
 	char *meta_end;
 	size_t next_region;	/* bytes to reserve next time */
@@ -65,6 +74,77 @@ void kf_floor_count_peak(void);
 void kf_floor_release(struct kf_run *run);
 
 /**
+ * kf_floor_free() - take a run from its owner
+ * @run:	a run that is not private
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_floor_free(struct kf_run *run);
+
+/**
+ * kf_floor_unmap() - give a mapping that counts nowhere back to the kernel
+ * @run:	a mapped run; gone afterwards
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_floor_unmap(struct kf_run *run);
+
+/**
+ * kf_recent_put() - keep a freed run as it is
+ * @run:	a run of a region without a name of its own, or a mapped one,
+ *		that counts nowhere
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ * Return: false when it is not worth it or there are too many; nothing
+ *	   changed.
+ */
+bool kf_recent_put(struct kf_run *run) __must_check;
+
+/**
+ * kf_recent_take() - a run of a region that was freed a moment ago
+ * @nr_pages:	its pages
+ * @align_pages: power of two
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ * Return: the run, which counts nowhere and may not read as zeroes, or NULL.
+ */
+struct kf_run *kf_recent_take(size_t nr_pages, size_t align_pages) __must_check;
+
+/**
+ * kf_recent_take_mapping() - a mapping that was freed a moment ago
+ * @nr_pages:	pages wanted
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ * Return: the run, from half to twice as long, which counts nowhere and may
+ *	   not read as zeroes, or NULL.
+ */
+struct kf_run *kf_recent_take_mapping(size_t nr_pages) __must_check;
+
+/**
+ * kf_recent_drop() - put recent runs among the free ones, unmap mappings
+ * @bytes:	how many, at least; SIZE_MAX: all
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ * Return: bytes that there were, 0: none.
+ */
+size_t kf_recent_drop(size_t bytes);
+
+/**
+ * kf_recent_age() - drop one run or none: a request found none of its size
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_recent_age(void);
+
+/**
+ * kf_recent_tick() - drop what nobody asked for since the last tick
+ * @now:	kf_now_ms()
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_recent_tick(uint32_t now);
+
+/**
  * kf_tree_insert() - add a free run, and to the dirty list if it is worth it
  * kf_tree_erase() - take a free run off tree and list
  * @run:	the run
@@ -91,7 +171,8 @@ void kf_tree_resize(struct kf_run *run, char *start, size_t nr_pages,
 		    size_t dirty);
 
 /**
- * kf_tree_find() - the lowest free run that holds an aligned run
+ * kf_tree_find() - the lowest free run that holds an aligned run, a dirty
+ *		    one if there is one near
  * @nr_pages:	pages wanted
  * @align_pages: power of two
  *
@@ -187,6 +268,14 @@ void kf_purge_run(struct kf_run *run);
  * Context: pages lock held, inside kf_stats_begin().
  */
 void kf_purge_excess(void);
+
+/**
+ * kf_dirty_limit() - dirty bytes that may lie about
+ *
+ * Context: pages lock held.
+ * Return: bytes.
+ */
+uint64_t kf_dirty_limit(void);
 
 /**
  * kf_purge_instead() - hand old pages back where fresh ones are taken

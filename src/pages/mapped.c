@@ -25,6 +25,16 @@ static void count_peaks(void)
 	kf_floor_count_peak();
 }
 
+/* A mapped run that counts nowhere gets its owner. */
+static void hand_out(struct kf_run *run)
+{
+	run->kind = KF_RUN_MAPPED;
+	kf_word_add_atomic(KF_WORD_large, kf_run_bytes(run));
+	kf_word_add(KF_WORD_mapped_blocks, 1);
+	kf_word_add(KF_WORD_mapped_blocks_size, kf_run_bytes(run));
+	count_peaks();
+}
+
 static struct kf_run *describe(char *start, size_t nr_pages)
 {
 	struct kf_run *run;
@@ -34,42 +44,11 @@ static struct kf_run *describe(char *start, size_t nr_pages)
 	run = kf_desc_take();
 	run->start = start;
 	run->nr_pages = (uint32_t)nr_pages;
-	run->kind = KF_RUN_MAPPED;
 	if (!kf_map_set(start, KF_GRANULE, run)) {
 		kf_desc_give(run);
 		return NULL;
 	}
-	kf_word_add_atomic(KF_WORD_large, kf_run_bytes(run));
-	kf_word_add(KF_WORD_mapped_blocks, 1);
-	kf_word_add(KF_WORD_mapped_blocks_size, kf_run_bytes(run));
-	count_peaks();
-	return run;
-}
-
-struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages)
-{
-	size_t bytes = nr_pages << KF_PAGE_SHIFT;
-	struct kf_run *run;
-	char *start;
-
-	if (nr_pages > PAGES_MAX || align_pages > PAGES_MAX)
-		return NULL;
-	start = kf_vm_map(bytes, align_bytes(align_pages));
-	if (!start)
-		return NULL;
-	if (!kf_floor_lock()) {
-		kf_vm_drop(start, bytes);
-		return kf_private_alloc(nr_pages, align_pages, KF_RUN_MAPPED);
-	}
-	kf_stats_begin();
-	kf_pages_count_map(start, bytes);
-	run = describe(start, nr_pages);
-	if (!run)
-		kf_pages_count_unmap(start, bytes);
-	kf_stats_end();
-	kf_floor_unlock();
-	if (!run)
-		kf_vm_drop(start, bytes);
+	hand_out(run);
 	return run;
 }
 
@@ -101,7 +80,6 @@ struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
 
 static void count_resize(struct kf_run *run, size_t old, size_t bytes)
 {
-	kf_stats_begin();
 	kf_word_add_atomic(KF_WORD_large, bytes - old);
 	if (!run->private)
 		kf_word_add(KF_WORD_mapped_blocks_size, bytes - old);
@@ -111,7 +89,6 @@ static void count_resize(struct kf_run *run, size_t old, size_t bytes)
 		kf_pages_count_unmap(run->start + bytes, old - bytes);
 	run->nr_pages = (uint32_t)(bytes >> KF_PAGE_SHIFT);
 	count_peaks();
-	kf_stats_end();
 }
 
 static bool resize_mapped(struct kf_run *run, size_t nr_pages)
@@ -153,7 +130,7 @@ static bool take_head(struct kf_run *run, size_t more)
 	if (behind >= region->committed)
 		return false;
 	next = region->page[behind];
-	if (next->kind != KF_RUN_FREE || next->nr_pages < more)
+	if (!kf_run_is_in_tree(next) || next->nr_pages < more)
 		return false;
 	dirty = KF_MIN(next->dirty, (uint32_t)more);
 	if (next->nr_pages > more) {
@@ -178,7 +155,6 @@ static bool resize_run(struct kf_run *run, size_t nr_pages)
 {
 	bool done = true;
 
-	kf_stats_begin();
 	if (!kf_desc_reserve(1))
 		done = false;
 	else if (nr_pages < run->nr_pages)
@@ -186,7 +162,6 @@ static bool resize_run(struct kf_run *run, size_t nr_pages)
 	else if (nr_pages > run->nr_pages)
 		done = take_head(run, nr_pages - run->nr_pages);
 	kf_floor_count_peak();
-	kf_stats_end();
 	return done;
 }
 
@@ -196,8 +171,10 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages)
 
 	if (nr_pages > PAGES_MAX || !kf_floor_lock())
 		return false;
+	kf_stats_begin();
 	done = run->region ? resize_run(run, nr_pages)
 			   : resize_mapped(run, nr_pages);
+	kf_stats_end();
 	kf_floor_unlock();
 	return done;
 }
@@ -247,7 +224,79 @@ bool kf_pages_remap(struct kf_run *run, size_t nr_pages)
 
 	if (nr_pages > PAGES_MAX || run->private || !kf_floor_lock())
 		return false;
+	kf_stats_begin();
 	done = move_mapped(run, nr_pages << KF_PAGE_SHIFT);
+	kf_stats_end();
 	kf_floor_unlock();
 	return done;
+}
+
+static struct kf_run *map_recent(size_t nr_pages, size_t align_pages)
+{
+	struct kf_run *run;
+
+	if (align_bytes(align_pages) > KF_GRANULE)
+		return NULL;
+	run = kf_recent_take_mapping(nr_pages);
+	if (!run)
+		return NULL;
+	hand_out(run);
+	if (run->nr_pages == nr_pages || resize_mapped(run, nr_pages) ||
+	    move_mapped(run, nr_pages << KF_PAGE_SHIFT))
+		return run;
+	kf_floor_free(run);
+	return NULL;
+}
+
+/* Without one, dirty pages make room for the fresh ones that will come. */
+static struct kf_run *reuse(size_t nr_pages, size_t align_pages)
+{
+	struct kf_run *run;
+
+	if (!kf_floor_lock())
+		return NULL;
+	kf_stats_begin();
+	run = map_recent(nr_pages, align_pages);
+	if (!run) {
+		kf_recent_drop(nr_pages << KF_PAGE_SHIFT);
+		kf_purge_instead(nr_pages << KF_PAGE_SHIFT);
+	}
+	kf_stats_end();
+	kf_floor_unlock();
+	return run;
+}
+
+static struct kf_run *map_fresh(size_t nr_pages, size_t align_pages)
+{
+	size_t bytes = nr_pages << KF_PAGE_SHIFT;
+	char *start = kf_vm_map(bytes, align_bytes(align_pages));
+	struct kf_run *run;
+
+	if (!start)
+		return NULL;
+	if (!kf_floor_lock()) {
+		kf_vm_drop(start, bytes);
+		return kf_private_alloc(nr_pages, align_pages, KF_RUN_MAPPED);
+	}
+	kf_stats_begin();
+	kf_pages_count_map(start, bytes);
+	run = describe(start, nr_pages);
+	if (!run)
+		kf_pages_count_unmap(start, bytes);
+	kf_stats_end();
+	kf_floor_unlock();
+	if (!run)
+		kf_vm_drop(start, bytes);
+	return run;
+}
+
+struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages, bool *zeroed)
+{
+	struct kf_run *run;
+
+	if (nr_pages > PAGES_MAX || align_pages > PAGES_MAX)
+		return NULL;
+	run = reuse(nr_pages, align_pages);
+	*zeroed = !run;
+	return run ? run : map_fresh(nr_pages, align_pages);
 }

@@ -15,6 +15,7 @@ struct kf_pages_conf kf_pages_conf = {
 	.region_bytes = 32 * KF_MIB,
 	.trim_threshold = 128 * KF_KIB,
 	.dirty_max = 64 * KF_MIB,
+	.recent_max = 16 * KF_MIB,
 	.purge_ms = 1000,
 };
 
@@ -114,12 +115,24 @@ void kf_floor_count_peak(void)
 						  << KF_PAGE_SHIFT);
 }
 
+/* A run that counts nowhere gets its owner. */
+static void hand_out(struct kf_run *run, enum kf_run_kind kind)
+{
+	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
+
+	__builtin_memset(&f->lru, 0, KF_RUN_BYTES - sizeof(*run));
+	run->kind = (uint8_t)kind;
+	if (kind == KF_RUN_SLAB &&
+	    !kf_map_set(run->start, kf_run_bytes(run), run))
+		__builtin_unreachable();
+	count_use(run, kind, kf_run_bytes(run));
+}
+
 /* Cut the wanted pages out of a free run and hand them to their owner. */
 static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
 			    enum kf_run_kind kind, bool *zeroed)
 {
 	size_t pad = kf_run_front_pad(run, align);
-	struct kf_free_run *f;
 	size_t fresh;
 
 	*zeroed = !run->maybe_dirty;
@@ -127,24 +140,51 @@ static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
 		run = cut(run, pad, nr_pages);
 	else
 		kf_tree_erase(run);
-	f = kf_container_of(run, struct kf_free_run, run);
-	if (kind == KF_RUN_SLAB &&
-	    !kf_map_set(run->start, kf_run_bytes(run), run))
-		__builtin_unreachable();
 	fresh = run->nr_pages - run->dirty;
-	run->kind = (uint8_t)kind;
 	run->asked = 0;
-	__builtin_memset(&f->lru, 0, KF_RUN_BYTES - sizeof(*run));
 	kf_region_names(run);
-	count_use(run, kind, kf_run_bytes(run));
+	hand_out(run, kind);
 	kf_purge_instead(fresh << KF_PAGE_SHIFT);
+	return run;
+}
+
+/* Recent runs that do not fit give way before fresh pages are taken. */
+static struct kf_run *find(size_t nr_pages, size_t align_pages)
+{
+	struct kf_run *run = kf_tree_find(nr_pages, align_pages);
+
+	if ((!run || run->dirty < nr_pages) &&
+	    kf_recent_drop(nr_pages << KF_PAGE_SHIFT))
+		run = kf_tree_find(nr_pages, align_pages);
+	return run ? run : kf_region_grow(nr_pages, align_pages);
+}
+
+static struct kf_run *take(size_t nr_pages, size_t align_pages,
+			   enum kf_run_kind kind, bool *zeroed)
+{
+	struct kf_run *run = kf_recent_take(nr_pages, align_pages);
+
+	if (run) {
+		hand_out(run, kind);
+		*zeroed = false;
+		return run;
+	}
+	kf_recent_age();
+	if (!kf_desc_reserve(2))
+		return NULL;
+	run = find(nr_pages, align_pages);
+	if (run && !kf_desc_reserve(2))
+		run = NULL;
+	if (run)
+		run = carve(run, nr_pages, align_pages, kind, zeroed);
+	kf_floor_count_peak();
 	return run;
 }
 
 struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 			      enum kf_run_kind kind, bool *zeroed)
 {
-	struct kf_run *run = NULL;
+	struct kf_run *run;
 
 	if (nr_pages > PAGES_MAX || align_pages > PAGES_MAX)
 		return NULL;
@@ -155,16 +195,7 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 							    : KF_RUN_MAPPED);
 	}
 	kf_stats_begin();
-	if (kf_desc_reserve(2)) {
-		run = kf_tree_find(nr_pages, align_pages);
-		if (!run)
-			run = kf_region_grow(nr_pages, align_pages);
-		if (run && !kf_desc_reserve(2))
-			run = NULL;
-		if (run)
-			run = carve(run, nr_pages, align_pages, kind, zeroed);
-		kf_floor_count_peak();
-	}
+	run = take(nr_pages, align_pages, kind, zeroed);
 	kf_stats_end();
 	kf_floor_unlock();
 	return run;
@@ -179,7 +210,7 @@ static struct kf_run *neighbour(const struct kf_run *run, bool before)
 	if (before ? index == 0 : index + run->nr_pages >= region->committed)
 		return NULL;
 	next = region->page[before ? index - 1 : index + run->nr_pages];
-	return next->kind == KF_RUN_FREE ? next : NULL;
+	return kf_run_is_in_tree(next) ? next : NULL;
 }
 
 /*
@@ -239,29 +270,53 @@ static void free_run(struct kf_run *run)
 	    !kf_map_set(run->start, kf_run_bytes(run), &run->region->stand_in))
 		__builtin_unreachable();
 	count_use(run, run->kind, -kf_run_bytes(run));
+	if (kf_recent_put(run))
+		return;
 	mark_dirty(run);
 	kf_floor_release(run);
 	kf_purge_excess();
 	kf_floor_count_peak();
 }
 
-static void free_mapped(struct kf_run *run)
+/* At max_map_count the kernel may refuse: then take the pages. */
+static void give_addresses(char *start, size_t bytes)
+{
+	if (!kf_vm_unmap(start, bytes) && !kf_vm_purge(start, bytes))
+		return;
+}
+
+/* Nobody knows the mapping any more; its addresses are still taken. */
+static void forget_mapped(struct kf_run *run)
+{
+	if (!kf_map_set(run->start, KF_GRANULE, NULL))
+		__builtin_unreachable();
+	kf_pages_count_unmap(run->start, kf_run_bytes(run));
+	kf_desc_give(run);
+}
+
+void kf_floor_unmap(struct kf_run *run)
 {
 	size_t bytes = kf_run_bytes(run);
 	char *start = run->start;
 
-	if (!kf_map_set(start, KF_GRANULE, NULL))
-		__builtin_unreachable();
+	forget_mapped(run);
+	give_addresses(start, bytes);
+}
+
+static void uncount_mapped(const struct kf_run *run)
+{
+	size_t bytes = kf_run_bytes(run);
+
 	kf_word_add_atomic(KF_WORD_large, -bytes);
 	kf_word_sub(KF_WORD_mapped_blocks, 1);
 	kf_word_sub(KF_WORD_mapped_blocks_size, bytes);
-	/* At max_map_count the kernel may refuse: then take the pages. */
-	if (!kf_vm_unmap(start, bytes)) {
-		if (kf_vm_purge(start, bytes))
-			kf_word_add(KF_WORD_purges, 1);
-	}
-	kf_pages_count_unmap(start, bytes);
-	kf_desc_give(run);
+}
+
+static void free_mapped(struct kf_run *run)
+{
+	uncount_mapped(run);
+	if (!kf_recent_put(run))
+		kf_floor_unmap(run);
 }
 
 static void free_private(struct kf_run *run)
@@ -292,13 +347,18 @@ static void push_pending(struct kf_run *run)
 					      __ATOMIC_RELAXED));
 }
 
-static void free_locked(struct kf_run *run)
+void kf_floor_free(struct kf_run *run)
 {
-	kf_stats_begin();
 	if (run->region)
 		free_run(run);
 	else
 		free_mapped(run);
+}
+
+static void free_locked(struct kf_run *run)
+{
+	kf_stats_begin();
+	kf_floor_free(run);
 	kf_stats_end();
 }
 
@@ -314,6 +374,23 @@ void kf_pages_free(struct kf_run *run)
 	}
 	free_locked(run);
 	kf_floor_unlock();
+}
+
+void kf_pages_unmap(struct kf_run *run)
+{
+	size_t bytes = kf_run_bytes(run);
+	char *start = run->start;
+
+	if (run->private || !kf_floor_lock()) {
+		kf_pages_free(run);
+		return;
+	}
+	kf_stats_begin();
+	uncount_mapped(run);
+	forget_mapped(run);
+	kf_stats_end();
+	kf_floor_unlock();
+	give_addresses(start, bytes);
 }
 
 bool kf_floor_lock(void)

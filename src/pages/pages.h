@@ -23,6 +23,7 @@ struct kf_pages_conf {
 	size_t top_pad;	       /* committed beyond what is needed */
 	size_t trim_threshold; /* free bytes at a region's end to give back */
 	size_t dirty_max;      /* dirty bytes kept, or four times the used */
+	size_t recent_max;     /* bytes of freed runs kept as they are */
 	uint32_t purge_ms;     /* age at which dirty pages go */
 };
 
@@ -72,13 +73,24 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages) __must_check;
  * kf_pages_map() - a run with a mapping of its own
  * @nr_pages:	pages wanted, not 0
  * @align_pages: power of two
- *
- * It reads as zeroes.
+ * @zeroed:	out: whether the run reads as zeroes
  *
  * Context: as kf_pages_alloc().
  * Return: the run, or NULL when the kernel has no more.
  */
-struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages) __must_check;
+struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages,
+			    bool *zeroed) __must_check;
+
+/**
+ * kf_pages_unmap() - give a mapping of its own back to the kernel
+ * @run:	a mapped run
+ *
+ * kf_pages_free() may keep it for the next kf_pages_map().
+ *
+ * Context: any thread. Takes the pages lock, and calls the kernel without it.
+ *	    Leaves errno alone; never fails.
+ */
+void kf_pages_unmap(struct kf_run *run);
 
 /**
  * kf_pages_remap() - move a mapping of its own to grow it, without a copy
@@ -123,7 +135,7 @@ struct kf_pages_sums {
 	size_t free;
 	size_t slabs;
 	size_t large;
-	size_t committed;
+	size_t committed; /* with recent mappings */
 	size_t dirty;
 	size_t largest;
 	size_t top;	  /* free at the regions' ends */

@@ -68,11 +68,14 @@ static uint64_t in_use(void)
  * would bring page faults and save little, as the next block lies there. What
  * has been torn down is much more than what is left.
  */
+uint64_t kf_dirty_limit(void)
+{
+	return KF_MAX((uint64_t)kf_pages_conf.dirty_max, 4 * in_use());
+}
+
 static bool too_many(void)
 {
-	uint64_t max = KF_MAX((uint64_t)kf_pages_conf.dirty_max, 4 * in_use());
-
-	return kf_word_get(KF_WORD_dirty) > max;
+	return kf_word_get(KF_WORD_dirty) > kf_dirty_limit();
 }
 
 void kf_purge_excess(void)
@@ -118,6 +121,7 @@ bool kf_pages_tick(void)
 		return false;
 	__atomic_store_n(&kf_floor.last_tick, now, __ATOMIC_RELAXED);
 	kf_stats_begin();
+	kf_recent_tick(now);
 	purge_older(now);
 	kf_floor_count_peak();
 	kf_stats_end();
@@ -126,10 +130,9 @@ bool kf_pages_tick(void)
 }
 
 /* Every region's end first, so that it goes with its addresses. */
-static size_t trim_ends(size_t *pad)
+static void trim_ends(size_t *pad)
 {
 	struct kf_list *pos, *tmp;
-	size_t before = kf_word_get(KF_WORD_returned);
 
 	kf_list_for_each_safe(pos, tmp, &kf_floor.regions) {
 		struct kf_region *region =
@@ -140,19 +143,17 @@ static size_t trim_ends(size_t *pad)
 		if (!region->committed)
 			continue;
 		run = region->page[region->committed - 1];
-		if (run->kind != KF_RUN_FREE)
+		if (!kf_run_is_in_tree(run))
 			continue;
 		keep = KF_MIN(*pad >> KF_PAGE_SHIFT, run->nr_pages);
 		*pad -= keep << KF_PAGE_SHIFT;
 		if (keep < run->nr_pages && !kf_region_shrink(run, keep))
 			hand_back(run);
 	}
-	return kf_word_get(KF_WORD_returned) - before;
 }
 
-static size_t trim_rest(void)
+static void trim_rest(void)
 {
-	size_t before = kf_word_get(KF_WORD_returned);
 	struct kf_rb_node *node = kf_rb_first(&kf_floor.tree);
 
 	for (; node; node = kf_rb_next(node)) {
@@ -161,19 +162,22 @@ static size_t trim_rest(void)
 		if (run->dirty)
 			hand_back(run);
 	}
-	return kf_word_get(KF_WORD_returned) - before;
 }
 
 size_t kf_pages_trim(size_t pad)
 {
+	size_t before;
 	size_t bytes;
 
 	if (!kf_floor_lock())
 		return 0;
 	kf_stats_begin();
-	bytes = trim_ends(&pad);
+	before = kf_word_get(KF_WORD_returned);
+	kf_recent_drop(SIZE_MAX);
+	trim_ends(&pad);
 	if (!pad)
-		bytes += trim_rest();
+		trim_rest();
+	bytes = kf_word_get(KF_WORD_returned) - before;
 	kf_floor_count_peak();
 	kf_stats_end();
 	kf_floor_unlock();

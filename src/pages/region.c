@@ -129,7 +129,7 @@ static struct kf_run *last_free(const struct kf_region *region)
 	if (!region->committed)
 		return NULL;
 	run = region->page[region->committed - 1];
-	return run->kind == KF_RUN_FREE ? run : NULL;
+	return kf_run_is_in_tree(run) ? run : NULL;
 }
 
 /*

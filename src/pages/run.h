@@ -10,14 +10,15 @@
  *	run	adjacent pages of a region with one owner: free, a slab, a
  *		large block; or a mapping of its own outside of all regions
  *	dirty	a free page that the kernel has not got back yet
+ *	recent	free, but kept as it is for the next request of its size
  *	purge	give pages back to the kernel, keep their addresses
  *
  * Invariants, with the pages lock held:
  *	- every committed page of a region belongs to exactly one run;
  *	- region->page[] names the run at the first and at the last page of
  *	  each run, so both neighbours of a run are found in one load;
- *	- no two free runs are neighbours;
- *	- every free run is in the tree, and no other run is.
+ *	- every free run is in the tree but for the recent ones, and no other
+ *	  run is; of those that are, no two are neighbours.
  */
 #ifndef KF_PAGES_RUN_H
 #define KF_PAGES_RUN_H
@@ -54,6 +55,7 @@ struct kf_run {
 	uint8_t kind;		  /* enum kf_run_kind; pages lock */
 	bool maybe_dirty;	  /* free: some page may not read as zero */
 	bool private;		  /* made during a fork: its head is in it */
+	bool recent;		  /* free, and not in the tree; pages lock */
 	union {
 		struct {
 			struct kf_rb_node node;
@@ -62,7 +64,8 @@ struct kf_run {
 			uint32_t freed_ms;
 		};			/* free: pages lock */
 		size_t asked;		/* large: bytes; the owner's */
-		struct kf_run *pending; /* freed while a fork was on */
+		struct kf_run *pending; /* freed while a fork was on, spare or
+					   recent: the next */
 	};
 } __kf_aligned(KF_CACHE_LINE);
 
@@ -100,6 +103,11 @@ static inline size_t kf_run_bytes(const struct kf_run *run)
 static inline char *kf_run_end(const struct kf_run *run)
 {
 	return run->start + kf_run_bytes(run);
+}
+
+static inline bool kf_run_is_in_tree(const struct kf_run *run)
+{
+	return run->kind == KF_RUN_FREE && !run->recent;
 }
 
 static inline uint32_t kf_page_index(const struct kf_region *region,
