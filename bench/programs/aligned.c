@@ -33,9 +33,13 @@ static void *make(uint64_t *chance)
 
 	while (alignment * 2 <= max_alignment && (bench_chance(chance) & 1))
 		alignment *= 2;
+	/*
+	 * An odd size: mimalloc 2.0.9 gives a size that is a power of two
+	 * without the alignment, and would have no row.
+	 */
+	bytes |= 1;
 	if (bench_chance(chance) & 1)
-		block = aligned_alloc(alignment,
-				      (bytes + alignment - 1) & -alignment);
+		block = aligned_alloc(alignment, bytes);
 	else if (posix_memalign(&block, alignment, bytes))
 		block = NULL;
 	bench_got(block, bytes);
