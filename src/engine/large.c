@@ -66,11 +66,12 @@ static void zero(struct kf_run *run)
 		__builtin_memset(run->start, 0, bytes);
 }
 
-void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
-		     bool zeroed)
+/* A block with so many bytes of room behind it, counted. */
+static struct kf_run *provide(struct kf_heap *heap, size_t size, size_t room,
+			      size_t align, bool zeroed)
 {
 	bool clean;
-	struct kf_run *run = take(size, align, &clean);
+	struct kf_run *run = take(size + room, align, &clean);
 
 	if (!run)
 		return NULL;
@@ -81,7 +82,15 @@ void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 	kf_heap_stat(heap, KF_SLOT_large_allocated, kf_run_bytes(run));
 	kf_heap_stat(heap, KF_SLOT_large_slack, kf_run_bytes(run) - size);
 	kf_probe_large_alloc((uintptr_t)run->start, size);
-	return run->start;
+	return run;
+}
+
+void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
+		     bool zeroed)
+{
+	struct kf_run *run = provide(heap, size, 0, align, zeroed);
+
+	return run ? run->start : NULL;
 }
 
 static void move_thresholds(size_t bytes)
@@ -132,13 +141,45 @@ static void count_resize(struct kf_heap *heap, struct kf_run *run, size_t old,
 	run->asked = size;
 }
 
+/*
+ * What grows is likely to grow on: with an eighth of room a block that grows
+ * by small steps moves so rarely that all moves together cost what one does
+ * at the end. Pages never touched cost none.
+ */
+static bool grow_mapped(struct kf_run *run, size_t nr)
+{
+	size_t wide = nr + nr / 8;
+
+	return kf_pages_resize(run, wide) || kf_pages_remap(run, wide) ||
+	       kf_pages_resize(run, nr) || kf_pages_remap(run, nr);
+}
+
+static void *copy_wider(struct kf_heap *heap, struct kf_run *run, size_t size)
+{
+	struct kf_run *to = provide(heap, size, size / 8, KF_PAGE, false);
+
+	if (!to)
+		return NULL;
+	__builtin_memcpy(to->start, run->start,
+			 KF_MIN(kf_run_bytes(run), size));
+	kf_large_free(heap, run);
+	kf_heap_stat(heap, KF_SLOT_realloc_moved, 1);
+	return to->start;
+}
+
 void *kf_large_resize(struct kf_heap *heap, struct kf_run *run, size_t size)
 {
 	size_t old = kf_run_bytes(run);
 	size_t nr = pages_for(size);
+	bool done = true;
 
-	if (nr != run->nr_pages && !kf_pages_resize(run, nr) &&
-	    (run->kind != KF_RUN_MAPPED || !kf_pages_remap(run, nr)))
+	if (nr > run->nr_pages && run->kind == KF_RUN_MAPPED)
+		done = grow_mapped(run, nr);
+	else if (nr > run->nr_pages || size < run->asked)
+		done = nr == run->nr_pages || kf_pages_resize(run, nr);
+	if (!done && nr > run->nr_pages)
+		return copy_wider(heap, run, size);
+	if (!done)
 		return NULL;
 	count_resize(heap, run, old, size);
 	return run->start;

@@ -174,6 +174,56 @@ START_TEST(resized_block_keeps_its_contents)
 }
 END_TEST
 
+/* Bytes copied would be quadratic if each step moved its block. */
+START_TEST(blocks_that_grow_in_turn_move_rarely)
+{
+	static unsigned char *at[20];
+	enum kf_misuse wrong;
+	int nr_moved = 0;
+
+	start(_i);
+	if (strcmp(engine->name, "system") == 0)
+		return;
+	/* The kernel would make room by moving mappings out of the way. */
+	kf_large_conf.mmap_max = 0;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(at); i++)
+		at[i] = take(40000, 16, false);
+	for (size_t size = 44096; size < 2 * KF_MIB; size += 4096) {
+		for (size_t i = 0; i < KF_ARRAY_SIZE(at); i++) {
+			unsigned char *to = engine->resize(at[i], size, &wrong);
+
+			UNIT_REQUIRE(to);
+			UNIT_REQUIRE(engine->usable(to) >= size);
+			to[size - 1] = (unsigned char)i;
+			UNIT_REQUIRE(size == 44096 || to[size - 4097] == i);
+			nr_moved += to != at[i];
+			at[i] = to;
+		}
+	}
+	/* 1.125^34 is above 2 MiB / 40000. */
+	ck_assert_int_le(nr_moved, 36 * (int)KF_ARRAY_SIZE(at));
+	for (size_t i = 0; i < KF_ARRAY_SIZE(at); i++)
+		drop(at[i]);
+}
+END_TEST
+
+START_TEST(shrunk_block_gives_back_what_it_has_beyond)
+{
+	enum kf_misuse wrong;
+	unsigned char *at;
+
+	start(_i);
+	at = take(KF_MIB, 16, false);
+	take(40000, 16, false);
+	at = engine->resize(at, 3 * KF_MIB, &wrong);
+	ck_assert_ptr_nonnull(at);
+	at = engine->resize(at, 2 * KF_MIB, &wrong);
+	ck_assert_ptr_nonnull(at);
+	ck_assert_uint_lt(engine->usable(at), 2 * KF_MIB + 2 * 4096);
+	drop(at);
+}
+END_TEST
+
 static void take_random(struct block *block, uint64_t *state)
 {
 	size_t limit = (size_t)1 << (1 + chance_below(state, 18));
@@ -411,6 +461,8 @@ int main(void)
 		block_is_aligned_as_asked,
 		zeroed_block_is_zero_where_others_were_before,
 		resized_block_keeps_its_contents,
+		blocks_that_grow_in_turn_move_rarely,
+		shrunk_block_gives_back_what_it_has_beyond,
 		random_blocks_do_not_overlap,
 		what_is_no_block_is_refused,
 		large_block_freed_twice_is_refused,
