@@ -56,16 +56,18 @@ equal "lines of memory given back" 23 \
 	"$(grep -c '^[0-9]* .* less ' "$WORK/trace.23")"
 grep -q 'stack of 0x' "$WORK/trace.23" || fail "no stack was seen twice"
 
-more malloc.bt
+more malloc.bt large_alloc 23 large_free 23 large_bytes $((23 * 300000)) \
+	new_thresholds 1
 equal "new thresholds" 1 \
 	"$(grep -c ': New thresholds: mmap: 303104 bytes, trim: 606208 bytes' \
 		"$WORK/trace.23")"
 equal "arenas: of main, and the one that all threads had in turn" 2 \
 	"$(grep -c ': Created new arena$' "$WORK/trace.23")"
-sed -n '/^Contention:$/,$p' "$WORK/trace.23" |
+sed -n '/^Contention:$/,/^Bytes of/p' "$WORK/trace.23" |
 	sed 's/^\(	*\)[0-9]* -> 0x[0-9a-f]*$/\1TID -> ARENA/
 	     s/^	0x[0-9a-f]* -> [1-9][0-9]* bytes$/	HEAP -> N bytes/
 	     s/^Total mapped: [1-9][0-9]* bytes$/Total mapped: N bytes/
+	     /^@total/d
 	     /^$/d' >"$WORK/summary"
 cat >"$WORK/wanted" <<'END'
 Contention:
@@ -75,5 +77,30 @@ Allocated heaps:
 	HEAP -> N bytes
 Total mapped: N bytes
 Mmap threshold in the end: 296 kb
+Large blocks, and moves of the thresholds:
+Bytes of large blocks:
 END
 diff "$WORK/wanted" "$WORK/summary" || fail "this is no summary of malloc.bt"
+
+# Large blocks are freed by the slow path, and realloc of a block of 50 bytes to
+# 5000 goes there, too.
+more latency.bt free 23 realloc 23
+for call in malloc free realloc; do
+	grep -q "^@slow_ns\[$call\]" "$WORK/trace.23" ||
+		fail "latency.bt has no histogram of $call"
+	awk -v call="$call" '
+		index($0, "@nanoseconds[" call "]: ") == 1 { ns = $2 }
+		END { exit !(ns >= 23) }' "$WORK/trace.23" ||
+		fail "latency.bt says that $call takes no time"
+done
+
+# Main has an arena, the first of the threads another, which goes from hand to
+# hand.
+more arenas.bt
+for event in 'new 2' 'adopt 22' 'leave 23'; do
+	what=${event% *}
+	cp "$WORK/trace.23" "$WORK/trace"
+	equal "arenas.bt: $what" "${event#* }" "$(traced_total "$what")"
+	equal "arenas.bt: lines of $what" "${event#* }" \
+		"$(grep -c "^[0-9].* $what *0x[0-9a-f]*$" "$WORK/trace.23")"
+done

@@ -14,14 +14,17 @@ copy_library
 job() {
 	rm -rf "$WORK/stats"
 	mkdir -m 0700 "$WORK/stats"
-	under_traced "$top_builddir/tests/scripts/events" 23 23
+	under_traced "$@"
 }
 
-# watch SCRIPT: run the program under a script of this name; then $WORK/trace
+# watch SCRIPT [CMD...]: run the program under a script of this name; then $WORK/trace
 # has what bpftrace saw, $WORK/stat what is in the stats file, $WORK/page the
 # exporter's page
 watch() {
-	traced "$top_srcdir/scripts/bpftrace/$1.bt" job
+	script=$top_srcdir/scripts/bpftrace/$1.bt
+	shift
+	[ $# -gt 0 ] || set -- "$top_builddir/tests/scripts/events" 23 23
+	traced "$script" job "$@"
 	"$KF_CLI" stat --all --dir="$WORK/stats" --format=csv >"$WORK/stat"
 	equal "processes in the stats file" 2 "$(wc -l <"$WORK/stat" | tr -d ' ')"
 	: >"$WORK/page"
@@ -107,3 +110,21 @@ agree "total mapped" \
 agree "arenas" "$(grep -c ': Created new arena$' "$WORK/trace")" arenas -
 agree "heaps" "$(grep -c ': New heap$' "$WORK/trace")" heaps -
 agree "mmap threshold" 303104 mmap_threshold -
+
+# Whether threads have to wait is up to the scheduler; that it is told each
+# time, and for how long, is not.
+for _ in 1 2 3 4 5; do
+	watch arenas "$top_builddir/tests/scripts/contend" 4 20000
+	waits=$(traced_total wait)
+	agree "waits for a lock" "$waits" lock_contended lock_contended_total
+	equal "waits of all threads" "$waits" "$(awk '
+		/^@waits_of_thread\[/ { n += $3 }
+		END { print n + 0 }' "$WORK/trace")"
+	[ "$waits" -eq 0 ] || break
+done
+if [ "$waits" -gt 0 ]; then
+	[ "$(traced_total waited_ns)" -ge "$waits" ] ||
+		fail "$waits waits took $(traced_total waited_ns) nanoseconds"
+else
+	echo "no thread had to wait"
+fi

@@ -15,4 +15,4 @@ for script in "$top_srcdir"/scripts/bpftrace/*.bt \
 	done
 	[ -x "$script" ] || fail "${script##*/} cannot be executed"
 done
-[ "$nr" -ge 8 ] || fail "found $nr scripts only"
+[ "$nr" -ge 12 ] || fail "found $nr scripts only"
