@@ -8,6 +8,8 @@ import signal
 import subprocess
 import tempfile
 
+from suite import die
+
 # Settings of allocators that are not this comparison's.
 FOREIGN = ("LD_PRELOAD", "MALLOC_", "KONFISCATOR_", "GLIBC_TUNABLES",
            "MIMALLOC_", "TCMALLOC_", "PYTHONMALLOC", "BENCH_DATA")
@@ -47,8 +49,11 @@ def last_line(path):
 class Bench:
     """A scratch directory, what lasts over its runs, and how to run."""
 
-    def __init__(self, launch, limit):
-        self.launch = launch
+    def __init__(self, build, limit):
+        self.launch = os.path.abspath(os.path.join(build, "bench", "launch"))
+        if not os.path.isfile(self.launch):
+            die("%s is not there: run make bench, or give --build" %
+                self.launch)
         self.limit = limit
         self.root = tempfile.mkdtemp(prefix="konfiscator-bench.")
         self.data = os.path.join(self.root, "data")
@@ -85,7 +90,8 @@ class Bench:
         return env
 
     def run(self, argv, preload="", more=None):
-        """Wall and CPU seconds and peak bytes of a command, as a dict."""
+        """Wall and CPU seconds and peak bytes of a command, and the last
+        line that it printed, as a dict."""
         scratch = tempfile.mkdtemp(dir=self.root)
         os.mkdir(os.path.join(scratch, ".stats"), 0o700)
         log = os.path.join(self.root, "output")
@@ -106,7 +112,8 @@ class Bench:
                                  last_line(log)))
         return {"wall": int(words[0]) / 1e9,
                 "cpu": (int(words[1]) + int(words[2])) / 1e6,
-                "rss": int(words[3]) * 1024}
+                "rss": int(words[3]) * 1024,
+                "last": last_line(log)}
 
     def prepare(self, test):
         """Let a workload make its data, once; why it could not, or None."""

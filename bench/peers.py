@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Who is compared, and on what machine."""
 
+import argparse
 import glob
 import os
 import platform
 import shutil
 import subprocess
+
+from suite import die
 
 # glibc is what a program has without a preload.
 KNOWN = (
@@ -99,3 +102,98 @@ def machine(source):
         "cpu": cpu(),
         "cpus": len(os.sched_getaffinity(0)),
     }
+
+
+def pair(what):
+    """NAME=VALUE, neither of them empty."""
+    name, sep, value = what.partition("=")
+    if not (name and sep and value):
+        raise argparse.ArgumentTypeError("'%s' is not NAME=PATH" % what)
+    return name, value
+
+
+def setting(what):
+    """PEER:VARIABLE=VALUE."""
+    peer, sep, rest = what.partition(":")
+    name, equals, value = rest.partition("=")
+    if not (peer and sep and name and equals):
+        raise argparse.ArgumentTypeError(
+            "'%s' is not PEER:VARIABLE=VALUE" % what)
+    return peer, name, value
+
+
+def positive(what):
+    if not what.isdigit() or int(what) < 1:
+        raise argparse.ArgumentTypeError("'%s' is not 1 or more" % what)
+    return int(what)
+
+
+def add_options(p):
+    """Those of all the programs that compare."""
+    p.add_argument("--library", metavar="PATH",
+                   help="the library that is the peer konfiscator")
+    p.add_argument("--build", metavar="DIR", default=".",
+                   help="the build directory (the current one)")
+    p.add_argument("--peer", metavar="NAME=PATH", type=pair, action="append",
+                   default=[], help="add a library, or replace one")
+    p.add_argument("--peers", metavar="NAME,...",
+                   help="only these, in this order (all that are found)")
+    p.add_argument("--env", metavar="PEER:VARIABLE=VALUE", type=setting,
+                   action="append", default=[],
+                   help="an option for one of the peers")
+    p.add_argument("--reference", metavar="NAME", default="glibc",
+                   help="the peer that ratios are to (glibc)")
+    p.add_argument("--subject", metavar="NAME", default="konfiscator",
+                   help="the peer that means are of (konfiscator)")
+
+
+def chosen(args):
+    """Name and path of each peer."""
+    args.build = os.path.abspath(args.build)
+    found = installed()
+    if args.library:
+        found["konfiscator"] = args.library
+    found.update(args.peer)
+    if args.peers:
+        names = args.peers.split(",")
+        for name in names:
+            if name not in found:
+                die("peer '%s' is not one of %s" % (name, ", ".join(found)))
+        found = {n: found[n] for n in names}
+    for what in ("reference", "subject"):
+        if getattr(args, what) not in found:
+            die("--%s '%s' is not one of the peers %s%s" %
+                (what, getattr(args, what), ", ".join(found),
+                 "" if args.library else "; --library PATH adds konfiscator"))
+    for peer, _, _ in args.env:
+        if peer not in found:
+            die("--env: '%s' is not one of the peers %s" %
+                (peer, ", ".join(found)))
+    for name, path in found.items():
+        if path and not os.path.isfile(path):
+            die("peer %s: %s is not there" % (name, path))
+    return found
+
+
+def preloads(bench, found):
+    """What LD_PRELOAD is for each peer; dies where the loader refuses it."""
+    paths = {n: bench.preload(p) for n, p in found.items()}
+    for name, path in paths.items():
+        if path and not is_loaded(path):
+            die("peer %s: %s cannot be preloaded" % (name, found[name]))
+    return paths
+
+
+def settings(args, name):
+    """The variables of --env for a peer."""
+    return {v: x for p, v, x in args.env if p == name}
+
+
+def described(args, found, commit_name):
+    """What a result keeps of the peers: path, version and options."""
+    kept = {}
+    for name, path in found.items():
+        words = [commit_name if name == "konfiscator" else version(name, path)]
+        words += ["%s=%s" % s for s in settings(args, name).items()]
+        kept[name] = {"path": path, "version": " ".join(words)}
+    return kept

@@ -24,53 +24,16 @@ from suite import die
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def pair(what):
-    """NAME=VALUE, neither of them empty."""
-    name, sep, value = what.partition("=")
-    if not (name and sep and value):
-        raise argparse.ArgumentTypeError("'%s' is not NAME=PATH" % what)
-    return name, value
-
-
-def setting(what):
-    """PEER:VARIABLE=VALUE."""
-    peer, sep, rest = what.partition(":")
-    name, equals, value = rest.partition("=")
-    if not (peer and sep and name and equals):
-        raise argparse.ArgumentTypeError(
-            "'%s' is not PEER:VARIABLE=VALUE" % what)
-    return peer, name, value
-
-
-def positive(what):
-    if not what.isdigit() or int(what) < 1:
-        raise argparse.ArgumentTypeError("'%s' is not 1 or more" % what)
-    return int(what)
-
-
 def add_input(p):
-    p.add_argument("--library", metavar="PATH",
-                   help="the library that is the peer konfiscator")
-    p.add_argument("--build", metavar="DIR", default=".",
-                   help="the build directory (the current one)")
+    peers.add_options(p)
     p.add_argument("--suite", metavar="FILE",
                    default=os.path.join(HERE, "suite.txt"),
                    help="the list of tests (bench/suite.txt)")
     p.add_argument("--source", metavar="DIR", default=os.path.dirname(HERE),
                    help="the tree that bench/workloads is in")
-    p.add_argument("--peer", metavar="NAME=PATH", type=pair, action="append",
-                   default=[], help="add a library, or replace one")
-    p.add_argument("--peers", metavar="NAME,...",
-                   help="only these, in this order (all that are found)")
-    p.add_argument("--env", metavar="PEER:VARIABLE=VALUE", type=setting,
-                   action="append", default=[],
-                   help="an option for one of the peers")
-    p.add_argument("--reference", metavar="NAME", default="glibc",
-                   help="the peer that ratios are to (glibc)")
-    p.add_argument("--subject", metavar="NAME", default="konfiscator",
-                   help="the peer that means are of (konfiscator)")
-    p.add_argument("--rounds", metavar="N", type=positive, default=5)
-    p.add_argument("--limit", metavar="SECONDS", type=positive, default=120,
+    p.add_argument("--rounds", metavar="N", type=peers.positive, default=5)
+    p.add_argument("--limit", metavar="SECONDS", type=peers.positive,
+                   default=120,
                    help="a run that takes longer has failed (120)")
     p.add_argument("--only", metavar="GLOB", action="append", default=[],
                    help="only tests of such names")
@@ -93,33 +56,6 @@ def parse(argv):
     return p.parse_args(argv)
 
 
-def chosen_peers(args):
-    """Name and path of each peer, the subject last."""
-    found = peers.installed()
-    if args.library:
-        found["konfiscator"] = args.library
-    found.update(args.peer)
-    if args.peers:
-        names = args.peers.split(",")
-        for name in names:
-            if name not in found:
-                die("peer '%s' is not one of %s" % (name, ", ".join(found)))
-        found = {n: found[n] for n in names}
-    for what in ("reference", "subject"):
-        if getattr(args, what) not in found:
-            die("--%s '%s' is not one of the peers %s%s" %
-                (what, getattr(args, what), ", ".join(found),
-                 "" if args.library else "; --library PATH adds konfiscator"))
-    for peer, _, _ in args.env:
-        if peer not in found:
-            die("--env: '%s' is not one of the peers %s" %
-                (peer, ", ".join(found)))
-    for name, path in found.items():
-        if path and not os.path.isfile(path):
-            die("peer %s: %s is not there" % (name, path))
-    return found
-
-
 def head_of(args, found, argv):
     h = {"command": [os.path.basename(sys.argv[0])] + argv,
          "date": datetime.datetime.now(datetime.timezone.utc).strftime(
@@ -127,13 +63,7 @@ def head_of(args, found, argv):
          "rounds": args.rounds, "limit": args.limit,
          "reference": args.reference, "subject": args.subject}
     h.update(peers.machine(args.source))
-    h["peers"] = {}
-    for name, path in found.items():
-        version = h["commit"] if name == "konfiscator" else \
-            peers.version(name, path)
-        options = ["%s=%s" % (v, x) for n, v, x in args.env if n == name]
-        h["peers"][name] = {"path": path,
-                            "version": " ".join([version] + options)}
+    h["peers"] = peers.described(args, found, h["commit"])
     return h
 
 
@@ -155,7 +85,7 @@ def run_test(bench, args, test, preloads):
                 runs[name]["fail"] = failed
             if "fail" in runs[name]:
                 continue
-            more = {v: x for p, v, x in args.env if p == name}
+            more = peers.settings(args, name)
             try:
                 got = bench.run(test.argv(), preloads[name], more)
             except measure.Failure as e:
@@ -179,16 +109,10 @@ def tell(result, row, number, total):
 
 
 def measure_all(args, tests, argv):
-    found = chosen_peers(args)
-    launch = os.path.join(args.build, "bench", "launch")
-    if not os.path.isfile(launch):
-        die("%s is not there: run make bench, or give --build" % launch)
+    found = peers.chosen(args)
     result = results.Results(head_of(args, found, argv), [])
-    with measure.Bench(os.path.abspath(launch), args.limit) as bench:
-        preloads = {n: bench.preload(p) for n, p in found.items()}
-        for name, path in preloads.items():
-            if path and not peers.is_loaded(path):
-                die("peer %s: %s cannot be preloaded" % (name, found[name]))
+    with measure.Bench(args.build, args.limit) as bench:
+        preloads = peers.preloads(bench, found)
         for number, test in enumerate(tests, 1):
             row = run_test(bench, args, test, preloads)
             result.rows.append(row)
