@@ -146,17 +146,6 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 	return block;
 }
 
-void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
-{
-	kf_heap_enter(heap);
-	kf_heap_pair(heap, slab->pair)->frees++;
-	if (kf_slab_owner(slab) == heap)
-		kf_slab_return(heap, slab, p);
-	else
-		kf_heap_send(heap, slab, p);
-	kf_heap_leave(heap);
-}
-
 static uint32_t flush_bin(struct kf_heap *heap, struct kf_bin *bin)
 {
 	struct kf_slab *slab = kf_bin_source(bin);

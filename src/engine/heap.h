@@ -74,6 +74,7 @@ struct kf_outbox {
 	struct kf_heap *to; /* NULL: nothing here */
 	void *first;
 	void *last;
+	void *unused; /* so that an index is a shift */
 };
 
 #define KF_NR_OUTBOXES 8

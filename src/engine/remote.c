@@ -46,33 +46,53 @@ void kf_heap_send_all(struct kf_heap *heap)
 	heap->credit = CREDIT;
 }
 
-/* Heaps are some KiB apart. */
-static struct kf_outbox *box_for(struct kf_heap *heap, const struct kf_heap *to)
+static __noinline void change_box(struct kf_outbox *box, struct kf_heap *to,
+				  void *p)
 {
-	return &heap->outbox[((uintptr_t)to / sizeof(*to)) % KF_NR_OUTBOXES];
+	send_box(box);
+	box->to = to;
+	box->first = NULL;
+	box->last = p;
+}
+
+/* Returns false when the credit is used up. */
+static inline bool put(struct kf_heap *heap, struct kf_slab *slab, void *p)
+{
+	struct kf_heap *to = kf_slab_owner(slab);
+	/* Heaps are nearly a page apart. */
+	size_t i = ((uintptr_t)to >> KF_PAGE_SHIFT) % KF_NR_OUTBOXES;
+	struct kf_outbox *box = &heap->outbox[i];
+
+	if (unlikely(box->to != to))
+		change_box(box, to, p);
+	*next_of(p) = box->first;
+	box->first = p;
+	heap->credit -= (int32_t)slab->size;
+	return heap->credit > 0;
+}
+
+void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
+{
+	kf_heap_enter(heap);
+	kf_heap_pair(heap, slab->pair)->frees++;
+	if (likely(kf_slab_owner(slab) != heap)) {
+		heap->slot->scalar[KF_SLOT_remote_frees]++;
+		if (unlikely(!put(heap, slab, p)))
+			kf_heap_send_all(heap);
+	} else {
+		kf_slab_return(heap, slab, p);
+	}
+	kf_heap_leave(heap);
 }
 
 bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
-	struct kf_heap *to = kf_slab_owner(slab);
-	struct kf_outbox *box;
-
 	kf_heap_stat(heap, KF_SLOT_remote_frees, 1);
 	if (unlikely(heap->guest)) {
-		send(to, p, p);
+		send(kf_slab_owner(slab), p, p);
 		return false;
 	}
-	box = box_for(heap, to);
-	if (box->to != to) {
-		send_box(box);
-		box->to = to;
-		box->first = NULL;
-		box->last = p;
-	}
-	*next_of(p) = box->first;
-	box->first = p;
-	heap->credit -= (int32_t)slab->size;
-	if (likely(heap->credit > 0))
+	if (likely(put(heap, slab, p)))
 		return true;
 	kf_heap_send_all(heap);
 	return false;

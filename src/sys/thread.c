@@ -52,21 +52,17 @@ bool kf_thread_on_exit(void)
 
 /* Points at a wiped page, or at a constant where there is none. */
 static uint32_t always_known = 1;
-static uint32_t *known;
-
-bool kf_process_is_known(void)
-{
-	return !known || *known;
-}
+uint32_t *kf_process_mark;
 
 void kf_process_know(void)
 {
-	if (!known) {
-		known = kf_vm_map(KF_PAGE, KF_PAGE);
-		if (!known || !kf_vm_wipe_on_fork(known, KF_PAGE))
-			known = &always_known;
+	if (!kf_process_mark) {
+		kf_process_mark = kf_vm_map(KF_PAGE, KF_PAGE);
+		if (!kf_process_mark ||
+		    !kf_vm_wipe_on_fork(kf_process_mark, KF_PAGE))
+			kf_process_mark = &always_known;
 	}
-	*known = 1;
+	*kf_process_mark = 1;
 }
 
 uint32_t kf_now_ms(void)

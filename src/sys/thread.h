@@ -69,6 +69,9 @@ void kf_thread_exit_init(void (*fn)(void));
  */
 bool kf_thread_on_exit(void) __must_check;
 
+/* Points at a page that children find wiped, or at a constant; see below. */
+extern uint32_t *kf_process_mark;
+
 /**
  * kf_process_is_known() - whether this process is the one that last said so
  *
@@ -78,7 +81,12 @@ bool kf_thread_on_exit(void) __must_check;
  * Context: any; one load.
  * Return: false in a forked child until kf_process_know().
  */
-bool kf_process_is_known(void);
+static inline bool kf_process_is_known(void)
+{
+	const uint32_t *mark = kf_process_mark;
+
+	return !mark || *mark;
+}
 
 /**
  * kf_process_know() - this process is known from now on
