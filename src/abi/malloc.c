@@ -67,7 +67,16 @@ __kf_public KF_LEAF void free(void *p)
 		emptied(heap, slab);
 }
 
-static void *calloc_bytes(size_t size)
+/* A fresh block is zero but for the link in its first word. */
+static inline void zero(void *p, size_t usable, const struct kf_bin *bin)
+{
+	if (bin->source & KF_BIN_ZEROED)
+		*(void **)p = NULL;
+	else
+		__builtin_memset(p, 0, usable);
+}
+
+static __noinline void *calloc_more(size_t size)
 {
 	struct kf_heap *heap = kf_heap_self;
 	size_t usable;
@@ -75,28 +84,37 @@ static void *calloc_bytes(size_t size)
 
 	if (size <= KF_SMALL_MAX)
 		p = kf_fast_pop(heap, size, &usable);
-	if (!p)
-		return kf_alloc(size, 16, KF_CALL_CALLOC);
-	/* A fresh block is zero but for the link in its first word. */
-	if (heap->bin[kf_class_of(size)].source & KF_BIN_ZEROED)
-		*(void **)p = NULL;
-	else
-		__builtin_memset(p, 0, usable);
+	if (p) {
+		zero(p, usable, &heap->bin[kf_class_of(size)]);
+	} else {
+		p = kf_alloc(size, 16, KF_CALL_CALLOC);
+		if (unlikely(!p))
+			return NULL;
+		usable = kf_usable(p);
+	}
+	kf_heap_stat(kf_heap_self, KF_SLOT_calloc_calls, 1);
+	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
 }
 
 __kf_public void *calloc(size_t nr, size_t size)
 {
-	size_t bytes;
+	struct kf_heap *heap = kf_heap_self;
+	size_t bytes, offset;
 	void *p;
 
 	if (unlikely(__builtin_mul_overflow(nr, size, &bytes)))
 		bytes = SIZE_MAX;
-	p = calloc_bytes(bytes);
+	if (unlikely(bytes > KF_TINY_MAX))
+		return calloc_more(bytes);
+	offset = KF_ALIGN_UP(bytes, (size_t)16);
+	p = kf_fast_alloc(heap, offset);
 	if (unlikely(!p))
-		return NULL;
-	kf_heap_stat(kf_heap_self, KF_SLOT_calloc_calls, 1);
-	kf_probe_alloc((uintptr_t)p, bytes, kf_usable(p));
+		return calloc_more(bytes);
+	/* Who has a block in a bin is no guest. */
+	heap->slot->scalar[KF_SLOT_calloc_calls]++;
+	zero(p, offset, (void *)((char *)heap + offset));
+	kf_probe_alloc((uintptr_t)p, bytes, offset);
 	return p;
 }
 
@@ -153,6 +171,7 @@ __kf_public size_t malloc_usable_size(void *p)
 	return kf_usable(p);
 }
 
+extern __typeof__(free) kf_free __attribute__((alias("free")));
 KF_ALIAS(void, cfree, (void *p), free);
 KF_ALIAS(void, free_sized, (void *p, size_t size), free);
 KF_ALIAS(void, free_aligned_sized, (void *p, size_t align, size_t size), free);

@@ -135,19 +135,19 @@ void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 /* Every delete is free(): sizes and alignments are hints. */
 void _ZdlPv(void *p)
 {
-	free(p);
+	kf_free(p);
 }
 
 void _ZdlPvSt11align_val_t(void *p, size_t align)
 {
-	free(p);
+	kf_free(p);
 }
 
 #define KF_DELETE(name, base, args, pass)                                  \
 	void name args                                                     \
 	{                                                                  \
 		if (likely(kf_new_is_ours()))                              \
-			free(p);                                           \
+			kf_free(p);                                        \
 		else                                                       \
 			((void(*) args)next(                               \
 				#name, __builtin_return_address(0))) pass; \

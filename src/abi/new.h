@@ -48,12 +48,21 @@ __kf_public void _ZdlPvSt11align_val_t(void *p, size_t align);
 #include "abi/delete.def"
 #undef KF_DELETE
 
+/* Positive: the program kept our operators; 0: not looked at yet. */
+extern signed char kf_new_answer __kf_hidden;
+
 /**
- * kf_new_is_ours() - whether the program kept our operators
+ * kf_new_look() - find out whether the program kept our operators
  *
- * Context: any thread.
+ * Context: any thread; the answer does not change.
  * Return: false where the program defines some of them itself.
  */
-bool kf_new_is_ours(void);
+bool kf_new_look(void) __kf_hidden;
+
+/* kf_new_look(), remembered. */
+static inline bool kf_new_is_ours(void)
+{
+	return likely(kf_new_answer > 0) || kf_new_look();
+}
 
 #endif

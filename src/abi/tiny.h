@@ -22,6 +22,14 @@
 void *kf_malloc_more(size_t size) __kf_hidden;
 
 /**
+ * kf_free() - free(), by a name that nobody can take the place of
+ * @p:		a block or NULL
+ *
+ * Context: as free().
+ */
+void kf_free(void *p) __kf_hidden;
+
+/**
  * kf_malloc_tiny() - malloc(), inlined
  * @size:	bytes, any
  *

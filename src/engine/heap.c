@@ -130,13 +130,20 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 	return block;
 }
 
+/* Whether to carve more of a slab, as there is no other of its class. */
+static bool is_only_source(const struct kf_slab *slab)
+{
+	return slab->carved < slab->capacity &&
+	       slab->link.next == slab->link.prev;
+}
+
 void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 {
 	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
 	struct kf_slab *slab = kf_bin_source(bin);
 	void *block;
 
-	if (bin->head || !slab || !slab->local ||
+	if (bin->head || !slab || (!slab->local && !is_only_source(slab)) ||
 	    ++heap->refills % SHORT_FILLS == 0 || !kf_process_is_known())
 		return NULL;
 	kf_heap_enter(heap);

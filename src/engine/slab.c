@@ -76,12 +76,18 @@ void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab)
 		kf_slab_dispose(heap, slab);
 }
 
-/* Link up to a page of fresh blocks, lowest address first. */
+/* Bytes to carve at a time: more where the pages were in use before. */
+static inline uint32_t carve_bytes(const struct kf_slab *slab)
+{
+	return slab->zeroed ? KF_PAGE : 4 * KF_PAGE;
+}
+
+/* Link fresh blocks, lowest address first. */
 static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
 		      struct kf_bin *bin)
 {
 	uint32_t size = slab->size;
-	uint32_t nr = size < KF_PAGE ? (uint32_t)KF_PAGE / size : 1;
+	uint32_t nr = KF_MAX(carve_bytes(slab) / size, 1U);
 	char *block = slab->run.start + (size_t)slab->carved * size;
 
 	nr = KF_MIN(nr, slab->capacity - slab->carved);
