@@ -98,6 +98,7 @@ static struct kf_heap *make(void)
 		return NULL;
 	reset_lists(heap);
 	heap->slot = kf_stats_slot_take();
+	heap->credit = KF_CREDIT;
 	heap->next_all = arenas.all;
 	arenas.all = heap;
 	arenas.nr++;

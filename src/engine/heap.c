@@ -22,13 +22,13 @@ static inline struct kf_slab *at(struct kf_list *link)
 	return kf_container_of(link, struct kf_slab, link);
 }
 
-static void count_fill(struct kf_heap *heap, const struct kf_slab *slab,
-		       uint32_t nr, size_t size)
+static void count_fill(struct kf_heap *heap, size_t bytes, uint32_t nr,
+		       size_t size)
 {
 	kf_heap_stat(heap, KF_SLOT_cache_fills, 1);
 	kf_heap_stat(heap, KF_SLOT_asked_sample, size * nr);
-	kf_heap_stat(heap, KF_SLOT_given_sample, (uint64_t)slab->size * nr);
-	kf_probe_cache_fill(slab->size, nr);
+	kf_heap_stat(heap, KF_SLOT_given_sample, (uint64_t)bytes * nr);
+	kf_probe_cache_fill(bytes, nr);
 }
 
 static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
@@ -72,25 +72,40 @@ static bool has_nothing(const struct kf_slab *slab)
 	return !slab->local && slab->carved == slab->capacity;
 }
 
+/* The bin's own slab, if it has free blocks; one that has nothing retires. */
+static struct kf_slab *own_slab(struct kf_bin *bin)
+{
+	struct kf_slab *slab = kf_bin_source(bin);
+
+	if (!slab || slab->local)
+		return slab;
+	if (has_nothing(slab)) {
+		kf_slab_retire(slab);
+		bin->source = 0;
+	}
+	return NULL;
+}
+
 static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 		 bool make)
 {
 	struct kf_bin *bin = &heap->bin[class];
-	struct kf_slab *slab = kf_bin_source(bin);
+	struct kf_slab *slab = own_slab(bin);
+	uint32_t nr = 0;
 
-	if (slab && has_nothing(slab)) {
-		kf_slab_retire(slab);
-		bin->source = 0;
-		slab = NULL;
+	if (!slab) {
+		heap->reuse = true;
+		nr = kf_foreign_take(heap, class * sizeof(*bin));
 	}
-	if (!slab || !slab->local)
+	if (!slab && !nr)
 		slab = next_slab(heap, class);
-	if (!slab && make)
+	if (!slab && !nr && make)
 		slab = kf_slab_make(heap, class);
-	if (!slab)
-		return false;
-	count_fill(heap, slab, kf_slab_take(heap, slab, bin), size);
-	return true;
+	if (slab)
+		nr = kf_slab_take(heap, slab, bin);
+	if (nr)
+		count_fill(heap, kf_class_bytes(class), nr, size);
+	return nr;
 }
 
 /*
@@ -130,25 +145,41 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 	return block;
 }
 
-/* Whether to carve more of a slab, as there is no other of its class. */
-static bool is_only_source(const struct kf_slab *slab)
+/*
+ * From where the short way fills: the bin's own slab, if it has free blocks;
+ * others' blocks; a slab with room, if there is no other of its class.
+ */
+static uint32_t fill_short(struct kf_heap *heap, struct kf_bin *bin,
+			   size_t offset)
 {
-	return slab->carved < slab->capacity &&
-	       slab->link.next == slab->link.prev;
+	struct kf_slab *slab = kf_bin_source(bin);
+	uint32_t nr;
+
+	if (slab && slab->local)
+		return kf_slab_take(heap, slab, bin);
+	nr = kf_foreign_take(heap, offset);
+	if (!nr && slab && slab->carved < slab->capacity &&
+	    slab->link.next == slab->link.prev)
+		nr = kf_slab_take(heap, slab, bin);
+	return nr;
 }
 
 void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 {
 	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
-	struct kf_slab *slab = kf_bin_source(bin);
-	void *block;
+	unsigned int class = (unsigned int)(offset / sizeof(*bin));
+	void *block = NULL;
+	uint32_t nr;
 
-	if (bin->head || !slab || (!slab->local && !is_only_source(slab)) ||
-	    ++heap->refills % SHORT_FILLS == 0 || !kf_process_is_known())
+	if (heap->guest || bin->head || ++heap->refills % SHORT_FILLS == 0 ||
+	    !kf_process_is_known())
 		return NULL;
 	kf_heap_enter(heap);
-	count_fill(heap, slab, kf_slab_take(heap, slab, bin), size);
-	block = pop(heap, bin, offset);
+	nr = fill_short(heap, bin, offset);
+	if (nr) {
+		count_fill(heap, kf_class_bytes(class), nr, size);
+		block = pop(heap, bin, offset);
+	}
 	kf_heap_leave(heap);
 	return block;
 }
@@ -158,6 +189,8 @@ static uint32_t flush_bin(struct kf_heap *heap, struct kf_bin *bin)
 	struct kf_slab *slab = kf_bin_source(bin);
 	uint32_t nr = 0;
 
+	if (bin->source & KF_BIN_FOREIGN)
+		return kf_foreign_flush(heap, bin);
 	bin->source = 0;
 	while (bin->head) {
 		void **block = bin->head;
@@ -195,7 +228,6 @@ void kf_heap_trim(struct kf_heap *heap)
 void kf_heap_flush(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
-	kf_heap_send_all(heap);
 	kf_heap_collect(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
 		uint32_t nr = flush_bin(heap, &heap->bin[class]);
@@ -206,6 +238,7 @@ void kf_heap_flush(struct kf_heap *heap)
 		}
 		drop_empty(heap, class);
 	}
+	kf_heap_send_all(heap);
 	kf_spare_drop(heap);
 	kf_heap_leave(heap);
 }

@@ -9,19 +9,20 @@
  *	bin		a heap's list of blocks ready to be handed out
  *	source		the slab that a bin had its last blocks from
  *	local list	a slab's blocks freed by its owner
- *	outbox		blocks that a thread freed and another heap owns, on
- *			their way
+ *	foreign		blocks that a thread freed and another heap owns, kept
+ *			to be handed out again
+ *	outbox		such blocks on their way home
  *	inbox		where a heap finds those that others sent it
  *	spare		an empty slab that waits to be one of another class
  *
  * Invariants, seen by the owner:
  *	- carved = used + blocks in the local list; what is in a bin, in the
- *	  program's hands, in an outbox or in the inbox is used;
+ *	  program's hands, foreign, in an outbox or in the inbox is used;
  *	- a slab is in its class' list of the heap unless it is full, and full
  *	  means: no local list when last looked at, nothing left to carve,
  *	  owner word tagged;
- *	- a bin's blocks are all of its source, and one flag beside it says
- *	  whether they read as zeroes behind their first word;
+ *	- a bin's blocks are all of its source, or all foreign, and one flag
+ *	  says whether they read as zeroes behind their first word;
  *	- only the owner writes the slab's line, only atomics touch the inbox.
  *
  * Modes by emptiness: a thread without a heap points at one whose bins are
@@ -58,7 +59,8 @@ struct kf_slab {
 
 _Static_assert(sizeof(struct kf_slab) == KF_RUN_BYTES, "fits a descriptor");
 
-#define KF_BIN_ZEROED ((uintptr_t)1) /* tag in a bin's source */
+#define KF_BIN_ZEROED ((uintptr_t)1)  /* tag in a bin's source */
+#define KF_BIN_FOREIGN ((uintptr_t)2) /* the source is no slab, but others */
 
 /* 16 bytes, as a pair of counters: one offset finds both. */
 struct kf_bin {
@@ -69,6 +71,15 @@ struct kf_bin {
 _Static_assert(sizeof(struct kf_bin) == sizeof(struct kf_stats_pair),
 	       "one offset for bins and counters");
 
+/* Others' blocks of one class that the heap may hand out itself. */
+struct kf_foreign {
+	void *first;
+	uint64_t nr;
+};
+
+_Static_assert(sizeof(struct kf_foreign) == sizeof(struct kf_bin),
+	       "one offset for these too");
+
 /* Freed blocks of one other heap. */
 struct kf_outbox {
 	struct kf_heap *to; /* NULL: nothing here */
@@ -77,6 +88,7 @@ struct kf_outbox {
 	void *unused; /* so that an index is a shift */
 };
 
+#define KF_CREDIT 65536 /* bytes of others that a heap holds at most */
 #define KF_NR_OUTBOXES 8
 #define KF_NR_SPARES 4
 
@@ -92,13 +104,15 @@ struct kf_heap {
 	uint8_t exit_rounds;	  /* owner */
 	uint8_t nr_spares;	  /* owner */
 	uint32_t refills;	  /* owner */
-	int32_t credit;		  /* bytes the outboxes may still take; owner */
+	bool reuse;		  /* foreign blocks are wanted; owner */
+	int32_t credit;		  /* bytes of others it may still hold; owner */
 	struct kf_heap *next_all; /* constant once listed */
-	struct kf_heap *next_idle;		 /* of the idle stack */
-	struct kf_slab *spare[KF_NR_SPARES];	 /* owner */
-	struct kf_outbox outbox[KF_NR_OUTBOXES]; /* owner */
-	struct kf_list slabs[KF_NR_CLASSES];	 /* not full ones; owner */
-	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
+	struct kf_heap *next_idle;		  /* of the idle stack */
+	struct kf_slab *spare[KF_NR_SPARES];	  /* owner */
+	struct kf_foreign foreign[KF_NR_CLASSES]; /* owner */
+	struct kf_outbox outbox[KF_NR_OUTBOXES];  /* owner */
+	struct kf_list slabs[KF_NR_CLASSES];	  /* not full ones; owner */
+	void *inbox __kf_aligned(KF_CACHE_LINE);  /* atomic */
 } __kf_aligned(KF_CACHE_LINE);
 
 /* A thread's heap: empty at first, a guest when it has none of its own. */
@@ -133,7 +147,8 @@ static inline struct kf_stats_pair *kf_heap_pair(struct kf_heap *heap,
 /* The slab a bin had its last blocks from, or NULL. */
 static inline struct kf_slab *kf_bin_source(const struct kf_bin *bin)
 {
-	return (struct kf_slab *)(bin->source & ~KF_BIN_ZEROED);
+	return (struct kf_slab *)(bin->source &
+				  ~(KF_BIN_ZEROED | KF_BIN_FOREIGN));
 }
 
 static inline unsigned int kf_slab_class(const struct kf_slab *slab)
@@ -292,7 +307,8 @@ void kf_heap_shared_unlock(void);
  * @slab:	the block's slab
  * @p:		the block
  *
- * It waits in an outbox until there is more to send; a guest's goes at once.
+ * It is kept for the next request of its class, or waits in an outbox until
+ * there is more to send; a guest's goes at once.
  *
  * Context: the heap's owner, inside kf_heap_enter(); any thread for guests.
  * Return: false when much has been sent: time for a tick.
@@ -300,12 +316,32 @@ void kf_heap_shared_unlock(void);
 bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p);
 
 /**
- * kf_heap_send_all() - empty the outboxes
+ * kf_heap_send_all() - send home all that others own
  * @heap:	the heap
  *
  * Context: the heap's owner, inside kf_heap_enter().
  */
 void kf_heap_send_all(struct kf_heap *heap);
+
+/**
+ * kf_foreign_take() - fill a bin with others' blocks
+ * @heap:	the heap
+ * @offset:	the class, times 16
+ *
+ * Context: the heap's owner, inside kf_heap_enter().
+ * Return: how many blocks, 0: there are none.
+ */
+uint32_t kf_foreign_take(struct kf_heap *heap, size_t offset);
+
+/**
+ * kf_foreign_flush() - let a bin of others' blocks go
+ * @heap:	the heap
+ * @bin:	its bin; empty afterwards
+ *
+ * Context: the heap's owner, inside kf_heap_enter().
+ * Return: how many blocks; kf_heap_send_all() sends them.
+ */
+uint32_t kf_foreign_flush(struct kf_heap *heap, struct kf_bin *bin);
 
 /**
  * kf_heap_collect() - take home what other threads freed

@@ -2,19 +2,25 @@
 /*
  * Blocks freed by a thread that does not own them.
  *
- * They gather in outboxes, one list for each owner, and are sent together:
- * one compare and swap a list, as in snmalloc ("snmalloc: a message passing
- * allocator", ISMM 2019). The owner takes its whole inbox with one exchange
- * and puts each block into its slab. Until then the blocks are used, so no
- * slab goes while one of its blocks is on the way.
+ * A thread that allocates too hands them out again itself: so nothing has to
+ * be sent where threads free about as much as they allocate, and an owner that
+ * sleeps does not make the others grow. What it has no use for gathers in
+ * outboxes, one list for each owner, and is sent together: one compare and
+ * swap a list, as in snmalloc ("snmalloc: a message passing allocator", ISMM
+ * 2019). The owner takes its whole inbox with one exchange and puts each block
+ * into its slab. Until then the blocks are used, so no slab goes while one of
+ * its blocks is on the way.
  *
- * What may wait in a heap's outboxes is bounded by its credit.
+ * What a heap may have of others is bounded by its credit. When that is used
+ * up all is sent, and foreign blocks are not kept again until a bin had none of
+ * its own.
  */
 #include "engine/heap.h"
 
 #include "probes/konfiscator-probes.h"
 
-#define CREDIT 8192
+/* Blocks beyond this part of it are not kept. */
+#define CREDIT_SHARE 4
 
 static inline void **next_of(void *block)
 {
@@ -39,13 +45,6 @@ static void send_box(struct kf_outbox *box)
 	box->to = NULL;
 }
 
-void kf_heap_send_all(struct kf_heap *heap)
-{
-	for (unsigned int i = 0; i < KF_NR_OUTBOXES; i++)
-		send_box(&heap->outbox[i]);
-	heap->credit = CREDIT;
-}
-
 static __noinline void change_box(struct kf_outbox *box, struct kf_heap *to,
 				  void *p)
 {
@@ -55,11 +54,9 @@ static __noinline void change_box(struct kf_outbox *box, struct kf_heap *to,
 	box->last = p;
 }
 
-/* Returns false when the credit is used up. */
-static inline bool put(struct kf_heap *heap, struct kf_slab *slab, void *p)
+static inline void post(struct kf_heap *heap, struct kf_heap *to, void *p)
 {
-	struct kf_heap *to = kf_slab_owner(slab);
-	/* Heaps are nearly a page apart. */
+	/* Heaps are about a page apart. */
 	size_t i = ((uintptr_t)to >> KF_PAGE_SHIFT) % KF_NR_OUTBOXES;
 	struct kf_outbox *box = &heap->outbox[i];
 
@@ -67,8 +64,83 @@ static inline bool put(struct kf_heap *heap, struct kf_slab *slab, void *p)
 		change_box(box, to, p);
 	*next_of(p) = box->first;
 	box->first = p;
+}
+
+static uint32_t post_list(struct kf_heap *heap, void *block)
+{
+	uint32_t nr = 0;
+	void *next;
+
+	for (; block; block = next, nr++) {
+		next = *next_of(block);
+		post(heap, kf_slab_owner(kf_slab_at(block)), block);
+	}
+	return nr;
+}
+
+void kf_heap_send_all(struct kf_heap *heap)
+{
+	for (unsigned int i = 0; i < KF_NR_CLASSES; i++) {
+		post_list(heap, heap->foreign[i].first);
+		heap->foreign[i] = (struct kf_foreign){NULL, 0};
+	}
+	for (unsigned int i = 0; i < KF_NR_OUTBOXES; i++)
+		send_box(&heap->outbox[i]);
+	heap->credit = KF_CREDIT;
+}
+
+uint32_t kf_foreign_flush(struct kf_heap *heap, struct kf_bin *bin)
+{
+	uint32_t nr = post_list(heap, bin->head);
+
+	*bin = (struct kf_bin){NULL, 0};
+	return nr;
+}
+
+static __noinline void overdrawn(struct kf_heap *heap)
+{
+	heap->reuse = false;
+	kf_heap_send_all(heap);
+}
+
+static inline void keep(struct kf_heap *heap, const struct kf_slab *slab,
+			void *p)
+{
+	struct kf_foreign *foreign =
+		(void *)((char *)heap->foreign + slab->pair);
+
+	*next_of(p) = foreign->first;
+	foreign->first = p;
+	foreign->nr++;
+}
+
+/* Returns false when the credit was used up. */
+static inline bool put(struct kf_heap *heap, struct kf_slab *slab, void *p)
+{
 	heap->credit -= (int32_t)slab->size;
-	return heap->credit > 0;
+	if (heap->reuse && slab->size <= KF_CREDIT / CREDIT_SHARE)
+		keep(heap, slab, p);
+	else
+		post(heap, kf_slab_owner(slab), p);
+	if (likely(heap->credit > 0))
+		return true;
+	overdrawn(heap);
+	return false;
+}
+
+uint32_t kf_foreign_take(struct kf_heap *heap, size_t offset)
+{
+	struct kf_foreign *foreign = (void *)((char *)heap->foreign + offset);
+	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
+	unsigned int class = (unsigned int)(offset / sizeof(*bin));
+	uint32_t nr = (uint32_t)foreign->nr;
+
+	if (!nr)
+		return 0;
+	*bin = (struct kf_bin){foreign->first, KF_BIN_FOREIGN};
+	*foreign = (struct kf_foreign){NULL, 0};
+	heap->credit += (int32_t)(nr * kf_class_bytes(class));
+	return nr;
 }
 
 void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
@@ -77,8 +149,7 @@ void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
 	kf_heap_pair(heap, slab->pair)->frees++;
 	if (likely(kf_slab_owner(slab) != heap)) {
 		heap->slot->scalar[KF_SLOT_remote_frees]++;
-		if (unlikely(!put(heap, slab, p)))
-			kf_heap_send_all(heap);
+		put(heap, slab, p);
 	} else {
 		kf_slab_return(heap, slab, p);
 	}
@@ -92,10 +163,7 @@ bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p)
 		send(kf_slab_owner(slab), p, p);
 		return false;
 	}
-	if (likely(put(heap, slab, p)))
-		return true;
-	kf_heap_send_all(heap);
-	return false;
+	return put(heap, slab, p);
 }
 
 void kf_heap_collect(struct kf_heap *heap)

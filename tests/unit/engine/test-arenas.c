@@ -167,9 +167,32 @@ START_TEST(blocks_of_others_wait_in_outboxes_within_the_credit)
 		waiting += slab_of(blocks[i])->size;
 		if (owner->inbox != before)
 			waiting = 0;
-		ck_assert_uint_lt(waiting, 16384);
+		ck_assert_uint_le(waiting, KF_CREDIT);
 	}
 	ck_assert_uint_eq(heap->slot->scalar[KF_SLOT_remote_frees], NR_BLOCKS);
+}
+END_TEST
+
+/* So that nobody waits for an owner that sleeps. */
+START_TEST(blocks_of_others_are_handed_out_again)
+{
+	struct kf_heap *heap;
+	void *p = NULL;
+
+	start();
+	heap = kf_heap_get();
+	in_a_thread(take_all, NULL);
+	UNIT_REQUIRE(engine->alloc(BYTES, 16, false));
+	ck_assert(heap->reuse);
+	UNIT_REQUIRE(engine->release(blocks[0]) == KF_FINE);
+	for (size_t i = 0; i < NR_BLOCKS && p != blocks[0]; i++)
+		p = engine->alloc(BYTES, 16, false);
+	ck_assert_ptr_eq(p, blocks[0]);
+	ck_assert_int_eq(heap->credit, KF_CREDIT);
+	UNIT_REQUIRE(engine->release(p) == KF_FINE);
+	ck_assert_int_lt(heap->credit, KF_CREDIT);
+	kf_heap_flush(heap);
+	ck_assert_ptr_nonnull(kf_slab_owner(slab_of(p))->inbox);
 }
 END_TEST
 
@@ -293,6 +316,7 @@ int main(void)
 		what_another_thread_freed_goes_home_when_flushed,
 		what_was_freed_into_an_idle_heap_goes_home_when_scavenged,
 		blocks_of_others_wait_in_outboxes_within_the_credit,
+		blocks_of_others_are_handed_out_again,
 		empty_slab_is_kept_for_another_class_until_trimmed,
 		near_class_serves_before_a_slab_is_made,
 		slab_is_carved_a_page_at_a_time,
