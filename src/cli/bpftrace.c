@@ -41,6 +41,8 @@
 #define LOOKS 5
 #define DRAIN_MS 60000
 
+#define MAP_KEYS "65536"
+
 enum { FD_OUTPUT, FD_SIGNAL, FD_PROGRAM, NR_FDS };
 
 struct session {
@@ -101,11 +103,29 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+/*
+ * A map that is full drops what is new, and says nothing of it on 0.17. The
+ * name of the limit has changed; what the user has set is left alone.
+ */
+static void raise_map_limit(void)
+{
+	const char *limit = getenv("BPFTRACE_MAP_KEYS_MAX");
+
+	if (!limit)
+		limit = getenv("BPFTRACE_MAX_MAP_KEYS");
+	if (!limit)
+		limit = MAP_KEYS;
+	setenv("BPFTRACE_MAP_KEYS_MAX", limit, 0);
+	setenv("BPFTRACE_MAX_MAP_KEYS", limit, 0);
+}
+
 static void __attribute__((noreturn))
 tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out)
 {
+	const char **words = kf_alloc(t->nr_args + 5, sizeof(*words));
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char number[16];
+	size_t n = 0;
 	sigset_t none;
 
 	sigemptyset(&none);
@@ -121,7 +141,14 @@ tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out)
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
 	    dup2(out, STDOUT_FILENO) < 0)
 		_exit(KF_EXIT_FAILED);
-	execl(tool, "bpftrace", t->script, t->library, number, NULL);
+	words[n++] = "bpftrace";
+	words[n++] = t->script;
+	words[n++] = t->library;
+	words[n++] = number;
+	for (size_t i = 0; i < t->nr_args; i++)
+		words[n++] = t->args[i];
+	raise_map_limit();
+	execv(tool, (char **)words);
 	kf_error("trace: %s: %s", tool, strerror(errno));
 	_exit(KF_EXIT_FAILED);
 }
@@ -300,15 +327,28 @@ static int finish(struct session *s)
 	return s->status;
 }
 
+/* What keeps bpftrace from tracing, or NULL. */
+static const char *what_is_missing(const char *tool)
+{
+	if (!tool)
+		return "bpftrace is not installed";
+	if (geteuid())
+		return "bpftrace needs root";
+	if (access(KF_UPROBES, F_OK))
+		return "the kernel has no uprobes, or /sys is not mounted: "
+		       "there is no " KF_UPROBES;
+	return NULL;
+}
+
 int kf_trace_bpftrace(const struct kf_trace *t)
 {
 	struct session s = {.trace = t};
 	int status = KF_EXIT_FAILED, unused;
 	char *tool = kf_program_find("bpftrace", &unused);
+	const char *missing = what_is_missing(tool);
 
-	if (!tool || geteuid()) {
-		kf_error(tool ? "trace: bpftrace needs root"
-			      : "trace: bpftrace is not installed");
+	if (missing) {
+		kf_error("trace: %s", missing);
 		free(tool);
 		return status;
 	}

@@ -14,6 +14,7 @@
 #include "cli/program.h"
 #include "cli/table.h"
 #include "cli/trace.h"
+#include "cli/trace.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -165,7 +166,7 @@ static void check_probes(struct kf_table *t, const char *library)
 
 static void check_kernel(struct kf_table *t)
 {
-	bool uprobes = !access("/sys/bus/event_source/devices/uprobe", F_OK);
+	bool uprobes = !access(KF_UPROBES, F_OK);
 	bool btf = !access("/sys/kernel/btf/vmlinux", F_OK);
 
 	if (!uprobes)

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "cli/cli.h"
+#include "cli/elf.h"
 #include "cli/library.h"
 #include "cli/program.h"
 #include "cli/table.h"
@@ -17,10 +18,23 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_ENGINE = KF_OPT_OWN };
+enum { OPT_ENGINE = KF_OPT_OWN, OPT_ARG };
 
 static unsigned int engine;
 static int32_t pid;
+static const char **script_args;
+static size_t nr_script_args;
+
+static void add_script_arg(const char *arg)
+{
+	const char **all = kf_alloc(nr_script_args + 2, sizeof(*all));
+
+	for (size_t i = 0; i < nr_script_args; i++)
+		all[i] = script_args[i];
+	all[nr_script_args++] = arg;
+	free(script_args);
+	script_args = all;
+}
 
 static int option(struct kf_cli *cli, int key, const char *arg)
 {
@@ -35,6 +49,10 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 			return 0;
 		kf_error("trace: --engine: '%s' is not bpftrace or stap", arg);
 		return KF_EXIT_USAGE;
+	}
+	if (key == OPT_ARG) {
+		add_script_arg(arg);
+		return 0;
 	}
 	errno = 0;
 	n = strtol(arg, &end, 10);
@@ -89,6 +107,24 @@ static char *trace_library(void)
 }
 
 /* 0, or the exit status after a message. */
+static int check_library(const char *library)
+{
+	struct kf_elf elf;
+
+	if (kf_elf_read(library, &elf) != KF_ELF_OK) {
+		kf_error("trace: %s cannot be read as a library", library);
+		return KF_EXIT_FAILED;
+	}
+	if (!elf.nr_probes) {
+		kf_error("trace: %s has no probes: it was built with "
+			 "--disable-probes",
+			 library);
+		return KF_EXIT_FAILED;
+	}
+	return 0;
+}
+
+/* 0, or the exit status after a message. */
 static int check_program(const char *name, const char *library)
 {
 	int status;
@@ -132,7 +168,12 @@ static unsigned int choose(const struct kf_script *script)
 static int trace(const struct kf_cli *cli, const struct kf_scripts *s,
 		 const struct kf_script *script, char **argv)
 {
-	struct kf_trace t = {.cli = cli, .pid = pid};
+	struct kf_trace t = {
+		.cli = cli,
+		.pid = pid,
+		.args = script_args,
+		.nr_args = nr_script_args,
+	};
 	unsigned int tool = choose(script);
 	int status = KF_EXIT_FAILED;
 
@@ -150,12 +191,31 @@ static int trace(const struct kf_cli *cli, const struct kf_scripts *s,
 	if (t.library) {
 		status = t.argv ? check_program(argv[0], t.library) : 0;
 		if (!status)
+			status = check_library(t.library);
+		if (!status)
 			status = tool == KF_ENGINE_STAP ? kf_trace_stap(&t)
 							: kf_trace_bpftrace(&t);
 	}
 	free(t.script);
 	free(t.library);
 	return status;
+}
+
+static int no_script(const struct kf_scripts *s, const char *name)
+{
+	char *names = kf_format("%s", "");
+
+	for (size_t i = 0; i < s->nr; i++) {
+		char *more = kf_format("%s%s%s", names, i ? ", " : "",
+				       s->script[i].name);
+
+		free(names);
+		names = more;
+	}
+	kf_error("trace: there is no script '%s' in %s, which has: %s", name,
+		 s->dir, s->nr ? names : "none");
+	free(names);
+	return KF_EXIT_USAGE;
 }
 
 static int run(struct kf_cli *cli, int argc, char **argv)
@@ -178,11 +238,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	if (!strcmp(argv[0], "list") && argc == 1) {
 		status = list(cli, &s);
 	} else if (!script) {
-		kf_error(
-			"trace: there is no script '%s' in %s: see konfiscator "
-			"trace list",
-			argv[0], s.dir);
-		status = KF_EXIT_USAGE;
+		status = no_script(&s, argv[0]);
 	} else {
 		status = trace(cli, &s, script, argv + 1);
 	}
@@ -193,6 +249,8 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 static const struct kf_option options[] = {
 	{OPT_ENGINE, "engine", "bpftrace|stap",
 	 "which tracer; usually the first of them that is installed"},
+	{OPT_ARG, "arg", "VALUE",
+	 "for the script, after library and process; may be repeated"},
 	{'p', "pid", "PID", "this process, which runs under konfiscator"},
 	{0},
 };

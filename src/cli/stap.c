@@ -66,7 +66,8 @@ static char *tapset_dir(void)
 
 int kf_trace_stap(const struct kf_trace *t)
 {
-	char *words[10], number[16];
+	char **words = kf_alloc(t->nr_args + 10, sizeof(*words));
+	char number[16];
 	size_t n = 0;
 	int unused;
 	char *tool = kf_program_find("stap", &unused);
@@ -88,9 +89,10 @@ int kf_trace_stap(const struct kf_trace *t)
 	}
 	words[n++] = t->script;
 	words[n++] = t->library;
-	if (t->pid)
+	if (t->pid || t->nr_args)
 		words[n++] = number;
-	words[n] = NULL;
+	for (size_t i = 0; i < t->nr_args; i++)
+		words[n++] = kf_format("%s", t->args[i]);
 	fflush(NULL);
 	execv(tool, words);
 	kf_error("trace: %s: %s", tool, strerror(errno));

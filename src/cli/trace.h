@@ -10,6 +10,9 @@
 
 #include <sys/types.h>
 
+/* There is none of it where the kernel cannot trace user programs. */
+#define KF_UPROBES "/sys/bus/event_source/devices/uprobe"
+
 enum kf_engine_bits { KF_ENGINE_BPFTRACE = 1, KF_ENGINE_STAP = 2 };
 
 struct kf_script {
@@ -27,10 +30,12 @@ struct kf_scripts {
 /* One thing to trace. */
 struct kf_trace {
 	const struct kf_cli *cli;
-	char *script;  /* path */
-	char *library; /* absolute, as this process sees it */
-	int32_t pid;   /* of -p; 0: none */
-	char **argv;   /* the program, or NULL */
+	char *script;	   /* path */
+	char *library;	   /* absolute, as this process sees it */
+	int32_t pid;	   /* of -p; 0: none */
+	const char **args; /* of --arg, for the script; ends with NULL */
+	size_t nr_args;
+	char **argv; /* the program, or NULL */
 };
 
 /**

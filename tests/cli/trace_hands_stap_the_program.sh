@@ -4,6 +4,8 @@
 # it unchanged through the shell that SystemTap hands them to. A stand-in for
 # stap does what stap does with -c; SystemTap itself needs a kernel for it.
 . "$top_srcdir/tests/lib.sh"
+grep -q '^#define KF_PROBES 1' "$top_builddir/config.h" ||
+	skip "the library was built with --disable-probes"
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
 
