@@ -17,7 +17,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
-static bool publish_due; /* the child has no file of its own yet */
+/* Whether the child has a file of its own. */
+enum { PUBLISHED, DUE, PUBLISHING };
+
+static uint32_t publication;
+static uintptr_t publisher; /* while PUBLISHING; it may come again */
 
 static void prepare(void)
 {
@@ -38,7 +42,8 @@ static void child(void)
 	kf_engine->fork_done(true);
 	kf_stats_fork_child();
 	kf_process_know();
-	publish_due = true;
+	publisher = 0;
+	publication = DUE;
 	kf_probe_fork_child((uint64_t)getppid());
 	errno = saved;
 }
@@ -52,13 +57,33 @@ void kf_fork_register(void)
 
 bool kf_fork_is_due(void)
 {
-	return publish_due || !kf_process_is_known();
+	return __atomic_load_n(&publication, __ATOMIC_RELAXED) != PUBLISHED ||
+	       !kf_process_is_known();
 }
 
+/*
+ * What is counted in memory while that becomes a file is lost. Every thread
+ * that the child makes comes here before it counts, and waits for the one that
+ * publishes.
+ */
 void kf_fork_settle(void)
 {
+	uint32_t due = DUE;
+
 	if (!kf_process_is_known())
 		child();
-	if (__atomic_exchange_n(&publish_due, false, __ATOMIC_ACQ_REL))
+	if (__atomic_compare_exchange_n(&publication, &due, PUBLISHING, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&publisher, kf_thread_self(),
+				 __ATOMIC_RELAXED);
 		kf_start_publish(true);
+		__atomic_store_n(&publisher, 0, __ATOMIC_RELAXED);
+		/* pairs with the acquire loads of this function */
+		__atomic_store_n(&publication, PUBLISHED, __ATOMIC_RELEASE);
+		return;
+	}
+	while (__atomic_load_n(&publication, __ATOMIC_ACQUIRE) == PUBLISHING &&
+	       __atomic_load_n(&publisher, __ATOMIC_RELAXED) !=
+		       kf_thread_self())
+		kf_thread_yield();
 }
