@@ -43,7 +43,7 @@ static __noinline void free_more(void *p)
 		return;
 	usable = kf_usable(p);
 	kf_probe_release((uintptr_t)p, usable);
-	kf_release(p);
+	kf_release(p, usable);
 }
 
 static __noinline void emptied(struct kf_heap *heap, struct kf_slab *slab)

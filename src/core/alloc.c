@@ -128,20 +128,17 @@ static __cold void die(const void *p, enum kf_misuse wrong)
 	kf_out_die(&text);
 }
 
-size_t kf_release(void *p)
+void kf_release(void *p, size_t usable)
 {
 	enum kf_misuse wrong;
-	size_t usable;
 
 	kf_probe_slow_enter(0, KF_CALL_FREE);
 	prepare();
-	usable = kf_engine->usable(p);
 	fill(p, usable, 0);
 	wrong = kf_engine->release(p);
 	if (unlikely(wrong))
 		die(p, wrong);
 	kf_probe_slow_leave((uintptr_t)p, usable, KF_CALL_FREE);
-	return usable;
 }
 
 static void *resize(void *p, size_t size)

@@ -33,13 +33,13 @@ void *kf_alloc(size_t size, size_t align, enum kf_call call) __must_check;
 /**
  * kf_release() - free a block by the slow path
  * @p:		not NULL
+ * @usable:	kf_usable() of it
  *
  * What is no block ends the program with one line on stderr.
  *
  * Context: any thread. Keeps errno.
- * Return: usable bytes that the block had.
  */
-size_t kf_release(void *p);
+void kf_release(void *p, size_t usable);
 
 /**
  * kf_resize() - a block at another size

@@ -80,7 +80,6 @@ static void *alloc(size_t size, size_t align, bool zeroed)
 
 	if (rounded > KF_SMALL_MAX || align > KF_PAGE) {
 		kf_heap_get();
-		tick();
 		return kf_large_alloc(counter(), size, align, zeroed);
 	}
 	p = alloc_small(size, align, &clean);

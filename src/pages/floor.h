@@ -215,6 +215,16 @@ size_t kf_run_front_pad(const struct kf_run *run, size_t align_pages);
 struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages) __must_check;
 
 /**
+ * kf_region_extend() - commit more pages at the end of a region
+ * @region:	the region
+ * @more:	pages, at least; free afterwards
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ * Return: false where the region or the kernel has no more.
+ */
+bool kf_region_extend(struct kf_region *region, size_t more) __must_check;
+
+/**
  * kf_region_shrink() - give the committed end of a region back
  * @run:	the free run at that end; it is gone afterwards
  * @keep:	pages of it to leave

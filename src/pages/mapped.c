@@ -119,18 +119,36 @@ static void give_tail(struct kf_run *run, size_t nr_pages)
 	kf_purge_excess();
 }
 
-/* Take the first pages of the free run behind. */
-static bool take_head(struct kf_run *run, size_t more)
+/* The free run of at least so many pages behind a run, or NULL. */
+static struct kf_run *free_behind(const struct kf_run *run, size_t more)
 {
 	struct kf_region *region = run->region;
 	uint32_t behind = kf_page_index(region, run->start) + run->nr_pages;
+	uint32_t has = 0;
 	struct kf_run *next;
+
+	if (behind < region->committed) {
+		next = region->page[behind];
+		if (!kf_run_is_in_tree(next))
+			return NULL;
+		has = next->nr_pages;
+		if (has >= more)
+			return next;
+	}
+	/* The last run of a region grows as far as the region does. */
+	if (behind + has != region->committed ||
+	    !kf_region_extend(region, more - has))
+		return NULL;
+	return region->page[behind];
+}
+
+/* Take the first pages of the free run behind. */
+static bool take_head(struct kf_run *run, size_t more)
+{
+	struct kf_run *next = free_behind(run, more);
 	uint32_t dirty;
 
-	if (behind >= region->committed)
-		return false;
-	next = region->page[behind];
-	if (!kf_run_is_in_tree(next) || next->nr_pages < more)
+	if (!next)
 		return false;
 	dirty = KF_MIN(next->dirty, (uint32_t)more);
 	if (next->nr_pages > more) {

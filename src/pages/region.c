@@ -203,6 +203,12 @@ static bool extend(struct kf_region *region, size_t more)
 	return true;
 }
 
+bool kf_region_extend(struct kf_region *region, size_t more)
+{
+	return more <= region->nr_pages - region->committed &&
+	       extend(region, more);
+}
+
 static struct kf_run *grow(struct kf_region *region, size_t nr_pages,
 			   size_t align_pages)
 {
