@@ -73,10 +73,16 @@ used_stp() {
 (cd "$scripts/bpftrace" && printf '%s\n' *.bt) | sed 's/\.bt$//' >"$WORK/bt"
 (cd "$scripts/stap" && printf '%s\n' *.stp) | sed 's/\.stp$//' >"$WORK/stp"
 [ -s "$WORK/bt" ] || fail "no script in $scripts/bpftrace"
-diff "$WORK/bt" "$WORK/stp" || fail "the languages have different scripts"
+# bpftrace has no page that can be read while it runs.
+sed "/^prometheus\$/d" "$WORK/stp" | diff "$WORK/bt" - ||
+	fail "the languages have different scripts"
 
 while read -r script; do
-	used_bt "$scripts/bpftrace/$script.bt" >"$WORK/in_bt"
+	if [ -e "$scripts/bpftrace/$script.bt" ]; then
+		used_bt "$scripts/bpftrace/$script.bt" >"$WORK/in_bt"
+	else
+		used_stp "$scripts/stap/$script.stp" >"$WORK/in_bt"
+	fi
 	used_stp "$scripts/stap/$script.stp" >"$WORK/in_stp"
 	[ -s "$WORK/in_bt" ] || fail "$script.bt names no probe"
 	diff "$WORK/in_bt" "$WORK/in_stp" ||
@@ -87,4 +93,4 @@ while read -r script; do
 		[ "$highest" -le "$nr" ] ||
 			fail "$script: $probe has $nr arguments, not $highest"
 	done <"$WORK/in_bt"
-done <"$WORK/bt"
+done <"$WORK/stp"
