@@ -7,12 +7,13 @@
 
 nr=0
 for script in "$top_srcdir"/scripts/bpftrace/*.bt \
-	"$top_srcdir"/scripts/stap/*.stp; do
+	"$top_srcdir"/scripts/stap/*.stp \
+	"$top_srcdir"/scripts/glibc/*; do
 	nr=$((nr + 1))
 	for part in Question Usage Output 'How to read it' Overhead Caveats; do
-		grep -q "^ *[*#] ${part}[:( ]" "$script" ||
+		grep -q "^ *[*#] ${part}[:,( ]" "$script" ||
 			fail "${script##*/} does not say '$part:'"
 	done
 	[ -x "$script" ] || fail "${script##*/} cannot be executed"
 done
-[ "$nr" -ge 12 ] || fail "found $nr scripts only"
+[ "$nr" -ge 14 ] || fail "found $nr scripts only"

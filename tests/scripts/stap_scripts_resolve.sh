@@ -72,3 +72,16 @@ if "$STAP" -p2 -r "$tree" -I "$WORK/tapset" \
 	-e 'probe konfiscator.no_such { }' >/dev/null 2>&1; then
 	fail "stap accepts a probe that is not declared"
 fi
+
+# What bears none of the marks of the C library's malloc is told so.
+glibc=$top_srcdir/scripts/glibc/glibc-malloc.stp
+resolve "${glibc##*/} without a mark" "$glibc" "$KF_LIB"
+grep -q '^begin(-1)' "$WORK/out" || fail "${glibc##*/} would say nothing"
+"${CC:-cc}" -o "$WORK/marks" "$top_srcdir/tests/scripts/marks.c"
+resolve "${glibc##*/}" "$glibc" "$WORK/marks"
+equal "places that it finds" 12 "$(sed -n \
+	's/^process("[^"]*").statement(\([^)]*\))?.*/\1/p' "$WORK/out" |
+	sort -u | wc -l | tr -d ' ')"
+if grep -q '^begin(-1)' "$WORK/out"; then
+	fail "${glibc##*/} would say that there are none"
+fi
