@@ -12,6 +12,7 @@
 #	percall-stub	likewise
 #	tapset		SystemTap's aliases; -v library=PATH of the library
 #	manual		the manual page; -v version=VERSION, -v tapset=DIRECTORY
+#	page		doc/probes.md's part about each probe
 #	names		a line a probe: provider, name, guarded or bare, how many
 #			arguments, their names
 #
@@ -44,6 +45,11 @@ function add_probe(line,    head, args, n, part, i, word)
 	seen[head] = nr
 	name[nr] = head
 	text[nr] = comment
+	held[nr] = "none"
+	if (match(comment, /\. Lock: /)) {
+		text[nr] = substr(comment, 1, RSTART - 1)
+		held[nr] = substr(comment, RSTART + RLENGTH)
+	}
 	bare[nr] = comment ~ /^per call/
 	comment = ""
 	n = split(args, part, /, */)
@@ -298,11 +304,41 @@ function write_manual(    p, i)
 			printf "%s%s", arg[p, i], i < nr_args[p] ? " \", \" " : " "
 		print ")"
 		print text[p] "."
+		if (held[p] != "none")
+			print "Lock held: " held[p] "."
 	}
 	print ".SH SEE ALSO"
 	print ".BR konfiscator (1),"
 	print ".BR bpftrace (8),"
 	print ".BR stap (1)"
+}
+
+# How a script would read it: a sum of bytes, else a count by the first argument
+function example(p,    i, what)
+{
+	what = nr_args[p] ? "@[arg0] = count();" : "@ = count();"
+	for (i = 1; i <= nr_args[p]; i++) {
+		if (arg[p, i] == "waited")
+			what = "@ns = hist(arg" i - 1 ");"
+		else if (arg[p, i] ~ /^(bytes|merged|blocks|visited)$/)
+			what = "@" arg[p, i] " = sum(arg" i - 1 ");"
+	}
+	return "usdt:$1:" provider ":" name[p] " { " what " }"
+}
+
+function write_page(    p, i, s)
+{
+	for (p = 1; p <= nr; p++) {
+		s = ""
+		for (i = 1; i <= nr_args[p]; i++)
+			s = s (i > 1 ? ", " : "") arg[p, i]
+		print "### " name[p] "(" s ")"
+		print ""
+		print "When: " text[p] ". Lock held: " held[p] "."
+		print ""
+		print "    " example(p)
+		print ""
+	}
 }
 
 function write_names(    p)
@@ -370,6 +406,8 @@ END {
 		write_tapset()
 	else if (mode == "manual")
 		write_manual()
+	else if (mode == "page")
+		write_page()
 	else if (mode == "names")
 		write_names()
 	else

@@ -6,25 +6,26 @@
  *
  * The probes are ABI: none is renamed, arguments are only appended, a changed
  * meaning takes a name that ends in _v2. The comment above a probe says when it
- * fires; "per call" in it marks the three bare probes that sit in every call.
+ * fires; "per call" in it marks the three bare probes that sit in every call,
+ * and behind "Lock:" stands the lock that is held then, if there is one.
  * A comment never stands on a probe's own line: dtrace(1) would lose the probe.
  */
 provider konfiscator {
-	/* a region of address space was reserved and its first pages taken */
+	/* a region of address space was reserved and its first pages taken. Lock: pages */
 	probe memory_heap_new(uint64_t heap, uint64_t size);
-	/* a region grew; size is its new size */
+	/* a region grew; size is its new size. Lock: pages */
 	probe memory_heap_more(uint64_t heap, uint64_t size);
-	/* a region gave back its end; size is its new size */
+	/* a region gave back its end; size is its new size. Lock: pages */
 	probe memory_heap_less(uint64_t heap, uint64_t size);
-	/* a region is about to go; size is what it had */
+	/* a region is about to go; size is what it had. Lock: pages */
 	probe memory_heap_free(uint64_t heap, uint64_t size);
-	/* a thread heap was made */
+	/* a thread heap was made. Lock: arenas */
 	probe memory_arena_new(uint64_t arena, uint64_t size);
 	/* a thread was put on a shared arena, leaving another (0: it had none) */
 	probe memory_arena_reuse(uint64_t arena, uint64_t left);
-	/* a thread had to wait for a lock, so many nanoseconds; it has it now */
+	/* a thread had to wait for a lock, so many nanoseconds; it has it now. Lock: the one that it names */
 	probe memory_arena_reuse_wait(uint64_t lock, uint64_t arena, uint64_t left, uint64_t waited);
-	/* a thread adopted the heap of a thread that has gone */
+	/* a thread adopted the heap of a thread that has gone. Lock: arenas */
 	probe memory_arena_reuse_free_list(uint64_t arena);
 	/* an arena could not serve a request, another is tried */
 	probe memory_arena_retry(uint64_t bytes, uint64_t arena);
@@ -54,21 +55,21 @@ provider konfiscator {
 	probe memory_mallopt_arena_max(uint64_t value, uint64_t old);
 	/* the free of a mapped block moved both thresholds */
 	probe memory_mallopt_free_dyn_thresholds(uint64_t mmap_threshold, uint64_t trim_threshold);
-	/* memory was taken from the kernel */
+	/* memory was taken from the kernel. Lock: pages, where it is a part of a heap */
 	probe memory_mmap_more(uint64_t address, uint64_t bytes);
-	/* memory was given back to the kernel with its addresses */
+	/* memory was given back to the kernel with its addresses. Lock: pages, where it is a part of a heap */
 	probe memory_mmap_less(uint64_t address, uint64_t bytes);
-	/* pages were handed back, their addresses kept */
+	/* pages were handed back, their addresses kept. Lock: pages */
 	probe memory_purge(uint64_t address, uint64_t bytes);
 	/* a block too large for the size classes was allocated */
 	probe large_alloc(uint64_t pointer, uint64_t bytes);
 	/* such a block was freed */
 	probe large_free(uint64_t pointer, uint64_t bytes);
-	/* the free runs were searched, lowest address first; found 0: none fits */
+	/* the free runs were searched, lowest address first; found 0: none fits. Lock: pages */
 	probe free_list_search(uint64_t wanted, uint64_t found, uint64_t visited);
-	/* a free run was split at its allocation */
+	/* a free run was split at its allocation. Lock: pages */
 	probe free_list_split(uint64_t run, uint64_t kept, uint64_t left_over);
-	/* a freed run was merged with one or both of its neighbours */
+	/* a freed run was merged with one or both of its neighbours. Lock: pages */
 	probe defrag_coalesce(uint64_t run, uint64_t had, uint64_t has, uint64_t merged);
 	/* pages became a slab of one size class */
 	probe slab_new(uint64_t slab, uint64_t class_bytes);
