@@ -16,6 +16,7 @@
 
 /* Larger classes that serve before a slab is made. */
 #define NEAR 2
+#define NEAR_USES 16
 
 static inline struct kf_slab *at(struct kf_list *link)
 {
@@ -109,22 +110,40 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 }
 
 /*
- * The class whose bin has a block: this one or, before a slab is made, one of
- * the next; 0: none, and the kernel has no more. Near blocks waste less than a
- * page of a slab that may have no other use.
+ * The last class that serves for @class before a slab is made for it: at most
+ * an eighth larger up to 1 KiB, and there only for the first few requests of a
+ * class, as each of them goes the long way.
+ */
+static unsigned int last_near(struct kf_heap *heap, unsigned int class)
+{
+	if (class > KF_NR_TINY)
+		return KF_MIN(class + NEAR, KF_NR_CLASSES - 1);
+	if (heap->near_uses[class] >= NEAR_USES)
+		return class;
+	heap->near_uses[class]++;
+	return class + class / 8;
+}
+
+/*
+ * The class whose bin has a block: this one or, before a slab is made, a near
+ * one; 0: none, and the kernel has no more. A near block wastes less than the
+ * pages of a slab that may have no other use.
  */
 static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
 			 bool near)
 {
-	near = near && class > KF_NR_TINY;
+	unsigned int last;
+
 	if (heap->bin[class].head || fill(heap, class, size, !near))
 		return class;
-	for (unsigned int c = class + 1;
-	     near && c <= class + NEAR && c < KF_NR_CLASSES; c++) {
+	if (!near)
+		return 0;
+	last = last_near(heap, class);
+	for (unsigned int c = class + 1; c <= last; c++) {
 		if (heap->bin[c].head || fill(heap, c, size, false))
 			return c;
 	}
-	return near && fill(heap, class, size, true) ? class : 0;
+	return fill(heap, class, size, true) ? class : 0;
 }
 
 void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,

@@ -108,6 +108,7 @@ struct kf_heap {
 	int32_t credit;		  /* bytes of others it may still hold; owner */
 	struct kf_heap *next_all; /* constant once listed */
 	struct kf_heap *next_idle;		  /* of the idle stack */
+	uint8_t near_uses[KF_NR_CLASSES];	  /* owner */
 	struct kf_slab *spare[KF_NR_SPARES];	  /* owner */
 	struct kf_foreign foreign[KF_NR_CLASSES]; /* owner */
 	struct kf_outbox outbox[KF_NR_OUTBOXES];  /* owner */

@@ -235,6 +235,26 @@ START_TEST(near_class_serves_before_a_slab_is_made)
 }
 END_TEST
 
+/* And small ones only for the first requests of a class. */
+START_TEST(small_class_that_is_used_gets_a_slab_of_its_own)
+{
+	struct kf_slab *slab;
+	void *p = NULL;
+	int i;
+
+	start();
+	slab = slab_of(engine->alloc(352, 16, false));
+	for (i = 0; i < 64; i++) {
+		p = engine->alloc(320, 16, false);
+		if (slab_of(p) != slab)
+			break;
+	}
+	ck_assert_int_gt(i, 0);
+	ck_assert_int_lt(i, 64);
+	ck_assert_uint_eq(slab_of(p)->size, 320);
+}
+END_TEST
+
 START_TEST(slab_is_carved_a_page_at_a_time)
 {
 	struct kf_slab *slab;
@@ -319,6 +339,7 @@ int main(void)
 		blocks_of_others_are_handed_out_again,
 		empty_slab_is_kept_for_another_class_until_trimmed,
 		near_class_serves_before_a_slab_is_made,
+		small_class_that_is_used_gets_a_slab_of_its_own,
 		slab_is_carved_a_page_at_a_time,
 		block_is_one_at_its_start_and_when_carved,
 		full_slab_is_off_the_list_until_a_block_is_freed,
