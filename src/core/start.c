@@ -30,6 +30,7 @@ static void apply(void)
 {
 	kf_engine = kf_engine_find(kf_conf.engine);
 	kf_pages_conf.purge_ms = (uint32_t)kf_conf.purge_ms;
+	kf_pages_conf.huge = kf_conf.huge;
 	kf_pages_conf.region_bytes =
 		KF_MIN(KF_MAX(kf_conf.region, 2 * KF_MIB), KF_GIB);
 	kf_large_conf.arena_max = (unsigned int)kf_conf.arena_max;

@@ -6,6 +6,8 @@
  * Growing by reservation and not by one mapping a need keeps the number of
  * mappings small; committing in steps keeps mlockall(MCL_FUTURE) programs
  * small. The first step is 64 KiB, later ones are a quarter of what there is.
+ * Steps shorter than a huge page are also what keeps a small program small
+ * where the system makes every page huge that it can.
  */
 #include "pages/floor.h"
 
@@ -13,9 +15,12 @@
 
 #include "probes/konfiscator-probes.h"
 
-#define REGION_ALIGN ((size_t)2 * KF_MIB)
+#define REGION_ALIGN KF_HUGE_PAGE
 #define REGION_MAX KF_GIB
 #define STEP_MAX_PAGES (4 * KF_MIB / KF_PAGE)
+
+/* A region with less is too small for huge pages. */
+#define HUGE_FROM_PAGES (8 * KF_MIB / KF_PAGE)
 
 /* Of a limited address space a region takes at most this part, if it can. */
 #define LIMIT_SHARE 16
@@ -41,6 +46,42 @@ void kf_region_names(struct kf_run *run)
 	__atomic_store_n(&region->page[first], run, __ATOMIC_RELAXED);
 	__atomic_store_n(&region->page[first + run->nr_pages - 1], run,
 			 __ATOMIC_RELAXED);
+}
+
+/* Where the first huge page can begin: behind the head, which stays sparse. */
+static char *first_huge(const struct kf_region *region)
+{
+	return (char *)KF_ALIGN_UP((uintptr_t)region->base, KF_HUGE_PAGE);
+}
+
+static bool wants_huge(const struct kf_region *region)
+{
+	return kf_pages_conf.huge && region->committed >= HUGE_FROM_PAGES;
+}
+
+/* Once for each that is committed whole; who refuses is not asked again. */
+static void ask_for_huge(struct kf_region *region)
+{
+	char *start = region->huge_end;
+	char *end = commit_end(region);
+
+	end = (char *)KF_ALIGN_DOWN((uintptr_t)end, KF_HUGE_PAGE);
+	if (!wants_huge(region) || end <= start)
+		return;
+	if (kf_vm_huge(start, (size_t)(end - start)))
+		region->huge_end = end;
+	else
+		kf_pages_conf.huge = false;
+}
+
+/* What is committed again must be asked for again. */
+static void forget_huge(struct kf_region *region)
+{
+	char *end = commit_end(region);
+
+	end = (char *)KF_ALIGN_DOWN((uintptr_t)end, KF_HUGE_PAGE);
+	end = KF_MAX(end, first_huge(region));
+	region->huge_end = KF_MIN(region->huge_end, end);
 }
 
 static size_t head_bytes(size_t size)
@@ -76,6 +117,7 @@ static struct kf_region *reserve(size_t size)
 	region->stand_in.kind = KF_RUN_REGION;
 	region->stand_in.start = p;
 	region->base = p + head;
+	region->huge_end = first_huge(region);
 	region->head_bytes = head;
 	region->nr_pages = (uint32_t)((size - head) >> KF_PAGE_SHIFT);
 	kf_list_add_tail(&region->link, &kf_floor.regions);
@@ -177,20 +219,31 @@ static bool commit(struct kf_region *region, size_t nr)
 	return true;
 }
 
+static size_t pages_to_huge(const char *end)
+{
+	return (KF_ALIGN_UP((uintptr_t)end, KF_HUGE_PAGE) - (uintptr_t)end) >>
+	       KF_PAGE_SHIFT;
+}
+
 static size_t commit_step(const struct kf_region *region, size_t more)
 {
 	size_t step = KF_MIN(region->committed / 4, STEP_MAX_PAGES);
 	size_t left = region->nr_pages - region->committed;
 
 	more += kf_pages_conf.top_pad >> KF_PAGE_SHIFT;
-	step = KF_MAX(step, more);
-	return KF_MIN(KF_ALIGN_UP(step, KF_GRANULE_PAGES), left);
+	step = KF_ALIGN_UP(KF_MAX(step, more), KF_GRANULE_PAGES);
+	/* A huge page must be whole before the first touch. */
+	if (wants_huge(region))
+		step += pages_to_huge(commit_end(region) +
+				      (step << KF_PAGE_SHIFT));
+	return KF_MIN(step, left);
 }
 
 static bool extend(struct kf_region *region, size_t more)
 {
 	if (!commit(region, commit_step(region, more)) && !commit(region, more))
 		return false;
+	ask_for_huge(region);
 	if (!region->told) {
 		region->told = true;
 		kf_word_add(KF_WORD_heaps, 1);
@@ -288,6 +341,7 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep)
 		kf_tree_erase(run);
 	__atomic_store_n(&region->committed, region->committed - (uint32_t)nr,
 			 __ATOMIC_RELAXED);
+	forget_huge(region);
 	forget(KF_ALIGN_UP((uintptr_t)start, KF_GRANULE),
 	       (uintptr_t)start + (nr << KF_PAGE_SHIFT));
 	kf_pages_count_unmap(start, nr << KF_PAGE_SHIFT);

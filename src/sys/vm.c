@@ -97,6 +97,11 @@ bool kf_vm_purge(void *addr, size_t size)
 	return kf_sys(SYS_madvise, addr, size, MADV_DONTNEED) == 0;
 }
 
+bool kf_vm_huge(void *addr, size_t size)
+{
+	return kf_sys(SYS_madvise, addr, size, MADV_HUGEPAGE) == 0;
+}
+
 bool kf_vm_wipe_on_fork(void *addr, size_t size)
 {
 	return kf_sys(SYS_madvise, addr, size, MADV_WIPEONFORK) == 0;

@@ -17,6 +17,7 @@
 
 #define KF_PAGE_SHIFT 12
 #define KF_PAGE ((size_t)1 << KF_PAGE_SHIFT)
+#define KF_HUGE_PAGE ((size_t)2 * KF_MIB)
 
 /**
  * kf_vm_page() - bytes of a page as the kernel maps them
@@ -75,6 +76,16 @@ bool kf_vm_decommit(void *addr, size_t size) __must_check;
  * Return: false when the kernel refused (locked pages); contents are kept.
  */
 bool kf_vm_purge(void *addr, size_t size) __must_check;
+
+/**
+ * kf_vm_huge() - ask for huge pages behind some memory
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * Context: any; no lock.
+ * Return: false when the kernel has none, or too many mappings.
+ */
+bool kf_vm_huge(void *addr, size_t size) __must_check;
 
 /**
  * kf_vm_wipe_on_fork() - let a forked child find zeroes there
