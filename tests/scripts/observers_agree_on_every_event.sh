@@ -7,6 +7,8 @@
 # shellcheck source=tests/scripts/trace.sh
 . "$top_srcdir/tests/scripts/trace.sh"
 workdir
+# shellcheck source=tests/scripts/observers.sh
+. "$top_srcdir/tests/scripts/observers.sh"
 need_tracing
 copy_library
 
@@ -17,83 +19,26 @@ job() {
 	under_traced "$@"
 }
 
-# watch SCRIPT [CMD...]: run the program under a script of this name; then $WORK/trace
-# has what bpftrace saw, $WORK/stat what is in the stats file, $WORK/page the
-# exporter's page
+# watch SCRIPT [CMD...]: run the program under a script of this name; then
+# $WORK/trace has what bpftrace saw
 watch() {
 	script=$top_srcdir/scripts/bpftrace/$1.bt
 	shift
 	[ $# -gt 0 ] || set -- "$top_builddir/tests/scripts/events" 23 23
 	traced "$script" job "$@"
-	"$KF_CLI" stat --all --dir="$WORK/stats" --format=csv >"$WORK/stat"
+	observe "$WORK/stats"
 	equal "processes in the stats file" 2 "$(wc -l <"$WORK/stat" | tr -d ' ')"
-	: >"$WORK/page"
-	if [ -n "$exporter" ]; then
-		"$KF_EXPORTER" --once --stats.dir="$WORK/stats" \
-			>"$WORK/page"
-	fi
 }
-
-# column NAME: a column of the one process in the stats file
-column() {
-	awk -F, -v name="$1" '
-		NR == 1 {
-			for (i = 1; i <= NF; i++)
-				if ($i == name)
-					at = i
-		}
-		NR == 2 && at { print $at }' "$WORK/stat"
-}
-
-# metric NAME: the sum of the samples of konfiscator_NAME
-metric() {
-	awk -v name="konfiscator_$1" '
-		{
-			sample = $1
-			sub(/\{.*/, "", sample)
-		}
-		sample == name { sum += $NF; nr++ }
-		END { if (nr) printf "%.0f\n", sum }' "$WORK/page"
-}
-
-# agree WHAT TRACED COLUMN METRIC: the three are equal; METRIC is - for a gauge,
-# which ends with its process
-agree() {
-	equal "$1: bpftrace and the stats file" "$2" "$(column "$3")"
-	if [ -n "$exporter" ] && [ "$4" != - ]; then
-		equal "$1: bpftrace and the exporter" "$2" "$(metric "$4")"
-	fi
-}
-
-if grep -q '^EXPORTER_TRUE *= *#' "$top_builddir/Makefile"; then
-	echo "built --without-exporter: two observers are compared"
-	exporter=
-else
-	exporter=yes
-fi
 
 watch konfiscator
 alloc=$(traced_total alloc)
 [ "$alloc" -ge $((6 * 23)) ] || fail "bpftrace saw $alloc allocations only"
 equal "resized blocks" 23 "$(traced_total resize)"
 equal "large blocks" 23 "$(traced_total large_alloc)"
+counted_events >"$WORK/events"
 while read -r event counter name; do
 	agree "$event" "$(traced_total "$event")" "$counter" "$name"
-done <<'END'
-alloc mallocs malloc_total
-release frees free_total
-resize realloc_moved realloc_moved_total
-memory_mmap_more mmaps mmap_total
-memory_mmap_less munmaps munmap_total
-memory_purge purges purges_total
-free_list_search searches free_list_searches_total
-free_list_split splits splits_total
-defrag_coalesce coalesces coalesces_total
-slab_new slabs_made slabs_total
-slab_free slabs_freed slabs_freed_total
-cache_fill cache_fills cache_fills_total
-cache_flush cache_flushes cache_flushes_total
-END
+done <"$WORK/events"
 
 watch frag
 agree "runs merged" "$(traced_total merged)" defrags defrag_total

@@ -73,11 +73,15 @@ mount_trees()
 
 write_job()
 {
+	mkdir -p "$work/job/data/systemtap/tapset" &&
+		ln -s /kf/build/probes/konfiscator.stp \
+			"$work/job/data/systemtap/tapset/"
 	cat >"$work/job/environment" <<END
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin
 export HOME=/root LC_ALL=C.UTF-8 TERM='${TERM:-dumb}'
 export OUT=/kf/out SYSTEMTAP_DIR=/kf/stap
 export KF_LIB=/kf/build/.libs/libkonfiscator.so
+export XDG_DATA_DIRS=/kf/job/data:/usr/local/share:/usr/share
 export KERNEL='$(cat "$root/kf/kernel")'
 END
 	# The words of the command line, each in quotes.
@@ -94,8 +98,12 @@ run_native()
 {
 	mount -t proc proc "$top/proc" &&
 		mount --rbind /dev "$top/dev" &&
+		mount --rbind /sys "$top/sys" &&
 		mount -t tmpfs tmpfs "$top/tmp" &&
 		mount -t tmpfs tmpfs "$top/run" || return $NO_BOOT
+	# For tracers, which say themselves what they miss.
+	mountpoint -q "$top/sys/kernel/tracing" ||
+		mount -t tracefs tracefs "$top/sys/kernel/tracing" 2>/dev/null
 	# shellcheck disable=SC2016
 	timeout -k 10 "$limit" chroot "$top" /usr/bin/env -i /bin/sh -c \
 		'. /kf/job/environment; . /kf/job/run' &
