@@ -110,13 +110,13 @@ verify_frag() {
 		free_list_visited_total
 }
 
-# Each process has at least one large block as a mapping of its own, until its
-# free moves the threshold; the first, where all threads hold theirs, has all.
+# In the first process all threads hold a large block at once, each a mapping of
+# its own. How many of them go back to the kernel is the library's choice.
 verify_mmap() {
-	for event in more less; do
-		[ "$(total $event)" -ge $(((7 + 3) * 300000)) ] ||
-			complain "$tool: $(total $event) bytes '$event' only"
-	done
+	[ "$(total more)" -ge $((7 * 300000)) ] ||
+		complain "$tool: $(total more) bytes mapped only"
+	[ "$(total less)" -ge 300000 ] ||
+		complain "$tool: $(total less) bytes unmapped only"
 }
 
 # Arenas and heaps are of the first process: the children inherit them.
