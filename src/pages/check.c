@@ -94,8 +94,11 @@ static const char *check_recent(struct kf_pages_sums *sums)
 
 	for (unsigned int i = 0; i < KF_NR_RECENT && !wrong; i++)
 		wrong = check_slot(kf_floor.recent[i], &recent, sums);
-	if (!wrong && (recent.runs != kf_floor.nr_recent ||
-		       recent.free != kf_floor.recent_bytes))
+	if (!wrong && recent.runs != kf_floor.nr_recent)
+		wrong = "the recent runs are miscounted";
+	if (kf_floor.purging)
+		add(&recent, kf_floor.purging);
+	if (!wrong && recent.free != kf_floor.recent_bytes)
 		wrong = "the recent runs are miscounted";
 	return wrong;
 }

@@ -15,8 +15,8 @@
 #define KF_RECENT_MAX 32 /* runs */
 
 /*
- * All under @lock, but for @pending. A descriptor is in the tree, in use, in
- * @recent or in @spare.
+ * All under @lock, but for @pending and @purge_left. A descriptor is in the
+ * tree, in use, in @recent, @purging or in @spare.
  */
 struct kf_floor {
 	struct kf_lock lock;
@@ -36,7 +36,15 @@ struct kf_floor {
 	size_t next_region;	/* bytes to reserve next time */
 	uint32_t last_tick;	/* ms; read without the lock */
 	struct kf_run *pending; /* atomic: runs freed during a fork */
+	uint64_t purge_keep;	/* dirty bytes above this are to go */
+	bool purge_old;		/* those old enough too */
+	struct kf_run *purging; /* whose pages go now, without the lock */
+	uintptr_t purger;	/* by this thread */
+	uint32_t purge_left;	/* atomic: enum kf_purge_left */
 };
+
+/* What became of @purging, where its thread could not take the lock again. */
+enum kf_purge_left { KF_PURGE_GOES_ON, KF_PURGE_DONE, KF_PURGE_REFUSED };
 
 extern struct kf_floor kf_floor;
 
@@ -53,6 +61,8 @@ bool kf_floor_lock(void) __must_check;
 
 /**
  * kf_floor_unlock() - let the pages lock go
+ *
+ * Before that, pages are handed back that are to go.
  *
  * Context: the owner.
  */
@@ -265,15 +275,35 @@ struct kf_run *kf_desc_take(void);
 void kf_desc_give(struct kf_run *run);
 
 /**
- * kf_purge_run() - hand the pages of a free run back
- * @run:	the run; gone afterwards when it was a region's end
+ * kf_recent_count() - count a free run that is not in the tree
+ * @bytes:	its bytes; negative: it is no longer one
+ * @dirty:	its dirty pages, likewise
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
-void kf_purge_run(struct kf_run *run);
+void kf_recent_count(size_t bytes, uint64_t dirty);
 
 /**
- * kf_purge_excess() - hand back the oldest pages above the limit
+ * kf_purge_settle() - hand back what is to go, and let the lock go
+ *
+ * One run at a time, without the lock while the kernel works: meanwhile the
+ * run counts as free and dirty, but is in nobody's reach.
+ *
+ * Context: pages lock held, not nested; dropped afterwards.
+ */
+void kf_purge_settle(void);
+
+/**
+ * kf_purge_finish() - put back a run whose purging thread could not
+ *
+ * Context: pages lock held.
+ */
+void kf_purge_finish(void);
+
+/**
+ * kf_purge_excess() - have the oldest pages above the limit handed back
+ *
+ * By kf_floor_unlock(), as the kernel takes its time.
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
@@ -288,7 +318,7 @@ void kf_purge_excess(void);
 uint64_t kf_dirty_limit(void);
 
 /**
- * kf_purge_instead() - hand old pages back where fresh ones are taken
+ * kf_purge_instead() - have old pages handed back where fresh ones are taken
  * @bytes:	how many fresh ones
  *
  * So that the resident size does not grow while dirty pages lie in runs that

@@ -10,7 +10,10 @@
 /* Requests above this are refused at once: 8 TiB. */
 #define PAGES_MAX ((size_t)1 << 31)
 
-struct kf_floor kf_floor = {.lock = KF_LOCK_INIT(KF_RANK_PAGES)};
+struct kf_floor kf_floor = {
+	.lock = KF_LOCK_INIT(KF_RANK_PAGES),
+	.purge_keep = UINT64_MAX,
+};
 struct kf_pages_conf kf_pages_conf = {
 	.region_bytes = 32 * KF_MIB,
 	.trim_threshold = 128 * KF_KIB,
@@ -399,6 +402,9 @@ bool kf_floor_lock(void)
 
 	if (!kf_wait_take(&kf_floor.lock, 0))
 		return false;
+	if (unlikely(__atomic_load_n(&kf_floor.purge_left, __ATOMIC_RELAXED)) &&
+	    !kf_floor.lock.depth)
+		kf_purge_finish();
 	if (likely(!__atomic_load_n(&kf_floor.pending, __ATOMIC_RELAXED)))
 		return true;
 	/* pairs with the release of push_pending() */
@@ -412,7 +418,12 @@ bool kf_floor_lock(void)
 
 void kf_floor_unlock(void)
 {
-	kf_lock_drop(&kf_floor.lock);
+	bool due = kf_floor.purge_old || kf_floor.purge_keep != UINT64_MAX;
+
+	if (unlikely(due) && !kf_floor.lock.depth && !kf_floor.purging)
+		kf_purge_settle();
+	else
+		kf_lock_drop(&kf_floor.lock);
 }
 
 void kf_pages_fork_begin(void)
@@ -427,5 +438,9 @@ void kf_pages_fork_prepare(void)
 
 void kf_pages_fork_done(bool child)
 {
+	/* The thread that purges is not in the child, unless it is this one. */
+	if (child && kf_floor.purging && kf_floor.purger != kf_thread_self() &&
+	    !kf_floor.purge_left)
+		kf_floor.purge_left = KF_PURGE_REFUSED;
 	kf_lock_fork_done(&kf_floor.lock, child);
 }

@@ -6,12 +6,23 @@
  * Not at once, or a loop of malloc and free becomes a loop of page faults;
  * not never, or a peak stays in the resident size. MADV_DONTNEED and not
  * MADV_FREE, so that the resident size tells the truth.
+ *
+ * The kernel needs some 40 us for a mebibyte, so the lock is not held then: one
+ * run at a time is taken out of the tree, purged, and put back. If its thread
+ * cannot have the lock again because another forks, or is not there any more in
+ * a child, the next to take the lock puts the run back.
  */
 #include "pages/floor.h"
+#include "pages/wait.h"
+
+#include "sys/thread.h"
 
 #include "probes/konfiscator-probes.h"
 
 #define TICK_MS 50
+
+/* Yields to a thread that purges before a trim goes on without it. */
+#define PATIENCE 1000
 
 static struct kf_run *oldest(void)
 {
@@ -29,6 +40,12 @@ static bool at_region_end(const struct kf_run *run)
 	       region->committed;
 }
 
+static void count_purge(const struct kf_run *run)
+{
+	kf_probe_memory_purge((uintptr_t)run->start, kf_run_bytes(run));
+	kf_word_add(KF_WORD_purges, 1);
+}
+
 static void hand_back(struct kf_run *run)
 {
 	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
@@ -39,23 +56,13 @@ static void hand_back(struct kf_run *run)
 		kf_list_del(&f->lru);
 		return;
 	}
-	kf_probe_memory_purge((uintptr_t)run->start, kf_run_bytes(run));
+	count_purge(run);
 	kf_list_del(&f->lru);
 	run->maybe_dirty = false;
 	run->dirty = 0;
-	kf_word_add(KF_WORD_purges, 1);
 	kf_word_add_atomic(KF_WORD_returned, bytes);
 	kf_word_sub(KF_WORD_dirty, bytes);
 	kf_word_add(KF_WORD_purged, bytes);
-}
-
-void kf_purge_run(struct kf_run *run)
-{
-	if (at_region_end(run) &&
-	    kf_run_bytes(run) >= kf_pages_conf.trim_threshold &&
-	    kf_region_shrink(run, 0))
-		return;
-	hand_back(run);
 }
 
 static uint64_t in_use(void)
@@ -80,10 +87,9 @@ static bool too_many(void)
 
 void kf_purge_excess(void)
 {
-	struct kf_run *run;
-
-	while (too_many() && (run = oldest()) != NULL)
-		kf_purge_run(run);
+	if (too_many())
+		kf_floor.purge_keep =
+			KF_MIN(kf_floor.purge_keep, kf_dirty_limit());
 }
 
 void kf_purge_instead(size_t bytes)
@@ -91,22 +97,111 @@ void kf_purge_instead(size_t bytes)
 	uint64_t keep =
 		KF_MAX((uint64_t)kf_pages_conf.dirty_max / 4 * 3, in_use() / 2);
 	uint64_t dirty = kf_word_get(KF_WORD_dirty);
-	struct kf_run *run;
 
 	if (likely(dirty <= keep))
 		return;
 	keep = KF_MAX(keep, dirty - KF_MIN(dirty, bytes));
-	while (kf_word_get(KF_WORD_dirty) > keep && (run = oldest()) != NULL)
-		kf_purge_run(run);
+	kf_floor.purge_keep = KF_MIN(kf_floor.purge_keep, keep);
 }
 
-static void purge_older(uint32_t now)
+static bool is_to_go(const struct kf_run *run)
+{
+	return kf_word_get(KF_WORD_dirty) > kf_floor.purge_keep ||
+	       (kf_floor.purge_old &&
+		kf_now_ms() - run->freed_ms >= kf_pages_conf.purge_ms);
+}
+
+static void want_nothing(void)
+{
+	kf_floor.purge_keep = UINT64_MAX;
+	kf_floor.purge_old = false;
+}
+
+/* The next run to go, out of everybody's reach; NULL: there is none. */
+static struct kf_run *begin(void)
+{
+	struct kf_run *run = oldest();
+
+	if (!run || !is_to_go(run)) {
+		want_nothing();
+		return NULL;
+	}
+	kf_stats_begin();
+	kf_tree_erase(run);
+	run->recent = true;
+	kf_recent_count(kf_run_bytes(run), run->dirty);
+	kf_stats_end();
+	kf_floor.purging = run;
+	kf_floor.purger = kf_thread_self();
+	return run;
+}
+
+/* A region's free end goes with its addresses, if it is long enough. */
+static bool shrink(struct kf_region *region)
+{
+	struct kf_run *run = region->page[region->committed - 1];
+
+	return kf_run_is_in_tree(run) &&
+	       kf_run_bytes(run) >= kf_pages_conf.trim_threshold &&
+	       kf_region_shrink(run, 0);
+}
+
+/* Locked pages are refused: they are young again, so as not to be tried on. */
+static void end(bool purged)
+{
+	struct kf_run *run = kf_floor.purging;
+	struct kf_region *region = run->region;
+	size_t bytes = (size_t)run->dirty << KF_PAGE_SHIFT;
+	bool last = at_region_end(run);
+
+	kf_stats_begin();
+	kf_recent_count(-kf_run_bytes(run), -(uint64_t)run->dirty);
+	kf_floor.purging = NULL;
+	run->recent = false;
+	if (purged) {
+		run->maybe_dirty = false;
+		run->dirty = 0;
+		count_purge(run);
+	} else {
+		run->freed_ms = kf_now_ms();
+		want_nothing();
+	}
+	kf_floor_release(run);
+	if (purged && !(last && shrink(region)))
+		kf_word_add_atomic(KF_WORD_returned, bytes);
+	kf_floor_count_peak();
+	kf_stats_end();
+}
+
+void kf_purge_settle(void)
 {
 	struct kf_run *run;
 
-	while ((run = oldest()) != NULL &&
-	       now - run->freed_ms >= kf_pages_conf.purge_ms)
-		kf_purge_run(run);
+	while ((run = begin()) != NULL) {
+		bool purged;
+
+		kf_lock_drop(&kf_floor.lock);
+		purged = kf_vm_purge(run->start, kf_run_bytes(run));
+		if (!kf_wait_take(&kf_floor.lock, 0)) {
+			/* pairs with the acquire of kf_purge_finish() */
+			__atomic_store_n(&kf_floor.purge_left,
+					 purged ? KF_PURGE_DONE
+						: KF_PURGE_REFUSED,
+					 __ATOMIC_RELEASE);
+			return;
+		}
+		end(purged);
+	}
+	kf_lock_drop(&kf_floor.lock);
+}
+
+void kf_purge_finish(void)
+{
+	uint32_t left = __atomic_exchange_n(&kf_floor.purge_left,
+					    KF_PURGE_GOES_ON, __ATOMIC_ACQUIRE);
+
+	if (left != KF_PURGE_GOES_ON)
+		end(left == KF_PURGE_DONE);
 }
 
 bool kf_pages_tick(void)
@@ -122,7 +217,7 @@ bool kf_pages_tick(void)
 	__atomic_store_n(&kf_floor.last_tick, now, __ATOMIC_RELAXED);
 	kf_stats_begin();
 	kf_recent_tick(now);
-	purge_older(now);
+	kf_floor.purge_old = true;
 	kf_floor_count_peak();
 	kf_stats_end();
 	kf_floor_unlock();
@@ -164,12 +259,29 @@ static void trim_rest(void)
 	}
 }
 
+/*
+ * The lock while nothing is being purged: who trims wants to have it all. Not
+ * for ever, as the thread that purges may be the one that a signal handler of
+ * ours interrupted.
+ */
+static bool lock_alone(void)
+{
+	for (int i = 0;; i++) {
+		if (!kf_floor_lock())
+			return false;
+		if (!kf_floor.purging || i == PATIENCE)
+			return true;
+		kf_floor_unlock();
+		kf_thread_yield();
+	}
+}
+
 size_t kf_pages_trim(size_t pad)
 {
 	size_t before;
 	size_t bytes;
 
-	if (!kf_floor_lock())
+	if (!lock_alone())
 		return 0;
 	kf_stats_begin();
 	before = kf_word_get(KF_WORD_returned);

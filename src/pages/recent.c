@@ -16,11 +16,12 @@ static size_t slot_of(size_t nr_pages)
 	return (nr_pages ^ nr_pages >> 4) % KF_NR_RECENT;
 }
 
-static void count_free(size_t bytes)
+void kf_recent_count(size_t bytes, uint64_t dirty)
 {
 	kf_floor.recent_bytes += bytes;
 	kf_word_add(KF_WORD_free_runs, bytes);
-	kf_word_add(KF_WORD_dirty, bytes);
+	kf_word_add(KF_WORD_dirty, dirty << KF_PAGE_SHIFT);
+	kf_word_add(KF_WORD_purged, bytes - (dirty << KF_PAGE_SHIFT));
 }
 
 static void pop(struct kf_run **link)
@@ -29,7 +30,7 @@ static void pop(struct kf_run **link)
 
 	*link = run->pending;
 	kf_floor.nr_recent--;
-	count_free(-kf_run_bytes(run));
+	kf_recent_count(-kf_run_bytes(run), -(uint64_t)run->nr_pages);
 }
 
 /* To the others, as if it were freed only now. */
@@ -130,7 +131,7 @@ bool kf_recent_put(struct kf_run *run)
 	run->pending = *slot;
 	*slot = run;
 	kf_floor.nr_recent++;
-	count_free(kf_run_bytes(run));
+	kf_recent_count(kf_run_bytes(run), run->nr_pages);
 	return true;
 }
 
