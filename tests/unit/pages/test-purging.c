@@ -128,6 +128,21 @@ static void *churn(void *arg)
 	return NULL;
 }
 
+/*
+ * Not all of kf_pages_check(): another thread of the parent may have been about
+ * to count a run that it made without the lock.
+ */
+static bool free_runs_add_up(void)
+{
+	struct kf_pages_sums sums;
+	const char *wrong = kf_pages_check(&sums);
+
+	return kf_word_get(KF_WORD_free_runs) == sums.free &&
+	       kf_word_get(KF_WORD_dirty) == sums.dirty &&
+	       kf_word_get(KF_WORD_purged) == sums.free - sums.dirty &&
+	       (!wrong || strstr(wrong, "what is held"));
+}
+
 static void fork_once(void)
 {
 	pid_t child;
@@ -138,10 +153,8 @@ static void fork_once(void)
 	child = fork();
 	kf_pages_fork_done(child == 0);
 	if (child == 0) {
-		struct kf_pages_sums sums;
-
 		churn((void *)9);
-		_exit(kf_pages_check(&sums) ? 1 : 0);
+		_exit(!free_runs_add_up());
 	}
 	UNIT_REQUIRE(child > 0);
 	UNIT_REQUIRE(waitpid(child, &status, 0) == child);
