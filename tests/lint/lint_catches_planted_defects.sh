@@ -81,7 +81,11 @@ plant words_are_clean src/base/planted.c "/* TO""DO: all */\n"
 plant words_are_clean src/base/planted.c 'int a; \n'
 
 # shellcheck disable=SC2016
-plant stats_file_page_says_the_layout doc/stats-file.md \
+plant layout_pages_say_the_structs doc/stats-file.md \
 	'### struct kf_slot\n| 4 | 4 | `state` | in the wrong place |\n'
+# shellcheck disable=SC2016
+plant layout_pages_say_the_structs doc/recording.md \
+	'### struct kf_record_moment\n| 4 | 4 | `ticks` | in the wrong place |\n'
+plant layout_pages_say_the_structs doc/recording.md '| 10 | other | 2 | x |\n'
 
 verdict "planted defects"

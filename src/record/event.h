@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One event of a recording, packed and unpacked. The writer and all readers
+ * use this.
+ *
+ * An event is a byte, a varint and its fields. The byte's low half is the
+ * kind, KF_RECORD_FAILED and KF_RECORD_ODD are flags. The varint is the time
+ * in ticks since the event before it, for the first since the chunk's base.
+ * Which fields follow is said by the kind, through the header's table; the
+ * block is missing where the call failed.
+ *
+ * A varint has seven bits a byte, the lowest first, and the eighth set in all
+ * bytes but the last. A block's address is the difference to the last address
+ * in the chunk (0 at its begin), zigzag (0, -1, 1, -2 are 0, 1, 2, 3), in units
+ * of 16 bytes, or of one where KF_RECORD_ODD is set.
+ */
+#ifndef KF_RECORD_EVENT_H
+#define KF_RECORD_EVENT_H
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "record/layout.h"
+
+#include <string.h>
+
+#define KF_RECORD_KIND 0x0fu
+#define KF_RECORD_FAILED 0x10u /* the call gave no block */
+#define KF_RECORD_ODD 0x20u    /* the address is no multiple of 16 */
+
+/* No event needs more bytes: see kf_record_pack(). */
+#define KF_RECORD_EVENT_MAX 64
+
+enum kf_record_kind {
+#define KF_EVENT(id, number, fields, name, effect, help) \
+	KF_RECORD_##id = (number),
+#include "record/events.def"
+#undef KF_EVENT
+};
+
+/* What an event does to its block. */
+enum kf_record_effect {
+	KF_RECORD_NOTHING,
+	KF_RECORD_ACQUIRES,
+	KF_RECORD_RELEASES
+};
+
+/* An event. What its kind does not have is 0; tid and comm are the stream's. */
+struct kf_record_event {
+	uint8_t kind;
+	bool failed;   /* no block was given: @address is 0 */
+	uint8_t align; /* logarithm to base 2 */
+	uint64_t time; /* ticks: end of what gives, begin of what takes */
+	uint64_t took; /* ticks; 0: not known */
+	uint64_t address;
+	uint64_t size;
+	uint64_t number;
+	int32_t tid;
+	char comm[16];
+};
+
+/* What a reader carries from event to event of a chunk. */
+struct kf_record_cursor {
+	const uint8_t *fields; /* of the file's header */
+	uint64_t time;	       /* of the last event */
+	uint64_t address;      /* the last that an event had */
+	int32_t tid;
+	char comm[16];
+};
+
+/* A duration in two bytes: 11 bits, shifted by the 5 above them. */
+static inline uint16_t kf_record_ticks_pack(uint64_t ticks)
+{
+	unsigned int shift;
+
+	if (ticks < 2048)
+		return (uint16_t)ticks;
+	shift = kf_ilog2(ticks) - 10;
+	if (shift > 31)
+		return UINT16_MAX;
+	return (uint16_t)(shift << 11 | ticks >> shift);
+}
+
+/* The duration that two bytes stand for: too short by less than 1/1024. */
+static inline uint64_t kf_record_ticks_of(uint16_t packed)
+{
+	return (uint64_t)(packed & 2047) << (packed >> 11);
+}
+
+static inline uint8_t *kf_record_put_varint(uint8_t *p, uint64_t n)
+{
+	while (n >= 128) {
+		*p++ = (uint8_t)(n | 128);
+		n >>= 7;
+	}
+	*p++ = (uint8_t)n;
+	return p;
+}
+
+/* Returns what follows, or NULL where the bytes end before the number does. */
+static inline const uint8_t *
+kf_record_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *n)
+{
+	*n = 0;
+	for (unsigned int shift = 0; p < end && shift < 64; shift += 7) {
+		*n |= (uint64_t)(*p & 127) << shift;
+		if (!(*p++ & 128))
+			return p;
+	}
+	return NULL;
+}
+
+static inline uint64_t kf_record_zigzag(uint64_t n)
+{
+	return n << 1 ^ (uint64_t)((int64_t)n >> 63);
+}
+
+static inline uint64_t kf_record_unzigzag(uint64_t n)
+{
+	return n >> 1 ^ -(n & 1);
+}
+
+/* The fields of a kind, for the header of a file that is written. */
+static inline uint8_t kf_record_fields(unsigned int kind)
+{
+	enum {
+		NONE = 0,
+		TOOK = KF_RECORD_TOOK,
+		BLOCK = KF_RECORD_BLOCK,
+		SIZE = KF_RECORD_SIZE,
+		ALIGN = KF_RECORD_ALIGN,
+		TID = KF_RECORD_TID,
+		COMM = KF_RECORD_COMM
+	};
+
+	switch (kind) {
+#define KF_EVENT(id, number, fields, name, effect, help) \
+	case number:                                     \
+		return fields;
+#include "record/events.def"
+#undef KF_EVENT
+	default:
+		return 0;
+	}
+}
+
+/* Where a chunk's events begin. */
+static inline void kf_record_cursor_init(struct kf_record_cursor *c,
+					 const struct kf_record_header *h,
+					 const struct kf_record_chunk *chunk)
+{
+	c->fields = h->fields;
+	c->time = chunk->base;
+	c->address = 0;
+	c->tid = chunk->tid;
+	memcpy(c->comm, chunk->comm, sizeof(c->comm));
+}
+
+static inline const uint8_t *kf_record_unpack_block(struct kf_record_cursor *c,
+						    unsigned int head,
+						    const uint8_t *p,
+						    const uint8_t *end,
+						    struct kf_record_event *e)
+{
+	uint64_t n;
+
+	if (e->failed)
+		return p;
+	p = kf_record_get_varint(p, end, &n);
+	if (!p)
+		return NULL;
+	n = kf_record_unzigzag(n);
+	c->address += head & KF_RECORD_ODD ? n : n << 4;
+	e->address = c->address;
+	return p;
+}
+
+static inline const uint8_t *kf_record_unpack_tail(struct kf_record_cursor *c,
+						   unsigned int fields,
+						   const uint8_t *p,
+						   const uint8_t *end,
+						   struct kf_record_event *e)
+{
+	uint64_t n;
+
+	if (p && fields & KF_RECORD_SIZE)
+		p = kf_record_get_varint(p, end, &e->size);
+	if (p && fields & KF_RECORD_ALIGN) {
+		if (p == end)
+			return NULL;
+		e->align = *p++;
+	}
+	if (p && fields & KF_RECORD_TID) {
+		p = kf_record_get_varint(p, end, &n);
+		c->tid = (int32_t)n;
+	}
+	if (p && fields & KF_RECORD_COMM) {
+		if ((size_t)(end - p) < sizeof(c->comm))
+			return NULL;
+		memcpy(c->comm, p, sizeof(c->comm));
+		p += sizeof(c->comm);
+	}
+	if (p && fields & KF_RECORD_NUMBER)
+		p = kf_record_get_varint(p, end, &e->number);
+	return p;
+}
+
+/*
+ * kf_record_unpack() - read the next event of a chunk
+ * @c:		the cursor
+ * @p:		where the event begins
+ * @end:	where the chunk's used bytes end
+ * @e:		out: the event
+ *
+ * Any bytes are safe to read. Return: where the next event begins, or NULL:
+ * the event is not whole. No progress is made at @end: ask before.
+ */
+static inline const uint8_t *kf_record_unpack(struct kf_record_cursor *c,
+					      const uint8_t *p,
+					      const uint8_t *end,
+					      struct kf_record_event *e)
+{
+	unsigned int head, fields;
+	uint64_t n;
+
+	if (p >= end)
+		return NULL;
+	*e = (struct kf_record_event){0};
+	head = *p++;
+	e->kind = head & KF_RECORD_KIND;
+	e->failed = head & KF_RECORD_FAILED;
+	fields = c->fields[e->kind];
+	p = kf_record_get_varint(p, end, &n);
+	if (!e->kind || !p)
+		return NULL;
+	c->time += n;
+	e->time = c->time;
+	if (fields & KF_RECORD_TOOK) {
+		if (end - p < 2)
+			return NULL;
+		e->took = kf_record_ticks_of((uint16_t)(p[0] | p[1] << 8));
+		p += 2;
+	}
+	if (fields & KF_RECORD_BLOCK)
+		p = kf_record_unpack_block(c, head, p, end, e);
+	p = kf_record_unpack_tail(c, fields, p, end, e);
+	e->tid = c->tid;
+	memcpy(e->comm, c->comm, sizeof(e->comm));
+	return p;
+}
+
+#endif
