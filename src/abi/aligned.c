@@ -24,10 +24,10 @@ static void *aligned(size_t align, size_t size)
 	if (align <= KF_PAGE && size <= rounded && rounded <= KF_SMALL_MAX)
 		p = kf_fast_pop(kf_heap_self, rounded, &usable);
 	if (!p) {
-		p = kf_alloc(size, KF_MAX(align, (size_t)16), KF_CALL_ALIGNED);
+		p = kf_alloc(size, KF_MAX(align, (size_t)16), KF_CALL_ALIGNED,
+			     &usable);
 		if (unlikely(!p))
 			return NULL;
-		usable = kf_usable(p);
 	}
 	kf_heap_stat(kf_heap_self, KF_SLOT_aligned_calls, 1);
 	kf_probe_alloc((uintptr_t)p, size, usable);

@@ -6,9 +6,7 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "core/core.h"
-#include "engine/engine.h"
-#include "engine/heap.h"
-#include "pages/pages.h"
+#include "engine/supply.h"
 #include "sys/out.h"
 
 #include <errno.h>
@@ -16,16 +14,16 @@
 #include <malloc.h>
 #include <stdio.h>
 
-static void look(struct kf_engine_info *info)
+static void look(struct kf_supply_info *info)
 {
 	if (kf_start_is_due())
 		kf_start();
-	kf_engine->info(info);
+	kf_supply->info(info);
 }
 
 __kf_public struct mallinfo2 mallinfo2(void)
 {
-	struct kf_engine_info i;
+	struct kf_supply_info i;
 
 	look(&i);
 	return (struct mallinfo2){
@@ -76,7 +74,7 @@ __kf_public void malloc_stats(void)
 {
 	char buf[512];
 	struct kf_text text;
-	struct kf_engine_info i;
+	struct kf_supply_info i;
 
 	look(&i);
 	kf_text_init(&text, buf, sizeof(buf));
@@ -93,7 +91,7 @@ __kf_public void malloc_stats(void)
 
 __kf_public int malloc_info(int options, FILE *fp)
 {
-	struct kf_engine_info i;
+	struct kf_supply_info i;
 
 	if (options != 0) {
 		errno = EINVAL;
@@ -126,8 +124,5 @@ __kf_public int malloc_trim(size_t pad)
 {
 	if (kf_start_is_due())
 		return 0;
-	if (!kf_heap_self->guest)
-		kf_heap_flush(kf_heap_self);
-	kf_heap_scavenge();
-	return kf_pages_trim(pad) != 0;
+	return kf_supply->trim(pad);
 }

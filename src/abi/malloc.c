@@ -15,10 +15,9 @@ __noinline void *kf_malloc_more(size_t size)
 	if (size <= KF_SMALL_MAX)
 		p = kf_fast_pop(kf_heap_self, size, &usable);
 	if (!p) {
-		p = kf_alloc(size, 16, KF_CALL_MALLOC);
+		p = kf_alloc(size, 16, KF_CALL_MALLOC, &usable);
 		if (unlikely(!p))
 			return NULL;
-		usable = kf_usable(p);
 	}
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
@@ -87,10 +86,9 @@ static __noinline void *calloc_more(size_t size)
 	if (p) {
 		zero(p, usable, &heap->bin[kf_class_of(size)]);
 	} else {
-		p = kf_alloc(size, 16, KF_CALL_CALLOC);
+		p = kf_alloc(size, 16, KF_CALL_CALLOC, &usable);
 		if (unlikely(!p))
 			return NULL;
-		usable = kf_usable(p);
 	}
 	kf_heap_stat(kf_heap_self, KF_SLOT_calloc_calls, 1);
 	kf_probe_alloc((uintptr_t)p, size, usable);
@@ -126,10 +124,9 @@ static void *realloc_new(size_t size)
 	if (size <= KF_SMALL_MAX)
 		p = kf_fast_pop(kf_heap_self, size, &usable);
 	if (!p) {
-		p = kf_alloc(size, 16, KF_CALL_REALLOC);
+		p = kf_alloc(size, 16, KF_CALL_REALLOC, &usable);
 		if (unlikely(!p))
 			return NULL;
-		usable = kf_usable(p);
 	}
 	kf_heap_stat(kf_heap_self, KF_SLOT_realloc_new, 1);
 	kf_probe_alloc((uintptr_t)p, size, usable);

@@ -5,8 +5,8 @@
 #include "core/core.h"
 
 #include "base/text.h"
-#include "engine/engine.h"
 #include "engine/heap.h"
+#include "engine/supply.h"
 #include "stats/stats.h"
 #include "sys/out.h"
 
@@ -14,12 +14,13 @@
 
 #include <errno.h>
 #include <string.h>
+
 static int perturb; /* atomic; see kf_perturb() */
 
 void kf_perturb(int value)
 {
 	__atomic_store_n(&perturb, value & 0xff, __ATOMIC_RELAXED);
-	kf_engine->slow_down(value & 0xff);
+	kf_supply->slow_down(value & 0xff);
 }
 
 /* Fill with a byte derived from M_PERTURB's, if it is set. */
@@ -65,7 +66,7 @@ static void make_room(size_t size, size_t other, enum kf_call call)
 {
 	kf_word_add_atomic(KF_WORD_retries, 1);
 	tell_retry(size, other, call);
-	kf_engine->reclaim();
+	kf_supply->trim(0);
 }
 
 static void *fail(size_t size)
@@ -76,8 +77,10 @@ static void *fail(size_t size)
 	return NULL;
 }
 
-static void *allocate(size_t size, size_t align, enum kf_call call)
+static void *allocate(size_t size, size_t align, enum kf_call call,
+		      size_t *usable)
 {
+	bool zeroed = call == KF_CALL_CALLOC;
 	void *p;
 
 	prepare();
@@ -85,24 +88,24 @@ static void *allocate(size_t size, size_t align, enum kf_call call)
 		return fail(size);
 	if (!size)
 		size = 1;
-	p = kf_engine->alloc(size, align, call == KF_CALL_CALLOC);
+	p = kf_supply->alloc(size, align, zeroed, usable);
 	if (unlikely(!p)) {
 		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
-		p = kf_engine->alloc(size, align, call == KF_CALL_CALLOC);
+		p = kf_supply->alloc(size, align, zeroed, usable);
 	}
 	if (unlikely(!p))
 		return fail(size);
-	if (call != KF_CALL_CALLOC)
+	if (!zeroed)
 		fill(p, size, 0xff);
 	return p;
 }
 
-void *kf_alloc(size_t size, size_t align, enum kf_call call)
+void *kf_alloc(size_t size, size_t align, enum kf_call call, size_t *usable)
 {
 	void *p;
 
 	kf_probe_slow_enter(size, call);
-	p = allocate(size, align, call);
+	p = allocate(size, align, call, usable);
 	kf_probe_slow_leave((uintptr_t)p, size, call);
 	return p;
 }
@@ -135,7 +138,7 @@ void kf_release(void *p, size_t usable)
 	kf_probe_slow_enter(0, KF_CALL_FREE);
 	prepare();
 	fill(p, usable, 0);
-	wrong = kf_engine->release(p);
+	wrong = kf_supply->release(p, usable);
 	if (unlikely(wrong))
 		die(p, wrong);
 	kf_probe_slow_leave((uintptr_t)p, usable, KF_CALL_FREE);
@@ -149,12 +152,12 @@ static void *resize(void *p, size_t size)
 	prepare();
 	if (unlikely(size > PTRDIFF_MAX))
 		return fail(size);
-	to = kf_engine->resize(p, size, &wrong);
+	to = kf_supply->resize(p, size, &wrong);
 	if (unlikely(wrong))
 		die(p, wrong);
 	if (unlikely(!to)) {
 		make_room(size, (uintptr_t)p, KF_CALL_REALLOC);
-		to = kf_engine->resize(p, size, &wrong);
+		to = kf_supply->resize(p, size, &wrong);
 	}
 	return likely(to) ? to : fail(size);
 }
@@ -173,5 +176,5 @@ size_t kf_usable(const void *p)
 {
 	if (!p || kf_start_is_due())
 		return 0;
-	return kf_engine->usable(p);
+	return kf_supply->usable(p);
 }

@@ -22,13 +22,15 @@ enum kf_call {
  * @size:	bytes; 0 is taken as 1
  * @align:	power of two, at least 16
  * @call:	who asks; KF_CALL_CALLOC wants zeroes
+ * @usable:	out: usable bytes of the block
  *
  * Fires the retry probes and out_of_memory.
  *
  * Context: any thread, before main() too; starts the library.
  * Return: the block, counted, errno kept; or NULL with errno ENOMEM.
  */
-void *kf_alloc(size_t size, size_t align, enum kf_call call) __must_check;
+void *kf_alloc(size_t size, size_t align, enum kf_call call,
+	       size_t *usable) __must_check;
 
 /**
  * kf_release() - free a block by the slow path

@@ -7,7 +7,7 @@
  */
 #include "core/core.h"
 
-#include "engine/engine.h"
+#include "engine/supply.h"
 #include "stats/stats.h"
 #include "sys/thread.h"
 
@@ -25,21 +25,21 @@ static uintptr_t publisher; /* while PUBLISHING; it may come again */
 
 static void prepare(void)
 {
-	kf_engine->fork_prepare();
+	kf_supply->fork_prepare();
 	kf_stats_prepare_fork();
 }
 
 static void parent(void)
 {
 	kf_stats_parent_fork();
-	kf_engine->fork_done(false);
+	kf_supply->fork_done(false);
 }
 
 static void child(void)
 {
 	int saved = errno;
 
-	kf_engine->fork_done(true);
+	kf_supply->fork_done(true);
 	kf_stats_fork_child();
 	kf_process_know();
 	publisher = 0;

@@ -6,10 +6,12 @@
 #include "core/core.h"
 
 #include "base/text.h"
+#include "core/choose.h"
 #include "core/conf.h"
 #include "engine/class.h"
 #include "engine/engine.h"
 #include "engine/heap.h"
+#include "engine/supply.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
 #include "sys/env.h"
@@ -28,7 +30,6 @@ static uint64_t class_bytes[KF_NR_CLASSES];
 
 static void apply(void)
 {
-	kf_engine = kf_engine_find(kf_conf.engine);
 	kf_pages_conf.purge_ms = (uint32_t)kf_conf.purge_ms;
 	kf_pages_conf.huge = kf_conf.huge;
 	kf_pages_conf.region_bytes =
@@ -73,7 +74,7 @@ void kf_start_publish(bool forked)
 		.dir = kf_conf.dir,
 		.runtime_dir = kf_env_get("XDG_RUNTIME_DIR"),
 		.name = kf_conf.name,
-		.engine = kf_engine->name,
+		.engine = kf_engine_name(),
 		.class_bytes = class_bytes,
 	};
 
@@ -89,8 +90,9 @@ static void start(void)
 	kf_conf_read();
 	apply();
 	kf_stats_init();
-	kf_thread_exit_init(kf_engine->thread_exit);
-	kf_engine->init();
+	kf_thread_exit_init(kf_supply->thread_exit);
+	kf_supply->init();
+	kf_engine_choose();
 	kf_process_know();
 	kf_start_publish(false);
 }
@@ -120,5 +122,6 @@ bool kf_start_is_due(void)
 __attribute__((constructor)) static void construct(void)
 {
 	kf_start();
+	kf_engine_choose_late();
 	kf_fork_register();
 }

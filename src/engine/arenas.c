@@ -19,8 +19,8 @@
 /* pthread_key destructors run this often at most; the last time is ours. */
 #define EXIT_ROUNDS 4
 
-struct kf_heap kf_heap_empty = {.guest = true};
-struct kf_heap kf_heap_guest = {.guest = true};
+struct kf_heap kf_heap_empty = {.guest = true, .shared = true};
+struct kf_heap kf_heap_guest = {.guest = true, .shared = true};
 
 __thread struct kf_heap *kf_heap_self
 	__attribute__((tls_model("initial-exec"))) = &kf_heap_empty;
@@ -30,13 +30,15 @@ static struct {
 	struct kf_lock lock;
 	struct kf_lock shared_lock;
 	struct kf_heap *all;
-	struct kf_heap *idle; /* atomic */
+	struct kf_heap *idle;	  /* atomic */
+	struct kf_heap *counters; /* idle ones that only count; atomic */
 	unsigned int nr;
 	struct kf_heap *first;	/* the first made */
 	uintptr_t first_thread; /* who made it; kf_thread_self() */
 	struct kf_heap shared;
 	int64_t inherited_small; /* bytes; of the child's birth */
 	bool slow;		 /* nobody gets a heap; atomic */
+	bool only_count;	 /* nobody gets bins; set once */
 } arenas = {
 	.lock = KF_LOCK_INIT(KF_RANK_ARENAS),
 	.shared_lock = KF_LOCK_INIT(KF_RANK_SHARED),
@@ -55,6 +57,7 @@ void kf_heap_init(void)
 
 	__builtin_memcpy(slot->name, name, sizeof(name));
 	arenas.shared.guest = true;
+	arenas.shared.shared = true;
 	arenas.shared.slot = slot;
 	kf_heap_empty.slot = slot;
 	kf_heap_guest.slot = slot;
@@ -63,24 +66,24 @@ void kf_heap_init(void)
 
 static void push_idle(struct kf_heap *heap)
 {
-	struct kf_heap *old = __atomic_load_n(&arenas.idle, __ATOMIC_RELAXED);
+	struct kf_heap **stack = heap->guest ? &arenas.counters : &arenas.idle;
+	struct kf_heap *old = __atomic_load_n(stack, __ATOMIC_RELAXED);
 
 	heap->state = KF_HEAP_IDLE;
 	do {
 		heap->next_idle = old;
-	} while (!__atomic_compare_exchange_n(&arenas.idle, &old, heap, true,
-					      __ATOMIC_RELEASE,
-					      __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(
+		stack, &old, heap, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 /* The caller holds the arenas lock. */
-static struct kf_heap *pop_idle(void)
+static struct kf_heap *pop(struct kf_heap **stack)
 {
-	struct kf_heap *heap = __atomic_load_n(&arenas.idle, __ATOMIC_ACQUIRE);
+	struct kf_heap *heap = __atomic_load_n(stack, __ATOMIC_ACQUIRE);
 
-	while (heap && !__atomic_compare_exchange_n(
-			       &arenas.idle, &heap, heap->next_idle, true,
-			       __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+	while (heap &&
+	       !__atomic_compare_exchange_n(stack, &heap, heap->next_idle, true,
+					    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		;
 	return heap;
 }
@@ -97,6 +100,7 @@ static struct kf_heap *make(void)
 	if (!heap)
 		return NULL;
 	reset_lists(heap);
+	heap->guest = arenas.only_count;
 	heap->slot = kf_stats_slot_take();
 	heap->credit = KF_CREDIT;
 	heap->next_all = arenas.all;
@@ -156,7 +160,7 @@ static struct kf_heap *attach(void)
 		return heap;
 	}
 	if (!arenas.slow)
-		heap = pop_idle();
+		heap = pop(arenas.only_count ? &arenas.counters : &arenas.idle);
 	if (heap) {
 		kf_word_add_atomic(KF_WORD_arena_reuses, 1);
 		kf_probe_memory_arena_reuse_free_list((uintptr_t)heap);
@@ -201,7 +205,7 @@ void kf_heap_detach(void)
 {
 	struct kf_heap *heap = kf_heap_self;
 
-	if (heap->guest)
+	if (heap->shared)
 		return;
 	/* Other destructors still allocate: ours is the last round's. */
 	if (++heap->exit_rounds < EXIT_ROUNDS && kf_thread_on_exit())
@@ -209,6 +213,20 @@ void kf_heap_detach(void)
 	leave(heap);
 	kf_word_add_atomic(KF_WORD_thread_exits, 1);
 	kf_probe_thread_exit((uintptr_t)heap);
+}
+
+void kf_heap_only_count(void)
+{
+	arenas.only_count = true;
+}
+
+struct kf_heap *kf_heap_counter_make(void)
+{
+	if (!kf_heap_self->guest) {
+		leave(kf_heap_self);
+		kf_heap_self = &kf_heap_empty;
+	}
+	return kf_heap_get();
 }
 
 void kf_heap_slow_down(bool on)
@@ -255,7 +273,7 @@ void kf_heap_scavenge(void)
 	if (!__atomic_load_n(&arenas.idle, __ATOMIC_RELAXED) ||
 	    kf_lock_take(&arenas.lock) == KF_LOCK_FORKING)
 		return;
-	while ((heap = pop_idle()) != NULL) {
+	while ((heap = pop(&arenas.idle)) != NULL) {
 		heap->next_idle = list;
 		list = heap;
 	}
@@ -291,6 +309,24 @@ size_t kf_heap_live_small(void)
 	return live;
 }
 
+uint64_t kf_heap_sum(enum kf_slot_stat stat)
+{
+	uint64_t sum = arenas.shared.slot->scalar[stat];
+	const struct kf_heap *heap;
+
+	for (heap = arenas.all; heap; heap = heap->next_all)
+		sum += heap->slot->scalar[stat];
+	return sum;
+}
+
+size_t kf_heap_live(void)
+{
+	return kf_heap_live_small() - kf_heap_sum(KF_SLOT_class_slack) +
+	       kf_heap_sum(KF_SLOT_large_allocated) -
+	       kf_heap_sum(KF_SLOT_large_freed) +
+	       kf_word_get(KF_WORD_inherited_large);
+}
+
 void kf_heap_fork_prepare(void)
 {
 	kf_lock_fork_begin(&arenas.lock);
@@ -310,6 +346,7 @@ static void adopt_all(void)
 	unsigned int threads = 0;
 
 	arenas.idle = NULL;
+	arenas.counters = NULL;
 	for (heap = arenas.all; heap; heap = heap->next_all) {
 		if (heap == kf_heap_self)
 			threads++;

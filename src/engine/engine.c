@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The list of engines: see engine.h.
+ * The list of engines, and memory for them: see engine.h.
  */
 #include "engine/engine.h"
 
+#include "engine/supply.h"
+#include "pages/pages.h"
+#include "stats/stats.h"
+
 #include <string.h>
 
-static const struct kf_engine *const engines[] = {
+static const struct konf_engine *const engines[] = {
 #define KF_ENGINE(id, help) &kf_engine_##id,
 #include "engine/engines.def"
 #undef KF_ENGINE
 };
 
-const struct kf_engine *kf_engine = &kf_engine_firstfit;
+const struct kf_supply *kf_supply = &kf_supply_firstfit;
 
-const struct kf_engine *kf_engine_find(const char *name)
+const struct konf_engine *kf_engine_find(const char *name)
 {
 	if (!name)
 		return engines[0];
@@ -23,4 +27,24 @@ const struct kf_engine *kf_engine_find(const char *name)
 			return engines[i];
 	}
 	return NULL;
+}
+
+void *kf_engine_map(size_t size, size_t align)
+{
+	void *addr = kf_vm_map(size, align);
+	uint64_t held;
+
+	if (!addr)
+		return NULL;
+	kf_pages_count_map(addr, size);
+	held = kf_word_get(KF_WORD_mapped) - kf_word_get(KF_WORD_purged);
+	if (held > kf_word_get(KF_WORD_peak_held))
+		kf_word_set(KF_WORD_peak_held, held);
+	return addr;
+}
+
+void kf_engine_unmap(void *addr, size_t size)
+{
+	if (kf_vm_unmap(addr, size) || kf_vm_purge(addr, size))
+		kf_pages_count_unmap(addr, size);
 }

@@ -5,12 +5,14 @@
  * A small size goes to its class: the thread's bin, filled from a slab of the
  * thread's heap. A large one takes a run of pages, lowest address first, or
  * from the dynamic threshold on a mapping of its own. This file is the table
- * that the core asks; the fast path of fast.h comes before it.
+ * that the core asks; the fast path of fast.h comes before it. It counts by
+ * itself, and so is a supply and no guest of the engines' host.
  */
 #include "engine/engine.h"
 
 #include "engine/fast.h"
 #include "engine/large.h"
+#include "engine/supply.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
 
@@ -72,7 +74,7 @@ static void *alloc_small(size_t size, size_t align, bool *zeroed)
 	return kf_heap_alloc(heap, class, size, near, zeroed);
 }
 
-static void *alloc(size_t size, size_t align, bool zeroed)
+static void *provide(size_t size, size_t align, bool zeroed)
 {
 	bool clean = false;
 	size_t rounded = KF_ALIGN_UP(size, align);
@@ -132,7 +134,7 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 	return KF_FINE;
 }
 
-static enum kf_misuse release(void *p)
+static enum kf_misuse release(void *p, size_t unused)
 {
 	struct kf_slab *slab = kf_slab_at(p);
 	enum kf_misuse wrong;
@@ -160,15 +162,24 @@ static size_t usable(const void *p)
 	return run ? kf_run_bytes(run) : 0;
 }
 
+static void *alloc(size_t size, size_t align, bool zeroed, size_t *bytes)
+{
+	void *p = provide(size, align, zeroed);
+
+	if (likely(p))
+		*bytes = usable(p);
+	return p;
+}
+
 static void *copy_to(void *p, size_t have, size_t size)
 {
-	void *to = alloc(kf_resize_room(have, size), 16, false);
+	void *to = provide(kf_resize_room(have, size), 16, false);
 	struct kf_heap *heap = counter();
 
 	if (!to)
 		return NULL;
 	memcpy(to, p, KF_MIN(have, size));
-	release(p);
+	release(p, have);
 	kf_heap_stat(heap, KF_SLOT_realloc_moved, 1);
 	return to;
 }
@@ -199,14 +210,14 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	return to;
 }
 
-static void reclaim(void)
+static bool trim(size_t pad)
 {
 	struct kf_heap *heap = kf_heap_self;
 
 	if (!heap->guest)
 		kf_heap_flush(heap);
 	kf_heap_scavenge();
-	kf_pages_trim(0);
+	return kf_pages_trim(pad) != 0;
 }
 
 static void fork_prepare(void)
@@ -221,14 +232,14 @@ static void fork_done(bool child)
 	kf_heap_fork_done(child);
 }
 
-static void info(struct kf_engine_info *out)
+static void info(struct kf_supply_info *out)
 {
 	size_t slabs = kf_word_get(KF_WORD_slabs);
 	size_t large = kf_word_get(KF_WORD_large);
 	size_t live = kf_heap_live_small();
 	struct kf_pages_sums sums;
 
-	*out = (struct kf_engine_info){0};
+	*out = (struct kf_supply_info){0};
 	if (kf_pages_check(&sums) != NULL)
 		sums = (struct kf_pages_sums){0};
 	out->mapped_blocks = kf_word_get(KF_WORD_mapped_blocks);
@@ -245,15 +256,19 @@ static void info(struct kf_engine_info *out)
 	out->peak_mapped_bytes = kf_word_get(KF_WORD_peak_mapped_size);
 }
 
-const struct kf_engine kf_engine_firstfit = {
+const struct konf_engine kf_engine_firstfit = {
+	KF_ENGINE_HEAD,
 	.name = "firstfit",
+};
+
+const struct kf_supply kf_supply_firstfit = {
 	.init = init,
 	.alloc = alloc,
 	.release = release,
 	.resize = resize,
 	.usable = usable,
 	.slow_down = kf_heap_slow_down,
-	.reclaim = reclaim,
+	.trim = trim,
 	.thread_exit = kf_heap_detach,
 	.fork_prepare = fork_prepare,
 	.fork_done = fork_done,

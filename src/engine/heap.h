@@ -26,7 +26,8 @@
  *	- only the owner writes the slab's line, only atomics touch the inbox.
  *
  * Modes by emptiness: a thread without a heap points at one whose bins are
- * all empty, so the fast path needs no test for it.
+ * all empty, so the fast path needs no test for it. Where another engine serves
+ * each thread has a heap that only counts: a guest with a slot of its own.
  */
 #ifndef KF_ENGINE_HEAP_H
 #define KF_ENGINE_HEAP_H
@@ -97,7 +98,8 @@ enum kf_heap_state { KF_HEAP_IN_USE, KF_HEAP_IDLE, KF_HEAP_LOST };
 struct kf_heap {
 	struct kf_bin bin[KF_NR_CLASSES]; /* owner */
 	struct kf_slot *slot;		  /* constant */
-	bool guest;			  /* no heap of its own: constant */
+	bool guest;			  /* no bins of its own: constant */
+	bool shared;			  /* nor a slot of its own: constant */
 	bool unflushed;			  /* left as it was; arenas lock */
 	uint8_t busy;			  /* owner is in a slow path */
 	uint8_t state;		  /* enum kf_heap_state; owner, arenas lock */
@@ -123,11 +125,11 @@ extern __thread struct kf_heap *kf_heap_self
 extern struct kf_heap kf_heap_empty;
 extern struct kf_heap kf_heap_guest;
 
-/* Add to a word of a heap's slot; guests share theirs. */
+/* Add to a word of a heap's slot; some share theirs. */
 static inline void kf_heap_count(struct kf_heap *heap, uint64_t *word,
 				 uint64_t n)
 {
-	if (unlikely(heap->guest))
+	if (unlikely(heap->shared))
 		__atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 	else
 		*word += n;
@@ -206,6 +208,51 @@ void kf_heap_init(void);
  * Return: the heap, or kf_heap_guest when the thread must share one.
  */
 struct kf_heap *kf_heap_get(void);
+
+/**
+ * kf_heap_only_count() - have this and all later threads only count
+ *
+ * For another engine than the default one. A thread that has a heap already
+ * changes in kf_heap_counter().
+ *
+ * Context: once, before main().
+ */
+void kf_heap_only_count(void);
+
+/**
+ * kf_heap_counter_make() - kf_heap_counter(), where there is none yet
+ *
+ * Context: as there.
+ * Return: likewise.
+ */
+struct kf_heap *kf_heap_counter_make(void);
+
+/**
+ * kf_heap_counter() - who counts what the calling thread does
+ *
+ * Context: any thread, after kf_heap_only_count(). May take the arenas lock and
+ *	    call calloc the first time.
+ * Return: a guest; never NULL.
+ */
+static inline struct kf_heap *kf_heap_counter(void)
+{
+	struct kf_heap *heap = kf_heap_self;
+
+	return likely(heap->guest && heap != &kf_heap_empty)
+		       ? heap
+		       : kf_heap_counter_make();
+}
+
+/**
+ * kf_heap_live() - usable bytes of all live blocks by the slots' counts
+ * kf_heap_sum() - a scalar of all slots
+ * @stat:	which
+ *
+ * Context: any thread; exact when the others stand still.
+ * Return: bytes.
+ */
+size_t kf_heap_live(void);
+uint64_t kf_heap_sum(enum kf_slot_stat stat);
 
 /**
  * kf_heap_detach() - leave the heap to the next thread

@@ -23,12 +23,14 @@ static uint64_t level(const struct kf_snapshot *s, const char *name)
 }
 
 /*
- * A realloc that copied was counted in both classes, as a malloc and a free;
- * for the program it is one block that went on living.
+ * A realloc that copied, or that gave a block another class in its place, was
+ * counted in both classes, as a malloc and a free; for the program it is one
+ * block that went on living.
  */
 static void forget_moves(const struct kf_snapshot *s, struct kf_totals *t)
 {
-	uint64_t moved = kf_snapshot_value(s, "realloc_moved");
+	uint64_t moved = kf_snapshot_value(s, "realloc_moved") +
+			 kf_snapshot_value(s, "reclassed");
 
 	t->mallocs = less(t->mallocs, moved);
 	t->frees = less(t->frees, moved);
@@ -95,16 +97,31 @@ static void balance(struct kf_totals *t)
 	take_from(&t->metadata, &excess);
 }
 
+/*
+ * The pages' word is the more recent; the slots' count has those of engines
+ * that take no pages too.
+ */
+static uint64_t large_blocks(const struct kf_snapshot *s)
+{
+	int64_t counted = (int64_t)(kf_snapshot_value(s, "large_allocated") -
+				    kf_snapshot_value(s, "large_freed") +
+				    kf_snapshot_value(s, "inherited_large"));
+	uint64_t word = level(s, "large");
+
+	return counted > 0 ? KF_MAX(word, (uint64_t)counted) : word;
+}
+
 void kf_totals_derive(struct kf_snapshot *s)
 {
 	struct kf_totals *t = &s->totals;
-	uint64_t large = level(s, "large");
+	uint64_t large = large_blocks(s);
 	uint64_t carved = level(s, "carved");
 	uint64_t purged = level(s, "purged");
 	uint64_t small;
 
 	*t = (struct kf_totals){0};
 	small = sum_classes(s, t);
+	small = less(small, level(s, "class_slack"));
 	t->allocated += kf_snapshot_value(s, "large_allocated");
 	t->freed += kf_snapshot_value(s, "large_freed");
 
@@ -115,6 +132,6 @@ void kf_totals_derive(struct kf_snapshot *s)
 	t->free = less(level(s, "free_runs"), purged) +
 		  less(level(s, "slabs"), carved);
 	t->metadata = level(s, "metadata");
-	t->held = less(level(s, "mapped"), purged);
+	t->held = less(level(s, "mapped"), purged) + level(s, "elsewhere");
 	balance(t);
 }

@@ -19,6 +19,7 @@
 enum kf_lock_rank {
 	KF_RANK_ARENAS, /* the list of thread heaps */
 	KF_RANK_SHARED, /* the heap of threads that have none */
+	KF_RANK_ENGINE, /* engines that one call at a time is in */
 	KF_RANK_PAGES,	/* free runs, regions, metadata */
 	KF_NR_RANKS
 };

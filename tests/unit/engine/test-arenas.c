@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "engine/engine.h"
+#include "engine/supply.h"
 #include "engine/heap.h"
 #include "pages/pages.h"
 #include "sys/thread.h"
@@ -16,15 +17,16 @@
 #define NR_BLOCKS 2000
 #define BYTES 200
 
-static const struct kf_engine *engine = &kf_engine_firstfit;
+static const struct kf_supply *supply = &kf_supply_firstfit;
+static __thread size_t usable; /* of the last block */
 static void *blocks[NR_BLOCKS];
 
 static void start(void)
 {
 	kf_stats_init();
 	kf_pages_conf.dirty_max = SIZE_MAX;
-	kf_thread_exit_init(engine->thread_exit);
-	engine->init();
+	kf_thread_exit_init(supply->thread_exit);
+	supply->init();
 }
 
 static void in_a_thread(void *(*fn)(void *), void *arg)
@@ -38,7 +40,7 @@ static void in_a_thread(void *(*fn)(void *), void *arg)
 static void *take_all(void *unused)
 {
 	for (size_t i = 0; i < NR_BLOCKS; i++) {
-		blocks[i] = engine->alloc(BYTES, 16, false);
+		blocks[i] = supply->alloc(BYTES, 16, false, &usable);
 		UNIT_REQUIRE(blocks[i]);
 	}
 	return NULL;
@@ -47,7 +49,7 @@ static void *take_all(void *unused)
 static void *drop_all(void *unused)
 {
 	for (size_t i = 0; i < NR_BLOCKS; i++)
-		UNIT_REQUIRE(engine->release(blocks[i]) == KF_FINE);
+		UNIT_REQUIRE(supply->release(blocks[i], 0) == KF_FINE);
 	return NULL;
 }
 
@@ -163,7 +165,7 @@ START_TEST(blocks_of_others_wait_in_outboxes_within_the_credit)
 		struct kf_heap *owner = kf_slab_owner(slab_of(blocks[i]));
 		void *before = owner->inbox;
 
-		UNIT_REQUIRE(engine->release(blocks[i]) == KF_FINE);
+		UNIT_REQUIRE(supply->release(blocks[i], 0) == KF_FINE);
 		waiting += slab_of(blocks[i])->size;
 		if (owner->inbox != before)
 			waiting = 0;
@@ -182,14 +184,14 @@ START_TEST(blocks_of_others_are_handed_out_again)
 	start();
 	heap = kf_heap_get();
 	in_a_thread(take_all, NULL);
-	UNIT_REQUIRE(engine->alloc(BYTES, 16, false));
+	UNIT_REQUIRE(supply->alloc(BYTES, 16, false, &usable));
 	ck_assert(heap->reuse);
-	UNIT_REQUIRE(engine->release(blocks[0]) == KF_FINE);
+	UNIT_REQUIRE(supply->release(blocks[0], 0) == KF_FINE);
 	for (size_t i = 0; i < NR_BLOCKS && p != blocks[0]; i++)
-		p = engine->alloc(BYTES, 16, false);
+		p = supply->alloc(BYTES, 16, false, &usable);
 	ck_assert_ptr_eq(p, blocks[0]);
 	ck_assert_int_eq(heap->credit, KF_CREDIT);
-	UNIT_REQUIRE(engine->release(p) == KF_FINE);
+	UNIT_REQUIRE(supply->release(p, 0) == KF_FINE);
 	ck_assert_int_lt(heap->credit, KF_CREDIT);
 	kf_heap_flush(heap);
 	ck_assert_ptr_nonnull(kf_slab_owner(slab_of(p))->inbox);
@@ -210,10 +212,10 @@ START_TEST(empty_slab_is_kept_for_another_class_until_trimmed)
 	ck_assert_uint_le(heap->nr_spares, KF_NR_SPARES);
 	made = kf_word_get(KF_WORD_slabs_made);
 	slabs = kf_word_get(KF_WORD_slabs);
-	p = engine->alloc(2 * BYTES, 16, false);
+	p = supply->alloc(2 * BYTES, 16, false, &usable);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs_made), made + 1);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), slabs);
-	UNIT_REQUIRE(engine->release(p) == KF_FINE);
+	UNIT_REQUIRE(supply->release(p, 0) == KF_FINE);
 	kf_heap_flush(heap);
 	ck_assert_uint_eq(heap->nr_spares, 0);
 	check_all_is_home();
@@ -226,12 +228,13 @@ START_TEST(near_class_serves_before_a_slab_is_made)
 	void *p, *q;
 
 	start();
-	p = engine->alloc(1250, 16, false);
+	p = supply->alloc(1250, 16, false, &usable);
 	slab = slab_of(p);
-	q = engine->alloc(1100, 16, false);
+	q = supply->alloc(1100, 16, false, &usable);
 	ck_assert_ptr_eq(slab_of(q), slab);
 	/* Not where an alignment is asked for: the class may not have it. */
-	ck_assert_ptr_ne(slab_of(engine->alloc(1100, 128, false)), slab);
+	ck_assert_ptr_ne(slab_of(supply->alloc(1100, 128, false, &usable)),
+			 slab);
 }
 END_TEST
 
@@ -243,9 +246,9 @@ START_TEST(small_class_that_is_used_gets_a_slab_of_its_own)
 	int i;
 
 	start();
-	slab = slab_of(engine->alloc(352, 16, false));
+	slab = slab_of(supply->alloc(352, 16, false, &usable));
 	for (i = 0; i < 64; i++) {
-		p = engine->alloc(320, 16, false);
+		p = supply->alloc(320, 16, false, &usable);
 		if (slab_of(p) != slab)
 			break;
 	}
@@ -260,7 +263,7 @@ START_TEST(slab_is_carved_a_page_at_a_time)
 	struct kf_slab *slab;
 
 	start();
-	slab = slab_of(engine->alloc(BYTES, 16, false));
+	slab = slab_of(supply->alloc(BYTES, 16, false, &usable));
 	ck_assert_uint_gt(slab->carved, 1);
 	ck_assert_uint_le(slab->carved * slab->size, KF_PAGE);
 	ck_assert_uint_eq(slab->carved, slab->used);
@@ -273,7 +276,7 @@ START_TEST(block_is_one_at_its_start_and_when_carved)
 	char *p;
 
 	start();
-	p = engine->alloc(BYTES, 16, false);
+	p = supply->alloc(BYTES, 16, false, &usable);
 	slab = slab_of(p);
 	ck_assert(kf_slab_is_block(slab, p));
 	ck_assert(!kf_slab_is_block(slab, p + 16));
@@ -293,7 +296,7 @@ START_TEST(full_slab_is_off_the_list_until_a_block_is_freed)
 	slab = slab_of(blocks[0]);
 	ck_assert(slab->owner & KF_SLAB_FULL);
 	ck_assert(kf_list_empty(&slab->link));
-	ck_assert_int_eq(engine->release(blocks[0]), KF_FINE);
+	ck_assert_int_eq(supply->release(blocks[0], 0), KF_FINE);
 	ck_assert(!(slab->owner & KF_SLAB_FULL));
 	ck_assert(!kf_list_empty(&slab->link));
 	ck_assert_uint_eq(slab->used, slab->carved - 1);
@@ -311,12 +314,12 @@ START_TEST(sparse_slab_is_left_to_become_empty)
 	take_all(NULL);
 	sparse = slab_of(blocks[0]);
 	for (i = 1; slab_of(blocks[i]) == sparse; i++)
-		UNIT_REQUIRE(engine->release(blocks[i]) == KF_FINE);
+		UNIT_REQUIRE(supply->release(blocks[i], 0) == KF_FINE);
 	dense = slab_of(blocks[i]);
-	UNIT_REQUIRE(engine->release(blocks[i]) == KF_FINE);
+	UNIT_REQUIRE(supply->release(blocks[i], 0) == KF_FINE);
 	/* Use up what the bin and the last slab have left. */
 	for (last = 0; last < NR_BLOCKS; last++) {
-		void *p = engine->alloc(BYTES, 16, false);
+		void *p = supply->alloc(BYTES, 16, false, &usable);
 
 		UNIT_REQUIRE(slab_of(p) != sparse);
 		if (slab_of(p) == dense)

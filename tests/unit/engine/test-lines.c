@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "engine/fast.h"
+#include "engine/supply.h"
 #include "tests/unit/unit.h"
 
 #define NR_THREADS 64
@@ -59,9 +60,10 @@ static void *work(void *arg)
 {
 	int thread = (int)(intptr_t)arg;
 	void *p[NR_SIZES];
+	size_t usable;
 
 	for (size_t i = 0; i < NR_SIZES; i++) {
-		p[i] = kf_engine_firstfit.alloc(sizes[i], 16, false);
+		p[i] = kf_supply_firstfit.alloc(sizes[i], 16, false, &usable);
 		UNIT_REQUIRE(p[i]);
 	}
 	pthread_barrier_wait(&together);
@@ -73,7 +75,8 @@ static void *work(void *arg)
 	/* Nobody adopts another's heap while there is something to see. */
 	pthread_barrier_wait(&together);
 	for (size_t i = 0; i < NR_SIZES; i++)
-		UNIT_REQUIRE(kf_engine_firstfit.release(p[i]) == KF_FINE);
+		UNIT_REQUIRE(kf_supply_firstfit.release(p[i], sizes[i]) ==
+			     KF_FINE);
 	return NULL;
 }
 
@@ -89,7 +92,7 @@ static void run(void)
 	pthread_t threads[NR_THREADS];
 
 	kf_stats_init();
-	kf_engine_firstfit.init();
+	kf_supply_firstfit.init();
 	UNIT_REQUIRE(!pthread_barrier_init(&together, NULL, NR_THREADS));
 	for (intptr_t i = 0; i < NR_THREADS; i++)
 		UNIT_REQUIRE(

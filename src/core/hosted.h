@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The host of all engines but the default one: what the engine contract
+ * (include/konfiscator-engine.h) promises to engines is kept here, and what
+ * they do is counted here.
+ *
+ * The default engine goes on serving beside the hosted one: what came before
+ * it stood, what is asked from inside of it, and what it cannot be asked for
+ * while a fork is on. Whose a block is, the address map tells: all that it does
+ * not know is the hosted engine's.
+ */
+#ifndef KF_CORE_HOSTED_H
+#define KF_CORE_HOSTED_H
+
+#include "engine/engine.h"
+#include "engine/supply.h"
+
+extern const struct kf_supply kf_supply_hosted;
+
+/**
+ * kf_hosted_stand() - have an engine serve from now on
+ * @engine:	the engine; has all members that must be set
+ *
+ * Calls its init().
+ *
+ * Context: once, by one thread, after the default supply's init.
+ * Return: NULL, or the engine's words why it cannot be used; nothing has
+ *	   changed then.
+ */
+const char *kf_hosted_stand(const struct konf_engine *engine);
+
+/**
+ * kf_hosted_engine() - the engine that stands
+ *
+ * Context: any.
+ * Return: the engine, or NULL: the default one serves.
+ */
+const struct konf_engine *kf_hosted_engine(void);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who supplies the core with blocks, and counts them: the default engine
+ * itself, whose fast paths count already, or the host of all other engines
+ * (core/hosted.c).
+ *
+ * The core has settled what the C library's words mean before it asks: sizes
+ * are not 0 and at most PTRDIFF_MAX, alignments are powers of two and at least
+ * 16, pointers are not NULL. A supply neither changes errno nor fires the
+ * per-call probes.
+ */
+#ifndef KF_ENGINE_SUPPLY_H
+#define KF_ENGINE_SUPPLY_H
+
+#include "base/compiler.h"
+
+/* What mallinfo and its kin tell. Bytes unless said. */
+struct kf_supply_info {
+	size_t arena;	      /* held, without mapped blocks */
+	size_t used;	      /* live, without mapped blocks */
+	size_t cached;	      /* free blocks inside slabs */
+	size_t free;	      /* free pages */
+	size_t free_runs;     /* a number */
+	size_t mapped_blocks; /* a number */
+	size_t mapped_bytes;
+	size_t top;		   /* what a trim would give back */
+	size_t arenas;		   /* a number */
+	size_t peak;		   /* most held at once */
+	size_t peak_mapped_blocks; /* a number */
+	size_t peak_mapped_bytes;
+};
+
+/* What a free or a realloc found wrong with a pointer. */
+enum kf_misuse { KF_FINE, KF_INVALID_POINTER, KF_DOUBLE_FREE };
+
+/* All members are set; each keeps errno. */
+struct kf_supply {
+	/* Once, before anything else. */
+	void (*init)(void);
+	/*
+	 * A block, zeroed if wanted, counted, or NULL when there is no memory.
+	 * @usable: out: its usable bytes.
+	 */
+	void *(*alloc)(size_t size, size_t align, bool zeroed, size_t *usable);
+	/* @usable: what usable() says of the block. */
+	enum kf_misuse (*release)(void *p, size_t usable);
+	/*
+	 * The block at its new size, contents kept, or NULL and nothing
+	 * changed. @wrong: out: tells of a pointer that is no block.
+	 */
+	void *(*resize)(void *p, size_t size, enum kf_misuse *wrong);
+	/* Usable bytes of a block; 0: it is none. */
+	size_t (*usable)(const void *p);
+	/*
+	 * From now on, or no longer, every call goes through the slow path;
+	 * holds for the calling thread and for those that start later.
+	 */
+	void (*slow_down)(bool on);
+	/*
+	 * malloc_trim(), and before a failed alloc is tried again: give caches
+	 * and free memory back but for @pad bytes. Whether there were any.
+	 */
+	bool (*trim)(size_t pad);
+	void (*thread_exit)(void);
+	void (*fork_prepare)(void);
+	void (*fork_done)(bool child);
+	void (*info)(struct kf_supply_info *info);
+};
+
+/* The supply in use; changes once at most, before main(). */
+extern const struct kf_supply *kf_supply;
+
+extern const struct kf_supply kf_supply_firstfit;
+
+#endif
