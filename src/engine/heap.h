@@ -81,12 +81,15 @@ struct kf_foreign {
 _Static_assert(sizeof(struct kf_foreign) == sizeof(struct kf_bin),
 	       "one offset for these too");
 
+#define KF_AHEAD 4 /* how far a list tells what comes; a power of two */
+
 /* Freed blocks of one other heap. */
 struct kf_outbox {
 	struct kf_heap *to; /* NULL: nothing here */
 	void *first;
 	void *last;
-	void *unused; /* so that an index is a shift */
+	uint64_t nr;		/* posted, ever */
+	void *latest[KF_AHEAD]; /* of these; the oldest at @nr */
 };
 
 #define KF_CREDIT 65536 /* bytes of others that a heap holds at most */

@@ -27,6 +27,16 @@ static inline void **next_of(void *block)
 	return block;
 }
 
+/*
+ * In the second word of a block under way: one that comes KF_AHEAD later in
+ * the list, or anything. Whoever walks the list has its lines fetched in time,
+ * which they would otherwise be one by one.
+ */
+static inline void **later_of(void *block)
+{
+	return (void **)block + 1;
+}
+
 static void send(struct kf_heap *to, void *first, void *last)
 {
 	void *old = __atomic_load_n(&to->inbox, __ATOMIC_RELAXED);
@@ -49,9 +59,7 @@ static __noinline void change_box(struct kf_outbox *box, struct kf_heap *to,
 				  void *p)
 {
 	send_box(box);
-	box->to = to;
-	box->first = NULL;
-	box->last = p;
+	*box = (struct kf_outbox){.to = to, .last = p};
 }
 
 static inline void post(struct kf_heap *heap, struct kf_heap *to, void *p)
@@ -63,6 +71,8 @@ static inline void post(struct kf_heap *heap, struct kf_heap *to, void *p)
 	if (unlikely(box->to != to))
 		change_box(box, to, p);
 	*next_of(p) = box->first;
+	*later_of(p) = box->latest[box->nr % KF_AHEAD];
+	box->latest[box->nr++ % KF_AHEAD] = p;
 	box->first = p;
 }
 
@@ -178,6 +188,7 @@ void kf_heap_collect(struct kf_heap *heap)
 	for (; block; block = next) {
 		struct kf_run *run = kf_map_get(block);
 
+		__builtin_prefetch(*later_of(block), 1);
 		next = *next_of(block);
 		kf_slab_return(heap, kf_container_of(run, struct kf_slab, run),
 			       block);
