@@ -7,6 +7,8 @@
 
 #include "abi/tiny.h"
 
+#include <string.h>
+
 __noinline void *kf_malloc_more(size_t size)
 {
 	size_t usable;
@@ -67,12 +69,16 @@ __kf_public KF_LEAF void free(void *p)
 }
 
 /* A fresh block is zero but for the link in its first word. */
-static inline void zero(void *p, size_t usable, const struct kf_bin *bin)
+static __always_inline_kf void zero(void *p, size_t usable,
+				    const struct kf_bin *bin)
 {
-	if (bin->source & KF_BIN_ZEROED)
+	if (bin->source & KF_BIN_ZEROED) {
 		*(void **)p = NULL;
-	else
-		__builtin_memset(p, 0, usable);
+		return;
+	}
+	/* Knowing the range, compilers write a slow loop in its place. */
+	__asm__("" : "+r"(usable));
+	memset(p, 0, usable);
 }
 
 static __noinline void *calloc_more(size_t size)
