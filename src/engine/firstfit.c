@@ -103,7 +103,8 @@ static struct kf_run *run_at(const void *p, enum kf_misuse *wrong)
 	if (run && run->start == (const char *)p &&
 	    (run->kind == KF_RUN_LARGE || run->kind == KF_RUN_MAPPED))
 		return run;
-	if (run && run->kind == KF_RUN_FREE && run->start == (const char *)p)
+	if (run && run->start == (const char *)p &&
+	    (run->kind == KF_RUN_FREE || run->kind == KF_RUN_KEPT))
 		*wrong = KF_DOUBLE_FREE;
 	else
 		*wrong = KF_INVALID_POINTER;
@@ -237,6 +238,7 @@ static void info(struct kf_supply_info *out)
 	size_t slabs = kf_word_get(KF_WORD_slabs);
 	size_t large = kf_word_get(KF_WORD_large);
 	size_t live = kf_heap_live_small();
+	size_t kept = kf_heap_sum(KF_SLOT_large_kept);
 	struct kf_pages_sums sums;
 
 	*out = (struct kf_supply_info){0};
@@ -245,8 +247,8 @@ static void info(struct kf_supply_info *out)
 	out->mapped_blocks = kf_word_get(KF_WORD_mapped_blocks);
 	out->mapped_bytes = kf_word_get(KF_WORD_mapped_blocks_size);
 	out->arena = kf_word_get(KF_WORD_mapped) - out->mapped_bytes;
-	out->used = live + (large - out->mapped_bytes);
-	out->cached = slabs > live ? slabs - live : 0;
+	out->used = live + (large - kept - out->mapped_bytes);
+	out->cached = (slabs > live ? slabs - live : 0) + kept;
 	out->free = kf_word_get(KF_WORD_free_runs);
 	out->free_runs = sums.free_runs;
 	out->top = sums.top;

@@ -235,6 +235,7 @@ void kf_heap_trim(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
 	kf_spare_drop(heap);
+	kf_kept_drop(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
 		struct kf_slab *slab = kf_bin_source(&heap->bin[class]);
 
@@ -259,5 +260,6 @@ void kf_heap_flush(struct kf_heap *heap)
 	}
 	kf_heap_send_all(heap);
 	kf_spare_drop(heap);
+	kf_kept_drop(heap);
 	kf_heap_leave(heap);
 }

@@ -14,6 +14,7 @@
  *	outbox		such blocks on their way home
  *	inbox		where a heap finds those that others sent it
  *	spare		an empty slab that waits to be one of another class
+ *	kept		a freed run of a large block that waits to be another's
  *
  * Invariants, seen by the owner:
  *	- carved = used + blocks in the local list; what is in a bin, in the
@@ -95,6 +96,7 @@ struct kf_outbox {
 #define KF_CREDIT 65536 /* bytes of others that a heap holds at most */
 #define KF_NR_OUTBOXES 8
 #define KF_NR_SPARES 4
+#define KF_NR_KEPT 16
 
 enum kf_heap_state { KF_HEAP_IN_USE, KF_HEAP_IDLE, KF_HEAP_LOST };
 
@@ -108,13 +110,16 @@ struct kf_heap {
 	uint8_t state;		  /* enum kf_heap_state; owner, arenas lock */
 	uint8_t exit_rounds;	  /* owner */
 	uint8_t nr_spares;	  /* owner */
+	uint8_t nr_kept;	  /* owner */
 	uint32_t refills;	  /* owner */
+	uint32_t kept_pages;	  /* owner */
 	bool reuse;		  /* foreign blocks are wanted; owner */
 	int32_t credit;		  /* bytes of others it may still hold; owner */
 	struct kf_heap *next_all; /* constant once listed */
 	struct kf_heap *next_idle;		  /* of the idle stack */
 	uint8_t near_uses[KF_NR_CLASSES];	  /* owner */
 	struct kf_slab *spare[KF_NR_SPARES];	  /* owner */
+	struct kf_run *kept[KF_NR_KEPT];	  /* oldest first; owner */
 	struct kf_foreign foreign[KF_NR_CLASSES]; /* owner */
 	struct kf_outbox outbox[KF_NR_OUTBOXES];  /* owner */
 	struct kf_list slabs[KF_NR_CLASSES];	  /* not full ones; owner */
@@ -434,10 +439,18 @@ struct kf_slab *kf_spare_get(struct kf_heap *heap,
 void kf_spare_drop(struct kf_heap *heap);
 
 /**
+ * kf_kept_drop() - give the kept runs back
+ * @heap:	the heap
+ *
+ * Context: the heap's owner.
+ */
+void kf_kept_drop(struct kf_heap *heap);
+
+/**
  * kf_heap_trim() - give back what was empty for a while
  * @heap:	the heap
  *
- * Spares, and the slabs that only wait to be filled from again.
+ * Spares, kept runs, and the slabs that only wait to be filled from again.
  *
  * Context: the heap's owner, some times a second.
  */

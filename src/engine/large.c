@@ -39,14 +39,18 @@ static bool wants_mapping(size_t size, size_t align)
 	       mapping_is_left();
 }
 
-static struct kf_run *take(size_t size, size_t align, bool *zeroed)
+static struct kf_run *take(struct kf_heap *heap, size_t size, size_t align,
+			   bool *zeroed)
 {
 	size_t nr = pages_for(size);
 	size_t align_pages = KF_MAX(align >> KF_PAGE_SHIFT, (size_t)1);
-	struct kf_run *run = NULL;
+	struct kf_run *run = kf_kept_take(heap, nr, align);
+	bool mapped = false;
 
-	bool mapped = wants_mapping(size, align);
-
+	*zeroed = false;
+	if (run)
+		return run;
+	mapped = wants_mapping(size, align);
 	if (mapped)
 		run = kf_pages_map(nr, align_pages, zeroed);
 	/* Each is tried where the other finds no room: addresses are scarce. */
@@ -71,7 +75,7 @@ static struct kf_run *provide(struct kf_heap *heap, size_t size, size_t room,
 			      size_t align, bool zeroed)
 {
 	bool clean;
-	struct kf_run *run = take(size + room, align, &clean);
+	struct kf_run *run = take(heap, size + room, align, &clean);
 
 	if (!run)
 		return NULL;
@@ -115,6 +119,8 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 	kf_heap_stat(heap, KF_SLOT_large_freed, bytes);
 	kf_heap_stat(heap, KF_SLOT_large_slack, -(bytes - run->asked));
 	kf_probe_large_free((uintptr_t)run->start, run->asked);
+	if (kf_kept_put(heap, run))
+		return;
 	if (run->kind != KF_RUN_MAPPED || run->private) {
 		kf_pages_free(run);
 		return;

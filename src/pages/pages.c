@@ -379,6 +379,22 @@ void kf_pages_free(struct kf_run *run)
 	kf_floor_unlock();
 }
 
+void kf_pages_free_list(struct kf_run *run)
+{
+	struct kf_run *next;
+	bool locked = kf_floor_lock();
+
+	for (; run; run = next) {
+		next = run->pending;
+		if (likely(locked))
+			free_locked(run);
+		else
+			push_pending(run);
+	}
+	if (likely(locked))
+		kf_floor_unlock();
+}
+
 void kf_pages_unmap(struct kf_run *run)
 {
 	size_t bytes = kf_run_bytes(run);

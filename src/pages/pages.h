@@ -61,6 +61,14 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 void kf_pages_free(struct kf_run *run);
 
 /**
+ * kf_pages_free_list() - give runs back, the lock taken once
+ * @run:	a run that is not private, the others linked by pending
+ *
+ * Context: as kf_pages_free().
+ */
+void kf_pages_free_list(struct kf_run *run);
+
+/**
  * kf_pages_resize() - grow or shrink a run where it stands
  * @run:	a large run or a mapping of its own
  * @nr_pages:	pages wanted, not 0

@@ -38,6 +38,7 @@ enum kf_run_kind {
 	KF_RUN_FREE,
 	KF_RUN_SLAB,
 	KF_RUN_LARGE,
+	KF_RUN_KEPT,   /* a large block's, freed, in its owner's hands */
 	KF_RUN_MAPPED, /* a mapping of its own, granule aligned */
 };
 

@@ -101,12 +101,12 @@ static void balance(struct kf_totals *t)
  * The pages' word is the more recent; the slots' count has those of engines
  * that take no pages too.
  */
-static uint64_t large_blocks(const struct kf_snapshot *s)
+static uint64_t large_blocks(const struct kf_snapshot *s, uint64_t kept)
 {
 	int64_t counted = (int64_t)(kf_snapshot_value(s, "large_allocated") -
 				    kf_snapshot_value(s, "large_freed") +
 				    kf_snapshot_value(s, "inherited_large"));
-	uint64_t word = level(s, "large");
+	uint64_t word = less(level(s, "large"), kept);
 
 	return counted > 0 ? KF_MAX(word, (uint64_t)counted) : word;
 }
@@ -114,7 +114,8 @@ static uint64_t large_blocks(const struct kf_snapshot *s)
 void kf_totals_derive(struct kf_snapshot *s)
 {
 	struct kf_totals *t = &s->totals;
-	uint64_t large = large_blocks(s);
+	uint64_t kept = level(s, "large_kept");
+	uint64_t large = large_blocks(s, kept);
 	uint64_t carved = level(s, "carved");
 	uint64_t purged = level(s, "purged");
 	uint64_t small;
@@ -128,7 +129,7 @@ void kf_totals_derive(struct kf_snapshot *s)
 	t->rounding = level(s, "large_slack") + small_rounding(s, small);
 	t->rounding = KF_MIN(t->rounding, small + large);
 	t->live = small + large - t->rounding;
-	t->cached = less(carved, small);
+	t->cached = less(carved, small) + kept;
 	t->free = less(level(s, "free_runs"), purged) +
 		  less(level(s, "slabs"), carved);
 	t->metadata = level(s, "metadata");

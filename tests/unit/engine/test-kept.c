@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * engine/kept.c: freed runs that a heap keeps for its next large blocks.
+ *
+ * All through the supply's table, as the core asks it; what is kept is told by
+ * the counters that readers use.
+ */
+#include "config.h"
+
+#include "engine/engine.h"
+#include "engine/heap.h"
+#include "engine/supply.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "pages/pages.h"
+#include "stats/stats.h"
+#include "tests/unit/unit.h"
+
+#define BLOCK ((size_t)80 * KF_KIB)
+#define MAX_KEPT ((size_t)512 * KF_KIB)
+#define NR_BLOCKS 40
+
+static const struct kf_supply *supply = &kf_supply_firstfit;
+
+static void start(void)
+{
+	kf_stats_init();
+	supply->init();
+}
+
+static unsigned char *take(size_t size, size_t align, bool zeroed)
+{
+	size_t usable;
+	unsigned char *at = supply->alloc(size, align, zeroed, &usable);
+
+	UNIT_REQUIRE(at);
+	UNIT_REQUIRE((uintptr_t)at % align == 0);
+	memset(at, 0x5a, zeroed ? 0 : size);
+	return at;
+}
+
+static void drop(void *at)
+{
+	UNIT_REQUIRE(supply->release(at, 0) == KF_FINE);
+}
+
+static size_t kept(void)
+{
+	return kf_heap_sum(KF_SLOT_large_kept);
+}
+
+static size_t live_large(void)
+{
+	return kf_word_get(KF_WORD_large) - kept();
+}
+
+START_TEST(freed_block_is_the_next_of_its_size)
+{
+	unsigned char *at;
+
+	start();
+	at = take(BLOCK, 16, false);
+	ck_assert_uint_eq(live_large(), BLOCK);
+	drop(at);
+	ck_assert_uint_eq(kept(), BLOCK);
+	ck_assert_uint_eq(live_large(), 0);
+	ck_assert_ptr_eq(take(BLOCK, 16, false), at);
+	ck_assert_uint_eq(kept(), 0);
+	ck_assert_uint_eq(live_large(), BLOCK);
+}
+END_TEST
+
+START_TEST(kept_run_is_not_wasted_on_a_shorter_block)
+{
+	unsigned char *at, *other;
+
+	start();
+	at = take(BLOCK, 16, false);
+	drop(at);
+	other = take(BLOCK / 2, 16, false);
+	ck_assert_ptr_ne(other, at);
+	ck_assert_uint_eq(kept(), BLOCK);
+	ck_assert_ptr_eq(take(BLOCK - BLOCK / 16, 16, false), at);
+}
+END_TEST
+
+START_TEST(the_shortest_that_does_is_taken)
+{
+	unsigned char *longer, *right;
+
+	start();
+	longer = take(BLOCK + KF_PAGE, 16, false);
+	right = take(BLOCK, 16, false);
+	drop(right);
+	drop(longer);
+	ck_assert_ptr_eq(take(BLOCK, 16, false), right);
+	ck_assert_ptr_eq(take(BLOCK, 16, false), longer);
+}
+END_TEST
+
+START_TEST(kept_run_serves_only_an_alignment_that_it_has)
+{
+	unsigned char *first, *second, *at;
+
+	start();
+	first = take(BLOCK + KF_PAGE, 16, false);
+	second = take(BLOCK + KF_PAGE, 16, false);
+	drop(first);
+	drop(second);
+	at = take(BLOCK + KF_PAGE, 64 * KF_KIB, false);
+	drop(at);
+}
+END_TEST
+
+START_TEST(zeroed_block_of_a_kept_run_is_zero)
+{
+	unsigned char *at, *again;
+
+	start();
+	at = take(BLOCK, 16, false);
+	drop(at);
+	again = take(BLOCK, 16, true);
+	ck_assert_ptr_eq(again, at);
+	for (size_t i = 0; i < BLOCK; i++)
+		UNIT_REQUIRE(again[i] == 0);
+}
+END_TEST
+
+START_TEST(kept_runs_are_few)
+{
+	unsigned char *at[NR_BLOCKS];
+
+	start();
+	for (int i = 0; i < NR_BLOCKS; i++)
+		at[i] = take(BLOCK, 16, false);
+	for (int i = 0; i < NR_BLOCKS; i++) {
+		drop(at[i]);
+		UNIT_REQUIRE(kept() <= MAX_KEPT);
+		UNIT_REQUIRE(live_large() == (NR_BLOCKS - 1 - i) * BLOCK);
+	}
+	ck_assert_uint_gt(kept(), 0);
+	ck_assert_ptr_null(kf_pages_check(&(struct kf_pages_sums){0}));
+}
+END_TEST
+
+START_TEST(very_long_run_is_not_kept)
+{
+	start();
+	drop(take(100 * KF_KIB, 16, false));
+	UNIT_REQUIRE(supply->trim(0));
+	kf_large_conf.mmap_threshold = 32 * KF_MIB;
+	drop(take(KF_MIB, 16, false));
+	ck_assert_uint_eq(kept(), 0);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_large), 0);
+}
+END_TEST
+
+START_TEST(kept_block_freed_again_is_a_double_free)
+{
+	unsigned char *at;
+	enum kf_misuse wrong;
+
+	start();
+	at = take(BLOCK, 16, false);
+	drop(at);
+	ck_assert_uint_eq(kept(), BLOCK);
+	ck_assert_int_eq(supply->release(at, 0), KF_DOUBLE_FREE);
+	ck_assert_uint_eq(supply->usable(at), 0);
+	ck_assert_ptr_null(supply->resize(at, 2 * BLOCK, &wrong));
+	ck_assert_int_eq(wrong, KF_DOUBLE_FREE);
+}
+END_TEST
+
+START_TEST(all_are_given_back_where_memory_is_short)
+{
+	unsigned char *at[4];
+
+	start();
+	for (int i = 0; i < 4; i++)
+		at[i] = take(BLOCK + i * 4 * KF_PAGE, 16, false);
+	for (int i = 0; i < 4; i++)
+		drop(at[i]);
+	ck_assert_uint_gt(kept(), 3 * BLOCK);
+	UNIT_REQUIRE(supply->trim(0));
+	ck_assert_uint_eq(kept(), 0);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_large), 0);
+}
+END_TEST
+
+static void *take_and_drop(void *unused)
+{
+	drop(take(BLOCK, 16, false));
+	supply->thread_exit();
+	return unused;
+}
+
+START_TEST(a_thread_that_has_gone_keeps_nothing_for_long)
+{
+	pthread_t thread;
+
+	start();
+	take(1, 16, false);
+	ck_assert_int_eq(pthread_create(&thread, NULL, take_and_drop, NULL), 0);
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(kept(), BLOCK);
+	kf_heap_scavenge();
+	ck_assert_uint_eq(kept(), 0);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_large), 0);
+}
+END_TEST
+
+START_TEST(info_counts_kept_runs_as_cached)
+{
+	struct kf_supply_info before, info;
+	unsigned char *at;
+
+	start();
+	at = take(BLOCK, 16, false);
+	supply->info(&before);
+	drop(at);
+	supply->info(&info);
+	ck_assert_uint_eq(info.used, before.used - BLOCK);
+	ck_assert_uint_eq(info.cached, before.cached + BLOCK);
+	ck_assert_uint_eq(info.free, before.free);
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		freed_block_is_the_next_of_its_size,
+		kept_run_is_not_wasted_on_a_shorter_block,
+		the_shortest_that_does_is_taken,
+		kept_run_serves_only_an_alignment_that_it_has,
+		zeroed_block_of_a_kept_run_is_zero,
+		kept_runs_are_few,
+		very_long_run_is_not_kept,
+		kept_block_freed_again_is_a_double_free,
+		all_are_given_back_where_memory_is_short,
+		a_thread_that_has_gone_keeps_nothing_for_long,
+		info_counts_kept_runs_as_cached,
+	};
+
+	return unit_run("engine/kept", tests, KF_ARRAY_SIZE(tests));
+}
