@@ -15,6 +15,10 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* syscall() takes its arguments as long. */
 #define READ_WRITE ((long)PROT_READ | PROT_WRITE)
 #define MEMORY ((long)MAP_PRIVATE | MAP_ANONYMOUS)
@@ -100,6 +104,24 @@ bool kf_vm_purge(void *addr, size_t size)
 bool kf_vm_huge(void *addr, size_t size)
 {
 	return kf_sys(SYS_madvise, addr, size, MADV_HUGEPAGE) == 0;
+}
+
+/* Kernels before 5.14 do not know the call: then a write to each page does. */
+bool kf_vm_populate(void *addr, size_t size)
+{
+	long r = kf_sys(SYS_madvise, addr, size, MADV_POPULATE_WRITE);
+	volatile char *p = addr;
+
+	if (r != -EINVAL)
+		return r == 0;
+	for (size_t at = 0; at < size; at += KF_PAGE)
+		p[at] = p[at];
+	return true;
+}
+
+int kf_vm_lock(void *addr, size_t size)
+{
+	return (int)kf_sys(SYS_mlock, addr, size);
 }
 
 bool kf_vm_wipe_on_fork(void *addr, size_t size)

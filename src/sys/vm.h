@@ -88,6 +88,26 @@ bool kf_vm_purge(void *addr, size_t size) __must_check;
 bool kf_vm_huge(void *addr, size_t size) __must_check;
 
 /**
+ * kf_vm_populate() - have pages behind some memory now, not when it is touched
+ * @addr:	first byte; contents stay
+ * @size:	bytes
+ *
+ * Context: any; no lock. The memory is the caller's alone.
+ * Return: false when the kernel has not enough.
+ */
+bool kf_vm_populate(void *addr, size_t size) __must_check;
+
+/**
+ * kf_vm_lock() - have pages behind some memory that stay in RAM
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * Context: any; no lock. Children of a fork have them unlocked.
+ * Return: 0, or a negative errno: -ENOMEM or -EPERM above RLIMIT_MEMLOCK.
+ */
+int kf_vm_lock(void *addr, size_t size) __must_check;
+
+/**
  * kf_vm_wipe_on_fork() - let a forked child find zeroes there
  * @addr:	first byte
  * @size:	bytes

@@ -247,6 +247,47 @@ START_TEST(forked_child_finds_zeroes_where_they_were_asked_for)
 }
 END_TEST
 
+static unsigned int nr_in_core(char *p, size_t pages)
+{
+	unsigned char in_core[PAGES];
+	unsigned int nr = 0;
+
+	UNIT_REQUIRE(!mincore(p, pages * kf_vm_page(), in_core));
+	for (size_t i = 0; i < pages; i++)
+		nr += in_core[i] & 1;
+	return nr;
+}
+
+START_TEST(populated_memory_has_pages_and_its_contents)
+{
+	char *p = reserve();
+
+	UNIT_REQUIRE(kf_vm_commit(p, size));
+	p[kf_vm_page()] = 'x';
+	UNIT_REQUIRE(nr_in_core(p, PAGES) == 1);
+	UNIT_REQUIRE(kf_vm_populate(p, size));
+	UNIT_REQUIRE(nr_in_core(p, PAGES) == PAGES);
+	UNIT_REQUIRE(p[kf_vm_page()] == 'x' && p[0] == 0);
+}
+END_TEST
+
+START_TEST(locked_memory_has_pages_and_a_limit)
+{
+	struct rlimit none = {0, 0};
+	char *p = reserve();
+
+	UNIT_REQUIRE(kf_vm_commit(p, size));
+	if (kf_vm_lock(p, size) == 0)
+		UNIT_REQUIRE(nr_in_core(p, PAGES) == PAGES);
+	if (geteuid() == 0)
+		UNIT_REQUIRE(!seteuid(65534));
+	UNIT_REQUIRE(!setrlimit(RLIMIT_MEMLOCK, &none));
+	errno = 1234;
+	UNIT_REQUIRE(kf_vm_lock(p, size) < 0);
+	UNIT_REQUIRE(errno == 1234);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -263,6 +304,8 @@ int main(void)
 		mapping_grows_only_where_there_is_room,
 		moved_mapping_keeps_its_bytes,
 		forked_child_finds_zeroes_where_they_were_asked_for,
+		populated_memory_has_pages_and_its_contents,
+		locked_memory_has_pages_and_a_limit,
 	};
 
 	return unit_run("sys/vm", tests, KF_ARRAY_SIZE(tests));
