@@ -67,9 +67,9 @@ provider konfiscator {
 	probe large_free(uint64_t pointer, uint64_t bytes);
 	/* the free runs were searched, lowest address first; found 0: none fits. Lock: pages */
 	probe free_list_search(uint64_t wanted, uint64_t found, uint64_t visited);
-	/* a free run was split at its allocation. Lock: pages */
+	/* a free run was split at its allocation. Lock: pages; of the engine tlsf: engine */
 	probe free_list_split(uint64_t run, uint64_t kept, uint64_t left_over);
-	/* a freed run was merged with one or both of its neighbours. Lock: pages */
+	/* a freed run was merged with one or both of its neighbours. Lock: pages; of the engine tlsf: engine */
 	probe defrag_coalesce(uint64_t run, uint64_t had, uint64_t has, uint64_t merged);
 	/* pages became a slab of one size class */
 	probe slab_new(uint64_t slab, uint64_t class_bytes);
@@ -79,6 +79,8 @@ provider konfiscator {
 	probe cache_fill(uint64_t class_bytes, uint64_t blocks);
 	/* a thread's list was given back */
 	probe cache_flush(uint64_t class_bytes, uint64_t blocks);
+	/* the engine tlsf added a pool of so many bytes, as none served a request for wanted bytes. Lock: engine */
+	probe pool_grow(uint64_t pool, uint64_t bytes, uint64_t wanted);
 	/* blocks freed by other threads came home */
 	probe remote_collect(uint64_t arena, uint64_t blocks);
 	/* per call: a block was allocated, by any function */

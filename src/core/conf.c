@@ -9,6 +9,8 @@
 #include "sys/env.h"
 #include "sys/out.h"
 
+#include <string.h>
+
 #define PREFIX "KONFISCATOR_"
 
 enum kind { KIND_BOOL, KIND_SIZE, KIND_COUNT, KIND_STRING, KIND_ENGINE };
@@ -30,6 +32,18 @@ static const struct option options[] = {
 #define KF_CONF(id, kind, def, arg, help) \
 	{#id, KIND_##kind, (uint64_t)def, &kf_conf.id},
 #include "core/conf.def"
+#undef KF_CONF
+};
+
+static const struct {
+	const void *value; /* in kf_conf */
+	const char *engine;
+	const char *name;
+} also[] = {
+#define KF_CONF(id, kind, def, arg, help)
+#define KF_CONF_ALSO(id, engine, name) {&kf_conf.id, #engine, #name},
+#include "core/conf.def"
+#undef KF_CONF_ALSO
 #undef KF_CONF
 };
 
@@ -103,6 +117,27 @@ static bool parse(const struct option *o, const char *value)
 	return true;
 }
 
+/* Whether the variable was set, well or not. */
+static bool read_variable(const struct option *o, const char *name)
+{
+	const char *value = kf_env_get(name);
+
+	if (!value || !*value)
+		return false;
+	if (!parse(o, value))
+		complain(o, name, value);
+	return true;
+}
+
+static void read_older_names(const struct option *o)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(also); i++) {
+		if (also[i].value == o->value && kf_conf.engine &&
+		    strcmp(kf_conf.engine, also[i].engine) == 0)
+			read_variable(o, also[i].name);
+	}
+}
+
 void kf_conf_read(void)
 {
 	char name[64];
@@ -110,12 +145,8 @@ void kf_conf_read(void)
 	if (!kf_env_is_trusted())
 		return;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(options); i++) {
-		const struct option *o = &options[i];
-		const char *value;
-
-		variable_name(o, name, sizeof(name));
-		value = kf_env_get(name);
-		if (value && *value && !parse(o, value))
-			complain(o, name, value);
+		variable_name(&options[i], name, sizeof(name));
+		if (!read_variable(&options[i], name))
+			read_older_names(&options[i]);
 	}
 }

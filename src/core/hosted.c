@@ -43,7 +43,9 @@ static bool is_serial(void)
 
 static bool is_default(const void *p)
 {
-	return kf_map_get(p)->kind != KF_RUN_NONE;
+	uint8_t kind = kf_map_get(p)->kind;
+
+	return kind != KF_RUN_NONE && kind != KF_RUN_POOL;
 }
 
 /* The caller has the lock. */

@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "engine/heap.h"
 #include "engine/supply.h"
+#include "engine/tlsf.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
 #include "sys/env.h"
@@ -34,6 +35,9 @@ static void apply(void)
 	kf_pages_conf.huge = kf_conf.huge;
 	kf_pages_conf.region_bytes =
 		KF_MIN(KF_MAX(kf_conf.region, 2 * KF_MIB), KF_GIB);
+	kf_tlsf_conf.initial = kf_conf.tlsf_initial;
+	kf_tlsf_conf.additional = kf_conf.tlsf_additional;
+	kf_tlsf_conf.prefault = kf_conf.tlsf_prefault;
 	kf_large_conf.arena_max = (unsigned int)kf_conf.arena_max;
 	if (kf_conf.mmap_threshold)
 		kf_large_conf.mmap_threshold = kf_conf.mmap_threshold;

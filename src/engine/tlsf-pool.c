@@ -177,8 +177,17 @@ static void give(struct kf_tlsf *t, struct kf_tlsf_block *b)
 	next->before = b;
 	set_head(next, get_head(next) | KF_TLSF_BEFORE_FREE);
 	link_block(t, b);
-	t->did.run = (char *)b;
+	t->did.run = b;
 	t->did.has = bytes;
+}
+
+static void note_split(struct kf_tlsf *t, struct kf_tlsf_block *b, size_t kept,
+		       size_t left_over)
+{
+	t->did.split[t->did.splits].run = b;
+	t->did.split[t->did.splits].kept = kept;
+	t->did.split[t->did.splits].left_over = left_over;
+	t->did.splits++;
 }
 
 /* Free the end of a block in use, if it is enough for one. */
@@ -192,7 +201,7 @@ static void cut_end(struct kf_tlsf *t, struct kf_tlsf_block *b, size_t bytes)
 	set_head(b, get_head(b) - rest);
 	end = behind(b);
 	set_head(end, rest);
-	t->did.splits++;
+	note_split(t, b, bytes, rest);
 	give(t, end);
 }
 
@@ -211,14 +220,15 @@ static struct kf_tlsf_block *cut_front(struct kf_tlsf *t,
 	rest = (struct kf_tlsf_block *)((char *)b + front);
 	set_head(rest, bytes_of(b) - front);
 	set_head(b, front);
-	t->did.splits++;
+	note_split(t, b, bytes_of(rest), front);
 	give(t, b);
 	return rest;
 }
 
 static void begin(struct kf_tlsf *t)
 {
-	t->did = (struct kf_tlsf_did){0};
+	t->did.splits = 0;
+	t->did.merged = 0;
 }
 
 void *kf_tlsf_alloc(struct kf_tlsf *t, size_t size, size_t align)

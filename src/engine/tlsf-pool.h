@@ -57,13 +57,21 @@ struct kf_tlsf_block {
 /* Bytes of the smallest pool: a block and the last one. */
 #define KF_TLSF_POOL_MIN (KF_TLSF_BLOCK_MIN + KF_TLSF_BLOCK_HEAD)
 
-/* What the last operation did to free blocks: for those who count it. */
+/*
+ * What the last operation did to free blocks, for those who count it. All are
+ * bytes of whole blocks but the two numbers.
+ */
 struct kf_tlsf_did {
 	uint32_t splits; /* blocks split off */
 	uint32_t merged; /* free neighbours merged */
-	char *run;	 /* the block after merging */
-	size_t had;	 /* its bytes before */
-	size_t has;	 /* its bytes after */
+	struct {
+		void *run; /* what was split */
+		size_t kept;
+		size_t left_over;
+	} split[2];
+	void *run; /* the block after merging */
+	size_t had;
+	size_t has;
 };
 
 /* Starts as zeroes. All is guarded by the caller's lock. */

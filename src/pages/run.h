@@ -40,6 +40,7 @@ enum kf_run_kind {
 	KF_RUN_LARGE,
 	KF_RUN_KEPT,   /* a large block's, freed, in its owner's hands */
 	KF_RUN_MAPPED, /* a mapping of its own, granule aligned */
+	KF_RUN_POOL,   /* no run: an engine's memory, whose head begins so */
 };
 
 struct kf_region;

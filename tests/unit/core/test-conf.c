@@ -135,7 +135,65 @@ START_TEST(terminal_is_not_fooled_by_a_value)
 }
 END_TEST
 
-int main(void)
+/* Each older name: its option and the engine it is for. */
+static const struct {
+	const char *name;
+	const char *engine;
+	const uint64_t *value;
+} olds[] = {
+#define KF_CONF(id, kind, def, arg, help)
+#define KF_CONF_ALSO(id, engine, name) {#name, #engine, &kf_conf.id},
+#include "core/conf.def"
+#undef KF_CONF_ALSO
+#undef KF_CONF
+};
+
+START_TEST(older_name_counts_for_its_engine_only)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(olds); i++) {
+		uint64_t was;
+
+		kf_conf = defaults;
+		was = *olds[i].value;
+		setenv(olds[i].name, "12K", 1);
+		unsetenv("KONFISCATOR_ENGINE");
+		read_options();
+		ck_assert_uint_eq(*olds[i].value, was);
+		setenv("KONFISCATOR_ENGINE", "firstfit", 1);
+		read_options();
+		ck_assert_uint_eq(*olds[i].value, was);
+		setenv("KONFISCATOR_ENGINE", olds[i].engine, 1);
+		read_options();
+		ck_assert_str_eq(said, "");
+		ck_assert_uint_eq(*olds[i].value, 12 * KF_KIB);
+	}
+}
+END_TEST
+
+START_TEST(options_own_name_comes_before_an_older_one)
+{
+	setenv("KONFISCATOR_ENGINE", "tlsf", 1);
+	setenv("KONFISCATOR_TLSF_INITIAL", "7K", 1);
+	setenv("INITIAL_MEMPOOL_SIZE", "abc", 1);
+	read_options();
+	ck_assert_str_eq(said, "");
+	ck_assert_uint_eq(kf_conf.tlsf_initial, 7 * KF_KIB);
+}
+END_TEST
+
+START_TEST(bad_value_of_an_older_name_is_told_by_that)
+{
+	setenv("KONFISCATOR_ENGINE", "tlsf", 1);
+	setenv("INITIAL_MEMPOOL_SIZE", "100X", 1);
+	read_options();
+	ck_assert_str_eq(said,
+			 "konfiscator: INITIAL_MEMPOOL_SIZE=100X: not bytes, "
+			 "with K, M, G or T; the default stays\n");
+	ck_assert_uint_eq(kf_conf.tlsf_initial, defaults.tlsf_initial);
+}
+END_TEST
+
+static int run_each(void)
 {
 	const TTest *const tests[] = {
 		good_value_is_taken_without_a_word,
@@ -146,4 +204,18 @@ int main(void)
 
 	return unit_run_each("core/conf", tests, KF_ARRAY_SIZE(tests),
 			     KF_ARRAY_SIZE(options));
+}
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		older_name_counts_for_its_engine_only,
+		options_own_name_comes_before_an_older_one,
+		bad_value_of_an_older_name_is_told_by_that,
+	};
+	int failed = run_each();
+
+	return unit_run("core/conf: older names", tests,
+			KF_ARRAY_SIZE(tests)) ||
+	       failed;
 }

@@ -397,6 +397,9 @@ START_TEST(reclaim_gives_back_what_nobody_uses)
 	struct kf_supply_info before, after;
 
 	start(_i);
+	/* An engine that never gives back has nothing to trim. */
+	if (_i && !engines[_i]->trim)
+		return;
 	for (int i = 0; i < NR_BLOCKS; i++) {
 		at[i] = take(20000, 16, false);
 		memset(at[i], 1, 20000);

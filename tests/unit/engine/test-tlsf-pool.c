@@ -134,6 +134,18 @@ static const struct kf_tlsf_pool *pool_of(const void *p)
 	return NULL;
 }
 
+static size_t largest_free(const struct kf_tlsf_pool *pool)
+{
+	struct kf_tlsf_block *b = (void *)pool->start;
+	size_t largest = 0;
+
+	for (; (char *)b < pool->end; b = behind(b)) {
+		if (b->head & KF_TLSF_FREE)
+			largest = KF_MAX(largest, bytes_of(b));
+	}
+	return largest;
+}
+
 /* Whether a free block is as large as the header promises to find. */
 static bool must_fit(size_t size, size_t align)
 {
@@ -141,12 +153,8 @@ static bool must_fit(size_t size, size_t align)
 
 	need = KF_MAX(need, (size_t)32) + need / 32 + 16;
 	for (unsigned int i = 0; i < nr_pools; i++) {
-		struct kf_tlsf_block *b = (void *)pools[i].start;
-
-		for (; (char *)b < pools[i].end; b = behind(b)) {
-			if (b->head & KF_TLSF_FREE && bytes_of(b) >= need)
-				return true;
-		}
+		if (largest_free(&pools[i]) >= need)
+			return true;
 	}
 	return false;
 }
@@ -393,6 +401,10 @@ START_TEST(what_was_done_is_told)
 	ck_assert_uint_eq(tlsf.did.splits, 1);
 	q = kf_tlsf_alloc(&tlsf, 1000, 4096);
 	ck_assert_uint_eq(tlsf.did.splits, 2);
+	ck_assert_uint_eq(tlsf.did.split[0].left_over, (size_t)(q - p) - 1008);
+	ck_assert_uint_eq(tlsf.did.split[1].kept, 1008);
+	ck_assert_uint_eq(tlsf.did.split[0].kept,
+			  1008 + tlsf.did.split[1].left_over);
 	kf_tlsf_free(&tlsf, p);
 	ck_assert_uint_eq(tlsf.did.merged, 1);
 	ck_assert_uint_eq(tlsf.did.splits, 0);
