@@ -45,13 +45,23 @@ static inline size_t kf_class_bytes(unsigned int class)
 	return (size_t)(9 + above % 8) << (7 + above / 8);
 }
 
-/* Pages of a slab: large classes get more, so that they have eight blocks. */
-static inline size_t kf_class_slab_pages(unsigned int class)
+#define KF_SLAB_PAGES 16 /* usually */
+
+/*
+ * Pages of a slab of a heap that has @nr others of its class. Large classes
+ * get more, so that they have eight blocks; the first few of a class less, as
+ * it may never need more.
+ */
+static inline size_t kf_class_slab_pages(unsigned int class, size_t nr)
 {
-	if (kf_class_bytes(class) <= KF_GRANULE / 8)
-		return KF_GRANULE_PAGES;
-	return kf_class_bytes(class) <= KF_GRANULE / 4 ? 2 * KF_GRANULE_PAGES
-						       : 4 * KF_GRANULE_PAGES;
+	size_t bytes = kf_class_bytes(class);
+	size_t pages = KF_SLAB_PAGES;
+
+	if (bytes > KF_SLAB_PAGES * KF_PAGE / 8)
+		pages *= bytes <= KF_SLAB_PAGES * KF_PAGE / 4 ? 2 : 4;
+	if (nr < 2)
+		return pages / 4;
+	return nr < 4 ? pages / 2 : pages;
 }
 
 #endif

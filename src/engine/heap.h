@@ -123,6 +123,7 @@ struct kf_heap {
 	struct kf_foreign foreign[KF_NR_CLASSES]; /* owner */
 	struct kf_outbox outbox[KF_NR_OUTBOXES];  /* owner */
 	struct kf_list slabs[KF_NR_CLASSES];	  /* not full ones; owner */
+	uint32_t nr_slabs[KF_NR_CLASSES];	  /* full ones too; owner */
 	void *inbox __kf_aligned(KF_CACHE_LINE);  /* atomic */
 } __kf_aligned(KF_CACHE_LINE);
 

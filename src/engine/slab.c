@@ -33,7 +33,7 @@ static struct kf_slab *take_pages(size_t nr_pages)
 struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 {
 	size_t size = kf_class_bytes(class);
-	size_t nr_pages = kf_class_slab_pages(class);
+	size_t nr_pages = kf_class_slab_pages(class, heap->nr_slabs[class]);
 	struct kf_slab *slab = kf_spare_get(heap, nr_pages);
 
 	if (!slab)
@@ -46,6 +46,7 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 	slab->inverse = UINT64_MAX / size + 1;
 	__atomic_store_n(&slab->owner, (uintptr_t)heap, __ATOMIC_RELAXED);
 	kf_list_add(&slab->link, &heap->slabs[class]);
+	heap->nr_slabs[class]++;
 	kf_word_add_atomic(KF_WORD_slabs_made, 1);
 	kf_probe_slab_new((uintptr_t)slab->run.start, size);
 	return slab;
@@ -58,6 +59,7 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 	if (kf_bin_source(bin) == slab)
 		bin->source = 0;
 	kf_list_del(&slab->link);
+	heap->nr_slabs[kf_slab_class(slab)]--;
 	kf_heap_stat(heap, KF_SLOT_carved,
 		     -(uint64_t)slab->carved * slab->size);
 	kf_word_add_atomic(KF_WORD_slabs_freed, 1);

@@ -3,7 +3,7 @@
  * Spares: empty slabs that a heap keeps for its next one.
  *
  * A slab that comes and goes would otherwise take the pages lock each time.
- * Few are kept, of the usual size only, and they go with the next tick of the
+ * Few are kept, none longer than usual, and they go with the next tick of the
  * clock that finds them unused.
  */
 #include "engine/heap.h"
@@ -13,7 +13,7 @@
 bool kf_spare_put(struct kf_heap *heap, struct kf_slab *slab)
 {
 	if (heap->nr_spares == KF_NR_SPARES ||
-	    slab->run.nr_pages != KF_GRANULE_PAGES || slab->run.private)
+	    slab->run.nr_pages > KF_SLAB_PAGES || slab->run.private)
 		return false;
 	slab->used = 0;
 	slab->zeroed = false;
@@ -23,9 +23,15 @@ bool kf_spare_put(struct kf_heap *heap, struct kf_slab *slab)
 
 struct kf_slab *kf_spare_get(struct kf_heap *heap, size_t nr_pages)
 {
-	if (nr_pages != KF_GRANULE_PAGES || !heap->nr_spares)
-		return NULL;
-	return heap->spare[--heap->nr_spares];
+	for (unsigned int i = heap->nr_spares; i-- > 0;) {
+		struct kf_slab *slab = heap->spare[i];
+
+		if (slab->run.nr_pages != nr_pages)
+			continue;
+		heap->spare[i] = heap->spare[--heap->nr_spares];
+		return slab;
+	}
+	return NULL;
 }
 
 void kf_spare_drop(struct kf_heap *heap)

@@ -8,24 +8,41 @@
 
 #include "stats/stats.h"
 
-#define LEAF_BYTES (KF_MAP_ENTRIES * sizeof(uintptr_t))
+#define PAGE_ENTRIES (KF_PAGE / sizeof(uintptr_t))
+
+/*
+ * The entries of 4 GiB. Few of its pages are ever written: they count as
+ * metadata from then on, for until then they cost only addresses.
+ */
+struct leaf {
+	uintptr_t entry[KF_MAP_ENTRIES];
+	uint8_t written[KF_MAP_ENTRIES / PAGE_ENTRIES]; /* atomic; by page */
+};
+
+#define LEAF_BYTES KF_ALIGN_UP(sizeof(struct leaf), KF_PAGE)
 
 struct kf_map kf_map;
 
-static uintptr_t *leaf_of(const void *p)
+static struct leaf *leaf_of(const void *p)
 {
 	uintptr_t off = __atomic_load_n(
 		&kf_map.root[(uint16_t)((uintptr_t)p >> 32)], __ATOMIC_ACQUIRE);
 
-	return off ? (uintptr_t *)((uintptr_t)kf_map.empty + off) : NULL;
+	return off ? (struct leaf *)((uintptr_t)kf_map.empty + off) : NULL;
+}
+
+static void count(const void *addr)
+{
+	kf_pages_count_map(addr, KF_PAGE);
+	kf_word_add_atomic(KF_WORD_metadata, KF_PAGE);
 }
 
 /* Two threads may race here during a fork: one leaf wins, the other goes. */
-static uintptr_t *make_leaf(const void *p)
+static struct leaf *make_leaf(const void *p)
 {
 	uintptr_t *slot = &kf_map.root[(uint16_t)((uintptr_t)p >> 32)];
 	uintptr_t none = 0;
-	void *leaf = kf_vm_map(LEAF_BYTES, KF_PAGE);
+	struct leaf *leaf = kf_vm_map(LEAF_BYTES, KF_PAGE);
 
 	if (!leaf)
 		return NULL;
@@ -35,8 +52,7 @@ static uintptr_t *make_leaf(const void *p)
 		kf_vm_drop(leaf, LEAF_BYTES);
 		return leaf_of(p);
 	}
-	kf_pages_count_map(leaf, LEAF_BYTES);
-	kf_word_add_atomic(KF_WORD_metadata, LEAF_BYTES);
+	count(leaf->written);
 	return leaf;
 }
 
@@ -51,6 +67,19 @@ static bool make_leaves(uintptr_t first, uintptr_t last)
 	return true;
 }
 
+static void set(struct leaf *leaf, size_t i, uintptr_t value)
+{
+	uint8_t *written = &leaf->written[i / PAGE_ENTRIES];
+
+	if (!__atomic_load_n(written, __ATOMIC_RELAXED)) {
+		if (!value)
+			return;
+		if (!__atomic_exchange_n(written, 1, __ATOMIC_RELAXED))
+			count(&leaf->entry[KF_ALIGN_DOWN(i, PAGE_ENTRIES)]);
+	}
+	__atomic_store_n(&leaf->entry[i], value, __ATOMIC_RELEASE);
+}
+
 bool kf_map_set(const void *start, size_t size, struct kf_run *run)
 {
 	uintptr_t first = (uintptr_t)start;
@@ -60,12 +89,10 @@ bool kf_map_set(const void *start, size_t size, struct kf_run *run)
 	if (run && !make_leaves(first, last))
 		return false;
 	for (uintptr_t p = first; p <= last; p += KF_GRANULE) {
-		uintptr_t *leaf = leaf_of((const void *)p);
+		struct leaf *leaf = leaf_of((const void *)p);
 
-		if (!leaf)
-			continue;
-		__atomic_store_n(&leaf[(uint32_t)p >> KF_GRANULE_SHIFT], value,
-				 __ATOMIC_RELEASE);
+		if (leaf)
+			set(leaf, (uint32_t)p >> KF_GRANULE_SHIFT, value);
 	}
 	return true;
 }

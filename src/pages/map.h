@@ -2,7 +2,7 @@
 /*
  * The address map: which run does an address belong to.
  *
- * Two levels over granules of 64 KiB. All entries are offsets from the map
+ * Two levels over granules of 16 KiB. All entries are offsets from the map
  * itself, so that a map of zeroes says "foreign" for every address without
  * having been initialised and without a test on the way: two loads and two
  * additions, before main() too. Entries are written under the pages lock (or
@@ -13,7 +13,8 @@
 
 #include "pages/run.h"
 
-#define KF_MAP_ENTRIES 65536
+#define KF_MAP_ROOTS 65536
+#define KF_MAP_ENTRIES ((size_t)1 << (32 - KF_GRANULE_SHIFT))
 
 /*
  * @foreign: the run that all other addresses belong to; kind NONE.
@@ -22,7 +23,7 @@
 struct kf_map {
 	struct kf_run foreign;
 	uint64_t engine_part[KF_CACHE_LINE / 8];
-	uintptr_t root[KF_MAP_ENTRIES];
+	uintptr_t root[KF_MAP_ROOTS];
 	uintptr_t empty[KF_MAP_ENTRIES];
 };
 

@@ -17,6 +17,7 @@
 
 #define REGION_ALIGN KF_HUGE_PAGE
 #define REGION_MAX KF_GIB
+#define STEP_PAGES 16 /* the least that is committed at a time */
 #define STEP_MAX_PAGES (4 * KF_MIB / KF_PAGE)
 
 /* A region with less is too small for huge pages. */
@@ -231,7 +232,7 @@ static size_t commit_step(const struct kf_region *region, size_t more)
 	size_t left = region->nr_pages - region->committed;
 
 	more += kf_pages_conf.top_pad >> KF_PAGE_SHIFT;
-	step = KF_ALIGN_UP(KF_MAX(step, more), KF_GRANULE_PAGES);
+	step = KF_ALIGN_UP(KF_MAX(step, more), (size_t)STEP_PAGES);
 	/* A huge page must be whole before the first touch. */
 	if (wants_huge(region))
 		step += pages_to_huge(commit_end(region) +

@@ -13,7 +13,7 @@
 #include "probes/konfiscator-probes.h"
 
 /* Below this a purge costs more than it brings: only a trim does it. */
-#define WORTH_PURGING KF_GRANULE_PAGES
+#define WORTH_PURGING 16
 
 /* Candidates tried for an aligned and dirty run. */
 #define TRIES 16

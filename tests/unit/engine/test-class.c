@@ -52,10 +52,17 @@ END_TEST
 START_TEST(slab_is_whole_granules_and_holds_several_blocks)
 {
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
-		size_t pages = kf_class_slab_pages(class);
+		size_t bytes = kf_class_bytes(class), last = 0;
 
-		ck_assert_uint_eq(pages % KF_GRANULE_PAGES, 0);
-		ck_assert_uint_ge(pages * KF_PAGE / kf_class_bytes(class), 8);
+		for (size_t nr = 0; nr < 10; nr++) {
+			size_t pages = kf_class_slab_pages(class, nr);
+
+			ck_assert_uint_eq(pages % KF_GRANULE_PAGES, 0);
+			ck_assert_uint_ge(pages * KF_PAGE / bytes, 2);
+			ck_assert_uint_ge(pages, last);
+			last = pages;
+		}
+		ck_assert_uint_ge(last * KF_PAGE / bytes, 8);
 	}
 }
 END_TEST
