@@ -39,10 +39,11 @@ static bool wants_mapping(size_t size, size_t align)
 	       mapping_is_left();
 }
 
-static struct kf_run *take(struct kf_heap *heap, size_t size, size_t align,
-			   bool *zeroed)
+/* The room does not decide: what is freed is judged by what was asked. */
+static struct kf_run *take(struct kf_heap *heap, size_t size, size_t room,
+			   size_t align, bool *zeroed)
 {
-	size_t nr = pages_for(size);
+	size_t nr = pages_for(size + room);
 	size_t align_pages = KF_MAX(align >> KF_PAGE_SHIFT, (size_t)1);
 	struct kf_run *run = kf_kept_take(heap, nr, align);
 	bool mapped = false;
@@ -75,7 +76,7 @@ static struct kf_run *provide(struct kf_heap *heap, size_t size, size_t room,
 			      size_t align, bool zeroed)
 {
 	bool clean;
-	struct kf_run *run = take(heap, size + room, align, &clean);
+	struct kf_run *run = take(heap, size, room, align, &clean);
 
 	if (!run)
 		return NULL;

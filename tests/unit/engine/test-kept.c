@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * engine/kept.c: freed runs that a heap keeps for its next large blocks.
+ * engine/large.c and kept.c: large blocks, and the freed runs that a heap
+ * keeps for its next ones.
  *
  * All through the supply's table, as the core asks it; what is kept is told by
  * the counters that readers use.
@@ -189,6 +190,23 @@ START_TEST(all_are_given_back_where_memory_is_short)
 }
 END_TEST
 
+/* Or it would be mapped and unmapped each time that it grows that far. */
+START_TEST(room_to_grow_makes_no_mapping)
+{
+	enum kf_misuse wrong;
+	unsigned char *at;
+
+	start();
+	kf_large_conf.mmap_threshold = 100 * KF_PAGE;
+	at = take(60 * KF_PAGE, 16, false);
+	take(BLOCK, 16, false);
+	ck_assert_ptr_nonnull(supply->resize(at, 95 * KF_PAGE, &wrong));
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 0);
+	take(100 * KF_PAGE, 16, false);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 1);
+}
+END_TEST
+
 static void *take_and_drop(void *unused)
 {
 	drop(take(BLOCK, 16, false));
@@ -238,6 +256,7 @@ int main(void)
 		kept_runs_are_few,
 		very_long_run_is_not_kept,
 		kept_block_freed_again_is_a_double_free,
+		room_to_grow_makes_no_mapping,
 		all_are_given_back_where_memory_is_short,
 		a_thread_that_has_gone_keeps_nothing_for_long,
 		info_counts_kept_runs_as_cached,
