@@ -17,6 +17,18 @@
  */
 void kf_totals_derive(struct kf_snapshot *s);
 
+/**
+ * kf_read_at() - read all of a piece of a file
+ * @fd:		the file
+ * @buf:	out: the piece
+ * @len:	its bytes
+ * @offset:	where it is
+ *
+ * Context: any thread.
+ * Return: whether all of it was there and could be read.
+ */
+bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset);
+
 /* A process that procfs shows, with its pid in its innermost namespace. */
 struct kf_proc {
 	int32_t pid;

@@ -29,7 +29,7 @@ struct source {
 	struct kf_stats_header h;
 };
 
-static bool read_at(int fd, void *buf, size_t len, uint64_t offset)
+bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset)
 {
 	char *p = buf;
 
@@ -130,18 +130,18 @@ static enum kf_read_result read_header(struct source *src,
 		return KF_READ_NOT_READY;
 	if (s->file_size < sizeof(h->magic))
 		return KF_READ_FOREIGN;
-	if (!read_at(src->fd, &h->magic, sizeof(h->magic), 0))
+	if (!kf_read_at(src->fd, &h->magic, sizeof(h->magic), 0))
 		return KF_READ_DAMAGED;
 	if (h->magic != KF_STATS_MAGIC)
 		return h->magic ? KF_READ_FOREIGN : KF_READ_NOT_READY;
-	if (!read_at(src->fd, h, offsetof(struct kf_stats_header, header_size),
-		     0))
+	if (!kf_read_at(src->fd, h,
+			offsetof(struct kf_stats_header, header_size), 0))
 		return KF_READ_DAMAGED;
 	s->major = h->major;
 	s->minor = h->minor;
 	if (h->major != KF_STATS_MAJOR)
 		return KF_READ_INCOMPATIBLE;
-	if (!read_at(src->fd, h, sizeof(*h), 0) || fstat(src->fd, &st))
+	if (!kf_read_at(src->fd, h, sizeof(*h), 0) || fstat(src->fd, &st))
 		return KF_READ_DAMAGED;
 	s->file_size = src->size = (uint64_t)st.st_size;
 	if (h->ready == 0)
@@ -166,7 +166,7 @@ static bool read_identity(struct source *src, struct kf_snapshot *s)
 {
 	struct kf_stats_identity *id = &s->id;
 
-	if (!read_at(src->fd, id, sizeof(*id), src->h.identity.offset))
+	if (!kf_read_at(src->fd, id, sizeof(*id), src->h.identity.offset))
 		return false;
 	force_end(id->boot_id, sizeof(id->boot_id));
 	force_end(id->comm, sizeof(id->comm));
@@ -188,8 +188,8 @@ static bool read_classes(struct source *src, struct kf_snapshot *s)
 	for (uint32_t i = 0; i < sec->nr; i++) {
 		struct kf_stats_class c;
 
-		if (!read_at(src->fd, &c, sizeof(c),
-			     sec->offset + (uint64_t)i * sec->entry_size))
+		if (!kf_read_at(src->fd, &c, sizeof(c),
+				sec->offset + (uint64_t)i * sec->entry_size))
 			return false;
 		s->classes[i].bytes = c.bytes;
 		s->classes[i].inherited = c.inherited;
@@ -204,9 +204,9 @@ static bool read_words(struct source *src, uint64_t *words, size_t bytes)
 	uint64_t offset = src->h.words.offset;
 
 	for (int i = 0; i < MAX_SEQ_TRIES; i++) {
-		if (!read_at(src->fd, &before, sizeof(before), offset) ||
-		    !read_at(src->fd, words, bytes, offset + 8) ||
-		    !read_at(src->fd, &after, sizeof(after), offset))
+		if (!kf_read_at(src->fd, &before, sizeof(before), offset) ||
+		    !kf_read_at(src->fd, words, bytes, offset + 8) ||
+		    !kf_read_at(src->fd, &after, sizeof(after), offset))
 			return false;
 		if (before == after && before % 2 == 0)
 			return true;
@@ -323,8 +323,8 @@ static bool read_counters(struct source *src, struct kf_snapshot *s,
 	for (uint32_t i = 0; i < sec->nr; i++) {
 		struct kf_stats_desc d;
 
-		if (!read_at(src->fd, &d, sizeof(d),
-			     sec->offset + (uint64_t)i * sec->entry_size) ||
+		if (!kf_read_at(src->fd, &d, sizeof(d),
+				sec->offset + (uint64_t)i * sec->entry_size) ||
 		    !take_desc(s, t, &d))
 			return false;
 	}
@@ -389,8 +389,8 @@ static bool read_slots(struct source *src, struct kf_snapshot *s,
 	for (uint32_t i = 0; ok && i < sec->nr; i += SLOTS_AT_ONCE) {
 		uint32_t n = KF_MIN(sec->nr - i, (uint32_t)SLOTS_AT_ONCE);
 
-		ok = read_at(src->fd, buf, n * size,
-			     sec->offset + (uint64_t)i * size);
+		ok = kf_read_at(src->fd, buf, n * size,
+				sec->offset + (uint64_t)i * size);
 		for (uint32_t k = 0; ok && k < n; k++) {
 			/* an entry of odd size leaves the next unaligned */
 			memcpy(one, buf + k * size, size);

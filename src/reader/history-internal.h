@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the rooms of the history reader tell one another: the index of chunks
+ * (history.c), a stream's events one after the other (history-stream.c), and
+ * the streams merged by time (history-merge.c).
+ */
+#ifndef KF_READER_HISTORY_INTERNAL_H
+#define KF_READER_HISTORY_INTERNAL_H
+
+#include "reader/history.h"
+
+#define KF_HISTORY_NO_THREAD UINT32_MAX
+
+/* No recording takes as long; a year and a half at 3 GHz. */
+#define KF_HISTORY_MAX_TICKS (1ULL << 57)
+
+/* A chunk with a good head. Sorted by stream, then sequence. */
+struct kf_history_chunk {
+	uint64_t number; /* its place in the file */
+	uint64_t sequence;
+	uint32_t stream;
+	uint32_t reserved;
+};
+
+/* Where the reader is in a stream. */
+struct kf_history_stream {
+	uint64_t ticks; /* of @event, or the chunk's base before it is open */
+	uint32_t index;
+	bool open;	      /* @event holds the next event */
+	uint32_t thread;      /* index, or KF_HISTORY_NO_THREAD */
+	int32_t tid;	      /* of @thread */
+	uint64_t first_chunk; /* the next one, in the index */
+	uint64_t nr_chunks;   /* left */
+	uint64_t offset;      /* in the file, of what follows the window */
+	uint64_t end;	      /* in the file, of the chunk's used bytes */
+	uint64_t limit;	      /* no event of the chunk is later */
+	uint8_t *window;      /* NULL while no chunk is open */
+	size_t pos;	      /* in the window */
+	size_t len;	      /* bytes in the window */
+	struct kf_record_cursor cursor;
+	struct kf_record_event event;
+};
+
+/**
+ * kf_history_chunk_head() - read and check the head of a chunk
+ * @h:		the recording
+ * @number:	its place in the file
+ * @chunk:	out: the head; @used never goes beyond the chunk or the file
+ *
+ * Context: one thread.
+ * Return: 1, 0 if it is empty, -1 if it is bad.
+ */
+int kf_history_chunk_head(const struct kf_history *h, uint64_t number,
+			  struct kf_record_chunk *chunk);
+
+/**
+ * kf_stream_ready() - find a stream's next time, without opening a chunk
+ * @h:		the recording
+ * @s:		the stream; between two chunks
+ *
+ * Context: one thread.
+ * Return: whether it has one.
+ */
+bool kf_stream_ready(struct kf_history *h, struct kf_history_stream *s);
+
+/**
+ * kf_stream_fill() - have a stream's next event in its @event
+ * @h:		the recording
+ * @s:		the stream
+ *
+ * Context: one thread; allocates.
+ * Return: 1, or 0 if the chunk has no more (see kf_stream_ready()), -1 with
+ *	   errno.
+ */
+int kf_stream_fill(struct kf_history *h, struct kf_history_stream *s);
+
+/**
+ * kf_stream_thread() - the thread of a stream's event
+ * @h:		the recording
+ * @s:		the stream
+ *
+ * Context: one thread; allocates.
+ * Return: its index; KF_HISTORY_NO_THREAD when out of memory.
+ */
+uint32_t kf_stream_thread(struct kf_history *h, struct kf_history_stream *s);
+
+/**
+ * kf_merge_init() - put all streams on the heap
+ * @h:		the recording
+ *
+ * Context: one thread; allocates.
+ * Return: whether there was memory.
+ */
+bool kf_merge_init(struct kf_history *h);
+
+#endif

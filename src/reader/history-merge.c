@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Merges the streams by time: a binary heap with the earliest on top. A stream
+ * whose chunk is not open yet is there with the chunk's base, so that chunks
+ * are open only while they are needed.
+ */
+#include "reader/history-internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void sink(struct kf_history *h, unsigned int i)
+{
+	struct kf_history_stream *s = h->heap[i];
+
+	for (;;) {
+		unsigned int c = 2 * i + 1;
+
+		if (c >= h->nr_heap)
+			break;
+		if (c + 1 < h->nr_heap &&
+		    h->heap[c + 1]->ticks < h->heap[c]->ticks)
+			c++;
+		if (s->ticks <= h->heap[c]->ticks)
+			break;
+		h->heap[i] = h->heap[c];
+		i = c;
+	}
+	h->heap[i] = s;
+}
+
+static void push(struct kf_history *h, struct kf_history_stream *s)
+{
+	unsigned int i = h->nr_heap++;
+
+	while (i && s->ticks < h->heap[(i - 1) / 2]->ticks) {
+		h->heap[i] = h->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	h->heap[i] = s;
+}
+
+static struct kf_history_stream *pop(struct kf_history *h)
+{
+	struct kf_history_stream *s = h->heap[0];
+
+	h->heap[0] = h->heap[--h->nr_heap];
+	if (h->nr_heap)
+		sink(h, 0);
+	return s;
+}
+
+bool kf_merge_init(struct kf_history *h)
+{
+	size_t nr = (size_t)h->nr_streams + 1;
+
+	h->heap = calloc(nr, sizeof(struct kf_history_stream *));
+	h->tied = calloc(nr, sizeof(struct kf_history_stream *));
+	if (!h->heap || !h->tied)
+		return false;
+	for (unsigned int i = 0; i < h->nr_streams; i++) {
+		if (kf_stream_ready(h, &h->streams[i]))
+			push(h, &h->streams[i]);
+	}
+	return true;
+}
+
+/* The top's next event is read; it sinks to where it belongs, or leaves. */
+static int step_top(struct kf_history *h)
+{
+	struct kf_history_stream *s = h->heap[0];
+	int rc = kf_stream_fill(h, s);
+
+	if (rc < 0)
+		return -1;
+	if (!rc && !kf_stream_ready(h, s))
+		pop(h);
+	else
+		sink(h, 0);
+	return 0;
+}
+
+/* Until the top is a stream whose event is known. */
+static int open_top(struct kf_history *h)
+{
+	while (h->nr_heap && !h->heap[0]->open) {
+		if (step_top(h))
+			return -1;
+	}
+	return h->nr_heap > 0;
+}
+
+static int fill_event(struct kf_history *h, struct kf_history_stream *s,
+		      struct kf_history_event *e)
+{
+	const struct kf_record_event *r = &s->event;
+	uint64_t begin = h->head.begin.ticks;
+
+	*e = (struct kf_history_event){
+		.kind = r->kind,
+		.failed = r->failed,
+		.align_log2 = r->align,
+		.thread = kf_stream_thread(h, s),
+		.stream = s->index,
+		.time = kf_history_ns(h, r->time > begin ? r->time - begin : 0),
+		.took = kf_history_ns(h, r->took),
+		.address = r->address,
+		.size = r->size,
+	};
+	return e->thread == KF_HISTORY_NO_THREAD ? -1 : 0;
+}
+
+/*
+ * Takes the streams whose events have the top's tick off the heap. Returns how
+ * many, or -1; @best is the first that fits, or 0.
+ */
+static int take_tied(struct kf_history *h, int *best)
+{
+	uint64_t ticks = h->heap[0]->ticks;
+	struct kf_history_event e;
+	bool found = false;
+	int nr = 0;
+
+	*best = 0;
+	for (;;) {
+		if (open_top(h) < 0)
+			return -1;
+		if (!h->nr_heap || h->heap[0]->ticks != ticks)
+			return nr;
+		if (!found && fill_event(h, h->heap[0], &e))
+			return -1;
+		if (!found && h->fits(&e, h->fits_arg)) {
+			found = true;
+			*best = nr;
+		}
+		h->tied[nr++] = pop(h);
+	}
+}
+
+/* Puts on top a stream whose event fits, of those that have the top's tick. */
+static int choose_top(struct kf_history *h)
+{
+	int best;
+	int nr = take_tied(h, &best);
+
+	if (nr < 0)
+		return -1;
+	/* the first that is pushed stays before its equals */
+	push(h, h->tied[best]);
+	for (int i = 0; i < nr; i++) {
+		if (i != best)
+			push(h, h->tied[i]);
+	}
+	return 0;
+}
+
+static bool is_tied(const struct kf_history *h)
+{
+	for (unsigned int c = 1; c < 3 && c < h->nr_heap; c++) {
+		if (h->heap[c]->ticks == h->heap[0]->ticks)
+			return true;
+	}
+	return false;
+}
+
+int kf_history_next(struct kf_history *h, struct kf_history_event *e)
+{
+	int rc = open_top(h);
+
+	if (rc > 0 && h->fits && is_tied(h) && choose_top(h))
+		rc = -1;
+	if (rc > 0 && fill_event(h, h->heap[0], e))
+		rc = -1;
+	if (rc > 0) {
+		h->heap[0]->open = false;
+		if (step_top(h))
+			rc = -1;
+	}
+	if (rc < 0)
+		errno = ENOMEM;
+	return rc;
+}

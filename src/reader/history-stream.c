@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The events of one stream, chunk after chunk, through a window on the file
+ * that is there only while a chunk is open.
+ */
+#include "reader/history-internal.h"
+#include "reader/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More than any event has: all fields with all bytes of their varints. */
+#define MAX_EVENT 96
+
+static void close_chunk(struct kf_history *h, struct kf_history_stream *s)
+{
+	free(s->window);
+	s->window = NULL;
+	h->done_chunks++;
+}
+
+bool kf_stream_ready(struct kf_history *h, struct kf_history_stream *s)
+{
+	struct kf_record_chunk head;
+
+	while (s->nr_chunks) {
+		uint64_t number = h->chunks[s->first_chunk].number;
+
+		/* it was good before: the file is being changed */
+		if (kf_history_chunk_head(h, number, &head) > 0) {
+			s->ticks = KF_MAX(s->ticks, head.base);
+			return true;
+		}
+		h->damage.bad_chunks++;
+		h->done_chunks++;
+		s->first_chunk++;
+		s->nr_chunks--;
+	}
+	return false;
+}
+
+/* No event is later than the begin of the stream's next chunk. */
+static uint64_t limit_of(const struct kf_history *h,
+			 const struct kf_history_stream *s)
+{
+	struct kf_record_chunk next;
+
+	if (s->nr_chunks &&
+	    kf_history_chunk_head(h, h->chunks[s->first_chunk].number, &next) >
+		    0)
+		return next.base;
+	return h->head.begin.ticks + KF_HISTORY_MAX_TICKS;
+}
+
+static int open_chunk(struct kf_history *h, struct kf_history_stream *s)
+{
+	uint64_t number = h->chunks[s->first_chunk].number;
+	struct kf_record_chunk head;
+
+	s->first_chunk++;
+	s->nr_chunks--;
+	if (kf_history_chunk_head(h, number, &head) <= 0) {
+		h->damage.bad_chunks++;
+		h->done_chunks++;
+		return 0;
+	}
+	s->window = malloc(h->window);
+	if (!s->window)
+		return -1;
+	s->offset = h->head.data_offset + number * h->head.chunk_size;
+	s->end = s->offset + head.used;
+	s->offset += sizeof(head);
+	s->pos = s->len = 0;
+	s->limit = limit_of(h, s);
+	kf_record_cursor_init(&s->cursor, &h->head, &head);
+	return 1;
+}
+
+/* Has at least one whole event in the window, or all that the chunk has. */
+static bool refill(struct kf_history *h, struct kf_history_stream *s)
+{
+	size_t left = s->len - s->pos;
+	size_t more;
+
+	if (left >= MAX_EVENT || s->offset == s->end)
+		return true;
+	memmove(s->window, s->window + s->pos, left);
+	more = (size_t)KF_MIN(s->end - s->offset, h->window - left);
+	s->pos = 0;
+	s->len = left;
+	if (!kf_read_at(h->fd, s->window + left, more, s->offset))
+		return false;
+	s->len += more;
+	s->offset += more;
+	return true;
+}
+
+static bool is_known(const struct kf_record_event *e)
+{
+	return e->kind >= KF_RECORD_MALLOC && e->kind <= KF_RECORD_THREAD_END;
+}
+
+/* The thread changes by an event, or where that was lost by a chunk's head. */
+static void follow_thread(struct kf_history_stream *s)
+{
+	if (s->event.kind == KF_RECORD_THREAD || s->event.tid != s->tid)
+		s->thread = KF_HISTORY_NO_THREAD;
+	s->tid = s->event.tid;
+}
+
+static int next_in_chunk(struct kf_history *h, struct kf_history_stream *s)
+{
+	const uint8_t *p, *end;
+
+	for (;;) {
+		if (!refill(h, s)) {
+			h->damage.cut_chunks++;
+			return 0;
+		}
+		if (s->pos == s->len)
+			return 0;
+		p = s->window + s->pos;
+		end = s->window + s->len;
+		p = kf_record_unpack(&s->cursor, p, end, &s->event);
+		if (!p || s->event.time < s->ticks ||
+		    s->event.time > s->limit) {
+			h->damage.cut_chunks++;
+			return 0;
+		}
+		s->pos = (size_t)(p - s->window);
+		follow_thread(s);
+		if (!is_known(&s->event))
+			continue;
+		s->ticks = s->event.time;
+		return 1;
+	}
+}
+
+int kf_stream_fill(struct kf_history *h, struct kf_history_stream *s)
+{
+	int rc = 1;
+
+	if (!s->window)
+		rc = open_chunk(h, s);
+	if (rc > 0) {
+		rc = next_in_chunk(h, s);
+		if (!rc)
+			close_chunk(h, s);
+	}
+	s->open = rc > 0;
+	return rc;
+}
+
+static uint32_t add_thread(struct kf_history *h,
+			   const struct kf_record_event *e)
+{
+	struct kf_history_thread *t;
+
+	if (h->nr_threads == KF_HISTORY_MAX_THREADS)
+		return KF_HISTORY_MAX_THREADS - 1;
+	if (!(h->nr_threads & (h->nr_threads - 1))) {
+		t = realloc(h->threads, 2 * (h->nr_threads + 1) * sizeof(*t));
+		if (!t)
+			return KF_HISTORY_NO_THREAD;
+		h->threads = t;
+	}
+	t = &h->threads[h->nr_threads];
+	memset(t, 0, sizeof(*t));
+	if (h->nr_threads == KF_HISTORY_MAX_THREADS - 1) {
+		memcpy(t->name, "(others)", 9);
+	} else {
+		t->tid = e->tid;
+		memcpy(t->name, e->comm, sizeof(e->comm));
+	}
+	return h->nr_threads++;
+}
+
+uint32_t kf_stream_thread(struct kf_history *h, struct kf_history_stream *s)
+{
+	if (s->thread == KF_HISTORY_NO_THREAD)
+		s->thread = add_thread(h, &s->event);
+	return s->thread;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Opens a recording: its header, and the index of its chunks by stream and
+ * sequence. The heads of all chunks are read once for it, their events later.
+ */
+#include "reader/history-internal.h"
+#include "reader/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MIN_CHUNK 1024u
+#define MAX_CHUNK (64u << 20)
+#define MIN_WINDOW 1024u
+#define ALL_WINDOWS (32u << 20)
+
+static enum kf_read_result open_file(const char *path, struct kf_history *h)
+{
+	struct stat st;
+
+	h->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (h->fd < 0 || fstat(h->fd, &st))
+		return KF_READ_ERROR;
+	if (!S_ISREG(st.st_mode))
+		return KF_READ_FOREIGN;
+	h->file_size = (uint64_t)st.st_size;
+	return KF_READ_OK;
+}
+
+static void end_strings(struct kf_stats_identity *id)
+{
+	id->boot_id[sizeof(id->boot_id) - 1] = '\0';
+	id->comm[sizeof(id->comm) - 1] = '\0';
+	id->exe[sizeof(id->exe) - 1] = '\0';
+	id->name[sizeof(id->name) - 1] = '\0';
+	id->engine[sizeof(id->engine) - 1] = '\0';
+	id->version[sizeof(id->version) - 1] = '\0';
+}
+
+/* What a tick is, by two moments; a recording that has only one has none. */
+static uint64_t scale_of(const struct kf_record_header *head)
+{
+	const struct kf_record_moment *a = &head->begin;
+	const struct kf_record_moment *b = &head->last[head->last_index & 1];
+	unsigned __int128 scale;
+
+	if (b->ticks <= a->ticks || b->mono_ns <= a->mono_ns)
+		return 1ULL << 32;
+	scale = (unsigned __int128)(b->mono_ns - a->mono_ns) << 32;
+	scale /= b->ticks - a->ticks;
+	return scale && scale < 1ULL << 48 ? (uint64_t)scale : 1ULL << 32;
+}
+
+uint64_t kf_history_ns(const struct kf_history *h, uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * h->ns_per_tick >> 32);
+}
+
+static enum kf_read_result read_header(struct kf_history *h)
+{
+	struct kf_record_header *head = &h->head;
+
+	if (h->file_size == 0)
+		return KF_READ_NOT_READY;
+	if (h->file_size < sizeof(head->magic))
+		return KF_READ_FOREIGN;
+	if (!kf_read_at(h->fd, &head->magic, sizeof(head->magic), 0))
+		return KF_READ_DAMAGED;
+	if (head->magic != KF_RECORD_MAGIC)
+		return head->magic ? KF_READ_FOREIGN : KF_READ_NOT_READY;
+	if (!kf_read_at(h->fd, head,
+			offsetof(struct kf_record_header, header_size), 0))
+		return KF_READ_DAMAGED;
+	if (head->major != KF_RECORD_MAJOR)
+		return KF_READ_INCOMPATIBLE;
+	if (!kf_read_at(h->fd, head, sizeof(*head), 0))
+		return KF_READ_DAMAGED;
+	if (head->ready != 1)
+		return head->ready ? KF_READ_DAMAGED : KF_READ_NOT_READY;
+	if (head->header_size < sizeof(*head) || head->chunk_size < MIN_CHUNK ||
+	    head->chunk_size > MAX_CHUNK ||
+	    head->data_offset < head->header_size ||
+	    head->data_offset > h->file_size)
+		return KF_READ_DAMAGED;
+	end_strings(&head->identity);
+	h->ns_per_tick = scale_of(head);
+	h->dropped = head->dropped;
+	return KF_READ_OK;
+}
+
+int kf_history_chunk_head(const struct kf_history *h, uint64_t number,
+			  struct kf_record_chunk *chunk)
+{
+	uint64_t offset = h->head.data_offset + number * h->head.chunk_size;
+	uint64_t room = h->file_size - offset;
+
+	if (room < sizeof(*chunk) ||
+	    !kf_read_at(h->fd, chunk, sizeof(*chunk), offset))
+		return -1;
+	if (chunk->magic != KF_RECORD_CHUNK_MAGIC)
+		return chunk->magic ? -1 : 0;
+	if (chunk->used < sizeof(*chunk) || chunk->used > h->head.chunk_size ||
+	    chunk->base < h->head.begin.ticks ||
+	    chunk->base - h->head.begin.ticks > KF_HISTORY_MAX_TICKS)
+		return -1;
+	if (chunk->used > room)
+		chunk->used = (uint32_t)room;
+	return 1;
+}
+
+static int by_stream(const void *a, const void *b)
+{
+	const struct kf_history_chunk *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->sequence != y->sequence)
+		return x->sequence < y->sequence ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static bool index_chunks(struct kf_history *h)
+{
+	uint64_t bytes = h->file_size - h->head.data_offset;
+	uint64_t nr = (bytes + h->head.chunk_size - 1) / h->head.chunk_size;
+	struct kf_record_chunk head;
+
+	h->chunks = calloc(nr + 1, sizeof(*h->chunks));
+	if (!h->chunks)
+		return false;
+	for (uint64_t i = 0; i < nr; i++) {
+		int rc = kf_history_chunk_head(h, i, &head);
+
+		if (rc < 0)
+			h->damage.bad_chunks++;
+		if (rc <= 0)
+			continue;
+		h->dropped += head.dropped;
+		h->chunks[h->nr_chunks++] = (struct kf_history_chunk){
+			.number = i,
+			.sequence = head.sequence,
+			.stream = head.stream,
+		};
+	}
+	qsort(h->chunks, h->nr_chunks, sizeof(*h->chunks), by_stream);
+	return true;
+}
+
+static bool same_stream(const struct kf_history *h, uint64_t i)
+{
+	return i && h->chunks[i].stream == h->chunks[i - 1].stream;
+}
+
+static bool index_streams(struct kf_history *h)
+{
+	struct kf_history_stream *s = NULL;
+
+	for (uint64_t i = 0; i < h->nr_chunks; i++)
+		h->nr_streams += !same_stream(h, i);
+	h->streams = calloc((size_t)h->nr_streams + 1, sizeof(*h->streams));
+	if (!h->streams)
+		return false;
+	h->nr_streams = 0;
+	for (uint64_t i = 0; i < h->nr_chunks; i++) {
+		uint64_t next = 0;
+
+		if (same_stream(h, i)) {
+			next = h->chunks[i - 1].sequence + 1;
+		} else {
+			s = &h->streams[h->nr_streams];
+			s->index = h->nr_streams++;
+			s->first_chunk = i;
+			s->thread = KF_HISTORY_NO_THREAD;
+		}
+		s->nr_chunks++;
+		if (h->chunks[i].sequence > next)
+			h->damage.missing += h->chunks[i].sequence - next;
+	}
+	h->window = ALL_WINDOWS / KF_MAX(h->nr_streams, 1u);
+	h->window = KF_MAX(h->window, (size_t)MIN_WINDOW);
+	h->window = KF_MIN(h->window, (size_t)h->head.chunk_size);
+	return true;
+}
+
+enum kf_read_result kf_history_open(const char *path, struct kf_history *h)
+{
+	enum kf_read_result result;
+
+	memset(h, 0, sizeof(*h));
+	result = open_file(path, h);
+	if (result == KF_READ_OK)
+		result = read_header(h);
+	if (result != KF_READ_OK)
+		return result;
+	if (!index_chunks(h) || !index_streams(h) || !kf_merge_init(h)) {
+		errno = ENOMEM;
+		return KF_READ_ERROR;
+	}
+	return KF_READ_OK;
+}
+
+void kf_history_close(struct kf_history *h)
+{
+	if (h->fd >= 0)
+		close(h->fd);
+	h->fd = -1;
+	for (unsigned int i = 0; h->streams && i < h->nr_streams; i++)
+		free(h->streams[i].window);
+	free(h->chunks);
+	free(h->streams);
+	free(h->heap);
+	free(h->tied);
+	free(h->threads);
+	h->chunks = NULL;
+	h->streams = NULL;
+	h->heap = h->tied = NULL;
+	h->threads = NULL;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A map from 64-bit keys to small entries, for millions of them: open
+ * addressing, two thirds full on average, nothing beside the entries. The keys
+ * are spread over 256 tables that grow one at a time, so that growing never
+ * needs room for all entries twice.
+ */
+#ifndef KF_READER_MAP_H
+#define KF_READER_MAP_H
+
+#include "base/compiler.h"
+
+struct kf_map_table;
+
+struct kf_map {
+	size_t entry_size;	     /* bytes; its first 8 are the key */
+	struct kf_map_table *tables; /* NULL until the first entry */
+	uint64_t nr;
+};
+
+/**
+ * kf_map_find() - look an entry up
+ * @m:		the map
+ * @key:	its key, not 0
+ *
+ * Context: one thread.
+ * Return: the entry, aligned to nothing, valid until the map is changed; or
+ *	   NULL.
+ */
+void *kf_map_find(const struct kf_map *m, uint64_t key);
+
+/**
+ * kf_map_add() - look an entry up, and make it where there is none
+ * @m:		the map; all zero at first, but for its entry_size
+ * @key:	its key, not 0
+ *
+ * Context: one thread; allocates.
+ * Return: the entry as kf_map_find() gives it, all zero but for the key if it
+ *	   is new; NULL when out of memory.
+ */
+void *kf_map_add(struct kf_map *m, uint64_t key);
+
+/**
+ * kf_map_remove() - remove an entry
+ * @m:		the map
+ * @key:	its key, not 0; where there is none nothing is done
+ *
+ * Context: one thread.
+ */
+void kf_map_remove(struct kf_map *m, uint64_t key);
+
+/**
+ * kf_map_each() - see every entry, in no order
+ * @m:		the map; it must not change meanwhile
+ * @see:	called with each
+ * @arg:	for @see
+ *
+ * Context: one thread.
+ */
+void kf_map_each(const struct kf_map *m,
+		 void (*see)(const void *entry, void *arg), void *arg);
+
+/**
+ * kf_map_release() - free what a map holds
+ * @m:		the map; harmless twice, and it may be filled again
+ *
+ * Context: one thread.
+ */
+void kf_map_release(struct kf_map *m);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which addresses live blocks cover, to find two that overlap.
+ *
+ * In the shape of a page table: nodes of 512 bits, each bit 8 bytes, 4 KiB,
+ * 2 MiB or 1 GiB by the floor, so that a large block costs no more bits than a
+ * small one. A page of small blocks costs a node of 72 bytes.
+ */
+#ifndef KF_READER_SPACE_H
+#define KF_READER_SPACE_H
+
+#include "reader/map.h"
+
+#define KF_SPACE_FLOORS 4
+#define KF_SPACE_MAX_SIZE ((uint64_t)1 << 47)
+
+struct kf_space {
+	struct kf_map floors[KF_SPACE_FLOORS];
+};
+
+/**
+ * kf_space_init() - begin with nothing covered
+ * @s:		the space
+ *
+ * Context: one thread.
+ */
+void kf_space_init(struct kf_space *s);
+
+/**
+ * kf_space_cover() - cover addresses
+ * @s:		the space
+ * @address:	the first, rounded down to 8
+ * @size:	bytes, up to KF_SPACE_MAX_SIZE; rounded up to 8, 0 is 8
+ *
+ * Context: one thread; allocates.
+ * Return: 0 if all were free, 1 if some were covered already, and then
+ *	   nothing is changed; -1 when out of memory.
+ */
+int kf_space_cover(struct kf_space *s, uint64_t address, uint64_t size);
+
+/**
+ * kf_space_uncover() - the opposite of a kf_space_cover() that returned 0
+ * @s:		the space
+ * @address:	as there
+ * @size:	as there
+ *
+ * Context: one thread.
+ */
+void kf_space_uncover(struct kf_space *s, uint64_t address, uint64_t size);
+
+/**
+ * kf_space_release() - free what a space holds
+ * @s:		the space; harmless twice
+ *
+ * Context: one thread.
+ */
+void kf_space_release(struct kf_space *s);
+
+#endif
