@@ -59,3 +59,15 @@ char *kf_human_age(char *buf, size_t size, uint64_t seconds)
 		snprintf(buf, size, "%llud%lluh", s / 86400, s / 3600 % 24);
 	return buf;
 }
+
+char *kf_human_seconds(char *buf, size_t size, double seconds)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+
+	if (!(seconds > 0))
+		snprintf(buf, size, "0s");
+	else
+		scaled(buf, size, seconds * 1e9, 1000, units,
+		       KF_ARRAY_SIZE(units));
+	return buf;
+}

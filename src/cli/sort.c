@@ -63,6 +63,7 @@ static int compare(const struct kf_cell *a, const struct kf_cell *b,
 		return strcmp(a->text ? a->text : "", b->text ? b->text : "");
 	case KF_CELL_RATE:
 	case KF_CELL_PERCENT:
+	case KF_CELL_SECONDS:
 		return (a->real < b->real) - (a->real > b->real);
 	case KF_CELL_SIGNED:
 		return ((int64_t)a->count < (int64_t)b->count) -
@@ -72,23 +73,37 @@ static int compare(const struct kf_cell *a, const struct kf_cell *b,
 	}
 }
 
+struct order {
+	const struct kf_table *table;
+	size_t column;
+};
+
+/* Rows that are equal keep their order. */
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+	const struct order *o = arg;
+	const struct kf_table *t = o->table;
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	int c = compare(&t->cells[x * t->nr_columns + o->column],
+			&t->cells[y * t->nr_columns + o->column],
+			t->columns[o->column].kind);
+
+	return c ? c : (x > y) - (x < y);
+}
+
 void kf_table_sort(struct kf_table *t, int column)
 {
 	size_t n = t->nr_columns, bytes = n * sizeof(struct kf_cell);
-	enum kf_cell_kind kind = t->columns[column].kind;
-	struct kf_cell *row = kf_alloc(n, sizeof(*row));
+	struct order order = {t, (size_t)column};
+	size_t *rows = kf_alloc(t->nr_rows, sizeof(*rows));
+	struct kf_cell *cells = kf_alloc(t->nr_rows, bytes);
 
-	/* by insertion: stable, and a screen has few rows */
-	for (size_t i = 1; i < t->nr_rows; i++) {
-		size_t k = i;
-
-		memcpy(row, t->cells + i * n, bytes);
-		while (k > 0 && compare(t->cells + (k - 1) * n + column,
-					row + column, kind) > 0) {
-			memcpy(t->cells + k * n, t->cells + (k - 1) * n, bytes);
-			k--;
-		}
-		memcpy(t->cells + k * n, row, bytes);
-	}
-	free(row);
+	for (size_t i = 0; i < t->nr_rows; i++)
+		rows[i] = i;
+	qsort_r(rows, t->nr_rows, sizeof(*rows), compare_rows, &order);
+	for (size_t i = 0; i < t->nr_rows; i++)
+		memcpy(cells + i * n, t->cells + rows[i] * n, bytes);
+	free(rows);
+	free(t->cells);
+	t->cells = cells;
 }

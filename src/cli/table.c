@@ -96,6 +96,11 @@ static const char *show_number(char *buf, size_t size, enum kf_cell_kind kind,
 		if (!exact)
 			return kf_human_age(buf, size, c->count);
 		break;
+	case KF_CELL_SECONDS:
+		if (!exact)
+			return kf_human_seconds(buf, size, c->real);
+		snprintf(buf, size, "%.9f", c->real);
+		return buf;
 	default:
 		break;
 	}
@@ -210,6 +215,7 @@ static json_t *cell_json(const struct kf_cell *c, enum kf_cell_kind kind)
 		return json_string(c->text ? c->text : "");
 	case KF_CELL_RATE:
 	case KF_CELL_PERCENT:
+	case KF_CELL_SECONDS:
 		return json_real(isfinite(c->real) ? c->real : 0);
 	default:
 		return json_integer((json_int_t)c->count);

@@ -16,7 +16,8 @@ enum kf_cell_kind {
 	KF_CELL_SIGNED, /* bytes that may be below 0 */
 	KF_CELL_RATE,	/* a second */
 	KF_CELL_PERCENT,
-	KF_CELL_AGE, /* seconds */
+	KF_CELL_AGE,	 /* seconds */
+	KF_CELL_SECONDS, /* with a fraction */
 };
 
 enum kf_mark { KF_MARK_NONE, KF_MARK_WARN, KF_MARK_BAD };
@@ -30,7 +31,7 @@ struct kf_column {
 struct kf_cell {
 	char *text;	/* of a text cell; owned by the table */
 	uint64_t count; /* of a count, bytes (also signed) or age */
-	double real;	/* of a rate or percentage */
+	double real;	/* of a rate, percentage or seconds */
 	bool none;	/* there is no value */
 	enum kf_mark mark;
 };
@@ -150,5 +151,16 @@ char *kf_human_count(char *buf, size_t size, double n);
  * Return: @buf.
  */
 char *kf_human_age(char *buf, size_t size, uint64_t seconds);
+
+/**
+ * kf_human_seconds() - a short span of time for people, such as 1.25ms
+ * @buf:	out
+ * @size:	room in @buf
+ * @seconds:	the span
+ *
+ * Context: one thread; the command has no other.
+ * Return: @buf.
+ */
+char *kf_human_seconds(char *buf, size_t size, double seconds);
 
 #endif

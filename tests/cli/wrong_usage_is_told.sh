@@ -41,6 +41,22 @@ wrong "a script's name is missing" "$KF_CLI" trace
 wrong "'x' is not a process number" "$KF_CLI" trace -p x list
 wrong "'perf' is not bpftrace or stap" "$KF_CLI" trace --engine=perf list
 wrong "there is no script 'nope'" "$KF_CLI" trace nope
+wrong "the recording's file is missing" "$KF_CLI" report
+wrong "one recording at a time" "$KF_CLI" report a b
+wrong "'x' is not one of summary, timeline" "$KF_CLI" report --view=x a
+wrong "'x' is not one of log, trace" "$KF_CLI" report --export=x a
+wrong "one of them" "$KF_CLI" report --export=csv --view=top a
+wrong "'-1' is not a number of seconds" "$KF_CLI" report --from=-1 a
+wrong "'nan' is not a number of seconds" "$KF_CLI" report --to=nan a
+wrong "--from is after --to" "$KF_CLI" report --from=2 --to=1 a
+wrong "'new' is not of malloc, calloc" "$KF_CLI" report --function=new a
+wrong "'' is no thread's id or name" "$KF_CLI" report --thread= a
+wrong "'' is not a size as 4096" "$KF_CLI" report --size= a
+wrong "'-' is not a size as 4096" "$KF_CLI" report --size=- a
+wrong "'2-1' is not a size as 4096" "$KF_CLI" report --size=2-1 a
+wrong "'99999999999T' is not a size" "$KF_CLI" report --size=99999999999T a
+wrong "'1x' is not a size as 4096" "$KF_CLI" report --size=1x a
+wrong "'-1' is not a number from 0" "$KF_CLI" report --rows=-1 a
 wrong "one program at a time" "$KF_CLI" doctor a b
 
 expect 0 "$KF_CLI" --help

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The view leaks: what is live at the end, the most bytes first.
+ */
+#include "config.h"
+
+#include "cli/report-groups.h"
+
+#include <stdlib.h>
+
+static struct kf_map groups = {.entry_size = sizeof(struct kf_group_sums)};
+
+enum { LIVE, BLOCKS, SIZE, FUNCTION, THREAD, TID, OLDEST };
+
+static const struct kf_column columns[] = {
+	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
+	[BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
+	[SIZE] = {"SIZE", "size_bytes", KF_CELL_BYTES},
+	[FUNCTION] = {"FUNCTION", "function", KF_CELL_TEXT},
+	[THREAD] = {"THREAD", "thread", KF_CELL_TEXT},
+	[TID] = {"TID", "tid", KF_CELL_COUNT},
+	[OLDEST] = {"OLDEST", "oldest_seconds", KF_CELL_SECONDS},
+};
+
+/* With --from, only what has become live since. */
+static void see_live(const struct kf_block *b, void *arg)
+{
+	const struct kf_report *r = arg;
+
+	if (b->time >= r->pick.from && kf_replay_picks(&r->replay, b))
+		kf_group_live(&groups, b);
+}
+
+static void add_row(const struct kf_report *r, struct kf_table *t,
+		    const struct kf_group_sums *g)
+{
+	struct kf_cell *row = kf_table_row(t);
+
+	row[LIVE].count = g->live;
+	row[BLOCKS].count = g->live_blocks;
+	row[SIZE].count = kf_group_size(g);
+	kf_cell_text(&row[FUNCTION], kf_group_function(g));
+	kf_report_thread(r, kf_group_thread(g), &row[THREAD], &row[TID]);
+	row[OLDEST].real = (double)(r->replay.end_time - g->oldest) / 1e9;
+}
+
+static int end(struct kf_report *r)
+{
+	const struct kf_group_sums **g;
+	struct kf_table t;
+
+	kf_blocks_each(&r->replay.blocks, see_live, r);
+	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	g = kf_groups_sorted(&groups, true);
+	for (uint64_t i = 0; i < groups.nr; i++)
+		add_row(r, &t, g[i]);
+	free(g);
+	return kf_report_table(r, &t, -1, 20);
+}
+
+static void release(void)
+{
+	kf_map_release(&groups);
+}
+
+const struct kf_view kf_view_leaks = {
+	.name = "leaks",
+	.help = "what is live at the end",
+	.end = end,
+	.release = release,
+};
