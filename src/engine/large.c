@@ -100,11 +100,18 @@ void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 
 static void move_thresholds(size_t bytes)
 {
-	if (!kf_large_conf.dynamic || bytes > THRESHOLD_MAX ||
-	    bytes <= kf_large_conf.mmap_threshold)
+	size_t old = __atomic_load_n(&kf_large_conf.mmap_threshold,
+				     __ATOMIC_RELAXED);
+
+	if (!kf_large_conf.dynamic || bytes > THRESHOLD_MAX)
 		return;
-	__atomic_store_n(&kf_large_conf.mmap_threshold, bytes,
-			 __ATOMIC_RELAXED);
+	/* Of threads that free such blocks at once one moves it. */
+	do {
+		if (bytes <= old)
+			return;
+	} while (!__atomic_compare_exchange_n(
+		&kf_large_conf.mmap_threshold, &old, bytes, true,
+		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	__atomic_store_n(&kf_pages_conf.trim_threshold, 2 * bytes,
 			 __ATOMIC_RELAXED);
 	kf_word_set(KF_WORD_mmap_threshold, bytes);
