@@ -11,7 +11,8 @@
 #			script follows $TRACED; then $WORK/trace is all that
 #			the script printed. CMD is run anew, up to five times,
 #			where the tracer itself failed: see below. $TRACE_ARGS
-#			are further arguments of the script, words
+#			are further arguments of the script, words;
+#			$TRACE_SIGNAL is what ends the tracer, INT or TERM
 #   under_traced CMD...	run a program with $TRACED preloaded
 #   traced_total EVENT	what the script says of @total[EVENT], 0 where nothing
 #
@@ -32,6 +33,8 @@
 # missing. So it does not, unless a test wants names.
 : "${BPFTRACE_NO_USER_SYMBOLS:=1}"
 export BPFTRACE_NO_USER_SYMBOLS
+
+: "${TRACE_SIGNAL:=INT}"
 
 TRACED=
 trace_pid=
@@ -130,13 +133,13 @@ trace_start() {
 trace_stop() {
 	wait_for 30 trace_over || echo "the tracer is never idle"
 	trace_all=$(trace_fds)
-	kill -INT "$trace_pid" 2>/dev/null || :
+	kill -s "$TRACE_SIGNAL" "$trace_pid" 2>/dev/null || :
 	trace_tries=500
 	while trace_lives && [ "$trace_tries" -gt 0 ]; do
 		sleep 0.2
 		trace_tries=$((trace_tries - 1))
 		if trace_sleeps && [ "$(trace_fds)" -ge "$trace_all" ]; then
-			kill -INT "$trace_pid" 2>/dev/null || :
+			kill -s "$TRACE_SIGNAL" "$trace_pid" 2>/dev/null || :
 		fi
 	done
 	if trace_lives; then

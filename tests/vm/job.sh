@@ -8,17 +8,36 @@
 #		it. bpftrace holds a compiler, of which the machine would need
 #		a minute for each script
 #	trace	in the machine: all that is left, stap's scripts first. Never
-#		both tools at once: the kernel may crash when probes go away
+#		both tools at once: the kernel may crash when probes go away.
+#		Run again, it goes on where it was interrupted
 #	page	what "trace" has stap run for a script that is read from /proc
 #
 # $OUT gets, of each script, NAME.TOOL.out, .err and .status, and .stats, the
-# stats files of the crowd that it saw; NAME.session.* are the same of a Debian
-# program with many threads. Which counts are right is not judged here.
-set -u
+# stats files of the crowd that it saw. planted.TOOL.* are those of a script that
+# names a probe that is not there, NAME.session.* those of a Debian program with
+# many threads, and glibc-malloc.command.* what konfiscator trace told of it,
+# outside of the machine. A trace that was void, as its tracer failed or lost
+# events, is done again, some times; what the last one said is kept. Which counts
+# are right is not judged here.
+top_srcdir=/kf/src
+top_builddir=/kf/build
+# shellcheck source=tests/lib.sh
+. "$top_srcdir/tests/lib.sh"
+workdir
+# A shell starts what is in the background with INT ignored.
+TRACE_SIGNAL=TERM
+BPFTRACE=bpftrace
+# shellcheck source=tests/scripts/crowd.sh
+. "$top_srcdir/tests/scripts/crowd.sh"
+# shellcheck source=tests/scripts/trace.sh
+. "$top_srcdir/tests/scripts/trace.sh"
+set +e
 
-scripts=/kf/src/scripts
-crowd="/kf/build/tests/vm/crowd 3 7 101"
-crowd="env KONFISCATOR_DIR=/tmp/stats LD_PRELOAD=$KF_LIB $crowd"
+scripts=$top_srcdir/scripts
+# The words of stap's command are a part of the module's name.
+stats=/tmp/stats
+crowd="$top_builddir/tests/scripts/crowd $CROWD"
+preloaded="env KONFISCATOR_DIR=$stats LD_PRELOAD=$KF_LIB $crowd"
 # SystemTap gives up where its probes take too much of the time: as they do in
 # an emulated machine.
 slow=-DSTP_NO_OVERLOAD
@@ -26,6 +45,9 @@ slow=-DSTP_NO_OVERLOAD
 session="pigz -p 15 -c /usr/bin/perl"
 libc=/usr/lib/x86_64-linux-gnu/libc.so.6
 libstdcxx=/usr/lib/x86_64-linux-gnu/libstdc++.so.6
+# Seconds for a script, of which the machine needs ten; how often it is tried.
+script_limit=240
+script_tries=3
 
 # each TOOL: the names of its scripts
 each() {
@@ -39,189 +61,184 @@ each() {
 program() {
 	case $1 in
 	prometheus) echo "sh /kf/src/tests/vm/job.sh page" ;;
-	*) echo "$crowd" ;;
+	*) echo "$preloaded" ;;
 	esac
 }
 
-# compile SCRIPT KIND PROGRAM LIBRARY: $OUT/NAME.KIND.ko holds the module's name
+# compile FILE KIND PROGRAM LIBRARY: $OUT/NAME.KIND.ko holds the module's name
 compile() {
-	file=$scripts/$1.stp
-	set -- "${1##*/}" "$2" "$3" "$4"
+	name=${1##*/}
+	name=$OUT/${name%.stp}.$2
 	status=0
-	stap -p4 -r "$KERNEL" $slow "$file" -c "$3" "$4" \
-		>"$OUT/$1.$2.ko" 2>"$OUT/$1.$2.err" || status=$?
-	[ "$status" -eq 0 ] || echo "$status" >"$OUT/$1.$2.status"
+	stap -p4 -r "$KERNEL" "$slow" "$1" -c "$3" "$4" >"$name.ko" \
+		2>"$name.err" || status=$?
+	[ "$status" -eq 0 ] || echo "$status" >"$name.status"
 }
 
 # canary: whether SystemTap and the kernel go together, whatever our scripts say
 canary() {
-	stap -p4 -r "$KERNEL" -e "probe process(\"$libstdcxx\").mark(\"throw\") { println(1) }
+	[ -s "$OUT/canary.ko" ] || stap -p4 -r "$KERNEL" -e "
+		probe process(\"$libstdcxx\").mark(\"throw\") { println(1) }
 		probe begin { println(\"sings\"); exit() }" \
 		>"$OUT/canary.ko" 2>"$OUT/canary.err"
 }
 
-prepare_all() {
-	for tool; do
-		if [ "$tool" = bpftrace ]; then
-			bpftrace_outside
-			continue
-		fi
-		canary || continue
-		if [ "$tool" = session ]; then
-			compile stap/malloc session \
-				"env LD_PRELOAD=$KF_LIB $session" "$KF_LIB"
-			compile glibc/glibc-malloc session "$session" "$libc"
-			continue
-		fi
-		[ "$tool" = stap ] || continue
-		for name in $(each stap); do
-			compile "stap/$name" stap "$(program "$name")" "$KF_LIB"
-		done
+prepare_stap() {
+	for name in $(each stap); do
+		compile "$scripts/stap/$name.stp" stap "$(program "$name")" \
+			"$KF_LIB"
 	done
+	plant "$scripts/stap/frag.stp" "$WORK/planted.stp"
+	compile "$WORK/planted.stp" stap "$preloaded" "$KF_LIB"
 }
 
-# keep NAME.KIND STATUS: what the crowd left behind
-keep() {
-	echo "$2" >"$OUT/$1.status"
-	rm -rf "$OUT/$1.stats"
-	mkdir "$OUT/$1.stats"
-	cp -a /tmp/stats/. "$OUT/$1.stats"
-	rm -rf /tmp/stats
-}
-
-new_stats() {
-	rm -rf /tmp/stats
-	mkdir -m 0700 /tmp/stats
-}
-
-run_stap() {
-	new_stats
-	status=0
-	if [ "$1" = malloc ]; then
-		# As a user does it; the module is found in the cache.
-		stap $slow "$scripts/stap/malloc.stp" -c "$crowd" "$KF_LIB"
-	else
-		staprun -c "$(program "$1")" "$(cat "$OUT/$1.stap.ko")"
-	fi >"$OUT/$1.stap.out" 2>"$OUT/$1.stap.err" || status=$?
-	keep "$1.stap" "$status"
-}
-
-# wait_for N CMD...: try it N times in N fifths of a second
-wait_for() {
-	tries=$1
-	shift
-	until "$@"; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || return 1
-		sleep 0.2
-	done
-}
-
-lives() {
-	case $(sed 's/.*) //; s/ .*//' "/proc/$tracer/stat" 2>/dev/null) in
-	'' | Z | X) return 1 ;;
-	esac
-}
-
-is_ready() {
-	! lives || grep -q '^ready$' "$OUT/$1.bpftrace.out"
-}
-
-# Asleep each time that one looks: it has printed what there was.
-is_idle() {
-	lives || return 0
-	for _ in 1 2 3 4 5; do
-		grep -q ') S ' "/proc/$tracer/stat" || return 1
-		sleep 0.1
-	done
-}
-
-is_over() {
-	! lives || {
-		kill -TERM "$tracer" 2>/dev/null
-		sleep 5
-		! lives
-	}
-}
-
-# run_bpftrace NAME LIBRARY
-run_bpftrace() {
-	seen=$OUT/$1.bpftrace
-	new_stats
-	bpftrace "$scripts/bpftrace/$1.bt" "$2" 0 >"$seen.out" 2>"$seen.err" &
-	tracer=$!
-	wait_for 1500 is_ready "$1"
-	env KONFISCATOR_DIR=/tmp/stats LD_PRELOAD="$2" \
-		/kf/build/tests/vm/crowd 3 7 101
-	wait_for 300 is_idle
-	kill -TERM "$tracer" 2>/dev/null
-	wait_for 25 eval '! lives' || wait_for 30 is_over || kill -KILL "$tracer"
-	status=0
-	wait "$tracer" || status=$?
-	keep "$1.bpftrace" "$status"
+prepare_session() {
+	compile "$scripts/stap/malloc.stp" session \
+		"env LD_PRELOAD=$KF_LIB $session" "$KF_LIB"
+	compile "$scripts/glibc/glibc-malloc.stp" session "$session" "$libc"
 }
 
 # A copy of the library is another inode: what other programs of this machine
-# do is not seen. A tracer that fails says nothing of its script: what failed
-# three times is left to the machine.
-bpftrace_outside() {
+# do is not seen. A tracer that fails says nothing of its script, and leaves it
+# to the machine.
+prepare_bpftrace() {
 	timeout -s KILL 120 bpftrace -e 'BEGIN { exit(); }' \
-		>"$OUT/outside" 2>&1 || return 0
-	cp "$KF_LIB" "$OUT/libkonfiscator.so"
-	for name in $(each bpftrace); do
-		for _ in 1 2 3; do
-			[ "$name" != konfiscator ] || break
-			run_bpftrace "$name" "$OUT/libkonfiscator.so"
-			[ "$status" -ne 0 ] || break
-			rm -rf "$OUT/$name.bpftrace".*
-		done
+		>"$OUT/outside" 2>&1 || return
+	copy_library
+	for name in $(each bpftrace) planted; do
+		[ "$name" = konfiscator ] || run_bpftrace "$name"
+		case $name.$status in
+		planted.* | *.0) ;;
+		*) rm -rf "$OUT/$name.bpftrace".* ;;
+		esac
+	done
+	! grep -q memory_heap_new "$libc" || trace_glibc
+}
+
+# The command finds the C library, and runs the program on that alone.
+trace_glibc() {
+	for _ in $(seq "$script_tries"); do
+		status=0
+		KONFISCATOR_SCRIPTS=$scripts timeout -k 10 "$script_limit" \
+			"$top_builddir/konfiscator" trace glibc-malloc -- \
+			sh -c "exec $session >/dev/null" \
+			>"$OUT/glibc-malloc.command.out" \
+			2>"$OUT/glibc-malloc.command.err" || status=$?
+		[ "$status" -ne 0 ] || break
+	done
+	echo "$status" >"$OUT/glibc-malloc.command.status"
+}
+
+prepare() {
+	for tool; do
+		[ "$tool" = bpftrace ] || canary || continue
+		case $tool in
+		stap) prepare_stap ;;
+		session) prepare_session ;;
+		bpftrace) prepare_bpftrace ;;
+		esac
 	done
 }
 
-# run_session NAME PROGRAM...
-run_session() {
-	[ -s "$OUT/$1.session.ko" ] || return
-	status=0
-	staprun -o "$OUT/$1.session.out" -c "$2" "$(cat "$OUT/$1.session.ko")" \
-		>/dev/null 2>"$OUT/$1.session.err" || status=$?
-	echo "$status" >"$OUT/$1.session.status"
+# void SEEN: SystemTap failed, or says that it left out events
+void() {
+	[ "$status" -ne 0 ] ||
+		grep -E '^ERROR|skipped probes|transport failure' "$1.err"
 }
 
-trace_all() {
+# stap_trace NAME
+stap_trace() {
+	if [ "$1" = malloc ]; then
+		# As a user does it; the module is found in the cache.
+		timeout -k 10 "$script_limit" stap "$slow" \
+			"$scripts/stap/malloc.stp" -c "$preloaded" "$KF_LIB"
+	else
+		timeout -k 10 "$script_limit" staprun -c "$(program "$1")" \
+			"$(cat "$OUT/$1.stap.ko")"
+	fi
+}
+
+# run_stap NAME
+run_stap() {
+	seen=$OUT/$1.stap
+	for _ in $(seq "$script_tries"); do
+		rm -rf "$stats"
+		mkdir -m 0700 "$stats"
+		status=0
+		stap_trace "$1" >"$seen.out" 2>"$seen.err" || status=$?
+		void "$seen" || break
+	done
+	rm -rf "$WORK/stats"
+	cp -a "$stats" "$WORK/stats"
+	keep "$1.stap" "$status"
+}
+
+# run_bpftrace NAME
+run_bpftrace() {
+	if [ "$1" = planted ]; then
+		plant "$scripts/bpftrace/frag.bt" "$WORK/planted.bt"
+		trace_crowd "$WORK/planted.bt"
+	else
+		trace_crowd "$scripts/bpftrace/$1.bt"
+	fi
+}
+
+# run_session NAME PROGRAM
+run_session() {
+	seen=$OUT/$1.session
+	[ ! -e "$seen.status" ] || return
+	for _ in $(seq "$script_tries"); do
+		status=0
+		timeout -k 10 "$script_limit" staprun -o "$seen.out" -c "$2" \
+			"$(cat "$seen.ko")" >/dev/null 2>"$seen.err" ||
+			status=$?
+		void "$seen" || break
+	done
+	echo "$status" >"$seen.status"
+}
+
+# trace_one TOOL
+trace_one() {
+	if [ "$1" = session ]; then
+		run_session malloc "env LD_PRELOAD=$KF_LIB $session"
+		run_session glibc-malloc "$session"
+		return
+	fi
+	for name in $(each "$1") planted; do
+		[ ! -e "$OUT/$name.$1.status" ] || continue
+		echo "$1: $name"
+		case $1 in
+		stap) run_stap "$name" ;;
+		bpftrace) run_bpftrace "$name" ;;
+		esac
+	done
+}
+
+trace() {
 	cd /tmp || exit 1
-	if [ -s "$OUT/canary.ko" ]; then
+	TRACED=$KF_LIB
+	if [ -s "$OUT/canary.ko" ] && [ ! -s "$OUT/canary.out" ]; then
 		timeout 120 staprun "$(cat "$OUT/canary.ko")" \
 			>"$OUT/canary.out" 2>>"$OUT/canary.err"
 	fi
 	for tool; do
-		if [ "$tool" != bpftrace ]; then
-			grep -qs sings "$OUT/canary.out" || continue
+		if [ "$tool" = bpftrace ] ||
+			grep -qs sings "$OUT/canary.out"; then
+			trace_one "$tool"
 		fi
-		if [ "$tool" = session ]; then
-			run_session malloc "env LD_PRELOAD=$KF_LIB $session"
-			run_session glibc-malloc "$session"
-			continue
-		fi
-		for name in $(each "$tool"); do
-			[ ! -e "$OUT/$name.$tool.status" ] || continue
-			echo "$tool: $name"
-			"run_$tool" "$name" "$KF_LIB"
-		done
 	done
 }
 
-print_page() {
-	$crowd
+page() {
+	$preloaded
 	cat /proc/systemtap/*/__prometheus
 }
 
-case $1 in
-prepare | trace)
-	what=$1
-	shift
-	"${what}_all" "$@"
-	;;
-page)
-	print_page
-	;;
+what=$1
+shift
+case $what in
+prepare) prepare "$@" ;;
+trace) trace "$@" ;;
+page) page ;;
 esac
+exit 0
