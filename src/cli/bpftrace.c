@@ -355,7 +355,7 @@ int kf_trace_bpftrace(const struct kf_trace *t)
 	for (int i = 0; i < NR_FDS; i++)
 		s.fds[i].fd = -1;
 	s.fds[FD_SIGNAL] = (struct pollfd){open_signals(), POLLIN, 0};
-	if (!t->argv || !kf_child_hold(&s.program, t->argv, t->library)) {
+	if (!t->argv || !kf_child_hold(&s.program, t->argv, t->preload)) {
 		if (!start_tracer(&s, tool)) {
 			follow(&s);
 			status = finish(&s);

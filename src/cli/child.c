@@ -29,7 +29,7 @@ child_main(int wait_fd, char **argv, const char *library)
 	if (read(wait_fd, &byte, 1) != 1)
 		_exit(KF_EXIT_RUN_FAILED);
 	close(wait_fd);
-	if (kf_library_preload(library))
+	if (library && kf_library_preload(library))
 		_exit(KF_EXIT_RUN_FAILED);
 	execvp(argv[0], argv);
 	kf_error("trace: %s: %s", argv[0], strerror(errno));
@@ -101,20 +101,31 @@ static bool same_mounts(int32_t pid)
 	return same;
 }
 
-/* The path in a line of maps that is our library's, or NULL. */
-static char *library_in(char *line)
+static bool is_glibc(const char *slash)
+{
+	return !strncmp(slash, "/libc.so.6", 10) ||
+	       !strncmp(slash, "/libc-2.", 8);
+}
+
+static bool is_ours(const char *slash)
+{
+	return !strncmp(slash, "/libkonfiscator", 15) &&
+	       !strstr(slash, "-alone");
+}
+
+/* The path in a line of maps that is the library's, or NULL. */
+static char *library_in(char *line, bool glibc)
 {
 	char *path = strchr(line, '/');
 	char *slash = path ? strrchr(path, '/') : NULL;
 
-	if (!slash || strncmp(slash, "/libkonfiscator", 15) ||
-	    strstr(slash, "-alone"))
+	if (!slash || !(glibc ? is_glibc(slash) : is_ours(slash)))
 		return NULL;
 	path[strcspn(path, "\n")] = '\0';
 	return path;
 }
 
-char *kf_library_of(int32_t pid)
+char *kf_library_of(int32_t pid, bool glibc)
 {
 	char *maps = kf_format("/proc/%d/maps", pid);
 	char *line = NULL, *found = NULL, *path = NULL;
@@ -127,11 +138,11 @@ char *kf_library_of(int32_t pid)
 		return NULL;
 	}
 	while (!path && getline(&line, &size, f) > 0)
-		path = library_in(line);
+		path = library_in(line, glibc);
 	fclose(f);
 	if (!path)
-		kf_error("trace: process %d does not run under konfiscator",
-			 pid);
+		kf_error("trace: process %d does not run %s", pid,
+			 glibc ? "on the GNU C library" : "under konfiscator");
 	else if (strstr(path, " (deleted)"))
 		kf_error("trace: process %d: its library was replaced since it "
 			 "began: start it anew",

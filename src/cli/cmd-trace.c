@@ -96,10 +96,10 @@ static int list(const struct kf_cli *cli, const struct kf_scripts *s)
 }
 
 /* The library that the trace is about, by a path that a tracer can hold. */
-static char *trace_library(void)
+static char *trace_library(bool glibc)
 {
-	char *path =
-		pid ? kf_library_of(pid) : kf_library_find("libkonfiscator.so");
+	char *path = pid || glibc ? kf_library_of(pid ? pid : getpid(), glibc)
+				  : kf_library_find("libkonfiscator.so");
 	char *safe = path ? kf_library_safe(path) : NULL;
 
 	free(path);
@@ -107,7 +107,7 @@ static char *trace_library(void)
 }
 
 /* 0, or the exit status after a message. */
-static int check_library(const char *library)
+static int check_library(const char *library, bool glibc)
 {
 	struct kf_elf elf;
 
@@ -115,7 +115,13 @@ static int check_library(const char *library)
 		kf_error("trace: %s cannot be read as a library", library);
 		return KF_EXIT_FAILED;
 	}
-	if (!elf.nr_probes) {
+	if (glibc && !elf.nr_marks) {
+		kf_error("trace: %s has no probes of its malloc; Debian's has "
+			 "them from 14 on",
+			 library);
+		return KF_EXIT_FAILED;
+	}
+	if (!glibc && !elf.nr_probes) {
 		kf_error("trace: %s has no probes: it was built with "
 			 "--disable-probes",
 			 library);
@@ -124,12 +130,13 @@ static int check_library(const char *library)
 	return 0;
 }
 
-/* 0, or the exit status after a message. */
+/* 0, or the exit status after a message. NULL: nothing is preloaded. */
 static int check_program(const char *name, const char *library)
 {
 	int status;
 	char *path = kf_program_find(name, &status);
-	char *reason = path ? kf_program_refusal(path, library) : NULL;
+	char *reason =
+		path && library ? kf_program_refusal(path, library) : NULL;
 
 	if (!path)
 		kf_error("trace: %s: %s", name,
@@ -165,6 +172,16 @@ static unsigned int choose(const struct kf_script *script)
 	return 0;
 }
 
+static char *script_path(const struct kf_scripts *s,
+			 const struct kf_script *script, unsigned int tool)
+{
+	bool stap = tool == KF_ENGINE_STAP;
+	const char *dir = stap ? "stap" : "bpftrace";
+
+	return kf_format("%s/%s/%s.%s", s->dir, script->glibc ? "glibc" : dir,
+			 script->name, stap ? "stp" : "bt");
+}
+
 static int trace(const struct kf_cli *cli, const struct kf_scripts *s,
 		 const struct kf_script *script, char **argv)
 {
@@ -184,14 +201,13 @@ static int trace(const struct kf_cli *cli, const struct kf_scripts *s,
 		return KF_EXIT_FAILED;
 	}
 	t.argv = argv[0] ? argv : NULL;
-	t.library = trace_library();
-	t.script = kf_format(tool == KF_ENGINE_STAP ? "%s/stap/%s.stp"
-						    : "%s/bpftrace/%s.bt",
-			     s->dir, script->name);
+	t.library = trace_library(script->glibc);
+	t.preload = script->glibc ? NULL : t.library;
+	t.script = script_path(s, script, tool);
 	if (t.library) {
-		status = t.argv ? check_program(argv[0], t.library) : 0;
+		status = t.argv ? check_program(argv[0], t.preload) : 0;
 		if (!status)
-			status = check_library(t.library);
+			status = check_library(t.library, script->glibc);
 		if (!status)
 			status = tool == KF_ENGINE_STAP ? kf_trace_stap(&t)
 							: kf_trace_bpftrace(&t);
@@ -263,7 +279,8 @@ const struct kf_command kf_command_trace = {
 		"list names the scripts and the question that each answers. With PROG the\n"
 		"program is started under the library once the tracer is ready, and its exit\n"
 		"status is the command's; its children are not traced. With neither PROG nor\n"
-		"--pid every process that uses the library is traced until Ctrl-C.",
+		"--pid every process that uses the library is traced until Ctrl-C.\n"
+		"glibc-malloc follows the C library's own malloc, and starts PROG on that.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = option,

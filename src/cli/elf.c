@@ -125,17 +125,24 @@ static void read_symbols(Elf *e, Elf_Scn *scn, const GElf_Shdr *sh,
 }
 
 /* A note's text: three addresses, then provider, probe, arguments. */
-static bool is_our_probe(const Elf_Data *data, const GElf_Nhdr *nh,
-			 size_t name_at, size_t desc_at)
+static void count_note(const Elf_Data *data, const GElf_Nhdr *nh,
+		       size_t name_at, size_t desc_at, struct kf_elf *elf)
 {
-	static const char provider[] = "konfiscator";
+	static const char ours[] = "konfiscator\0";
+	static const char glibc[] = "libc\0memory_";
 	const char *base = data->d_buf;
-	size_t at = 3 * sizeof(uint64_t);
+	size_t at = 3 * sizeof(uint64_t), size;
 
-	return nh->n_type == NT_STAPSDT && nh->n_namesz == sizeof("stapsdt") &&
-	       !memcmp(base + name_at, "stapsdt", sizeof("stapsdt")) &&
-	       nh->n_descsz >= at + sizeof(provider) &&
-	       !memcmp(base + desc_at + at, provider, sizeof(provider));
+	if (nh->n_type != NT_STAPSDT || nh->n_namesz != sizeof("stapsdt") ||
+	    memcmp(base + name_at, "stapsdt", sizeof("stapsdt")) ||
+	    nh->n_descsz < at)
+		return;
+	base += desc_at + at;
+	size = nh->n_descsz - at;
+	if (size >= sizeof(ours) && !memcmp(base, ours, sizeof(ours) - 1))
+		elf->nr_probes++;
+	if (size >= sizeof(glibc) && !memcmp(base, glibc, sizeof(glibc) - 1))
+		elf->nr_marks++;
 }
 
 static void read_notes(Elf_Scn *scn, struct kf_elf *elf)
@@ -146,7 +153,7 @@ static void read_notes(Elf_Scn *scn, struct kf_elf *elf)
 
 	while (data &&
 	       (at = gelf_getnote(data, at, &nh, &name_at, &desc_at)) > 0)
-		elf->nr_probes += is_our_probe(data, &nh, name_at, desc_at);
+		count_note(data, &nh, name_at, desc_at, elf);
 }
 
 static void read_sections(Elf *e, struct kf_elf *elf)

@@ -15,6 +15,7 @@ struct kf_elf {
 	char soname[64];	/* DT_SONAME, or "" */
 	const char *sanitizer;	/* the one it is built with, or NULL */
 	unsigned int nr_probes; /* USDT notes of provider konfiscator */
+	unsigned int nr_marks;	/* those of glibc's malloc */
 };
 
 enum kf_elf_result {

@@ -22,9 +22,12 @@ static const struct {
 	const char *dir;
 	const char *suffix;
 	enum kf_engine_bits engine;
+	bool glibc;
 } kinds[] = {
-	{"bpftrace", ".bt", KF_ENGINE_BPFTRACE},
-	{"stap", ".stp", KF_ENGINE_STAP},
+	{"bpftrace", ".bt", KF_ENGINE_BPFTRACE, false},
+	{"stap", ".stp", KF_ENGINE_STAP, false},
+	{"glibc", ".bt", KF_ENGINE_BPFTRACE, true},
+	{"glibc", ".stp", KF_ENGINE_STAP, true},
 };
 
 static char *scripts_dir(void)
@@ -109,8 +112,9 @@ static struct kf_script *script_add(struct kf_scripts *s, const char *name,
 }
 
 static void take_file(struct kf_scripts *s, const char *dir, const char *name,
-		      const char *suffix, enum kf_engine_bits engine)
+		      size_t kind)
 {
+	const char *suffix = kinds[kind].suffix;
 	size_t len = strlen(name), end = strlen(suffix);
 	struct kf_script *script;
 	char *path;
@@ -118,7 +122,8 @@ static void take_file(struct kf_scripts *s, const char *dir, const char *name,
 	if (len <= end || strcmp(name + len - end, suffix))
 		return;
 	script = script_add(s, name, len - end);
-	script->engines |= engine;
+	script->engines |= kinds[kind].engine;
+	script->glibc = kinds[kind].glibc;
 	if (script->question[0])
 		return;
 	path = kf_format("%s/%s", dir, name);
@@ -143,8 +148,7 @@ void kf_scripts_find(struct kf_scripts *s)
 		struct dirent *de;
 
 		while (dir && (de = readdir(dir)))
-			take_file(s, path, de->d_name, kinds[i].suffix,
-				  kinds[i].engine);
+			take_file(s, path, de->d_name, i);
 		if (dir)
 			closedir(dir);
 		free(path);

@@ -31,16 +31,25 @@ static char *quote(const char *word)
 	return out;
 }
 
-static char *command_line(const struct kf_trace *t)
+static char *preloaded(const char *library)
 {
 	const char *old = getenv("LD_PRELOAD");
-	char *preload = kf_format("LD_PRELOAD=%s%s%s", t->library,
+	char *preload = kf_format("LD_PRELOAD=%s%s%s", library,
 				  old && old[0] ? ":" : "", old ? old : "");
 	char *word = quote(preload);
 	char *line = kf_format("/usr/bin/env %s", word);
 
 	free(word);
 	free(preload);
+	return line;
+}
+
+static char *command_line(const struct kf_trace *t)
+{
+	char *line =
+		t->preload ? preloaded(t->preload) : kf_format("/usr/bin/env");
+	char *word;
+
 	for (char **arg = t->argv; *arg; arg++) {
 		char *more;
 

@@ -19,10 +19,11 @@ struct kf_script {
 	char *name;
 	char *question;	      /* from its head, or "" */
 	unsigned int engines; /* of enum kf_engine_bits */
+	bool glibc;	      /* it follows the C library's own malloc */
 };
 
 struct kf_scripts {
-	char *dir; /* holds bpftrace/ and stap/; NULL: none */
+	char *dir; /* holds bpftrace/, stap/ and glibc/; NULL: none */
 	size_t nr;
 	struct kf_script *script; /* by name */
 };
@@ -30,10 +31,11 @@ struct kf_scripts {
 /* One thing to trace. */
 struct kf_trace {
 	const struct kf_cli *cli;
-	char *script;	   /* path */
-	char *library;	   /* absolute, as this process sees it */
-	int32_t pid;	   /* of -p; 0: none */
-	const char **args; /* of --arg, for the script; ends with NULL */
+	char *script;	     /* path */
+	char *library;	     /* that has the probes; as this process sees it */
+	const char *preload; /* for the program: the library, or NULL */
+	int32_t pid;	     /* of -p; 0: none */
+	const char **args;   /* of --arg, for the script; ends with NULL */
 	size_t nr_args;
 	char **argv; /* the program, or NULL */
 };
@@ -71,12 +73,13 @@ const struct kf_script *kf_scripts_get(const struct kf_scripts *s,
 /**
  * kf_library_of() - the library's file that a process has mapped
  * @pid:	the process
+ * @glibc:	the GNU C library, not ours
  *
  * Context: one thread; the command has no other.
  * Return: a path to it that is right here, through /proc/PID/root where the
  *	   process has other mounts; free() it. NULL after a message.
  */
-char *kf_library_of(int32_t pid);
+char *kf_library_of(int32_t pid, bool glibc);
 
 /* A program that waits at its start until it is let go. */
 struct kf_child {
@@ -88,7 +91,7 @@ struct kf_child {
  * kf_child_hold() - fork a program that waits before its exec
  * @c:		out
  * @argv:	the program, found through PATH
- * @library:	preloaded into it; a safe path
+ * @library:	preloaded into it; a safe path, or NULL
  *
  * Context: one thread; the command has no other.
  * Return: 0, or -1 after a message.

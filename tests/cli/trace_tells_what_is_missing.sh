@@ -27,7 +27,7 @@ refused() {
 
 refused 2 "there is no script 'nope' in" "$KF_CLI" trace nope -- \
 	"$touch" "$WORK/ran"
-says "frag, konfiscator,"
+says "frag, glibc-malloc, konfiscator,"
 mkdir "$WORK/empty"
 refused 2 "which has: none" env KONFISCATOR_SCRIPTS="$WORK/empty" \
 	"$KF_CLI" trace nope
@@ -48,6 +48,26 @@ echo text >"$WORK/libkonfiscator.so"
 refused 1 "cannot be read as a library" env PATH="$WORK/bin" \
 	KONFISCATOR_LIBRARY="$WORK/libkonfiscator.so" \
 	"$KF_CLI" trace frag
+
+# The C library's own malloc: a process without one, and one without probes.
+sleep_static() {
+	printf '#include <unistd.h>\nint main(void) { return pause(); }\n' \
+		>"$WORK/sleep.c"
+	"$CC" -static -o "$WORK/sleep" "$WORK/sleep.c"
+	"$WORK/sleep" &
+	at_exit "kill $!"
+}
+sleep_static
+refused 1 "does not run on the GNU C library" env PATH="$WORK/bin" \
+	"$KF_CLI" trace glibc-malloc --pid $!
+libc=$(sed -n '/\/libc[-.][0-9.so]*$/s,^[^/]*,,p' /proc/self/maps |
+	head -n 1)
+if grep -q memory_heap_new "$libc"; then
+	echo "$libc has probes of its malloc"
+else
+	refused 1 "has no probes of its malloc" env PATH="$WORK/bin" \
+		"$KF_CLI" trace glibc-malloc -- "$touch" "$WORK/ran"
+fi
 
 grep -q '^#define KF_PROBES 1' "$top_builddir/config.h" ||
 	skip "the rest: the library was built with --disable-probes"
