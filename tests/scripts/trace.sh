@@ -17,9 +17,9 @@
 #   traced_total EVENT	what the script says of @total[EVENT], 0 where nothing
 #
 # A tracer that ends with another status than 0, that could not load or attach
-# a program, or that says itself that it lost events tells nothing about the
-# library, so all of it is done again. A wrong count of one that ended well is
-# the test's business.
+# a program, that says itself that it lost events, or whose END did not come to
+# its end tells nothing about the library, so all of it is done again. A wrong
+# count of one that ended well is the test's business.
 #
 # bpftrace loses things where it is told to end at a bad moment. A signal while
 # it handles an event makes it drop the events behind that; one just before it
@@ -116,11 +116,20 @@ trace_ready() {
 	! trace_lives || grep -q '^ready$' "$WORK/trace"
 }
 
+# Its last word, which only a script that comes to its end has.
+TRACE_END='the last word of END'
+
+# with_end SCRIPT: that, as the script's END has it, which is its last block
+with_end() {
+	sed '$ s/^}$/\tprintf("'"$TRACE_END"'\\n");\n}/' "$1"
+}
+
 trace_start() {
 	trace_void=
 	: >"$WORK/trace"
+	with_end "$1" >"$WORK/traced.bt"
 	# shellcheck disable=SC2086 # words
-	"$BPFTRACE" "$1" "$TRACED" 0 ${TRACE_ARGS-} >"$WORK/trace" \
+	"$BPFTRACE" "$WORK/traced.bt" "$TRACED" 0 ${TRACE_ARGS-} >"$WORK/trace" \
 		2>"$WORK/trace.err" &
 	trace_pid=$!
 	wait_for 300 trace_ready || :
@@ -151,8 +160,12 @@ trace_stop() {
 		trace_failed "the tracer said $trace_status"
 	elif grep -q '^Lost [0-9]* events' "$WORK/trace"; then
 		trace_failed "events were lost"
+	elif ! grep -qxF "$TRACE_END" "$WORK/trace"; then
+		trace_failed "END did not come to its end"
 	elif grep -q 'Error \(loading\|attaching\)' "$WORK/trace.err"; then
 		trace_failed "a program was not loaded"
+	else
+		sed -i "/^$TRACE_END$/d" "$WORK/trace"
 	fi
 }
 
