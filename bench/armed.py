@@ -39,19 +39,22 @@ ARMED = (
 PATIENCE = 120  # seconds for bpftrace to begin, or to end
 
 
-class Tracer:
-    """A bpftrace that counts one probe; `events` is None where it would not
-    say so in the end."""
+def counting(args, library, probe):
+    """The command of a bpftrace that counts one probe."""
+    return [args.bpftrace, "-e", 'BEGIN { printf("ready\\n"); } '
+            'usdt:%s:konfiscator:%s { @events = count(); }' % (library, probe)]
 
-    def __init__(self, bpftrace, library, probe, out):
+
+class Tracer:
+    """A bpftrace; `events` is what it counted, None where it would not say so
+    in the end."""
+
+    def __init__(self, command, out):
         self.out = out
         self.events = None
-        script = ('BEGIN { printf("ready\\n"); } '
-                  'usdt:%s:konfiscator:%s { @events = count(); }' %
-                  (library, probe))
         with open(out, "w", encoding="utf-8") as f:
             self.process = subprocess.Popen(
-                [bpftrace, "-e", script], stdin=subprocess.DEVNULL, stdout=f,
+                command, stdin=subprocess.DEVNULL, stdout=f,
                 stderr=subprocess.STDOUT)
 
     def said(self):
@@ -108,16 +111,16 @@ class Timing:
         return cells
 
 
-def traced(bench, args, command, probe, library):
-    """ns per pair of a command with a probe armed, and how often it fired."""
+def traced(bench, tracing, command, library):
+    """What a run of a command took while a tracer was attached, and what that
+    counted."""
     for left in (2, 1, 0):
-        tracer = Tracer(args.bpftrace, library, probe,
-                        os.path.join(bench.root, "bpftrace"))
+        tracer = Tracer(tracing, os.path.join(bench.root, "bpftrace"))
         try:
             tracer.ready()
-            ns = float(bench.run(command, library)["last"])
+            took = bench.run(command, library)
             tracer.finish()
-            return ns, tracer.events
+            return took, tracer.events
         except measure.Failure:
             if not left:
                 raise
@@ -134,8 +137,9 @@ def measured(bench, args, path, pairs, probe, library):
     timing = Timing()
     for _ in range(args.rounds):
         timing.idle.append(float(bench.run(command, library)["last"]))
-        ns, events = traced(bench, args, command, probe, library)
-        timing.armed.append(ns)
+        took, events = traced(bench, counting(args, library, probe), command,
+                              library)
+        timing.armed.append(float(took["last"]))
         if events is not None:
             timing.per_thousand = 1000 * events / calls
     return timing
