@@ -84,10 +84,13 @@ uint64_t kf_identity_start(int32_t pid)
 static void read_boot_id(struct kf_stats_identity *id)
 {
 	char *boot = id->boot_id;
+	char *end;
 
 	kf_file_read("/proc/sys/kernel/random/boot_id", boot,
 		     sizeof(id->boot_id));
-	boot[strcspn(boot, "\n")] = '\0';
+	end = strchr(boot, '\n');
+	if (end)
+		*end = '\0';
 }
 
 void kf_identity_fill(struct kf_stats_identity *id,
