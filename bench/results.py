@@ -95,10 +95,11 @@ class Results:
         able = [p for p in self.others() if row.median(p, figure)]
         return min(able, key=lambda p: row.median(p, figure), default=None)
 
-    def mean(self, peer, other, figure, group=None):
+    def mean(self, peer, other, figure, group=None, rows=None):
         """The geometric mean of the ratios of peer to other, and of how many
         tests; None where both have a figure for none."""
-        ratios = [r.ratio(peer, other, figure) for r in self.rows
+        ratios = [r.ratio(peer, other, figure)
+                  for r in (self.rows if rows is None else rows)
                   if not group or r.group == group]
         ratios = [r for r in ratios if r]
         return (geometric_mean(ratios), len(ratios)) if ratios else None

@@ -8,6 +8,10 @@ WORST_TO_REFERENCE = 1.10
 WORST_TO_BEST = 1.50
 REAL_TO_BEST = 1.03
 
+# Tests by what the reference needs, bytes of peak RSS.
+SIZES = (("below 4 MiB", 0, 4 << 20), ("4 to 32 MiB", 4 << 20, 32 << 20),
+         ("from 32 MiB", 32 << 20, float("inf")))
+
 TITLES = (("wall", "Wall time, s"), ("cpu", "User and system time, s"),
           ("rss", "Peak RSS, MiB"))
 
@@ -98,6 +102,22 @@ def everyone(results):
     return table
 
 
+def by_size(results):
+    """Peak RSS against each peer by what the reference needs: in a process of
+    a mebibyte or two the library's own pages are a large part."""
+    table = [["peak RSS against"] + [name for name, _, _ in SIZES]]
+    for peer in results.others():
+        cells = [peer]
+        for _, least, below in SIZES:
+            rows = [r for r in results.rows
+                    if least <= (r.median(results.reference, "rss") or -1)
+                    < below]
+            got = results.mean(results.subject, peer, "rss", rows=rows)
+            cells.append("%.3f of %d" % got if got else "-")
+        table.append(cells)
+    return table
+
+
 def beyond(results):
     """A line for each test in which the subject is too slow."""
     lines = []
@@ -151,7 +171,8 @@ def report(results, render=plain):
             parts += [title % name, render(per_test(results, figure))]
         if results.others():
             parts += [title % "Geometric means", render(means(results)),
-                      render(everyone(results))]
+                      render(everyone(results)),
+                      render(by_size(results))]
         lines = beyond(results)
         if lines:
             parts += [title % "Slower than it should be", listing(lines)]
