@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The longest malloc and free among many random ones, against the mean, under
+every allocator of the machine and under the library's engines."""
+
+import argparse
+import os
+import statistics
+import sys
+
+sys.dont_write_bytecode = True  # the source may be somebody else's
+
+import measure
+import peers
+import tables
+from suite import die
+
+# The library by each of its engines: name and variables.
+ENGINES = (
+    ("firstfit", {}),
+    ("tlsf", {"KONFISCATOR_ENGINE": "tlsf"}),
+    ("tlsf-prefault", {"KONFISCATOR_ENGINE": "tlsf",
+                       "KONFISCATOR_TLSF_PREFAULT": "1"}),
+)
+FIGURES = ("mean", "99.99 %", "longest", "in each round")
+
+
+def parse():
+    p = argparse.ArgumentParser(prog="worst.py", allow_abbrev=False,
+                                description=__doc__)
+    p.add_argument("--library", metavar="PATH", required=True,
+                   help="the library whose engines are compared")
+    p.add_argument("--build", metavar="DIR", default=".",
+                   help="the build directory (the current one)")
+    p.add_argument("--operations", metavar="N", type=peers.positive,
+                   default=10 ** 7, help="calls in a round (10^7)")
+    p.add_argument("--rounds", metavar="N", type=peers.positive, default=5,
+                   help="times that they are done (5)")
+    p.add_argument("--only", metavar="NAME", action="append", default=[],
+                   help="only this allocator or engine")
+    p.add_argument("--markdown", metavar="FILE", help="save the table")
+    return p.parse_args()
+
+
+def subjects(options):
+    """Name, library and variables of all that is compared."""
+    found = [(name, path, {}) for name, path in peers.installed().items()]
+    found += [(name, options.library, more) for name, more in ENGINES]
+    for name in options.only:
+        if name not in [f[0] for f in found]:
+            die("--only '%s' is not one of %s" %
+                (name, ", ".join(f[0] for f in found)))
+    return [f for f in found if not options.only or f[0] in options.only]
+
+
+def run(bench, options, name, library, more):
+    """The figures of malloc and of free, and how many were not counted."""
+    program = os.path.join(options.build, "bench", "worst")
+    kept = os.path.join(bench.data, "worst-" + name)
+    rounds = []
+    for _ in range(options.rounds):
+        last = bench.run([program, kept, str(options.operations)],
+                         bench.preload(library), more)["last"]
+        rounds.append([float(word) for word in last.split()])
+    os.unlink(kept)
+    kinds = []
+    for first in (0, 4):
+        mean, few, longest, _ = zip(*(r[first:first + 4] for r in rounds))
+        kinds.append([statistics.median(mean), statistics.median(few),
+                      max(longest), rounds[-1][first + 3]])
+    return kinds, sum(r[8] for r in rounds)
+
+
+def main():
+    options = parse()
+    options.build = os.path.abspath(options.build)
+    for path in (os.path.join(options.build, "bench", "worst"),
+                 options.library):
+        if not os.path.isfile(path):
+            die("%s is not there: run make bench-worst" % path)
+    table = [["ns"] + ["malloc " + f for f in FIGURES] +
+             ["free " + f for f in FIGURES] + ["not counted"]]
+    failed = 0
+    with measure.Bench(options.build, 600) as bench:
+        for name, library, more in subjects(options):
+            try:
+                kinds, away = run(bench, options, name, library, more)
+            except measure.Failure as e:
+                failed = 1
+                print("FAIL %s: %s" % (name, e), file=sys.stderr)
+                continue
+            table.append([name] + ["%.0f" % n for k in kinds for n in k] +
+                         ["%.0f" % away])
+    source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    machine = peers.machine(source)
+    head = "commit %s, %s, kernel %s, %d CPUs; %d operations, %d rounds" % (
+        machine["commit"], machine["cpu"], machine["kernel"],
+        machine["cpus"], options.operations, options.rounds)
+    print("%s\n\n%s" % (head, tables.plain(table)))
+    if options.markdown:
+        with open(options.markdown, "w", encoding="utf-8") as f:
+            print("- %s\n\n%s" % (head, tables.markdown(table)), file=f)
+    return failed
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except OSError as error:
+        die(str(error))
