@@ -116,7 +116,9 @@ static bool fields_of(const struct kf_report *r, const struct kf_step *s,
 		return false;
 	*f = (struct fields){
 		.time = e->time,
-		.tid = r->history.threads[e->thread].tid,
+		.tid = e->thread < r->history.nr_threads
+			       ? r->history.threads[e->thread].tid
+			       : 0,
 		.function = kf_report_function(e->kind),
 		.size = e->kind == KF_RECORD_FREE ? s->old.size : e->size,
 		.align = e->kind == KF_RECORD_ALIGNED

@@ -9,8 +9,6 @@
 
 #include "reader/history.h"
 
-#define KF_HISTORY_NO_THREAD UINT32_MAX
-
 /* No recording takes as long; a year and a half at 3 GHz. */
 #define KF_HISTORY_MAX_TICKS (1ULL << 57)
 

@@ -90,6 +90,11 @@ static int open_top(struct kf_history *h)
 	return h->nr_heap > 0;
 }
 
+static bool is_call(const struct kf_record_event *e)
+{
+	return e->kind >= KF_RECORD_MALLOC && e->kind <= KF_RECORD_FREE;
+}
+
 static int fill_event(struct kf_history *h, struct kf_history_stream *s,
 		      struct kf_history_event *e)
 {
@@ -100,14 +105,14 @@ static int fill_event(struct kf_history *h, struct kf_history_stream *s,
 		.kind = r->kind,
 		.failed = r->failed,
 		.align_log2 = r->align,
-		.thread = kf_stream_thread(h, s),
+		.thread = is_call(r) ? kf_stream_thread(h, s) : s->thread,
 		.stream = s->index,
 		.time = kf_history_ns(h, r->time > begin ? r->time - begin : 0),
 		.took = kf_history_ns(h, r->took),
 		.address = r->address,
 		.size = r->size,
 	};
-	return e->thread == KF_HISTORY_NO_THREAD ? -1 : 0;
+	return is_call(r) && e->thread == KF_HISTORY_NO_THREAD ? -1 : 0;
 }
 
 /*

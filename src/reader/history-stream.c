@@ -151,13 +151,17 @@ int kf_stream_fill(struct kf_history *h, struct kf_history_stream *s)
 	return rc;
 }
 
-static uint32_t add_thread(struct kf_history *h,
-			   const struct kf_record_event *e)
+/* Of the last thread that had an id. */
+struct entry {
+	uint64_t key; /* the id and 1 */
+	uint64_t index;
+};
+
+static uint32_t append_thread(struct kf_history *h,
+			      const struct kf_record_event *e)
 {
 	struct kf_history_thread *t;
 
-	if (h->nr_threads == KF_HISTORY_MAX_THREADS)
-		return KF_HISTORY_MAX_THREADS - 1;
 	if (!(h->nr_threads & (h->nr_threads - 1))) {
 		t = realloc(h->threads, 2 * (h->nr_threads + 1) * sizeof(*t));
 		if (!t)
@@ -173,6 +177,28 @@ static uint32_t add_thread(struct kf_history *h,
 		memcpy(t->name, e->comm, sizeof(e->comm));
 	}
 	return h->nr_threads++;
+}
+
+/* What a thread does at its very end may be in another stream. */
+static uint32_t add_thread(struct kf_history *h,
+			   const struct kf_record_event *e)
+{
+	uint32_t index = KF_HISTORY_MAX_THREADS - 1;
+	struct entry *entry;
+	uint64_t nr;
+
+	h->by_tid.entry_size = sizeof(*entry);
+	nr = h->by_tid.nr;
+	entry = kf_map_add(&h->by_tid, (uint64_t)(uint32_t)e->tid + 1);
+	if (!entry)
+		return KF_HISTORY_NO_THREAD;
+	if (h->by_tid.nr == nr &&
+	    !strncmp(h->threads[entry->index].name, e->comm, sizeof(e->comm)))
+		return (uint32_t)entry->index;
+	if (h->nr_threads <= index)
+		index = append_thread(h, e);
+	entry->index = index;
+	return index;
 }
 
 uint32_t kf_stream_thread(struct kf_history *h, struct kf_history_stream *s)

@@ -215,6 +215,7 @@ void kf_history_close(struct kf_history *h)
 	free(h->heap);
 	free(h->tied);
 	free(h->threads);
+	kf_map_release(&h->by_tid);
 	h->chunks = NULL;
 	h->streams = NULL;
 	h->heap = h->tied = NULL;

@@ -10,10 +10,12 @@
 #ifndef KF_READER_HISTORY_H
 #define KF_READER_HISTORY_H
 
+#include "reader/map.h"
 #include "reader/reader.h"
 #include "record/event.h"
 
 #define KF_HISTORY_MAX_THREADS 65536u
+#define KF_HISTORY_NO_THREAD UINT32_MAX
 
 /* The last index stands for all threads beyond the limit. */
 struct kf_history_thread {
@@ -26,7 +28,7 @@ struct kf_history_event {
 	enum kf_record_kind kind;
 	bool failed;
 	uint8_t align_log2;
-	uint32_t thread; /* index */
+	uint32_t thread; /* index; of a call always */
 	uint32_t stream; /* index */
 	uint64_t time;
 	uint64_t took; /* 0: not known */
@@ -66,6 +68,7 @@ struct kf_history {
 	int fd;
 	uint64_t ns_per_tick; /* shifted left by 32 */
 	size_t window;	      /* bytes of a stream's window */
+	struct kf_map by_tid; /* the last thread of an id */
 	struct kf_history_chunk *chunks;
 	struct kf_history_stream *streams;
 	struct kf_history_stream **heap; /* by time, the first on top */
