@@ -5,6 +5,7 @@
  */
 #include "abi/abi.h"
 
+#include "abi/detour.h"
 #include "base/bits.h"
 #include "core/core.h"
 #include "engine/fast.h"
@@ -14,7 +15,7 @@
 
 #include <errno.h>
 
-static void *aligned(size_t align, size_t size)
+void *kf_aligned(size_t align, size_t size)
 {
 	size_t rounded = KF_ALIGN_UP(size, align);
 	size_t usable;
@@ -24,6 +25,8 @@ static void *aligned(size_t align, size_t size)
 	if (align <= KF_PAGE && size <= rounded && rounded <= KF_SMALL_MAX)
 		p = kf_fast_pop(kf_heap_self, rounded, &usable);
 	if (!p) {
+		if (kf_detour_is_due())
+			return kf_detour_aligned(align, size);
 		p = kf_alloc(size, KF_MAX(align, (size_t)16), KF_CALL_ALIGNED,
 			     &usable);
 		if (unlikely(!p))
@@ -47,7 +50,7 @@ __kf_public int posix_memalign(void **out, size_t align, size_t size)
 
 	if (!kf_is_pow2(align) || align % sizeof(void *))
 		return EINVAL;
-	p = aligned(align, size);
+	p = kf_aligned(align, size);
 	errno = saved;
 	if (!p)
 		return ENOMEM;
@@ -57,19 +60,19 @@ __kf_public int posix_memalign(void **out, size_t align, size_t size)
 
 __kf_public void *aligned_alloc(size_t align, size_t size)
 {
-	return kf_is_pow2(align) ? aligned(align, size) : invalid();
+	return kf_is_pow2(align) ? kf_aligned(align, size) : invalid();
 }
 
 __kf_public void *memalign(size_t align, size_t size)
 {
 	if (align > SIZE_MAX / 2 + 1)
 		return invalid();
-	return aligned(kf_pow2_up(align), size);
+	return kf_aligned(kf_pow2_up(align), size);
 }
 
 __kf_public void *valloc(size_t size)
 {
-	return aligned(KF_PAGE, size);
+	return kf_aligned(KF_PAGE, size);
 }
 
 __kf_public void *pvalloc(size_t size)
@@ -78,7 +81,7 @@ __kf_public void *pvalloc(size_t size)
 
 	if (rounded < size)
 		rounded = SIZE_MAX;
-	return aligned(KF_PAGE, rounded ? rounded : KF_PAGE);
+	return kf_aligned(KF_PAGE, rounded ? rounded : KF_PAGE);
 }
 
 KF_ALIAS(void *, __libc_memalign, (size_t align, size_t size), memalign);

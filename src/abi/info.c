@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "core/core.h"
+#include "engine/detour.h"
 #include "engine/supply.h"
 #include "sys/out.h"
 
@@ -122,7 +123,12 @@ __kf_public int malloc_info(int options, FILE *fp)
 
 __kf_public int malloc_trim(size_t pad)
 {
+	bool some;
+
 	if (kf_start_is_due())
 		return 0;
-	return kf_supply->trim(pad);
+	kf_detour_enter();
+	some = kf_supply->trim(pad);
+	kf_detour_leave();
+	return some;
 }

@@ -5,6 +5,7 @@
  */
 #include "abi/abi.h"
 
+#include "abi/detour.h"
 #include "abi/tiny.h"
 
 #include <string.h>
@@ -17,6 +18,8 @@ __noinline void *kf_malloc_more(size_t size)
 	if (size <= KF_SMALL_MAX)
 		p = kf_fast_pop(kf_heap_self, size, &usable);
 	if (!p) {
+		if (kf_detour_is_due())
+			return kf_detour_malloc(size);
 		p = kf_alloc(size, 16, KF_CALL_MALLOC, &usable);
 		if (unlikely(!p))
 			return NULL;
@@ -35,6 +38,10 @@ static __noinline void free_more(void *p)
 	struct kf_slab *slab = kf_slab_at(p);
 	size_t usable;
 
+	if (kf_detour_is_due()) {
+		kf_detour_free(p);
+		return;
+	}
 	if (slab && kf_heap_may_give(kf_heap_self, slab, p)) {
 		kf_probe_release((uintptr_t)p, slab->size);
 		kf_heap_give(kf_heap_self, slab, p);
@@ -91,6 +98,8 @@ static __noinline void *calloc_more(size_t size)
 		p = kf_fast_pop(heap, size, &usable);
 	if (p) {
 		zero(p, usable, &heap->bin[kf_class_of(size)]);
+	} else if (kf_detour_is_due()) {
+		return kf_detour_calloc(size);
 	} else {
 		p = kf_alloc(size, 16, KF_CALL_CALLOC, &usable);
 		if (unlikely(!p))
@@ -143,6 +152,8 @@ __kf_public void *realloc(void *p, size_t size)
 {
 	void *to;
 
+	if (kf_detour_is_due())
+		return kf_detour_realloc(p, size);
 	if (!p) {
 		to = realloc_new(size);
 	} else if (!size) {
@@ -174,6 +185,9 @@ __kf_public size_t malloc_usable_size(void *p)
 	return kf_usable(p);
 }
 
+extern __typeof__(malloc) kf_malloc __attribute__((alias("malloc")));
+extern __typeof__(calloc) kf_calloc __attribute__((alias("calloc")));
+extern __typeof__(realloc) kf_realloc __attribute__((alias("realloc")));
 extern __typeof__(free) kf_free __attribute__((alias("free")));
 KF_ALIAS(void, cfree, (void *p), free);
 KF_ALIAS(void, free_sized, (void *p, size_t size), free);

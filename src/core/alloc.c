@@ -5,6 +5,8 @@
 #include "core/core.h"
 
 #include "base/text.h"
+#include "core/control.h"
+#include "engine/detour.h"
 #include "engine/heap.h"
 #include "engine/supply.h"
 #include "stats/stats.h"
@@ -20,7 +22,9 @@ static int perturb; /* atomic; see kf_perturb() */
 void kf_perturb(int value)
 {
 	__atomic_store_n(&perturb, value & 0xff, __ATOMIC_RELAXED);
+	kf_detour_enter();
 	kf_supply->slow_down(value & 0xff);
+	kf_detour_leave();
 }
 
 /* Fill with a byte derived from M_PERTURB's, if it is set. */
@@ -38,6 +42,7 @@ static void prepare(void)
 		kf_start();
 	if (unlikely(kf_fork_is_due()))
 		kf_fork_settle();
+	kf_control_poll();
 }
 
 static void tell_retry(size_t size, size_t other, enum kf_call call)

@@ -7,6 +7,7 @@
 #define KF_CORE_CORE_H
 
 #include "base/compiler.h"
+#include "stats/stats.h"
 
 /* Who asks, for probes and for zeroing; slow_enter's numbers, which are ABI. */
 enum kf_call {
@@ -91,6 +92,14 @@ void kf_start(void);
  * Return: true until all is set up.
  */
 bool kf_start_is_due(void);
+
+/**
+ * kf_start_stats_conf() - what files say of the process
+ * @conf:	out: by the options
+ *
+ * Context: any thread, after the options were read.
+ */
+void kf_start_stats_conf(struct kf_stats_conf *conf);
 
 /**
  * kf_start_publish() - put a file behind the counters

@@ -7,6 +7,9 @@
  */
 #include "core/core.h"
 
+#include "core/control.h"
+#include "core/recorder.h"
+#include "engine/detour.h"
 #include "engine/supply.h"
 #include "stats/stats.h"
 #include "sys/thread.h"
@@ -32,15 +35,21 @@ static void prepare(void)
 static void parent(void)
 {
 	kf_stats_parent_fork();
+	kf_detour_enter();
 	kf_supply->fork_done(false);
+	kf_detour_leave();
 }
 
 static void child(void)
 {
 	int saved = errno;
 
+	kf_detour_enter();
 	kf_supply->fork_done(true);
+	kf_detour_leave();
 	kf_stats_fork_child();
+	kf_recorder_fork_child();
+	kf_control_start();
 	kf_process_know();
 	publisher = 0;
 	publication = DUE;

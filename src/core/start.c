@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "core/choose.h"
 #include "core/conf.h"
+#include "core/control.h"
+#include "core/recorder.h"
 #include "engine/class.h"
 #include "engine/engine.h"
 #include "engine/heap.h"
@@ -69,9 +71,9 @@ static void tell(void)
 	kf_out(&text);
 }
 
-void kf_start_publish(bool forked)
+void kf_start_stats_conf(struct kf_stats_conf *conf)
 {
-	struct kf_stats_conf conf = {
+	*conf = (struct kf_stats_conf){
 		.enabled = kf_conf.stats,
 		.trusted = kf_env_is_trusted(),
 		.guard = kf_conf.guard,
@@ -81,12 +83,19 @@ void kf_start_publish(bool forked)
 		.engine = kf_engine_name(),
 		.class_bytes = class_bytes,
 	};
+}
 
+void kf_start_publish(bool forked)
+{
+	struct kf_stats_conf conf;
+
+	kf_start_stats_conf(&conf);
 	kf_stats_publish(&conf, forked);
 	if (kf_stats_path())
 		kf_probe_stats_open((uintptr_t)kf_stats_path());
 	if (kf_conf.verbose)
 		tell();
+	kf_recorder_publish(forked);
 }
 
 static void start(void)
@@ -94,10 +103,11 @@ static void start(void)
 	kf_conf_read();
 	apply();
 	kf_stats_init();
-	kf_thread_exit_init(kf_supply->thread_exit);
+	kf_thread_exit_init(kf_recorder_thread_exit);
 	kf_supply->init();
 	kf_engine_choose();
 	kf_process_know();
+	kf_control_start();
 	kf_start_publish(false);
 }
 

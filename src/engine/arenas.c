@@ -8,6 +8,7 @@
  */
 #include "engine/heap.h"
 
+#include "engine/detour.h"
 #include "engine/engine.h"
 #include "pages/pages.h"
 #include "pages/wait.h"
@@ -60,6 +61,7 @@ void kf_heap_init(void)
 	arenas.shared.shared = true;
 	arenas.shared.slot = slot;
 	kf_heap_empty.slot = slot;
+	kf_heap_detour.slot = slot;
 	kf_heap_guest.slot = slot;
 	reset_lists(&arenas.shared);
 }
@@ -122,6 +124,18 @@ static void share(void)
 	kf_heap_self = &kf_heap_guest;
 }
 
+/* May call calloc, which finds the heap in place. */
+static void tell_of_exit(void)
+{
+	uint32_t depth = kf_detour_step_out();
+	bool told = kf_thread_on_exit();
+
+	kf_detour_step_in(depth);
+	/* Without, its heap is nobody else's when it is gone. */
+	if (!told)
+		return;
+}
+
 static void settle(struct kf_heap *heap)
 {
 	heap->state = KF_HEAP_IN_USE;
@@ -129,9 +143,9 @@ static void settle(struct kf_heap *heap)
 	kf_heap_self = heap;
 	kf_word_add_atomic(KF_WORD_threads, 1);
 	kf_stats_slot_label(heap->slot, KF_SLOT_IN_USE);
-	/* May call calloc, which finds the heap in place. */
-	if (!kf_thread_on_exit())
-		return;
+	if (kf_detour_strict && !heap->guest)
+		kf_heap_send_foreign(heap);
+	tell_of_exit();
 }
 
 /*

@@ -6,6 +6,7 @@
 
 #include "engine/supply.h"
 #include "pages/pages.h"
+#include "record/record.h"
 #include "stats/stats.h"
 
 #include <string.h>
@@ -37,7 +38,9 @@ void *kf_engine_map(size_t size, size_t align)
 	if (!addr)
 		return NULL;
 	kf_pages_count_map(addr, size);
-	held = kf_word_get(KF_WORD_mapped) - kf_word_get(KF_WORD_purged);
+	held = kf_stats_held();
+	if (kf_record_is_on())
+		kf_record_held(held);
 	if (held > kf_word_get(KF_WORD_peak_held))
 		kf_word_set(KF_WORD_peak_held, held);
 	return addr;

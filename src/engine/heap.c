@@ -4,6 +4,8 @@
  */
 #include "engine/heap.h"
 
+#include "engine/detour.h"
+
 #include "pages/pages.h"
 
 #include "probes/konfiscator-probes.h"
@@ -95,7 +97,7 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 	uint32_t nr = 0;
 
 	if (!slab) {
-		heap->reuse = true;
+		heap->reuse = !kf_detour_strict;
 		nr = kf_foreign_take(heap, class * sizeof(*bin));
 	}
 	if (!slab && !nr)
@@ -191,7 +193,7 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 	uint32_t nr;
 
 	if (heap->guest || bin->head || ++heap->refills % SHORT_FILLS == 0 ||
-	    !kf_process_is_known())
+	    !kf_process_is_known() || kf_detour_is_due())
 		return NULL;
 	kf_heap_enter(heap);
 	nr = fill_short(heap, bin, offset);

@@ -401,6 +401,14 @@ uint32_t kf_foreign_take(struct kf_heap *heap, size_t offset);
 uint32_t kf_foreign_flush(struct kf_heap *heap, struct kf_bin *bin);
 
 /**
+ * kf_heap_send_foreign() - send home what others own, bins included
+ * @heap:	the heap
+ *
+ * Context: the heap's owner.
+ */
+void kf_heap_send_foreign(struct kf_heap *heap);
+
+/**
  * kf_heap_collect() - take home what other threads freed
  * @heap:	the heap
  *

@@ -107,6 +107,18 @@ uint32_t kf_foreign_flush(struct kf_heap *heap, struct kf_bin *bin)
 	return nr;
 }
 
+void kf_heap_send_foreign(struct kf_heap *heap)
+{
+	kf_heap_enter(heap);
+	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
+		if (heap->bin[class].source & KF_BIN_FOREIGN)
+			kf_foreign_flush(heap, &heap->bin[class]);
+	}
+	heap->reuse = false;
+	kf_heap_send_all(heap);
+	kf_heap_leave(heap);
+}
+
 static __noinline void overdrawn(struct kf_heap *heap)
 {
 	heap->reuse = false;

@@ -4,6 +4,7 @@
  */
 #include "pages/floor.h"
 #include "pages/wait.h"
+#include "record/record.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -109,9 +110,10 @@ static void count_use(const struct kf_run *run, enum kf_run_kind kind,
 
 void kf_floor_count_peak(void)
 {
-	uint64_t held =
-		kf_word_get(KF_WORD_mapped) - kf_word_get(KF_WORD_purged);
+	uint64_t held = kf_stats_held();
 
+	if (kf_record_is_on())
+		kf_record_held(held);
 	if (held > kf_word_get(KF_WORD_peak_held))
 		kf_word_set(KF_WORD_peak_held, held);
 	kf_word_set(KF_WORD_largest_free, (size_t)kf_tree_largest()

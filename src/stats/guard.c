@@ -24,6 +24,8 @@
 extern int __sigaction(int sig, const struct sigaction *act,
 		       struct sigaction *old);
 
+static bool (*mend_other)(const char *addr); /* or NULL; atomic */
+
 static bool lies_in_file(const char *addr)
 {
 	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_RELAXED);
@@ -62,10 +64,21 @@ static void die_of(int sig, siginfo_t *info)
 
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
+	bool (*other)(const char *addr) =
+		__atomic_load_n(&mend_other, __ATOMIC_RELAXED);
+
 	if (info->si_code == BUS_ADRERR && lies_in_file(info->si_addr) &&
 	    put_memory())
 		return;
+	if (info->si_code == BUS_ADRERR && other && other(info->si_addr))
+		return;
 	die_of(sig, info);
+}
+
+void kf_guard_also(bool (*mend)(const char *addr))
+{
+	__atomic_store_n(&mend_other, mend, __ATOMIC_RELAXED);
+	kf_guard_install();
 }
 
 void kf_guard_install(void)

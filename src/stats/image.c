@@ -99,6 +99,42 @@ void kf_image_set_classes(char *image, const uint64_t *bytes)
 		class[i].bytes = bytes[i];
 }
 
+struct kf_stats_control *kf_stats_control(void)
+{
+	return (void *)(kf_stats.base + KF_AT_CONTROL);
+}
+
+static void add_live(const struct kf_slot *slot, uint64_t *blocks,
+		     uint64_t *bytes)
+{
+	const struct kf_stats_class *class = classes_of(kf_stats.base);
+
+	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
+		uint64_t nr = slot->class[i].mallocs - slot->class[i].frees;
+
+		*blocks += nr;
+		*bytes += nr * class[i].bytes;
+	}
+	*bytes += slot->scalar[KF_SLOT_large_allocated] -
+		  slot->scalar[KF_SLOT_large_freed] -
+		  slot->scalar[KF_SLOT_class_slack];
+}
+
+void kf_stats_live(uint64_t *blocks, uint64_t *bytes)
+{
+	const struct kf_stats_class *class = classes_of(kf_stats.base);
+	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_ACQUIRE);
+
+	*blocks = 0;
+	*bytes = kf_word_get(KF_WORD_inherited_large);
+	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
+		*blocks += (uint64_t) class[i].inherited;
+		*bytes += (uint64_t) class[i].inherited * class[i].bytes;
+	}
+	for (size_t i = 0; i < nr; i++)
+		add_live(kf_image_slot(kf_stats.base, i), blocks, bytes);
+}
+
 static void inherit_classes(char *image, const struct kf_slot *slot)
 {
 	struct kf_stats_class *class = classes_of(image);

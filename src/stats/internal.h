@@ -154,29 +154,6 @@ void kf_image_set_classes(char *image, const uint64_t *bytes);
 void kf_image_inherit(char *image, size_t nr_slots, int32_t forker);
 
 /**
- * kf_identity_fill() - say who writes the file
- * @id:		out: the identity; what cannot be found out is 0 or ""
- * @conf:	name and engine
- * @forked:	whether the process began with fork
- *
- * Context: any thread. Works without /proc.
- */
-void kf_identity_fill(struct kf_stats_identity *id,
-		      const struct kf_stats_conf *conf, bool forked);
-
-/**
- * kf_backing_is_barred() - whether opening a file may kill the program
- *
- * A program that filtered its system calls since it began may be killed by
- * ours, and so may its child. Where it began with a filter, as in a container,
- * that filter was not made for the program alone.
- *
- * Context: growth.
- * Return: true if no file is to be opened.
- */
-bool kf_backing_is_barred(void);
-
-/**
  * kf_backing_make() - make a file in the first usable directory and map it
  * @conf:	the directories
  *

@@ -23,12 +23,14 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 0
+#define KF_STATS_MINOR 1
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_SLOT_SCALARS 42
 #define KF_STATS_MAX_SLOTS 4096
 #define KF_STATS_MAX_FILE (64u << 20)
+#define KF_STATS_CONTROL_TEXT 744
+#define KF_STATS_CONTROL_REPLY 256
 
 enum kf_stats_type { KF_TYPE_COUNTER = 1, KF_TYPE_GAUGE = 2 };
 enum kf_stats_unit { KF_UNIT_NONE = 0, KF_UNIT_BYTES = 1 };
@@ -131,10 +133,18 @@ struct kf_stats_words {
 	uint64_t word[];
 };
 
-/* Written by the control command, read by the library on its slow paths. */
+/*
+ * An order to the process: who gives it writes @text, then @request. The
+ * library looks on its slow paths, writes @result and @reply, then @answer.
+ * Minor version 0 has the first 64 bytes, and takes no orders.
+ */
 struct kf_stats_control {
-	uint64_t request;
-	uint64_t reserved[7];
+	uint64_t request; /* number of the order: one more than the last */
+	uint64_t answer;  /* number of the last order that was carried out */
+	uint32_t result;  /* of that: 0 done, else an errno */
+	uint32_t reserved;
+	char text[KF_STATS_CONTROL_TEXT]; /* NAME=VALUE, ends in NUL */
+	char reply[KF_STATS_CONTROL_REPLY];
 };
 
 #endif

@@ -126,6 +126,61 @@ void kf_stats_fork_child(void);
 void kf_stats_prepare_fork(void);
 void kf_stats_parent_fork(void);
 
+/**
+ * kf_stats_control() - where orders to the process come in
+ *
+ * Anybody who may write to the file may write there: what is read from it has
+ * to be checked.
+ *
+ * Context: any thread, after kf_stats_init().
+ * Return: the place; it stays.
+ */
+struct kf_stats_control *kf_stats_control(void);
+
+/**
+ * kf_stats_live() - what all slots together say is live
+ * @blocks:	out: a number
+ * @bytes:	out: usable bytes of these
+ *
+ * Context: any thread; exact when the others stand still.
+ */
+void kf_stats_live(uint64_t *blocks, uint64_t *bytes);
+
+/**
+ * kf_identity_fill() - say who writes a file
+ * @id:		out: the identity; what cannot be found out is 0 or ""
+ * @conf:	name and engine
+ * @forked:	whether the process began with fork
+ *
+ * Context: any thread. Works without /proc.
+ */
+void kf_identity_fill(struct kf_stats_identity *id,
+		      const struct kf_stats_conf *conf, bool forked);
+
+/**
+ * kf_backing_is_barred() - whether opening a file may kill the program
+ *
+ * A program that filtered its system calls since it began may be killed by
+ * ours, and so may its child. Where it began with a filter, as in a container,
+ * that filter was not made for the program alone.
+ *
+ * Context: any thread.
+ * Return: true if no file is to be opened.
+ */
+bool kf_backing_is_barred(void);
+
+/**
+ * kf_guard_also() - survive the truncation of another file too
+ * @mend:	called with an address that faulted, in the signal handler; puts
+ *		memory there and returns true, where it is of that file
+ *
+ * Does nothing where the program handles or ignores SIGBUS itself. Later calls
+ * have to name the same function.
+ *
+ * Context: one thread at a time.
+ */
+void kf_guard_also(bool (*mend)(const char *addr));
+
 /* Begin and end a change of several words: the caller holds the pages lock. */
 static inline void kf_stats_begin(void)
 {
@@ -164,6 +219,12 @@ static inline void kf_word_set(enum kf_word_stat w, uint64_t n)
 static inline uint64_t kf_word_get(enum kf_word_stat w)
 {
 	return __atomic_load_n(&kf_stats_words->word[w], __ATOMIC_RELAXED);
+}
+
+/* Bytes held from the kernel. */
+static inline uint64_t kf_stats_held(void)
+{
+	return kf_word_get(KF_WORD_mapped) - kf_word_get(KF_WORD_purged);
 }
 
 /* Add to a word from any thread, without a lock. */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Calls of threads that are on a detour: each is made again, with the thread's
+ * own heap in place, and written down. See engine/detour.h.
+ */
+#ifndef KF_ABI_DETOUR_H
+#define KF_ABI_DETOUR_H
+
+#include "engine/detour.h"
+
+/**
+ * kf_detour_malloc() - malloc() while kf_detour_is_due()
+ * kf_detour_calloc() - calloc() likewise
+ * kf_detour_realloc() - realloc()
+ * kf_detour_aligned() - kf_aligned()
+ * kf_detour_free() - free()
+ * @p:		as there
+ * @align:	as there
+ * @size:	as there
+ *
+ * Context: as there.
+ * Return: as there.
+ */
+void *kf_detour_malloc(size_t size) __kf_hidden;
+void *kf_detour_calloc(size_t size) __kf_hidden;
+void *kf_detour_realloc(void *p, size_t size) __kf_hidden;
+void *kf_detour_aligned(size_t align, size_t size) __kf_hidden;
+void kf_detour_free(void *p) __kf_hidden;
+
+/**
+ * kf_malloc() - malloc(), by a name that nobody can take the place of
+ * kf_calloc() - calloc() likewise
+ * kf_realloc() - realloc()
+ * kf_aligned() - a block aligned to a power of two, as memalign()
+ * @nr:		as there
+ * @p:		as there
+ * @align:	as there
+ * @size:	as there
+ *
+ * Context: as there.
+ * Return: as there.
+ */
+void *kf_malloc(size_t size) __kf_hidden;
+void *kf_calloc(size_t nr, size_t size) __kf_hidden;
+void *kf_realloc(void *p, size_t size) __kf_hidden;
+void *kf_aligned(size_t align, size_t size) __kf_hidden;
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Orders to a process that runs: see control.h.
+ *
+ * The file is open to others: an order is copied, looked at byte by byte, and
+ * believed no further than that. A program that does not believe its
+ * environment takes none.
+ */
+#include "core/control.h"
+
+#include "base/text.h"
+#include "core/recorder.h"
+#include "stats/stats.h"
+#include "sys/env.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct control {
+	const char *id;
+	/* Returns 0 or an errno; what it says is shown to who gave the order.
+	 */
+	int (*set)(const char *value, struct kf_text *reply);
+};
+
+static uint64_t no_request;
+
+const uint64_t *kf_control_request = &no_request;
+uint64_t kf_control_seen;
+
+static int set_record(const char *value, struct kf_text *reply)
+{
+	int r;
+
+	if (!*value) {
+		kf_text_str(reply, kf_recorder_stop() ? "stopped: "
+						      : "nothing is recorded");
+		kf_text_str(reply, kf_record_path());
+		return 0;
+	}
+	if (*value != '/') {
+		kf_text_str(reply, "record: the path is not absolute");
+		return EINVAL;
+	}
+	r = kf_recorder_begin(value);
+	kf_text_str(reply, r ? "cannot record into " : "recording into ");
+	kf_text_str(reply, r ? value : kf_record_path());
+	return -r;
+}
+
+static const struct control controls[] = {
+#define KF_CONTROL(id, argument, help) {#id, set_##id},
+#include "core/control.def"
+#undef KF_CONTROL
+};
+
+/* Returns whether the text is whole and has nothing odd in it. */
+static bool copy_order(char order[KF_STATS_CONTROL_TEXT],
+		       const struct kf_stats_control *from)
+{
+	memcpy(order, from->text, KF_STATS_CONTROL_TEXT);
+	for (size_t i = 0; i < KF_STATS_CONTROL_TEXT; i++) {
+		unsigned char c = (unsigned char)order[i];
+
+		if (!c)
+			return true;
+		if (c < ' ' || c == 0x7f)
+			return false;
+	}
+	return false;
+}
+
+static int carry_out(char *order, struct kf_text *reply)
+{
+	char *value = strchr(order, '=');
+
+	if (value)
+		*value++ = '\0';
+	for (size_t i = 0; value && i < KF_ARRAY_SIZE(controls); i++) {
+		if (!strcmp(controls[i].id, order))
+			return controls[i].set(value, reply);
+	}
+	kf_text_str(reply, value ? "there is nothing to set of that name"
+				 : "there is no = in the order");
+	return EINVAL;
+}
+
+static int obey(const struct kf_stats_control *from, struct kf_text *reply)
+{
+	char order[KF_STATS_CONTROL_TEXT];
+
+	if (!kf_env_is_trusted()) {
+		kf_text_str(reply, "a set-id program takes no orders");
+		return EPERM;
+	}
+	if (!copy_order(order, from)) {
+		kf_text_str(reply, "the order is damaged");
+		return EINVAL;
+	}
+	return carry_out(order, reply);
+}
+
+void kf_control_obey(void)
+{
+	struct kf_stats_control *c = kf_stats_control();
+	uint64_t request = __atomic_load_n(&c->request, __ATOMIC_ACQUIRE);
+	uint64_t seen = __atomic_load_n(&kf_control_seen, __ATOMIC_RELAXED);
+	char buf[KF_STATS_CONTROL_REPLY];
+	struct kf_text reply;
+	int r;
+
+	if (seen == request || !__atomic_compare_exchange_n(
+				       &kf_control_seen, &seen, request, false,
+				       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	kf_text_init(&reply, buf, sizeof(buf));
+	r = obey(c, &reply);
+	memcpy(c->reply, buf, reply.len + 1);
+	c->result = (uint32_t)r;
+	__atomic_store_n(&c->answer, request, __ATOMIC_RELEASE);
+}
+
+void kf_control_start(void)
+{
+	kf_control_request = &kf_stats_control()->request;
+	kf_control_seen = *kf_control_request;
+}

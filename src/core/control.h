@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Orders to a process that runs: `konfiscator ctl` writes them into the stats
+ * file, slow paths look for them. What can be ordered is in control.def.
+ */
+#ifndef KF_CORE_CONTROL_H
+#define KF_CORE_CONTROL_H
+
+#include "base/compiler.h"
+
+/* Where the number of the last order stands, and which was seen; atomic. */
+extern const uint64_t *kf_control_request;
+extern uint64_t kf_control_seen;
+
+/**
+ * kf_control_start() - look for orders from now on
+ *
+ * What stands there already is not for us: a child finds its parent's.
+ *
+ * Context: after kf_stats_init(), and in a forked child.
+ */
+void kf_control_start(void);
+
+/**
+ * kf_control_obey() - carry out the order that stands in the stats file
+ *
+ * Context: any thread; one of them does it. Keeps errno.
+ */
+void kf_control_obey(void);
+
+/* Look whether there is an order: on slow paths. */
+static inline void kf_control_poll(void)
+{
+	if (unlikely(__atomic_load_n(kf_control_request, __ATOMIC_RELAXED) !=
+		     __atomic_load_n(&kf_control_seen, __ATOMIC_RELAXED)))
+		kf_control_obey();
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * When the heap's history is recorded: see recorder.h.
+ */
+#include "core/recorder.h"
+
+#include "base/text.h"
+#include "core/conf.h"
+#include "core/control.h"
+#include "core/core.h"
+#include "engine/detour.h"
+#include "engine/supply.h"
+#include "sys/env.h"
+#include "sys/file.h"
+#include "sys/out.h"
+#include "sys/thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+/* The file's name, for children too; absolute. One thread at a time. */
+static char pattern[PATH_MAX];
+static bool parent_recorded;
+
+/* A percent sign of the directory's name stands for itself. */
+static int set_pattern(const char *file)
+{
+	char cwd[PATH_MAX] = "";
+	struct kf_text text;
+	ssize_t n = 0;
+
+	kf_text_init(&text, pattern, sizeof(pattern));
+	if (file[0] != '/')
+		n = kf_file_cwd(cwd, sizeof(cwd));
+	if (n < 0)
+		return (int)n;
+	for (const char *p = cwd; *p; p++) {
+		kf_text_char(&text, *p);
+		if (*p == '%')
+			kf_text_char(&text, '%');
+	}
+	if (file[0] != '/')
+		kf_text_char(&text, '/');
+	kf_text_str(&text, file);
+	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
+}
+
+static int begin(bool from_start, bool forked)
+{
+	struct kf_stats_conf stats;
+	struct kf_record_conf conf = {
+		.file = pattern,
+		.max_size = kf_conf.record_max,
+		.guard = kf_conf.guard,
+		.from_start = from_start,
+		.forked = forked,
+		.stats = &stats,
+	};
+	int r;
+
+	kf_start_stats_conf(&stats);
+	r = kf_record_begin(&conf);
+	if (r)
+		kf_detour_stop();
+	else
+		kf_detour_start(!from_start);
+	return r;
+}
+
+int kf_recorder_begin(const char *file)
+{
+	int r = set_pattern(file);
+
+	return r ? r : begin(false, false);
+}
+
+bool kf_recorder_stop(void)
+{
+	bool was_on = kf_record_is_on();
+
+	kf_record_stop();
+	kf_detour_stop();
+	return was_on;
+}
+
+static void complain(int error)
+{
+	char buf[PATH_MAX + 128];
+	struct kf_text text;
+
+	kf_text_init(&text, buf, sizeof(buf) - 1);
+	kf_text_str(&text, "konfiscator: KONFISCATOR_RECORD=");
+	kf_text_str(&text, kf_conf.record);
+	kf_text_str(&text, ": cannot be recorded into: errno ");
+	kf_text_i64(&text, error);
+	kf_text_char(&text, '\n');
+	kf_out(&text);
+}
+
+void kf_recorder_publish(bool forked)
+{
+	int r;
+
+	if (forked) {
+		if (!parent_recorded || begin(false, true))
+			kf_detour_stop();
+		parent_recorded = false;
+		return;
+	}
+	if (!kf_conf.record) {
+		kf_detour_stop();
+		return;
+	}
+	r = set_pattern(kf_conf.record);
+	if (!r)
+		r = begin(true, false);
+	if (r) {
+		kf_detour_stop();
+		complain(-r);
+	}
+}
+
+/* Where it has a heap that was seen to already. */
+static void see_to_exit(void)
+{
+	uint32_t depth = kf_detour_step_out();
+	bool told = kf_thread_on_exit();
+
+	kf_detour_step_in(depth);
+	/* Without, its writer is nobody else's when it is gone. */
+	if (!told)
+		return;
+}
+
+void kf_recorder_enter(void)
+{
+	if (kf_start_is_due())
+		kf_start();
+	if (unlikely(kf_fork_is_due()))
+		kf_fork_settle();
+	kf_control_poll();
+	kf_detour_enter();
+	if (kf_record_is_on() && unlikely(kf_record_enter()))
+		see_to_exit();
+}
+
+void kf_recorder_thread_exit(void)
+{
+	bool gone;
+
+	kf_detour_enter();
+	kf_supply->thread_exit();
+	gone = kf_heap_self == &kf_heap_guest;
+	kf_detour_leave();
+	if (gone && kf_record_is_on())
+		kf_record_thread_end();
+}
+
+void kf_recorder_fork_child(void)
+{
+	if (kf_record_fork_child())
+		parent_recorded = true;
+}

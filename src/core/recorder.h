@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * When the heap's history is recorded: from the start, on order, in children.
+ *
+ * Threads are sent on a detour (engine/detour.h) while there is a recording;
+ * the calls that abi makes for them come between kf_recorder_enter() and
+ * kf_detour_leave(), and are written down by src/record.
+ */
+#ifndef KF_CORE_RECORDER_H
+#define KF_CORE_RECORDER_H
+
+#include "base/compiler.h"
+#include "record/record.h"
+
+/**
+ * kf_recorder_publish() - begin the recording that the options ask for
+ * @forked:	whether the process began with fork: then it records if its
+ *		parent did
+ *
+ * Context: one thread at a time; after kf_stats_publish().
+ */
+void kf_recorder_publish(bool forked);
+
+/**
+ * kf_recorder_begin() - record from now on
+ * @pattern:	the file, an absolute path; may hold %p
+ *
+ * Context: one thread at a time.
+ * Return: 0, or a negative errno.
+ */
+int kf_recorder_begin(const char *pattern) __must_check;
+
+/**
+ * kf_recorder_stop() - record no longer
+ *
+ * Context: one thread at a time.
+ * Return: false where nothing was recorded.
+ */
+bool kf_recorder_stop(void);
+
+/**
+ * kf_recorder_enter() - a call that was sent here begins
+ *
+ * Starts the library and settles a fork, if that is due. The thread's own heap
+ * is in place until kf_detour_leave().
+ *
+ * Context: any thread.
+ */
+void kf_recorder_enter(void);
+
+/**
+ * kf_recorder_thread_exit() - the calling thread ends
+ *
+ * Context: as struct kf_supply.thread_exit, which it calls.
+ */
+void kf_recorder_thread_exit(void);
+
+/**
+ * kf_recorder_fork_child() - leave the parent's recording
+ *
+ * Context: a forked child's only thread.
+ */
+void kf_recorder_fork_child(void);
+
+#endif

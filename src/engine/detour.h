@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Detours: every call of a thread is seen by somebody, and its heap stays its
+ * own.
+ *
+ * A thread that is on a detour points at a heap whose bins are all empty, and
+ * its own is hidden: so each call fails on the fast path and comes to the tail
+ * of it, where kf_detour_is_due() sends it to the one who looks on. That one
+ * brings the hidden heap back, makes the call again as if nothing were, and
+ * hides the heap again.
+ *
+ * Threads set out one by one, each at the first of its calls that leaves the
+ * fast path anyway, and come back likewise, where then every call does. Those
+ * that have not set out yet must not free on the fast path what others were
+ * seen to allocate. They do so with blocks of their own slabs only; where
+ * threads may be under way already (@strict) nobody therefore hands out a block
+ * of another's.
+ */
+#ifndef KF_ENGINE_DETOUR_H
+#define KF_ENGINE_DETOUR_H
+
+#include "engine/heap.h"
+
+/* Whether threads are to be on a detour; true until the start has decided. */
+extern bool kf_detour_on;     /* atomic */
+extern bool kf_detour_strict; /* atomic */
+
+extern struct kf_heap kf_heap_detour;
+
+/* How deep the calling thread is in calls that are seen already. */
+extern __thread uint32_t kf_detour_depth
+	__attribute__((tls_model("initial-exec")));
+
+/**
+ * kf_detour_start() - send threads on a detour from now on
+ * kf_detour_stop() - let them come back
+ * @strict:	threads may be under way that have a heap
+ *
+ * Context: one thread at a time.
+ */
+void kf_detour_start(bool strict);
+void kf_detour_stop(void);
+
+/* Whether this call is to be seen, or the thread has to come back. */
+static inline bool kf_detour_is_due(void)
+{
+	return unlikely((__atomic_load_n(&kf_detour_on, __ATOMIC_ACQUIRE) ||
+			 kf_heap_self == &kf_heap_detour) &&
+			!kf_detour_depth);
+}
+
+/**
+ * kf_detour_enter() - have the calling thread's own heap in place
+ * kf_detour_leave() - hide it again, if threads are still on a detour
+ *
+ * Context: any thread, pairwise; may be nested.
+ */
+void kf_detour_enter(void);
+void kf_detour_leave(void);
+
+/**
+ * kf_detour_step_out() - let a call be seen that is made inside another
+ * kf_detour_step_in() - and go on with that other
+ * @depth:	what kf_detour_step_out() returned
+ *
+ * Context: any thread.
+ * Return: how deep the thread was.
+ */
+uint32_t kf_detour_step_out(void) __must_check;
+void kf_detour_step_in(uint32_t depth);
+
+#endif

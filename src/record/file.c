@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The file of a recording: made, grown chunk by chunk, and what becomes of it
+ * when somebody cuts it short.
+ *
+ * A chunk's space is taken before it is mapped, so that no store finds the
+ * disk full. No descriptor stays open: the file is found again by its name, and
+ * is ours by its inode. The library decides nothing by what it reads from the
+ * file; what steers is in struct file.
+ */
+#include "record/internal.h"
+
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/process.h"
+#include "sys/vm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+
+/* The header has a chunk's place, of which only a page is ever written. */
+#define DATA_OFFSET KF_RECORD_CHUNK_SIZE
+
+#define NAME_TRIES 100
+
+/* A thread that takes a chunk is done long before that. */
+#define TAKER_TRIES 20000
+
+/* Changed while nothing is recorded and nobody takes a chunk. */
+static struct {
+	char path[PATH_MAX];
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t max_size;
+	uint64_t next;	 /* number of the next chunk; atomic */
+	uint32_t full;	 /* errno; atomic */
+	uint32_t takers; /* threads that take a chunk; atomic */
+	uint32_t nr;	 /* recordings so far */
+	char *window;	 /* addresses for the header; constant once set */
+} file;
+
+static struct kf_record_header no_header;
+static uint32_t moment_busy; /* atomic */
+
+struct kf_record_header *kf_record_header = &no_header;
+uint32_t kf_record_epoch;
+
+const char *kf_record_path(void)
+{
+	return file.path;
+}
+
+static bool lies_in(const char *addr, const char *window, size_t size)
+{
+	return window && addr >= window && addr < window + size;
+}
+
+/* Memory in place of what is no longer in the file. In a signal handler. */
+static bool mend(const char *addr)
+{
+	__atomic_store_n(&file.full, ESTALE, __ATOMIC_RELAXED);
+	if (lies_in(addr, file.window, kf_vm_page()))
+		return kf_vm_put_memory(file.window, kf_vm_page());
+	for (int i = 0; i < KF_NR_WRITERS; i++) {
+		char *window = kf_writers[i].window;
+
+		if (lies_in(addr, window, KF_RECORD_CHUNK_SIZE))
+			return kf_vm_put_memory(window, KF_RECORD_CHUNK_SIZE);
+	}
+	return false;
+}
+
+/* Two readings by turns: one of them is whole whenever we are killed. */
+void kf_record_moment(void)
+{
+	struct kf_record_header *h = kf_record_header;
+	uint32_t next;
+
+	if (__atomic_exchange_n(&moment_busy, 1, __ATOMIC_ACQUIRE))
+		return;
+	next = !(h->last_index & 1);
+	h->last[next].ticks = kf_clock_ticks();
+	h->last[next].mono_ns = kf_now_ns();
+	__atomic_store_n(&h->last_index, next, __ATOMIC_RELEASE);
+	__atomic_store_n(&moment_busy, 0, __ATOMIC_RELEASE);
+}
+
+static void fill_header(struct kf_record_header *h,
+			const struct kf_record_conf *conf)
+{
+	struct kf_record_moment now = {kf_clock_ticks(), kf_now_ns()};
+
+	*h = (struct kf_record_header){
+		.magic = KF_RECORD_MAGIC,
+		.major = KF_RECORD_MAJOR,
+		.minor = KF_RECORD_MINOR,
+		.header_size = sizeof(*h),
+		.chunk_size = KF_RECORD_CHUNK_SIZE,
+		.data_offset = DATA_OFFSET,
+		.max_size = conf->max_size,
+		.flags = conf->from_start ? KF_RECORD_FROM_START : 0,
+		.clock = kf_clock_is_tsc ? KF_RECORD_TSC : KF_RECORD_MONOTONIC,
+		.begin = now,
+		.last = {now, now},
+		.real_ns = kf_process_clock_ns(CLOCK_REALTIME),
+		.held = kf_stats_held(),
+		.peak_held = kf_word_get(KF_WORD_peak_held),
+	};
+	kf_stats_live(&h->live_blocks, &h->live_bytes);
+	for (unsigned int i = 0; i < KF_RECORD_NR_KINDS; i++)
+		h->fields[i] = kf_record_fields(i);
+	kf_identity_fill(&h->identity, conf->stats, conf->forked);
+}
+
+static int map_header(int fd)
+{
+	size_t page = kf_vm_page();
+	int r = kf_file_extend(fd, 0, page);
+
+	if (!r && !file.window)
+		file.window = kf_vm_reserve(page, page);
+	if (!r && !file.window)
+		r = -ENOMEM;
+	if (!r)
+		r = kf_vm_put_file(file.window, page, fd, 0);
+	return r;
+}
+
+static int open_new(const struct kf_record_conf *conf)
+{
+	int fd = -EEXIST;
+	int r = 0;
+
+	for (unsigned int i = 0; i < NAME_TRIES && fd == -EEXIST && !r; i++) {
+		r = kf_record_name(file.path, conf, i);
+		if (!r)
+			fd = kf_file_open(
+				AT_FDCWD, file.path,
+				O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	}
+	return r ? r : fd;
+}
+
+static int make(const struct kf_record_conf *conf)
+{
+	struct kf_file_stat st = {0};
+	int fd = open_new(conf);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = kf_file_stat(fd, &st);
+	if (!r)
+		r = map_header(fd);
+	if (r)
+		kf_file_unlink(AT_FDCWD, file.path);
+	kf_file_close(fd);
+	file.dev = st.dev;
+	file.ino = st.ino;
+	file.max_size = conf->max_size;
+	file.next = 0;
+	file.full = 0;
+	return r;
+}
+
+/* Who takes a chunk reads what is about to change. */
+static bool wait_for_takers(void)
+{
+	for (int i = 0; i < TAKER_TRIES; i++) {
+		if (!__atomic_load_n(&file.takers, __ATOMIC_SEQ_CST))
+			return true;
+		kf_process_pause();
+	}
+	return false;
+}
+
+int kf_record_begin(const struct kf_record_conf *conf)
+{
+	int r;
+
+	if (kf_backing_is_barred())
+		return -EPERM;
+	kf_record_stop();
+	if (!wait_for_takers())
+		return -EBUSY;
+	kf_clock_init();
+	r = make(conf);
+	if (r)
+		return r;
+	if (conf->guard)
+		kf_guard_also(mend);
+	kf_record_header = (void *)file.window;
+	fill_header(kf_record_header, conf);
+	__atomic_store_n(&kf_record_header->ready, 1, __ATOMIC_RELEASE);
+	/* 0 means that nothing is recorded. */
+	file.nr += file.nr + 1 ? 1 : 2;
+	__atomic_store_n(&kf_record_epoch, file.nr, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+void kf_record_stop(void)
+{
+	if (!kf_record_is_on())
+		return;
+	__atomic_store_n(&kf_record_epoch, 0, __ATOMIC_SEQ_CST);
+	kf_record_moment();
+	__atomic_store_n(&kf_record_header->stopped, kf_clock_stamp(),
+			 __ATOMIC_RELAXED);
+}
+
+static int reopen(void)
+{
+	struct kf_file_stat st;
+	int fd, r;
+
+	if (kf_backing_is_barred())
+		return -EPERM;
+	fd = kf_file_open(AT_FDCWD, file.path, O_RDWR | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return fd;
+	r = kf_file_stat(fd, &st);
+	if (!r && (st.dev != file.dev || st.ino != file.ino ||
+		   st.size < kf_vm_page()))
+		r = -ESTALE;
+	if (!r)
+		return fd;
+	kf_file_close(fd);
+	return r;
+}
+
+static int map_chunk(struct kf_writer *w)
+{
+	uint64_t nr = __atomic_fetch_add(&file.next, 1, __ATOMIC_RELAXED);
+	uint64_t from = DATA_OFFSET + nr * KF_RECORD_CHUNK_SIZE;
+	uint64_t to = from + KF_RECORD_CHUNK_SIZE;
+	int fd, r;
+
+	if (to > file.max_size)
+		return -EFBIG;
+	fd = reopen();
+	if (fd < 0)
+		return fd;
+	r = kf_file_extend(fd, from, to);
+	if (!r)
+		r = kf_vm_put_file(w->window, KF_RECORD_CHUNK_SIZE, fd, from);
+	kf_file_close(fd);
+	return r;
+}
+
+static void fill_chunk(struct kf_writer *w, uint64_t now)
+{
+	struct kf_record_chunk *chunk = (void *)w->window;
+
+	chunk->stream = (uint32_t)(w - kf_writers);
+	chunk->sequence = w->sequence++;
+	chunk->base = now;
+	chunk->tid = w->tid;
+	memcpy(chunk->comm, w->comm, sizeof(chunk->comm));
+	chunk->used = sizeof(*chunk);
+	__atomic_store_n(&chunk->magic, KF_RECORD_CHUNK_MAGIC,
+			 __ATOMIC_RELEASE);
+	w->used = sizeof(*chunk);
+	w->time = now;
+	w->address = 0;
+	w->took = NULL;
+}
+
+static int take(struct kf_writer *w, uint64_t now)
+{
+	int r;
+
+	if (!w->window)
+		w->window = kf_vm_reserve(KF_RECORD_CHUNK_SIZE,
+					  KF_RECORD_CHUNK_SIZE);
+	r = w->window ? map_chunk(w) : -ENOMEM;
+	if (r)
+		return r;
+	fill_chunk(w, now);
+	kf_record_moment();
+	return 0;
+}
+
+bool kf_chunk_take(struct kf_writer *w, uint64_t now)
+{
+	int r = -ECANCELED;
+
+	if (__atomic_load_n(&file.full, __ATOMIC_RELAXED))
+		return false;
+	/* Pairs with kf_record_stop(): one of the two sees the other. */
+	__atomic_fetch_add(&file.takers, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&kf_record_epoch, __ATOMIC_SEQ_CST) == w->epoch) {
+		r = take(w, now);
+		if (r) {
+			__atomic_store_n(&file.full, (uint32_t)-r,
+					 __ATOMIC_RELAXED);
+			__atomic_store_n(&kf_record_header->full, (uint32_t)-r,
+					 __ATOMIC_RELAXED);
+		}
+	}
+	__atomic_fetch_sub(&file.takers, 1, __ATOMIC_SEQ_CST);
+	return !r;
+}
+
+/* The mappings are of the parent's file. */
+static void leave_parent(void)
+{
+	kf_writers_reset();
+	kf_record_header = &no_header;
+	if (file.window)
+		kf_vm_drop(file.window, kf_vm_page());
+	file.window = NULL;
+	file.takers = 0;
+	moment_busy = 0;
+}
+
+bool kf_record_fork_child(void)
+{
+	bool was_on = kf_record_is_on();
+
+	if (!file.nr)
+		return false;
+	kf_record_epoch = 0;
+	leave_parent();
+	return was_on;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the rooms of this layer share; nobody outside includes it.
+ *
+ *	name.c		what a file is called
+ *	file.c		the file: made, grown by chunks, cut short
+ *	writer.c	who writes where, and the events
+ */
+#ifndef KF_RECORD_INTERNAL_H
+#define KF_RECORD_INTERNAL_H
+
+#include "record/record.h"
+
+#include <limits.h>
+
+/* Threads that record at once; the first writer is for the bytes held. */
+#define KF_NR_WRITERS 1024
+
+/*
+ * Who writes a stream. Only its owner touches it, but for @owner, and for the
+ * window, which the guard looks at.
+ */
+struct kf_writer {
+	uintptr_t owner;  /* atomic: kf_thread_self(), 0 none */
+	char *window;	  /* addresses for a chunk; constant once not NULL */
+	uint32_t epoch;	  /* of the recording that the chunk belongs to */
+	uint32_t used;	  /* bytes of the chunk; 0: there is none */
+	uint64_t time;	  /* ticks, of the last event */
+	uint64_t address; /* that the last event had */
+	uint64_t sequence;
+	char *took;    /* where the duration of the last free goes, or NULL */
+	uint32_t busy; /* in the middle of an event */
+	int32_t tid;   /* of the owner */
+	char comm[16];
+} __kf_aligned(KF_CACHE_LINE);
+
+extern struct kf_writer kf_writers[KF_NR_WRITERS];
+
+/* The header of the file that is written, or of memory in its place. */
+extern struct kf_record_header *kf_record_header;
+
+/**
+ * kf_record_name() - what a recording's file is called
+ * @path:	out: an absolute path
+ * @conf:	the pattern
+ * @try:	0 at first; with each further one another name comes out
+ *
+ * Context: any.
+ * Return: 0, or a negative errno.
+ */
+int kf_record_name(char path[PATH_MAX], const struct kf_record_conf *conf,
+		   unsigned int try);
+
+/**
+ * kf_chunk_take() - put a fresh chunk behind a writer's window
+ * @w:		the writer; its stream goes on in the chunk
+ * @now:	ticks
+ *
+ * Context: its owner.
+ * Return: false when the file has no more; its header says why.
+ */
+bool kf_chunk_take(struct kf_writer *w, uint64_t now) __must_check;
+
+/**
+ * kf_writers_reset() - forget all writers and unmap their chunks
+ *
+ * Context: a forked child's only thread.
+ */
+void kf_writers_reset(void);
+
+/**
+ * kf_record_moment() - note in the header what both clocks say
+ *
+ * Context: any thread.
+ */
+void kf_record_moment(void);
+
+#endif

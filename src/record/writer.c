@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who writes where, and the events.
+ *
+ * A thread has a writer of its own until it ends; the next thread goes on in
+ * the same chunk. Nothing is shared on the way of an event: it is packed into
+ * the thread's chunk, then the chunk's word of used bytes is stored, which
+ * makes it part of the file.
+ */
+#include "record/internal.h"
+
+#include "sys/clock.h"
+#include "sys/process.h"
+#include "sys/vm.h"
+
+#include <string.h>
+
+/* Both clocks are compared each time an event begins in another page. */
+#define COMPARE_BYTES 4096u
+
+/* Tries for the writer of the bytes held, which engines may share. */
+#define HELD_TRIES 1000
+
+struct kf_writer kf_writers[KF_NR_WRITERS];
+
+/* The calling thread's, or NULL. */
+static __thread struct kf_writer *mine
+	__attribute__((tls_model("initial-exec")));
+
+/* It has said that it ends: what it does now it does with a borrowed one. */
+static __thread bool has_ended __attribute__((tls_model("initial-exec")));
+
+static struct kf_record_chunk *chunk_of(const struct kf_writer *w)
+{
+	return (struct kf_record_chunk *)(void *)w->window;
+}
+
+/* Where there is no chunk to count in, in the header. */
+static __cold void drop(const struct kf_writer *w)
+{
+	if (w && w->used)
+		chunk_of(w)->dropped++;
+	else
+		__atomic_fetch_add(&kf_record_header->dropped, 1,
+				   __ATOMIC_RELAXED);
+}
+
+/* A chunk of this recording with room for an event. */
+static __noinline bool renew(struct kf_writer *w, uint64_t now)
+{
+	uint32_t epoch = __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
+
+	if (!epoch)
+		return false;
+	if (w->epoch != epoch) {
+		w->epoch = epoch;
+		w->used = 0;
+		w->sequence = 0;
+	}
+	return kf_chunk_take(w, now);
+}
+
+static inline bool has_room(const struct kf_writer *w)
+{
+	return w->used &&
+	       w->used + KF_RECORD_EVENT_MAX <= KF_RECORD_CHUNK_SIZE &&
+	       w->epoch == __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
+}
+
+/* Returns where the event goes on, or NULL: it is lost. */
+static inline uint8_t *open_event(struct kf_writer *w, unsigned int head,
+				  uint64_t time)
+{
+	uint8_t *p;
+
+	/* A signal handler, in the middle of an event. */
+	if (unlikely(w->busy)) {
+		drop(w);
+		return NULL;
+	}
+	w->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (unlikely(!has_room(w)) && !renew(w, time)) {
+		w->busy = 0;
+		/* What is under way when a recording stops is not in it. */
+		if (kf_record_is_on())
+			drop(w);
+		return NULL;
+	}
+	p = (uint8_t *)w->window + w->used;
+	*p++ = (uint8_t)head;
+	time = KF_MAX(time, w->time);
+	p = kf_record_put_varint(p, time - w->time);
+	w->time = time;
+	return p;
+}
+
+/* From here on the event is in the file, whatever becomes of us. */
+static inline void close_event(struct kf_writer *w, const uint8_t *p)
+{
+	uint32_t used = (uint32_t)(p - (uint8_t *)w->window);
+	bool compare = (used ^ w->used) & COMPARE_BYTES;
+
+	__atomic_store_n(&chunk_of(w)->used, used, __ATOMIC_RELEASE);
+	w->used = used;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->busy = 0;
+	if (unlikely(compare))
+		kf_record_moment();
+}
+
+static inline uint8_t *put_took(uint8_t *p, uint16_t took)
+{
+	memcpy(p, &took, sizeof(took));
+	return p + sizeof(took);
+}
+
+static inline uint8_t *put_block(struct kf_writer *w, uint8_t *p,
+				 unsigned int head, uint64_t address)
+{
+	uint64_t n = address - w->address;
+
+	if (likely(!(head & KF_RECORD_ODD)))
+		n = (uint64_t)((int64_t)n >> 4);
+	w->address = address;
+	return kf_record_put_varint(p, kf_record_zigzag(n));
+}
+
+/* An odd address makes the one behind it odd too. */
+static inline unsigned int odd(const struct kf_writer *w, uint64_t address)
+{
+	return (w->address | address) & 15 ? KF_RECORD_ODD : 0;
+}
+
+static void write_thread(struct kf_writer *w)
+{
+	uint8_t *p = open_event(w, KF_RECORD_THREAD, kf_clock_stamp());
+
+	if (!p)
+		return;
+	p = kf_record_put_varint(p, (uint32_t)w->tid);
+	memcpy(p, w->comm, sizeof(w->comm));
+	close_event(w, p + sizeof(w->comm));
+}
+
+static void know(struct kf_writer *w)
+{
+	w->tid = kf_process_tid();
+	kf_process_comm(w->comm);
+}
+
+static bool claim(struct kf_writer *w)
+{
+	uintptr_t none = 0;
+
+	return !__atomic_load_n(&w->owner, __ATOMIC_RELAXED) &&
+	       __atomic_compare_exchange_n(&w->owner, &none, kf_thread_self(),
+					   false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/*
+ * One that has our name is ours: ld.so sets the thread's variables anew after
+ * the first calls.
+ */
+static __cold struct kf_writer *find(void)
+{
+	struct kf_writer *w;
+
+	for (w = kf_writers + 1; w < kf_writers + KF_NR_WRITERS; w++) {
+		if (__atomic_load_n(&w->owner, __ATOMIC_RELAXED) ==
+		    kf_thread_self())
+			return w;
+		if (!__atomic_load_n(&w->owner, __ATOMIC_RELAXED))
+			break;
+	}
+	for (w = kf_writers + 1; w < kf_writers + KF_NR_WRITERS; w++) {
+		if (claim(w))
+			return w;
+	}
+	return NULL;
+}
+
+static __noinline struct kf_writer *introduce(void)
+{
+	struct kf_writer *w = mine ? mine : find();
+
+	if (!w)
+		return NULL;
+	mine = w;
+	know(w);
+	if (!w->busy)
+		write_thread(w);
+	return w;
+}
+
+static void give_back(struct kf_writer *w)
+{
+	mine = NULL;
+	__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);
+}
+
+bool kf_record_enter(void)
+{
+	struct kf_writer *w = mine;
+
+	if (likely(w && w->epoch == kf_record_epoch))
+		return false;
+	introduce();
+	return !w && !has_ended;
+}
+
+void kf_writers_reset(void)
+{
+	mine = NULL;
+	for (int i = 0; i < KF_NR_WRITERS; i++) {
+		if (kf_writers[i].window)
+			kf_vm_drop(kf_writers[i].window, KF_RECORD_CHUNK_SIZE);
+		if (kf_writers[i].owner || kf_writers[i].window)
+			kf_writers[i] = (struct kf_writer){0};
+	}
+}
+
+void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
+		    size_t size, size_t align)
+{
+	uint64_t now = kf_clock_stamp();
+	struct kf_writer *w = mine;
+	uint64_t address = (uintptr_t)p;
+	unsigned int head = kind;
+	uint8_t *at;
+
+	if (unlikely(!w)) {
+		drop(NULL);
+		return;
+	}
+	head |= p ? odd(w, address) : KF_RECORD_FAILED;
+	at = open_event(w, head, now);
+	if (likely(at)) {
+		at = put_took(at, kf_record_ticks_pack(now - begin));
+		if (likely(p))
+			at = put_block(w, at, head, address);
+		at = kf_record_put_varint(at, size);
+		if (kind == KF_RECORD_ALIGNED)
+			*at++ = (uint8_t)kf_ilog2(align | 1);
+		close_event(w, at);
+	}
+	if (unlikely(has_ended))
+		give_back(w);
+}
+
+uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
+{
+	uint64_t now = kf_clock_stamp();
+	struct kf_writer *w = mine;
+	uint64_t address = (uintptr_t)p;
+	unsigned int head;
+	uint8_t *at, *took = NULL;
+
+	if (unlikely(!w)) {
+		drop(NULL);
+		return now;
+	}
+	head = kind | odd(w, address);
+	at = open_event(w, head, now);
+	if (unlikely(!at))
+		return now;
+	if (kind == KF_RECORD_FREE) {
+		took = at;
+		at = put_took(at, 0);
+	}
+	at = put_block(w, at, head, address);
+	close_event(w, at);
+	w->took = (char *)took;
+	return now;
+}
+
+/* The chunk may be another one by now. */
+void kf_record_took(uint64_t begin)
+{
+	uint64_t now = kf_clock_ticks();
+	struct kf_writer *w = mine;
+
+	if (unlikely(!w))
+		return;
+	if (w->took && w->took < w->window + w->used)
+		put_took((uint8_t *)w->took, kf_record_ticks_pack(now - begin));
+	w->took = NULL;
+	if (unlikely(has_ended))
+		give_back(w);
+}
+
+void kf_record_held(uint64_t bytes)
+{
+	static uint64_t last_bytes;
+	static uint32_t last_epoch;
+	struct kf_writer *w = kf_writers;
+	uint8_t *p;
+	int tries = 0;
+
+	if (bytes == last_bytes && last_epoch == kf_record_epoch)
+		return;
+	while (!claim(w)) {
+		if (++tries == HELD_TRIES) {
+			drop(NULL);
+			return;
+		}
+		kf_cpu_relax();
+	}
+	p = open_event(w, KF_RECORD_HELD, kf_clock_stamp());
+	if (p)
+		close_event(w, kf_record_put_varint(p, bytes));
+	last_bytes = bytes;
+	last_epoch = kf_record_epoch;
+	__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);
+}
+
+void kf_record_thread_end(void)
+{
+	struct kf_writer *w = mine;
+	uint8_t *p;
+
+	if (!w)
+		return;
+	p = open_event(w, KF_RECORD_THREAD_END, kf_clock_stamp());
+	if (p)
+		close_event(w, p);
+	has_ended = true;
+	give_back(w);
+}

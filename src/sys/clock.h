@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A clock that is cheap enough to be read at each call, in ticks.
+ *
+ * The processor's time stamp counter, where the kernel itself goes by it: then
+ * it runs on at one pace and is the same on all processors. CLOCK_MONOTONIC
+ * elsewhere. How long a tick is, is left to who compares two readings.
+ */
+#ifndef KF_SYS_CLOCK_H
+#define KF_SYS_CLOCK_H
+
+#include "base/compiler.h"
+#include "sys/thread.h"
+
+/* Whether ticks are the counter's; constant after kf_clock_init(). */
+extern bool kf_clock_is_tsc;
+
+/**
+ * kf_clock_init() - choose the clock
+ *
+ * Context: one thread at a time; again it does nothing.
+ */
+void kf_clock_init(void);
+
+/* The time about now. */
+static inline uint64_t kf_clock_ticks(void)
+{
+#if defined(__x86_64__)
+	if (likely(kf_clock_is_tsc))
+		return __builtin_ia32_rdtsc();
+#endif
+	return kf_now_ns();
+}
+
+/*
+ * The time after all that was loaded before and before all that is stored
+ * after: the counter waits for earlier loads by the fence, and later stores
+ * wait for it, as they are made in order.
+ */
+static inline uint64_t kf_clock_stamp(void)
+{
+#if defined(__x86_64__)
+	uint64_t ticks;
+
+	if (likely(kf_clock_is_tsc)) {
+		__builtin_ia32_lfence();
+		ticks = __builtin_ia32_rdtsc();
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		return ticks;
+	}
+#endif
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return kf_now_ns();
+}
+
+#endif
