@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Fills in a manual page: the lines @ENVIRONMENT@, @RUN_OPTIONS@ and @COUNTERS@
-# become mdoc lists from conf.def and stats.def.
+# Fills in a manual page: the lines @ENVIRONMENT@, @RUN_OPTIONS@, @CONTROLS@ and
+# @COUNTERS@ become mdoc lists from conf.def, control.def and stats.def.
 #
-#	awk -f tables.awk conf.def stats.def page.in
+#	awk -f tables.awk conf.def control.def stats.def page.in
 
 # The arguments of a macro call on one line, into @part; returns how many.
 function split_call(line, part,    n, i, c, text, quoted) {
@@ -94,6 +94,13 @@ function take_counter(part,    metric) {
 	next
 }
 
+/^KF_CONTROL\(/ {
+	split_call($0, part)
+	controls = controls ".It Cm " part[1] " Ns = Ns Ar " part[2] "\n" \
+		sentence(part[3]) "\n"
+	next
+}
+
 /^KF_STAT_(SLOT|WORD)\(/ {
 	split_call($0, part)
 	take_counter(part)
@@ -104,6 +111,7 @@ FILENAME !~ /\.in$/ { next }
 
 /^@ENVIRONMENT@$/ { printf "%s", environment; next }
 /^@RUN_OPTIONS@$/ { printf "%s", run_options; next }
+/^@CONTROLS@$/ { printf "%s", controls; next }
 /^@COUNTERS@$/ { printf "%s", counters; next }
 
 { print }

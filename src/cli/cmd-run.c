@@ -11,14 +11,18 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/library.h"
+#include "cli/order.h"
 #include "cli/program.h"
+#include "record/layout.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ALONE "libkonfiscator-alone.so"
@@ -109,6 +113,35 @@ static void set_dir(const char *dir)
 	free(cwd);
 }
 
+/*
+ * A recording of an earlier run makes room for this one's. The library never
+ * writes to a file that exists, and takes another name.
+ */
+static void remove_recording(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	uint64_t magic = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) &&
+	    magic == KF_RECORD_MAGIC && unlink(path))
+		kf_error("run: --record: %s: %s", path, strerror(errno));
+	close(fd);
+}
+
+static void set_record(const char *arg)
+{
+	char *pattern = kf_pattern_here(arg);
+
+	if (!strchr(arg, '%'))
+		remove_recording(arg);
+	set_variable("record", pattern);
+	free(pattern);
+}
+
 static int option(struct kf_cli *cli, int key, const char *arg)
 {
 	const struct conf *c;
@@ -126,6 +159,8 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 	}
 	if (!strcmp(c->id, "dir"))
 		set_dir(arg);
+	else if (!strcmp(c->id, "record"))
+		set_record(arg);
 	else
 		set_variable(c->id, arg);
 	return 0;

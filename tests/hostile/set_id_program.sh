@@ -24,6 +24,7 @@ chmod 0755 "$WORK/bin/libkonfiscator.so"
 run() {
 	env KONFISCATOR_VERBOSE=1 KONFISCATOR_ENGINE=nonsense \
 		XDG_RUNTIME_DIR="$KONFISCATOR_DIR" \
+		KONFISCATOR_RECORD="$KONFISCATOR_DIR/heap" \
 		setpriv --reuid 12345 --regid 12345 --clear-groups \
 		"$WORK/bin/program" 2>&1
 }
@@ -34,6 +35,7 @@ grep -q '^secure 0' "$WORK/plain" || fail "$(cat "$WORK/plain")"
 grep -q nonsense "$WORK/plain" || fail "a wrong engine was not reported"
 grep -q "stats file $KONFISCATOR_DIR/program" "$WORK/plain" ||
 	fail "the directory was not used: $(cat "$WORK/plain")"
+[ -f "$KONFISCATOR_DIR/heap" ] || fail "the heap's history was not recorded"
 rm -r "${KONFISCATOR_DIR:?}"/*
 
 chown "$user" "$WORK/bin/program"

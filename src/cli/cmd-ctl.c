@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator ctl: give an order to a process that runs.
+ *
+ * The order is written into the process' stats file, and the library carries it
+ * out the next time a call of the process takes the slow path. The file's
+ * owner and root can do that. A lock on the file keeps two orders apart.
+ */
+#include "config.h"
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/order.h"
+#include "cli/process.h"
+#include "cli/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TIMEOUT_S 10
+#define TIMEOUT_MAX_S 86400
+
+enum { OPT_TIMEOUT = KF_OPT_OWN };
+
+enum { SETTING, ARGUMENT, HELP };
+
+struct control {
+	const char *id;
+	const char *argument;
+	const char *help;
+};
+
+static const struct control controls[] = {
+#define KF_CONTROL(id, argument, text) {#id, argument, text},
+#include "core/control.def"
+#undef KF_CONTROL
+};
+
+static const struct kf_column columns[] = {
+	[SETTING] = {"SETTING", "setting", KF_CELL_TEXT},
+	[ARGUMENT] = {"VALUE", "value", KF_CELL_TEXT},
+	[HELP] = {"HELP", "help", KF_CELL_TEXT},
+};
+
+static uint64_t timeout_s = TIMEOUT_S;
+
+static int list(const struct kf_cli *cli)
+{
+	struct kf_table t;
+
+	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	for (size_t i = 0; i < KF_ARRAY_SIZE(controls); i++) {
+		struct kf_cell *row = kf_table_row(&t);
+
+		kf_cell_text(&row[SETTING], controls[i].id);
+		kf_cell_text(&row[ARGUMENT], controls[i].argument);
+		kf_cell_text(&row[HELP], controls[i].help);
+	}
+	kf_table_print(&t, cli);
+	kf_table_release(&t);
+	return KF_EXIT_OK;
+}
+
+static bool is_known(const char *order)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(controls); i++) {
+		size_t len = strlen(controls[i].id);
+
+		if (!strncmp(order, controls[i].id, len) && order[len] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* The stats file of the process that lives under this number, or NULL. */
+static const struct kf_file *find(const struct kf_files *files, int32_t pid)
+{
+	for (unsigned int i = 0; i < files->nr; i++) {
+		const struct kf_file *f = &files->file[i];
+
+		if (f->snap.result == KF_READ_OK && f->life == KF_LIFE_ALIVE &&
+		    kf_process_pid(f) == pid)
+			return f;
+	}
+	return NULL;
+}
+
+/* A file's name means what it means here. Other orders are as they are. */
+static char *order_text(const char *arg)
+{
+	static const char record[] = "record=";
+	size_t len = sizeof(record) - 1;
+	char *pattern, *text;
+
+	if (strncmp(arg, record, len) != 0 || !arg[len])
+		return kf_format("%s", arg);
+	pattern = kf_pattern_here(arg + len);
+	text = kf_format("%s%s", record, pattern);
+	free(pattern);
+	return text;
+}
+
+static int give(const struct kf_cli *cli, const struct kf_file *f,
+		const char *arg)
+{
+	struct kf_answer answer;
+	char *text = order_text(arg);
+	enum kf_order_result r = kf_order_give(f, text, timeout_s, &answer);
+
+	free(text);
+	switch (r) {
+	case KF_ORDER_DONE:
+		if (!cli->quiet)
+			printf("%s\n", answer.reply);
+		return KF_EXIT_OK;
+	case KF_ORDER_REFUSED:
+		kf_error("ctl: %s: %s: %s", arg, answer.reply,
+			 strerror(answer.error));
+		return KF_EXIT_FAILED;
+	case KF_ORDER_TOO_LONG:
+		kf_error("ctl: %s: longer than %d bytes", arg,
+			 KF_STATS_CONTROL_TEXT - 1);
+		return KF_EXIT_USAGE;
+	case KF_ORDER_OLD:
+		kf_error("ctl: the library of process %d takes no orders: it "
+			 "is older",
+			 kf_process_pid(f));
+		return KF_EXIT_FAILED;
+	case KF_ORDER_LATE:
+		kf_error("ctl: process %d has not answered in %llu s: it will "
+			 "when it next allocates by the slow path",
+			 kf_process_pid(f), (unsigned long long)timeout_s);
+		return KF_EXIT_FAILED;
+	default:
+		kf_error("ctl: %s/%s: %s", f->dir, f->name, strerror(errno));
+		return KF_EXIT_FAILED;
+	}
+}
+
+static int give_all(struct kf_cli *cli, int32_t pid, char **orders)
+{
+	const struct kf_file *f;
+	struct kf_files files;
+	int status = kf_cli_find(cli, &files);
+
+	if (status)
+		return status;
+	f = find(&files, pid);
+	if (!f) {
+		kf_error("ctl: no stats file is of a process %d that lives: "
+			 "see konfiscator ls",
+			 pid);
+		status = KF_EXIT_NO_MATCH;
+	}
+	while (f && !status && *orders)
+		status = give(cli, f, *orders++);
+	kf_files_release(&files);
+	return status;
+}
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	if (!kf_parse_u64(arg, &timeout_s) || !timeout_s ||
+	    timeout_s > TIMEOUT_MAX_S) {
+		kf_error("ctl: --timeout: '%s' is not a number of seconds to "
+			 "%d",
+			 arg, TIMEOUT_MAX_S);
+		return KF_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	uint64_t pid;
+
+	if (!argc) {
+		kf_error("ctl: a process is missing: konfiscator ctl PID");
+		return KF_EXIT_USAGE;
+	}
+	if (!kf_parse_u64(argv[0], &pid) || !pid || pid > INT32_MAX) {
+		kf_error("ctl: '%s' is not a process number", argv[0]);
+		return KF_EXIT_USAGE;
+	}
+	for (int i = 1; i < argc; i++) {
+		if (!is_known(argv[i])) {
+			kf_error("ctl: '%s' is not SETTING=VALUE of a setting "
+				 "that 'konfiscator ctl PID' lists",
+				 argv[i]);
+			return KF_EXIT_USAGE;
+		}
+	}
+	return argc == 1 ? list(cli) : give_all(cli, (int32_t)pid, argv + 1);
+}
+
+static const struct kf_option options[] = {
+	{OPT_TIMEOUT, "timeout", "SEC",
+	 "how long to wait for the process' answer; usually 10"},
+	{0},
+};
+
+const struct kf_command kf_command_ctl = {
+	.name = "ctl",
+	.args = "PID [SETTING=VALUE...]",
+	.help = "Set something in a process that runs",
+	.about =
+		"Without a setting it lists what can be set. The process carries an order out\n"
+		"the next time one of its calls takes the slow path, and answers.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Orders to a process, by its stats file: see order.h.
+ */
+#include "config.h"
+
+#include "cli/order.h"
+
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOKS_A_SECOND 50
+
+#define AT(field) offsetof(struct kf_stats_control, field)
+
+static void pause_a_moment(void)
+{
+	const struct timespec ts = {0, 1000000000 / LOOKS_A_SECOND};
+
+	nanosleep(&ts, NULL);
+}
+
+static bool read_at(int fd, void *buf, size_t size, uint64_t offset)
+{
+	ssize_t n = pread(fd, buf, size, (off_t)offset);
+
+	if (n >= 0 && (size_t)n < size)
+		errno = ESTALE;
+	return n >= 0 && (size_t)n == size;
+}
+
+static bool write_at(int fd, const void *buf, size_t size, uint64_t offset)
+{
+	ssize_t n = pwrite(fd, buf, size, (off_t)offset);
+
+	if (n >= 0 && (size_t)n < size)
+		errno = EIO;
+	return n >= 0 && (size_t)n == size;
+}
+
+/* The file is of the library that the reader has read it as. */
+static int open_file(const struct kf_file *f)
+{
+	int dirfd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd;
+
+	if (dirfd < 0)
+		return -1;
+	fd = openat(dirfd, f->name,
+		    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	close(dirfd);
+	return fd;
+}
+
+/* Where the control entry is; 0: there is none of this version. */
+static uint64_t control_at(int fd)
+{
+	struct kf_stats_header h;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    !read_at(fd, &h, sizeof(h), 0) || h.magic != KF_STATS_MAGIC ||
+	    h.major != KF_STATS_MAJOR || !h.control.nr ||
+	    h.control.entry_size < sizeof(struct kf_stats_control) ||
+	    (uint64_t)st.st_size <
+		    h.control.offset + (uint64_t)h.control.entry_size)
+		return 0;
+	return h.control.offset;
+}
+
+/* Returns whether the lock was had in so many looks. */
+static bool lock(int fd, uint64_t looks)
+{
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK || !looks--)
+			return false;
+		pause_a_moment();
+	}
+	return true;
+}
+
+static bool put_order(int fd, uint64_t at, const char *text, uint64_t *number)
+{
+	if (!read_at(fd, number, sizeof(*number), at + AT(request)))
+		return false;
+	++*number;
+	return write_at(fd, text, strlen(text) + 1, at + AT(text)) &&
+	       write_at(fd, number, sizeof(*number), at + AT(request));
+}
+
+/* The reply is the process', which is not to be trusted either. */
+static enum kf_order_result take_answer(int fd, uint64_t at,
+					struct kf_answer *answer)
+{
+	uint32_t result;
+
+	if (!read_at(fd, &result, sizeof(result), at + AT(result)) ||
+	    !read_at(fd, answer->reply, sizeof(answer->reply), at + AT(reply)))
+		return KF_ORDER_ERROR;
+	answer->reply[sizeof(answer->reply) - 1] = '\0';
+	for (char *p = answer->reply; *p; p++) {
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	}
+	answer->error = (int)result;
+	return result ? KF_ORDER_REFUSED : KF_ORDER_DONE;
+}
+
+static enum kf_order_result ask(int fd, uint64_t at, const char *text,
+				uint64_t looks, struct kf_answer *answer)
+{
+	uint64_t number, answered;
+
+	if (!put_order(fd, at, text, &number))
+		return KF_ORDER_ERROR;
+	while (looks--) {
+		if (!read_at(fd, &answered, sizeof(answered), at + AT(answer)))
+			return KF_ORDER_ERROR;
+		if (answered == number)
+			return take_answer(fd, at, answer);
+		pause_a_moment();
+	}
+	return KF_ORDER_LATE;
+}
+
+enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
+				   uint64_t timeout_s, struct kf_answer *answer)
+{
+	uint64_t looks = timeout_s * LOOKS_A_SECOND;
+	enum kf_order_result r = KF_ORDER_ERROR;
+	uint64_t at;
+	int fd;
+
+	if (strlen(text) >= KF_STATS_CONTROL_TEXT)
+		return KF_ORDER_TOO_LONG;
+	fd = open_file(f);
+	if (fd < 0)
+		return r;
+	at = control_at(fd);
+	if (!at)
+		r = KF_ORDER_OLD;
+	else if (lock(fd, looks))
+		r = ask(fd, at, text, looks, answer);
+	close(fd);
+	return r;
+}
+
+char *kf_pattern_here(const char *pattern)
+{
+	char *cwd = pattern[0] == '/' ? NULL : getcwd(NULL, 0);
+	char *path =
+		kf_alloc(2 * (cwd ? strlen(cwd) : 0) + 2 + strlen(pattern), 1);
+	char *end = path;
+
+	/* A percent sign of the directory's name stands for itself. */
+	for (const char *p = cwd; p && *p; p++) {
+		*end++ = *p;
+		if (*p == '%')
+			*end++ = '%';
+	}
+	if (cwd)
+		*end++ = '/';
+	memcpy(end, pattern, strlen(pattern) + 1);
+	free(cwd);
+	return path;
+}

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The recording of a program that was killed by SIGKILL is whole, and so is what
+# is left of one whose file is cut anywhere.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+workdir
+# shellcheck source=tests/record/record.sh
+. "$top_srcdir/tests/record/record.sh"
+
+for i in 1 2 3 4 5; do
+	start_exchange "$WORK/heap.$i"
+	kill -9 "$pid"
+	end_exchange 137
+	replay "$WORK/heap.$i"
+	is anomalies 0
+	is unknown 0
+	is torn 0
+	is dropped 0
+	[ "$(found events)" -gt 100 ] || fail "only $(found events) events"
+done
+
+# In the middle of a chunk: what stands before it can be read.
+size=$(wc -c <"$WORK/heap.5")
+head -c $((size - 40000)) "$WORK/heap.5" >"$WORK/cut"
+replay "$WORK/cut"
+is torn 0
