@@ -10,7 +10,6 @@ import argparse
 import os
 import shlex
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -45,7 +44,8 @@ def scripts(tool, suffix, only):
 
 
 class Times:
-    """Seconds by workload and script; None is the untraced program."""
+    """Seconds of the processor by workload and script; None is the untraced
+    program. The least of the rounds is the one least disturbed."""
 
     def __init__(self):
         self.taken = {}
@@ -55,7 +55,7 @@ class Times:
 
     def seconds(self, workload, script=None):
         taken = self.taken.get((workload, script))
-        return statistics.median(taken) if taken else None
+        return min(taken) if taken else None
 
     def ratio(self, workload, script):
         armed_s = self.seconds(workload, script)
@@ -74,13 +74,13 @@ def trace_here(bench, args):
     for workload, command in workloads(args.build, args.shorter).items():
         for _ in range(args.rounds):
             took = bench.run(command, library)
-            times.add(workload, None, took["wall"])
+            times.add(workload, None, took["cpu"])
             for name in scripts("bpftrace", ".bt", args.only):
                 took, _ = armed.traced(
                     bench, [args.bpftrace, os.path.join(
                         SOURCE, "scripts", "bpftrace", name + ".bt"),
                         library, "0"], command, library)
-                times.add(workload, name, took["wall"])
+                times.add(workload, name, took["cpu"])
     return times
 
 
@@ -113,9 +113,9 @@ def trace_in_machine(args):
                 return times
         with open(os.path.join(out, "times"), encoding="utf-8") as f:
             for line in f:
-                workload, name, ns = line.split()
+                workload, name, us = line.split()
                 times.add(workload, None if name == "-" else name,
-                          int(ns) / 1e9)
+                          int(us) / 1e6)
     finally:
         shutil.rmtree(out, ignore_errors=True)
     return times
@@ -173,8 +173,8 @@ def main(argv):
     except measure.Failure as e:
         print("scripts.py: " + str(e), file=sys.stderr)
         return 1
-    paths.finish(args, found, SOURCE, "Wall time with a script attached, "
-                 "ratios to the untraced program, medians of %d rounds" %
+    paths.finish(args, found, SOURCE, "Processor time with a script attached, "
+                 "ratios to the untraced program, least of %d rounds" %
                  args.rounds, table(here, machine, names), None)
     return 0
 
