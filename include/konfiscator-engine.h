@@ -27,7 +27,7 @@
  *	  and resize it;
  *	- it waits for nobody but the kernel, and never ends the program.
  *
- * It may leave errno as it likes.
+ * It may leave errno as it likes, unless it says KONF_ENGINE_ERRNO.
  */
 #ifndef KONFISCATOR_ENGINE_H
 #define KONFISCATOR_ENGINE_H
@@ -49,11 +49,14 @@ extern "C" {
 #define KONF_ENGINE_THREADS 1u
 /* The memory does not come from the host's map(): it is not counted as held. */
 #define KONF_ENGINE_ELSEWHERE 2u
+/* errno is kept by free() and by all that succeeds. */
+#define KONF_ENGINE_ERRNO 8u
 /* Inside the library: wait with init() until the program is relocated. */
 #define KONF_ENGINE_LATE 4u
 
-#define KONF_ENGINE_FLAGS \
-	(KONF_ENGINE_THREADS | KONF_ENGINE_ELSEWHERE | KONF_ENGINE_LATE)
+#define KONF_ENGINE_FLAGS                                                 \
+	(KONF_ENGINE_THREADS | KONF_ENGINE_ELSEWHERE | KONF_ENGINE_LATE | \
+	 KONF_ENGINE_ERRNO)
 
 /* What is wrong with a pointer. */
 enum konf_misuse { KONF_FINE, KONF_INVALID_POINTER, KONF_DOUBLE_FREE };
@@ -98,7 +101,7 @@ struct konf_engine {
 
 	/* NULL: ready; or in a few words why it cannot be used. */
 	const char *(*init)(const struct konf_host *host);
-	/* As alloc(); every usable byte is 0. Default: alloc and memset. */
+	/* As alloc(); @size bytes are 0. Default: alloc and memset. */
 	void *(*alloc_zeroed)(size_t size, size_t align);
 	/*
 	 * The block at its new size, contents kept, aligned to 16 at least; or
@@ -119,7 +122,8 @@ struct konf_engine {
 	size_t (*trim)(size_t pad);
 	/* All set to 0 before. */
 	void (*info)(struct konf_engine_info *info);
-	/* mallopt(3); the library's own parameters are set already. */
+	/* mallopt(3) was called with a parameter and a value that glibc takes.
+	 */
 	void (*option)(int param, int value);
 	/*
 	 * Around fork(): before it and after it in the forking thread, in the

@@ -7,8 +7,38 @@
 
 #include "abi/detour.h"
 #include "abi/tiny.h"
+#include "core/direct.h"
 
 #include <string.h>
+
+static __noinline void *malloc_slow(size_t size)
+{
+	size_t usable;
+	void *p = kf_alloc(size, 16, KF_CALL_MALLOC, &usable);
+
+	if (likely(p))
+		kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+static __noinline void *malloc_direct(size_t size)
+{
+	size_t usable;
+	void *p = kf_direct_alloc(kf_heap_self, size, &usable);
+
+	if (unlikely(!p))
+		return malloc_slow(size);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+static __noinline void *malloc_other(size_t size)
+{
+	if (kf_detour_is_due())
+		return kf_detour_malloc(size);
+	return kf_direct_may(kf_heap_self) ? malloc_direct(size)
+					   : malloc_slow(size);
+}
 
 __noinline void *kf_malloc_more(size_t size)
 {
@@ -17,15 +47,16 @@ __noinline void *kf_malloc_more(size_t size)
 
 	if (size <= KF_SMALL_MAX)
 		p = kf_fast_pop(kf_heap_self, size, &usable);
-	if (!p) {
-		if (kf_detour_is_due())
-			return kf_detour_malloc(size);
-		p = kf_alloc(size, 16, KF_CALL_MALLOC, &usable);
-		if (unlikely(!p))
-			return NULL;
-	}
+	if (unlikely(!p))
+		return malloc_other(size);
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
+}
+
+KF_LEAF void *kf_malloc_missed(size_t size)
+{
+	return kf_direct_may(kf_heap_self) ? malloc_direct(size)
+					   : kf_malloc_more(size);
 }
 
 __kf_public KF_LEAF void *malloc(size_t size)
@@ -49,6 +80,13 @@ static __noinline void free_more(void *p)
 	}
 	if (!p)
 		return;
+	if (kf_direct_may(kf_heap_self) &&
+	    likely(kf_map_get(p)->kind == KF_RUN_NONE)) {
+		usable = kf_direct.usable_size(p);
+		kf_probe_release((uintptr_t)p, usable);
+		kf_direct_free(kf_heap_self, p, usable);
+		return;
+	}
 	usable = kf_usable(p);
 	kf_probe_release((uintptr_t)p, usable);
 	kf_release(p, usable);

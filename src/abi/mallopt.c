@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "core/core.h"
 #include "engine/engine.h"
+#include "engine/supply.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
 
@@ -80,12 +81,8 @@ static int set_arena_test(int value)
 	return 1;
 }
 
-__kf_public int mallopt(int param, int value)
+static int set(int param, int value)
 {
-	if (kf_start_is_due())
-		kf_start();
-	kf_probe_memory_mallopt((uint64_t)(int64_t)param,
-				(uint64_t)(int64_t)value);
 	switch (param) {
 	case M_TRIM_THRESHOLD:
 		return set_trim((size_t)(ptrdiff_t)value);
@@ -110,4 +107,19 @@ __kf_public int mallopt(int param, int value)
 	default:
 		return 1;
 	}
+}
+
+__kf_public int mallopt(int param, int value)
+{
+	int good;
+
+	if (kf_start_is_due())
+		kf_start();
+	kf_probe_memory_mallopt((uint64_t)(int64_t)param,
+				(uint64_t)(int64_t)value);
+	good = set(param, value);
+	/* New and freed blocks are filled already. */
+	if (good && param != M_PERTURB)
+		kf_supply->option(param, value);
+	return good;
 }

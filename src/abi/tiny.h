@@ -22,6 +22,17 @@
 void *kf_malloc_more(size_t size) __kf_hidden;
 
 /**
+ * kf_malloc_missed() - malloc() where the bin is empty
+ * @size:	bytes, any
+ *
+ * Fires alloc.
+ *
+ * Context: as malloc().
+ * Return: as malloc().
+ */
+void *kf_malloc_missed(size_t size) __kf_hidden;
+
+/**
  * kf_free() - free(), by a name that nobody can take the place of
  * @p:		a block or NULL
  *
@@ -48,7 +59,7 @@ static __always_inline_kf void *kf_malloc_tiny(size_t size)
 	/* In the tiny classes the offset is the usable size. */
 	p = kf_fast_alloc(kf_heap_self, offset);
 	if (unlikely(!p))
-		return kf_malloc_more(size);
+		return kf_malloc_missed(size);
 	kf_probe_alloc((uintptr_t)p, size, offset);
 	return p;
 }

@@ -46,6 +46,13 @@ static const char *const engines[] = {
 #undef KF_ENGINE
 };
 
+/* "firstfit, ..., " */
+#define KF_ENGINE(id, text) #id ", "
+static const char engine_names[] =
+#include "engine/engines.def"
+	"or a path of one that can be read";
+#undef KF_ENGINE
+
 /* Keys of the options: OPT_CONF + the place in conf.def. */
 enum conf_id {
 #define KF_CONF(id, kind, fallback, argument, text) CONF_##id,
@@ -63,7 +70,7 @@ static bool is_engine(const char *value)
 		if (!strcmp(engines[i], value))
 			return true;
 	}
-	return false;
+	return strchr(value, '/') && !access(value, R_OK);
 }
 
 /* What is allowed, where @value is not; else NULL. */
@@ -83,7 +90,7 @@ static const char *wanted(enum kind kind, const char *value)
 			       ? NULL
 			       : "a number of bytes, with K, M, G or T";
 	case ENGINE:
-		return is_engine(value) ? NULL : "an engine's name";
+		return is_engine(value) ? NULL : engine_names;
 	default:
 		return value[0] ? NULL : "a text";
 	}
@@ -102,13 +109,14 @@ static void set_variable(const char *id, const char *value)
 	free(name);
 }
 
-/* Children may start elsewhere: the directory is the one that is meant here. */
-static void set_dir(const char *dir)
+/* Children may start elsewhere: the path is the one that is meant here. */
+static void set_path(const char *id, const char *relative)
 {
-	char *cwd = dir[0] == '/' ? NULL : getcwd(NULL, 0);
-	char *path = kf_format("%s%s%s", cwd ? cwd : "", cwd ? "/" : "", dir);
+	char *cwd = relative[0] == '/' ? NULL : getcwd(NULL, 0);
+	char *path =
+		kf_format("%s%s%s", cwd ? cwd : "", cwd ? "/" : "", relative);
 
-	set_variable("dir", path);
+	set_variable(id, path);
 	free(path);
 	free(cwd);
 }
@@ -158,9 +166,11 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 		return KF_EXIT_RUN_FAILED;
 	}
 	if (!strcmp(c->id, "dir"))
-		set_dir(arg);
+		set_path("dir", arg);
 	else if (!strcmp(c->id, "record"))
 		set_record(arg);
+	else if (c->kind == ENGINE && strchr(arg, '/'))
+		set_path(c->id, arg);
 	else
 		set_variable(c->id, arg);
 	return 0;
@@ -210,7 +220,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 		return KF_EXIT_RUN_FAILED;
 	}
 	if (cli->dirs)
-		set_dir(cli->dirs[0]);
+		set_path("dir", cli->dirs[0]);
 	program = kf_program_find(argv[0], &status);
 	if (!program) {
 		kf_error("run: %s: %s", argv[0],

@@ -4,6 +4,8 @@
  */
 #include "core/core.h"
 
+#include "core/hosted.h"
+
 #include "base/text.h"
 #include "core/control.h"
 #include "engine/detour.h"
@@ -82,8 +84,8 @@ static void *fail(size_t size)
 	return NULL;
 }
 
-static void *allocate(size_t size, size_t align, enum kf_call call,
-		      size_t *usable)
+static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
+				 size_t *usable)
 {
 	bool zeroed = call == KF_CALL_CALLOC;
 	void *p;
@@ -110,7 +112,12 @@ void *kf_alloc(size_t size, size_t align, enum kf_call call, size_t *usable)
 	void *p;
 
 	kf_probe_slow_enter(size, call);
-	p = allocate(size, align, call, usable);
+	p = kf_process_is_settled()
+		    ? kf_hosted_alloc(size, align, call == KF_CALL_CALLOC,
+				      usable)
+		    : NULL;
+	if (unlikely(!p))
+		p = allocate(size, align, call, usable);
 	kf_probe_slow_leave((uintptr_t)p, size, call);
 	return p;
 }
@@ -141,8 +148,10 @@ void kf_release(void *p, size_t usable)
 	enum kf_misuse wrong;
 
 	kf_probe_slow_enter(0, KF_CALL_FREE);
-	prepare();
-	fill(p, usable, 0);
+	if (!kf_process_is_settled()) {
+		prepare();
+		fill(p, usable, 0);
+	}
 	wrong = kf_supply->release(p, usable);
 	if (unlikely(wrong))
 		die(p, wrong);
@@ -154,7 +163,8 @@ static void *resize(void *p, size_t size)
 	enum kf_misuse wrong = KF_FINE;
 	void *to;
 
-	prepare();
+	if (!kf_process_is_settled())
+		prepare();
 	if (unlikely(size > PTRDIFF_MAX))
 		return fail(size);
 	to = kf_supply->resize(p, size, &wrong);

@@ -6,25 +6,47 @@
 
 #include "core/conf.h"
 #include "core/hosted.h"
-
-#include "base/text.h"
+#include "stats/stats.h"
+#include "sys/next.h"
 #include "sys/out.h"
 
-/* What is to stand yet. */
-static const struct konf_engine *late;
+#include "base/text.h"
+
+#include <string.h>
+
+#define NAME_MAX_BYTES 15
+
+/* What may stand early has not yet, or cannot. */
+static bool is_due = true;
+
+static void put_line(struct kf_text *text, const char *s)
+{
+	for (size_t i = 0; s[i] && i < 256; i++)
+		kf_text_char(text, s[i] >= ' ' && s[i] <= '~' ? s[i] : '?');
+}
+
+/* The dynamic linker begins with the path, as we do. */
+static const char *without_path(const char *why)
+{
+	size_t len = strlen(kf_conf.engine);
+
+	if (!strncmp(why, kf_conf.engine, len) && why[len] == ':' &&
+	    why[len + 1] == ' ')
+		return why + len + 2;
+	return why;
+}
 
 static void refuse(const char *why)
 {
-	char buf[512];
+	char buf[640];
 	struct kf_text text;
 
-	kf_text_init(&text, buf, sizeof(buf) - 1);
+	kf_text_init(&text, buf, sizeof(buf));
 	kf_text_str(&text, "konfiscator: KONFISCATOR_ENGINE=");
-	kf_text_str(&text, kf_conf.engine);
+	put_line(&text, kf_conf.engine);
 	kf_text_str(&text, ": ");
-	kf_text_str(&text, why);
-	kf_text_str(&text, "; the default stays");
-	kf_text_char(&text, '\n');
+	put_line(&text, without_path(why));
+	kf_text_str(&text, "; the default stays\n");
 	kf_out(&text);
 }
 
@@ -40,26 +62,93 @@ void kf_engine_choose(void)
 {
 	const struct konf_engine *engine = kf_engine_find(kf_conf.engine);
 
-	if (!engine || engine == kf_engine_find(NULL))
+	if (!engine || engine->flags & KONF_ENGINE_LATE)
 		return;
-	if (engine->flags & KONF_ENGINE_LATE)
-		late = engine;
-	else
+	is_due = false;
+	if (engine != kf_engine_find(NULL))
 		stand(engine);
+}
+
+static bool is_name(const char *name)
+{
+	size_t len = 0;
+
+	while (len <= NAME_MAX_BYTES &&
+	       ((name[len] >= 'a' && name[len] <= 'z') ||
+		(name[len] >= '0' && name[len] <= '9') || name[len] == '-'))
+		len++;
+	return len && len <= NAME_MAX_BYTES && !name[len];
+}
+
+/* "is of version 2 of the engine contract, not 1", and the like. */
+static const char *other_number(const char *of, uint32_t has, const char *what,
+				uint32_t wanted)
+{
+	static char words[128];
+	struct kf_text text;
+
+	kf_text_init(&text, words, sizeof(words));
+	kf_text_str(&text, of);
+	kf_text_u64(&text, has);
+	kf_text_str(&text, what);
+	kf_text_u64(&text, wanted);
+	return words;
+}
+
+/* What keeps an engine from outside from being used, or NULL. */
+static const char *fault(const struct konf_engine *engine)
+{
+	if (engine->version != KONF_ENGINE_VERSION)
+		return other_number("is of version ", engine->version,
+				    " of the engine contract, not ",
+				    KONF_ENGINE_VERSION);
+	if (engine->size != sizeof(*engine))
+		return other_number("its konf_engine has ", engine->size,
+				    " bytes, not ", (uint32_t)sizeof(*engine));
+	if (engine->flags & ~KONF_ENGINE_FLAGS)
+		return "its konf_engine has flags that are not known";
+	if (!engine->name || !is_name(engine->name))
+		return "its konf_engine has no name of 1 to 15 of a-z, 0-9 "
+		       "and -";
+	if (!engine->alloc)
+		return "its konf_engine has no alloc";
+	if (!engine->free)
+		return "its konf_engine has no free";
+	if (!engine->usable_size)
+		return "its konf_engine has no usable_size";
+	return NULL;
+}
+
+static void load(const char *path)
+{
+	void *symbol = NULL;
+	const char *why = kf_next_load(path, KONF_ENGINE_SYMBOL, &symbol);
+
+	if (!why)
+		why = fault(symbol);
+	if (why)
+		refuse(why);
+	else
+		stand(symbol);
 }
 
 void kf_engine_choose_late(void)
 {
-	const struct konf_engine *engine = late;
+	const struct konf_engine *engine = kf_engine_find(kf_conf.engine);
 
-	late = NULL;
+	if (!is_due)
+		return;
+	is_due = false;
 	if (engine)
 		stand(engine);
+	else
+		load(kf_conf.engine);
+	kf_stats_name_engine(kf_engine_name());
 }
 
 const char *kf_engine_name(void)
 {
-	const struct konf_engine *engine = late ? late : kf_hosted_engine();
+	const struct konf_engine *engine = kf_hosted_engine();
 
 	return engine ? engine->name : kf_engine_find(NULL)->name;
 }

@@ -27,7 +27,7 @@ void kf_engine_choose(void);
 void kf_engine_choose_late(void);
 
 /**
- * kf_engine_name() - the engine that serves, or is to serve soon
+ * kf_engine_name() - the engine that serves
  *
  * Context: any.
  * Return: its name; constant after the constructor.

@@ -52,7 +52,11 @@ static const char *const allowed[] = {
 	[KIND_SIZE] = "bytes, with K, M, G or T",
 	[KIND_COUNT] = "a number",
 	[KIND_STRING] = "a text",
-	[KIND_ENGINE] = "the name of an engine",
+#define KF_ENGINE(id, help) #id ", "
+	[KIND_ENGINE] =
+#include "engine/engines.def"
+		"or the path of an engine",
+#undef KF_ENGINE
 };
 
 static void variable_name(const struct option *o, char *buf, size_t size)
@@ -105,7 +109,8 @@ static bool parse(const struct option *o, const char *value)
 			return false;
 		break;
 	case KIND_ENGINE:
-		if (!kf_engine_find(value))
+		/* A path is judged when it is loaded. */
+		if (!kf_engine_find(value) && !strchr(value, '/'))
 			return false;
 		*(const char **)o->value = value;
 		return true;

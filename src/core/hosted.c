@@ -9,12 +9,14 @@
  */
 #include "core/hosted.h"
 
+#include "core/direct.h"
 #include "core/tally.h"
 #include "engine/heap.h"
 #include "pages/map.h"
 #include "pages/pages.h"
 #include "sys/lock.h"
 #include "sys/out.h"
+#include "sys/thread.h"
 
 #include "base/text.h"
 
@@ -22,24 +24,22 @@
 #include <string.h>
 
 #define FIRSTFIT (&kf_supply_firstfit)
+#define MOST ((size_t)PTRDIFF_MAX)
 
-/* @engine and @elsewhere: constant once the engine stands. */
+/* @engine and the two behind it: constant once the engine stands. */
 static struct {
 	const struct konf_engine *engine;
+	bool serial;
 	bool elsewhere;
+	bool slow;	     /* calls have to go all the way */
 	struct kf_lock lock; /* for one call at a time */
+	bool inside;	     /* who has the lock is in such a call */
 	void *pending;	     /* freed while a fork was on; atomic */
 } host = {
 	.lock = KF_LOCK_INIT(KF_RANK_ENGINE),
 };
 
-/* Whether this thread is in a call of the engine. */
-static __thread bool inside __attribute__((tls_model("initial-exec")));
-
-static bool is_serial(void)
-{
-	return !(host.engine->flags & KONF_ENGINE_THREADS);
-}
+struct kf_direct kf_direct;
 
 static bool is_default(const void *p)
 {
@@ -62,28 +62,64 @@ static __cold void drain(void)
 	}
 }
 
-/* Returns false when the engine must not be asked now. */
-static bool enter(void)
+static __noinline bool enter_alone(void)
 {
-	if (unlikely(inside))
+	if (kf_lock_take(&host.lock) == KF_LOCK_FORKING)
 		return false;
-	if (is_serial()) {
-		if (kf_lock_take(&host.lock) == KF_LOCK_FORKING)
-			return false;
-		inside = true;
-		if (unlikely(__atomic_load_n(&host.pending, __ATOMIC_RELAXED)))
-			drain();
-		return true;
+	/* The lock may be taken again, the engine not be asked. */
+	if (host.inside) {
+		kf_lock_drop(&host.lock);
+		return false;
 	}
-	inside = true;
+	host.inside = true;
+	if (unlikely(__atomic_load_n(&host.pending, __ATOMIC_RELAXED)))
+		drain();
 	return true;
 }
 
-static void leave(void)
+/* Returns false when the engine must not be asked now. */
+static inline bool enter(void)
 {
-	inside = false;
-	if (is_serial())
-		kf_lock_drop(&host.lock);
+	return !host.serial || enter_alone();
+}
+
+static inline void leave(void)
+{
+	if (!host.serial)
+		return;
+	host.inside = false;
+	kf_lock_drop(&host.lock);
+}
+
+static inline void count_new(struct kf_heap *heap, size_t asked, size_t usable)
+{
+	if (unlikely(heap->shared))
+		kf_tally_new(heap->slot, true, asked, usable, host.elsewhere);
+	else
+		kf_tally_new(heap->slot, false, asked, usable, host.elsewhere);
+}
+
+static inline void count_gone(struct kf_heap *heap, size_t usable)
+{
+	if (unlikely(heap->shared))
+		kf_tally_gone(heap->slot, true, usable, host.elsewhere);
+	else
+		kf_tally_gone(heap->slot, false, usable, host.elsewhere);
+}
+
+/*
+ * For readers the block lives on: those that count here twice are told apart
+ * by the last word.
+ */
+static void count_resized(struct kf_heap *heap, size_t had, size_t asked,
+			  size_t usable, bool moved)
+{
+	if (!moved && usable == had)
+		return;
+	count_gone(heap, had);
+	count_new(heap, asked, usable);
+	kf_heap_stat(heap, moved ? KF_SLOT_realloc_moved : KF_SLOT_reclassed,
+		     1);
 }
 
 static void *ask(size_t size, size_t align, bool zeroed)
@@ -97,28 +133,37 @@ static void *ask(size_t size, size_t align, bool zeroed)
 		return engine->alloc_zeroed(size, align);
 	p = engine->alloc(size, align);
 	if (p)
-		memset(p, 0, engine->usable_size(p));
+		memset(p, 0, size);
 	return p;
 }
 
-static void *alloc(size_t size, size_t align, bool zeroed, size_t *usable)
+void *kf_hosted_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 {
 	struct kf_heap *heap = kf_heap_counter();
 	int saved = errno;
 	void *p;
 
-	if (unlikely(align > (size_t)PTRDIFF_MAX - size))
+	/* Size 0 is none of these as well. */
+	if (unlikely(size - 1 >= MOST - KF_MIN(align, MOST)))
 		return NULL;
 	if (unlikely(!enter()))
 		return FIRSTFIT->alloc(size, align, zeroed, usable);
 	p = ask(size, align, zeroed);
 	if (likely(p)) {
 		*usable = host.engine->usable_size(p);
-		kf_tally_new(heap, size, *usable, host.elsewhere);
+		count_new(heap, size, *usable);
 	}
 	leave();
 	errno = saved;
 	return p;
+}
+
+/* The slow path has seen to all that there was. */
+static void *alloc(size_t size, size_t align, bool zeroed, size_t *usable)
+{
+	if (!host.slow)
+		kf_process_settle(true);
+	return kf_hosted_alloc(size, align, zeroed, usable);
 }
 
 /* Later, by who comes next with the lock; see drain(). */
@@ -134,19 +179,17 @@ static void put_off(void *p)
 					      __ATOMIC_RELAXED));
 }
 
-static void give(void *p)
+static inline void give(void *p)
 {
-	if (likely(enter())) {
-		host.engine->free(p);
-		leave();
-	} else if (is_serial()) {
+	if (unlikely(!enter())) {
 		put_off(p);
-	} else {
-		host.engine->free(p);
+		return;
 	}
+	host.engine->free(p);
+	leave();
 }
 
-static enum kf_misuse check(const void *p)
+static inline enum kf_misuse check(const void *p)
 {
 	_Static_assert((int)KONF_FINE == (int)KF_FINE &&
 			       (int)KONF_INVALID_POINTER ==
@@ -167,7 +210,7 @@ static enum kf_misuse release(void *p, size_t usable)
 	wrong = check(p);
 	if (unlikely(wrong))
 		return wrong;
-	kf_tally_gone(kf_heap_counter(), usable, host.elsewhere);
+	count_gone(kf_heap_counter(), usable);
 	give(p);
 	errno = saved;
 	return KF_FINE;
@@ -183,7 +226,7 @@ static size_t usable(const void *p)
 static void *move(void *p, size_t have, size_t size)
 {
 	size_t got;
-	void *to = alloc(size, 16, false, &got);
+	void *to = kf_hosted_alloc(size, 16, false, &got);
 
 	if (!to)
 		return size <= have ? p : NULL;
@@ -207,9 +250,8 @@ static bool resize_inside(void *p, size_t have, size_t size, void **to)
 		return false;
 	*to = host.engine->realloc(p, size);
 	if (*to)
-		kf_tally_resized(kf_heap_counter(), have, size,
-				 host.engine->usable_size(*to), *to != p,
-				 host.elsewhere);
+		count_resized(kf_heap_self, have, size,
+			      host.engine->usable_size(*to), *to != p);
 	leave();
 	errno = saved;
 	return true;
@@ -234,9 +276,12 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	return stays(have, size) ? p : move(p, have, size);
 }
 
-/* Every call goes that way already. */
+/* There is no fast path to leave, but a short way. */
 static void slow_down(bool on)
 {
+	host.slow = on;
+	/* Until the next slow path sees whether it may be. */
+	kf_process_settle(false);
 }
 
 static bool trim(size_t pad)
@@ -250,6 +295,14 @@ static bool trim(size_t pad)
 	}
 	errno = saved;
 	return FIRSTFIT->trim(pad) || some;
+}
+
+static void option(int param, int value)
+{
+	if (host.engine->option && enter()) {
+		host.engine->option(param, value);
+		leave();
+	}
 }
 
 static void fork_prepare(void)
@@ -292,14 +345,20 @@ static void info(struct kf_supply_info *out)
 	out->peak = KF_MAX(out->peak, out->arena + out->mapped_bytes);
 }
 
+/* kf_hosted_stand() has done it. */
+static void init(void)
+{
+}
+
 const struct kf_supply kf_supply_hosted = {
-	.init = kf_heap_only_count,
+	.init = init,
 	.alloc = alloc,
 	.release = release,
 	.resize = resize,
 	.usable = usable,
 	.slow_down = slow_down,
 	.trim = trim,
+	.option = option,
 	.thread_exit = kf_heap_detach,
 	.fork_prepare = fork_prepare,
 	.fork_done = fork_done,
@@ -333,8 +392,12 @@ const char *kf_hosted_stand(const struct konf_engine *engine)
 	if (why)
 		return why;
 	host.engine = engine;
+	host.serial = !(engine->flags & KONF_ENGINE_THREADS);
 	host.elsewhere = engine->flags & KONF_ENGINE_ELSEWHERE;
-	kf_supply_hosted.init();
+	kf_direct = (struct kf_direct){engine->alloc, engine->free,
+				       engine->usable_size, host.elsewhere};
+	kf_heap_only_count((engine->flags & KF_DIRECT_FLAGS) ==
+			   KF_DIRECT_FLAGS);
 	/* pairs with nothing: there is one thread yet, or it finds either */
 	__atomic_store_n(&kf_supply, &kf_supply_hosted, __ATOMIC_RELEASE);
 	return NULL;

@@ -37,4 +37,17 @@ const char *kf_hosted_stand(const struct konf_engine *engine);
  */
 const struct konf_engine *kf_hosted_engine(void);
 
+/**
+ * kf_hosted_alloc() - a block of the engine that stands
+ * @size:	bytes, any number
+ * @align:	power of two, at least 16
+ * @zeroed:	whether it must read as zeroes
+ * @usable:	out: its usable bytes
+ *
+ * Context: any thread of a settled process.
+ * Return: the block, counted, errno kept; or NULL: take the slow path.
+ */
+void *kf_hosted_alloc(size_t size, size_t align, bool zeroed,
+		      size_t *usable) __must_check;
+
 #endif

@@ -40,6 +40,7 @@ static struct {
 	int64_t inherited_small; /* bytes; of the child's birth */
 	bool slow;		 /* nobody gets a heap; atomic */
 	bool only_count;	 /* nobody gets bins; set once */
+	bool direct;		 /* of these; likewise */
 } arenas = {
 	.lock = KF_LOCK_INIT(KF_RANK_ARENAS),
 	.shared_lock = KF_LOCK_INIT(KF_RANK_SHARED),
@@ -103,6 +104,7 @@ static struct kf_heap *make(void)
 		return NULL;
 	reset_lists(heap);
 	heap->guest = arenas.only_count;
+	heap->direct = arenas.direct;
 	heap->slot = kf_stats_slot_take();
 	heap->credit = KF_CREDIT;
 	heap->next_all = arenas.all;
@@ -229,8 +231,9 @@ void kf_heap_detach(void)
 	kf_probe_thread_exit((uintptr_t)heap);
 }
 
-void kf_heap_only_count(void)
+void kf_heap_only_count(bool direct)
 {
+	arenas.direct = direct;
 	arenas.only_count = true;
 }
 

@@ -37,6 +37,7 @@ void *kf_engine_map(size_t size, size_t align)
 
 	if (!addr)
 		return NULL;
+	kf_word_add_atomic(KF_WORD_pools, size);
 	kf_pages_count_map(addr, size);
 	held = kf_stats_held();
 	if (kf_record_is_on())
@@ -48,6 +49,8 @@ void *kf_engine_map(size_t size, size_t align)
 
 void kf_engine_unmap(void *addr, size_t size)
 {
-	if (kf_vm_unmap(addr, size) || kf_vm_purge(addr, size))
-		kf_pages_count_unmap(addr, size);
+	if (!kf_vm_unmap(addr, size) && !kf_vm_purge(addr, size))
+		return;
+	kf_word_add_atomic(KF_WORD_pools, -size);
+	kf_pages_count_unmap(addr, size);
 }

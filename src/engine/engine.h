@@ -4,9 +4,9 @@
  * include/konfiscator-engine.h; here is what those inside share.
  *
  * An engine NAME defines `const struct konf_engine kf_engine_NAME` in NAME.c.
- * It takes memory by kf_engine_map() or counts what it takes with
- * kf_pages_count_map(); memory of the page runs would be taken for the default
- * engine's. It may use base to pages.
+ * It takes memory by kf_engine_map(), or counts in the same words; memory of
+ * the page runs would be taken for the default engine's. It may use base to
+ * pages.
  */
 #ifndef KF_ENGINE_ENGINE_H
 #define KF_ENGINE_ENGINE_H

@@ -61,7 +61,9 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size,
 	void *p = kf_fast_alloc(heap, offset);
 
 	*usable = kf_class_bytes(class);
-	return likely(p) ? p : kf_heap_refill(heap, offset, size);
+	if (likely(p))
+		return p;
+	return heap->guest ? NULL : kf_heap_refill(heap, offset, size);
 }
 
 /**

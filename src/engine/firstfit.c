@@ -221,6 +221,11 @@ static bool trim(size_t pad)
 	return kf_pages_trim(pad) != 0;
 }
 
+/* The library's own part is all there is. */
+static void option(int param, int value)
+{
+}
+
 static void fork_prepare(void)
 {
 	kf_heap_fork_prepare();
@@ -271,6 +276,7 @@ const struct kf_supply kf_supply_firstfit = {
 	.usable = usable,
 	.slow_down = kf_heap_slow_down,
 	.trim = trim,
+	.option = option,
 	.thread_exit = kf_heap_detach,
 	.fork_prepare = fork_prepare,
 	.fork_done = fork_done,

@@ -192,7 +192,7 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 	void *block = NULL;
 	uint32_t nr;
 
-	if (heap->guest || bin->head || ++heap->refills % SHORT_FILLS == 0 ||
+	if (bin->head || ++heap->refills % SHORT_FILLS == 0 ||
 	    !kf_process_is_known() || kf_detour_is_due())
 		return NULL;
 	kf_heap_enter(heap);

@@ -105,8 +105,9 @@ struct kf_heap {
 	struct kf_slot *slot;		  /* constant */
 	bool guest;			  /* no bins of its own: constant */
 	bool shared;			  /* nor a slot of its own: constant */
-	bool unflushed;			  /* left as it was; arenas lock */
-	uint8_t busy;			  /* owner is in a slow path */
+	bool direct;		  /* calls may go to the engine: constant */
+	bool unflushed;		  /* left as it was; arenas lock */
+	uint8_t busy;		  /* owner is in a slow path */
 	uint8_t state;		  /* enum kf_heap_state; owner, arenas lock */
 	uint8_t exit_rounds;	  /* owner */
 	uint8_t nr_spares;	  /* owner */
@@ -220,13 +221,14 @@ struct kf_heap *kf_heap_get(void);
 
 /**
  * kf_heap_only_count() - have this and all later threads only count
+ * @direct:	what the member of that name is to be
  *
  * For another engine than the default one. A thread that has a heap already
  * changes in kf_heap_counter().
  *
  * Context: once, before main().
  */
-void kf_heap_only_count(void);
+void kf_heap_only_count(bool direct);
 
 /**
  * kf_heap_counter_make() - kf_heap_counter(), where there is none yet
@@ -280,7 +282,7 @@ void kf_heap_slow_down(bool on);
 
 /**
  * kf_heap_refill() - a small block, where a bin can be filled at once
- * @heap:	kf_heap_self
+ * @heap:	kf_heap_self, no guest
  * @offset:	the class, times 16, as in kf_fast_alloc()
  * @size:	bytes asked, for the estimate of rounding
  *

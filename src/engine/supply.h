@@ -61,6 +61,8 @@ struct kf_supply {
 	 * and free memory back but for @pad bytes. Whether there were any.
 	 */
 	bool (*trim)(size_t pad);
+	/* mallopt(), after the library's own part in it. */
+	void (*option)(int param, int value);
 	void (*thread_exit)(void);
 	void (*fork_prepare)(void);
 	void (*fork_done)(bool child);

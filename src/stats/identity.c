@@ -93,6 +93,13 @@ static void read_boot_id(struct kf_stats_identity *id)
 		*end = '\0';
 }
 
+void kf_stats_name_engine(const char *name)
+{
+	struct kf_stats_identity *id = (void *)(kf_stats.base + KF_AT_IDENTITY);
+
+	set_text(id->engine, sizeof(id->engine), name);
+}
+
 void kf_identity_fill(struct kf_stats_identity *id,
 		      const struct kf_stats_conf *conf, bool forked)
 {

@@ -66,6 +66,14 @@ void kf_stats_init(void);
 void kf_stats_publish(const struct kf_stats_conf *conf, bool forked);
 
 /**
+ * kf_stats_name_engine() - say which engine serves from now on
+ * @name:	its name
+ *
+ * Context: one thread at a time.
+ */
+void kf_stats_name_engine(const char *name);
+
+/**
  * kf_stats_path() - the name of the file behind the counters
  *
  * Context: any thread.

@@ -50,8 +50,8 @@ bool kf_thread_on_exit(void)
 	       pthread_setspecific(exit_key, &kf_thread_mark) == 0;
 }
 
-/* Points at a wiped page, or at a constant where there is none. */
-static uint32_t always_known = 1;
+/* Points at a wiped page, or here where there is none. */
+static uint32_t always_known[2];
 uint32_t *kf_process_mark;
 
 void kf_process_know(void)
@@ -60,9 +60,17 @@ void kf_process_know(void)
 		kf_process_mark = kf_vm_map(KF_PAGE, KF_PAGE);
 		if (!kf_process_mark ||
 		    !kf_vm_wipe_on_fork(kf_process_mark, KF_PAGE))
-			kf_process_mark = &always_known;
+			kf_process_mark = always_known;
 	}
-	*kf_process_mark = 1;
+	kf_process_mark[0] = 1;
+	kf_process_mark[1] = 0;
+}
+
+void kf_process_settle(bool settled)
+{
+	if (kf_process_mark)
+		__atomic_store_n(&kf_process_mark[1], settled,
+				 __ATOMIC_RELAXED);
 }
 
 uint32_t kf_now_ms(void)

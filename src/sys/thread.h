@@ -69,7 +69,10 @@ void kf_thread_exit_init(void (*fn)(void));
  */
 bool kf_thread_on_exit(void) __must_check;
 
-/* Points at a page that children find wiped, or at a constant; see below. */
+/*
+ * Points at two words in a page that children find wiped, or elsewhere; see
+ * below.
+ */
 extern uint32_t *kf_process_mark;
 
 /**
@@ -89,11 +92,32 @@ static inline bool kf_process_is_known(void)
 }
 
 /**
- * kf_process_know() - this process is known from now on
+ * kf_process_know() - this process is known from now on, and not settled
  *
  * Context: one thread at a time.
  */
 void kf_process_know(void);
+
+/**
+ * kf_process_is_settled() - whether a call has nothing to look after first
+ *
+ * Context: any; two loads.
+ * Return: false in a forked child, and before kf_process_settle().
+ */
+static inline bool kf_process_is_settled(void)
+{
+	const uint32_t *mark = kf_process_mark;
+
+	return mark && mark[1];
+}
+
+/**
+ * kf_process_settle() - say what kf_process_is_settled() answers
+ * @settled:	the answer
+ *
+ * Context: any thread; before kf_process_know() it does nothing.
+ */
+void kf_process_settle(bool settled);
 
 /**
  * kf_now_ms() - milliseconds of the monotonic clock, to some milliseconds

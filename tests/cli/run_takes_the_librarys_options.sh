@@ -34,7 +34,20 @@ says "is not a number of bytes"
 expect 125 cli run --purge-ms -1 -- true
 says "is not a number"
 expect 125 cli run --engine nope -- true
-says "is not an engine's name"
+says "'nope' is not firstfit, "
+expect 125 cli run --engine "$WORK/none.so" -- true
+says "or a path of one that can be read"
+
+# So does the path of an engine.
+cp "${KF_LIB%.so}-alone.so" "$WORK/engine.so"
+(
+	cd "$WORK"
+	expect 0 "$KF_CLI" run --engine ./engine.so -- env
+)
+grep -qxF "KONFISCATOR_ENGINE=$WORK/./engine.so" "$WORK/out" ||
+	fail "--engine does not make a path whole"
+grep -q 'undefined symbol: konf_engine' "$WORK/err" ||
+	fail "what is no engine is not told: $(cat "$WORK/err")"
 
 # The directory means what it meant here, wherever a child starts.
 cd "$WORK"

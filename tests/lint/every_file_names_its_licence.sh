@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Every file has an SPDX line at its head, and only the public header is under
+# Every file has an SPDX line at its head, and only public headers are under
 # the BSD licence. Exempt are licence texts and what cannot hold a comment.
 . "$top_srcdir/tests/lint/tree.sh"
 
@@ -11,7 +11,7 @@ for f in $list; do
 	licence=$(head -n 5 "$f" |
 		sed -n 's/.*SPDX-License-Identifier: *\([A-Za-z0-9.-]*\).*/\1/p')
 	case $f in
-	include/konfiscator.h) wanted=BSD-2-Clause ;;
+	include/*.h) wanted=BSD-2-Clause ;;
 	*) wanted=LGPL-2.1-or-later ;;
 	esac
 	[ "$licence" = "$wanted" ] ||

@@ -15,6 +15,12 @@
 
 enum kind { BOOL, SIZE, COUNT, STRING, ENGINE };
 
+#define KF_ENGINE(id, help) #id ", "
+static const char engine_names[] =
+#include "engine/engines.def"
+	"or the path of an engine";
+#undef KF_ENGINE
+
 /* What each kind takes and refuses; NULL: there is no such value. */
 static const struct {
 	const char *good;
@@ -32,7 +38,7 @@ static const struct {
 	[ENGINE] = {"firstfit",
 		    0,
 		    {"first", "FIRSTFIT", "firstfit ", "7"},
-		    "the name of an engine"},
+		    engine_names},
 };
 
 static const struct {
