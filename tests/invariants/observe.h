@@ -19,6 +19,8 @@ struct kf_seen {
 	uint64_t large;
 	uint64_t free_runs;
 	uint64_t metadata;
+	uint64_t pools;
+	uint64_t elsewhere;
 	struct kf_class_count class[KF_STATS_NR_CLASSES];
 };
 

@@ -19,6 +19,8 @@ static void fill(struct kf_seen *seen, const struct kf_snapshot *s)
 	seen->large = kf_snapshot_value(s, "large");
 	seen->free_runs = kf_snapshot_value(s, "free_runs");
 	seen->metadata = kf_snapshot_value(s, "metadata");
+	seen->pools = kf_snapshot_value(s, "pools");
+	seen->elsewhere = kf_snapshot_value(s, "elsewhere");
 	seen->nr_classes = KF_MIN(s->nr_classes, KF_STATS_NR_CLASSES);
 	memcpy(seen->class, s->classes,
 	       seen->nr_classes * sizeof(seen->class[0]));

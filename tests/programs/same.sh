@@ -7,9 +7,9 @@
 #
 #	same_result "$@"
 #
-# which runs the job twice in the same fresh directory, without and with the
-# library, and compares stdout, stderr and exit status. A job prints only what
-# is the same in every run.
+# which runs the job in the same fresh directory without the library, with each
+# of its engines, and with jemalloc and mimalloc behind it, and compares stdout,
+# stderr and exit status. A job prints only what is the same in every run.
 
 # lib.sh clears what the user has set for the library; a job's is from here.
 job_stats=${KONFISCATOR_DIR:-}
@@ -41,15 +41,33 @@ proof()
 	fail "$1 counted no malloc"
 }
 
-# run WHERE: one run; its result goes to out, err and status in WHERE.
+# run WHERE [ENGINE]: one run; its result goes to out, err and status in WHERE.
 run()
 {
 	rm -rf "$WORK/run"
-	mkdir "$WORK/run" "$WORK/$1"
+	mkdir -p "$WORK/run" "$WORK/$1"
 	status=0
-	timeout --kill-after=10 300 "$0" job "$WORK/run" \
+	timeout --kill-after=10 300 "$0" job "$WORK/run" "${2:-}" \
 		>"$WORK/$1/out" 2>"$WORK/$1/err" </dev/null || status=$?
 	echo "$status" >"$WORK/$1/status"
+}
+
+# with ENGINE [LIBRARY]: a run with the library, another one behind it perhaps,
+# its result held against that without.
+with()
+{
+	rm -f "$WORK/stats/"*
+	(
+		export LD_PRELOAD="$KF_PRELOAD${2:+:$2}"
+		run with "$1"
+	)
+	diff -r "$WORK/without" "$WORK/with" >"$WORK/diff" 2>&1 ||
+		fail "differs without (<) and with (>) the library, engine $*:
+$(head -n 40 "$WORK/diff")"
+	# shellcheck disable=SC2154
+	for program in $counts; do
+		proof "$program"
+	done
 }
 
 same_result()
@@ -59,6 +77,7 @@ same_result()
 		cd "$2" || exit 1
 		export KONFISCATOR_DIR="$job_stats" HOME="$2" TMPDIR="$2"
 		export TZ=UTC PYTHONHASHSEED=0
+		[ -z "${3:-}" ] || export KONFISCATOR_ENGINE="$3"
 		job
 		exit
 	fi
@@ -67,20 +86,16 @@ same_result()
 	workdir
 
 	run without
-	(
-		export LD_PRELOAD="$KF_PRELOAD"
-		run with
-	)
-
-	cat "$WORK/with/out" "$WORK/with/err"
+	cat "$WORK/without/out" "$WORK/without/err"
 	[ -s "$WORK/without/out" ] || fail "the job printed nothing to compare"
 	[ "$(cat "$WORK/without/status")" -eq 0 ] ||
 		fail "ended with $(cat "$WORK/without/status") without the library"
-	diff -r "$WORK/without" "$WORK/with" >"$WORK/diff" 2>&1 ||
-		fail "differs without (<) and with (>) the library:
-$(head -n 40 "$WORK/diff")"
-	# shellcheck disable=SC2154
-	for program in $counts; do
-		proof "$program"
+	sed -n 's/^KF_ENGINE(\([a-z0-9_]*\),.*/\1/p' \
+		"$top_srcdir/src/engine/engines.def" >"$WORK/engines"
+	while read -r engine; do
+		with "$engine"
+	done <"$WORK/engines"
+	for other in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.2; do
+		[ ! -e "$other" ] || with system "$other"
 	done
 }
