@@ -78,6 +78,8 @@ same_result()
 		export KONFISCATOR_DIR="$job_stats" HOME="$2" TMPDIR="$2"
 		export TZ=UTC PYTHONHASHSEED=0
 		[ -z "${3:-}" ] || export KONFISCATOR_ENGINE="$3"
+		# What a pool that grows says would be another output.
+		export KONFISCATOR_TLSF_INITIAL=1G
 		job
 		exit
 	fi
