@@ -41,13 +41,14 @@ proof()
 	fail "$1 counted no malloc"
 }
 
-# run WHERE [ENGINE]: one run; its result goes to out, err and status in WHERE.
+# run WHERE [ENGINE [PRELOAD]]: one run; its result goes to out, err and status in WHERE.
 run()
 {
 	rm -rf "$WORK/run"
 	mkdir -p "$WORK/run" "$WORK/$1"
 	status=0
-	timeout --kill-after=10 300 "$0" job "$WORK/run" "${2:-}" \
+	env ${3:+LD_PRELOAD="$3"} timeout --kill-after=10 300 \
+		"$0" job "$WORK/run" "${2:-}" \
 		>"$WORK/$1/out" 2>"$WORK/$1/err" </dev/null || status=$?
 	echo "$status" >"$WORK/$1/status"
 }
@@ -57,10 +58,7 @@ run()
 with()
 {
 	rm -f "$WORK/stats/"*
-	(
-		export LD_PRELOAD="$KF_PRELOAD${2:+:$2}"
-		run with "$1"
-	)
+	run with "$1" "$KF_PRELOAD${2:+:$2}"
 	diff -r "$WORK/without" "$WORK/with" >"$WORK/diff" 2>&1 ||
 		fail "differs without (<) and with (>) the library, engine $*:
 $(head -n 40 "$WORK/diff")"
@@ -98,6 +96,9 @@ same_result()
 		with "$engine"
 	done <"$WORK/engines"
 	for other in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.2; do
-		[ ! -e "$other" ] || with system "$other"
+		[ -e "$other" ] || continue
+		# What a program sees there without us may be another thing.
+		run without '' "$other"
+		with system "$other"
 	done
 }
