@@ -32,11 +32,11 @@ struct calls {
 static struct calls *calls; /* by kind */
 static uint64_t width = FIRST_WIDTH;
 
-enum { FUNCTION, CALLS, MEAN, P50, P90, P99, P999, MOST, TOTAL };
+enum { FUNCTION, TIMED, MEAN, P50, P90, P99, P999, MOST, TOTAL };
 
 static const struct kf_column columns[] = {
 	[FUNCTION] = {"FUNCTION", "function", KF_CELL_TEXT},
-	[CALLS] = {"CALLS", "calls", KF_CELL_COUNT},
+	[TIMED] = {"TIMED", "timed_calls", KF_CELL_COUNT},
 	[MEAN] = {"MEAN", "mean_seconds", KF_CELL_SECONDS},
 	[P50] = {"50%", "p50_seconds", KF_CELL_SECONDS},
 	[P90] = {"90%", "p90_seconds", KF_CELL_SECONDS},
@@ -133,7 +133,7 @@ static int end(struct kf_report *r)
 			continue;
 		row = kf_table_row(&t);
 		kf_cell_text(&row[FUNCTION], kf_report_function(k));
-		row[CALLS].count = c->nr;
+		row[TIMED].count = c->nr;
 		row[MEAN].real = (double)c->took / (double)c->nr / 1e9;
 		row[P50].real = share_seconds(c, 500);
 		row[P90].real = share_seconds(c, 900);
@@ -174,7 +174,7 @@ static void draw_panel(FILE *g, const struct calls *c, unsigned int kind)
 	double mean = (double)c->took / (double)c->nr;
 
 	fprintf(g,
-		"set title '%s: %llu calls'\n"
+		"set title '%s: %llu timed calls'\n"
 		"plot $d%u using 1:4 with points pt 7 ps 0.3 lc rgb '#d62728' "
 		"title 'longest', $d%u using 1:3 with lines lc rgb '#ff7f0e' "
 		"title '99 %%', $d%u using 1:2 with lines lw 1.5 lc rgb "
@@ -211,7 +211,7 @@ static void draw(struct kf_report *r, FILE *g)
 		x.name, (double)r->pick.from / x.scale,
 		(double)KF_MAX(p->end_time, r->pick.from + 1) / x.scale);
 	if (!nr)
-		fprintf(g, "set title 'no call was recorded'\n"
+		fprintf(g, "set title 'no call was timed'\n"
 			   "set yrange [1:10]\nplot NaN notitle\n");
 	for (unsigned int k = 0; k < KF_RECORD_NR_KINDS; k++) {
 		if (!calls[k].nr)
@@ -230,7 +230,7 @@ static void release(void)
 
 const struct kf_view kf_view_latency = {
 	.name = "latency",
-	.help = "how long the calls took",
+	.help = "how long the calls took that left the fast path",
 	.begin = begin,
 	.step = step,
 	.end = end,

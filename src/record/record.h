@@ -74,7 +74,8 @@ bool kf_record_enter(void);
 /**
  * kf_record_gave() - a call that gives a block has ended
  * @kind:	KF_RECORD_MALLOC and so on
- * @begin:	kf_clock_ticks() when it began
+ * @begin:	kf_clock_ticks() when it began; 0: it is not timed, as the block
+ *		was the thread's before
  * @p:		the block, or NULL
  * @size:	bytes asked
  * @align:	bytes, where the kind has it
@@ -98,7 +99,7 @@ uint64_t kf_record_takes(enum kf_record_kind kind, const void *p);
 
 /**
  * kf_record_took() - the free that was written last has ended
- * @begin:	what kf_record_takes() returned
+ * @begin:	what kf_record_takes() returned; 0: it is not timed
  *
  * Context: its thread.
  */

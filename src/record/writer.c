@@ -224,7 +224,8 @@ void kf_writers_reset(void)
 void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
 		    size_t size, size_t align)
 {
-	uint64_t now = kf_clock_stamp();
+	/* What is not timed was ready since a call that waited for it. */
+	uint64_t now = begin ? kf_clock_stamp() : kf_clock_ticks();
 	struct kf_writer *w = mine;
 	uint64_t address = (uintptr_t)p;
 	unsigned int head = kind;
@@ -237,7 +238,8 @@ void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
 	head |= p ? odd(w, address) : KF_RECORD_FAILED;
 	at = open_event(w, head, now);
 	if (likely(at)) {
-		at = put_took(at, kf_record_ticks_pack(now - begin));
+		at = put_took(at,
+			      begin ? kf_record_ticks_pack(now - begin) : 0);
 		if (likely(p))
 			at = put_block(w, at, head, address);
 		at = kf_record_put_varint(at, size);
@@ -278,13 +280,13 @@ uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
 /* The chunk may be another one by now. */
 void kf_record_took(uint64_t begin)
 {
-	uint64_t now = kf_clock_ticks();
 	struct kf_writer *w = mine;
 
 	if (unlikely(!w))
 		return;
-	if (w->took && w->took < w->window + w->used)
-		put_took((uint8_t *)w->took, kf_record_ticks_pack(now - begin));
+	if (begin && w->took && w->took < w->window + w->used)
+		put_took((uint8_t *)w->took,
+			 kf_record_ticks_pack(kf_clock_ticks() - begin));
 	w->took = NULL;
 	if (unlikely(has_ended))
 		give_back(w);
