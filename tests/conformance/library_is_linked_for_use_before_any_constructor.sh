@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the dynamic linker is told of the library: bound at load, never
 # unloaded, read-only after relocation, no executable stack, no text
-# relocation, no IFUNC among its names, at most two words of thread-local storage, and no
-# library but the C library needed.
+# relocation, no IFUNC among its names, at most a cache line of thread-local
+# storage, and no library but the C library needed.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 need readelf
@@ -29,9 +29,9 @@ grep -q GNU_RELRO "$WORK/segments" || fail "no relro segment"
 ! grep -q '__tls_get_addr\|TLSDESC\|DTPMOD' "$WORK/relocations" ||
 	fail "has dynamic thread-local storage"
 tls=$(awk '$1 == "TLS" { print $6 }' "$WORK/segments")
-# Surplus for such storage is small: a library that takes much cannot be loaded
-# late.
-[ "$((${tls:-0}))" -le 16 ] || fail "$tls bytes of thread-local storage"
+# Surplus for such storage is some hundred bytes: a library that takes much
+# cannot be loaded late.
+[ "$((${tls:-0}))" -le 64 ] || fail "$tls bytes of thread-local storage"
 needed=$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' "$WORK/dynamic" |
 	grep -v '^libc\.so\|^ld-linux' || :)
 [ -z "$needed" ] || fail "needs $needed"
