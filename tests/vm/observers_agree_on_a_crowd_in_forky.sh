@@ -15,18 +15,22 @@ workdir
 # shellcheck source=tests/vm/machine.sh
 . "$top_srcdir/tests/vm/machine.sh"
 
+observers() {
+	verify bpftrace
+	if [ -e "$OUT/glibc-malloc.command.status" ]; then
+		verify_session glibc-malloc.command
+		equal "what the C library's own heap got" 1 \
+			"$(lines '^Total sbrk: [1-9]')"
+	else
+		echo "konfiscator trace was not tried: no bpftrace outside"
+	fi
+	need_canary
+	for name in malloc glibc-malloc; do
+		verify_session "$name.session"
+		echo "$name.stp:"
+		cat "$seen.out"
+	done
+}
+
 crowd_traced forky session bpftrace
-verify bpftrace
-if [ -e "$OUT/glibc-malloc.command.status" ]; then
-	verify_session glibc-malloc.command
-	equal "what the C library's own heap got" 1 \
-		"$(lines '^Total sbrk: [1-9]')"
-else
-	echo "konfiscator trace was not tried: no bpftrace outside the machine"
-fi
-need_canary
-for name in malloc glibc-malloc; do
-	verify_session "$name.session"
-	echo "$name.stp:"
-	cat "$seen.out"
-done
+agreed forky observers session bpftrace

@@ -16,7 +16,11 @@ workdir
 . "$top_srcdir/tests/vm/machine.sh"
 
 need "${PROMTOOL:-promtool}"
+observers() {
+	verify bpftrace
+	need_canary
+	verify stap
+}
+
 crowd_traced trixie stap bpftrace
-verify bpftrace
-need_canary
-verify stap
+agreed trixie observers stap bpftrace
