@@ -55,6 +55,8 @@ __noinline void *kf_malloc_more(size_t size)
 
 KF_LEAF void *kf_malloc_missed(size_t size)
 {
+	if (kf_heap_self == &kf_heap_detour)
+		return kf_detour_malloc(size);
 	return kf_direct_may(kf_heap_self) ? malloc_direct(size)
 					   : kf_malloc_more(size);
 }

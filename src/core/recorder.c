@@ -133,12 +133,18 @@ static void see_to_exit(void)
 		return;
 }
 
-void kf_recorder_enter(void)
+static __cold void settle(void)
 {
 	if (kf_start_is_due())
 		kf_start();
-	if (unlikely(kf_fork_is_due()))
+	if (kf_fork_is_due())
 		kf_fork_settle();
+}
+
+void kf_recorder_enter(void)
+{
+	if (unlikely(!kf_process_is_settled()))
+		settle();
 	kf_control_poll();
 	kf_detour_enter();
 	if (kf_record_is_on() && unlikely(kf_record_enter()))

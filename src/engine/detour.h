@@ -27,8 +27,22 @@ extern bool kf_detour_strict; /* atomic */
 
 extern struct kf_heap kf_heap_detour;
 
-/* How deep the calling thread is in calls that are seen already. */
-extern __thread uint32_t kf_detour_depth
+/* The detour that threads are to be on, counted from 1; atomic. */
+extern uint32_t kf_detour_number __kf_hidden;
+
+/*
+ * A thread's part.
+ * @hidden: its heap while it points at kf_heap_detour
+ * @depth: how deep it is in calls that are seen already
+ * @number: the detour that it set out on last
+ */
+struct kf_detour {
+	struct kf_heap *hidden;
+	uint32_t depth;
+	uint32_t number;
+};
+
+extern __thread struct kf_detour kf_detour __kf_hidden
 	__attribute__((tls_model("initial-exec")));
 
 /**
@@ -46,8 +60,15 @@ static inline bool kf_detour_is_due(void)
 {
 	return unlikely((__atomic_load_n(&kf_detour_on, __ATOMIC_ACQUIRE) ||
 			 kf_heap_self == &kf_heap_detour) &&
-			!kf_detour_depth);
+			!kf_detour.depth);
 }
+
+/**
+ * kf_detour_set_out() - be on a detour that began a moment ago
+ *
+ * Context: any thread, its own heap in place.
+ */
+void kf_detour_set_out(void);
 
 /**
  * kf_detour_enter() - have the calling thread's own heap in place
@@ -55,8 +76,26 @@ static inline bool kf_detour_is_due(void)
  *
  * Context: any thread, pairwise; may be nested.
  */
-void kf_detour_enter(void);
-void kf_detour_leave(void);
+static inline void kf_detour_enter(void)
+{
+	struct kf_detour *self = &kf_detour;
+
+	if (!self->depth++ && kf_heap_self == &kf_heap_detour)
+		kf_heap_self = self->hidden;
+	if (unlikely(self->number !=
+		     __atomic_load_n(&kf_detour_number, __ATOMIC_RELAXED)))
+		kf_detour_set_out();
+}
+
+static inline void kf_detour_leave(void)
+{
+	struct kf_detour *self = &kf_detour;
+
+	if (--self->depth || !__atomic_load_n(&kf_detour_on, __ATOMIC_RELAXED))
+		return;
+	self->hidden = kf_heap_self;
+	kf_heap_self = &kf_heap_detour;
+}
 
 /**
  * kf_detour_step_out() - let a call be seen that is made inside another
