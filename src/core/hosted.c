@@ -11,6 +11,7 @@
 
 #include "core/direct.h"
 #include "core/tally.h"
+#include "engine/fast.h"
 #include "engine/heap.h"
 #include "pages/map.h"
 #include "pages/pages.h"
@@ -236,11 +237,6 @@ static void *move(void *p, size_t have, size_t size)
 	return to;
 }
 
-static bool stays(size_t have, size_t size)
-{
-	return size <= have && (size >= have / 2 || have <= 64);
-}
-
 /* The engine's own realloc; false: it cannot be asked. */
 static bool resize_inside(void *p, size_t have, size_t size, void **to)
 {
@@ -273,7 +269,7 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	kf_heap_counter();
 	if (!ours && resize_inside(p, have, size, &to))
 		return to;
-	return stays(have, size) ? p : move(p, have, size);
+	return kf_resize_stays(have, size) ? p : move(p, have, size);
 }
 
 /* There is no fast path to leave, but a short way. */
