@@ -104,8 +104,8 @@ static int by_live(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-const struct kf_group_sums **kf_groups_sorted(const struct kf_map *groups,
-					      bool live)
+static const struct kf_group_sums **sorted(const struct kf_map *groups,
+					   bool live)
 {
 	struct found f = {
 		.groups = kf_alloc(groups->nr, sizeof(*f.groups)),
@@ -114,4 +114,33 @@ const struct kf_group_sums **kf_groups_sorted(const struct kf_map *groups,
 	kf_map_each(groups, find, &f);
 	qsort(f.groups, f.nr, sizeof(*f.groups), live ? by_live : by_allocated);
 	return f.groups;
+}
+
+struct live {
+	const struct kf_report *report;
+	struct kf_map *groups;
+};
+
+static void see_live(const struct kf_block *b, void *arg)
+{
+	const struct live *live = arg;
+	const struct kf_report *r = live->report;
+
+	if (b->time >= r->pick.from && kf_replay_picks(&r->replay, b))
+		kf_group_live(live->groups, b);
+}
+
+int kf_group_view_end(struct kf_report *r, const struct kf_group_view *view)
+{
+	struct live live = {r, view->groups};
+	const struct kf_group_sums **g;
+	struct kf_table t;
+
+	kf_blocks_each(&r->replay.blocks, see_live, &live);
+	kf_table_init(&t, view->columns, view->nr_columns);
+	g = sorted(view->groups, view->by_live);
+	for (uint64_t i = 0; i < view->groups->nr; i++)
+		view->add_row(r, &t, g[i]);
+	free(g);
+	return kf_report_table(r, &t, -1, 20);
 }

@@ -70,15 +70,24 @@ const char *kf_group_function(const struct kf_group_sums *g);
  */
 uint64_t kf_group_size(const struct kf_group_sums *g);
 
+/* A view that has a row for each group. */
+struct kf_group_view {
+	struct kf_map *groups;
+	const struct kf_column *columns;
+	size_t nr_columns;
+	bool by_live; /* the most live bytes first; or else allocated ones */
+	void (*add_row)(const struct kf_report *r, struct kf_table *t,
+			const struct kf_group_sums *g);
+};
+
 /**
- * kf_groups_sorted() - all groups, the most bytes first
- * @groups:	the map
- * @live:	by live bytes; or else by allocated ones
+ * kf_group_view_end() - add what is live to the groups, and print them
+ * @r:		the report; with --from only what has become live since counts
+ * @view:	what to print
  *
  * Context: one thread; the command has no other.
- * Return: as many as there are; free() the array.
+ * Return: the exit status.
  */
-const struct kf_group_sums **kf_groups_sorted(const struct kf_map *groups,
-					      bool live);
+int kf_group_view_end(struct kf_report *r, const struct kf_group_view *view);
 
 #endif

@@ -7,8 +7,6 @@
 
 #include "cli/report-groups.h"
 
-#include <stdlib.h>
-
 static struct kf_map groups = {.entry_size = sizeof(struct kf_group_sums)};
 
 enum { THREAD, TID, FUNCTION, SIZE, ALLOCS, ALLOCATED, BLOCKS, LIVE };
@@ -35,14 +33,6 @@ static void step(struct kf_report *r, const struct kf_step *s)
 	g->allocated += s->block.size;
 }
 
-static void see_live(const struct kf_block *b, void *arg)
-{
-	const struct kf_report *r = arg;
-
-	if (b->time >= r->pick.from && kf_replay_picks(&r->replay, b))
-		kf_group_live(&groups, b);
-}
-
 static void add_row(const struct kf_report *r, struct kf_table *t,
 		    const struct kf_group_sums *g)
 {
@@ -59,16 +49,15 @@ static void add_row(const struct kf_report *r, struct kf_table *t,
 
 static int end(struct kf_report *r)
 {
-	const struct kf_group_sums **g;
-	struct kf_table t;
+	const struct kf_group_view view = {
+		.groups = &groups,
+		.columns = columns,
+		.nr_columns = KF_ARRAY_SIZE(columns),
+		.by_live = false,
+		.add_row = add_row,
+	};
 
-	kf_blocks_each(&r->replay.blocks, see_live, r);
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
-	g = kf_groups_sorted(&groups, false);
-	for (uint64_t i = 0; i < groups.nr; i++)
-		add_row(r, &t, g[i]);
-	free(g);
-	return kf_report_table(r, &t, -1, 20);
+	return kf_group_view_end(r, &view);
 }
 
 static void release(void)
