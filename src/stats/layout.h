@@ -29,6 +29,8 @@
 #define KF_STATS_SLOT_SCALARS 42
 #define KF_STATS_MAX_SLOTS 4096
 #define KF_STATS_MAX_FILE (64u << 20)
+#define KF_STATS_TAG_NAME 64
+#define KF_STATS_STACK_FRAMES 35
 #define KF_STATS_CONTROL_TEXT 744
 #define KF_STATS_CONTROL_REPLY 256
 
@@ -146,5 +148,79 @@ struct kf_stats_control {
 	char text[KF_STATS_CONTROL_TEXT]; /* NAME=VALUE, ends in NUL */
 	char reply[KF_STATS_CONTROL_REPLY];
 };
+
+/*
+ * One node of a tag tree: a tag under the tags that were pushed before it, in
+ * one thread. Entry 0 stays free, so that 0 means "no tag". A node's counters
+ * are written by its tree's thread alone, but for those of the last line,
+ * which other threads add to atomically. live = allocated - freed - remote.
+ */
+enum kf_tag_state {
+	KF_TAG_FREE,
+	KF_TAG_IN_USE,
+	KF_TAG_FOLDED, /* of a thread that has gone: no thread's any more */
+};
+
+struct kf_stats_tag {
+	uint32_t state;	 /* enum kf_tag_state; stored last */
+	uint32_t parent; /* entry; 0: a root, whose name is its thread's */
+	uint32_t root;	 /* entry of the tree's root; of itself for a root */
+	int32_t tid;	 /* of the tree's thread; 0 when folded */
+	uint32_t depth;	 /* 0 for a root */
+	uint32_t flags;
+	uint64_t failed; /* pushes billed here, as there was no room below */
+	char name[KF_STATS_TAG_NAME]; /* ends in NUL */
+	uint64_t entered;	      /* pushes */
+	uint64_t left;		      /* pops */
+	uint64_t mallocs;	      /* calls that gave a block of the node */
+	uint64_t callocs;
+	uint64_t reallocs;
+	uint64_t aligned;
+	uint64_t frees;	    /* of the node's blocks, by its thread */
+	uint64_t allocated; /* bytes, usable ones */
+	uint64_t freed;	    /* bytes, by the node's thread */
+	uint64_t peak;	    /* most live bytes at an allocation */
+	uint64_t resized;   /* reallocs that took a block out of the node */
+	uint64_t reserved;
+	uint64_t remote_frees __attribute__((aligned(64))); /* atomic */
+	uint64_t remote_freed;				    /* bytes; atomic */
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct kf_stats_tag) == 256, "a tag's size is ABI");
+
+/*
+ * One call stack that sampled blocks came from, under one tag. Estimates are
+ * sums over samples: a sampled block of S bytes stands for weight = S / (1 -
+ * exp(-S / R)) bytes and weight / S blocks at a mean distance of R bytes. The
+ * variance of a sum of weights is the sum of weight * (weight - S). Written by
+ * any thread, atomically.
+ */
+struct kf_stats_stack {
+	uint64_t hash;	    /* 0: a free entry; stored last */
+	uint32_t nr_frames; /* of @frame; 0: the stack could not be taken */
+	uint32_t tag;	    /* entry of the tag table, 0 none */
+	uint64_t samples;   /* sampled blocks, ever */
+	uint64_t freed_samples;
+	uint64_t allocated;	   /* estimate of bytes, ever */
+	uint64_t freed;		   /* the same of those freed */
+	uint64_t allocated_blocks; /* estimate of blocks times 256, ever */
+	uint64_t freed_blocks;	   /* the same of those freed */
+	uint64_t peak;		   /* largest allocated - freed seen */
+	uint64_t variance;	   /* of allocated, in units of 2^20 */
+	uint64_t freed_variance;   /* the part of it that was freed */
+	uint32_t flags;		   /* enum kf_stack_flags */
+	uint32_t reserved;
+	int32_t tid; /* the thread that took the first sample */
+	uint32_t reserved2;
+	uint64_t frame[KF_STATS_STACK_FRAMES]; /* return addresses, inmost
+						  first */
+} __attribute__((aligned(64)));
+
+enum kf_stack_flags {
+	KF_STACK_CUT = 1,      /* there were more frames */
+	KF_STACK_OVERFLOW = 2, /* stands for all that found no entry */
+};
+
+_Static_assert(sizeof(struct kf_stats_stack) == 384, "a stack's size is ABI");
 
 #endif
