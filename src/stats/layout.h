@@ -206,12 +206,11 @@ struct kf_stats_stack {
 	uint64_t allocated_blocks; /* estimate of blocks times 256, ever */
 	uint64_t freed_blocks;	   /* the same of those freed */
 	uint64_t peak;		   /* largest allocated - freed seen */
+	uint64_t peak_blocks;	   /* the same of blocks, times 256 */
 	uint64_t variance;	   /* of allocated, in units of 2^20 */
 	uint64_t freed_variance;   /* the part of it that was freed */
 	uint32_t flags;		   /* enum kf_stack_flags */
-	uint32_t reserved;
-	int32_t tid; /* the thread that took the first sample */
-	uint32_t reserved2;
+	int32_t tid;		   /* the thread that took the first sample */
 	uint64_t frame[KF_STATS_STACK_FRAMES]; /* return addresses, inmost
 						  first */
 } __attribute__((aligned(64)));
