@@ -181,7 +181,7 @@ struct kf_stats_tag {
 	uint64_t freed;	    /* bytes, by the node's thread */
 	uint64_t peak;	    /* most live bytes at an allocation */
 	uint64_t resized;   /* reallocs that took a block out of the node */
-	uint64_t reserved;
+	uint64_t vm_size;   /* of a root: the process' when it was made, or 0 */
 	uint64_t remote_frees __attribute__((aligned(64))); /* atomic */
 	uint64_t remote_freed;				    /* bytes; atomic */
 } __attribute__((aligned(64)));

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The tag table as text: JSON, Graphviz' DOT, and a tree for people.
+ *
+ * Pure functions over a view of a table, which may be the library's own, one
+ * that was read from a stats file, or one that was made from JSON. No
+ * allocation, no system call, no lock, no recursion, and less than 2 KiB of
+ * stack: a signal handler may call them, and counters may change meanwhile.
+ * Whatever the table holds, the text is valid: a loop, a parent that is not
+ * there, a name of any bytes. Where the text goes is the sink's business.
+ *
+ *	view.tag, view.nr, view.node and the rest are filled in
+ *	kf_tags_prepare(&view);
+ *	kf_tags_write_json(&view, &sink);
+ */
+#ifndef KF_TAGS_FORMAT_H
+#define KF_TAGS_FORMAT_H
+
+#include "base/compiler.h"
+#include "stats/layout.h"
+
+/* Of the JSON: it grows by one when a field changes its meaning. */
+#define KF_TAGS_SCHEMA 1
+
+/*
+ * What kf_tags_prepare() knows of an entry. Entry 0 is no tag: 0 ends lists,
+ * and is the parent of the roots.
+ */
+struct kf_tags_node {
+	uint32_t parent;
+	uint32_t child; /* first, that with the most live bytes */
+	uint32_t next;	/* sibling */
+	uint32_t depth; /* 0 for a root */
+	uint64_t allocated;
+	uint64_t freed;		/* whoever freed them */
+	uint64_t sum_allocated; /* with all tags below */
+	uint64_t sum_freed;
+};
+
+struct kf_tags_view {
+	const struct kf_stats_identity *id;
+	const struct kf_stats_tag *tag; /* entry 0 is not looked at */
+	uint32_t nr;			/* entries at @tag and at @node */
+	struct kf_tags_node *node;	/* the caller's, of any content */
+	uint64_t started_ns;		/* CLOCK_REALTIME */
+	uint64_t now_ns;		/* CLOCK_REALTIME */
+	uint64_t vm_size;		/* bytes; 0 unknown */
+	uint64_t vm_rss;		/* bytes; 0 unknown */
+	uint64_t untagged;   /* live bytes of blocks that no tag has */
+	uint64_t self_usage; /* bytes taken to keep the tags */
+	uint32_t max_nodes;  /* of a thread's tree; 0 unknown */
+	uint32_t max_levels; /* 0 unknown */
+
+	/* Out, by kf_tags_prepare(). */
+	uint64_t allocated; /* over all trees */
+	uint64_t freed;
+	uint32_t nr_roots;
+};
+
+/* Where text goes. */
+struct kf_tags_sink {
+	/* Returns whether it took all @len bytes; after false it rests. */
+	bool (*write)(void *arg, const char *bytes, size_t len);
+	void *arg;
+};
+
+/**
+ * kf_tags_prepare() - find out how the entries hang together
+ * @v:		the view; fills in its nodes and what follows
+ *
+ * An entry counts when its parents lead to a root; siblings are sorted by the
+ * bytes that live in them and below. Takes time n log n at most.
+ *
+ * Context: any thread, signal handlers too, the table may change meanwhile.
+ */
+void kf_tags_prepare(struct kf_tags_view *v);
+
+/**
+ * kf_tags_next() - go through a tree from the top
+ * @v:		the view, prepared
+ * @root:	where the walk began: any entry, 0 for all trees
+ * @at:		the last entry; @root for the first step
+ *
+ * Context: any thread, signal handlers too.
+ * Return: the next entry below @root, each before those below it; 0 at the
+ *	   end.
+ */
+uint32_t kf_tags_next(const struct kf_tags_view *v, uint32_t root, uint32_t at);
+
+/**
+ * kf_tags_live() - bytes that live
+ * @allocated:	bytes that were allocated
+ * @freed:	bytes that were freed
+ *
+ * Context: any thread, signal handlers too.
+ * Return: the difference; 0 where a free was seen before its malloc.
+ */
+static inline uint64_t kf_tags_live(uint64_t allocated, uint64_t freed)
+{
+	return allocated > freed ? allocated - freed : 0;
+}
+
+/**
+ * kf_tags_share() - a part of a whole in hundredths of a percent
+ * @part:	the part
+ * @whole:	the whole
+ *
+ * Context: any thread, signal handlers too.
+ * Return: 0 to 10000; 0 where the whole is 0.
+ */
+unsigned int kf_tags_share(uint64_t part, uint64_t whole);
+
+/**
+ * kf_tags_write_json() - write JSON
+ * @v:		the view, prepared
+ * @to:		where to
+ *
+ * Context: any thread, signal handlers too.
+ * Return: whether the sink took it all.
+ */
+bool kf_tags_write_json(const struct kf_tags_view *v,
+			const struct kf_tags_sink *to);
+
+/**
+ * kf_tags_write_dot() - write a graph for Graphviz
+ * @v:		the view, prepared
+ * @to:		where to
+ *
+ * Context: any thread, signal handlers too.
+ * Return: whether the sink took it all.
+ */
+bool kf_tags_write_dot(const struct kf_tags_view *v,
+		       const struct kf_tags_sink *to);
+
+/**
+ * kf_tags_write_tree() - write a tree for people
+ * @v:		the view, prepared
+ * @all:	tags with less than 1 KiB and less than one percent too
+ * @to:		where to
+ *
+ * Context: any thread, signal handlers too.
+ * Return: whether the sink took it all.
+ */
+bool kf_tags_write_tree(const struct kf_tags_view *v, bool all,
+			const struct kf_tags_sink *to);
+
+#endif
