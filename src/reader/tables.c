@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tables of tags and call stacks, copied from a stats file.
+ * The tables of tags and call stacks, as a stats file has them.
  *
  * The writer stores into them meanwhile and anybody may have damaged them: an
  * entry that refers to nothing is left out, so that who walks the trees comes
