@@ -55,10 +55,12 @@ __noinline void *kf_malloc_more(size_t size)
 
 KF_LEAF void *kf_malloc_missed(size_t size)
 {
-	if (kf_heap_self == &kf_heap_detour)
-		return kf_detour_malloc(size);
-	return kf_direct_may(kf_heap_self) ? malloc_direct(size)
-					   : kf_malloc_more(size);
+	struct kf_heap *heap = kf_heap_self;
+
+	if (kf_direct_may(heap))
+		return malloc_direct(size);
+	return heap == &kf_heap_detour ? kf_detour_malloc(size)
+				       : kf_malloc_more(size);
 }
 
 __kf_public KF_LEAF void *malloc(size_t size)
@@ -66,32 +68,47 @@ __kf_public KF_LEAF void *malloc(size_t size)
 	return kf_malloc_tiny(size);
 }
 
-static __noinline void free_more(void *p)
+static __noinline void free_direct(void *p)
 {
-	struct kf_slab *slab = kf_slab_at(p);
+	struct kf_heap *heap = kf_heap_self;
+	size_t usable = kf_direct.to.usable_size(p);
+
+	kf_probe_release((uintptr_t)p, usable);
+	kf_direct_free(heap, p, usable);
+}
+
+/* What is of no slab: a large block, another engine's, NULL. */
+static __noinline void free_other(void *p)
+{
 	size_t usable;
 
-	if (kf_detour_is_due()) {
-		kf_detour_free(p);
-		return;
-	}
-	if (slab && kf_heap_may_give(kf_heap_self, slab, p)) {
-		kf_probe_release((uintptr_t)p, slab->size);
-		kf_heap_give(kf_heap_self, slab, p);
-		return;
-	}
 	if (!p)
 		return;
-	if (kf_direct_may(kf_heap_self) &&
-	    likely(kf_map_get(p)->kind == KF_RUN_NONE)) {
-		usable = kf_direct.usable_size(p);
-		kf_probe_release((uintptr_t)p, usable);
-		kf_direct_free(kf_heap_self, p, usable);
+	if (kf_detour_is_due()) {
+		kf_detour_free(p);
 		return;
 	}
 	usable = kf_usable(p);
 	kf_probe_release((uintptr_t)p, usable);
 	kf_release(p, usable);
+}
+
+/* @slab is one where the kind of its run says so. */
+KF_LEAF static __noinline void free_more(void *p, struct kf_slab *slab)
+{
+	enum kf_run_kind kind = slab->run.kind;
+
+	if (kind == KF_RUN_NONE && kf_direct_may(kf_heap_self) && p) {
+		free_direct(p);
+		return;
+	}
+	if (kind != KF_RUN_SLAB || kf_detour_is_due() ||
+	    !kf_heap_may_give(kf_heap_self, slab, p)) {
+		free_other(p);
+		return;
+	}
+	kf_probe_release((uintptr_t)p, slab->size);
+	kf_heap_give(kf_heap_self, slab, p);
 }
 
 static __noinline void emptied(struct kf_heap *heap, struct kf_slab *slab)
@@ -107,7 +124,7 @@ __kf_public KF_LEAF void free(void *p)
 	struct kf_slab *slab;
 
 	if (unlikely(!kf_fast_free(heap, p, &slab))) {
-		free_more(p);
+		free_more(p, slab);
 		return;
 	}
 	kf_probe_release((uintptr_t)p, slab->size);

@@ -11,6 +11,7 @@
 #ifndef KF_CORE_DIRECT_H
 #define KF_CORE_DIRECT_H
 
+#include "core/hosted.h"
 #include "core/tally.h"
 #include "engine/detour.h"
 #include "engine/engine.h"
@@ -22,18 +23,17 @@
 
 /* Of the engine that stands; constant from then on. */
 struct kf_direct {
-	void *(*alloc)(size_t size, size_t align);
-	void (*free)(void *p);
-	size_t (*usable_size)(const void *p);
+	struct kf_next_malloc to;
 	bool elsewhere;
 };
 
 extern struct kf_direct kf_direct __kf_hidden;
 
-/* Whether the calling thread may go this way now. */
+/* Whether the calling thread, whose kf_heap_self it is, may go this way now. */
 static inline bool kf_direct_may(const struct kf_heap *heap)
 {
-	return heap->direct && kf_process_is_settled() && !kf_detour_is_due();
+	return heap->direct && kf_process_stays_settled() &&
+	       !__atomic_load_n(&kf_detour_on, __ATOMIC_ACQUIRE);
 }
 
 /**
@@ -52,11 +52,16 @@ static inline void *kf_direct_alloc(struct kf_heap *heap, size_t size,
 
 	if (unlikely(size - 1 >= PTRDIFF_MAX - 16))
 		return NULL;
-	p = kf_direct.alloc(size, 16);
+	p = kf_direct.to.malloc(size);
 	if (unlikely(!p))
 		return NULL;
-	*usable = kf_direct.usable_size(p);
-	kf_tally_new(heap->slot, false, size, *usable, kf_direct.elsewhere);
+	*usable = kf_direct.to.usable_size(p);
+	/* So the compiler knows of which classes this is. */
+	if (likely(*usable - 1 < KF_TINY_MAX))
+		kf_tally_new(heap->slot, false, size, *usable,
+			     kf_direct.elsewhere);
+	else
+		kf_hosted_count_new(heap, size, *usable);
 	return p;
 }
 
@@ -70,8 +75,11 @@ static inline void *kf_direct_alloc(struct kf_heap *heap, size_t size,
  */
 static inline void kf_direct_free(struct kf_heap *heap, void *p, size_t usable)
 {
-	kf_tally_gone(heap->slot, false, usable, kf_direct.elsewhere);
-	kf_direct.free(p);
+	if (likely(usable - 1 < KF_TINY_MAX))
+		kf_tally_gone(heap->slot, false, usable, kf_direct.elsewhere);
+	else
+		kf_hosted_count_gone(heap, usable);
+	kf_direct.to.free(p);
 }
 
 #endif

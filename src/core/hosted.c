@@ -11,6 +11,7 @@
 
 #include "core/direct.h"
 #include "core/tally.h"
+#include "engine/engine.h"
 #include "engine/fast.h"
 #include "engine/heap.h"
 #include "pages/map.h"
@@ -106,6 +107,16 @@ static inline void count_gone(struct kf_heap *heap, size_t usable)
 		kf_tally_gone(heap->slot, true, usable, host.elsewhere);
 	else
 		kf_tally_gone(heap->slot, false, usable, host.elsewhere);
+}
+
+void kf_hosted_count_new(struct kf_heap *heap, size_t asked, size_t usable)
+{
+	count_new(heap, asked, usable);
+}
+
+void kf_hosted_count_gone(struct kf_heap *heap, size_t usable)
+{
+	count_gone(heap, usable);
 }
 
 /*
@@ -381,6 +392,22 @@ static const struct konf_host services = {
 	.say = say,
 };
 
+static void *alloc_any(size_t size)
+{
+	return host.engine->alloc(size, 16);
+}
+
+/* What the engine would only pass on is asked at once. */
+static struct kf_direct direct_to(const struct konf_engine *engine)
+{
+	struct kf_next_malloc any = {alloc_any, engine->free,
+				     engine->usable_size};
+
+	return (struct kf_direct){engine == &kf_engine_system ? kf_system_next()
+							      : any,
+				  engine->flags & KONF_ENGINE_ELSEWHERE};
+}
+
 const char *kf_hosted_stand(const struct konf_engine *engine)
 {
 	const char *why = engine->init ? engine->init(&services) : NULL;
@@ -390,8 +417,7 @@ const char *kf_hosted_stand(const struct konf_engine *engine)
 	host.engine = engine;
 	host.serial = !(engine->flags & KONF_ENGINE_THREADS);
 	host.elsewhere = engine->flags & KONF_ENGINE_ELSEWHERE;
-	kf_direct = (struct kf_direct){engine->alloc, engine->free,
-				       engine->usable_size, host.elsewhere};
+	kf_direct = direct_to(engine);
 	kf_heap_only_count((engine->flags & KF_DIRECT_FLAGS) ==
 			   KF_DIRECT_FLAGS);
 	/* pairs with nothing: there is one thread yet, or it finds either */

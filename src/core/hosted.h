@@ -13,6 +13,7 @@
 #define KF_CORE_HOSTED_H
 
 #include "engine/engine.h"
+#include "engine/heap.h"
 #include "engine/supply.h"
 
 extern const struct kf_supply kf_supply_hosted;
@@ -49,5 +50,17 @@ const struct konf_engine *kf_hosted_engine(void);
  */
 void *kf_hosted_alloc(size_t size, size_t align, bool zeroed,
 		      size_t *usable) __must_check;
+
+/**
+ * kf_hosted_count_new() - count a block that the engine gave
+ * kf_hosted_count_gone() - count one that goes back to it
+ * @heap:	who counts what the calling thread does
+ * @asked:	bytes asked
+ * @usable:	usable bytes
+ *
+ * Context: the thread of @heap.
+ */
+void kf_hosted_count_new(struct kf_heap *heap, size_t asked, size_t usable);
+void kf_hosted_count_gone(struct kf_heap *heap, size_t usable);
 
 #endif

@@ -55,6 +55,21 @@ void *kf_engine_map(size_t size, size_t align) __must_check;
  */
 void kf_engine_unmap(void *addr, size_t size);
 
+/* The malloc that the engine system passes on to. */
+struct kf_next_malloc {
+	void *(*malloc)(size_t size);
+	void (*free)(void *p);
+	size_t (*usable_size)(const void *p);
+};
+
+/**
+ * kf_system_next() - whom the engine system passes on to
+ *
+ * Context: any, once the engine stands.
+ * Return: its functions.
+ */
+struct kf_next_malloc kf_system_next(void);
+
 /* Thresholds of large blocks, glibc's rule; set by mallopt too. */
 struct kf_large_conf {
 	size_t mmap_threshold;	/* atomic */

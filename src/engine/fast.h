@@ -70,7 +70,8 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size,
  * kf_fast_free() - push a block to its slab's local list
  * @heap:	kf_heap_self
  * @p:		any pointer
- * @slab:	out: the slab, where the answer is true
+ * @slab:	out: the slab; where the answer is false, what the address map
+ *has in its place
  *
  * The caller takes the block off the slab's used ones.
  *
@@ -82,9 +83,9 @@ static __always_inline_kf bool kf_fast_free(struct kf_heap *heap, void *p,
 {
 	struct kf_slab *s = kf_container_of(kf_map_get(p), struct kf_slab, run);
 
+	*slab = s;
 	if (unlikely(s->owner != (uintptr_t)heap))
 		return false;
-	*slab = s;
 	*(void **)p = s->local;
 	s->local = p;
 	kf_fast_count(&kf_heap_pair(heap, s->pair)->frees);

@@ -125,6 +125,12 @@ static void option(int param, int value)
 		next.mallopt(param, value);
 }
 
+struct kf_next_malloc kf_system_next(void)
+{
+	return (struct kf_next_malloc){next.malloc, next.free,
+				       next.usable_size};
+}
+
 const struct konf_engine kf_engine_system = {
 	KF_ENGINE_HEAD,
 	.flags = KONF_ENGINE_THREADS | KONF_ENGINE_ERRNO |

@@ -112,6 +112,17 @@ static inline bool kf_process_is_settled(void)
 }
 
 /**
+ * kf_process_stays_settled() - kf_process_is_settled(), after a first time
+ *
+ * Context: any, after kf_process_know().
+ * Return: as there.
+ */
+static inline bool kf_process_stays_settled(void)
+{
+	return kf_process_mark[1];
+}
+
+/**
  * kf_process_settle() - say what kf_process_is_settled() answers
  * @settled:	the answer
  *
