@@ -29,6 +29,19 @@ void kf_totals_derive(struct kf_snapshot *s);
  */
 bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset);
 
+/**
+ * kf_tables_read() - read the tables of tags and stacks
+ * @fd:		the file
+ * @h:		its header, checked against its size
+ * @tables:	which
+ * @s:		out: the tables
+ *
+ * Context: any thread; allocates.
+ * Return: false with errno where it cannot be read.
+ */
+bool kf_tables_read(int fd, const struct kf_stats_header *h,
+		    unsigned int tables, struct kf_snapshot *s);
+
 /* A process that procfs shows, with its pid in its innermost namespace. */
 struct kf_proc {
 	int32_t pid;

@@ -95,7 +95,15 @@ struct kf_snapshot {
 	unsigned int nr_threads; /* slots in use or idle */
 	struct kf_thread_count *threads;
 	struct kf_totals totals;
+	/* Only where asked for; an entry that is not whole reads as free. */
+	uint32_t nr_tags; /* entry 0 is none */
+	struct kf_stats_tag *tags;
+	uint32_t nr_stacks;
+	struct kf_stats_stack *stacks;
 };
+
+/* Tables that few readers want, or-ed. */
+enum kf_tables { KF_TABLE_TAGS = 1, KF_TABLE_STACKS = 2 };
 
 /**
  * kf_snapshot_read() - read a stats file
@@ -108,6 +116,24 @@ struct kf_snapshot {
  */
 enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
 				     struct kf_snapshot *s);
+
+/**
+ * kf_snapshot_read_with() - kf_snapshot_read(), with more tables
+ * @dirfd:	as there
+ * @name:	as there
+ * @tables:	enum kf_tables, or-ed
+ * @s:		out: as there
+ *
+ * Of a tag, name ends in NUL, parent and root are entries of the table, and
+ * a parent has less depth; of a stack, nr_frames fits. Figures of a process
+ * that runs are of slightly different moments.
+ *
+ * Context: any thread; allocates.
+ * Return: the same as @s->result.
+ */
+enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
+					  unsigned int tables,
+					  struct kf_snapshot *s);
 
 /**
  * kf_snapshot_release() - free what a snapshot holds

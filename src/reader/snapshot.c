@@ -112,8 +112,10 @@ static bool sections_hold(const struct source *src)
 	       section_holds(src, &h->control, 8, 0, MAX_ENTRIES) &&
 	       section_holds(src, &h->slots, slot_bytes(h->classes.nr), 0,
 			     KF_STATS_MAX_SLOTS) &&
-	       section_holds(src, &h->tags, 1, 0, UINT32_MAX) &&
-	       section_holds(src, &h->stacks, 1, 0, UINT32_MAX);
+	       section_holds(src, &h->tags, sizeof(struct kf_stats_tag), 0,
+			     UINT32_MAX) &&
+	       section_holds(src, &h->stacks, sizeof(struct kf_stats_stack), 0,
+			     UINT32_MAX);
 }
 
 /*
@@ -413,7 +415,7 @@ static bool words_alloc(struct source *src, struct tables *t)
 	return t->words && t->scalar;
 }
 
-static enum kf_read_result read_tables(struct source *src,
+static enum kf_read_result read_tables(struct source *src, unsigned int more,
 				       struct kf_snapshot *s)
 {
 	struct tables t = {0};
@@ -423,7 +425,8 @@ static enum kf_read_result read_tables(struct source *src,
 	ok = read_identity(src, s) && words_alloc(src, &t) &&
 	     read_words(src, t.words, t.nr_words * sizeof(*t.words)) &&
 	     read_classes(src, s) && read_counters(src, s, &t) &&
-	     read_slots(src, s, &t);
+	     read_slots(src, s, &t) &&
+	     kf_tables_read(src->fd, &src->h, more, s);
 	free(t.words);
 	free(t.scalar);
 	if (ok)
@@ -436,6 +439,13 @@ static enum kf_read_result read_tables(struct source *src,
 enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
 				     struct kf_snapshot *s)
 {
+	return kf_snapshot_read_with(dirfd, name, 0, s);
+}
+
+enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
+					  unsigned int tables,
+					  struct kf_snapshot *s)
+{
 	struct source src = {.fd = -1};
 
 	memset(s, 0, sizeof(*s));
@@ -443,7 +453,7 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
 	if (s->result == KF_READ_OK)
 		s->result = read_header(&src, s);
 	if (s->result == KF_READ_OK)
-		s->result = read_tables(&src, s);
+		s->result = read_tables(&src, tables, s);
 	if (src.fd >= 0)
 		close(src.fd);
 	if (s->result == KF_READ_OK)
@@ -456,6 +466,11 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	free(s->counters);
 	free(s->classes);
 	free(s->threads);
+	free(s->tags);
+	free(s->stacks);
+	s->tags = NULL;
+	s->stacks = NULL;
+	s->nr_tags = s->nr_stacks = 0;
 	s->counters = NULL;
 	s->classes = NULL;
 	s->threads = NULL;

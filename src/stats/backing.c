@@ -74,10 +74,15 @@ static int fill_and_map(int fd)
 	size_t size = kf_image_size(kf_stats.nr_slots);
 	int r = kf_file_extend(fd, 0, size);
 
+	kf_stats.file_size = size;
 	if (!r)
 		r = kf_file_write(fd, kf_stats.base, size, 0);
 	if (!r)
+		r = kf_area_write(fd);
+	if (!r)
 		r = kf_vm_put_file(kf_stats.base, size, fd, 0);
+	if (!r)
+		kf_area_map(fd);
 	return r;
 }
 
@@ -198,15 +203,15 @@ int kf_backing_make(const struct kf_stats_conf *conf)
 	return try_last_dir();
 }
 
-static bool is_ours(int fd, uint64_t size)
+static bool is_ours(int fd)
 {
 	struct kf_file_stat st;
 
 	return !kf_file_stat(fd, &st) && st.dev == kf_stats.dev &&
-	       st.ino == kf_stats.ino && st.size == size;
+	       st.ino == kf_stats.ino && st.size == kf_stats.file_size;
 }
 
-int kf_backing_grow(uint64_t from, uint64_t to)
+int kf_backing_grow(char *addr, uint64_t from, uint64_t to)
 {
 	int fd, r;
 
@@ -215,9 +220,11 @@ int kf_backing_grow(uint64_t from, uint64_t to)
 	fd = kf_file_open(AT_FDCWD, kf_stats.path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return fd;
-	r = is_ours(fd, from) ? kf_file_extend(fd, from, to) : -ESTALE;
-	if (!r)
-		r = kf_vm_put_file(kf_stats.base + from, to - from, fd, from);
+	r = is_ours(fd) ? kf_file_extend(fd, from, to) : -ESTALE;
+	if (!r) {
+		kf_stats.file_size = KF_MAX(kf_stats.file_size, to);
+		r = kf_vm_put_file(addr, to - from, fd, from);
+	}
 	kf_file_close(fd);
 	return r;
 }

@@ -24,6 +24,7 @@ static struct {
 	int32_t tid;	 /* the owner's, as its parent knows it */
 	char *image;	 /* the owner's; a copy, or NULL */
 	size_t nr_slots; /* the owner's; in the copy */
+	struct kf_area area[KF_NR_AREAS]; /* likewise */
 } spare;
 
 static char *copy_image(size_t nr_slots)
@@ -55,6 +56,7 @@ void kf_stats_prepare_fork(void)
 		return;
 	spare.nr_slots = slots_now();
 	spare.image = copy_image(spare.nr_slots);
+	kf_area_copy(spare.area);
 }
 
 static void forget_spare(void)
@@ -69,6 +71,7 @@ void kf_stats_parent_fork(void)
 		return;
 	if (spare.image)
 		kf_vm_drop(spare.image, kf_image_size(spare.nr_slots));
+	kf_area_drop(spare.area);
 	forget_spare();
 }
 
@@ -84,6 +87,16 @@ static char *take_copy(size_t *nr_slots)
 		kf_vm_drop(image, kf_image_size(spare.nr_slots));
 	*nr_slots = kf_stats.nr_slots;
 	return copy_image(*nr_slots);
+}
+
+/* The areas of a copy that is not ours are of another moment. */
+static bool leave_areas(void)
+{
+	if (spare.owner != kf_thread_self()) {
+		kf_area_drop(spare.area);
+		kf_area_copy(spare.area);
+	}
+	return kf_area_leave(spare.area, &kf_stats.torn);
 }
 
 static bool put_memory(size_t from_slot, size_t nr_slots)
@@ -115,7 +128,8 @@ static void leave_file(void)
 		kf_stats.torn = true;
 		nr = 0;
 	}
-	kf_stats.stranded = !put_memory(nr, kf_stats.nr_slots);
+	kf_stats.stranded =
+		!leave_areas() || !put_memory(nr, kf_stats.nr_slots);
 }
 
 void kf_stats_fork_child(void)
@@ -126,6 +140,8 @@ void kf_stats_fork_child(void)
 	kf_stats.on_file = false;
 	kf_stats.error = 0;
 	kf_stats.nr_shown = kf_stats.nr_slots;
+	if (!kf_stats.stranded)
+		kf_area_inherit();
 	if (!kf_stats.stranded)
 		kf_image_inherit(kf_stats.base, kf_stats.nr_slots,
 				 spare.owner == kf_thread_self() ? spare.tid

@@ -30,8 +30,9 @@ static bool lies_in_file(const char *addr)
 {
 	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_RELAXED);
 
-	return kf_stats.base && addr >= kf_stats.base &&
-	       addr < kf_stats.base + kf_image_size(nr);
+	return (kf_stats.base && addr >= kf_stats.base &&
+		addr < kf_stats.base + kf_image_size(nr)) ||
+	       kf_area_holds(addr);
 }
 
 /*
@@ -46,7 +47,8 @@ static bool put_memory(void)
 	__atomic_store_n(&kf_stats.torn, true, __ATOMIC_RELAXED);
 	__atomic_store_n(&kf_stats.on_file, false, __ATOMIC_RELAXED);
 	kf_stats.error = ESTALE;
-	return kf_vm_put_memory(kf_stats.base, kf_image_size(nr)) != NULL;
+	return kf_vm_put_memory(kf_stats.base, kf_image_size(nr)) &&
+	       kf_area_forget();
 }
 
 static void die_of(int sig, siginfo_t *info)

@@ -6,6 +6,7 @@
  *	identity.c	who writes the file
  *	backing.c	directories and files, and the mapping of one
  *	slots.c		slots taken and labelled, the image grown
+ *	area.c		the tables of tags and call stacks, behind all slots
  *	guard.c		SIGBUS of a file that was cut short
  *	sweep.c		files of processes that are gone
  *	fork.c		a child leaves its parent's file
@@ -47,19 +48,42 @@ enum kf_image_at {
 			    sizeof(struct kf_slot)),
 };
 
+/* Behind the room that all slots can ever take; a file has holes between. */
+enum {
+	KF_AT_TAGS = 16 * KF_MIB,
+	KF_AT_STACKS = 32 * KF_MIB,
+};
+
+_Static_assert(KF_AT_SLOTS + KF_STATS_MAX_SLOTS * sizeof(struct kf_slot) <=
+		       KF_AT_TAGS,
+	       "slots end before the tags begin");
+
+/*
+ * An area: a table in addresses of its own. @bytes, a multiple of 64 KiB, have
+ * memory behind them; of these @shown are in the file and its header.
+ */
+struct kf_area {
+	char *base;   /* NULL until first use, then constant */
+	size_t room;  /* bytes of addresses; constant likewise */
+	size_t bytes; /* growth, read by all */
+	size_t shown; /* growth */
+};
+
 /*
  * Invariant: nr_taken <= nr_slots <= max_slots, nr_shown <= nr_slots, and
  * kf_image_size(nr_slots) is a multiple of the page, except in_bss. "growth"
  * below is the right that kf_growth_enter() gives.
  */
 struct kf_stats_state {
-	char *base;	     /* constant after kf_stats_init() */
-	size_t page;	     /* likewise */
-	size_t max_slots;    /* likewise */
-	bool in_bss;	     /* likewise: memory of last resort, one slot */
-	size_t nr_slots;     /* with memory behind them; growth, read by all */
-	size_t nr_shown;     /* that the header speaks of; growth */
-	size_t nr_taken;     /* atomic */
+	char *base;	  /* constant after kf_stats_init() */
+	size_t page;	  /* likewise */
+	size_t max_slots; /* likewise */
+	bool in_bss;	  /* likewise: memory of last resort, one slot */
+	size_t nr_slots;  /* with memory behind them; growth, read by all */
+	size_t nr_shown;  /* that the header speaks of; growth */
+	size_t nr_taken;  /* atomic */
+	struct kf_area area[KF_NR_AREAS];
+	uint64_t file_size;  /* as we left it; growth */
 	bool on_file;	     /* growth; cleared by the guard */
 	bool torn;	     /* atomic: the counts were lost with a file */
 	bool stranded;	     /* a child could not leave its parent's file */
@@ -122,7 +146,7 @@ static inline struct kf_slot *kf_image_slot(char *image, size_t i)
 void kf_image_fill(char *image, size_t nr_slots);
 
 /**
- * kf_image_show() - have the header speak of so many slots
+ * kf_image_show() - have the header speak of so many slots, and of the areas
  * @image:	the image
  * @nr_slots:	slots; they exist already
  *
@@ -166,15 +190,98 @@ void kf_image_inherit(char *image, size_t nr_slots, int32_t forker);
 int kf_backing_make(const struct kf_stats_conf *conf);
 
 /**
- * kf_backing_grow() - make the file longer and map what came in
- * @from:	bytes it has
- * @to:		bytes wanted
+ * kf_backing_grow() - take a part of the file and map it
+ * @addr:	where
+ * @from:	offset of its first byte
+ * @to:		offset behind its last
  *
  * Context: growth.
  * Return: 0, or a negative errno: -ESTALE when the file at the path is not
  *	   ours or not as long as we left it.
  */
-int kf_backing_grow(uint64_t from, uint64_t to);
+int kf_backing_grow(char *addr, uint64_t from, uint64_t to);
+
+/**
+ * kf_area_section() - what the header says of an area
+ * @area:	which
+ *
+ * Context: growth.
+ * Return: its section; none of its entries until it is in the file.
+ */
+struct kf_stats_section kf_area_section(enum kf_stats_area area);
+
+/**
+ * kf_area_write() - write what the areas hold into a new file
+ * @fd:		the file
+ *
+ * Its space is taken first.
+ *
+ * Context: growth.
+ * Return: 0, or a negative errno.
+ */
+int kf_area_write(int fd);
+
+/**
+ * kf_area_map() - have the file behind the areas
+ * @fd:		the file, after kf_area_write()
+ *
+ * One that cannot be mapped stays in memory and is not shown.
+ *
+ * Context: growth.
+ */
+void kf_area_map(int fd);
+
+/**
+ * kf_area_copy() - private copies of the areas, for a child
+ * @copy:	out: KF_NR_AREAS of them; base is NULL where there is none
+ *
+ * Context: the forking thread, or the child's only one.
+ */
+void kf_area_copy(struct kf_area *copy);
+
+/**
+ * kf_area_drop() - give copies back
+ * @copy:	what kf_area_copy() made
+ *
+ * Context: any.
+ */
+void kf_area_drop(struct kf_area *copy);
+
+/**
+ * kf_area_leave() - put copies in the place of the parent's file
+ * @copy:	copies; dropped afterwards
+ * @lost:	out: set where zeroes had to be put there
+ *
+ * Context: a forked child's only thread.
+ * Return: false where the kernel has no memory: the file is still there.
+ */
+bool kf_area_leave(struct kf_area *copy, bool *lost);
+
+/**
+ * kf_area_inherit() - turn tables of a parent into its child's
+ *
+ * A node or stack begins with what is live in it; all else is 0.
+ *
+ * Context: a forked child's only thread; nothing is shown yet.
+ */
+void kf_area_inherit(void);
+
+/**
+ * kf_area_forget() - put zeroes in the place of a file that was cut short
+ *
+ * Context: any, signal handlers too.
+ * Return: false where the kernel has no memory.
+ */
+bool kf_area_forget(void);
+
+/**
+ * kf_area_holds() - whether an address lies in an area's memory
+ * @addr:	the address
+ *
+ * Context: any, signal handlers too.
+ * Return: true if so.
+ */
+bool kf_area_holds(const char *addr);
 
 /**
  * kf_identity_start() - when a process began

@@ -3,6 +3,7 @@
  * The stats file, byte for byte. This header is ABI.
  *
  *	header | identity | descriptions | classes | words | control | slots...
+ *	... a hole ... | tags... a hole ... | stacks...
  *
  * All sections are found through the header, never by a fixed place; all
  * integers are in the machine's order, and a file that is not of that order
@@ -47,8 +48,8 @@ struct kf_stats_section {
 };
 
 /*
- * Constant once @ready is 1, but for @total_size and @slots.nr, which grow:
- * the file is extended first, then the two are stored.
+ * Constant once @ready is 1, but for @total_size and the @nr of slots, tags and
+ * stacks, which grow: the file is extended first, then they are stored.
  */
 struct kf_stats_header {
 	uint64_t magic;
@@ -153,7 +154,9 @@ struct kf_stats_control {
  * One node of a tag tree: a tag under the tags that were pushed before it, in
  * one thread. Entry 0 stays free, so that 0 means "no tag". A node's counters
  * are written by its tree's thread alone, but for those of the last line,
- * which other threads add to atomically. live = allocated - freed - remote.
+ * which other threads add to atomically. A block that realloc changes leaves
+ * its node, and enters the one that is current then. A forked child's nodes
+ * begin with what they have live, in @inherited and @allocated.
  */
 enum kf_tag_state {
 	KF_TAG_FREE,
@@ -180,13 +183,29 @@ struct kf_stats_tag {
 	uint64_t allocated; /* bytes, usable ones */
 	uint64_t freed;	    /* bytes, by the node's thread */
 	uint64_t peak;	    /* most live bytes at an allocation */
-	uint64_t resized;   /* reallocs that took a block out of the node */
+	uint64_t resized;   /* its blocks that realloc took, by its thread */
 	uint64_t vm_size;   /* of a root: the process' when it was made, or 0 */
-	uint64_t remote_frees __attribute__((aligned(64))); /* atomic */
+	uint64_t remote_frees __attribute__((aligned(64))); /* or took; atomic
+							     */
 	uint64_t remote_freed;				    /* bytes; atomic */
+	uint64_t inherited; /* blocks that a forked child found live */
+	uint64_t reserved[5];
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct kf_stats_tag) == 256, "a tag's size is ABI");
+
+/* Usable bytes of a node's live blocks. */
+static inline uint64_t kf_stats_tag_live(const struct kf_stats_tag *t)
+{
+	return t->allocated - t->freed - t->remote_freed;
+}
+
+/* Live blocks of a node. */
+static inline uint64_t kf_stats_tag_blocks(const struct kf_stats_tag *t)
+{
+	return t->inherited + t->mallocs + t->callocs + t->reallocs +
+	       t->aligned - t->frees - t->resized - t->remote_frees;
+}
 
 /*
  * One call stack that sampled blocks came from, under one tag. Estimates are

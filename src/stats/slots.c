@@ -61,7 +61,8 @@ static bool put_memory(size_t nr)
 	size_t to = kf_image_size(nr);
 	bool whole = kf_stats.nr_shown == kf_stats.nr_slots;
 
-	if (kf_stats.on_file && whole && !kf_backing_grow(from, to)) {
+	if (kf_stats.on_file && whole &&
+	    !kf_backing_grow(kf_stats.base + from, from, to)) {
 		kf_stats.nr_shown = nr;
 		return true;
 	}

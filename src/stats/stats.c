@@ -116,6 +116,7 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	if (kf_stats.error)
 		return;
 	kf_stats.nr_shown = kf_stats.nr_slots;
+	kf_image_show(kf_stats.base, kf_stats.nr_shown);
 	kf_stats.on_file = true;
 	if (conf->guard)
 		kf_guard_install();

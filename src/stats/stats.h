@@ -109,6 +109,32 @@ struct kf_slot *kf_stats_slot_take(void);
  */
 void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state);
 
+/* The tables that grow on their own; struct kf_stats_tag, kf_stats_stack. */
+enum kf_stats_area { KF_AREA_TAGS, KF_AREA_STACKS, KF_NR_AREAS };
+
+/**
+ * kf_stats_area_grow() - the table of an area, with room
+ * @area:	which
+ * @nr:		entries wanted
+ *
+ * At first use it takes addresses, and memory by steps of 64 KiB or more.
+ * Entries are zeroes until somebody writes them, and never move.
+ *
+ * Context: any thread; not from a signal handler. Cheap when there is room.
+ * Return: entry 0, or NULL where there cannot be so many.
+ */
+void *kf_stats_area_grow(enum kf_stats_area area, uint32_t nr);
+
+/**
+ * kf_stats_area() - the table of an area as it is
+ * @area:	which
+ * @nr:		out: entries that have memory
+ *
+ * Context: any thread, signal handlers too.
+ * Return: entry 0; NULL, and 0 entries, where it was never used.
+ */
+void *kf_stats_area(enum kf_stats_area area, uint32_t *nr);
+
 /**
  * kf_stats_fork_child() - leave the parent's file at once
  *

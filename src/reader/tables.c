@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The tables of tags and call stacks, as a stats file has them.
+ *
+ * The writer stores into them meanwhile and anybody may have damaged them: an
+ * entry that refers to nothing is left out, so that who walks the trees comes
+ * to an end. What lies between the tables, a hole in the file, is not read.
+ */
+#include "reader/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a later version's longer entries, what is known of them. */
+static void *copy_table(int fd, const struct kf_stats_section *sec,
+			size_t entry_size)
+{
+	char *table = calloc((size_t)sec->nr + 1, entry_size);
+	bool ok = table != NULL;
+
+	if (ok && sec->entry_size == entry_size)
+		ok = kf_read_at(fd, table, sec->nr * entry_size, sec->offset);
+	else
+		for (uint32_t i = 0; ok && i < sec->nr; i++)
+			ok = kf_read_at(fd, table + i * entry_size, entry_size,
+					sec->offset +
+						(uint64_t)i * sec->entry_size);
+	if (ok)
+		return table;
+	free(table);
+	return NULL;
+}
+
+static bool is_whole(const struct kf_snapshot *s, const struct kf_stats_tag *t)
+{
+	const struct kf_stats_tag *parent;
+
+	if (t->state == KF_TAG_FREE || t->parent >= s->nr_tags ||
+	    t->root >= s->nr_tags)
+		return false;
+	parent = &s->tags[t->parent];
+	return t->parent ? parent->state != KF_TAG_FREE &&
+				   parent->depth + 1 == t->depth
+			 : t->depth == 0;
+}
+
+/* Depths were checked, so that nobody goes in a circle. */
+static void settle_tags(struct kf_snapshot *s)
+{
+	if (s->nr_tags)
+		s->tags[0].state = KF_TAG_FREE;
+	for (uint32_t i = 1; i < s->nr_tags; i++) {
+		struct kf_stats_tag *t = &s->tags[i];
+
+		t->name[sizeof(t->name) - 1] = '\0';
+		if (!is_whole(s, t))
+			t->state = KF_TAG_FREE;
+	}
+}
+
+static bool read_tags(int fd, const struct kf_stats_section *sec,
+		      struct kf_snapshot *s)
+{
+	s->tags = copy_table(fd, sec, sizeof(*s->tags));
+	if (!s->tags)
+		return false;
+	s->nr_tags = sec->nr;
+	settle_tags(s);
+	return true;
+}
+
+static bool read_stacks(int fd, const struct kf_stats_section *sec,
+			struct kf_snapshot *s)
+{
+	s->stacks = copy_table(fd, sec, sizeof(*s->stacks));
+	if (!s->stacks)
+		return false;
+	s->nr_stacks = sec->nr;
+	for (uint32_t i = 0; i < s->nr_stacks; i++)
+		s->stacks[i].nr_frames =
+			KF_MIN(s->stacks[i].nr_frames, KF_STATS_STACK_FRAMES);
+	return true;
+}
+
+bool kf_tables_read(int fd, const struct kf_stats_header *h,
+		    unsigned int tables, struct kf_snapshot *s)
+{
+	if (tables & KF_TABLE_TAGS && h->tags.nr && !read_tags(fd, &h->tags, s))
+		return false;
+	return !(tables & KF_TABLE_STACKS) || !h->stacks.nr ||
+	       read_stacks(fd, &h->stacks, s);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Areas: tables that most programs never use, and that grow on their own.
+ *
+ * Each has addresses of its own, reserved at first use, and a fixed place in
+ * the file, behind all that the slots could take: so neither moves when the
+ * other grows, and the file has a hole between. Memory comes by doubling; it is
+ * anonymous while there is no file, and the file's afterwards. Where the file
+ * cannot take more the table goes on in memory that no reader sees.
+ */
+#include "stats/internal.h"
+
+#include "base/bits.h"
+#include "sys/file.h"
+#include "sys/process.h"
+#include "sys/vm.h"
+
+#include <string.h>
+
+#define STEP (64 * KF_KIB)
+
+/* Of a limited address space at most this part is taken for an area. */
+#define LIMIT_SHARE 64
+
+static const struct {
+	uint32_t offset;
+	uint32_t entry_size;
+	size_t room;
+} areas[KF_NR_AREAS] = {
+	[KF_AREA_TAGS] = {KF_AT_TAGS, sizeof(struct kf_stats_tag),
+			  KF_AT_STACKS - KF_AT_TAGS},
+	[KF_AREA_STACKS] = {KF_AT_STACKS, sizeof(struct kf_stats_stack),
+			    KF_STATS_MAX_FILE - KF_AT_STACKS},
+};
+
+struct kf_stats_section kf_area_section(enum kf_stats_area area)
+{
+	return (struct kf_stats_section){
+		.offset = areas[area].offset,
+		.entry_size = areas[area].entry_size,
+		.nr = (uint32_t)(kf_stats.area[area].shown /
+				 areas[area].entry_size),
+	};
+}
+
+static size_t bytes_of(enum kf_stats_area area)
+{
+	/* pairs with the release store of grow() */
+	return __atomic_load_n(&kf_stats.area[area].bytes, __ATOMIC_ACQUIRE);
+}
+
+void *kf_stats_area(enum kf_stats_area area, uint32_t *nr)
+{
+	*nr = (uint32_t)(bytes_of(area) / areas[area].entry_size);
+	return *nr ? kf_stats.area[area].base : NULL;
+}
+
+static bool reserve(struct kf_area *a, size_t room)
+{
+	uint64_t share = kf_process_address_limit() / LIMIT_SHARE;
+
+	while (room > STEP && room > share)
+		room /= 2;
+	a->base = kf_vm_reserve(room, STEP);
+	a->room = room;
+	return a->base != NULL;
+}
+
+static bool put_memory(enum kf_stats_area area, size_t to)
+{
+	struct kf_area *a = &kf_stats.area[area];
+	uint64_t offset = areas[area].offset;
+	bool whole = a->shown == a->bytes;
+
+	if (kf_stats.on_file && whole &&
+	    !kf_backing_grow(a->base + a->bytes, offset + a->bytes,
+			     offset + to)) {
+		a->shown = to;
+		return true;
+	}
+	return kf_vm_put_memory(a->base + a->bytes, to - a->bytes) != NULL;
+}
+
+static bool grow(enum kf_stats_area area, uint32_t nr)
+{
+	struct kf_area *a = &kf_stats.area[area];
+	uint64_t wanted = (uint64_t)nr * areas[area].entry_size;
+	size_t to;
+
+	if (kf_stats.in_bss || wanted > areas[area].room)
+		return false;
+	if (!a->base && !reserve(a, areas[area].room))
+		return false;
+	to = KF_MAX(kf_pow2_up((size_t)wanted), (size_t)STEP);
+	if (to <= a->bytes)
+		return true;
+	if (to > a->room || !put_memory(area, to))
+		return false;
+	kf_image_show(kf_stats.base, kf_stats.nr_shown);
+	/* pairs with the acquire load of bytes_of() */
+	__atomic_store_n(&a->bytes, to, __ATOMIC_RELEASE);
+	return true;
+}
+
+void *kf_stats_area_grow(enum kf_stats_area area, uint32_t nr)
+{
+	uint32_t have;
+	void *base = kf_stats_area(area, &have);
+	bool done;
+
+	if (likely(nr <= have))
+		return base;
+	if (!kf_growth_enter())
+		return NULL;
+	done = grow(area, nr);
+	kf_growth_leave();
+	return done ? kf_stats.area[area].base : NULL;
+}
+
+int kf_area_write(int fd)
+{
+	int r = 0;
+
+	for (int i = 0; i < KF_NR_AREAS && !r; i++) {
+		const struct kf_area *a = &kf_stats.area[i];
+		uint64_t end = areas[i].offset + a->bytes;
+
+		if (!a->bytes)
+			continue;
+		r = kf_file_extend(fd, areas[i].offset, end);
+		if (!r)
+			r = kf_file_write(fd, a->base, a->bytes,
+					  areas[i].offset);
+		kf_stats.file_size = end;
+	}
+	return r;
+}
+
+void kf_area_map(int fd)
+{
+	for (int i = 0; i < KF_NR_AREAS; i++) {
+		struct kf_area *a = &kf_stats.area[i];
+
+		if (a->bytes &&
+		    !kf_vm_put_file(a->base, a->bytes, fd, areas[i].offset))
+			a->shown = a->bytes;
+	}
+}
+
+void kf_area_copy(struct kf_area *copy)
+{
+	for (int i = 0; i < KF_NR_AREAS; i++) {
+		size_t bytes = bytes_of((enum kf_stats_area)i);
+
+		copy[i] = (struct kf_area){.bytes = bytes};
+		if (bytes)
+			copy[i].base = kf_vm_put_memory(NULL, bytes);
+		if (copy[i].base)
+			memcpy(copy[i].base, kf_stats.area[i].base, bytes);
+	}
+}
+
+void kf_area_drop(struct kf_area *copy)
+{
+	for (int i = 0; i < KF_NR_AREAS; i++) {
+		if (copy[i].base)
+			kf_vm_drop(copy[i].base, copy[i].bytes);
+		copy[i] = (struct kf_area){0};
+	}
+}
+
+/* What came in after the copy was made is the parent's alone. */
+static bool leave(struct kf_area *a, struct kf_area *copy, bool *lost)
+{
+	size_t kept = 0;
+
+	if (copy->base && kf_vm_put_mapping(a->base, copy->bytes, copy->base)) {
+		kept = copy->bytes;
+		copy->base = NULL;
+	} else if (copy->bytes) {
+		*lost = true;
+	}
+	return kept >= a->bytes ||
+	       kf_vm_put_memory(a->base + kept, a->bytes - kept);
+}
+
+bool kf_area_leave(struct kf_area *copy, bool *lost)
+{
+	bool left = true;
+
+	for (int i = 0; i < KF_NR_AREAS; i++) {
+		struct kf_area *a = &kf_stats.area[i];
+
+		if (a->bytes && !leave(a, &copy[i], lost))
+			left = false;
+	}
+	kf_area_drop(copy);
+	return left;
+}
+
+static void inherit_tag(struct kf_stats_tag *t)
+{
+	uint64_t live = kf_stats_tag_live(t);
+	uint64_t blocks = kf_stats_tag_blocks(t);
+
+	t->inherited = blocks;
+	t->allocated = t->peak = live;
+	t->entered = t->left = t->failed = t->freed = t->frees = 0;
+	t->mallocs = t->callocs = t->reallocs = t->aligned = t->resized = 0;
+	t->remote_frees = t->remote_freed = 0;
+}
+
+static void inherit_stack(struct kf_stats_stack *s)
+{
+	s->samples -= s->freed_samples;
+	s->allocated -= s->freed;
+	s->allocated_blocks -= s->freed_blocks;
+	s->variance -= s->freed_variance;
+	s->peak = s->allocated;
+	s->peak_blocks = s->allocated_blocks;
+	s->freed_samples = s->freed = s->freed_blocks = s->freed_variance = 0;
+}
+
+void kf_area_inherit(void)
+{
+	uint32_t nr;
+	struct kf_stats_tag *tag = kf_stats_area(KF_AREA_TAGS, &nr);
+	struct kf_stats_stack *stack;
+
+	for (uint32_t i = 0; i < nr; i++)
+		inherit_tag(&tag[i]);
+	stack = kf_stats_area(KF_AREA_STACKS, &nr);
+	for (uint32_t i = 0; i < nr; i++)
+		inherit_stack(&stack[i]);
+	for (int i = 0; i < KF_NR_AREAS; i++)
+		kf_stats.area[i].shown = 0;
+}
+
+bool kf_area_forget(void)
+{
+	bool done = true;
+
+	for (int i = 0; i < KF_NR_AREAS; i++) {
+		const struct kf_area *a = &kf_stats.area[i];
+		size_t bytes = bytes_of((enum kf_stats_area)i);
+
+		if (bytes && !kf_vm_put_memory(a->base, bytes))
+			done = false;
+	}
+	return done;
+}
+
+bool kf_area_holds(const char *addr)
+{
+	for (int i = 0; i < KF_NR_AREAS; i++) {
+		const char *base = kf_stats.area[i].base;
+
+		if (base && addr >= base &&
+		    addr < base + bytes_of((enum kf_stats_area)i))
+			return true;
+	}
+	return false;
+}

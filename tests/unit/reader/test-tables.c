@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * reader/tables.c: tags and stacks are read when they are asked for, and what
+ * refers to nothing is left out.
+ */
+#include "config.h"
+
+#include "tests/unit/reader/support.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NR 8
+
+static struct fixture f;
+static struct kf_stats_tag *tags;
+static struct kf_stats_stack *stacks;
+
+/* Longer entries than this version's, with a gap before them. */
+static void make(uint32_t more)
+{
+	size_t tag_size = sizeof(*tags) + more;
+	size_t at;
+
+	support_begin();
+	fixture_make(&f, 1);
+	at = KF_ALIGN_UP(f.size, (size_t)65536);
+	f.bytes = realloc(f.bytes, at + NR * (tag_size + sizeof(*stacks)));
+	ck_assert_ptr_nonnull(f.bytes);
+	memset(f.bytes + f.size, 0, at - f.size);
+	f.header = (void *)f.bytes;
+	f.header->tags = (struct kf_stats_section){(uint32_t)at,
+						   (uint32_t)tag_size, NR, 0};
+	tags = (void *)(f.bytes + at);
+	memset(tags, 0, NR * tag_size);
+	at += NR * tag_size;
+	f.header->stacks =
+		(struct kf_stats_section){(uint32_t)at, sizeof(*stacks), NR, 0};
+	stacks = (void *)(f.bytes + at);
+	memset(stacks, 0, NR * sizeof(*stacks));
+	f.size = at + NR * sizeof(*stacks);
+}
+
+static struct kf_stats_tag *tag(uint32_t i, uint32_t parent, uint32_t depth)
+{
+	struct kf_stats_tag *t =
+		(void *)((char *)tags + i * f.header->tags.entry_size);
+
+	t->state = KF_TAG_IN_USE;
+	t->parent = parent;
+	t->depth = depth;
+	t->root = 1;
+	t->name[0] = (char)('a' + i);
+	return t;
+}
+
+static struct kf_snapshot read_file(unsigned int tables)
+{
+	struct kf_snapshot s;
+
+	support_write(&f, "tables");
+	ck_assert_int_eq(kf_snapshot_read_with(AT_FDCWD, support_path("tables"),
+					       tables, &s),
+			 KF_READ_OK);
+	return s;
+}
+
+START_TEST(tables_are_read_when_asked_for)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	tag(1, 0, 0)->allocated = 23;
+	tag(2, 1, 1);
+	stacks[3].hash = 7;
+	stacks[3].nr_frames = 2;
+	s = read_file(0);
+	ck_assert_ptr_null(s.tags);
+	ck_assert_ptr_null(s.stacks);
+	kf_snapshot_release(&s);
+	s = read_file(KF_TABLE_TAGS | KF_TABLE_STACKS);
+	ck_assert_uint_eq(s.nr_tags, NR);
+	ck_assert_uint_eq(s.nr_stacks, NR);
+	ck_assert_uint_eq(s.tags[1].allocated, 23);
+	ck_assert_str_eq(s.tags[2].name, "c");
+	ck_assert_uint_eq(s.stacks[3].nr_frames, 2);
+	kf_snapshot_release(&s);
+	ck_assert_ptr_null(s.tags);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(longer_entries_of_a_later_version_are_read)
+{
+	struct kf_snapshot s;
+
+	make(64);
+	tag(1, 0, 0);
+	tag(NR - 1, 1, 1)->mallocs = 9;
+	s = read_file(KF_TABLE_TAGS);
+	ck_assert_uint_eq(s.tags[NR - 1].mallocs, 9);
+	ck_assert_str_eq(s.tags[NR - 1].name, "h");
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(entries_that_refer_to_nothing_are_left_out)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	tag(1, 0, 0);
+	tag(2, NR, 1);
+	tag(3, 3, 1);
+	tag(4, 5, 2);
+	tag(5, 4, 2);
+	tag(6, 7, 1);
+	tag(0, 0, 0);
+	memset(tag(1, 0, 0)->name, 'n', KF_STATS_TAG_NAME);
+	stacks[0].nr_frames = UINT32_MAX;
+	s = read_file(KF_TABLE_TAGS | KF_TABLE_STACKS);
+	for (int i = 0; i < NR; i++)
+		ck_assert_int_eq(s.tags[i].state != KF_TAG_FREE, i == 1);
+	ck_assert_uint_eq(strlen(s.tags[1].name), KF_STATS_TAG_NAME - 1);
+	ck_assert_uint_eq(s.stacks[0].nr_frames, KF_STATS_STACK_FRAMES);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(tables_that_are_cut_are_damaged)
+{
+	make(0);
+	f.header->stacks.nr++;
+	support_write(&f, "cut");
+	ck_assert_int_eq(support_result("cut"), KF_READ_DAMAGED);
+	f.header->stacks.nr--;
+	f.header->tags.entry_size--;
+	support_write(&f, "short");
+	ck_assert_int_eq(support_result("short"), KF_READ_DAMAGED);
+	fixture_free(&f);
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		tables_are_read_when_asked_for,
+		longer_entries_of_a_later_version_are_read,
+		entries_that_refer_to_nothing_are_left_out,
+		tables_that_are_cut_are_damaged,
+	};
+
+	return unit_run("reader/tables", tests, KF_ARRAY_SIZE(tests));
+}
