@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/text.h"
 #include "exporter/buf.h"
 
 #include <math.h>
@@ -119,32 +120,6 @@ void kf_buf_free(struct kf_buf *b)
 	*b = (struct kf_buf){0};
 }
 
-/* Bytes of the character at @s, 0 where it is not valid UTF-8. */
-static size_t utf8_length(const unsigned char *s)
-{
-	size_t n, i;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		n = 2;
-	else if ((s[0] & 0xf0) == 0xe0)
-		n = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		n = 4;
-	else
-		return 0;
-	for (i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	/* overlong forms, surrogates, beyond U+10FFFF */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 char *kf_utf8_clean(char *dst, size_t size, const char *src)
 {
 	static const char bad[] = "\xef\xbf\xbd";
@@ -152,10 +127,11 @@ char *kf_utf8_clean(char *dst, size_t size, const char *src)
 	size_t len = 0;
 
 	while (*s) {
-		size_t n = utf8_length(s);
 		const char *from = (const char *)s;
+		uint32_t code = 0;
+		size_t n = kf_utf8_decode(from, &code);
 
-		if (n == 1 && *s != '\n' && (*s < 0x20 || *s == 0x7f))
+		if (code != '\n' && (code < 0x20 || code == 0x7f))
 			n = 0;
 		s += n ? n : 1;
 		if (!n) {

@@ -179,3 +179,31 @@ bool kf_parse_size(const char *s, uint64_t *out)
 	*out = value << shift;
 	return true;
 }
+
+size_t kf_utf8_decode(const char *text, uint32_t *code)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *s = (const unsigned char *)text;
+	uint32_t c = s[0];
+	size_t len = 1;
+
+	if (c >= 0xc2 && c <= 0xdf)
+		len = 2;
+	else if ((c & 0xf0) == 0xe0)
+		len = 3;
+	else if (c >= 0xf0 && c <= 0xf4)
+		len = 4;
+	else if (c >= 0x80)
+		return 0;
+	if (len > 1)
+		c &= 0xffu >> (len + 1);
+	for (size_t i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*code = c;
+	return len;
+}

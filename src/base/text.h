@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Text without stdio: building it in a bounded buffer, reading numbers from it.
+ * Text without stdio: building it in a bounded buffer, reading numbers and
+ * characters from it.
  *
  * Works inside malloc and in signal handlers: no allocation, no locale, no
  * errno. The buffer holds a terminated string after every call; what does not
@@ -137,5 +138,16 @@ bool kf_parse_u64(const char *s, uint64_t *out);
  * Return: true; false when @s is anything else, or does not fit in 64 bits.
  */
 bool kf_parse_size(const char *s, uint64_t *out);
+
+/**
+ * kf_utf8_decode() - the character that a string begins with
+ * @s:		the string, ends in NUL
+ * @code:	out: its code point; untouched where there is none
+ *
+ * Context: anywhere, signal handlers too.
+ * Return: bytes that it takes, 1 to 4; 0 where @s does not begin with UTF-8 by
+ *	   RFC 3629: overlong forms and surrogates are none.
+ */
+size_t kf_utf8_decode(const char *s, uint32_t *code);
 
 #endif

@@ -3,39 +3,10 @@
  * Names of processes and files are anyone's to choose: here they become
  * harmless for a terminal, a log and a label. Pure; no state.
  */
+#include "base/text.h"
 #include "reader/reader.h"
 
 #include <string.h>
-
-/* Length of the UTF-8 sequence at @s, 0 where there is none. */
-static size_t utf8_decode(const unsigned char *s, uint32_t *code)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t len;
-
-	if (s[0] < 0x80) {
-		*code = s[0];
-		return 1;
-	}
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		len = 2;
-	else if ((s[0] & 0xf0) == 0xe0)
-		len = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		len = 4;
-	else
-		return 0;
-	*code = s[0] & (0xffu >> (len + 1));
-	for (size_t i = 1; i < len; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		*code = *code << 6 | (s[i] & 0x3f);
-	}
-	if (*code < least[len] || *code > 0x10ffff ||
-	    (*code >= 0xd800 && *code <= 0xdfff))
-		return 0;
-	return len;
-}
 
 /* C0, DEL and C1 controls, line separators, and what turns text around. */
 static bool is_control(uint32_t c)
@@ -65,7 +36,7 @@ char *kf_escape(char *dst, size_t size, const char *src)
 
 	while (*s) {
 		uint32_t code = 0;
-		size_t len = utf8_decode(s, &code);
+		size_t len = kf_utf8_decode((const char *)s, &code);
 		bool plain = len > 0 && !is_control(code);
 		size_t need;
 

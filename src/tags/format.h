@@ -135,7 +135,7 @@ bool kf_tags_write_dot(const struct kf_tags_view *v,
 /**
  * kf_tags_write_tree() - write a tree for people
  * @v:		the view, prepared
- * @all:	tags with less than 1 KiB and less than one percent too
+ * @all:	tags with less than 1 KiB or less than one percent of all too
  * @to:		where to
  *
  * Context: any thread, signal handlers too.

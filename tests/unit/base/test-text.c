@@ -301,6 +301,37 @@ START_TEST(size_that_overflows_by_its_unit_is_refused)
 }
 END_TEST
 
+START_TEST(utf8_is_what_the_rules_say)
+{
+	static const struct {
+		const char *s;
+		size_t len;
+		uint32_t code;
+	} cases[] = {
+		{"a", 1, 'a'},
+		{"\x7f", 1, 0x7f},
+		{"\xc2\x80", 2, 0x80},
+		{"\xe2\x82\xac", 3, 0x20ac},
+		{"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
+		{"\x80", 0, 1},		    /* begins with the middle */
+		{"\xc2", 0, 1},		    /* is cut off */
+		{"\xc1\xbf", 0, 1},	    /* overlong */
+		{"\xe0\x9f\xbf", 0, 1},	    /* overlong */
+		{"\xed\xa0\x80", 0, 1},	    /* a surrogate */
+		{"\xf4\x90\x80\x80", 0, 1}, /* beyond the last */
+		{"\xff", 0, 1},
+	};
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(cases); i++) {
+		uint32_t code = 1;
+
+		ck_assert_uint_eq(kf_utf8_decode(cases[i].s, &code),
+				  cases[i].len);
+		ck_assert_uint_eq(code, cases[i].code);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -317,6 +348,7 @@ int main(void)
 		plain_number_takes_no_unit,
 		units_are_powers_of_1024_however_written,
 		size_that_overflows_by_its_unit_is_refused,
+		utf8_is_what_the_rules_say,
 	};
 
 	return unit_run("base/text", tests, KF_ARRAY_SIZE(tests));

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A tag table for Graphviz: one cluster a thread, a box for its root, a node
+ * for each place of a tag in the tree. The redder and larger a node, the more
+ * of all live bytes lives in itself. Nodes are named by their entries, as one
+ * tag may stand at many places.
+ */
+#include "tags/format-internal.h"
+
+/* Of malloc-tag: reds of Brewer's nine, and font sizes, by share in percent. */
+static const struct {
+	unsigned int below;
+	unsigned int fill;
+	unsigned int font;
+} shades[] = {
+	{5, 1, 9},   {10, 2, 10}, {20, 3, 12},	       {40, 4, 14},
+	{60, 5, 16}, {80, 6, 18}, {UINT32_MAX, 7, 20},
+};
+
+static void text(struct kf_tags_out *o, const char *s)
+{
+	kf_tags_out_quoted(o, s, KF_QUOTE_DOT);
+}
+
+static void line_bytes(struct kf_tags_out *o, const char *what, uint64_t n)
+{
+	kf_tags_out_str(o, what);
+	kf_tags_out_bytes(o, n, 0);
+}
+
+static void line_count(struct kf_tags_out *o, const char *what, uint64_t n)
+{
+	if (!n)
+		return;
+	kf_tags_out_str(o, what);
+	kf_tags_out_u64(o, n);
+}
+
+static unsigned int line_share(struct kf_tags_out *o,
+			       const struct kf_tags_view *v, uint64_t live)
+{
+	unsigned int share =
+		kf_tags_share(live, kf_tags_live(v->allocated, v->freed));
+
+	kf_tags_out_str(o, " (");
+	kf_tags_out_share(o, share);
+	kf_tags_out_str(o, "%)");
+	return share;
+}
+
+static void id(struct kf_tags_out *o, uint32_t entry)
+{
+	kf_tags_out_str(o, "n");
+	kf_tags_out_u64(o, entry);
+}
+
+static void node(struct kf_tags_out *o, const struct kf_tags_view *v,
+		 uint32_t entry)
+{
+	const struct kf_tags_node *n = &v->node[entry];
+	const struct kf_stats_tag *t = &v->tag[entry];
+	struct kf_tags_name name = kf_tags_name(v, entry);
+	uint64_t total = kf_tags_live(n->sum_allocated, n->sum_freed);
+	uint64_t self = kf_tags_live(n->allocated, n->freed);
+	unsigned int share, i = 0;
+
+	kf_tags_out_str(o, "  ");
+	id(o, entry);
+	kf_tags_out_str(o, n->parent ? " [label=\"" : " [label=\"thread ");
+	text(o, name.s);
+	line_bytes(o, "\\nlive ", total);
+	line_share(o, v, total);
+	line_bytes(o, "\\nself ", self);
+	share = line_share(o, v, self);
+	line_bytes(o, "\\nself at most ", t->peak);
+	line_bytes(o, "\\nself ever ", n->allocated);
+	line_count(o, "\\nentered ", t->entered);
+	line_count(o, "\\nmalloc ", t->mallocs);
+	line_count(o, "\\ncalloc ", t->callocs);
+	line_count(o, "\\nrealloc ", t->reallocs);
+	line_count(o, "\\naligned ", t->aligned);
+	line_count(o, "\\nfree ", t->frees + t->remote_frees);
+	while (share >= shades[i].below * 100ULL)
+		i++;
+	kf_tags_out_str(o, n->parent ? "\" fillcolor="
+				     : "\" shape=box fillcolor=");
+	kf_tags_out_u64(o, shades[i].fill);
+	kf_tags_out_str(o, " fontsize=");
+	kf_tags_out_u64(o, shades[i].font);
+	kf_tags_out_str(o, "]\n");
+	if (!n->parent)
+		return;
+	kf_tags_out_str(o, "  ");
+	id(o, n->parent);
+	kf_tags_out_str(o, " -> ");
+	id(o, entry);
+	kf_tags_out_str(o, "\n");
+}
+
+static void cluster(struct kf_tags_out *o, const struct kf_tags_view *v,
+		    uint32_t root)
+{
+	const struct kf_stats_tag *t = &v->tag[root];
+	uint64_t failed = 0, nr = 0;
+
+	for (uint32_t at = root; at; at = kf_tags_next(v, root, at)) {
+		nr++;
+		failed += v->tag[at].failed;
+	}
+	kf_tags_out_str(o, " subgraph cluster_TID");
+	kf_tags_out_u64(o, t->tid > 0 ? (uint64_t)t->tid : 0);
+	kf_tags_out_str(o, "_");
+	kf_tags_out_u64(o, root);
+	kf_tags_out_str(o, " {\n  labelloc=b\n  label=\"");
+	if (t->tid > 0) {
+		kf_tags_out_str(o, "TID ");
+		kf_tags_out_u64(o, (uint64_t)t->tid);
+	} else {
+		kf_tags_out_str(o, "threads that have ended");
+	}
+	line_count(o, "\\ntags ", nr);
+	line_count(o, "\\ntags without room ", failed);
+	kf_tags_out_str(o, "\"\n");
+	for (uint32_t at = root; at; at = kf_tags_next(v, root, at))
+		node(o, v, at);
+	kf_tags_out_str(o, " }\n");
+}
+
+static void caption(struct kf_tags_out *o, const struct kf_tags_view *v)
+{
+	kf_tags_out_str(o, " labelloc=b\n label=\"");
+	text(o, v->id->name[0] ? v->id->name : v->id->comm);
+	line_count(o, "\\nPID ", v->id->pid > 0 ? (uint64_t)v->id->pid : 0);
+	line_bytes(o, "\\nlive in all tags ",
+		   kf_tags_live(v->allocated, v->freed));
+	line_bytes(o, "\\nlive without a tag ", v->untagged);
+	line_bytes(o, "\\nvirtual size ", v->vm_size);
+	line_bytes(o, "\\nresident ", v->vm_rss);
+	kf_tags_out_str(o, "\\nstarted ");
+	kf_tags_out_time(o, v->started_ns);
+	kf_tags_out_str(o, "\\ntaken ");
+	kf_tags_out_time(o, v->now_ns);
+	kf_tags_out_str(o, "\"\n");
+}
+
+bool kf_tags_write_dot(const struct kf_tags_view *v,
+		       const struct kf_tags_sink *to)
+{
+	struct kf_tags_out o;
+
+	kf_tags_out_begin(&o, to);
+	kf_tags_out_str(&o, "digraph AllMallocTrees {\n"
+			    " node [colorscheme=reds9 style=filled]\n");
+	for (uint32_t root = v->nr ? v->node[0].child : 0; root;
+	     root = v->node[root].next)
+		cluster(&o, v, root);
+	caption(&o, v);
+	kf_tags_out_str(&o, "}\n");
+	return kf_tags_out_end(&o);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A tag table for people: a line a tag, below each those that were pushed
+ * under it, the largest first. Where most bytes live is marked.
+ */
+#include "tags/format-internal.h"
+
+#define HOT 7000 /* hundredths of a percent of all live bytes */
+#define SMALL_SHARE 100
+#define SMALL_BYTES 1024
+#define MAX_INDENT 64 /* columns */
+
+static bool is_small(uint64_t live, unsigned int share)
+{
+	return live < SMALL_BYTES || share < SMALL_SHARE;
+}
+
+static void figures(struct kf_tags_out *o, const struct kf_tags_view *v,
+		    uint32_t entry, unsigned int share)
+{
+	const struct kf_tags_node *n = &v->node[entry];
+
+	kf_tags_out_bytes(o, kf_tags_live(n->sum_allocated, n->sum_freed), 8);
+	kf_tags_out_fill(o, ' ', share < 1000 ? 4 : share < 10000 ? 3 : 2);
+	kf_tags_out_share(o, share);
+	kf_tags_out_bytes(o, kf_tags_live(n->allocated, n->freed), 10);
+	kf_tags_out_bytes(o, v->tag[entry].peak, 10);
+	kf_tags_out_bytes(o, n->allocated, 10);
+	kf_tags_out_fill(o, ' ', 2);
+}
+
+static void line(struct kf_tags_out *o, const struct kf_tags_view *v,
+		 uint32_t entry, unsigned int share)
+{
+	const struct kf_tags_node *n = &v->node[entry];
+	struct kf_tags_name name = kf_tags_name(v, entry);
+
+	figures(o, v, entry, share);
+	kf_tags_out_fill(o, ' ', KF_MIN(2 * n->depth, (uint32_t)MAX_INDENT));
+	kf_tags_out_quoted(o, name.s, KF_QUOTE_LINE);
+	if (!n->parent && v->tag[entry].tid > 0) {
+		kf_tags_out_str(o, " (thread ");
+		kf_tags_out_u64(o, (uint64_t)v->tag[entry].tid);
+		kf_tags_out_str(o, ")");
+	} else if (!n->parent) {
+		kf_tags_out_str(o, " (threads that have ended)");
+	}
+	if (share >= HOT)
+		kf_tags_out_str(o, n->child ? "  <<<- hot path"
+					    : "  <<<- hot leaf");
+	kf_tags_out_str(o, "\n");
+}
+
+bool kf_tags_write_tree(const struct kf_tags_view *v, bool all,
+			const struct kf_tags_sink *to)
+{
+	uint64_t whole = kf_tags_live(v->allocated, v->freed);
+	uint64_t hidden = 0;
+	struct kf_tags_out o;
+	uint32_t at = v->nr ? v->node[0].child : 0;
+
+	kf_tags_out_begin(&o, to);
+	kf_tags_out_str(&o, "    LIVE       %      SELF      PEAK      EVER"
+			    "  TAG\n");
+	while (at) {
+		const struct kf_tags_node *n = &v->node[at];
+		uint64_t live = kf_tags_live(n->sum_allocated, n->sum_freed);
+		unsigned int share = kf_tags_share(live, whole);
+
+		if (all || !n->parent || !is_small(live, share)) {
+			line(&o, v, at, share);
+			at = kf_tags_next(v, 0, at);
+		} else {
+			uint32_t end = kf_tags_skip(v, 0, at);
+
+			for (; at != end; at = kf_tags_next(v, 0, at))
+				hidden++;
+		}
+	}
+	if (hidden) {
+		kf_tags_out_u64(&o, hidden);
+		kf_tags_out_str(&o, " tags with less than 1 KiB or 1 % are "
+				    "not shown\n");
+	}
+	return kf_tags_out_end(&o);
+}
