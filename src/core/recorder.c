@@ -143,11 +143,12 @@ static __cold void settle(void)
 
 void kf_recorder_enter(void)
 {
-	if (unlikely(!kf_process_is_settled()))
+	/* What is recorded has started; a child's recording begins last. */
+	if (unlikely(!kf_record_is_on() || !kf_process_is_known()))
 		settle();
 	kf_control_poll();
 	kf_detour_enter();
-	if (kf_record_is_on() && unlikely(kf_record_enter()))
+	if (unlikely(!kf_record_is_in()) && kf_record_enter())
 		see_to_exit();
 }
 

@@ -61,12 +61,23 @@ void kf_record_stop(void);
  */
 const char *kf_record_path(void);
 
+/* The recording that the thread has a place in; 0 none. */
+extern __thread uint32_t kf_record_thread_epoch __kf_hidden
+	__attribute__((tls_model("initial-exec")));
+
+/* Whether the thread has a place to write to, or needs none. */
+static inline bool kf_record_is_in(void)
+{
+	return kf_record_thread_epoch ==
+	       __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
+}
+
 /**
  * kf_record_enter() - have a place to write to
  *
  * The first time it writes down which thread this is.
  *
- * Context: any thread, while a recording is on.
+ * Context: any thread, where kf_record_is_in() says no.
  * Return: whether this was the first time.
  */
 bool kf_record_enter(void);

@@ -27,6 +27,9 @@ struct kf_writer kf_writers[KF_NR_WRITERS];
 static __thread struct kf_writer *mine
 	__attribute__((tls_model("initial-exec")));
 
+__thread uint32_t kf_record_thread_epoch
+	__attribute__((tls_model("initial-exec")));
+
 /* It has said that it ends: what it does now it does with a borrowed one. */
 static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 
@@ -197,22 +200,28 @@ static __noinline struct kf_writer *introduce(void)
 static void give_back(struct kf_writer *w)
 {
 	mine = NULL;
+	kf_record_thread_epoch = 0;
 	__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);
 }
 
 bool kf_record_enter(void)
 {
-	struct kf_writer *w = mine;
+	bool first = !mine && !has_ended;
+	const struct kf_writer *w;
 
-	if (likely(w && w->epoch == kf_record_epoch))
+	if (!kf_record_is_on())
 		return false;
-	introduce();
-	return !w && !has_ended;
+	w = introduce();
+	/* Whoever has ended gives its writer back: it comes here each time. */
+	if (w && !has_ended)
+		kf_record_thread_epoch = w->epoch;
+	return first;
 }
 
 void kf_writers_reset(void)
 {
 	mine = NULL;
+	kf_record_thread_epoch = 0;
 	for (int i = 0; i < KF_NR_WRITERS; i++) {
 		if (kf_writers[i].window)
 			kf_vm_drop(kf_writers[i].window, KF_RECORD_CHUNK_SIZE);
