@@ -9,14 +9,6 @@
 
 #include <string.h>
 
-static const char *rendered(struct kf_page *page, const struct kf_group *group)
-{
-	const struct kf_label label[] = {{"process", group->name},
-					 {"container", group->container}};
-
-	return kf_page_labels(page, label, KF_ARRAY_SIZE(label));
-}
-
 static void add_figure(struct kf_page *page, const struct kf_figure *f,
 		       const char *labels, uint64_t value)
 {
@@ -48,7 +40,7 @@ static void add_sizes(struct kf_page *page, const struct kf_figures *t,
 static void add_group(struct kf_page *page, const struct kf_figures *t,
 		      const struct kf_group *group)
 {
-	const char *labels = rendered(page, group);
+	const char *labels = kf_group_labels(page, group);
 	unsigned int i;
 
 	/* before all that files describe, so that none can take its place */
@@ -59,7 +51,8 @@ static void add_group(struct kf_page *page, const struct kf_figures *t,
 				     "processes not known to have ended"),
 		      labels, group->processes);
 	for (i = 0; i < t->nr; i++) {
-		if (t->figure[i].kind != KF_FIGURE_BUCKET)
+		if (t->figure[i].kind != KF_FIGURE_BUCKET &&
+		    t->figure[i].kind != KF_FIGURE_LIVE)
 			add_figure(page, &t->figure[i], labels, group->now[i]);
 	}
 	if (!group->oldest_ns)
@@ -75,27 +68,16 @@ static void add_group(struct kf_page *page, const struct kf_figures *t,
 
 static bool collect(struct kf_scrape *scrape)
 {
-	struct kf_groups *g = scrape->sources->groups;
+	struct kf_groups *g = kf_scrape_groups(scrape);
 	const struct kf_group *group;
-	bool done;
 
-	if (pthread_mutex_clocklock(&g->lock, CLOCK_MONOTONIC,
-				    &scrape->deadline) != 0)
+	if (!g)
 		return false;
-	done = kf_groups_scan(g) == 0 && !kf_scrape_late(scrape);
-	for (group = g->groups; done && group; group = group->next)
+	for (group = g->groups; group; group = group->next)
 		add_group(&scrape->page, &g->figures, group);
-	if (done)
-		kf_family_int(
-			&scrape->page,
-			kf_page_family(
-				&scrape->page,
-				"konfiscator_series_dropped_total",
-				KF_METRIC_COUNTER, "",
-				"processes counted under \"other\" because of a limit"),
-			"limit=\"groups\"", g->dropped);
+	kf_page_dropped(&scrape->page, "groups", g->dropped);
 	pthread_mutex_unlock(&g->lock);
-	return done;
+	return true;
 }
 
 const struct kf_collector kf_collect_stats = {

@@ -25,7 +25,8 @@ struct kf_sources {
 struct kf_scrape {
 	const struct kf_sources *sources;
 	struct kf_page page;
-	struct timespec deadline; /* CLOCK_MONOTONIC */
+	struct timespec began; /* CLOCK_MONOTONIC, as is the deadline */
+	struct timespec deadline;
 };
 
 struct kf_collector {
@@ -34,9 +35,14 @@ struct kf_collector {
 	bool off;	  /* unless asked for */
 	/* Return: whether it worked; on false what it added stays. */
 	bool (*collect)(struct kf_scrape *scrape);
+	/* Let go of what it keeps in the groups; may be NULL. */
+	void (*finish)(struct kf_groups *g);
 };
 
 extern const struct kf_collector kf_collect_stats;
+extern const struct kf_collector kf_collect_sizes;
+extern const struct kf_collector kf_collect_resident;
+extern const struct kf_collector kf_collect_cgroup;
 extern const struct kf_collector kf_collect_exporter;
 
 /* All collectors, NULL-terminated; kf_nr_collectors without the NULL. */
@@ -53,6 +59,45 @@ extern const unsigned int kf_nr_collectors;
  * Context: any thread, several at once.
  */
 void kf_scrape_run(struct kf_scrape *scrape);
+
+/**
+ * kf_collectors_finish() - let all collectors forget what they keep
+ * @g:		the groups
+ *
+ * Context: once, when no scrape is left.
+ */
+void kf_collectors_finish(struct kf_groups *g);
+
+/**
+ * kf_scrape_groups() - the groups as they are now, locked
+ * @scrape:	the scrape
+ *
+ * The files are read once for a scrape, whoever asks first.
+ *
+ * Context: any thread.
+ * Return: the groups; unlock them. NULL where they could not be read in time.
+ */
+struct kf_groups *kf_scrape_groups(struct kf_scrape *scrape);
+
+/**
+ * kf_group_labels() - the labels that every series of a group has
+ * @page:	the page, which keeps them
+ * @group:	the group
+ *
+ * Context: as kf_page_labels().
+ * Return: rendered labels.
+ */
+const char *kf_group_labels(struct kf_page *page, const struct kf_group *group);
+
+/**
+ * kf_page_dropped() - say how much a limit has left out
+ * @page:	the page
+ * @limit:	which limit
+ * @nr:		how often, ever
+ *
+ * Context: as kf_page_family().
+ */
+void kf_page_dropped(struct kf_page *page, const char *limit, uint64_t nr);
 
 /**
  * kf_scrape_late() - whether the deadline has passed

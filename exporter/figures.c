@@ -123,9 +123,10 @@ static bool labels_valid(const char *s)
 /* Names that the exporter, or a format, keeps for itself. */
 static bool is_reserved(const char *metric)
 {
-	static const char *const first[] = {"exporter_", "http_",   "oldest_",
-					    "process",	 "scrape_", "series_",
-					    "stats_",	 "trace_"};
+	static const char *const first[] = {
+		"cgroup_", "exporter_", "http_",   "proportional_", "resident_",
+		"size_",   "swapped_",	"oldest_", "process",	    "scrape_",
+		"series_", "stats_",	"trace_"};
 	static const char *const last[] = {"_bucket", "_count", "_created",
 					   "_info", "_sum"};
 	size_t len = strlen(metric), i;
@@ -222,11 +223,25 @@ static int figure_of(struct kf_figures *t, const struct kf_counter *c)
 	return (int)t->nr - 1;
 }
 
-void kf_figures_init(struct kf_figures *t)
+static void add_size(struct kf_figures *t, const char *metric, unsigned int i,
+		     enum kf_figure_kind kind)
 {
 	struct kf_figure *f;
 	char labels[32];
-	size_t i;
+
+	if (i < KF_NR_SIZES)
+		snprintf(labels, sizeof(labels), "le=\"%.1f\"", kf_sizes[i]);
+	else
+		snprintf(labels, sizeof(labels), "le=\"+Inf\"");
+	f = add(t, metric, labels, "usable bytes of the blocks given");
+	f->unit = "bytes";
+	f->kind = kind;
+}
+
+void kf_figures_init(struct kf_figures *t)
+{
+	struct kf_figure *f;
+	unsigned int i;
 
 	memset(t, 0, sizeof(*t));
 	for (i = 0; i < KF_FIG_SIZES; i++) {
@@ -235,17 +250,10 @@ void kf_figures_init(struct kf_figures *t)
 		f->unit = derived[i].unit;
 		f->kind = derived[i].kind;
 	}
-	for (i = 0; i <= KF_NR_SIZES; i++) {
-		if (i < KF_NR_SIZES)
-			snprintf(labels, sizeof(labels), "le=\"%.1f\"",
-				 kf_sizes[i]);
-		else
-			snprintf(labels, sizeof(labels), "le=\"+Inf\"");
-		f = add(t, "allocation_size_bytes", labels,
-			"usable bytes of the blocks given");
-		f->unit = "bytes";
-		f->kind = KF_FIGURE_BUCKET;
-	}
+	for (i = 0; i <= KF_NR_SIZES; i++)
+		add_size(t, "allocation_size_bytes", i, KF_FIGURE_BUCKET);
+	for (i = 0; i <= KF_NR_SIZES; i++)
+		add_size(t, "size_live_blocks", i, KF_FIGURE_LIVE);
 	for (i = 0; i < KF_ARRAY_SIZE(described); i++)
 		t->hint[i] = figure_of(t, &described[i]);
 }
@@ -275,11 +283,15 @@ static unsigned int bucket_of(uint64_t bytes)
 static void fill_sizes(const struct kf_snapshot *s, uint64_t *value)
 {
 	const struct kf_class_count *c;
-	unsigned int i;
+	unsigned int i, b;
+	uint64_t live;
 
 	for (i = 0; i < s->nr_classes; i++) {
 		c = &s->classes[i];
-		value[KF_FIG_SIZES + bucket_of(c->bytes)] += clamp(c->mallocs);
+		b = bucket_of(c->bytes);
+		live = (uint64_t)c->inherited + c->mallocs - c->frees;
+		value[KF_FIG_SIZES + b] += clamp(c->mallocs);
+		value[KF_FIG_LIVE_SIZES + b] += clamp(live);
 	}
 }
 

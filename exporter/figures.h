@@ -38,7 +38,8 @@ enum kf_figure_id {
 	KF_FIG_HEAP_FREE,
 	KF_FIG_HEAP_METADATA,
 	KF_FIG_SIZES,
-	KF_NR_DERIVED = KF_FIG_SIZES + KF_NR_SIZES + 1
+	KF_FIG_LIVE_SIZES = KF_FIG_SIZES + KF_NR_SIZES + 1,
+	KF_NR_DERIVED = KF_FIG_LIVE_SIZES + KF_NR_SIZES + 1
 };
 
 enum kf_figure_kind {
@@ -46,6 +47,7 @@ enum kf_figure_kind {
 	KF_FIGURE_GAUGE_SUM, /* a group's gauge is the sum over processes */
 	KF_FIGURE_GAUGE_MAX, /* ... or the largest, where a sum means nothing */
 	KF_FIGURE_BUCKET,    /* a counter, shown as part of the histogram */
+	KF_FIGURE_LIVE,	     /* a sum, shown by collector sizes */
 };
 
 /* A figure; constant once added. */

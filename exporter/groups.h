@@ -29,11 +29,24 @@
 struct kf_groups_conf {
 	const char *const *dirs; /* NULL: the library's order */
 	const char *procfs;
+	const char *cgroupfs;
+	bool smaps;		/* read what is dear to the kernel, too */
 	const char *state_file; /* NULL: totals die with the exporter */
 	unsigned int max;	/* groups, beyond which they go into "other" */
 	unsigned int forget_s;
 	bool read_only; /* delete nothing, save nothing */
 };
+
+/* Sums over a group's processes, in bytes; see collect_resident.c. */
+enum kf_resident {
+	KF_RESIDENT_ANON,
+	KF_RESIDENT_FILE,
+	KF_RESIDENT_SHARE,
+	KF_RESIDENT_SWAP,
+	KF_NR_RESIDENT
+};
+
+struct kf_cgroup;
 
 /* All fields are under the lock of struct kf_groups. */
 struct kf_group {
@@ -42,7 +55,8 @@ struct kf_group {
 	char container[KF_CONTAINER_SHORT];
 	time_t last_alive;
 	unsigned int processes;
-	uint64_t oldest_ns;		/* CLOCK_REALTIME; 0: no process */
+	uint64_t oldest_ns; /* CLOCK_REALTIME; 0: no process */
+	uint64_t resident[KF_NR_RESIDENT];
 	uint64_t total[KF_MAX_FIGURES]; /* folded; counters only */
 	uint64_t now[KF_MAX_FIGURES];	/* totals and living members */
 };
@@ -55,11 +69,20 @@ struct kf_member {
 	struct kf_group *group;	 /* NULL: forgotten, contributes nothing */
 	char name[KF_NAME_SIZE]; /* what it would be called, limits aside */
 	char container[KF_CONTAINER_SHORT];
-	bool looked;	/* its container is known as well as it can be */
-	bool ended;	/* folded, its end is counted */
-	bool doomed;	/* its file goes as soon as the state is durable */
-	bool stuck;	/* its file could not be deleted; said once */
-	bool present;	/* seen in this scan */
+	bool looked;  /* its container is known as well as it can be */
+	bool ended;   /* folded, its end is counted */
+	bool doomed;  /* its file goes as soon as the state is durable */
+	bool stuck;   /* its file could not be deleted; said once */
+	bool present; /* seen in this scan */
+	bool read;    /* ... and could be read */
+	/* what its file said when it was last read */
+	enum kf_life life;
+	int32_t pid; /* as procfs shows it; 0: ended or not to be seen */
+	bool of_this_boot;
+	char given[64];		  /* KONFISCATOR_NAME, raw, or "" */
+	char comm[16];		  /* raw */
+	struct kf_cgroup *cgroup; /* NULL: not looked, or none */
+	bool cgroup_looked;
 	time_t gone;	/* since when its file is not there, or 0 */
 	uint64_t *base; /* NULL: all 0 */
 	uint64_t seen[KF_MAX_FIGURES]; /* counters: the most ever seen */
@@ -75,6 +98,9 @@ struct kf_bad_file {
 
 #define KF_MEMBER_BUCKETS 4096
 
+/* The name of the group for all that are beyond the limit. */
+#define KF_OTHER "other"
+
 /* @lock covers all below it; hold it from the scan to the last look. */
 struct kf_groups {
 	struct kf_groups_conf conf;
@@ -83,6 +109,8 @@ struct kf_groups {
 	struct kf_group *groups;
 	unsigned int nr_groups; /* without "other" */
 	struct kf_member *members[KF_MEMBER_BUCKETS];
+	struct kf_cgroup *cgroups; /* with living members */
+	uint64_t dropped_cgroups;  /* looks that found no room in the list */
 	struct kf_bad_file *bad;
 	unsigned int nr_bad;
 	unsigned int files[KF_NR_READ_RESULTS];
@@ -90,6 +118,9 @@ struct kf_groups {
 	uint64_t save_errors;
 	bool dirty;  /* the state file lacks something */
 	int lock_fd; /* of the state file's lock, or -1 */
+	bool scanned;
+	int scan_result; /* of the last scan, and when it began */
+	struct timespec scan_began;
 	char boot_id[40];
 };
 
@@ -109,11 +140,21 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf);
 /**
  * kf_groups_scan() - read all files, fold what has ended
  * @g:		the groups, locked
+ * @since:	CLOCK_MONOTONIC; a scan that began then or later will do
  *
  * Context: any thread.
  * Return: 0, or -1 when memory is short; the figures are not to be shown then.
  */
-int kf_groups_scan(struct kf_groups *g);
+int kf_groups_scan(struct kf_groups *g, const struct timespec *since);
+
+/**
+ * kf_groups_save() - write the state file, if there is one and news for it
+ * @g:		the groups, locked
+ *
+ * Context: any thread. Waits for the disk. Failure is logged once and leaves
+ *	    @g->dirty.
+ */
+void kf_groups_save(struct kf_groups *g);
 
 /**
  * kf_groups_finish() - save what is known and let go
@@ -142,6 +183,50 @@ void kf_groups_clear(struct kf_groups *g);
  */
 struct kf_group *kf_group_get(struct kf_groups *g, const char *name,
 			      const char *container);
+
+/* What is done with a member. */
+typedef bool kf_member_fn(struct kf_groups *g, struct kf_member *m, time_t now);
+
+/**
+ * kf_members_each() - do something with each member
+ * @g:		the groups, locked
+ * @fn:		what is done
+ * @now:	handed on
+ *
+ * Context: any thread.
+ * Return: whether @fn was true for all of them.
+ */
+bool kf_members_each(struct kf_groups *g, kf_member_fn *fn, time_t now);
+
+/**
+ * kf_members_drop() - forget some members
+ * @g:		the groups, locked
+ * @goes:	whether a member is to go
+ * @now:	handed on
+ *
+ * Context: any thread.
+ */
+void kf_members_drop(struct kf_groups *g, kf_member_fn *goes, time_t now);
+
+/**
+ * kf_member_fold() - move what a member has counted into its group's totals
+ * @g:		the groups, locked
+ * @m:		the member
+ *
+ * Context: any thread.
+ * Return: false when out of memory.
+ */
+bool kf_member_fold(struct kf_groups *g, struct kf_member *m);
+
+/**
+ * kf_member_bucket() - the list that a file's members are in
+ * @g:		the groups, locked
+ * @path:	the file
+ *
+ * Context: any thread.
+ * Return: where the list begins.
+ */
+struct kf_member **kf_member_bucket(struct kf_groups *g, const char *path);
 
 /**
  * kf_member_get() - the member of a file, made if need be

@@ -89,6 +89,8 @@ int main(int argc, char **argv)
 	conf = (struct kf_groups_conf){
 		.dirs = o.nr_dirs ? o.dirs : NULL,
 		.procfs = o.procfs,
+		.cgroupfs = o.cgroupfs,
+		.smaps = o.smaps,
 		.state_file = choose_state_file(&o),
 		.max = o.groups_max,
 		.forget_s = o.forget_after_s,
@@ -99,6 +101,7 @@ int main(int argc, char **argv)
 	if (kf_groups_init(&groups, &conf) != 0)
 		return 1;
 	rc = o.once ? print_once(&sources) : serve(&o, &sources);
+	kf_collectors_finish(&groups);
 	kf_groups_finish(&groups);
 	return rc;
 }

@@ -98,6 +98,18 @@ static const char *set_procfs(struct kf_options *o, const char *value)
 	return *value && strlen(value) < 4000 ? NULL : "a directory";
 }
 
+static const char *set_cgroupfs(struct kf_options *o, const char *value)
+{
+	o->cgroupfs = value;
+	return *value && strlen(value) < 2000 ? NULL : "a directory";
+}
+
+static const char *set_smaps(struct kf_options *o, const char *value)
+{
+	o->smaps = true;
+	return NULL;
+}
+
 static const char *set_groups_max(struct kf_options *o, const char *value)
 {
 	if (number(value, 100000, &o->groups_max) && o->groups_max)
@@ -181,6 +193,11 @@ static const struct flag flags[] = {
 	 "keeps the counters of ended processes; empty: none; default: /var/lib/konfiscator/state where that can be written",
 	 set_state},
 	{"path.procfs", "DIR", "/proc", "where procfs is mounted", set_procfs},
+	{"path.cgroupfs", "DIR", "/sys/fs/cgroup", "where cgroups are mounted",
+	 set_cgroupfs},
+	{"resident.smaps", NULL, NULL,
+	 "collector resident reads smaps_rollup too: shared pages by share, and swap",
+	 set_smaps},
 	{"groups.max", "N", "500", "groups, beyond which all are \"other\"",
 	 set_groups_max},
 	{"groups.forget-after", "TIME", "1h",

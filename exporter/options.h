@@ -24,6 +24,8 @@ struct kf_options {
 	unsigned int nr_dirs;
 	const char *state_file; /* NULL: not said; "": none */
 	const char *procfs;
+	const char *cgroupfs;
+	bool smaps;
 	bool collector[KF_MAX_COLLECTORS];
 	unsigned int groups_max;
 	unsigned int forget_after_s;

@@ -38,9 +38,11 @@ static void row(struct kf_buf *out, const struct kf_group *group)
 static void table(struct kf_buf *out, struct kf_groups *g)
 {
 	const struct kf_group *group;
+	struct timespec now;
 
+	clock_gettime(CLOCK_MONOTONIC, &now);
 	pthread_mutex_lock(&g->lock);
-	if (kf_groups_scan(g) != 0) {
+	if (kf_groups_scan(g, &now) != 0) {
 		kf_buf_str(out, "<p>The stats files could not be read.</p>\n");
 	} else if (!g->groups) {
 		kf_buf_str(out,

@@ -13,9 +13,8 @@
 #include <stdio.h>
 
 const struct kf_collector *const kf_collectors[] = {
-	&kf_collect_stats,
-	&kf_collect_exporter,
-	NULL,
+	&kf_collect_stats,  &kf_collect_sizes,	  &kf_collect_resident,
+	&kf_collect_cgroup, &kf_collect_exporter, NULL,
 };
 
 const unsigned int kf_nr_collectors = KF_ARRAY_SIZE(kf_collectors) - 1;
@@ -32,6 +31,50 @@ static double seconds_since(const struct timespec *start)
 bool kf_scrape_late(const struct kf_scrape *scrape)
 {
 	return seconds_since(&scrape->deadline) >= 0;
+}
+
+void kf_collectors_finish(struct kf_groups *g)
+{
+	unsigned int i;
+
+	for (i = 0; i < kf_nr_collectors; i++) {
+		if (kf_collectors[i]->finish)
+			kf_collectors[i]->finish(g);
+	}
+}
+
+struct kf_groups *kf_scrape_groups(struct kf_scrape *scrape)
+{
+	struct kf_groups *g = scrape->sources->groups;
+
+	if (pthread_mutex_clocklock(&g->lock, CLOCK_MONOTONIC,
+				    &scrape->deadline) != 0)
+		return NULL;
+	if (kf_groups_scan(g, &scrape->began) == 0 && !kf_scrape_late(scrape))
+		return g;
+	pthread_mutex_unlock(&g->lock);
+	return NULL;
+}
+
+const char *kf_group_labels(struct kf_page *page, const struct kf_group *group)
+{
+	const struct kf_label label[] = {{"process", group->name},
+					 {"container", group->container}};
+
+	return kf_page_labels(page, label, KF_ARRAY_SIZE(label));
+}
+
+void kf_page_dropped(struct kf_page *page, const char *limit, uint64_t nr)
+{
+	const struct kf_label label[] = {{"limit", limit}};
+
+	kf_family_int(
+		page,
+		kf_page_family(
+			page, "konfiscator_series_dropped_total",
+			KF_METRIC_COUNTER, "",
+			"what was left out or counted under \"other\" because of a limit"),
+		kf_page_labels(page, label, 1), nr);
 }
 
 static void run_one(struct kf_scrape *scrape, const struct kf_collector *c)
@@ -67,6 +110,7 @@ void kf_scrape_run(struct kf_scrape *scrape)
 	static atomic_bool said;
 	unsigned int i;
 
+	clock_gettime(CLOCK_MONOTONIC, &scrape->began);
 	for (i = 0; i < kf_nr_collectors; i++) {
 		if (scrape->sources->enabled[i])
 			run_one(scrape, kf_collectors[i]);

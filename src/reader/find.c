@@ -12,24 +12,48 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where a directory was opened: one look at each, whatever its name. */
-struct seen {
+#define MAX_READERS 4
+#define FILES_A_READER 64 /* below that a thread is not worth its start */
+
+/* A directory that is read: once, whatever its names. */
+struct place {
 	dev_t dev;
 	ino_t ino;
+	int fd;
+	unsigned int end; /* its files are those from the last end to here */
 };
 
+/*
+ * A search: first all names are listed, then readers take the files one by
+ * one. What readers change of a file is theirs; @lock is for the rest.
+ */
 struct search {
 	struct kf_files *out;
+	const char *procfs;
+	unsigned int tables;
 	unsigned int room;
+	struct place *places;
+	unsigned int nr_places;
+	kf_file_visit *visit; /* NULL: snapshots stay in the list */
+	void *ctx;
+	pthread_mutex_t lock; /* held while @visit runs */
+	atomic_uint next;
+	atomic_int rc;
+};
+
+/* What each reader has for itself. */
+struct reader {
+	struct search *se;
 	struct kf_life_view view;
-	struct seen *seen;
-	unsigned int nr_seen;
+	struct kf_desc_cache cache;
 };
 
 static bool ended(enum kf_life life)
@@ -37,11 +61,26 @@ static bool ended(enum kf_life life)
 	return life == KF_LIFE_DEAD || life == KF_LIFE_EXECED;
 }
 
-static void read_again(int dirfd, struct kf_file *f)
+/* Hand a file over; all of its snapshot but the identity goes then. */
+static int hand_over(struct search *se, struct kf_file *f)
+{
+	int rc;
+
+	if (!se->visit)
+		return 0;
+	pthread_mutex_lock(&se->lock);
+	rc = se->visit(se->ctx, f);
+	pthread_mutex_unlock(&se->lock);
+	kf_snapshot_release(&f->snap);
+	return rc;
+}
+
+static void read_again(const struct search *se, int dirfd, struct kf_file *f,
+		       struct kf_desc_cache *cache)
 {
 	struct kf_snapshot s;
 
-	kf_snapshot_read(dirfd, f->name, &s);
+	kf_snapshot_read_cached(dirfd, f->name, se->tables, &s, cache);
 	if (s.result != KF_READ_OK) {
 		kf_snapshot_release(&s);
 		return;
@@ -78,77 +117,141 @@ static struct kf_file *file_add(struct search *se, const char *dir,
 	return f;
 }
 
-static int file_read(struct search *se, const char *dir, int dirfd,
-		     const char *name)
+/* One that went between the look at the directory and ours has no name. */
+static void forget(struct kf_file *f)
 {
-	struct kf_file *f = file_add(se, dir, name);
+	free(f->dir);
+	free(f->name);
+	f->dir = NULL;
+	f->name = NULL;
+}
 
-	if (!f)
-		return -1;
+static int file_read(struct reader *r, int dirfd, struct kf_file *f)
+{
 	f->life = KF_LIFE_UNKNOWN;
-	kf_snapshot_read(dirfd, name, &f->snap);
+	kf_snapshot_read_cached(dirfd, f->name, r->se->tables, &f->snap,
+				&r->cache);
 	if (f->snap.result == KF_READ_ERROR && f->snap.error == ENOENT) {
-		/* it went between the look at the directory and ours */
-		free(f->dir);
-		free(f->name);
-		se->out->nr--;
+		forget(f);
 		return 0;
 	}
 	if (f->snap.result == KF_READ_ERROR && f->snap.error == ENOMEM)
 		return -1;
 	if (f->snap.result != KF_READ_OK)
-		return 0;
-	f->life = kf_life_of(&se->view, &f->snap.id, dirfd, name, &f->pid);
+		return hand_over(r->se, f);
+	f->life = kf_life_of(&r->view, &f->snap.id, dirfd, f->name, &f->pid);
 	if (ended(f->life))
-		read_again(dirfd, f);
-	return 0;
+		read_again(r->se, dirfd, f, &r->cache);
+	return hand_over(r->se, f);
 }
 
-/* Whether a directory was read under another name; it is noted if not. */
-static bool dir_seen(struct search *se, int fd)
+static int fd_of(const struct search *se, unsigned int i)
 {
-	struct seen *grown;
+	const struct place *p = se->places;
+
+	while (i >= p->end)
+		p++;
+	return p->fd;
+}
+
+static void *run_reader(void *arg)
+{
+	struct search *se = arg;
+	struct reader r = {.se = se};
+	unsigned int i;
+	int rc;
+
+	kf_life_open(&r.view, se->procfs);
+	while (!se->rc && (i = atomic_fetch_add(&se->next, 1)) < se->out->nr) {
+		rc = file_read(&r, fd_of(se, i), &se->out->file[i]);
+		if (rc)
+			se->rc = rc;
+	}
+	kf_life_close(&r.view);
+	kf_desc_cache_release(&r.cache);
+	return NULL;
+}
+
+/* As many readers as pay, of which the caller is one. */
+static void run_readers(struct search *se)
+{
+	unsigned int nr = se->out->nr / FILES_A_READER, i;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	pthread_t thread[MAX_READERS];
+
+	nr = KF_MIN(nr, (unsigned int)MAX_READERS);
+	if (!se->visit || cpus < 1)
+		nr = 0;
+	nr = KF_MIN(nr, (unsigned int)cpus);
+	for (i = 0; i + 1 < nr; i++) {
+		if (pthread_create(&thread[i], NULL, run_reader, se) != 0)
+			break;
+	}
+	run_reader(se);
+	while (i)
+		pthread_join(thread[--i], NULL);
+}
+
+/* Whether a directory was listed under another name; it is noted if not. */
+static bool place_seen(struct search *se, int fd)
+{
+	struct place *grown;
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return true;
-	for (unsigned int i = 0; i < se->nr_seen; i++) {
-		if (se->seen[i].dev == st.st_dev &&
-		    se->seen[i].ino == st.st_ino)
+	for (unsigned int i = 0; i < se->nr_places; i++) {
+		if (se->places[i].dev == st.st_dev &&
+		    se->places[i].ino == st.st_ino)
 			return true;
 	}
-	grown = realloc(se->seen, (se->nr_seen + 1) * sizeof(*grown));
+	grown = realloc(se->places, (se->nr_places + 1) * sizeof(*grown));
 	if (!grown)
 		return true;
-	se->seen = grown;
-	se->seen[se->nr_seen++] = (struct seen){st.st_dev, st.st_ino};
+	se->places = grown;
+	se->places[se->nr_places++] =
+		(struct place){st.st_dev, st.st_ino, fd, se->out->nr};
 	return false;
 }
 
-static int dir_read(struct search *se, const char *path)
+static int dir_list(struct search *se, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), copy;
 	struct dirent *de;
 	int rc = 0;
 	DIR *dir;
 
 	if (fd < 0)
 		return 0;
-	if (dir_seen(se, fd)) {
+	if (place_seen(se, fd)) {
 		close(fd);
 		return 0;
 	}
-	dir = fdopendir(fd);
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	dir = copy < 0 ? NULL : fdopendir(copy);
 	if (!dir) {
-		close(fd);
+		if (copy >= 0)
+			close(copy);
 		return -1;
 	}
 	while (!rc && (de = readdir(dir))) {
-		if (de->d_name[0] != '.')
-			rc = file_read(se, path, fd, de->d_name);
+		if (de->d_name[0] != '.' && !file_add(se, path, de->d_name))
+			rc = -1;
 	}
 	closedir(dir);
+	se->places[se->nr_places - 1].end = se->out->nr;
 	return rc;
+}
+
+static void drop_forgotten(struct kf_files *out)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < out->nr; i++) {
+		if (out->file[i].name)
+			out->file[kept++] = out->file[i];
+	}
+	out->nr = kept;
 }
 
 static int by_place(const void *va, const void *vb)
@@ -188,26 +291,30 @@ static bool same_process(const struct kf_stats_identity *a,
 	       !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
 }
 
-static void mark_execed(struct kf_file *f)
+static int mark_execed(struct search *se, struct kf_file *f)
 {
 	int fd;
 
 	if (f->life == KF_LIFE_EXECED)
-		return;
+		return 0;
 	f->life = KF_LIFE_EXECED;
 	f->pid = 0;
 	fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	read_again(fd, f);
+		return 0;
+	read_again(se, fd, f, NULL);
 	close(fd);
+	/* one that could not be read again has no counters any more */
+	return f->snap.counters ? hand_over(se, f) : 0;
 }
 
 /* Each exec begins a new file: of one process' files the last one counts. */
-static int mark_older(struct kf_files *out)
+static int mark_older(struct search *se)
 {
+	struct kf_files *out = se->out;
 	struct kf_file **order = calloc(out->nr + 1, sizeof(*order));
 	unsigned int nr = 0;
+	int rc = 0;
 
 	if (!order)
 		return -1;
@@ -216,15 +323,15 @@ static int mark_older(struct kf_files *out)
 			order[nr++] = &out->file[i];
 	}
 	qsort(order, nr, sizeof(*order), by_process);
-	for (unsigned int i = 0; i + 1 < nr; i++) {
+	for (unsigned int i = 0; !rc && i + 1 < nr; i++) {
 		if (same_process(&order[i]->snap.id, &order[i + 1]->snap.id))
-			mark_execed(order[i]);
+			rc = mark_execed(se, order[i]);
 	}
 	free(order);
-	return 0;
+	return rc;
 }
 
-static int read_all(struct search *se, const struct kf_find *find)
+static int list_all(struct search *se, const struct kf_find *find)
 {
 	char **own = NULL;
 	const char *const *dirs = find ? find->dirs : NULL;
@@ -237,32 +344,58 @@ static int read_all(struct search *se, const struct kf_find *find)
 	if (!dirs)
 		return -1;
 	for (; !rc && *dirs; dirs++)
-		rc = dir_read(se, *dirs);
+		rc = dir_list(se, *dirs);
 	free(own);
+	return rc;
+}
+
+static int search(struct search *se, const struct kf_find *find)
+{
+	int rc;
+
+	memset(se->out, 0, sizeof(*se->out));
+	se->procfs = find && find->procfs ? find->procfs : "/proc";
+	se->tables = find ? find->tables : 0;
+	pthread_mutex_init(&se->lock, NULL);
+	rc = list_all(se, find);
+	if (!rc) {
+		run_readers(se);
+		rc = se->rc;
+	}
+	drop_forgotten(se->out);
+	if (!rc)
+		rc = mark_older(se);
+	while (se->nr_places)
+		close(se->places[--se->nr_places].fd);
+	free(se->places);
+	pthread_mutex_destroy(&se->lock);
+	if (rc)
+		kf_files_release(se->out);
 	return rc;
 }
 
 int kf_files_find(const struct kf_find *find, struct kf_files *out)
 {
-	const char *procfs = find && find->procfs ? find->procfs : "/proc";
 	struct search se = {.out = out};
-	int rc;
 
-	memset(out, 0, sizeof(*out));
-	kf_life_open(&se.view, procfs);
-	rc = read_all(&se, find);
-	if (!rc)
-		rc = mark_older(out);
-	kf_life_close(&se.view);
-	free(se.seen);
-	if (rc) {
-		kf_files_release(out);
+	if (search(&se, find)) {
 		errno = ENOMEM;
 		return -1;
 	}
 	if (out->nr)
 		qsort(out->file, out->nr, sizeof(*out->file), by_place);
 	return 0;
+}
+
+int kf_files_visit(const struct kf_find *find, kf_file_visit *visit, void *ctx)
+{
+	struct kf_files files;
+	struct search se = {.out = &files, .visit = visit, .ctx = ctx};
+	int rc = search(&se, find);
+
+	if (!rc)
+		kf_files_release(&files);
+	return rc;
 }
 
 void kf_files_release(struct kf_files *files)

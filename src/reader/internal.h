@@ -42,6 +42,67 @@ bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset);
 bool kf_tables_read(int fd, const struct kf_stats_header *h,
 		    unsigned int tables, struct kf_snapshot *s);
 
+/*
+ * The counters that the last file described: most files describe the same
+ * ones, in the same bytes. Empty at first; @counters hold no values.
+ */
+struct kf_desc_cache {
+	char *raw; /* the section, @bytes of it */
+	size_t bytes;
+	size_t entry_size;
+	size_t nr_words;
+	unsigned int nr_counters;
+	struct kf_counter *counters;
+	uint32_t *index; /* of each counter's word */
+};
+
+/* Where each slot scalar goes, and where the words are. */
+struct kf_described {
+	uint64_t *words;
+	size_t nr_words;
+	struct kf_counter *
+		*scalar; /* by index in the slot; NULL: undescribed */
+};
+
+/**
+ * kf_descs_take() - the counters that a file describes, with its words' values
+ * @table:	the section of descriptions, whole
+ * @sec:	its size, checked
+ * @s:		the snapshot, which has no counters yet
+ * @t:		words filled in; the slots' counters are noted here
+ * @cache:	what the last file described, or NULL
+ *
+ * Context: one thread a cache; allocates.
+ * Return: whether the table holds, and there was memory (else errno ENOMEM).
+ */
+bool kf_descs_take(const char *table, const struct kf_stats_section *sec,
+		   struct kf_snapshot *s, struct kf_described *t,
+		   struct kf_desc_cache *cache);
+
+/**
+ * kf_snapshot_read_cached() - read one of many stats files
+ * @dirfd:	as for kf_snapshot_read()
+ * @name:	likewise
+ * @tables:	as for kf_snapshot_read_with()
+ * @s:		likewise
+ * @cache:	what the last file described, or NULL
+ *
+ * Context: one thread a cache; allocates.
+ * Return: the same as @s->result.
+ */
+enum kf_read_result kf_snapshot_read_cached(int dirfd, const char *name,
+					    unsigned int tables,
+					    struct kf_snapshot *s,
+					    struct kf_desc_cache *cache);
+
+/**
+ * kf_desc_cache_release() - free what a cache holds
+ * @cache:	the cache
+ *
+ * Context: as kf_snapshot_read_cached().
+ */
+void kf_desc_cache_release(struct kf_desc_cache *cache);
+
 /* A process that procfs shows, with its pid in its innermost namespace. */
 struct kf_proc {
 	int32_t pid;

@@ -180,8 +180,9 @@ struct kf_files {
 /* Where to look, and where /proc is. NULL members take the defaults. */
 struct kf_find {
 	const char *const
-		*dirs;	    /* NULL-terminated; NULL: the library's order */
-	const char *procfs; /* NULL: "/proc" */
+		*dirs;	     /* NULL-terminated; NULL: the library's order */
+	const char *procfs;  /* NULL: "/proc" */
+	unsigned int tables; /* enum kf_tables, or-ed: read these, too */
 };
 
 /**
@@ -197,6 +198,27 @@ struct kf_find {
  * Return: 0, or -1 with errno when out of memory.
  */
 int kf_files_find(const struct kf_find *find, struct kf_files *out);
+
+/* What is done with a file; not 0 ends the search. */
+typedef int kf_file_visit(void *ctx, const struct kf_file *file);
+
+/**
+ * kf_files_visit() - read the stats files one after the other
+ * @find:	where to look, or NULL for the defaults
+ * @visit:	called for each file, in no order and perhaps by another
+ *		thread, one call at a time; the file is its own only for the
+ *		call
+ * @ctx:	handed on
+ *
+ * As kf_files_find(), but few snapshots at a time are in memory, and threads
+ * read many files at once. A file that
+ * turns out to be older than another of its process is visited twice: the
+ * second time it is KF_LIFE_EXECED, and that holds.
+ *
+ * Context: any thread; allocates.
+ * Return: 0, or -1 when out of memory, or what @visit ended the search with.
+ */
+int kf_files_visit(const struct kf_find *find, kf_file_visit *visit, void *ctx);
 
 /**
  * kf_files_release() - free what kf_files_find() gave

@@ -18,6 +18,7 @@
 
 #define MAX_ENTRIES 4096 /* of any table but the slots */
 #define MAX_ENTRY_SIZE (1u << 16)
+#define MAX_TABLE (4u << 20) /* bytes of a table that is read whole */
 #define NR_SEQ_EAGER 100
 #define MAX_SEQ_TRIES 600
 #define SLOTS_AT_ONCE 16
@@ -179,23 +180,39 @@ static bool read_identity(struct source *src, struct kf_snapshot *s)
 	return id->pid > 0;
 }
 
+/* A checked section, whole; free() it. NULL: no memory, too much to be true. */
+static char *read_section(struct source *src,
+			  const struct kf_stats_section *sec)
+{
+	size_t bytes = (size_t)sec->entry_size * sec->nr;
+	char *table = bytes <= MAX_TABLE ? malloc(bytes + 1) : NULL;
+
+	if (table && !kf_read_at(src->fd, table, bytes, sec->offset)) {
+		free(table);
+		table = NULL;
+	}
+	return table;
+}
+
 static bool read_classes(struct source *src, struct kf_snapshot *s)
 {
 	const struct kf_stats_section *sec = &src->h.classes;
+	char *table = read_section(src, sec);
 
 	s->classes = calloc(sec->nr + 1, sizeof(*s->classes));
-	if (!s->classes)
+	if (!table || !s->classes) {
+		free(table);
 		return false;
+	}
 	s->nr_classes = sec->nr;
 	for (uint32_t i = 0; i < sec->nr; i++) {
 		struct kf_stats_class c;
 
-		if (!kf_read_at(src->fd, &c, sizeof(c),
-				sec->offset + (uint64_t)i * sec->entry_size))
-			return false;
+		memcpy(&c, table + (size_t)i * sec->entry_size, sizeof(c));
 		s->classes[i].bytes = c.bytes;
 		s->classes[i].inherited = c.inherited;
 	}
+	free(table);
 	return true;
 }
 
@@ -219,118 +236,15 @@ static bool read_words(struct source *src, uint64_t *words, size_t bytes)
 	return true;
 }
 
-static struct kf_counter *counter_of(struct kf_snapshot *s, const char *name)
-{
-	for (unsigned int i = 0; i < s->nr_counters; i++) {
-		if (!strcmp(s->counters[i].name, name))
-			return &s->counters[i];
-	}
-	return NULL;
-}
-
-/* Where each slot scalar goes, and where the words are. */
-struct tables {
-	uint64_t *words;
-	size_t nr_words;
-	struct kf_counter *
-		*scalar; /* by index in the slot; NULL: undescribed */
-};
-
-static bool name_is_plain(const char *s)
-{
-	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
-			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
-}
-
-/*
- * Label pairs end up in metrics as they are: a name, a quoted plain value, and
- * commas between pairs.
- */
-static bool labels_are_plain(const char *s)
-{
-	static const char in_name[] = "abcdefghijklmnopqrstuvwxyz_";
-	static const char in_value[] = "abcdefghijklmnopqrstuvwxyz_"
-				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				       "0123456789.-+ ";
-	size_t n;
-
-	if (!*s)
-		return true;
-	for (;;) {
-		n = strspn(s, in_name);
-		if (!n || s[n] != '=' || s[n + 1] != '"')
-			return false;
-		s += n + 2;
-		s += strspn(s, in_value);
-		if (*s++ != '"')
-			return false;
-		if (!*s)
-			return true;
-		if (*s++ != ',')
-			return false;
-	}
-}
-
-static void copy_text(char *dst, const char *src, size_t size)
-{
-	memcpy(dst, src, size);
-	dst[size] = '\0';
-	for (char *p = dst; *p; p++) {
-		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
-			*p = ' ';
-	}
-}
-
-static bool take_desc(struct kf_snapshot *s, struct tables *t,
-		      const struct kf_stats_desc *d)
-{
-	struct kf_counter *c = &s->counters[s->nr_counters];
-
-	copy_text(c->name, d->name, sizeof(d->name));
-	copy_text(c->metric, d->metric, sizeof(d->metric));
-	copy_text(c->labels, d->labels, sizeof(d->labels));
-	copy_text(c->help, d->help, sizeof(d->help));
-	if (!c->name[0] || !name_is_plain(c->name) ||
-	    !name_is_plain(c->metric) || !labels_are_plain(c->labels) ||
-	    counter_of(s, c->name))
-		return false;
-	c->scope = d->scope;
-	c->type = d->type;
-	c->unit = d->unit;
-	if (d->scope == KF_SCOPE_SLOT) {
-		if (d->index >= KF_STATS_SLOT_SCALARS || t->scalar[d->index])
-			return false;
-		t->scalar[d->index] = c;
-	} else if (d->scope == KF_SCOPE_WORD) {
-		if (d->index >= t->nr_words)
-			return false;
-		c->value = t->words[d->index];
-	} else {
-		/* A scope of a later minor version: nothing is known of it. */
-		memset(c, 0, sizeof(*c));
-		return true;
-	}
-	s->nr_counters++;
-	return true;
-}
-
 static bool read_counters(struct source *src, struct kf_snapshot *s,
-			  struct tables *t)
+			  struct kf_described *t, struct kf_desc_cache *cache)
 {
 	const struct kf_stats_section *sec = &src->h.descs;
+	char *table = read_section(src, sec);
+	bool ok = table && kf_descs_take(table, sec, s, t, cache);
 
-	s->counters = calloc(sec->nr + 1, sizeof(*s->counters));
-	if (!s->counters)
-		return false;
-	for (uint32_t i = 0; i < sec->nr; i++) {
-		struct kf_stats_desc d;
-
-		if (!kf_read_at(src->fd, &d, sizeof(d),
-				sec->offset + (uint64_t)i * sec->entry_size) ||
-		    !take_desc(s, t, &d))
-			return false;
-	}
-	return true;
+	free(table);
+	return ok;
 }
 
 static void take_thread(struct kf_snapshot *s, const struct kf_slot *slot,
@@ -348,7 +262,7 @@ static void take_thread(struct kf_snapshot *s, const struct kf_slot *slot,
 	s->nr_threads++;
 }
 
-static void take_slot(struct kf_snapshot *s, struct tables *t,
+static void take_slot(struct kf_snapshot *s, struct kf_described *t,
 		      const struct kf_slot *slot)
 {
 	struct kf_thread_count sums = {0};
@@ -377,7 +291,7 @@ static void take_slot(struct kf_snapshot *s, struct tables *t,
 }
 
 static bool read_slots(struct source *src, struct kf_snapshot *s,
-		       struct tables *t)
+		       struct kf_described *t)
 {
 	const struct kf_stats_section *sec = &src->h.slots;
 	size_t size = sec->entry_size;
@@ -405,7 +319,7 @@ static bool read_slots(struct source *src, struct kf_snapshot *s,
 }
 
 /* The sequence number is the first of the words, 8 bytes each. */
-static bool words_alloc(struct source *src, struct tables *t)
+static bool words_alloc(struct source *src, struct kf_described *t)
 {
 	const struct kf_stats_section *sec = &src->h.words;
 
@@ -416,15 +330,16 @@ static bool words_alloc(struct source *src, struct tables *t)
 }
 
 static enum kf_read_result read_tables(struct source *src, unsigned int more,
-				       struct kf_snapshot *s)
+				       struct kf_snapshot *s,
+				       struct kf_desc_cache *cache)
 {
-	struct tables t = {0};
+	struct kf_described t = {0};
 	bool ok;
 
 	errno = 0;
 	ok = read_identity(src, s) && words_alloc(src, &t) &&
 	     read_words(src, t.words, t.nr_words * sizeof(*t.words)) &&
-	     read_classes(src, s) && read_counters(src, s, &t) &&
+	     read_classes(src, s) && read_counters(src, s, &t, cache) &&
 	     read_slots(src, s, &t) &&
 	     kf_tables_read(src->fd, &src->h, more, s);
 	free(t.words);
@@ -446,6 +361,14 @@ enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
 					  unsigned int tables,
 					  struct kf_snapshot *s)
 {
+	return kf_snapshot_read_cached(dirfd, name, tables, s, NULL);
+}
+
+enum kf_read_result kf_snapshot_read_cached(int dirfd, const char *name,
+					    unsigned int tables,
+					    struct kf_snapshot *s,
+					    struct kf_desc_cache *cache)
+{
 	struct source src = {.fd = -1};
 
 	memset(s, 0, sizeof(*s));
@@ -453,7 +376,7 @@ enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
 	if (s->result == KF_READ_OK)
 		s->result = read_header(&src, s);
 	if (s->result == KF_READ_OK)
-		s->result = read_tables(&src, tables, s);
+		s->result = read_tables(&src, tables, s, cache);
 	if (src.fd >= 0)
 		close(src.fd);
 	if (s->result == KF_READ_OK)

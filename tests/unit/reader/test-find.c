@@ -64,6 +64,82 @@ START_TEST(of_one_process_files_the_newest_counts)
 }
 END_TEST
 
+/* Who was visited, by the number in the file's name. */
+struct visits {
+	unsigned int seen[300];
+	unsigned int execed[300];
+	unsigned int alive;
+};
+
+static int count_visit(void *ctx, const struct kf_file *f)
+{
+	struct visits *v = ctx;
+	long n = strtol(f->name, NULL, 10);
+
+	ck_assert_int_eq(f->snap.result, KF_READ_OK);
+	ck_assert_uint_eq(f->snap.totals.mallocs, (uint64_t)n);
+	v->seen[n]++;
+	v->execed[n] += f->life == KF_LIFE_EXECED;
+	v->alive += f->life == KF_LIFE_ALIVE;
+	return 0;
+}
+
+/* Many enough for several readers; all are files of one process. */
+START_TEST(visit_shows_each_file_and_at_last_who_execed)
+{
+	const char *dirs[] = {support_dir, NULL};
+	struct kf_find find = {.dirs = dirs};
+	struct visits v = {0};
+	struct fixture f;
+	char name[16];
+
+	support_begin();
+	fixture_make(&f, 1);
+	for (unsigned int i = 0; i < 300; i++) {
+		f.id->created_ns = 1000 + i;
+		f.slots[0].class[1].mallocs = i;
+		snprintf(name, sizeof(name), "%u", i);
+		support_write(&f, name);
+	}
+	ck_assert_int_eq(kf_files_visit(&find, count_visit, &v), 0);
+	for (unsigned int i = 0; i < 299; i++) {
+		ck_assert_uint_eq(v.seen[i], 2);
+		ck_assert_uint_eq(v.execed[i], 1);
+	}
+	ck_assert_uint_eq(v.seen[299], 1);
+	ck_assert_uint_eq(v.execed[299], 0);
+	ck_assert_uint_eq(v.alive, 300);
+	fixture_free(&f);
+}
+END_TEST
+
+static int end_at_third(void *ctx, const struct kf_file *f)
+{
+	unsigned int *nr = ctx;
+
+	return ++*nr == 3 ? 7 : 0;
+}
+
+START_TEST(visit_ends_when_it_is_told)
+{
+	const char *dirs[] = {support_dir, NULL};
+	struct kf_find find = {.dirs = dirs};
+	unsigned int nr = 0;
+	struct fixture f;
+	char name[16];
+
+	support_begin();
+	fixture_make(&f, 1);
+	for (unsigned int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		support_write(&f, name);
+	}
+	ck_assert_int_eq(kf_files_visit(&find, end_at_third, &nr), 7);
+	ck_assert_uint_eq(nr, 3);
+	fixture_free(&f);
+}
+END_TEST
+
 START_TEST(missing_directory_is_no_error)
 {
 	const char *dirs[] = {"/no/such/directory", NULL};
@@ -147,6 +223,8 @@ int main(void)
 	const TTest *const tests[] = {
 		bad_files_are_in_the_list_and_do_no_harm,
 		of_one_process_files_the_newest_counts,
+		visit_shows_each_file_and_at_last_who_execed,
+		visit_ends_when_it_is_told,
 		missing_directory_is_no_error,
 		directory_with_two_names_is_read_once,
 		usual_directories_are_the_librarys,

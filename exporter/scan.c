@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One scan of the stats files, in four steps.
+ *
+ *	1. every file finds its member, every member its group
+ *	2. members whose file went are folded with what was last seen of them
+ *	3. the living are added to the totals
+ *	4. the state is saved, then the files of the ended are deleted
+ */
+#include "config.h"
+
+#include "exporter/groups.h"
+#include "exporter/buf.h"
+#include "exporter/log.h"
+#include "exporter/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_BAD_FILES 1000
+
+/* What a member's counter adds to its group. */
+static uint64_t beyond_base(const struct kf_member *m, unsigned int i)
+{
+	return m->seen[i] - (m->base ? m->base[i] : 0);
+}
+
+static uint64_t add_up(uint64_t a, uint64_t b)
+{
+	return a > (uint64_t)INT64_MAX - b ? (uint64_t)INT64_MAX : a + b;
+}
+
+bool kf_member_fold(struct kf_groups *g, struct kf_member *m)
+{
+	const struct kf_figures *t = &g->figures;
+	unsigned int i;
+
+	if (!m->base)
+		m->base = calloc(KF_MAX_FIGURES, sizeof(m->base[0]));
+	if (!m->base)
+		return false;
+	for (i = 0; i < t->nr; i++) {
+		if (!kf_figure_grows(&t->figure[i]))
+			continue;
+		if (m->group)
+			m->group->total[i] =
+				add_up(m->group->total[i], beyond_base(m, i));
+		m->base[i] = m->seen[i];
+	}
+	g->dirty = true;
+	return true;
+}
+
+static void see(struct kf_groups *g, struct kf_member *m,
+		const struct kf_snapshot *s)
+{
+	uint64_t value[KF_MAX_FIGURES];
+	unsigned int i;
+
+	kf_figures_fill(&g->figures, s, value);
+	for (i = 0; i < g->figures.nr; i++) {
+		/* counters read in the middle of a change may seem to fall */
+		if (!kf_figure_grows(&g->figures.figure[i]) ||
+		    value[i] > m->seen[i])
+			m->seen[i] = value[i];
+	}
+}
+
+/* Put a member into the group of its name; what it counted so far stays. */
+static bool place(struct kf_groups *g, struct kf_member *m, const char *name,
+		  const char *container)
+{
+	if (m->group && strcmp(m->name, name) == 0 &&
+	    strcmp(m->container, container) == 0)
+		return true;
+	if (m->group && !kf_member_fold(g, m))
+		return false;
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	snprintf(m->container, sizeof(m->container), "%s", container);
+	m->group = kf_group_get(g, name, container);
+	g->dirty = true;
+	return m->group != NULL;
+}
+
+/* One whose process is not to be seen keeps the name that it has. */
+static bool place_living(struct kf_groups *g, struct kf_member *m)
+{
+	char name[KF_NAME_SIZE], container[KF_CONTAINER_ID];
+	char comm[KF_PROC_COMM] = "";
+	bool found;
+
+	m->ended = false;
+	m->doomed = false;
+	found = m->pid && kf_proc_comm(g->conf.procfs, m->pid, comm);
+	if (!found && m->group)
+		return true;
+	memcpy(container, m->container, sizeof(m->container));
+	if (found && !m->looked) {
+		kf_proc_container(g->conf.procfs, m->pid, container);
+		container[KF_CONTAINER_SHORT - 1] = '\0';
+		m->looked = true;
+	}
+	if (m->given[0] || !found)
+		snprintf(comm, sizeof(comm), "%s",
+			 m->given[0] ? m->given : m->comm);
+	kf_utf8_clean(name, sizeof(name), comm);
+	return place(g, m, name, container);
+}
+
+/* A file's process is over: count that once, and see the file off. */
+static bool end_member(struct kf_groups *g, struct kf_member *m)
+{
+	char name[KF_NAME_SIZE];
+
+	if (!m->group && !m->ended) {
+		kf_utf8_clean(name, sizeof(name),
+			      m->given[0] ? m->given : m->comm);
+		if (!place(g, m, name, m->container))
+			return false;
+	}
+	if (!m->ended) {
+		m->seen[m->life == KF_LIFE_DEAD ? KF_FIG_EXITS
+						: KF_FIG_EXECS]++;
+		if (!kf_member_fold(g, m))
+			return false;
+		m->ended = true;
+	}
+	m->doomed = m->of_this_boot;
+	return true;
+}
+
+static bool over(const struct kf_member *m)
+{
+	return m->life == KF_LIFE_DEAD || m->life == KF_LIFE_EXECED;
+}
+
+/* Once all files were read: only then it is known which are the last ones. */
+static bool settle(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	if (!m->read)
+		return true;
+	return over(m) ? end_member(g, m) : place_living(g, m);
+}
+
+static void complain(struct kf_groups *g, const char *path,
+		     const struct kf_snapshot *s)
+{
+	struct kf_bad_file *b;
+
+	for (b = g->bad; b; b = b->next) {
+		if (b->result == s->result && strcmp(b->path, path) == 0) {
+			b->present = true;
+			return;
+		}
+	}
+	if (s->result == KF_READ_NOT_READY || g->nr_bad >= MAX_BAD_FILES)
+		return;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return;
+	b->path = strdup(path);
+	if (!b->path) {
+		free(b);
+		return;
+	}
+	b->result = s->result;
+	b->present = true;
+	b->next = g->bad;
+	g->bad = b;
+	g->nr_bad++;
+	kf_log(KF_LOG_WARN, "stats file skipped", "path", path, "result",
+	       kf_read_result_name(s->result), "error",
+	       s->result == KF_READ_ERROR ? strerror(s->error) : "", NULL);
+}
+
+static void forget_bad_files(struct kf_groups *g)
+{
+	struct kf_bad_file **at = &g->bad, *b;
+
+	while ((b = *at)) {
+		if (b->present) {
+			b->present = false;
+			at = &b->next;
+			continue;
+		}
+		*at = b->next;
+		free(b->path);
+		free(b);
+		g->nr_bad--;
+	}
+}
+
+static void note(struct kf_groups *g, struct kf_member *m,
+		 const struct kf_file *f)
+{
+	const struct kf_stats_identity *id = &f->snap.id;
+
+	m->life = f->life;
+	m->pid = f->pid;
+	memcpy(m->given, id->name, sizeof(m->given));
+	memcpy(m->comm, id->comm, sizeof(m->comm));
+	/* another boot's files may be another host's */
+	m->of_this_boot = g->boot_id[0] && strcmp(g->boot_id, id->boot_id) == 0;
+}
+
+static int scan_file(void *ctx, const struct kf_file *f)
+{
+	struct kf_groups *g = ctx;
+	struct kf_member *m;
+	char path[8192];
+
+	snprintf(path, sizeof(path), "%s/%s", f->dir, f->name);
+	if (f->snap.result != KF_READ_OK) {
+		g->files[f->snap.result]++;
+		complain(g, path, &f->snap);
+		/* who is known stays as he was last seen */
+		for (m = *kf_member_bucket(g, path); m; m = m->next) {
+			if (strcmp(m->path, path) == 0)
+				m->present = true;
+		}
+		return 0;
+	}
+	m = kf_member_get(g, path, f->snap.id.created_ns);
+	if (!m)
+		return -1;
+	/* an older file of a process is given a second time */
+	g->files[KF_READ_OK] += !m->read;
+	m->present = true;
+	m->read = true;
+	m->gone = 0;
+	note(g, m, f);
+	see(g, m, &f->snap);
+	return 0;
+}
+
+/*
+ * A file that is not listed is gone only if it is not there: a directory may
+ * be unreadable for a while. Whoever comes back goes on above his base.
+ */
+static bool check_absent(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	struct stat st;
+
+	if (m->present || m->gone)
+		return true;
+	if (lstat(m->path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
+		return true;
+	m->gone = now;
+	return kf_member_fold(g, m);
+}
+
+static void add_living(struct kf_groups *g, struct kf_member *m)
+{
+	uint64_t *now = m->group->now;
+	unsigned int i;
+
+	for (i = 0; i < g->figures.nr; i++) {
+		switch (g->figures.figure[i].kind) {
+		case KF_FIGURE_COUNTER:
+		case KF_FIGURE_BUCKET:
+			now[i] = add_up(now[i], beyond_base(m, i));
+			break;
+		case KF_FIGURE_GAUGE_SUM:
+		case KF_FIGURE_LIVE:
+			now[i] = add_up(now[i], m->seen[i]);
+			break;
+		case KF_FIGURE_GAUGE_MAX:
+			now[i] = KF_MAX(now[i], m->seen[i]);
+			break;
+		}
+	}
+}
+
+static void count_process(const struct kf_member *m)
+{
+	struct kf_group *group = m->group;
+
+	group->processes++;
+	if (!group->oldest_ns || m->created_ns < group->oldest_ns)
+		group->oldest_ns = m->created_ns;
+}
+
+static bool sum_member(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	if (m->group && !m->ended && !m->gone) {
+		m->group->last_alive = now;
+		add_living(g, m);
+		if (m->read)
+			count_process(m);
+	}
+	if (!m->read)
+		m->pid = 0;
+	m->read = false;
+	m->present = false;
+	return true;
+}
+
+static void sum_up(struct kf_groups *g, time_t now)
+{
+	struct kf_group *group;
+
+	for (group = g->groups; group; group = group->next)
+		memcpy(group->now, group->total, sizeof(group->now));
+	kf_members_each(g, sum_member, now);
+}
+
+static bool long_gone(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	return m->gone && now - m->gone >= (time_t)g->conf.forget_s;
+}
+
+static void forget_groups(struct kf_groups *g, time_t now)
+{
+	struct kf_group **at = &g->groups, *group;
+	struct kf_member *m;
+	size_t i;
+
+	while ((group = *at)) {
+		if (group->processes ||
+		    now - group->last_alive < (time_t)g->conf.forget_s) {
+			at = &group->next;
+			continue;
+		}
+		for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
+			for (m = g->members[i]; m; m = m->next)
+				m->group = m->group == group ? NULL : m->group;
+		}
+		if (strcmp(group->name, KF_OTHER) != 0 || *group->container)
+			g->nr_groups--;
+		*at = group->next;
+		free(group);
+		g->dirty = true;
+	}
+}
+
+/* Return: whether the member goes with its file. */
+static bool delete_file(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	if (!m->doomed)
+		return false;
+	if (unlink(m->path) == 0 || errno == ENOENT)
+		return true;
+	if (!m->stuck)
+		kf_log(KF_LOG_WARN, "stats file of an ended process stays",
+		       "path", m->path, "error", strerror(errno), NULL);
+	m->stuck = true;
+	return false;
+}
+
+static int scan(struct kf_groups *g)
+{
+	struct kf_find find = {.dirs = g->conf.dirs, .procfs = g->conf.procfs};
+	struct kf_group *group;
+	time_t now = time(NULL);
+	bool done;
+
+	memset(g->files, 0, sizeof(g->files));
+	for (group = g->groups; group; group = group->next) {
+		group->processes = 0;
+		group->oldest_ns = 0;
+	}
+	done = kf_files_visit(&find, scan_file, g) == 0;
+	forget_bad_files(g);
+	done = done && kf_members_each(g, settle, now) &&
+	       kf_members_each(g, check_absent, now);
+	sum_up(g, now);
+	kf_members_drop(g, long_gone, now);
+	forget_groups(g, now);
+	kf_groups_save(g);
+	/* what the state file does not know yet must not go */
+	if (!g->dirty && !g->conf.read_only)
+		kf_members_drop(g, delete_file, now);
+	return done ? 0 : -1;
+}
+
+static bool before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec
+				      : a->tv_nsec < b->tv_nsec;
+}
+
+int kf_groups_scan(struct kf_groups *g, const struct timespec *since)
+{
+	/* whoever waited for the lock takes what was found meanwhile */
+	if (g->scanned && !before(&g->scan_began, since))
+		return g->scan_result;
+	clock_gettime(CLOCK_MONOTONIC, &g->scan_began);
+	g->scan_result = scan(g);
+	g->scanned = true;
+	return g->scan_result;
+}

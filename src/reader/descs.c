@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a file says of its counters: each name, label and text is checked, as
+ * all of it may end up in a metric. The same table again, byte for byte, costs
+ * one comparison.
+ */
+#include "reader/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct kf_counter *counter_of(struct kf_snapshot *s, const char *name)
+{
+	for (unsigned int i = 0; i < s->nr_counters; i++) {
+		if (!strcmp(s->counters[i].name, name))
+			return &s->counters[i];
+	}
+	return NULL;
+}
+
+static bool name_is_plain(const char *s)
+{
+	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
+			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+}
+
+/*
+ * Label pairs end up in metrics as they are: a name, a quoted plain value, and
+ * commas between pairs.
+ */
+static bool labels_are_plain(const char *s)
+{
+	static const char in_name[] = "abcdefghijklmnopqrstuvwxyz_";
+	static const char in_value[] = "abcdefghijklmnopqrstuvwxyz_"
+				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789.-+ ";
+	size_t n;
+
+	if (!*s)
+		return true;
+	for (;;) {
+		n = strspn(s, in_name);
+		if (!n || s[n] != '=' || s[n + 1] != '"')
+			return false;
+		s += n + 2;
+		s += strspn(s, in_value);
+		if (*s++ != '"')
+			return false;
+		if (!*s)
+			return true;
+		if (*s++ != ',')
+			return false;
+	}
+}
+
+static void copy_text(char *dst, const char *src, size_t size)
+{
+	memcpy(dst, src, size);
+	dst[size] = '\0';
+	for (char *p = dst; *p; p++) {
+		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
+			*p = ' ';
+	}
+}
+
+static bool take_desc(struct kf_snapshot *s, struct kf_described *t,
+		      const struct kf_stats_desc *d)
+{
+	struct kf_counter *c = &s->counters[s->nr_counters];
+
+	copy_text(c->name, d->name, sizeof(d->name));
+	copy_text(c->metric, d->metric, sizeof(d->metric));
+	copy_text(c->labels, d->labels, sizeof(d->labels));
+	copy_text(c->help, d->help, sizeof(d->help));
+	if (!c->name[0] || !name_is_plain(c->name) ||
+	    !name_is_plain(c->metric) || !labels_are_plain(c->labels) ||
+	    counter_of(s, c->name))
+		return false;
+	c->scope = d->scope;
+	c->type = d->type;
+	c->unit = d->unit;
+	if (d->scope == KF_SCOPE_SLOT) {
+		if (d->index >= KF_STATS_SLOT_SCALARS || t->scalar[d->index])
+			return false;
+		t->scalar[d->index] = c;
+	} else if (d->scope == KF_SCOPE_WORD) {
+		if (d->index >= t->nr_words)
+			return false;
+		c->value = t->words[d->index];
+	} else {
+		/* A scope of a later minor version: nothing is known of it. */
+		memset(c, 0, sizeof(*c));
+		return true;
+	}
+	s->nr_counters++;
+	return true;
+}
+
+/* What a cache remembers of a table that was taken; all of it or nothing. */
+static void remember(struct kf_desc_cache *cache, const struct kf_snapshot *s,
+		     const struct kf_described *t, const char *table,
+		     const struct kf_stats_section *sec)
+{
+	size_t bytes = (size_t)sec->entry_size * sec->nr;
+	size_t size = s->nr_counters * sizeof(*s->counters);
+
+	kf_desc_cache_release(cache);
+	/* with a scope that is skipped, counters and entries differ */
+	if (s->nr_counters != sec->nr)
+		return;
+	cache->raw = malloc(bytes + 1);
+	cache->counters = malloc(size + 1);
+	cache->index = calloc(s->nr_counters + 1, sizeof(*cache->index));
+	if (!cache->raw || !cache->counters || !cache->index) {
+		kf_desc_cache_release(cache);
+		return;
+	}
+	memcpy(cache->raw, table, bytes);
+	memcpy(cache->counters, s->counters, size);
+	for (uint32_t i = 0; i < sec->nr; i++) {
+		struct kf_stats_desc d;
+
+		memcpy(&d, table + (size_t)i * sec->entry_size, sizeof(d));
+		cache->index[i] = d.index;
+	}
+	cache->bytes = bytes;
+	cache->entry_size = sec->entry_size;
+	cache->nr_words = t->nr_words;
+	cache->nr_counters = s->nr_counters;
+}
+
+static bool recall(const struct kf_desc_cache *cache, struct kf_snapshot *s,
+		   struct kf_described *t, const char *table,
+		   const struct kf_stats_section *sec)
+{
+	if (!cache->raw || cache->entry_size != sec->entry_size ||
+	    cache->bytes != (size_t)sec->entry_size * sec->nr ||
+	    cache->nr_words != t->nr_words ||
+	    memcmp(cache->raw, table, cache->bytes) != 0)
+		return false;
+	s->nr_counters = cache->nr_counters;
+	memcpy(s->counters, cache->counters,
+	       s->nr_counters * sizeof(*s->counters));
+	for (unsigned int i = 0; i < s->nr_counters; i++) {
+		struct kf_counter *c = &s->counters[i];
+
+		c->value = 0;
+		if (c->scope == KF_SCOPE_WORD)
+			c->value = t->words[cache->index[i]];
+		else
+			t->scalar[cache->index[i]] = c;
+	}
+	return true;
+}
+
+void kf_desc_cache_release(struct kf_desc_cache *cache)
+{
+	free(cache->raw);
+	free(cache->counters);
+	free(cache->index);
+	*cache = (struct kf_desc_cache){0};
+}
+
+static bool take_all(const char *table, const struct kf_stats_section *sec,
+		     struct kf_snapshot *s, struct kf_described *t)
+{
+	for (uint32_t i = 0; i < sec->nr; i++) {
+		struct kf_stats_desc d;
+
+		memcpy(&d, table + (size_t)i * sec->entry_size, sizeof(d));
+		if (!take_desc(s, t, &d))
+			return false;
+	}
+	return true;
+}
+
+bool kf_descs_take(const char *table, const struct kf_stats_section *sec,
+		   struct kf_snapshot *s, struct kf_described *t,
+		   struct kf_desc_cache *cache)
+{
+	size_t size = (sec->nr + 1) * sizeof(*s->counters);
+
+	s->counters = malloc(size);
+	if (!s->counters)
+		return false;
+	if (cache && recall(cache, s, t, table, sec))
+		return true;
+	memset(s->counters, 0, size);
+	if (!take_all(table, sec, s, t))
+		return false;
+	if (cache)
+		remember(cache, s, t, table, sec);
+	return true;
+}
