@@ -10,6 +10,7 @@
 
 #include "engine/detour.h"
 #include "engine/engine.h"
+#include "engine/marked.h"
 #include "pages/pages.h"
 #include "pages/wait.h"
 #include "sys/lock.h"
@@ -50,6 +51,33 @@ static void reset_lists(struct kf_heap *heap)
 {
 	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
 		kf_list_init(&heap->slabs[i]);
+}
+
+struct kf_heap *kf_marked_heap(struct kf_heap *heap)
+{
+	struct kf_heap *marked = heap->marked;
+
+	if (likely(marked))
+		return marked;
+	marked = kf_meta_alloc(sizeof(*marked));
+	if (!marked)
+		return NULL;
+	reset_lists(marked);
+	marked->slot = heap->slot;
+	marked->guest = heap->guest;
+	marked->shared = heap->shared;
+	marked->marks = true;
+	marked->credit = KF_CREDIT;
+	heap->marked = marked;
+	return marked;
+}
+
+/* Whether others sent it blocks. */
+static bool has_mail(const struct kf_heap *heap)
+{
+	return __atomic_load_n(&heap->inbox, __ATOMIC_RELAXED) ||
+	       (heap->marked &&
+		__atomic_load_n(&heap->marked->inbox, __ATOMIC_RELAXED));
 }
 
 void kf_heap_init(void)
@@ -273,7 +301,7 @@ static void scavenge_shared(void)
 {
 	struct kf_heap *heap;
 
-	if (!__atomic_load_n(&arenas.shared.inbox, __ATOMIC_RELAXED))
+	if (!has_mail(&arenas.shared))
 		return;
 	heap = kf_heap_shared_lock();
 	if (!heap)
@@ -296,8 +324,7 @@ void kf_heap_scavenge(void)
 	}
 	while ((heap = list) != NULL) {
 		list = heap->next_idle;
-		if (heap->unflushed ||
-		    __atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
+		if (heap->unflushed || has_mail(heap))
 			kf_heap_flush(heap);
 		heap->unflushed = false;
 		push_idle(heap);
@@ -365,6 +392,8 @@ static void adopt_all(void)
 	arenas.idle = NULL;
 	arenas.counters = NULL;
 	for (heap = arenas.all; heap; heap = heap->next_all) {
+		if (heap != kf_heap_self && heap->marked && heap->marked->busy)
+			heap->marked = NULL;
 		if (heap == kf_heap_self)
 			threads++;
 		else if (heap->busy)

@@ -12,6 +12,7 @@
 
 #include "engine/fast.h"
 #include "engine/large.h"
+#include "engine/marked.h"
 #include "engine/supply.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
@@ -34,8 +35,7 @@ static struct kf_heap *counter(void)
 	return kf_heap_self;
 }
 
-/* Slow paths are the only clock: nothing of ours runs in the background. */
-static void tick(void)
+void kf_heap_tick(void)
 {
 	struct kf_heap *heap = kf_heap_self;
 
@@ -68,7 +68,7 @@ static void *alloc_small(size_t size, size_t align, bool *zeroed)
 	struct kf_heap *heap = kf_heap_get();
 	bool near = align <= 16;
 
-	tick();
+	kf_heap_tick();
 	if (heap->guest)
 		return alloc_shared(class, size, near, zeroed);
 	return kf_heap_alloc(heap, class, size, near, zeroed);
@@ -113,25 +113,28 @@ static struct kf_run *run_at(const void *p, enum kf_misuse *wrong)
 
 static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 {
-	struct kf_heap *self;
+	struct kf_heap *self, *owner;
 
 	if (!kf_slab_is_block(slab, p))
 		return KF_INVALID_POINTER;
+	if (kf_slab_has_marks(slab))
+		kf_mark_leave(slab, p);
 	/* A thread that only frees has use for outboxes too. */
 	self = kf_heap_get();
 	kf_heap_count(self, &kf_heap_pair(self, slab->pair)->frees, 1);
 	if (self->guest) {
 		kf_heap_send(self, slab, p);
-		tick();
+		kf_heap_tick();
 		return KF_FINE;
 	}
 	kf_heap_enter(self);
-	if (kf_slab_owner(slab) == self)
-		kf_slab_return(self, slab, p);
+	owner = kf_slab_owner(slab);
+	if (owner == self || owner == self->marked)
+		kf_slab_return(owner, slab, p);
 	else
 		kf_heap_send(self, slab, p);
 	kf_heap_leave(self);
-	tick();
+	kf_heap_tick();
 	return KF_FINE;
 }
 
@@ -145,8 +148,10 @@ static enum kf_misuse release(void *p, size_t unused)
 		return release_small(slab, p);
 	run = run_at(p, &wrong);
 	if (run) {
+		if (run->mark)
+			kf_mark_leave_large(run);
 		kf_large_free(counter(), run);
-		tick();
+		kf_heap_tick();
 	}
 	return wrong;
 }
@@ -172,24 +177,56 @@ static void *alloc(size_t size, size_t align, bool zeroed, size_t *bytes)
 	return p;
 }
 
-static void *copy_to(void *p, size_t have, size_t size)
+/* A block realloc has at another size or place: its mark is another too. */
+static void change_mark(void *p, size_t have, uint32_t old, void *to,
+			uint32_t mark)
 {
-	void *to = provide(kf_resize_room(have, size), 16, false);
-	struct kf_heap *heap = counter();
+	if (old)
+		kf_mark_hooks.gone(p, have, old, false);
+	if (old || mark)
+		kf_mark_set(to, mark);
+	if (mark)
+		kf_mark_hooks.came(to, usable(to), mark);
+}
 
+static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
+{
+	uint32_t old = kf_mark_of(p);
+	size_t room = kf_resize_room(have, size);
+	struct kf_heap *heap = counter();
+	void *to;
+
+	to = mark ? kf_marked_alloc(room, 16, false, mark, &room)
+		  : provide(room, 16, false);
 	if (!to)
 		return NULL;
 	memcpy(to, p, KF_MIN(have, size));
+	change_mark(p, have, old, to, mark);
+	/* What realloc took is not freed as well. */
+	if (old)
+		kf_mark_set(p, 0);
 	release(p, have);
 	kf_heap_stat(heap, KF_SLOT_realloc_moved, 1);
 	return to;
+}
+
+/* In its place, or by the kernel; NULL: it must be copied. */
+static void *resize_in_place(struct kf_run *run, void *p, size_t have,
+			     size_t size, uint32_t mark)
+{
+	if (run && size > KF_SMALL_MAX)
+		p = kf_large_resize(counter(), run, size);
+	else if (run || !kf_resize_stays(have, size) || !kf_mark_may(p, mark))
+		p = NULL;
+	return p;
 }
 
 static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 {
 	size_t have = usable(p);
 	struct kf_run *run = NULL;
-	void *to = NULL;
+	uint32_t mark, old;
+	void *to;
 
 	*wrong = KF_FINE;
 	if (!kf_slab_at(p))
@@ -199,12 +236,13 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	if (*wrong)
 		return NULL;
 	kf_heap_get();
-	if (run && size > KF_SMALL_MAX)
-		to = kf_large_resize(counter(), run, size);
-	else if (!run && kf_resize_stays(have, size))
-		to = p;
-	if (!to)
-		to = copy_to(p, have, size);
+	mark = kf_mark_next();
+	old = kf_mark_of(p);
+	to = resize_in_place(run, p, have, size, mark);
+	if (to)
+		change_mark(p, have, old, to, mark);
+	else
+		to = copy_to(p, have, size, mark);
 	/* A shrink never fails: the block it was is still large enough. */
 	if (!to && size <= have)
 		to = p;

@@ -245,10 +245,14 @@ void kf_heap_trim(struct kf_heap *heap)
 			kf_slab_dispose(heap, slab);
 	}
 	kf_heap_leave(heap);
+	if (heap->marked)
+		kf_heap_trim(heap->marked);
 }
 
 void kf_heap_flush(struct kf_heap *heap)
 {
+	if (heap->marked)
+		kf_heap_flush(heap->marked);
 	kf_heap_enter(heap);
 	kf_heap_collect(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {

@@ -42,12 +42,13 @@
 
 struct kf_heap;
 
-#define KF_SLAB_FULL ((uintptr_t)1) /* tag in the owner word */
+#define KF_SLAB_FULL ((uintptr_t)1)   /* tags in the owner word */
+#define KF_SLAB_MARKED ((uintptr_t)2) /* see engine/marked.h */
 
 struct kf_slab {
 	struct kf_run run;
 	/* second line: the owner's */
-	uintptr_t owner; /* the heap, tagged when full */
+	uintptr_t owner; /* the heap, tagged when full or with marks */
 	void *local;
 	uint32_t used;
 	uint32_t pair; /* offset of the class' pair in a slot */
@@ -106,6 +107,7 @@ struct kf_heap {
 	bool guest;			  /* no bins of its own: constant */
 	bool shared;			  /* nor a slot of its own: constant */
 	bool direct;		  /* calls may go to the engine: constant */
+	bool marks;		  /* of a marked sibling: constant */
 	bool unflushed;		  /* left as it was; arenas lock */
 	uint8_t busy;		  /* owner is in a slow path */
 	uint8_t state;		  /* enum kf_heap_state; owner, arenas lock */
@@ -116,6 +118,7 @@ struct kf_heap {
 	uint32_t kept_pages;	  /* owner */
 	bool reuse;		  /* foreign blocks are wanted; owner */
 	int32_t credit;		  /* bytes of others it may still hold; owner */
+	struct kf_heap *marked;	  /* for marked blocks, or NULL; owner */
 	struct kf_heap *next_all; /* constant once listed */
 	struct kf_heap *next_idle;		  /* of the idle stack */
 	uint8_t near_uses[KF_NR_CLASSES];	  /* owner */
@@ -201,7 +204,7 @@ static inline struct kf_heap *kf_slab_owner(const struct kf_slab *slab)
 {
 	return (struct kf_heap *)(__atomic_load_n(&slab->owner,
 						  __ATOMIC_RELAXED) &
-				  ~KF_SLAB_FULL);
+				  ~(KF_SLAB_FULL | KF_SLAB_MARKED));
 }
 
 /**
@@ -483,6 +486,13 @@ void kf_heap_flush(struct kf_heap *heap);
  * Context: any thread. Takes the shared lock, then the arenas lock.
  */
 void kf_heap_scavenge(void);
+
+/**
+ * kf_heap_tick() - do what is due by the clock: trim, scavenge
+ *
+ * Context: any thread, on slow paths.
+ */
+void kf_heap_tick(void);
 
 /**
  * kf_heap_live_small() - usable bytes of all live small blocks

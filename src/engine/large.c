@@ -81,6 +81,7 @@ static struct kf_run *provide(struct kf_heap *heap, size_t size, size_t room,
 	if (!run)
 		return NULL;
 	run->asked = size;
+	run->mark = 0;
 	if (zeroed && !clean)
 		zero(run);
 	kf_heap_count(heap, &heap->slot->class[0].mallocs, 1);

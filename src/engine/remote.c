@@ -17,6 +17,8 @@
  */
 #include "engine/heap.h"
 
+#include "engine/marked.h"
+
 #include "probes/konfiscator-probes.h"
 
 /* Blocks beyond this part of it are not kept. */
@@ -140,7 +142,8 @@ static inline void keep(struct kf_heap *heap, const struct kf_slab *slab,
 static inline bool put(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
 	heap->credit -= (int32_t)slab->size;
-	if (heap->reuse && slab->size <= KF_CREDIT / CREDIT_SHARE)
+	if (heap->reuse && slab->size <= KF_CREDIT / CREDIT_SHARE &&
+	    !kf_slab_has_marks(slab))
 		keep(heap, slab, p);
 	else
 		post(heap, kf_slab_owner(slab), p);
@@ -167,13 +170,17 @@ uint32_t kf_foreign_take(struct kf_heap *heap, size_t offset)
 
 void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
+	struct kf_heap *owner = kf_slab_owner(slab);
+
+	if (kf_slab_has_marks(slab))
+		kf_mark_leave(slab, p);
 	kf_heap_enter(heap);
 	kf_heap_pair(heap, slab->pair)->frees++;
-	if (likely(kf_slab_owner(slab) != heap)) {
+	if (likely(owner != heap && owner != heap->marked)) {
 		heap->slot->scalar[KF_SLOT_remote_frees]++;
 		put(heap, slab, p);
 	} else {
-		kf_slab_return(heap, slab, p);
+		kf_slab_return(owner, slab, p);
 	}
 	kf_heap_leave(heap);
 }

@@ -7,6 +7,7 @@
  * moves some times for each doubling and not each time.
  */
 #include "engine/fast.h"
+#include "engine/marked.h"
 
 #include <string.h>
 
@@ -25,7 +26,8 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 	size_t have, usable;
 	void *to;
 
-	if (!slab || size > KF_SMALL_MAX || !kf_heap_may_give(heap, slab, p))
+	if (!slab || size > KF_SMALL_MAX || kf_slab_has_marks(slab) ||
+	    !kf_heap_may_give(heap, slab, p))
 		return NULL;
 	have = slab->size;
 	if (kf_resize_stays(have, size))

@@ -34,6 +34,7 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 {
 	size_t size = kf_class_bytes(class);
 	size_t nr_pages = kf_class_slab_pages(class, heap->nr_slabs[class]);
+	size_t mark_bytes = heap->marks ? sizeof(uint32_t) : 0;
 	struct kf_slab *slab = kf_spare_get(heap, nr_pages);
 
 	if (!slab)
@@ -42,9 +43,12 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 		return NULL;
 	slab->pair = class * (uint32_t)sizeof(struct kf_stats_pair);
 	slab->size = (uint32_t)size;
-	slab->capacity = (uint32_t)(kf_run_bytes(&slab->run) / size);
+	slab->capacity =
+		(uint32_t)(kf_run_bytes(&slab->run) / (size + mark_bytes));
 	slab->inverse = UINT64_MAX / size + 1;
-	__atomic_store_n(&slab->owner, (uintptr_t)heap, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->owner,
+			 (uintptr_t)heap | (heap->marks ? KF_SLAB_MARKED : 0),
+			 __ATOMIC_RELAXED);
 	kf_list_add(&slab->link, &heap->slabs[class]);
 	heap->nr_slabs[class]++;
 	kf_word_add_atomic(KF_WORD_slabs_made, 1);

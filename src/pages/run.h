@@ -64,8 +64,11 @@ struct kf_run {
 			uint32_t largest; /* pages, of the tree below */
 			uint32_t dirty;	  /* pages, at most nr_pages */
 			uint32_t freed_ms;
-		};			/* free: pages lock */
-		size_t asked;		/* large: bytes; the owner's */
+		}; /* free: pages lock */
+		struct {
+			size_t asked;	/* bytes */
+			uint32_t mark;	/* engine/marked.h */
+		};			/* large: the owner's */
 		struct kf_run *pending; /* freed while a fork was on, spare or
 					   recent: the next */
 	};
