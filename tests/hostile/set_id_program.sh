@@ -21,8 +21,15 @@ chmod 0755 "$WORK/bin/libkonfiscator.so"
 	-Wl,--no-as-needed "$WORK/bin/libkonfiscator.so" \
 	-Wl,-rpath,"$WORK/bin"
 
+# An engine that says so when it is asked to serve.
+"$CC" -shared -fPIC -Wno-unused-function -DWHY='"the moon is full"' \
+	-I"$top_srcdir/include" -o "$WORK/bin/outside.so" \
+	"$top_srcdir/tests/engine/outside.c"
+chmod 0755 "$WORK/bin/outside.so"
+
+# run [ENGINE]
 run() {
-	env KONFISCATOR_VERBOSE=1 KONFISCATOR_ENGINE=nonsense \
+	env KONFISCATOR_VERBOSE=1 KONFISCATOR_ENGINE="${1:-nonsense}" \
 		XDG_RUNTIME_DIR="$KONFISCATOR_DIR" \
 		KONFISCATOR_RECORD="$KONFISCATOR_DIR/heap" \
 		setpriv --reuid 12345 --regid 12345 --clear-groups \
@@ -37,6 +44,10 @@ grep -q "stats file $KONFISCATOR_DIR/program" "$WORK/plain" ||
 	fail "the directory was not used: $(cat "$WORK/plain")"
 [ -f "$KONFISCATOR_DIR/heap" ] || fail "the heap's history was not recorded"
 rm -r "${KONFISCATOR_DIR:?}"/*
+run "$WORK/bin/outside.so" >"$WORK/plain"
+grep -q 'the moon is full' "$WORK/plain" ||
+	fail "the engine was not asked: $(cat "$WORK/plain")"
+rm -r "${KONFISCATOR_DIR:?}"/*
 
 chown "$user" "$WORK/bin/program"
 chmod 4755 "$WORK/bin/program"
@@ -45,3 +56,7 @@ grep -q '^secure 1' "$WORK/set-id" ||
 	skip "set-id programs are switched off where this test runs (nosuid)"
 equal "what it prints" "secure 1" "$(cat "$WORK/set-id")"
 equal "files in the user's directory" "" "$(ls "$KONFISCATOR_DIR")"
+
+run "$WORK/bin/outside.so" >"$WORK/set-id"
+equal "what it prints where an engine is named" "secure 1" \
+	"$(cat "$WORK/set-id")"
