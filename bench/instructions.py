@@ -17,7 +17,7 @@ import measure
 import paths
 import peers
 from paths import Path
-from suite import die
+from suite import die, start
 
 PATHS = (
     Path("16", "malloc", 16, 1),
@@ -155,9 +155,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except OSError as error:
-        die(str(error))
+    start(main, sys.argv[1:])

@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True  # the source may be somebody else's
 
 import peers
-from suite import die
+from suite import die, start
 
 
 def parse():
@@ -79,4 +79,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    start(main)

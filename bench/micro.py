@@ -14,7 +14,7 @@ import paths
 import peers
 import results
 from paths import Path
-from suite import die
+from suite import start
 
 # With the number of blocks that a run takes and gives back.
 PATHS = (
@@ -25,6 +25,7 @@ PATHS = (
     (Path("random-527", "random", 527, 4096), 20000000),
     (Path("random-32k", "random", 32768, 4096), 10000000),
     (Path("remote-64", "remote", 64, 1000), 10000000),
+    (Path("two-threads-64", "beside", 64, 1), 40000000),
     (Path("calloc-200", "calloc", 200, 1), 20000000),
     (Path("realloc-64", "realloc", 64, 1), 20000000),
     (Path("realloc-64k", "realloc", 65536, 1), 200000),
@@ -94,9 +95,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except OSError as error:
-        die(str(error))
+    start(main, sys.argv[1:])

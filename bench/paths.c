@@ -9,11 +9,13 @@
  *
  *	malloc, calloc	who takes them
  *	remote		malloc, and another thread frees
+ *	beside		malloc, while another thread does the same
  *	realloc		resizes them to twice the bytes, and back in the next
  *	random		replaces BLOCKS of BLOCKS at random, 16 to BYTES bytes
  *
  * A quarter of the rounds comes first and is not counted. Printed are ns per
- * pair (realloc: per call) on the clock of the one or two threads at work.
+ * pair (realloc: per call) on the clock of the one or two threads at work;
+ * beside: of the slower one.
  */
 #include "bench/programs/common.h"
 
@@ -35,7 +37,7 @@ static const struct bench_arg args[] = {
 	{"ROUNDS", &rounds, 4, 1ULL << 40},
 };
 
-static void **blocks;
+static __thread void **blocks;
 static uint64_t seed = 42;
 
 /* One call of the C library a loop: instructions.py counts below these. */
@@ -128,11 +130,12 @@ static void round_random(uint64_t round)
 static sem_t taken, given;
 static double seconds_away;
 
-static void *free_remotely(void *unused)
+static void *free_remotely(void *table)
 {
 	uint64_t round;
 	double start;
 
+	blocks = table;
 	for (round = 0; round < rounds / 4 + rounds; round++) {
 		sem_wait(&taken);
 		start = bench_now();
@@ -141,7 +144,7 @@ static void *free_remotely(void *unused)
 			seconds_away += bench_now() - start;
 		sem_post(&given);
 	}
-	return unused;
+	return NULL;
 }
 
 /* The time to hand on is nobody's. */
@@ -153,7 +156,7 @@ static double run_remote(void)
 
 	sem_init(&taken, 0, 0);
 	sem_init(&given, 0, 0);
-	if (pthread_create(&thread, NULL, free_remotely, NULL))
+	if (pthread_create(&thread, NULL, free_remotely, blocks))
 		bench_fail("no thread beside this", 1);
 	for (round = 0; round < rounds / 4 + rounds; round++) {
 		start = bench_now();
@@ -180,13 +183,37 @@ static double run_local(void (*run)(uint64_t round))
 	return bench_now() - start;
 }
 
+static pthread_barrier_t both;
+
+static void *run_one_of_two(void *seconds)
+{
+	blocks = bench_table(nr_blocks, sizeof(*blocks));
+	pthread_barrier_wait(&both);
+	*(double *)seconds = run_local(round_malloc);
+	return NULL;
+}
+
+static double run_beside(void)
+{
+	double here, there;
+	pthread_t thread;
+
+	pthread_barrier_init(&both, NULL, 2);
+	if (pthread_create(&thread, NULL, run_one_of_two, &there))
+		bench_fail("no thread beside this", 1);
+	run_one_of_two(&here);
+	pthread_join(thread, NULL);
+	return here > there ? here : there;
+}
+
 static const struct {
 	const char *name;
 	void (*run)(uint64_t round);
+	double (*run_all)(void);
 } calls[] = {
-	{"malloc", round_malloc},   {"calloc", round_calloc},
-	{"realloc", round_realloc}, {"random", round_random},
-	{"remote", NULL},
+	{"malloc", round_malloc, NULL},	  {"calloc", round_calloc, NULL},
+	{"realloc", round_realloc, NULL}, {"random", round_random, NULL},
+	{"remote", NULL, run_remote},	  {"beside", NULL, run_beside},
 };
 
 int main(int argc, char **argv)
@@ -198,7 +225,7 @@ int main(int argc, char **argv)
 		i++;
 	if (argc < 2 || i == nr) {
 		fputs("paths: the first argument is not malloc, calloc, "
-		      "realloc, random or remote\n",
+		      "realloc, random, remote or beside\n",
 		      stderr);
 		return 2;
 	}
@@ -206,7 +233,7 @@ int main(int argc, char **argv)
 	blocks = bench_table(nr_blocks, sizeof(*blocks));
 	if (calls[i].run == round_realloc)
 		take_malloc();
-	seconds = calls[i].run ? run_local(calls[i].run) : run_remote();
+	seconds = calls[i].run ? run_local(calls[i].run) : calls[i].run_all();
 	printf("%.3f\n", seconds * 1e9 / (double)(rounds * nr_blocks));
 	return 0;
 }

@@ -19,7 +19,7 @@ import plot
 import results
 import suite
 import tables
-from suite import die
+from suite import start
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -161,9 +161,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except OSError as error:
-        die(str(error))
+    start(main, sys.argv[1:])

@@ -23,7 +23,7 @@ import time
 sys.dont_write_bytecode = True  # the source may be somebody else's
 
 import peers
-from suite import die
+from suite import die, start
 
 THREADS = (1, 2, 4, 8, 16, 32, 64)
 COLUMNS = (
@@ -112,4 +112,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    start(main)

@@ -20,7 +20,7 @@ import armed
 import measure
 import paths
 import peers
-from suite import die
+from suite import die, start
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PERL = "for(1..$ARGV[0]){$n{$_%20000}.=chr(65+$_%26)}"
@@ -180,9 +180,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except OSError as error:
-        die(str(error))
+    start(main, sys.argv[1:])

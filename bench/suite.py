@@ -93,3 +93,13 @@ def select(tests, only, group):
     if not chosen:
         die("no test is left by --only and --group")
     return chosen
+
+
+def start(main, *words):
+    """Run a program of this directory, to its exit status."""
+    try:
+        sys.exit(main(*words))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except OSError as error:
+        die(str(error))

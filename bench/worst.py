@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True  # the source may be somebody else's
 import measure
 import peers
 import tables
-from suite import die
+from suite import die, start
 
 # The library by each of its engines: name and variables.
 ENGINES = (
@@ -104,9 +104,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except OSError as error:
-        die(str(error))
+    start(main)
