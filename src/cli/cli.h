@@ -68,6 +68,7 @@ struct kf_cli {
 	bool color;
 	bool quiet;
 	bool verbose;
+	unsigned int tables; /* enum kf_tables: what to read of files */
 	struct kf_select select;
 };
 

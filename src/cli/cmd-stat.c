@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/group.h"
 #include "cli/table.h"
+#include "cli/tag-table.h"
 #include "cli/thread-table.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-enum by { BY_PROCESS, BY_THREAD, BY_CONTAINER };
+enum by { BY_PROCESS, BY_THREAD, BY_CONTAINER, BY_TAG };
 
 static enum by by;
 static double interval;
@@ -179,19 +180,17 @@ static int print_groups(const struct kf_cli *cli, const struct kf_groups *g)
 	return status;
 }
 
-static int print_threads(const struct kf_cli *cli, const struct kf_look *now,
-			 const struct kf_look *then)
+/* A table that knows its columns. */
+static int print_made(const struct kf_cli *cli, struct kf_table *t,
+		      const char *usual)
 {
-	struct kf_table t;
-	int status;
+	int status = sort_table(t, usual);
 
-	kf_thread_table(&t, cli, now, then);
-	status = sort_table(&t, "allocated");
 	if (!status)
-		kf_table_print(&t, cli);
-	if (!status && !t.nr_rows)
+		kf_table_print(t, cli);
+	if (!status && !t->nr_rows)
 		status = KF_EXIT_NO_MATCH;
-	kf_table_release(&t);
+	kf_table_release(t);
 	return status;
 }
 
@@ -227,10 +226,17 @@ static int print_look(const struct kf_cli *cli, const struct kf_look *now,
 		      const struct kf_look *then)
 {
 	struct kf_groups g;
+	struct kf_table t;
 	int status;
 
-	if (by == BY_THREAD)
-		return print_threads(cli, now, then);
+	if (by == BY_THREAD) {
+		kf_thread_table(&t, cli, now, then);
+		return print_made(cli, &t, "allocated");
+	}
+	if (by == BY_TAG) {
+		kf_tag_table(&t, cli, now, then);
+		return print_made(cli, &t, "live");
+	}
 	kf_groups_make(&g, cli, now, then, by == BY_CONTAINER);
 	status = print_groups(cli, &g);
 	kf_groups_release(&g);
@@ -274,10 +280,13 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	struct kf_look look;
 	int status;
 
-	if (by == BY_THREAD && cli->format == KF_FORMAT_PROM) {
-		kf_error("stat: --by thread is not for --format=prom");
+	if ((by == BY_THREAD || by == BY_TAG) &&
+	    cli->format == KF_FORMAT_PROM) {
+		kf_error("stat: --by %s is not for --format=prom",
+			 by == BY_TAG ? "tag" : "thread");
 		return KF_EXIT_USAGE;
 	}
+	cli->tables = by == BY_TAG ? KF_TABLE_TAGS : 0;
 	status = kf_look_take(&look, cli);
 	if (status)
 		return status;
@@ -288,7 +297,8 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 		fflush(stdout);
 		status = watch(cli, &look);
 	} else if (status == KF_EXIT_NO_MATCH) {
-		kf_note(cli, "stat: no process%s",
+		kf_note(cli, "stat: no %s%s",
+			by == BY_TAG ? "tagged process" : "process",
 			kf_select_any(&cli->select) ? " matches"
 						    : " under konfiscator");
 	}
@@ -304,8 +314,11 @@ static int take_by(const char *arg)
 		by = BY_THREAD;
 	else if (!strcmp(arg, "container"))
 		by = BY_CONTAINER;
+	else if (!strcmp(arg, "tag"))
+		by = BY_TAG;
 	else {
-		kf_error("stat: --by: '%s' is not process, thread or container",
+		kf_error("stat: --by: '%s' is not process, thread, container "
+			 "or tag",
 			 arg);
 		return KF_EXIT_USAGE;
 	}
@@ -346,10 +359,10 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 static const struct kf_option options[] = {
 	{'w', "watch", "SEC",
 	 "print again every SEC seconds, with the rates of that time"},
-	{OPT_BY, "by", "process|thread|container",
+	{OPT_BY, "by", "process|thread|container|tag",
 	 "what a row is; usually all processes of one name"},
 	{OPT_SORT, "sort", "COLUMN",
-	 "by its name in small letters; usually held, with threads allocated"},
+	 "by its name in small letters; usually held, of threads allocated, of tags live"},
 	{0},
 };
 

@@ -34,15 +34,26 @@ void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID])
 		kf_proc_container("/proc", f->pid, id);
 }
 
-uint64_t kf_process_resident(const struct kf_file *f)
+/* A size in pages: the first of statm's fields is all, the second resident. */
+static uint64_t size_of(const struct kf_file *f, unsigned int field)
 {
-	unsigned long long pages;
+	unsigned long long pages[2];
 	char text[128];
 
 	if (!f->pid)
 		return 0;
 	kf_proc_text("/proc", f->pid, "statm", text, sizeof(text));
-	if (sscanf(text, "%*s %llu", &pages) != 1)
+	if (sscanf(text, "%llu %llu", &pages[0], &pages[1]) != 2)
 		return 0;
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return pages[field] * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t kf_process_resident(const struct kf_file *f)
+{
+	return size_of(f, 1);
+}
+
+uint64_t kf_process_virtual(const struct kf_file *f)
+{
+	return size_of(f, 0);
 }

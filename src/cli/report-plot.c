@@ -7,15 +7,7 @@
 
 #include "cli/report.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 static const struct {
 	const char *suffix;
@@ -83,71 +75,21 @@ struct kf_unit kf_unit_bytes(uint64_t bytes)
 	return units[i];
 }
 
-/* gnuplot with @out as its stdout; returns its pid and a pipe to its stdin. */
-static pid_t start(int out, FILE **pipe_to)
-{
-	static const char *const argv[] = {"gnuplot", "-d", "-", NULL};
-	posix_spawn_file_actions_t actions;
-	int fds[2], rc;
-	pid_t pid;
-
-	if (pipe(fds)) {
-		kf_error("report: pipe: %s", strerror(errno));
-		return -1;
-	}
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addclose(&actions, fds[1]);
-	posix_spawn_file_actions_adddup2(&actions, fds[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	if (fds[0] != STDIN_FILENO)
-		posix_spawn_file_actions_addclose(&actions, fds[0]);
-	rc = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv,
-			  environ);
-	posix_spawn_file_actions_destroy(&actions);
-	close(fds[0]);
-	*pipe_to = rc ? NULL : fdopen(fds[1], "w");
-	if (*pipe_to)
-		return pid;
-	close(fds[1]);
-	if (rc == ENOENT)
-		kf_error("report: gnuplot draws the pictures and is not "
-			 "installed: install gnuplot-nox");
-	else
-		kf_error("report: gnuplot: %s", strerror(rc ? rc : ENOMEM));
-	return -1;
-}
-
-static int status_of(pid_t pid)
-{
-	int status;
-
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -1;
-	}
-	if (status)
-		kf_error("report: gnuplot could not draw the picture");
-	return status ? -1 : 0;
-}
-
 int kf_plot(struct kf_report *r)
 {
+	static const char *const argv[] = {"gnuplot", "-d", "-", NULL};
+	struct kf_painter gnuplot = {.argv = argv, .package = "gnuplot-nox"};
 	struct kf_output o;
-	FILE *gnuplot;
-	pid_t pid;
 	int rc;
 
 	if (kf_output_open(&o, r->output))
 		return KF_EXIT_FAILED;
-	/* its end is told by its status */
-	signal(SIGPIPE, SIG_IGN);
-	pid = start(fileno(o.file), &gnuplot);
-	rc = pid < 0 ? -1 : 0;
+	rc = kf_painter_start(&gnuplot, fileno(o.file));
 	if (!rc) {
-		fprintf(gnuplot, "set terminal %s\n", terminal_of(r->output));
-		r->view->draw(r, gnuplot);
-		fclose(gnuplot);
-		rc = status_of(pid);
+		fprintf(gnuplot.in, "set terminal %s\n",
+			terminal_of(r->output));
+		r->view->draw(r, gnuplot.in);
+		rc = kf_painter_end(&gnuplot);
 	}
 	if (kf_output_close(&o, !rc))
 		rc = -1;

@@ -11,6 +11,7 @@
 #define KF_CLI_REPORT_H
 
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "reader/replay.h"
 
@@ -58,34 +59,6 @@ struct kf_view {
 #define KF_VIEW(id) extern const struct kf_view kf_view_##id;
 #include "cli/views.def"
 #undef KF_VIEW
-
-/* A file that is complete or not there at all. */
-struct kf_output {
-	FILE *file;
-	char *path; /* NULL: stdout */
-	char *temp; /* NULL: written in its place */
-};
-
-/**
- * kf_output_open() - begin a file
- * @o:		out
- * @path:	where, or NULL or "-" for stdout; what is there and no regular
- *		file is written to as it is
- *
- * Context: one thread; the command has no other.
- * Return: 0, or -1 after a message.
- */
-int kf_output_open(struct kf_output *o, const char *path);
-
-/**
- * kf_output_close() - end a file
- * @o:		the file
- * @good:	whether it is what it should be; else nothing is left of it
- *
- * Context: one thread; the command has no other.
- * Return: 0, or -1 after a message if it could not be written.
- */
-int kf_output_close(struct kf_output *o, bool good);
 
 /**
  * kf_plot() - draw a view into the file of -o

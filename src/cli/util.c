@@ -72,7 +72,8 @@ char *kf_format(const char *fmt, ...)
 
 int kf_cli_find(const struct kf_cli *cli, struct kf_files *files)
 {
-	struct kf_find find = {.dirs = (const char *const *)cli->dirs};
+	struct kf_find find = {.dirs = (const char *const *)cli->dirs,
+			       .tables = cli->tables};
 
 	if (kf_files_find(&find, files)) {
 		kf_error("reading the stats files: %s", strerror(errno));

@@ -7,6 +7,9 @@
  */
 #include "tags/format-internal.h"
 
+/* A fill that dark letters cannot be read on. */
+#define WHITE_TEXT 6
+
 /* Of malloc-tag: reds of Brewer's nine, and font sizes, by share in percent. */
 static const struct {
 	unsigned int below;
@@ -87,7 +90,8 @@ static void node(struct kf_tags_out *o, const struct kf_tags_view *v,
 	kf_tags_out_u64(o, shades[i].fill);
 	kf_tags_out_str(o, " fontsize=");
 	kf_tags_out_u64(o, shades[i].font);
-	kf_tags_out_str(o, "]\n");
+	kf_tags_out_str(o, shades[i].fill >= WHITE_TEXT ? " fontcolor=white]\n"
+							: "]\n");
 	if (!n->parent)
 		return;
 	kf_tags_out_str(o, "  ");
@@ -116,7 +120,9 @@ static void cluster(struct kf_tags_out *o, const struct kf_tags_view *v,
 		kf_tags_out_str(o, "TID ");
 		kf_tags_out_u64(o, (uint64_t)t->tid);
 	} else {
-		kf_tags_out_str(o, "threads that have ended");
+		kf_tags_out_str(o, t->state == KF_TAG_FOLDED
+					   ? "threads that have ended"
+					   : "several threads");
 	}
 	line_count(o, "\\ntags ", nr);
 	line_count(o, "\\ntags without room ", failed);
@@ -134,8 +140,10 @@ static void caption(struct kf_tags_out *o, const struct kf_tags_view *v)
 	line_bytes(o, "\\nlive in all tags ",
 		   kf_tags_live(v->allocated, v->freed));
 	line_bytes(o, "\\nlive without a tag ", v->untagged);
-	line_bytes(o, "\\nvirtual size ", v->vm_size);
-	line_bytes(o, "\\nresident ", v->vm_rss);
+	if (v->vm_size)
+		line_bytes(o, "\\nvirtual size ", v->vm_size);
+	if (v->vm_rss)
+		line_bytes(o, "\\nresident ", v->vm_rss);
 	kf_tags_out_str(o, "\\nstarted ");
 	kf_tags_out_time(o, v->started_ns);
 	kf_tags_out_str(o, "\\ntaken ");

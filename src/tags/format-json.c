@@ -44,6 +44,8 @@ static void calls(struct kf_tags_out *o, const struct kf_stats_tag *t)
 	number(o, "nCallsTo_free", t->frees + t->remote_frees);
 	number(o, "nCallsTo_freeByOthers", t->remote_frees);
 	number(o, "nBlocksResized", t->resized);
+	number(o, "nBlocksInherited", t->inherited);
+	number(o, "nBlocksLive", kf_stats_tag_blocks(t));
 }
 
 /* All of an entry but the brace that closes it, and those below it. */

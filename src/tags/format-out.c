@@ -121,26 +121,31 @@ void kf_tags_out_share(struct kf_tags_out *o, unsigned int share)
 	kf_text_u64(t, share % 10);
 }
 
-/* Three digits, rounded down, so that no rounding reaches the next unit. */
+/* Rounded as `konfiscator stat` does: 9.54Mi, but 10.0Mi. */
 void kf_tags_out_bytes(struct kf_tags_out *o, uint64_t bytes, size_t width)
 {
 	static const char *const units[] = {"",	  "Ki", "Mi", "Gi",
 					    "Ti", "Pi", "Ei"};
 	struct kf_text *t = room(o);
 	size_t start = t->len, u = 0;
-	uint64_t rest = 0;
+	uint64_t part = 0; /* in hundredths */
 
-	while (bytes >= 1024) {
-		rest = bytes % 1024;
-		bytes /= 1024;
+	while (bytes >= 1024 || bytes * 100 + part >= 102395) {
+		part = (bytes % 1024 * 100 + part / 1024 + 512) / 1024;
+		bytes = bytes / 1024 + part / 100;
+		part %= 100;
 		u++;
 	}
+	if (u && bytes * 100 + part >= 1000)
+		part = (part + 5) / 10 * 10;
+	bytes += part / 100;
+	part %= 100;
 	kf_text_u64(t, bytes);
-	if (u && bytes < 100) {
+	if (u) {
 		kf_text_char(t, '.');
-		kf_text_u64(t, rest * 10 / 1024);
+		kf_text_u64(t, part / 10);
 		if (bytes < 10)
-			kf_text_u64(t, rest * 100 / 1024 % 10);
+			kf_text_u64(t, part % 10);
 	}
 	kf_text_str(t, units[u]);
 	kf_text_pad(t, start, width, true);

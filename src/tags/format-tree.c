@@ -15,43 +15,85 @@ static bool is_small(uint64_t live, unsigned int share)
 	return live < SMALL_BYTES || share < SMALL_SHARE;
 }
 
+/* A figure in a column of @width, or wider where it is exact. */
+static void figure(struct kf_tags_out *o, uint64_t bytes, unsigned int how,
+		   size_t width)
+{
+	uint64_t digits = 1;
+
+	if (!(how & KF_TREE_EXACT)) {
+		kf_tags_out_bytes(o, bytes, width);
+		return;
+	}
+	for (uint64_t n = bytes; n >= 10; n /= 10)
+		digits++;
+	kf_tags_out_fill(o, ' ', width + 4 > digits ? width + 4 - digits : 1);
+	kf_tags_out_u64(o, bytes);
+}
+
 static void figures(struct kf_tags_out *o, const struct kf_tags_view *v,
-		    uint32_t entry, unsigned int share)
+		    uint32_t entry, unsigned int share, unsigned int how)
 {
 	const struct kf_tags_node *n = &v->node[entry];
 
-	kf_tags_out_bytes(o, kf_tags_live(n->sum_allocated, n->sum_freed), 8);
+	figure(o, kf_tags_live(n->sum_allocated, n->sum_freed), how, 8);
 	kf_tags_out_fill(o, ' ', share < 1000 ? 4 : share < 10000 ? 3 : 2);
 	kf_tags_out_share(o, share);
-	kf_tags_out_bytes(o, kf_tags_live(n->allocated, n->freed), 10);
-	kf_tags_out_bytes(o, v->tag[entry].peak, 10);
-	kf_tags_out_bytes(o, n->allocated, 10);
+	figure(o, kf_tags_live(n->allocated, n->freed), how, 10);
+	figure(o, v->tag[entry].peak, how, 10);
+	figure(o, n->allocated, how, 10);
 	kf_tags_out_fill(o, ' ', 2);
 }
 
+static void heading(struct kf_tags_out *o, unsigned int how)
+{
+	static const char gap[] = "    ";
+	const char *wide = how & KF_TREE_EXACT ? gap : "";
+
+	if (how & KF_TREE_BARE)
+		return;
+	kf_tags_out_str(o, wide);
+	kf_tags_out_str(o, "    LIVE       %");
+	kf_tags_out_str(o, wide);
+	kf_tags_out_str(o, "      SELF");
+	kf_tags_out_str(o, wide);
+	kf_tags_out_str(o, "      PEAK");
+	kf_tags_out_str(o, wide);
+	kf_tags_out_str(o, "      EVER  TAG\n");
+}
+
+/* Whose tree it is, behind its root's name. */
+static void owner(struct kf_tags_out *o, const struct kf_stats_tag *t)
+{
+	if (t->tid > 0) {
+		kf_tags_out_str(o, " (thread ");
+		kf_tags_out_u64(o, (uint64_t)t->tid);
+		kf_tags_out_str(o, ")");
+	} else if (t->state == KF_TAG_FOLDED) {
+		kf_tags_out_str(o, " (threads that have ended)");
+	} else {
+		kf_tags_out_str(o, " (several threads)");
+	}
+}
+
 static void line(struct kf_tags_out *o, const struct kf_tags_view *v,
-		 uint32_t entry, unsigned int share)
+		 uint32_t entry, unsigned int share, unsigned int how)
 {
 	const struct kf_tags_node *n = &v->node[entry];
 	struct kf_tags_name name = kf_tags_name(v, entry);
 
-	figures(o, v, entry, share);
+	figures(o, v, entry, share, how);
 	kf_tags_out_fill(o, ' ', KF_MIN(2 * n->depth, (uint32_t)MAX_INDENT));
 	kf_tags_out_quoted(o, name.s, KF_QUOTE_LINE);
-	if (!n->parent && v->tag[entry].tid > 0) {
-		kf_tags_out_str(o, " (thread ");
-		kf_tags_out_u64(o, (uint64_t)v->tag[entry].tid);
-		kf_tags_out_str(o, ")");
-	} else if (!n->parent) {
-		kf_tags_out_str(o, " (threads that have ended)");
-	}
+	if (!n->parent)
+		owner(o, &v->tag[entry]);
 	if (share >= HOT)
 		kf_tags_out_str(o, n->child ? "  <<<- hot path"
 					    : "  <<<- hot leaf");
 	kf_tags_out_str(o, "\n");
 }
 
-bool kf_tags_write_tree(const struct kf_tags_view *v, bool all,
+bool kf_tags_write_tree(const struct kf_tags_view *v, unsigned int how,
 			const struct kf_tags_sink *to)
 {
 	uint64_t whole = kf_tags_live(v->allocated, v->freed);
@@ -60,15 +102,15 @@ bool kf_tags_write_tree(const struct kf_tags_view *v, bool all,
 	uint32_t at = v->nr ? v->node[0].child : 0;
 
 	kf_tags_out_begin(&o, to);
-	kf_tags_out_str(&o, "    LIVE       %      SELF      PEAK      EVER"
-			    "  TAG\n");
+	heading(&o, how);
 	while (at) {
 		const struct kf_tags_node *n = &v->node[at];
 		uint64_t live = kf_tags_live(n->sum_allocated, n->sum_freed);
 		unsigned int share = kf_tags_share(live, whole);
 
-		if (all || !n->parent || !is_small(live, share)) {
-			line(&o, v, at, share);
+		if (how & KF_TREE_SMALL || !n->parent ||
+		    !is_small(live, share)) {
+			line(&o, v, at, share, how);
 			at = kf_tags_next(v, 0, at);
 		} else {
 			uint32_t end = kf_tags_skip(v, 0, at);

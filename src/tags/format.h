@@ -132,16 +132,23 @@ bool kf_tags_write_json(const struct kf_tags_view *v,
 bool kf_tags_write_dot(const struct kf_tags_view *v,
 		       const struct kf_tags_sink *to);
 
+/* How a tree is written, or-ed. */
+enum kf_tags_tree {
+	KF_TREE_SMALL = 1, /* tags below 1 KiB or one percent of all too */
+	KF_TREE_EXACT = 2, /* bytes, not rounded */
+	KF_TREE_BARE = 4,  /* no heading */
+};
+
 /**
  * kf_tags_write_tree() - write a tree for people
  * @v:		the view, prepared
- * @all:	tags with less than 1 KiB or less than one percent of all too
+ * @how:	of enum kf_tags_tree
  * @to:		where to
  *
  * Context: any thread, signal handlers too.
  * Return: whether the sink took it all.
  */
-bool kf_tags_write_tree(const struct kf_tags_view *v, bool all,
+bool kf_tags_write_tree(const struct kf_tags_view *v, unsigned int how,
 			const struct kf_tags_sink *to);
 
 #endif

@@ -187,7 +187,7 @@ START_TEST(empty_table_is_written)
 		kf_tags_prepare(&view);
 		json_decref(parse());
 		ck_assert(kf_tags_write_dot(&view, &sink));
-		ck_assert(kf_tags_write_tree(&view, false, &sink));
+		ck_assert(kf_tags_write_tree(&view, 0, &sink));
 	}
 }
 END_TEST
@@ -226,7 +226,7 @@ START_TEST(names_of_any_bytes_are_valid_everywhere)
 		ck_assert(kf_tags_write_dot(&view, &sink));
 		UNIT_REQUIRE(open_quotes() % 2 == 0);
 		got.len = 0;
-		ck_assert(kf_tags_write_tree(&view, true, &sink));
+		ck_assert(kf_tags_write_tree(&view, KF_TREE_SMALL, &sink));
 		for (const char *s = got.text; *s;) {
 			size_t len = kf_utf8_decode(s, &code);
 
@@ -315,6 +315,37 @@ START_TEST(times_are_those_of_the_c_library)
 }
 END_TEST
 
+START_TEST(bytes_are_rounded_to_three_digits)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *want;
+	} cases[] = {
+		{0, "0"},
+		{1023, "1023"},
+		{1024, "1.00Ki"},
+		{1029, "1.00Ki"},
+		{1030, "1.01Ki"},
+		{10235, "10.0Ki"},
+		{10239, "10.0Ki"},
+		{10002416, "9.54Mi"},
+		{1048500, "1023.9Ki"},
+		{1048575, "1.00Mi"},
+		{UINT64_MAX, "16.0Ei"},
+	};
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(cases); i++) {
+		struct kf_tags_out o;
+
+		begin(0);
+		kf_tags_out_begin(&o, &sink);
+		kf_tags_out_bytes(&o, cases[i].bytes, 0);
+		ck_assert(kf_tags_out_end(&o));
+		ck_assert_str_eq(got.text, cases[i].want);
+	}
+}
+END_TEST
+
 START_TEST(shares_do_not_overflow)
 {
 	ck_assert_uint_eq(kf_tags_share(1, 0), 0);
@@ -333,12 +364,12 @@ START_TEST(tree_marks_where_most_bytes_live)
 	put(3, 2, "hot", 100000, 0);
 	put(4, 2, "small", 100, 0);
 	kf_tags_prepare(&view);
-	ck_assert(kf_tags_write_tree(&view, false, &sink));
+	ck_assert(kf_tags_write_tree(&view, 0, &sink));
 	ck_assert_ptr_nonnull(strstr(got.text, "    top  <<<- hot path\n"));
 	ck_assert_ptr_nonnull(strstr(got.text, " hot  <<<- hot leaf\n"));
 	ck_assert_ptr_null(strstr(got.text, "small"));
 	got.len = 0;
-	ck_assert(kf_tags_write_tree(&view, true, &sink));
+	ck_assert(kf_tags_write_tree(&view, KF_TREE_SMALL, &sink));
 	ck_assert_ptr_nonnull(strstr(got.text, "small"));
 }
 END_TEST
@@ -356,6 +387,7 @@ int main(void)
 		damaged_tables_come_to_an_end,
 		sink_that_refuses_is_left_alone,
 		times_are_those_of_the_c_library,
+		bytes_are_rounded_to_three_digits,
 		shares_do_not_overflow,
 		tree_marks_where_most_bytes_live,
 	};

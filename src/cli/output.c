@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "cli/report.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static int open_temp(struct kf_output *o)
 
 static int open_failed(struct kf_output *o)
 {
-	kf_error("report: %s: %s", o->path, strerror(errno));
+	kf_error("%s: %s", o->path, strerror(errno));
 	free(o->temp);
 	free(o->path);
 	memset(o, 0, sizeof(*o));
@@ -69,7 +69,7 @@ int kf_output_close(struct kf_output *o, bool good)
 	if (!rc && good && o->temp)
 		rc = rename(o->temp, o->path);
 	if (rc)
-		kf_error("report: %s: %s", o->path ? o->path : "stdout",
+		kf_error("%s: %s", o->path ? o->path : "stdout",
 			 strerror(errno));
 	if (o->temp && (rc || !good))
 		unlink(o->temp);
