@@ -222,17 +222,20 @@ struct kf_stats_stack {
 	uint64_t freed_samples;
 	uint64_t allocated;	   /* estimate of bytes, ever */
 	uint64_t freed;		   /* the same of those freed */
-	uint64_t allocated_blocks; /* estimate of blocks times 256, ever */
+	uint64_t allocated_blocks; /* estimate of blocks, in parts, ever */
 	uint64_t freed_blocks;	   /* the same of those freed */
 	uint64_t peak;		   /* largest allocated - freed seen */
-	uint64_t peak_blocks;	   /* the same of blocks, times 256 */
-	uint64_t variance;	   /* of allocated, in units of 2^20 */
+	uint64_t peak_blocks;	   /* the same of blocks, in parts */
+	uint64_t variance;	   /* of allocated, in its unit */
 	uint64_t freed_variance;   /* the part of it that was freed */
 	uint32_t flags;		   /* enum kf_stack_flags */
 	int32_t tid;		   /* the thread that took the first sample */
 	uint64_t frame[KF_STATS_STACK_FRAMES]; /* return addresses, inmost
 						  first */
 } __attribute__((aligned(64)));
+
+#define KF_STATS_BLOCK_PARTS 256	  /* a block in estimates of blocks */
+#define KF_STATS_VARIANCE_UNIT (1u << 20) /* bytes^2 */
 
 enum kf_stack_flags {
 	KF_STACK_CUT = 1,      /* there were more frames */

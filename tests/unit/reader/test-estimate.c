@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * reader/estimate.c: estimates and intervals, against sums by hand.
+ */
+#include "config.h"
+
+#include "reader/estimate.h"
+
+#include "tests/unit/unit.h"
+
+#include <math.h>
+
+/* Three blocks' worth of samples, one of which was freed. */
+static const struct kf_stats_stack stack = {
+	.allocated = 3000000,
+	.freed = 1000000,
+	.allocated_blocks = 300 * KF_STATS_BLOCK_PARTS,
+	.freed_blocks = 100 * KF_STATS_BLOCK_PARTS,
+	.peak = 2500000,
+	.peak_blocks = 250 * KF_STATS_BLOCK_PARTS,
+	.variance = 900,
+	.freed_variance = 300,
+};
+
+static double error_of(enum kf_estimate_kind kind)
+{
+	return kf_estimate_error(kf_estimate_stack(&stack, kind));
+}
+
+static double value_of(enum kf_estimate_kind kind)
+{
+	return kf_estimate_stack(&stack, kind).value;
+}
+
+START_TEST(live_is_allocated_less_freed)
+{
+	ck_assert_double_eq(value_of(KF_ESTIMATE_LIVE), 2e6);
+	ck_assert_double_eq(value_of(KF_ESTIMATE_LIVE_BLOCKS), 200);
+	ck_assert_double_eq(value_of(KF_ESTIMATE_ALLOCATED), 3e6);
+	ck_assert_double_eq(value_of(KF_ESTIMATE_ALLOCATED_BLOCKS), 300);
+	ck_assert_double_eq(value_of(KF_ESTIMATE_PEAK), 2.5e6);
+	ck_assert_double_eq(value_of(KF_ESTIMATE_PEAK_BLOCKS), 250);
+}
+END_TEST
+
+START_TEST(interval_follows_from_the_variance)
+{
+	double live = 1.96 * sqrt(600 * 1048576.0);
+
+	ck_assert_double_eq_tol(error_of(KF_ESTIMATE_LIVE), live, 1e-6);
+	ck_assert_double_eq_tol(error_of(KF_ESTIMATE_ALLOCATED),
+				1.96 * sqrt(900 * 1048576.0), 1e-6);
+	/* Of 200 blocks as much in proportion as of 2 million bytes. */
+	ck_assert_double_eq_tol(error_of(KF_ESTIMATE_LIVE_BLOCKS), live / 1e4,
+				1e-9);
+}
+END_TEST
+
+START_TEST(errors_of_a_sum_add_up_as_squares)
+{
+	struct kf_estimate a = {100, 9}, b = {50, 16};
+	struct kf_estimate sum = kf_estimate_sum(a, b);
+
+	ck_assert_double_eq(sum.value, 150);
+	ck_assert_double_eq_tol(kf_estimate_error(sum), 1.96 * 5, 1e-9);
+}
+END_TEST
+
+START_TEST(counters_of_different_moments_give_no_huge_number)
+{
+	struct kf_stats_stack torn = stack;
+
+	torn.freed = torn.allocated + 1;
+	torn.freed_variance = torn.variance + 1;
+	torn.freed_blocks = torn.allocated_blocks + 1;
+	ck_assert_double_eq(kf_estimate_stack(&torn, KF_ESTIMATE_LIVE).value,
+			    0);
+	ck_assert_double_eq(
+		kf_estimate_stack(&torn, KF_ESTIMATE_LIVE_BLOCKS).value, 0);
+	ck_assert_double_eq(
+		kf_estimate_error(kf_estimate_stack(&torn, KF_ESTIMATE_LIVE)),
+		0);
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		live_is_allocated_less_freed,
+		interval_follows_from_the_variance,
+		errors_of_a_sum_add_up_as_squares,
+		counters_of_different_moments_give_no_huge_number,
+	};
+
+	return unit_run("reader/estimate", tests, KF_ARRAY_SIZE(tests));
+}
