@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Content negotiation (RFC 9110, 12.5.1) between the two formats. The header
+ * Content negotiation (RFC 9110, 12.5.1 and 12.5.3): between the two formats,
+ * and whether to compress. The header
  * comes from outside: no length in it is believed, nothing is copied.
  */
 #include "config.h"
 
+#include "exporter/gzip.h"
 #include "exporter/writer.h"
 
 #include <string.h>
@@ -77,9 +79,9 @@ static void note(struct wish *w, int close, unsigned int quality)
 
 static const char *part_end(const char *s, const char *end, char stop)
 {
-	const char *p = memchr(s, stop, (size_t)(end - s));
-
-	return p ? p : end;
+	while (s < end && *s != stop)
+		s++;
+	return s;
 }
 
 static void parse_range(const char *s, const char *end, struct wish *classic,
@@ -133,4 +135,40 @@ const struct kf_format *kf_format_choose(const char *accept)
 	     openmetrics.closeness == 3 && classic.closeness < 3))
 		return &kf_format_openmetrics;
 	return &kf_format_classic;
+}
+
+/* The quality among the parameters of a list's element. */
+static unsigned int quality_of(const char *s, const char *end)
+{
+	unsigned int quality = 1000;
+	const char *stop, *eq;
+
+	for (; s < end; s = stop) {
+		stop = part_end(s + 1, end, ';');
+		s = skip_space(s + 1, stop);
+		eq = part_end(s, stop, '=');
+		if (eq < stop && is(s, trim(s, eq), "q"))
+			quality = parse_quality(skip_space(eq + 1, stop),
+						trim(s, stop));
+	}
+	return quality;
+}
+
+bool kf_gzip_wanted(const char *accept_encoding)
+{
+	struct wish wish = {0};
+	const char *s = accept_encoding ? accept_encoding : "";
+	const char *end = s + strlen(s), *stop, *name, *name_end;
+
+	for (; s < end; s = stop + (stop < end)) {
+		stop = part_end(s, end, ',');
+		name = skip_space(s, stop);
+		name_end = part_end(name, stop, ';');
+		note(&wish,
+		     is(name, trim(name, name_end), "gzip")
+			     ? 2
+			     : is(name, trim(name, name_end), "*"),
+		     quality_of(name_end, stop));
+	}
+	return wish.quality > 0;
 }

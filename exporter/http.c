@@ -6,8 +6,12 @@
 #include "config.h"
 
 #include "exporter/http.h"
+#include "exporter/gzip.h"
 #include "exporter/listen.h"
 #include "exporter/page.h"
+#include "exporter/slow.h"
+#include "exporter/tls.h"
+#include "exporter/web.h"
 #include "exporter/writer.h"
 
 #include <errno.h>
@@ -23,6 +27,7 @@
 #define IDLE_TIMEOUT_S 15
 #define DEFAULT_SCRAPE_S 120.0
 #define MAX_SCRAPE_S 3600.0
+#define GZIP_FROM 256 /* bytes; below, it is not worth its head */
 
 #define TEXT "text/plain; charset=utf-8"
 
@@ -32,11 +37,15 @@ const char *const kf_handler_names[KF_NR_HANDLERS] = {
 	[KF_HANDLER_OTHER] = "other",
 };
 
-const unsigned int kf_codes[KF_NR_CODES] = {200, 404, 405, 500, 503};
+const unsigned int kf_codes[KF_NR_CODES] = {200, 401, 404, 405, 429, 500, 503};
 
 struct kf_http {
 	const struct kf_options *options;
 	const struct kf_sources *sources;
+	struct kf_web *web;
+	const struct kf_web_config *first; /* as of the start */
+	bool tls;
+	struct kf_slow slow;
 	struct MHD_Daemon *daemon[KF_MAX_LISTEN];
 	unsigned int nr_daemons;
 	atomic_uint busy; /* requests of the kind that is limited */
@@ -46,6 +55,8 @@ struct kf_http {
 struct request {
 	enum kf_handler handler;
 	bool counted; /* among @busy */
+	const struct kf_web_config *config;
+	struct kf_slow_connection *slow;
 };
 
 static bool limited(enum kf_handler h)
@@ -53,21 +64,49 @@ static bool limited(enum kf_handler h)
 	return h == KF_HANDLER_METRICS || h == KF_HANDLER_PAGE;
 }
 
-static enum MHD_Result answer(struct kf_http *http, struct MHD_Connection *c,
-			      enum kf_handler handler, enum kf_code code,
-			      const char *type, struct kf_buf *body)
+/* What is sent with every answer, where the configuration says no other. */
+static void add_headers(struct MHD_Response *r, const struct kf_web_config *c)
 {
-	static const char *const headers[][2] = {
-		{"Content-Security-Policy",
-		 "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-		{"X-Content-Type-Options", "nosniff"},
-		{"Referrer-Policy", "no-referrer"},
-		{"Cache-Control", "no-store"},
-	};
-	struct MHD_Response *r;
-	enum MHD_Result result;
+	static const char *const ours[KF_NR_WEB_HEADERS] = {
+		"default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		NULL, "nosniff", NULL, NULL};
+	const char *value;
 	size_t i;
 
+	for (i = 0; i < KF_NR_WEB_HEADERS; i++) {
+		value = c && c->header[i] ? c->header[i] : ours[i];
+		if (value && *value)
+			MHD_add_response_header(r, kf_web_header_names[i],
+						value);
+	}
+	MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(r, "Cache-Control", "no-store");
+}
+
+static void add_headers_of_code(struct MHD_Response *r, enum kf_code code)
+{
+	if (code == KF_CODE_405)
+		MHD_add_response_header(r, "Allow", "GET, HEAD");
+	if (code == KF_CODE_503 || code == KF_CODE_429)
+		MHD_add_response_header(r, "Retry-After", "1");
+	if (code == KF_CODE_401)
+		MHD_add_response_header(
+			r, "WWW-Authenticate",
+			"Basic realm=\"konfiscator\", charset=\"UTF-8\"");
+}
+
+static enum MHD_Result answer(struct kf_http *http, struct MHD_Connection *c,
+			      const struct request *q, enum kf_code code,
+			      const char *type, struct kf_buf *body)
+{
+	struct MHD_Response *r;
+	enum MHD_Result result;
+	bool zipped;
+
+	zipped = limited(q->handler) && body->len >= GZIP_FROM &&
+		 kf_gzip_wanted(MHD_lookup_connection_value(
+			 c, MHD_HEADER_KIND, "Accept-Encoding")) &&
+		 kf_gzip(body);
 	r = MHD_create_response_from_buffer(body->len, body->data,
 					    MHD_RESPMEM_MUST_FREE);
 	if (!r) {
@@ -75,22 +114,24 @@ static enum MHD_Result answer(struct kf_http *http, struct MHD_Connection *c,
 		return MHD_NO;
 	}
 	MHD_add_response_header(r, "Content-Type", type);
-	for (i = 0; i < KF_ARRAY_SIZE(headers); i++)
-		MHD_add_response_header(r, headers[i][0], headers[i][1]);
-	if (handler == KF_HANDLER_METRICS)
-		MHD_add_response_header(r, "Vary", "Accept");
-	if (code == KF_CODE_405)
-		MHD_add_response_header(r, "Allow", "GET, HEAD");
-	if (code == KF_CODE_503)
-		MHD_add_response_header(r, "Retry-After", "1");
-	atomic_fetch_add(&http->sources->requests->count[handler][code], 1);
+	if (zipped)
+		MHD_add_response_header(r, "Content-Encoding", "gzip");
+	if (limited(q->handler))
+		MHD_add_response_header(r, "Vary",
+					q->handler == KF_HANDLER_METRICS
+						? "Accept, Accept-Encoding"
+						: "Accept-Encoding");
+	add_headers(r, q->config);
+	add_headers_of_code(r, code);
+	atomic_fetch_add(&http->sources->requests->count[q->handler][code], 1);
 	result = MHD_queue_response(c, kf_codes[code], r);
 	MHD_destroy_response(r);
+	kf_slow_restart(&http->slow, q->slow, false);
 	return result;
 }
 
 static enum MHD_Result say(struct kf_http *http, struct MHD_Connection *c,
-			   enum kf_handler handler, enum kf_code code,
+			   const struct request *q, enum kf_code code,
 			   const char *text)
 {
 	struct kf_buf body = {0};
@@ -98,7 +139,7 @@ static enum MHD_Result say(struct kf_http *http, struct MHD_Connection *c,
 	kf_buf_str(&body, text);
 	if (body.failed)
 		return MHD_NO;
-	return answer(http, c, handler, code, TEXT, &body);
+	return answer(http, c, q, code, TEXT, &body);
 }
 
 /* A scraper says how long it waits; a tenth of it is left for the way back. */
@@ -126,7 +167,8 @@ static void set_deadline(struct kf_scrape *scrape, struct MHD_Connection *c)
 	}
 }
 
-static enum MHD_Result metrics(struct kf_http *http, struct MHD_Connection *c)
+static enum MHD_Result metrics(struct kf_http *http, struct MHD_Connection *c,
+			       const struct request *q)
 {
 	struct kf_scrape scrape = {.sources = http->sources};
 	const struct kf_format *format;
@@ -141,22 +183,23 @@ static enum MHD_Result metrics(struct kf_http *http, struct MHD_Connection *c)
 		body.failed = true;
 	kf_page_release(&scrape.page);
 	if (!body.failed)
-		return answer(http, c, KF_HANDLER_METRICS, KF_CODE_200,
-			      format->content_type, &body);
+		return answer(http, c, q, KF_CODE_200, format->content_type,
+			      &body);
 	kf_buf_free(&body);
-	return say(http, c, KF_HANDLER_METRICS, KF_CODE_500, "out of memory\n");
+	return say(http, c, q, KF_CODE_500, "out of memory\n");
 }
 
-static enum MHD_Result page(struct kf_http *http, struct MHD_Connection *c)
+static enum MHD_Result page(struct kf_http *http, struct MHD_Connection *c,
+			    const struct request *q)
 {
 	struct kf_buf body = {0};
 
 	kf_page_html(http->sources, http->options->telemetry_path, &body);
 	if (!body.failed)
-		return answer(http, c, KF_HANDLER_PAGE, KF_CODE_200,
+		return answer(http, c, q, KF_CODE_200,
 			      "text/html; charset=utf-8", &body);
 	kf_buf_free(&body);
-	return say(http, c, KF_HANDLER_PAGE, KF_CODE_500, "out of memory\n");
+	return say(http, c, q, KF_CODE_500, "out of memory\n");
 }
 
 static enum kf_handler route(const struct kf_http *http, const char *url)
@@ -180,21 +223,63 @@ static enum MHD_Result dispatch(struct kf_http *http, struct MHD_Connection *c,
 	if (limited(r->handler) && !r->counted) {
 		r->counted = true;
 		if (atomic_fetch_add(&http->busy, 1) >= max && max)
-			return say(http, c, r->handler, KF_CODE_503,
+			return say(http, c, r, KF_CODE_503,
 				   "too many requests at once\n");
 	}
 	switch (r->handler) {
 	case KF_HANDLER_METRICS:
-		return metrics(http, c);
+		return metrics(http, c, r);
 	case KF_HANDLER_PAGE:
-		return page(http, c);
+		return page(http, c, r);
 	case KF_HANDLER_HEALTHY:
-		return say(http, c, r->handler, KF_CODE_200, "healthy\n");
+		return say(http, c, r, KF_CODE_200, "healthy\n");
 	case KF_HANDLER_READY:
-		return say(http, c, r->handler, KF_CODE_200, "ready\n");
+		return say(http, c, r, KF_CODE_200, "ready\n");
 	default:
-		return say(http, c, r->handler, KF_CODE_404, "not found\n");
+		return say(http, c, r, KF_CODE_404, "not found\n");
 	}
+}
+
+static bool allowed(struct kf_http *http, struct MHD_Connection *c,
+		    const struct kf_web_config *config)
+{
+	char *user, *password = NULL;
+	bool yes;
+
+	if (!config->nr_users)
+		return true;
+	user = MHD_basic_auth_get_username_password(c, &password);
+	yes = kf_web_allows(http->web, config, user, password);
+	if (password)
+		gnutls_memset(password, 0, strlen(password));
+	MHD_free(user);
+	MHD_free(password);
+	return yes;
+}
+
+/* The head of a request is there: whether to go on with it. */
+static enum MHD_Result begin(struct kf_http *http, struct MHD_Connection *c,
+			     const char *method, struct request *r)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	r->slow = info ? info->socket_context : NULL;
+	kf_slow_restart(&http->slow, r->slow, true);
+	r->config = kf_web_get(http->web);
+	if (!kf_slow_admit(&http->slow))
+		return say(http, c, r, KF_CODE_429, "too many requests\n");
+	if (!r->config || r->config->tls != http->tls)
+		return say(http, c, r, KF_CODE_500,
+			   "the web configuration is wrong\n");
+	if (!allowed(http, c, r->config))
+		return say(http, c, r, KF_CODE_401, "unauthorized\n");
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return say(http, c, r, KF_CODE_405, "only GET and HEAD\n");
+	/* what is left of the request is slow at the client's cost */
+	kf_slow_restart(&http->slow, r->slow, false);
+	return MHD_YES;
 }
 
 static enum MHD_Result handle(void *cls, struct MHD_Connection *c,
@@ -211,17 +296,14 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *c,
 			return MHD_NO;
 		r->handler = route(http, url);
 		*con_cls = r;
-		if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
-		    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-			return say(http, c, r->handler, KF_CODE_405,
-				   "only GET and HEAD\n");
-		return MHD_YES;
+		return begin(http, c, method, r);
 	}
 	/* a body is of no use here: it is let through and dropped */
 	if (*upload_size) {
 		*upload_size = 0;
 		return MHD_YES;
 	}
+	kf_slow_restart(&http->slow, r->slow, true);
 	return dispatch(http, c, r);
 }
 
@@ -231,10 +313,36 @@ static void completed(void *cls, struct MHD_Connection *c, void **con_cls,
 	struct kf_http *http = cls;
 	struct request *r = *con_cls;
 
-	if (r && r->counted)
+	if (!r)
+		return;
+	if (r->counted)
 		atomic_fetch_sub(&http->busy, 1);
+	kf_slow_restart(&http->slow, r->slow, false);
+	kf_web_put(http->web, r->config);
 	free(r);
 	*con_cls = NULL;
+}
+
+static void connected(void *cls, struct MHD_Connection *c,
+		      void **socket_context,
+		      enum MHD_ConnectionNotificationCode code)
+{
+	const union MHD_ConnectionInfo *info;
+	struct kf_http *http = cls;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		kf_slow_close(&http->slow, *socket_context);
+		*socket_context = NULL;
+		return;
+	}
+	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	*socket_context =
+		info ? kf_slow_open(&http->slow, info->connect_fd) : NULL;
+	info = http->tls ? MHD_get_connection_info(
+				   c, MHD_CONNECTION_INFO_GNUTLS_SESSION)
+			 : NULL;
+	if (info)
+		kf_tls_client(info->tls_session);
 }
 
 /* No path of ours needs an escape, so none is undone: %00 cuts nothing off. */
@@ -254,6 +362,11 @@ static void be_quiet(void *cls, const char *fmt, va_list ap)
 
 static bool serve(struct kf_http *http, const char *address)
 {
+	struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
+					(void *)(size_t)kf_tls_certificate},
+				       {MHD_OPTION_HTTPS_PRIORITIES, 0,
+					(char *)(size_t)kf_tls_priorities()},
+				       {MHD_OPTION_END, 0, NULL}};
 	struct MHD_Daemon *d;
 	char name[128];
 	int fd = kf_listen(address, name, sizeof(name));
@@ -263,7 +376,8 @@ static bool serve(struct kf_http *http, const char *address)
 	d = MHD_start_daemon(
 		MHD_USE_THREAD_PER_CONNECTION |
 			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
-			MHD_USE_ITC | MHD_USE_ERROR_LOG,
+			MHD_USE_ITC | MHD_USE_ERROR_LOG |
+			(http->tls ? MHD_USE_TLS : 0),
 		0, NULL, NULL, handle, http, MHD_OPTION_EXTERNAL_LOGGER,
 		be_quiet, NULL, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
 		NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
@@ -271,7 +385,9 @@ static bool serve(struct kf_http *http, const char *address)
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_TIMEOUT_S,
 		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_SIZE,
-		MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_COMPLETED, completed, http,
+		MHD_OPTION_NOTIFY_CONNECTION, connected, http, MHD_OPTION_ARRAY,
+		http->tls ? tls : &tls[KF_ARRAY_SIZE(tls) - 1], MHD_OPTION_END);
 	if (!d) {
 		fprintf(stderr,
 			"konfiscator_exporter: cannot serve on %s: %s\n",
@@ -280,8 +396,20 @@ static bool serve(struct kf_http *http, const char *address)
 		return false;
 	}
 	http->daemon[http->nr_daemons++] = d;
-	kf_log(KF_LOG_INFO, "listening", "address", name, NULL);
+	kf_log(KF_LOG_INFO, "listening", "address", name, "tls",
+	       http->tls ? "on" : "off", NULL);
 	return true;
+}
+
+/* The first configuration is kept: TLS is what it says of it. */
+static bool set_up_web(struct kf_http *http)
+{
+	http->web = kf_web_open(http->options->web_config);
+	if (!http->web)
+		return false;
+	http->first = kf_web_get(http->web);
+	http->tls = http->first && http->first->tls;
+	return http->first && (!http->tls || kf_tls_begin(http->first));
 }
 
 struct kf_http *kf_http_start(const struct kf_options *options,
@@ -296,6 +424,15 @@ struct kf_http *kf_http_start(const struct kf_options *options,
 	}
 	http->options = options;
 	http->sources = sources;
+	pthread_mutex_init(&http->slow.lock, NULL);
+	http->slow.timeout_s = options->timeout_s;
+	http->slow.rate = options->max_rate;
+	http->slow.tokens = options->max_rate;
+	clock_gettime(CLOCK_MONOTONIC, &http->slow.filled);
+	if (!set_up_web(http)) {
+		kf_http_stop(http);
+		return NULL;
+	}
 	for (i = 0; i < options->nr_listen; i++) {
 		if (!serve(http, options->listen[i])) {
 			kf_http_stop(http);
@@ -311,5 +448,15 @@ void kf_http_stop(struct kf_http *http)
 		return;
 	while (http->nr_daemons)
 		MHD_stop_daemon(http->daemon[--http->nr_daemons]);
+	kf_tls_end();
+	if (http->first)
+		kf_web_put(http->web, http->first);
+	kf_web_close(http->web);
+	pthread_mutex_destroy(&http->slow.lock);
 	free(http);
+}
+
+void kf_http_tick(struct kf_http *http)
+{
+	kf_slow_cut(&http->slow);
 }

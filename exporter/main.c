@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "exporter/http.h"
+#include "exporter/replace.h"
 #include "exporter/writer.h"
 
 #include <errno.h>
@@ -29,7 +30,25 @@ static const char *choose_state_file(const struct kf_options *o)
 	return NULL;
 }
 
-static int print_once(const struct kf_sources *sources)
+static int put(const struct kf_options *o, const struct kf_buf *out)
+{
+	if (!o->textfile) {
+		if (fwrite(out->data, 1, out->len, stdout) == out->len &&
+		    fflush(stdout) == 0)
+			return 0;
+		fprintf(stderr, ME ": cannot write to stdout: %s\n",
+			strerror(errno));
+		return 1;
+	}
+	if (kf_file_replace(o->textfile, 0644, out->data, out->len) == 0)
+		return 0;
+	fprintf(stderr, ME ": cannot write %s: %s\n", o->textfile,
+		errno == EEXIST ? "not a regular file" : strerror(errno));
+	return 1;
+}
+
+static int print_once(const struct kf_options *o,
+		      const struct kf_sources *sources)
 {
 	struct kf_scrape scrape = {.sources = sources};
 	struct kf_buf out = {0};
@@ -42,11 +61,8 @@ static int print_once(const struct kf_sources *sources)
 	if (scrape.page.failed || out.failed) {
 		fprintf(stderr, ME ": out of memory\n");
 		rc = 1;
-	} else if (fwrite(out.data, 1, out.len, stdout) != out.len ||
-		   fflush(stdout) != 0) {
-		fprintf(stderr, ME ": cannot write to stdout: %s\n",
-			strerror(errno));
-		rc = 1;
+	} else {
+		rc = put(o, &out);
 	}
 	kf_page_release(&scrape.page);
 	kf_buf_free(&out);
@@ -56,6 +72,7 @@ static int print_once(const struct kf_sources *sources)
 static int serve(const struct kf_options *o, const struct kf_sources *sources)
 {
 	struct kf_http *http;
+	const struct timespec second = {.tv_sec = 1};
 	sigset_t end;
 	int sig;
 
@@ -67,7 +84,8 @@ static int serve(const struct kf_options *o, const struct kf_sources *sources)
 	http = kf_http_start(o, sources);
 	if (!http)
 		return 1;
-	sigwait(&end, &sig);
+	while ((sig = sigtimedwait(&end, NULL, &second)) < 0)
+		kf_http_tick(http);
 	kf_log(KF_LOG_INFO, "ending", "signal", strsignal(sig), NULL);
 	kf_http_stop(http);
 	return 0;
@@ -100,7 +118,7 @@ int main(int argc, char **argv)
 	sources.own_metrics = !o.disable_exporter_metrics;
 	if (kf_groups_init(&groups, &conf) != 0)
 		return 1;
-	rc = o.once ? print_once(&sources) : serve(&o, &sources);
+	rc = o.once ? print_once(&o, &sources) : serve(&o, &sources);
 	kf_collectors_finish(&groups);
 	kf_groups_finish(&groups);
 	return rc;

@@ -64,10 +64,53 @@ static bool number(const char *value, unsigned long max, unsigned int *out)
 	return true;
 }
 
+/* A time with its unit, in seconds; more than 0. */
+static bool seconds(const char *value, unsigned int *out)
+{
+	static const struct {
+		char unit;
+		unsigned int seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+	size_t len = strlen(value), i;
+	char digits[16];
+	unsigned int n;
+
+	for (i = 0; len > 1 && len < sizeof(digits) && i < 4; i++) {
+		if (value[len - 1] != units[i].unit)
+			continue;
+		memcpy(digits, value, len - 1);
+		digits[len - 1] = '\0';
+		if (!number(digits, 36500000 / units[i].seconds, &n) || !n)
+			return false;
+		*out = n * units[i].seconds;
+		return true;
+	}
+	return false;
+}
+
 static const char *set_max_requests(struct kf_options *o, const char *value)
 {
 	return number(value, 10000, &o->max_requests) ? NULL
 						      : "0 (no limit) to 10000";
+}
+
+static const char *set_max_rate(struct kf_options *o, const char *value)
+{
+	return number(value, 1000000, &o->max_rate) ? NULL
+						    : "0 (no limit) to 1000000";
+}
+
+static const char *set_timeout(struct kf_options *o, const char *value)
+{
+	if (!seconds(value, &o->timeout_s) || o->timeout_s > 86400)
+		return "a time up to 1d: a number over 0 with unit s, m, h or d";
+	return NULL;
+}
+
+static const char *set_web_config(struct kf_options *o, const char *value)
+{
+	o->web_config = value;
+	return *value && strlen(value) < 4000 ? NULL : "a file";
 }
 
 static const char *set_disable(struct kf_options *o, const char *value)
@@ -119,25 +162,9 @@ static const char *set_groups_max(struct kf_options *o, const char *value)
 
 static const char *set_forget(struct kf_options *o, const char *value)
 {
-	static const struct {
-		char unit;
-		unsigned int seconds;
-	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-	size_t len = strlen(value), i;
-	char digits[16];
-	unsigned int n;
-
-	for (i = 0; len > 1 && len < sizeof(digits) && i < 4; i++) {
-		if (value[len - 1] != units[i].unit)
-			continue;
-		memcpy(digits, value, len - 1);
-		digits[len - 1] = '\0';
-		if (!number(digits, 36500000 / units[i].seconds, &n) || !n)
-			break;
-		o->forget_after_s = n * units[i].seconds;
-		return NULL;
-	}
-	return "a number over 0 with unit s, m, h or d";
+	return seconds(value, &o->forget_after_s)
+		       ? NULL
+		       : "a number over 0 with unit s, m, h or d";
 }
 
 static int choose(const char *value, const char *const *names, int nr)
@@ -177,6 +204,13 @@ static const char *set_once(struct kf_options *o, const char *value)
 	return NULL;
 }
 
+static const char *set_textfile(struct kf_options *o, const char *value)
+{
+	o->once = true;
+	o->textfile = value;
+	return *value && strlen(value) < 4000 ? NULL : "a file";
+}
+
 static const struct flag flags[] = {
 	{"web.listen-address", "[HOST]:PORT", ":10170",
 	 "address to serve on; may be given again", set_listen},
@@ -184,6 +218,14 @@ static const struct flag flags[] = {
 	 set_path},
 	{"web.max-requests", "N", "40",
 	 "scrapes at once, 503 beyond; 0: no limit", set_max_requests},
+	{"web.max-rate", "N", "0",
+	 "requests in a second, 429 beyond; 0: no limit", set_max_rate},
+	{"web.timeout", "TIME", "30s",
+	 "how long a client may take to send a request, or to take its answer",
+	 set_timeout},
+	{"web.config.file", "FILE", NULL,
+	 "TLS, users and headers, with the keys of exporter-toolkit",
+	 set_web_config},
 	{"web.disable-exporter-metrics", NULL, NULL,
 	 "leave out the metrics of the exporter itself", set_disable},
 	{"stats.dir", "DIR", NULL,
@@ -206,6 +248,8 @@ static const struct flag flags[] = {
 	{"log.format", "FORMAT", "logfmt", "logfmt or json", set_format},
 	{"once", NULL, NULL,
 	 "print one scrape on stdout; delete and save nothing", set_once},
+	{"once.textfile", "FILE", NULL,
+	 "as --once, into a file that is replaced whole", set_textfile},
 };
 
 /* What getopt returns for each kind of flag; flags[] are numbered from 0. */

@@ -19,6 +19,9 @@ struct kf_options {
 	unsigned int nr_listen;
 	const char *telemetry_path;
 	unsigned int max_requests; /* 0: no limit */
+	unsigned int max_rate;	   /* 0: no limit */
+	unsigned int timeout_s;
+	const char *web_config; /* NULL: none */
 	bool disable_exporter_metrics;
 	const char *dirs[KF_MAX_DIRS + 1]; /* NULL-terminated */
 	unsigned int nr_dirs;
@@ -32,6 +35,7 @@ struct kf_options {
 	enum kf_log_level log_level;
 	enum kf_log_format log_format;
 	bool once;
+	const char *textfile; /* NULL: stdout */
 };
 
 enum kf_parse { KF_PARSE_RUN, KF_PARSE_DONE, KF_PARSE_USAGE };

@@ -18,8 +18,10 @@ enum kf_handler {
 
 enum kf_code {
 	KF_CODE_200,
+	KF_CODE_401,
 	KF_CODE_404,
 	KF_CODE_405,
+	KF_CODE_429,
 	KF_CODE_500,
 	KF_CODE_503,
 	KF_NR_CODES

@@ -15,6 +15,7 @@
 #include "exporter/state.h"
 #include "exporter/buf.h"
 #include "exporter/log.h"
+#include "exporter/replace.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -150,73 +151,6 @@ static json_t *members_to_json(const struct kf_groups *g)
 	return list;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-/* The rename is durable only once the directory is. */
-static int sync_dir(const char *path)
-{
-	char *copy = strdup(path);
-	int fd, rc;
-
-	if (!copy)
-		return -1;
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	free(copy);
-	if (fd < 0)
-		return -1;
-	rc = fsync(fd);
-	/* some file systems cannot sync a directory: nothing more to do */
-	if (rc != 0 && errno == EINVAL)
-		rc = 0;
-	close(fd);
-	return rc;
-}
-
-static int replace(const char *path, const char *text)
-{
-	char beside[4096];
-	int fd, error, rc;
-
-	if (snprintf(beside, sizeof(beside), "%s.new", path) >=
-	    (int)sizeof(beside)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	/* ours by the lock: whatever bears the name is a crash's leftover */
-	unlink(beside);
-	fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-	if (fd < 0)
-		return -1;
-	rc = write_all(fd, text, strlen(text));
-	if (rc == 0)
-		rc = fsync(fd);
-	error = errno;
-	if (close(fd) != 0 && rc == 0) {
-		error = errno;
-		rc = -1;
-	}
-	if (rc == 0 && rename(beside, path) == 0)
-		return sync_dir(path);
-	if (rc == 0)
-		error = errno;
-	unlink(beside);
-	errno = error;
-	return -1;
-}
-
 int kf_state_save(const struct kf_groups *g)
 {
 	json_t *root =
@@ -227,7 +161,8 @@ int kf_state_save(const struct kf_groups *g)
 	int rc = -1;
 
 	if (text)
-		rc = replace(g->conf.state_file, text);
+		rc = kf_file_replace(g->conf.state_file, 0640, text,
+				     strlen(text));
 	else
 		errno = ENOMEM;
 	free(text);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The configuration that holds, counted by those who use it, and passwords.
+ *
+ * bcrypt is slow by intent. What was right once is remembered, as a digest
+ * under a key that only this process has; what was wrong is not, and is worked
+ * out one after the other.
+ */
+#include "config.h"
+
+#include "exporter/web.h"
+#include "exporter/log.h"
+
+#include <crypt.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DIGEST 32 /* bytes of SHA-256 */
+#define NR_REMEMBERED 64
+
+struct held {
+	struct kf_web_config config; /* first: kf_web_put() casts */
+	unsigned int users;	     /* under @lock of struct kf_web */
+};
+
+struct kf_web {
+	const char *path;
+	pthread_mutex_t lock; /* for all up to the next lock */
+	struct stat seen;
+	struct held *held; /* NULL: the file is wrong */
+	unsigned int nr_remembered;
+	unsigned char remembered[NR_REMEMBERED][DIGEST];
+	pthread_mutex_t crypt_lock; /* one bcrypt at a time */
+	struct crypt_data *crypt;
+	unsigned char key[DIGEST]; /* constant */
+};
+
+static bool same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+	       a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static void put(struct held *h)
+{
+	if (!h || --h->users)
+		return;
+	kf_web_config_release(&h->config);
+	free(h);
+}
+
+/* Read the file if it is not the one seen last. */
+static void refresh(struct kf_web *w, char *error, size_t size)
+{
+	struct stat st = {0};
+	struct held *h;
+
+	error[0] = '\0';
+	if (!w->path || (stat(w->path, &st) == 0 && same(&st, &w->seen)))
+		return;
+	w->seen = st;
+	put(w->held);
+	w->held = NULL;
+	h = calloc(1, sizeof(*h));
+	if (!h) {
+		snprintf(error, size, "out of memory");
+		return;
+	}
+	if (!kf_web_config_read(&h->config, w->path, error, size)) {
+		kf_web_config_release(&h->config);
+		free(h);
+		return;
+	}
+	h->users = 1;
+	w->held = h;
+}
+
+struct kf_web *kf_web_open(const char *path)
+{
+	struct kf_web *w = calloc(1, sizeof(*w));
+	char error[600] = "out of memory";
+
+	if (w) {
+		w->path = path;
+		w->crypt = calloc(1, sizeof(*w->crypt));
+		w->held = path ? NULL : calloc(1, sizeof(*w->held));
+		if (w->held)
+			w->held->users = 1;
+		pthread_mutex_init(&w->lock, NULL);
+		pthread_mutex_init(&w->crypt_lock, NULL);
+		if (w->crypt &&
+		    gnutls_rnd(GNUTLS_RND_KEY, w->key, sizeof(w->key)) == 0)
+			refresh(w, error, sizeof(error));
+	}
+	if (w && w->held && w->crypt && !error[0])
+		return w;
+	fprintf(stderr, "konfiscator_exporter: --web.config.file: %s\n", error);
+	kf_web_close(w);
+	return NULL;
+}
+
+void kf_web_close(struct kf_web *w)
+{
+	if (!w)
+		return;
+	put(w->held);
+	pthread_mutex_destroy(&w->lock);
+	pthread_mutex_destroy(&w->crypt_lock);
+	if (w->crypt)
+		gnutls_memset(w->crypt, 0, sizeof(*w->crypt));
+	free(w->crypt);
+	free(w);
+}
+
+const struct kf_web_config *kf_web_get(struct kf_web *w)
+{
+	char error[600];
+	struct held *h;
+
+	pthread_mutex_lock(&w->lock);
+	refresh(w, error, sizeof(error));
+	h = w->held;
+	if (h)
+		h->users++;
+	pthread_mutex_unlock(&w->lock);
+	if (error[0])
+		kf_log(KF_LOG_ERROR,
+		       "web configuration is wrong: all are refused", "error",
+		       error, NULL);
+	return h ? &h->config : NULL;
+}
+
+void kf_web_put(struct kf_web *w, const struct kf_web_config *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&w->lock);
+	put((struct held *)(void *)c);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static bool digest(const struct kf_web *w, const char *user, const char *hash,
+		   const char *password, unsigned char out[DIGEST])
+{
+	gnutls_hmac_hd_t h;
+
+	if (gnutls_hmac_init(&h, GNUTLS_MAC_SHA256, w->key, sizeof(w->key)))
+		return false;
+	/* with their NULs, so that no two triples are the same bytes */
+	gnutls_hmac(h, user, strlen(user) + 1);
+	gnutls_hmac(h, hash, strlen(hash) + 1);
+	gnutls_hmac(h, password, strlen(password) + 1);
+	gnutls_hmac_deinit(h, out);
+	return true;
+}
+
+static bool is_remembered(struct kf_web *w, const unsigned char d[DIGEST])
+{
+	unsigned int i, found = 0;
+
+	pthread_mutex_lock(&w->lock);
+	for (i = 0; i < KF_MIN(w->nr_remembered, (unsigned int)NR_REMEMBERED);
+	     i++)
+		found |= gnutls_memcmp(w->remembered[i], d, DIGEST) == 0;
+	pthread_mutex_unlock(&w->lock);
+	return found;
+}
+
+static void remember(struct kf_web *w, const unsigned char d[DIGEST])
+{
+	pthread_mutex_lock(&w->lock);
+	memcpy(w->remembered[w->nr_remembered++ % NR_REMEMBERED], d, DIGEST);
+	if (w->nr_remembered == 2 * NR_REMEMBERED)
+		w->nr_remembered = NR_REMEMBERED;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static bool matches(struct kf_web *w, const char *hash, const char *password)
+{
+	size_t len = strlen(hash);
+	const char *got;
+	bool equal;
+
+	pthread_mutex_lock(&w->crypt_lock);
+	got = crypt_rn(password, hash, w->crypt, (int)sizeof(*w->crypt));
+	equal = got && strlen(got) == len && gnutls_memcmp(got, hash, len) == 0;
+	pthread_mutex_unlock(&w->crypt_lock);
+	return equal;
+}
+
+/* A hash that no password has, of the cost of the others. */
+static void make_fake(char fake[64], const struct kf_web_config *c)
+{
+	snprintf(fake, 64, "$2b$%.2s$%s", c->user[0].hash + 4,
+		 "konfiscatorkonfiscatouxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+}
+
+bool kf_web_allows(struct kf_web *w, const struct kf_web_config *c,
+		   const char *user, const char *password)
+{
+	const char *hash = NULL;
+	unsigned char d[DIGEST];
+	char fake[64];
+	unsigned int i;
+
+	if (!c->nr_users)
+		return true;
+	if (!user || !password)
+		return false;
+	for (i = 0; i < c->nr_users; i++) {
+		if (strcmp(user, c->user[i].name) == 0)
+			hash = c->user[i].hash;
+	}
+	make_fake(fake, c);
+	if (!digest(w, user, hash ? hash : fake, password, d))
+		return false;
+	if (is_remembered(w, d))
+		return true;
+	if (!matches(w, hash ? hash : fake, password) || !hash)
+		return false;
+	remember(w, d);
+	return true;
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The page is the same, byte for byte, in both formats, compressed and not, and
+in a file. After a change that is meant, KF_WRITE_GOLDEN=1 writes it anew."""
+
+import gzip
+import os
+import stat
+import subprocess
+
+import kftest
+
+GOLDEN = os.path.join(kftest.SOURCE, "tests/exporter/scrape.golden")
+QUIET = ["--no-collector.resident", "--no-collector.cgroup",
+         "--no-collector.exporter", "--collector.sizes"]
+
+
+def write_files(world):
+    for name, pid_of, values in (
+            ("web", world.sleeper(), {"blocks": "64:100:40", "mmaps": 23}),
+            ("tab\t\"and\\", world.sleeper(), {"blocks": "4096:7:7"})):
+        world.stats_file("f.%d" % pid_of.pid, pid=pid_of.pid, name=name,
+                         created=1700000000000000000, mapped=1 << 20,
+                         metadata=4096, threads=3, **values)
+
+
+def stable(text):
+    """Without the lines that tell of the time it took."""
+    return "".join(line for line in text.splitlines(True)
+                   if "scrape_collector_duration_seconds{" not in line)
+
+
+def the_page_is_golden(world):
+    write_files(world)
+    exporter = world.exporter(*QUIET)
+    classic = stable(exporter.scrape().text)
+    openmetrics = stable(exporter.scrape(Accept=kftest.OPENMETRICS).text)
+    text = classic + "\n" + openmetrics
+    if os.environ.get("KF_WRITE_GOLDEN"):
+        with open(GOLDEN, "w") as f:
+            f.write(text)
+    with open(GOLDEN) as f:
+        golden = f.read()
+    if text != golden:
+        subprocess.run(["diff", "-u", GOLDEN, "-"], input=text.encode())
+        raise AssertionError("not the golden scrape")
+
+
+def gzip_is_for_those_who_want_it(world):
+    write_files(world)
+    exporter = world.exporter(*QUIET)
+    plain = stable(exporter.scrape().text)
+    for wish, wanted in (
+            ("gzip", True), ("GZIP", True), ("*", True), ("br, gzip", True),
+            ("gzip;q=0.1", True), ("gzip ; q=1", True), ("gzip;q=0", False),
+            ("gzip;q=0, *", False), ("*;q=0", False), ("identity", False),
+            ("", False), ("x-gzip-not", False), ("gzip;q=x", False),
+            (";;,,gzip;", True)):
+        status, headers, body = exporter.request(Accept_Encoding=wish)
+        assert status == 200 and "Accept-Encoding" in headers["Vary"]
+        assert (headers["Content-Encoding"] == "gzip") == wanted, wish
+        if wanted:
+            assert len(body) < len(plain) / 2
+            body = gzip.decompress(body)
+        assert stable(body.decode()) == plain, wish
+    # what has no length worth it is left as it is
+    assert not exporter.request("/-/healthy",
+                                Accept_Encoding="gzip")[1]["Content-Encoding"]
+
+
+def a_file_is_replaced_whole(world):
+    write_files(world)
+    target = world.path("konfiscator.prom")
+
+    def write(path):
+        return subprocess.run(
+            [kftest.EXPORTER, "--stats.dir=" + world.stats,
+             "--stats.state-file=", "--once.textfile=" + path, *QUIET],
+            capture_output=True, text=True, timeout=kftest.PATIENCE)
+    result = write(target)
+    assert result.returncode == 0 and not result.stdout, result
+    with open(target) as f:
+        text = f.read()
+    assert stable(text) == stable(world.exporter(*QUIET).scrape().text)
+    assert stat.S_IMODE(os.stat(target).st_mode) & ~0o644 == 0
+    before = os.stat(target).st_ino
+    assert write(target).returncode == 0
+    assert os.stat(target).st_ino != before
+    assert sorted(os.listdir(world.dir)) == ["konfiscator.prom", "stats"]
+    result = write(world.path("no", "such", "directory"))
+    assert result.returncode == 1 and "No such file" in result.stderr
+    # what is no file stays what it is
+    os.mkfifo(world.path("fifo"))
+    result = write(world.path("fifo"))
+    assert result.returncode == 1 and "not a regular file" in result.stderr
+    assert stat.S_ISFIFO(os.stat(world.path("fifo")).st_mode)
+
+
+kftest.main(
+    the_page_is_golden,
+    gzip_is_for_those_who_want_it,
+    a_file_is_replaced_whole,
+)
