@@ -43,11 +43,22 @@ extern const struct kf_collector kf_collect_stats;
 extern const struct kf_collector kf_collect_sizes;
 extern const struct kf_collector kf_collect_resident;
 extern const struct kf_collector kf_collect_cgroup;
+extern const struct kf_collector kf_collect_tags;
 extern const struct kf_collector kf_collect_exporter;
 
 /* All collectors, NULL-terminated; kf_nr_collectors without the NULL. */
 extern const struct kf_collector *const kf_collectors[];
 extern const unsigned int kf_nr_collectors;
+
+/**
+ * kf_collector_is_on() - whether a collector was asked for
+ * @c:		one of kf_collectors
+ * @enabled:	one for each of them
+ *
+ * Context: any thread.
+ * Return: whether.
+ */
+bool kf_collector_is_on(const struct kf_collector *c, const bool *enabled);
 
 /**
  * kf_scrape_run() - collect a page

@@ -8,6 +8,7 @@
 #include "exporter/groups.h"
 #include "exporter/log.h"
 #include "exporter/state.h"
+#include "exporter/tags.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -79,6 +80,7 @@ static void member_free(struct kf_member *m)
 {
 	free(m->path);
 	free(m->base);
+	kf_member_tags_release(m);
 	free(m);
 }
 

@@ -31,6 +31,7 @@ struct kf_groups_conf {
 	const char *procfs;
 	const char *cgroupfs;
 	bool smaps;		/* read what is dear to the kernel, too */
+	bool tags;		/* read the tables of tags, too */
 	const char *state_file; /* NULL: totals die with the exporter */
 	unsigned int max;	/* groups, beyond which they go into "other" */
 	unsigned int forget_s;
@@ -47,6 +48,7 @@ enum kf_resident {
 };
 
 struct kf_cgroup;
+struct kf_member_tag;
 
 /* All fields are under the lock of struct kf_groups. */
 struct kf_group {
@@ -86,6 +88,8 @@ struct kf_member {
 	time_t gone;	/* since when its file is not there, or 0 */
 	uint64_t *base; /* NULL: all 0 */
 	uint64_t seen[KF_MAX_FIGURES]; /* counters: the most ever seen */
+	unsigned int nr_tags;	       /* see tags.h */
+	struct kf_member_tag *tags;
 };
 
 /* A file that could not be read, so that it is said only once. */

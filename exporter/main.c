@@ -109,6 +109,7 @@ int main(int argc, char **argv)
 		.procfs = o.procfs,
 		.cgroupfs = o.cgroupfs,
 		.smaps = o.smaps,
+		.tags = kf_collector_is_on(&kf_collect_tags, o.collector),
 		.state_file = choose_state_file(&o),
 		.max = o.groups_max,
 		.forget_s = o.forget_after_s,

@@ -13,11 +13,25 @@
 #include <stdio.h>
 
 const struct kf_collector *const kf_collectors[] = {
-	&kf_collect_stats,  &kf_collect_sizes,	  &kf_collect_resident,
-	&kf_collect_cgroup, &kf_collect_exporter, NULL,
+	&kf_collect_stats,
+	&kf_collect_sizes,
+	&kf_collect_resident,
+	&kf_collect_cgroup,
+	&kf_collect_tags,
+	&kf_collect_exporter,
+	NULL,
 };
 
 const unsigned int kf_nr_collectors = KF_ARRAY_SIZE(kf_collectors) - 1;
+
+bool kf_collector_is_on(const struct kf_collector *c, const bool *enabled)
+{
+	for (unsigned int i = 0; i < kf_nr_collectors; i++) {
+		if (kf_collectors[i] == c)
+			return enabled[i];
+	}
+	return false;
+}
 
 static double seconds_since(const struct timespec *start)
 {

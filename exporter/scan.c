@@ -13,6 +13,7 @@
 #include "exporter/buf.h"
 #include "exporter/log.h"
 #include "exporter/state.h"
+#include "exporter/tags.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -234,7 +235,7 @@ static int scan_file(void *ctx, const struct kf_file *f)
 	m->gone = 0;
 	note(g, m, f);
 	see(g, m, &f->snap);
-	return 0;
+	return kf_member_tags_note(m, &f->snap) ? 0 : -1;
 }
 
 /*
@@ -353,7 +354,9 @@ static bool delete_file(struct kf_groups *g, struct kf_member *m, time_t now)
 
 static int scan(struct kf_groups *g)
 {
-	struct kf_find find = {.dirs = g->conf.dirs, .procfs = g->conf.procfs};
+	struct kf_find find = {.dirs = g->conf.dirs,
+			       .procfs = g->conf.procfs,
+			       .tables = g->conf.tags ? KF_TABLE_TAGS : 0};
 	struct kf_group *group;
 	time_t now = time(NULL);
 	bool done;

@@ -103,7 +103,8 @@ def each_can_be_left_out(world):
     world.stats_file("s.%d" % sleeper.pid, pid=sleeper.pid)
     page = world.exporter("--no-collector.stats",
                           "--no-collector.resident",
-                          "--no-collector.cgroup").scrape()
+                          "--no-collector.cgroup",
+                          "--no-collector.tags").scrape()
     names = {name for name, _ in page.samples}
     assert not any(n.startswith(("konfiscator_malloc", "konfiscator_resident",
                                  "konfiscator_cgroup", "konfiscator_size"))

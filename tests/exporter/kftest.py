@@ -151,11 +151,12 @@ class World:
         process.wait()
 
     def stats_file(self, file, /, **values):
-        """Write a stats file; its path."""
+        """Write a stats file; its path. A list is its key several times."""
         path = os.path.join(self.stats, file)
         beside = self.path("beside")
         args = [b"%s=%s" % (k.encode(), v if isinstance(v, bytes)
-                            else str(v).encode()) for k, v in values.items()]
+                            else str(v).encode()) for k, all in values.items()
+                for v in (all if isinstance(all, list) else [all])]
         subprocess.run([MKSTATS, beside, *args], check=True)
         os.chmod(beside, 0o644)
         os.rename(beside, path)

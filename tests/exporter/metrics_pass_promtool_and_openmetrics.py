@@ -78,6 +78,23 @@ def a_full_page_is_accepted(world):
     assert held == 1 << 20, held
 
 
+def tags_of_any_names_are_accepted(world):
+    process = world.sleeper()
+    names = HOSTILE + [b"7" * 200]
+    figures = {"tag.%d.allocated" % (i + 2): 1 << i
+               for i in range(len(names))}
+    world.stats_file("a", pid=process.pid, tag=[b"1:0:main"] + [
+        b"%d:1:%s" % (i + 2, name) for i, name in enumerate(names)],
+        **figures)
+    page = both(world.exporter())
+    live = "konfiscator_tag_live_bytes"
+    assert page.get(live, tag='a"b') == 1
+    assert page.get(live, tag="a\nb") == 4
+    assert page.get(live, tag="7" * 63) == 1 << len(names) - 1
+    total = sum(v for (name, _), v in page.samples.items() if name == live)
+    assert total == (1 << len(names)) - 1, total
+
+
 def sizes_fall_into_their_buckets(world):
     process = world.sleeper()
     world.stats_file("a", pid=process.pid, blocks="48:7:0")
@@ -199,6 +216,7 @@ def a_group_without_processes_is_forgotten(world):
 kftest.main(
     an_empty_page_is_accepted,
     a_full_page_is_accepted,
+    tags_of_any_names_are_accepted,
     sizes_fall_into_their_buckets,
     hostile_names_do_no_harm,
     a_process_with_a_hostile_comm_does_no_harm,
