@@ -36,14 +36,18 @@ function add_probe(line,    head, args, n, part, i, word)
 	head = substr(line, 7, index(line, "(") - 7)
 	args = substr(line, index(line, "(") + 1)
 	sub(/\);$/, "", args)
-	if (head in seen)
+	if (provider == "")
+		fail("probe " head " is of no provider")
+	if ((provider, head) in seen)
 		fail("probe " head " is declared twice")
 	if (head ~ /__/)
 		fail("probe " head ": two underscores become a dash in tracers")
 	if (comment == "")
 		fail("probe " head " has no comment that says when it fires")
-	seen[head] = nr
+	seen[provider, head] = nr
+	of[nr] = provider
 	name[nr] = head
+	id[nr] = (provider == main ? "" : provider "_") head
 	text[nr] = comment
 	held[nr] = "none"
 	if (match(comment, /\. Lock: /)) {
@@ -73,10 +77,10 @@ function parameters(p,    i, s)
 	return s == "" ? "void" : s
 }
 
-# "a, b", after @first where there is something to follow
-function arguments(p, first,    i, s)
+# "a, b"
+function arguments(p,    i, s)
 {
-	s = first
+	s = ""
 	for (i = 1; i <= nr_args[p]; i++)
 		s = s (s == "" ? "" : ", ") arg[p, i]
 	return s
@@ -90,10 +94,13 @@ function words(p,    i, s)
 	return s
 }
 
-function stap_probe(p)
+# With @in its arguments are numbered variables of that name
+function stap_probe(p, in_name,    i, s)
 {
-	return sprintf("STAP_PROBE%s(%s)", nr_args[p] ? nr_args[p] : "",
-		       arguments(p, provider ", " name[p]))
+	s = of[p] ", " name[p]
+	for (i = 1; i <= nr_args[p]; i++)
+		s = s ", " (in_name == "" ? arg[p, i] : in_name i)
+	return sprintf("STAP_PROBE%s(%s)", nr_args[p] ? nr_args[p] : "", s)
 }
 
 function c_head(guard, about)
@@ -114,26 +121,26 @@ function write_header(    p, semaphore)
 	for (p = 1; p <= nr; p++) {
 		if (bare[p])
 			continue
-		semaphore = provider "_" name[p] "_semaphore"
+		semaphore = of[p] "_" name[p] "_semaphore"
 		print ""
 		print "/* " text[p] " */"
 		print "extern volatile unsigned short " semaphore
 		print "\t__attribute__((visibility(\"hidden\"), section(\".probes\")));"
-		print "__kf_hidden int kf_probe_fire_" name[p] "(" parameters(p) ");"
-		print "static inline bool kf_traces_" name[p] "(void)"
+		print "__kf_hidden int kf_probe_fire_" id[p] "(" parameters(p) ");"
+		print "static inline bool kf_traces_" id[p] "(void)"
 		print "{"
 		print "\treturn unlikely(" semaphore ");"
 		print "}"
-		print "static inline void kf_probe_" name[p] "(" parameters(p) ")"
+		print "static inline void kf_probe_" id[p] "(" parameters(p) ")"
 		print "{"
-		print "\tif (kf_traces_" name[p] "())"
-		print "\t\tkf_probe_fire_" name[p] "(" arguments(p, "") ");"
+		print "\tif (kf_traces_" id[p] "())"
+		print "\t\tkf_probe_fire_" id[p] "(" arguments(p) ");"
 		print "}"
 	}
 	print "\n#endif"
 }
 
-function write_source(    p)
+function write_source(    p, i, register)
 {
 	c_head("", "the location of each probe.")
 	print "#define _SDT_HAS_SEMAPHORES 1"
@@ -143,8 +150,10 @@ function write_source(    p)
 	print "#include \"probes/konfiscator-probes.h\""
 	print ""
 	print "/*"
-	print " * The probe stands first, so that its arguments are still where the"
-	print " * calling convention puts them. Naming the frame makes the compiler"
+	print " * The probe stands first, and its arguments are where the calling"
+	print " * convention puts them: there are tracers that read these registers and"
+	print " * not the notes, and without optimization only a register variable is"
+	print " * sure to be there. Naming the frame makes the compiler"
 	print " * keep it, which -fno-omit-frame-pointer alone does not do in a function"
 	print " * that calls nothing; a tracer would lose the caller. The functions"
 	print " * return different numbers so that neither compiler nor linker folds two"
@@ -156,18 +165,29 @@ function write_source(    p)
 	print "#define KF_FIRE __kf_hidden __noinline __cold __attribute__((noclone, noipa))"
 	print "#endif"
 	print ""
+	print "#ifdef __aarch64__"
+	for (i = 1; i <= 6; i++)
+		print "#define KF_REG" i " \"x" i - 1 "\""
+	print "#else"
+	split("rdi rsi rdx rcx r8 r9", register, " ")
+	for (i = 1; i <= 6; i++)
+		print "#define KF_REG" i " \"" register[i] "\""
+	print "#endif"
+	print ""
 	print "#define KF_KEEP_FRAME() \\"
 	print "\t__asm__ volatile(\"\" : : \"r\"(__builtin_frame_address(0)))"
 	for (p = 1; p <= nr; p++) {
 		if (bare[p])
 			continue
 		print ""
-		print "volatile unsigned short " provider "_" name[p] "_semaphore"
+		print "volatile unsigned short " of[p] "_" name[p] "_semaphore"
 		print "\t__attribute__((used, visibility(\"hidden\"), section(\".probes\")));"
-		print "KF_FIRE int kf_probe_fire_" name[p] "(" parameters(p) ")"
+		print "KF_FIRE int kf_probe_fire_" id[p] "(" parameters(p) ")"
 		print "{"
 		print "\tKF_KEEP_FRAME();"
-		print "\t" stap_probe(p) ";"
+		for (i = 1; i <= nr_args[p]; i++)
+			print "\tregister uint64_t in_" i " __asm__(KF_REG" i ") = " arg[p, i] ";"
+		print "\t" stap_probe(p, "in_") ";"
 		print "\treturn " p ";"
 		print "}"
 	}
@@ -193,7 +213,7 @@ function write_percall(    p)
 		print ""
 		print "/* " text[p] " */"
 		print "static __always_inline_kf void"
-		print "kf_probe_" name[p] "(" parameters(p) ")"
+		print "kf_probe_" id[p] "(" parameters(p) ")"
 		print "{"
 		print "\t" stap_probe(p) ";"
 		print "}"
@@ -210,12 +230,12 @@ function write_stub(guard, want_bare,    p)
 			continue
 		print ""
 		if (!want_bare) {
-			print "static inline bool kf_traces_" name[p] "(void)"
+			print "static inline bool kf_traces_" id[p] "(void)"
 			print "{"
 			print "\treturn false;"
 			print "}"
 		}
-		print "static inline void kf_probe_" name[p] "(" parameters(p) ")"
+		print "static inline void kf_probe_" id[p] "(" parameters(p) ")"
 		print "{"
 		print "}"
 	}
@@ -238,14 +258,20 @@ function write_tapset(    p, i)
 	for (p = 1; p <= nr; p++) {
 		print ""
 		print "# " text[p]
-		print "probe " provider "." name[p] " ="
-		print "\tprocess(@konfiscator_library).provider(\"" provider "\").mark(\"" name[p] "\")"
+		print "probe " of[p] "." name[p] " ="
+		print "\tprocess(@konfiscator_library).provider(\"" of[p] "\").mark(\"" name[p] "\")"
 		print "{"
 		print "\tname = \"" name[p] "\""
 		for (i = 1; i <= nr_args[p]; i++)
 			print "\t" arg[p, i] " = $arg" i
 		print "}"
 	}
+}
+
+# A probe's name as pages have it
+function full_name(p)
+{
+	return (of[p] == main ? "" : of[p] ":") name[p]
 }
 
 function write_manual(    p, i)
@@ -260,7 +286,8 @@ function write_manual(    p, i)
 	print "bpftrace, SystemTap, perf and every other reader of ELF notes of type"
 	print "stapsdt can attach to."
 	print "The provider is"
-	print ".BR " provider " ."
+	print ".BR " main ","
+	print "but for those whose names begin with another one and a colon."
 	print "Every argument is an unsigned integer of 64 bits;"
 	print "addresses, sizes in bytes and counts are told apart by their names."
 	print ".PP"
@@ -279,7 +306,7 @@ function write_manual(    p, i)
 	print "uses it, and filter by process:"
 	print ".PP"
 	print ".EX"
-	print "bpftrace \\-e \\(aqusdt:/usr/lib/libkonfiscator.so:" provider ":defrag_coalesce"
+	print "bpftrace \\-e \\(aqusdt:/usr/lib/libkonfiscator.so:" main ":defrag_coalesce"
 	print "    /pid == 4711/ { @merged = sum(arg3) }\\(aq"
 	print ".EE"
 	print ".PP"
@@ -293,13 +320,13 @@ function write_manual(    p, i)
 	print ".PP"
 	print ".EX"
 	print "stap \\-I " tapset " \\-e \\(aqglobal total"
-	print "    probe " provider ".defrag_coalesce { total <<< merged }"
+	print "    probe " main ".defrag_coalesce { total <<< merged }"
 	print "    probe end { println(@sum(total)) }\\(aq"
 	print ".EE"
 	print ".SH PROBES"
 	for (p = 1; p <= nr; p++) {
 		print ".TP"
-		printf ".BI %s( ", name[p]
+		printf ".BI %s( ", full_name(p)
 		for (i = 1; i <= nr_args[p]; i++)
 			printf "%s%s", arg[p, i], i < nr_args[p] ? " \", \" " : " "
 		print ")"
@@ -323,7 +350,7 @@ function example(p,    i, what)
 		else if (arg[p, i] ~ /^(bytes|merged|blocks|visited)$/)
 			what = "@" arg[p, i] " = sum(arg" i - 1 ");"
 	}
-	return "usdt:$1:" provider ":" name[p] " { " what " }"
+	return "usdt:$1:" of[p] ":" name[p] " { " what " }"
 }
 
 function write_page(    p, i, s)
@@ -332,7 +359,7 @@ function write_page(    p, i, s)
 		s = ""
 		for (i = 1; i <= nr_args[p]; i++)
 			s = s (i > 1 ? ", " : "") arg[p, i]
-		print "### " name[p] "(" s ")"
+		print "### " full_name(p) "(" s ")"
 		print ""
 		print "When: " text[p] ". Lock held: " held[p] "."
 		print ""
@@ -344,7 +371,7 @@ function write_page(    p, i, s)
 function write_names(    p)
 {
 	for (p = 1; p <= nr; p++)
-		print provider, name[p], bare[p] ? "bare" : "guarded",
+		print of[p], name[p], bare[p] ? "bare" : "guarded",
 		      nr_args[p] words(p)
 }
 
@@ -368,11 +395,18 @@ in_comment || line ~ /^\/\*/ {
 	next
 }
 
-line == "" || line == "};" { next }
+line == "" { next }
+
+line == "};" {
+	provider = ""
+	next
+}
 
 line ~ /^provider [a-z_]+ \{$/ && provider == "" {
 	split(line, word, / /)
 	provider = word[2]
+	if (main == "")
+		main = provider
 	comment = ""
 	next
 }

@@ -10,7 +10,7 @@ workdir
 
 dtrace -h -s "$top_srcdir/probes/konfiscator.d" -o "$WORK/dtrace.h"
 generate names | awk '{ print toupper($1 "_" $2) }' | sort >"$WORK/want"
-sed -n 's/^#define \(KONFISCATOR_[A-Z0-9_]*\)_ENABLED().*/\1/p' \
+sed -n 's/^#define \([A-Z0-9_]*\)_ENABLED().*/\1/p' \
 	"$WORK/dtrace.h" | sort -u >"$WORK/got"
 [ -s "$WORK/got" ] || fail "no probe in what dtrace made"
 diff "$WORK/want" "$WORK/got" ||

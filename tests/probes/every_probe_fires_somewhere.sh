@@ -7,7 +7,7 @@
 . "$top_srcdir/tests/probes/probes.sh"
 workdir
 
-generate names | awk '{ print "kf_probe_" $2 }' | sort >"$WORK/declared"
+c_names all | sed 's/^/kf_probe_/' | sort >"$WORK/declared"
 find "$top_srcdir/src" -name '*.[ch]' -exec \
 	grep -oh 'kf_probe_[a-z0-9_]*' {} + | sort -u >"$WORK/called"
 [ -s "$WORK/called" ] || fail "no probe is called under src"

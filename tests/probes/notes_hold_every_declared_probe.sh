@@ -13,14 +13,15 @@ workdir
 
 generate names | awk '{ print $1, $2, $3, $4 }' | sort >"$WORK/declared"
 [ -s "$WORK/declared" ] || fail "konfiscator.d declares nothing"
-notes "$KF_LIB" | grep '^konfiscator ' >"$WORK/notes" ||
+notes "$KF_LIB" >"$WORK/notes"
+grep -q '^konfiscator ' "$WORK/notes" ||
 	fail "$KF_LIB has no notes of konfiscator's"
 
 awk '{ print $1, $2, $3, $4 }' "$WORK/notes" | sort -u >"$WORK/found"
 diff "$WORK/declared" "$WORK/found" ||
 	fail "the notes (right) are not what konfiscator.d declares (left)"
 
-awk '$3 == "guarded" { print $2 }' "$WORK/notes" | sort | uniq -d \
+awk '$3 == "guarded" { print $1 ":" $2 }' "$WORK/notes" | sort | uniq -d \
 	>"$WORK/twice"
 [ ! -s "$WORK/twice" ] ||
 	fail "guarded probes with several locations: $(tr '\n' ' ' <"$WORK/twice")"

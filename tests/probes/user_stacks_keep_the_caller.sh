@@ -28,7 +28,7 @@ objdump -d --no-show-raw-insn "$KF_LIB" | awk '
 	$2 == "nop" || $2 ~ /^nop/ { judge() }
 	/mov +%rsp,%rbp/ || /mov[ \t]+x29, sp/ { framed = 1 }
 	END { judge() }' | sort -u >"$WORK/found"
-generate names | awk '$3 == "guarded" { print $2, "framed" }' | sort \
+c_names guarded | sed 's/$/ framed/' | sort \
 	>"$WORK/wanted"
 diff "$WORK/wanted" "$WORK/found" ||
 	fail "wanted (left) a frame at each probe, found (right)"
