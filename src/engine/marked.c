@@ -111,10 +111,10 @@ void kf_mark_set(void *p, uint32_t mark)
 {
 	const struct kf_slab *slab = kf_slab_at(p);
 
-	if (slab)
-		*kf_slab_mark(slab, p) = mark;
-	else
+	if (!slab)
 		run_of(p)->mark = mark;
+	else if (kf_slab_has_marks(slab))
+		*kf_slab_mark(slab, p) = mark;
 }
 
 void kf_mark_leave(const struct kf_slab *slab, void *p)
