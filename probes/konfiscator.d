@@ -3,6 +3,7 @@
  * Every probe of konfiscator, declared once. All else is made from this page:
  * the header with its semaphores, the stub for --disable-probes, the tapset,
  * the table in the manual, and the checks of the ELF notes and of the scripts.
+ * In C a probe of another provider than the first has that in its name.
  *
  * The probes are ABI: none is renamed, arguments are only appended, a changed
  * meaning takes a name that ends in _v2. The comment above a probe says when it
@@ -95,8 +96,6 @@ provider konfiscator {
 	probe invalid_free(uint64_t pointer);
 	/* a block was freed that is free */
 	probe double_free(uint64_t pointer);
-	/* a block was found damaged; kind 3: bytes beside it were written, 4: it was written after its free, 5: it was freed in another way than it was made */
-	probe heap_corruption(uint64_t pointer, uint64_t kind);
 	/* the stats file was opened; path is the address of its name */
 	probe stats_open(uint64_t path);
 	/* a forked child has put its heap in order */
@@ -114,4 +113,22 @@ provider konfiscator {
 	 * bytes are those asked for, of a free those that the block had
 	 */
 	probe slow_leave(uint64_t pointer, uint64_t bytes, uint64_t call);
+	/*
+	 * a block was sampled; bytes are its usable ones, weight those that it
+	 * stands for; tag is its entry in the stats file's table of tags, 0 none
+	 */
+	probe sample_alloc(uint64_t pointer, uint64_t bytes, uint64_t weight, uint64_t tag);
+	/* a sampled block is about to be freed or changed by realloc */
+	probe sample_free(uint64_t pointer, uint64_t bytes, uint64_t weight);
+};
+
+/*
+ * The names that OpenTelemetry's profiler looks for. It reads the registers that
+ * a call has its arguments in, and not the notes: both say the same here.
+ */
+provider otel_memory {
+	/* as sample_alloc */
+	probe alloc(uint64_t pointer, uint64_t bytes, uint64_t weight);
+	/* as sample_free */
+	probe free(uint64_t pointer);
 };

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "core/recorder.h"
+#include "core/sampling.h"
 #include "stats/stats.h"
 #include "sys/env.h"
 
@@ -46,6 +47,11 @@ static int set_record(const char *value, struct kf_text *reply)
 	kf_text_str(reply, r ? "cannot record into " : "recording into ");
 	kf_text_str(reply, r ? value : kf_record_path());
 	return -r;
+}
+
+static int set_sample(const char *value, struct kf_text *reply)
+{
+	return kf_sampling_set(value, reply);
 }
 
 static const struct control controls[] = {

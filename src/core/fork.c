@@ -9,6 +9,7 @@
 
 #include "core/control.h"
 #include "core/recorder.h"
+#include "core/sampling.h"
 #include "engine/detour.h"
 #include "engine/supply.h"
 #include "stats/stats.h"
@@ -49,6 +50,7 @@ static void child(void)
 	kf_detour_leave();
 	kf_stats_fork_child();
 	kf_recorder_fork_child();
+	kf_sampling_fork_child();
 	kf_control_start();
 	kf_process_know();
 	publisher = 0;

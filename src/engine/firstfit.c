@@ -221,10 +221,21 @@ static void *resize_in_place(struct kf_run *run, void *p, size_t have,
 	return p;
 }
 
+/* Bytes that a block of another size will be reckoned with. */
+static size_t bytes_after(const struct kf_run *run, size_t have, size_t size)
+{
+	if (size > KF_SMALL_MAX)
+		return KF_ALIGN_UP(size, KF_PAGE);
+	if (!run && kf_resize_stays(have, size))
+		return have;
+	return kf_class_bytes(kf_class_of(kf_resize_room(have, size)));
+}
+
 static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 {
 	size_t have = usable(p);
 	struct kf_run *run = NULL;
+	size_t before, after;
 	uint32_t mark, old;
 	void *to;
 
@@ -236,13 +247,22 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	if (*wrong)
 		return NULL;
 	kf_heap_get();
-	mark = kf_mark_next();
 	old = kf_mark_of(p);
+	before = run ? KF_ALIGN_UP(run->asked, KF_PAGE) : have;
+	after = bytes_after(run, have, size);
+	mark = kf_mark_next(old, before, after);
 	to = resize_in_place(run, p, have, size, mark);
 	if (to)
 		change_mark(p, have, old, to, mark);
 	else
 		to = copy_to(p, have, size, mark);
+	/* Where a sample has come due meanwhile this is it. */
+	if (!to && !mark) {
+		mark = kf_mark_next(old, before, after);
+		to = mark ? copy_to(p, have, size, mark) : NULL;
+	}
+	if (!to && mark)
+		kf_mark_hooks.lost(mark);
 	/* A shrink never fails: the block it was is still large enough. */
 	if (!to && size <= have)
 		to = p;

@@ -4,6 +4,7 @@
  */
 #include "engine/heap.h"
 
+#include "engine/cut.h"
 #include "engine/detour.h"
 
 #include "pages/pages.h"
@@ -32,6 +33,41 @@ static void count_fill(struct kf_heap *heap, size_t bytes, uint32_t nr,
 	kf_heap_stat(heap, KF_SLOT_asked_sample, size * nr);
 	kf_heap_stat(heap, KF_SLOT_given_sample, (uint64_t)bytes * nr);
 	kf_probe_cache_fill(bytes, nr);
+}
+
+/* End the bin after @nr of its blocks; returns the next one. */
+static void **end_after(struct kf_bin *bin, uint32_t nr)
+{
+	void **link = &bin->head;
+	void **next;
+
+	while (nr--)
+		link = *link;
+	next = *link;
+	*link = NULL;
+	return next;
+}
+
+uint32_t kf_heap_cut(struct kf_heap *heap, size_t offset, uint32_t nr)
+{
+	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
+	unsigned int class = (unsigned int)(offset / sizeof(*bin));
+	uint32_t kept;
+	void *rest;
+
+	/* Who shares it is charged block by block, as marked blocks are. */
+	if (heap->shared || heap->marks)
+		return nr;
+	kept = kf_countdown_pass(&heap->countdown, kf_class_bytes(class), nr);
+	if (likely(kept == nr))
+		return nr;
+	heap->due[class] = heap->countdown.epoch;
+	rest = end_after(bin, kept);
+	if (bin->source & KF_BIN_FOREIGN)
+		kf_foreign_restore(heap, offset, rest, nr - kept);
+	else
+		kf_slab_untake(kf_bin_source(bin), rest, nr - kept);
+	return kept;
 }
 
 static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
@@ -93,9 +129,12 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 		 bool make)
 {
 	struct kf_bin *bin = &heap->bin[class];
-	struct kf_slab *slab = own_slab(bin);
+	struct kf_slab *slab;
 	uint32_t nr = 0;
 
+	if (kf_heap_sample_is_due(heap, class))
+		return false;
+	slab = own_slab(bin);
 	if (!slab) {
 		heap->reuse = !kf_detour_strict;
 		nr = kf_foreign_take(heap, class * sizeof(*bin));
@@ -106,6 +145,8 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 		slab = kf_slab_make(heap, class);
 	if (slab)
 		nr = kf_slab_take(heap, slab, bin);
+	if (nr)
+		nr = kf_heap_cut(heap, class * sizeof(*bin), nr);
 	if (nr)
 		count_fill(heap, kf_class_bytes(class), nr, size);
 	return nr;
@@ -128,8 +169,8 @@ static unsigned int last_near(struct kf_heap *heap, unsigned int class)
 
 /*
  * The class whose bin has a block: this one or, before a slab is made, a near
- * one; 0: none, and the kernel has no more. A near block wastes less than the
- * pages of a slab that may have no other use.
+ * one; 0: none, and the kernel has no more or a sample is due. A near block
+ * wastes less than the pages of a slab that may have no other use.
  */
 static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
 			 bool near)
@@ -138,7 +179,7 @@ static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
 
 	if (heap->bin[class].head || fill(heap, class, size, !near))
 		return class;
-	if (!near)
+	if (!near || kf_heap_sample_is_due(heap, class))
 		return 0;
 	last = last_near(heap, class);
 	for (unsigned int c = class + 1; c <= last; c++) {
@@ -193,10 +234,13 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 	uint32_t nr;
 
 	if (bin->head || ++heap->refills % SHORT_FILLS == 0 ||
-	    !kf_process_is_known() || kf_detour_is_due())
+	    !kf_process_is_known() || kf_detour_is_due() ||
+	    kf_heap_sample_is_due(heap, class))
 		return NULL;
 	kf_heap_enter(heap);
 	nr = fill_short(heap, bin, offset);
+	if (nr)
+		nr = kf_heap_cut(heap, offset, nr);
 	if (nr) {
 		count_fill(heap, kf_class_bytes(class), nr, size);
 		block = pop(heap, bin, offset);
@@ -205,11 +249,16 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 	return block;
 }
 
+/*
+ * A sample that would come after these is not due any more: what is handed out
+ * later is charged anew, and is as likely to be one as these were.
+ */
 static uint32_t flush_bin(struct kf_heap *heap, struct kf_bin *bin)
 {
 	struct kf_slab *slab = kf_bin_source(bin);
 	uint32_t nr = 0;
 
+	heap->due[bin - heap->bin] = 0;
 	if (bin->source & KF_BIN_FOREIGN)
 		return kf_foreign_flush(heap, bin);
 	bin->source = 0;

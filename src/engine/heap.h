@@ -37,6 +37,7 @@
 #include "base/list.h"
 #include "engine/class.h"
 #include "pages/map.h"
+#include "sample/countdown.h"
 #include "stats/stats.h"
 #include "sys/thread.h"
 
@@ -128,7 +129,9 @@ struct kf_heap {
 	struct kf_outbox outbox[KF_NR_OUTBOXES];  /* owner */
 	struct kf_list slabs[KF_NR_CLASSES];	  /* not full ones; owner */
 	uint32_t nr_slabs[KF_NR_CLASSES];	  /* full ones too; owner */
-	void *inbox __kf_aligned(KF_CACHE_LINE);  /* atomic */
+	struct kf_countdown countdown;		  /* owner */
+	uint32_t due[KF_NR_CLASSES]; /* the epoch of a sample due; owner */
+	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
 } __kf_aligned(KF_CACHE_LINE);
 
 /* A thread's heap: empty at first, a guest when it has none of its own. */
@@ -293,7 +296,8 @@ void kf_heap_slow_down(bool on);
  * what only the long way does gets its turn.
  *
  * Context: any thread.
- * Return: a block, counted, or NULL: take kf_heap_alloc().
+ * Return: a block, counted, or NULL: take the slow path, for kf_heap_alloc()
+ *	   or a sample.
  */
 void *kf_heap_refill(struct kf_heap *heap, size_t offset,
 		     size_t size) __must_check;
@@ -307,7 +311,8 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset,
  * @zeroed:	out: whether the block reads as zeroes behind its first word
  *
  * Context: the heap's owner.
- * Return: a block, counted, or NULL when the kernel has no more.
+ * Return: a block, counted, or NULL when the kernel has no more, or when a
+ *	   sample of the class has come due.
  */
 void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 		    bool near, bool *zeroed) __must_check;

@@ -23,8 +23,14 @@
  * in any thread, inside free and realloc; none may allocate or free.
  */
 struct kf_mark_hooks {
-	/* The mark for a block that realloc gives the calling thread now. */
-	uint32_t (*next)(void);
+	/*
+	 * The mark for a block that realloc gives the calling thread now, in
+	 * place of one with the mark @old; @before and @after are the bytes
+	 * that both are reckoned with: usable ones, but no room to grow.
+	 */
+	uint32_t (*next)(uint32_t old, size_t before, size_t after);
+	/* There was no memory for a block with the mark that next() said. */
+	void (*lost)(uint32_t mark);
 	/*
 	 * A marked block goes: freed, which is about to happen, or taken by
 	 * realloc, which may have moved it already.
@@ -124,9 +130,11 @@ static inline uint32_t *kf_slab_mark(const struct kf_slab *slab, const void *p)
 }
 
 /* The mark for what realloc gives. */
-static inline uint32_t kf_mark_next(void)
+static inline uint32_t kf_mark_next(uint32_t old, size_t before, size_t after)
 {
-	return unlikely(kf_mark_hooks.next) ? kf_mark_hooks.next() : 0;
+	return unlikely(kf_mark_hooks.next)
+		       ? kf_mark_hooks.next(old, before, after)
+		       : 0;
 }
 
 #endif

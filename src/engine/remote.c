@@ -17,6 +17,7 @@
  */
 #include "engine/heap.h"
 
+#include "engine/cut.h"
 #include "engine/marked.h"
 
 #include "probes/konfiscator-probes.h"
@@ -105,6 +106,7 @@ uint32_t kf_foreign_flush(struct kf_heap *heap, struct kf_bin *bin)
 {
 	uint32_t nr = post_list(heap, bin->head);
 
+	heap->due[bin - heap->bin] = 0;
 	*bin = (struct kf_bin){NULL, 0};
 	return nr;
 }
@@ -166,6 +168,16 @@ uint32_t kf_foreign_take(struct kf_heap *heap, size_t offset)
 	*foreign = (struct kf_foreign){NULL, 0};
 	heap->credit += (int32_t)(nr * kf_class_bytes(class));
 	return nr;
+}
+
+void kf_foreign_restore(struct kf_heap *heap, size_t offset, void *first,
+			uint32_t nr)
+{
+	struct kf_foreign *foreign = (void *)((char *)heap->foreign + offset);
+	unsigned int class = (unsigned int)(offset / sizeof(*foreign));
+
+	*foreign = (struct kf_foreign){first, nr};
+	heap->credit -= (int32_t)(nr * kf_class_bytes(class));
 }
 
 void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)

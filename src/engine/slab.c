@@ -8,6 +8,8 @@
  */
 #include "engine/heap.h"
 
+#include "engine/cut.h"
+
 #include "pages/pages.h"
 
 #include "probes/konfiscator-probes.h"
@@ -120,6 +122,12 @@ uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
 	slab->local = NULL;
 	slab->used = slab->carved;
 	return nr;
+}
+
+void kf_slab_untake(struct kf_slab *slab, void *first, uint32_t nr)
+{
+	slab->local = first;
+	slab->used -= nr;
 }
 
 void kf_slab_retire(struct kf_slab *slab)

@@ -52,4 +52,30 @@ const char *kf_next_path(const void *addr);
  */
 const char *kf_next_load(const char *path, const char *name, void **symbol);
 
+/**
+ * kf_next_keep() - a symbol of an object that then stays
+ * @soname:	the object, as the dynamic linker finds it
+ * @load:	load it for this library alone where the process has not; false:
+ *		only if it is there
+ * @name:	the symbol
+ * @symbol:	out: its address
+ *
+ * Context: as kf_next(); may run the object's constructors. Leaves no
+ *	    dlerror().
+ * Return: false where there is no such object or symbol.
+ */
+bool kf_next_keep(const char *soname, bool load, const char *name,
+		  void **symbol);
+
+/**
+ * kf_next_span() - where the object of an address begins and ends
+ * @addr:	the address
+ * @from:	out: its first
+ * @to:		out: the one behind its last
+ *
+ * Context: as kf_next().
+ * Return: false where the address is of no object.
+ */
+bool kf_next_span(const void *addr, uintptr_t *from, uintptr_t *to);
+
 #endif

@@ -170,3 +170,12 @@ bool kf_vm_put_mapping(void *addr, size_t size, void *from)
 {
 	return kf_vm_move(from, size, size, addr);
 }
+
+/* The kernel reads the set before it finds that the operation is none. */
+bool kf_vm_is_readable(const void *addr)
+{
+	const void *word =
+		(const void *)KF_ALIGN_DOWN((uintptr_t)addr, (uintptr_t)8);
+
+	return kf_sys(SYS_rt_sigprocmask, -1, word, NULL, (size_t)8) != -EFAULT;
+}

@@ -198,4 +198,16 @@ int kf_vm_put_file(void *addr, size_t size, int fd,
  */
 bool kf_vm_put_mapping(void *addr, size_t size, void *from) __must_check;
 
+/**
+ * kf_vm_is_readable() - whether a byte can be read
+ * @addr:	any address
+ *
+ * Asked of the kernel, by a call that every program makes and that does
+ * nothing (as Abseil does).
+ *
+ * Context: any, signal handlers too.
+ * Return: true if it can, at this moment.
+ */
+bool kf_vm_is_readable(const void *addr) __must_check;
+
 #endif

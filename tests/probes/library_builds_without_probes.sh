@@ -16,7 +16,7 @@ echo '#error "sys/sdt.h is not to be needed"' >"$WORK/build/sys/sdt.h"
 sed 's/^#define KF_PROBES 1/#undef KF_PROBES/' "$top_builddir/config.h" \
 	>"$WORK/build/config.h"
 
-layers='base sys stats record pages engine core abi'
+layers='base sys stats record sample pages engine core abi'
 set --
 for layer in $layers; do
 	for source in "$top_srcdir/src/$layer"/*.c; do

@@ -29,7 +29,7 @@ static void *blocks[NR_BLOCKS];
 static uint64_t nr_freed, freed_bytes, nr_taken, taken_bytes, nr_came;
 static uint32_t next_mark, last_mark;
 
-static uint32_t next(void)
+static uint32_t next(uint32_t old, size_t before, size_t after)
 {
 	return next_mark;
 }
@@ -56,7 +56,8 @@ static void start(void)
 	kf_pages_conf.dirty_max = SIZE_MAX;
 	kf_thread_exit_init(supply->thread_exit);
 	supply->init();
-	kf_mark_hooks = (struct kf_mark_hooks){next, gone, came};
+	kf_mark_hooks = (struct kf_mark_hooks){
+		.next = next, .gone = gone, .came = came};
 }
 
 static void *take(size_t size, uint32_t mark)

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * When blocks are sampled: see sampling.h.
+ */
+#include "core/sampling.h"
+
+#include "base/text.h"
+#include "core/conf.h"
+#include "core/hosted.h"
+#include "engine/cut.h"
+#include "engine/marked.h"
+#include "sample/countdown.h"
+#include "sample/distance.h"
+#include "sample/sample.h"
+#include "sample/walk.h"
+#include "stats/stats.h"
+#include "sys/env.h"
+#include "sys/out.h"
+
+#include <errno.h>
+
+/* The class of a small block, 0: it is large. */
+static unsigned int class_of(size_t size, size_t align)
+{
+	size_t rounded = KF_ALIGN_UP(size, align);
+
+	return rounded > KF_SMALL_MAX || align > KF_PAGE ? 0
+							 : kf_class_of(rounded);
+}
+
+static bool is_due(struct kf_heap *heap, unsigned int class)
+{
+	return !heap->guest && kf_heap_sample_is_due(heap, class);
+}
+
+bool kf_sampling_is_due(size_t size, size_t align)
+{
+	unsigned int class = class_of(size, align);
+
+	return class && is_due(kf_heap_self, class);
+}
+
+/* Whether a sample falls on bytes that nothing was charged for yet. */
+static bool falls_on(struct kf_heap *heap, uint64_t bytes)
+{
+	uint64_t mean = kf_countdown_mean();
+
+	if (heap->guest)
+		return mean && kf_countdown_hits(bytes, mean);
+	return !kf_countdown_pass(&heap->countdown, bytes, 1);
+}
+
+/* What is due is taken: the class has blocks to give again. */
+static bool take_due(struct kf_heap *heap, unsigned int class)
+{
+	if (!is_due(heap, class))
+		return false;
+	heap->due[class] = 0;
+	return true;
+}
+
+static bool is_drawn(struct kf_heap *heap, unsigned int class, size_t bytes,
+		     uint32_t tag)
+{
+	if (class && !tag && !heap->guest)
+		return take_due(heap, class);
+	return falls_on(heap, bytes);
+}
+
+static uint32_t take(struct kf_heap *heap, uint64_t bytes, uint32_t tag)
+{
+	uint64_t mean =
+		heap->guest ? kf_countdown_mean() : heap->countdown.mean;
+
+	/* An order may have ended it meanwhile. */
+	return mean ? kf_sample_take(bytes, mean, tag) : 0;
+}
+
+uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag)
+{
+	unsigned int class = class_of(size, align);
+	size_t bytes =
+		class ? kf_class_bytes(class) : KF_ALIGN_UP(size, KF_PAGE);
+	struct kf_heap *heap;
+
+	if (likely(!kf_countdown_mean()))
+		return 0;
+	heap = kf_heap_get();
+	return is_drawn(heap, class, bytes, tag) ? take(heap, bytes, tag) : 0;
+}
+
+/* A sample that realloc changes, by its own mean. */
+static uint32_t keep(uint32_t old, size_t before, size_t after, uint32_t tag)
+{
+	uint64_t mean = kf_sample_mean(old);
+
+	if (after < before && !kf_countdown_stays(before, after, mean))
+		return 0;
+	return kf_sample_take(after, mean, tag);
+}
+
+uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
+			    uint32_t tag)
+{
+	struct kf_heap *heap = kf_heap_get();
+	bool large = after > KF_SMALL_MAX;
+
+	if (old & KF_SAMPLE_MARK && (large || before == after))
+		return keep(old, before, after, tag);
+	if (likely(!kf_countdown_mean()) || before == after)
+		return 0;
+	if (!large)
+		return kf_sampling_draw(after, 1, tag);
+	if (after < before || !falls_on(heap, after - before))
+		return 0;
+	return take(heap, after, tag);
+}
+
+void *kf_sampling_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
+{
+	uint32_t mark = kf_sampling_draw(size, align, 0);
+	void *p;
+
+	if (likely(!mark))
+		return NULL;
+	p = kf_marked_alloc(size, align, zeroed, mark, usable);
+	if (likely(p)) {
+		kf_sample_gave(mark, p);
+	} else {
+		kf_word_add_atomic(KF_WORD_sample_lost, 1);
+		kf_sample_drop(mark);
+	}
+	return p;
+}
+
+static uint32_t next(uint32_t old, size_t before, size_t after)
+{
+	return kf_sampling_redraw(old, before, after, 0);
+}
+
+static void lost(uint32_t mark)
+{
+	kf_word_add_atomic(KF_WORD_sample_lost, 1);
+	kf_sample_drop(mark);
+}
+
+static void gone(const void *p, size_t usable, uint32_t mark, bool freed)
+{
+	kf_sample_forget(mark, p);
+}
+
+static void came(const void *p, size_t usable, uint32_t mark)
+{
+	kf_sample_gave(mark, p);
+}
+
+static bool is_allowed(uint64_t mean)
+{
+	return !mean ||
+	       (mean >= KF_SAMPLE_MEAN_MIN && mean <= KF_SAMPLE_MEAN_MAX);
+}
+
+static void set(uint64_t mean)
+{
+	kf_word_set(KF_WORD_sample_mean, mean);
+	kf_countdown_set(mean);
+}
+
+static const char not_for_engines[] = "samples are taken of the engine "
+				      "firstfit only";
+static const char range[] = "0, or 1K to 1T";
+
+static void complain(const char *why)
+{
+	char buf[160];
+	struct kf_text text;
+
+	kf_text_init(&text, buf, sizeof(buf) - 1);
+	kf_text_str(&text, "konfiscator: KONFISCATOR_SAMPLE=");
+	kf_text_u64(&text, kf_conf.sample);
+	kf_text_str(&text, ": ");
+	kf_text_str(&text, why);
+	kf_text_str(&text, "; none is taken\n");
+	kf_out(&text);
+}
+
+static void start_with(uint64_t mean)
+{
+	if (kf_hosted_engine())
+		complain(not_for_engines);
+	else if (!is_allowed(mean))
+		complain(range);
+	else
+		set(mean);
+}
+
+void kf_sampling_start(void)
+{
+	const struct kf_sample_conf conf = {
+		.stacks = kf_conf.stacks,
+		.max_stacks = (uint32_t)kf_conf.sample_stacks,
+	};
+	bool asked = kf_env_is_trusted() && kf_env_get("KONFISCATOR_STACKS");
+
+	kf_sample_init(&conf);
+	kf_countdown_seed(kf_conf.sample_seed);
+	kf_mark_hooks = (struct kf_mark_hooks){next, lost, gone, came};
+	if (conf.stacks)
+		kf_walk_load(kf_conf.sample || asked);
+	if (kf_conf.sample)
+		start_with(kf_conf.sample);
+}
+
+int kf_sampling_set(const char *value, struct kf_text *reply)
+{
+	uint64_t mean;
+
+	if (!kf_parse_size(value, &mean) || !is_allowed(mean)) {
+		kf_text_str(reply, "sample: not ");
+		kf_text_str(reply, range);
+		return EINVAL;
+	}
+	if (kf_hosted_engine()) {
+		kf_text_str(reply, not_for_engines);
+		return ENOTSUP;
+	}
+	set(mean);
+	if (!mean) {
+		kf_text_str(reply, "no samples are taken");
+		return 0;
+	}
+	kf_text_str(reply, "a sample in ");
+	kf_text_u64(reply, mean);
+	kf_text_str(reply, " bytes");
+	if (kf_conf.stacks && !kf_walk_is_loaded())
+		kf_text_str(reply, ", stacks by frame pointers alone: the "
+				   "unwinder is loaded at the start, with "
+				   "KONFISCATOR_STACKS=1");
+	return 0;
+}
+
+void kf_sampling_fork_child(void)
+{
+	if (kf_countdown_mean())
+		kf_countdown_seed(kf_conf.sample_seed);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * When blocks are sampled: by the options, on order, in children; and which,
+ * between the engine, which says where one is due, and src/sample, which keeps
+ * what is known of it.
+ *
+ * A block of S bytes is a sample with the probability 1 - exp(-S / R), and
+ * stays so when realloc changes it: one that moves to a small block is drawn as
+ * a new one; a large one that grows is drawn for what came in; one that shrinks
+ * stays a sample in the proportion of the two.
+ */
+#ifndef KF_CORE_SAMPLING_H
+#define KF_CORE_SAMPLING_H
+
+#include "base/compiler.h"
+
+struct kf_text;
+
+/**
+ * kf_sampling_start() - sample from now on, if the options say so
+ *
+ * Loads the unwinder, where samples are wanted or stacks asked for.
+ *
+ * Context: once, in a constructor, when the engine stands; not inside malloc.
+ */
+void kf_sampling_start(void);
+
+/**
+ * kf_sampling_set() - change the mean distance while the program runs
+ * @value:	a size, 0 for none, as it was ordered
+ * @reply:	out: what came of it
+ *
+ * Context: one thread at a time.
+ * Return: 0 or an errno.
+ */
+int kf_sampling_set(const char *value, struct kf_text *reply);
+
+/**
+ * kf_sampling_fork_child() - draw other samples than the parent
+ *
+ * Context: a forked child's only thread.
+ */
+void kf_sampling_fork_child(void);
+
+/**
+ * kf_sampling_draw() - whether a block to come is a sample
+ * @size:	bytes, not 0, at most PTRDIFF_MAX
+ * @align:	power of two
+ * @tag:	entry of the tag table, 0 none: then a small block is drawn by
+ *		what is due in its class, else for itself
+ *
+ * Context: any thread, its own heap in place. Walks the stack.
+ * Return: a mark for kf_marked_alloc(), then kf_sample_gave(); 0: it is none.
+ */
+uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag) __must_check;
+
+/**
+ * kf_sampling_redraw() - whether a block that realloc gives is a sample
+ * @old:	mark of the block it had; 0, a tag, or a sample
+ * @before:	bytes that it is reckoned with
+ * @after:	bytes that the new one is reckoned with
+ * @tag:	as kf_sampling_draw()
+ *
+ * Context: as kf_sampling_draw().
+ * Return: as kf_sampling_draw().
+ */
+uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
+			    uint32_t tag) __must_check;
+
+/**
+ * kf_sampling_alloc() - the block, if it is to be a sample
+ * @size:	bytes, not 0, at most PTRDIFF_MAX
+ * @align:	power of two, at least 16
+ * @zeroed:	whether it must read as zeroes
+ * @usable:	out: its usable bytes
+ *
+ * Context: as kf_sampling_draw().
+ * Return: the block, counted; NULL: it is no sample, ask the supply.
+ */
+void *kf_sampling_alloc(size_t size, size_t align, bool zeroed,
+			size_t *usable) __must_check;
+
+/**
+ * kf_sampling_is_due() - whether the supply gave nothing, for a sample is due
+ * @size:	as kf_sampling_alloc()
+ * @align:	likewise
+ *
+ * Context: the thread that asked it.
+ * Return: true if kf_sampling_alloc() will do.
+ */
+bool kf_sampling_is_due(size_t size, size_t align);
+
+#endif

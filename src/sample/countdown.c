@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The way to the next sample: see countdown.h.
+ */
+#include "sample/countdown.h"
+
+#include "sample/distance.h"
+#include "sys/process.h"
+
+/* Whoever allocates so much has waited for it. */
+#define FAR (INT64_MAX / 2)
+
+uint32_t kf_sample_epoch = 1;
+
+static uint64_t mean_now;    /* atomic; stored before the epoch */
+static uint64_t seed_now;    /* atomic; likewise */
+static uint64_t seeds_given; /* atomic */
+static uint64_t guests;	     /* the state of their generator; atomic */
+
+/* Apart from each other, also those of seeds that follow on each other. */
+static uint64_t next_seed(void)
+{
+	uint64_t nr = __atomic_add_fetch(&seeds_given, 1, __ATOMIC_RELAXED);
+	uint64_t seed = __atomic_load_n(&seed_now, __ATOMIC_RELAXED);
+
+	return (seed + 1) * 0xd1342543de82ef95ULL ^ nr << 32;
+}
+
+static void next_epoch(void)
+{
+	/* pairs with the acquire load of renew() */
+	__atomic_store_n(&kf_sample_epoch, kf_sample_epoch + 1,
+			 __ATOMIC_RELEASE);
+}
+
+void kf_countdown_set(uint64_t mean)
+{
+	__atomic_store_n(&mean_now, mean, __ATOMIC_RELAXED);
+	next_epoch();
+}
+
+uint64_t kf_countdown_mean(void)
+{
+	return __atomic_load_n(&mean_now, __ATOMIC_RELAXED);
+}
+
+void kf_countdown_seed(uint64_t seed)
+{
+	__atomic_store_n(&seed_now, seed ? seed : kf_process_random(),
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&guests, next_seed(), __ATOMIC_RELAXED);
+	next_epoch();
+}
+
+static void restart(struct kf_countdown *c)
+{
+	c->left = FAR;
+	if (c->mean)
+		c->left = (int64_t)kf_distance_next(&c->random, c->mean);
+}
+
+static void renew(struct kf_countdown *c)
+{
+	c->epoch = __atomic_load_n(&kf_sample_epoch, __ATOMIC_ACQUIRE);
+	c->mean = kf_countdown_mean();
+	if (c->mean)
+		c->random = next_seed();
+	restart(c);
+}
+
+uint32_t kf_countdown_cross(struct kf_countdown *c, uint64_t bytes, uint32_t nr)
+{
+	uint64_t before;
+
+	if (c->epoch != __atomic_load_n(&kf_sample_epoch, __ATOMIC_RELAXED))
+		renew(c);
+	before = (uint64_t)c->left / bytes;
+	if (before >= nr) {
+		c->left -= (int64_t)(bytes * nr);
+		return nr;
+	}
+	restart(c);
+	return c->mean ? (uint32_t)before : nr;
+}
+
+static bool draw(double probability)
+{
+	uint64_t state = __atomic_fetch_add(&guests, 0x9e3779b97f4a7c15ULL,
+					    __ATOMIC_RELAXED);
+
+	return kf_distance_hit(&state, probability);
+}
+
+bool kf_countdown_hits(uint64_t bytes, uint64_t mean)
+{
+	return draw(kf_distance_probability(bytes, mean));
+}
+
+bool kf_countdown_stays(uint64_t before, uint64_t after, uint64_t mean)
+{
+	return draw(kf_distance_probability(after, mean) /
+		    kf_distance_probability(before, mean));
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Records of samples: see sample.h.
+ *
+ * Records lie in chunks that are mapped when they are needed and stay. Free
+ * ones are a stack without lock (Treiber, 1986); the number of each change
+ * stands beside its head, so that a head which has come back is seen. A record
+ * that was never used is found by counting.
+ */
+#include "sample/sample.h"
+
+#include "sample/distance.h"
+#include "sample/internal.h"
+#include "sample/walk.h"
+#include "stats/stats.h"
+#include "sys/vm.h"
+
+#include "probes/konfiscator-probes.h"
+
+#define CHUNK_RECORDS 8192
+#define NR_CHUNKS 128
+
+/* Of the program's block while it is marked; else @next alone counts. */
+struct record {
+	uint64_t bytes;
+	uint64_t weight;
+	uint64_t mean;
+	uint32_t stack; /* KF_TABLE_NONE: billed to nobody */
+	uint32_t tag;
+	uint32_t next; /* of the free ones, counted from 1; 0: the last */
+	uint32_t reserved;
+};
+
+static struct kf_sample_conf conf;
+
+/* Free records: the first, counted from 1, below the number of changes. */
+static uint64_t free_head;		 /* atomic */
+static uint32_t nr_used;		 /* ever; atomic */
+static struct record *chunks[NR_CHUNKS]; /* atomic */
+
+void kf_sample_init(const struct kf_sample_conf *from)
+{
+	conf = *from;
+}
+
+static struct record *chunk_at(uint32_t i)
+{
+	size_t bytes = CHUNK_RECORDS * sizeof(struct record);
+	struct record *chunk = __atomic_load_n(&chunks[i], __ATOMIC_ACQUIRE);
+	struct record *other = NULL;
+
+	if (likely(chunk))
+		return chunk;
+	chunk = kf_vm_map(bytes, KF_PAGE);
+	if (!chunk ||
+	    __atomic_compare_exchange_n(&chunks[i], &other, chunk, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return chunk;
+	kf_vm_drop(chunk, bytes);
+	return other;
+}
+
+/* The record of a number that was given out. */
+static struct record *record_at(uint32_t nr)
+{
+	return &chunks[nr / CHUNK_RECORDS][nr % CHUNK_RECORDS];
+}
+
+static struct record *record_of(uint32_t mark)
+{
+	return record_at(mark & ~KF_SAMPLE_MARK);
+}
+
+static bool pop(uint32_t *nr)
+{
+	uint64_t head = __atomic_load_n(&free_head, __ATOMIC_ACQUIRE);
+	uint64_t rest;
+
+	do {
+		if (!(uint32_t)head)
+			return false;
+		*nr = (uint32_t)head - 1;
+		rest = __atomic_load_n(&record_at(*nr)->next, __ATOMIC_RELAXED);
+		rest |= ((head >> 32) + 1) << 32;
+	} while (!__atomic_compare_exchange_n(&free_head, &head, rest, true,
+					      __ATOMIC_ACQUIRE,
+					      __ATOMIC_ACQUIRE));
+	return true;
+}
+
+static void push(uint32_t nr)
+{
+	struct record *r = record_at(nr);
+	uint64_t head = __atomic_load_n(&free_head, __ATOMIC_RELAXED);
+	uint64_t first;
+
+	do {
+		__atomic_store_n(&r->next, (uint32_t)head, __ATOMIC_RELAXED);
+		first = ((head >> 32) + 1) << 32 | (nr + 1);
+	} while (!__atomic_compare_exchange_n(&free_head, &head, first, true,
+					      __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+static bool take_record(uint32_t *nr)
+{
+	uint32_t used = __atomic_load_n(&nr_used, __ATOMIC_RELAXED);
+
+	if (pop(nr))
+		return true;
+	do {
+		if (used == NR_CHUNKS * CHUNK_RECORDS ||
+		    !chunk_at(used / CHUNK_RECORDS))
+			return false;
+	} while (!__atomic_compare_exchange_n(&nr_used, &used, used + 1, true,
+					      __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	*nr = used;
+	return true;
+}
+
+static uint32_t take_stack(uint32_t tag)
+{
+	struct kf_walked stack;
+
+	if (!conf.stacks)
+		return KF_TABLE_NONE;
+	kf_walk(&stack);
+	if (!stack.nr)
+		kf_word_add_atomic(KF_WORD_stacks_failed, 1);
+	return kf_table_find(&stack, tag, conf.max_stacks);
+}
+
+uint32_t kf_sample_take(uint64_t bytes, uint64_t mean, uint32_t tag)
+{
+	struct record *r;
+	uint32_t nr;
+
+	if (!take_record(&nr)) {
+		kf_word_add_atomic(KF_WORD_sample_lost, 1);
+		return 0;
+	}
+	r = record_at(nr);
+	r->bytes = bytes;
+	r->mean = mean;
+	r->weight = kf_distance_weight(bytes, mean);
+	r->tag = tag;
+	r->stack = take_stack(tag);
+	return nr | KF_SAMPLE_MARK;
+}
+
+void kf_sample_drop(uint32_t mark)
+{
+	push(mark & ~KF_SAMPLE_MARK);
+}
+
+void kf_sample_gave(uint32_t mark, const void *p)
+{
+	const struct record *r = record_of(mark);
+
+	kf_word_add_atomic(KF_WORD_samples, 1);
+	kf_word_add_atomic(KF_WORD_sample_live, r->weight);
+	kf_word_add_atomic(KF_WORD_sample_variance,
+			   kf_sample_variance(r->bytes, r->weight));
+	kf_table_add(r->stack, r->bytes, r->weight);
+	kf_probe_sample_alloc((uintptr_t)p, r->bytes, r->weight, r->tag);
+	kf_probe_otel_memory_alloc((uintptr_t)p, r->bytes, r->weight);
+}
+
+void kf_sample_forget(uint32_t mark, const void *p)
+{
+	const struct record *r = record_of(mark);
+
+	kf_probe_sample_free((uintptr_t)p, r->bytes, r->weight);
+	kf_probe_otel_memory_free((uintptr_t)p);
+	kf_word_add_atomic(KF_WORD_sample_live, -r->weight);
+	kf_word_add_atomic(KF_WORD_sample_variance,
+			   -kf_sample_variance(r->bytes, r->weight));
+	kf_table_sub(r->stack, r->bytes, r->weight);
+	push(mark & ~KF_SAMPLE_MARK);
+}
+
+uint32_t kf_sample_tag(uint32_t mark)
+{
+	return record_of(mark)->tag;
+}
+
+uint64_t kf_sample_mean(uint32_t mark)
+{
+	return record_of(mark)->mean;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Distinct stacks: the stats file's table, and an index to find them by.
+ *
+ * Entries are given out in turn and stay; entry 0 stands for all that find
+ * none. The index is ours alone, open addressing over twice as many words as
+ * entries, and is what steers: an entry that somebody damaged in the file is
+ * not found again, no more. Who makes an entry fills it first and shows it with
+ * one compare and swap; of two who make the same one at a time the loser leaves
+ * his for the next stack.
+ */
+#include "sample/internal.h"
+
+#include "base/bits.h"
+#include "stats/stats.h"
+#include "sys/process.h"
+#include "sys/vm.h"
+
+#include <string.h>
+
+/* Of the index; @words stored last. */
+static struct {
+	uint32_t *word; /* entries, 0: none; each atomic */
+	uint32_t nr;	/* a power of two; constant once @word is set */
+	uint32_t taken; /* entries given out but 0; atomic */
+	uint32_t spare; /* one that was given back, or 0; atomic */
+} table;
+
+static uint64_t hash_of(const struct kf_walked *stack, uint32_t tag)
+{
+	uint64_t hash = ((uint64_t)tag << 8 | stack->flags) + stack->nr;
+
+	for (uint32_t i = 0; i < stack->nr; i++) {
+		hash = (hash ^ stack->frame[i]) * 0xff51afd7ed558ccdULL;
+		hash ^= hash >> 32;
+	}
+	/* 0 is a free entry's, 1 that of entry 0. */
+	return hash < 2 ? 2 : hash;
+}
+
+static struct kf_stats_stack *entry_at(uint32_t i)
+{
+	uint32_t nr;
+	struct kf_stats_stack *base = kf_stats_area(KF_AREA_STACKS, &nr);
+
+	return i < nr ? &base[i] : NULL;
+}
+
+static uint32_t *make_index(uint32_t max)
+{
+	size_t nr = kf_pow2_up(2 * ((size_t)max + 1));
+	size_t bytes = KF_ALIGN_UP(nr * sizeof(uint32_t), KF_PAGE);
+	struct kf_stats_stack *all = kf_stats_area_grow(KF_AREA_STACKS, 1);
+	uint32_t *word, *other = NULL;
+
+	word = all ? kf_vm_map(bytes, KF_PAGE) : NULL;
+	if (!word)
+		return NULL;
+	table.nr = (uint32_t)nr;
+	all->flags = KF_STACK_OVERFLOW;
+	__atomic_store_n(&all->hash, 1, __ATOMIC_RELEASE);
+	if (__atomic_compare_exchange_n(&table.word, &other, word, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return word;
+	kf_vm_drop(word, bytes);
+	return other;
+}
+
+static bool is_same(const struct kf_stats_stack *e, uint64_t hash,
+		    const struct kf_walked *stack, uint32_t tag)
+{
+	return __atomic_load_n(&e->hash, __ATOMIC_RELAXED) == hash &&
+	       e->tag == tag && e->nr_frames == stack->nr &&
+	       !memcmp(e->frame, stack->frame,
+		       stack->nr * sizeof(stack->frame[0]));
+}
+
+/* A free entry, or 0: all are taken. */
+static uint32_t take_entry(uint32_t max)
+{
+	uint32_t i = __atomic_exchange_n(&table.spare, 0, __ATOMIC_ACQUIRE);
+
+	if (i)
+		return i;
+	i = __atomic_load_n(&table.taken, __ATOMIC_RELAXED);
+	do {
+		if (i == max || !kf_stats_area_grow(KF_AREA_STACKS, i + 2))
+			return 0;
+	} while (!__atomic_compare_exchange_n(&table.taken, &i, i + 1, true,
+					      __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return i + 1;
+}
+
+/* Where another spare waits already this one is lost. */
+static void give_back(uint32_t i)
+{
+	__atomic_store_n(&entry_at(i)->hash, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&table.spare, i, __ATOMIC_RELEASE);
+}
+
+static void fill(uint32_t i, uint64_t hash, const struct kf_walked *stack,
+		 uint32_t tag)
+{
+	struct kf_stats_stack *e = entry_at(i);
+
+	e->nr_frames = stack->nr;
+	e->flags = stack->flags;
+	e->tag = tag;
+	e->tid = kf_process_tid();
+	memcpy(e->frame, stack->frame, stack->nr * sizeof(stack->frame[0]));
+	/* pairs with the loads of readers: whole once it has a hash */
+	__atomic_store_n(&e->hash, hash, __ATOMIC_RELEASE);
+}
+
+/* The place of a stack in the index, or the free one where it belongs. */
+static uint32_t *place_of(uint32_t *word, uint64_t hash,
+			  const struct kf_walked *stack, uint32_t tag,
+			  uint32_t *found)
+{
+	for (uint64_t i = hash;; i++) {
+		uint32_t *w = &word[i & (table.nr - 1)];
+
+		*found = __atomic_load_n(w, __ATOMIC_ACQUIRE);
+		if (!*found || is_same(entry_at(*found), hash, stack, tag))
+			return w;
+	}
+}
+
+static bool show(uint32_t *w, uint32_t mine)
+{
+	uint32_t none = 0;
+
+	return __atomic_compare_exchange_n(w, &none, mine, false,
+					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static uint32_t search(uint32_t *word, uint64_t hash,
+		       const struct kf_walked *stack, uint32_t tag,
+		       uint32_t max)
+{
+	uint32_t mine, found;
+	uint32_t *w = place_of(word, hash, stack, tag, &found);
+
+	if (found)
+		return found;
+	mine = take_entry(max);
+	if (!mine)
+		return 0;
+	fill(mine, hash, stack, tag);
+	while (!found && !show(w, mine))
+		w = place_of(word, hash, stack, tag, &found);
+	if (!found)
+		return mine;
+	give_back(mine);
+	return found;
+}
+
+uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
+		       uint32_t max)
+{
+	uint32_t *word = __atomic_load_n(&table.word, __ATOMIC_ACQUIRE);
+
+	if (unlikely(!word))
+		word = make_index(max);
+	if (unlikely(!word))
+		return KF_TABLE_NONE;
+	return search(word, hash_of(stack, tag), stack, tag, max);
+}
+
+uint64_t kf_sample_blocks(uint64_t bytes, uint64_t weight)
+{
+	return (weight * KF_STATS_BLOCK_PARTS + bytes / 2) / bytes;
+}
+
+uint64_t kf_sample_variance(uint64_t bytes, uint64_t weight)
+{
+	return (uint64_t)((double)weight * (double)(weight - bytes) /
+				  KF_STATS_VARIANCE_UNIT +
+			  0.5);
+}
+
+static uint64_t add(uint64_t *word, uint64_t n)
+{
+	return __atomic_add_fetch(word, n, __ATOMIC_RELAXED);
+}
+
+static void raise(uint64_t *peak, uint64_t level)
+{
+	uint64_t old = __atomic_load_n(peak, __ATOMIC_RELAXED);
+
+	while (level > old &&
+	       !__atomic_compare_exchange_n(peak, &old, level, true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+void kf_table_add(uint32_t entry, uint64_t bytes, uint64_t weight)
+{
+	struct kf_stats_stack *e = entry_at(entry);
+	uint64_t has;
+
+	if (!e)
+		return;
+	add(&e->samples, 1);
+	add(&e->variance, kf_sample_variance(bytes, weight));
+	has = add(&e->allocated, weight);
+	raise(&e->peak, has - __atomic_load_n(&e->freed, __ATOMIC_RELAXED));
+	has = add(&e->allocated_blocks, kf_sample_blocks(bytes, weight));
+	raise(&e->peak_blocks,
+	      has - __atomic_load_n(&e->freed_blocks, __ATOMIC_RELAXED));
+}
+
+void kf_table_sub(uint32_t entry, uint64_t bytes, uint64_t weight)
+{
+	struct kf_stats_stack *e = entry_at(entry);
+
+	if (!e)
+		return;
+	add(&e->freed_samples, 1);
+	add(&e->freed_variance, kf_sample_variance(bytes, weight));
+	add(&e->freed, weight);
+	add(&e->freed_blocks, kf_sample_blocks(bytes, weight));
+}

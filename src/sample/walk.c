@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The calling thread's stack: see walk.h.
+ *
+ * Where the program keeps frame pointers and the C library does not, the chain
+ * ends in the C library's start of the program or thread, a few frames before
+ * the unwinder. These are the same behind one address each time, so they are
+ * remembered by it, and chain and stack agree but for them.
+ *
+ * The unwinder of libgcc 12 and later finds its tables without a lock by the
+ * dynamic linker's _dl_find_object(). Where code was registered at run time it
+ * takes a lock, and may call malloc with it: called from there we give up.
+ */
+#include "sample/walk.h"
+
+#include "sys/next.h"
+#include "sys/vm.h"
+
+#include <string.h>
+#include <unwind.h>
+
+#define MAX KF_STATS_STACK_FRAMES
+
+#define UNWINDER "libgcc_s.so.1"
+
+/* Our own frames above the program's at most. */
+#define OWN 16
+
+#define NR_BELIEVED 1024
+#define NR_TAILS 16
+#define TAIL 3
+
+typedef _Unwind_Reason_Code backtrace_fn(_Unwind_Trace_Fn fn, void *arg);
+typedef _Unwind_Word ip_fn(struct _Unwind_Context *context, int *before);
+
+/* Constant once @backtrace is set. */
+static struct {
+	backtrace_fn *backtrace; /* atomic */
+	ip_fn *ip;
+	uintptr_t from, to; /* where the unwinder lies */
+} unwinder;
+
+static uint64_t believed[NR_BELIEVED]; /* hashes of chains; atomic */
+
+/* What follows an outmost frame of chains; @key is stored last, once. */
+static struct {
+	uint64_t claimed; /* atomic */
+	uint64_t key;	  /* atomic */
+	uint32_t nr;
+	uint64_t frame[TAIL];
+} tails[NR_TAILS];
+
+static __thread bool walking __attribute__((tls_model("initial-exec")));
+
+extern const char __ehdr_start[] __kf_hidden;
+extern const char etext[] __kf_hidden;
+
+static bool is_own(uintptr_t pc)
+{
+	return pc - (uintptr_t)__ehdr_start <
+	       (uintptr_t)etext - (uintptr_t)__ehdr_start;
+}
+
+/* Two words of the stack, as every function begins with frame pointers. */
+struct frame {
+	uintptr_t up;
+	uintptr_t pc;
+};
+
+/* Which page was found readable last; the walk is upwards. */
+static bool is_readable(uintptr_t at, uintptr_t *page)
+{
+	uintptr_t end = at + sizeof(struct frame) - 1;
+
+	if (*page != at >> KF_PAGE_SHIFT &&
+	    !kf_vm_is_readable((const void *)at))
+		return false;
+	if (end >> KF_PAGE_SHIFT != at >> KF_PAGE_SHIFT &&
+	    !kf_vm_is_readable((const void *)end))
+		return false;
+	*page = end >> KF_PAGE_SHIFT;
+	return true;
+}
+
+static void add(struct kf_walked *stack, uintptr_t pc)
+{
+	if (stack->nr < MAX)
+		stack->frame[stack->nr++] = pc;
+	else
+		stack->flags |= KF_STACK_CUT;
+}
+
+static void walk_chain(struct kf_walked *stack, uintptr_t at)
+{
+	uintptr_t page = 0;
+	unsigned int own = 0;
+
+	for (;;) {
+		struct frame frame;
+
+		if (at % sizeof(void *) || !is_readable(at, &page))
+			return;
+		memcpy(&frame, (const void *)at, sizeof(frame));
+		frame.pc = (uintptr_t)__builtin_extract_return_addr(
+			(void *)frame.pc);
+		if (!frame.pc)
+			return;
+		if (stack->nr || !is_own(frame.pc) || ++own > OWN)
+			add(stack, frame.pc);
+		if (stack->flags & KF_STACK_CUT || frame.up <= at)
+			return;
+		at = frame.up;
+	}
+}
+
+struct unwinding {
+	struct kf_walked *stack;
+	unsigned int own;
+	bool gave_up;
+};
+
+static _Unwind_Reason_Code see_frame(struct _Unwind_Context *context, void *arg)
+{
+	struct unwinding *u = arg;
+	int before = 0;
+	uintptr_t pc = unwinder.ip(context, &before);
+
+	if (!pc)
+		return _URC_END_OF_STACK;
+	/* Interrupted code goes on where it was, it does not return. */
+	if (before) {
+		u->gave_up = true;
+		return _URC_END_OF_STACK;
+	}
+	if (u->stack->nr || !is_own(pc) || ++u->own > OWN)
+		add(u->stack, pc);
+	return u->stack->flags & KF_STACK_CUT ? _URC_END_OF_STACK
+					      : _URC_NO_REASON;
+}
+
+static bool unwind(struct kf_walked *stack)
+{
+	struct unwinding u = {.stack = stack};
+
+	unwinder.backtrace(see_frame, &u);
+	return !u.gave_up;
+}
+
+static uint64_t hash_of(const struct kf_walked *stack)
+{
+	uint64_t hash = stack->nr + 1;
+
+	for (uint32_t i = 0; i < stack->nr; i++) {
+		hash = (hash ^ stack->frame[i]) * 0x9e3779b97f4a7c15ULL;
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+/* The tail behind a frame, NULL: none is known. */
+static const uint64_t *tail_of(uint64_t key, uint32_t *nr)
+{
+	for (int i = 0; i < NR_TAILS; i++) {
+		if (__atomic_load_n(&tails[i].key, __ATOMIC_ACQUIRE) != key)
+			continue;
+		*nr = tails[i].nr;
+		return tails[i].frame;
+	}
+	return NULL;
+}
+
+static bool is_tail(uint64_t key, const uint64_t *frame, uint32_t nr)
+{
+	uint32_t known;
+	const uint64_t *tail = tail_of(key, &known);
+
+	return tail && known == nr && !memcmp(tail, frame, nr * sizeof(*frame));
+}
+
+static bool claim(uint64_t *claimed, uint64_t key)
+{
+	uint64_t none = 0;
+
+	return __atomic_compare_exchange_n(claimed, &none, key, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/*
+ * Whether this is what follows @key, now and from now on. Two threads that
+ * learn the same at a time fill a place each; the first is found.
+ */
+static bool learn_tail(uint64_t key, const uint64_t *frame, uint32_t nr)
+{
+	uint32_t known;
+	int i = 0;
+
+	if (tail_of(key, &known))
+		return is_tail(key, frame, nr);
+	while (i < NR_TAILS && !claim(&tails[i].claimed, key))
+		i++;
+	if (i == NR_TAILS)
+		return false;
+	tails[i].nr = nr;
+	memcpy(tails[i].frame, frame, nr * sizeof(*frame));
+	__atomic_store_n(&tails[i].key, key, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool agree(const struct kf_walked *chain, const struct kf_walked *full)
+{
+	uint32_t more = full->nr - chain->nr;
+
+	if (!chain->nr || chain->nr > full->nr || more > TAIL ||
+	    chain->flags != full->flags ||
+	    memcmp(chain->frame, full->frame,
+		   chain->nr * sizeof(chain->frame[0])))
+		return false;
+	return learn_tail(chain->frame[chain->nr - 1], &full->frame[chain->nr],
+			  more);
+}
+
+static bool append_tail(struct kf_walked *stack)
+{
+	uint32_t nr;
+	const uint64_t *tail = tail_of(stack->frame[stack->nr - 1], &nr);
+
+	for (uint32_t i = 0; tail && i < nr; i++)
+		add(stack, tail[i]);
+	return tail != NULL;
+}
+
+static bool is_unwinder(uintptr_t pc)
+{
+	return pc - unwinder.from < unwinder.to - unwinder.from;
+}
+
+static void walk(struct kf_walked *stack, uintptr_t from)
+{
+	struct kf_walked full = {0};
+	uint64_t *belief, hash;
+
+	walk_chain(stack, from);
+	if (!kf_walk_is_loaded())
+		return;
+	if (stack->nr && is_unwinder(stack->frame[0])) {
+		stack->nr = 0;
+		return;
+	}
+	hash = hash_of(stack);
+	belief = &believed[hash % NR_BELIEVED];
+	if (stack->nr && __atomic_load_n(belief, __ATOMIC_RELAXED) == hash &&
+	    append_tail(stack))
+		return;
+	if (!unwind(&full))
+		full = (struct kf_walked){0};
+	else if (agree(stack, &full))
+		__atomic_store_n(belief, hash, __ATOMIC_RELAXED);
+	*stack = full;
+}
+
+void kf_walk(struct kf_walked *stack)
+{
+	stack->nr = 0;
+	stack->flags = 0;
+	if (walking)
+		return;
+	walking = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	walk(stack, (uintptr_t)__builtin_frame_address(0));
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	walking = false;
+}
+
+bool kf_walk_is_loaded(void)
+{
+	return __atomic_load_n(&unwinder.backtrace, __ATOMIC_ACQUIRE) != NULL;
+}
+
+bool kf_walk_load(bool load)
+{
+	void *backtrace, *ip;
+	struct kf_walked stack = {0};
+
+	if (kf_walk_is_loaded())
+		return true;
+	if (!kf_next_keep(UNWINDER, load, "_Unwind_Backtrace", &backtrace) ||
+	    !kf_next_keep(UNWINDER, load, "_Unwind_GetIPInfo", &ip) ||
+	    !kf_next_span(backtrace, &unwinder.from, &unwinder.to))
+		return false;
+	unwinder.ip = (ip_fn *)ip;
+	/* What it sets up at its first use is done now. */
+	((backtrace_fn *)backtrace)(see_frame,
+				    &(struct unwinding){.stack = &stack});
+	__atomic_store_n(&unwinder.backtrace, (backtrace_fn *)backtrace,
+			 __ATOMIC_RELEASE);
+	return true;
+}
