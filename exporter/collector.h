@@ -13,12 +13,15 @@
 #include "exporter/model.h"
 #include "exporter/requests.h"
 
+struct kf_tracers;
+
 /* What there is to collect from; constant while the exporter serves. */
 struct kf_sources {
 	struct kf_groups *groups;
 	struct kf_requests *requests;
-	const bool *enabled; /* one for each of kf_collectors */
-	bool own_metrics;    /* of the exporter's process and its requests */
+	struct kf_tracers *tracers; /* NULL: none */
+	const bool *enabled;	    /* one for each of kf_collectors */
+	bool own_metrics; /* of the exporter's process and its requests */
 };
 
 /* One scrape: where the metrics go, and how long it may take. */
@@ -44,6 +47,7 @@ extern const struct kf_collector kf_collect_sizes;
 extern const struct kf_collector kf_collect_resident;
 extern const struct kf_collector kf_collect_cgroup;
 extern const struct kf_collector kf_collect_tags;
+extern const struct kf_collector kf_collect_tracing;
 extern const struct kf_collector kf_collect_exporter;
 
 /* All collectors, NULL-terminated; kf_nr_collectors without the NULL. */

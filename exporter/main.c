@@ -69,7 +69,7 @@ static int print_once(const struct kf_options *o,
 	return rc;
 }
 
-static int serve(const struct kf_options *o, const struct kf_sources *sources)
+static int serve(const struct kf_options *o, struct kf_sources *sources)
 {
 	struct kf_http *http;
 	const struct timespec second = {.tv_sec = 1};
@@ -81,13 +81,21 @@ static int serve(const struct kf_options *o, const struct kf_sources *sources)
 	sigaddset(&end, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &end, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	if (o->trace.nr) {
+		sources->tracers = kf_tracers_start(&o->trace);
+		if (!sources->tracers)
+			return 1;
+	}
 	http = kf_http_start(o, sources);
-	if (!http)
+	if (!http) {
+		kf_tracers_stop(sources->tracers);
 		return 1;
+	}
 	while ((sig = sigtimedwait(&end, NULL, &second)) < 0)
 		kf_http_tick(http);
 	kf_log(KF_LOG_INFO, "ending", "signal", strsignal(sig), NULL);
 	kf_http_stop(http);
+	kf_tracers_stop(sources->tracers);
 	return 0;
 }
 

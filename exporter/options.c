@@ -178,6 +178,41 @@ static int choose(const char *value, const char *const *names, int nr)
 	return -1;
 }
 
+static const char *set_trace(struct kf_options *o, const char *value)
+{
+	const char *name = kf_trace_known(value);
+	unsigned int i;
+
+	if (!name)
+		return "konfiscator, sizes, latency, mmap or frag";
+	for (i = 0; i < o->trace.nr; i++) {
+		if (o->trace.name[i] == name)
+			return "there only once";
+	}
+	o->trace.name[o->trace.nr++] = name;
+	return NULL;
+}
+
+static const char *set_trace_scripts(struct kf_options *o, const char *value)
+{
+	o->trace.scripts = value;
+	return *value && strlen(value) < 2000 ? NULL : "a directory";
+}
+
+static const char *set_trace_library(struct kf_options *o, const char *value)
+{
+	o->trace.library = value;
+	return *value == '/' && strlen(value) < 2000 ? NULL
+						     : "an absolute path";
+}
+
+static const char *set_trace_every(struct kf_options *o, const char *value)
+{
+	if (!seconds(value, &o->trace.every_s))
+		return "a number over 0 with unit s, m, h or d";
+	return NULL;
+}
+
 static const char *set_level(struct kf_options *o, const char *value)
 {
 	int i = choose(value, kf_log_level_names, KF_NR_LOG_LEVELS);
@@ -244,6 +279,15 @@ static const struct flag flags[] = {
 	 set_groups_max},
 	{"groups.forget-after", "TIME", "1h",
 	 "how long a group without processes is kept", set_forget},
+	{"trace", "NAME", NULL,
+	 "run bpftrace with script NAME (konfiscator, sizes, latency, mmap, frag) for metrics; may be given again",
+	 set_trace},
+	{"trace.scripts", "DIR", KF_DATADIR "/scripts/bpftrace",
+	 "where the scripts are", set_trace_scripts},
+	{"trace.library", "FILE", KF_LIBDIR "/libkonfiscator.so",
+	 "the library whose probes are traced", set_trace_library},
+	{"trace.every", "TIME", "5s",
+	 "how often a tracer is asked for its sums", set_trace_every},
 	{"log.level", "LEVEL", "info", "debug, info, warn or error", set_level},
 	{"log.format", "FORMAT", "logfmt", "logfmt or json", set_format},
 	{"once", NULL, NULL,

@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "exporter/log.h"
+#include "exporter/trace.h"
 
 #define KF_MAX_LISTEN 16
 #define KF_MAX_DIRS 32
@@ -32,6 +33,7 @@ struct kf_options {
 	bool collector[KF_MAX_COLLECTORS];
 	unsigned int groups_max;
 	unsigned int forget_after_s;
+	struct kf_trace_conf trace;
 	enum kf_log_level log_level;
 	enum kf_log_format log_format;
 	bool once;

@@ -18,6 +18,7 @@ const struct kf_collector *const kf_collectors[] = {
 	&kf_collect_resident,
 	&kf_collect_cgroup,
 	&kf_collect_tags,
+	&kf_collect_tracing,
 	&kf_collect_exporter,
 	NULL,
 };

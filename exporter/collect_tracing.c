@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Collector "tracing": what tracers count that the stats files do not have,
+ * as sizes asked and the time of slow calls. Empty unless --trace runs some.
+ */
+#include "config.h"
+
+#include "exporter/collector.h"
+#include "exporter/trace.h"
+
+static bool collect(struct kf_scrape *scrape)
+{
+	if (scrape->sources->tracers)
+		kf_tracers_show(scrape->sources->tracers, &scrape->page);
+	return true;
+}
+
+const struct kf_collector kf_collect_tracing = {
+	.name = "tracing",
+	.help = "what the tracers count that --trace runs",
+	.collect = collect,
+};
