@@ -52,6 +52,14 @@ static bool add_files(struct kf_scrape *scrape)
 				"files in the stats directories, by how reading them went"),
 			kf_page_labels(page, &label, 1), g->files[i]);
 	}
+	if (g->conf.outside)
+		kf_family_int(
+			page,
+			kf_page_family(
+				page, "konfiscator_exporter_hidden_processes",
+				KF_METRIC_GAUGE, "",
+				"processes that could not be looked into for --stats.containers"),
+			"", g->hidden);
 	kf_family_int(
 		page,
 		kf_page_family(page, "konfiscator_exporter_state_errors_total",

@@ -30,6 +30,7 @@ struct kf_groups_conf {
 	const char *const *dirs; /* NULL: the library's order */
 	const char *procfs;
 	const char *cgroupfs;
+	bool outside;		/* look into other mount namespaces */
 	bool smaps;		/* read what is dear to the kernel, too */
 	bool tags;		/* read the tables of tags, too */
 	const char *state_file; /* NULL: totals die with the exporter */
@@ -79,10 +80,10 @@ struct kf_member {
 	bool read;    /* ... and could be read */
 	/* what its file said when it was last read */
 	enum kf_life life;
-	int32_t pid; /* as procfs shows it; 0: ended or not to be seen */
-	bool of_this_boot;
-	char given[64];		  /* KONFISCATOR_NAME, raw, or "" */
-	char comm[16];		  /* raw */
+	int32_t pid;	   /* as procfs shows it; 0: ended or not to be seen */
+	bool of_this_boot; /* ... and in a directory of ours */
+	char given[64];	   /* KONFISCATOR_NAME, raw, or "" */
+	char comm[16];	   /* raw */
 	struct kf_cgroup *cgroup; /* NULL: not looked, or none */
 	bool cgroup_looked;
 	time_t gone;	/* since when its file is not there, or 0 */
@@ -120,6 +121,8 @@ struct kf_groups {
 	unsigned int files[KF_NR_READ_RESULTS];
 	uint64_t dropped; /* processes that went into "other" */
 	uint64_t save_errors;
+	unsigned int hidden; /* processes that could not be looked into */
+	bool hidden_said;
 	bool dirty;  /* the state file lacks something */
 	int lock_fd; /* of the state file's lock, or -1 */
 	bool scanned;

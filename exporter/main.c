@@ -118,6 +118,7 @@ int main(int argc, char **argv)
 		.cgroupfs = o.cgroupfs,
 		.smaps = o.smaps,
 		.tags = kf_collector_is_on(&kf_collect_tags, o.collector),
+		.outside = o.containers,
 		.state_file = choose_state_file(&o),
 		.max = o.groups_max,
 		.forget_s = o.forget_after_s,

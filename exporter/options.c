@@ -147,6 +147,12 @@ static const char *set_cgroupfs(struct kf_options *o, const char *value)
 	return *value && strlen(value) < 2000 ? NULL : "a directory";
 }
 
+static const char *set_containers(struct kf_options *o, const char *value)
+{
+	o->containers = true;
+	return NULL;
+}
+
 static const char *set_smaps(struct kf_options *o, const char *value)
 {
 	o->smaps = true;
@@ -269,6 +275,9 @@ static const struct flag flags[] = {
 	{"stats.state-file", "FILE", NULL,
 	 "keeps the counters of ended processes; empty: none; default: /var/lib/konfiscator/state where that can be written",
 	 set_state},
+	{"stats.containers", NULL, NULL,
+	 "find stats files in containers, too, without a shared volume",
+	 set_containers},
 	{"path.procfs", "DIR", "/proc", "where procfs is mounted", set_procfs},
 	{"path.cgroupfs", "DIR", "/sys/fs/cgroup", "where cgroups are mounted",
 	 set_cgroupfs},

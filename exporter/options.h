@@ -30,6 +30,7 @@ struct kf_options {
 	const char *procfs;
 	const char *cgroupfs;
 	bool smaps;
+	bool containers;
 	bool collector[KF_MAX_COLLECTORS];
 	unsigned int groups_max;
 	unsigned int forget_after_s;

@@ -204,8 +204,9 @@ static void note(struct kf_groups *g, struct kf_member *m,
 	m->pid = f->pid;
 	memcpy(m->given, id->name, sizeof(m->given));
 	memcpy(m->comm, id->comm, sizeof(m->comm));
-	/* another boot's files may be another host's */
-	m->of_this_boot = g->boot_id[0] && strcmp(g->boot_id, id->boot_id) == 0;
+	/* another boot's files may be another host's; others' are theirs */
+	m->of_this_boot = !f->outside && g->boot_id[0] &&
+			  strcmp(g->boot_id, id->boot_id) == 0;
 }
 
 static int scan_file(void *ctx, const struct kf_file *f)
@@ -356,7 +357,8 @@ static int scan(struct kf_groups *g)
 {
 	struct kf_find find = {.dirs = g->conf.dirs,
 			       .procfs = g->conf.procfs,
-			       .tables = g->conf.tags ? KF_TABLE_TAGS : 0};
+			       .tables = g->conf.tags ? KF_TABLE_TAGS : 0,
+			       .hidden = g->conf.outside ? &g->hidden : NULL};
 	struct kf_group *group;
 	time_t now = time(NULL);
 	bool done;
@@ -368,6 +370,11 @@ static int scan(struct kf_groups *g)
 	}
 	done = kf_files_visit(&find, scan_file, g) == 0;
 	forget_bad_files(g);
+	if (g->hidden && !g->hidden_said)
+		kf_log(KF_LOG_WARN,
+		       "some containers cannot be looked into: CAP_SYS_PTRACE is missing",
+		       NULL);
+	g->hidden_said = g->hidden_said || g->hidden;
 	done = done && kf_members_each(g, settle, now) &&
 	       kf_members_each(g, check_absent, now);
 	sum_up(g, now);

@@ -7,6 +7,7 @@
  * has. What cannot be read is in the list too: its result says why.
  */
 #include "reader/internal.h"
+#include "reader/outside.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #define MAX_READERS 4
+#define MAX_OUTSIDE 20000 /* names in directories that others chose */
 #define FILES_A_READER 64 /* below that a thread is not worth its start */
 
 /* A directory that is read: once, whatever its names. */
@@ -28,7 +30,6 @@ struct place {
 	dev_t dev;
 	ino_t ino;
 	int fd;
-	unsigned int end; /* its files are those from the last end to here */
 };
 
 /*
@@ -42,6 +43,8 @@ struct search {
 	unsigned int room;
 	struct place *places;
 	unsigned int nr_places;
+	bool outside; /* the directories are those of others */
+	unsigned int nr_outside;
 	kf_file_visit *visit; /* NULL: snapshots stay in the list */
 	void *ctx;
 	pthread_mutex_t lock; /* held while @visit runs */
@@ -113,6 +116,8 @@ static struct kf_file *file_add(struct search *se, const char *dir,
 		free(f->name);
 		return NULL;
 	}
+	f->outside = se->outside;
+	f->dirfd = se->places[se->nr_places - 1].fd;
 	out->nr++;
 	return f;
 }
@@ -126,8 +131,10 @@ static void forget(struct kf_file *f)
 	f->name = NULL;
 }
 
-static int file_read(struct reader *r, int dirfd, struct kf_file *f)
+static int file_read(struct reader *r, struct kf_file *f)
 {
+	int dirfd = f->dirfd;
+
 	f->life = KF_LIFE_UNKNOWN;
 	kf_snapshot_read_cached(dirfd, f->name, r->se->tables, &f->snap,
 				&r->cache);
@@ -145,15 +152,6 @@ static int file_read(struct reader *r, int dirfd, struct kf_file *f)
 	return hand_over(r->se, f);
 }
 
-static int fd_of(const struct search *se, unsigned int i)
-{
-	const struct place *p = se->places;
-
-	while (i >= p->end)
-		p++;
-	return p->fd;
-}
-
 static void *run_reader(void *arg)
 {
 	struct search *se = arg;
@@ -163,7 +161,7 @@ static void *run_reader(void *arg)
 
 	kf_life_open(&r.view, se->procfs);
 	while (!se->rc && (i = atomic_fetch_add(&se->next, 1)) < se->out->nr) {
-		rc = file_read(&r, fd_of(se, i), &se->out->file[i]);
+		rc = file_read(&r, &se->out->file[i]);
 		if (rc)
 			se->rc = rc;
 	}
@@ -209,20 +207,17 @@ static bool place_seen(struct search *se, int fd)
 	if (!grown)
 		return true;
 	se->places = grown;
-	se->places[se->nr_places++] =
-		(struct place){st.st_dev, st.st_ino, fd, se->out->nr};
+	se->places[se->nr_places++] = (struct place){st.st_dev, st.st_ino, fd};
 	return false;
 }
 
-static int dir_list(struct search *se, const char *path)
+/* All names of a directory; the descriptor is taken over. */
+static int list_names(struct search *se, int fd, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), copy;
+	int copy, rc = 0;
 	struct dirent *de;
-	int rc = 0;
 	DIR *dir;
 
-	if (fd < 0)
-		return 0;
 	if (place_seen(se, fd)) {
 		close(fd);
 		return 0;
@@ -235,12 +230,26 @@ static int dir_list(struct search *se, const char *path)
 		return -1;
 	}
 	while (!rc && (de = readdir(dir))) {
-		if (de->d_name[0] != '.' && !file_add(se, path, de->d_name))
-			rc = -1;
+		if (de->d_name[0] == '.')
+			continue;
+		if (se->outside && se->nr_outside++ >= MAX_OUTSIDE)
+			break;
+		rc = file_add(se, path, de->d_name) ? 0 : -1;
 	}
 	closedir(dir);
-	se->places[se->nr_places - 1].end = se->out->nr;
 	return rc;
+}
+
+static int list_outside(void *ctx, int fd, const char *name)
+{
+	return list_names(ctx, fd, name);
+}
+
+static int dir_list(struct search *se, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? 0 : list_names(se, fd, path);
 }
 
 static void drop_forgotten(struct kf_files *out)
@@ -293,17 +302,11 @@ static bool same_process(const struct kf_stats_identity *a,
 
 static int mark_execed(struct search *se, struct kf_file *f)
 {
-	int fd;
-
 	if (f->life == KF_LIFE_EXECED)
 		return 0;
 	f->life = KF_LIFE_EXECED;
 	f->pid = 0;
-	fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	read_again(se, fd, f, NULL);
-	close(fd);
+	read_again(se, f->dirfd, f, NULL);
 	/* one that could not be read again has no counters any more */
 	return f->snap.counters ? hand_over(se, f) : 0;
 }
@@ -346,6 +349,11 @@ static int list_all(struct search *se, const struct kf_find *find)
 	for (; !rc && *dirs; dirs++)
 		rc = dir_list(se, *dirs);
 	free(own);
+	if (!rc && find && find->hidden) {
+		se->outside = true;
+		rc = kf_outside_find(se->procfs, find->hidden, list_outside,
+				     se);
+	}
 	return rc;
 }
 

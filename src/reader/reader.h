@@ -166,7 +166,9 @@ const char *kf_read_result_name(enum kf_read_result result);
 /* One stats file found in a directory. */
 struct kf_file {
 	char *dir;
-	char *name; /* within @dir */
+	char *name;   /* within @dir */
+	int dirfd;    /* of @dir, while files are visited */
+	bool outside; /* of another mount namespace: @dir is no path here */
 	enum kf_life life;
 	int32_t pid; /* as procfs shows it; 0: not alive or unknown */
 	struct kf_snapshot snap;
@@ -180,9 +182,11 @@ struct kf_files {
 /* Where to look, and where /proc is. NULL members take the defaults. */
 struct kf_find {
 	const char *const
-		*dirs;	     /* NULL-terminated; NULL: the library's order */
-	const char *procfs;  /* NULL: "/proc" */
-	unsigned int tables; /* enum kf_tables, or-ed: read these, too */
+		*dirs;	    /* NULL-terminated; NULL: the library's order */
+	const char *procfs; /* NULL: "/proc" */
+	/* not NULL: look into other mount namespaces, too (see outside.h) */
+	unsigned int *hidden; /* out: processes that are not to be seen */
+	unsigned int tables;  /* enum kf_tables, or-ed: read these, too */
 };
 
 /**

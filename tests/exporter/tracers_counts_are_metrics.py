@@ -16,12 +16,15 @@ READY = '{"type": "printf", "data": "ready\\n"}'
 
 
 def children(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-        found = f.read().split()
+    """Of all its threads, which come and go."""
+    found = set()
     for task in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/children" % (pid, task)) as f:
-            found += f.read().split()
-    return sorted({int(p) for p in found})
+        try:
+            with open("/proc/%d/task/%s/children" % (pid, task)) as f:
+                found.update(int(p) for p in f.read().split())
+        except OSError:
+            pass
+    return found
 
 
 def traced(world, *flags, **kw):

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Processes of other mount namespaces: see outside.h.
+ */
+#include "config.h"
+
+#include "reader/outside.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct look {
+	int procfd;
+	uint64_t own_ns;
+	unsigned int *hidden;
+	kf_outside_dir *dir;
+	void *ctx;
+};
+
+static bool hides(int error)
+{
+	return error == EACCES || error == EPERM;
+}
+
+/* The inode of a process' mount namespace; 0: gone, or not to be seen. */
+static uint64_t mount_ns(const struct look *l, const char *pid)
+{
+	char name[32];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s/ns/mnt", pid);
+	if (fstatat(l->procfd, name, &st, 0) == 0)
+		return (uint64_t)st.st_ino;
+	*l->hidden += hides(errno);
+	return 0;
+}
+
+/*
+ * Whether a line of maps is a stats file's: shared, of a file that is there,
+ * with a name COMM.PID.RANDOM. What it is in truth is seen when it is read.
+ * Return: its path within the line, or NULL.
+ */
+static char *stats_path(char *line)
+{
+	char flags[5], *path = strchr(line, '/'), *base, *dot, *end;
+
+	if (!path || sscanf(line, "%*s %4s", flags) != 1 || flags[3] != 's')
+		return NULL;
+	path[strcspn(path, "\n")] = '\0';
+	base = strrchr(path, '/') + 1;
+	dot = strrchr(base, '.');
+	if (!dot || !dot[1] || strchr(dot, ' '))
+		return NULL;
+	for (end = dot; end > base && isdigit((unsigned char)end[-1]); end--)
+		;
+	return end < dot && end > base + 1 && end[-1] == '.' ? path : NULL;
+}
+
+/* A directory as the process would open it, links and all. */
+static int open_below(const struct look *l, const char *pid, const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	char name[32];
+	int root, fd;
+
+	snprintf(name, sizeof(name), "%s/root", pid);
+	root = openat(l->procfd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0) {
+		*l->hidden += hides(errno);
+		return -1;
+	}
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (fd < 0)
+		*l->hidden += hides(errno) || errno == ENOSYS;
+	close(root);
+	return fd;
+}
+
+static int give_dir(struct look *l, const char *pid, uint64_t ns, char *path)
+{
+	char name[4200];
+	int fd;
+
+	*strrchr(path, '/') = '\0';
+	fd = open_below(l, pid, *path ? path : "/");
+	if (fd < 0)
+		return 0;
+	snprintf(name, sizeof(name), "mnt:[%llu]%s", (unsigned long long)ns,
+		 path);
+	return l->dir(l->ctx, fd, name);
+}
+
+static int look_at(struct look *l, const char *pid)
+{
+	uint64_t ns = mount_ns(l, pid);
+	char name[32], *line = NULL, *path = NULL;
+	size_t size = 0;
+	int fd, rc = 0;
+	FILE *f;
+
+	if (!ns || ns == l->own_ns)
+		return 0;
+	snprintf(name, sizeof(name), "%s/maps", pid);
+	fd = openat(l->procfd, name, O_RDONLY | O_CLOEXEC);
+	f = fd < 0 ? NULL : fdopen(fd, "re");
+	if (!f) {
+		*l->hidden += fd < 0 && hides(errno);
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	/* a process has one stats file */
+	while (!path && getline(&line, &size, f) > 0)
+		path = stats_path(line);
+	if (path && strlen(path) < 4096)
+		rc = give_dir(l, pid, ns, path);
+	free(line);
+	fclose(f);
+	return rc;
+}
+
+int kf_outside_find(const char *procfs, unsigned int *hidden,
+		    kf_outside_dir *dir, void *ctx)
+{
+	struct look l = {.hidden = hidden, .dir = dir, .ctx = ctx};
+	DIR *d = opendir(procfs);
+	struct dirent *de;
+	struct stat st;
+	int rc = 0;
+
+	*hidden = 0;
+	if (!d)
+		return 0;
+	l.procfd = dirfd(d);
+	if (fstatat(l.procfd, "self/ns/mnt", &st, 0) == 0)
+		l.own_ns = (uint64_t)st.st_ino;
+	while (l.own_ns && !rc && (de = readdir(d))) {
+		if (isdigit((unsigned char)de->d_name[0]) &&
+		    strlen(de->d_name) < 12)
+			rc = look_at(&l, de->d_name);
+	}
+	closedir(d);
+	return rc;
+}
