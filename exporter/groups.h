@@ -17,6 +17,7 @@
 #define KF_EXPORTER_GROUPS_H
 
 #include "exporter/figures.h"
+#include "exporter/naming.h"
 #include "reader/proc.h"
 
 #include <pthread.h>
@@ -30,7 +31,8 @@ struct kf_groups_conf {
 	const char *const *dirs; /* NULL: the library's order */
 	const char *procfs;
 	const char *cgroupfs;
-	bool outside;		/* look into other mount namespaces */
+	bool outside;			/* look into other mount namespaces */
+	const struct kf_naming *naming; /* NULL: names as they are */
 	bool smaps;		/* read what is dear to the kernel, too */
 	bool tags;		/* read the tables of tags, too */
 	const char *state_file; /* NULL: totals die with the exporter */
@@ -84,6 +86,7 @@ struct kf_member {
 	bool of_this_boot; /* ... and in a directory of ours */
 	char given[64];	   /* KONFISCATOR_NAME, raw, or "" */
 	char comm[16];	   /* raw */
+	char ruled[KF_PROC_COMM]; /* the name that rules were asked with */
 	struct kf_cgroup *cgroup; /* NULL: not looked, or none */
 	bool cgroup_looked;
 	time_t gone;	/* since when its file is not there, or 0 */

@@ -6,6 +6,8 @@
 
 #include "exporter/http.h"
 #include "exporter/replace.h"
+#include "exporter/tls.h"
+#include "exporter/web.h"
 #include "exporter/writer.h"
 
 #include <errno.h>
@@ -99,6 +101,58 @@ static int serve(const struct kf_options *o, struct kf_sources *sources)
 	return 0;
 }
 
+static bool traces(const struct kf_options *o, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < o->trace.nr; i++) {
+		if (o->trace.name[i] == name)
+			return true;
+	}
+	return false;
+}
+
+/* Tracers of the command line are not doubled by those of the file. */
+static void add_traces(struct kf_options *o, const struct kf_naming *n)
+{
+	const char *name[KF_MAX_TRACES];
+	unsigned int nr = kf_naming_traces(n, name), i;
+
+	for (i = 0; i < nr; i++) {
+		if (!traces(o, name[i]))
+			o->trace.name[o->trace.nr++] = name[i];
+	}
+}
+
+static bool read_config(struct kf_options *o, struct kf_naming **naming)
+{
+	char error[600];
+
+	if (!o->config)
+		return true;
+	*naming = kf_naming_read(o->config, error, sizeof(error));
+	if (!*naming) {
+		fprintf(stderr, ME ": --config.file: %s\n", error);
+		return false;
+	}
+	add_traces(o, *naming);
+	return true;
+}
+
+/* What kf_web_open() prints is what there is to say. */
+static bool check_web(const struct kf_options *o)
+{
+	struct kf_web *web = kf_web_open(o->web_config);
+	const struct kf_web_config *c = web ? kf_web_get(web) : NULL;
+	bool right = c && (!c->tls || kf_tls_begin(c));
+
+	if (c && c->tls)
+		kf_tls_end();
+	kf_web_put(web, c);
+	kf_web_close(web);
+	return right;
+}
+
 int main(int argc, char **argv)
 {
 	static struct kf_requests requests;
@@ -106,12 +160,17 @@ int main(int argc, char **argv)
 	struct kf_options o;
 	struct kf_groups_conf conf;
 	struct kf_sources sources = {.groups = &groups, .requests = &requests};
+	struct kf_naming *naming = NULL;
 	enum kf_parse parse = kf_options_parse(&o, argc, argv);
 	int rc;
 
 	if (parse != KF_PARSE_RUN)
 		return parse == KF_PARSE_USAGE ? 2 : 0;
 	kf_log_setup(o.log_level, o.log_format);
+	if (!read_config(&o, &naming))
+		return 1;
+	if (o.check)
+		return check_web(&o) ? 0 : 1;
 	conf = (struct kf_groups_conf){
 		.dirs = o.nr_dirs ? o.dirs : NULL,
 		.procfs = o.procfs,
@@ -119,6 +178,7 @@ int main(int argc, char **argv)
 		.smaps = o.smaps,
 		.tags = kf_collector_is_on(&kf_collect_tags, o.collector),
 		.outside = o.containers,
+		.naming = naming,
 		.state_file = choose_state_file(&o),
 		.max = o.groups_max,
 		.forget_s = o.forget_after_s,
@@ -131,5 +191,6 @@ int main(int argc, char **argv)
 	rc = o.once ? print_once(&o, &sources) : serve(&o, &sources);
 	kf_collectors_finish(&groups);
 	kf_groups_finish(&groups);
+	kf_naming_free(naming);
 	return rc;
 }

@@ -13,6 +13,8 @@
 #include "config.h"
 
 #include "exporter/naming.h"
+#include "exporter/buf.h"
+#include "exporter/trace.h"
 #include "exporter/yaml.h"
 
 #include <libgen.h>
@@ -28,7 +30,6 @@
 #define GROUP_NAME 32
 
 struct expression {
-	bool compiled;
 	regex_t regex;
 	char group[MAX_GROUPS][GROUP_NAME]; /* "" where it has no name */
 };
@@ -42,6 +43,8 @@ struct rule {
 };
 
 struct kf_naming {
+	unsigned int nr_traces;
+	const char *trace[KF_MAX_TRACES];
 	unsigned int nr;
 	struct rule *rule[MAX_RULES];
 };
@@ -97,105 +100,130 @@ static const char *take_group_name(const char *s, char *name)
 	return s + len + 1;
 }
 
-/* Go's syntax to POSIX's, as far as names, (?:...), \d, \w and \s go. */
-static const char *translate(struct expression *e, const char *s, char *out)
+/* An escape of Go's that POSIX does not know, else the escape itself. */
+static const char *translate_escape(const char *s, bool in_set,
+				    struct kf_buf *b)
 {
 	static const struct {
 		char letter;
 		const char *set;
 	} sets[] = {{'d', "0-9"}, {'w', "[:alnum:]_"}, {'s', "[:space:]"}};
-	unsigned int nr = 0, i;
-	bool in_set = false;
+	unsigned int i;
 
-	while (*s) {
+	if (s[1] >= '1' && s[1] <= '9')
+		return "there are no back references";
+	for (i = 0; i < KF_ARRAY_SIZE(sets); i++) {
+		if (sets[i].letter != s[1])
+			continue;
+		kf_buf_fmt(b, in_set ? "%s" : "[%s]", sets[i].set);
+		return NULL;
+	}
+	kf_buf_add(b, s, 2);
+	return NULL;
+}
+
+/* The begin of a group; @s goes behind it. */
+static const char *translate_group(struct expression *e, unsigned int nr,
+				   const char **s)
+{
+	const char *next = *s + 1;
+
+	if (nr >= MAX_GROUPS)
+		return "too many groups";
+	if (strncmp(*s, "(?P<", 4) == 0)
+		next = take_group_name(*s, e->group[nr]);
+	else if (strncmp(*s, "(?:", 3) == 0)
+		next = *s + 3;
+	else if (**s && (*s)[1] == '?')
+		return "(? is not known but for (?P<NAME> and (?:";
+	if (!next)
+		return "a group's name is not right";
+	*s = next;
+	return NULL;
+}
+
+/* Go's syntax to POSIX's, as far as names, (?:...), \d, \w and \s go. */
+static const char *translate(struct expression *e, const char *s,
+			     struct kf_buf *b)
+{
+	const char *wrong = NULL;
+	bool in_set = false;
+	unsigned int nr = 0;
+
+	while (*s && !wrong) {
 		if (*s == '\\' && s[1]) {
-			for (i = 0; i < 3 && sets[i].letter != s[1]; i++)
-				;
-			if (i < 3)
-				out += sprintf(out, in_set ? "%s" : "[%s]",
-					       sets[i].set);
-			else
-				out += sprintf(out, "%.2s", s);
+			wrong = translate_escape(s, in_set, b);
 			s += 2;
 			continue;
 		}
 		in_set = in_set ? *s != ']' : *s == '[';
-		if (*s != '(' || in_set) {
-			*out++ = *s++;
-			continue;
-		}
-		*out++ = '(';
-		if (++nr >= MAX_GROUPS)
-			return "too many groups";
-		if (strncmp(s, "(?P<", 4) == 0)
-			s = take_group_name(s, e->group[nr]);
-		else if (strncmp(s, "(?:", 3) == 0)
-			s += 3;
-		else if (s[1] == '?')
-			return "(? is not known but for (?P<NAME> and (?:";
+		kf_buf_add(b, s, 1);
+		if (*s == '(' && !in_set)
+			wrong = translate_group(e, ++nr, &s);
 		else
 			s++;
-		if (!s)
-			return "a group's name is not right";
 	}
-	*out = '\0';
-	return NULL;
+	return b->failed ? "out of memory" : wrong;
 }
 
 static bool take_expression(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	const char *text = kf_yaml_text(y, n), *wrong;
-	char posix[MAX_REGEX * 16], reason[128];
 	struct rule *r = out;
 	struct expression *e = &r->cmdline[r->nr_cmdline];
+	struct kf_buf posix = {0};
+	char reason[128];
 	int rc;
 
 	if (!text)
 		return false;
 	if (r->nr_cmdline == KF_ARRAY_SIZE(r->cmdline))
 		return kf_yaml_fail(y, n, "too many expressions");
-	if (strlen(text) > MAX_REGEX)
-		return kf_yaml_fail(y, n, "an expression is too long");
-	wrong = translate(e, text, posix);
-	if (wrong)
-		return kf_yaml_fail(y, n, "%s: %s", text, wrong);
-	rc = regcomp(&e->regex, posix, REG_EXTENDED);
+	if (!*text || strlen(text) > MAX_REGEX)
+		return kf_yaml_fail(y, n, "an expression is empty or too long");
+	wrong = translate(e, text, &posix);
+	rc = wrong ? 0 : regcomp(&e->regex, posix.data, REG_EXTENDED);
+	kf_buf_free(&posix);
 	if (rc) {
 		regerror(rc, &e->regex, reason, sizeof(reason));
-		return kf_yaml_fail(y, n, "%s: %s", text, reason);
+		wrong = reason;
 	}
-	e->compiled = true;
+	if (wrong)
+		return kf_yaml_fail(y, n, "%s: %s", text, wrong);
 	r->nr_cmdline++;
 	return true;
 }
 
-static bool take_name(struct kf_yaml *y, yaml_node_t *n, void *out)
+/* What a template may name; NULL where @s, behind "{{", is right. */
+static const char *wrong_field(const char *s)
 {
-	static const char *const known[] = {
-		"Comm",	     "ExeBase", "ExeFull", "Username", "PID",
-		"StartTime", "Cgroups", "Matches"};
-	const char *text = kf_yaml_text(y, n), *p;
-	struct rule *r = out;
+	static const char *const known[] = {"Comm",	"ExeBase", "ExeFull",
+					    "Username", "PID",	   "Cgroups",
+					    "Matches"};
 	size_t len, i;
 
-	for (p = text; p && (p = strstr(p, "{{")); p++) {
-		len = strspn(p + 2, " ");
-		if (p[2 + len] != '.')
-			return kf_yaml_fail(y, n, "%s: not {{.NAME}}", text);
-		p += 3 + len;
-		len = strcspn(p, ". }");
-		for (i = 0; i < KF_ARRAY_SIZE(known); i++) {
-			if (strlen(known[i]) == len &&
-			    strncmp(known[i], p, len) == 0)
-				break;
-		}
-		if (i == KF_ARRAY_SIZE(known) || !strstr(p, "}}"))
-			return kf_yaml_fail(y, n, "%s: %.*s is not known", text,
-					    (int)len, p);
-		if (strncmp(p, "StartTime", len) == 0)
-			return kf_yaml_fail(
-				y, n, "%s: a group for each start is too many",
-				text);
+	s += strspn(s, " ");
+	if (*s++ != '.')
+		return "not {{.NAME}}";
+	len = strcspn(s, ". }");
+	if (!strstr(s, "}}"))
+		return "}} is missing";
+	for (i = 0; i < KF_ARRAY_SIZE(known); i++) {
+		if (strlen(known[i]) == len && strncmp(known[i], s, len) == 0)
+			return NULL;
+	}
+	return "a name in it is not known";
+}
+
+static bool take_name(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	const char *text = kf_yaml_text(y, n), *p, *wrong;
+	struct rule *r = out;
+
+	for (p = text; p && (p = strstr(p, "{{")); p += 2) {
+		wrong = wrong_field(p + 2);
+		if (wrong)
+			return kf_yaml_fail(y, n, "%s: %s", text, wrong);
 	}
 	r->name = text ? strdup(text) : NULL;
 	return r->name != NULL;
@@ -245,9 +273,46 @@ static bool take_rules(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return kf_yaml_list(y, n, take_rule, out);
 }
 
+static bool take_trace(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	const char *text = kf_yaml_text(y, n);
+	const char *name = text ? kf_trace_known(text) : NULL;
+	struct kf_naming *naming = out;
+	unsigned int i;
+
+	if (!text)
+		return false;
+	if (!name || naming->nr_traces == KF_MAX_TRACES)
+		return kf_yaml_fail(y, n, "%s is not a script with metrics",
+				    text);
+	for (i = 0; i < naming->nr_traces; i++) {
+		if (naming->trace[i] == name)
+			return kf_yaml_fail(y, n, "%s is there twice", text);
+	}
+	naming->trace[naming->nr_traces++] = name;
+	return true;
+}
+
+static bool take_traces(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return kf_yaml_list(y, n, take_trace, out);
+}
+
+unsigned int kf_naming_traces(const struct kf_naming *n, const char **name)
+{
+	memcpy(name, n->trace, n->nr_traces * sizeof(*name));
+	return n->nr_traces;
+}
+
+bool kf_naming_has_rules(const struct kf_naming *n)
+{
+	return n && n->nr;
+}
+
 struct kf_naming *kf_naming_read(const char *path, char *error, size_t size)
 {
-	static const struct kf_yaml_key keys[] = {{"process_names", take_rules}};
+	static const struct kf_yaml_key keys[] = {{"process_names", take_rules},
+						  {"trace", take_traces}};
 	struct kf_naming *n = calloc(1, sizeof(*n));
 	struct kf_yaml y;
 	yaml_node_t *root = kf_yaml_load(&y, path);
@@ -255,8 +320,6 @@ struct kf_naming *kf_naming_read(const char *path, char *error, size_t size)
 
 	if (n && root)
 		right = kf_yaml_mapping(&y, root, keys, KF_ARRAY_SIZE(keys), n);
-	if (n && right && !n->nr)
-		right = kf_yaml_fail(&y, NULL, "process_names is missing");
 	snprintf(error, size, "%s", n ? y.error : "out of memory");
 	kf_yaml_release(&y);
 	if (right)
@@ -312,9 +375,8 @@ static bool exe_matches(const struct rule *r, const char *exe)
 	unsigned int i;
 
 	for (i = 0; i < r->nr_exe; i++) {
-		if (strcmp(r->exe[i], strchr(r->exe[i], '/') ? exe
-							     : base_of(exe)) ==
-		    0)
+		if (strcmp(r->exe[i],
+			   strchr(r->exe[i], '/') ? exe : base_of(exe)) == 0)
 			return true;
 	}
 	return !r->nr_exe;
@@ -357,12 +419,9 @@ static const char *field(const char *name, size_t n,
 	const struct {
 		const char *name;
 		const char *value;
-	} fields[] = {{"Comm", p->comm},
-		      {"ExeBase", base_of(p->exe)},
-		      {"ExeFull", p->exe},
-		      {"Username", p->user},
-		      {"Cgroups", p->cgroups},
-		      {"PID", number}};
+	} fields[] = {{"Comm", p->comm},       {"ExeBase", base_of(p->exe)},
+		      {"ExeFull", p->exe},     {"Username", p->user},
+		      {"Cgroups", p->cgroups}, {"PID", number}};
 	unsigned int i;
 
 	snprintf(number, 16, "%d", p->pid);

@@ -5,8 +5,8 @@
  * first that matches wins; who matches none is not in a group of its own but
  * in "other".
  *
- * Promises: expressions are bounded and cannot take exponential time, as they
- * are POSIX's; the environment of a process is never looked at.
+ * Promises: expressions and what they are tried on are bounded, and have no
+ * back references; the environment of a process is never looked at.
  */
 #ifndef KF_EXPORTER_NAMING_H
 #define KF_EXPORTER_NAMING_H
@@ -18,11 +18,10 @@ struct kf_naming;
 /* What is known of a process; raw bytes. */
 struct kf_naming_process {
 	const char *comm;
-	const char *exe;       /* path, or "" */
-	const char *cmdline;   /* arguments with a blank between them, or "" */
-	const char *user;      /* name or number */
-	const char *container; /* short id, or "" */
-	const char *cgroups;   /* path, or "" */
+	const char *exe;     /* path, or "" */
+	const char *cmdline; /* arguments with a blank between them, or "" */
+	const char *user;    /* name or number */
+	const char *cgroups; /* path, or "" */
 	int pid;
 };
 
@@ -36,6 +35,40 @@ struct kf_naming_process {
  * Return: the rules, or NULL with @error.
  */
 struct kf_naming *kf_naming_read(const char *path, char *error, size_t size);
+
+/**
+ * kf_naming_traces() - the tracers that the configuration wants to run
+ * @n:		the rules
+ * @name:	out: their names, at most KF_MAX_TRACES, constants
+ *
+ * Context: any thread.
+ * Return: how many.
+ */
+unsigned int kf_naming_traces(const struct kf_naming *n, const char **name);
+
+/**
+ * kf_naming_has_rules() - whether there are rules for names at all
+ * @n:		the rules, or NULL
+ *
+ * Context: any thread.
+ * Return: false where processes keep their own names.
+ */
+bool kf_naming_has_rules(const struct kf_naming *n);
+
+/**
+ * kf_naming_of_process() - the name of a living process' group
+ * @n:		the rules
+ * @procfs:	procfs' mount point
+ * @pid:	the process
+ * @comm:	its name, raw
+ * @name:	out: the group's name, raw
+ * @size:	bytes of @name
+ *
+ * Context: any thread; allocates.
+ * Return: false where no rule matches.
+ */
+bool kf_naming_of_process(const struct kf_naming *n, const char *procfs,
+			  int pid, const char *comm, char *name, size_t size);
 
 /**
  * kf_naming_free() - let rules go

@@ -159,6 +159,18 @@ static const char *set_smaps(struct kf_options *o, const char *value)
 	return NULL;
 }
 
+static const char *set_config(struct kf_options *o, const char *value)
+{
+	o->config = value;
+	return *value && strlen(value) < 4000 ? NULL : "a file";
+}
+
+static const char *set_check(struct kf_options *o, const char *value)
+{
+	o->check = true;
+	return NULL;
+}
+
 static const char *set_groups_max(struct kf_options *o, const char *value)
 {
 	if (number(value, 100000, &o->groups_max) && o->groups_max)
@@ -284,6 +296,12 @@ static const struct flag flags[] = {
 	{"resident.smaps", NULL, NULL,
 	 "collector resident reads smaps_rollup too: shared pages by share, and swap",
 	 set_smaps},
+	{"config.file", "FILE", NULL,
+	 "process_names, which make the groups, and tracers to run",
+	 set_config},
+	{"check-config", NULL, NULL,
+	 "read the configuration files, say what is wrong, and exit",
+	 set_check},
 	{"groups.max", "N", "500", "groups, beyond which all are \"other\"",
 	 set_groups_max},
 	{"groups.forget-after", "TIME", "1h",
@@ -291,10 +309,12 @@ static const struct flag flags[] = {
 	{"trace", "NAME", NULL,
 	 "run bpftrace with script NAME (konfiscator, sizes, latency, mmap, frag) for metrics; may be given again",
 	 set_trace},
-	{"trace.scripts", "DIR", KF_DATADIR "/scripts/bpftrace",
-	 "where the scripts are", set_trace_scripts},
-	{"trace.library", "FILE", KF_LIBDIR "/libkonfiscator.so",
-	 "the library whose probes are traced", set_trace_library},
+	{"trace.scripts", "DIR", NULL,
+	 "where the scripts are; default: where they were installed",
+	 set_trace_scripts},
+	{"trace.library", "FILE", NULL,
+	 "the library whose probes are traced; default: the installed one",
+	 set_trace_library},
 	{"trace.every", "TIME", "5s",
 	 "how often a tracer is asked for its sums", set_trace_every},
 	{"log.level", "LEVEL", "info", "debug, info, warn or error", set_level},
@@ -453,6 +473,8 @@ enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
 	int c;
 
 	memset(o, 0, sizeof(*o));
+	o->trace.scripts = KF_DATADIR "/scripts/bpftrace";
+	o->trace.library = KF_LIBDIR "/libkonfiscator.so";
 	make_table(&table);
 	result = fill_defaults(o);
 	opterr = 0;

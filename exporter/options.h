@@ -31,6 +31,8 @@ struct kf_options {
 	const char *cgroupfs;
 	bool smaps;
 	bool containers;
+	const char *config; /* NULL: none */
+	bool check;	    /* configuration only */
 	bool collector[KF_MAX_COLLECTORS];
 	unsigned int groups_max;
 	unsigned int forget_after_s;

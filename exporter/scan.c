@@ -87,6 +87,22 @@ static bool place(struct kf_groups *g, struct kf_member *m, const char *name,
 	return m->group != NULL;
 }
 
+/* Rules are asked again where the process took another name. */
+static bool place_by_rules(struct kf_groups *g, struct kf_member *m,
+			   const char *comm, const char *container)
+{
+	char raw[KF_NAME_SIZE], name[KF_NAME_SIZE];
+
+	if (m->group && strcmp(m->ruled, comm) == 0)
+		return true;
+	snprintf(m->ruled, sizeof(m->ruled), "%s", comm);
+	if (!kf_naming_of_process(g->conf.naming, g->conf.procfs, m->pid, comm,
+				  raw, sizeof(raw)))
+		return place(g, m, KF_OTHER, "");
+	kf_utf8_clean(name, sizeof(name), raw);
+	return place(g, m, *name ? name : KF_OTHER, container);
+}
+
 /* One whose process is not to be seen keeps the name that it has. */
 static bool place_living(struct kf_groups *g, struct kf_member *m)
 {
@@ -105,6 +121,8 @@ static bool place_living(struct kf_groups *g, struct kf_member *m)
 		container[KF_CONTAINER_SHORT - 1] = '\0';
 		m->looked = true;
 	}
+	if (kf_naming_has_rules(g->conf.naming) && found)
+		return place_by_rules(g, m, comm, container);
 	if (m->given[0] || !found)
 		snprintf(comm, sizeof(comm), "%s",
 			 m->given[0] ? m->given : m->comm);

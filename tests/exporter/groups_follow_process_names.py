@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Rules of process_names make the groups, the first that matches wins, the rest
+is "other", limits hold, and a mistake gets one line."""
+
+import shutil
+import subprocess
+import sys
+
+import kftest
+
+
+def config(world, text):
+    with open(world.path("config.yml"), "w") as f:
+        f.write(text)
+    return "--config.file=" + world.path("config.yml")
+
+
+def process(world, *words):
+    p = world.run(*words, stdin=subprocess.PIPE)
+    kftest.until("exec", lambda: open(
+        "/proc/%d/cmdline" % p.pid, "rb").read().startswith(
+            words[0].encode() + b"\0"))
+    world.stats_file("f.%d" % p.pid, pid=p.pid, blocks="64:10:0",
+                     name="given" if len(words) > 5 else "")
+    return p
+
+
+def names(exporter):
+    page = exporter.scrape()
+    return {dict(labels)["process"]: v for (name, labels), v in
+            page.samples.items() if name == "konfiscator_malloc_total"}
+
+
+def the_first_rule_that_matches_wins(world):
+    sleep, cat = shutil.which("sleep"), shutil.which("cat")
+    process(world, sleep, "1001")
+    process(world, sleep, "1002")
+    process(world, sleep, "2001")
+    process(world, cat, "-u")
+    process(world, sys.executable, "-c", "input()", "--port", "6379", "x")
+    exporter = world.exporter(config(world, r"""
+process_names:
+- name: "{{.ExeBase}}-{{ .Matches.Kind }}"
+  exe: [sleep]
+  cmdline: ['sleep (?P<Kind>\d)(?:\d+)$', '100']
+- name: "never {{.PID}}"
+  comm: [sleep]
+  exe: [/no/such/sleep]
+- name: "p:{{.Matches.Port}}:{{.Username}}"
+  cmdline: ['--port[ =](?P<Port>\d+)']
+- comm: [cat]
+"""))
+    import pwd
+    import os
+    user = pwd.getpwuid(os.getuid()).pw_name
+    assert names(exporter) == {"sleep-1": 20, "other": 10,
+                               "p:6379:" + user: 10,
+                               os.path.basename(os.path.realpath(cat)): 10}
+
+
+def limits_fold_into_other(world):
+    sleep = shutil.which("sleep")
+    for i in range(5):
+        process(world, sleep, str(1000 + i))
+    exporter = world.exporter("--groups.max=3", config(world, r"""
+process_names:
+- name: "{{.Matches.N}}"
+  cmdline: ['(?P<N>\d+)$']
+"""))
+    found = names(exporter)
+    assert len(found) == 4 and found["other"] == 20, found
+    page = exporter.scrape()
+    assert page.get("konfiscator_series_dropped_total", limit="groups") == 2
+
+
+def a_rename_is_noticed(world):
+    p = world.renamer(b"first")
+    world.stats_file("f.%d" % p.pid, pid=p.pid, blocks="64:10:0")
+    exporter = world.exporter(config(world, """
+process_names:
+- {name: one, comm: [first]}
+- {name: two, comm: [second]}
+"""))
+    assert names(exporter) == {"one": 10}
+    world.rename(p, b"second")
+    assert names(exporter) == {"one": 10, "two": 0}
+    world.rename(p, b"third")
+    assert names(exporter) == {"one": 10, "two": 0, "other": 0}
+
+
+def mistakes_are_named(world):
+    for text, wanted in (
+            ("process_name: []", 'config.yml:1: unknown key "process_name"'),
+            ("process_names:\n- {name: x}", "comm, exe or cmdline is wanted"),
+            ("process_names:\n- {comm: [a], when: b}", 'unknown key "when"'),
+            ("process_names:\n- {comm: a}", "a list is wanted"),
+            ("process_names:\n- {cmdline: ['(']}", "config.yml:2: (: "),
+            ("process_names:\n- {cmdline: ['(?i)x']}", "(? is not known"),
+            ("process_names:\n- {cmdline: ['(a)\\1']}", "back references"),
+            ("process_names:\n- {cmdline: ['(?P<>x)']}", "group's name"),
+            ("process_names:\n- {name: '{{.Env}}', comm: [a]}",
+             "a name in it is not known"),
+            ("process_names:\n- {name: '{{.Comm', comm: [a]}",
+             "}} is missing"),
+            ("process_names:\n- {name: '{{Comm}}', comm: [a]}",
+             "not {{.NAME}}"),
+            ("trace: [nonsense]", "nonsense is not a script"),
+            ("trace: [sizes, sizes]", "sizes is there twice"),
+            ("a: 1\na: 1", 'unknown key "a"'),
+            ("trace: []\ntrace: []", '"trace" is there twice')):
+        result = subprocess.run(
+            [kftest.EXPORTER, "--check-config", config(world, text)],
+            capture_output=True, text=True, timeout=kftest.PATIENCE)
+        assert result.returncode == 1, text
+        assert result.stderr.count("\n") == 1, (text, result.stderr)
+        assert wanted in result.stderr, (text, result.stderr)
+    result = subprocess.run(
+        [kftest.EXPORTER, "--check-config", config(
+            world, "process_names:\n- {comm: [a]}\ntrace: [sizes]\n")],
+        capture_output=True, text=True, timeout=kftest.PATIENCE)
+    assert (result.returncode, result.stderr) == (0, ""), result
+
+
+kftest.main(
+    the_first_rule_that_matches_wins,
+    limits_fold_into_other,
+    a_rename_is_noticed,
+    mistakes_are_named,
+)
