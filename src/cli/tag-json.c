@@ -119,7 +119,7 @@ static void scope(struct input *in, json_t *o, const char *key, uint32_t entry)
 			return;
 		if (has_prefix(name, SCOPE))
 			scope(in, child, name,
-			      kf_tag_set_get(in->set, entry,
+			      kf_tag_set_add(in->set, entry,
 					     name + strlen(SCOPE)));
 	}
 }

@@ -5,6 +5,8 @@
  */
 #include "tags/format-internal.h"
 
+#include <string.h>
+
 static void key(struct kf_tags_out *o, const char *name)
 {
 	kf_tags_out_str(o, "\"");
@@ -48,6 +50,33 @@ static void calls(struct kf_tags_out *o, const struct kf_stats_tag *t)
 	number(o, "nBlocksLive", kf_stats_tag_blocks(t));
 }
 
+/* Longer names are shown up to here, so that two may look the same. */
+static bool is_cut(const char *name)
+{
+	return strlen(name) >= KF_STATS_TAG_NAME - 1;
+}
+
+/*
+ * Whether one before it in its list would have the same key: a tag of the same
+ * shown name, or the tree of a thread whose number was given out again.
+ */
+static bool is_second(const struct kf_tags_view *v, uint32_t entry)
+{
+	const struct kf_stats_tag *t = &v->tag[entry];
+	uint32_t parent = v->node[entry].parent;
+
+	if (parent && !is_cut(kf_tags_name(v, entry).s))
+		return false;
+	for (uint32_t at = v->node[parent].child; at && at != entry;
+	     at = v->node[at].next) {
+		if (parent ? !memcmp(v->tag[at].name, t->name,
+				     KF_STATS_TAG_NAME)
+			   : v->tag[at].tid == t->tid)
+			return true;
+	}
+	return false;
+}
+
 /* All of an entry but the brace that closes it, and those below it. */
 static void open_entry(struct kf_tags_out *o, const struct kf_tags_view *v,
 		       uint32_t entry)
@@ -59,6 +88,10 @@ static void open_entry(struct kf_tags_out *o, const struct kf_tags_view *v,
 
 	kf_tags_out_str(o, "\"scope_");
 	kf_tags_out_quoted(o, name.s, KF_QUOTE_JSON);
+	if (v->node[entry].parent && is_second(v, entry)) {
+		kf_tags_out_str(o, "~");
+		kf_tags_out_u64(o, entry);
+	}
 	kf_tags_out_str(o, "\": {");
 	number(o, "nBytesTotal", live);
 	number(o, "nBytesTotalAllocated", n->sum_allocated);
@@ -103,12 +136,14 @@ static void scopes(struct kf_tags_out *o, const struct kf_tags_view *v,
 }
 
 /* A tree of threads that have gone has no thread's number to be told by. */
-static void tree_key(struct kf_tags_out *o, const struct kf_stats_tag *t,
+static void tree_key(struct kf_tags_out *o, const struct kf_tags_view *v,
 		     uint32_t root)
 {
+	const struct kf_stats_tag *t = &v->tag[root];
+
 	kf_tags_out_str(o, "\"tree_for_TID");
 	kf_tags_out_u64(o, t->tid > 0 ? (uint64_t)t->tid : 0);
-	if (t->tid <= 0) {
+	if (t->tid <= 0 || is_second(v, root)) {
 		kf_tags_out_str(o, "_");
 		kf_tags_out_u64(o, root);
 	}
@@ -128,7 +163,7 @@ static void tree(struct kf_tags_out *o, const struct kf_tags_view *v,
 		levels = KF_MAX(levels, v->node[at].depth + 1);
 		failed += v->tag[at].failed;
 	}
-	tree_key(o, t, root);
+	tree_key(o, v, root);
 	number(o, "TID", t->tid > 0 ? (uint64_t)t->tid : 0);
 	string(o, "ThreadName", name.s);
 	key(o, "bThreadHasEnded");

@@ -174,8 +174,32 @@ START_TEST(trees_of_ended_threads_keep_apart)
 	tags[1].state = tags[2].state = KF_TAG_FOLDED;
 	kf_tags_prepare(&view);
 	root = parse();
-	ck_assert_ptr_nonnull(json_object_get(root, "tree_for_TID0_1"));
-	ck_assert_ptr_nonnull(json_object_get(root, "tree_for_TID0_2"));
+	for (int i = 1; i <= 2; i++) {
+		json_t *tree = json_object_get(
+			root, i == 1 ? "tree_for_TID0_1" : "tree_for_TID0_2");
+
+		ck_assert_ptr_nonnull(json_object_get(tree, "scope_pool"));
+	}
+	json_decref(root);
+}
+END_TEST
+
+START_TEST(what_looks_the_same_keeps_apart)
+{
+	char name[KF_STATS_TAG_NAME];
+	json_t *root;
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	begin(5);
+	put(1, 0, "main", 0, 0);
+	put(2, 1, name, 10, 0);
+	put(3, 1, name, 20, 0);
+	put(4, 0, "of another time", 0, 0);
+	kf_tags_prepare(&view);
+	root = parse();
+	ck_assert_ptr_nonnull(json_object_get(root, "tree_for_TID100"));
+	ck_assert_ptr_nonnull(json_object_get(root, "tree_for_TID100_4"));
 	json_decref(root);
 }
 END_TEST
@@ -381,6 +405,7 @@ int main(void)
 		siblings_come_with_the_largest_first,
 		json_has_the_fields_of_malloc_tag,
 		trees_of_ended_threads_keep_apart,
+		what_looks_the_same_keeps_apart,
 		empty_table_is_written,
 		names_of_any_bytes_are_valid_everywhere,
 		name_is_told_as_it_is,
