@@ -31,16 +31,6 @@ static enum kf_read_result open_file(const char *path, struct kf_history *h)
 	return KF_READ_OK;
 }
 
-static void end_strings(struct kf_stats_identity *id)
-{
-	id->boot_id[sizeof(id->boot_id) - 1] = '\0';
-	id->comm[sizeof(id->comm) - 1] = '\0';
-	id->exe[sizeof(id->exe) - 1] = '\0';
-	id->name[sizeof(id->name) - 1] = '\0';
-	id->engine[sizeof(id->engine) - 1] = '\0';
-	id->version[sizeof(id->version) - 1] = '\0';
-}
-
 /* What a tick is, by two moments; a recording that has only one has none. */
 static uint64_t scale_of(const struct kf_record_header *head)
 {
@@ -86,7 +76,7 @@ static enum kf_read_result read_header(struct kf_history *h)
 	    head->data_offset < head->header_size ||
 	    head->data_offset > h->file_size)
 		return KF_READ_DAMAGED;
-	end_strings(&head->identity);
+	kf_identity_end(&head->identity);
 	h->ns_per_tick = scale_of(head);
 	h->dropped = head->dropped;
 	return KF_READ_OK;

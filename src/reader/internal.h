@@ -103,6 +103,16 @@ enum kf_read_result kf_snapshot_read_cached(int dirfd, const char *name,
  */
 void kf_desc_cache_release(struct kf_desc_cache *cache);
 
+/**
+ * kf_identity_end() - let the strings of an identity end
+ * @id:		as it was read: on disk a string may fill its array
+ *
+ * A full one loses its last character.
+ *
+ * Context: any thread.
+ */
+void kf_identity_end(struct kf_stats_identity *id);
+
 /* A process that procfs shows, with its pid in its innermost namespace. */
 struct kf_proc {
 	int32_t pid;

@@ -161,22 +161,23 @@ static void force_end(char *s, size_t size)
 	s[size - 1] = '\0';
 }
 
-/*
- * On disk a string may fill its array; in a snapshot it always ends, at the
- * cost of the last character of a full one.
- */
-static bool read_identity(struct source *src, struct kf_snapshot *s)
+void kf_identity_end(struct kf_stats_identity *id)
 {
-	struct kf_stats_identity *id = &s->id;
-
-	if (!kf_read_at(src->fd, id, sizeof(*id), src->h.identity.offset))
-		return false;
 	force_end(id->boot_id, sizeof(id->boot_id));
 	force_end(id->comm, sizeof(id->comm));
 	force_end(id->exe, sizeof(id->exe));
 	force_end(id->name, sizeof(id->name));
 	force_end(id->engine, sizeof(id->engine));
 	force_end(id->version, sizeof(id->version));
+}
+
+static bool read_identity(struct source *src, struct kf_snapshot *s)
+{
+	struct kf_stats_identity *id = &s->id;
+
+	if (!kf_read_at(src->fd, id, sizeof(*id), src->h.identity.offset))
+		return false;
+	kf_identity_end(id);
 	return id->pid > 0;
 }
 

@@ -55,6 +55,7 @@ compare()
 
 compare doc/stats-file.md stats/layout.h
 compare doc/recording.md record/layout.h
+compare doc/profile-file.md reader/profile-layout.h
 
 # Kind, name and fields of each event, by page and by declaration.
 awk -F' *[|] *' '/^[|] [0-9]+ [|] [a-z_]+ [|] [0-9]/ { print $2, $3, $4 }' \

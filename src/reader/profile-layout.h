@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A profile, byte for byte: what a program's table of sampled stacks was at
+ * several times. This header is ABI.
+ *
+ *	header | record | record | ...
+ *
+ * A record begins with its kind and its size, a multiple of 8 bytes, and is
+ * never changed: what a later one says of the same thing holds from there on.
+ * Things are named before a snapshot counts them. What was found at one time is
+ * appended at once, so a file that ends in the middle of a record is whole up
+ * to that record. Records of a kind that a reader does not know are skipped.
+ * All integers are in the machine's order, and a file that is not of that order
+ * fails the magic.
+ */
+#ifndef KF_READER_PROFILE_LAYOUT_H
+#define KF_READER_PROFILE_LAYOUT_H
+
+#include "stats/layout.h"
+
+#include <stdint.h>
+
+#define KF_PROFILE_MAGIC 0x314c464f5250464bULL /* "KFPROFL1" */
+#define KF_PROFILE_MAJOR 1
+#define KF_PROFILE_MINOR 0
+
+#define KF_PROFILE_BUILD_ID 32
+
+enum kf_profile_kind {
+	KF_PROFILE_MODULE = 1,
+	KF_PROFILE_TAG = 2,
+	KF_PROFILE_THREAD = 3,
+	KF_PROFILE_STACK = 4,
+	KF_PROFILE_SNAPSHOT = 5,
+	KF_PROFILE_END = 6, /* a head alone: the recorder stopped by itself */
+};
+
+struct kf_profile_header {
+	uint64_t magic;
+	uint16_t major;
+	uint16_t minor;
+	uint32_t header_size;
+	uint64_t real_ns;     /* CLOCK_REALTIME at the begin */
+	uint64_t interval_ns; /* between two looks; 0: there is one */
+	uint64_t reserved[2];
+	struct kf_stats_identity identity;
+};
+
+struct kf_profile_record {
+	uint32_t kind; /* enum kf_profile_kind */
+	uint32_t size; /* bytes, with this */
+};
+
+/* Code of a file that is mapped; its path follows and ends in NUL. */
+struct kf_profile_module {
+	struct kf_profile_record record;
+	uint64_t begin; /* of the executable mapping */
+	uint64_t end;
+	uint64_t offset;	/* in the file, of @begin */
+	uint64_t base;		/* where the file's first mapping begins */
+	uint32_t build_id_size; /* 0: not known */
+	uint32_t reserved;
+	uint8_t build_id[KF_PROFILE_BUILD_ID];
+};
+
+/* A node of a tag tree; the fields are those of struct kf_stats_tag. */
+struct kf_profile_tag {
+	struct kf_profile_record record;
+	uint32_t entry;
+	uint32_t parent;
+	int32_t tid;
+	uint32_t depth;
+	char name[KF_STATS_TAG_NAME];
+};
+
+struct kf_profile_thread {
+	struct kf_profile_record record;
+	int32_t tid;
+	uint32_t reserved;
+	char name[16]; /* ends in NUL or fills its array */
+};
+
+/* A stack; @nr_frames return addresses of 8 bytes follow, inmost first. */
+struct kf_profile_stack {
+	struct kf_profile_record record;
+	uint32_t entry; /* in the table */
+	uint32_t nr_frames;
+	uint32_t tag;	/* entry of a tag, 0 none */
+	uint32_t flags; /* enum kf_stack_flags */
+	int32_t tid;	/* the thread that took the first sample */
+	uint32_t reserved;
+};
+
+/* What a stack counted until then; see struct kf_stats_stack. */
+struct kf_profile_count {
+	uint32_t entry;
+	uint32_t reserved;
+	uint64_t samples;
+	uint64_t freed_samples;
+	uint64_t allocated;
+	uint64_t freed;
+	uint64_t allocated_blocks;
+	uint64_t freed_blocks;
+	uint64_t peak;
+	uint64_t peak_blocks;
+	uint64_t variance;
+	uint64_t freed_variance;
+};
+
+/*
+ * One look at the process; @nr counts follow, of the stacks that changed since
+ * the snapshot before.
+ */
+struct kf_profile_snapshot {
+	struct kf_profile_record record;
+	uint64_t time_ns; /* since the begin */
+	uint64_t live;	  /* bytes by state, see struct kf_totals */
+	uint64_t rounding;
+	uint64_t cached;
+	uint64_t free;
+	uint64_t metadata;
+	uint64_t held;
+	uint64_t resident; /* bytes of the whole process, 0 not known */
+	uint64_t live_blocks;
+	uint64_t nr;
+};
+
+#endif

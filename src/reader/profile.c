@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A profile in memory: its records are checked one by one, and those of each
+ * kind are listed. A record that does not hold ends the reading: what follows
+ * cannot be found.
+ */
+#include "reader/profile.h"
+
+#include "reader/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_FILE ((uint64_t)1 << 40)
+
+struct place {
+	uint64_t key; /* an entry plus 1 */
+	uint64_t index;
+};
+
+static bool append(void *list, size_t *nr, const void *record)
+{
+	const void ***all = list;
+
+	/* the room doubles: it is full whenever the number is a power of 2 */
+	if (!(*nr & (*nr - 1))) {
+		size_t room = *nr ? 2 * *nr : 1;
+		const void **more = realloc(*all, room * sizeof(*more));
+
+		if (!more)
+			return false;
+		*all = more;
+	}
+	(*all)[(*nr)++] = record;
+	return true;
+}
+
+static bool ends_within(const char *text, const void *record, uint32_t size)
+{
+	const char *end = (const char *)record + size;
+
+	return text < end && memchr(text, '\0', (size_t)(end - text));
+}
+
+static bool take_module(struct kf_profile *p, const void *record, uint32_t size)
+{
+	const struct kf_profile_module *m = record;
+
+	if (size < sizeof(*m) || m->begin >= m->end ||
+	    m->build_id_size > KF_PROFILE_BUILD_ID ||
+	    !ends_within(kf_profile_path(m), m, size)) {
+		errno = EBADMSG;
+		return false;
+	}
+	return append(&p->modules, &p->nr_modules, m);
+}
+
+static bool take_tag(struct kf_profile *p, const void *record, uint32_t size)
+{
+	const struct kf_profile_tag *t = record;
+
+	if (size < sizeof(*t) || t->name[sizeof(t->name) - 1] || !t->entry) {
+		errno = EBADMSG;
+		return false;
+	}
+	return append(&p->tags, &p->nr_tags, t);
+}
+
+static bool take_thread(struct kf_profile *p, const void *record, uint32_t size)
+{
+	if (size < sizeof(struct kf_profile_thread)) {
+		errno = EBADMSG;
+		return false;
+	}
+	return append(&p->threads, &p->nr_threads, record);
+}
+
+static bool take_stack(struct kf_profile *p, const void *record, uint32_t size)
+{
+	const struct kf_profile_stack *s = record;
+	struct place *place;
+
+	if (size < sizeof(*s) || s->nr_frames > KF_STATS_STACK_FRAMES ||
+	    size - sizeof(*s) < s->nr_frames * sizeof(uint64_t) ||
+	    s->entry == UINT32_MAX) {
+		errno = EBADMSG;
+		return false;
+	}
+	place = kf_map_add(&p->by_entry, (uint64_t)s->entry + 1);
+	if (!place)
+		return false;
+	memcpy((char *)place + offsetof(struct place, index), &p->nr_stacks,
+	       sizeof(uint64_t));
+	return append(&p->stacks, &p->nr_stacks, s);
+}
+
+static bool take_snapshot(struct kf_profile *p, const void *record,
+			  uint32_t size)
+{
+	const struct kf_profile_snapshot *s = record;
+	size_t room =
+		size < sizeof(*s)
+			? 0
+			: (size - sizeof(*s)) / sizeof(struct kf_profile_count);
+
+	if (size < sizeof(*s) || s->nr > room) {
+		errno = EBADMSG;
+		return false;
+	}
+	return append(&p->snapshots, &p->nr_snapshots, s);
+}
+
+static bool take_record(struct kf_profile *p, const struct kf_profile_record *r)
+{
+	switch (r->kind) {
+	case KF_PROFILE_MODULE:
+		return take_module(p, r, r->size);
+	case KF_PROFILE_TAG:
+		return take_tag(p, r, r->size);
+	case KF_PROFILE_THREAD:
+		return take_thread(p, r, r->size);
+	case KF_PROFILE_STACK:
+		return take_stack(p, r, r->size);
+	case KF_PROFILE_SNAPSHOT:
+		return take_snapshot(p, r, r->size);
+	case KF_PROFILE_END:
+		p->ended = true;
+		return true;
+	default:
+		return true;
+	}
+}
+
+static enum kf_read_result take_records(struct kf_profile *p, size_t at,
+					size_t size)
+{
+	errno = 0;
+	while (size - at >= sizeof(struct kf_profile_record)) {
+		const struct kf_profile_record *r = (void *)(p->bytes + at);
+
+		if (r->size < sizeof(*r) || r->size % 8 || r->size > size - at)
+			break;
+		errno = 0;
+		if (!take_record(p, r))
+			break;
+		at += r->size;
+	}
+	p->cut = at < size;
+	return errno == ENOMEM ? KF_READ_ERROR : KF_READ_OK;
+}
+
+static enum kf_read_result take_header(struct kf_profile *p, size_t size)
+{
+	struct kf_profile_header *h = &p->head;
+
+	if (!size)
+		return KF_READ_NOT_READY;
+	memcpy(h, p->bytes, KF_MIN(size, sizeof(*h)));
+	if (size < sizeof(h->magic) || h->magic != KF_PROFILE_MAGIC)
+		return KF_READ_FOREIGN;
+	if (size < offsetof(struct kf_profile_header, real_ns))
+		return KF_READ_DAMAGED;
+	if (h->major != KF_PROFILE_MAJOR)
+		return KF_READ_INCOMPATIBLE;
+	if (h->header_size < sizeof(*h) || h->header_size % 8 ||
+	    h->header_size > size)
+		return KF_READ_DAMAGED;
+	kf_identity_end(&h->identity);
+	return KF_READ_OK;
+}
+
+enum kf_read_result kf_profile_take(char *bytes, size_t size,
+				    struct kf_profile *p)
+{
+	enum kf_read_result result;
+
+	memset(p, 0, sizeof(*p));
+	p->bytes = bytes;
+	p->by_entry.entry_size = sizeof(struct place);
+	result = take_header(p, size);
+	if (result == KF_READ_OK)
+		result = take_records(p, p->head.header_size, size);
+	return result;
+}
+
+enum kf_read_result kf_profile_read(const char *path, struct kf_profile *p)
+{
+	enum kf_read_result result = KF_READ_ERROR;
+	struct stat st;
+	char *bytes = NULL;
+	int fd;
+
+	memset(p, 0, sizeof(*p));
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return KF_READ_ERROR;
+	if (fstat(fd, &st))
+		goto out;
+	result = KF_READ_FOREIGN;
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > MAX_FILE)
+		goto out;
+	result = KF_READ_ERROR;
+	bytes = malloc((size_t)st.st_size + 1);
+	if (!bytes)
+		goto out;
+	result = KF_READ_DAMAGED;
+	if (!kf_read_at(fd, bytes, (size_t)st.st_size, 0))
+		free(bytes);
+	else
+		result = kf_profile_take(bytes, (size_t)st.st_size, p);
+out:
+	close(fd);
+	return result;
+}
+
+const struct kf_profile_count *
+kf_profile_counts(const struct kf_profile_snapshot *s)
+{
+	return (const void *)(s + 1);
+}
+
+const uint64_t *kf_profile_frames(const struct kf_profile_stack *s)
+{
+	return (const void *)(s + 1);
+}
+
+const char *kf_profile_path(const struct kf_profile_module *m)
+{
+	return (const char *)(m + 1);
+}
+
+ptrdiff_t kf_profile_stack_of(const struct kf_profile *p, uint32_t entry)
+{
+	const char *place = kf_map_find(&p->by_entry, (uint64_t)entry + 1);
+	uint64_t index;
+
+	if (!place)
+		return -1;
+	memcpy(&index, place + offsetof(struct place, index), sizeof(index));
+	return (ptrdiff_t)index;
+}
+
+static const struct kf_profile_tag *tag_of(const struct kf_profile *p,
+					   uint32_t entry)
+{
+	for (size_t i = p->nr_tags; entry && i-- > 0;) {
+		if (p->tags[i]->entry == entry)
+			return p->tags[i];
+	}
+	return NULL;
+}
+
+void kf_profile_tag_path(const struct kf_profile *p, uint32_t entry,
+			 char path[KF_PROFILE_TAG_PATH])
+{
+	const struct kf_profile_tag *t = tag_of(p, entry);
+	size_t at = KF_PROFILE_TAG_PATH - 1;
+
+	/* from its end; each step goes up, so a loop of parents ends too */
+	path[at] = '\0';
+	for (int up = 0; t && t->parent && up < KF_PROFILE_TAG_PATH; up++) {
+		size_t len = strlen(t->name);
+
+		if (len + 1 > at)
+			break;
+		if (path[at])
+			path[--at] = '/';
+		at -= len;
+		memcpy(path + at, t->name, len);
+		t = tag_of(p, t->parent);
+	}
+	memmove(path, path + at, KF_PROFILE_TAG_PATH - at);
+}
+
+void kf_profile_thread_name(const struct kf_profile *p, int32_t tid,
+			    char name[17])
+{
+	name[0] = '\0';
+	for (size_t i = p->nr_threads; i-- > 0;) {
+		if (p->threads[i]->tid != tid)
+			continue;
+		memcpy(name, p->threads[i]->name, 16);
+		name[16] = '\0';
+		return;
+	}
+}
+
+void kf_profile_at(const struct kf_profile *p, uint64_t time_ns,
+		   struct kf_profile_count *counts)
+{
+	memset(counts, 0, p->nr_stacks * sizeof(*counts));
+	for (size_t i = 0; i < p->nr_snapshots; i++) {
+		const struct kf_profile_snapshot *s = p->snapshots[i];
+		const struct kf_profile_count *c = kf_profile_counts(s);
+
+		if (s->time_ns > time_ns)
+			break;
+		for (uint64_t k = 0; k < s->nr; k++) {
+			ptrdiff_t n = kf_profile_stack_of(p, c[k].entry);
+
+			if (n >= 0)
+				counts[n] = c[k];
+		}
+	}
+}
+
+void kf_profile_release(struct kf_profile *p)
+{
+	free(p->modules);
+	free(p->tags);
+	free(p->threads);
+	free(p->stacks);
+	free(p->snapshots);
+	free(p->bytes);
+	kf_map_release(&p->by_entry);
+	memset(p, 0, sizeof(*p));
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Reads a profile (profile-layout.h) into memory, whole.
+ *
+ * Promises: every length is checked; no bytes in the file can do harm. A file
+ * that was not ended is read as far as it is whole.
+ */
+#ifndef KF_READER_PROFILE_H
+#define KF_READER_PROFILE_H
+
+#include "reader/map.h"
+#include "reader/profile-layout.h"
+#include "reader/reader.h"
+
+#define KF_PROFILE_TAG_PATH 256
+
+/* All pointers lead into @bytes. */
+struct kf_profile {
+	struct kf_profile_header head; /* strings always end in NUL */
+	bool ended;		       /* by itself */
+	bool cut;		       /* its last record is not whole */
+	size_t nr_modules;
+	const struct kf_profile_module **modules;
+	size_t nr_tags;
+	const struct kf_profile_tag **tags;
+	size_t nr_threads;
+	const struct kf_profile_thread **threads;
+	size_t nr_stacks;
+	const struct kf_profile_stack **stacks;
+	size_t nr_snapshots;
+	const struct kf_profile_snapshot **snapshots;
+
+	/* Private. */
+	char *bytes;
+	struct kf_map by_entry; /* the place of a stack, plus 1 */
+};
+
+/**
+ * kf_profile_read() - read a profile
+ * @path:	its file; anything but a regular file is KF_READ_FOREIGN
+ * @p:		out: the profile; release it whatever the result
+ *
+ * Context: any thread; allocates.
+ * Return: how it went; with KF_READ_ERROR errno tells.
+ */
+enum kf_read_result kf_profile_read(const char *path, struct kf_profile *p);
+
+/**
+ * kf_profile_take() - read a profile from memory
+ * @bytes:	the bytes of its file, from malloc(); the profile's from now on
+ * @size:	how many
+ * @p:		out: the profile; release it whatever the result
+ *
+ * Context: any thread; allocates.
+ * Return: how it went; with KF_READ_ERROR errno tells.
+ */
+enum kf_read_result kf_profile_take(char *bytes, size_t size,
+				    struct kf_profile *p);
+
+/**
+ * kf_profile_counts() - the counts of a snapshot
+ * @s:		the snapshot
+ *
+ * Context: any thread; pure.
+ * Return: the first of its @nr.
+ */
+const struct kf_profile_count *
+kf_profile_counts(const struct kf_profile_snapshot *s);
+
+/**
+ * kf_profile_frames() - the return addresses of a stack
+ * @s:		the stack
+ *
+ * Context: any thread; pure.
+ * Return: the first of its @nr_frames.
+ */
+const uint64_t *kf_profile_frames(const struct kf_profile_stack *s);
+
+/**
+ * kf_profile_path() - the file of a module
+ * @m:		the module
+ *
+ * Context: any thread; pure.
+ * Return: its path, raw.
+ */
+const char *kf_profile_path(const struct kf_profile_module *m);
+
+/**
+ * kf_profile_stack_of() - the place of a stack among the stacks
+ * @p:		the profile
+ * @entry:	its entry in the program's table
+ *
+ * Context: one thread.
+ * Return: its index, or -1 where there is none.
+ */
+ptrdiff_t kf_profile_stack_of(const struct kf_profile *p, uint32_t entry);
+
+/**
+ * kf_profile_tag_path() - the names of a tag and those above it
+ * @p:		the profile
+ * @entry:	the tag's entry, 0 for none
+ * @path:	out: the names with '/' between, from the first below the root
+ *		on; "" for none
+ *
+ * Context: any thread.
+ */
+void kf_profile_tag_path(const struct kf_profile *p, uint32_t entry,
+			 char path[KF_PROFILE_TAG_PATH]);
+
+/**
+ * kf_profile_thread_name() - the name of a thread
+ * @p:		the profile
+ * @tid:	the thread
+ * @name:	out: its name, "" where it is not known
+ *
+ * Context: any thread.
+ */
+void kf_profile_thread_name(const struct kf_profile *p, int32_t tid,
+			    char name[17]);
+
+/**
+ * kf_profile_at() - what every stack had counted at a time
+ * @p:		the profile
+ * @time_ns:	the time; what was counted last until then
+ * @counts:	out: as many as there are stacks, 0 for those not seen yet
+ *
+ * Context: one thread.
+ */
+void kf_profile_at(const struct kf_profile *p, uint64_t time_ns,
+		   struct kf_profile_count *counts);
+
+/**
+ * kf_profile_release() - free what a profile holds
+ * @p:		the profile; harmless twice
+ *
+ * Context: one thread.
+ */
+void kf_profile_release(struct kf_profile *p);
+
+#endif
