@@ -180,6 +180,17 @@ void __kf_printf(1, 2) kf_error(const char *fmt, ...);
 void __kf_printf(2, 3) kf_note(const struct kf_cli *cli, const char *fmt, ...);
 
 /**
+ * kf_take_seconds() - the argument of an option that is a time
+ * @option:	for the message, as "stat: --watch"
+ * @arg:	the argument
+ * @seconds:	out
+ *
+ * Context: one thread; the command has no other.
+ * Return: 0, or the exit status after a message.
+ */
+int kf_take_seconds(const char *option, const char *arg, double *seconds);
+
+/**
  * kf_alloc() - zeroed memory that cannot fail
  * @nr:		number of things
  * @size:	bytes of each

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator report: what a recording of a heap's history tells.
+ * konfiscator report: what a recording of a heap's history tells. A profile has
+ * views of its own (profile-views.h): the file's magic decides.
  *
  * The recording is read once, from its begin to its end or to --to; the view
  * sees each event, and prints what it gathered.
  */
 #include "config.h"
 
+#include "cli/profile-views.h"
 #include "cli/report.h"
 
 #include <errno.h>
@@ -23,7 +25,11 @@ static struct kf_report report = {
 	.rows = SIZE_MAX,
 	.pick = {.to = UINT64_MAX, .max_size = UINT64_MAX},
 };
+static struct kf_profile_pick profile_pick = {.at = -1};
 static const struct kf_view *view_asked, *export_asked;
+static const char *view_name;	 /* of view_asked, or of a profile's view */
+static const char *history_only; /* an option that a profile has not */
+static const char *profile_only;
 
 const char *kf_report_function(unsigned int kind)
 {
@@ -229,7 +235,9 @@ static int take_view(const char *option, const char *name, bool exports,
 	char *names;
 
 	*view = view_find(name, exports);
-	if (*view)
+	if (!exports)
+		view_name = name;
+	if (*view || (!exports && kf_prof_view_find(name)))
 		return 0;
 	names = view_names(exports);
 	kf_error("report: --%s: '%s' is not one of %s", option, name, names);
@@ -270,23 +278,32 @@ static int choose_view(struct kf_report *r)
 	return 0;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int run_profile(struct kf_report *r)
 {
-	struct kf_report *r = &report;
-	int status;
+	if (history_only || export_asked) {
+		kf_error("report: --%s is not for a profile",
+			 export_asked ? "export" : history_only);
+		return KF_EXIT_USAGE;
+	}
+	return kf_prof_report(r, &profile_pick, view_name);
+}
 
-	if (argc != 1) {
-		kf_error(argc ? "report: one recording at a time"
-			      : "report: the recording's file is missing");
-		return KF_EXIT_USAGE;
-	}
-	if (r->pick.from > r->pick.to) {
-		kf_error("report: --from is after --to");
-		return KF_EXIT_USAGE;
-	}
-	r->cli = cli;
-	r->path = argv[0];
-	status = choose_view(r);
+/* Options that a recording of a history has not. */
+static int check_history(void)
+{
+	if (!profile_only && (!view_name || view_asked))
+		return 0;
+	kf_error("report: --%s is for profiles, and this is a recording",
+		 profile_only ? profile_only : "view=tree");
+	return KF_EXIT_USAGE;
+}
+
+static int run_history(struct kf_report *r)
+{
+	int status = check_history();
+
+	if (!status)
+		status = choose_view(r);
 	if (status)
 		return status;
 	status = open_history(r);
@@ -299,6 +316,24 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	kf_replay_release(&r->replay);
 	kf_history_close(&r->history);
 	return status;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	struct kf_report *r = &report;
+
+	if (argc != 1) {
+		kf_error(argc ? "report: one recording at a time"
+			      : "report: the recording's file is missing");
+		return KF_EXIT_USAGE;
+	}
+	if (r->pick.from > r->pick.to) {
+		kf_error("report: --from is after --to");
+		return KF_EXIT_USAGE;
+	}
+	r->cli = cli;
+	r->path = argv[0];
+	return kf_prof_is_one(r->path) ? run_profile(r) : run_history(r);
 }
 
 enum { OPT_VIEW = KF_PICK_END, OPT_EXPORT, OPT_ROWS };
@@ -321,6 +356,41 @@ static int take_rows(const char *arg)
 	return 0;
 }
 
+static const struct kf_option options[] = {
+	{OPT_VIEW, "view", "VIEW",
+	 "what to show; usually summary, of a profile top"},
+	{'o', "output", "FILE",
+	 "a picture (.png, .svg, .pdf), a page (.html) or an export (.log, "
+	 ".csv, .json, .massif, .folded, .pb.gz)"},
+	{OPT_EXPORT, "export", "FORMAT",
+	 "all events, or all levels, for other programs"},
+	{OPT_ROWS, "rows", "N", "rows of a table; 0: all"},
+	{KF_PICK_FROM, "from", "SEC", "count from this time on"},
+	{KF_PICK_TO, "to", "SEC", "as if the recording ended at this time"},
+	{KF_PICK_THREAD, "thread", "TID|GLOB,...", "these threads only"},
+	{KF_PICK_FUNCTION, "function", "NAME,...",
+	 "only malloc, calloc, aligned, realloc, free, or several of them"},
+	{KF_PICK_SIZE, "size", "MIN-MAX",
+	 "only sizes asked for from MIN to MAX"},
+	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
+	 "of a profile: what is counted; usually live"},
+	{KF_PROFILE_GROUP, "group", "function|line|lib|tag|thread",
+	 "of a profile: for what it is counted; usually function"},
+	{KF_PROFILE_FILTER, "filter", "REGEX",
+	 "of a profile: stacks that have it in a name"},
+	{KF_PROFILE_AT, "at", "SEC", "of a profile: as it was at this time"},
+	{0},
+};
+
+static const char *option_name(int key)
+{
+	const struct kf_option *o = options;
+
+	while (o->key && o->key != key)
+		o++;
+	return o->name;
+}
+
 static int option(struct kf_cli *cli, int key, const char *arg)
 {
 	switch (key) {
@@ -334,36 +404,25 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 		report.output = arg;
 		return 0;
 	default:
+		if (key >= KF_PROFILE_METRIC) {
+			profile_only = option_name(key);
+			return kf_profile_pick_option(&profile_pick, key, arg);
+		}
+		history_only = option_name(key);
 		return kf_report_option(&report.pick, key, arg);
 	}
 }
 
-static const struct kf_option options[] = {
-	{OPT_VIEW, "view", "VIEW", "what to show; usually summary"},
-	{'o', "output", "FILE",
-	 "a picture (.png, .svg, .pdf) or an export (.log, .csv, .json, "
-	 ".massif)"},
-	{OPT_EXPORT, "export", "FORMAT",
-	 "all events, or all levels, for other programs"},
-	{OPT_ROWS, "rows", "N", "rows of a table; 0: all"},
-	{KF_PICK_FROM, "from", "SEC", "count from this time on"},
-	{KF_PICK_TO, "to", "SEC", "as if the recording ended at this time"},
-	{KF_PICK_THREAD, "thread", "TID|GLOB,...", "these threads only"},
-	{KF_PICK_FUNCTION, "function", "NAME,...",
-	 "only malloc, calloc, aligned, realloc, free, or several of them"},
-	{KF_PICK_SIZE, "size", "MIN-MAX",
-	 "only sizes asked for from MIN to MAX"},
-	{0},
-};
-
 const struct kf_command kf_command_report = {
 	.name = "report",
 	.args = "FILE",
-	.help = "Show what a recording of a heap's history tells",
+	.help = "Show what a recording or a profile of a heap tells",
 	.about =
 		"Views: summary, timeline, top, sizes, threads, lifetimes, leaks, latency,\n"
 		"anomalies; of timeline and latency there are pictures too. Exports: log, trace,\n"
-		"csv, json and massif. Times are seconds since the recording began.",
+		"csv, json and massif. Views of a profile, or of a stats file: top, tree, leaks,\n"
+		"timeline, summary; its formats: .pb.gz, .folded, .html, .svg, .json, .csv,\n"
+		".massif. Times are seconds since the recording began.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = option,

@@ -13,6 +13,7 @@
 #include "cli/library.h"
 #include "cli/order.h"
 #include "cli/program.h"
+#include "cli/run.h"
 #include "record/layout.h"
 
 #include <ctype.h>
@@ -96,7 +97,7 @@ static const char *wanted(enum kind kind, const char *value)
 	}
 }
 
-static void set_variable(const char *id, const char *value)
+void kf_run_set(const char *id, const char *value)
 {
 	char *name = kf_format("KONFISCATOR_%s", id);
 
@@ -116,7 +117,7 @@ static void set_path(const char *id, const char *relative)
 	char *path =
 		kf_format("%s%s%s", cwd ? cwd : "", cwd ? "/" : "", relative);
 
-	set_variable(id, path);
+	kf_run_set(id, path);
 	free(path);
 	free(cwd);
 }
@@ -146,7 +147,7 @@ static void set_record(const char *arg)
 
 	if (!strchr(arg, '%'))
 		remove_recording(arg);
-	set_variable("record", pattern);
+	kf_run_set("record", pattern);
 	free(pattern);
 }
 
@@ -172,7 +173,7 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 	else if (c->kind == ENGINE && strchr(arg, '/'))
 		set_path(c->id, arg);
 	else
-		set_variable(c->id, arg);
+		kf_run_set(c->id, arg);
 	return 0;
 }
 
@@ -210,7 +211,7 @@ static int prepare(const struct kf_cli *cli, const char *program)
 	return reason ? KF_EXIT_RUN_FAILED : 0;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+int kf_run(struct kf_cli *cli, int argc, char **argv)
 {
 	char *program;
 	int status;
@@ -265,5 +266,5 @@ const struct kf_command kf_command_run = {
 	.stops = true,
 	.usage_status = KF_EXIT_RUN_FAILED,
 	.option = option,
-	.run = run,
+	.run = kf_run,
 };

@@ -325,29 +325,13 @@ static int take_by(const char *arg)
 	return 0;
 }
 
-static int take_interval(const char *arg)
-{
-	char *end;
-
-	errno = 0;
-	interval = strtod(arg, &end);
-	if (errno || end == arg || *end || !(interval >= 0.1) ||
-	    interval > 86400) {
-		kf_error("stat: --watch: '%s' is not a number of seconds from "
-			 "0.1 to 86400",
-			 arg);
-		return KF_EXIT_USAGE;
-	}
-	return 0;
-}
-
 enum { OPT_BY = KF_OPT_OWN, OPT_SORT };
 
 static int option(struct kf_cli *cli, int key, const char *arg)
 {
 	switch (key) {
 	case 'w':
-		return take_interval(arg);
+		return kf_take_seconds("stat: --watch", arg, &interval);
 	case OPT_BY:
 		return take_by(arg);
 	default:

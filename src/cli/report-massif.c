@@ -11,7 +11,7 @@
 #define NR_SNAPSHOTS 99 /* and the peak; massif has as many */
 
 static struct kf_series series;
-static unsigned int snapshot;
+static struct kf_massif massif;
 
 static void begin(struct kf_report *r)
 {
@@ -23,22 +23,33 @@ static void step(struct kf_report *r, const struct kf_step *s)
 	kf_series_step(&series, s, &r->replay.now);
 }
 
-static void write_level(FILE *f, uint64_t time, uint64_t live, uint64_t held,
-			const char *tree)
+void kf_massif_head(struct kf_massif *m, const char *what, const char *path,
+		    const char *program)
 {
-	fprintf(f,
+	fprintf(m->out,
+		"desc: konfiscator %s %s\ncmd: %s\n"
+		"time_unit: ms\n",
+		what, path, program);
+}
+
+void kf_massif_level(struct kf_massif *m, uint64_t time_ns, uint64_t live,
+		     uint64_t held, const char *tree)
+{
+	fprintf(m->out,
 		"#-----------\nsnapshot=%u\n#-----------\n"
 		"time=%.6f\nmem_heap_B=%llu\nmem_heap_extra_B=%llu\n"
 		"mem_stacks_B=0\nheap_tree=%s\n",
-		snapshot++, (double)time / 1e6, (unsigned long long)live,
+		m->snapshot++, (double)time_ns / 1e6, (unsigned long long)live,
 		(unsigned long long)(held > live ? held - live : 0), tree);
 }
 
-static void write_peak(FILE *f, const struct kf_replay *p)
+static void write_peak(const struct kf_replay *p)
 {
 	unsigned int nr = 0;
+	FILE *f = massif.out;
 
-	write_level(f, p->peak_time, p->peak.bytes, p->peak.held, "peak");
+	kf_massif_level(&massif, p->peak_time, p->peak.bytes, p->peak.held,
+			"peak");
 	for (unsigned int k = 0; k < KF_RECORD_NR_KINDS; k++)
 		nr += p->peak.by_kind[k] > 0;
 	fprintf(f,
@@ -61,10 +72,8 @@ static int end(struct kf_report *r)
 
 	kf_escape(program, sizeof(program), kf_report_program(r));
 	kf_escape(path, sizeof(path), r->path);
-	fprintf(r->out,
-		"desc: konfiscator recording %s\ncmd: %s\n"
-		"time_unit: ms\n",
-		path, program);
+	massif.out = r->out;
+	kf_massif_head(&massif, "recording", path, program);
 	kf_series_finish(&series, NR_SNAPSHOTS);
 	for (size_t i = 0; i < series.nr; i++) {
 		const struct kf_series_bucket *b = &series.bucket[i];
@@ -72,10 +81,10 @@ static int end(struct kf_report *r)
 
 		time = KF_MIN(time, p->end_time);
 		if (!peak_written && p->peak_time <= time) {
-			write_peak(r->out, p);
+			write_peak(p);
 			peak_written = true;
 		}
-		write_level(r->out, time, b->live, b->held, "empty");
+		kf_massif_level(&massif, time, b->live, b->held, "empty");
 	}
 	return KF_EXIT_OK;
 }

@@ -60,6 +60,38 @@ struct kf_view {
 #include "cli/views.def"
 #undef KF_VIEW
 
+/* A file for ms_print; all zero but for @out at first. */
+struct kf_massif {
+	FILE *out;
+	unsigned int snapshot;
+};
+
+/**
+ * kf_massif_head() - begin massif's text
+ * @m:		the file
+ * @what:	what the figures are from, as "recording"
+ * @path:	the file they are from, escaped
+ * @program:	the program, escaped
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_massif_head(struct kf_massif *m, const char *what, const char *path,
+		    const char *program);
+
+/**
+ * kf_massif_level() - write a snapshot
+ * @m:		the file
+ * @time_ns:	when it was
+ * @live:	bytes
+ * @held:	bytes held from the kernel, with those
+ * @tree:	"empty", "detailed" or "peak"; of the latter two the tree
+ *		follows
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_massif_level(struct kf_massif *m, uint64_t time_ns, uint64_t live,
+		     uint64_t held, const char *tree);
+
 /**
  * kf_plot() - draw a view into the file of -o
  * @r:		the report

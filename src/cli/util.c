@@ -43,6 +43,20 @@ void kf_note(const struct kf_cli *cli, const char *fmt, ...)
 	va_end(args);
 }
 
+int kf_take_seconds(const char *option, const char *arg, double *seconds)
+{
+	char *end;
+
+	errno = 0;
+	*seconds = strtod(arg, &end);
+	if (!errno && end != arg && !*end && *seconds >= 0.1 &&
+	    *seconds <= 86400)
+		return 0;
+	kf_error("%s: '%s' is not a number of seconds from 0.1 to 86400",
+		 option, arg);
+	return KF_EXIT_USAGE;
+}
+
 void *kf_alloc(size_t nr, size_t size)
 {
 	void *p = calloc(nr ? nr : 1, size);

@@ -57,6 +57,14 @@ wrong "'2-1' is not a size as 4096" "$KF_CLI" report --size=2-1 a
 wrong "'99999999999T' is not a size" "$KF_CLI" report --size=99999999999T a
 wrong "'1x' is not a size as 4096" "$KF_CLI" report --size=1x a
 wrong "'-1' is not a number from 0" "$KF_CLI" report --rows=-1 a
+wrong "'x' is not one of live, peak" "$KF_CLI" report --metric=x a
+wrong "'x' is not one of function, line" "$KF_CLI" report --group=x a
+wrong "'-1' is not a number of seconds" "$KF_CLI" report --at=-1 a
+wrong "a program is missing, or --pid" "$KF_CLI" record
+wrong "one of them" "$KF_CLI" record -p 1 true
+wrong "'x' is not a process number" "$KF_CLI" record -p x
+wrong "'0' is not a number of seconds" "$KF_CLI" record --interval=0 true
+wrong "'0' is not a number of bytes" "$KF_CLI" record --sample=0 true
 wrong "one program at a time" "$KF_CLI" doctor a b
 
 expect 0 "$KF_CLI" --help

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Makes a profile of a process: looks at its stats file and its mappings, and
+ * appends what is new since the last look, as records of
+ * reader/profile-layout.h.
+ */
+#ifndef KF_CLI_PROFILE_MAKE_H
+#define KF_CLI_PROFILE_MAKE_H
+
+#include "reader/map.h"
+#include "reader/profile.h"
+#include "reader/reader.h"
+
+struct kf_maker {
+	/* What was made; the user takes it and sets @size to 0. */
+	char *bytes;
+	size_t size;
+
+	/* Private. */
+	size_t room;
+	struct kf_map counts; /* the last counts, by entry plus 1 */
+	struct kf_map tags;
+	struct kf_map threads;
+	struct kf_map modules; /* by their begin */
+};
+
+/**
+ * kf_maker_begin() - begin a profile with its header
+ * @m:		the maker; all zero, or of another profile
+ * @id:		the process
+ * @real_ns:	CLOCK_REALTIME of the begin
+ * @interval_ns:	between two looks; 0: there is one
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_maker_begin(struct kf_maker *m, const struct kf_stats_identity *id,
+		    uint64_t real_ns, uint64_t interval_ns);
+
+/**
+ * kf_maker_look() - append a snapshot, and what it needs to be understood
+ * @m:		the maker
+ * @f:		the process' stats file; the tables are read anew
+ * @time_ns:	since the begin
+ *
+ * Context: one thread; the command has no other.
+ * Return: how the tables could be read; nothing is appended unless
+ *	   KF_READ_OK.
+ */
+enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
+				  uint64_t time_ns);
+
+/**
+ * kf_maker_end() - append that the profile has ended
+ * @m:		the maker
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_maker_end(struct kf_maker *m);
+
+/**
+ * kf_maker_release() - free what a maker holds
+ * @m:		the maker; harmless twice
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_maker_release(struct kf_maker *m);
+
+/**
+ * kf_maker_put() - append a record
+ * @m:		the maker
+ * @head:	the record's fixed part; its size is filled in
+ * @size:	bytes of it
+ * @more:	what follows, or NULL
+ * @more_size:	bytes of that; filled up to a multiple of 8
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
+		  size_t more_size);
+
+/**
+ * kf_maker_modules() - append the code that a process has mapped since
+ * @m:		the maker
+ * @pid:	the process
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_maker_modules(struct kf_maker *m, int pid);
+
+#endif

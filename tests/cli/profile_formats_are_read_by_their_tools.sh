@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# pprof's format is read by protoc's own decoder, massif's by ms_print, XML,
+# JSON and CSV by python; all of them have the same amounts.
+. "$top_srcdir/tests/lib.sh"
+workdir
+. "$top_srcdir/tests/cli/cli.sh"
+. "$top_srcdir/tests/cli/profile.sh"
+needs ms_print valgrind
+needs protoc protobuf-compiler
+[ "$PYTHON3" != none ] || skip "python3 is not installed"
+
+cd "$WORK"
+stacks_begin
+stacks leaky 20000000 0 64 boot
+stacks cache 90000000 60000000 4096 work
+stacks inlined 8000000 1000000 512
+stacks lost 6000000 0 128
+for suffix in pb.gz folded svg json csv massif; do
+	expect 0 "$KF_CLI" report -o "out.$suffix" stats/mkstacks.1
+done
+expect 0 "$KF_CLI" report --group=tag -o tags.folded stats/mkstacks.1
+stacks_end
+
+# the published numbers of the fields, apart from what the command is built of
+cat >other.proto <<'END'
+syntax = "proto3";
+message VT { int64 type = 1; int64 unit = 2; }
+message L { int64 key = 1; int64 str = 2; int64 num = 3; int64 num_unit = 4; }
+message S { repeated uint64 location_id = 1; repeated int64 value = 2; repeated L label = 3; }
+message M { uint64 id = 1; uint64 memory_start = 2; uint64 memory_limit = 3; uint64 file_offset = 4; int64 filename = 5; int64 build_id = 6; bool f = 7; bool n = 8; bool l = 9; bool i = 10; }
+message Li { uint64 function_id = 1; int64 line = 2; }
+message Lo { uint64 id = 1; uint64 mapping_id = 2; uint64 address = 3; repeated Li line = 4; }
+message F { uint64 id = 1; int64 name = 2; int64 system_name = 3; int64 filename = 4; int64 start_line = 5; }
+message Profile { repeated VT sample_type = 1; repeated S sample = 2; repeated M mapping = 3; repeated Lo location = 4; repeated F function = 5; repeated string string_table = 6; int64 time_nanos = 9; int64 duration_nanos = 10; VT period_type = 11; int64 period = 12; int64 default_sample_type = 14; }
+END
+gzip -dc <out.pb.gz | protoc --decode=Profile other.proto >pprof.txt ||
+	fail "protoc does not read it"
+ms_print out.massif >printed || fail "ms_print does not read it"
+grep -q "cache (in mkstacks)" printed || fail "ms_print sees no cache"
+
+cat >check.py <<'END'
+import csv, json, re, xml.dom.minidom
+
+def message(lines):
+    out = []
+    for line in lines:
+        line = line.strip()
+        if line == "}":
+            return out
+        if line.endswith("{"):
+            out.append((line[:-2], message(lines)))
+        else:
+            key, value = line.split(": ", 1)
+            out.append((key, json.loads(value) if value[0] == '"' else value))
+    return out
+
+def of(m, key):
+    return [v for k, v in m if k == key]
+
+def number(m, key):
+    return int((of(m, key) or [0])[0])
+
+p = message(iter(open("pprof.txt")))
+text = of(p, "string_table")
+assert text[0] == ""
+types = [text[number(t, "type")] for t in of(p, "sample_type")]
+assert types == ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"], types
+functions = {number(f, "id"): text[number(f, "name")] for f in of(p, "function")}
+places = {number(l, "id"): l for l in of(p, "location")}
+maps = {number(m, "id"): m for m in of(p, "mapping")}
+assert all(re.fullmatch("[0-9a-f]{40}", text[number(m, "build_id")])
+           for m in maps.values() if "mkstacks" in text[number(m, "filename")])
+seen = {}
+for s in of(p, "sample"):
+    names = []
+    for i in of(s, "location_id"):
+        place = places[int(i)]
+        m = maps[number(place, "mapping_id")]
+        assert number(m, "memory_start") <= number(place, "address") < number(m, "memory_limit")
+        names += [functions[number(l, "function_id")] for l in of(place, "line")]
+    labels = {text[number(l, "key")]: text[number(l, "str")] or number(l, "num")
+              for l in of(s, "label")}
+    assert labels["tid"] > 0 and labels["comm"] == "main", labels
+    seen[names[0] if names else ""] = (names, [int(v) for v in of(s, "value")], labels.get("tag"))
+assert seen["cache"][1] == [21972, 90000000, 7324, 30000000], seen["cache"]
+assert seen["cache"][2] == "work" and seen["leaky"][2] == "boot"
+assert seen["inmost"][0][:3] == ["inmost", "outer", "take_frames"]
+assert seen[""][1][3] == 6000000
+live = {"leaky": 20000000, "cache": 30000000, "inmost": 7000000, "[no stack]": 6000000}
+
+folded = {}
+for line in open("out.folded"):
+    stack, value = line.rstrip("\n").rsplit(" ", 1)
+    folded[stack.split(";")[-1]] = int(value)
+assert folded == live, folded
+assert any(l.startswith("[work];_start;") and ";cache 30000000" in l for l in open("tags.folded"))
+
+j = json.load(open("out.json"))
+assert {(s["frames"] or [{"function": "[no stack]"}])[0]["function"]: s["live"] for s in j["sites"]} == live
+assert all(s["live_error_95"] > 0 for s in j["sites"])
+rows = list(csv.DictReader(open("out.csv")))
+assert {r["stack"].split(";")[-1] or "[no stack]": int(r["live"]) for r in rows} == live
+bars = [t.firstChild.data.split("\n")[0] for t in
+        xml.dom.minidom.parse("out.svg").getElementsByTagName("title")]
+assert {"all", "main in mkstacks", "inmost in mkstacks"} <= set(bars), bars
+END
+"$PYTHON3" check.py || fail "the formats differ"

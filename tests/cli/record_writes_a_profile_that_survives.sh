@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A profile has the stacks, tags, threads and modules of a process; looks that
+# find nothing new cost a snapshot's head; what a killed recorder left, and any
+# part of it, can be read. A program that is recorded keeps its status.
+. "$top_srcdir/tests/lib.sh"
+workdir
+. "$top_srcdir/tests/cli/cli.sh"
+. "$top_srcdir/tests/cli/profile.sh"
+
+cd "$WORK"
+stacks_begin
+stacks leaky 20000000 0 64 boot
+stacks cache 90000000 60000000 4096 work
+
+size() {
+	stat -c %s "$1" 2>/dev/null || echo 0
+}
+larger() {
+	[ "$(size prof)" -gt "$1" ]
+}
+cli record -p "$pid" -o prof --interval 0.1 7>&- 8<&- 2>err &
+recorder=$!
+at_exit "kill -9 $recorder 2>/dev/null"
+wait_for 60 larger 1000 || fail "the recorder wrote nothing"
+first=$(size prof)
+wait_for 60 larger $((first + 87 * 3)) || fail "the recorder looked once"
+grew=$((($(size prof) - first) % 88))
+equal "bytes of a look that found nothing new, less heads" 0 "$grew"
+stacks inlined 8000000 1000000 512
+before=$(size prof)
+wait_for 60 larger $((before + 300)) || fail "a new stack is not in the profile"
+kill -9 $recorder
+wait $recorder || true
+
+report --view=leaks prof >out
+grep -q "leaky < .*main" out || fail "no leaky: $(cat out)"
+grep -q "work .*cache < " out || fail "no cache under work: $(cat out)"
+grep -q "inmost < outer < " out || fail "no inlined call: $(cat out)"
+report --view=summary prof | grep -q " no$" ||
+	fail "the killed recorder's profile has an end"
+
+# any part of it
+whole=$(size prof)
+for bytes in 0 7 100 520 900 $((whole - 300)) $((whole - 1)); do
+	head -c "$bytes" prof >part
+	kf_got=$(status_of "$KF_CLI" report part)
+	[ "$kf_got" -le 1 ] || fail "$bytes bytes: status $kf_got"
+done
+expect 0 "$KF_CLI" report part
+says "the profile's end is not whole"
+
+# to the process' end, and for a time
+cli record -p "$pid" -o whole --interval 0.1 7>&- 8<&- 2>err &
+recorder=$!
+wait_for 60 test -s whole || fail "the second recorder wrote nothing"
+expect 0 cli record -p "$pid" -o brief --duration 0.1
+stacks_end
+wait $recorder || fail "the recorder failed: $(cat err)"
+grep -q "looks at process" err || fail "the recorder says nothing"
+for file in whole brief; do
+	report --view=summary $file | grep -q " yes$" || fail "$file has no end"
+done
+
+expect 3 cli record -p 1 -o none
+says "process 1 has no stats file"
+[ ! -s none ] || fail "a profile of nothing has bytes"
+expect 1 cli record -p 999999999 -o none
+expect 1 cli record -o no/such/file -p $$
+says "No such file"
+expect 7 cli record -o run -- sh -c 'exit 7'
+report --view=summary run | grep -q "^sh " || fail "sh is not in its profile"
+expect 127 cli record -o gone -- no-such-program
+says "not found"
+[ ! -e gone ] || fail "a profile of no program is there"
