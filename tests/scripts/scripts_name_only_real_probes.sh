@@ -9,7 +9,7 @@
 workdir
 scripts=$top_srcdir/scripts
 
-generate names | cut -d ' ' -f 2,4- >"$WORK/declared"
+generate names | sed -n 's/^konfiscator //p' | cut -d ' ' -f 1,3- >"$WORK/declared"
 
 # used_bt SCRIPT: a line for each probe: its name, the highest argument used
 used_bt() {

@@ -56,8 +56,8 @@ for script in "$top_srcdir"/scripts/stap/*.stp; do
 		"$KF_LIB" $$
 done
 
-generate names | while read -r _ name _ _ arguments; do
-	printf 'probe konfiscator.%s { println(name' "$name"
+generate names | while read -r provider name _ _ arguments; do
+	printf 'probe %s.%s { println(name' "$provider" "$name"
 	for argument in $arguments; do
 		printf ', %s' "$argument"
 	done
