@@ -16,10 +16,10 @@ leaves() {
 	jq -r 'paths(scalars) as $p | "\($p | join("/")) \(getpath($p))"' "$1"
 }
 
-leaves "$theirs" | sort >theirs
-leaves ours.json | sort >ours
-[ "$(wc -l <theirs)" -ge 30 ] || fail "malloc-tag.json has too few fields"
-equal "what is missing" "" "$(comm -23 theirs ours)"
+leaves "$theirs" | sort >wanted
+leaves ours.json | sort >got
+[ "$(wc -l <wanted)" -ge 30 ] || fail "malloc-tag.json has too few fields"
+equal "what is missing" "" "$(comm -23 wanted got)"
 
 "$KF_CLI" tags --full --bytes --no-header "$theirs" >tree
 equal "the tree" "4000 100.00 1000 0 1000 app|3000 75.00 3000 0 3500 load" \
