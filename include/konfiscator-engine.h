@@ -9,7 +9,8 @@
  * names mean are konfiscator's business, once for all engines.
  *
  * What an engine may rely on:
- *	- @size is not 0 and @size + @align is at most PTRDIFF_MAX;
+ *	- @size is not 0, unless it says KONF_ENGINE_ZERO, and @size + @align
+ *	  is at most PTRDIFF_MAX;
  *	- @align is a power of two, at least 16;
  *	- @p is not NULL and was given by this engine and not yet freed, as far
  *	  as check() and usable_size() can tell; it is none of the default
@@ -54,12 +55,22 @@ extern "C" {
 /* Inside the library: wait with init() until the program is relocated. */
 #define KONF_ENGINE_LATE 4u
 
+/* alloc() takes size 0: a block without a usable byte. */
+#define KONF_ENGINE_ZERO 16u
+
 #define KONF_ENGINE_FLAGS                                                 \
 	(KONF_ENGINE_THREADS | KONF_ENGINE_ELSEWHERE | KONF_ENGINE_LATE | \
-	 KONF_ENGINE_ERRNO)
+	 KONF_ENGINE_ERRNO | KONF_ENGINE_ZERO)
 
-/* What is wrong with a pointer. */
-enum konf_misuse { KONF_FINE, KONF_INVALID_POINTER, KONF_DOUBLE_FREE };
+/* What is wrong with a pointer, or with the block that it points to. */
+enum konf_misuse {
+	KONF_FINE,
+	KONF_INVALID_POINTER,
+	KONF_DOUBLE_FREE,
+	KONF_OVERFLOW,	       /* bytes beside the block were written */
+	KONF_WRITE_AFTER_FREE, /* it was written after it was freed */
+	KONF_MISMATCH,	       /* it is freed in another way than it was made */
+};
 
 /*
  * What konfiscator gives to an engine; constant. All may be called at any

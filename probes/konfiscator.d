@@ -96,6 +96,8 @@ provider konfiscator {
 	probe invalid_free(uint64_t pointer);
 	/* a block was freed that is free */
 	probe double_free(uint64_t pointer);
+	/* a block was found damaged; kind 3: bytes beside it were written, 4: it was written after its free, 5: it was freed in another way than it was made */
+	probe heap_corruption(uint64_t pointer, uint64_t kind);
 	/* the stats file was opened; path is the address of its name */
 	probe stats_open(uint64_t path);
 	/* a forked child has put its heap in order */

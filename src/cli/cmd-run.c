@@ -28,7 +28,7 @@
 
 #define ALONE "libkonfiscator-alone.so"
 
-enum kind { BOOL, SIZE, COUNT, STRING, ENGINE };
+enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION };
 
 struct conf {
 	const char *id;
@@ -90,6 +90,10 @@ static const char *wanted(enum kind kind, const char *value)
 		return kf_parse_size(value, &n) && n <= PTRDIFF_MAX
 			       ? NULL
 			       : "a number of bytes, with K, M, G or T";
+	case ACTION:
+		return !strcmp(value, "abort") || !strcmp(value, "count")
+			       ? NULL
+			       : "abort or count";
 	case ENGINE:
 		return is_engine(value) ? NULL : engine_names;
 	default:

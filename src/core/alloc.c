@@ -4,16 +4,14 @@
  */
 #include "core/core.h"
 
-#include "core/hosted.h"
-
-#include "base/text.h"
 #include "core/control.h"
+#include "core/hosted.h"
+#include "core/misuse.h"
 #include "core/sampling.h"
 #include "engine/detour.h"
 #include "engine/heap.h"
 #include "engine/supply.h"
 #include "stats/stats.h"
-#include "sys/out.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -110,7 +108,7 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 	prepare();
 	if (unlikely(size > PTRDIFF_MAX))
 		return fail(size);
-	if (!size)
+	if (!size && !kf_hosted_takes_zero())
 		size = 1;
 	p = take(size, align, zeroed, usable);
 	if (unlikely(!p)) {
@@ -139,27 +137,6 @@ void *kf_alloc(size_t size, size_t align, enum kf_call call, size_t *usable)
 	return p;
 }
 
-static __cold void die(const void *p, enum kf_misuse wrong)
-{
-	char buf[128];
-	struct kf_text text;
-
-	kf_text_init(&text, buf, sizeof(buf));
-	kf_text_str(&text, "konfiscator: ");
-	kf_text_str(&text, wrong == KF_DOUBLE_FREE ? "double free of "
-						   : "invalid pointer ");
-	kf_text_hex(&text, (uintptr_t)p);
-	kf_text_char(&text, '\n');
-	if (wrong == KF_DOUBLE_FREE) {
-		kf_word_add_atomic(KF_WORD_double_frees, 1);
-		kf_probe_double_free((uintptr_t)p);
-	} else {
-		kf_word_add_atomic(KF_WORD_invalid_frees, 1);
-		kf_probe_invalid_free((uintptr_t)p);
-	}
-	kf_out_die(&text);
-}
-
 void kf_release(void *p, size_t usable)
 {
 	enum kf_misuse wrong;
@@ -171,7 +148,7 @@ void kf_release(void *p, size_t usable)
 	}
 	wrong = kf_supply->release(p, usable);
 	if (unlikely(wrong))
-		die(p, wrong);
+		kf_misuse_tell(p, wrong);
 	kf_probe_slow_leave((uintptr_t)p, usable, KF_CALL_FREE);
 }
 
@@ -185,8 +162,10 @@ static void *resize(void *p, size_t size)
 	if (unlikely(size > PTRDIFF_MAX))
 		return fail(size);
 	to = kf_supply->resize(p, size, &wrong);
-	if (unlikely(wrong))
-		die(p, wrong);
+	if (unlikely(wrong)) {
+		kf_misuse_tell(p, wrong);
+		return fail(size);
+	}
 	if (unlikely(!to)) {
 		make_room(size, (uintptr_t)p, KF_CALL_REALLOC);
 		to = kf_supply->resize(p, size, &wrong);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define NAME_MAX_BYTES 15
+#define DEFAULT_STAYS "; the default stays\n"
 
 /* What may stand early has not yet, or cannot. */
 static bool is_due = true;
@@ -36,7 +37,7 @@ static const char *without_path(const char *why)
 	return why;
 }
 
-static void refuse(const char *why)
+static void refuse(const char *why, const char *then)
 {
 	char buf[640];
 	struct kf_text text;
@@ -46,7 +47,7 @@ static void refuse(const char *why)
 	put_line(&text, kf_conf.engine);
 	kf_text_str(&text, ": ");
 	put_line(&text, without_path(why));
-	kf_text_str(&text, "; the default stays\n");
+	kf_text_str(&text, then);
 	kf_out(&text);
 }
 
@@ -55,12 +56,27 @@ static void stand(const struct konf_engine *engine)
 	const char *why = kf_hosted_stand(engine);
 
 	if (why)
-		refuse(why);
+		refuse(why, DEFAULT_STAYS);
+}
+
+/* Secure mode is an engine: it leaves no choice of another. */
+static void choose_secure(void)
+{
+	const char *name = kf_engine_secure.name;
+
+	if (!kf_conf.secure)
+		return;
+	if (kf_conf.engine && strcmp(kf_conf.engine, name) != 0)
+		refuse("KONFISCATOR_SECURE=1 is set", "; secure it is\n");
+	kf_conf.engine = name;
 }
 
 void kf_engine_choose(void)
 {
-	const struct konf_engine *engine = kf_engine_find(kf_conf.engine);
+	const struct konf_engine *engine;
+
+	choose_secure();
+	engine = kf_engine_find(kf_conf.engine);
 
 	if (!engine || engine->flags & KONF_ENGINE_LATE)
 		return;
@@ -127,7 +143,7 @@ static void load(const char *path)
 	if (!why)
 		why = fault(symbol);
 	if (why)
-		refuse(why);
+		refuse(why, DEFAULT_STAYS);
 	else
 		stand(symbol);
 }

@@ -13,7 +13,14 @@
 
 #define PREFIX "KONFISCATOR_"
 
-enum kind { KIND_BOOL, KIND_SIZE, KIND_COUNT, KIND_STRING, KIND_ENGINE };
+enum kind {
+	KIND_BOOL,
+	KIND_SIZE,
+	KIND_COUNT,
+	KIND_STRING,
+	KIND_ENGINE,
+	KIND_ACTION,
+};
 
 struct option {
 	const char *id;
@@ -52,6 +59,7 @@ static const char *const allowed[] = {
 	[KIND_SIZE] = "bytes, with K, M, G or T",
 	[KIND_COUNT] = "a number",
 	[KIND_STRING] = "a text",
+	[KIND_ACTION] = "abort or count",
 #define KF_ENGINE(id, help) #id ", "
 	[KIND_ENGINE] =
 #include "engine/engines.def"
@@ -114,6 +122,11 @@ static bool parse(const struct option *o, const char *value)
 			return false;
 		*(const char **)o->value = value;
 		return true;
+	case KIND_ACTION:
+		n = strcmp(value, "count") == 0;
+		if (!n && strcmp(value, "abort") != 0)
+			return false;
+		break;
 	case KIND_STRING:
 		*(const char **)o->value = value;
 		return true;

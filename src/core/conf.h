@@ -12,6 +12,7 @@
 #define KF_CONF_C_COUNT uint64_t
 #define KF_CONF_C_STRING const char *
 #define KF_CONF_C_ENGINE const char *
+#define KF_CONF_C_ACTION uint64_t
 
 /* One member an option; NULL strings are not set. Constant after start. */
 struct kf_conf {

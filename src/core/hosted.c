@@ -11,6 +11,7 @@
 
 #include "core/direct.h"
 #include "core/tally.h"
+#include "engine/secure.h"
 #include "engine/engine.h"
 #include "engine/fast.h"
 #include "engine/heap.h"
@@ -33,6 +34,7 @@ static struct {
 	const struct konf_engine *engine;
 	bool serial;
 	bool elsewhere;
+	size_t least;	     /* bytes that may be asked for, 0 or 1 */
 	bool slow;	     /* calls have to go all the way */
 	struct kf_lock lock; /* for one call at a time */
 	bool inside;	     /* who has the lock is in such a call */
@@ -155,11 +157,12 @@ void *kf_hosted_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	int saved = errno;
 	void *p;
 
-	/* Size 0 is none of these as well. */
-	if (unlikely(size - 1 >= MOST - KF_MIN(align, MOST)))
+	/* Where size 0 is not taken it is none of these as well. */
+	if (unlikely(size - host.least >= MOST - KF_MIN(align, MOST)))
 		return NULL;
 	if (unlikely(!enter()))
-		return FIRSTFIT->alloc(size, align, zeroed, usable);
+		return FIRSTFIT->alloc(KF_MAX(size, (size_t)1), align, zeroed,
+				       usable);
 	p = ask(size, align, zeroed);
 	if (likely(p)) {
 		*usable = host.engine->usable_size(p);
@@ -191,10 +194,12 @@ static void put_off(void *p)
 					      __ATOMIC_RELAXED));
 }
 
-static inline void give(void *p)
+static inline void give(void *p, size_t usable)
 {
 	if (unlikely(!enter())) {
-		put_off(p);
+		/* One without a byte cannot be in a list: it is lost. */
+		if (usable)
+			put_off(p);
 		return;
 	}
 	host.engine->free(p);
@@ -206,7 +211,9 @@ static inline enum kf_misuse check(const void *p)
 	_Static_assert((int)KONF_FINE == (int)KF_FINE &&
 			       (int)KONF_INVALID_POINTER ==
 				       (int)KF_INVALID_POINTER &&
-			       (int)KONF_DOUBLE_FREE == (int)KF_DOUBLE_FREE,
+			       (int)KONF_DOUBLE_FREE == (int)KF_DOUBLE_FREE &&
+			       (int)KONF_OVERFLOW == (int)KF_OVERFLOW &&
+			       (int)KONF_MISMATCH == (int)KF_MISMATCH,
 		       "one meaning");
 	return host.engine->check ? (enum kf_misuse)host.engine->check(p)
 				  : KF_FINE;
@@ -223,7 +230,7 @@ static enum kf_misuse release(void *p, size_t usable)
 	if (unlikely(wrong))
 		return wrong;
 	count_gone(kf_heap_counter(), usable);
-	give(p);
+	give(p, usable);
 	errno = saved;
 	return KF_FINE;
 }
@@ -417,12 +424,26 @@ const char *kf_hosted_stand(const struct konf_engine *engine)
 	host.engine = engine;
 	host.serial = !(engine->flags & KONF_ENGINE_THREADS);
 	host.elsewhere = engine->flags & KONF_ENGINE_ELSEWHERE;
+	host.least = engine->flags & KONF_ENGINE_ZERO ? 0 : 1;
 	kf_direct = direct_to(engine);
 	kf_heap_only_count((engine->flags & KF_DIRECT_FLAGS) ==
 			   KF_DIRECT_FLAGS);
 	/* pairs with nothing: there is one thread yet, or it finds either */
 	__atomic_store_n(&kf_supply, &kf_supply_hosted, __ATOMIC_RELEASE);
 	return NULL;
+}
+
+bool kf_hosted_takes_zero(void)
+{
+	return host.engine && !host.least;
+}
+
+void kf_hosted_finish(void)
+{
+	if (host.engine != &kf_engine_secure || !enter())
+		return;
+	kf_secure_look_over();
+	leave();
 }
 
 const struct konf_engine *kf_hosted_engine(void)

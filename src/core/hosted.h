@@ -39,6 +39,21 @@ const char *kf_hosted_stand(const struct konf_engine *engine);
 const struct konf_engine *kf_hosted_engine(void);
 
 /**
+ * kf_hosted_takes_zero() - whether the engine that stands takes size 0
+ *
+ * Context: any.
+ * Return: true if so; the default one does not.
+ */
+bool kf_hosted_takes_zero(void);
+
+/**
+ * kf_hosted_finish() - the program ends: let the engine say what it knows
+ *
+ * Context: our destructor. Other threads may go on.
+ */
+void kf_hosted_finish(void);
+
+/**
  * kf_hosted_alloc() - a block of the engine that stands
  * @size:	bytes, any number
  * @align:	power of two, at least 16

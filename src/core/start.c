@@ -9,6 +9,8 @@
 #include "core/choose.h"
 #include "core/conf.h"
 #include "core/control.h"
+#include "core/hosted.h"
+#include "core/misuse.h"
 #include "core/recorder.h"
 #include "core/sampling.h"
 #include "engine/class.h"
@@ -106,6 +108,7 @@ static void start(void)
 	kf_stats_init();
 	kf_thread_exit_init(kf_recorder_thread_exit);
 	kf_supply->init();
+	kf_misuse_init();
 	kf_engine_choose();
 	kf_process_know();
 	kf_control_start();
@@ -140,4 +143,9 @@ __attribute__((constructor)) static void construct(void)
 	kf_engine_choose_late();
 	kf_sampling_start();
 	kf_fork_register();
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+	kf_hosted_finish();
 }

@@ -27,7 +27,8 @@ static __always_inline_kf void kf_tally_add(uint64_t *word, uint64_t n,
 
 static __always_inline_kf unsigned int kf_tally_class(size_t usable)
 {
-	return usable <= KF_SMALL_MAX ? kf_class_of(usable) : 0;
+	/* Blocks of no byte are among the smallest. */
+	return usable <= KF_SMALL_MAX ? kf_class_of(usable + !usable) : 0;
 }
 
 /**

@@ -30,13 +30,24 @@ const struct konf_engine *kf_engine_find(const char *name)
 	return NULL;
 }
 
-void *kf_engine_map(size_t size, size_t align)
+/* Constant after the start. */
+static void (*hears)(enum konf_misuse wrong, const void *p);
+
+void kf_engine_tell(enum konf_misuse wrong, const void *p)
 {
-	void *addr = kf_vm_map(size, align);
+	if (hears)
+		hears(wrong, p);
+}
+
+void kf_engine_tell_to(void (*hear)(enum konf_misuse wrong, const void *p))
+{
+	hears = hear;
+}
+
+static void count_map(const void *addr, size_t size)
+{
 	uint64_t held;
 
-	if (!addr)
-		return NULL;
 	kf_word_add_atomic(KF_WORD_pools, size);
 	kf_pages_count_map(addr, size);
 	held = kf_stats_held();
@@ -44,13 +55,42 @@ void *kf_engine_map(size_t size, size_t align)
 		kf_record_held(held);
 	if (held > kf_word_get(KF_WORD_peak_held))
 		kf_word_set(KF_WORD_peak_held, held);
+}
+
+void *kf_engine_map(size_t size, size_t align)
+{
+	void *addr = kf_vm_map(size, align);
+
+	if (addr)
+		count_map(addr, size);
 	return addr;
+}
+
+bool kf_engine_commit(void *addr, size_t size)
+{
+	if (!kf_vm_commit(addr, size))
+		return false;
+	count_map(addr, size);
+	return true;
+}
+
+static void count_unmap(const void *addr, size_t size)
+{
+	kf_word_add_atomic(KF_WORD_pools, -size);
+	kf_pages_count_unmap(addr, size);
+}
+
+bool kf_engine_decommit(void *addr, size_t size)
+{
+	if (!kf_vm_decommit(addr, size))
+		return false;
+	count_unmap(addr, size);
+	return true;
 }
 
 void kf_engine_unmap(void *addr, size_t size)
 {
 	if (!kf_vm_unmap(addr, size) && !kf_vm_purge(addr, size))
 		return;
-	kf_word_add_atomic(KF_WORD_pools, -size);
-	kf_pages_count_unmap(addr, size);
+	count_unmap(addr, size);
 }

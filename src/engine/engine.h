@@ -70,6 +70,47 @@ struct kf_next_malloc {
  */
 struct kf_next_malloc kf_system_next(void);
 
+/**
+ * kf_engine_commit() - let reserved addresses have pages, counted as held
+ * @addr:	first byte
+ * @size:	bytes, whole pages
+ *
+ * Fires memory_mmap_more.
+ *
+ * Context: any; no lock. Keeps errno.
+ * Return: false when the kernel refused; nothing changed.
+ */
+bool kf_engine_commit(void *addr, size_t size) __must_check;
+
+/**
+ * kf_engine_decommit() - give the pages back and let the addresses fault
+ * @addr:	first byte
+ * @size:	bytes, whole pages
+ *
+ * Fires memory_mmap_less.
+ *
+ * Context: any; no lock. Keeps errno.
+ * Return: false when the kernel refused; nothing changed.
+ */
+bool kf_engine_decommit(void *addr, size_t size) __must_check;
+
+/**
+ * kf_engine_tell() - tell of what is wrong with a block nobody asked about
+ * @wrong:	what
+ * @p:		the block
+ *
+ * Context: an engine's functions. May end the program, or come back.
+ */
+void kf_engine_tell(enum konf_misuse wrong, const void *p);
+
+/**
+ * kf_engine_tell_to() - say who hears of it
+ * @hear:	called for each; before that, nobody hears
+ *
+ * Context: once, at start.
+ */
+void kf_engine_tell_to(void (*hear)(enum konf_misuse wrong, const void *p));
+
 /* Thresholds of large blocks, glibc's rule; set by mallopt too. */
 struct kf_large_conf {
 	size_t mmap_threshold;	/* atomic */

@@ -30,8 +30,15 @@ struct kf_supply_info {
 	size_t peak_mapped_bytes;
 };
 
-/* What a free or a realloc found wrong with a pointer. */
-enum kf_misuse { KF_FINE, KF_INVALID_POINTER, KF_DOUBLE_FREE };
+/* What a free or a realloc found wrong: enum konf_misuse of the engines. */
+enum kf_misuse {
+	KF_FINE,
+	KF_INVALID_POINTER,
+	KF_DOUBLE_FREE,
+	KF_OVERFLOW,
+	KF_WRITE_AFTER_FREE,
+	KF_MISMATCH,
+};
 
 /* All members are set; each keeps errno. */
 struct kf_supply {

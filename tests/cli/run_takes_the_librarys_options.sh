@@ -11,6 +11,7 @@ value_of() {
 	SIZE) echo 1M ;;
 	COUNT) echo 8 ;;
 	ENGINE) echo firstfit ;;
+	ACTION) echo count ;;
 	*) echo "$WORK/stats" ;;
 	esac
 }

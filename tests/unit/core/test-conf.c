@@ -13,7 +13,7 @@
 #include "core/conf.h"
 #include "tests/unit/unit.h"
 
-enum kind { BOOL, SIZE, COUNT, STRING, ENGINE };
+enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION };
 
 #define KF_ENGINE(id, help) #id ", "
 static const char engine_names[] =
@@ -34,6 +34,10 @@ static const struct {
 		  {"3X", "-5", "9223372036854775808", "M"},
 		  "bytes, with K, M, G or T"},
 	[COUNT] = {"77", 77, {"4294967296", "7K", "-7", "many"}, "a number"},
+	[ACTION] = {"count",
+		    1,
+		    {"Count", "1", "abort ", "stop"},
+		    "abort or count"},
 	[STRING] = {"a text", 0, {NULL}, NULL},
 	[ENGINE] = {"firstfit",
 		    0,

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The line about what a program does wrong: see misuse.h. The heap may be
+ * damaged: nothing here follows a pointer that lies in it.
+ */
+#include "core/misuse.h"
+
+#include "base/text.h"
+#include "core/conf.h"
+#include "engine/engine.h"
+#include "stats/stats.h"
+#include "sys/out.h"
+#include "sys/process.h"
+
+#include "probes/konfiscator-probes.h"
+
+static const struct {
+	const char *words;
+	enum kf_word_stat counter;
+} kinds[] = {
+	[KF_INVALID_POINTER] = {"invalid pointer ", KF_WORD_invalid_frees},
+	[KF_DOUBLE_FREE] = {"double free of ", KF_WORD_double_frees},
+	[KF_OVERFLOW] = {"bytes were written beside the block ",
+			 KF_WORD_overflows},
+	[KF_WRITE_AFTER_FREE] = {"bytes were written after the free of ",
+				 KF_WORD_writes_after_free},
+	[KF_MISMATCH] = {"freed in another way than it was made: ",
+			 KF_WORD_mismatches},
+};
+
+static void fire(const void *p, enum kf_misuse wrong)
+{
+	if (wrong == KF_DOUBLE_FREE)
+		kf_probe_double_free((uintptr_t)p);
+	else if (wrong == KF_INVALID_POINTER)
+		kf_probe_invalid_free((uintptr_t)p);
+	else
+		kf_probe_heap_corruption((uintptr_t)p, wrong);
+}
+
+void kf_misuse_tell(const void *p, enum kf_misuse wrong)
+{
+	size_t usable = kf_supply->usable(p);
+	char buf[160];
+	struct kf_text text;
+
+	kf_text_init(&text, buf, sizeof(buf) - 1);
+	kf_text_str(&text, "konfiscator: ");
+	kf_text_str(&text, kinds[wrong].words);
+	kf_text_hex(&text, (uintptr_t)p);
+	if (usable) {
+		kf_text_str(&text, " of ");
+		kf_text_u64(&text, usable);
+		kf_text_str(&text, " bytes");
+	}
+	kf_text_str(&text, ", thread ");
+	kf_text_i64(&text, kf_process_tid());
+	kf_text_char(&text, '\n');
+	kf_word_add_atomic(kinds[wrong].counter, 1);
+	fire(p, wrong);
+	if (!kf_conf.on_error)
+		kf_out_die(&text);
+	kf_out(&text);
+}
+
+static void tell(enum konf_misuse wrong, const void *p)
+{
+	kf_misuse_tell(p, (enum kf_misuse)wrong);
+}
+
+void kf_misuse_init(void)
+{
+	kf_engine_tell_to(tell);
+}
