@@ -68,7 +68,7 @@ static bool limited(enum kf_handler h)
 static void add_headers(struct MHD_Response *r, const struct kf_web_config *c)
 {
 	static const char *const ours[KF_NR_WEB_HEADERS] = {
-		"default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 		NULL, "nosniff", NULL, NULL};
 	const char *value;
 	size_t i;
