@@ -123,12 +123,11 @@ static int by_self(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* "a < b < c", from the frame of that index on. */
-static char *callers(const struct kf_site *site, size_t from)
+char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr)
 {
 	char *text = kf_format("%s", "");
 
-	for (size_t i = from; i < site->nr_frames && i < from + CALLERS; i++) {
+	for (size_t i = from; i < site->nr_frames && i - from < nr; i++) {
 		char *more = kf_format("%s%s%s", text, i > from ? " < " : "",
 				       site->frames[i]->function);
 
@@ -141,7 +140,8 @@ static char *callers(const struct kf_site *site, size_t from)
 static void fill_row(const struct kf_prof *prof, struct kf_cell *row,
 		     const struct group *g)
 {
-	char *where = g->site ? callers(g->site, 1) : kf_format("%s", "");
+	char *where = g->site ? kf_site_callers(g->site, 1, CALLERS)
+			      : kf_format("%s", "");
 
 	row[VALUE].count = (uint64_t)g->self.value;
 	row[ERROR].count = (uint64_t)kf_estimate_error(g->self);
@@ -219,7 +219,7 @@ static void leak_row(const struct kf_prof *prof, struct kf_cell *row,
 		     const struct leak *l)
 {
 	const struct kf_profile_count *c = &l->site->now;
-	char *stack = l->site->nr_frames ? callers(l->site, 0)
+	char *stack = l->site->nr_frames ? kf_site_callers(l->site, 0, CALLERS)
 					 : kf_site_group(prof, l->site);
 
 	row[LEAK_LIVE].count = (uint64_t)l->live.value;

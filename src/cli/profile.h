@@ -211,6 +211,17 @@ void kf_site_labels_free(char **labels, size_t nr);
 char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site);
 
 /**
+ * kf_site_callers() - some calls of a site in a line
+ * @site:	the site
+ * @from:	index of the inmost one that is wanted
+ * @nr:		at most so many
+ *
+ * Context: one thread; the command has no other.
+ * Return: the functions as "a < b < c"; free() it.
+ */
+char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr);
+
+/**
  * kf_tree_make() - join all sites to a tree of calls
  * @prof:	the profile
  *

@@ -60,6 +60,9 @@ wrong "'-1' is not a number from 0" "$KF_CLI" report --rows=-1 a
 wrong "'x' is not one of live, peak" "$KF_CLI" report --metric=x a
 wrong "'x' is not one of function, line" "$KF_CLI" report --group=x a
 wrong "'-1' is not a number of seconds" "$KF_CLI" report --at=-1 a
+wrong "two profiles are needed" "$KF_CLI" diff a
+wrong "'x' is not a number of bytes" "$KF_CLI" diff --fail-over=x a b
+wrong "'x' is not stack or function" "$KF_CLI" diff --by=x a b
 wrong "a program is missing, or --pid" "$KF_CLI" record
 wrong "one of them" "$KF_CLI" record -p 1 true
 wrong "'x' is not a process number" "$KF_CLI" record -p x

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator diff: what lives in a second profile and did not in a first.
+ *
+ * Stacks are the same when their names are: addresses differ from run to run.
+ * A difference of two estimates has both variances; one that may be chance
+ * alone, by its 95 % interval, is not told and does not count.
+ */
+#include "config.h"
+
+#include "base/text.h"
+#include "cli/profile.h"
+#include "cli/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANGE, ERROR, BEFORE, AFTER, WHERE, NR_COLUMNS };
+
+static const struct kf_column columns[NR_COLUMNS] = {
+	[CHANGE] = {"CHANGE", "change_bytes", KF_CELL_SIGNED},
+	[ERROR] = {"+-", "error_95", KF_CELL_BYTES},
+	[BEFORE] = {"BEFORE", "before_bytes", KF_CELL_BYTES},
+	[AFTER] = {"AFTER", "after_bytes", KF_CELL_BYTES},
+	[WHERE] = {"WHERE", "where", KF_CELL_TEXT},
+};
+
+struct place {
+	char *name;
+	struct kf_estimate before;
+	struct kf_estimate after;
+};
+
+struct places {
+	size_t nr;
+	struct place *place;
+};
+
+static bool by_function;
+static const char *filter;
+static uint64_t most = UINT64_MAX;
+
+static struct place *place_of(struct places *all, const char *name)
+{
+	for (size_t i = 0; i < all->nr; i++) {
+		if (!strcmp(all->place[i].name, name))
+			return &all->place[i];
+	}
+	/* the room doubles: it is full whenever the number is a power of 2 */
+	if (!(all->nr & (all->nr - 1))) {
+		size_t room = all->nr ? 2 * all->nr : 1;
+
+		all->place = realloc(all->place, room * sizeof(*all->place));
+		if (!all->place) {
+			kf_error("out of memory");
+			exit(KF_EXIT_FAILED);
+		}
+	}
+	all->place[all->nr] = (struct place){.name = kf_format("%s", name)};
+	return &all->place[all->nr++];
+}
+
+static int add_profile(struct kf_cli *cli, const char *path, bool is_after,
+		       struct places *all)
+{
+	struct kf_prof prof = {
+		.cli = cli,
+		.path = path,
+		.pick = {.filter = filter, .at = -1},
+	};
+	int status = kf_prof_open(&prof);
+
+	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
+		const struct kf_site *site = &prof.sites[i];
+		char *name = by_function || !site->nr_frames
+				     ? kf_site_group(&prof, site)
+				     : kf_site_callers(site, 0, SIZE_MAX);
+		struct place *p = place_of(all, name);
+
+		kf_metric_add(is_after ? &p->after : &p->before, &site->value);
+		free(name);
+	}
+	kf_prof_close(&prof);
+	return status;
+}
+
+static struct kf_estimate change_of(const struct place *p)
+{
+	return (struct kf_estimate){
+		p->after.value - p->before.value,
+		p->after.variance + p->before.variance,
+	};
+}
+
+static int by_change(const void *a, const void *b)
+{
+	double x = change_of(a).value, y = change_of(b).value;
+
+	if (x != y)
+		return x < y ? 1 : -1;
+	return strcmp(((const struct place *)a)->name,
+		      ((const struct place *)b)->name);
+}
+
+/* Returns by how much all that is no chance grew. */
+static double fill(struct kf_table *t, const struct places *all)
+{
+	double grown = 0;
+
+	for (size_t i = 0; i < all->nr; i++) {
+		const struct place *p = &all->place[i];
+		struct kf_estimate change = change_of(p);
+		double error = kf_estimate_error(change);
+		struct kf_cell *row;
+
+		if (change.value == 0 ||
+		    (change.value > 0 ? change.value : -change.value) <= error)
+			continue;
+		row = kf_table_row(t);
+		row[CHANGE].count = (uint64_t)(int64_t)change.value;
+		row[ERROR].count = (uint64_t)error;
+		row[BEFORE].count = (uint64_t)p->before.value;
+		row[AFTER].count = (uint64_t)p->after.value;
+		kf_cell_text(&row[WHERE], p->name);
+		grown += change.value;
+	}
+	return grown;
+}
+
+static int show(struct kf_cli *cli, struct places *all)
+{
+	char grown_text[32], most_text[32];
+	struct kf_table t;
+	double grown;
+
+	if (all->nr)
+		qsort(all->place, all->nr, sizeof(*all->place), by_change);
+	kf_table_init(&t, columns, NR_COLUMNS);
+	grown = fill(&t, all);
+	kf_table_print(&t, cli);
+	kf_table_release(&t);
+	if (grown <= (double)most)
+		return KF_EXIT_OK;
+	kf_error(
+		"diff: %s more live than before, over %s",
+		kf_human_bytes(grown_text, sizeof(grown_text), (uint64_t)grown),
+		kf_human_bytes(most_text, sizeof(most_text), most));
+	return KF_EXIT_FAILED;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	struct places all = {0};
+	int status;
+
+	if (argc != 2) {
+		kf_error("diff: two profiles are needed");
+		return KF_EXIT_USAGE;
+	}
+	status = add_profile(cli, argv[0], false, &all);
+	if (!status)
+		status = add_profile(cli, argv[1], true, &all);
+	if (!status)
+		status = show(cli, &all);
+	for (size_t i = 0; i < all.nr; i++)
+		free(all.place[i].name);
+	free(all.place);
+	return status;
+}
+
+enum { OPT_FAIL_OVER = KF_OPT_OWN, OPT_BY, OPT_FILTER };
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	switch (key) {
+	case OPT_FAIL_OVER:
+		if (kf_parse_size(arg, &most) && most <= PTRDIFF_MAX)
+			return 0;
+		kf_error("diff: --fail-over: '%s' is not a number of bytes, "
+			 "with K, M, G or T",
+			 arg);
+		return KF_EXIT_USAGE;
+	case OPT_BY:
+		by_function = !strcmp(arg, "function");
+		if (by_function || !strcmp(arg, "stack"))
+			return 0;
+		kf_error("diff: --by: '%s' is not stack or function", arg);
+		return KF_EXIT_USAGE;
+	default:
+		filter = arg;
+		return 0;
+	}
+}
+
+static const struct kf_option options[] = {
+	{OPT_FAIL_OVER, "fail-over", "SIZE",
+	 "exit with 1 where more than this grew"},
+	{OPT_BY, "by", "stack|function", "what is compared; usually stack"},
+	{OPT_FILTER, "filter", "REGEX", "stacks that have it in a name"},
+	{0},
+};
+
+const struct kf_command kf_command_diff = {
+	.name = "diff",
+	.args = "BEFORE AFTER",
+	.help = "Show what lives in one profile and not in another",
+	.about = "Both are profiles of konfiscator record, or stats files. A "
+		 "difference that may\nbe chance alone, by the 95 % interval "
+		 "of both, is left out.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A leak planted in python, by an extension that is built here, is the first
+# line of the report and of the difference to the same program without it; two
+# runs without it differ in nothing of that extension, and in less than the
+# leak; --fail-over judges by that.
+. "$top_srcdir/tests/lib.sh"
+workdir
+. "$top_srcdir/tests/cli/cli.sh"
+[ "$PYTHON3" != none ] || skip "python3 is not installed"
+needs gcc build-essential
+
+cd "$WORK"
+includes=$("$PYTHON3" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+[ -e "$includes/Python.h" ] ||
+	skip "Python.h is missing (package python3-dev)"
+cat >planted.c <<'END'
+#include <Python.h>
+#include <stdlib.h>
+
+static __attribute__((noinline)) void planted_leak(void)
+{
+	char *volatile p = malloc(4096);
+
+	(void)p;
+}
+
+static PyObject *work(PyObject *self, PyObject *args)
+{
+	int leak;
+
+	if (!PyArg_ParseTuple(args, "i", &leak))
+		return NULL;
+	for (int i = 0; i < 10000; i++) {
+		if (leak)
+			planted_leak();
+		free(malloc(100));
+	}
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"work", work, METH_VARARGS, ""}, {0}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "planted", "", -1,
+				    methods};
+
+PyMODINIT_FUNC PyInit_planted(void)
+{
+	return PyModule_Create(&module);
+}
+END
+gcc -g -O1 -fno-omit-frame-pointer -fPIC -shared -I"$includes" -o planted.so \
+	planted.c || fail "the extension cannot be built"
+
+# recorded PROFILE LEAK
+recorded() {
+	expect 0 cli record -o "$1" --sample 64K -- "$PYTHON3" -c \
+		"import planted; planted.work($2)"
+}
+recorded leak 1
+recorded good 0
+recorded again 0
+
+"$KF_CLI" --format=csv report leak 2>/dev/null | sed -n 2p >first
+grep -q ",planted_leak," first || fail "the first line is $(cat first)"
+"$KF_CLI" --format=csv diff good leak | sed -n 2p >first
+grep -q ",\"*planted_leak" first || fail "the difference's first line is $(cat first)"
+"$KF_CLI" --format=csv diff --by=function good leak | sed -n 2p >first
+grep -q ",planted_leak$" first || fail "by function it is $(cat first)"
+expect 1 "$KF_CLI" diff --fail-over 8M good leak
+says "over 8.00Mi"
+expect 0 "$KF_CLI" diff --fail-over 8M good again
+"$KF_CLI" --format=csv diff --filter=planted good again | sed 1d >none
+[ ! -s none ] || fail "two good runs differ: $(cat none)"
+expect 0 "$KF_CLI" diff --fail-over 8M good good
+equal "lines of no difference" 1 "$(wc -l <"$WORK/out" | tr -d ' ')"
