@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The public interface of konfiscator, for C and C++.
+ * The public interface of konfiscator, for C and C++: tags, which say who
+ * allocates.
  *
- * A program may include this header and be run without the library: nothing
- * here needs it at build time or at run time. This version has only what tells
- * which interface the header speaks of; tags and control come with later ones.
+ *	#include <konfiscator.h>
  *
- *	#if KONF_VERSION_NUMBER >= KONF_VERSION_OF(0, 1, 0)
+ *	void load(void)
+ *	{
+ *		KONF_TAG_SCOPE("load");
+ *		...	what is allocated here is billed to thread.load
+ *	}
+ *
+ * A program that uses this header needs no library at build time or at run
+ * time: where konfiscator is not loaded a call is one test that is always
+ * false. Under `konfiscator run` or the preload tags are counted, and
+ * `konfiscator tags -p PID` shows them while the program runs.
+ *
+ * A tag is a name within those that were entered before it by the same thread;
+ * the outermost stands for the thread. Names are compared whole, and shown up
+ * to 63 bytes. A block belongs to the tag that was current when it was
+ * allocated until it is freed, by whatever thread; realloc takes it to the tag
+ * that is current then. Signal handlers may use tags if they leave what they
+ * enter.
  */
 #ifndef KONFISCATOR_H
 #define KONFISCATOR_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define KONF_VERSION_MAJOR 0
 #define KONF_VERSION_MINOR 1
@@ -22,5 +41,240 @@
 #define KONF_VERSION_NUMBER                                     \
 	KONF_VERSION_OF(KONF_VERSION_MAJOR, KONF_VERSION_MINOR, \
 			KONF_VERSION_PATCH)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The tags of a thread, to be entered in another. */
+struct konf_tags {
+	uint32_t id;
+	uint32_t generation;
+};
+
+/* What konf_tag_limit() tells. */
+enum konf_tag_limit {
+	KONF_TAG_LEVELS, /* tags within each other, the thread's included */
+	KONF_TAG_NODES,	 /* different tags of a thread */
+	KONF_TAG_NAME,	 /* bytes of a name that are shown */
+};
+
+/* What konf_tag_write() writes. */
+enum konf_tag_format { KONF_TAG_JSON, KONF_TAG_DOT };
+
+/*
+ * What the library defines; 0 where it is not loaded. The functions below look
+ * first: call these. In code that is built without PIC and PIE the linker
+ * would settle the question too early but for noplt; clang has no such way, and
+ * such a program finds no library.
+ */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define KONF_WEAK __attribute__((weak, visibility("default"), noplt))
+#endif
+#endif
+#ifndef KONF_WEAK
+#define KONF_WEAK __attribute__((weak, visibility("default")))
+#endif
+
+extern void konf_lib_tag_push(const char *name) KONF_WEAK;
+extern void konf_lib_tag_pop(unsigned int nr) KONF_WEAK;
+extern void konf_lib_tag_capture(struct konf_tags *tags) KONF_WEAK;
+extern unsigned int konf_lib_tag_adopt(const struct konf_tags *tags) KONF_WEAK;
+extern void konf_lib_tag_pause(int on) KONF_WEAK;
+extern uint64_t konf_lib_tag_limit(enum konf_tag_limit which) KONF_WEAK;
+extern int konf_lib_tag_query(void (*fn)(void *arg, const char *key,
+					 uint64_t value),
+			      void *arg) KONF_WEAK;
+extern int konf_lib_tag_write(const char *path,
+			      enum konf_tag_format format) KONF_WEAK;
+extern int konf_lib_tag_snapshot(const char *prefix) KONF_WEAK;
+extern void konf_lib_tag_reset_peaks(void) KONF_WEAK;
+
+/* Enter a tag; @name need not outlive the call. */
+static inline void konf_tag_push(const char *name)
+{
+	if (__builtin_expect(konf_lib_tag_push != NULL, 0))
+		konf_lib_tag_push(name);
+}
+
+/* Leave the tag that was entered last. */
+static inline void konf_tag_pop(void)
+{
+	if (__builtin_expect(konf_lib_tag_pop != NULL, 0))
+		konf_lib_tag_pop(1);
+}
+
+/* Leave the @nr tags that were entered last. */
+static inline void konf_tag_pop_all(unsigned int nr)
+{
+	if (__builtin_expect(konf_lib_tag_pop != NULL, 0))
+		konf_lib_tag_pop(nr);
+}
+
+/* Enter @nr tags, each within the one before; konf_tag_pop_all() leaves them.
+ */
+static inline void konf_tag_push_all(const char *const *names, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		konf_tag_push(names[i]);
+}
+
+/* The calling thread's tags, for konf_tag_adopt() in another. */
+static inline struct konf_tags konf_tag_capture(void)
+{
+	struct konf_tags tags = {0, 0};
+
+	if (__builtin_expect(konf_lib_tag_capture != NULL, 0))
+		konf_lib_tag_capture(&tags);
+	return tags;
+}
+
+/*
+ * Enter the tags of another thread within one's own. Returns how many: that
+ * many konf_tag_pop() leave them. 0 where that thread's tags are gone by now.
+ */
+static inline unsigned int konf_tag_adopt(struct konf_tags tags)
+{
+	return __builtin_expect(konf_lib_tag_adopt != NULL, 0)
+		       ? konf_lib_tag_adopt(&tags)
+		       : 0;
+}
+
+/* Bill nothing that this thread allocates until konf_tag_resume(). */
+static inline void konf_tag_pause(void)
+{
+	if (__builtin_expect(konf_lib_tag_pause != NULL, 0))
+		konf_lib_tag_pause(1);
+}
+
+static inline void konf_tag_resume(void)
+{
+	if (__builtin_expect(konf_lib_tag_pause != NULL, 0))
+		konf_lib_tag_pause(0);
+}
+
+/* A limit that is set by an option; 0 where the library is not loaded. */
+static inline uint64_t konf_tag_limit(enum konf_tag_limit which)
+{
+	return __builtin_expect(konf_lib_tag_limit != NULL, 0)
+		       ? konf_lib_tag_limit(which)
+		       : 0;
+}
+
+/*
+ * Call @fn for each figure of each tag of all threads. The key is
+ * tidTID:THREAD.TAG.TAG.FIGURE, as tid4711:main.load.nBytesSelfAllocated; it is
+ * valid during the call. @fn may allocate. Returns 0 or ENOSYS.
+ */
+static inline int konf_tag_query(void (*fn)(void *arg, const char *key,
+					    uint64_t value),
+				 void *arg)
+{
+	return __builtin_expect(konf_lib_tag_query != NULL, 0)
+		       ? konf_lib_tag_query(fn, arg)
+		       : ENOSYS;
+}
+
+/* Write all tags into a file. Returns 0 or an errno; ENOSYS: no library. */
+static inline int konf_tag_write(const char *path, enum konf_tag_format format)
+{
+	return __builtin_expect(konf_lib_tag_write != NULL, 0)
+		       ? konf_lib_tag_write(path, format)
+		       : ENOSYS;
+}
+
+/*
+ * Write PREFIX.NNNN.json and .dot with the next number. NULL: the prefix of
+ * KONFISCATOR_SNAPSHOT_PREFIX. Returns 0 or an errno; ENOSYS: no library.
+ */
+static inline int konf_tag_snapshot(const char *prefix)
+{
+	return __builtin_expect(konf_lib_tag_snapshot != NULL, 0)
+		       ? konf_lib_tag_snapshot(prefix)
+		       : ENOSYS;
+}
+
+/* Let the peak of every tag be what is live in it now. */
+static inline void konf_tag_reset_peaks(void)
+{
+	if (__builtin_expect(konf_lib_tag_reset_peaks != NULL, 0))
+		konf_lib_tag_reset_peaks();
+}
+
+/* The end of a KONF_TAG_SCOPE(). */
+static inline void konf_tag_scope_end(const char *const *name)
+{
+	(void)name;
+	konf_tag_pop();
+}
+
+static inline const char *konf_tag_scope_begin(const char *name)
+{
+	konf_tag_push(name);
+	return name;
+}
+
+#define KONF_JOIN_(a, b) a##b
+#define KONF_JOIN(a, b) KONF_JOIN_(a, b)
+
+/* Have a tag from here to the end of the block. */
+#define KONF_TAG_SCOPE(name)                                           \
+	const char *const KONF_JOIN(konf_scope_, __LINE__)             \
+		__attribute__((cleanup(konf_tag_scope_end), unused)) = \
+			konf_tag_scope_begin(name)
+
+#ifdef __cplusplus
+}
+
+namespace konf
+{
+
+/*
+ * A tag, or several within each other, from here to the end of the scope or to
+ * release(), whichever comes first. Scopes end in the reverse order.
+ */
+class tag_scope
+{
+      public:
+	explicit tag_scope(const char *name) : nr_(1)
+	{
+		konf_tag_push(name);
+	}
+
+	/* As "Class", "function". */
+	tag_scope(const char *outer, const char *inner) : nr_(2)
+	{
+		konf_tag_push(outer);
+		konf_tag_push(inner);
+	}
+
+	/* The tags of another thread. */
+	explicit tag_scope(struct konf_tags tags) : nr_(konf_tag_adopt(tags))
+	{
+	}
+
+	~tag_scope()
+	{
+		release();
+	}
+
+	void release()
+	{
+		konf_tag_pop_all(nr_);
+		nr_ = 0;
+	}
+
+	tag_scope(const tag_scope &) = delete;
+	tag_scope &operator=(const tag_scope &) = delete;
+
+      private:
+	unsigned int nr_;
+};
+
+} // namespace konf
+#endif
 
 #endif

@@ -122,6 +122,12 @@ provider konfiscator {
 	probe sample_alloc(uint64_t pointer, uint64_t bytes, uint64_t weight, uint64_t tag);
 	/* a sampled block is about to be freed or changed by realloc */
 	probe sample_free(uint64_t pointer, uint64_t bytes, uint64_t weight);
+	/* a thread entered a tag; tag is its entry in the stats file's table, text the address of its name */
+	probe tag_push(uint64_t tag, uint64_t text);
+	/* a thread left a tag */
+	probe tag_pop(uint64_t tag);
+	/* a snapshot of the tags was written; path is the address of the file's name */
+	probe snapshot_written(uint64_t path);
 };
 
 /*

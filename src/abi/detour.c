@@ -11,6 +11,7 @@
  */
 #include "abi/detour.h"
 
+#include "abi/tagged.h"
 #include "abi/tiny.h"
 #include "core/recorder.h"
 #include "sys/clock.h"
@@ -47,23 +48,27 @@ static inline void *end(enum kf_record_kind kind, uint64_t began, void *p,
 
 void *kf_detour_malloc(size_t size)
 {
+	void *p = kf_tagged_quick(size, false);
 	uint64_t began;
-	void *p;
 
+	if (p)
+		return p;
 	kf_recorder_enter();
 	began = begin(is_ready(size));
-	p = kf_malloc(size);
+	p = kf_tagging_is_on() ? kf_tagged_malloc(size) : kf_malloc(size);
 	return end(KF_RECORD_MALLOC, began, p, size, 0);
 }
 
 void *kf_detour_calloc(size_t size)
 {
+	void *p = kf_tagged_quick(size, true);
 	uint64_t began;
-	void *p;
 
+	if (p)
+		return p;
 	kf_recorder_enter();
 	began = begin(is_ready(size));
-	p = kf_calloc(1, size);
+	p = kf_tagging_is_on() ? kf_tagged_calloc(size) : kf_calloc(1, size);
 	return end(KF_RECORD_CALLOC, began, p, size, 0);
 }
 
@@ -74,7 +79,8 @@ void *kf_detour_aligned(size_t align, size_t size)
 
 	kf_recorder_enter();
 	began = begin(false);
-	p = kf_aligned(align, size);
+	p = kf_tagging_is_on() ? kf_tagged_aligned(align, size)
+			       : kf_aligned(align, size);
 	return end(KF_RECORD_ALIGNED, began, p, size, align);
 }
 
@@ -86,7 +92,8 @@ void *kf_detour_realloc(void *p, size_t size)
 	began = begin(false);
 	if (p && kf_record_is_on())
 		kf_record_takes(KF_RECORD_REALLOC_OLD, p);
-	p = kf_realloc(p, size);
+	p = kf_tagging_is_on() ? kf_tagged_realloc(p, size)
+			       : kf_realloc(p, size);
 	return end(KF_RECORD_REALLOC, began, p, size, 0);
 }
 
@@ -95,7 +102,7 @@ void kf_detour_free(void *p)
 	uint64_t began = 0;
 	bool is_on, fast;
 
-	if (!p)
+	if (!p || kf_tagged_quick_free(p))
 		return;
 	kf_recorder_enter();
 	is_on = kf_record_is_on();

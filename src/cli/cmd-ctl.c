@@ -91,16 +91,20 @@ static const struct kf_file *find(const struct kf_files *files, int32_t pid)
 /* A file's name means what it means here. Other orders are as they are. */
 static char *order_text(const char *arg)
 {
-	static const char record[] = "record=";
-	size_t len = sizeof(record) - 1;
-	char *pattern, *text;
+	static const char *const with_file[] = {"record=", "dump="};
 
-	if (strncmp(arg, record, len) != 0 || !arg[len])
-		return kf_format("%s", arg);
-	pattern = kf_pattern_here(arg + len);
-	text = kf_format("%s%s", record, pattern);
-	free(pattern);
-	return text;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(with_file); i++) {
+		size_t len = strlen(with_file[i]);
+		char *pattern, *text;
+
+		if (strncmp(arg, with_file[i], len) != 0 || !arg[len])
+			continue;
+		pattern = kf_pattern_here(arg + len);
+		text = kf_format("%s%s", with_file[i], pattern);
+		free(pattern);
+		return text;
+	}
+	return kf_format("%s", arg);
 }
 
 static int give(const struct kf_cli *cli, const struct kf_file *f,

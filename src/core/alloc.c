@@ -8,8 +8,10 @@
 #include "core/hosted.h"
 #include "core/misuse.h"
 #include "core/sampling.h"
+#include "core/snapshot.h"
 #include "engine/detour.h"
 #include "engine/heap.h"
+#include "engine/marked.h"
 #include "engine/supply.h"
 #include "stats/stats.h"
 
@@ -44,6 +46,7 @@ static void prepare(void)
 	if (unlikely(kf_fork_is_due()))
 		kf_fork_settle();
 	kf_control_poll();
+	kf_snapshot_poll();
 }
 
 static void tell_retry(size_t size, size_t other, enum kf_call call)
@@ -99,8 +102,21 @@ static void *take(size_t size, size_t align, bool zeroed, size_t *usable)
 	return p;
 }
 
+/* One with a tag: it may be a sample as well, and its mark is that then. */
+static void *take_tagged(size_t size, size_t align, bool zeroed, uint32_t tag,
+			 size_t *usable)
+{
+	uint32_t sample = kf_sampling_draw(size, align, tag);
+	void *p = kf_marked_alloc(size, align, zeroed, sample ? sample : tag,
+				  usable);
+
+	if (sample)
+		kf_sampling_drawn(sample, p);
+	return p;
+}
+
 static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
-				 size_t *usable)
+				 uint32_t tag, size_t *usable)
 {
 	bool zeroed = call == KF_CALL_CALLOC;
 	void *p;
@@ -110,10 +126,12 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 		return fail(size);
 	if (!size && !kf_hosted_takes_zero())
 		size = 1;
-	p = take(size, align, zeroed, usable);
+	p = tag ? take_tagged(size, align, zeroed, tag, usable)
+		: take(size, align, zeroed, usable);
 	if (unlikely(!p)) {
 		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
-		p = kf_supply->alloc(size, align, zeroed, usable);
+		p = tag ? kf_marked_alloc(size, align, zeroed, tag, usable)
+			: kf_supply->alloc(size, align, zeroed, usable);
 	}
 	if (unlikely(!p))
 		return fail(size);
@@ -132,7 +150,18 @@ void *kf_alloc(size_t size, size_t align, enum kf_call call, size_t *usable)
 				      usable)
 		    : NULL;
 	if (unlikely(!p))
-		p = allocate(size, align, call, usable);
+		p = allocate(size, align, call, 0, usable);
+	kf_probe_slow_leave((uintptr_t)p, size, call);
+	return p;
+}
+
+void *kf_alloc_tagged(size_t size, size_t align, enum kf_call call,
+		      uint32_t tag, size_t *usable)
+{
+	void *p;
+
+	kf_probe_slow_enter(size, call);
+	p = allocate(size, align, call, tag, usable);
 	kf_probe_slow_leave((uintptr_t)p, size, call);
 	return p;
 }

@@ -49,7 +49,9 @@ static const struct {
 } also[] = {
 #define KF_CONF(id, kind, def, arg, help)
 #define KF_CONF_ALSO(id, engine, name) {&kf_conf.id, #engine, #name},
+#define KF_CONF_NAME(id, name) {&kf_conf.id, NULL, #name},
 #include "core/conf.def"
+#undef KF_CONF_NAME
 #undef KF_CONF_ALSO
 #undef KF_CONF
 };
@@ -150,8 +152,11 @@ static bool read_variable(const struct option *o, const char *name)
 static void read_older_names(const struct option *o)
 {
 	for (size_t i = 0; i < KF_ARRAY_SIZE(also); i++) {
-		if (also[i].value == o->value && kf_conf.engine &&
-		    strcmp(kf_conf.engine, also[i].engine) == 0)
+		const char *engine = also[i].engine;
+
+		if (also[i].value == o->value &&
+		    (!engine ||
+		     (kf_conf.engine && !strcmp(kf_conf.engine, engine))))
 			read_variable(o, also[i].name);
 	}
 }

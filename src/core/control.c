@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "core/recorder.h"
 #include "core/sampling.h"
+#include "core/snapshot.h"
 #include "stats/stats.h"
 #include "sys/env.h"
 
@@ -52,6 +53,26 @@ static int set_record(const char *value, struct kf_text *reply)
 static int set_sample(const char *value, struct kf_text *reply)
 {
 	return kf_sampling_set(value, reply);
+}
+
+static int set_dump(const char *value, struct kf_text *reply)
+{
+	int number;
+
+	if (*value && *value != '/') {
+		kf_text_str(reply, "dump: the path is not absolute");
+		return EINVAL;
+	}
+	number = kf_snapshot_next(*value ? value : NULL);
+	if (number == -EINVAL)
+		kf_text_str(reply, "dump: no prefix was given");
+	else if (number < 0)
+		kf_text_str(reply, "dump: the files cannot be written");
+	else
+		kf_text_str(reply, "snapshot number ");
+	if (number >= 0)
+		kf_text_i64(reply, number);
+	return number < 0 ? -number : 0;
 }
 
 static const struct control controls[] = {

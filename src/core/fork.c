@@ -10,10 +10,12 @@
 #include "core/control.h"
 #include "core/recorder.h"
 #include "core/sampling.h"
+#include "core/snapshot.h"
 #include "engine/detour.h"
 #include "engine/supply.h"
 #include "stats/stats.h"
 #include "sys/thread.h"
+#include "tags/tags.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -49,8 +51,10 @@ static void child(void)
 	kf_supply->fork_done(true);
 	kf_detour_leave();
 	kf_stats_fork_child();
+	kf_tags_fork_child();
 	kf_recorder_fork_child();
 	kf_sampling_fork_child();
+	kf_snapshot_fork_child();
 	kf_control_start();
 	kf_process_know();
 	publisher = 0;

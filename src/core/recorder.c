@@ -8,10 +8,9 @@
 #include "core/conf.h"
 #include "core/control.h"
 #include "core/core.h"
+#include "core/tagging.h"
 #include "engine/detour.h"
 #include "engine/supply.h"
-#include "sys/env.h"
-#include "sys/file.h"
 #include "sys/out.h"
 #include "sys/thread.h"
 
@@ -22,29 +21,6 @@
 /* The file's name, for children too; absolute. One thread at a time. */
 static char pattern[PATH_MAX];
 static bool parent_recorded;
-
-/* A percent sign of the directory's name stands for itself. */
-static int set_pattern(const char *file)
-{
-	char cwd[PATH_MAX] = "";
-	struct kf_text text;
-	ssize_t n = 0;
-
-	kf_text_init(&text, pattern, sizeof(pattern));
-	if (file[0] != '/')
-		n = kf_file_cwd(cwd, sizeof(cwd));
-	if (n < 0)
-		return (int)n;
-	for (const char *p = cwd; *p; p++) {
-		kf_text_char(&text, *p);
-		if (*p == '%')
-			kf_text_char(&text, '%');
-	}
-	if (file[0] != '/')
-		kf_text_char(&text, '/');
-	kf_text_str(&text, file);
-	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
-}
 
 static int begin(bool from_start, bool forked)
 {
@@ -70,7 +46,7 @@ static int begin(bool from_start, bool forked)
 
 int kf_recorder_begin(const char *file)
 {
-	int r = set_pattern(file);
+	int r = kf_record_pattern(pattern, file);
 
 	return r ? r : begin(false, false);
 }
@@ -112,7 +88,7 @@ void kf_recorder_publish(bool forked)
 		kf_detour_stop();
 		return;
 	}
-	r = set_pattern(kf_conf.record);
+	r = kf_record_pattern(pattern, kf_conf.record);
 	if (!r)
 		r = begin(true, false);
 	if (r) {
@@ -160,6 +136,8 @@ void kf_recorder_thread_exit(void)
 	kf_supply->thread_exit();
 	gone = kf_heap_self == &kf_heap_guest;
 	kf_detour_leave();
+	if (gone)
+		kf_tagging_thread_exit();
 	if (gone && kf_record_is_on())
 		kf_record_thread_end();
 }

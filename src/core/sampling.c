@@ -116,6 +116,16 @@ uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
 	return take(heap, after, tag);
 }
 
+void kf_sampling_drawn(uint32_t mark, const void *p)
+{
+	if (likely(p)) {
+		kf_sample_gave(mark, p);
+	} else {
+		kf_word_add_atomic(KF_WORD_sample_lost, 1);
+		kf_sample_drop(mark);
+	}
+}
+
 void *kf_sampling_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 {
 	uint32_t mark = kf_sampling_draw(size, align, 0);
@@ -124,34 +134,8 @@ void *kf_sampling_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	if (likely(!mark))
 		return NULL;
 	p = kf_marked_alloc(size, align, zeroed, mark, usable);
-	if (likely(p)) {
-		kf_sample_gave(mark, p);
-	} else {
-		kf_word_add_atomic(KF_WORD_sample_lost, 1);
-		kf_sample_drop(mark);
-	}
+	kf_sampling_drawn(mark, p);
 	return p;
-}
-
-static uint32_t next(uint32_t old, size_t before, size_t after)
-{
-	return kf_sampling_redraw(old, before, after, 0);
-}
-
-static void lost(uint32_t mark)
-{
-	kf_word_add_atomic(KF_WORD_sample_lost, 1);
-	kf_sample_drop(mark);
-}
-
-static void gone(const void *p, size_t usable, uint32_t mark, bool freed)
-{
-	kf_sample_forget(mark, p);
-}
-
-static void came(const void *p, size_t usable, uint32_t mark)
-{
-	kf_sample_gave(mark, p);
 }
 
 static bool is_allowed(uint64_t mean)
@@ -204,7 +188,6 @@ void kf_sampling_start(void)
 
 	kf_sample_init(&conf);
 	kf_countdown_seed(kf_conf.sample_seed);
-	kf_mark_hooks = (struct kf_mark_hooks){next, lost, gone, came};
 	if (conf.stacks)
 		kf_walk_load(kf_conf.sample || asked);
 	if (kf_conf.sample)

@@ -68,6 +68,15 @@ uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
 			    uint32_t tag) __must_check;
 
 /**
+ * kf_sampling_drawn() - what became of a block that was drawn
+ * @mark:	what kf_sampling_draw() gave, or redraw
+ * @p:		the block; NULL: there was no memory, and so there is no sample
+ *
+ * Context: as kf_sampling_draw().
+ */
+void kf_sampling_drawn(uint32_t mark, const void *p);
+
+/**
  * kf_sampling_alloc() - the block, if it is to be a sample
  * @size:	bytes, not 0, at most PTRDIFF_MAX
  * @align:	power of two, at least 16

@@ -13,6 +13,8 @@
 #include "core/misuse.h"
 #include "core/recorder.h"
 #include "core/sampling.h"
+#include "core/snapshot.h"
+#include "core/tagging.h"
 #include "engine/class.h"
 #include "engine/engine.h"
 #include "engine/heap.h"
@@ -112,7 +114,9 @@ static void start(void)
 	kf_engine_choose();
 	kf_process_know();
 	kf_control_start();
+	kf_tagging_init();
 	kf_start_publish(false);
+	kf_snapshot_init();
 }
 
 void kf_start(void)

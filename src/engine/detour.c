@@ -13,6 +13,13 @@ __thread struct kf_detour kf_detour __attribute__((tls_model("initial-exec")));
 
 uint32_t kf_detour_number;
 
+static bool kept; /* constant after start */
+
+void kf_detour_keep(void)
+{
+	kept = true;
+}
+
 void kf_detour_start(bool strict)
 {
 	__atomic_store_n(&kf_detour_strict, strict, __ATOMIC_RELAXED);
@@ -24,7 +31,7 @@ void kf_detour_start(bool strict)
 
 void kf_detour_stop(void)
 {
-	__atomic_store_n(&kf_detour_on, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&kf_detour_on, kept, __ATOMIC_RELEASE);
 	__atomic_store_n(&kf_detour_strict, false, __ATOMIC_RELAXED);
 }
 

@@ -15,6 +15,9 @@
  * seen to allocate. They do so with blocks of their own slabs only; where
  * threads may be under way already (@strict) nobody therefore hands out a block
  * of another's.
+ *
+ * A thread with a tag is on a detour of its own, so that its blocks get marks:
+ * then nobody else is concerned.
  */
 #ifndef KF_ENGINE_DETOUR_H
 #define KF_ENGINE_DETOUR_H
@@ -35,11 +38,13 @@ extern uint32_t kf_detour_number __kf_hidden;
  * @hidden: its heap while it points at kf_heap_detour
  * @depth: how deep it is in calls that are seen already
  * @number: the detour that it set out on last
+ * @tagged: on a detour of its own
  */
 struct kf_detour {
 	struct kf_heap *hidden;
 	uint32_t depth;
 	uint32_t number;
+	bool tagged;
 };
 
 extern __thread struct kf_detour kf_detour __kf_hidden
@@ -91,11 +96,42 @@ static inline void kf_detour_leave(void)
 {
 	struct kf_detour *self = &kf_detour;
 
-	if (--self->depth || !__atomic_load_n(&kf_detour_on, __ATOMIC_RELAXED))
+	if (--self->depth ||
+	    !(__atomic_load_n(&kf_detour_on, __ATOMIC_RELAXED) || self->tagged))
 		return;
 	self->hidden = kf_heap_self;
 	kf_heap_self = &kf_heap_detour;
 }
+
+/**
+ * kf_detour_tag() - go on a detour of one's own, or come back
+ * @on:		which
+ *
+ * Context: any thread.
+ */
+static inline void kf_detour_tag(bool on)
+{
+	struct kf_detour *self = &kf_detour;
+
+	if (self->tagged == on)
+		return;
+	self->tagged = on;
+	if (self->depth)
+		return;
+	if (on && kf_heap_self != &kf_heap_detour) {
+		self->hidden = kf_heap_self;
+		kf_heap_self = &kf_heap_detour;
+	} else if (!on && !__atomic_load_n(&kf_detour_on, __ATOMIC_RELAXED)) {
+		kf_heap_self = self->hidden;
+	}
+}
+
+/**
+ * kf_detour_keep() - have threads on a detour for ever
+ *
+ * Context: once, before kf_detour_stop().
+ */
+void kf_detour_keep(void);
 
 /**
  * kf_detour_step_out() - let a call be seen that is made inside another

@@ -10,12 +10,34 @@
 #include "record/internal.h"
 
 #include "base/text.h"
+#include "sys/file.h"
 #include "sys/process.h"
 
 #include <errno.h>
 
-/* Returns whether the pattern has the process' id in it. */
-static bool expand(struct kf_text *text, const char *pattern)
+int kf_record_pattern(char out[PATH_MAX], const char *file)
+{
+	char cwd[PATH_MAX] = "";
+	struct kf_text text;
+	ssize_t n = 0;
+
+	kf_text_init(&text, out, PATH_MAX);
+	if (file[0] != '/')
+		n = kf_file_cwd(cwd, sizeof(cwd));
+	if (n < 0)
+		return (int)n;
+	for (const char *p = cwd; *p; p++) {
+		kf_text_char(&text, *p);
+		if (*p == '%')
+			kf_text_char(&text, '%');
+	}
+	if (file[0] != '/')
+		kf_text_char(&text, '/');
+	kf_text_str(&text, file);
+	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
+}
+
+bool kf_record_expand(struct kf_text *text, const char *pattern)
 {
 	bool has_pid = false;
 
@@ -44,7 +66,7 @@ int kf_record_name(char path[PATH_MAX], const struct kf_record_conf *conf,
 	struct kf_text text;
 
 	kf_text_init(&text, path, PATH_MAX);
-	if (!expand(&text, conf->file)) {
+	if (!kf_record_expand(&text, conf->file)) {
 		if (conf->forked || try)
 			append(&text, (uint64_t)kf_process_pid());
 		try -= try && !conf->forked;

@@ -12,8 +12,11 @@
 #define KF_RECORD_RECORD_H
 
 #include "base/compiler.h"
+#include "base/text.h"
 #include "record/event.h"
 #include "stats/stats.h"
+
+#include <limits.h>
 
 /* Where a recording goes. */
 struct kf_record_conf {
@@ -138,5 +141,27 @@ void kf_record_thread_end(void);
  * Return: whether the parent was recording.
  */
 bool kf_record_fork_child(void);
+
+/**
+ * kf_record_pattern() - make a pattern of a file's name absolute
+ * @out:	out: the pattern
+ * @file:	the name; a percent sign of the directory stands for itself
+ *
+ * A program may change its directory later.
+ *
+ * Context: any thread.
+ * Return: 0, or a negative errno.
+ */
+int kf_record_pattern(char out[PATH_MAX], const char *file) __must_check;
+
+/**
+ * kf_record_expand() - add a file's name to a text
+ * @text:	the text
+ * @pattern:	the name; %p becomes the process' id, %% a percent sign
+ *
+ * Context: any thread, signal handlers too.
+ * Return: whether the id is in it.
+ */
+bool kf_record_expand(struct kf_text *text, const char *pattern);
 
 #endif

@@ -98,6 +98,37 @@ int kf_file_write(int fd, const void *buf, size_t len, uint64_t offset)
 	return 0;
 }
 
+int kf_file_append(int fd, const void *buf, size_t len)
+{
+	const char *p = buf;
+	long n;
+
+	while (len) {
+		n = kf_sys(SYS_write, fd, p, len);
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return n ? (int)n : -EIO;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int kf_file_rename(const char *from, const char *to)
+{
+	return (int)kf_sys(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+uint32_t kf_file_mode(const char *path)
+{
+	struct stat s;
+
+	if (kf_sys(SYS_newfstatat, AT_FDCWD, path, &s, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return s.st_mode;
+}
+
 static int write_zeroes(int fd, uint64_t from, uint64_t to)
 {
 	static const char zeroes[ZEROES];

@@ -104,6 +104,36 @@ int kf_file_write(int fd, const void *buf, size_t len,
 		  uint64_t offset) __must_check;
 
 /**
+ * kf_file_append() - write where the file's own position is
+ * @fd:		the file, or a pipe or device
+ * @buf:	the bytes
+ * @len:	how many
+ *
+ * Context: any; may wait where a pipe is full.
+ * Return: 0, or a negative errno.
+ */
+int kf_file_append(int fd, const void *buf, size_t len) __must_check;
+
+/**
+ * kf_file_rename() - give a file another name, in place of what has it
+ * @from:	its name
+ * @to:		the other
+ *
+ * Context: any.
+ * Return: 0, or a negative errno.
+ */
+int kf_file_rename(const char *from, const char *to) __must_check;
+
+/**
+ * kf_file_mode() - what a path is, links not followed
+ * @path:	the path
+ *
+ * Context: any.
+ * Return: its st_mode; 0: nothing.
+ */
+uint32_t kf_file_mode(const char *path);
+
+/**
  * kf_file_extend() - make a file longer, with the space for it taken
  * @fd:		the file
  * @from:	its size in bytes

@@ -5,6 +5,8 @@
 #include "sys/process.h"
 
 #include "sys/call.h"
+#include "sys/file.h"
+#include "sys/vm.h"
 
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -79,4 +81,27 @@ void kf_process_pause(void)
 bool kf_process_is_gone(int32_t pid)
 {
 	return kf_sys(SYS_kill, (long)pid, 0L) == -ESRCH;
+}
+
+static uint64_t number_at(const char **s)
+{
+	uint64_t n = 0;
+
+	while (**s == ' ')
+		++*s;
+	while (**s >= '0' && **s <= '9')
+		n = n * 10 + (uint64_t)(*(*s)++ - '0');
+	return n;
+}
+
+void kf_process_memory(uint64_t *size, uint64_t *resident)
+{
+	char statm[128];
+	const char *p = statm;
+
+	*size = *resident = 0;
+	if (kf_file_read("/proc/self/statm", statm, sizeof(statm)) <= 0)
+		return;
+	*size = number_at(&p) * kf_vm_page();
+	*resident = number_at(&p) * kf_vm_page();
 }

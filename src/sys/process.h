@@ -80,6 +80,15 @@ uint64_t kf_process_address_limit(void);
 uint64_t kf_process_random(void);
 
 /**
+ * kf_process_memory() - what the process has of the kernel, as /proc says
+ * @size:	out: bytes of address space; 0 unknown
+ * @resident:	out: bytes in RAM; 0 unknown
+ *
+ * Context: any thread, signal handlers too; opens a file.
+ */
+void kf_process_memory(uint64_t *size, uint64_t *resident);
+
+/**
  * kf_process_clock_ns() - a clock
  * @clock:	CLOCK_REALTIME or CLOCK_MONOTONIC
  *

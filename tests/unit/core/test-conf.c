@@ -180,6 +180,17 @@ START_TEST(older_name_counts_for_its_engine_only)
 }
 END_TEST
 
+START_TEST(other_name_counts_for_every_engine)
+{
+	setenv("MTAG_SNAPSHOT_INTERVAL_SEC", "7", 1);
+	setenv("MTAG_STATS_OUTPUT_JSON", "/tmp/x", 1);
+	read_options();
+	ck_assert_str_eq(said, "");
+	ck_assert_uint_eq(kf_conf.snapshot_interval, 7);
+	ck_assert_str_eq(kf_conf.tags_json, "/tmp/x");
+}
+END_TEST
+
 START_TEST(options_own_name_comes_before_an_older_one)
 {
 	setenv("KONFISCATOR_ENGINE", "tlsf", 1);
@@ -220,6 +231,7 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		older_name_counts_for_its_engine_only,
+		other_name_counts_for_every_engine,
 		options_own_name_comes_before_an_older_one,
 		bad_value_of_an_older_name_is_told_by_that,
 	};

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Snapshots of the tags: see snapshot.h.
+ */
+#include "core/snapshot.h"
+
+#include "core/conf.h"
+#include "core/core.h"
+#include "record/record.h"
+#include "sys/file.h"
+#include "sys/out.h"
+#include "sys/process.h"
+#include "sys/vm.h"
+#include "tags/format.h"
+#include "tags/tags.h"
+
+#include "probes/konfiscator-probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define BUFFER 4096
+
+extern int __sigaction(int sig, const struct sigaction *act,
+		       struct sigaction *old);
+
+uint32_t kf_snapshot_interval_ms;
+uint32_t kf_snapshot_last_ms;
+
+/* Set at start, absolute; "" where not asked for. */
+static char json_path[PATH_MAX], dot_path[PATH_MAX], prefix_path[PATH_MAX];
+
+static uint32_t next_number; /* atomic */
+static bool is_child;
+
+/* Who writes has all of this; see claim(). */
+static struct {
+	bool busy; /* atomic */
+	char path[PATH_MAX];
+	char beside[PATH_MAX];
+	char bytes[BUFFER];
+	size_t len;
+	int fd;
+	int error;
+	struct kf_stats_identity id;
+} writer;
+
+static bool claim(void)
+{
+	return !__atomic_exchange_n(&writer.busy, true, __ATOMIC_ACQUIRE);
+}
+
+static void let_go(void)
+{
+	__atomic_store_n(&writer.busy, false, __ATOMIC_RELEASE);
+}
+
+static bool flush(void)
+{
+	if (!writer.error && writer.len)
+		writer.error =
+			kf_file_append(writer.fd, writer.bytes, writer.len);
+	writer.len = 0;
+	return !writer.error;
+}
+
+static bool take_bytes(void *arg, const char *bytes, size_t len)
+{
+	while (len) {
+		size_t n = KF_MIN(len, BUFFER - writer.len);
+
+		memcpy(writer.bytes + writer.len, bytes, n);
+		writer.len += n;
+		bytes += n;
+		len -= n;
+		if (writer.len == BUFFER && !flush())
+			return false;
+	}
+	return true;
+}
+
+static void fill_view(struct kf_tags_view *v)
+{
+	struct kf_stats_conf conf;
+	uint32_t nr;
+
+	kf_start_stats_conf(&conf);
+	kf_identity_fill(&writer.id, &conf, is_child);
+	*v = (struct kf_tags_view){
+		.id = &writer.id,
+		.tag = kf_stats_area(KF_AREA_TAGS, &nr),
+		.started_ns = kf_tags.began_ns,
+		.now_ns = kf_process_clock_ns(CLOCK_REALTIME),
+		.max_nodes = kf_tags.limits.nodes,
+		.max_levels = kf_tags.limits.levels,
+	};
+	v->nr = KF_MIN(nr, __atomic_load_n(&kf_tags.nr, __ATOMIC_ACQUIRE));
+	if (!v->started_ns)
+		v->started_ns = v->now_ns;
+	v->self_usage = (uint64_t)v->nr * (sizeof(struct kf_stats_tag) +
+					   sizeof(struct kf_tag_node));
+	kf_process_memory(&v->vm_size, &v->vm_rss);
+}
+
+static int write_view(enum kf_snapshot_format format)
+{
+	const struct kf_tags_sink sink = {.write = take_bytes};
+	struct kf_tags_view v;
+	uint64_t blocks, live, tagged;
+	size_t size;
+
+	fill_view(&v);
+	size = KF_ALIGN_UP((v.nr + 1) * sizeof(*v.node), KF_PAGE);
+	v.node = kf_vm_map(size, KF_PAGE);
+	if (!v.node)
+		return -ENOMEM;
+	kf_tags_prepare(&v);
+	kf_stats_live(&blocks, &live);
+	tagged = kf_tags_live(v.allocated, v.freed);
+	v.untagged = kf_tags_live(live, tagged);
+	writer.len = 0;
+	writer.error = 0;
+	if (format == KF_SNAPSHOT_JSON)
+		kf_tags_write_json(&v, &sink);
+	else
+		kf_tags_write_dot(&v, &sink);
+	flush();
+	kf_vm_drop(v.node, size);
+	return writer.error;
+}
+
+/*
+ * What is a device, a pipe or a link stays what it is: /dev/stdout is such a
+ * link, and may lead to a file that holds what the program wrote.
+ */
+static int write_into(enum kf_snapshot_format format)
+{
+	int r;
+
+	writer.fd = kf_file_open(AT_FDCWD, writer.path, O_WRONLY | O_APPEND, 0);
+	if (writer.fd < 0)
+		return writer.fd;
+	r = write_view(format);
+	kf_file_close(writer.fd);
+	return r;
+}
+
+static int write_beside(enum kf_snapshot_format format)
+{
+	struct kf_text text;
+	int r;
+
+	kf_text_init(&text, writer.beside, sizeof(writer.beside));
+	kf_text_str(&text, writer.path);
+	kf_text_str(&text, ".part");
+	if (kf_text_full(&text))
+		return -ENAMETOOLONG;
+	writer.fd =
+		kf_file_open(AT_FDCWD, writer.beside,
+			     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0640);
+	if (writer.fd < 0)
+		return writer.fd;
+	r = write_view(format);
+	kf_file_close(writer.fd);
+	if (!r)
+		r = kf_file_rename(writer.beside, writer.path);
+	if (r)
+		kf_file_unlink(AT_FDCWD, writer.beside);
+	return r;
+}
+
+static int write_one(enum kf_snapshot_format format)
+{
+	uint32_t mode = kf_file_mode(writer.path);
+	int r;
+
+	if (kf_backing_is_barred())
+		return -EPERM;
+	r = mode && !S_ISREG(mode) ? write_into(format) : write_beside(format);
+	if (!r)
+		kf_probe_snapshot_written((uintptr_t)writer.path);
+	return r;
+}
+
+/* @number: negative: there is none, nor an ending. */
+static int set_path(const char *pattern, int number, const char *ending)
+{
+	struct kf_text text;
+
+	kf_text_init(&text, writer.path, sizeof(writer.path));
+	if (!kf_record_expand(&text, pattern) && is_child) {
+		kf_text_char(&text, '.');
+		kf_text_i64(&text, kf_process_pid());
+	}
+	if (number >= 0) {
+		kf_text_char(&text, '.');
+		for (int n = 1000; n > number && n > 1; n /= 10)
+			kf_text_char(&text, '0');
+		kf_text_i64(&text, number);
+		kf_text_str(&text, ending);
+	}
+	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
+}
+
+int kf_snapshot_write(const char *path, enum kf_snapshot_format format)
+{
+	int r;
+
+	if (!claim())
+		return -EBUSY;
+	r = set_path(path, -1, "");
+	if (!r)
+		r = write_one(format);
+	let_go();
+	return r;
+}
+
+int kf_snapshot_next(const char *prefix)
+{
+	int number, r;
+
+	if (!prefix)
+		prefix = prefix_path;
+	if (!*prefix)
+		return -EINVAL;
+	if (!claim())
+		return -EBUSY;
+	number = (int)next_number++;
+	r = set_path(prefix, number, ".json");
+	if (!r)
+		r = write_one(KF_SNAPSHOT_JSON);
+	if (!r)
+		r = set_path(prefix, number, ".dot");
+	if (!r)
+		r = write_one(KF_SNAPSHOT_DOT);
+	let_go();
+	return r ? r : number;
+}
+
+void kf_snapshot_take_due(void)
+{
+	uint32_t last = __atomic_load_n(&kf_snapshot_last_ms, __ATOMIC_RELAXED);
+	uint32_t now = kf_now_ms();
+
+	if (now - last < kf_snapshot_interval_ms ||
+	    !__atomic_compare_exchange_n(&kf_snapshot_last_ms, &last, now,
+					 false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return;
+	kf_snapshot_next(NULL);
+}
+
+static void on_signal(int sig)
+{
+	int saved = errno;
+
+	kf_snapshot_next(NULL);
+	errno = saved;
+}
+
+static void complain(const char *name, const char *value, const char *allowed)
+{
+	char buf[PATH_MAX + 256];
+	struct kf_text text;
+
+	kf_text_init(&text, buf, sizeof(buf) - 1);
+	kf_text_str(&text, "konfiscator: KONFISCATOR_");
+	kf_text_str(&text, name);
+	kf_text_char(&text, '=');
+	for (; *value; value++)
+		kf_text_char(&text,
+			     *value >= ' ' && *value <= '~' ? *value : '?');
+	kf_text_str(&text, ": not ");
+	kf_text_str(&text, allowed);
+	kf_text_char(&text, '\n');
+	kf_out(&text);
+}
+
+/* A signal that ends the program or is a fault is none to ask by. */
+static int signal_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		int sig;
+	} signals[] = {{"USR1", SIGUSR1},   {"USR2", SIGUSR2}, {"HUP", SIGHUP},
+		       {"WINCH", SIGWINCH}, {"PROF", SIGPROF}, {"URG", SIGURG}};
+	uint64_t n;
+
+	if (!strncmp(name, "SIG", 3))
+		name += 3;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(signals); i++) {
+		if (!strcmp(signals[i].name, name))
+			return signals[i].sig;
+	}
+	if (!kf_parse_u64(name, &n))
+		return 0;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(signals); i++) {
+		if (signals[i].sig == (int)n)
+			return (int)n;
+	}
+	return n >= 34 && n <= 64 ? (int)n : 0;
+}
+
+static void hear(const char *name)
+{
+	struct sigaction act = {.sa_handler = on_signal,
+				.sa_flags = SA_RESTART};
+	int sig = signal_of(name);
+	int saved = errno;
+
+	if (!sig)
+		complain("SNAPSHOT_SIGNAL", name,
+			 "USR1, USR2, HUP, WINCH, PROF, URG or 34 to 64");
+	else
+		__sigaction(sig, &act, NULL);
+	errno = saved;
+}
+
+static void place(char *path, const char *name, const char *value)
+{
+	if (!value || !kf_record_pattern(path, value))
+		return;
+	path[0] = '\0';
+	complain(name, value, "a path that can be used");
+}
+
+void kf_snapshot_init(void)
+{
+	place(json_path, "TAGS_JSON", kf_conf.tags_json);
+	place(dot_path, "TAGS_DOT", kf_conf.tags_dot);
+	place(prefix_path, "SNAPSHOT_PREFIX",
+	      kf_conf.snapshot_prefix ? kf_conf.snapshot_prefix
+	      : kf_conf.snapshot_interval || kf_conf.snapshot_signal
+		      ? "konfiscator-tags"
+		      : NULL);
+	kf_snapshot_last_ms = kf_now_ms();
+	kf_snapshot_interval_ms =
+		(uint32_t)KF_MIN(kf_conf.snapshot_interval, 86400U) * 1000;
+	if (kf_conf.snapshot_signal)
+		hear(kf_conf.snapshot_signal);
+}
+
+void kf_snapshot_fork_child(void)
+{
+	is_child = true;
+	next_number = 0;
+	kf_snapshot_last_ms = kf_now_ms();
+	let_go();
+}
+
+/* Behind the destructors of the program, which may still allocate. */
+__attribute__((destructor)) static void write_last(void)
+{
+	if (json_path[0])
+		kf_snapshot_write(json_path, KF_SNAPSHOT_JSON);
+	if (dot_path[0])
+		kf_snapshot_write(dot_path, KF_SNAPSHOT_DOT);
+	if (kf_snapshot_interval_ms)
+		kf_snapshot_next(NULL);
+}

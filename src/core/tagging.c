@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Tags and the allocator together: see tagging.h.
+ */
+#include "core/tagging.h"
+
+#include "base/text.h"
+#include "core/conf.h"
+#include "core/core.h"
+#include "core/hosted.h"
+#include "core/sampling.h"
+#include "engine/heap.h"
+#include "sample/sample.h"
+#include "sys/out.h"
+#include "sys/thread.h"
+
+#include <errno.h>
+
+/* Other limits would be no limits, or no tree. */
+#define MIN_LIMIT 2
+#define MAX_LEVELS 256
+#define MAX_NODES 32768
+
+/*
+ * What carries a mark is billed, sampled or both: the record of a sample holds
+ * its tag.
+ */
+static uint32_t tag_of(uint32_t mark)
+{
+	return mark & KF_SAMPLE_MARK ? kf_sample_tag(mark) : mark;
+}
+
+static uint32_t next(uint32_t old, size_t before, size_t after)
+{
+	uint32_t tag = kf_tag_self.mark;
+	uint32_t sample = kf_sampling_redraw(old, before, after, tag);
+
+	return sample ? sample : tag;
+}
+
+static void lost(uint32_t mark)
+{
+	if (mark & KF_SAMPLE_MARK)
+		kf_sampling_drawn(mark, NULL);
+}
+
+static void gone(const void *p, size_t usable, uint32_t mark, bool freed)
+{
+	uint32_t tag = tag_of(mark);
+
+	if (mark & KF_SAMPLE_MARK)
+		kf_sample_forget(mark, p);
+	if (tag)
+		kf_tags_gone(tag, usable, freed);
+}
+
+static void came(const void *p, size_t usable, uint32_t mark)
+{
+	uint32_t tag = tag_of(mark);
+
+	if (mark & KF_SAMPLE_MARK)
+		kf_sampling_drawn(mark, p);
+	if (tag)
+		kf_tags_came(tag, usable, KF_TAG_REALLOC);
+}
+
+static uint32_t limit(uint64_t wanted, uint32_t most)
+{
+	return (uint32_t)KF_MIN(KF_MAX(wanted, (uint64_t)MIN_LIMIT), most);
+}
+
+void kf_tagging_init(void)
+{
+	kf_mark_hooks = (struct kf_mark_hooks){next, lost, gone, came};
+	kf_tags.limits.levels = limit(kf_conf.tag_levels, MAX_LEVELS);
+	kf_tags.limits.nodes = limit(kf_conf.tag_nodes, MAX_NODES);
+	kf_tags.base = kf_conf.tag;
+	if (kf_tags.base)
+		kf_detour_keep();
+}
+
+static bool is_possible(void)
+{
+	static bool told;
+	char buf[160];
+	struct kf_text text;
+
+	if (!kf_hosted_engine())
+		return true;
+	if (__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+		return false;
+	kf_text_init(&text, buf, sizeof(buf) - 1);
+	kf_text_str(&text,
+		    "konfiscator: tags are not counted with the engine ");
+	kf_text_str(&text, kf_hosted_engine()->name);
+	kf_text_str(&text, ", only with firstfit\n");
+	kf_out(&text);
+	return false;
+}
+
+/* The end of the thread has to be told, and calloc may be called for that. */
+static bool begin(void)
+{
+	if (!kf_tags_claim())
+		return false;
+	kf_heap_get();
+	if (!kf_thread_on_exit())
+		return true;
+	return true;
+}
+
+bool kf_tagging_begin(void)
+{
+	int saved = errno;
+	bool done;
+
+	if (kf_start_is_due())
+		kf_start();
+	if (kf_fork_is_due())
+		kf_fork_settle();
+	if (!is_possible())
+		return false;
+	kf_detour_enter();
+	done = kf_tag_self.tree || begin();
+	kf_tagging_follow(&kf_tag_self);
+	kf_detour_leave();
+	errno = saved;
+	return done;
+}
+
+void kf_tagging_thread_exit(void)
+{
+	kf_tags_leave();
+	kf_tagging_follow(&kf_tag_self);
+}

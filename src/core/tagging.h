@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Tags and the allocator together: what src/tags counts, and the detour
+ * (engine/detour.h) by which a thread with a tag gets marked blocks.
+ *
+ * The mark of a block is its tag's node. A thread that has no tag, or whose
+ * tags are paused, is on no detour.
+ */
+#ifndef KF_CORE_TAGGING_H
+#define KF_CORE_TAGGING_H
+
+#include "engine/detour.h"
+#include "engine/marked.h"
+#include "tags/tags.h"
+
+/**
+ * kf_tagging_init() - take over the options, and hear of marked blocks
+ *
+ * Context: once, at start, before the recorder's.
+ */
+void kf_tagging_init(void);
+
+/**
+ * kf_tagging_begin() - have a tree for the calling thread
+ *
+ * Starts the library and settles a fork, if that is due. With another engine
+ * than the default one it says in one line, once, that there are no tags.
+ *
+ * Context: any thread. Keeps errno.
+ * Return: false where the thread cannot have tags.
+ */
+bool kf_tagging_begin(void);
+
+/**
+ * kf_tagging_thread_exit() - the calling thread has left its heap
+ *
+ * Context: late in the life of a thread.
+ */
+void kf_tagging_thread_exit(void);
+
+/* After the current tag changed: be on the detour if there is a mark. */
+static inline void kf_tagging_follow(const struct kf_tag_self *self)
+{
+	kf_detour_tag(self->mark != 0);
+}
+
+/* Whether blocks of the calling thread get marks; own heap in place. */
+static inline bool kf_tagging_is_on(void)
+{
+	if (unlikely(kf_tags.base && !kf_tag_self.current))
+		return kf_tagging_begin() && kf_tag_self.mark;
+	return kf_tag_self.mark;
+}
+
+#endif

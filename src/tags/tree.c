@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Trees of tags: see tree.h.
+ *
+ * A tree has its entries from chunks that are its own for good, so that its
+ * thread makes nodes without asking anybody. A node is whole before it is
+ * linked: a fork at any instruction finds a tree, at worst an entry is lost.
+ */
+#include "tags/tree.h"
+
+#include "sys/process.h"
+#include "sys/vm.h"
+
+#include <time.h>
+
+#define NR_ENTRIES 65536
+#define CHUNK 16
+#define NR_TREES (NR_ENTRIES / CHUNK)
+
+/* So many trees are made before those that are idle are folded. */
+#define FEW_TREES 64
+
+static const char ended[] = "(ended)";
+
+enum { TREE_NONE, TREE_IN_USE, TREE_IDLE };
+
+/* Its writer is who swapped @state to TREE_IN_USE. */
+struct tree {
+	uint32_t state; /* atomic */
+	uint32_t root;
+	uint32_t nr_nodes;
+	uint32_t free; /* entries to be used again, linked by @recent */
+	uint32_t at;   /* next entry of the chunk */
+	uint32_t left; /* entries left in it */
+	int32_t tid;   /* whose it is or was last */
+	char name[KF_COMM_SIZE];
+};
+
+struct kf_tags kf_tags = {.limits = {.levels = 256, .nodes = 4096}};
+
+static struct tree *trees; /* NR_TREES, 0 is none; constant once set */
+
+static struct kf_tag_node *node_at(uint32_t i)
+{
+	return &kf_tags.node[i];
+}
+
+static bool put_once(void *at, size_t size)
+{
+	void **where = at, *none = NULL;
+	void *memory;
+
+	if (__atomic_load_n(where, __ATOMIC_ACQUIRE))
+		return true;
+	memory = kf_vm_map(size, KF_PAGE);
+	if (!memory)
+		return false;
+	if (!__atomic_compare_exchange_n(where, &none, memory, false,
+					 __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+		kf_vm_drop(memory, size);
+	return true;
+}
+
+/* Untouched pages cost nothing: all that there can be is mapped at once. */
+static bool is_ready(void)
+{
+	void *table = kf_stats_area_grow(KF_AREA_TAGS, CHUNK);
+
+	if (!table ||
+	    !put_once(&kf_tags.node,
+		      KF_ALIGN_UP(NR_ENTRIES * sizeof(struct kf_tag_node),
+				  KF_PAGE)) ||
+	    !put_once(&trees,
+		      KF_ALIGN_UP(NR_TREES * sizeof(struct tree), KF_PAGE)))
+		return false;
+	__atomic_store_n(&kf_tags.tag, table, __ATOMIC_RELEASE);
+	if (!kf_tags.began_ns)
+		kf_tags.began_ns = kf_process_clock_ns(CLOCK_REALTIME);
+	return true;
+}
+
+static bool take_chunk(struct tree *tree)
+{
+	uint32_t at = __atomic_load_n(&kf_tags.nr, __ATOMIC_RELAXED);
+
+	do {
+		if (at + CHUNK > NR_ENTRIES)
+			return false;
+	} while (!__atomic_compare_exchange_n(&kf_tags.nr, &at, at + CHUNK,
+					      false, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+	if (!kf_stats_area_grow(KF_AREA_TAGS, at + CHUNK))
+		return false;
+	/* Entry 0 is none. */
+	tree->at = at ? at : 1;
+	tree->left = at ? CHUNK : CHUNK - 1;
+	return true;
+}
+
+static uint32_t take_entry(struct tree *tree)
+{
+	uint32_t i = tree->free;
+
+	if (i) {
+		tree->free = node_at(i)->recent;
+		return i;
+	}
+	if (!tree->left && !take_chunk(tree))
+		return 0;
+	tree->left--;
+	return tree->at++;
+}
+
+static uint32_t make(uint32_t tree, uint32_t parent,
+		     const struct kf_tag_name *name, int32_t tid)
+{
+	struct tree *t = &trees[tree];
+	uint32_t i = take_entry(t);
+	struct kf_tag_node *node = node_at(i);
+	struct kf_stats_tag *tag = kf_tags_at(i);
+	size_t len = KF_MIN(name->len, sizeof(node->name) - 1);
+
+	if (!i)
+		return 0;
+	*node = (struct kf_tag_node){
+		.parent = parent,
+		.tree = tree,
+		.depth = parent ? node_at(parent)->depth + 1 : 0,
+		.generation = node->generation + 1,
+		.cut = len < name->len,
+		.hash = name->hash,
+	};
+	memcpy(node->name, name->text, len);
+	*tag = (struct kf_stats_tag){
+		.parent = parent,
+		.root = parent ? t->root : i,
+		.tid = tid,
+		.depth = node->depth,
+	};
+	memcpy(tag->name, node->name, sizeof(tag->name));
+	__atomic_store_n(&tag->state, tid ? KF_TAG_IN_USE : KF_TAG_FOLDED,
+			 __ATOMIC_RELEASE);
+	t->nr_nodes++;
+	if (parent) {
+		node->next = node_at(parent)->child;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		node_at(parent)->child = i;
+	}
+	return i;
+}
+
+static bool is_named(const struct kf_tag_node *node,
+		     const struct kf_tag_name *name)
+{
+	return node->hash == name->hash &&
+	       node->cut == (name->len >= sizeof(node->name)) &&
+	       !strncmp(node->name, name->text, sizeof(node->name) - 1);
+}
+
+uint32_t kf_tree_child(uint32_t parent, const struct kf_tag_name *name)
+{
+	struct kf_tag_node *above = node_at(parent);
+	uint32_t i = above->child;
+
+	while (i && !is_named(node_at(i), name))
+		i = node_at(i)->next;
+	if (!i && above->depth + 1 < kf_tags.limits.levels &&
+	    trees[above->tree].nr_nodes < kf_tags.limits.nodes)
+		i = make(above->tree, parent, name, kf_tags_at(parent)->tid);
+	if (i)
+		above->recent = i;
+	return i;
+}
+
+/* The node behind @i when all of a tree is visited, parents first; 0: none. */
+static uint32_t next_of(uint32_t i)
+{
+	if (node_at(i)->child)
+		return node_at(i)->child;
+	while (i && !node_at(i)->next)
+		i = node_at(i)->parent;
+	return i ? node_at(i)->next : 0;
+}
+
+static void label(uint32_t tree, int32_t tid)
+{
+	trees[tree].tid = tid;
+	for (uint32_t i = trees[tree].root; i; i = next_of(i)) {
+		struct kf_stats_tag *tag = kf_tags_at(i);
+
+		tag->tid = tid;
+		__atomic_store_n(&tag->state,
+				 tid ? KF_TAG_IN_USE : KF_TAG_FOLDED,
+				 __ATOMIC_RELEASE);
+	}
+}
+
+static bool swap_state(uint32_t tree, uint32_t from, uint32_t to)
+{
+	return __atomic_compare_exchange_n(&trees[tree].state, &from, to, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static bool has_live(uint32_t tree)
+{
+	for (uint32_t i = trees[tree].root; i; i = next_of(i)) {
+		if (kf_stats_tag_blocks(kf_tags_at(i)))
+			return true;
+	}
+	return false;
+}
+
+static void add_counts(struct kf_stats_tag *to, struct kf_stats_tag *from)
+{
+	to->failed += from->failed;
+	to->entered += from->entered;
+	to->left += from->left;
+	to->mallocs += from->mallocs;
+	to->callocs += from->callocs;
+	to->reallocs += from->reallocs;
+	to->aligned += from->aligned;
+	to->frees += from->frees + from->remote_frees;
+	to->allocated += from->allocated;
+	to->freed += from->freed + from->remote_freed;
+	to->resized += from->resized;
+	to->inherited += from->inherited;
+	to->peak = KF_MAX(to->peak, from->peak);
+}
+
+/*
+ * Add a tree's counts to the common one, by path, and have its entries back.
+ * What finds no room there is added to the node above.
+ */
+static void fold(uint32_t tree, uint32_t into)
+{
+	uint32_t i, next;
+
+	for (i = trees[tree].root; i; i = next_of(i)) {
+		struct kf_tag_node *node = node_at(i);
+		struct kf_tag_name name = {node->name, strlen(node->name),
+					   node->hash};
+		uint32_t to = trees[into].root;
+
+		if (node->cut)
+			name.len = sizeof(node->name);
+		if (node->parent) {
+			/* Where the parent went is kept in its @recent. */
+			uint32_t above = node_at(node->parent)->recent;
+
+			to = kf_tree_child(above, &name);
+			to = to ? to : above;
+		}
+		add_counts(kf_tags_at(to), kf_tags_at(i));
+		node->recent = to;
+	}
+	for (i = trees[tree].root; i; i = next) {
+		next = next_of(i);
+		__atomic_store_n(&kf_tags_at(i)->state, KF_TAG_FREE,
+				 __ATOMIC_RELEASE);
+		node_at(i)->generation++;
+		node_at(i)->tree = 0;
+	}
+}
+
+/* All entries of a tree that was folded; a fork meanwhile loses them. */
+static void free_entries(uint32_t tree)
+{
+	struct tree *t = &trees[tree];
+	uint32_t i = t->root, next;
+
+	t->root = 0;
+	t->nr_nodes = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	for (; i; i = next) {
+		next = next_of(i);
+		node_at(i)->recent = t->free;
+		t->free = i;
+	}
+}
+
+static void set_name(uint32_t tree, const char *name)
+{
+	memcpy(trees[tree].name, name, strlen(name) + 1);
+}
+
+static uint32_t claim_new(uint32_t limit, const char *name)
+{
+	uint32_t nr = __atomic_load_n(&kf_tags.nr_trees, __ATOMIC_RELAXED);
+
+	do {
+		if (nr + 1 >= limit)
+			return 0;
+	} while (!__atomic_compare_exchange_n(&kf_tags.nr_trees, &nr, nr + 1,
+					      false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	set_name(nr + 1, name);
+	/* pairs with the acquire of swap_state() */
+	__atomic_store_n(&trees[nr + 1].state, TREE_IN_USE, __ATOMIC_RELEASE);
+	return nr + 1;
+}
+
+static void let_go(uint32_t tree)
+{
+	/* pairs with the acquire of swap_state() */
+	__atomic_store_n(&trees[tree].state, TREE_IDLE, __ATOMIC_RELEASE);
+}
+
+/*
+ * One that was left by a thread of that name; or that this thread has already,
+ * if its variables were filled anew meanwhile (abi/early.c).
+ */
+static uint32_t claim_named(const char *name, int32_t tid)
+{
+	uint32_t nr = __atomic_load_n(&kf_tags.nr_trees, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 1; i <= nr; i++) {
+		uint32_t state =
+			__atomic_load_n(&trees[i].state, __ATOMIC_ACQUIRE);
+
+		if (state == TREE_IN_USE && tid && trees[i].tid == tid)
+			return i;
+		if (state != TREE_IDLE || strcmp(trees[i].name, name) ||
+		    !swap_state(i, TREE_IDLE, TREE_IN_USE))
+			continue;
+		/* It may have been another's between the two looks. */
+		if (!strcmp(trees[i].name, name))
+			return i;
+		let_go(i);
+	}
+	return 0;
+}
+
+static bool ready_root(uint32_t tree, int32_t tid)
+{
+	struct kf_tag_name name = {.text = trees[tree].name,
+				   .len = strlen(trees[tree].name)};
+	uint64_t resident;
+	uint32_t root;
+
+	if (trees[tree].root) {
+		label(tree, tid);
+		return true;
+	}
+	root = make(tree, 0, &name, tid);
+	if (!root)
+		return false;
+	trees[tree].root = root;
+	trees[tree].tid = tid;
+	if (!kf_backing_is_barred())
+		kf_process_memory(&kf_tags_at(root)->vm_size, &resident);
+	return true;
+}
+
+static uint32_t claim_common(void)
+{
+	uint32_t tree = claim_named(ended, 0);
+
+	if (!tree)
+		tree = claim_new(NR_TREES, ended);
+	if (tree && !ready_root(tree, 0)) {
+		let_go(tree);
+		return 0;
+	}
+	return tree;
+}
+
+static bool fold_away(uint32_t tree)
+{
+	uint32_t into = claim_common();
+
+	if (!into)
+		return false;
+	fold(tree, into);
+	free_entries(tree);
+	let_go(into);
+	return true;
+}
+
+static uint32_t claim_folded(const char *name)
+{
+	uint32_t nr = __atomic_load_n(&kf_tags.nr_trees, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 1; i <= nr; i++) {
+		if (!swap_state(i, TREE_IDLE, TREE_IN_USE))
+			continue;
+		if (strcmp(trees[i].name, ended) && !has_live(i) &&
+		    fold_away(i)) {
+			set_name(i, name);
+			return i;
+		}
+		let_go(i);
+	}
+	return 0;
+}
+
+uint32_t kf_tree_claim(void)
+{
+	int32_t tid = kf_process_tid();
+	char name[KF_COMM_SIZE];
+	uint32_t tree;
+
+	if (!is_ready())
+		return 0;
+	kf_process_comm(name);
+	tree = claim_named(name, tid);
+	if (!tree)
+		tree = claim_new(FEW_TREES, name);
+	if (!tree)
+		tree = claim_folded(name);
+	if (!tree)
+		tree = claim_new(NR_TREES, name);
+	if (tree && !ready_root(tree, tid)) {
+		let_go(tree);
+		return 0;
+	}
+	return tree;
+}
+
+uint32_t kf_tree_root(uint32_t tree)
+{
+	return trees[tree].root;
+}
+
+void kf_tree_leave(uint32_t tree)
+{
+	label(tree, 0);
+	let_go(tree);
+}
+
+void kf_tree_fork_child(uint32_t own, int32_t tid)
+{
+	for (uint32_t i = 1; i <= kf_tags.nr_trees; i++) {
+		if (i == own)
+			label(i, tid);
+		else if (trees[i].state == TREE_IN_USE)
+			kf_tree_leave(i);
+	}
+}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Each block is billed to the tag that allocated it until it is freed, whoever
+# frees it; so it is while the heap's history is recorded, and for threads that
+# share a heap. At 100 moments of 8 threads the tags add up to the live bytes.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+workdir
+
+billing=${top_builddir:?}/tests/tags/billing
+cases=$(sed -n 's/^\t*.*{"\([a-z_]*\)", [a-z_]*}.*/&/p' \
+	"$top_srcdir/tests/tags/billing.c" |
+	grep -o '{"[a-z_]*", [a-z_]*}' | cut -d'"' -f2)
+[ "$(echo "$cases" | wc -l)" -ge 11 ] || fail "too few cases: $cases"
+
+for case in $cases; do
+	unset KONFISCATOR_TAG_LEVELS KONFISCATOR_TAG_NODES
+	if [ "$case" = overflow ]; then
+		export KONFISCATOR_TAG_LEVELS=5 KONFISCATOR_TAG_NODES=20
+	fi
+	equal "$case" "all is billed" "$(run_under "$billing" "$case")"
+	[ "$case" = short_threads ] && continue
+	equal "$case, recorded" "all is billed" \
+		"$(KONFISCATOR_RECORD=$WORK/$case.%p \
+			run_under "$billing" "$case")"
+	equal "$case, two heaps" "all is billed" \
+		"$(KONFISCATOR_ARENA_MAX=2 run_under "$billing" "$case")"
+done
