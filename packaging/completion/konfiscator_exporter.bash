@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# bash completion of konfiscator_exporter(8): its flags are those that --help
+# tells, and so are the words that a flag takes where the help lists them.
+
+# _konfiscator_exporter_flags PROGRAM: a flag a line, what stands for its
+# argument, what the help says of it.
+_konfiscator_exporter_flags()
+{
+	local line flag='^  --(\[no-\])?([a-z.-]+)(=([^ ]+))? *(.*)'
+
+	while IFS= read -r line; do
+		[[ $line =~ $flag ]] || continue
+		set -- "${BASH_REMATCH[@]}"
+		echo "--$3 ${5:--} $6"
+		[[ -z $2 ]] || echo "--no-$3 ${5:--} $6"
+	done < <("$1" --help 2>/dev/null)
+}
+
+_konfiscator_exporter()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} option='' flag what help
+	local program=${COMP_WORDS[0]/#\~/$HOME}
+
+	COMPREPLY=()
+	# "=" is a word of its own: --flag = value
+	if [[ $cur == = ]]; then
+		option=${COMP_WORDS[COMP_CWORD - 1]}
+		cur=
+	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
+		option=${COMP_WORDS[COMP_CWORD - 2]}
+	else
+		option=${COMP_WORDS[COMP_CWORD - 1]}
+	fi
+	while read -r flag what help; do
+		if [[ $flag != "$option" || $what == - ]]; then
+			COMPREPLY+=($(compgen -W "$flag" -- "$cur"))
+			continue
+		fi
+		case $what in
+		FILE) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		DIR) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+		LEVEL | FORMAT)
+			# "debug, info, warn or error [info]"
+			help=${help% \[*}
+			help=${help// or / }
+			mapfile -t COMPREPLY < <(compgen -W "${help//,/ }" -- "$cur")
+			;;
+		*) COMPREPLY=() ;;
+		esac
+		[[ $what != FILE && $what != DIR ]] ||
+			compopt -o filenames 2>/dev/null
+		return
+	done < <(_konfiscator_exporter_flags "$program")
+}
+
+complete -F _konfiscator_exporter konfiscator_exporter

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Puts the ids of the tables into the template, which comes last:
+#
+#	awk -f tables.awk TABLE... TEMPLATE
+#
+# @engines@ and @views@ become names, @controls@ NAME= of each setting.
+
+/^KF_ENGINE\(/ { engines = engines " " id() }
+/^KF_(PROFILE_)?VIEW\(/ && !seen[id()]++ { views = views " " id() }
+/^KF_CONTROL\(/ { controls = controls " " id() "=" }
+
+FILENAME ~ /\.in$/ {
+	gsub(/@engines@/, substr(engines, 2))
+	gsub(/@views@/, substr(views, 2))
+	gsub(/@controls@/, substr(controls, 2))
+	print
+}
+
+function id(    name)
+{
+	name = $0
+	sub(/^[A-Z_]*\(/, "", name)
+	sub(/[,)].*/, "", name)
+	return name
+}

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""In an interactive bash, Tab completes every command, every option of --help
+and the words of the tables; nothing is offered where nothing fits."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "exporter"))
+
+import kftest  # noqa: E402
+
+BUILD = os.environ["top_builddir"]
+FILES = os.path.join(BUILD, "packaging", "completion")
+SOURCE = os.path.join(kftest.SOURCE, "src")
+
+
+class Bash:
+    """A bash on a terminal, with the completions and without anyone's files."""
+
+    def __init__(self, world):
+        home = world.path("home")
+        os.mkdir(home)
+        os.mkdir(os.path.join(home, "files"))
+        with open(os.path.join(home, "one.rec"), "w", encoding="utf-8"):
+            pass
+        pid, self.fd = pty.fork()
+        if pid == 0:
+            os.chdir(home)
+            os.execvpe(kftest.need("bash"),
+                       ["bash", "--norc", "--noprofile", "-i"],
+                       dict(os.environ, HOME=home, PS1="", TERM="dumb",
+                            INPUTRC="/dev/null", HISTFILE="",
+                            KONFISCATOR_DIR=world.stats,
+                            PATH=BUILD + ":" + os.environ["PATH"]))
+        self.said = ""
+        self.nr = 0
+        # ^T puts in all that Tab would offer; no wrapping of long lines
+        self.type("bind '\"\\C-t\": insert-completions'\n"
+                  "bind 'set horizontal-scroll-mode on'\n"
+                  "bind 'set enable-bracketed-paste off'\n")
+        for name in ("konfiscator", "konfiscator_exporter"):
+            self.type(". '%s'\n" % os.path.join(FILES, name))
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def until(self, end):
+        def more():
+            if select.select([self.fd], [], [], 0.05)[0]:
+                self.said += os.read(self.fd, 65536).decode(errors="replace")
+            return re.search(end, self.said, re.S)
+        return kftest.until("bash says %r" % end, more)
+
+    def offers(self, line):
+        """What is offered at the end of a line."""
+        self.nr += 1
+        # what it makes of the line is printed, not run
+        self.type(line + "\x14\x01kf_show %d \n" % self.nr)
+        text = self.until(r"\[%d\](.*?)\[end\]" % self.nr)[1]
+        return set(re.findall(r"<([^>]*)>", text)) - set(line.split())
+
+    def close(self):
+        self.type("\nexit\n")
+        os.close(self.fd)
+
+
+def bash(world):
+    kftest.need("bash")
+    shell = Bash(world)
+    shell.type("kf_show() { local n=$1; shift; printf '[%s]' \"$n\"; "
+               "printf '<%s>' \"$@\"; printf '[%s]\\n' end; }\n")
+    return shell
+
+
+def helped(*args):
+    """Options that --help has, and what stands for their arguments."""
+    text = subprocess.run(args + ("--help",), text=True, check=True,
+                          capture_output=True).stdout
+    found = re.findall(r"^ +(?:(-\w)[, ] *)?(--[\w.\[\]-]+)?(?:=(\S+))?", text,
+                       re.M)
+    return {name: value for short, long, value in found
+            for name in (short, long) if name}
+
+
+def ids(path, macro=r"KF_\w+"):
+    with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
+        found = re.findall(r"^%s\((\w+)" % macro, f.read(), re.M)
+    assert found, path
+    return set(found)
+
+
+def every_command_and_option_is_offered(world):
+    shell = bash(world)
+    commands = ids("cli/commands.def")
+    assert shell.offers("konfiscator ") == commands
+    assert shell.offers("konfiscator -q --") >= {"--format", "--dir"}
+    for command in sorted(commands):
+        options = set(helped(os.environ["KF_CLI"], command))
+        assert len(options) > 5, options
+        assert shell.offers("konfiscator %s -" % command) == options, command
+    shell.close()
+
+
+def words_of_the_tables_are_offered(world):
+    shell = bash(world)
+    views = ids("cli/views.def", "KF_VIEW") | ids("cli/profile-views.def",
+                                                  "KF_PROFILE_VIEW")
+    for line, words in (
+            ("konfiscator report --view=", views),
+            ("konfiscator report --view ", views),
+            ("konfiscator ctl 1 ", {i + "=" for i in ids("core/control.def")}),
+            ("konfiscator run --engine=",
+             ids("engine/engines.def") | {"files", "one.rec"}),
+            ("konfiscator --color=", {"auto", "always", "never"}),
+            ("konfiscator --color=al", {"always"}),
+            ("konfiscator stat --by ", set(helped(
+                os.environ["KF_CLI"], "stat")["--by"].split("|"))),
+            ("konfiscator trace ma", {"malloc"}),
+            ("konfiscator report o", {"one.rec"}),
+            ("konfiscator --dir=f", {"files"}),
+            ("konfiscator run konfiscator_e", {"konfiscator_exporter"})):
+        got = {re.sub(r"^--\w+=", "", w).rstrip("/")
+               for w in shell.offers(line)}
+        assert got == words, (line, got)
+    shell.close()
+
+
+def processes_that_run_are_offered(world):
+    alive, ended = world.sleeper(), world.sleeper()
+    for process in (alive, ended):
+        world.stats_file("sleep.%d.1" % process.pid, pid=process.pid)
+    world.end(ended)
+    shell = bash(world)
+    for line in ("konfiscator ctl ", "konfiscator stat -p "):
+        got = shell.offers(line)
+        assert str(alive.pid) in got and str(ended.pid) not in got, line
+    shell.close()
+
+
+def flags_of_the_exporter_are_offered(world):
+    shell = bash(world)
+    flags = set()
+    for flag in helped(kftest.EXPORTER):
+        flags |= {flag.replace("[no-]", ""), flag.replace("[no-]", "no-")}
+    assert len(flags) > 20
+    assert shell.offers("konfiscator_exporter --") == flags
+    for line, words in (
+            ("konfiscator_exporter --log.level=", {"debug", "info", "warn",
+                                                   "error"}),
+            ("konfiscator_exporter --log.format ", {"logfmt", "json"}),
+            ("konfiscator_exporter --stats.dir=f", {"files"}),
+            ("konfiscator_exporter --web.max-requests ", set())):
+        got = {re.sub(r"^--[\w.]+=", "", w).rstrip("/")
+               for w in shell.offers(line)}
+        assert got - {""} == words, (line, got)
+    shell.close()
+
+
+kftest.main(
+    every_command_and_option_is_offered,
+    words_of_the_tables_are_offered,
+    processes_that_run_are_offered,
+    flags_of_the_exporter_are_offered,
+)
