@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What Kubernetes and compose are told fits together and fits the image: flags,
+paths, ports, volumes and labels are those of the others."""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "exporter"))
+
+import kftest  # noqa: E402
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+PACKAGING = os.path.join(kftest.SOURCE, "packaging")
+BENCH = os.path.join(PACKAGING, "bench")
+
+
+def load(*names):
+    if not yaml:
+        raise kftest.Skip("python3-yaml is missing")
+    with open(os.path.join(PACKAGING, *names), encoding="utf-8") as f:
+        found = list(yaml.safe_load_all(f))
+    assert found and all(found), names
+    return found
+
+
+def objects():
+    """Every object of the manifests, by kind."""
+    found = {}
+    for name in sorted(os.listdir(os.path.join(PACKAGING, "kubernetes"))):
+        if name.endswith(".yaml"):
+            for o in load("kubernetes", name):
+                assert o["apiVersion"] and o["metadata"]["name"], name
+                assert o["kind"] not in found, o["kind"]
+                found[o["kind"]] = o
+    return found
+
+
+def pods():
+    """Metadata and spec of each pod."""
+    o = objects()
+    return [o["DaemonSet"]["spec"]["template"], o["Pod"]]
+
+
+def containers():
+    for pod in pods():
+        spec = pod["spec"]
+        for c in spec["initContainers"] + spec["containers"]:
+            yield spec, c
+
+
+def dockerfile():
+    with open(os.path.join(BENCH, "Dockerfile"), encoding="utf-8") as f:
+        return f.read()
+
+
+def volumes_are_declared_and_used(_):
+    for pod in pods():
+        spec = pod["spec"]
+        declared = {v["name"] for v in spec["volumes"]}
+        mounted = {m["name"] for c in spec["initContainers"] +
+                   spec["containers"] for m in c["volumeMounts"]}
+        assert declared == mounted, (declared, mounted)
+
+
+def paths_are_on_a_volume(_):
+    for _spec, c in containers():
+        mounts = {m["mountPath"]: m for m in c["volumeMounts"]}
+        asked = [a.split("=", 1)[1] for a in c["command"]
+                 if a.startswith("--stats.") and "=" in a]
+        asked += [e["value"] for e in c.get("env", ())]
+        assert asked or c["name"] in ("library", "directory"), c["name"]
+        for path in asked:
+            home = [m for m in mounts if path == m or
+                    path.startswith(m + "/")]
+            assert home, (c["name"], path, mounts)
+            if "libkonfiscator" not in path:
+                assert not mounts[home[0]].get("readOnly"), path
+
+
+def no_container_may_more_than_it_needs(_):
+    for _spec, c in containers():
+        security = c["securityContext"]
+        assert security["allowPrivilegeEscalation"] is False, c["name"]
+        assert security["readOnlyRootFilesystem"] is True, c["name"]
+        assert security["capabilities"]["drop"] == ["ALL"], c["name"]
+        assert c["resources"]["limits"]["memory"], c["name"]
+    exporter = objects()["DaemonSet"]["spec"]["template"]["spec"][
+        "containers"][0]
+    with open(os.path.join(PACKAGING, "systemd",
+                           "konfiscator_exporter.service"),
+              encoding="utf-8") as f:
+        bound = re.search("^CapabilityBoundingSet=(.*)$", f.read(), re.M)[1]
+    added = {"CAP_" + name for name in
+             exporter["securityContext"]["capabilities"]["add"]}
+    assert ("CAP_SYS_PTRACE" in added) == \
+        ("--stats.containers" in exporter["command"])
+    assert added - {"CAP_SYS_PTRACE"} == \
+        set(bound.split()) - {"CAP_SYS_PTRACE"}, (added, bound)
+
+
+def exporters_are_started_with_flags_there_are(_):
+    told = 0
+    for _spec, c in containers():
+        if c["command"][0] != "konfiscator_exporter":
+            continue
+        told += 1
+        page = subprocess.run(
+            [kftest.EXPORTER, *c["command"][1:], "--version"], text=True,
+            capture_output=True, check=False)
+        assert page.returncode == 0, page.stderr
+        port, = [p["containerPort"] for p in c["ports"]]
+        assert "--web.listen-address=:%d" % port in c["command"]
+        for kind in ("livenessProbe", "readinessProbe"):
+            get = c[kind]["httpGet"]
+            assert get["port"] == c["ports"][0]["name"]
+    assert told == 2, told
+
+
+def probes_are_answered(world):
+    exporter = world.exporter()
+    for _spec, c in containers():
+        for kind in ("livenessProbe", "readinessProbe"):
+            if kind in c:
+                assert exporter.request(c[kind]["httpGet"]["path"])[0] == 200
+    monitor = objects()["PodMonitor"]["spec"]
+    assert exporter.request(monitor["podMetricsEndpoints"][0]["path"])[0] == \
+        200
+
+
+def the_monitor_finds_the_pods(_):
+    spec = objects()["PodMonitor"]["spec"]
+    rule, = spec["selector"]["matchExpressions"]
+    assert rule["operator"] == "In"
+    found = {p["metadata"]["labels"][rule["key"]] for p in pods()}
+    assert set(rule["values"]) == found, found
+    for pod in pods():
+        names = [p["name"] for c in pod["spec"]["containers"]
+                 for p in c.get("ports", ())]
+        assert names == [spec["podMetricsEndpoints"][0]["port"]], names
+    daemons = objects()["DaemonSet"]["spec"]
+    assert daemons["selector"]["matchLabels"].items() <= \
+        daemons["template"]["metadata"]["labels"].items()
+    with open(os.path.join(PACKAGING, "prometheus",
+                           "konfiscator.alerts.yml"), encoding="utf-8") as f:
+        jobs = set(re.findall(r'job="(\w+)"', f.read()))
+    relabels = spec["podMetricsEndpoints"][0]["relabelings"]
+    assert [r["replacement"] for r in relabels
+            if r["targetLabel"] == "job"] == list(jobs)
+    assert {s["job_name"] for s in load("bench", "prometheus.yml")[0][
+        "scrape_configs"]} == jobs
+
+
+def the_image_has_what_is_asked_of_it(_):
+    text = dockerfile()
+    tag = re.search(r"docker build .* -t (\S+) ", text)[1]
+    prefix = re.search(r"--prefix=(\S+)", text)[1]
+    images = {c["image"] for _spec, c in containers()
+              if "docker.io" not in c["image"]}
+    assert images == {tag + ":latest"}, images
+    library = [a for _spec, c in containers() for a in c["command"]
+               if a.endswith("libkonfiscator.so")]
+    assert library == [prefix + "/lib/libkonfiscator.so"], library
+    port = re.search(r"^EXPOSE (\d+)", text, re.M)[1]
+    services = load("bench", "compose.yaml")[0]["services"]
+    assert services["bench"]["ports"] == ["127.0.0.1:%s:%s" % (port, port)]
+    target, = [t for s in load("bench", "prometheus.yml")[0]["scrape_configs"]
+               for c in s["static_configs"] for t in c["targets"]]
+    assert target == "bench:" + port
+
+
+def compose_mounts_files_there_are(_):
+    services = load("bench", "compose.yaml")[0]["services"]
+    inside = {}
+    for name, service in services.items():
+        assert set(service.get("depends_on", ())) <= set(services), name
+        for volume in service.get("volumes", ()):
+            outside, at, mode = volume.split(":")
+            path = os.path.normpath(os.path.join(BENCH, outside))
+            assert os.path.exists(path) and mode == "ro", volume
+            inside[(name, at)] = path
+    for rule in load("bench", "prometheus.yml")[0]["rule_files"]:
+        at, file = os.path.split(rule)
+        assert os.path.exists(os.path.join(inside["prometheus", at], file))
+    grafana = services["grafana"]
+    at, file = os.path.split(grafana["environment"][
+        "GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+    assert os.path.exists(os.path.join(inside["grafana", at], file))
+    provider, = load("bench", "grafana", "dashboards", "konfiscator.yaml")[0][
+        "providers"]
+    assert provider["options"]["path"] == at
+    source, = load("bench", "grafana", "datasources", "prometheus.yaml")[0][
+        "datasources"]
+    host, port = re.match(r"http://(\w+):(\d+)$", source["url"]).groups()
+    assert any(p.endswith(":" + port) for p in services[host]["ports"])
+
+
+kftest.main(
+    volumes_are_declared_and_used,
+    paths_are_on_a_volume,
+    no_container_may_more_than_it_needs,
+    exporters_are_started_with_flags_there_are,
+    probes_are_answered,
+    the_monitor_finds_the_pods,
+    the_image_has_what_is_asked_of_it,
+    compose_mounts_files_there_are,
+)
