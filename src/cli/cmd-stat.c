@@ -13,6 +13,7 @@
 #include "cli/table.h"
 #include "cli/tag-table.h"
 #include "cli/thread-table.h"
+#include "reader/estimate.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -49,6 +50,8 @@ enum {
 	CACHED_BYTES,
 	FREE_BYTES,
 	METADATA_BYTES,
+	SAMPLED,
+	SAMPLE_ERROR,
 	NR_BASE
 };
 
@@ -76,6 +79,8 @@ static const struct kf_column base[NR_BASE] = {
 	[CACHED_BYTES] = {NULL, "cached_bytes", KF_CELL_BYTES},
 	[FREE_BYTES] = {NULL, "free_bytes", KF_CELL_BYTES},
 	[METADATA_BYTES] = {NULL, "metadata_bytes", KF_CELL_BYTES},
+	[SAMPLED] = {NULL, NULL, KF_CELL_TEXT},
+	[SAMPLE_ERROR] = {NULL, "sample_error_bytes", KF_CELL_BYTES},
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -101,6 +106,26 @@ static void add_totals(struct kf_cell *row, const struct kf_totals *t)
 	row[METADATA_BYTES].count = t->metadata;
 }
 
+/* What samples say of live bytes, with its interval; nothing without any. */
+static void add_samples(struct kf_cell *row, const struct kf_groups *g,
+			const struct kf_group *group)
+{
+	uint64_t live = kf_groups_value(g, group, "sample_live");
+	uint64_t variance = kf_groups_value(g, group, "sample_variance");
+	struct kf_estimate e = {.value = (double)live,
+				.variance = (double)variance *
+					    KF_STATS_VARIANCE_UNIT};
+	char value[16], error[16], text[40] = "";
+
+	row[SAMPLE_ERROR].count = (uint64_t)kf_estimate_error(e);
+	if (kf_groups_value(g, group, "samples"))
+		snprintf(text, sizeof(text), "%s+-%s",
+			 kf_human_bytes(value, sizeof(value), live),
+			 kf_human_bytes(error, sizeof(error),
+					row[SAMPLE_ERROR].count));
+	kf_cell_text(&row[SAMPLED], text);
+}
+
 static void add_group(struct kf_table *t, const struct kf_groups *g,
 		      const struct kf_group *group, bool people)
 {
@@ -119,6 +144,7 @@ static void add_group(struct kf_table *t, const struct kf_groups *g,
 	row[FAIL].count = kf_groups_value(g, group, "failed");
 	row[FAIL].mark = row[FAIL].count ? KF_MARK_BAD : KF_MARK_NONE;
 	add_totals(row, &group->totals);
+	add_samples(row, g, group);
 	for (unsigned int i = 0; i < g->nr_counters; i++)
 		row[NR_BASE + i].count = group->values[i];
 }
@@ -132,6 +158,10 @@ static struct kf_column *make_columns(const struct kf_groups *g,
 	memcpy(columns, base, sizeof(base));
 	if (cli->select.all)
 		columns[STATE].head = "STATE";
+	for (unsigned int i = 0; i < g->nr; i++) {
+		if (kf_groups_value(g, &g->group[i], "samples"))
+			columns[SAMPLED].head = "SAMPLED";
+	}
 	if (by == BY_CONTAINER) {
 		columns[PROCESS].head = NULL;
 		columns[PROCESS].key = NULL;

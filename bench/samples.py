@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What sampling costs a pair of malloc and free: off, on at two distances, with
+stacks and without, by one thread and by two, beside allocators that sample too."""
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # the source may be somebody else's
+
+import peers
+
+# Name, allocator, variables. The others' distances are their words for 512K.
+ROWS = (
+    ("off", "", {}),
+    ("512K, no stacks", "", {"KONFISCATOR_SAMPLE": "512K",
+                             "KONFISCATOR_STACKS": "0"}),
+    ("512K", "", {"KONFISCATOR_SAMPLE": "512K"}),
+    ("64K, no stacks", "", {"KONFISCATOR_SAMPLE": "64K",
+                            "KONFISCATOR_STACKS": "0"}),
+    ("64K", "", {"KONFISCATOR_SAMPLE": "64K"}),
+    ("jemalloc", "libjemalloc.so.2", {}),
+    ("jemalloc, 512K", "libjemalloc.so.2",
+     {"MALLOC_CONF": "prof:true,lg_prof_sample:19"}),
+    ("tcmalloc", "libtcmalloc.so.4", {}),
+    ("tcmalloc, 512K", "libtcmalloc.so.4",
+     {"TCMALLOC_SAMPLE_PARAMETER": "524288"}),
+)
+
+
+def parse():
+    p = argparse.ArgumentParser(prog="samples.py", allow_abbrev=False,
+                                description=__doc__)
+    p.add_argument("--library", metavar="PATH", required=True)
+    p.add_argument("--build", metavar="DIR", default=".",
+                   help="the build directory (the current one)")
+    p.add_argument("--pairs", metavar="N", type=peers.positive,
+                   default=10 ** 7, help="of each thread (10^7)")
+    p.add_argument("--rounds", metavar="N", type=peers.positive, default=5,
+                   help="times that all is done in turn (5)")
+    p.add_argument("--instructions", action="store_true",
+                   help="count instructions a pair with valgrind instead")
+    return p.parse_args()
+
+
+def run(args, row, threads, tool=()):
+    """Its output, or None where the allocator is not there or says no."""
+    name, library, variables = row
+    path = os.path.abspath(args.library) if not library else library
+    env = dict(os.environ, LD_PRELOAD=path, **variables)
+    command = ["bench/samples", str(threads), str(args.pairs)]
+    done = subprocess.run([*tool, "/usr/bin/env", f"LD_PRELOAD={path}",
+                           *command] if tool else command,
+                          cwd=args.build, env=dict(env, LD_PRELOAD="")
+                          if tool else env, capture_output=True, text=True)
+    if done.returncode or re.search("ld.so: object|Invalid conf", done.stderr):
+        return None
+    return done.stdout + done.stderr
+
+
+def instructions(args, row):
+    tool = ("valgrind", "--tool=callgrind", "--trace-children=yes",
+            "--callgrind-out-file=/dev/null")
+    text = run(args, row, 1, tool)
+    found = re.findall(r"Collected\s*: (\d+)", text or "")
+    return int(found[-1]) / args.pairs if found else None
+
+
+def main():
+    args = parse()
+    times = {}
+    rounds = 1 if args.instructions else args.rounds
+    for _ in range(rounds):
+        for row in ROWS:
+            for threads in (1,) if args.instructions else (1, 2):
+                if args.instructions:
+                    value = instructions(args, row)
+                else:
+                    text = run(args, row, threads)
+                    value = float(text.split()[0]) if text else None
+                if value is not None:
+                    times.setdefault((row[0], threads), []).append(value)
+    unit = "instructions" if args.instructions else "ns"
+    print(f"| sampling | {unit} a pair, 1 thread | 2 threads |")
+    print("|---|---|---|")
+    for name, _, _ in ROWS:
+        cells = [f"{statistics.median(times[name, n]):.1f}"
+                 if (name, n) in times else "-" for n in (1, 2)]
+        print(f"| {name} | {cells[0]} | {cells[1]} |")
+
+
+if __name__ == "__main__":
+    main()
