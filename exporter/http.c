@@ -8,7 +8,7 @@
 #include "exporter/http.h"
 #include "exporter/gzip.h"
 #include "exporter/listen.h"
-#include "exporter/page.h"
+#include "exporter/site.h"
 #include "exporter/slow.h"
 #include "exporter/tls.h"
 #include "exporter/web.h"
@@ -49,12 +49,15 @@ struct kf_http {
 	struct MHD_Daemon *daemon[KF_MAX_LISTEN];
 	unsigned int nr_daemons;
 	atomic_uint busy; /* requests of the kind that is limited */
+	struct kf_timelines timelines;
+	struct kf_site site;
 };
 
 /* One request, from its first line to the last byte of its answer. */
 struct request {
 	enum kf_handler handler;
 	bool counted; /* among @busy */
+	bool lasting; /* the answer may be kept for good */
 	const struct kf_web_config *config;
 	struct kf_slow_connection *slow;
 };
@@ -65,10 +68,11 @@ static bool limited(enum kf_handler h)
 }
 
 /* What is sent with every answer, where the configuration says no other. */
-static void add_headers(struct MHD_Response *r, const struct kf_web_config *c)
+static void add_headers(struct MHD_Response *r, const struct kf_web_config *c,
+			bool lasting)
 {
 	static const char *const ours[KF_NR_WEB_HEADERS] = {
-		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		"default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 		NULL, "nosniff", NULL, NULL};
 	const char *value;
 	size_t i;
@@ -80,7 +84,9 @@ static void add_headers(struct MHD_Response *r, const struct kf_web_config *c)
 						value);
 	}
 	MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
-	MHD_add_response_header(r, "Cache-Control", "no-store");
+	MHD_add_response_header(r, "Cache-Control",
+				lasting ? "private, max-age=31536000, immutable"
+					: "no-store");
 }
 
 static void add_headers_of_code(struct MHD_Response *r, enum kf_code code)
@@ -121,7 +127,7 @@ static enum MHD_Result answer(struct kf_http *http, struct MHD_Connection *c,
 					q->handler == KF_HANDLER_METRICS
 						? "Accept, Accept-Encoding"
 						: "Accept-Encoding");
-	add_headers(r, q->config);
+	add_headers(r, q->config, q->lasting);
 	add_headers_of_code(r, code);
 	atomic_fetch_add(&http->sources->requests->count[q->handler][code], 1);
 	result = MHD_queue_response(c, kf_codes[code], r);
@@ -190,23 +196,31 @@ static enum MHD_Result metrics(struct kf_http *http, struct MHD_Connection *c,
 }
 
 static enum MHD_Result page(struct kf_http *http, struct MHD_Connection *c,
-			    const struct request *q)
+			    struct request *q, const char *url)
 {
-	struct kf_buf body = {0};
+	const struct kf_site_request wanted = {
+		.path = url,
+		.pid = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND,
+						   "pid"),
+		.id = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND,
+						  "id")};
+	struct kf_site_answer a;
 
-	kf_page_html(http->sources, http->options->telemetry_path, &body);
-	if (!body.failed)
-		return answer(http, c, q, KF_CODE_200,
-			      "text/html; charset=utf-8", &body);
-	kf_buf_free(&body);
-	return say(http, c, q, KF_CODE_500, "out of memory\n");
+	kf_site_answer(&http->site, &wanted, &a);
+	if (a.body.failed) {
+		kf_buf_free(&a.body);
+		return say(http, c, q, KF_CODE_500, "out of memory\n");
+	}
+	q->lasting = a.lasting;
+	return answer(http, c, q, a.found ? KF_CODE_200 : KF_CODE_404, a.type,
+		      &a.body);
 }
 
 static enum kf_handler route(const struct kf_http *http, const char *url)
 {
 	if (strcmp(url, http->options->telemetry_path) == 0)
 		return KF_HANDLER_METRICS;
-	if (strcmp(url, "/") == 0)
+	if (kf_site_has(url))
 		return KF_HANDLER_PAGE;
 	if (strcmp(url, "/-/healthy") == 0)
 		return KF_HANDLER_HEALTHY;
@@ -216,7 +230,7 @@ static enum kf_handler route(const struct kf_http *http, const char *url)
 }
 
 static enum MHD_Result dispatch(struct kf_http *http, struct MHD_Connection *c,
-				struct request *r)
+				struct request *r, const char *url)
 {
 	unsigned int max = http->options->max_requests;
 
@@ -230,7 +244,7 @@ static enum MHD_Result dispatch(struct kf_http *http, struct MHD_Connection *c,
 	case KF_HANDLER_METRICS:
 		return metrics(http, c, r);
 	case KF_HANDLER_PAGE:
-		return page(http, c, r);
+		return page(http, c, r, url);
 	case KF_HANDLER_HEALTHY:
 		return say(http, c, r, KF_CODE_200, "healthy\n");
 	case KF_HANDLER_READY:
@@ -304,7 +318,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *c,
 		return MHD_YES;
 	}
 	kf_slow_restart(&http->slow, r->slow, true);
-	return dispatch(http, c, r);
+	return dispatch(http, c, r, url);
 }
 
 static void completed(void *cls, struct MHD_Connection *c, void **con_cls,
@@ -424,6 +438,10 @@ struct kf_http *kf_http_start(const struct kf_options *options,
 	}
 	http->options = options;
 	http->sources = sources;
+	http->site = (struct kf_site){.sources = sources,
+				      .telemetry_path = options->telemetry_path,
+				      .timelines = &http->timelines};
+	pthread_mutex_init(&http->timelines.lock, NULL);
 	pthread_mutex_init(&http->slow.lock, NULL);
 	http->slow.timeout_s = options->timeout_s;
 	http->slow.rate = options->max_rate;
@@ -452,11 +470,19 @@ void kf_http_stop(struct kf_http *http)
 	if (http->first)
 		kf_web_put(http->web, http->first);
 	kf_web_close(http->web);
+	kf_timelines_free(&http->timelines);
 	pthread_mutex_destroy(&http->slow.lock);
 	free(http);
 }
 
 void kf_http_tick(struct kf_http *http)
 {
+	struct kf_groups *g = http->sources->groups;
+
 	kf_slow_cut(&http->slow);
+	/* a scan that goes on is noted the next time */
+	if (pthread_mutex_trylock(&g->lock) == 0) {
+		kf_timelines_note(&http->timelines, g);
+		pthread_mutex_unlock(&g->lock);
+	}
 }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which address shows what, and the history that charts are drawn from.
+ */
+#include "config.h"
+
+#include "exporter/site.h"
+#include "exporter/assets.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HISTORY "/api/v1/history"
+#define PROCESS "/process"
+
+#define HTML "text/html; charset=utf-8"
+#define JSON "application/json"
+
+static bool is_process(const char *path)
+{
+	return strcmp(path, PROCESS) == 0 ||
+	       strncmp(path, PROCESS "/", strlen(PROCESS "/")) == 0;
+}
+
+bool kf_site_has(const char *path)
+{
+	return strcmp(path, "/") == 0 || is_process(path) ||
+	       strcmp(path, HISTORY) == 0 || kf_asset_find(path);
+}
+
+static void scan(const struct kf_site *site)
+{
+	struct kf_groups *g = site->sources->groups;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	pthread_mutex_lock(&g->lock);
+	if (kf_groups_scan(g, &now) == 0)
+		kf_timelines_note(site->timelines, g);
+	pthread_mutex_unlock(&g->lock);
+}
+
+static void put_values(struct kf_buf *out, const char *name, const float *value,
+		       unsigned int nr)
+{
+	unsigned int i;
+
+	kf_buf_fmt(out, ",\"%s\":[", name);
+	for (i = 0; i < nr; i++) {
+		kf_buf_str(out, i ? "," : "");
+		if (isnan(value[i]))
+			kf_buf_str(out, "null");
+		else
+			kf_buf_fmt(out, "%.0f", (double)value[i]);
+	}
+	kf_buf_str(out, "]");
+}
+
+/* Times in seconds, then bytes of each part, as lists of the same length. */
+static void history(const struct kf_site *site, const char *id,
+		    struct kf_buf *out)
+{
+	struct kf_past *past = calloc(1, sizeof(*past));
+	unsigned int i;
+
+	if (!past) {
+		out->failed = true;
+		return;
+	}
+	scan(site);
+	kf_timelines_get(site->timelines, id ? strtoull(id, NULL, 16) : 0,
+			 past);
+	kf_buf_str(out, "{\"time\":[");
+	for (i = 0; i < past->nr; i++)
+		kf_buf_fmt(out, "%s%.3f", i ? "," : "",
+			   (double)past->ms[i] / 1000);
+	kf_buf_str(out, "]");
+	for (i = 0; i < KF_NR_PARTS; i++)
+		put_values(out, kf_part_names[i], past->part[i], past->nr);
+	kf_buf_str(out, "}\n");
+	free(past);
+}
+
+void kf_site_timeline(const struct kf_site *site, uint64_t id,
+		      struct kf_buf *out)
+{
+	struct kf_past *past = calloc(1, sizeof(*past));
+
+	if (!past) {
+		out->failed = true;
+		return;
+	}
+	kf_timelines_get(site->timelines, id, past);
+	kf_buf_fmt(out,
+		   "<section id=\"lately\">\n<h2>Held from the kernel</h2>\n"
+		   "<div class=\"plot\">");
+	kf_html_spark(out, past->ms, past->held, past->nr);
+	if (past->nr < 2)
+		kf_buf_str(
+			out,
+			"<p class=\"hint\">The line begins with the second "
+			"look: each scrape, and each look at a page, is one.</p>");
+	kf_buf_str(out, "</div>\n");
+	if (past->nr > 1) {
+		kf_buf_fmt(out,
+			   "<p class=\"hint\">The last %.0f min, from 0 to ",
+			   ceil((double)(past->ms[past->nr - 1] - past->ms[0]) /
+				60000));
+		kf_html_bytes(out, (double)kf_past_top(past));
+		kf_buf_str(out, "</p>\n");
+	}
+	kf_buf_str(out, "</section>\n");
+	free(past);
+}
+
+static void not_found(const struct kf_site *site, struct kf_buf *out)
+{
+	kf_buf_free(out);
+	kf_html_begin(out, "no such process", site->telemetry_path);
+	kf_buf_str(out,
+		   "<h1>No such process</h1>\n<p>It has ended, or it never "
+		   "left a stats file here.</p>\n");
+	kf_html_end(out);
+}
+
+void kf_site_answer(const struct kf_site *site, const struct kf_site_request *q,
+		    struct kf_site_answer *a)
+{
+	const struct kf_asset *asset = kf_asset_find(q->path);
+
+	*a = (struct kf_site_answer){.found = true, .type = HTML};
+	if (asset) {
+		a->lasting = true;
+		a->type = asset->type;
+		kf_buf_add(&a->body, (const char *)asset->data, asset->size);
+	} else if (strcmp(q->path, HISTORY) == 0) {
+		a->type = JSON;
+		history(site, q->id, &a->body);
+	} else if (is_process(q->path)) {
+		scan(site);
+		a->found = kf_site_process(site, q, &a->body);
+		if (!a->found)
+			not_found(site, &a->body);
+	} else {
+		scan(site);
+		kf_site_overview(site, &a->body);
+	}
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What somebody should look at, as a list; nothing where all is well.
+ */
+#include "config.h"
+
+#include "exporter/site.h"
+
+#include <inttypes.h>
+
+/* Free pages are called fragmentation from both of these on. */
+#define FRAGMENTED_BYTES (64 * KF_MIB)
+#define FRAGMENTED_SHARE 0.5
+
+#define MAX_FILES 10
+
+/* Counters that should stand still at 0. */
+static const struct {
+	const char *key;
+	const char *text;
+} alarms[] = {
+	{"failed_total", "requests that got no memory"},
+	{"double_frees_total", "frees of a block that was free"},
+	{"invalid_frees_total", "frees of what was no block"},
+	{"lost_slots_total",
+	 "threads whose counters found no room in the stats file: its calls "
+	 "are more than is shown"},
+};
+
+struct list {
+	struct kf_buf *out;
+	bool begun;
+};
+
+static void begin(struct list *list, const char *level)
+{
+	if (!list->begun)
+		kf_buf_str(list->out, "<ul class=\"warnings\" id=\"warnings\" "
+				      "aria-label=\"Warnings\">\n");
+	list->begun = true;
+	kf_buf_fmt(list->out, "<li class=\"%s\">", level);
+}
+
+static void name(struct list *list, const struct kf_group *group)
+{
+	kf_buf_str(list->out, "<b>");
+	kf_html_text(list->out, group->name);
+	kf_buf_str(list->out, "</b>: ");
+}
+
+static void of_group(struct list *list, const struct kf_groups *g,
+		     const struct kf_group *group)
+{
+	uint64_t part[KF_NR_PARTS], held;
+	size_t i;
+	int fig;
+
+	for (i = 0; i < KF_ARRAY_SIZE(alarms); i++) {
+		fig = kf_figures_find(&g->figures, alarms[i].key);
+		if (fig < 0 || !group->now[fig])
+			continue;
+		begin(list, "bad");
+		name(list, group);
+		kf_buf_fmt(list->out, "%" PRIu64 " %s</li>\n", group->now[fig],
+			   alarms[i].text);
+	}
+	kf_parts_of(group->now, part);
+	held = kf_parts_sum(part);
+	if (part[KF_PART_FREE] < FRAGMENTED_BYTES ||
+	    (double)part[KF_PART_FREE] < FRAGMENTED_SHARE * (double)held)
+		return;
+	begin(list, "mild");
+	name(list, group);
+	kf_html_bytes(list->out, (double)part[KF_PART_FREE]);
+	kf_buf_fmt(list->out,
+		   ", %.0f %% of what it holds, are free pages: after a peak, "
+		   "or between blocks that live</li>\n",
+		   100.0 * (double)part[KF_PART_FREE] / (double)held);
+}
+
+static void of_files(struct list *list, const struct kf_groups *g)
+{
+	const struct kf_bad_file *b;
+	unsigned int nr = 0;
+
+	for (b = g->bad; b; b = b->next, nr++) {
+		if (nr >= MAX_FILES)
+			continue;
+		begin(list, "mild");
+		kf_buf_str(list->out, "<code>");
+		kf_html_text(list->out, b->path);
+		kf_buf_fmt(list->out, "</code> is not shown: %s</li>\n",
+			   kf_read_result_name(b->result));
+	}
+	if (nr > MAX_FILES) {
+		begin(list, "mild");
+		kf_buf_fmt(list->out, "%u more files are not shown</li>\n",
+			   nr - MAX_FILES);
+	}
+}
+
+void kf_site_warnings(const struct kf_groups *g, struct kf_buf *out)
+{
+	struct list list = {.out = out};
+	const struct kf_group *group;
+
+	for (group = g->groups; group; group = group->next)
+		of_group(&list, g, group);
+	of_files(&list, g);
+	if (g->dropped) {
+		begin(&list, "mild");
+		kf_buf_fmt(out,
+			   "%" PRIu64 " processes were put together as "
+			   "\"" KF_OTHER "\": there are more groups than "
+			   "--groups.max allows</li>\n",
+			   g->dropped);
+	}
+	if (g->save_errors) {
+		begin(&list, "bad");
+		kf_buf_fmt(out,
+			   "The state file could not be written %" PRIu64
+			   " times: counters would fall at a restart</li>\n",
+			   g->save_errors);
+	}
+	if (list.begun)
+		kf_buf_str(out, "</ul>\n");
+}

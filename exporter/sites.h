@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who has the memory of a process, on its page: tags, and the call stacks of
+ * its samples.
+ */
+#ifndef KF_EXPORTER_SITES_H
+#define KF_EXPORTER_SITES_H
+
+#include "exporter/html.h"
+#include "reader/reader.h"
+
+/**
+ * kf_sites_tags() - write the table of tags, those with most live bytes first
+ * @s:		a snapshot with tags
+ * @out:	the page
+ *
+ * Context: any thread.
+ */
+void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out);
+
+/**
+ * kf_sites_stacks() - write the call stacks with most live bytes
+ * @s:		a snapshot with stacks
+ * @procfs:	procfs' mount point
+ * @pid:	the process there, whose files tell what an address is in; or 0
+ * @out:	the page
+ *
+ * Context: any thread.
+ */
+void kf_sites_stacks(const struct kf_snapshot *s, const char *procfs, int pid,
+		     struct kf_buf *out);
+
+#endif

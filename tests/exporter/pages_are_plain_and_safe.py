@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a person sees in a browser: overview, the page of a process, and the
+files beside them. Every page is well-formed, without script, and under a
+policy that allows none; names are text, whatever they are.
+"""
+
+import json
+import re
+import subprocess
+import xml.etree.ElementTree as xml
+
+import kftest
+
+HOSTILE = b"<script>alert('1')</script>&\""
+BYTES = b"\xff\x01<b x=\"\n"
+
+
+def parsed(body):
+    """A page as a tree; the parser ends the test where it is not one."""
+    text = body.decode("utf-8", "strict")
+    assert text.startswith("<!DOCTYPE html>\n")
+    return xml.fromstring(text.split("\n", 1)[1])
+
+
+def words(element):
+    return " ".join("".join(element.itertext()).split())
+
+
+def section(page, name):
+    found = [e for e in page.iter() if e.get("id") == name]
+    assert len(found) == 1, (name, len(found))
+    return found[0]
+
+
+def rows(page, name):
+    return [words(tr) for tr in section(page, name).iter("tr")][1:]
+
+
+def get(exporter, path):
+    status, headers, body = exporter.request(path)
+    assert status == 200, (path, status, body)
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    return parsed(body)
+
+
+def links(page):
+    return [a.get("href") for a in page.iter("a")]
+
+
+def process_links(page):
+    return [h for h in links(page) if h.startswith("/process/")]
+
+
+def one_process(world, **values):
+    process = world.sleeper()
+    world.stats_file("a", pid=process.pid, **values)
+    return process
+
+
+def the_overview_adds_up(world):
+    for file in ("a", "b"):
+        process = world.sleeper()
+        world.stats_file(file, pid=process.pid, name="twin",
+                         blocks="16:1500:500", mapped=1 << 20,
+                         free_runs=1 << 19)
+    page = get(world.exporter(), "/")
+    cards = words(section(page, "cards"))
+    assert "Processes2in 1 groups" in cards, cards
+    assert "2.00 MiB" in cards and "98.5 % of it free" in cards, cards
+    assert "in 2000 blocks" in cards, cards
+    (group,) = rows(page, "groups")
+    assert group.startswith("twin2 ") or group.startswith("twin2"), group
+    assert len(rows(page, "processes")) == 2
+    assert len(set(process_links(page))) == 2
+
+
+def a_process_has_a_page(world):
+    process = one_process(
+        world, name="worker", blocks="16:1500:500", failed=3,
+        tag="1:0:main", **{"tag.1.allocated": 4096, "tag.1.mallocs": 1})
+    exporter = world.exporter()
+    (link,) = process_links(get(exporter, "/"))
+    for path in (link, "/process?pid=%d" % process.pid):
+        page = get(exporter, path)
+        assert str(process.pid) in words(section(page, "identity"))
+        (size,) = rows(page, "sizes")
+        assert re.match(r"16 B1000", size), size
+        (tag,) = rows(page, "tags")
+        assert tag.startswith("main4.00 KiB"), tag
+        assert rows(page, "threads")
+        assert any(r.startswith("failed3") for r in rows(page, "counters"))
+
+
+def who_is_not_there_has_none(world):
+    process = one_process(world, name="worker")
+    exporter = world.exporter()
+    (link,) = process_links(get(exporter, "/"))
+    world.end(process)
+    for path in (link, "/process", "/process?pid=0", "/process?pid=-1",
+                 "/process?pid=%d" % process.pid, "/process?pid=1x",
+                 "/process?pid=99999999999999999999", "/process/",
+                 "/process/0", "/process/..%2f..", "/process/" + "f" * 999):
+        status, headers, body = exporter.request(path)
+        assert status == 404, (path, status)
+        assert headers["Content-Type"] == "text/html; charset=utf-8"
+        assert "No such process" in words(parsed(body)), path
+
+
+def hostile_names_are_text(world):
+    first = world.renamer(b"x<i>\"'&\n\x7f")
+    world.stats_file("a", pid=first.pid, blocks="16:3:1")
+    second = world.sleeper()
+    world.stats_file(
+        "b", pid=second.pid, name=HOSTILE, comm=BYTES,
+        tag=b"1:0:" + HOSTILE, **{"tag.1.allocated": 1})
+    world.stats_file("<u>'&", size=100)
+    exporter = world.exporter()
+    page = get(exporter, "/")
+    assert HOSTILE.decode() in "".join(page.itertext())
+    assert "<u>'&" in words(section(page, "warnings"))
+    found = process_links(page)
+    assert len(found) == 2
+    for path in ["/"] + found:
+        tags = {e.tag for e in get(exporter, path).iter()}
+        assert not tags & {"script", "i", "u", "style"}, tags
+
+
+def warnings_name_what_is_wrong(world):
+    one_process(world, name="sick", failed=7, double_frees=2, lost_slots=1,
+                mapped=1 << 30, free_runs=900 << 20)
+    with open(world.path("stats", "bad.1.x"), "w", encoding="ascii") as f:
+        f.write("garbage")
+    exporter = world.exporter()
+    text = words(section(get(exporter, "/"), "warnings"))
+    for wanted in ("sick: 7 requests that got no memory",
+                   "sick: 2 frees of a block that was free",
+                   "sick: 1 threads whose counters found no room",
+                   "% of what it holds, are free pages",
+                   "bad.1.x is not shown: foreign"):
+        assert wanted in text, (wanted, text)
+
+
+def without_reason_there_is_no_warning(world):
+    exporter = world.exporter()
+    assert "No process yet" in words(get(exporter, "/"))
+    one_process(world, name="well", blocks="16:9:2")
+    page = get(exporter, "/")
+    assert not [e for e in page.iter() if e.get("id") == "warnings"]
+
+
+def nothing_comes_from_elsewhere(world):
+    one_process(world, name="worker")
+    exporter = world.exporter()
+    for path in ["/"] + process_links(get(exporter, "/")):
+        _, headers, _ = exporter.request(path)
+        policy = headers["Content-Security-Policy"]
+        assert "unsafe" not in policy and "script-src" not in policy
+        assert "default-src 'none'" in policy, policy
+        assert headers["Cache-Control"] == "no-store"
+        for e in get(exporter, path).iter():
+            assert not [a for a in e.attrib
+                        if a == "style" or a.startswith("on")], e.attrib
+            for target in (e.get("href"), e.get("src")):
+                assert not target or re.match(r"/(?!/)", target), target
+
+
+def files_beside_the_pages_may_be_kept(world):
+    exporter = world.exporter()
+    page = get(exporter, "/")
+    files = [e.get("href") for e in page.iter("link")]
+    assert len(files) == 2
+    for path in files:
+        assert re.search(r"\?v=[0-9a-f]{16}$", path), path
+        status, headers, body = exporter.request(path)
+        assert status == 200 and len(body) > 100, path
+        assert "immutable" in headers["Cache-Control"], path
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Content-Type"] in (
+            "text/css; charset=utf-8", "image/svg+xml"), path
+
+
+def history_grows_with_each_look(world):
+    one_process(world, name="worker", mapped=1 << 20)
+    exporter = world.exporter()
+    (link,) = process_links(get(exporter, "/"))
+
+    def history(query):
+        status, headers, body = exporter.request("/api/v1/history" + query)
+        assert status == 200 and headers["Content-Type"] == "application/json"
+        return json.loads(body)
+    # a look within seconds of the last one is not noted
+    kftest.until("a second moment", lambda: len(history("")["time"]) > 1)
+    of_it = history("?id=" + link.rsplit("/", 1)[1])
+    assert of_it["time"] == sorted(of_it["time"])
+    assert of_it["free"][-1] + of_it["live"][-1] + of_it["cached"][-1] + \
+        of_it["rounding"][-1] + of_it["metadata"][-1] == 1 << 20, of_it
+    assert history("?id=123")["time"] == []
+    page = get(exporter, link)
+    assert len(list(page.iter("polyline"))) == 1
+
+
+def a_checker_of_html_finds_no_fault(world):
+    tidy = kftest.need("tidy")
+    one_process(world, name=HOSTILE, failed=1, tag="1:0:main")
+    exporter = world.exporter()
+    for path in ["/", "/process"] + process_links(get(exporter, "/")):
+        checked = subprocess.run(
+            [tidy, "-quiet", "-errors", "-utf8"],
+            input=exporter.request(path)[2], capture_output=True, check=False)
+        assert checked.returncode == 0, checked.stderr.decode()
+
+
+kftest.main(
+    the_overview_adds_up,
+    a_process_has_a_page,
+    who_is_not_there_has_none,
+    hostile_names_are_text,
+    warnings_name_what_is_wrong,
+    without_reason_there_is_no_warning,
+    nothing_comes_from_elsewhere,
+    files_beside_the_pages_may_be_kept,
+    history_grows_with_each_look,
+    a_checker_of_html_finds_no_fault,
+)
