@@ -62,7 +62,7 @@ finish
 equal "live blocks" "$bare" "$live"
 [ "$samples" -gt 100 ] || fail "only $samples samples"
 [ "$failed" -gt 0 ] || fail "no stack was given up in a handler"
-for file in "$WORK/stats"/busy."$pid".*; do
+for file in "$WORK/stats/busy.$pid".*; do
 	"$top_builddir/tests/sample/stacks" "$file" >"$WORK/stacks"
 done
 [ "$(wc -l <"$WORK/stacks")" -gt 5 ] || fail "too few stacks"
