@@ -4,6 +4,7 @@ in a file; a family that the golden one does not have may be added. After a
 change that is meant, KF_WRITE_GOLDEN=1 writes it anew."""
 
 import gzip
+import itertools
 import os
 import re
 import stat
@@ -33,12 +34,22 @@ def family_of(line):
     return re.sub("_(total|bucket|sum|count)$", "", name)
 
 
+def group_of(line):
+    found = re.search(r'process="((?:[^"\\\\]|\\\\.)*)"', line)
+    return found.group(1) if found else ""
+
+
 def stable(text, families=None):
     """Without what tells of the time it took, and of the collectors there are;
-    of some families only."""
-    return "".join(line for line in text.splitlines(True)
-                   if "konfiscator_scrape_collector_" not in line and
-                   (families is None or family_of(line) in families))
+    of some families only; of each family one group after the other by name, as
+    files are read by several threads."""
+    lines = [line for line in text.splitlines(True)
+             if "konfiscator_scrape_collector_" not in line and
+             (families is None or family_of(line) in families)]
+    runs = itertools.groupby(
+        lines, lambda line: (line.startswith("#"), family_of(line)))
+    return "".join(line for _, run in runs
+                   for line in sorted(run, key=group_of))
 
 
 def the_page_is_golden(world):

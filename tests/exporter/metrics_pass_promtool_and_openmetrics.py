@@ -186,6 +186,7 @@ def bad_files_are_counted_and_skipped(world):
                           "incompatible": 1, "error": 0}, states
         assert page.get("konfiscator_malloc_total") == 6
     for name in ("foreign", "short", "major", "fifo", "link", "directory"):
+        exporter.says("/%s " % name)
         assert exporter.log.count("/%s " % name) == 1, (name, exporter.log)
         assert os.path.lexists(os.path.join(world.stats, name))
 
