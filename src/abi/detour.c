@@ -11,6 +11,7 @@
  */
 #include "abi/detour.h"
 
+#include "abi/abi.h"
 #include "abi/tagged.h"
 #include "abi/tiny.h"
 #include "core/recorder.h"
@@ -46,17 +47,22 @@ static inline void *end(enum kf_record_kind kind, uint64_t began, void *p,
 	return p;
 }
 
-void *kf_detour_malloc(size_t size)
+static __noinline void *detour_malloc(size_t size)
 {
-	void *p = kf_tagged_quick(size, false);
 	uint64_t began;
+	void *p;
 
-	if (p)
-		return p;
 	kf_recorder_enter();
 	began = begin(is_ready(size));
 	p = kf_tagging_is_on() ? kf_tagged_malloc(size) : kf_malloc(size);
 	return end(KF_RECORD_MALLOC, began, p, size, 0);
+}
+
+KF_LEAF void *kf_detour_malloc(size_t size)
+{
+	void *p = kf_tagged_quick(size, false);
+
+	return likely(p) ? p : detour_malloc(size);
 }
 
 void *kf_detour_calloc(size_t size)
@@ -97,13 +103,11 @@ void *kf_detour_realloc(void *p, size_t size)
 	return end(KF_RECORD_REALLOC, began, p, size, 0);
 }
 
-void kf_detour_free(void *p)
+static __noinline void detour_free(void *p)
 {
 	uint64_t began = 0;
 	bool is_on, fast;
 
-	if (!p || kf_tagged_quick_free(p))
-		return;
 	kf_recorder_enter();
 	is_on = kf_record_is_on();
 	fast = is_own(p);
@@ -113,4 +117,10 @@ void kf_detour_free(void *p)
 	kf_detour_leave();
 	if (is_on)
 		kf_record_took(fast ? 0 : began);
+}
+
+KF_LEAF void kf_detour_free(void *p, struct kf_slab *slab)
+{
+	if (unlikely(!kf_tagged_quick_free(p, slab)))
+		detour_free(p);
 }

@@ -78,14 +78,14 @@ static __noinline void free_direct(void *p)
 }
 
 /* What is of no slab: a large block, another engine's, NULL. */
-static __noinline void free_other(void *p)
+static __noinline void free_other(void *p, struct kf_slab *slab)
 {
 	size_t usable;
 
 	if (!p)
 		return;
 	if (kf_detour_is_due()) {
-		kf_detour_free(p);
+		kf_detour_free(p, slab);
 		return;
 	}
 	usable = kf_usable(p);
@@ -102,20 +102,17 @@ KF_LEAF static __noinline void free_more(void *p, struct kf_slab *slab)
 		free_direct(p);
 		return;
 	}
+	if (kf_heap_self == &kf_heap_detour && kind == KF_RUN_SLAB) {
+		kf_detour_free(p, slab);
+		return;
+	}
 	if (kind != KF_RUN_SLAB || kf_detour_is_due() ||
 	    !kf_heap_may_give(kf_heap_self, slab, p)) {
-		free_other(p);
+		free_other(p, slab);
 		return;
 	}
 	kf_probe_release((uintptr_t)p, slab->size);
 	kf_heap_give(kf_heap_self, slab, p);
-}
-
-static __noinline void emptied(struct kf_heap *heap, struct kf_slab *slab)
-{
-	kf_heap_enter(heap);
-	kf_slab_emptied(heap, slab);
-	kf_heap_leave(heap);
 }
 
 __kf_public KF_LEAF void free(void *p)
@@ -129,7 +126,7 @@ __kf_public KF_LEAF void free(void *p)
 	}
 	kf_probe_release((uintptr_t)p, slab->size);
 	if (unlikely(--slab->used == 0))
-		emptied(heap, slab);
+		kf_slab_emptied_alone(heap, slab);
 }
 
 /* A fresh block is zero but for the link in its first word. */

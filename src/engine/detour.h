@@ -25,8 +25,8 @@
 #include "engine/heap.h"
 
 /* Whether threads are to be on a detour; true until the start has decided. */
-extern bool kf_detour_on;     /* atomic */
-extern bool kf_detour_strict; /* atomic */
+extern bool kf_detour_on __kf_hidden;	  /* atomic */
+extern bool kf_detour_strict __kf_hidden; /* atomic */
 
 extern struct kf_heap kf_heap_detour;
 

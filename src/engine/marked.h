@@ -40,7 +40,7 @@ struct kf_mark_hooks {
 	void (*came)(const void *p, size_t usable, uint32_t mark);
 };
 
-extern struct kf_mark_hooks kf_mark_hooks;
+extern struct kf_mark_hooks kf_mark_hooks __kf_hidden;
 
 /**
  * kf_marked_alloc() - a block with a mark

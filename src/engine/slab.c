@@ -84,6 +84,13 @@ void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab)
 		kf_slab_dispose(heap, slab);
 }
 
+void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
+{
+	kf_heap_enter(heap);
+	kf_slab_emptied(heap, slab);
+	kf_heap_leave(heap);
+}
+
 /* Bytes to carve at a time: more where the pages were in use before. */
 static inline uint32_t carve_bytes(const struct kf_slab *slab)
 {

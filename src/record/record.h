@@ -29,7 +29,7 @@ struct kf_record_conf {
 };
 
 /* 0: nothing is recorded now; else the number of the recording. Atomic. */
-extern uint32_t kf_record_epoch;
+extern uint32_t kf_record_epoch __kf_hidden;
 
 static inline bool kf_record_is_on(void)
 {

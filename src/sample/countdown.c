@@ -12,7 +12,7 @@
 
 uint32_t kf_sample_epoch = 1;
 
-static uint64_t mean_now;    /* atomic; stored before the epoch */
+uint64_t kf_countdown_bytes;
 static uint64_t seed_now;    /* atomic; likewise */
 static uint64_t seeds_given; /* atomic */
 static uint64_t guests;	     /* the state of their generator; atomic */
@@ -35,13 +35,8 @@ static void next_epoch(void)
 
 void kf_countdown_set(uint64_t mean)
 {
-	__atomic_store_n(&mean_now, mean, __ATOMIC_RELAXED);
+	__atomic_store_n(&kf_countdown_bytes, mean, __ATOMIC_RELAXED);
 	next_epoch();
-}
-
-uint64_t kf_countdown_mean(void)
-{
-	return __atomic_load_n(&mean_now, __ATOMIC_RELAXED);
 }
 
 void kf_countdown_seed(uint64_t seed)

@@ -23,6 +23,9 @@ struct kf_countdown {
 	uint32_t epoch;	 /* of @mean */
 };
 
+/* See kf_countdown_mean(); atomic, stored before the epoch. */
+extern uint64_t kf_countdown_bytes __kf_hidden;
+
 /**
  * kf_countdown_set() - change the mean distance of samples
  * @mean:	bytes, KF_SAMPLE_MEAN_MIN to KF_SAMPLE_MEAN_MAX; 0: take none
@@ -33,13 +36,11 @@ struct kf_countdown {
  */
 void kf_countdown_set(uint64_t mean);
 
-/**
- * kf_countdown_mean() - the mean distance of samples
- *
- * Context: any thread.
- * Return: bytes; 0: none are taken.
- */
-uint64_t kf_countdown_mean(void);
+/* The mean distance of samples, bytes; 0: none are taken. */
+static inline uint64_t kf_countdown_mean(void)
+{
+	return __atomic_load_n(&kf_countdown_bytes, __ATOMIC_RELAXED);
+}
 
 /**
  * kf_countdown_seed() - what the heaps' generators start from

@@ -73,7 +73,7 @@ bool kf_thread_on_exit(void) __must_check;
  * Points at two words in a page that children find wiped, or elsewhere; see
  * below.
  */
-extern uint32_t *kf_process_mark;
+extern uint32_t *kf_process_mark __kf_hidden;
 
 /**
  * kf_process_is_known() - whether this process is the one that last said so

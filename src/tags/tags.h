@@ -57,7 +57,7 @@ struct kf_tags {
 	uint64_t began_ns; /* CLOCK_REALTIME of the first tree */
 };
 
-extern struct kf_tags kf_tags;
+extern struct kf_tags kf_tags __kf_hidden;
 
 /* A thread's place in its tree. */
 struct kf_tag_self {
@@ -240,7 +240,8 @@ static inline bool kf_tags_push_again(struct kf_tag_self *self,
 		return false;
 	next = kf_tags.node[self->current].recent;
 	node = &kf_tags.node[next];
-	if (unlikely(!next || strcmp(node->name, name)))
+	/* Of a name that was cut there may be more than one. */
+	if (unlikely(!next || node->cut || strcmp(node->name, name)))
 		return false;
 	kf_tags_at(next)->entered++;
 	kf_tags_be_at(self, next);
