@@ -27,7 +27,7 @@ refused() {
 
 refused 2 "there is no script 'nope' in" "$KF_CLI" trace nope -- \
 	"$touch" "$WORK/ran"
-says "frag, glibc-malloc, konfiscator,"
+says "frag, glibc-malloc, heap, konfiscator,"
 mkdir "$WORK/empty"
 refused 2 "which has: none" env KONFISCATOR_SCRIPTS="$WORK/empty" \
 	"$KF_CLI" trace nope
