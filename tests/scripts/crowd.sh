@@ -151,7 +151,14 @@ verify_one() {
 	equal "$1, $tool: blocks resized by the stats file" "$CROWD_BLOCKS" \
 		"$(column realloc_calls)"
 	awk 'ready; /^ready$/ { ready = 1 }' "$seen.out" >"$WORK/after"
-	grep -q '[1-9]' "$WORK/after" || complain "$1: $tool saw nothing"
+	case $1 in
+	# The crowd has no tags, and no samples are taken of it.
+	heap | tags) ;;
+	*)
+		grep -q '[1-9]' "$WORK/after" ||
+			complain "$1: $tool saw nothing"
+		;;
+	esac
 	case $1 in
 	konfiscator | frag | mmap | malloc | prometheus) "verify_$1" ;;
 	esac
