@@ -26,6 +26,8 @@ PATHS = (
     (Path("random-32k", "random", 32768, 4096), 10000000),
     (Path("remote-64", "remote", 64, 1000), 10000000),
     (Path("two-threads-64", "beside", 64, 1), 40000000),
+    (Path("tagged-64", "tagged", 64, 1), 40000000),
+    (Path("tag", "tag", 64, 1), 40000000),
     (Path("calloc-200", "calloc", 200, 1), 20000000),
     (Path("realloc-64", "realloc", 64, 1), 20000000),
     (Path("realloc-64k", "realloc", 65536, 1), 200000),

@@ -10,6 +10,8 @@
  *	malloc, calloc	who takes them
  *	remote		malloc, and another thread frees
  *	beside		malloc, while another thread does the same
+ *	tagged		malloc, under a tag of konfiscator.h
+ *	tag		enters a tag and leaves it; takes no block
  *	realloc		resizes them to twice the bytes, and back in the next
  *	random		replaces BLOCKS of BLOCKS at random, 16 to BYTES bytes
  *
@@ -18,6 +20,8 @@
  * beside: of the slower one.
  */
 #include "bench/programs/common.h"
+
+#include "konfiscator.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -206,6 +210,27 @@ static double run_beside(void)
 	return here > there ? here : there;
 }
 
+static double run_tagged(void)
+{
+	double seconds;
+
+	konf_tag_push("tagged");
+	seconds = run_local(round_malloc);
+	konf_tag_pop();
+	return seconds;
+}
+
+static void round_tag(uint64_t round)
+{
+	size_t i;
+
+	(void)round;
+	for (i = 0; i < nr_blocks; i++) {
+		konf_tag_push("a tag");
+		konf_tag_pop();
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(uint64_t round);
@@ -214,6 +239,7 @@ static const struct {
 	{"malloc", round_malloc, NULL},	  {"calloc", round_calloc, NULL},
 	{"realloc", round_realloc, NULL}, {"random", round_random, NULL},
 	{"remote", NULL, run_remote},	  {"beside", NULL, run_beside},
+	{"tagged", NULL, run_tagged},	  {"tag", round_tag, NULL},
 };
 
 int main(int argc, char **argv)
@@ -225,7 +251,7 @@ int main(int argc, char **argv)
 		i++;
 	if (argc < 2 || i == nr) {
 		fputs("paths: the first argument is not malloc, calloc, "
-		      "realloc, random, remote or beside\n",
+		      "realloc, random, remote, beside, tagged or tag\n",
 		      stderr);
 		return 2;
 	}
