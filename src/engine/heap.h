@@ -575,20 +575,13 @@ void kf_slab_retire(struct kf_slab *slab);
 
 /**
  * kf_slab_emptied() - decide what becomes of a slab without used blocks
+ * kf_slab_emptied_alone() - the same, outside of kf_heap_enter()
  * @heap:	the heap
  * @slab:	its slab, in the heap's list
  *
  * Context: the heap's owner.
  */
 void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab);
-
-/**
- * kf_slab_emptied_alone() - kf_slab_emptied(), outside of kf_heap_enter()
- * @heap:	the heap
- * @slab:	its slab, in the heap's list
- *
- * Context: the heap's owner.
- */
 void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab);
 
 /**
