@@ -285,8 +285,9 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	if (*wrong)
 		return NULL;
 	kf_heap_counter();
+	/* A shrink never fails: the block it was is still large enough. */
 	if (!ours && resize_inside(p, have, size, &to))
-		return to;
+		return to || size > have ? to : p;
 	return kf_resize_stays(have, size) ? p : move(p, have, size);
 }
 
