@@ -210,4 +210,17 @@ void *kf_alloc(size_t nr, size_t size);
  */
 char *__kf_printf(1, 2) kf_format(const char *fmt, ...);
 
+struct kf_map;
+
+/**
+ * kf_entry() - an entry of a map, made where there is none
+ * @map:	the map
+ * @key:	of the entry, not 0
+ * @is_new:	out: whether it was made now
+ *
+ * Context: one thread. Where there is no memory the command ends.
+ * Return: the entry.
+ */
+void *kf_entry(struct kf_map *map, uint64_t key, bool *is_new);
+
 #endif

@@ -55,20 +55,6 @@ void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
 	put_bytes(m, zeroes, gap);
 }
 
-/* An entry of a map of ours, and whether it is new; there is always memory. */
-static void *know(struct kf_map *map, uint64_t key, bool *is_new)
-{
-	void *entry = kf_map_find(map, key);
-
-	*is_new = !entry;
-	if (!entry)
-		entry = kf_map_add(map, key);
-	if (entry)
-		return entry;
-	kf_error("out of memory");
-	exit(KF_EXIT_FAILED);
-}
-
 static void put_tags(struct kf_maker *m, const struct kf_snapshot *s)
 {
 	for (uint32_t i = 1; i < s->nr_tags; i++) {
@@ -84,7 +70,7 @@ static void put_tags(struct kf_maker *m, const struct kf_snapshot *s)
 
 		if (t->state == KF_TAG_FREE)
 			continue;
-		know(&m->tags, i, &is_new);
+		kf_entry(&m->tags, i, &is_new);
 		if (!is_new)
 			continue;
 		memcpy(tag.name, t->name, sizeof(tag.name));
@@ -106,7 +92,7 @@ static void put_threads(struct kf_maker *m, const struct kf_snapshot *s)
 		if (t->tid <= 0 || t->state != KF_SLOT_IN_USE)
 			continue;
 		memcpy(thread.name, t->name, sizeof(thread.name));
-		known = know(&m->threads, (uint64_t)t->tid, &is_new);
+		known = kf_entry(&m->threads, (uint64_t)t->tid, &is_new);
 		known += offsetof(struct known_tid, name);
 		if (!is_new && !memcmp(known, thread.name, sizeof(thread.name)))
 			continue;
@@ -163,7 +149,7 @@ changes(struct kf_maker *m, const struct kf_snapshot *s, uint64_t *nr)
 
 		if (!s->stacks[i].hash)
 			continue;
-		known = know(&m->counts, (uint64_t)i + 1, &is_new);
+		known = kf_entry(&m->counts, (uint64_t)i + 1, &is_new);
 		known += offsetof(struct known_count, count);
 		if (is_new)
 			put_stack(m, &s->stacks[i], i);

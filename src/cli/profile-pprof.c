@@ -71,19 +71,6 @@ static uint64_t hash(const char *text)
 	return h ? h : 1;
 }
 
-static char *entry_of(struct kf_map *map, uint64_t key, bool *is_new)
-{
-	char *entry = kf_map_find(map, key);
-
-	*is_new = !entry;
-	if (!entry)
-		entry = kf_map_add(map, key);
-	if (entry)
-		return entry;
-	kf_error("out of memory");
-	exit(KF_EXIT_FAILED);
-}
-
 static int64_t string(struct writer *w, const char *raw)
 {
 	char text[4096], *entry;
@@ -92,7 +79,7 @@ static int64_t string(struct writer *w, const char *raw)
 
 	kf_escape(text, sizeof(text), raw);
 	for (uint64_t key = hash(text);; key = key + 1 ? key + 1 : 1) {
-		entry = entry_of(&w->strings, key, &is_new) +
+		entry = (char *)kf_entry(&w->strings, key, &is_new) +
 			offsetof(struct string, index);
 		if (is_new)
 			break;
@@ -112,8 +99,9 @@ static uint64_t function(struct writer *w, const struct kf_frame *f)
 	Kf__Pprof__Function *message;
 	uint64_t id;
 	bool is_new;
-	char *entry = entry_of(&w->functions, (uint64_t)name + 1, &is_new) +
-		      offsetof(struct location, id);
+	char *entry =
+		(char *)kf_entry(&w->functions, (uint64_t)name + 1, &is_new) +
+		offsetof(struct location, id);
 
 	if (!is_new) {
 		memcpy(&id, entry, sizeof(id));
@@ -136,9 +124,10 @@ static uint64_t location(struct writer *w, const struct kf_frame *const *f,
 	Kf__Pprof__Location *message;
 	uint64_t id;
 	bool is_new;
-	char *entry = entry_of(&w->locations, f[0]->address ? f[0]->address : 1,
-			       &is_new) +
-		      offsetof(struct location, id);
+	char *entry =
+		(char *)kf_entry(&w->locations,
+				 f[0]->address ? f[0]->address : 1, &is_new) +
+		offsetof(struct location, id);
 
 	if (!is_new) {
 		memcpy(&id, entry, sizeof(id));

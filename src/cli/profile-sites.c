@@ -8,7 +8,6 @@
 #include "cli/profile.h"
 
 #include "cli/profile-make.h"
-#include "record/layout.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,6 +6,8 @@
 
 #include "cli/cli.h"
 
+#include "reader/map.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,4 +96,17 @@ int kf_cli_find(const struct kf_cli *cli, struct kf_files *files)
 		return KF_EXIT_FAILED;
 	}
 	return 0;
+}
+
+void *kf_entry(struct kf_map *map, uint64_t key, bool *is_new)
+{
+	void *entry = kf_map_find(map, key);
+
+	*is_new = !entry;
+	if (!entry)
+		entry = kf_map_add(map, key);
+	if (entry)
+		return entry;
+	kf_error("out of memory");
+	exit(KF_EXIT_FAILED);
 }
