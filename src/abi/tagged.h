@@ -48,7 +48,8 @@ static __always_inline_kf void *kf_tagged_quick(size_t size, bool zeroed)
 	void *p;
 
 	/* Where samples are taken the slow path draws them. */
-	if (unlikely(!mark || !kf_tagged_is_quick() || kf_countdown_mean()))
+	if (unlikely(!mark || !kf_tagged_is_quick() || kf_countdown_mean() ||
+		     kf_tags_has_stacks(mark)))
 		return NULL;
 	heap = kf_detour.hidden->marked;
 	p = heap ? kf_fast_alloc(heap, class * sizeof(struct kf_bin)) : NULL;

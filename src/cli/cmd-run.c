@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "base/match.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/library.h"
@@ -28,7 +29,7 @@
 
 #define ALONE "libkonfiscator-alone.so"
 
-enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION };
+enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION, MATCH };
 
 struct conf {
 	const char *id;
@@ -94,6 +95,11 @@ static const char *wanted(enum kind kind, const char *value)
 		return !strcmp(value, "abort") || !strcmp(value, "count")
 			       ? NULL
 			       : "abort or count";
+	case MATCH:
+		return kf_match_is_list(value)
+			       ? NULL
+			       : "names with commas between, + or - before "
+				 "one, * behind";
 	case ENGINE:
 		return is_engine(value) ? NULL : engine_names;
 	default:

@@ -19,7 +19,7 @@ enum view { VIEW_TREE, VIEW_FLAT, VIEW_DOT };
 #define MAX_PATTERNS 16
 
 static enum view view;
-static bool view_given, diff, full;
+static bool view_given, diff, full, stacks;
 static const char *output;
 static const char *patterns[MAX_PATTERNS];
 static unsigned int nr_patterns;
@@ -113,34 +113,60 @@ static int show(const struct kf_cli *cli, const struct kf_tag_set *set)
 	return KF_EXIT_OK;
 }
 
-/* The one process that is meant. */
-static int load_process(const struct kf_cli *cli, struct kf_tag_set *set)
+/* The one process that is meant; release @files whatever the result. */
+static int find_process(const struct kf_cli *cli, struct kf_files *files,
+			const struct kf_file **found)
 {
-	const struct kf_file *found = NULL;
-	struct kf_files files;
 	unsigned int nr = 0;
-	int status = kf_cli_find(cli, &files);
+	int status = kf_cli_find(cli, files);
 
 	if (status)
 		return status;
-	for (unsigned int i = 0; i < files.nr; i++) {
-		const struct kf_file *f = &files.file[i];
+	for (unsigned int i = 0; i < files->nr; i++) {
+		const struct kf_file *f = &files->file[i];
 
 		if (f->snap.result != KF_READ_OK ||
 		    !kf_select_matches(&cli->select, f) ||
 		    (!cli->select.all && f->life != KF_LIFE_ALIVE))
 			continue;
-		found = f;
+		*found = f;
 		nr++;
 	}
-	if (nr == 1) {
-		kf_tag_set_of_file(set, found);
-	} else if (nr) {
+	if (nr > 1) {
 		kf_error("tags: %u processes match: name one by -p PID", nr);
-		status = KF_EXIT_USAGE;
-	} else {
+		return KF_EXIT_USAGE;
+	}
+	if (!nr)
 		kf_note(cli, "tags: no process matches");
-		status = KF_EXIT_NO_MATCH;
+	return nr ? 0 : KF_EXIT_NO_MATCH;
+}
+
+static int load_process(const struct kf_cli *cli, struct kf_tag_set *set)
+{
+	const struct kf_file *found = NULL;
+	struct kf_files files = {0};
+	int status = find_process(cli, &files, &found);
+
+	if (!status)
+		kf_tag_set_of_file(set, found);
+	kf_files_release(&files);
+	return status;
+}
+
+static int run_stacks(const struct kf_cli *cli, const char *path)
+{
+	const struct kf_file *found = NULL;
+	struct kf_files files = {0};
+	int status;
+	char *of_process;
+
+	if (path)
+		return kf_tags_stacks(cli, path, full);
+	status = find_process(cli, &files, &found);
+	if (!status) {
+		of_process = kf_format("%s/%s", found->dir, found->name);
+		status = kf_tags_stacks(cli, of_process, full);
+		free(of_process);
 	}
 	kf_files_release(&files);
 	return status;
@@ -212,12 +238,17 @@ static int check(const struct kf_cli *cli, int argc)
 		return refuse("a file, or a process: one of them");
 	if (diff && (output || view_given))
 		return refuse("--diff has neither views nor files");
+	if (stacks && (diff || output || view_given || nr_patterns))
+		return refuse("--stacks goes with a file or a process, and "
+			      "--full");
 	if (output && view_given)
 		return refuse("--view and -o: one of them");
 	if (output && cli->format != KF_FORMAT_TABLE)
 		return refuse("--format and -o: one of them");
-	if (cli->format == KF_FORMAT_CSV && !diff && view != VIEW_FLAT)
-		return refuse("--format=csv is for --view=flat and --diff");
+	if (cli->format == KF_FORMAT_CSV && !diff && !stacks &&
+	    view != VIEW_FLAT)
+		return refuse("--format=csv is for --view=flat, --diff and "
+			      "--stacks");
 	if (cli->format == KF_FORMAT_JSON && view == VIEW_DOT)
 		return refuse("--view=dot is no JSON");
 	return 0;
@@ -230,6 +261,8 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	if (status)
 		return status;
 	cli->tables = KF_TABLE_TAGS;
+	if (stacks)
+		return run_stacks(cli, argv[0]);
 	return diff ? run_diff(cli, argv) : run_one(cli, argv[0]);
 }
 
@@ -261,7 +294,7 @@ static int take_output(const char *arg)
 	return 0;
 }
 
-enum { OPT_VIEW = KF_OPT_OWN, OPT_AGGREGATE, OPT_DIFF, OPT_FULL };
+enum { OPT_VIEW = KF_OPT_OWN, OPT_AGGREGATE, OPT_DIFF, OPT_STACKS, OPT_FULL };
 
 static int option(struct kf_cli *cli, int key, const char *arg)
 {
@@ -278,6 +311,9 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 	case OPT_DIFF:
 		diff = true;
 		return 0;
+	case OPT_STACKS:
+		stacks = true;
+		return 0;
 	default:
 		full = true;
 		return 0;
@@ -291,7 +327,10 @@ static const struct kf_option options[] = {
 	{OPT_AGGREGATE, "aggregate", "REGEX",
 	 "make one tree of the threads whose names match; several times too"},
 	{OPT_DIFF, "diff", NULL, "what changed from one file to another"},
-	{OPT_FULL, "full", NULL, "small tags, and those without a change, too"},
+	{OPT_STACKS, "stacks", NULL,
+	 "what lives by call stack, of the tags that KONFISCATOR_TAG_STACKS chose"},
+	{OPT_FULL, "full", NULL,
+	 "small tags, those without a change, and stacks without blocks, too"},
 	{0},
 };
 

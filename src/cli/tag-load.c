@@ -66,6 +66,8 @@ static int refuse(const char *path, const struct kf_snapshot *s)
 {
 	if (s->result == KF_READ_ERROR)
 		kf_error("tags: %s: %s", path, strerror(s->error));
+	else if (s->result == KF_READ_FOREIGN)
+		kf_error("tags: %s: not a stats file", path);
 	else if (s->result == KF_READ_INCOMPATIBLE)
 		kf_error("tags: %s: a stats file of version %u, and this "
 			 "reads version %u",
@@ -77,16 +79,19 @@ static int refuse(const char *path, const struct kf_snapshot *s)
 	return KF_EXIT_FAILED;
 }
 
+int kf_tag_file_read(const char *path, struct kf_snapshot *s)
+{
+	kf_snapshot_read_with(AT_FDCWD, path, KF_TABLE_TAGS, s);
+	return s->result == KF_READ_OK ? 0 : refuse(path, s);
+}
+
 static int load_stats(struct kf_tag_set *set, const char *path)
 {
 	struct kf_file f = {.life = KF_LIFE_UNKNOWN};
-	int status = 0;
+	int status = kf_tag_file_read(path, &f.snap);
 
-	kf_snapshot_read_with(AT_FDCWD, path, KF_TABLE_TAGS, &f.snap);
-	if (f.snap.result == KF_READ_OK)
+	if (!status)
 		kf_tag_set_of_file(set, &f);
-	else
-		status = refuse(path, &f.snap);
 	kf_snapshot_release(&f.snap);
 	return status;
 }

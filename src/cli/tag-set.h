@@ -125,6 +125,16 @@ void kf_tag_set_of_file(struct kf_tag_set *set, const struct kf_file *f);
 int kf_tag_set_load(struct kf_tag_set *set, const char *path);
 
 /**
+ * kf_tag_file_read() - read a stats file with its tags
+ * @path:	the file
+ * @s:		out: what it has; release it whatever the result
+ *
+ * Context: one thread; the command has no other.
+ * Return: 0, or the exit status after a message.
+ */
+int kf_tag_file_read(const char *path, struct kf_snapshot *s);
+
+/**
  * kf_tag_set_parse() - read JSON, ours or malloc-tag's
  * @set:	out: the set
  * @in:		where from

@@ -31,4 +31,15 @@ void kf_tags_flat(const struct kf_tag_set *set, const struct kf_cli *cli);
 void kf_tags_diff(const struct kf_tag_set *then, const struct kf_tag_set *now,
 		  bool all, const struct kf_cli *cli);
 
+/**
+ * kf_tags_stacks() - a row for each call stack of the tags that have them
+ * @cli:	how to print
+ * @path:	a stats file
+ * @full:	stacks that have nothing left too, and all calls of each
+ *
+ * Context: one thread; the command has no other.
+ * Return: 0, or the exit status after a message.
+ */
+int kf_tags_stacks(const struct kf_cli *cli, const char *path, bool full);
+
 #endif

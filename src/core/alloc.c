@@ -111,7 +111,7 @@ static void *take_tagged(size_t size, size_t align, bool zeroed, uint32_t tag,
 				  usable);
 
 	if (sample)
-		kf_sampling_drawn(sample, p);
+		kf_sampling_drawn(sample, p, p ? *usable : 0);
 	return p;
 }
 

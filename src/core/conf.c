@@ -4,6 +4,7 @@
  */
 #include "core/conf.h"
 
+#include "base/match.h"
 #include "base/text.h"
 #include "engine/engine.h"
 #include "sys/env.h"
@@ -20,6 +21,7 @@ enum kind {
 	KIND_STRING,
 	KIND_ENGINE,
 	KIND_ACTION,
+	KIND_MATCH,
 };
 
 struct option {
@@ -62,6 +64,7 @@ static const char *const allowed[] = {
 	[KIND_COUNT] = "a number",
 	[KIND_STRING] = "a text",
 	[KIND_ACTION] = "abort or count",
+	[KIND_MATCH] = "names with commas between, + or - before one, * behind",
 #define KF_ENGINE(id, help) #id ", "
 	[KIND_ENGINE] =
 #include "engine/engines.def"
@@ -129,6 +132,10 @@ static bool parse(const struct option *o, const char *value)
 		if (!n && strcmp(value, "abort") != 0)
 			return false;
 		break;
+	case KIND_MATCH:
+		if (!kf_match_is_list(value))
+			return false;
+		/* fall through */
 	case KIND_STRING:
 		*(const char **)o->value = value;
 		return true;

@@ -13,6 +13,7 @@
 #define KF_CONF_C_STRING const char *
 #define KF_CONF_C_ENGINE const char *
 #define KF_CONF_C_ACTION uint64_t
+#define KF_CONF_C_MATCH const char *
 
 /* One member an option; NULL strings are not set. Constant after start. */
 struct kf_conf {

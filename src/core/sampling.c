@@ -16,6 +16,7 @@
 #include "stats/stats.h"
 #include "sys/env.h"
 #include "sys/out.h"
+#include "tags/tags.h"
 
 #include <errno.h>
 
@@ -76,6 +77,11 @@ static uint32_t take(struct kf_heap *heap, uint64_t bytes, uint32_t tag)
 	return mean ? kf_sample_take(bytes, mean, tag) : 0;
 }
 
+static bool wants_stacks(uint32_t tag)
+{
+	return tag && kf_tags_has_stacks(tag);
+}
+
 uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag)
 {
 	unsigned int class = class_of(size, align);
@@ -83,6 +89,8 @@ uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag)
 		class ? kf_class_bytes(class) : KF_ALIGN_UP(size, KF_PAGE);
 	struct kf_heap *heap;
 
+	if (wants_stacks(tag))
+		return kf_sample_take(bytes, 0, tag);
 	if (likely(!kf_countdown_mean()))
 		return 0;
 	heap = kf_heap_get();
@@ -105,7 +113,11 @@ uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
 	struct kf_heap *heap = kf_heap_get();
 	bool large = after > KF_SMALL_MAX;
 
-	if (old & KF_SAMPLE_MARK && (large || before == after))
+	if (wants_stacks(tag))
+		return kf_sample_take(after, 0, tag);
+	/* One of each block of a tag says nothing of the others. */
+	if (old & KF_SAMPLE_MARK && kf_sample_mean(old) &&
+	    (large || before == after))
 		return keep(old, before, after, tag);
 	if (likely(!kf_countdown_mean()) || before == after)
 		return 0;
@@ -116,10 +128,10 @@ uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
 	return take(heap, after, tag);
 }
 
-void kf_sampling_drawn(uint32_t mark, const void *p)
+void kf_sampling_drawn(uint32_t mark, const void *p, size_t usable)
 {
 	if (likely(p)) {
-		kf_sample_gave(mark, p);
+		kf_sample_gave(mark, p, usable);
 	} else {
 		kf_word_add_atomic(KF_WORD_sample_lost, 1);
 		kf_sample_drop(mark);
@@ -134,7 +146,7 @@ void *kf_sampling_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	if (likely(!mark))
 		return NULL;
 	p = kf_marked_alloc(size, align, zeroed, mark, usable);
-	kf_sampling_drawn(mark, p);
+	kf_sampling_drawn(mark, p, p ? *usable : 0);
 	return p;
 }
 
@@ -189,7 +201,7 @@ void kf_sampling_start(void)
 	kf_sample_init(&conf);
 	kf_countdown_seed(kf_conf.sample_seed);
 	if (conf.stacks)
-		kf_walk_load(kf_conf.sample || asked);
+		kf_walk_load(kf_conf.sample || kf_conf.tag_stacks || asked);
 	if (kf_conf.sample)
 		start_with(kf_conf.sample);
 }

@@ -71,10 +71,11 @@ uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
  * kf_sampling_drawn() - what became of a block that was drawn
  * @mark:	what kf_sampling_draw() gave, or redraw
  * @p:		the block; NULL: there was no memory, and so there is no sample
+ * @usable:	its usable bytes
  *
  * Context: as kf_sampling_draw().
  */
-void kf_sampling_drawn(uint32_t mark, const void *p);
+void kf_sampling_drawn(uint32_t mark, const void *p, size_t usable);
 
 /**
  * kf_sampling_alloc() - the block, if it is to be a sample

@@ -41,7 +41,7 @@ static uint32_t next(uint32_t old, size_t before, size_t after)
 static void lost(uint32_t mark)
 {
 	if (mark & KF_SAMPLE_MARK)
-		kf_sampling_drawn(mark, NULL);
+		kf_sampling_drawn(mark, NULL, 0);
 }
 
 static void gone(const void *p, size_t usable, uint32_t mark, bool freed)
@@ -59,7 +59,7 @@ static void came(const void *p, size_t usable, uint32_t mark)
 	uint32_t tag = tag_of(mark);
 
 	if (mark & KF_SAMPLE_MARK)
-		kf_sampling_drawn(mark, p);
+		kf_sampling_drawn(mark, p, usable);
 	if (tag)
 		kf_tags_came(tag, usable, KF_TAG_REALLOC);
 }
@@ -75,6 +75,7 @@ void kf_tagging_init(void)
 	kf_tags.limits.levels = limit(kf_conf.tag_levels, MAX_LEVELS);
 	kf_tags.limits.nodes = limit(kf_conf.tag_nodes, MAX_NODES);
 	kf_tags.base = kf_conf.tag;
+	kf_tags.stacks = kf_conf.stacks ? kf_conf.tag_stacks : NULL;
 	if (kf_tags.base)
 		kf_detour_keep();
 }

@@ -143,7 +143,7 @@ uint32_t kf_sample_take(uint64_t bytes, uint64_t mean, uint32_t tag)
 	r = record_at(nr);
 	r->bytes = bytes;
 	r->mean = mean;
-	r->weight = kf_distance_weight(bytes, mean);
+	r->weight = mean ? kf_distance_weight(bytes, mean) : bytes;
 	r->tag = tag;
 	r->stack = take_stack(tag);
 	return nr | KF_SAMPLE_MARK;
@@ -154,10 +154,12 @@ void kf_sample_drop(uint32_t mark)
 	push(mark & ~KF_SAMPLE_MARK);
 }
 
-void kf_sample_gave(uint32_t mark, const void *p)
+void kf_sample_gave(uint32_t mark, const void *p, size_t usable)
 {
-	const struct record *r = record_of(mark);
+	struct record *r = record_of(mark);
 
+	if (!r->mean)
+		r->bytes = r->weight = usable;
 	kf_word_add_atomic(KF_WORD_samples, 1);
 	kf_word_add_atomic(KF_WORD_sample_live, r->weight);
 	kf_word_add_atomic(KF_WORD_sample_variance,

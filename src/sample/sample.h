@@ -38,7 +38,7 @@ void kf_sample_init(const struct kf_sample_conf *conf);
 /**
  * kf_sample_take() - a record for a block to come
  * @bytes:	of the block, as it was drawn by; not 0
- * @mean:	of the distances; not 0
+ * @mean:	of the distances; 0: every block is one, and stands for itself
  * @tag:	entry of the tag table, 0 none
  *
  * Walks the stack.
@@ -53,12 +53,13 @@ uint32_t kf_sample_take(uint64_t bytes, uint64_t mean,
  * kf_sample_gave() - a block has been marked
  * @mark:	of kf_sample_take()
  * @p:		the block
+ * @usable:	its usable bytes, which one that stands for itself counts with
  *
  * Counts and fires sample_alloc and otel_memory's alloc.
  *
  * Context: as kf_sample_take().
  */
-void kf_sample_gave(uint32_t mark, const void *p);
+void kf_sample_gave(uint32_t mark, const void *p, size_t usable);
 
 /**
  * kf_sample_drop() - there was no block for a mark

@@ -164,13 +164,17 @@ enum kf_tag_state {
 	KF_TAG_FOLDED, /* of a thread that has gone: no thread's any more */
 };
 
+enum kf_tag_flags {
+	KF_TAG_STACKS = 1, /* the stack of each of its blocks is taken */
+};
+
 struct kf_stats_tag {
 	uint32_t state;	 /* enum kf_tag_state; stored last */
 	uint32_t parent; /* entry; 0: a root, whose name is its thread's */
 	uint32_t root;	 /* entry of the tree's root; of itself for a root */
 	int32_t tid;	 /* of the tree's thread; 0 when folded */
 	uint32_t depth;	 /* 0 for a root */
-	uint32_t flags;
+	uint32_t flags;	 /* enum kf_tag_flags */
 	uint64_t failed; /* pushes billed here, as there was no room below */
 	char name[KF_STATS_TAG_NAME]; /* ends in NUL */
 	uint64_t entered;	      /* pushes */

@@ -42,6 +42,7 @@ struct kf_tag_node {
 	uint32_t depth;
 	uint32_t generation; /* of the entry: grows with each reuse */
 	bool cut;	     /* the whole name is longer */
+	bool stacks;	     /* of its blocks are taken */
 	uint64_t hash;	     /* of the whole name */
 	char name[KF_STATS_TAG_NAME];
 } __kf_aligned(KF_CACHE_LINE);
@@ -51,10 +52,11 @@ struct kf_tags {
 	struct kf_tags_limits limits;
 	struct kf_tag_node *node;
 	struct kf_stats_tag *tag;
-	uint32_t nr;	   /* entries handed out; atomic */
-	uint32_t nr_trees; /* atomic */
-	const char *base;  /* a tag that every thread begins with, or NULL */
-	uint64_t began_ns; /* CLOCK_REALTIME of the first tree */
+	uint32_t nr;	    /* entries handed out; atomic */
+	uint32_t nr_trees;  /* atomic */
+	const char *base;   /* a tag that every thread begins with, or NULL */
+	const char *stacks; /* patterns of tags with stacks, or NULL */
+	uint64_t began_ns;  /* CLOCK_REALTIME of the first tree */
 };
 
 extern struct kf_tags kf_tags __kf_hidden;
@@ -211,6 +213,12 @@ static inline void kf_tags_gone(uint32_t node, size_t usable, bool freed)
 	}
 	*(freed ? &t->frees : &t->resized) += 1;
 	t->freed += usable;
+}
+
+/* Whether the stack of each block of a node is taken. */
+static inline bool kf_tags_has_stacks(uint32_t node)
+{
+	return kf_tags.node[node].stacks;
 }
 
 /* Be at a node of one's tree. */

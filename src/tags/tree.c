@@ -8,6 +8,7 @@
  */
 #include "tags/tree.h"
 
+#include "base/match.h"
 #include "sys/process.h"
 #include "sys/vm.h"
 
@@ -111,6 +112,12 @@ static uint32_t take_entry(struct tree *tree)
 	return tree->at++;
 }
 
+static bool has_stacks(const struct kf_tag_name *name)
+{
+	return kf_tags.stacks &&
+	       kf_match(kf_tags.stacks, name->text, name->len);
+}
+
 static uint32_t make(uint32_t tree, uint32_t parent,
 		     const struct kf_tag_name *name, int32_t tid)
 {
@@ -128,6 +135,7 @@ static uint32_t make(uint32_t tree, uint32_t parent,
 		.depth = parent ? node_at(parent)->depth + 1 : 0,
 		.generation = node->generation + 1,
 		.cut = len < name->len,
+		.stacks = parent && has_stacks(name),
 		.hash = name->hash,
 	};
 	memcpy(node->name, name->text, len);
@@ -136,6 +144,7 @@ static uint32_t make(uint32_t tree, uint32_t parent,
 		.root = parent ? t->root : i,
 		.tid = tid,
 		.depth = node->depth,
+		.flags = node->stacks ? KF_TAG_STACKS : 0,
 	};
 	memcpy(tag->name, node->name, sizeof(tag->name));
 	__atomic_store_n(&tag->state, tid ? KF_TAG_IN_USE : KF_TAG_FOLDED,

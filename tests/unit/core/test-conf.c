@@ -13,7 +13,7 @@
 #include "core/conf.h"
 #include "tests/unit/unit.h"
 
-enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION };
+enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION, MATCH };
 
 #define KF_ENGINE(id, help) #id ", "
 static const char engine_names[] =
@@ -38,6 +38,10 @@ static const struct {
 		    1,
 		    {"Count", "1", "abort ", "stop"},
 		    "abort or count"},
+	[MATCH] = {"+net*,-net.cache",
+		   0,
+		   {"net*s", "a,,b", "-", "+a,"},
+		   "names with commas between, + or - before one, * behind"},
 	[STRING] = {"a text", 0, {NULL}, NULL},
 	[ENGINE] = {"firstfit",
 		    0,
