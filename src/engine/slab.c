@@ -53,6 +53,7 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 			 __ATOMIC_RELAXED);
 	kf_list_add(&slab->link, &heap->slabs[class]);
 	heap->nr_slabs[class]++;
+	kf_class_add(class, 0, 1);
 	kf_word_add_atomic(KF_WORD_slabs_made, 1);
 	kf_probe_slab_new((uintptr_t)slab->run.start, size);
 	return slab;
@@ -68,6 +69,7 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 	heap->nr_slabs[kf_slab_class(slab)]--;
 	kf_heap_stat(heap, KF_SLOT_carved,
 		     -(uint64_t)slab->carved * slab->size);
+	kf_class_add(kf_slab_class(slab), -(int64_t)slab->carved, -1);
 	kf_word_add_atomic(KF_WORD_slabs_freed, 1);
 	kf_probe_slab_free((uintptr_t)slab->run.start, slab->size);
 	__atomic_store_n(&slab->owner, 0, __ATOMIC_RELAXED);
@@ -114,6 +116,7 @@ static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
 	slab->used += nr;
 	bin->source = (uintptr_t)slab | (slab->zeroed ? KF_BIN_ZEROED : 0);
 	kf_heap_stat(heap, KF_SLOT_carved, (uint64_t)nr * size);
+	kf_class_add(kf_slab_class(slab), nr, 0);
 	return nr;
 }
 

@@ -204,6 +204,20 @@ void kf_purge_finish(void)
 		end(left == KF_PURGE_DONE);
 }
 
+/* How the heap grew, for who finds its file: each step is a sixteenth more. */
+static void mark_growth(void)
+{
+	uint64_t now = kf_now_ns() / 1000000;
+	uint64_t held = kf_stats_held();
+	uint64_t last = kf_word_get(KF_WORD_grown_to);
+
+	kf_word_set(KF_WORD_seen_at, now);
+	if (held <= last + last / 16)
+		return;
+	kf_word_set(KF_WORD_grown_to, held);
+	kf_word_set(KF_WORD_grown_at, now);
+}
+
 bool kf_pages_tick(void)
 {
 	uint32_t now = kf_now_ms();
@@ -219,6 +233,7 @@ bool kf_pages_tick(void)
 	kf_recent_tick(now);
 	kf_floor.purge_old = true;
 	kf_floor_count_peak();
+	mark_growth();
 	kf_stats_end();
 	kf_floor_unlock();
 	return true;

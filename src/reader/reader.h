@@ -50,6 +50,8 @@ struct kf_class_count {
 	uint64_t mallocs;
 	uint64_t frees;
 	int64_t inherited;
+	uint64_t carved; /* blocks of its slabs, with those that are free */
+	uint64_t slabs;
 };
 
 struct kf_thread_count {
@@ -92,6 +94,7 @@ struct kf_snapshot {
 	struct kf_counter *counters;
 	unsigned int nr_classes;
 	struct kf_class_count *classes;
+	bool knows_slabs; /* of each class; files of minor versions 0, 1 no */
 	unsigned int nr_threads; /* slots in use or idle */
 	struct kf_thread_count *threads;
 	struct kf_totals totals;

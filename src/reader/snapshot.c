@@ -23,6 +23,9 @@
 #define MAX_SEQ_TRIES 600
 #define SLOTS_AT_ONCE 16
 
+/* What a class has in files of all versions. */
+#define CLASS_MIN offsetof(struct kf_stats_class, carved)
+
 /* A file being read: its descriptor, its size now, its checked header. */
 struct source {
 	int fd;
@@ -107,8 +110,7 @@ static bool sections_hold(const struct source *src)
 			     sizeof(struct kf_stats_identity), 1, 1) &&
 	       section_holds(src, &h->descs, sizeof(struct kf_stats_desc), 0,
 			     MAX_ENTRIES) &&
-	       section_holds(src, &h->classes, sizeof(struct kf_stats_class), 0,
-			     MAX_ENTRIES) &&
+	       section_holds(src, &h->classes, CLASS_MIN, 0, MAX_ENTRIES) &&
 	       section_holds(src, &h->words, 8, 1, MAX_ENTRIES) &&
 	       section_holds(src, &h->control, 8, 0, MAX_ENTRIES) &&
 	       section_holds(src, &h->slots, slot_bytes(h->classes.nr), 0,
@@ -195,6 +197,12 @@ static char *read_section(struct source *src,
 	return table;
 }
 
+/* A level below 0 is that of a damaged file. */
+static uint64_t level_of(int64_t n)
+{
+	return n > 0 ? (uint64_t)n : 0;
+}
+
 static bool read_classes(struct source *src, struct kf_snapshot *s)
 {
 	const struct kf_stats_section *sec = &src->h.classes;
@@ -206,12 +214,16 @@ static bool read_classes(struct source *src, struct kf_snapshot *s)
 		return false;
 	}
 	s->nr_classes = sec->nr;
+	s->knows_slabs = sec->entry_size >= sizeof(struct kf_stats_class);
 	for (uint32_t i = 0; i < sec->nr; i++) {
-		struct kf_stats_class c;
+		struct kf_stats_class c = {0};
 
-		memcpy(&c, table + (size_t)i * sec->entry_size, sizeof(c));
+		memcpy(&c, table + (size_t)i * sec->entry_size,
+		       s->knows_slabs ? sizeof(c) : CLASS_MIN);
 		s->classes[i].bytes = c.bytes;
 		s->classes[i].inherited = c.inherited;
+		s->classes[i].carved = level_of(c.carved);
+		s->classes[i].slabs = level_of(c.slabs);
 	}
 	free(table);
 	return true;

@@ -24,7 +24,7 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 1
+#define KF_STATS_MINOR 2
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_SLOT_SCALARS 42
@@ -100,10 +100,16 @@ struct kf_stats_desc {
 	uint32_t index; /* of its word in the slot or among the words */
 };
 
-/* One size class; entry 0 is for all large blocks and has size 0. */
+/*
+ * One size class; entry 0 is for all large blocks and has size 0. Minor
+ * versions 0 and 1 end with @inherited. What is carved and not live lies in
+ * pages that other blocks keep from going back to the kernel.
+ */
 struct kf_stats_class {
 	uint64_t bytes;
 	int64_t inherited; /* blocks a forked child found live */
+	int64_t carved;	   /* blocks that its slabs are cut into; atomic */
+	int64_t slabs;	   /* atomic */
 };
 
 enum kf_slot_state { KF_SLOT_FREE, KF_SLOT_IN_USE, KF_SLOT_IDLE };

@@ -30,6 +30,7 @@ static char last_resort[KF_AT_SLOTS + sizeof(struct kf_slot)] __kf_aligned(
 
 struct kf_stats_state kf_stats;
 struct kf_stats_words *kf_stats_words;
+struct kf_stats_class *kf_stats_classes;
 
 static size_t wanted_slots(void)
 {
@@ -86,6 +87,7 @@ void kf_stats_init(void)
 	kf_stats.nr_slots = first;
 	kf_stats.nr_shown = first;
 	kf_stats_words = (void *)(kf_stats.base + KF_AT_WORDS);
+	kf_stats_classes = (void *)(kf_stats.base + KF_AT_CLASSES);
 }
 
 /* Returns why there can be no file, or 0. */

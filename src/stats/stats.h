@@ -45,6 +45,9 @@ struct kf_stats_conf {
 /* The process' words; constant after kf_stats_init(). */
 extern struct kf_stats_words *kf_stats_words;
 
+/* The size classes, KF_STATS_NR_CLASSES; likewise. */
+extern struct kf_stats_class *kf_stats_classes;
+
 /**
  * kf_stats_init() - give the counters their memory, anonymous at first
  *
@@ -265,6 +268,17 @@ static inline uint64_t kf_stats_held(void)
 static inline void kf_word_add_atomic(enum kf_word_stat w, uint64_t n)
 {
 	__atomic_fetch_add(&kf_stats_words->word[w], n, __ATOMIC_RELAXED);
+}
+
+/* Add to what slabs of a class there are, in blocks and slabs; any thread. */
+static inline void kf_class_add(unsigned int class, int64_t carved,
+				int64_t slabs)
+{
+	struct kf_stats_class *c = &kf_stats_classes[class];
+
+	__atomic_fetch_add(&c->carved, carved, __ATOMIC_RELAXED);
+	if (slabs)
+		__atomic_fetch_add(&c->slabs, slabs, __ATOMIC_RELAXED);
 }
 
 /* Add to a slot's scalar; the caller is the slot's thread. */

@@ -270,6 +270,29 @@ START_TEST(slab_is_carved_a_page_at_a_time)
 }
 END_TEST
 
+/* What the classes say is what the slots' sum says, and goes with the slabs. */
+START_TEST(classes_tell_their_slabs_and_what_is_carved)
+{
+	const struct kf_stats_class *c;
+	uint64_t bytes = 0;
+
+	start();
+	c = &kf_stats_classes[kf_class_of(BYTES)];
+	take_all(NULL);
+	ck_assert_int_ge(c->carved, NR_BLOCKS);
+	ck_assert_int_ge(c->slabs, NR_BLOCKS * BYTES / (64 * KF_KIB));
+	for (unsigned int i = 1; i < KF_NR_CLASSES; i++)
+		bytes += (uint64_t)kf_stats_classes[i].carved *
+			 kf_class_bytes(i);
+	ck_assert_uint_eq(bytes, kf_heap_sum(KF_SLOT_carved));
+	drop_all(NULL);
+	kf_heap_flush(kf_heap_self);
+	kf_heap_trim(kf_heap_self);
+	ck_assert_int_eq(c->carved, 0);
+	ck_assert_int_eq(c->slabs, 0);
+}
+END_TEST
+
 START_TEST(block_is_one_at_its_start_and_when_carved)
 {
 	struct kf_slab *slab;
@@ -344,6 +367,7 @@ int main(void)
 		near_class_serves_before_a_slab_is_made,
 		small_class_that_is_used_gets_a_slab_of_its_own,
 		slab_is_carved_a_page_at_a_time,
+		classes_tell_their_slabs_and_what_is_carved,
 		block_is_one_at_its_start_and_when_carved,
 		full_slab_is_off_the_list_until_a_block_is_freed,
 		sparse_slab_is_left_to_become_empty,

@@ -104,6 +104,44 @@ START_TEST(file_of_a_later_minor_version_is_read)
 }
 END_TEST
 
+/* Their classes had 16 bytes. */
+START_TEST(file_of_an_earlier_minor_version_is_read)
+{
+	struct kf_stats_section *sec;
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 1);
+	f.classes[5].carved = 9;
+	f.classes[5].slabs = 3;
+	f.classes[6].slabs = -1;
+	support_write(&f, "now");
+	ck_assert_int_eq(kf_snapshot_read(AT_FDCWD, support_path("now"), &s),
+			 KF_READ_OK);
+	ck_assert(s.knows_slabs);
+	ck_assert_uint_eq(s.classes[5].carved, 9);
+	ck_assert_uint_eq(s.classes[5].slabs, 3);
+	ck_assert_uint_eq(s.classes[6].slabs, 0);
+	kf_snapshot_release(&s);
+
+	f.header->minor = 1;
+	sec = &f.header->classes;
+	for (uint32_t i = 1; i < sec->nr; i++)
+		memmove((char *)f.classes + (size_t)i * 16, &f.classes[i], 16);
+	sec->entry_size = 16;
+	support_write(&f, "before");
+	ck_assert_int_eq(kf_snapshot_read(AT_FDCWD, support_path("before"), &s),
+			 KF_READ_OK);
+	ck_assert(!s.knows_slabs);
+	ck_assert_uint_eq(s.classes[5].bytes, 80);
+	ck_assert_uint_eq(s.classes[104].bytes, 32768);
+	ck_assert_uint_eq(s.classes[5].carved, 0);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
 START_TEST(words_in_the_middle_of_a_change_are_taken_in_the_end)
 {
 	struct kf_snapshot s;
@@ -397,6 +435,7 @@ int main(void)
 		good_file_is_read,
 		strings_that_fill_their_array_end,
 		file_of_a_later_minor_version_is_read,
+		file_of_an_earlier_minor_version_is_read,
 		words_in_the_middle_of_a_change_are_taken_in_the_end,
 		what_is_no_stats_file_is_foreign,
 		link_to_a_good_file_is_foreign,
