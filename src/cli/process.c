@@ -34,16 +34,20 @@ void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID])
 		kf_proc_container("/proc", f->pid, id);
 }
 
-/* A size in pages: the first of statm's fields is all, the second resident. */
+/*
+ * A size in pages. Of statm's fields the first is all, the second resident, the
+ * third resident and not anonymous.
+ */
 static uint64_t size_of(const struct kf_file *f, unsigned int field)
 {
-	unsigned long long pages[2];
+	unsigned long long pages[3];
 	char text[128];
 
 	if (!f->pid)
 		return 0;
 	kf_proc_text("/proc", f->pid, "statm", text, sizeof(text));
-	if (sscanf(text, "%llu %llu", &pages[0], &pages[1]) != 2)
+	if (sscanf(text, "%llu %llu %llu", &pages[0], &pages[1], &pages[2]) !=
+	    3)
 		return 0;
 	return pages[field] * (uint64_t)sysconf(_SC_PAGESIZE);
 }
@@ -51,6 +55,11 @@ static uint64_t size_of(const struct kf_file *f, unsigned int field)
 uint64_t kf_process_resident(const struct kf_file *f)
 {
 	return size_of(f, 1);
+}
+
+uint64_t kf_process_shared(const struct kf_file *f)
+{
+	return size_of(f, 2);
 }
 
 uint64_t kf_process_virtual(const struct kf_file *f)

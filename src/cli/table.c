@@ -8,7 +8,6 @@
 
 #include "cli/table.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,7 +221,7 @@ static json_t *cell_json(const struct kf_cell *c, enum kf_cell_kind kind)
 	}
 }
 
-static void print_json(const struct kf_table *t)
+json_t *kf_table_json(const struct kf_table *t)
 {
 	json_t *rows = json_array();
 
@@ -240,6 +239,13 @@ static void print_json(const struct kf_table *t)
 		}
 		json_array_append_new(rows, o);
 	}
+	return rows;
+}
+
+static void print_json(const struct kf_table *t)
+{
+	json_t *rows = kf_table_json(t);
+
 	json_dumpf(rows, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	putchar('\n');
 	json_decref(rows);

@@ -9,6 +9,8 @@
 
 #include "cli/cli.h"
 
+#include <jansson.h>
+
 enum kf_cell_kind {
 	KF_CELL_TEXT,
 	KF_CELL_COUNT, /* a number of things */
@@ -101,6 +103,15 @@ void kf_table_sort(struct kf_table *t, int column);
  * Context: one thread; the command has no other.
  */
 void kf_table_print(const struct kf_table *t, const struct kf_cli *cli);
+
+/**
+ * kf_table_json() - its rows, as they are printed in JSON
+ * @t:		the table
+ *
+ * Context: one thread; the command has no other.
+ * Return: an array of objects; json_decref() it.
+ */
+json_t *kf_table_json(const struct kf_table *t);
 
 /**
  * kf_table_release() - free what a table holds

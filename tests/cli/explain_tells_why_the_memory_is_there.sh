@@ -1,0 +1,152 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A program that leaks, one that fragments its heap, one whose heap caches, one
+# whose memory is elsewhere and one without fault are told apart, running and
+# killed. What is not known of a killed one is said.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+needs jq jq
+workdir
+. "$top_srcdir/tests/cli/cli.sh"
+
+heaps=$top_builddir/tests/cli/heaps
+
+is_ready() {
+	grep -q ready "$WORK/ready"
+}
+
+# start HOW: its pid in $pid, its stats file in $file
+start() {
+	rm -f "$WORK/in" "$WORK/ready"
+	mkfifo "$WORK/in"
+	KONFISCATOR_SAMPLE=16K run_under_exec "$heaps" "$1" \
+		<"$WORK/in" >"$WORK/ready" 7>&- &
+	pid=$!
+	at_exit "kill -9 $pid 2>/dev/null"
+	exec 7>"$WORK/in"
+	wait_for 300 is_ready || fail "$1 does not come to be ready"
+	file=$(find "$WORK/stats" -name "heaps.$pid.*")
+	[ -n "$file" ] || fail "$1 has no stats file"
+}
+
+end() {
+	kill -9 "$pid"
+	wait "$pid" 2>/dev/null || true
+	exec 7>&-
+}
+
+# asks ARG...: the answer in $WORK/answer
+asks() {
+	cli explain --format=json "$@" >"$WORK/answer" || fail "explain $*"
+}
+
+# of EXPRESSION: of the answer
+of() {
+	jq -r ".[0] | $1" "$WORK/answer"
+}
+
+# is VERDICT ARG...
+is() {
+	kf_verdict=$1
+	shift
+	asks "$@"
+	[ "$(of .verdict)" = "$kf_verdict" ]
+}
+
+# says_is WHAT VERDICT ARG...: fail where it says another
+says_is() {
+	kf_what=$1
+	shift
+	is "$@" || fail "$kf_what is called $(of .verdict): $(of .why)"
+}
+
+# holds WHAT EXPRESSION
+holds() {
+	[ "$(of "$2")" = true ] || {
+		cat "$WORK/answer"
+		fail "$1: not $2"
+	}
+}
+
+# The equations of the parts, whatever the verdict.
+adds_up() {
+	holds "$1" '.live_bytes + .rounding_bytes + .half_empty_bytes +
+		.dirty_bytes + .unused_bytes + .metadata_bytes == .held_bytes'
+	holds "$1" '([.sizes[].half_empty_bytes // 0] | add) -
+		.half_empty_bytes | fabs <= 200000'
+}
+
+lived() {
+	asks --watch=0 "$file"
+	holds "leak" '.verdict == "leak" or .life_seconds < 1.5'
+	[ "$(of '.life_seconds > 1.5')" = true ]
+}
+
+start leak
+# on a machine that stops for a second it may take another look
+wait_for 60 is leak --watch=1 -p "$pid" ||
+	fail "the leak is called $(of .verdict): $(of .why)"
+holds "leak" '.grown_bytes > 0 and .watched_seconds >= 1'
+holds "leak" '.sizes[0].size_bytes == 256 and .sizes[0].grown_bytes > 0'
+holds "leak" '.stacks[0].stack | test("leaky < ")'
+holds "leak" '.stacks[0].mean_block_bytes == 256 and .stacks[0].grown_bytes > 0'
+wait_for 60 lived || fail "the leak's clock stands still"
+end
+says_is "the leak's file" leak "$file"
+holds "leak" '.state == "dead" and .resident_bytes == null and
+	.outside_bytes == null and .grown_bytes == null'
+holds "leak" '.life_seconds > 1.5 and .growing_seconds > .life_seconds * 0.7'
+
+start fragment
+says_is "fragmentation" fragmentation --watch=0.2 -p "$pid"
+adds_up fragment
+holds "fragment" '.half_empty_bytes > 30e6 and .resident_bytes > 30e6'
+holds "fragment" '.sizes[0].size_bytes == 256 and .sizes[0].slabs > 500'
+holds "fragment" '.sizes[0].filled_percent < 2 and .sizes[0].live_blocks >= 2500'
+holds "fragment" '.stacks[0].stack | test("fill < ")'
+holds "fragment" '.stacks[0].half_empty_bytes > 20e6'
+expect 0 cli explain --watch=0 -p "$pid"
+prints "heaps ($pid, alive): fragmentation"
+prints "fill < "
+end
+says_is "fragmentation's file" fragmentation "$file"
+holds "fragment" '.state == "dead" and .resident_bytes == null'
+adds_up fragment
+expect 0 cli explain "$file"
+prints "heaps ($pid, dead): fragmentation"
+prints "not known: how much the process had in all, as it has gone"
+
+start cache
+says_is "cache" cache --watch=0.2 -p "$pid"
+adds_up cache
+holds "cache" '.dirty_bytes > 20e6 and .resident_bytes > 20e6'
+end
+says_is "cache's file" cache "$file"
+
+start outside
+says_is "memory elsewhere" "not the heap" --watch=0.2 -p "$pid"
+holds "outside" '.outside_bytes > 64e6 and .held_bytes < 8e6'
+end
+says_is "the file of one with memory elsewhere" "in use" "$file"
+
+start steady
+says_is "no fault" "in use" --watch=0.2 -p "$pid"
+adds_up steady
+holds "steady" '.live_bytes > 35e6'
+expect 0 cli explain --watch=0 --format=csv
+prints "heaps,$pid,alive,in use,"
+end
+
+# several are a row each; what is asked wrongly is told
+expect 0 cli explain -a -n heaps
+equal "rows" 6 "$(wc -l <"$WORK/out")"
+expect 3 cli explain -p "$pid"
+expect 2 cli explain -p "$pid" "$file"
+says "one of them"
+expect 2 cli explain --watch=-1 "$file"
+says "explain: --watch: '-1' is not"
+expect 1 cli explain "$WORK/stats/none"
+says "there is no such file"
+head -c 1000 "$file" >"$WORK/stats/short.1.x"
+expect 1 cli explain "$WORK/stats/short.1.x"
+says "short.1.x: no stats file that can be read: damaged"

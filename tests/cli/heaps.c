@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * heaps HOW: a program with a heap as it should not be, and one without fault.
+ * Says "ready" when it is so, and stays until its standard input ends.
+ *
+ *	leak		grows on and on
+ *	fragment	frees all blocks but one of 64
+ *	cache		frees all blocks
+ *	outside		has pages of its own beside the heap
+ *	steady		has what it has
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define NR 160000
+#define SIZE 250
+#define OUTSIDE (64u << 20)
+#define LEAK_STEP 20	  /* blocks each millisecond */
+#define LEAK_MOST 1200000 /* blocks: it is forgotten, not killed, at last */
+
+static void *block[NR];
+
+/* Volatile, so that no compiler leaves out a block that nobody uses. */
+static void *volatile lost;
+
+static int wait_ms(int ms)
+{
+	struct pollfd in = {.fd = 0, .events = POLLIN};
+
+	return poll(&in, 1, ms);
+}
+
+static void ready(void)
+{
+	if (write(1, "ready\n", 6) != 6)
+		_exit(1);
+}
+
+NOINLINE static void leaky(int nr)
+{
+	for (int i = 0; i < nr; i++)
+		lost = memset(malloc(SIZE), 1, SIZE);
+}
+
+NOINLINE static void fill(void)
+{
+	for (int i = 0; i < NR; i++)
+		block[i] = memset(malloc(SIZE), 1, SIZE);
+}
+
+NOINLINE static void empty(int keep)
+{
+	for (int i = 0; i < NR; i++)
+		if (!keep || i % keep)
+			free(block[i]);
+}
+
+NOINLINE static void map(void)
+{
+	void *p = mmap(NULL, OUTSIDE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		_exit(1);
+	memset(p, 1, OUTSIDE);
+}
+
+static void grow(void)
+{
+	for (int nr = 0; !wait_ms(1); nr += LEAK_STEP) {
+		if (nr < LEAK_MOST)
+			leaky(LEAK_STEP);
+		if (nr == 0)
+			ready();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(how, "leak")) {
+		grow();
+		return 0;
+	}
+	if (!strcmp(how, "outside"))
+		map();
+	else
+		fill();
+	if (!strcmp(how, "fragment"))
+		empty(64);
+	else if (!strcmp(how, "cache"))
+		empty(0);
+	ready();
+	wait_ms(-1);
+	return 0;
+}
