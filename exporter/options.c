@@ -474,7 +474,7 @@ enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
 
 	memset(o, 0, sizeof(*o));
 	o->trace.scripts = KF_DATADIR "/scripts/bpftrace";
-	o->trace.library = KF_LIBDIR "/libkonfiscator.so";
+	o->trace.library = KF_LIBRARY;
 	make_table(&table);
 	result = fill_defaults(o);
 	opterr = 0;

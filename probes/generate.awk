@@ -306,7 +306,7 @@ function write_manual(    p, i)
 	print "uses it, and filter by process:"
 	print ".PP"
 	print ".EX"
-	print "bpftrace \\-e \\(aqusdt:/usr/lib/libkonfiscator.so:" main ":defrag_coalesce"
+	print "bpftrace \\-e \\(aqusdt:" library ":" main ":defrag_coalesce"
 	print "    /pid == 4711/ { @merged = sum(arg3) }\\(aq"
 	print ".EE"
 	print ".PP"

@@ -18,8 +18,8 @@ set -eu
 : "${KF_BENCH_LISTEN:=:8000}"
 if [ -z "${KF_LIB:-}" ]; then
 	KF_LIB=$(ldconfig -p 2>/dev/null |
-		sed -n 's/.*libkonfiscator\.so .*=> //p' | head -n 1)
-	: "${KF_LIB:=/usr/local/lib/libkonfiscator.so}"
+		sed -n 's/.*libkonfiscator\.so\.1 .*=> //p' | head -n 1)
+	: "${KF_LIB:=/usr/local/lib/libkonfiscator.so.1}"
 fi
 if [ ! -r "$KF_LIB" ]; then
 	echo "entrypoint.sh: KF_LIB: '$KF_LIB' cannot be read" >&2

@@ -52,17 +52,28 @@ static char *from_environment(const char *name)
 			 name);
 }
 
+/* By the name that stays when the package is replaced under a program. */
+static char *installed(const char *name)
+{
+	if (!strcmp(name, "libkonfiscator.so"))
+		return kf_format("%s", KF_LIBRARY);
+	return kf_format("%s/%s", KF_PKGLIBDIR, name);
+}
+
 char *kf_library_look(const char *name, char **tried)
 {
 	char *path = from_environment(name);
 	char *tree = path ? NULL : kf_build_tree();
+	bool elsewhere = path || tree;
 
 	if (!path)
 		path = tree ? kf_format("%s/.libs/%s", tree, name)
-			    : kf_format("%s/%s", KF_LIBDIR, name);
+			    : installed(name);
 	free(tree);
 	*tried = path;
-	return realpath(path, NULL);
+	if (elsewhere)
+		return realpath(path, NULL);
+	return access(path, F_OK) ? NULL : kf_format("%s", path);
 }
 
 char *kf_library_find(const char *name)

@@ -15,10 +15,10 @@ at_exit "rm -rf '$usual'"
 chmod 0755 "$WORK"
 chmod 1777 "$KONFISCATOR_DIR"
 mkdir -m 0755 "$WORK/bin"
-cp "$KF_LIB" "$WORK/bin/libkonfiscator.so"
-chmod 0755 "$WORK/bin/libkonfiscator.so"
+cp "$KF_LIB" "$WORK/bin/libkonfiscator.so.1"
+chmod 0755 "$WORK/bin/libkonfiscator.so.1"
 "$CC" -fno-builtin -o "$WORK/bin/program" "$top_srcdir/tests/hostile/set_id.c" \
-	-Wl,--no-as-needed "$WORK/bin/libkonfiscator.so" \
+	-Wl,--no-as-needed "$WORK/bin/libkonfiscator.so.1" \
 	-Wl,-rpath,"$WORK/bin"
 
 # An engine that says so when it is asked to serve.

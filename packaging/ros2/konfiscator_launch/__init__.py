@@ -14,7 +14,7 @@ library is needed.
 
 import os
 
-LIBRARY = "libkonfiscator.so"
+LIBRARY = "libkonfiscator.so.1"
 
 
 def merged_preload(library, before):
