@@ -46,7 +46,8 @@ struct kf_http {
 	const struct kf_web_config *first; /* as of the start */
 	bool tls;
 	struct kf_slow slow;
-	struct MHD_Daemon *daemon[KF_MAX_LISTEN];
+	/* of addresses, and of sockets that were passed */
+	struct MHD_Daemon *daemon[2 * KF_MAX_LISTEN];
 	unsigned int nr_daemons;
 	atomic_uint busy; /* requests of the kind that is limited */
 	struct kf_timelines timelines;
@@ -374,7 +375,8 @@ static void be_quiet(void *cls, const char *fmt, va_list ap)
 	kf_log(KF_LOG_DEBUG, "http", "detail", text, NULL);
 }
 
-static bool serve(struct kf_http *http, const char *address)
+/* The socket is closed with the server, or here. */
+static bool serve(struct kf_http *http, int fd, const char *name)
 {
 	struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
 					(void *)(size_t)kf_tls_certificate},
@@ -382,11 +384,7 @@ static bool serve(struct kf_http *http, const char *address)
 					(char *)(size_t)kf_tls_priorities()},
 				       {MHD_OPTION_END, 0, NULL}};
 	struct MHD_Daemon *d;
-	char name[128];
-	int fd = kf_listen(address, name, sizeof(name));
 
-	if (fd < 0)
-		return false;
 	d = MHD_start_daemon(
 		MHD_USE_THREAD_PER_CONNECTION |
 			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
@@ -404,14 +402,37 @@ static bool serve(struct kf_http *http, const char *address)
 		http->tls ? tls : &tls[KF_ARRAY_SIZE(tls) - 1], MHD_OPTION_END);
 	if (!d) {
 		fprintf(stderr,
-			"konfiscator_exporter: cannot serve on %s: %s\n",
-			address, strerror(errno));
+			"konfiscator_exporter: cannot serve on %s: %s\n", name,
+			strerror(errno));
 		close(fd);
 		return false;
 	}
 	http->daemon[http->nr_daemons++] = d;
 	kf_log(KF_LOG_INFO, "listening", "address", name, "tls",
 	       http->tls ? "on" : "off", NULL);
+	return true;
+}
+
+/* Sockets that were passed stand in place of the default address. */
+static bool serve_all(struct kf_http *http)
+{
+	const struct kf_options *o = http->options;
+	unsigned int i;
+	char name[160];
+	int fd;
+
+	for (i = 0; i < o->nr_sockets; i++) {
+		kf_listen_name(o->socket[i], name, sizeof(name));
+		if (!serve(http, o->socket[i], name))
+			return false;
+	}
+	if (o->nr_sockets && !o->listens)
+		return true;
+	for (i = 0; i < o->nr_listen; i++) {
+		fd = kf_listen(o->listen[i], name, sizeof(name));
+		if (fd < 0 || !serve(http, fd, name))
+			return false;
+	}
 	return true;
 }
 
@@ -430,7 +451,6 @@ struct kf_http *kf_http_start(const struct kf_options *options,
 			      const struct kf_sources *sources)
 {
 	struct kf_http *http = calloc(1, sizeof(*http));
-	unsigned int i;
 
 	if (!http) {
 		fprintf(stderr, "konfiscator_exporter: out of memory\n");
@@ -447,17 +467,10 @@ struct kf_http *kf_http_start(const struct kf_options *options,
 	http->slow.rate = options->max_rate;
 	http->slow.tokens = options->max_rate;
 	clock_gettime(CLOCK_MONOTONIC, &http->slow.filled);
-	if (!set_up_web(http)) {
-		kf_http_stop(http);
-		return NULL;
-	}
-	for (i = 0; i < options->nr_listen; i++) {
-		if (!serve(http, options->listen[i])) {
-			kf_http_stop(http);
-			return NULL;
-		}
-	}
-	return http;
+	if (set_up_web(http) && serve_all(http))
+		return http;
+	kf_http_stop(http);
+	return NULL;
 }
 
 void kf_http_stop(struct kf_http *http)

@@ -17,7 +17,7 @@
 struct kf_http;
 
 /**
- * kf_http_start() - listen on all addresses and serve
+ * kf_http_start() - listen on all addresses, or passed sockets, and serve
  * @options:	outlives the server
  * @sources:	outlives the server
  *

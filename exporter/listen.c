@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static int bind_one(const struct addrinfo *ai)
@@ -55,15 +57,23 @@ static bool split(const char *address, char *host, size_t size,
 	return true;
 }
 
-static void say_where(int fd, char *name, size_t size)
+void kf_listen_name(int fd, char *name, size_t size)
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_storage ss = {0};
 	socklen_t len = sizeof(ss);
 	char host[64], port[16];
 
 	name[0] = '\0';
-	if (getsockname(fd, (struct sockaddr *)&ss, &len) != 0 ||
-	    getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port,
+	if (getsockname(fd, (struct sockaddr *)&ss, &len) != 0)
+		return;
+	if (ss.ss_family == AF_UNIX) {
+		snprintf(name, size, "unix:%.*s",
+			 (int)(sizeof(struct sockaddr_un) -
+			       offsetof(struct sockaddr_un, sun_path)),
+			 ((struct sockaddr_un *)&ss)->sun_path);
+		return;
+	}
+	if (getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port,
 			sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
 		return;
 	snprintf(name, size, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
@@ -104,6 +114,6 @@ int kf_listen(const char *address, char *name, size_t size)
 			"konfiscator_exporter: cannot listen on %s: %s\n",
 			address, rc ? gai_strerror(rc) : strerror(errno));
 	else
-		say_where(fd, name, size);
+		kf_listen_name(fd, name, size);
 	return fd;
 }

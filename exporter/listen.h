@@ -18,4 +18,14 @@
  */
 int kf_listen(const char *address, char *name, size_t size);
 
+/**
+ * kf_listen_name() - where a socket listens, for the log
+ * @fd:		the socket, of any family
+ * @name:	out: HOST:PORT, or unix:PATH; empty where it cannot be told
+ * @size:	room in @name
+ *
+ * Context: any thread.
+ */
+void kf_listen_name(int fd, char *name, size_t size);
+
 #endif

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "exporter/activation.h"
 #include "exporter/http.h"
 #include "exporter/replace.h"
 #include "exporter/tls.h"
@@ -69,6 +70,18 @@ static int print_once(const struct kf_options *o,
 	kf_page_release(&scrape.page);
 	kf_buf_free(&out);
 	return rc;
+}
+
+/* Before anything is opened or started: a tracer is to inherit none. */
+static bool take_sockets(struct kf_options *o)
+{
+	int nr = kf_activation_sockets(o->socket, KF_MAX_LISTEN);
+
+	if (nr == 0 && o->systemd_socket)
+		fprintf(stderr, ME
+			": --web.systemd-socket: systemd passed no socket\n");
+	o->nr_sockets = nr > 0 ? (unsigned int)nr : 0;
+	return nr > 0 || (nr == 0 && !o->systemd_socket);
 }
 
 static int serve(const struct kf_options *o, struct kf_sources *sources)
@@ -171,6 +184,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (o.check)
 		return check_web(&o) ? 0 : 1;
+	if (!o.once && !take_sockets(&o))
+		return 1;
 	conf = (struct kf_groups_conf){
 		.dirs = o.nr_dirs ? o.dirs : NULL,
 		.procfs = o.procfs,

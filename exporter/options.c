@@ -37,6 +37,12 @@ static const char *set_listen(struct kf_options *o, const char *value)
 	return NULL;
 }
 
+static const char *set_systemd(struct kf_options *o, const char *value)
+{
+	o->systemd_socket = true;
+	return NULL;
+}
+
 static const char *set_path(struct kf_options *o, const char *value)
 {
 	const char *p;
@@ -267,6 +273,9 @@ static const char *set_textfile(struct kf_options *o, const char *value)
 static const struct flag flags[] = {
 	{"web.listen-address", "[HOST]:PORT", ":10170",
 	 "address to serve on; may be given again", set_listen},
+	{"web.systemd-socket", NULL, NULL,
+	 "fail where systemd passes no socket; one that it passes is served without this too, in place of the default address",
+	 set_systemd},
 	{"web.telemetry-path", "PATH", "/metrics", "where the metrics are",
 	 set_path},
 	{"web.max-requests", "N", "40",
@@ -440,7 +449,7 @@ static enum kf_parse fill_defaults(struct kf_options *o)
 	return KF_PARSE_RUN;
 }
 
-static enum kf_parse apply(struct kf_options *o, int c, bool *listens)
+static enum kf_parse apply(struct kf_options *o, int c)
 {
 	if (c == OPT_HELP) {
 		print_help();
@@ -456,9 +465,9 @@ static enum kf_parse apply(struct kf_options *o, int c, bool *listens)
 		o->collector[c - OPT_COLLECTOR] = true;
 	else {
 		/* the first address given stands instead of the default */
-		if (flags[c].set == set_listen && !*listens) {
+		if (flags[c].set == set_listen && !o->listens) {
 			o->nr_listen = 0;
-			*listens = true;
+			o->listens = true;
 		}
 		return set(o, &flags[c], optarg);
 	}
@@ -468,7 +477,6 @@ static enum kf_parse apply(struct kf_options *o, int c, bool *listens)
 enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
 {
 	enum kf_parse result;
-	bool listens = false;
 	struct table table;
 	int c;
 
@@ -486,7 +494,7 @@ enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
 			return refuse(
 				argc, argv,
 				"unknown or ambiguous flag, or a value where none is taken:");
-		result = apply(o, c, &listens);
+		result = apply(o, c);
 	}
 	if (result == KF_PARSE_RUN && optind < argc) {
 		optind++;

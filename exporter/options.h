@@ -18,6 +18,10 @@
 struct kf_options {
 	const char *listen[KF_MAX_LISTEN];
 	unsigned int nr_listen;
+	bool listens; /* @listen was given, it is not the default */
+	bool systemd_socket;
+	int socket[KF_MAX_LISTEN]; /* that systemd passed; not a flag */
+	unsigned int nr_sockets;
 	const char *telemetry_path;
 	unsigned int max_requests; /* 0: no limit */
 	unsigned int max_rate;	   /* 0: no limit */

@@ -100,8 +100,18 @@ def no_container_may_more_than_it_needs(_):
              exporter["securityContext"]["capabilities"]["add"]}
     assert ("CAP_SYS_PTRACE" in added) == \
         ("--stats.containers" in exporter["command"])
-    assert added - {"CAP_SYS_PTRACE"} == \
-        set(bound.split()) - {"CAP_SYS_PTRACE"}, (added, bound)
+    # it is in no group of the node
+    assert added - {"CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH"} == \
+        set(bound.split()), (added, bound)
+
+
+def the_directory_is_that_of_a_machine(_):
+    with open(os.path.join(PACKAGING, "systemd", "konfiscator.tmpfiles"),
+              encoding="utf-8") as f:
+        path, mode = re.search(r"^d (\S+) (\d+) ", f.read(), re.M).groups()
+    command, = [c["command"] for _spec, c in containers()
+                if c["name"] == "directory"]
+    assert command == ["chmod", mode, path], command
 
 
 def exporters_are_started_with_flags_there_are(_):
@@ -204,6 +214,7 @@ kftest.main(
     volumes_are_declared_and_used,
     paths_are_on_a_volume,
     no_container_may_more_than_it_needs,
+    the_directory_is_that_of_a_machine,
     exporters_are_started_with_flags_there_are,
     probes_are_answered,
     the_monitor_finds_the_pods,

@@ -109,7 +109,7 @@ START_TEST(group_of_a_set_group_id_directory_reads_whatever_the_umask)
 	struct stat st;
 
 	support_begin();
-	UNIT_REQUIRE(!chmod(support_dir, 03733));
+	UNIT_REQUIRE(!chmod(support_dir, 03773));
 	umask(077);
 	conf = support_conf();
 	kf_stats_publish(&conf, false);
