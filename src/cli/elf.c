@@ -7,7 +7,6 @@
 
 #include "cli/elf.h"
 
-#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -196,26 +195,4 @@ enum kf_elf_result kf_elf_read(const char *path, struct kf_elf *elf)
 	elf_end(e);
 	close(fd);
 	return result;
-}
-
-size_t kf_elf_build_id(const char *path, uint8_t *id, size_t room)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	const void *bytes;
-	ssize_t n = 0;
-	Elf *e;
-
-	if (fd < 0)
-		return 0;
-	elf_version(EV_CURRENT);
-	e = elf_begin(fd, ELF_C_READ, NULL);
-	if (e && elf_kind(e) == ELF_K_ELF)
-		n = dwelf_elf_gnu_build_id(e, &bytes);
-	if (n < 0 || (size_t)n > room)
-		n = 0;
-	if (n)
-		memcpy(id, bytes, (size_t)n);
-	elf_end(e);
-	close(fd);
-	return (size_t)n;
 }

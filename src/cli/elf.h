@@ -34,15 +34,4 @@ enum kf_elf_result {
  */
 enum kf_elf_result kf_elf_read(const char *path, struct kf_elf *elf);
 
-/**
- * kf_elf_build_id() - the build id of an ELF file
- * @path:	the file
- * @id:		out
- * @room:	bytes at @id
- *
- * Context: one thread; the command has no other.
- * Return: bytes of it, 0 where there is none, or it has no room.
- */
-size_t kf_elf_build_id(const char *path, uint8_t *id, size_t room);
-
 #endif

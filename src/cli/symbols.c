@@ -10,7 +10,7 @@
 #include "cli/symbols.h"
 
 #include "cli/cli.h"
-#include "cli/elf.h"
+#include "reader/code.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -46,11 +46,14 @@ static const struct kf_profile_module *by_name(const char *name)
 static int open_if_same(const struct kf_profile_module *m, const char *path)
 {
 	uint8_t id[KF_PROFILE_BUILD_ID];
-	size_t n = kf_elf_build_id(path, id, sizeof(id));
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	size_t n = fd < 0 ? 0 : kf_elf_build_id(fd, id, sizeof(id));
 
-	if (!n || n != m->build_id_size || memcmp(id, m->build_id, n) != 0)
-		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC);
+	if (n && n == m->build_id_size && !memcmp(id, m->build_id, n))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 /* Without a build id the path is all there is. */

@@ -22,19 +22,9 @@ done
 expect 0 "$KF_CLI" report --group=tag -o tags.folded stats/mkstacks.1
 stacks_end
 
-# the published numbers of the fields, apart from what the command is built of
-cat >other.proto <<'END'
-syntax = "proto3";
-message VT { int64 type = 1; int64 unit = 2; }
-message L { int64 key = 1; int64 str = 2; int64 num = 3; int64 num_unit = 4; }
-message S { repeated uint64 location_id = 1; repeated int64 value = 2; repeated L label = 3; }
-message M { uint64 id = 1; uint64 memory_start = 2; uint64 memory_limit = 3; uint64 file_offset = 4; int64 filename = 5; int64 build_id = 6; bool f = 7; bool n = 8; bool l = 9; bool i = 10; }
-message Li { uint64 function_id = 1; int64 line = 2; }
-message Lo { uint64 id = 1; uint64 mapping_id = 2; uint64 address = 3; repeated Li line = 4; }
-message F { uint64 id = 1; int64 name = 2; int64 system_name = 3; int64 filename = 4; int64 start_line = 5; }
-message Profile { repeated VT sample_type = 1; repeated S sample = 2; repeated M mapping = 3; repeated Lo location = 4; repeated F function = 5; repeated string string_table = 6; int64 time_nanos = 9; int64 duration_nanos = 10; VT period_type = 11; int64 period = 12; int64 default_sample_type = 14; }
-END
-gzip -dc <out.pb.gz | protoc --decode=Profile other.proto >pprof.txt ||
+# apart from what the command is built of
+gzip -dc <out.pb.gz | protoc --decode=Profile \
+	--proto_path="$top_srcdir/tests/fixture" published.proto >pprof.txt ||
 	fail "protoc does not read it"
 ms_print out.massif >printed || fail "ms_print does not read it"
 grep -q "cache (in mkstacks)" printed || fail "ms_print sees no cache"

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The code that a process has mapped: see code.h.
+ */
+#include "config.h"
+
+#include "reader/code.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DELETED " (deleted)"
+
+/* A line of maps; @path leads into it, "" for none. */
+struct line {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t offset;
+	bool executable;
+	const char *path;
+};
+
+static bool parse(char *text, struct line *l)
+{
+	char modes[5];
+	int at = 0;
+
+	text[strcspn(text, "\n")] = '\0';
+	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
+		   &l->begin, &l->end, modes, &l->offset, &at) < 4 ||
+	    !at)
+		return false;
+	l->executable = modes[2] == 'x';
+	l->path = text + at;
+	return true;
+}
+
+static bool add(struct kf_codes *out, const struct line *l, uint64_t base)
+{
+	struct kf_code *code = out->code;
+	size_t len = strlen(l->path), tail = strlen(DELETED);
+
+	/* the room doubles: it is full whenever the number is a power of 2 */
+	if (!(out->nr & (out->nr - 1))) {
+		code = realloc(code,
+			       (out->nr ? 2 * out->nr : 1) * sizeof(*code));
+		if (!code)
+			return false;
+		out->code = code;
+	}
+	code += out->nr;
+	*code = (struct kf_code){
+		.begin = l->begin,
+		.end = l->end,
+		.offset = l->offset,
+		.base = base,
+		.path = strdup(l->path),
+		.deleted = len > tail && !strcmp(l->path + len - tail, DELETED),
+	};
+	if (!code->path)
+		return false;
+	if (code->deleted)
+		code->path[len - tail] = '\0';
+	out->nr++;
+	return true;
+}
+
+bool kf_codes_read(const char *procfs, int pid, struct kf_codes *out)
+{
+	char *text = NULL, file[PATH_MAX] = "";
+	uint64_t base = 0;
+	bool done = true;
+	size_t room = 0;
+	FILE *f;
+
+	*out = (struct kf_codes){0};
+	snprintf(file, sizeof(file), "%s/%d/maps", procfs, pid);
+	f = fopen(file, "re");
+	file[0] = '\0';
+	while (f && done && getline(&text, &room, f) > 0) {
+		struct line l;
+
+		if (!parse(text, &l) || l.path[0] != '/')
+			continue;
+		if (strcmp(l.path, file) || !l.offset) {
+			snprintf(file, sizeof(file), "%s", l.path);
+			base = l.begin;
+		}
+		if (l.executable)
+			done = add(out, &l, base);
+	}
+	if (f)
+		fclose(f);
+	free(text);
+	return done;
+}
+
+const struct kf_code *kf_codes_find(const struct kf_codes *codes,
+				    uint64_t address)
+{
+	size_t low = 0, high = codes->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (address >= codes->code[mid].end)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == codes->nr || address < codes->code[low].begin)
+		return NULL;
+	return &codes->code[low];
+}
+
+void kf_codes_release(struct kf_codes *codes)
+{
+	while (codes->nr)
+		free(codes->code[--codes->nr].path);
+	free(codes->code);
+	codes->code = NULL;
+}
+
+const char *kf_code_name(const struct kf_code *code)
+{
+	const char *slash = strrchr(code->path, '/');
+
+	return slash ? slash + 1 : code->path;
+}
+
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
+{
+	char path[2 * PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%d/map_files/%" PRIx64 "-%" PRIx64,
+		 procfs, pid, code->begin, code->end);
+	fd = open_regular(path);
+	if (fd >= 0 || code->deleted)
+		return fd;
+	snprintf(path, sizeof(path), "%s/%d/root%s", procfs, pid, code->path);
+	return open_regular(path);
+}
+
+/* Of one segment of notes. */
+static size_t id_in(Elf *e, const GElf_Phdr *ph, uint8_t *id, size_t room)
+{
+	Elf_Data *data = elf_getdata_rawchunk(
+		e, (int64_t)ph->p_offset, ph->p_filesz,
+		ph->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	size_t at = 0, name, desc;
+	GElf_Nhdr nh;
+
+	while (data && (at = gelf_getnote(data, at, &nh, &name, &desc)) > 0) {
+		const char *base = data->d_buf;
+
+		if (nh.n_type != NT_GNU_BUILD_ID ||
+		    nh.n_namesz != sizeof(ELF_NOTE_GNU) ||
+		    memcmp(base + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) ||
+		    nh.n_descsz > room)
+			continue;
+		memcpy(id, base + desc, nh.n_descsz);
+		return nh.n_descsz;
+	}
+	return 0;
+}
+
+size_t kf_elf_build_id(int fd, uint8_t *id, size_t room)
+{
+	size_t nr = 0, n = 0;
+	GElf_Phdr ph;
+	Elf *e;
+
+	elf_version(EV_CURRENT);
+	e = elf_begin(fd, ELF_C_READ, NULL);
+	if (e && elf_kind(e) == ELF_K_ELF && !elf_getphdrnum(e, &nr)) {
+		for (size_t i = 0; i < nr && !n; i++) {
+			if (gelf_getphdr(e, (int)i, &ph) &&
+			    ph.p_type == PT_NOTE)
+				n = id_in(e, &ph, id, room);
+		}
+	}
+	elf_end(e);
+	return n;
+}

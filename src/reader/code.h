@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The code that a process has mapped, by /proc/PID/maps, and the files that it
+ * is of. A file that has been deleted or replaced since is opened through
+ * /proc/PID/map_files, where that is allowed.
+ */
+#ifndef KF_READER_CODE_H
+#define KF_READER_CODE_H
+
+#include "base/compiler.h"
+
+/* A mapping that may be executed. */
+struct kf_code {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t offset; /* of @begin in the file */
+	uint64_t base;	 /* where the file's first mapping begins */
+	char *path;	 /* raw, as the process sees it */
+	bool deleted;
+};
+
+/* In the order of addresses. */
+struct kf_codes {
+	size_t nr;
+	struct kf_code *code;
+};
+
+/**
+ * kf_codes_read() - read what code a process has mapped from files
+ * @procfs:	procfs' mount point
+ * @pid:	the process
+ * @out:	out: the mappings; none where they are not to be seen
+ *
+ * Context: any thread; allocates.
+ * Return: false when out of memory; release @out whatever the result.
+ */
+bool kf_codes_read(const char *procfs, int pid, struct kf_codes *out);
+
+/**
+ * kf_codes_find() - the mapping that an address is in
+ * @codes:	the mappings
+ * @address:	the address
+ *
+ * Context: any thread; pure.
+ * Return: the mapping, or NULL.
+ */
+const struct kf_code *kf_codes_find(const struct kf_codes *codes,
+				    uint64_t address);
+
+/**
+ * kf_codes_release() - free what kf_codes_read() gave
+ * @codes:	the mappings; harmless twice
+ *
+ * Context: any thread.
+ */
+void kf_codes_release(struct kf_codes *codes);
+
+/**
+ * kf_code_name() - the last part of a mapping's path
+ * @code:	the mapping
+ *
+ * Context: any thread; pure.
+ * Return: the name, raw.
+ */
+const char *kf_code_name(const struct kf_code *code);
+
+/**
+ * kf_code_open() - open the file that a mapping is of
+ * @procfs:	procfs' mount point
+ * @pid:	the process
+ * @code:	the mapping
+ *
+ * Context: any thread.
+ * Return: a file descriptor to be closed, of a regular file; or -1.
+ */
+int kf_code_open(const char *procfs, int pid, const struct kf_code *code);
+
+/**
+ * kf_elf_build_id() - the build id of an ELF file
+ * @fd:		the file
+ * @id:		out
+ * @room:	bytes at @id
+ *
+ * Context: any thread.
+ * Return: bytes of it, 0 where there is none, or it has no room.
+ */
+size_t kf_elf_build_id(int fd, uint8_t *id, size_t room);
+
+#endif

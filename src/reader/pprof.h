@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Writes profiles in the format of pprof: messages by protobuf-c, packed by
+ * zlib. The four values of a sample are those of Go's heap profiles, so that
+ * its tools choose as they are used to.
+ *
+ * Names may be any bytes; they come out escaped. What runs out of memory fails
+ * as a whole, at the end.
+ */
+#ifndef KF_READER_PPROF_H
+#define KF_READER_PPROF_H
+
+#include "base/compiler.h"
+
+enum kf_pprof_value {
+	KF_PPROF_ALLOC_OBJECTS,
+	KF_PPROF_ALLOC_SPACE,
+	KF_PPROF_INUSE_OBJECTS,
+	KF_PPROF_INUSE_SPACE,
+	KF_PPROF_NR_VALUES
+};
+
+struct kf_pprof;
+
+/* What code is of. */
+struct kf_pprof_mapping {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t offset;
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_size;
+	bool named; /* names that can be found are in the profile */
+};
+
+/* What a stack has counted, as in struct kf_stats_stack. */
+struct kf_pprof_count {
+	uint64_t allocated;
+	uint64_t freed;
+	uint64_t allocated_blocks; /* in parts */
+	uint64_t freed_blocks;
+};
+
+/* A call at an address; of inlined ones the inmost comes first. */
+struct kf_pprof_line {
+	const char *function;
+	const char *file; /* of the source, or NULL */
+	unsigned int line;
+};
+
+/**
+ * kf_pprof_begin() - begin a profile
+ * @real_ns:	CLOCK_REALTIME of what it shows
+ * @duration_ns:	what it spans, or 0
+ *
+ * Context: one thread for a profile; allocates.
+ * Return: the profile, or NULL when out of memory.
+ */
+struct kf_pprof *kf_pprof_begin(uint64_t real_ns, uint64_t duration_ns);
+
+/**
+ * kf_pprof_process() - go on with another process, whose addresses are others
+ * @p:		the profile
+ *
+ * Context: as kf_pprof_begin().
+ */
+void kf_pprof_process(struct kf_pprof *p);
+
+/**
+ * kf_pprof_mapping() - add mapped code
+ * @p:		the profile
+ * @m:		what it is
+ *
+ * Context: as kf_pprof_begin().
+ * Return: its id: the first is 1, and each has one more.
+ */
+uint64_t kf_pprof_mapping(struct kf_pprof *p, const struct kf_pprof_mapping *m);
+
+/**
+ * kf_pprof_known() - the location of an address that was added before
+ * @p:		the profile
+ * @address:	a return address in the process
+ *
+ * Context: as kf_pprof_begin().
+ * Return: its id, or 0 where it is new.
+ */
+uint64_t kf_pprof_known(const struct kf_pprof *p, uint64_t address);
+
+/**
+ * kf_pprof_location() - add an address
+ * @p:		the profile
+ * @address:	a return address in the process
+ * @mapping:	the id of its mapping, or 0
+ * @line:	the calls there
+ * @nr:		how many; 0 where they have no name
+ *
+ * Context: as kf_pprof_begin().
+ * Return: its id.
+ */
+uint64_t kf_pprof_location(struct kf_pprof *p, uint64_t address,
+			   uint64_t mapping, const struct kf_pprof_line *line,
+			   size_t nr);
+
+/**
+ * kf_pprof_sample() - add a stack
+ * @p:		the profile
+ * @location:	ids, the inmost call first
+ * @nr:		how many
+ * @c:		what it has counted
+ *
+ * Context: as kf_pprof_begin().
+ */
+void kf_pprof_sample(struct kf_pprof *p, const uint64_t *location, size_t nr,
+		     const struct kf_pprof_count *c);
+
+/**
+ * kf_pprof_label() - say something of the last sample
+ * @p:		the profile
+ * @key:	what
+ * @str:	a text, or NULL: then @num is meant
+ * @num:	a number
+ *
+ * Context: as kf_pprof_begin().
+ */
+void kf_pprof_label(struct kf_pprof *p, const char *key, const char *str,
+		    int64_t num);
+
+/**
+ * kf_pprof_comment() - say something of the profile, for people
+ * @p:		the profile
+ * @text:	what
+ *
+ * Context: as kf_pprof_begin().
+ */
+void kf_pprof_comment(struct kf_pprof *p, const char *text);
+
+/**
+ * kf_pprof_end() - pack a profile, and free what it holds
+ * @p:		the profile
+ * @size:	out: bytes of it
+ *
+ * Context: as kf_pprof_begin().
+ * Return: its bytes, to be freed; or NULL when out of memory.
+ */
+char *kf_pprof_end(struct kf_pprof *p, size_t *size);
+
+#endif
