@@ -10,18 +10,38 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const struct kf_asset assets[] = {
-	{"/static/page.css", "text/css; charset=utf-8", page_css,
-	 sizeof(page_css)},
-	{"/static/icon.svg", "image/svg+xml", icon_svg, sizeof(icon_svg)},
+enum { PAGE, ICON, CHARTS_STYLE, CHARTS, LICENCES, NR_ASSETS };
+
+static const struct kf_asset assets[NR_ASSETS] = {
+	[PAGE] = {"/static/page.css", "text/css; charset=utf-8", page_css,
+		  sizeof(page_css)},
+	[ICON] = {"/static/icon.svg", "image/svg+xml", icon_svg,
+		  sizeof(icon_svg)},
+	[CHARTS_STYLE] = {"/static/charts.css", "text/css; charset=utf-8",
+			  charts_css, sizeof(charts_css)},
+	[CHARTS] = {"/static/charts.js", "text/javascript; charset=utf-8",
+		    charts_js, sizeof(charts_js)},
+	[LICENCES] = {"/static/licences.txt", "text/plain; charset=utf-8",
+		      licences_txt, sizeof(licences_txt)},
 };
+
+/* An array has a newline before its file. */
+static bool built_in(const struct kf_asset *a)
+{
+	return a->size > 1;
+}
+
+bool kf_assets_charts(void)
+{
+	return built_in(&assets[CHARTS]);
+}
 
 const struct kf_asset *kf_asset_find(const char *url)
 {
 	size_t i;
 
 	for (i = 0; i < KF_ARRAY_SIZE(assets); i++) {
-		if (strcmp(assets[i].path, url) == 0)
+		if (built_in(&assets[i]) && strcmp(assets[i].path, url) == 0)
 			return &assets[i];
 	}
 	return NULL;
@@ -36,8 +56,16 @@ static void link_to(struct kf_buf *out, const char *before,
 
 void kf_assets_link(struct kf_buf *out)
 {
-	link_to(out, "<link rel=\"stylesheet\" href=\"", &assets[0], "\" />");
-	link_to(out, "<link rel=\"icon\" href=\"", &assets[1], "\" />");
+	link_to(out, "<link rel=\"icon\" href=\"", &assets[ICON], "\" />");
+	/* ours comes last: it has the last word on what charts look like */
+	if (kf_assets_charts()) {
+		link_to(out, "<link rel=\"stylesheet\" href=\"",
+			&assets[CHARTS_STYLE], "\" />");
+		link_to(out, "<script defer=\"defer\" src=\"", &assets[CHARTS],
+			"\"></script>");
+	}
+	link_to(out, "<link rel=\"stylesheet\" href=\"", &assets[PAGE],
+		"\" />");
 }
 
 uint64_t kf_hash(uint64_t seed, const void *data, size_t len)

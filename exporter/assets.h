@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The files that pages need beside them: style sheet and picture. They are
- * part of the program.
+ * The files that pages need beside them: style sheet, picture, and the scripts
+ * of charts, unless it was built without. They are part of the program.
  */
 #ifndef KF_EXPORTER_ASSETS_H
 #define KF_EXPORTER_ASSETS_H
@@ -23,6 +23,14 @@ struct kf_asset {
  * Return: the file, or NULL.
  */
 const struct kf_asset *kf_asset_find(const char *url);
+
+/**
+ * kf_assets_charts() - whether the scripts of charts were built in
+ *
+ * Context: any thread; pure.
+ * Return: whether.
+ */
+bool kf_assets_charts(void);
 
 /**
  * kf_assets_link() - what a page's head says of the files

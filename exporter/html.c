@@ -67,8 +67,13 @@ void kf_html_begin(struct kf_buf *out, const char *title, const char *metrics)
 
 void kf_html_end(struct kf_buf *out)
 {
-	kf_buf_str(out, "</main>\n<footer>konfiscator_exporter " PACKAGE_VERSION
-			"</footer>\n</body>\n</html>\n");
+	kf_buf_str(out,
+		   "</main>\n<footer>konfiscator_exporter " PACKAGE_VERSION);
+	if (kf_assets_charts())
+		kf_buf_str(out,
+			   " &#183; charts by uPlot and d3-flame-graph "
+			   "(<a href=\"/static/licences.txt\">licences</a>)");
+	kf_buf_str(out, "</footer>\n</body>\n</html>\n");
 }
 
 void kf_html_bytes(struct kf_buf *out, double bytes)

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "exporter/http.h"
+#include "exporter/assets.h"
 #include "exporter/gzip.h"
 #include "exporter/listen.h"
 #include "exporter/site.h"
@@ -23,7 +24,7 @@
 
 #define MAX_CONNECTIONS 256
 #define CONNECTION_MEMORY (32 * KF_KIB)
-#define STACK_SIZE (256 * KF_KIB)
+#define STACK_SIZE (1 * KF_MIB)
 #define IDLE_TIMEOUT_S 15
 #define DEFAULT_SCRAPE_S 120.0
 #define MAX_SCRAPE_S 3600.0
@@ -59,6 +60,7 @@ struct request {
 	enum kf_handler handler;
 	bool counted; /* among @busy */
 	bool lasting; /* the answer may be kept for good */
+	bool packed;  /* ... is packed already */
 	const struct kf_web_config *config;
 	struct kf_slow_connection *slow;
 };
@@ -68,13 +70,24 @@ static bool limited(enum kf_handler h)
 	return h == KF_HANDLER_METRICS || h == KF_HANDLER_PAGE;
 }
 
+#define POLICY                                                   \
+	"default-src 'none'; style-src 'self'; img-src 'self'; " \
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/* Only charts have a script, and it may ask only us for its data. */
+static const char *policy(void)
+{
+	return kf_assets_charts() ? POLICY
+		       "; script-src 'self'; connect-src 'self'"
+				  : POLICY;
+}
+
 /* What is sent with every answer, where the configuration says no other. */
 static void add_headers(struct MHD_Response *r, const struct kf_web_config *c,
 			bool lasting)
 {
-	static const char *const ours[KF_NR_WEB_HEADERS] = {
-		"default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-		NULL, "nosniff", NULL, NULL};
+	const char *const ours[KF_NR_WEB_HEADERS] = {policy(), NULL, "nosniff",
+						     NULL, NULL};
 	const char *value;
 	size_t i;
 
@@ -110,7 +123,7 @@ static enum MHD_Result answer(struct kf_http *http, struct MHD_Connection *c,
 	enum MHD_Result result;
 	bool zipped;
 
-	zipped = limited(q->handler) && body->len >= GZIP_FROM &&
+	zipped = limited(q->handler) && !q->packed && body->len >= GZIP_FROM &&
 		 kf_gzip_wanted(MHD_lookup_connection_value(
 			 c, MHD_HEADER_KIND, "Accept-Encoding")) &&
 		 kf_gzip(body);
@@ -123,7 +136,7 @@ static enum MHD_Result answer(struct kf_http *http, struct MHD_Connection *c,
 	MHD_add_response_header(r, "Content-Type", type);
 	if (zipped)
 		MHD_add_response_header(r, "Content-Encoding", "gzip");
-	if (limited(q->handler))
+	if (limited(q->handler) && !q->packed)
 		MHD_add_response_header(r, "Vary",
 					q->handler == KF_HANDLER_METRICS
 						? "Accept, Accept-Encoding"
@@ -213,6 +226,7 @@ static enum MHD_Result page(struct kf_http *http, struct MHD_Connection *c,
 		return say(http, c, q, KF_CODE_500, "out of memory\n");
 	}
 	q->lasting = a.lasting;
+	q->packed = a.packed;
 	return answer(http, c, q, a.found ? KF_CODE_200 : KF_CODE_404, a.type,
 		      &a.body);
 }

@@ -6,6 +6,7 @@
 
 #include "exporter/site.h"
 #include "exporter/assets.h"
+#include "exporter/flame.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,10 +14,15 @@
 #include <string.h>
 
 #define HISTORY "/api/v1/history"
+#define STACKS "/api/v1/stacks"
+#define HEAP "/debug/pprof/heap"
+#define ALLOCS "/debug/pprof/allocs" /* the same, by Go's other name */
 #define PROCESS "/process"
 
 #define HTML "text/html; charset=utf-8"
+#define TEXT "text/plain; charset=utf-8"
 #define JSON "application/json"
+#define BYTES "application/octet-stream"
 
 static bool is_process(const char *path)
 {
@@ -24,10 +30,23 @@ static bool is_process(const char *path)
 	       strncmp(path, PROCESS "/", strlen(PROCESS "/")) == 0;
 }
 
+static bool is_profile(const char *path)
+{
+	return strcmp(path, HEAP) == 0 || strcmp(path, ALLOCS) == 0;
+}
+
 bool kf_site_has(const char *path)
 {
 	return strcmp(path, "/") == 0 || is_process(path) ||
-	       strcmp(path, HISTORY) == 0 || kf_asset_find(path);
+	       strcmp(path, HISTORY) == 0 || strcmp(path, STACKS) == 0 ||
+	       is_profile(path) || kf_asset_find(path);
+}
+
+const char *kf_site_id(const char *path)
+{
+	if (strncmp(path, PROCESS "/", strlen(PROCESS "/")) != 0)
+		return NULL;
+	return path + strlen(PROCESS "/");
 }
 
 static void scan(const struct kf_site *site)
@@ -95,7 +114,9 @@ void kf_site_timeline(const struct kf_site *site, uint64_t id,
 	kf_timelines_get(site->timelines, id, past);
 	kf_buf_fmt(out,
 		   "<section id=\"lately\">\n<h2>Held from the kernel</h2>\n"
-		   "<div class=\"plot\">");
+		   "<div class=\"plot\" data-history=\"" HISTORY
+		   "?id=%016" PRIx64 "\">",
+		   id);
 	kf_html_spark(out, past->ms, past->held, past->nr);
 	if (past->nr < 2)
 		kf_buf_str(
@@ -113,6 +134,62 @@ void kf_site_timeline(const struct kf_site *site, uint64_t id,
 	}
 	kf_buf_str(out, "</section>\n");
 	free(past);
+}
+
+void kf_site_flame(uint64_t id, struct kf_buf *out)
+{
+	if (kf_assets_charts())
+		kf_buf_fmt(out,
+			   "<section id=\"flame\" hidden=\"hidden\" "
+			   "data-stacks=\"" STACKS "?id=%016" PRIx64 "\">\n"
+			   "<h2>Flame graph</h2>\n</section>\n",
+			   id);
+}
+
+static bool stacks(const struct kf_site *site, const struct kf_site_request *q,
+		   struct kf_buf *out)
+{
+	struct kf_groups *g = site->sources->groups;
+	struct kf_subject subject;
+	bool found;
+
+	scan(site);
+	found = kf_subject_find(g, q, &subject);
+	if (found) {
+		found = kf_flame_write(g->conf.procfs, &subject, out);
+		kf_subject_release(&subject);
+	}
+	if (!found)
+		kf_buf_str(out, "{\"error\":\"no such process\"}\n");
+	return found;
+}
+
+/* Of one process where one is named, else of all. */
+static bool profile(const struct kf_site *site, const struct kf_site_request *q,
+		    struct kf_buf *out)
+{
+	struct kf_groups *g = site->sources->groups;
+	struct kf_subjects all = {0};
+	struct kf_subject one = {0};
+	bool found = true;
+
+	scan(site);
+	if (q->pid || q->id) {
+		found = kf_subject_find(g, q, &one);
+		if (found)
+			kf_heap_profile(g->conf.procfs,
+					&(struct kf_subjects){1, &one}, out);
+		kf_subject_release(&one);
+	} else {
+		if (kf_subjects_list(g, &all))
+			kf_heap_profile(g->conf.procfs, &all, out);
+		else
+			out->failed = true;
+		kf_subjects_release(&all);
+	}
+	if (!found)
+		kf_buf_str(out, "no such process\n");
+	return found;
 }
 
 static void not_found(const struct kf_site *site, struct kf_buf *out)
@@ -138,6 +215,13 @@ void kf_site_answer(const struct kf_site *site, const struct kf_site_request *q,
 	} else if (strcmp(q->path, HISTORY) == 0) {
 		a->type = JSON;
 		history(site, q->id, &a->body);
+	} else if (strcmp(q->path, STACKS) == 0) {
+		a->type = JSON;
+		a->found = stacks(site, q, &a->body);
+	} else if (is_profile(q->path)) {
+		a->found = profile(site, q, &a->body);
+		a->packed = a->found;
+		a->type = a->found ? BYTES : TEXT;
 	} else if (is_process(q->path)) {
 		scan(site);
 		a->found = kf_site_process(site, q, &a->body);

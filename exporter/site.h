@@ -2,7 +2,8 @@
 /*
  * All that is for a person with a browser: which address shows what.
  *
- * Promises: pages have no script. Whatever a stats file or a
+ * Promises: pages need no script; where one is built in it draws charts of
+ * what is asked for by addresses of their own. Whatever a stats file or a
  * process says of itself is text on a page, never markup.
  */
 #ifndef KF_EXPORTER_SITE_H
@@ -28,6 +29,7 @@ struct kf_site_request {
 struct kf_site_answer {
 	bool found;
 	bool lasting; /* may be kept for good */
+	bool packed;  /* the body is a file of gzip by itself */
 	const char *type;
 	struct kf_buf body;
 };
@@ -40,6 +42,24 @@ struct kf_site_answer {
  * Return: whether kf_site_answer() may know it.
  */
 bool kf_site_has(const char *path);
+
+/**
+ * kf_site_id() - the id of a process in a path
+ * @path:	the path
+ *
+ * Context: any thread; pure.
+ * Return: what should be the id, or NULL where the path has none.
+ */
+const char *kf_site_id(const char *path);
+
+/**
+ * kf_site_flame() - write the place of a flame graph, for who has scripts
+ * @id:		the process
+ * @out:	the page
+ *
+ * Context: any thread.
+ */
+void kf_site_flame(uint64_t id, struct kf_buf *out);
 
 /**
  * kf_site_answer() - make a page

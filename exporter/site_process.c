@@ -7,78 +7,11 @@
 
 #include "exporter/site.h"
 #include "exporter/cgroup.h"
+#include "exporter/subject.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* What is kept of a member beyond the lock. */
-struct subject {
-	char *path;
-	uint64_t id;
-	int pid; /* as procfs shows it, or 0 */
-	char name[KF_NAME_SIZE];
-	char container[KF_CONTAINER_SHORT];
-};
-
-/* The number that a whole string is, or 0. */
-static uint64_t number(const char *text, int base)
-{
-	uint64_t n;
-	char *end;
-
-	if (!text || !*text || *text == '-' || *text == '+' || *text == ' ')
-		return 0;
-	errno = 0;
-	n = strtoull(text, &end, base);
-	return *end || errno ? 0 : n;
-}
-
-static bool is_it(const struct kf_member *m, uint64_t id, int pid)
-{
-	return kf_member_shown(m) &&
-	       (id ? kf_member_id(m) == id : m->pid == pid);
-}
-
-static const struct kf_member *find(struct kf_groups *g, uint64_t id, int pid)
-{
-	const struct kf_member *m;
-	unsigned int i;
-
-	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
-		for (m = g->members[i]; m && !is_it(m, id, pid); m = m->next)
-			continue;
-		if (m)
-			return m;
-	}
-	return NULL;
-}
-
-static bool look_up(struct kf_groups *g, const struct kf_site_request *q,
-		    struct subject *subject)
-{
-	const char *slash = strchr(q->path + 1, '/');
-	uint64_t id = slash ? number(slash + 1, 16) : 0;
-	uint64_t pid = slash ? 0 : number(q->pid, 10);
-	const struct kf_member *m = NULL;
-
-	pthread_mutex_lock(&g->lock);
-	if (id || (pid && pid <= INT32_MAX))
-		m = find(g, id, (int)pid);
-	if (m) {
-		subject->path = strdup(m->path);
-		subject->id = kf_member_id(m);
-		subject->pid = m->pid;
-		memcpy(subject->name, m->name, sizeof(subject->name));
-		memcpy(subject->container, m->container,
-		       sizeof(subject->container));
-	}
-	pthread_mutex_unlock(&g->lock);
-	return m && subject->path;
-}
 
 static void term(struct kf_buf *out, const char *what, const char *raw)
 {
@@ -109,7 +42,7 @@ static void when(struct kf_buf *out, uint64_t created_ns)
 	kf_buf_fmt(out, "%lds)</dd>\n", up % 60);
 }
 
-static void identity(struct kf_buf *out, const struct subject *subject,
+static void identity(struct kf_buf *out, const struct kf_subject *subject,
 		     const struct kf_stats_identity *id)
 {
 	kf_buf_str(out, "<section id=\"identity\"><h2>Identity</h2>\n"
@@ -173,7 +106,7 @@ static void bytes_card(struct kf_buf *out, const char *title, uint64_t bytes)
 }
 
 static void cards(const struct kf_groups_conf *conf, struct kf_buf *out,
-		  const struct subject *subject, const struct kf_totals *t)
+		  const struct kf_subject *subject, const struct kf_totals *t)
 {
 	const uint64_t part[KF_NR_PARTS] = {t->live, t->rounding, t->cached,
 					    t->free, t->metadata};
@@ -205,7 +138,7 @@ static void cards(const struct kf_groups_conf *conf, struct kf_buf *out,
 }
 
 static void write_page(const struct kf_site *site, struct kf_buf *out,
-		       const struct subject *subject,
+		       const struct kf_subject *subject,
 		       const struct kf_snapshot *s)
 {
 	const struct kf_groups_conf *conf = &site->sources->groups->conf;
@@ -218,6 +151,8 @@ static void write_page(const struct kf_site *site, struct kf_buf *out,
 	kf_buf_str(out, "</h1>\n");
 	cards(conf, out, subject, &s->totals);
 	kf_site_timeline(site, subject->id, out);
+	if (s->nr_stacks)
+		kf_site_flame(subject->id, out);
 	identity(out, subject, &s->id);
 	kf_site_tables(s, conf->procfs, subject->pid, out);
 	kf_html_end(out);
@@ -226,9 +161,9 @@ static void write_page(const struct kf_site *site, struct kf_buf *out,
 bool kf_site_process(const struct kf_site *site,
 		     const struct kf_site_request *q, struct kf_buf *out)
 {
-	struct subject subject = {0};
+	struct kf_subject subject = {0};
 	struct kf_snapshot s = {0};
-	bool found = look_up(site->sources->groups, q, &subject);
+	bool found = kf_subject_find(site->sources->groups, q, &subject);
 
 	if (found) {
 		found = kf_snapshot_read_with(AT_FDCWD, subject.path,
@@ -238,6 +173,6 @@ bool kf_site_process(const struct kf_site *site,
 			write_page(site, out, &subject, &s);
 		kf_snapshot_release(&s);
 	}
-	free(subject.path);
+	kf_subject_release(&subject);
 	return found;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who has the memory of a process. An address is shown as the file it is in
- * and the place there, as the process' maps tell; symbols are left to the
- * command line, since to read them may take seconds.
+ * Who has the memory of a process.
  */
 #include "config.h"
 
 #include "exporter/sites.h"
+#include "exporter/names.h"
 #include "reader/estimate.h"
 
 #include <inttypes.h>
@@ -39,15 +38,40 @@ static uint64_t not_below_0(uint64_t n)
 	return (int64_t)n < 0 ? 0 : n;
 }
 
+#define MAX_DEPTH 16
+
+/* A tag and those above it; returns how many. */
+static unsigned int ancestry(const struct kf_snapshot *s, uint32_t at,
+			     uint32_t path[MAX_DEPTH])
+{
+	unsigned int nr = 0;
+
+	for (; at && at < s->nr_tags && nr < MAX_DEPTH; at = s->tags[at].parent)
+		path[nr++] = at;
+	return nr;
+}
+
+void kf_sites_tag_path(const struct kf_snapshot *s, uint32_t at, char *path,
+		       size_t size)
+{
+	uint32_t tags[MAX_DEPTH];
+	unsigned int nr = ancestry(s, at, tags);
+	size_t len = 0;
+
+	path[0] = '\0';
+	/* the root is the thread, which is told elsewhere */
+	for (nr -= nr > 0; nr && len < size; nr--)
+		len += (size_t)snprintf(path + len, size - len, "%s%s",
+					len ? "/" : "",
+					s->tags[tags[nr - 1]].name);
+}
+
 static void tag_name(const struct kf_snapshot *s, uint32_t at,
 		     struct kf_buf *out)
 {
-	uint32_t path[16];
-	unsigned int nr = 0;
+	uint32_t path[MAX_DEPTH];
+	unsigned int nr = ancestry(s, at, path);
 
-	for (; at && at < s->nr_tags && nr < KF_ARRAY_SIZE(path);
-	     at = s->tags[at].parent)
-		path[nr++] = at;
 	while (nr) {
 		const struct kf_stats_tag *t = &s->tags[path[--nr]];
 
@@ -109,49 +133,24 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out)
 	free(list);
 }
 
-/* The line of maps that an address is in. */
-static bool find_map(FILE *maps, uint64_t address, char *line, size_t size,
-		     uint64_t *place, const char **file)
+static void frame(struct kf_names *names, uint64_t address, struct kf_buf *out)
 {
-	uint64_t from, to, offset;
-	int at;
+	struct kf_name name;
 
-	rewind(maps);
-	while (fgets(line, (int)size, maps)) {
-		at = 0;
-		line[strcspn(line, "\n")] = '\0';
-		if (sscanf(line,
-			   "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n",
-			   &from, &to, &offset, &at) != 3 ||
-		    !at || address < from || address >= to)
-			continue;
-		*place = address - from + offset;
-		*file = line + at;
-		return **file != '\0';
-	}
-	return false;
-}
-
-static void frame(FILE *maps, uint64_t address, struct kf_buf *out)
-{
-	const char *file, *last;
-	char line[4400];
-	uint64_t place;
-
+	kf_names_find(names, address, &name);
 	kf_buf_str(out, "<li><code>");
-	if (maps &&
-	    find_map(maps, address, line, sizeof(line), &place, &file)) {
-		last = strrchr(file, '/');
-		kf_html_text(out, last ? last + 1 : file);
-		kf_buf_fmt(out, "+0x%" PRIx64, place);
-	} else {
-		kf_buf_fmt(out, "0x%" PRIx64, address);
+	kf_buf_html(out, name.function);
+	kf_buf_str(out, "</code>");
+	if (name.known) {
+		kf_buf_str(out, " <span class=\"tag\">");
+		kf_html_text(out, kf_code_name(name.code));
+		kf_buf_str(out, "</span>");
 	}
-	kf_buf_str(out, "</code></li>");
+	kf_buf_str(out, "</li>");
 }
 
 static void stack(const struct kf_snapshot *s, const struct ranked *r,
-		  FILE *maps, struct kf_buf *out)
+		  struct kf_names *names, struct kf_buf *out)
 {
 	const struct kf_stats_stack *st = &s->stacks[r->at];
 	struct kf_estimate live = kf_estimate_stack(st, KF_ESTIMATE_LIVE);
@@ -170,7 +169,7 @@ static void stack(const struct kf_snapshot *s, const struct ranked *r,
 	}
 	kf_buf_str(out, "</summary><ol class=\"frames\">");
 	for (i = 0; i < st->nr_frames && i < MAX_FRAMES; i++)
-		frame(maps, st->frame[i], out);
+		frame(names, st->frame[i], out);
 	if (!st->nr_frames)
 		kf_buf_str(out, "<li>the stack could not be taken</li>");
 	kf_buf_str(out, "</ol></details>\n");
@@ -180,8 +179,7 @@ void kf_sites_stacks(const struct kf_snapshot *s, const char *procfs, int pid,
 		     struct kf_buf *out)
 {
 	struct ranked *list = calloc(s->nr_stacks, sizeof(*list));
-	char path[4200];
-	FILE *maps = NULL;
+	struct kf_names names;
 	uint32_t i, nr = 0;
 
 	if (!list) {
@@ -197,16 +195,14 @@ void kf_sites_stacks(const struct kf_snapshot *s, const char *procfs, int pid,
 		list[nr++].at = i;
 	}
 	qsort(list, nr, sizeof(*list), by_bytes);
-	snprintf(path, sizeof(path), "%s/%d/maps", procfs, pid);
-	if (pid)
-		maps = fopen(path, "re");
+	if (!kf_names_begin(&names, procfs, pid))
+		out->failed = true;
 	kf_buf_str(out, "<section id=\"sites\">\n<h2>Top sites</h2>\n");
 	if (!nr)
 		kf_buf_str(out, "<p class=\"hint\">No sample yet.</p>\n");
 	for (i = 0; i < nr && i < MAX_STACKS; i++)
-		stack(s, &list[i], maps, out);
+		stack(s, &list[i], &names, out);
 	kf_buf_str(out, "</section>\n");
-	if (maps)
-		fclose(maps);
+	kf_names_end(&names);
 	free(list);
 }

@@ -10,6 +10,18 @@
 #include "reader/reader.h"
 
 /**
+ * kf_sites_tag_path() - the names of a tag and those above it
+ * @s:		a snapshot with tags
+ * @at:		the tag's entry, 0 for none
+ * @path:	out: the names with '/' between, raw; "" for none
+ * @size:	bytes of @path, more than 0; what does not fit is left out
+ *
+ * Context: any thread.
+ */
+void kf_sites_tag_path(const struct kf_snapshot *s, uint32_t at, char *path,
+		       size_t size);
+
+/**
  * kf_sites_tags() - write the table of tags, those with most live bytes first
  * @s:		a snapshot with tags
  * @out:	the page

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a person sees in a browser: overview, the page of a process, and the
-files beside them. Every page is well-formed, without script, and under a
-policy that allows none; names are text, whatever they are.
+files beside them. Every page is well-formed; a script comes only from a file
+of ours, and where none is built in the policy allows none; names are text,
+whatever they are.
 """
 
 import json
@@ -121,8 +122,11 @@ def hostile_names_are_text(world):
     found = process_links(page)
     assert len(found) == 2
     for path in ["/"] + found:
-        tags = {e.tag for e in get(exporter, path).iter()}
-        assert not tags & {"script", "i", "u", "style"}, tags
+        page = get(exporter, path)
+        tags = {e.tag for e in page.iter()}
+        assert not tags & {"i", "u", "style"}, tags
+        assert all(e.get("src").startswith("/static/charts.js?v=") and
+                   not e.text for e in page.iter("script"))
 
 
 def warnings_name_what_is_wrong(world):
@@ -154,8 +158,10 @@ def nothing_comes_from_elsewhere(world):
     for path in ["/"] + process_links(get(exporter, "/")):
         _, headers, _ = exporter.request(path)
         policy = headers["Content-Security-Policy"]
-        assert "unsafe" not in policy and "script-src" not in policy
+        assert "unsafe" not in policy and "*" not in policy, policy
         assert "default-src 'none'" in policy, policy
+        has_script = bool(list(get(exporter, path).iter("script")))
+        assert ("script-src 'self'" in policy) == has_script, policy
         assert headers["Cache-Control"] == "no-store"
         for e in get(exporter, path).iter():
             assert not [a for a in e.attrib
@@ -168,7 +174,8 @@ def files_beside_the_pages_may_be_kept(world):
     exporter = world.exporter()
     page = get(exporter, "/")
     files = [e.get("href") for e in page.iter("link")]
-    assert len(files) == 2
+    files += [e.get("src") for e in page.iter("script")]
+    assert len(files) in (2, 4), files
     for path in files:
         assert re.search(r"\?v=[0-9a-f]{16}$", path), path
         status, headers, body = exporter.request(path)
@@ -176,7 +183,10 @@ def files_beside_the_pages_may_be_kept(world):
         assert "immutable" in headers["Cache-Control"], path
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Content-Type"] in (
-            "text/css; charset=utf-8", "image/svg+xml"), path
+            "text/css; charset=utf-8", "image/svg+xml",
+            "text/javascript; charset=utf-8"), path
+    status = exporter.request("/static/licences.txt")[0]
+    assert status == (200 if len(files) == 4 else 404), status
 
 
 def history_grows_with_each_look(world):

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the addresses of a process are called, by the symbol tables of its
+ * files: functions, no lines.
+ *
+ * Promises: tables are read, not mapped, and none beyond a size, so that a file
+ * that changes or lies does no harm; debug information is left to the command
+ * line, since to read it may take seconds. Where a name is not to be had the
+ * library and the place in it stand for it.
+ */
+#ifndef KF_EXPORTER_NAMES_H
+#define KF_EXPORTER_NAMES_H
+
+#include "reader/code.h"
+
+struct kf_symbol_table;
+
+/* Private but for @codes. */
+struct kf_names {
+	const char *procfs;
+	int pid;
+	struct kf_codes codes;
+	struct kf_symbol_table **tables; /* of each of @codes, or NULL */
+};
+
+/* A call at an address. */
+struct kf_name {
+	const struct kf_code *code; /* NULL: in no file */
+	bool known;		    /* @function is a name */
+	char function[512];
+};
+
+/**
+ * kf_names_begin() - look what code a process has
+ * @n:		out: for kf_names_find()
+ * @procfs:	procfs' mount point; outlives @n
+ * @pid:	the process there, or 0: then all names are numbers
+ *
+ * Context: one thread for a struct; allocates.
+ * Return: false when out of memory; end it whatever the result.
+ */
+bool kf_names_begin(struct kf_names *n, const char *procfs, int pid);
+
+/**
+ * kf_names_find() - what the call is that returns to an address
+ * @n:		the process' names
+ * @address:	the return address
+ * @name:	out: the call; valid UTF-8
+ *
+ * Context: as kf_names_begin(); the first call in a file reads it.
+ */
+void kf_names_find(struct kf_names *n, uint64_t address, struct kf_name *name);
+
+/**
+ * kf_names_end() - let names go
+ * @n:		the names
+ *
+ * Context: as kf_names_begin().
+ */
+void kf_names_end(struct kf_names *n);
+
+#endif

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""In a real browser the pages draw their charts, zoom and search, and break
+nothing of their policy; without scripts they still say what they know; they
+fit narrow screens, in light and in dark; names stay text.
+
+KF_KEEP_PICTURES=DIRECTORY keeps pictures of the pages there.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+
+import browser
+import kftest
+
+MKSTACKS = os.path.join(os.environ["top_builddir"], "tests/fixture/mkstacks")
+HOSTILE = "<img src=x onerror=\"document.title='bad'\">&'"
+FLAME = "document.querySelector('#flame').flame"
+BAR = "[...document.querySelectorAll('#flame g')].find(" \
+    "g => g.getAttribute('name') === arguments[0])"
+
+# Pixels of a canvas that have a colour of the style sheet.
+PAINTED = """
+const c = document.querySelector(".plot canvas");
+const probe = document.createElement("canvas").getContext("2d");
+probe.fillStyle = getComputedStyle(document.documentElement)
+    .getPropertyValue("--" + arguments[0]).trim();
+probe.fillRect(0, 0, 1, 1);
+const want = probe.getImageData(0, 0, 1, 1).data;
+const have = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+let n = 0;
+for (let i = 0; i < have.length; i += 4)
+    n += have[i] === want[0] && have[i + 1] === want[1] &&
+        have[i + 2] === want[2];
+return n;
+"""
+
+
+class Scene:
+    """A process with samples and hostile names, an exporter, a browser."""
+
+    def __init__(self, world):
+        program = world.path(HOSTILE)
+        shutil.copy(MKSTACKS, program)
+        self.process = world.run(program, world.path("stats", "a"),
+                                 stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE)
+        for order in ("leaky 20000000 0 64 <i>boot",
+                      "cache 90000000 60000000 4096",
+                      "inlined 8000000 1000000 512",
+                      "mapped=90000000", "state 64:300000:10",
+                      "free_runs=40000000"):
+            self.process.stdin.write(order.encode() + b"\n")
+            self.process.stdin.flush()
+            assert self.process.stdout.readline() == b"ok\n", order
+        self.exporter = world.exporter()
+        page = self.get("/")
+        if b"charts.js" not in page:
+            raise kftest.Skip("built without charts (Node.js or npm)")
+        self.link = re.search(rb"/process/[0-9a-f]{16}", page)[0].decode()
+        self.browser = browser.Browser(world)
+        # a look within seconds of the last one is not noted
+        kftest.until("a second moment",
+                     lambda: b"<polyline" in self.get(self.link))
+
+    def get(self, path):
+        return self.exporter.request(path)[2]
+
+    def show(self, path, **how):
+        self.browser.show("http://127.0.0.1:%d%s" % (
+            self.exporter.port, path), **how)
+
+    def wait_for_flame(self):
+        """Until its bars stand where they belong."""
+        self.browser.until("a flame graph", "return !!(%s && %s)" % (
+            FLAME, "document.querySelector('#flame rect')"))
+        self.browser.until(
+            "bars in their place",
+            "const g = %s; const r = (%s).querySelector('rect');"
+            "return Math.abs(r.getBoundingClientRect().width - "
+            "g.chart.clientWidth) < 2" % (FLAME, BAR), "all")
+
+
+def width_of(b, name):
+    return b.run("const g = %s; return g ? "
+                 "g.querySelector('rect').getBoundingClientRect().width : 0"
+                 % BAR, name)
+
+
+def timelines_are_drawn_and_zoomed(scene):
+    b = scene.browser
+    for path in ("/", scene.link):
+        scene.show(path)
+        b.until("a canvas", "return !!document.querySelector('.plot canvas')")
+        b.until("live memory on it", PAINTED.replace(
+            "return n;", "return n > 1000;"), "live")
+        assert b.run(PAINTED, "free") > 1000
+    scales = "const s = document.querySelector('.plot').timeline.plot" \
+        ".scales.x; return [s.min, s.max]"
+    first = b.run(scales)
+    assert b.run("return document.querySelector('.reset').hidden")
+    b.drag(".plot .u-over", 0.25, 0.75)
+    kftest.until("a zoom", lambda: b.run(scales) != first)
+    start, end = b.run(scales)
+    share = (end - start) / (first[1] - first[0])
+    assert 0.4 < share < 0.6, share
+    b.run("document.querySelector('.reset').click()")
+    kftest.until("all of it again", lambda: b.run(scales) == first)
+
+
+def a_flame_graph_zooms_and_searches(scene):
+    b = scene.browser
+    scene.show(scene.link)
+    scene.wait_for_flame()
+    full = width_of(b, "all")
+    assert abs(width_of(b, "cache") / full - 30 / 57) < 0.01
+    b.picture("process-light-wide")
+    b.run("(%s).dispatchEvent(new MouseEvent('click'))" % BAR, "cache")
+    kftest.until("a zoom", lambda: abs(width_of(b, "cache") - full) < 2)
+    assert width_of(b, "leaky") < 2
+    b.run(FLAME + ".tools.reset.click()")
+    kftest.until("all of it again",
+                 lambda: abs(width_of(b, "cache") - full * 30 / 57) < 5)
+    b.run("const i = %s.tools.search; i.value = 'LEAKY';"
+          "i.dispatchEvent(new Event('input'))" % FLAME)
+    assert b.run("return %s.tools.found.value" % FLAME) == \
+        "1 calls, 19.1 MiB, 35.1 %"
+    fill = "return (%s).querySelector('rect').getAttribute('fill')" % BAR
+    assert b.run(fill, "leaky") != b.run(fill, "cache")
+    b.run("const c = %s.tools.choice; c.value = 'allocated';"
+          "c.dispatchEvent(new Event('change'))" % FLAME)
+    kftest.until("bars of another metric", lambda: abs(
+        width_of(b, "cache") - full * 90 / 118) < 5)
+
+
+def names_stay_text(scene):
+    b = scene.browser
+    for path in ("/", scene.link):
+        scene.show(path)
+        b.until("the scripts' end", "return document.querySelector('canvas')")
+        text = b.run("return document.body.textContent")
+        assert HOSTILE[:15] in text, text
+        assert not b.run(
+            "return document.querySelector('img, i, [onerror]') !== null")
+        assert "bad" not in b.run("return document.title")
+    scene.wait_for_flame()
+    assert "<i>boot" in b.run("return document.body.textContent")
+    library = b.run("return %s.root.children[0].library" % FLAME)
+    assert library == HOSTILE, library
+
+
+def pages_fit_narrow_screens_in_light_and_dark(scene):
+    b = scene.browser
+    grounds = set()
+    for dark in (False, True):
+        for path, name in (("/", "overview"), (scene.link, "process")):
+            scene.show(path, width=360, dark=dark)
+            b.until("a canvas", "return document.querySelector('canvas')")
+            if path != "/":
+                scene.wait_for_flame()
+            b.until("live memory on it", PAINTED.replace(
+                "return n;", "return n > 100;"), "live")
+            beyond = b.run("return document.documentElement.scrollWidth")
+            assert beyond <= 360, (path, dark, beyond)
+            grounds.add((dark, b.run(
+                "return getComputedStyle(document.body).backgroundColor")))
+            b.picture("%s-%s-narrow" % (name, "dark" if dark else "light"))
+    assert len(grounds) == 2, grounds
+
+
+def without_scripts_pages_say_what_they_know(scene):
+    b = scene.browser
+    scene.show(scene.link, scripts=False)
+    assert not b.run("return document.querySelector('canvas') !== null")
+    assert b.run("return document.querySelector('.plot polyline') !== null")
+    assert b.run("return getComputedStyle(document.querySelector('#flame'))"
+                 ".display") == "none"
+    assert "leaky" in b.run(
+        "return document.querySelector('#sites').textContent")
+    b.picture("process-without-scripts")
+
+
+def charts_work_in_a_browser(world):
+    scene = Scene(world)
+    for fact in (timelines_are_drawn_and_zoomed,
+                 a_flame_graph_zooms_and_searches, names_stay_text,
+                 pages_fit_narrow_screens_in_light_and_dark,
+                 without_scripts_pages_say_what_they_know):
+        fact(scene)
+        complaints = scene.browser.complaints()
+        assert not complaints, (fact.__name__, complaints)
+        print("ok", fact.__name__, flush=True)
+
+
+kftest.main(charts_work_in_a_browser)
