@@ -47,63 +47,61 @@ static inline void *end(enum kf_record_kind kind, uint64_t began, void *p,
 	return p;
 }
 
-static __noinline void *detour_malloc(size_t size)
+void *kf_detour_malloc(size_t size)
 {
+	uint32_t mark;
 	uint64_t began;
 	void *p;
 
 	kf_recorder_enter();
 	began = begin(is_ready(size));
-	p = kf_tagging_is_on() ? kf_tagged_malloc(size) : kf_malloc(size);
+	mark = kf_tagging_mark();
+	p = mark ? kf_tagged_malloc(size, mark) : kf_malloc(size);
 	return end(KF_RECORD_MALLOC, began, p, size, 0);
-}
-
-KF_LEAF void *kf_detour_malloc(size_t size)
-{
-	void *p = kf_tagged_quick(size, false);
-
-	return likely(p) ? p : detour_malloc(size);
 }
 
 void *kf_detour_calloc(size_t size)
 {
-	void *p = kf_tagged_quick(size, true);
+	uint32_t mark;
 	uint64_t began;
+	void *p;
 
-	if (p)
-		return p;
 	kf_recorder_enter();
 	began = begin(is_ready(size));
-	p = kf_tagging_is_on() ? kf_tagged_calloc(size) : kf_calloc(1, size);
+	mark = kf_tagging_mark();
+	p = mark ? kf_tagged_calloc(size, mark) : kf_calloc(1, size);
 	return end(KF_RECORD_CALLOC, began, p, size, 0);
 }
 
 void *kf_detour_aligned(size_t align, size_t size)
 {
+	uint32_t mark;
 	uint64_t began;
 	void *p;
 
 	kf_recorder_enter();
 	began = begin(false);
-	p = kf_tagging_is_on() ? kf_tagged_aligned(align, size)
-			       : kf_aligned(align, size);
+	mark = kf_tagging_mark();
+	p = mark ? kf_tagged_aligned(align, size, mark)
+		 : kf_aligned(align, size);
 	return end(KF_RECORD_ALIGNED, began, p, size, align);
 }
 
 void *kf_detour_realloc(void *p, size_t size)
 {
+	uint32_t mark;
 	uint64_t began;
 
 	kf_recorder_enter();
 	began = begin(false);
 	if (p && kf_record_is_on())
 		kf_record_takes(KF_RECORD_REALLOC_OLD, p);
-	p = kf_tagging_is_on() ? kf_tagged_realloc(p, size)
-			       : kf_realloc(p, size);
+	mark = kf_tagging_mark();
+	p = mark ? kf_tagged_realloc(p, size, mark) : kf_realloc(p, size);
 	return end(KF_RECORD_REALLOC, began, p, size, 0);
 }
 
-static __noinline void detour_free(void *p)
+void kf_detour_free(void *p)
 {
 	uint64_t began = 0;
 	bool is_on, fast;
@@ -117,10 +115,4 @@ static __noinline void detour_free(void *p)
 	kf_detour_leave();
 	if (is_on)
 		kf_record_took(fast ? 0 : began);
-}
-
-KF_LEAF void kf_detour_free(void *p, struct kf_slab *slab)
-{
-	if (unlikely(!kf_tagged_quick_free(p, slab)))
-		detour_free(p);
 }

@@ -17,7 +17,6 @@
  * @p:		as there
  * @align:	as there
  * @size:	as there
- * @slab:	what the address map has for @p: its slab, or another run
  *
  * Context: as there.
  * Return: as there.
@@ -26,7 +25,7 @@ void *kf_detour_malloc(size_t size) __kf_hidden;
 void *kf_detour_calloc(size_t size) __kf_hidden;
 void *kf_detour_realloc(void *p, size_t size) __kf_hidden;
 void *kf_detour_aligned(size_t align, size_t size) __kf_hidden;
-void kf_detour_free(void *p, struct kf_slab *slab) __kf_hidden;
+void kf_detour_free(void *p) __kf_hidden;
 
 /**
  * kf_malloc() - malloc(), by a name that nobody can take the place of

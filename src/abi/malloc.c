@@ -6,6 +6,7 @@
 #include "abi/abi.h"
 
 #include "abi/detour.h"
+#include "abi/tagged.h"
 #include "abi/tiny.h"
 #include "core/direct.h"
 
@@ -34,6 +35,13 @@ static __noinline void *malloc_direct(size_t size)
 
 static __noinline void *malloc_other(size_t size)
 {
+	void *p = NULL;
+
+	if (kf_heap_self == &kf_heap_detour && size <= KF_SMALL_MAX)
+		p = kf_tagged_quick(kf_class_of(size) * sizeof(struct kf_bin),
+				    size, KF_TAG_MALLOC);
+	if (p)
+		return p;
 	if (kf_detour_is_due())
 		return kf_detour_malloc(size);
 	return kf_direct_may(kf_heap_self) ? malloc_direct(size)
@@ -56,11 +64,14 @@ __noinline void *kf_malloc_more(size_t size)
 KF_LEAF void *kf_malloc_missed(size_t size)
 {
 	struct kf_heap *heap = kf_heap_self;
+	void *p;
 
-	if (kf_direct_may(heap))
-		return malloc_direct(size);
-	return heap == &kf_heap_detour ? kf_detour_malloc(size)
-				       : kf_malloc_more(size);
+	if (heap == &kf_heap_detour) {
+		p = kf_tagged_quick(KF_ALIGN_UP(size, (size_t)16), size,
+				    KF_TAG_MALLOC);
+		return likely(p) ? p : kf_detour_malloc(size);
+	}
+	return kf_direct_may(heap) ? malloc_direct(size) : kf_malloc_more(size);
 }
 
 __kf_public KF_LEAF void *malloc(size_t size)
@@ -85,7 +96,7 @@ static __noinline void free_other(void *p, struct kf_slab *slab)
 	if (!p)
 		return;
 	if (kf_detour_is_due()) {
-		kf_detour_free(p, slab);
+		kf_detour_free(p);
 		return;
 	}
 	usable = kf_usable(p);
@@ -98,12 +109,13 @@ KF_LEAF static __noinline void free_more(void *p, struct kf_slab *slab)
 {
 	enum kf_run_kind kind = slab->run.kind;
 
-	if (kind == KF_RUN_NONE && kf_direct_may(kf_heap_self) && p) {
-		free_direct(p);
+	if (kf_heap_self == &kf_heap_detour && kind == KF_RUN_SLAB) {
+		if (unlikely(!kf_tagged_quick_free(p, slab)))
+			kf_detour_free(p);
 		return;
 	}
-	if (kf_heap_self == &kf_heap_detour && kind == KF_RUN_SLAB) {
-		kf_detour_free(p, slab);
+	if (kind == KF_RUN_NONE && kf_direct_may(kf_heap_self) && p) {
+		free_direct(p);
 		return;
 	}
 	if (kind != KF_RUN_SLAB || kf_detour_is_due() ||
@@ -148,8 +160,14 @@ static __noinline void *calloc_more(size_t size)
 	size_t usable;
 	void *p = NULL;
 
-	if (size <= KF_SMALL_MAX)
+	if (heap == &kf_heap_detour && size <= KF_SMALL_MAX) {
+		p = kf_tagged_quick(kf_class_of(size) * sizeof(struct kf_bin),
+				    size, KF_TAG_CALLOC);
+		if (likely(p))
+			return p;
+	} else if (size <= KF_SMALL_MAX) {
 		p = kf_fast_pop(heap, size, &usable);
+	}
 	if (p) {
 		zero(p, usable, &heap->bin[kf_class_of(size)]);
 	} else if (kf_detour_is_due()) {

@@ -7,49 +7,48 @@
 #include "abi/tiny.h"
 
 static void *allocate(size_t size, size_t align, enum kf_call call,
-		      enum kf_tag_call kind)
+		      enum kf_tag_call kind, uint32_t mark)
 {
-	uint32_t mark = kf_tag_self.mark;
 	size_t usable;
 	void *p = kf_alloc_tagged(size, align, call, mark, &usable);
 
 	if (unlikely(!p))
 		return NULL;
-	kf_tags_came(mark, usable, kind);
+	kf_tags_came(kf_tags_at(kf_tag_of_mark(mark)), usable, kind);
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
 }
 
-void *kf_tagged_malloc(size_t size)
+void *kf_tagged_malloc(size_t size, uint32_t mark)
 {
-	return allocate(size, 16, KF_CALL_MALLOC, KF_TAG_MALLOC);
+	return allocate(size, 16, KF_CALL_MALLOC, KF_TAG_MALLOC, mark);
 }
 
-void *kf_tagged_calloc(size_t size)
+void *kf_tagged_calloc(size_t size, uint32_t mark)
 {
-	void *p = allocate(size, 16, KF_CALL_CALLOC, KF_TAG_CALLOC);
+	void *p = allocate(size, 16, KF_CALL_CALLOC, KF_TAG_CALLOC, mark);
 
 	if (p)
 		kf_heap_stat(kf_heap_self, KF_SLOT_calloc_calls, 1);
 	return p;
 }
 
-void *kf_tagged_aligned(size_t align, size_t size)
+void *kf_tagged_aligned(size_t align, size_t size, uint32_t mark)
 {
 	void *p = allocate(size, KF_MAX(align, (size_t)16), KF_CALL_ALIGNED,
-			   KF_TAG_ALIGNED);
+			   KF_TAG_ALIGNED, mark);
 
 	if (p)
 		kf_heap_stat(kf_heap_self, KF_SLOT_aligned_calls, 1);
 	return p;
 }
 
-void *kf_tagged_realloc(void *p, size_t size)
+void *kf_tagged_realloc(void *p, size_t size, uint32_t mark)
 {
 	void *to = NULL;
 
 	if (!p) {
-		to = allocate(size, 16, KF_CALL_REALLOC, KF_TAG_REALLOC);
+		to = allocate(size, 16, KF_CALL_REALLOC, KF_TAG_REALLOC, mark);
 		if (to)
 			kf_heap_stat(kf_heap_self, KF_SLOT_realloc_new, 1);
 	} else if (!size) {

@@ -5,7 +5,7 @@
  */
 #include "konfiscator.h"
 
-#include "base/compiler.h"
+#include "abi/abi.h"
 #include "base/text.h"
 #include "core/snapshot.h"
 #include "core/tagging.h"
@@ -15,67 +15,89 @@
 /* A key has a tag for each level: 64 KiB would hold the longest. */
 #define KEY_SIZE 4096
 
-static __noinline void push_slowly(struct kf_tag_self *self, const char *name)
+static __noinline void push_slowly(const char *name)
 {
 	if (!kf_tagging_begin())
 		return;
 	kf_tags_push(name ? name : "");
-	kf_tagging_follow(self);
-	kf_probe_tag_push(self->current, (uintptr_t)name);
+	kf_tagging_follow();
+	kf_probe_tag_push(kf_tag_current(kf_tag_self)->entry, (uintptr_t)name);
 }
 
-__kf_public void konf_lib_tag_push(const char *name)
+__kf_public KF_LEAF void konf_lib_tag_push(const char *name)
 {
-	struct kf_tag_self *self = &kf_tag_self;
+	struct kf_tag_self *self = kf_tag_self;
+	const struct kf_tag_node *from = self->at;
 
-	if (unlikely(!name || !kf_process_is_known() ||
-		     !kf_tags_push_again(self, name))) {
-		push_slowly(self, name);
+	if (unlikely(!name || !kf_tags_push_again(self, name))) {
+		push_slowly(name);
 		return;
 	}
-	kf_tagging_follow(self);
-	kf_probe_tag_push(self->current, (uintptr_t)name);
+	if (!from->parent)
+		kf_detour_tag(true);
+	kf_probe_tag_push(self->at->entry, (uintptr_t)name);
 }
 
-__kf_public void konf_lib_tag_pop(unsigned int nr)
+static __noinline void pop_slowly(unsigned int nr)
 {
-	struct kf_tag_self *self = &kf_tag_self;
+	const struct kf_tag_self *self = kf_tag_self;
 
-	if (unlikely(!self->current))
+	if (!kf_tag_has_tree(self))
 		return;
 	for (; nr; nr--) {
-		kf_probe_tag_pop(self->current);
+		kf_probe_tag_pop(kf_tag_current(self)->entry);
 		kf_tags_pop();
 	}
-	kf_tagging_follow(self);
+	kf_tagging_follow();
+}
+
+__kf_public KF_LEAF void konf_lib_tag_pop(unsigned int nr)
+{
+	struct kf_tag_self *self = kf_tag_self;
+	struct kf_tag_node *node = self->at;
+
+	if (unlikely(nr != 1 || !node->up)) {
+		pop_slowly(nr);
+		return;
+	}
+	kf_probe_tag_pop(node->entry);
+	node->tag->left++;
+	self->at = node->up;
+	if (!self->at->parent)
+		kf_detour_tag(false);
 }
 
 __kf_public void konf_lib_tag_capture(struct konf_tags *tags)
 {
-	const struct kf_tag_self *self = &kf_tag_self;
+	const struct kf_tag_node *node = kf_tag_current(kf_tag_self);
 
-	*tags = (struct konf_tags){0};
-	if (!self->current)
-		return;
-	tags->id = self->current;
-	tags->generation = kf_tags.node[self->current].generation;
+	*tags = (struct konf_tags){
+		.id = node->entry,
+		.generation = node->generation,
+	};
 }
 
+/* From the top: so the first below the root goes first. */
 __kf_public unsigned int konf_lib_tag_adopt(const struct konf_tags *tags)
 {
-	unsigned int nr;
+	/* The tag that all begin with is there already. */
+	uint32_t depth = kf_tags.base ? 1 : 0, last;
+	unsigned int nr = 0;
 
-	if (!tags->id || !kf_tagging_begin())
+	if (!tags->id || !kf_tagging_begin() ||
+	    kf_tags.node[tags->id].generation != tags->generation)
 		return 0;
-	nr = kf_tags_adopt(tags->id, tags->generation);
-	kf_tagging_follow(&kf_tag_self);
+	for (last = kf_tags.node[tags->id].depth; depth < last; nr++)
+		konf_lib_tag_push(kf_tags_above(tags->id, ++depth)->name);
 	return nr;
 }
 
 __kf_public void konf_lib_tag_pause(int on)
 {
+	if (!kf_tagging_begin())
+		return;
 	kf_tags_pause(on);
-	kf_tagging_follow(&kf_tag_self);
+	kf_tagging_follow();
 }
 
 __kf_public uint64_t konf_lib_tag_limit(enum konf_tag_limit which)

@@ -14,6 +14,7 @@
 #include "engine/marked.h"
 #include "engine/supply.h"
 #include "stats/stats.h"
+#include "tags/tags.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -103,11 +104,11 @@ static void *take(size_t size, size_t align, bool zeroed, size_t *usable)
 }
 
 /* One with a tag: it may be a sample as well, and its mark is that then. */
-static void *take_tagged(size_t size, size_t align, bool zeroed, uint32_t tag,
+static void *take_tagged(size_t size, size_t align, bool zeroed, uint32_t mark,
 			 size_t *usable)
 {
-	uint32_t sample = kf_sampling_draw(size, align, tag);
-	void *p = kf_marked_alloc(size, align, zeroed, sample ? sample : tag,
+	uint32_t sample = kf_sampling_draw(size, align, kf_tag_of_mark(mark));
+	void *p = kf_marked_alloc(size, align, zeroed, sample ? sample : mark,
 				  usable);
 
 	if (sample)
@@ -116,7 +117,7 @@ static void *take_tagged(size_t size, size_t align, bool zeroed, uint32_t tag,
 }
 
 static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
-				 uint32_t tag, size_t *usable)
+				 uint32_t mark, size_t *usable)
 {
 	bool zeroed = call == KF_CALL_CALLOC;
 	void *p;
@@ -126,12 +127,12 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 		return fail(size);
 	if (!size && !kf_hosted_takes_zero())
 		size = 1;
-	p = tag ? take_tagged(size, align, zeroed, tag, usable)
-		: take(size, align, zeroed, usable);
+	p = mark ? take_tagged(size, align, zeroed, mark, usable)
+		 : take(size, align, zeroed, usable);
 	if (unlikely(!p)) {
 		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
-		p = tag ? kf_marked_alloc(size, align, zeroed, tag, usable)
-			: kf_supply->alloc(size, align, zeroed, usable);
+		p = mark ? kf_marked_alloc(size, align, zeroed, mark, usable)
+			 : kf_supply->alloc(size, align, zeroed, usable);
 	}
 	if (unlikely(!p))
 		return fail(size);
@@ -156,12 +157,12 @@ void *kf_alloc(size_t size, size_t align, enum kf_call call, size_t *usable)
 }
 
 void *kf_alloc_tagged(size_t size, size_t align, enum kf_call call,
-		      uint32_t tag, size_t *usable)
+		      uint32_t mark, size_t *usable)
 {
 	void *p;
 
 	kf_probe_slow_enter(size, call);
-	p = allocate(size, align, call, tag, usable);
+	p = allocate(size, align, call, mark, usable);
 	kf_probe_slow_leave((uintptr_t)p, size, call);
 	return p;
 }

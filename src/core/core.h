@@ -38,14 +38,14 @@ void *kf_alloc(size_t size, size_t align, enum kf_call call,
  * @size:	as there
  * @align:	as there
  * @call:	as there
- * @tag:	its node, not 0; the block is not billed yet
+ * @mark:	its mark, not 0; the block is not billed yet
  * @usable:	as there
  *
  * Context: as there; the thread's own heap is in place (engine/detour.h).
  * Return: as there.
  */
 void *kf_alloc_tagged(size_t size, size_t align, enum kf_call call,
-		      uint32_t tag, size_t *usable) __must_check;
+		      uint32_t mark, size_t *usable) __must_check;
 
 /**
  * kf_release() - free a block by the slow path

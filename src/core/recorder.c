@@ -36,11 +36,14 @@ static int begin(bool from_start, bool forked)
 	int r;
 
 	kf_start_stats_conf(&stats);
+	/* Tagged blocks go the long way before anything is written down. */
+	kf_process_quiet(false);
 	r = kf_record_begin(&conf);
 	if (r)
 		kf_detour_stop();
 	else
 		kf_detour_start(!from_start);
+	kf_tagging_settle();
 	return r;
 }
 
@@ -57,6 +60,7 @@ bool kf_recorder_stop(void)
 
 	kf_record_stop();
 	kf_detour_stop();
+	kf_tagging_settle();
 	return was_on;
 }
 
@@ -74,7 +78,7 @@ static void complain(int error)
 	kf_out(&text);
 }
 
-void kf_recorder_publish(bool forked)
+static void publish(bool forked)
 {
 	int r;
 
@@ -95,6 +99,12 @@ void kf_recorder_publish(bool forked)
 		kf_detour_stop();
 		complain(-r);
 	}
+}
+
+void kf_recorder_publish(bool forked)
+{
+	publish(forked);
+	kf_tagging_settle();
 }
 
 /* Where it has a heap that was seen to already. */

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/conf.h"
 #include "core/hosted.h"
+#include "core/tagging.h"
 #include "engine/cut.h"
 #include "engine/marked.h"
 #include "sample/countdown.h"
@@ -16,7 +17,6 @@
 #include "stats/stats.h"
 #include "sys/env.h"
 #include "sys/out.h"
-#include "tags/tags.h"
 
 #include <errno.h>
 
@@ -160,6 +160,7 @@ static void set(uint64_t mean)
 {
 	kf_word_set(KF_WORD_sample_mean, mean);
 	kf_countdown_set(mean);
+	kf_tagging_settle();
 }
 
 static const char not_for_engines[] = "samples are taken of the engine "

@@ -10,6 +10,8 @@
 #include "core/hosted.h"
 #include "core/sampling.h"
 #include "engine/heap.h"
+#include "record/record.h"
+#include "sample/countdown.h"
 #include "sample/sample.h"
 #include "sys/out.h"
 #include "sys/thread.h"
@@ -27,15 +29,17 @@
  */
 static uint32_t tag_of(uint32_t mark)
 {
-	return mark & KF_SAMPLE_MARK ? kf_sample_tag(mark) : mark;
+	return mark & KF_SAMPLE_MARK ? kf_sample_tag(mark)
+				     : kf_tag_of_mark(mark);
 }
 
 static uint32_t next(uint32_t old, size_t before, size_t after)
 {
-	uint32_t tag = kf_tag_self.mark;
-	uint32_t sample = kf_sampling_redraw(old, before, after, tag);
+	uint32_t mark = kf_tag_mark_now(kf_tag_self);
+	uint32_t sample =
+		kf_sampling_redraw(old, before, after, kf_tag_of_mark(mark));
 
-	return sample ? sample : tag;
+	return sample ? sample : mark;
 }
 
 static void lost(uint32_t mark)
@@ -61,7 +65,7 @@ static void came(const void *p, size_t usable, uint32_t mark)
 	if (mark & KF_SAMPLE_MARK)
 		kf_sampling_drawn(mark, p, usable);
 	if (tag)
-		kf_tags_came(tag, usable, KF_TAG_REALLOC);
+		kf_tags_came(kf_tags_at(tag), usable, KF_TAG_REALLOC);
 }
 
 static uint32_t limit(uint64_t wanted, uint32_t most)
@@ -122,8 +126,8 @@ bool kf_tagging_begin(void)
 	if (!is_possible())
 		return false;
 	kf_detour_enter();
-	done = kf_tag_self.tree || begin();
-	kf_tagging_follow(&kf_tag_self);
+	done = kf_tag_has_tree(kf_tag_self) || begin();
+	kf_tagging_follow();
 	kf_detour_leave();
 	errno = saved;
 	return done;
@@ -132,5 +136,10 @@ bool kf_tagging_begin(void)
 void kf_tagging_thread_exit(void)
 {
 	kf_tags_leave();
-	kf_tagging_follow(&kf_tag_self);
+	kf_tagging_follow();
+}
+
+void kf_tagging_settle(void)
+{
+	kf_process_quiet(!kf_record_is_on() && !kf_countdown_mean());
 }

@@ -38,18 +38,28 @@ bool kf_tagging_begin(void);
  */
 void kf_tagging_thread_exit(void);
 
+/**
+ * kf_tagging_settle() - let tagged blocks go the short way, or not
+ *
+ * They do unless calls are recorded or samples taken.
+ *
+ * Context: one thread at a time, when one of these has changed.
+ */
+void kf_tagging_settle(void);
+
 /* After the current tag changed: be on the detour if there is a mark. */
-static inline void kf_tagging_follow(const struct kf_tag_self *self)
+static inline void kf_tagging_follow(void)
 {
-	kf_detour_tag(self->mark != 0);
+	kf_detour_tag(kf_tag_mark_now(kf_tag_self) != 0);
 }
 
-/* Whether blocks of the calling thread get marks; own heap in place. */
-static inline bool kf_tagging_is_on(void)
+/* The mark for blocks of the calling thread, 0 none; own heap in place. */
+static inline uint32_t kf_tagging_mark(void)
 {
-	if (unlikely(kf_tags.base && !kf_tag_self.current))
-		return kf_tagging_begin() && kf_tag_self.mark;
-	return kf_tag_self.mark;
+	if (unlikely(kf_tags.base && !kf_tag_has_tree(kf_tag_self)) &&
+	    !kf_tagging_begin())
+		return 0;
+	return kf_tag_mark_now(kf_tag_self);
 }
 
 #endif

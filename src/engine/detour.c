@@ -62,5 +62,5 @@ void kf_detour_step_in(uint32_t depth)
 		return;
 	if (kf_heap_self == &kf_heap_detour)
 		kf_heap_self = kf_detour.hidden;
-	kf_detour.depth = depth;
+	kf_detour.depth = (uint16_t)depth;
 }

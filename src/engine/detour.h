@@ -36,14 +36,14 @@ extern uint32_t kf_detour_number __kf_hidden;
 /*
  * A thread's part.
  * @hidden: its heap while it points at kf_heap_detour
- * @depth: how deep it is in calls that are seen already
  * @number: the detour that it set out on last
+ * @depth: how deep it is in calls that are seen already
  * @tagged: on a detour of its own
  */
 struct kf_detour {
 	struct kf_heap *hidden;
-	uint32_t depth;
 	uint32_t number;
+	uint16_t depth;
 	bool tagged;
 };
 

@@ -64,6 +64,7 @@ void kf_process_know(void)
 	}
 	kf_process_mark[0] = 1;
 	kf_process_mark[1] = 0;
+	kf_process_mark[2] = 0;
 }
 
 void kf_process_settle(bool settled)
@@ -71,6 +72,11 @@ void kf_process_settle(bool settled)
 	if (kf_process_mark)
 		__atomic_store_n(&kf_process_mark[1], settled,
 				 __ATOMIC_RELAXED);
+}
+
+void kf_process_quiet(bool quiet)
+{
+	__atomic_store_n(&kf_process_mark[2], quiet, __ATOMIC_RELAXED);
 }
 
 uint32_t kf_now_ms(void)

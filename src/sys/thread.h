@@ -70,7 +70,7 @@ void kf_thread_exit_init(void (*fn)(void));
 bool kf_thread_on_exit(void) __must_check;
 
 /*
- * Points at two words in a page that children find wiped, or elsewhere; see
+ * Points at three words in a page that children find wiped, or elsewhere; see
  * below.
  */
 extern uint32_t *kf_process_mark __kf_hidden;
@@ -92,7 +92,18 @@ static inline bool kf_process_is_known(void)
 }
 
 /**
- * kf_process_know() - this process is known from now on, and not settled
+ * kf_process_stays_known() - kf_process_is_known(), after a first time
+ *
+ * Context: any, after kf_process_know(); two loads.
+ * Return: as there.
+ */
+static inline bool kf_process_stays_known(void)
+{
+	return kf_process_mark[0];
+}
+
+/**
+ * kf_process_know() - this process is known from now on, not settled nor quiet
  *
  * Context: one thread at a time.
  */
@@ -129,6 +140,25 @@ static inline bool kf_process_stays_settled(void)
  * Context: any thread; before kf_process_know() it does nothing.
  */
 void kf_process_settle(bool settled);
+
+/**
+ * kf_process_is_quiet() - whether nobody wants to see each call
+ *
+ * Context: any, after kf_process_know(); two loads.
+ * Return: false in a forked child, and before kf_process_quiet().
+ */
+static inline bool kf_process_is_quiet(void)
+{
+	return __atomic_load_n(&kf_process_mark[2], __ATOMIC_RELAXED);
+}
+
+/**
+ * kf_process_quiet() - say what kf_process_is_quiet() answers
+ * @quiet:	the answer
+ *
+ * Context: one thread at a time, after kf_process_know().
+ */
+void kf_process_quiet(bool quiet);
 
 /**
  * kf_now_ms() - milliseconds of the monotonic clock, to some milliseconds

@@ -6,8 +6,14 @@
 
 #include "sys/process.h"
 
-__thread struct kf_tag_self kf_tag_self
-	__attribute__((tls_model("initial-exec")));
+struct kf_tag_node kf_tag_blank;
+
+struct kf_tag_self kf_tag_nobody = {.at = &kf_tag_blank,
+				    .tree = KF_TAG_NO_TREE};
+struct kf_tag_self kf_tag_ended = {.at = &kf_tag_blank, .tree = KF_TAG_NO_TREE};
+
+__thread struct kf_tag_self *kf_tag_self
+	__attribute__((tls_model("initial-exec"))) = &kf_tag_nobody;
 
 static uint64_t hash_of(const char *name, size_t *len)
 {
@@ -29,66 +35,64 @@ uint32_t kf_tags_find(uint32_t parent, const char *name)
 	return kf_tree_child(parent, &n);
 }
 
+/* Be at a node of one's tree. */
+static void be_at(struct kf_tag_self *self, struct kf_tag_node *node)
+{
+	bool aside = self->lost || self->paused;
+
+	self->kept = node;
+	self->at = aside ? &kf_tag_blank : node;
+}
+
 void kf_tags_push(const char *name)
 {
-	struct kf_tag_self *self = &kf_tag_self;
-	uint32_t node = self->lost ? 0 : kf_tags_find(self->current, name);
+	struct kf_tag_self *self = kf_tag_self;
+	struct kf_tag_node *current = kf_tag_current(self);
+	uint32_t node = self->lost ? 0 : kf_tags_find(current->entry, name);
 
-	if (!node) {
+	if (node) {
+		current = &kf_tags.node[node];
+		current->tag->entered++;
+	} else {
 		self->lost++;
-		kf_tags_at(self->current)->failed++;
-		return;
+		current->tag->failed++;
 	}
-	kf_tags_at(node)->entered++;
-	kf_tags_be_at(self, node);
+	be_at(self, current);
 }
 
 void kf_tags_pop(void)
 {
-	struct kf_tag_self *self = &kf_tag_self;
+	struct kf_tag_self *self = kf_tag_self;
+	struct kf_tag_node *current = kf_tag_current(self);
 
-	if (unlikely(self->lost)) {
+	if (self->lost) {
 		self->lost--;
-		return;
+	} else if (current->up) {
+		current->tag->left++;
+		current = current->up;
 	}
-	if (self->current == self->base)
-		return;
-	kf_tags_at(self->current)->left++;
-	kf_tags_be_at(self, kf_tags.node[self->current].parent);
+	be_at(self, current);
 }
 
 void kf_tags_pause(bool on)
 {
-	struct kf_tag_self *self = &kf_tag_self;
+	struct kf_tag_self *self = kf_tag_self;
+	struct kf_tag_node *current = kf_tag_current(self);
 
 	if (on)
 		self->paused++;
 	else if (self->paused)
 		self->paused--;
-	kf_tags_be_at(self, self->current);
+	be_at(self, current);
 }
 
-/* From the top: so the first below the root goes first. */
-unsigned int kf_tags_adopt(uint32_t node, uint32_t generation)
+const struct kf_tag_node *kf_tags_above(uint32_t node, uint32_t depth)
 {
-	struct kf_tag_self *self = &kf_tag_self;
 	const struct kf_tag_node *n = &kf_tags.node[node];
-	uint32_t depth = n->depth;
 
-	if (!node || n->generation != generation)
-		return 0;
-	for (uint32_t d = 1; d <= depth; d++) {
-		uint32_t at = node;
-
-		while (kf_tags.node[at].depth > d)
-			at = kf_tags.node[at].parent;
-		/* The tag that all begin with is there already. */
-		if (d == 1 && kf_tags.base)
-			continue;
-		if (!kf_tags_push_again(self, kf_tags.node[at].name))
-			kf_tags_push(kf_tags.node[at].name);
-	}
-	return kf_tags.base && depth ? depth - 1 : depth;
+	while (n->depth > depth)
+		n = &kf_tags.node[n->parent];
+	return n;
 }
 
 void kf_tags_reset_peaks(void)
@@ -111,39 +115,46 @@ void kf_tags_gone_elsewhere(uint32_t node, size_t usable)
 	__atomic_fetch_add(&t->remote_freed, usable, __ATOMIC_RELAXED);
 }
 
+static struct kf_tag_node *base_of(uint32_t tree)
+{
+	uint32_t root = kf_tree_root(tree), node = 0;
+
+	if (kf_tags.base)
+		node = kf_tags_find(root, kf_tags.base);
+	if (node)
+		kf_tags_at(node)->entered++;
+	return &kf_tags.node[node ? node : root];
+}
+
 bool kf_tags_claim(void)
 {
-	struct kf_tag_self *self = &kf_tag_self;
+	struct kf_tag_self *self;
+	uint32_t tree;
 
-	if (self->ended)
+	if (kf_tag_self == &kf_tag_ended)
 		return false;
-	if (self->tree)
+	if (kf_tag_has_tree(kf_tag_self))
 		return true;
-	self->tree = kf_tree_claim();
-	if (!self->tree)
+	tree = kf_tree_claim();
+	if (!tree)
 		return false;
-	self->current = self->base = kf_tree_root(self->tree);
-	if (kf_tags.base) {
-		uint32_t node = kf_tags_find(self->base, kf_tags.base);
-
-		self->base = node ? node : self->base;
-		kf_tags_at(self->base)->entered++;
-	}
-	kf_tags_be_at(self, self->base);
+	self = kf_tree_self(tree);
+	*self = (struct kf_tag_self){.tree = tree};
+	be_at(self, base_of(tree));
+	kf_tag_self = self;
 	return true;
 }
 
 void kf_tags_leave(void)
 {
-	struct kf_tag_self *self = &kf_tag_self;
-	uint32_t tree = self->tree;
+	struct kf_tag_self *self = kf_tag_self;
 
-	*self = (struct kf_tag_self){.ended = true};
-	if (tree)
-		kf_tree_leave(tree);
+	kf_tag_self = &kf_tag_ended;
+	if (kf_tag_has_tree(self))
+		kf_tree_leave(self->tree);
 }
 
 void kf_tags_fork_child(void)
 {
-	kf_tree_fork_child(kf_tag_self.tree, kf_process_tid());
+	kf_tree_fork_child(kf_tag_self->tree, kf_process_tid());
 }

@@ -24,6 +24,8 @@
 
 #include "base/compiler.h"
 #include "stats/stats.h"
+#include "sys/thread.h"
+#include "sys/vm.h"
 
 #include <string.h>
 
@@ -32,20 +34,33 @@ struct kf_tags_limits {
 	uint32_t nodes;	 /* of a tree, its root included */
 };
 
-/* A node's private part; written by its tree's thread alone. */
+/*
+ * A node's private part; written by its tree's thread alone. Pointers to other
+ * nodes are for push and pop, which take them as they are.
+ */
 struct kf_tag_node {
 	uint32_t parent; /* 0: a root */
 	uint32_t child;
-	uint32_t next;	 /* sibling; 0 for a root */
-	uint32_t recent; /* the child that was entered last */
-	uint32_t tree;
-	uint32_t depth;
+	uint32_t next; /* sibling; 0 for a root */
+	uint32_t entry;
 	uint32_t generation; /* of the entry: grows with each reuse */
-	bool cut;	     /* the whole name is longer */
-	bool stacks;	     /* of its blocks are taken */
-	uint64_t hash;	     /* of the whole name */
-	char name[KF_STATS_TAG_NAME];
+	uint16_t tree;
+	uint16_t depth;
+	struct kf_tag_node *recent; /* the child that was entered last, or NULL:
+				       none, or its name is cut */
+	struct kf_tag_node *up;	    /* where a pop leads; NULL: nowhere */
+	struct kf_stats_tag *tag;   /* its entry */
+	uint64_t hash;		    /* of the whole name */
+	uint32_t quick;		    /* mark of blocks that need nothing else */
+	uint8_t last;		    /* offset of the name's last word */
+	uint8_t spare;		    /* bits of that behind the name's NUL */
+	bool cut;		    /* the whole name is longer */
+	bool stacks;		    /* of its blocks are taken */
+	char name[KF_STATS_TAG_NAME]; /* padded with zeroes */
 } __kf_aligned(KF_CACHE_LINE);
+
+_Static_assert(sizeof(struct kf_tag_node) == KF_CACHE_LINE + KF_STATS_TAG_NAME,
+	       "what push and pop need is in one line");
 
 /* Constant after the first tree was claimed, but for the counts. */
 struct kf_tags {
@@ -61,19 +76,64 @@ struct kf_tags {
 
 extern struct kf_tags kf_tags __kf_hidden;
 
-/* A thread's place in its tree. */
+/* Stands for no node: nothing is above it or below. */
+extern struct kf_tag_node kf_tag_blank __kf_hidden;
+
+#define KF_TAG_NO_TREE UINT32_MAX
+
+/*
+ * A thread's place in its tree; kept with the tree. While tags are lost or
+ * paused @at is the blank one, so that nothing goes the short way.
+ */
 struct kf_tag_self {
-	uint32_t mark;	  /* of its blocks now; 0 none */
-	uint32_t current; /* 0: it has no tree */
-	uint32_t base;	  /* what is current when nothing is pushed */
-	uint32_t tree;
-	uint32_t lost;	 /* pushes beyond what had room */
-	uint32_t paused; /* so often */
-	bool ended;
+	struct kf_tag_node *at;	  /* what is current, or the blank one */
+	struct kf_tag_node *kept; /* what is current while @at is blank */
+	uint32_t tree;		  /* or KF_TAG_NO_TREE */
+	uint32_t lost;		  /* pushes beyond what had room */
+	uint32_t paused;	  /* so often */
 };
 
-extern __thread struct kf_tag_self kf_tag_self __kf_hidden
+/* The places of threads without a tree, and of those that have left theirs. */
+extern struct kf_tag_self kf_tag_nobody __kf_hidden;
+extern struct kf_tag_self kf_tag_ended __kf_hidden;
+
+extern __thread struct kf_tag_self *kf_tag_self __kf_hidden
 	__attribute__((tls_model("initial-exec")));
+
+/*
+ * A block's mark says its node, and that one's tree above it: so who frees it
+ * sees whether it is of the own tree without a look at the node.
+ */
+#define KF_TAG_TREE_SHIFT 16
+
+static inline uint32_t kf_tag_mark(const struct kf_tag_node *node)
+{
+	return node->parent
+		       ? (uint32_t)node->tree << KF_TAG_TREE_SHIFT | node->entry
+		       : 0;
+}
+
+static inline uint32_t kf_tag_of_mark(uint32_t mark)
+{
+	return mark & ((1u << KF_TAG_TREE_SHIFT) - 1);
+}
+
+static inline bool kf_tag_has_tree(const struct kf_tag_self *self)
+{
+	return self->tree != KF_TAG_NO_TREE;
+}
+
+/* The current node; the blank one where there is no tree. */
+static inline struct kf_tag_node *kf_tag_current(const struct kf_tag_self *self)
+{
+	return self->lost || self->paused ? self->kept : self->at;
+}
+
+/* The mark for the calling thread's blocks; 0 none. */
+static inline uint32_t kf_tag_mark_now(const struct kf_tag_self *self)
+{
+	return self->paused ? 0 : kf_tag_mark(kf_tag_current(self));
+}
 
 /* How a block came. */
 enum kf_tag_call {
@@ -137,20 +197,19 @@ void kf_tags_pop(void);
  * kf_tags_pause() - bill nothing for a while, or go on
  * @on:		which; may be nested
  *
- * Context: any thread.
+ * Context: a thread with a tree.
  */
 void kf_tags_pause(bool on);
 
 /**
- * kf_tags_adopt() - enter the tags of another thread
- * @node:	its node when it captured them
- * @generation:	of that entry then
+ * kf_tags_above() - the node of a depth on the way to another
+ * @node:	that other
+ * @depth:	the depth, at most that of @node
  *
- * Context: a thread with a tree.
- * Return: tags entered: so many pops leave them; 0 where the tree is another's
- *	   by now.
+ * Context: any thread; of a node that lives.
+ * Return: the node.
  */
-unsigned int kf_tags_adopt(uint32_t node, uint32_t generation);
+const struct kf_tag_node *kf_tags_above(uint32_t node, uint32_t depth);
 
 /**
  * kf_tags_reset_peaks() - let each node's peak be what is live in it
@@ -175,23 +234,22 @@ static inline struct kf_stats_tag *kf_tags_at(uint32_t node)
 
 /**
  * kf_tags_came() - count a block that a tag gets
- * @node:	a node of the calling thread
+ * @t:		the tag of a node of the calling thread
  * @usable:	its usable bytes
  * @call:	which call gave it
  *
  * Context: the tree's thread.
  */
-static inline void kf_tags_came(uint32_t node, size_t usable,
+static inline void kf_tags_came(struct kf_stats_tag *t, size_t usable,
 				enum kf_tag_call call)
 {
-	struct kf_stats_tag *t = kf_tags_at(node);
 	uint64_t live;
 
 	(&t->mallocs)[call]++;
 	t->allocated += usable;
 	live = t->allocated - t->freed -
 	       __atomic_load_n(&t->remote_freed, __ATOMIC_RELAXED);
-	if (live > t->peak)
+	if (unlikely(live > t->peak))
 		t->peak = live;
 }
 
@@ -207,7 +265,7 @@ static inline void kf_tags_gone(uint32_t node, size_t usable, bool freed)
 {
 	struct kf_stats_tag *t = kf_tags_at(node);
 
-	if (unlikely(kf_tags.node[node].tree != kf_tag_self.tree)) {
+	if (unlikely(kf_tags.node[node].tree != kf_tag_self->tree)) {
 		kf_tags_gone_elsewhere(node, usable);
 		return;
 	}
@@ -221,13 +279,35 @@ static inline bool kf_tags_has_stacks(uint32_t node)
 	return kf_tags.node[node].stacks;
 }
 
-/* Be at a node of one's tree. */
-static inline void kf_tags_be_at(struct kf_tag_self *self, uint32_t node)
+/**
+ * kf_tag_is_named() - whether a node that is not cut has a name
+ * @node:	the node
+ * @name:	the name
+ *
+ * Looks at words, which may end behind the name, but not in another page.
+ *
+ * Context: any.
+ * Return: true if so; false if not, or if it would have to look there.
+ */
+static inline bool kf_tag_is_named(const struct kf_tag_node *node,
+				   const char *name)
 {
-	self->current = node;
-	self->mark = node == self->base && !kf_tags.base ? 0 : node;
-	if (unlikely(self->paused))
-		self->mark = 0;
+	uint64_t mine, other;
+	size_t i;
+
+	if (unlikely(((uintptr_t)name & (KF_PAGE - 1)) + node->last >
+		     KF_PAGE - sizeof(mine)))
+		return false;
+	for (i = 0; i < node->last; i += sizeof(mine)) {
+		memcpy(&mine, node->name + i, sizeof(mine));
+		memcpy(&other, name + i, sizeof(other));
+		if (mine != other)
+			return false;
+	}
+	memcpy(&mine, node->name + i, sizeof(mine));
+	memcpy(&other, name + i, sizeof(other));
+	/* Both architectures have the first byte lowest. */
+	return !((mine ^ other) << node->spare);
 }
 
 /**
@@ -241,18 +321,13 @@ static inline void kf_tags_be_at(struct kf_tag_self *self, uint32_t node)
 static inline bool kf_tags_push_again(struct kf_tag_self *self,
 				      const char *name)
 {
-	struct kf_tag_node *node;
-	uint32_t next;
+	struct kf_tag_node *next = self->at->recent;
 
-	if (unlikely(!self->current || self->lost))
+	if (unlikely(!next || !kf_process_stays_known() ||
+		     !kf_tag_is_named(next, name)))
 		return false;
-	next = kf_tags.node[self->current].recent;
-	node = &kf_tags.node[next];
-	/* Of a name that was cut there may be more than one. */
-	if (unlikely(!next || node->cut || strcmp(node->name, name)))
-		return false;
-	kf_tags_at(next)->entered++;
-	kf_tags_be_at(self, next);
+	next->tag->entered++;
+	self->at = next;
 	return true;
 }
 

@@ -18,6 +18,10 @@
 #define CHUNK 16
 #define NR_TREES (NR_ENTRIES / CHUNK)
 
+_Static_assert(NR_ENTRIES == 1 << KF_TAG_TREE_SHIFT &&
+		       NR_TREES << KF_TAG_TREE_SHIFT < 1u << 31,
+	       "a mark holds both");
+
 /* So many trees are made before those that are idle are folded. */
 #define FEW_TREES 64
 
@@ -30,11 +34,13 @@ struct tree {
 	uint32_t state; /* atomic */
 	uint32_t root;
 	uint32_t nr_nodes;
-	uint32_t free; /* entries to be used again, linked by @recent */
-	uint32_t at;   /* next entry of the chunk */
-	uint32_t left; /* entries left in it */
-	int32_t tid;   /* whose it is or was last */
+	struct kf_tag_node *free; /* to be used again, linked by @recent */
+	uint32_t at;		  /* next entry of the chunk */
+	uint32_t left;		  /* entries left in it */
+	int32_t tid;		  /* whose it is or was last */
 	char name[KF_COMM_SIZE];
+	/* The thread's alone: its push and pop share no line with who looks. */
+	struct kf_tag_self self __kf_aligned(KF_CACHE_LINE);
 };
 
 struct kf_tags kf_tags = {.limits = {.levels = 256, .nodes = 4096}};
@@ -100,11 +106,11 @@ static bool take_chunk(struct tree *tree)
 
 static uint32_t take_entry(struct tree *tree)
 {
-	uint32_t i = tree->free;
+	struct kf_tag_node *node = tree->free;
 
-	if (i) {
-		tree->free = node_at(i)->recent;
-		return i;
+	if (node) {
+		tree->free = node->recent;
+		return node->entry;
 	}
 	if (!tree->left && !take_chunk(tree))
 		return 0;
@@ -131,14 +137,22 @@ static uint32_t make(uint32_t tree, uint32_t parent,
 		return 0;
 	*node = (struct kf_tag_node){
 		.parent = parent,
-		.tree = tree,
-		.depth = parent ? node_at(parent)->depth + 1 : 0,
+		.entry = i,
 		.generation = node->generation + 1,
+		.tree = (uint16_t)tree,
+		.depth = parent ? (uint16_t)(node_at(parent)->depth + 1) : 0,
+		.tag = tag,
+		.hash = name->hash,
+		.last = (uint8_t)KF_ALIGN_DOWN(len, sizeof(uint64_t)),
+		.spare = (uint8_t)(8 * (7 - len % sizeof(uint64_t))),
 		.cut = len < name->len,
 		.stacks = parent && has_stacks(name),
-		.hash = name->hash,
 	};
 	memcpy(node->name, name->text, len);
+	/* One does not leave the root, nor the tag that all begin with. */
+	if (parent && !(kf_tags.base && node->depth == 1))
+		node->up = node_at(parent);
+	node->quick = node->stacks ? 0 : kf_tag_mark(node);
 	*tag = (struct kf_stats_tag){
 		.parent = parent,
 		.root = parent ? t->root : i,
@@ -173,11 +187,11 @@ uint32_t kf_tree_child(uint32_t parent, const struct kf_tag_name *name)
 
 	while (i && !is_named(node_at(i), name))
 		i = node_at(i)->next;
-	if (!i && above->depth + 1 < kf_tags.limits.levels &&
+	if (!i && above->depth + 1U < kf_tags.limits.levels &&
 	    trees[above->tree].nr_nodes < kf_tags.limits.nodes)
 		i = make(above->tree, parent, name, kf_tags_at(parent)->tid);
 	if (i)
-		above->recent = i;
+		above->recent = node_at(i)->cut ? NULL : node_at(i);
 	return i;
 }
 
@@ -254,13 +268,13 @@ static void fold(uint32_t tree, uint32_t into)
 			name.len = sizeof(node->name);
 		if (node->parent) {
 			/* Where the parent went is kept in its @recent. */
-			uint32_t above = node_at(node->parent)->recent;
+			uint32_t above = node_at(node->parent)->recent->entry;
 
 			to = kf_tree_child(above, &name);
 			to = to ? to : above;
 		}
 		add_counts(kf_tags_at(to), kf_tags_at(i));
-		node->recent = to;
+		node->recent = node_at(to);
 	}
 	for (i = trees[tree].root; i; i = next) {
 		next = next_of(i);
@@ -283,7 +297,7 @@ static void free_entries(uint32_t tree)
 	for (; i; i = next) {
 		next = next_of(i);
 		node_at(i)->recent = t->free;
-		t->free = i;
+		t->free = node_at(i);
 	}
 }
 
@@ -428,6 +442,11 @@ uint32_t kf_tree_claim(void)
 uint32_t kf_tree_root(uint32_t tree)
 {
 	return trees[tree].root;
+}
+
+struct kf_tag_self *kf_tree_self(uint32_t tree)
+{
+	return &trees[tree].self;
 }
 
 void kf_tree_leave(uint32_t tree)

@@ -44,6 +44,15 @@ uint32_t kf_tree_claim(void);
 uint32_t kf_tree_root(uint32_t tree);
 
 /**
+ * kf_tree_self() - room for the place of the thread that has a tree
+ * @tree:	the tree
+ *
+ * Context: who has the tree.
+ * Return: the room, as it was left.
+ */
+struct kf_tag_self *kf_tree_self(uint32_t tree);
+
+/**
  * kf_tree_leave() - leave a tree to others
  * @tree:	the tree
  *
@@ -53,7 +62,7 @@ void kf_tree_leave(uint32_t tree);
 
 /**
  * kf_tree_fork_child() - leave all trees but one to others
- * @own:	that one, or 0
+ * @own:	that one, or KF_TAG_NO_TREE
  * @tid:	of the thread that has it, in the child
  *
  * Context: a forked child's only thread.

@@ -8,7 +8,8 @@
  * Usage: steps [LIBRARY]
  *
  * One line a measure: name, bytes, then the median, the mean and the largest
- * count of its calls. Status 77: this machine or its rules do not let us step.
+ * count of its calls, and "tagged" for those under a tag. Status 77: this
+ * machine or its rules do not let us step.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -31,10 +32,15 @@
 #define NR_COUNTED 2
 #define NR_CALLS (NR_BLOCKS * NR_COUNTED)
 #define MAX_STEPS 1000000
+#define PREFIX "konf_lib_"
 
 typedef void (*any_fn)(void);
 
-/* A pair of calls: what takes a block of @bytes, what gives it back. */
+/*
+ * A pair of calls: what takes a block of @bytes, what gives it back. @tag:
+ * under a tag. @at_once: it is given back before the next is taken, and @give
+ * gets the number 1.
+ */
 static const struct pair {
 	const char *take;
 	const char *give;
@@ -43,6 +49,8 @@ static const struct pair {
 	size_t second;
 	bool block;
 	size_t bytes;
+	const char *tag;
+	bool at_once;
 } pairs[] = {
 	{"malloc", "free", 16, 0, false, 16},
 	{"malloc", "free", 64, 0, false, 64},
@@ -53,6 +61,13 @@ static const struct pair {
 	{"calloc", "free", 1, 64, false, 64},
 	{"realloc", "free", 0, 60, true, 64},
 	{"_Znwm", "_ZdlPvm", 64, 64, false, 64},
+	{"malloc", "free", 64, 0, false, 64, .tag = "tagged"},
+	{"malloc", "free", 1024, 0, false, 1024, .tag = "tagged"},
+	{"calloc", "free", 1, 64, false, 64, .tag = "tagged"},
+	{"konf_lib_tag_push", "konf_lib_tag_pop", 0, 0, false, 0,
+	 .at_once = true},
+	{"konf_lib_tag_push", "konf_lib_tag_pop", 0, 0, false, 0,
+	 .tag = "tagged", .at_once = true},
 };
 #define NR_PAIRS (sizeof(pairs) / sizeof(pairs[0]))
 
@@ -100,6 +115,29 @@ static uintptr_t call(any_fn fn, bool counted, uintptr_t index, uintptr_t first,
 	return ((uintptr_t(*)(uintptr_t, uintptr_t))fn)(first, second);
 }
 
+static const char name[] = "a tag of 20 letters";
+
+/* Take a block, or enter a tag. */
+static uintptr_t take_one(any_fn fn, const struct pair *pair, bool counted,
+			  uintptr_t index)
+{
+	uintptr_t first = pair->at_once ? (uintptr_t)name : pair->first;
+
+	if (pair->block)
+		first = (uintptr_t)malloc(pair->bytes);
+	first = call(fn, counted, index, first, pair->second);
+	return pair->at_once ? 1 : first;
+}
+
+static void enter(const struct pair *pair, bool on)
+{
+	any_fn push = find("konf_lib_tag_push"), pop = find("konf_lib_tag_pop");
+
+	if (pair->tag && push && pop)
+		call(on ? push : pop, false, 0, on ? (uintptr_t)pair->tag : 1,
+		     0);
+}
+
 static void rounds(uintptr_t index)
 {
 	const struct pair *pair = &pairs[index];
@@ -108,21 +146,20 @@ static void rounds(uintptr_t index)
 
 	if (!take || !give)
 		return;
+	enter(pair, true);
 	for (int round = 0; round < NR_WARM + NR_COUNTED; round++) {
 		bool counted = round >= NR_WARM;
 
 		for (int i = 0; i < NR_BLOCKS; i++) {
-			uintptr_t first = pair->first;
-
-			if (pair->block)
-				first = (uintptr_t)malloc(pair->bytes);
-			block[i] = call(take, counted, index * 2, first,
-					pair->second);
+			block[i] = take_one(take, pair, counted, index * 2);
+			if (pair->at_once)
+				call(give, counted, index * 2 + 1, block[i], 0);
 		}
-		for (int i = 0; i < NR_BLOCKS; i++)
+		for (int i = 0; !pair->at_once && i < NR_BLOCKS; i++)
 			call(give, counted, index * 2 + 1, block[i],
 			     pair->second);
 	}
+	enter(pair, false);
 }
 
 static int child(void)
@@ -206,7 +243,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print(const char *name, size_t bytes, unsigned int *count,
+static void print(const struct pair *pair, const char *fn, unsigned int *count,
 		  unsigned int nr)
 {
 	double sum = 0;
@@ -216,8 +253,10 @@ static void print(const char *name, size_t bytes, unsigned int *count,
 	qsort(count, nr, sizeof(*count), compare);
 	for (unsigned int i = 0; i < nr; i++)
 		sum += count[i];
-	printf("%-8s %6zu %6u %9.1f %7u\n", name, bytes, count[nr / 2],
-	       sum / nr, count[nr - 1]);
+	if (!strncmp(fn, PREFIX, sizeof(PREFIX) - 1))
+		fn += sizeof(PREFIX) - 1;
+	printf("%-8s %6zu %6u %9.1f %7u %s\n", fn, pair->bytes, count[nr / 2],
+	       sum / nr, count[nr - 1], pair->tag ? pair->tag : "");
 }
 
 static pid_t start(char *library)
@@ -255,9 +294,9 @@ int main(int argc, char **argv)
 	}
 	trace(pid);
 	for (size_t i = 0; i < NR_PAIRS; i++) {
-		print(pairs[i].take, pairs[i].bytes, counts[i * 2],
+		print(&pairs[i], pairs[i].take, counts[i * 2],
 		      nr_counts[i * 2]);
-		print(pairs[i].give, pairs[i].bytes, counts[i * 2 + 1],
+		print(&pairs[i], pairs[i].give, counts[i * 2 + 1],
 		      nr_counts[i * 2 + 1]);
 	}
 	return 0;
