@@ -289,12 +289,14 @@ static inline bool kf_tags_has_stacks(uint32_t node)
  * Context: any.
  * Return: true if so; false if not, or if it would have to look there.
  */
-static inline bool kf_tag_is_named(const struct kf_tag_node *node,
-				   const char *name)
+__attribute__((no_sanitize_address)) static inline bool
+kf_tag_is_named(const struct kf_tag_node *node, const char *name)
 {
 	uint64_t mine, other;
 	size_t i;
 
+	/* Compilers know how long some names are. */
+	__asm__("" : "+r"(name));
 	if (unlikely(((uintptr_t)name & (KF_PAGE - 1)) + node->last >
 		     KF_PAGE - sizeof(mine)))
 		return false;
