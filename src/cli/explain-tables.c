@@ -12,6 +12,7 @@
 #include "cli/explain.h"
 
 #include "cli/profile.h"
+#include "cli/sizes.h"
 
 #include <stdlib.h>
 
@@ -72,45 +73,12 @@ static const struct kf_column size_columns[NR_SIZES] = {
 	[CARVED] = {NULL, "carved_blocks", KF_CELL_COUNT},
 };
 
-static uint64_t blocks_of(const struct kf_class_count *c)
-{
-	int64_t n = (int64_t)(c->mallocs - c->frees) + c->inherited;
-
-	return n > 0 ? (uint64_t)n : 0;
-}
-
-static uint64_t empty_of(const struct kf_class_count *c)
-{
-	uint64_t blocks = blocks_of(c);
-
-	return c->carved > blocks ? (c->carved - blocks) * c->bytes : 0;
-}
-
-/* Live bytes of the blocks that have a run of their own. */
-static uint64_t large_of(const struct kf_snapshot *s)
-{
-	uint64_t n = kf_snapshot_value(s, "large_allocated") -
-		     kf_snapshot_value(s, "large_freed") +
-		     kf_snapshot_value(s, "inherited_large");
-
-	return (int64_t)n > 0 ? n : 0;
-}
-
-static uint64_t live_of(const struct kf_snapshot *s, unsigned int class)
-{
-	const struct kf_class_count *c = &s->classes[class];
-
-	if (class >= s->nr_classes)
-		return 0;
-	return c->bytes ? blocks_of(c) * c->bytes : large_of(s);
-}
-
 static void add_size(struct kf_table *t, const struct kf_watch *w,
 		     unsigned int class)
 {
 	const struct kf_snapshot *s = &w->last->snap;
 	const struct kf_class_count *c = &s->classes[class];
-	uint64_t blocks = blocks_of(c), live = live_of(s, class);
+	uint64_t blocks = kf_size_blocks(c), live = kf_size_live(s, class);
 	bool slabs = s->knows_slabs && c->bytes;
 	struct kf_cell *row;
 
@@ -120,9 +88,9 @@ static void add_size(struct kf_table *t, const struct kf_watch *w,
 	row[SIZE].count = c->bytes;
 	row[SIZE].none = !c->bytes;
 	row[LIVE].count = live;
-	row[GROWN].count = live - live_of(&w->first->snap, class);
+	row[GROWN].count = live - kf_size_live(&w->first->snap, class);
 	row[GROWN].none = w->seconds <= 0;
-	row[EMPTY].count = empty_of(c);
+	row[EMPTY].count = kf_size_empty(c);
 	row[EMPTY].none = row[SLABS].none = row[CARVED].none = !slabs;
 	row[FILL].none = !slabs || !c->carved;
 	if (c->carved)
@@ -228,8 +196,8 @@ static void add_stack(struct kf_table *t, const struct kf_prof *prof,
 	row[STACK_EMPTY].none = !s->knows_slabs || !class;
 	if (class)
 		row[STACK_EMPTY].count =
-			(uint64_t)((double)empty_of(&s->classes[class]) * live /
-				   by_class[class]);
+			(uint64_t)((double)kf_size_empty(&s->classes[class]) *
+				   live / by_class[class]);
 	row[STACK_MEAN].count = (uint64_t)(mean + 0.5);
 	kf_cell_text(&row[STACK_TAG], site->tag);
 	kf_cell_text(&row[STACK], stack);

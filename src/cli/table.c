@@ -14,8 +14,6 @@
 #include <string.h>
 #include <wchar.h>
 
-#define CELL_SIZE 1024
-
 void kf_table_init(struct kf_table *t, const struct kf_column *columns,
 		   size_t nr)
 {
@@ -49,7 +47,7 @@ void kf_table_release(struct kf_table *t)
 
 void kf_cell_text(struct kf_cell *cell, const char *text)
 {
-	char safe[CELL_SIZE];
+	char safe[KF_CELL_SIZE];
 
 	free(cell->text);
 	cell->text = kf_format("%s", kf_escape(safe, sizeof(safe), text));
@@ -107,8 +105,8 @@ static const char *show_number(char *buf, size_t size, enum kf_cell_kind kind,
 	return buf;
 }
 
-static const char *show(const struct kf_table *t, size_t row, size_t column,
-			char *buf, bool exact)
+const char *kf_table_text(const struct kf_table *t, size_t row, size_t column,
+			  char buf[KF_CELL_SIZE], bool exact)
 {
 	const struct kf_cell *c = cell_at(t, row, column);
 	enum kf_cell_kind kind = t->columns[column].kind;
@@ -117,14 +115,14 @@ static const char *show(const struct kf_table *t, size_t row, size_t column,
 		return "-";
 	if (kind == KF_CELL_TEXT)
 		return c->text && c->text[0] ? c->text : "-";
-	return show_number(buf, CELL_SIZE, kind, c, exact);
+	return show_number(buf, KF_CELL_SIZE, kind, c, exact);
 }
 
 /* Columns on the screen; what the locale cannot tell counts by the byte. */
-static int width_of(const char *text)
+int kf_text_width(const char *text)
 {
-	wchar_t wide[CELL_SIZE];
-	size_t n = mbstowcs(wide, text, CELL_SIZE - 1);
+	wchar_t wide[KF_CELL_SIZE];
+	size_t n = mbstowcs(wide, text, KF_CELL_SIZE - 1);
 	int width;
 
 	if (n == (size_t)-1)
@@ -137,7 +135,7 @@ static int width_of(const char *text)
 static void put(const char *text, int width, bool left, bool last,
 		const char *color)
 {
-	int pad = width - width_of(text);
+	int pad = width - kf_text_width(text);
 
 	if (pad < 0)
 		pad = 0;
@@ -165,35 +163,44 @@ static void print_row(const struct kf_table *t, size_t row, const int *width,
 {
 	static const char *const colors[] = {NULL, "\033[33m", "\033[31m"};
 	size_t last = last_column(t);
-	char buf[CELL_SIZE];
+	char buf[KF_CELL_SIZE];
 
 	for (size_t i = 0; i <= last; i++) {
 		const struct kf_column *col = &t->columns[i];
 
 		if (!col->head)
 			continue;
-		put(show(t, row, i, buf, cli->exact), width[i],
+		put(kf_table_text(t, row, i, buf, cli->exact), width[i],
 		    col->kind == KF_CELL_TEXT, i == last,
 		    cli->color ? colors[cell_at(t, row, i)->mark] : NULL);
 	}
 }
 
-static void print_people(const struct kf_table *t, const struct kf_cli *cli)
+int *kf_table_widths(const struct kf_table *t, const struct kf_cli *cli)
 {
 	int *width = kf_alloc(t->nr_columns, sizeof(*width));
-	size_t last = last_column(t);
-	char buf[CELL_SIZE];
+	char buf[KF_CELL_SIZE];
 
 	for (size_t i = 0; i < t->nr_columns; i++) {
 		if (!t->columns[i].head)
 			continue;
-		width[i] = cli->no_header ? 0 : width_of(t->columns[i].head);
+		width[i] =
+			cli->no_header ? 0 : kf_text_width(t->columns[i].head);
 		for (size_t row = 0; row < t->nr_rows; row++) {
-			int w = width_of(show(t, row, i, buf, cli->exact));
+			int w = kf_text_width(
+				kf_table_text(t, row, i, buf, cli->exact));
 
 			width[i] = KF_MAX(width[i], w);
 		}
 	}
+	return width;
+}
+
+static void print_people(const struct kf_table *t, const struct kf_cli *cli)
+{
+	int *width = kf_table_widths(t, cli);
+	size_t last = last_column(t);
+
 	for (size_t i = 0; i <= last && !cli->no_header; i++) {
 		if (t->columns[i].head)
 			put(t->columns[i].head, width[i],
@@ -271,7 +278,7 @@ static void put_csv(const char *text, bool first)
 
 static void print_csv_row(const struct kf_table *t, size_t row)
 {
-	char buf[CELL_SIZE];
+	char buf[KF_CELL_SIZE];
 	bool first = true;
 
 	for (size_t i = 0; i < t->nr_columns; i++) {

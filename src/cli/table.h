@@ -113,6 +113,42 @@ void kf_table_print(const struct kf_table *t, const struct kf_cli *cli);
  */
 json_t *kf_table_json(const struct kf_table *t);
 
+/* Bytes of the longest text of a cell that is shown whole. */
+#define KF_CELL_SIZE 1024
+
+/**
+ * kf_table_text() - a cell as people see it
+ * @t:		the table
+ * @row:	its row
+ * @column:	its column
+ * @buf:	room for the text
+ * @exact:	no rounding
+ *
+ * Context: one thread; the command has no other.
+ * Return: the text, in @buf or in the table.
+ */
+const char *kf_table_text(const struct kf_table *t, size_t row, size_t column,
+			  char buf[KF_CELL_SIZE], bool exact);
+
+/**
+ * kf_text_width() - columns of a text on the screen
+ * @text:	the text; what the locale cannot tell counts by the byte
+ *
+ * Context: one thread; the command has no other.
+ * Return: how many.
+ */
+int kf_text_width(const char *text);
+
+/**
+ * kf_table_widths() - columns on the screen that each column needs
+ * @t:		the table
+ * @cli:	how it is printed
+ *
+ * Context: one thread; the command has no other.
+ * Return: as many as there are columns, 0 for those not shown; free() it.
+ */
+int *kf_table_widths(const struct kf_table *t, const struct kf_cli *cli);
+
 /**
  * kf_table_release() - free what a table holds
  * @t:		the table

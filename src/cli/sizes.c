@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * See sizes.h.
+ */
+#include "config.h"
+
+#include "cli/sizes.h"
+
+uint64_t kf_size_blocks(const struct kf_class_count *c)
+{
+	int64_t n = (int64_t)(c->mallocs - c->frees) + c->inherited;
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+uint64_t kf_size_empty(const struct kf_class_count *c)
+{
+	uint64_t blocks = kf_size_blocks(c);
+
+	return c->carved > blocks ? (c->carved - blocks) * c->bytes : 0;
+}
+
+/* Blocks that have a run of their own are counted in bytes. */
+static uint64_t large_of(const struct kf_snapshot *s)
+{
+	uint64_t n = kf_snapshot_value(s, "large_allocated") -
+		     kf_snapshot_value(s, "large_freed") +
+		     kf_snapshot_value(s, "inherited_large");
+
+	return (int64_t)n > 0 ? n : 0;
+}
+
+uint64_t kf_size_live(const struct kf_snapshot *s, unsigned int class)
+{
+	const struct kf_class_count *c = &s->classes[class];
+
+	if (class >= s->nr_classes)
+		return 0;
+	return c->bytes ? kf_size_blocks(c) * c->bytes : large_of(s);
+}

@@ -1,0 +1,163 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# konfiscator top under a real terminal: each key does what the help says, the
+# screen follows the terminal's size, names of any letters are shown whole, and
+# the terminal is as it was after q and after each signal. Elsewhere it prints
+# tables.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+needs tmux tmux
+workdir
+. "$top_srcdir/tests/cli/cli.sh"
+LC_ALL=C.UTF-8
+export LC_ALL KF_CLI
+
+# A program with a heap, samples and a name that needs a wide screen.
+mkfifo "$WORK/in"
+KONFISCATOR_NAME='größe 名前' KONFISCATOR_SAMPLE=64K KONFISCATOR_TAG=all \
+	run_under_exec "$top_builddir/tests/cli/heaps" fragment \
+	<"$WORK/in" >"$WORK/ready" &
+pid=$!
+at_exit "kill -9 $pid 2>/dev/null"
+exec 7>"$WORK/in"
+wait_for 300 grep -q ready "$WORK/ready" || fail "the program is not ready"
+
+# Each has a server of its own: the one before may still be ending.
+nr=0
+terminal() {
+	tmux -S "$WORK/tmux.$nr" -u -f /dev/null "$@"
+}
+
+shows() {
+	terminal capture-pane -p >"$WORK/screen"
+	grep -qE -e "$1" "$WORK/screen"
+}
+
+# shown PATTERN: wait until the screen has it
+shown() {
+	wait_for 60 shows "$1" || {
+		cat "$WORK/screen"
+		fail "the screen does not show '$1'"
+	}
+}
+
+# press KEY PATTERN: and wait for what it brings
+press() {
+	terminal send-keys "$1"
+	shown "$2"
+}
+
+cat >"$WORK/in-terminal" <<'EOF'
+stty -a >"$WORK/before"
+echo "there before"
+echo $$ >"$WORK/shell"
+"$KF_CLI" --dir="$WORK/stats" top -i 0.2
+echo "status $?"
+stty -a >"$WORK/after"
+exec sleep 1000
+EOF
+
+# on_terminal: begin anew
+on_terminal() {
+	rm -f "$WORK/after"
+	nr=$((nr + 1))
+	terminal new-session -d -x 110 -y 24 \
+		"WORK='$WORK' exec sh '$WORK/in-terminal'"
+	shown "^konfiscator top .* 1 process  "
+}
+
+# restored STATUS
+restored() {
+	shown "^status $1"
+	shown "^there before"
+	wait_for 60 test -s "$WORK/after" || fail "stty says nothing"
+	cmp -s "$WORK/before" "$WORK/after" ||
+		fail "the terminal changed: $(diff "$WORK/before" "$WORK/after")"
+	terminal kill-server
+}
+
+width() {
+	LC_ALL=C.UTF-8 awk '{ if (length > n) n = length } END { print n }' \
+		"$WORK/screen"
+}
+
+at_exit "terminal kill-server 2>/dev/null"
+on_terminal
+shown '^PROCESS +PID  THREADS '
+shown "^größe 名前 +$pid "
+press 2 '^PROCESS +TAG '
+shown '^größe 名前 +all '
+press 3 '^PROCESS +PID +TID  THREAD'
+press 4 '^PROCESS +PID .* STACK'
+shown 'fill < main'
+press 5 '^ *SIZE +LIVE '
+shown '^ *256 .* 1\.6% '
+press 1 '^PROCESS +PID  THREADS '
+press Tab '^PROCESS +TAG '
+press BTab '^PROCESS +PID  THREADS '
+press BTab '^ *SIZE +LIVE '
+
+# the largest live bytes are first; then the largest size; turned, the smallest
+first_size() {
+	terminal capture-pane -p | awk 'NR == 4 { print $1 }' | grep -qx "$1"
+}
+wait_for 60 first_size 256 || fail "it is not sorted by live bytes"
+terminal send-keys '<'
+wait_for 60 first_size '[0-9.]*Ki' || fail "< does not sort by size"
+terminal send-keys r
+wait_for 60 first_size 16 || fail "r does not turn the order"
+press h 'Shift-Tab  the next view'
+press x '^ *SIZE +LIVE '
+
+# frozen, the clock stands; the screen goes with the terminal
+press Space '  frozen'
+frozen=$(head -n 1 "$WORK/screen")
+terminal resize-window -x 46 -y 9
+small() {
+	shows '^konfiscator top' && [ "$(width)" -le 46 ] &&
+		[ "$(wc -l <"$WORK/screen")" = 9 ] &&
+		sed -n 9p "$WORK/screen" | grep -q '^1-5 view'
+}
+wait_for 60 small || fail "it is not 46 wide: $(cat "$WORK/screen")"
+terminal resize-window -x 110 -y 24
+large() {
+	shows 'SLABS' && sed -n 24p "$WORK/screen" | grep -q 'q quit'
+}
+wait_for 60 large || fail "it did not grow again: $(cat "$WORK/screen")"
+equal "the frozen head" "$frozen" "$(head -n 1 "$WORK/screen")"
+terminal send-keys Space
+thawed() {
+	! shows '  frozen'
+}
+wait_for 60 thawed || fail "it stays frozen"
+terminal send-keys q
+restored 0
+
+# signals; the shell's own children are the only ones that are meant
+for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
+	on_terminal
+	child=$(cat "/proc/$(cat "$WORK/shell")/task/$(cat "$WORK/shell")/children")
+	kill -"${signal%:*}" "${child% }"
+	restored "${signal#*:}"
+done
+
+# no terminal: tables
+expect 0 cli top
+prints '  PID  THREADS     LIVE'
+equal "lines of a table" 3 "$(wc -l <"$WORK/out")"
+expect 0 cli top --view=sizes --batch=3 -i 0.1
+equal "tables" 3 "$(grep -c '^sizes at ' "$WORK/out")"
+equal "heads" 3 "$(grep -c 'SIZE .*HALF-EMPTY  FILLED  SLABS' "$WORK/out")"
+expect 0 cli top --view=sites --sort=pid --no-header
+prints 'fill < main < '
+expect 3 cli top -n nobody
+says "top: no process runs under konfiscator"
+expect 2 cli top --view=heaps
+says "'heaps' is not one of processes, tags, threads, sites, sizes"
+expect 2 cli top --sort=color
+says "top: --sort: 'color' is not one of process, pid, threads, live"
+expect 2 cli top --batch=0
+says "top: --batch: '0' is not a number from 1"
+expect 2 cli top --interval=0
+expect 2 cli top 1
+says "there are no arguments"
