@@ -25,7 +25,7 @@ static struct kf_report report = {
 	.rows = SIZE_MAX,
 	.pick = {.to = UINT64_MAX, .max_size = UINT64_MAX},
 };
-static struct kf_profile_pick profile_pick = {.at = -1};
+static struct kf_profile_pick profile_pick = {.at = -1, .usual = true};
 static const struct kf_view *view_asked, *export_asked;
 static const char *view_name;	 /* of view_asked, or of a profile's view */
 static const char *history_only; /* an option that a profile has not */
@@ -373,7 +373,7 @@ static const struct kf_option options[] = {
 	{KF_PICK_SIZE, "size", "MIN-MAX",
 	 "only sizes asked for from MIN to MAX"},
 	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
-	 "of a profile: what is counted; usually live"},
+	 "of a profile: what is counted; usually live, and peak once the program has ended"},
 	{KF_PROFILE_GROUP, "group", "function|line|lib|tag|thread",
 	 "of a profile: for what it is counted; usually function"},
 	{KF_PROFILE_FILTER, "filter", "REGEX",

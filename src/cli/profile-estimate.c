@@ -108,6 +108,7 @@ int kf_profile_pick_option(struct kf_profile_pick *pick, int key,
 	case KF_PROFILE_METRIC:
 		status = take_name("metric", arg, metrics, KF_NR_METRICS, &n);
 		pick->metric = (enum kf_metric)n;
+		pick->usual = false;
 		return status;
 	case KF_PROFILE_GROUP:
 		status =

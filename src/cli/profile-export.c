@@ -269,7 +269,8 @@ static int write_massif(const struct kf_prof *prof, FILE *out)
 	return 0;
 }
 
-const struct kf_prof_format kf_prof_format_folded = {"folded", write_folded};
+const struct kf_prof_format kf_prof_format_folded = {"folded", write_folded,
+						     true};
 const struct kf_prof_format kf_prof_format_json = {"json", write_json};
 const struct kf_prof_format kf_prof_format_csv = {"csv", write_csv};
 const struct kf_prof_format kf_prof_format_massif = {"massif", write_massif};

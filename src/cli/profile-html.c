@@ -260,4 +260,4 @@ static int write_html(const struct kf_prof *prof, FILE *out)
 	return 0;
 }
 
-const struct kf_prof_format kf_prof_format_html = {"html", write_html};
+const struct kf_prof_format kf_prof_format_html = {"html", write_html, true};

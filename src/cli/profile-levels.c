@@ -193,6 +193,6 @@ static int show_summary(struct kf_report *r, struct kf_prof *prof)
 	return kf_report_table(r, &t, -1, SIZE_MAX);
 }
 
-const struct kf_prof_view kf_prof_view_tree = {"tree", show_tree};
+const struct kf_prof_view kf_prof_view_tree = {"tree", show_tree, true};
 const struct kf_prof_view kf_prof_view_timeline = {"timeline", show_timeline};
 const struct kf_prof_view kf_prof_view_summary = {"summary", show_summary};

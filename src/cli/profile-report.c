@@ -99,6 +99,26 @@ static void tell_losses(const struct kf_report *r, const struct kf_prof *prof)
 			(unsigned long long)without);
 }
 
+/* Which look it is, and how to see another: nobody has to guess. */
+static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
+{
+	double seconds = (double)prof->time_ns / 1e9;
+
+	if (!prof->pick.usual || !prof->snapshot)
+		return;
+	if (prof->at_end)
+		kf_note(r->cli,
+			"report: the program had ended: the most that each had "
+			"at a time; --metric=live shows what was left at %.1f "
+			"s, --at=SEC what was live before",
+			seconds);
+	else
+		kf_note(r->cli,
+			"report: what was live at %.1f s; --metric=peak shows "
+			"the most that each had at a time",
+			seconds);
+}
+
 int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 		   const char *view)
 {
@@ -117,10 +137,13 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 		if (!format)
 			return unknown_suffix(r->output);
 	}
+	prof.pick.usual &= format ? format->weighs : shown->weighs;
 	status = kf_prof_open(&prof);
 	if (!status)
 		status = format ? write_file(r, &prof, format)
 				: shown->show(r, &prof);
+	if (!status)
+		tell_metric(r, &prof);
 	if (!status)
 		tell_losses(r, &prof);
 	kf_prof_close(&prof);

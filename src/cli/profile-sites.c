@@ -120,6 +120,18 @@ static void choose_snapshot(struct kf_prof *prof)
 	}
 }
 
+/*
+ * A program that has ended has freed what it has freed: what lives then is of
+ * less use than what it had at its most.
+ */
+static void choose_metric(struct kf_prof *prof)
+{
+	prof->at_end = prof->snapshot && !prof->snapshot->resident;
+	if (prof->pick.usual)
+		prof->pick.metric =
+			prof->at_end ? KF_METRIC_PEAK : KF_METRIC_LIVE;
+}
+
 static void add_frames(struct kf_prof *prof, struct kf_site *site)
 {
 	const uint64_t *address = kf_profile_frames(site->stack);
@@ -256,6 +268,7 @@ int kf_prof_open(struct kf_prof *prof)
 	if (status)
 		return status;
 	choose_snapshot(prof);
+	choose_metric(prof);
 	prof->symbols = kf_symbols_open(&prof->profile);
 	prof->sites = kf_alloc(nr, sizeof(*prof->sites));
 	prof->nr_sites = nr;

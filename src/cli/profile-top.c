@@ -268,5 +268,5 @@ static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 	return kf_report_table(r, &t, -1, USUAL_ROWS);
 }
 
-const struct kf_prof_view kf_prof_view_top = {"top", show_top};
+const struct kf_prof_view kf_prof_view_top = {"top", show_top, true};
 const struct kf_prof_view kf_prof_view_leaks = {"leaks", show_leaks};

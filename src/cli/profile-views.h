@@ -10,15 +10,18 @@
 #include "cli/profile.h"
 #include "cli/report.h"
 
+/* Where @weighs, what each stack has at a time is all that is shown. */
 struct kf_prof_view {
 	const char *name;
 	int (*show)(struct kf_report *r, struct kf_prof *prof);
+	bool weighs;
 };
 
 struct kf_prof_format {
 	const char *suffix;
 	/* Returns 0, or -1 after a message. */
 	int (*write)(const struct kf_prof *prof, FILE *out);
+	bool weighs;
 };
 
 #define KF_PROFILE_VIEW(id) extern const struct kf_prof_view kf_prof_view_##id;

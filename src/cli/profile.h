@@ -36,6 +36,7 @@ enum kf_grouping {
 /* What was asked for. */
 struct kf_profile_pick {
 	enum kf_metric metric;
+	bool usual; /* the metric was not asked for: kf_prof_open() chooses */
 	enum kf_grouping group;
 	const char *filter; /* a regular expression, or NULL */
 	double at;	    /* seconds since the begin; below 0: the end */
@@ -59,6 +60,7 @@ struct kf_prof {
 	struct kf_profile_pick pick;
 	struct kf_profile profile;
 	uint64_t time_ns; /* of the snapshot that is shown */
+	bool at_end;	  /* the program had ended by then */
 	const struct kf_profile_snapshot *snapshot; /* NULL: there is none */
 	struct kf_symbols *symbols;
 	size_t nr_sites; /* those of which there is something to show */

@@ -62,6 +62,24 @@ for file in whole brief; do
 	report --view=summary $file | grep -q " yes$" || fail "$file has no end"
 done
 
+# of a program that ended what it had at its most, and it is said
+expect 0 cli record --sample 16K -o freed -- "$top_builddir/tests/cli/heaps" cache
+expect 0 "$KF_CLI" report --format=csv freed
+says "report: the program had ended: the most that each had"
+prints "peak_bytes,"
+[ "$(sed -n 2p "$WORK/out" | cut -d, -f1)" -gt 30000000 ] ||
+	fail "the peak is $(sed -n 2p "$WORK/out")"
+expect 0 "$KF_CLI" report --format=csv --metric=live freed
+prints "live_bytes,"
+if grep -q "had ended" "$WORK/err"; then
+	fail "a metric that was asked for is told"
+fi
+expect 0 "$KF_CLI" report --view=leaks freed
+! grep -q "had ended" "$WORK/err" || fail "leaks tell of a metric"
+expect 0 "$KF_CLI" report --at=0 prof
+says "report: what was live at"
+prints "LIVE"
+
 expect 3 cli record -p 1 -o none
 says "process 1 has no stats file"
 [ ! -s none ] || fail "a profile of nothing has bytes"
