@@ -73,17 +73,6 @@ static uint32_t limit(uint64_t wanted, uint32_t most)
 	return (uint32_t)KF_MIN(KF_MAX(wanted, (uint64_t)MIN_LIMIT), most);
 }
 
-void kf_tagging_init(void)
-{
-	kf_mark_hooks = (struct kf_mark_hooks){next, lost, gone, came};
-	kf_tags.limits.levels = limit(kf_conf.tag_levels, MAX_LEVELS);
-	kf_tags.limits.nodes = limit(kf_conf.tag_nodes, MAX_NODES);
-	kf_tags.base = kf_conf.tag;
-	kf_tags.stacks = kf_conf.stacks ? kf_conf.tag_stacks : NULL;
-	if (kf_tags.base)
-		kf_detour_keep();
-}
-
 static bool is_possible(void)
 {
 	static bool told;
@@ -92,6 +81,7 @@ static bool is_possible(void)
 
 	if (!kf_hosted_engine())
 		return true;
+	kf_tags.base = NULL;
 	if (__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
 		return false;
 	kf_text_init(&text, buf, sizeof(buf) - 1);
@@ -101,6 +91,17 @@ static bool is_possible(void)
 	kf_text_str(&text, ", only with firstfit\n");
 	kf_out(&text);
 	return false;
+}
+
+void kf_tagging_init(void)
+{
+	kf_mark_hooks = (struct kf_mark_hooks){next, lost, gone, came};
+	kf_tags.limits.levels = limit(kf_conf.tag_levels, MAX_LEVELS);
+	kf_tags.limits.nodes = limit(kf_conf.tag_nodes, MAX_NODES);
+	kf_tags.base = kf_conf.tag;
+	kf_tags.stacks = kf_conf.stacks ? kf_conf.tag_stacks : NULL;
+	if (kf_tags.base && is_possible())
+		kf_detour_keep();
 }
 
 /* The end of the thread has to be told, and calloc may be called for that. */

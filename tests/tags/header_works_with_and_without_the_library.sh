@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A program with the header runs alone, under the library and statically linked:
-# C11 and C++17, gcc and clang; by gcc without position independent code too.
+# C11 and C++17, gcc and clang; by gcc without position independent code too,
+# and with the flags that pkg-config has.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 needs gcc gcc
@@ -49,4 +50,25 @@ for compiler in g++ clang++; do
 		try "$compiler" "$WORK/header.cc" -std=c++17 $flags
 	done
 done
+
+if command -v pkg-config >/dev/null; then
+	mkdir "$WORK/include"
+	cp "$top_srcdir/include/konfiscator.h" "$WORK/include"
+	PKG_CONFIG_PATH=${top_builddir:?}/include
+	export PKG_CONFIG_PATH
+	# asked OPTION: what konfiscator.pc says, of the header in $WORK.
+	asked() {
+		pkg-config --define-variable=includedir="$WORK/include" "$1" \
+			konfiscator
+	}
+	equal "libraries" "" "$(asked --libs | tr -d ' ')"
+	equal "flags" "-I$WORK/include" "$(asked --cflags | tr -d ' ')"
+	cp "$here/header.c" "$WORK/elsewhere.c"
+	# shellcheck disable=SC2046
+	gcc -o "$WORK/header" "$WORK/elsewhere.c" $(asked --cflags) ||
+		fail "the flags of pkg-config do not do"
+	equal "pkg-config, alone" "$alone" "$("$WORK/header")"
+	equal "pkg-config, under the library" "$under" \
+		"$(run_under "$WORK/header")"
+fi
 [ "$built" -ge 7 ] || fail "only $built programs were built"
