@@ -45,7 +45,8 @@ static uint64_t used_of(const struct kf_snapshot *s)
 
 /*
  * An engine of pools says of free memory only that it is in them: it counts as
- * pages that were not given back, as it is kept for what comes.
+ * pages that were not given back, as it is kept for what comes; limit_pools()
+ * knows better.
  */
 static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 {
@@ -65,6 +66,16 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->allocated = t->allocated;
 }
 
+/* Of free memory in pools no more was touched than the process has. */
+static void limit_pools(struct kf_facts *f, uint64_t anonymous)
+{
+	uint64_t others = f->live + f->rounding + f->half_empty + f->metadata;
+	uint64_t excess = less(f->dirty, less(anonymous, others));
+
+	f->dirty -= excess;
+	f->unused += excess;
+}
+
 /*
  * The heap has no pages of files and none that are shared, and it has no more
  * resident than it may have touched.
@@ -75,6 +86,8 @@ static void take_process(struct kf_facts *f, const struct kf_file *file)
 
 	f->resident = kf_process_resident(file);
 	f->resident_known = f->resident > 0;
+	if (f->resident_known && level(&file->snap, "pools"))
+		limit_pools(f, less(f->resident, shared));
 	f->outside = KF_MAX(less(f->resident, f->held - f->unused),
 			    KF_MIN(shared, f->resident));
 }

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The rules of doc/explain.md that need no running process, each on both sides
+# of its threshold, by files with known counters.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+needs jq jq
+workdir
+. "$top_srcdir/tests/cli/cli.sh"
+
+# judged VERDICT COUNTER=N...: what is said of a process that has gone
+judged() {
+	kf_want=$1
+	shift
+	mkstats "$WORK/stats/x.1.y" comm=x "$@"
+	cli explain --format=json "$WORK/stats/x.1.y" >"$WORK/out" ||
+		fail "explain: $*"
+	equal "$*" "$kf_want" "$(jq -r '.[0].verdict' "$WORK/out")"
+}
+
+# why TEXT: of the last verdict
+why() {
+	jq -r '.[0].why' "$WORK/out" | grep -qF -e "$1" ||
+		fail "not '$1' but $(jq -r '.[0].why' "$WORK/out")"
+}
+
+m=1048576
+large="mapped=$((64 * m)) large=$((64 * m)) large_allocated=$((64 * m))"
+
+# the last quarter of a life of a second or more, near the peak
+# shellcheck disable=SC2086 # words
+{
+	judged leak $large seen_at=100000 grown_at=75000
+	why "the heap grew until the end, to 64.0Mi: by its last sixteenth after 75.0 s of 100.0 s"
+	judged "in use" $large seen_at=100000 grown_at=74000
+	why "the heap grew by its last sixteenth after 74.0 s of 100.0 s"
+	judged leak $large seen_at=1000 grown_at=1000
+	judged "in use" $large seen_at=999 grown_at=999
+	why "whether it grew is not known"
+	judged "in use" $large
+	judged leak $large seen_at=9000 grown_at=9000 peak_held=$((73 * m))
+	judged "in use" $large seen_at=9000 grown_at=9000 peak_held=$((74 * m))
+}
+
+# a third of the heap, and 256 KiB
+slabs="mapped=$((3 * m)) slabs=$((3 * m)) carved=$((3 * m))"
+# shellcheck disable=SC2086
+{
+	judged fragmentation $slabs blocks=1024:2048:0
+	why "1.00Mi of the heap's 3.00Mi (33%) are free blocks in pages that live blocks keep"
+	judged "in use" $slabs blocks=1024:2050:0
+	judged fragmentation mapped=$((m / 4)) slabs=$((m / 4)) \
+		carved=$((m / 4))
+	judged "in use" mapped=$((m / 4)) slabs=$((m / 4)) \
+		carved=$((m / 4)) blocks=1024:1:0
+	# it goes before growth
+	judged fragmentation $slabs seen_at=9000 grown_at=9000
+}
+
+# the larger part of what is free decides; what was given back is no part
+judged cache mapped=$((5 * m)) slabs=$((3 * m)) carved=$m \
+	blocks=1024:1024:0 free_runs=$((2 * m)) dirty=$((2 * m))
+why "2.00Mi of the heap's 3.00Mi (67%) are free pages kept for what comes"
+judged fragmentation mapped=$((5 * m)) slabs=$((3 * m)) carved=$((3 * m)) \
+	free_runs=$((2 * m)) dirty=$((2 * m))
+judged "in use" mapped=$((9 * m)) slabs=$m carved=$m blocks=1024:1024:0 \
+	free_runs=$((8 * m)) purged=$((8 * m))
