@@ -141,15 +141,20 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 	return p;
 }
 
+/* A settled process has nothing to prepare, but may be given orders. */
+static void *ask_engine(size_t size, size_t align, bool zeroed, size_t *usable)
+{
+	kf_control_poll();
+	return kf_hosted_alloc(size, align, zeroed, usable);
+}
+
 void *kf_alloc(size_t size, size_t align, enum kf_call call, size_t *usable)
 {
-	void *p;
+	void *p = NULL;
 
 	kf_probe_slow_enter(size, call);
-	p = kf_process_is_settled()
-		    ? kf_hosted_alloc(size, align, call == KF_CALL_CALLOC,
-				      usable)
-		    : NULL;
+	if (kf_process_is_settled())
+		p = ask_engine(size, align, call == KF_CALL_CALLOC, usable);
 	if (unlikely(!p))
 		p = allocate(size, align, call, 0, usable);
 	kf_probe_slow_leave((uintptr_t)p, size, call);

@@ -28,11 +28,17 @@ void kf_control_start(void);
  */
 void kf_control_obey(void);
 
+/* Whether there is an order that nobody has seen. */
+static inline bool kf_control_is_due(void)
+{
+	return unlikely(__atomic_load_n(kf_control_request, __ATOMIC_RELAXED) !=
+			__atomic_load_n(&kf_control_seen, __ATOMIC_RELAXED));
+}
+
 /* Look whether there is an order: on slow paths. */
 static inline void kf_control_poll(void)
 {
-	if (unlikely(__atomic_load_n(kf_control_request, __ATOMIC_RELAXED) !=
-		     __atomic_load_n(&kf_control_seen, __ATOMIC_RELAXED)))
+	if (kf_control_is_due())
 		kf_control_obey();
 }
 

@@ -11,6 +11,7 @@
 #ifndef KF_CORE_DIRECT_H
 #define KF_CORE_DIRECT_H
 
+#include "core/control.h"
 #include "core/hosted.h"
 #include "core/tally.h"
 #include "engine/detour.h"
@@ -50,7 +51,7 @@ static inline void *kf_direct_alloc(struct kf_heap *heap, size_t size,
 {
 	void *p;
 
-	if (unlikely(size - 1 >= PTRDIFF_MAX - 16))
+	if (unlikely(size - 1 >= PTRDIFF_MAX - 16) || kf_control_is_due())
 		return NULL;
 	p = kf_direct.to.malloc(size);
 	if (unlikely(!p))
