@@ -8,8 +8,10 @@
  * remembered by it, and chain and stack agree but for them.
  *
  * The unwinder of libgcc 12 and later finds its tables without a lock by the
- * dynamic linker's _dl_find_object(). Where code was registered at run time it
- * takes a lock, and may call malloc with it: called from there we give up.
+ * dynamic linker's _dl_find_object(), of glibc 2.35; an older one takes the
+ * linker's lock, which in a forked child may be nobody's. Where code was
+ * registered at run time it takes a lock of its own, and may call malloc with
+ * it: called from there we give up.
  */
 #include "sample/walk.h"
 
@@ -33,11 +35,13 @@
 typedef _Unwind_Reason_Code backtrace_fn(_Unwind_Trace_Fn fn, void *arg);
 typedef _Unwind_Word ip_fn(struct _Unwind_Context *context, int *before);
 
-/* Constant once @backtrace is set. */
+/* Constant once @backtrace is set, but for @barred. */
 static struct {
 	backtrace_fn *backtrace; /* atomic */
 	ip_fn *ip;
 	uintptr_t from, to; /* where the unwinder lies */
+	bool locks;	    /* the dynamic linker */
+	bool barred;	    /* in a forked child, as it does; not to be asked */
 } unwinder;
 
 static uint64_t believed[NR_BELIEVED]; /* hashes of chains; atomic */
@@ -251,7 +255,7 @@ static void walk(struct kf_walked *stack, uintptr_t from)
 	if (stack->nr && __atomic_load_n(belief, __ATOMIC_RELAXED) == hash &&
 	    append_tail(stack))
 		return;
-	if (!unwind(&full))
+	if (unwinder.barred || !unwind(&full))
 		full = (struct kf_walked){0};
 	else if (agree(stack, &full))
 		__atomic_store_n(belief, hash, __ATOMIC_RELAXED);
@@ -276,6 +280,11 @@ bool kf_walk_is_loaded(void)
 	return __atomic_load_n(&unwinder.backtrace, __ATOMIC_ACQUIRE) != NULL;
 }
 
+void kf_walk_fork_child(void)
+{
+	unwinder.barred = unwinder.locks;
+}
+
 bool kf_walk_load(bool load)
 {
 	void *backtrace, *ip;
@@ -288,6 +297,7 @@ bool kf_walk_load(bool load)
 	    !kf_next_span(backtrace, &unwinder.from, &unwinder.to))
 		return false;
 	unwinder.ip = (ip_fn *)ip;
+	unwinder.locks = !kf_next_imports(backtrace, "_dl_find_object");
 	/* What it sets up at its first use is done now. */
 	((backtrace_fn *)backtrace)(see_frame,
 				    &(struct unwinding){.stack = &stack});

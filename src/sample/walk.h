@@ -11,8 +11,9 @@
  *
  * Promises never to fault on a broken chain, as it asks the kernel for each
  * page before it reads it, and never to allocate, to wait or to be entered
- * again: in the midst of itself, called by the unwinder, or below a signal
- * handler it gives up. The library's own frames are left out.
+ * again: in the midst of itself, called by the unwinder, below a signal
+ * handler, or in a forked child whose unwinder may wait for a thread that is
+ * not there, it gives up. The library's own frames are left out.
  */
 #ifndef KF_SAMPLE_WALK_H
 #define KF_SAMPLE_WALK_H
@@ -37,6 +38,16 @@ bool kf_walk_load(bool load);
  * Return: true if so.
  */
 bool kf_walk_is_loaded(void);
+
+/**
+ * kf_walk_fork_child() - the process is a forked child
+ *
+ * An unwinder that takes the dynamic linker's lock is asked no more: another
+ * thread of the parent may have had it, and has it for ever.
+ *
+ * Context: the child's only thread.
+ */
+void kf_walk_fork_child(void);
 
 /**
  * kf_walk() - take the calling thread's stack

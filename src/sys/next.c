@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <string.h>
 
 void *kf_next(const char *name)
 {
@@ -75,17 +76,21 @@ struct span {
 	uintptr_t addr;
 	uintptr_t from;
 	uintptr_t to;
+	const ElfW(Dyn) * dynamic; /* NULL: it has none */
 };
 
 static int see_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct span *span = arg;
+	const ElfW(Dyn) *dynamic = NULL;
 	uintptr_t from = UINTPTR_MAX, to = 0;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 		uintptr_t at = info->dlpi_addr + ph->p_vaddr;
 
+		if (ph->p_type == PT_DYNAMIC)
+			dynamic = (const ElfW(Dyn) *)at;
 		if (ph->p_type != PT_LOAD)
 			continue;
 		from = KF_MIN(from, at);
@@ -93,8 +98,7 @@ static int see_object(struct dl_phdr_info *info, size_t size, void *arg)
 	}
 	if (span->addr < from || span->addr >= to)
 		return 0;
-	span->from = from;
-	span->to = to;
+	*span = (struct span){span->addr, from, to, dynamic};
 	return 1;
 }
 
@@ -107,4 +111,36 @@ bool kf_next_span(const void *addr, uintptr_t *from, uintptr_t *to)
 	*from = span.from;
 	*to = span.to;
 	return true;
+}
+
+/* Where an entry of the dynamic section points to, or NULL. */
+static const void *dynamic_at(const ElfW(Dyn) * d, ElfW(Sxword) tag)
+{
+	for (; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == tag)
+			return (const void *)d->d_un.d_ptr;
+	}
+	return NULL;
+}
+
+bool kf_next_imports(const void *addr, const char *name)
+{
+	struct span span = {.addr = (uintptr_t)addr};
+	const ElfW(Sym) * symbol;
+	const uint32_t *hash;
+	const char *names;
+
+	if (!dl_iterate_phdr(see_object, &span))
+		return false;
+	symbol = dynamic_at(span.dynamic, DT_SYMTAB);
+	names = dynamic_at(span.dynamic, DT_STRTAB);
+	hash = dynamic_at(span.dynamic, DT_GNU_HASH);
+	if (!symbol || !names || !hash)
+		return false;
+	/* Those of others come first: the hash says where its own begin. */
+	for (uint32_t i = 0; i < hash[1]; i++) {
+		if (!strcmp(names + symbol[i].st_name, name))
+			return true;
+	}
+	return false;
 }

@@ -78,4 +78,14 @@ bool kf_next_keep(const char *soname, bool load, const char *name,
  */
 bool kf_next_span(const void *addr, uintptr_t *from, uintptr_t *to);
 
+/**
+ * kf_next_imports() - whether the object of an address uses a symbol of others
+ * @addr:	the address
+ * @name:	the symbol
+ *
+ * Context: as kf_next().
+ * Return: true if it does; false too where that cannot be told.
+ */
+bool kf_next_imports(const void *addr, const char *name);
+
 #endif
