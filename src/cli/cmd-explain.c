@@ -360,9 +360,11 @@ static int run_with(const struct kf_cli *cli, const char *path)
 	if (!status && nr)
 		status = explain(cli, looks, nr);
 	if (!status && !nr) {
-		kf_note(cli, "explain: no process %s",
+		kf_note(cli, "explain: no process %s%s",
 			kf_select_any(&cli->select) ? "matches"
-						    : "under konfiscator");
+						    : "under konfiscator",
+			cli->select.all ? ""
+					: "; -a takes those that have ended");
 		status = KF_EXIT_NO_MATCH;
 	}
 	for (int i = 0; i < NR_LOOKS; i++)

@@ -141,6 +141,7 @@ end
 expect 0 cli explain -a -n heaps
 equal "rows" 6 "$(wc -l <"$WORK/out")"
 expect 3 cli explain -p "$pid"
+says "explain: no process matches; -a takes those that have ended"
 expect 2 cli explain -p "$pid" "$file"
 says "one of them"
 expect 2 cli explain --watch=-1 "$file"
