@@ -11,22 +11,12 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-static void look_at_statm(const struct kf_groups *g, const struct kf_member *m,
-			  uint64_t *sum)
+static void look_at_statm(const struct kf_member *m, uint64_t *sum)
 {
-	unsigned long long resident, shared;
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	char text[256];
-
-	if (kf_proc_text(g->conf.procfs, m->pid, "statm", text, sizeof(text)) <=
-		    0 ||
-	    sscanf(text, "%*s %llu %llu", &resident, &shared) != 2)
-		return;
 	sum[KF_RESIDENT_ANON] +=
-		resident > shared ? (resident - shared) * page : 0;
-	sum[KF_RESIDENT_FILE] += shared * page;
+		m->resident > m->shared ? m->resident - m->shared : 0;
+	sum[KF_RESIDENT_FILE] += m->shared;
 }
 
 /* The number of a line "NAME:   N kB", in bytes. */
@@ -57,7 +47,7 @@ static void look_at(const struct kf_groups *g, const struct kf_member *m)
 {
 	if (!m->pid || m->ended || !m->group)
 		return;
-	look_at_statm(g, m, m->group->resident);
+	look_at_statm(m, m->group->resident);
 	if (g->conf.smaps)
 		look_at_smaps(g, m, m->group->resident);
 }

@@ -271,13 +271,15 @@ static uint64_t clamp(uint64_t v)
 	return v > INT64_MAX ? 0 : v;
 }
 
+/* Bounds are powers of two from 16 on; large blocks, of size 0, are above. */
 static unsigned int bucket_of(uint64_t bytes)
 {
-	unsigned int b = 0;
+	unsigned int bits;
 
-	while (b < KF_NR_SIZES && (!bytes || (double)bytes > kf_sizes[b]))
-		b++;
-	return b;
+	if (!bytes)
+		return KF_NR_SIZES;
+	bits = bytes > 16 ? 64 - (unsigned int)__builtin_clzll(bytes - 1) : 4;
+	return KF_MIN(bits - 4, (unsigned int)KF_NR_SIZES);
 }
 
 static void fill_sizes(const struct kf_snapshot *s, uint64_t *value)
@@ -298,10 +300,10 @@ static void fill_sizes(const struct kf_snapshot *s, uint64_t *value)
 static void fill_derived(const struct kf_snapshot *s, uint64_t *value)
 {
 	const struct kf_totals *t = &s->totals;
-	uint64_t calloc_calls = kf_snapshot_value(s, "calloc_calls");
-	uint64_t aligned_calls = kf_snapshot_value(s, "aligned_calls");
+	uint64_t calloc_calls = kf_snapshot_stat(s, KF_STAT_calloc_calls);
+	uint64_t aligned_calls = kf_snapshot_stat(s, KF_STAT_aligned_calls);
 	uint64_t other = calloc_calls + aligned_calls +
-			 kf_snapshot_value(s, "realloc_new");
+			 kf_snapshot_stat(s, KF_STAT_realloc_new);
 
 	value[KF_FIG_MALLOCS] = t->mallocs;
 	value[KF_FIG_FREES] = t->frees;
@@ -319,9 +321,32 @@ static void fill_derived(const struct kf_snapshot *s, uint64_t *value)
 	value[KF_FIG_HEAP_METADATA] = t->metadata;
 }
 
+static const int *map_of(struct kf_figures *t, const struct kf_snapshot *s)
+{
+	unsigned int nr = KF_MIN(s->nr_counters, (unsigned int)KF_MAX_FIGURES);
+	struct kf_figure_map *m;
+	unsigned int i;
+	int id;
+
+	for (m = t->map; s->described && m < t->map + KF_FIGURE_MAPS; m++) {
+		if (m->described == s->described)
+			return m->id;
+	}
+	m = &t->map[t->next_map++ % KF_FIGURE_MAPS];
+	for (i = 0; i < nr; i++) {
+		id = t->hint[i];
+		if (id < 0 || !matches(&t->figure[id], &s->counters[i]))
+			id = figure_of(t, &s->counters[i]);
+		t->hint[i] = m->id[i] = id;
+	}
+	m->described = s->described;
+	return m->id;
+}
+
 void kf_figures_fill(struct kf_figures *t, const struct kf_snapshot *s,
 		     uint64_t value[KF_MAX_FIGURES])
 {
+	const int *map = map_of(t, s);
 	unsigned int i;
 	int id;
 
@@ -329,11 +354,7 @@ void kf_figures_fill(struct kf_figures *t, const struct kf_snapshot *s,
 	for (i = 0; i < s->nr_counters; i++) {
 		const struct kf_counter *c = &s->counters[i];
 
-		id = i < KF_MAX_FIGURES ? t->hint[i] : -1;
-		if (id < 0 || !matches(&t->figure[id], c))
-			id = figure_of(t, c);
-		if (i < KF_MAX_FIGURES)
-			t->hint[i] = id;
+		id = i < KF_MAX_FIGURES ? map[i] : figure_of(t, c);
 		/* a derived figure is not for a file to say */
 		if (id >= KF_NR_DERIVED)
 			value[id] = c->value;

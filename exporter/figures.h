@@ -60,11 +60,21 @@ struct kf_figure {
 	enum kf_figure_kind kind;
 };
 
+/* The figure of each counter of files that describe the same ones, or -1. */
+struct kf_figure_map {
+	uint64_t described; /* of struct kf_snapshot; 0: of no other file */
+	int id[KF_MAX_FIGURES];
+};
+
+#define KF_FIGURE_MAPS 8 /* the last ones: more than scans read at once */
+
 struct kf_figures {
 	unsigned int nr;
 	struct kf_figure figure[KF_MAX_FIGURES];
 	int hint[KF_MAX_FIGURES]; /* figure of a file's nth counter, last time
 				   */
+	struct kf_figure_map map[KF_FIGURE_MAPS];
+	unsigned int next_map;
 };
 
 extern const double kf_sizes[KF_NR_SIZES];

@@ -35,6 +35,7 @@ struct kf_groups_conf {
 	const struct kf_naming *naming; /* NULL: names as they are */
 	bool smaps;		/* read what is dear to the kernel, too */
 	bool tags;		/* read the tables of tags, too */
+	bool resident;		/* ask what the kernel has in memory, too */
 	const char *state_file; /* NULL: totals die with the exporter */
 	unsigned int max;	/* groups, beyond which they go into "other" */
 	unsigned int forget_s;
@@ -86,6 +87,9 @@ struct kf_member {
 	bool of_this_boot; /* ... and in a directory of ours */
 	char given[64];	   /* KONFISCATOR_NAME, raw, or "" */
 	char comm[16];	   /* raw */
+	char called[16];   /* what the process is called now, raw, or "" */
+	uint64_t resident; /* bytes in memory */
+	uint64_t shared;   /* ... of these, of files or shared */
 	char ruled[KF_PROC_COMM]; /* the name that rules were asked with */
 	struct kf_cgroup *cgroup; /* NULL: not looked, or none */
 	bool cgroup_looked;

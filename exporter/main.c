@@ -192,6 +192,8 @@ int main(int argc, char **argv)
 		.cgroupfs = o.cgroupfs,
 		.smaps = o.smaps,
 		.tags = kf_collector_is_on(&kf_collect_tags, o.collector),
+		.resident =
+			kf_collector_is_on(&kf_collect_resident, o.collector),
 		.outside = o.containers,
 		.naming = naming,
 		.state_file = choose_state_file(&o),

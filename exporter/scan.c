@@ -112,7 +112,11 @@ static bool place_living(struct kf_groups *g, struct kf_member *m)
 
 	m->ended = false;
 	m->doomed = false;
-	found = m->pid && kf_proc_comm(g->conf.procfs, m->pid, comm);
+	found = m->pid && m->called[0];
+	if (found)
+		memcpy(comm, m->called, sizeof(m->called));
+	else
+		found = m->pid && kf_proc_comm(g->conf.procfs, m->pid, comm);
 	if (!found && m->group)
 		return true;
 	memcpy(container, m->container, sizeof(m->container));
@@ -222,6 +226,9 @@ static void note(struct kf_groups *g, struct kf_member *m,
 	m->pid = f->pid;
 	memcpy(m->given, id->name, sizeof(m->given));
 	memcpy(m->comm, id->comm, sizeof(m->comm));
+	memcpy(m->called, f->comm, sizeof(m->called));
+	m->resident = f->resident;
+	m->shared = f->shared;
 	/* another boot's files may be another host's; others' are theirs */
 	m->of_this_boot = !f->outside && g->boot_id[0] &&
 			  strcmp(g->boot_id, id->boot_id) == 0;
@@ -376,6 +383,7 @@ static int scan(struct kf_groups *g)
 	struct kf_find find = {.dirs = g->conf.dirs,
 			       .procfs = g->conf.procfs,
 			       .tables = g->conf.tags ? KF_TABLE_TAGS : 0,
+			       .memory = g->conf.resident,
 			       .hidden = g->conf.outside ? &g->hidden : NULL};
 	struct kf_group *group;
 	time_t now = time(NULL);

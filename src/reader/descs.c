@@ -6,6 +6,7 @@
  */
 #include "reader/internal.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,14 @@ static void copy_text(char *dst, const char *src, size_t size)
 	}
 }
 
+static void note_large(struct kf_described *t, const struct kf_counter *c)
+{
+	if (!strcmp(c->name, "large_allocated"))
+		t->large_allocated = c;
+	else if (!strcmp(c->name, "large_freed"))
+		t->large_freed = c;
+}
+
 static bool take_desc(struct kf_snapshot *s, struct kf_described *t,
 		      const struct kf_stats_desc *d)
 {
@@ -83,6 +92,7 @@ static bool take_desc(struct kf_snapshot *s, struct kf_described *t,
 		if (d->index >= KF_STATS_SLOT_SCALARS || t->scalar[d->index])
 			return false;
 		t->scalar[d->index] = c;
+		note_large(t, c);
 	} else if (d->scope == KF_SCOPE_WORD) {
 		if (d->index >= t->nr_words)
 			return false;
@@ -96,15 +106,34 @@ static bool take_desc(struct kf_snapshot *s, struct kf_described *t,
 	return true;
 }
 
+/* Where @c of @from is in @to. */
+static const struct kf_counter *same_in(const struct kf_counter *to,
+					const struct kf_counter *from,
+					const struct kf_counter *c)
+{
+	return c ? to + (c - from) : NULL;
+}
+
+static void forget(struct kf_desc_cache *cache)
+{
+	free(cache->raw);
+	free(cache->counters);
+	free(cache->index);
+	cache->raw = NULL;
+	cache->counters = NULL;
+	cache->index = NULL;
+}
+
 /* What a cache remembers of a table that was taken; all of it or nothing. */
-static void remember(struct kf_desc_cache *cache, const struct kf_snapshot *s,
+static void remember(struct kf_desc_cache *cache, struct kf_snapshot *s,
 		     const struct kf_described *t, const char *table,
 		     const struct kf_stats_section *sec)
 {
+	static atomic_ullong last_id;
 	size_t bytes = (size_t)sec->entry_size * sec->nr;
 	size_t size = s->nr_counters * sizeof(*s->counters);
 
-	kf_desc_cache_release(cache);
+	forget(cache);
 	/* with a scope that is skipped, counters and entries differ */
 	if (s->nr_counters != sec->nr)
 		return;
@@ -112,7 +141,7 @@ static void remember(struct kf_desc_cache *cache, const struct kf_snapshot *s,
 	cache->counters = malloc(size + 1);
 	cache->index = calloc(s->nr_counters + 1, sizeof(*cache->index));
 	if (!cache->raw || !cache->counters || !cache->index) {
-		kf_desc_cache_release(cache);
+		forget(cache);
 		return;
 	}
 	memcpy(cache->raw, table, bytes);
@@ -127,6 +156,29 @@ static void remember(struct kf_desc_cache *cache, const struct kf_snapshot *s,
 	cache->entry_size = sec->entry_size;
 	cache->nr_words = t->nr_words;
 	cache->nr_counters = s->nr_counters;
+	cache->large_allocated =
+		same_in(cache->counters, s->counters, t->large_allocated);
+	cache->large_freed =
+		same_in(cache->counters, s->counters, t->large_freed);
+	s->described = cache->id = atomic_fetch_add(&last_id, 1) + 1;
+}
+
+/* The counters of a cache for a snapshot: lent, or a copy. */
+static bool use_counters(const struct kf_desc_cache *cache,
+			 struct kf_snapshot *s)
+{
+	size_t size = (cache->nr_counters + 1) * sizeof(*s->counters);
+
+	s->lent = cache->lend;
+	s->counters = cache->lend ? cache->counters : malloc(size);
+	if (!s->counters)
+		return false;
+	if (!s->lent)
+		memcpy(s->counters, cache->counters,
+		       cache->nr_counters * sizeof(*s->counters));
+	s->nr_counters = cache->nr_counters;
+	s->described = cache->id;
+	return true;
 }
 
 static bool recall(const struct kf_desc_cache *cache, struct kf_snapshot *s,
@@ -136,11 +188,13 @@ static bool recall(const struct kf_desc_cache *cache, struct kf_snapshot *s,
 	if (!cache->raw || cache->entry_size != sec->entry_size ||
 	    cache->bytes != (size_t)sec->entry_size * sec->nr ||
 	    cache->nr_words != t->nr_words ||
-	    memcmp(cache->raw, table, cache->bytes) != 0)
+	    memcmp(cache->raw, table, cache->bytes) != 0 ||
+	    !use_counters(cache, s))
 		return false;
-	s->nr_counters = cache->nr_counters;
-	memcpy(s->counters, cache->counters,
-	       s->nr_counters * sizeof(*s->counters));
+	t->large_allocated =
+		same_in(s->counters, cache->counters, cache->large_allocated);
+	t->large_freed =
+		same_in(s->counters, cache->counters, cache->large_freed);
 	for (unsigned int i = 0; i < s->nr_counters; i++) {
 		struct kf_counter *c = &s->counters[i];
 
@@ -155,9 +209,8 @@ static bool recall(const struct kf_desc_cache *cache, struct kf_snapshot *s,
 
 void kf_desc_cache_release(struct kf_desc_cache *cache)
 {
-	free(cache->raw);
-	free(cache->counters);
-	free(cache->index);
+	forget(cache);
+	free(cache->head);
 	*cache = (struct kf_desc_cache){0};
 }
 
@@ -178,14 +231,11 @@ bool kf_descs_take(const char *table, const struct kf_stats_section *sec,
 		   struct kf_snapshot *s, struct kf_described *t,
 		   struct kf_desc_cache *cache)
 {
-	size_t size = (sec->nr + 1) * sizeof(*s->counters);
-
-	s->counters = malloc(size);
-	if (!s->counters)
-		return false;
 	if (cache && recall(cache, s, t, table, sec))
 		return true;
-	memset(s->counters, 0, size);
+	s->counters = calloc((size_t)sec->nr + 1, sizeof(*s->counters));
+	if (!s->counters)
+		return false;
 	if (!take_all(table, sec, s, t))
 		return false;
 	if (cache)

@@ -8,6 +8,7 @@
  */
 #include "reader/internal.h"
 #include "reader/outside.h"
+#include "reader/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -40,6 +41,7 @@ struct search {
 	struct kf_files *out;
 	const char *procfs;
 	unsigned int tables;
+	bool memory;
 	unsigned int room;
 	struct place *places;
 	unsigned int nr_places;
@@ -78,12 +80,12 @@ static int hand_over(struct search *se, struct kf_file *f)
 	return rc;
 }
 
-static void read_again(const struct search *se, int dirfd, struct kf_file *f,
-		       struct kf_desc_cache *cache)
+static void read_again(const struct search *se, int dirfd, struct kf_file *f)
 {
+	const struct kf_read_how how = {.tables = se->tables};
 	struct kf_snapshot s;
 
-	kf_snapshot_read_cached(dirfd, f->name, se->tables, &s, cache);
+	kf_snapshot_read_as(dirfd, f->name, &how, &s);
 	if (s.result != KF_READ_OK) {
 		kf_snapshot_release(&s);
 		return;
@@ -93,7 +95,7 @@ static void read_again(const struct search *se, int dirfd, struct kf_file *f,
 }
 
 static struct kf_file *file_add(struct search *se, const char *dir,
-				const char *name)
+				const struct dirent *de)
 {
 	struct kf_files *out = se->out;
 	struct kf_file *f;
@@ -110,13 +112,14 @@ static struct kf_file *file_add(struct search *se, const char *dir,
 	f = &out->file[out->nr];
 	memset(f, 0, sizeof(*f));
 	f->dir = strdup(dir);
-	f->name = strdup(name);
+	f->name = strdup(de->d_name);
 	if (!f->dir || !f->name) {
 		free(f->dir);
 		free(f->name);
 		return NULL;
 	}
 	f->outside = se->outside;
+	f->regular = de->d_type == DT_REG;
 	f->dirfd = se->places[se->nr_places - 1].fd;
 	out->nr++;
 	return f;
@@ -131,13 +134,40 @@ static void forget(struct kf_file *f)
 	f->name = NULL;
 }
 
+/* What is in memory, and of that what is of files or shared, in pages. */
+static void look_at_memory(const struct kf_life_view *view, struct kf_file *f)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	char text[256], *at;
+
+	if (kf_proc_line(view->procfd, f->pid, "statm", text, sizeof(text)) <=
+	    0)
+		return;
+	strtoull(text, &at, 10);
+	f->resident = strtoull(at, &at, 10) * page;
+	f->shared = strtoull(at, NULL, 10) * page;
+}
+
+static void look_at_process(struct reader *r, struct kf_file *f)
+{
+	f->life = kf_life_of(&r->view, &f->snap.id, f->dirfd, f->name, &f->pid);
+	if (ended(f->life))
+		read_again(r->se, f->dirfd, f);
+	if (!f->pid)
+		return;
+	memcpy(f->comm, r->view.comm, sizeof(f->comm));
+	if (r->se->memory)
+		look_at_memory(&r->view, f);
+}
+
 static int file_read(struct reader *r, struct kf_file *f)
 {
-	int dirfd = f->dirfd;
+	const struct kf_read_how how = {.tables = r->se->tables,
+					.regular = f->regular,
+					.cache = &r->cache};
 
 	f->life = KF_LIFE_UNKNOWN;
-	kf_snapshot_read_cached(dirfd, f->name, r->se->tables, &f->snap,
-				&r->cache);
+	kf_snapshot_read_as(f->dirfd, f->name, &how, &f->snap);
 	if (f->snap.result == KF_READ_ERROR && f->snap.error == ENOENT) {
 		forget(f);
 		return 0;
@@ -146,16 +176,15 @@ static int file_read(struct reader *r, struct kf_file *f)
 		return -1;
 	if (f->snap.result != KF_READ_OK)
 		return hand_over(r->se, f);
-	f->life = kf_life_of(&r->view, &f->snap.id, dirfd, f->name, &f->pid);
-	if (ended(f->life))
-		read_again(r->se, dirfd, f, &r->cache);
+	look_at_process(r, f);
 	return hand_over(r->se, f);
 }
 
 static void *run_reader(void *arg)
 {
 	struct search *se = arg;
-	struct reader r = {.se = se};
+	/* those that stay in the list have counters of their own */
+	struct reader r = {.se = se, .cache.lend = se->visit != NULL};
 	unsigned int i;
 	int rc;
 
@@ -234,7 +263,7 @@ static int list_names(struct search *se, int fd, const char *path)
 			continue;
 		if (se->outside && se->nr_outside++ >= MAX_OUTSIDE)
 			break;
-		rc = file_add(se, path, de->d_name) ? 0 : -1;
+		rc = file_add(se, path, de) ? 0 : -1;
 	}
 	closedir(dir);
 	return rc;
@@ -306,7 +335,7 @@ static int mark_execed(struct search *se, struct kf_file *f)
 		return 0;
 	f->life = KF_LIFE_EXECED;
 	f->pid = 0;
-	read_again(se, f->dirfd, f, NULL);
+	read_again(se, f->dirfd, f);
 	/* one that could not be read again has no counters any more */
 	return f->snap.counters ? hand_over(se, f) : 0;
 }
@@ -364,6 +393,7 @@ static int search(struct search *se, const struct kf_find *find)
 	memset(se->out, 0, sizeof(*se->out));
 	se->procfs = find && find->procfs ? find->procfs : "/proc";
 	se->tables = find ? find->tables : 0;
+	se->memory = find && find->memory;
 	pthread_mutex_init(&se->lock, NULL);
 	rc = list_all(se, find);
 	if (!rc) {

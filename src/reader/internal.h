@@ -43,17 +43,23 @@ bool kf_tables_read(int fd, const struct kf_stats_header *h,
 		    unsigned int tables, struct kf_snapshot *s);
 
 /*
- * The counters that the last file described: most files describe the same
- * ones, in the same bytes. Empty at first; @counters hold no values.
+ * What is kept from one file to the next: room for a file's first bytes, and
+ * the counters that the last one described, as most files describe the same
+ * ones, in the same bytes. Empty at first.
  */
 struct kf_desc_cache {
-	char *raw; /* the section, @bytes of it */
+	char *head;
+	bool lend;   /* snapshots have @counters itself, one at a time */
+	uint64_t id; /* of this description, in this process */
+	char *raw;   /* the section, @bytes of it */
 	size_t bytes;
 	size_t entry_size;
 	size_t nr_words;
 	unsigned int nr_counters;
 	struct kf_counter *counters;
-	uint32_t *index; /* of each counter's word */
+	uint32_t *index;			  /* of each counter's word */
+	const struct kf_counter *large_allocated; /* as in kf_described */
+	const struct kf_counter *large_freed;
 };
 
 /* Where each slot scalar goes, and where the words are. */
@@ -62,6 +68,9 @@ struct kf_described {
 	size_t nr_words;
 	struct kf_counter *
 		*scalar; /* by index in the slot; NULL: undescribed */
+	/* of the slots' counters, those of large blocks; NULL: undescribed */
+	const struct kf_counter *large_allocated;
+	const struct kf_counter *large_freed;
 };
 
 /**
@@ -79,27 +88,32 @@ bool kf_descs_take(const char *table, const struct kf_stats_section *sec,
 		   struct kf_snapshot *s, struct kf_described *t,
 		   struct kf_desc_cache *cache);
 
+/* How a file is read. */
+struct kf_read_how {
+	unsigned int tables;	     /* enum kf_tables, or-ed */
+	bool regular;		     /* a file, as its directory says */
+	struct kf_desc_cache *cache; /* NULL: it is the only one */
+};
+
 /**
- * kf_snapshot_read_cached() - read one of many stats files
+ * kf_snapshot_read_as() - read one of many stats files
  * @dirfd:	as for kf_snapshot_read()
  * @name:	likewise
- * @tables:	as for kf_snapshot_read_with()
- * @s:		likewise
- * @cache:	what the last file described, or NULL
+ * @how:	what is known and wanted
+ * @s:		as for kf_snapshot_read()
  *
  * Context: one thread a cache; allocates.
  * Return: the same as @s->result.
  */
-enum kf_read_result kf_snapshot_read_cached(int dirfd, const char *name,
-					    unsigned int tables,
-					    struct kf_snapshot *s,
-					    struct kf_desc_cache *cache);
+enum kf_read_result kf_snapshot_read_as(int dirfd, const char *name,
+					const struct kf_read_how *how,
+					struct kf_snapshot *s);
 
 /**
  * kf_desc_cache_release() - free what a cache holds
  * @cache:	the cache
  *
- * Context: as kf_snapshot_read_cached().
+ * Context: as kf_snapshot_read_as().
  */
 void kf_desc_cache_release(struct kf_desc_cache *cache);
 
@@ -129,7 +143,8 @@ struct kf_life_view {
 	uint64_t pid_ns; /* of this procfs; 0: not readable */
 	bool sees_all;	 /* of the outermost namespace, by root */
 	char boot_id[40];
-	bool listed; /* whether @procs is filled in */
+	char comm[16]; /* of the process looked at last, raw; "": none */
+	bool listed;   /* whether @procs is filled in */
 	unsigned int nr_procs;
 	struct kf_proc *procs;
 };

@@ -10,6 +10,7 @@
  */
 #include "reader/internal.h"
 
+#include "base/text.h"
 #include "reader/proc.h"
 
 #include <ctype.h>
@@ -103,29 +104,40 @@ void kf_life_close(struct kf_life_view *view)
 	view->procfd = -1;
 }
 
+/* From the blank before a field to that before the @n-th behind it, or NULL. */
+static const char *fields_on(const char *blank, unsigned int n)
+{
+	while (blank && n--)
+		blank = strchr(blank + 1, ' ');
+	return blank;
+}
+
 /*
  * Start time of a process that has not ended, or 0. One that waits to be
- * reaped has ended; but a main thread may end before the others.
+ * reaped has ended; but a main thread may end before the others. The name
+ * stands there as it is, whatever it holds.
  */
-static uint64_t start_ticks_of(int procfd, int32_t pid)
+static uint64_t start_ticks_of(struct kf_life_view *view, int32_t pid)
 {
-	char name[32], buf[1024];
-	unsigned long long ticks;
-	long nr_threads;
-	char state, *end;
+	const char *name, *end, *nr_threads, *ticks;
+	struct kf_text comm;
+	char buf[1024];
 
-	snprintf(name, sizeof(name), "%d/stat", pid);
-	if (kf_proc_read(procfd, name, buf, sizeof(buf)) <= 0)
+	view->comm[0] = '\0';
+	if (kf_proc_line(view->procfd, pid, "stat", buf, sizeof(buf)) <= 0)
 		return 0;
+	name = strchr(buf, '(');
 	end = strrchr(buf, ')');
-	if (!end || sscanf(end + 1,
-			   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-			   " %*s %*s %*s %*s %*s %ld %*s %llu",
-			   &state, &nr_threads, &ticks) != 3)
+	if (!name || !end || end[1] != ' ')
 		return 0;
-	if (state == 'X' || (state == 'Z' && nr_threads <= 1))
+	nr_threads = fields_on(end + 1, 17);
+	ticks = fields_on(nr_threads, 2);
+	if (!ticks || end[2] == 'X' ||
+	    (end[2] == 'Z' && strtol(nr_threads, NULL, 10) <= 1))
 		return 0;
-	return ticks;
+	kf_text_init(&comm, view->comm, sizeof(view->comm));
+	kf_text_strn(&comm, name + 1, (size_t)(end - name - 1));
+	return strtoull(ticks, NULL, 10);
 }
 
 /* The pid in its innermost namespace, 0 where it is the same one as here. */
@@ -186,7 +198,7 @@ static void list_procs(struct kf_life_view *view)
 		proc.inner_pid = inner_pid_of(view->procfd, proc.pid);
 		if (!proc.inner_pid)
 			continue;
-		proc.start_ticks = start_ticks_of(view->procfd, proc.pid);
+		proc.start_ticks = start_ticks_of(view, proc.pid);
 		if (!add_proc(view, proc)) {
 			view->sees_all = false;
 			break;
@@ -211,11 +223,12 @@ static int32_t find_outer(struct kf_life_view *view,
 {
 	if (id->outer_pid > 0 &&
 	    inner_pid_of(view->procfd, id->outer_pid) == id->pid &&
-	    start_ticks_of(view->procfd, id->outer_pid) == id->start_ticks &&
+	    start_ticks_of(view, id->outer_pid) == id->start_ticks &&
 	    same_ns(view, id->outer_pid, id->pid_ns))
 		return id->outer_pid;
 	if (!view->listed)
 		list_procs(view);
+	view->comm[0] = '\0';
 	for (unsigned int i = 0; i < view->nr_procs; i++) {
 		const struct kf_proc *p = &view->procs[i];
 
@@ -290,7 +303,7 @@ static int32_t find_pid(struct kf_life_view *view,
 {
 	if (id->pid_ns && id->pid_ns != view->pid_ns)
 		return find_outer(view, id);
-	if (start_ticks_of(view->procfd, id->pid) != id->start_ticks)
+	if (start_ticks_of(view, id->pid) != id->start_ticks)
 		return 0;
 	return id->pid;
 }

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/text.h"
 #include "reader/proc.h"
 
 #include <ctype.h>
@@ -45,6 +46,27 @@ ssize_t kf_proc_text(const char *procfs, int pid, const char *name, char *buf,
 
 	snprintf(path, sizeof(path), "%s/%d/%s", procfs, pid, name);
 	return kf_proc_read(AT_FDCWD, path, buf, size);
+}
+
+ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
+		     size_t size)
+{
+	struct kf_text path;
+	char text[64];
+	ssize_t n;
+	int fd;
+
+	kf_text_init(&path, text, sizeof(text));
+	kf_text_i64(&path, pid);
+	kf_text_char(&path, '/');
+	kf_text_str(&path, name);
+	fd = openat(procfd, text, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	buf[n < 0 ? 0 : n] = '\0';
+	return n;
 }
 
 bool kf_proc_comm(const char *procfs, int pid, char comm[KF_PROC_COMM])

@@ -44,6 +44,20 @@ ssize_t kf_proc_text(const char *procfs, int pid, const char *name, char *buf,
 		     size_t size);
 
 /**
+ * kf_proc_line() - read a file that the kernel writes in one piece
+ * @procfd:	procfs' mount point
+ * @pid:	the process
+ * @name:	"stat", "statm" and such
+ * @buf:	out: as kf_proc_read(); what is beyond @size may be cut off
+ * @size:	bytes of @buf
+ *
+ * Context: any thread.
+ * Return: bytes read, or -1.
+ */
+ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
+		     size_t size);
+
+/**
  * kf_proc_comm() - what a process is called now
  * @procfs:	procfs' mount point
  * @pid:	the process

@@ -83,6 +83,16 @@ struct kf_totals {
 	uint64_t held; /* mapped less purged */
 };
 
+/* The counters of stats.def, in its order. */
+enum kf_stat {
+#define KF_STAT_SLOT(id, type, unit, metric, labels, help) KF_STAT_##id,
+#define KF_STAT_WORD KF_STAT_SLOT
+#include "stats/stats.def"
+#undef KF_STAT_WORD
+#undef KF_STAT_SLOT
+	KF_NR_STATS
+};
+
 struct kf_snapshot {
 	enum kf_read_result result;
 	int error; /* errno where result is KF_READ_ERROR */
@@ -92,6 +102,8 @@ struct kf_snapshot {
 	struct kf_stats_identity id; /* strings always end in NUL here */
 	unsigned int nr_counters;
 	struct kf_counter *counters;
+	bool lent;	    /* @counters are the reader's own */
+	uint64_t described; /* equal: the same counters; 0: not known */
 	unsigned int nr_classes;
 	struct kf_class_count *classes;
 	bool knows_slabs; /* of each class; files of minor versions 0, 1 no */
@@ -157,6 +169,16 @@ void kf_snapshot_release(struct kf_snapshot *s);
 uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name);
 
 /**
+ * kf_snapshot_stat() - a counter of stats.def, quickly
+ * @s:		the snapshot
+ * @stat:	which
+ *
+ * Context: any thread.
+ * Return: its value, or 0 where the file has no such counter.
+ */
+uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat);
+
+/**
  * kf_read_result_name() - a result in one word, for labels and messages
  * @result:	the result
  *
@@ -172,8 +194,12 @@ struct kf_file {
 	char *name;   /* within @dir */
 	int dirfd;    /* of @dir, while files are visited */
 	bool outside; /* of another mount namespace: @dir is no path here */
+	bool regular; /* as the directory says; false: not known */
 	enum kf_life life;
-	int32_t pid; /* as procfs shows it; 0: not alive or unknown */
+	int32_t pid;	   /* as procfs shows it; 0: not alive or unknown */
+	char comm[16];	   /* what it is called now, raw; "": not looked */
+	uint64_t resident; /* bytes in memory, where asked for */
+	uint64_t shared;   /* ... of these, of files or shared */
 	struct kf_snapshot snap;
 };
 
@@ -190,6 +216,7 @@ struct kf_find {
 	/* not NULL: look into other mount namespaces, too (see outside.h) */
 	unsigned int *hidden; /* out: processes that are not to be seen */
 	unsigned int tables;  /* enum kf_tables, or-ed: read these, too */
+	bool memory;	      /* ask the kernel what it has in memory, too */
 };
 
 /**

@@ -22,14 +22,20 @@
 #define NR_SEQ_EAGER 100
 #define MAX_SEQ_TRIES 600
 #define SLOTS_AT_ONCE 16
+#define HEAD_SIZE (32 * KF_KIB) /* all of most files */
 
 /* What a class has in files of all versions. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
 
-/* A file being read: its descriptor, its size now, its checked header. */
+/*
+ * A file being read: its descriptor, its size now, its first bytes as they were
+ * read at once, its checked header.
+ */
 struct source {
 	int fd;
 	uint64_t size;
+	const char *head;
+	size_t nr_head;
 	struct kf_stats_header h;
 };
 
@@ -51,6 +57,36 @@ bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset)
 	return true;
 }
 
+/* A piece of the file, if it was read already; or NULL. */
+static const char *in_head(const struct source *src, uint64_t offset,
+			   uint64_t len)
+{
+	if (offset > src->nr_head || len > src->nr_head - offset)
+		return NULL;
+	return src->head + offset;
+}
+
+static bool read_piece(const struct source *src, void *buf, size_t len,
+		       uint64_t offset)
+{
+	const char *piece = in_head(src, offset, len);
+
+	if (!piece)
+		return kf_read_at(src->fd, buf, len, offset);
+	memcpy(buf, piece, len);
+	return true;
+}
+
+/* Where nothing comes, the pieces are tried one by one, and their errors told.
+ */
+static void read_head(struct source *src, char *head)
+{
+	ssize_t n = head ? pread(src->fd, head, HEAD_SIZE, 0) : 0;
+
+	src->head = head;
+	src->nr_head = n > 0 ? (size_t)n : 0;
+}
+
 static enum kf_read_result failed(struct kf_snapshot *s)
 {
 	s->error = errno;
@@ -59,14 +95,17 @@ static enum kf_read_result failed(struct kf_snapshot *s)
 
 /* Opening a FIFO or a device could wait or do harm: look before. */
 static enum kf_read_result open_regular(int dirfd, const char *name,
-					struct kf_snapshot *s, int *fd)
+					bool regular, struct kf_snapshot *s,
+					int *fd)
 {
 	struct stat st;
 
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
-		return failed(s);
-	if (!S_ISREG(st.st_mode))
-		return KF_READ_FOREIGN;
+	if (!regular) {
+		if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+			return failed(s);
+		if (!S_ISREG(st.st_mode))
+			return KF_READ_FOREIGN;
+	}
 	*fd = openat(dirfd, name,
 		     O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 	if (*fd < 0)
@@ -121,41 +160,59 @@ static bool sections_hold(const struct source *src)
 			     UINT32_MAX);
 }
 
+static bool header_holds(const struct source *src)
+{
+	const struct kf_stats_header *h = &src->h;
+
+	return h->ready == 1 && h->header_size >= sizeof(*h) &&
+	       h->header_size <= src->size && h->total_size >= h->header_size &&
+	       h->total_size <= src->size && src->size <= KF_STATS_MAX_FILE &&
+	       sections_hold(src);
+}
+
 /*
- * The file grows before its header says so; with the size asked for after the
- * header was read, a header that names more than there is, is damaged.
+ * The file grows before its header says so: a header that names more than there
+ * was before it was read, and also more than there is now, is damaged.
  */
+static enum kf_read_result check_header(struct source *src,
+					struct kf_snapshot *s)
+{
+	struct stat st;
+
+	if (src->h.ready == 0)
+		return KF_READ_NOT_READY;
+	src->size = s->file_size;
+	if (header_holds(src))
+		return KF_READ_OK;
+	if (fstat(src->fd, &st))
+		return KF_READ_DAMAGED;
+	s->file_size = src->size = (uint64_t)st.st_size;
+	return header_holds(src) ? KF_READ_OK : KF_READ_DAMAGED;
+}
+
 static enum kf_read_result read_header(struct source *src,
 				       struct kf_snapshot *s)
 {
 	struct kf_stats_header *h = &src->h;
-	struct stat st;
 
 	if (s->file_size == 0)
 		return KF_READ_NOT_READY;
 	if (s->file_size < sizeof(h->magic))
 		return KF_READ_FOREIGN;
-	if (!kf_read_at(src->fd, &h->magic, sizeof(h->magic), 0))
+	if (!read_piece(src, &h->magic, sizeof(h->magic), 0))
 		return KF_READ_DAMAGED;
 	if (h->magic != KF_STATS_MAGIC)
 		return h->magic ? KF_READ_FOREIGN : KF_READ_NOT_READY;
-	if (!kf_read_at(src->fd, h,
-			offsetof(struct kf_stats_header, header_size), 0))
+	if (!read_piece(src, h, offsetof(struct kf_stats_header, header_size),
+			0))
 		return KF_READ_DAMAGED;
 	s->major = h->major;
 	s->minor = h->minor;
 	if (h->major != KF_STATS_MAJOR)
 		return KF_READ_INCOMPATIBLE;
-	if (!kf_read_at(src->fd, h, sizeof(*h), 0) || fstat(src->fd, &st))
+	if (!read_piece(src, h, sizeof(*h), 0))
 		return KF_READ_DAMAGED;
-	s->file_size = src->size = (uint64_t)st.st_size;
-	if (h->ready == 0)
-		return KF_READ_NOT_READY;
-	if (h->ready != 1 || h->header_size < sizeof(*h) ||
-	    h->header_size > src->size || h->total_size < h->header_size ||
-	    h->total_size > src->size || src->size > KF_STATS_MAX_FILE)
-		return KF_READ_DAMAGED;
-	return sections_hold(src) ? KF_READ_OK : KF_READ_DAMAGED;
+	return check_header(src, s);
 }
 
 static void force_end(char *s, size_t size)
@@ -177,24 +234,30 @@ static bool read_identity(struct source *src, struct kf_snapshot *s)
 {
 	struct kf_stats_identity *id = &s->id;
 
-	if (!kf_read_at(src->fd, id, sizeof(*id), src->h.identity.offset))
+	if (!read_piece(src, id, sizeof(*id), src->h.identity.offset))
 		return false;
 	kf_identity_end(id);
 	return id->pid > 0;
 }
 
-/* A checked section, whole; free() it. NULL: no memory, too much to be true. */
-static char *read_section(struct source *src,
-			  const struct kf_stats_section *sec)
+/*
+ * A checked section, whole; what is in @own is to be freed. NULL: no memory,
+ * too much to be true.
+ */
+static const char *read_section(struct source *src,
+				const struct kf_stats_section *sec, char **own)
 {
 	size_t bytes = (size_t)sec->entry_size * sec->nr;
-	char *table = bytes <= MAX_TABLE ? malloc(bytes + 1) : NULL;
+	const char *table = in_head(src, sec->offset, bytes);
 
-	if (table && !kf_read_at(src->fd, table, bytes, sec->offset)) {
-		free(table);
-		table = NULL;
-	}
-	return table;
+	*own = table || bytes > MAX_TABLE ? NULL : malloc(bytes + 1);
+	if (table || !*own)
+		return table;
+	if (kf_read_at(src->fd, *own, bytes, sec->offset))
+		return *own;
+	free(*own);
+	*own = NULL;
+	return NULL;
 }
 
 /* A level below 0 is that of a damaged file. */
@@ -206,11 +269,12 @@ static uint64_t level_of(int64_t n)
 static bool read_classes(struct source *src, struct kf_snapshot *s)
 {
 	const struct kf_stats_section *sec = &src->h.classes;
-	char *table = read_section(src, sec);
+	char *own;
+	const char *table = read_section(src, sec, &own);
 
 	s->classes = calloc(sec->nr + 1, sizeof(*s->classes));
 	if (!table || !s->classes) {
-		free(table);
+		free(own);
 		return false;
 	}
 	s->nr_classes = sec->nr;
@@ -225,7 +289,7 @@ static bool read_classes(struct source *src, struct kf_snapshot *s)
 		s->classes[i].carved = level_of(c.carved);
 		s->classes[i].slabs = level_of(c.slabs);
 	}
-	free(table);
+	free(own);
 	return true;
 }
 
@@ -253,10 +317,11 @@ static bool read_counters(struct source *src, struct kf_snapshot *s,
 			  struct kf_described *t, struct kf_desc_cache *cache)
 {
 	const struct kf_stats_section *sec = &src->h.descs;
-	char *table = read_section(src, sec);
+	char *own;
+	const char *table = read_section(src, sec, &own);
 	bool ok = table && kf_descs_take(table, sec, s, t, cache);
 
-	free(table);
+	free(own);
 	return ok;
 }
 
@@ -287,9 +352,9 @@ static void take_slot(struct kf_snapshot *s, struct kf_described *t,
 		if (!c)
 			continue;
 		c->value += slot->scalar[i];
-		if (!strcmp(c->name, "large_allocated"))
+		if (c == t->large_allocated)
 			sums.allocated += slot->scalar[i];
-		else if (!strcmp(c->name, "large_freed"))
+		else if (c == t->large_freed)
 			sums.freed += slot->scalar[i];
 	}
 	for (unsigned int i = 0; i < s->nr_classes; i++) {
@@ -303,28 +368,46 @@ static void take_slot(struct kf_snapshot *s, struct kf_described *t,
 	take_thread(s, slot, &sums);
 }
 
+static bool is_zero(const char *p, size_t size)
+{
+	return !p[0] && !memcmp(p, p + 1, size - 1);
+}
+
+/* Slots that lie one after the other; most of a file are not used yet. */
+static void take_slots(struct kf_snapshot *s, struct kf_described *t,
+		       const char *slots, uint32_t nr, size_t size,
+		       struct kf_slot *one)
+{
+	for (uint32_t i = 0; i < nr; i++, slots += size) {
+		if (is_zero(slots, size))
+			continue;
+		/* an entry of odd size leaves the next unaligned */
+		memcpy(one, slots, size);
+		take_slot(s, t, one);
+	}
+}
+
 static bool read_slots(struct source *src, struct kf_snapshot *s,
 		       struct kf_described *t)
 {
 	const struct kf_stats_section *sec = &src->h.slots;
 	size_t size = sec->entry_size;
-	char *buf = aligned_alloc(64, KF_ALIGN_UP(size, (size_t)64) *
-					      SLOTS_AT_ONCE);
+	const char *all = in_head(src, sec->offset, (uint64_t)size * sec->nr);
+	char *buf = all ? NULL : malloc(size * SLOTS_AT_ONCE + 1);
 	struct kf_slot *one = aligned_alloc(64, KF_ALIGN_UP(size, (size_t)64));
-	bool ok = buf && one;
+	bool ok = (all || buf) && one;
 
 	s->threads = calloc(sec->nr + 1, sizeof(*s->threads));
 	ok = ok && s->threads;
-	for (uint32_t i = 0; ok && i < sec->nr; i += SLOTS_AT_ONCE) {
+	if (ok && all)
+		take_slots(s, t, all, sec->nr, size, one);
+	for (uint32_t i = 0; ok && !all && i < sec->nr; i += SLOTS_AT_ONCE) {
 		uint32_t n = KF_MIN(sec->nr - i, (uint32_t)SLOTS_AT_ONCE);
 
 		ok = kf_read_at(src->fd, buf, n * size,
 				sec->offset + (uint64_t)i * size);
-		for (uint32_t k = 0; ok && k < n; k++) {
-			/* an entry of odd size leaves the next unaligned */
-			memcpy(one, buf + k * size, size);
-			take_slot(s, t, one);
-		}
+		if (ok)
+			take_slots(s, t, buf, n, size, one);
 	}
 	free(one);
 	free(buf);
@@ -342,9 +425,9 @@ static bool words_alloc(struct source *src, struct kf_described *t)
 	return t->words && t->scalar;
 }
 
-static enum kf_read_result read_tables(struct source *src, unsigned int more,
-				       struct kf_snapshot *s,
-				       struct kf_desc_cache *cache)
+static enum kf_read_result read_tables(struct source *src,
+				       const struct kf_read_how *how,
+				       struct kf_snapshot *s)
 {
 	struct kf_described t = {0};
 	bool ok;
@@ -352,9 +435,9 @@ static enum kf_read_result read_tables(struct source *src, unsigned int more,
 	errno = 0;
 	ok = read_identity(src, s) && words_alloc(src, &t) &&
 	     read_words(src, t.words, t.nr_words * sizeof(*t.words)) &&
-	     read_classes(src, s) && read_counters(src, s, &t, cache) &&
+	     read_classes(src, s) && read_counters(src, s, &t, how->cache) &&
 	     read_slots(src, s, &t) &&
-	     kf_tables_read(src->fd, &src->h, more, s);
+	     kf_tables_read(src->fd, &src->h, how->tables, s);
 	free(t.words);
 	free(t.scalar);
 	if (ok)
@@ -374,22 +457,38 @@ enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
 					  unsigned int tables,
 					  struct kf_snapshot *s)
 {
-	return kf_snapshot_read_cached(dirfd, name, tables, s, NULL);
+	const struct kf_read_how how = {.tables = tables};
+
+	return kf_snapshot_read_as(dirfd, name, &how, s);
 }
 
-enum kf_read_result kf_snapshot_read_cached(int dirfd, const char *name,
-					    unsigned int tables,
-					    struct kf_snapshot *s,
-					    struct kf_desc_cache *cache)
+/* The cache's room, or some of its own that is to be freed. */
+static char *head_room(struct kf_desc_cache *cache, char **own)
+{
+	*own = NULL;
+	if (!cache)
+		return *own = malloc(HEAD_SIZE);
+	if (!cache->head)
+		cache->head = malloc(HEAD_SIZE);
+	return cache->head;
+}
+
+enum kf_read_result kf_snapshot_read_as(int dirfd, const char *name,
+					const struct kf_read_how *how,
+					struct kf_snapshot *s)
 {
 	struct source src = {.fd = -1};
+	char *own = NULL;
 
 	memset(s, 0, sizeof(*s));
-	s->result = open_regular(dirfd, name, s, &src.fd);
-	if (s->result == KF_READ_OK)
+	s->result = open_regular(dirfd, name, how->regular, s, &src.fd);
+	if (s->result == KF_READ_OK) {
+		read_head(&src, head_room(how->cache, &own));
 		s->result = read_header(&src, s);
+	}
 	if (s->result == KF_READ_OK)
-		s->result = read_tables(&src, tables, s, cache);
+		s->result = read_tables(&src, how, s);
+	free(own);
 	if (src.fd >= 0)
 		close(src.fd);
 	if (s->result == KF_READ_OK)
@@ -399,7 +498,8 @@ enum kf_read_result kf_snapshot_read_cached(int dirfd, const char *name,
 
 void kf_snapshot_release(struct kf_snapshot *s)
 {
-	free(s->counters);
+	if (!s->lent)
+		free(s->counters);
 	free(s->classes);
 	free(s->threads);
 	free(s->tags);
@@ -408,6 +508,7 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	s->stacks = NULL;
 	s->nr_tags = s->nr_stacks = 0;
 	s->counters = NULL;
+	s->lent = false;
 	s->classes = NULL;
 	s->threads = NULL;
 	s->nr_counters = s->nr_classes = s->nr_threads = 0;
@@ -420,6 +521,24 @@ uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name)
 			return s->counters[i].value;
 	}
 	return 0;
+}
+
+uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat)
+{
+	static const char *const names[KF_NR_STATS] = {
+#define KF_STAT_SLOT(id, type, unit, metric, labels, help) #id,
+#define KF_STAT_WORD KF_STAT_SLOT
+#include "stats/stats.def"
+#undef KF_STAT_WORD
+#undef KF_STAT_SLOT
+	};
+	const char *name = names[stat];
+
+	/* our own files have it in its place */
+	if ((unsigned int)stat < s->nr_counters &&
+	    !strcmp(s->counters[stat].name, name))
+		return s->counters[stat].value;
+	return kf_snapshot_value(s, name);
 }
 
 const char *kf_read_result_name(enum kf_read_result result)

@@ -15,9 +15,9 @@ static uint64_t less(uint64_t a, uint64_t b)
 }
 
 /* Levels are summed over slots: one slot's share may be below 0. */
-static uint64_t level(const struct kf_snapshot *s, const char *name)
+static uint64_t level(const struct kf_snapshot *s, enum kf_stat stat)
 {
-	int64_t v = (int64_t)kf_snapshot_value(s, name);
+	int64_t v = (int64_t)kf_snapshot_stat(s, stat);
 
 	return v > 0 ? (uint64_t)v : 0;
 }
@@ -29,8 +29,8 @@ static uint64_t level(const struct kf_snapshot *s, const char *name)
  */
 static void forget_moves(const struct kf_snapshot *s, struct kf_totals *t)
 {
-	uint64_t moved = kf_snapshot_value(s, "realloc_moved") +
-			 kf_snapshot_value(s, "reclassed");
+	uint64_t moved = kf_snapshot_stat(s, KF_STAT_realloc_moved) +
+			 kf_snapshot_stat(s, KF_STAT_reclassed);
 
 	t->mallocs = less(t->mallocs, moved);
 	t->frees = less(t->frees, moved);
@@ -67,8 +67,8 @@ static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
 /* The small blocks' share beyond what was asked, known from a sample only. */
 static uint64_t small_rounding(const struct kf_snapshot *s, uint64_t small)
 {
-	double asked = (double)kf_snapshot_value(s, "asked_sample");
-	double given = (double)kf_snapshot_value(s, "given_sample");
+	double asked = (double)kf_snapshot_stat(s, KF_STAT_asked_sample);
+	double given = (double)kf_snapshot_stat(s, KF_STAT_given_sample);
 
 	if (given <= 0 || asked >= given)
 		return 0;
@@ -103,10 +103,11 @@ static void balance(struct kf_totals *t)
  */
 static uint64_t large_blocks(const struct kf_snapshot *s, uint64_t kept)
 {
-	int64_t counted = (int64_t)(kf_snapshot_value(s, "large_allocated") -
-				    kf_snapshot_value(s, "large_freed") +
-				    kf_snapshot_value(s, "inherited_large"));
-	uint64_t word = less(level(s, "large"), kept);
+	int64_t counted =
+		(int64_t)(kf_snapshot_stat(s, KF_STAT_large_allocated) -
+			  kf_snapshot_stat(s, KF_STAT_large_freed) +
+			  kf_snapshot_stat(s, KF_STAT_inherited_large));
+	uint64_t word = less(level(s, KF_STAT_large), kept);
 
 	return counted > 0 ? KF_MAX(word, (uint64_t)counted) : word;
 }
@@ -114,25 +115,26 @@ static uint64_t large_blocks(const struct kf_snapshot *s, uint64_t kept)
 void kf_totals_derive(struct kf_snapshot *s)
 {
 	struct kf_totals *t = &s->totals;
-	uint64_t kept = level(s, "large_kept");
+	uint64_t kept = level(s, KF_STAT_large_kept);
 	uint64_t large = large_blocks(s, kept);
-	uint64_t carved = level(s, "carved");
-	uint64_t purged = level(s, "purged");
+	uint64_t carved = level(s, KF_STAT_carved);
+	uint64_t purged = level(s, KF_STAT_purged);
 	uint64_t small;
 
 	*t = (struct kf_totals){0};
 	small = sum_classes(s, t);
-	small = less(small, level(s, "class_slack"));
-	t->allocated += kf_snapshot_value(s, "large_allocated");
-	t->freed += kf_snapshot_value(s, "large_freed");
+	small = less(small, level(s, KF_STAT_class_slack));
+	t->allocated += kf_snapshot_stat(s, KF_STAT_large_allocated);
+	t->freed += kf_snapshot_stat(s, KF_STAT_large_freed);
 
-	t->rounding = level(s, "large_slack") + small_rounding(s, small);
+	t->rounding = level(s, KF_STAT_large_slack) + small_rounding(s, small);
 	t->rounding = KF_MIN(t->rounding, small + large);
 	t->live = small + large - t->rounding;
 	t->cached = less(carved, small) + kept;
-	t->free = less(level(s, "free_runs"), purged) +
-		  less(level(s, "slabs"), carved);
-	t->metadata = level(s, "metadata");
-	t->held = less(level(s, "mapped"), purged) + level(s, "elsewhere");
+	t->free = less(level(s, KF_STAT_free_runs), purged) +
+		  less(level(s, KF_STAT_slabs), carved);
+	t->metadata = level(s, KF_STAT_metadata);
+	t->held = less(level(s, KF_STAT_mapped), purged) +
+		  level(s, KF_STAT_elsewhere);
 	balance(t);
 }

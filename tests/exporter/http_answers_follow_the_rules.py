@@ -78,7 +78,7 @@ def names_on_the_page_are_escaped(world):
 
 
 def hold_a_scrape(world):
-    """A procfs in which the name of a process takes its time."""
+    """A procfs in which the memory of a process takes its time."""
     process = world.sleeper()
     world.stats_file("a", pid=process.pid, blocks="16:1:0")
     proc = world.path("proc")
@@ -90,9 +90,9 @@ def hold_a_scrape(world):
                os.path.join(proc, str(process.pid), "exe"))
     os.symlink("/proc/self", os.path.join(proc, "self"))
     os.symlink("/proc/sys", os.path.join(proc, "sys"))
-    comm = os.path.join(proc, str(process.pid), "comm")
-    os.mkfifo(comm)
-    return proc, comm
+    statm = os.path.join(proc, str(process.pid), "statm")
+    os.mkfifo(statm)
+    return proc, statm
 
 
 def once_read(fifo):
@@ -106,33 +106,33 @@ def once_read(fifo):
 
 
 def scrapes_beyond_the_limit_get_503(world):
-    proc, comm = hold_a_scrape(world)
+    proc, statm = hold_a_scrape(world)
     exporter = world.exporter("--web.max-requests=1", "--path.procfs=" + proc)
     answers = []
     first = threading.Thread(
         target=lambda: answers.append(exporter.request()[0]))
     first.start()
-    writer = once_read(comm)
+    writer = once_read(statm)
     status, headers, _ = exporter.request()
     assert status == 503 and headers["Retry-After"]
     assert exporter.request("/-/healthy")[0] == 200
-    os.write(writer, b"slow\n")
+    os.write(writer, b"1 1 1 1 0 1 0\n")
     os.close(writer)
     first.join()
     assert answers == [200]
 
 
 def a_late_scrape_serves_what_is_ready(world):
-    proc, comm = hold_a_scrape(world)
+    proc, statm = hold_a_scrape(world)
     exporter = world.exporter("--path.procfs=" + proc)
     first = threading.Thread(target=exporter.request)
     first.start()
-    writer = once_read(comm)
+    writer = once_read(statm)
     page = exporter.scrape(X_Prometheus_Scrape_Timeout_Seconds="0.2")
     success = "konfiscator_scrape_collector_success"
     assert page.get(success, collector="stats") == 0
     assert "konfiscator_malloc_total" not in page.text
-    os.write(writer, b"slow\n")
+    os.write(writer, b"1 1 1 1 0 1 0\n")
     os.close(writer)
     first.join()
 

@@ -41,6 +41,8 @@ START_TEST(good_file_is_read)
 	ck_assert_uint_eq(kf_snapshot_value(&s, "mmaps"), 7);
 	ck_assert_uint_eq(kf_snapshot_value(&s, "failed"), 7);
 	ck_assert_uint_eq(kf_snapshot_value(&s, "no_such_counter"), 0);
+	ck_assert_uint_eq(kf_snapshot_stat(&s, KF_STAT_mmaps), 7);
+	ck_assert_uint_eq(kf_snapshot_stat(&s, KF_STAT_failed), 7);
 	ck_assert_uint_eq(s.nr_classes, KF_STATS_NR_CLASSES);
 	ck_assert_uint_eq(s.classes[1].bytes, 16);
 	ck_assert_uint_eq(s.classes[1].mallocs, 15);
@@ -50,6 +52,29 @@ START_TEST(good_file_is_read)
 	ck_assert_uint_eq(s.threads[0].allocated, 160);
 	ck_assert_uint_eq(s.threads[1].state, KF_SLOT_IDLE);
 	kf_snapshot_release(&s);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(last_of_many_slots_is_read)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 100);
+	f.slots[0].class[1] = (struct kf_stats_pair){10, 4};
+	f.slots[99].class[1] = (struct kf_stats_pair){5, 1};
+	f.slots[99].scalar[KF_SLOT_failed] = 3;
+	f.slots[99].state = KF_SLOT_IDLE;
+	support_write(&f, "many");
+	ck_assert_int_eq(kf_snapshot_read(AT_FDCWD, support_path("many"), &s),
+			 KF_READ_OK);
+	ck_assert_uint_eq(kf_snapshot_stat(&s, KF_STAT_failed), 3);
+	ck_assert_uint_eq(s.classes[1].mallocs, 15);
+	ck_assert_uint_eq(s.classes[1].frees, 5);
+	ck_assert_uint_eq(s.nr_threads, 2);
 	kf_snapshot_release(&s);
 	fixture_free(&f);
 }
@@ -433,6 +458,7 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		good_file_is_read,
+		last_of_many_slots_is_read,
 		strings_that_fill_their_array_end,
 		file_of_a_later_minor_version_is_read,
 		file_of_an_earlier_minor_version_is_read,
