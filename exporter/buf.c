@@ -52,6 +52,16 @@ void kf_buf_str(struct kf_buf *b, const char *s)
 	kf_buf_add(b, s, strlen(s));
 }
 
+void kf_buf_u64(struct kf_buf *b, uint64_t v)
+{
+	struct kf_text text;
+	char digits[24];
+
+	kf_text_init(&text, digits, sizeof(digits));
+	kf_text_u64(&text, v);
+	kf_buf_str(b, digits);
+}
+
 void kf_buf_fmt(struct kf_buf *b, const char *fmt, ...)
 {
 	va_list ap;
@@ -80,6 +90,12 @@ void kf_buf_double(struct kf_buf *b, double v)
 	}
 	if (isinf(v)) {
 		kf_buf_str(b, v < 0 ? "-Inf" : "+Inf");
+		return;
+	}
+	/* most are whole */
+	if (v > 0 && v < 1e15 && v == (double)(uint64_t)v) {
+		kf_buf_u64(b, (uint64_t)v);
+		kf_buf_str(b, ".0");
 		return;
 	}
 	snprintf(text, sizeof(text), "%.15g", v);

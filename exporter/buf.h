@@ -39,6 +39,15 @@ void kf_buf_add(struct kf_buf *b, const char *data, size_t len);
 void kf_buf_str(struct kf_buf *b, const char *s);
 
 /**
+ * kf_buf_u64() - append a number
+ * @b:		the string
+ * @v:		the number
+ *
+ * Context: as kf_buf_add().
+ */
+void kf_buf_u64(struct kf_buf *b, uint64_t v);
+
+/**
  * kf_buf_fmt() - append what printf would print
  * @b:		the string
  * @fmt:	as printf's

@@ -244,7 +244,9 @@ const char *kf_page_labels(struct kf_page *page, const struct kf_label *label,
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		kf_buf_fmt(&b, "%s%s=\"", i ? "," : "", label[i].name);
+		kf_buf_str(&b, i ? "," : "");
+		kf_buf_str(&b, label[i].name);
+		kf_buf_str(&b, "=\"");
 		kf_buf_escape(&b, label[i].value, true);
 		kf_buf_str(&b, "\"");
 	}
@@ -258,16 +260,17 @@ const char *kf_page_labels(struct kf_page *page, const struct kf_label *label,
 
 const char *kf_page_join(struct kf_page *page, const char *a, const char *b)
 {
-	size_t size;
+	size_t nr_a = strlen(a), nr_b = strlen(b);
 	char *text;
 
-	if (!*a || !*b)
-		return *a ? a : b;
-	size = strlen(a) + strlen(b) + 2;
-	text = take(page, size);
+	if (!nr_a || !nr_b)
+		return nr_a ? a : b;
+	text = take(page, nr_a + nr_b + 2);
 	if (!text)
 		return "";
-	snprintf(text, size, "%s,%s", a, b);
+	memcpy(text, a, nr_a);
+	text[nr_a] = ',';
+	memcpy(text + nr_a + 1, b, nr_b + 1);
 	return text;
 }
 

@@ -7,7 +7,6 @@
 
 #include "exporter/writer.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,16 +38,21 @@ static void write_histogram(struct kf_buf *out, const struct kf_family *f,
 
 	for (i = 0; i <= h->nr; i++) {
 		total += h->count[i];
-		kf_buf_fmt(out, "%s_bucket{%s%sle=\"", f->name, s->labels,
-			   *s->labels ? "," : "");
+		kf_buf_str(out, f->name);
+		kf_buf_str(out, "_bucket{");
+		kf_buf_str(out, s->labels);
+		kf_buf_str(out, *s->labels ? ",le=\"" : "le=\"");
 		kf_buf_double(out, i < h->nr ? h->le[i] : (double)INFINITY);
-		kf_buf_fmt(out, "\"} %" PRIu64 "\n", total);
+		kf_buf_str(out, "\"} ");
+		kf_buf_u64(out, total);
+		kf_buf_str(out, "\n");
 	}
 	sample_head(out, f, "_sum", s->labels);
 	kf_buf_double(out, h->sum);
 	kf_buf_str(out, "\n");
 	sample_head(out, f, "_count", s->labels);
-	kf_buf_fmt(out, "%" PRIu64 "\n", total);
+	kf_buf_u64(out, total);
+	kf_buf_str(out, "\n");
 }
 
 static void write_samples(struct kf_buf *out, const struct kf_family *f)
@@ -62,7 +66,7 @@ static void write_samples(struct kf_buf *out, const struct kf_family *f)
 		}
 		sample_head(out, f, "", s->labels);
 		if (s->kind == KF_VALUE_INT)
-			kf_buf_fmt(out, "%" PRIu64, s->integer);
+			kf_buf_u64(out, s->integer);
 		else
 			kf_buf_double(out, s->number);
 		kf_buf_str(out, "\n");
