@@ -31,8 +31,9 @@ struct held {
 struct kf_web {
 	const char *path;
 	pthread_mutex_t lock; /* for all up to the next lock */
-	struct stat seen;
-	struct held *held; /* NULL: the file is wrong */
+	bool looked;	      /* at the file, which was as in @seen */
+	struct stat seen;     /* all 0: it was not to be seen */
+	struct held *held;    /* NULL: the file is wrong */
 	unsigned int nr_remembered;
 	unsigned char remembered[NR_REMEMBERED][DIGEST];
 	pthread_mutex_t crypt_lock; /* one bcrypt at a time */
@@ -58,15 +59,20 @@ static void put(struct held *h)
 	free(h);
 }
 
-/* Read the file if it is not the one seen last. */
+/* Read the file if it is not as it was last: so a mistake is said once. */
 static void refresh(struct kf_web *w, char *error, size_t size)
 {
 	struct stat st = {0};
 	struct held *h;
 
 	error[0] = '\0';
-	if (!w->path || (stat(w->path, &st) == 0 && same(&st, &w->seen)))
+	if (!w->path)
 		return;
+	if (stat(w->path, &st) != 0)
+		memset(&st, 0, sizeof(st));
+	if (w->looked && same(&st, &w->seen))
+		return;
+	w->looked = true;
 	w->seen = st;
 	put(w->held);
 	w->held = NULL;
