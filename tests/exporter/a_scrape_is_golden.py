@@ -10,7 +10,9 @@ import re
 import stat
 import subprocess
 
+import kfprom
 import kftest
+import kfweb
 
 GOLDEN = os.path.join(kftest.SOURCE, "tests/exporter/scrape.golden")
 QUIET = ["--no-collector.resident", "--no-collector.cgroup",
@@ -73,6 +75,29 @@ def the_page_is_golden(world):
         raise AssertionError("not the golden scrape")
 
 
+def it_is_golden_by_tls_with_a_password(world):
+    """As Prometheus asks for it; what it gets stands every check."""
+    kfweb.make_all(world)
+    write_files(world)
+    exporter = world.exporter(
+        kfweb.config(world, kfweb.MUTUAL + kfweb.USERS), *QUIET)
+
+    def get(**headers):
+        status, body = kfweb.get(
+            exporter, kfweb.client(world, "friend"),
+            **kfweb.basic("alice", "right"), **headers)
+        assert status == 200, status
+        return body
+    with open(GOLDEN) as f:
+        golden = f.read().split("\n\n", 1)[1]
+    text = gzip.decompress(get(**{"Accept-Encoding": "gzip",
+                                  "Accept": kftest.OPENMETRICS})).decode()
+    assert stable(text, {family_of(line) for line in
+                         golden.splitlines()}) == golden
+    assert kftest.Page(text).samples == kfprom.openmetrics(text)
+    kfprom.promtool(get())
+
+
 def gzip_is_for_those_who_want_it(world):
     write_files(world)
     exporter = world.exporter(*QUIET)
@@ -125,6 +150,7 @@ def a_file_is_replaced_whole(world):
 
 kftest.main(
     the_page_is_golden,
+    it_is_golden_by_tls_with_a_password,
     gzip_is_for_those_who_want_it,
     a_file_is_replaced_whole,
 )

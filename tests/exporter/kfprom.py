@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import subprocess
 import sys
 import urllib.error
 import urllib.parse
@@ -25,12 +26,17 @@ while True:
 """
 
 
+def under_library(world):
+    """The environment of a program that is to run under the library."""
+    preload = world.path("lib.so")  # ld.so knows no quoting
+    if not os.path.lexists(preload):
+        link(world, os.environ["KF_LIB"], "lib.so")
+    return dict(os.environ, LD_PRELOAD=preload, KONFISCATOR_DIR=world.stats)
+
+
 def worker(world):
     """A python3 under the library that never stands still."""
-    link(world, os.environ["KF_LIB"], "lib.so")  # ld.so knows no quoting
-    preload = world.path("lib.so")
-    return world.run(sys.executable, "-c", WORK, env=dict(
-        os.environ, LD_PRELOAD=preload, KONFISCATOR_DIR=world.stats))
+    return world.run(sys.executable, "-c", WORK, env=under_library(world))
 
 
 def exporter_in_cgroup(world, process):
@@ -83,10 +89,33 @@ def numbers(result):
     return [r for r in result if math.isfinite(float(r["value"][1]))]
 
 
-class Prometheus:
-    """One that scrapes an exporter five times a second."""
+def promtool(text):
+    """Let promtool check a classic page."""
+    subprocess.run([kftest.need("promtool"), "check", "metrics"], input=text,
+                   check=True, timeout=kftest.PATIENCE)
 
-    def __init__(self, world, target, *rules):
+
+def openmetrics(text):
+    """Samples as Page has them, by the parser of prometheus_client."""
+    try:
+        from prometheus_client.openmetrics.parser import (
+            text_string_to_metric_families)
+    except ImportError:
+        raise kftest.Skip("python3-prometheus-client is missing") from None
+    samples = {}
+    for family in text_string_to_metric_families(text):
+        for s in family.samples:
+            labels = frozenset((k, v) for k, v in s.labels.items() if v)
+            assert (s.name, labels) not in samples, s
+            samples[(s.name, labels)] = float(s.value)
+    return samples
+
+
+class Prometheus:
+    """One that scrapes an exporter five times a second, in a way that a job's
+    further settings tell."""
+
+    def __init__(self, world, target, *rules, **job):
         program = kftest.need("prometheus")
         self.port = kftest.free_port()
         config = world.path("prometheus.yml")
@@ -98,7 +127,7 @@ class Prometheus:
                 "rule_files": list(rules),
                 "scrape_configs": [{
                     "job_name": "konfiscator", "static_configs": [
-                        {"targets": ["127.0.0.1:%d" % target]}]}]}, f)
+                        {"targets": ["127.0.0.1:%d" % target]}], **job}]}, f)
         with open(world.path("prometheus.log"), "w",
                   encoding="utf-8") as log:
             world.run(program, "--config.file=" + config,

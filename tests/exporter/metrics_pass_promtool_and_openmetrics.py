@@ -4,8 +4,8 @@ twice, both formats say the same, and hostile names do no harm."""
 
 import os
 import random
-import subprocess
 
+import kfprom
 import kftest
 
 HOSTILE = [b'a"b', b"a\\b", b"a\nb", b"\\n", b"a\xffb", b"\xc3(", b"{}=,",
@@ -13,33 +13,12 @@ HOSTILE = [b'a"b', b"a\\b", b"a\nb", b"\\n", b"a\xffb", b"\xc3(", b"{}=,",
            b"\xf4\x90\x80\x80", b"}\n# TYPE x counter\nx_total 1"]
 
 
-def promtool(text):
-    subprocess.run([kftest.need("promtool"), "check", "metrics"], input=text,
-                   check=True, timeout=kftest.PATIENCE)
-
-
-def openmetrics(text):
-    """Samples as Page has them, by the parser of prometheus_client."""
-    try:
-        from prometheus_client.openmetrics.parser import (
-            text_string_to_metric_families)
-    except ImportError:
-        raise kftest.Skip("python3-prometheus-client is missing") from None
-    samples = {}
-    for family in text_string_to_metric_families(text):
-        for s in family.samples:
-            labels = frozenset((k, v) for k, v in s.labels.items() if v)
-            assert (s.name, labels) not in samples, s
-            samples[(s.name, labels)] = float(s.value)
-    return samples
-
-
 def both(exporter):
     """Check a scrape in both formats; the classic one."""
     classic = exporter.scrape()
-    promtool(classic.text.encode())
+    kfprom.promtool(classic.text.encode())
     text = exporter.scrape(Accept=kftest.OPENMETRICS).text
-    parsed = openmetrics(text)
+    parsed = kfprom.openmetrics(text)
     page = kftest.Page(text)
     assert {k: v for k, v in page.samples.items()} == parsed
     for key, value in classic.samples.items():
@@ -126,6 +105,27 @@ def hostile_names_do_no_harm(world):
     assert {'a"b', "a\\b", "a\nb", "\\n", "a\ufffdb", "# EOF", "\u20ac",
             "}\n# TYPE x counter\nx_total 1"} <= seen
     assert "\x1b" not in page.text
+
+
+def a_thousand_random_names_are_accepted(world):
+    """Of a hundred processes, ten of which live and have ninety tags each."""
+    dice = random.Random(1024)
+
+    def name():
+        return bytes(dice.randrange(1, 256)
+                     for _ in range(dice.randrange(1, 63)))
+    for i in range(90):
+        world.stats_file("f%d" % i, start=1, name=name(), blocks="16:1:0")
+    for i in range(10):
+        tags = range(2, 92)
+        world.stats_file("g%d" % i, pid=world.sleeper().pid, name=name(),
+                         blocks="16:1:0", tag=[b"1:0:main"] + [
+                             b"%d:1:%s" % (t, name()) for t in tags],
+                         **{"tag.%d.allocated" % t: 1 for t in tags})
+    page = both(world.exporter())
+    for metric, count in (("malloc_total", 100), ("tag_live_bytes", 900)):
+        assert sum(v for (n, _), v in page.samples.items()
+                   if n == "konfiscator_" + metric) == count, metric
 
 
 def a_process_with_a_hostile_comm_does_no_harm(world):
@@ -220,6 +220,7 @@ kftest.main(
     tags_of_any_names_are_accepted,
     sizes_fall_into_their_buckets,
     hostile_names_do_no_harm,
+    a_thousand_random_names_are_accepted,
     a_process_with_a_hostile_comm_does_no_harm,
     a_file_cannot_redefine_a_metric,
     bad_files_are_counted_and_skipped,

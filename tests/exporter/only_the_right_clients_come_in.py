@@ -3,96 +3,18 @@
 the wrong ones are refused, others are served meanwhile, and a real Prometheus
 comes in."""
 
-import base64
-import gzip
 import http.client
-import json
 import os
+import socket
 import ssl
 import subprocess
 import time
-import urllib.parse
-import urllib.request
 
+import kfprom
 import kftest
-
-# bcrypt of "right", cost 5
-HASH = "$2b$05$konfiscatorkonfiscatoueiHXXP269BCs7HzQBjp6DDsAEI7wpVa"
-
-
-def openssl(*args):
-    subprocess.run([kftest.need("openssl"), *args], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def make_ca(world, name):
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt",
-            "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-            "/CN=" + name, "-keyout", world.path(name + ".key"),
-            "-out", world.path(name + ".crt"))
-
-
-def make_cert(world, ca, name, usage):
-    with open(world.path("ext"), "w") as f:
-        f.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n"
-                "extendedKeyUsage=%s\n" % usage)
-    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-            "-nodes", "-subj", "/CN=" + name, "-keyout",
-            world.path(name + ".key"), "-out", world.path(name + ".csr"))
-    openssl("x509", "-req", "-in", world.path(name + ".csr"), "-CA",
-            world.path(ca + ".crt"), "-CAkey", world.path(ca + ".key"),
-            "-CAcreateserial", "-days", "2", "-extfile", world.path("ext"),
-            "-out", world.path(name + ".crt"))
-
-
-def config(world, text):
-    path = world.path("web.yml")
-    with open(path + ".new", "w") as f:
-        f.write(text)
-    os.rename(path + ".new", path)
-    return "--web.config.file=" + path
-
-
-TLS = """
-tls_server_config:
-  cert_file: server.crt
-  key_file: server.key
-"""
-MUTUAL = TLS + """
-  client_ca_file: ca.crt
-  client_auth_type: RequireAndVerifyClientCert
-"""
-USERS = """
-basic_auth_users:
-  alice: %s
-""" % HASH
-
-
-def client(world, cert=None, ca="ca", version=None):
-    context = ssl.create_default_context(cafile=world.path(ca + ".crt"))
-    if cert:
-        context.load_cert_chain(world.path(cert + ".crt"),
-                                world.path(cert + ".key"))
-    if version:
-        context.minimum_version = context.maximum_version = version
-    return context
-
-
-def basic(user, password):
-    text = base64.b64encode(("%s:%s" % (user, password)).encode()).decode()
-    return {"Authorization": "Basic " + text}
-
-
-def get(exporter, context, path="/metrics", **headers):
-    """Status and body; an OSError where TLS fails."""
-    c = http.client.HTTPSConnection("127.0.0.1", exporter.port,
-                                    context=context, timeout=kftest.PATIENCE)
-    try:
-        c.request("GET", path, headers=headers)
-        r = c.getresponse()
-        return r.status, r.read()
-    finally:
-        c.close()
+import kfweb
+from kfweb import (HASH, MUTUAL, TLS, USERS, basic, client, config, get,
+                   make_ca, make_cert)
 
 
 def refused(exporter, context):
@@ -132,9 +54,13 @@ def a_changed_configuration_counts_at_once(world):
     assert exporter.request(**basic("alice", "right"))[0] == 401
     assert exporter.request(**basic("carol", "right"))[0] == 200
     config(world, "basic_auth_users: [")
-    assert exporter.request(**basic("carol", "right"))[0] == 500
+    for _ in range(3):
+        assert exporter.request(**basic("carol", "right"))[0] == 500
     os.unlink(world.path("web.yml"))
-    assert exporter.request(**basic("carol", "right"))[0] == 500
+    for _ in range(3):
+        assert exporter.request(**basic("carol", "right"))[0] == 500
+    exporter.says("No such file")
+    assert exporter.log.count("web configuration is wrong") == 2, exporter.log
     config(world, "http_server_config:\n  headers:\n"
            "    X-Frame-Options: deny\n    X-Content-Type-Options: ''\n")
     status, headers, _ = exporter.request()
@@ -228,50 +154,56 @@ def wrong_client_certificates_are_refused(world):
     assert refused(exporter, client(world, "enemy"))
 
 
-def query(port, expression):
-    url = "http://127.0.0.1:%d/api/v1/query?%s" % (
-        port, urllib.parse.urlencode({"query": expression}))
-    try:
-        with urllib.request.urlopen(url, timeout=kftest.PATIENCE) as answer:
-            return json.load(answer)["data"]["result"]
-    except OSError:
-        return []
-
-
 def prometheus_comes_in_with_all_of_it(world):
-    prometheus = kftest.need("prometheus")
-    make_ca(world, "ca")
-    make_cert(world, "ca", "server", "serverAuth")
-    make_cert(world, "ca", "friend", "clientAuth")
+    kfweb.make_all(world)
     subprocess.run([kftest.need("promtool"), "check", "web-config",
                     config(world, MUTUAL + USERS).split("=", 1)[1]],
                    check=True)
     sleeper = world.sleeper()
     world.stats_file("s", pid=sleeper.pid, blocks="64:23:0")
     exporter = world.exporter(config(world, MUTUAL + USERS))
-    with open(world.path("prometheus.yml"), "w") as f:
-        f.write("""
-global: {scrape_interval: 1s}
-scrape_configs:
-- job_name: konfiscator
-  scheme: https
-  tls_config: {ca_file: ca.crt, cert_file: friend.crt, key_file: friend.key}
-  basic_auth: {username: alice, password: right}
-  static_configs: [{targets: ['127.0.0.1:%d']}]
-""" % exporter.port)
-    port = kftest.free_port()
-    with open(world.path("log"), "w") as log:
-        world.run(prometheus, "--config.file=" + world.path("prometheus.yml"),
-                  "--storage.tsdb.path=" + world.path("tsdb"),
-                  "--web.listen-address=127.0.0.1:%d" % port,
-                  stdout=log, stderr=log)
+    prometheus = kfprom.Prometheus(world, exporter.port, **kfweb.job(world))
     kftest.until("the count in Prometheus", lambda: [
-        r for r in query(port, "konfiscator_malloc_total")
+        r for r in prometheus.query("konfiscator_malloc_total")
         if r["value"][1] == "23"])
-    # that one asks for gzip and OpenMetrics; here is what it gets
-    body = get(exporter, client(world, "friend"), **basic("alice", "right"),
-               **{"Accept-Encoding": "gzip", "Accept": kftest.OPENMETRICS})[1]
-    assert gzip.decompress(body).endswith(b"# EOF\n")
+
+
+def state_of(exporter):
+    """Open files and threads of an exporter."""
+    own = "/proc/%d/" % exporter.process.pid
+    return len(os.listdir(own + "fd")), len(os.listdir(own + "task"))
+
+
+def broken_handshakes_leave_nothing(world):
+    kfweb.make_all(world)
+    exporter = world.exporter(config(world, MUTUAL), "--web.timeout=2s")
+    friend = client(world, "friend")
+    assert get(exporter, friend)[0] == 200
+    kftest.until("it rests", lambda: state_of(exporter)[1] <= 2)
+    before = state_of(exporter)
+    hello = ssl.MemoryBIO()
+    try:
+        friend.wrap_bio(ssl.MemoryBIO(), hello,
+                        server_hostname="localhost").do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    hello = hello.read()
+    broken = (b"", b"\x16", hello[:1], hello[:50], hello[:-1], hello,
+              hello + hello, b"GET /metrics HTTP/1.1\r\n\r\n", b"\0" * 5000,
+              hello[:20] + b"\xff" * 400, b"\x16\x03\x01\xff\xff" + hello[5:],
+              b"\x15\x03\x03\x00\x02\x02\x28", b"\x80" + hello)
+    slow = []
+    for piece in broken * 3:
+        s = socket.create_connection(("127.0.0.1", exporter.port),
+                                     timeout=kftest.PATIENCE)
+        s.sendall(piece)
+        slow.append(s)
+    assert get(exporter, friend)[0] == 200
+    # they say no more: whoever was not refused is cut off
+    kftest.until("they are gone", lambda: state_of(exporter) <= before)
+    for s in slow:
+        s.close()
+    assert get(exporter, friend)[0] == 200
 
 
 def guesses_take_as_long_for_any_user(world):
@@ -298,5 +230,6 @@ kftest.main(
     tls_is_served_and_a_new_certificate_taken,
     wrong_client_certificates_are_refused,
     prometheus_comes_in_with_all_of_it,
+    broken_handshakes_leave_nothing,
     guesses_take_as_long_for_any_user,
 )

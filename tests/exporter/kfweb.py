@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Certificates, passwords and clients for an exporter with a web configuration.
+"""
+
+import base64
+import http.client
+import os
+import ssl
+import subprocess
+
+import kftest
+
+# bcrypt of "right", cost 5
+HASH = "$2b$05$konfiscatorkonfiscatoueiHXXP269BCs7HzQBjp6DDsAEI7wpVa"
+
+
+def openssl(*args):
+    subprocess.run([kftest.need("openssl"), *args], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def make_ca(world, name):
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt",
+            "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+            "/CN=" + name, "-keyout", world.path(name + ".key"),
+            "-out", world.path(name + ".crt"))
+
+
+def make_cert(world, ca, name, usage):
+    with open(world.path("ext"), "w") as f:
+        f.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n"
+                "extendedKeyUsage=%s\n" % usage)
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            "-nodes", "-subj", "/CN=" + name, "-keyout",
+            world.path(name + ".key"), "-out", world.path(name + ".csr"))
+    openssl("x509", "-req", "-in", world.path(name + ".csr"), "-CA",
+            world.path(ca + ".crt"), "-CAkey", world.path(ca + ".key"),
+            "-CAcreateserial", "-days", "2", "-extfile", world.path("ext"),
+            "-out", world.path(name + ".crt"))
+
+
+def config(world, text):
+    path = world.path("web.yml")
+    with open(path + ".new", "w") as f:
+        f.write(text)
+    os.rename(path + ".new", path)
+    return "--web.config.file=" + path
+
+
+TLS = """
+tls_server_config:
+  cert_file: server.crt
+  key_file: server.key
+"""
+MUTUAL = TLS + """
+  client_ca_file: ca.crt
+  client_auth_type: RequireAndVerifyClientCert
+"""
+USERS = """
+basic_auth_users:
+  alice: %s
+""" % HASH
+
+
+def client(world, cert=None, ca="ca", version=None):
+    context = ssl.create_default_context(cafile=world.path(ca + ".crt"))
+    if cert:
+        context.load_cert_chain(world.path(cert + ".crt"),
+                                world.path(cert + ".key"))
+    if version:
+        context.minimum_version = context.maximum_version = version
+    return context
+
+
+def basic(user, password):
+    text = base64.b64encode(("%s:%s" % (user, password)).encode()).decode()
+    return {"Authorization": "Basic " + text}
+
+
+def get(exporter, context, path="/metrics", **headers):
+    """Status and body; an OSError where TLS fails."""
+    c = http.client.HTTPSConnection("127.0.0.1", exporter.port,
+                                    context=context, timeout=kftest.PATIENCE)
+    try:
+        c.request("GET", path, headers=headers)
+        r = c.getresponse()
+        return r.status, r.read()
+    finally:
+        c.close()
+
+
+def make_all(world):
+    """What MUTUAL names, and a certificate for a client called friend."""
+    make_ca(world, "ca")
+    make_cert(world, "ca", "server", "serverAuth")
+    make_cert(world, "ca", "friend", "clientAuth")
+
+
+def job(world):
+    """How a Prometheus comes in with MUTUAL and USERS."""
+    return {"scheme": "https",
+            "tls_config": {"ca_file": world.path("ca.crt"),
+                           "cert_file": world.path("friend.crt"),
+                           "key_file": world.path("friend.key")},
+            "basic_auth": {"username": "alice", "password": "right"}}
