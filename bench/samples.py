@@ -9,12 +9,15 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True  # the source may be somebody else's
 
 import peers
+from measure import FOREIGN
+from suite import start
 
-# Name, allocator, variables. The others' distances are their words for 512K.
+# Name, allocator, variables. The others' distances are their words for these.
 ROWS = (
     ("off", "", {}),
     ("512K, no stacks", "", {"KONFISCATOR_SAMPLE": "512K",
@@ -26,9 +29,13 @@ ROWS = (
     ("jemalloc", "libjemalloc.so.2", {}),
     ("jemalloc, 512K", "libjemalloc.so.2",
      {"MALLOC_CONF": "prof:true,lg_prof_sample:19"}),
+    ("jemalloc, 64K", "libjemalloc.so.2",
+     {"MALLOC_CONF": "prof:true,lg_prof_sample:16"}),
     ("tcmalloc", "libtcmalloc.so.4", {}),
     ("tcmalloc, 512K", "libtcmalloc.so.4",
      {"TCMALLOC_SAMPLE_PARAMETER": "524288"}),
+    ("tcmalloc, 64K", "libtcmalloc.so.4",
+     {"TCMALLOC_SAMPLE_PARAMETER": "65536"}),
 )
 
 
@@ -44,19 +51,21 @@ def parse():
                    help="times that all is done in turn (5)")
     p.add_argument("--instructions", action="store_true",
                    help="count instructions a pair with valgrind instead")
+    p.add_argument("--markdown", metavar="FILE", help="write the table")
     return p.parse_args()
 
 
 def run(args, row, threads, tool=()):
     """Its output, or None where the allocator is not there or says no."""
-    name, library, variables = row
-    path = os.path.abspath(args.library) if not library else library
-    env = dict(os.environ, LD_PRELOAD=path, **variables)
-    command = ["bench/samples", str(threads), str(args.pairs)]
-    done = subprocess.run([*tool, "/usr/bin/env", f"LD_PRELOAD={path}",
-                           *command] if tool else command,
-                          cwd=args.build, env=dict(env, LD_PRELOAD="")
-                          if tool else env, capture_output=True, text=True)
+    _, library, variables = row
+    path = library or os.path.abspath(args.library)
+    env = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
+    with tempfile.TemporaryDirectory(prefix="konfiscator-bench.") as scratch:
+        env.update(variables, KONFISCATOR_DIR=scratch)
+        done = subprocess.run([*tool, "/usr/bin/env", f"LD_PRELOAD={path}",
+                               "bench/samples", str(threads),
+                               str(args.pairs)], cwd=args.build, env=env,
+                              capture_output=True, text=True, check=False)
     if done.returncode or re.search("ld.so: object|Invalid conf", done.stderr):
         return None
     return done.stdout + done.stderr
@@ -85,13 +94,18 @@ def main():
                 if value is not None:
                     times.setdefault((row[0], threads), []).append(value)
     unit = "instructions" if args.instructions else "ns"
-    print(f"| sampling | {unit} a pair, 1 thread | 2 threads |")
-    print("|---|---|---|")
+    lines = [f"| sampling | {unit} a pair, 1 thread | 2 threads |",
+             "|---|---|---|"]
     for name, _, _ in ROWS:
         cells = [f"{statistics.median(times[name, n]):.1f}"
                  if (name, n) in times else "-" for n in (1, 2)]
-        print(f"| {name} | {cells[0]} | {cells[1]} |")
+        lines.append(f"| {name} | {cells[0]} | {cells[1]} |")
+    text = "\n".join(lines) + "\n"
+    sys.stdout.write(text)
+    if args.markdown:
+        with open(args.markdown, "w", encoding="utf-8") as f:
+            f.write(text)
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True  # the source may be somebody else's
 
 import peers
-from suite import die
+from suite import die, start
 
 SIZES = (("small", 8), ("medium", 4096), ("large", 256 * 1024))
 SETS = ("wide", "core")
@@ -160,4 +160,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    start(main)
