@@ -67,10 +67,16 @@ static int find_elf(Dwfl_Module *mod, void **data, const char *name,
 	if (m)
 		fd = m->build_id_size ? open_if_same(m, path)
 				      : open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return dwfl_build_id_find_elf(mod, data, name, base, file, elf);
-	*file = kf_format("%s", path);
-	return fd;
+	if (fd >= 0) {
+		*file = kf_format("%s", path);
+		return fd;
+	}
+	fd = dwfl_build_id_find_elf(mod, data, name, base, file, elf);
+	if (fd >= 0 || *elf)
+		return fd;
+	/* Its debug information alone has its names, too. */
+	return dwfl_standard_find_debuginfo(mod, data, name, base, path, NULL,
+					    0, file);
 }
 
 static char *debuginfo_path;
