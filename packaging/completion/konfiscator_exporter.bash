@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # bash completion of konfiscator_exporter(8): its flags are those that --help
-# tells, and so are the words that a flag takes where the help lists them.
+# tells, the words that a flag takes those that it names when it is given none
+# of them.
 
-# _konfiscator_exporter_flags PROGRAM: a flag a line, what stands for its
-# argument, what the help says of it.
+# _konfiscator_exporter_flags PROGRAM: a flag a line, and what stands for its
+# argument.
 _konfiscator_exporter_flags()
 {
-	local line flag='^  --(\[no-\])?([a-z.-]+)(=([^ ]+))? *(.*)'
+	local line flag='^  --(\[no-\])?([a-z.-]+)(=([^ ]+))?'
 
 	while IFS= read -r line; do
 		[[ $line =~ $flag ]] || continue
 		set -- "${BASH_REMATCH[@]}"
-		echo "--$3 ${5:--} $6"
-		[[ -z $2 ]] || echo "--no-$3 ${5:--} $6"
+		echo "--$3 ${5:--}"
+		[[ -z $2 ]] || echo "--no-$3 ${5:--}"
 	done < <("$1" --help 2>/dev/null)
 }
 
 _konfiscator_exporter()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} option='' flag what help
+	local cur=${COMP_WORDS[COMP_CWORD]} option='' flag what words
 	local program=${COMP_WORDS[0]/#\~/$HOME}
 
 	COMPREPLY=()
@@ -31,7 +32,7 @@ _konfiscator_exporter()
 	else
 		option=${COMP_WORDS[COMP_CWORD - 1]}
 	fi
-	while read -r flag what help; do
+	while read -r flag what; do
 		if [[ $flag != "$option" || $what == - ]]; then
 			COMPREPLY+=($(compgen -W "$flag" -- "$cur"))
 			continue
@@ -39,11 +40,10 @@ _konfiscator_exporter()
 		case $what in
 		FILE) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 		DIR) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
-		LEVEL | FORMAT)
-			# "debug, info, warn or error [info]"
-			help=${help% \[*}
-			help=${help// or / }
-			mapfile -t COMPREPLY < <(compgen -W "${help//,/ }" -- "$cur")
+		LEVEL | FORMAT | NAME)
+			words=$("$program" "$flag=?" 2>&1 </dev/null |
+				sed -n "s/ or /, /; s/.*'?' is not //p" | tr -d ,)
+			mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 			;;
 		*) COMPREPLY=() ;;
 		esac

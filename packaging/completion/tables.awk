@@ -3,15 +3,15 @@
 #
 #	awk -f tables.awk TABLE... TEMPLATE
 #
-# @engines@ and @views@ become names, @controls@ NAME= of each setting.
+# @engines@ and @profileviews@ become names, @controls@ NAME= of each setting.
 
 /^KF_ENGINE\(/ { engines = engines " " id() }
-/^KF_(PROFILE_)?VIEW\(/ && !seen[id()]++ { views = views " " id() }
+/^KF_PROFILE_VIEW\(/ { views = views " " id() }
 /^KF_CONTROL\(/ { controls = controls " " id() "=" }
 
 FILENAME ~ /\.in$/ {
 	gsub(/@engines@/, substr(engines, 2))
-	gsub(/@views@/, substr(views, 2))
+	gsub(/@profileviews@/, substr(views, 2))
 	gsub(/@controls@/, substr(controls, 2))
 	print
 }

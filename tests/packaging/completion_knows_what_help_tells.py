@@ -107,11 +107,17 @@ def every_command_and_option_is_offered(world):
 
 def words_of_the_tables_are_offered(world):
     shell = bash(world)
-    views = ids("cli/views.def", "KF_VIEW") | ids("cli/profile-views.def",
-                                                  "KF_PROFILE_VIEW")
+    exports = {"log", "trace", "csv", "json", "massif"}
+    views = ids("cli/views.def", "KF_VIEW")
+    assert exports < views, views
+    views = views - exports | ids("cli/profile-views.def", "KF_PROFILE_VIEW")
     for line, words in (
             ("konfiscator report --view=", views),
             ("konfiscator report --view ", views),
+            ("konfiscator report --export=", exports),
+            ("konfiscator stat --sort=", {
+                "process", "container", "procs", "threads", "live", "held",
+                "free", "round", "rss", "malloc", "mmap", "fail"}),
             ("konfiscator ctl 1 ", {i + "=" for i in ids("core/control.def")}),
             ("konfiscator run --engine=",
              ids("engine/engines.def") | {"files", "one.rec"}),
@@ -121,6 +127,12 @@ def words_of_the_tables_are_offered(world):
                 os.environ["KF_CLI"], "stat")["--by"].split("|"))),
             ("konfiscator trace ma", {"malloc"}),
             ("konfiscator report o", {"one.rec"}),
+            ("konfiscator explain o", {"one.rec"}),
+            ("konfiscator diff o", {"one.rec"}),
+            ("konfiscator record konfiscator_e", {"konfiscator_exporter"}),
+            ("konfiscator run -- konfiscator_e", {"konfiscator_exporter"}),
+            ("konfiscator run -- cat o", {"one.rec"}),
+            ("konfiscator run -- cat --", set()),
             ("konfiscator --dir=f", {"files"}),
             ("konfiscator run konfiscator_e", {"konfiscator_exporter"})):
         got = {re.sub(r"^--\w+=", "", w).rstrip("/")
@@ -152,6 +164,8 @@ def flags_of_the_exporter_are_offered(world):
             ("konfiscator_exporter --log.level=", {"debug", "info", "warn",
                                                    "error"}),
             ("konfiscator_exporter --log.format ", {"logfmt", "json"}),
+            ("konfiscator_exporter --trace=", {
+                "konfiscator", "sizes", "latency", "mmap", "frag"}),
             ("konfiscator_exporter --stats.dir=f", {"files"}),
             ("konfiscator_exporter --web.max-requests ", set())):
         got = {re.sub(r"^--[\w.]+=", "", w).rstrip("/")
