@@ -5,32 +5,8 @@
 # sample it follows only what it was told to.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
-# The names that it is about; they come after all sums.
-BPFTRACE_NO_USER_SYMBOLS=0
-# shellcheck source=tests/scripts/trace.sh
-. "$top_srcdir/tests/scripts/trace.sh"
-workdir
-need_tracing
-copy_library
-program=
-at_exit end_program
-
-# It lives until the trace is over: a stack of a process that has gone has no
-# names.
-end_program() {
-	if [ -n "$program" ]; then
-		kill "$program"
-		wait "$program" || :
-		program=
-	fi
-}
-
-lose() {
-	end_program
-	LD_PRELOAD=$TRACED "$top_builddir/tests/scripts/leaks" >"$WORK/said" &
-	program=$!
-	wait_for 300 grep -q '^done$' "$WORK/said" || fail "it is not done"
-}
+# shellcheck source=tests/scripts/leaks.sh
+. "$top_srcdir/tests/scripts/leaks.sh"
 
 # held CALLER: the bytes that are held of what this function allocated
 held() {
