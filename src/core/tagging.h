@@ -3,8 +3,8 @@
  * Tags and the allocator together: what src/tags counts, and the detour
  * (engine/detour.h) by which a thread with a tag gets marked blocks.
  *
- * The mark of a block is its tag's node. A thread that has no tag, or whose
- * tags are paused, is on no detour.
+ * The mark of a block is its tag's node, with the tree. A thread that has no
+ * tag, or whose tags are paused, is on no detour.
  */
 #ifndef KF_CORE_TAGGING_H
 #define KF_CORE_TAGGING_H

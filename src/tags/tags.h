@@ -6,7 +6,7 @@
  * The counts are in the stats file's table of tags, which all who ask read; how
  * the nodes hang together is kept in private memory too, as the library decides
  * nothing by what it reads from a file. Both are found by the node's entry,
- * which is also the mark of its blocks.
+ * which the marks of its blocks hold.
  *
  * Glossary
  *	node	a tag below those that were pushed before it, in one thread

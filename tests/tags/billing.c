@@ -180,6 +180,13 @@ static void moves(void)
 
 	for (int rounds = 0; rounds < 3; rounds++) {
 		konf_tag_push("old");
+		/* One that stays where it is, and has no tag any more. */
+		p = take(500);
+		konf_tag_pop();
+		p = keep(realloc(p, 490));
+		CHECK(figure(".old.nBytesLive") == 0);
+		free(p);
+		konf_tag_push("old");
 		p = take(50);
 		memset(p, 'x', 50);
 		konf_tag_pop();

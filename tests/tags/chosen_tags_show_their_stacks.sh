@@ -12,7 +12,7 @@ stacks=${top_builddir:?}/tests/tags/stacks
 mkfifo "$WORK/in"
 
 # chosen LIST [SAMPLE]: start the program, and show what its stacks have as it
-# prints them itself.
+# prints them itself; with samples as tables too.
 chosen() {
 	: >"$WORK/out"
 	"$KF_CLI" run --tag-stacks "$1" ${2:+--sample "$2"} -- "$stacks" \
@@ -26,8 +26,10 @@ chosen() {
 	jq -r '.[] | (.stack | split(" < ")[0]) as $f |
 		"\(.tag | sub("^net.http/"; "")) \($f) \(.live_bytes) \(.live_blocks)"' \
 		"$WORK/json" | sort >"$WORK/got"
-	"$KF_CLI" tags --stacks -p "$pid" >"$WORK/table"
-	"$KF_CLI" tags --stacks --full -p "$pid" >"$WORK/full"
+	if [ $# -gt 1 ]; then
+		"$KF_CLI" tags --stacks -p "$pid" >"$WORK/table"
+		"$KF_CLI" tags --stacks --full -p "$pid" >"$WORK/full"
+	fi
 	exec 8>&-
 	wait "$pid" || fail "the program ended with $?"
 	grep -v '^net.http vanish' "$WORK/out" | sort >"$WORK/want"

@@ -13,7 +13,8 @@ KONFISCATOR_SNAPSHOT_SIGNAL=USR1 KONFISCATOR_SNAPSHOT_PREFIX=$WORK/storm \
 	"${KF_STORM_SECONDS:-2}" 300
 nr=$(find "$WORK" -name 'storm.*.json' | wc -l)
 echo "$nr snapshots"
-[ "$nr" -ge 100 ] || fail "only $nr snapshots of at least 300 signals"
+# What comes while one is written is dropped.
+[ "$nr" -ge 10 ] || fail "only $nr snapshots of at least 300 signals"
 find "$WORK" -name 'storm.*.json' -exec jq -e '.PID' {} + >"$WORK/pids" ||
 	fail "a snapshot is no JSON"
 equal "valid snapshots" "$nr" "$(wc -l <"$WORK/pids")"

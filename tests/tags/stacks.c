@@ -94,6 +94,7 @@ static void *work(void *arg)
 		grow(i);
 		align();
 		gone[self][i] = vanish();
+		free(vanish());
 		konf_tag_push("net.cache");
 		keep();
 		konf_tag_pop();

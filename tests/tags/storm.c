@@ -49,6 +49,7 @@ int main(int argc, char **argv)
 	long signals = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
 	struct timespec pause = {0, 1000000};
 	pthread_t thread[64];
+	sigset_t signal;
 
 	if (nr < 1 || nr > 64)
 		return 2;
@@ -56,6 +57,10 @@ int main(int argc, char **argv)
 		if (pthread_create(&thread[i], NULL, allocate, NULL))
 			return 1;
 	}
+	/* The signals are for those that allocate, in the midst of it. */
+	sigemptyset(&signal);
+	sigaddset(&signal, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &signal, NULL);
 	while (seconds() < end || signals > 0) {
 		if (argc > 3)
 			kill(getpid(), SIGUSR1);

@@ -26,3 +26,15 @@ for case in $cases; do
 	equal "$case, two heaps" "all is billed" \
 		"$(KONFISCATOR_ARENA_MAX=2 run_under "$billing" "$case")"
 done
+
+# What is recorded is all of it, tagged or not.
+KONFISCATOR_RECORD=$WORK/all run_under "$top_builddir/tests/tags/stacks" \
+	</dev/null >"$WORK/out"
+"$KF_CLI" report "$WORK/all" | sed -n 's/^calls *//p' >"$WORK/calls"
+tr -d ',' <"$WORK/calls" | awk '
+	{ for (i = 1; i < NF; i += 2) n[$i] = $(i + 1) }
+	# 23 rounds of two threads, and one call more in each.
+	END { exit !(n["malloc"] >= 46 * 5 + 2 && n["aligned"] == 46 &&
+		n["realloc"] == 46 && n["calloc"] >= 6 &&
+		n["free"] >= 46 * 2) }' ||
+	fail "the recording has only $(cat "$WORK/calls")"
