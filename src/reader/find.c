@@ -134,7 +134,7 @@ static void forget(struct kf_file *f)
 	f->name = NULL;
 }
 
-/* What is in memory, and of that what is of files or shared, in pages. */
+/* What is in memory, and of that what is of files or shared. */
 static void look_at_memory(const struct kf_life_view *view, struct kf_file *f)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
