@@ -67,9 +67,7 @@ static __always_inline_kf void kf_tagged_push(struct kf_heap *heap,
 					      struct kf_slab *slab, void *p)
 {
 	kf_probe_release((uintptr_t)p, slab->size);
-	*(void **)p = slab->local;
-	slab->local = p;
-	kf_fast_count(&kf_heap_pair(heap, slab->pair)->frees);
+	kf_fast_push(heap, slab, p);
 	if (unlikely(--slab->used == 0))
 		kf_slab_emptied_alone(heap, slab);
 }

@@ -41,6 +41,44 @@ void *kf_malloc_missed(size_t size) __kf_hidden;
 void kf_free(void *p) __kf_hidden;
 
 /**
+ * kf_free_sized() - free(), of a block whose size is known
+ * @p:		a block or NULL
+ * @size:	bytes that were asked; others may be told as misuse
+ *
+ * Context: as free().
+ */
+void kf_free_sized(void *p, size_t size) __kf_hidden;
+
+/* Bytes that are taken for a block of such an alignment. */
+static inline size_t kf_size_aligned(size_t size, size_t align)
+{
+	return KF_ALIGN_UP(KF_MAX(size, (size_t)1), align);
+}
+
+/* The fast path, of up to KF_TINY_MAX bytes; NULL where it does not do. */
+static __always_inline_kf void *kf_malloc_quick(size_t size)
+{
+	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	void *p = kf_fast_alloc(kf_heap_self, offset);
+
+	if (unlikely(!p))
+		return NULL;
+	kf_keep_in_result(p);
+	if (!p)
+		__builtin_unreachable();
+	/* In the tiny classes the offset is the usable size. */
+	kf_probe_alloc((uintptr_t)p, size, offset);
+	return p;
+}
+
+/* malloc() where kf_malloc_quick() does not do. */
+static inline void *kf_malloc_slowly(size_t size)
+{
+	return size > KF_TINY_MAX ? kf_malloc_more(size)
+				  : kf_malloc_missed(size);
+}
+
+/**
  * kf_malloc_tiny() - malloc(), inlined
  * @size:	bytes, any
  *
@@ -51,17 +89,12 @@ void kf_free(void *p) __kf_hidden;
  */
 static __always_inline_kf void *kf_malloc_tiny(size_t size)
 {
-	size_t offset = KF_ALIGN_UP(size, (size_t)16);
 	void *p;
 
 	if (unlikely(size > KF_TINY_MAX))
 		return kf_malloc_more(size);
-	/* In the tiny classes the offset is the usable size. */
-	p = kf_fast_alloc(kf_heap_self, offset);
-	if (unlikely(!p))
-		return kf_malloc_missed(size);
-	kf_probe_alloc((uintptr_t)p, size, offset);
-	return p;
+	p = kf_malloc_quick(size);
+	return likely(p) ? p : kf_malloc_missed(size);
 }
 
 #endif

@@ -40,4 +40,11 @@
 #define KF_MIB ((size_t)1 << 20)
 #define KF_GIB ((size_t)1 << 30)
 
+/* Have a pointer in the register that functions return it in. */
+#ifdef __x86_64__
+#define kf_keep_in_result(p) __asm__("" : "+a"(p))
+#else
+#define kf_keep_in_result(p) ((void)(p))
+#endif
+
 #endif

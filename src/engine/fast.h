@@ -5,7 +5,7 @@
  * One compare covers everything rare. In malloc an empty bin means: no heap
  * yet, a guest, another engine, nothing left, size 0. In free an owner word
  * that is not this heap means: another thread's block, a full slab, a large
- * block, a foreign pointer, NULL.
+ * block, a foreign pointer, NULL. A second compare finds what is free already.
  */
 #ifndef KF_ENGINE_FAST_H
 #define KF_ENGINE_FAST_H
@@ -40,6 +40,7 @@ static __always_inline_kf void *kf_fast_alloc(struct kf_heap *heap,
 	/* Otherwise the sum of the two takes an instruction and a register. */
 	__asm__("" : "+r"(heap));
 	*(void **)((char *)heap + offset) = *block;
+	*kf_slab_key(block) = 0;
 	kf_fast_count(&kf_heap_pair(heap, offset)->mallocs);
 	return block;
 }
@@ -67,32 +68,6 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size,
 }
 
 /**
- * kf_fast_free() - push a block to its slab's local list
- * @heap:	kf_heap_self
- * @p:		any pointer
- * @slab:	out: the slab; where the answer is false, what the address map
- *has in its place
- *
- * The caller takes the block off the slab's used ones.
- *
- * Context: any thread.
- * Return: false: nothing was done, take the slow path.
- */
-static __always_inline_kf bool kf_fast_free(struct kf_heap *heap, void *p,
-					    struct kf_slab **slab)
-{
-	struct kf_slab *s = kf_container_of(kf_map_get(p), struct kf_slab, run);
-
-	*slab = s;
-	if (unlikely(s->owner != (uintptr_t)heap))
-		return false;
-	*(void **)p = s->local;
-	s->local = p;
-	kf_fast_count(&kf_heap_pair(heap, s->pair)->frees);
-	return true;
-}
-
-/**
  * kf_resize_stays() - whether a small block may stay where it is
  * @have:	bytes it has
  * @size:	bytes wanted
@@ -103,6 +78,61 @@ static __always_inline_kf bool kf_fast_free(struct kf_heap *heap, void *p,
 static inline bool kf_resize_stays(size_t have, size_t size)
 {
 	return size <= have && (size >= have / 2 || have <= 64);
+}
+
+/* Push a block to its slab's local list, which is the heap's. */
+static __always_inline_kf void kf_fast_push(struct kf_heap *heap,
+					    struct kf_slab *slab, void *p)
+{
+	*(void **)p = slab->local;
+	*kf_slab_key(p) = (uintptr_t)heap;
+	slab->local = p;
+	kf_fast_count(slab->frees);
+}
+
+/* Whether a pointer may be pushed; @slab: what the address map has for it. */
+static __always_inline_kf bool kf_fast_is_own(struct kf_heap *heap, void *p,
+					      struct kf_slab **slab)
+{
+	struct kf_slab *s = kf_container_of(kf_map_get(p), struct kf_slab, run);
+
+	*slab = s;
+	return likely(s->owner == (uintptr_t)heap) &&
+	       likely(*kf_slab_key(p) != (uintptr_t)heap);
+}
+
+/**
+ * kf_fast_free() - push a block to its slab's local list
+ * kf_fast_free_sized() - the same, where the caller knows the size
+ * @heap:	kf_heap_self
+ * @p:		any pointer
+ * @size:	bytes that were asked
+ * @slab:	out: the slab; where the answer is false, what the address map
+ *		has in its place
+ *
+ * The caller takes the block off the slab's used ones.
+ *
+ * Context: any thread.
+ * Return: false: nothing was done, take the slow path.
+ */
+static __always_inline_kf bool kf_fast_free(struct kf_heap *heap, void *p,
+					    struct kf_slab **slab)
+{
+	if (unlikely(!kf_fast_is_own(heap, p, slab)))
+		return false;
+	kf_fast_push(heap, *slab, p);
+	return true;
+}
+
+static __always_inline_kf bool kf_fast_free_sized(struct kf_heap *heap, void *p,
+						  size_t size,
+						  struct kf_slab **slab)
+{
+	if (unlikely(!kf_fast_is_own(heap, p, slab)) ||
+	    unlikely(!kf_resize_stays((*slab)->size, size)))
+		return false;
+	kf_fast_push(heap, *slab, p);
+	return true;
 }
 
 /**

@@ -111,17 +111,31 @@ static struct kf_run *run_at(const void *p, enum kf_misuse *wrong)
 	return NULL;
 }
 
-static enum kf_misuse release_small(struct kf_slab *slab, void *p)
+/* What is wrong about a small block, which should be live. */
+static enum kf_misuse block_at(const struct kf_slab *slab, const void *p)
 {
-	struct kf_heap *self, *owner;
+	const struct kf_heap *heap = kf_heap_self;
 
 	if (!kf_slab_is_block(slab, p))
 		return KF_INVALID_POINTER;
+	if (likely(!kf_slab_looks_free(slab, p)) || heap->guest)
+		return KF_FINE;
+	return kf_slab_has_free(heap, slab, p) ? KF_DOUBLE_FREE : KF_FINE;
+}
+
+static enum kf_misuse release_small(struct kf_slab *slab, void *p)
+{
+	enum kf_misuse wrong = block_at(slab, p);
+	struct kf_heap *self, *owner;
+
+	if (unlikely(wrong))
+		return wrong;
 	if (kf_slab_has_marks(slab))
 		kf_mark_leave(slab, p);
 	/* A thread that only frees has use for outboxes too. */
 	self = kf_heap_get();
-	kf_heap_count(self, &kf_heap_pair(self, slab->pair)->frees, 1);
+	kf_heap_count(self, &kf_heap_pair(self, kf_slab_offset(slab))->frees,
+		      1);
 	if (self->guest) {
 		kf_heap_send(self, slab, p);
 		kf_heap_tick();
@@ -163,7 +177,7 @@ static size_t usable(const void *p)
 	struct kf_run *run;
 
 	if (slab)
-		return kf_slab_is_block(slab, p) ? slab->size : 0;
+		return block_at(slab, p) ? 0 : slab->size;
 	run = run_at(p, &wrong);
 	return run ? kf_run_bytes(run) : 0;
 }
@@ -243,7 +257,7 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	if (!kf_slab_at(p))
 		run = run_at(p, wrong);
 	else if (!have)
-		*wrong = KF_INVALID_POINTER;
+		*wrong = block_at(kf_slab_at(p), p);
 	if (*wrong)
 		return NULL;
 	kf_heap_get();

@@ -75,6 +75,7 @@ static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
 	void **block = bin->head;
 
 	bin->head = *block;
+	*kf_slab_key(block) = 0;
 	kf_heap_count(heap, &kf_heap_pair(heap, offset)->mallocs, 1);
 	return block;
 }

@@ -4,11 +4,8 @@
  *
  * Glossary
  *	arena, heap	what a thread allocates small blocks from
- *	slab		a run of pages cut into blocks of one class
- *	carved		blocks of a slab that exist; the rest is untouched
  *	bin		a heap's list of blocks ready to be handed out
  *	source		the slab that a bin had its last blocks from
- *	local list	a slab's blocks freed by its owner
  *	foreign		blocks that a thread freed and another heap owns, kept
  *			to be handed out again
  *	outbox		such blocks on their way home
@@ -35,33 +32,12 @@
 
 #include "base/compiler.h"
 #include "base/list.h"
-#include "engine/class.h"
-#include "pages/map.h"
+#include "engine/slab.h"
 #include "sample/countdown.h"
 #include "stats/stats.h"
 #include "sys/thread.h"
 
 struct kf_heap;
-
-#define KF_SLAB_FULL ((uintptr_t)1)   /* tags in the owner word */
-#define KF_SLAB_MARKED ((uintptr_t)2) /* see engine/marked.h */
-
-struct kf_slab {
-	struct kf_run run;
-	/* second line: the owner's */
-	uintptr_t owner; /* the heap, tagged when full or with marks */
-	void *local;
-	uint32_t used;
-	uint32_t pair; /* offset of the class' pair in a slot */
-	uint32_t size; /* of a block; constant */
-	uint32_t carved;
-	uint32_t capacity;   /* blocks at most; constant */
-	uint32_t zeroed;     /* what is not carved reads as zero; constant */
-	uint64_t inverse;    /* 2^64 / size, rounded up; constant */
-	struct kf_list link; /* in the heap's list of the class */
-} __kf_aligned(KF_CACHE_LINE);
-
-_Static_assert(sizeof(struct kf_slab) == KF_RUN_BYTES, "fits a descriptor");
 
 #define KF_BIN_ZEROED ((uintptr_t)1)  /* tag in a bin's source */
 #define KF_BIN_FOREIGN ((uintptr_t)2) /* the source is no slab, but others */
@@ -168,46 +144,6 @@ static inline struct kf_slab *kf_bin_source(const struct kf_bin *bin)
 {
 	return (struct kf_slab *)(bin->source &
 				  ~(KF_BIN_ZEROED | KF_BIN_FOREIGN));
-}
-
-static inline unsigned int kf_slab_class(const struct kf_slab *slab)
-{
-	return slab->pair / (unsigned int)sizeof(struct kf_stats_pair);
-}
-
-/* The slab that an address lies in, or NULL. */
-static inline struct kf_slab *kf_slab_at(const void *p)
-{
-	struct kf_run *run = kf_map_get(p);
-
-	return run->kind == KF_RUN_SLAB
-		       ? kf_container_of(run, struct kf_slab, run)
-		       : NULL;
-}
-
-/**
- * kf_slab_is_block() - whether an address is the start of a carved block
- * @slab:	the slab
- * @p:		an address in it
- *
- * Context: any.
- * Return: true if so.
- */
-static inline bool kf_slab_is_block(const struct kf_slab *slab, const void *p)
-{
-	uint64_t offset = (uint64_t)((const char *)p - slab->run.start);
-
-	/* A multiple, by the inverse: Lemire and others, 2019. */
-	return offset < (uint64_t)slab->carved * slab->size &&
-	       offset * slab->inverse < slab->inverse;
-}
-
-/* The heap that owns a slab, whatever its tags say. */
-static inline struct kf_heap *kf_slab_owner(const struct kf_slab *slab)
-{
-	return (struct kf_heap *)(__atomic_load_n(&slab->owner,
-						  __ATOMIC_RELAXED) &
-				  ~(KF_SLAB_FULL | KF_SLAB_MARKED));
 }
 
 /**
@@ -330,7 +266,7 @@ static inline bool kf_heap_may_give(const struct kf_heap *heap,
 				    const struct kf_slab *slab, const void *p)
 {
 	return !heap->guest && kf_slab_is_block(slab, p) &&
-	       kf_process_is_known();
+	       !kf_slab_looks_free(slab, p) && kf_process_is_known();
 }
 
 /**
@@ -529,68 +465,5 @@ static inline void kf_heap_leave(struct kf_heap *heap)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	heap->busy--;
 }
-
-/**
- * kf_slab_make() - a new slab in a heap's list
- * @heap:	the heap
- * @class:	not 0
- *
- * Context: the heap's owner.
- * Return: the slab, or NULL when the kernel has no more.
- */
-struct kf_slab *kf_slab_make(struct kf_heap *heap,
-			     unsigned int class) __must_check;
-
-/**
- * kf_slab_take() - a list of blocks for a bin
- * @heap:	the heap
- * @slab:	one of its slabs that is not full
- * @bin:	the empty bin
- *
- * Context: the heap's owner.
- * Return: how many blocks.
- */
-uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
-		      struct kf_bin *bin);
-
-/**
- * kf_slab_return() - put a block into the local list
- * @heap:	the heap
- * @slab:	its slab
- * @p:		the block
- *
- * The slab may be gone afterwards.
- *
- * Context: the heap's owner.
- */
-void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab, void *p);
-
-/**
- * kf_slab_retire() - a slab has nothing left
- * @slab:	the slab; off its list afterwards, until a block is freed
- *
- * Context: the heap's owner.
- */
-void kf_slab_retire(struct kf_slab *slab);
-
-/**
- * kf_slab_emptied() - decide what becomes of a slab without used blocks
- * kf_slab_emptied_alone() - the same, outside of kf_heap_enter()
- * @heap:	the heap
- * @slab:	its slab, in the heap's list
- *
- * Context: the heap's owner.
- */
-void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab);
-void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab);
-
-/**
- * kf_slab_dispose() - give a slab's pages back
- * @heap:	the heap
- * @slab:	its slab, in the heap's list, without used blocks
- *
- * Context: the heap's owner.
- */
-void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab);
 
 #endif

@@ -31,9 +31,9 @@ static inline void **next_of(void *block)
 }
 
 /*
- * In the second word of a block under way: one that comes KF_AHEAD later in
- * the list, or anything. Whoever walks the list has its lines fetched in time,
- * which they would otherwise be one by one.
+ * In the second word of a block under way, where others have their key: one
+ * that comes KF_AHEAD later in the list, or anything. Whoever walks the list
+ * has its lines fetched in time, which they would otherwise be one by one.
  */
 static inline void **later_of(void *block)
 {
@@ -133,9 +133,10 @@ static inline void keep(struct kf_heap *heap, const struct kf_slab *slab,
 			void *p)
 {
 	struct kf_foreign *foreign =
-		(void *)((char *)heap->foreign + slab->pair);
+		(void *)((char *)heap->foreign + kf_slab_offset(slab));
 
 	*next_of(p) = foreign->first;
+	*kf_slab_key(p) = (uintptr_t)kf_slab_owner(slab);
 	foreign->first = p;
 	foreign->nr++;
 }
@@ -187,7 +188,7 @@ void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
 	if (kf_slab_has_marks(slab))
 		kf_mark_leave(slab, p);
 	kf_heap_enter(heap);
-	kf_heap_pair(heap, slab->pair)->frees++;
+	kf_heap_pair(heap, kf_slab_offset(slab))->frees++;
 	if (likely(owner != heap && owner != heap->marked)) {
 		heap->slot->scalar[KF_SLOT_remote_frees]++;
 		put(heap, slab, p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Slabs: runs of pages cut into blocks of one class.
+ * Slabs: see slab.h.
  *
  * A slab is carved a page at a time, so that a program that needs few blocks
  * touches few pages. Free blocks are linked through their first word; all
@@ -8,6 +8,7 @@
  */
 #include "engine/heap.h"
 
+#include "engine/audit.h"
 #include "engine/cut.h"
 
 #include "pages/pages.h"
@@ -43,10 +44,10 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 		slab = take_pages(nr_pages);
 	if (!slab)
 		return NULL;
-	slab->pair = class * (uint32_t)sizeof(struct kf_stats_pair);
-	slab->size = (uint32_t)size;
+	slab->frees = &heap->slot->class[class].frees;
+	slab->size = size;
 	slab->capacity =
-		(uint32_t)(kf_run_bytes(&slab->run) / (size + mark_bytes));
+		(uint16_t)(kf_run_bytes(&slab->run) / (size + mark_bytes));
 	slab->inverse = UINT64_MAX / size + 1;
 	__atomic_store_n(&slab->owner,
 			 (uintptr_t)heap | (heap->marks ? KF_SLAB_MARKED : 0),
@@ -94,7 +95,7 @@ void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
 }
 
 /* Bytes to carve at a time: more where the pages were in use before. */
-static inline uint32_t carve_bytes(const struct kf_slab *slab)
+static inline size_t carve_bytes(const struct kf_slab *slab)
 {
 	return slab->zeroed ? KF_PAGE : 4 * KF_PAGE;
 }
@@ -103,21 +104,51 @@ static inline uint32_t carve_bytes(const struct kf_slab *slab)
 static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
 		      struct kf_bin *bin)
 {
-	uint32_t size = slab->size;
-	uint32_t nr = KF_MAX(carve_bytes(slab) / size, 1U);
-	char *block = slab->run.start + (size_t)slab->carved * size;
+	size_t size = slab->size;
+	size_t nr = KF_MAX(carve_bytes(slab) / size, (size_t)1);
+	char *block = slab->run.start + slab->carved * size;
 
-	nr = KF_MIN(nr, slab->capacity - slab->carved);
+	nr = KF_MIN(nr, (size_t)(slab->capacity - slab->carved));
 	bin->head = block;
-	for (uint32_t i = 1; i < nr; i++, block += size)
+	for (size_t i = 1; i < nr; i++, block += size) {
 		*next_of(block) = block + size;
+		*kf_slab_key(block) = (uintptr_t)heap;
+	}
 	*next_of(block) = NULL;
-	slab->carved += nr;
-	slab->used += nr;
+	*kf_slab_key(block) = (uintptr_t)heap;
+	slab->carved = (uint16_t)(slab->carved + nr);
+	slab->used = (uint16_t)(slab->used + nr);
 	bin->source = (uintptr_t)slab | (slab->zeroed ? KF_BIN_ZEROED : 0);
-	kf_heap_stat(heap, KF_SLOT_carved, (uint64_t)nr * size);
+	kf_heap_stat(heap, KF_SLOT_carved, nr * size);
 	kf_class_add(kf_slab_class(slab), nr, 0);
-	return nr;
+	return (uint32_t)nr;
+}
+
+/* Whether a list of at most @nr blocks, or one that is damaged, has a block. */
+static bool is_in(const void *block, const void *p, uint64_t nr)
+{
+	while (nr-- && block && block != p)
+		block = *(void *const *)block;
+	return block == p;
+}
+
+bool kf_slab_has_free(const struct kf_heap *heap, const struct kf_slab *slab,
+		      const void *p)
+{
+	size_t class = kf_slab_class(slab);
+	const struct kf_bin *bin = &heap->bin[class];
+	const struct kf_foreign *foreign = &heap->foreign[class];
+	const struct kf_heap *owner = kf_slab_owner(slab);
+
+	if (owner == heap->marked)
+		return kf_slab_has_free(owner, slab, p);
+	if (owner != heap)
+		return is_in(foreign->first, p, foreign->nr) ||
+		       (bin->source & KF_BIN_FOREIGN &&
+			is_in(bin->head, p, UINT16_MAX));
+	return is_in(slab->local, p, slab->carved) ||
+	       (kf_bin_source(bin) == slab &&
+		is_in(bin->head, p, slab->carved));
 }
 
 uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
@@ -127,6 +158,10 @@ uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
 
 	if (!nr)
 		return carve(heap, slab, bin);
+	if (unlikely(!kf_slab_is_block(slab, slab->local))) {
+		kf_audit_local(slab);
+		return 0;
+	}
 	bin->head = slab->local;
 	bin->source = (uintptr_t)slab;
 	slab->local = NULL;
@@ -137,7 +172,7 @@ uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
 void kf_slab_untake(struct kf_slab *slab, void *first, uint32_t nr)
 {
 	slab->local = first;
-	slab->used -= nr;
+	slab->used = (uint16_t)(slab->used - nr);
 }
 
 void kf_slab_retire(struct kf_slab *slab)
@@ -150,6 +185,7 @@ void kf_slab_retire(struct kf_slab *slab)
 void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
 	*next_of(p) = slab->local;
+	*kf_slab_key(p) = (uintptr_t)heap;
 	slab->local = p;
 	slab->used--;
 	if (slab->owner & KF_SLAB_FULL) {

@@ -28,7 +28,9 @@ static struct leaf *leaf_of(const void *p)
 	uintptr_t off = __atomic_load_n(
 		&kf_map.root[(uint16_t)((uintptr_t)p >> 32)], __ATOMIC_ACQUIRE);
 
-	return off ? (struct leaf *)((uintptr_t)kf_map.empty + off) : NULL;
+	return off ? (struct leaf *)((uintptr_t)kf_map.empty +
+				     off * sizeof(uintptr_t))
+		   : NULL;
 }
 
 static void count(const void *addr)
@@ -43,12 +45,15 @@ static struct leaf *make_leaf(const void *p)
 	uintptr_t *slot = &kf_map.root[(uint16_t)((uintptr_t)p >> 32)];
 	uintptr_t none = 0;
 	struct leaf *leaf = kf_vm_map(LEAF_BYTES, KF_PAGE);
+	intptr_t behind;
 
 	if (!leaf)
 		return NULL;
+	behind = (intptr_t)leaf - (intptr_t)kf_map.empty;
 	if (!__atomic_compare_exchange_n(
-		    slot, &none, (uintptr_t)leaf - (uintptr_t)kf_map.empty,
-		    false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		    slot, &none,
+		    (uintptr_t)(behind / (intptr_t)sizeof(uintptr_t)), false,
+		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		kf_vm_drop(leaf, LEAF_BYTES);
 		return leaf_of(p);
 	}

@@ -2,11 +2,12 @@
 /*
  * The address map: which run does an address belong to.
  *
- * Two levels over granules of 16 KiB. All entries are offsets from the map
- * itself, so that a map of zeroes says "foreign" for every address without
- * having been initialised and without a test on the way: two loads and two
- * additions, before main() too. Entries are written under the pages lock (or
- * for memory nobody else knows yet) and read without any.
+ * Two levels over granules of 16 KiB. Roots say how many entries behind the
+ * empty leaf theirs lies, entries how many bytes behind the map their run, so
+ * that a map of zeroes says "foreign" for every address without having been
+ * initialised and without a test on the way: two loads and two additions,
+ * before main() too. Entries are written under the pages lock (or for memory
+ * nobody else knows yet) and read without any.
  */
 #ifndef KF_PAGES_MAP_H
 #define KF_PAGES_MAP_H
@@ -33,14 +34,12 @@ extern struct kf_map kf_map;
 static __always_inline_kf struct kf_run *kf_map_get(const void *p)
 {
 	uintptr_t base = (uintptr_t)&kf_map;
-	uintptr_t leaf = kf_map.root[(uint16_t)((uintptr_t)p >> 32)];
-	const uintptr_t *entry;
+	uintptr_t entry = kf_map.root[(uint16_t)((uintptr_t)p >> 32)] +
+			  ((uint32_t)(uintptr_t)p >> KF_GRANULE_SHIFT);
 
-	entry = (const uintptr_t *)(base + offsetof(struct kf_map, empty) +
-				    leaf);
+	entry = base + offsetof(struct kf_map, empty) + entry * sizeof(entry);
 	/* pairs with the release store of kf_map_set() */
-	return (struct kf_run *)(base + entry[(uint32_t)(uintptr_t)p >>
-					      KF_GRANULE_SHIFT]);
+	return (struct kf_run *)(base + *(const uintptr_t *)entry);
 }
 
 /**

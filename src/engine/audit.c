@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A look at free blocks. free() does not ask whether a pointer into a slab is
+ * the start of a block, and nobody knows who writes into a block that is free:
+ * both show in the lists of free blocks afterwards.
+ */
+#include "engine/audit.h"
+
+#include "engine/engine.h"
+#include "engine/heap.h"
+
+static bool lies_in(const struct kf_slab *slab, const char *p)
+{
+	return p >= slab->run.start &&
+	       p < slab->run.start + slab->carved * slab->size;
+}
+
+/*
+ * What came into a list by a free has the key, wherever it lies; what it has
+ * not was written there.
+ */
+static void tell(const struct kf_slab *slab, const void *before, const void *p)
+{
+	if (lies_in(slab, p) && kf_slab_looks_free(slab, p))
+		kf_engine_tell(KONF_INVALID_POINTER, p);
+	else
+		kf_engine_tell(KONF_WRITE_AFTER_FREE, before ? before : p);
+}
+
+/* Returns what is left of @budget. */
+static uint32_t look_at_list(const struct kf_slab *slab, uint32_t budget)
+{
+	const void *before = NULL;
+	const void *p = slab->local;
+
+	for (; p && budget; budget--) {
+		if (!kf_slab_is_block(slab, p)) {
+			tell(slab, before, p);
+			break;
+		}
+		before = p;
+		p = *(void *const *)p;
+	}
+	return budget;
+}
+
+void kf_audit_heap(const struct kf_heap *heap, uint32_t budget)
+{
+	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
+		struct kf_list *pos;
+
+		kf_list_for_each(pos, &heap->slabs[class])
+			budget = look_at_list(
+				kf_container_of(pos, struct kf_slab, link),
+				budget);
+	}
+	if (heap->marked)
+		kf_audit_heap(heap->marked, budget);
+}
+
+void kf_audit_local(struct kf_slab *slab)
+{
+	const void *p = slab->local;
+
+	/* Nobody gets these blocks any more. */
+	slab->local = NULL;
+	slab->used = slab->carved;
+	tell(slab, NULL, p);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A look at free blocks.
+ */
+#ifndef KF_ENGINE_AUDIT_H
+#define KF_ENGINE_AUDIT_H
+
+#include "engine/slab.h"
+
+/**
+ * kf_audit_heap() - look through lists of free blocks for what is none
+ * @heap:	the heap
+ * @budget:	blocks to look at, at most
+ *
+ * Tells of what it finds by kf_engine_tell().
+ *
+ * Context: the heap's owner.
+ */
+void kf_audit_heap(const struct kf_heap *heap, uint32_t budget) __cold;
+
+/**
+ * kf_audit_local() - tell of a local list that begins with no block
+ * @slab:	the slab; it loses the list
+ *
+ * Context: the heap's owner.
+ */
+void kf_audit_local(struct kf_slab *slab) __cold;
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Slabs: runs of pages cut into blocks of one class.
+ *
+ * Glossary
+ *	carved		blocks of a slab that exist; the rest is untouched
+ *	local list	a slab's blocks freed by its owner
+ *	key		the owner's address, in the second word of a free block
+ *
+ * The key tells a block that is freed twice from others: free looks for it, and
+ * who hands a block out wipes it off. A program may have the same value
+ * there by chance, so the lists are looked through before it is believed.
+ *Blocks on their way to another thread's heap have something else there.
+ */
+#ifndef KF_ENGINE_SLAB_H
+#define KF_ENGINE_SLAB_H
+
+#include "base/compiler.h"
+#include "base/list.h"
+#include "engine/class.h"
+#include "pages/map.h"
+
+struct kf_heap;
+struct kf_bin;
+
+#define KF_SLAB_FULL ((uintptr_t)1)   /* tags in the owner word */
+#define KF_SLAB_MARKED ((uintptr_t)2) /* see engine/marked.h */
+
+struct kf_slab {
+	struct kf_run run;
+	/* second line: the owner's */
+	uintptr_t owner; /* the heap, tagged when full or with marks */
+	void *local;
+	uint64_t *frees;     /* the owner's counter of the class; constant */
+	uint64_t size;	     /* of a block; constant */
+	uint64_t inverse;    /* 2^64 / size, rounded up; constant */
+	struct kf_list link; /* in the heap's list of the class */
+	uint16_t used;
+	uint16_t carved;
+	uint16_t capacity; /* blocks at most; constant */
+	bool zeroed;	   /* what is not carved reads as zero; constant */
+} __kf_aligned(KF_CACHE_LINE);
+
+_Static_assert(sizeof(struct kf_slab) == KF_RUN_BYTES, "fits a descriptor");
+_Static_assert(KF_SLAB_PAGES *KF_PAGE / 16 <= UINT16_MAX, "can be counted");
+
+static inline unsigned int kf_slab_class(const struct kf_slab *slab)
+{
+	return kf_class_of(slab->size);
+}
+
+/* Where the class' bin is in a heap, and its counters in a slot. */
+static inline size_t kf_slab_offset(const struct kf_slab *slab)
+{
+	return kf_slab_class(slab) * sizeof(struct kf_stats_pair);
+}
+
+/* The slab that an address lies in, or NULL. */
+static inline struct kf_slab *kf_slab_at(const void *p)
+{
+	struct kf_run *run = kf_map_get(p);
+
+	return run->kind == KF_RUN_SLAB
+		       ? kf_container_of(run, struct kf_slab, run)
+		       : NULL;
+}
+
+/**
+ * kf_slab_is_block() - whether an address is the start of a carved block
+ * @slab:	the slab
+ * @p:		an address in it
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+static inline bool kf_slab_is_block(const struct kf_slab *slab, const void *p)
+{
+	uint64_t offset = (uint64_t)((const char *)p - slab->run.start);
+
+	/* A multiple, by the inverse: Lemire and others, 2019. */
+	return offset < (uint64_t)slab->carved * slab->size &&
+	       offset * slab->inverse < slab->inverse;
+}
+
+/* The heap that owns a slab, whatever its tags say. */
+static inline struct kf_heap *kf_slab_owner(const struct kf_slab *slab)
+{
+	return (struct kf_heap *)(__atomic_load_n(&slab->owner,
+						  __ATOMIC_RELAXED) &
+				  ~(KF_SLAB_FULL | KF_SLAB_MARKED));
+}
+
+/* Where the key of a free block is. */
+static __always_inline_kf uintptr_t *kf_slab_key(void *p)
+{
+	return (uintptr_t *)p + 1;
+}
+
+/* Whether a block looks as if it were free. */
+static inline bool kf_slab_looks_free(const struct kf_slab *slab, const void *p)
+{
+	return ((const uintptr_t *)p)[1] == (uintptr_t)kf_slab_owner(slab);
+}
+
+/**
+ * kf_slab_has_free() - whether a block of a slab is free
+ * @heap:	the caller's heap
+ * @slab:	the slab, of any heap
+ * @p:		the block
+ *
+ * Looks through the lists that are the caller's to look at.
+ *
+ * Context: the heap's owner.
+ * Return: true if it is in one of them.
+ */
+bool kf_slab_has_free(const struct kf_heap *heap, const struct kf_slab *slab,
+		      const void *p);
+
+/**
+ * kf_slab_make() - a new slab in a heap's list
+ * @heap:	the heap
+ * @class:	not 0
+ *
+ * Context: the heap's owner.
+ * Return: the slab, or NULL when the kernel has no more.
+ */
+struct kf_slab *kf_slab_make(struct kf_heap *heap,
+			     unsigned int class) __must_check;
+
+/**
+ * kf_slab_take() - a list of blocks for a bin
+ * @heap:	the heap
+ * @slab:	one of its slabs that is not full
+ * @bin:	the empty bin
+ *
+ * Context: the heap's owner.
+ * Return: how many blocks; 0: those there were are damaged, which was told.
+ */
+uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
+		      struct kf_bin *bin);
+
+/**
+ * kf_slab_return() - put a block into the local list
+ * @heap:	the heap
+ * @slab:	its slab
+ * @p:		the block
+ *
+ * The slab may be gone afterwards.
+ *
+ * Context: the heap's owner.
+ */
+void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab, void *p);
+
+/**
+ * kf_slab_retire() - a slab has nothing left
+ * @slab:	the slab; off its list afterwards, until a block is freed
+ *
+ * Context: the heap's owner.
+ */
+void kf_slab_retire(struct kf_slab *slab);
+
+/**
+ * kf_slab_emptied() - decide what becomes of a slab without used blocks
+ * kf_slab_emptied_alone() - the same, outside of kf_heap_enter()
+ * @heap:	the heap
+ * @slab:	its slab, in the heap's list
+ *
+ * Context: the heap's owner.
+ */
+void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab);
+void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab);
+
+/**
+ * kf_slab_dispose() - give a slab's pages back
+ * @heap:	the heap
+ * @slab:	its slab, in the heap's list, without used blocks
+ *
+ * Context: the heap's owner.
+ */
+void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab);
+
+#endif
