@@ -100,7 +100,7 @@ void cfree(void *p);
 /**
  * free_sized() - free(), as C23 has it
  * @p:		a block or NULL
- * @size:	bytes that were asked
+ * @size:	bytes that were asked; others may be told as misuse
  *
  * Context: as malloc().
  */
@@ -110,7 +110,7 @@ void free_sized(void *p, size_t size);
  * free_aligned_sized() - free(), as C23 has it
  * @p:		a block or NULL
  * @align:	alignment that was asked
- * @size:	bytes that were asked
+ * @size:	bytes that were asked; others may be told as misuse
  *
  * Context: as malloc().
  */

@@ -262,8 +262,6 @@ extern __typeof__(calloc) kf_calloc __attribute__((alias("calloc")));
 extern __typeof__(realloc) kf_realloc __attribute__((alias("realloc")));
 extern __typeof__(free) kf_free __attribute__((alias("free")));
 KF_ALIAS(void, cfree, (void *p), free);
-KF_ALIAS(void, free_sized, (void *p, size_t size), free);
-KF_ALIAS(void, free_aligned_sized, (void *p, size_t align, size_t size), free);
 KF_ALIAS(void *, __libc_malloc, (size_t size), malloc);
 KF_ALIAS(void, __libc_free, (void *p), free);
 KF_ALIAS(void *, __libc_calloc, (size_t nr, size_t size), calloc);

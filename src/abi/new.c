@@ -60,11 +60,18 @@ static size_t clip(size_t size)
 	return KF_MIN(size, (size_t)PTRDIFF_MAX);
 }
 
-void *_Znwm(size_t size)
+static __noinline void *new_slowly(size_t size)
 {
-	void *p = kf_malloc_tiny(size);
+	void *p = kf_malloc_slowly(size);
 
 	return likely(p) ? p : NEXT(new_fn, _Znwm)(clip(size));
+}
+
+KF_LEAF void *_Znwm(size_t size)
+{
+	void *p = size <= KF_TINY_MAX ? kf_malloc_quick(size) : NULL;
+
+	return likely(p) ? p : new_slowly(size);
 }
 
 void *_Znam(size_t size)
@@ -132,25 +139,33 @@ void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 								    align, tag);
 }
 
-/* Every delete is free(): sizes and alignments are hints. */
-void _ZdlPv(void *p)
+/* Alignments are hints; sizes are looked at, in sized.c. */
+KF_LEAF void _ZdlPv(void *p)
 {
 	kf_free(p);
 }
 
-void _ZdlPvSt11align_val_t(void *p, size_t align)
+KF_LEAF void _ZdlPvSt11align_val_t(void *p, size_t align)
 {
 	kf_free(p);
 }
 
-#define KF_DELETE(name, base, args, pass)                                  \
-	void name args                                                     \
+#define KF_DELETE(name, base, args, pass, how)                             \
+	static __cold __noinline void name##_other args                    \
 	{                                                                  \
-		if (likely(kf_new_is_ours()))                              \
-			kf_free(p);                                        \
+		if (kf_new_is_ours())                                      \
+			how;                                               \
 		else                                                       \
 			((void(*) args)next(                               \
 				#name, __builtin_return_address(0))) pass; \
+	}                                                                  \
+	KF_LEAF void name args                                             \
+	{                                                                  \
+		if (unlikely(!kf_new_is_known_ours())) {                   \
+			name##_other pass;                                 \
+			return;                                            \
+		}                                                          \
+		how;                                                       \
 	}
 #include "abi/delete.def"
 #undef KF_DELETE

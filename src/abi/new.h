@@ -44,7 +44,7 @@ __kf_public void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
  */
 __kf_public void _ZdlPv(void *p);
 __kf_public void _ZdlPvSt11align_val_t(void *p, size_t align);
-#define KF_DELETE(name, base, args, pass) __kf_public void name args;
+#define KF_DELETE(name, base, args, pass, how) __kf_public void name args;
 #include "abi/delete.def"
 #undef KF_DELETE
 
@@ -59,10 +59,16 @@ extern signed char kf_new_answer __kf_hidden;
  */
 bool kf_new_look(void) __kf_hidden;
 
+/* Whether kf_new_look() has said yes. */
+static inline bool kf_new_is_known_ours(void)
+{
+	return likely(kf_new_answer > 0);
+}
+
 /* kf_new_look(), remembered. */
 static inline bool kf_new_is_ours(void)
 {
-	return likely(kf_new_answer > 0) || kf_new_look();
+	return kf_new_is_known_ours() || kf_new_look();
 }
 
 #endif

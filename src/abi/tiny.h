@@ -42,18 +42,15 @@ void kf_free(void *p) __kf_hidden;
 
 /**
  * kf_free_sized() - free(), of a block whose size is known
+ * kf_free_aligned() - the same of one that was asked for with an alignment
  * @p:		a block or NULL
+ * @align:	the alignment, a power of two
  * @size:	bytes that were asked; others may be told as misuse
  *
  * Context: as free().
  */
 void kf_free_sized(void *p, size_t size) __kf_hidden;
-
-/* Bytes that are taken for a block of such an alignment. */
-static inline size_t kf_size_aligned(size_t size, size_t align)
-{
-	return KF_ALIGN_UP(KF_MAX(size, (size_t)1), align);
-}
+void kf_free_aligned(void *p, size_t align, size_t size) __kf_hidden;
 
 /* The fast path, of up to KF_TINY_MAX bytes; NULL where it does not do. */
 static __always_inline_kf void *kf_malloc_quick(size_t size)
