@@ -4,13 +4,15 @@
  *
  * They run while ld.so still relocates, and only afterwards does ld.so fill
  * the threads' variables with their initial values: until then the thread's
- * heap would be no heap at all. ld.so calls this file's own resolver at the end
- * of our relocations, before the program's, and it sets the variable by hand.
+ * heap would be no heap at all, nor its tags. ld.so calls this file's own
+ * resolver at the end of our relocations, before the program's, and it sets the
+ * variables by hand.
  * That costs the fast path nothing, as a test for it would.
  */
 #include "abi/abi.h"
 
 #include "engine/heap.h"
+#include "tags/tags.h"
 
 static void nothing(void)
 {
@@ -19,6 +21,7 @@ static void nothing(void)
 static __kf_unused void (*resolve(void))(void)
 {
 	kf_heap_self = &kf_heap_empty;
+	kf_tag_self = &kf_tag_nobody;
 	return nothing;
 }
 
