@@ -132,6 +132,15 @@ static int run_batch(void)
 	return status;
 }
 
+/* A terminal that cannot move its cursor is as good as none. */
+static bool has_screen(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(0) && isatty(1) && term && term[0] &&
+	       strcmp(term, "dumb") != 0;
+}
+
 static int run(struct kf_cli *cli, int argc, char **argv)
 {
 	int status;
@@ -141,7 +150,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	status = kf_top_look(&top);
 	if (!status)
 		status = find_sort();
-	if (!status && !batches && isatty(0) && isatty(1))
+	if (!status && !batches && has_screen())
 		status = kf_top_screen(&top);
 	else if (!status)
 		status = run_batch();

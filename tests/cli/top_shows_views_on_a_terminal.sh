@@ -141,6 +141,16 @@ for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
 	restored "${signal#*:}"
 done
 
+# a terminal without a screen, one that is not known
+nr=$((nr + 1))
+terminal new-session -d -x 110 -y 24 "TERM=dumb '$KF_CLI' \
+	--dir='$WORK/stats' top; TERM=none '$KF_CLI' --dir='$WORK/stats' top; \
+	echo status \$?; exec sleep 1000"
+shown '^processes at '
+shown "^konfiscator: top: the terminal 'none' is not known: --batch=1 needs none"
+shown '^status 1'
+terminal kill-server
+
 # no terminal: tables
 expect 0 cli top
 prints '  PID  THREADS     LIVE'
