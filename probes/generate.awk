@@ -16,6 +16,9 @@
 #	names		a line a probe: provider, name, guarded or bare, how many
 #			arguments, their names
 #
+# With -v box=FILE, src/stats/box.def, the functions that fire write the events
+# of that table too, those that do nothing else included.
+#
 # Promises: POSIX awk is enough, and what dtrace(1) would not understand, or
 # what breaks a rule of the ABI, ends in one line on stderr and status 1. It
 # leaves to its callers where the output goes.
@@ -114,10 +117,44 @@ function c_head(guard, about)
 	print ""
 }
 
+# The table of the black box: which probes have an event, of which arguments
+function read_box(    line, part, n)
+{
+	while ((getline line < box) > 0) {
+		if (line !~ /^KF_BOX\(/)
+			continue
+		n = split(substr(line, 8), part, /, */)
+		if (n < 8)
+			fail(box ": not an event: " line)
+		if (part[3] != "NONE")
+			event[part[3]] = "KF_BOX_" part[1] ", " part[4] ", " part[5]
+	}
+	close(box)
+}
+
+# The events of which no probe is left are of none
+function check_box(    id_, p)
+{
+	for (id_ in event) {
+		for (p = 1; p <= nr && id[p] != id_; p++)
+			;
+		if (p > nr || bare[p])
+			fail(box ": there is no guarded probe " id_)
+	}
+}
+
+function write_event(p)
+{
+	if (id[p] in event)
+		print "\tkf_box_put(" event[id[p]] ");"
+}
+
 function write_header(    p, semaphore)
 {
 	c_head("KF_KONFISCATOR_PROBES_H", "the probes.")
 	print "#include \"base/compiler.h\""
+	if (box != "")
+		print "#include \"stats/box.h\""
 	for (p = 1; p <= nr; p++) {
 		if (bare[p])
 			continue
@@ -133,6 +170,7 @@ function write_header(    p, semaphore)
 		print "}"
 		print "static inline void kf_probe_" id[p] "(" parameters(p) ")"
 		print "{"
+		write_event(p)
 		print "\tif (kf_traces_" id[p] "())"
 		print "\t\tkf_probe_fire_" id[p] "(" arguments(p) ");"
 		print "}"
@@ -228,6 +266,8 @@ function write_stub(guard, want_bare,    p)
 {
 	c_head(guard, "nothing, by their names.")
 	print "#include \"base/compiler.h\""
+	if (box != "" && !want_bare)
+		print "#include \"stats/box.h\""
 	for (p = 1; p <= nr; p++) {
 		if (bare[p] != want_bare)
 			continue
@@ -240,6 +280,7 @@ function write_stub(guard, want_bare,    p)
 		}
 		print "static inline void kf_probe_" id[p] "(" parameters(p) ")"
 		print "{"
+		write_event(p)
 		print "}"
 	}
 	print "\n#endif"
@@ -429,6 +470,12 @@ END {
 		exit 1
 	if (pending != "" || in_comment || !nr)
 		fail("the end of the page comes too early")
+	if (box != "") {
+		read_box()
+		check_box()
+	}
+	if (failed)
+		exit 1
 	if (mode == "header")
 		write_header()
 	else if (mode == "source")

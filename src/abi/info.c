@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "engine/detour.h"
 #include "engine/supply.h"
+#include "stats/box.h"
 #include "sys/out.h"
 
 #include <errno.h>
@@ -128,6 +129,7 @@ __kf_public int malloc_trim(size_t pad)
 	if (kf_start_is_due())
 		return 0;
 	kf_detour_enter();
+	kf_box_put(KF_BOX_trim, 0, pad);
 	some = kf_supply->trim(pad);
 	kf_detour_leave();
 	return some;

@@ -13,6 +13,7 @@
 #include "core/snapshot.h"
 #include "engine/detour.h"
 #include "engine/supply.h"
+#include "stats/box.h"
 #include "stats/stats.h"
 #include "sys/thread.h"
 #include "tags/tags.h"
@@ -41,6 +42,7 @@ static void parent(void)
 	kf_detour_enter();
 	kf_supply->fork_done(false);
 	kf_detour_leave();
+	kf_box_put(KF_BOX_fork, 0, 0);
 }
 
 static void child(void)

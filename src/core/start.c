@@ -23,6 +23,7 @@
 #include "engine/supply.h"
 #include "engine/tlsf.h"
 #include "pages/pages.h"
+#include "stats/box.h"
 #include "stats/stats.h"
 #include "sys/env.h"
 #include "sys/out.h"
@@ -112,6 +113,7 @@ static void start(void)
 	kf_conf_read();
 	apply();
 	kf_stats_init();
+	kf_box_init((uint32_t)kf_conf.events);
 	kf_thread_exit_init(kf_recorder_thread_exit);
 	kf_supply->init();
 	kf_misuse_init();

@@ -92,6 +92,7 @@ void kf_heap_init(void)
 	kf_heap_empty.slot = slot;
 	kf_heap_detour.slot = slot;
 	kf_heap_guest.slot = slot;
+	kf_box_share(slot);
 	reset_lists(&arenas.shared);
 }
 
@@ -173,6 +174,7 @@ static void settle(struct kf_heap *heap)
 	kf_heap_self = heap;
 	kf_word_add_atomic(KF_WORD_threads, 1);
 	kf_stats_slot_label(heap->slot, KF_SLOT_IN_USE);
+	kf_box_attach(&heap->box, heap->slot);
 	if (kf_detour_strict && !heap->guest)
 		kf_heap_send_foreign(heap);
 	tell_of_exit();
@@ -201,6 +203,7 @@ static struct kf_heap *attach(void)
 	if (heap) {
 		kf_lock_drop(&arenas.lock);
 		kf_heap_self = heap;
+		kf_box_resume(&heap->box);
 		return heap;
 	}
 	if (!arenas.slow)
@@ -241,6 +244,7 @@ static void leave(struct kf_heap *heap)
 	heap->unflushed = true;
 	kf_heap_self = &kf_heap_guest;
 	kf_stats_slot_label(heap->slot, KF_SLOT_IDLE);
+	kf_box_detach();
 	kf_word_add_atomic(KF_WORD_threads, -1ULL);
 	push_idle(heap);
 }

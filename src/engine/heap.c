@@ -148,8 +148,10 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 		nr = kf_slab_take(heap, slab, bin);
 	if (nr)
 		nr = kf_heap_cut(heap, class * sizeof(*bin), nr);
-	if (nr)
+	if (nr) {
 		count_fill(heap, kf_class_bytes(class), nr, size);
+		kf_box_refill(kf_class_bytes(class));
+	}
 	return nr;
 }
 

@@ -34,6 +34,7 @@
 #include "base/list.h"
 #include "engine/slab.h"
 #include "sample/countdown.h"
+#include "stats/box.h"
 #include "stats/stats.h"
 #include "sys/thread.h"
 
@@ -106,6 +107,7 @@ struct kf_heap {
 	struct kf_list slabs[KF_NR_CLASSES];	  /* not full ones; owner */
 	uint32_t nr_slabs[KF_NR_CLASSES];	  /* full ones too; owner */
 	struct kf_countdown countdown;		  /* owner */
+	struct kf_box box;			  /* owner */
 	uint32_t due[KF_NR_CLASSES]; /* the epoch of a sample due; owner */
 	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
 } __kf_aligned(KF_CACHE_LINE);

@@ -42,6 +42,18 @@ bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset);
 bool kf_tables_read(int fd, const struct kf_stats_header *h,
 		    unsigned int tables, struct kf_snapshot *s);
 
+/**
+ * kf_events_read() - read the black box
+ * @fd:		the file
+ * @slots:	its section of slots, checked against its size
+ * @s:		out: the events
+ *
+ * Context: any thread; allocates.
+ * Return: false with errno where it cannot be read.
+ */
+bool kf_events_read(int fd, const struct kf_stats_section *slots,
+		    struct kf_snapshot *s);
+
 /*
  * What is kept from one file to the next: room for a file's first bytes, and
  * the counters that the last one described, as most files describe the same

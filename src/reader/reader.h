@@ -93,6 +93,16 @@ enum kf_stat {
 	KF_NR_STATS
 };
 
+/* An event of the black box; see src/stats/box.def. */
+struct kf_event {
+	uint64_t time_ns; /* of CLOCK_MONOTONIC */
+	uint32_t kind;	  /* enum kf_box_kind, or of a later version */
+	int32_t tid;	  /* whose; 0: not known */
+	char thread[17];  /* its name, or "" */
+	uint64_t address;
+	uint64_t bytes;
+};
+
 struct kf_snapshot {
 	enum kf_read_result result;
 	int error; /* errno where result is KF_READ_ERROR */
@@ -115,10 +125,12 @@ struct kf_snapshot {
 	struct kf_stats_tag *tags;
 	uint32_t nr_stacks;
 	struct kf_stats_stack *stacks;
+	uint32_t nr_events; /* by time */
+	struct kf_event *events;
 };
 
 /* Tables that few readers want, or-ed. */
-enum kf_tables { KF_TABLE_TAGS = 1, KF_TABLE_STACKS = 2 };
+enum kf_tables { KF_TABLE_TAGS = 1, KF_TABLE_STACKS = 2, KF_TABLE_EVENTS = 4 };
 
 /**
  * kf_snapshot_read() - read a stats file

@@ -330,8 +330,6 @@ static void take_thread(struct kf_snapshot *s, const struct kf_slot *slot,
 {
 	struct kf_thread_count *t = &s->threads[s->nr_threads];
 
-	if (slot->state == KF_SLOT_FREE)
-		return;
 	*t = *sums;
 	t->tid = slot->tid;
 	t->state = slot->state;
@@ -346,6 +344,8 @@ static void take_slot(struct kf_snapshot *s, struct kf_described *t,
 	struct kf_thread_count sums = {0};
 	const struct kf_stats_pair *pair = slot->class;
 
+	if (slot->state == KF_SLOT_FREE)
+		return;
 	for (size_t i = 0; i < KF_STATS_SLOT_SCALARS; i++) {
 		struct kf_counter *c = t->scalar[i];
 
@@ -504,9 +504,11 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	free(s->threads);
 	free(s->tags);
 	free(s->stacks);
+	free(s->events);
 	s->tags = NULL;
 	s->stacks = NULL;
-	s->nr_tags = s->nr_stacks = 0;
+	s->events = NULL;
+	s->nr_tags = s->nr_stacks = s->nr_events = 0;
 	s->counters = NULL;
 	s->lent = false;
 	s->classes = NULL;

@@ -87,6 +87,8 @@ bool kf_tables_read(int fd, const struct kf_stats_header *h,
 {
 	if (tables & KF_TABLE_TAGS && h->tags.nr && !read_tags(fd, &h->tags, s))
 		return false;
+	if (tables & KF_TABLE_EVENTS && !kf_events_read(fd, &h->slots, s))
+		return false;
 	return !(tables & KF_TABLE_STACKS) || !h->stacks.nr ||
 	       read_stacks(fd, &h->stacks, s);
 }

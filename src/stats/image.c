@@ -143,8 +143,12 @@ void kf_stats_live(uint64_t *blocks, uint64_t *bytes)
 		*blocks += (uint64_t) class[i].inherited;
 		*bytes += (uint64_t) class[i].inherited * class[i].bytes;
 	}
-	for (size_t i = 0; i < nr; i++)
-		add_live(kf_image_slot(kf_stats.base, i), blocks, bytes);
+	for (size_t i = 0; i < nr; i++) {
+		const struct kf_slot *slot = kf_image_slot(kf_stats.base, i);
+
+		if (slot->state != KF_SLOT_FREE)
+			add_live(slot, blocks, bytes);
+	}
 }
 
 static void inherit_classes(char *image, const struct kf_slot *slot)
@@ -170,6 +174,13 @@ static void restart_slot(struct kf_slot *slot, int32_t forker)
 	slot->tid = lives_on ? kf_process_tid() : 0;
 }
 
+/* Rings stay where they are, but tell of their own process. */
+static void forget_events(struct kf_stats_chunk *chunk)
+{
+	if (chunk->slot)
+		memset(chunk->event, 0, sizeof(chunk->event));
+}
+
 void kf_image_inherit(char *image, size_t nr_slots, int32_t forker)
 {
 	struct kf_stats_header *h = (void *)image;
@@ -181,8 +192,10 @@ void kf_image_inherit(char *image, size_t nr_slots, int32_t forker)
 	for (size_t i = 0; i < nr_slots; i++) {
 		struct kf_slot *slot = kf_image_slot(image, i);
 
-		if (slot->state == KF_SLOT_FREE)
+		if (slot->state == KF_SLOT_FREE) {
+			forget_events((void *)slot);
 			continue;
+		}
 		large += slot->scalar[KF_SLOT_large_allocated] -
 			 slot->scalar[KF_SLOT_large_freed];
 		inherit_classes(image, slot);

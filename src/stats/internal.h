@@ -6,6 +6,7 @@
  *	identity.c	who writes the file
  *	backing.c	directories and files, and the mapping of one
  *	slots.c		slots taken and labelled, the image grown
+ *	box.c		what slow paths did last, in the place of slots
  *	area.c		the tables of tags and call stacks, behind all slots
  *	guard.c		SIGBUS of a file that was cut short
  *	sweep.c		files of processes that are gone
@@ -310,6 +311,17 @@ void kf_sweep_all(int dirfd);
  * Context: as kf_sweep_all().
  */
 void kf_sweep_sometimes(int dirfd);
+
+/**
+ * kf_stats_chunk_take() - a chunk for the black box, in the place of a slot
+ *
+ * Half of all slots are left to threads.
+ *
+ * Context: any thread.
+ * Return: a zeroed chunk; NULL where the file cannot grow, or in a signal
+ *	   handler that interrupted its growth.
+ */
+struct kf_stats_chunk *kf_stats_chunk_take(void);
 
 /**
  * kf_growth_enter() - take the right to change what stands behind the image

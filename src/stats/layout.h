@@ -14,6 +14,7 @@
  *
  * Glossary
  *	slot	what one arena counts: scalars, then a pair of words a class
+ *	chunk	a part of the ring of events of one, in the place of a slot
  *	class	a size class; class 0 stands for all large blocks
  *	word	what the process counts as a whole
  */
@@ -28,9 +29,10 @@
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_SLOT_SCALARS 42
-#define KF_STATS_MAX_SLOTS 4096
+#define KF_STATS_MAX_SLOTS 8128
 #define KF_STATS_MAX_FILE (64u << 20)
 #define KF_STATS_TAG_NAME 64
+#define KF_STATS_EVENTS 84
 #define KF_STATS_STACK_FRAMES 35
 #define KF_STATS_CONTROL_TEXT 744
 #define KF_STATS_CONTROL_REPLY 256
@@ -132,6 +134,33 @@ struct kf_slot {
 	uint64_t scalar[KF_STATS_SLOT_SCALARS];
 	struct kf_stats_pair class[KF_STATS_NR_CLASSES];
 } __attribute__((aligned(64)));
+
+/*
+ * An event of the black box. @when holds its kind, of src/stats/box.def, above
+ * its time, nanoseconds of CLOCK_MONOTONIC; 0: there is none. It is 0 while the
+ * rest is written, and is stored last.
+ */
+struct kf_stats_event {
+	uint64_t when;
+	uint64_t address; /* what it is about, or 0 */
+	uint64_t bytes;	  /* how much, or 0; of threads their tid */
+};
+
+#define KF_STATS_EVENT_TIME_BITS 56
+#define KF_STATS_EVENT_TIME (((uint64_t)1 << KF_STATS_EVENT_TIME_BITS) - 1)
+
+/*
+ * A part of a ring of events, in the place of a slot: those of one ring, in the
+ * order of @index, hold what its thread did last. A ring that is full goes on
+ * at its begin.
+ */
+struct kf_stats_chunk {
+	uint32_t state; /* KF_SLOT_FREE: there are no counters here */
+	uint32_t slot;	/* whose events: the slot's number, from 1; 0: none */
+	uint32_t index; /* of this chunk in its ring */
+	uint32_t reserved[5];
+	struct kf_stats_event event[KF_STATS_EVENTS];
+};
 
 /*
  * The process' words. @seq is odd while a group of them changes; a reader

@@ -114,6 +114,20 @@ static size_t take(void)
 	}
 }
 
+struct kf_stats_chunk *kf_stats_chunk_take(void)
+{
+	static uint32_t nr_chunks; /* atomic */
+	size_t i = SIZE_MAX;
+
+	if (__atomic_load_n(&nr_chunks, __ATOMIC_RELAXED) <
+	    kf_stats.max_slots / 2)
+		i = take();
+	if (i == SIZE_MAX)
+		return NULL;
+	__atomic_fetch_add(&nr_chunks, 1, __ATOMIC_RELAXED);
+	return (void *)kf_image_slot(kf_stats.base, i);
+}
+
 struct kf_slot *kf_stats_slot_take(void)
 {
 	size_t i = take();

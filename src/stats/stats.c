@@ -11,11 +11,11 @@
 
 /*
  * A file begins with this size, what the descriptions leave of it is slots:
- * one for the thread that every program has, and one for what it counts before
- * and behind its threads.
+ * one for the thread that every program has, one for what it counts before
+ * and behind its threads, and one for the thread's first events.
  */
 #define FIRST_BYTES (24 * KF_KIB)
-#define FEWEST_SLOTS 2
+#define FEWEST_SLOTS 3
 
 /*
  * Of a limited address space at most this part is taken for slots, as most

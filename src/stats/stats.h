@@ -29,6 +29,8 @@ enum kf_word_stat {
 
 _Static_assert(KF_NR_SLOT_STATS <= KF_STATS_SLOT_SCALARS, "slot is full");
 _Static_assert(sizeof(struct kf_slot) == 2048, "the slot's size is ABI");
+_Static_assert(sizeof(struct kf_stats_chunk) == sizeof(struct kf_slot),
+	       "a chunk takes the place of a slot");
 
 /* What decides whether and where a file is made; strings outlive the call. */
 struct kf_stats_conf {

@@ -79,18 +79,25 @@ void kf_process_quiet(bool quiet)
 	__atomic_store_n(&kf_process_mark[2], quiet, __ATOMIC_RELAXED);
 }
 
-uint32_t kf_now_ms(void)
+static uint64_t now_of(clockid_t clock)
 {
 	struct timespec ts = {0, 0};
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (uint32_t)(ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+uint32_t kf_now_ms(void)
+{
+	return (uint32_t)(kf_now_coarse_ns() / 1000000);
+}
+
+uint64_t kf_now_coarse_ns(void)
+{
+	return now_of(CLOCK_MONOTONIC_COARSE);
 }
 
 uint64_t kf_now_ns(void)
 {
-	struct timespec ts = {0, 0};
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return now_of(CLOCK_MONOTONIC);
 }

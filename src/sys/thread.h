@@ -169,6 +169,14 @@ void kf_process_quiet(bool quiet);
 uint32_t kf_now_ms(void);
 
 /**
+ * kf_now_coarse_ns() - nanoseconds of the monotonic clock at the last tick
+ *
+ * Context: any; no system call where the vdso has it.
+ * Return: the time; 0 where there is no such clock.
+ */
+uint64_t kf_now_coarse_ns(void);
+
+/**
  * kf_now_ns() - nanoseconds of the monotonic clock
  *
  * Context: any; no system call where the vdso has it.

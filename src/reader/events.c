@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The black box, as a stats file has it: rings in chunks between the slots,
+ * made one list by time.
+ *
+ * Threads write meanwhile. An event that is being written has no time, or is
+ * another one when it is read a second time: it is left out. Who wrote an event
+ * follows from the threads that start and end in its ring.
+ */
+#include "reader/internal.h"
+
+#include "stats/box.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct chunk {
+	uint32_t slot;
+	uint32_t index;
+	struct kf_stats_event event[KF_STATS_EVENTS];
+};
+
+/* What is gathered from a file. */
+struct gather {
+	int fd;
+	const struct kf_stats_section *slots;
+	uint32_t nr_chunks;
+	struct chunk *chunks;
+	struct kf_snapshot *s;
+};
+
+static uint64_t place_of(const struct gather *g, uint32_t i)
+{
+	return g->slots->offset + (uint64_t)i * g->slots->entry_size;
+}
+
+static bool is_chunk(const struct kf_stats_chunk *c)
+{
+	return c->state == KF_SLOT_FREE && c->slot;
+}
+
+/* Keep of a chunk what is the same in two readings. */
+static void take_chunk(struct gather *g, const struct kf_stats_chunk *a,
+		       const struct kf_stats_chunk *b)
+{
+	struct chunk *chunk = &g->chunks[g->nr_chunks++];
+
+	chunk->slot = a->slot;
+	chunk->index = a->index;
+	for (unsigned int i = 0; i < KF_STATS_EVENTS; i++) {
+		if (!memcmp(&a->event[i], &b->event[i], sizeof(a->event[i])))
+			chunk->event[i] = a->event[i];
+	}
+}
+
+static bool read_chunks(struct gather *g)
+{
+	struct kf_stats_chunk a, b;
+
+	g->chunks = calloc((size_t)g->slots->nr + 1, sizeof(*g->chunks));
+	if (!g->chunks)
+		return false;
+	for (uint32_t i = 0; i < g->slots->nr; i++) {
+		const size_t head = offsetof(struct kf_stats_chunk, event);
+
+		if (!kf_read_at(g->fd, &a, head, place_of(g, i)))
+			return false;
+		if (!is_chunk(&a))
+			continue;
+		if (!kf_read_at(g->fd, &a, sizeof(a), place_of(g, i)) ||
+		    !kf_read_at(g->fd, &b, sizeof(b), place_of(g, i)))
+			return false;
+		if (is_chunk(&a) && a.slot <= g->slots->nr)
+			take_chunk(g, &a, &b);
+	}
+	return true;
+}
+
+static int by_ring(const void *va, const void *vb)
+{
+	const struct chunk *a = va, *b = vb;
+
+	if (a->slot != b->slot)
+		return a->slot < b->slot ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static uint64_t time_of(const struct kf_stats_event *e)
+{
+	return e->when & KF_STATS_EVENT_TIME;
+}
+
+static void add_event(struct kf_snapshot *s, const struct kf_stats_event *e)
+{
+	if (e->when)
+		s->events[s->nr_events++] = (struct kf_event){
+			.time_ns = time_of(e),
+			.kind = (uint32_t)(e->when >> KF_STATS_EVENT_TIME_BITS),
+			.address = e->address,
+			.bytes = e->bytes,
+		};
+}
+
+/* A full ring begins where its times step back. */
+static void unroll(struct kf_event *event, uint32_t nr)
+{
+	uint32_t from = 1;
+	struct kf_event *copy;
+
+	while (from < nr && event[from].time_ns >= event[from - 1].time_ns)
+		from++;
+	if (from >= nr)
+		return;
+	copy = malloc(nr * sizeof(*copy));
+	if (!copy)
+		return;
+	memcpy(copy, event + from, (nr - from) * sizeof(*copy));
+	memcpy(copy + nr - from, event, from * sizeof(*copy));
+	memcpy(event, copy, nr * sizeof(*copy));
+	free(copy);
+}
+
+/*
+ * Backwards: what stands before an end is of the thread that ends, and before a
+ * start there is the end of another, or what the thread did before it had its
+ * heap.
+ */
+static void name_threads(struct kf_event *event, uint32_t nr,
+			 const struct kf_slot *slot)
+{
+	int32_t tid = slot->tid;
+
+	for (uint32_t i = nr; i-- > 0;) {
+		struct kf_event *e = &event[i];
+
+		if (e->kind == KF_BOX_thread_end)
+			tid = (int32_t)e->bytes;
+		if (e->kind == KF_BOX_thread_start)
+			tid = (int32_t)e->bytes;
+		e->tid = tid;
+		if (e->tid == slot->tid)
+			memcpy(e->thread, slot->name, sizeof(slot->name));
+	}
+}
+
+static bool take_ring(struct gather *g, const struct chunk *first,
+		      const struct chunk *end)
+{
+	struct kf_snapshot *s = g->s;
+	uint32_t begin = s->nr_events;
+	struct kf_slot slot = {0};
+
+	for (const struct chunk *c = first; c < end; c++) {
+		for (unsigned int i = 0; i < KF_STATS_EVENTS; i++)
+			add_event(s, &c->event[i]);
+	}
+	if (!kf_read_at(g->fd, &slot, offsetof(struct kf_slot, scalar),
+			place_of(g, first->slot - 1)))
+		return false;
+	unroll(s->events + begin, s->nr_events - begin);
+	name_threads(s->events + begin, s->nr_events - begin, &slot);
+	return true;
+}
+
+static bool take_rings(struct gather *g)
+{
+	const struct chunk *c = g->chunks, *end = c + g->nr_chunks, *next;
+
+	qsort(g->chunks, g->nr_chunks, sizeof(*c), by_ring);
+	for (; c < end; c = next) {
+		for (next = c; next < end && next->slot == c->slot; next++)
+			;
+		if (!take_ring(g, c, next))
+			return false;
+	}
+	return true;
+}
+
+static void merge(struct kf_event *to, const struct kf_event *a, uint32_t nr_a,
+		  const struct kf_event *b, uint32_t nr_b)
+{
+	while (nr_a || nr_b) {
+		bool first = nr_a && (!nr_b || a->time_ns <= b->time_ns);
+
+		*to++ = first ? *a : *b;
+		if (first)
+			a++, nr_a--;
+		else
+			b++, nr_b--;
+	}
+}
+
+/* Those of one time keep their order: qsort() would not. */
+static void sort(struct kf_event *event, struct kf_event *room, uint32_t nr)
+{
+	uint32_t half = nr / 2;
+
+	if (nr < 2)
+		return;
+	sort(event, room, half);
+	sort(event + half, room, nr - half);
+	merge(room, event, half, event + half, nr - half);
+	memcpy(event, room, nr * sizeof(*event));
+}
+
+bool kf_events_read(int fd, const struct kf_stats_section *slots,
+		    struct kf_snapshot *s)
+{
+	struct gather g = {.fd = fd, .slots = slots, .s = s};
+	struct kf_event *room = NULL;
+	bool ok = true;
+
+	/* Older and damaged files have none. */
+	if (slots->nr && slots->entry_size >= sizeof(struct kf_stats_chunk))
+		ok = read_chunks(&g);
+	if (ok && g.nr_chunks) {
+		size_t most = (size_t)g.nr_chunks * KF_STATS_EVENTS;
+
+		s->events = calloc(most, sizeof(*s->events));
+		room = calloc(most, sizeof(*room));
+		ok = s->events && room && take_rings(&g);
+		if (ok)
+			sort(s->events, room, s->nr_events);
+	}
+	free(room);
+	free(g.chunks);
+	return ok;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The black box: see box.h.
+ */
+#include "stats/box.h"
+
+#include "stats/internal.h"
+
+#include "sys/process.h"
+#include "sys/thread.h"
+
+/* A chunk that somebody is about to take. */
+#define TAKING UINT16_MAX
+
+_Static_assert(KF_STATS_MAX_SLOTS < TAKING, "a chunk's number fits");
+
+/* What an event's words are by the kind; also the numbers' check. */
+enum { FINE, COARSE };
+
+static const uint8_t clocks[KF_NR_BOX_KINDS] = {
+#define KF_BOX(id, number, probe, address, bytes, clock, shows, help) \
+	[KF_BOX_##id] = clock,
+#include "stats/box.def"
+#undef KF_BOX
+};
+
+static struct kf_box shared;
+static uint32_t nr_chunks; /* of a ring; constant after kf_box_init() */
+static bool taken_over;	   /* what happened at the start; atomic */
+
+static __thread struct kf_box *self __attribute__((tls_model("initial-exec"))) =
+	&shared;
+
+void kf_box_init(uint32_t events)
+{
+	events = KF_MIN(events, (uint32_t)KF_BOX_MAX_EVENTS);
+	if (!kf_stats.in_bss)
+		nr_chunks = (events + KF_STATS_EVENTS - 1) / KF_STATS_EVENTS;
+}
+
+static struct kf_stats_chunk *chunk_at(uint32_t number)
+{
+	return (void *)kf_image_slot(kf_stats.base, number - 1);
+}
+
+/* 0 for one that is not in the image. */
+static uint32_t number_of(const void *slot)
+{
+	uintptr_t at = (uintptr_t)slot - (uintptr_t)kf_stats.base - KF_AT_SLOTS;
+
+	return at < kf_stats.max_slots * sizeof(struct kf_slot)
+		       ? (uint32_t)(at / sizeof(struct kf_slot)) + 1
+		       : 0;
+}
+
+void kf_box_share(const struct kf_slot *slot)
+{
+	shared.slot = nr_chunks ? number_of(slot) : 0;
+}
+
+/* Without room the ring ends with what it has. */
+static struct kf_stats_chunk *take_chunk(struct kf_box *box, uint32_t index)
+{
+	struct kf_stats_chunk *chunk;
+	uint16_t none = 0;
+
+	if (!__atomic_compare_exchange_n(&box->chunk[index], &none, TAKING,
+					 false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return NULL;
+	chunk = kf_stats_chunk_take();
+	if (chunk) {
+		chunk->index = index;
+		__atomic_store_n(&chunk->slot, box->slot, __ATOMIC_RELEASE);
+	} else if (index) {
+		__atomic_store_n(&box->nr_chunks, (uint16_t)index,
+				 __ATOMIC_RELAXED);
+	} else {
+		box->slot = 0;
+	}
+	/* pairs with the acquire load of next() */
+	__atomic_store_n(&box->chunk[index], (uint16_t)number_of(chunk),
+			 __ATOMIC_RELEASE);
+	return chunk;
+}
+
+/* The place of the next event, or NULL. */
+static struct kf_stats_event *next(struct kf_box *box)
+{
+	uint32_t nr, limit, index, number;
+	struct kf_stats_chunk *chunk;
+
+	if (!box->slot)
+		return NULL;
+	nr = __atomic_fetch_add(&box->nr, 1, __ATOMIC_RELAXED);
+	limit = __atomic_load_n(&box->nr_chunks, __ATOMIC_RELAXED);
+	index = nr / KF_STATS_EVENTS % (limit ? limit : nr_chunks);
+	number = __atomic_load_n(&box->chunk[index], __ATOMIC_ACQUIRE);
+	if (likely(number && number != TAKING))
+		chunk = chunk_at(number);
+	else
+		chunk = take_chunk(box, index);
+	return chunk ? &chunk->event[nr % KF_STATS_EVENTS] : NULL;
+}
+
+static void put_at(struct kf_box *box, enum kf_box_kind kind, uint64_t time,
+		   uint64_t address, uint64_t bytes)
+{
+	struct kf_stats_event *e = next(box);
+
+	if (!e)
+		return;
+	/* Fine and coarse times are of two clocks: a ring is in order. */
+	time = KF_MAX(time, box->last);
+	box->last = time;
+	__atomic_store_n(&e->when, 0, __ATOMIC_RELAXED);
+	/* who reads a half of the rest reads no time, or a changed one */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&e->address, address, __ATOMIC_RELAXED);
+	__atomic_store_n(&e->bytes, bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&e->when,
+			 (uint64_t)kind << KF_STATS_EVENT_TIME_BITS |
+				 (time & KF_STATS_EVENT_TIME),
+			 __ATOMIC_RELEASE);
+}
+
+void kf_box_put(enum kf_box_kind kind, uint64_t address, uint64_t bytes)
+{
+	struct kf_box *box = self;
+
+	if (box->slot)
+		put_at(box, kind,
+		       clocks[kind] == COARSE ? kf_now_coarse_ns()
+					      : kf_now_ns(),
+		       address, bytes);
+}
+
+void kf_box_refill(uint64_t bytes)
+{
+	struct kf_box *box = self;
+	uint64_t now;
+
+	if (!box->slot)
+		return;
+	now = kf_now_coarse_ns();
+	if (box->refilled == now)
+		return;
+	box->refilled = now;
+	put_at(box, KF_BOX_refill, now, 0, bytes);
+}
+
+/* What the process did before it had a heap is of the first thread's. */
+static void take_over(struct kf_box *box, uint32_t slot)
+{
+	*box = shared;
+	box->slot = slot;
+	for (uint32_t i = 0; i < nr_chunks; i++) {
+		uint16_t number = box->chunk[i];
+
+		shared.chunk[i] = 0;
+		if (number && number != TAKING)
+			chunk_at(number)->slot = slot;
+	}
+	shared.nr = 0;
+}
+
+void kf_box_attach(struct kf_box *box, const struct kf_slot *slot)
+{
+	uint32_t number = nr_chunks ? number_of(slot) : 0;
+
+	if (!box->slot && number &&
+	    !__atomic_exchange_n(&taken_over, true, __ATOMIC_RELAXED))
+		take_over(box, number);
+	else if (!box->nr)
+		box->slot = number;
+	self = box;
+	kf_box_put(KF_BOX_thread_start, 0, (uint64_t)slot->tid);
+}
+
+void kf_box_resume(struct kf_box *box)
+{
+	self = box;
+}
+
+void kf_box_detach(void)
+{
+	kf_box_put(KF_BOX_thread_end, 0, (uint64_t)kf_process_tid());
+	self = &shared;
+}
