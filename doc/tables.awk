@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Fills in a manual page: the lines @ENVIRONMENT@, @RUN_OPTIONS@, @CONTROLS@ and
-# @COUNTERS@ become mdoc lists from conf.def, control.def and stats.def.
+# Fills in a manual page: the lines @ENVIRONMENT@, @RUN_OPTIONS@, @CONTROLS@,
+# @COUNTERS@ and @EVENTS@ become mdoc lists from conf.def, control.def, stats.def
+# and box.def.
 #
-#	awk -f tables.awk conf.def control.def stats.def page.in
+#	awk -f tables.awk conf.def control.def stats.def box.def page.in
 
 # The arguments of a macro call on one line, into @part; returns how many.
 function split_call(line, part,    n, i, c, text, quoted) {
@@ -107,11 +108,20 @@ function take_counter(part,    metric) {
 	next
 }
 
+/^KF_BOX\(/ {
+	split_call($0, part)
+	events = events ".It Cm " part[1] \
+		(part[6] == "COARSE" ? " No (coarse)" : "") "\n" \
+		sentence(part[8]) "\n"
+	next
+}
+
 FILENAME !~ /\.in$/ { next }
 
 /^@ENVIRONMENT@$/ { printf "%s", environment; next }
 /^@RUN_OPTIONS@$/ { printf "%s", run_options; next }
 /^@CONTROLS@$/ { printf "%s", controls; next }
+/^@EVENTS@$/ { printf "%s", events; next }
 /^@COUNTERS@$/ { printf "%s", counters; next }
 
 { print }

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "cli/one.h"
 #include "cli/output.h"
 #include "cli/tags.h"
 
@@ -113,62 +114,33 @@ static int show(const struct kf_cli *cli, const struct kf_tag_set *set)
 	return KF_EXIT_OK;
 }
 
-/* The one process that is meant; release @files whatever the result. */
-static int find_process(const struct kf_cli *cli, struct kf_files *files,
-			const struct kf_file **found)
+static int load_process(const struct kf_cli *cli, struct kf_tag_set *set)
 {
-	unsigned int nr = 0;
-	int status = kf_cli_find(cli, files);
+	struct kf_one one;
+	int status = kf_one_find(cli, NULL, &one);
 
 	if (status)
 		return status;
-	for (unsigned int i = 0; i < files->nr; i++) {
-		const struct kf_file *f = &files->file[i];
-
-		if (f->snap.result != KF_READ_OK ||
-		    !kf_select_matches(&cli->select, f) ||
-		    (!cli->select.all && f->life != KF_LIFE_ALIVE))
-			continue;
-		*found = f;
-		nr++;
-	}
-	if (nr > 1) {
-		kf_error("tags: %u processes match: name one by -p PID", nr);
-		return KF_EXIT_USAGE;
-	}
-	if (!nr)
-		kf_note(cli, "tags: no process matches");
-	return nr ? 0 : KF_EXIT_NO_MATCH;
-}
-
-static int load_process(const struct kf_cli *cli, struct kf_tag_set *set)
-{
-	const struct kf_file *found = NULL;
-	struct kf_files files = {0};
-	int status = find_process(cli, &files, &found);
-
-	if (!status)
-		kf_tag_set_of_file(set, found);
-	kf_files_release(&files);
-	return status;
+	kf_tag_set_of_file(set, one.file);
+	kf_one_release(&one);
+	return 0;
 }
 
 static int run_stacks(const struct kf_cli *cli, const char *path)
 {
-	const struct kf_file *found = NULL;
-	struct kf_files files = {0};
+	struct kf_one one;
 	int status;
 	char *of_process;
 
 	if (path)
 		return kf_tags_stacks(cli, path, full);
-	status = find_process(cli, &files, &found);
-	if (!status) {
-		of_process = kf_format("%s/%s", found->dir, found->name);
-		status = kf_tags_stacks(cli, of_process, full);
-		free(of_process);
-	}
-	kf_files_release(&files);
+	status = kf_one_find(cli, NULL, &one);
+	if (status)
+		return status;
+	of_process = kf_format("%s/%s", one.file->dir, one.file->name);
+	status = kf_tags_stacks(cli, of_process, full);
+	free(of_process);
+	kf_one_release(&one);
 	return status;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "cli/one.h"
 #include "cli/process.h"
 #include "cli/tag-set.h"
 
@@ -62,27 +63,10 @@ void kf_tag_set_of_file(struct kf_tag_set *set, const struct kf_file *f)
 	set->untagged = kf_tags_live(live, tagged_bytes(set));
 }
 
-static int refuse(const char *path, const struct kf_snapshot *s)
-{
-	if (s->result == KF_READ_ERROR)
-		kf_error("tags: %s: %s", path, strerror(s->error));
-	else if (s->result == KF_READ_FOREIGN)
-		kf_error("tags: %s: not a stats file", path);
-	else if (s->result == KF_READ_INCOMPATIBLE)
-		kf_error("tags: %s: a stats file of version %u, and this "
-			 "reads version %u",
-			 path, s->major, KF_STATS_MAJOR);
-	else
-		kf_error("tags: %s: the stats file is %s", path,
-			 s->result == KF_READ_NOT_READY ? "being made"
-							: "damaged");
-	return KF_EXIT_FAILED;
-}
-
 int kf_tag_file_read(const char *path, struct kf_snapshot *s)
 {
 	kf_snapshot_read_with(AT_FDCWD, path, KF_TABLE_TAGS, s);
-	return s->result == KF_READ_OK ? 0 : refuse(path, s);
+	return s->result == KF_READ_OK ? 0 : kf_refuse_file("tags", path, s);
 }
 
 static int load_stats(struct kf_tag_set *set, const char *path)

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator events: what the slow paths of each thread did last.
+ *
+ * From the rings in the stats file, so also of a process that was killed.
+ */
+#include "config.h"
+
+#include "cli/one.h"
+#include "cli/table.h"
+#include "stats/box.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND ((uint64_t)1000000000)
+
+/* How often --follow looks, and how late: clocks of two threads may differ. */
+#define LOOK_NS ((uint64_t)200000000)
+#define LATE_NS ((uint64_t)50000000)
+
+enum { NEITHER, ADDRESS, BYTES, BOTH };
+
+static const struct kind {
+	const char *name;
+	unsigned int shows;
+} kinds[KF_NR_BOX_KINDS] = {
+#define KF_BOX(id, number, probe, address, bytes, clock, shows, help) \
+	[KF_BOX_##id] = {#id, shows},
+#include "stats/box.def"
+#undef KF_BOX
+};
+
+static const char *thread;
+static bool follow;
+static bool wanted[KF_NR_BOX_KINDS];
+static bool by_kind;
+
+enum { TIME, TID, THREAD, EVENT, AT, SIZE, MONOTONIC };
+
+static const struct kf_column columns[] = {
+	[TIME] = {"TIME", "time", KF_CELL_TEXT},
+	[TID] = {"TID", "tid", KF_CELL_COUNT},
+	[THREAD] = {"THREAD", "thread", KF_CELL_TEXT},
+	[EVENT] = {"EVENT", "event", KF_CELL_TEXT},
+	[AT] = {"ADDRESS", "address", KF_CELL_TEXT},
+	[SIZE] = {"SIZE", "bytes", KF_CELL_BYTES},
+	[MONOTONIC] = {NULL, "monotonic_ns", KF_CELL_COUNT},
+};
+
+static bool is_wanted(const struct kf_event *e)
+{
+	char tid[16];
+
+	if (by_kind && (e->kind >= KF_NR_BOX_KINDS || !wanted[e->kind]))
+		return false;
+	snprintf(tid, sizeof(tid), "%d", e->tid);
+	return !thread || !strcmp(thread, tid) ||
+	       !fnmatch(thread, e->thread, 0);
+}
+
+/* The time of day, by the two clocks that the file was made at. */
+static void tell_time(struct kf_cell *cell, const struct kf_event *e,
+		      const struct kf_stats_identity *id, bool whole)
+{
+	uint64_t ns = id->created_ns - id->created_mono + e->time_ns;
+	time_t seconds = (time_t)(ns / SECOND);
+	char day[64] = "", text[96];
+	struct tm tm;
+
+	if (whole ? gmtime_r(&seconds, &tm) : localtime_r(&seconds, &tm))
+		strftime(day, sizeof(day), whole ? "%Y-%m-%dT%T" : "%T", &tm);
+	if (whole)
+		snprintf(text, sizeof(text), "%s.%09uZ", day,
+			 (unsigned int)(ns % SECOND));
+	else
+		snprintf(text, sizeof(text), "%s.%06u", day,
+			 (unsigned int)(ns % SECOND / 1000));
+	kf_cell_text(cell, text);
+}
+
+static void tell_kind(struct kf_cell *row, const struct kf_event *e)
+{
+	bool known = e->kind < KF_NR_BOX_KINDS && kinds[e->kind].name;
+	unsigned int shows = known ? kinds[e->kind].shows : BOTH;
+	char text[32];
+
+	snprintf(text, sizeof(text), "kind %u", e->kind);
+	kf_cell_text(&row[EVENT], known ? kinds[e->kind].name : text);
+	if (e->kind >= KF_BOX_out_of_memory)
+		row[EVENT].mark = KF_MARK_BAD;
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)e->address);
+	kf_cell_text(&row[AT], shows & ADDRESS ? text : "");
+	row[AT].none = !(shows & ADDRESS);
+	row[SIZE].count = e->bytes;
+	row[SIZE].none = !(shows & BYTES);
+}
+
+static void add_event(struct kf_table *t, const struct kf_cli *cli,
+		      const struct kf_event *e,
+		      const struct kf_stats_identity *id)
+{
+	struct kf_cell *row = kf_table_row(t);
+
+	tell_time(&row[TIME], e, id, cli->format != KF_FORMAT_TABLE);
+	row[TID].count = (uint64_t)e->tid;
+	row[TID].none = !e->tid;
+	kf_cell_text(&row[THREAD], e->thread);
+	row[THREAD].none = !e->thread[0];
+	tell_kind(row, e);
+	row[MONOTONIC].count = e->time_ns;
+}
+
+/* Events from one time up to another one; returns how many. */
+static size_t print(const struct kf_cli *cli, const struct kf_snapshot *s,
+		    uint64_t from, uint64_t to)
+{
+	struct kf_table t;
+	size_t nr;
+
+	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	for (uint32_t i = 0; i < s->nr_events; i++) {
+		const struct kf_event *e = &s->events[i];
+
+		if (e->time_ns > from && e->time_ns <= to && is_wanted(e))
+			add_event(&t, cli, e, &s->id);
+	}
+	nr = t.nr_rows;
+	if (nr || !follow)
+		kf_table_print(&t, cli);
+	kf_table_release(&t);
+	return nr;
+}
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
+}
+
+static void wait_a_little(void)
+{
+	struct timespec ts = {.tv_nsec = LOOK_NS};
+
+	nanosleep(&ts, NULL);
+}
+
+/* Until the process has ended, we are interrupted or stdout goes. */
+static int watch(struct kf_cli *cli, struct kf_one *one)
+{
+	char pid[16], *path;
+	int32_t process = one->file->pid;
+	int status = KF_EXIT_OK;
+	uint64_t from = 0;
+	bool lives = true;
+
+	path = kf_format("%s/%s", one->file->dir, one->file->name);
+	snprintf(pid, sizeof(pid), "/proc/%d", process);
+	while (lives && !status) {
+		uint64_t to = now() - LATE_NS;
+
+		kf_one_release(one);
+		lives = access(pid, F_OK) == 0;
+		status = kf_one_find(cli, path, one);
+		if (status)
+			break;
+		if (print(cli, &one->file->snap, from, lives ? to : UINT64_MAX))
+			cli->no_header = true;
+		from = to;
+		if (fflush(stdout) || ferror(stdout)) {
+			kf_error("stdout: %s", strerror(errno));
+			status = KF_EXIT_FAILED;
+		}
+		if (lives && !status)
+			wait_a_little();
+	}
+	free(path);
+	return status;
+}
+
+static int refuse(const char *why)
+{
+	kf_error("events: %s", why);
+	return KF_EXIT_USAGE;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	struct kf_one one;
+	int status;
+
+	if (argc > 1)
+		return refuse("one file at a time");
+	if (argc && kf_select_any(&cli->select))
+		return refuse("a file, or a process: one of them");
+	if (argc && follow)
+		return refuse("--follow: for a process that runs, not a file");
+	if (follow && cli->format == KF_FORMAT_JSON)
+		return refuse("--follow has no end, and JSON needs one: "
+			      "use --format=csv");
+	cli->tables = KF_TABLE_EVENTS;
+	status = kf_one_find(cli, argc ? argv[0] : NULL, &one);
+	if (status)
+		return status;
+	if (follow && one.file->life == KF_LIFE_ALIVE)
+		status = watch(cli, &one);
+	else if (!print(cli, &one.file->snap, 0, UINT64_MAX))
+		kf_note(cli, "events: there are none");
+	kf_one_release(&one);
+	return status;
+}
+
+static int take_kinds(const char *arg)
+{
+	char *copy = kf_format("%s", arg), *at = copy, *name;
+	int status = 0;
+
+	by_kind = true;
+	while (!status && (name = strsep(&at, ",")) != NULL) {
+		unsigned int k = 1;
+
+		while (k < KF_NR_BOX_KINDS && strcmp(kinds[k].name, name))
+			k++;
+		if (k < KF_NR_BOX_KINDS) {
+			wanted[k] = true;
+			continue;
+		}
+		kf_error("events: --kind: '%s' is none of %s", name,
+#define KF_BOX(id, number, probe, address, bytes, clock, shows, help) #id " "
+#include "stats/box.def"
+#undef KF_BOX
+		);
+		status = KF_EXIT_USAGE;
+	}
+	free(copy);
+	return status;
+}
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	switch (key) {
+	case 'k':
+		return take_kinds(arg);
+	case 't':
+		thread = arg;
+		return 0;
+	default:
+		follow = true;
+		return 0;
+	}
+}
+
+static const struct kf_option options[] = {
+	{'k', "kind", "KIND,...", "these events"},
+	{'t', "thread", "TID|GLOB", "of this thread, or of threads named so"},
+	{'f', "follow", NULL,
+	 "go on with those to come until the process ends"},
+	{0},
+};
+
+const struct kf_command kf_command_events = {
+	.name = "events",
+	.args = "[FILE]",
+	.help = "Show what the slow paths of each thread did last",
+	.about =
+		"FILE is a stats file. Without one, the process is looked up, with -a one that\n"
+		"was killed too. Of each thread the last KONFISCATOR_EVENTS are there.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.selects = true,
+	.selects_ended = true,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The one stats file that a command is about: see one.h.
+ */
+#include "config.h"
+
+#include "cli/one.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+int kf_refuse_file(const char *name, const char *path,
+		   const struct kf_snapshot *s)
+{
+	if (s->result == KF_READ_ERROR)
+		kf_error("%s: %s: %s", name, path, strerror(s->error));
+	else if (s->result == KF_READ_FOREIGN)
+		kf_error("%s: %s: not a stats file", name, path);
+	else if (s->result == KF_READ_INCOMPATIBLE)
+		kf_error("%s: %s: a stats file of version %u, and this "
+			 "reads version %u",
+			 name, path, s->major, KF_STATS_MAJOR);
+	else
+		kf_error("%s: %s: the stats file is %s", name, path,
+			 s->result == KF_READ_NOT_READY ? "being made"
+							: "damaged");
+	return KF_EXIT_FAILED;
+}
+
+static int read_named(const struct kf_cli *cli, const char *path,
+		      struct kf_one *one)
+{
+	struct kf_file *f = &one->named;
+	int status = 0;
+
+	f->life = KF_LIFE_UNKNOWN;
+	if (kf_snapshot_read_with(AT_FDCWD, path, cli->tables, &f->snap) ==
+	    KF_READ_OK) {
+		one->file = f;
+	} else {
+		status = kf_refuse_file(cli->command->name, path, &f->snap);
+		kf_snapshot_release(&f->snap);
+	}
+	return status;
+}
+
+static bool is_meant(const struct kf_cli *cli, const struct kf_file *f)
+{
+	return f->snap.result == KF_READ_OK &&
+	       kf_select_matches(&cli->select, f) &&
+	       (cli->select.all || f->life == KF_LIFE_ALIVE);
+}
+
+static int find_process(const struct kf_cli *cli, struct kf_one *one)
+{
+	const char *name = cli->command->name;
+	unsigned int nr = 0;
+	int status = kf_cli_find(cli, &one->found);
+
+	if (status)
+		return status;
+	for (unsigned int i = 0; i < one->found.nr; i++) {
+		if (!is_meant(cli, &one->found.file[i]))
+			continue;
+		one->file = &one->found.file[i];
+		nr++;
+	}
+	if (nr == 1)
+		return 0;
+	if (nr)
+		kf_error("%s: %u processes match: name one by -p PID", name,
+			 nr);
+	else
+		kf_note(cli, "%s: no process matches", name);
+	kf_one_release(one);
+	return nr ? KF_EXIT_USAGE : KF_EXIT_NO_MATCH;
+}
+
+int kf_one_find(const struct kf_cli *cli, const char *path, struct kf_one *one)
+{
+	memset(one, 0, sizeof(*one));
+	return path ? read_named(cli, path, one) : find_process(cli, one);
+}
+
+void kf_one_release(struct kf_one *one)
+{
+	kf_snapshot_release(&one->named.snap);
+	kf_files_release(&one->found);
+	memset(one, 0, sizeof(*one));
+}

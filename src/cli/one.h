@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The one stats file that a command is about: named as a file, or found by its
+ * process.
+ */
+#ifndef KF_CLI_ONE_H
+#define KF_CLI_ONE_H
+
+#include "cli/cli.h"
+
+struct kf_one {
+	struct kf_file *file; /* its result is KF_READ_OK */
+	struct kf_files found;
+	struct kf_file named; /* of a path; its process is not looked up */
+};
+
+/**
+ * kf_one_find() - read it
+ * @cli:	the command line; tables and selectors are followed
+ * @path:	the file, or NULL: the process that the selectors mean
+ * @one:	out: the file; kf_one_release() it where 0 is returned
+ *
+ * Context: one thread; the command has no other.
+ * Return: 0, or the exit status after a message.
+ */
+int kf_one_find(const struct kf_cli *cli, const char *path, struct kf_one *one);
+
+/**
+ * kf_one_release() - free what kf_one_find() gave
+ * @one:	it
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_one_release(struct kf_one *one);
+
+/**
+ * kf_refuse_file() - say why a stats file cannot be read
+ * @name:	the command
+ * @path:	the file
+ * @s:		what was read; its result is not KF_READ_OK
+ *
+ * Context: one thread; the command has no other.
+ * Return: the exit status.
+ */
+int kf_refuse_file(const char *name, const char *path,
+		   const struct kf_snapshot *s);
+
+#endif
