@@ -12,6 +12,7 @@
 #include "core/sampling.h"
 #include "core/snapshot.h"
 #include "engine/detour.h"
+#include "engine/heap.h"
 #include "engine/supply.h"
 #include "stats/box.h"
 #include "stats/stats.h"
@@ -53,6 +54,7 @@ static void child(void)
 	kf_supply->fork_done(true);
 	kf_detour_leave();
 	kf_stats_fork_child();
+	kf_heap_fork_count();
 	kf_tags_fork_child();
 	kf_recorder_fork_child();
 	kf_sampling_fork_child();

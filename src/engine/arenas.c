@@ -39,6 +39,7 @@ static struct {
 	uintptr_t first_thread; /* who made it; kf_thread_self() */
 	struct kf_heap shared;
 	int64_t inherited_small; /* bytes; of the child's birth */
+	unsigned int survivors;	 /* threads of a child at its birth */
 	bool slow;		 /* nobody gets a heap; atomic */
 	bool only_count;	 /* nobody gets bins; set once */
 	bool direct;		 /* of these; likewise */
@@ -405,7 +406,12 @@ static void adopt_all(void)
 		else if (heap->state != KF_HEAP_LOST)
 			push_idle(heap);
 	}
-	kf_word_set(KF_WORD_threads, threads);
+	arenas.survivors = threads;
+}
+
+void kf_heap_fork_count(void)
+{
+	kf_word_set(KF_WORD_threads, arenas.survivors);
 }
 
 void kf_heap_fork_done(bool child)

@@ -30,7 +30,6 @@
 #ifndef KF_ENGINE_HEAP_H
 #define KF_ENGINE_HEAP_H
 
-#include "base/compiler.h"
 #include "base/list.h"
 #include "engine/slab.h"
 #include "sample/countdown.h"
@@ -448,12 +447,14 @@ size_t kf_heap_live_small(void);
 /**
  * kf_heap_fork_prepare() - hold heaps still over a fork
  * kf_heap_fork_done() - let go; in the child the others' heaps become idle
+ * kf_heap_fork_count() - count the child's threads, in counters of its own
  * @child:	whether this is the child
  *
  * Context: the forking thread.
  */
 void kf_heap_fork_prepare(void);
 void kf_heap_fork_done(bool child);
+void kf_heap_fork_count(void);
 
 /* A heap that is left while busy cannot be adopted after a fork. */
 static inline void kf_heap_enter(struct kf_heap *heap)
