@@ -14,7 +14,7 @@
 
 _Static_assert(KF_STATS_MAX_SLOTS < TAKING, "a chunk's number fits");
 
-/* What an event's words are by the kind; also the numbers' check. */
+/* Which clock an event has its time from. */
 enum { FINE, COARSE };
 
 static const uint8_t clocks[KF_NR_BOX_KINDS] = {
