@@ -217,7 +217,7 @@ static int64_t live_blocks(void)
 
 int main(int argc, char **argv)
 {
-	time_t until = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
+	time_t until = time(NULL) + (argc > 1 ? strtol(argv[1], NULL, 10) : 1);
 	int64_t before = 0, after;
 	unsigned int nr = 0, fifth;
 	void *ballast = malloc(BALLAST);

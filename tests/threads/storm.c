@@ -120,7 +120,8 @@ static void remove_files(void)
 CASE(a_storm_of_forks_hangs_nobody)
 {
 	const char *wanted = getenv("KF_STORM_FORKS");
-	unsigned int nr = wanted ? (unsigned int)atoi(wanted) : 200;
+	unsigned int nr =
+		wanted ? (unsigned int)strtoul(wanted, NULL, 10) : 200;
 
 	begin();
 	for (unsigned int i = 0; i < nr; i++) {
