@@ -39,6 +39,8 @@ static void time_of(struct kf_tags_out *o, const char *name, uint64_t ns)
 
 static void calls(struct kf_tags_out *o, const struct kf_stats_tag *t)
 {
+	uint64_t blocks = kf_stats_tag_blocks(t);
+
 	number(o, "nCallsTo_malloc", t->mallocs);
 	number(o, "nCallsTo_realloc", t->reallocs);
 	number(o, "nCallsTo_calloc", t->callocs);
@@ -47,7 +49,8 @@ static void calls(struct kf_tags_out *o, const struct kf_stats_tag *t)
 	number(o, "nCallsTo_freeByOthers", t->remote_frees);
 	number(o, "nBlocksResized", t->resized);
 	number(o, "nBlocksInherited", t->inherited);
-	number(o, "nBlocksLive", kf_stats_tag_blocks(t));
+	/* others go on meanwhile: frees may be seen before their mallocs */
+	number(o, "nBlocksLive", (int64_t)blocks > 0 ? blocks : 0);
 }
 
 /* Longer names are shown up to here, so that two may look the same. */

@@ -5,7 +5,7 @@
 . "$top_srcdir/tests/lint/tree.sh"
 
 cd "$top_srcdir" || exit 1
-list=$(tree_files | grep -Ev '(^|/)COPYING|\.(json|golden|png|svg)$')
+list=$(tree_files | grep -Ev '(^|/)COPYING|^tests/fuzz/corpus/|\.(json|golden|png|svg)$')
 for f in $list; do
 	looked_at=$((looked_at + 1))
 	licence=$(head -n 5 "$f" |

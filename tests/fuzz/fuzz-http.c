@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a client may say in its headers and arguments, and names of any bytes
+ * that come back to it: a format is chosen, and what is escaped for a page or
+ * for a scrape cannot end where it stands.
+ */
+#include "config.h"
+
+#include "exporter/buf.h"
+#include "exporter/gzip.h"
+#include "exporter/model.h"
+#include "exporter/writer.h"
+
+#include <string.h>
+
+#include "tests/fuzz/fuzz.h"
+
+#define TEXT 2048
+
+static void check_html(const char *text)
+{
+	struct kf_buf out = {0};
+
+	kf_buf_html(&out, text);
+	fuzz_require(!out.data || !strpbrk(out.data, "<>\"'"),
+		     "a name is markup");
+	kf_buf_free(&out);
+}
+
+/* A label's value ends at the first quote that no backslash precedes. */
+static void check_label(const char *text)
+{
+	struct kf_buf out = {0};
+
+	kf_buf_escape(&out, text, true);
+	for (size_t i = 0; i < out.len; i++) {
+		fuzz_require(out.data[i] != '"' && out.data[i] != '\n',
+			     "a label ends before its end");
+		if (out.data[i] == '\\')
+			i++;
+	}
+	kf_buf_free(&out);
+}
+
+static void check_clean(const char *text)
+{
+	char clean[200];
+
+	kf_utf8_clean(clean, sizeof(clean), text);
+	fuzz_require(memchr(clean, '\0', sizeof(clean)), "a name has no end");
+	check_label(clean);
+	check_html(clean);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_in in = {data, size};
+	char accept[TEXT], encoding[TEXT], name[TEXT];
+
+	fuzz_text(&in, accept, sizeof(accept));
+	fuzz_text(&in, encoding, sizeof(encoding));
+	fuzz_text(&in, name, sizeof(name));
+	fuzz_require(kf_format_choose(accept), "no format is chosen");
+	kf_gzip_wanted(encoding);
+	check_html(name);
+	check_label(name);
+	check_clean(name);
+	return 0;
+}

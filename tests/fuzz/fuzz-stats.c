@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A stats file of any bytes: all that is read of it can be looked at.
+ */
+#include "config.h"
+
+#include "reader/reader.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "tests/fuzz/fuzz.h"
+
+static bool ends(const char *text, size_t size)
+{
+	return memchr(text, '\0', size);
+}
+
+static void check_tables(const struct kf_snapshot *s)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < s->nr_counters; i++) {
+		const struct kf_counter *c = &s->counters[i];
+
+		fuzz_require(ends(c->name, sizeof(c->name)) &&
+				     ends(c->help, sizeof(c->help)),
+			     "a counter's text has no end");
+		sum += c->value;
+	}
+	for (unsigned int i = 0; i < s->nr_classes; i++)
+		sum += s->classes[i].mallocs;
+	for (unsigned int i = 0; i < s->nr_threads; i++)
+		fuzz_require(
+			ends(s->threads[i].name, sizeof(s->threads[i].name)),
+			"a thread's name has no end");
+	for (unsigned int i = 0; i < s->nr_tags; i++)
+		fuzz_require(ends(s->tags[i].name, KF_STATS_TAG_NAME),
+			     "a tag's name has no end");
+	for (unsigned int i = 0; i < s->nr_stacks; i++) {
+		const struct kf_stats_stack *k = &s->stacks[i];
+
+		fuzz_require(k->nr_frames <= KF_ARRAY_SIZE(k->frame),
+			     "a stack has more frames than it has room for");
+		sum += k->samples;
+	}
+	/* Only to have looked at all. */
+	__asm__ volatile("" ::"r"(sum));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct kf_snapshot s;
+	enum kf_read_result result;
+
+	result = kf_snapshot_read_with(AT_FDCWD, fuzz_sparse(data, size),
+				       KF_TABLE_TAGS | KF_TABLE_STACKS, &s);
+	fuzz_require(result == s.result, "two answers");
+	fuzz_require(kf_read_result_name(result), "no name for the answer");
+	if (result == KF_READ_OK) {
+		check_tables(&s);
+		kf_snapshot_value(&s, "live_bytes");
+	}
+	kf_snapshot_release(&s);
+	return 0;
+}
