@@ -9,6 +9,7 @@
 #include "stats/stats.h"
 #include "sys/next.h"
 #include "sys/out.h"
+#include "sys/valgrind.h"
 
 #include "base/text.h"
 
@@ -71,11 +72,22 @@ static void choose_secure(void)
 	kf_conf.engine = name;
 }
 
+/*
+ * memcheck puts its own malloc in place of the C library's: with the engine
+ * that passes on, it knows each block to the byte, and all is counted too.
+ */
+static void choose_for_memcheck(void)
+{
+	if (!kf_conf.engine && kf_memcheck_is_on())
+		kf_conf.engine = kf_engine_system.name;
+}
+
 void kf_engine_choose(void)
 {
 	const struct konf_engine *engine;
 
 	choose_secure();
+	choose_for_memcheck();
 	engine = kf_engine_find(kf_conf.engine);
 
 	if (!engine || engine->flags & KONF_ENGINE_LATE)

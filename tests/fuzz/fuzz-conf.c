@@ -8,6 +8,7 @@
 #include "core/conf.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@ static const struct kf_conf defaults = {
 #define IS_ACTION(v) ((uint64_t)(v) <= 1)
 #define IS_STRING(v) (!(uintptr_t)(v) || *(const char *)(uintptr_t)(v))
 #define IS_ENGINE(v) IS_STRING(v)
+#define IS_MATCH(v) IS_STRING(v)
 
 static void check_values(void)
 {
@@ -44,14 +46,11 @@ static void check_values(void)
 }
 
 /* "KONFISCATOR_" and the name of the option, in capitals. */
-static void name_of(char *dst, const char *id)
+static void name_of(char *dst, size_t size, const char *id)
 {
-	dst = stpcpy(dst, "KONFISCATOR_");
-	for (; *id; id++)
-		*dst++ = *id >= 'a' && *id <= 'z' ? (char)(*id - 'a' + 'A')
-						  : *id;
-	*dst++ = '=';
-	*dst = '\0';
+	snprintf(dst, size, "KONFISCATOR_%s=", id);
+	for (char *c = dst; *c; c++)
+		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
 }
 
 static void check_said(int fd)
@@ -96,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < NR && in.left; i++) {
 		char *value;
 
-		name_of(entry[i],
+		name_of(entry[i], sizeof(entry[i]),
 			names[fuzz_number(&in, 1) % KF_ARRAY_SIZE(names)]);
 		value = strchr(entry[i], '=') + 1;
 		fuzz_text(&in, value,

@@ -8,6 +8,10 @@ set -eu
 models=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 shift
+optimise=-O0
+case " $* " in
+*' -DLARGE '*) optimise=-O2 ;;
+esac
 checked=0
 found=0
 
@@ -18,7 +22,7 @@ search()
 	shift
 	spin -a "$@" "$models/$model.pml" >translated ||
 		{ cat translated; exit 1; }
-	"${CC:-cc}" -O1 -w -DSAFETY -o pan pan.c
+	"${CC:-cc}" $optimise -w -DSAFETY -DCOLLAPSE -o pan pan.c
 	./pan -m1000000 >said 2>&1
 }
 
@@ -36,6 +40,7 @@ for file in "$models"/*.pml; do
 	echo "$model holds in all $states states"
 	checked=$((checked + 1))
 
+	# shellcheck disable=SC2013 # names, without blanks
 	for plant in $(grep -o 'PLANT_[A-Z_]*[A-Z]' "$file" | sort -u); do
 		search "$model" "-D$plant"
 		grep -q 'errors: 1' said ||
