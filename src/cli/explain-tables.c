@@ -39,6 +39,24 @@ static void add_part(struct kf_table *t, const char *name, bool known,
 		row[SHARE].real = 100 * (double)bytes / (double)whole;
 }
 
+void kf_explain(const struct kf_watch *w, struct kf_explained *e)
+{
+	const struct kf_case look = {
+		.snap = &w->last->snap,
+		.procfs = "/proc",
+		.pid = w->last->pid,
+		.seconds = w->seconds,
+		.first = kf_snapshot_used(&w->first->snap),
+		.middle = kf_snapshot_used(&w->middle->snap),
+	};
+
+	kf_explain_case(&look, e);
+	if (e->why)
+		return;
+	kf_error("out of memory");
+	exit(KF_EXIT_FAILED);
+}
+
 void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
 {
 	bool known = f->resident_known;

@@ -8,7 +8,6 @@
 #include "cli/process.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 int32_t kf_process_pid(const struct kf_file *f)
 {
@@ -34,35 +33,20 @@ void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID])
 		kf_proc_container("/proc", f->pid, id);
 }
 
-/*
- * A size in pages. Of statm's fields the first is all, the second resident, the
- * third resident and not anonymous.
- */
-static uint64_t size_of(const struct kf_file *f, unsigned int field)
+static struct kf_proc_memory memory_of(const struct kf_file *f)
 {
-	unsigned long long pages[3];
-	char text[128];
+	struct kf_proc_memory m;
 
-	if (!f->pid)
-		return 0;
-	kf_proc_text("/proc", f->pid, "statm", text, sizeof(text));
-	if (sscanf(text, "%llu %llu %llu", &pages[0], &pages[1], &pages[2]) !=
-	    3)
-		return 0;
-	return pages[field] * (uint64_t)sysconf(_SC_PAGESIZE);
+	kf_proc_memory("/proc", f->pid, &m);
+	return m;
 }
 
 uint64_t kf_process_resident(const struct kf_file *f)
 {
-	return size_of(f, 1);
-}
-
-uint64_t kf_process_shared(const struct kf_file *f)
-{
-	return size_of(f, 2);
+	return memory_of(f).resident;
 }
 
 uint64_t kf_process_virtual(const struct kf_file *f)
 {
-	return size_of(f, 0);
+	return memory_of(f).all;
 }

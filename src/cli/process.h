@@ -49,15 +49,6 @@ void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID]);
 uint64_t kf_process_resident(const struct kf_file *f);
 
 /**
- * kf_process_shared() - how much of that is of files or shared memory
- * @f:		the file
- *
- * Context: one thread; the command has no other.
- * Return: bytes, 0 where the process is not here.
- */
-uint64_t kf_process_shared(const struct kf_file *f);
-
-/**
  * kf_process_virtual() - how much address space a file's process has in use
  * @f:		the file
  *

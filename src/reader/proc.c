@@ -69,6 +69,22 @@ ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
 	return n;
 }
 
+void kf_proc_memory(const char *procfs, int pid, struct kf_proc_memory *m)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned long long all, resident, shared;
+	char text[128];
+
+	*m = (struct kf_proc_memory){0};
+	if (!pid || kf_proc_text(procfs, pid, "statm", text, sizeof(text)) < 0)
+		return;
+	if (sscanf(text, "%llu %llu %llu", &all, &resident, &shared) != 3)
+		return;
+	m->all = all * page;
+	m->resident = resident * page;
+	m->shared = shared * page;
+}
+
 bool kf_proc_comm(const char *procfs, int pid, char comm[KF_PROC_COMM])
 {
 	char buf[KF_PROC_COMM];

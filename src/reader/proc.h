@@ -68,6 +68,23 @@ ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
  */
 bool kf_proc_comm(const char *procfs, int pid, char comm[KF_PROC_COMM]);
 
+/* What the kernel counts of a process, in bytes. */
+struct kf_proc_memory {
+	uint64_t all; /* addresses */
+	uint64_t resident;
+	uint64_t shared; /* resident, and of files or shared memory */
+};
+
+/**
+ * kf_proc_memory() - how much memory a process has
+ * @procfs:	procfs' mount point
+ * @pid:	the process, or 0
+ * @m:		out: all 0 where it is not to be seen
+ *
+ * Context: any thread.
+ */
+void kf_proc_memory(const char *procfs, int pid, struct kf_proc_memory *m);
+
 /**
  * kf_proc_container() - the id of the container a process runs in
  * @procfs:	procfs' mount point

@@ -6,10 +6,13 @@
  */
 #include "config.h"
 
-#include "cli/explain.h"
+#include "reader/verdict.h"
 
-#include "cli/process.h"
+#include "reader/human.h"
+#include "reader/proc.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const char *const names[] = {
@@ -37,8 +40,7 @@ static uint64_t level(const struct kf_snapshot *s, const char *name)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* What the program has of the heap. */
-static uint64_t used_of(const struct kf_snapshot *s)
+uint64_t kf_snapshot_used(const struct kf_snapshot *s)
 {
 	return s->totals.live + s->totals.rounding;
 }
@@ -80,27 +82,27 @@ static void limit_pools(struct kf_facts *f, uint64_t anonymous)
  * The heap has no pages of files and none that are shared, and it has no more
  * resident than it may have touched.
  */
-static void take_process(struct kf_facts *f, const struct kf_file *file)
+static void take_process(struct kf_facts *f, const struct kf_case *c)
 {
-	uint64_t shared = kf_process_shared(file);
+	struct kf_proc_memory m;
 
-	f->resident = kf_process_resident(file);
+	kf_proc_memory(c->procfs, c->pid, &m);
+	f->resident = m.resident;
 	f->resident_known = f->resident > 0;
-	if (f->resident_known && level(&file->snap, "pools"))
-		limit_pools(f, less(f->resident, shared));
+	if (f->resident_known && level(c->snap, "pools"))
+		limit_pools(f, less(f->resident, m.shared));
 	f->outside = KF_MAX(less(f->resident, f->held - f->unused),
-			    KF_MIN(shared, f->resident));
+			    KF_MIN(m.shared, f->resident));
 }
 
-static void take_watch(struct kf_facts *f, const struct kf_watch *w)
+static void take_watch(struct kf_facts *f, const struct kf_case *c)
 {
-	uint64_t a = used_of(&w->first->snap), b = used_of(&w->middle->snap),
-		 c = used_of(&w->last->snap);
+	uint64_t now = kf_snapshot_used(c->snap);
 
-	f->watched = w->seconds > 0;
-	f->seconds = w->seconds;
-	f->grown = (int64_t)(c - a);
-	f->steady = a < b && b < c;
+	f->watched = c->seconds > 0;
+	f->seconds = c->seconds;
+	f->grown = f->watched ? (int64_t)(now - c->first) : 0;
+	f->steady = c->first < c->middle && c->middle < now;
 }
 
 /* Times are of one clock; a file begins when its process does, or at a fork. */
@@ -160,24 +162,32 @@ static enum kf_verdict judge(const struct kf_facts *f)
 	return KF_VERDICT_IN_USE;
 }
 
-/* A number of bytes in a sentence; a few at a time. */
-static const char *bytes(uint64_t n)
-{
-	static char text[8][32];
-	static unsigned int at;
+/* A number of bytes in a sentence. */
+struct words {
+	char text[32];
+};
 
-	at = (at + 1) % KF_ARRAY_SIZE(text);
-	return kf_human_bytes(text[at], sizeof(text[at]), n);
+static struct words words(uint64_t n)
+{
+	struct words w;
+
+	kf_human_bytes(w.text, sizeof(w.text), n);
+	return w;
 }
 
-static const char *change(int64_t n)
-{
-	static char text[40];
+#define BYTES(n) (words(n).text)
 
-	text[0] = n < 0 ? '-' : '+';
-	kf_human_bytes(text + 1, sizeof(text) - 1,
-		       n < 0 ? -(uint64_t)n : (uint64_t)n);
-	return text;
+/* NULL when out of memory. */
+static __attribute__((format(printf, 1, 2))) char *say(const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	return n < 0 ? NULL : text;
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -188,15 +198,15 @@ static double percent(uint64_t part, uint64_t whole)
 static char *why_leak(const struct kf_facts *f)
 {
 	if (f->watched)
-		return kf_format("what the program has grew by %s in %.1f s, "
-				 "in either half of it, to %s",
-				 bytes((uint64_t)f->grown), f->seconds,
-				 bytes(f->live + f->rounding));
-	return kf_format("the heap grew until the end, to %s: by its last "
-			 "sixteenth after %.1f s of %.1f s; %s of the %s that "
-			 "were allocated are live",
-			 bytes(f->held), f->growing, f->life,
-			 bytes(f->live + f->rounding), bytes(f->allocated));
+		return say("what the program has grew by %s in %.1f s, "
+			   "in either half of it, to %s",
+			   BYTES((uint64_t)f->grown), f->seconds,
+			   BYTES(f->live + f->rounding));
+	return say("the heap grew until the end, to %s: by its last "
+		   "sixteenth after %.1f s of %.1f s; %s of the %s that "
+		   "were allocated are live",
+		   BYTES(f->held), f->growing, f->life,
+		   BYTES(f->live + f->rounding), BYTES(f->allocated));
 }
 
 static char *why_in_use(const struct kf_facts *f)
@@ -204,17 +214,18 @@ static char *why_in_use(const struct kf_facts *f)
 	uint64_t used = f->live + f->rounding;
 
 	if (f->watched)
-		return kf_format("the program has %s of %s, and that changed "
-				 "by %s in %.1f s",
-				 bytes(used), bytes(whole_of(f)),
-				 change(f->grown), f->seconds);
+		return say("the program has %s of %s, and that changed "
+			   "by %s%s in %.1f s",
+			   BYTES(used), BYTES(whole_of(f)),
+			   f->grown < 0 ? "-" : "+",
+			   BYTES((uint64_t)llabs(f->grown)), f->seconds);
 	if (!f->life_known || f->life < KF_EXPLAIN_LIFE_MIN)
-		return kf_format("the program has %s of %s; whether it grew is "
-				 "not known",
-				 bytes(used), bytes(whole_of(f)));
-	return kf_format("the program has %s of %s; the heap grew by its last "
-			 "sixteenth after %.1f s of %.1f s",
-			 bytes(used), bytes(whole_of(f)), f->growing, f->life);
+		return say("the program has %s of %s; whether it grew is "
+			   "not known",
+			   BYTES(used), BYTES(whole_of(f)));
+	return say("the program has %s of %s; the heap grew by its last "
+		   "sixteenth after %.1f s of %.1f s",
+		   BYTES(used), BYTES(whole_of(f)), f->growing, f->life);
 }
 
 static char *why(const struct kf_facts *f, enum kf_verdict verdict)
@@ -225,33 +236,33 @@ static char *why(const struct kf_facts *f, enum kf_verdict verdict)
 	case KF_VERDICT_LEAK:
 		return why_leak(f);
 	case KF_VERDICT_FRAGMENTATION:
-		return kf_format("%s of the heap's %s (%.0f%%) are free blocks "
-				 "in pages that live blocks keep",
-				 bytes(f->half_empty), bytes(heap),
-				 percent(f->half_empty, heap));
+		return say("%s of the heap's %s (%.0f%%) are free blocks "
+			   "in pages that live blocks keep",
+			   BYTES(f->half_empty), BYTES(heap),
+			   percent(f->half_empty, heap));
 	case KF_VERDICT_CACHE:
-		return kf_format("%s of the heap's %s (%.0f%%) are free pages "
-				 "kept for what comes; they go back while the "
-				 "program allocates",
-				 bytes(f->dirty), bytes(heap),
-				 percent(f->dirty, heap));
+		return say("%s of the heap's %s (%.0f%%) are free pages "
+			   "kept for what comes; they go back while the "
+			   "program allocates",
+			   BYTES(f->dirty), BYTES(heap),
+			   percent(f->dirty, heap));
 	case KF_VERDICT_NOT_THE_HEAP:
-		return kf_format("%s of the process' %s (%.0f%%) are not the "
-				 "heap's, which has %s",
-				 bytes(f->outside), bytes(f->resident),
-				 percent(f->outside, f->resident), bytes(heap));
+		return say("%s of the process' %s (%.0f%%) are not the "
+			   "heap's, which has %s",
+			   BYTES(f->outside), BYTES(f->resident),
+			   percent(f->outside, f->resident), BYTES(heap));
 	default:
 		return why_in_use(f);
 	}
 }
 
-void kf_explain(const struct kf_watch *w, struct kf_explained *e)
+void kf_explain_case(const struct kf_case *c, struct kf_explained *e)
 {
 	*e = (struct kf_explained){0};
-	take_heap(&e->facts, &w->last->snap);
-	take_process(&e->facts, w->last);
-	take_watch(&e->facts, w);
-	take_life(&e->facts, &w->last->snap);
+	take_heap(&e->facts, c->snap);
+	take_process(&e->facts, c);
+	take_watch(&e->facts, c);
+	take_life(&e->facts, c->snap);
 	e->verdict = judge(&e->facts);
 	e->why = why(&e->facts, e->verdict);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Numbers for people: three or four digits and a unit. Pure.
+ * Numbers for people: see human.h.
  */
 #include "config.h"
 
-#include "cli/table.h"
+#include "reader/human.h"
 
 #include <stdio.h>
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Why a process has the memory that it has: the verdict, and what it rests on.
+ * The rules stand in kf_explain_case() and nowhere else; doc/explain.md says
+ * them in words, with these thresholds.
+ */
+#ifndef KF_READER_VERDICT_H
+#define KF_READER_VERDICT_H
+
+#include "reader/reader.h"
+
+/* Growth while the process is watched: less than this is no leak. */
+#define KF_EXPLAIN_GROWTH_MIN (64u << 10) /* bytes */
+#define KF_EXPLAIN_GROWTH_PART 256	  /* of the process, one part */
+/* Free memory in the heap: less than this is no waste. */
+#define KF_EXPLAIN_WASTE_MIN (256u << 10) /* bytes */
+#define KF_EXPLAIN_WASTE_PART 3		  /* of the heap, one part */
+/* Growth until the end, without a watch. */
+#define KF_EXPLAIN_LIFE_MIN 1.0 /* seconds */
+#define KF_EXPLAIN_LIFE_PART 4	/* of the life, the last part */
+#define KF_EXPLAIN_PEAK_PARTS 8 /* of the peak, all but one */
+
+enum kf_verdict {
+	KF_VERDICT_LEAK,
+	KF_VERDICT_FRAGMENTATION,
+	KF_VERDICT_CACHE,
+	KF_VERDICT_NOT_THE_HEAP,
+	KF_VERDICT_IN_USE,
+};
+
+/* A look at a process, and what is known of the time before it. */
+struct kf_case {
+	const struct kf_snapshot *snap;
+	const char *procfs; /* procfs' mount point */
+	int pid;	    /* as procfs shows it; 0: it is gone or hidden */
+	double seconds;	    /* that it was watched; 0: this look is all */
+	uint64_t first;	    /* kf_snapshot_used() when that began */
+	uint64_t middle;    /* the same, half of it ago */
+};
+
+/*
+ * What a verdict rests on, in bytes unless said. live + rounding + half_empty +
+ * dirty + unused + metadata = held.
+ */
+struct kf_facts {
+	bool resident_known; /* the process is there to be asked */
+	uint64_t resident;   /* of the process */
+	uint64_t outside;    /* of that what is not the heap's */
+	uint64_t live;	     /* that the program asked for and has */
+	uint64_t rounding;   /* that its blocks have beyond that */
+	uint64_t half_empty; /* free blocks in pages that live ones keep */
+	uint64_t dirty;	     /* free pages that were not given back yet */
+	uint64_t unused;     /* free, and nothing is behind it */
+	uint64_t metadata;
+	uint64_t held;
+	uint64_t peak_held;
+	bool watched;
+	double seconds;	    /* of the watch */
+	int64_t grown;	    /* live and rounding, in the watch */
+	bool steady;	    /* in either half of it */
+	uint64_t allocated; /* ever */
+	bool life_known;
+	double life;	/* seconds, until the allocator looked last */
+	double growing; /* of these, until the heap grew by a sixteenth last */
+};
+
+struct kf_explained {
+	struct kf_facts facts;
+	enum kf_verdict verdict;
+	char *why; /* one line with numbers; NULL when out of memory */
+};
+
+/**
+ * kf_snapshot_used() - what a program has of its heap
+ * @s:		the snapshot
+ *
+ * Context: any thread; pure.
+ * Return: bytes, live and rounding.
+ */
+uint64_t kf_snapshot_used(const struct kf_snapshot *s);
+
+/**
+ * kf_explain_case() - find out why a process has the memory that it has
+ * @c:		the look
+ * @e:		out: the verdict; kf_explained_release() it
+ *
+ * Context: any thread; allocates.
+ */
+void kf_explain_case(const struct kf_case *c, struct kf_explained *e);
+
+/**
+ * kf_explained_release() - free what a verdict holds
+ * @e:		the verdict
+ *
+ * Context: any thread.
+ */
+void kf_explained_release(struct kf_explained *e);
+
+/**
+ * kf_verdict_name() - a verdict in a word or three
+ * @verdict:	the verdict
+ *
+ * Context: any thread.
+ * Return: a constant string.
+ */
+const char *kf_verdict_name(enum kf_verdict verdict);
+
+#endif
