@@ -5,76 +5,8 @@
  */
 #include "config.h"
 
-#include "exporter/cgroup.h"
+#include "exporter/cgroups.h"
 #include "exporter/collector.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-/* A cgroup that living members are in; @path is from the kernel, raw. */
-struct kf_cgroup {
-	struct kf_cgroup *next;
-	struct kf_cgroup_place place;
-	char container[KF_CONTAINER_SHORT];
-	bool used;
-};
-
-static struct kf_cgroup *get(struct kf_groups *g, const struct kf_member *m)
-{
-	struct kf_cgroup_place place;
-	struct kf_cgroup *c;
-	unsigned int nr = 0;
-
-	if (!kf_cgroup_find(g->conf.procfs, m->pid, &place))
-		return NULL;
-	for (c = g->cgroups; c; c = c->next, nr++) {
-		if (c->place.v1 == place.v1 &&
-		    strcmp(c->place.path, place.path) == 0)
-			return c;
-	}
-	if (nr >= g->conf.max) {
-		g->dropped_cgroups++;
-		return NULL;
-	}
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return NULL;
-	c->place = place;
-	memcpy(c->container, m->container, sizeof(c->container));
-	c->next = g->cgroups;
-	return g->cgroups = c;
-}
-
-static bool look(struct kf_groups *g, struct kf_member *m, time_t now)
-{
-	if (!m->pid || m->ended) {
-		m->cgroup = NULL;
-		m->cgroup_looked = false;
-		return true;
-	}
-	/* once is enough: processes are moved when they begin, if at all */
-	if (!m->cgroup_looked)
-		m->cgroup = get(g, m);
-	m->cgroup_looked = true;
-	if (m->cgroup)
-		m->cgroup->used = true;
-	return true;
-}
-
-static void drop_unused(struct kf_groups *g)
-{
-	struct kf_cgroup **at = &g->cgroups, *c;
-
-	while ((c = *at)) {
-		if (c->used) {
-			c->used = false;
-			at = &c->next;
-			continue;
-		}
-		*at = c->next;
-		free(c);
-	}
-}
 
 static void add_events(struct kf_page *page, const char *labels,
 		       const struct kf_cgroup_memory *m)
@@ -136,8 +68,7 @@ static bool collect(struct kf_scrape *scrape)
 
 	if (!g)
 		return false;
-	kf_members_each(g, look, 0);
-	drop_unused(g);
+	kf_cgroups_look(g);
 	for (c = g->cgroups; c && !kf_scrape_late(scrape); c = c->next)
 		add(&scrape->page, g, c);
 	kf_page_dropped(&scrape->page, "cgroups", g->dropped_cgroups);
@@ -145,19 +76,9 @@ static bool collect(struct kf_scrape *scrape)
 	return !c;
 }
 
-static void finish(struct kf_groups *g)
-{
-	struct kf_cgroup *c;
-
-	while ((c = g->cgroups)) {
-		g->cgroups = c->next;
-		free(c);
-	}
-}
-
 const struct kf_collector kf_collect_cgroup = {
 	.name = "cgroup",
 	.help = "memory, limit and limit events of the cgroups",
 	.collect = collect,
-	.finish = finish,
+	.finish = kf_cgroups_finish,
 };

@@ -10,6 +10,7 @@
 #define KF_EXPORTER_SITE_H
 
 #include "exporter/collector.h"
+#include "exporter/subject.h"
 #include "exporter/timeline.h"
 
 /* What pages are made from; constant but for what has a lock. */
@@ -89,7 +90,30 @@ void kf_site_overview(const struct kf_site *site, struct kf_buf *out);
  *
  * Context: any thread.
  */
-void kf_site_warnings(const struct kf_groups *g, struct kf_buf *out);
+void kf_site_warnings(struct kf_groups *g, struct kf_buf *out);
+
+/**
+ * kf_site_limits() - write what containers take and may take
+ * @g:		the groups, locked, after kf_site_warnings(), which has looked
+ *at the cgroups
+ * @out:	the page
+ *
+ * Context: any thread; reads the files of cgroups.
+ */
+void kf_site_limits(const struct kf_groups *g, struct kf_buf *out);
+
+/**
+ * kf_site_verdict() - write why a process has the memory that it has
+ * @site:	what it is made from
+ * @subject:	the process
+ * @s:		its snapshot
+ * @out:	the page
+ *
+ * Context: any thread.
+ */
+void kf_site_verdict(const struct kf_site *site,
+		     const struct kf_subject *subject,
+		     const struct kf_snapshot *s, struct kf_buf *out);
 
 /**
  * kf_site_process() - write the page of a process

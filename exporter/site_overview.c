@@ -237,6 +237,7 @@ static void write_all(const struct kf_site *site, struct kf_groups *g,
 	} else {
 		cards(out, &groups);
 		kf_site_timeline(site, KF_TIMELINE_ALL, out);
+		kf_site_limits(g, out);
 		table(site, out, &groups, true);
 		table(site, out, &processes, false);
 	}

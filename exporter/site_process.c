@@ -65,19 +65,6 @@ static void identity(struct kf_buf *out, const struct kf_subject *subject,
 	kf_buf_str(out, "</dl></section>\n");
 }
 
-/* What the kernel counts of the process, in bytes; 0: not to be seen. */
-static uint64_t resident(const char *procfs, int pid)
-{
-	uint64_t pages = 0;
-	char text[128];
-
-	if (!pid || kf_proc_text(procfs, pid, "statm", text, sizeof(text)) < 0)
-		return 0;
-	if (sscanf(text, "%*u %" SCNu64, &pages) != 1)
-		return 0;
-	return pages * 4096;
-}
-
 static void limit_card(struct kf_buf *out, const struct kf_groups_conf *conf,
 		       int pid)
 {
@@ -110,8 +97,9 @@ static void cards(const struct kf_groups_conf *conf, struct kf_buf *out,
 {
 	const uint64_t part[KF_NR_PARTS] = {t->live, t->rounding, t->cached,
 					    t->free, t->metadata};
-	uint64_t rss = resident(conf->procfs, subject->pid);
+	struct kf_proc_memory memory;
 
+	kf_proc_memory(conf->procfs, subject->pid, &memory);
 	kf_buf_str(out, "<section class=\"cards\" id=\"cards\">\n");
 	bytes_card(out, "Held from the kernel", t->held);
 	kf_buf_fmt(out, "%.1f %% of it free pages</small></div>\n",
@@ -126,8 +114,8 @@ static void cards(const struct kf_groups_conf *conf, struct kf_buf *out,
 	kf_buf_str(out, "</p><small>");
 	kf_html_count(out, t->frees);
 	kf_buf_str(out, " of free</small></div>\n");
-	if (rss) {
-		bytes_card(out, "Resident", rss);
+	if (memory.resident) {
+		bytes_card(out, "Resident", memory.resident);
 		kf_buf_str(out, "all of the process</small></div>\n");
 	}
 	limit_card(out, conf, subject->pid);
@@ -150,6 +138,7 @@ static void write_page(const struct kf_site *site, struct kf_buf *out,
 		kf_buf_fmt(out, " <small>pid %d</small>", subject->pid);
 	kf_buf_str(out, "</h1>\n");
 	cards(conf, out, subject, &s->totals);
+	kf_site_verdict(site, subject, s, out);
 	kf_site_timeline(site, subject->id, out);
 	if (s->nr_stacks)
 		kf_site_flame(subject->id, out);

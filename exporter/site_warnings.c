@@ -5,12 +5,16 @@
 #include "config.h"
 
 #include "exporter/site.h"
+#include "exporter/cgroups.h"
 
 #include <inttypes.h>
 
 /* Free pages are called fragmentation from both of these on. */
 #define FRAGMENTED_BYTES (64 * KF_MIB)
 #define FRAGMENTED_SHARE 0.5
+
+/* A cgroup is near its limit from this share on. */
+#define NEAR_LIMIT 0.9
 
 #define MAX_FILES 10
 
@@ -78,6 +82,23 @@ static void of_group(struct list *list, const struct kf_groups *g,
 		   100.0 * (double)part[KF_PART_FREE] / (double)held);
 }
 
+static void of_cgroup(struct list *list, const struct kf_groups *g,
+		      const struct kf_cgroup *c)
+{
+	struct kf_cgroup_memory m;
+
+	if (!kf_cgroup_read(g->conf.cgroupfs, &c->place, &m) || !m.limit ||
+	    (double)m.current < NEAR_LIMIT * (double)m.limit)
+		return;
+	begin(list, "bad");
+	kf_buf_str(list->out, "<b>");
+	kf_html_text(list->out, c->place.path);
+	kf_buf_fmt(list->out, "</b>: %.0f %% of its limit of ",
+		   100.0 * (double)m.current / (double)m.limit);
+	kf_html_bytes(list->out, (double)m.limit);
+	kf_buf_str(list->out, " are used</li>\n");
+}
+
 static void of_files(struct list *list, const struct kf_groups *g)
 {
 	const struct kf_bad_file *b;
@@ -99,11 +120,15 @@ static void of_files(struct list *list, const struct kf_groups *g)
 	}
 }
 
-void kf_site_warnings(const struct kf_groups *g, struct kf_buf *out)
+void kf_site_warnings(struct kf_groups *g, struct kf_buf *out)
 {
 	struct list list = {.out = out};
 	const struct kf_group *group;
+	const struct kf_cgroup *c;
 
+	kf_cgroups_look(g);
+	for (c = g->cgroups; c; c = c->next)
+		of_cgroup(&list, g, c);
 	for (group = g->groups; group; group = group->next)
 		of_group(&list, g, group);
 	of_files(&list, g);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """In a real browser the pages draw their charts, zoom and search, and break
 nothing of their policy; without scripts they still say what they know; they
-fit narrow screens, in light and in dark; names stay text.
+fit narrow screens, in light and in dark; names stay text. What grew while the
+browser looked is called a leak.
 
 KF_KEEP_PICTURES=DIRECTORY keeps pictures of the pages there.
 """
@@ -49,11 +50,10 @@ class Scene:
         for order in ("leaky 20000000 0 64 <i>boot",
                       "cache 90000000 60000000 4096",
                       "inlined 8000000 1000000 512",
-                      "mapped=90000000", "state 64:300000:10",
-                      "free_runs=40000000"):
-            self.process.stdin.write(order.encode() + b"\n")
-            self.process.stdin.flush()
-            assert self.process.stdout.readline() == b"ok\n", order
+                      "mapped=90000000", "free_runs=40000000"):
+            self.tell(order)
+        self.blocks = 300000
+        self.grow()
         self.exporter = world.exporter()
         page = self.get("/")
         if b"charts.js" not in page:
@@ -63,6 +63,15 @@ class Scene:
         # a look within seconds of the last one is not noted
         kftest.until("a second moment",
                      lambda: b"<polyline" in self.get(self.link))
+
+    def tell(self, order):
+        self.process.stdin.write(order.encode() + b"\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == b"ok\n", order
+
+    def grow(self):
+        self.blocks += 10000
+        self.tell("state 64:%d:10" % self.blocks)
 
     def get(self, path):
         return self.exporter.request(path)[2]
@@ -181,12 +190,22 @@ def without_scripts_pages_say_what_they_know(scene):
     b.picture("process-without-scripts")
 
 
+def what_grew_all_the_time_is_a_leak(scene):
+    def is_a_leak():
+        scene.grow()
+        return b"<b>leak</b>: what the program has grew by" in \
+            scene.get(scene.link)
+    kftest.until("a verdict by what was noted", is_a_leak)
+
+
 def charts_work_in_a_browser(world):
     scene = Scene(world)
     for fact in (timelines_are_drawn_and_zoomed,
                  a_flame_graph_zooms_and_searches, names_stay_text,
                  pages_fit_narrow_screens_in_light_and_dark,
-                 without_scripts_pages_say_what_they_know):
+                 without_scripts_pages_say_what_they_know,
+                 what_grew_all_the_time_is_a_leak):
+        scene.grow()
         fact(scene)
         complaints = scene.browser.complaints()
         assert not complaints, (fact.__name__, complaints)

@@ -2,7 +2,9 @@
 """Resident memory is that of procfs, cgroup figures are those of their files,
 sizes add up to the live blocks; each can be left out."""
 
+import html
 import os
+import re
 
 import kftest
 
@@ -86,6 +88,26 @@ def cgroup_figures_are_those_of_their_files(world):
     assert not exporter.scrape().label_values(events, "cgroup")
 
 
+def pages_show_limits_and_who_is_near(world):
+    sleeper = world.sleeper()
+    world.stats_file("s.%d" % sleeper.pid, pid=sleeper.pid, mapped=3 * MIB)
+    directory, v1, path = cgroups(world.path("cg"), sleeper.pid)
+    if path == "/":
+        raise kftest.Skip("a cgroup of its own")
+    current = "memory__usage_in_bytes" if v1 else "memory__current"
+    limit = "memory__limit_in_bytes" if v1 else "memory__max"
+    write(directory, **{current: str(16 * MIB), limit: str(64 * MIB)})
+    exporter = world.exporter("--path.cgroupfs=" + world.path("cg"))
+    page = exporter.request("/")[2].decode()
+    row = page.split('id="containers"')[1].split("</section>")[0]
+    row = " ".join(re.sub("<[^>]*>", " ", row).split())
+    assert row.endswith("%s 1 3.00 MiB 16.0 MiB 25.0 %% 64.0 MiB 48.0 MiB"
+                        % html.escape(path)), row
+    assert "of its limit" not in page
+    write(directory, **{current: str(60 * MIB)})
+    assert "94 % of its limit of" in exporter.request("/")[2].decode()
+
+
 def sizes_add_up_to_live_blocks(world):
     sleeper = world.sleeper()
     world.stats_file("s.%d" % sleeper.pid, pid=sleeper.pid,
@@ -119,6 +141,7 @@ def each_can_be_left_out(world):
 kftest.main(
     resident_memory_is_that_of_procfs,
     cgroup_figures_are_those_of_their_files,
+    pages_show_limits_and_who_is_near,
     sizes_add_up_to_live_blocks,
     each_can_be_left_out,
 )

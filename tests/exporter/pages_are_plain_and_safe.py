@@ -92,6 +92,16 @@ def a_process_has_a_page(world):
         assert any(r.startswith("failed3") for r in rows(page, "counters"))
 
 
+def a_process_has_its_verdict(world):
+    one_process(world, name="hoarder", mapped=80 << 20, free_runs=60 << 20,
+                dirty=60 << 20)
+    exporter = world.exporter()
+    (link,) = process_links(get(exporter, "/"))
+    text = words(section(get(exporter, link), "verdict"))
+    # the sleeper's own memory is no heap, whatever its file says
+    assert "not the heap: " in text and "which has 60.0Mi" in text, text
+
+
 def who_is_not_there_has_none(world):
     process = one_process(world, name="worker")
     exporter = world.exporter()
@@ -223,6 +233,7 @@ def a_checker_of_html_finds_no_fault(world):
 kftest.main(
     the_overview_adds_up,
     a_process_has_a_page,
+    a_process_has_its_verdict,
     who_is_not_there_has_none,
     hostile_names_are_text,
     warnings_name_what_is_wrong,

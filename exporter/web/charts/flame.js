@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A flame graph of the sampled blocks: a call is a bar above its caller, as
+// A flame graph of the sampled blocks: a call is a bar below its caller, as
 // wide as what it and all that it called have. A click zooms in.
 import { select } from "d3-selection";
 import flamegraph from "d3-flame-graph";
@@ -93,6 +93,7 @@ class Flame {
 		this.graph = flamegraph()
 			.width(this.chart.clientWidth)
 			.cellHeight(row)
+			.inverted(true)
 			.minFrameSize(leastPixels)
 			.transitionDuration(
 				matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 200,
