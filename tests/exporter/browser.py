@@ -74,8 +74,7 @@ class Browser:
                       height=height, deviceScaleFactor=1, mobile=False)
         self.devtools("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme",
-             "value": "dark" if dark else "light"},
-            {"name": "prefers-reduced-motion", "value": "reduce"}])
+             "value": "dark" if dark else "light"}])
         self.devtools("Emulation.setScriptExecutionDisabled",
                       value=not scripts)
         self.call("POST", "/url", {"url": url})

@@ -95,9 +95,7 @@ class Flame {
 			.cellHeight(row)
 			.inverted(true)
 			.minFrameSize(leastPixels)
-			.transitionDuration(
-				matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 200,
-			)
+			.transitionDuration(0)
 			.setColorMapper(fill)
 			.setLabelHandler(words)
 			.setDetailsHandler((text) => {
