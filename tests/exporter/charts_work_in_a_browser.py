@@ -50,7 +50,7 @@ class Scene:
         for order in ("leaky 20000000 0 64 <i>boot",
                       "cache 90000000 60000000 4096",
                       "inlined 8000000 1000000 512",
-                      "mapped=90000000", "free_runs=40000000"):
+                      "mapped=120000000", "free_runs=40000000"):
             self.tell(order)
         self.blocks = 300000
         self.grow()
@@ -70,7 +70,7 @@ class Scene:
         assert self.process.stdout.readline() == b"ok\n", order
 
     def grow(self):
-        self.blocks += 10000
+        self.blocks += 500  # of what is mapped there must be some left
         self.tell("state 64:%d:10" % self.blocks)
 
     def get(self, path):
