@@ -85,11 +85,13 @@ static int print(void)
 	char when[32];
 	struct kf_table t;
 	time_t now = (time_t)(top.now.time_ns / 1000000000);
+	struct tm tm;
 	int status = KF_EXIT_OK;
 
 	kf_top_table(&top, &t);
 	if (!top.cli->no_header) {
-		strftime(when, sizeof(when), "%FT%TZ", gmtime(&now));
+		gmtime_r(&now, &tm);
+		strftime(when, sizeof(when), "%FT%TZ", &tm);
 		printf("%s at %s\n", kf_top_views[top.view].name, when);
 	}
 	if (t.nr_rows)

@@ -109,6 +109,7 @@ static void draw_summary(const struct screen *s)
 	uint64_t live = 0, held = 0;
 	char live_text[32], held_text[32], when[16];
 	time_t now = (time_t)(t->now.time_ns / 1000000000);
+	struct tm tm;
 	unsigned int nr = 0;
 	char *line;
 
@@ -121,7 +122,8 @@ static void draw_summary(const struct screen *s)
 		live += f->snap.totals.live;
 		held += f->snap.totals.held;
 	}
-	strftime(when, sizeof(when), "%T", localtime(&now));
+	localtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%T", &tm);
 	line = kf_format("konfiscator top  %s  %u process%s  live %s  held %s"
 			 "%s",
 			 when, nr, nr == 1 ? "" : "es",
