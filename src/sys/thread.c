@@ -51,7 +51,7 @@ bool kf_thread_on_exit(void)
 }
 
 /* Points at a wiped page, or here where there is none. */
-static uint32_t always_known[2];
+static uint32_t always_known[KF_NR_PROCESS_WORDS];
 uint32_t *kf_process_mark;
 
 void kf_process_know(void)
@@ -62,21 +62,22 @@ void kf_process_know(void)
 		    !kf_vm_wipe_on_fork(kf_process_mark, KF_PAGE))
 			kf_process_mark = always_known;
 	}
-	kf_process_mark[0] = 1;
-	kf_process_mark[1] = 0;
-	kf_process_mark[2] = 0;
+	kf_process_mark[KF_PROCESS_KNOWN] = 1;
+	kf_process_mark[KF_PROCESS_SETTLED] = 0;
+	kf_process_mark[KF_PROCESS_QUIET] = 0;
 }
 
 void kf_process_settle(bool settled)
 {
 	if (kf_process_mark)
-		__atomic_store_n(&kf_process_mark[1], settled,
+		__atomic_store_n(&kf_process_mark[KF_PROCESS_SETTLED], settled,
 				 __ATOMIC_RELAXED);
 }
 
 void kf_process_quiet(bool quiet)
 {
-	__atomic_store_n(&kf_process_mark[2], quiet, __ATOMIC_RELAXED);
+	__atomic_store_n(&kf_process_mark[KF_PROCESS_QUIET], quiet,
+			 __ATOMIC_RELAXED);
 }
 
 static uint64_t now_of(clockid_t clock)

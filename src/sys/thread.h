@@ -75,6 +75,14 @@ bool kf_thread_on_exit(void) __must_check;
  */
 extern uint32_t *kf_process_mark __kf_hidden;
 
+/* Its words. */
+enum {
+	KF_PROCESS_KNOWN,
+	KF_PROCESS_SETTLED,
+	KF_PROCESS_QUIET,
+	KF_NR_PROCESS_WORDS
+};
+
 /**
  * kf_process_is_known() - whether this process is the one that last said so
  *
@@ -99,7 +107,7 @@ static inline bool kf_process_is_known(void)
  */
 static inline bool kf_process_stays_known(void)
 {
-	return kf_process_mark[0];
+	return kf_process_mark[KF_PROCESS_KNOWN];
 }
 
 /**
@@ -119,7 +127,7 @@ static inline bool kf_process_is_settled(void)
 {
 	const uint32_t *mark = kf_process_mark;
 
-	return mark && mark[1];
+	return mark && mark[KF_PROCESS_SETTLED];
 }
 
 /**
@@ -130,7 +138,7 @@ static inline bool kf_process_is_settled(void)
  */
 static inline bool kf_process_stays_settled(void)
 {
-	return kf_process_mark[1];
+	return kf_process_mark[KF_PROCESS_SETTLED];
 }
 
 /**
@@ -149,7 +157,8 @@ void kf_process_settle(bool settled);
  */
 static inline bool kf_process_is_quiet(void)
 {
-	return __atomic_load_n(&kf_process_mark[2], __ATOMIC_RELAXED);
+	return __atomic_load_n(&kf_process_mark[KF_PROCESS_QUIET],
+			       __ATOMIC_RELAXED);
 }
 
 /**
