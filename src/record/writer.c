@@ -30,8 +30,22 @@ static __thread struct kf_writer *mine
 __thread uint32_t kf_record_thread_epoch
 	__attribute__((tls_model("initial-exec")));
 
-/* It has said that it ends: what it does now it does with a borrowed one. */
-static __thread bool has_ended __attribute__((tls_model("initial-exec")));
+/*
+ * In place of an epoch: the thread has said that it ends. What it does now it
+ * does with a borrowed writer.
+ */
+#define ENDED UINT32_MAX
+
+static inline bool has_ended(void)
+{
+	return unlikely(kf_record_thread_epoch == ENDED);
+}
+
+static inline void forget_epoch(void)
+{
+	if (!has_ended())
+		kf_record_thread_epoch = 0;
+}
 
 static struct kf_record_chunk *chunk_of(const struct kf_writer *w)
 {
@@ -200,20 +214,20 @@ static __noinline struct kf_writer *introduce(void)
 static void give_back(struct kf_writer *w)
 {
 	mine = NULL;
-	kf_record_thread_epoch = 0;
+	forget_epoch();
 	__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);
 }
 
 bool kf_record_enter(void)
 {
-	bool first = !mine && !has_ended;
+	bool first = !mine && !has_ended();
 	const struct kf_writer *w;
 
 	if (!kf_record_is_on())
 		return false;
 	w = introduce();
 	/* Whoever has ended gives its writer back: it comes here each time. */
-	if (w && !has_ended)
+	if (w && !has_ended())
 		kf_record_thread_epoch = w->epoch;
 	return first;
 }
@@ -221,7 +235,7 @@ bool kf_record_enter(void)
 void kf_writers_reset(void)
 {
 	mine = NULL;
-	kf_record_thread_epoch = 0;
+	forget_epoch();
 	for (int i = 0; i < KF_NR_WRITERS; i++) {
 		if (kf_writers[i].window)
 			kf_vm_drop(kf_writers[i].window, KF_RECORD_CHUNK_SIZE);
@@ -256,7 +270,7 @@ void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
 			*at++ = (uint8_t)kf_ilog2(align | 1);
 		close_event(w, at);
 	}
-	if (unlikely(has_ended))
+	if (has_ended())
 		give_back(w);
 }
 
@@ -297,7 +311,7 @@ void kf_record_took(uint64_t begin)
 		put_took((uint8_t *)w->took,
 			 kf_record_ticks_pack(kf_clock_ticks() - begin));
 	w->took = NULL;
-	if (unlikely(has_ended))
+	if (has_ended())
 		give_back(w);
 }
 
@@ -336,6 +350,6 @@ void kf_record_thread_end(void)
 	p = open_event(w, KF_RECORD_THREAD_END, kf_clock_stamp());
 	if (p)
 		close_event(w, p);
-	has_ended = true;
+	kf_record_thread_epoch = ENDED;
 	give_back(w);
 }

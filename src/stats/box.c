@@ -28,8 +28,13 @@ static struct kf_box shared;
 static uint32_t nr_chunks; /* of a ring; constant after kf_box_init() */
 static bool taken_over;	   /* what happened at the start; atomic */
 
-static __thread struct kf_box *self __attribute__((tls_model("initial-exec"))) =
-	&shared;
+/* NULL: the shared one, for threads before ld.so has set up their variables. */
+static __thread struct kf_box *mine __attribute__((tls_model("initial-exec")));
+
+static inline struct kf_box *own(void)
+{
+	return mine ? mine : &shared;
+}
 
 void kf_box_init(uint32_t events)
 {
@@ -126,7 +131,7 @@ static void put_at(struct kf_box *box, enum kf_box_kind kind, uint64_t time,
 
 void kf_box_put(enum kf_box_kind kind, uint64_t address, uint64_t bytes)
 {
-	struct kf_box *box = self;
+	struct kf_box *box = own();
 
 	if (box->slot)
 		put_at(box, kind,
@@ -137,7 +142,7 @@ void kf_box_put(enum kf_box_kind kind, uint64_t address, uint64_t bytes)
 
 void kf_box_refill(uint64_t bytes)
 {
-	struct kf_box *box = self;
+	struct kf_box *box = own();
 	uint64_t now;
 
 	if (!box->slot)
@@ -173,17 +178,17 @@ void kf_box_attach(struct kf_box *box, const struct kf_slot *slot)
 		take_over(box, number);
 	else if (!box->nr)
 		box->slot = number;
-	self = box;
+	mine = box;
 	kf_box_put(KF_BOX_thread_start, 0, (uint64_t)slot->tid);
 }
 
 void kf_box_resume(struct kf_box *box)
 {
-	self = box;
+	mine = box;
 }
 
 void kf_box_detach(void)
 {
 	kf_box_put(KF_BOX_thread_end, 0, (uint64_t)kf_process_tid());
-	self = &shared;
+	mine = NULL;
 }
