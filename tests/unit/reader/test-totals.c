@@ -67,6 +67,7 @@ START_TEST(calls_and_bytes_are_added_over_classes_and_slots)
 	support_begin();
 	fixture_make(&f, 2);
 	f.slots[0].class[1] = (struct kf_stats_pair){3, 1};
+	f.slots[1].state = KF_SLOT_IN_USE;
 	f.slots[1].class[4] = (struct kf_stats_pair){5, 2};
 	f.slots[0].class[0] = (struct kf_stats_pair){2, 1};
 	fixture_set(&f, "large_allocated", 20480);
