@@ -72,16 +72,17 @@ __kf_public void *memalign(size_t align, size_t size)
 
 __kf_public void *valloc(size_t size)
 {
-	return kf_aligned(KF_PAGE, size);
+	return kf_aligned(kf_vm_page(), size);
 }
 
 __kf_public void *pvalloc(size_t size)
 {
-	size_t rounded = KF_ALIGN_UP(size, KF_PAGE);
+	size_t page = kf_vm_page();
+	size_t rounded = KF_ALIGN_UP(size, page);
 
 	if (rounded < size)
 		rounded = SIZE_MAX;
-	return kf_aligned(KF_PAGE, rounded ? rounded : KF_PAGE);
+	return kf_aligned(page, rounded ? rounded : page);
 }
 
 KF_ALIAS(void *, __libc_memalign, (size_t align, size_t size), memalign);
