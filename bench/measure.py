@@ -46,6 +46,21 @@ def last_line(path):
     return lines[-1][:120] if lines else ""
 
 
+def preloadable(path, root):
+    """A name for a library that LD_PRELOAD can hold: no space, no colon.
+
+    It may lie in a directory that is made in root.
+    """
+    if not path:
+        return ""
+    if not any(c in path for c in " :"):
+        return os.path.abspath(path)
+    here = tempfile.mkdtemp(dir=root)
+    link = os.path.join(here, os.path.basename(path))
+    os.symlink(os.path.abspath(path), link)
+    return link
+
+
 class Bench:
     """A scratch directory, what lasts over its runs, and how to run."""
 
@@ -70,15 +85,8 @@ class Bench:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def preload(self, path):
-        """A name for a library that LD_PRELOAD can hold: no space, no colon."""
-        if not path:
-            return ""
-        if not any(c in path for c in " :"):
-            return os.path.abspath(path)
-        here = tempfile.mkdtemp(dir=self.root)
-        link = os.path.join(here, os.path.basename(path))
-        os.symlink(os.path.abspath(path), link)
-        return link
+        """preloadable(), for as long as this is there."""
+        return preloadable(path, self.root)
 
     def environment(self, scratch, more):
         env = {k: v for k, v in os.environ.items()

@@ -10,10 +10,12 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True  # the source may be somebody else's
 
 import peers
+from measure import preloadable
 from suite import die, start
 
 SIZES = (("small", 8), ("medium", 4096), ("large", 256 * 1024))
@@ -58,29 +60,29 @@ def run(path, name, size, env):
     return UNUSABLE
 
 
-def environment(library, more):
+def environment(library, more, root):
     env = {name: value for name, value in os.environ.items()
            if not name.startswith("KONFISCATOR_")}
     if library:
-        env["LD_PRELOAD"] = library
+        env["LD_PRELOAD"] = preloadable(os.path.abspath(library), root)
+        if not peers.is_loaded(env["LD_PRELOAD"]):
+            die("%s: cannot be preloaded" % library)
     env.update(more)
     return env
 
 
-def subjects(args):
+def subjects(args, root):
     """Name, environment of each malloc."""
     found = {}
     known = dict(peers.installed())
     known.update(args.peer)
     for name, path in known.items():
-        if path and not peers.is_loaded(path):
-            die("%s: cannot be preloaded" % path)
-        found[name] = environment(path, {})
+        found[name] = environment(path, {}, root)
     if args.library:
-        library = os.path.abspath(args.library)
-        found["konfiscator"] = environment(library, {"KONFISCATOR_STATS": "0"})
-        found["secure"] = environment(library, {"KONFISCATOR_STATS": "0",
-                                                "KONFISCATOR_SECURE": "1"})
+        quiet = {"KONFISCATOR_STATS": "0"}
+        found["konfiscator"] = environment(args.library, quiet, root)
+        found["secure"] = environment(
+            args.library, dict(quiet, KONFISCATOR_SECURE="1"), root)
     if args.peers:
         unknown = [p for p in args.peers.split(",") if p not in found]
         if unknown:
@@ -89,9 +91,9 @@ def subjects(args):
     return found
 
 
-def measure(args):
+def measure(args, root):
     results = {}
-    for name, env in subjects(args).items():
+    for name, env in subjects(args, root).items():
         results[name] = [
             {"shape": shape, "sets": sets, "size": word,
              "result": run(path, shape, size, env)}
@@ -145,7 +147,8 @@ def options():
 
 def main():
     args = options()
-    results = measure(args)
+    with tempfile.TemporaryDirectory() as root:
+        results = measure(args, root)
     text = table(results)
     sys.stdout.write(text)
     sys.stdout.write("each size: small, medium, large; x caught, e told when "
