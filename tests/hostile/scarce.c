@@ -17,6 +17,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "tests/space.h"
+
 #define NR_BLOCKS 100000
 #define NR_SIZES 4
 #define PAGE 4096
@@ -31,24 +33,16 @@ static void fail(const char *what)
 	_Exit(1);
 }
 
-static size_t address_space(void)
-{
-	unsigned long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "r");
-
-	if (!f || fscanf(f, "%lu", &pages) != 1)
-		fail("/proc/self/statm cannot be read");
-	fclose(f);
-	return pages * PAGE;
-}
-
 static void limit_addresses(size_t more)
 {
+	size_t mapped = space_bytes(SPACE_MAPPED);
 	struct rlimit limit;
 
+	if (!mapped)
+		fail("/proc/self/statm cannot be read");
 	if (getrlimit(RLIMIT_AS, &limit))
 		fail("getrlimit");
-	limit.rlim_cur = address_space() + more;
+	limit.rlim_cur = mapped + more;
 	if (setrlimit(RLIMIT_AS, &limit))
 		fail("setrlimit");
 }

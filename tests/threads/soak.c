@@ -13,6 +13,7 @@
  */
 #include "konfiscator.h"
 #include "reader/reader.h"
+#include "tests/space.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -148,17 +149,6 @@ static void do_round(void)
 	malloc_trim(0);
 }
 
-static uint64_t bytes_resident(void)
-{
-	unsigned long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "r");
-
-	if (!f || fscanf(f, "%*u %lu", &pages) != 1)
-		fail("/proc/self/statm cannot be read");
-	fclose(f);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static int by_size(const void *va, const void *vb)
 {
 	const uint64_t *a = va, *b = vb;
@@ -232,7 +222,9 @@ int main(int argc, char **argv)
 		do_round();
 		if (!nr && own_file())
 			before = live_blocks();
-		resident[nr++] = bytes_resident();
+		resident[nr] = space_bytes(SPACE_RESIDENT);
+		if (!resident[nr++])
+			fail("/proc/self/statm cannot be read");
 	}
 	after = live_blocks();
 	fifth = nr / 5;

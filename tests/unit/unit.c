@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <unistd.h>
+
+#include "tests/space.h"
 
 /* Only there to end a test that hangs, however slow the machine. */
 #define TIMEOUT_S 240
@@ -41,16 +42,13 @@ int unit_run(const char *name, const TTest *const tests[], size_t nr_tests)
 
 void unit_limit_address_space(size_t more)
 {
-	FILE *file = fopen("/proc/self/statm", "r");
+	size_t mapped = space_bytes(SPACE_MAPPED);
 	struct rlimit limit;
-	unsigned long pages;
 
-	ck_assert_ptr_nonnull(file);
-	ck_assert_int_eq(fscanf(file, "%lu", &pages), 1);
-	fclose(file);
+	ck_assert_uint_ne(mapped, 0);
 	ck_assert_int_eq(getrlimit(RLIMIT_AS, &limit), 0);
 	limit.rlim_cur = limit.rlim_max;
 	if (more != SIZE_MAX)
-		limit.rlim_cur = pages * (size_t)sysconf(_SC_PAGESIZE) + more;
+		limit.rlim_cur = mapped + more;
 	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
 }

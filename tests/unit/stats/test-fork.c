@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/space.h"
 #include "tests/unit/stats/support.h"
 #include "tests/unit/unit.h"
 
@@ -303,29 +303,18 @@ START_TEST(child_without_private_memory_still_leaves_the_file)
 }
 END_TEST
 
-/* Without malloc: that maps as well. */
-static unsigned long pages_mapped(void)
-{
-	char statm[128] = "";
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-
-	UNIT_REQUIRE(read(fd, statm, sizeof(statm) - 1) > 0);
-	close(fd);
-	return strtoul(statm, NULL, 10);
-}
-
 START_TEST(parent_gives_the_copy_back)
 {
-	unsigned long before;
+	size_t before;
 
 	count_some();
-	before = pages_mapped();
+	before = space_bytes(SPACE_MAPPED);
 	UNIT_REQUIRE(before > 0);
 	for (int i = 0; i < 3; i++) {
 		kf_stats_prepare_fork();
-		UNIT_REQUIRE(pages_mapped() > before);
+		UNIT_REQUIRE(space_bytes(SPACE_MAPPED) > before);
 		kf_stats_parent_fork();
-		UNIT_REQUIRE(pages_mapped() == before);
+		UNIT_REQUIRE(space_bytes(SPACE_MAPPED) == before);
 	}
 }
 END_TEST

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sys/file.h"
+#include "tests/space.h"
 #include "tests/unit/unit.h"
 
 #define PAGES 4
@@ -147,26 +147,17 @@ static bool is_mapped(void *page)
 	return mincore(page, kf_vm_page(), &in_core) == 0;
 }
 
-/* Pages of address space that the process has. */
-static unsigned long nr_pages(void)
-{
-	char text[256];
-
-	UNIT_REQUIRE(kf_file_read("/proc/self/statm", text, sizeof(text)) > 0);
-	return strtoul(text, NULL, 10);
-}
-
 START_TEST(memory_is_aligned_and_nothing_is_left_beside_it)
 {
 	size_t page = kf_vm_page();
 
 	for (size_t align = page; align <= KF_GIB; align *= 8) {
-		unsigned long before = nr_pages();
+		size_t before = space_bytes(SPACE_MAPPED);
 		char *p = kf_vm_map(page, align);
 
 		UNIT_REQUIRE(p && (uintptr_t)p % align == 0);
 		*p = 'x';
-		UNIT_REQUIRE(nr_pages() == before + 1);
+		UNIT_REQUIRE(space_bytes(SPACE_MAPPED) == before + page);
 		UNIT_REQUIRE(kf_vm_unmap(p, page));
 		UNIT_REQUIRE(!is_mapped(p));
 	}
