@@ -40,6 +40,13 @@
 #define KF_MIB ((size_t)1 << 20)
 #define KF_GIB ((size_t)1 << 30)
 
+/* Of the addresses that the kernel gives to who asks for none in particular. */
+#ifdef __x86_64__
+#define KF_ADDRESS_BITS 47
+#else
+#define KF_ADDRESS_BITS 48
+#endif
+
 /* Have a pointer in the register that functions return it in. */
 #ifdef __x86_64__
 #define kf_keep_in_result(p) __asm__("" : "+a"(p))

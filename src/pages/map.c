@@ -11,7 +11,7 @@
 #define PAGE_ENTRIES (KF_PAGE / sizeof(uintptr_t))
 
 /*
- * The entries of 4 GiB. Few of its pages are ever written: they count as
+ * The entries of a GiB. Few of its pages are ever written: they count as
  * metadata from then on, for until then they cost only addresses.
  */
 struct leaf {
@@ -25,8 +25,8 @@ struct kf_map kf_map;
 
 static struct leaf *leaf_of(const void *p)
 {
-	uintptr_t off = __atomic_load_n(
-		&kf_map.root[(uint16_t)((uintptr_t)p >> 32)], __ATOMIC_ACQUIRE);
+	uintptr_t off =
+		__atomic_load_n(&kf_map.root[kf_map_root(p)], __ATOMIC_ACQUIRE);
 
 	return off ? (struct leaf *)((uintptr_t)kf_map.empty +
 				     off * sizeof(uintptr_t))
@@ -42,7 +42,7 @@ static void count(const void *addr)
 /* Two threads may race here during a fork: one leaf wins, the other goes. */
 static struct leaf *make_leaf(const void *p)
 {
-	uintptr_t *slot = &kf_map.root[(uint16_t)((uintptr_t)p >> 32)];
+	uintptr_t *slot = &kf_map.root[kf_map_root(p)];
 	uintptr_t none = 0;
 	struct leaf *leaf = kf_vm_map(LEAF_BYTES, KF_PAGE);
 	intptr_t behind;
@@ -63,8 +63,9 @@ static struct leaf *make_leaf(const void *p)
 
 static bool make_leaves(uintptr_t first, uintptr_t last)
 {
-	for (uintptr_t p = first >> 32; p <= last >> 32; p++) {
-		const void *addr = (const void *)(p << 32);
+	for (uintptr_t p = first >> KF_LEAF_SHIFT; p <= last >> KF_LEAF_SHIFT;
+	     p++) {
+		const void *addr = (const void *)(p << KF_LEAF_SHIFT);
 
 		if (!leaf_of(addr) && !make_leaf(addr))
 			return false;
@@ -97,7 +98,8 @@ bool kf_map_set(const void *start, size_t size, struct kf_run *run)
 		struct leaf *leaf = leaf_of((const void *)p);
 
 		if (leaf)
-			set(leaf, (uint32_t)p >> KF_GRANULE_SHIFT, value);
+			set(leaf, (p >> KF_GRANULE_SHIFT) % KF_MAP_ENTRIES,
+			    value);
 	}
 	return true;
 }

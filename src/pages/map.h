@@ -14,8 +14,9 @@
 
 #include "pages/run.h"
 
-#define KF_MAP_ROOTS 65536
-#define KF_MAP_ENTRIES ((size_t)1 << (32 - KF_GRANULE_SHIFT))
+#define KF_LEAF_SHIFT 30 /* a leaf is for a GiB of addresses */
+#define KF_MAP_ROOTS ((size_t)1 << (KF_ADDRESS_BITS - KF_LEAF_SHIFT))
+#define KF_MAP_ENTRIES ((size_t)1 << (KF_LEAF_SHIFT - KF_GRANULE_SHIFT))
 
 /*
  * @foreign: the run that all other addresses belong to; kind NONE.
@@ -30,13 +31,21 @@ struct kf_map {
 
 extern struct kf_map kf_map;
 
+static __always_inline_kf size_t kf_map_root(const void *p)
+{
+	return ((uintptr_t)p >> KF_LEAF_SHIFT) & (KF_MAP_ROOTS - 1);
+}
+
 /* The entry for @p: a run, a region's stand-in or the foreign run. */
 static __always_inline_kf struct kf_run *kf_map_get(const void *p)
 {
 	uintptr_t base = (uintptr_t)&kf_map;
-	uintptr_t entry = kf_map.root[(uint16_t)((uintptr_t)p >> 32)] +
-			  ((uint32_t)(uintptr_t)p >> KF_GRANULE_SHIFT);
+	uint32_t bits = (uint32_t)(uintptr_t)p << (32 - KF_LEAF_SHIFT);
+	uintptr_t entry = kf_map.root[kf_map_root(p)];
 
+	/* Otherwise the two shifts become three instructions. */
+	__asm__("" : "+r"(bits));
+	entry += bits >> (KF_GRANULE_SHIFT + 32 - KF_LEAF_SHIFT);
 	entry = base + offsetof(struct kf_map, empty) + entry * sizeof(entry);
 	/* pairs with the release store of kf_map_set() */
 	return (struct kf_run *)(base + *(const uintptr_t *)entry);

@@ -22,7 +22,7 @@
  * programs never use more than the first.
  */
 #define LIMIT_SHARE 256
-#define FEW_SLOTS 64
+#define FEW_SLOTS 16
 
 /* Where the kernel gives nothing at the start: an image with one slot. */
 static char last_resort[KF_AT_SLOTS + sizeof(struct kf_slot)] __kf_aligned(

@@ -359,7 +359,8 @@ START_TEST(floor_survives_the_end_of_memory)
 	       kf_pages_alloc(1 + again % 40, 1, KF_RUN_LARGE, &zeroed))
 		again++;
 	unit_limit_address_space(SIZE_MAX);
-	ck_assert_uint_eq(again, nr);
+	/* By address, not as they were made: what is left at ends differs. */
+	ck_assert_uint_ge(again + 1, nr);
 	floor_check();
 }
 END_TEST
@@ -405,7 +406,8 @@ START_TEST(one_slab_is_had_where_two_megabytes_are_not)
 	/* A region that is full. */
 	kf_floor.next_region = 2 * KF_MIB;
 	floor_take(500, 1);
-	unit_limit_address_space(KF_MIB);
+	/* It may lie where the map has no leaves yet: two of half a MiB. */
+	unit_limit_address_space(KF_MIB + KF_MIB / 2);
 	ck_assert_ptr_nonnull(kf_pages_alloc(KF_GRANULE_PAGES, KF_GRANULE_PAGES,
 					     KF_RUN_SLAB, &zeroed));
 	ck_assert_ptr_nonnull(kf_pages_alloc(30, 1, KF_RUN_LARGE, &zeroed));
