@@ -7,9 +7,12 @@
  * and each of these mallocs BLOCKS small blocks, makes each larger by realloc,
  * frees them, and does once so with a large block. All threads of the first
  * process hold their blocks while the children are forked, and each child has
- * a large block before it has threads. It leaves alone
- * what its C library allocates for its threads.
+ * a large block before it has threads. Before all that each thread enters the
+ * tag "kept", where keep() has a block for good and others for a moment. It
+ * leaves alone what its C library allocates for its threads.
  */
+#include <konfiscator.h>
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +24,9 @@
 #define MAX_THREADS 100
 #define MAX_BLOCKS 1000
 #define LARGE_BYTES ((size_t)300000)
+#define KEPT_BYTES ((size_t)200000)
+#define PASSED_BYTES ((size_t)77)
+#define NR_PASSED 11
 
 static unsigned int nr_children;
 static unsigned int nr_threads;
@@ -38,11 +44,25 @@ static void check(int good, const char *what)
 	exit(1);
 }
 
+__attribute__((noinline, noclone)) static void keep(void)
+{
+	KONF_TAG_SCOPE("kept");
+	void *volatile block = malloc(KEPT_BYTES);
+
+	check(block != NULL, "malloc");
+	for (int i = 0; i < NR_PASSED; i++) {
+		block = malloc(PASSED_BYTES);
+		free(block);
+	}
+}
+
 static void *allocate(void *first)
 {
 	void *volatile block[MAX_BLOCKS];
-	void *volatile large = malloc(LARGE_BYTES);
+	void *volatile large;
 
+	keep();
+	large = malloc(LARGE_BYTES);
 	check(large != NULL, "malloc");
 	memset(large, 1, LARGE_BYTES);
 	for (unsigned int i = 0; i < nr_blocks; i++)

@@ -14,6 +14,7 @@
 #			NAME.TOOL.out, .err, .status, and .stats, the stats
 #			files of the crowd that it saw. planted.TOOL.* are of a
 #			script that names a probe that is not there
+#   crowd_env NAME	variables of the crowd under the script NAME, words
 #   plant SCRIPT FILE	make that script of one that names defrag_coalesce
 #   complain MESSAGE	fail, with what the tracer of $seen.* said
 
@@ -22,7 +23,15 @@ CROWD="3 7 101"
 CROWD_PROCESSES=4
 CROWD_THREADS=$((CROWD_PROCESSES * 7))
 CROWD_BLOCKS=$((CROWD_THREADS * 101))
-CROWD_LARGE=$((CROWD_THREADS + CROWD_PROCESSES - 1))
+CROWD_LARGE=$((CROWD_THREADS * 2 + CROWD_PROCESSES - 1))
+# What each thread keeps under its tag, as asked for and as it was given, and
+# what it has there for a moment.
+CROWD_KEPT=200000
+CROWD_KEPT_USABLE=200704
+CROWD_PASSED=$((11 * 77))
+# For the script that follows samples: of the blocks of 2000 bytes some, and
+# each of the large ones.
+CROWD_SAMPLE="KONFISCATOR_SAMPLE=8K KONFISCATOR_SAMPLE_SEED=1"
 
 # bpftrace's sums are of a processor, and not guarded against another thread
 # that takes it in the midst of an addition, which a slow machine lets happen.
@@ -35,9 +44,13 @@ fi
 crowd() {
 	rm -rf "$WORK/stats"
 	mkdir -m 0700 "$WORK/stats"
-	# shellcheck disable=SC2086 # words
-	$in_turn env LD_PRELOAD="$TRACED" \
+	# shellcheck disable=SC2046,SC2086 # words
+	$in_turn env $(crowd_env "${seen%.*}") LD_PRELOAD="$TRACED" \
 		"$top_builddir/tests/scripts/crowd" $CROWD
+}
+
+crowd_env() {
+	[ "$1" != heap ] || echo "$CROWD_SAMPLE"
 }
 
 keep() {
@@ -119,6 +132,79 @@ verify_malloc() {
 		complain "$tool: nothing mapped"
 }
 
+# of PID NAME: a column of the stats file of one of its processes
+of() {
+	"$KF_CLI" stat --all --dir="$seen.stats" --pid="$1" --format=csv \
+		>"$WORK/stat"
+	column "$2"
+}
+
+# live: a line for each process and stack, the process and its live bytes. Of
+# bpftrace each thread has entries of its own.
+live() {
+	awk '
+		/^@live\[/ { site = $1 }
+		/^    / { site = site " " $1 }
+		/^\]: / { sum[site] += $2 }
+		/^[0-9]+;/ { sum["@live[" $1] += $NF }
+		END {
+			for (site in sum)
+				print substr(site, 7) + 0, sum[site]
+		}' "$seen.out" | sort
+}
+
+# Each process has blocks of keep(), and what its C library needs. The children
+# have what was live when they were forked as well, of which a tracer knows
+# nothing by their numbers.
+verify_heap() {
+	agree "$tool: samples" "$(total samples)" samples samples_total
+	equal "$tool: samples not followed" 0 "$(total not_followed)"
+	live >"$WORK/live"
+	equal "$tool: processes that keep blocks at one place" \
+		"$CROWD_PROCESSES" \
+		"$(grep -c " $((7 * CROWD_KEPT_USABLE))\$" "$WORK/live")"
+	# bpftrace has no names of processes that have ended.
+	[ "$tool" = bpftrace ] ||
+		equal "$tool: processes that keep blocks in keep()" \
+			"$CROWD_PROCESSES" "$(lines \
+				"^[0-9]*;.*;keep;.* $((7 * CROWD_KEPT_USABLE))$")"
+	: >"$WORK/inherited"
+	for pid in $(cut -d ' ' -f 1 "$WORK/live" | uniq); do
+		echo $(($(of "$pid" sample_live) - $(awk -v pid="$pid" '
+			$1 == pid { sum += $2 }
+			END { print sum + 0 }' "$WORK/live"))) \
+			>>"$WORK/inherited"
+	done
+	sort -n "$WORK/inherited" | uniq -c >"$WORK/forks"
+	equal "$tool: a process has what it was seen to have, and its children \
+what it had besides" "1 0 $((CROWD_PROCESSES - 1))" \
+		"$(awk 'NR == 1 { printf "%d %d", $1, $2 }
+			NR == 2 && $2 > 7 * 300000 { printf " %d", $1 }
+			NR > 2 { printf " and more" }' "$WORK/forks")"
+}
+
+# told MAP: what it says of the tag
+told() {
+	sed -n "s/^@$1\[kept\]: //p" "$seen.out"
+}
+
+verify_tags() {
+	for event in push pop; do
+		equal "$tool: $event" "$CROWD_THREADS" "$(total "$event")"
+	done
+	equal "$tool: entered" "$CROWD_THREADS" "$(told entered)"
+	equal "$tool: blocks of the tag" $((12 * CROWD_THREADS)) "$(told blocks)"
+	equal "$tool: bytes of the tag" \
+		$(((CROWD_KEPT + CROWD_PASSED) * CROWD_THREADS)) "$(told bytes)"
+	[ "$(told nanoseconds)" -gt 0 ] || complain "$tool: it took no time"
+	for file in "$seen.stats"/*; do
+		"$KF_CLI" tags --view=flat --format=csv "$file"
+	done >"$WORK/tags"
+	equal "$tool: entered, by the stats files" "$(told entered)" \
+		"$(awk -F, '$1 == "kept" { n += $NF } END { print n }' \
+			"$WORK/tags")"
+}
+
 # Its counters have the exporter's names.
 verify_prometheus() {
 	nr=0
@@ -151,16 +237,11 @@ verify_one() {
 	equal "$1, $tool: blocks resized by the stats file" "$CROWD_BLOCKS" \
 		"$(column realloc_calls)"
 	awk 'ready; /^ready$/ { ready = 1 }' "$seen.out" >"$WORK/after"
+	grep -q '[1-9]' "$WORK/after" || complain "$1: $tool saw nothing"
 	case $1 in
-	# The crowd has no tags, and no samples are taken of it.
-	heap | tags) ;;
-	*)
-		grep -q '[1-9]' "$WORK/after" ||
-			complain "$1: $tool saw nothing"
+	konfiscator | frag | mmap | malloc | prometheus | heap | tags)
+		"verify_$1"
 		;;
-	esac
-	case $1 in
-	konfiscator | frag | mmap | malloc | prometheus) "verify_$1" ;;
 	esac
 }
 

@@ -36,8 +36,7 @@ set +e
 scripts=$top_srcdir/scripts
 # The words of stap's command are a part of the module's name.
 stats=/tmp/stats
-crowd="$top_builddir/tests/scripts/crowd $CROWD"
-preloaded="env KONFISCATOR_DIR=$stats LD_PRELOAD=$KF_LIB $crowd"
+crowd=$top_builddir/tests/scripts/crowd
 # SystemTap gives up where its probes take too much of the time: as they do in
 # an emulated machine.
 slow=-DSTP_NO_OVERLOAD
@@ -61,17 +60,28 @@ each() {
 program() {
 	case $1 in
 	prometheus) echo "sh /kf/src/tests/vm/job.sh page" ;;
-	*) echo "$preloaded" ;;
+	*)
+		# shellcheck disable=SC2046 # words
+		echo env KONFISCATOR_DIR="$stats" $(crowd_env "$1") \
+			LD_PRELOAD="$KF_LIB" "$crowd" "$CROWD"
+		;;
 	esac
 }
 
-# compile FILE KIND PROGRAM LIBRARY: $OUT/NAME.KIND.ko holds the module's name
+# compile FILE KIND PROGRAM LIBRARY: $OUT/NAME.KIND.ko holds the module's name.
+# The stacks of the script of samples have names.
 compile() {
 	name=${1##*/}
-	name=$OUT/${name%.stp}.$2
+	name=${name%.stp}
+	[ "$name" != heap ] || set -- "$@" -d "$crowd" -d "$libc"
+	name=$OUT/$name.$2
+	from=$1
+	program=$3
+	library=$4
+	shift 4
 	status=0
-	stap -p4 -r "$KERNEL" "$slow" "$1" -c "$3" "$4" >"$name.ko" \
-		2>"$name.err" || status=$?
+	stap -p4 -r "$KERNEL" "$slow" "$@" "$from" -c "$program" "$library" \
+		>"$name.ko" 2>"$name.err" || status=$?
 	[ "$status" -eq 0 ] || echo "$status" >"$name.status"
 }
 
@@ -89,7 +99,7 @@ prepare_stap() {
 			"$KF_LIB"
 	done
 	plant "$scripts/stap/frag.stp" "$WORK/planted.stp"
-	compile "$WORK/planted.stp" stap "$preloaded" "$KF_LIB"
+	compile "$WORK/planted.stp" stap "$(program planted)" "$KF_LIB"
 }
 
 prepare_session() {
@@ -151,7 +161,8 @@ stap_trace() {
 	if [ "$1" = malloc ]; then
 		# As a user does it; the module is found in the cache.
 		timeout -k 10 "$script_limit" stap "$slow" \
-			"$scripts/stap/malloc.stp" -c "$preloaded" "$KF_LIB"
+			"$scripts/stap/malloc.stp" -c "$(program malloc)" \
+			"$KF_LIB"
 	else
 		timeout -k 10 "$script_limit" staprun -c "$(program "$1")" \
 			"$(cat "$OUT/$1.stap.ko")"
@@ -230,7 +241,8 @@ trace() {
 }
 
 page() {
-	$preloaded
+	# shellcheck disable=SC2091 # run it
+	$(program crowd)
 	cat /proc/systemtap/*/__prometheus
 }
 
