@@ -55,20 +55,22 @@ static void flame(const struct kf_prof *prof, FILE *out)
 	      "<button id=\"reset\">Reset</button> <span id=\"found\" "
 	      "class=\"note\"></span></div>\n",
 	      out);
+	fputs("<div class=\"scroll\" tabindex=\"0\">", out);
 	kf_flame_write(prof, root, out);
+	fputs("</div>\n", out);
 	kf_tree_free(root);
 }
 
+/* Its colour is the style sheet's, by its name. */
 struct line {
 	const char *name;
-	const char *colour;
 	size_t at; /* in the snapshot */
 };
 
 static const struct line lines[] = {
-	{"resident", "#999", offsetof(struct kf_profile_snapshot, resident)},
-	{"held", "#d98200", offsetof(struct kf_profile_snapshot, held)},
-	{"live", "#1769aa", offsetof(struct kf_profile_snapshot, live)},
+	{"resident", offsetof(struct kf_profile_snapshot, resident)},
+	{"held", offsetof(struct kf_profile_snapshot, held)},
+	{"live", offsetof(struct kf_profile_snapshot, live)},
 };
 
 static uint64_t level(const struct kf_profile_snapshot *s,
@@ -88,6 +90,27 @@ static uint64_t highest(const struct kf_profile *p)
 	return most;
 }
 
+static void curve(const struct kf_profile *p, const struct line *line,
+		  uint64_t most, uint64_t last, FILE *out)
+{
+	fprintf(out,
+		"<g class=\"%s\"><polyline fill=\"none\" "
+		"stroke-width=\"1.5\" points=\"",
+		line->name);
+	for (size_t i = 0; i < p->nr_snapshots; i++) {
+		const struct kf_profile_snapshot *s = p->snapshots[i];
+
+		if (level(s, line))
+			fprintf(out, "%.1f,%.1f ",
+				CHART_WIDTH * (double)s->time_ns / (double)last,
+				CHART_HEIGHT * (1 - (double)level(s, line) /
+							    (double)most));
+	}
+	fprintf(out, "\"/><text x=\"%zu\" y=\"%.0f\">%s</text></g>\n",
+		200 + 80 * (size_t)(line - lines), CHART_HEIGHT + 15,
+		line->name);
+}
+
 static void chart(const struct kf_profile *p, FILE *out)
 {
 	uint64_t most = highest(p);
@@ -95,37 +118,18 @@ static void chart(const struct kf_profile *p, FILE *out)
 	char text[32];
 
 	fprintf(out,
+		"<div class=\"scroll\" tabindex=\"0\">"
 		"<svg class=\"chart\" viewBox=\"0 0 %.0f %.0f\" "
 		"width=\"100%%\" font-family=\"sans-serif\" "
 		"font-size=\"11\">\n",
 		CHART_WIDTH, CHART_HEIGHT + 20);
-	for (size_t k = 0; k < KF_ARRAY_SIZE(lines); k++) {
-		fprintf(out,
-			"<polyline fill=\"none\" stroke-width=\"1.5\" "
-			"stroke=\"%s\" points=\"",
-			lines[k].colour);
-		for (size_t i = 0; i < p->nr_snapshots; i++) {
-			const struct kf_profile_snapshot *s = p->snapshots[i];
-
-			if (level(s, &lines[k]))
-				fprintf(out, "%.1f,%.1f ",
-					CHART_WIDTH * (double)s->time_ns /
-						(double)KF_MAX(last, 1ULL),
-					CHART_HEIGHT *
-						(1 -
-						 (double)level(s, &lines[k]) /
-							 (double)most));
-		}
-		fprintf(out,
-			"\"/>\n<text x=\"%zu\" y=\"%.0f\" fill=\"%s\">%s</text>\n",
-			200 + 80 * k, CHART_HEIGHT + 15, lines[k].colour,
-			lines[k].name);
-	}
+	for (size_t k = 0; k < KF_ARRAY_SIZE(lines); k++)
+		curve(p, &lines[k], most, KF_MAX(last, 1ULL), out);
 	fprintf(out,
 		"<text x=\"3\" y=\"11\">%s</text>\n"
 		"<text x=\"3\" y=\"%.0f\">0 s</text>\n"
 		"<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">%.1f s</text>\n"
-		"</svg>\n",
+		"</svg></div>\n",
 		kf_human_bytes(text, sizeof(text), most), CHART_HEIGHT + 15,
 		CHART_WIDTH - 3, CHART_HEIGHT + 15, (double)last / 1e9);
 }
@@ -210,6 +214,7 @@ static void sites(const struct kf_prof *prof, FILE *out)
 
 	fprintf(out,
 		"<h2>The largest stacks</h2>\n<p class=\"note\">%zu of %zu</p>\n"
+		"<div class=\"scroll\" tabindex=\"0\">"
 		"<table><tr><th class=\"n\">%s<th class=\"n\">95 %%<th "
 		"class=\"n\">share<th class=\"n\">samples<th>tag<th>thread"
 		"<th>stack, the inmost call first</tr>\n",
@@ -228,7 +233,7 @@ static void sites(const struct kf_prof *prof, FILE *out)
 		stack(prof, site, out);
 		fputs("</td></tr>\n", out);
 	}
-	fputs("</table>\n", out);
+	fputs("</table></div>\n", out);
 }
 
 static void modules(const struct kf_profile *p, FILE *out)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The page of a profile asks no host for anything, has its tables and bars
 # without a script, and in a browser its search and its zoom do what they say.
+# Its text can be read in light and in dark, and on a narrow screen what is wide
+# scrolls by itself.
 . "$top_srcdir/tests/lib.sh"
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
@@ -45,8 +47,50 @@ document.body.dataset.says = JSON.stringify(says);
 </script>
 END
 cat page.html act.html >acted.html
-chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
-	--user-data-dir="$WORK/browser" --dump-dom "file://$WORK/acted.html" \
-	>dom 2>err || skip "chromium does not run here: $(tail -n 1 err)"
+
+# look PAGE SCHEME [OPTION...]: what its script left in data-says, in a browser
+# that prefers the scheme, 0 dark, 1 light
+look() {
+	page=$1
+	scheme=$2
+	shift 2
+	chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
+		--user-data-dir="$WORK/browser" "$@" \
+		--blink-settings=preferredColorScheme="$scheme" \
+		--dump-dom "file://$WORK/$page" >dom 2>err ||
+		skip "chromium does not run here: $(tail -n 1 err)"
+	sed -n 's/.*data-says="\([^"]*\)".*/\1/p' dom | sed 's/&quot;/"/g'
+}
+
 equal "what the page did" '["1 calls, 35.1 %",2,"1200","outer",0,""]' \
-	"$(sed -n 's/.*data-says="\([^"]*\)".*/\1/p' dom | sed 's/&quot;/"/g')"
+	"$(look acted.html 1)"
+
+# The least contrast of text and what is behind it, as WCAG 2 has it, must be
+# 4.5; and nothing of the page is wider than a narrow window.
+cat >see.html <<'END'
+<script>
+const part = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+const light = (colour) => {
+	const [r, g, b] = colour.match(/[0-9.]+/g).map(Number);
+	return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+};
+const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) /
+	(Math.min(light(a), light(b)) + 0.05);
+const of = (name, what) => getComputedStyle(document.querySelector(name))[what];
+const page = of("body", "backgroundColor");
+const least = Math.min(contrast(of("body", "color"), page),
+	contrast(of(".note", "color"), page),
+	contrast(of(".flame > text", "fill"), page),
+	...[...document.querySelectorAll(".chart g text")].map((t) =>
+		contrast(getComputedStyle(t).fill, page)),
+	...[...document.querySelectorAll(".bar")].map((g) =>
+		contrast(getComputedStyle(g.querySelector("text")).fill,
+			getComputedStyle(g.querySelector("rect")).fill)));
+document.body.dataset.says = JSON.stringify([light(page) < 0.1 ? "dark" : "light",
+	least >= 4.5 ? "" : least,
+	Math.max(0, document.documentElement.scrollWidth - innerWidth)]);
+</script>
+END
+cat page.html see.html >seen.html
+equal "in light" '["light","",0]' "$(look seen.html 1 --window-size=360,800)"
+equal "in dark" '["dark","",0]' "$(look seen.html 0 --window-size=360,800)"
