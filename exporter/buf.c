@@ -40,7 +40,7 @@ static bool reserve(struct kf_buf *b, size_t more)
 
 void kf_buf_add(struct kf_buf *b, const char *data, size_t len)
 {
-	if (!reserve(b, len))
+	if ((b->failed || b->room - b->len <= len) && !reserve(b, len))
 		return;
 	memcpy(b->data + b->len, data, len);
 	b->len += len;
@@ -59,7 +59,7 @@ void kf_buf_u64(struct kf_buf *b, uint64_t v)
 
 	kf_text_init(&text, digits, sizeof(digits));
 	kf_text_u64(&text, v);
-	kf_buf_str(b, digits);
+	kf_buf_add(b, digits, text.len);
 }
 
 void kf_buf_fmt(struct kf_buf *b, const char *fmt, ...)

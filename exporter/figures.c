@@ -175,6 +175,13 @@ static void make_key(char *key, size_t size, const char *metric,
 	snprintf(key, size, *labels ? "%s{%s}" : "%s", metric, labels);
 }
 
+static void set_kind(struct kf_figures *t, struct kf_figure *f,
+		     enum kf_figure_kind kind)
+{
+	f->kind = kind;
+	t->kind[f - t->figure] = (uint8_t)kind;
+}
+
 static struct kf_figure *add(struct kf_figures *t, const char *metric,
 			     const char *labels, const char *help)
 {
@@ -219,7 +226,7 @@ static int figure_of(struct kf_figures *t, const struct kf_counter *c)
 	f = add(t, c->metric, c->labels, "");
 	kf_utf8_clean(f->help, sizeof(f->help), c->help);
 	f->unit = c->unit == KF_UNIT_BYTES ? "bytes" : "";
-	f->kind = kind_of(c);
+	set_kind(t, f, kind_of(c));
 	return (int)t->nr - 1;
 }
 
@@ -235,7 +242,7 @@ static void add_size(struct kf_figures *t, const char *metric, unsigned int i,
 		snprintf(labels, sizeof(labels), "le=\"+Inf\"");
 	f = add(t, metric, labels, "usable bytes of the blocks given");
 	f->unit = "bytes";
-	f->kind = kind;
+	set_kind(t, f, kind);
 }
 
 void kf_figures_init(struct kf_figures *t)
@@ -248,7 +255,7 @@ void kf_figures_init(struct kf_figures *t)
 		f = add(t, derived[i].metric, derived[i].labels,
 			derived[i].help);
 		f->unit = derived[i].unit;
-		f->kind = derived[i].kind;
+		set_kind(t, f, derived[i].kind);
 	}
 	for (i = 0; i <= KF_NR_SIZES; i++)
 		add_size(t, "allocation_size_bytes", i, KF_FIGURE_BUCKET);
@@ -290,6 +297,8 @@ static void fill_sizes(const struct kf_snapshot *s, uint64_t *value)
 
 	for (i = 0; i < s->nr_classes; i++) {
 		c = &s->classes[i];
+		if (!(c->mallocs | c->frees | (uint64_t)c->inherited))
+			continue;
 		b = bucket_of(c->bytes);
 		live = (uint64_t)c->inherited + c->mallocs - c->frees;
 		value[KF_FIG_SIZES + b] += clamp(c->mallocs);

@@ -70,6 +70,8 @@ struct kf_figure_map {
 
 struct kf_figures {
 	unsigned int nr;
+	/* of each figure, in few bytes: all are asked for each process */
+	uint8_t kind[KF_MAX_FIGURES];
 	struct kf_figure figure[KF_MAX_FIGURES];
 	int hint[KF_MAX_FIGURES]; /* figure of a file's nth counter, last time
 				   */
@@ -88,14 +90,25 @@ extern const double kf_sizes[KF_NR_SIZES];
 void kf_figures_init(struct kf_figures *t);
 
 /**
+ * kf_kind_grows() - whether figures of a kind are counters
+ * @kind:	enum kf_figure_kind
+ *
+ * Return: true where they add up over process ends.
+ */
+static inline bool kf_kind_grows(unsigned int kind)
+{
+	return kind == KF_FIGURE_COUNTER || kind == KF_FIGURE_BUCKET;
+}
+
+/**
  * kf_figure_grows() - whether a figure is a counter
  * @f:		the figure
  *
- * Return: true where it adds up over process ends.
+ * Return: as kf_kind_grows().
  */
 static inline bool kf_figure_grows(const struct kf_figure *f)
 {
-	return f->kind == KF_FIGURE_COUNTER || f->kind == KF_FIGURE_BUCKET;
+	return kf_kind_grows(f->kind);
 }
 
 /**

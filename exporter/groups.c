@@ -155,6 +155,8 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf)
 	read_boot_id(g);
 	if (!conf->state_file)
 		return 0;
+	/* without it, files are opened each time */
+	g->kept = conf->read_only ? NULL : kf_kept_new();
 	if (!conf->read_only && kf_state_lock(g) != 0)
 		return -1;
 	return kf_state_load(g);
@@ -196,6 +198,7 @@ void kf_groups_finish(struct kf_groups *g)
 	while ((b = g->bad)) {
 		g->bad = b->next;
 		free(b->path);
+	kf_kept_free(g->kept);
 		free(b);
 	}
 	if (g->lock_fd >= 0)

@@ -127,6 +127,7 @@ struct kf_groups {
 	unsigned int nr_bad;
 	unsigned int files[KF_NR_READ_RESULTS];
 	uint64_t dropped; /* processes that went into "other" */
+	struct kf_kept *kept; /* what scans leave for the next one, or NULL */
 	uint64_t save_errors;
 	unsigned int hidden; /* processes that could not be looked into */
 	bool hidden_said;

@@ -15,10 +15,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define ME "konfiscator_exporter"
 #define STATE_DIR "/var/lib/konfiscator"
+#define MAX_FILES 131072 /* open at a time */
 
 /* Where the counters of ended processes are kept, or NULL. */
 static const char *choose_state_file(const struct kf_options *o)
@@ -84,6 +86,22 @@ static bool take_sockets(struct kf_options *o)
 	return nr > 0 || (nr == 0 && !o->systemd_socket);
 }
 
+/* Each process of which a stats file is kept open takes two. */
+static void raise_files(void)
+{
+	struct rlimit files;
+	rlim_t wanted;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	wanted = KF_MIN(files.rlim_max, (rlim_t)MAX_FILES);
+	/* a service may not be allowed to ask for what it has */
+	if (files.rlim_cur >= wanted)
+		return;
+	files.rlim_cur = wanted;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int serve(const struct kf_options *o, struct kf_sources *sources)
 {
 	struct kf_http *http;
@@ -101,6 +119,7 @@ static int serve(const struct kf_options *o, struct kf_sources *sources)
 		if (!sources->tracers)
 			return 1;
 	}
+	raise_files();
 	http = kf_http_start(o, sources);
 	if (!http) {
 		kf_tracers_stop(sources->tracers);

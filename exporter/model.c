@@ -63,16 +63,28 @@ static char *keep(struct kf_page *page, const char *s)
 	return copy ? memcpy(copy, s, len) : NULL;
 }
 
+/* Eight bytes at a time: a page has megabytes of names. */
+static uint64_t mix(uint64_t h, const char *s)
+{
+	size_t len = strlen(s);
+	uint64_t word;
+
+	for (; len >= sizeof(word); s += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, s, sizeof(word));
+		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 32;
+	}
+	word = len;
+	memcpy((char *)&word + 1, s, len);
+	h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 32;
+}
+
 static uint64_t hash_of(const char *name, const char *labels)
 {
-	uint64_t h = 14695981039346656037ull;
+	uint64_t h = mix(14695981039346656037ull, name);
 
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 1099511628211ull;
-	h = (h ^ 0xff) * 1099511628211ull;
-	for (; labels && *labels; labels++)
-		h = (h ^ (unsigned char)*labels) * 1099511628211ull;
-	return h ^ (h >> 29);
+	return labels ? mix(~h, labels) : h;
 }
 
 static bool grow(struct kf_page *page)
@@ -101,10 +113,9 @@ static bool grow(struct kf_page *page)
 	return true;
 }
 
-static struct kf_entry *look_up(struct kf_page *page, const char *name,
-				const char *labels)
+static struct kf_entry *look_up(struct kf_page *page, uint64_t hash,
+				const char *name, const char *labels)
 {
-	uint64_t hash = hash_of(name, labels);
 	struct kf_entry *e;
 
 	if (!page->nr_buckets)
@@ -119,7 +130,7 @@ static struct kf_entry *look_up(struct kf_page *page, const char *name,
 	return NULL;
 }
 
-static bool enter(struct kf_page *page, struct kf_family *family,
+static bool enter(struct kf_page *page, uint64_t hash, struct kf_family *family,
 		  const char *name, const char *labels)
 {
 	struct kf_entry *e;
@@ -132,7 +143,7 @@ static bool enter(struct kf_page *page, struct kf_family *family,
 	e->family = family;
 	e->name = name;
 	e->labels = labels;
-	e->hash = hash_of(name, labels);
+	e->hash = hash;
 	e->next = page->table[e->hash % page->nr_buckets];
 	page->table[e->hash % page->nr_buckets] = e;
 	page->nr_entries++;
@@ -196,7 +207,7 @@ static struct kf_family *begin(struct kf_page *page, const char *name,
 		return NULL;
 	}
 	for (i = 0; names[i]; i++) {
-		if (look_up(page, names[i], NULL)) {
+		if (look_up(page, hash_of(names[i], NULL), names[i], NULL)) {
 			page->refused++;
 			return NULL;
 		}
@@ -211,7 +222,7 @@ static struct kf_family *begin(struct kf_page *page, const char *name,
 	if (!f->help || !f->unit)
 		return NULL;
 	for (i = 0; names[i]; i++) {
-		if (!enter(page, f, names[i], NULL))
+		if (!enter(page, hash_of(names[i], NULL), f, names[i], NULL))
 			return NULL;
 	}
 	if (page->last)
@@ -226,7 +237,7 @@ struct kf_family *kf_page_family(struct kf_page *page, const char *name,
 				 enum kf_metric_type type, const char *unit,
 				 const char *help)
 {
-	struct kf_entry *e = look_up(page, name, NULL);
+	struct kf_entry *e = look_up(page, hash_of(name, NULL), name, NULL);
 
 	if (!e)
 		return begin(page, name, type, unit, help);
@@ -278,15 +289,17 @@ static struct kf_series *add(struct kf_page *page, struct kf_family *f,
 			     const char *labels)
 {
 	struct kf_series *s;
+	uint64_t hash;
 
 	if (!f)
 		return NULL;
-	if (look_up(page, f->name, labels)) {
+	hash = hash_of(f->name, labels);
+	if (look_up(page, hash, f->name, labels)) {
 		page->refused++;
 		return NULL;
 	}
 	s = take(page, sizeof(*s));
-	if (!s || !enter(page, f, f->name, labels))
+	if (!s || !enter(page, hash, f, f->name, labels))
 		return NULL;
 	s->labels = labels;
 	if (f->last)

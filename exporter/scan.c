@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include "base/text.h"
 #include "exporter/groups.h"
 #include "exporter/buf.h"
 #include "exporter/log.h"
@@ -45,7 +46,7 @@ bool kf_member_fold(struct kf_groups *g, struct kf_member *m)
 	if (!m->base)
 		return false;
 	for (i = 0; i < t->nr; i++) {
-		if (!kf_figure_grows(&t->figure[i]))
+		if (!kf_kind_grows(t->kind[i]))
 			continue;
 		if (m->group)
 			m->group->total[i] =
@@ -65,8 +66,7 @@ static void see(struct kf_groups *g, struct kf_member *m,
 	kf_figures_fill(&g->figures, s, value);
 	for (i = 0; i < g->figures.nr; i++) {
 		/* counters read in the middle of a change may seem to fall */
-		if (!kf_figure_grows(&g->figures.figure[i]) ||
-		    value[i] > m->seen[i])
+		if (!kf_kind_grows(g->figures.kind[i]) || value[i] > m->seen[i])
 			m->seen[i] = value[i];
 	}
 }
@@ -238,9 +238,20 @@ static int scan_file(void *ctx, const struct kf_file *f)
 {
 	struct kf_groups *g = ctx;
 	struct kf_member *m;
+/* Of each file in each scan: snprintf() would take as long as all the rest. */
+static void make_path(char *path, size_t size, const struct kf_file *f)
+{
+	struct kf_text text;
+
+	kf_text_init(&text, path, size);
+	kf_text_str(&text, f->dir);
+	kf_text_char(&text, '/');
+	kf_text_str(&text, f->name);
+}
+
 	char path[8192];
 
-	snprintf(path, sizeof(path), "%s/%s", f->dir, f->name);
+	make_path(path, sizeof(path), f);
 	if (f->snap.result != KF_READ_OK) {
 		g->files[f->snap.result]++;
 		complain(g, path, &f->snap);
@@ -286,7 +297,7 @@ static void add_living(struct kf_groups *g, struct kf_member *m)
 	unsigned int i;
 
 	for (i = 0; i < g->figures.nr; i++) {
-		switch (g->figures.figure[i].kind) {
+		switch ((enum kf_figure_kind)g->figures.kind[i]) {
 		case KF_FIGURE_COUNTER:
 		case KF_FIGURE_BUCKET:
 			now[i] = add_up(now[i], beyond_base(m, i));
@@ -388,6 +399,7 @@ static int scan(struct kf_groups *g)
 	struct kf_group *group;
 	time_t now = time(NULL);
 	bool done;
+			       .kept = g->kept,
 
 	memset(g->files, 0, sizeof(g->files));
 	for (group = g->groups; group; group = group->next) {

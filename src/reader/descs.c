@@ -124,12 +124,55 @@ static void forget(struct kf_desc_cache *cache)
 	cache->index = NULL;
 }
 
+static uint64_t next_id(void)
+{
+	static atomic_ullong last;
+
+	return atomic_fetch_add(&last, 1) + 1;
+}
+
+/* Equal bytes have one number, for all caches that share @ids. */
+static uint64_t id_of(struct kf_desc_ids *ids,
+		      const struct kf_stats_section *sec, const char *table)
+{
+	size_t bytes = (size_t)sec->entry_size * sec->nr;
+	unsigned int i, nr = KF_ARRAY_SIZE(ids->known);
+	uint64_t id = 0;
+
+	pthread_mutex_lock(&ids->lock);
+	for (i = 0; i < nr && !id; i++) {
+		if (ids->known[i].id && ids->known[i].bytes == bytes &&
+		    ids->known[i].entry_size == sec->entry_size &&
+		    !memcmp(ids->known[i].raw, table, bytes))
+			id = ids->known[i].id;
+	}
+	if (!id) {
+		id = next_id();
+		i = ids->next++ % nr;
+		free(ids->known[i].raw);
+		ids->known[i].raw = malloc(bytes + 1);
+		ids->known[i].id = ids->known[i].raw ? id : 0;
+		ids->known[i].bytes = bytes;
+		ids->known[i].entry_size = sec->entry_size;
+		if (ids->known[i].raw)
+			memcpy(ids->known[i].raw, table, bytes);
+	}
+	pthread_mutex_unlock(&ids->lock);
+	return id;
+}
+
+void kf_desc_ids_release(struct kf_desc_ids *ids)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(ids->known); i++)
+		free(ids->known[i].raw);
+	pthread_mutex_destroy(&ids->lock);
+}
+
 /* What a cache remembers of a table that was taken; all of it or nothing. */
 static void remember(struct kf_desc_cache *cache, struct kf_snapshot *s,
 		     const struct kf_described *t, const char *table,
 		     const struct kf_stats_section *sec)
 {
-	static atomic_ullong last_id;
 	size_t bytes = (size_t)sec->entry_size * sec->nr;
 	size_t size = s->nr_counters * sizeof(*s->counters);
 
@@ -160,7 +203,8 @@ static void remember(struct kf_desc_cache *cache, struct kf_snapshot *s,
 		same_in(cache->counters, s->counters, t->large_allocated);
 	cache->large_freed =
 		same_in(cache->counters, s->counters, t->large_freed);
-	s->described = cache->id = atomic_fetch_add(&last_id, 1) + 1;
+	cache->id = cache->ids ? id_of(cache->ids, sec, table) : next_id();
+	s->described = cache->id;
 }
 
 /* The counters of a cache for a snapshot: lent, or a copy. */
@@ -169,11 +213,10 @@ static bool use_counters(const struct kf_desc_cache *cache,
 {
 	size_t size = (cache->nr_counters + 1) * sizeof(*s->counters);
 
-	s->lent = cache->lend;
-	s->counters = cache->lend ? cache->counters : malloc(size);
+	s->counters = cache->room.lend ? cache->counters : malloc(size);
 	if (!s->counters)
 		return false;
-	if (!s->lent)
+	if (!cache->room.lend)
 		memcpy(s->counters, cache->counters,
 		       cache->nr_counters * sizeof(*s->counters));
 	s->nr_counters = cache->nr_counters;
@@ -182,14 +225,9 @@ static bool use_counters(const struct kf_desc_cache *cache,
 }
 
 static bool recall(const struct kf_desc_cache *cache, struct kf_snapshot *s,
-		   struct kf_described *t, const char *table,
-		   const struct kf_stats_section *sec)
+		   struct kf_described *t)
 {
-	if (!cache->raw || cache->entry_size != sec->entry_size ||
-	    cache->bytes != (size_t)sec->entry_size * sec->nr ||
-	    cache->nr_words != t->nr_words ||
-	    memcmp(cache->raw, table, cache->bytes) != 0 ||
-	    !use_counters(cache, s))
+	if (cache->nr_words != t->nr_words || !use_counters(cache, s))
 		return false;
 	t->large_allocated =
 		same_in(s->counters, cache->counters, cache->large_allocated);
@@ -207,10 +245,30 @@ static bool recall(const struct kf_desc_cache *cache, struct kf_snapshot *s,
 	return true;
 }
 
+static bool is_same(const struct kf_desc_cache *cache, const char *table,
+		    const struct kf_stats_section *sec)
+{
+	return cache->raw && cache->entry_size == sec->entry_size &&
+	       cache->bytes == (size_t)sec->entry_size * sec->nr &&
+	       !memcmp(cache->raw, table, cache->bytes);
+}
+
+bool kf_descs_recall(uint64_t id, struct kf_snapshot *s, struct kf_described *t,
+		     struct kf_desc_cache *cache)
+{
+	return id && cache && cache->raw && cache->id == id &&
+	       recall(cache, s, t);
+}
+
 void kf_desc_cache_release(struct kf_desc_cache *cache)
 {
 	forget(cache);
-	free(cache->head);
+	free(cache->room.piece);
+	free(cache->room.words);
+	free(cache->room.counters);
+	free(cache->room.slot);
+	free(cache->room.classes);
+	free(cache->room.threads);
 	*cache = (struct kf_desc_cache){0};
 }
 
@@ -231,11 +289,15 @@ bool kf_descs_take(const char *table, const struct kf_stats_section *sec,
 		   struct kf_snapshot *s, struct kf_described *t,
 		   struct kf_desc_cache *cache)
 {
-	if (cache && recall(cache, s, t, table, sec))
+	if (cache && is_same(cache, table, sec) && recall(cache, s, t))
 		return true;
 	s->counters = calloc((size_t)sec->nr + 1, sizeof(*s->counters));
 	if (!s->counters)
 		return false;
+	if (cache && cache->room.lend) {
+		free(cache->room.counters);
+		cache->room.counters = s->counters;
+	}
 	if (!take_all(table, sec, s, t))
 		return false;
 	if (cache)

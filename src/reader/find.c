@@ -7,6 +7,7 @@
  * has. What cannot be read is in the list too: its result says why.
  */
 #include "reader/internal.h"
+#include "reader/kept.h"
 #include "reader/outside.h"
 #include "reader/proc.h"
 
@@ -22,14 +23,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_READERS 4
+#define MAX_READERS KF_KEPT_READERS
 #define MAX_OUTSIDE 20000 /* names in directories that others chose */
 #define FILES_A_READER 64 /* below that a thread is not worth its start */
 
 /* A directory that is read: once, whatever its names. */
 struct place {
-	dev_t dev;
-	ino_t ino;
+	struct stat st;
 	int fd;
 };
 
@@ -49,7 +49,9 @@ struct search {
 	unsigned int nr_outside;
 	kf_file_visit *visit; /* NULL: snapshots stay in the list */
 	void *ctx;
+	struct kf_kept *kept; /* or NULL */
 	pthread_mutex_t lock; /* held while @visit runs */
+	atomic_uint nr_readers;
 	atomic_uint next;
 	atomic_int rc;
 };
@@ -58,7 +60,8 @@ struct search {
 struct reader {
 	struct search *se;
 	struct kf_life_view view;
-	struct kf_desc_cache cache;
+	struct kf_desc_cache own;
+	struct kf_desc_cache *cache; /* @own, or one that is kept */
 };
 
 static bool ended(enum kf_life life)
@@ -97,6 +100,7 @@ static void read_again(const struct search *se, int dirfd, struct kf_file *f)
 static struct kf_file *file_add(struct search *se, const char *dir,
 				const struct dirent *de)
 {
+	const struct place *place = &se->places[se->nr_places - 1];
 	struct kf_files *out = se->out;
 	struct kf_file *f;
 
@@ -120,7 +124,10 @@ static struct kf_file *file_add(struct search *se, const char *dir,
 	}
 	f->outside = se->outside;
 	f->regular = de->d_type == DT_REG;
-	f->dirfd = se->places[se->nr_places - 1].fd;
+	f->dirfd = place->fd;
+	if (se->kept && f->regular)
+		f->kept = kf_kept_get(se->kept, &place->st, f->name,
+				      (uint64_t)de->d_ino);
 	out->nr++;
 	return f;
 }
@@ -134,37 +141,56 @@ static void forget(struct kf_file *f)
 	f->name = NULL;
 }
 
-/* What is in memory, and of that what is of files or shared. */
-static void look_at_memory(const struct kf_life_view *view, struct kf_file *f)
+static void note_memory(struct kf_file *f, const struct kf_statm *m)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	char text[256], *at;
 
-	if (kf_proc_line(view->procfd, f->pid, "statm", text, sizeof(text)) <=
-	    0)
-		return;
-	strtoull(text, &at, 10);
-	f->resident = strtoull(at, &at, 10) * page;
-	f->shared = strtoull(at, NULL, 10) * page;
+	f->resident = m->resident * page;
+	f->shared = m->shared * page;
+}
+
+static bool still_alive(struct reader *r, struct kf_file *f)
+{
+	struct kf_statm m;
+
+	if (!f->kept || !kf_kept_alive(&r->view, f->kept, f->dirfd, &m))
+		return false;
+	f->life = KF_LIFE_ALIVE;
+	f->pid = f->kept->pid;
+	memcpy(f->comm, r->view.comm, sizeof(f->comm));
+	if (r->se->memory)
+		note_memory(f, &m);
+	return true;
 }
 
 static void look_at_process(struct reader *r, struct kf_file *f)
 {
+	struct kf_statm m;
+	int procfd;
+
 	f->life = kf_life_of(&r->view, &f->snap.id, f->dirfd, f->name, &f->pid);
 	if (ended(f->life))
 		read_again(r->se, f->dirfd, f);
 	if (!f->pid)
 		return;
+	if (f->kept)
+		kf_kept_process(&r->view, f->kept, f->pid);
 	memcpy(f->comm, r->view.comm, sizeof(f->comm));
-	if (r->se->memory)
-		look_at_memory(&r->view, f);
+	if (!r->se->memory)
+		return;
+	procfd = kf_proc_open(r->view.procfd, f->pid);
+	if (kf_statm_read(procfd, &m))
+		note_memory(f, &m);
+	if (procfd >= 0)
+		close(procfd);
 }
 
 static int file_read(struct reader *r, struct kf_file *f)
 {
 	const struct kf_read_how how = {.tables = r->se->tables,
 					.regular = f->regular,
-					.cache = &r->cache};
+					.cache = r->cache,
+					.kept = f->kept};
 
 	f->life = KF_LIFE_UNKNOWN;
 	kf_snapshot_read_as(f->dirfd, f->name, &how, &f->snap);
@@ -176,7 +202,8 @@ static int file_read(struct reader *r, struct kf_file *f)
 		return -1;
 	if (f->snap.result != KF_READ_OK)
 		return hand_over(r->se, f);
-	look_at_process(r, f);
+	if (!still_alive(r, f))
+		look_at_process(r, f);
 	return hand_over(r->se, f);
 }
 
@@ -184,10 +211,12 @@ static void *run_reader(void *arg)
 {
 	struct search *se = arg;
 	/* those that stay in the list have counters of their own */
-	struct reader r = {.se = se, .cache.lend = se->visit != NULL};
+	struct reader r = {.se = se, .own.room.lend = se->visit != NULL};
 	unsigned int i;
 	int rc;
 
+	i = atomic_fetch_add(&se->nr_readers, 1);
+	r.cache = se->kept ? &se->kept->cache[i] : &r.own;
 	kf_life_open(&r.view, se->procfs);
 	while (!se->rc && (i = atomic_fetch_add(&se->next, 1)) < se->out->nr) {
 		rc = file_read(&r, &se->out->file[i]);
@@ -195,7 +224,7 @@ static void *run_reader(void *arg)
 			se->rc = rc;
 	}
 	kf_life_close(&r.view);
-	kf_desc_cache_release(&r.cache);
+	kf_desc_cache_release(&r.own);
 	return NULL;
 }
 
@@ -228,15 +257,15 @@ static bool place_seen(struct search *se, int fd)
 	if (fstat(fd, &st))
 		return true;
 	for (unsigned int i = 0; i < se->nr_places; i++) {
-		if (se->places[i].dev == st.st_dev &&
-		    se->places[i].ino == st.st_ino)
+		if (se->places[i].st.st_dev == st.st_dev &&
+		    se->places[i].st.st_ino == st.st_ino)
 			return true;
 	}
 	grown = realloc(se->places, (se->nr_places + 1) * sizeof(*grown));
 	if (!grown)
 		return true;
 	se->places = grown;
-	se->places[se->nr_places++] = (struct place){st.st_dev, st.st_ino, fd};
+	se->places[se->nr_places++] = (struct place){st, fd};
 	return false;
 }
 
@@ -394,6 +423,8 @@ static int search(struct search *se, const struct kf_find *find)
 	se->procfs = find && find->procfs ? find->procfs : "/proc";
 	se->tables = find ? find->tables : 0;
 	se->memory = find && find->memory;
+	/* what is lent is not to stay in a list */
+	se->kept = find && se->visit ? find->kept : NULL;
 	pthread_mutex_init(&se->lock, NULL);
 	rc = list_all(se, find);
 	if (!rc) {
@@ -403,6 +434,8 @@ static int search(struct search *se, const struct kf_find *find)
 	drop_forgotten(se->out);
 	if (!rc)
 		rc = mark_older(se);
+	if (se->kept)
+		kf_kept_sweep(se->kept);
 	while (se->nr_places)
 		close(se->places[--se->nr_places].fd);
 	free(se->places);

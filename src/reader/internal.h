@@ -9,6 +9,35 @@
 
 #include "reader/reader.h"
 
+#include <pthread.h>
+
+/*
+ * A file being read: its descriptor, its size now, a piece of it that was read
+ * at once, its checked header.
+ */
+struct kf_source {
+	int fd;
+	uint64_t size;
+	const char *piece;
+	uint64_t begin; /* of the piece in the file */
+	size_t nr_piece;
+	struct kf_stats_header h;
+};
+
+#define KF_PIECE_SIZE (32 * KF_KIB) /* all of most files */
+
+/**
+ * kf_source_get() - a part of a file, if it was read already
+ * @src:	the file
+ * @offset:	where it begins
+ * @len:	its bytes
+ *
+ * Context: any thread; pure.
+ * Return: the part, or NULL.
+ */
+const char *kf_source_get(const struct kf_source *src, uint64_t offset,
+			  uint64_t len);
+
 /**
  * kf_totals_derive() - work out a snapshot's totals from its counters
  * @s:		the snapshot; counters, classes and large bytes are filled in
@@ -54,16 +83,43 @@ bool kf_tables_read(int fd, const struct kf_stats_header *h,
 bool kf_events_read(int fd, const struct kf_stats_section *slots,
 		    struct kf_snapshot *s);
 
+/* Memory that one file after the other is read into. Empty at first. */
+struct kf_room {
+	bool lend; /* snapshots have it itself, one at a time */
+	char *piece;
+	uint64_t *words; /* twice @nr_words, with the sequence numbers */
+	size_t nr_words;
+	struct kf_slot *slot;
+	size_t slot_size;
+	struct kf_counter *counters;
+	struct kf_class_count *classes;
+	uint32_t nr_classes;
+	struct kf_thread_count *threads;
+	uint32_t nr_threads;
+};
+
+/* Which descriptions have which number; shared by caches. */
+struct kf_desc_ids {
+	pthread_mutex_t lock; /* of all below */
+	unsigned int next;
+	struct {
+		uint64_t id;
+		size_t entry_size;
+		size_t bytes;
+		char *raw;
+	} known[8];
+};
+
 /*
- * What is kept from one file to the next: room for a file's first bytes, and
- * the counters that the last one described, as most files describe the same
- * ones, in the same bytes. Empty at first.
+ * What is kept from one file to the next: room, and the counters that the last
+ * one described, as most files describe the same ones, in the same bytes. Empty
+ * at first.
  */
 struct kf_desc_cache {
-	char *head;
-	bool lend;   /* snapshots have @counters itself, one at a time */
-	uint64_t id; /* of this description, in this process */
-	char *raw;   /* the section, @bytes of it */
+	struct kf_room room;
+	struct kf_desc_ids *ids; /* NULL: nobody shares them */
+	uint64_t id;		 /* of this description, in this process */
+	char *raw;		 /* the section, @bytes of it */
 	size_t bytes;
 	size_t entry_size;
 	size_t nr_words;
@@ -78,8 +134,8 @@ struct kf_desc_cache {
 struct kf_described {
 	uint64_t *words;
 	size_t nr_words;
-	struct kf_counter *
-		*scalar; /* by index in the slot; NULL: undescribed */
+	/* by index in the slot; NULL: undescribed */
+	struct kf_counter *scalar[KF_STATS_SLOT_SCALARS];
 	/* of the slots' counters, those of large blocks; NULL: undescribed */
 	const struct kf_counter *large_allocated;
 	const struct kf_counter *large_freed;
@@ -100,11 +156,46 @@ bool kf_descs_take(const char *table, const struct kf_stats_section *sec,
 		   struct kf_snapshot *s, struct kf_described *t,
 		   struct kf_desc_cache *cache);
 
+/**
+ * kf_descs_recall() - the counters of a description, without reading it
+ * @id:		the description, as @s->described said it of another file
+ * @s:		as for kf_descs_take()
+ * @t:		likewise
+ * @cache:	likewise, or NULL
+ *
+ * Context: as kf_descs_take().
+ * Return: false where the cache has another one, or there was no memory.
+ */
+bool kf_descs_recall(uint64_t id, struct kf_snapshot *s, struct kf_described *t,
+		     struct kf_desc_cache *cache);
+
+/**
+ * kf_desc_ids_release() - forget which descriptions have which number
+ * @ids:	the numbers
+ *
+ * Context: when no cache has them any more.
+ */
+void kf_desc_ids_release(struct kf_desc_ids *ids);
+
+/**
+ * kf_counts_read() - read what a file counts
+ * @src:	the file, its header checked
+ * @described:	what it is known to describe, or 0
+ * @cache:	room, and what the last file described
+ * @s:		out: counters, classes and threads
+ *
+ * Context: one thread a cache; allocates.
+ * Return: false with errno where it cannot be read.
+ */
+bool kf_counts_read(struct kf_source *src, uint64_t described,
+		    struct kf_desc_cache *cache, struct kf_snapshot *s);
+
 /* How a file is read. */
 struct kf_read_how {
 	unsigned int tables;	     /* enum kf_tables, or-ed */
 	bool regular;		     /* a file, as its directory says */
 	struct kf_desc_cache *cache; /* NULL: it is the only one */
+	struct kf_kept_file *kept;   /* what is known of it, or NULL */
 };
 
 /**
@@ -177,6 +268,31 @@ void kf_life_open(struct kf_life_view *view, const char *procfs);
  * Context: any thread.
  */
 void kf_life_close(struct kf_life_view *view);
+
+/**
+ * kf_life_start() - when a process that has not ended began
+ * @view:	the view; its comm is the process' then, "" where it has ended
+ * @pid:	the process as procfs shows it
+ *
+ * Context: one thread a view.
+ * Return: clock ticks since boot, or 0.
+ */
+uint64_t kf_life_start(struct kf_life_view *view, int32_t pid);
+
+/**
+ * kf_life_execed() - whether a process left a file's program by exec
+ * @view:	the view
+ * @pid:	the process as procfs shows it
+ * @id:		who the file says wrote it
+ * @dirfd:	as for kf_life_of()
+ * @file:	the file's name
+ *
+ * Context: one thread a view; may allocate.
+ * Return: true where it did for certain.
+ */
+bool kf_life_execed(struct kf_life_view *view, int32_t pid,
+		    const struct kf_stats_identity *id, int dirfd,
+		    const char *file);
 
 /**
  * kf_life_of() - whether a file's process still is the one that wrote it

@@ -113,11 +113,10 @@ static const char *fields_on(const char *blank, unsigned int n)
 }
 
 /*
- * Start time of a process that has not ended, or 0. One that waits to be
- * reaped has ended; but a main thread may end before the others. The name
- * stands there as it is, whatever it holds.
+ * One that waits to be reaped has ended; but a main thread may end before the
+ * others. The name stands there as it is, whatever it holds.
  */
-static uint64_t start_ticks_of(struct kf_life_view *view, int32_t pid)
+uint64_t kf_life_start(struct kf_life_view *view, int32_t pid)
 {
 	const char *name, *end, *nr_threads, *ticks;
 	struct kf_text comm;
@@ -198,7 +197,7 @@ static void list_procs(struct kf_life_view *view)
 		proc.inner_pid = inner_pid_of(view->procfd, proc.pid);
 		if (!proc.inner_pid)
 			continue;
-		proc.start_ticks = start_ticks_of(view, proc.pid);
+		proc.start_ticks = kf_life_start(view, proc.pid);
 		if (!add_proc(view, proc)) {
 			view->sees_all = false;
 			break;
@@ -223,7 +222,7 @@ static int32_t find_outer(struct kf_life_view *view,
 {
 	if (id->outer_pid > 0 &&
 	    inner_pid_of(view->procfd, id->outer_pid) == id->pid &&
-	    start_ticks_of(view, id->outer_pid) == id->start_ticks &&
+	    kf_life_start(view, id->outer_pid) == id->start_ticks &&
 	    same_ns(view, id->outer_pid, id->pid_ns))
 		return id->outer_pid;
 	if (!view->listed)
@@ -268,10 +267,9 @@ static bool maps_file(int procfd, int32_t pid, uint64_t ino)
 	return found;
 }
 
-/* Whether the process left the file's program by exec. */
-static bool has_execed(struct kf_life_view *view, int32_t pid,
-		       const struct kf_stats_identity *id, int dirfd,
-		       const char *file)
+bool kf_life_execed(struct kf_life_view *view, int32_t pid,
+		    const struct kf_stats_identity *id, int dirfd,
+		    const char *file)
 {
 	static const char deleted[] = " (deleted)";
 	size_t max = sizeof(id->exe) - 1;
@@ -303,7 +301,7 @@ static int32_t find_pid(struct kf_life_view *view,
 {
 	if (id->pid_ns && id->pid_ns != view->pid_ns)
 		return find_outer(view, id);
-	if (start_ticks_of(view, id->pid) != id->start_ticks)
+	if (kf_life_start(view, id->pid) != id->start_ticks)
 		return 0;
 	return id->pid;
 }
@@ -327,7 +325,7 @@ enum kf_life kf_life_of(struct kf_life_view *view,
 	if (!found)
 		return inner && !view->sees_all ? KF_LIFE_UNKNOWN
 						: KF_LIFE_DEAD;
-	if (has_execed(view, found, id, dirfd, name))
+	if (kf_life_execed(view, found, id, dirfd, name))
 		return KF_LIFE_EXECED;
 	*pid = found;
 	return KF_LIFE_ALIVE;

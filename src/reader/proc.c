@@ -48,25 +48,47 @@ ssize_t kf_proc_text(const char *procfs, int pid, const char *name, char *buf,
 	return kf_proc_read(AT_FDCWD, path, buf, size);
 }
 
-ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
-		     size_t size)
+ssize_t kf_proc_read_once(int dirfd, const char *name, char *buf, size_t size)
 {
-	struct kf_text path;
-	char text[64];
+	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
-	int fd;
 
-	kf_text_init(&path, text, sizeof(text));
-	kf_text_i64(&path, pid);
-	kf_text_char(&path, '/');
-	kf_text_str(&path, name);
-	fd = openat(procfd, text, O_RDONLY | O_CLOEXEC);
+	buf[0] = '\0';
 	if (fd < 0)
 		return -1;
 	n = read(fd, buf, size - 1);
 	close(fd);
 	buf[n < 0 ? 0 : n] = '\0';
 	return n;
+}
+
+/* PID/NAME, or PID alone. */
+static void make_path(char *text, size_t size, int pid, const char *name)
+{
+	struct kf_text path;
+
+	kf_text_init(&path, text, size);
+	kf_text_i64(&path, pid);
+	if (name)
+		kf_text_char(&path, '/');
+	kf_text_str(&path, name ? name : "");
+}
+
+ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
+		     size_t size)
+{
+	char path[64];
+
+	make_path(path, sizeof(path), pid, name);
+	return kf_proc_read_once(procfd, path, buf, size);
+}
+
+int kf_proc_open(int procfd, int pid)
+{
+	char path[64];
+
+	make_path(path, sizeof(path), pid, NULL);
+	return openat(procfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 void kf_proc_memory(const char *procfs, int pid, struct kf_proc_memory *m)

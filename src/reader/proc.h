@@ -58,6 +58,28 @@ ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
 		     size_t size);
 
 /**
+ * kf_proc_read_once() - a file of procfs that is no more than a line
+ * @dirfd:	directory the name is relative to
+ * @name:	the file
+ * @buf:	out: what one read() gives, and a NUL; "" where nothing is
+ * @size:	room in @buf, more than 1
+ *
+ * Context: any thread.
+ * Return: bytes in @buf, or -1.
+ */
+ssize_t kf_proc_read_once(int dirfd, const char *name, char *buf, size_t size);
+
+/**
+ * kf_proc_open() - a process' directory, to open files in it
+ * @procfd:	procfs, open
+ * @pid:	the process
+ *
+ * Context: any thread.
+ * Return: a descriptor, or -1.
+ */
+int kf_proc_open(int procfd, int pid);
+
+/**
  * kf_proc_comm() - what a process is called now
  * @procfs:	procfs' mount point
  * @pid:	the process

@@ -112,7 +112,7 @@ struct kf_snapshot {
 	struct kf_stats_identity id; /* strings always end in NUL here */
 	unsigned int nr_counters;
 	struct kf_counter *counters;
-	bool lent;	    /* @counters are the reader's own */
+	bool lent; /* @counters, @classes and @threads are the reader's */
 	uint64_t described; /* equal: the same counters; 0: not known */
 	unsigned int nr_classes;
 	struct kf_class_count *classes;
@@ -212,6 +212,7 @@ struct kf_file {
 	char comm[16];	   /* what it is called now, raw; "": not looked */
 	uint64_t resident; /* bytes in memory, where asked for */
 	uint64_t shared;   /* ... of these, of files or shared */
+	struct kf_kept_file *kept; /* of the search */
 	struct kf_snapshot snap;
 };
 
@@ -219,6 +220,9 @@ struct kf_files {
 	unsigned int nr;
 	struct kf_file *file;
 };
+
+struct kf_kept;
+struct kf_kept_file;
 
 /* Where to look, and where /proc is. NULL members take the defaults. */
 struct kf_find {
@@ -229,6 +233,7 @@ struct kf_find {
 	unsigned int *hidden; /* out: processes that are not to be seen */
 	unsigned int tables;  /* enum kf_tables, or-ed: read these, too */
 	bool memory;	      /* ask the kernel what it has in memory, too */
+	struct kf_kept *kept; /* NULL: nothing; else for one search at a time */
 };
 
 /**
@@ -244,6 +249,26 @@ struct kf_find {
  * Return: 0, or -1 with errno when out of memory.
  */
 int kf_files_find(const struct kf_find *find, struct kf_files *out);
+
+/**
+ * kf_kept_new() - begin to keep files open from one search to the next
+ *
+ * For who searches again and again: a stats file, and its process' directory
+ * in procfs, stay open, so that only what changes is read. Descriptors are
+ * above 1023; where there are no more, files are opened each time.
+ *
+ * Context: any thread; allocates.
+ * Return: for struct kf_find; NULL when out of memory.
+ */
+struct kf_kept *kf_kept_new(void);
+
+/**
+ * kf_kept_free() - close all that is kept
+ * @kept:	what kf_kept_new() gave, or NULL
+ *
+ * Context: while nobody searches with it.
+ */
+void kf_kept_free(struct kf_kept *kept);
 
 /* What is done with a file; not 0 ends the search. */
 typedef int kf_file_visit(void *ctx, const struct kf_file *file);

@@ -8,6 +8,7 @@
  * figures mean together is left to totals.c.
  */
 #include "reader/internal.h"
+#include "reader/kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,26 +19,9 @@
 
 #define MAX_ENTRIES 4096 /* of any table but the slots */
 #define MAX_ENTRY_SIZE (1u << 16)
-#define MAX_TABLE (4u << 20) /* bytes of a table that is read whole */
-#define NR_SEQ_EAGER 100
-#define MAX_SEQ_TRIES 600
-#define SLOTS_AT_ONCE 16
-#define HEAD_SIZE (32 * KF_KIB) /* all of most files */
 
 /* What a class has in files of all versions. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
-
-/*
- * A file being read: its descriptor, its size now, its first bytes as they were
- * read at once, its checked header.
- */
-struct source {
-	int fd;
-	uint64_t size;
-	const char *head;
-	size_t nr_head;
-	struct kf_stats_header h;
-};
 
 bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset)
 {
@@ -57,19 +41,10 @@ bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset)
 	return true;
 }
 
-/* A piece of the file, if it was read already; or NULL. */
-static const char *in_head(const struct source *src, uint64_t offset,
-			   uint64_t len)
-{
-	if (offset > src->nr_head || len > src->nr_head - offset)
-		return NULL;
-	return src->head + offset;
-}
-
-static bool read_piece(const struct source *src, void *buf, size_t len,
+static bool read_piece(const struct kf_source *src, void *buf, size_t len,
 		       uint64_t offset)
 {
-	const char *piece = in_head(src, offset, len);
+	const char *piece = kf_source_get(src, offset, len);
 
 	if (!piece)
 		return kf_read_at(src->fd, buf, len, offset);
@@ -77,14 +52,22 @@ static bool read_piece(const struct source *src, void *buf, size_t len,
 	return true;
 }
 
-/* Where nothing comes, the pieces are tried one by one, and their errors told.
+/*
+ * Where nothing comes, the parts are tried one by one, and their errors told.
  */
-static void read_head(struct source *src, char *head)
+static void read_at_once(struct kf_source *src, struct kf_room *room,
+			 uint64_t begin, size_t len)
 {
-	ssize_t n = head ? pread(src->fd, head, HEAD_SIZE, 0) : 0;
+	ssize_t n = 0;
 
-	src->head = head;
-	src->nr_head = n > 0 ? (size_t)n : 0;
+	if (!room->piece)
+		room->piece = malloc(KF_PIECE_SIZE);
+	if (room->piece)
+		n = pread(src->fd, room->piece, KF_MIN(len, KF_PIECE_SIZE),
+			  (off_t)begin);
+	src->piece = room->piece;
+	src->begin = begin;
+	src->nr_piece = n > 0 ? (size_t)n : 0;
 }
 
 static enum kf_read_result failed(struct kf_snapshot *s)
@@ -118,7 +101,7 @@ static enum kf_read_result open_regular(int dirfd, const char *name,
 	return KF_READ_OK;
 }
 
-static bool section_holds(const struct source *src,
+static bool section_holds(const struct kf_source *src,
 			  const struct kf_stats_section *sec, size_t entry_min,
 			  uint32_t nr_min, uint32_t nr_max)
 {
@@ -141,7 +124,7 @@ static size_t slot_bytes(uint32_t nr_classes)
 	       sizeof(struct kf_stats_pair) * (size_t)nr_classes;
 }
 
-static bool sections_hold(const struct source *src)
+static bool sections_hold(const struct kf_source *src)
 {
 	const struct kf_stats_header *h = &src->h;
 
@@ -160,7 +143,7 @@ static bool sections_hold(const struct source *src)
 			     UINT32_MAX);
 }
 
-static bool header_holds(const struct source *src)
+static bool header_holds(const struct kf_source *src)
 {
 	const struct kf_stats_header *h = &src->h;
 
@@ -174,7 +157,7 @@ static bool header_holds(const struct source *src)
  * The file grows before its header says so: a header that names more than there
  * was before it was read, and also more than there is now, is damaged.
  */
-static enum kf_read_result check_header(struct source *src,
+static enum kf_read_result check_header(struct kf_source *src,
 					struct kf_snapshot *s)
 {
 	struct stat st;
@@ -190,7 +173,7 @@ static enum kf_read_result check_header(struct source *src,
 	return header_holds(src) ? KF_READ_OK : KF_READ_DAMAGED;
 }
 
-static enum kf_read_result read_header(struct source *src,
+static enum kf_read_result read_header(struct kf_source *src,
 				       struct kf_snapshot *s)
 {
 	struct kf_stats_header *h = &src->h;
@@ -230,7 +213,7 @@ void kf_identity_end(struct kf_stats_identity *id)
 	force_end(id->version, sizeof(id->version));
 }
 
-static bool read_identity(struct source *src, struct kf_snapshot *s)
+static bool read_identity(struct kf_source *src, struct kf_snapshot *s)
 {
 	struct kf_stats_identity *id = &s->id;
 
@@ -240,206 +223,16 @@ static bool read_identity(struct source *src, struct kf_snapshot *s)
 	return id->pid > 0;
 }
 
-/*
- * A checked section, whole; what is in @own is to be freed. NULL: no memory,
- * too much to be true.
- */
-static const char *read_section(struct source *src,
-				const struct kf_stats_section *sec, char **own)
-{
-	size_t bytes = (size_t)sec->entry_size * sec->nr;
-	const char *table = in_head(src, sec->offset, bytes);
-
-	*own = table || bytes > MAX_TABLE ? NULL : malloc(bytes + 1);
-	if (table || !*own)
-		return table;
-	if (kf_read_at(src->fd, *own, bytes, sec->offset))
-		return *own;
-	free(*own);
-	*own = NULL;
-	return NULL;
-}
-
-/* A level below 0 is that of a damaged file. */
-static uint64_t level_of(int64_t n)
-{
-	return n > 0 ? (uint64_t)n : 0;
-}
-
-static bool read_classes(struct source *src, struct kf_snapshot *s)
-{
-	const struct kf_stats_section *sec = &src->h.classes;
-	char *own;
-	const char *table = read_section(src, sec, &own);
-
-	s->classes = calloc(sec->nr + 1, sizeof(*s->classes));
-	if (!table || !s->classes) {
-		free(own);
-		return false;
-	}
-	s->nr_classes = sec->nr;
-	s->knows_slabs = sec->entry_size >= sizeof(struct kf_stats_class);
-	for (uint32_t i = 0; i < sec->nr; i++) {
-		struct kf_stats_class c = {0};
-
-		memcpy(&c, table + (size_t)i * sec->entry_size,
-		       s->knows_slabs ? sizeof(c) : CLASS_MIN);
-		s->classes[i].bytes = c.bytes;
-		s->classes[i].inherited = c.inherited;
-		s->classes[i].carved = level_of(c.carved);
-		s->classes[i].slabs = level_of(c.slabs);
-	}
-	free(own);
-	return true;
-}
-
-/* Words that belong together are read between two equal, even numbers. */
-static bool read_words(struct source *src, uint64_t *words, size_t bytes)
-{
-	uint64_t before = 1, after;
-	uint64_t offset = src->h.words.offset;
-
-	for (int i = 0; i < MAX_SEQ_TRIES; i++) {
-		if (!kf_read_at(src->fd, &before, sizeof(before), offset) ||
-		    !kf_read_at(src->fd, words, bytes, offset + 8) ||
-		    !kf_read_at(src->fd, &after, sizeof(after), offset))
-			return false;
-		if (before == after && before % 2 == 0)
-			return true;
-		/* The writer may wait for a processor in the midst of it. */
-		if (i >= NR_SEQ_EAGER)
-			usleep(100);
-	}
-	return true;
-}
-
-static bool read_counters(struct source *src, struct kf_snapshot *s,
-			  struct kf_described *t, struct kf_desc_cache *cache)
-{
-	const struct kf_stats_section *sec = &src->h.descs;
-	char *own;
-	const char *table = read_section(src, sec, &own);
-	bool ok = table && kf_descs_take(table, sec, s, t, cache);
-
-	free(own);
-	return ok;
-}
-
-static void take_thread(struct kf_snapshot *s, const struct kf_slot *slot,
-			const struct kf_thread_count *sums)
-{
-	struct kf_thread_count *t = &s->threads[s->nr_threads];
-
-	*t = *sums;
-	t->tid = slot->tid;
-	t->state = slot->state;
-	memcpy(t->name, slot->name, sizeof(slot->name));
-	t->name[sizeof(slot->name)] = '\0';
-	s->nr_threads++;
-}
-
-static void take_slot(struct kf_snapshot *s, struct kf_described *t,
-		      const struct kf_slot *slot)
-{
-	struct kf_thread_count sums = {0};
-	const struct kf_stats_pair *pair = slot->class;
-
-	if (slot->state == KF_SLOT_FREE)
-		return;
-	for (size_t i = 0; i < KF_STATS_SLOT_SCALARS; i++) {
-		struct kf_counter *c = t->scalar[i];
-
-		if (!c)
-			continue;
-		c->value += slot->scalar[i];
-		if (c == t->large_allocated)
-			sums.allocated += slot->scalar[i];
-		else if (c == t->large_freed)
-			sums.freed += slot->scalar[i];
-	}
-	for (unsigned int i = 0; i < s->nr_classes; i++) {
-		s->classes[i].mallocs += pair[i].mallocs;
-		s->classes[i].frees += pair[i].frees;
-		sums.mallocs += pair[i].mallocs;
-		sums.frees += pair[i].frees;
-		sums.allocated += pair[i].mallocs * s->classes[i].bytes;
-		sums.freed += pair[i].frees * s->classes[i].bytes;
-	}
-	take_thread(s, slot, &sums);
-}
-
-static bool is_zero(const char *p, size_t size)
-{
-	return !p[0] && !memcmp(p, p + 1, size - 1);
-}
-
-/* Slots that lie one after the other; most of a file are not used yet. */
-static void take_slots(struct kf_snapshot *s, struct kf_described *t,
-		       const char *slots, uint32_t nr, size_t size,
-		       struct kf_slot *one)
-{
-	for (uint32_t i = 0; i < nr; i++, slots += size) {
-		if (is_zero(slots, size))
-			continue;
-		/* an entry of odd size leaves the next unaligned */
-		memcpy(one, slots, size);
-		take_slot(s, t, one);
-	}
-}
-
-static bool read_slots(struct source *src, struct kf_snapshot *s,
-		       struct kf_described *t)
-{
-	const struct kf_stats_section *sec = &src->h.slots;
-	size_t size = sec->entry_size;
-	const char *all = in_head(src, sec->offset, (uint64_t)size * sec->nr);
-	char *buf = all ? NULL : malloc(size * SLOTS_AT_ONCE + 1);
-	struct kf_slot *one = aligned_alloc(64, KF_ALIGN_UP(size, (size_t)64));
-	bool ok = (all || buf) && one;
-
-	s->threads = calloc(sec->nr + 1, sizeof(*s->threads));
-	ok = ok && s->threads;
-	if (ok && all)
-		take_slots(s, t, all, sec->nr, size, one);
-	for (uint32_t i = 0; ok && !all && i < sec->nr; i += SLOTS_AT_ONCE) {
-		uint32_t n = KF_MIN(sec->nr - i, (uint32_t)SLOTS_AT_ONCE);
-
-		ok = kf_read_at(src->fd, buf, n * size,
-				sec->offset + (uint64_t)i * size);
-		if (ok)
-			take_slots(s, t, buf, n, size, one);
-	}
-	free(one);
-	free(buf);
-	return ok;
-}
-
-/* The sequence number is the first of the words, 8 bytes each. */
-static bool words_alloc(struct source *src, struct kf_described *t)
-{
-	const struct kf_stats_section *sec = &src->h.words;
-
-	t->nr_words = (size_t)sec->entry_size * sec->nr / 8 - 1;
-	t->words = calloc(t->nr_words + 1, sizeof(*t->words));
-	t->scalar = calloc(KF_STATS_SLOT_SCALARS, sizeof(struct kf_counter *));
-	return t->words && t->scalar;
-}
-
-static enum kf_read_result read_tables(struct source *src,
+static enum kf_read_result read_tables(struct kf_source *src,
 				       const struct kf_read_how *how,
+				       struct kf_desc_cache *cache,
 				       struct kf_snapshot *s)
 {
-	struct kf_described t = {0};
 	bool ok;
 
 	errno = 0;
-	ok = read_identity(src, s) && words_alloc(src, &t) &&
-	     read_words(src, t.words, t.nr_words * sizeof(*t.words)) &&
-	     read_classes(src, s) && read_counters(src, s, &t, how->cache) &&
-	     read_slots(src, s, &t) &&
+	ok = read_identity(src, s) && kf_counts_read(src, 0, cache, s) &&
 	     kf_tables_read(src->fd, &src->h, how->tables, s);
-	free(t.words);
-	free(t.scalar);
 	if (ok)
 		return KF_READ_OK;
 	if (errno == ENOMEM || errno == EIO)
@@ -462,35 +255,76 @@ enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
 	return kf_snapshot_read_as(dirfd, name, &how, s);
 }
 
-/* The cache's room, or some of its own that is to be freed. */
-static char *head_room(struct kf_desc_cache *cache, char **own)
+static enum kf_read_result read_anew(int dirfd, const char *name,
+				     const struct kf_read_how *how,
+				     struct kf_desc_cache *cache,
+				     struct kf_snapshot *s)
 {
-	*own = NULL;
-	if (!cache)
-		return *own = malloc(HEAD_SIZE);
-	if (!cache->head)
-		cache->head = malloc(HEAD_SIZE);
-	return cache->head;
+	struct kf_source src = {.fd = -1};
+
+	s->result = open_regular(dirfd, name, how->regular, s, &src.fd);
+	if (s->result == KF_READ_OK) {
+		read_at_once(&src, &cache->room, 0, KF_PIECE_SIZE);
+		s->result = read_header(&src, s);
+	}
+	if (s->result == KF_READ_OK)
+		s->result = read_tables(&src, how, cache, s);
+	if (s->result == KF_READ_OK && how->kept)
+		kf_kept_file(how->kept, &src, s);
+	if (src.fd >= 0)
+		close(src.fd);
+	return s->result;
+}
+
+/* From the first to the last of what changes. */
+static void read_what_changes(struct kf_source *src, struct kf_room *room)
+{
+	const struct kf_stats_header *h = &src->h;
+	uint64_t begin = KF_MIN(h->classes.offset, h->words.offset);
+	uint64_t end =
+		h->slots.offset + (uint64_t)h->slots.entry_size * h->slots.nr;
+
+	begin = KF_MIN(begin, (uint64_t)h->slots.offset);
+	read_at_once(src, room, begin, KF_MIN(end - begin, KF_PIECE_SIZE));
+}
+
+/* A file that is still open; false: it is to be read anew. */
+static bool read_kept(const struct kf_read_how *how, struct kf_snapshot *s)
+{
+	struct kf_kept_file *k = how->kept;
+	struct kf_source src = {.fd = k->fd};
+
+	s->file_size = k->size;
+	read_at_once(&src, &how->cache->room, 0, sizeof(src.h));
+	s->result = read_header(&src, s);
+	if (s->result != KF_READ_OK || !kf_kept_same(k, &src.h))
+		return false;
+	k->size = s->file_size;
+	s->id = k->id;
+	read_what_changes(&src, &how->cache->room);
+	if (!kf_counts_read(&src, k->described, how->cache, s) ||
+	    !kf_tables_read(k->fd, &src.h, how->tables, s))
+		return false;
+	k->described = s->described;
+	return true;
 }
 
 enum kf_read_result kf_snapshot_read_as(int dirfd, const char *name,
 					const struct kf_read_how *how,
 					struct kf_snapshot *s)
 {
-	struct source src = {.fd = -1};
-	char *own = NULL;
+	struct kf_desc_cache own = {0};
+	struct kf_desc_cache *cache = how->cache ? how->cache : &own;
 
 	memset(s, 0, sizeof(*s));
-	s->result = open_regular(dirfd, name, how->regular, s, &src.fd);
-	if (s->result == KF_READ_OK) {
-		read_head(&src, head_room(how->cache, &own));
-		s->result = read_header(&src, s);
+	if (!how->kept || how->kept->fd < 0 || !read_kept(how, s)) {
+		kf_snapshot_release(s);
+		memset(s, 0, sizeof(*s));
+		if (how->kept)
+			kf_kept_drop(how->kept);
+		read_anew(dirfd, name, how, cache, s);
 	}
-	if (s->result == KF_READ_OK)
-		s->result = read_tables(&src, how, s);
-	free(own);
-	if (src.fd >= 0)
-		close(src.fd);
+	kf_desc_cache_release(&own);
 	if (s->result == KF_READ_OK)
 		kf_totals_derive(s);
 	return s->result;
@@ -498,10 +332,11 @@ enum kf_read_result kf_snapshot_read_as(int dirfd, const char *name,
 
 void kf_snapshot_release(struct kf_snapshot *s)
 {
-	if (!s->lent)
+	if (!s->lent) {
 		free(s->counters);
-	free(s->classes);
-	free(s->threads);
+		free(s->classes);
+		free(s->threads);
+	}
 	free(s->tags);
 	free(s->stacks);
 	free(s->events);

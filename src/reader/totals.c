@@ -46,6 +46,9 @@ static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
 		uint64_t have = c->mallocs + (uint64_t)c->inherited;
 		int64_t live = (int64_t)(have - c->frees);
 
+		/* most are of no use to a process */
+		if (!(have | c->frees))
+			continue;
 		t->mallocs += c->mallocs;
 		t->frees += c->frees;
 		t->inherited_blocks += (uint64_t)c->inherited;

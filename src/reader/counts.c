@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a stats file counts: words, classes, slots. Its header was checked, so
+ * that each section lies within the file; what was read at once of it is taken
+ * from there, the rest is read piece by piece.
+ */
+#include "reader/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_TABLE (4u << 20) /* bytes of a table that is read whole */
+#define NR_SEQ_EAGER 100
+#define MAX_SEQ_TRIES 600
+#define SLOTS_AT_ONCE 16
+
+/* What a class has in files of all versions. */
+#define CLASS_MIN offsetof(struct kf_stats_class, carved)
+
+const char *kf_source_get(const struct kf_source *src, uint64_t offset,
+			  uint64_t len)
+{
+	if (offset < src->begin || offset - src->begin > src->nr_piece ||
+	    len > src->nr_piece - (offset - src->begin))
+		return NULL;
+	return src->piece + (offset - src->begin);
+}
+
+/*
+ * A checked section, whole; what is in @own is to be freed. NULL: no memory,
+ * too much to be true.
+ */
+static const char *read_section(struct kf_source *src,
+				const struct kf_stats_section *sec, char **own)
+{
+	size_t bytes = (size_t)sec->entry_size * sec->nr;
+	const char *table = kf_source_get(src, sec->offset, bytes);
+
+	*own = table || bytes > MAX_TABLE ? NULL : malloc(bytes + 1);
+	if (table || !*own)
+		return table;
+	if (kf_read_at(src->fd, *own, bytes, sec->offset))
+		return *own;
+	free(*own);
+	*own = NULL;
+	return NULL;
+}
+
+/* Room for a snapshot's classes and threads: lent, or its own. */
+static bool make_room(const struct kf_source *src, struct kf_room *room,
+		      struct kf_snapshot *s)
+{
+	uint32_t nr_classes = src->h.classes.nr, nr_threads = src->h.slots.nr;
+
+	if (!room->lend) {
+		s->classes = malloc((nr_classes + 1) * sizeof(*s->classes));
+		s->threads = malloc((nr_threads + 1) * sizeof(*s->threads));
+		return s->classes && s->threads;
+	}
+	if (!room->classes || room->nr_classes < nr_classes) {
+		free(room->classes);
+		room->nr_classes = nr_classes;
+		room->classes = malloc((nr_classes + 1) * sizeof(*s->classes));
+	}
+	if (!room->threads || room->nr_threads < nr_threads) {
+		free(room->threads);
+		room->nr_threads = nr_threads;
+		room->threads = malloc((nr_threads + 1) * sizeof(*s->threads));
+	}
+	s->lent = true;
+	s->classes = room->classes;
+	s->threads = room->threads;
+	return s->classes && s->threads;
+}
+
+/* A level below 0 is that of a damaged file. */
+static uint64_t level_of(int64_t n)
+{
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static void take_class(struct kf_class_count *to,
+		       const struct kf_stats_class *c)
+{
+	*to = (struct kf_class_count){
+		.bytes = c->bytes,
+		.inherited = c->inherited,
+		.carved = level_of(c->carved),
+		.slabs = level_of(c->slabs),
+	};
+}
+
+static bool read_classes(struct kf_source *src, struct kf_snapshot *s)
+{
+	const struct kf_stats_section *sec = &src->h.classes;
+	char *own;
+	const char *table = read_section(src, sec, &own);
+
+	if (!table)
+		return false;
+	s->nr_classes = sec->nr;
+	s->knows_slabs = sec->entry_size >= sizeof(struct kf_stats_class);
+	for (uint32_t i = 0; i < sec->nr; i++, table += sec->entry_size) {
+		struct kf_stats_class c = {0};
+
+		if (s->knows_slabs)
+			memcpy(&c, table, sizeof(c));
+		else
+			memcpy(&c, table, CLASS_MIN);
+		take_class(&s->classes[i], &c);
+	}
+	free(own);
+	return true;
+}
+
+/*
+ * A group of words as it was at one moment, or NULL. What was read at once is
+ * it where a second look finds the same, and an even number: nothing changed
+ * between the two.
+ */
+static const uint64_t *same_twice(struct kf_source *src, uint64_t *words,
+				  size_t bytes)
+{
+	uint64_t offset = src->h.words.offset;
+	const char *first = kf_source_get(src, offset, bytes);
+
+	if (first && kf_read_at(src->fd, words, bytes, offset) &&
+	    words[0] % 2 == 0 && !memcmp(first, words, bytes))
+		return words + 1;
+	return NULL;
+}
+
+/* Words that belong together are read between two equal, even numbers. */
+static bool read_words(struct kf_source *src, uint64_t *words, size_t bytes)
+{
+	uint64_t before = 1, after;
+	uint64_t offset = src->h.words.offset;
+
+	for (int i = 0; i < MAX_SEQ_TRIES; i++) {
+		if (!kf_read_at(src->fd, &before, sizeof(before), offset) ||
+		    !kf_read_at(src->fd, words, bytes, offset + 8) ||
+		    !kf_read_at(src->fd, &after, sizeof(after), offset))
+			return false;
+		if (before == after && before % 2 == 0)
+			return true;
+		/* The writer may wait for a processor in the midst of it. */
+		if (i >= NR_SEQ_EAGER)
+			usleep(100);
+	}
+	return true;
+}
+
+/* The sequence number is the first of the words, 8 bytes each. */
+static bool take_words(struct kf_source *src, struct kf_room *room,
+		       struct kf_described *t)
+{
+	const struct kf_stats_section *sec = &src->h.words;
+	size_t nr = (size_t)sec->entry_size * sec->nr / 8;
+
+	if (!room->words || room->nr_words < nr) {
+		free(room->words);
+		room->nr_words = nr;
+		room->words = calloc(nr + 1, sizeof(*room->words));
+	}
+	if (!room->words)
+		return false;
+	t->nr_words = nr - 1;
+	t->words = room->words + 1;
+	if (same_twice(src, room->words, nr * 8))
+		return true;
+	return read_words(src, room->words + 1, (nr - 1) * 8);
+}
+
+static bool read_counters(struct kf_source *src, struct kf_snapshot *s,
+			  struct kf_described *t, struct kf_desc_cache *cache)
+{
+	const struct kf_stats_section *sec = &src->h.descs;
+	char *own;
+	const char *table = read_section(src, sec, &own);
+	bool ok = table && kf_descs_take(table, sec, s, t, cache);
+
+	free(own);
+	return ok;
+}
+
+static void take_thread(struct kf_snapshot *s, const struct kf_slot *slot,
+			const struct kf_thread_count *sums)
+{
+	struct kf_thread_count *t = &s->threads[s->nr_threads];
+
+	*t = *sums;
+	t->tid = slot->tid;
+	t->state = slot->state;
+	memcpy(t->name, slot->name, sizeof(slot->name));
+	t->name[sizeof(slot->name)] = '\0';
+	s->nr_threads++;
+}
+
+static void take_classes(struct kf_snapshot *s,
+			 const struct kf_stats_pair *pair,
+			 struct kf_thread_count *sums)
+{
+	for (unsigned int i = 0; i < s->nr_classes; i++) {
+		struct kf_class_count *c = &s->classes[i];
+
+		/* most are of no use to a thread */
+		if (!(pair[i].mallocs | pair[i].frees))
+			continue;
+		c->mallocs += pair[i].mallocs;
+		c->frees += pair[i].frees;
+		sums->mallocs += pair[i].mallocs;
+		sums->frees += pair[i].frees;
+		sums->allocated += pair[i].mallocs * c->bytes;
+		sums->freed += pair[i].frees * c->bytes;
+	}
+}
+
+static void take_slot(struct kf_snapshot *s, struct kf_described *t,
+		      const struct kf_slot *slot)
+{
+	struct kf_thread_count sums = {0};
+
+	for (size_t i = 0; i < KF_STATS_SLOT_SCALARS; i++) {
+		struct kf_counter *c = t->scalar[i];
+
+		if (!c)
+			continue;
+		c->value += slot->scalar[i];
+		if (c == t->large_allocated)
+			sums.allocated += slot->scalar[i];
+		else if (c == t->large_freed)
+			sums.freed += slot->scalar[i];
+	}
+	take_classes(s, slot->class, &sums);
+	take_thread(s, slot, &sums);
+}
+
+/* Slots that lie one after the other; most of a file are not used yet. */
+static void take_slots(struct kf_snapshot *s, struct kf_described *t,
+		       const char *slots, uint32_t nr, size_t size,
+		       struct kf_slot *one)
+{
+	for (uint32_t i = 0; i < nr; i++, slots += size) {
+		memcpy(&one->state, slots, sizeof(one->state));
+		if (one->state == KF_SLOT_FREE)
+			continue;
+		/* an entry of odd size leaves the next unaligned */
+		memcpy(one, slots, size);
+		/* free when it was copied: it was said not to be */
+		if (one->state != KF_SLOT_FREE)
+			take_slot(s, t, one);
+	}
+}
+
+static bool slot_room(struct kf_room *room, size_t size)
+{
+	if (room->slot && room->slot_size >= size)
+		return true;
+	free(room->slot);
+	room->slot_size = KF_ALIGN_UP(size, (size_t)64);
+	room->slot = aligned_alloc(64, room->slot_size);
+	return room->slot;
+}
+
+static bool read_slots(struct kf_source *src, struct kf_snapshot *s,
+		       struct kf_described *t, struct kf_room *room)
+{
+	const struct kf_stats_section *sec = &src->h.slots;
+	size_t size = sec->entry_size;
+	const char *all =
+		kf_source_get(src, sec->offset, (uint64_t)size * sec->nr);
+	char *buf = all ? NULL : malloc(size * SLOTS_AT_ONCE + 1);
+	bool ok = (all || buf) && slot_room(room, size);
+
+	if (ok && all)
+		take_slots(s, t, all, sec->nr, size, room->slot);
+	for (uint32_t i = 0; ok && !all && i < sec->nr; i += SLOTS_AT_ONCE) {
+		uint32_t n = KF_MIN(sec->nr - i, (uint32_t)SLOTS_AT_ONCE);
+
+		ok = kf_read_at(src->fd, buf, n * size,
+				sec->offset + (uint64_t)i * size);
+		if (ok)
+			take_slots(s, t, buf, n, size, room->slot);
+	}
+	free(buf);
+	return ok;
+}
+
+bool kf_counts_read(struct kf_source *src, uint64_t described,
+		    struct kf_desc_cache *cache, struct kf_snapshot *s)
+{
+	struct kf_described t = {0};
+
+	return make_room(src, &cache->room, s) &&
+	       take_words(src, &cache->room, &t) && read_classes(src, s) &&
+	       (kf_descs_recall(described, s, &t, cache) ||
+		read_counters(src, s, &t, cache)) &&
+	       read_slots(src, s, &t, &cache->room);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What one search leaves for the next: see kept.h.
+ *
+ * An open directory of procfs is its process' for ever: where that has ended,
+ * nothing is found in it, whoever has the pid by then.
+ */
+#include "config.h"
+
+#include "reader/kept.h"
+#include "reader/proc.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct kf_kept *kf_kept_new(void)
+{
+	struct kf_kept *kept = calloc(1, sizeof(*kept));
+
+	if (!kept)
+		return NULL;
+	pthread_mutex_init(&kept->ids.lock, NULL);
+	for (int i = 0; i < KF_KEPT_READERS; i++) {
+		kept->cache[i].ids = &kept->ids;
+		kept->cache[i].room.lend = true;
+	}
+	return kept;
+}
+
+static struct kf_kept_file **bucket_of(struct kf_kept *kept, const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return &kept->file[(h ^ h >> 16) % KF_KEPT_BUCKETS];
+}
+
+struct kf_kept_file *kf_kept_get(struct kf_kept *kept, const struct stat *dir,
+				 const char *name, uint64_t ino)
+{
+	struct kf_kept_file **at = bucket_of(kept, name), *k;
+	size_t len = strlen(name) + 1;
+
+	for (k = *at; k; k = k->next) {
+		if (k->ino == dir->st_ino && k->dev == dir->st_dev &&
+		    !strcmp(k->name, name))
+			break;
+	}
+	if (!k) {
+		k = calloc(1, sizeof(*k) + len);
+		if (!k)
+			return NULL;
+		k->dev = dir->st_dev;
+		k->ino = dir->st_ino;
+		k->file_ino = ino;
+		k->fd = k->procfd = -1;
+		memcpy(k->name, name, len);
+		k->next = *at;
+		*at = k;
+	}
+	/* another file has its name */
+	if (k->file_ino != ino)
+		kf_kept_drop(k);
+	k->file_ino = ino;
+	k->listed = true;
+	return k;
+}
+
+static void drop_process(struct kf_kept_file *k)
+{
+	if (k->procfd >= 0)
+		close(k->procfd);
+	k->procfd = -1;
+	k->text = 0;
+}
+
+void kf_kept_drop(struct kf_kept_file *k)
+{
+	drop_process(k);
+	if (k->fd >= 0)
+		close(k->fd);
+	k->fd = -1;
+	k->described = 0;
+}
+
+void kf_kept_sweep(struct kf_kept *kept)
+{
+	for (int i = 0; i < KF_KEPT_BUCKETS; i++) {
+		struct kf_kept_file **at = &kept->file[i], *k;
+
+		while ((k = *at)) {
+			if (k->listed) {
+				k->listed = false;
+				at = &k->next;
+				continue;
+			}
+			*at = k->next;
+			kf_kept_drop(k);
+			free(k);
+		}
+	}
+}
+
+void kf_kept_free(struct kf_kept *kept)
+{
+	if (!kept)
+		return;
+	/* nothing is listed: all goes, but what the last search did not sweep
+	 */
+	kf_kept_sweep(kept);
+	kf_kept_sweep(kept);
+	for (int i = 0; i < KF_KEPT_READERS; i++)
+		kf_desc_cache_release(&kept->cache[i]);
+	kf_desc_ids_release(&kept->ids);
+	free(kept);
+}
+
+int kf_kept_high(int fd)
+{
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, KF_KEPT_LOWEST);
+
+	if (fd >= 0)
+		close(fd);
+	return high;
+}
+
+void kf_kept_file(struct kf_kept_file *k, const struct kf_source *src,
+		  const struct kf_snapshot *s)
+{
+	kf_kept_drop(k);
+	k->fd = fcntl(src->fd, F_DUPFD_CLOEXEC, KF_KEPT_LOWEST);
+	k->size = s->file_size;
+	k->described = s->described;
+	k->h = src->h;
+	k->id = s->id;
+}
+
+static bool same_place(const struct kf_stats_section *a,
+		       const struct kf_stats_section *b)
+{
+	return a->offset == b->offset && a->entry_size == b->entry_size;
+}
+
+static bool same_table(const struct kf_stats_section *a,
+		       const struct kf_stats_section *b)
+{
+	return same_place(a, b) && a->nr == b->nr;
+}
+
+bool kf_kept_same(const struct kf_kept_file *k, const struct kf_stats_header *h)
+{
+	return k->h.minor == h->minor &&
+	       same_table(&k->h.identity, &h->identity) &&
+	       same_table(&k->h.descs, &h->descs) &&
+	       same_table(&k->h.classes, &h->classes) &&
+	       same_table(&k->h.words, &h->words) &&
+	       same_place(&k->h.slots, &h->slots);
+}
+
+/* What a process is called; false where another way of asking says more. */
+static bool read_comm(struct kf_life_view *view, const struct kf_kept_file *k)
+{
+	char text[32];
+	ssize_t len = kf_proc_read_once(k->procfd, "comm", text, sizeof(text));
+
+	/* these stand otherwise in stat, which kf_life_of() reads */
+	if (len < 1 || text[len - 1] != '\n' || memchr(text, '\\', (size_t)len))
+		return false;
+	text[len - 1] = '\0';
+	if (strlen(text) != (size_t)len - 1 || strchr(text, '\n') ||
+	    (size_t)len > sizeof(view->comm))
+		return false;
+	memcpy(view->comm, text, (size_t)len);
+	return true;
+}
+
+bool kf_statm_read(int procfd, struct kf_statm *m)
+{
+	char text[256], *at = text;
+
+	if (kf_proc_read_once(procfd, "statm", text, sizeof(text)) < 1)
+		return false;
+	m->all = strtoull(at, &at, 10);
+	m->resident = strtoull(at, &at, 10);
+	m->shared = strtoull(at, &at, 10);
+	m->text = strtoull(at, &at, 10);
+	return true;
+}
+
+bool kf_kept_alive(struct kf_life_view *view, struct kf_kept_file *k, int dirfd,
+		   struct kf_statm *m)
+{
+	if (k->fd < 0 || k->procfd < 0 || !read_comm(view, k) ||
+	    !kf_statm_read(k->procfd, m))
+		return false;
+	/* one that waits to be reaped, too: who has ended is told elsewhere */
+	if (!m->all)
+		return false;
+	/* another program has another name, most often, and another size */
+	if (m->text == k->text && !strcmp(view->comm, k->comm) &&
+	    ++k->looked % KF_EXE_EVERY)
+		return true;
+	if (kf_life_execed(view, k->pid, &k->id, dirfd, k->name))
+		return false;
+	k->text = m->text;
+	memcpy(k->comm, view->comm, sizeof(k->comm));
+	return true;
+}
+
+void kf_kept_process(struct kf_life_view *view, struct kf_kept_file *k,
+		     int32_t pid)
+{
+	drop_process(k);
+	if (k->fd < 0)
+		return;
+	k->procfd = kf_kept_high(kf_proc_open(view->procfd, pid));
+	k->pid = pid;
+	/* was the pid still its own when that was opened? */
+	if (k->procfd >= 0 && kf_life_start(view, pid) != k->id.start_ticks)
+		drop_process(k);
+}
