@@ -37,6 +37,7 @@ struct kf_group *kf_group_get(struct kf_groups *g, const char *name,
 	snprintf(group->name, sizeof(group->name), "%s", name);
 	snprintf(group->container, sizeof(group->container), "%s", container);
 	group->last_alive = time(NULL);
+	group->changed = true;
 	*end = group;
 	if (strcmp(name, KF_OTHER) != 0 || *container)
 		g->nr_groups++;
@@ -72,6 +73,7 @@ struct kf_member *kf_member_get(struct kf_groups *g, const char *path,
 	m->created_ns = created_ns;
 	m->next = *at;
 	*at = m;
+	m->changed = true;
 	g->dirty = true;
 	return m;
 }
@@ -150,13 +152,14 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf)
 	memset(g, 0, sizeof(*g));
 	g->conf = *conf;
 	g->lock_fd = -1;
+	g->state.fd = -1;
 	pthread_mutex_init(&g->lock, NULL);
 	kf_figures_init(&g->figures);
+	/* without it, files are opened each time */
+	g->kept = conf->read_only ? NULL : kf_kept_new();
 	read_boot_id(g);
 	if (!conf->state_file)
 		return 0;
-	/* without it, files are opened each time */
-	g->kept = conf->read_only ? NULL : kf_kept_new();
 	if (!conf->read_only && kf_state_lock(g) != 0)
 		return -1;
 	return kf_state_load(g);
@@ -195,12 +198,14 @@ void kf_groups_finish(struct kf_groups *g)
 		kf_groups_save(g);
 	}
 	kf_groups_clear(g);
+	kf_kept_free(g->kept);
 	while ((b = g->bad)) {
 		g->bad = b->next;
 		free(b->path);
-	kf_kept_free(g->kept);
 		free(b);
 	}
+	if (g->state.fd >= 0)
+		close(g->state.fd);
 	if (g->lock_fd >= 0)
 		close(g->lock_fd);
 	pthread_mutex_destroy(&g->lock);

@@ -59,6 +59,8 @@ struct kf_group {
 	struct kf_group *next;
 	char name[KF_NAME_SIZE];
 	char container[KF_CONTAINER_SHORT];
+	bool changed; /* the state file does not know it so */
+	int nth;      /* in the list, while that is written down */
 	time_t last_alive;
 	unsigned int processes;
 	uint64_t oldest_ns; /* CLOCK_REALTIME; 0: no process */
@@ -77,6 +79,7 @@ struct kf_member {
 	char container[KF_CONTAINER_SHORT];
 	bool looked;  /* its container is known as well as it can be */
 	bool ended;   /* folded, its end is counted */
+	bool changed; /* the state file does not know it so */
 	bool doomed;  /* its file goes as soon as the state is durable */
 	bool stuck;   /* its file could not be deleted; said once */
 	bool present; /* seen in this scan */
@@ -110,6 +113,13 @@ struct kf_bad_file {
 
 #define KF_MEMBER_BUCKETS 4096
 
+/* Where the state file is appended to; see state.h. */
+struct kf_state_end {
+	int fd;		   /* -1: it is written anew */
+	uint64_t whole;	   /* bytes when it was written anew */
+	uint64_t appended; /* bytes since */
+};
+
 /* The name of the group for all that are beyond the limit. */
 #define KF_OTHER "other"
 
@@ -117,6 +127,7 @@ struct kf_bad_file {
 struct kf_groups {
 	struct kf_groups_conf conf;
 	pthread_mutex_t lock;
+	struct kf_kept *kept; /* what scans leave for the next one, or NULL */
 	struct kf_figures figures;
 	struct kf_group *groups;
 	unsigned int nr_groups; /* without "other" */
@@ -127,11 +138,12 @@ struct kf_groups {
 	unsigned int nr_bad;
 	unsigned int files[KF_NR_READ_RESULTS];
 	uint64_t dropped; /* processes that went into "other" */
-	struct kf_kept *kept; /* what scans leave for the next one, or NULL */
 	uint64_t save_errors;
 	unsigned int hidden; /* processes that could not be looked into */
 	bool hidden_said;
-	bool dirty;  /* the state file lacks something */
+	bool dirty; /* the state file lacks something */
+	bool anew;  /* ... that cannot be appended to it */
+	struct kf_state_end state;
 	int lock_fd; /* of the state file's lock, or -1 */
 	bool scanned;
 	int scan_result; /* of the last scan, and when it began */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Replacing a file: written beside, made durable, renamed over it.
+ * Replacing a file: written beside, made durable, renamed over it. Adding to
+ * it: written, made durable.
  */
 #include "config.h"
 
@@ -86,4 +87,9 @@ int kf_file_replace(const char *path, mode_t mode, const char *data, size_t len)
 	unlink(beside);
 	errno = error;
 	return -1;
+}
+
+int kf_file_append(int fd, const char *data, size_t len)
+{
+	return write_all(fd, data, len) == 0 ? fdatasync(fd) : -1;
 }

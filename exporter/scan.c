@@ -53,6 +53,9 @@ bool kf_member_fold(struct kf_groups *g, struct kf_member *m)
 				add_up(m->group->total[i], beyond_base(m, i));
 		m->base[i] = m->seen[i];
 	}
+	m->changed = true;
+	if (m->group)
+		m->group->changed = true;
 	g->dirty = true;
 	return true;
 }
@@ -83,6 +86,7 @@ static bool place(struct kf_groups *g, struct kf_member *m, const char *name,
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	snprintf(m->container, sizeof(m->container), "%s", container);
 	m->group = kf_group_get(g, name, container);
+	m->changed = true;
 	g->dirty = true;
 	return m->group != NULL;
 }
@@ -234,10 +238,6 @@ static void note(struct kf_groups *g, struct kf_member *m,
 			  strcmp(g->boot_id, id->boot_id) == 0;
 }
 
-static int scan_file(void *ctx, const struct kf_file *f)
-{
-	struct kf_groups *g = ctx;
-	struct kf_member *m;
 /* Of each file in each scan: snprintf() would take as long as all the rest. */
 static void make_path(char *path, size_t size, const struct kf_file *f)
 {
@@ -249,6 +249,10 @@ static void make_path(char *path, size_t size, const struct kf_file *f)
 	kf_text_str(&text, f->name);
 }
 
+static int scan_file(void *ctx, const struct kf_file *f)
+{
+	struct kf_groups *g = ctx;
+	struct kf_member *m;
 	char path[8192];
 
 	make_path(path, sizeof(path), f);
@@ -371,7 +375,7 @@ static void forget_groups(struct kf_groups *g, time_t now)
 			g->nr_groups--;
 		*at = group->next;
 		free(group);
-		g->dirty = true;
+		g->dirty = g->anew = true;
 	}
 }
 
@@ -395,11 +399,11 @@ static int scan(struct kf_groups *g)
 			       .procfs = g->conf.procfs,
 			       .tables = g->conf.tags ? KF_TABLE_TAGS : 0,
 			       .memory = g->conf.resident,
+			       .kept = g->kept,
 			       .hidden = g->conf.outside ? &g->hidden : NULL};
 	struct kf_group *group;
 	time_t now = time(NULL);
 	bool done;
-			       .kept = g->kept,
 
 	memset(g->files, 0, sizeof(g->files));
 	for (group = g->groups; group; group = group->next) {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The state file, in JSON:
+ * The state file, each line of it in JSON:
  *
  *	{"version": 1, "dropped": N,
  *	 "groups": [{"process", "container", "last_alive", "total": {KEY: N}}],
  *	 "members": [{"path", "created_ns", "process", "container", "group",
  *		      "ended", "base": {KEY: N}}]}
  *
- * "group" is the index of the member's group, or -1. Zeroes are left out.
- * Paths may hold any bytes and are percent-encoded.
+ * "group" is the number of the member's group, in the order in which the file
+ * first names them, or -1. Zeroes are left out. Paths may hold any bytes and
+ *are percent-encoded. A line takes the place of what lines before it say of the
+ * same group or member. When one is forgotten the file is written anew, or, as
+ * it would be forgotten again, nothing is.
  */
 #include "config.h"
 
@@ -25,9 +28,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define STATE_VERSION 1
+#define APPENDED_MIN (64 * KF_KIB) /* before the file is written anew */
 
 static json_t *path_to_json(const char *path)
 {
@@ -100,12 +105,17 @@ static void values_from_json(const struct kf_figures *t, json_t *j,
 	}
 }
 
-static json_t *groups_to_json(const struct kf_groups *g)
+/* Of all, or of those that have changed. */
+static json_t *groups_to_json(const struct kf_groups *g, bool all)
 {
 	json_t *list = json_array();
 	struct kf_group *group;
+	int nth = 0;
 
-	for (group = g->groups; group; group = group->next)
+	for (group = g->groups; group; group = group->next) {
+		group->nth = nth++;
+		if (!all && !group->changed)
+			continue;
 		json_array_append_new(
 			list,
 			json_pack("{s:s, s:s, s:I, s:o}", "process",
@@ -113,60 +123,128 @@ static json_t *groups_to_json(const struct kf_groups *g)
 				  "last_alive", (json_int_t)group->last_alive,
 				  "total",
 				  values_to_json(&g->figures, group->total)));
+	}
 	return list;
 }
 
-static int index_of(const struct kf_groups *g, const struct kf_group *wanted)
+static json_t *member_to_json(const struct kf_groups *g,
+			      const struct kf_member *m)
 {
-	const struct kf_group *group;
-	int i = 0;
-
-	for (group = g->groups; group; group = group->next, i++) {
-		if (group == wanted)
-			return i;
-	}
-	return -1;
+	return json_pack("{s:o, s:I, s:s, s:s, s:i, s:b, s:o}", "path",
+			 path_to_json(m->path), "created_ns",
+			 (json_int_t)m->created_ns, "process", m->name,
+			 "container", m->container, "group",
+			 m->group ? m->group->nth : -1, "ended", m->ended,
+			 "base", values_to_json(&g->figures, m->base));
 }
 
-static json_t *members_to_json(const struct kf_groups *g)
+static json_t *members_to_json(const struct kf_groups *g, bool all)
 {
 	json_t *list = json_array();
 	const struct kf_member *m;
 	size_t i;
 
 	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
-		for (m = g->members[i]; m; m = m->next)
-			json_array_append_new(
-				list,
-				json_pack(
-					"{s:o, s:I, s:s, s:s, s:i, s:b, s:o}",
-					"path", path_to_json(m->path),
-					"created_ns", (json_int_t)m->created_ns,
-					"process", m->name, "container",
-					m->container, "group",
-					index_of(g, m->group), "ended",
-					m->ended, "base",
-					values_to_json(&g->figures, m->base)));
+		for (m = g->members[i]; m; m = m->next) {
+			if (all || m->changed)
+				json_array_append_new(list,
+						      member_to_json(g, m));
+		}
 	}
 	return list;
 }
 
-int kf_state_save(const struct kf_groups *g)
+/* A line, to be freed. */
+static char *line_of(const struct kf_groups *g, bool all, size_t *len)
 {
+	/* groups are numbered first */
+	json_t *groups = groups_to_json(g, all);
 	json_t *root =
 		json_pack("{s:i, s:I, s:o, s:o}", "version", STATE_VERSION,
-			  "dropped", (json_int_t)g->dropped, "groups",
-			  groups_to_json(g), "members", members_to_json(g));
+			  "dropped", (json_int_t)g->dropped, "groups", groups,
+			  "members", members_to_json(g, all));
 	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-	int rc = -1;
+	char *line = NULL;
 
-	if (text)
-		rc = kf_file_replace(g->conf.state_file, 0640, text,
-				     strlen(text));
+	if (text) {
+		*len = strlen(text) + 1;
+		line = realloc(text, *len + 1);
+	}
+	if (line)
+		memcpy(line + *len - 1, "\n", 2);
 	else
-		errno = ENOMEM;
-	free(text);
+		free(text);
 	json_decref(root);
+	return line;
+}
+
+static int save_all(struct kf_groups *g, const char *line, size_t len)
+{
+	struct kf_state_end *end = &g->state;
+
+	if (end->fd >= 0)
+		close(end->fd);
+	end->fd = -1;
+	if (kf_file_replace(g->conf.state_file, 0640, line, len) != 0)
+		return -1;
+	end->fd = open(g->conf.state_file, O_WRONLY | O_APPEND | O_CLOEXEC);
+	end->whole = len;
+	end->appended = 0;
+	g->anew = false;
+	return 0;
+}
+
+/* Nobody took the file away, and it is not long enough yet to be replaced. */
+static bool may_append(const struct kf_groups *g)
+{
+	const struct kf_state_end *end = &g->state;
+	struct stat now, open;
+
+	return end->fd >= 0 && !g->anew &&
+	       end->appended < KF_MAX(end->whole, (uint64_t)APPENDED_MIN) &&
+	       fstat(end->fd, &open) == 0 &&
+	       stat(g->conf.state_file, &now) == 0 &&
+	       now.st_dev == open.st_dev && now.st_ino == open.st_ino &&
+	       (uint64_t)now.st_size == end->whole + end->appended;
+}
+
+static void forget_changes(struct kf_groups *g)
+{
+	struct kf_group *group;
+	struct kf_member *m;
+	size_t i;
+
+	for (group = g->groups; group; group = group->next)
+		group->changed = false;
+	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
+		for (m = g->members[i]; m; m = m->next)
+			m->changed = false;
+	}
+}
+
+int kf_state_save(struct kf_groups *g)
+{
+	bool all = !may_append(g);
+	char *line;
+	size_t len;
+	int rc;
+
+	line = line_of(g, all, &len);
+	if (!line) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (all) {
+		rc = save_all(g, line, len);
+	} else {
+		/* where it fails the size is another one: see may_append() */
+		rc = kf_file_append(g->state.fd, line, len);
+		g->state.appended += len;
+		g->anew = rc != 0;
+	}
+	free(line);
+	if (rc == 0)
+		forget_changes(g);
 	return rc;
 }
 
@@ -179,10 +257,30 @@ static struct kf_group *nth_group(struct kf_groups *g, int n)
 	return group;
 }
 
-static bool load_group(struct kf_groups *g, json_t *j)
+static struct kf_group *group_named(struct kf_groups *g, const char *name,
+				    const char *container)
 {
 	struct kf_group *group, **end = &g->groups;
+
+	for (; (group = *end); end = &group->next) {
+		if (strcmp(group->name, name) == 0 &&
+		    strcmp(group->container, container) == 0)
+			return group;
+	}
+	group = calloc(1, sizeof(*group));
+	if (!group)
+		return NULL;
+	snprintf(group->name, sizeof(group->name), "%s", name);
+	snprintf(group->container, sizeof(group->container), "%s", container);
+	if (strcmp(name, KF_OTHER) != 0 || *container)
+		g->nr_groups++;
+	return *end = group;
+}
+
+static bool load_group(struct kf_groups *g, json_t *j)
+{
 	const char *name, *container;
+	struct kf_group *group;
 	json_int_t last_alive;
 	json_t *total;
 
@@ -190,18 +288,12 @@ static bool load_group(struct kf_groups *g, json_t *j)
 			"container", &container, "last_alive", &last_alive,
 			"total", &total) != 0)
 		return false;
-	group = calloc(1, sizeof(*group));
+	group = group_named(g, name, container);
 	if (!group)
 		return false;
-	snprintf(group->name, sizeof(group->name), "%s", name);
-	snprintf(group->container, sizeof(group->container), "%s", container);
 	group->last_alive = (time_t)last_alive;
+	memset(group->total, 0, sizeof(group->total));
 	values_from_json(&g->figures, total, group->total);
-	while (*end)
-		end = &(*end)->next;
-	*end = group;
-	if (strcmp(name, "other") != 0 || *container)
-		g->nr_groups++;
 	return true;
 }
 
@@ -235,12 +327,13 @@ static bool load_member(struct kf_groups *g, json_t *j)
 		m->base = calloc(KF_MAX_FIGURES, sizeof(m->base[0]));
 	if (!m->base)
 		return false;
+	memset(m->base, 0, KF_MAX_FIGURES * sizeof(m->base[0]));
 	values_from_json(&g->figures, base, m->base);
 	memcpy(m->seen, m->base, sizeof(m->seen));
 	return true;
 }
 
-static bool load_all(struct kf_groups *g, json_t *root)
+static bool load_line(struct kf_groups *g, json_t *root)
 {
 	json_t *groups, *members, *j;
 	json_int_t dropped;
@@ -263,8 +356,33 @@ static bool load_all(struct kf_groups *g, json_t *root)
 		if (!load_member(g, j))
 			return false;
 	}
-	g->dirty = false;
 	return true;
+}
+
+/* The lines of a file; @why: out, where they are none of ours. */
+static bool load_lines(struct kf_groups *g, FILE *f, const char **why)
+{
+	char *line = NULL;
+	size_t room = 0;
+	bool done = true;
+	json_t *root;
+	ssize_t len;
+	int nth;
+
+	for (nth = 0; done && (len = getline(&line, &room, f)) > 0; nth++) {
+		/* a kill while it was written; the first is never cut */
+		if (nth && line[len - 1] != '\n')
+			break;
+		root = json_loadb(line, (size_t)len, JSON_REJECT_DUPLICATES,
+				  NULL);
+		*why = root ? "not of this form" : "not JSON";
+		done = root && load_line(g, root);
+		json_decref(root);
+	}
+	free(line);
+	if (nth == 0)
+		*why = "empty";
+	return done && nth > 0;
 }
 
 /* A damaged file is kept for whoever wants to look at it. */
@@ -286,29 +404,26 @@ static int put_aside(struct kf_groups *g, const char *why)
 
 int kf_state_load(struct kf_groups *g)
 {
-	int fd = open(g->conf.state_file, O_RDONLY | O_CLOEXEC);
-	json_error_t error;
-	json_t *root;
+	FILE *f = fopen(g->conf.state_file, "re");
+	const char *why = NULL;
 	bool whole;
 
-	if (fd < 0 && errno == ENOENT)
+	if (!f && errno == ENOENT)
 		return 0;
-	if (fd < 0) {
+	if (!f) {
 		fprintf(stderr,
 			"konfiscator_exporter: cannot read state file %s: %s\n",
 			g->conf.state_file, strerror(errno));
 		return -1;
 	}
-	root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
-	close(fd);
-	if (!root)
-		return put_aside(g, error.text);
-	whole = load_all(g, root);
-	json_decref(root);
+	whole = load_lines(g, f, &why);
+	fclose(f);
+	forget_changes(g);
+	g->dirty = false;
 	if (whole)
 		return 0;
 	kf_groups_clear(g);
-	return put_aside(g, "not of this form");
+	return put_aside(g, why);
 }
 
 int kf_state_lock(struct kf_groups *g)

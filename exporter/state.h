@@ -2,9 +2,12 @@
 /*
  * The state file: what groups have counted and which files are part of it.
  *
- * Promises: it is replaced whole and durably or not at all, and one exporter
- * at a time uses it. It is JSON; unknown counters in it are kept only where
- * this version knows them.
+ * Promises: what was saved is there whatever happens to the exporter, and one
+ * exporter at a time uses it. Its first line is all that was known when it was
+ * last replaced, whole and durably; what changed since is appended, a line for
+ * each save, until these are as long as the first one. A last line that does
+ * not end was being written when the exporter was killed, and says nothing.
+ * Lines are JSON; unknown counters are kept only where this version knows them.
  */
 #ifndef KF_EXPORTER_STATE_H
 #define KF_EXPORTER_STATE_H
@@ -36,8 +39,8 @@ int kf_state_load(struct kf_groups *g);
  * @g:		the groups, locked
  *
  * Context: any thread. Waits for the disk.
- * Return: 0, or -1 with errno; the old state file is whole then.
+ * Return: 0, or -1 with errno; what the state file said it says then.
  */
-int kf_state_save(const struct kf_groups *g);
+int kf_state_save(struct kf_groups *g);
 
 #endif

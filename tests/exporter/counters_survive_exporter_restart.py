@@ -49,6 +49,69 @@ def killed_between_fold_and_delete_it_counts_once(world):
     assert not os.path.exists(path)
 
 
+def place_of(path):
+    st = os.stat(path)
+    return st.st_ino, st.st_size
+
+
+def what_changed_is_appended(world):
+    process = world.sleeper()
+    for i in range(50):
+        world.stats_file("b%d" % i, pid=process.pid, blocks="32:5:0",
+                         created=i + 1)
+    first = world.exporter(state=world.state)
+    first.scrape()
+    inode, size = place_of(world.state)
+    world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
+    assert mallocs(first) == 6
+    assert place_of(world.state)[0] == inode
+    assert size < place_of(world.state)[1] < size + 2048
+    first.stop(signal.SIGKILL)
+    second = world.exporter(state=world.state)
+    assert mallocs(second) == 6
+    assert second.scrape().get("konfiscator_malloc_total",
+                               process="sleep") == 250
+
+
+def a_line_that_was_cut_says_nothing(world):
+    world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
+    first = world.exporter(state=world.state)
+    assert mallocs(first) == 6
+    path = world.stats_file("b", start=1, comm="gone", blocks="16:7:1")
+    shutil.copy2(path, world.path("copy"))
+    assert mallocs(first) == 13
+    first.stop(signal.SIGKILL)
+    with open(world.state, "rb+") as f:
+        f.truncate(place_of(world.state)[1] - 1)
+    # it was not durable, so the file was still there
+    shutil.copy2(world.path("copy"), path)
+    for _ in range(2):
+        second = world.exporter(state=world.state)
+        assert mallocs(second) == 13
+        assert not os.path.exists(path)
+        assert "damaged" not in second.log
+        second.stop(signal.SIGKILL)
+
+
+def what_was_appended_does_not_grow_for_ever(world):
+    world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
+    shutil.copy2(world.path("stats", "a"), world.path("copy"))
+    first = world.exporter(state=world.state)
+    assert mallocs(first) == 6
+    inode, size = place_of(world.state)
+    for i in range(200):
+        shutil.copy2(world.path("copy"), world.path("stats", "b%d" % i))
+    assert mallocs(first) == 6 * 201
+    assert place_of(world.state)[0] == inode
+    assert place_of(world.state)[1] > size + 65536
+    shutil.copy2(world.path("copy"), world.path("stats", "c"))
+    assert mallocs(first) == 6 * 202
+    assert place_of(world.state)[0] != inode
+    assert place_of(world.state)[1] < 4 * size
+    first.stop(signal.SIGKILL)
+    assert mallocs(world.exporter(state=world.state)) == 6 * 202
+
+
 def killed_before_the_state_is_durable_the_file_is_there(world):
     path = world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     state = world.path("none", "state")
@@ -124,6 +187,9 @@ def once_deletes_and_saves_nothing(world):
 kftest.main(
     totals_come_back,
     killed_between_fold_and_delete_it_counts_once,
+    what_changed_is_appended,
+    a_line_that_was_cut_says_nothing,
+    what_was_appended_does_not_grow_for_ever,
     killed_before_the_state_is_durable_the_file_is_there,
     a_renamed_process_keeps_its_base,
     a_file_gone_during_the_stop_is_not_lost,
