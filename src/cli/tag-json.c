@@ -99,6 +99,33 @@ static void figures(struct input *in, json_t *o, struct kf_stats_tag *t)
 	t->failed = number(in, o, "nPushFailuresHere");
 }
 
+static int hex(char c)
+{
+	const char *digits = "0123456789abcdef", *p = strchr(digits, c);
+
+	return c && p ? (int)(p - digits) : -1;
+}
+
+/* The entry of a key: \xNN in it is a byte that could not stand there. */
+static uint32_t add_scope(struct input *in, uint32_t parent, const char *key)
+{
+	const char *s = key + strlen(SCOPE);
+	char name[KF_STATS_TAG_NAME];
+	size_t at = 0;
+
+	for (; *s && at + 1 < sizeof(name); at++) {
+		int byte = 0;
+
+		if (s[0] == '\\' && s[1] == 'x' && hex(s[2]) >= 0 &&
+		    hex(s[3]) >= 0)
+			byte = hex(s[2]) * 16 + hex(s[3]);
+		name[at] = byte ? (char)byte : *s;
+		s += byte ? 4 : 1;
+	}
+	name[at] = '\0';
+	return kf_tag_set_add(in->set, parent, name);
+}
+
 /* The parser's own limit of nesting bounds the recursion. */
 static void scope(struct input *in, json_t *o, const char *key, uint32_t entry)
 {
@@ -118,9 +145,7 @@ static void scope(struct input *in, json_t *o, const char *key, uint32_t entry)
 		if (in->bad)
 			return;
 		if (has_prefix(name, SCOPE))
-			scope(in, child, name,
-			      kf_tag_set_add(in->set, entry,
-					     name + strlen(SCOPE)));
+			scope(in, child, name, add_scope(in, entry, name));
 	}
 }
 
@@ -152,7 +177,7 @@ static void tree(struct input *in, json_t *o, const char *key)
 			return;
 		if (!has_prefix(name, SCOPE))
 			continue;
-		root = kf_tag_set_add(in->set, 0, name + strlen(SCOPE));
+		root = add_scope(in, 0, name);
 		tree_facts(in, o, &in->set->tag[root]);
 		scope(in, child, name, root);
 		/* malloc-tag counts these for the tree alone */

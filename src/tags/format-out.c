@@ -74,9 +74,21 @@ static bool is_control(uint32_t code)
 	return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* Whether a name says what a byte of it would be written as. */
+static bool is_like_byte(const char *s)
+{
+	return s[0] == '\\' && s[1] == 'x' && is_hex(s[2]) && is_hex(s[3]);
+}
+
 /*
  * A backslash of the name is doubled where a backslash escapes; on a line it
- * is not, as for kf_escape().
+ * is not, as for kf_escape(). In JSON two names are never one key: whoever
+ * undoes each \xNN has the name.
  */
 static void quote(struct kf_tags_out *o, const char *s, size_t len,
 		  uint32_t code, enum kf_tags_quote how)
@@ -86,6 +98,8 @@ static void quote(struct kf_tags_out *o, const char *s, size_t len,
 	if (!len) {
 		hex(t, how == KF_QUOTE_LINE ? "\\x" : "\\\\x",
 		    (unsigned char)*s);
+	} else if (how == KF_QUOTE_JSON && is_like_byte(s)) {
+		kf_text_str(t, "\\\\x5c");
 	} else if (how == KF_QUOTE_JSON && code < 0x20) {
 		hex(t, "\\u00", (unsigned char)code);
 	} else if (how != KF_QUOTE_JSON && is_control(code)) {

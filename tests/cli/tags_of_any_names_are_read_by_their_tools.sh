@@ -14,7 +14,8 @@ tab=$(printf 'line one\nand\ttwo\033[31m')
 latin=$(printf 'caf\351 \377\376 \303')
 turned=$(printf 'a\342\200\256b')
 set -- "say \"hello\"" "back\\slash\\n" "$tab" "$latin" "$turned" "$long" \
-	"<b>&amp;" "}]};{" "%s%n" "naïve" "a/b" "\\" "\""
+	"<b>&amp;" "}]};{" "%s%n" "naïve" "a/b" "\\" "\"" \
+	"$(printf '\377')" '\xff' '\x5cxff'
 
 i=1
 for name in "$@"; do

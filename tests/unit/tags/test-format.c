@@ -276,6 +276,32 @@ START_TEST(name_is_told_as_it_is)
 }
 END_TEST
 
+START_TEST(no_two_names_are_told_alike)
+{
+	const char *const names[] = {"\xff", "\\xff", "\\x5cxff", "\\xFF",
+				     "\\x"};
+	char told[KF_ARRAY_SIZE(names)][80];
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(names); i++) {
+		json_t *root, *tree;
+
+		begin(2);
+		put(1, 0, names[i], 1, 0);
+		kf_tags_prepare(&view);
+		root = parse();
+		tree = json_object_get(root, "tree_for_TID100");
+		snprintf(
+			told[i], sizeof(told[i]), "%s",
+			json_string_value(json_object_get(tree, "ThreadName")));
+		json_decref(root);
+		for (size_t k = 0; k < i; k++)
+			ck_assert_str_ne(told[i], told[k]);
+	}
+	ck_assert_str_eq(told[1], "\\x5cxff");
+	ck_assert_str_eq(told[3], names[3]);
+}
+END_TEST
+
 /* Whatever parents and depths say: an end, and no entry twice. */
 START_TEST(damaged_tables_come_to_an_end)
 {
@@ -409,6 +435,7 @@ int main(void)
 		empty_table_is_written,
 		names_of_any_bytes_are_valid_everywhere,
 		name_is_told_as_it_is,
+		no_two_names_are_told_alike,
 		damaged_tables_come_to_an_end,
 		sink_that_refuses_is_left_alone,
 		times_are_those_of_the_c_library,
