@@ -141,8 +141,10 @@ struct kf_groups {
 	uint64_t save_errors;
 	unsigned int hidden; /* processes that could not be looked into */
 	bool hidden_said;
-	bool dirty; /* the state file lacks something */
-	bool anew;  /* ... that cannot be appended to it */
+	bool some_gone;	  /* members of the last scan whose file has gone */
+	bool some_doomed; /* ... whose file is to go */
+	bool dirty;	  /* the state file lacks something */
+	bool anew;	  /* ... that cannot be appended to it */
 	struct kf_state_end state;
 	int lock_fd; /* of the state file's lock, or -1 */
 	bool scanned;

@@ -295,6 +295,12 @@ static bool check_absent(struct kf_groups *g, struct kf_member *m, time_t now)
 	return kf_member_fold(g, m);
 }
 
+static bool settle_or_check(struct kf_groups *g, struct kf_member *m,
+			    time_t now)
+{
+	return m->present ? settle(g, m, now) : check_absent(g, m, now);
+}
+
 static void add_living(struct kf_groups *g, struct kf_member *m)
 {
 	uint64_t *now = m->group->now;
@@ -334,6 +340,8 @@ static bool sum_member(struct kf_groups *g, struct kf_member *m, time_t now)
 		if (m->read)
 			count_process(m);
 	}
+	g->some_gone = g->some_gone || m->gone;
+	g->some_doomed = g->some_doomed || m->doomed;
 	if (!m->read)
 		m->pid = 0;
 	m->read = false;
@@ -417,14 +425,16 @@ static int scan(struct kf_groups *g)
 		       "some containers cannot be looked into: CAP_SYS_PTRACE is missing",
 		       NULL);
 	g->hidden_said = g->hidden_said || g->hidden;
-	done = done && kf_members_each(g, settle, now) &&
-	       kf_members_each(g, check_absent, now);
+	done = done && kf_members_each(g, settle_or_check, now);
+	g->some_gone = g->some_doomed = false;
 	sum_up(g, now);
-	kf_members_drop(g, long_gone, now);
+	/* each walk over all members takes longer than it looks */
+	if (g->some_gone)
+		kf_members_drop(g, long_gone, now);
 	forget_groups(g, now);
 	kf_groups_save(g);
 	/* what the state file does not know yet must not go */
-	if (!g->dirty && !g->conf.read_only)
+	if (g->some_doomed && !g->dirty && !g->conf.read_only)
 		kf_members_drop(g, delete_file, now);
 	return done ? 0 : -1;
 }

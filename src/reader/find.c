@@ -329,15 +329,22 @@ static int by_place(const void *va, const void *vb)
 	return cmp ? cmp : strcmp(a->name, b->name);
 }
 
+/* A file in the order of processes; most of them have a pid of their own. */
+struct order {
+	int32_t pid;
+	struct kf_file *file;
+};
+
 static int by_process(const void *va, const void *vb)
 {
-	const struct kf_file *const *fa = va, *const *fb = vb;
-	const struct kf_stats_identity *a = &(*fa)->snap.id;
-	const struct kf_stats_identity *b = &(*fb)->snap.id;
+	const struct order *pa = va, *pb = vb;
+	const struct kf_stats_identity *a, *b;
 	int cmp;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
+	if (pa->pid != pb->pid)
+		return pa->pid < pb->pid ? -1 : 1;
+	a = &pa->file->snap.id;
+	b = &pb->file->snap.id;
 	if (a->pid_ns != b->pid_ns)
 		return a->pid_ns < b->pid_ns ? -1 : 1;
 	if (a->start_ticks != b->start_ticks)
@@ -347,7 +354,7 @@ static int by_process(const void *va, const void *vb)
 		return cmp;
 	if (a->created_ns != b->created_ns)
 		return a->created_ns < b->created_ns ? -1 : 1;
-	return strcmp((*fa)->name, (*fb)->name);
+	return strcmp(pa->file->name, pb->file->name);
 }
 
 static bool same_process(const struct kf_stats_identity *a,
@@ -373,20 +380,25 @@ static int mark_execed(struct search *se, struct kf_file *f)
 static int mark_older(struct search *se)
 {
 	struct kf_files *out = se->out;
-	struct kf_file **order = calloc(out->nr + 1, sizeof(*order));
+	struct order *order = calloc(out->nr + 1, sizeof(*order));
 	unsigned int nr = 0;
 	int rc = 0;
 
 	if (!order)
 		return -1;
 	for (unsigned int i = 0; i < out->nr; i++) {
-		if (out->file[i].snap.result == KF_READ_OK)
-			order[nr++] = &out->file[i];
+		struct kf_file *f = &out->file[i];
+
+		if (f->snap.result == KF_READ_OK)
+			order[nr++] = (struct order){f->snap.id.pid, f};
 	}
 	qsort(order, nr, sizeof(*order), by_process);
 	for (unsigned int i = 0; !rc && i + 1 < nr; i++) {
-		if (same_process(&order[i]->snap.id, &order[i + 1]->snap.id))
-			rc = mark_execed(se, order[i]);
+		struct kf_file *f = order[i].file;
+
+		if (order[i].pid == order[i + 1].pid &&
+		    same_process(&f->snap.id, &order[i + 1].file->snap.id))
+			rc = mark_execed(se, f);
 	}
 	free(order);
 	return rc;
@@ -415,6 +427,17 @@ static int list_all(struct search *se, const struct kf_find *find)
 	return rc;
 }
 
+/* What is done under it is over before who waits would be asleep. */
+static void init_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+	pthread_mutex_init(lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
 static int search(struct search *se, const struct kf_find *find)
 {
 	int rc;
@@ -425,7 +448,7 @@ static int search(struct search *se, const struct kf_find *find)
 	se->memory = find && find->memory;
 	/* what is lent is not to stay in a list */
 	se->kept = find && se->visit ? find->kept : NULL;
-	pthread_mutex_init(&se->lock, NULL);
+	init_lock(&se->lock);
 	rc = list_all(se, find);
 	if (!rc) {
 		run_readers(se);
