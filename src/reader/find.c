@@ -125,7 +125,8 @@ static struct kf_file *file_add(struct search *se, const char *dir,
 	f->outside = se->outside;
 	f->regular = de->d_type == DT_REG;
 	f->dirfd = place->fd;
-	if (se->kept && f->regular)
+	/* a file of a container that stays open keeps its mount busy */
+	if (se->kept && f->regular && !f->outside)
 		f->kept = kf_kept_get(se->kept, &place->st, f->name,
 				      (uint64_t)de->d_ino);
 	out->nr++;
