@@ -19,31 +19,11 @@ void *kf_next(const char *name)
 	return symbol;
 }
 
-static const void *object_of(const void *addr, const char **path)
+const char *kf_next_path(const void *addr)
 {
 	Dl_info info;
 
-	if (!addr || !dladdr(addr, &info))
-		return NULL;
-	*path = info.dli_fname;
-	return info.dli_fbase;
-}
-
-void *kf_next_of(const char *name, const void *beside)
-{
-	void *symbol = kf_next(name);
-	const char *path;
-
-	return object_of(symbol, &path) == object_of(beside, &path) ? symbol
-								    : NULL;
-}
-
-const char *kf_next_path(const void *addr)
-{
-	const char *path = "?";
-
-	object_of(addr, &path);
-	return path;
+	return addr && dladdr(addr, &info) ? info.dli_fname : "?";
 }
 
 const char *kf_next_load(const char *path, const char *name, void **symbol)
@@ -111,6 +91,15 @@ bool kf_next_span(const void *addr, uintptr_t *from, uintptr_t *to)
 	*from = span.from;
 	*to = span.to;
 	return true;
+}
+
+void *kf_next_of(const char *name, const void *beside)
+{
+	uintptr_t symbol = (uintptr_t)kf_next(name), from, to;
+
+	return kf_next_span(beside, &from, &to) && symbol >= from && symbol < to
+		       ? (void *)symbol
+		       : NULL;
 }
 
 /* Where an entry of the dynamic section points to, or NULL. */
