@@ -22,14 +22,48 @@ static __noinline void *malloc_slow(size_t size)
 	return p;
 }
 
+static __noinline void *count_asked(void *p, size_t size)
+{
+	size_t usable = kf_direct.to.usable_size(p);
+
+	kf_direct_new(kf_heap_self, size, usable, kf_direct.elsewhere);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+static __noinline void *count_direct(void *p, size_t size)
+{
+	struct kf_heap *heap = kf_heap_self;
+	size_t usable;
+
+	if (!kf_direct_is_plain(heap, p))
+		return count_asked(p, size);
+	usable = kf_chunk_usable(kf_chunk_bytes(p));
+	kf_direct_new(heap, size, usable, true);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
 static __noinline void *malloc_direct(size_t size)
 {
-	size_t usable;
-	void *p = kf_direct_alloc(kf_heap_self, size, &usable);
+	void *p = kf_direct_alloc(size);
+
+	return likely(p) ? count_direct(p, size) : malloc_slow(size);
+}
+
+/* After kf_direct_may_look(). */
+static __noinline void *malloc_direct_tiny(size_t size)
+{
+	void *p = kf_direct_alloc(size);
+	size_t chunk;
 
 	if (unlikely(!p))
 		return malloc_slow(size);
-	kf_probe_alloc((uintptr_t)p, size, usable);
+	chunk = kf_chunk_bytes(p);
+	if (!kf_direct_is_tiny(chunk))
+		return count_direct(p, size);
+	kf_direct_tiny_new(kf_heap_self, chunk, size);
+	kf_probe_alloc((uintptr_t)p, size, kf_chunk_usable(chunk));
 	return p;
 }
 
@@ -37,15 +71,14 @@ static __noinline void *malloc_other(size_t size)
 {
 	void *p = NULL;
 
+	if (kf_direct_may(kf_heap_self) && size <= PTRDIFF_MAX)
+		return malloc_direct(size);
 	if (kf_heap_self == &kf_heap_detour && size <= KF_SMALL_MAX)
 		p = kf_tagged_quick(kf_class_of(size) * sizeof(struct kf_bin),
 				    size, KF_TAG_MALLOC);
 	if (p)
 		return p;
-	if (kf_detour_is_due())
-		return kf_detour_malloc(size);
-	return kf_direct_may(kf_heap_self) ? malloc_direct(size)
-					   : malloc_slow(size);
+	return kf_detour_is_due() ? kf_detour_malloc(size) : malloc_slow(size);
 }
 
 __noinline void *kf_malloc_more(size_t size)
@@ -71,7 +104,8 @@ KF_LEAF void *kf_malloc_missed(size_t size)
 				    KF_TAG_MALLOC);
 		return likely(p) ? p : kf_detour_malloc(size);
 	}
-	return kf_direct_may(heap) ? malloc_direct(size) : kf_malloc_more(size);
+	return kf_direct_may_look(heap) ? malloc_direct_tiny(size)
+					: kf_malloc_more(size);
 }
 
 __kf_public KF_LEAF void *malloc(size_t size)
@@ -79,13 +113,42 @@ __kf_public KF_LEAF void *malloc(size_t size)
 	return kf_malloc_tiny(size);
 }
 
-static __noinline void free_direct(void *p)
+static __noinline void free_asked(void *p)
 {
-	struct kf_heap *heap = kf_heap_self;
 	size_t usable = kf_direct.to.usable_size(p);
 
 	kf_probe_release((uintptr_t)p, usable);
-	kf_direct_free(heap, p, usable);
+	kf_direct_gone(kf_heap_self, usable, kf_direct.elsewhere);
+	kf_direct.to.free(p);
+}
+
+static __noinline void free_direct(void *p)
+{
+	struct kf_heap *heap = kf_heap_self;
+	size_t usable;
+
+	if (!kf_direct_is_plain(heap, p)) {
+		free_asked(p);
+		return;
+	}
+	usable = kf_chunk_usable(kf_chunk_bytes(p));
+	kf_probe_release((uintptr_t)p, usable);
+	kf_direct_gone(heap, usable, true);
+	kf_direct.to.free(p);
+}
+
+/* After kf_direct_may_look(). */
+static inline void free_direct_tiny(struct kf_heap *heap, void *p)
+{
+	size_t chunk = kf_chunk_bytes(p);
+
+	if (!kf_direct_is_tiny(chunk)) {
+		free_direct(p);
+		return;
+	}
+	kf_probe_release((uintptr_t)p, kf_chunk_usable(chunk));
+	kf_direct_tiny_gone(heap, chunk);
+	kf_direct.to.free(p);
 }
 
 /* What is of no slab: a large block, another engine's, NULL. */
@@ -107,14 +170,19 @@ static __noinline void free_other(void *p, struct kf_slab *slab)
 /* @slab is one where the kind of its run says so. */
 KF_LEAF static __noinline void free_more(void *p, struct kf_slab *slab)
 {
+	struct kf_heap *heap = kf_heap_self;
 	enum kf_run_kind kind = slab->run.kind;
 
-	if (kf_heap_self == &kf_heap_detour && kind == KF_RUN_SLAB) {
+	if (kind == KF_RUN_NONE && p && kf_direct_may_look(heap)) {
+		free_direct_tiny(heap, p);
+		return;
+	}
+	if (heap == &kf_heap_detour && kind == KF_RUN_SLAB) {
 		if (unlikely(!kf_tagged_quick_free(p, slab)))
 			kf_detour_free(p);
 		return;
 	}
-	if (kind == KF_RUN_NONE && kf_direct_may(kf_heap_self) && p) {
+	if (kind == KF_RUN_NONE && p && kf_direct_may(heap)) {
 		free_direct(p);
 		return;
 	}
@@ -154,12 +222,36 @@ static __always_inline_kf void zero(void *p, size_t usable,
 	memset(p, 0, usable);
 }
 
+static __noinline void *calloc_slow(size_t size)
+{
+	size_t usable;
+	void *p = kf_alloc(size, 16, KF_CALL_CALLOC, &usable);
+
+	if (unlikely(!p))
+		return NULL;
+	kf_heap_stat(kf_heap_self, KF_SLOT_calloc_calls, 1);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+static __noinline void *calloc_direct(size_t size)
+{
+	void *p = kf_direct_calloc(size);
+
+	if (unlikely(!p))
+		return calloc_slow(size);
+	kf_heap_self->slot->scalar[KF_SLOT_calloc_calls]++;
+	return count_direct(p, size);
+}
+
 static __noinline void *calloc_more(size_t size)
 {
 	struct kf_heap *heap = kf_heap_self;
 	size_t usable;
 	void *p = NULL;
 
+	if (kf_direct_may(heap) && size <= PTRDIFF_MAX)
+		return calloc_direct(size);
 	if (heap == &kf_heap_detour && size <= KF_SMALL_MAX) {
 		p = kf_tagged_quick(kf_class_of(size) * sizeof(struct kf_bin),
 				    size, KF_TAG_CALLOC);
@@ -168,15 +260,10 @@ static __noinline void *calloc_more(size_t size)
 	} else if (size <= KF_SMALL_MAX) {
 		p = kf_fast_pop(heap, size, &usable);
 	}
-	if (p) {
-		zero(p, usable, &heap->bin[kf_class_of(size)]);
-	} else if (kf_detour_is_due()) {
-		return kf_detour_calloc(size);
-	} else {
-		p = kf_alloc(size, 16, KF_CALL_CALLOC, &usable);
-		if (unlikely(!p))
-			return NULL;
-	}
+	if (!p)
+		return kf_detour_is_due() ? kf_detour_calloc(size)
+					  : calloc_slow(size);
+	zero(p, usable, &heap->bin[kf_class_of(size)]);
 	kf_heap_stat(kf_heap_self, KF_SLOT_calloc_calls, 1);
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;

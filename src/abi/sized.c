@@ -9,6 +9,7 @@
 #include "abi/abi.h"
 
 #include "abi/tiny.h"
+#include "core/direct.h"
 #include "core/misuse.h"
 
 #include <stdlib.h>
@@ -16,8 +17,12 @@
 /* @rounded: what was taken for it, where that was from a slab. */
 static bool fits(void *p, size_t size, size_t rounded)
 {
-	size_t usable = kf_usable(p);
+	size_t usable;
 
+	if (kf_direct_may_look(kf_heap_self) &&
+	    kf_map_get(p)->kind == KF_RUN_NONE && kf_chunk_is_short(p))
+		return size <= kf_chunk_usable(kf_chunk_bytes(p));
+	usable = kf_usable(p);
 	/* Of no block; free() will say so. */
 	if (!usable)
 		return true;

@@ -9,8 +9,8 @@
 #include "base/compiler.h"
 
 /* Where the number of the last order stands, and which was seen; atomic. */
-extern const uint64_t *kf_control_request;
-extern uint64_t kf_control_seen;
+extern const uint64_t *kf_control_request __kf_hidden;
+extern uint64_t kf_control_seen __kf_hidden;
 
 /**
  * kf_control_start() - look for orders from now on

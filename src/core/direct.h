@@ -4,23 +4,25 @@
  * itself, as the malloc behind the library is: from the C library's names to
  * the engine's functions, counted on the way, with nothing between.
  *
- * Taken by threads whose heap says so (the flag is never set for others), in a
- * process that has nothing to look after first. All else, and each failure,
- * goes by the slow path.
+ * Taken by threads whose heap says so, in a process that is open for it: where
+ * nobody is to see each call and there is nothing to look after first. All
+ * else, and each failure, goes by the slow path, which opens it again.
  */
 #ifndef KF_CORE_DIRECT_H
 #define KF_CORE_DIRECT_H
 
 #include "core/control.h"
-#include "core/hosted.h"
 #include "core/tally.h"
+#include "engine/chunk.h"
 #include "engine/detour.h"
 #include "engine/engine.h"
 #include "engine/heap.h"
-#include "pages/map.h"
 #include "sys/thread.h"
 
 #define KF_DIRECT_FLAGS (KONF_ENGINE_THREADS | KONF_ENGINE_ERRNO)
+
+/* What a heap says: 0, or a way; by the second, engine/chunk.h has sizes. */
+enum { KF_DIRECT_ASK = 1, KF_DIRECT_LOOK };
 
 /* Of the engine that stands; constant from then on. */
 struct kf_direct {
@@ -33,54 +35,88 @@ extern struct kf_direct kf_direct __kf_hidden;
 /* Whether the calling thread, whose kf_heap_self it is, may go this way now. */
 static inline bool kf_direct_may(const struct kf_heap *heap)
 {
-	return heap->direct && kf_process_stays_settled() &&
-	       !__atomic_load_n(&kf_detour_on, __ATOMIC_ACQUIRE);
+	return heap->direct && kf_process_is_open();
+}
+
+/* Likewise, and need not ask for sizes. */
+static inline bool kf_direct_may_look(const struct kf_heap *heap)
+{
+	return heap->direct == KF_DIRECT_LOOK && kf_process_is_open();
 }
 
 /**
  * kf_direct_alloc() - a block
- * @heap:	kf_heap_self
- * @size:	bytes, any number
- * @usable:	out: its usable bytes
+ * kf_direct_calloc() - one of zeroes
+ * @size:	bytes, at most PTRDIFF_MAX
  *
  * Context: after kf_direct_may().
- * Return: the block, counted; or NULL: take the slow path.
+ * Return: the block, not counted yet; or NULL: take the slow path.
  */
-static inline void *kf_direct_alloc(struct kf_heap *heap, size_t size,
-				    size_t *usable)
+static inline void *kf_direct_alloc(size_t size)
 {
-	void *p;
+	return kf_control_is_due() ? NULL : kf_direct.to.malloc(size);
+}
 
-	if (unlikely(size - 1 >= PTRDIFF_MAX - 16) || kf_control_is_due())
-		return NULL;
-	p = kf_direct.to.malloc(size);
-	if (unlikely(!p))
-		return NULL;
-	*usable = kf_direct.to.usable_size(p);
-	/* So the compiler knows of which classes this is. */
-	if (likely(*usable - 1 < KF_TINY_MAX))
-		kf_tally_new(heap->slot, false, size, *usable,
-			     kf_direct.elsewhere);
-	else
-		kf_hosted_count_new(heap, size, *usable);
-	return p;
+static inline void *kf_direct_calloc(size_t size)
+{
+	return kf_control_is_due() ? NULL : kf_direct.to.zeroed(size);
+}
+
+/* Whether the size of a block of the engine's can be read. */
+static inline bool kf_direct_is_plain(const struct kf_heap *heap, const void *p)
+{
+	return heap->direct == KF_DIRECT_LOOK && kf_chunk_is_short(p);
 }
 
 /**
- * kf_direct_free() - free a block
+ * kf_direct_new() - count a block
+ * kf_direct_gone() - count one that will be given back
  * @heap:	kf_heap_self
- * @p:		the block, none of the default engine's
- * @usable:	usable bytes of it
+ * @size:	bytes asked
+ * @usable:	usable bytes
+ * @elsewhere:	kf_direct.elsewhere
  *
  * Context: after kf_direct_may().
  */
-static inline void kf_direct_free(struct kf_heap *heap, void *p, size_t usable)
+static inline void kf_direct_new(struct kf_heap *heap, size_t size,
+				 size_t usable, bool elsewhere)
 {
-	if (likely(usable - 1 < KF_TINY_MAX))
-		kf_tally_gone(heap->slot, false, usable, kf_direct.elsewhere);
-	else
-		kf_hosted_count_gone(heap, usable);
-	kf_direct.to.free(p);
+	kf_tally_new(heap->slot, false, size, usable, elsewhere);
+}
+
+static inline void kf_direct_gone(struct kf_heap *heap, size_t usable,
+				  bool elsewhere)
+{
+	kf_tally_gone(heap->slot, false, usable, elsewhere);
+}
+
+/* Whether a chunk is of a tiny class; mappings, of whole pages, are not. */
+static inline bool kf_direct_is_tiny(size_t chunk)
+{
+	return likely(chunk <= KF_TINY_MAX);
+}
+
+/**
+ * kf_direct_tiny_new() - kf_direct_new() of a tiny chunk
+ * kf_direct_tiny_gone() - kf_direct_gone() of one
+ * @heap:	kf_heap_self
+ * @chunk:	its bytes: those of its class too
+ * @size:	bytes asked
+ *
+ * Context: after kf_direct_may_look().
+ */
+static __always_inline_kf void kf_direct_tiny_new(struct kf_heap *heap,
+						  size_t chunk, size_t size)
+{
+	kf_tally_small_new(heap->slot, false, chunk / KF_CHUNK_STEP, size,
+			   kf_chunk_usable(chunk), KF_CHUNK_HEAD, true);
+}
+
+static __always_inline_kf void kf_direct_tiny_gone(struct kf_heap *heap,
+						   size_t chunk)
+{
+	kf_tally_small_gone(heap->slot, false, chunk / KF_CHUNK_STEP,
+			    kf_chunk_usable(chunk), KF_CHUNK_HEAD, true);
 }
 
 #endif

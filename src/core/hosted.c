@@ -111,16 +111,6 @@ static inline void count_gone(struct kf_heap *heap, size_t usable)
 		kf_tally_gone(heap->slot, false, usable, host.elsewhere);
 }
 
-void kf_hosted_count_new(struct kf_heap *heap, size_t asked, size_t usable)
-{
-	count_new(heap, asked, usable);
-}
-
-void kf_hosted_count_gone(struct kf_heap *heap, size_t usable)
-{
-	count_gone(heap, usable);
-}
-
 /*
  * For readers the block lives on: those that count here twice are told apart
  * by the last word.
@@ -151,12 +141,23 @@ static void *ask(size_t size, size_t align, bool zeroed)
 	return p;
 }
 
+/* Where the short way was closed and need not be. */
+static __cold void open_again(void)
+{
+	uint32_t gate = kf_process_gate();
+
+	if (!host.slow && !__atomic_load_n(&kf_detour_on, __ATOMIC_ACQUIRE))
+		kf_process_open(gate);
+}
+
 void *kf_hosted_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 {
 	struct kf_heap *heap = kf_heap_counter();
 	int saved = errno;
 	void *p;
 
+	if (unlikely(kf_process_is_settled() && !kf_process_is_open()))
+		open_again();
 	/* Where size 0 is not taken it is none of these as well. */
 	if (unlikely(size - host.least >= MOST - KF_MIN(align, MOST)))
 		return NULL;
@@ -297,6 +298,7 @@ static void slow_down(bool on)
 	host.slow = on;
 	/* Until the next slow path sees whether it may be. */
 	kf_process_settle(false);
+	kf_process_close();
 }
 
 static bool trim(size_t pad)
@@ -402,18 +404,35 @@ static const struct konf_host services = {
 
 static void *alloc_any(size_t size)
 {
-	return host.engine->alloc(size, 16);
+	/* What an engine is not asked for is left to the slow path. */
+	return likely(size - host.least < MOST - 16)
+		       ? host.engine->alloc(size, 16)
+		       : NULL;
+}
+
+static void *zeroed_any(size_t size)
+{
+	return likely(size - host.least < MOST - 16) ? ask(size, 16, true)
+						     : NULL;
 }
 
 /* What the engine would only pass on is asked at once. */
 static struct kf_direct direct_to(const struct konf_engine *engine)
 {
 	struct kf_next_malloc any = {alloc_any, engine->free,
-				     engine->usable_size};
+				     engine->usable_size, zeroed_any, false};
 
 	return (struct kf_direct){engine == &kf_engine_system ? kf_system_next()
 							      : any,
 				  engine->flags & KONF_ENGINE_ELSEWHERE};
+}
+
+/* None where threads have to wait, or where errno has to be kept for it. */
+static uint8_t way_to(const struct konf_engine *engine)
+{
+	if ((engine->flags & KF_DIRECT_FLAGS) != KF_DIRECT_FLAGS)
+		return 0;
+	return kf_direct.to.heads ? KF_DIRECT_LOOK : KF_DIRECT_ASK;
 }
 
 const char *kf_hosted_stand(const struct konf_engine *engine)
@@ -427,8 +446,7 @@ const char *kf_hosted_stand(const struct konf_engine *engine)
 	host.elsewhere = engine->flags & KONF_ENGINE_ELSEWHERE;
 	host.least = engine->flags & KONF_ENGINE_ZERO ? 0 : 1;
 	kf_direct = direct_to(engine);
-	kf_heap_only_count((engine->flags & KF_DIRECT_FLAGS) ==
-			   KF_DIRECT_FLAGS);
+	kf_heap_only_count(way_to(engine));
 	/* pairs with nothing: there is one thread yet, or it finds either */
 	__atomic_store_n(&kf_supply, &kf_supply_hosted, __ATOMIC_RELEASE);
 	return NULL;

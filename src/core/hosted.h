@@ -66,16 +66,4 @@ void kf_hosted_finish(void);
 void *kf_hosted_alloc(size_t size, size_t align, bool zeroed,
 		      size_t *usable) __must_check;
 
-/**
- * kf_hosted_count_new() - count a block that the engine gave
- * kf_hosted_count_gone() - count one that goes back to it
- * @heap:	who counts what the calling thread does
- * @asked:	bytes asked
- * @usable:	usable bytes
- *
- * Context: the thread of @heap.
- */
-void kf_hosted_count_new(struct kf_heap *heap, size_t asked, size_t usable);
-void kf_hosted_count_gone(struct kf_heap *heap, size_t usable);
-
 #endif

@@ -31,6 +31,32 @@ static __always_inline_kf unsigned int kf_tally_class(size_t usable)
 	return usable <= KF_SMALL_MAX ? kf_class_of(usable + !usable) : 0;
 }
 
+/*
+ * One of a small class, which has @slack bytes more than the block; as
+ * kf_tally_gone() and kf_tally_new().
+ */
+static __always_inline_kf void
+kf_tally_small_gone(struct kf_slot *slot, bool shared, unsigned int class,
+		    size_t usable, size_t slack, bool elsewhere)
+{
+	kf_tally_add(&slot->class[class].frees, 1, shared);
+	if (elsewhere)
+		kf_tally_add(&slot->scalar[KF_SLOT_elsewhere], -usable, shared);
+	kf_tally_add(&slot->scalar[KF_SLOT_class_slack], -slack, shared);
+}
+
+static __always_inline_kf void
+kf_tally_small_new(struct kf_slot *slot, bool shared, unsigned int class,
+		   size_t asked, size_t usable, size_t slack, bool elsewhere)
+{
+	kf_tally_add(&slot->class[class].mallocs, 1, shared);
+	if (elsewhere)
+		kf_tally_add(&slot->scalar[KF_SLOT_elsewhere], usable, shared);
+	kf_tally_add(&slot->scalar[KF_SLOT_class_slack], slack, shared);
+	kf_tally_add(&slot->scalar[KF_SLOT_asked_sample], asked, shared);
+	kf_tally_add(&slot->scalar[KF_SLOT_given_sample], usable, shared);
+}
+
 /**
  * kf_tally_gone() - count a block that goes
  * @slot:	where
@@ -45,15 +71,15 @@ static __always_inline_kf void kf_tally_gone(struct kf_slot *slot, bool shared,
 {
 	unsigned int class = kf_tally_class(usable);
 
-	kf_tally_add(&slot->class[class].frees, 1, shared);
+	if (likely(class)) {
+		kf_tally_small_gone(slot, shared, class, usable,
+				    kf_class_bytes(class) - usable, elsewhere);
+		return;
+	}
+	kf_tally_add(&slot->class[0].frees, 1, shared);
 	if (elsewhere)
 		kf_tally_add(&slot->scalar[KF_SLOT_elsewhere], -usable, shared);
-	if (likely(class))
-		kf_tally_add(&slot->scalar[KF_SLOT_class_slack],
-			     usable - kf_class_bytes(class), shared);
-	else
-		kf_tally_add(&slot->scalar[KF_SLOT_large_freed], usable,
-			     shared);
+	kf_tally_add(&slot->scalar[KF_SLOT_large_freed], usable, shared);
 }
 
 /**
@@ -72,18 +98,15 @@ static __always_inline_kf void kf_tally_new(struct kf_slot *slot, bool shared,
 {
 	unsigned int class = kf_tally_class(usable);
 
-	kf_tally_add(&slot->class[class].mallocs, 1, shared);
-	if (elsewhere)
-		kf_tally_add(&slot->scalar[KF_SLOT_elsewhere], usable, shared);
-	if (unlikely(!class)) {
-		kf_tally_add(&slot->scalar[KF_SLOT_large_allocated], usable,
-			     shared);
+	if (likely(class)) {
+		kf_tally_small_new(slot, shared, class, asked, usable,
+				   kf_class_bytes(class) - usable, elsewhere);
 		return;
 	}
-	kf_tally_add(&slot->scalar[KF_SLOT_class_slack],
-		     kf_class_bytes(class) - usable, shared);
-	kf_tally_add(&slot->scalar[KF_SLOT_asked_sample], asked, shared);
-	kf_tally_add(&slot->scalar[KF_SLOT_given_sample], usable, shared);
+	kf_tally_add(&slot->class[0].mallocs, 1, shared);
+	if (elsewhere)
+		kf_tally_add(&slot->scalar[KF_SLOT_elsewhere], usable, shared);
+	kf_tally_add(&slot->scalar[KF_SLOT_large_allocated], usable, shared);
 }
 
 #endif

@@ -42,7 +42,7 @@ static struct {
 	unsigned int survivors;	 /* threads of a child at its birth */
 	bool slow;		 /* nobody gets a heap; atomic */
 	bool only_count;	 /* nobody gets bins; set once */
-	bool direct;		 /* of these; likewise */
+	uint8_t direct;		 /* of these; likewise */
 } arenas = {
 	.lock = KF_LOCK_INIT(KF_RANK_ARENAS),
 	.shared_lock = KF_LOCK_INIT(KF_RANK_SHARED),
@@ -264,7 +264,7 @@ void kf_heap_detach(void)
 	kf_probe_thread_exit((uintptr_t)heap);
 }
 
-void kf_heap_only_count(bool direct)
+void kf_heap_only_count(uint8_t direct)
 {
 	arenas.direct = direct;
 	arenas.only_count = true;

@@ -4,6 +4,8 @@
  */
 #include "engine/detour.h"
 
+#include "sys/thread.h"
+
 bool kf_detour_on = true;
 bool kf_detour_strict;
 
@@ -27,6 +29,7 @@ void kf_detour_start(bool strict)
 			 __ATOMIC_RELAXED);
 	/* pairs with the acquire load of kf_detour_is_due() */
 	__atomic_store_n(&kf_detour_on, true, __ATOMIC_RELEASE);
+	kf_process_close();
 }
 
 void kf_detour_stop(void)

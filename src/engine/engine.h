@@ -55,11 +55,16 @@ void *kf_engine_map(size_t size, size_t align) __must_check;
  */
 void kf_engine_unmap(void *addr, size_t size);
 
-/* The malloc that the engine system passes on to. */
+/*
+ * The malloc that the engine system passes on to.
+ * @heads: engine/chunk.h holds for its blocks
+ */
 struct kf_next_malloc {
 	void *(*malloc)(size_t size);
 	void (*free)(void *p);
 	size_t (*usable_size)(const void *p);
+	void *(*zeroed)(size_t size);
+	bool heads;
 };
 
 /**

@@ -83,7 +83,7 @@ struct kf_heap {
 	struct kf_slot *slot;		  /* constant */
 	bool guest;			  /* no bins of its own: constant */
 	bool shared;			  /* nor a slot of its own: constant */
-	bool direct;		  /* calls may go to the engine: constant */
+	uint8_t direct;		  /* how calls may go to the engine: constant */
 	bool marks;		  /* of a marked sibling: constant */
 	bool unflushed;		  /* left as it was; arenas lock */
 	uint8_t busy;		  /* owner is in a slow path */
@@ -171,7 +171,7 @@ struct kf_heap *kf_heap_get(void);
  *
  * Context: once, before main().
  */
-void kf_heap_only_count(bool direct);
+void kf_heap_only_count(uint8_t direct);
 
 /**
  * kf_heap_counter_make() - kf_heap_counter(), where there is none yet

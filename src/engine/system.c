@@ -9,7 +9,9 @@
  */
 #include "engine/engine.h"
 
+#include "engine/chunk.h"
 #include "sys/next.h"
+#include "sys/valgrind.h"
 
 #include "base/text.h"
 
@@ -32,6 +34,7 @@ static struct {
 	realloc_fn *realloc;
 	posix_memalign_fn *posix_memalign;
 	usable_size_fn *usable_size;
+	bool heads; /* sizes are read from these; see chunk.h */
 
 	trim_fn *trim;
 	mallopt_fn *mallopt;
@@ -48,6 +51,43 @@ static const char *complain(const char *what)
 	kf_text_str(&text, " has no ");
 	kf_text_str(&text, what);
 	return words;
+}
+
+static void *aligned(size_t size, size_t align)
+{
+	void *p;
+
+	return next.posix_memalign(&p, align, size) ? NULL : p;
+}
+
+/* Whether the word before a block says what malloc_usable_size() says. */
+static bool agrees(void *p)
+{
+	/* With a tag in its address, what is before it has another tag. */
+	bool does = p && !((uintptr_t)p >> 56) && kf_chunk_is_short(p) &&
+		    kf_chunk_usable(kf_chunk_bytes(p)) == next.usable_size(p);
+
+	next.free(p);
+	return does;
+}
+
+/*
+ * Whether blocks have heads as the GNU C library's have them: it must be this
+ * library's malloc, with nothing around it that makes its blocks differ.
+ * memcheck answers in its place, and would tell of the word.
+ */
+static bool find_heads(void)
+{
+	static const size_t sizes[] = {1, 24, 25, 1000, 5000, 40000};
+
+	if (!kf_next_of("gnu_get_libc_version", (const void *)next.malloc) ||
+	    kf_memcheck_is_on())
+		return false;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (!agrees(next.malloc(sizes[i])))
+			return false;
+	}
+	return true;
 }
 
 static const char *init(const struct konf_host *host)
@@ -74,14 +114,8 @@ static const char *init(const struct konf_host *host)
 	FIND(trim, "malloc_trim");
 	FIND(mallopt, "mallopt");
 #undef FIND
+	next.heads = find_heads();
 	return NULL;
-}
-
-static void *aligned(size_t size, size_t align)
-{
-	void *p;
-
-	return next.posix_memalign(&p, align, size) ? NULL : p;
 }
 
 static void *alloc(size_t size, size_t align)
@@ -111,6 +145,8 @@ static void *resize(void *p, size_t size)
 
 static size_t usable_size(const void *p)
 {
+	if (next.heads && kf_chunk_is_short(p))
+		return kf_chunk_usable(kf_chunk_bytes(p));
 	return next.usable_size(p);
 }
 
@@ -125,10 +161,15 @@ static void option(int param, int value)
 		next.mallopt(param, value);
 }
 
+static void *zeroed(size_t size)
+{
+	return next.calloc(1, size);
+}
+
 struct kf_next_malloc kf_system_next(void)
 {
-	return (struct kf_next_malloc){next.malloc, next.free,
-				       next.usable_size};
+	return (struct kf_next_malloc){next.malloc, next.free, usable_size,
+				       zeroed, next.heads};
 }
 
 const struct konf_engine kf_engine_system = {

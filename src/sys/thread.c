@@ -65,6 +65,7 @@ void kf_process_know(void)
 	kf_process_mark[KF_PROCESS_KNOWN] = 1;
 	kf_process_mark[KF_PROCESS_SETTLED] = 0;
 	kf_process_mark[KF_PROCESS_QUIET] = 0;
+	kf_process_mark[KF_PROCESS_GATE] = 0;
 }
 
 void kf_process_settle(bool settled)
@@ -78,6 +79,35 @@ void kf_process_quiet(bool quiet)
 {
 	__atomic_store_n(&kf_process_mark[KF_PROCESS_QUIET], quiet,
 			 __ATOMIC_RELAXED);
+}
+
+/* The lowest bit: open. The others count how often it was closed. */
+uint32_t kf_process_gate(void)
+{
+	/* pairs with the release of kf_process_close() */
+	return __atomic_load_n(&kf_process_mark[KF_PROCESS_GATE],
+			       __ATOMIC_ACQUIRE);
+}
+
+void kf_process_open(uint32_t gate)
+{
+	__atomic_compare_exchange_n(&kf_process_mark[KF_PROCESS_GATE], &gate,
+				    gate | 1, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
+void kf_process_close(void)
+{
+	uint32_t *gate = kf_process_mark + KF_PROCESS_GATE;
+	uint32_t was;
+
+	if (!kf_process_mark)
+		return;
+	was = __atomic_load_n(gate, __ATOMIC_RELAXED);
+	/* pairs with the acquire of kf_process_gate() */
+	while (!__atomic_compare_exchange_n(gate, &was, (was + 2) & ~1U, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
 }
 
 static uint64_t now_of(clockid_t clock)

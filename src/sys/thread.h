@@ -70,7 +70,7 @@ void kf_thread_exit_init(void (*fn)(void));
 bool kf_thread_on_exit(void) __must_check;
 
 /*
- * Points at three words in a page that children find wiped, or elsewhere; see
+ * Points at words in a page that children find wiped, or elsewhere; see
  * below.
  */
 extern uint32_t *kf_process_mark __kf_hidden;
@@ -80,6 +80,7 @@ enum {
 	KF_PROCESS_KNOWN,
 	KF_PROCESS_SETTLED,
 	KF_PROCESS_QUIET,
+	KF_PROCESS_GATE,
 	KF_NR_PROCESS_WORDS
 };
 
@@ -131,17 +132,6 @@ static inline bool kf_process_is_settled(void)
 }
 
 /**
- * kf_process_stays_settled() - kf_process_is_settled(), after a first time
- *
- * Context: any, after kf_process_know().
- * Return: as there.
- */
-static inline bool kf_process_stays_settled(void)
-{
-	return kf_process_mark[KF_PROCESS_SETTLED];
-}
-
-/**
  * kf_process_settle() - say what kf_process_is_settled() answers
  * @settled:	the answer
  *
@@ -168,6 +158,36 @@ static inline bool kf_process_is_quiet(void)
  * Context: one thread at a time, after kf_process_know().
  */
 void kf_process_quiet(bool quiet);
+
+/**
+ * kf_process_is_open() - whether calls may go the shortest way
+ *
+ * Context: any, after kf_process_know(); two loads.
+ * Return: false in a forked child, and before kf_process_open().
+ */
+static inline bool kf_process_is_open(void)
+{
+	return kf_process_mark[KF_PROCESS_GATE] & 1;
+}
+
+/**
+ * kf_process_gate() - how often the way was closed, for kf_process_open()
+ * kf_process_open() - open it, if it was not closed since
+ * @gate:	what kf_process_gate() returned before the caller looked
+ *		whether it may be opened
+ *
+ * Context: any thread, after kf_process_know().
+ * Return: of kf_process_gate(), a number that changes when the way is closed.
+ */
+uint32_t kf_process_gate(void);
+void kf_process_open(uint32_t gate);
+
+/**
+ * kf_process_close() - close the way: what forbids it stands already
+ *
+ * Context: any thread; before kf_process_know() it does nothing.
+ */
+void kf_process_close(void);
 
 /**
  * kf_now_ms() - milliseconds of the monotonic clock, to some milliseconds
