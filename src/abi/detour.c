@@ -14,8 +14,27 @@
 #include "abi/abi.h"
 #include "abi/tagged.h"
 #include "abi/tiny.h"
+#include "core/control.h"
 #include "core/recorder.h"
 #include "sys/clock.h"
+
+/*
+ * The thread's heap, where a call may be made on its fast path as if nothing
+ * were: the thread is under way and in the recording, there is nothing to look
+ * after first, and no block gets a mark. NULL otherwise.
+ */
+static inline struct kf_heap *quick(void)
+{
+	const struct kf_detour *self = &kf_detour;
+
+	if (unlikely(kf_heap_self != &kf_heap_detour || !kf_record_is_on() ||
+		     !kf_record_is_in() || !kf_process_is_known() ||
+		     kf_tags.base || kf_control_is_due()) ||
+	    unlikely(self->number !=
+		     __atomic_load_n(&kf_detour_number, __ATOMIC_RELAXED)))
+		return NULL;
+	return self->hidden;
+}
 
 /* Returns 0 for what is not timed. */
 static inline uint64_t begin(bool fast)
@@ -47,7 +66,7 @@ static inline void *end(enum kf_record_kind kind, uint64_t began, void *p,
 	return p;
 }
 
-void *kf_detour_malloc(size_t size)
+static __noinline void *malloc_anyhow(size_t size)
 {
 	uint32_t mark;
 	uint64_t began;
@@ -58,6 +77,21 @@ void *kf_detour_malloc(size_t size)
 	mark = kf_tagging_mark();
 	p = mark ? kf_tagged_malloc(size, mark) : kf_malloc(size);
 	return end(KF_RECORD_MALLOC, began, p, size, 0);
+}
+
+void *kf_detour_malloc(size_t size)
+{
+	struct kf_heap *heap = quick();
+	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	void *p = NULL;
+
+	if (likely(heap) && size <= KF_TINY_MAX)
+		p = kf_fast_alloc(heap, offset);
+	if (unlikely(!p))
+		return malloc_anyhow(size);
+	kf_probe_alloc((uintptr_t)p, size, offset);
+	kf_record_gave(KF_RECORD_MALLOC, 0, p, size, 0);
+	return p;
 }
 
 void *kf_detour_calloc(size_t size)
@@ -101,7 +135,7 @@ void *kf_detour_realloc(void *p, size_t size)
 	return end(KF_RECORD_REALLOC, began, p, size, 0);
 }
 
-void kf_detour_free(void *p)
+static __noinline void free_anyhow(void *p)
 {
 	uint64_t began = 0;
 	bool is_on, fast;
@@ -115,4 +149,20 @@ void kf_detour_free(void *p)
 	kf_detour_leave();
 	if (is_on)
 		kf_record_took(fast ? 0 : began);
+}
+
+void kf_detour_free(void *p)
+{
+	struct kf_heap *heap = quick();
+	struct kf_slab *slab;
+
+	if (unlikely(!heap) || unlikely(!kf_fast_is_own(heap, p, &slab)) ||
+	    unlikely(slab->used <= 1)) {
+		free_anyhow(p);
+		return;
+	}
+	kf_record_takes(KF_RECORD_FREE, p);
+	kf_fast_push(heap, slab, p);
+	kf_probe_release((uintptr_t)p, slab->size);
+	slab->used--;
 }
