@@ -296,9 +296,10 @@ static int take_sample(const char *arg)
 {
 	uint64_t n;
 
-	if (!kf_parse_size(arg, &n) || n > PTRDIFF_MAX || !n) {
+	/* what the library takes: src/core/sampling.c */
+	if (!kf_parse_size(arg, &n) || n < 1ULL << 10 || n > 1ULL << 40) {
 		kf_error("record: --sample: '%s' is not a number of bytes from "
-			 "1, with K, M, G or T",
+			 "1K to 1T",
 			 arg);
 		return KF_EXIT_USAGE;
 	}

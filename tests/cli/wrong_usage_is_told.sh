@@ -68,6 +68,7 @@ wrong "one of them" "$KF_CLI" record -p 1 true
 wrong "'x' is not a process number" "$KF_CLI" record -p x
 wrong "'0' is not a number of seconds" "$KF_CLI" record --interval=0 true
 wrong "'0' is not a number of bytes" "$KF_CLI" record --sample=0 true
+wrong "'1' is not a number of bytes from 1K to 1T" "$KF_CLI" record --sample=1 true
 wrong "one program at a time" "$KF_CLI" doctor a b
 
 expect 0 "$KF_CLI" --help
