@@ -66,7 +66,7 @@ const timer = setInterval(() => {
 </script>
 END
 cat act.html app/index.html >app/act.html
-chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
+timeout -k 10 200 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
 	--enable-unsafe-swiftshader --user-data-dir="$WORK/browser" \
 	--virtual-time-budget=60000 --dump-dom "file://$WORK/app/act.html" \
 	>dom 2>err || skip "chromium does not run here: $(tail -n 1 err)"

@@ -10,11 +10,13 @@
 #include "tests/chance.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -39,13 +41,21 @@ static size_t any_size(uint64_t *state)
 	return sizeof(struct block) + chance_below(state, most);
 }
 
+/* Who and what; a child's end is told by its parent as well. */
+static void expect(bool right, const char *what, int number)
+{
+	if (right)
+		return;
+	dprintf(2, "busy: process %d: %s: %d\n", getpid(), what, number);
+	abort();
+}
+
 /* A block says how long it is, and its last byte as much again. */
 static unsigned char *stamp(unsigned char *p, size_t size)
 {
 	struct block b = {size, (unsigned char)size};
 
-	if (!p)
-		abort();
+	expect(p, "there is no block, errno", errno);
 	memcpy(p, &b, sizeof(b));
 	p[size - 1] = (unsigned char)size;
 	return p;
@@ -56,8 +66,7 @@ static void check(const unsigned char *p)
 	struct block b;
 
 	memcpy(&b, p, sizeof(b));
-	if (b.first != (unsigned char)b.size)
-		abort();
+	expect(b.first == (unsigned char)b.size, "a block's contents", b.first);
 }
 
 static unsigned char *make(uint64_t *state)
@@ -121,15 +130,14 @@ static void fork_one(void)
 	pid_t pid = fork();
 	int status;
 
-	if (pid < 0)
-		abort();
+	expect(pid >= 0, "no fork, errno", errno);
 	if (!pid) {
 		for (int i = 0; i < 1000; i++)
 			step(&state);
 		_exit(0);
 	}
-	if (waitpid(pid, &status, 0) != pid || status)
-		abort();
+	expect(waitpid(pid, &status, 0) == pid, "no child, errno", errno);
+	expect(!status, "a child's status", status);
 }
 
 static void other_things(void)

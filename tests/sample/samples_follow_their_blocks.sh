@@ -13,7 +13,10 @@ at_exit end_program
 end_program() {
 	exec 4>&-
 	if [ -n "$program" ]; then
-		wait "$program" || return 1
+		wait "$program" || {
+			echo "busy ended with status $?"
+			return 1
+		}
 		program=
 	fi
 }
