@@ -13,13 +13,9 @@
 
 #define MAX_ROWS 200
 
-static void begin_table(struct kf_buf *out, const char *id, const char *title,
-			const char *const *columns)
+static void head_row(struct kf_buf *out, const char *const *columns)
 {
-	kf_buf_fmt(out,
-		   "<section id=\"%s\">\n<h2>%s</h2>\n<table class=\"stack\">"
-		   "<thead><tr>",
-		   id, title);
+	kf_buf_str(out, "<table class=\"stack\"><thead><tr>");
 	for (; *columns; columns++) {
 		bool right = **columns == '>';
 
@@ -28,6 +24,13 @@ static void begin_table(struct kf_buf *out, const char *id, const char *title,
 			   *columns + right);
 	}
 	kf_buf_str(out, "</tr></thead>\n<tbody>\n");
+}
+
+static void begin_table(struct kf_buf *out, const char *id, const char *title,
+			const char *const *columns)
+{
+	kf_buf_fmt(out, "<section id=\"%s\">\n<h2>%s</h2>\n", id, title);
+	head_row(out, columns);
 }
 
 static void end_table(struct kf_buf *out, size_t left_out)
@@ -139,13 +142,16 @@ static void threads(const struct kf_snapshot *s, struct kf_buf *out)
 	end_table(out, s->nr_threads - i);
 }
 
+/* Long, and seldom asked for: folded up. */
 static void counters(const struct kf_snapshot *s, struct kf_buf *out)
 {
 	static const char *const columns[] = {"Counter", ">Value", "Meaning",
 					      NULL};
 	unsigned int i;
 
-	begin_table(out, "counters", "Counters", columns);
+	kf_buf_str(out, "<section id=\"counters\">\n<h2>Counters</h2>\n"
+			"<details><summary>all of its stats file</summary>\n");
+	head_row(out, columns);
 	for (i = 0; i < s->nr_counters; i++) {
 		const struct kf_counter *c = &s->counters[i];
 
@@ -160,7 +166,7 @@ static void counters(const struct kf_snapshot *s, struct kf_buf *out)
 		kf_html_text(out, c->help);
 		kf_buf_str(out, "</td></tr>\n");
 	}
-	end_table(out, 0);
+	kf_buf_str(out, "</tbody></table>\n</details>\n</section>\n");
 }
 
 void kf_site_tables(const struct kf_snapshot *s, const char *procfs, int pid,

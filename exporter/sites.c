@@ -16,6 +16,7 @@
 #define MAX_TAGS 50
 #define MAX_STACKS 20
 #define MAX_FRAMES 12
+#define NR_CALLERS 3
 
 /* An entry with what it is sorted by; most first. */
 struct ranked {
@@ -149,6 +150,23 @@ static void frame(struct kf_names *names, uint64_t address, struct kf_buf *out)
 	kf_buf_str(out, "</li>");
 }
 
+/* The innermost functions, in a line: who asked for it. */
+static void callers(const struct kf_stats_stack *st, struct kf_names *names,
+		    struct kf_buf *out)
+{
+	struct kf_name name;
+	unsigned int i;
+
+	kf_buf_str(out, "<code>");
+	for (i = 0; i < st->nr_frames && i < NR_CALLERS; i++) {
+		kf_names_find(names, st->frame[i], &name);
+		if (i)
+			kf_buf_str(out, " <span class=\"sep\">&#8249;</span> ");
+		kf_buf_html(out, name.function);
+	}
+	kf_buf_str(out, "</code>");
+}
+
 static void stack(const struct kf_snapshot *s, const struct ranked *r,
 		  struct kf_names *names, struct kf_buf *out)
 {
@@ -160,6 +178,8 @@ static void stack(const struct kf_snapshot *s, const struct ranked *r,
 	kf_html_bytes(out, live.value);
 	kf_buf_str(out, "</b> &#177; ");
 	kf_html_bytes(out, kf_estimate_error(live));
+	kf_buf_str(out, " ");
+	callers(st, names, out);
 	kf_buf_fmt(out, " <span class=\"hint\">%" PRIu64 " samples</span> ",
 		   st->samples);
 	if (st->tag) {
@@ -189,17 +209,17 @@ void kf_sites_stacks(const struct kf_snapshot *s, const char *procfs, int pid,
 	for (i = 0; i < s->nr_stacks; i++) {
 		const struct kf_stats_stack *st = &s->stacks[i];
 
-		if (!st->hash)
-			continue;
 		list[nr].bytes = not_below_0(st->allocated - st->freed);
-		list[nr++].at = i;
+		if (st->hash && list[nr].bytes)
+			list[nr++].at = i;
 	}
 	qsort(list, nr, sizeof(*list), by_bytes);
 	if (!kf_names_begin(&names, procfs, pid))
 		out->failed = true;
 	kf_buf_str(out, "<section id=\"sites\">\n<h2>Top sites</h2>\n");
 	if (!nr)
-		kf_buf_str(out, "<p class=\"hint\">No sample yet.</p>\n");
+		kf_buf_str(out,
+			   "<p class=\"hint\">No sampled block is live.</p>\n");
 	for (i = 0; i < nr && i < MAX_STACKS; i++)
 		stack(s, &list[i], &names, out);
 	kf_buf_str(out, "</section>\n");

@@ -185,8 +185,12 @@ def without_scripts_pages_say_what_they_know(scene):
     assert b.run("return document.querySelector('.plot polyline') !== null")
     assert b.run("return getComputedStyle(document.querySelector('#flame'))"
                  ".display") == "none"
-    assert "leaky" in b.run(
-        "return document.querySelector('#sites').textContent")
+    # who asked stands on the line of a site that is not unfolded
+    lines = b.run("return [...document.querySelectorAll('#sites summary')]"
+                  ".map(s => s.textContent)")
+    assert [s for s in lines if s.startswith("19.1 MiB") and
+            " leaky \u2039 " in s and "main" in s], lines
+    assert not [s for s in lines if s.startswith("0 B")], lines
     b.picture("process-without-scripts")
 
 
