@@ -109,9 +109,12 @@ static bool section_holds(const struct kf_source *src,
 
 	if (sec->nr < nr_min || sec->nr > nr_max)
 		return false;
+	/* also where there is none: room is made for one */
+	if (sec->entry_size > MAX_ENTRY_SIZE)
+		return false;
 	if (!sec->nr)
 		return true;
-	if (sec->entry_size < entry_min || sec->entry_size > MAX_ENTRY_SIZE)
+	if (sec->entry_size < entry_min)
 		return false;
 	if (sec->offset < sizeof(struct kf_stats_header) || sec->offset % 8)
 		return false;

@@ -345,6 +345,30 @@ START_TEST(entries_smaller_than_theirs_are_damaged)
 }
 END_TEST
 
+/* Also where there are none: room is made for one. */
+START_TEST(entries_too_large_to_be_true_are_damaged)
+{
+	struct kf_stats_section *sections, good;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 1);
+	sections = &f.header->identity;
+	/* descs, classes; control and slots */
+	for (int i = 1; i < 6; i++) {
+		if (&sections[i] == &f.header->words)
+			continue;
+		good = sections[i];
+		sections[i].nr = 0;
+		sections[i].entry_size = UINT32_MAX / 16;
+		support_write(&f, "large");
+		ck_assert_int_eq(support_result("large"), KF_READ_DAMAGED);
+		sections[i] = good;
+	}
+	fixture_free(&f);
+}
+END_TEST
+
 START_TEST(description_that_cannot_hold_is_damaged)
 {
 	struct kf_stats_desc good;
@@ -470,6 +494,7 @@ int main(void)
 		another_major_version_is_incompatible_not_damaged,
 		header_that_names_more_than_there_is_is_damaged,
 		entries_smaller_than_theirs_are_damaged,
+		entries_too_large_to_be_true_are_damaged,
 		description_that_cannot_hold_is_damaged,
 		truncation_at_any_place_is_told_and_harmless,
 		flipped_header_bits_are_survived,
