@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # bundle.sh SOURCE OUT: joins the pages' scripts in SOURCE and the libraries
 # that its package-lock.json pins to OUT/charts.js and OUT/charts.css, with the
-# libraries' licences in OUT/licences.txt.
+# libraries' licences in OUT/licences.txt. Nothing is minified: who has a release
+# can read and change what is in it, as Debian asks of every source.
 #
 # The libraries come from npm's registry. Where it cannot be reached the files
 # are empty, which is said loudly, and the pages have no charts.
@@ -43,7 +44,7 @@ licences()
 
 bundle()
 {
-	node node_modules/esbuild/bin/esbuild main.js --bundle --minify \
+	node node_modules/esbuild/bin/esbuild main.js --bundle --line-limit=120 \
 		--keep-names --charset=utf8 --target=es2020 --format=iife \
 		--legal-comments=none --log-level=warning \
 		--outfile=charts.js >&2 &&

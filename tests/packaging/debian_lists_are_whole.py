@@ -4,6 +4,7 @@ packages' lists finds one, and all who name packages to build with name the
 same."""
 
 import fnmatch
+import json
 import os
 import re
 import subprocess
@@ -111,12 +112,26 @@ def all_name_the_same_packages(_):
         return set(re.findall(r"[a-z0-9][a-z0-9.+-]+", part))
 
     tools = wanted() - {"make", "libc6-dev"}
-    docker = after(read("bench", "Dockerfile"), "--no-install-recommends",
-                   "COPY")
+    build = read("bench", "Dockerfile").split(" AS build\n", 1)[1]
+    docker = after(build, "--no-install-recommends", "COPY")
     assert docker == tools, docker ^ tools
     readme = after(read("..", "README.md"), "apt-get install build-essential",
                    "autoreconf -fi")
     assert readme | {"build-essential"} == tools, readme ^ tools
+
+
+def licences_of_the_charts_are_named(_):
+    """Of every library in them, in the section of the files of a release."""
+    with open(os.path.join(kftest.SOURCE, "exporter", "web", "charts",
+                           "package-lock.json"), encoding="utf-8") as f:
+        libraries = {p["license"] for path, p in json.load(f)["packages"].items()
+                     if path and not p.get("dev")}
+    text = read("debian", "copyright")
+    section = re.search(r"^Files: exporter/web/made/\*\n(?:.+\n)+", text, re.M)[0]
+    named = re.search(r"^License: (.*)$", section, re.M)[1].split(" and ")
+    assert set(named) == libraries, (named, libraries)
+    for name in named:
+        assert re.search(r"^License: %s\n " % re.escape(name), text, re.M), name
 
 
 def one_maintainer_is_named(_):
@@ -131,5 +146,6 @@ kftest.main(
     every_file_is_in_one_package,
     every_list_is_of_a_package,
     all_name_the_same_packages,
+    licences_of_the_charts_are_named,
     one_maintainer_is_named,
 )

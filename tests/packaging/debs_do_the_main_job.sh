@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # In a clean Debian the packages of ./deb install and do what they are for: a
-# program is run and counted, its memory shown and served, by the service's
-# user with the service's rights; nothing of them stays behind. For
+# program is run and counted, its memory shown, served and drawn, by the
+# service's user with the service's rights; nothing of them stays behind. For
 # `make check-deb`, which makes the packages first.
 # limit: 3000
 . "${top_srcdir:?}/tests/lib.sh"
@@ -14,7 +14,7 @@ if [ -z "${KF_PRIVATE_MOUNTS:-}" ]; then
 	KF_PRIVATE_MOUNTS=1 exec unshare -m "${SHELL:-/bin/sh}" "$0"
 fi
 workdir
-need curl setpriv
+need curl setpriv chromium chromedriver
 clean_debian
 ls "$top_builddir"/deb/*.deb >/dev/null || fail "there are no packages in ./deb"
 
@@ -114,6 +114,8 @@ served() {
 }
 wait_for 100 served '^konfiscator_processes\{.*"sleep".*\} 1$' ||
 	fail "sleep is not served: $(grep sleep "$WORK/page")"
+"$PYTHON3" "$top_srcdir/tests/packaging/charts_are_drawn.py" \
+	"http://127.0.0.1:$port" || fail "the pages have no charts"
 kill "$sleeper"
 wait "$sleeper" || :
 gone() {
