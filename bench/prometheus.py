@@ -23,6 +23,7 @@ import urllib.request
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GOLDEN = os.path.join(SOURCE, "tests/exporter/scrape.golden")
 RULES = os.path.join(SOURCE, "packaging/prometheus/konfiscator.rules.yml")
+GUIDE = os.path.join(SOURCE, "doc/deployment.md")
 LIMIT = 1800  # seconds before it is given up
 
 
@@ -37,6 +38,8 @@ def parse():
                    help="of each before memory is looked at (4)")
     p.add_argument("--interval", type=int, default=15, metavar="SECONDS",
                    help="between scrapes of one (15)")
+    p.add_argument("--remote-write", action="store_true",
+                   help="send to two others: what the rules leave, and all")
     return p.parse_args()
 
 
@@ -106,37 +109,52 @@ def free_port():
         return s.getsockname()[1]
 
 
+def scraping(target, args, remotes):
+    """The configuration of the one that scrapes, and sends to @remotes."""
+    return {
+        "global": {"scrape_interval": "%ds" % args.interval,
+                   "evaluation_interval": "%ds" % args.interval},
+        "rule_files": [RULES],
+        "remote_write": [
+            {"name": name, "url": to.url + "/api/v1/write",
+             "write_relabel_configs": [
+                 {"source_labels": ["__name__"], "regex": regex,
+                  "action": "keep"}]} for name, regex, to in remotes],
+        "scrape_configs": [{
+            "job_name": "konfiscator",
+            "static_configs": [{"targets": [
+                "host-%d" % i for i in range(args.hosts)]}],
+            "relabel_configs": [
+                {"source_labels": ["__address__"],
+                 "target_label": "__param_host"},
+                {"source_labels": ["__address__"],
+                 "target_label": "instance"},
+                {"target_label": "__address__",
+                 "replacement": "127.0.0.1:%d" % target}]}]}
+
+
 class Prometheus:
-    def __init__(self, directory, target, args):
+    def __init__(self, directory, config, *flags):
+        os.mkdir(directory)
         self.port = free_port()
-        config = os.path.join(directory, "prometheus.yml")
-        with open(config, "w", encoding="utf-8") as f:
-            json.dump({
-                "global": {"scrape_interval": "%ds" % args.interval,
-                           "evaluation_interval": "%ds" % args.interval},
-                "rule_files": [RULES],
-                "scrape_configs": [{
-                    "job_name": "konfiscator",
-                    "static_configs": [{"targets": [
-                        "host-%d" % i for i in range(args.hosts)]}],
-                    "relabel_configs": [
-                        {"source_labels": ["__address__"],
-                         "target_label": "__param_host"},
-                        {"source_labels": ["__address__"],
-                         "target_label": "instance"},
-                        {"target_label": "__address__",
-                         "replacement": "127.0.0.1:%d" % target}]}]}, f)
+        self.url = "http://127.0.0.1:%d" % self.port
+        file = os.path.join(directory, "prometheus.yml")
+        with open(file, "w", encoding="utf-8") as f:
+            json.dump(config, f)
         with open(os.path.join(directory, "log"), "w",
                   encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                ["prometheus", "--config.file=" + config,
+                ["prometheus", "--config.file=" + file,
                  "--storage.tsdb.path=" + os.path.join(directory, "tsdb"),
-                 "--web.listen-address=127.0.0.1:%d" % self.port],
+                 "--web.listen-address=127.0.0.1:%d" % self.port, *flags],
                 stdout=log, stderr=log)
 
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
     def get(self, path):
-        with urllib.request.urlopen("http://127.0.0.1:%d%s" % (
-                self.port, path), timeout=120) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=120) as answer:
             return answer.read().decode()
 
     def query(self, expression):
@@ -187,22 +205,68 @@ def report(args, pages, prometheus, empty):
         whole * a_million / 1e6 / 2**30))
 
 
+def queue(prometheus, metric, name):
+    """A counter of the one that sends, of a queue of its."""
+    return prometheus.own(r'prometheus_remote_storage_%s\{[^}]*'
+                          r'remote_name="%s"[^}]*\}' % (metric, name))
+
+
+def sent(prometheus, name, to):
+    """What came of it is there, and nothing is under way."""
+    return to.own("prometheus_tsdb_head_series") and \
+        queue(prometheus, "samples_total", name) and \
+        not queue(prometheus, "samples_pending", name)
+
+
+def report_remotes(args, prometheus, remotes):
+    """What a queue sent, and what that is for each interval."""
+    for name, _, to in remotes:
+        wait("all is sent", lambda n=name, t=to: sent(prometheus, n, t))
+        series = to.own("prometheus_tsdb_head_series")
+        samples = queue(prometheus, "samples_total", name)
+        data = queue(prometheus, "bytes_total", name)
+        print("remote write of %s" % name)
+        print("... series above                %12d" % series)
+        print("... samples sent                %12d" % samples)
+        print("... bytes sent                  %12d" % data)
+        print("... bytes of %2d s               %12d" % (
+            args.interval, data / samples * series))
+
+
+def documented_regex():
+    with open(GUIDE, encoding="utf-8") as f:
+        return re.search(r"regex: '(.*process:.*)'", f.read())[1]
+
+
 def main():
     args = parse()
     Handler.pages = pages = Pages(args.groups)
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
+    started = []
+
+    def start(directory, name, config, *flags):
+        one = Prometheus(os.path.join(directory, name), config, *flags)
+        started.append(one)
+        wait("an answer", lambda: one.get("/-/ready"))
+        return one
+
     with tempfile.TemporaryDirectory(prefix="kf-scaling.") as directory:
-        prometheus = Prometheus(directory, server.server_port, args)
         try:
-            wait("an answer", lambda: prometheus.get("/-/ready"))
+            remotes = [(name, regex, start(
+                directory, name, {}, "--web.enable-remote-write-receiver"))
+                for name, regex in (("rules", documented_regex()),
+                                    ("all", ".*")) if args.remote_write]
+            prometheus = start(directory, "scraping", scraping(
+                server.server_port, args, remotes))
             empty = prometheus.memory()
             wait("the scrapes", lambda: len(Handler.served) == args.hosts and
                  min(Handler.served.values()) > args.scrapes)
             report(args, pages, prometheus, empty)
+            report_remotes(args, prometheus, remotes)
         finally:
-            prometheus.process.send_signal(signal.SIGKILL)
-            prometheus.process.wait()
+            for one in started:
+                one.kill()
 
 
 if __name__ == "__main__":
