@@ -2,6 +2,7 @@
 """What Kubernetes and compose are told fits together and fits the image: flags,
 paths, ports, volumes and labels are those of the others."""
 
+import json
 import os
 import re
 import subprocess
@@ -184,6 +185,41 @@ def the_image_has_what_is_asked_of_it(_):
     assert target == "bench:" + port
 
 
+def compose_accepts_its_file(_):
+    """No daemon is asked. What it builds from is there, too."""
+    done = subprocess.run(
+        [kftest.need("docker-compose"), "-f",
+         os.path.join(BENCH, "compose.yaml"), "config"],
+        text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    build = yaml.safe_load(done.stdout)["services"]["bench"]["build"]
+    assert os.path.samefile(os.path.join(build["context"],
+                                         build["dockerfile"]),
+                            os.path.join(BENCH, "Dockerfile")), build
+    for source in re.findall(r"^COPY (?!--)(\S+) ", dockerfile(), re.M):
+        assert os.path.exists(os.path.join(build["context"], source)), source
+
+
+def kubernetes_knows_every_field(_):
+    """Its own client reads each object and writes it again, the same."""
+    try:
+        from kubernetes.client import ApiClient
+    except ImportError as e:
+        raise kftest.Skip("python3-kubernetes is missing") from e
+    api = ApiClient()
+    known = 0
+    for kind, o in objects().items():
+        if o["apiVersion"] not in ("v1", "apps/v1"):
+            continue  # the operator's
+        known += 1
+        # what it reads is an answer of a server
+        answer = type("Answer", (), {"data": json.dumps(o)})
+        again = api.sanitize_for_serialization(
+            api.deserialize(answer, "V1" + kind))
+        assert again == o, (kind, o, again)
+    assert known >= 4, known
+
+
 def compose_mounts_files_there_are(_):
     services = load("bench", "compose.yaml")[0]["services"]
     inside = {}
@@ -219,5 +255,7 @@ kftest.main(
     probes_are_answered,
     the_monitor_finds_the_pods,
     the_image_has_what_is_asked_of_it,
+    compose_accepts_its_file,
+    kubernetes_knows_every_field,
     compose_mounts_files_there_are,
 )
