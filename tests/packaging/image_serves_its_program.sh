@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The image builds by its Dockerfile, on a clean Debian in place of the
 # registry's, and runs as compose.yaml runs it: nobody's, on a root that cannot
-# be written; its program is counted and served. For `make check-image`.
+# be written; its program is counted, served and drawn. For `make check-image`.
 # limit: 3000
 . "${top_srcdir:?}/tests/lib.sh"
 . "$top_srcdir/tests/packaging/base.sh"
 
 workdir
-need buildah curl
+need buildah curl chromium chromedriver
 clean_debian
 
 # image_exec COMMAND ARG...: in a store of the test's own, in a chroot: no daemon,
@@ -30,6 +30,11 @@ case $from in
 esac
 container=$(image from scratch)
 image copy -q "$container" "$base" / >/dev/null
+# What this machine trusts besides, npm in it has to.
+if ls /usr/local/share/ca-certificates/*.crt >/dev/null 2>&1; then
+	image copy -q "$container" /usr/local/share/ca-certificates \
+		/usr/local/share/ca-certificates >/dev/null
+fi
 image commit -q "$container" "$from" >/dev/null
 image rm "$container" >/dev/null
 
@@ -56,3 +61,5 @@ served() {
 }
 wait_for 100 served '^konfiscator_malloc_total\{.*"python3.*\} [1-9]' ||
 	fail "the program is not served: $(cat "$WORK/log")"
+"$PYTHON3" "$top_srcdir/tests/packaging/charts_are_drawn.py" \
+	"http://127.0.0.1:$port" || fail "the pages have no charts"
