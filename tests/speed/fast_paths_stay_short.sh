@@ -3,7 +3,9 @@
 # On x86-64 malloc of up to 1 KiB takes at most 18 instructions and free at most
 # 26, from the call through the PLT to the return, counted one by one, with
 # counting and probes. Under a tag it is 75 and 85; to enter and leave one takes
-# 80 and 45. What is printed beside has no bound here.
+# 80 and 45. Clang keeps the frame pointer, as it cannot be told otherwise for one
+# function, and stores the arguments of probes: it has bounds of its own. What is
+# printed beside has no bound here.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 
@@ -23,10 +25,16 @@ status=0
 
 printf '%-8s %6s %6s %9s %7s\n' call bytes median mean largest
 cat "$WORK/steps"
-awk '
+by=gcc
+case $("${CC:-cc}" --version) in
+*clang*) by=clang ;;
+esac
+awk -v by="$by" '
 BEGIN {
-	bound["malloc"] = 18; bound["free"] = 26
-	bound["malloc tagged"] = 75; bound["free tagged"] = 85
+	bound["malloc"] = by == "clang" ? 25 : 18
+	bound["free"] = by == "clang" ? 35 : 26
+	bound["malloc tagged"] = by == "clang" ? 76 : 75
+	bound["free tagged"] = by == "clang" ? 86 : 85
 	bound["tag_push"] = bound["tag_push tagged"] = 80
 	bound["tag_pop"] = bound["tag_pop tagged"] = 45
 }

@@ -277,7 +277,7 @@ static pid_t start(char *library)
 int main(int argc, char **argv)
 {
 	pid_t pid;
-	int status;
+	int status = 0;
 
 	if (argc == 2 && !strcmp(argv[1], "--traced"))
 		return child();
