@@ -6,11 +6,13 @@
  *
  *	scarce addresses BYTES	by RLIMIT_AS, so much more than is in use
  *	scarce mappings		by vm.max_map_count
+ *	scarce memory		by whatever limits it outside of this program
  *
  * Prints the number of requests that got nothing.
  */
 #include <errno.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +136,8 @@ static void use(void)
 
 int main(int argc, char **argv)
 {
+	bool mappings = argc == 2 && !strcmp(argv[1], "mappings");
+
 	if (argc < 2)
 		return 2;
 	blocks = mmap(NULL, 2 * NR_BLOCKS * sizeof(*blocks),
@@ -144,13 +148,13 @@ int main(int argc, char **argv)
 	for (int round = 0; round < 2; round++) {
 		if (argc > 2)
 			limit_addresses(strtoul(argv[2], NULL, 10));
-		else
+		else if (mappings)
 			use_up_mappings(100000);
 		exhaust();
 		release();
 		if (argc > 2)
 			unlimit_addresses();
-		else
+		else if (mappings)
 			munmap(pages, nr_pages * PAGE);
 		use();
 	}

@@ -20,15 +20,22 @@ try() {
 	shift
 	rm -f "$WORK"/stats/*
 	status=0
-	run_under "$scarce" "$@" >"$WORK/out" 2>"$WORK/err" || status=$?
+	nr=$(run_under "$scarce" "$@" 2>"$WORK/err") || status=$?
 	equal "$KONFISCATOR_ENGINE: scarce $*: status: $(cat "$WORK/err")" \
 		0 "$status"
-	nr=$(cat "$WORK/out")
 	equal "$KONFISCATOR_ENGINE: scarce $*: requests that failed" "$nr" \
 		"$(counted)"
 	[ "$1" = mappings ] || [ "$nr" -ge 8 ] ||
 		fail "$KONFISCATOR_ENGINE: scarce $*: only $nr requests failed"
 }
+
+# Where something else than this test sees to it that there is little.
+if [ -n "${KF_LITTLE_MEMORY:-}" ]; then
+	for engine in firstfit tlsf secure; do
+		try "$engine" memory
+	done
+	exit 0
+fi
 
 for engine in firstfit tlsf secure; do
 	for more in 0 300000 5000000; do

@@ -3,7 +3,8 @@
 # In the newest Debian bpftrace 0.27, the stats file and the exporter's page
 # agree on a threaded, forking program; the session of the article on glibc's
 # malloc probes is had from a program with 15 threads, on our malloc and, by
-# glibc-malloc.stp and konfiscator trace, on glibc's.
+# glibc-malloc.stp and konfiscator trace, on glibc's. Where a cgroup or the kernel
+# has no more memory, programs end or get along as limits.sh says.
 # limit: 1500
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
@@ -16,6 +17,8 @@ workdir
 . "$top_srcdir/tests/vm/machine.sh"
 
 observers() {
+	equal "limits of memory: $(cat "$OUT/limits.out")" 0 \
+		"$(cat "$OUT/limits.status")"
 	verify bpftrace
 	if [ -e "$OUT/glibc-malloc.command.status" ]; then
 		verify_session glibc-malloc.command
@@ -32,5 +35,5 @@ observers() {
 	done
 }
 
-crowd_traced forky session bpftrace
-agreed forky observers session bpftrace
+crowd_traced forky limits session bpftrace
+agreed forky observers limits session bpftrace
