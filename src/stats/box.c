@@ -14,6 +14,9 @@
 
 _Static_assert(KF_STATS_MAX_SLOTS < TAKING, "a chunk's number fits");
 
+/* Of events that are cheap otherwise and all alike, two of so many are told. */
+#define REPEATS 64
+
 /* Which clock an event has its time from. */
 enum { FINE, COARSE };
 
@@ -129,11 +132,23 @@ static void put_at(struct kf_box *box, enum kf_box_kind kind, uint64_t time,
 			 __ATOMIC_RELEASE);
 }
 
+/* Whether one more of that size, after so many, tells nothing new. */
+static bool is_repeat(struct kf_box *box, uint64_t bytes)
+{
+	if (box->bytes != bytes) {
+		box->bytes = bytes;
+		box->repeats = 0;
+		return false;
+	}
+	/* Two in a row: mostly these come in pairs. */
+	return ++box->repeats % REPEATS > 1;
+}
+
 void kf_box_put(enum kf_box_kind kind, uint64_t address, uint64_t bytes)
 {
 	struct kf_box *box = own();
 
-	if (box->slot)
+	if (box->slot && !(clocks[kind] == COARSE && is_repeat(box, bytes)))
 		put_at(box, kind,
 		       clocks[kind] == COARSE ? kf_now_coarse_ns()
 					      : kf_now_ns(),

@@ -29,12 +29,14 @@ enum kf_box_kind {
 };
 
 /*
- * A ring. @nr, @last and @refilled are its thread's, but those of the shared
- * ring, which are written by many: @nr atomically, the times as it happens.
+ * A ring. What is in it is its thread's, but in the shared ring, which is
+ * written by many: @nr atomically, the rest as it happens.
  */
 struct kf_box {
 	uint64_t last;	    /* ns: no event is told to be older */
 	uint64_t refilled;  /* ns: the last refill that was told */
+	uint64_t bytes;	    /* of the last large block */
+	uint32_t repeats;   /* events of such blocks since */
 	uint32_t nr;	    /* events, ever; atomic */
 	uint32_t slot;	    /* number of its slot, from 1; 0: nothing is kept */
 	uint16_t nr_chunks; /* it ends with these; 0: not known yet; atomic */
