@@ -9,6 +9,7 @@
 #include "abi/tagged.h"
 #include "abi/tiny.h"
 #include "core/direct.h"
+#include "engine/large.h"
 
 #include <string.h>
 
@@ -67,6 +68,16 @@ static __noinline void *malloc_direct_tiny(size_t size)
 	return p;
 }
 
+static __noinline void *malloc_large(size_t size)
+{
+	struct kf_run *run = kf_large_reuse(kf_heap_self, size);
+
+	if (!run)
+		return malloc_slow(size);
+	kf_probe_alloc((uintptr_t)run->start, size, kf_run_bytes(run));
+	return run->start;
+}
+
 static __noinline void *malloc_other(size_t size)
 {
 	void *p = NULL;
@@ -78,19 +89,39 @@ static __noinline void *malloc_other(size_t size)
 				    size, KF_TAG_MALLOC);
 	if (p)
 		return p;
-	return kf_detour_is_due() ? kf_detour_malloc(size) : malloc_slow(size);
+	if (kf_detour_is_due())
+		return kf_detour_malloc(size);
+	if (size > KF_SMALL_MAX && kf_heap_self->nr_kept)
+		return malloc_large(size);
+	return malloc_slow(size);
 }
 
-__noinline void *kf_malloc_more(size_t size)
+static __noinline void *malloc_pop(size_t size)
 {
+	bool zeroed;
 	size_t usable;
 	void *p = NULL;
 
 	if (size <= KF_SMALL_MAX)
-		p = kf_fast_pop(kf_heap_self, size, &usable);
+		p = kf_fast_pop(kf_heap_self, size, &usable, &zeroed);
 	if (unlikely(!p))
 		return malloc_other(size);
 	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+KF_LEAF __noinline void *kf_malloc_more(size_t size)
+{
+	unsigned int class;
+	void *p;
+
+	if (unlikely(size - KF_TINY_MAX - 1 >= KF_SMALL_MAX - KF_TINY_MAX))
+		return malloc_pop(size);
+	class = kf_class_of_wide(size);
+	p = kf_fast_reuse(kf_heap_self, class);
+	if (unlikely(!p))
+		return malloc_pop(size);
+	kf_probe_alloc((uintptr_t)p, size, kf_class_bytes(class));
 	return p;
 }
 
@@ -152,7 +183,7 @@ static inline void free_direct_tiny(struct kf_heap *heap, void *p)
 }
 
 /* What is of no slab: a large block, another engine's, NULL. */
-static __noinline void free_other(void *p, struct kf_slab *slab)
+static __noinline void free_other(void *p)
 {
 	size_t usable;
 
@@ -165,6 +196,19 @@ static __noinline void free_other(void *p, struct kf_slab *slab)
 	usable = kf_usable(p);
 	kf_probe_release((uintptr_t)p, usable);
 	kf_release(p, usable);
+}
+
+/* What lies in a region, and in no slab. */
+static __noinline void free_large(void *p)
+{
+	struct kf_run *run = kf_map_find(p);
+
+	if (!run || !kf_large_may_keep(kf_heap_self, run, p)) {
+		free_other(p);
+		return;
+	}
+	kf_probe_release((uintptr_t)p, kf_run_bytes(run));
+	kf_large_free(kf_heap_self, run);
 }
 
 /* @slab is one where the kind of its run says so. */
@@ -182,13 +226,21 @@ KF_LEAF static __noinline void free_more(void *p, struct kf_slab *slab)
 			kf_detour_free(p);
 		return;
 	}
+	if (kind == KF_RUN_SLAB && kf_fast_keep(heap, slab, p)) {
+		kf_probe_release((uintptr_t)p, slab->size);
+		return;
+	}
+	if (kind == KF_RUN_REGION) {
+		free_large(p);
+		return;
+	}
 	if (kind == KF_RUN_NONE && p && kf_direct_may(heap)) {
 		free_direct(p);
 		return;
 	}
 	if (kind != KF_RUN_SLAB || kf_detour_is_due() ||
 	    !kf_heap_may_give(kf_heap_self, slab, p)) {
-		free_other(p, slab);
+		free_other(p);
 		return;
 	}
 	kf_probe_release((uintptr_t)p, slab->size);
@@ -210,10 +262,9 @@ __kf_public KF_LEAF void free(void *p)
 }
 
 /* A fresh block is zero but for the link in its first word. */
-static __always_inline_kf void zero(void *p, size_t usable,
-				    const struct kf_bin *bin)
+static __always_inline_kf void zero(void *p, size_t usable, bool zeroed)
 {
-	if (bin->source & KF_BIN_ZEROED) {
+	if (zeroed) {
 		*(void **)p = NULL;
 		return;
 	}
@@ -247,6 +298,7 @@ static __noinline void *calloc_direct(size_t size)
 static __noinline void *calloc_more(size_t size)
 {
 	struct kf_heap *heap = kf_heap_self;
+	bool zeroed = false;
 	size_t usable;
 	void *p = NULL;
 
@@ -258,12 +310,12 @@ static __noinline void *calloc_more(size_t size)
 		if (likely(p))
 			return p;
 	} else if (size <= KF_SMALL_MAX) {
-		p = kf_fast_pop(heap, size, &usable);
+		p = kf_fast_pop(heap, size, &usable, &zeroed);
 	}
 	if (!p)
 		return kf_detour_is_due() ? kf_detour_calloc(size)
 					  : calloc_slow(size);
-	zero(p, usable, &heap->bin[kf_class_of(size)]);
+	zero(p, usable, zeroed);
 	kf_heap_stat(kf_heap_self, KF_SLOT_calloc_calls, 1);
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
@@ -285,18 +337,21 @@ __kf_public void *calloc(size_t nr, size_t size)
 		return calloc_more(bytes);
 	/* Who has a block in a bin is no guest. */
 	heap->slot->scalar[KF_SLOT_calloc_calls]++;
-	zero(p, offset, (void *)((char *)heap + offset));
+	zero(p, offset,
+	     ((struct kf_bin *)(void *)((char *)heap + offset))->source &
+		     KF_BIN_ZEROED);
 	kf_probe_alloc((uintptr_t)p, bytes, offset);
 	return p;
 }
 
 static void *realloc_new(size_t size)
 {
+	bool zeroed;
 	size_t usable;
 	void *p = NULL;
 
 	if (size <= KF_SMALL_MAX)
-		p = kf_fast_pop(kf_heap_self, size, &usable);
+		p = kf_fast_pop(kf_heap_self, size, &usable, &zeroed);
 	if (!p) {
 		p = kf_alloc(size, 16, KF_CALL_REALLOC, &usable);
 		if (unlikely(!p))

@@ -68,7 +68,7 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 	marked->guest = heap->guest;
 	marked->shared = heap->shared;
 	marked->marks = true;
-	marked->credit = KF_CREDIT;
+	marked->credit = marked->allowed = KF_CREDIT;
 	heap->marked = marked;
 	return marked;
 }
@@ -136,7 +136,7 @@ static struct kf_heap *make(void)
 	heap->guest = arenas.only_count;
 	heap->direct = arenas.direct;
 	heap->slot = kf_stats_slot_take();
-	heap->credit = KF_CREDIT;
+	heap->credit = heap->allowed = KF_CREDIT;
 	heap->next_all = arenas.all;
 	arenas.all = heap;
 	arenas.nr++;

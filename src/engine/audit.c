@@ -44,11 +44,35 @@ static uint32_t look_at_list(const struct kf_slab *slab, uint32_t budget)
 	return budget;
 }
 
-void kf_audit_heap(const struct kf_heap *heap, uint32_t budget)
+bool kf_audit_foreign(struct kf_heap *heap, unsigned int class)
+{
+	struct kf_foreign *foreign = &heap->foreign[class];
+	const void *before = NULL;
+	const void *p = foreign->first;
+
+	for (uint64_t nr = foreign->nr; p && nr--;) {
+		const struct kf_slab *slab = kf_slab_at(p);
+
+		if (!slab || !kf_slab_is_block(slab, p) ||
+		    !kf_slab_looks_free(slab, p)) {
+			*foreign = (struct kf_foreign){NULL, 0};
+			kf_engine_tell(KONF_WRITE_AFTER_FREE,
+				       before ? before : p);
+			return false;
+		}
+		before = p;
+		p = *(void *const *)p;
+	}
+	return true;
+}
+
+void kf_audit_heap(struct kf_heap *heap, uint32_t budget)
 {
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
 		struct kf_list *pos;
 
+		if (class > KF_NR_TINY)
+			kf_audit_foreign(heap, class);
 		kf_list_for_each(pos, &heap->slabs[class])
 			budget = look_at_list(
 				kf_container_of(pos, struct kf_slab, link),

@@ -16,7 +16,19 @@
  *
  * Context: the heap's owner.
  */
-void kf_audit_heap(const struct kf_heap *heap, uint32_t budget) __cold;
+void kf_audit_heap(struct kf_heap *heap, uint32_t budget) __cold;
+
+/**
+ * kf_audit_foreign() - look through the blocks that a heap kept of a class
+ * @heap:	the heap; it loses them where one is damaged
+ * @class:	the class
+ *
+ * Tells of what it finds by kf_engine_tell().
+ *
+ * Context: the heap's owner.
+ * Return: false where one is damaged.
+ */
+bool kf_audit_foreign(struct kf_heap *heap, unsigned int class);
 
 /**
  * kf_audit_local() - tell of a local list that begins with no block

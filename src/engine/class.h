@@ -23,16 +23,20 @@
 
 _Static_assert(KF_NR_CLASSES == 1 + KF_NR_TINY + 5 * 8, "the classes");
 
+/* The class of a size above KF_TINY_MAX, to KF_SMALL_MAX. */
+static inline unsigned int kf_class_of_wide(size_t size)
+{
+	unsigned int shift = kf_ilog2(size - 1);
+
+	return KF_NR_TINY + 1 + (shift - 10) * 8 +
+	       (((size - 1) >> (shift - 3)) & 7);
+}
+
 /* The class of a size from 0 (which gives the empty class) to KF_SMALL_MAX. */
 static inline unsigned int kf_class_of(size_t size)
 {
-	unsigned int shift;
-
-	if (size <= KF_TINY_MAX)
-		return (unsigned int)((size + 15) >> 4);
-	shift = kf_ilog2(size - 1);
-	return KF_NR_TINY + 1 + (shift - 10) * 8 +
-	       (((size - 1) >> (shift - 3)) & 7);
+	return size <= KF_TINY_MAX ? (unsigned int)((size + 15) >> 4)
+				   : kf_class_of_wide(size);
 }
 
 /* Usable bytes of a block of a class. */

@@ -12,6 +12,7 @@
 
 #include "config.h"
 
+#include "engine/cut.h"
 #include "engine/heap.h"
 
 /* Count a call; a build without counters is there to measure them by. */
@@ -46,25 +47,62 @@ static __always_inline_kf void *kf_fast_alloc(struct kf_heap *heap,
 }
 
 /**
+ * kf_fast_reuse() - the wide block of a class that was freed last
+ * @heap:	kf_heap_self
+ * @class:	above KF_NR_TINY
+ *
+ * Context: any thread.
+ * Return: the block, counted, or NULL: there is none that is the heap's own, as
+ *	   its key says, or a sample is near.
+ */
+static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
+					      unsigned int class)
+{
+	struct kf_foreign *foreign = &heap->foreign[class];
+	int64_t bytes = (int64_t)kf_class_bytes(class);
+	void **block = foreign->first;
+
+	if (unlikely(!block) || kf_heap_sample_is_due(heap, class) ||
+	    unlikely(*kf_slab_key(block) != (uintptr_t)heap) ||
+	    !kf_countdown_may_pass(&heap->countdown, bytes))
+		return NULL;
+	heap->countdown.left -= bytes;
+	heap->credit += bytes;
+	foreign->nr--;
+	foreign->first = *block;
+	*kf_slab_key(block) = 0;
+	kf_fast_count(&heap->slot->class[class].mallocs);
+	return block;
+}
+
+/**
  * kf_fast_pop() - a block of any small size, the bin filled if need be
  * @heap:	kf_heap_self
  * @size:	bytes, at most KF_SMALL_MAX
  * @usable:	out: bytes of the block
+ * @zeroed:	out: whether it reads as zeroes behind its first word
  *
  * Context: any thread.
  * Return: the block, counted, or NULL: take the slow path.
  */
 static inline void *kf_fast_pop(struct kf_heap *heap, size_t size,
-				size_t *usable)
+				size_t *usable, bool *zeroed)
 {
 	unsigned int class = kf_class_of(size);
 	size_t offset = class * sizeof(struct kf_bin);
-	void *p = kf_fast_alloc(heap, offset);
+	void *p = NULL;
 
 	*usable = kf_class_bytes(class);
-	if (likely(p))
+	*zeroed = false;
+	if (class > KF_NR_TINY)
+		p = kf_fast_reuse(heap, class);
+	if (p)
 		return p;
-	return heap->guest ? NULL : kf_heap_refill(heap, offset, size);
+	p = kf_fast_alloc(heap, offset);
+	if (unlikely(!p) && !heap->guest)
+		p = kf_heap_refill(heap, offset, size);
+	*zeroed = heap->bin[class].source & KF_BIN_ZEROED;
+	return p;
 }
 
 /**
@@ -132,6 +170,41 @@ static __always_inline_kf bool kf_fast_free_sized(struct kf_heap *heap, void *p,
 	    unlikely(!kf_resize_stays((*slab)->size, size)))
 		return false;
 	kf_fast_push(heap, *slab, p);
+	return true;
+}
+
+/**
+ * kf_fast_keep() - free a wide block of this thread's
+ * @heap:	kf_heap_self
+ * @slab:	the block's slab
+ * @p:		an address in it
+ *
+ * It is kept for the next request of its class: of a slab with few blocks
+ * hardly more than one is free at a time, so a list of each slab's own would
+ * take the way through the slabs for each. Counted; fires nothing.
+ *
+ * Context: any thread.
+ * Return: false: nothing was done, take the slow path.
+ */
+static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
+				void *p)
+{
+	size_t offset = (size_t)((char *)slab->frees -
+				 (char *)&heap->slot->class[0].frees);
+	struct kf_foreign *foreign;
+
+	if ((slab->owner & ~KF_SLAB_FULL) != ((uintptr_t)heap | KF_SLAB_WIDE) ||
+	    !kf_slab_is_block(slab, p) || *kf_slab_key(p) == (uintptr_t)heap)
+		return false;
+	foreign = (void *)((char *)heap->foreign + offset);
+	if (foreign->nr >= KF_NR_WIDE || heap->credit < (int64_t)slab->size)
+		return false;
+	heap->credit -= (int64_t)slab->size;
+	*(void **)p = foreign->first;
+	*kf_slab_key(p) = (uintptr_t)heap;
+	foreign->first = p;
+	foreign->nr++;
+	kf_fast_count(slab->frees);
 	return true;
 }
 

@@ -14,9 +14,6 @@
 /* Slabs looked at in a search; more would cost more than it brings. */
 #define LOOKED_AT 8
 
-/* Every so many fills one goes the long way: it collects and looks around. */
-#define SHORT_FILLS 32
-
 /* Larger classes that serve before a slab is made. */
 #define NEAR 2
 #define NEAR_USES 16
@@ -80,6 +77,11 @@ static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
 	return block;
 }
 
+static bool has_nothing(const struct kf_slab *slab)
+{
+	return !slab->local && slab->carved == slab->capacity;
+}
+
 /*
  * A slab with free blocks that has waited longest, so that more have gathered
  * in it; one with few used blocks is left to become empty if others are there.
@@ -97,6 +99,11 @@ static struct kf_slab *next_slab(struct kf_heap *heap, unsigned int class)
 			break;
 		if (slab->local && slab->used >= slab->carved / 2)
 			return slab;
+		/* The source of a bin that had foreign blocks since. */
+		if (has_nothing(slab)) {
+			kf_slab_retire(slab);
+			continue;
+		}
 		if (slab->local && !sparse)
 			sparse = slab;
 		else if (slab->carved < slab->capacity && !fresh)
@@ -105,11 +112,6 @@ static struct kf_slab *next_slab(struct kf_heap *heap, unsigned int class)
 		kf_list_add_tail(&slab->link, list);
 	}
 	return sparse ? sparse : fresh;
-}
-
-static bool has_nothing(const struct kf_slab *slab)
-{
-	return !slab->local && slab->carved == slab->capacity;
 }
 
 /* The bin's own slab, if it has free blocks; one that has nothing retires. */
@@ -126,17 +128,25 @@ static struct kf_slab *own_slab(struct kf_bin *bin)
 	return NULL;
 }
 
+static bool is_wide(size_t offset)
+{
+	return offset > KF_NR_TINY * sizeof(struct kf_bin);
+}
+
 static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 		 bool make)
 {
 	struct kf_bin *bin = &heap->bin[class];
-	struct kf_slab *slab;
+	struct kf_slab *slab = NULL;
 	uint32_t nr = 0;
 
 	if (kf_heap_sample_is_due(heap, class))
 		return false;
-	slab = own_slab(bin);
-	if (!slab) {
+	if (is_wide(class * sizeof(*bin)))
+		nr = kf_foreign_take(heap, class * sizeof(*bin));
+	if (!nr)
+		slab = own_slab(bin);
+	if (!slab && !nr) {
 		heap->reuse = !kf_detour_strict;
 		nr = kf_foreign_take(heap, class * sizeof(*bin));
 	}
@@ -220,9 +230,11 @@ static uint32_t fill_short(struct kf_heap *heap, struct kf_bin *bin,
 	struct kf_slab *slab = kf_bin_source(bin);
 	uint32_t nr;
 
-	if (slab && slab->local)
+	if (slab && slab->local && !is_wide(offset))
 		return kf_slab_take(heap, slab, bin);
 	nr = kf_foreign_take(heap, offset);
+	if (!nr && slab && slab->local)
+		return kf_slab_take(heap, slab, bin);
 	if (!nr && slab && slab->carved < slab->capacity &&
 	    slab->link.next == slab->link.prev)
 		nr = kf_slab_take(heap, slab, bin);
@@ -236,7 +248,7 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 	void *block = NULL;
 	uint32_t nr;
 
-	if (bin->head || ++heap->refills % SHORT_FILLS == 0 ||
+	if (bin->head || ++heap->refills % KF_SHORT_FILLS == 0 ||
 	    !kf_process_is_known() || kf_detour_is_due() ||
 	    kf_heap_sample_is_due(heap, class))
 		return NULL;
@@ -288,6 +300,7 @@ static void drop_empty(struct kf_heap *heap, unsigned int class)
 void kf_heap_trim(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
+	kf_foreign_drop(heap);
 	kf_spare_drop(heap);
 	kf_kept_drop(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {

@@ -6,8 +6,9 @@
  *	arena, heap	what a thread allocates small blocks from
  *	bin		a heap's list of blocks ready to be handed out
  *	source		the slab that a bin had its last blocks from
- *	foreign		blocks that a thread freed and another heap owns, kept
- *			to be handed out again
+ *	wide		of a class above KF_TINY_MAX, of which a slab has few
+ *	foreign		blocks that a thread freed, kept to be handed out again:
+ *			another heap's, and its own wide ones
  *	outbox		such blocks on their way home
  *	inbox		where a heap finds those that others sent it
  *	spare		an empty slab that waits to be one of another class
@@ -51,7 +52,7 @@ struct kf_bin {
 _Static_assert(sizeof(struct kf_bin) == sizeof(struct kf_stats_pair),
 	       "one offset for bins and counters");
 
-/* Others' blocks of one class that the heap may hand out itself. */
+/* Blocks of one class, of any slab, that the heap may hand out again. */
 struct kf_foreign {
 	void *first;
 	uint64_t nr;
@@ -71,10 +72,17 @@ struct kf_outbox {
 	void *latest[KF_AHEAD]; /* of these; the oldest at @nr */
 };
 
-#define KF_CREDIT 65536 /* bytes of others that a heap holds at most */
+#define KF_CREDIT 65536 /* foreign bytes that a heap may hold in any case */
+#define KF_ALLOWANCE                                                      \
+	32	     /* and this part of the wide ones that it has carved \
+		      */
+#define KF_NR_WIDE 8 /* of its own wide ones of a class at most */
 #define KF_NR_OUTBOXES 8
 #define KF_NR_SPARES 4
-#define KF_NR_KEPT 16
+#define KF_NR_KEPT 32
+
+/* Of so many short ways one goes the long way: it collects and looks around. */
+#define KF_SHORT_FILLS 32
 
 enum kf_heap_state { KF_HEAP_IN_USE, KF_HEAP_IDLE, KF_HEAP_LOST };
 
@@ -94,7 +102,8 @@ struct kf_heap {
 	uint32_t refills;	  /* owner */
 	uint32_t kept_pages;	  /* owner */
 	bool reuse;		  /* foreign blocks are wanted; owner */
-	int32_t credit;		  /* bytes of others it may still hold; owner */
+	int64_t credit;		  /* foreign bytes it may still hold; owner */
+	int64_t allowed;	  /* of these at most; owner */
 	struct kf_heap *marked;	  /* for marked blocks, or NULL; owner */
 	struct kf_heap *next_all; /* constant once listed */
 	struct kf_heap *next_idle;		  /* of the idle stack */
@@ -132,6 +141,16 @@ static inline void kf_heap_stat(struct kf_heap *heap, enum kf_slot_stat s,
 				uint64_t n)
 {
 	kf_heap_count(heap, &heap->slot->scalar[s], n);
+}
+
+/* Who carves more wide blocks may hold more of them back. */
+static inline void kf_heap_allow(struct kf_heap *heap, size_t size,
+				 int64_t bytes)
+{
+	if (size <= KF_TINY_MAX)
+		return;
+	heap->allowed += bytes / KF_ALLOWANCE;
+	heap->credit += bytes / KF_ALLOWANCE;
 }
 
 static inline struct kf_stats_pair *kf_heap_pair(struct kf_heap *heap,
@@ -366,6 +385,16 @@ void kf_heap_send_foreign(struct kf_heap *heap);
 void kf_heap_collect(struct kf_heap *heap);
 
 /**
+ * kf_foreign_drop() - let blocks go that nobody asked for in a while
+ * @heap:	the heap
+ *
+ * Its own wide ones go back to their slabs.
+ *
+ * Context: the heap's owner, inside kf_heap_enter().
+ */
+void kf_foreign_drop(struct kf_heap *heap);
+
+/**
  * kf_spare_put() - keep an empty slab for a while
  * @heap:	the heap
  * @slab:	its slab, in no list
@@ -406,7 +435,8 @@ void kf_kept_drop(struct kf_heap *heap);
  * kf_heap_trim() - give back what was empty for a while
  * @heap:	the heap
  *
- * Spares, kept runs, and the slabs that only wait to be filled from again.
+ * Spares, kept runs, wide blocks, and the slabs that only wait to be filled
+ * from again.
  *
  * Context: the heap's owner, some times a second.
  */

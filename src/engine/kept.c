@@ -7,15 +7,26 @@
  * first, and hands one out to a request that it serves with an eighth of waste
  * at most. They count as runs in use and are told apart by their kind. When
  * there are too many the older half goes back, under the lock once; all go with
- * the next tick of the clock.
+ * the next tick of the clock. A thread with many large blocks may keep a part
+ * of their length more.
  */
 #include "engine/large.h"
 
 #include "pages/pages.h"
 
-/* A longer run costs more to fill than the lock costs. */
-#define RUN_PAGES_MAX ((256 * KF_KIB) >> KF_PAGE_SHIFT)
 #define PAGES_MAX ((512 * KF_KIB) >> KF_PAGE_SHIFT)
+#define SHARE 32
+
+/* What others freed of it, or it of others, is not told apart: an estimate. */
+static uint64_t pages_max(const struct kf_heap *heap)
+{
+	const uint64_t *sum = heap->slot->scalar;
+	int64_t live = (int64_t)(sum[KF_SLOT_large_allocated] -
+				 sum[KF_SLOT_large_freed]);
+
+	return PAGES_MAX +
+	       ((uint64_t)KF_MAX(live, (int64_t)0) >> KF_PAGE_SHIFT) / SHARE;
+}
 
 static void count(struct kf_heap *heap, const struct kf_run *run, bool more)
 {
@@ -56,10 +67,12 @@ static void drop(struct kf_heap *heap, unsigned int nr)
 
 static bool put(struct kf_heap *heap, struct kf_run *run)
 {
+	uint64_t max = pages_max(heap);
+
 	if (heap->nr_kept == KF_NR_KEPT ||
-	    heap->kept_pages + run->nr_pages > PAGES_MAX)
+	    heap->kept_pages + run->nr_pages > max)
 		drop(heap, (heap->nr_kept + 1U) / 2);
-	if (heap->kept_pages + run->nr_pages > PAGES_MAX)
+	if (heap->kept_pages + run->nr_pages > max)
 		return false;
 	set_kind(run, KF_RUN_KEPT);
 	heap->kept[heap->nr_kept++] = run;
@@ -72,7 +85,7 @@ bool kf_kept_put(struct kf_heap *heap, struct kf_run *run)
 	bool done;
 
 	if (heap->guest || run->kind != KF_RUN_LARGE || run->private ||
-	    run->nr_pages > RUN_PAGES_MAX)
+	    run->nr_pages > KF_KEPT_PAGES)
 		return false;
 	kf_heap_enter(heap);
 	done = put(heap, run);

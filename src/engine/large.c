@@ -8,6 +8,8 @@
  */
 #include "engine/large.h"
 
+#include "engine/detour.h"
+
 #include "pages/pages.h"
 
 #include "probes/konfiscator-probes.h"
@@ -71,6 +73,16 @@ static void zero(struct kf_run *run)
 		__builtin_memset(run->start, 0, bytes);
 }
 
+static void count_new(struct kf_heap *heap, struct kf_run *run, size_t size)
+{
+	run->asked = size;
+	run->mark = 0;
+	kf_heap_count(heap, &heap->slot->class[0].mallocs, 1);
+	kf_heap_stat(heap, KF_SLOT_large_allocated, kf_run_bytes(run));
+	kf_heap_stat(heap, KF_SLOT_large_slack, kf_run_bytes(run) - size);
+	kf_probe_large_alloc((uintptr_t)run->start, size);
+}
+
 /* A block with so many bytes of room behind it, counted. */
 static struct kf_run *provide(struct kf_heap *heap, size_t size, size_t room,
 			      size_t align, bool zeroed)
@@ -80,15 +92,41 @@ static struct kf_run *provide(struct kf_heap *heap, size_t size, size_t room,
 
 	if (!run)
 		return NULL;
-	run->asked = size;
-	run->mark = 0;
 	if (zeroed && !clean)
 		zero(run);
-	kf_heap_count(heap, &heap->slot->class[0].mallocs, 1);
-	kf_heap_stat(heap, KF_SLOT_large_allocated, kf_run_bytes(run));
-	kf_heap_stat(heap, KF_SLOT_large_slack, kf_run_bytes(run) - size);
-	kf_probe_large_alloc((uintptr_t)run->start, size);
+	count_new(heap, run, size);
 	return run;
+}
+
+/* What only the long way does gets its turn now and then. */
+static bool may_be_quick(struct kf_heap *heap)
+{
+	return !heap->guest && kf_process_is_known() && !kf_detour_is_due() &&
+	       ++heap->refills % KF_SHORT_FILLS;
+}
+
+struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)
+{
+	int64_t bytes = (int64_t)KF_ALIGN_UP(size, KF_PAGE);
+	struct kf_run *run;
+
+	if (!heap->nr_kept || !may_be_quick(heap) ||
+	    !kf_countdown_may_pass(&heap->countdown, bytes))
+		return NULL;
+	run = kf_kept_take(heap, pages_for(size), KF_PAGE);
+	if (!run)
+		return NULL;
+	heap->countdown.left -= bytes;
+	count_new(heap, run, size);
+	return run;
+}
+
+bool kf_large_may_keep(struct kf_heap *heap, const struct kf_run *run,
+		       const void *p)
+{
+	return run->kind == KF_RUN_LARGE && run->start == (const char *)p &&
+	       !run->mark && run->nr_pages <= KF_KEPT_PAGES &&
+	       may_be_quick(heap);
 }
 
 void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,

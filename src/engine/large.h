@@ -24,6 +24,33 @@
 void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 		     bool zeroed) __must_check;
 
+/* A longer run costs more to fill than the lock costs. */
+#define KF_KEPT_PAGES ((256 * KF_KIB) >> KF_PAGE_SHIFT)
+
+/**
+ * kf_large_reuse() - a large block by the short way: one that the heap kept
+ * @heap:	kf_heap_self
+ * @size:	bytes asked, above KF_SMALL_MAX
+ *
+ * Fires large_alloc.
+ *
+ * Context: any thread.
+ * Return: its run, counted; or NULL: take the slow path.
+ */
+struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size) __must_check;
+
+/**
+ * kf_large_may_keep() - whether kf_large_free() may be called at once
+ * @heap:	kf_heap_self
+ * @run:	the run that the address map has
+ * @p:		the address
+ *
+ * Context: any thread.
+ * Return: false where @p is no block, or where the long way has things to do.
+ */
+bool kf_large_may_keep(struct kf_heap *heap, const struct kf_run *run,
+		       const void *p);
+
 /**
  * kf_large_free() - give a large block back; may move the thresholds
  * @heap:	who counts it

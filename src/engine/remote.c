@@ -17,6 +17,7 @@
  */
 #include "engine/heap.h"
 
+#include "engine/audit.h"
 #include "engine/cut.h"
 #include "engine/marked.h"
 
@@ -79,27 +80,49 @@ static inline void post(struct kf_heap *heap, struct kf_heap *to, void *p)
 	box->first = p;
 }
 
+/* Each goes to its owner, which may be the heap itself. */
 static uint32_t post_list(struct kf_heap *heap, void *block)
 {
 	uint32_t nr = 0;
 	void *next;
 
 	for (; block; block = next, nr++) {
+		struct kf_slab *slab = kf_slab_at(block);
+
 		next = *next_of(block);
-		post(heap, kf_slab_owner(kf_slab_at(block)), block);
+		if (kf_slab_owner(slab) == heap)
+			kf_slab_return(heap, slab, block);
+		else
+			post(heap, kf_slab_owner(slab), block);
 	}
 	return nr;
 }
 
+static void post_class(struct kf_heap *heap, unsigned int class)
+{
+	struct kf_foreign *foreign = &heap->foreign[class];
+	void *first = foreign->first;
+
+	*foreign = (struct kf_foreign){NULL, 0};
+	post_list(heap, first);
+}
+
 void kf_heap_send_all(struct kf_heap *heap)
 {
-	for (unsigned int i = 0; i < KF_NR_CLASSES; i++) {
-		post_list(heap, heap->foreign[i].first);
-		heap->foreign[i] = (struct kf_foreign){NULL, 0};
-	}
+	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
+		post_class(heap, i);
 	for (unsigned int i = 0; i < KF_NR_OUTBOXES; i++)
 		send_box(&heap->outbox[i]);
-	heap->credit = KF_CREDIT;
+	heap->credit = heap->allowed;
+}
+
+void kf_foreign_drop(struct kf_heap *heap)
+{
+	for (unsigned int i = KF_NR_TINY + 1; i < KF_NR_CLASSES; i++) {
+		heap->credit +=
+			(int64_t)(heap->foreign[i].nr * kf_class_bytes(i));
+		post_class(heap, i);
+	}
 }
 
 uint32_t kf_foreign_flush(struct kf_heap *heap, struct kf_bin *bin)
@@ -144,7 +167,7 @@ static inline void keep(struct kf_heap *heap, const struct kf_slab *slab,
 /* Returns false when the credit was used up. */
 static inline bool put(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
-	heap->credit -= (int32_t)slab->size;
+	heap->credit -= (int64_t)slab->size;
 	if (heap->reuse && slab->size <= KF_CREDIT / CREDIT_SHARE &&
 	    !kf_slab_has_marks(slab))
 		keep(heap, slab, p);
@@ -163,11 +186,11 @@ uint32_t kf_foreign_take(struct kf_heap *heap, size_t offset)
 	unsigned int class = (unsigned int)(offset / sizeof(*bin));
 	uint32_t nr = (uint32_t)foreign->nr;
 
-	if (!nr)
+	if (!nr || (class > KF_NR_TINY && !kf_audit_foreign(heap, class)))
 		return 0;
 	*bin = (struct kf_bin){foreign->first, KF_BIN_FOREIGN};
 	*foreign = (struct kf_foreign){NULL, 0};
-	heap->credit += (int32_t)(nr * kf_class_bytes(class));
+	heap->credit += (int64_t)(nr * kf_class_bytes(class));
 	return nr;
 }
 
@@ -178,7 +201,7 @@ void kf_foreign_restore(struct kf_heap *heap, size_t offset, void *first,
 	unsigned int class = (unsigned int)(offset / sizeof(*foreign));
 
 	*foreign = (struct kf_foreign){first, nr};
-	heap->credit -= (int32_t)(nr * kf_class_bytes(class));
+	heap->credit -= (int64_t)(nr * kf_class_bytes(class));
 }
 
 void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)

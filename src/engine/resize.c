@@ -24,6 +24,7 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 {
 	struct kf_slab *slab = kf_slab_at(p);
 	size_t have, usable;
+	bool zeroed;
 	void *to;
 
 	if (!slab || size > KF_SMALL_MAX || kf_slab_has_marks(slab) ||
@@ -32,13 +33,14 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 	have = slab->size;
 	if (kf_resize_stays(have, size))
 		return p;
-	to = kf_fast_pop(heap, kf_resize_room(have, size), &usable);
+	to = kf_fast_pop(heap, kf_resize_room(have, size), &usable, &zeroed);
 	if (!to)
 		return NULL;
 	memcpy(to, p, KF_MIN(have, size));
 	kf_heap_stat(heap, KF_SLOT_realloc_moved, 1);
 	if (!kf_fast_free(heap, p, &slab)) {
-		kf_heap_give(heap, slab, p);
+		if (!kf_fast_keep(heap, slab, p))
+			kf_heap_give(heap, slab, p);
 	} else if (unlikely(--slab->used == 0)) {
 		kf_heap_enter(heap);
 		kf_slab_emptied(heap, slab);

@@ -33,6 +33,13 @@ static struct kf_slab *take_pages(size_t nr_pages)
 	return slab;
 }
 
+static uintptr_t tags(const struct kf_heap *heap, size_t size)
+{
+	if (heap->marks)
+		return KF_SLAB_MARKED;
+	return size > KF_TINY_MAX ? KF_SLAB_WIDE : 0;
+}
+
 struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 {
 	size_t size = kf_class_bytes(class);
@@ -49,8 +56,7 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 	slab->capacity =
 		(uint16_t)(kf_run_bytes(&slab->run) / (size + mark_bytes));
 	slab->inverse = UINT64_MAX / size + 1;
-	__atomic_store_n(&slab->owner,
-			 (uintptr_t)heap | (heap->marks ? KF_SLAB_MARKED : 0),
+	__atomic_store_n(&slab->owner, (uintptr_t)heap | tags(heap, size),
 			 __ATOMIC_RELAXED);
 	kf_list_add(&slab->link, &heap->slabs[class]);
 	heap->nr_slabs[class]++;
@@ -70,6 +76,7 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 	heap->nr_slabs[kf_slab_class(slab)]--;
 	kf_heap_stat(heap, KF_SLOT_carved,
 		     -(uint64_t)slab->carved * slab->size);
+	kf_heap_allow(heap, slab->size, -(int64_t)(slab->carved * slab->size));
 	kf_class_add(kf_slab_class(slab), -(int64_t)slab->carved, -1);
 	kf_word_add_atomic(KF_WORD_slabs_freed, 1);
 	kf_probe_slab_free((uintptr_t)slab->run.start, slab->size);
@@ -120,6 +127,7 @@ static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
 	slab->used = (uint16_t)(slab->used + nr);
 	bin->source = (uintptr_t)slab | (slab->zeroed ? KF_BIN_ZEROED : 0);
 	kf_heap_stat(heap, KF_SLOT_carved, nr * size);
+	kf_heap_allow(heap, size, (int64_t)(nr * size));
 	kf_class_add(kf_slab_class(slab), nr, 0);
 	return (uint32_t)nr;
 }
@@ -142,13 +150,12 @@ bool kf_slab_has_free(const struct kf_heap *heap, const struct kf_slab *slab,
 
 	if (owner == heap->marked)
 		return kf_slab_has_free(owner, slab, p);
-	if (owner != heap)
-		return is_in(foreign->first, p, foreign->nr) ||
-		       (bin->source & KF_BIN_FOREIGN &&
-			is_in(bin->head, p, UINT16_MAX));
-	return is_in(slab->local, p, slab->carved) ||
-	       (kf_bin_source(bin) == slab &&
-		is_in(bin->head, p, slab->carved));
+	if (is_in(foreign->first, p, foreign->nr) ||
+	    (bin->source & KF_BIN_FOREIGN && is_in(bin->head, p, UINT16_MAX)))
+		return true;
+	return owner == heap && (is_in(slab->local, p, slab->carved) ||
+				 (kf_bin_source(bin) == slab &&
+				  is_in(bin->head, p, slab->carved)));
 }
 
 uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,

@@ -25,11 +25,13 @@ struct kf_bin;
 
 #define KF_SLAB_FULL ((uintptr_t)1)   /* tags in the owner word */
 #define KF_SLAB_MARKED ((uintptr_t)2) /* see engine/marked.h */
+#define KF_SLAB_WIDE ((uintptr_t)4)   /* blocks above KF_TINY_MAX, no marks */
+#define KF_SLAB_TAGS (KF_SLAB_FULL | KF_SLAB_MARKED | KF_SLAB_WIDE)
 
 struct kf_slab {
 	struct kf_run run;
 	/* second line: the owner's */
-	uintptr_t owner; /* the heap, tagged when full or with marks */
+	uintptr_t owner; /* the heap, with tags */
 	void *local;
 	uint64_t *frees;     /* the owner's counter of the class; constant */
 	uint64_t size;	     /* of a block; constant */
@@ -87,7 +89,7 @@ static inline struct kf_heap *kf_slab_owner(const struct kf_slab *slab)
 {
 	return (struct kf_heap *)(__atomic_load_n(&slab->owner,
 						  __ATOMIC_RELAXED) &
-				  ~(KF_SLAB_FULL | KF_SLAB_MARKED));
+				  ~KF_SLAB_TAGS);
 }
 
 /* Where the key of a free block is. */

@@ -65,6 +65,15 @@ void kf_countdown_seed(uint64_t seed);
 uint32_t kf_countdown_cross(struct kf_countdown *c, uint64_t bytes,
 			    uint32_t nr);
 
+/* Whether no sample comes within that many bytes, as far as this tells. */
+static inline bool kf_countdown_may_pass(const struct kf_countdown *c,
+					 int64_t bytes)
+{
+	return likely(bytes <= c->left &&
+		      c->epoch == __atomic_load_n(&kf_sample_epoch,
+						  __ATOMIC_RELAXED));
+}
+
 /**
  * kf_countdown_pass() - charge blocks of one size
  * @c:		the countdown
@@ -80,9 +89,7 @@ static inline uint32_t kf_countdown_pass(struct kf_countdown *c, uint64_t bytes,
 {
 	int64_t all = (int64_t)(bytes * nr);
 
-	if (unlikely(all > c->left ||
-		     c->epoch != __atomic_load_n(&kf_sample_epoch,
-						 __ATOMIC_RELAXED)))
+	if (unlikely(!kf_countdown_may_pass(c, all)))
 		return kf_countdown_cross(c, bytes, nr);
 	c->left -= all;
 	return nr;

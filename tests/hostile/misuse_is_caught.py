@@ -26,11 +26,11 @@ DEFAULT = {
     "invalid-free-wild": ALL,
     "invalid-free-alloca": ALL,
     "invalid-free-stack": ALL,
-    "invalid-free-close": LARGE,
+    "invalid-free-close": ALL[1:],
     "invalid-free-far": ALL,
-    "invalid-free-unaligned": LARGE,
-    "invalid-free-off-by-8": LARGE,
-    "invalid-free-inside": ("small", "large"),
+    "invalid-free-unaligned": ALL[1:],
+    "invalid-free-off-by-8": ALL[1:],
+    "invalid-free-inside": ALL,
     "write-after-free": LARGE,
     "write-after-free-then-reuse": LARGE,
     "read-after-free-zeroed": LARGE,
@@ -40,10 +40,9 @@ DEFAULT = {
     "delete-of-another-size": ALL[1:2],
 }
 DEFAULT_LATE = {
-    "invalid-free-close": ALL[:2],
-    "invalid-free-unaligned": ALL[:2],
-    "invalid-free-off-by-8": ALL[:2],
-    "invalid-free-inside": ALL[1:2],
+    "invalid-free-close": ALL[:1],
+    "invalid-free-unaligned": ALL[:1],
+    "invalid-free-off-by-8": ALL[:1],
     "write-after-free": ALL[:2],
 }
 
