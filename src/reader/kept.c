@@ -87,22 +87,26 @@ void kf_kept_drop(struct kf_kept_file *k)
 	k->described = 0;
 }
 
+static void sweep(struct kf_kept_file **at)
+{
+	struct kf_kept_file *k;
+
+	while ((k = *at)) {
+		if (k->listed) {
+			k->listed = false;
+			at = &k->next;
+			continue;
+		}
+		*at = k->next;
+		kf_kept_drop(k);
+		free(k);
+	}
+}
+
 void kf_kept_sweep(struct kf_kept *kept)
 {
-	for (int i = 0; i < KF_KEPT_BUCKETS; i++) {
-		struct kf_kept_file **at = &kept->file[i], *k;
-
-		while ((k = *at)) {
-			if (k->listed) {
-				k->listed = false;
-				at = &k->next;
-				continue;
-			}
-			*at = k->next;
-			kf_kept_drop(k);
-			free(k);
-		}
-	}
+	for (int i = 0; i < KF_KEPT_BUCKETS; i++)
+		sweep(&kept->file[i]);
 }
 
 void kf_kept_free(struct kf_kept *kept)

@@ -37,26 +37,33 @@ void __wrap___gcov_exit(void)
 {
 }
 
+static const ElfW(Nhdr) * build_id_in(const char *note, const char *end)
+{
+	while (note < end) {
+		const ElfW(Nhdr) *head = (const void *)note;
+
+		if (head->n_type == NT_GNU_BUILD_ID)
+			return head;
+		note += sizeof(*head) + ((head->n_namesz + 3) & ~3U) +
+			((head->n_descsz + 3) & ~3U);
+	}
+	return NULL;
+}
+
 /* The note of this image that has its build ID, or NULL. */
 static const ElfW(Nhdr) * find_build_id(void)
 {
 	const char *image = (const char *)&__ehdr_start;
 	const ElfW(Phdr) *phdr = (const void *)(image + __ehdr_start.e_phoff);
+	const ElfW(Nhdr) *found = NULL;
 
-	for (int i = 0; i < __ehdr_start.e_phnum; i++) {
+	for (int i = 0; i < __ehdr_start.e_phnum && !found; i++) {
 		const char *note = image + phdr[i].p_vaddr;
-		const char *end = note + phdr[i].p_memsz;
 
-		while (phdr[i].p_type == PT_NOTE && note < end) {
-			const ElfW(Nhdr) *head = (const void *)note;
-
-			if (head->n_type == NT_GNU_BUILD_ID)
-				return head;
-			note += sizeof(*head) + ((head->n_namesz + 3) & ~3U) +
-				((head->n_descsz + 3) & ~3U);
-		}
+		if (phdr[i].p_type == PT_NOTE)
+			found = build_id_in(note, note + phdr[i].p_memsz);
 	}
-	return NULL;
+	return found;
 }
 
 static int open_counters(void)
