@@ -29,7 +29,7 @@ static inline struct kf_heap *quick(void)
 
 	if (unlikely(kf_heap_self != &kf_heap_detour || !kf_record_is_on() ||
 		     !kf_record_is_in() || !kf_process_is_known() ||
-		     kf_tags.base || kf_control_is_due()) ||
+		     kf_tags.base || self->tagged || kf_control_is_due()) ||
 	    unlikely(self->number !=
 		     __atomic_load_n(&kf_detour_number, __ATOMIC_RELAXED)))
 		return NULL;

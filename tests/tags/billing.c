@@ -84,6 +84,26 @@ static void *take(size_t size)
 	return keep(malloc(size));
 }
 
+/* Blocks that the heap has ready from before are billed as well. */
+static void ready(void)
+{
+	void *p[10];
+
+	for (int i = 0; i < 10; i++)
+		p[i] = take(64);
+	for (int i = 0; i < 10; i++)
+		free(p[i]);
+	konf_tag_push("ready");
+	for (int i = 0; i < 10; i++)
+		p[i] = take(64);
+	konf_tag_pop();
+	CHECK(figure(".ready.nCallsTo_malloc") == 10);
+	CHECK(figure(".ready.nBytesLive") == 640);
+	for (int i = 0; i < 10; i++)
+		free(p[i]);
+	CHECK(figure(".ready.nBytesLive") == 0);
+}
+
 static void kinds(void)
 {
 	static const size_t sizes[] = {1, 100, 1000, 5000, 40000, 500000};
@@ -496,17 +516,12 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*fn)(void);
 	} cases[] = {
-		{"kinds", kinds},
-		{"zeroes", zeroes},
-		{"cross", cross},
-		{"moves", moves},
-		{"names", names},
-		{"overflow", overflow},
-		{"forks", forks},
-		{"carries", carries},
-		{"sums", sums},
-		{"ends", ends},
-		{"short_threads", short_threads},
+		{"kinds", kinds},	{"ready", ready},
+		{"zeroes", zeroes},	{"cross", cross},
+		{"moves", moves},	{"names", names},
+		{"overflow", overflow}, {"forks", forks},
+		{"carries", carries},	{"sums", sums},
+		{"ends", ends},		{"short_threads", short_threads},
 	};
 
 	if (argc > 1 && strcmp(argv[1], "ends")) {
