@@ -102,7 +102,7 @@ static void push_idle(struct kf_heap *heap)
 	struct kf_heap **stack = heap->guest ? &arenas.counters : &arenas.idle;
 	struct kf_heap *old = __atomic_load_n(stack, __ATOMIC_RELAXED);
 
-	heap->state = KF_HEAP_IDLE;
+	__atomic_store_n(&heap->state, KF_HEAP_IDLE, __ATOMIC_RELEASE);
 	do {
 		heap->next_idle = old;
 	} while (!__atomic_compare_exchange_n(
@@ -376,6 +376,30 @@ size_t kf_heap_live(void)
 	       kf_word_get(KF_WORD_inherited_large);
 }
 
+static void remember_mail(struct kf_heap *heap)
+{
+	/* pairs with the release of send() */
+	heap->mail = __atomic_load_n(&heap->inbox, __ATOMIC_ACQUIRE);
+}
+
+static void remember_all(void)
+{
+	remember_mail(&arenas.shared);
+	for (struct kf_heap *heap = arenas.all; heap; heap = heap->next_all) {
+		/* pairs with the release store of push_idle() */
+		heap->rests = __atomic_load_n(&heap->state, __ATOMIC_ACQUIRE) ==
+			      KF_HEAP_IDLE;
+		remember_mail(heap);
+		if (heap->marked)
+			remember_mail(heap->marked);
+	}
+}
+
+static void recall_mail(struct kf_heap *heap)
+{
+	__atomic_store_n(&heap->inbox, heap->mail, __ATOMIC_RELAXED);
+}
+
 void kf_heap_fork_prepare(void)
 {
 	kf_lock_fork_begin(&arenas.lock);
@@ -383,11 +407,15 @@ void kf_heap_fork_prepare(void)
 	kf_pages_fork_begin();
 	kf_lock_fork_prepare(&arenas.lock);
 	kf_lock_fork_prepare(&arenas.shared_lock);
+	remember_all();
 }
 
 /*
- * The other threads are gone. What their fast paths did is whole at every
- * instruction; a heap left in a slow path is not, and is never used again.
+ * The kernel copies the memory page by page while the other threads run on: a
+ * heap that one of them used is in no state that it ever had, one page of it
+ * being older than the next. So it is never used again; nor is what came into
+ * an inbox meanwhile. Heaps that nobody had when the arenas were locked are
+ * whole.
  */
 static void adopt_all(void)
 {
@@ -396,15 +424,19 @@ static void adopt_all(void)
 
 	arenas.idle = NULL;
 	arenas.counters = NULL;
+	arenas.nr = 0;
+	recall_mail(&arenas.shared);
 	for (heap = arenas.all; heap; heap = heap->next_all) {
-		if (heap != kf_heap_self && heap->marked && heap->marked->busy)
-			heap->marked = NULL;
+		recall_mail(heap);
+		if (heap->marked)
+			recall_mail(heap->marked);
 		if (heap == kf_heap_self)
 			threads++;
-		else if (heap->busy)
-			heap->state = KF_HEAP_LOST;
-		else if (heap->state != KF_HEAP_LOST)
+		else if (heap->rests)
 			push_idle(heap);
+		else
+			heap->state = KF_HEAP_LOST;
+		arenas.nr += heap->state != KF_HEAP_LOST;
 	}
 	arenas.survivors = threads;
 }

@@ -95,7 +95,8 @@ struct kf_heap {
 	bool marks;		  /* of a marked sibling: constant */
 	bool unflushed;		  /* left as it was; arenas lock */
 	uint8_t busy;		  /* owner is in a slow path */
-	uint8_t state;		  /* enum kf_heap_state; owner, arenas lock */
+	uint8_t state;		  /* enum kf_heap_state; atomic */
+	bool rests;		  /* nobody's when a fork began; arenas lock */
 	uint8_t exit_rounds;	  /* owner */
 	uint8_t nr_spares;	  /* owner */
 	uint8_t nr_kept;	  /* owner */
@@ -117,6 +118,7 @@ struct kf_heap {
 	struct kf_countdown countdown;		  /* owner */
 	struct kf_box box;			  /* owner */
 	uint32_t due[KF_NR_CLASSES]; /* the epoch of a sample due; owner */
+	void *mail; /* what was in it when a fork began; owner */
 	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
 } __kf_aligned(KF_CACHE_LINE);
 

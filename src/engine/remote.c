@@ -240,6 +240,7 @@ void kf_heap_collect(struct kf_heap *heap)
 		return;
 	/* pairs with the release of send() */
 	block = __atomic_exchange_n(&heap->inbox, NULL, __ATOMIC_ACQUIRE);
+	heap->mail = NULL;
 	for (; block; block = next) {
 		struct kf_run *run = kf_map_get(block);
 

@@ -33,11 +33,12 @@ struct kf_floor {
 	uint32_t asked_before[KF_NR_RECENT]; /* pages, last but one */
 	char *meta; /* next free byte of the metadata chunk */
 	char *meta_end;
-	size_t next_region;	/* bytes to reserve next time */
-	uint32_t last_tick;	/* ms; read without the lock */
-	struct kf_run *pending; /* atomic: runs freed during a fork */
-	uint64_t purge_keep;	/* dirty bytes above this are to go */
-	bool purge_old;		/* those old enough too */
+	size_t next_region;	       /* bytes to reserve next time */
+	uint32_t last_tick;	       /* ms; read without the lock */
+	struct kf_run *pending;	       /* atomic: runs freed during a fork */
+	struct kf_run *pending_before; /* of these, when the fork began */
+	uint64_t purge_keep;	       /* dirty bytes above this are to go */
+	bool purge_old;		       /* those old enough too */
 	struct kf_run *purging; /* whose pages go now, without the lock */
 	uintptr_t purger;	/* by this thread */
 	uint32_t purge_left;	/* atomic: enum kf_purge_left */

@@ -427,6 +427,7 @@ bool kf_floor_lock(void)
 		return true;
 	/* pairs with the release of push_pending() */
 	run = __atomic_exchange_n(&kf_floor.pending, NULL, __ATOMIC_ACQUIRE);
+	kf_floor.pending_before = NULL;
 	for (; run; run = next) {
 		next = run->pending;
 		free_locked(run);
@@ -452,6 +453,9 @@ void kf_pages_fork_begin(void)
 void kf_pages_fork_prepare(void)
 {
 	kf_lock_fork_prepare(&kf_floor.lock);
+	/* pairs with the release of push_pending() */
+	kf_floor.pending_before =
+		__atomic_load_n(&kf_floor.pending, __ATOMIC_ACQUIRE);
 }
 
 void kf_pages_fork_done(bool child)
@@ -460,5 +464,9 @@ void kf_pages_fork_done(bool child)
 	if (child && kf_floor.purging && kf_floor.purger != kf_thread_self() &&
 	    !kf_floor.purge_left)
 		kf_floor.purge_left = KF_PURGE_REFUSED;
+	/* What came since was copied while it was written, see adopt_all(). */
+	if (child)
+		__atomic_store_n(&kf_floor.pending, kf_floor.pending_before,
+				 __ATOMIC_RELAXED);
 	kf_lock_fork_done(&kf_floor.lock, child);
 }

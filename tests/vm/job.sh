@@ -12,9 +12,6 @@
 #		Run again, it goes on where it was interrupted
 #	page	what "trace" has stap run for a script that is read from /proc
 #
-# TOOL may be limits, too: what limits.sh does, in the machine alone. It leaves
-# limits.out and limits.status.
-#
 # $OUT gets, of each script, NAME.TOOL.out, .err and .status, and .stats, the
 # stats files of the crowd that it saw. planted.TOOL.* are those of a script that
 # names a probe that is not there, NAME.session.* those of a Debian program with
@@ -211,20 +208,8 @@ run_session() {
 	echo "$status" >"$seen.status"
 }
 
-run_limits() {
-	[ ! -e "$OUT/limits.status" ] || return
-	status=0
-	sh "$top_srcdir/tests/vm/limits.sh" >"$OUT/limits.out" 2>&1 ||
-		status=$?
-	echo "$status" >"$OUT/limits.status"
-}
-
 # trace_one TOOL
 trace_one() {
-	if [ "$1" = limits ]; then
-		run_limits
-		return
-	fi
 	if [ "$1" = session ]; then
 		run_session malloc "env LD_PRELOAD=$KF_LIB $session"
 		run_session glibc-malloc "$session"
@@ -248,7 +233,7 @@ trace() {
 			>"$OUT/canary.out" 2>>"$OUT/canary.err"
 	fi
 	for tool; do
-		if [ "$tool" = bpftrace ] || [ "$tool" = limits ] ||
+		if [ "$tool" = bpftrace ] ||
 			grep -qs sings "$OUT/canary.out"; then
 			trace_one "$tool"
 		fi

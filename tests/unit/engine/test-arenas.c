@@ -6,6 +6,9 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <semaphore.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 #include "engine/supply.h"
@@ -353,9 +356,76 @@ START_TEST(sparse_slab_is_left_to_become_empty)
 }
 END_TEST
 
+static sem_t known, over;
+
+static void *have_a_heap(void *heap)
+{
+	tell_heap(heap);
+	sem_post(&known);
+	sem_wait(&over);
+	return NULL;
+}
+
+/* In a child of a fork, where @running was another thread's. */
+static int look_at_child(struct kf_heap *self, const struct kf_heap *running,
+			 const struct kf_heap *idle)
+{
+	struct kf_heap *heap;
+
+	if (running->state != KF_HEAP_LOST || idle->state != KF_HEAP_IDLE)
+		return 2;
+	if (self->inbox || kf_heap_self != self)
+		return 3;
+	in_a_thread(tell_heap, &heap);
+	if (heap != idle)
+		return 4;
+	in_a_thread(tell_heap, &heap);
+	return heap == running ? 5 : 0;
+}
+
+/*
+ * The kernel copies a thread's heap while the thread runs on, and what it sends
+ * as well: neither is whole in the child.
+ */
+START_TEST(heap_that_another_thread_has_is_nobodys_in_a_child)
+{
+	struct kf_heap *self, *running, *idle;
+	pthread_t thread;
+	int status;
+	pid_t pid;
+
+	start();
+	self = kf_heap_get();
+	sem_init(&known, 0, 0);
+	sem_init(&over, 0, 0);
+	in_a_thread(tell_heap, &idle);
+	ck_assert_int_eq(pthread_create(&thread, NULL, have_a_heap, &running),
+			 0);
+	sem_wait(&known);
+	if (running == idle)
+		in_a_thread(tell_heap, &idle);
+	ck_assert_ptr_ne(running, idle);
+	supply->fork_prepare();
+	self->inbox = blocks;
+	pid = fork();
+	if (!pid) {
+		supply->fork_done(true);
+		_exit(look_at_child(self, running, idle));
+	}
+	self->inbox = NULL;
+	supply->fork_done(false);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(running->state, KF_HEAP_IN_USE);
+	sem_post(&over);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
+		heap_that_another_thread_has_is_nobodys_in_a_child,
 		heap_of_an_ended_thread_is_adopted,
 		thread_beyond_arena_max_is_a_guest,
 		what_guests_freed_goes_home_when_scavenged,
