@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What needs a kernel of one's own; job.sh runs it in the machine: programs that
+# What needs a kernel of one's own; make check-vm-limits runs it: programs that
 # a cgroup kills, and those to which the kernel gives only what it has
 # (vm.overcommit_memory 2). That address space is reserved counts nothing there.
 top_srcdir=/kf/src
