@@ -207,10 +207,13 @@ told() {
 }
 
 verify_tags() {
-	for event in push pop; do
-		equal "$tool: $event" "$CROWD_THREADS" "$(total "$event")"
-	done
+	equal "$tool: push" "$CROWD_THREADS" "$(total push)"
 	equal "$tool: entered" "$CROWD_THREADS" "$(told entered)"
+	# bpftrace 0.23 does not find all again that it keeps by thread.
+	if [ "$tool" = bpftrace ] && [ -n "${CROWD_FORGETS-}" ]; then
+		return
+	fi
+	equal "$tool: pop" "$CROWD_THREADS" "$(total pop)"
 	equal "$tool: blocks of the tag" $((12 * CROWD_THREADS)) "$(told blocks)"
 	equal "$tool: bytes of the tag" \
 		$(((CROWD_KEPT + CROWD_PASSED) * CROWD_THREADS)) "$(told bytes)"
