@@ -395,6 +395,18 @@ static void remember_all(void)
 	}
 }
 
+/* So that the child of a clone that nobody prepared for trusts no heap. */
+static void forget_all(void)
+{
+	arenas.shared.mail = NULL;
+	for (struct kf_heap *heap = arenas.all; heap; heap = heap->next_all) {
+		heap->rests = false;
+		heap->mail = NULL;
+		if (heap->marked)
+			heap->marked->mail = NULL;
+	}
+}
+
 static void recall_mail(struct kf_heap *heap)
 {
 	__atomic_store_n(&heap->inbox, heap->mail, __ATOMIC_RELAXED);
@@ -452,6 +464,7 @@ void kf_heap_fork_done(bool child)
 		arenas.inherited_small = (int64_t)kf_heap_live_small();
 		adopt_all();
 	}
+	forget_all();
 	kf_lock_fork_done(&arenas.shared_lock, child);
 	kf_lock_fork_done(&arenas.lock, child);
 }

@@ -468,5 +468,6 @@ void kf_pages_fork_done(bool child)
 	if (child)
 		__atomic_store_n(&kf_floor.pending, kf_floor.pending_before,
 				 __ATOMIC_RELAXED);
+	kf_floor.pending_before = NULL;
 	kf_lock_fork_done(&kf_floor.lock, child);
 }

@@ -422,10 +422,36 @@ START_TEST(heap_that_another_thread_has_is_nobodys_in_a_child)
 }
 END_TEST
 
+/* As clone does it, which calls no handlers; a fork before has told nothing. */
+START_TEST(child_that_nobody_prepared_for_trusts_no_heap)
+{
+	struct kf_heap *self, *idle;
+	int status;
+	pid_t pid;
+
+	start();
+	self = kf_heap_get();
+	in_a_thread(tell_heap, &idle);
+	supply->fork_prepare();
+	UNIT_REQUIRE(idle->rests);
+	supply->fork_done(false);
+	self->inbox = blocks;
+	pid = fork();
+	if (!pid) {
+		supply->fork_done(true);
+		_exit(idle->state != KF_HEAP_LOST || self->inbox != NULL);
+	}
+	self->inbox = NULL;
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
 		heap_that_another_thread_has_is_nobodys_in_a_child,
+		child_that_nobody_prepared_for_trusts_no_heap,
 		heap_of_an_ended_thread_is_adopted,
 		thread_beyond_arena_max_is_a_guest,
 		what_guests_freed_goes_home_when_scavenged,
