@@ -126,10 +126,14 @@ def prometheus_has_the_same_counts(world):
     total = "konfiscator_malloc_total"
     kftest.until("up", lambda: [r for r in query(port, "up")
                                 if r["value"][1] == "1"])
-    worker.work(64)
-    wanted = exporter.scrape().get(total)  # it stands still from here
-    kftest.until("the count in Prometheus", lambda: [
-        r for r in query(port, total) if float(r["value"][1]) == wanted])
+    before = exporter.scrape().get(total)
+    worker.work(64)  # its last call may come after its answer
+
+    def same():
+        wanted = exporter.scrape().get(total)
+        return wanted > before and [
+            r for r in query(port, total) if float(r["value"][1]) == wanted]
+    kftest.until("the count in Prometheus", same)
     assert query(port, "sum(konfiscator_heap_bytes) > 0")
 
 
