@@ -166,9 +166,9 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 }
 
 /*
- * The last class that serves for @class before a slab is made for it: at most
- * an eighth larger up to 1 KiB, and there only for the first few requests of a
- * class, as each of them goes the long way.
+ * The last class that serves for @class before a slab is made for it: up to
+ * 1 KiB at most a quarter larger, or the next, and only for the first few
+ * requests that a thread has of a class, as each of them goes the long way.
  */
 static unsigned int last_near(struct kf_heap *heap, unsigned int class)
 {
@@ -177,7 +177,7 @@ static unsigned int last_near(struct kf_heap *heap, unsigned int class)
 	if (heap->near_uses[class] >= NEAR_USES)
 		return class;
 	heap->near_uses[class]++;
-	return class + class / 8;
+	return class + (class < 8 ? 1 : class / 4);
 }
 
 /*
