@@ -2,6 +2,7 @@
 """Who sends too much, too slowly, half or too often is refused or cut off, and
 others are served meanwhile."""
 
+import http.client
 import socket
 
 import kftest
@@ -28,6 +29,16 @@ def answer(s):
 
 def served(exporter):
     return exporter.request()[0] == 200
+
+
+def served_soon(exporter):
+    """By one that cuts off who is slow, as this client may be."""
+    def once():
+        try:
+            return served(exporter)
+        except (OSError, http.client.HTTPException):
+            return False
+    kftest.until("others are served", once)
 
 
 def a_huge_head_is_refused(world):
@@ -87,7 +98,7 @@ def slow_clients_are_cut_off(world):
                 left.remove(s)
             finally:
                 s.settimeout(kftest.PATIENCE)
-        assert served(exporter)
+        served_soon(exporter)
         return not left
     kftest.until("all are cut off", all_cut)
     # one who takes no answer: there is more of it than sockets hold
@@ -109,7 +120,7 @@ def slow_clients_are_cut_off(world):
             s.settimeout(kftest.PATIENCE)
         return False
     kftest.until("who takes nothing is cut off", cut)
-    assert served(exporter)
+    served_soon(exporter)
 
 
 def too_many_requests_wait(world):

@@ -10,12 +10,10 @@ KF_KEEP_PICTURES=DIRECTORY keeps pictures of the pages there.
 import os
 import re
 import shutil
-import subprocess
 
 import browser
 import kftest
 
-MKSTACKS = os.path.join(os.environ["top_builddir"], "tests/fixture/mkstacks")
 HOSTILE = "<img src=x onerror=\"document.title='bad'\">&'"
 FLAME = "document.querySelector('#flame').flame"
 BAR = "[...document.querySelectorAll('#flame g')].find(" \
@@ -43,15 +41,11 @@ class Scene:
 
     def __init__(self, world):
         program = world.path(HOSTILE)
-        shutil.copy(MKSTACKS, program)
-        self.process = world.run(program, world.path("stats", "a"),
-                                 stdin=subprocess.PIPE,
-                                 stdout=subprocess.PIPE)
-        for order in ("leaky 20000000 0 64 <i>boot",
-                      "cache 90000000 60000000 4096",
-                      "inlined 8000000 1000000 512",
-                      "mapped=120000000", "free_runs=40000000"):
-            self.tell(order)
+        shutil.copy(kftest.MKSTACKS, program)
+        self.stacks = kftest.Stacks(
+            world, "a", "leaky 20000000 0 64 <i>boot",
+            "cache 90000000 60000000 4096", "inlined 8000000 1000000 512",
+            "mapped=120000000", "free_runs=40000000", binary=program)
         self.blocks = 300000
         self.grow()
         self.exporter = world.exporter()
@@ -64,14 +58,9 @@ class Scene:
         kftest.until("a second moment",
                      lambda: b"<polyline" in self.get(self.link))
 
-    def tell(self, order):
-        self.process.stdin.write(order.encode() + b"\n")
-        self.process.stdin.flush()
-        assert self.process.stdout.readline() == b"ok\n", order
-
     def grow(self):
         self.blocks += 500  # of what is mapped there must be some left
-        self.tell("state 64:%d:10" % self.blocks)
+        self.stacks.tell("state 64:%d:10" % self.blocks)
 
     def get(self, path):
         return self.exporter.request(path)[2]

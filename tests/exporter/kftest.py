@@ -8,6 +8,7 @@ in a directory of its own, and ends everything that was started.
 
 import http.client
 import os
+import random
 import re
 import shutil
 import signal
@@ -20,6 +21,7 @@ import time
 
 PATIENCE = 60  # seconds before something that must come is given up
 EXPORTER = os.environ["KF_EXPORTER"]
+MKSTACKS = os.path.join(os.environ["top_builddir"], "tests/fixture/mkstacks")
 MKSTATS = os.path.join(os.environ["top_builddir"], "tests/fixture/mkstats")
 SOURCE = os.environ["top_srcdir"]
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
@@ -45,10 +47,16 @@ def need(program):
 
 
 def free_port():
-    """A port that nobody listened on a moment ago."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that nobody listens on, of those that the kernel gives nobody who
+    asks for any: it stays free until it is listened on."""
+    while True:
+        port = random.randrange(10000, 32000)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def until(what, condition):
@@ -182,6 +190,27 @@ class World:
             process.wait()
         subprocess.run(["chmod", "-R", "u+rwx", self.dir], check=False)
         shutil.rmtree(self.dir)
+
+
+class Stacks:
+    """A process with a stats file that has what it is told, see
+    tests/fixture/mkstacks.c."""
+
+    def __init__(self, world, file, *orders, binary=MKSTACKS):
+        self.process = world.run(binary, os.path.join(world.stats, file),
+                                 stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE)
+        self.wait("its start")
+        for order in orders:
+            self.tell(order)
+
+    def wait(self, what):
+        assert self.process.stdout.readline() == b"ok\n", what
+
+    def tell(self, order):
+        self.process.stdin.write(order.encode() + b"\n")
+        self.process.stdin.flush()
+        self.wait(order)
 
 
 class Exporter:
