@@ -114,8 +114,8 @@ static bool write_tree(const struct kf_snapshot *s, struct kf_names *names,
 	return text;
 }
 
-bool kf_flame_write(const char *procfs, const struct kf_subject *subject,
-		    struct kf_buf *out)
+bool kf_flame_write(struct kf_name_cache *cache,
+		    const struct kf_subject *subject, struct kf_buf *out)
 {
 	struct kf_snapshot s = {0};
 	struct kf_names names;
@@ -124,7 +124,7 @@ bool kf_flame_write(const char *procfs, const struct kf_subject *subject,
 	read = kf_snapshot_read_with(AT_FDCWD, subject->path, KF_TABLE_STACKS,
 				     &s) == KF_READ_OK;
 	if (read) {
-		if (!kf_names_begin(&names, procfs, subject->pid) ||
+		if (!kf_names_begin(&names, cache, subject->pid) ||
 		    !write_tree(&s, &names, out))
 			out->failed = true;
 		kf_names_end(&names);

@@ -7,11 +7,12 @@
 #define KF_EXPORTER_FLAME_H
 
 #include "exporter/buf.h"
+#include "exporter/name_cache.h"
 #include "exporter/subject.h"
 
 /**
  * kf_flame_write() - write the calls of a process as JSON
- * @procfs:	procfs' mount point
+ * @cache:	names that are known
  * @subject:	the process
  * @out:	out: a node has "name", "live" and "allocated" in bytes with all
  *		below it, "library" where it has one, and "children"
@@ -19,19 +20,19 @@
  * Context: any thread; reads the process' stats file and its programs.
  * Return: false where the stats file could not be read.
  */
-bool kf_flame_write(const char *procfs, const struct kf_subject *subject,
-		    struct kf_buf *out);
+bool kf_flame_write(struct kf_name_cache *cache,
+		    const struct kf_subject *subject, struct kf_buf *out);
 
 /**
  * kf_heap_profile() - write the samples of processes as pprof does, packed
- * @procfs:	procfs' mount point
+ * @cache:	names that are known
  * @subjects:	the processes; of many the first ones are taken, and a comment
  *		in the profile tells of the rest
  * @out:	out: the profile
  *
  * Context: as kf_flame_write().
  */
-void kf_heap_profile(const char *procfs, const struct kf_subjects *subjects,
-		     struct kf_buf *out);
+void kf_heap_profile(struct kf_name_cache *cache,
+		     const struct kf_subjects *subjects, struct kf_buf *out);
 
 #endif

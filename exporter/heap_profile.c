@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MAX_SAMPLES 50000 /* from there on no further process is taken */
 
@@ -32,25 +31,20 @@ struct source {
 static uint64_t mapping_of(struct source *from, const struct kf_code *code)
 {
 	uint64_t *id = &from->mapping[code - from->names.codes.code];
-	uint8_t build_id[64];
-	size_t size = 0;
-	int fd;
+	const struct kf_file_key *key;
 
 	if (*id)
 		return *id;
-	fd = kf_code_open(from->names.procfs, from->names.pid, code);
-	if (fd >= 0) {
-		size = kf_elf_build_id(fd, build_id, sizeof(build_id));
-		close(fd);
-	}
-	*id = kf_pprof_mapping(from->p, &(struct kf_pprof_mapping){
-						.begin = code->begin,
-						.end = code->end,
-						.offset = code->offset,
-						.path = code->path,
-						.build_id = build_id,
-						.build_id_size = size,
-					});
+	key = &kf_names_file(&from->names, code)->key;
+	*id = kf_pprof_mapping(from->p,
+			       &(struct kf_pprof_mapping){
+				       .begin = code->begin,
+				       .end = code->end,
+				       .offset = code->offset,
+				       .path = code->path,
+				       .build_id = key->build_id,
+				       .build_id_size = key->build_id_size,
+			       });
 	return *id;
 }
 
@@ -113,7 +107,7 @@ static size_t add_samples(struct source *from)
 }
 
 /* Returns how many samples there were; a process that has ended has none. */
-static size_t add_process(struct kf_pprof *p, const char *procfs,
+static size_t add_process(struct kf_pprof *p, struct kf_name_cache *cache,
 			  const struct kf_subject *subject, bool *failed)
 {
 	struct source from = {.p = p, .subject = subject};
@@ -125,7 +119,7 @@ static size_t add_process(struct kf_pprof *p, const char *procfs,
 				  &s) == KF_READ_OK &&
 	    s.nr_stacks) {
 		from.s = &s;
-		if (kf_names_begin(&from.names, procfs, subject->pid))
+		if (kf_names_begin(&from.names, cache, subject->pid))
 			from.mapping = calloc(from.names.codes.nr + 1,
 					      sizeof(*from.mapping));
 		if (from.mapping)
@@ -140,8 +134,8 @@ static size_t add_process(struct kf_pprof *p, const char *procfs,
 	return nr;
 }
 
-void kf_heap_profile(const char *procfs, const struct kf_subjects *subjects,
-		     struct kf_buf *out)
+void kf_heap_profile(struct kf_name_cache *cache,
+		     const struct kf_subjects *subjects, struct kf_buf *out)
 {
 	struct kf_pprof *p;
 	struct timespec now;
@@ -156,7 +150,7 @@ void kf_heap_profile(const char *procfs, const struct kf_subjects *subjects,
 		return;
 	}
 	for (i = 0; i < subjects->nr && nr < MAX_SAMPLES; i++)
-		nr += add_process(p, procfs, &subjects->subject[i],
+		nr += add_process(p, cache, &subjects->subject[i],
 				  &out->failed);
 	if (i < subjects->nr) {
 		snprintf(text, sizeof(text),

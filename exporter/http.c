@@ -52,6 +52,7 @@ struct kf_http {
 	unsigned int nr_daemons;
 	atomic_uint busy; /* requests of the kind that is limited */
 	struct kf_timelines timelines;
+	struct kf_name_cache names;
 	struct kf_site site;
 };
 
@@ -474,7 +475,9 @@ struct kf_http *kf_http_start(const struct kf_options *options,
 	http->sources = sources;
 	http->site = (struct kf_site){.sources = sources,
 				      .telemetry_path = options->telemetry_path,
-				      .timelines = &http->timelines};
+				      .timelines = &http->timelines,
+				      .names = &http->names};
+	kf_name_cache_init(&http->names, sources->groups->conf.procfs);
 	pthread_mutex_init(&http->timelines.lock, NULL);
 	pthread_mutex_init(&http->slow.lock, NULL);
 	http->slow.timeout_s = options->timeout_s;
@@ -498,6 +501,7 @@ void kf_http_stop(struct kf_http *http)
 		kf_web_put(http->web, http->first);
 	kf_web_close(http->web);
 	kf_timelines_free(&http->timelines);
+	kf_name_cache_free(&http->names);
 	pthread_mutex_destroy(&http->slow.lock);
 	free(http);
 }

@@ -6,21 +6,32 @@
  * Promises: tables are read, not mapped, and none beyond a size, so that a file
  * that changes or lies does no harm; debug information is left to the command
  * line, since to read it may take seconds. Where a name is not to be had the
- * library and the place in it stand for it.
+ * library and the place in it stand for it. Names that were found before are
+ * taken from a cache, by what the file is now.
  */
 #ifndef KF_EXPORTER_NAMES_H
 #define KF_EXPORTER_NAMES_H
 
+#include "exporter/name_cache.h"
 #include "reader/code.h"
 
 struct kf_symbol_table;
 
+/* The file of a mapping, once it was asked about. */
+struct kf_names_file {
+	int fd; /* -1: not to be had */
+	bool opened;
+	bool kept; /* what is found goes into the cache */
+	struct kf_file_key key;
+	struct kf_symbol_table *table; /* NULL: not needed yet */
+};
+
 /* Private but for @codes. */
 struct kf_names {
-	const char *procfs;
+	struct kf_name_cache *cache;
 	int pid;
 	struct kf_codes codes;
-	struct kf_symbol_table **tables; /* of each of @codes, or NULL */
+	struct kf_names_file *files; /* of each of @codes */
 };
 
 /* A call at an address. */
@@ -33,13 +44,13 @@ struct kf_name {
 /**
  * kf_names_begin() - look what code a process has
  * @n:		out: for kf_names_find()
- * @procfs:	procfs' mount point; outlives @n
+ * @cache:	names that are known, and where procfs is; outlives @n
  * @pid:	the process there, or 0: then all names are numbers
  *
  * Context: one thread for a struct; allocates.
  * Return: false when out of memory; end it whatever the result.
  */
-bool kf_names_begin(struct kf_names *n, const char *procfs, int pid);
+bool kf_names_begin(struct kf_names *n, struct kf_name_cache *cache, int pid);
 
 /**
  * kf_names_find() - what the call is that returns to an address
@@ -47,9 +58,21 @@ bool kf_names_begin(struct kf_names *n, const char *procfs, int pid);
  * @address:	the return address
  * @name:	out: the call; valid UTF-8
  *
- * Context: as kf_names_begin(); the first call in a file reads it.
+ * Context: as kf_names_begin(); the first name of a file that is not in the
+ *cache has it read.
  */
 void kf_names_find(struct kf_names *n, uint64_t address, struct kf_name *name);
+
+/**
+ * kf_names_file() - the file that a mapping is of
+ * @n:		the process' names
+ * @code:	one of @n->codes
+ *
+ * Context: as kf_names_begin().
+ * Return: the file, with its build id; @n's.
+ */
+const struct kf_names_file *kf_names_file(struct kf_names *n,
+					  const struct kf_code *code);
 
 /**
  * kf_names_end() - let names go

@@ -156,7 +156,7 @@ static bool stacks(const struct kf_site *site, const struct kf_site_request *q,
 	scan(site);
 	found = kf_subject_find(g, q, &subject);
 	if (found) {
-		found = kf_flame_write(g->conf.procfs, &subject, out);
+		found = kf_flame_write(site->names, &subject, out);
 		kf_subject_release(&subject);
 	}
 	if (!found)
@@ -177,12 +177,12 @@ static bool profile(const struct kf_site *site, const struct kf_site_request *q,
 	if (q->pid || q->id) {
 		found = kf_subject_find(g, q, &one);
 		if (found)
-			kf_heap_profile(g->conf.procfs,
+			kf_heap_profile(site->names,
 					&(struct kf_subjects){1, &one}, out);
 		kf_subject_release(&one);
 	} else {
 		if (kf_subjects_list(g, &all))
-			kf_heap_profile(g->conf.procfs, &all, out);
+			kf_heap_profile(site->names, &all, out);
 		else
 			out->failed = true;
 		kf_subjects_release(&all);

@@ -10,6 +10,7 @@
 #define KF_EXPORTER_SITE_H
 
 #include "exporter/collector.h"
+#include "exporter/name_cache.h"
 #include "exporter/subject.h"
 #include "exporter/timeline.h"
 
@@ -18,6 +19,7 @@ struct kf_site {
 	const struct kf_sources *sources;
 	const char *telemetry_path;
 	struct kf_timelines *timelines;
+	struct kf_name_cache *names;
 };
 
 /* What is asked for: the path, and two of the arguments, or NULL. */
@@ -130,14 +132,14 @@ bool kf_site_process(const struct kf_site *site,
 /**
  * kf_site_tables() - write the tables of a process' page
  * @s:		its snapshot, with tags and stacks
- * @procfs:	procfs' mount point
+ * @cache:	names that are known
  * @pid:	the process there, or 0
  * @out:	the page
  *
  * Context: any thread.
  */
-void kf_site_tables(const struct kf_snapshot *s, const char *procfs, int pid,
-		    struct kf_buf *out);
+void kf_site_tables(const struct kf_snapshot *s, struct kf_name_cache *cache,
+		    int pid, struct kf_buf *out);
 
 /**
  * kf_site_timeline() - write how held memory went lately

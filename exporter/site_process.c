@@ -143,7 +143,7 @@ static void write_page(const struct kf_site *site, struct kf_buf *out,
 	if (s->nr_stacks)
 		kf_site_flame(subject->id, out);
 	identity(out, subject, &s->id);
-	kf_site_tables(s, conf->procfs, subject->pid, out);
+	kf_site_tables(s, site->names, subject->pid, out);
 	kf_html_end(out);
 }
 

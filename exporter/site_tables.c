@@ -169,13 +169,13 @@ static void counters(const struct kf_snapshot *s, struct kf_buf *out)
 	kf_buf_str(out, "</tbody></table>\n</details>\n</section>\n");
 }
 
-void kf_site_tables(const struct kf_snapshot *s, const char *procfs, int pid,
-		    struct kf_buf *out)
+void kf_site_tables(const struct kf_snapshot *s, struct kf_name_cache *cache,
+		    int pid, struct kf_buf *out)
 {
 	if (s->nr_tags > 1)
 		kf_sites_tags(s, out);
 	if (s->nr_stacks)
-		kf_sites_stacks(s, procfs, pid, out);
+		kf_sites_stacks(s, cache, pid, out);
 	if (s->nr_classes)
 		sizes(s, out);
 	if (s->nr_threads)

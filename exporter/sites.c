@@ -195,8 +195,8 @@ static void stack(const struct kf_snapshot *s, const struct ranked *r,
 	kf_buf_str(out, "</ol></details>\n");
 }
 
-void kf_sites_stacks(const struct kf_snapshot *s, const char *procfs, int pid,
-		     struct kf_buf *out)
+void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
+		     int pid, struct kf_buf *out)
 {
 	struct ranked *list = calloc(s->nr_stacks, sizeof(*list));
 	struct kf_names names;
@@ -214,7 +214,7 @@ void kf_sites_stacks(const struct kf_snapshot *s, const char *procfs, int pid,
 			list[nr++].at = i;
 	}
 	qsort(list, nr, sizeof(*list), by_bytes);
-	if (!kf_names_begin(&names, procfs, pid))
+	if (!kf_names_begin(&names, cache, pid))
 		out->failed = true;
 	kf_buf_str(out, "<section id=\"sites\">\n<h2>Top sites</h2>\n");
 	if (!nr)

@@ -7,6 +7,7 @@
 #define KF_EXPORTER_SITES_H
 
 #include "exporter/html.h"
+#include "exporter/name_cache.h"
 #include "reader/reader.h"
 
 /**
@@ -33,13 +34,13 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out);
 /**
  * kf_sites_stacks() - write the call stacks with most live bytes
  * @s:		a snapshot with stacks
- * @procfs:	procfs' mount point
+ * @cache:	names that are known
  * @pid:	the process there, whose files tell what an address is in; or 0
  * @out:	the page
  *
  * Context: any thread.
  */
-void kf_sites_stacks(const struct kf_snapshot *s, const char *procfs, int pid,
-		     struct kf_buf *out);
+void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
+		     int pid, struct kf_buf *out);
 
 #endif
