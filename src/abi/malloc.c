@@ -78,15 +78,30 @@ static __noinline void *malloc_large(size_t size)
 	return run->start;
 }
 
+/* Of any small size; @heap: kf_heap_self, a front. */
+static inline void *tagged_more(struct kf_heap *heap, size_t size,
+				enum kf_tag_call call)
+{
+	unsigned int class = kf_class_of(size);
+	size_t offset = class * sizeof(struct kf_bin);
+	size_t usable = kf_class_bytes(class);
+	void *p = kf_fast_alloc(heap->behind, offset);
+
+	if (unlikely(!p))
+		return kf_tagged_refill(heap, offset, size, usable, call);
+	return kf_tagged_bill(heap, heap->behind, offset, p, size, usable,
+			      call);
+}
+
 static __noinline void *malloc_other(size_t size)
 {
+	struct kf_heap *heap = kf_heap_self;
 	void *p = NULL;
 
-	if (kf_direct_may(kf_heap_self) && size <= PTRDIFF_MAX)
+	if (kf_direct_may(heap) && size <= PTRDIFF_MAX)
 		return malloc_direct(size);
-	if (kf_heap_self == &kf_heap_detour && size <= KF_SMALL_MAX)
-		p = kf_tagged_quick(kf_class_of(size) * sizeof(struct kf_bin),
-				    size, KF_TAG_MALLOC);
+	if (heap->behind && size <= KF_SMALL_MAX)
+		p = tagged_more(heap, size, KF_TAG_MALLOC);
 	if (p)
 		return p;
 	if (kf_detour_is_due())
@@ -125,23 +140,58 @@ KF_LEAF __noinline void *kf_malloc_more(size_t size)
 	return p;
 }
 
-KF_LEAF void *kf_malloc_missed(size_t size)
+static __noinline void *untagged_missed(size_t size, struct kf_heap *heap)
 {
-	struct kf_heap *heap = kf_heap_self;
+	if (kf_direct_may_look(heap))
+		return malloc_direct_tiny(size);
+	return unlikely(heap->aside) ? malloc_other(size)
+				     : kf_malloc_more(size);
+}
+
+static __noinline void *tagged_missed(size_t size, size_t offset,
+				      struct kf_heap *heap)
+{
+	void *p = kf_tagged_refill(heap, offset, size, offset, KF_TAG_MALLOC);
+
+	return likely(p) ? p : kf_detour_malloc(size);
+}
+
+static __always_inline_kf void *missed(size_t size, size_t offset,
+				       struct kf_heap *front)
+{
+	struct kf_heap *heap = front->behind;
 	void *p;
 
-	if (heap == &kf_heap_detour) {
-		p = kf_tagged_quick(KF_ALIGN_UP(size, (size_t)16), size,
-				    KF_TAG_MALLOC);
-		return likely(p) ? p : kf_detour_malloc(size);
-	}
-	return kf_direct_may_look(heap) ? malloc_direct_tiny(size)
-					: kf_malloc_more(size);
+	if (!heap)
+		return untagged_missed(size, front);
+	p = kf_fast_alloc(heap, offset);
+	if (unlikely(!p))
+		return tagged_missed(size, offset, front);
+	return kf_tagged_bill(front, heap, offset, p, size, offset,
+			      KF_TAG_MALLOC);
+}
+
+KF_LEAF void *kf_malloc_missed(size_t size, size_t offset,
+			       struct kf_heap *front)
+{
+	return missed(size, offset, front);
 }
 
 __kf_public KF_LEAF void *malloc(size_t size)
 {
-	return kf_malloc_tiny(size);
+	struct kf_heap *front;
+	size_t offset;
+	void *p;
+
+	if (unlikely(size > KF_TINY_MAX))
+		return kf_malloc_more(size);
+	p = kf_malloc_quick(size);
+	if (likely(p))
+		return p;
+	front = kf_heap_self;
+	offset = KF_ALIGN_UP(size, (size_t)16);
+	__asm__("" : "+r"(front), "+r"(offset), "+r"(size));
+	return missed(size, offset, front);
 }
 
 static __noinline void free_asked(void *p)
@@ -211,19 +261,20 @@ static __noinline void free_large(void *p)
 	kf_large_free(kf_heap_self, run);
 }
 
-/* @slab is one where the kind of its run says so. */
-KF_LEAF static __noinline void free_more(void *p, struct kf_slab *slab)
+/* @slab is one where the kind of its run says so; @heap is kf_heap_self. */
+static __noinline void free_more(void *p, struct kf_slab *slab,
+				 struct kf_heap *heap)
 {
-	struct kf_heap *heap = kf_heap_self;
 	enum kf_run_kind kind = slab->run.kind;
 
 	if (kind == KF_RUN_NONE && p && kf_direct_may_look(heap)) {
 		free_direct_tiny(heap, p);
 		return;
 	}
-	if (heap == &kf_heap_detour && kind == KF_RUN_SLAB) {
-		if (unlikely(!kf_tagged_quick_free(p, slab)))
-			kf_detour_free(p);
+	/* Inside of a tag, and of none. */
+	if (heap->own && slab->owner == (uintptr_t)heap->own &&
+	    !kf_slab_looks_free(slab, p)) {
+		kf_tagged_push(heap->own, slab, p);
 		return;
 	}
 	if (kind == KF_RUN_SLAB && kf_fast_keep(heap, slab, p)) {
@@ -239,12 +290,20 @@ KF_LEAF static __noinline void free_more(void *p, struct kf_slab *slab)
 		return;
 	}
 	if (kind != KF_RUN_SLAB || kf_detour_is_due() ||
-	    !kf_heap_may_give(kf_heap_self, slab, p)) {
+	    !kf_heap_may_give(heap, slab, p)) {
 		free_other(p);
 		return;
 	}
 	kf_probe_release((uintptr_t)p, slab->size);
-	kf_heap_give(kf_heap_self, slab, p);
+	kf_heap_give(heap, slab, p);
+}
+
+static __always_inline_kf void free_missed(void *p, struct kf_slab *slab,
+					   struct kf_heap *heap)
+{
+	__asm__("" : "+r"(p), "+r"(slab), "+r"(heap));
+	if (!kf_tagged_quick_free(heap, p, slab))
+		free_more(p, slab, heap);
 }
 
 __kf_public KF_LEAF void free(void *p)
@@ -253,7 +312,7 @@ __kf_public KF_LEAF void free(void *p)
 	struct kf_slab *slab;
 
 	if (unlikely(!kf_fast_free(heap, p, &slab))) {
-		free_more(p, slab);
+		free_missed(p, slab, heap);
 		return;
 	}
 	kf_probe_release((uintptr_t)p, slab->size);
@@ -304,9 +363,8 @@ static __noinline void *calloc_more(size_t size)
 
 	if (kf_direct_may(heap) && size <= PTRDIFF_MAX)
 		return calloc_direct(size);
-	if (heap == &kf_heap_detour && size <= KF_SMALL_MAX) {
-		p = kf_tagged_quick(kf_class_of(size) * sizeof(struct kf_bin),
-				    size, KF_TAG_CALLOC);
+	if (heap->behind && size <= KF_SMALL_MAX) {
+		p = tagged_more(heap, size, KF_TAG_CALLOC);
 		if (likely(p))
 			return p;
 	} else if (size <= KF_SMALL_MAX) {

@@ -6,15 +6,41 @@
 
 #include "abi/tiny.h"
 
+__noinline void *kf_tagged_refill(struct kf_heap *front, size_t offset,
+				  size_t size, size_t usable,
+				  enum kf_tag_call call)
+{
+	void *p;
+
+	/* Who looks on is met on the long way. */
+	if (!kf_process_is_quiet())
+		return NULL;
+	/* The detour that the thread is on is its own. */
+	kf_detour.depth++;
+	p = kf_heap_refill(front->behind, offset, size);
+	kf_detour.depth--;
+	return p ? kf_tagged_bill(front, front->behind, offset, p, size, usable,
+				  call)
+		 : NULL;
+}
+
+__noinline void *kf_tagged_rise(struct kf_tag_node *node, void *p)
+{
+	kf_tags_rise(node);
+	return p;
+}
+
 static void *allocate(size_t size, size_t align, enum kf_call call,
 		      enum kf_tag_call kind, uint32_t mark)
 {
 	size_t usable;
 	void *p = kf_alloc_tagged(size, align, call, mark, &usable);
+	struct kf_tag_node *node = &kf_tags.node[kf_tag_of_mark(mark)];
 
 	if (unlikely(!p))
 		return NULL;
-	kf_tags_came(kf_tags_at(kf_tag_of_mark(mark)), usable, kind);
+	if (kf_tags_came(node, usable, kind))
+		kf_tags_rise(node);
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
 }

@@ -3,7 +3,8 @@
  * Calls of a thread that has a tag: its blocks get a mark and are billed.
  *
  * The quick ones do not take the thread's own heap back, and are for blocks of
- * which nobody else wants to know; all others are made with it in place, by the
+ * which nobody else wants to know: the thread points at its front
+ * (engine/detour.h). All others are made with its heap in place, by the
  * detour's (abi/detour.c).
  */
 #ifndef KF_ABI_TAGGED_H
@@ -17,50 +18,81 @@
 
 #include <string.h>
 
+/* The calling thread's current node; @front: kf_heap_self. */
+static __always_inline_kf struct kf_tag_node *
+kf_tagged_node(const struct kf_heap *front)
+{
+	return front->tag;
+}
+
 /**
- * kf_tagged_quick() - a block of a tag, where one is ready
+ * kf_tagged_rise() - kf_tags_rise(), on the way to return a block
+ * @node:	as there
+ * @p:		the block
+ *
+ * Context: as there.
+ * Return: the block.
+ */
+void *kf_tagged_rise(struct kf_tag_node *node, void *p) __kf_hidden;
+
+/**
+ * kf_tagged_bill() - let a block be the current tag's
+ * @front:	kf_heap_self, a front
+ * @heap:	the heap behind it
  * @offset:	the class of the size, times 16
+ * @p:		a block of that bin of @heap, counted
  * @size:	bytes asked
+ * @usable:	bytes of the class
  * @call:	KF_TAG_MALLOC, or KF_TAG_CALLOC, which wants zeroes
  *
  * Fires alloc.
  *
- * Context: a thread that points at kf_heap_detour.
- * Return: the block, counted and billed; or NULL: nothing was done.
+ * Context: any thread.
+ * Return: the block.
  */
-static __always_inline_kf void *kf_tagged_quick(size_t offset, size_t size,
-						enum kf_tag_call call)
+static __always_inline_kf void *kf_tagged_bill(const struct kf_heap *front,
+					       const struct kf_heap *heap,
+					       size_t offset, void *p,
+					       size_t size, size_t usable,
+					       enum kf_tag_call call)
 {
-	const struct kf_tag_node *node = kf_tag_self->at;
-	struct kf_heap *heap;
-	struct kf_slab *slab;
-	struct kf_bin *bin;
-	size_t usable;
-	void *p;
-
-	if (unlikely(!node->quick || !kf_process_is_quiet()))
-		return NULL;
-	heap = kf_detour.hidden->marked;
-	if (unlikely(!heap))
-		return NULL;
-	p = kf_fast_alloc(heap, offset);
-	if (unlikely(!p))
-		return NULL;
 	/* All blocks of a bin are of one slab; marked ones are never foreign.
 	 */
-	bin = (void *)((char *)heap->bin + offset);
-	slab = kf_bin_source(bin);
-	usable = slab->size;
-	*kf_slab_mark(slab, p) = node->quick;
-	kf_tags_came(node->tag, usable, call);
+	const struct kf_bin *bin =
+		(const void *)((const char *)heap->bin + offset);
+	struct kf_tag_node *node = kf_tagged_node(front);
+	bool rises;
+	void *given;
+
+	*kf_slab_mark(kf_bin_source(bin), p) = node->quick;
+	rises = kf_tags_came(node, usable, call);
 	if (call == KF_TAG_CALLOC) {
 		heap->slot->scalar[KF_SLOT_calloc_calls]++;
 		memset(p, 0,
 		       bin->source & KF_BIN_ZEROED ? sizeof(void *) : usable);
 	}
 	kf_probe_alloc((uintptr_t)p, size, usable);
-	return p;
+	if (unlikely(rises))
+		return kf_tagged_rise(node, p);
+	kf_copy_to_result(given, p);
+	return given;
 }
+
+/**
+ * kf_tagged_refill() - a block of a tag, where the bin is empty
+ * @front:	as kf_tagged_bill()
+ * @offset:	likewise
+ * @size:	likewise
+ * @usable:	likewise
+ * @call:	likewise
+ *
+ * Fires alloc.
+ *
+ * Context: any thread.
+ * Return: the block, counted and billed; or NULL: take the long way.
+ */
+void *kf_tagged_refill(struct kf_heap *front, size_t offset, size_t size,
+		       size_t usable, enum kf_tag_call call) __kf_hidden;
 
 /* Push a block as kf_fast_free() does, whose heap it is. */
 static __always_inline_kf void kf_tagged_push(struct kf_heap *heap,
@@ -72,55 +104,53 @@ static __always_inline_kf void kf_tagged_push(struct kf_heap *heap,
 		kf_slab_emptied_alone(heap, slab);
 }
 
-/* Take a block of the thread's marked heap off its tag, if it has one. */
-static __always_inline_kf bool kf_tagged_leave(const struct kf_slab *slab,
-					       const void *p)
+/* The tag of a mark, if it is of the calling thread's tree; or NULL. */
+static inline struct kf_stats_tag *kf_tagged_other(const struct kf_heap *front,
+						   uint32_t mark)
 {
-	struct kf_stats_tag *tag;
-	uint32_t mark, i;
-	uint32_t *at;
+	const struct kf_tag_self *self = front->tags;
 
-	if (unlikely(!kf_slab_place(slab, p, &i) || i >= slab->carved))
-		return false;
-	at = kf_slab_marks(slab) + i;
-	mark = *at;
-	/* Neither a sample, nor freed already, nor another tree's. */
-	if (unlikely(mark >> KF_TAG_TREE_SHIFT != kf_tag_self->tree))
-		return false;
-	*at = 0;
-	tag = kf_tags_at(kf_tag_of_mark(mark));
-	tag->frees++;
-	tag->freed += slab->size;
-	return true;
+	if (unlikely(mark >> KF_TAG_TREE_SHIFT != self->tree))
+		return NULL;
+	return kf_tags_at(kf_tag_of_mark(mark));
 }
 
 /**
- * kf_tagged_quick_free() - free a block of the thread's own heaps
+ * kf_tagged_quick_free() - free a block of a slab with marks
+ * @front:	kf_heap_self
  * @p:		any pointer
- * @slab:	the slab that it is in
+ * @slab:	what the address map has for it
  *
  * Fires release.
  *
- * Context: as kf_tagged_quick().
- * Return: false: nothing was done.
+ * Context: any thread.
+ * Return: false: nothing was done. Always where @front is no front.
  */
-static __always_inline_kf bool kf_tagged_quick_free(void *p,
-						    struct kf_slab *slab)
+static __always_inline_kf bool
+kf_tagged_quick_free(struct kf_heap *front, void *p, struct kf_slab *slab)
 {
-	struct kf_heap *own = kf_detour.hidden;
-	struct kf_heap *marked = own->marked;
+	const struct kf_tag_node *node;
+	struct kf_stats_tag *tag;
+	uint32_t *marks, mark;
+	size_t i;
 
-	if (unlikely(!kf_process_is_quiet()))
+	if (unlikely(slab->owner != front->theirs))
 		return false;
-	if (likely(slab->owner == ((uintptr_t)marked | KF_SLAB_MARKED))) {
-		if (unlikely(!kf_tagged_leave(slab, p)))
+	kf_slab_place(slab, p, &i);
+	marks = kf_slab_marks(slab);
+	mark = marks[i];
+	node = kf_tagged_node(front);
+	tag = node->tag;
+	/* Neither a sample, nor freed already, nor another tree's. */
+	if (unlikely(mark != node->quick)) {
+		tag = kf_tagged_other(front, mark);
+		if (!tag)
 			return false;
-		kf_tagged_push(marked, slab, p);
-		return true;
 	}
-	if (slab->owner != (uintptr_t)own)
-		return false;
-	kf_tagged_push(own, slab, p);
+	marks[i] = 0;
+	tag->frees++;
+	tag->freed += slab->size;
+	kf_tagged_push(front->behind, slab, p);
 	return true;
 }
 

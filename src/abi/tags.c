@@ -26,15 +26,16 @@ static __noinline void push_slowly(const char *name)
 
 __kf_public KF_LEAF void konf_lib_tag_push(const char *name)
 {
-	struct kf_tag_self *self = kf_tag_self;
-	const struct kf_tag_node *from = self->at;
+	struct kf_tag_self *self = kf_heap_self->tags;
+	struct kf_heap *front;
 
-	if (unlikely(!name || !kf_tags_push_again(self, name))) {
+	if (unlikely(!self || !name || !kf_tags_push_again(self, name))) {
 		push_slowly(name);
 		return;
 	}
-	if (!from->parent)
-		kf_detour_tag(true);
+	front = self->front;
+	front->tag = self->at;
+	kf_heap_self = front;
 	kf_probe_tag_push(self->at->entry, (uintptr_t)name);
 }
 
@@ -53,18 +54,23 @@ static __noinline void pop_slowly(unsigned int nr)
 
 __kf_public KF_LEAF void konf_lib_tag_pop(unsigned int nr)
 {
-	struct kf_tag_self *self = kf_tag_self;
-	struct kf_tag_node *node = self->at;
+	struct kf_heap *heap = kf_heap_self;
+	struct kf_tag_self *self = heap->tags;
+	struct kf_tag_node *node, *up;
 
-	if (unlikely(nr != 1 || !node->up)) {
-		pop_slowly(nr);
-		return;
-	}
-	kf_probe_tag_pop(node->entry);
+	if (unlikely(nr != 1 || !self))
+		return pop_slowly(nr);
+	node = self->at;
+	up = node->up;
+	/* Nowhere, or to a tag whose blocks go the long way. */
+	if (unlikely(!up || (up->parent && !up->quick)))
+		return pop_slowly(nr);
 	node->tag->left++;
-	self->at = node->up;
-	if (!self->at->parent)
-		kf_detour_tag(false);
+	self->at = up;
+	heap->tag = up;
+	if (!up->parent)
+		kf_heap_self = heap->own;
+	kf_probe_tag_pop(node->entry);
 }
 
 __kf_public void konf_lib_tag_capture(struct konf_tags *tags)

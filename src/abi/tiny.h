@@ -23,14 +23,17 @@ void *kf_malloc_more(size_t size) __kf_hidden;
 
 /**
  * kf_malloc_missed() - malloc() where the bin is empty
- * @size:	bytes, any
+ * @size:	bytes, at most KF_TINY_MAX
+ * @offset:	of its bin
+ * @front:	kf_heap_self
  *
  * Fires alloc.
  *
  * Context: as malloc().
  * Return: as malloc().
  */
-void *kf_malloc_missed(size_t size) __kf_hidden;
+void *kf_malloc_missed(size_t size, size_t offset,
+		       struct kf_heap *front) __kf_hidden;
 
 /**
  * kf_free() - free(), by a name that nobody can take the place of
@@ -71,8 +74,10 @@ static __always_inline_kf void *kf_malloc_quick(size_t size)
 /* malloc() where kf_malloc_quick() does not do. */
 static inline void *kf_malloc_slowly(size_t size)
 {
-	return size > KF_TINY_MAX ? kf_malloc_more(size)
-				  : kf_malloc_missed(size);
+	if (size > KF_TINY_MAX)
+		return kf_malloc_more(size);
+	return kf_malloc_missed(size, KF_ALIGN_UP(size, (size_t)16),
+				kf_heap_self);
 }
 
 /**
@@ -91,7 +96,7 @@ static __always_inline_kf void *kf_malloc_tiny(size_t size)
 	if (unlikely(size > KF_TINY_MAX))
 		return kf_malloc_more(size);
 	p = kf_malloc_quick(size);
-	return likely(p) ? p : kf_malloc_missed(size);
+	return likely(p) ? p : kf_malloc_slowly(size);
 }
 
 #endif

@@ -47,11 +47,16 @@
 #define KF_ADDRESS_BITS 48
 #endif
 
-/* Have a pointer in the register that functions return it in. */
+/*
+ * Have a pointer in the register that functions return it in; or have a copy
+ * there, so that the pointer itself may be elsewhere.
+ */
 #ifdef __x86_64__
 #define kf_keep_in_result(p) __asm__("" : "+a"(p))
+#define kf_copy_to_result(to, p) __asm__("mov %1, %0" : "=a"(to) : "r"(p))
 #else
 #define kf_keep_in_result(p) ((void)(p))
+#define kf_copy_to_result(to, p) ((to) = (p))
 #endif
 
 #endif

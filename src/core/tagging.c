@@ -64,8 +64,8 @@ static void came(const void *p, size_t usable, uint32_t mark)
 
 	if (mark & KF_SAMPLE_MARK)
 		kf_sampling_drawn(mark, p, usable);
-	if (tag)
-		kf_tags_came(kf_tags_at(tag), usable, KF_TAG_REALLOC);
+	if (tag && kf_tags_came(&kf_tags.node[tag], usable, KF_TAG_REALLOC))
+		kf_tags_rise(&kf_tags.node[tag]);
 }
 
 static uint32_t limit(uint64_t wanted, uint32_t most)
@@ -102,6 +102,19 @@ void kf_tagging_init(void)
 	kf_tags.stacks = kf_conf.stacks ? kf_conf.tag_stacks : NULL;
 	if (kf_tags.base && is_possible())
 		kf_detour_keep();
+}
+
+void kf_tagging_follow(void)
+{
+	struct kf_tag_self *self = kf_tag_self;
+	bool tagged = kf_tag_mark_now(self) != 0;
+	/* At the root, and where a block needs nothing else. */
+	bool quick = self->at != &kf_tag_blank && tagged == !!self->at->quick;
+	struct kf_heap *front =
+		kf_detour_tag(tagged, quick ? self : NULL, self->at);
+
+	if (quick)
+		self->front = front;
 }
 
 /* The end of the thread has to be told, and calloc may be called for that. */

@@ -47,11 +47,12 @@ void kf_tagging_thread_exit(void);
  */
 void kf_tagging_settle(void);
 
-/* After the current tag changed: be on the detour if there is a mark. */
-static inline void kf_tagging_follow(void)
-{
-	kf_detour_tag(kf_tag_mark_now(kf_tag_self) != 0);
-}
+/**
+ * kf_tagging_follow() - be on the detour if there is a mark
+ *
+ * Context: any thread, after its current tag changed by the long way.
+ */
+void kf_tagging_follow(void);
 
 /* The mark for blocks of the calling thread, 0 none; own heap in place. */
 static inline uint32_t kf_tagging_mark(void)

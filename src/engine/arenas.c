@@ -21,8 +21,16 @@
 /* pthread_key destructors run this often at most; the last time is ours. */
 #define EXIT_ROUNDS 4
 
-struct kf_heap kf_heap_empty = {.guest = true, .shared = true};
-struct kf_heap kf_heap_guest = {.guest = true, .shared = true};
+struct kf_heap kf_heap_empty = {
+	.guest = true,
+	.shared = true,
+	.theirs = KF_SLAB_NOBODYS,
+};
+struct kf_heap kf_heap_guest = {
+	.guest = true,
+	.shared = true,
+	.theirs = KF_SLAB_NOBODYS,
+};
 
 __thread struct kf_heap *kf_heap_self
 	__attribute__((tls_model("initial-exec"))) = &kf_heap_empty;
@@ -136,6 +144,7 @@ static struct kf_heap *make(void)
 	heap->guest = arenas.only_count;
 	heap->direct = arenas.direct;
 	heap->slot = kf_stats_slot_take();
+	heap->theirs = KF_SLAB_NOBODYS;
 	heap->credit = heap->allowed = KF_CREDIT;
 	heap->next_all = arenas.all;
 	arenas.all = heap;
@@ -168,8 +177,17 @@ static void tell_of_exit(void)
 		return;
 }
 
+/* Its last thread's tags are not this one's. */
+static void forget_tags(struct kf_heap *heap)
+{
+	heap->tags = NULL;
+	if (heap->front)
+		heap->front->tags = NULL;
+}
+
 static void settle(struct kf_heap *heap)
 {
+	forget_tags(heap);
 	heap->state = KF_HEAP_IN_USE;
 	heap->exit_rounds = 0;
 	/* What a thread before it needed says little of this one. */
@@ -205,6 +223,7 @@ static struct kf_heap *attach(void)
 	heap = forgotten();
 	if (heap) {
 		kf_lock_drop(&arenas.lock);
+		forget_tags(heap);
 		kf_heap_self = heap;
 		kf_box_resume(&heap->box);
 		return heap;

@@ -4,12 +4,19 @@
  */
 #include "engine/detour.h"
 
+#include "engine/marked.h"
+#include "pages/pages.h"
 #include "sys/thread.h"
 
 bool kf_detour_on = true;
 bool kf_detour_strict;
 
-struct kf_heap kf_heap_detour = {.guest = true, .shared = true};
+struct kf_heap kf_heap_detour = {
+	.guest = true,
+	.shared = true,
+	.aside = true,
+	.theirs = KF_SLAB_NOBODYS,
+};
 
 __thread struct kf_detour kf_detour __attribute__((tls_model("initial-exec")));
 
@@ -48,6 +55,87 @@ void kf_detour_set_out(void)
 		kf_heap_send_foreign(kf_heap_self);
 }
 
+/* The calling thread's heap, whatever it points at. */
+static struct kf_heap *own_heap(void)
+{
+	struct kf_heap *heap = kf_heap_self;
+
+	if (heap == &kf_heap_detour)
+		return kf_detour.hidden;
+	return heap->own ? heap->own : heap;
+}
+
+/* Signal handlers may push and pop: inside of a call they go the long way. */
+void kf_detour_bring(void)
+{
+	struct kf_heap *heap = own_heap();
+
+	if (heap->front)
+		heap->tags = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (kf_heap_self != &kf_heap_detour)
+		kf_detour.tagged = kf_heap_self != heap;
+	kf_heap_self = heap;
+}
+
+void kf_detour_hide(void)
+{
+	struct kf_heap *heap = own_heap(), *front = heap->front;
+	struct kf_detour *self = &kf_detour;
+	bool quick = front && front->tags && kf_process_is_quiet();
+
+	if (front)
+		heap->tags = quick ? front->tags : NULL;
+	if (self->tagged && quick) {
+		kf_heap_self = front;
+	} else if (self->tagged ||
+		   __atomic_load_n(&kf_detour_on, __ATOMIC_RELAXED)) {
+		self->hidden = heap;
+		kf_heap_self = &kf_heap_detour;
+	} else {
+		kf_heap_self = heap;
+	}
+}
+
+/* One that leads to the marked heap that there is now. */
+static struct kf_heap *front_of(struct kf_heap *heap)
+{
+	struct kf_heap *marked = kf_marked_heap(heap), *front = heap->front;
+
+	if (!marked)
+		return NULL;
+	if (!front) {
+		front = kf_meta_alloc(sizeof(*front));
+		if (!front)
+			return NULL;
+		front->slot = kf_heap_detour.slot;
+		front->guest = true;
+		front->shared = true;
+		front->aside = true;
+		front->own = heap;
+		heap->front = front;
+	}
+	front->behind = marked;
+	front->theirs = (uintptr_t)marked | KF_SLAB_MARKED;
+	return front;
+}
+
+struct kf_heap *kf_detour_tag(bool on, void *tags, void *tag)
+{
+	struct kf_heap *heap = own_heap(), *front = heap->front;
+
+	if (tags && !heap->guest)
+		front = front_of(heap);
+	if (front) {
+		front->tags = tags;
+		front->tag = tag;
+	}
+	kf_detour.tagged = on;
+	if (!kf_detour.depth)
+		kf_detour_hide();
+	return front;
+}
+
 uint32_t kf_detour_step_out(void)
 {
 	uint32_t depth = kf_detour.depth;
@@ -63,7 +151,6 @@ void kf_detour_step_in(uint32_t depth)
 {
 	if (!depth)
 		return;
-	if (kf_heap_self == &kf_heap_detour)
-		kf_heap_self = kf_detour.hidden;
+	kf_detour_bring();
 	kf_detour.depth = (uint16_t)depth;
 }

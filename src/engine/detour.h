@@ -17,7 +17,11 @@
  * of another's.
  *
  * A thread with a tag is on a detour of its own, so that its blocks get marks:
- * then nobody else is concerned.
+ * then nobody else is concerned. As long as nobody wants to see its calls it
+ * points at the front of its heap then: that one's bins are empty too, but it
+ * leads to where its blocks are and to its tags, so that the short way of
+ * abi/tagged.h asks nothing else. Like all others, such a thread learns of
+ * those who look on where one of its calls leaves the short way.
  */
 #ifndef KF_ENGINE_DETOUR_H
 #define KF_ENGINE_DETOUR_H
@@ -28,7 +32,7 @@
 extern bool kf_detour_on __kf_hidden;	  /* atomic */
 extern bool kf_detour_strict __kf_hidden; /* atomic */
 
-extern struct kf_heap kf_heap_detour;
+extern struct kf_heap kf_heap_detour; /* for all who have no front */
 
 /* The detour that threads are to be on, counted from 1; atomic. */
 extern uint32_t kf_detour_number __kf_hidden;
@@ -38,7 +42,8 @@ extern uint32_t kf_detour_number __kf_hidden;
  * @hidden: its heap while it points at kf_heap_detour
  * @number: the detour that it set out on last
  * @depth: how deep it is in calls that are seen already
- * @tagged: on a detour of its own
+ * @tagged: on a detour of its own; while it points at a heap of its own or at a
+ *	    front, that says so
  */
 struct kf_detour {
 	struct kf_heap *hidden;
@@ -64,7 +69,7 @@ void kf_detour_stop(void);
 static inline bool kf_detour_is_due(void)
 {
 	return unlikely((__atomic_load_n(&kf_detour_on, __ATOMIC_ACQUIRE) ||
-			 kf_heap_self == &kf_heap_detour) &&
+			 kf_heap_self->aside) &&
 			!kf_detour.depth);
 }
 
@@ -76,6 +81,15 @@ static inline bool kf_detour_is_due(void)
 void kf_detour_set_out(void);
 
 /**
+ * kf_detour_bring() - have the calling thread's own heap in place
+ * kf_detour_hide() - point at what the next call is to find
+ *
+ * Context: any thread, not inside a call that is seen already.
+ */
+void kf_detour_bring(void);
+void kf_detour_hide(void);
+
+/**
  * kf_detour_enter() - have the calling thread's own heap in place
  * kf_detour_leave() - hide it again, if threads are still on a detour
  *
@@ -85,8 +99,8 @@ static inline void kf_detour_enter(void)
 {
 	struct kf_detour *self = &kf_detour;
 
-	if (!self->depth++ && kf_heap_self == &kf_heap_detour)
-		kf_heap_self = self->hidden;
+	if (!self->depth++)
+		kf_detour_bring();
 	if (unlikely(self->number !=
 		     __atomic_load_n(&kf_detour_number, __ATOMIC_RELAXED)))
 		kf_detour_set_out();
@@ -94,37 +108,21 @@ static inline void kf_detour_enter(void)
 
 static inline void kf_detour_leave(void)
 {
-	struct kf_detour *self = &kf_detour;
-
-	if (--self->depth ||
-	    !(__atomic_load_n(&kf_detour_on, __ATOMIC_RELAXED) || self->tagged))
-		return;
-	self->hidden = kf_heap_self;
-	kf_heap_self = &kf_heap_detour;
+	if (!--kf_detour.depth)
+		kf_detour_hide();
 }
 
 /**
  * kf_detour_tag() - go on a detour of one's own, or come back
  * @on:		which
+ * @tags:	what leads to the thread's tags, if push, pop and calls inside
+ *		of tags may go the short way; or NULL
+ * @tag:	the current one
  *
  * Context: any thread.
+ * Return: the thread's front, or NULL where it has none.
  */
-static inline void kf_detour_tag(bool on)
-{
-	struct kf_detour *self = &kf_detour;
-
-	if (self->tagged == on)
-		return;
-	self->tagged = on;
-	if (self->depth)
-		return;
-	if (on && kf_heap_self != &kf_heap_detour) {
-		self->hidden = kf_heap_self;
-		kf_heap_self = &kf_heap_detour;
-	} else if (!on && !__atomic_load_n(&kf_detour_on, __ATOMIC_RELAXED)) {
-		kf_heap_self = self->hidden;
-	}
-}
+struct kf_heap *kf_detour_tag(bool on, void *tags, void *tag);
 
 /**
  * kf_detour_keep() - have threads on a detour for ever

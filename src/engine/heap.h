@@ -106,6 +106,13 @@ struct kf_heap {
 	int64_t credit;		  /* foreign bytes it may still hold; owner */
 	int64_t allowed;	  /* of these at most; owner */
 	struct kf_heap *marked;	  /* for marked blocks, or NULL; owner */
+	bool aside;		  /* stands for another's: constant */
+	uintptr_t theirs;	  /* owner word of what a front may free */
+	struct kf_heap *front;	  /* see engine/detour.h, or NULL; owner */
+	struct kf_heap *own;	  /* of a front: whose it is; constant */
+	struct kf_heap *behind;	  /* of a front: where its blocks are; owner */
+	void *tag;		  /* of a front: what is current; owner */
+	void *tags;		  /* for push and pop, or NULL; owner */
 	struct kf_heap *next_all; /* constant once listed */
 	struct kf_heap *next_idle;		  /* of the idle stack */
 	uint8_t near_uses[KF_NR_CLASSES];	  /* owner */

@@ -121,8 +121,7 @@ static inline bool kf_slab_has_marks(const struct kf_slab *slab)
 /* The marks of a marked slab's blocks. */
 static inline uint32_t *kf_slab_marks(const struct kf_slab *slab)
 {
-	return (uint32_t *)(void *)(slab->run.start +
-				    (size_t)slab->capacity * slab->size);
+	return slab->run.marks;
 }
 
 /*
@@ -130,20 +129,20 @@ static inline uint32_t *kf_slab_marks(const struct kf_slab *slab)
  * one.
  */
 static inline bool kf_slab_place(const struct kf_slab *slab, const void *p,
-				 uint32_t *place)
+				 size_t *place)
 {
 	uint64_t offset = (uint64_t)((const char *)p - slab->run.start);
 	/* The quotient, by the inverse: Lemire and others, 2019. */
 	unsigned __int128 i = (unsigned __int128)offset * slab->inverse;
 
-	*place = (uint32_t)(i >> 64);
+	*place = (size_t)(i >> 64);
 	return (uint64_t)i < slab->inverse;
 }
 
 /* Where the mark of a marked slab's block is. */
 static inline uint32_t *kf_slab_mark(const struct kf_slab *slab, const void *p)
 {
-	uint32_t place;
+	size_t place;
 
 	kf_slab_place(slab, p, &place);
 	return kf_slab_marks(slab) + place;

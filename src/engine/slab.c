@@ -56,6 +56,7 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 	slab->capacity =
 		(uint16_t)(kf_run_bytes(&slab->run) / (size + mark_bytes));
 	slab->inverse = UINT64_MAX / size + 1;
+	slab->run.marks = (void *)(slab->run.start + slab->capacity * size);
 	__atomic_store_n(&slab->owner, (uintptr_t)heap | tags(heap, size),
 			 __ATOMIC_RELAXED);
 	kf_list_add(&slab->link, &heap->slabs[class]);

@@ -27,6 +27,7 @@ struct kf_bin;
 #define KF_SLAB_MARKED ((uintptr_t)2) /* see engine/marked.h */
 #define KF_SLAB_WIDE ((uintptr_t)4)   /* blocks above KF_TINY_MAX, no marks */
 #define KF_SLAB_TAGS (KF_SLAB_FULL | KF_SLAB_MARKED | KF_SLAB_WIDE)
+#define KF_SLAB_NOBODYS KF_SLAB_FULL /* what no slab has for an owner */
 
 struct kf_slab {
 	struct kf_run run;

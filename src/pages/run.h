@@ -69,6 +69,7 @@ struct kf_run {
 			size_t asked;	/* bytes */
 			uint32_t mark;	/* engine/marked.h */
 		};			/* large: the owner's */
+		uint32_t *marks;	/* slab: engine/marked.h; the owner's */
 		struct kf_run *pending; /* freed while a fork was on, spare or
 					   recent: the next */
 	};

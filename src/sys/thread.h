@@ -101,17 +101,6 @@ static inline bool kf_process_is_known(void)
 }
 
 /**
- * kf_process_stays_known() - kf_process_is_known(), after a first time
- *
- * Context: any, after kf_process_know(); two loads.
- * Return: as there.
- */
-static inline bool kf_process_stays_known(void)
-{
-	return kf_process_mark[KF_PROCESS_KNOWN];
-}
-
-/**
  * kf_process_know() - this process is known from now on, not settled nor quiet
  *
  * Context: one thread at a time.

@@ -104,7 +104,27 @@ void kf_tags_reset_peaks(void)
 
 		__atomic_store_n(&t->peak, kf_stats_tag_live(t),
 				 __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		__atomic_store_n(&kf_tags.node[i].bar, 0, __ATOMIC_RELAXED);
 	}
+}
+
+void kf_tags_rise(struct kf_tag_node *node)
+{
+	struct kf_stats_tag *t = node->tag;
+	uint64_t remote = __atomic_load_n(&t->remote_freed, __ATOMIC_RELAXED);
+	uint64_t live = t->allocated - t->freed - remote;
+	uint64_t peak = __atomic_load_n(&t->peak, __ATOMIC_RELAXED);
+
+	if (live > peak) {
+		__atomic_store_n(&t->peak, live, __ATOMIC_RELAXED);
+		peak = live;
+	}
+	/* Either this or kf_tags_reset_peaks() sees what the other stored. */
+	__atomic_store_n(&node->bar, peak + remote, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&t->peak, __ATOMIC_RELAXED) != peak)
+		__atomic_store_n(&node->bar, 0, __ATOMIC_RELAXED);
 }
 
 void kf_tags_gone_elsewhere(uint32_t node, size_t usable)
@@ -154,7 +174,15 @@ void kf_tags_leave(void)
 		kf_tree_leave(self->tree);
 }
 
+/* What the child's tags have counted began anew. */
+static void lower_bars(void)
+{
+	for (uint32_t i = 1; i < kf_tags.nr; i++)
+		kf_tags.node[i].bar = 0;
+}
+
 void kf_tags_fork_child(void)
 {
+	lower_bars();
 	kf_tree_fork_child(kf_tag_self->tree, kf_process_tid());
 }

@@ -47,20 +47,21 @@ struct kf_tag_node {
 	uint16_t tree;
 	uint16_t depth;
 	struct kf_tag_node *recent; /* the child that was entered last, or NULL:
-				       none, or its name is cut */
+				       none, or no short way leads there */
 	struct kf_tag_node *up;	    /* where a pop leads; NULL: nowhere */
 	struct kf_stats_tag *tag;   /* its entry */
-	uint64_t hash;		    /* of the whole name */
+	uint64_t bar;		    /* see kf_tags_came() */
 	uint32_t quick;		    /* mark of blocks that need nothing else */
 	uint8_t last;		    /* offset of the name's last word */
 	uint8_t spare;		    /* bits of that behind the name's NUL */
 	bool cut;		    /* the whole name is longer */
 	bool stacks;		    /* of its blocks are taken */
 	char name[KF_STATS_TAG_NAME]; /* padded with zeroes */
+	uint64_t hash;		      /* of the whole name */
 } __kf_aligned(KF_CACHE_LINE);
 
-_Static_assert(sizeof(struct kf_tag_node) == KF_CACHE_LINE + KF_STATS_TAG_NAME,
-	       "what push and pop need is in one line");
+_Static_assert(offsetof(struct kf_tag_node, name) == KF_CACHE_LINE,
+	       "what push, pop and calls need is in one line");
 
 /* Constant after the first tree was claimed, but for the counts. */
 struct kf_tags {
@@ -91,6 +92,7 @@ struct kf_tag_self {
 	uint32_t tree;		  /* or KF_TAG_NO_TREE */
 	uint32_t lost;		  /* pushes beyond what had room */
 	uint32_t paused;	  /* so often */
+	void *front;		  /* what its calls inside of tags go by */
 };
 
 /* The places of threads without a tree, and of those that have left theirs. */
@@ -233,24 +235,34 @@ static inline struct kf_stats_tag *kf_tags_at(uint32_t node)
 }
 
 /**
- * kf_tags_came() - count a block that a tag gets
- * @t:		the tag of a node of the calling thread
- * @usable:	its usable bytes
- * @call:	which call gave it
+ * kf_tags_rise() - a node's peak, where it is to be looked at
+ * @node:	of the calling thread
  *
  * Context: the tree's thread.
  */
-static inline void kf_tags_came(struct kf_stats_tag *t, size_t usable,
-				enum kf_tag_call call)
+void kf_tags_rise(struct kf_tag_node *node);
+
+/**
+ * kf_tags_came() - count a block that a tag gets
+ * @node:	the node, of the calling thread
+ * @usable:	its usable bytes
+ * @call:	which call gave it
+ *
+ * As long as what its own thread did not free stays below the bar no peak is
+ * reached: the bar is the peak and what others had freed when it was set.
+ *
+ * Context: the tree's thread.
+ * Return: whether kf_tags_rise() must be called next.
+ */
+static __always_inline_kf bool
+kf_tags_came(struct kf_tag_node *node, size_t usable, enum kf_tag_call call)
 {
-	uint64_t live;
+	struct kf_stats_tag *t = node->tag;
+	uint64_t allocated = t->allocated + usable;
 
 	(&t->mallocs)[call]++;
-	t->allocated += usable;
-	live = t->allocated - t->freed -
-	       __atomic_load_n(&t->remote_freed, __ATOMIC_RELAXED);
-	if (unlikely(live > t->peak))
-		t->peak = live;
+	t->allocated = allocated;
+	return unlikely(allocated - t->freed > node->bar);
 }
 
 /**
@@ -325,8 +337,7 @@ static inline bool kf_tags_push_again(struct kf_tag_self *self,
 {
 	struct kf_tag_node *next = self->at->recent;
 
-	if (unlikely(!next || !kf_process_stays_known() ||
-		     !kf_tag_is_named(next, name)))
+	if (unlikely(!next || !kf_tag_is_named(next, name)))
 		return false;
 	next->tag->entered++;
 	self->at = next;

@@ -191,7 +191,9 @@ uint32_t kf_tree_child(uint32_t parent, const struct kf_tag_name *name)
 	    trees[above->tree].nr_nodes < kf_tags.limits.nodes)
 		i = make(above->tree, parent, name, kf_tags_at(parent)->tid);
 	if (i)
-		above->recent = node_at(i)->cut ? NULL : node_at(i);
+		above->recent = node_at(i)->quick && !node_at(i)->cut
+					? node_at(i)
+					: NULL;
 	return i;
 }
 

@@ -39,7 +39,7 @@ BEGIN {
 	bound["free", 16] = bound["free", 64] = bound["free", 200] = 42
 	bound["malloc", 1024] = 100; bound["free", 1024] = 80
 	bound["calloc", 64] = 118
-	bound["_Znwm", 64] = 56; bound["_ZdlPvm", 64] = 90
+	bound["_Znwm", 64] = 58; bound["_ZdlPvm", 64] = 90
 }
 # The engine serves under no tag.
 $6 { next }

@@ -52,6 +52,12 @@ static void pop(unsigned int nr)
 		kf_tags_pop();
 }
 
+static void came(uint32_t node, size_t usable, enum kf_tag_call call)
+{
+	if (kf_tags_came(&kf_tags.node[node], usable, call))
+		kf_tags_rise(&kf_tags.node[node]);
+}
+
 START_TEST(names_are_compared_whole)
 {
 	char one[200], other[200];
@@ -253,7 +259,7 @@ START_TEST(ended_threads_of_other_names_cost_no_more_entries)
 	start();
 	begin("keeps");
 	kept = push("kept");
-	kf_tags_came(kf_tags_at(kept), 100, KF_TAG_MALLOC);
+	came(kept, 100, KF_TAG_MALLOC);
 	tree = kf_tag_self->tree;
 	kf_tags_leave();
 	for (uint32_t i = 0; i < MANY; i++) {
@@ -263,7 +269,7 @@ START_TEST(ended_threads_of_other_names_cost_no_more_entries)
 		begin(name);
 		push("a");
 		node = push("b");
-		kf_tags_came(kf_tags_at(node), 100, KF_TAG_MALLOC);
+		came(node, 100, KF_TAG_MALLOC);
 		kf_tags_gone(node, 100, true);
 		if (i == MANY / 2)
 			few = kf_tags.nr;
@@ -317,8 +323,8 @@ START_TEST(others_count_what_they_free)
 	start();
 	begin("one");
 	node = push("a");
-	kf_tags_came(kf_tags_at(node), 100, KF_TAG_CALLOC);
-	kf_tags_came(kf_tags_at(node), 50, KF_TAG_REALLOC);
+	came(node, 100, KF_TAG_CALLOC);
+	came(node, 50, KF_TAG_REALLOC);
 	kf_tags_gone(node, 50, false);
 	kf_tags_leave();
 	begin("other");
@@ -332,6 +338,52 @@ START_TEST(others_count_what_they_free)
 	ck_assert_uint_eq(kf_tags_at(node)->peak, 150);
 	kf_tags_reset_peaks();
 	ck_assert_uint_eq(kf_tags_at(node)->peak, 0);
+}
+END_TEST
+
+START_TEST(peak_is_exact_whoever_frees)
+{
+	uint32_t node;
+
+	start();
+	begin("one");
+	node = push("a");
+	came(node, 100, KF_TAG_MALLOC);
+	ck_assert_uint_eq(kf_tags_at(node)->peak, 100);
+	kf_tags_gone_elsewhere(node, 100);
+	came(node, 80, KF_TAG_MALLOC);
+	ck_assert_uint_eq(kf_tags_at(node)->peak, 100);
+	came(node, 60, KF_TAG_MALLOC);
+	ck_assert_uint_eq(kf_tags_at(node)->peak, 140);
+	kf_tags_gone(node, 60, true);
+	came(node, 50, KF_TAG_MALLOC);
+	ck_assert_uint_eq(kf_tags_at(node)->peak, 140);
+	kf_tags_reset_peaks();
+	ck_assert_uint_eq(kf_tags_at(node)->peak, 130);
+	kf_tags_gone(node, 50, true);
+	came(node, 51, KF_TAG_MALLOC);
+	ck_assert_uint_eq(kf_tags_at(node)->peak, 131);
+}
+END_TEST
+
+START_TEST(peak_of_a_child_is_its_own)
+{
+	struct kf_stats_tag *tag;
+	uint32_t node;
+
+	start();
+	begin("one");
+	node = push("a");
+	tag = kf_tags_at(node);
+	came(node, 100, KF_TAG_MALLOC);
+	kf_tags_gone(node, 90, true);
+	/* As a forked child finds it. */
+	tag->allocated = 10;
+	tag->freed = 0;
+	tag->peak = 10;
+	kf_tags_fork_child();
+	came(node, 5, KF_TAG_MALLOC);
+	ck_assert_uint_eq(tag->peak, 15);
 }
 END_TEST
 
@@ -404,6 +456,8 @@ int main(void)
 		ended_threads_of_other_names_cost_no_more_entries,
 		folded_tree_has_the_paths_it_had,
 		others_count_what_they_free,
+		peak_is_exact_whoever_frees,
+		peak_of_a_child_is_its_own,
 		child_has_its_own_tree_only,
 		chosen_names_have_stacks,
 	};
