@@ -190,6 +190,7 @@ __kf_public KF_LEAF void *malloc(size_t size)
 		return p;
 	front = kf_heap_self;
 	offset = KF_ALIGN_UP(size, (size_t)16);
+	/* What follows must not say which registers the fast path has. */
 	__asm__("" : "+r"(front), "+r"(offset), "+r"(size));
 	return missed(size, offset, front);
 }
@@ -301,6 +302,7 @@ static __noinline void free_more(void *p, struct kf_slab *slab,
 static __always_inline_kf void free_missed(void *p, struct kf_slab *slab,
 					   struct kf_heap *heap)
 {
+	/* As in malloc(). */
 	__asm__("" : "+r"(p), "+r"(slab), "+r"(heap));
 	if (!kf_tagged_quick_free(heap, p, slab))
 		free_more(p, slab, heap);

@@ -11,6 +11,7 @@
  *			another heap's, and its own wide ones
  *	outbox		such blocks on their way home
  *	inbox		where a heap finds those that others sent it
+ *	front		what a thread with a tag points at in place of its heap
  *	spare		an empty slab that waits to be one of another class
  *	kept		a freed run of a large block that waits to be another's
  *
