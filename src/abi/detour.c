@@ -60,7 +60,7 @@ static inline bool is_own(const void *p)
 static inline void *end(enum kf_record_kind kind, uint64_t began, void *p,
 			size_t size, size_t align)
 {
-	kf_detour_leave();
+	kf_recorder_leave();
 	if (kf_record_is_on())
 		kf_record_gave(kind, began, p, size, align);
 	return p;
@@ -146,7 +146,7 @@ static __noinline void free_anyhow(void *p)
 	if (is_on)
 		began = kf_record_takes(KF_RECORD_FREE, p);
 	kf_free(p);
-	kf_detour_leave();
+	kf_recorder_leave();
 	if (is_on)
 		kf_record_took(fast ? 0 : began);
 }

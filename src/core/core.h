@@ -150,4 +150,17 @@ void kf_fork_settle(void);
  */
 bool kf_fork_is_due(void);
 
+/**
+ * kf_fork_enter() - a call of the thread that forked begins
+ * kf_fork_leave() - and ends
+ * @at_once:	make the child's file now
+ *
+ * While the child has no file such calls count in memory, and no other thread
+ * makes that a file in between.
+ *
+ * Context: a thread with kf_detour.forked, on its detour, pairwise.
+ */
+void kf_fork_enter(bool at_once);
+void kf_fork_leave(void);
+
 #endif

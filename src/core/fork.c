@@ -30,6 +30,7 @@ enum { PUBLISHED, DUE, PUBLISHING };
 
 static uint32_t publication;
 static uintptr_t publisher; /* while PUBLISHING; it may come again */
+static uint32_t inside;	    /* calls of the thread that forked; atomic */
 
 static void prepare(void)
 {
@@ -67,10 +68,17 @@ static void child(void)
 	errno = saved;
 }
 
+static void child_of_fork(void)
+{
+	child();
+	inside = kf_detour.depth ? 1 : 0;
+	kf_detour_fork_child(true);
+}
+
 void kf_fork_register(void)
 {
 	/* Without memory for it the wiped page still tells of forks. */
-	if (pthread_atfork(prepare, parent, child) != 0)
+	if (pthread_atfork(prepare, parent, child_of_fork) != 0)
 		return;
 }
 
@@ -81,9 +89,35 @@ bool kf_fork_is_due(void)
 }
 
 /*
+ * The one that forked waits here outside of its call, or each would wait for
+ * the other.
+ */
+static void wait_for_publisher(void)
+{
+	uint32_t calls = 0;
+
+	if (kf_detour.forked)
+		calls = __atomic_exchange_n(&inside, 0, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&publication, __ATOMIC_ACQUIRE) == PUBLISHING &&
+	       __atomic_load_n(&publisher, __ATOMIC_RELAXED) !=
+		       kf_thread_self())
+		kf_thread_yield();
+	if (calls)
+		__atomic_store_n(&inside, calls, __ATOMIC_RELAXED);
+}
+
+static void wait_for_forker(void)
+{
+	/* pairs with kf_fork_enter(): one of the two sees the other */
+	while (!kf_detour.forked && __atomic_load_n(&inside, __ATOMIC_SEQ_CST))
+		kf_thread_yield();
+}
+
+/*
  * What is counted in memory while that becomes a file is lost. Every thread
  * that the child makes comes here before it counts, and waits for the one that
- * publishes.
+ * publishes. That one waits for a call of the thread that forked, which counts
+ * in memory until it comes here by itself.
  */
 void kf_fork_settle(void)
 {
@@ -92,17 +126,33 @@ void kf_fork_settle(void)
 	if (!kf_process_is_known())
 		child();
 	if (__atomic_compare_exchange_n(&publication, &due, PUBLISHING, false,
-					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+					__ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
 		__atomic_store_n(&publisher, kf_thread_self(),
 				 __ATOMIC_RELAXED);
+		wait_for_forker();
 		kf_start_publish(true);
 		__atomic_store_n(&publisher, 0, __ATOMIC_RELAXED);
-		/* pairs with the acquire loads of this function */
+		/* pairs with the acquire load of wait_for_publisher() */
 		__atomic_store_n(&publication, PUBLISHED, __ATOMIC_RELEASE);
 		return;
 	}
-	while (__atomic_load_n(&publication, __ATOMIC_ACQUIRE) == PUBLISHING &&
-	       __atomic_load_n(&publisher, __ATOMIC_RELAXED) !=
-		       kf_thread_self())
-		kf_thread_yield();
+	wait_for_publisher();
+}
+
+void kf_fork_enter(bool at_once)
+{
+	/* pairs with wait_for_forker() */
+	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
+	if (!at_once && __atomic_load_n(&publication, __ATOMIC_SEQ_CST) == DUE)
+		return;
+	__atomic_store_n(&inside, 0, __ATOMIC_RELEASE);
+	kf_fork_settle();
+	kf_detour_fork_child(false);
+}
+
+void kf_fork_leave(void)
+{
+	__atomic_fetch_sub(&inside, 1, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&publication, __ATOMIC_RELAXED) == PUBLISHED)
+		kf_detour_fork_child(false);
 }

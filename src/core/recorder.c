@@ -20,7 +20,7 @@
 
 /* The file's name, for children too; absolute. One thread at a time. */
 static char pattern[PATH_MAX];
-static bool parent_recorded;
+static bool parent_recorded; /* and this child does not yet; atomic */
 
 static int begin(bool from_start, bool forked)
 {
@@ -85,7 +85,7 @@ static void publish(bool forked)
 	if (forked) {
 		if (!parent_recorded || begin(false, true))
 			kf_detour_stop();
-		parent_recorded = false;
+		__atomic_store_n(&parent_recorded, false, __ATOMIC_RELAXED);
 		return;
 	}
 	if (!kf_conf.record) {
@@ -121,21 +121,33 @@ static void see_to_exit(void)
 
 static __cold void settle(void)
 {
+	bool to_record = __atomic_load_n(&parent_recorded, __ATOMIC_RELAXED);
+
 	if (kf_start_is_due())
 		kf_start();
-	if (kf_fork_is_due())
+	if (kf_detour.forked)
+		kf_fork_enter(to_record);
+	else if (kf_fork_is_due())
 		kf_fork_settle();
 }
 
 void kf_recorder_enter(void)
 {
 	/* What is recorded has started; a child's recording begins last. */
-	if (unlikely(!kf_record_is_on() || !kf_process_is_known()))
+	if (unlikely(!kf_record_is_on() || !kf_process_is_known() ||
+		     kf_detour.forked))
 		settle();
 	kf_control_poll();
 	kf_detour_enter();
 	if (unlikely(!kf_record_is_in()) && kf_record_enter())
 		see_to_exit();
+}
+
+void kf_recorder_leave(void)
+{
+	kf_detour_leave();
+	if (unlikely(kf_detour.forked))
+		kf_fork_leave();
 }
 
 void kf_recorder_thread_exit(void)

@@ -4,7 +4,7 @@
  *
  * Threads are sent on a detour (engine/detour.h) while there is a recording;
  * the calls that abi makes for them come between kf_recorder_enter() and
- * kf_detour_leave(), and are written down by src/record.
+ * kf_recorder_leave(), and are written down by src/record.
  */
 #ifndef KF_CORE_RECORDER_H
 #define KF_CORE_RECORDER_H
@@ -40,13 +40,15 @@ bool kf_recorder_stop(void);
 
 /**
  * kf_recorder_enter() - a call that was sent here begins
+ * kf_recorder_leave() - and ends
  *
  * Starts the library and settles a fork, if that is due. The thread's own heap
- * is in place until kf_detour_leave().
+ * is in place in between.
  *
- * Context: any thread.
+ * Context: any thread, pairwise.
  */
 void kf_recorder_enter(void);
+void kf_recorder_leave(void);
 
 /**
  * kf_recorder_thread_exit() - the calling thread ends

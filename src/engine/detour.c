@@ -88,7 +88,7 @@ void kf_detour_hide(void)
 		heap->tags = quick ? front->tags : NULL;
 	if (self->tagged && quick) {
 		kf_heap_self = front;
-	} else if (self->tagged ||
+	} else if (self->tagged || self->forked ||
 		   __atomic_load_n(&kf_detour_on, __ATOMIC_RELAXED)) {
 		self->hidden = heap;
 		kf_heap_self = &kf_heap_detour;

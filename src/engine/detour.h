@@ -44,12 +44,14 @@ extern uint32_t kf_detour_number __kf_hidden;
  * @depth: how deep it is in calls that are seen already
  * @tagged: on a detour of its own; while it points at a heap of its own or at a
  *	    front, that says so
+ * @forked: likewise, for another reason; see kf_detour_fork_child()
  */
 struct kf_detour {
 	struct kf_heap *hidden;
 	uint32_t number;
 	uint16_t depth;
 	bool tagged;
+	bool forked;
 };
 
 extern __thread struct kf_detour kf_detour __kf_hidden
@@ -123,6 +125,21 @@ static inline void kf_detour_leave(void)
  * Return: the thread's front, or NULL where it has none.
  */
 struct kf_heap *kf_detour_tag(bool on, void *tags, void *tag);
+
+/**
+ * kf_detour_fork_child() - have each call of the thread leave the fast path
+ * @on:		or no longer: the child has its file
+ *
+ * Context: the thread of a child that forked, after the others' heaps were
+ *	    adopted.
+ */
+static inline void kf_detour_fork_child(bool on)
+{
+	kf_detour.forked = on;
+	/* and see to it where this call ends, or now */
+	kf_detour_enter();
+	kf_detour_leave();
+}
 
 /**
  * kf_detour_keep() - have threads on a detour for ever
