@@ -15,6 +15,12 @@
 #define WATCH_MS 600000	    /* at most */
 #define WATCH_LEAST_MS 8000 /* less tells nothing */
 
+/* What a verdict rests on beside the snapshot. */
+struct memory {
+	struct kf_past past;
+	uint64_t used[KF_NR_MOMENTS];
+};
+
 static float used_at(const struct kf_past *past, unsigned int i)
 {
 	return past->part[KF_PART_LIVE][i] + past->part[KF_PART_ROUNDING][i];
@@ -33,12 +39,30 @@ static unsigned int seen_from(const struct kf_past *past, uint64_t ms)
 }
 
 /*
+ * The most that was held until a moment: what was noted, or, where the heap had
+ * clearly more than ever was noted, that.
+ */
+static uint64_t held_before(const struct kf_snapshot *s,
+			    const struct kf_past *past, unsigned int moment)
+{
+	uint64_t peak = kf_snapshot_value(s, "peak_held");
+	float most = 0;
+
+	for (unsigned int i = 0; i < moment; i++)
+		most = past->held[i] > most ? past->held[i] : most;
+	if (peak - peak / KF_EXPLAIN_PEAK_PARTS > (uint64_t)kf_past_top(past))
+		return peak;
+	return (uint64_t)most;
+}
+
+/*
  * What was noted first is left out, a half of it: most programs grow when they
  * begin.
  */
-static void add_watch(struct kf_case *c, const struct kf_past *past)
+static void add_watch(struct kf_case *c, struct memory *m)
 {
-	unsigned int last = past->nr - 1, first, middle;
+	const struct kf_past *past = &m->past;
+	unsigned int last = past->nr - 1, first;
 	uint64_t now, span;
 
 	first = seen_from(past, 0);
@@ -49,19 +73,20 @@ static void add_watch(struct kf_case *c, const struct kf_past *past)
 	first = seen_from(past, now - span);
 	if (span < WATCH_LEAST_MS || first >= last)
 		return;
-	middle = seen_from(past, past->ms[first] + (now - past->ms[first]) / 2);
-	if (middle >= last)
-		return;
 	c->seconds = (double)(now - past->ms[first]) / 1000;
-	c->first = (uint64_t)used_at(past, first);
-	c->middle = (uint64_t)used_at(past, middle);
+	c->used = m->used;
+	for (unsigned int i = first; i <= last; i++) {
+		if (!isnan(past->held[i]))
+			m->used[c->nr_used++] = (uint64_t)used_at(past, i);
+	}
+	c->before = held_before(c->snap, past, first);
 }
 
 void kf_site_verdict(const struct kf_site *site,
 		     const struct kf_subject *subject,
 		     const struct kf_snapshot *s, struct kf_buf *out)
 {
-	struct kf_past *past = calloc(1, sizeof(*past));
+	struct memory *memory = calloc(1, sizeof(*memory));
 	struct kf_case look = {
 		.snap = s,
 		.procfs = site->sources->groups->conf.procfs,
@@ -69,14 +94,14 @@ void kf_site_verdict(const struct kf_site *site,
 	};
 	struct kf_explained e;
 
-	if (!past) {
+	if (!memory) {
 		out->failed = true;
 		return;
 	}
-	kf_timelines_get(site->timelines, subject->id, past);
-	add_watch(&look, past);
-	free(past);
+	kf_timelines_get(site->timelines, subject->id, &memory->past);
+	add_watch(&look, memory);
 	kf_explain_case(&look, &e);
+	free(memory);
 	if (!e.why)
 		out->failed = true;
 	kf_buf_fmt(out,

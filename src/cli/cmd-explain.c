@@ -2,7 +2,7 @@
 /*
  * konfiscator explain: why a process has the memory that it has, in a verdict
  * and the numbers that it rests on. A process that has gone answers from its
- * file; a running one is looked at three times.
+ * file; a running one is looked at time and again.
  */
 #include "config.h"
 
@@ -12,6 +12,7 @@
 #include "cli/state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@
 #include <time.h>
 
 #define USUAL_ROWS 5
-#define NR_LOOKS 3
+#define LOOKS_LEAST 17
+#define LOOKS_EACH_SECOND 4
 
 static double seconds = 2;
 static const char *file_name; /* of the one file that is meant, or NULL */
@@ -32,28 +34,51 @@ static bool wants(const struct kf_cli *cli, const struct kf_file *f)
 	return kf_look_wants(cli, f);
 }
 
-/* Whoever ends between two looks is explained by the last of them. */
-static const struct kf_file *file_in(const struct kf_look *look,
-				     const struct kf_file *f)
-{
-	const struct kf_file *same = kf_look_same(look, f);
+/* The processes that are explained, from the first look on. */
+struct watches {
+	struct kf_look first, last;
+	struct kf_watch *all;
+	unsigned int nr;
+	unsigned int alive; /* at the first look */
+};
 
-	return same ? same : f;
+/* One look at what each has, without the large tables. */
+static void note(struct watches *ws)
+{
+	for (unsigned int i = 0; i < ws->nr; i++) {
+		struct kf_watch *w = &ws->all[i];
+		char *path = kf_format("%s/%s", w->first->dir, w->first->name);
+		struct kf_snapshot s;
+
+		if (kf_snapshot_read(AT_FDCWD, path, &s) == KF_READ_OK)
+			w->used[w->nr_used++] = kf_snapshot_used(&s);
+		kf_snapshot_release(&s);
+		free(path);
+	}
 }
 
-static struct kf_watch watch_of(const struct kf_look *looks,
-				const struct kf_file *f)
+static void note_last(struct kf_watch *w)
 {
-	struct kf_watch w = {.first = f};
+	w->used[w->nr_used++] = kf_snapshot_used(&w->last->snap);
+}
 
-	w.middle = file_in(&looks[1], f);
-	w.last = file_in(&looks[2], w.middle);
-	/* an older look is no look at a file that went */
-	if (w.last->life == KF_LIFE_ALIVE)
-		w.seconds = (double)(looks[2].time_ns - looks[0].time_ns) / 1e9;
-	else
-		w.first = w.middle = w.last;
-	return w;
+/* Who has ended is explained by its file, where that went by the first look. */
+static void finish(struct watches *ws)
+{
+	double span = (double)(ws->last.time_ns - ws->first.time_ns) / 1e9;
+
+	for (unsigned int i = 0; i < ws->nr; i++) {
+		struct kf_watch *w = &ws->all[i];
+		const struct kf_file *f = kf_look_same(&ws->last, w->first);
+
+		w->last = f ? f : w->first;
+		if (f && f->life == KF_LIFE_ALIVE) {
+			note_last(w);
+			w->seconds = span;
+		} else {
+			w->first = w->last;
+		}
+	}
 }
 
 enum {
@@ -260,34 +285,33 @@ static int print_all(const struct kf_cli *cli, const struct kf_watch *w,
 	return KF_EXIT_OK;
 }
 
-static void sleep_half(void)
+/* Until so many seconds after a moment of CLOCK_MONOTONIC. */
+static void wait_until(struct timespec ts, double after)
 {
 	double fraction, whole;
-	struct timespec ts;
 
-	fraction = modf(seconds / 2, &whole);
-	ts.tv_sec = (time_t)whole;
+	fraction = modf(after + (double)ts.tv_nsec / 1e9, &whole);
+	ts.tv_sec += (time_t)whole;
 	ts.tv_nsec = (long)(fraction * 1e9);
-	while (nanosleep(&ts, &ts) && errno == EINTR)
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) ==
+	       EINTR)
 		;
 }
 
-/* Returns how many of the files are of processes that run. */
-static unsigned int count(const struct kf_cli *cli, const struct kf_look *look,
-			  unsigned int *nr)
+/* Whom to watch, by the first look. */
+static void choose(const struct kf_cli *cli, struct watches *ws)
 {
-	unsigned int alive = 0;
+	const struct kf_files *files = &ws->first.files;
 
-	*nr = 0;
-	for (unsigned int i = 0; i < look->files.nr; i++) {
-		const struct kf_file *f = &look->files.file[i];
+	ws->all = kf_alloc(files->nr + 1u, sizeof(*ws->all));
+	for (unsigned int i = 0; i < files->nr; i++) {
+		const struct kf_file *f = &files->file[i];
 
 		if (!wants(cli, f))
 			continue;
-		++*nr;
-		alive += f->life == KF_LIFE_ALIVE;
+		ws->all[ws->nr++] = (struct kf_watch){.first = f, .last = f};
+		ws->alive += f->life == KF_LIFE_ALIVE;
 	}
-	return alive;
 }
 
 /* A file that was named has to be there and to be good. */
@@ -313,62 +337,61 @@ static int check_file(const struct kf_look *look, const char *path)
 	return KF_EXIT_FAILED;
 }
 
-static int explain(const struct kf_cli *cli, const struct kf_look *looks,
-		   unsigned int nr)
+static unsigned int looks_in(double time)
 {
-	struct kf_watch *w = kf_alloc(nr, sizeof(*w));
-	unsigned int n = 0;
+	if (time * LOOKS_EACH_SECOND >= KF_WATCH_LOOKS)
+		return KF_WATCH_LOOKS;
+	return KF_MAX(LOOKS_LEAST, (unsigned int)(time * LOOKS_EACH_SECOND));
+}
+
+static int watch(const struct kf_cli *cli, struct watches *ws)
+{
+	unsigned int nr = looks_in(seconds);
+	struct timespec begin;
 	int status;
 
-	for (unsigned int i = 0; i < looks[0].files.nr; i++) {
-		if (wants(cli, &looks[0].files.file[i]))
-			w[n++] = watch_of(looks, &looks[0].files.file[i]);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (unsigned int i = 0; i < nr - 1; i++) {
+		wait_until(begin, seconds * i / (nr - 1));
+		note(ws);
 	}
-	if (seconds <= 0)
-		for (unsigned int i = 0; i < n; i++)
-			w[i].seconds = 0;
-	status = print_all(cli, w, n);
-	free(w);
+	wait_until(begin, seconds);
+	status = kf_look_take(&ws->last, cli);
+	finish(ws);
 	return status;
 }
 
-/* All looks at the files; only the first where nothing runs. */
-static int look_on(const struct kf_cli *cli, struct kf_look *looks,
-		   const char *path, unsigned int *nr)
+static int look_on(const struct kf_cli *cli, struct watches *ws,
+		   const char *path)
 {
-	int status = kf_look_take(&looks[0], cli);
+	int status = kf_look_take(&ws->first, cli);
 
 	if (!status && path)
-		status = check_file(&looks[0], path);
+		status = check_file(&ws->first, path);
 	if (status)
 		return status;
-	if (!count(cli, &looks[0], nr))
-		seconds = 0;
-	for (int i = 1; i < NR_LOOKS && seconds > 0 && !status; i++) {
-		sleep_half();
-		status = kf_look_take(&looks[i], cli);
-	}
-	return status;
-}
-
-static int run_with(const struct kf_cli *cli, const char *path)
-{
-	struct kf_look looks[NR_LOOKS] = {0};
-	unsigned int nr = 0;
-	int status = look_on(cli, looks, path, &nr);
-
-	if (!status && nr)
-		status = explain(cli, looks, nr);
-	if (!status && !nr) {
+	choose(cli, ws);
+	if (!ws->nr) {
 		kf_note(cli, "explain: no process %s%s",
 			kf_select_any(&cli->select) ? "matches"
 						    : "under konfiscator",
 			cli->select.all ? ""
 					: "; -a takes those that have ended");
-		status = KF_EXIT_NO_MATCH;
+		return KF_EXIT_NO_MATCH;
 	}
-	for (int i = 0; i < NR_LOOKS; i++)
-		kf_files_release(&looks[i].files);
+	if (ws->alive && seconds > 0)
+		status = watch(cli, ws);
+	return status ? status : print_all(cli, ws->all, ws->nr);
+}
+
+static int run_with(const struct kf_cli *cli, const char *path)
+{
+	struct watches ws = {0};
+	int status = look_on(cli, &ws, path);
+
+	free(ws.all);
+	kf_files_release(&ws.first.files);
+	kf_files_release(&ws.last.files);
 	return status;
 }
 
@@ -411,7 +434,7 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 
 static const struct kf_option options[] = {
 	{'w', "watch", "SEC",
-	 "look three times in so long, to see what grows; usually 2, 0: look once"},
+	 "look on for so long, to see what grows; usually 2, 0: look once"},
 	{0},
 };
 

@@ -46,8 +46,9 @@ void kf_explain(const struct kf_watch *w, struct kf_explained *e)
 		.procfs = "/proc",
 		.pid = w->last->pid,
 		.seconds = w->seconds,
-		.first = kf_snapshot_used(&w->first->snap),
-		.middle = kf_snapshot_used(&w->middle->snap),
+		.used = w->used,
+		.nr_used = w->nr_used,
+		.before = kf_snapshot_value(&w->first->snap, "peak_held"),
 	};
 
 	kf_explain_case(&look, e);

@@ -10,12 +10,15 @@
 #include "cli/table.h"
 #include "reader/verdict.h"
 
-/* Three looks at a process, or one: then all are the same. */
+#define KF_WATCH_LOOKS 128 /* at most */
+
+/* Looks at a process, or one: then first and last are the same. */
 struct kf_watch {
 	const struct kf_file *first;
-	const struct kf_file *middle;
 	const struct kf_file *last;
 	double seconds; /* from the first to the last; 0: one look */
+	unsigned int nr_used;
+	uint64_t used[KF_WATCH_LOOKS]; /* what it had at each look */
 };
 
 /**

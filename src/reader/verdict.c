@@ -95,14 +95,61 @@ static void take_process(struct kf_facts *f, const struct kf_case *c)
 			    KF_MIN(m.shared, f->resident));
 }
 
+struct span {
+	int64_t least, most;
+};
+
+static struct span span_of(const uint64_t *used, unsigned int from,
+			   unsigned int to)
+{
+	struct span s = {.least = INT64_MAX};
+
+	for (unsigned int i = from; i < to; i++) {
+		s.least = KF_MIN(s.least, (int64_t)used[i]);
+		s.most = KF_MAX(s.most, (int64_t)used[i]);
+	}
+	return s;
+}
+
+/*
+ * Who allocates and frees in turn is at times on his way up: so it is the least
+ * of each quarter that counts. It does not fall, rises more than once, and at
+ * the end the program never comes down to what was the most at the beginning.
+ */
+static void take_rise(struct kf_facts *f, const struct kf_case *c)
+{
+	struct span q[KF_EXPLAIN_QUARTERS];
+	unsigned int steps = 0;
+	int64_t noise;
+
+	if (c->nr_used < KF_EXPLAIN_QUARTERS)
+		return;
+	for (unsigned int i = 0; i < KF_EXPLAIN_QUARTERS; i++)
+		q[i] = span_of(c->used, c->nr_used * i / KF_EXPLAIN_QUARTERS,
+			       c->nr_used * (i + 1) / KF_EXPLAIN_QUARTERS);
+	f->risen = q[KF_EXPLAIN_QUARTERS - 1].least - q[0].least;
+	noise = f->risen / KF_EXPLAIN_NOISE_PART;
+	f->rising = q[KF_EXPLAIN_QUARTERS - 1].least > q[0].most;
+	for (unsigned int i = 1; i < KF_EXPLAIN_QUARTERS; i++) {
+		steps += q[i].least > q[i - 1].least + noise;
+		f->rising &= q[i].least >= q[i - 1].least - noise;
+	}
+	f->rising &= steps > 1;
+}
+
 static void take_watch(struct kf_facts *f, const struct kf_case *c)
 {
-	uint64_t now = kf_snapshot_used(c->snap);
-
 	f->watched = c->seconds > 0;
 	f->seconds = c->seconds;
-	f->grown = f->watched ? (int64_t)(now - c->first) : 0;
-	f->steady = c->first < c->middle && c->middle < now;
+	if (!f->watched)
+		return;
+	f->grown = (int64_t)(c->used[c->nr_used - 1] - c->used[0]);
+	take_rise(f, c);
+	/* in pools all is held from the start */
+	f->record = level(c->snap, "pools") ||
+		    (f->risen > 0 &&
+		     less(f->peak_held, c->before) >=
+			     (uint64_t)f->risen / KF_EXPLAIN_RECORD_PART);
 }
 
 /* Times are of one clock; a file begins when its process does, or at a fork. */
@@ -128,7 +175,7 @@ static bool grows(const struct kf_facts *f)
 	uint64_t least = KF_MAX(whole_of(f) / KF_EXPLAIN_GROWTH_PART,
 				(uint64_t)KF_EXPLAIN_GROWTH_MIN);
 
-	return f->watched && f->steady && f->grown >= (int64_t)least &&
+	return f->rising && f->risen >= (int64_t)least &&
 	       used >= f->half_empty + f->dirty;
 }
 
@@ -150,7 +197,7 @@ static bool wastes(const struct kf_facts *f)
 /* The rules: the first that holds decides. */
 static enum kf_verdict judge(const struct kf_facts *f)
 {
-	if (grows(f))
+	if (grows(f) && f->record)
 		return KF_VERDICT_LEAK;
 	if (f->resident_known && f->outside > f->resident / 2)
 		return KF_VERDICT_NOT_THE_HEAP;
@@ -199,7 +246,8 @@ static char *why_leak(const struct kf_facts *f)
 {
 	if (f->watched)
 		return say("what the program has grew by %s in %.1f s, "
-			   "in either half of it, to %s",
+			   "to %s; each quarter had its lows higher, and the "
+			   "heap was never larger before",
 			   BYTES((uint64_t)f->grown), f->seconds,
 			   BYTES(f->live + f->rounding));
 	return say("the heap grew until the end, to %s: by its last "
@@ -213,6 +261,12 @@ static char *why_in_use(const struct kf_facts *f)
 {
 	uint64_t used = f->live + f->rounding;
 
+	if (f->watched && grows(f))
+		return say("what the program has grew by %s in %.1f s, to %s, "
+			   "but its heap was larger before, %s; a longer watch "
+			   "tells whether its lows rise",
+			   BYTES((uint64_t)f->grown), f->seconds, BYTES(used),
+			   BYTES(f->peak_held));
 	if (f->watched)
 		return say("the program has %s of %s, and that changed "
 			   "by %s%s in %.1f s",

@@ -12,6 +12,9 @@
 /* Growth while the process is watched: less than this is no leak. */
 #define KF_EXPLAIN_GROWTH_MIN (64u << 10) /* bytes */
 #define KF_EXPLAIN_GROWTH_PART 256	  /* of the process, one part */
+#define KF_EXPLAIN_QUARTERS 4		  /* of a watch, each with its least */
+#define KF_EXPLAIN_NOISE_PART 8	 /* of the rise, one part, is no step */
+#define KF_EXPLAIN_RECORD_PART 4 /* of the rise, one part, is new */
 /* Free memory in the heap: less than this is no waste. */
 #define KF_EXPLAIN_WASTE_MIN (256u << 10) /* bytes */
 #define KF_EXPLAIN_WASTE_PART 3		  /* of the heap, one part */
@@ -34,8 +37,10 @@ struct kf_case {
 	const char *procfs; /* procfs' mount point */
 	int pid;	    /* as procfs shows it; 0: it is gone or hidden */
 	double seconds;	    /* that it was watched; 0: this look is all */
-	uint64_t first;	    /* kf_snapshot_used() when that began */
-	uint64_t middle;    /* the same, half of it ago */
+	/* kf_snapshot_used() meanwhile, in turn; where @seconds is not 0 */
+	const uint64_t *used;
+	unsigned int nr_used;
+	uint64_t before; /* most bytes held until the watch began */
 };
 
 /*
@@ -57,7 +62,9 @@ struct kf_facts {
 	bool watched;
 	double seconds;	    /* of the watch */
 	int64_t grown;	    /* live and rounding, in the watch */
-	bool steady;	    /* in either half of it */
+	int64_t risen;	    /* the least of them, in the watch */
+	bool rising;	    /* through all of it */
+	bool record;	    /* the heap was never larger before */
 	uint64_t allocated; /* ever */
 	bool life_known;
 	double life;	/* seconds, until the allocator looked last */

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A program that leaks, one that fragments its heap, one whose heap caches, one
 # whose memory is elsewhere and one without fault are told apart, running and
-# killed. What is not known of a killed one is said.
+# killed. One whose memory rises and falls does not leak. What is not known of a
+# killed one is said.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 needs jq jq
@@ -137,9 +138,18 @@ expect 0 cli explain --watch=0 --format=csv
 prints "heaps,$pid,alive,in use,"
 end
 
+# it has grown and shrunk once when it is ready, and goes on
+start teeth
+for watch in 0.1 0.2 0.1 0.3 0.1 0.2 0.1 1; do
+	asks --watch=$watch -p "$pid"
+	[ "$(of .verdict)" != leak ] ||
+		fail "what rises and falls is called a leak: $(of .why)"
+done
+end
+
 # several are a row each; what is asked wrongly is told
 expect 0 cli explain -a -n heaps
-equal "rows" 6 "$(wc -l <"$WORK/out")"
+equal "rows" 7 "$(wc -l <"$WORK/out")"
 expect 3 cli explain -p "$pid"
 says "explain: no process matches; -a takes those that have ended"
 expect 2 cli explain -p "$pid" "$file"

@@ -8,6 +8,7 @@
  *	cache		frees all blocks
  *	outside		has pages of its own beside the heap
  *	steady		has what it has
+ *	teeth		allocates all, bit by bit, and frees it, again and again
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define SIZE 250
 #define OUTSIDE (64u << 20)
 #define LEAK_STEP 20	  /* blocks each millisecond */
+#define TOOTH_STEP 400	  /* the same, of a tooth */
 #define LEAK_MOST 1200000 /* blocks: it is forgotten, not killed, at last */
 
 static void *block[NR];
@@ -46,9 +48,9 @@ NOINLINE static void leaky(int nr)
 		lost = memset(malloc(SIZE), 1, SIZE);
 }
 
-NOINLINE static void fill(void)
+NOINLINE static void fill(int from, int to)
 {
-	for (int i = 0; i < NR; i++)
+	for (int i = from; i < to; i++)
 		block[i] = memset(malloc(SIZE), 1, SIZE);
 }
 
@@ -79,6 +81,20 @@ static void grow(void)
 	}
 }
 
+static void grow_and_shrink(void)
+{
+	int nr = 0;
+
+	for (; !wait_ms(1); nr += TOOTH_STEP) {
+		if (nr == NR) {
+			empty(0);
+			ready();
+			nr = 0;
+		}
+		fill(nr, nr + TOOTH_STEP);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -87,10 +103,14 @@ int main(int argc, char **argv)
 		grow();
 		return 0;
 	}
+	if (!strcmp(how, "teeth")) {
+		grow_and_shrink();
+		return 0;
+	}
 	if (!strcmp(how, "outside"))
 		map();
 	else
-		fill();
+		fill(0, NR);
 	if (!strcmp(how, "fragment"))
 		empty(64);
 	else if (!strcmp(how, "cache"))

@@ -45,7 +45,7 @@ class Scene:
         self.stacks = kftest.Stacks(
             world, "a", "leaky 20000000 0 64 <i>boot",
             "cache 90000000 60000000 4096", "inlined 8000000 1000000 512",
-            "mapped=120000000", "free_runs=40000000", binary=program)
+            "free_runs=40000000", binary=program)
         self.blocks = 300000
         self.grow()
         self.exporter = world.exporter()
@@ -61,6 +61,7 @@ class Scene:
     def grow(self):
         self.blocks += 500  # of what is mapped there must be some left
         self.stacks.tell("state 64:%d:10" % self.blocks)
+        self.stacks.tell("mapped=%d" % (100000000 + 64 * self.blocks))
 
     def get(self, path):
         return self.exporter.request(path)[2]

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * reader/verdict.c: what rises and falls again is no leak, however it is
+ * watched, and what leaks is one, whatever else the program does.
+ */
+#include "config.h"
+
+#include "reader/verdict.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1 << 20)
+#define BASE (20 * MIB)
+#define TOOTH (16 * MIB)
+#define NR 17 /* looks */
+
+/* Of a program that runs on and on: what it has after so many moments. */
+typedef uint64_t shape_fn(unsigned int moment, unsigned int period);
+
+static uint64_t sawtooth(unsigned int moment, unsigned int period)
+{
+	return BASE + (uint64_t)TOOTH * (moment % period) / period;
+}
+
+static uint64_t triangle(unsigned int moment, unsigned int period)
+{
+	unsigned int at = 2 * (moment % period);
+
+	return BASE +
+	       (uint64_t)TOOTH * (at < period ? at : 2 * period - at) / period;
+}
+
+/* Load and unload, with nothing between. */
+static uint64_t square(unsigned int moment, unsigned int period)
+{
+	return BASE + (moment % period < period / 2 ? 0 : TOOTH);
+}
+
+/* Teeth on a slope of a whole tooth each eight moments. */
+static uint64_t slope(unsigned int moment, unsigned int period)
+{
+	return sawtooth(moment, period) + (uint64_t)TOOTH * moment / 8;
+}
+
+/* A leak of a block now and then, in steps. */
+static uint64_t stairs(unsigned int moment, unsigned int period)
+{
+	return BASE + (uint64_t)MIB * (moment / period);
+}
+
+static uint64_t flat(unsigned int moment, unsigned int period)
+{
+	return BASE + moment % period;
+}
+
+/* What is said of looks from @from on, by one who has all that it ever had. */
+static enum kf_verdict judged(shape_fn *shape, unsigned int period,
+			      unsigned int from)
+{
+	struct kf_counter peak = {.name = "peak_held"};
+	struct kf_snapshot s = {.counters = &peak, .nr_counters = 1};
+	struct kf_case c = {.snap = &s, .seconds = 2, .nr_used = NR};
+	struct kf_explained e;
+	uint64_t used[NR], most = 0;
+
+	for (unsigned int i = 0; i < from + NR; i++) {
+		uint64_t now = shape(i, period);
+
+		most = most < now ? now : most;
+		if (i <= from)
+			c.before = most;
+		if (i >= from)
+			used[i - from] = now;
+	}
+	c.used = used;
+	peak.value = most;
+	s.totals.live = s.totals.held = used[NR - 1];
+	kf_explain_case(&c, &e);
+	ck_assert_ptr_nonnull(e.why);
+	kf_explained_release(&e);
+	return e.verdict;
+}
+
+START_TEST(what_rises_and_falls_is_no_leak)
+{
+	shape_fn *const shapes[] = {sawtooth, triangle, square, flat};
+
+	for (unsigned int period = 2; period < 200; period++) {
+		for (unsigned int i = 0; i < 4 * period; i++) {
+			/* a period has been seen, by somebody */
+			for (size_t n = 0; n < KF_ARRAY_SIZE(shapes); n++)
+				UNIT_REQUIRE(
+					judged(shapes[n], period, period + i) ==
+					KF_VERDICT_IN_USE);
+		}
+	}
+}
+END_TEST
+
+START_TEST(what_rises_under_teeth_is_a_leak)
+{
+	for (unsigned int period = 2; period <= 4; period++) {
+		for (unsigned int from = 0; from < 2 * period; from++)
+			UNIT_REQUIRE(judged(slope, period, from) ==
+				     KF_VERDICT_LEAK);
+	}
+}
+END_TEST
+
+START_TEST(what_rises_step_by_step_is_a_leak)
+{
+	for (unsigned int period = 1; period <= 5; period++) {
+		for (unsigned int from = 0; from < 3 * period; from++)
+			UNIT_REQUIRE(judged(stairs, period, from) ==
+				     KF_VERDICT_LEAK);
+	}
+}
+END_TEST
+
+/* Data that is loaded while it is watched, once. */
+START_TEST(one_step_is_no_leak)
+{
+	for (unsigned int from = 0; from < 100; from++)
+		UNIT_REQUIRE(judged(stairs, 50, from) == KF_VERDICT_IN_USE);
+}
+END_TEST
+
+START_TEST(growth_below_an_earlier_peak_is_told)
+{
+	struct kf_counter peak = {.name = "peak_held", .value = 64 * MIB};
+	struct kf_snapshot s = {.counters = &peak, .nr_counters = 1};
+	struct kf_case c = {.snap = &s, .seconds = 2, .nr_used = NR};
+	struct kf_explained e;
+	uint64_t used[NR];
+
+	for (unsigned int i = 0; i < NR; i++)
+		used[i] = BASE + i * (uint64_t)MIB;
+	s.totals.live = s.totals.held = used[NR - 1];
+	c.used = used;
+	c.before = peak.value;
+	kf_explain_case(&c, &e);
+	ck_assert_int_eq(e.verdict, KF_VERDICT_IN_USE);
+	ck_assert_ptr_nonnull(strstr(e.why, "grew by 16.0Mi in 2.0 s"));
+	ck_assert_ptr_nonnull(strstr(e.why, "was larger before, 64.0Mi"));
+	kf_explained_release(&e);
+	/* the same, as the heap goes beyond that */
+	peak.value += 8 * MIB;
+	kf_explain_case(&c, &e);
+	ck_assert_int_eq(e.verdict, KF_VERDICT_LEAK);
+	kf_explained_release(&e);
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		what_rises_and_falls_is_no_leak,
+		what_rises_under_teeth_is_a_leak,
+		what_rises_step_by_step_is_a_leak,
+		one_step_is_no_leak,
+		growth_below_an_earlier_peak_is_told,
+	};
+
+	return unit_run("reader/verdict", tests, KF_ARRAY_SIZE(tests));
+}
