@@ -22,25 +22,84 @@ static void folded_label(FILE *out, const char *label)
 		fputc(*p == ';' ? ':' : *p, out);
 }
 
+struct folded {
+	char *stack;
+	double value;
+};
+
+static char *folded_stack(const struct kf_prof *prof,
+			  const struct kf_site *site)
+{
+	size_t nr, size;
+	char **labels = kf_site_labels(prof, site, &nr);
+	char *stack = NULL;
+	FILE *out = open_memstream(&stack, &size);
+
+	for (size_t k = 0; out && k < nr; k++) {
+		if (k)
+			fputc(';', out);
+		folded_label(out, labels[k]);
+	}
+	kf_site_labels_free(labels, nr);
+	if (!out || fclose(out)) {
+		kf_error("out of memory");
+		exit(KF_EXIT_FAILED);
+	}
+	return stack;
+}
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct folded *x = a, *y = b;
+
+	return strcmp(x->stack, y->stack);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const struct folded *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	return by_stack(a, b);
+}
+
+/* Returns how many are left: each stack once. */
+static size_t join(struct folded *all, size_t nr)
+{
+	size_t kept = 0;
+
+	qsort(all, nr, sizeof(*all), by_stack);
+	for (size_t i = 0; i < nr; i++) {
+		if (kept && !by_stack(&all[kept - 1], &all[i])) {
+			all[kept - 1].value += all[i].value;
+			free(all[i].stack);
+		} else {
+			all[kept++] = all[i];
+		}
+	}
+	qsort(all, kept, sizeof(*all), by_value);
+	return kept;
+}
+
+/* Sites of different addresses may have the same names. */
 static int write_folded(const struct kf_prof *prof, FILE *out)
 {
-	for (size_t i = 0; i < prof->nr_sites; i++) {
-		const struct kf_site *site = &prof->sites[i];
-		uint64_t value = (uint64_t)site->value.value;
-		size_t nr;
-		char **labels;
+	struct folded *all = kf_alloc(prof->nr_sites + 1, sizeof(*all));
+	size_t nr = prof->nr_sites;
 
-		if (!value)
-			continue;
-		labels = kf_site_labels(prof, site, &nr);
-		for (size_t k = 0; k < nr; k++) {
-			if (k)
-				fputc(';', out);
-			folded_label(out, labels[k]);
-		}
-		fprintf(out, " %" PRIu64 "\n", value);
-		kf_site_labels_free(labels, nr);
+	for (size_t i = 0; i < nr; i++) {
+		all[i].stack = folded_stack(prof, &prof->sites[i]);
+		all[i].value = prof->sites[i].value.value;
 	}
+	nr = join(all, nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (all[i].value >= 1)
+			fprintf(out, "%s %" PRIu64 "\n", all[i].stack,
+				(uint64_t)all[i].value);
+		free(all[i].stack);
+	}
+	free(all);
 	return 0;
 }
 

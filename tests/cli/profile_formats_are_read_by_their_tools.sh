@@ -20,6 +20,11 @@ for suffix in pb.gz folded svg json csv massif; do
 	expect 0 "$KF_CLI" report -o "out.$suffix" stats/mkstacks.1
 done
 expect 0 "$KF_CLI" report --group=tag -o tags.folded stats/mkstacks.1
+# what has the same names is one line, whatever it is told apart by otherwise
+stacks leaky 5000000 0 64 other
+expect 0 "$KF_CLI" report -o twice.folded stats/mkstacks.1
+equal "lines of leaky" 25000000 \
+	"$(sed -n 's/.*;leaky \([0-9]*\)$/\1/p' twice.folded)"
 stacks_end
 
 # apart from what the command is built of
