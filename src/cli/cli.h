@@ -150,13 +150,17 @@ bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f);
 
 /**
  * kf_cli_find() - read the stats files that the command line names
+ * kf_cli_find_part() - those that have something in their name
  * @cli:	the command line
+ * @part:	what that is; NULL: all
  * @files:	out: the files
  *
  * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_cli_find(const struct kf_cli *cli, struct kf_files *files);
+int kf_cli_find_part(const struct kf_cli *cli, const char *part,
+		     struct kf_files *files);
 
 /**
  * kf_error() - one line on stderr, with the program's and command's names

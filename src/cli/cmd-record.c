@@ -143,11 +143,28 @@ static void set_next(struct recorder *r, uint64_t now)
 		r->next = KF_MIN(r->next, end);
 }
 
+/*
+ * A file is named by the pid that its process sees, and there may be thousands:
+ * only where none has ours, as of a container's, all of them are read.
+ */
+static int find(struct recorder *r, struct kf_files *files)
+{
+	char part[16];
+	int status;
+
+	snprintf(part, sizeof(part), ".%d.", r->pid);
+	status = kf_cli_find_part(r->cli, part, files);
+	if (status || r->child || file_of(files, r))
+		return status;
+	kf_files_release(files);
+	return kf_cli_find(r->cli, files);
+}
+
 static int look(struct recorder *r)
 {
 	struct kf_files files = {0};
 	struct kf_file *f;
-	int status = kf_cli_find(r->cli, &files);
+	int status = find(r, &files);
 
 	f = status ? NULL : file_of(&files, r);
 	if (f) {

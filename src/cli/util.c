@@ -88,7 +88,14 @@ char *kf_format(const char *fmt, ...)
 
 int kf_cli_find(const struct kf_cli *cli, struct kf_files *files)
 {
+	return kf_cli_find_part(cli, NULL, files);
+}
+
+int kf_cli_find_part(const struct kf_cli *cli, const char *part,
+		     struct kf_files *files)
+{
 	struct kf_find find = {.dirs = (const char *const *)cli->dirs,
+			       .part = part,
 			       .tables = cli->tables};
 
 	if (kf_files_find(&find, files)) {

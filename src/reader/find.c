@@ -40,6 +40,7 @@ struct place {
 struct search {
 	struct kf_files *out;
 	const char *procfs;
+	const char *part; /* or NULL */
 	unsigned int tables;
 	bool memory;
 	unsigned int room;
@@ -289,7 +290,8 @@ static int list_names(struct search *se, int fd, const char *path)
 		return -1;
 	}
 	while (!rc && (de = readdir(dir))) {
-		if (de->d_name[0] == '.')
+		if (de->d_name[0] == '.' ||
+		    (se->part && !strstr(de->d_name, se->part)))
 			continue;
 		if (se->outside && se->nr_outside++ >= MAX_OUTSIDE)
 			break;
@@ -445,6 +447,7 @@ static int search(struct search *se, const struct kf_find *find)
 
 	memset(se->out, 0, sizeof(*se->out));
 	se->procfs = find && find->procfs ? find->procfs : "/proc";
+	se->part = find ? find->part : NULL;
 	se->tables = find ? find->tables : 0;
 	se->memory = find && find->memory;
 	/* what is lent is not to stay in a list */

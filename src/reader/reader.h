@@ -229,6 +229,7 @@ struct kf_find {
 	const char *const
 		*dirs;	    /* NULL-terminated; NULL: the library's order */
 	const char *procfs; /* NULL: "/proc" */
+	const char *part; /* not NULL: only files that have it in their name */
 	/* not NULL: look into other mount namespaces, too (see outside.h) */
 	unsigned int *hidden; /* out: processes that are not to be seen */
 	unsigned int tables;  /* enum kf_tables, or-ed: read these, too */
