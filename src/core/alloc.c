@@ -108,8 +108,8 @@ static void *take_tagged(size_t size, size_t align, bool zeroed, uint32_t mark,
 			 size_t *usable)
 {
 	uint32_t sample = kf_sampling_draw(size, align, kf_tag_of_mark(mark));
-	void *p = kf_marked_alloc(size, align, zeroed, sample ? sample : mark,
-				  usable);
+	void *p = kf_supply->alloc_marked(size, align, zeroed,
+					  sample ? sample : mark, usable);
 
 	if (sample)
 		kf_sampling_drawn(sample, p, p ? *usable : 0);
@@ -131,7 +131,8 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 		 : take(size, align, zeroed, usable);
 	if (unlikely(!p)) {
 		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
-		p = mark ? kf_marked_alloc(size, align, zeroed, mark, usable)
+		p = mark ? kf_supply->alloc_marked(size, align, zeroed, mark,
+						   usable)
 			 : kf_supply->alloc(size, align, zeroed, usable);
 	}
 	if (unlikely(!p))

@@ -10,16 +10,19 @@
 #include "core/hosted.h"
 
 #include "core/direct.h"
+#include "core/marks.h"
 #include "core/tally.h"
 #include "engine/secure.h"
 #include "engine/engine.h"
 #include "engine/fast.h"
 #include "engine/heap.h"
+#include "engine/marked.h"
 #include "pages/map.h"
 #include "pages/pages.h"
 #include "sys/lock.h"
 #include "sys/out.h"
 #include "sys/thread.h"
+#include "tags/tags.h"
 
 #include "base/text.h"
 
@@ -36,6 +39,7 @@ static struct {
 	bool elsewhere;
 	size_t least;	     /* bytes that may be asked for, 0 or 1 */
 	bool slow;	     /* calls have to go all the way */
+	bool marks;	     /* some block has had one: atomic */
 	struct kf_lock lock; /* for one call at a time */
 	bool inside;	     /* who has the lock is in such a call */
 	void *pending;	     /* freed while a fork was on; atomic */
@@ -141,12 +145,49 @@ static void *ask(size_t size, size_t align, bool zeroed)
 	return p;
 }
 
+static inline bool has_marks(void)
+{
+	return unlikely(__atomic_load_n(&host.marks, __ATOMIC_RELAXED));
+}
+
+/*
+ * From the first mark on each free has to look for one: there is no short way
+ * any more. Who frees the block has it from the thread that closed it.
+ */
+static bool set_mark(void *p, uint32_t mark)
+{
+	if (is_default(p)) {
+		if (!kf_mark_may(p, mark))
+			return false;
+		kf_mark_set(p, mark);
+		return true;
+	}
+	if (!has_marks()) {
+		__atomic_store_n(&host.marks, true, __ATOMIC_RELAXED);
+		kf_process_close();
+	}
+	return kf_marks_put(p, mark);
+}
+
+static uint32_t take_mark(void *p)
+{
+	uint32_t mark;
+
+	if (!is_default(p))
+		return has_marks() ? kf_marks_take(p) : 0;
+	mark = kf_mark_of(p);
+	if (mark)
+		kf_mark_set(p, 0);
+	return mark;
+}
+
 /* Where the short way was closed and need not be. */
 static __cold void open_again(void)
 {
 	uint32_t gate = kf_process_gate();
 
-	if (!host.slow && !__atomic_load_n(&kf_detour_on, __ATOMIC_ACQUIRE))
+	if (!host.slow && !has_marks() &&
+	    !__atomic_load_n(&kf_detour_on, __ATOMIC_ACQUIRE))
 		kf_process_open(gate);
 }
 
@@ -220,6 +261,15 @@ static inline enum kf_misuse check(const void *p)
 				  : KF_FINE;
 }
 
+/* Before the block can be another's. */
+static __noinline void leave_mark(const void *p, size_t usable)
+{
+	uint32_t mark = kf_marks_take(p);
+
+	if (mark)
+		kf_mark_hooks.gone(p, usable, mark, true);
+}
+
 static enum kf_misuse release(void *p, size_t usable)
 {
 	int saved = errno;
@@ -231,6 +281,8 @@ static enum kf_misuse release(void *p, size_t usable)
 	if (unlikely(wrong))
 		return wrong;
 	count_gone(kf_heap_counter(), usable);
+	if (has_marks())
+		leave_mark(p, usable);
 	give(p, usable);
 	errno = saved;
 	return KF_FINE;
@@ -272,11 +324,57 @@ static bool resize_inside(void *p, size_t have, size_t size, void **to)
 	return true;
 }
 
+static void *alloc_marked(size_t size, size_t align, bool zeroed, uint32_t mark,
+			  size_t *usable)
+{
+	size_t bytes = KF_MAX(size, KF_MARKS_LEAST);
+	void *p = kf_hosted_alloc(bytes, align, zeroed, usable);
+
+	if (!p || likely(set_mark(p, mark)))
+		return p;
+	release(p, *usable);
+	return kf_marked_alloc(bytes, align, zeroed, mark, usable);
+}
+
+/* As the engine does it, or by a copy. */
+static void *resize_anyhow(void *p, size_t have, size_t size)
+{
+	void *to;
+
+	/* A shrink never fails: the block it was is still large enough. */
+	if (!is_default(p) && resize_inside(p, have, size, &to))
+		return to || size > have ? to : p;
+	return kf_resize_stays(have, size) ? p : move(p, have, size);
+}
+
+/* Of a block that has a mark, or gets one. */
+static __noinline void *resize_marked(void *p, size_t have, size_t size)
+{
+	uint32_t old = take_mark(p);
+	uint32_t mark = kf_mark_next(old, have, size);
+	void *to = resize_anyhow(p, have, KF_MAX(size, KF_MARKS_LEAST));
+
+	if (!to) {
+		if (mark)
+			kf_mark_hooks.lost(mark);
+		/* There is room where it was. */
+		if (old && !set_mark(p, old))
+			kf_mark_hooks.gone(p, have, old, false);
+		return NULL;
+	}
+	if (old)
+		kf_mark_hooks.gone(p, have, old, false);
+	if (mark && set_mark(to, mark))
+		kf_mark_hooks.came(to, usable(to), mark);
+	else if (mark)
+		kf_mark_hooks.lost(mark);
+	return to;
+}
+
 static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 {
 	size_t have = usable(p);
 	bool ours = is_default(p);
-	void *to;
 
 	*wrong = KF_FINE;
 	if (ours && !have)
@@ -286,10 +384,9 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	if (*wrong)
 		return NULL;
 	kf_heap_counter();
-	/* A shrink never fails: the block it was is still large enough. */
-	if (!ours && resize_inside(p, have, size, &to))
-		return to || size > have ? to : p;
-	return kf_resize_stays(have, size) ? p : move(p, have, size);
+	return has_marks() || unlikely(kf_tag_mark_now(kf_tag_self))
+		       ? resize_marked(p, have, size)
+		       : resize_anyhow(p, have, size);
 }
 
 /* There is no fast path to leave, but a short way. */
@@ -370,6 +467,7 @@ static void init(void)
 const struct kf_supply kf_supply_hosted = {
 	.init = init,
 	.alloc = alloc,
+	.alloc_marked = alloc_marked,
 	.release = release,
 	.resize = resize,
 	.usable = usable,

@@ -4,16 +4,13 @@
  */
 #include "core/tagging.h"
 
-#include "base/text.h"
 #include "core/conf.h"
 #include "core/core.h"
-#include "core/hosted.h"
 #include "core/sampling.h"
 #include "engine/heap.h"
 #include "record/record.h"
 #include "sample/countdown.h"
 #include "sample/sample.h"
-#include "sys/out.h"
 #include "sys/thread.h"
 
 #include <errno.h>
@@ -73,26 +70,6 @@ static uint32_t limit(uint64_t wanted, uint32_t most)
 	return (uint32_t)KF_MIN(KF_MAX(wanted, (uint64_t)MIN_LIMIT), most);
 }
 
-static bool is_possible(void)
-{
-	static bool told;
-	char buf[160];
-	struct kf_text text;
-
-	if (!kf_hosted_engine())
-		return true;
-	kf_tags.base = NULL;
-	if (__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
-		return false;
-	kf_text_init(&text, buf, sizeof(buf) - 1);
-	kf_text_str(&text,
-		    "konfiscator: tags are not counted with the engine ");
-	kf_text_str(&text, kf_hosted_engine()->name);
-	kf_text_str(&text, ", only with firstfit\n");
-	kf_out(&text);
-	return false;
-}
-
 void kf_tagging_init(void)
 {
 	kf_mark_hooks = (struct kf_mark_hooks){next, lost, gone, came};
@@ -100,7 +77,7 @@ void kf_tagging_init(void)
 	kf_tags.limits.nodes = limit(kf_conf.tag_nodes, MAX_NODES);
 	kf_tags.base = kf_conf.tag;
 	kf_tags.stacks = kf_conf.stacks ? kf_conf.tag_stacks : NULL;
-	if (kf_tags.base && is_possible())
+	if (kf_tags.base)
 		kf_detour_keep();
 }
 
@@ -137,8 +114,6 @@ bool kf_tagging_begin(void)
 		kf_start();
 	if (kf_fork_is_due())
 		kf_fork_settle();
-	if (!is_possible())
-		return false;
 	kf_detour_enter();
 	done = kf_tag_has_tree(kf_tag_self) || begin();
 	kf_tagging_follow();

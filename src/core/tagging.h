@@ -23,8 +23,7 @@ void kf_tagging_init(void);
 /**
  * kf_tagging_begin() - have a tree for the calling thread
  *
- * Starts the library and settles a fork, if that is due. With another engine
- * than the default one it says in one line, once, that there are no tags.
+ * Starts the library and settles a fork, if that is due.
  *
  * Context: any thread. Keeps errno.
  * Return: false where the thread cannot have tags.

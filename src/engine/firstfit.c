@@ -343,6 +343,7 @@ const struct konf_engine kf_engine_firstfit = {
 const struct kf_supply kf_supply_firstfit = {
 	.init = init,
 	.alloc = alloc,
+	.alloc_marked = kf_marked_alloc,
 	.release = release,
 	.resize = resize,
 	.usable = usable,

@@ -49,6 +49,9 @@ struct kf_supply {
 	 * @usable: out: its usable bytes.
 	 */
 	void *(*alloc)(size_t size, size_t align, bool zeroed, size_t *usable);
+	/* Likewise one with a mark, not 0: see engine/marked.h. */
+	void *(*alloc_marked)(size_t size, size_t align, bool zeroed,
+			      uint32_t mark, size_t *usable);
 	/* @usable: what usable() says of the block. */
 	enum kf_misuse (*release)(void *p, size_t usable);
 	/*

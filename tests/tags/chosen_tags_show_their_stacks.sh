@@ -50,6 +50,10 @@ jq -e '[.[] | .percent_of_tag] | add | . > 99.9 and . < 100.1' "$WORK/json" \
 
 chosen "*"
 equal "all stacks" "$(cat "$WORK/want")" "$(cat "$WORK/got")"
+export KONFISCATOR_ENGINE=system
+chosen "*"
+equal "all stacks, engine system" "$(cat "$WORK/want")" "$(cat "$WORK/got")"
+unset KONFISCATOR_ENGINE
 chosen "-net*,disk"
 equal "stacks of disk" "$(grep '^disk ' "$WORK/want")" "$(cat "$WORK/got")"
 chosen "none"

@@ -69,3 +69,11 @@ one_moment python3 "$WORK/job.py"
 equal "of python" "scope_the whole" "$(below)"
 jq -e '.nTotalNetTrackedBytes > 20 * .nBytesAllocBeforeInit' "$json" \
 	>"$WORK/sum" || fail "python is billed too little: $(cat "$json")"
+
+# So it is with a malloc behind the library.
+KONFISCATOR_ENGINE=system
+export KONFISCATOR_ENGINE
+one_moment python3 "$WORK/job.py"
+equal "of python, engine system" "scope_the whole" "$(below)"
+jq -e '.nTotalNetTrackedBytes > 20 * .nBytesAllocBeforeInit' "$json" \
+	>"$WORK/sum" || fail "python is billed too little by system: $(cat "$json")"
