@@ -29,8 +29,14 @@ struct flag {
 
 static const char *set_listen(struct kf_options *o, const char *value)
 {
-	if (!strrchr(value, ':'))
-		return "[HOST]:PORT";
+	const char *port = strrchr(value, ':');
+
+	/* a number beyond would be cut to 16 bits; 0 is any port */
+	if (!port || !port[1] ||
+	    (isdigit((unsigned char)port[1]) &&
+	     (port[1 + strspn(port + 1, "0123456789")] ||
+	      strtoul(port + 1, NULL, 10) > UINT16_MAX)))
+		return "[HOST]:PORT, with a port of 0 to 65535";
 	if (o->nr_listen == KF_MAX_LISTEN)
 		return "at most 16 addresses";
 	o->listen[o->nr_listen++] = value;
