@@ -98,6 +98,7 @@ program=$(setting ExecStart)
 as_exec nobody konfiscator run -- sleep 1000 &
 at_exit "kill $! 2>/dev/null || :"
 sleeper=$!
+: >"$WORK/log"
 inside_exec setpriv --reuid "$(setting User)" --regid "$(setting Group)" \
 	--clear-groups --no-new-privs --inh-caps "$rights" \
 	--ambient-caps "$rights" --bounding-set "$rights" \
