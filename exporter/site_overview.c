@@ -196,8 +196,8 @@ static void cards(struct kf_buf *out, const struct rows *groups)
 	held = kf_parts_sum(part);
 	kf_buf_str(out, "<section class=\"cards\" id=\"cards\">\n");
 	kf_html_card(out, "Processes");
-	kf_buf_fmt(out, "<p>%u</p><small>in %zu groups</small></div>\n",
-		   processes, groups->nr);
+	kf_buf_fmt(out, "<p>%u</p><small>in %zu group%s</small></div>\n",
+		   processes, groups->nr, groups->nr == 1 ? "" : "s");
 	kf_html_card(out, "Held from the kernel");
 	kf_buf_str(out, "<p>");
 	kf_html_bytes(out, (double)held);

@@ -59,7 +59,31 @@ static uint64_t live_bytes(const struct kf_class_count *c)
 		       : bytes;
 }
 
-static void sizes(const struct kf_snapshot *s, struct kf_buf *out)
+static void size_row(const struct kf_class_count *c, uint64_t most,
+		     struct kf_buf *out)
+{
+	kf_buf_str(out, "<tr>");
+	if (c->bytes)
+		kf_html_bytes_cell(out, "Block size", c->bytes);
+	else
+		kf_buf_str(out, "<td class=\"n\" data-label=\""
+				"Block size\">large</td>");
+	kf_html_count_cell(out, "Live blocks", live_blocks(c));
+	if (c->bytes)
+		kf_html_bytes_cell(out, "Live bytes", live_bytes(c));
+	else
+		kf_buf_str(out, "<td class=\"n\"></td>");
+	kf_buf_str(out, "<td class=\"bars\">");
+	kf_html_share(out, live_blocks(c), most);
+	kf_buf_str(out, "</td>");
+	kf_html_count_cell(out, "Mallocs", c->mallocs);
+	kf_html_count_cell(out, "Frees", c->frees);
+	kf_buf_str(out, "</tr>\n");
+}
+
+/* The table of those that have live blocks, or had some. */
+static void sizes_that(bool live, const struct kf_snapshot *s,
+		       struct kf_buf *out)
 {
 	static const char *const columns[] = {
 		">Block size", ">Live blocks", ">Live bytes", "Live blocks",
@@ -69,37 +93,39 @@ static void sizes(const struct kf_snapshot *s, struct kf_buf *out)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_classes; i++)
-		most = KF_MAX(most, s->classes[i].mallocs +
-					    live_blocks(&s->classes[i]));
-	if (!most)
-		return;
-	for (i = 0, most = 0; i < s->nr_classes; i++)
 		most = KF_MAX(most, live_blocks(&s->classes[i]));
-	begin_table(out, "sizes", "Sizes", columns);
+	head_row(out, columns);
 	for (i = 0; i < s->nr_classes; i++) {
 		/* large blocks stand first in the file, and last here */
 		c = &s->classes[(i + 1) % s->nr_classes];
-		if (!c->mallocs && !live_blocks(c))
-			continue;
-		kf_buf_str(out, "<tr>");
-		if (c->bytes)
-			kf_html_bytes_cell(out, "Block size", c->bytes);
-		else
-			kf_buf_str(out, "<td class=\"n\" data-label=\""
-					"Block size\">large</td>");
-		kf_html_count_cell(out, "Live blocks", live_blocks(c));
-		if (c->bytes)
-			kf_html_bytes_cell(out, "Live bytes", live_bytes(c));
-		else
-			kf_buf_str(out, "<td class=\"n\"></td>");
-		kf_buf_str(out, "<td class=\"bars\">");
-		kf_html_share(out, live_blocks(c), most);
-		kf_buf_str(out, "</td>");
-		kf_html_count_cell(out, "Mallocs", c->mallocs);
-		kf_html_count_cell(out, "Frees", c->frees);
-		kf_buf_str(out, "</tr>\n");
+		if (live ? live_blocks(c) : c->mallocs && !live_blocks(c))
+			size_row(c, most, out);
 	}
-	end_table(out, 0);
+	kf_buf_str(out, "</tbody></table>\n");
+}
+
+static void sizes(const struct kf_snapshot *s, struct kf_buf *out)
+{
+	unsigned int live = 0, empty = 0;
+
+	for (unsigned int i = 0; i < s->nr_classes; i++) {
+		live += live_blocks(&s->classes[i]) != 0;
+		empty += s->classes[i].mallocs && !live_blocks(&s->classes[i]);
+	}
+	if (!live && !empty)
+		return;
+	kf_buf_str(out, "<section id=\"sizes\">\n<h2>Sizes</h2>\n");
+	if (live)
+		sizes_that(true, s, out);
+	if (empty) {
+		kf_buf_fmt(out,
+			   "<details><summary>of which no block is live: %u"
+			   "</summary>\n",
+			   empty);
+		sizes_that(false, s, out);
+		kf_buf_str(out, "</details>\n");
+	}
+	kf_buf_str(out, "</section>\n");
 }
 
 static int by_allocated(const void *a, const void *b)

@@ -180,8 +180,8 @@ static void stack(const struct kf_snapshot *s, const struct ranked *r,
 	kf_html_bytes(out, kf_estimate_error(live));
 	kf_buf_str(out, " ");
 	callers(st, names, out);
-	kf_buf_fmt(out, " <span class=\"hint\">%" PRIu64 " samples</span> ",
-		   st->samples);
+	kf_buf_fmt(out, " <span class=\"hint\">%" PRIu64 " sample%s</span> ",
+		   st->samples, st->samples == 1 ? "" : "s");
 	if (st->tag) {
 		kf_buf_str(out, "<span class=\"tag\">");
 		tag_name(s, st->tag, out);

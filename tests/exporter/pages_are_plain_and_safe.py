@@ -66,7 +66,7 @@ def the_overview_adds_up(world):
                          free_runs=1 << 19)
     page = get(world.exporter(), "/")
     cards = words(section(page, "cards"))
-    assert "Processes2in 1 groups" in cards, cards
+    assert "Processes2in 1 group" in cards, cards
     assert "2.00 MiB" in cards and "98.5 % of it free" in cards, cards
     assert "in 2000 blocks" in cards, cards
     (group,) = rows(page, "groups")
@@ -77,15 +77,16 @@ def the_overview_adds_up(world):
 
 def a_process_has_a_page(world):
     process = one_process(
-        world, name="worker", blocks="16:1500:500", failed=3,
+        world, name="worker", blocks=["32:7:7", "16:1500:500"], failed=3,
         tag="1:0:main", **{"tag.1.allocated": 4096, "tag.1.mallocs": 1})
     exporter = world.exporter()
     (link,) = process_links(get(exporter, "/"))
     for path in (link, "/process?pid=%d" % process.pid):
         page = get(exporter, path)
         assert str(process.pid) in words(section(page, "identity"))
-        (size,) = rows(page, "sizes")
+        size, _, empty = rows(page, "sizes")  # a head in between
         assert re.match(r"16 B1000", size), size
+        assert re.match(r"32 B0.*77$", empty), empty
         (tag,) = rows(page, "tags")
         assert tag.startswith("main4.00 KiB"), tag
         assert rows(page, "threads")
