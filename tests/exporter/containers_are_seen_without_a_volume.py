@@ -4,6 +4,7 @@ deleted, not counted twice, and no link leads out of them; who may not look is
 told."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -36,6 +37,11 @@ def inside(world, *command, **kw):
     return process
 
 
+def state(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
+        return f.read().rsplit(") ", 1)[1][0]
+
+
 def worker(world):
     link = world.path("lib.so")
     if not os.path.exists(link):
@@ -45,6 +51,9 @@ def worker(world):
         "KONFISCATOR_DIR=" + world.path("in", "stats"),
         "KONFISCATOR_NAME=boxed", sys.executable, "-c", WORK)
     assert process.stdout.readline() == b"5000\n"
+    # it calls on after its answer, so it is made to stand still
+    process.send_signal(signal.SIGSTOP)
+    kftest.until("it stands still", lambda: state(process.pid) == "T")
     return process
 
 

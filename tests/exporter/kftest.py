@@ -180,6 +180,8 @@ class World:
         for process in self.started:
             # whoever started others is given the time to end them
             process.terminate()
+            # one that a test stopped would not take notice
+            process.send_signal(signal.SIGCONT)
             try:
                 process.wait(PATIENCE)
             except subprocess.TimeoutExpired:

@@ -41,9 +41,12 @@ def counted(page, process):
 def the_default_program_is_counted_and_ends(world):
     process, _, page = start(world)
     kftest.need("python3")
-    kftest.until("counts", lambda: page() and any(
-        v > 1000 for (n, _), v in page().samples.items()
-        if n == "konfiscator_malloc_total"))
+
+    def counts():
+        got = page()
+        return got and any(v > 1000 for (n, _), v in got.samples.items()
+                           if n == "konfiscator_malloc_total")
+    kftest.until("counts", counts)
     process.send_signal(signal.SIGTERM)
     assert process.wait(kftest.PATIENCE) == 0
     assert page() is None, "the exporter is still there"
