@@ -78,7 +78,7 @@ void kf_audit_heap(struct kf_heap *heap, uint32_t budget)
 				kf_container_of(pos, struct kf_slab, link),
 				budget);
 	}
-	if (heap->marked)
+	if (heap->marked && !heap->marked->busy)
 		kf_audit_heap(heap->marked, budget);
 }
 

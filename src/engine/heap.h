@@ -496,7 +496,7 @@ void kf_heap_fork_prepare(void);
 void kf_heap_fork_done(bool child);
 void kf_heap_fork_count(void);
 
-/* A heap that is left while busy cannot be adopted after a fork. */
+/* Where a handler ends the program a busy heap is not looked at any more. */
 static inline void kf_heap_enter(struct kf_heap *heap)
 {
 	heap->busy++;

@@ -41,7 +41,7 @@ BEGIN {
 	bound["calloc", 64] = 118
 	bound["_Znwm", 64] = 58; bound["_ZdlPvm", 64] = 90
 }
-# The engine serves under no tag.
+# Calls under a tag have no bound here: they go the long way.
 $6 { next }
 # Some are there more than once.
 { what = $1 " " $2 " " ++seen[FILENAME, $1, $2] }
