@@ -90,7 +90,7 @@ void *kf_detour_malloc(size_t size)
 	if (unlikely(!p))
 		return malloc_anyhow(size);
 	kf_probe_alloc((uintptr_t)p, size, offset);
-	kf_record_gave(KF_RECORD_MALLOC, 0, p, size, 0);
+	kf_record_gave_own(p, size);
 	return p;
 }
 
@@ -161,7 +161,7 @@ void kf_detour_free(void *p)
 		free_anyhow(p);
 		return;
 	}
-	kf_record_takes(KF_RECORD_FREE, p);
+	kf_record_takes_own(p);
 	kf_fast_push(heap, slab, p);
 	kf_probe_release((uintptr_t)p, slab->size);
 	slab->used--;

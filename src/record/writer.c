@@ -84,12 +84,22 @@ static inline bool has_room(const struct kf_writer *w)
 	       w->epoch == __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
 }
 
+static inline uint8_t *put_head(struct kf_writer *w, unsigned int head,
+				uint64_t time)
+{
+	uint8_t *p = (uint8_t *)w->window + w->used;
+
+	*p++ = (uint8_t)head;
+	time = KF_MAX(time, w->time);
+	p = kf_record_put_varint(p, time - w->time);
+	w->time = time;
+	return p;
+}
+
 /* Returns where the event goes on, or NULL: it is lost. */
 static inline uint8_t *open_event(struct kf_writer *w, unsigned int head,
 				  uint64_t time)
 {
-	uint8_t *p;
-
 	/* A signal handler, in the middle of an event. */
 	if (unlikely(w->busy)) {
 		drop(w);
@@ -104,12 +114,7 @@ static inline uint8_t *open_event(struct kf_writer *w, unsigned int head,
 			drop(w);
 		return NULL;
 	}
-	p = (uint8_t *)w->window + w->used;
-	*p++ = (uint8_t)head;
-	time = KF_MAX(time, w->time);
-	p = kf_record_put_varint(p, time - w->time);
-	w->time = time;
-	return p;
+	return put_head(w, head, time);
 }
 
 /* From here on the event is in the file, whatever becomes of us. */
@@ -298,6 +303,54 @@ uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
 	close_event(w, at);
 	w->took = (char *)took;
 	return now;
+}
+
+/*
+ * Whether an event of such a block may be written with put_own() at once; then
+ * the writer is busy.
+ */
+static inline bool seize(struct kf_writer *w, uint64_t address)
+{
+	if (unlikely(!w || w->busy || odd(w, address) || !kf_clock_is_cheap()))
+		return false;
+	w->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (likely(has_room(w)))
+		return true;
+	w->busy = 0;
+	return false;
+}
+
+/* Of a block that nobody else can have, by a call that is not timed. */
+static inline uint8_t *put_own(struct kf_writer *w, unsigned int head,
+			       uint64_t address)
+{
+	uint8_t *at = put_head(w, head, kf_clock_read());
+
+	return put_block(w, put_took(at, 0), head, address);
+}
+
+void kf_record_gave_own(const void *p, size_t size)
+{
+	struct kf_writer *w = mine;
+	uint8_t *at;
+
+	if (unlikely(!seize(w, (uintptr_t)p))) {
+		kf_record_gave(KF_RECORD_MALLOC, 0, p, size, 0);
+		return;
+	}
+	at = put_own(w, KF_RECORD_MALLOC, (uintptr_t)p);
+	close_event(w, kf_record_put_varint(at, size));
+}
+
+void kf_record_takes_own(const void *p)
+{
+	struct kf_writer *w = mine;
+
+	if (likely(seize(w, (uintptr_t)p)))
+		close_event(w, put_own(w, KF_RECORD_FREE, (uintptr_t)p));
+	else
+		kf_record_takes(KF_RECORD_FREE, p);
 }
 
 /* The chunk may be another one by now. */

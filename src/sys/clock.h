@@ -22,14 +22,30 @@ extern bool kf_clock_is_tsc;
  */
 void kf_clock_init(void);
 
+/* Whether it is the processor's counter that is read. */
+static inline bool kf_clock_is_cheap(void)
+{
+#if defined(__x86_64__)
+	return likely(kf_clock_is_tsc);
+#else
+	return false;
+#endif
+}
+
+/* The processor's counter, where kf_clock_is_cheap(). */
+static inline uint64_t kf_clock_read(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return 0;
+#endif
+}
+
 /* The time about now. */
 static inline uint64_t kf_clock_ticks(void)
 {
-#if defined(__x86_64__)
-	if (likely(kf_clock_is_tsc))
-		return __builtin_ia32_rdtsc();
-#endif
-	return kf_now_ns();
+	return kf_clock_is_cheap() ? kf_clock_read() : kf_now_ns();
 }
 
 /*
@@ -42,9 +58,9 @@ static inline uint64_t kf_clock_stamp(void)
 #if defined(__x86_64__)
 	uint64_t ticks;
 
-	if (likely(kf_clock_is_tsc)) {
+	if (kf_clock_is_cheap()) {
 		__builtin_ia32_lfence();
-		ticks = __builtin_ia32_rdtsc();
+		ticks = kf_clock_read();
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		return ticks;
 	}

@@ -6,23 +6,10 @@
 # 62 and 34. Clang keeps the frame pointer, as it cannot be told otherwise for one
 # function, and stores the arguments of probes: it has bounds of its own. What is
 # printed beside has no bound here.
-# shellcheck source=tests/lib.sh
-. "${top_srcdir:?}/tests/lib.sh"
+# shellcheck source=tests/speed/steps.sh
+. "${top_srcdir:?}/tests/speed/steps.sh"
 
-machine=$(uname -m)
-[ "$machine" = x86_64 ] ||
-	skip "the instructions are counted on x86_64, this is $machine"
-case " ${KF_CFLAGS--O2} " in
-*' -O2 '* | *' -O3 '*) ;;
-*) skip "built without -O2, but with $KF_CFLAGS" ;;
-esac
-workdir
-
-status=0
-"${top_builddir:?}/tests/speed/steps" "$KF_PRELOAD" >"$WORK/steps" || status=$?
-[ "$status" -ne 77 ] || skip "$(sed -n 's/^SKIP: //p' "$WORK/steps")"
-[ "$status" -eq 0 ] || fail "steps ended with $status"
-
+count steps "$KF_PRELOAD"
 printf '%-8s %6s %6s %9s %7s\n' call bytes median mean largest
 cat "$WORK/steps"
 by=gcc

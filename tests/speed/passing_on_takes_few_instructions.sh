@@ -4,30 +4,11 @@
 # 200 bytes of the GNU C library and 42 to its free, 100 and 80 to those of 1 KiB,
 # 118 to calloc, and 90 to a delete that knows the size. All blocks fit into what
 # glibc keeps for the thread, so that it does the same in both runs.
-# shellcheck source=tests/lib.sh
-. "${top_srcdir:?}/tests/lib.sh"
+# shellcheck source=tests/speed/steps.sh
+. "${top_srcdir:?}/tests/speed/steps.sh"
 
-machine=$(uname -m)
-[ "$machine" = x86_64 ] ||
-	skip "the instructions are counted on x86_64, this is $machine"
-case " ${KF_CFLAGS--O2} " in
-*' -O2 '* | *' -O3 '*) ;;
-*) skip "built without -O2, but with $KF_CFLAGS" ;;
-esac
-workdir
-
-# count FILE ARGUMENT...
-count() {
-	file=$WORK/$1
-	shift
-	status=0
-	GLIBC_TUNABLES=glibc.malloc.tcache_count=100 \
-		"${top_builddir:?}/tests/speed/steps" "$@" >"$file" ||
-		status=$?
-	[ "$status" -ne 77 ] || skip "$(sed -n 's/^SKIP: //p' "$file")"
-	[ "$status" -eq 0 ] || fail "steps ended with $status"
-}
-
+GLIBC_TUNABLES=glibc.malloc.tcache_count=100
+export GLIBC_TUNABLES
 count alone
 KONFISCATOR_ENGINE=system
 export KONFISCATOR_ENGINE
