@@ -96,7 +96,8 @@ static int open_history(struct kf_report *r)
 		kf_error("report: %s: %s", r->path, strerror(errno));
 		break;
 	case KF_READ_FOREIGN:
-		kf_error("report: %s: this is no recording", r->path);
+		kf_error("report: %s: this is no recording and no profile",
+			 r->path);
 		break;
 	case KF_READ_INCOMPATIBLE:
 		kf_error("report: %s: a recording of version %u, and this "
@@ -229,6 +230,15 @@ static char *view_names(bool exports)
 	return all;
 }
 
+/* What only profiles have stands apart: which it is, is known later. */
+static const char profile_views[] =
+#define KF_PROFILE_VIEW(id) " " #id
+#define KF_PROFILE_FORMAT(id)
+#include "cli/profile-views.def"
+#undef KF_PROFILE_VIEW
+#undef KF_PROFILE_FORMAT
+	;
+
 static int take_view(const char *option, const char *name, bool exports,
 		     const struct kf_view **view)
 {
@@ -240,7 +250,12 @@ static int take_view(const char *option, const char *name, bool exports,
 	if (*view || (!exports && kf_prof_view_find(name)))
 		return 0;
 	names = view_names(exports);
-	kf_error("report: --%s: '%s' is not one of %s", option, name, names);
+	kf_error("report: --%s: '%s' is not one of %s%s%s%s", option, name,
+		 names, exports ? "" : "; of a profile it is one of",
+		 exports ? "" : profile_views,
+		 exports || strcmp(name, "flame") != 0
+			 ? ""
+			 : ", and a flame graph is -o FILE.html or FILE.svg");
 	free(names);
 	return KF_EXIT_USAGE;
 }

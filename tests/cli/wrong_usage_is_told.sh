@@ -44,6 +44,8 @@ wrong "there is no script 'nope'" "$KF_CLI" trace nope
 wrong "the recording's file is missing" "$KF_CLI" report
 wrong "one recording at a time" "$KF_CLI" report a b
 wrong "'x' is not one of summary, timeline" "$KF_CLI" report --view=x a
+wrong "of a profile it is one of top tree" "$KF_CLI" report --view=x a
+wrong "a flame graph is -o FILE.html" "$KF_CLI" report --view=flame a
 wrong "'x' is not one of log, trace" "$KF_CLI" report --export=x a
 wrong "one of them" "$KF_CLI" report --export=csv --view=top a
 wrong "'-1' is not a number of seconds" "$KF_CLI" report --from=-1 a
