@@ -21,6 +21,7 @@ struct kf_pages_conf kf_pages_conf = {
 	.dirty_max = 64 * KF_MIB,
 	.recent_max = 16 * KF_MIB,
 	.purge_ms = 1000,
+	.tick_ms = 50,
 };
 
 void kf_pages_init(void)

@@ -25,6 +25,7 @@ struct kf_pages_conf {
 	size_t dirty_max;      /* dirty bytes kept, or four times the used */
 	size_t recent_max;     /* bytes of freed runs kept as they are */
 	uint32_t purge_ms;     /* age at which dirty pages go */
+	uint32_t tick_ms;      /* how often slow paths look for what is due */
 	bool huge;	       /* ask for huge pages in large regions */
 };
 

@@ -19,8 +19,6 @@
 
 #include "probes/konfiscator-probes.h"
 
-#define TICK_MS 50
-
 /* Yields to a thread that purges before a trim goes on without it. */
 #define PATIENCE 1000
 
@@ -224,7 +222,7 @@ bool kf_pages_tick(void)
 
 	if (likely(now - __atomic_load_n(&kf_floor.last_tick,
 					 __ATOMIC_RELAXED) <
-		   TICK_MS))
+		   kf_pages_conf.tick_ms))
 		return false;
 	if (!kf_floor_lock())
 		return false;

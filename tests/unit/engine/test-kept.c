@@ -28,6 +28,7 @@ static const struct kf_supply *supply = &kf_supply_firstfit;
 static void start(void)
 {
 	kf_stats_init();
+	kf_pages_conf.tick_ms = UINT32_MAX;
 	supply->init();
 }
 
