@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "core/conf.h"
 #include "engine/engine.h"
+#include "engine/marked.h"
+#include "sample/sample.h"
 #include "stats/stats.h"
 #include "sys/out.h"
 #include "sys/process.h"
@@ -38,6 +40,16 @@ static void fire(const void *p, enum kf_misuse wrong)
 		kf_probe_heap_corruption((uintptr_t)p, wrong);
 }
 
+static void put_site(struct kf_text *text, const void *p)
+{
+	uint64_t site = kf_sample_site(kf_mark_of(p), p);
+
+	if (!site)
+		return;
+	kf_text_str(text, ", allocated at ");
+	kf_text_hex(text, site);
+}
+
 void kf_misuse_tell(const void *p, enum kf_misuse wrong)
 {
 	size_t usable = kf_supply->usable(p);
@@ -53,6 +65,7 @@ void kf_misuse_tell(const void *p, enum kf_misuse wrong)
 		kf_text_u64(&text, usable);
 		kf_text_str(&text, " bytes");
 	}
+	put_site(&text, p);
 	kf_text_str(&text, ", thread ");
 	kf_text_i64(&text, kf_process_tid());
 	kf_text_char(&text, '\n');

@@ -48,6 +48,15 @@ void kf_table_add(uint32_t entry, uint64_t bytes, uint64_t weight);
 void kf_table_sub(uint32_t entry, uint64_t bytes, uint64_t weight);
 
 /**
+ * kf_table_caller() - who called the allocator
+ * @entry:	of kf_table_find()
+ *
+ * Context: any thread.
+ * Return: the return address, or 0: it is not known.
+ */
+uint64_t kf_table_caller(uint32_t entry);
+
+/**
  * kf_sample_blocks() - blocks that a sample stands for
  * kf_sample_variance() - what it adds to the variance of a sum of weights
  * @bytes:	of the block

@@ -31,6 +31,14 @@ struct record {
 	uint32_t reserved;
 };
 
+/* Samples that were freed: what a second free of one is told by. */
+#define FREED_BITS 20
+#define FREED_STACKS (((uint64_t)1 << FREED_BITS) - 1)
+
+_Static_assert(KF_ADDRESS_BITS - 4 + FREED_BITS <= 64, "both fit a word");
+
+static uint64_t freed[256]; /* atomic */
+
 static struct kf_sample_conf conf;
 
 /* Free records: the first, counted from 1, below the number of changes. */
@@ -169,6 +177,32 @@ void kf_sample_gave(uint32_t mark, const void *p, size_t usable)
 	kf_probe_otel_memory_alloc((uintptr_t)p, r->bytes, r->weight);
 }
 
+/*
+ * A word: the block's address without its lowest four bits, over the stack that
+ * it came from, counted from 1.
+ */
+static uint64_t *freed_at(const void *p)
+{
+	return &freed[((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15 >> 56];
+}
+
+static void keep_freed(const void *p, uint32_t stack)
+{
+	if (stack < FREED_STACKS)
+		__atomic_store_n(freed_at(p),
+				 (uintptr_t)p >> 4 << FREED_BITS | (stack + 1),
+				 __ATOMIC_RELAXED);
+}
+
+static uint32_t find_freed(const void *p)
+{
+	uint64_t word = __atomic_load_n(freed_at(p), __ATOMIC_RELAXED);
+
+	return word >> FREED_BITS == (uintptr_t)p >> 4
+		       ? (uint32_t)(word & FREED_STACKS) - 1
+		       : KF_TABLE_NONE;
+}
+
 void kf_sample_forget(uint32_t mark, const void *p)
 {
 	const struct record *r = record_of(mark);
@@ -179,6 +213,7 @@ void kf_sample_forget(uint32_t mark, const void *p)
 	kf_word_add_atomic(KF_WORD_sample_variance,
 			   -kf_sample_variance(r->bytes, r->weight));
 	kf_table_sub(r->stack, r->bytes, r->weight);
+	keep_freed(p, r->stack);
 	push(mark & ~KF_SAMPLE_MARK);
 }
 
@@ -190,4 +225,10 @@ uint32_t kf_sample_tag(uint32_t mark)
 uint64_t kf_sample_mean(uint32_t mark)
 {
 	return record_of(mark)->mean;
+}
+
+uint64_t kf_sample_site(uint32_t mark, const void *p)
+{
+	return kf_table_caller(mark & KF_SAMPLE_MARK ? record_of(mark)->stack
+						     : find_freed(p));
 }

@@ -98,4 +98,15 @@ uint32_t kf_sample_tag(uint32_t mark);
  */
 uint64_t kf_sample_mean(uint32_t mark);
 
+/**
+ * kf_sample_site() - where a block was allocated, if it is or was a sample
+ * @mark:	the block's, 0 for none
+ * @p:		the block; it may be free already
+ *
+ * Context: any thread. Of blocks that are free, the last of some hundred
+ *	    samples are known.
+ * Return: a return address, or 0: it is not known.
+ */
+uint64_t kf_sample_site(uint32_t mark, const void *p);
+
 #endif

@@ -222,3 +222,10 @@ void kf_table_sub(uint32_t entry, uint64_t bytes, uint64_t weight)
 	add(&e->freed, weight);
 	add(&e->freed_blocks, kf_sample_blocks(bytes, weight));
 }
+
+uint64_t kf_table_caller(uint32_t entry)
+{
+	const struct kf_stats_stack *e = entry_at(entry);
+
+	return e && e->nr_frames ? e->frame[0] : 0;
+}

@@ -19,7 +19,7 @@ told() {
 		status=$?
 	equal "$shape: status" "$want" "$status"
 	equal "$shape" "konfiscator: $line, thread N" "$(
-		sed 's/0x[0-9a-f]*/P/; s/thread [1-9][0-9]*$/thread N/' \
+		sed 's/0x[0-9a-f]*/P/g; s/thread [1-9][0-9]*$/thread N/' \
 			"$WORK/err" | head -n 1)"
 }
 
@@ -34,6 +34,20 @@ told 134 'bytes were written beside the block P of 64 bytes' \
 	memcpy-underflow-1 64 "$secure"
 told 134 'bytes were written after the free of P' \
 	write-after-free-then-reuse 64 "$secure"
+
+# Of a sample it is known who asked for it: the caller of malloc in its stack.
+for bytes in 30000 40000; do
+	rm -f "$WORK"/stats/*
+	told 134 'double free of P, allocated at P' double-free-immediate \
+		$bytes KONFISCATOR_SAMPLE=1K
+	site=$(sed -n 's/.* allocated at \(0x[0-9a-f]*\),.*/\1/p' "$WORK/err")
+	"${top_builddir:?}/tests/sample/stacks" \
+		"$WORK"/stats/shapes.* >"$WORK/stacks"
+	awk -v site="$site" -v bytes="$bytes" '
+		$1 >= bytes && $5 == 1 && $9 == site { nr++ }
+		END { exit nr != 1 }' "$WORK/stacks" ||
+		fail "$site allocated no such sample: $(cat "$WORK/stacks")"
+done
 
 # Counted, the program goes on to its end.
 count=KONFISCATOR_ON_ERROR=count
