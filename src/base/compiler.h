@@ -48,6 +48,17 @@
 #endif
 
 /*
+ * A word that others may be writing, where it is enough to see some value that
+ * it had. Compilers do not fold an atomic load into what uses it, and on the
+ * fast paths that is an instruction; so it is one for ThreadSanitizer alone.
+ */
+#ifdef KF_THREAD_SANITIZER
+#define kf_glance(word) __atomic_load_n(word, __ATOMIC_RELAXED)
+#else
+#define kf_glance(word) (*(word))
+#endif
+
+/*
  * Have a pointer in the register that functions return it in; or have a copy
  * there, so that the pointer itself may be elsewhere.
  */

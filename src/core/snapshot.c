@@ -94,7 +94,8 @@ static void fill_view(struct kf_tags_view *v)
 	*v = (struct kf_tags_view){
 		.id = &writer.id,
 		.tag = kf_stats_area(KF_AREA_TAGS, &nr),
-		.started_ns = kf_tags.began_ns,
+		.started_ns =
+			__atomic_load_n(&kf_tags.began_ns, __ATOMIC_RELAXED),
 		.now_ns = kf_process_clock_ns(CLOCK_REALTIME),
 		.max_nodes = kf_tags.limits.nodes,
 		.max_levels = kf_tags.limits.levels,

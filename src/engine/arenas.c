@@ -44,7 +44,7 @@ static struct {
 	struct kf_heap *counters; /* idle ones that only count; atomic */
 	unsigned int nr;
 	struct kf_heap *first;	/* the first made */
-	uintptr_t first_thread; /* who made it; kf_thread_self() */
+	uintptr_t first_thread; /* who made it; kf_thread_self(); atomic */
 	struct kf_heap shared;
 	int64_t inherited_small; /* bytes; of the child's birth */
 	unsigned int survivors;	 /* threads of a child at its birth */
@@ -77,8 +77,16 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 	marked->shared = heap->shared;
 	marked->marks = true;
 	marked->credit = marked->allowed = KF_CREDIT;
-	heap->marked = marked;
+	/* pairs with the acquire load of marked_of() */
+	__atomic_store_n(&heap->marked, marked, __ATOMIC_RELEASE);
 	return marked;
+}
+
+/* Of a heap that another thread may have. */
+static struct kf_heap *marked_of(const struct kf_heap *heap)
+{
+	/* pairs with the release store of kf_marked_heap() */
+	return __atomic_load_n(&heap->marked, __ATOMIC_ACQUIRE);
 }
 
 /* Whether others sent it blocks. */
@@ -151,7 +159,8 @@ static struct kf_heap *make(void)
 	arenas.nr++;
 	if (!arenas.first) {
 		arenas.first = heap;
-		arenas.first_thread = kf_thread_self();
+		__atomic_store_n(&arenas.first_thread, kf_thread_self(),
+				 __ATOMIC_RELAXED);
 	}
 	kf_word_add_atomic(KF_WORD_arenas, 1);
 	kf_probe_memory_arena_new((uintptr_t)heap, sizeof(*heap));
@@ -207,7 +216,10 @@ static void settle(struct kf_heap *heap)
  */
 static struct kf_heap *forgotten(void)
 {
-	if (arenas.first && arenas.first_thread == kf_thread_self() &&
+	uintptr_t maker =
+		__atomic_load_n(&arenas.first_thread, __ATOMIC_RELAXED);
+
+	if (arenas.first && maker == kf_thread_self() &&
 	    arenas.first->state == KF_HEAP_IN_USE)
 		return arenas.first;
 	return NULL;
@@ -259,7 +271,7 @@ struct kf_heap *kf_heap_get(void)
 static void leave(struct kf_heap *heap)
 {
 	if (heap == arenas.first)
-		arenas.first_thread = 0;
+		__atomic_store_n(&arenas.first_thread, 0, __ATOMIC_RELAXED);
 	kf_heap_enter(heap);
 	kf_heap_send_all(heap);
 	kf_heap_leave(heap);
@@ -411,8 +423,8 @@ static void remember_all(void)
 		heap->rests = __atomic_load_n(&heap->state, __ATOMIC_ACQUIRE) ==
 			      KF_HEAP_IDLE;
 		remember_mail(heap);
-		if (heap->marked)
-			remember_mail(heap->marked);
+		if (marked_of(heap))
+			remember_mail(marked_of(heap));
 	}
 }
 
@@ -423,8 +435,8 @@ static void forget_all(void)
 	for (struct kf_heap *heap = arenas.all; heap; heap = heap->next_all) {
 		heap->rests = false;
 		heap->mail = NULL;
-		if (heap->marked)
-			heap->marked->mail = NULL;
+		if (marked_of(heap))
+			marked_of(heap)->mail = NULL;
 	}
 }
 

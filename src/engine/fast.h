@@ -135,7 +135,7 @@ static __always_inline_kf bool kf_fast_is_own(struct kf_heap *heap, void *p,
 	struct kf_slab *s = kf_container_of(kf_map_get(p), struct kf_slab, run);
 
 	*slab = s;
-	return likely(s->owner == (uintptr_t)heap) &&
+	return likely(kf_glance(&s->owner) == (uintptr_t)heap) &&
 	       likely(*kf_slab_key(p) != (uintptr_t)heap);
 }
 

@@ -45,11 +45,15 @@ enum kf_secure_state {
 	KF_SECURE_FREE,
 };
 
-/* @primed: the redzone before it has its canaries. */
+/*
+ * @primed: the redzone before it has its canaries. Not one word with the rest,
+ * as it is set for the slot behind one that is given, whose block may be looked
+ * at meanwhile.
+ */
 struct kf_secure_slot {
-	uint64_t asked : 56;
-	uint64_t state : 4; /* enum kf_secure_state */
-	uint64_t primed : 1;
+	uint64_t asked : 48;
+	uint8_t state; /* enum kf_secure_state */
+	uint8_t primed;
 };
 
 /*

@@ -124,7 +124,8 @@ static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
 	}
 	*next_of(block) = NULL;
 	*kf_slab_key(block) = (uintptr_t)heap;
-	slab->carved = (uint16_t)(slab->carved + nr);
+	__atomic_store_n(&slab->carved, (uint16_t)(slab->carved + nr),
+			 __ATOMIC_RELAXED);
 	slab->used = (uint16_t)(slab->used + nr);
 	bin->source = (uintptr_t)slab | (slab->zeroed ? KF_BIN_ZEROED : 0);
 	kf_heap_stat(heap, KF_SLOT_carved, nr * size);

@@ -79,9 +79,11 @@ static inline struct kf_slab *kf_slab_at(const void *p)
 static inline bool kf_slab_is_block(const struct kf_slab *slab, const void *p)
 {
 	uint64_t offset = (uint64_t)((const char *)p - slab->run.start);
+	/* which its owner may be about to carve more of */
+	uint16_t carved = __atomic_load_n(&slab->carved, __ATOMIC_RELAXED);
 
 	/* A multiple, by the inverse: Lemire and others, 2019. */
-	return offset < (uint64_t)slab->carved * slab->size &&
+	return offset < (uint64_t)carved * slab->size &&
 	       offset * slab->inverse < slab->inverse;
 }
 

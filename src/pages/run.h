@@ -114,7 +114,9 @@ static inline char *kf_run_end(const struct kf_run *run)
 
 static inline bool kf_run_is_in_tree(const struct kf_run *run)
 {
-	return run->kind == KF_RUN_FREE && !run->recent;
+	/* of a run in use, whose owner may be keeping it: see kept.c */
+	return __atomic_load_n(&run->kind, __ATOMIC_RELAXED) == KF_RUN_FREE &&
+	       !run->recent;
 }
 
 static inline uint32_t kf_page_index(const struct kf_region *region,

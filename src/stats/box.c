@@ -39,6 +39,12 @@ static inline struct kf_box *own(void)
 	return mine ? mine : &shared;
 }
 
+/* Whether events are kept in it; threads that share one may give up. */
+static inline uint32_t slot_of(const struct kf_box *box)
+{
+	return __atomic_load_n(&box->slot, __ATOMIC_RELAXED);
+}
+
 void kf_box_init(uint32_t events)
 {
 	events = KF_MIN(events, (uint32_t)KF_BOX_MAX_EVENTS);
@@ -63,7 +69,8 @@ static uint32_t number_of(const void *slot)
 
 void kf_box_share(const struct kf_slot *slot)
 {
-	shared.slot = nr_chunks ? number_of(slot) : 0;
+	__atomic_store_n(&shared.slot, nr_chunks ? number_of(slot) : 0,
+			 __ATOMIC_RELAXED);
 }
 
 /* Without room the ring ends with what it has. */
@@ -79,12 +86,12 @@ static struct kf_stats_chunk *take_chunk(struct kf_box *box, uint32_t index)
 	chunk = kf_stats_chunk_take();
 	if (chunk) {
 		chunk->index = index;
-		__atomic_store_n(&chunk->slot, box->slot, __ATOMIC_RELEASE);
+		__atomic_store_n(&chunk->slot, slot_of(box), __ATOMIC_RELEASE);
 	} else if (index) {
 		__atomic_store_n(&box->nr_chunks, (uint16_t)index,
 				 __ATOMIC_RELAXED);
 	} else {
-		box->slot = 0;
+		__atomic_store_n(&box->slot, 0, __ATOMIC_RELAXED);
 	}
 	/* pairs with the acquire load of next() */
 	__atomic_store_n(&box->chunk[index], (uint16_t)number_of(chunk),
@@ -98,7 +105,7 @@ static struct kf_stats_event *next(struct kf_box *box)
 	uint32_t nr, limit, index, number;
 	struct kf_stats_chunk *chunk;
 
-	if (!box->slot)
+	if (!slot_of(box))
 		return NULL;
 	nr = __atomic_fetch_add(&box->nr, 1, __ATOMIC_RELAXED);
 	limit = __atomic_load_n(&box->nr_chunks, __ATOMIC_RELAXED);
@@ -119,8 +126,8 @@ static void put_at(struct kf_box *box, enum kf_box_kind kind, uint64_t time,
 	if (!e)
 		return;
 	/* Fine and coarse times are of two clocks: a ring is in order. */
-	time = KF_MAX(time, box->last);
-	box->last = time;
+	time = KF_MAX(time, __atomic_load_n(&box->last, __ATOMIC_RELAXED));
+	__atomic_store_n(&box->last, time, __ATOMIC_RELAXED);
 	__atomic_store_n(&e->when, 0, __ATOMIC_RELAXED);
 	/* who reads a half of the rest reads no time, or a changed one */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -135,20 +142,22 @@ static void put_at(struct kf_box *box, enum kf_box_kind kind, uint64_t time,
 /* Whether one more of that size, after so many, tells nothing new. */
 static bool is_repeat(struct kf_box *box, uint64_t bytes)
 {
-	if (box->bytes != bytes) {
-		box->bytes = bytes;
-		box->repeats = 0;
-		return false;
+	uint32_t repeats = __atomic_load_n(&box->repeats, __ATOMIC_RELAXED) + 1;
+
+	if (__atomic_load_n(&box->bytes, __ATOMIC_RELAXED) != bytes) {
+		__atomic_store_n(&box->bytes, bytes, __ATOMIC_RELAXED);
+		repeats = 0;
 	}
+	__atomic_store_n(&box->repeats, repeats, __ATOMIC_RELAXED);
 	/* Two in a row: mostly these come in pairs. */
-	return ++box->repeats % REPEATS > 1;
+	return repeats % REPEATS > 1;
 }
 
 void kf_box_put(enum kf_box_kind kind, uint64_t address, uint64_t bytes)
 {
 	struct kf_box *box = own();
 
-	if (box->slot && !(clocks[kind] == COARSE && is_repeat(box, bytes)))
+	if (slot_of(box) && !(clocks[kind] == COARSE && is_repeat(box, bytes)))
 		put_at(box, kind,
 		       clocks[kind] == COARSE ? kf_now_coarse_ns()
 					      : kf_now_ns(),
@@ -160,28 +169,36 @@ void kf_box_refill(uint64_t bytes)
 	struct kf_box *box = own();
 	uint64_t now;
 
-	if (!box->slot)
+	if (!slot_of(box))
 		return;
 	now = kf_now_coarse_ns();
-	if (box->refilled == now)
+	if (__atomic_load_n(&box->refilled, __ATOMIC_RELAXED) == now)
 		return;
-	box->refilled = now;
+	__atomic_store_n(&box->refilled, now, __ATOMIC_RELAXED);
 	put_at(box, KF_BOX_refill, now, 0, bytes);
 }
 
-/* What the process did before it had a heap is of the first thread's. */
+/*
+ * What the process did before it had a heap is of the first thread's. Others
+ * may go on putting meanwhile: what they are about to take stays shared.
+ */
 static void take_over(struct kf_box *box, uint32_t slot)
 {
-	*box = shared;
 	box->slot = slot;
+	box->last = __atomic_load_n(&shared.last, __ATOMIC_RELAXED);
+	box->nr_chunks = __atomic_load_n(&shared.nr_chunks, __ATOMIC_RELAXED);
+	box->nr = __atomic_exchange_n(&shared.nr, 0, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < nr_chunks; i++) {
-		uint16_t number = box->chunk[i];
+		uint16_t number =
+			__atomic_load_n(&shared.chunk[i], __ATOMIC_ACQUIRE);
 
-		shared.chunk[i] = 0;
-		if (number && number != TAKING)
-			chunk_at(number)->slot = slot;
+		if (!number || number == TAKING)
+			continue;
+		__atomic_store_n(&shared.chunk[i], 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&chunk_at(number)->slot, slot,
+				 __ATOMIC_RELAXED);
+		box->chunk[i] = number;
 	}
-	shared.nr = 0;
 }
 
 void kf_box_attach(struct kf_box *box, const struct kf_slot *slot)

@@ -30,15 +30,16 @@ enum kf_box_kind {
 
 /*
  * A ring. What is in it is its thread's, but in the shared ring, which is
- * written by many: @nr atomically, the rest as it happens.
+ * written by many.
  */
 struct kf_box {
-	uint64_t last;	    /* ns: no event is told to be older */
-	uint64_t refilled;  /* ns: the last refill that was told */
-	uint64_t bytes;	    /* of the last large block */
-	uint32_t repeats;   /* events of such blocks since */
+	uint64_t last;	    /* ns: no event is told to be older; atomic */
+	uint64_t refilled;  /* ns: the last refill that was told; atomic */
+	uint64_t bytes;	    /* of the last large block; atomic */
+	uint32_t repeats;   /* events of such blocks since; atomic */
 	uint32_t nr;	    /* events, ever; atomic */
-	uint32_t slot;	    /* number of its slot, from 1; 0: nothing is kept */
+	uint32_t slot;	    /* number of its slot, from 1; 0: nothing is kept;
+			     * atomic */
 	uint16_t nr_chunks; /* it ends with these; 0: not known yet; atomic */
 	uint16_t chunk[KF_BOX_MAX_CHUNKS]; /* number of the slot from 1; atomic
 					    */

@@ -63,13 +63,13 @@ static bool put_memory(size_t nr)
 
 	if (kf_stats.on_file && whole &&
 	    !kf_backing_grow(kf_stats.base + from, from, to)) {
-		kf_stats.nr_shown = nr;
+		__atomic_store_n(&kf_stats.nr_shown, nr, __ATOMIC_RELAXED);
 		return true;
 	}
 	if (!kf_vm_put_memory(kf_stats.base + from, to - from))
 		return false;
 	if (!kf_stats.on_file)
-		kf_stats.nr_shown = nr;
+		__atomic_store_n(&kf_stats.nr_shown, nr, __ATOMIC_RELAXED);
 	return true;
 }
 

@@ -62,10 +62,12 @@ void kf_process_know(void)
 		    !kf_vm_wipe_on_fork(kf_process_mark, KF_PAGE))
 			kf_process_mark = always_known;
 	}
-	kf_process_mark[KF_PROCESS_KNOWN] = 1;
-	kf_process_mark[KF_PROCESS_SETTLED] = 0;
-	kf_process_mark[KF_PROCESS_QUIET] = 0;
-	kf_process_mark[KF_PROCESS_GATE] = 0;
+	kf_process_settle(false);
+	kf_process_quiet(false);
+	__atomic_store_n(&kf_process_mark[KF_PROCESS_GATE], 0,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&kf_process_mark[KF_PROCESS_KNOWN], 1,
+			 __ATOMIC_RELAXED);
 }
 
 void kf_process_settle(bool settled)

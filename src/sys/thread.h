@@ -97,7 +97,7 @@ static inline bool kf_process_is_known(void)
 {
 	const uint32_t *mark = kf_process_mark;
 
-	return !mark || *mark;
+	return !mark || __atomic_load_n(mark, __ATOMIC_RELAXED);
 }
 
 /**
@@ -117,7 +117,8 @@ static inline bool kf_process_is_settled(void)
 {
 	const uint32_t *mark = kf_process_mark;
 
-	return mark && mark[KF_PROCESS_SETTLED];
+	return mark &&
+	       __atomic_load_n(&mark[KF_PROCESS_SETTLED], __ATOMIC_RELAXED);
 }
 
 /**

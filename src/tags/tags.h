@@ -72,7 +72,7 @@ struct kf_tags {
 	uint32_t nr_trees;  /* atomic */
 	const char *base;   /* a tag that every thread begins with, or NULL */
 	const char *stacks; /* patterns of tags with stacks, or NULL */
-	uint64_t began_ns;  /* CLOCK_REALTIME of the first tree */
+	uint64_t began_ns;  /* CLOCK_REALTIME of the first tree; atomic */
 };
 
 extern struct kf_tags kf_tags __kf_hidden;

@@ -80,9 +80,12 @@ static bool is_ready(void)
 	    !put_once(&trees,
 		      KF_ALIGN_UP(NR_TREES * sizeof(struct tree), KF_PAGE)))
 		return false;
-	__atomic_store_n(&kf_tags.tag, table, __ATOMIC_RELEASE);
-	if (!kf_tags.began_ns)
-		kf_tags.began_ns = kf_process_clock_ns(CLOCK_REALTIME);
+	if (__atomic_load_n(&kf_tags.tag, __ATOMIC_ACQUIRE) != table)
+		__atomic_store_n(&kf_tags.tag, table, __ATOMIC_RELEASE);
+	if (!__atomic_load_n(&kf_tags.began_ns, __ATOMIC_RELAXED))
+		__atomic_store_n(&kf_tags.began_ns,
+				 kf_process_clock_ns(CLOCK_REALTIME),
+				 __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -209,7 +212,7 @@ static uint32_t next_of(uint32_t i)
 
 static void label(uint32_t tree, int32_t tid)
 {
-	trees[tree].tid = tid;
+	__atomic_store_n(&trees[tree].tid, tid, __ATOMIC_RELAXED);
 	for (uint32_t i = trees[tree].root; i; i = next_of(i)) {
 		struct kf_stats_tag *tag = kf_tags_at(i);
 
@@ -342,7 +345,8 @@ static uint32_t claim_named(const char *name, int32_t tid)
 		uint32_t state =
 			__atomic_load_n(&trees[i].state, __ATOMIC_ACQUIRE);
 
-		if (state == TREE_IN_USE && tid && trees[i].tid == tid)
+		if (state == TREE_IN_USE && tid &&
+		    __atomic_load_n(&trees[i].tid, __ATOMIC_RELAXED) == tid)
 			return i;
 		if (state != TREE_IDLE || strcmp(trees[i].name, name) ||
 		    !swap_state(i, TREE_IDLE, TREE_IN_USE))
@@ -370,7 +374,7 @@ static bool ready_root(uint32_t tree, int32_t tid)
 	if (!root)
 		return false;
 	trees[tree].root = root;
-	trees[tree].tid = tid;
+	__atomic_store_n(&trees[tree].tid, tid, __ATOMIC_RELAXED);
 	if (!kf_backing_is_barred())
 		kf_process_memory(&kf_tags_at(root)->vm_size, &resident);
 	return true;
