@@ -24,6 +24,23 @@
 			ck_abort_msg("%s", #cond); \
 	} while (0)
 
+/*
+ * Whether the child of a process with threads may start some: ThreadSanitizer
+ * ends it then.
+ */
+#ifdef KF_THREAD_SANITIZER
+#define UNIT_CHILDREN_START_THREADS 0
+#else
+#define UNIT_CHILDREN_START_THREADS 1
+#endif
+
+/* Whether malloc fails within a limit on addresses: a sanitizer's ends us. */
+#if defined(KF_THREAD_SANITIZER) || defined(__SANITIZE_ADDRESS__)
+#define UNIT_MALLOC_HAS_AN_END 0
+#else
+#define UNIT_MALLOC_HAS_AN_END 1
+#endif
+
 /**
  * unit_run() - run tests, each in a process of its own, and print a summary
  * @name:	what is tested, such as "base/rbtree"

@@ -377,6 +377,8 @@ static int look_at_child(struct kf_heap *self, const struct kf_heap *running,
 		return 2;
 	if (self->inbox || kf_heap_self != self)
 		return 3;
+	if (!UNIT_CHILDREN_START_THREADS)
+		return 0;
 	in_a_thread(tell_heap, &heap);
 	if (heap != idle)
 		return 4;

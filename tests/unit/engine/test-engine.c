@@ -457,6 +457,8 @@ START_TEST(end_of_memory_is_survived)
 	enum kf_misuse wrong;
 	size_t nr, again;
 
+	if (!UNIT_MALLOC_HAS_AN_END && !strcmp(engines[_i]->name, "system"))
+		return;
 	start(_i);
 	drop(take(1, 16, false));
 	unit_limit_address_space(200 * KF_MIB);

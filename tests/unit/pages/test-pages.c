@@ -379,7 +379,7 @@ static void *work(void *arg)
 
 START_TEST(refused_run_leaves_nothing_behind)
 {
-	const struct rlimit limit = {64 * KF_MIB, 64 * KF_MIB};
+	struct rlimit before, limit;
 	size_t mapped, metadata;
 	bool zeroed;
 
@@ -388,10 +388,14 @@ START_TEST(refused_run_leaves_nothing_behind)
 	mapped = kf_word_get(KF_WORD_mapped);
 	metadata = kf_word_get(KF_WORD_metadata);
 	/* Addresses are to be had, memory is not. */
+	ck_assert_int_eq(getrlimit(RLIMIT_DATA, &before), 0);
+	limit = before;
+	limit.rlim_cur = 64 * KF_MIB;
 	ck_assert_int_eq(setrlimit(RLIMIT_DATA, &limit), 0);
 	for (size_t nr = 1 << 15; nr <= 1 << 30; nr <<= 5)
 		ck_assert_ptr_null(
 			kf_pages_alloc(nr, 1, KF_RUN_LARGE, &zeroed));
+	ck_assert_int_eq(setrlimit(RLIMIT_DATA, &before), 0);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped), mapped);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_metadata), metadata);
 	floor_check();

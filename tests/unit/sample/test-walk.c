@@ -29,7 +29,7 @@ struct frame {
 /* An address that is nobody's code; frames in the test itself count as ours. */
 #define FOREIGN 0x1000
 
-#define STACK (512 * KF_KIB)
+#define STACK (KF_MIB) /* what a sanitizer needs is in it */
 #define ABOVE (64 * KF_KIB)
 
 static struct kf_walked stack;
