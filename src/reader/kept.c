@@ -64,7 +64,7 @@ struct kf_kept_file *kf_kept_get(struct kf_kept *kept, const struct stat *dir,
 	}
 	/* another file has its name */
 	if (k->file_ino != ino)
-		kf_kept_drop(k);
+		kf_kept_close(k);
 	k->file_ino = ino;
 	k->listed = true;
 	return k;
@@ -78,7 +78,7 @@ static void drop_process(struct kf_kept_file *k)
 	k->text = 0;
 }
 
-void kf_kept_drop(struct kf_kept_file *k)
+void kf_kept_close(struct kf_kept_file *k)
 {
 	drop_process(k);
 	if (k->fd >= 0)
@@ -98,7 +98,7 @@ static void sweep(struct kf_kept_file **at)
 			continue;
 		}
 		*at = k->next;
-		kf_kept_drop(k);
+		kf_kept_close(k);
 		free(k);
 	}
 }
@@ -135,7 +135,7 @@ int kf_kept_high(int fd)
 void kf_kept_file(struct kf_kept_file *k, const struct kf_source *src,
 		  const struct kf_snapshot *s)
 {
-	kf_kept_drop(k);
+	kf_kept_close(k);
 	k->fd = fcntl(src->fd, F_DUPFD_CLOEXEC, KF_KEPT_LOWEST);
 	k->size = s->file_size;
 	k->described = s->described;

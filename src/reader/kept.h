@@ -95,12 +95,12 @@ bool kf_kept_same(const struct kf_kept_file *k,
 		  const struct kf_stats_header *h);
 
 /**
- * kf_kept_drop() - close what is kept of a file and its process
+ * kf_kept_close() - close what is kept of a file and its process
  * @k:		what is kept
  *
  * Context: the reader that has it.
  */
-void kf_kept_drop(struct kf_kept_file *k);
+void kf_kept_close(struct kf_kept_file *k);
 
 /**
  * kf_kept_high() - move a descriptor out of the way of others

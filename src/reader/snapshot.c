@@ -324,7 +324,7 @@ enum kf_read_result kf_snapshot_read_as(int dirfd, const char *name,
 		kf_snapshot_release(s);
 		memset(s, 0, sizeof(*s));
 		if (how->kept)
-			kf_kept_drop(how->kept);
+			kf_kept_close(how->kept);
 		read_anew(dirfd, name, how, cache, s);
 	}
 	kf_desc_cache_release(&own);
