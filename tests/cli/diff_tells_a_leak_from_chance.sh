@@ -51,10 +51,22 @@ END
 gcc -g -O1 -fno-omit-frame-pointer -fPIC -shared -I"$includes" -o planted.so \
 	planted.c || fail "the extension cannot be built"
 
+# A program that ends before a look has seen its code mapped leaves no names.
+cat >work.py <<'END'
+import planted, sys, time
+
+planted.work(int(sys.argv[1]))
+for _ in range(1200):
+    with open(sys.argv[2], "rb") as profile:
+        if b"/planted.so" in profile.read():
+            break
+    time.sleep(0.05)
+END
+
 # recorded PROFILE LEAK
 recorded() {
-	expect 0 cli record -o "$1" --sample 64K -- "$PYTHON3" -c \
-		"import planted; planted.work($2)"
+	expect 0 cli record -o "$1" --sample 64K -- \
+		"$PYTHON3" work.py "$2" "$1"
 }
 recorded leak 1
 recorded good 0
