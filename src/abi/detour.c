@@ -54,7 +54,8 @@ static inline bool is_own(const void *p)
 	const struct kf_slab *slab =
 		kf_container_of(kf_map_get(p), struct kf_slab, run);
 
-	return slab->owner == (uintptr_t)kf_heap_self && slab->used > 1;
+	return kf_glance(&slab->owner) == (uintptr_t)kf_heap_self &&
+	       slab->used > 1;
 }
 
 static inline void *end(enum kf_record_kind kind, uint64_t began, void *p,

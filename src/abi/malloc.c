@@ -273,7 +273,7 @@ static __noinline void free_more(void *p, struct kf_slab *slab,
 		return;
 	}
 	/* Inside of a tag, and of none. */
-	if (heap->own && slab->owner == (uintptr_t)heap->own &&
+	if (heap->own && kf_glance(&slab->owner) == (uintptr_t)heap->own &&
 	    !kf_slab_looks_free(slab, p)) {
 		kf_tagged_push(heap->own, slab, p);
 		return;

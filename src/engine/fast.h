@@ -193,7 +193,8 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
 				 (char *)&heap->slot->class[0].frees);
 	struct kf_foreign *foreign;
 
-	if ((slab->owner & ~KF_SLAB_FULL) != ((uintptr_t)heap | KF_SLAB_WIDE) ||
+	if ((kf_glance(&slab->owner) & ~KF_SLAB_FULL) !=
+		    ((uintptr_t)heap | KF_SLAB_WIDE) ||
 	    !kf_slab_is_block(slab, p) || *kf_slab_key(p) == (uintptr_t)heap)
 		return false;
 	foreign = (void *)((char *)heap->foreign + offset);

@@ -21,7 +21,7 @@
 /* Of the index; @words stored last. */
 static struct {
 	uint32_t *word; /* entries, 0: none; each atomic */
-	uint32_t nr;	/* a power of two; constant once @word is set */
+	uint32_t nr;	/* a power of two; one value ever; atomic */
 	uint32_t taken; /* entries given out but 0; atomic */
 	uint32_t spare; /* one that was given back, or 0; atomic */
 } table;
@@ -56,8 +56,9 @@ static uint32_t *make_index(uint32_t max)
 	word = all ? kf_vm_map(bytes, KF_PAGE) : NULL;
 	if (!word)
 		return NULL;
-	table.nr = (uint32_t)nr;
-	all->flags = KF_STACK_OVERFLOW;
+	/* the same, whoever is first */
+	__atomic_store_n(&table.nr, (uint32_t)nr, __ATOMIC_RELAXED);
+	__atomic_store_n(&all->flags, KF_STACK_OVERFLOW, __ATOMIC_RELAXED);
 	__atomic_store_n(&all->hash, 1, __ATOMIC_RELEASE);
 	if (__atomic_compare_exchange_n(&table.word, &other, word, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -118,8 +119,10 @@ static uint32_t *place_of(uint32_t *word, uint64_t hash,
 			  const struct kf_walked *stack, uint32_t tag,
 			  uint32_t *found)
 {
+	uint32_t mask = __atomic_load_n(&table.nr, __ATOMIC_RELAXED) - 1;
+
 	for (uint64_t i = hash;; i++) {
-		uint32_t *w = &word[i & (table.nr - 1)];
+		uint32_t *w = &word[i & mask];
 
 		*found = __atomic_load_n(w, __ATOMIC_ACQUIRE);
 		if (!*found || is_same(entry_at(*found), hash, stack, tag))

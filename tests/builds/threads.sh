@@ -75,7 +75,7 @@ run() {
 	fi
 }
 
-for with in STATS=1 ENGINE=tlsf SECURE=1 SAMPLE=64k "RECORD=$into/stats" \
+for with in STATS=1 ENGINE=tlsf SECURE=1 SAMPLE=64k "RECORD=$into/recording" \
 	TAG=all; do
 	run "random operations, KONFISCATOR_$with" \
 		env "KONFISCATOR_$with" "$into/random" --threads 8 \
