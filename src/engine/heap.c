@@ -167,8 +167,9 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 
 /*
  * The last class that serves for @class before a slab is made for it: up to
- * 1 KiB at most a quarter larger, or the next, and only for the first few
- * requests that a thread has of a class, as each of them goes the long way.
+ * 1 KiB at most an eighth more steps, and there only for the first few requests
+ * that a thread has of a class, as each of them goes the long way. A sized free
+ * of such a block has to find it near enough: kf_resize_stays().
  */
 static unsigned int last_near(struct kf_heap *heap, unsigned int class)
 {
@@ -177,7 +178,7 @@ static unsigned int last_near(struct kf_heap *heap, unsigned int class)
 	if (heap->near_uses[class] >= NEAR_USES)
 		return class;
 	heap->near_uses[class]++;
-	return class + (class < 8 ? 1 : class / 4);
+	return class + class / 8;
 }
 
 /*

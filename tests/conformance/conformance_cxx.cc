@@ -48,6 +48,27 @@ CASE(sized_and_nothrow_delete_free)
 	}
 }
 
+/* Of sizes that come in any order a block may be larger than its size needs. */
+CASE(sized_delete_takes_back_what_new_gave_for_any_size)
+{
+	struct {
+		void *p;
+		std::size_t n;
+	} block[300] = {};
+	unsigned int chance = 1;
+
+	for (int i = 0; i < 100000; i++) {
+		chance = chance * 1664525 + 1013904223;
+		auto &b = block[(chance >> 4) % 300];
+
+		::operator delete(b.p, b.n);
+		b.n = 1 + (chance >> 8) % (i % 4 ? 1100 : 40000);
+		b.p = ::operator new(b.n);
+	}
+	for (auto &b : block)
+		::operator delete(b.p, b.n);
+}
+
 CASE(aligned_new_gives_every_alignment)
 {
 	for (std::size_t a = 1; a <= KF_MIB_BYTES; a *= 2) {
