@@ -4,9 +4,13 @@
 
 import base64
 import http.client
+import io
 import os
+import socket
+import socketserver
 import ssl
 import subprocess
+import threading
 
 import kftest
 
@@ -103,3 +107,80 @@ def job(world):
                            "cert_file": world.path("friend.crt"),
                            "key_file": world.path("friend.key")},
             "basic_auth": {"username": "alice", "password": "right"}}
+
+
+class Exchange:
+    """A request and its answer, as they were sent."""
+
+    def __init__(self, asked, told, body, connection):
+        self.line, self.asked = self.parse(asked)
+        self.status, self.told = self.parse(told)
+        self.body = body
+        self.tls = connection.version()
+        self.client = dict(pair for part in connection.getpeercert()["subject"]
+                           for pair in part)
+
+    @staticmethod
+    def parse(head):
+        first, rest = head.split(b"\r\n", 1)
+        return first.decode(), http.client.parse_headers(io.BytesIO(rest))
+
+
+class Relay(socketserver.StreamRequestHandler):
+    """A connection to the wire: what comes is sent on, byte for byte."""
+
+    def handle(self):
+        try:
+            self.relay()
+        except (OSError, EOFError):
+            pass  # either side may go away
+
+    def relay(self):
+        wire = self.server
+        address = ("127.0.0.1", wire.port)
+        with socket.create_connection(address, kftest.PATIENCE) as plain, \
+                wire.outer.wrap_socket(plain, server_hostname=address[0]) as s:
+            answers = s.makefile("rb")
+            while True:
+                asked = self.head(self.rfile)
+                s.sendall(asked)
+                told = self.head(answers)
+                _, headers = Exchange.parse(told)
+                body = answers.read(int(headers["Content-Length"]))
+                wire.seen.append(Exchange(asked, told, body, self.request))
+                self.wfile.write(told + body)
+
+    @staticmethod
+    def head(file):
+        lines = []
+        while not lines or lines[-1] != b"\r\n":
+            lines.append(file.readline())
+            if not lines[-1]:
+                raise EOFError
+        return b"".join(lines)
+
+
+class Wire(socketserver.ThreadingTCPServer):
+    """Stands between a client and an exporter with MUTUAL. It is the exporter
+    to the one and the client to the other, and keeps what they say."""
+
+    daemon_threads = True
+
+    def __init__(self, world, port):
+        self.port = port
+        self.seen = []
+        self.outer = client(world, "friend")
+        self.inner = ssl.create_default_context(
+            ssl.Purpose.CLIENT_AUTH, cafile=world.path("ca.crt"))
+        self.inner.verify_mode = ssl.CERT_REQUIRED
+        self.inner.load_cert_chain(world.path("server.crt"),
+                                   world.path("server.key"))
+        super().__init__(("127.0.0.1", 0), Relay)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def get_request(self):
+        connection, address = super().get_request()
+        # shaking hands is left to the connection's own thread
+        return self.inner.wrap_socket(
+            connection, server_side=True,
+            do_handshake_on_connect=False), address

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """increase() and rate() in a real Prometheus are the calls that programs made,
 over their ends and over restarts of the exporter. It comes in by TLS with a
-certificate and a password, and asks for gzip and OpenMetrics."""
+certificate and a password; a wire between the two shows that it asks for gzip
+and OpenMetrics, and that this is what it gets."""
 
+import base64
+import gzip
 import os
 import signal
 import subprocess
@@ -14,7 +17,7 @@ import kfweb
 CROWD = os.path.join(os.environ["top_builddir"], "bench/crowd")
 PROCESSES = 6
 CALLS = {"malloc": 101, "free": 51}  # of each of them
-GROUP = 'process="crowd-0"'
+GROUP = 'process="crowd-0",by="air"'
 
 
 class Crowd:
@@ -41,6 +44,24 @@ class Crowd:
         assert self.process.wait(kftest.PATIENCE) == 0
 
 
+def the_wire_has_what_was_asked(exchanges):
+    """All that went over it; the text of the last answer."""
+    for e in exchanges:
+        assert e.line == "GET /metrics HTTP/1.1", e.line
+        assert e.tls in ("TLSv1.2", "TLSv1.3"), e.tls
+        assert e.client == {"commonName": "friend"}, e.client
+        kind, password = e.asked["Authorization"].split()
+        assert (kind, base64.b64decode(password)) == ("Basic", b"alice:right")
+        assert e.asked["Accept-Encoding"] == "gzip"
+        assert e.asked["Accept"].startswith("application/openmetrics-text;")
+        assert e.status == "HTTP/1.1 200 OK", e.status
+        assert e.told["Content-Encoding"] == "gzip"
+        assert e.told["Content-Type"] == kftest.OPENMETRICS + \
+            "; charset=utf-8"
+        assert set(e.told["Vary"].split(", ")) == {"Accept", "Accept-Encoding"}
+    return gzip.decompress(exchanges[-1].body).decode()
+
+
 def rates_are_exact(world):
     kfweb.make_all(world)
     port = kftest.free_port()
@@ -48,14 +69,20 @@ def rates_are_exact(world):
              kfweb.config(world, kfweb.MUTUAL + kfweb.USERS))
     crowd = Crowd(world)
     exporter = world.exporter(*flags, state=world.state)
-    prometheus = kfprom.Prometheus(world, port, **kfweb.job(world))
+    wire = kfweb.Wire(world, port)
+    # the one that is counted on is the exporter itself
+    targets = [{"targets": ["127.0.0.1:%d" % port], "labels": {"by": "air"}},
+               {"targets": ["127.0.0.1:%d" % wire.server_address[1]],
+                "labels": {"by": "wire"}}]
+    prometheus = kfprom.Prometheus(world, port, static_configs=targets,
+                                   **kfweb.job(world))
 
-    def counted(call="malloc"):
+    def counted(group=GROUP):
         """All is in Prometheus."""
-        wanted = crowd.begun * CALLS[call]
-        kftest.until("%d calls of %s" % (wanted, call), lambda: [
-            r for r in prometheus.query("konfiscator_%s_total{%s}" % (
-                call, GROUP)) if float(r["value"][1]) == wanted])
+        wanted = crowd.begun * CALLS["malloc"]
+        kftest.until("%d calls in %s" % (wanted, group), lambda: [
+            r for r in prometheus.query("konfiscator_malloc_total{%s}" % group)
+            if float(r["value"][1]) == wanted])
     counted()
     crowd.replace(5)
     counted()
@@ -68,6 +95,10 @@ def rates_are_exact(world):
     crowd.replace(2)
     exporter = world.exporter(*flags, state=world.state)
     counted()
+    counted(GROUP.replace("air", "wire"))
+    page = kfprom.openmetrics(the_wire_has_what_was_asked(list(wire.seen)))
+    assert page["konfiscator_malloc_total", frozenset(
+        [("process", "crowd-0")])] == crowd.begun * CALLS["malloc"]
     crowd.end()
     exits = "konfiscator_process_exits_total{%s,reason=\"exit\"}" % GROUP
     kftest.until("all have ended", lambda: [
