@@ -4,7 +4,8 @@ schema that the Prometheus operator's own is made into: no field that they do
 not know, no value that they do not allow, none missing.
 
 Debian has neither; they are where npm install -g puts them, or where
-KF_NODE_MODULES says. For Grafana's files of provisioning there is no schema.
+KF_NODE_MODULES says. For Grafana's files of provisioning there is no schema:
+manifests_fit_together.py has their keys.
 """
 
 import json

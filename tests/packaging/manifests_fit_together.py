@@ -17,6 +17,26 @@ try:
 except ImportError:
     yaml = None
 
+# The keys of Grafana's files of provisioning, version 1, and their types, as
+# its documentation has them: it leaves out silently what it does not know.
+DATASOURCE = {
+    "name": str, "type": str, "access": str, "orgId": int, "uid": str,
+    "url": str, "user": str, "database": str, "basicAuth": bool,
+    "basicAuthUser": str, "withCredentials": bool, "isDefault": bool,
+    "version": int, "editable": bool, "jsonData": dict,
+    "secureJsonData": dict}
+PROVIDER = {
+    "name": str, "orgId": int, "folder": str, "folderUid": str, "type": str,
+    "disableDeletion": bool, "updateIntervalSeconds": int,
+    "allowUiUpdates": bool, "options": dict}
+# ... and of a Prometheus among jsonData, a directory among options
+PROMETHEUS = {
+    "httpMethod": str, "manageAlerts": bool, "timeInterval": str,
+    "queryTimeout": str, "prometheusType": str, "prometheusVersion": str,
+    "cacheLevel": str, "incrementalQuerying": bool,
+    "disableRecordingRules": bool, "customQueryParameters": str}
+DIRECTORY = {"path": str, "foldersFromFilesStructure": bool}
+
 PACKAGING = os.path.join(kftest.SOURCE, "packaging")
 BENCH = os.path.join(PACKAGING, "bench")
 
@@ -200,6 +220,95 @@ def compose_accepts_its_file(_):
         assert os.path.exists(os.path.join(build["context"], source)), source
 
 
+def compose_refuses_what_its_schema_has_not(world):
+    file, = load("bench", "compose.yaml")
+    file["services"]["bench"]["prots"] = file["services"]["bench"]["ports"]
+    path = world.path("compose.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(file, f)
+    done = subprocess.run(
+        [kftest.need("docker-compose"), "-f", path, "config"],
+        text=True, capture_output=True, check=False)
+    assert done.returncode and "prots" in done.stderr, done
+
+
+def has_keys(what, known, *needed):
+    """Whether all keys are known and of their types, and none is missing."""
+    for key, value in what.items():
+        assert type(value) is known.get(key), (key, value)
+    assert not set(needed) - set(what), (needed, what)
+
+
+def provisioning(kind, file, entries):
+    """The one entry of a file, which has nothing else."""
+    found, = load("bench", "grafana", kind, file)
+    has_keys(found, {"apiVersion": int, entries: list}, "apiVersion", entries)
+    assert found["apiVersion"] == 1
+    one, = found[entries]
+    return one
+
+
+def grafana_is_provisioned_with_keys_that_it_has(_):
+    directory = os.path.join(BENCH, "grafana")
+    assert {kind: os.listdir(os.path.join(directory, kind))
+            for kind in os.listdir(directory)} == {
+        "dashboards": ["konfiscator.yaml"],
+        "datasources": ["prometheus.yaml"]}
+    source = provisioning("datasources", "prometheus.yaml", "datasources")
+    has_keys(source, DATASOURCE, "name", "type", "access", "url")
+    has_keys(source["jsonData"], PROMETHEUS)
+    assert source["access"] == "proxy" and source["isDefault"]
+    scrapes = load("bench", "prometheus.yml")[0]["global"]["scrape_interval"]
+    assert source["jsonData"]["timeInterval"] == scrapes
+    provider = provisioning("dashboards", "konfiscator.yaml", "providers")
+    has_keys(provider, PROVIDER, "name", "type", "options")
+    has_keys(provider["options"], DIRECTORY, "path")
+    assert provider["type"] == "file"
+    for wrong in ({"isdefault": True}, {"isDefault": "yes"}):
+        try:
+            has_keys({**source, **wrong}, DATASOURCE)
+        except AssertionError:
+            continue
+        raise RuntimeError("taken: %s" % wrong)
+
+
+def the_dashboard_asks_the_datasource_that_there_is(_):
+    """All by its variable, which offers sources of that type."""
+    with open(os.path.join(PACKAGING, "grafana", "konfiscator-overview.json"),
+              encoding="utf-8") as f:
+        board = json.load(f)
+    source = provisioning("datasources", "prometheus.yaml", "datasources")
+    offers, = [v for v in board["templating"]["list"]
+               if v["type"] == "datasource"]
+    assert offers["query"] == source["type"]
+    asks = [v["datasource"] for v in board["templating"]["list"]
+            if v["type"] == "query"]
+    for panel in board["panels"]:
+        if panel["type"] != "row":
+            asks += [panel["datasource"]]
+            asks += [t["datasource"] for t in panel["targets"]]
+    assert len(asks) > 20, len(asks)
+    for ask in asks:
+        assert ask == {"type": source["type"],
+                       "uid": "${%s}" % offers["name"]}, ask
+
+
+def prometheus_accepts_its_file(world):
+    """Where its paths are those of this machine."""
+    config, = load("bench", "prometheus.yml")
+    for i, rule in enumerate(config["rule_files"]):
+        config["rule_files"][i] = os.path.join(
+            PACKAGING, "prometheus", os.path.basename(rule))
+    path = world.path("prometheus.yml")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(config, f)
+    done = subprocess.run(
+        [kftest.need("promtool"), "check", "config", path],
+        text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("rules found") == len(config["rule_files"])
+
+
 def kubernetes_knows_every_field(_):
     """Its own client reads each object and writes it again, the same."""
     try:
@@ -256,6 +365,10 @@ kftest.main(
     the_monitor_finds_the_pods,
     the_image_has_what_is_asked_of_it,
     compose_accepts_its_file,
+    compose_refuses_what_its_schema_has_not,
+    grafana_is_provisioned_with_keys_that_it_has,
+    the_dashboard_asks_the_datasource_that_there_is,
+    prometheus_accepts_its_file,
     kubernetes_knows_every_field,
     compose_mounts_files_there_are,
 )
