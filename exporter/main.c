@@ -12,6 +12,7 @@
 #include "exporter/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,31 @@
 #define ME "konfiscator_exporter"
 #define STATE_DIR "/var/lib/konfiscator"
 #define MAX_FILES 131072 /* open at a time */
+
+static bool is_directory(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+/* Without procfs nothing can be said of a process; cgroups some hosts lack. */
+static bool check_places(const struct kf_options *o)
+{
+	if (!is_directory(o->procfs)) {
+		fprintf(stderr, ME ": --path.procfs: %s: %s\n", o->procfs,
+			strerror(errno));
+		return false;
+	}
+	if (kf_collector_is_on(&kf_collect_cgroup, o->collector) &&
+	    !is_directory(o->cgroupfs))
+		kf_log(KF_LOG_WARN, "no cgroups: their limits are not served",
+		       "path", o->cgroupfs, "error", strerror(errno), NULL);
+	return true;
+}
 
 /* Where the counters of ended processes are kept, or NULL. */
 static const char *choose_state_file(const struct kf_options *o)
@@ -203,6 +229,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (o.check)
 		return check_web(&o) ? 0 : 1;
+	if (!check_places(&o))
+		return 1;
 	if (!o.once && !take_sockets(&o))
 		return 1;
 	conf = (struct kf_groups_conf){

@@ -89,6 +89,26 @@ def an_address_in_use_gets_one_line_and_status_1(world):
         assert result.stderr.count("\n") == 1 and address in result.stderr
 
 
+def a_place_that_is_not_there_is_told(world):
+    nowhere = world.path("nowhere")
+    file = world.path("file")
+    with open(file, "w", encoding="utf-8"):
+        pass
+    for path in (nowhere, file):
+        result = run("--path.procfs=" + path, "--once", "--stats.state-file=")
+        assert result.returncode == 1 and not result.stdout, result
+        assert result.stderr.count("\n") == 1 and path in result.stderr
+    # some machines have none
+    exporter = world.exporter("--path.cgroupfs=" + nowhere)
+    exporter.says("no cgroups")
+    exporter.says(nowhere)
+    exporter.scrape()
+    silent = world.exporter("--path.cgroupfs=" + nowhere,
+                            "--no-collector.cgroup")
+    silent.scrape()
+    assert silent.stop() == 0 and "no cgroups" not in silent.log
+
+
 def several_addresses_are_served(world):
     exporter = world.exporter("--web.listen-address=127.0.0.1:0")
     kftest.until("two", lambda: exporter.log.count("listening") == 2)
@@ -146,6 +166,7 @@ kftest.main(
     help_and_manual_page_name_the_same_flags,
     output_that_cannot_be_written_is_a_failure,
     an_address_in_use_gets_one_line_and_status_1,
+    a_place_that_is_not_there_is_told,
     several_addresses_are_served,
     signals_end_it_cleanly,
     the_log_is_json_when_asked,
