@@ -47,6 +47,7 @@ extern const struct kf_collector kf_collect_sizes;
 extern const struct kf_collector kf_collect_resident;
 extern const struct kf_collector kf_collect_cgroup;
 extern const struct kf_collector kf_collect_tags;
+extern const struct kf_collector kf_collect_latency;
 extern const struct kf_collector kf_collect_tracing;
 extern const struct kf_collector kf_collect_exporter;
 

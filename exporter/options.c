@@ -214,7 +214,7 @@ static const char *set_trace(struct kf_options *o, const char *value)
 	unsigned int i;
 
 	if (!name)
-		return "konfiscator, sizes, latency, mmap or frag";
+		return "konfiscator, sizes, latency, mmap, frag or prometheus";
 	for (i = 0; i < o->trace.nr; i++) {
 		if (o->trace.name[i] == name)
 			return "there only once";
@@ -234,6 +234,12 @@ static const char *set_trace_library(struct kf_options *o, const char *value)
 	o->trace.library = value;
 	return *value == '/' && strlen(value) < 2000 ? NULL
 						     : "an absolute path";
+}
+
+static const char *set_trace_page(struct kf_options *o, const char *value)
+{
+	o->trace.page = value;
+	return *value && strlen(value) < 4000 ? NULL : "a file";
 }
 
 static const char *set_trace_every(struct kf_options *o, const char *value)
@@ -322,7 +328,7 @@ static const struct flag flags[] = {
 	{"groups.forget-after", "TIME", "1h",
 	 "how long a group without processes is kept", set_forget},
 	{"trace", "NAME", NULL,
-	 "run bpftrace with script NAME (konfiscator, sizes, latency, mmap, frag) for metrics; may be given again",
+	 "run bpftrace with script NAME (konfiscator, sizes, latency, mmap, frag) for metrics, or follow the page of SystemTap's script prometheus; may be given again",
 	 set_trace},
 	{"trace.scripts", "DIR", NULL,
 	 "where the scripts are; default: where they were installed",
@@ -330,6 +336,8 @@ static const struct flag flags[] = {
 	{"trace.library", "FILE", NULL,
 	 "the library whose probes are traced; default: the installed one",
 	 set_trace_library},
+	{"trace.page", "FILE", "/proc/systemtap/konfiscator/__prometheus",
+	 "where the page is that --trace=prometheus follows", set_trace_page},
 	{"trace.every", "TIME", "5s",
 	 "how often a tracer is asked for its sums", set_trace_every},
 	{"log.level", "LEVEL", "info", "debug, info, warn or error", set_level},

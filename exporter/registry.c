@@ -13,10 +13,9 @@
 #include <stdio.h>
 
 const struct kf_collector *const kf_collectors[] = {
-	&kf_collect_stats,    &kf_collect_sizes,
-	&kf_collect_resident, &kf_collect_cgroup,
-	&kf_collect_tags,     &kf_collect_tracing,
-	&kf_collect_exporter, NULL,
+	&kf_collect_stats,   &kf_collect_sizes,	   &kf_collect_resident,
+	&kf_collect_cgroup,  &kf_collect_tags,	   &kf_collect_latency,
+	&kf_collect_tracing, &kf_collect_exporter, NULL,
 };
 
 const unsigned int kf_nr_collectors = KF_ARRAY_SIZE(kf_collectors) - 1;

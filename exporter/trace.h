@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What tracers count, as metrics: konfiscator's bpftrace scripts, run here.
+ * What tracers count, as metrics: konfiscator's bpftrace scripts, run here, and
+ * the page of SystemTap's script prometheus, which is followed.
  *
  * Promises: nothing that a tracer prints is believed. Only maps that the table
  * in trace_values.c names are taken, keys are plain words, numbers may not
@@ -15,9 +16,11 @@
 #include <pthread.h>
 
 #define KF_MAX_TRACES 8
-#define KF_TRACE_EVENT 32   /* bytes of an event's name, with its NUL */
-#define KF_TRACE_BUCKETS 24 /* of a histogram, without +Inf */
-#define KF_TRACE_VALUES 64  /* of one script */
+#define KF_TRACE_PAGE "prometheus" /* the script whose page is followed */
+#define KF_TRACE_EVENT 32	   /* bytes of an event's name, with its NUL */
+#define KF_TRACE_BUCKETS 24	   /* of a histogram, without +Inf */
+#define KF_TRACE_VALUES 64	   /* of one script */
+#define KF_TRACE_MOST ((uint64_t)INT64_MAX / 4) /* that a count may be */
 
 enum kf_trace_metric_id {
 	KF_TRACE_EVENTS,
@@ -34,6 +37,13 @@ enum kf_trace_line {
 	KF_TRACE_IGNORED, /* of no map that is known */
 	KF_TRACE_BAD,	  /* not what a tracer of ours prints */
 	KF_NR_TRACE_LINES
+};
+
+/* A whole page: whose it is. */
+enum kf_trace_page {
+	KF_TRACE_PAGE_SAME,    /* of the run whose pages were taken */
+	KF_TRACE_PAGE_ANOTHER, /* of one that began after that */
+	KF_TRACE_PAGE_BAD      /* not whole, or not a page */
 };
 
 /* Counts of a run, or of all runs that are over; [0] alone for a counter. */
@@ -80,6 +90,63 @@ enum kf_trace_line kf_trace_take(struct kf_trace_values *v, const char *line,
 				 size_t len);
 
 /**
+ * kf_trace_take_page() - take a page of SystemTap's script prometheus
+ * @v:		the script's values; as they were where the page is bad
+ * @text:	the page
+ * @len:	bytes of it
+ * @lines:	in and out: lines by what became of them
+ *
+ * Context: as @v is locked; allocates.
+ * Return: whose page it is.
+ */
+enum kf_trace_page kf_trace_take_page(struct kf_trace_values *v,
+				      const char *text, size_t len,
+				      uint64_t lines[KF_NR_TRACE_LINES]);
+
+/**
+ * kf_trace_value() - find or begin a value
+ * @v:		the script's values
+ * @metric:	which
+ * @event:	its event, kf_trace_plain()
+ *
+ * Context: as @v is locked.
+ * Return: the value; NULL beyond the limit, which is counted.
+ */
+struct kf_trace_value *kf_trace_value(struct kf_trace_values *v,
+				      enum kf_trace_metric_id metric,
+				      const char *event);
+
+/**
+ * kf_trace_plain() - whether a word may name an event
+ * @word:	the word
+ *
+ * Context: any thread.
+ * Return: true for one of a to z, 0 to 9 and _, shorter than KF_TRACE_EVENT.
+ */
+bool kf_trace_plain(const char *word);
+
+/**
+ * kf_trace_bucket() - the bucket of a histogram
+ * @metric:	whose
+ * @top:	the largest number that is to go there
+ *
+ * Context: any thread.
+ * Return: index of the count.
+ */
+unsigned int kf_trace_bucket(enum kf_trace_metric_id metric, uint64_t top);
+
+/**
+ * kf_trace_falls() - whether a count is less than it was
+ * @from:	as they were
+ * @to:		as they are
+ *
+ * Context: any thread.
+ * Return: whether any is.
+ */
+bool kf_trace_falls(const struct kf_trace_counts *from,
+		    const struct kf_trace_counts *to);
+
+/**
  * kf_trace_fold() - the tracer has ended: its counts are those of the past
  * @v:		the script's values
  *
@@ -102,6 +169,7 @@ struct kf_trace_conf {
 	unsigned int nr;
 	const char *scripts; /* directory */
 	const char *library; /* absolute path */
+	const char *page;    /* of KF_TRACE_PAGE */
 	unsigned int every_s;
 };
 
@@ -128,9 +196,10 @@ void kf_tracers_stop(struct kf_tracers *t);
  * kf_tracers_show() - put what they counted, and how they are, on a page
  * @t:		the tracers
  * @page:	the page
+ * @latency:	that of latency alone, or all others
  *
  * Context: any thread.
  */
-void kf_tracers_show(struct kf_tracers *t, struct kf_page *page);
+void kf_tracers_show(struct kf_tracers *t, struct kf_page *page, bool latency);
 
 #endif

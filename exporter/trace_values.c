@@ -79,19 +79,19 @@ const char *kf_trace_known(const char *script)
 		if (strcmp(rows[i].script, script) == 0)
 			return rows[i].script;
 	}
-	return NULL;
+	return strcmp(script, KF_TRACE_PAGE) == 0 ? KF_TRACE_PAGE : NULL;
 }
 
-static bool plain(const char *word)
+bool kf_trace_plain(const char *word)
 {
 	size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
 	return len > 0 && !word[len] && len < KF_TRACE_EVENT;
 }
 
-static struct kf_trace_value *value_of(struct kf_trace_values *v,
-				       enum kf_trace_metric_id metric,
-				       const char *event)
+struct kf_trace_value *kf_trace_value(struct kf_trace_values *v,
+				      enum kf_trace_metric_id metric,
+				      const char *event)
 {
 	struct kf_trace_value *value;
 	unsigned int i;
@@ -117,14 +117,15 @@ static bool number(json_t *j, uint64_t *out)
 {
 	json_int_t n = json_integer_value(j);
 
-	if (!json_is_integer(j) || n < 0 || n > INT64_MAX / 4)
+	if (!json_is_integer(j) || n < 0 || (uint64_t)n > KF_TRACE_MOST)
 		return false;
 	*out = (uint64_t)n;
 	return true;
 }
 
-static unsigned int bucket_of(const struct metric *m, uint64_t top)
+unsigned int kf_trace_bucket(enum kf_trace_metric_id metric, uint64_t top)
 {
+	const struct metric *m = &metrics[metric];
 	unsigned int b = 0;
 
 	while (b < m->nr && top > (1ull << (m->low + b)) - 1)
@@ -132,7 +133,7 @@ static unsigned int bucket_of(const struct metric *m, uint64_t top)
 	return b;
 }
 
-static bool take_histogram(const struct metric *m, json_t *j,
+static bool take_histogram(enum kf_trace_metric_id metric, json_t *j,
 			   struct kf_trace_counts *c)
 {
 	uint64_t top, count;
@@ -154,13 +155,13 @@ static bool take_histogram(const struct metric *m, json_t *j,
 			return false;
 		if (!number(json_object_get(bucket, "count"), &count))
 			return false;
-		c->count[bucket_of(m, top)] += count;
+		c->count[kf_trace_bucket(metric, top)] += count;
 	}
 	return true;
 }
 
-static bool falls(const struct kf_trace_counts *from,
-		  const struct kf_trace_counts *to)
+bool kf_trace_falls(const struct kf_trace_counts *from,
+		    const struct kf_trace_counts *to)
 {
 	unsigned int i;
 
@@ -179,21 +180,21 @@ static bool take_entry(struct kf_trace_values *v, const struct row *r,
 	struct kf_trace_value *value;
 	bool right = true;
 
-	if (!plain(event))
+	if (!kf_trace_plain(event))
 		return false;
-	value = value_of(v, r->metric, event);
+	value = kf_trace_value(v, r->metric, event);
 	if (!value)
 		return true;
 	c.sum = value->now.sum;
 	if (r->kind == HISTOGRAM)
-		right = take_histogram(&metrics[r->metric], j, &c);
+		right = take_histogram(r->metric, j, &c);
 	else
 		memcpy(c.count, value->now.count, sizeof(c.count));
 	if (r->kind == COUNTER)
 		right = number(j, &c.count[0]);
 	if (r->kind == SUM)
 		right = number(j, &c.sum);
-	if (!right || falls(&value->now, &c))
+	if (!right || kf_trace_falls(&value->now, &c))
 		return false;
 	value->now = c;
 	return true;

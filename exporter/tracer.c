@@ -2,7 +2,8 @@
 /*
  * Runs tracers: a thread for each, which starts bpftrace, asks it now and then
  * for its maps (that is what SIGUSR1 means to it), reads what it prints, and
- * starts it again when it has ended.
+ * starts it again when it has ended. SystemTap's is not run: whoever loads its
+ * module, its page is read now and then.
  */
 #include "config.h"
 
@@ -25,6 +26,7 @@
 #define MAX_LINE (256 * KF_KIB)
 #define FIRST_WAIT_S 1
 #define LONGEST_WAIT_S 300
+#define BAD_PAGE (-1)
 #define WELL_S 60 /* who ran so long begins with the first wait again */
 #define READY "{\"type\": \"printf\", \"data\": \"ready\\n\"}"
 
@@ -45,6 +47,8 @@ struct tracer {
 	char *line;
 	size_t len;
 	bool too_long; /* the rest of the line is left out */
+	bool gone;     /* there was no page: the next is another run's */
+	int told;      /* the error that was logged last, of its page */
 };
 
 struct kf_tracers {
@@ -228,9 +232,91 @@ static void *supervise(void *arg)
 	return NULL;
 }
 
+/* @error is one of errno or BAD_PAGE; each is logged when it is news. */
+static void page_is_wrong(struct tracer *t, int error)
+{
+	pthread_mutex_lock(&t->lock);
+	t->up = false;
+	if (error != BAD_PAGE)
+		kf_trace_fold(&t->values);
+	pthread_mutex_unlock(&t->lock);
+	if (t->told != error)
+		kf_log(KF_LOG_WARN, "tracer's page cannot be used", "path",
+		       t->conf->page, "error",
+		       error == BAD_PAGE ? "not a page of script " KF_TRACE_PAGE
+					 : strerror(error),
+		       NULL);
+	t->told = error;
+}
+
+static void take_page(struct tracer *t)
+{
+	enum kf_trace_page page;
+
+	pthread_mutex_lock(&t->lock);
+	page = kf_trace_take_page(&t->values, t->line, t->len, t->lines);
+	t->up = page != KF_TRACE_PAGE_BAD;
+	t->starts += t->up && (t->gone || page == KF_TRACE_PAGE_ANOTHER);
+	pthread_mutex_unlock(&t->lock);
+	if (page == KF_TRACE_PAGE_BAD) {
+		page_is_wrong(t, BAD_PAGE);
+		return;
+	}
+	t->gone = false;
+	t->told = 0;
+}
+
+static void look(struct tracer *t)
+{
+	/* what is no file of procfs may have nobody to write it */
+	int fd = open(t->conf->page, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = -1;
+	int error;
+
+	t->len = 0;
+	while (fd >= 0 && t->len < MAX_LINE &&
+	       (n = read(fd, t->line + t->len, MAX_LINE - t->len)) > 0)
+		t->len += (size_t)n;
+	error = errno;
+	if (fd >= 0)
+		close(fd);
+	if (n >= 0) {
+		take_page(t);
+		return;
+	}
+	t->gone = true;
+	page_is_wrong(t, error);
+}
+
+static void *follow_page(void *arg)
+{
+	struct tracer *t = arg;
+
+	t->gone = true;
+	do
+		look(t);
+	while (!pause_for(t, t->conf->every_s));
+	return NULL;
+}
+
+static bool may_run(const struct tracer *t)
+{
+	const char *missing = NULL;
+
+	if (access(t->conf->library, R_OK) != 0)
+		missing = t->conf->library;
+	if (access(t->script, R_OK) != 0)
+		missing = t->script;
+	if (missing)
+		fprintf(stderr, "konfiscator_exporter: --trace: %s: %s\n",
+			missing, strerror(errno));
+	return !missing;
+}
+
 static bool begin(struct tracer *t, const struct kf_trace_conf *conf,
 		  const char *name)
 {
+	bool page = strcmp(name, KF_TRACE_PAGE) == 0;
 	int error;
 
 	t->conf = conf;
@@ -239,13 +325,10 @@ static bool begin(struct tracer *t, const struct kf_trace_conf *conf,
 	pthread_cond_init(&t->wake, NULL);
 	snprintf(t->script, sizeof(t->script), "%s/%s.bt", conf->scripts, name);
 	t->line = malloc(MAX_LINE);
-	if (access(t->script, R_OK) != 0 || access(conf->library, R_OK) != 0) {
-		fprintf(stderr, "konfiscator_exporter: --trace: %s: %s\n",
-			access(t->script, R_OK) ? t->script : conf->library,
-			strerror(errno));
+	if (!page && !may_run(t))
 		return false;
-	}
-	error = t->line ? pthread_create(&t->thread, NULL, supervise, t)
+	error = t->line ? pthread_create(&t->thread, NULL,
+					 page ? follow_page : supervise, t)
 			: ENOMEM;
 	if (!error)
 		return true;
@@ -326,7 +409,7 @@ static void show_state(const struct tracer *t, struct kf_page *page)
 	}
 }
 
-void kf_tracers_show(struct kf_tracers *t, struct kf_page *page)
+void kf_tracers_show(struct kf_tracers *t, struct kf_page *page, bool latency)
 {
 	uint64_t dropped = 0;
 	unsigned int i;
@@ -334,11 +417,13 @@ void kf_tracers_show(struct kf_tracers *t, struct kf_page *page)
 	for (i = 0; i < t->nr; i++) {
 		struct tracer *one = &t->tracer[i];
 
+		if ((strcmp(one->values.script, "latency") == 0) != latency)
+			continue;
 		pthread_mutex_lock(&one->lock);
 		show_state(one, page);
 		kf_trace_show(&one->values, page);
 		dropped += one->values.dropped;
 		pthread_mutex_unlock(&one->lock);
 	}
-	kf_page_dropped(page, "trace", dropped);
+	kf_page_dropped(page, latency ? "latency" : "trace", dropped);
 }

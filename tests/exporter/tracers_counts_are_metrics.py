@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """bpftrace runs under the exporter and its sums are metrics; one that is killed
-shows and comes back, and what a tracer prints is not believed."""
+shows and comes back, and what a tracer prints is not believed. SystemTap's page
+is followed, and as little believed."""
 
 import os
+import re
 import signal
 import subprocess
 
@@ -166,8 +168,131 @@ def one_that_cannot_run_is_tried_again(world):
     assert exporter.stop() == 0
 
 
+def names_on_the_page():
+    """Counters that SystemTap's script prometheus makes, without prefix."""
+    with open(os.path.join(kftest.SOURCE, "scripts", "stap",
+                           "prometheus.stp"), encoding="utf-8") as f:
+        found = re.findall(r'@counter\("(\w+)_total", \w+, ', f.read())
+    assert len(found) == 10, found
+    return found
+
+
+def stap_page(n, requests):
+    """A page as it prints one: all counters of two programs, and sizes asked,
+    of which 0 to 127 bytes are n, 1 MiB and more the rest."""
+    lines = []
+    for name in names_on_the_page():
+        lines += ["# HELP konfiscator_%s_total So it is." % name,
+                  "# TYPE konfiscator_%s_total counter" % name]
+        lines += ['konfiscator_%s_total{process="%s"} %d' % (name, p, n)
+                  for p in ("one", 'a \\\\} 7')]
+    asked = "konfiscator_request_bytes"
+    lines += ["# HELP %s Bytes asked by an allocation." % asked,
+              "# TYPE %s histogram" % asked]
+    if requests:
+        lines += ['%s_bucket{le="%d"} %d' % (
+            asked, (1 << k) - 1, 0 if k < 7 else n if k < 21 else requests)
+            for k in range(3, 41)]
+        lines += ['%s_bucket{le="+Inf"} %d' % (asked, requests),
+                  "%s_sum %d" % (asked, requests * 1000),
+                  "%s_count %d" % (asked, requests)]
+    return "".join(line + "\n" for line in lines)
+
+
+def the_page_of_systemtap_is_followed(world):
+    path = world.path("page")
+
+    def write(text):
+        with open(path + ".new", "w", encoding="utf-8") as f:
+            f.write(text)
+        os.rename(path + ".new", path)
+    config = world.path("config.yml")
+    with open(config, "w", encoding="utf-8") as f:
+        f.write("trace: [prometheus]\n")
+    exporter = world.exporter("--config.file=" + config, "--trace.every=1s",
+                              "--trace.page=" + path)
+    me = {"script": "prometheus"}
+
+    def get(name, **labels):
+        return exporter.scrape().get("konfiscator_trace_" + name, **me,
+                                     **labels)
+
+    def comes(text, calls):
+        write(text)
+        kftest.until("%d calls" % calls, lambda: exporter.scrape().get(
+            "konfiscator_trace_events_total", -1, **me,
+            event="malloc") == calls)
+    exporter.says("No such file")
+    exporter.says(path)
+    assert get("up") == 0 and get("starts_total") == 0
+    comes(stap_page(3, 0), 6)
+    assert get("up") == 1 and get("starts_total") == 1
+    page = exporter.scrape()
+    assert page.label_values("konfiscator_trace_events_total", "event") == \
+        set(names_on_the_page())
+    assert "konfiscator_trace_size_bytes_count" not in page.text
+    comes(stap_page(5, 12) + 'konfiscator_else{a="b"} 4\nmine_total 1\n', 10)
+    size = {"event": "request"}
+    assert get("size_bytes_bucket", le="63.0", **size) == 0
+    assert get("size_bytes_bucket", le="127.0", **size) == 5
+    assert get("size_bytes_bucket", le="1048575.0", **size) == 5
+    assert get("size_bytes_bucket", le="2097151.0", **size) == 12
+    assert get("size_bytes_count", **size) == 12
+    assert get("size_bytes_sum", **size) == 12000
+    # another run of the script, which nobody saw begin
+    comes(stap_page(2, 12), 14)
+    assert get("starts_total") == 2
+    assert get("size_bytes_count", **size) == 24
+    for text in (stap_page(9, 20)[:-1], "\n" * 300000):
+        bad = get("lines_total", result="bad")
+        write(text)
+        kftest.until("it is bad",
+                     lambda: get("lines_total", result="bad") > bad)
+        assert get("up") == 0
+        assert get("events_total", event="malloc") == 14, text[:80]
+        assert get("size_bytes_count", **size) == 24
+    exporter.says("not a page of script prometheus")
+    write(stap_page(2, 12))
+    kftest.until("up again", lambda: get("up") == 1)
+    assert get("starts_total") == 2
+    os.unlink(path)
+    kftest.until("gone", lambda: get("up") == 0)
+    comes(stap_page(2, 12), 18)
+    assert get("starts_total") == 3
+    os.unlink(path)
+    os.mkfifo(path)  # nobody writes: it must not wait
+    kftest.until("gone", lambda: get("up") == 0)
+    subprocess.run([kftest.need("promtool"), "check", "metrics"],
+                   input=exporter.scrape().text.encode(), check=True)
+    assert exporter.stop() == 0
+
+
+def latency_is_a_collector_of_its_own(world):
+    with open(world.path("lines"), "w", encoding="utf-8") as f:
+        f.write(READY + '\n{"type":"map","data":{"@total":{"alloc":7}}}\n'
+                '{"type":"hist","data":{"@slow_ns":{"alloc":['
+                '{"min":1024,"max":2047,"count":3}]}}}\n')
+    fakes = fake(world, "cat '%s'\nwhile :; do sleep 1000 & wait; done\n"
+                 % world.path("lines"))
+    flags = ["--trace=latency", "--trace.scripts=" + SCRIPTS]
+    exporter = traced(world, *flags, **fakes)
+    slow = "konfiscator_trace_slow_call_seconds_count"
+    for script in ("latency", "sizes"):
+        kftest.until(script, lambda: exporter.scrape().get(
+            "konfiscator_trace_events_total", 0, script=script,
+            event="alloc") == 7)
+    assert kftest.until("times", lambda: exporter.scrape().get(
+        slow, 0, event="alloc")) == 3
+    for off, other in (("latency", "sizes"), ("tracing", "latency")):
+        page = traced(world, "--no-collector." + off, *flags,
+                      **fakes).scrape()
+        assert page.label_values("konfiscator_trace_up", "script") == {other}
+
+
 kftest.main(
     a_real_tracer_is_killed_and_comes_back,
     nothing_that_is_printed_is_believed,
     one_that_cannot_run_is_tried_again,
+    the_page_of_systemtap_is_followed,
+    latency_is_a_collector_of_its_own,
 )

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What a tracer may print, any bytes: each line is taken, ignored or bad, and
- * the page that is made of it all is whole in both formats.
+ * the page that is made of it all is whole in both formats. So it is of what
+ * stands on a page of SystemTap's.
  */
 #include "config.h"
 
@@ -29,6 +30,29 @@ static void show(const struct kf_trace_values *v)
 	kf_buf_free(&out);
 }
 
+/* The same as pages: what they count may fall, what is served may not. */
+static void follow(const char *text, size_t size)
+{
+	struct kf_trace_values values = {.script = KF_TRACE_PAGE};
+	uint64_t lines[KF_NR_TRACE_LINES] = {0}, was[KF_TRACE_VALUES] = {0};
+	unsigned int i;
+	size_t part;
+
+	for (part = 1; part <= 3; part++) {
+		kf_trace_take_page(&values, text, size / part, lines);
+		fuzz_require(values.nr <= KF_TRACE_VALUES,
+			     "more values than room");
+		for (i = 0; i < values.nr; i++) {
+			uint64_t is = values.value[i].before.count[0] +
+				      values.value[i].now.count[0];
+
+			fuzz_require(is >= was[i], "a count that fell");
+			was[i] = is;
+		}
+	}
+	show(&values);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct kf_trace_values values = {0};
@@ -54,5 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += len + (eol != NULL);
 	}
 	show(&values);
+	follow((const char *)end - size, size);
 	return 0;
 }

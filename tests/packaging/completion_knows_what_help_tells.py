@@ -165,7 +165,8 @@ def flags_of_the_exporter_are_offered(world):
                                                    "error"}),
             ("konfiscator_exporter --log.format ", {"logfmt", "json"}),
             ("konfiscator_exporter --trace=", {
-                "konfiscator", "sizes", "latency", "mmap", "frag"}),
+                "konfiscator", "sizes", "latency", "mmap", "frag",
+                "prometheus"}),
             ("konfiscator_exporter --stats.dir=f", {"files"}),
             ("konfiscator_exporter --web.max-requests ", set())):
         got = {re.sub(r"^--[\w.]+=", "", w).rstrip("/")
