@@ -124,7 +124,7 @@ bool kf_flame_write(struct kf_name_cache *cache,
 	read = kf_snapshot_read_with(AT_FDCWD, subject->path, KF_TABLE_STACKS,
 				     &s) == KF_READ_OK;
 	if (read) {
-		if (!kf_names_begin(&names, cache, subject->pid) ||
+		if (!kf_names_begin(&names, cache, subject->pid, &s) ||
 		    !write_tree(&s, &names, out))
 			out->failed = true;
 		kf_names_end(&names);

@@ -119,7 +119,7 @@ static size_t add_process(struct kf_pprof *p, struct kf_name_cache *cache,
 				  &s) == KF_READ_OK &&
 	    s.nr_stacks) {
 		from.s = &s;
-		if (kf_names_begin(&from.names, cache, subject->pid))
+		if (kf_names_begin(&from.names, cache, subject->pid, &s))
 			from.mapping = calloc(from.names.codes.nr + 1,
 					      sizeof(*from.mapping));
 		if (from.mapping)

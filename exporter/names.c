@@ -180,12 +180,11 @@ static void put(struct kf_name *name, const char *raw)
 	free(plain);
 }
 
-bool kf_names_begin(struct kf_names *n, struct kf_name_cache *cache, int pid)
+bool kf_names_begin(struct kf_names *n, struct kf_name_cache *cache, int pid,
+		    const struct kf_snapshot *s)
 {
 	*n = (struct kf_names){.cache = cache, .pid = pid};
-	if (!pid)
-		return true;
-	if (!kf_codes_read(cache->procfs, pid, &n->codes))
+	if (!kf_codes_read(cache->procfs, pid, s, &n->codes))
 		return false;
 	n->files = calloc(n->codes.nr + 1, sizeof(*n->files));
 	return n->files;

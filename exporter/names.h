@@ -45,12 +45,14 @@ struct kf_name {
  * kf_names_begin() - look what code a process has
  * @n:		out: for kf_names_find()
  * @cache:	names that are known, and where procfs is; outlives @n
- * @pid:	the process there, or 0: then all names are numbers
+ * @pid:	the process there, 0: it has ended
+ * @s:		its stats file, read with KF_TABLE_STACKS
  *
  * Context: one thread for a struct; allocates.
  * Return: false when out of memory; end it whatever the result.
  */
-bool kf_names_begin(struct kf_names *n, struct kf_name_cache *cache, int pid);
+bool kf_names_begin(struct kf_names *n, struct kf_name_cache *cache, int pid,
+		    const struct kf_snapshot *s);
 
 /**
  * kf_names_find() - what the call is that returns to an address

@@ -214,7 +214,7 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 			list[nr++].at = i;
 	}
 	qsort(list, nr, sizeof(*list), by_bytes);
-	if (!kf_names_begin(&names, cache, pid))
+	if (!kf_names_begin(&names, cache, pid, s))
 		out->failed = true;
 	kf_buf_str(out, "<section id=\"sites\">\n<h2>Top sites</h2>\n");
 	if (!nr)

@@ -126,8 +126,8 @@ static void begin(struct recorder *r, const struct kf_file *f)
 }
 
 /*
- * The first looks come at distances that double, as a
- * short program is gone after the first interval, and its mappings with it.
+ * The first looks come at distances that double, as a short program is gone
+ * after the first interval.
  */
 static void set_next(struct recorder *r, uint64_t now)
 {

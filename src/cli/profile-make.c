@@ -204,8 +204,7 @@ static void put_snapshot(struct kf_maker *m, const struct kf_file *f,
 	put_threads(m, s);
 	counts = changes(m, s, &look.nr);
 	/* after the stacks were read, so that their code is mapped */
-	if (f->pid)
-		kf_maker_modules(m, f->pid);
+	kf_maker_modules(m, f->pid, s);
 	kf_maker_put(m, &look, sizeof(look), counts, look.nr * sizeof(*counts));
 	free(counts);
 }

@@ -21,7 +21,7 @@ struct kf_maker {
 	struct kf_map counts; /* the last counts, by entry plus 1 */
 	struct kf_map tags;
 	struct kf_map threads;
-	struct kf_map modules; /* by their begin */
+	struct kf_map modules; /* by what they are */
 };
 
 /**
@@ -81,10 +81,11 @@ void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
 /**
  * kf_maker_modules() - append the code that a process has mapped since
  * @m:		the maker
- * @pid:	the process
+ * @pid:	the process, 0: it has ended
+ * @s:		its stats file, read with KF_TABLE_STACKS
  *
  * Context: one thread; the command has no other.
  */
-void kf_maker_modules(struct kf_maker *m, int pid);
+void kf_maker_modules(struct kf_maker *m, int pid, const struct kf_snapshot *s);
 
 #endif

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define MAX_INLINED 64
+#define FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 struct found {
 	uint64_t key;
@@ -46,7 +47,7 @@ static const struct kf_profile_module *by_name(const char *name)
 static int open_if_same(const struct kf_profile_module *m, const char *path)
 {
 	uint8_t id[KF_PROFILE_BUILD_ID];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, FLAGS);
 	size_t n = fd < 0 ? 0 : kf_elf_build_id(fd, id, sizeof(id));
 
 	if (n && n == m->build_id_size && !memcmp(id, m->build_id, n))
@@ -66,7 +67,7 @@ static int find_elf(Dwfl_Module *mod, void **data, const char *name,
 
 	if (m)
 		fd = m->build_id_size ? open_if_same(m, path)
-				      : open(path, O_RDONLY | O_CLOEXEC);
+				      : open(path, FLAGS);
 	if (fd >= 0) {
 		*file = kf_format("%s", path);
 		return fd;

@@ -237,7 +237,7 @@ int kf_sampling_set(const char *value, struct kf_text *reply)
 
 void kf_sampling_fork_child(void)
 {
-	kf_walk_fork_child();
+	kf_sample_fork_child();
 	if (kf_countdown_mean())
 		kf_countdown_seed(kf_conf.sample_seed);
 }

@@ -42,37 +42,45 @@ static bool parse(char *text, struct line *l)
 	return true;
 }
 
-static bool add(struct kf_codes *out, const struct line *l, uint64_t base)
+/* Takes @path, which may be NULL: out of memory. */
+static struct kf_code *add(struct kf_codes *out, char *path)
 {
 	struct kf_code *code = out->code;
-	size_t len = strlen(l->path), tail = strlen(DELETED);
 
 	/* the room doubles: it is full whenever the number is a power of 2 */
-	if (!(out->nr & (out->nr - 1))) {
+	if (path && !(out->nr & (out->nr - 1))) {
 		code = realloc(code,
 			       (out->nr ? 2 * out->nr : 1) * sizeof(*code));
-		if (!code)
-			return false;
-		out->code = code;
+		if (code)
+			out->code = code;
 	}
-	code += out->nr;
-	*code = (struct kf_code){
-		.begin = l->begin,
-		.end = l->end,
-		.offset = l->offset,
-		.base = base,
-		.path = strdup(l->path),
-		.deleted = len > tail && !strcmp(l->path + len - tail, DELETED),
-	};
-	if (!code->path)
+	if (!path || !code) {
+		free(path);
+		return NULL;
+	}
+	code += out->nr++;
+	*code = (struct kf_code){.path = path};
+	return code;
+}
+
+static bool add_line(struct kf_codes *out, const struct line *l, uint64_t base)
+{
+	struct kf_code *code = add(out, strdup(l->path));
+	size_t len = strlen(l->path), tail = strlen(DELETED);
+
+	if (!code)
 		return false;
+	code->begin = l->begin;
+	code->end = l->end;
+	code->offset = l->offset;
+	code->base = base;
+	code->deleted = len > tail && !strcmp(l->path + len - tail, DELETED);
 	if (code->deleted)
 		code->path[len - tail] = '\0';
-	out->nr++;
 	return true;
 }
 
-bool kf_codes_read(const char *procfs, int pid, struct kf_codes *out)
+static bool read_maps(const char *procfs, int pid, struct kf_codes *out)
 {
 	char *text = NULL, file[PATH_MAX] = "";
 	uint64_t base = 0;
@@ -80,7 +88,6 @@ bool kf_codes_read(const char *procfs, int pid, struct kf_codes *out)
 	size_t room = 0;
 	FILE *f;
 
-	*out = (struct kf_codes){0};
 	snprintf(file, sizeof(file), "%s/%d/maps", procfs, pid);
 	f = fopen(file, "re");
 	file[0] = '\0';
@@ -94,11 +101,73 @@ bool kf_codes_read(const char *procfs, int pid, struct kf_codes *out)
 			base = l.begin;
 		}
 		if (l.executable)
-			done = add(out, &l, base);
+			done = add_line(out, &l, base);
 	}
 	if (f)
 		fclose(f);
 	free(text);
+	return done;
+}
+
+static void know(struct kf_code *code, const struct kf_stats_module *m)
+{
+	memcpy(code->build_id, m->build_id, m->build_id_size);
+	code->build_id_size = m->build_id_size;
+}
+
+/* Whether it is among the mappings already, or hidden by one of them. */
+static bool is_there(struct kf_codes *out, const struct kf_stats_module *m)
+{
+	for (size_t i = 0; i < out->nr; i++) {
+		struct kf_code *code = &out->code[i];
+
+		if (m->begin >= code->end || code->begin >= m->end)
+			continue;
+		if (m->begin == code->begin && m->offset == code->offset &&
+		    !strcmp(m->path, code->path))
+			know(code, m);
+		return true;
+	}
+	return false;
+}
+
+static bool add_module(struct kf_codes *out, const struct kf_stats_module *m)
+{
+	struct kf_code *code;
+
+	if (!m->begin || is_there(out, m))
+		return true;
+	code = add(out, strdup(m->path));
+	if (!code)
+		return false;
+	code->begin = m->begin;
+	code->end = m->end;
+	code->offset = m->offset;
+	code->base = m->base;
+	code->deleted = m->flags & (KF_MODULE_DELETED | KF_MODULE_CUT);
+	know(code, m);
+	return true;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct kf_code *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+bool kf_codes_read(const char *procfs, int pid, const struct kf_snapshot *s,
+		   struct kf_codes *out)
+{
+	bool done = true;
+
+	*out = (struct kf_codes){0};
+	if (pid)
+		done = read_maps(procfs, pid, out);
+	for (uint32_t i = s->nr_modules; done && i-- > 0;)
+		done = add_module(out, &s->modules[i]);
+	if (out->nr)
+		qsort(out->code, out->nr, sizeof(*out->code), by_begin);
 	return done;
 }
 
@@ -134,30 +203,51 @@ const char *kf_code_name(const struct kf_code *code)
 	return slash ? slash + 1 : code->path;
 }
 
+/* A path may lead to a device, to open which does something: look before. */
 static int open_regular(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd, at = open(path, O_PATH | O_CLOEXEC);
+	char self[32];
 	struct stat st;
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
+	if (at < 0)
+		return -1;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
+	fd = fstat(at, &st) || !S_ISREG(st.st_mode)
+		     ? -1
+		     : open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	close(at);
 	return fd;
+}
+
+static bool is_of(int fd, const struct kf_code *code)
+{
+	uint8_t id[KF_STATS_BUILD_ID];
+
+	return kf_elf_build_id(fd, id, sizeof(id)) == code->build_id_size &&
+	       !memcmp(id, code->build_id, code->build_id_size);
 }
 
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 {
 	char path[2 * PATH_MAX];
-	int fd;
+	int fd = -1;
 
 	snprintf(path, sizeof(path), "%s/%d/map_files/%" PRIx64 "-%" PRIx64,
 		 procfs, pid, code->begin, code->end);
-	fd = open_regular(path);
-	if (fd >= 0 || code->deleted)
+	if (pid)
+		fd = open_regular(path);
+	if (fd >= 0 || code->deleted || (!pid && !code->build_id_size))
 		return fd;
-	snprintf(path, sizeof(path), "%s/%d/root%s", procfs, pid, code->path);
-	return open_regular(path);
+	if (pid)
+		snprintf(path, sizeof(path), "%s/%d/root%s", procfs, pid,
+			 code->path);
+	fd = open_regular(pid ? path : code->path);
+	if (fd >= 0 && code->build_id_size && !is_of(fd, code)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 /* Of one segment of notes. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The code that a process has mapped, by /proc/PID/maps, and the files that it
- * is of. A file that has been deleted or replaced since is opened through
- * /proc/PID/map_files, where that is allowed.
+ * The code that a process has or had mapped, and the files that it is of: by
+ * /proc/PID/maps while it lives, and by its stats file, where the library wrote
+ * down what call stacks lead through. A file that has been deleted or replaced
+ * since is opened through /proc/PID/map_files, where that is allowed.
  */
 #ifndef KF_READER_CODE_H
 #define KF_READER_CODE_H
 
-#include "base/compiler.h"
+#include "reader/reader.h"
 
 /* A mapping that may be executed. */
 struct kf_code {
@@ -16,10 +17,12 @@ struct kf_code {
 	uint64_t offset; /* of @begin in the file */
 	uint64_t base;	 /* where the file's first mapping begins */
 	char *path;	 /* raw, as the process sees it */
-	bool deleted;
+	bool deleted;	 /* @path is no longer the file's, or not whole */
+	uint32_t build_id_size; /* 0: not known */
+	uint8_t build_id[KF_STATS_BUILD_ID];
 };
 
-/* In the order of addresses. */
+/* In the order of addresses; none lies on another. */
 struct kf_codes {
 	size_t nr;
 	struct kf_code *code;
@@ -28,13 +31,17 @@ struct kf_codes {
 /**
  * kf_codes_read() - read what code a process has mapped from files
  * @procfs:	procfs' mount point
- * @pid:	the process
+ * @pid:	the process, 0: it has ended
+ * @s:		its stats file, read with KF_TABLE_STACKS
  * @out:	out: the mappings; none where they are not to be seen
+ *
+ * What is mapped now hides what lay there before.
  *
  * Context: any thread; allocates.
  * Return: false when out of memory; release @out whatever the result.
  */
-bool kf_codes_read(const char *procfs, int pid, struct kf_codes *out);
+bool kf_codes_read(const char *procfs, int pid, const struct kf_snapshot *s,
+		   struct kf_codes *out);
 
 /**
  * kf_codes_find() - the mapping that an address is in
@@ -67,8 +74,10 @@ const char *kf_code_name(const struct kf_code *code);
 /**
  * kf_code_open() - open the file that a mapping is of
  * @procfs:	procfs' mount point
- * @pid:	the process
+ * @pid:	the process, 0: it has ended
  * @code:	the mapping
+ *
+ * Of a process that has ended only a file with the mapping's build id.
  *
  * Context: any thread.
  * Return: a file descriptor to be closed, of a regular file; or -1.

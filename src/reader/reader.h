@@ -125,12 +125,18 @@ struct kf_snapshot {
 	struct kf_stats_tag *tags;
 	uint32_t nr_stacks;
 	struct kf_stats_stack *stacks;
+	uint32_t nr_modules;
+	struct kf_stats_module *modules;
 	uint32_t nr_events; /* by time */
 	struct kf_event *events;
 };
 
 /* Tables that few readers want, or-ed. */
-enum kf_tables { KF_TABLE_TAGS = 1, KF_TABLE_STACKS = 2, KF_TABLE_EVENTS = 4 };
+enum kf_tables {
+	KF_TABLE_TAGS = 1,
+	KF_TABLE_STACKS = 2, /* and modules */
+	KF_TABLE_EVENTS = 4,
+};
 
 /**
  * kf_snapshot_read() - read a stats file
@@ -152,8 +158,9 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
  * @s:		out: as there
  *
  * Of a tag, name ends in NUL, parent and root are entries of the table, and
- * a parent has less depth; of a stack, nr_frames fits. Figures of a process
- * that runs are of slightly different moments.
+ * a parent has less depth; of a stack, nr_frames fits; of a module, its build
+ * id fits and its path ends in NUL. Figures of a process that runs are of
+ * slightly different moments.
  *
  * Context: any thread; allocates.
  * Return: the same as @s->result.

@@ -20,6 +20,10 @@
 #define MAX_ENTRIES 4096 /* of any table but the slots */
 #define MAX_ENTRY_SIZE (1u << 16)
 
+/* The header of minor versions that have no modules. */
+#define HEADER_MIN offsetof(struct kf_stats_header, modules)
+#define MINOR_MODULES 3
+
 /* What a class has in files of all versions. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
 
@@ -116,7 +120,7 @@ static bool section_holds(const struct kf_source *src,
 		return true;
 	if (sec->entry_size < entry_min)
 		return false;
-	if (sec->offset < sizeof(struct kf_stats_header) || sec->offset % 8)
+	if (sec->offset < HEADER_MIN || sec->offset % 8)
 		return false;
 	return sec->offset <= src->size && bytes <= src->size - sec->offset;
 }
@@ -143,14 +147,21 @@ static bool sections_hold(const struct kf_source *src)
 	       section_holds(src, &h->tags, sizeof(struct kf_stats_tag), 0,
 			     UINT32_MAX) &&
 	       section_holds(src, &h->stacks, sizeof(struct kf_stats_stack), 0,
-			     UINT32_MAX);
+			     UINT32_MAX) &&
+	       section_holds(src, &h->modules, sizeof(struct kf_stats_module),
+			     0, UINT32_MAX);
+}
+
+static size_t header_bytes(const struct kf_stats_header *h)
+{
+	return h->minor < MINOR_MODULES ? HEADER_MIN : sizeof(*h);
 }
 
 static bool header_holds(const struct kf_source *src)
 {
 	const struct kf_stats_header *h = &src->h;
 
-	return h->ready == 1 && h->header_size >= sizeof(*h) &&
+	return h->ready == 1 && h->header_size >= header_bytes(h) &&
 	       h->header_size <= src->size && h->total_size >= h->header_size &&
 	       h->total_size <= src->size && src->size <= KF_STATS_MAX_FILE &&
 	       sections_hold(src);
@@ -196,7 +207,7 @@ static enum kf_read_result read_header(struct kf_source *src,
 	s->minor = h->minor;
 	if (h->major != KF_STATS_MAJOR)
 		return KF_READ_INCOMPATIBLE;
-	if (!read_piece(src, h, sizeof(*h), 0))
+	if (!read_piece(src, h, header_bytes(h), 0))
 		return KF_READ_DAMAGED;
 	return check_header(src, s);
 }
@@ -342,11 +353,13 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	}
 	free(s->tags);
 	free(s->stacks);
+	free(s->modules);
 	free(s->events);
 	s->tags = NULL;
 	s->stacks = NULL;
+	s->modules = NULL;
 	s->events = NULL;
-	s->nr_tags = s->nr_stacks = s->nr_events = 0;
+	s->nr_tags = s->nr_stacks = s->nr_modules = s->nr_events = 0;
 	s->counters = NULL;
 	s->lent = false;
 	s->classes = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tables of tags and call stacks, as a stats file has them.
+ * The tables of tags, call stacks and code, as a stats file has them.
  *
  * The writer stores into them meanwhile and anybody may have damaged them: an
  * entry that refers to nothing is left out, so that who walks the trees comes
@@ -82,6 +82,25 @@ static bool read_stacks(int fd, const struct kf_stats_section *sec,
 	return true;
 }
 
+static bool read_modules(int fd, const struct kf_stats_section *sec,
+			 struct kf_snapshot *s)
+{
+	s->modules = copy_table(fd, sec, sizeof(*s->modules));
+	if (!s->modules)
+		return false;
+	s->nr_modules = sec->nr;
+	for (uint32_t i = 0; i < s->nr_modules; i++) {
+		struct kf_stats_module *m = &s->modules[i];
+
+		m->path[sizeof(m->path) - 1] = '\0';
+		if (m->build_id_size > sizeof(m->build_id))
+			m->build_id_size = 0;
+		if (m->begin >= m->end || m->base > m->begin || !m->path[0])
+			m->begin = 0;
+	}
+	return true;
+}
+
 bool kf_tables_read(int fd, const struct kf_stats_header *h,
 		    unsigned int tables, struct kf_snapshot *s)
 {
@@ -89,6 +108,9 @@ bool kf_tables_read(int fd, const struct kf_stats_header *h,
 		return false;
 	if (tables & KF_TABLE_EVENTS && !kf_events_read(fd, &h->slots, s))
 		return false;
-	return !(tables & KF_TABLE_STACKS) || !h->stacks.nr ||
-	       read_stacks(fd, &h->stacks, s);
+	if (!(tables & KF_TABLE_STACKS))
+		return true;
+	/* the stacks first, so that their code is there */
+	return (!h->stacks.nr || read_stacks(fd, &h->stacks, s)) &&
+	       (!h->modules.nr || read_modules(fd, &h->modules, s));
 }

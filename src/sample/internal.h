@@ -2,8 +2,10 @@
 /*
  * What the rooms of this layer share; nobody outside includes it.
  *
+ *	build-id.c	what code that is mapped is known by
  *	distance.c	arithmetic
  *	countdown.c	the way to the next sample
+ *	modules.c	what code the stacks lead through
  *	sample.c	records, counted and probed
  *	table.c		distinct stacks in the stats file
  *	walk.c		the calling thread's stack
@@ -34,6 +36,36 @@ struct kf_walked {
  */
 uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
 		       uint32_t max) __must_check;
+
+/**
+ * kf_modules_note() - see that the code of a stack is in the stats file
+ * @stack:	the stack; it is new
+ *
+ * Keeps errno.
+ *
+ * Context: any thread, signal handlers too. May wait for memory to be put
+ *behind the table, never for who looks already.
+ */
+void kf_modules_note(const struct kf_walked *stack);
+
+/**
+ * kf_modules_fork_child() - the process is a forked child
+ *
+ * Who looked in the parent is not there to end it.
+ *
+ * Context: the child's only thread.
+ */
+void kf_modules_fork_child(void);
+
+/**
+ * kf_build_id_read() - the build id of a file that is mapped
+ * @base:	where its first mapping begins
+ * @id:		out
+ *
+ * Context: who looks for modules.
+ * Return: bytes of it, 0 where there is none.
+ */
+uint32_t kf_build_id_read(uint64_t base, uint8_t id[KF_STATS_BUILD_ID]);
 
 /**
  * kf_table_add() - bill a sample to its stack

@@ -51,6 +51,12 @@ void kf_sample_init(const struct kf_sample_conf *from)
 	conf = *from;
 }
 
+void kf_sample_fork_child(void)
+{
+	kf_walk_fork_child();
+	kf_modules_fork_child();
+}
+
 static struct record *chunk_at(uint32_t i)
 {
 	size_t bytes = CHUNK_RECORDS * sizeof(struct record);

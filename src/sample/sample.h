@@ -36,6 +36,13 @@ struct kf_sample_conf {
 void kf_sample_init(const struct kf_sample_conf *conf);
 
 /**
+ * kf_sample_fork_child() - the process is a forked child
+ *
+ * Context: the child's only thread, after it left its parent's stats file.
+ */
+void kf_sample_fork_child(void);
+
+/**
  * kf_sample_take() - a record for a block to come
  * @bytes:	of the block, as it was drawn by; not 0
  * @mean:	of the distances; 0: every block is one, and stands for itself

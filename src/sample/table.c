@@ -151,6 +151,7 @@ static uint32_t search(uint32_t *word, uint64_t hash,
 	if (!mine)
 		return 0;
 	fill(mine, hash, stack, tag);
+	kf_modules_note(stack);
 	while (!found && !show(w, mine))
 		w = place_of(word, hash, stack, tag, &found);
 	if (!found)

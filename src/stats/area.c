@@ -28,7 +28,9 @@ static const struct {
 	size_t room;
 } areas[KF_NR_AREAS] = {
 	[KF_AREA_TAGS] = {KF_AT_TAGS, sizeof(struct kf_stats_tag),
-			  KF_AT_STACKS - KF_AT_TAGS},
+			  KF_AT_MODULES - KF_AT_TAGS},
+	[KF_AREA_MODULES] = {KF_AT_MODULES, sizeof(struct kf_stats_module),
+			     KF_AT_STACKS - KF_AT_MODULES},
 	[KF_AREA_STACKS] = {KF_AT_STACKS, sizeof(struct kf_stats_stack),
 			    KF_STATS_MAX_FILE - KF_AT_STACKS},
 };
@@ -89,9 +91,10 @@ static bool grow(enum kf_stats_area area, uint32_t nr)
 
 	if (kf_stats.in_bss || wanted > areas[area].room)
 		return false;
-	if (!a->base && !reserve(a, areas[area].room))
+	if (!a->base && !reserve(a, kf_pow2_up(areas[area].room)))
 		return false;
 	to = KF_MAX(kf_pow2_up((size_t)wanted), (size_t)STEP);
+	to = KF_MIN(to, areas[area].room);
 	if (to <= a->bytes)
 		return true;
 	if (to > a->room || !put_memory(area, to))

@@ -79,6 +79,7 @@ void kf_image_fill(char *image, size_t nr_slots)
 		.slots = section(KF_AT_SLOTS, sizeof(struct kf_slot), nr_slots),
 		.tags = kf_area_section(KF_AREA_TAGS),
 		.stacks = kf_area_section(KF_AREA_STACKS),
+		.modules = kf_area_section(KF_AREA_MODULES),
 	};
 	memcpy(image + KF_AT_DESCS, descs, sizeof(descs));
 }
@@ -93,14 +94,17 @@ void kf_image_show(char *image, size_t nr_slots)
 	struct kf_stats_header *h = (void *)image;
 	struct kf_stats_section tags = kf_area_section(KF_AREA_TAGS);
 	struct kf_stats_section stacks = kf_area_section(KF_AREA_STACKS);
+	struct kf_stats_section modules = kf_area_section(KF_AREA_MODULES);
 	uint64_t total = KF_MAX(end_of(&tags), end_of(&stacks));
 
+	total = KF_MAX(total, end_of(&modules));
 	total = KF_MAX(total, kf_image_size(nr_slots));
 	__atomic_store_n(&h->total_size, total, __ATOMIC_RELEASE);
 	/* A reader that sees the new number has the file's new size as well. */
 	__atomic_store_n(&h->slots.nr, (uint32_t)nr_slots, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->tags.nr, tags.nr, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->stacks.nr, stacks.nr, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->modules.nr, modules.nr, __ATOMIC_RELEASE);
 }
 
 void kf_image_set_classes(char *image, const uint64_t *bytes)

@@ -7,8 +7,8 @@
  *	backing.c	directories and files, and the mapping of one
  *	slots.c		slots taken and labelled, the image grown
  *	box.c		what slow paths did last, in the place of slots
- *	area.c		the tables of tags and call stacks, behind all slots
- *	guard.c		SIGBUS of a file that was cut short
+ *	area.c		the tables of tags, call stacks and code, behind all
+ *slots guard.c		SIGBUS of a file that was cut short
  *	sweep.c		files of processes that are gone
  *	fork.c		a child leaves its parent's file
  *	stats.c		start and publication
@@ -52,7 +52,8 @@ enum kf_image_at {
 /* Behind the room that all slots can ever take; a file has holes between. */
 enum {
 	KF_AT_TAGS = 16 * KF_MIB,
-	KF_AT_STACKS = 32 * KF_MIB,
+	KF_AT_MODULES = 32 * KF_MIB,
+	KF_AT_STACKS = 33 * KF_MIB,
 };
 
 _Static_assert(KF_AT_SLOTS + KF_STATS_MAX_SLOTS * sizeof(struct kf_slot) <=

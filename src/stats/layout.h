@@ -3,7 +3,7 @@
  * The stats file, byte for byte. This header is ABI.
  *
  *	header | identity | descriptions | classes | words | control | slots...
- *	... a hole ... | tags... a hole ... | stacks...
+ *	... a hole | tags... a hole | modules... a hole | stacks...
  *
  * All sections are found through the header, never by a fixed place; all
  * integers are in the machine's order, and a file that is not of that order
@@ -25,7 +25,7 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 2
+#define KF_STATS_MINOR 3
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_SLOT_SCALARS 42
@@ -34,6 +34,8 @@
 #define KF_STATS_TAG_NAME 64
 #define KF_STATS_EVENTS 84
 #define KF_STATS_STACK_FRAMES 35
+#define KF_STATS_BUILD_ID 32
+#define KF_STATS_MODULE_PATH 440
 #define KF_STATS_CONTROL_TEXT 744
 #define KF_STATS_CONTROL_REPLY 256
 
@@ -50,8 +52,9 @@ struct kf_stats_section {
 };
 
 /*
- * Constant once @ready is 1, but for @total_size and the @nr of slots, tags and
- * stacks, which grow: the file is extended first, then they are stored.
+ * Constant once @ready is 1, but for @total_size and the @nr of slots, tags,
+ * stacks and modules, which grow: the file is extended first, then they are
+ * stored. Minor versions 0 to 2 end with @stacks.
  */
 struct kf_stats_header {
 	uint64_t magic;
@@ -69,6 +72,7 @@ struct kf_stats_header {
 	struct kf_stats_section slots;
 	struct kf_stats_section tags;
 	struct kf_stats_section stacks;
+	struct kf_stats_section modules;
 };
 
 /* Who writes the file. Strings end in NUL or fill their array. */
@@ -282,5 +286,29 @@ enum kf_stack_flags {
 };
 
 _Static_assert(sizeof(struct kf_stats_stack) == 384, "a stack's size is ABI");
+
+/*
+ * Code that addresses of stacks are in: a mapping of a file, as it was when the
+ * library came upon such an address. One that is unmapped stays; of two that
+ * lie on each other the later entry came later. Written by one thread at a
+ * time.
+ */
+struct kf_stats_module {
+	uint64_t begin; /* of the executable mapping; 0: free; stored last */
+	uint64_t end;
+	uint64_t offset;	/* of @begin in the file */
+	uint64_t base;		/* where the file's first mapping begins */
+	uint32_t flags;		/* enum kf_module_flags */
+	uint32_t build_id_size; /* 0: not known */
+	uint8_t build_id[KF_STATS_BUILD_ID];
+	char path[KF_STATS_MODULE_PATH]; /* raw, ends in NUL */
+} __attribute__((aligned(64)));
+
+enum kf_module_flags {
+	KF_MODULE_DELETED = 1, /* the path was no longer the file's */
+	KF_MODULE_CUT = 2,     /* of the path only the end is there */
+};
+
+_Static_assert(sizeof(struct kf_stats_module) == 512, "a module's size is ABI");
 
 #endif

@@ -114,8 +114,16 @@ struct kf_slot *kf_stats_slot_take(void);
  */
 void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state);
 
-/* The tables that grow on their own; struct kf_stats_tag, kf_stats_stack. */
-enum kf_stats_area { KF_AREA_TAGS, KF_AREA_STACKS, KF_NR_AREAS };
+/*
+ * The tables that grow on their own; struct kf_stats_tag, kf_stats_stack,
+ * kf_stats_module.
+ */
+enum kf_stats_area {
+	KF_AREA_TAGS,
+	KF_AREA_STACKS,
+	KF_AREA_MODULES,
+	KF_NR_AREAS
+};
 
 /**
  * kf_stats_area_grow() - the table of an area, with room

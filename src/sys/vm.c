@@ -10,6 +10,7 @@
 
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -178,4 +179,15 @@ bool kf_vm_is_readable(const void *addr)
 		(const void *)KF_ALIGN_DOWN((uintptr_t)addr, (uintptr_t)8);
 
 	return kf_sys(SYS_rt_sigprocmask, -1, word, NULL, (size_t)8) != -EFAULT;
+}
+
+bool kf_vm_copy(void *to, const void *from, size_t size)
+{
+	struct iovec here = {to, size};
+	struct iovec there = {(void *)(uintptr_t)from, size};
+
+	long pid = kf_sys(SYS_getpid);
+
+	return kf_sys(SYS_process_vm_readv, pid, &here, 1L, &there, 1L, 0L) ==
+	       (long)size;
 }

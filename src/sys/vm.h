@@ -199,6 +199,18 @@ int kf_vm_put_file(void *addr, size_t size, int fd,
 bool kf_vm_put_mapping(void *addr, size_t size, void *from) __must_check;
 
 /**
+ * kf_vm_copy() - read memory that may be gone, or go meanwhile
+ * @to:		out: the bytes
+ * @from:	where they are
+ * @size:	how many
+ *
+ * Context: any, signal handlers too.
+ * Return: whether all of them could be read; false also where the kernel does
+ *	   not allow it.
+ */
+bool kf_vm_copy(void *to, const void *from, size_t size) __must_check;
+
+/**
  * kf_vm_is_readable() - whether a byte can be read
  * @addr:	any address
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * reader/tables.c: tags and stacks are read when they are asked for, and what
- * refers to nothing is left out.
+ * reader/tables.c: tags, stacks and code are read when they are asked for, and
+ * what refers to nothing is left out.
  */
 #include "config.h"
 
@@ -17,6 +17,7 @@
 static struct fixture f;
 static struct kf_stats_tag *tags;
 static struct kf_stats_stack *stacks;
+static struct kf_stats_module *modules;
 
 /* Longer entries than this version's, with a gap before them. */
 static void make(uint32_t more)
@@ -27,7 +28,8 @@ static void make(uint32_t more)
 	support_begin();
 	fixture_make(&f, 1);
 	at = KF_ALIGN_UP(f.size, (size_t)65536);
-	f.bytes = realloc(f.bytes, at + NR * (tag_size + sizeof(*stacks)));
+	f.bytes = realloc(f.bytes, at + NR * (tag_size + sizeof(*stacks) +
+					      sizeof(*modules)));
 	ck_assert_ptr_nonnull(f.bytes);
 	memset(f.bytes + f.size, 0, at - f.size);
 	f.header = (void *)f.bytes;
@@ -40,7 +42,12 @@ static void make(uint32_t more)
 		(struct kf_stats_section){(uint32_t)at, sizeof(*stacks), NR, 0};
 	stacks = (void *)(f.bytes + at);
 	memset(stacks, 0, NR * sizeof(*stacks));
-	f.size = at + NR * sizeof(*stacks);
+	at += NR * sizeof(*stacks);
+	f.header->modules = (struct kf_stats_section){(uint32_t)at,
+						      sizeof(*modules), NR, 0};
+	modules = (void *)(f.bytes + at);
+	memset(modules, 0, NR * sizeof(*modules));
+	f.size = at + NR * sizeof(*modules);
 }
 
 static struct kf_stats_tag *tag(uint32_t i, uint32_t parent, uint32_t depth)
@@ -92,6 +99,64 @@ START_TEST(tables_are_read_when_asked_for)
 }
 END_TEST
 
+static struct kf_stats_module *module(uint32_t i)
+{
+	struct kf_stats_module *m = &modules[i];
+
+	m->base = 0x1000;
+	m->begin = 0x2000;
+	m->end = 0x3000;
+	m->build_id_size = sizeof(m->build_id);
+	memset(m->path, '/', sizeof(m->path));
+	return m;
+}
+
+START_TEST(modules_that_cannot_hold_are_left_out)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	module(0);
+	module(1)->end = 0x2000;
+	module(2)->base = 0x2001;
+	module(3)->path[0] = '\0';
+	module(4)->build_id_size++;
+	s = read_file(KF_TABLE_TAGS);
+	ck_assert_ptr_null(s.modules);
+	kf_snapshot_release(&s);
+	s = read_file(KF_TABLE_STACKS);
+	ck_assert_uint_eq(s.nr_modules, NR);
+	ck_assert_uint_eq(s.modules[0].begin, 0x2000);
+	ck_assert_uint_eq(strlen(s.modules[0].path), KF_STATS_MODULE_PATH - 1);
+	for (uint32_t i = 1; i < 4; i++)
+		ck_assert_uint_eq(s.modules[i].begin, 0);
+	ck_assert_uint_eq(s.modules[4].begin, 0x2000);
+	ck_assert_uint_eq(s.modules[4].build_id_size, 0);
+	kf_snapshot_release(&s);
+	ck_assert_ptr_null(s.modules);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(header_of_an_earlier_version_has_no_modules)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	module(0);
+	f.header->minor = 2;
+	f.header->header_size =
+		(uint32_t)offsetof(struct kf_stats_header, modules);
+	memset(&f.header->modules, 0xff, sizeof(f.header->modules));
+	stacks[3].hash = 7;
+	s = read_file(KF_TABLE_STACKS);
+	ck_assert_uint_eq(s.stacks[3].hash, 7);
+	ck_assert_uint_eq(s.nr_modules, 0);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
 START_TEST(longer_entries_of_a_later_version_are_read)
 {
 	struct kf_snapshot s;
@@ -134,10 +199,10 @@ END_TEST
 START_TEST(tables_that_are_cut_are_damaged)
 {
 	make(0);
-	f.header->stacks.nr++;
+	f.header->modules.nr++;
 	support_write(&f, "cut");
 	ck_assert_int_eq(support_result("cut"), KF_READ_DAMAGED);
-	f.header->stacks.nr--;
+	f.header->modules.nr--;
 	f.header->tags.entry_size--;
 	support_write(&f, "short");
 	ck_assert_int_eq(support_result("short"), KF_READ_DAMAGED);
@@ -149,6 +214,8 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		tables_are_read_when_asked_for,
+		modules_that_cannot_hold_are_left_out,
+		header_of_an_earlier_version_has_no_modules,
 		longer_entries_of_a_later_version_are_read,
 		entries_that_refer_to_nothing_are_left_out,
 		tables_that_are_cut_are_damaged,

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What this process has mapped: see maps.h.
+ */
+#include "config.h"
+
+#include "sys/maps.h"
+
+#include "sys/call.h"
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+int kf_maps_open(struct kf_maps *maps)
+{
+	maps->fd = kf_file_open(AT_FDCWD, "/proc/self/maps", O_RDONLY, 0);
+	maps->cuts = false;
+	maps->at = maps->len = 0;
+	return maps->fd < 0 ? maps->fd : 0;
+}
+
+static bool read_more(struct kf_maps *maps)
+{
+	long n;
+
+	memmove(maps->buf, maps->buf + maps->at, maps->len - maps->at);
+	maps->len -= maps->at;
+	maps->at = 0;
+	if (maps->len == sizeof(maps->buf)) {
+		maps->cuts = true;
+		maps->len = 0;
+	}
+	do {
+		n = kf_sys(SYS_read, maps->fd, maps->buf + maps->len,
+			   sizeof(maps->buf) - maps->len);
+	} while (n == -EINTR);
+	maps->len += n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+/* Up to the end of the next line, NULL where none is whole in the buffer. */
+static char *take_line(struct kf_maps *maps, size_t *len)
+{
+	char *line = maps->buf + maps->at;
+	char *end = memchr(line, '\n', maps->len - maps->at);
+
+	if (!end)
+		return NULL;
+	*end = '\0';
+	*len = (size_t)(end - line);
+	maps->at += *len + 1;
+	return line;
+}
+
+/* The next line, its end made a NUL; NULL at the end. */
+static char *next_line(struct kf_maps *maps, size_t *len)
+{
+	char *line;
+
+	do {
+		line = take_line(maps, len);
+		if (line && !maps->cuts)
+			return line;
+		/* the rest of one that was too long */
+		if (line)
+			maps->cuts = false;
+	} while (line || read_more(maps));
+	return NULL;
+}
+
+static uint64_t number(const char **s, unsigned int base)
+{
+	uint64_t n = 0;
+
+	for (;; ++*s) {
+		unsigned int digit = (unsigned char)**s;
+
+		if (digit >= '0' && digit <= '9')
+			digit -= '0';
+		else if (digit >= 'a' && digit <= 'f')
+			digit -= 'a' - 10;
+		else
+			return n;
+		if (digit >= base)
+			return n;
+		n = n * base + digit;
+	}
+}
+
+static bool skip(const char **s, char c)
+{
+	if (**s != c)
+		return false;
+	++*s;
+	return true;
+}
+
+/* BEGIN-END rwxp OFFSET MAJOR:MINOR INODE      PATH */
+static bool parse(const char *line, size_t len, struct kf_mapping *m)
+{
+	const char *s = line;
+
+	m->begin = number(&s, 16);
+	if (!skip(&s, '-'))
+		return false;
+	m->end = number(&s, 16);
+	if (!skip(&s, ' ') || strnlen(s, 5) < 5)
+		return false;
+	m->executable = s[2] == 'x';
+	s += 4;
+	if (!skip(&s, ' '))
+		return false;
+	m->offset = number(&s, 16);
+	if (!skip(&s, ' '))
+		return false;
+	number(&s, 16);
+	if (!skip(&s, ':'))
+		return false;
+	number(&s, 16);
+	if (!skip(&s, ' '))
+		return false;
+	m->inode = number(&s, 10);
+	while (*s == ' ')
+		s++;
+	m->path = s;
+	m->path_len = len - (size_t)(s - line);
+	return true;
+}
+
+bool kf_maps_next(struct kf_maps *maps, struct kf_mapping *m)
+{
+	size_t len;
+	char *line;
+
+	while ((line = next_line(maps, &len))) {
+		if (parse(line, len, m))
+			return true;
+	}
+	return false;
+}
+
+void kf_maps_close(struct kf_maps *maps)
+{
+	kf_file_close(maps->fd);
+}

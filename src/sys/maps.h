@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What this process has mapped, by /proc/self/maps, read from inside malloc.
+ *
+ * No call allocates or takes the dynamic linker's lock. Mappings come in the
+ * order of addresses; what changes meanwhile is seen as it was or as it is. A
+ * line that is longer than the buffer is left out.
+ */
+#ifndef KF_SYS_MAPS_H
+#define KF_SYS_MAPS_H
+
+#include "base/compiler.h"
+
+/* A mapping; the path lies in the walk's buffer, until the next is read. */
+struct kf_mapping {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t offset; /* of @begin in the file */
+	uint64_t inode;	 /* 0: it is of no file */
+	bool executable;
+	const char *path; /* raw, ends in NUL; "" for none */
+	size_t path_len;
+};
+
+/* A walk through the mappings. */
+struct kf_maps {
+	int fd;
+	bool cuts; /* the line that is read has lost its begin */
+	size_t at; /* byte in @buf of the next line */
+	size_t len;
+	char buf[8192];
+};
+
+/**
+ * kf_maps_open() - begin a walk
+ * @maps:	out: the walk
+ *
+ * Context: any; opens a file.
+ * Return: 0, or a negative errno.
+ */
+int kf_maps_open(struct kf_maps *maps) __must_check;
+
+/**
+ * kf_maps_next() - the next mapping
+ * @maps:	the walk
+ * @m:		out: the mapping
+ *
+ * Context: any.
+ * Return: false at the end.
+ */
+bool kf_maps_next(struct kf_maps *maps, struct kf_mapping *m) __must_check;
+
+/**
+ * kf_maps_close() - end a walk
+ * @maps:	the walk
+ *
+ * Context: any.
+ */
+void kf_maps_close(struct kf_maps *maps);
+
+#endif
