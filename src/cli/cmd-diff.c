@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator diff: what lives in a second profile and did not in a first.
+ * konfiscator diff: what lives in a second profile and did not in a first, or
+ * what was allocated or lived at its most.
  *
  * Stacks are the same when their names are: addresses differ from run to run.
  * A difference of two estimates has both variances; one that may be chance
@@ -17,11 +18,19 @@
 
 enum { CHANGE, ERROR, BEFORE, AFTER, WHERE, NR_COLUMNS };
 
-static const struct kf_column columns[NR_COLUMNS] = {
+static const struct kf_column in_bytes[NR_COLUMNS] = {
 	[CHANGE] = {"CHANGE", "change_bytes", KF_CELL_SIGNED},
 	[ERROR] = {"+-", "error_95", KF_CELL_BYTES},
 	[BEFORE] = {"BEFORE", "before_bytes", KF_CELL_BYTES},
 	[AFTER] = {"AFTER", "after_bytes", KF_CELL_BYTES},
+	[WHERE] = {"WHERE", "where", KF_CELL_TEXT},
+};
+
+static const struct kf_column in_blocks[NR_COLUMNS] = {
+	[CHANGE] = {"CHANGE", "change_blocks", KF_CELL_SIGNED},
+	[ERROR] = {"+-", "error_95", KF_CELL_COUNT},
+	[BEFORE] = {"BEFORE", "before_blocks", KF_CELL_COUNT},
+	[AFTER] = {"AFTER", "after_blocks", KF_CELL_COUNT},
 	[WHERE] = {"WHERE", "where", KF_CELL_TEXT},
 };
 
@@ -37,7 +46,8 @@ struct places {
 };
 
 static bool by_function;
-static const char *filter;
+static struct kf_profile_pick pick = {.metric = KF_METRIC_LIVE, .at = -1};
+static bool ended; /* one of the programs has, and freed what it has freed */
 static uint64_t most = UINT64_MAX;
 
 static struct place *place_of(struct places *all, const char *name)
@@ -66,10 +76,11 @@ static int add_profile(struct kf_cli *cli, const char *path, bool is_after,
 	struct kf_prof prof = {
 		.cli = cli,
 		.path = path,
-		.pick = {.filter = filter, .at = -1},
+		.pick = pick,
 	};
 	int status = kf_prof_open(&prof);
 
+	ended |= prof.at_end;
 	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
 		const struct kf_site *site = &prof.sites[i];
 		char *name = by_function || !site->nr_frames
@@ -127,25 +138,52 @@ static double fill(struct kf_table *t, const struct places *all)
 	return grown;
 }
 
+static void print(const struct kf_cli *cli, const struct kf_table *t)
+{
+	struct kf_cli plain = *cli;
+
+	/* a number of blocks is none of bytes */
+	plain.exact |= pick.metric == KF_METRIC_COUNT;
+	kf_table_print(t, &plain);
+	if (!t->nr_rows && ended && pick.metric == KF_METRIC_LIVE)
+		kf_note(cli, "diff: of what the programs left when they ended "
+			     "nothing differs; --metric=peak compares the most "
+			     "that lived at a time, alloc all that was "
+			     "allocated");
+}
+
+static int refuse(double grown)
+{
+	static const char *const what[KF_NR_METRICS] = {
+		[KF_METRIC_LIVE] = "live",
+		[KF_METRIC_PEAK] = "live at a time",
+		[KF_METRIC_ALLOC] = "allocated",
+		[KF_METRIC_COUNT] = "blocks allocated",
+	};
+	char grown_text[32], most_text[32];
+
+	kf_error("diff: %s more %s than before, over %s",
+		 kf_metric_text(grown_text, sizeof(grown_text), pick.metric,
+				grown),
+		 what[pick.metric],
+		 kf_metric_text(most_text, sizeof(most_text), pick.metric,
+				(double)most));
+	return KF_EXIT_FAILED;
+}
+
 static int show(struct kf_cli *cli, struct places *all)
 {
-	char grown_text[32], most_text[32];
 	struct kf_table t;
 	double grown;
 
 	if (all->nr)
 		qsort(all->place, all->nr, sizeof(*all->place), by_change);
-	kf_table_init(&t, columns, NR_COLUMNS);
+	kf_table_init(&t, pick.metric == KF_METRIC_COUNT ? in_blocks : in_bytes,
+		      NR_COLUMNS);
 	grown = fill(&t, all);
-	kf_table_print(&t, cli);
+	print(cli, &t);
 	kf_table_release(&t);
-	if (grown <= (double)most)
-		return KF_EXIT_OK;
-	kf_error(
-		"diff: %s more live than before, over %s",
-		kf_human_bytes(grown_text, sizeof(grown_text), (uint64_t)grown),
-		kf_human_bytes(most_text, sizeof(most_text), most));
-	return KF_EXIT_FAILED;
+	return grown <= (double)most ? KF_EXIT_OK : refuse(grown);
 }
 
 static int run(struct kf_cli *cli, int argc, char **argv)
@@ -168,7 +206,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	return status;
 }
 
-enum { OPT_FAIL_OVER = KF_OPT_OWN, OPT_BY, OPT_FILTER };
+enum { OPT_FAIL_OVER = KF_OPT_OWN, OPT_BY };
 
 static int option(struct kf_cli *cli, int key, const char *arg)
 {
@@ -187,8 +225,7 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 		kf_error("diff: --by: '%s' is not stack or function", arg);
 		return KF_EXIT_USAGE;
 	default:
-		filter = arg;
-		return 0;
+		return kf_profile_pick_option(&pick, "diff", key, arg);
 	}
 }
 
@@ -196,7 +233,9 @@ static const struct kf_option options[] = {
 	{OPT_FAIL_OVER, "fail-over", "SIZE",
 	 "exit with 1 where more than this grew"},
 	{OPT_BY, "by", "stack|function", "what is compared; usually stack"},
-	{OPT_FILTER, "filter", "REGEX", "stacks that have it in a name"},
+	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
+	 "what is counted; usually live"},
+	{KF_PROFILE_FILTER, "filter", "REGEX", "stacks that have it in a name"},
 	{0},
 };
 

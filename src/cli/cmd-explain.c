@@ -8,6 +8,7 @@
 
 #include "cli/explain.h"
 #include "cli/group.h"
+#include "cli/one.h"
 #include "cli/process.h"
 #include "cli/state.h"
 
@@ -324,14 +325,7 @@ static int check_file(const struct kf_look *look, const char *path)
 			continue;
 		if (f->snap.result == KF_READ_OK)
 			return 0;
-		if (f->snap.result == KF_READ_ERROR)
-			kf_error("explain: %s: %s", path,
-				 strerror(f->snap.error));
-		else
-			kf_error("explain: %s: no stats file that can be read: "
-				 "%s",
-				 path, kf_read_result_name(f->snap.result));
-		return KF_EXIT_FAILED;
+		return kf_refuse_file("explain", path, &f->snap);
 	}
 	kf_error("explain: %s: there is no such file", path);
 	return KF_EXIT_FAILED;

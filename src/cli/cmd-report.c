@@ -421,7 +421,8 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 	default:
 		if (key >= KF_PROFILE_METRIC) {
 			profile_only = option_name(key);
-			return kf_profile_pick_option(&profile_pick, key, arg);
+			return kf_profile_pick_option(&profile_pick, "report",
+						      key, arg);
 		}
 		history_only = option_name(key);
 		return kf_report_option(&report.pick, key, arg);

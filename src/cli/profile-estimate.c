@@ -66,7 +66,7 @@ char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,
 	return kf_human_bytes(buf, size, value > 0 ? (uint64_t)value : 0);
 }
 
-static int take_name(const char *option, const char *arg,
+static int take_name(const char *command, const char *option, const char *arg,
 		     const char *const *names, int nr, int *index)
 {
 	char *all, *longer;
@@ -81,12 +81,12 @@ static int take_name(const char *option, const char *arg,
 		free(all);
 		all = longer;
 	}
-	kf_error("report: --%s: '%s' is not one of %s", option, arg, all);
+	kf_error("%s: --%s: '%s' is not one of %s", command, option, arg, all);
 	free(all);
 	return KF_EXIT_USAGE;
 }
 
-static int take_at(const char *arg, double *at)
+static int take_at(const char *command, const char *arg, double *at)
 {
 	char *end;
 
@@ -94,31 +94,32 @@ static int take_at(const char *arg, double *at)
 	*at = strtod(arg, &end);
 	if (!errno && end != arg && !*end && *at >= 0 && *at < 1e9)
 		return 0;
-	kf_error("report: --at: '%s' is not a number of seconds from 0 on",
+	kf_error("%s: --at: '%s' is not a number of seconds from 0 on", command,
 		 arg);
 	return KF_EXIT_USAGE;
 }
 
-int kf_profile_pick_option(struct kf_profile_pick *pick, int key,
-			   const char *arg)
+int kf_profile_pick_option(struct kf_profile_pick *pick, const char *command,
+			   int key, const char *arg)
 {
 	int n = 0, status;
 
 	switch (key) {
 	case KF_PROFILE_METRIC:
-		status = take_name("metric", arg, metrics, KF_NR_METRICS, &n);
+		status = take_name(command, "metric", arg, metrics,
+				   KF_NR_METRICS, &n);
 		pick->metric = (enum kf_metric)n;
 		pick->usual = false;
 		return status;
 	case KF_PROFILE_GROUP:
-		status =
-			take_name("group", arg, groupings, KF_NR_GROUPINGS, &n);
+		status = take_name(command, "group", arg, groupings,
+				   KF_NR_GROUPINGS, &n);
 		pick->group = (enum kf_grouping)n;
 		return status;
 	case KF_PROFILE_FILTER:
 		pick->filter = arg;
 		return 0;
 	default:
-		return take_at(arg, &pick->at);
+		return take_at(command, arg, &pick->at);
 	}
 }

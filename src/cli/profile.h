@@ -150,14 +150,15 @@ char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,
 /**
  * kf_profile_pick_option() - take an option that picks from a profile
  * @pick:	where to put it
+ * @command:	whose option it is
  * @key:	of enum kf_profile_key
  * @arg:	its argument
  *
  * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
-int kf_profile_pick_option(struct kf_profile_pick *pick, int key,
-			   const char *arg);
+int kf_profile_pick_option(struct kf_profile_pick *pick, const char *command,
+			   int key, const char *arg);
 
 /* Far from the keys of enum kf_report_key. */
 enum kf_profile_key {
