@@ -4,8 +4,12 @@
  * what was allocated or lived at its most.
  *
  * Stacks are the same when their names are: addresses differ from run to run.
- * A difference of two estimates has both variances; one that may be chance
- * alone, by its 95 % interval, is not told and does not count.
+ * What may be chance alone is not told and does not count. Of hundreds of
+ * stacks some differ by chance in every run, so each is judged by a level that
+ * makes all of them together differ in one of 20 runs of the same program
+ * (Bonferroni). Two tests have to agree: a difference of two estimates has both
+ * variances; and where one profile has nothing, its variance is not known: then
+ * it must be unlikely that none of the other's blocks was drawn.
  */
 #include "config.h"
 
@@ -13,8 +17,11 @@
 #include "cli/profile.h"
 #include "cli/table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LEVEL 0.05
 
 enum { CHANGE, ERROR, BEFORE, AFTER, WHERE, NR_COLUMNS };
 
@@ -38,6 +45,7 @@ struct place {
 	char *name;
 	struct kf_estimate before;
 	struct kf_estimate after;
+	uint64_t samples; /* of both */
 };
 
 struct places {
@@ -70,6 +78,13 @@ static struct place *place_of(struct places *all, const char *name)
 	return &all->place[all->nr++];
 }
 
+static uint64_t samples_of(const struct kf_profile_count *c)
+{
+	return pick.metric == KF_METRIC_LIVE && c->freed_samples <= c->samples
+		       ? c->samples - c->freed_samples
+		       : c->samples;
+}
+
 static int add_profile(struct kf_cli *cli, const char *path, bool is_after,
 		       struct places *all)
 {
@@ -89,6 +104,7 @@ static int add_profile(struct kf_cli *cli, const char *path, bool is_after,
 		struct place *p = place_of(all, name);
 
 		kf_metric_add(is_after ? &p->after : &p->before, &site->value);
+		p->samples += samples_of(&site->now);
 		free(name);
 	}
 	kf_prof_close(&prof);
@@ -113,9 +129,56 @@ static int by_change(const void *a, const void *b)
 		      ((const struct place *)b)->name);
 }
 
+/* How many standard deviations a sum by chance exceeds as seldom as @level. */
+static double deviations(double level)
+{
+	double low = 0, high = 40;
+
+	for (int i = 0; i < 60; i++) {
+		double mid = (low + high) / 2;
+
+		if (erfc(mid / M_SQRT2) > level)
+			low = mid;
+		else
+			high = mid;
+	}
+	return high;
+}
+
+/*
+ * The logarithm of how likely it is that none of as many blocks was drawn: of n
+ * samples that were drawn with the probability p each there are n / p. For
+ * blocks of one size the sums give p.
+ */
+static double log_none_drawn(const struct kf_estimate *e, uint64_t samples)
+{
+	double n = (double)samples, p;
+
+	if (e->value <= 0 || !samples)
+		return 0;
+	p = 1 - n * e->variance / (e->value * e->value);
+	if (p >= 1)
+		return -INFINITY;
+	return p < 1e-6 ? -n : n / p * log1p(-p);
+}
+
+static bool is_chance(const struct place *p, double level, double most_seldom)
+{
+	struct kf_estimate change = change_of(p);
+
+	if (fabs(change.value) <= most_seldom * sqrt(change.variance))
+		return true;
+	if (p->before.value > 0 && p->after.value > 0)
+		return false;
+	return log_none_drawn(p->before.value > 0 ? &p->before : &p->after,
+			      p->samples) > log(level);
+}
+
 /* Returns by how much all that is no chance grew. */
 static double fill(struct kf_table *t, const struct places *all)
 {
+	double level = LEVEL / (double)(all->nr ? all->nr : 1);
+	double most_seldom = deviations(level);
 	double grown = 0;
 
 	for (size_t i = 0; i < all->nr; i++) {
@@ -124,8 +187,7 @@ static double fill(struct kf_table *t, const struct places *all)
 		double error = kf_estimate_error(change);
 		struct kf_cell *row;
 
-		if (change.value == 0 ||
-		    (change.value > 0 ? change.value : -change.value) <= error)
+		if (change.value == 0 || is_chance(p, level, most_seldom))
 			continue;
 		row = kf_table_row(t);
 		row[CHANGE].count = (uint64_t)(int64_t)change.value;
@@ -243,9 +305,10 @@ const struct kf_command kf_command_diff = {
 	.name = "diff",
 	.args = "BEFORE AFTER",
 	.help = "Show what lives in one profile and not in another",
-	.about = "Both are profiles of konfiscator record, or stats files. A "
-		 "difference that may\nbe chance alone, by the 95 % interval "
-		 "of both, is left out.",
+	.about =
+		"Both are profiles of konfiscator record, or stats files. What "
+		"may be chance alone\nis left out: a program differs from "
+		"itself in 5 of 100 runs.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = option,
