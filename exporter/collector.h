@@ -27,6 +27,7 @@ struct kf_sources {
 /* One scrape: where the metrics go, and how long it may take. */
 struct kf_scrape {
 	const struct kf_sources *sources;
+	uint32_t left_out; /* bit i: kf_collectors[i] is not asked for */
 	struct kf_page page;
 	struct timespec began; /* CLOCK_MONOTONIC, as is the deadline */
 	struct timespec deadline;

@@ -7,6 +7,7 @@
 
 #include "exporter/http.h"
 #include "exporter/assets.h"
+#include "exporter/choice.h"
 #include "exporter/gzip.h"
 #include "exporter/listen.h"
 #include "exporter/site.h"
@@ -38,7 +39,8 @@ const char *const kf_handler_names[KF_NR_HANDLERS] = {
 	[KF_HANDLER_OTHER] = "other",
 };
 
-const unsigned int kf_codes[KF_NR_CODES] = {200, 401, 404, 405, 429, 500, 503};
+const unsigned int kf_codes[KF_NR_CODES] = {200, 400, 401, 404,
+					    405, 429, 500, 503};
 
 struct kf_http {
 	const struct kf_options *options;
@@ -188,13 +190,28 @@ static void set_deadline(struct kf_scrape *scrape, struct MHD_Connection *c)
 	}
 }
 
+static enum MHD_Result choose(void *cls, enum MHD_ValueKind kind,
+			      const char *key, const char *value)
+{
+	kf_choice_add(cls, key, value);
+	return MHD_YES;
+}
+
 static enum MHD_Result metrics(struct kf_http *http, struct MHD_Connection *c,
 			       const struct request *q)
 {
 	struct kf_scrape scrape = {.sources = http->sources};
+	struct kf_choice choice = {.enabled = http->sources->enabled};
 	const struct kf_format *format;
 	struct kf_buf body = {0};
 
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, choose, &choice);
+	if (!kf_choice_left_out(&choice, &scrape.left_out)) {
+		kf_choice_explain(&choice, &body);
+		return body.failed
+			       ? MHD_NO
+			       : answer(http, c, q, KF_CODE_400, TEXT, &body);
+	}
 	format = kf_format_choose(
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept"));
 	set_deadline(&scrape, c);

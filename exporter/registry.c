@@ -29,6 +29,9 @@ bool kf_collector_is_on(const struct kf_collector *c, const bool *enabled)
 	return false;
 }
 
+_Static_assert(KF_ARRAY_SIZE(kf_collectors) <= 32,
+	       "left_out of a scrape has a bit for each");
+
 static double seconds_since(const struct timespec *start)
 {
 	struct timespec now;
@@ -122,7 +125,7 @@ void kf_scrape_run(struct kf_scrape *scrape)
 
 	clock_gettime(CLOCK_MONOTONIC, &scrape->began);
 	for (i = 0; i < kf_nr_collectors; i++) {
-		if (scrape->sources->enabled[i])
+		if (scrape->sources->enabled[i] && !(scrape->left_out >> i & 1))
 			run_one(scrape, kf_collectors[i]);
 	}
 	if (scrape->page.refused && !atomic_exchange(&said, true))

@@ -18,6 +18,7 @@ enum kf_handler {
 
 enum kf_code {
 	KF_CODE_200,
+	KF_CODE_400,
 	KF_CODE_401,
 	KF_CODE_404,
 	KF_CODE_405,

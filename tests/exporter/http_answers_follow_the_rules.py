@@ -67,6 +67,32 @@ def every_path_and_method_has_its_answer(world):
     assert page.get(total, handler="other", code="404") == 8
 
 
+def a_scrape_has_the_collectors_that_are_asked_for(world):
+    exporter = world.exporter("--no-collector.tags")
+
+    def have(query):
+        status, _, body = exporter.request("/metrics" + query)
+        assert status == 200, (query, status, body)
+        return kftest.Page(body.decode()).label_values(
+            "konfiscator_scrape_collector_success", "collector")
+    all = have("")
+    assert all > {"stats", "resident", "cgroup", "exporter"}
+    assert have("?") == have("?x=y&collect=stats") == all
+    assert have("?collect[]=stats") == {"stats"}
+    assert have("?collect[]=stats&x&collect%5b%5D=exporter") == {
+        "stats", "exporter"}
+    assert have("?exclude[]=stats&exclude%5B%5D=cgroup") == \
+        all - {"stats", "cgroup"}
+    for query in ("?collect[]=", "?collect[]", "?collect[]=none",
+                  "?collect[]=tags", "?collect[]=stats&exclude[]=cgroup",
+                  "?exclude[]=<b>&collect[]=stats", "?exclude[]=STATS"):
+        status, _, body = exporter.request("/metrics" + query)
+        assert status == 400 and body.count(b"\n") == 1, (query, status, body)
+        assert b"stats, resident" in body and b"<b>" not in body
+    page = exporter.scrape()
+    assert page.get("konfiscator_http_requests_total", code="400") == 7
+
+
 def names_on_the_page_are_escaped(world):
     process = world.sleeper()
     world.stats_file("a", pid=process.pid,
@@ -168,6 +194,7 @@ def a_header_without_end_is_refused(world):
 kftest.main(
     the_format_is_the_one_asked_for,
     every_path_and_method_has_its_answer,
+    a_scrape_has_the_collectors_that_are_asked_for,
     names_on_the_page_are_escaped,
     scrapes_beyond_the_limit_get_503,
     a_late_scrape_serves_what_is_ready,
