@@ -165,6 +165,27 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf)
 	return kf_state_load(g);
 }
 
+static bool ask_again(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	m->ruled[0] = '\0';
+	return true;
+}
+
+struct kf_naming *kf_groups_rename(struct kf_groups *g,
+				   struct kf_naming *naming)
+{
+	struct kf_naming *old;
+
+	pthread_mutex_lock(&g->lock);
+	old = g->conf.naming;
+	g->conf.naming = naming;
+	kf_members_each(g, ask_again, 0);
+	/* one that was made by the old rules would do for a while */
+	g->scanned = false;
+	pthread_mutex_unlock(&g->lock);
+	return old;
+}
+
 static bool fold_living(struct kf_groups *g, struct kf_member *m, time_t now)
 {
 	return m->ended || m->gone || kf_member_fold(g, m);

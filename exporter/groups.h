@@ -31,13 +31,13 @@ struct kf_groups_conf {
 	const char *const *dirs; /* NULL: the library's order */
 	const char *procfs;
 	const char *cgroupfs;
-	bool outside;			/* look into other mount namespaces */
-	const struct kf_naming *naming; /* NULL: names as they are */
-	bool smaps;		/* read what is dear to the kernel, too */
-	bool tags;		/* read the tables of tags, too */
-	bool resident;		/* ask what the kernel has in memory, too */
-	const char *state_file; /* NULL: totals die with the exporter */
-	unsigned int max;	/* groups, beyond which they go into "other" */
+	bool outside;		  /* look into other mount namespaces */
+	struct kf_naming *naming; /* NULL: names as they are */
+	bool smaps;		  /* read what is dear to the kernel, too */
+	bool tags;		  /* read the tables of tags, too */
+	bool resident;		  /* ask what the kernel has in memory, too */
+	const char *state_file;	  /* NULL: totals die with the exporter */
+	unsigned int max; /* groups, beyond which they go into "other" */
 	unsigned int forget_s;
 	bool read_only; /* delete nothing, save nothing */
 };
@@ -175,6 +175,19 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf);
  * Return: 0, or -1 when memory is short; the figures are not to be shown then.
  */
 int kf_groups_scan(struct kf_groups *g, const struct timespec *since);
+
+/**
+ * kf_groups_rename() - take other rules for the names of groups
+ * @g:		the groups
+ * @naming:	the rules; they are asked in the next scan
+ *
+ * What processes have counted stays in the groups that they leave.
+ *
+ * Context: any thread, without the lock.
+ * Return: the rules until now, which nobody uses any more.
+ */
+struct kf_naming *kf_groups_rename(struct kf_groups *g,
+				   struct kf_naming *naming);
 
 /**
  * kf_groups_save() - write the state file, if there is one and news for it

@@ -128,6 +128,46 @@ static void raise_files(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
+static bool traces(const struct kf_options *o, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < o->trace.nr; i++) {
+		if (o->trace.name[i] == name)
+			return true;
+	}
+	return false;
+}
+
+/* The rules for names alone; tracers run on as they do. */
+static void reload(const struct kf_options *o, struct kf_groups *g)
+{
+	const char *name[KF_MAX_TRACES];
+	struct kf_naming *naming;
+	char error[600];
+	unsigned int i;
+
+	if (!o->config) {
+		kf_log(KF_LOG_INFO, "no --config.file to read again", NULL);
+		return;
+	}
+	naming = kf_naming_read(o->config, error, sizeof(error));
+	if (!naming) {
+		kf_log(KF_LOG_ERROR,
+		       "configuration is wrong: the old one holds", "error",
+		       error, NULL);
+		return;
+	}
+	for (i = kf_naming_traces(naming, name); i--;) {
+		if (!traces(o, name[i]))
+			kf_log(KF_LOG_WARN, "tracers start with the exporter",
+			       "tracer", name[i], NULL);
+	}
+	kf_naming_free(kf_groups_rename(g, naming));
+	kf_log(KF_LOG_INFO, "configuration read again", "path", o->config,
+	       NULL);
+}
+
 static int serve(const struct kf_options *o, struct kf_sources *sources)
 {
 	struct kf_http *http;
@@ -138,6 +178,9 @@ static int serve(const struct kf_options *o, struct kf_sources *sources)
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
 	sigaddset(&end, SIGINT);
+	/* a terminal that is closed ends it */
+	if (!isatty(STDERR_FILENO))
+		sigaddset(&end, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &end, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (o->trace.nr) {
@@ -151,23 +194,15 @@ static int serve(const struct kf_options *o, struct kf_sources *sources)
 		kf_tracers_stop(sources->tracers);
 		return 1;
 	}
-	while ((sig = sigtimedwait(&end, NULL, &second)) < 0)
+	while ((sig = sigtimedwait(&end, NULL, &second)) < 0 || sig == SIGHUP) {
+		if (sig == SIGHUP)
+			reload(o, sources->groups);
 		kf_http_tick(http);
+	}
 	kf_log(KF_LOG_INFO, "ending", "signal", strsignal(sig), NULL);
 	kf_http_stop(http);
 	kf_tracers_stop(sources->tracers);
 	return 0;
-}
-
-static bool traces(const struct kf_options *o, const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < o->trace.nr; i++) {
-		if (o->trace.name[i] == name)
-			return true;
-	}
-	return false;
 }
 
 /* Tracers of the command line are not doubled by those of the file. */
@@ -254,6 +289,7 @@ int main(int argc, char **argv)
 		return 1;
 	rc = o.once ? print_once(&o, &sources) : serve(&o, &sources);
 	kf_collectors_finish(&groups);
+	naming = kf_groups_rename(&groups, NULL);
 	kf_groups_finish(&groups);
 	kf_naming_free(naming);
 	return rc;

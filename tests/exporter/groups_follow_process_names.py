@@ -3,6 +3,7 @@
 is "other", limits hold, and a mistake gets one line."""
 
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -121,9 +122,43 @@ def mistakes_are_named(world):
     assert (result.returncode, result.stderr) == (0, ""), result
 
 
+def a_signal_has_the_rules_read_again(world):
+    sleep = shutil.which("sleep")
+    process(world, sleep, "1001")
+    flag = config(world, "process_names: [{name: old, comm: [sleep]}]\n")
+    exporter = world.exporter(flag, state=world.state)
+
+    def living():
+        page = exporter.scrape()
+        return {dict(labels)["process"]: v for (name, labels), v in
+                page.samples.items() if name == "konfiscator_processes"}
+
+    def reload(text, words):
+        config(world, text)
+        exporter.process.send_signal(signal.SIGHUP)
+        exporter.says(words)
+    assert names(exporter) == {"old": 10} and living() == {"old": 1}
+    reload("process_names: [{name: new, comm: [sleep]}]\ntrace: [sizes]\n",
+           "configuration read again")
+    assert living() == {"old": 0, "new": 1}
+    assert names(exporter) == {"old": 10, "new": 0}
+    assert "tracers start with the exporter" in exporter.log
+    reload("process_names: [{name: wrong", "the old one holds")
+    process(world, sleep, "1002")
+    assert living() == {"old": 0, "new": 2}
+    assert names(exporter) == {"old": 10, "new": 10}
+    assert exporter.stop() == 0
+    exporter = world.exporter(state=world.state)
+    exporter.process.send_signal(signal.SIGHUP)
+    exporter.says("no --config.file")
+    assert living() == {"old": 0, "new": 0, "sleep": 2}
+    assert names(exporter) == {"old": 10, "new": 10, "sleep": 0}
+
+
 kftest.main(
     the_first_rule_that_matches_wins,
     limits_fold_into_other,
     a_rename_is_noticed,
     mistakes_are_named,
+    a_signal_has_the_rules_read_again,
 )
