@@ -9,11 +9,13 @@
 #include "exporter/tls.h"
 #include "exporter/log.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_CHAIN 16
 
@@ -88,6 +90,14 @@ static int check_pair(const struct pair *p)
 	return rc;
 }
 
+/* Of a file that cannot be read GnuTLS does not say why. */
+static const char *reason(const char *file, int rc)
+{
+	if (rc == GNUTLS_E_FILE_ERROR && access(file, R_OK) != 0)
+		return strerror(errno);
+	return gnutls_strerror(rc);
+}
+
 /* Load the pair anew; on failure the last one stays. Return: GnuTLS' error. */
 static int load_pair(const char **what)
 {
@@ -153,7 +163,7 @@ int kf_tls_certificate(gnutls_session_t session,
 	pthread_mutex_unlock(&tls.lock);
 	if (rc)
 		kf_log(KF_LOG_ERROR, "certificate stays the old one", "file",
-		       what, "error", gnutls_strerror(rc), NULL);
+		       what, "error", reason(what, rc), NULL);
 	return 0;
 }
 
@@ -187,7 +197,7 @@ bool kf_tls_begin(const struct kf_web_config *c)
 	changed(c->key_file, &tls.key);
 	rc = load_pair(&what);
 	if (rc)
-		return fail(what, gnutls_strerror(rc));
+		return fail(what, reason(what, rc));
 	if (!c->client_ca_file)
 		return true;
 	rc = gnutls_x509_trust_list_init(&tls.clients, 0);
@@ -197,8 +207,8 @@ bool kf_tls_begin(const struct kf_web_config *c)
 			GNUTLS_X509_FMT_PEM, 0, 0);
 	if (rc > 0)
 		return true;
-	return fail(c->client_ca_file,
-		    rc ? gnutls_strerror(rc) : "no certificate in it");
+	return fail(c->client_ca_file, rc ? reason(c->client_ca_file, rc)
+					  : "no certificate in it");
 }
 
 void kf_tls_end(void)
