@@ -26,7 +26,10 @@
 /* 16 bytes of comm or 64 of a given name, each byte at worst three. */
 #define KF_NAME_SIZE 200
 
-/* Constant after kf_groups_init(); the strings outlive it. */
+/*
+ * Constant after kf_groups_init(), but for the rules of kf_groups_rename(); the
+ * strings outlive it.
+ */
 struct kf_groups_conf {
 	const char *const *dirs; /* NULL: the library's order */
 	const char *procfs;

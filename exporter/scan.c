@@ -17,6 +17,7 @@
 #include "exporter/tags.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,17 +175,17 @@ static bool settle(struct kf_groups *g, struct kf_member *m, time_t now)
 }
 
 static void complain(struct kf_groups *g, const char *path,
-		     const struct kf_snapshot *s)
+		     enum kf_read_result result, int error)
 {
 	struct kf_bad_file *b;
 
 	for (b = g->bad; b; b = b->next) {
-		if (b->result == s->result && strcmp(b->path, path) == 0) {
+		if (b->result == result && strcmp(b->path, path) == 0) {
 			b->present = true;
 			return;
 		}
 	}
-	if (s->result == KF_READ_NOT_READY || g->nr_bad >= MAX_BAD_FILES)
+	if (result == KF_READ_NOT_READY || g->nr_bad >= MAX_BAD_FILES)
 		return;
 	b = calloc(1, sizeof(*b));
 	if (!b)
@@ -194,14 +195,40 @@ static void complain(struct kf_groups *g, const char *path,
 		free(b);
 		return;
 	}
-	b->result = s->result;
+	b->result = result;
 	b->present = true;
 	b->next = g->bad;
 	g->bad = b;
 	g->nr_bad++;
 	kf_log(KF_LOG_WARN, "stats file skipped", "path", path, "result",
-	       kf_read_result_name(s->result), "error",
-	       s->result == KF_READ_ERROR ? strerror(s->error) : "", NULL);
+	       kf_read_result_name(result), "error",
+	       result == KF_READ_ERROR ? strerror(error) : "", NULL);
+}
+
+/* As a file that cannot be read: else nobody would see that all are missing. */
+static void look_at_dir(struct kf_groups *g, const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		close(fd);
+		return;
+	}
+	/* of the library's own some are never made */
+	if (errno == ENOENT && !g->conf.dirs)
+		return;
+	g->files[KF_READ_ERROR]++;
+	complain(g, dir, KF_READ_ERROR, errno);
+}
+
+static void look_at_dirs(struct kf_groups *g)
+{
+	char **own = g->conf.dirs ? NULL : kf_default_dirs();
+	const char *const *dirs = own ? (const char *const *)own : g->conf.dirs;
+
+	for (; dirs && *dirs; dirs++)
+		look_at_dir(g, *dirs);
+	free(own);
 }
 
 static void forget_bad_files(struct kf_groups *g)
@@ -258,7 +285,7 @@ static int scan_file(void *ctx, const struct kf_file *f)
 	make_path(path, sizeof(path), f);
 	if (f->snap.result != KF_READ_OK) {
 		g->files[f->snap.result]++;
-		complain(g, path, &f->snap);
+		complain(g, path, f->snap.result, f->snap.error);
 		/* who is known stays as he was last seen */
 		for (m = *kf_member_bucket(g, path); m; m = m->next) {
 			if (strcmp(m->path, path) == 0)
@@ -419,6 +446,7 @@ static int scan(struct kf_groups *g)
 		group->oldest_ns = 0;
 	}
 	done = kf_files_visit(&find, scan_file, g) == 0;
+	look_at_dirs(g);
 	forget_bad_files(g);
 	if (g->hidden && !g->hidden_said)
 		kf_log(KF_LOG_WARN,

@@ -147,6 +147,30 @@ def a_counter_that_seems_to_fall_stands_still(world):
     assert first.get("konfiscator_calls_total", call="malloc") == 8
 
 
+def a_directory_that_goes_is_told_and_its_counts_come_back(world):
+    process = world.sleeper()
+    world.stats_file("f", pid=process.pid, blocks="16:7:2")
+    exporter = world.exporter(state=world.state)
+    away = world.path("away")
+
+    def seen():
+        page = exporter.scrape()
+        return (page.get("konfiscator_malloc_total"),
+                page.get("konfiscator_processes"),
+                page.get("konfiscator_stats_files", result="error"))
+    assert seen() == (7, 1, 0)
+    for _ in range(2):
+        os.rename(world.stats, away)
+        assert seen() == seen() == (7, 0, 1)
+        assert world.stats.encode() + b"</code> is not shown" in \
+            exporter.request("/")[2]
+        os.rename(away, world.stats)
+        assert seen() == (7, 1, 0)
+    exporter.says("No such file or directory")
+    assert exporter.stop() == 0
+    assert exporter.log.count(world.stats + " ") == 2, exporter.log
+
+
 kftest.main(
     an_ended_process_is_folded_with_its_last_counts,
     an_exec_is_an_end_of_its_own_kind,
@@ -157,4 +181,5 @@ kftest.main(
     whoever_may_live_elsewhere_is_never_deleted,
     a_file_that_cannot_be_deleted_is_counted_once,
     a_counter_that_seems_to_fall_stands_still,
+    a_directory_that_goes_is_told_and_its_counts_come_back,
 )
