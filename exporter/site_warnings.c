@@ -101,6 +101,14 @@ static void of_cgroup(struct list *list, const struct kf_groups *g,
 
 static void of_files(struct list *list, const struct kf_groups *g)
 {
+	static const char *const why[KF_NR_READ_RESULTS] = {
+		[KF_READ_OK] = "",
+		[KF_READ_NOT_READY] = "it is being made",
+		[KF_READ_FOREIGN] = "it is no stats file",
+		[KF_READ_INCOMPATIBLE] = "its layout is of another version",
+		[KF_READ_DAMAGED] = "it is damaged",
+		[KF_READ_ERROR] = "it cannot be read, the log says why",
+	};
 	const struct kf_bad_file *b;
 	unsigned int nr = 0;
 
@@ -111,7 +119,7 @@ static void of_files(struct list *list, const struct kf_groups *g)
 		kf_buf_str(list->out, "<code>");
 		kf_html_text(list->out, b->path);
 		kf_buf_fmt(list->out, "</code> is not shown: %s</li>\n",
-			   kf_read_result_name(b->result));
+			   why[b->result]);
 	}
 	if (nr > MAX_FILES) {
 		begin(list, "mild");

@@ -154,14 +154,14 @@ def pages_fit_narrow_screens_in_light_and_dark(scene):
     grounds = set()
     for dark in (False, True):
         for path, name in (("/", "overview"), (scene.link, "process")):
-            scene.show(path, width=360, dark=dark)
+            scene.show(path, width=320, dark=dark)
             b.until("a canvas", "return document.querySelector('canvas')")
             if path != "/":
                 scene.wait_for_flame()
             b.until("live memory on it", PAINTED.replace(
                 "return n;", "return n > 100;"), "live")
             beyond = b.run("return document.documentElement.scrollWidth")
-            assert beyond <= 360, (path, dark, beyond)
+            assert beyond <= 320, (path, dark, beyond)
             grounds.add((dark, b.run(
                 "return getComputedStyle(document.body).backgroundColor")))
             b.picture("%s-%s-narrow" % (name, "dark" if dark else "light"))

@@ -162,7 +162,7 @@ def a_directory_that_goes_is_told_and_its_counts_come_back(world):
     for _ in range(2):
         os.rename(world.stats, away)
         assert seen() == seen() == (7, 0, 1)
-        assert world.stats.encode() + b"</code> is not shown" in \
+        assert world.stats.encode() + b"</code> is not shown: it cannot" in \
             exporter.request("/")[2]
         os.rename(away, world.stats)
         assert seen() == (7, 1, 0)

@@ -151,7 +151,7 @@ def warnings_name_what_is_wrong(world):
                    "sick: 2 frees of a block that was free",
                    "sick: 1 threads whose counters found no room",
                    "% of what it holds, are free pages",
-                   "bad.1.x is not shown: foreign"):
+                   "bad.1.x is not shown: it is no stats file"):
         assert wanted in text, (wanted, text)
 
 
