@@ -12,6 +12,7 @@
 #include "cli/report.h"
 
 #include "base/bits.h"
+#include "reader/human.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,7 @@ static void draw_data(const struct kf_report *r, FILE *g, const struct calls *c,
 static void draw_panel(FILE *g, const struct calls *c, unsigned int kind)
 {
 	double mean = (double)c->took / (double)c->nr;
+	char text[32];
 
 	fprintf(g,
 		"set title '%s: %llu timed calls'\n"
@@ -179,9 +181,9 @@ static void draw_panel(FILE *g, const struct calls *c, unsigned int kind)
 		"title 'longest', $d%u using 1:3 with lines lc rgb '#ff7f0e' "
 		"title '99 %%', $d%u using 1:2 with lines lw 1.5 lc rgb "
 		"'#1f77b4' title 'half', %.9g with lines dt 2 lc rgb '#555555' "
-		"title 'mean %.3g ns'\n",
+		"title 'mean %s'\n",
 		kf_report_function(kind), (unsigned long long)c->nr, kind, kind,
-		kind, mean, mean);
+		kind, mean, kf_human_seconds(text, sizeof(text), mean / 1e9));
 }
 
 static void draw(struct kf_report *r, FILE *g)
