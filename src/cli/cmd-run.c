@@ -161,6 +161,17 @@ static void set_record(const char *arg)
 	free(pattern);
 }
 
+static int refuse(const char *id, const char *value, const char *allowed)
+{
+	char *flag = kf_format("--%s", id);
+
+	for (char *p = flag; *p; p++)
+		*p = *p == '_' ? '-' : *p;
+	kf_error("run: %s: '%s' is not %s", flag, value, allowed);
+	free(flag);
+	return KF_EXIT_RUN_FAILED;
+}
+
 static int option(struct kf_cli *cli, int key, const char *arg)
 {
 	const struct conf *c;
@@ -172,10 +183,8 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 	}
 	c = &confs[key - OPT_CONF];
 	allowed = wanted(c->kind, arg);
-	if (allowed) {
-		kf_error("run: --%s: '%s' is not %s", c->id, arg, allowed);
-		return KF_EXIT_RUN_FAILED;
-	}
+	if (allowed)
+		return refuse(c->id, arg, allowed);
 	if (!strcmp(c->id, "dir"))
 		set_path("dir", arg);
 	else if (!strcmp(c->id, "record"))
@@ -256,6 +265,8 @@ static const struct kf_option options[] = {
 	{OPT_CONF + (int)CONF_##id, #id, argument, text},
 #include "core/conf.def"
 #undef KF_CONF
+	{OPT_CONF + (int)CONF_record_max, "max-size", "BYTES",
+	 "the same as --record-max"},
 	{OPT_NO_CHILDREN, "no-children", NULL,
 	 "only the program itself, not what it starts"},
 	{0},

@@ -40,7 +40,7 @@ says "'nope' is not firstfit, "
 expect 125 cli run --engine "$WORK/none.so" -- true
 says "or a path of one that can be read"
 expect 125 cli run --tag-stacks 'net*s' -- true
-says "--tag_stacks: 'net*s' is not names with commas between, + or - before"
+says "--tag-stacks: 'net*s' is not names with commas between, + or - before"
 
 # So does the path of an engine.
 cp "${KF_LIB%.so}-alone.so" "$WORK/engine.so"

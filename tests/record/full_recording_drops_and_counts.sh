@@ -23,7 +23,7 @@ compare() {
 	is torn 0
 }
 
-expect 0 cli run --record "$WORK/heap" --record-max 1M -- "$exchange" 4 40000
+expect 0 cli run --record "$WORK/heap" --max-size 1M -- "$exchange" 4 40000
 replay "$WORK/heap"
 is full 27
 [ "$(wc -c <"$WORK/heap")" -le 1048576 ] || fail "the file is too large"
