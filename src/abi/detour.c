@@ -14,27 +14,9 @@
 #include "abi/abi.h"
 #include "abi/tagged.h"
 #include "abi/tiny.h"
-#include "core/control.h"
 #include "core/recorder.h"
+#include "record/pen.h"
 #include "sys/clock.h"
-
-/*
- * The thread's heap, where a call may be made on its fast path as if nothing
- * were: the thread is under way and in the recording, there is nothing to look
- * after first, and no block gets a mark. NULL otherwise.
- */
-static inline struct kf_heap *quick(void)
-{
-	const struct kf_detour *self = &kf_detour;
-
-	if (unlikely(kf_heap_self != &kf_heap_detour || !kf_record_is_on() ||
-		     !kf_record_is_in() || !kf_process_is_known() ||
-		     kf_tags.base || self->tagged || kf_control_is_due()) ||
-	    unlikely(self->number !=
-		     __atomic_load_n(&kf_detour_number, __ATOMIC_RELAXED)))
-		return NULL;
-	return self->hidden;
-}
 
 /* Returns 0 for what is not timed. */
 static inline uint64_t begin(bool fast)
@@ -67,7 +49,7 @@ static inline void *end(enum kf_record_kind kind, uint64_t began, void *p,
 	return p;
 }
 
-static __noinline void *malloc_anyhow(size_t size)
+void *kf_detour_malloc_any(size_t size)
 {
 	uint32_t mark;
 	uint64_t began;
@@ -80,18 +62,34 @@ static __noinline void *malloc_anyhow(size_t size)
 	return end(KF_RECORD_MALLOC, began, p, size, 0);
 }
 
-void *kf_detour_malloc(size_t size)
+static __noinline void *gave_far(void *p, size_t size,
+				 struct kf_record_pen *pen, uint8_t *end,
+				 uint64_t now)
 {
-	struct kf_heap *heap = quick();
-	size_t offset = KF_ALIGN_UP(size, (size_t)16);
-	void *p = NULL;
+	kf_pen_write_far(pen, end, KF_RECORD_MALLOC_QUICK, (uintptr_t)p, size,
+			 now);
+	return p;
+}
 
-	if (likely(heap) && size <= KF_TINY_MAX)
-		p = kf_fast_alloc(heap, offset);
-	if (unlikely(!p))
-		return malloc_anyhow(size);
+KF_LEAF void *kf_detour_malloc(size_t size)
+{
+	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	struct kf_record_pen *pen = kf_record_pen;
+	uint64_t now;
+	uint8_t *end;
+	void *p;
+
+	if (!kf_pen_lift(pen, &end))
+		return kf_detour_malloc_any(size);
+	p = kf_fast_alloc(kf_detour.plain, offset);
+	if (unlikely(!p)) {
+		kf_pen_lower(pen, end);
+		return kf_detour_malloc_any(size);
+	}
 	kf_probe_alloc((uintptr_t)p, size, offset);
-	kf_record_gave_own(p, size);
+	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_MALLOC_QUICK,
+				   (uintptr_t)p, size, &now)))
+		return gave_far(p, size, pen, end, now);
 	return p;
 }
 
@@ -136,7 +134,7 @@ void *kf_detour_realloc(void *p, size_t size)
 	return end(KF_RECORD_REALLOC, began, p, size, 0);
 }
 
-static __noinline void free_anyhow(void *p)
+void kf_detour_free_any(void *p)
 {
 	uint64_t began = 0;
 	bool is_on, fast;
@@ -152,18 +150,47 @@ static __noinline void free_anyhow(void *p)
 		kf_record_took(fast ? 0 : began);
 }
 
-void kf_detour_free(void *p)
+/* Whether a block can be freed at once; what is amiss is left to kf_free(). */
+static inline bool is_plain(const struct kf_heap *heap,
+			    const struct kf_slab *slab, void *p)
 {
-	struct kf_heap *heap = quick();
-	struct kf_slab *slab;
+	return likely(kf_glance(&slab->owner) == (uintptr_t)heap) &&
+	       likely(*kf_slab_key(p) != (uintptr_t)heap) &&
+	       likely(slab->used > 1) && likely(!((uintptr_t)p & 15));
+}
 
-	if (unlikely(!heap) || unlikely(!kf_fast_is_own(heap, p, &slab)) ||
-	    unlikely(slab->used <= 1)) {
-		free_anyhow(p);
-		return;
-	}
-	kf_record_takes_own(p);
+/* After it was written down. */
+static __always_inline_kf void push(struct kf_heap *heap, struct kf_slab *slab,
+				    void *p)
+{
 	kf_fast_push(heap, slab, p);
 	kf_probe_release((uintptr_t)p, slab->size);
 	slab->used--;
+}
+
+static __noinline void free_far(void *p, struct kf_slab *slab,
+				struct kf_record_pen *pen, uint8_t *end,
+				uint64_t now)
+{
+	kf_pen_write_far(pen, end, KF_RECORD_FREE_QUICK, (uintptr_t)p, 0, now);
+	push(kf_detour.plain, slab, p);
+}
+
+KF_LEAF void kf_detour_free(void *p, struct kf_slab *slab)
+{
+	struct kf_record_pen *pen = kf_record_pen;
+	struct kf_heap *heap = kf_detour.plain;
+	uint64_t now;
+	uint8_t *end;
+
+	if (!is_plain(heap, slab, p) || !kf_pen_lift(pen, &end)) {
+		kf_detour_free_any(p);
+		return;
+	}
+	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_FREE_QUICK, (uintptr_t)p,
+				   0, &now))) {
+		free_far(p, slab, pen, end, now);
+		return;
+	}
+	push(heap, slab, p);
 }

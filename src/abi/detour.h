@@ -9,23 +9,29 @@
 #include "engine/detour.h"
 
 /**
- * kf_detour_malloc() - malloc() while kf_detour_is_due()
+ * kf_detour_malloc_any() - malloc() while kf_detour_is_due()
  * kf_detour_calloc() - calloc() likewise
  * kf_detour_realloc() - realloc()
  * kf_detour_aligned() - kf_aligned()
- * kf_detour_free() - free()
+ * kf_detour_free_any() - free()
+ * kf_detour_malloc() - malloc() of up to KF_TINY_MAX bytes, where the thread
+ *	points at kf_heap_detour
+ * kf_detour_free() - free() there, of what is not NULL
  * @p:		as there
+ * @slab:	what the address map has for the pointer
  * @align:	as there
  * @size:	as there
  *
  * Context: as there.
  * Return: as there.
  */
+void *kf_detour_malloc_any(size_t size) __kf_hidden;
 void *kf_detour_malloc(size_t size) __kf_hidden;
 void *kf_detour_calloc(size_t size) __kf_hidden;
 void *kf_detour_realloc(void *p, size_t size) __kf_hidden;
 void *kf_detour_aligned(size_t align, size_t size) __kf_hidden;
-void kf_detour_free(void *p) __kf_hidden;
+void kf_detour_free_any(void *p) __kf_hidden;
+void kf_detour_free(void *p, struct kf_slab *slab) __kf_hidden;
 
 /**
  * kf_malloc() - malloc(), by a name that nobody can take the place of

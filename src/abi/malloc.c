@@ -105,7 +105,7 @@ static __noinline void *malloc_other(size_t size)
 	if (p)
 		return p;
 	if (kf_detour_is_due())
-		return kf_detour_malloc(size);
+		return kf_detour_malloc_any(size);
 	if (size > KF_SMALL_MAX && kf_heap_self->nr_kept)
 		return malloc_large(size);
 	return malloc_slow(size);
@@ -144,7 +144,7 @@ static __noinline void *untagged_missed(size_t size, struct kf_heap *heap)
 {
 	if (kf_direct_may_look(heap))
 		return malloc_direct_tiny(size);
-	return unlikely(heap->aside) ? malloc_other(size)
+	return unlikely(heap->aside) ? kf_detour_malloc(size)
 				     : kf_malloc_more(size);
 }
 
@@ -153,7 +153,7 @@ static __noinline void *tagged_missed(size_t size, size_t offset,
 {
 	void *p = kf_tagged_refill(heap, offset, size, offset, KF_TAG_MALLOC);
 
-	return likely(p) ? p : kf_detour_malloc(size);
+	return likely(p) ? p : kf_detour_malloc_any(size);
 }
 
 static __always_inline_kf void *missed(size_t size, size_t offset,
@@ -241,7 +241,7 @@ static __noinline void free_other(void *p)
 	if (!p)
 		return;
 	if (kf_detour_is_due()) {
-		kf_detour_free(p);
+		kf_detour_free_any(p);
 		return;
 	}
 	usable = kf_usable(p);
@@ -268,6 +268,10 @@ static __noinline void free_more(void *p, struct kf_slab *slab,
 {
 	enum kf_run_kind kind = slab->run.kind;
 
+	if (kind != KF_RUN_NONE && heap->own == heap) {
+		kf_detour_free(p, slab);
+		return;
+	}
 	if (kind == KF_RUN_NONE && p && kf_direct_may_look(heap)) {
 		free_direct_tiny(heap, p);
 		return;

@@ -11,6 +11,8 @@
 #include "core/tagging.h"
 #include "engine/detour.h"
 #include "engine/supply.h"
+#include "record/pen.h"
+#include "sys/clock.h"
 #include "sys/out.h"
 #include "sys/thread.h"
 
@@ -38,11 +40,16 @@ static int begin(bool from_start, bool forked)
 	kf_start_stats_conf(&stats);
 	/* Tagged blocks go the long way before anything is written down. */
 	kf_process_quiet(false);
+	kf_process_seal(0);
 	r = kf_record_begin(&conf);
-	if (r)
+	if (r) {
 		kf_detour_stop();
-	else
+	} else {
 		kf_detour_start(!from_start);
+		/* Blocks of a tag that is there from the start get marks. */
+		if (!kf_tags.base && kf_clock_is_cheap())
+			kf_process_seal(kf_detour_number);
+	}
 	kf_tagging_settle();
 	return r;
 }
@@ -58,6 +65,7 @@ bool kf_recorder_stop(void)
 {
 	bool was_on = kf_record_is_on();
 
+	kf_process_seal(0);
 	kf_record_stop();
 	kf_detour_stop();
 	kf_tagging_settle();
@@ -141,6 +149,7 @@ void kf_recorder_enter(void)
 	kf_detour_enter();
 	if (unlikely(!kf_record_is_in()) && kf_record_enter())
 		see_to_exit();
+	kf_record_open(kf_record_is_in() ? kf_detour.number : KF_PEN_CLOSED);
 }
 
 void kf_recorder_leave(void)

@@ -16,6 +16,7 @@ struct kf_heap kf_heap_detour = {
 	.shared = true,
 	.aside = true,
 	.theirs = KF_SLAB_NOBODYS,
+	.own = &kf_heap_detour,
 };
 
 __thread struct kf_detour kf_detour __attribute__((tls_model("initial-exec")));
@@ -91,6 +92,8 @@ void kf_detour_hide(void)
 	} else if (self->tagged || self->forked ||
 		   __atomic_load_n(&kf_detour_on, __ATOMIC_RELAXED)) {
 		self->hidden = heap;
+		self->plain =
+			self->tagged || self->forked ? &kf_heap_empty : heap;
 		kf_heap_self = &kf_heap_detour;
 	} else {
 		kf_heap_self = heap;

@@ -40,6 +40,8 @@ extern uint32_t kf_detour_number __kf_hidden;
 /*
  * A thread's part.
  * @hidden: its heap while it points at kf_heap_detour
+ * @plain: the same, where calls need only be written down; else one that has
+ *	   nothing
  * @number: the detour that it set out on last
  * @depth: how deep it is in calls that are seen already
  * @tagged: on a detour of its own; while it points at a heap of its own or at a
@@ -48,6 +50,7 @@ extern uint32_t kf_detour_number __kf_hidden;
  */
 struct kf_detour {
 	struct kf_heap *hidden;
+	struct kf_heap *plain;
 	uint32_t number;
 	uint16_t depth;
 	bool tagged;

@@ -110,7 +110,8 @@ struct kf_heap {
 	bool aside;		  /* stands for another's: constant */
 	uintptr_t theirs;	  /* owner word of what a front may free */
 	struct kf_heap *front;	  /* see engine/detour.h, or NULL; owner */
-	struct kf_heap *own;	  /* of a front: whose it is; constant */
+	struct kf_heap *own;	  /* of a front: whose it is; of
+				     kf_heap_detour: itself; constant */
 	struct kf_heap *behind;	  /* of a front: where its blocks are; owner */
 	void *tag;		  /* of a front: what is current; owner */
 	void *tags;		  /* for push and pop, or NULL; owner */

@@ -10,9 +10,9 @@
  * block is missing where the call failed.
  *
  * A varint has seven bits a byte, the lowest first, and the eighth set in all
- * bytes but the last. A block's address is the difference to the last address
- * in the chunk (0 at its begin), zigzag (0, -1, 1, -2 are 0, 1, 2, 3), in units
- * of 16 bytes, or of one where KF_RECORD_ODD is set.
+ * bytes but the last, which may be zero. A block's address is the difference to
+ * the last address in the chunk (0 at its begin), zigzag (0, -1, 1, -2 are 0,
+ * 1, 2, 3), in units of 16 bytes, or of one where KF_RECORD_ODD is set.
  */
 #ifndef KF_RECORD_EVENT_H
 #define KF_RECORD_EVENT_H
@@ -44,7 +44,10 @@ enum kf_record_effect {
 	KF_RECORD_RELEASES
 };
 
-/* An event. What its kind does not have is 0; tid and comm are the stream's. */
+/*
+ * An event. What its kind does not have is 0; tid and comm are the stream's.
+ * What is read is never of a quick kind: it is told by its took.
+ */
 struct kf_record_event {
 	uint8_t kind;
 	bool failed;   /* no block was given: @address is 0 */
@@ -143,6 +146,19 @@ static inline uint8_t kf_record_fields(unsigned int kind)
 	}
 }
 
+/* What a kind is to who reads. */
+static inline uint8_t kf_record_kind_read(unsigned int kind)
+{
+	switch (kind) {
+	case KF_RECORD_MALLOC_QUICK:
+		return KF_RECORD_MALLOC;
+	case KF_RECORD_FREE_QUICK:
+		return KF_RECORD_FREE;
+	default:
+		return (uint8_t)kind;
+	}
+}
+
 /* Where a chunk's events begin. */
 static inline void kf_record_cursor_init(struct kf_record_cursor *c,
 					 const struct kf_record_header *h,
@@ -226,9 +242,9 @@ static inline const uint8_t *kf_record_unpack(struct kf_record_cursor *c,
 		return NULL;
 	*e = (struct kf_record_event){0};
 	head = *p++;
-	e->kind = head & KF_RECORD_KIND;
+	e->kind = kf_record_kind_read(head & KF_RECORD_KIND);
 	e->failed = head & KF_RECORD_FAILED;
-	fields = c->fields[e->kind];
+	fields = c->fields[head & KF_RECORD_KIND];
 	p = kf_record_get_varint(p, end, &n);
 	if (!e->kind || !p)
 		return NULL;

@@ -261,9 +261,11 @@ static void fill_chunk(struct kf_writer *w, uint64_t now)
 	chunk->used = sizeof(*chunk);
 	__atomic_store_n(&chunk->magic, KF_RECORD_CHUNK_MAGIC,
 			 __ATOMIC_RELEASE);
-	w->used = sizeof(*chunk);
-	w->time = now;
-	w->address = 0;
+	w->begun = true;
+	w->pen.at = (uint8_t *)(chunk + 1);
+	w->pen.used = &chunk->used;
+	w->pen.time = now;
+	w->pen.address = 0;
 	w->took = NULL;
 }
 

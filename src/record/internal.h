@@ -9,6 +9,7 @@
 #ifndef KF_RECORD_INTERNAL_H
 #define KF_RECORD_INTERNAL_H
 
+#include "record/pen.h"
 #include "record/record.h"
 
 #include <limits.h>
@@ -21,15 +22,14 @@
  * window, which the guard looks at.
  */
 struct kf_writer {
-	uintptr_t owner;  /* atomic: kf_thread_self(), 0 none */
-	char *window;	  /* addresses for a chunk; constant once not NULL */
-	uint32_t epoch;	  /* of the recording that the chunk belongs to */
-	uint32_t used;	  /* bytes of the chunk; 0: there is none */
-	uint64_t time;	  /* ticks, of the last event */
-	uint64_t address; /* that the last event had */
-	uint64_t sequence;
-	char *took;    /* where the duration of the last free goes, or NULL */
-	uint32_t busy; /* in the middle of an event */
+	struct kf_record_pen pen; /* comes first */
+	uint32_t epoch;	 /* of the recording that the chunk belongs to */
+	bool begun;	 /* there is a chunk */
+	bool busy;	 /* in the middle of an event that goes the long way */
+	uintptr_t owner; /* atomic: kf_thread_self(), 0 none */
+	char *window;	 /* addresses for a chunk; constant once not NULL */
+	uint64_t sequence; /* of the next chunk */
+	uint8_t *took; /* where the duration of the last free goes, or NULL */
 	int32_t tid;   /* of the owner */
 	char comm[16];
 } __kf_aligned(KF_CACHE_LINE);

@@ -29,7 +29,7 @@
 
 #define KF_RECORD_MAGIC 0x315443455246464bULL /* "KFFRECT1", little endian */
 #define KF_RECORD_MAJOR 1
-#define KF_RECORD_MINOR 0
+#define KF_RECORD_MINOR 1
 
 #define KF_RECORD_CHUNK_MAGIC 0x4b4e4843u /* "CHNK", little endian */
 #define KF_RECORD_CHUNK_SIZE 65536u

@@ -112,26 +112,6 @@ void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
 uint64_t kf_record_takes(enum kf_record_kind kind, const void *p);
 
 /**
- * kf_record_gave_own() - malloc gave a block that the thread's heap had ready
- * @p:		the block
- * @size:	bytes asked
- *
- * Context: a thread with a place to write to; keeps errno.
- */
-void kf_record_gave_own(const void *p, size_t size);
-
-/**
- * kf_record_takes_own() - the thread frees a block that its own heap gave
- * @p:		the block, still the caller's
- *
- * It is in the file when this returns. The time need not wait for what other
- * threads did: none of them can have the block next.
- *
- * Context: as kf_record_gave_own().
- */
-void kf_record_takes_own(const void *p);
-
-/**
  * kf_record_took() - the free that was written last has ended
  * @begin:	what kf_record_takes() returned; 0: it is not timed
  *

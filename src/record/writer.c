@@ -5,7 +5,7 @@
  * A thread has a writer of its own until it ends; the next thread goes on in
  * the same chunk. Nothing is shared on the way of an event: it is packed into
  * the thread's chunk, then the chunk's word of used bytes is stored, which
- * makes it part of the file.
+ * makes it part of the file. This is the long way; the short one is in pen.h.
  */
 #include "record/internal.h"
 
@@ -23,8 +23,7 @@
 
 struct kf_writer kf_writers[KF_NR_WRITERS];
 
-/* The calling thread's, or NULL. */
-static __thread struct kf_writer *mine
+__thread struct kf_record_pen *kf_record_pen
 	__attribute__((tls_model("initial-exec")));
 
 __thread uint32_t kf_record_thread_epoch
@@ -35,6 +34,13 @@ __thread uint32_t kf_record_thread_epoch
  * does with a borrowed writer.
  */
 #define ENDED UINT32_MAX
+
+/* The calling thread's, or NULL. */
+static inline struct kf_writer *mine(void)
+{
+	_Static_assert(offsetof(struct kf_writer, pen) == 0, "it comes first");
+	return (struct kf_writer *)(void *)kf_record_pen;
+}
 
 static inline bool has_ended(void)
 {
@@ -55,7 +61,7 @@ static struct kf_record_chunk *chunk_of(const struct kf_writer *w)
 /* Where there is no chunk to count in, in the header. */
 static __cold void drop(const struct kf_writer *w)
 {
-	if (w && w->used)
+	if (w && w->begun)
 		chunk_of(w)->dropped++;
 	else
 		__atomic_fetch_add(&kf_record_header->dropped, 1,
@@ -71,28 +77,57 @@ static __noinline bool renew(struct kf_writer *w, uint64_t now)
 		return false;
 	if (w->epoch != epoch) {
 		w->epoch = epoch;
-		w->used = 0;
+		w->begun = false;
 		w->sequence = 0;
 	}
 	return kf_chunk_take(w, now);
 }
 
+/* Where the room for further events in the chunk ends. */
+static inline uint8_t *limit_of(const struct kf_writer *w)
+{
+	return (uint8_t *)w->window + KF_RECORD_CHUNK_SIZE -
+	       KF_RECORD_EVENT_MAX + 1;
+}
+
 static inline bool has_room(const struct kf_writer *w)
 {
-	return w->used &&
-	       w->used + KF_RECORD_EVENT_MAX <= KF_RECORD_CHUNK_SIZE &&
+	return w->begun && w->pen.at < limit_of(w) &&
 	       w->epoch == __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
+}
+
+static inline bool is_busy(const struct kf_writer *w)
+{
+	return w->busy || (w->begun && !w->pen.end);
+}
+
+static inline void take_up(struct kf_writer *w)
+{
+	w->busy = true;
+	w->pen.end = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* The short way may go on up to the end of the page. */
+static inline void lay_down(struct kf_writer *w)
+{
+	uintptr_t page = KF_ALIGN_DOWN((uintptr_t)w->pen.at, COMPARE_BYTES);
+	uint8_t *end = (uint8_t *)(page + COMPARE_BYTES);
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->pen.end = w->begun ? KF_MIN(end, limit_of(w)) : NULL;
+	w->busy = false;
 }
 
 static inline uint8_t *put_head(struct kf_writer *w, unsigned int head,
 				uint64_t time)
 {
-	uint8_t *p = (uint8_t *)w->window + w->used;
+	uint8_t *p = w->pen.at;
 
 	*p++ = (uint8_t)head;
-	time = KF_MAX(time, w->time);
-	p = kf_record_put_varint(p, time - w->time);
-	w->time = time;
+	time = KF_MAX(time, w->pen.time);
+	p = kf_record_put_varint(p, time - w->pen.time);
+	w->pen.time = time;
 	return p;
 }
 
@@ -101,14 +136,13 @@ static inline uint8_t *open_event(struct kf_writer *w, unsigned int head,
 				  uint64_t time)
 {
 	/* A signal handler, in the middle of an event. */
-	if (unlikely(w->busy)) {
+	if (unlikely(is_busy(w))) {
 		drop(w);
 		return NULL;
 	}
-	w->busy = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	take_up(w);
 	if (unlikely(!has_room(w)) && !renew(w, time)) {
-		w->busy = 0;
+		lay_down(w);
 		/* What is under way when a recording stops is not in it. */
 		if (kf_record_is_on())
 			drop(w);
@@ -118,15 +152,14 @@ static inline uint8_t *open_event(struct kf_writer *w, unsigned int head,
 }
 
 /* From here on the event is in the file, whatever becomes of us. */
-static inline void close_event(struct kf_writer *w, const uint8_t *p)
+static inline void close_event(struct kf_writer *w, uint8_t *p)
 {
-	uint32_t used = (uint32_t)(p - (uint8_t *)w->window);
-	bool compare = (used ^ w->used) & COMPARE_BYTES;
+	bool compare = ((uintptr_t)p ^ (uintptr_t)w->pen.at) & COMPARE_BYTES;
 
-	__atomic_store_n(&chunk_of(w)->used, used, __ATOMIC_RELEASE);
-	w->used = used;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w->busy = 0;
+	__atomic_store_n(w->pen.used, (uint32_t)(p - (uint8_t *)w->window),
+			 __ATOMIC_RELEASE);
+	w->pen.at = p;
+	lay_down(w);
 	if (unlikely(compare))
 		kf_record_moment();
 }
@@ -140,18 +173,21 @@ static inline uint8_t *put_took(uint8_t *p, uint16_t took)
 static inline uint8_t *put_block(struct kf_writer *w, uint8_t *p,
 				 unsigned int head, uint64_t address)
 {
-	uint64_t n = address - w->address;
+	uint64_t n = address - w->pen.address;
 
 	if (likely(!(head & KF_RECORD_ODD)))
 		n = (uint64_t)((int64_t)n >> 4);
-	w->address = address;
+	w->pen.address = address;
+	/* See kf_record_open(). */
+	if (unlikely(address & 15))
+		w->pen.seal = KF_PEN_CLOSED;
 	return kf_record_put_varint(p, kf_record_zigzag(n));
 }
 
 /* An odd address makes the one behind it odd too. */
 static inline unsigned int odd(const struct kf_writer *w, uint64_t address)
 {
-	return (w->address | address) & 15 ? KF_RECORD_ODD : 0;
+	return (w->pen.address | address) & 15 ? KF_RECORD_ODD : 0;
 }
 
 static void write_thread(struct kf_writer *w)
@@ -205,27 +241,47 @@ static __cold struct kf_writer *find(void)
 
 static __noinline struct kf_writer *introduce(void)
 {
-	struct kf_writer *w = mine ? mine : find();
+	struct kf_writer *w = mine() ? mine() : find();
 
 	if (!w)
 		return NULL;
-	mine = w;
+	w->pen.seal = KF_PEN_CLOSED;
+	kf_record_pen = &w->pen;
 	know(w);
-	if (!w->busy)
+	if (!is_busy(w))
 		write_thread(w);
 	return w;
 }
 
 static void give_back(struct kf_writer *w)
 {
-	mine = NULL;
+	w->pen.seal = KF_PEN_CLOSED;
+	kf_record_pen = NULL;
 	forget_epoch();
 	__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);
 }
 
+void kf_pen_write_far(struct kf_record_pen *pen, uint8_t *end,
+		      enum kf_record_kind kind, uint64_t address, uint64_t size,
+		      uint64_t now)
+{
+	uint64_t n = (uint64_t)((int64_t)(address - pen->address) >> 4);
+	uint8_t *p = pen->at;
+
+	*p++ = (uint8_t)kind;
+	/* The event before may have been stamped a little later. */
+	now = KF_MAX(now, pen->time);
+	p = kf_record_put_varint(p, now - pen->time);
+	p = kf_record_put_varint(p, kf_record_zigzag(n));
+	if (kind == KF_RECORD_MALLOC_QUICK)
+		p = kf_record_put_varint(p, size);
+	kf_pen_done(pen, p, now, address);
+	kf_pen_lower(pen, end);
+}
+
 bool kf_record_enter(void)
 {
-	bool first = !mine && !has_ended();
+	bool first = !mine() && !has_ended();
 	const struct kf_writer *w;
 
 	if (!kf_record_is_on())
@@ -239,7 +295,7 @@ bool kf_record_enter(void)
 
 void kf_writers_reset(void)
 {
-	mine = NULL;
+	kf_record_pen = NULL;
 	forget_epoch();
 	for (int i = 0; i < KF_NR_WRITERS; i++) {
 		if (kf_writers[i].window)
@@ -254,7 +310,7 @@ void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
 {
 	/* What is not timed was ready since a call that waited for it. */
 	uint64_t now = begin ? kf_clock_stamp() : kf_clock_ticks();
-	struct kf_writer *w = mine;
+	struct kf_writer *w = mine();
 	uint64_t address = (uintptr_t)p;
 	unsigned int head = kind;
 	uint8_t *at;
@@ -282,7 +338,7 @@ void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
 uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
 {
 	uint64_t now = kf_clock_stamp();
-	struct kf_writer *w = mine;
+	struct kf_writer *w = mine();
 	uint64_t address = (uintptr_t)p;
 	unsigned int head;
 	uint8_t *at, *took = NULL;
@@ -301,67 +357,19 @@ uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
 	}
 	at = put_block(w, at, head, address);
 	close_event(w, at);
-	w->took = (char *)took;
+	w->took = took;
 	return now;
 }
 
-/*
- * Whether an event of such a block may be written with put_own() at once; then
- * the writer is busy.
- */
-static inline bool seize(struct kf_writer *w, uint64_t address)
-{
-	if (unlikely(!w || w->busy || odd(w, address) || !kf_clock_is_cheap()))
-		return false;
-	w->busy = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (likely(has_room(w)))
-		return true;
-	w->busy = 0;
-	return false;
-}
-
-/* Of a block that nobody else can have, by a call that is not timed. */
-static inline uint8_t *put_own(struct kf_writer *w, unsigned int head,
-			       uint64_t address)
-{
-	uint8_t *at = put_head(w, head, kf_clock_read());
-
-	return put_block(w, put_took(at, 0), head, address);
-}
-
-void kf_record_gave_own(const void *p, size_t size)
-{
-	struct kf_writer *w = mine;
-	uint8_t *at;
-
-	if (unlikely(!seize(w, (uintptr_t)p))) {
-		kf_record_gave(KF_RECORD_MALLOC, 0, p, size, 0);
-		return;
-	}
-	at = put_own(w, KF_RECORD_MALLOC, (uintptr_t)p);
-	close_event(w, kf_record_put_varint(at, size));
-}
-
-void kf_record_takes_own(const void *p)
-{
-	struct kf_writer *w = mine;
-
-	if (likely(seize(w, (uintptr_t)p)))
-		close_event(w, put_own(w, KF_RECORD_FREE, (uintptr_t)p));
-	else
-		kf_record_takes(KF_RECORD_FREE, p);
-}
-
-/* The chunk may be another one by now. */
 void kf_record_took(uint64_t begin)
 {
-	struct kf_writer *w = mine;
+	struct kf_writer *w = mine();
 
 	if (unlikely(!w))
 		return;
-	if (begin && w->took && w->took < w->window + w->used)
-		put_took((uint8_t *)w->took,
+	/* The chunk may be another one by now, or none. */
+	if (begin && w->took && w->begun)
+		put_took(w->took,
 			 kf_record_ticks_pack(kf_clock_ticks() - begin));
 	w->took = NULL;
 	if (has_ended())
@@ -395,7 +403,7 @@ void kf_record_held(uint64_t bytes)
 
 void kf_record_thread_end(void)
 {
-	struct kf_writer *w = mine;
+	struct kf_writer *w = mine();
 	uint8_t *p;
 
 	if (!w)

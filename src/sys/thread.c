@@ -64,6 +64,7 @@ void kf_process_know(void)
 	}
 	kf_process_settle(false);
 	kf_process_quiet(false);
+	kf_process_seal(0);
 	__atomic_store_n(&kf_process_mark[KF_PROCESS_GATE], 0,
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&kf_process_mark[KF_PROCESS_KNOWN], 1,
@@ -81,6 +82,13 @@ void kf_process_quiet(bool quiet)
 {
 	__atomic_store_n(&kf_process_mark[KF_PROCESS_QUIET], quiet,
 			 __ATOMIC_RELAXED);
+}
+
+void kf_process_seal(uint32_t number)
+{
+	if (kf_process_mark)
+		__atomic_store_n(&kf_process_mark[KF_PROCESS_SEAL], number,
+				 __ATOMIC_RELAXED);
 }
 
 /* The lowest bit: open. The others count how often it was closed. */

@@ -81,6 +81,7 @@ enum {
 	KF_PROCESS_SETTLED,
 	KF_PROCESS_QUIET,
 	KF_PROCESS_GATE,
+	KF_PROCESS_SEAL,
 	KF_NR_PROCESS_WORDS
 };
 
@@ -148,6 +149,26 @@ static inline bool kf_process_is_quiet(void)
  * Context: one thread at a time, after kf_process_know().
  */
 void kf_process_quiet(bool quiet);
+
+/**
+ * kf_process_sealed() - which detour's calls may go the short way
+ *
+ * Context: any, after kf_process_know(); two loads.
+ * Return: what kf_process_seal() was given last; 0 in a forked child.
+ */
+static inline uint32_t kf_process_sealed(void)
+{
+	return __atomic_load_n(&kf_process_mark[KF_PROCESS_SEAL],
+			       __ATOMIC_RELAXED);
+}
+
+/**
+ * kf_process_seal() - say what kf_process_sealed() answers
+ * @number:	the answer
+ *
+ * Context: one thread at a time; before kf_process_know() it does nothing.
+ */
+void kf_process_seal(uint32_t number);
 
 /**
  * kf_process_is_open() - whether calls may go the shortest way

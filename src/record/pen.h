@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The short way to write a call down: malloc that had a block ready, free of a
+ * block of the thread's own heap. Nothing is looked after here; the first event
+ * in each page goes the long way (writer.c).
+ *
+ * Usual numbers have room in fields of fixed widths: two bytes for the time,
+ * three for the block, two for the size. These are varints that may end in
+ * zeroes, and with the kind they make one word.
+ */
+#ifndef KF_RECORD_PEN_H
+#define KF_RECORD_PEN_H
+
+#include "base/compiler.h"
+#include "record/event.h"
+#include "sys/clock.h"
+#include "sys/thread.h"
+
+#include <string.h>
+
+/* Numbers of fewer bits have room in that many bytes. */
+#define KF_PEN_TWO 14
+#define KF_PEN_THREE 21
+
+/*
+ * What an event needs. Only the thread touches it whose it is, and its signal
+ * handlers, which find no @end in the middle of an event.
+ */
+struct kf_record_pen {
+	uint8_t *at;	  /* where the next event goes */
+	uint8_t *end;	  /* events may begin before it; NULL: none may now */
+	uint32_t *used;	  /* of the chunk */
+	uint64_t time;	  /* ticks, of the last event */
+	uint64_t address; /* that the last event had */
+	uint32_t seal;	  /* kf_process_sealed() while this may be used */
+};
+
+/* In place of a seal: this may not be used. */
+#define KF_PEN_CLOSED UINT32_MAX
+
+/* The calling thread's, or NULL. */
+extern __thread struct kf_record_pen *kf_record_pen __kf_hidden
+	__attribute__((tls_model("initial-exec")));
+
+/**
+ * kf_record_open() - let the calling thread go the short way, or not
+ * @seal:	KF_PEN_CLOSED: not; else as long as kf_process_sealed() says
+ *		the same, which is not 0
+ *
+ * Context: any thread.
+ */
+static inline void kf_record_open(uint32_t seal)
+{
+	struct kf_record_pen *pen = kf_record_pen;
+
+	/* A difference to an odd address has no room for its lowest bits. */
+	if (likely(pen))
+		pen->seal = pen->address & 15 ? KF_PEN_CLOSED : seal;
+}
+
+/**
+ * kf_pen_lift() - have the pen in hand
+ * @pen:	kf_record_pen
+ * @end:	out: what kf_pen_lower() is to be given
+ *
+ * Context: any thread.
+ * Return: false: it is as it was, take the long way.
+ */
+static __always_inline_kf bool kf_pen_lift(struct kf_record_pen *pen,
+					   uint8_t **end)
+{
+	if (unlikely(!pen))
+		return false;
+	*end = pen->end;
+	/* Handlers write before this or not at all. */
+	*(uint8_t *volatile *)&pen->end = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (likely(pen->at < *end) && likely(pen->seal == kf_process_sealed()))
+		return true;
+	pen->end = *end;
+	return false;
+}
+
+/* Let handlers use it again. */
+static __always_inline_kf void kf_pen_lower(struct kf_record_pen *pen,
+					    uint8_t *end)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	pen->end = end;
+}
+
+/* Varints without the bits that say where they end, KF_PEN_MORE(). */
+static __always_inline_kf uint64_t kf_pen_two(uint64_t n)
+{
+	return n + (n & 0x3f80);
+}
+
+static __always_inline_kf uint64_t kf_pen_three(uint64_t n)
+{
+	return n + (n & 0x1fff80) + 2 * (n & 0x1fc000);
+}
+
+/* Those bits of a varint of so many bytes that begins at a byte of a word. */
+#define KF_PEN_MORE(bytes, at) \
+	((0x8080808080808080 >> 8 * (9 - (bytes))) << 8 * (at))
+
+/* The event is in the file from here on. */
+static __always_inline_kf void kf_pen_done(struct kf_record_pen *pen,
+					   uint8_t *at, uint64_t now,
+					   uint64_t address)
+{
+	pen->at = at;
+	pen->time = now;
+	pen->address = address;
+	/* Chunks are aligned to their size, and no event ends where they do. */
+	__atomic_store_n(pen->used,
+			 (uint32_t)((uintptr_t)at & (KF_RECORD_CHUNK_SIZE - 1)),
+			 __ATOMIC_RELEASE);
+}
+
+/**
+ * kf_pen_write() - write an event of the usual numbers
+ * kf_pen_write_far() - write one of any
+ * @pen:	in hand; lowered unless the answer is false
+ * @end:	of kf_pen_lift()
+ * @kind:	KF_RECORD_MALLOC_QUICK or KF_RECORD_FREE_QUICK
+ * @address:	of the block, a multiple of 16
+ * @size:	bytes asked of malloc, of KF_PEN_TWO bits; 0 of free
+ * @now:	ticks; out: by kf_pen_write(), where the answer is false
+ *
+ * The event is in the file when these return.
+ *
+ * Context: the thread.
+ * Return: false: nothing was written, the other one has to.
+ */
+static __always_inline_kf bool
+kf_pen_write(struct kf_record_pen *pen, uint8_t *end, enum kf_record_kind kind,
+	     uint64_t address, uint64_t size, uint64_t *now)
+{
+	int64_t step = (int64_t)(address - pen->address);
+	/* In units of 16 bytes, with the sign at the bottom. */
+	uint64_t block = (uint64_t)(step >> 3 ^ step >> 63);
+	uint64_t ticks = kf_clock_read();
+	uint64_t since = ticks - pen->time;
+	uint8_t *at = pen->at;
+	uint64_t word;
+
+	*now = ticks;
+	_Static_assert(KF_PEN_THREE > KF_PEN_TWO, "else the shift is none");
+	if (unlikely((since | block >> (KF_PEN_THREE - KF_PEN_TWO)) >>
+		     KF_PEN_TWO))
+		return false;
+	word = kind + (kf_pen_two(since) << 8) + (kf_pen_three(block) << 24) +
+	       (kf_pen_two(size) << 48) + KF_PEN_MORE(2, 1) +
+	       KF_PEN_MORE(3, 3) + KF_PEN_MORE(2, 6);
+	memcpy(at, &word, sizeof(word));
+	kf_pen_done(pen, at + (kind == KF_RECORD_MALLOC_QUICK ? 8 : 6), ticks,
+		    address);
+	kf_pen_lower(pen, end);
+	return true;
+}
+
+void kf_pen_write_far(struct kf_record_pen *pen, uint8_t *end,
+		      enum kf_record_kind kind, uint64_t address, uint64_t size,
+		      uint64_t now) __kf_hidden;
+
+#endif
