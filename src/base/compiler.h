@@ -47,6 +47,15 @@
 #define KF_ADDRESS_BITS 48
 #endif
 
+/* A function that ends in a jump to another, and where it does. */
+#if defined(__has_attribute) && __has_attribute(musttail)
+#define __kf_jumps
+#define __kf_jump __attribute__((musttail))
+#else
+#define __kf_jumps __attribute__((optimize("O2")))
+#define __kf_jump
+#endif
+
 /*
  * A word that others may be writing, where it is enough to see some value that
  * it had. Compilers do not fold an atomic load into what uses it, and on the

@@ -27,7 +27,7 @@ for tool in gcc gcovr; do
 	}
 done
 left_out='^tests/(bench|lint|packaging|programs|speed|vm)/'
-left_out="$left_out|library_defines_the_malloc_family|library_is_linked_for"
+left_out="$left_out|library_defines_the_names|library_is_linked_for|loaded_libraries_are"
 left_out="$left_out|library_builds_without_probes|_in_a_browser|_in_a_soak"
 
 mkdir -p coverage/counters

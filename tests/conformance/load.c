@@ -173,11 +173,16 @@ CASE(many_libraries_with_tls_can_be_loaded)
 		CHECK_EQ(dlclose(plugin[i]), 0);
 }
 
-/* Such a library binds to the C library first, and has a heap of its own. */
-CASE(a_library_loaded_with_deepbind_works)
+/* Such a library would bind to the C library first. */
+CASE(a_library_loaded_with_deepbind_uses_the_same_heap)
 {
 	void *plugin = open_plugin(RTLD_NOW | RTLD_DEEPBIND);
+	char *(*make)(size_t) = dlsym(plugin, "plugin_make");
+	void (*drop)(char *) = dlsym(plugin, "plugin_drop");
 
+	CHECK(make && drop);
+	free(make(1000));
+	drop(memset(malloc(1000), 'p', 1000));
 	use_plugin(plugin);
 	touch_tls(plugin);
 	CHECK_EQ(dlclose(plugin), 0);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * dlopen, so that libraries loaded with RTLD_DEEPBIND have the same malloc.
+ *
+ * Such a library looks for names in itself and in what it needs before it looks
+ * in the program: its malloc and free would be the C library's, while it
+ * exchanges blocks with others that have ours. PHP loads its extensions so.
+ */
+#define _GNU_SOURCE
+#include "abi/abi.h"
+
+#include "core/conf.h"
+#include "sys/next.h"
+
+#include <dlfcn.h>
+
+typedef void *dlopen_fn(const char *file, int mode);
+
+/* NULL until the first call, which may come before any constructor. */
+static dlopen_fn *next;
+
+static __noinline dlopen_fn *find(void)
+{
+	dlopen_fn *fn = (dlopen_fn *)kf_next("dlopen");
+
+	__atomic_store_n(&next, fn, __ATOMIC_RELAXED);
+	return fn;
+}
+
+/*
+ * The dynamic linker asks whose call it is by the return address, for RUNPATH
+ * and the namespace: so this must go on by a jump, in all builds.
+ */
+__kf_public __kf_jumps void *dlopen(const char *file, int mode)
+{
+	dlopen_fn *fn = __atomic_load_n(&next, __ATOMIC_RELAXED);
+
+	if (unlikely(!fn))
+		fn = find();
+	if (unlikely(!fn))
+		return NULL;
+	if (!kf_conf.deepbind)
+		mode &= ~RTLD_DEEPBIND;
+	__kf_jump return fn(file, mode);
+}
