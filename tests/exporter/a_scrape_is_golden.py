@@ -148,9 +148,25 @@ def a_file_is_replaced_whole(world):
     assert stat.S_ISFIFO(os.stat(world.path("fifo")).st_mode)
 
 
+def the_guide_knows_how_many_series_a_name_has(_):
+    """doc/scaling.md reckons with them; collector sizes is off by default."""
+    with open(GOLDEN, encoding="utf-8") as f:
+        classic = f.read().split("\n\n")[0]
+    series = [line for line in classic.splitlines()
+              if line.startswith("konfiscator_") and 'process="web"' in line
+              and not line.startswith("konfiscator_size_live_blocks")]
+    with open(os.path.join(kftest.SOURCE, "doc", "scaling.md"),
+              encoding="utf-8") as f:
+        told = re.findall(r"(\d+) series for each name|"
+                          r"each of them saves (\d+) series", f.read())
+    assert len(told) == 2, told
+    assert {int(a or b) for a, b in told} == {len(series)}, (told, len(series))
+
+
 kftest.main(
     the_page_is_golden,
     it_is_golden_by_tls_with_a_password,
     gzip_is_for_those_who_want_it,
     a_file_is_replaced_whole,
+    the_guide_knows_how_many_series_a_name_has,
 )
