@@ -232,13 +232,19 @@ static void *supervise(void *arg)
 	return NULL;
 }
 
-/* @error is one of errno or BAD_PAGE; each is logged when it is news. */
+/*
+ * @error is one of errno or BAD_PAGE; each is logged when it is news. Only
+ * where there is no file its run is over: what cannot be read now goes on
+ * later.
+ */
 static void page_is_wrong(struct tracer *t, int error)
 {
 	pthread_mutex_lock(&t->lock);
 	t->up = false;
-	if (error != BAD_PAGE)
+	if (error == ENOENT) {
 		kf_trace_fold(&t->values);
+		t->gone = true;
+	}
 	pthread_mutex_unlock(&t->lock);
 	if (t->told != error)
 		kf_log(KF_LOG_WARN, "tracer's page cannot be used", "path",
@@ -284,7 +290,6 @@ static void look(struct tracer *t)
 		take_page(t);
 		return;
 	}
-	t->gone = true;
 	page_is_wrong(t, error);
 }
 

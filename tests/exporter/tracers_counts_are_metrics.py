@@ -260,6 +260,13 @@ def the_page_of_systemtap_is_followed(world):
     comes(stap_page(2, 12), 18)
     assert get("starts_total") == 3
     os.unlink(path)
+    os.symlink(path, path)  # it cannot be opened, but it is there
+    kftest.until("not up", lambda: get("up") == 0)
+    write(stap_page(2, 12))
+    kftest.until("up again", lambda: get("up") == 1)
+    assert get("events_total", event="malloc") == 18
+    assert get("starts_total") == 3
+    os.unlink(path)
     os.mkfifo(path)  # nobody writes: it must not wait
     kftest.until("gone", lambda: get("up") == 0)
     subprocess.run([kftest.need("promtool"), "check", "metrics"],
