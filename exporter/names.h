@@ -61,7 +61,7 @@ bool kf_names_begin(struct kf_names *n, struct kf_name_cache *cache, int pid,
  * @name:	out: the call; valid UTF-8
  *
  * Context: as kf_names_begin(); the first name of a file that is not in the
- *cache has it read.
+ *	    cache has it read.
  */
 void kf_names_find(struct kf_names *n, uint64_t address, struct kf_name *name);
 

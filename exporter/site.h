@@ -97,7 +97,7 @@ void kf_site_warnings(struct kf_groups *g, struct kf_buf *out);
 /**
  * kf_site_limits() - write what containers take and may take
  * @g:		the groups, locked, after kf_site_warnings(), which has looked
- *at the cgroups
+ *		at the cgroups
  * @out:	the page
  *
  * Context: any thread; reads the files of cgroups.

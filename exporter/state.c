@@ -9,9 +9,9 @@
  *
  * "group" is the number of the member's group, in the order in which the file
  * first names them, or -1. Zeroes are left out. Paths may hold any bytes and
- *are percent-encoded. A line takes the place of what lines before it say of the
- * same group or member. When one is forgotten the file is written anew, or, as
- * it would be forgotten again, nothing is.
+ * are percent-encoded. A line takes the place of what lines before it say of
+ * the same group or member. When one is forgotten the file is written anew, or,
+ * as it would be forgotten again, nothing is.
  */
 #include "config.h"
 

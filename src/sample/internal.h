@@ -44,7 +44,7 @@ uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
  * Keeps errno.
  *
  * Context: any thread, signal handlers too. May wait for memory to be put
- *behind the table, never for who looks already.
+ *	    behind the table, never for who looks already.
  */
 void kf_modules_note(const struct kf_walked *stack);
 

@@ -7,8 +7,8 @@
  *	backing.c	directories and files, and the mapping of one
  *	slots.c		slots taken and labelled, the image grown
  *	box.c		what slow paths did last, in the place of slots
- *	area.c		the tables of tags, call stacks and code, behind all
- *slots guard.c		SIGBUS of a file that was cut short
+ *	area.c		the tables of tags, stacks and code, behind all slots
+ *	guard.c		SIGBUS of a file that was cut short
  *	sweep.c		files of processes that are gone
  *	fork.c		a child leaves its parent's file
  *	stats.c		start and publication

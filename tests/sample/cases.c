@@ -3,8 +3,8 @@
  * cases CASE [ARG]: allocates known numbers of large blocks, each of which is a
  * sample at a mean distance of 1K, in circumstances that are not usual. A site
  * is known by the size of its blocks: for each a line says "bytes BYTES
- *NUMBER", in usable bytes. For a thread of each kind a line says "end ADDRESS":
- *which return address its stacks end with.
+ * NUMBER", in usable bytes. For a thread of each kind a line says "end
+ * ADDRESS": which return address its stacks end with.
  *
  *	loading OBJECT	before, during and after dlopen(), while two threads
  *			allocate; OBJECT has a constructor and plug(), which

@@ -9,7 +9,7 @@
  *
  * Who runs it may switch samples and recordings meanwhile. Prints, of the first
  * fifth of the rounds behind the first one and of the last: bytes in RAM, in
- *the middle; then blocks that are live but should not be.
+ * the middle; then blocks that are live but should not be.
  */
 #include "konfiscator.h"
 #include "reader/reader.h"

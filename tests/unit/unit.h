@@ -68,7 +68,7 @@ int unit_run_each(const char *name, const TTest *const tests[], size_t nr_tests,
 /**
  * unit_limit_address_space() - let this process have little more than it has
  * @more:	bytes that it may still map; SIZE_MAX: no limit any more, for
- *the end of the test, as a sanitizer's report needs memory
+ *		the end of the test, as a sanitizer's report needs memory
  *
  * Context: a test.
  */
