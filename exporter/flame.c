@@ -84,6 +84,11 @@ static bool add_stack(json_t *root, struct kf_names *names,
 		if (node)
 			count(node, s);
 	}
+	if (s->flags & KF_STACK_CUT) {
+		node = child_of(node, "[outer calls]", NULL);
+		if (node)
+			count(node, s);
+	}
 	for (uint32_t i = s->nr_frames; node && i-- > 0;) {
 		kf_names_find(names, s->frame[i], &name);
 		node = child_of(node, name.function,

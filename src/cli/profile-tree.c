@@ -42,7 +42,11 @@ char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site)
 	}
 }
 
-/* The parts of a tag's path, or the thread. */
+/*
+ * The parts of a tag's path, or the thread; then what stands for the outer
+ * calls that a stack had no room for, so that such stacks are no programs of
+ * their own.
+ */
 static size_t prefix(const struct kf_prof *prof, const struct kf_site *site,
 		     char **labels)
 {
@@ -59,13 +63,15 @@ static size_t prefix(const struct kf_prof *prof, const struct kf_site *site,
 		   prof->pick.group == KF_GROUP_THREAD) {
 		labels[nr++] = kf_site_group(prof, site);
 	}
+	if (site->stack->flags & KF_STACK_CUT)
+		labels[nr++] = kf_format("[outer calls]");
 	return nr;
 }
 
 char **kf_site_labels(const struct kf_prof *prof, const struct kf_site *site,
 		      size_t *nr)
 {
-	size_t room = site->nr_frames + KF_PROFILE_TAG_PATH + 1;
+	size_t room = site->nr_frames + KF_PROFILE_TAG_PATH + 2;
 	char **labels = kf_alloc(room, sizeof(*labels));
 	size_t n = prefix(prof, site, labels);
 

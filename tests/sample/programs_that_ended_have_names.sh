@@ -3,7 +3,8 @@
 # What a program's stacks lead through is in its stats file: functions have
 # their names when it ended at once, was killed, had closed the object, or was
 # a forked child, and when another program has its path by then none has a wrong
-# one. A program without samples has a file as small as ever.
+# one. Calls that a stack had no room for are said to be there. A program without
+# samples has a file as small as ever.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 needs gcc build-essential
@@ -58,6 +59,12 @@ int hold(int blocks)
 	return got;
 }
 
+int deep(int calls);
+int deep(int calls)
+{
+	return calls ? deep(calls - 1) : hold(300) != 300;
+}
+
 static int load(const char *path)
 {
 	void *object = dlopen(path, RTLD_NOW);
@@ -77,6 +84,8 @@ int main(int argc, char **argv)
 			_exit(hold(300) != 300);
 		return wait(&status) < 0 || status;
 	}
+	if (!strcmp(argv[1], "deep"))
+		return deep(60);
 	konf_tag_push("work");
 	status = hold(300) != 300 || (argc > 2 && load(argv[2]));
 	konf_tag_pop();
@@ -138,6 +147,13 @@ rm -f stats/*
 KONFISCATOR_SAMPLE=4K run_under "$python" -c 'x = [bytes(999)] * 9' || fail python
 has "^ *[1-9].*Py.* < .*Py" report --rows=0 stats/*
 grep " 0x[0-9a-f]*\( \|$\)" out && fail "python has addresses without names"
+
+# of more calls than a stack has room for
+rm -f stats/*
+KONFISCATOR_SAMPLE=4K run_under ./short deep || fail "short deep"
+"$KF_CLI" report -o deep.folded stats/* 2>err || fail "folded: $(cat err)"
+grep -q "^\[outer calls\];deep;deep;.*;deep;hold;leaky " deep.folded ||
+	fail "a deep stack: $(cat deep.folded)"
 
 # another program in its place, with the names elsewhere
 sed 's/leaky/wrong/; s/hold/false_/' short.c >other.c
