@@ -125,7 +125,10 @@ static void push_idle(struct kf_heap *heap)
 		stack, &old, heap, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* The caller holds the arenas lock. */
+/*
+ * The caller holds the arenas lock: a fork sees the heap in use before anybody
+ * changes it.
+ */
 static struct kf_heap *pop(struct kf_heap **stack)
 {
 	struct kf_heap *heap = __atomic_load_n(stack, __ATOMIC_ACQUIRE);
@@ -134,6 +137,9 @@ static struct kf_heap *pop(struct kf_heap **stack)
 	       !__atomic_compare_exchange_n(stack, &heap, heap->next_idle, true,
 					    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		;
+	if (heap)
+		__atomic_store_n(&heap->state, KF_HEAP_IN_USE,
+				 __ATOMIC_RELAXED);
 	return heap;
 }
 
@@ -197,7 +203,6 @@ static void forget_tags(struct kf_heap *heap)
 static void settle(struct kf_heap *heap)
 {
 	forget_tags(heap);
-	heap->state = KF_HEAP_IN_USE;
 	heap->exit_rounds = 0;
 	/* What a thread before it needed says little of this one. */
 	__builtin_memset(heap->near_uses, 0, sizeof(heap->near_uses));

@@ -41,14 +41,14 @@ static __always_inline_kf struct kf_run *kf_map_get(const void *p)
 {
 	uintptr_t base = (uintptr_t)&kf_map;
 	uint32_t bits = (uint32_t)(uintptr_t)p << (32 - KF_LEAF_SHIFT);
-	uintptr_t entry = kf_map.root[kf_map_root(p)];
+	uintptr_t entry = kf_glance(&kf_map.root[kf_map_root(p)]);
 
 	/* Otherwise the two shifts become three instructions. */
 	__asm__("" : "+r"(bits));
 	entry += bits >> (KF_GRANULE_SHIFT + 32 - KF_LEAF_SHIFT);
 	entry = base + offsetof(struct kf_map, empty) + entry * sizeof(entry);
 	/* pairs with the release store of kf_map_set() */
-	return (struct kf_run *)(base + *(const uintptr_t *)entry);
+	return (struct kf_run *)(base + kf_glance((const uintptr_t *)entry));
 }
 
 /**
