@@ -22,6 +22,10 @@
 extern void (*const volatile kf_abi_early)(void) __kf_hidden;
 
 /* A second name of a function; the types may differ in unused arguments. */
+#ifdef __clang__
+#define KF_ALIAS(type, name, args, of) \
+	type name args __attribute__((alias(#of), visibility("default")))
+#else
 #define KF_ALIAS(type, name, args, of)                                     \
 	_Pragma("GCC diagnostic push") _Pragma(                            \
 		"GCC diagnostic ignored \"-Wattribute-alias\"")            \
@@ -29,6 +33,7 @@ extern void (*const volatile kf_abi_early)(void) __kf_hidden;
 			type name args                                     \
 		__attribute__((alias(#of), visibility("default")));        \
 	_Pragma("GCC diagnostic pop") _Static_assert(1, "")
+#endif
 
 /**
  * malloc() - a block of memory
