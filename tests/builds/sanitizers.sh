@@ -66,6 +66,8 @@ TSAN_OPTIONS="$TSAN_OPTIONS die_after_fork=0 report_thread_leaks=0"
 TSAN_OPTIONS="$TSAN_OPTIONS handle_sigbus=0 allocator_may_return_null=1"
 TSAN_OPTIONS="$TSAN_OPTIONS second_deadlock_stack=1"
 ASAN_OPTIONS=handle_sigbus=0:allocator_may_return_null=1:detect_leaks=0
+# What was freed is kept for a while, which a test of memory takes for growth.
+ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=4
 export TSAN_OPTIONS ASAN_OPTIONS
 
 status=0
