@@ -106,6 +106,8 @@ static struct kf_run *run_at(const void *p, enum kf_misuse *wrong)
 	if (run && run->start == (const char *)p &&
 	    (run->kind == KF_RUN_FREE || run->kind == KF_RUN_KEPT))
 		*wrong = KF_DOUBLE_FREE;
+	else if (!run && kf_pages_was_mapped(p))
+		*wrong = KF_DOUBLE_FREE;
 	else
 		*wrong = KF_INVALID_POINTER;
 	return NULL;

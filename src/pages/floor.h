@@ -13,6 +13,7 @@
 
 #define KF_NR_RECENT 16	 /* lengths of runs */
 #define KF_RECENT_MAX 32 /* runs */
+#define KF_NR_GONE 64	 /* mappings */
 
 /*
  * All under @lock, but for @pending and @purge_left. A descriptor is in the
@@ -42,6 +43,8 @@ struct kf_floor {
 	struct kf_run *purging; /* whose pages go now, without the lock */
 	uintptr_t purger;	/* by this thread */
 	uint32_t purge_left;	/* atomic: enum kf_purge_left */
+	/* Atomic: where mappings were that are gone, by kf_floor_gone_at(). */
+	const char *gone[KF_NR_GONE];
 };
 
 /* What became of @purging, where its thread could not take the lock again. */
@@ -99,6 +102,16 @@ void kf_floor_free(struct kf_run *run);
  * Context: pages lock held, inside kf_stats_begin().
  */
 void kf_floor_unmap(struct kf_run *run);
+
+/* Where a mapping's start is remembered. */
+static inline const char **kf_floor_gone_at(const void *start)
+{
+	uintptr_t granule = (uintptr_t)start / KF_GRANULE;
+
+	return &kf_floor.gone[granule * 0x9e3779b97f4a7c15 >> 58];
+}
+
+_Static_assert(KF_NR_GONE == 1 << (64 - 58), "as many as the hash has");
 
 /**
  * kf_recent_put() - keep a freed run as it is

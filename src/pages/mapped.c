@@ -231,6 +231,8 @@ static bool move_mapped(struct kf_run *run, size_t bytes)
 		kf_vm_drop(to, bytes);
 		return false;
 	}
+	__atomic_store_n(kf_floor_gone_at(run->start), run->start,
+			 __ATOMIC_RELAXED);
 	run->start = to;
 	count_resize(run, old, bytes);
 	return true;

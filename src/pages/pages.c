@@ -297,7 +297,15 @@ static void forget_mapped(struct kf_run *run)
 	if (!kf_map_set(run->start, KF_GRANULE, NULL))
 		__builtin_unreachable();
 	kf_pages_count_unmap(run->start, kf_run_bytes(run));
+	__atomic_store_n(kf_floor_gone_at(run->start), run->start,
+			 __ATOMIC_RELAXED);
 	kf_desc_give(run);
+}
+
+bool kf_pages_was_mapped(const void *start)
+{
+	return start && __atomic_load_n(kf_floor_gone_at(start),
+					__ATOMIC_RELAXED) == start;
 }
 
 void kf_floor_unmap(struct kf_run *run)

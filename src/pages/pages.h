@@ -103,6 +103,15 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages,
 void kf_pages_unmap(struct kf_run *run);
 
 /**
+ * kf_pages_was_mapped() - whether a mapping that is gone began at an address
+ * @start:	an address that no run has
+ *
+ * Context: any thread.
+ * Return: false too of a mapping that went long ago.
+ */
+bool kf_pages_was_mapped(const void *start);
+
+/**
  * kf_pages_remap() - move a mapping of its own to grow it, without a copy
  * @run:	a mapped run
  * @nr_pages:	pages wanted

@@ -25,6 +25,8 @@ told() {
 
 secure=KONFISCATOR_SECURE=1
 told 134 'double free of P' double-free-immediate 40000
+told 134 'double free of P' double-free-immediate 262144
+told 134 'double free of P' double-free-delayed 262144
 told 134 'invalid pointer P' invalid-free-stack 64
 told 134 'invalid pointer P' invalid-free-unaligned 64 "$secure"
 told 134 'double free of P' double-free-delayed 64 "$secure"
@@ -36,7 +38,7 @@ told 134 'bytes were written after the free of P' \
 	write-after-free-then-reuse 64 "$secure"
 
 # Of a sample it is known who asked for it: the caller of malloc in its stack.
-for bytes in 30000 40000; do
+for bytes in 30000 40000 262144; do
 	rm -f "$WORK"/stats/*
 	told 134 'double free of P, allocated at P' double-free-immediate \
 		$bytes KONFISCATOR_SAMPLE=1K
