@@ -11,8 +11,6 @@
  */
 #include "pages/floor.h"
 
-#include "sys/process.h"
-
 #include "probes/konfiscator-probes.h"
 
 #define REGION_ALIGN KF_HUGE_PAGE
@@ -23,7 +21,7 @@
 /* A region with less is too small for huge pages. */
 #define HUGE_FROM_PAGES (8 * KF_MIB / KF_PAGE)
 
-/* Of a limited address space a region takes at most this part, if it can. */
+/* Of the addresses left a region takes at most this part, if it can. */
 #define LIMIT_SHARE 16
 
 /* Of one region: its pages are counted in 32 bits. */
@@ -143,16 +141,30 @@ static size_t least_size(size_t nr_pages, size_t align_pages)
 	return KF_ALIGN_UP(head + run, KF_GRANULE);
 }
 
+/*
+ * Addresses may be limited (RLIMIT_AS). Trying tells more than the limit does,
+ * and by calls that every heap makes: a program may kill itself for others.
+ */
+static bool leaves_most(size_t size)
+{
+	void *p = kf_vm_reserve(size * LIMIT_SHARE, KF_PAGE);
+
+	if (p)
+		kf_vm_drop(p, size * LIMIT_SHARE);
+	return p;
+}
+
 /* Address space may be scarce: halve until it fits, down to the need. */
 static struct kf_region *new_region(size_t nr_pages, size_t align_pages)
 {
 	size_t need = least_size(nr_pages, align_pages);
-	size_t share = kf_process_address_limit() / LIMIT_SHARE;
-	size_t size = KF_MIN(kf_floor.next_region, share);
+	size_t size = kf_floor.next_region;
 	struct kf_region *region;
 
 	if (!need)
 		return NULL;
+	while (size > need && !leaves_most(size))
+		size /= 2;
 	for (;; size /= 2) {
 		size = KF_MAX(KF_ALIGN_UP(size, KF_GRANULE), need);
 		region = reserve(size);

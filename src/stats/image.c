@@ -99,6 +99,9 @@ void kf_image_show(char *image, size_t nr_slots)
 
 	total = KF_MAX(total, end_of(&modules));
 	total = KF_MAX(total, kf_image_size(nr_slots));
+	if (__atomic_load_n(&kf_stats.nr_taken, __ATOMIC_RELAXED) <=
+	    KF_FEW_SLOTS)
+		nr_slots = KF_MIN(nr_slots, (size_t)KF_FEW_SLOTS);
 	__atomic_store_n(&h->total_size, total, __ATOMIC_RELEASE);
 	/* A reader that sees the new number has the file's new size as well. */
 	__atomic_store_n(&h->slots.nr, (uint32_t)nr_slots, __ATOMIC_RELEASE);

@@ -49,6 +49,9 @@ enum kf_image_at {
 			    sizeof(struct kf_slot)),
 };
 
+/* What a program without threads has taken after a while. */
+#define KF_FEW_SLOTS 3
+
 /* Behind the room that all slots can ever take; a file has holes between. */
 enum {
 	KF_AT_TAGS = 16 * KF_MIB,
@@ -87,6 +90,7 @@ struct kf_stats_state {
 	struct kf_area area[KF_NR_AREAS];
 	uint64_t file_size;  /* as we left it; growth */
 	bool on_file;	     /* growth; cleared by the guard */
+	bool unseen;	     /* no file is wanted; growth, read by all */
 	bool torn;	     /* atomic: the counts were lost with a file */
 	bool stranded;	     /* a child could not leave its parent's file */
 	bool was_filtered;   /* by seccomp, when the program began; growth */
@@ -151,6 +155,8 @@ void kf_image_fill(char *image, size_t nr_slots);
  * kf_image_show() - have the header speak of so many slots, and of the areas
  * @image:	the image
  * @nr_slots:	slots; they exist already
+ *
+ * Of KF_FEW_SLOTS until more are taken: readers read what it speaks of.
  *
  * Context: growth; readers may look on.
  */

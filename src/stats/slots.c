@@ -95,6 +95,14 @@ static bool grow(size_t seen)
 	return more;
 }
 
+static void show_more(void)
+{
+	if (!kf_growth_enter())
+		return;
+	kf_image_show(kf_stats.base, kf_stats.nr_shown);
+	kf_growth_leave();
+}
+
 /* Returns the slot's number, or SIZE_MAX. */
 static size_t take(void)
 {
@@ -109,8 +117,11 @@ static size_t take(void)
 			return SIZE_MAX;
 		if (i < nr && __atomic_compare_exchange_n(
 				      &kf_stats.nr_taken, &i, i + 1, false,
-				      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+				      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			if (i == KF_FEW_SLOTS)
+				show_more();
 			return i;
+		}
 	}
 }
 
@@ -145,8 +156,11 @@ void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state)
 {
 	char comm[KF_COMM_SIZE];
 
-	kf_process_comm(comm);
-	memcpy(slot->name, comm, sizeof(slot->name));
-	slot->tid = kf_process_tid();
+	/* Nobody reads it then, and a filter of calls may kill. */
+	if (!__atomic_load_n(&kf_stats.unseen, __ATOMIC_RELAXED)) {
+		kf_process_comm(comm);
+		memcpy(slot->name, comm, sizeof(slot->name));
+		slot->tid = kf_process_tid();
+	}
 	__atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
 }

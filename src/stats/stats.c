@@ -12,10 +12,12 @@
 /*
  * A file begins with this size, what the descriptions leave of it is slots:
  * one for the thread that every program has, one for what it counts before
- * and behind its threads, and one for the thread's first events.
+ * and behind its threads, and those of the thread's events: so the file of a
+ * program without threads never grows. One that has itself killed for opening
+ * a file would not survive that.
  */
 #define FIRST_BYTES (24 * KF_KIB)
-#define FEWEST_SLOTS 3
+#define FEWEST_SLOTS 6
 
 /*
  * Of a limited address space at most this part is taken for slots, as most
@@ -105,7 +107,8 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	struct kf_stats_header *h = (void *)kf_stats.base;
 
 	kf_image_set_classes(kf_stats.base, conf->class_bytes);
-	if (!conf->enabled || kf_stats.on_file)
+	__atomic_store_n(&kf_stats.unseen, !conf->enabled, __ATOMIC_RELAXED);
+	if (kf_stats.unseen || kf_stats.on_file)
 		return;
 	if (!forked)
 		kf_stats.was_filtered = kf_process_is_filtered();

@@ -40,7 +40,10 @@ void kf_process_comm(char comm[KF_COMM_SIZE])
 
 bool kf_process_is_filtered(void)
 {
-	return kf_sys(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) > 0;
+	long mode = kf_sys(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
+
+	/* A filter may refuse the question; a kernel without says EINVAL. */
+	return mode > 0 || (mode < 0 && mode != -EINVAL);
 }
 
 uint64_t kf_process_address_limit(void)

@@ -57,7 +57,8 @@ void kf_process_comm(char comm[KF_COMM_SIZE]);
  * kf_process_is_filtered() - whether system calls are filtered by seccomp
  *
  * Context: any.
- * Return: true if so; false if not, or if that cannot be told.
+ * Return: true if so, or if the question is refused. A filter that kills who
+ *	   asks does so.
  */
 bool kf_process_is_filtered(void);
 

@@ -8,6 +8,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -223,4 +226,46 @@ CASE(malloc_works_under_no_new_privileges_and_not_dumpable)
 	CHECK_EQ(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
 	use_heap();
 	CHECK_EQ(kf_spawn("start_malloc", "work"), 0);
+}
+
+/* Whoever calls the kernel for anything else is killed. */
+static void bar_all_but_memory(void)
+{
+	static const int allowed[] = {
+		SYS_brk,     SYS_mmap,	SYS_munmap, SYS_mremap, SYS_mprotect,
+		SYS_madvise, SYS_futex, SYS_write,  SYS_exit,	SYS_exit_group,
+	};
+	enum { NR = sizeof(allowed) / sizeof(*allowed) };
+	struct sock_filter filter[NR + 3] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		[NR + 1] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		[NR + 2] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {NR + 3, filter};
+
+	for (int i = 0; i < NR; i++)
+		filter[i + 1] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)allowed[i],
+			(unsigned char)(NR - i), 0);
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog), 0);
+}
+
+CASE(a_program_that_bars_all_calls_but_those_of_memory_allocates)
+{
+	void *live[300];
+
+	use_heap();
+	bar_all_but_memory();
+	for (int round = 0; round < 10; round++) {
+		for (size_t i = 0; i < 300; i++) {
+			live[i] = malloc(i * i * 4 + 1);
+			CHECK(live[i]);
+		}
+		for (size_t i = 0; i < 300; i++)
+			free(live[i]);
+		use_heap();
+		malloc_trim(0);
+	}
 }
