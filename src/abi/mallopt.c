@@ -24,7 +24,8 @@ static int set_trim(size_t value)
 {
 	kf_probe_memory_mallopt_trim_threshold(
 		value, kf_pages_conf.trim_threshold, !kf_large_conf.dynamic);
-	kf_pages_conf.trim_threshold = value;
+	__atomic_store_n(&kf_pages_conf.trim_threshold, value,
+			 __ATOMIC_RELAXED);
 	kf_large_conf.dynamic = false;
 	kf_word_set(KF_WORD_trim_threshold, value);
 	return 1;

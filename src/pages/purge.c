@@ -138,9 +138,11 @@ static struct kf_run *begin(void)
 static bool shrink(struct kf_region *region)
 {
 	struct kf_run *run = region->page[region->committed - 1];
+	/* which another thread's free may be moving */
+	size_t least = __atomic_load_n(&kf_pages_conf.trim_threshold,
+				       __ATOMIC_RELAXED);
 
-	return kf_run_is_in_tree(run) &&
-	       kf_run_bytes(run) >= kf_pages_conf.trim_threshold &&
+	return kf_run_is_in_tree(run) && kf_run_bytes(run) >= least &&
 	       kf_region_shrink(run, 0);
 }
 
