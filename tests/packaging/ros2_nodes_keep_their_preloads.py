@@ -4,9 +4,11 @@ XML, and a program runs so; an option is the variable that the library knows."""
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
+import types
 import xml.etree.ElementTree as ElementTree
 
 SOURCE = os.environ["top_srcdir"]
@@ -97,17 +99,62 @@ def running():
                 assert (other in maps) == bool(before), (env, maps)
 
 
+def stand_ins():
+    """The parts of launch and launch_ros that the files use, with the
+    arguments that these take; entities keep what a process gets."""
+    class LaunchDescription:
+        def __init__(self, initial_entities=None):
+            self.entities = list(initial_entities or ())
+
+    class DeclareLaunchArgument:
+        def __init__(self, name, *, default_value=None, description=None):
+            self.name = name
+
+    class LaunchConfiguration:
+        def __init__(self, variable_name, *, default=None):
+            self.name = variable_name
+
+    class Node:
+        def __init__(self, *, executable, package=None, name=None,
+                     namespace=None, additional_env=None):
+            self.wants = [a.name for a in (executable, package)
+                          if isinstance(a, LaunchConfiguration)]
+            self.env = additional_env
+
+    class ComposableNodeContainer(Node):
+        def __init__(self, *, name, namespace, composable_node_descriptions,
+                     **more):
+            super().__init__(name=name, namespace=namespace, **more)
+
+    for module, names in (("launch", (LaunchDescription,)),
+                          ("launch.actions", (DeclareLaunchArgument,)),
+                          ("launch.substitutions", (LaunchConfiguration,)),
+                          ("launch_ros", ()),
+                          ("launch_ros.actions",
+                           (Node, ComposableNodeContainer))):
+        made = types.ModuleType(module)
+        for c in names:
+            setattr(made, c.__name__, c)
+        sys.modules[module] = made
+    return Node
+
+
 def launch_files():
-    """The Python ones are Python, and name only options that there are."""
+    """The Python ones describe processes that run under the library, with
+    options that there are, and declare what they want to be told."""
+    node = stand_ins()
+    os.environ["LD_PRELOAD"] = "/before.so"
     for name in ("node.launch.py", "container.launch.py"):
-        path = os.path.join(ROS2, "launch", name)
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
-        compile(text, path, "exec")
-        call = re.search(r"under_konfiscator\(([^)]*)\),", text).group(1)
-        names = re.findall(r"(\w+)=", call)
-        assert names and {"KONFISCATOR_" + n.upper() for n in names} <= \
-            options(), (name, names)
+        entities = runpy.run_path(os.path.join(ROS2, "launch", name))[
+            "generate_launch_description"]().entities
+        processes = [e for e in entities if isinstance(e, node)]
+        assert len(processes) == 1, (name, entities)
+        env = dict(processes[0].env)
+        assert env.pop("LD_PRELOAD") == NAME + ":/before.so", env
+        assert env and set(env) <= options(), (name, env)
+        declared = [e.name for e in entities if not isinstance(e, node)]
+        assert sorted(processes[0].wants) == sorted(declared), (name, declared)
+    os.environ["LD_PRELOAD"] = ""
 
 
 merging()
