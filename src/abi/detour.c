@@ -80,11 +80,11 @@ KF_LEAF void *kf_detour_malloc(size_t size)
 	void *p;
 
 	if (!kf_pen_lift(pen, &end))
-		return kf_detour_malloc_any(size);
+		return kf_malloc_other(size);
 	p = kf_fast_alloc(kf_detour.plain, offset);
 	if (unlikely(!p)) {
 		kf_pen_lower(pen, end);
-		return kf_detour_malloc_any(size);
+		return kf_malloc_other(size);
 	}
 	kf_probe_alloc((uintptr_t)p, size, offset);
 	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_MALLOC_QUICK,
@@ -184,7 +184,7 @@ KF_LEAF void kf_detour_free(void *p, struct kf_slab *slab)
 	uint8_t *end;
 
 	if (!is_plain(heap, slab, p) || !kf_pen_lift(pen, &end)) {
-		kf_detour_free_any(p);
+		kf_free_other(p);
 		return;
 	}
 	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_FREE_QUICK, (uintptr_t)p,

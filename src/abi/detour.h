@@ -34,6 +34,21 @@ void kf_detour_free_any(void *p) __kf_hidden;
 void kf_detour_free(void *p, struct kf_slab *slab) __kf_hidden;
 
 /**
+ * kf_malloc_other() - malloc() where no heap's own lists do
+ * kf_free_other() - free() likewise
+ * @size:	bytes, any
+ * @p:		a block or NULL
+ *
+ * A signal handler that interrupts the begin of a call that is seen comes here
+ * too, and goes by unseen.
+ *
+ * Context: as malloc().
+ * Return: likewise.
+ */
+void *kf_malloc_other(size_t size) __kf_hidden;
+void kf_free_other(void *p) __kf_hidden;
+
+/**
  * kf_malloc() - malloc(), by a name that nobody can take the place of
  * kf_calloc() - calloc() likewise
  * kf_realloc() - realloc()

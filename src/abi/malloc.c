@@ -93,7 +93,7 @@ static inline void *tagged_more(struct kf_heap *heap, size_t size,
 			      call);
 }
 
-static __noinline void *malloc_other(size_t size)
+__noinline void *kf_malloc_other(size_t size)
 {
 	struct kf_heap *heap = kf_heap_self;
 	void *p = NULL;
@@ -120,7 +120,7 @@ static __noinline void *malloc_pop(size_t size)
 	if (size <= KF_SMALL_MAX)
 		p = kf_fast_pop(kf_heap_self, size, &usable, &zeroed);
 	if (unlikely(!p))
-		return malloc_other(size);
+		return kf_malloc_other(size);
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
 }
@@ -234,7 +234,7 @@ static inline void free_direct_tiny(struct kf_heap *heap, void *p)
 }
 
 /* What is of no slab: a large block, another engine's, NULL. */
-static __noinline void free_other(void *p)
+__noinline void kf_free_other(void *p)
 {
 	size_t usable;
 
@@ -255,7 +255,7 @@ static __noinline void free_large(void *p)
 	struct kf_run *run = kf_map_find(p);
 
 	if (!run || !kf_large_may_keep(kf_heap_self, run, p)) {
-		free_other(p);
+		kf_free_other(p);
 		return;
 	}
 	kf_probe_release((uintptr_t)p, kf_run_bytes(run));
@@ -296,7 +296,7 @@ static __noinline void free_more(void *p, struct kf_slab *slab,
 	}
 	if (kind != KF_RUN_SLAB || kf_detour_is_due() ||
 	    !kf_heap_may_give(heap, slab, p)) {
-		free_other(p);
+		kf_free_other(p);
 		return;
 	}
 	kf_probe_release((uintptr_t)p, slab->size);

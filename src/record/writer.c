@@ -364,14 +364,17 @@ uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
 void kf_record_took(uint64_t begin)
 {
 	struct kf_writer *w = mine();
+	uint64_t now = begin ? kf_clock_ticks() : 0;
+	uint8_t *took;
 
 	if (unlikely(!w))
 		return;
-	/* The chunk may be another one by now, or none. */
-	if (begin && w->took && w->begun)
-		put_took(w->took,
-			 kf_record_ticks_pack(kf_clock_ticks() - begin));
+	/* Signal handlers have theirs, and leave none. */
+	took = w->took;
 	w->took = NULL;
+	/* The chunk may be another one by now, or none. */
+	if (begin && took && w->begun)
+		put_took(took, kf_record_ticks_pack(now - begin));
 	if (has_ended())
 		give_back(w);
 }
