@@ -61,7 +61,7 @@ for image in .libs/*.so; do
 	env LD_PRELOAD="$PWD/$image" KF_COVERAGE_WRITE=1 true
 done
 for image in konfiscator konfiscator_exporter tests/unit/*/test-* \
-	tests/fuzz/fuzz-* tests/fixture/mk*; do
+	tests/fuzz/fuzz-* tests/fixture/mkstats tests/fixture/mkrecording; do
 	[ ! -f "$image" ] || [ ! -x "$image" ] ||
 		KF_COVERAGE_WRITE=1 "./$image" </dev/null
 done
