@@ -140,7 +140,9 @@ kf_pen_write(struct kf_record_pen *pen, uint8_t *end, enum kf_record_kind kind,
 	int64_t step = (int64_t)(address - pen->address);
 	/* In units of 16 bytes, with the sign at the bottom. */
 	uint64_t block = (uint64_t)(step >> 3 ^ step >> 63);
-	uint64_t ticks = kf_clock_read();
+	/* Who gave the block, perhaps another thread, did so before. */
+	uint64_t ticks = kind == KF_RECORD_FREE_QUICK ? kf_clock_stamp()
+						      : kf_clock_read();
 	uint64_t since = ticks - pen->time;
 	uint8_t *at = pen->at;
 	uint64_t word;
