@@ -134,7 +134,7 @@ int kf_area_write(int fd)
 		if (!r)
 			r = kf_file_write(fd, a->base, a->bytes,
 					  areas[i].offset);
-		kf_stats.file_size = end;
+		kf_stats.file_size = KF_MAX(kf_stats.file_size, end);
 	}
 	return r;
 }

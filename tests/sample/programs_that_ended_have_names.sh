@@ -139,8 +139,9 @@ grep -q "leaky .*hold < main" forked || fail "a child: $(cat forked)"
 
 rm -f stats/*
 run_under ./short fork || fail "short without samples"
-equal "bytes of files" "32768 32768" \
-	"$(stat -c %s stats/short.* | xargs)"
+for file in stats/short.*; do
+	[ "$(stat -c %s "$file")" -lt 65536 ] || fail "$(stat -c %n:%s "$file")"
+done
 
 python=$("$PYTHON3" -c 'import sys; print(sys.executable)')
 rm -f stats/*
