@@ -23,16 +23,25 @@ typedef void *new_aligned_fn(size_t size, size_t align);
 typedef void *new_aligned_nothrow_fn(size_t size, size_t align,
 				     const void *tag);
 
-/* The C++ library may hide in the scope of the object that calls. */
+extern const char __ehdr_start[] __kf_hidden;
+
+/*
+ * The C++ library may hide in the scope of the object that calls. Where it is
+ * we who do, by a call that compilers make of a jump otherwise, it goes by its
+ * name: in our scope it is our own operator that is found.
+ */
 static void *in_scope_of(const void *caller, const char *name)
 {
+	const char *file = "libstdc++.so.6";
 	void *fn = NULL;
 	void *handle;
 	Dl_info info;
 
 	if (!dladdr(caller, &info))
 		return NULL;
-	handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (info.dli_fbase != __ehdr_start)
+		file = info.dli_fname;
+	handle = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
 	if (!handle)
 		return NULL;
 	fn = dlsym(handle, name);
