@@ -27,7 +27,9 @@ static inline uint64_t begin(bool fast)
 /* Whether the thread's heap has such a block ready. */
 static inline bool is_ready(size_t size)
 {
-	return size <= KF_TINY_MAX && kf_heap_self->bin[kf_class_of(size)].head;
+	return size <= KF_TINY_MAX &&
+	       kf_link_leads_on(
+		       kf_bin_first(&kf_heap_self->bin[kf_class_of(size)]));
 }
 
 /* Whether the block's slab is the heap's, with others in use. */

@@ -191,7 +191,7 @@ __kf_public KF_LEAF void *malloc(size_t size)
 	front = kf_heap_self;
 	offset = KF_ALIGN_UP(size, (size_t)16);
 	/* What follows must not say which registers the fast path has. */
-	__asm__("" : "+r"(front), "+r"(offset), "+r"(size));
+	__asm__("" : "+r"(front), "+r"(offset), "+r"(size) : : "memory");
 	return missed(size, offset, front);
 }
 
@@ -321,6 +321,7 @@ __kf_public KF_LEAF void free(void *p)
 		free_missed(p, slab, heap);
 		return;
 	}
+	kf_keep_in_argument(p);
 	kf_probe_release((uintptr_t)p, slab->size);
 	if (unlikely(--slab->used == 0))
 		kf_slab_emptied_alone(heap, slab);

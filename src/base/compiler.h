@@ -68,15 +68,29 @@
 #endif
 
 /*
- * Have a pointer in the register that functions return it in; or have a copy
- * there, so that the pointer itself may be elsewhere.
+ * Have a pointer in the register that functions return it in, or in that of the
+ * first argument; or have a copy in the former, so that the pointer itself may
+ * be elsewhere.
  */
 #ifdef __x86_64__
 #define kf_keep_in_result(p) __asm__("" : "+a"(p))
+#define kf_keep_in_argument(p) __asm__("" : "+D"(p))
 #define kf_copy_to_result(to, p) __asm__("mov %1, %0" : "=a"(to) : "r"(p))
 #else
 #define kf_keep_in_result(p) ((void)(p))
+#define kf_keep_in_argument(p) ((void)(p))
 #define kf_copy_to_result(to, p) ((to) = (p))
+#endif
+
+/*
+ * A word without its upper @n bits, shifted left by as many: one instruction
+ * that leaves the word as it is, where a copy and a shift are two.
+ */
+#ifdef __x86_64__
+#define kf_shift_left(to, word, n) \
+	__asm__("imul %2, %1, %0" : "=r"(to) : "r"(word), "i"(1 << (n)) : "cc")
+#else
+#define kf_shift_left(to, word, n) ((to) = (word) << (n))
 #endif
 
 #endif

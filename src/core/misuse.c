@@ -59,7 +59,10 @@ void kf_misuse_tell(const void *p, enum kf_misuse wrong)
 	kf_text_init(&text, buf, sizeof(buf) - 1);
 	kf_text_str(&text, "konfiscator: ");
 	kf_text_str(&text, kinds[wrong].words);
-	kf_text_hex(&text, (uintptr_t)p);
+	if (p)
+		kf_text_hex(&text, (uintptr_t)p);
+	else
+		kf_text_str(&text, "a block not known any more");
 	if (usable) {
 		kf_text_str(&text, " of ");
 		kf_text_u64(&text, usable);

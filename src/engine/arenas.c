@@ -14,12 +14,15 @@
 #include "pages/pages.h"
 #include "pages/wait.h"
 #include "sys/lock.h"
+#include "sys/process.h"
 #include "sys/thread.h"
 
 #include "probes/konfiscator-probes.h"
 
 /* pthread_key destructors run this often at most; the last time is ours. */
 #define EXIT_ROUNDS 4
+
+uintptr_t kf_link_key;
 
 struct kf_heap kf_heap_empty = {
 	.guest = true,
@@ -72,6 +75,7 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 	if (!marked)
 		return NULL;
 	reset_lists(marked);
+	kf_heap_empty_bins(marked);
 	marked->slot = heap->slot;
 	marked->guest = heap->guest;
 	marked->shared = heap->shared;
@@ -97,11 +101,29 @@ static bool has_mail(const struct kf_heap *heap)
 		__atomic_load_n(&heap->marked->inbox, __ATOMIC_RELAXED));
 }
 
+void kf_heap_empty_bins(struct kf_heap *heap)
+{
+	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
+		heap->bin[i].coded = kf_link_code(NULL);
+}
+
+/* Bins of zeroes are empty as long as there is no key. */
+static void make_key(void)
+{
+	/* No address has any of these, not even where the top byte is free. */
+	kf_link_key = kf_process_random() | 1ull << 63 | 1ull << 54;
+	kf_heap_empty_bins(&kf_heap_empty);
+	kf_heap_empty_bins(&kf_heap_guest);
+	kf_heap_empty_bins(&kf_heap_detour);
+	kf_heap_empty_bins(&arenas.shared);
+}
+
 void kf_heap_init(void)
 {
 	static const char name[] = "(shared)";
 	struct kf_slot *slot = kf_stats_slot_take();
 
+	make_key();
 	__builtin_memcpy(slot->name, name, sizeof(name));
 	arenas.shared.guest = true;
 	arenas.shared.shared = true;
@@ -155,6 +177,7 @@ static struct kf_heap *make(void)
 	if (!heap)
 		return NULL;
 	reset_lists(heap);
+	kf_heap_empty_bins(heap);
 	heap->guest = arenas.only_count;
 	heap->direct = arenas.direct;
 	heap->slot = kf_stats_slot_take();

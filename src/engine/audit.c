@@ -39,7 +39,7 @@ static uint32_t look_at_list(const struct kf_slab *slab, uint32_t budget)
 			break;
 		}
 		before = p;
-		p = *(void *const *)p;
+		p = kf_link_next(p);
 	}
 	return budget;
 }
@@ -61,7 +61,7 @@ bool kf_audit_foreign(struct kf_heap *heap, unsigned int class)
 			return false;
 		}
 		before = p;
-		p = *(void *const *)p;
+		p = kf_link_next(p);
 	}
 	return true;
 }
@@ -80,6 +80,43 @@ void kf_audit_heap(struct kf_heap *heap, uint32_t budget)
 	}
 	if (heap->marked && !heap->marked->busy)
 		kf_audit_heap(heap->marked, budget);
+}
+
+/*
+ * The block whose link it was has been handed out, but the program may not have
+ * written to it since.
+ */
+static const void *with_link(const struct kf_slab *slab, const void *link)
+{
+	const char *p = slab ? slab->run.start : NULL;
+
+	for (uint32_t i = 0; slab && i < slab->carved; i++, p += slab->size) {
+		if (*(void *const *)(const void *)p == link)
+			return p;
+	}
+	return NULL;
+}
+
+void kf_audit_bin(struct kf_bin *bin)
+{
+	const struct kf_slab *slab = NULL;
+	const void *link = bin->coded;
+
+	if (!(bin->source & KF_BIN_FOREIGN))
+		slab = kf_bin_source(bin);
+	/* Nobody gets what came behind it any more. */
+	bin->coded = kf_link_code(NULL);
+	kf_engine_tell(KONF_WRITE_AFTER_FREE, with_link(slab, link));
+}
+
+void *kf_audit_next(const void *block)
+{
+	void *next = kf_link_next(block);
+
+	if (!kf_link_is_damaged(next))
+		return next;
+	kf_engine_tell(KONF_WRITE_AFTER_FREE, block);
+	return NULL;
 }
 
 void kf_audit_local(struct kf_slab *slab)

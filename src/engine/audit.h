@@ -38,4 +38,25 @@ bool kf_audit_foreign(struct kf_heap *heap, unsigned int class);
  */
 void kf_audit_local(struct kf_slab *slab) __cold;
 
+/**
+ * kf_audit_bin() - tell of a bin that begins with a damaged link
+ * @bin:	the bin; empty afterwards
+ *
+ * The block that had the link is NULL where it is not known any more.
+ *
+ * Context: the heap's owner.
+ */
+void kf_audit_bin(struct kf_bin *bin) __cold;
+
+/**
+ * kf_audit_next() - what the link of a free block leads to
+ * @block:	the block
+ *
+ * Tells of a link that is damaged.
+ *
+ * Context: the owner of the list.
+ * Return: the next block, or NULL: there is none, or none is known.
+ */
+void *kf_audit_next(const void *block);
+
 #endif

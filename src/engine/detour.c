@@ -111,6 +111,7 @@ static struct kf_heap *front_of(struct kf_heap *heap)
 		front = kf_meta_alloc(sizeof(*front));
 		if (!front)
 			return NULL;
+		kf_heap_empty_bins(front);
 		front->slot = kf_heap_detour.slot;
 		front->guest = true;
 		front->shared = true;

@@ -3,7 +3,8 @@
  * The fast paths, inlined into the C library's names.
  *
  * One compare covers everything rare. In malloc an empty bin means: no heap
- * yet, a guest, another engine, nothing left, size 0. In free an owner word
+ * yet, a guest, another engine, nothing left, size 0; and so does one whose
+ * first link is damaged. In free an owner word
  * that is not this heap means: another thread's block, a full slab, a large
  * block, a foreign pointer, NULL. A second compare finds what is free already.
  */
@@ -33,10 +34,10 @@ static __always_inline_kf void kf_fast_count(uint64_t *word)
 static __always_inline_kf void *kf_fast_alloc(struct kf_heap *heap,
 					      size_t offset)
 {
-	void **block = *(void **)((char *)heap + offset);
+	void **block = kf_link_code(*(void **)((char *)heap + offset));
 
 	_Static_assert(offsetof(struct kf_heap, bin) == 0, "bins come first");
-	if (unlikely(!block))
+	if (unlikely(!kf_link_leads_on(block)))
 		return NULL;
 	/* Otherwise the sum of the two takes an instruction and a register. */
 	__asm__("" : "+r"(heap));
@@ -60,16 +61,17 @@ static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
 {
 	struct kf_foreign *foreign = &heap->foreign[class];
 	int64_t bytes = (int64_t)kf_class_bytes(class);
-	void **block = foreign->first;
+	void *block = foreign->first;
 
-	if (unlikely(!block) || kf_heap_sample_is_due(heap, class) ||
+	if (unlikely(!kf_link_leads_on(block)) ||
+	    kf_heap_sample_is_due(heap, class) ||
 	    unlikely(*kf_slab_key(block) != (uintptr_t)heap) ||
 	    !kf_countdown_may_pass(&heap->countdown, bytes))
 		return NULL;
 	heap->countdown.left -= bytes;
 	heap->credit += bytes;
 	foreign->nr--;
-	foreign->first = *block;
+	foreign->first = kf_link_next(block);
 	*kf_slab_key(block) = 0;
 	kf_fast_count(&heap->slot->class[class].mallocs);
 	return block;
@@ -122,7 +124,7 @@ static inline bool kf_resize_stays(size_t have, size_t size)
 static __always_inline_kf void kf_fast_push(struct kf_heap *heap,
 					    struct kf_slab *slab, void *p)
 {
-	*(void **)p = slab->local;
+	kf_link_set(p, slab->local);
 	*kf_slab_key(p) = (uintptr_t)heap;
 	slab->local = p;
 	kf_fast_count(slab->frees);
@@ -201,7 +203,7 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
 	if (foreign->nr >= KF_NR_WIDE || heap->credit < (int64_t)slab->size)
 		return false;
 	heap->credit -= (int64_t)slab->size;
-	*(void **)p = foreign->first;
+	kf_link_set(p, foreign->first);
 	*kf_slab_key(p) = (uintptr_t)heap;
 	foreign->first = p;
 	foreign->nr++;

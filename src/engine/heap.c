@@ -4,6 +4,7 @@
  */
 #include "engine/heap.h"
 
+#include "engine/audit.h"
 #include "engine/cut.h"
 #include "engine/detour.h"
 
@@ -32,16 +33,18 @@ static void count_fill(struct kf_heap *heap, size_t bytes, uint32_t nr,
 	kf_probe_cache_fill(bytes, nr);
 }
 
-/* End the bin after @nr of its blocks; returns the next one. */
-static void **end_after(struct kf_bin *bin, uint32_t nr)
+/* End the bin after @nr of its blocks; returns the next one, NULL if damaged.
+ */
+static void *end_after(struct kf_bin *bin, uint32_t nr)
 {
-	void **link = &bin->head;
-	void **next;
+	void **link = &bin->coded;
+	void *next = kf_link_code(*link);
 
-	while (nr--)
-		link = *link;
-	next = *link;
-	*link = NULL;
+	for (; nr-- && kf_link_leads_on(next); next = kf_link_next(link))
+		link = next;
+	if (!kf_link_leads_on(next))
+		return NULL;
+	*link = kf_link_code(NULL);
 	return next;
 }
 
@@ -58,8 +61,10 @@ uint32_t kf_heap_cut(struct kf_heap *heap, size_t offset, uint32_t nr)
 	kept = kf_countdown_pass(&heap->countdown, kf_class_bytes(class), nr);
 	if (likely(kept == nr))
 		return nr;
-	heap->due[class] = heap->countdown.epoch;
 	rest = end_after(bin, kept);
+	if (unlikely(!rest))
+		return nr;
+	heap->due[class] = heap->countdown.epoch;
 	if (bin->source & KF_BIN_FOREIGN)
 		kf_foreign_restore(heap, offset, rest, nr - kept);
 	else
@@ -69,9 +74,9 @@ uint32_t kf_heap_cut(struct kf_heap *heap, size_t offset, uint32_t nr)
 
 static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
 {
-	void **block = bin->head;
+	void **block = kf_bin_first(bin);
 
-	bin->head = *block;
+	bin->coded = *block;
 	*kf_slab_key(block) = 0;
 	kf_heap_count(heap, &kf_heap_pair(heap, offset)->mallocs, 1);
 	return block;
@@ -181,6 +186,15 @@ static unsigned int last_near(struct kf_heap *heap, unsigned int class)
 	return class + class / 8;
 }
 
+static bool has_block(struct kf_bin *bin)
+{
+	void *first = kf_bin_first(bin);
+
+	if (kf_link_is_damaged(first))
+		kf_audit_bin(bin);
+	return kf_link_leads_on(first);
+}
+
 /*
  * The class whose bin has a block: this one or, before a slab is made, a near
  * one; 0: none, and the kernel has no more or a sample is due. A near block
@@ -191,13 +205,13 @@ static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
 {
 	unsigned int last;
 
-	if (heap->bin[class].head || fill(heap, class, size, !near))
+	if (has_block(&heap->bin[class]) || fill(heap, class, size, !near))
 		return class;
 	if (!near || kf_heap_sample_is_due(heap, class))
 		return 0;
 	last = last_near(heap, class);
 	for (unsigned int c = class + 1; c <= last; c++) {
-		if (heap->bin[c].head || fill(heap, c, size, false))
+		if (has_block(&heap->bin[c]) || fill(heap, c, size, false))
 			return c;
 	}
 	return fill(heap, class, size, true) ? class : 0;
@@ -249,7 +263,7 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 	void *block = NULL;
 	uint32_t nr;
 
-	if (bin->head || ++heap->refills % KF_SHORT_FILLS == 0 ||
+	if (kf_bin_first(bin) || ++heap->refills % KF_SHORT_FILLS == 0 ||
 	    !kf_process_is_known() || kf_detour_is_due() ||
 	    kf_heap_sample_is_due(heap, class))
 		return NULL;
@@ -278,10 +292,10 @@ static uint32_t flush_bin(struct kf_heap *heap, struct kf_bin *bin)
 	if (bin->source & KF_BIN_FOREIGN)
 		return kf_foreign_flush(heap, bin);
 	bin->source = 0;
-	while (bin->head) {
-		void **block = bin->head;
+	while (has_block(bin)) {
+		void **block = kf_bin_first(bin);
 
-		bin->head = *block;
+		bin->coded = *block;
 		kf_slab_return(heap, slab, block);
 		nr++;
 	}

@@ -46,7 +46,7 @@ struct kf_heap;
 
 /* 16 bytes, as a pair of counters: one offset finds both. */
 struct kf_bin {
-	void *head;
+	void *coded;	  /* the first block: kf_link_code() */
 	uintptr_t source; /* slab, tagged when the blocks read as zeroes */
 };
 
@@ -170,6 +170,12 @@ static inline struct kf_stats_pair *kf_heap_pair(struct kf_heap *heap,
 	return (void *)((char *)heap->slot->class + offset);
 }
 
+/* The first block of a bin; NULL: it is empty; what is no block: damaged. */
+static inline void *kf_bin_first(const struct kf_bin *bin)
+{
+	return kf_link_code(bin->coded);
+}
+
 /* The slab a bin had its last blocks from, or NULL. */
 static inline struct kf_slab *kf_bin_source(const struct kf_bin *bin)
 {
@@ -178,11 +184,19 @@ static inline struct kf_slab *kf_bin_source(const struct kf_bin *bin)
 }
 
 /**
- * kf_heap_init() - make the heap of those who have none
+ * kf_heap_init() - make the heap of those who have none, and the key of links
  *
  * Context: once, at start.
  */
 void kf_heap_init(void);
+
+/**
+ * kf_heap_empty_bins() - have no block in any bin
+ * @heap:	one that nobody has yet
+ *
+ * Context: after the key of links was made.
+ */
+void kf_heap_empty_bins(struct kf_heap *heap);
 
 /**
  * kf_heap_get() - the calling thread's heap, made or adopted if need be

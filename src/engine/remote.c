@@ -26,11 +26,6 @@
 /* Blocks beyond this part of it are not kept. */
 #define CREDIT_SHARE 4
 
-static inline void **next_of(void *block)
-{
-	return block;
-}
-
 /*
  * In the second word of a block under way, where others have their key: one
  * that comes KF_AHEAD later in the list, or anything. Whoever walks the list
@@ -46,7 +41,7 @@ static void send(struct kf_heap *to, void *first, void *last)
 	void *old = __atomic_load_n(&to->inbox, __ATOMIC_RELAXED);
 
 	do {
-		*next_of(last) = old;
+		kf_link_set(last, old);
 	} while (!__atomic_compare_exchange_n(&to->inbox, &old, first, true,
 					      __ATOMIC_RELEASE,
 					      __ATOMIC_RELAXED));
@@ -74,7 +69,7 @@ static inline void post(struct kf_heap *heap, struct kf_heap *to, void *p)
 
 	if (unlikely(box->to != to))
 		change_box(box, to, p);
-	*next_of(p) = box->first;
+	kf_link_set(p, box->first);
 	*later_of(p) = box->latest[box->nr % KF_AHEAD];
 	box->latest[box->nr++ % KF_AHEAD] = p;
 	box->first = p;
@@ -89,7 +84,7 @@ static uint32_t post_list(struct kf_heap *heap, void *block)
 	for (; block; block = next, nr++) {
 		struct kf_slab *slab = kf_slab_at(block);
 
-		next = *next_of(block);
+		next = kf_audit_next(block);
 		if (kf_slab_owner(slab) == heap)
 			kf_slab_return(heap, slab, block);
 		else
@@ -127,10 +122,10 @@ void kf_foreign_drop(struct kf_heap *heap)
 
 uint32_t kf_foreign_flush(struct kf_heap *heap, struct kf_bin *bin)
 {
-	uint32_t nr = post_list(heap, bin->head);
+	uint32_t nr = post_list(heap, kf_bin_first(bin));
 
 	heap->due[bin - heap->bin] = 0;
-	*bin = (struct kf_bin){NULL, 0};
+	*bin = (struct kf_bin){kf_link_code(NULL), 0};
 	return nr;
 }
 
@@ -158,7 +153,7 @@ static inline void keep(struct kf_heap *heap, const struct kf_slab *slab,
 	struct kf_foreign *foreign =
 		(void *)((char *)heap->foreign + kf_slab_offset(slab));
 
-	*next_of(p) = foreign->first;
+	kf_link_set(p, foreign->first);
 	*kf_slab_key(p) = (uintptr_t)kf_slab_owner(slab);
 	foreign->first = p;
 	foreign->nr++;
@@ -188,7 +183,7 @@ uint32_t kf_foreign_take(struct kf_heap *heap, size_t offset)
 
 	if (!nr || (class > KF_NR_TINY && !kf_audit_foreign(heap, class)))
 		return 0;
-	*bin = (struct kf_bin){foreign->first, KF_BIN_FOREIGN};
+	*bin = (struct kf_bin){kf_link_code(foreign->first), KF_BIN_FOREIGN};
 	*foreign = (struct kf_foreign){NULL, 0};
 	heap->credit += (int64_t)(nr * kf_class_bytes(class));
 	return nr;
@@ -245,7 +240,7 @@ void kf_heap_collect(struct kf_heap *heap)
 		struct kf_run *run = kf_map_get(block);
 
 		__builtin_prefetch(*later_of(block), 1);
-		next = *next_of(block);
+		next = kf_audit_next(block);
 		kf_slab_return(heap, kf_container_of(run, struct kf_slab, run),
 			       block);
 		total++;

@@ -15,11 +15,6 @@
 
 #include "probes/konfiscator-probes.h"
 
-static inline void **next_of(void *block)
-{
-	return block;
-}
-
 static struct kf_slab *take_pages(size_t nr_pages)
 {
 	bool zeroed;
@@ -117,12 +112,12 @@ static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
 	char *block = slab->run.start + slab->carved * size;
 
 	nr = KF_MIN(nr, (size_t)(slab->capacity - slab->carved));
-	bin->head = block;
+	bin->coded = kf_link_code(block);
 	for (size_t i = 1; i < nr; i++, block += size) {
-		*next_of(block) = block + size;
+		kf_link_set(block, block + size);
 		*kf_slab_key(block) = (uintptr_t)heap;
 	}
-	*next_of(block) = NULL;
+	kf_link_set(block, NULL);
 	*kf_slab_key(block) = (uintptr_t)heap;
 	__atomic_store_n(&slab->carved, (uint16_t)(slab->carved + nr),
 			 __ATOMIC_RELAXED);
@@ -137,8 +132,8 @@ static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
 /* Whether a list of at most @nr blocks, or one that is damaged, has a block. */
 static bool is_in(const void *block, const void *p, uint64_t nr)
 {
-	while (nr-- && block && block != p)
-		block = *(void *const *)block;
+	while (nr-- && kf_link_leads_on(block) && block != p)
+		block = kf_link_next(block);
 	return block == p;
 }
 
@@ -153,11 +148,12 @@ bool kf_slab_has_free(const struct kf_heap *heap, const struct kf_slab *slab,
 	if (owner == heap->marked)
 		return kf_slab_has_free(owner, slab, p);
 	if (is_in(foreign->first, p, foreign->nr) ||
-	    (bin->source & KF_BIN_FOREIGN && is_in(bin->head, p, UINT16_MAX)))
+	    (bin->source & KF_BIN_FOREIGN &&
+	     is_in(kf_bin_first(bin), p, UINT16_MAX)))
 		return true;
 	return owner == heap && (is_in(slab->local, p, slab->carved) ||
 				 (kf_bin_source(bin) == slab &&
-				  is_in(bin->head, p, slab->carved)));
+				  is_in(kf_bin_first(bin), p, slab->carved)));
 }
 
 uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
@@ -171,7 +167,7 @@ uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
 		kf_audit_local(slab);
 		return 0;
 	}
-	bin->head = slab->local;
+	bin->coded = kf_link_code(slab->local);
 	bin->source = (uintptr_t)slab;
 	slab->local = NULL;
 	slab->used = slab->carved;
@@ -193,7 +189,7 @@ void kf_slab_retire(struct kf_slab *slab)
 
 void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
-	*next_of(p) = slab->local;
+	kf_link_set(p, slab->local);
 	*kf_slab_key(p) = (uintptr_t)heap;
 	slab->local = p;
 	slab->used--;

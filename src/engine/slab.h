@@ -6,11 +6,16 @@
  *	carved		blocks of a slab that exist; the rest is untouched
  *	local list	a slab's blocks freed by its owner
  *	key		the owner's address, in the second word of a free block
+ *	link		the next block's address, in the first word, coded
  *
  * The key tells a block that is freed twice from others: free looks for it, and
  * who hands a block out wipes it off. A program may have the same value
  * there by chance, so the lists are looked through before it is believed.
- *Blocks on their way to another thread's heap have something else there.
+ * Blocks on their way to another thread's heap have something else there.
+ *
+ * Links are coded with a random number whose upper bit is set: an address, a
+ * small number, a text or zeroes that somebody wrote over one come out as a
+ * negative number, which malloc finds with the test that finds an empty list.
  */
 #ifndef KF_ENGINE_SLAB_H
 #define KF_ENGINE_SLAB_H
@@ -93,6 +98,38 @@ static inline struct kf_heap *kf_slab_owner(const struct kf_slab *slab)
 	return (struct kf_heap *)(__atomic_load_n(&slab->owner,
 						  __ATOMIC_RELAXED) &
 				  ~KF_SLAB_TAGS);
+}
+
+/* The number that links are coded with; constant after the start. */
+extern uintptr_t kf_link_key __kf_hidden;
+
+/* A link from an address, or the address from a link. */
+static __always_inline_kf void *kf_link_code(const void *p)
+{
+	return (void *)((uintptr_t)p ^ kf_link_key);
+}
+
+/* Whether what came out of a link may be a block: not NULL, and not damaged. */
+static __always_inline_kf bool kf_link_leads_on(const void *p)
+{
+	return (intptr_t)p > 0;
+}
+
+/* Whether a link was written over by somebody, by what came out of it. */
+static __always_inline_kf bool kf_link_is_damaged(const void *p)
+{
+	return unlikely((intptr_t)p < 0);
+}
+
+/* What the link of a free block leads to. */
+static __always_inline_kf void *kf_link_next(const void *block)
+{
+	return kf_link_code(*(void *const *)block);
+}
+
+static __always_inline_kf void kf_link_set(void *block, const void *next)
+{
+	*(void **)block = kf_link_code(next);
 }
 
 /* Where the key of a free block is. */

@@ -33,7 +33,10 @@ extern struct kf_map kf_map;
 
 static __always_inline_kf size_t kf_map_root(const void *p)
 {
-	return ((uintptr_t)p >> KF_LEAF_SHIFT) & (KF_MAP_ROOTS - 1);
+	uintptr_t bits;
+
+	kf_shift_left(bits, (uintptr_t)p, 64 - KF_ADDRESS_BITS);
+	return bits >> (64 - KF_ADDRESS_BITS + KF_LEAF_SHIFT);
 }
 
 /* The entry for @p: a run, a region's stand-in or the foreign run. */
