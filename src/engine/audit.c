@@ -84,17 +84,21 @@ void kf_audit_heap(struct kf_heap *heap, uint32_t budget)
 
 /*
  * The block whose link it was has been handed out, but the program may not have
- * written to it since.
+ * written to it since. NULL if others have that word as well.
  */
 static const void *with_link(const struct kf_slab *slab, const void *link)
 {
 	const char *p = slab ? slab->run.start : NULL;
+	const void *found = NULL;
 
 	for (uint32_t i = 0; slab && i < slab->carved; i++, p += slab->size) {
-		if (*(void *const *)(const void *)p == link)
-			return p;
+		if (*(void *const *)(const void *)p != link)
+			continue;
+		if (found)
+			return NULL;
+		found = p;
 	}
-	return NULL;
+	return found;
 }
 
 void kf_audit_bin(struct kf_bin *bin)
@@ -109,14 +113,9 @@ void kf_audit_bin(struct kf_bin *bin)
 	kf_engine_tell(KONF_WRITE_AFTER_FREE, with_link(slab, link));
 }
 
-void *kf_audit_next(const void *block)
+void kf_audit_link(const void *block)
 {
-	void *next = kf_link_next(block);
-
-	if (!kf_link_is_damaged(next))
-		return next;
 	kf_engine_tell(KONF_WRITE_AFTER_FREE, block);
-	return NULL;
 }
 
 void kf_audit_local(struct kf_slab *slab)

@@ -49,6 +49,14 @@ void kf_audit_local(struct kf_slab *slab) __cold;
 void kf_audit_bin(struct kf_bin *bin) __cold;
 
 /**
+ * kf_audit_link() - tell of a block whose link is damaged
+ * @block:	the block
+ *
+ * Context: the owner of the list.
+ */
+void kf_audit_link(const void *block) __cold;
+
+/**
  * kf_audit_next() - what the link of a free block leads to
  * @block:	the block
  *
@@ -57,6 +65,15 @@ void kf_audit_bin(struct kf_bin *bin) __cold;
  * Context: the owner of the list.
  * Return: the next block, or NULL: there is none, or none is known.
  */
-void *kf_audit_next(const void *block);
+static inline void *kf_audit_next(const void *block)
+{
+	void *next = kf_link_next(block);
+
+	if (kf_link_is_damaged(next)) {
+		kf_audit_link(block);
+		return NULL;
+	}
+	return next;
+}
 
 #endif

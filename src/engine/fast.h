@@ -54,24 +54,28 @@ static __always_inline_kf void *kf_fast_alloc(struct kf_heap *heap,
  *
  * Context: any thread.
  * Return: the block, counted, or NULL: there is none that is the heap's own, as
- *	   its key says, or a sample is near.
+ *	   its key says, its link is damaged, or a sample is near.
  */
 static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
 					      unsigned int class)
 {
 	struct kf_foreign *foreign = &heap->foreign[class];
 	int64_t bytes = (int64_t)kf_class_bytes(class);
-	void *block = foreign->first;
+	void *block = foreign->first, *next;
 
 	if (unlikely(!kf_link_leads_on(block)) ||
 	    kf_heap_sample_is_due(heap, class) ||
 	    unlikely(*kf_slab_key(block) != (uintptr_t)heap) ||
 	    !kf_countdown_may_pass(&heap->countdown, bytes))
 		return NULL;
+	next = kf_link_next(block);
+	if (kf_link_is_damaged(next))
+		return NULL;
 	heap->countdown.left -= bytes;
 	heap->credit += bytes;
 	foreign->nr--;
-	foreign->first = kf_link_next(block);
+	foreign->first = next;
+	*(void **)block = NULL;
 	*kf_slab_key(block) = 0;
 	kf_fast_count(&heap->slot->class[class].mallocs);
 	return block;

@@ -72,11 +72,18 @@ uint32_t kf_heap_cut(struct kf_heap *heap, size_t offset, uint32_t nr)
 	return kept;
 }
 
+static bool is_wide(size_t offset)
+{
+	return offset > KF_NR_TINY * sizeof(struct kf_bin);
+}
+
 static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
 {
 	void **block = kf_bin_first(bin);
 
-	bin->coded = *block;
+	bin->coded = kf_link_code(kf_audit_next(block));
+	if (is_wide(offset))
+		*block = NULL;
 	*kf_slab_key(block) = 0;
 	kf_heap_count(heap, &kf_heap_pair(heap, offset)->mallocs, 1);
 	return block;
@@ -131,11 +138,6 @@ static struct kf_slab *own_slab(struct kf_bin *bin)
 		bin->source = 0;
 	}
 	return NULL;
-}
-
-static bool is_wide(size_t offset)
-{
-	return offset > KF_NR_TINY * sizeof(struct kf_bin);
 }
 
 static bool fill(struct kf_heap *heap, unsigned int class, size_t size,

@@ -19,8 +19,11 @@ run() {
 		"${top_builddir:?}/tests/hostile/links" "$bytes" "$who" \
 		"$value" >"$WORK/out" 2>"$WORK/err" || status=$?
 	read -r block <"$WORK/out"
-	equal "$what" "konfiscator: bytes were written after the free of \
-$block of $bytes bytes" "$(sed 's/, thread [1-9][0-9]*$//' "$WORK/err")"
+	told=$(sed 's/, thread [1-9][0-9]*$//' "$WORK/err" | head -n 1)
+	told=${told#konfiscator: bytes were written after the free of }
+	# Zeroes are in other blocks as well, so it cannot always be said.
+	[ "$value,$told" = "zero,a block not known any more" ] ||
+		equal "$what" "$block of $bytes bytes" "$told"
 }
 
 for bytes in 16 48 1024 2048; do

@@ -20,10 +20,10 @@
 static void *block[NR];
 static uintptr_t decoy[16] __attribute__((aligned(64)));
 
-/* The last one stays: what is freed by others is sent home with the rest. */
-static void *free_all(void *arg)
+/* Of two neighbours one stays: slabs without any would go as they are. */
+static void *free_half(void *arg)
 {
-	for (int i = 0; i < NR; i++)
+	for (int i = 0; i < NR; i += 2)
 		free(block[i]);
 	return arg;
 }
@@ -53,13 +53,13 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (int i = 0; i < NR; i++)
-		block[i] = malloc(size);
-	damaged = block[NR - 3];
+		*(int *)(block[i] = malloc(size)) = i + 100;
+	damaged = block[NR - 4];
 	printf("%p\n", (void *)damaged);
 	fflush(stdout);
 	if (strcmp(argv[2], "own") == 0) {
-		free_all(NULL);
-	} else if (pthread_create(&thread, NULL, free_all, NULL) ||
+		free_half(NULL);
+	} else if (pthread_create(&thread, NULL, free_half, NULL) ||
 		   pthread_join(thread, NULL)) {
 		return 1;
 	}
