@@ -244,6 +244,8 @@ static int map_chunk(struct kf_writer *w)
 		return fd;
 	r = kf_file_extend(fd, from, to);
 	if (!r)
+		kf_file_fill(fd, from, to);
+	if (!r)
 		r = kf_vm_put_file(w->window, KF_RECORD_CHUNK_SIZE, fd, from);
 	kf_file_close(fd);
 	return r;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 /* Programs that close what they did not open rarely go this far. */
 #define HIGH_FD 500
@@ -20,6 +21,9 @@
 #define MAX_INTERRUPTS 64
 
 #define ZEROES 4096
+
+/* A step of kf_file_fill(); a chunk of a recording is one. */
+#define FILL 65536
 
 int kf_file_open(int dirfd, const char *path, int flags, mode_t mode)
 {
@@ -129,9 +133,10 @@ uint32_t kf_file_mode(const char *path)
 	return s.st_mode;
 }
 
+static const char zeroes[ZEROES];
+
 static int write_zeroes(int fd, uint64_t from, uint64_t to)
 {
-	static const char zeroes[ZEROES];
 	int r = 0;
 
 	while (from < to && !r) {
@@ -163,6 +168,18 @@ int kf_file_extend(int fd, uint64_t from, uint64_t to)
 	if (r == -EOPNOTSUPP || r == -ENOSYS)
 		r = write_zeroes(fd, from, to);
 	return r;
+}
+
+void kf_file_fill(int fd, uint64_t from, uint64_t to)
+{
+	struct iovec piece[FILL / ZEROES];
+	long n = 1;
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(piece); i++)
+		piece[i] = (struct iovec){(void *)(uintptr_t)zeroes, ZEROES};
+	for (; to - from >= FILL && n > 0; from += (uint64_t)n)
+		n = kf_sys(SYS_pwritev, fd, piece, KF_ARRAY_SIZE(piece),
+			   (long)from, 0L);
 }
 
 static ssize_t read_all(int fd, char *buf, size_t size)

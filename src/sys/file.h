@@ -148,6 +148,22 @@ uint32_t kf_file_mode(const char *path);
 int kf_file_extend(int fd, uint64_t from, uint64_t to) __must_check;
 
 /**
+ * kf_file_fill() - have the pages of a part of a file in memory
+ * @fd:		the file
+ * @from:	where the part begins, of which space is taken and all is 0
+ * @to:		where it ends
+ *
+ * Zeroes are written there, in large steps: file systems that can then keep
+ * them in large folios, and a mapping of the part has one page fault for all
+ * pages of one, not one for each that finds the place on the disk anew. What
+ * is less than a step is left, and so is all where that fails: it is done for
+ * speed alone.
+ *
+ * Context: any.
+ */
+void kf_file_fill(int fd, uint64_t from, uint64_t to);
+
+/**
  * kf_file_read() - read a small file whole
  * @path:	the file
  * @buf:	out: its bytes, always terminated
