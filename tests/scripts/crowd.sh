@@ -226,7 +226,7 @@ verify_tags() {
 			"$WORK/tags")"
 }
 
-# Its counters have the exporter's names.
+# Its counters have the exporter's names, and the exporter follows the page.
 verify_prometheus() {
 	nr=0
 	grep '^# \|^konfiscator_' "$seen.out" >"$WORK/page"
@@ -239,6 +239,9 @@ verify_prometheus() {
 		nr=$((nr + 1))
 	done <"$WORK/events"
 	[ "$nr" -ge 4 ] || complain "the page has $nr known counters only"
+	[ -n "$exporter" ] || return 0
+	"${PYTHON3:-python3}" "$top_srcdir/tests/exporter/page_is_followed.py" \
+		"$WORK/page" || complain "the exporter does not follow the page"
 }
 
 # verify_one NAME
