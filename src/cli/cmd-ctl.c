@@ -88,11 +88,18 @@ static const struct kf_file *find(const struct kf_files *files, int32_t pid)
 	return NULL;
 }
 
-/* A file's name means what it means here. Other orders are as they are. */
+/*
+ * A file's name means what it means here, and "off" is how to stop what goes
+ * on, not a file. Other orders are as they are.
+ */
 static char *order_text(const char *arg)
 {
 	static const char *const with_file[] = {"record=", "dump="};
 
+	if (!strcmp(arg, "record=off"))
+		return kf_format("record=");
+	if (!strcmp(arg, "sample=off"))
+		return kf_format("sample=0");
 	for (size_t i = 0; i < KF_ARRAY_SIZE(with_file); i++) {
 		size_t len = strlen(with_file[i]);
 		char *pattern, *text;

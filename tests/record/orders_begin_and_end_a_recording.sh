@@ -27,6 +27,8 @@ for i in 1 2 3; do
 done
 expect 0 cli ctl "$pid" record=
 prints "nothing is recorded"
+expect 0 cli ctl "$pid" record=./off record=off
+prints "stopped: $WORK/./off"
 
 # One that is not stopped goes on until the end; a second order replaces it.
 expect 0 cli ctl "$pid" record=first record=second
