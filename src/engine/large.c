@@ -15,6 +15,7 @@
 #include "probes/konfiscator-probes.h"
 
 #define THRESHOLD_MAX (32 * KF_MIB)
+#define GROWN_MIN KF_MIB
 
 struct kf_large_conf kf_large_conf = {
 	.mmap_threshold = 128 * KF_KIB,
@@ -41,6 +42,15 @@ static bool wants_mapping(size_t size, size_t align)
 	       mapping_is_left();
 }
 
+/*
+ * What grew out of its place will again: a run is copied each time, the pages
+ * of a mapping are moved.
+ */
+static bool grows_best_mapped(size_t size)
+{
+	return size >= GROWN_MIN && kf_large_conf.dynamic && mapping_is_left();
+}
+
 /* The room does not decide: what is freed is judged by what was asked. */
 static struct kf_run *take(struct kf_heap *heap, size_t size, size_t room,
 			   size_t align, bool *zeroed)
@@ -53,7 +63,8 @@ static struct kf_run *take(struct kf_heap *heap, size_t size, size_t room,
 	*zeroed = false;
 	if (run)
 		return run;
-	mapped = wants_mapping(size, align);
+	mapped =
+		wants_mapping(size, align) || (room && grows_best_mapped(size));
 	if (mapped)
 		run = kf_pages_map(nr, align_pages, zeroed);
 	/* Each is tried where the other finds no room: addresses are scarce. */

@@ -208,6 +208,66 @@ START_TEST(room_to_grow_makes_no_mapping)
 }
 END_TEST
 
+static unsigned char *outgrow(unsigned char *at, size_t size)
+{
+	enum kf_misuse wrong;
+	unsigned char *to = supply->resize(at, size, &wrong);
+
+	UNIT_REQUIRE(to);
+	ck_assert_ptr_ne(to, at);
+	return to;
+}
+
+START_TEST(what_outgrows_a_long_run_is_a_mapping_from_then_on)
+{
+	uint64_t moved;
+	unsigned char *at;
+	enum kf_misuse wrong;
+
+	start();
+	kf_large_conf.mmap_threshold = 16 * KF_MIB;
+	at = take(KF_MIB, 16, false);
+	take(BLOCK, 16, false);
+	moved = kf_heap_sum(KF_SLOT_realloc_moved);
+	at = outgrow(at, 2 * KF_MIB);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 1);
+	for (size_t size = 3 * KF_MIB; size <= 12 * KF_MIB; size += KF_MIB) {
+		at = supply->resize(at, size, &wrong);
+		UNIT_REQUIRE(at);
+	}
+	ck_assert_uint_eq(kf_heap_sum(KF_SLOT_realloc_moved), moved + 1);
+	for (size_t i = 0; i < KF_MIB; i++)
+		UNIT_REQUIRE(at[i] == 0x5a);
+}
+END_TEST
+
+START_TEST(a_shorter_one_is_a_run_again)
+{
+	unsigned char *at;
+
+	start();
+	kf_large_conf.mmap_threshold = 16 * KF_MIB;
+	at = take(KF_MIB / 4, 16, false);
+	take(BLOCK, 16, false);
+	outgrow(at, KF_MIB / 2);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 0);
+}
+END_TEST
+
+START_TEST(a_threshold_that_was_set_holds_for_what_grows)
+{
+	unsigned char *at;
+
+	start();
+	kf_large_conf.mmap_threshold = 16 * KF_MIB;
+	kf_large_conf.dynamic = false;
+	at = take(KF_MIB, 16, false);
+	take(BLOCK, 16, false);
+	outgrow(at, 2 * KF_MIB);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 0);
+}
+END_TEST
+
 static void *take_and_drop(void *unused)
 {
 	drop(take(BLOCK, 16, false));
@@ -258,6 +318,9 @@ int main(void)
 		very_long_run_is_not_kept,
 		kept_block_freed_again_is_a_double_free,
 		room_to_grow_makes_no_mapping,
+		what_outgrows_a_long_run_is_a_mapping_from_then_on,
+		a_shorter_one_is_a_run_again,
+		a_threshold_that_was_set_holds_for_what_grows,
 		all_are_given_back_where_memory_is_short,
 		a_thread_that_has_gone_keeps_nothing_for_long,
 		info_counts_kept_runs_as_cached,
