@@ -40,12 +40,24 @@ const char *kf_next_load(const char *path, const char *name, void **symbol)
 	return why ? why : "cannot be loaded";
 }
 
+static int see_name(struct dl_phdr_info *info, size_t size, void *soname)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+
+	return !strcmp(slash ? slash + 1 : info->dlpi_name, soname);
+}
+
+/* RTLD_NOLOAD would read the linker's cache where the object is not there. */
 bool kf_next_keep(const char *soname, bool load, const char *name,
 		  void **symbol)
 {
 	int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-	void *handle = dlopen(soname, load ? flags : flags | RTLD_NOLOAD);
+	void *handle;
 
+	*symbol = NULL;
+	if (!load && !dl_iterate_phdr(see_name, (void *)soname))
+		return false;
+	handle = dlopen(soname, load ? flags : flags | RTLD_NOLOAD);
 	*symbol = handle ? dlsym(handle, name) : NULL;
 	if (!*symbol)
 		dlerror();

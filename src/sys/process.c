@@ -6,6 +6,7 @@
 
 #include "sys/call.h"
 #include "sys/file.h"
+#include "sys/vdso.h"
 #include "sys/vm.h"
 
 #include <sys/prctl.h>
@@ -15,6 +16,12 @@
 
 #define PAUSE_NS 50000
 #define NS_PER_S 1000000000u
+
+#if defined(__aarch64__)
+#define VDSO_GETTIME "__kernel_clock_gettime"
+#else
+#define VDSO_GETTIME "__vdso_clock_gettime"
+#endif
 
 int32_t kf_process_pid(void)
 {
@@ -55,11 +62,28 @@ uint64_t kf_process_address_limit(void)
 	return limit.rlim_cur;
 }
 
+typedef int gettime_fn(clockid_t clock, struct timespec *ts);
+
+/* The kernel's own, or the C library's where there is none. */
+static gettime_fn *find_gettime(void)
+{
+	static gettime_fn *found; /* atomic; all threads find the same */
+	gettime_fn *fn = __atomic_load_n(&found, __ATOMIC_RELAXED);
+
+	if (unlikely(!fn)) {
+		fn = (gettime_fn *)kf_vdso_find(VDSO_GETTIME);
+		if (!fn)
+			fn = clock_gettime;
+		__atomic_store_n(&found, fn, __ATOMIC_RELAXED);
+	}
+	return fn;
+}
+
 uint64_t kf_process_clock_ns(int clock)
 {
 	struct timespec ts = {0, 0};
 
-	clock_gettime(clock, &ts);
+	find_gettime()(clock, &ts);
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 

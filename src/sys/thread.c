@@ -5,6 +5,7 @@
 #include "sys/thread.h"
 
 #include "sys/call.h"
+#include "sys/process.h"
 #include "sys/vm.h"
 
 #include <linux/futex.h>
@@ -120,14 +121,6 @@ void kf_process_close(void)
 		;
 }
 
-static uint64_t now_of(clockid_t clock)
-{
-	struct timespec ts = {0, 0};
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 uint32_t kf_now_ms(void)
 {
 	return (uint32_t)(kf_now_coarse_ns() / 1000000);
@@ -135,10 +128,10 @@ uint32_t kf_now_ms(void)
 
 uint64_t kf_now_coarse_ns(void)
 {
-	return now_of(CLOCK_MONOTONIC_COARSE);
+	return kf_process_clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
 uint64_t kf_now_ns(void)
 {
-	return now_of(CLOCK_MONOTONIC);
+	return kf_process_clock_ns(CLOCK_MONOTONIC);
 }
