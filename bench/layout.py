@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The order of the library's functions for src/layout.list: what programs of
+most kinds run comes first. Which these are is seen under callgrind."""
+
+import argparse
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # the source may be somebody else's
+
+from suite import die
+
+# Short programs, each with what another one has not.
+SMALL = "bench/programs/simple 1 16 150"
+PROGRAMS = (
+    SMALL,
+    "/bin/true",
+    "bench/programs/lisp 5 2 1000",
+    "bench/programs/larson 2 10 1000 20000 16 1024",
+    "bench/programs/short-threads 2 40 100 1024",
+    "bench/programs/vectors 1 2 4 16 200000 50 16",
+    "bench/programs/zeroed 1 1000 1000 16 1024",
+    "bench/programs/aligned 1 1000 1000 4096 4096",
+    "bench/programs/large 1 100 10 1 1024 5",
+)
+# Bytes that the kernel maps at once around a page of a file.
+WINDOW = 65536
+# Files and functions, named once and by number from then on.
+NAME = re.compile(r"(c?(?:ob|fi|fl|fe|fn))=\((\d+)\)(?: (.*))?$")
+
+
+def functions(library, command):
+    """(name, source file) of the library's functions that a program runs."""
+    names = collections.defaultdict(dict)
+    now = {}
+    with tempfile.NamedTemporaryFile("r") as out:
+        subprocess.run(
+            ["valgrind", "-q", "--tool=callgrind",
+             "--callgrind-out-file=" + out.name] + command.split(),
+            env=dict(os.environ, LD_PRELOAD=str(library)), check=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for line in out:
+            found = NAME.match(line)
+            if not found:
+                continue
+            key = found[1].lstrip("c")
+            kind = "file" if key in ("fi", "fl", "fe") else key
+            if found[3]:
+                names[kind][found[2]] = found[3]
+            now[found[1]] = names[kind][found[2]]
+            if found[1] == "fn" and library.name in now["ob"]:
+                yield now["fn"].split("'")[0], now["fl"]
+
+
+def sections(build):
+    """(name, stem of the source) -> section, of all functions in the build."""
+    found = {}
+    for obj in build.glob("src/**/.libs/*.o"):
+        stem = obj.stem.rsplit("-", 1)[-1]
+        heads = subprocess.run(["readelf", "-SW", obj], check=True, text=True,
+                               capture_output=True).stdout
+        names = dict(re.findall(r"\[ *(\d+)\] (\S+)", heads))
+        symbols = subprocess.run(["readelf", "-sW", obj], check=True,
+                                 text=True, capture_output=True).stdout
+        for line in symbols.splitlines():
+            field = line.split()
+            if len(field) == 8 and field[3] == "FUNC":
+                found[field[7], stem] = names.get(field[6])
+                # A header's function, which is in the objects that need it.
+                found[field[7], None] = names.get(field[6])
+    return found
+
+
+def places(library):
+    """name -> (address, bytes) of the library's functions."""
+    found = {}
+    symbols = subprocess.run(["nm", "-S", library], check=True, text=True,
+                             capture_output=True).stdout
+    for line in symbols.splitlines():
+        field = line.split()
+        if len(field) == 4 and field[2] in "tT":
+            at = int(field[0], 16)
+            # Of functions of one name nobody knows which has run.
+            if at < found.get(field[3], (at + 1,))[0]:
+                found[field[3]] = at, int(field[1], 16)
+    return found
+
+
+def tell_beyond(library):
+    """Bytes of functions that a small program runs, and of those which lie
+    behind the first window of the code."""
+    where = places(library)
+    first = min(at for at, _ in where.values()) & -WINDOW
+    ran = {name for name, _ in functions(library, SMALL)}
+    ran = [where[name] for name in ran if name in where]
+    beyond = sum(size for at, size in ran if at >= first + WINDOW)
+    print(sum(size for _, size in ran), beyond)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=".")
+    parser.add_argument("--library", type=pathlib.Path, required=True)
+    parser.add_argument("--beyond", action="store_true",
+                        help="print only how much runs of a small program, "
+                        "and how much of it behind the first window")
+    args = parser.parse_args()
+    library = args.library.absolute()
+    if args.beyond:
+        tell_beyond(library)
+        return
+    known = sections(args.build)
+    uses = collections.Counter()
+    for command in PROGRAMS:
+        ran = {known.get((name, pathlib.Path(source).stem),
+                         known.get((name, None)))
+               for name, source in functions(library, command)}
+        uses.update(ran - {None})
+    if not uses:
+        die("no function of %s has run" % library)
+    for section, _ in sorted(uses.items(), key=lambda use: (-use[1], use[0])):
+        print(re.sub(r"\.(constprop|isra|part)\.\d+$", "", section))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The linker's own script, with the order of a list: what programs of all kinds
+# run stands first in .text, the tables that few write to stand first in .bss,
+# so that what a small program touches lies in few pages.
+#
+#	awk -f layout.awk layout.list SCRIPT
+#
+# A line of the list is a name of a section, as -ffunction-sections and
+# -fdata-sections give them; SCRIPT is what the linker prints with --verbose.
+NR == FNR {
+	if ($0 ~ /^\.text\./)
+		text = text "    *(" $1 " " $1 ".*)\n"
+	else if ($0 ~ /^\.bss\./)
+		bss = bss "    *(" $1 ")\n"
+	else if ($0 ~ /^[^#]/)
+		text = text "    " $1 "(.text)\n"
+	next
+}
+/^=====/ { inside = !inside; next }
+!inside { next }
+/^ *\.text +:/ {
+	want = text
+	print "  .fini : { KEEP (*(SORT_NONE(.fini))) }"
+}
+{ print }
+/^ *\.bss +:/ { want = bss }
+/\{/ && want { printf "%s", want; want = ""; done++ }
+END { exit done == 2 ? 0 : 1 }

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Of the library's functions that a small program runs a twentieth at most, by
+# bytes, lies behind the first 64 KiB of its code: the rest of it is not mapped
+# then. Where this fails `make layout` mends it.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+needs valgrind valgrind
+needs nm binutils
+workdir
+
+[ -f "${top_builddir:?}/src/layout.ld" ] ||
+	skip "the linker shows no script to lay the library out by"
+case " ${KF_CFLAGS--O2} " in
+*' -O2 '* | *' -O3 '*) ;;
+*) skip "built without -O2, but with $KF_CFLAGS" ;;
+esac
+
+"${PYTHON3:?}" "$top_srcdir/bench/layout.py" --beyond \
+	--build "$top_builddir" --library "$KF_PRELOAD" >"$WORK/told" ||
+	fail "layout.py ended with $?"
+read -r ran beyond <"$WORK/told"
+echo "$ran bytes run, $beyond of them behind the first window"
+[ "$ran" -gt 10000 ] || fail "no more than $ran bytes are seen to run"
+[ $((beyond * 20)) -le "$ran" ] || fail "$beyond of $ran bytes lie far off"
