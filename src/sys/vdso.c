@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -18,9 +19,19 @@ struct object {
 	const uint32_t *hash;
 };
 
+/* Who has no such object is told so by errno, which is the program's. */
+static uintptr_t object_at(void)
+{
+	int saved = errno;
+	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
+
+	errno = saved;
+	return at;
+}
+
 static bool find_dynamic(struct object *o)
 {
-	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
+	uintptr_t at = object_at();
 	const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)at;
 	const ElfW(Phdr) * ph;
 	bool loaded = false;

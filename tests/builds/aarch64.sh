@@ -45,6 +45,7 @@ under() {
 beyond='max_map_count|address_space|_mib_|small_limit|limited_to|rlimit_as'
 beyond="$beyond|starts_no_thread|posix_spawn|no_new_privileges|_constructor"
 beyond="$beyond|ifunc|before_the_first_malloc|cxx_library|converters|bars_all_calls"
+beyond="$beyond|locked_memory_is_used_up"
 
 # The kernel's count of pages in memory is of its own pages, not of these.
 beyond_large='costs_no_memory|malloc_trim_returns'
