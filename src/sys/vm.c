@@ -8,6 +8,7 @@
 
 #include "sys/call.h"
 
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -87,9 +88,14 @@ void *kf_vm_map(size_t size, size_t align)
 	return map_aligned(size, align, READ_WRITE, MEMORY);
 }
 
+/* The kernel's pages may be longer than KF_PAGE: these are all it touches. */
 bool kf_vm_commit(void *addr, size_t size)
 {
-	return kf_sys(SYS_mprotect, addr, size, READ_WRITE) == 0;
+	uintptr_t page = kf_vm_page();
+	uintptr_t from = KF_ALIGN_DOWN((uintptr_t)addr, page);
+	uintptr_t to = KF_ALIGN_UP((uintptr_t)addr + size, page);
+
+	return kf_sys(SYS_mprotect, from, to - from, READ_WRITE) == 0;
 }
 
 bool kf_vm_decommit(void *addr, size_t size)
@@ -97,9 +103,22 @@ bool kf_vm_decommit(void *addr, size_t size)
 	return map(addr, size, PROT_NONE, MEMORY | MAP_FIXED);
 }
 
+/*
+ * The kernel rounds the end up to its page, which may be longer than KF_PAGE:
+ * what it is given ends before that, and the rest is zeroed here.
+ */
 bool kf_vm_purge(void *addr, size_t size)
 {
-	return kf_sys(SYS_madvise, addr, size, MADV_DONTNEED) == 0;
+	uintptr_t page = kf_vm_page();
+	uintptr_t start = (uintptr_t)addr, end = start + size;
+	uintptr_t from = KF_ALIGN_UP(start, page);
+	uintptr_t to = KF_ALIGN_DOWN(end, page);
+
+	if (from >= to || kf_sys(SYS_madvise, from, to - from, MADV_DONTNEED))
+		return false;
+	memset((void *)start, 0, from - start);
+	memset((void *)to, 0, end - to);
+	return true;
 }
 
 bool kf_vm_huge(void *addr, size_t size)

@@ -73,7 +73,8 @@ bool kf_vm_decommit(void *addr, size_t size) __must_check;
  * @size:	bytes
  *
  * Context: any; no lock.
- * Return: false when the kernel refused (locked pages); contents are kept.
+ * Return: false when the kernel refused (locked pages) or none of its pages is
+ *	   whole in it; contents are kept.
  */
 bool kf_vm_purge(void *addr, size_t size) __must_check;
 

@@ -41,14 +41,15 @@ under() {
 }
 
 # What qemu's user mode cannot show: programs that are started run without it,
-# limits hold for it too, it has no seccomp, and it has a thread of its own.
+# limits hold for it too, it has no seccomp, and it has a thread of its own. What
+# it translates is memory of the program: some MiB with a thread and a heap.
 beyond='max_map_count|address_space|_mib_|small_limit|limited_to|rlimit_as'
 beyond="$beyond|starts_no_thread|posix_spawn|no_new_privileges|_constructor"
 beyond="$beyond|ifunc|before_the_first_malloc|cxx_library|converters|bars_all_calls"
-beyond="$beyond|locked_memory_is_used_up"
+beyond="$beyond|locked_memory_is_used_up|what_another_thread_left"
 
 # The kernel's count of pages in memory is of its own pages, not of these.
-beyond_large='costs_no_memory|malloc_trim_returns'
+beyond_large='costs_no_memory|malloc_trim_returns|no_reservation_resident'
 
 # Each case by itself, as the program starts itself anew otherwise.
 contract() {
