@@ -64,6 +64,15 @@ void *kf_detour_malloc_any(size_t size)
 	return end(KF_RECORD_MALLOC, began, p, size, 0);
 }
 
+/*
+ * Whether a signal handler came where a call that is seen begins or ends, with
+ * the heap hidden still: none of the handler's calls is seen there then.
+ */
+static inline bool is_inside(void)
+{
+	return unlikely(kf_detour.depth);
+}
+
 static __noinline void *gave_far(void *p, size_t size,
 				 struct kf_record_pen *pen, uint8_t *end,
 				 uint64_t now)
@@ -81,7 +90,7 @@ KF_LEAF void *kf_detour_malloc(size_t size)
 	uint8_t *end;
 	void *p;
 
-	if (!kf_pen_lift(pen, &end))
+	if (is_inside() || !kf_pen_lift(pen, &end))
 		return kf_malloc_other(size);
 	p = kf_fast_alloc(kf_detour.plain, offset);
 	if (unlikely(!p)) {
@@ -185,7 +194,8 @@ KF_LEAF void kf_detour_free(void *p, struct kf_slab *slab)
 	uint64_t now;
 	uint8_t *end;
 
-	if (!is_plain(heap, slab, p) || !kf_pen_lift(pen, &end)) {
+	if (is_inside() || !is_plain(heap, slab, p) ||
+	    !kf_pen_lift(pen, &end)) {
 		kf_free_other(p);
 		return;
 	}

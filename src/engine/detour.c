@@ -155,6 +155,7 @@ void kf_detour_step_in(uint32_t depth)
 {
 	if (!depth)
 		return;
-	kf_detour_bring();
 	kf_detour.depth = (uint16_t)depth;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	kf_detour_bring();
 }

@@ -104,17 +104,23 @@ static inline void kf_detour_enter(void)
 {
 	struct kf_detour *self = &kf_detour;
 
-	if (!self->depth++)
+	bool first = !self->depth++;
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (first)
 		kf_detour_bring();
 	if (unlikely(self->number !=
 		     __atomic_load_n(&kf_detour_number, __ATOMIC_RELAXED)))
 		kf_detour_set_out();
 }
 
+/* A signal handler is to find the thread inside until its heap is hidden. */
 static inline void kf_detour_leave(void)
 {
-	if (!--kf_detour.depth)
+	if (kf_detour.depth == 1)
 		kf_detour_hide();
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	kf_detour.depth--;
 }
 
 /**

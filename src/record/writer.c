@@ -101,10 +101,12 @@ static inline bool is_busy(const struct kf_writer *w)
 	return w->busy || (w->begun && !w->pen.end);
 }
 
+/* The short way is closed first and opened last: handlers have both or none. */
 static inline void take_up(struct kf_writer *w)
 {
-	w->busy = true;
 	w->pen.end = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->busy = true;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -115,8 +117,9 @@ static inline void lay_down(struct kf_writer *w)
 	uint8_t *end = (uint8_t *)(page + COMPARE_BYTES);
 
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w->pen.end = w->begun ? KF_MIN(end, limit_of(w)) : NULL;
 	w->busy = false;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->pen.end = w->begun ? KF_MIN(end, limit_of(w)) : NULL;
 }
 
 static inline uint8_t *put_head(struct kf_writer *w, unsigned int head,
