@@ -51,7 +51,7 @@ static void add_process(struct kf_cell *row, const struct kf_file *f)
 	kf_cell_text(&row[PROCESS], name);
 	row[PID].count = (uint64_t)kf_process_pid(f);
 	row[USER].count = id->uid;
-	row[AGE].count = kf_file_age(f);
+	row[AGE].count = kf_file_age_ns(f) / 1000000000;
 	kf_cell_text(&row[ENGINE], id->engine);
 	kf_cell_text(&row[LIBRARY], id->version);
 	kf_cell_text(&row[EXE], id->exe);

@@ -106,7 +106,11 @@ static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
 
 	if (!prof->pick.usual || !prof->snapshot)
 		return;
-	if (prof->at_end)
+	if (prof->at_end && !prof->time_ns)
+		kf_note(r->cli,
+			"report: the program had ended: the most that each had "
+			"at a time; --metric=live shows what was left");
+	else if (prof->at_end)
 		kf_note(r->cli,
 			"report: the program had ended: the most that each had "
 			"at a time; --metric=live shows what was left at %.1f "

@@ -8,6 +8,7 @@
 #include "cli/profile.h"
 
 #include "cli/profile-make.h"
+#include "cli/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,12 @@ bool kf_prof_is_one(const char *path)
 	       (magic == KF_PROFILE_MAGIC || magic == KF_STATS_MAGIC);
 }
 
+/* How long a process has run; 0: it has ended, and nobody says when. */
+static uint64_t time_of(const struct kf_file *f)
+{
+	return f->life == KF_LIFE_ALIVE ? kf_file_age_ns(f) : 0;
+}
+
 /* A stats file becomes a profile of one look. */
 static enum kf_read_result read_stats(struct kf_prof *prof)
 {
@@ -56,7 +63,7 @@ static enum kf_read_result read_stats(struct kf_prof *prof)
 		if (strcmp(f->name, slash ? slash + 1 : prof->path) != 0)
 			continue;
 		kf_maker_begin(&m, &f->snap.id, f->snap.id.created_ns, 0);
-		result = kf_maker_look(&m, f, 0);
+		result = kf_maker_look(&m, f, time_of(f));
 		if (result == KF_READ_OK) {
 			kf_maker_end(&m);
 			result = kf_profile_take(m.bytes, m.size,

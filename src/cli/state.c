@@ -24,7 +24,7 @@ const char *kf_state_name(const struct kf_file *f)
 	}
 }
 
-uint64_t kf_file_age(const struct kf_file *f)
+uint64_t kf_file_age_ns(const struct kf_file *f)
 {
 	struct timespec now;
 	uint64_t now_ns;
@@ -33,5 +33,5 @@ uint64_t kf_file_age(const struct kf_file *f)
 	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	if (f->snap.id.created_ns > now_ns)
 		return 0;
-	return (now_ns - f->snap.id.created_ns) / 1000000000;
+	return now_ns - f->snap.id.created_ns;
 }

@@ -18,12 +18,12 @@
 const char *kf_state_name(const struct kf_file *f);
 
 /**
- * kf_file_age() - how long ago a file was made
+ * kf_file_age_ns() - how long ago a file was made
  * @f:		the file
  *
  * Context: one thread; the command has no other.
- * Return: seconds, 0 where the clock was set back.
+ * Return: nanoseconds, 0 where the clock was set back.
  */
-uint64_t kf_file_age(const struct kf_file *f);
+uint64_t kf_file_age_ns(const struct kf_file *f);
 
 #endif

@@ -50,6 +50,11 @@ done
 expect 0 "$KF_CLI" report part
 says "the profile's end is not whole"
 
+# the page of a stats file says how long its process has run
+expect 0 "$KF_CLI" report -o live.html stats/mkstacks.*
+grep -q ', after [0-9.]*[1-9][0-9.]* s</p>' live.html ||
+	fail "the page does not say how long it has run"
+
 # to the process' end, and for a time
 cli record -p "$pid" -o whole --interval 0.1 7>&- 8<&- 2>err &
 recorder=$!
@@ -61,6 +66,10 @@ grep -q "looks at process" err || fail "the recorder says nothing"
 for file in whole brief; do
 	report --view=summary $file | grep -q " yes$" || fail "$file has no end"
 done
+
+expect 0 "$KF_CLI" report -o ended.html stats/mkstacks.*
+! grep -q ', after ' ended.html || fail "the page knows when a process ended"
+grep -q "shows what was left$" err || fail "it is said at what time: $(cat err)"
 
 # of a program that ended what it had at its most, and it is said
 expect 0 cli record --sample 16K -o freed -- "$top_builddir/tests/cli/heaps" cache
