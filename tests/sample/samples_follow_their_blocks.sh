@@ -61,6 +61,16 @@ start KONFISCATOR_SAMPLE=4K
 for mean in 1K 0 64K 2K 0 1K; do
 	"$KF_CLI" ctl "$program" sample=$mean || fail "sample=$mean"
 done
+
+# What was under way may be counted a moment later.
+"$KF_CLI" ctl "$program" sample=off || fail "sample=off"
+sleep 0.2
+samples=$(of samples)
+mallocs=$(of mallocs)
+sleep 0.2
+equal "samples after sample=off" "$samples" "$(of samples)"
+[ "$(of mallocs)" -gt "$mallocs" ] || fail "the program allocates no more"
+"$KF_CLI" ctl "$program" sample=1K || fail "sample=1K after off"
 finish
 equal "live blocks" "$bare" "$live"
 [ "$samples" -gt 100 ] || fail "only $samples samples"
