@@ -6,7 +6,7 @@
  * A chunk's space is taken before it is mapped, so that no store finds the
  * disk full. No descriptor stays open: the file is found again by its name, and
  * is ours by its inode. The library decides nothing by what it reads from the
- * file; what steers is in struct file.
+ * file, but for who gets its name (name.c); what steers is in struct file.
  */
 #include "record/internal.h"
 
@@ -22,8 +22,6 @@
 
 /* The header has a chunk's place, of which only a page is ever written. */
 #define DATA_OFFSET KF_RECORD_CHUNK_SIZE
-
-#define NAME_TRIES 100
 
 /* A thread that takes a chunk is done long before that. */
 #define TAKER_TRIES 20000
@@ -130,17 +128,20 @@ static int map_header(int fd)
 
 static int open_new(const struct kf_record_conf *conf)
 {
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
 	int fd = -EEXIST;
-	int r = 0;
 
-	for (unsigned int i = 0; i < NAME_TRIES && fd == -EEXIST && !r; i++) {
-		r = kf_record_name(file.path, conf, i);
-		if (!r)
-			fd = kf_file_open(
-				AT_FDCWD, file.path,
-				O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	for (unsigned int i = 0; i < KF_RECORD_NAME_TRIES && fd == -EEXIST;
+	     i++) {
+		int r = kf_record_name(file.path, conf, i);
+
+		if (r)
+			return r;
+		fd = kf_file_open(AT_FDCWD, file.path, flags, 0600);
+		if (fd == -EEXIST && kf_record_make_way(file.path, conf, i))
+			fd = kf_file_open(AT_FDCWD, file.path, flags, 0600);
 	}
-	return r ? r : fd;
+	return fd;
 }
 
 static int make(const struct kf_record_conf *conf)

@@ -51,6 +51,22 @@ extern struct kf_record_header *kf_record_header;
 int kf_record_name(char path[PATH_MAX], const struct kf_record_conf *conf,
 		   unsigned int try);
 
+/* As many names are tried. */
+#define KF_RECORD_NAME_TRIES 100
+
+/**
+ * kf_record_make_way() - give a recording of before exec another name
+ * @path:	a name that is taken
+ * @conf:	the pattern
+ * @try:	of which kf_record_name() made @path
+ *
+ * Context: as kf_record_begin().
+ * Return: whether the name is free now; else the file is not of an earlier
+ *	   program of this process, or cannot be renamed.
+ */
+bool kf_record_make_way(const char *path, const struct kf_record_conf *conf,
+			unsigned int try);
+
 /**
  * kf_chunk_take() - put a fresh chunk behind a writer's window
  * @w:		the writer; its stream goes on in the chunk

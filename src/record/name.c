@@ -4,16 +4,23 @@
  *
  * %p in the name becomes the process' id and %% a percent sign. Without %p a
  * forked child, and who finds the name taken, appends its id: a program and
- * all it starts can have one setting. Where that is taken too, since a process
- * that calls exec keeps its id, a number follows.
+ * all it starts can have one setting. Where that is taken too, a number
+ * follows.
+ *
+ * A process that calls exec keeps its id: env, nice, or a script that leads to
+ * a program. The last one is what somebody wants to see, so it takes the name,
+ * and what the one before has recorded gets another.
  */
 #include "record/internal.h"
 
 #include "base/text.h"
+#include "stats/stats.h"
 #include "sys/file.h"
 #include "sys/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 
 int kf_record_pattern(char out[PATH_MAX], const char *file)
 {
@@ -74,4 +81,47 @@ int kf_record_name(char path[PATH_MAX], const struct kf_record_conf *conf,
 	if (try)
 		append(&text, try);
 	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
+}
+
+static bool is_same_process(const struct kf_stats_identity *a,
+			    const struct kf_stats_identity *b)
+{
+	return a->pid == b->pid && a->pid_ns && a->pid_ns == b->pid_ns &&
+	       a->start_ticks && a->start_ticks == b->start_ticks &&
+	       !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
+}
+
+/* Whether an earlier program of this process has recorded into a file. */
+static bool is_of_this_process(const char *path,
+			       const struct kf_record_conf *conf)
+{
+	struct kf_stats_identity us = {0};
+	struct kf_record_header h;
+	int fd = kf_file_open(AT_FDCWD, path,
+			      O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	bool whole = fd >= 0 && kf_file_read_at(fd, &h, sizeof(h), 0);
+
+	if (fd >= 0)
+		kf_file_close(fd);
+	if (!whole || h.magic != KF_RECORD_MAGIC || !h.ready)
+		return false;
+	kf_identity_fill(&us, conf->stats, false);
+	return is_same_process(&h.identity, &us);
+}
+
+bool kf_record_make_way(const char *path, const struct kf_record_conf *conf,
+			unsigned int try)
+{
+	char aside[PATH_MAX];
+	int r = -EEXIST;
+
+	/* What is ordered later finds files of this program, too. */
+	if (!conf->from_start || !is_of_this_process(path, conf))
+		return false;
+	while (r == -EEXIST && ++try < KF_RECORD_NAME_TRIES) {
+		r = kf_record_name(aside, conf, try);
+		if (!r)
+			r = kf_file_rename_new(path, aside);
+	}
+	return !r;
 }

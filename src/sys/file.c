@@ -9,6 +9,7 @@
 #include "sys/call.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -122,6 +123,12 @@ int kf_file_append(int fd, const void *buf, size_t len)
 int kf_file_rename(const char *from, const char *to)
 {
 	return (int)kf_sys(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int kf_file_rename_new(const char *from, const char *to)
+{
+	return (int)kf_sys(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to,
+			   RENAME_NOREPLACE);
 }
 
 uint32_t kf_file_mode(const char *path)

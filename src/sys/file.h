@@ -116,6 +116,8 @@ int kf_file_append(int fd, const void *buf, size_t len) __must_check;
 
 /**
  * kf_file_rename() - give a file another name, in place of what has it
+ * kf_file_rename_new() - give a file another name, if nothing has it: else the
+ *			  answer is -EEXIST
  * @from:	its name
  * @to:		the other
  *
@@ -123,6 +125,7 @@ int kf_file_append(int fd, const void *buf, size_t len) __must_check;
  * Return: 0, or a negative errno.
  */
 int kf_file_rename(const char *from, const char *to) __must_check;
+int kf_file_rename_new(const char *from, const char *to) __must_check;
 
 /**
  * kf_file_mode() - what a path is, links not followed

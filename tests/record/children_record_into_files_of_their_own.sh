@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A forked child and a program that it calls record into files of their own,
-# named by %p or by the number appended; none writes to another's.
+# named by %p or by the number appended; none writes to another's. The last
+# program of a process has the name that the process was given.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 workdir
@@ -53,7 +54,26 @@ look() {
 mkdir "$WORK/plain" "$WORK/named"
 recording "$WORK/plain/heap" "$python" "$WORK/job.py" >/dev/null
 look "$WORK"/plain/*
-[ -f "$WORK/plain/heap" ] || fail "the first has not the plain name"
+program_of() {
+	"$KF_CLI" report "$1" | sed -n 's/^program *\([^,]*\),.*/\1/p'
+}
+equal "what has the plain name" ls "$(program_of "$WORK/plain/heap")"
+for file in "$WORK"/plain/heap.*; do
+	echo "$(program_of "$file")" "${file##*/}"
+done >"$WORK/others"
+# Before its process became ls, the child's, and of the child's child before.
+equal "recordings of python" 3 "$(grep -c '^python' "$WORK/others")"
+equal "recordings of the child's ls" 1 "$(grep -Ec '^ls heap\.[0-9]+$' "$WORK/others")"
+
+# Not of the same process, and no recording at all: neither is touched.
+for other in "$WORK/plain/heap" "$WORK/job.py"; do
+	mkdir "$WORK/taken"
+	cp "$other" "$WORK/taken/heap"
+	recording "$WORK/taken/heap" "$python" -c pass
+	cmp "$other" "$WORK/taken/heap" || fail "$other gave its name away"
+	equal "files beside $other" 2 "$(find "$WORK/taken" -type f | wc -l)"
+	rm -r "$WORK/taken"
+done
 
 # Relative to where the program began.
 cd "$WORK/named"
