@@ -47,10 +47,51 @@ static void pair_free(struct pair *p)
 	free(p);
 }
 
-static int load_key(struct pair *p, const char *path)
+/* To be given back to unload(). */
+static int load(const struct kf_web_pem *from, gnutls_datum_t *pem)
+{
+	if (!from->text)
+		return gnutls_load_file(from->file, pem);
+	pem->size = (unsigned int)strlen(from->text);
+	pem->data = gnutls_malloc(pem->size + 1);
+	if (!pem->data)
+		return GNUTLS_E_MEMORY_ERROR;
+	memcpy(pem->data, from->text, pem->size + 1);
+	return 0;
+}
+
+static void unload(gnutls_datum_t *pem)
+{
+	gnutls_memset(pem->data, 0, pem->size);
+	gnutls_free(pem->data);
+}
+
+/* What is said of it, never what is in it. */
+static const char *name_of(const struct kf_web_pem *from, const char *key)
+{
+	return from->text ? key : from->file;
+}
+
+static int load_chain(struct pair *p, const struct kf_web_pem *from)
 {
 	gnutls_datum_t pem = {0};
-	int rc = gnutls_load_file(path, &pem);
+	int rc = load(from, &pem);
+
+	if (rc)
+		return rc;
+	p->nr = MAX_CHAIN;
+	rc = gnutls_pcert_list_import_x509_raw(p->chain, &p->nr, &pem,
+					       GNUTLS_X509_FMT_PEM, 0);
+	if (rc)
+		p->nr = 0;
+	unload(&pem);
+	return rc;
+}
+
+static int load_key(struct pair *p, const struct kf_web_pem *from)
+{
+	gnutls_datum_t pem = {0};
+	int rc = load(from, &pem);
 
 	if (rc)
 		return rc;
@@ -58,8 +99,7 @@ static int load_key(struct pair *p, const char *path)
 	if (!rc)
 		rc = gnutls_privkey_import_x509_raw(
 			p->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
-	gnutls_memset(pem.data, 0, pem.size);
-	gnutls_free(pem.data);
+	unload(&pem);
 	return rc;
 }
 
@@ -105,18 +145,13 @@ static int load_pair(const char **what)
 	struct pair *p = calloc(1, sizeof(*p));
 	int rc;
 
-	*what = c->cert_file;
+	*what = name_of(&c->cert, "cert");
 	if (!p)
 		return GNUTLS_E_MEMORY_ERROR;
-	p->nr = MAX_CHAIN;
-	rc = gnutls_pcert_list_import_x509_file(p->chain, &p->nr, c->cert_file,
-						GNUTLS_X509_FMT_PEM, NULL, NULL,
-						0);
-	if (rc)
-		p->nr = 0;
+	rc = load_chain(p, &c->cert);
 	if (!rc) {
-		*what = c->key_file;
-		rc = load_key(p, c->key_file);
+		*what = name_of(&c->key, "key");
+		rc = load_key(p, &c->key);
 	}
 	if (!rc)
 		rc = check_pair(p);
@@ -129,12 +164,14 @@ static int load_pair(const char **what)
 	return 0;
 }
 
-static bool changed(const char *path, struct stat *seen)
+static bool changed(const struct kf_web_pem *from, struct stat *seen)
 {
 	struct stat st = {0};
 	bool same;
 
-	stat(path, &st);
+	if (from->text)
+		return false;
+	stat(from->file, &st);
 	same = st.st_ino == seen->st_ino && st.st_size == seen->st_size &&
 	       st.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
 	       st.st_mtim.tv_nsec == seen->st_mtim.tv_nsec;
@@ -153,8 +190,8 @@ int kf_tls_certificate(gnutls_session_t session,
 	int rc = 0;
 
 	pthread_mutex_lock(&tls.lock);
-	cert_changed = changed(tls.config->cert_file, &tls.cert);
-	key_changed = changed(tls.config->key_file, &tls.key);
+	cert_changed = changed(&tls.config->cert, &tls.cert);
+	key_changed = changed(&tls.config->key, &tls.key);
 	if (cert_changed || key_changed)
 		rc = load_pair(&what);
 	*pcert = tls.pairs->chain;
@@ -186,6 +223,24 @@ static void make_priorities(const struct kf_web_config *c)
 	}
 }
 
+static bool trust(const struct kf_web_pem *from)
+{
+	const char *what = name_of(from, "client_ca");
+	gnutls_datum_t pem = {0};
+	int rc = load(from, &pem);
+
+	if (!rc)
+		rc = gnutls_x509_trust_list_init(&tls.clients, 0);
+	if (!rc)
+		rc = gnutls_x509_trust_list_add_trust_mem(
+			tls.clients, &pem, NULL, GNUTLS_X509_FMT_PEM, 0, 0);
+	if (pem.data)
+		unload(&pem);
+	if (rc > 0)
+		return true;
+	return fail(what, rc ? reason(what, rc) : "no certificate in it");
+}
+
 bool kf_tls_begin(const struct kf_web_config *c)
 {
 	const char *what;
@@ -193,22 +248,12 @@ bool kf_tls_begin(const struct kf_web_config *c)
 
 	tls.config = c;
 	make_priorities(c);
-	changed(c->cert_file, &tls.cert);
-	changed(c->key_file, &tls.key);
+	changed(&c->cert, &tls.cert);
+	changed(&c->key, &tls.key);
 	rc = load_pair(&what);
 	if (rc)
 		return fail(what, reason(what, rc));
-	if (!c->client_ca_file)
-		return true;
-	rc = gnutls_x509_trust_list_init(&tls.clients, 0);
-	if (rc == 0)
-		rc = gnutls_x509_trust_list_add_trust_file(
-			tls.clients, c->client_ca_file, NULL,
-			GNUTLS_X509_FMT_PEM, 0, 0);
-	if (rc > 0)
-		return true;
-	return fail(c->client_ca_file, rc ? reason(c->client_ca_file, rc)
-					  : "no certificate in it");
+	return !kf_web_pem_is_said(&c->client_ca) || trust(&c->client_ca);
 }
 
 void kf_tls_end(void)

@@ -55,19 +55,34 @@ static bool take_path(struct kf_yaml *y, yaml_node_t *n, char **out)
 	return *out ? true : kf_yaml_fail(y, n, "out of memory");
 }
 
+static bool take_cert_file(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_path(y, n, &((struct kf_web_config *)out)->cert.file);
+}
+
 static bool take_cert(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return take_path(y, n, &((struct kf_web_config *)out)->cert_file);
+	return take_copy(y, n, &((struct kf_web_config *)out)->cert.text);
+}
+
+static bool take_key_file(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_path(y, n, &((struct kf_web_config *)out)->key.file);
 }
 
 static bool take_key(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return take_path(y, n, &((struct kf_web_config *)out)->key_file);
+	return take_copy(y, n, &((struct kf_web_config *)out)->key.text);
+}
+
+static bool take_client_ca_file(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_path(y, n, &((struct kf_web_config *)out)->client_ca.file);
 }
 
 static bool take_client_ca(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return take_path(y, n, &((struct kf_web_config *)out)->client_ca_file);
+	return take_copy(y, n, &((struct kf_web_config *)out)->client_ca.text);
 }
 
 static bool take_client_auth(struct kf_yaml *y, yaml_node_t *n, void *out)
@@ -128,12 +143,28 @@ static bool take_ignored_bool(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return kf_yaml_bool(y, n, &value);
 }
 
+/* What is there is not said: it may be a key. */
+static bool check_pem(struct kf_yaml *y, yaml_node_t *n,
+		      const struct kf_web_pem *p, const char *key, bool needed)
+{
+	if (p->file && p->text)
+		return kf_yaml_fail(y, n,
+				    "only one of %s and %s_file is allowed",
+				    key, key);
+	if (needed && !(p->file && *p->file) && !(p->text && *p->text))
+		return kf_yaml_fail(y, n, "missing %s_file", key);
+	return true;
+}
+
 static bool take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	static const struct kf_yaml_key keys[] = {
-		{"cert_file", take_cert},
-		{"key_file", take_key},
-		{"client_ca_file", take_client_ca},
+		{"cert_file", take_cert_file},
+		{"cert", take_cert},
+		{"key_file", take_key_file},
+		{"key", take_key},
+		{"client_ca_file", take_client_ca_file},
+		{"client_ca", take_client_ca},
 		{"client_auth_type", take_client_auth},
 		{"min_version", take_min},
 		{"max_version", take_max},
@@ -149,17 +180,19 @@ static bool take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
 	c->tls = true;
 	if (!kf_yaml_mapping(y, n, keys, KF_ARRAY_SIZE(keys), out))
 		return false;
-	if (!c->cert_file || !*c->cert_file)
-		return kf_yaml_fail(y, n, "missing cert_file");
-	if (!c->key_file || !*c->key_file)
-		return kf_yaml_fail(y, n, "missing key_file");
+	if (!check_pem(y, n, &c->cert, "cert", true) ||
+	    !check_pem(y, n, &c->key, "key", true) ||
+	    !check_pem(y, n, &c->client_ca, "client_ca", false))
+		return false;
 	if (c->min_version > c->max_version)
 		return kf_yaml_fail(y, n, "min_version is above max_version");
-	if (c->client_ca_file && c->client_auth == KF_CLIENT_NONE)
+	if (kf_web_pem_is_said(&c->client_ca) &&
+	    c->client_auth == KF_CLIENT_NONE)
 		return kf_yaml_fail(
 			y, n,
 			"client CA's have been configured without a client auth policy");
-	if (!c->client_ca_file && c->client_auth >= KF_CLIENT_VERIFY_IF_GIVEN)
+	if (!kf_web_pem_is_said(&c->client_ca) &&
+	    c->client_auth >= KF_CLIENT_VERIFY_IF_GIVEN)
 		return kf_yaml_fail(y, n, "%s needs client_ca_file",
 				    client_auths[c->client_auth]);
 	return true;
@@ -259,13 +292,21 @@ bool kf_web_config_read(struct kf_web_config *c, const char *path, char *error,
 	return right;
 }
 
+static void release_pem(struct kf_web_pem *p)
+{
+	free(p->file);
+	if (p->text)
+		explicit_bzero(p->text, strlen(p->text));
+	free(p->text);
+}
+
 void kf_web_config_release(struct kf_web_config *c)
 {
 	unsigned int i;
 
-	free(c->cert_file);
-	free(c->key_file);
-	free(c->client_ca_file);
+	release_pem(&c->cert);
+	release_pem(&c->key);
+	release_pem(&c->client_ca);
 	for (i = 0; i < KF_NR_WEB_HEADERS; i++)
 		free(c->header[i]);
 	for (i = 0; i < c->nr_users; i++) {

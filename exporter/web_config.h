@@ -5,8 +5,8 @@
  *
  * Promises: it is read anew when it has changed; a file that became wrong lets
  * nobody in until it is right. A file is read once the daemon began, but
- * whether there is TLS at all, its versions and its client authorities are
- * those of the start.
+ * whether there is TLS at all, its versions, its client authorities and a
+ * certificate that stands in it are those of the start.
  */
 #ifndef KF_EXPORTER_WEB_CONFIG_H
 #define KF_EXPORTER_WEB_CONFIG_H
@@ -30,12 +30,18 @@ struct kf_web_user {
 	char *hash; /* bcrypt */
 };
 
+/* Certificates or a key: in a file, or in the configuration itself. */
+struct kf_web_pem {
+	char *file;
+	char *text;
+};
+
 /* Constant once read; NULL strings were not said. */
 struct kf_web_config {
 	bool tls;
-	char *cert_file;
-	char *key_file;
-	char *client_ca_file;
+	struct kf_web_pem cert;
+	struct kf_web_pem key;
+	struct kf_web_pem client_ca; /* not said: no file and no text */
 	enum kf_client_auth client_auth;
 	unsigned int min_version; /* of TLS, in tenths: 10 to 13 */
 	unsigned int max_version;
@@ -43,6 +49,11 @@ struct kf_web_config {
 	unsigned int nr_users;
 	struct kf_web_user user[KF_MAX_USERS];
 };
+
+static inline bool kf_web_pem_is_said(const struct kf_web_pem *p)
+{
+	return p->file || p->text;
+}
 
 /* The headers that may be set, in the order of @header. */
 extern const char *const kf_web_header_names[KF_NR_WEB_HEADERS];

@@ -14,7 +14,7 @@ import kfprom
 import kftest
 import kfweb
 from kfweb import (HASH, MUTUAL, TLS, USERS, basic, client, config, get,
-                   make_ca, make_cert)
+                   make_all, make_ca, make_cert)
 
 
 def refused(exporter, context):
@@ -83,6 +83,10 @@ def mistakes_in_the_file_are_named(world):
             ("tls_server_config: {cert_file: x}", "missing key_file"),
             ("tls_server_config: {key_file: x}", "missing cert_file"),
             ("tls_server_config:", "missing cert_file"),
+            (TLS + "  cert: x", "only one of cert and cert_file is allowed"),
+            (TLS + "  key: secret", "only one of key and key_file is allowed"),
+            ("tls_server_config: {cert: x, key: secret}",
+             "cert: "),
             (TLS + "  min_version: SSL3", "unknown TLS version: SSL3"),
             (TLS + "  min_version: TLS13\n  max_version: TLS12",
              "min_version is above max_version"),
@@ -155,8 +159,31 @@ def wrong_client_certificates_are_refused(world):
     assert refused(exporter, client(world, "enemy"))
 
 
+def certificates_may_stand_in_the_file(world):
+    make_all(world)
+    make_ca(world, "stranger")
+    make_cert(world, "stranger", "enemy", "clientAuth")
+    text = MUTUAL
+    for name in ("server.crt", "server.key", "ca.crt"):
+        with open(world.path(name)) as f:
+            lines = ["    " + line for line in f.read().splitlines()]
+        if name != "ca.crt":  # the client needs it
+            os.unlink(world.path(name))
+        text = text.replace("_file: " + name, ": |\n" + "\n".join(lines))
+    assert "_file" not in text, text
+    exporter = world.exporter(config(world, text))
+    assert get(exporter, client(world, "friend"))[0] == 200
+    assert refused(exporter, client(world))
+    assert refused(exporter, client(world, "enemy"))
+    # It can be changed in other things and stays that of the start.
+    config(world, text + USERS)
+    assert get(exporter, client(world, "friend"))[0] == 401
+    assert get(exporter, client(world, "friend"), **basic("alice", "right"))[
+        0] == 200
+
+
 def prometheus_comes_in_with_all_of_it(world):
-    kfweb.make_all(world)
+    make_all(world)
     subprocess.run([kftest.need("promtool"), "check", "web-config",
                     config(world, MUTUAL + USERS).split("=", 1)[1]],
                    check=True)
@@ -176,7 +203,7 @@ def state_of(exporter):
 
 
 def broken_handshakes_leave_nothing(world):
-    kfweb.make_all(world)
+    make_all(world)
     exporter = world.exporter(config(world, MUTUAL), "--web.timeout=2s")
     friend = client(world, "friend")
 
@@ -238,6 +265,7 @@ kftest.main(
     mistakes_in_the_file_are_named,
     tls_is_served_and_a_new_certificate_taken,
     wrong_client_certificates_are_refused,
+    certificates_may_stand_in_the_file,
     prometheus_comes_in_with_all_of_it,
     broken_handshakes_leave_nothing,
     guesses_take_as_long_for_any_user,

@@ -16,7 +16,8 @@ static void check(const struct kf_web_config *c)
 			     "a user without a name or a hash");
 	fuzz_require((unsigned int)c->client_auth < KF_NR_CLIENT_AUTHS,
 		     "no such way of asking clients");
-	fuzz_require(!c->tls || (c->cert_file && c->key_file),
+	fuzz_require(!c->tls || (!c->cert.file != !c->cert.text &&
+				 !c->key.file != !c->key.text),
 		     "TLS without a certificate");
 }
 
