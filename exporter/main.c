@@ -13,8 +13,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -246,6 +248,16 @@ static bool check_web(const struct kf_options *o)
 	return right;
 }
 
+/*
+ * Requests and readers are threads that come and go: with an arena of malloc
+ * for each, what they leave for later pins most of every one.
+ */
+static void share_arenas(void)
+{
+	if (!getenv("MALLOC_ARENA_MAX"))
+		mallopt(M_ARENA_MAX, 2);
+}
+
 int main(int argc, char **argv)
 {
 	static struct kf_requests requests;
@@ -259,6 +271,7 @@ int main(int argc, char **argv)
 
 	if (parse != KF_PARSE_RUN)
 		return parse == KF_PARSE_USAGE ? 2 : 0;
+	share_arenas();
 	kf_log_setup(o.log_level, o.log_format);
 	if (!read_config(&o, &naming))
 		return 1;
