@@ -25,6 +25,7 @@ tree_files()
 		(cd "$top_srcdir" && find . -type f | sed 's,^\./,,') |
 			grep -Ev '^(_build|_inst|build|build-aux|autom4te\.cache)/' |
 			grep -Ev '^m4/(libtool|lt[a-z~]*)\.m4$' |
+			grep -Ev '^exporter/web/made/' |
 			grep -Ev '^(configure~?|aclocal\.m4|config\.h\.in~?)$' |
 			grep -Ev '^(Makefile\.in|INSTALL|\.version)$'
 	fi | LC_ALL=C sort
