@@ -21,12 +21,17 @@ using bytes = std::vector<char>;
 /* What the threads leave behind; its own memory is of no tag. */
 static std::vector<bytes> kept(16);
 
+/* What nobody can see a compiler may leave out, the allocation with it. */
+static thread_local const void *volatile shown;
+
 static void func_b(int thread)
 {
 	konf::tag_scope tag("FuncB");
 
-	for (int i = 0; i < 1000 * (thread + 1); i++)
+	for (int i = 0; i < 1000 * (thread + 1); i++) {
 		bytes shower(100);
+		shown = shower.data();
+	}
 	kept[4 * thread] = bytes(64 * 1024);
 }
 
