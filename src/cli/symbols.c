@@ -201,13 +201,39 @@ static int real_scopes(Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die **scopes)
 	return dwarf_getscopes_die(&inmost, scopes);
 }
 
-/* Fills in the calls from the inmost on; returns how many there are. */
-static size_t inlined(Dwfl_Module *mod, Dwarf_Addr pc, struct raw *raw)
+/*
+ * libdw looks a unit up in .debug_aranges alone, which clang does not write:
+ * the ranges of each unit say it too.
+ */
+static Dwarf_Die *unit_of(Dwfl_Module *mod, Dwarf_Addr pc, Dwarf_Addr *bias)
 {
-	Dwarf_Addr bias = 0;
-	Dwarf_Die *cu = dwfl_module_addrdie(mod, pc, &bias);
+	Dwarf_Die *cu = dwfl_module_addrdie(mod, pc, bias);
+
+	if (cu)
+		return cu;
+	while ((cu = dwfl_module_nextcu(mod, cu, bias))) {
+		if (dwarf_haspc(cu, pc - *bias) == 1)
+			return cu;
+	}
+	return NULL;
+}
+
+/* Where a call is in the source. */
+static void place(Dwarf_Die *cu, Dwarf_Addr addr, struct raw *raw)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(cu, addr);
+
+	if (!line)
+		return;
+	raw->file = dwarf_linesrc(line, NULL, NULL);
+	dwarf_lineno(line, &raw->line);
+}
+
+/* Fills in the calls from the inmost on; returns how many there are. */
+static size_t inlined(Dwarf_Die *cu, Dwarf_Addr addr, struct raw *raw)
+{
 	Dwarf_Die *scopes = NULL;
-	int nr_scopes = cu ? real_scopes(cu, pc - bias, &scopes) : 0;
+	int nr_scopes = real_scopes(cu, addr, &scopes);
 	size_t nr = 0;
 
 	for (int i = 0; i < nr_scopes && nr < MAX_INLINED - 1; i++) {
@@ -228,15 +254,15 @@ static size_t inlined(Dwfl_Module *mod, Dwarf_Addr pc, struct raw *raw)
 static size_t look_up(Dwfl_Module *mod, Dwarf_Addr pc, struct raw *raw)
 {
 	const char *symbol = dwfl_module_addrname(mod, pc);
-	Dwfl_Line *line;
-	size_t nr;
+	Dwarf_Addr bias = 0;
+	Dwarf_Die *cu = unit_of(mod, pc, &bias);
+	size_t nr = 0;
 
 	memset(raw, 0, MAX_INLINED * sizeof(*raw));
-	line = dwfl_module_getsrc(mod, pc);
-	if (line)
-		raw[0].file = dwfl_lineinfo(line, NULL, &raw[0].line, NULL,
-					    NULL, NULL);
-	nr = inlined(mod, pc, raw);
+	if (cu) {
+		place(cu, pc - bias, &raw[0]);
+		nr = inlined(cu, pc - bias, raw);
+	}
 	/* the symbol table has the name with which the linker knows it */
 	if (symbol && (!nr || !raw[nr - 1].function))
 		raw[nr ? nr - 1 : 0].function = symbol;

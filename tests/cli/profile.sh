@@ -3,8 +3,8 @@
 #
 # What the tests of profiles share; sourced after cli.sh.
 #
-#   stacks_begin         start mkstacks (see tests/fixture/mkstacks.c); its pid
-#                        in $pid; ended with the test
+#   stacks_begin         start mkstacks (see tests/fixture/mkstacks.c), or the
+#                        program $mkstacks; its pid in $pid; ended with the test
 #   stacks ORDER...      give it an order, and wait until its file says so
 #   stacks_end           let it end
 #   report ARG...        konfiscator report ARG..., its notes too
@@ -16,7 +16,8 @@ stacks_answer() {
 
 stacks_begin() {
 	mkfifo "$WORK/orders" "$WORK/answers"
-	"$top_builddir/tests/fixture/mkstacks" "$WORK/stats/mkstacks.1" \
+	"${mkstacks:-$top_builddir/tests/fixture/mkstacks}" \
+		"$WORK/stats/mkstacks.1" \
 		<"$WORK/orders" >"$WORK/answers" &
 	pid=$!
 	at_exit "kill $pid 2>/dev/null"

@@ -76,3 +76,18 @@ expect 2 "$KF_CLI" report --view=tree history
 says "is for profiles"
 expect 2 "$KF_CLI" report --metric=peak history
 says "--metric is for profiles"
+
+# A program without a table of its units' addresses, as clang makes them.
+needs objcopy binutils
+exec 8<&-
+rm orders answers stats/mkstacks.1
+objcopy --remove-section .debug_aranges "$top_builddir/tests/fixture/mkstacks" \
+	bare
+mkstacks=$WORK/bare
+stacks_begin
+stacks cache 90000000 60000000 4096 work
+stacks inlined 8000000 1000000 512
+first 6 --group=line stats/mkstacks.1 | grep -q "^cache .*mkstacks.c:[0-9]" ||
+	fail "no line without a table of addresses"
+report --rows=0 stats/mkstacks.1 | grep -q "inmost  *outer < take_frames" ||
+	fail "no inlined call without a table of addresses"
