@@ -19,6 +19,8 @@
 #                        `need promtool`, so that the message has it
 #   needs COMMAND PACKAGE  the same of one command, and where to get it: at the
 #                        beginning of a line, where ./check reads the package
+#   valgrind_reads CMD...  skip where valgrind cannot read what this build has for
+#                        debuggers
 #   workdir              make a directory of the test's own, $WORK, removed at
 #                        the end however it comes; TMPDIR points to it and
 #                        KONFISCATOR_DIR to $WORK/stats. Mode 0700
@@ -71,6 +73,16 @@ need() {
 
 needs() {
 	command -v "$1" >/dev/null || skip "$1 is missing (package $2)"
+}
+
+# valgrind 3.19 gives up over what clang 14 writes.
+valgrind_reads() {
+	kf_said=$(LD_PRELOAD=${KF_PRELOAD-} valgrind --tool=none "$@" 2>&1) || true
+	case $kf_said in
+	*'Valgrind: debuginfo reader:'*)
+		skip "valgrind cannot read the debug information of this build"
+		;;
+	esac
 }
 
 kf_at_exit=

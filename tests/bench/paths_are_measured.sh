@@ -8,11 +8,7 @@
 needs valgrind valgrind
 workdir
 
-# valgrind 3.19 gives up where it reads what clang 14 wrote for debuggers.
-valgrind --tool=none "$top_builddir/bench/paths" malloc 64 1 4 \
-	>"$WORK/valgrind" 2>&1 ||
-	skip "valgrind cannot run bench/paths: $(grep Valgrind "$WORK/valgrind" |
-		head -n 1)"
+valgrind_reads "$top_builddir/bench/paths" malloc 64 1 4
 
 under() {
 	program=$1

@@ -33,6 +33,7 @@ END
 # CC may be a list.
 # shellcheck disable=SC2086
 ${CC:-cc} -g -O0 -o "$WORK/faulty" "$WORK/faulty.c"
+valgrind_reads "$WORK/faulty"
 
 # memcheck OPTION [ARGUMENT]: what it says of the program, in $WORK/said.
 memcheck() {
