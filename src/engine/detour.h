@@ -103,7 +103,6 @@ void kf_detour_hide(void);
 static inline void kf_detour_enter(void)
 {
 	struct kf_detour *self = &kf_detour;
-
 	bool first = !self->depth++;
 
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
