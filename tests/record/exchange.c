@@ -5,12 +5,14 @@
  * Each takes blocks by all functions of the malloc family, puts them into a
  * table that all share, and frees or resizes what it finds there. A thread
  * does a quarter of the rounds and is followed by another. ROUNDS 0: until
- * killed, or until standard input ends. When all is done the table is freed.
+ * killed, or until standard input ends; "ready" is printed once each thread has
+ * begun to exchange. When all is done the table is freed.
  */
 #include "tests/chance.h"
 
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,10 +22,12 @@
 #define NR_SLOTS 2048
 #define GENERATIONS 4
 #define MAX_THREADS 64
+#define FIRST_TURNS 64
 
 static void *table[NR_SLOTS]; /* atomic */
 static uint64_t rounds;
 static bool ended; /* atomic */
+static sem_t begun;
 
 static size_t a_size(uint64_t *seed)
 {
@@ -74,6 +78,8 @@ static void *work(void *arg)
 
 	for (uint64_t i = 0; i < rounds / GENERATIONS || !rounds; i++) {
 		turn(&seed);
+		if (i == FIRST_TURNS)
+			sem_post(&begun);
 		if (!rounds && __atomic_load_n(&ended, __ATOMIC_RELAXED))
 			break;
 	}
@@ -92,6 +98,8 @@ static void generation(unsigned int nr, unsigned int number)
 			exit(1);
 	}
 	if (!rounds) {
+		for (unsigned int i = 0; i < nr; i++)
+			sem_wait(&begun);
 		printf("ready\n");
 		fflush(stdout);
 		while (read(0, &byte, 1) > 0)
@@ -110,6 +118,8 @@ int main(int argc, char **argv)
 	if (!nr || nr > MAX_THREADS)
 		return 2;
 	rounds = strtoull(argv[2], NULL, 10);
+	if (sem_init(&begun, 0, 0))
+		return 1;
 	for (unsigned int i = 0; i < (rounds ? GENERATIONS : 1); i++)
 		generation(nr, i);
 	for (size_t i = 0; i < NR_SLOTS; i++)
