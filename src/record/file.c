@@ -64,8 +64,8 @@ static bool mend(const char *addr)
 	for (int i = 0; i < KF_NR_WRITERS; i++) {
 		char *window = kf_writers[i].window;
 
-		if (lies_in(addr, window, KF_RECORD_CHUNK_SIZE))
-			return kf_vm_put_memory(window, KF_RECORD_CHUNK_SIZE);
+		if (lies_in(addr, window, KF_WINDOW_SIZE))
+			return kf_vm_put_memory(window, KF_WINDOW_SIZE);
 	}
 	return false;
 }
@@ -231,30 +231,51 @@ static int reopen(void)
 	return r;
 }
 
-static int map_chunk(struct kf_writer *w)
+/* Who has filled many chunks takes more at once: of these few stay empty. */
+static uint32_t chunks_for(const struct kf_writer *w)
 {
-	uint64_t nr = __atomic_fetch_add(&file.next, 1, __ATOMIC_RELAXED);
-	uint64_t from = DATA_OFFSET + nr * KF_RECORD_CHUNK_SIZE;
-	uint64_t to = from + KF_RECORD_CHUNK_SIZE;
-	int fd, r;
+	uint64_t n = 1 + w->sequence / KF_WINDOW_CHUNKS;
 
-	if (to > file.max_size)
-		return -EFBIG;
-	fd = reopen();
+	return (uint32_t)KF_MIN(n, (uint64_t)KF_WINDOW_CHUNKS);
+}
+
+static int map_part(char *window, uint64_t from, uint64_t to)
+{
+	int fd = reopen();
+	int r;
+
 	if (fd < 0)
 		return fd;
 	r = kf_file_extend(fd, from, to);
 	if (!r)
 		kf_file_fill(fd, from, to);
 	if (!r)
-		r = kf_vm_put_file(w->window, KF_RECORD_CHUNK_SIZE, fd, from);
+		r = kf_vm_put_file(window, to - from, fd, from);
 	kf_file_close(fd);
 	return r;
 }
 
+static int map_chunks(struct kf_writer *w)
+{
+	uint32_t n = chunks_for(w);
+	uint64_t nr = __atomic_fetch_add(&file.next, n, __ATOMIC_RELAXED);
+	uint64_t from = DATA_OFFSET + nr * KF_RECORD_CHUNK_SIZE;
+	int r;
+
+	if (from + KF_RECORD_CHUNK_SIZE > file.max_size)
+		return -EFBIG;
+	n = (uint32_t)KF_MIN(n, (file.max_size - from) / KF_RECORD_CHUNK_SIZE);
+	r = map_part(w->window, from, from + n * KF_RECORD_CHUNK_SIZE);
+	if (r)
+		return r;
+	w->chunk = w->window;
+	w->left = n - 1;
+	return 0;
+}
+
 static void fill_chunk(struct kf_writer *w, uint64_t now)
 {
-	struct kf_record_chunk *chunk = (void *)w->window;
+	struct kf_record_chunk *chunk = (void *)w->chunk;
 
 	chunk->stream = (uint32_t)(w - kf_writers);
 	chunk->sequence = w->sequence++;
@@ -272,22 +293,15 @@ static void fill_chunk(struct kf_writer *w, uint64_t now)
 	w->took = NULL;
 }
 
-static int take(struct kf_writer *w, uint64_t now)
+static int take(struct kf_writer *w)
 {
-	int r;
-
 	if (!w->window)
-		w->window = kf_vm_reserve(KF_RECORD_CHUNK_SIZE,
-					  KF_RECORD_CHUNK_SIZE);
-	r = w->window ? map_chunk(w) : -ENOMEM;
-	if (r)
-		return r;
-	fill_chunk(w, now);
-	kf_record_moment();
-	return 0;
+		w->window = kf_vm_reserve(KF_WINDOW_SIZE, KF_RECORD_CHUNK_SIZE);
+	return w->window ? map_chunks(w) : -ENOMEM;
 }
 
-bool kf_chunk_take(struct kf_writer *w, uint64_t now)
+/* A window's worth at once, for the writer alone until the next. */
+static bool take_more(struct kf_writer *w)
 {
 	int r = -ECANCELED;
 
@@ -296,7 +310,7 @@ bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 	/* Pairs with kf_record_stop(): one of the two sees the other. */
 	__atomic_fetch_add(&file.takers, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&kf_record_epoch, __ATOMIC_SEQ_CST) == w->epoch) {
-		r = take(w, now);
+		r = take(w);
 		if (r) {
 			__atomic_store_n(&file.full, (uint32_t)-r,
 					 __ATOMIC_RELAXED);
@@ -306,6 +320,20 @@ bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 	}
 	__atomic_fetch_sub(&file.takers, 1, __ATOMIC_SEQ_CST);
 	return !r;
+}
+
+bool kf_chunk_take(struct kf_writer *w, uint64_t now)
+{
+	if (w->left &&
+	    __atomic_load_n(&file.full, __ATOMIC_RELAXED) != ESTALE) {
+		w->left--;
+		w->chunk += KF_RECORD_CHUNK_SIZE;
+	} else if (!take_more(w)) {
+		return false;
+	}
+	fill_chunk(w, now);
+	kf_record_moment();
+	return true;
 }
 
 /* The mappings are of the parent's file. */

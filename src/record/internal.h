@@ -17,6 +17,11 @@
 /* Threads that record at once; the first writer is for the bytes held. */
 #define KF_NR_WRITERS 1024
 
+/* Chunks that a writer takes at once, when it has filled that many times four.
+ */
+#define KF_WINDOW_CHUNKS 4
+#define KF_WINDOW_SIZE (KF_WINDOW_CHUNKS * (size_t)KF_RECORD_CHUNK_SIZE)
+
 /*
  * Who writes a stream. Only its owner touches it, but for @owner, and for the
  * window, which the guard looks at.
@@ -27,7 +32,9 @@ struct kf_writer {
 	bool begun;	 /* there is a chunk */
 	bool busy;	 /* in the middle of an event that goes the long way */
 	uintptr_t owner; /* atomic: kf_thread_self(), 0 none */
-	char *window;	 /* addresses for a chunk; constant once not NULL */
+	char *window;	 /* KF_WINDOW_SIZE addresses; constant once not NULL */
+	char *chunk;	 /* the one in use, in the window; NULL: none yet */
+	uint32_t left;	 /* chunks behind it that are in the window too */
 	uint64_t sequence; /* of the next chunk */
 	uint8_t *took; /* where the duration of the last free goes, or NULL */
 	int32_t tid;   /* of the owner */
@@ -68,7 +75,7 @@ bool kf_record_make_way(const char *path, const struct kf_record_conf *conf,
 			unsigned int try);
 
 /**
- * kf_chunk_take() - put a fresh chunk behind a writer's window
+ * kf_chunk_take() - have a fresh chunk in a writer's window
  * @w:		the writer; its stream goes on in the chunk
  * @now:	ticks
  *

@@ -5,10 +5,11 @@
  *	header | room up to data_offset | chunk 0 | chunk 1 | ...
  *
  * Chunks are of one size. A thread takes the next number, fills that chunk
- * alone and takes another. The chunks of one stream, in the order of their
- * sequence numbers, are its events in the order of their times; a stream
- * belongs to one thread at a time. A chunk that no space was found for, or that
- * was taken and not begun, has no magic and is skipped.
+ * alone and takes another, or several at once when it has filled many. The
+ * chunks of one stream, in the order of their sequence numbers, are its events
+ * in the order of their times; a stream belongs to one thread at a time. A
+ * chunk that no space was found for, or that was taken and not begun, has no
+ * magic and is skipped.
  *
  * Behind its header a chunk holds events without gaps (event.h), as far as
  * @used says: it is stored after each event, so what is read up to there is

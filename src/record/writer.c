@@ -55,7 +55,7 @@ static inline void forget_epoch(void)
 
 static struct kf_record_chunk *chunk_of(const struct kf_writer *w)
 {
-	return (struct kf_record_chunk *)(void *)w->window;
+	return (struct kf_record_chunk *)(void *)w->chunk;
 }
 
 /* Where there is no chunk to count in, in the header. */
@@ -78,6 +78,7 @@ static __noinline bool renew(struct kf_writer *w, uint64_t now)
 	if (w->epoch != epoch) {
 		w->epoch = epoch;
 		w->begun = false;
+		w->left = 0;
 		w->sequence = 0;
 	}
 	return kf_chunk_take(w, now);
@@ -86,7 +87,7 @@ static __noinline bool renew(struct kf_writer *w, uint64_t now)
 /* Where the room for further events in the chunk ends. */
 static inline uint8_t *limit_of(const struct kf_writer *w)
 {
-	return (uint8_t *)w->window + KF_RECORD_CHUNK_SIZE -
+	return (uint8_t *)w->chunk + KF_RECORD_CHUNK_SIZE -
 	       KF_RECORD_EVENT_MAX + 1;
 }
 
@@ -159,7 +160,7 @@ static inline void close_event(struct kf_writer *w, uint8_t *p)
 {
 	bool compare = ((uintptr_t)p ^ (uintptr_t)w->pen.at) & COMPARE_BYTES;
 
-	__atomic_store_n(w->pen.used, (uint32_t)(p - (uint8_t *)w->window),
+	__atomic_store_n(w->pen.used, (uint32_t)(p - (uint8_t *)w->chunk),
 			 __ATOMIC_RELEASE);
 	w->pen.at = p;
 	lay_down(w);
@@ -302,7 +303,7 @@ void kf_writers_reset(void)
 	forget_epoch();
 	for (int i = 0; i < KF_NR_WRITERS; i++) {
 		if (kf_writers[i].window)
-			kf_vm_drop(kf_writers[i].window, KF_RECORD_CHUNK_SIZE);
+			kf_vm_drop(kf_writers[i].window, KF_WINDOW_SIZE);
 		if (kf_writers[i].owner || kf_writers[i].window)
 			kf_writers[i] = (struct kf_writer){0};
 	}

@@ -23,8 +23,8 @@
 
 #define ZEROES 4096
 
-/* A step of kf_file_fill(); a chunk of a recording is one. */
-#define FILL 65536
+/* A step of kf_file_fill(); the most that a writer of a recording takes. */
+#define FILL 262144
 
 int kf_file_open(int dirfd, const char *path, int flags, mode_t mode)
 {
@@ -184,9 +184,12 @@ void kf_file_fill(int fd, uint64_t from, uint64_t to)
 
 	for (size_t i = 0; i < KF_ARRAY_SIZE(piece); i++)
 		piece[i] = (struct iovec){(void *)(uintptr_t)zeroes, ZEROES};
-	for (; to - from >= FILL && n > 0; from += (uint64_t)n)
-		n = kf_sys(SYS_pwritev, fd, piece, KF_ARRAY_SIZE(piece),
-			   (long)from, 0L);
+	for (; from < to && n > 0; from += (uint64_t)n) {
+		uint64_t pieces = KF_MIN(to - from, (uint64_t)FILL) / ZEROES;
+
+		n = kf_sys(SYS_pwritev, fd, piece, (long)pieces, (long)from,
+			   0L);
+	}
 }
 
 static ssize_t read_all(int fd, char *buf, size_t size)
