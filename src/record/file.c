@@ -239,6 +239,21 @@ static uint32_t chunks_for(const struct kf_writer *w)
 	return (uint32_t)KF_MIN(n, (uint64_t)KF_WINDOW_CHUNKS);
 }
 
+/*
+ * Whether somebody cut it after it was looked at, so that it was made longer
+ * again from nothing.
+ */
+static bool was_cut(int fd)
+{
+	uint64_t magic;
+
+	if (!kf_file_read_at(fd, &magic, sizeof(magic), 0))
+		return true;
+	if (!magic)
+		kf_file_truncate(fd, 0);
+	return magic != KF_RECORD_MAGIC;
+}
+
 static int map_part(char *window, uint64_t from, uint64_t to)
 {
 	int fd = reopen();
@@ -249,6 +264,8 @@ static int map_part(char *window, uint64_t from, uint64_t to)
 	r = kf_file_extend(fd, from, to);
 	if (!r)
 		kf_file_fill(fd, from, to);
+	if (!r && was_cut(fd))
+		r = -ESTALE;
 	if (!r)
 		r = kf_vm_put_file(window, to - from, fd, from);
 	kf_file_close(fd);

@@ -177,6 +177,11 @@ int kf_file_extend(int fd, uint64_t from, uint64_t to)
 	return r;
 }
 
+void kf_file_truncate(int fd, uint64_t size)
+{
+	kf_sys(SYS_ftruncate, fd, (long)size);
+}
+
 void kf_file_fill(int fd, uint64_t from, uint64_t to)
 {
 	struct iovec piece[FILL / ZEROES];

@@ -151,6 +151,15 @@ uint32_t kf_file_mode(const char *path);
 int kf_file_extend(int fd, uint64_t from, uint64_t to) __must_check;
 
 /**
+ * kf_file_truncate() - make a file shorter
+ * @fd:		the file
+ * @size:	bytes that stay
+ *
+ * Context: any.
+ */
+void kf_file_truncate(int fd, uint64_t size);
+
+/**
  * kf_file_fill() - have the pages of a part of a file in memory
  * @fd:		the file
  * @from:	where the part begins, of which space is taken and all is 0
