@@ -63,7 +63,7 @@ set startup-with-shell off
 set environment KONFISCATOR_SAMPLE 128K
 set environment KONFISCATOR_SAMPLE_SEED 23
 set environment LD_PRELOAD $WORK/lib.so
-break main
+tbreak main
 run
 break -probe-stap otel_memory:alloc
 commands

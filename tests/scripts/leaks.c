@@ -13,30 +13,33 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 
-/* Volatile, so that no compiler leaves out a block that nobody uses. */
+/*
+ * Volatile, so that no compiler leaves out a block that nobody uses; the loops'
+ * counters are, so that none unrolls them: each call would have its own stack.
+ */
 static void *volatile block;
 
 NOINLINE static void lose_small(void)
 {
-	for (int i = 0; i < 101; i++)
+	for (volatile int i = 0; i < 101; i++)
 		block = malloc(100);
 }
 
 NOINLINE static void lose_large(void)
 {
-	for (int i = 0; i < 23; i++)
+	for (volatile int i = 0; i < 23; i++)
 		block = malloc(300000);
 }
 
 NOINLINE static void lose_zeroed(void)
 {
-	for (int i = 0; i < 37; i++)
+	for (volatile int i = 0; i < 37; i++)
 		block = calloc(10, 100);
 }
 
 NOINLINE static void grow(void)
 {
-	for (int i = 0; i < 13; i++) {
+	for (volatile int i = 0; i < 13; i++) {
 		block = malloc(50);
 		block = realloc(block, 5000);
 	}
@@ -44,7 +47,7 @@ NOINLINE static void grow(void)
 
 NOINLINE static void pass(void)
 {
-	for (int i = 0; i < 53; i++) {
+	for (volatile int i = 0; i < 53; i++) {
 		block = malloc(700);
 		free(block);
 	}
@@ -52,7 +55,7 @@ NOINLINE static void pass(void)
 
 NOINLINE static void *lose_in_thread(void *unused)
 {
-	for (int i = 0; i < 29; i++)
+	for (volatile int i = 0; i < 29; i++)
 		block = malloc(64);
 	return unused;
 }
