@@ -4,8 +4,8 @@
 # 26, from the call through the PLT to the return, counted one by one, with
 # counting and probes. Under a tag it is 48 and 48; to enter and leave one takes
 # 62 and 34. Clang keeps the frame pointer, as it cannot be told otherwise for one
-# function, and stores the arguments of probes: it has bounds of its own. What is
-# printed beside has no bound here.
+# function: it has bounds of its own for the first two. What is printed beside has
+# no bound here.
 # shellcheck source=tests/speed/steps.sh
 . "${top_srcdir:?}/tests/speed/steps.sh"
 
@@ -18,12 +18,11 @@ case $("${CC:-cc}" --version) in
 esac
 awk -v by="$by" '
 BEGIN {
-	bound["malloc"] = by == "clang" ? 25 : 18
-	bound["free"] = by == "clang" ? 35 : 26
-	bound["malloc tagged"] = by == "clang" ? 76 : 48
-	bound["free tagged"] = by == "clang" ? 86 : 48
-	bound["tag_push"] = bound["tag_push tagged"] = by == "clang" ? 80 : 62
-	bound["tag_pop"] = bound["tag_pop tagged"] = by == "clang" ? 45 : 34
+	bound["malloc"] = by == "clang" ? 21 : 18
+	bound["free"] = by == "clang" ? 32 : 26
+	bound["malloc tagged"] = bound["free tagged"] = 48
+	bound["tag_push"] = bound["tag_push tagged"] = 62
+	bound["tag_pop"] = bound["tag_pop tagged"] = 34
 }
 { what = $1 ($6 ? " " $6 : "") }
 !(what in bound) || $2 > 1024 { next }
