@@ -80,6 +80,13 @@ void kf_listen_name(int fd, char *name, size_t size)
 		 port);
 }
 
+static const char *reason(int rc)
+{
+	if (rc == EAI_SERVICE)
+		return "no port has that name";
+	return rc ? gai_strerror(rc) : strerror(errno);
+}
+
 int kf_listen(const char *address, char *name, size_t size)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
@@ -112,7 +119,7 @@ int kf_listen(const char *address, char *name, size_t size)
 	if (fd < 0)
 		fprintf(stderr,
 			"konfiscator_exporter: cannot listen on %s: %s\n",
-			address, rc ? gai_strerror(rc) : strerror(errno));
+			address, reason(rc));
 	else
 		kf_listen_name(fd, name, size);
 	return fd;

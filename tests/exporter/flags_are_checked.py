@@ -49,6 +49,12 @@ def a_mistake_gets_one_line_and_status_2(world):
         assert result.stdout == "", flags
 
 
+def ports_of_no_known_name_are_told(world):
+    result = run("--web.listen-address=127.0.0.1:no-such-port")
+    assert result.returncode == 1, result
+    assert "127.0.0.1:no-such-port: no port has that name" in result.stderr
+
+
 def help_and_manual_page_name_the_same_flags(world):
     result = run("--help")
     assert result.returncode == 0 and result.stderr == ""
