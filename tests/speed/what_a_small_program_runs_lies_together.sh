@@ -16,6 +16,7 @@ case " ${KF_CFLAGS--O2} " in
 *) skip "built without -O2, but with $KF_CFLAGS" ;;
 esac
 
+valgrind_reads "$top_builddir/bench/programs/simple" 1 16 150
 "${PYTHON3:?}" "$top_srcdir/bench/layout.py" --beyond \
 	--build "$top_builddir" --library "$KF_PRELOAD" >"$WORK/told" ||
 	fail "layout.py ended with $?"
