@@ -322,8 +322,6 @@ static bool take_more(struct kf_writer *w)
 {
 	int r = -ECANCELED;
 
-	if (__atomic_load_n(&file.full, __ATOMIC_RELAXED))
-		return false;
 	/* Pairs with kf_record_stop(): one of the two sees the other. */
 	__atomic_fetch_add(&file.takers, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&kf_record_epoch, __ATOMIC_SEQ_CST) == w->epoch) {
@@ -339,10 +337,12 @@ static bool take_more(struct kf_writer *w)
 	return !r;
 }
 
+/* Where one thread finds no more, the others do not go on by themselves. */
 bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 {
-	if (w->left &&
-	    __atomic_load_n(&file.full, __ATOMIC_RELAXED) != ESTALE) {
+	if (__atomic_load_n(&file.full, __ATOMIC_RELAXED))
+		return false;
+	if (w->left) {
 		w->left--;
 		w->chunk += KF_RECORD_CHUNK_SIZE;
 	} else if (!take_more(w)) {
