@@ -23,7 +23,11 @@ while read -r id kind; do
 	flag=--$(echo "$id" | tr _ -)
 	name=KONFISCATOR_$(echo "$id" | tr '[:lower:]' '[:upper:]')
 	value=$(value_of "$kind")
-	expect 0 "$KF_CLI" run "$flag" "$value" -- env
+	# There, as some make files where they are.
+	(
+		cd "$WORK"
+		expect 0 "$KF_CLI" run "$flag" "$value" -- env
+	)
 	grep -qxF "$name=$value" "$WORK/out" || fail "$flag does not set $name"
 	nr=$((nr + 1))
 done <"$WORK/options"
