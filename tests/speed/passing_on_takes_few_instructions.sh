@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # On x86-64 the engine system adds at most 56 instructions to a malloc of up to
 # 200 bytes of the GNU C library and 42 to its free, 100 and 80 to those of 1 KiB,
-# 118 to calloc, and 90 to a delete that knows the size; built by clang, which keeps
-# frame pointers, 62, 54, 118, 100, 144 and 118. All blocks fit into what
+# 118 to calloc, and 90 to a delete that knows the size. All blocks fit into what
 # glibc keeps for the thread, so that it does the same in both runs.
 # shellcheck source=tests/speed/steps.sh
 . "${top_srcdir:?}/tests/speed/steps.sh"
@@ -15,24 +14,13 @@ KONFISCATOR_ENGINE=system
 export KONFISCATOR_ENGINE
 count system "$KF_PRELOAD"
 
-by=gcc
-case $("${CC:-cc}" --version) in
-*clang*) by=clang ;;
-esac
-awk -v by="$by" '
-function limit(call, bytes, gcc, clang)
-{
-	bound[call, bytes] = by == "clang" ? clang : gcc
-}
+awk '
 BEGIN {
-	limit("malloc", 16, 56, 62); limit("free", 16, 42, 54)
-	limit("malloc", 64, 56, 62); limit("free", 64, 42, 54)
-	limit("malloc", 200, 56, 62); limit("free", 200, 42, 54)
-	limit("malloc", 1024, 100, 118)
-	limit("free", 1024, 80, 100)
-	limit("calloc", 64, 118, 144)
-	limit("_Znwm", 64, 58, 72)
-	limit("_ZdlPvm", 64, 90, 118)
+	bound["malloc", 16] = bound["malloc", 64] = bound["malloc", 200] = 56
+	bound["free", 16] = bound["free", 64] = bound["free", 200] = 42
+	bound["malloc", 1024] = 100; bound["free", 1024] = 80
+	bound["calloc", 64] = 118
+	bound["_Znwm", 64] = 58; bound["_ZdlPvm", 64] = 90
 }
 # Calls under a tag have no bound here: they go the long way.
 $6 { next }

@@ -3,7 +3,7 @@
 # While calls are recorded a malloc of up to 200 bytes takes at most 180
 # instructions on x86-64, and a free at most 195: here the numbers written down
 # are long, as each step is slow. Where calls follow each other at once they take
-# about 95 each. Clang's keep the frame pointer and more registers: 190 and 200.
+# about 95 each.
 # shellcheck source=tests/speed/steps.sh
 . "${top_srcdir:?}/tests/speed/steps.sh"
 
@@ -14,14 +14,10 @@ count steps "$KF_PRELOAD"
 
 printf '%-8s %6s %6s %9s %7s\n' call bytes median mean largest
 cat "$WORK/steps"
-by=gcc
-case $("${CC:-cc}" --version) in
-*clang*) by=clang ;;
-esac
-awk -v by="$by" '
+awk '
 BEGIN {
-	bound["malloc"] = by == "clang" ? 190 : 180
-	bound["free"] = by == "clang" ? 200 : 195
+	bound["malloc"] = 180
+	bound["free"] = 195
 }
 !($1 in bound) || $2 > 200 || $6 { next }
 { looked_at++ }
