@@ -17,8 +17,7 @@
 /* Threads that record at once; the first writer is for the bytes held. */
 #define KF_NR_WRITERS 1024
 
-/* Chunks that a writer takes at once, when it has filled that many times four.
- */
+/* Chunks that a writer takes at once, at most. */
 #define KF_WINDOW_CHUNKS 4
 #define KF_WINDOW_SIZE (KF_WINDOW_CHUNKS * (size_t)KF_RECORD_CHUNK_SIZE)
 

@@ -168,7 +168,7 @@ void kf_file_truncate(int fd, uint64_t size);
  * Zeroes are written there, in large steps: file systems that can then keep
  * them in large folios, and a mapping of the part has one page fault for all
  * pages of one, not one for each that finds the place on the disk anew. What
- * is less than a step is left, and so is all where that fails: it is done for
+ * is less than 4 KiB is left, and so is all where that fails: it is done for
  * speed alone.
  *
  * Context: any.
