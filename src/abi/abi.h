@@ -12,7 +12,7 @@
  * The fast paths have no frame: they call nothing, they jump to the slow path,
  * and a stack taken there still starts at their caller.
  */
-#ifdef __clang__ /* knows no such attribute; there they have a frame */
+#ifdef __clang__ /* has an option instead: see configure.ac */
 #define KF_LEAF
 #else
 #define KF_LEAF __attribute__((optimize("omit-frame-pointer")))

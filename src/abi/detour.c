@@ -79,6 +79,7 @@ static __noinline void *gave_far(void *p, size_t size,
 {
 	kf_pen_write_far(pen, end, KF_RECORD_MALLOC_QUICK, (uintptr_t)p, size,
 			 now);
+	kf_unknown(p);
 	return p;
 }
 

@@ -83,6 +83,23 @@
 #endif
 
 /*
+ * What compilers shall not see through. That which a function returns, whose
+ * caller is to jump to it: who knows that it returns what it was given calls
+ * it, and keeps that meanwhile.
+ */
+#define kf_unknown(p) __asm__("" : "+r"(p))
+
+/*
+ * A word that was added to: clang makes one vector of two neighbours, which
+ * takes more instructions.
+ */
+#ifdef __clang__
+#define kf_stays_alone(word) __asm__("" : "+m"(word))
+#else
+#define kf_stays_alone(word) ((void)(word))
+#endif
+
+/*
  * A word without its upper @n bits, shifted left by as many: one instruction
  * that leaves the word as it is, where a copy and a shift are two.
  */

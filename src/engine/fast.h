@@ -140,6 +140,8 @@ static __always_inline_kf bool kf_fast_is_own(struct kf_heap *heap, void *p,
 {
 	struct kf_slab *s = kf_container_of(kf_map_get(p), struct kf_slab, run);
 
+	/* One address: clang would have it in two parts, and add them twice. */
+	kf_unknown(s);
 	*slab = s;
 	return likely(kf_glance(&s->owner) == (uintptr_t)heap) &&
 	       likely(*kf_slab_key(p) != (uintptr_t)heap);
