@@ -121,7 +121,8 @@ static __always_inline_kf void kf_pen_done(struct kf_record_pen *pen,
 /**
  * kf_pen_write() - write an event of the usual numbers
  * kf_pen_write_far() - write one of any
- * @pen:	in hand; lowered unless the answer is false
+ * @pen:	in hand, so kf_clock_is_cheap(); lowered unless the answer is
+ *		false
  * @end:	of kf_pen_lift()
  * @kind:	KF_RECORD_MALLOC_QUICK or KF_RECORD_FREE_QUICK
  * @address:	of the block, a multiple of 16
@@ -141,7 +142,7 @@ kf_pen_write(struct kf_record_pen *pen, uint8_t *end, enum kf_record_kind kind,
 	/* In units of 16 bytes, with the sign at the bottom. */
 	uint64_t block = (uint64_t)(step >> 3 ^ step >> 63);
 	/* Who gave the block, perhaps another thread, did so before. */
-	uint64_t ticks = kind == KF_RECORD_FREE_QUICK ? kf_clock_stamp()
+	uint64_t ticks = kind == KF_RECORD_FREE_QUICK ? kf_clock_read_between()
 						      : kf_clock_read();
 	uint64_t since = ticks - pen->time;
 	uint8_t *at = pen->at;

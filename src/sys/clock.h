@@ -42,6 +42,21 @@ static inline uint64_t kf_clock_read(void)
 #endif
 }
 
+/* Likewise: see kf_clock_stamp(). */
+static inline uint64_t kf_clock_read_between(void)
+{
+#if defined(__x86_64__)
+	uint64_t ticks;
+
+	__builtin_ia32_lfence();
+	ticks = kf_clock_read();
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return ticks;
+#else
+	return 0;
+#endif
+}
+
 /* The time about now. */
 static inline uint64_t kf_clock_ticks(void)
 {
@@ -55,16 +70,8 @@ static inline uint64_t kf_clock_ticks(void)
  */
 static inline uint64_t kf_clock_stamp(void)
 {
-#if defined(__x86_64__)
-	uint64_t ticks;
-
-	if (kf_clock_is_cheap()) {
-		__builtin_ia32_lfence();
-		ticks = kf_clock_read();
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		return ticks;
-	}
-#endif
+	if (kf_clock_is_cheap())
+		return kf_clock_read_between();
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return kf_now_ns();
 }
