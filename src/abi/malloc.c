@@ -29,6 +29,7 @@ static __noinline void *count_asked(void *p, size_t size)
 
 	kf_direct_new(kf_heap_self, size, usable, kf_direct.elsewhere);
 	kf_probe_alloc((uintptr_t)p, size, usable);
+	kf_unknown(p);
 	return p;
 }
 
@@ -42,6 +43,7 @@ static __noinline void *count_direct(void *p, size_t size)
 	usable = kf_chunk_usable(kf_chunk_bytes(p));
 	kf_direct_new(heap, size, usable, true);
 	kf_probe_alloc((uintptr_t)p, size, usable);
+	kf_unknown(p);
 	return p;
 }
 
@@ -56,15 +58,16 @@ static __noinline void *malloc_direct(size_t size)
 static __noinline void *malloc_direct_tiny(size_t size)
 {
 	void *p = kf_direct_alloc(size);
-	size_t chunk;
+	size_t chunk, usable;
 
 	if (unlikely(!p))
 		return malloc_slow(size);
 	chunk = kf_chunk_bytes(p);
 	if (!kf_direct_is_tiny(chunk))
 		return count_direct(p, size);
-	kf_direct_tiny_new(kf_heap_self, chunk, size);
-	kf_probe_alloc((uintptr_t)p, size, kf_chunk_usable(chunk));
+	usable = kf_chunk_usable(chunk);
+	kf_direct_tiny_new(kf_heap_self, chunk, size, usable);
+	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
 }
 
@@ -222,14 +225,15 @@ static __noinline void free_direct(void *p)
 /* After kf_direct_may_look(). */
 static inline void free_direct_tiny(struct kf_heap *heap, void *p)
 {
-	size_t chunk = kf_chunk_bytes(p);
+	size_t chunk = kf_chunk_bytes(p), usable;
 
 	if (!kf_direct_is_tiny(chunk)) {
 		free_direct(p);
 		return;
 	}
-	kf_probe_release((uintptr_t)p, kf_chunk_usable(chunk));
-	kf_direct_tiny_gone(heap, chunk);
+	usable = kf_chunk_usable(chunk);
+	kf_probe_release((uintptr_t)p, usable);
+	kf_direct_tiny_gone(heap, chunk, usable);
 	kf_direct.to.free(p);
 }
 
@@ -262,18 +266,25 @@ static __noinline void free_large(void *p)
 	kf_large_free(kf_heap_self, run);
 }
 
-/* @slab is one where the kind of its run says so; @heap is kf_heap_self. */
+/* What the address map knows nothing of. */
+static __noinline void free_elsewhere(void *p, struct kf_heap *heap)
+{
+	if (p && kf_direct_may_look(heap))
+		free_direct_tiny(heap, p);
+	else if (p && kf_direct_may(heap))
+		free_direct(p);
+	else
+		kf_free_other(p);
+}
+
+/* @slab's run is some; it is a slab where the kind says so. */
 static __noinline void free_more(void *p, struct kf_slab *slab,
 				 struct kf_heap *heap)
 {
 	enum kf_run_kind kind = slab->run.kind;
 
-	if (kind != KF_RUN_NONE && heap->own == heap) {
+	if (heap->own == heap) {
 		kf_detour_free(p, slab);
-		return;
-	}
-	if (kind == KF_RUN_NONE && p && kf_direct_may_look(heap)) {
-		free_direct_tiny(heap, p);
 		return;
 	}
 	/* Inside of a tag, and of none. */
@@ -290,10 +301,6 @@ static __noinline void free_more(void *p, struct kf_slab *slab,
 		free_large(p);
 		return;
 	}
-	if (kind == KF_RUN_NONE && p && kf_direct_may(heap)) {
-		free_direct(p);
-		return;
-	}
 	if (kind != KF_RUN_SLAB || kf_detour_is_due() ||
 	    !kf_heap_may_give(heap, slab, p)) {
 		kf_free_other(p);
@@ -308,7 +315,11 @@ static __always_inline_kf void free_missed(void *p, struct kf_slab *slab,
 {
 	/* As in malloc(). */
 	__asm__("" : "+r"(p), "+r"(slab), "+r"(heap));
-	if (!kf_tagged_quick_free(heap, p, slab))
+	if (kf_tagged_quick_free(heap, p, slab))
+		return;
+	if (slab->run.kind == KF_RUN_NONE)
+		free_elsewhere(p, heap);
+	else
 		free_more(p, slab, heap);
 }
 
@@ -361,15 +372,13 @@ static __noinline void *calloc_direct(size_t size)
 	return count_direct(p, size);
 }
 
-static __noinline void *calloc_more(size_t size)
+static __noinline void *calloc_fast(size_t size)
 {
 	struct kf_heap *heap = kf_heap_self;
 	bool zeroed = false;
 	size_t usable;
 	void *p = NULL;
 
-	if (kf_direct_may(heap) && size <= PTRDIFF_MAX)
-		return calloc_direct(size);
 	if (heap->behind && size <= KF_SMALL_MAX) {
 		p = tagged_more(heap, size, KF_TAG_CALLOC);
 		if (likely(p))
@@ -384,6 +393,13 @@ static __noinline void *calloc_more(size_t size)
 	kf_heap_stat(kf_heap_self, KF_SLOT_calloc_calls, 1);
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
+}
+
+static __noinline void *calloc_more(size_t size)
+{
+	return kf_direct_may(kf_heap_self) && size <= PTRDIFF_MAX
+		       ? calloc_direct(size)
+		       : calloc_fast(size);
 }
 
 __kf_public void *calloc(size_t nr, size_t size)

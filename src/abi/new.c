@@ -69,18 +69,29 @@ static size_t clip(size_t size)
 	return KF_MIN(size, (size_t)PTRDIFF_MAX);
 }
 
-static __noinline void *new_slowly(size_t size)
+static __noinline void *new_more(size_t size)
 {
-	void *p = kf_malloc_slowly(size);
+	void *p = kf_malloc_more(size);
+
+	return likely(p) ? p : NEXT(new_fn, _Znwm)(clip(size));
+}
+
+static __noinline void *new_missed(size_t size)
+{
+	void *p = kf_malloc_missed(size, KF_ALIGN_UP(size, (size_t)16),
+				   kf_heap_self);
 
 	return likely(p) ? p : NEXT(new_fn, _Znwm)(clip(size));
 }
 
 KF_LEAF void *_Znwm(size_t size)
 {
-	void *p = size <= KF_TINY_MAX ? kf_malloc_quick(size) : NULL;
+	void *p;
 
-	return likely(p) ? p : new_slowly(size);
+	if (unlikely(size > KF_TINY_MAX))
+		return new_more(size);
+	p = kf_malloc_quick(size);
+	return likely(p) ? p : new_missed(size);
 }
 
 void *_Znam(size_t size)

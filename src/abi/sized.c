@@ -14,15 +14,19 @@
 
 #include <stdlib.h>
 
+/* Likewise of a block that the next malloc has, where nobody need be asked. */
+static inline bool fits_direct(const void *p, size_t size)
+{
+	return p && kf_direct_may_look(kf_heap_self) &&
+	       kf_map_get(p)->kind == KF_RUN_NONE && kf_chunk_is_short(p) &&
+	       size <= kf_chunk_usable(kf_chunk_bytes(p));
+}
+
 /* @rounded: what was taken for it, where that was from a slab. */
 static bool fits(void *p, size_t size, size_t rounded)
 {
-	size_t usable;
+	size_t usable = kf_usable(p);
 
-	if (kf_direct_may_look(kf_heap_self) &&
-	    kf_map_get(p)->kind == KF_RUN_NONE && kf_chunk_is_short(p))
-		return size <= kf_chunk_usable(kf_chunk_bytes(p));
-	usable = kf_usable(p);
 	/* Of no block; free() will say so. */
 	if (!usable)
 		return true;
@@ -30,12 +34,20 @@ static bool fits(void *p, size_t size, size_t rounded)
 			     : size <= usable;
 }
 
-static __noinline void look_and_free(void *p, size_t size, size_t rounded)
+static __noinline void ask_and_free(void *p, size_t size, size_t rounded)
 {
 	if (unlikely(p && !fits(p, size, rounded)))
 		kf_misuse_tell(p, KF_MISMATCH);
 	else
 		kf_free(p);
+}
+
+static __noinline void look_and_free(void *p, size_t size, size_t rounded)
+{
+	if (fits_direct(p, size))
+		kf_free(p);
+	else
+		ask_and_free(p, size, rounded);
 }
 
 KF_LEAF void kf_free_sized(void *p, size_t size)

@@ -78,14 +78,14 @@ static inline bool kf_direct_is_plain(const struct kf_heap *heap, const void *p)
  *
  * Context: after kf_direct_may().
  */
-static inline void kf_direct_new(struct kf_heap *heap, size_t size,
-				 size_t usable, bool elsewhere)
+static __always_inline_kf void kf_direct_new(struct kf_heap *heap, size_t size,
+					     size_t usable, bool elsewhere)
 {
 	kf_tally_new(heap->slot, false, size, usable, elsewhere);
 }
 
-static inline void kf_direct_gone(struct kf_heap *heap, size_t usable,
-				  bool elsewhere)
+static __always_inline_kf void kf_direct_gone(struct kf_heap *heap,
+					      size_t usable, bool elsewhere)
 {
 	kf_tally_gone(heap->slot, false, usable, elsewhere);
 }
@@ -102,21 +102,23 @@ static inline bool kf_direct_is_tiny(size_t chunk)
  * @heap:	kf_heap_self
  * @chunk:	its bytes: those of its class too
  * @size:	bytes asked
+ * @usable:	kf_chunk_usable() of it
  *
  * Context: after kf_direct_may_look().
  */
 static __always_inline_kf void kf_direct_tiny_new(struct kf_heap *heap,
-						  size_t chunk, size_t size)
+						  size_t chunk, size_t size,
+						  size_t usable)
 {
 	kf_tally_small_new(heap->slot, false, chunk / KF_CHUNK_STEP, size,
-			   kf_chunk_usable(chunk), KF_CHUNK_HEAD, true);
+			   usable, KF_CHUNK_HEAD, true);
 }
 
 static __always_inline_kf void kf_direct_tiny_gone(struct kf_heap *heap,
-						   size_t chunk)
+						   size_t chunk, size_t usable)
 {
-	kf_tally_small_gone(heap->slot, false, chunk / KF_CHUNK_STEP,
-			    kf_chunk_usable(chunk), KF_CHUNK_HEAD, true);
+	kf_tally_small_gone(heap->slot, false, chunk / KF_CHUNK_STEP, usable,
+			    KF_CHUNK_HEAD, true);
 }
 
 #endif

@@ -19,16 +19,12 @@
 static __always_inline_kf void kf_tally_add(uint64_t *word, uint64_t n,
 					    bool shared)
 {
-	if (shared)
+	if (shared) {
 		__atomic_fetch_add(word, n, __ATOMIC_RELAXED);
-	else
-		*word += n;
-}
-
-static __always_inline_kf unsigned int kf_tally_class(size_t usable)
-{
-	/* Blocks of no byte are among the smallest. */
-	return usable <= KF_SMALL_MAX ? kf_class_of(usable + !usable) : 0;
+		return;
+	}
+	*word += n;
+	kf_stays_alone(*word);
 }
 
 /*
@@ -69,11 +65,13 @@ kf_tally_small_new(struct kf_slot *slot, bool shared, unsigned int class,
 static __always_inline_kf void kf_tally_gone(struct kf_slot *slot, bool shared,
 					     size_t usable, bool elsewhere)
 {
-	unsigned int class = kf_tally_class(usable);
+	unsigned int class;
+	size_t bytes;
 
-	if (likely(class)) {
-		kf_tally_small_gone(slot, shared, class, usable,
-				    kf_class_bytes(class) - usable, elsewhere);
+	if (likely(usable <= KF_SMALL_MAX)) {
+		class = kf_class_around(usable, &bytes);
+		kf_tally_small_gone(slot, shared, class, usable, bytes - usable,
+				    elsewhere);
 		return;
 	}
 	kf_tally_add(&slot->class[0].frees, 1, shared);
@@ -96,11 +94,13 @@ static __always_inline_kf void kf_tally_new(struct kf_slot *slot, bool shared,
 					    size_t asked, size_t usable,
 					    bool elsewhere)
 {
-	unsigned int class = kf_tally_class(usable);
+	unsigned int class;
+	size_t bytes;
 
-	if (likely(class)) {
+	if (likely(usable <= KF_SMALL_MAX)) {
+		class = kf_class_around(usable, &bytes);
 		kf_tally_small_new(slot, shared, class, asked, usable,
-				   kf_class_bytes(class) - usable, elsewhere);
+				   bytes - usable, elsewhere);
 		return;
 	}
 	kf_tally_add(&slot->class[0].mallocs, 1, shared);

@@ -49,6 +49,26 @@ static inline size_t kf_class_bytes(unsigned int class)
 	return (size_t)(9 + above % 8) << (7 + above / 8);
 }
 
+/*
+ * The class of a size to KF_SMALL_MAX, none of it the smallest, and its bytes:
+ * cheaper than one after the other.
+ */
+static __always_inline_kf unsigned int kf_class_around(size_t size,
+						       size_t *bytes)
+{
+	unsigned int shift;
+	size_t steps;
+
+	if (size <= KF_TINY_MAX) {
+		*bytes = KF_ALIGN_UP(size + !size, (size_t)16);
+		return (unsigned int)(*bytes >> 4);
+	}
+	shift = kf_ilog2(size - 1) - 3;
+	steps = (size - 1) >> shift; /* 8 to 15 */
+	*bytes = (steps + 1) << shift;
+	return KF_NR_TINY + 1 + (shift - 7) * 8 + (unsigned int)steps - 8;
+}
+
 #define KF_SLAB_PAGES 16 /* usually */
 
 /*

@@ -307,8 +307,9 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
  * Context: any thread.
  * Return: false where @p is no block, or where the long way has things to do.
  */
-static inline bool kf_heap_may_give(const struct kf_heap *heap,
-				    const struct kf_slab *slab, const void *p)
+static __always_inline_kf bool kf_heap_may_give(const struct kf_heap *heap,
+						const struct kf_slab *slab,
+						const void *p)
 {
 	return !heap->guest && kf_slab_is_block(slab, p) &&
 	       !kf_slab_looks_free(slab, p) && kf_process_is_known();
