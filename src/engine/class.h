@@ -50,8 +50,8 @@ static inline size_t kf_class_bytes(unsigned int class)
 }
 
 /*
- * The class of a size to KF_SMALL_MAX, none of it the smallest, and its bytes:
- * cheaper than one after the other.
+ * kf_class_of() a size to KF_SMALL_MAX, where 0 is of the smallest class, and
+ * kf_class_bytes() of it: cheaper than one after the other.
  */
 static __always_inline_kf unsigned int kf_class_around(size_t size,
 						       size_t *bytes)

@@ -24,6 +24,21 @@ START_TEST(size_0_is_of_the_empty_class)
 }
 END_TEST
 
+START_TEST(class_and_bytes_are_the_same_when_found_at_once)
+{
+	size_t bytes;
+
+	for (size_t size = 1; size <= KF_SMALL_MAX; size++) {
+		unsigned int class = kf_class_of(size);
+
+		UNIT_REQUIRE(kf_class_around(size, &bytes) == class);
+		UNIT_REQUIRE(bytes == kf_class_bytes(class));
+	}
+	ck_assert_uint_eq(kf_class_around(0, &bytes), 1);
+	ck_assert_uint_eq(bytes, 16);
+}
+END_TEST
+
 START_TEST(classes_are_at_most_an_eighth_apart)
 {
 	for (unsigned int class = 2; class < KF_NR_CLASSES; class ++) {
@@ -72,6 +87,7 @@ int main(void)
 	const TTest *const tests[] = {
 		every_small_size_has_the_least_class_that_holds_it,
 		size_0_is_of_the_empty_class,
+		class_and_bytes_are_the_same_when_found_at_once,
 		classes_are_at_most_an_eighth_apart,
 		size_rounded_to_an_alignment_has_an_aligned_class,
 		slab_is_whole_granules_and_holds_several_blocks,
