@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-/* Likewise of a block that the next malloc has, where nobody need be asked. */
+/* Whether that can be said without asking anybody, and it fits. */
 static inline bool fits_direct(const void *p, size_t size)
 {
 	return p && kf_direct_may_look(kf_heap_self) &&

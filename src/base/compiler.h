@@ -83,9 +83,9 @@
 #endif
 
 /*
- * What compilers shall not see through. That which a function returns, whose
- * caller is to jump to it: who knows that it returns what it was given calls
- * it, and keeps that meanwhile.
+ * Have the compiler forget what it knows of a value. A function that returns
+ * its argument is called by clang, with the argument kept meanwhile, where its
+ * caller could jump to it: so it returns one that is unknown.
  */
 #define kf_unknown(p) __asm__("" : "+r"(p))
 

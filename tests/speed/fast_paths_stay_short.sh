@@ -3,8 +3,8 @@
 # On x86-64 malloc of up to 1 KiB takes at most 18 instructions and free at most
 # 26, from the call through the PLT to the return, counted one by one, with
 # counting and probes. Under a tag it is 48 and 48; to enter and leave one takes
-# 62 and 34. Clang names no memory to a probe and looks a heap up twice: its free
-# may take 28. What is printed beside has no bound here.
+# 62 and 34. Clang loads a size for a probe, and an owner to compare it, where gcc
+# names the memory: its free may take 28. What is printed beside has no bound here.
 # shellcheck source=tests/speed/steps.sh
 . "${top_srcdir:?}/tests/speed/steps.sh"
 
