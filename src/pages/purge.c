@@ -22,6 +22,9 @@
 /* Yields to a thread that purges before a trim goes on without it. */
 #define PATIENCE 1000
 
+/* Pages: runs are not purged, nor left, by smaller parts. */
+#define LEAST_PART 256
+
 static struct kf_run *oldest(void)
 {
 	struct kf_list *first = kf_list_first(&kf_floor.dirty);
@@ -93,7 +96,7 @@ void kf_purge_excess(void)
 void kf_purge_instead(size_t bytes)
 {
 	uint64_t keep =
-		KF_MAX((uint64_t)kf_pages_conf.dirty_max / 4 * 3, in_use() / 2);
+		KF_MAX((uint64_t)kf_pages_conf.dirty_max / 2, in_use() / 2);
 	uint64_t dirty = kf_word_get(KF_WORD_dirty);
 
 	if (likely(dirty <= keep))
@@ -102,17 +105,60 @@ void kf_purge_instead(size_t bytes)
 	kf_floor.purge_keep = KF_MIN(kf_floor.purge_keep, keep);
 }
 
+static bool is_old(const struct kf_run *run)
+{
+	return kf_floor.purge_old &&
+	       kf_now_ms() - run->freed_ms >= kf_pages_conf.purge_ms;
+}
+
 static bool is_to_go(const struct kf_run *run)
 {
-	return kf_word_get(KF_WORD_dirty) > kf_floor.purge_keep ||
-	       (kf_floor.purge_old &&
-		kf_now_ms() - run->freed_ms >= kf_pages_conf.purge_ms);
+	return kf_word_get(KF_WORD_dirty) > kf_floor.purge_keep || is_old(run);
 }
 
 static void want_nothing(void)
 {
 	kf_floor.purge_keep = UINT64_MAX;
 	kf_floor.purge_old = false;
+}
+
+/*
+ * How many of a run's dirty pages are to go: all of an old one, of another as
+ * many as are too many, if enough of it is left.
+ */
+static uint32_t pages_to_go(const struct kf_run *run)
+{
+	uint64_t dirty = kf_word_get(KF_WORD_dirty);
+	uint64_t excess = dirty - KF_MIN(dirty, kf_floor.purge_keep);
+	uint64_t nr = KF_MAX(excess >> KF_PAGE_SHIFT, (uint64_t)LEAST_PART);
+
+	if (is_old(run) || nr + LEAST_PART > run->dirty || !kf_desc_reserve(1))
+		return run->dirty;
+	return (uint32_t)nr;
+}
+
+/* The end of a run, with so many of its dirty pages, out of the tree. */
+static struct kf_run *take_end(struct kf_run *run, uint32_t dirty)
+{
+	uint32_t left = run->dirty - dirty;
+	struct kf_run *end = run;
+
+	if (!left) {
+		kf_tree_erase(run);
+		return run;
+	}
+	end = kf_desc_take();
+	end->start = run->start + ((size_t)left << KF_PAGE_SHIFT);
+	end->region = run->region;
+	end->kind = KF_RUN_FREE;
+	end->nr_pages = run->nr_pages - left;
+	end->dirty = dirty;
+	end->maybe_dirty = true;
+	end->freed_ms = run->freed_ms;
+	kf_tree_resize(run, run->start, left, left);
+	kf_region_names(run);
+	kf_region_names(end);
+	return end;
 }
 
 /* The next run to go, out of everybody's reach; NULL: there is none. */
@@ -125,7 +171,7 @@ static struct kf_run *begin(void)
 		return NULL;
 	}
 	kf_stats_begin();
-	kf_tree_erase(run);
+	run = take_end(run, pages_to_go(run));
 	run->recent = true;
 	kf_recent_count(kf_run_bytes(run), run->dirty);
 	kf_stats_end();
@@ -134,16 +180,19 @@ static struct kf_run *begin(void)
 	return run;
 }
 
-/* A region's free end goes with its addresses, if it is long enough. */
+/* A region's clean end goes with its addresses, if it is long enough. */
 static bool shrink(struct kf_region *region)
 {
 	struct kf_run *run = region->page[region->committed - 1];
 	/* which another thread's free may be moving */
 	size_t least = __atomic_load_n(&kf_pages_conf.trim_threshold,
 				       __ATOMIC_RELAXED);
+	size_t clean;
 
-	return kf_run_is_in_tree(run) && kf_run_bytes(run) >= least &&
-	       kf_region_shrink(run, 0);
+	if (!kf_run_is_in_tree(run))
+		return false;
+	clean = (size_t)(run->nr_pages - run->dirty) << KF_PAGE_SHIFT;
+	return clean >= least && kf_region_shrink(run, run->dirty);
 }
 
 /* Locked pages are refused: they are young again, so as not to be tried on. */

@@ -207,7 +207,33 @@ START_TEST(fresh_pages_are_taken_instead_of_old_dirty_ones)
 	/* A part of them is left for what fits there. */
 	for (int i = 0; i < 20; i++)
 		floor_take(2 * NR_PAGES, 1);
-	ck_assert_uint_ge(floor_check().dirty, 15 * NR_PAGES * KF_PAGE);
+	ck_assert_uint_ge(floor_check().dirty, 10 * NR_PAGES * KF_PAGE);
+}
+END_TEST
+
+START_TEST(only_what_is_too_much_of_a_long_run_goes)
+{
+	const size_t limit = 8 * NR_PAGES;
+	struct kf_run *runs[2];
+	char *low;
+
+	floor_start();
+	kf_pages_conf.dirty_max = limit * KF_PAGE;
+	kf_pages_conf.trim_threshold = NR_PAGES * KF_PAGE;
+	for (int i = 0; i < 2; i++) {
+		runs[i] = floor_take(limit - 1, 1);
+		memset(runs[i]->start, 1, kf_run_bytes(runs[i]));
+	}
+	low = runs[0]->start < runs[1]->start ? runs[0]->start : runs[1]->start;
+	kf_pages_free(runs[0]);
+	kf_pages_free(runs[1]);
+	ck_assert_uint_eq(floor_check().dirty, limit * KF_PAGE);
+	ck_assert_int_eq(nr_resident(low, limit), (int)limit);
+	/* The rest of it was the end of its region. */
+	ck_assert_int_eq(nr_resident(low + limit * KF_PAGE, 4 * NR_PAGES), 0);
+	ck_assert_uint_eq(floor_check().free, limit * KF_PAGE);
+	ck_assert_ptr_eq(floor_take(limit, 1)->start, low);
+	floor_check();
 }
 END_TEST
 
@@ -276,6 +302,7 @@ int main(void)
 		dirty_pages_stay_while_more_is_in_use,
 		dirty_run_is_taken_before_a_fresh_one_below_it,
 		fresh_pages_are_taken_instead_of_old_dirty_ones,
+		only_what_is_too_much_of_a_long_run_goes,
 		end_of_a_region_is_given_back_with_its_addresses,
 		trim_leaves_the_pad,
 		locked_pages_are_left_alone,
