@@ -66,41 +66,28 @@ static const char *check_region(struct kf_region *region,
 	return wrong;
 }
 
-static const char *check_slot(const struct kf_run *first,
-			      struct kf_pages_sums *recent,
-			      struct kf_pages_sums *sums)
-{
-	for (const struct kf_run *run = first; run; run = run->pending) {
-		if (run->kind != KF_RUN_FREE || !run->recent)
-			return "a recent run is not free";
-		if (run->nr_pages != first->nr_pages)
-			return "recent runs of a slot differ";
-		if (run->dirty != run->nr_pages)
-			return "a recent run is not dirty";
-		add(recent, run);
-		if (run->region)
-			continue;
-		/* A mapping lies in no region: it was not seen before. */
-		add(sums, run);
-		sums->committed += kf_run_bytes(run);
-	}
-	return NULL;
-}
-
+/* A mapping lies in no region: it was not seen before. */
 static const char *check_recent(struct kf_pages_sums *sums)
 {
 	struct kf_pages_sums recent = {0};
-	const char *wrong = NULL;
 
-	for (unsigned int i = 0; i < KF_NR_RECENT && !wrong; i++)
-		wrong = check_slot(kf_floor.recent[i], &recent, sums);
-	if (!wrong && recent.runs != kf_floor.nr_recent)
-		wrong = "the recent runs are miscounted";
+	for (const struct kf_run *run = kf_floor.recent; run;
+	     run = run->pending) {
+		if (run->kind != KF_RUN_FREE || !run->recent || run->region)
+			return "a recent mapping is not free";
+		if (run->dirty != run->nr_pages)
+			return "a recent mapping is not dirty";
+		add(&recent, run);
+		add(sums, run);
+		sums->committed += kf_run_bytes(run);
+	}
+	if (recent.runs != kf_floor.nr_recent)
+		return "the recent mappings are miscounted";
 	if (kf_floor.purging)
 		add(&recent, kf_floor.purging);
-	if (!wrong && recent.free != kf_floor.recent_bytes)
-		wrong = "the recent runs are miscounted";
-	return wrong;
+	if (recent.free != kf_floor.recent_bytes)
+		return "what is out of reach is miscounted";
+	return NULL;
 }
 
 static const char *check_tree(const struct kf_pages_sums *sums)

@@ -11,9 +11,7 @@
 #include "sys/lock.h"
 #include "sys/thread.h"
 
-#define KF_NR_RECENT 16	 /* lengths of runs */
-#define KF_RECENT_MAX 32 /* runs */
-#define KF_NR_GONE 64	 /* mappings */
+#define KF_NR_GONE 64 /* mappings */
 
 /*
  * All under @lock, but for @pending and @purge_left. A descriptor is in the
@@ -27,12 +25,9 @@ struct kf_floor {
 	struct kf_run *spare;	/* descriptors, linked by pending */
 	unsigned int nr_spare;
 	unsigned int nr_recent;
-	unsigned int recent_hand; /* the slot to drop from next */
 	size_t recent_bytes;
-	struct kf_run *recent[KF_NR_RECENT]; /* linked by pending */
-	uint32_t asked_for[KF_NR_RECENT];    /* pages, last */
-	uint32_t asked_before[KF_NR_RECENT]; /* pages, last but one */
-	char *meta; /* next free byte of the metadata chunk */
+	struct kf_run *recent; /* mappings, newest first, linked by pending */
+	char *meta;	       /* next free byte of the metadata chunk */
 	char *meta_end;
 	size_t next_region;	       /* bytes to reserve next time */
 	uint32_t last_tick;	       /* ms; read without the lock */
@@ -114,38 +109,26 @@ static inline const char **kf_floor_gone_at(const void *start)
 _Static_assert(KF_NR_GONE == 1 << (64 - 58), "as many as the hash has");
 
 /**
- * kf_recent_put() - keep a freed run as it is
- * @run:	a run of a region without a name of its own, or a mapped one,
- *		that counts nowhere
+ * kf_recent_put() - keep a freed mapping as it is
+ * @run:	a mapped run that counts nowhere
  *
  * Context: pages lock held, inside kf_stats_begin().
- * Return: false when it is not worth it or there are too many; nothing
- *	   changed.
+ * Return: false when it is too large; nothing changed.
  */
 bool kf_recent_put(struct kf_run *run) __must_check;
 
 /**
- * kf_recent_take() - a run of a region that was freed a moment ago
- * @nr_pages:	its pages
- * @align_pages: power of two
- *
- * Context: pages lock held, inside kf_stats_begin().
- * Return: the run, which counts nowhere and may not read as zeroes, or NULL.
- */
-struct kf_run *kf_recent_take(size_t nr_pages, size_t align_pages) __must_check;
-
-/**
- * kf_recent_take_mapping() - a mapping that was freed a moment ago
+ * kf_recent_take() - a mapping that was freed a moment ago
  * @nr_pages:	pages wanted
  *
  * Context: pages lock held, inside kf_stats_begin().
  * Return: the run, from half to twice as long, which counts nowhere and may
  *	   not read as zeroes, or NULL.
  */
-struct kf_run *kf_recent_take_mapping(size_t nr_pages) __must_check;
+struct kf_run *kf_recent_take(size_t nr_pages) __must_check;
 
 /**
- * kf_recent_drop() - put recent runs among the free ones, unmap mappings
+ * kf_recent_drop() - give recent mappings back, the oldest first
  * @bytes:	how many, at least; SIZE_MAX: all
  *
  * Context: pages lock held, inside kf_stats_begin().
@@ -154,14 +137,7 @@ struct kf_run *kf_recent_take_mapping(size_t nr_pages) __must_check;
 size_t kf_recent_drop(size_t bytes);
 
 /**
- * kf_recent_age() - drop one run or none: a request found none of its size
- *
- * Context: pages lock held, inside kf_stats_begin().
- */
-void kf_recent_age(void);
-
-/**
- * kf_recent_tick() - drop what nobody asked for since the last tick
+ * kf_recent_tick() - give back what nobody asked for long enough
  * @now:	kf_now_ms()
  *
  * Context: pages lock held, inside kf_stats_begin().

@@ -257,7 +257,7 @@ static struct kf_run *map_recent(size_t nr_pages, size_t align_pages)
 
 	if (align_bytes(align_pages) > KF_GRANULE)
 		return NULL;
-	run = kf_recent_take_mapping(nr_pages);
+	run = kf_recent_take(nr_pages);
 	if (!run)
 		return NULL;
 	hand_out(run);

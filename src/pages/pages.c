@@ -19,7 +19,7 @@ struct kf_pages_conf kf_pages_conf = {
 	.region_bytes = 32 * KF_MIB,
 	.trim_threshold = 128 * KF_KIB,
 	.dirty_max = 64 * KF_MIB,
-	.recent_max = 16 * KF_MIB,
+	.recent_max = 32,
 	.purge_ms = 1000,
 	.tick_ms = 50,
 };
@@ -154,28 +154,21 @@ static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
 	return run;
 }
 
-/* Recent runs that do not fit give way before fresh pages are taken. */
+/* Recent mappings give way before fresh pages are taken. */
 static struct kf_run *find(size_t nr_pages, size_t align_pages)
 {
 	struct kf_run *run = kf_tree_find(nr_pages, align_pages);
 
-	if ((!run || run->dirty < nr_pages) &&
-	    kf_recent_drop(nr_pages << KF_PAGE_SHIFT))
-		run = kf_tree_find(nr_pages, align_pages);
+	if (!run || run->dirty < nr_pages)
+		kf_recent_drop(nr_pages << KF_PAGE_SHIFT);
 	return run ? run : kf_region_grow(nr_pages, align_pages);
 }
 
 static struct kf_run *take(size_t nr_pages, size_t align_pages,
 			   enum kf_run_kind kind, bool *zeroed)
 {
-	struct kf_run *run = kf_recent_take(nr_pages, align_pages);
+	struct kf_run *run;
 
-	if (run) {
-		hand_out(run, kind);
-		*zeroed = false;
-		return run;
-	}
-	kf_recent_age();
 	if (!kf_desc_reserve(2))
 		return NULL;
 	run = find(nr_pages, align_pages);
@@ -276,8 +269,6 @@ static void free_run(struct kf_run *run)
 	    !kf_map_set(run->start, kf_run_bytes(run), &run->region->stand_in))
 		__builtin_unreachable();
 	count_use(run, run->kind, -kf_run_bytes(run));
-	if (kf_recent_put(run))
-		return;
 	mark_dirty(run);
 	kf_floor_release(run);
 	kf_purge_excess();

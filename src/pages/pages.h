@@ -19,14 +19,14 @@
 
 /* How the floor behaves; set at start and by mallopt, under the lock. */
 struct kf_pages_conf {
-	size_t region_bytes;   /* reserved at a time, at first */
-	size_t top_pad;	       /* committed beyond what is needed */
-	size_t trim_threshold; /* free bytes at a region's end to give back */
-	size_t dirty_max;      /* dirty bytes kept, or four times the used */
-	size_t recent_max;     /* bytes of freed runs kept as they are */
-	uint32_t purge_ms;     /* age at which dirty pages go */
-	uint32_t tick_ms;      /* how often slow paths look for what is due */
-	bool huge;	       /* ask for huge pages in large regions */
+	size_t region_bytes;	 /* reserved at a time, at first */
+	size_t top_pad;		 /* committed beyond what is needed */
+	size_t trim_threshold;	 /* free bytes at a region's end to give back */
+	size_t dirty_max;	 /* dirty bytes kept, or four times the used */
+	unsigned int recent_max; /* freed mappings kept as they are */
+	uint32_t purge_ms;	 /* age at which dirty pages go */
+	uint32_t tick_ms;	 /* how often slow paths look for what is due */
+	bool huge;		 /* ask for huge pages in large regions */
 };
 
 extern struct kf_pages_conf kf_pages_conf;

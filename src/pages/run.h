@@ -10,15 +10,16 @@
  *	run	adjacent pages of a region with one owner: free, a slab, a
  *		large block; or a mapping of its own outside of all regions
  *	dirty	a free page that the kernel has not got back yet
- *	recent	free, but kept as it is for the next request of its size
+ *	recent	a freed mapping, kept as it is for the next of about its size
  *	purge	give pages back to the kernel, keep their addresses
  *
  * Invariants, with the pages lock held:
  *	- every committed page of a region belongs to exactly one run;
  *	- region->page[] names the run at the first and at the last page of
  *	  each run, so both neighbours of a run are found in one load;
- *	- every free run is in the tree but for the recent ones, and no other
- *	  run is; of those that are, no two are neighbours.
+ *	- every free run is in the tree but for the recent mappings and one
+ *	  that is being purged, and no other run is; of those that are, no two
+ *	  are neighbours.
  */
 #ifndef KF_PAGES_RUN_H
 #define KF_PAGES_RUN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * pages/recent.c: what was freed a moment ago serves the next request of its
- * size, and is free memory like any other until then.
+ * pages/recent.c: a mapping that was freed a moment ago serves the next request
+ * of about its size, and is free memory like any other until then.
  */
 #include "config.h"
 
@@ -15,16 +15,7 @@
 static void start(void)
 {
 	floor_start();
-	kf_pages_conf.recent_max = 16 * KF_MIB;
-}
-
-/* As if runs of that length had been asked for twice. */
-static void ask_for(size_t nr_pages)
-{
-	size_t slot = (nr_pages ^ nr_pages >> 4) % KF_NR_RECENT;
-
-	kf_floor.asked_for[slot] = (uint32_t)nr_pages;
-	kf_floor.asked_before[slot] = (uint32_t)nr_pages;
+	kf_pages_conf.recent_max = 32;
 }
 
 static struct kf_run *take_mapped(size_t nr_pages)
@@ -45,48 +36,6 @@ static uint64_t effort(void)
 	       kf_word_get(KF_WORD_purges) + kf_word_get(KF_WORD_searches) +
 	       kf_word_get(KF_WORD_splits) + kf_word_get(KF_WORD_coalesces);
 }
-
-START_TEST(loop_of_one_size_searches_and_merges_nothing)
-{
-	struct kf_run *run;
-	uint64_t before;
-	char *at;
-
-	start();
-	ask_for(NR_PAGES);
-	run = floor_take(NR_PAGES, 1);
-	at = run->start;
-	before = effort();
-	for (int i = 0; i < 100; i++) {
-		kf_pages_free(run);
-		floor_check();
-		run = floor_take(NR_PAGES, 1);
-		ck_assert_ptr_eq(run->start, at);
-	}
-	ck_assert_uint_eq(effort(), before);
-}
-END_TEST
-
-START_TEST(batch_of_one_size_searches_and_merges_nothing)
-{
-	struct kf_run *runs[8];
-	uint64_t before;
-
-	start();
-	for (int i = 0; i < 8; i++)
-		runs[i] = floor_take(NR_PAGES, 1);
-	before = effort();
-	for (int round = 0; round < 10; round++) {
-		for (int i = 0; i < 8; i++)
-			kf_pages_free(runs[i]);
-		floor_check();
-		for (int i = 0; i < 8; i++)
-			runs[i] = floor_take(NR_PAGES, 1);
-		floor_check();
-	}
-	ck_assert_uint_eq(effort(), before);
-}
-END_TEST
 
 START_TEST(loop_of_a_mapping_calls_the_kernel_once)
 {
@@ -143,17 +92,11 @@ START_TEST(much_shorter_mapping_is_a_new_one)
 }
 END_TEST
 
-START_TEST(recent_run_does_not_say_that_it_is_zero)
+START_TEST(recent_mapping_does_not_say_that_it_is_zero)
 {
-	struct kf_run *run;
-	bool zeroed = true;
+	bool zeroed;
 
 	start();
-	ask_for(NR_PAGES);
-	kf_pages_free(floor_take(NR_PAGES, 1));
-	run = kf_pages_alloc(NR_PAGES, 1, KF_RUN_LARGE, &zeroed);
-	ck_assert_ptr_nonnull(run);
-	ck_assert(!zeroed);
 	kf_pages_free(take_mapped(1000));
 	zeroed = true;
 	ck_assert_ptr_nonnull(kf_pages_map(1000, 1, &zeroed));
@@ -161,65 +104,17 @@ START_TEST(recent_run_does_not_say_that_it_is_zero)
 }
 END_TEST
 
-START_TEST(recent_run_is_known_to_be_free)
+START_TEST(recent_mapping_is_known_to_be_free)
 {
-	struct kf_run *run, *mapped;
+	struct kf_run *mapped;
 
 	start();
-	ask_for(NR_PAGES);
-	run = floor_take(NR_PAGES, 1);
 	mapped = take_mapped(NR_PAGES);
-	kf_pages_free(run);
 	kf_pages_free(mapped);
-	ck_assert_uint_eq(kf_floor.nr_recent, 2);
-	ck_assert_ptr_eq(kf_map_find(run->start), run);
-	ck_assert_int_eq(run->kind, KF_RUN_FREE);
+	ck_assert_uint_eq(kf_floor.nr_recent, 1);
 	ck_assert_ptr_eq(kf_map_find(mapped->start), mapped);
 	ck_assert_int_eq(mapped->kind, KF_RUN_FREE);
 	ck_assert_uint_eq(floor_check().large, 0);
-}
-END_TEST
-
-START_TEST(slab_and_block_of_one_length_serve_each_other)
-{
-	const size_t nr = KF_GRANULE_PAGES;
-	struct kf_run *run;
-	bool zeroed;
-
-	start();
-	ask_for(nr);
-	for (int i = 0; i < 3; i++) {
-		run = kf_pages_alloc(nr, nr, KF_RUN_SLAB, &zeroed);
-		ck_assert_ptr_eq(kf_map_get(run->start), run);
-		memset((char *)run + sizeof(*run), 1,
-		       KF_RUN_BYTES - sizeof(*run));
-		kf_pages_free(run);
-		ck_assert_ptr_ne(kf_map_get(run->start), run);
-		ck_assert_ptr_eq(floor_take(nr, 1), run);
-		for (size_t b = sizeof(*run); b < KF_RUN_BYTES; b++)
-			UNIT_REQUIRE(((char *)run)[b] == 0);
-		floor_check();
-		kf_pages_free(run);
-	}
-}
-END_TEST
-
-START_TEST(recent_runs_give_way_before_fresh_memory_is_taken)
-{
-	struct kf_run *runs[8];
-	char *first;
-
-	start();
-	for (int i = 0; i < 8; i++)
-		runs[i] = floor_take(NR_PAGES, 1);
-	floor_take(1, 1);
-	first = runs[0]->start;
-	for (int i = 0; i < 8; i++)
-		kf_pages_free(runs[i]);
-	ck_assert_uint_eq(kf_floor.nr_recent, 8);
-	ck_assert_ptr_eq(floor_take(8 * NR_PAGES, 1)->start, first);
-	ck_assert_uint_eq(kf_floor.nr_recent, 0);
-	floor_check();
 }
 END_TEST
 
@@ -240,58 +135,16 @@ START_TEST(mapping_goes_before_fresh_memory_is_taken)
 }
 END_TEST
 
-START_TEST(run_of_a_length_asked_for_once_coalesces)
+START_TEST(trim_leaves_none)
 {
-	struct kf_run *run;
+	struct kf_run *runs[2];
 
 	start();
-	run = floor_take(NR_PAGES, 1);
-	floor_take(1, 1);
-	kf_pages_free(run);
-	ck_assert(kf_run_is_in_tree(run));
-	run = floor_take(NR_PAGES, 1);
-	kf_pages_free(run);
-	ck_assert(!kf_run_is_in_tree(run));
-	floor_check();
-}
-END_TEST
-
-START_TEST(requests_of_other_lengths_make_a_run_coalesce)
-{
-	struct kf_run *run;
-
-	start();
-	run = floor_take(NR_PAGES, 1);
-	floor_take(1, 1);
-	/* Dirty pages enough for all that is asked below. */
-	kf_pages_conf.recent_max = 0;
-	kf_pages_free(floor_take(1000, 1));
-	kf_pages_conf.recent_max = 16 * KF_MIB;
-	ask_for(NR_PAGES);
-	kf_pages_free(run);
-	ck_assert(!kf_run_is_in_tree(run));
-	for (int i = 0; i < KF_NR_RECENT; i++)
-		floor_take(2, 1);
-	ck_assert(kf_run_is_in_tree(run));
-	floor_check();
-}
-END_TEST
-
-START_TEST(tick_and_trim_leave_none)
-{
-	struct kf_run *run;
-
-	start();
-	ask_for(NR_PAGES);
-	kf_pages_free(floor_take(NR_PAGES, 1));
-	ck_assert_uint_eq(kf_floor.nr_recent, 1);
-	while (kf_floor.nr_recent) {
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
-		kf_pages_tick();
-	}
-	run = take_mapped(1000);
-	kf_pages_free(run);
-	ck_assert_uint_eq(kf_floor.nr_recent, 1);
+	runs[0] = take_mapped(1000);
+	runs[1] = take_mapped(3000);
+	kf_pages_free(runs[0]);
+	kf_pages_free(runs[1]);
+	ck_assert_uint_eq(kf_floor.nr_recent, 2);
 	kf_pages_trim(0);
 	ck_assert_uint_eq(kf_floor.nr_recent, 0);
 	ck_assert_uint_eq(floor_check().dirty, 0);
@@ -320,6 +173,29 @@ START_TEST(mapping_above_the_limit_is_not_kept)
 	ck_assert_uint_eq(kf_floor.nr_recent, 0);
 	kf_pages_free(take_mapped(500));
 	ck_assert_uint_eq(kf_floor.nr_recent, 1);
+	floor_check();
+}
+END_TEST
+
+START_TEST(oldest_mappings_give_way)
+{
+	struct kf_run *runs[4];
+	char *at[4];
+
+	start();
+	kf_pages_conf.recent_max = 3;
+	for (size_t i = 0; i < 4; i++) {
+		runs[i] = take_mapped(1000);
+		at[i] = runs[i]->start;
+	}
+	for (size_t i = 0; i < 4; i++)
+		kf_pages_free(runs[i]);
+	ck_assert_uint_eq(kf_floor.nr_recent, 3);
+	ck_assert_ptr_null(kf_map_find(at[0]));
+	/* Fresh pages: so many go for them. */
+	floor_take(1001, 1);
+	ck_assert_uint_eq(kf_floor.nr_recent, 1);
+	ck_assert_ptr_eq(kf_map_find(at[3]), runs[3]);
 	floor_check();
 }
 END_TEST
@@ -355,21 +231,16 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		loop_of_one_size_searches_and_merges_nothing,
-		batch_of_one_size_searches_and_merges_nothing,
 		loop_of_a_mapping_calls_the_kernel_once,
 		mapping_is_made_to_fit,
 		much_shorter_mapping_is_a_new_one,
-		recent_run_does_not_say_that_it_is_zero,
-		recent_run_is_known_to_be_free,
-		slab_and_block_of_one_length_serve_each_other,
-		recent_runs_give_way_before_fresh_memory_is_taken,
+		recent_mapping_does_not_say_that_it_is_zero,
+		recent_mapping_is_known_to_be_free,
 		mapping_goes_before_fresh_memory_is_taken,
-		run_of_a_length_asked_for_once_coalesces,
-		requests_of_other_lengths_make_a_run_coalesce,
-		tick_and_trim_leave_none,
+		trim_leaves_none,
 		old_mapping_goes_at_a_tick,
 		mapping_above_the_limit_is_not_kept,
+		oldest_mappings_give_way,
 		random_lengths_leave_every_byte_counted,
 	};
 
