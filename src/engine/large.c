@@ -65,7 +65,10 @@ static struct kf_run *take(struct kf_heap *heap, size_t size, size_t room,
 		return run;
 	mapped =
 		wants_mapping(size, align) || (room && grows_best_mapped(size));
-	if (mapped)
+	/* What lies free and dirty comes before what has to be mapped. */
+	if (mapped && !room && kf_large_conf.dynamic)
+		run = kf_pages_alloc_dirty(nr, align_pages);
+	if (!run && mapped)
 		run = kf_pages_map(nr, align_pages, zeroed);
 	/* Each is tried where the other finds no room: addresses are scarce. */
 	if (!run)
@@ -184,11 +187,11 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 		return;
 	}
 	move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE));
-	/* Where the next of its size will be a run it would only lie about. */
+	/* Where the next of its size will be a run its pages are for that. */
 	if (wants_mapping(run->asked, 1))
 		kf_pages_free(run);
 	else
-		kf_pages_unmap(run);
+		kf_pages_adopt(run);
 }
 
 static void count_resize(struct kf_heap *heap, struct kf_run *run, size_t old,

@@ -11,7 +11,8 @@
 #include "sys/lock.h"
 #include "sys/thread.h"
 
-#define KF_NR_GONE 64 /* mappings */
+#define KF_NR_GONE 64	    /* mappings */
+#define KF_ADOPTED_MAX 1024 /* mappings */
 
 /*
  * All under @lock, but for @pending and @purge_left. A descriptor is in the
@@ -25,6 +26,7 @@ struct kf_floor {
 	struct kf_run *spare;	/* descriptors, linked by pending */
 	unsigned int nr_spare;
 	unsigned int nr_recent;
+	unsigned int nr_adopted; /* mappings whose pages a region has got */
 	size_t recent_bytes;
 	struct kf_run *recent; /* mappings, newest first, linked by pending */
 	char *meta;	       /* next free byte of the metadata chunk */
@@ -223,6 +225,29 @@ struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages) __must_check;
  * Return: false where the region or the kernel has no more.
  */
 bool kf_region_extend(struct kf_region *region, size_t more) __must_check;
+
+/**
+ * kf_region_adopt() - move the pages of a mapping to the end of a region
+ * @run:	a mapped run that counts nowhere, marked as dirty; then free
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ * Return: false where there are no addresses or the kernel refuses; the run is
+ *	   as it was.
+ */
+bool kf_region_adopt(struct kf_run *run) __must_check;
+
+/**
+ * kf_mapping_move() - move the pages of a mapping, whose address is forgotten
+ * @run:	a mapped run
+ * @bytes:	how many it is to have
+ * @to:		where to; what is mapped there goes
+ *
+ * The caller names the new address before, and enters it in @run.
+ *
+ * Context: pages lock held.
+ * Return: false when the kernel refuses; nothing changed.
+ */
+bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to) __must_check;
 
 /**
  * kf_region_shrink() - give the committed end of a region back

@@ -217,6 +217,19 @@ static char *named_addresses(struct kf_run *run, size_t bytes)
 }
 
 /* The name goes before the pages: others may have the addresses at once. */
+bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to)
+{
+	char *from = run->start;
+
+	rename_mapped(from, NULL);
+	if (!kf_vm_move(from, kf_run_bytes(run), bytes, to)) {
+		rename_mapped(from, run);
+		return false;
+	}
+	__atomic_store_n(kf_floor_gone_at(from), from, __ATOMIC_RELAXED);
+	return true;
+}
+
 static bool move_mapped(struct kf_run *run, size_t bytes)
 {
 	size_t old = kf_run_bytes(run);
@@ -224,15 +237,11 @@ static bool move_mapped(struct kf_run *run, size_t bytes)
 
 	if (!to)
 		return false;
-	rename_mapped(run->start, NULL);
-	if (!kf_vm_move(run->start, old, bytes, to)) {
-		rename_mapped(run->start, run);
+	if (!kf_mapping_move(run, bytes, to)) {
 		rename_mapped(to, NULL);
 		kf_vm_drop(to, bytes);
 		return false;
 	}
-	__atomic_store_n(kf_floor_gone_at(run->start), run->start,
-			 __ATOMIC_RELAXED);
 	run->start = to;
 	count_resize(run, old, bytes);
 	return true;

@@ -200,6 +200,27 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 	return run;
 }
 
+struct kf_run *kf_pages_alloc_dirty(size_t nr_pages, size_t align_pages)
+{
+	struct kf_run *run = NULL;
+	bool zeroed;
+
+	if (nr_pages > kf_word_get(KF_WORD_dirty) >> KF_PAGE_SHIFT ||
+	    align_pages > PAGES_MAX || !kf_floor_lock())
+		return NULL;
+	kf_stats_begin();
+	if (kf_desc_reserve(2))
+		run = kf_tree_find(nr_pages, align_pages);
+	if (run && run->dirty >= nr_pages)
+		run = carve(run, nr_pages, align_pages, KF_RUN_LARGE, &zeroed);
+	else
+		run = NULL;
+	kf_floor_count_peak();
+	kf_stats_end();
+	kf_floor_unlock();
+	return run;
+}
+
 static struct kf_run *neighbour(const struct kf_run *run, bool before)
 {
 	struct kf_region *region = run->region;
@@ -397,10 +418,34 @@ void kf_pages_free_list(struct kf_run *run)
 		kf_floor_unlock();
 }
 
-void kf_pages_unmap(struct kf_run *run)
+/*
+ * Each mapping that was moved stays one to the kernel, which limits them. Older
+ * pages go instead where they become too many.
+ */
+static bool is_worth_adopting(const struct kf_run *run)
+{
+	return kf_floor.nr_adopted < KF_ADOPTED_MAX &&
+	       kf_run_bytes(run) <= kf_dirty_limit() / 2;
+}
+
+static bool adopt(struct kf_run *run)
+{
+	if (!is_worth_adopting(run))
+		return false;
+	mark_dirty(run);
+	if (!kf_region_adopt(run))
+		return false;
+	kf_floor.nr_adopted++;
+	kf_purge_excess();
+	kf_floor_count_peak();
+	return true;
+}
+
+void kf_pages_adopt(struct kf_run *run)
 {
 	size_t bytes = kf_run_bytes(run);
 	char *start = run->start;
+	bool adopted;
 
 	if (run->private || !kf_floor_lock()) {
 		kf_pages_free(run);
@@ -408,10 +453,13 @@ void kf_pages_unmap(struct kf_run *run)
 	}
 	kf_stats_begin();
 	uncount_mapped(run);
-	forget_mapped(run);
+	adopted = adopt(run);
+	if (!adopted)
+		forget_mapped(run);
 	kf_stats_end();
 	kf_floor_unlock();
-	give_addresses(start, bytes);
+	if (!adopted)
+		give_addresses(start, bytes);
 }
 
 bool kf_floor_lock(void)

@@ -54,6 +54,18 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 			      enum kf_run_kind kind, bool *zeroed) __must_check;
 
 /**
+ * kf_pages_alloc_dirty() - take a large run of pages that the process has
+ * @nr_pages:	pages wanted, not 0
+ * @align_pages: power of two
+ *
+ * Context: as kf_pages_alloc().
+ * Return: a run of a region that may not read as zeroes, or NULL where fresh
+ *	   pages would be needed.
+ */
+struct kf_run *kf_pages_alloc_dirty(size_t nr_pages,
+				    size_t align_pages) __must_check;
+
+/**
  * kf_pages_free() - give a run back
  * @run:	a run of kf_pages_alloc() or kf_pages_map()
  *
@@ -92,15 +104,16 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages,
 			    bool *zeroed) __must_check;
 
 /**
- * kf_pages_unmap() - give a mapping of its own back to the kernel
+ * kf_pages_adopt() - free a mapping of its own whose pages a run could use
  * @run:	a mapped run
  *
- * kf_pages_free() may keep it for the next kf_pages_map().
+ * Its pages are moved to the end of a region, where they lie free and dirty.
+ * Where that cannot be they go back to the kernel. kf_pages_free() may keep it
+ * for the next kf_pages_map().
  *
- * Context: any thread. Takes the pages lock, and calls the kernel without it.
- *	    Leaves errno alone; never fails.
+ * Context: any thread. Takes the pages lock. Leaves errno alone; never fails.
  */
-void kf_pages_unmap(struct kf_run *run);
+void kf_pages_adopt(struct kf_run *run);
 
 /**
  * kf_pages_was_mapped() - whether a mapping that is gone began at an address

@@ -204,31 +204,45 @@ static bool fits_at_end(const struct kf_region *region, size_t nr_pages,
 	return *more <= region->nr_pages - region->committed;
 }
 
+/* The pages behind the committed ones, and whose they are, are free from now.
+ */
+static void append(struct kf_region *region, struct kf_run *run)
+{
+	run->start = commit_end(region);
+	run->region = region;
+	__atomic_store_n(&region->committed, region->committed + run->nr_pages,
+			 __ATOMIC_RELAXED);
+	kf_floor_release(run);
+}
+
+static bool name_end(struct kf_region *region, size_t bytes)
+{
+	char *start = commit_end(region);
+	char *granule = (void *)KF_ALIGN_DOWN((uintptr_t)start, KF_GRANULE);
+
+	return kf_map_set(granule, (size_t)(start - granule) + bytes,
+			  &region->stand_in);
+}
+
 /* The kernel's word first: the map of what it refuses would be large too. */
 static bool commit(struct kf_region *region, size_t nr)
 {
 	size_t bytes = nr << KF_PAGE_SHIFT;
 	char *start = commit_end(region);
-	char *granule = (void *)KF_ALIGN_DOWN((uintptr_t)start, KF_GRANULE);
 	struct kf_run *run;
 
 	if (!kf_desc_reserve(1) || !kf_vm_commit(start, bytes))
 		return false;
-	if (!kf_map_set(granule, (size_t)(start - granule) + bytes,
-			&region->stand_in)) {
+	if (!name_end(region, bytes)) {
 		/* What cannot be given back is found committed next time. */
 		if (!kf_vm_decommit(start, bytes))
 			return false;
 		return false;
 	}
 	run = kf_desc_take();
-	run->start = start;
-	run->region = region;
 	run->nr_pages = (uint32_t)nr;
-	__atomic_store_n(&region->committed, region->committed + (uint32_t)nr,
-			 __ATOMIC_RELAXED);
 	kf_pages_count_map(start, bytes);
-	kf_floor_release(run);
+	append(region, run);
 	return true;
 }
 
@@ -252,10 +266,8 @@ static size_t commit_step(const struct kf_region *region, size_t more)
 	return KF_MIN(step, left);
 }
 
-static bool extend(struct kf_region *region, size_t more)
+static void has_grown(struct kf_region *region)
 {
-	if (!commit(region, commit_step(region, more)) && !commit(region, more))
-		return false;
 	ask_for_huge(region);
 	if (!region->told) {
 		region->told = true;
@@ -266,6 +278,13 @@ static bool extend(struct kf_region *region, size_t more)
 		kf_probe_memory_heap_more((uintptr_t)region,
 					  region_size(region));
 	}
+}
+
+static bool extend(struct kf_region *region, size_t more)
+{
+	if (!commit(region, commit_step(region, more)) && !commit(region, more))
+		return false;
+	has_grown(region);
 	return true;
 }
 
@@ -333,6 +352,41 @@ struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages)
 	if (!run && !region->committed)
 		free_region(region, 0);
 	return run;
+}
+
+static struct kf_region *with_addresses_for(size_t nr_pages)
+{
+	struct kf_list *pos;
+
+	kf_list_for_each(pos, &kf_floor.regions) {
+		struct kf_region *region =
+			kf_container_of(pos, struct kf_region, link);
+
+		if (nr_pages <= region->nr_pages - region->committed)
+			return region;
+	}
+	return new_region(nr_pages, 1);
+}
+
+bool kf_region_adopt(struct kf_run *run)
+{
+	struct kf_region *region = with_addresses_for(run->nr_pages);
+	size_t bytes = kf_run_bytes(run);
+
+	/*
+	 * Its owner may have protected some of it. What was named in vain is
+	 * behind the end: nobody is found there.
+	 */
+	if (!region || !kf_vm_commit(run->start, bytes) ||
+	    !name_end(region, bytes) ||
+	    !kf_mapping_move(run, bytes, commit_end(region))) {
+		if (region && !region->committed)
+			free_region(region, 0);
+		return false;
+	}
+	append(region, run);
+	has_grown(region);
+	return true;
 }
 
 static bool is_only(const struct kf_region *region)

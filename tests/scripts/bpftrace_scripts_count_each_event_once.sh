@@ -31,7 +31,8 @@ more() {
 
 # Five kinds of blocks: of malloc, calloc, posix_memalign, large ones, and those
 # that realloc changes.
-more konfiscator.bt alloc $((5 * 23)) release $((5 * 23)) resize 23 \
+more konfiscator.bt alloc $((5 * 23)) release $((5 * 23)) \
+	resize $((2 * 23)) \
 	large_alloc 23 large_free 23
 for n in 0 23; do
 	awk '/^@allocs_of_thread\[/ { print $3 }' "$WORK/trace.$n" |
@@ -51,7 +52,8 @@ grep -q '^@total\[splits\]: [1-9]' "$WORK/trace.23" ||
 grep -q '^@largest_run\[coalesce\]: [1-9]' "$WORK/trace.23" ||
 	fail "frag.bt saw no run"
 
-more mmap.bt less $((23 * 303104))
+# Each large block gives back half of its mapping.
+more mmap.bt less $((23 * 151552))
 equal "lines of memory given back" 23 \
 	"$(grep -c '^[0-9]* .* less ' "$WORK/trace.23")"
 grep -q 'stack of 0x' "$WORK/trace.23" || fail "no stack was seen twice"
@@ -59,7 +61,7 @@ grep -q 'stack of 0x' "$WORK/trace.23" || fail "no stack was seen twice"
 more malloc.bt large_alloc 23 large_free 23 large_bytes $((23 * 300000)) \
 	new_thresholds 1
 equal "new thresholds" 1 \
-	"$(grep -c ': New thresholds: mmap: 303104 bytes, trim: 606208 bytes' \
+	"$(grep -c ': New thresholds: mmap: 151552 bytes, trim: 303104 bytes' \
 		"$WORK/trace.23")"
 equal "arenas: of main, and the one that all threads had in turn" 2 \
 	"$(grep -c ': Created new arena$' "$WORK/trace.23")"
@@ -76,7 +78,7 @@ Active arenas:
 Allocated heaps:
 	HEAP -> N bytes
 Total mapped: N bytes
-Mmap threshold in the end: 296 kb
+Mmap threshold in the end: 148 kb
 Large blocks, and moves of the thresholds:
 Bytes of large blocks:
 END

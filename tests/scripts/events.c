@@ -4,7 +4,8 @@
  * compared.
  *
  * Promises: N times malloc, calloc, posix_memalign, malloc of a large block
- * and malloc of one that realloc then changes in size; N times free of each;
+ * that realloc then makes half as long, and malloc of a small one that it makes
+ * longer; N times free of each;
  * THREADS threads, one after the other, that allocate and free a block each and
  * end. It leaves alone what its C library allocates for itself, which is the
  * same in a run with other N.
@@ -57,6 +58,10 @@ static void allocate_large(unsigned int nr)
 		block[i] = malloc(LARGE_BYTES);
 		check(block[i] != NULL, "malloc");
 		memset(block[i], 1, LARGE_BYTES);
+	}
+	for (unsigned int i = 0; i < nr; i++) {
+		block[i] = realloc(block[i], LARGE_BYTES / 2);
+		check(block[i] != NULL, "realloc");
 	}
 	free_all(nr);
 }
