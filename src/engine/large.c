@@ -70,6 +70,12 @@ static struct kf_run *take(struct kf_heap *heap, size_t size, size_t room,
 		run = kf_pages_alloc_dirty(nr, align_pages);
 	if (!run && mapped)
 		run = kf_pages_map(nr, align_pages, zeroed);
+	/* So does what the thread has kept. */
+	if (!run && !mapped && heap->nr_kept) {
+		run = kf_pages_alloc_dirty(nr, align_pages);
+		if (!run)
+			kf_kept_drop(heap);
+	}
 	/* Each is tried where the other finds no room: addresses are scarce. */
 	if (!run)
 		run = kf_pages_alloc(nr, align_pages, KF_RUN_LARGE, zeroed);
