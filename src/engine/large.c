@@ -16,6 +16,7 @@
 
 #define THRESHOLD_MAX (32 * KF_MIB)
 #define GROWN_MIN KF_MIB
+#define FEW_KEPT_PAGES ((128 * KF_KIB) >> KF_PAGE_SHIFT)
 
 struct kf_large_conf kf_large_conf = {
 	.mmap_threshold = 128 * KF_KIB,
@@ -51,6 +52,20 @@ static bool grows_best_mapped(size_t size)
 	return size >= GROWN_MIN && kf_large_conf.dynamic && mapping_is_left();
 }
 
+/* What the thread has kept goes before fresh pages are taken, if it is much. */
+static struct kf_run *take_before_kept(struct kf_heap *heap, size_t nr,
+				       size_t align_pages)
+{
+	struct kf_run *run = kf_pages_alloc_dirty(nr, align_pages);
+
+	if (run)
+		return run;
+	kf_heap_enter(heap);
+	kf_kept_drop(heap);
+	kf_heap_leave(heap);
+	return NULL;
+}
+
 /* The room does not decide: what is freed is judged by what was asked. */
 static struct kf_run *take(struct kf_heap *heap, size_t size, size_t room,
 			   size_t align, bool *zeroed)
@@ -70,12 +85,8 @@ static struct kf_run *take(struct kf_heap *heap, size_t size, size_t room,
 		run = kf_pages_alloc_dirty(nr, align_pages);
 	if (!run && mapped)
 		run = kf_pages_map(nr, align_pages, zeroed);
-	/* So does what the thread has kept. */
-	if (!run && !mapped && heap->nr_kept) {
-		run = kf_pages_alloc_dirty(nr, align_pages);
-		if (!run)
-			kf_kept_drop(heap);
-	}
+	if (!run && !mapped && heap->kept_pages > FEW_KEPT_PAGES)
+		run = take_before_kept(heap, nr, align_pages);
 	/* Each is tried where the other finds no room: addresses are scarce. */
 	if (!run)
 		run = kf_pages_alloc(nr, align_pages, KF_RUN_LARGE, zeroed);

@@ -192,6 +192,67 @@ START_TEST(all_are_given_back_where_memory_is_short)
 END_TEST
 
 /* Or it would be mapped and unmapped each time that it grows that far. */
+START_TEST(kept_runs_go_before_fresh_pages_are_taken)
+{
+	void *blocks[2];
+
+	start();
+	for (int i = 0; i < 2; i++)
+		blocks[i] = take(BLOCK, 16, false);
+	take(BLOCK, 16, false);
+	drop(blocks[0]);
+	/* Little is left alone. */
+	take(BLOCK + BLOCK / 4, 16, false);
+	ck_assert_uint_eq(kept(), BLOCK);
+	drop(blocks[1]);
+	ck_assert_uint_eq(kept(), 2 * BLOCK);
+	ck_assert_ptr_eq(take(BLOCK + BLOCK / 4, 16, false), blocks[0]);
+	ck_assert_uint_eq(kept(), 0);
+}
+END_TEST
+
+START_TEST(kept_runs_stay_while_others_lie_dirty)
+{
+	void *blocks[4];
+
+	start();
+	for (int i = 0; i < 4; i++)
+		blocks[i] = take(BLOCK, 16, false);
+	for (int i = 0; i < 4; i++)
+		drop(blocks[i]);
+	kf_heap_trim(kf_heap_self);
+	ck_assert_uint_eq(kept(), 0);
+	for (int i = 0; i < 2; i++)
+		blocks[i] = take(BLOCK, 16, false);
+	for (int i = 0; i < 2; i++)
+		drop(blocks[i]);
+	ck_assert_uint_eq(kept(), 2 * BLOCK);
+	take(BLOCK + BLOCK / 4, 16, false);
+	ck_assert_uint_eq(kept(), 2 * BLOCK);
+}
+END_TEST
+
+START_TEST(dirty_pages_come_before_a_mapping)
+{
+	void *blocks[2];
+
+	start();
+	take(BLOCK, 16, false);
+	for (int i = 0; i < 2; i++)
+		blocks[i] = take(400 * KF_KIB, 16, false);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 2);
+	for (int i = 0; i < 2; i++)
+		drop(blocks[i]);
+	/* A mapping by its size; the pages of both are one run now. */
+	blocks[0] = take(700 * KF_KIB, 16, false);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 0);
+	blocks[1] = take(700 * KF_KIB, 16, false);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 1);
+	drop(blocks[0]);
+	drop(blocks[1]);
+}
+END_TEST
+
 START_TEST(room_to_grow_makes_no_mapping)
 {
 	enum kf_misuse wrong;
@@ -317,6 +378,9 @@ int main(void)
 		kept_runs_are_few,
 		very_long_run_is_not_kept,
 		kept_block_freed_again_is_a_double_free,
+		kept_runs_go_before_fresh_pages_are_taken,
+		kept_runs_stay_while_others_lie_dirty,
+		dirty_pages_come_before_a_mapping,
 		room_to_grow_makes_no_mapping,
 		what_outgrows_a_long_run_is_a_mapping_from_then_on,
 		a_shorter_one_is_a_run_again,
