@@ -114,17 +114,30 @@ static int open_history(struct kf_report *r)
 	return KF_EXIT_FAILED;
 }
 
+static void tell_dropped(const struct kf_report *r)
+{
+	const struct kf_history *h = &r->history;
+	const struct kf_record_header *head = &h->head;
+	const char *why = head->full ? strerror((int)head->full) : "";
+	uint64_t end = head->full_at - head->begin.ticks;
+
+	if (h->dropped && head->full_at > head->begin.ticks)
+		kf_note(r->cli,
+			"report: ends after %.9g s, when the file was full: "
+			"%llu later events are left out: %s",
+			(double)kf_history_ns(h, end) / 1e9,
+			(unsigned long long)h->dropped, why);
+	else if (h->dropped)
+		kf_note(r->cli, "report: %llu events were not recorded%s%s",
+			(unsigned long long)h->dropped, *why ? ": " : "", why);
+}
+
 /* What makes figures less than the truth. */
 static void tell_losses(const struct kf_report *r)
 {
-	const struct kf_history *h = &r->history;
-	const struct kf_history_damage *d = &h->damage;
+	const struct kf_history_damage *d = &r->history.damage;
 
-	if (h->dropped)
-		kf_note(r->cli, "report: %llu events were not recorded%s%s",
-			(unsigned long long)h->dropped,
-			h->head.full ? ": " : "",
-			h->head.full ? strerror((int)h->head.full) : "");
+	tell_dropped(r);
 	if (d->bad_chunks || d->cut_chunks || d->missing)
 		kf_note(r->cli,
 			"report: damaged: %llu chunks unreadable, %llu cut "

@@ -168,12 +168,35 @@ static bool is_tied(const struct kf_history *h)
 	return false;
 }
 
+/*
+ * Of a full file some threads go on where others could not: without these their
+ * frees are of blocks that nobody took.
+ */
+static bool is_behind_the_end(const struct kf_history *h)
+{
+	return h->head.full_at && h->heap[0]->ticks >= h->head.full_at;
+}
+
+/* The next event is on top. */
+static int find_next(struct kf_history *h)
+{
+	int rc;
+
+	while ((rc = open_top(h)) > 0 && is_behind_the_end(h)) {
+		h->dropped++;
+		h->heap[0]->open = false;
+		if (step_top(h))
+			return -1;
+	}
+	if (rc > 0 && h->fits && is_tied(h) && choose_top(h))
+		return -1;
+	return rc;
+}
+
 int kf_history_next(struct kf_history *h, struct kf_history_event *e)
 {
-	int rc = open_top(h);
+	int rc = find_next(h);
 
-	if (rc > 0 && h->fits && is_tied(h) && choose_top(h))
-		rc = -1;
 	if (rc > 0 && fill_event(h, h->heap[0], e))
 		rc = -1;
 	if (rc > 0) {

@@ -49,7 +49,8 @@ struct kf_history_chunk;
 struct kf_history {
 	struct kf_record_header head; /* strings always end in NUL */
 	uint64_t file_size;
-	uint64_t dropped; /* events that were not recorded */
+	uint64_t
+		dropped; /* events not recorded, or behind the first of these */
 	uint64_t nr_chunks;
 	uint64_t done_chunks; /* for a progress bar */
 	struct kf_history_damage damage;

@@ -317,8 +317,20 @@ static int take(struct kf_writer *w)
 	return w->window ? map_chunks(w) : -ENOMEM;
 }
 
+/* The first by its time is not always the first to come here. */
+static void mark_full(uint64_t now)
+{
+	uint64_t *at = &kf_record_header->full_at;
+	uint64_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+	while ((!old || now < old) &&
+	       !__atomic_compare_exchange_n(at, &old, now, true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 /* A window's worth at once, for the writer alone until the next. */
-static bool take_more(struct kf_writer *w)
+static bool take_more(struct kf_writer *w, uint64_t now)
 {
 	int r = -ECANCELED;
 
@@ -327,6 +339,7 @@ static bool take_more(struct kf_writer *w)
 	if (__atomic_load_n(&kf_record_epoch, __ATOMIC_SEQ_CST) == w->epoch) {
 		r = take(w);
 		if (r) {
+			mark_full(now);
 			__atomic_store_n(&file.full, (uint32_t)-r,
 					 __ATOMIC_RELAXED);
 			__atomic_store_n(&kf_record_header->full, (uint32_t)-r,
@@ -340,12 +353,14 @@ static bool take_more(struct kf_writer *w)
 /* Where one thread finds no more, the others do not go on by themselves. */
 bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 {
-	if (__atomic_load_n(&file.full, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&file.full, __ATOMIC_RELAXED)) {
+		mark_full(now);
 		return false;
+	}
 	if (w->left) {
 		w->left--;
 		w->chunk += KF_RECORD_CHUNK_SIZE;
-	} else if (!take_more(w)) {
+	} else if (!take_more(w, now)) {
 		return false;
 	}
 	fill_chunk(w, now);

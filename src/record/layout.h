@@ -30,7 +30,7 @@
 
 #define KF_RECORD_MAGIC 0x315443455246464bULL /* "KFFRECT1", little endian */
 #define KF_RECORD_MAJOR 1
-#define KF_RECORD_MINOR 1
+#define KF_RECORD_MINOR 2
 
 #define KF_RECORD_CHUNK_MAGIC 0x4b4e4843u /* "CHNK", little endian */
 #define KF_RECORD_CHUNK_SIZE 65536u
@@ -82,7 +82,9 @@ struct kf_record_header {
 	uint64_t dropped;     /* grows: events that found no chunk */
 	uint64_t stopped;     /* changes: ticks of its stop, 0: not stopped */
 	uint8_t fields[KF_RECORD_NR_KINDS]; /* of events, by kind */
-	uint64_t reserved[2];
+	uint64_t
+		full_at; /* changes: ticks of the first event that @full cost */
+	uint64_t reserved;
 	struct kf_stats_identity identity;
 };
 

@@ -28,6 +28,11 @@ replay "$WORK/heap"
 is full 27
 [ "$(wc -c <"$WORK/heap")" -le 1048576 ] || fail "the file is too large"
 compare
+# Threads went on in their chunks when others found none: that is no history.
+expect 0 cli report --view=anomalies "$WORK/heap"
+grep -q '^no anomalies$' "$WORK/out" || fail "a full file has anomalies"
+grep -q "ends after [0-9.]* s, when the file was full: [0-9]* later events are \
+left out: File too large" "$WORK/err" || fail "$(cat "$WORK/err")"
 
 mkdir "$WORK/small"
 mount -t tmpfs -o size=512k tmpfs "$WORK/small"
