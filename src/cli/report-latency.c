@@ -176,14 +176,15 @@ static void draw_panel(FILE *g, const struct calls *c, unsigned int kind)
 	char text[32];
 
 	fprintf(g,
-		"set title '%s: %llu timed calls'\n"
+		"set title '%s: %llu timed calls, mean %s'\n"
 		"plot $d%u using 1:4 with points pt 7 ps 0.3 lc rgb '#d62728' "
 		"title 'longest', $d%u using 1:3 with lines lc rgb '#ff7f0e' "
 		"title '99 %%', $d%u using 1:2 with lines lw 1.5 lc rgb "
 		"'#1f77b4' title 'half', %.9g with lines dt 2 lc rgb '#555555' "
-		"title 'mean %s'\n",
-		kf_report_function(kind), (unsigned long long)c->nr, kind, kind,
-		kind, mean, kf_human_seconds(text, sizeof(text), mean / 1e9));
+		"title 'mean'\n",
+		kf_report_function(kind), (unsigned long long)c->nr,
+		kf_human_seconds(text, sizeof(text), mean / 1e9), kind, kind,
+		kind, mean);
 }
 
 static void draw(struct kf_report *r, FILE *g)
@@ -208,7 +209,7 @@ static void draw(struct kf_report *r, FILE *g)
 		"set ylabel 'duration of a call (ns)'\nset logscale y\n"
 		"set format y '%%.0s%%c'\n"
 		"set grid lc rgb '#dddddd'\nset border 3\nset tics nomirror\n"
-		"set key top right samplen 1 opaque\n"
+		"set key tmargin center horizontal samplen 1 width 1\n"
 		"set xrange [%.9g:%.9g]\nset yrange [10:*]\n",
 		x.name, (double)r->pick.from / x.scale,
 		(double)KF_MAX(p->end_time, r->pick.from + 1) / x.scale);
