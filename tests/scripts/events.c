@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * events N THREADS: makes N events of each kind, so that observers can be
- * compared.
+ * events N THREADS [HALVES]: makes N events of each kind, so that observers can
+ * be compared.
  *
  * Promises: N times malloc, calloc, posix_memalign, malloc of a large block
- * that realloc then makes half as long, and malloc of a small one that it makes
- * longer; N times free of each;
+ * and malloc of one that realloc then changes in size; N times free of each;
  * THREADS threads, one after the other, that allocate and free a block each and
- * end. It leaves alone what its C library allocates for itself, which is the
- * same in a run with other N.
+ * end; HALVES of the large blocks, usually none, made half as long in between.
+ * It leaves alone what its C library allocates for itself, which is the same in
+ * a run with other N.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -52,14 +52,14 @@ static void allocate(unsigned int nr)
 	free_all(nr);
 }
 
-static void allocate_large(unsigned int nr)
+static void allocate_large(unsigned int nr, unsigned int halves)
 {
 	for (unsigned int i = 0; i < nr; i++) {
 		block[i] = malloc(LARGE_BYTES);
 		check(block[i] != NULL, "malloc");
 		memset(block[i], 1, LARGE_BYTES);
 	}
-	for (unsigned int i = 0; i < nr; i++) {
+	for (unsigned int i = 0; i < halves; i++) {
 		block[i] = realloc(block[i], LARGE_BYTES / 2);
 		check(block[i] != NULL, "realloc");
 	}
@@ -107,16 +107,19 @@ static int number(const char *text)
 
 int main(int argc, char **argv)
 {
-	int nr = argc == 3 ? number(argv[1]) : -1;
-	int nr_threads = argc == 3 ? number(argv[2]) : -1;
+	int nr = argc >= 3 ? number(argv[1]) : -1;
+	int nr_threads = argc >= 3 ? number(argv[2]) : -1;
+	int halves = argc >= 4 ? number(argv[3]) : 0;
 
-	if (nr < 0 || nr_threads < 0) {
-		fprintf(stderr, "usage: events N THREADS, both 0 to %d\n",
+	if (nr < 0 || nr_threads < 0 || halves < 0 || halves > nr || argc > 4) {
+		fprintf(stderr,
+			"usage: events N THREADS [HALVES], 0 to %d, and HALVES "
+			"to N\n",
 			MAX_EVENTS);
 		return 2;
 	}
 	allocate((unsigned int)nr);
-	allocate_large((unsigned int)nr);
+	allocate_large((unsigned int)nr, (unsigned int)halves);
 	resize((unsigned int)nr);
 	run_threads((unsigned int)nr_threads);
 	return 0;
