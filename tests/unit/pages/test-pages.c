@@ -451,9 +451,30 @@ START_TEST(thread_does_not_wait_for_a_fork)
 }
 END_TEST
 
+START_TEST(owners_lines_of_a_run_used_again_are_zero)
+{
+	struct kf_run *run;
+
+	floor_start();
+	run = floor_take(16, 1);
+	/* So that it is found as it is, neither cut nor merged. */
+	floor_take(1, 1);
+	for (int i = 0; i < 3; i++) {
+		memset((char *)run + sizeof(*run), 1,
+		       KF_RUN_BYTES - sizeof(*run));
+		kf_pages_free(run);
+		ck_assert_ptr_eq(floor_take(16, 1), run);
+		for (size_t b = sizeof(*run); b < KF_RUN_BYTES; b++)
+			UNIT_REQUIRE(((char *)run)[b] == 0);
+		floor_check();
+	}
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
+		owners_lines_of_a_run_used_again_are_zero,
 		splitting_and_coalescing_lose_no_byte,
 		trim_of_an_unused_floor_leaves_only_metadata,
 		freed_neighbours_become_one_run,
