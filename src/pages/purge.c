@@ -141,7 +141,7 @@ static uint32_t pages_to_go(const struct kf_run *run)
 static struct kf_run *take_end(struct kf_run *run, uint32_t dirty)
 {
 	uint32_t left = run->dirty - dirty;
-	struct kf_run *end = run;
+	struct kf_run *end;
 
 	if (!left) {
 		kf_tree_erase(run);

@@ -204,8 +204,7 @@ static bool fits_at_end(const struct kf_region *region, size_t nr_pages,
 	return *more <= region->nr_pages - region->committed;
 }
 
-/* The pages behind the committed ones, and whose they are, are free from now.
- */
+/* The pages behind the committed ones are this run, and free from now on. */
 static void append(struct kf_region *region, struct kf_run *run)
 {
 	run->start = commit_end(region);
