@@ -14,10 +14,10 @@
 
 /* A chunk with a good head. Sorted by stream, then sequence. */
 struct kf_history_chunk {
-	uint64_t number; /* its place in the file */
+	uint64_t number; /* its place in the file, where it was seen last */
 	uint64_t sequence;
 	uint32_t stream;
-	uint32_t reserved;
+	uint32_t dropped; /* by its head */
 };
 
 /* Where the reader is in a stream. */
@@ -29,8 +29,9 @@ struct kf_history_stream {
 	int32_t tid;	      /* of @thread */
 	uint64_t first_chunk; /* the next one, in the index */
 	uint64_t nr_chunks;   /* left */
-	uint64_t offset;      /* in the file, of what follows the window */
-	uint64_t end;	      /* in the file, of the chunk's used bytes */
+	uint64_t chunk;	      /* the open one, in the index */
+	uint64_t offset;      /* in the chunk, of what follows the window */
+	uint64_t end;	      /* in the chunk, of its used bytes */
 	uint64_t limit;	      /* no event of the chunk is later */
 	uint8_t *window;      /* NULL while no chunk is open */
 	size_t pos;	      /* in the window */
@@ -40,16 +41,16 @@ struct kf_history_stream {
 };
 
 /**
- * kf_history_chunk_head() - read and check the head of a chunk
+ * kf_history_head() - read and check the head of a chunk, wherever it is now
  * @h:		the recording
- * @number:	its place in the file
- * @chunk:	out: the head; @used never goes beyond the chunk or the file
+ * @i:		the chunk, in the index
+ * @head:	out: the head; @used never goes beyond the chunk or the file
  *
  * Context: one thread.
- * Return: 1, 0 if it is empty, -1 if it is bad.
+ * Return: 1, or 0: it was good before, and is in the file no more.
  */
-int kf_history_chunk_head(const struct kf_history *h, uint64_t number,
-			  struct kf_record_chunk *chunk);
+int kf_history_head(struct kf_history *h, uint64_t i,
+		    struct kf_record_chunk *head);
 
 /**
  * kf_stream_ready() - find a stream's next time, without opening a chunk

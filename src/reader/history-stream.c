@@ -24,10 +24,7 @@ bool kf_stream_ready(struct kf_history *h, struct kf_history_stream *s)
 	struct kf_record_chunk head;
 
 	while (s->nr_chunks) {
-		uint64_t number = h->chunks[s->first_chunk].number;
-
-		/* it was good before: the file is being changed */
-		if (kf_history_chunk_head(h, number, &head) > 0) {
+		if (kf_history_head(h, s->first_chunk, &head)) {
 			s->ticks = KF_MAX(s->ticks, head.base);
 			return true;
 		}
@@ -40,26 +37,23 @@ bool kf_stream_ready(struct kf_history *h, struct kf_history_stream *s)
 }
 
 /* No event is later than the begin of the stream's next chunk. */
-static uint64_t limit_of(const struct kf_history *h,
+static uint64_t limit_of(struct kf_history *h,
 			 const struct kf_history_stream *s)
 {
 	struct kf_record_chunk next;
 
-	if (s->nr_chunks &&
-	    kf_history_chunk_head(h, h->chunks[s->first_chunk].number, &next) >
-		    0)
+	if (s->nr_chunks && kf_history_head(h, s->first_chunk, &next))
 		return next.base;
 	return h->head.begin.ticks + KF_HISTORY_MAX_TICKS;
 }
 
 static int open_chunk(struct kf_history *h, struct kf_history_stream *s)
 {
-	uint64_t number = h->chunks[s->first_chunk].number;
 	struct kf_record_chunk head;
 
-	s->first_chunk++;
+	s->chunk = s->first_chunk++;
 	s->nr_chunks--;
-	if (kf_history_chunk_head(h, number, &head) <= 0) {
+	if (!kf_history_head(h, s->chunk, &head)) {
 		h->damage.bad_chunks++;
 		h->done_chunks++;
 		return 0;
@@ -67,13 +61,33 @@ static int open_chunk(struct kf_history *h, struct kf_history_stream *s)
 	s->window = malloc(h->window);
 	if (!s->window)
 		return -1;
-	s->offset = h->head.data_offset + number * h->head.chunk_size;
-	s->end = s->offset + head.used;
-	s->offset += sizeof(head);
+	s->offset = sizeof(head);
+	s->end = head.used;
 	s->pos = s->len = 0;
 	s->limit = limit_of(h, s);
 	kf_record_cursor_init(&s->cursor, &h->head, &head);
 	return 1;
+}
+
+/* A part of the open chunk, which may move while it is read. */
+static bool read_part(struct kf_history *h, const struct kf_history_stream *s,
+		      void *to, size_t size)
+{
+	const struct kf_history_chunk *chunk = &h->chunks[s->chunk];
+	struct kf_record_chunk head;
+	uint64_t number;
+
+	do {
+		number = chunk->number;
+		if (!kf_read_at(h->fd, to, size,
+				h->head.data_offset +
+					number * h->head.chunk_size +
+					s->offset))
+			return false;
+		if (!kf_history_head(h, s->chunk, &head))
+			return false;
+	} while (chunk->number != number);
+	return true;
 }
 
 /* Has at least one whole event in the window, or all that the chunk has. */
@@ -88,7 +102,7 @@ static bool refill(struct kf_history *h, struct kf_history_stream *s)
 	more = (size_t)KF_MIN(s->end - s->offset, h->window - left);
 	s->pos = 0;
 	s->len = left;
-	if (!kf_read_at(h->fd, s->window + left, more, s->offset))
+	if (!read_part(h, s, s->window + left, more))
 		return false;
 	s->len += more;
 	s->offset += more;

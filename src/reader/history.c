@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Looks at a recording that goes on, until it is no longer than before. */
+#define ROUNDS 16
+
 #define MIN_CHUNK 1024u
 #define MAX_CHUNK (64u << 20)
 #define MIN_WINDOW 1024u
@@ -82,8 +85,25 @@ static enum kf_read_result read_header(struct kf_history *h)
 	return KF_READ_OK;
 }
 
-int kf_history_chunk_head(const struct kf_history *h, uint64_t number,
-			  struct kf_record_chunk *chunk)
+/* Of a recording that goes on; what was cut shows where it is read. */
+static void look_at_size(struct kf_history *h)
+{
+	struct stat st;
+
+	if (!fstat(h->fd, &st) && (uint64_t)st.st_size > h->file_size)
+		h->file_size = (uint64_t)st.st_size;
+}
+
+static uint64_t nr_places(const struct kf_history *h)
+{
+	uint64_t bytes = h->file_size - h->head.data_offset;
+
+	return (bytes + h->head.chunk_size - 1) / h->head.chunk_size;
+}
+
+/* Returns 1, 0 if there is none, -1 if it is bad; @used stays in the file. */
+static int read_head(const struct kf_history *h, uint64_t number,
+		     struct kf_record_chunk *chunk)
 {
 	uint64_t offset = h->head.data_offset + number * h->head.chunk_size;
 	uint64_t room = h->file_size - offset;
@@ -102,6 +122,31 @@ int kf_history_chunk_head(const struct kf_history *h, uint64_t number,
 	return 1;
 }
 
+static bool is_head_of(const struct kf_record_chunk *head,
+		       const struct kf_history_chunk *chunk)
+{
+	return head->stream == chunk->stream &&
+	       head->sequence == chunk->sequence;
+}
+
+/* A chunk goes from its writer's window to a place behind it, once. */
+int kf_history_head(struct kf_history *h, uint64_t i,
+		    struct kf_record_chunk *head)
+{
+	struct kf_history_chunk *chunk = &h->chunks[i];
+
+	if (read_head(h, chunk->number, head) > 0 && is_head_of(head, chunk))
+		return 1;
+	look_at_size(h);
+	for (uint64_t n = chunk->number + 1; n < nr_places(h); n++) {
+		if (read_head(h, n, head) > 0 && is_head_of(head, chunk)) {
+			chunk->number = n;
+			return 1;
+		}
+	}
+	return 0;
+}
+
 static int by_stream(const void *a, const void *b)
 {
 	const struct kf_history_chunk *x = a, *y = b;
@@ -113,30 +158,72 @@ static int by_stream(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+static bool make_room(struct kf_history *h, uint64_t nr)
+{
+	struct kf_history_chunk *chunks =
+		realloc(h->chunks, (nr + 1) * sizeof(*chunks));
+
+	if (!chunks)
+		return false;
+	h->chunks = chunks;
+	return true;
+}
+
+static void add_chunk(struct kf_history *h, uint64_t number)
+{
+	struct kf_record_chunk head;
+	int rc = read_head(h, number, &head);
+
+	if (rc < 0)
+		h->damage.bad_chunks++;
+	if (rc <= 0)
+		return;
+	h->chunks[h->nr_chunks++] = (struct kf_history_chunk){
+		.number = number,
+		.sequence = head.sequence,
+		.stream = head.stream,
+		.dropped = (uint32_t)KF_MIN(head.dropped, UINT32_MAX),
+	};
+}
+
+static bool are_twins(const struct kf_history_chunk *a,
+		      const struct kf_history_chunk *b)
+{
+	return a->stream == b->stream && a->sequence == b->sequence;
+}
+
+/* Of a chunk that is there twice the first is whole. */
+static void leave_out_twins(struct kf_history *h)
+{
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < h->nr_chunks; i++) {
+		if (kept && are_twins(&h->chunks[i], &h->chunks[kept - 1]))
+			continue;
+		h->dropped += h->chunks[i].dropped;
+		h->chunks[kept++] = h->chunks[i];
+	}
+	h->nr_chunks = kept;
+}
+
+/* While it is looked through chunks may move behind what was its end. */
 static bool index_chunks(struct kf_history *h)
 {
-	uint64_t bytes = h->file_size - h->head.data_offset;
-	uint64_t nr = (bytes + h->head.chunk_size - 1) / h->head.chunk_size;
-	struct kf_record_chunk head;
+	uint64_t done = 0;
 
-	h->chunks = calloc(nr + 1, sizeof(*h->chunks));
-	if (!h->chunks)
-		return false;
-	for (uint64_t i = 0; i < nr; i++) {
-		int rc = kf_history_chunk_head(h, i, &head);
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t nr = nr_places(h);
 
-		if (rc < 0)
-			h->damage.bad_chunks++;
-		if (rc <= 0)
-			continue;
-		h->dropped += head.dropped;
-		h->chunks[h->nr_chunks++] = (struct kf_history_chunk){
-			.number = i,
-			.sequence = head.sequence,
-			.stream = head.stream,
-		};
+		if (!make_room(h, nr))
+			return false;
+		for (; done < nr; done++)
+			add_chunk(h, done);
+		look_at_size(h);
+		if (nr_places(h) == nr)
+			break;
 	}
 	qsort(h->chunks, h->nr_chunks, sizeof(*h->chunks), by_stream);
+	leave_out_twins(h);
 	return true;
 }
 

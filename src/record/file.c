@@ -7,6 +7,11 @@
  * disk full. No descriptor stays open: the file is found again by its name, and
  * is ours by its inode. The library decides nothing by what it reads from the
  * file, but for who gets its name (name.c); what steers is in struct file.
+ *
+ * Who has filled many chunks keeps a window of the file for good, and copies
+ * what it has filled to the file's end. To map each next part would cost a page
+ * fault for each of its pages and, as the last part has to go, an interrupt of
+ * all processors that the program's other threads run on.
  */
 #include "record/internal.h"
 
@@ -272,7 +277,35 @@ static int map_part(char *window, uint64_t from, uint64_t to)
 	return r;
 }
 
-static int map_chunks(struct kf_writer *w)
+static struct kf_record_chunk *chunk_at(const struct kf_writer *w, uint32_t i)
+{
+	return (void *)(w->window + i * (size_t)KF_RECORD_CHUNK_SIZE);
+}
+
+/*
+ * Where we are killed in the middle, or cannot write all, chunks are there
+ * twice: those in the window are whole, and stand before the others.
+ */
+static int copy_window(const struct kf_writer *w, uint64_t from)
+{
+	int fd = reopen();
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = kf_file_extend(fd, from, from + KF_WINDOW_SIZE);
+	if (!r && was_cut(fd))
+		r = -ESTALE;
+	if (!r)
+		r = kf_file_write(fd, w->window, KF_WINDOW_SIZE, from);
+	kf_file_close(fd);
+	for (uint32_t i = 0; !r && i < KF_WINDOW_CHUNKS; i++)
+		__atomic_store_n(&chunk_at(w, i)->magic, 0, __ATOMIC_RELEASE);
+	return r;
+}
+
+/* The next part of the file, mapped, or what was in the window moved there. */
+static int next_part(struct kf_writer *w)
 {
 	uint32_t n = chunks_for(w);
 	uint64_t nr = __atomic_fetch_add(&file.next, n, __ATOMIC_RELAXED);
@@ -282,9 +315,13 @@ static int map_chunks(struct kf_writer *w)
 	if (from + KF_RECORD_CHUNK_SIZE > file.max_size)
 		return -EFBIG;
 	n = (uint32_t)KF_MIN(n, (file.max_size - from) / KF_RECORD_CHUNK_SIZE);
-	r = map_part(w->window, from, from + n * KF_RECORD_CHUNK_SIZE);
+	if (n == KF_WINDOW_CHUNKS && w->mapped == n)
+		r = copy_window(w, from);
+	else
+		r = map_part(w->window, from, from + n * KF_RECORD_CHUNK_SIZE);
 	if (r)
 		return r;
+	w->mapped = n;
 	w->chunk = w->window;
 	w->left = n - 1;
 	return 0;
@@ -299,6 +336,7 @@ static void fill_chunk(struct kf_writer *w, uint64_t now)
 	chunk->base = now;
 	chunk->tid = w->tid;
 	memcpy(chunk->comm, w->comm, sizeof(chunk->comm));
+	chunk->dropped = 0;
 	chunk->used = sizeof(*chunk);
 	__atomic_store_n(&chunk->magic, KF_RECORD_CHUNK_MAGIC,
 			 __ATOMIC_RELEASE);
@@ -314,7 +352,7 @@ static int take(struct kf_writer *w)
 {
 	if (!w->window)
 		w->window = kf_vm_reserve(KF_WINDOW_SIZE, KF_RECORD_CHUNK_SIZE);
-	return w->window ? map_chunks(w) : -ENOMEM;
+	return w->window ? next_part(w) : -ENOMEM;
 }
 
 /* The first by its time is not always the first to come here. */

@@ -34,6 +34,7 @@ struct kf_writer {
 	char *window;	 /* KF_WINDOW_SIZE addresses; constant once not NULL */
 	char *chunk;	 /* the one in use, in the window; NULL: none yet */
 	uint32_t left;	 /* chunks behind it that are in the window too */
+	uint32_t mapped; /* chunks in the window, of this recording */
 	uint64_t sequence; /* of the next chunk */
 	uint8_t *took; /* where the duration of the last free goes, or NULL */
 	int32_t tid;   /* of the owner */

@@ -11,6 +11,10 @@
  * chunk that no space was found for, or that was taken and not begun, has no
  * magic and is skipped.
  *
+ * What a thread has filled may move to the file's end, and others take its
+ *place. Where the thread was killed meanwhile a chunk is there twice: the first
+ *is whole.
+ *
  * Behind its header a chunk holds events without gaps (event.h), as far as
  * @used says: it is stored after each event, so what is read up to there is
  * whole at any time, after a SIGKILL too. All integers are in the machine's
@@ -30,7 +34,7 @@
 
 #define KF_RECORD_MAGIC 0x315443455246464bULL /* "KFFRECT1", little endian */
 #define KF_RECORD_MAJOR 1
-#define KF_RECORD_MINOR 2
+#define KF_RECORD_MINOR 3
 
 #define KF_RECORD_CHUNK_MAGIC 0x4b4e4843u /* "CHNK", little endian */
 #define KF_RECORD_CHUNK_SIZE 65536u

@@ -79,6 +79,7 @@ static __noinline bool renew(struct kf_writer *w, uint64_t now)
 		w->epoch = epoch;
 		w->begun = false;
 		w->left = 0;
+		w->mapped = 0;
 		w->sequence = 0;
 	}
 	return kf_chunk_take(w, now);

@@ -34,6 +34,16 @@ grep -q '^no anomalies$' "$WORK/out" || fail "a full file has anomalies"
 grep -q "ends after [0-9.]* s, when the file was full: [0-9]* later events are \
 left out: File too large" "$WORK/err" || fail "$(cat "$WORK/err")"
 
+# A thread that moves what it has filled, and finds room for a part of it only.
+rm -f "$WORK"/stats/*
+expect 0 cli run --record "$WORK/long" --max-size 2500K -- "$exchange" 1 200000
+replay "$WORK/long"
+is full 27
+is chunks 38
+compare
+expect 0 cli report --view=anomalies "$WORK/long"
+equal "what report says" "no anomalies" "$(cat "$WORK/out")"
+
 mkdir "$WORK/small"
 mount -t tmpfs -o size=512k tmpfs "$WORK/small"
 at_exit "umount '$WORK/small'"
@@ -42,6 +52,17 @@ expect 0 cli run --record "$WORK/small/heap" -- "$exchange" 4 40000
 replay "$WORK/small/heap"
 is full 28
 compare
+
+mkdir "$WORK/larger"
+mount -t tmpfs -o size=3000k tmpfs "$WORK/larger"
+at_exit "umount '$WORK/larger'"
+rm -f "$WORK"/stats/*
+expect 0 cli run --record "$WORK/larger/heap" -- "$exchange" 1 200000
+replay "$WORK/larger/heap"
+is full 28
+compare
+expect 0 cli report --view=anomalies "$WORK/larger/heap"
+equal "what report says" "no anomalies" "$(cat "$WORK/out")"
 
 # Not even room for the header: one line, and the program runs.
 dd if=/dev/zero of="$WORK/small/filler" bs=4k 2>/dev/null || :

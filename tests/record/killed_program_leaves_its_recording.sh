@@ -18,6 +18,9 @@ for i in 1 2 3 4 5; do
 	is torn 0
 	is dropped 0
 	[ "$(found events)" -gt 100 ] || fail "only $(found events) events"
+	echo "$(found events) events, $(found twins) twins"
+	expect 0 cli report --view=anomalies "$WORK/heap.$i"
+	equal "what report says" "no anomalies" "$(cat "$WORK/out" "$WORK/err")"
 done
 
 # In the middle of a chunk: what stands before it can be read.

@@ -4,10 +4,11 @@
  * line.
  *
  * For tests of the writer: it reads by event.h alone, whole into memory, and
- * sorts all events by their times. An anomaly is a block that is given while it
- * is live, or one that goes and was never given though the recording is from
- * the program's start ("unknown" counts those in any case). Status 1 for a file
- * that is no recording.
+ * sorts all events by their times. Of twins, chunks that are in the file twice
+ * as their thread was killed while it moved them, it takes the first. An
+ * anomaly is a block that is given while it is live, or one that goes and was
+ * never given though the recording is from the program's start ("unknown"
+ * counts those in any case). Status 1 for a file that is no recording.
  */
 #include "record/event.h"
 
@@ -43,6 +44,8 @@ static const uint8_t effects[KF_RECORD_NR_KINDS] = {
 #undef KF_EVENT
 };
 
+static struct kf_record_chunk *heads;
+static size_t nr_heads;
 static struct item *items;
 static size_t nr_items, room;
 static struct block *table;
@@ -94,6 +97,20 @@ static void read_chunk(const struct kf_record_header *h,
 		}
 		p = next;
 	}
+}
+
+static bool is_twin(const struct kf_record_chunk *chunk)
+{
+	for (size_t i = 0; i < nr_heads; i++) {
+		if (heads[i].stream == chunk->stream &&
+		    heads[i].sequence == chunk->sequence)
+			return true;
+	}
+	heads = realloc(heads, (nr_heads + 1) * sizeof(*heads));
+	if (!heads)
+		die("out of memory");
+	heads[nr_heads++] = *chunk;
+	return false;
 }
 
 static int by_time(const void *a, const void *b)
@@ -151,7 +168,7 @@ static void print(const char *name, uint64_t n)
 static void read_all(const char *data, uint64_t size)
 {
 	const struct kf_record_header *h = (const void *)data;
-	uint64_t at, nr_chunks = 0, live = 0;
+	uint64_t at, nr_twins = 0, live = 0;
 
 	if (size < sizeof(*h) || h->magic != KF_RECORD_MAGIC || !h->ready)
 		die("no recording");
@@ -163,8 +180,10 @@ static void read_all(const char *data, uint64_t size)
 
 		if (chunk->magic != KF_RECORD_CHUNK_MAGIC)
 			continue;
-		nr_chunks++;
-		read_chunk(h, chunk);
+		if (is_twin(chunk))
+			nr_twins++;
+		else
+			read_chunk(h, chunk);
 	}
 	qsort(items, nr_items, sizeof(*items), by_time);
 	table_size = 2 * nr_items + 1;
@@ -184,7 +203,8 @@ static void read_all(const char *data, uint64_t size)
 				failed[KF_RECORD_REALLOC]);
 	print("events", nr_items);
 	print("bytes", bytes);
-	print("chunks", nr_chunks);
+	print("chunks", nr_heads);
+	print("twins", nr_twins);
 	print("dropped", dropped);
 	print("torn", torn);
 	print("unknown", unknown);
