@@ -28,6 +28,9 @@
 /* The header has a chunk's place, of which only a page is ever written. */
 #define DATA_OFFSET KF_RECORD_CHUNK_SIZE
 
+/* Ticks: less than a millisecond of most clocks. */
+#define LATELY 1000000u
+
 /* A thread that takes a chunk is done long before that. */
 #define TAKER_TRIES 20000
 
@@ -84,10 +87,27 @@ void kf_record_moment(void)
 	if (__atomic_exchange_n(&moment_busy, 1, __ATOMIC_ACQUIRE))
 		return;
 	next = !(h->last_index & 1);
-	h->last[next].ticks = kf_clock_ticks();
+	/* kf_record_moment_again() reads it meanwhile. */
+	__atomic_store_n(&h->last[next].ticks, kf_clock_ticks(),
+			 __ATOMIC_RELAXED);
 	h->last[next].mono_ns = kf_now_ns();
 	__atomic_store_n(&h->last_index, next, __ATOMIC_RELEASE);
 	__atomic_store_n(&moment_busy, 0, __ATOMIC_RELEASE);
+}
+
+/*
+ * Threads would take the line from one another with each page that they fill.
+ * The rate between the clocks is known well when as much time has passed again.
+ */
+void kf_record_moment_again(uint64_t now)
+{
+	const struct kf_record_header *h = kf_record_header;
+	uint32_t index = __atomic_load_n(&h->last_index, __ATOMIC_RELAXED) & 1;
+	uint64_t last =
+		__atomic_load_n(&h->last[index].ticks, __ATOMIC_RELAXED);
+
+	if (now - last >= KF_MIN(last - h->begin.ticks, (uint64_t)LATELY))
+		kf_record_moment();
 }
 
 static void fill_header(struct kf_record_header *h,

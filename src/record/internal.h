@@ -93,9 +93,12 @@ void kf_writers_reset(void);
 
 /**
  * kf_record_moment() - note in the header what both clocks say
+ * kf_record_moment_again() - the same, unless some thread did so lately
+ * @now:	ticks
  *
  * Context: any thread.
  */
 void kf_record_moment(void);
+void kf_record_moment_again(uint64_t now);
 
 #endif

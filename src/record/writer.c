@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* Both clocks are compared each time an event begins in another page. */
+/* Both clocks may be compared when an event begins in another page. */
 #define COMPARE_BYTES 4096u
 
 /* Tries for the writer of the bytes held, which engines may share. */
@@ -166,7 +166,7 @@ static inline void close_event(struct kf_writer *w, uint8_t *p)
 	w->pen.at = p;
 	lay_down(w);
 	if (unlikely(compare))
-		kf_record_moment();
+		kf_record_moment_again(w->pen.time);
 }
 
 static inline uint8_t *put_took(uint8_t *p, uint16_t took)
