@@ -177,7 +177,10 @@ static bool is_behind_the_end(const struct kf_history *h)
 	return h->head.full_at && h->heap[0]->ticks >= h->head.full_at;
 }
 
-/* The next event is on top. */
+/*
+ * The next event is on top. Of a recording that goes on some threads' events
+ * are read long after others': what came since it was opened is left out.
+ */
 static int find_next(struct kf_history *h)
 {
 	int rc;
@@ -188,6 +191,8 @@ static int find_next(struct kf_history *h)
 		if (step_top(h))
 			return -1;
 	}
+	if (rc > 0 && h->heap[0]->ticks > h->now)
+		return 0;
 	if (rc > 0 && h->fits && is_tied(h) && choose_top(h))
 		return -1;
 	return rc;

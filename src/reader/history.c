@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Looks at a recording that goes on, until it is no longer than before. */
@@ -48,6 +49,25 @@ static uint64_t scale_of(const struct kf_record_header *head)
 	return scale && scale < 1ULL << 48 ? (uint64_t)scale : 1ULL << 32;
 }
 
+/* The tick that it is now, by the last of the two moments; see find_next(). */
+static uint64_t ticks_now(const struct kf_history *h)
+{
+	const struct kf_record_header *head = &h->head;
+	const struct kf_record_moment *last = &head->last[head->last_index & 1];
+	struct timespec now;
+	uint64_t ns;
+
+	if (head->stopped || clock_gettime(CLOCK_MONOTONIC, &now))
+		return UINT64_MAX;
+	ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	/* Of another machine, or before it was started anew. */
+	if (ns < last->mono_ns)
+		return UINT64_MAX;
+	ns -= last->mono_ns;
+	return last->ticks +
+	       (uint64_t)(((unsigned __int128)ns << 32) / h->ns_per_tick);
+}
+
 uint64_t kf_history_ns(const struct kf_history *h, uint64_t ticks)
 {
 	return (uint64_t)((unsigned __int128)ticks * h->ns_per_tick >> 32);
@@ -81,6 +101,7 @@ static enum kf_read_result read_header(struct kf_history *h)
 		return KF_READ_DAMAGED;
 	kf_identity_end(&head->identity);
 	h->ns_per_tick = scale_of(head);
+	h->now = ticks_now(h);
 	h->dropped = head->dropped;
 	return KF_READ_OK;
 }

@@ -68,7 +68,8 @@ struct kf_history {
 	/* Private. */
 	int fd;
 	uint64_t ns_per_tick; /* shifted left by 32 */
-	size_t window;	      /* bytes of a stream's window */
+	uint64_t now;  /* tick of its opening; UINT64_MAX: it has stopped */
+	size_t window; /* bytes of a stream's window */
 	struct kf_map by_tid; /* the last thread of an id */
 	struct kf_history_chunk *chunks;
 	struct kf_history_stream *streams;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A thread that writes much moves what it has filled to the file's end. Each
-# chunk is read once, also where the thread was killed while it did so.
+# chunk is read once, also where the thread was killed while it did so; and who
+# reads while it is moved reads all of it.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 workdir
@@ -38,3 +39,14 @@ for last in 65536 30000; do
 	report_of "$WORK/twins" >"$WORK/other"
 	cmp "$WORK/one" "$WORK/other" || fail "twins are read twice"
 done
+
+# While it goes on, a report ends where it began: no free is without its malloc.
+export KONFISCATOR_RECORD_MAX=256M
+start_exchange "$WORK/live"
+for _ in 1 2; do
+	expect 0 cli report --view=anomalies "$WORK/live"
+	equal "what report says" "no anomalies" "$(cat "$WORK/out")"
+	if grep damaged "$WORK/err"; then fail "chunks were not found"; fi
+done
+kill -9 "$pid"
+end_exchange 137
