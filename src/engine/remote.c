@@ -160,7 +160,8 @@ static inline void keep(struct kf_heap *heap, const struct kf_slab *slab,
 }
 
 /* Returns false when the credit was used up. */
-static inline bool put(struct kf_heap *heap, struct kf_slab *slab, void *p)
+static __always_inline_kf bool put(struct kf_heap *heap, struct kf_slab *slab,
+				   void *p)
 {
 	heap->credit -= (int64_t)slab->size;
 	if (heap->reuse && slab->size <= KF_CREDIT / CREDIT_SHARE &&

@@ -187,18 +187,9 @@ void kf_slab_retire(struct kf_slab *slab)
 	kf_list_del(&slab->link);
 }
 
-void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab, void *p)
+void kf_slab_unretire(struct kf_heap *heap, struct kf_slab *slab)
 {
-	kf_link_set(p, slab->local);
-	*kf_slab_key(p) = (uintptr_t)heap;
-	slab->local = p;
-	slab->used--;
-	if (slab->owner & KF_SLAB_FULL) {
-		__atomic_store_n(&slab->owner, slab->owner & ~KF_SLAB_FULL,
-				 __ATOMIC_RELAXED);
-		kf_list_add_tail(&slab->link,
-				 &heap->slabs[kf_slab_class(slab)]);
-	}
-	if (!slab->used)
-		kf_slab_emptied(heap, slab);
+	__atomic_store_n(&slab->owner, slab->owner & ~KF_SLAB_FULL,
+			 __ATOMIC_RELAXED);
+	kf_list_add_tail(&slab->link, &heap->slabs[kf_slab_class(slab)]);
 }

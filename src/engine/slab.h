@@ -182,24 +182,15 @@ uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
 		      struct kf_bin *bin);
 
 /**
- * kf_slab_return() - put a block into the local list
- * @heap:	the heap
- * @slab:	its slab
- * @p:		the block
- *
- * The slab may be gone afterwards.
- *
- * Context: the heap's owner.
- */
-void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab, void *p);
-
-/**
  * kf_slab_retire() - a slab has nothing left
- * @slab:	the slab; off its list afterwards, until a block is freed
+ * kf_slab_unretire() - a block of such a slab was freed
+ * @heap:	the heap
+ * @slab:	its slab; off its list, and on it again
  *
  * Context: the heap's owner.
  */
 void kf_slab_retire(struct kf_slab *slab);
+void kf_slab_unretire(struct kf_heap *heap, struct kf_slab *slab);
 
 /**
  * kf_slab_emptied() - decide what becomes of a slab without used blocks
@@ -220,5 +211,28 @@ void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab);
  * Context: the heap's owner.
  */
 void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab);
+
+/**
+ * kf_slab_return() - put a block into the local list
+ * @heap:	the heap
+ * @slab:	its slab
+ * @p:		the block
+ *
+ * The slab may be gone afterwards.
+ *
+ * Context: the heap's owner.
+ */
+static inline void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab,
+				  void *p)
+{
+	kf_link_set(p, slab->local);
+	*kf_slab_key(p) = (uintptr_t)heap;
+	slab->local = p;
+	slab->used--;
+	if (unlikely(slab->owner & KF_SLAB_FULL))
+		kf_slab_unretire(heap, slab);
+	if (unlikely(!slab->used))
+		kf_slab_emptied(heap, slab);
+}
 
 #endif
