@@ -143,12 +143,26 @@ KF_LEAF __noinline void *kf_malloc_more(size_t size)
 	return p;
 }
 
+/* Of at most KF_TINY_MAX bytes, for which a bin had none. */
+static __noinline void *malloc_refilled(size_t size, struct kf_heap *heap)
+{
+	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	void *p = NULL;
+
+	if (likely(!heap->guest && size))
+		p = kf_heap_refill(heap, offset, size);
+	if (unlikely(!p))
+		return size ? kf_malloc_other(size) : kf_malloc_more(size);
+	kf_probe_alloc((uintptr_t)p, size, offset);
+	return p;
+}
+
 static __noinline void *untagged_missed(size_t size, struct kf_heap *heap)
 {
 	if (kf_direct_may_look(heap))
 		return malloc_direct_tiny(size);
 	return unlikely(heap->aside) ? kf_detour_malloc(size)
-				     : kf_malloc_more(size);
+				     : malloc_refilled(size, heap);
 }
 
 static __noinline void *tagged_missed(size_t size, size_t offset,

@@ -140,15 +140,13 @@ static struct kf_slab *own_slab(struct kf_bin *bin)
 	return NULL;
 }
 
-static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
-		 bool make)
+/* Blocks for an empty bin, of what the heap has; returns how many. */
+static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
 {
 	struct kf_bin *bin = &heap->bin[class];
 	struct kf_slab *slab = NULL;
 	uint32_t nr = 0;
 
-	if (kf_heap_sample_is_due(heap, class))
-		return false;
 	if (is_wide(class * sizeof(*bin)))
 		nr = kf_foreign_take(heap, class * sizeof(*bin));
 	if (!nr)
@@ -161,10 +159,19 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 		slab = next_slab(heap, class);
 	if (!slab && !nr && make)
 		slab = kf_slab_make(heap, class);
-	if (slab)
-		nr = kf_slab_take(heap, slab, bin);
+	return slab ? kf_slab_take(heap, slab, bin) : nr;
+}
+
+static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
+		 bool make)
+{
+	uint32_t nr;
+
+	if (kf_heap_sample_is_due(heap, class))
+		return false;
+	nr = gather(heap, class, make);
 	if (nr)
-		nr = kf_heap_cut(heap, class * sizeof(*bin), nr);
+		nr = kf_heap_cut(heap, class * sizeof(struct kf_bin), nr);
 	if (nr) {
 		count_fill(heap, kf_class_bytes(class), nr, size);
 		kf_box_refill(kf_class_bytes(class));
@@ -237,25 +244,45 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 	return block;
 }
 
-/*
- * From where the short way fills: the bin's own slab, if it has free blocks;
- * others' blocks; a slab with room, if there is no other of its class.
- */
-static uint32_t fill_short(struct kf_heap *heap, struct kf_bin *bin,
-			   size_t offset)
+/* As gather(), but for what only the long way does first: to collect. */
+static uint32_t gather_short(struct kf_heap *heap, struct kf_bin *bin,
+			     size_t offset)
 {
 	struct kf_slab *slab = kf_bin_source(bin);
-	uint32_t nr;
 
-	if (slab && slab->local && !is_wide(offset))
+	if (likely(slab && slab->local && !is_wide(offset)))
 		return kf_slab_take(heap, slab, bin);
-	nr = kf_foreign_take(heap, offset);
-	if (!nr && slab && slab->local)
-		return kf_slab_take(heap, slab, bin);
-	if (!nr && slab && slab->carved < slab->capacity &&
-	    slab->link.next == slab->link.prev)
-		nr = kf_slab_take(heap, slab, bin);
+	if (__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
+		return kf_foreign_take(heap, offset);
+	return gather(heap, (unsigned int)(offset / sizeof(*bin)), false);
+}
+
+/* kf_heap_cut() for a heap that is a thread's own. */
+static inline uint32_t cut_own(struct kf_heap *heap, size_t offset, size_t size,
+			       uint32_t nr)
+{
+	int64_t all = (int64_t)(size * nr);
+
+	if (unlikely(!kf_countdown_may_pass(&heap->countdown, all)))
+		return kf_heap_cut(heap, offset, nr);
+	heap->countdown.left -= all;
 	return nr;
+}
+
+static inline void *hand_out(struct kf_heap *heap, struct kf_bin *bin,
+			     size_t offset, size_t size, uint32_t nr)
+{
+	size_t bytes = kf_class_bytes((unsigned int)(offset / sizeof(*bin)));
+	uint64_t *sum = heap->slot->scalar;
+
+	nr = cut_own(heap, offset, bytes, nr);
+	if (unlikely(!nr))
+		return NULL;
+	sum[KF_SLOT_cache_fills]++;
+	sum[KF_SLOT_asked_sample] += size * nr;
+	sum[KF_SLOT_given_sample] += bytes * nr;
+	kf_probe_cache_fill(bytes, nr);
+	return pop(heap, bin, offset);
 }
 
 void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
@@ -270,13 +297,9 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 	    kf_heap_sample_is_due(heap, class))
 		return NULL;
 	kf_heap_enter(heap);
-	nr = fill_short(heap, bin, offset);
-	if (nr)
-		nr = kf_heap_cut(heap, offset, nr);
-	if (nr) {
-		count_fill(heap, kf_class_bytes(class), nr, size);
-		block = pop(heap, bin, offset);
-	}
+	nr = gather_short(heap, bin, offset);
+	if (likely(nr))
+		block = hand_out(heap, bin, offset, size, nr);
 	kf_heap_leave(heap);
 	return block;
 }
