@@ -55,7 +55,7 @@ static uint64_t ticks_now(const struct kf_history *h)
 	const struct kf_record_header *head = &h->head;
 	const struct kf_record_moment *last = &head->last[head->last_index & 1];
 	struct timespec now;
-	uint64_t ns;
+	uint64_t ns, now_ticks;
 
 	if (head->stopped || clock_gettime(CLOCK_MONOTONIC, &now))
 		return UINT64_MAX;
@@ -64,8 +64,10 @@ static uint64_t ticks_now(const struct kf_history *h)
 	if (ns < last->mono_ns)
 		return UINT64_MAX;
 	ns -= last->mono_ns;
-	return last->ticks +
-	       (uint64_t)(((unsigned __int128)ns << 32) / h->ns_per_tick);
+	now_ticks = last->ticks +
+		    (uint64_t)(((unsigned __int128)ns << 32) / h->ns_per_tick);
+	/* Of a damaged header. */
+	return now_ticks < last->ticks ? UINT64_MAX : now_ticks;
 }
 
 uint64_t kf_history_ns(const struct kf_history *h, uint64_t ticks)
