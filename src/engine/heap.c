@@ -269,19 +269,16 @@ static inline uint32_t cut_own(struct kf_heap *heap, size_t offset, size_t size,
 	return nr;
 }
 
+/* The first of so many blocks that its bin has; NULL: a sample comes first. */
 static inline void *hand_out(struct kf_heap *heap, struct kf_bin *bin,
 			     size_t offset, size_t size, uint32_t nr)
 {
 	size_t bytes = kf_class_bytes((unsigned int)(offset / sizeof(*bin)));
-	uint64_t *sum = heap->slot->scalar;
 
 	nr = cut_own(heap, offset, bytes, nr);
 	if (unlikely(!nr))
 		return NULL;
-	sum[KF_SLOT_cache_fills]++;
-	sum[KF_SLOT_asked_sample] += size * nr;
-	sum[KF_SLOT_given_sample] += bytes * nr;
-	kf_probe_cache_fill(bytes, nr);
+	count_fill(heap, bytes, nr, size);
 	return pop(heap, bin, offset);
 }
 
