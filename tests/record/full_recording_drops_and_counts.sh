@@ -23,46 +23,40 @@ compare() {
 	is torn 0
 }
 
-expect 0 cli run --record "$WORK/heap" --max-size 1M -- "$exchange" 4 40000
-replay "$WORK/heap"
-is full 27
+# fills FILE ERRNO THREADS ROUNDS OPTION...: such a recording is full by that,
+# and what threads wrote who found chunks when others did not is no history.
+fills() {
+	file=$1 full=$2 threads=$3 rounds=$4
+	shift 4
+	rm -f "$WORK"/stats/*
+	expect 0 cli run --record "$file" "$@" -- "$exchange" "$threads" "$rounds"
+	replay "$file"
+	is full "$full"
+	compare
+	expect 0 cli report --view=anomalies "$file"
+	equal "what report says" "no anomalies" "$(cat "$WORK/out")"
+}
+
+# disk NAME SIZE: a small one
+disk() {
+	mkdir "$WORK/$1"
+	mount -t tmpfs -o "size=$2" tmpfs "$WORK/$1"
+	at_exit "umount '$WORK/$1'"
+}
+
+fills "$WORK/heap" 27 4 40000 --max-size 1M
 [ "$(wc -c <"$WORK/heap")" -le 1048576 ] || fail "the file is too large"
-compare
-# Threads went on in their chunks when others found none: that is no history.
-expect 0 cli report --view=anomalies "$WORK/heap"
-grep -q '^no anomalies$' "$WORK/out" || fail "a full file has anomalies"
 grep -q "ends after [0-9.]* s, when the file was full: [0-9]* later events are \
 left out: File too large" "$WORK/err" || fail "$(cat "$WORK/err")"
 
 # A thread that moves what it has filled, and finds room for a part of it only.
-rm -f "$WORK"/stats/*
-expect 0 cli run --record "$WORK/long" --max-size 2500K -- "$exchange" 1 200000
-replay "$WORK/long"
-is full 27
+fills "$WORK/long" 27 1 200000 --max-size 2500K
 is chunks 38
-compare
-expect 0 cli report --view=anomalies "$WORK/long"
-equal "what report says" "no anomalies" "$(cat "$WORK/out")"
 
-mkdir "$WORK/small"
-mount -t tmpfs -o size=512k tmpfs "$WORK/small"
-at_exit "umount '$WORK/small'"
-rm -f "$WORK"/stats/*
-expect 0 cli run --record "$WORK/small/heap" -- "$exchange" 4 40000
-replay "$WORK/small/heap"
-is full 28
-compare
-
-mkdir "$WORK/larger"
-mount -t tmpfs -o size=3000k tmpfs "$WORK/larger"
-at_exit "umount '$WORK/larger'"
-rm -f "$WORK"/stats/*
-expect 0 cli run --record "$WORK/larger/heap" -- "$exchange" 1 200000
-replay "$WORK/larger/heap"
-is full 28
-compare
-expect 0 cli report --view=anomalies "$WORK/larger/heap"
-equal "what report says" "no anomalies" "$(cat "$WORK/out")"
+disk small 512k
+fills "$WORK/small/heap" 28 4 40000
+disk larger 3000k
+fills "$WORK/larger/heap" 28 1 200000
 
 # Not even room for the header: one line, and the program runs.
 dd if=/dev/zero of="$WORK/small/filler" bs=4k 2>/dev/null || :
