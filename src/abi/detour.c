@@ -99,7 +99,7 @@ KF_LEAF void *kf_detour_malloc(size_t size)
 		return kf_malloc_other(size);
 	}
 	kf_probe_alloc((uintptr_t)p, size, offset);
-	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_MALLOC_QUICK,
+	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_MALLOC_QUICK, false,
 				   (uintptr_t)p, size, &now)))
 		return gave_far(p, size, pen, end, now);
 	return p;
@@ -188,6 +188,17 @@ static __noinline void free_far(void *p, struct kf_slab *slab,
 	push(kf_detour.plain, slab, p);
 }
 
+/*
+ * Whether others may have given a block of this heap's. Where they do not hand
+ * out each other's blocks it was given by this thread, or by one that had the
+ * heap before: and the call that took the heap over has waited, see
+ * kf_record_took().
+ */
+static inline bool given_by_others(void)
+{
+	return unlikely(__atomic_load_n(&kf_foreign_kept, __ATOMIC_RELAXED));
+}
+
 KF_LEAF void kf_detour_free(void *p, struct kf_slab *slab)
 {
 	struct kf_record_pen *pen = kf_record_pen;
@@ -200,8 +211,8 @@ KF_LEAF void kf_detour_free(void *p, struct kf_slab *slab)
 		kf_free_other(p);
 		return;
 	}
-	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_FREE_QUICK, (uintptr_t)p,
-				   0, &now))) {
+	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_FREE_QUICK,
+				   given_by_others(), (uintptr_t)p, 0, &now))) {
 		free_far(p, slab, pen, end, now);
 		return;
 	}

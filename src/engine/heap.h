@@ -135,6 +135,12 @@ struct kf_heap {
 extern __thread struct kf_heap *kf_heap_self
 	__attribute__((tls_model("initial-exec")));
 
+/*
+ * Whether a heap ever kept a block of another's: until then a block of the
+ * heap's own slabs was given by nobody else. Atomic.
+ */
+extern bool kf_foreign_kept __kf_hidden;
+
 extern struct kf_heap kf_heap_empty;
 extern struct kf_heap kf_heap_guest;
 

@@ -147,12 +147,16 @@ static __noinline void overdrawn(struct kf_heap *heap)
 	kf_heap_send_all(heap);
 }
 
+bool kf_foreign_kept;
+
 static inline void keep(struct kf_heap *heap, const struct kf_slab *slab,
 			void *p)
 {
 	struct kf_foreign *foreign =
 		(void *)((char *)heap->foreign + kf_slab_offset(slab));
 
+	if (unlikely(!__atomic_load_n(&kf_foreign_kept, __ATOMIC_RELAXED)))
+		__atomic_store_n(&kf_foreign_kept, true, __ATOMIC_RELAXED);
 	kf_link_set(p, foreign->first);
 	*kf_slab_key(p) = (uintptr_t)kf_slab_owner(slab);
 	foreign->first = p;

@@ -125,6 +125,9 @@ static __always_inline_kf void kf_pen_done(struct kf_record_pen *pen,
  *		false
  * @end:	of kf_pen_lift()
  * @kind:	KF_RECORD_MALLOC_QUICK or KF_RECORD_FREE_QUICK
+ * @between:	whether the clock waits for the block's address, as
+ *		kf_clock_stamp() does: another thread may have given the block
+ *		a moment ago; it costs as much as the rest
  * @address:	of the block, a multiple of 16
  * @size:	bytes asked of malloc, of KF_PEN_TWO bits; 0 of free
  * @now:	ticks; out: by kf_pen_write(), where the answer is false
@@ -136,14 +139,13 @@ static __always_inline_kf void kf_pen_done(struct kf_record_pen *pen,
  */
 static __always_inline_kf bool
 kf_pen_write(struct kf_record_pen *pen, uint8_t *end, enum kf_record_kind kind,
-	     uint64_t address, uint64_t size, uint64_t *now)
+	     bool between, uint64_t address, uint64_t size, uint64_t *now)
 {
 	int64_t step = (int64_t)(address - pen->address);
 	/* In units of 16 bytes, with the sign at the bottom. */
 	uint64_t block = (uint64_t)(step >> 3 ^ step >> 63);
-	/* Who gave the block, perhaps another thread, did so before. */
-	uint64_t ticks = kind == KF_RECORD_FREE_QUICK ? kf_clock_read_between()
-						      : kf_clock_read();
+	uint64_t ticks =
+		unlikely(between) ? kf_clock_read_between() : kf_clock_read();
 	uint64_t since = ticks - pen->time;
 	uint8_t *at = pen->at;
 	uint64_t word;

@@ -369,7 +369,8 @@ uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
 void kf_record_took(uint64_t begin)
 {
 	struct kf_writer *w = mine();
-	uint64_t now = begin ? kf_clock_ticks() : 0;
+	/* Later events are not stamped earlier: the heap may be new to us. */
+	uint64_t now = begin ? kf_clock_stamp() : 0;
 	uint8_t *took;
 
 	if (unlikely(!w))

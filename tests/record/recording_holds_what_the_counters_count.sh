@@ -36,6 +36,14 @@ equal "peak" "$(counter peak_held)" "$(found peak)"
 [ "$(found bytes)" -le $(($(found events) * 16)) ] ||
 	fail "an event takes more than 16 bytes: $(found bytes)"
 
+# So many that a free comes in the moment in which another thread gives the
+# block: one that is of the freeing thread's own slabs.
+expect 0 cli run --record "$WORK/long" -- "$exchange" 8 1000000
+replay "$WORK/long"
+rm "$WORK/long"
+is anomalies 0
+is dropped 0
+
 # An earlier recording makes room for that of a run; nothing else does.
 expect 0 cli run --record "$WORK/heap.kfr" -- "$exchange" 1 400
 replay "$WORK/heap.kfr"

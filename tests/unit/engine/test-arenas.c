@@ -190,7 +190,10 @@ START_TEST(blocks_of_others_are_handed_out_again)
 	in_a_thread(take_all, NULL);
 	UNIT_REQUIRE(supply->alloc(BYTES, 16, false, &usable));
 	ck_assert(heap->reuse);
+	/* From here on a block of its own may be one that others gave. */
+	ck_assert(!kf_foreign_kept);
 	UNIT_REQUIRE(supply->release(blocks[0], 0) == KF_FINE);
+	ck_assert(kf_foreign_kept);
 	for (size_t i = 0; i < NR_BLOCKS && p != blocks[0]; i++)
 		p = supply->alloc(BYTES, 16, false, &usable);
 	ck_assert_ptr_eq(p, blocks[0]);

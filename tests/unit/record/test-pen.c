@@ -78,7 +78,8 @@ START_TEST(quick_events_come_back_whatever_their_numbers)
 		if (i % 4 == 0)
 			let_pass(&pen, &c, chance_next(&seed) >> (40 + i % 20));
 		address = neighbour(&seed, address);
-		if (kf_pen_write(&pen, chunk, kind, address, size, &now)) {
+		if (kf_pen_write(&pen, chunk, kind, i & 2, address, size,
+				 &now)) {
 			near++;
 		} else {
 			kf_pen_write_far(&pen, chunk, kind, address, size, now);
@@ -100,8 +101,8 @@ START_TEST(time_never_runs_backwards)
 	struct kf_record_cursor c = cursor_at(pen.time);
 	uint64_t now;
 
-	ck_assert(
-		!kf_pen_write(&pen, chunk, KF_RECORD_FREE_QUICK, 160, 0, &now));
+	ck_assert(!kf_pen_write(&pen, chunk, KF_RECORD_FREE_QUICK, true, 160, 0,
+				&now));
 	kf_pen_write_far(&pen, chunk, KF_RECORD_FREE_QUICK, 160, 0, now);
 	read_back(&c, chunk, KF_RECORD_FREE, 160, 0);
 	ck_assert_uint_eq(c.time, UINT64_MAX / 2);
