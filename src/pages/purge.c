@@ -96,7 +96,7 @@ void kf_purge_excess(void)
 void kf_purge_instead(size_t bytes)
 {
 	uint64_t keep =
-		KF_MAX((uint64_t)kf_pages_conf.dirty_max / 2, in_use() / 2);
+		KF_MAX((uint64_t)kf_pages_conf.dirty_max / 4, in_use() / 2);
 	uint64_t dirty = kf_word_get(KF_WORD_dirty);
 
 	if (likely(dirty <= keep))
