@@ -218,13 +218,28 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
 }
 
 /**
- * kf_resize_room() - bytes to ask for when a block has to move
+ * kf_resize_room() - bytes of room behind a block that has to move
+ * @have:	bytes it has
+ * @size:	bytes wanted
+ *
+ * A buffer that grows by little at a time will grow again: with a quarter of
+ * room it moves three times for each doubling and not each time. One that grows
+ * by more would not find its next step in any room that it could be given.
+ *
+ * Context: any.
+ * Return: bytes, 0 for a block that does not grow or does so by more than an
+ *	   eighth.
+ */
+size_t kf_resize_room(size_t have, size_t size);
+
+/**
+ * kf_resize_with_room() - bytes to ask for when a small block has to move
  * @have:	bytes it has
  * @size:	bytes wanted
  *
  * Context: any.
- * Return: @size, or somewhat more for a block that grows.
+ * Return: @size and perhaps room, not both above KF_SMALL_MAX.
  */
-size_t kf_resize_room(size_t have, size_t size);
+size_t kf_resize_with_room(size_t have, size_t size);
 
 #endif

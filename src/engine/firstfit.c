@@ -208,7 +208,7 @@ static void change_mark(void *p, size_t have, uint32_t old, void *to,
 static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
 {
 	uint32_t old = kf_mark_of(p);
-	size_t room = kf_resize_room(have, size);
+	size_t room = kf_resize_with_room(have, size);
 	struct kf_heap *heap = counter();
 	void *to;
 
@@ -244,7 +244,7 @@ static size_t bytes_after(const struct kf_run *run, size_t have, size_t size)
 		return KF_ALIGN_UP(size, KF_PAGE);
 	if (!run && kf_resize_stays(have, size))
 		return have;
-	return kf_class_bytes(kf_class_of(kf_resize_room(have, size)));
+	return kf_class_bytes(kf_class_of(kf_resize_with_room(have, size)));
 }
 
 static void *resize(void *p, size_t size, enum kf_misuse *wrong)

@@ -9,6 +9,7 @@
 #include "engine/large.h"
 
 #include "engine/detour.h"
+#include "engine/fast.h"
 
 #include "pages/pages.h"
 
@@ -66,22 +67,30 @@ static struct kf_run *take_before_kept(struct kf_heap *heap, size_t nr,
 	return NULL;
 }
 
+/* A block that is wanted. */
+struct want {
+	size_t size;  /* bytes asked */
+	size_t room;  /* bytes behind them */
+	size_t align; /* power of two */
+	bool grows;   /* it was shorter, elsewhere */
+};
+
 /* The room does not decide: what is freed is judged by what was asked. */
-static struct kf_run *take(struct kf_heap *heap, size_t size, size_t room,
-			   size_t align, bool *zeroed)
+static struct kf_run *take(struct kf_heap *heap, const struct want *want,
+			   bool *zeroed)
 {
-	size_t nr = pages_for(size + room);
-	size_t align_pages = KF_MAX(align >> KF_PAGE_SHIFT, (size_t)1);
-	struct kf_run *run = kf_kept_take(heap, nr, align);
+	size_t nr = pages_for(want->size + want->room);
+	size_t align_pages = KF_MAX(want->align >> KF_PAGE_SHIFT, (size_t)1);
+	struct kf_run *run = kf_kept_take(heap, nr, want->align);
 	bool mapped = false;
 
 	*zeroed = false;
 	if (run)
 		return run;
-	mapped =
-		wants_mapping(size, align) || (room && grows_best_mapped(size));
+	mapped = wants_mapping(want->size, want->align) ||
+		 (want->grows && grows_best_mapped(want->size));
 	/* What lies free and dirty comes before what has to be mapped. */
-	if (mapped && !room && kf_large_conf.dynamic)
+	if (mapped && !want->grows && kf_large_conf.dynamic)
 		run = kf_pages_alloc_dirty(nr, align_pages);
 	if (!run && mapped)
 		run = kf_pages_map(nr, align_pages, zeroed);
@@ -114,18 +123,18 @@ static void count_new(struct kf_heap *heap, struct kf_run *run, size_t size)
 	kf_probe_large_alloc((uintptr_t)run->start, size);
 }
 
-/* A block with so many bytes of room behind it, counted. */
-static struct kf_run *provide(struct kf_heap *heap, size_t size, size_t room,
-			      size_t align, bool zeroed)
+/* Counted. */
+static struct kf_run *provide(struct kf_heap *heap, const struct want *want,
+			      bool zeroed)
 {
 	bool clean;
-	struct kf_run *run = take(heap, size, room, align, &clean);
+	struct kf_run *run = take(heap, want, &clean);
 
 	if (!run)
 		return NULL;
 	if (zeroed && !clean)
 		zero(run);
-	count_new(heap, run, size);
+	count_new(heap, run, want->size);
 	return run;
 }
 
@@ -163,7 +172,8 @@ bool kf_large_may_keep(struct kf_heap *heap, const struct kf_run *run,
 void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 		     bool zeroed)
 {
-	struct kf_run *run = provide(heap, size, 0, align, zeroed);
+	struct want want = {.size = size, .align = align};
+	struct kf_run *run = provide(heap, &want, zeroed);
 
 	return run ? run->start : NULL;
 }
@@ -240,7 +250,13 @@ static bool grow_mapped(struct kf_run *run, size_t nr)
 
 static void *copy_wider(struct kf_heap *heap, struct kf_run *run, size_t size)
 {
-	struct kf_run *to = provide(heap, size, size / 8, KF_PAGE, false);
+	struct want want = {
+		.size = size,
+		.room = kf_resize_room(run->asked, size),
+		.align = KF_PAGE,
+		.grows = true,
+	};
+	struct kf_run *to = provide(heap, &want, false);
 
 	if (!to)
 		return NULL;

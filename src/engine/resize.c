@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Small blocks at another small size.
- *
- * A block that has grown will grow again: when it has to move it gets an
- * eighth more than was asked, so that a buffer that grows by little at a time
- * moves some times for each doubling and not each time.
+ * Small blocks at another small size, and the room of all that grow.
  */
 #include "engine/fast.h"
 #include "engine/marked.h"
@@ -13,11 +9,14 @@
 
 size_t kf_resize_room(size_t have, size_t size)
 {
-	size_t more = size + size / 8;
+	return size > have && size - have <= size / 8 ? size / 4 : 0;
+}
 
-	return size > have && size > KF_TINY_MAX / 8 && more <= KF_SMALL_MAX
-		       ? more
-		       : size;
+size_t kf_resize_with_room(size_t have, size_t size)
+{
+	size_t more = size + kf_resize_room(have, size);
+
+	return size > KF_TINY_MAX / 8 && more <= KF_SMALL_MAX ? more : size;
 }
 
 void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
@@ -33,7 +32,8 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 	have = slab->size;
 	if (kf_resize_stays(have, size))
 		return p;
-	to = kf_fast_pop(heap, kf_resize_room(have, size), &usable, &zeroed);
+	to = kf_fast_pop(heap, kf_resize_with_room(have, size), &usable,
+			 &zeroed);
 	if (!to)
 		return NULL;
 	memcpy(to, p, KF_MIN(have, size));
