@@ -329,6 +329,49 @@ START_TEST(a_threshold_that_was_set_holds_for_what_grows)
 }
 END_TEST
 
+START_TEST(what_grows_by_little_has_a_quarter_of_room)
+{
+	const size_t sizes[] = {200, 3000, 20000, BLOCK, KF_MIB / 2};
+
+	start();
+	kf_large_conf.mmap_threshold = 16 * KF_MIB;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(sizes); i++) {
+		unsigned char *at = take(sizes[i], 16, false);
+		size_t size = supply->usable(at) + sizes[i] / 16;
+
+		take(sizes[i], 16, false);
+		at = outgrow(at, size);
+		ck_assert_uint_ge(supply->usable(at), size + size / 4);
+		ck_assert_uint_le(supply->usable(at),
+				  size + size / 2 + KF_PAGE);
+	}
+}
+END_TEST
+
+START_TEST(what_grows_by_much_has_no_room)
+{
+	const size_t sizes[] = {BLOCK, KF_MIB / 2};
+
+	start();
+	kf_large_conf.mmap_threshold = 16 * KF_MIB;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(sizes); i++) {
+		unsigned char *at = take(sizes[i], 16, false);
+		size_t size = KF_ALIGN_UP(sizes[i] / 10 * 13, KF_PAGE);
+
+		take(sizes[i], 16, false);
+		at = outgrow(at, size);
+		ck_assert_uint_eq(supply->usable(at), size);
+	}
+	/* As much as a new one of its size. */
+	for (size_t size = 200; size <= KF_SMALL_MAX / 2; size *= 2) {
+		unsigned char *at = outgrow(take(size, 16, false), 2 * size);
+
+		ck_assert_uint_eq(supply->usable(at),
+				  kf_class_bytes(kf_class_of(2 * size)));
+	}
+}
+END_TEST
+
 static void *take_and_drop(void *unused)
 {
 	drop(take(BLOCK, 16, false));
@@ -385,6 +428,8 @@ int main(void)
 		what_outgrows_a_long_run_is_a_mapping_from_then_on,
 		a_shorter_one_is_a_run_again,
 		a_threshold_that_was_set_holds_for_what_grows,
+		what_grows_by_little_has_a_quarter_of_room,
+		what_grows_by_much_has_no_room,
 		all_are_given_back_where_memory_is_short,
 		a_thread_that_has_gone_keeps_nothing_for_long,
 		info_counts_kept_runs_as_cached,
