@@ -123,7 +123,7 @@ static void count_new(struct kf_heap *heap, struct kf_run *run, size_t size)
 	kf_probe_large_alloc((uintptr_t)run->start, size);
 }
 
-/* Counted. */
+/* Such a block, counted. */
 static struct kf_run *provide(struct kf_heap *heap, const struct want *want,
 			      bool zeroed)
 {
