@@ -16,6 +16,8 @@
 
 /* Looks at a recording that goes on, until it is no longer than before. */
 #define ROUNDS 16
+/* Looks at all of it, until no chunk is missing that was on its way. */
+#define LOOKS 4
 
 #define MIN_CHUNK 1024u
 #define MAX_CHUNK (64u << 20)
@@ -223,17 +225,18 @@ static void leave_out_twins(struct kf_history *h)
 	for (uint64_t i = 0; i < h->nr_chunks; i++) {
 		if (kept && are_twins(&h->chunks[i], &h->chunks[kept - 1]))
 			continue;
-		h->dropped += h->chunks[i].dropped;
 		h->chunks[kept++] = h->chunks[i];
 	}
 	h->nr_chunks = kept;
 }
 
 /* While it is looked through chunks may move behind what was its end. */
-static bool index_chunks(struct kf_history *h)
+static bool list_chunks(struct kf_history *h)
 {
 	uint64_t done = 0;
 
+	h->nr_chunks = 0;
+	h->damage.bad_chunks = 0;
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t nr = nr_places(h);
 
@@ -255,6 +258,41 @@ static bool same_stream(const struct kf_history *h, uint64_t i)
 	return i && h->chunks[i].stream == h->chunks[i - 1].stream;
 }
 
+/* Sequence numbers that should come right before a chunk's, and do not. */
+static uint64_t missing_before(const struct kf_history *h, uint64_t i)
+{
+	uint64_t next = same_stream(h, i) ? h->chunks[i - 1].sequence + 1 : 0;
+
+	return h->chunks[i].sequence > next ? h->chunks[i].sequence - next : 0;
+}
+
+static uint64_t count_missing(const struct kf_history *h)
+{
+	uint64_t missing = 0;
+
+	for (uint64_t i = 0; i < h->nr_chunks; i++)
+		missing += missing_before(h, i);
+	return missing;
+}
+
+/*
+ * Where a place was empty when it was read, and others were read later, some
+ * may be listed that were filled after one that is not.
+ */
+static bool index_chunks(struct kf_history *h)
+{
+	for (int look = 0; look < LOOKS; look++) {
+		if (!list_chunks(h))
+			return false;
+		h->damage.missing = count_missing(h);
+		if (!h->damage.missing)
+			break;
+	}
+	for (uint64_t i = 0; i < h->nr_chunks; i++)
+		h->dropped += h->chunks[i].dropped;
+	return true;
+}
+
 static bool index_streams(struct kf_history *h)
 {
 	struct kf_history_stream *s = NULL;
@@ -266,19 +304,13 @@ static bool index_streams(struct kf_history *h)
 		return false;
 	h->nr_streams = 0;
 	for (uint64_t i = 0; i < h->nr_chunks; i++) {
-		uint64_t next = 0;
-
-		if (same_stream(h, i)) {
-			next = h->chunks[i - 1].sequence + 1;
-		} else {
+		if (!same_stream(h, i)) {
 			s = &h->streams[h->nr_streams];
 			s->index = h->nr_streams++;
 			s->first_chunk = i;
 			s->thread = KF_HISTORY_NO_THREAD;
 		}
 		s->nr_chunks++;
-		if (h->chunks[i].sequence > next)
-			h->damage.missing += h->chunks[i].sequence - next;
 	}
 	h->window = ALL_WINDOWS / KF_MAX(h->nr_streams, 1u);
 	h->window = KF_MAX(h->window, (size_t)MIN_WINDOW);
