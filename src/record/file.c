@@ -52,6 +52,7 @@ static uint32_t moment_busy; /* atomic */
 
 struct kf_record_header *kf_record_header = &no_header;
 uint32_t kf_record_epoch;
+uint32_t kf_record_copying;
 
 const char *kf_record_path(void)
 {
@@ -306,44 +307,65 @@ static struct kf_record_chunk *chunk_at(const struct kf_writer *w, uint32_t i)
  * Where we are killed in the middle, or cannot write all, chunks are there
  * twice: those in the window are whole, and stand before the others.
  */
-static int copy_window(const struct kf_writer *w, uint64_t from)
+static int copy_chunks(const struct kf_writer *w, uint32_t n, uint64_t from)
 {
+	size_t size = n * (size_t)KF_RECORD_CHUNK_SIZE;
 	int fd = reopen();
 	int r;
 
 	if (fd < 0)
 		return fd;
-	r = kf_file_extend(fd, from, from + KF_WINDOW_SIZE);
+	__atomic_store_n(&kf_record_copying, 1, __ATOMIC_RELAXED);
+	r = kf_file_extend(fd, from, from + size);
 	if (!r && was_cut(fd))
 		r = -ESTALE;
 	if (!r)
-		r = kf_file_write(fd, w->window, KF_WINDOW_SIZE, from);
+		r = kf_file_write(fd, w->window, size, from);
+	__atomic_store_n(&kf_record_copying, 0, __ATOMIC_RELAXED);
 	kf_file_close(fd);
-	for (uint32_t i = 0; !r && i < KF_WINDOW_CHUNKS; i++)
+	for (uint32_t i = 0; !r && i < n; i++)
 		__atomic_store_n(&chunk_at(w, i)->magic, 0, __ATOMIC_RELEASE);
 	return r;
+}
+
+static bool has_window(const struct kf_writer *w)
+{
+	return w->mapped == KF_WINDOW_CHUNKS;
+}
+
+/* Where a chunk ends in the file. */
+static uint64_t end_of(uint64_t number)
+{
+	return DATA_OFFSET + (number + 1) * KF_RECORD_CHUNK_SIZE;
+}
+
+/* How many chunks are there to be copied. */
+static uint32_t nr_filled(const struct kf_writer *w)
+{
+	return w->mapped - w->left;
 }
 
 /* The next part of the file, mapped, or what was in the window moved there. */
 static int next_part(struct kf_writer *w)
 {
-	uint32_t n = chunks_for(w);
+	uint32_t n = has_window(w) ? nr_filled(w) : chunks_for(w);
 	uint64_t nr = __atomic_fetch_add(&file.next, n, __ATOMIC_RELAXED);
 	uint64_t from = DATA_OFFSET + nr * KF_RECORD_CHUNK_SIZE;
 	int r;
 
-	if (from + KF_RECORD_CHUNK_SIZE > file.max_size)
+	if (end_of(nr) > file.max_size)
 		return -EFBIG;
 	n = (uint32_t)KF_MIN(n, (file.max_size - from) / KF_RECORD_CHUNK_SIZE);
-	if (n == KF_WINDOW_CHUNKS && w->mapped == n)
-		r = copy_window(w, from);
-	else
+	if (has_window(w) && n == nr_filled(w)) {
+		r = copy_chunks(w, n, from);
+	} else {
 		r = map_part(w->window, from, from + n * KF_RECORD_CHUNK_SIZE);
+		w->mapped = r ? w->mapped : n;
+	}
 	if (r)
 		return r;
-	w->mapped = n;
 	w->chunk = w->window;
-	w->left = n - 1;
+	w->left = w->mapped - 1;
 	return 0;
 }
 
@@ -408,6 +430,26 @@ static bool take_more(struct kf_writer *w, uint64_t now)
 	return !r;
 }
 
+static bool has_room(uint32_t n)
+{
+	uint64_t nr = __atomic_load_n(&file.next, __ATOMIC_RELAXED);
+
+	return end_of(nr + n - 1) <= file.max_size;
+}
+
+/*
+ * Writers of a file wait for one another in the kernel, and threads that do the
+ * same come there together again and again: who finds another one there, or no
+ * room for all, fills its last chunk first.
+ */
+static bool has_chunk_left(const struct kf_writer *w)
+{
+	if (has_window(w) && w->left == 1)
+		return __atomic_load_n(&kf_record_copying, __ATOMIC_RELAXED) ||
+		       !has_room(nr_filled(w));
+	return w->left;
+}
+
 /* Where one thread finds no more, the others do not go on by themselves. */
 bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 {
@@ -415,7 +457,7 @@ bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 		mark_full(now);
 		return false;
 	}
-	if (w->left) {
+	if (has_chunk_left(w)) {
 		w->left--;
 		w->chunk += KF_RECORD_CHUNK_SIZE;
 	} else if (!take_more(w, now)) {
@@ -435,6 +477,7 @@ static void leave_parent(void)
 		kf_vm_drop(file.window, kf_vm_page());
 	file.window = NULL;
 	file.takers = 0;
+	kf_record_copying = 0;
 	moment_busy = 0;
 }
 

@@ -17,8 +17,11 @@
 /* Threads that record at once; the first writer is for the bytes held. */
 #define KF_NR_WRITERS 1024
 
-/* Chunks that a writer takes at once, at most. */
-#define KF_WINDOW_CHUNKS 4
+/*
+ * Chunks that a writer takes at once, at most. It fills the last one only while
+ * another writer has the file.
+ */
+#define KF_WINDOW_CHUNKS 5
 #define KF_WINDOW_SIZE (KF_WINDOW_CHUNKS * (size_t)KF_RECORD_CHUNK_SIZE)
 
 /*
@@ -45,6 +48,9 @@ extern struct kf_writer kf_writers[KF_NR_WRITERS];
 
 /* The header of the file that is written, or of memory in its place. */
 extern struct kf_record_header *kf_record_header;
+
+/* Whether some thread copies its window to the file: a hint. Atomic. */
+extern uint32_t kf_record_copying;
 
 /**
  * kf_record_name() - what a recording's file is called
