@@ -25,8 +25,10 @@ PATHS = (
     (Path("random-527", "random", 527, 4096), 20000000),
     (Path("random-32k", "random", 32768, 4096), 10000000),
     (Path("remote-64", "remote", 64, 1000), 10000000),
-    # Each does them: a recording of it is as long as one of fast-64.
+    # Each does them: a recording of it is as long as one of fast-64. What two
+    # processes pay more than one is the machine's.
     (Path("two-threads-64", "beside", 64, 1), 20000000),
+    (Path("two-processes-64", "apart", 64, 1), 20000000),
     (Path("tagged-64", "tagged", 64, 1), 40000000),
     (Path("tag", "tag", 64, 1), 40000000),
     (Path("calloc-200", "calloc", 200, 1), 20000000),

@@ -10,6 +10,7 @@
  *	malloc, calloc	who takes them
  *	remote		malloc, and another thread frees
  *	beside		malloc, while another thread does the same
+ *	apart		malloc, while another process does the same
  *	tagged		malloc, under a tag of konfiscator.h
  *	tag		enters a tag and leaves it; takes no block
  *	realloc		resizes them to twice the bytes, and back in the next
@@ -17,7 +18,7 @@
  *
  * A quarter of the rounds comes first and is not counted. Printed are ns per
  * pair (realloc: per call) on the clock of the one or two threads at work;
- * beside: of the slower one.
+ * beside and apart: of the slower one.
  */
 #include "bench/programs/common.h"
 
@@ -27,7 +28,10 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NOT_INLINE __attribute__((noinline))
 
@@ -187,27 +191,65 @@ static double run_local(void (*run)(uint64_t round))
 	return bench_now() - start;
 }
 
-static pthread_barrier_t both;
+static struct two {
+	pthread_barrier_t begin;
+	double seconds[2];
+} * two;
 
 static void *run_one_of_two(void *seconds)
 {
 	blocks = bench_table(nr_blocks, sizeof(*blocks));
-	pthread_barrier_wait(&both);
+	pthread_barrier_wait(&two->begin);
 	*(double *)seconds = run_local(round_malloc);
 	return NULL;
 }
 
+static void begin_two(void)
+{
+	pthread_barrierattr_t attr;
+
+	two = mmap(NULL, sizeof(*two), PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (two == MAP_FAILED)
+		bench_fail("no memory for two", sizeof(*two));
+	pthread_barrierattr_init(&attr);
+	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&two->begin, &attr, 2);
+}
+
+static double slower_one(void)
+{
+	return two->seconds[0] > two->seconds[1] ? two->seconds[0]
+						 : two->seconds[1];
+}
+
 static double run_beside(void)
 {
-	double here, there;
 	pthread_t thread;
 
-	pthread_barrier_init(&both, NULL, 2);
-	if (pthread_create(&thread, NULL, run_one_of_two, &there))
+	begin_two();
+	if (pthread_create(&thread, NULL, run_one_of_two, &two->seconds[1]))
 		bench_fail("no thread beside this", 1);
-	run_one_of_two(&here);
+	run_one_of_two(&two->seconds[0]);
 	pthread_join(thread, NULL);
-	return here > there ? here : there;
+	return slower_one();
+}
+
+static double run_apart(void)
+{
+	int status = 1;
+	pid_t pid;
+
+	begin_two();
+	pid = fork();
+	if (pid < 0)
+		bench_fail("no process beside this", 1);
+	run_one_of_two(&two->seconds[pid == 0]);
+	if (!pid)
+		_exit(0);
+	if (waitpid(pid, &status, 0) != pid || status)
+		bench_fail("the process beside this ended with", status);
+	return slower_one();
 }
 
 static double run_tagged(void)
@@ -239,7 +281,8 @@ static const struct {
 	{"malloc", round_malloc, NULL},	  {"calloc", round_calloc, NULL},
 	{"realloc", round_realloc, NULL}, {"random", round_random, NULL},
 	{"remote", NULL, run_remote},	  {"beside", NULL, run_beside},
-	{"tagged", NULL, run_tagged},	  {"tag", round_tag, NULL},
+	{"apart", NULL, run_apart},	  {"tagged", NULL, run_tagged},
+	{"tag", round_tag, NULL},
 };
 
 int main(int argc, char **argv)
@@ -251,7 +294,7 @@ int main(int argc, char **argv)
 		i++;
 	if (argc < 2 || i == nr) {
 		fputs("paths: the first argument is not malloc, calloc, "
-		      "realloc, random, remote, beside, tagged or tag\n",
+		      "realloc, random, remote, beside, apart, tagged or tag\n",
 		      stderr);
 		return 2;
 	}
