@@ -27,6 +27,7 @@
 #include "stats/stats.h"
 #include "sys/env.h"
 #include "sys/out.h"
+#include "sys/self.h"
 #include "sys/thread.h"
 
 #include "probes/konfiscator-probes.h"
@@ -153,6 +154,7 @@ __attribute__((constructor)) static void construct(void)
 	kf_engine_choose_late();
 	kf_sampling_start();
 	kf_fork_register();
+	kf_self_rest();
 }
 
 /* As much as takes no time: what a short program did wrong is all there. */

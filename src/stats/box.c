@@ -20,12 +20,22 @@ _Static_assert(KF_STATS_MAX_SLOTS < TAKING, "a chunk's number fits");
 /* Which clock an event has its time from. */
 enum { FINE, COARSE };
 
-static const uint8_t clocks[KF_NR_BOX_KINDS] = {
+/*
+ * A bit for each kind: as a number in the code it takes no page of constants,
+ * which would be the only one that a small program reads after its start.
+ */
+static bool is_coarse(enum kf_box_kind kind)
+{
+	const uint64_t coarse =
 #define KF_BOX(id, number, probe, address, bytes, clock, shows, help) \
-	[KF_BOX_##id] = clock,
+	(uint64_t)(clock) << KF_BOX_##id |
 #include "stats/box.def"
 #undef KF_BOX
-};
+		0;
+
+	_Static_assert(KF_NR_BOX_KINDS <= 64, "each has a bit");
+	return coarse >> kind & 1;
+}
 
 static struct kf_box shared;
 static uint32_t nr_chunks; /* of a ring; constant after kf_box_init() */
@@ -157,10 +167,9 @@ void kf_box_put(enum kf_box_kind kind, uint64_t address, uint64_t bytes)
 {
 	struct kf_box *box = own();
 
-	if (slot_of(box) && !(clocks[kind] == COARSE && is_repeat(box, bytes)))
+	if (slot_of(box) && !(is_coarse(kind) && is_repeat(box, bytes)))
 		put_at(box, kind,
-		       clocks[kind] == COARSE ? kf_now_coarse_ns()
-					      : kf_now_ns(),
+		       is_coarse(kind) ? kf_now_coarse_ns() : kf_now_ns(),
 		       address, bytes);
 }
 
