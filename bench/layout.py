@@ -21,11 +21,13 @@ SMALL = "bench/programs/simple 1 16 150"
 PROGRAMS = (
     SMALL,
     "/bin/true",
+    sys.executable + " -c pass",
     "bench/programs/lisp 5 2 1000",
     "bench/programs/larson 2 10 1000 20000 16 1024",
     "bench/programs/short-threads 2 40 100 1024",
     "bench/programs/vectors 1 2 4 16 200000 50 16",
     "bench/programs/zeroed 1 1000 1000 16 1024",
+    "bench/programs/zeroed 1 100 10 65536 262144",
     "bench/programs/aligned 1 1000 1000 4096 4096",
     "bench/programs/large 1 100 10 1 1024 5",
 )
@@ -39,11 +41,13 @@ def functions(library, command):
     """(name, source file) of the library's functions that a program runs."""
     names = collections.defaultdict(dict)
     now = {}
-    with tempfile.NamedTemporaryFile("r") as out:
+    with tempfile.TemporaryDirectory() as stats, \
+            tempfile.NamedTemporaryFile("r") as out:
         subprocess.run(
             ["valgrind", "-q", "--tool=callgrind",
              "--callgrind-out-file=" + out.name] + command.split(),
-            env=dict(os.environ, LD_PRELOAD=str(library)), check=True,
+            env=dict(os.environ, LD_PRELOAD=str(library),
+                     KONFISCATOR_DIR=stats), check=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for line in out:
             found = NAME.match(line)

@@ -104,8 +104,11 @@ static struct kf_run *take(struct kf_heap *heap, const struct want *want,
 	return run;
 }
 
-/* A huge block may stay empty for the most part: let it cost no pages. */
-static void zero(struct kf_run *run)
+/*
+ * A huge block may stay empty for the most part: let it cost no pages. On its
+ * own, as the compiler would put it far off with what never runs.
+ */
+static void __noinline zero(struct kf_run *run)
 {
 	size_t bytes = kf_run_bytes(run);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Of the library's functions that a small program runs a twentieth at most, by
 # bytes, lies behind the first 64 KiB of its code: the rest of it is not mapped
-# then. Where this fails `make layout` mends it.
+# then, and of its constants none. Where this fails `make layout` mends it.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 needs valgrind valgrind
@@ -24,3 +24,17 @@ read -r ran beyond <"$WORK/told"
 echo "$ran bytes run, $beyond of them behind the first window"
 [ "$ran" -gt 10000 ] || fail "no more than $ran bytes are seen to run"
 [ $((beyond * 20)) -le "$ran" ] || fail "$beyond of $ran bytes lie far off"
+
+# resident FLAGS: of the library's largest part of the file that is mapped so
+resident() {
+	awk -v flags="$1" '
+	/^[0-9a-f]+-/ { part = $2 == flags && $6 ~ /libkonfiscator/; next }
+	part && $1 == "Size:" { larger = $2 > size; if (larger) size = $2 }
+	part && $1 == "Rss:" && larger { rss = $2 }
+	END { print rss }' "$WORK/maps"
+}
+
+run_under cat /proc/self/smaps >"$WORK/maps" || fail "cat ended with $?"
+[ "$(resident r-xp)" -le 64 ] ||
+	fail "$(resident r-xp) KiB of the code are mapped"
+equal "KiB of constants that are mapped" 0 "$(resident r--p)"
