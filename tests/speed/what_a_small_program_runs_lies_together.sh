@@ -28,7 +28,7 @@ echo "$ran bytes run, $beyond of them behind the first window"
 # resident FLAGS: of the library's largest part of the file that is mapped so
 resident() {
 	awk -v flags="$1" '
-	/^[0-9a-f]+-/ { part = $2 == flags && $6 ~ /libkonfiscator/; next }
+	/^[0-9a-f]+-/ { part = $2 == flags && /libkonfiscator/; next }
 	part && $1 == "Size:" { larger = $2 > size; if (larger) size = $2 }
 	part && $1 == "Rss:" && larger { rss = $2 }
 	END { print rss }' "$WORK/maps"
