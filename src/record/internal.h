@@ -19,7 +19,7 @@
 
 /*
  * Chunks that a writer takes at once, at most. It fills the last one only while
- * another writer has the file.
+ * another writer has the file, or where the file has no room for the others.
  */
 #define KF_WINDOW_CHUNKS 5
 #define KF_WINDOW_SIZE (KF_WINDOW_CHUNKS * (size_t)KF_RECORD_CHUNK_SIZE)

@@ -4,14 +4,12 @@
  */
 #include "sys/self.h"
 
-#include "base/bits.h"
 #include "base/compiler.h"
 #include "sys/call.h"
 #include "sys/vm.h"
 
 #include <link.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 /* The head of the file that this is linked into, by the linker. */
 extern const ElfW(Ehdr) __ehdr_start __kf_hidden;
