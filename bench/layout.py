@@ -37,18 +37,17 @@ WINDOW = 65536
 NAME = re.compile(r"(c?(?:ob|fi|fl|fe|fn))=\((\d+)\)(?: (.*))?$")
 
 
-def functions(library, command):
+def functions(library, command, **settings):
     """(name, source file) of the library's functions that a program runs."""
     names = collections.defaultdict(dict)
     now = {}
-    with tempfile.TemporaryDirectory() as stats, \
-            tempfile.NamedTemporaryFile("r") as out:
+    with tempfile.NamedTemporaryFile("r") as out:
         subprocess.run(
             ["valgrind", "-q", "--tool=callgrind",
              "--callgrind-out-file=" + out.name] + command.split(),
-            env=dict(os.environ, LD_PRELOAD=str(library),
-                     KONFISCATOR_DIR=stats), check=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            env=dict(os.environ, LD_PRELOAD=str(library), **settings),
+            check=True, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
         for line in out:
             found = NAME.match(line)
             if not found:
@@ -121,11 +120,16 @@ def main():
         return
     known = sections(args.build)
     uses = collections.Counter()
-    for command in PROGRAMS:
-        ran = {known.get((name, pathlib.Path(source).stem),
-                         known.get((name, None)))
-               for name, source in functions(library, command)}
-        uses.update(ran - {None})
+    with tempfile.TemporaryDirectory() as place:
+        runs = [(command, {}) for command in PROGRAMS]
+        # The stats file has three places where it may be.
+        runs += [(SMALL, {"KONFISCATOR_DIR": place}),
+                 (SMALL, {"XDG_RUNTIME_DIR": place})]
+        for command, settings in runs:
+            ran = {known.get((name, pathlib.Path(source).stem),
+                             known.get((name, None)))
+                   for name, source in functions(library, command, **settings)}
+            uses.update(ran - {None})
     if not uses:
         die("no function of %s has run" % library)
     for section, _ in sorted(uses.items(), key=lambda use: (-use[1], use[0])):

@@ -34,7 +34,14 @@ resident() {
 	END { print rss }' "$WORK/maps"
 }
 
-run_under cat /proc/self/smaps >"$WORK/maps" || fail "cat ended with $?"
-[ "$(resident r-xp)" -le 64 ] ||
-	fail "$(resident r-xp) KiB of the code are mapped"
-equal "KiB of constants that are mapped" 0 "$(resident r--p)"
+# rests OPTION...: so little is mapped with these options of env
+rests() {
+	run_under env "$@" cat /proc/self/smaps >"$WORK/maps" ||
+		fail "cat ended with $?"
+	[ "$(resident r-xp)" -le 64 ] ||
+		fail "$*: $(resident r-xp) KiB of the code are mapped"
+	equal "KiB of constants that are mapped" 0 "$(resident r--p)"
+}
+
+rests KONFISCATOR_DIR="$WORK/stats"
+rests -u KONFISCATOR_DIR XDG_RUNTIME_DIR="$WORK/tmp"
