@@ -180,19 +180,38 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 }
 
 /*
- * The last class that serves for @class before a slab is made for it: up to
- * 1 KiB at most an eighth more steps, and there only for the first few requests
- * that a thread has of a class, as each of them goes the long way. A sized free
- * of such a block has to find it near enough: kf_resize_stays().
+ * Whether a thread has asked so seldom for a class up to 1 KiB that a block of
+ * another will do. Counts the request; each such one goes the long way.
  */
-static unsigned int last_near(struct kf_heap *heap, unsigned int class)
+static bool is_rare(struct kf_heap *heap, unsigned int class)
+{
+	if (class > KF_NR_TINY || heap->near_uses[class] >= NEAR_USES)
+		return false;
+	heap->near_uses[class]++;
+	return true;
+}
+
+/*
+ * The last class that serves for @class before a slab is made for it: up to
+ * 1 KiB a quarter more steps if it is rare. A sized free of such a block has to
+ * find it near enough: kf_resize_stays().
+ */
+static unsigned int last_near(unsigned int class, bool rare)
 {
 	if (class > KF_NR_TINY)
 		return KF_MIN(class + NEAR, KF_NR_CLASSES - 1);
-	if (heap->near_uses[class] >= NEAR_USES)
-		return class;
-	heap->near_uses[class]++;
-	return class + class / 8;
+	return rare ? KF_MIN(class + class / 4, KF_NR_TINY) : class;
+}
+
+/*
+ * The class that a slab is made of where @class is rare: the last of its group,
+ * of which there are four to a doubling, so that the others find it there.
+ */
+static unsigned int last_of_group(unsigned int class)
+{
+	unsigned int nr = class < 8 ? 1 : 1u << (kf_ilog2(class) - 2);
+
+	return KF_ALIGN_UP(class, nr);
 }
 
 static bool has_block(struct kf_bin *bin)
@@ -212,18 +231,24 @@ static bool has_block(struct kf_bin *bin)
 static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
 			 bool near)
 {
-	unsigned int last;
+	unsigned int last, made;
+	bool rare;
 
 	if (has_block(&heap->bin[class]) || fill(heap, class, size, !near))
 		return class;
 	if (!near || kf_heap_sample_is_due(heap, class))
 		return 0;
-	last = last_near(heap, class);
+	rare = is_rare(heap, class);
+	last = last_near(class, rare);
 	for (unsigned int c = class + 1; c <= last; c++) {
 		if (has_block(&heap->bin[c]) || fill(heap, c, size, false))
 			return c;
 	}
-	return fill(heap, class, size, true) ? class : 0;
+	/* What is billed to a tag is to depend on sizes alone where it can. */
+	made = rare && !heap->marks ? last_of_group(class) : class;
+	if (fill(heap, made, size, true))
+		return made;
+	return made != class && fill(heap, class, size, true) ? class : 0;
 }
 
 void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,

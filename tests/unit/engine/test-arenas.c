@@ -18,7 +18,7 @@
 #include "tests/unit/unit.h"
 
 #define NR_BLOCKS 2000
-#define BYTES 200
+#define BYTES 224 /* the last class of its group, so that it is made itself */
 
 static const struct kf_supply *supply = &kf_supply_firstfit;
 static __thread size_t usable; /* of the last block */
@@ -245,6 +245,26 @@ START_TEST(near_class_serves_before_a_slab_is_made)
 }
 END_TEST
 
+/* Four classes to a doubling have slabs as long as each is asked for seldom. */
+START_TEST(rare_small_classes_share_the_slab_of_their_group)
+{
+	const size_t sizes[] = {272, 320, 257, 304, 288};
+	struct kf_slab *slab;
+
+	start();
+	slab = slab_of(supply->alloc(290, 16, false, &usable));
+	ck_assert_uint_eq(slab->size, 320);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(sizes); i++) {
+		void *p = supply->alloc(sizes[i], 16, false, &usable);
+
+		ck_assert_ptr_eq(slab_of(p), slab);
+		ck_assert_uint_eq(usable, 320);
+	}
+	ck_assert_uint_eq(slab_of(supply->alloc(321, 16, false, &usable))->size,
+			  384);
+}
+END_TEST
+
 /* And small ones only for the first requests of a class. */
 START_TEST(small_class_that_is_used_gets_a_slab_of_its_own)
 {
@@ -467,6 +487,7 @@ int main(void)
 		blocks_of_others_are_handed_out_again,
 		empty_slab_is_kept_for_another_class_until_trimmed,
 		near_class_serves_before_a_slab_is_made,
+		rare_small_classes_share_the_slab_of_their_group,
 		small_class_that_is_used_gets_a_slab_of_its_own,
 		slab_is_carved_a_page_at_a_time,
 		classes_tell_their_slabs_and_what_is_carved,

@@ -363,7 +363,7 @@ START_TEST(what_grows_by_much_has_no_room)
 		ck_assert_uint_eq(supply->usable(at), size);
 	}
 	/* As much as a new one of its size. */
-	for (size_t size = 200; size <= KF_SMALL_MAX / 2; size *= 2) {
+	for (size_t size = 224; size <= KF_SMALL_MAX / 2; size *= 2) {
 		unsigned char *at = outgrow(take(size, 16, false), 2 * size);
 
 		ck_assert_uint_eq(supply->usable(at),
