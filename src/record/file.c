@@ -260,7 +260,7 @@ static int reopen(void)
 /* Who has filled many chunks takes more at once: of these few stay empty. */
 static uint32_t chunks_for(const struct kf_writer *w)
 {
-	uint64_t n = 1 + w->sequence / KF_WINDOW_CHUNKS;
+	uint64_t n = 1 + w->sequence / KF_STEP_CHUNKS;
 
 	return (uint32_t)KF_MIN(n, (uint64_t)KF_WINDOW_CHUNKS);
 }
@@ -440,11 +440,11 @@ static bool has_room(uint32_t n)
 /*
  * Writers of a file wait for one another in the kernel, and threads that do the
  * same come there together again and again: who finds another one there, or no
- * room for all, fills its last chunk first.
+ * room for all, fills a spare chunk first.
  */
 static bool has_chunk_left(const struct kf_writer *w)
 {
-	if (has_window(w) && w->left == 1)
+	if (has_window(w) && w->left && w->left <= KF_SPARE_CHUNKS)
 		return __atomic_load_n(&kf_record_copying, __ATOMIC_RELAXED) ||
 		       !has_room(nr_filled(w));
 	return w->left;

@@ -18,10 +18,16 @@
 #define KF_NR_WRITERS 1024
 
 /*
- * Chunks that a writer takes at once, at most. It fills the last one only while
- * another writer has the file, or where the file has no room for the others.
+ * Chunks that a writer takes at once, at most. It fills the spare ones, which
+ * are the last, only while another writer has the file, or where the file has
+ * no room for the others.
  */
-#define KF_WINDOW_CHUNKS 5
+#define KF_WINDOW_CHUNKS 16
+#define KF_SPARE_CHUNKS 4
+
+/* A writer takes one more at once whenever it has filled so many. */
+#define KF_STEP_CHUNKS 5
+
 #define KF_WINDOW_SIZE (KF_WINDOW_CHUNKS * (size_t)KF_RECORD_CHUNK_SIZE)
 
 /*

@@ -10,7 +10,10 @@
 #include <unistd.h>
 
 /* More chunks than a writer has filled before it keeps its window. */
-#define GROWN (KF_WINDOW_CHUNKS * KF_WINDOW_CHUNKS)
+#define GROWN (KF_WINDOW_CHUNKS * (KF_STEP_CHUNKS + 1))
+
+/* The last that a writer fills while nobody else has the file. */
+#define LAST (KF_WINDOW_CHUNKS - KF_SPARE_CHUNKS - 1)
 
 #define MAX_SIZE (64 * KF_MIB)
 #define MAX_CHUNKS (MAX_SIZE / KF_RECORD_CHUNK_SIZE)
@@ -44,7 +47,7 @@ static void grow(void)
 	for (int i = 0; i < GROWN; i++)
 		take(false);
 	UNIT_REQUIRE(writer->mapped == KF_WINDOW_CHUNKS);
-	while (take(false) != KF_WINDOW_CHUNKS - 2)
+	while (take(false) != LAST)
 		;
 }
 
@@ -70,7 +73,7 @@ static unsigned int count_chunks(unsigned int *seen, uint64_t nr)
 	return others;
 }
 
-START_TEST(last_chunk_is_for_when_another_writer_has_the_file)
+START_TEST(spare_chunks_are_for_when_another_writer_has_the_file)
 {
 	begin();
 	grow();
@@ -80,8 +83,11 @@ START_TEST(last_chunk_is_for_when_another_writer_has_the_file)
 	ck_assert_uint_eq(take(true), 0);
 	/* Who goes on alone has a hint of nobody else. */
 	ck_assert_uint_eq(kf_record_copying, 0);
-	for (size_t i = 1; i < KF_WINDOW_CHUNKS - 1; i++)
+	for (size_t i = 1; i <= LAST; i++)
 		ck_assert_uint_eq(take(false), i);
+	/* It waits no longer than it has to. */
+	for (size_t i = 1; i <= 2; i++)
+		ck_assert_uint_eq(take(true), LAST + i);
 	ck_assert_uint_eq(take(false), 0);
 	kf_record_stop();
 }
@@ -125,7 +131,7 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		last_chunk_is_for_when_another_writer_has_the_file,
+		spare_chunks_are_for_when_another_writer_has_the_file,
 		chunks_are_in_the_file_once_however_many_are_copied,
 		file_that_ends_has_all_that_was_filled,
 	};
