@@ -14,7 +14,7 @@ import paths
 import peers
 import results
 from paths import Path
-from suite import start
+from suite import die, start
 
 # With the number of blocks that a run takes and gives back.
 PATHS = (
@@ -67,6 +67,14 @@ def cell(values):
                            100 * results.spread(values))
 
 
+def added(data, subject, to):
+    """What a peer takes more than another, of the differences of each round."""
+    if isinstance(data[subject], str) or isinstance(data[to], str):
+        return "FAIL"
+    return "%.1f (%.1f to %.1f)" % results.middle(
+        [a - b for a, b in zip(data[subject], data[to])])
+
+
 def main(argv):
     p = paths.parser("micro.py", __doc__, [path for path, _ in PATHS])
     p.add_argument("--rounds", metavar="N", type=peers.positive, default=7)
@@ -74,9 +82,16 @@ def main(argv):
                    default=120)
     p.add_argument("--shorter", metavar="N", type=peers.positive, default=1,
                    help="divide the work by this")
+    p.add_argument("--more-than", metavar="NAME",
+                   help="what the subject takes more than this peer")
     args = p.parse_args(argv)
     found = peers.chosen(args)
+    if args.more_than not in (None, *found):
+        die("--more-than %r is not one of the peers %s" %
+            (args.more_than, ", ".join(found)))
     table = [["ns per pair"] + list(found)]
+    if args.more_than:
+        table[0].append("%s - %s" % (args.subject, args.more_than))
     data = {}
     failed = 0
     with measure.Bench(args.build, args.limit) as bench:
@@ -87,6 +102,9 @@ def main(argv):
             data[path.name] = run(bench, args, path, pairs, preloads)
             table.append([path.name] +
                          [cell(v) for v in data[path.name].values()])
+            if args.more_than:
+                table[-1].append(added(data[path.name], args.subject,
+                                       args.more_than))
             for name, values in data[path.name].items():
                 if isinstance(values, str):
                     failed = 1
@@ -94,6 +112,8 @@ def main(argv):
                           file=sys.stderr)
     title = "ns per pair of calls (realloc: per call), medians of %d rounds" \
         % args.rounds
+    if args.more_than:
+        title += "; of the differences, with 95 %"
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     paths.finish(args, found, source, title, table, data)
     return failed

@@ -45,6 +45,17 @@ grep -q '^one  *0.25  *0.50  *2.00  *0.50  *0.50  *1.00$' "$WORK/changes" ||
 grep -q '^geometric mean  *2.000  *1.000$' "$WORK/changes" ||
 	fail "the mean of the changes is another: $(cat "$WORK/changes")"
 
+# Of 15 values the true median lies between the fourth and the twelfth with
+# 96.5 %, of 6 between the ends with 96.9 %: tables of the sign test say so.
+"$PYTHON3" -B - "$top_srcdir/bench" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+from results import middle
+assert middle(range(15, 0, -1)) == (8, 4, 12), middle(range(15, 0, -1))
+assert middle([5, 1, 4, 2, 6, 3]) == (3.5, 1, 6)
+assert middle([7]) == (7, 7, 7)
+END
+
 # Refusals name the thing and the value.
 for wrong in "--load $WORK/nothing.json" "--load $WORK/out" \
 	"--load $recorded --only nosuch" "--rounds 0" "--peer x" \

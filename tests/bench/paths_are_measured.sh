@@ -18,13 +18,36 @@ under() {
 }
 
 under micro.py --rounds 2 --shorter 2000 --json "$WORK/micro.json" \
-	>"$WORK/micro" || fail "micro.py ended with $?"
+	--more-than glibc >"$WORK/micro" || fail "micro.py ended with $?"
 under instructions.py --only 64 --only 64-fill-drain --only calloc-64 \
 	--json "$WORK/instructions.json" --markdown "$WORK/md" \
 	>"$WORK/instructions" || fail "instructions.py ended with $?"
 cat "$WORK/micro" "$WORK/instructions"
 grep -q '^| 64 | [0-9]*/[0-9]* | [0-9]*/[0-9]* |$' "$WORK/md" ||
 	fail "no row in the markdown"
+
+# Of two rounds the interval has both differences.
+"$PYTHON3" - "$WORK/micro.json" "$WORK/micro" <<'END'
+import json
+import re
+import sys
+
+paths = json.load(open(sys.argv[1]))["paths"]
+shown = open(sys.argv[2]).read()
+assert "konfiscator - glibc" in shown, shown
+for path, ns in paths.items():
+    more = sorted(a - b for a, b in zip(ns["konfiscator"], ns["glibc"]))
+    row = re.search(r"^%s .* (\S+) \((\S+) to (\S+)\)$" % path, shown, re.M)
+    want = [sum(more) / 2, more[0], more[1]]
+    assert row, path
+    for a, b in zip(row.groups(), want):
+        assert abs(float(a) - b) <= 0.051, (path, row.groups(), want)
+END
+
+status=0
+under micro.py --more-than nosuch 2>"$WORK/err" || status=$?
+equal "status of --more-than nosuch" 2 "$status"
+grep -q nosuch "$WORK/err" || fail "nobody says what is not a peer"
 
 "$PYTHON3" - "$WORK/micro.json" "$WORK/instructions.json" <<'END'
 import json
