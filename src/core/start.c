@@ -38,7 +38,7 @@
 
 enum { NOT_STARTED, STARTING, STARTED };
 
-static uint32_t state;
+static uint32_t stage;
 static uintptr_t starter; /* the thread that starts; it may come again */
 static uint64_t class_bytes[KF_NR_CLASSES];
 
@@ -130,22 +130,22 @@ void kf_start(void)
 {
 	uint32_t none = NOT_STARTED;
 
-	if (__atomic_compare_exchange_n(&state, &none, STARTING, false,
+	if (__atomic_compare_exchange_n(&stage, &none, STARTING, false,
 					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
 		starter = kf_thread_self();
 		start();
 		/* pairs with the acquire loads of this file */
-		__atomic_store_n(&state, STARTED, __ATOMIC_RELEASE);
+		__atomic_store_n(&stage, STARTED, __ATOMIC_RELEASE);
 		return;
 	}
-	while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STARTED &&
+	while (__atomic_load_n(&stage, __ATOMIC_ACQUIRE) != STARTED &&
 	       starter != kf_thread_self())
 		kf_thread_yield();
 }
 
 bool kf_start_is_due(void)
 {
-	return unlikely(__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STARTED);
+	return unlikely(__atomic_load_n(&stage, __ATOMIC_ACQUIRE) != STARTED);
 }
 
 __attribute__((constructor)) static void construct(void)
