@@ -72,23 +72,20 @@ static __always_inline_kf unsigned int kf_class_around(size_t size,
 #define KF_SLAB_PAGES 16 /* usually */
 
 /*
- * Pages of a slab of a heap that has @nr others of its class, where a block has
- * @more bytes than the class. Large classes get more, so that they have eight
- * blocks; the first few of a class less, as it may never need more: one or two
- * blocks, or a page.
+ * Pages of a slab of a heap that has @nr others of its class. Large classes
+ * get more, so that they have eight blocks; the first few of a class less, as
+ * it may never need more.
  */
-static inline size_t kf_class_slab_pages(unsigned int class, size_t nr,
-					 size_t more)
+static inline size_t kf_class_slab_pages(unsigned int class, size_t nr)
 {
 	size_t bytes = kf_class_bytes(class);
-	size_t least = bytes > KF_PAGE ? bytes + more : 2 * (bytes + more);
 	size_t pages = KF_SLAB_PAGES;
 
 	if (bytes > KF_SLAB_PAGES * KF_PAGE / 8)
 		pages *= bytes <= KF_SLAB_PAGES * KF_PAGE / 4 ? 2 : 4;
-	if (nr < 4)
-		pages >>= nr < 2 ? 4 - nr : 1;
-	return KF_MAX(pages, (least + KF_PAGE - 1) >> KF_PAGE_SHIFT);
+	if (nr < 2)
+		return pages / 4;
+	return nr < 4 ? pages / 2 : pages;
 }
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * The address map: which run does an address belong to.
  *
- * Two levels over granules of a page. Roots say how many entries behind the
+ * Two levels over granules of 16 KiB. Roots say how many entries behind the
  * empty leaf theirs lies, entries how many bytes behind the map their run, so
  * that a map of zeroes says "foreign" for every address without having been
  * initialised and without a test on the way: two loads and two additions,

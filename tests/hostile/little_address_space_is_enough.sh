@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A small program that runs with so many addresses (RLIMIT_AS) by itself runs
-# with 6.5 MiB more under the library, and does the same.
+# with 3.5 MiB more under the library, and does the same.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 workdir
@@ -31,7 +31,7 @@ least() {
 limited 1000000 true || skip "this shell cannot limit addresses"
 for program in true ls; do
 	least "$program" /
-	equal "$program / with $((high + 6656)) KiB under the library" \
-		"$("$program" /)" "$(limited $((high + 6656)) env \
+	equal "$program / with $((high + 3584)) KiB under the library" \
+		"$("$program" /)" "$(limited $((high + 3584)) env \
 		LD_PRELOAD="$KF_PRELOAD" KONFISCATOR_DIR="$WORK" "$program" /)"
 done

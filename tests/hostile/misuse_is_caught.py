@@ -40,6 +40,7 @@ DEFAULT = {
     "delete-of-another-size": ALL[1:2],
 }
 DEFAULT_LATE = {
+    "invalid-free-close": ALL[:1],
     "invalid-free-unaligned": ALL[:1],
     "invalid-free-off-by-8": ALL[:1],
     "write-after-free": ALL[:2],

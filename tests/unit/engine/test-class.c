@@ -64,20 +64,17 @@ START_TEST(size_rounded_to_an_alignment_has_an_aligned_class)
 }
 END_TEST
 
-START_TEST(slab_grows_and_holds_whole_blocks)
+START_TEST(slab_is_whole_granules_and_holds_several_blocks)
 {
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
 		size_t bytes = kf_class_bytes(class), last = 0;
 
 		for (size_t nr = 0; nr < 10; nr++) {
-			size_t pages = kf_class_slab_pages(class, nr, 0);
-			size_t more = kf_class_slab_pages(class, nr, 4);
+			size_t pages = kf_class_slab_pages(class, nr);
 
-			ck_assert_uint_ge(pages * KF_PAGE / bytes,
-					  bytes <= KF_PAGE ? 2 : 1);
-			ck_assert_uint_ge(more * KF_PAGE / (bytes + 4), 1);
+			ck_assert_uint_eq(pages % KF_GRANULE_PAGES, 0);
+			ck_assert_uint_ge(pages * KF_PAGE / bytes, 2);
 			ck_assert_uint_ge(pages, last);
-			ck_assert_uint_ge(more, pages);
 			last = pages;
 		}
 		ck_assert_uint_ge(last * KF_PAGE / bytes, 8);
@@ -93,7 +90,7 @@ int main(void)
 		class_and_bytes_are_the_same_when_found_at_once,
 		classes_are_at_most_an_eighth_apart,
 		size_rounded_to_an_alignment_has_an_aligned_class,
-		slab_grows_and_holds_whole_blocks,
+		slab_is_whole_granules_and_holds_several_blocks,
 	};
 
 	return unit_run("engine/class", tests, KF_ARRAY_SIZE(tests));

@@ -412,8 +412,7 @@ START_TEST(reclaim_gives_back_what_nobody_uses)
 	kf_supply->info(&before);
 	kf_supply->trim(0);
 	kf_supply->info(&after);
-	/* The address map stays: secure's areas have a page of it each. */
-	ck_assert_uint_lt(after.arena, before.arena * 2 / 3);
+	ck_assert_uint_lt(after.arena, before.arena / 2);
 	take(20000, 16, false);
 }
 END_TEST
