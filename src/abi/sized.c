@@ -18,7 +18,7 @@
 static inline bool fits_direct(const void *p, size_t size)
 {
 	return p && kf_direct_may_look(kf_heap_self) &&
-	       kf_map_get(p)->kind == KF_RUN_NONE && kf_chunk_is_short(p) &&
+	       kf_map_glance(p)->kind == KF_RUN_NONE && kf_chunk_is_short(p) &&
 	       size <= kf_chunk_usable(kf_chunk_bytes(p));
 }
 

@@ -99,15 +99,4 @@
 #define kf_stays_alone(word) ((void)(word))
 #endif
 
-/*
- * A word without its upper @n bits, shifted left by as many: one instruction
- * that leaves the word as it is, where a copy and a shift are two.
- */
-#ifdef __x86_64__
-#define kf_shift_left(to, word, n) \
-	__asm__("imul %2, %1, %0" : "=r"(to) : "r"(word), "i"(1 << (n)) : "cc")
-#else
-#define kf_shift_left(to, word, n) ((to) = (word) << (n))
-#endif
-
 #endif

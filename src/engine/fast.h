@@ -138,7 +138,8 @@ static __always_inline_kf void kf_fast_push(struct kf_heap *heap,
 static __always_inline_kf bool kf_fast_is_own(struct kf_heap *heap, void *p,
 					      struct kf_slab **slab)
 {
-	struct kf_slab *s = kf_container_of(kf_map_get(p), struct kf_slab, run);
+	struct kf_slab *s =
+		kf_container_of(kf_map_glance(p), struct kf_slab, run);
 
 	/* One address: clang would have it in two parts, and add them twice. */
 	kf_unknown(s);

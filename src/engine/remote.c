@@ -242,7 +242,7 @@ void kf_heap_collect(struct kf_heap *heap)
 	block = __atomic_exchange_n(&heap->inbox, NULL, __ATOMIC_ACQUIRE);
 	heap->mail = NULL;
 	for (; block; block = next) {
-		struct kf_run *run = kf_map_get(block);
+		struct kf_run *run = kf_map_glance(block);
 
 		__builtin_prefetch(*later_of(block), 1);
 		next = kf_audit_next(block);

@@ -15,8 +15,9 @@
 
 #include <string.h>
 
-#define GUARD_LEAST (KF_MIB + 4 * KF_GRANULE)
-#define GUARD_SPREAD 64 /* granules */
+#define GUARD_UNIT (16 * KF_KIB)
+#define GUARD_LEAST (KF_MIB + 4 * GUARD_UNIT)
+#define GUARD_SPREAD 64 /* units */
 
 /* Descriptors of one page that are kept for the next areas. */
 #define SPARES 256
@@ -170,15 +171,15 @@ static void forget(struct kf_secure_area *area)
 static bool reserve(struct kf_secure_area *area, size_t bytes, size_t align)
 {
 	size_t guard =
-		GUARD_LEAST + kf_secure_random(GUARD_SPREAD) * KF_GRANULE;
+		GUARD_LEAST + kf_secure_random(GUARD_SPREAD) * GUARD_UNIT;
 
-	align = KF_MAX(align, KF_GRANULE);
-	for (; guard >= KF_GRANULE;
-	     guard = guard / 8 / KF_GRANULE * KF_GRANULE) {
+	align = KF_MAX(align, GUARD_UNIT);
+	for (; guard >= GUARD_UNIT;
+	     guard = guard / 8 / GUARD_UNIT * GUARD_UNIT) {
 		size_t before = KF_ALIGN_UP(guard, align);
 
 		area->reserved =
-			before + KF_ALIGN_UP(bytes, KF_GRANULE) + guard;
+			before + KF_ALIGN_UP(bytes, GUARD_UNIT) + guard;
 		area->base = kf_vm_reserve(area->reserved, align);
 		if (!area->base)
 			continue;

@@ -110,8 +110,8 @@ static struct kf_secure_area *make(uint32_t class)
 	size_t stride = class ? size + KF_SECURE_REDZONE : 16;
 	size_t nr = class ? (bytes - KF_SECURE_REDZONE) / stride
 			  : AREA_BYTES / stride;
-	struct kf_secure_area *area = kf_secure_area_make(
-		class ? bytes : 0, KF_GRANULE, (uint32_t)nr);
+	struct kf_secure_area *area =
+		kf_secure_area_make(class ? bytes : 0, KF_PAGE, (uint32_t)nr);
 
 	_Static_assert(AREA_WIDE / 48 < UINT16_MAX, "numbers of slots");
 	if (!area)

@@ -7,36 +7,65 @@
 #include "pages/pages.h"
 
 #include "stats/stats.h"
+#include "sys/thread.h"
 
 #define PAGE_ENTRIES (KF_PAGE / sizeof(uintptr_t))
 
 /*
- * The entries of a GiB. Few of its pages are ever written: they count as
- * metadata from then on, for until then they cost only addresses.
+ * What is known of a page of a leaf: how many entries name a run, and the
+ * flags. One that has been written counts as metadata, for until then it costs
+ * only addresses; one that names nothing can be given back.
  */
+#define PAGE_NAMES 0x0fffu
+#define PAGE_WRITTEN 0x4000u
+#define PAGE_GOES 0x8000u /* is being given back */
+
+_Static_assert(PAGE_ENTRIES <= PAGE_NAMES, "can be counted");
+
+/* The entries of some addresses, whose upper bits are these. */
 struct leaf {
 	uintptr_t entry[KF_MAP_ENTRIES];
-	uint8_t written[KF_MAP_ENTRIES / PAGE_ENTRIES]; /* atomic; by page */
+	uint16_t page[KF_MAP_ENTRIES / PAGE_ENTRIES]; /* atomic */
+	uintptr_t upper;			      /* constant */
+	struct leaf *next; /* made before this one; constant */
 };
 
 #define LEAF_BYTES KF_ALIGN_UP(sizeof(struct leaf), KF_PAGE)
 
 struct kf_map kf_map;
+static struct leaf *leaves; /* atomic; the last one made */
 
+/* NULL where it is that of addresses with other upper bits, too. */
 static struct leaf *leaf_of(const void *p)
 {
 	uintptr_t off =
 		__atomic_load_n(&kf_map.root[kf_map_root(p)], __ATOMIC_ACQUIRE);
+	struct leaf *leaf = (struct leaf *)((uintptr_t)kf_map.empty +
+					    off * sizeof(uintptr_t));
 
-	return off ? (struct leaf *)((uintptr_t)kf_map.empty +
-				     off * sizeof(uintptr_t))
-		   : NULL;
+	return off && leaf->upper == (uintptr_t)p >> KF_MAP_BITS ? leaf : NULL;
 }
 
 static void count(const void *addr)
 {
 	kf_pages_count_map(addr, KF_PAGE);
 	kf_word_add_atomic(KF_WORD_metadata, KF_PAGE);
+}
+
+static void uncount(const void *addr)
+{
+	kf_pages_count_unmap(addr, KF_PAGE);
+	kf_word_add_atomic(KF_WORD_metadata, -KF_PAGE);
+}
+
+static void list(struct leaf *leaf)
+{
+	struct leaf *old = __atomic_load_n(&leaves, __ATOMIC_RELAXED);
+
+	do {
+		leaf->next = old;
+	} while (!__atomic_compare_exchange_n(
+		&leaves, &old, leaf, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 /* Two threads may race here during a fork: one leaf wins, the other goes. */
@@ -50,6 +79,7 @@ static struct leaf *make_leaf(const void *p)
 	if (!leaf)
 		return NULL;
 	behind = (intptr_t)leaf - (intptr_t)kf_map.empty;
+	leaf->upper = (uintptr_t)p >> KF_MAP_BITS;
 	if (!__atomic_compare_exchange_n(
 		    slot, &none,
 		    (uintptr_t)(behind / (intptr_t)sizeof(uintptr_t)), false,
@@ -57,7 +87,8 @@ static struct leaf *make_leaf(const void *p)
 		kf_vm_drop(leaf, LEAF_BYTES);
 		return leaf_of(p);
 	}
-	count(leaf->written);
+	list(leaf);
+	count(leaf->page);
 	return leaf;
 }
 
@@ -73,35 +104,88 @@ static bool make_leaves(uintptr_t first, uintptr_t last)
 	return true;
 }
 
-static void set(struct leaf *leaf, size_t i, uintptr_t value)
+/* So many more of a page's entries will name something. */
+static void begin_names(uint16_t *page, uintptr_t *entry, uint32_t nr)
 {
-	uint8_t *written = &leaf->written[i / PAGE_ENTRIES];
+	uint16_t old = __atomic_load_n(page, __ATOMIC_RELAXED);
 
-	if (!__atomic_load_n(written, __ATOMIC_RELAXED)) {
-		if (!value)
-			return;
-		if (!__atomic_exchange_n(written, 1, __ATOMIC_RELAXED))
-			count(&leaf->entry[KF_ALIGN_DOWN(i, PAGE_ENTRIES)]);
-	}
-	__atomic_store_n(&leaf->entry[i], value, __ATOMIC_RELEASE);
+	do {
+		while (unlikely(old & PAGE_GOES)) {
+			kf_thread_yield();
+			old = __atomic_load_n(page, __ATOMIC_RELAXED);
+		}
+		/* pairs with the release of give_back() */
+	} while (!__atomic_compare_exchange_n(
+		page, &old, (uint16_t)((old | PAGE_WRITTEN) + nr), true,
+		__ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	if (!(old & PAGE_WRITTEN))
+		count((void *)KF_ALIGN_DOWN((uintptr_t)entry, KF_PAGE));
+}
+
+/* The entries of one page; each is written by who has the memory. */
+static void set(struct leaf *leaf, size_t first, size_t nr, uintptr_t value)
+{
+	uint16_t *page = &leaf->page[first / PAGE_ENTRIES];
+	uintptr_t *entry = &leaf->entry[first];
+	uint32_t named = 0;
+
+	if (!value && !(__atomic_load_n(page, __ATOMIC_RELAXED) & PAGE_NAMES))
+		return;
+	for (size_t i = 0; i < nr; i++)
+		named += entry[i] != 0;
+	if (value && named < nr)
+		begin_names(page, entry, (uint32_t)nr - named);
+	for (size_t i = 0; i < nr; i++)
+		__atomic_store_n(&entry[i], value, __ATOMIC_RELEASE);
+	if (!value)
+		/* pairs with the acquire of give_back() */
+		__atomic_fetch_sub(page, (uint16_t)named, __ATOMIC_RELEASE);
 }
 
 bool kf_map_set(const void *start, size_t size, struct kf_run *run)
 {
-	uintptr_t first = (uintptr_t)start;
-	uintptr_t last = first + size - 1;
+	uintptr_t at = (uintptr_t)start >> KF_GRANULE_SHIFT;
+	uintptr_t end = at + ((size + KF_GRANULE - 1) >> KF_GRANULE_SHIFT);
 	uintptr_t value = run ? (uintptr_t)run - (uintptr_t)&kf_map : 0;
 
-	if (run && !make_leaves(first, last))
+	if (run && !make_leaves((uintptr_t)start, (uintptr_t)start + size - 1))
 		return false;
-	for (uintptr_t p = first; p <= last; p += KF_GRANULE) {
-		struct leaf *leaf = leaf_of((const void *)p);
+	while (at < end) {
+		uintptr_t next = KF_ALIGN_DOWN(at, PAGE_ENTRIES) + PAGE_ENTRIES;
+		struct leaf *leaf = leaf_of((void *)(at << KF_GRANULE_SHIFT));
 
+		next = KF_MIN(next, end);
 		if (leaf)
-			set(leaf, (p >> KF_GRANULE_SHIFT) % KF_MAP_ENTRIES,
-			    value);
+			set(leaf, at % KF_MAP_ENTRIES, next - at, value);
+		at = next;
 	}
 	return true;
+}
+
+static void give_back(struct leaf *leaf, size_t i)
+{
+	uintptr_t *entry = &leaf->entry[i * PAGE_ENTRIES];
+	uint16_t state = PAGE_WRITTEN;
+
+	if (!__atomic_compare_exchange_n(&leaf->page[i], &state, PAGE_GOES,
+					 false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return;
+	if (kf_vm_purge(entry, KF_PAGE)) {
+		uncount(entry);
+		state = 0;
+	}
+	__atomic_store_n(&leaf->page[i], state, __ATOMIC_RELEASE);
+}
+
+void kf_map_trim(void)
+{
+	/* pairs with the release of list() */
+	struct leaf *leaf = __atomic_load_n(&leaves, __ATOMIC_ACQUIRE);
+
+	for (; leaf; leaf = leaf->next)
+		for (size_t i = 0; i < KF_ARRAY_SIZE(leaf->page); i++)
+			give_back(leaf, i);
 }
 
 struct kf_run *kf_map_find(const void *p)

@@ -2,21 +2,33 @@
 /*
  * The address map: which run does an address belong to.
  *
- * Two levels over granules of 16 KiB. Roots say how many entries behind the
+ * Two levels over granules of a page. Roots say how many entries behind the
  * empty leaf theirs lies, entries how many bytes behind the map their run, so
  * that a map of zeroes says "foreign" for every address without having been
  * initialised and without a test on the way: two loads and two additions,
  * before main() too. Entries are written under the pages lock (or for memory
  * nobody else knows yet) and read without any.
+ *
+ * The map knows the lower 44 bits of an address. That keeps it at 1.5 MiB of
+ * addresses. Of what the kernel gives to who asks for no address in particular
+ * (the program and its heap, mappings from the top or, where the stack has no
+ * limit, from a third of the addresses on) no two have these bits in common. So
+ * a foreign address that looks like one of ours is one that the program has
+ * chosen, or garbage that faults when it is read. All but the fast free look at
+ * the other bits too.
  */
 #ifndef KF_PAGES_MAP_H
 #define KF_PAGES_MAP_H
 
 #include "pages/run.h"
 
-#define KF_LEAF_SHIFT 30 /* a leaf is for a GiB of addresses */
-#define KF_MAP_ROOTS ((size_t)1 << (KF_ADDRESS_BITS - KF_LEAF_SHIFT))
+#define KF_MAP_BITS 44
+#define KF_LEAF_SHIFT 28 /* a leaf is for 256 MiB of addresses */
+#define KF_MAP_ROOTS ((size_t)1 << (KF_MAP_BITS - KF_LEAF_SHIFT))
 #define KF_MAP_ENTRIES ((size_t)1 << (KF_LEAF_SHIFT - KF_GRANULE_SHIFT))
+
+_Static_assert(KF_MAP_ENTRIES == 1 << 16, "a leaf's index is a half word");
+_Static_assert(KF_MAP_BITS - KF_GRANULE_SHIFT == 32, "an index is a word");
 
 /*
  * @foreign: the run that all other addresses belong to; kind NONE.
@@ -31,38 +43,55 @@ struct kf_map {
 
 extern struct kf_map kf_map;
 
+/* The place of an address in the root's table. */
 static __always_inline_kf size_t kf_map_root(const void *p)
 {
-	uintptr_t bits;
-
-	kf_shift_left(bits, (uintptr_t)p, 64 - KF_ADDRESS_BITS);
-	return bits >> (64 - KF_ADDRESS_BITS + KF_LEAF_SHIFT);
+	return (uint32_t)((uintptr_t)p >> KF_GRANULE_SHIFT) >> 16;
 }
 
-/* The entry for @p: a run, a region's stand-in or the foreign run. */
-static __always_inline_kf struct kf_run *kf_map_get(const void *p)
+/*
+ * The entry for @p: a run, a region's stand-in or the foreign run. For a
+ * foreign address that differs from one of ours in its upper bits only, the
+ * entry of the latter.
+ */
+static __always_inline_kf struct kf_run *kf_map_glance(const void *p)
 {
-	uintptr_t base = (uintptr_t)&kf_map;
-	uint32_t bits = (uint32_t)(uintptr_t)p << (32 - KF_LEAF_SHIFT);
-	uintptr_t entry = kf_glance(&kf_map.root[kf_map_root(p)]);
+	uintptr_t base = (uintptr_t)&kf_map, entry;
+	uintptr_t granule = (uintptr_t)p >> KF_GRANULE_SHIFT;
+	uintptr_t low;
+	uint32_t high;
 
-	/* Otherwise the two shifts become three instructions. */
-	__asm__("" : "+r"(bits));
-	entry += bits >> (KF_GRANULE_SHIFT + 32 - KF_LEAF_SHIFT);
+	/* Otherwise the halves take two instructions more. */
+	kf_unknown(granule);
+	low = (uint16_t)granule;
+	kf_unknown(low);
+	high = (uint32_t)granule >> 16;
+	entry = kf_glance(&kf_map.root[high]) + low;
 	entry = base + offsetof(struct kf_map, empty) + entry * sizeof(entry);
 	/* pairs with the release store of kf_map_set() */
 	return (struct kf_run *)(base + kf_glance((const uintptr_t *)entry));
+}
+
+/* The entry for @p: a run, a region's stand-in or the foreign run. */
+static inline struct kf_run *kf_map_get(const void *p)
+{
+	struct kf_run *run = kf_map_glance(p);
+	uintptr_t upper = (uintptr_t)run->start >> KF_MAP_BITS;
+
+	return likely((uintptr_t)p >> KF_MAP_BITS == upper) ? run
+							    : &kf_map.foreign;
 }
 
 /**
  * kf_map_set() - name the run of some granules
  * @start:	first granule
  * @size:	bytes, rounded up to granules
- * @run:	the run, or NULL for foreign
+ * @run:	the run, whose start is set, or NULL for foreign
  *
  * Context: the caller holds the pages lock or alone knows the memory.
- * Return: false when the kernel has no memory for the map; nothing changed.
- *	   Never false for a @run of NULL.
+ * Return: false when the kernel has no memory for the map, or a run of ours
+ *	   has the lower bits of these addresses; nothing changed. Never false
+ *	   for a @run of NULL.
  */
 bool kf_map_set(const void *start, size_t size,
 		struct kf_run *run) __must_check;
@@ -76,5 +105,13 @@ bool kf_map_set(const void *start, size_t size,
  *	   in the middle of a large run have no entry.
  */
 struct kf_run *kf_map_find(const void *p);
+
+/**
+ * kf_map_trim() - give back the pages of the map that name nothing
+ *
+ * Context: the caller holds the pages lock, so that no fork comes between. Who
+ * names something there without it waits.
+ */
+void kf_map_trim(void);
 
 #endif

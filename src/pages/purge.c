@@ -351,8 +351,10 @@ size_t kf_pages_trim(size_t pad)
 	before = kf_word_get(KF_WORD_returned);
 	kf_recent_drop(SIZE_MAX);
 	trim_ends(&pad);
-	if (!pad)
+	if (!pad) {
 		trim_rest();
+		kf_map_trim();
+	}
 	bytes = kf_word_get(KF_WORD_returned) - before;
 	kf_floor_count_peak();
 	kf_stats_end();

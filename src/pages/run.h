@@ -4,7 +4,7 @@
  *
  * Glossary
  *	page	4 KiB, whatever the hardware's is
- *	granule	16 KiB, naturally aligned: the unit of the address map
+ *	granule	a page: the unit of the address map
  *	region	address space reserved from the kernel in one piece; its pages
  *		are committed from the low end on, as far as they were needed
  *	run	adjacent pages of a region with one owner: free, a slab, a
@@ -29,7 +29,7 @@
 #include "base/rbtree.h"
 #include "sys/vm.h"
 
-#define KF_GRANULE_SHIFT 14
+#define KF_GRANULE_SHIFT 12
 #define KF_GRANULE ((size_t)1 << KF_GRANULE_SHIFT)
 #define KF_GRANULE_PAGES (KF_GRANULE / KF_PAGE)
 

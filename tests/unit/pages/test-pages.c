@@ -59,7 +59,7 @@ static void take(struct owned *owned, uint64_t *state)
 		align = 1;
 	if (slab) {
 		align = KF_GRANULE_PAGES;
-		owned->nr_pages = (1 + chance_below(state, 3)) * align;
+		owned->nr_pages = 1 + chance_below(state, 12);
 	}
 	owned->tag = chance_next(state);
 	owned->run = kf_pages_alloc(owned->nr_pages, align,
@@ -262,15 +262,17 @@ START_TEST(aligned_run_starts_at_a_multiple)
 }
 END_TEST
 
-/* Holes of one granule each, none of which begins at a granule. */
+#define HOLE 4
+
+/* Holes of some pages each, none of which begins at a multiple of these. */
 static void make_misaligned_holes(unsigned int nr)
 {
 	struct kf_run *run[64];
 
 	for (unsigned int i = 0; i < nr; i++) {
 		do
-			run[i] = floor_take(KF_GRANULE_PAGES, 1);
-		while ((uintptr_t)run[i]->start % KF_GRANULE == 0);
+			run[i] = floor_take(HOLE, 1);
+		while ((uintptr_t)run[i]->start % (HOLE * KF_PAGE) == 0);
 		floor_take(1, 1);
 	}
 	for (unsigned int i = 0; i < nr; i++)
@@ -282,7 +284,7 @@ START_TEST(aligned_run_is_found_behind_misaligned_ones)
 	floor_start();
 	make_misaligned_holes(40);
 	for (size_t align = 1; align <= 1024; align *= 2)
-		floor_take(KF_GRANULE_PAGES, align);
+		floor_take(HOLE, align);
 	floor_check();
 }
 END_TEST
