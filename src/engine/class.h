@@ -72,20 +72,23 @@ static __always_inline_kf unsigned int kf_class_around(size_t size,
 #define KF_SLAB_PAGES 16 /* usually */
 
 /*
- * Pages of a slab of a heap that has @nr others of its class. Large classes
- * get more, so that they have eight blocks; the first few of a class less, as
- * it may never need more.
+ * Pages of a slab of a heap that has @nr others of its class, where a block has
+ * @more bytes than the class. Large classes get more, so that they have eight
+ * blocks; the first few of a class less, as it may never need more: two blocks
+ * or a page at least.
  */
-static inline size_t kf_class_slab_pages(unsigned int class, size_t nr)
+static inline size_t kf_class_slab_pages(unsigned int class, size_t nr,
+					 size_t more)
 {
 	size_t bytes = kf_class_bytes(class);
+	size_t least = 2 * (bytes + more);
 	size_t pages = KF_SLAB_PAGES;
 
 	if (bytes > KF_SLAB_PAGES * KF_PAGE / 8)
 		pages *= bytes <= KF_SLAB_PAGES * KF_PAGE / 4 ? 2 : 4;
-	if (nr < 2)
-		return pages / 4;
-	return nr < 4 ? pages / 2 : pages;
+	if (nr < 4)
+		pages >>= nr < 2 ? 4 - nr : 1;
+	return KF_MAX(pages, (least + KF_PAGE - 1) >> KF_PAGE_SHIFT);
 }
 
 #endif

@@ -200,6 +200,7 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
 {
 	size_t offset = (size_t)((char *)slab->frees -
 				 (char *)&heap->slot->class[0].frees);
+	size_t max = kf_slab_is_dear(slab) ? KF_NR_DEAR : KF_NR_WIDE;
 	struct kf_foreign *foreign;
 
 	if ((kf_glance(&slab->owner) & ~KF_SLAB_FULL) !=
@@ -207,7 +208,7 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
 	    !kf_slab_is_block(slab, p) || *kf_slab_key(p) == (uintptr_t)heap)
 		return false;
 	foreign = (void *)((char *)heap->foreign + offset);
-	if (foreign->nr >= KF_NR_WIDE || heap->credit < (int64_t)slab->size)
+	if (foreign->nr >= max || heap->credit < (int64_t)slab->size)
 		return false;
 	heap->credit -= (int64_t)slab->size;
 	kf_link_set(p, foreign->first);

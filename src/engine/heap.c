@@ -81,10 +81,11 @@ static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
 {
 	void **block = kf_bin_first(bin);
 
+	/* First, so that what is said of a damaged link says its size too. */
+	*kf_slab_key(block) = 0;
 	bin->coded = kf_link_code(kf_audit_next(block));
 	if (is_wide(offset))
 		*block = NULL;
-	*kf_slab_key(block) = 0;
 	kf_heap_count(heap, &kf_heap_pair(heap, offset)->mallocs, 1);
 	return block;
 }

@@ -78,6 +78,7 @@ struct kf_outbox {
 	32	     /* and this part of the wide ones that it has carved \
 		      */
 #define KF_NR_WIDE 8 /* of its own wide ones of a class at most */
+#define KF_NR_DEAR 2 /* of those that are dear */
 #define KF_NR_OUTBOXES 8
 #define KF_NR_SPARES 4
 #define KF_NR_KEPT 32

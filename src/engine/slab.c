@@ -15,13 +15,17 @@
 
 #include "probes/konfiscator-probes.h"
 
-static struct kf_slab *take_pages(size_t nr_pages)
+/* What is kept for large blocks comes before pages that nobody has used. */
+static struct kf_slab *take_pages(struct kf_heap *heap, size_t nr_pages)
 {
+	struct kf_slab *slab;
+	struct kf_run *run;
 	bool zeroed;
-	struct kf_run *run = kf_pages_alloc(nr_pages, KF_GRANULE_PAGES,
-					    KF_RUN_SLAB, &zeroed);
-	struct kf_slab *slab = kf_container_of(run, struct kf_slab, run);
 
+	if (kf_word_get(KF_WORD_dirty) < nr_pages << KF_PAGE_SHIFT)
+		kf_kept_drop(heap);
+	run = kf_pages_alloc(nr_pages, KF_GRANULE_PAGES, KF_RUN_SLAB, &zeroed);
+	slab = kf_container_of(run, struct kf_slab, run);
 	if (!run)
 		return NULL;
 	slab->zeroed = zeroed;
@@ -38,12 +42,13 @@ static uintptr_t tags(const struct kf_heap *heap, size_t size)
 struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 {
 	size_t size = kf_class_bytes(class);
-	size_t nr_pages = kf_class_slab_pages(class, heap->nr_slabs[class]);
 	size_t mark_bytes = heap->marks ? sizeof(uint32_t) : 0;
+	size_t nr_pages =
+		kf_class_slab_pages(class, heap->nr_slabs[class], mark_bytes);
 	struct kf_slab *slab = kf_spare_get(heap, nr_pages);
 
 	if (!slab)
-		slab = take_pages(nr_pages);
+		slab = take_pages(heap, nr_pages);
 	if (!slab)
 		return NULL;
 	slab->frees = &heap->slot->class[class].frees;
@@ -83,10 +88,14 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 		kf_pages_free(&slab->run);
 }
 
-/* The one that a bin is filled from stays: it will be wanted again. */
+/*
+ * The one that a bin is filled from stays, unless it is dear: it will be wanted
+ * again.
+ */
 void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab)
 {
-	if (kf_bin_source(&heap->bin[kf_slab_class(slab)]) != slab)
+	if (kf_slab_is_dear(slab) ||
+	    kf_bin_source(&heap->bin[kf_slab_class(slab)]) != slab)
 		kf_slab_dispose(heap, slab);
 }
 

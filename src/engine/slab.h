@@ -28,6 +28,12 @@
 struct kf_heap;
 struct kf_bin;
 
+/*
+ * A slab of larger blocks goes as soon as it is empty: the pages that a program
+ * used it for once may be all that other classes need.
+ */
+#define KF_DEAR_MIN ((size_t)8192)
+
 #define KF_SLAB_FULL ((uintptr_t)1)   /* tags in the owner word */
 #define KF_SLAB_MARKED ((uintptr_t)2) /* see engine/marked.h */
 #define KF_SLAB_WIDE ((uintptr_t)4)   /* blocks above KF_TINY_MAX, no marks */
@@ -61,6 +67,11 @@ static inline unsigned int kf_slab_class(const struct kf_slab *slab)
 static inline size_t kf_slab_offset(const struct kf_slab *slab)
 {
 	return kf_slab_class(slab) * sizeof(struct kf_stats_pair);
+}
+
+static inline bool kf_slab_is_dear(const struct kf_slab *slab)
+{
+	return slab->size > KF_DEAR_MIN;
 }
 
 /* The slab that an address lies in, or NULL. */

@@ -12,7 +12,7 @@
 
 bool kf_spare_put(struct kf_heap *heap, struct kf_slab *slab)
 {
-	if (heap->nr_spares == KF_NR_SPARES ||
+	if (heap->nr_spares == KF_NR_SPARES || kf_slab_is_dear(slab) ||
 	    slab->run.nr_pages > KF_SLAB_PAGES || slab->run.private)
 		return false;
 	slab->used = 0;

@@ -26,7 +26,7 @@ DEFAULT = {
     "invalid-free-wild": ALL,
     "invalid-free-alloca": ALL,
     "invalid-free-stack": ALL,
-    "invalid-free-close": ALL[1:],
+    "invalid-free-close": ALL,
     "invalid-free-far": ALL,
     "invalid-free-unaligned": ALL[1:],
     "invalid-free-off-by-8": ALL[1:],
@@ -40,7 +40,6 @@ DEFAULT = {
     "delete-of-another-size": ALL[1:2],
 }
 DEFAULT_LATE = {
-    "invalid-free-close": ALL[:1],
     "invalid-free-unaligned": ALL[:1],
     "invalid-free-off-by-8": ALL[:1],
     "write-after-free": ALL[:2],

@@ -70,11 +70,14 @@ START_TEST(slab_is_whole_granules_and_holds_several_blocks)
 		size_t bytes = kf_class_bytes(class), last = 0;
 
 		for (size_t nr = 0; nr < 10; nr++) {
-			size_t pages = kf_class_slab_pages(class, nr);
+			size_t pages = kf_class_slab_pages(class, nr, 0);
+			size_t more = kf_class_slab_pages(class, nr, 4);
 
 			ck_assert_uint_eq(pages % KF_GRANULE_PAGES, 0);
 			ck_assert_uint_ge(pages * KF_PAGE / bytes, 2);
+			ck_assert_uint_ge(more * KF_PAGE / (bytes + 4), 2);
 			ck_assert_uint_ge(pages, last);
+			ck_assert_uint_ge(more, pages);
 			last = pages;
 		}
 		ck_assert_uint_ge(last * KF_PAGE / bytes, 8);
