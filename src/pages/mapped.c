@@ -10,7 +10,7 @@
 
 static size_t align_bytes(size_t align_pages)
 {
-	return KF_MAX(align_pages << KF_PAGE_SHIFT, KF_GRANULE);
+	return KF_MAX(align_pages << KF_PAGE_SHIFT, KF_AREA_UNIT);
 }
 
 static void count_peaks(void)
@@ -207,7 +207,7 @@ static void rename_mapped(char *start, struct kf_run *run)
 /* Addresses for a run, named already; NULL when there are none. */
 static char *named_addresses(struct kf_run *run, size_t bytes)
 {
-	char *to = kf_vm_reserve(bytes, KF_GRANULE);
+	char *to = kf_vm_reserve(bytes, KF_AREA_UNIT);
 
 	if (to && !kf_map_set(to, KF_GRANULE, run)) {
 		kf_vm_drop(to, bytes);
@@ -264,7 +264,7 @@ static struct kf_run *map_recent(size_t nr_pages, size_t align_pages)
 {
 	struct kf_run *run;
 
-	if (align_bytes(align_pages) > KF_GRANULE)
+	if (align_bytes(align_pages) > KF_AREA_UNIT)
 		return NULL;
 	run = kf_recent_take(nr_pages);
 	if (!run)

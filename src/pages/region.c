@@ -15,8 +15,7 @@
 
 #define REGION_ALIGN KF_HUGE_PAGE
 #define REGION_MAX KF_GIB
-#define REGION_UNIT (16 * KF_KIB) /* where they start, and what they are of */
-#define STEP_PAGES 16		  /* the least that is committed at a time */
+#define STEP_PAGES 16 /* the least that is committed at a time */
 #define STEP_MAX_PAGES (4 * KF_MIB / KF_PAGE)
 
 /* A region with less is too small for huge pages. */
@@ -99,7 +98,7 @@ static char *reserve_addresses(size_t size)
 
 	if (size >= REGION_ALIGN)
 		p = kf_vm_reserve(size, REGION_ALIGN);
-	return p ? p : kf_vm_reserve(size, REGION_UNIT);
+	return p ? p : kf_vm_reserve(size, KF_AREA_UNIT);
 }
 
 static struct kf_region *reserve(size_t size)
@@ -138,8 +137,8 @@ static size_t least_size(size_t nr_pages, size_t align_pages)
 	head = head_bytes(run + pad + REGION_ALIGN);
 	head = head_bytes(run + pad + head + REGION_ALIGN);
 	/* Regions start at a unit: smaller alignments follow from that. */
-	head = pad <= REGION_UNIT ? KF_ALIGN_UP(head, pad) : head + pad;
-	return KF_ALIGN_UP(head + run, REGION_UNIT);
+	head = pad <= KF_AREA_UNIT ? KF_ALIGN_UP(head, pad) : head + pad;
+	return KF_ALIGN_UP(head + run, KF_AREA_UNIT);
 }
 
 /*
@@ -167,7 +166,7 @@ static struct kf_region *new_region(size_t nr_pages, size_t align_pages)
 	while (size > need && !leaves_most(size))
 		size /= 2;
 	for (;; size /= 2) {
-		size = KF_MAX(KF_ALIGN_UP(size, REGION_UNIT), need);
+		size = KF_MAX(KF_ALIGN_UP(size, KF_AREA_UNIT), need);
 		region = reserve(size);
 		if (region || size == need)
 			break;

@@ -33,6 +33,9 @@
 #define KF_GRANULE ((size_t)1 << KF_GRANULE_SHIFT)
 #define KF_GRANULE_PAGES (KF_GRANULE / KF_PAGE)
 
+/* What regions and mappings start at: what lies behind one is often nothing. */
+#define KF_AREA_UNIT (16 * KF_KIB)
+
 enum kf_run_kind {
 	KF_RUN_NONE,   /* no run of ours: the address is foreign */
 	KF_RUN_REGION, /* a region's stand-in: look at its page[] */
