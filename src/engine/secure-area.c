@@ -15,8 +15,7 @@
 
 #include <string.h>
 
-#define GUARD_UNIT (16 * KF_KIB)
-#define GUARD_LEAST (KF_MIB + 4 * GUARD_UNIT)
+#define GUARD_LEAST (KF_MIB + 4 * KF_AREA_UNIT)
 #define GUARD_SPREAD 64 /* units */
 
 /* Descriptors of one page that are kept for the next areas. */
@@ -171,15 +170,15 @@ static void forget(struct kf_secure_area *area)
 static bool reserve(struct kf_secure_area *area, size_t bytes, size_t align)
 {
 	size_t guard =
-		GUARD_LEAST + kf_secure_random(GUARD_SPREAD) * GUARD_UNIT;
+		GUARD_LEAST + kf_secure_random(GUARD_SPREAD) * KF_AREA_UNIT;
 
-	align = KF_MAX(align, GUARD_UNIT);
-	for (; guard >= GUARD_UNIT;
-	     guard = guard / 8 / GUARD_UNIT * GUARD_UNIT) {
+	align = KF_MAX(align, KF_AREA_UNIT);
+	for (; guard >= KF_AREA_UNIT;
+	     guard = guard / 8 / KF_AREA_UNIT * KF_AREA_UNIT) {
 		size_t before = KF_ALIGN_UP(guard, align);
 
 		area->reserved =
-			before + KF_ALIGN_UP(bytes, GUARD_UNIT) + guard;
+			before + KF_ALIGN_UP(bytes, KF_AREA_UNIT) + guard;
 		area->base = kf_vm_reserve(area->reserved, align);
 		if (!area->base)
 			continue;

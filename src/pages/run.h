@@ -33,7 +33,10 @@
 #define KF_GRANULE ((size_t)1 << KF_GRANULE_SHIFT)
 #define KF_GRANULE_PAGES (KF_GRANULE / KF_PAGE)
 
-/* What regions and mappings start at: what lies behind one is often nothing. */
+/*
+ * Where regions and mappings start, and what the guards of engine secure are
+ * multiples of: so what lies behind one is often nothing.
+ */
 #define KF_AREA_UNIT (16 * KF_KIB)
 
 enum kf_run_kind {
@@ -43,7 +46,7 @@ enum kf_run_kind {
 	KF_RUN_SLAB,
 	KF_RUN_LARGE,
 	KF_RUN_KEPT,   /* a large block's, freed, in its owner's hands */
-	KF_RUN_MAPPED, /* a mapping of its own, granule aligned */
+	KF_RUN_MAPPED, /* a mapping of its own */
 	KF_RUN_POOL,   /* no run: an engine's memory, whose head begins so */
 };
 
