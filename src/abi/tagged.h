@@ -134,7 +134,7 @@ kf_tagged_quick_free(struct kf_heap *front, void *p, struct kf_slab *slab)
 	uint32_t *marks, mark;
 	size_t i;
 
-	if (unlikely(kf_glance(&slab->owner) != front->theirs))
+	if (unlikely(kf_glance(&slab->owner) != kf_front_frees(front->theirs)))
 		return false;
 	kf_slab_place(slab, p, &i);
 	marks = kf_slab_marks(slab);

@@ -101,7 +101,7 @@ static inline void leave(void)
 
 static inline void count_new(struct kf_heap *heap, size_t asked, size_t usable)
 {
-	if (unlikely(heap->shared))
+	if (unlikely(!heap->has_slot))
 		kf_tally_new(heap->slot, true, asked, usable, host.elsewhere);
 	else
 		kf_tally_new(heap->slot, false, asked, usable, host.elsewhere);
@@ -109,7 +109,7 @@ static inline void count_new(struct kf_heap *heap, size_t asked, size_t usable)
 
 static inline void count_gone(struct kf_heap *heap, size_t usable)
 {
-	if (unlikely(heap->shared))
+	if (unlikely(!heap->has_slot))
 		kf_tally_gone(heap->slot, true, usable, host.elsewhere);
 	else
 		kf_tally_gone(heap->slot, false, usable, host.elsewhere);

@@ -31,7 +31,7 @@ static unsigned int class_of(size_t size, size_t align)
 
 static bool is_due(struct kf_heap *heap, unsigned int class)
 {
-	return !heap->guest && kf_heap_sample_is_due(heap, class);
+	return heap->has_bins && kf_heap_sample_is_due(heap, class);
 }
 
 bool kf_sampling_is_due(size_t size, size_t align)
@@ -46,7 +46,7 @@ static bool falls_on(struct kf_heap *heap, uint64_t bytes)
 {
 	uint64_t mean = kf_countdown_mean();
 
-	if (heap->guest)
+	if (!heap->has_bins)
 		return mean && kf_countdown_hits(bytes, mean);
 	return !kf_countdown_pass(&heap->countdown, bytes, 1);
 }
@@ -63,7 +63,7 @@ static bool take_due(struct kf_heap *heap, unsigned int class)
 static bool is_drawn(struct kf_heap *heap, unsigned int class, size_t bytes,
 		     uint32_t tag)
 {
-	if (class && !tag && !heap->guest)
+	if (class && !tag && heap->has_bins)
 		return take_due(heap, class);
 	return falls_on(heap, bytes);
 }
@@ -71,7 +71,7 @@ static bool is_drawn(struct kf_heap *heap, unsigned int class, size_t bytes,
 static uint32_t take(struct kf_heap *heap, uint64_t bytes, uint32_t tag)
 {
 	uint64_t mean =
-		heap->guest ? kf_countdown_mean() : heap->countdown.mean;
+		heap->has_bins ? heap->countdown.mean : kf_countdown_mean();
 
 	/* An order may have ended it meanwhile. */
 	return mean ? kf_sample_take(bytes, mean, tag) : 0;

@@ -163,7 +163,7 @@ static void look_at_free(void)
 	if (kf_supply != &kf_supply_firstfit)
 		return;
 	kf_detour_enter();
-	if (!kf_heap_self->guest && !kf_heap_self->busy)
+	if (kf_heap_self->has_bins && !kf_heap_self->busy)
 		kf_audit_heap(kf_heap_self, LOOKED_AT_LAST);
 	kf_detour_leave();
 }

@@ -24,21 +24,16 @@
 
 uintptr_t kf_link_key;
 
-struct kf_heap kf_heap_empty = {
-	.guest = true,
-	.shared = true,
-	.theirs = KF_SLAB_NOBODYS,
-};
-struct kf_heap kf_heap_guest = {
-	.guest = true,
-	.shared = true,
-	.theirs = KF_SLAB_NOBODYS,
-};
+struct kf_heap kf_heap_empty;
+struct kf_heap kf_heap_guest;
 
 __thread struct kf_heap *kf_heap_self
 	__attribute__((tls_model("initial-exec"))) = &kf_heap_empty;
 
-/* @all, @nr and pops of @idle under @lock; @shared under @shared_lock. */
+/* What guests allocate from; under arenas.shared_lock. */
+static struct kf_heap shared_heap;
+
+/* @all, @nr and pops of @idle under @lock. */
 static struct {
 	struct kf_lock lock;
 	struct kf_lock shared_lock;
@@ -46,9 +41,8 @@ static struct {
 	struct kf_heap *idle;	  /* atomic */
 	struct kf_heap *counters; /* idle ones that only count; atomic */
 	unsigned int nr;
-	struct kf_heap *first;	/* the first made */
-	uintptr_t first_thread; /* who made it; kf_thread_self(); atomic */
-	struct kf_heap shared;
+	struct kf_heap *first;	 /* the first made */
+	uintptr_t first_thread;	 /* who made it; kf_thread_self(); atomic */
 	int64_t inherited_small; /* bytes; of the child's birth */
 	unsigned int survivors;	 /* threads of a child at its birth */
 	bool slow;		 /* nobody gets a heap; atomic */
@@ -77,8 +71,8 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 	reset_lists(marked);
 	kf_heap_empty_bins(marked);
 	marked->slot = heap->slot;
-	marked->guest = heap->guest;
-	marked->shared = heap->shared;
+	marked->has_bins = heap->has_bins;
+	marked->has_slot = heap->has_slot;
 	marked->marks = true;
 	marked->credit = marked->allowed = KF_CREDIT;
 	/* pairs with the acquire load of marked_of() */
@@ -107,37 +101,42 @@ void kf_heap_empty_bins(struct kf_heap *heap)
 		heap->bin[i].coded = kf_link_code(NULL);
 }
 
-/* Bins of zeroes are empty as long as there is no key. */
-static void make_key(void)
-{
-	/* No address has any of these, not even where the top byte is free. */
-	kf_link_key = kf_process_random() | 1ull << 63 | 1ull << 54;
-	kf_heap_empty_bins(&kf_heap_empty);
-	kf_heap_empty_bins(&kf_heap_guest);
-	kf_heap_empty_bins(&kf_heap_detour);
-	kf_heap_empty_bins(&arenas.shared);
-}
-
 void kf_heap_init(void)
 {
 	static const char name[] = "(shared)";
 	struct kf_slot *slot = kf_stats_slot_take();
 
-	make_key();
+	/* No address has any of these, not even where the top byte is free. */
+	kf_link_key = kf_process_random() | 1ull << 63 | 1ull << 54;
 	__builtin_memcpy(slot->name, name, sizeof(name));
-	arenas.shared.guest = true;
-	arenas.shared.shared = true;
-	arenas.shared.slot = slot;
 	kf_heap_empty.slot = slot;
-	kf_heap_detour.slot = slot;
-	kf_heap_guest.slot = slot;
 	kf_box_share(slot);
-	reset_lists(&arenas.shared);
+}
+
+/* Most programs have no guests: what these need is filled in when one comes. */
+static struct kf_heap *guest(void)
+{
+	/* pairs with the release below, where two at once write the same */
+	if (!__atomic_load_n(&kf_heap_guest.slot, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&kf_heap_guest.slot, kf_heap_empty.slot,
+				 __ATOMIC_RELEASE);
+	return &kf_heap_guest;
+}
+
+/* The caller holds the shared lock. */
+static void prepare_shared(void)
+{
+	if (shared_heap.slot)
+		return;
+	reset_lists(&shared_heap);
+	kf_heap_empty_bins(&shared_heap);
+	shared_heap.slot = kf_heap_empty.slot;
 }
 
 static void push_idle(struct kf_heap *heap)
 {
-	struct kf_heap **stack = heap->guest ? &arenas.counters : &arenas.idle;
+	struct kf_heap **stack =
+		heap->has_bins ? &arenas.idle : &arenas.counters;
 	struct kf_heap *old = __atomic_load_n(stack, __ATOMIC_RELAXED);
 
 	__atomic_store_n(&heap->state, KF_HEAP_IDLE, __ATOMIC_RELEASE);
@@ -178,10 +177,10 @@ static struct kf_heap *make(void)
 		return NULL;
 	reset_lists(heap);
 	kf_heap_empty_bins(heap);
-	heap->guest = arenas.only_count;
+	heap->has_bins = !arenas.only_count;
+	heap->has_slot = true;
 	heap->direct = arenas.direct;
 	heap->slot = kf_stats_slot_take();
-	heap->theirs = KF_SLAB_NOBODYS;
 	heap->credit = heap->allowed = KF_CREDIT;
 	heap->next_all = arenas.all;
 	arenas.all = heap;
@@ -198,9 +197,9 @@ static struct kf_heap *make(void)
 
 static void share(void)
 {
-	kf_probe_memory_arena_reuse((uintptr_t)&arenas.shared,
+	kf_probe_memory_arena_reuse((uintptr_t)&shared_heap,
 				    (uintptr_t)kf_heap_self);
-	kf_heap_self = &kf_heap_guest;
+	kf_heap_self = guest();
 }
 
 /* May call calloc, which finds the heap in place. */
@@ -233,7 +232,7 @@ static void settle(struct kf_heap *heap)
 	kf_word_add_atomic(KF_WORD_threads, 1);
 	kf_stats_slot_label(heap->slot, KF_SLOT_IN_USE);
 	kf_box_attach(&heap->box, heap->slot);
-	if (kf_detour_strict && !heap->guest)
+	if (kf_detour_strict && heap->has_bins)
 		kf_heap_send_foreign(heap);
 	tell_of_exit();
 }
@@ -259,7 +258,7 @@ static struct kf_heap *attach(void)
 
 	/* A fork is on: be a guest for this once. */
 	if (!kf_wait_take(&arenas.lock, 0))
-		return &kf_heap_guest;
+		return guest();
 	heap = forgotten();
 	if (heap) {
 		kf_lock_drop(&arenas.lock);
@@ -279,7 +278,7 @@ static struct kf_heap *attach(void)
 	kf_lock_drop(&arenas.lock);
 	if (!heap) {
 		share();
-		return &kf_heap_guest;
+		return kf_heap_self;
 	}
 	settle(heap);
 	return heap;
@@ -304,7 +303,7 @@ static void leave(struct kf_heap *heap)
 	kf_heap_send_all(heap);
 	kf_heap_leave(heap);
 	heap->unflushed = true;
-	kf_heap_self = &kf_heap_guest;
+	kf_heap_self = guest();
 	kf_stats_slot_label(heap->slot, KF_SLOT_IDLE);
 	kf_box_detach();
 	kf_word_add_atomic(KF_WORD_threads, -1ULL);
@@ -315,7 +314,7 @@ void kf_heap_detach(void)
 {
 	struct kf_heap *heap = kf_heap_self;
 
-	if (heap->shared)
+	if (!heap->has_slot)
 		return;
 	/* Other destructors still allocate: ours is the last round's. */
 	if (++heap->exit_rounds < EXIT_ROUNDS && kf_thread_on_exit())
@@ -333,7 +332,7 @@ void kf_heap_only_count(uint8_t direct)
 
 struct kf_heap *kf_heap_counter_make(void)
 {
-	if (!kf_heap_self->guest) {
+	if (kf_heap_self->has_bins) {
 		leave(kf_heap_self);
 		kf_heap_self = &kf_heap_empty;
 	}
@@ -345,7 +344,7 @@ void kf_heap_slow_down(bool on)
 	struct kf_heap *heap = kf_heap_self;
 
 	__atomic_store_n(&arenas.slow, on, __ATOMIC_RELAXED);
-	if (on && !heap->guest)
+	if (on && heap->has_bins)
 		leave(heap);
 	else if (!on && heap == &kf_heap_guest)
 		kf_heap_self = &kf_heap_empty;
@@ -353,9 +352,10 @@ void kf_heap_slow_down(bool on)
 
 struct kf_heap *kf_heap_shared_lock(void)
 {
-	if (!kf_wait_take(&arenas.shared_lock, (uintptr_t)&arenas.shared))
+	if (!kf_wait_take(&arenas.shared_lock, (uintptr_t)&shared_heap))
 		return NULL;
-	return &arenas.shared;
+	prepare_shared();
+	return &shared_heap;
 }
 
 void kf_heap_shared_unlock(void)
@@ -367,7 +367,7 @@ static void scavenge_shared(void)
 {
 	struct kf_heap *heap;
 
-	if (!has_mail(&arenas.shared))
+	if (!has_mail(&shared_heap))
 		return;
 	heap = kf_heap_shared_lock();
 	if (!heap)
@@ -413,7 +413,7 @@ size_t kf_heap_live_small(void)
 	size_t live = (size_t)arenas.inherited_small;
 	const struct kf_heap *heap;
 
-	live += live_of(arenas.shared.slot);
+	live += live_of(kf_heap_empty.slot);
 	for (heap = arenas.all; heap; heap = heap->next_all)
 		live += live_of(heap->slot);
 	return live;
@@ -421,7 +421,7 @@ size_t kf_heap_live_small(void)
 
 uint64_t kf_heap_sum(enum kf_slot_stat stat)
 {
-	uint64_t sum = arenas.shared.slot->scalar[stat];
+	uint64_t sum = kf_heap_empty.slot->scalar[stat];
 	const struct kf_heap *heap;
 
 	for (heap = arenas.all; heap; heap = heap->next_all)
@@ -445,7 +445,7 @@ static void remember_mail(struct kf_heap *heap)
 
 static void remember_all(void)
 {
-	remember_mail(&arenas.shared);
+	remember_mail(&shared_heap);
 	for (struct kf_heap *heap = arenas.all; heap; heap = heap->next_all) {
 		/* pairs with the release store of push_idle() */
 		heap->rests = __atomic_load_n(&heap->state, __ATOMIC_ACQUIRE) ==
@@ -459,7 +459,7 @@ static void remember_all(void)
 /* So that the child of a clone that nobody prepared for trusts no heap. */
 static void forget_all(void)
 {
-	arenas.shared.mail = NULL;
+	shared_heap.mail = NULL;
 	for (struct kf_heap *heap = arenas.all; heap; heap = heap->next_all) {
 		heap->rests = false;
 		heap->mail = NULL;
@@ -498,7 +498,7 @@ static void adopt_all(void)
 	arenas.idle = NULL;
 	arenas.counters = NULL;
 	arenas.nr = 0;
-	recall_mail(&arenas.shared);
+	recall_mail(&shared_heap);
 	for (heap = arenas.all; heap; heap = heap->next_all) {
 		recall_mail(heap);
 		if (heap->marked)

@@ -11,13 +11,7 @@
 bool kf_detour_on = true;
 bool kf_detour_strict;
 
-struct kf_heap kf_heap_detour = {
-	.guest = true,
-	.shared = true,
-	.aside = true,
-	.theirs = KF_SLAB_NOBODYS,
-	.own = &kf_heap_detour,
-};
+struct kf_heap kf_heap_detour;
 
 __thread struct kf_detour kf_detour __attribute__((tls_model("initial-exec")));
 
@@ -52,7 +46,7 @@ void kf_detour_set_out(void)
 	if (!kf_detour_on)
 		return;
 	kf_detour.number = __atomic_load_n(&kf_detour_number, __ATOMIC_RELAXED);
-	if (kf_detour_strict && !kf_heap_self->guest)
+	if (kf_detour_strict && kf_heap_self->has_bins)
 		kf_heap_send_foreign(kf_heap_self);
 }
 
@@ -79,6 +73,23 @@ void kf_detour_bring(void)
 	kf_heap_self = heap;
 }
 
+/*
+ * Most programs never set out: it is filled in when one does, and no page of it
+ * written before. Two threads at once write the same.
+ */
+static struct kf_heap *detour(void)
+{
+	struct kf_heap *heap = &kf_heap_detour;
+
+	/* pairs with the release below */
+	if (likely(__atomic_load_n(&heap->aside, __ATOMIC_ACQUIRE)))
+		return heap;
+	__atomic_store_n(&heap->slot, kf_heap_empty.slot, __ATOMIC_RELAXED);
+	__atomic_store_n(&heap->own, heap, __ATOMIC_RELAXED);
+	__atomic_store_n(&heap->aside, true, __ATOMIC_RELEASE);
+	return heap;
+}
+
 void kf_detour_hide(void)
 {
 	struct kf_heap *heap = own_heap(), *front = heap->front;
@@ -94,7 +105,7 @@ void kf_detour_hide(void)
 		self->hidden = heap;
 		self->plain =
 			self->tagged || self->forked ? &kf_heap_empty : heap;
-		kf_heap_self = &kf_heap_detour;
+		kf_heap_self = detour();
 	} else {
 		kf_heap_self = heap;
 	}
@@ -111,16 +122,13 @@ static struct kf_heap *front_of(struct kf_heap *heap)
 		front = kf_meta_alloc(sizeof(*front));
 		if (!front)
 			return NULL;
-		kf_heap_empty_bins(front);
-		front->slot = kf_heap_detour.slot;
-		front->guest = true;
-		front->shared = true;
+		front->slot = kf_heap_empty.slot;
 		front->aside = true;
 		front->own = heap;
 		heap->front = front;
 	}
 	front->behind = marked;
-	front->theirs = (uintptr_t)marked | KF_SLAB_MARKED;
+	front->theirs = kf_front_frees((uintptr_t)marked | KF_SLAB_MARKED);
 	return front;
 }
 
@@ -128,7 +136,7 @@ struct kf_heap *kf_detour_tag(bool on, void *tags, void *tag)
 {
 	struct kf_heap *heap = own_heap(), *front = heap->front;
 
-	if (tags && !heap->guest)
+	if (tags && heap->has_bins)
 		front = front_of(heap);
 	if (front) {
 		front->tags = tags;

@@ -105,7 +105,7 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size,
 	if (p)
 		return p;
 	p = kf_fast_alloc(heap, offset);
-	if (unlikely(!p) && !heap->guest)
+	if (unlikely(!p) && heap->has_bins)
 		p = kf_heap_refill(heap, offset, size);
 	*zeroed = heap->bin[class].source & KF_BIN_ZEROED;
 	return p;

@@ -41,7 +41,7 @@ void kf_heap_tick(void)
 
 	if (likely(!kf_pages_tick()))
 		return;
-	if (!heap->guest)
+	if (heap->has_bins)
 		kf_heap_trim(heap);
 	kf_heap_scavenge();
 }
@@ -55,7 +55,7 @@ static void *alloc_shared(unsigned int class, size_t size, bool near,
 	if (!heap) {
 		/* A fork is on and waits for nobody: neither do we. */
 		*zeroed = true;
-		return kf_large_alloc(&kf_heap_guest, size, KF_PAGE, true);
+		return kf_large_alloc(&kf_heap_empty, size, KF_PAGE, true);
 	}
 	p = kf_heap_alloc(heap, class, size, near, zeroed);
 	kf_heap_shared_unlock();
@@ -69,7 +69,7 @@ static void *alloc_small(size_t size, size_t align, bool *zeroed)
 	bool near = align <= 16;
 
 	kf_heap_tick();
-	if (heap->guest)
+	if (!heap->has_bins)
 		return alloc_shared(class, size, near, zeroed);
 	return kf_heap_alloc(heap, class, size, near, zeroed);
 }
@@ -120,7 +120,7 @@ static enum kf_misuse block_at(const struct kf_slab *slab, const void *p)
 
 	if (!kf_slab_is_block(slab, p))
 		return KF_INVALID_POINTER;
-	if (likely(!kf_slab_looks_free(slab, p)) || heap->guest)
+	if (likely(!kf_slab_looks_free(slab, p)) || !heap->has_bins)
 		return KF_FINE;
 	return kf_slab_has_free(heap, slab, p) ? KF_DOUBLE_FREE : KF_FINE;
 }
@@ -138,7 +138,7 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 	self = kf_heap_get();
 	kf_heap_count(self, &kf_heap_pair(self, kf_slab_offset(slab))->frees,
 		      1);
-	if (self->guest) {
+	if (!self->has_bins) {
 		kf_heap_send(self, slab, p);
 		kf_heap_tick();
 		return KF_FINE;
@@ -289,7 +289,7 @@ static bool trim(size_t pad)
 {
 	struct kf_heap *heap = kf_heap_self;
 
-	if (!heap->guest)
+	if (heap->has_bins)
 		kf_heap_flush(heap);
 	kf_heap_scavenge();
 	return kf_pages_trim(pad) != 0;

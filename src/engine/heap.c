@@ -56,7 +56,7 @@ uint32_t kf_heap_cut(struct kf_heap *heap, size_t offset, uint32_t nr)
 	void *rest;
 
 	/* Who shares it is charged block by block, as marked blocks are. */
-	if (heap->shared || heap->marks)
+	if (!heap->has_slot || heap->marks)
 		return nr;
 	kept = kf_countdown_pass(&heap->countdown, kf_class_bytes(class), nr);
 	if (likely(kept == nr))

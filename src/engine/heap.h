@@ -44,6 +44,15 @@ struct kf_heap;
 #define KF_BIN_ZEROED ((uintptr_t)1)  /* tag in a bin's source */
 #define KF_BIN_FOREIGN ((uintptr_t)2) /* the source is no slab, but others */
 
+/*
+ * What a front has for the owner word of the slabs whose blocks it may free, or
+ * the word of what it has; so 0 is for a heap that is none, as no slab's is.
+ */
+static inline uintptr_t kf_front_frees(uintptr_t word)
+{
+	return word ^ KF_SLAB_NOBODYS;
+}
+
 /* 16 bytes, as a pair of counters: one offset finds both. */
 struct kf_bin {
 	void *coded;	  /* the first block: kf_link_code() */
@@ -91,8 +100,8 @@ enum kf_heap_state { KF_HEAP_IN_USE, KF_HEAP_IDLE, KF_HEAP_LOST };
 struct kf_heap {
 	struct kf_bin bin[KF_NR_CLASSES]; /* owner */
 	struct kf_slot *slot;		  /* constant */
-	bool guest;			  /* no bins of its own: constant */
-	bool shared;			  /* nor a slot of its own: constant */
+	bool has_bins;			  /* of its own: constant */
+	bool has_slot;			  /* likewise */
 	uint8_t direct;		  /* how calls may go to the engine: constant */
 	bool marks;		  /* of a marked sibling: constant */
 	bool unflushed;		  /* left as it was; arenas lock */
@@ -109,7 +118,7 @@ struct kf_heap {
 	int64_t allowed;	  /* of these at most; owner */
 	struct kf_heap *marked;	  /* for marked blocks, or NULL; owner */
 	bool aside;		  /* stands for another's: constant */
-	uintptr_t theirs;	  /* owner word of what a front may free */
+	uintptr_t theirs;	  /* of a front: see kf_front_frees(); owner */
 	struct kf_heap *front;	  /* see engine/detour.h, or NULL; owner */
 	struct kf_heap *own;	  /* of a front: whose it is; of
 				     kf_heap_detour: itself; constant */
@@ -132,7 +141,10 @@ struct kf_heap {
 	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
 } __kf_aligned(KF_CACHE_LINE);
 
-/* A thread's heap: empty at first, a guest when it has none of its own. */
+/*
+ * A thread's heap: empty at first, a guest when it has none of its own. Those
+ * of zeroes are both: no bin of zeroes has a block.
+ */
 extern __thread struct kf_heap *kf_heap_self
 	__attribute__((tls_model("initial-exec")));
 
@@ -149,7 +161,7 @@ extern struct kf_heap kf_heap_guest;
 static inline void kf_heap_count(struct kf_heap *heap, uint64_t *word,
 				 uint64_t n)
 {
-	if (unlikely(heap->shared))
+	if (unlikely(!heap->has_slot))
 		__atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 	else
 		*word += n;
@@ -243,7 +255,7 @@ static inline struct kf_heap *kf_heap_counter(void)
 {
 	struct kf_heap *heap = kf_heap_self;
 
-	return likely(heap->guest && heap != &kf_heap_empty)
+	return likely(!heap->has_bins && heap != &kf_heap_empty)
 		       ? heap
 		       : kf_heap_counter_make();
 }
@@ -318,7 +330,7 @@ static __always_inline_kf bool kf_heap_may_give(const struct kf_heap *heap,
 						const struct kf_slab *slab,
 						const void *p)
 {
-	return !heap->guest && kf_slab_is_block(slab, p) &&
+	return heap->has_bins && kf_slab_is_block(slab, p) &&
 	       !kf_slab_looks_free(slab, p) && kf_process_is_known();
 }
 

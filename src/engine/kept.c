@@ -84,7 +84,7 @@ bool kf_kept_put(struct kf_heap *heap, struct kf_run *run)
 {
 	bool done;
 
-	if (heap->guest || run->kind != KF_RUN_LARGE || run->private ||
+	if (!heap->has_bins || run->kind != KF_RUN_LARGE || run->private ||
 	    run->nr_pages > KF_KEPT_PAGES)
 		return false;
 	kf_heap_enter(heap);

@@ -144,7 +144,7 @@ static struct kf_run *provide(struct kf_heap *heap, const struct want *want,
 /* What only the long way does gets its turn now and then. */
 static bool may_be_quick(struct kf_heap *heap)
 {
-	return !heap->guest && kf_process_is_known() && !kf_detour_is_due() &&
+	return heap->has_bins && kf_process_is_known() && !kf_detour_is_due() &&
 	       ++heap->refills % KF_SHORT_FILLS;
 }
 

@@ -70,8 +70,8 @@ void *kf_marked_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,
 	if (rounded > KF_SMALL_MAX || align > KF_PAGE)
 		return alloc_large(size, align, zeroed, mark, usable);
 	kf_heap_tick();
-	p = heap->guest ? alloc_shared(rounded, size, near, &clean)
-			: alloc_small(heap, rounded, size, near, &clean);
+	p = heap->has_bins ? alloc_small(heap, rounded, size, near, &clean)
+			   : alloc_shared(rounded, size, near, &clean);
 	/* A large one has room for a mark too, where a fork holds the heap. */
 	if (!p)
 		return alloc_large(size, align, zeroed, mark, usable);

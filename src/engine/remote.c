@@ -224,7 +224,7 @@ void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
 bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
 	kf_heap_stat(heap, KF_SLOT_remote_frees, 1);
-	if (unlikely(heap->guest)) {
+	if (unlikely(!heap->has_bins)) {
 		send(kf_slab_owner(slab), p, p);
 		return false;
 	}
