@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The linker's own script, with the order of a list: what programs of all kinds
-# run stands first in .text, the tables that few write to stand first in .bss,
+# run stands first in .text, the tables that few write to stand first in .bss;
 # so that what a small program touches lies in few pages.
 #
 #	awk -f layout.awk layout.list SCRIPT
 #
 # A line of the list is a name of a section, as -ffunction-sections and
-# -fdata-sections give them; SCRIPT is what the linker prints with --verbose.
+# -fdata-sections give them, or a file, FILE(.bss) for that part of it, or "page"
+# where one begins in .bss; SCRIPT is what the linker prints with --verbose.
 NR == FNR {
 	if ($0 ~ /^\.text\./)
 		text = text "    *(" $1 " " $1 ".*)\n"
 	else if ($0 ~ /^\.bss\./)
 		bss = bss "    *(" $1 ")\n"
+	else if ($0 ~ /\(\.bss\)$/)
+		bss = bss "    " $1 "\n"
+	else if ($0 == "page")
+		bss = bss "    . = ALIGN(4096);\n"
 	else if ($0 ~ /^[^#]/)
 		text = text "    " $1 "(.text)\n"
 	next
