@@ -69,6 +69,45 @@ static int set_path(const char *dir, const char *name)
 	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
 }
 
+/*
+ * Between the header's pages and those of what is counted are texts, which are
+ * of use to readers only and need not be mapped. The kernel may keep together,
+ * and map together, what is written to a file at once, so they are written
+ * apart.
+ */
+static int write_image(int fd, size_t size)
+{
+	size_t page = kf_stats.page;
+	size_t texts = KF_ALIGN_UP((size_t)KF_AT_DESCS, page);
+	size_t counted = KF_ALIGN_DOWN((size_t)KF_AT_CLASSES, page);
+	const char *image = kf_stats.base;
+	int r;
+
+	counted = KF_MAX(counted, texts);
+	r = kf_file_write(fd, image, texts, 0);
+	if (!r)
+		r = kf_file_write(fd, image + texts, counted - texts, texts);
+	if (!r)
+		r = kf_file_write(fd, image + counted, size - counted, counted);
+	return r;
+}
+
+/* And it maps others around a page that is read, but none around one written.
+ */
+static void touch_counted(void)
+{
+	size_t nr = __atomic_load_n(&kf_stats.nr_taken, __ATOMIC_RELAXED);
+	char *end =
+		kf_stats.base + kf_image_size(KF_MIN(nr, kf_stats.nr_slots));
+	char *p = kf_stats.base + KF_AT_CLASSES;
+
+	while (p < end) {
+		__atomic_fetch_or((uint64_t *)(void *)p, 0, __ATOMIC_RELAXED);
+		p = (char *)KF_ALIGN_DOWN((uintptr_t)p, kf_stats.page) +
+		    kf_stats.page;
+	}
+}
+
 static int fill_and_map(int fd)
 {
 	size_t size = kf_image_size(kf_stats.nr_slots);
@@ -76,13 +115,15 @@ static int fill_and_map(int fd)
 
 	kf_stats.file_size = size;
 	if (!r)
-		r = kf_file_write(fd, kf_stats.base, size, 0);
+		r = write_image(fd, size);
 	if (!r)
 		r = kf_area_write(fd);
 	if (!r)
 		r = kf_vm_put_file(kf_stats.base, size, fd, 0);
-	if (!r)
+	if (!r) {
+		touch_counted();
 		kf_area_map(fd);
+	}
 	return r;
 }
 
