@@ -16,12 +16,14 @@
 
 typedef void *dlopen_fn(const char *file, int mode);
 
+static const char name[] __kf_among_variables = "dlopen";
+
 /* NULL until the first call, which may come before any constructor. */
 static dlopen_fn *next;
 
 static __noinline dlopen_fn *find(void)
 {
-	dlopen_fn *fn = (dlopen_fn *)kf_next("dlopen");
+	dlopen_fn *fn = (dlopen_fn *)kf_next(name);
 
 	__atomic_store_n(&next, fn, __ATOMIC_RELAXED);
 	return fn;
