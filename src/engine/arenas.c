@@ -59,6 +59,13 @@ static void reset_lists(struct kf_heap *heap)
 		kf_list_init(&heap->slabs[i]);
 }
 
+/* After the key of links was made. */
+static void empty_bins(struct kf_heap *heap)
+{
+	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
+		heap->bin[i].coded = kf_link_code(NULL);
+}
+
 struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 {
 	struct kf_heap *marked = heap->marked;
@@ -69,7 +76,7 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 	if (!marked)
 		return NULL;
 	reset_lists(marked);
-	kf_heap_empty_bins(marked);
+	empty_bins(marked);
 	marked->slot = heap->slot;
 	marked->has_bins = heap->has_bins;
 	marked->has_slot = heap->has_slot;
@@ -93,12 +100,6 @@ static bool has_mail(const struct kf_heap *heap)
 	return __atomic_load_n(&heap->inbox, __ATOMIC_RELAXED) ||
 	       (heap->marked &&
 		__atomic_load_n(&heap->marked->inbox, __ATOMIC_RELAXED));
-}
-
-void kf_heap_empty_bins(struct kf_heap *heap)
-{
-	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
-		heap->bin[i].coded = kf_link_code(NULL);
 }
 
 void kf_heap_init(void)
@@ -129,7 +130,7 @@ static void prepare_shared(void)
 	if (shared_heap.slot)
 		return;
 	reset_lists(&shared_heap);
-	kf_heap_empty_bins(&shared_heap);
+	empty_bins(&shared_heap);
 	shared_heap.slot = kf_heap_empty.slot;
 }
 
@@ -176,7 +177,7 @@ static struct kf_heap *make(void)
 	if (!heap)
 		return NULL;
 	reset_lists(heap);
-	kf_heap_empty_bins(heap);
+	empty_bins(heap);
 	heap->has_bins = !arenas.only_count;
 	heap->has_slot = true;
 	heap->direct = arenas.direct;

@@ -210,14 +210,6 @@ static inline struct kf_slab *kf_bin_source(const struct kf_bin *bin)
 void kf_heap_init(void);
 
 /**
- * kf_heap_empty_bins() - have no block in any bin
- * @heap:	one that nobody has yet
- *
- * Context: after the key of links was made.
- */
-void kf_heap_empty_bins(struct kf_heap *heap);
-
-/**
  * kf_heap_get() - the calling thread's heap, made or adopted if need be
  *
  * Context: any thread. Takes the arenas lock the first time.
