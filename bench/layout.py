@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The order of the library's functions for src/layout.list: what programs of
-most kinds run comes first. Which these are is seen under callgrind."""
+most kinds run comes first, and what only the start runs lies in pages of its
+own. Which these are is seen under callgrind."""
 
 import argparse
 import collections
@@ -38,26 +39,39 @@ LARGE = (
     "redis-server --version",
     "clang --version",
 )
+# Where it is called the start is over.
+START_ENDS = "kf_self_rest"
 # Bytes that the kernel maps at once around a page of a file.
 WINDOW = 65536
 # Files and functions, named once and by number from then on.
 NAME = re.compile(r"(c?(?:ob|fi|fl|fe|fn))=\((\d+)\)(?: (.*))?$")
 
 
-def functions(library, command, **settings):
-    """(name, source file) of the library's functions that a program runs."""
+def profiles(library, command, **settings):
+    """The profiles of a program: one of the start and one of what follows, or
+    only that where the start is not over."""
     if not shutil.which(command.split()[0]):
         die("%s: not there, and the order depends on it" % command)
-    names = collections.defaultdict(dict)
-    now = {}
-    with tempfile.NamedTemporaryFile("r") as out:
+    with tempfile.TemporaryDirectory() as place:
+        out = pathlib.Path(place, "out")
         subprocess.run(
             ["valgrind", "-q", "--tool=callgrind",
-             "--callgrind-out-file=" + out.name] + command.split(),
+             "--callgrind-out-file=%s" % out,
+             "--dump-before=" + START_ENDS] + command.split(),
             env=dict(os.environ, LD_PRELOAD=str(library), **settings),
             check=True, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
-        for line in out:
+        for path in sorted(out.parent.glob("out*")):
+            yield path.suffix == ".1", path.read_text(errors="replace")
+
+
+def functions(library, command, **settings):
+    """(name, source file, whether at start) of the library's functions that a
+    program runs."""
+    for at_start, profile in profiles(library, command, **settings):
+        names = collections.defaultdict(dict)
+        now = {}
+        for line in profile.splitlines():
             found = NAME.match(line)
             if not found:
                 continue
@@ -67,7 +81,7 @@ def functions(library, command, **settings):
                 names[kind][found[2]] = found[3]
             now[found[1]] = names[kind][found[2]]
             if found[1] == "fn" and library.name in now["ob"]:
-                yield now["fn"].split("'")[0], now["fl"]
+                yield now["fn"].split("'")[0], now["fl"], at_start
 
 
 def sections(build):
@@ -104,12 +118,29 @@ def places(library):
     return found
 
 
+def watched(library):
+    """Names of the functions that others call, and of those with a probe:
+    tracers put breakpoints there."""
+    found = set()
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library],
+                             check=True, text=True, capture_output=True).stdout
+    found.update(line.split()[-1].split("@")[0]
+                 for line in symbols.splitlines())
+    notes = subprocess.run(["readelf", "-nW", library], check=True, text=True,
+                           capture_output=True).stdout
+    where = places(library)
+    for probe in re.findall(r"Location: 0x([0-9a-f]+)", notes):
+        found.update(name for name, (at, size) in where.items()
+                     if at <= int(probe, 16) < at + size)
+    return found
+
+
 def tell_beyond(library):
     """Bytes of functions that a small program runs, and of those which lie
     behind the first window of the code."""
     where = places(library)
     first = min(at for at, _ in where.values()) & -WINDOW
-    ran = {name for name, _ in functions(library, SMALL)}
+    ran = {name for name, _, _ in functions(library, SMALL)}
     ran = [where[name] for name in ran if name in where]
     beyond = sum(size for at, size in ran if at >= first + WINDOW)
     print(sum(size for _, size in ran), beyond)
@@ -128,23 +159,38 @@ def main():
         tell_beyond(library)
         return
     known = sections(args.build)
+    apart = watched(library)
     uses = collections.Counter()
     first = {}
+    later = set()
     with tempfile.TemporaryDirectory() as place:
         # The stats file has three places where it may be.
         runs = [(SMALL, {}), (SMALL, {"KONFISCATOR_DIR": place}),
                 (SMALL, {"XDG_RUNTIME_DIR": place})]
         runs += [(command, {}) for command in PROGRAMS + LARGE]
         for at, (command, settings) in enumerate(runs):
-            ran = {known.get((name, pathlib.Path(source).stem),
-                             known.get((name, None)))
-                   for name, source in functions(library, command, **settings)}
+            ran = set()
+            for name, source, start in functions(library, command, **settings):
+                section = known.get((name, pathlib.Path(source).stem),
+                                    known.get((name, None)))
+                ran.add(section)
+                if not start or name in apart:
+                    later.add(section)
             for section in ran - {None}:
                 uses[section] += command not in LARGE
                 first.setdefault(section, at)
     if not uses:
         die("no function of %s has run" % library)
-    for section in sorted(uses, key=lambda s: (-uses[s], first[s], s)):
+    tell(sorted(uses, key=lambda s: (-uses[s], first[s], s)), uses, later)
+
+
+def tell(order, uses, later):
+    """What all run again and again, what only the start runs, and the rest."""
+    most = max(uses.values())
+    always = [s for s in order if s in later and uses[s] == most]
+    once = [s for s in order if s not in later]
+    rest = [s for s in order if s in later and uses[s] < most]
+    for section in always + ["start"] + once + ["ended"] + rest:
         print(re.sub(r"\.(constprop|isra|part)\.\d+$", "", section))
 
 

@@ -7,7 +7,9 @@
 #
 # A line of the list is a name of a section, as -ffunction-sections and
 # -fdata-sections give them, or a file, FILE(.bss) for that part of it, or "page"
-# where one begins in .bss; SCRIPT is what the linker prints with --verbose.
+# where one begins in .bss; what stands between "start" and "ended" has pages of
+# its own, which the library gives back (src/sys/self.h). SCRIPT is what the
+# linker prints with --verbose.
 NR == FNR {
 	if ($0 ~ /^\.text\./)
 		text = text "    *(" $1 " " $1 ".*)\n"
@@ -17,6 +19,8 @@ NR == FNR {
 		bss = bss "    " $1 "\n"
 	else if ($0 == "page")
 		bss = bss "    . = ALIGN(4096);\n"
+	else if ($0 == "start" || $0 == "ended")
+		text = text "    . = ALIGN(4096);\n    kf_self_" $0 " = .;\n"
 	else if ($0 ~ /^[^#]/)
 		text = text "    " $1 "(.text)\n"
 	next

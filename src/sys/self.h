@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The library's own file in memory.
+ * Pages of files that only the start needs.
+ *
+ * The kernel maps 64 KiB around each page of a file that is read or run, and a
+ * process is reckoned with all of these. What is given back here comes again
+ * when somebody wants it.
  */
 #ifndef KF_SYS_SELF_H
 #define KF_SYS_SELF_H
 
 /**
- * kf_self_rest() - let the library's constants go until they are wanted again
+ * kf_self_rest() - give back what the library's start has read and run
+ * kf_self_rest_libc() - give back what it has read of the C library
  *
- * For when the start is over, which reads most of them; what comes after it
- * reads few. The kernel maps 64 KiB around each page of a file that is read,
- * and a process is reckoned with all of these. Code stays: a tracer may have
- * put breakpoints in it, which would go with its pages.
+ * The constants, and the code that src/layout.list has in pages of its own.
+ * Other code stays, and all of the C library's: a tracer may have put
+ * breakpoints in it, which would go with its pages.
  *
- * Context: any; keeps errno.
+ * Context: while the dynamic linker is at work, which then changes no list of
+ *	    objects; keeps errno.
  */
 void kf_self_rest(void);
+void kf_self_rest_libc(void);
 
 #endif
