@@ -5,6 +5,7 @@ most kinds run comes first, and what only the start runs lies in pages of its
 own. Which these are is seen under callgrind."""
 
 import argparse
+import bisect
 import collections
 import os
 import pathlib
@@ -28,11 +29,18 @@ PROGRAMS = (
     "bench/programs/larson 2 10 1000 20000 16 1024",
     sys.executable + " -c pass",
     "bench/programs/lisp 5 2 1000",
+    "bench/programs/espresso 1 24 60",
     "bench/programs/vectors 1 2 4 16 200000 50 16",
+    "bench/programs/vectors 1 2 1 16 16777216 50 16",
+    "bench/programs/vectors 1 1 10 64 1000000 0 4096",
+    "bench/programs/trees 1 6",
+    "bench/programs/strings 1 1 5000",
     "bench/programs/zeroed 1 1000 1000 16 1024",
     "bench/programs/zeroed 1 100 10 65536 262144",
     "bench/programs/aligned 1 1000 1000 4096 4096",
     "bench/programs/large 1 100 10 1 1024 5",
+    "bench/programs/large 1 20 4 1024 30720 100",
+    "bench/programs/large 1 1000 64 1 8192 5",
 )
 # To these a window more is nothing: what only they run comes behind all else.
 LARGE = (
@@ -43,107 +51,123 @@ LARGE = (
 START_ENDS = "kf_self_rest"
 # Bytes that the kernel maps at once around a page of a file.
 WINDOW = 65536
-# Files and functions, named once and by number from then on.
-NAME = re.compile(r"(c?(?:ob|fi|fl|fe|fn))=\((\d+)\)(?: (.*))?$")
+PAGE = 4096
+# Bytes of what is not in .text and of what runs at the end.
+OTHERS = 2048
+# Where the library is, as valgrind has loaded it.
+BIAS = re.compile(r"PT_LOAD\[0\]:.*bias (0x[0-9a-f]+)")
+# Number, name and bytes of a section.
+SECTION = re.compile(r"\[ *(\d+)\] (\S+) +\S+ +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+)")
+Symbol = collections.namedtuple("Symbol", "at size name")
+# Objects, named once and by number from then on.
+OBJECT = re.compile(r"(c?ob)=(\(\d+\))(?: (.*))?$")
 
 
 def profiles(library, command, **settings):
-    """The profiles of a program: one of the start and one of what follows, or
-    only that where the start is not over."""
+    """(whether it is the start's, lines, the library's address) of a program."""
     if not shutil.which(command.split()[0]):
         die("%s: not there, and the order depends on it" % command)
     with tempfile.TemporaryDirectory() as place:
-        out = pathlib.Path(place, "out")
+        out, log = pathlib.Path(place, "out"), pathlib.Path(place, "log")
         subprocess.run(
-            ["valgrind", "-q", "--tool=callgrind",
-             "--callgrind-out-file=%s" % out,
+            ["valgrind", "--trace-symtab=yes",
+             "--trace-symtab-patt=*" + library.resolve().name,
+             "--log-file=%s" % log, "--tool=callgrind", "--dump-instr=yes",
+             "--compress-pos=no", "--callgrind-out-file=%s" % out,
              "--dump-before=" + START_ENDS] + command.split(),
             env=dict(os.environ, LD_PRELOAD=str(library), **settings),
-            check=True, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+            check=True, stdout=subprocess.DEVNULL)
+        bias = BIAS.search(log.read_text(errors="replace"))
+        if not bias:
+            die("%s: valgrind does not say where it is" % library)
         for path in sorted(out.parent.glob("out*")):
-            yield path.suffix == ".1", path.read_text(errors="replace")
+            yield (path.suffix == ".1",
+                   path.read_text(errors="replace").splitlines(),
+                   int(bias[1], 16))
 
 
 def functions(library, command, **settings):
-    """(name, source file, whether at start) of the library's functions that a
-    program runs."""
-    for at_start, profile in profiles(library, command, **settings):
-        names = collections.defaultdict(dict)
-        now = {}
-        for line in profile.splitlines():
-            found = NAME.match(line)
-            if not found:
-                continue
-            key = found[1].lstrip("c")
-            kind = "file" if key in ("fi", "fl", "fe") else key
-            if found[3]:
-                names[kind][found[2]] = found[3]
-            now[found[1]] = names[kind][found[2]]
-            if found[1] == "fn" and library.name in now["ob"]:
-                yield now["fn"].split("'")[0], now["fl"], at_start
+    """(symbol, whether at start) of the library's functions that a program
+    runs. Of what is not in .text valgrind knows where it is, but no object."""
+    order = symbols(library)
+    starts = [symbol.at for symbol in order]
+    for at_start, lines, bias in profiles(library, command, **settings):
+        names, seen, now = {}, set(), ""
+        for line in lines:
+            found = OBJECT.match(line)
+            if found and found[3]:
+                names[found[2]] = found[3]
+            if found and found[1] == "ob":
+                now = names[found[2]]
+            elif line.startswith("0x") and now == "???":
+                seen.add(int(line.split()[0], 16) - bias)
+            elif line.startswith("0x") and library.resolve().name in now:
+                seen.add(int(line.split()[0], 16))
+        for address in seen:
+            symbol = order[bisect.bisect_right(starts, address) - 1]
+            if symbol.at <= address < symbol.at + symbol.size:
+                yield symbol, at_start
 
 
 def sections(build):
-    """(name, stem of the source) -> section, of all functions in the build."""
-    found = {}
-    for obj in build.glob("src/**/.libs/*.o"):
-        stem = obj.stem.rsplit("-", 1)[-1]
-        heads = subprocess.run(["readelf", "-SW", obj], check=True, text=True,
-                               capture_output=True).stdout
-        names = dict(re.findall(r"\[ *(\d+)\] (\S+)", heads))
-        symbols = subprocess.run(["readelf", "-sW", obj], check=True,
-                                 text=True, capture_output=True).stdout
-        for line in symbols.splitlines():
-            field = line.split()
-            if len(field) == 8 and field[3] == "FUNC":
-                found[field[7], stem] = names.get(field[6])
-                # A header's function, which is in the objects that need it.
-                found[field[7], None] = names.get(field[6])
-    return found
+    """name -> sections of the library's functions, section -> its bytes."""
+    found = collections.defaultdict(set)
+    room = collections.Counter()
+    objects = [obj for stem in ("libkfcore_la", "libkonfiscator_la")
+               for obj in build.glob("src/**/.libs/%s-*.o" % stem)]
+    for obj in objects:
+        names = {}
+        for number, name, size in SECTION.findall(output("readelf", "-SW", obj)):
+            names[number] = name
+            room[name] += int(size, 16) + 15 & ~15
+        for field in map(str.split, output("readelf", "-sW", obj).splitlines()):
+            section = names.get(field[6]) if len(field) == 8 else None
+            if section and field[3] == "FUNC" and section != ".text":
+                found[field[7]].add(section)
+    return found, room
 
 
-def places(library):
-    """name -> (address, bytes) of the library's functions."""
-    found = {}
-    symbols = subprocess.run(["nm", "-S", library], check=True, text=True,
-                             capture_output=True).stdout
-    for line in symbols.splitlines():
-        field = line.split()
-        if len(field) == 4 and field[2] in "tT":
-            at = int(field[0], 16)
-            # Of functions of one name nobody knows which has run.
-            if at < found.get(field[3], (at + 1,))[0]:
-                found[field[3]] = at, int(field[1], 16)
-    return found
+def output(*command):
+    return subprocess.run(command, check=True, text=True,
+                          capture_output=True).stdout
+
+
+def symbols(library):
+    """The library's functions by their addresses."""
+    fields = map(str.split, output("nm", "-S", library).splitlines())
+    return sorted(Symbol(int(field[0], 16), int(field[1], 16), field[3])
+                  for field in fields if len(field) == 4 and field[2] in "tT")
 
 
 def watched(library):
-    """Names of the functions that others call, and of those with a probe:
+    """Where the functions are that others call, and those with a probe:
     tracers put breakpoints there."""
-    found = set()
-    symbols = subprocess.run(["nm", "-D", "--defined-only", library],
-                             check=True, text=True, capture_output=True).stdout
-    found.update(line.split()[-1].split("@")[0]
-                 for line in symbols.splitlines())
-    notes = subprocess.run(["readelf", "-nW", library], check=True, text=True,
-                           capture_output=True).stdout
-    where = places(library)
-    for probe in re.findall(r"Location: 0x([0-9a-f]+)", notes):
-        found.update(name for name, (at, size) in where.items()
-                     if at <= int(probe, 16) < at + size)
+    found = {int(line.split()[0], 16)
+             for line in output("nm", "-D", "--defined-only",
+                                library).splitlines()}
+    probes = [int(probe, 16) for probe in
+              re.findall(r"Location: 0x([0-9a-f]+)",
+                         output("readelf", "-nW", library))]
+    found.update(symbol.at for symbol in symbols(library) for probe in probes
+                 if symbol.at <= probe < symbol.at + symbol.size)
     return found
 
 
 def tell_beyond(library):
     """Bytes of functions that a small program runs, and of those which lie
-    behind the first window of the code."""
-    where = places(library)
-    first = min(at for at, _ in where.values()) & -WINDOW
-    ran = {name for name, _, _ in functions(library, SMALL)}
-    ran = [where[name] for name in ran if name in where]
-    beyond = sum(size for at, size in ran if at >= first + WINDOW)
-    print(sum(size for _, size in ran), beyond)
+    elsewhere than they should: in the first window of the code, or in the one
+    before if only the start runs them."""
+    first = int(re.search(r"^([0-9a-f]+) . kf_self_ended$",
+                          output("nm", library), re.MULTILINE)[1], 16)
+    ran = set(functions(library, SMALL))
+    later = {symbol for symbol, at_start in ran if not at_start}
+    once = {symbol for symbol, _ in ran} - later
+    beyond = [symbol for symbol in later
+              if not 0 <= symbol.at - first < WINDOW]
+    beyond += [symbol for symbol in once
+               if not -WINDOW <= symbol.at - first < WINDOW]
+    print(sum(symbol.size for symbol in once | later),
+          sum(symbol.size for symbol in beyond))
 
 
 def main():
@@ -158,7 +182,7 @@ def main():
     if args.beyond:
         tell_beyond(library)
         return
-    known = sections(args.build)
+    known, room = sections(args.build)
     apart = watched(library)
     uses = collections.Counter()
     first = {}
@@ -170,27 +194,24 @@ def main():
         runs += [(command, {}) for command in PROGRAMS + LARGE]
         for at, (command, settings) in enumerate(runs):
             ran = set()
-            for name, source, start in functions(library, command, **settings):
-                section = known.get((name, pathlib.Path(source).stem),
-                                    known.get((name, None)))
-                ran.add(section)
-                if not start or name in apart:
-                    later.add(section)
-            for section in ran - {None}:
+            for symbol, start in functions(library, command, **settings):
+                ran |= known[symbol.name]
+                if not start or symbol.at in apart:
+                    later |= known[symbol.name]
+            for section in ran:
                 uses[section] += command not in LARGE
                 first.setdefault(section, at)
     if not uses:
         die("no function of %s has run" % library)
-    tell(sorted(uses, key=lambda s: (-uses[s], first[s], s)), uses, later)
+    order = sorted(uses, key=lambda s: (-uses[s], first[s], s))
+    tell("start", [s for s in order if s not in later], room, 0)
+    tell("later", [s for s in order if s in later], room, OTHERS)
 
 
-def tell(order, uses, later):
-    """What all run again and again, what only the start runs, and the rest."""
-    most = max(uses.values())
-    always = [s for s in order if s in later and uses[s] == most]
-    once = [s for s in order if s not in later]
-    rest = [s for s in order if s in later and uses[s] < most]
-    for section in always + ["start"] + once + ["ended"] + rest:
+def tell(part, listed, room, others):
+    """A part of the list, with the pages that it has."""
+    print(part, -(-(sum(room[s] for s in listed) + others) // PAGE))
+    for section in listed:
         print(re.sub(r"\.(constprop|isra|part)\.\d+$", "", section))
 
 

@@ -7,28 +7,40 @@
 #
 # A line of the list is a name of a section, as -ffunction-sections and
 # -fdata-sections give them, or a file, FILE(.bss) for that part of it, or "page"
-# where one begins in .bss; what stands between "start" and "ended" has pages of
-# its own, which the library gives back (src/sys/self.h). SCRIPT is what the
-# linker prints with --verbose.
+# where one begins in .bss. What follows "start" is given back once the start is
+# over (src/sys/self.h), what follows "later" lies behind it. Both tell how many
+# pages they have, so that the latter ends where the 64 KiB do that the kernel
+# maps at once. SCRIPT is what the linker prints with --verbose.
 NR == FNR {
-	if ($0 ~ /^\.text\./)
-		text = text "    *(" $1 " " $1 ".*)\n"
+	if ($1 == "start" || $1 == "later") {
+		part = $1
+		pages[part] += $2
+	} else if ($0 ~ /^\.text\./)
+		text[part] = text[part] "    *(" $1 " " $1 ".*)\n"
 	else if ($0 ~ /^\.bss\./)
 		bss = bss "    *(" $1 ")\n"
 	else if ($0 ~ /\(\.bss\)$/)
 		bss = bss "    " $1 "\n"
 	else if ($0 == "page")
 		bss = bss "    . = ALIGN(4096);\n"
-	else if ($0 == "start" || $0 == "ended")
-		text = text "    . = ALIGN(4096);\n    kf_self_" $0 " = .;\n"
 	else if ($0 ~ /^[^#]/)
-		text = text "    " $1 "(.text)\n"
+		text[part] = text[part] "    " $1 "(.text)\n"
 	next
 }
 /^=====/ { inside = !inside; next }
 !inside { next }
+/^ *\.init +:/ {
+	free = 15 - (pages["start"] + pages["later"] + 15) % 16
+	printf "  . = ALIGN(0x10000) + %d * 4096;\n", free
+	print "  .text.start : {"
+	print "    kf_self_start = .;"
+	printf "%s", text["start"]
+	print "    . = ALIGN(4096);"
+	print "    kf_self_ended = .;"
+	print "  }"
+}
 /^ *\.text +:/ {
-	want = text
+	want = text["later"] "    kf_self_last = . - 1;\n"
 	print "  .fini : { KEEP (*(SORT_NONE(.fini))) }"
 }
 { print }

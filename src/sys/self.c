@@ -24,11 +24,12 @@ static bool is_constant(const ElfW(Phdr) * part)
 }
 
 /*
- * What only the start runs, by src/layout.list; both NULL where the linker was
- * not told.
+ * What only the start runs, and the last byte of what is run later, both by
+ * src/layout.list; all NULL where the linker was not told.
  */
 extern const char kf_self_start[] __kf_hidden __attribute__((weak));
 extern const char kf_self_ended[] __kf_hidden __attribute__((weak));
+extern const char kf_self_last[] __kf_hidden __attribute__((weak));
 
 /* Give the whole pages among these back. */
 static void drop(uintptr_t from, uintptr_t to)
@@ -60,6 +61,12 @@ static void drop_constants(const ElfW(Ehdr) * head)
 void kf_self_rest(void)
 {
 	drop_constants(&__ehdr_start);
+	/*
+	 * Where the kernel maps at once may end before the last page: to touch
+	 * that later would map what is given back here again.
+	 */
+	if (kf_self_last)
+		(void)*(const volatile char *)kf_self_last;
 	drop((uintptr_t)kf_self_start, (uintptr_t)kf_self_ended);
 }
 
