@@ -74,8 +74,11 @@ static __always_inline_kf unsigned int kf_class_around(size_t size,
 /*
  * Pages of a slab of a heap that has @nr others of its class, where a block has
  * @more bytes than the class. Large classes get more, so that they have eight
- * blocks; the first few of a class less, as it may never need more: two blocks
- * or a page at least.
+ * blocks; the first eight of a class less, two of each number of pages, as the
+ * heap may never need more, and what becomes empty serves other classes: two
+ * blocks or a page at least. Of blocks from half a KiB to one a page has so few
+ * that nearly each malloc would go the slow way: they have large slabs sooner.
+ * Larger ones wait in a list of the heap and do not mind.
  */
 static inline size_t kf_class_slab_pages(unsigned int class, size_t nr,
 					 size_t more)
@@ -86,7 +89,9 @@ static inline size_t kf_class_slab_pages(unsigned int class, size_t nr,
 
 	if (bytes > KF_SLAB_PAGES * KF_PAGE / 8)
 		pages *= bytes <= KF_SLAB_PAGES * KF_PAGE / 4 ? 2 : 4;
-	if (nr < 4)
+	if (bytes <= KF_TINY_MAX / 2 || bytes > KF_TINY_MAX)
+		pages >>= nr < 8 ? 4 - nr / 2 : 0;
+	else if (nr < 4)
 		pages >>= nr < 2 ? 4 - nr : 1;
 	return KF_MAX(pages, (least + KF_PAGE - 1) >> KF_PAGE_SHIFT);
 }

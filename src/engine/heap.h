@@ -89,7 +89,7 @@ struct kf_outbox {
 #define KF_NR_WIDE 8 /* of its own wide ones of a class at most */
 #define KF_NR_DEAR 2 /* of those that are dear */
 #define KF_NR_OUTBOXES 8
-#define KF_NR_SPARES 4
+#define KF_NR_SPARES 16
 #define KF_NR_KEPT 32
 
 /* Of so many short ways one goes the long way: it collects and looks around. */
