@@ -145,16 +145,18 @@ static struct kf_slab *own_slab(struct kf_bin *bin)
 static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
 {
 	struct kf_bin *bin = &heap->bin[class];
+	bool has_foreign = heap->foreign[class].nr;
 	struct kf_slab *slab = NULL;
 	uint32_t nr = 0;
 
-	if (is_wide(class * sizeof(*bin)))
+	if (has_foreign && is_wide(class * sizeof(*bin)))
 		nr = kf_foreign_take(heap, class * sizeof(*bin));
 	if (!nr)
 		slab = own_slab(bin);
 	if (!slab && !nr) {
 		heap->reuse = !kf_detour_strict;
-		nr = kf_foreign_take(heap, class * sizeof(*bin));
+		if (has_foreign)
+			nr = kf_foreign_take(heap, class * sizeof(*bin));
 	}
 	if (!slab && !nr)
 		slab = next_slab(heap, class);
