@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 	misuse();
 	if (!strcmp(end, "damage")) {
 		p = malloc(40);
-		((volatile char *)p)[48] = 1;
+		((volatile char *)p)[48] ^= 1;
 		free(p);
 	}
 	if (!strcmp(end, "kill"))
