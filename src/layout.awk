@@ -31,9 +31,11 @@ NR == FNR {
 !inside { next }
 /^ *\.init +:/ {
 	free = 15 - (pages["start"] + pages["later"] + 15) % 16
-	printf "  . = ALIGN(0x10000) + %d * 4096;\n", free
 	print "  .text.start : {"
 	print "    kf_self_start = .;"
+	# Not before the section: SystemTap takes it that code lies in the file
+	# as far in as in memory.
+	printf "    . += %d * 4096;\n", free
 	printf "%s", text["start"]
 	print "    . = ALIGN(4096);"
 	print "    kf_self_ended = .;"

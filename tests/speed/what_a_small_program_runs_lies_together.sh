@@ -49,6 +49,12 @@ inside = [at for at in (work / "watched").read_text().split()
 sys.exit(ended - start < 8192 or bool(inside))
 END
 
+# SystemTap finds the library's first page by where its code is in the file.
+readelf -lW "$KF_PRELOAD" |
+	awk '$1 == "LOAD" && / R E / { print $2, $3 }' >"$WORK/code"
+read -r in_file in_memory <"$WORK/code"
+equal "where the code is in the file" "$((in_memory))" "$((in_file))"
+
 # resident FLAGS [OBJECT]: of the largest part of a file that is mapped so
 resident() {
 	awk -v flags="$1" -v object="${2:-libkonfiscator}" '
