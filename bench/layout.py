@@ -20,7 +20,8 @@ sys.dont_write_bytecode = True  # the source may be somebody else's
 from suite import die
 
 # Short programs, each with what another one has not; what only one of them
-# runs comes in this order. The second allocates before the library has started.
+# runs comes in this order. The second allocates before the library has started,
+# the second python3 calls dlopen.
 SMALL = "bench/programs/simple 1 16 150"
 PROGRAMS = (
     "cat /proc/self/smaps",
@@ -28,6 +29,7 @@ PROGRAMS = (
     "bench/programs/short-threads 2 40 100 1024",
     "bench/programs/larson 2 10 1000 20000 16 1024",
     sys.executable + " -c pass",
+    sys.executable + " -m zipfile --help",
     "bench/programs/lisp 5 2 1000",
     "bench/programs/espresso 1 24 60",
     "bench/programs/vectors 1 2 4 16 200000 50 16",
