@@ -11,10 +11,10 @@
 
 /**
  * kf_self_rest() - give back what the library's start has read and run
- * kf_self_rest_libc() - give back what it has read of the C library
+ * kf_self_rest_libc() - give back the C library's constants
  *
- * The constants, and the code that src/layout.list has in pages of its own.
- * Other code stays, and all of the C library's: a tracer may have put
+ * The former: constants, and the code that src/layout.list has in pages of its
+ * own. Other code stays, and all of the C library's: a tracer may have put
  * breakpoints in it, which would go with its pages.
  *
  * Context: while the dynamic linker is at work, which then changes no list of
