@@ -17,12 +17,11 @@
 
 void *kf_aligned(size_t align, size_t size)
 {
-	size_t rounded = KF_ALIGN_UP(size, align);
+	size_t rounded = kf_class_request(size, align);
 	bool zeroed;
 	size_t usable;
 	void *p = NULL;
 
-	/* A class that holds a multiple of @align is one of multiples. */
 	if (align <= KF_PAGE && size <= rounded && rounded <= KF_SMALL_MAX)
 		p = kf_fast_pop(kf_heap_self, rounded, &usable, &zeroed);
 	if (!p) {

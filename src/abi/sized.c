@@ -66,7 +66,8 @@ KF_LEAF void kf_free_sized(void *p, size_t size)
 
 void kf_free_aligned(void *p, size_t align, size_t size)
 {
-	look_and_free(p, size, KF_ALIGN_UP(KF_MAX(size, (size_t)1), align));
+	look_and_free(p, size,
+		      kf_class_request(KF_MAX(size, (size_t)1), align));
 }
 
 __kf_public KF_LEAF void free_sized(void *p, size_t size)

@@ -23,7 +23,7 @@
 /* The class of a small block, 0: it is large. */
 static unsigned int class_of(size_t size, size_t align)
 {
-	size_t rounded = KF_ALIGN_UP(size, align);
+	size_t rounded = kf_class_request(size, align);
 
 	return rounded > KF_SMALL_MAX || align > KF_PAGE ? 0
 							 : kf_class_of(rounded);

@@ -11,8 +11,9 @@
 
 static bool lies_in(const struct kf_slab *slab, const char *p)
 {
-	return p >= slab->run.start &&
-	       p < slab->run.start + slab->carved * slab->size;
+	const char *blocks = kf_slab_blocks(slab);
+
+	return p >= blocks && p < blocks + slab->carved * slab->size;
 }
 
 /*
@@ -88,7 +89,7 @@ void kf_audit_heap(struct kf_heap *heap, uint32_t budget)
  */
 static const void *with_link(const struct kf_slab *slab, const void *link)
 {
-	const char *p = slab ? slab->run.start : NULL;
+	const char *p = slab ? kf_slab_blocks(slab) : NULL;
 	const void *found = NULL;
 
 	for (uint32_t i = 0; slab && i < slab->carved; i++, p += slab->size) {

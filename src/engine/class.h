@@ -4,9 +4,9 @@
  * most 12.5 % apart) to 32 KiB. Class 0 is no class: in the counters it
  * stands for all large blocks.
  *
- * Every class above 1 KiB is a multiple of its step, a power of two; so a
- * size rounded up to an alignment falls into a class of multiples of that
- * alignment, and aligned blocks need no classes of their own.
+ * Aligned blocks need no classes of their own: to 1 KiB, and to an alignment of
+ * KF_SLAB_COLOUR above that, a size rounded up to an alignment falls into a
+ * class of multiples of that alignment; else a power of two serves.
  */
 #ifndef KF_ENGINE_CLASS_H
 #define KF_ENGINE_CLASS_H
@@ -67,6 +67,24 @@ static __always_inline_kf unsigned int kf_class_around(size_t size,
 	steps = (size - 1) >> shift; /* 8 to 15 */
 	*bytes = (steps + 1) << shift;
 	return KF_NR_TINY + 1 + (shift - 7) * 8 + (unsigned int)steps - 8;
+}
+
+/* Bytes; slabs of classes above KF_TINY_MAX may begin at any multiple. */
+#define KF_SLAB_COLOUR ((size_t)64)
+
+/*
+ * What to ask the classes for, so that @size bytes lie at a multiple of @align,
+ * a power of two up to KF_PAGE: above KF_SMALL_MAX where none serves, and less
+ * than @size where that is near SIZE_MAX.
+ */
+static inline size_t kf_class_request(size_t size, size_t align)
+{
+	size_t rounded = KF_ALIGN_UP(size, align);
+
+	if (align <= KF_SLAB_COLOUR || rounded <= KF_TINY_MAX ||
+	    rounded > KF_SMALL_MAX)
+		return rounded;
+	return kf_pow2_up(rounded);
 }
 
 #define KF_SLAB_PAGES 16 /* usually */

@@ -64,7 +64,7 @@ static void *alloc_shared(unsigned int class, size_t size, bool near,
 
 static void *alloc_small(size_t size, size_t align, bool *zeroed)
 {
-	unsigned int class = kf_class_of(KF_ALIGN_UP(size, align));
+	unsigned int class = kf_class_of(kf_class_request(size, align));
 	struct kf_heap *heap = kf_heap_get();
 	bool near = align <= 16;
 
@@ -77,7 +77,7 @@ static void *alloc_small(size_t size, size_t align, bool *zeroed)
 static void *provide(size_t size, size_t align, bool zeroed)
 {
 	bool clean = false;
-	size_t rounded = KF_ALIGN_UP(size, align);
+	size_t rounded = kf_class_request(size, align);
 	void *p;
 
 	if (rounded > KF_SMALL_MAX || align > KF_PAGE) {

@@ -111,6 +111,7 @@ struct kf_heap {
 	uint8_t exit_rounds;	  /* owner */
 	uint8_t nr_spares;	  /* owner */
 	uint8_t nr_kept;	  /* owner */
+	uint8_t hue;		  /* for the colour of slabs; owner */
 	uint32_t refills;	  /* owner */
 	uint32_t kept_pages;	  /* owner */
 	bool reuse;		  /* foreign blocks are wanted; owner */

@@ -61,7 +61,7 @@ static void *alloc_shared(size_t rounded, size_t size, bool near, bool *zeroed)
 void *kf_marked_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,
 		      size_t *usable)
 {
-	size_t rounded = KF_ALIGN_UP(size, align);
+	size_t rounded = kf_class_request(size, align);
 	struct kf_heap *heap = kf_heap_get();
 	bool near = align <= 16, clean = false;
 	struct kf_slab *slab;

@@ -39,6 +39,34 @@ static uintptr_t tags(const struct kf_heap *heap, size_t size)
 	return size > KF_TINY_MAX ? KF_SLAB_WIDE : 0;
 }
 
+/*
+ * A place for the first block, of what the blocks leave of a page: after J.
+ * Bonwick, "The slab allocator", 1994. Where slabs begin alike, the heads of
+ * blocks do too, and few lines of the caches have to hold them all. Powers of
+ * two leave nothing, and so are what an alignment above KF_SLAB_COLOUR is
+ * served from.
+ *
+ * Not a multiple of 512: processors copy slowly to a few bytes behind where
+ * the source is in its page, as the kernel does when it reads a file to a
+ * buffer that has a small head.
+ */
+static uint8_t next_colour(struct kf_heap *heap, const struct kf_slab *slab)
+{
+	size_t left = -(slab->capacity * slab->size) % KF_PAGE;
+	size_t nr = left / KF_SLAB_COLOUR;
+	size_t i;
+
+	if (slab->size <= KF_TINY_MAX)
+		return 0;
+	nr -= nr / 8;
+	if (!nr)
+		return 0;
+	/* Far from the last ones, whatever there is: by the golden ratio. */
+	heap->hue += 159;
+	i = heap->hue * nr >> 8;
+	return (uint8_t)(i + i / 7 + 1);
+}
+
 struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 {
 	size_t size = kf_class_bytes(class);
@@ -55,6 +83,7 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 	slab->size = size;
 	slab->capacity =
 		(uint16_t)(kf_run_bytes(&slab->run) / (size + mark_bytes));
+	slab->colour = heap->marks ? 0 : next_colour(heap, slab);
 	slab->inverse = UINT64_MAX / size + 1;
 	slab->run.marks = (void *)(slab->run.start + slab->capacity * size);
 	__atomic_store_n(&slab->owner, (uintptr_t)heap | tags(heap, size),
@@ -118,7 +147,7 @@ static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
 {
 	size_t size = slab->size;
 	size_t nr = KF_MAX(carve_bytes(slab) / size, (size_t)1);
-	char *block = slab->run.start + slab->carved * size;
+	char *block = (char *)kf_slab_blocks(slab) + slab->carved * size;
 
 	nr = KF_MIN(nr, (size_t)(slab->capacity - slab->carved));
 	bin->coded = kf_link_code(block);

@@ -4,6 +4,8 @@
  *
  * Glossary
  *	carved		blocks of a slab that exist; the rest is untouched
+	colour		where the first of larger blocks is, so that those of
+			many slabs do not share few places of the caches
  *	local list	a slab's blocks freed by its owner
  *	key		the owner's address, in the second word of a free block
  *	link		the next block's address, in the first word, coded
@@ -52,6 +54,7 @@ struct kf_slab {
 	uint16_t used;
 	uint16_t carved;
 	uint16_t capacity; /* blocks at most; constant */
+	uint8_t colour;	   /* of KF_SLAB_COLOUR, before its blocks; constant */
 	bool zeroed;	   /* what is not carved reads as zero; constant */
 } __kf_aligned(KF_CACHE_LINE);
 
@@ -61,6 +64,12 @@ _Static_assert(KF_SLAB_PAGES *KF_PAGE / 16 <= UINT16_MAX, "can be counted");
 static inline unsigned int kf_slab_class(const struct kf_slab *slab)
 {
 	return kf_class_of(slab->size);
+}
+
+/* The first block. */
+static inline const char *kf_slab_blocks(const struct kf_slab *slab)
+{
+	return slab->run.start + (size_t)slab->colour * KF_SLAB_COLOUR;
 }
 
 /* Where the class' bin is in a heap, and its counters in a slot. */
@@ -94,7 +103,7 @@ static inline struct kf_slab *kf_slab_at(const void *p)
  */
 static inline bool kf_slab_is_block(const struct kf_slab *slab, const void *p)
 {
-	uint64_t offset = (uint64_t)((const char *)p - slab->run.start);
+	uint64_t offset = (uint64_t)((const char *)p - kf_slab_blocks(slab));
 	/* which its owner may be about to carve more of */
 	uint16_t carved = __atomic_load_n(&slab->carved, __ATOMIC_RELAXED);
 

@@ -52,13 +52,20 @@ START_TEST(classes_are_at_most_an_eighth_apart)
 }
 END_TEST
 
-START_TEST(size_rounded_to_an_alignment_has_an_aligned_class)
+START_TEST(request_at_an_alignment_has_a_class_that_serves)
 {
 	for (size_t align = 16; align <= KF_PAGE; align *= 2) {
-		for (size_t size = align; size <= KF_SMALL_MAX; size += align) {
-			size_t bytes = kf_class_bytes(kf_class_of(size));
+		for (size_t size = 1; size <= KF_SMALL_MAX; size++) {
+			size_t request = kf_class_request(size, align);
+			size_t bytes = kf_class_bytes(kf_class_of(request));
 
+			UNIT_REQUIRE(request >= size);
+			UNIT_REQUIRE(request <= KF_SMALL_MAX);
 			UNIT_REQUIRE(bytes % align == 0);
+			/* The others' slabs may begin anywhere. */
+			UNIT_REQUIRE(align <= KF_SLAB_COLOUR ||
+				     bytes <= KF_TINY_MAX ||
+				     (bytes & (bytes - 1)) == 0);
 		}
 	}
 }
@@ -92,7 +99,7 @@ int main(void)
 		size_0_is_of_the_empty_class,
 		class_and_bytes_are_the_same_when_found_at_once,
 		classes_are_at_most_an_eighth_apart,
-		size_rounded_to_an_alignment_has_an_aligned_class,
+		request_at_an_alignment_has_a_class_that_serves,
 		slab_is_whole_granules_and_holds_several_blocks,
 	};
 
