@@ -491,7 +491,9 @@ __kf_public void *reallocarray(void *p, size_t nr, size_t size)
 
 __kf_public size_t malloc_usable_size(void *p)
 {
-	return kf_usable(p);
+	size_t bytes = kf_fast_usable(p);
+
+	return likely(bytes) ? bytes : kf_usable(p);
 }
 
 extern __typeof__(malloc) kf_malloc __attribute__((alias("malloc")));

@@ -220,6 +220,23 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
 }
 
 /**
+ * kf_fast_usable() - usable bytes of a small block
+ * @p:	any pointer
+ *
+ * Context: any thread.
+ * Return: bytes; 0: it is none, or looks free: ask the engine.
+ */
+static inline size_t kf_fast_usable(const void *p)
+{
+	const struct kf_slab *slab = kf_slab_at(p);
+
+	return likely(slab && kf_slab_is_block(slab, p) &&
+		      !kf_slab_looks_free(slab, p))
+		       ? slab->size
+		       : 0;
+}
+
+/**
  * kf_resize_room() - bytes of room behind a block that has to move
  * @have:	bytes it has
  * @size:	bytes wanted

@@ -187,9 +187,12 @@ static size_t usable(const void *p)
 static void *alloc(size_t size, size_t align, bool zeroed, size_t *bytes)
 {
 	void *p = provide(size, align, zeroed);
+	const struct kf_slab *slab;
 
-	if (likely(p))
-		*bytes = usable(p);
+	if (unlikely(!p))
+		return NULL;
+	slab = kf_slab_at(p);
+	*bytes = likely(slab) ? slab->size : usable(p);
 	return p;
 }
 
