@@ -278,7 +278,7 @@ static uint32_t gather_short(struct kf_heap *heap, struct kf_bin *bin,
 {
 	struct kf_slab *slab = kf_bin_source(bin);
 
-	if (likely(slab && slab->local && !is_wide(offset)))
+	if (slab && slab->local && !is_wide(offset))
 		return kf_slab_take(heap, slab, bin);
 	if (__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
 		return kf_foreign_take(heap, offset);
@@ -310,23 +310,74 @@ static inline void *hand_out(struct kf_heap *heap, struct kf_bin *bin,
 	return pop(heap, bin, offset);
 }
 
-void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
+/* Any short way; NULL: none leads to a block. */
+static __noinline void *refill_any(struct kf_heap *heap, size_t offset,
+				   size_t size)
 {
 	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
-	unsigned int class = (unsigned int)(offset / sizeof(*bin));
 	void *block = NULL;
 	uint32_t nr;
 
-	if (kf_bin_first(bin) || ++heap->refills % KF_SHORT_FILLS == 0 ||
-	    !kf_process_is_known() || kf_detour_is_due() ||
-	    kf_heap_sample_is_due(heap, class))
-		return NULL;
 	kf_heap_enter(heap);
 	nr = gather_short(heap, bin, offset);
 	if (likely(nr))
 		block = hand_out(heap, bin, offset, size, nr);
 	kf_heap_leave(heap);
 	return block;
+}
+
+/*
+ * The shortest, which four in five fills take: what the program has freed of
+ * the bin's own slab since. NULL: nothing was done, as something is not as it
+ * mostly is. As refill_any() does it, with all that is read looked at first.
+ */
+static __always_inline_kf void *
+refill_own(struct kf_heap *heap, struct kf_bin *bin, size_t offset, size_t size)
+{
+	struct kf_slab *slab = kf_bin_source(bin);
+	uint64_t *sum = heap->slot->scalar;
+	void *block, *next;
+	uint64_t nr, bytes;
+
+	if (unlikely(!slab) || !slab->local || unlikely(!heap->has_slot))
+		return NULL;
+	block = slab->local;
+	nr = (uint64_t)slab->carved - slab->used;
+	bytes = nr * offset; /* which is a tiny class' bytes */
+	if (unlikely(!kf_slab_is_block(slab, block)) ||
+	    !kf_countdown_may_pass(&heap->countdown, (int64_t)bytes))
+		return NULL;
+	next = kf_link_next(block);
+	if (kf_link_is_damaged(next))
+		return NULL;
+	kf_heap_enter(heap);
+	heap->countdown.left -= (int64_t)bytes;
+	slab->local = NULL;
+	slab->used = slab->carved;
+	bin->source = (uintptr_t)slab;
+	bin->coded = kf_link_code(next);
+	*kf_slab_key(block) = 0;
+	sum[KF_SLOT_cache_fills]++;
+	sum[KF_SLOT_asked_sample] += size * nr;
+	sum[KF_SLOT_given_sample] += bytes;
+	kf_heap_pair(heap, offset)->mallocs++;
+	kf_heap_leave(heap);
+	kf_probe_cache_fill(offset, nr);
+	return block;
+}
+
+void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
+{
+	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
+	unsigned int class = (unsigned int)(offset / sizeof(*bin));
+	void *block;
+
+	if (kf_bin_first(bin) || ++heap->refills % KF_SHORT_FILLS == 0 ||
+	    !kf_process_is_known() || kf_detour_is_due() ||
+	    kf_heap_sample_is_due(heap, class))
+		return NULL;
+	block = is_wide(offset) ? NULL : refill_own(heap, bin, offset, size);
+	return likely(block) ? block : refill_any(heap, offset, size);
 }
 
 /*

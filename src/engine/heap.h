@@ -93,7 +93,7 @@ struct kf_outbox {
 #define KF_NR_KEPT 32
 
 /* Of so many short ways one goes the long way: it collects and looks around. */
-#define KF_SHORT_FILLS 32
+#define KF_SHORT_FILLS 64
 
 enum kf_heap_state { KF_HEAP_IN_USE, KF_HEAP_IDLE, KF_HEAP_LOST };
 
