@@ -23,7 +23,7 @@ void *kf_aligned(size_t align, size_t size)
 	void *p = NULL;
 
 	if (align <= KF_PAGE && size <= rounded && rounded <= KF_SMALL_MAX)
-		p = kf_fast_pop(kf_heap_self, rounded, &usable, &zeroed);
+		p = kf_fast_pop(kf_heap_self, rounded, false, &usable, &zeroed);
 	if (!p) {
 		if (kf_detour_is_due())
 			return kf_detour_aligned(align, size);

@@ -121,7 +121,7 @@ static __noinline void *malloc_pop(size_t size)
 	void *p = NULL;
 
 	if (size <= KF_SMALL_MAX)
-		p = kf_fast_pop(kf_heap_self, size, &usable, &zeroed);
+		p = kf_fast_pop(kf_heap_self, size, true, &usable, &zeroed);
 	if (unlikely(!p))
 		return kf_malloc_other(size);
 	kf_probe_alloc((uintptr_t)p, size, usable);
@@ -398,7 +398,7 @@ static __noinline void *calloc_fast(size_t size)
 		if (likely(p))
 			return p;
 	} else if (size <= KF_SMALL_MAX) {
-		p = kf_fast_pop(heap, size, &usable, &zeroed);
+		p = kf_fast_pop(heap, size, true, &usable, &zeroed);
 	}
 	if (!p)
 		return kf_detour_is_due() ? kf_detour_calloc(size)
@@ -446,7 +446,7 @@ static void *realloc_new(size_t size)
 	void *p = NULL;
 
 	if (size <= KF_SMALL_MAX)
-		p = kf_fast_pop(kf_heap_self, size, &usable, &zeroed);
+		p = kf_fast_pop(kf_heap_self, size, true, &usable, &zeroed);
 	if (!p) {
 		p = kf_alloc(size, 16, KF_CALL_REALLOC, &usable);
 		if (unlikely(!p))

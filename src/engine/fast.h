@@ -85,13 +85,14 @@ static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
  * kf_fast_pop() - a block of any small size, the bin filled if need be
  * @heap:	kf_heap_self
  * @size:	bytes, at most KF_SMALL_MAX
+ * @near:	whether a larger class will do, which has other alignments
  * @usable:	out: bytes of the block
  * @zeroed:	out: whether it reads as zeroes behind its first word
  *
  * Context: any thread.
  * Return: the block, counted, or NULL: take the slow path.
  */
-static inline void *kf_fast_pop(struct kf_heap *heap, size_t size,
+static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
 				size_t *usable, bool *zeroed)
 {
 	unsigned int class = kf_class_of(size);
@@ -107,6 +108,8 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size,
 	p = kf_fast_alloc(heap, offset);
 	if (unlikely(!p) && heap->has_bins)
 		p = kf_heap_refill(heap, offset, size);
+	if (unlikely(!p) && near && class > KF_NR_TINY)
+		return kf_heap_refill_near(heap, class, size, usable, zeroed);
 	*zeroed = heap->bin[class].source & KF_BIN_ZEROED;
 	return p;
 }

@@ -227,19 +227,16 @@ static bool has_block(struct kf_bin *bin)
 }
 
 /*
- * The class whose bin has a block: this one or, before a slab is made, a near
- * one; 0: none, and the kernel has no more or a sample is due. A near block
- * wastes less than the pages of a slab that may have no other use.
+ * find() where the class itself has none. A near block wastes less than the
+ * pages of a slab that may have no other use.
  */
-static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
-			 bool near)
+static unsigned int find_near(struct kf_heap *heap, unsigned int class,
+			      size_t size)
 {
 	unsigned int last, made;
 	bool rare;
 
-	if (has_block(&heap->bin[class]) || fill(heap, class, size, !near))
-		return class;
-	if (!near || kf_heap_sample_is_due(heap, class))
+	if (kf_heap_sample_is_due(heap, class))
 		return 0;
 	rare = is_rare(heap, class);
 	last = last_near(class, rare);
@@ -254,20 +251,38 @@ static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
 	return made != class && fill(heap, class, size, true) ? class : 0;
 }
 
+/*
+ * The class whose bin has a block: this one or, before a slab is made, a near
+ * one; 0: none, and the kernel has no more or a sample is due.
+ */
+static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
+			 bool near)
+{
+	if (has_block(&heap->bin[class]) || fill(heap, class, size, !near))
+		return class;
+	return near ? find_near(heap, class, size) : 0;
+}
+
+/* A block of the class that one was found in, 0: NULL. */
+static void *pop_found(struct kf_heap *heap, unsigned int class, bool *zeroed)
+{
+	struct kf_bin *bin = &heap->bin[class];
+
+	if (!class)
+		return NULL;
+	*zeroed = bin->source & KF_BIN_ZEROED;
+	return pop(heap, bin, class * sizeof(*bin));
+}
+
 void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 		    bool near, bool *zeroed)
 {
-	void *block = NULL;
+	void *block;
 
 	kf_heap_enter(heap);
 	kf_heap_collect(heap);
 	class = find(heap, class, size, near);
-	if (class) {
-		struct kf_bin *bin = &heap->bin[class];
-
-		*zeroed = bin->source & KF_BIN_ZEROED;
-		block = pop(heap, bin, class * sizeof(*bin));
-	}
+	block = pop_found(heap, class, zeroed);
 	kf_heap_leave(heap);
 	return block;
 }
@@ -366,6 +381,13 @@ refill_own(struct kf_heap *heap, struct kf_bin *bin, size_t offset, size_t size)
 	return block;
 }
 
+/* Whether there is nothing to do but to find a block. */
+static inline bool may_be_short(const struct kf_heap *heap, unsigned int class)
+{
+	return kf_process_is_known() && !kf_detour_is_due() &&
+	       !kf_heap_sample_is_due(heap, class);
+}
+
 void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 {
 	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
@@ -373,11 +395,31 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 	void *block;
 
 	if (kf_bin_first(bin) || ++heap->refills % KF_SHORT_FILLS == 0 ||
-	    !kf_process_is_known() || kf_detour_is_due() ||
-	    kf_heap_sample_is_due(heap, class))
+	    !may_be_short(heap, class))
 		return NULL;
 	block = is_wide(offset) ? NULL : refill_own(heap, bin, offset, size);
 	return likely(block) ? block : refill_any(heap, offset, size);
+}
+
+void *kf_heap_refill_near(struct kf_heap *heap, unsigned int class, size_t size,
+			  size_t *usable, bool *zeroed)
+{
+	void *block;
+
+	if (!heap->has_bins || heap->refills % KF_SHORT_FILLS == 0 ||
+	    !may_be_short(heap, class))
+		return NULL;
+	if (__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED)) {
+		block = kf_heap_alloc(heap, class, size, true, zeroed);
+	} else {
+		kf_heap_enter(heap);
+		class = find_near(heap, class, size);
+		block = pop_found(heap, class, zeroed);
+		kf_heap_leave(heap);
+	}
+	if (likely(block))
+		*usable = kf_slab_at(block)->size;
+	return block;
 }
 
 /*

@@ -296,6 +296,24 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset,
 		     size_t size) __must_check;
 
 /**
+ * kf_heap_refill_near() - a larger block, where kf_heap_refill() had none
+ * @heap:	kf_heap_self
+ * @class:	of blocks above KF_TINY_MAX
+ * @size:	bytes asked
+ * @usable:	out: bytes of the block
+ * @zeroed:	out: whether it reads as zeroes behind its first word
+ *
+ * Of one of the next classes or of a new slab, as kf_heap_alloc() has it: a slab
+ * has few such blocks, so this is frequent. Refuses in turn with
+ * kf_heap_refill().
+ *
+ * Context: any thread.
+ * Return: a block, counted, or NULL: take the slow path.
+ */
+void *kf_heap_refill_near(struct kf_heap *heap, unsigned int class, size_t size,
+			  size_t *usable, bool *zeroed) __must_check;
+
+/**
  * kf_heap_alloc() - a small block by the slow path
  * @heap:	the caller's own heap, or the shared one with its lock held
  * @class:	not 0

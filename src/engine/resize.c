@@ -32,7 +32,7 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 	have = slab->size;
 	if (kf_resize_stays(have, size))
 		return p;
-	to = kf_fast_pop(heap, kf_resize_with_room(have, size), &usable,
+	to = kf_fast_pop(heap, kf_resize_with_room(have, size), true, &usable,
 			 &zeroed);
 	if (!to)
 		return NULL;

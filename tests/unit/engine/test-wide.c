@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "engine/detour.h"
 #include "engine/engine.h"
 #include "engine/fast.h"
 #include "engine/supply.h"
@@ -26,12 +27,23 @@ static struct kf_heap *start(void)
 	return kf_heap_get();
 }
 
+/* With the short ways open. */
+static struct kf_heap *start_known(void)
+{
+	struct kf_heap *heap = start();
+
+	kf_process_know();
+	kf_countdown_set(0);
+	kf_detour_stop();
+	return heap;
+}
+
 /* As malloc and free do it. */
 static void *take(struct kf_heap *heap)
 {
 	size_t usable;
 	bool zeroed;
-	void *p = kf_fast_pop(heap, BYTES, &usable, &zeroed);
+	void *p = kf_fast_pop(heap, BYTES, true, &usable, &zeroed);
 
 	if (!p)
 		p = supply->alloc(BYTES, 16, false, &usable);
@@ -154,8 +166,42 @@ START_TEST(reused_block_is_not_said_to_be_zeroed)
 	take_all(heap);
 	UNIT_REQUIRE(keep(heap, blocks[0]));
 	heap->bin[class].source |= KF_BIN_ZEROED;
-	ck_assert_ptr_eq(kf_fast_pop(heap, BYTES, &usable, &zeroed), blocks[0]);
+	ck_assert_ptr_eq(kf_fast_pop(heap, BYTES, true, &usable, &zeroed),
+			 blocks[0]);
 	UNIT_REQUIRE(!zeroed);
+}
+END_TEST
+
+START_TEST(larger_block_serves_where_it_may)
+{
+	struct kf_heap *heap = start_known();
+	size_t larger = kf_class_bytes(class + 1), usable;
+	bool zeroed = false;
+	void *p;
+
+	UNIT_REQUIRE(kf_heap_alloc(heap, class + 1, larger, false, &zeroed));
+	ck_assert_ptr_null(kf_fast_pop(heap, BYTES, false, &usable, &zeroed));
+	UNIT_REQUIRE(!zeroed);
+	p = kf_fast_pop(heap, BYTES, true, &usable, &zeroed);
+	ck_assert_uint_eq(usable, larger);
+	UNIT_REQUIRE(zeroed && kf_slab_at(p)->size == larger);
+	ck_assert_uint_eq(heap->nr_slabs[class], 0);
+	ck_assert_uint_eq(kf_heap_live_small(), 2 * larger);
+}
+END_TEST
+
+START_TEST(slab_is_made_where_no_larger_block_is_near)
+{
+	struct kf_heap *heap = start_known();
+	size_t usable;
+	bool zeroed;
+
+	heap->due[class] = kf_sample_epoch;
+	ck_assert_ptr_null(kf_fast_pop(heap, BYTES, true, &usable, &zeroed));
+	heap->due[class] = 0;
+	UNIT_REQUIRE(kf_fast_pop(heap, BYTES, true, &usable, &zeroed));
+	ck_assert_uint_eq(usable, BYTES);
+	ck_assert_uint_eq(heap->nr_slabs[class], 1);
 }
 END_TEST
 
@@ -169,6 +215,8 @@ int main(void)
 		what_is_no_block_or_free_is_not_taken,
 		none_is_handed_out_where_a_sample_is_near,
 		reused_block_is_not_said_to_be_zeroed,
+		larger_block_serves_where_it_may,
+		slab_is_made_where_no_larger_block_is_near,
 	};
 
 	return unit_run("engine/wide", tests, KF_ARRAY_SIZE(tests));
