@@ -108,8 +108,18 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
 	p = kf_fast_alloc(heap, offset);
 	if (unlikely(!p) && heap->has_bins)
 		p = kf_heap_refill(heap, offset, size);
-	if (unlikely(!p) && near && class > KF_NR_TINY)
-		return kf_heap_refill_near(heap, class, size, usable, zeroed);
+	if (unlikely(!p) && near && class > KF_NR_TINY) {
+		/*
+		 * It says nothing but where the block is: with addresses of
+		 * their variables in its hands callers could not jump to the
+		 * slow path, which is not to have their frame below it.
+		 */
+		p = kf_heap_refill_near(heap, class, size);
+		if (unlikely(!p))
+			return NULL;
+		*usable = kf_slab_at(p)->size;
+		class = kf_class_of(*usable);
+	}
 	*zeroed = heap->bin[class].source & KF_BIN_ZEROED;
 	return p;
 }

@@ -401,24 +401,21 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 	return likely(block) ? block : refill_any(heap, offset, size);
 }
 
-void *kf_heap_refill_near(struct kf_heap *heap, unsigned int class, size_t size,
-			  size_t *usable, bool *zeroed)
+void *kf_heap_refill_near(struct kf_heap *heap, unsigned int class, size_t size)
 {
 	void *block;
+	bool zeroed;
 
-	if (!heap->has_bins || heap->refills % KF_SHORT_FILLS == 0 ||
-	    !may_be_short(heap, class))
+	/* What a bin leads to is no block where its link is damaged. */
+	if (!heap->has_bins || kf_bin_first(&heap->bin[class]) ||
+	    heap->refills % KF_SHORT_FILLS == 0 || !may_be_short(heap, class))
 		return NULL;
-	if (__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED)) {
-		block = kf_heap_alloc(heap, class, size, true, zeroed);
-	} else {
-		kf_heap_enter(heap);
-		class = find_near(heap, class, size);
-		block = pop_found(heap, class, zeroed);
-		kf_heap_leave(heap);
-	}
-	if (likely(block))
-		*usable = kf_slab_at(block)->size;
+	if (__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
+		return kf_heap_alloc(heap, class, size, true, &zeroed);
+	kf_heap_enter(heap);
+	class = find_near(heap, class, size);
+	block = pop_found(heap, class, &zeroed);
+	kf_heap_leave(heap);
 	return block;
 }
 

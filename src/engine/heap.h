@@ -300,18 +300,17 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset,
  * @heap:	kf_heap_self
  * @class:	of blocks above KF_TINY_MAX
  * @size:	bytes asked
- * @usable:	out: bytes of the block
- * @zeroed:	out: whether it reads as zeroes behind its first word
  *
- * Of one of the next classes or of a new slab, as kf_heap_alloc() has it: a slab
- * has few such blocks, so this is frequent. Refuses in turn with
+ * Of one of the next classes or of a new slab, as kf_heap_alloc() has it: a
+ * slab has few such blocks, so this is frequent. Refuses in turn with
  * kf_heap_refill().
  *
  * Context: any thread.
- * Return: a block, counted, or NULL: take the slow path.
+ * Return: a block, counted, from the bin of its class; or NULL: take the slow
+ *	   path.
  */
-void *kf_heap_refill_near(struct kf_heap *heap, unsigned int class, size_t size,
-			  size_t *usable, bool *zeroed) __must_check;
+void *kf_heap_refill_near(struct kf_heap *heap, unsigned int class,
+			  size_t size) __must_check;
 
 /**
  * kf_heap_alloc() - a small block by the slow path
