@@ -44,7 +44,7 @@ static uintptr_t tags(const struct kf_heap *heap, size_t size)
  * Bonwick, "The slab allocator", 1994. Where slabs begin alike, the heads of
  * blocks do too, and few lines of the caches have to hold them all. Powers of
  * two leave nothing, and so are what an alignment above KF_SLAB_COLOUR is
- * served from.
+ * served from. Slabs with marks have these there.
  *
  * Not a multiple of 512: processors copy slowly to a few bytes behind where
  * the source is in its page, as the kernel does when it reads a file to a

@@ -4,8 +4,8 @@
  *
  * Glossary
  *	carved		blocks of a slab that exist; the rest is untouched
-	colour		where the first of larger blocks is, so that those of
-			many slabs do not share few places of the caches
+ *	colour		where the first of larger blocks is, so that those of
+ *			many slabs do not share few places of the caches
  *	local list	a slab's blocks freed by its owner
  *	key		the owner's address, in the second word of a free block
  *	link		the next block's address, in the first word, coded
