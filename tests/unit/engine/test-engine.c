@@ -451,29 +451,36 @@ static size_t fill_memory(unsigned char **at, size_t nr)
 	return i;
 }
 
+/*
+ * How many blocks an engine has room for may depend on chance, as secure's do:
+ * eight times, so that the halves can be compared, and what is lost shows.
+ */
 START_TEST(end_of_memory_is_survived)
 {
 	static unsigned char *at[100000];
 	enum kf_misuse wrong;
-	size_t nr, again;
+	size_t sum[2] = {0};
 
 	if (!UNIT_MALLOC_HAS_AN_END && !strcmp(engines[_i]->name, "system"))
 		return;
 	start(_i);
 	drop(take(1, 16, false));
 	unit_limit_address_space(200 * KF_MIB);
-	nr = fill_memory(at, KF_ARRAY_SIZE(at));
-	/* A smaller size is had even then, for it is where the block is. */
-	memset(at[0], 5, 3000);
-	at[0] = kf_supply->resize(at[0], 1000, &wrong);
-	ck_assert_ptr_nonnull(at[0]);
-	ck_assert(at[0][0] == 5 && at[0][999] == 5);
-	for (size_t i = 0; i < nr; i++)
-		drop(at[i]);
-	kf_supply->trim(0);
-	again = fill_memory(at, KF_ARRAY_SIZE(at));
+	for (int round = 0; round < 8; round++) {
+		size_t nr = fill_memory(at, KF_ARRAY_SIZE(at));
+
+		sum[round / 4] += nr;
+		/* A smaller size is had even then: it is where the block is. */
+		memset(at[0], 5, 3000);
+		at[0] = kf_supply->resize(at[0], 1000, &wrong);
+		ck_assert_ptr_nonnull(at[0]);
+		ck_assert(at[0][0] == 5 && at[0][999] == 5);
+		for (size_t i = 0; i < nr; i++)
+			drop(at[i]);
+		kf_supply->trim(0);
+	}
 	unit_limit_address_space(SIZE_MAX);
-	ck_assert_uint_ge(again, nr - nr / 8);
+	ck_assert_uint_ge(sum[1], sum[0] - sum[0] / 8);
 }
 END_TEST
 
