@@ -70,7 +70,7 @@ resident() {
 rests() {
 	run_under env "$@" cat /proc/self/smaps >"$WORK/maps" ||
 		fail "cat ended with $?"
-	[ "$(resident r-xp)" -le 64 ] ||
+	[ "$(resident r-xp)" -le 60 ] ||
 		fail "$*: $(resident r-xp) KiB of the code are mapped"
 	equal "KiB of constants that are mapped" 0 "$(resident r--p)"
 	[ "$(resident rw-p)" -le 4 ] ||
@@ -96,7 +96,7 @@ for i in range(9):
 print(open("/proc/self/smaps").read())' >"$WORK/maps" ||
 	fail "threads: python3 ended with $?"
 equal "KiB of constants that are mapped, with threads" 0 "$(resident r--p)"
-[ "$(resident r-xp)" -le 64 ] ||
+[ "$(resident r-xp)" -le 60 ] ||
 	fail "$(resident r-xp) KiB of the code are mapped, with threads"
 
 "$top_builddir/tests/speed/smaps" >"$WORK/maps"
