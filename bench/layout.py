@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The order of the library's functions for src/layout.list: what programs of
-most kinds run comes first, and what only the start runs lies in pages of its
-own. Which these are is seen under callgrind."""
+"""The order of the library's functions for src/layout.list: what only the start
+runs lies in pages of its own, and so do what all programs need, what most of
+them run, and what few do. Which these are is seen under callgrind."""
 
 import argparse
 import bisect
@@ -25,6 +25,7 @@ from suite import die
 SMALL = "bench/programs/simple 1 16 150"
 PROGRAMS = (
     "cat /proc/self/smaps",
+    "ls /",
     "jq -n 1",
     "bench/programs/short-threads 2 40 100 1024",
     "bench/programs/larson 2 10 1000 20000 16 1024",
@@ -44,11 +45,15 @@ PROGRAMS = (
     "bench/programs/large 1 20 4 1024 30720 100",
     "bench/programs/large 1 1000 64 1 8192 5",
 )
+# One that allocates nothing once the library has started.
+LEAST = "true"
 # To these a window more is nothing: what only they run comes behind all else.
 LARGE = (
     "redis-server --version",
     "clang --version",
 )
+# What less than one in so many programs run is seldom run.
+SELDOM = 3
 # Where it is called the start is over.
 START_ENDS = "kf_self_rest"
 # Bytes that the kernel maps at once around a page of a file.
@@ -187,27 +192,33 @@ def main():
     known, room = sections(args.build)
     apart = watched(library)
     uses = collections.Counter()
-    first = {}
-    later = set()
-    with tempfile.TemporaryDirectory() as place:
+    place = {}
+    later, first = set(), set()
+    with tempfile.TemporaryDirectory() as work:
         # The stats file has three places where it may be.
-        runs = [(SMALL, {}), (SMALL, {"KONFISCATOR_DIR": place}),
-                (SMALL, {"XDG_RUNTIME_DIR": place})]
-        runs += [(command, {}) for command in PROGRAMS + LARGE]
+        runs = [(SMALL, {}), (SMALL, {"KONFISCATOR_DIR": work}),
+                (SMALL, {"XDG_RUNTIME_DIR": work})]
+        runs += [(command, {}) for command in (LEAST,) + PROGRAMS + LARGE]
         for at, (command, settings) in enumerate(runs):
             ran = set()
             for symbol, start in functions(library, command, **settings):
                 ran |= known[symbol.name]
                 if not start or symbol.at in apart:
                     later |= known[symbol.name]
+                if symbol.at in apart or command == LEAST and not start:
+                    first |= known[symbol.name]
             for section in ran:
                 uses[section] += command not in LARGE
-                first.setdefault(section, at)
+                place.setdefault(section, at)
     if not uses:
         die("no function of %s has run" % library)
-    order = sorted(uses, key=lambda s: (-uses[s], first[s], s))
+    order = sorted(uses, key=lambda s: (-uses[s], place[s], s))
+    often = len(PROGRAMS) / SELDOM
     tell("start", [s for s in order if s not in later], room, 0)
-    tell("later", [s for s in order if s in later], room, OTHERS)
+    tell("first", [s for s in order if s in first], room, OTHERS)
+    rest = [s for s in order if s in later - first]
+    tell("later", [s for s in rest if uses[s] >= often], room, 0)
+    tell("seldom", [s for s in rest if uses[s] < often], room, 0)
 
 
 def tell(part, listed, room, others):

@@ -8,11 +8,12 @@
 # A line of the list is a name of a section, as -ffunction-sections and
 # -fdata-sections give them, or a file, FILE(.bss) for that part of it, or "page"
 # where one begins in .bss. What follows "start" is given back once the start is
-# over (src/sys/self.h), what follows "later" lies behind it. Both tell how many
-# pages they have, so that the latter ends where the 64 KiB do that the kernel
-# maps at once. SCRIPT is what the linker prints with --verbose.
+# over (src/sys/self.h) and ends where 64 KiB do, which the kernel maps at once.
+# Behind it lies what follows "first", "later" and "seldom", each in pages of its
+# own, and all else behind these 64 KiB. SCRIPT is what the linker prints with
+# --verbose.
 NR == FNR {
-	if ($1 == "start" || $1 == "later") {
+	if ($1 == "start" || $1 == "first" || $1 == "later" || $1 == "seldom") {
 		part = $1
 		pages[part] += $2
 	} else if ($0 ~ /^\.text\./)
@@ -30,19 +31,22 @@ NR == FNR {
 /^=====/ { inside = !inside; next }
 !inside { next }
 /^ *\.init +:/ {
-	free = 15 - (pages["start"] + pages["later"] + 15) % 16
+	free = 15 - (pages["start"] + 15) % 16
 	print "  .text.start : {"
 	print "    kf_self_start = .;"
 	# Not before the section: SystemTap takes it that code lies in the file
 	# as far in as in memory.
 	printf "    . += %d * 4096;\n", free
 	printf "%s", text["start"]
-	print "    . = ALIGN(4096);"
+	print "    . = ALIGN(65536);"
 	print "    kf_self_ended = .;"
 	print "  }"
 }
 /^ *\.text +:/ {
-	want = text["later"] "    kf_self_last = . - 1;\n"
+	want = text["first"] "    . = ALIGN(4096);\n    kf_self_later = .;\n" \
+		text["later"] "    . = ALIGN(4096);\n    kf_self_seldom = .;\n" \
+		text["seldom"] "    . = ALIGN(4096);\n    kf_self_last = .;\n" \
+		"    . = ALIGN(65536);\n    kf_self_behind = .;\n"
 	print "  .fini : { KEEP (*(SORT_NONE(.fini))) }"
 }
 { print }

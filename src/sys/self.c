@@ -6,8 +6,10 @@
 
 #include "base/compiler.h"
 #include "sys/call.h"
+#include "sys/file.h"
 #include "sys/vm.h"
 
+#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
@@ -24,12 +26,16 @@ static bool is_constant(const ElfW(Phdr) * part)
 }
 
 /*
- * What only the start runs, and the last byte of what is run later, both by
- * src/layout.list; all NULL where the linker was not told.
+ * By src/layout.list: what only the start runs, what all programs need, what
+ * they run later, what few of them run, where that ends, and all else. NULL
+ * where the linker was not told.
  */
 extern const char kf_self_start[] __kf_hidden __attribute__((weak));
 extern const char kf_self_ended[] __kf_hidden __attribute__((weak));
+extern const char kf_self_later[] __kf_hidden __attribute__((weak));
+extern const char kf_self_seldom[] __kf_hidden __attribute__((weak));
 extern const char kf_self_last[] __kf_hidden __attribute__((weak));
+extern const char kf_self_behind[] __kf_hidden __attribute__((weak));
 
 /* Give the whole pages among these back. */
 static void drop(uintptr_t from, uintptr_t to)
@@ -58,16 +64,69 @@ static void drop_constants(const ElfW(Ehdr) * head)
 	}
 }
 
+#define PAGES 32 /* of the code that may be given back, at most */
+
+/* What the kernel tells of pages from @from on; false: nothing. */
+static bool look_up(uint64_t pages[PAGES], uintptr_t from, size_t nr)
+{
+	size_t bytes = nr * sizeof(pages[0]);
+	long got;
+	int fd;
+
+	if (nr > PAGES)
+		return false;
+	fd = kf_file_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY, 0);
+	if (fd < 0)
+		return false;
+	got = kf_sys(SYS_pread64, fd, pages, bytes,
+		     (from >> KF_PAGE_SHIFT) * sizeof(pages[0]));
+	kf_file_close(fd);
+	return got == (long)bytes;
+}
+
+/*
+ * Give back pages that are as the file has them: one that a debugger wrote to
+ * is the process' own. See "pagemap" in the kernel's documentation.
+ */
+static void drop_clean(const uint64_t *pages, uintptr_t from, uintptr_t to)
+{
+	const uint64_t has = 3ULL << 62, file = 1ULL << 61;
+
+	for (size_t i = 0; i < (to - from) >> KF_PAGE_SHIFT; i++) {
+		if (pages[i] & has && !(pages[i] & file))
+			return;
+	}
+	drop(from, to);
+}
+
+/*
+ * The kernel has mapped all of the code that the start ran a part of. What is
+ * needed of it comes again, what is seldom run apart from the rest: kept out of
+ * a core, where code is not in any case, it is another mapping to the kernel.
+ */
+static void drop_code(void)
+{
+	uintptr_t start = (uintptr_t)kf_self_start;
+	uintptr_t ended = (uintptr_t)kf_self_ended;
+	uintptr_t later = (uintptr_t)kf_self_later;
+	uintptr_t seldom = (uintptr_t)kf_self_seldom;
+	uintptr_t behind = (uintptr_t)kf_self_behind;
+	uint64_t pages[PAGES];
+
+	if (!behind || kf_vm_page() > KF_PAGE)
+		return;
+	kf_sys(SYS_madvise, seldom, (uintptr_t)kf_self_last - seldom,
+	       MADV_DONTDUMP);
+	if (!look_up(pages, start, (behind - start) >> KF_PAGE_SHIFT))
+		return;
+	drop_clean(pages + ((later - start) >> KF_PAGE_SHIFT), later, behind);
+	drop_clean(pages, start, ended);
+}
+
 void kf_self_rest(void)
 {
+	drop_code();
 	drop_constants(&__ehdr_start);
-	/*
-	 * Where the kernel maps at once may end before the last page: to touch
-	 * that later would map what is given back here again.
-	 */
-	if (kf_self_last)
-		(void)*(const volatile char *)kf_self_last;
-	drop((uintptr_t)kf_self_start, (uintptr_t)kf_self_ended);
 }
 
 /*

@@ -14,8 +14,9 @@
  * kf_self_rest_libc() - give back the C library's constants
  *
  * The former: constants, and the code that src/layout.list has in pages of its
- * own. Other code stays, and all of the C library's: a tracer may have put
- * breakpoints in it, which would go with its pages.
+ * own, where no debugger has written to these. Code with probes stays, and all
+ * of the C library's: a tracer may be about to put breakpoints in it, which
+ * would go with its pages.
  *
  * Context: while the dynamic linker is at work, which then changes no list of
  *	    objects; keeps errno.
