@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/few.h"
 
 /* Digits of the largest 64-bit number in decimal, the longest form here. */
 #define DIGITS_MAX 20
@@ -38,14 +39,14 @@ void kf_text_strn(struct kf_text *text, const char *s, size_t n)
 	}
 	if (!n)
 		return;
-	memcpy(text->buf + text->len, s, n);
+	kf_few_copy(text->buf + text->len, s, n);
 	text->len += n;
 	text->buf[text->len] = '\0';
 }
 
 void kf_text_str(struct kf_text *text, const char *s)
 {
-	kf_text_strn(text, s, strlen(s));
+	kf_text_strn(text, s, kf_few_length(s));
 }
 
 void kf_text_char(struct kf_text *text, char c)

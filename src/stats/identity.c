@@ -10,11 +10,11 @@
 
 #include "stats/internal.h"
 
+#include "base/few.h"
 #include "base/text.h"
 #include "sys/file.h"
 #include "sys/process.h"
 
-#include <string.h>
 #include <time.h>
 
 /* Field 22 of /proc/PID/stat, counted from the one behind the name, field 3. */
@@ -43,13 +43,13 @@ static uint64_t number_at(const char *s)
  */
 static uint64_t start_of(const char *stat)
 {
-	const char *p = strrchr(stat, ')');
+	const char *p = kf_few_find_last(stat, ')');
 
 	if (!p || p[1] != ' ')
 		return 0;
 	p += 2;
 	for (int i = 0; i < START_FIELD; i++) {
-		p = strchr(p, ' ');
+		p = kf_few_find(p, ' ');
 		if (!p)
 			return 0;
 		p++;
@@ -84,13 +84,13 @@ uint64_t kf_identity_start(int32_t pid)
 static void read_boot_id(struct kf_stats_identity *id)
 {
 	char *boot = id->boot_id;
-	char *end;
+	const char *end;
 
 	kf_file_read("/proc/sys/kernel/random/boot_id", boot,
 		     sizeof(id->boot_id));
-	end = strchr(boot, '\n');
+	end = kf_few_find(boot, '\n');
 	if (end)
-		*end = '\0';
+		boot[end - boot] = '\0';
 }
 
 void kf_stats_name_engine(const char *name)

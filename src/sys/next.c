@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "sys/next.h"
 
+#include "base/few.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
@@ -42,9 +44,9 @@ const char *kf_next_load(const char *path, const char *name, void **symbol)
 
 static int see_name(struct dl_phdr_info *info, size_t size, void *soname)
 {
-	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *slash = kf_few_find_last(info->dlpi_name, '/');
 
-	return !strcmp(slash ? slash + 1 : info->dlpi_name, soname);
+	return kf_few_same(slash ? slash + 1 : info->dlpi_name, soname);
 }
 
 /* RTLD_NOLOAD would read the linker's cache where the object is not there. */

@@ -5,6 +5,7 @@
 #include "sys/vdso.h"
 
 #include "base/compiler.h"
+#include "base/few.h"
 
 #include <errno.h>
 #include <link.h>
@@ -88,7 +89,7 @@ static const ElfW(Sym) * look_up(const struct object *o, const char *name)
 		uint32_t here = chain[i - first];
 
 		if ((here | 1) == (h | 1) && o->symbols[i].st_shndx &&
-		    !strcmp(o->names + o->symbols[i].st_name, name))
+		    kf_few_same(o->names + o->symbols[i].st_name, name))
 			return &o->symbols[i];
 		if (here & 1)
 			break;
