@@ -70,25 +70,22 @@ static int set_path(const char *dir, const char *name)
 }
 
 /*
- * Between the header's pages and those of what is counted are texts, which are
- * of use to readers only and need not be mapped. The kernel may keep together,
- * and map together, what is written to a file at once, so they are written
- * apart.
+ * Between the header and what is counted are texts, which are not mapped. The
+ * kernel may keep together, and map together, what is written to a file at
+ * once: so what is counted is written apart.
  */
 static int write_image(int fd, size_t size)
 {
-	size_t page = kf_stats.page;
-	size_t texts = KF_ALIGN_UP((size_t)KF_AT_DESCS, page);
-	size_t counted = KF_ALIGN_DOWN((size_t)KF_AT_CLASSES, page);
 	const char *image = kf_stats.base;
-	int r;
+	size_t bytes;
+	const void *texts = kf_image_texts(&bytes);
+	int r = kf_file_write(fd, image, KF_AT_DESCS, 0);
 
-	counted = KF_MAX(counted, texts);
-	r = kf_file_write(fd, image, texts, 0);
 	if (!r)
-		r = kf_file_write(fd, image + texts, counted - texts, texts);
+		r = kf_file_write(fd, texts, bytes, KF_AT_DESCS);
 	if (!r)
-		r = kf_file_write(fd, image + counted, size - counted, counted);
+		r = kf_file_write(fd, image + KF_AT_CLASSES,
+				  size - KF_AT_CLASSES, KF_AT_CLASSES);
 	return r;
 }
 

@@ -32,8 +32,12 @@ static char *copy_image(size_t nr_slots)
 	size_t size = kf_image_size(nr_slots);
 	char *image = kf_vm_put_memory(NULL, size);
 
-	if (image)
-		memcpy(image, kf_stats.base, size);
+	if (!image)
+		return NULL;
+	/* The texts between are in no image. */
+	memcpy(image, kf_stats.base, KF_AT_DESCS);
+	memcpy(image + KF_AT_CLASSES, kf_stats.base + KF_AT_CLASSES,
+	       size - KF_AT_CLASSES);
 	return image;
 }
 

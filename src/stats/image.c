@@ -81,7 +81,12 @@ void kf_image_fill(char *image, size_t nr_slots)
 		.stacks = kf_area_section(KF_AREA_STACKS),
 		.modules = kf_area_section(KF_AREA_MODULES),
 	};
-	memcpy(image + KF_AT_DESCS, descs, sizeof(descs));
+}
+
+const void *kf_image_texts(size_t *bytes)
+{
+	*bytes = sizeof(descs);
+	return descs;
 }
 
 static uint64_t end_of(const struct kf_stats_section *s)

@@ -22,10 +22,14 @@
 #define KF_STATS_INTERNAL_H
 
 #include "stats/stats.h"
+#include "sys/vm.h"
 
 #include <limits.h>
 
-/* Where the sections are; each begins on a cache line of its own. */
+/*
+ * Where the sections are; each begins on a cache line of its own, and what is
+ * counted on a page: the texts before it are not mapped, see backing.c.
+ */
 enum kf_image_at {
 	KF_AT_IDENTITY =
 		KF_ALIGN_UP(sizeof(struct kf_stats_header), KF_CACHE_LINE),
@@ -35,7 +39,7 @@ enum kf_image_at {
 	KF_AT_CLASSES = KF_ALIGN_UP(
 		KF_AT_DESCS + (KF_NR_SLOT_STATS + KF_NR_WORD_STATS) *
 				      sizeof(struct kf_stats_desc),
-		KF_CACHE_LINE),
+		KF_PAGE),
 	KF_AT_WORDS = KF_ALIGN_UP(KF_AT_CLASSES +
 					  KF_STATS_NR_CLASSES *
 						  sizeof(struct kf_stats_class),
@@ -141,6 +145,17 @@ static inline struct kf_slot *kf_image_slot(char *image, size_t i)
 {
 	return (struct kf_slot *)(void *)(image + kf_image_size(i));
 }
+
+/**
+ * kf_image_texts() - what a file has from KF_AT_DESCS on
+ * @bytes:	out: how much
+ *
+ * Of use to readers only, so no image has it in memory.
+ *
+ * Context: any.
+ * Return: the texts; constant.
+ */
+const void *kf_image_texts(size_t *bytes);
 
 /**
  * kf_image_fill() - make zeroed memory an image, not ready yet

@@ -37,15 +37,9 @@ extern const char kf_self_seldom[] __kf_hidden __attribute__((weak));
 extern const char kf_self_last[] __kf_hidden __attribute__((weak));
 extern const char kf_self_behind[] __kf_hidden __attribute__((weak));
 
-/* Give the whole pages among these back. */
 static void drop(uintptr_t from, uintptr_t to)
 {
-	uintptr_t page = kf_vm_page();
-
-	from = KF_ALIGN_UP(from, page);
-	to = KF_ALIGN_DOWN(to, page);
-	if (from < to)
-		kf_sys(SYS_madvise, from, to - from, MADV_DONTNEED);
+	kf_vm_unload((void *)from, to - from);
 }
 
 static void drop_constants(const ElfW(Ehdr) * head)

@@ -139,7 +139,7 @@ grep -q "leaky .*hold < main" forked || fail "a child: $(cat forked)"
 
 rm -f stats/*
 run_under ./short fork || fail "short without samples"
-equal "bytes of files" "36864 36864" \
+equal "bytes of files" "40960 40960" \
 	"$(stat -c %s stats/short.* | xargs)"
 
 python=$("$PYTHON3" -c 'import sys; print(sys.executable)')

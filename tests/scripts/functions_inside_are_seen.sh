@@ -13,13 +13,13 @@ copy_library
 nm "$TRACED" | grep -q ' t kf_slab_make$' ||
 	skip "the library has no symbol kf_slab_make"
 
-cat >"$WORK/slabs.bt" <<'END'
+cat >"$WORK/slabs.bt" <<'BT'
 BEGIN { printf("ready\n"); }
 usdt:$1:konfiscator:slab_new { @total["slab_new"] = count(); }
 uprobe:$1:kf_slab_make { @total["kf_slab_make"] = count(); }
 END { print(@total); clear(@total);
 }
-END
+BT
 sed -i "s|\$1|$TRACED|" "$WORK/slabs.bt"
 
 traced "$WORK/slabs.bt" under_traced "$top_builddir/tests/scripts/events" 23 23
