@@ -55,7 +55,7 @@ LARGE = (
 # What less than one in so many programs run is seldom run.
 SELDOM = 3
 # Where it is called the start is over.
-START_ENDS = "kf_self_rest"
+START_ENDS = "start_is_over"
 # Bytes that the kernel maps at once around a page of a file.
 WINDOW = 65536
 PAGE = 4096
@@ -191,6 +191,9 @@ def main():
         return
     known, room = sections(args.build)
     apart = watched(library)
+    # A name in the list stands for all functions that have it.
+    guarded = {section for symbol in symbols(library) if symbol.at in apart
+               for section in known[symbol.name]}
     uses = collections.Counter()
     place = {}
     later, first = set(), set()
@@ -203,10 +206,12 @@ def main():
             ran = set()
             for symbol, start in functions(library, command, **settings):
                 ran |= known[symbol.name]
-                if not start or symbol.at in apart:
+                if not start:
                     later |= known[symbol.name]
-                if symbol.at in apart or command == LEAST and not start:
+                if command == LEAST and not start:
                     first |= known[symbol.name]
+            first |= ran & guarded
+            later |= first
             for section in ran:
                 uses[section] += command not in LARGE
                 place.setdefault(section, at)
