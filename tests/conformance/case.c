@@ -141,12 +141,16 @@ ssize_t kf_read_file(const char *path, char *buf, size_t size)
 
 size_t kf_resident(void)
 {
-	char text[128];
-	unsigned long size, resident;
+	char text[4096];
+	const char *line;
+	unsigned long kib;
 
-	CHECK(kf_read_file("/proc/self/statm", text, sizeof(text)) > 0);
-	CHECK_EQ(sscanf(text, "%lu %lu", &size, &resident), 2);
-	return resident * (size_t)sysconf(_SC_PAGESIZE);
+	/* Not statm, which has pages: an emulator's are others. */
+	CHECK(kf_read_file("/proc/self/status", text, sizeof(text)) > 0);
+	line = strstr(text, "\nVmRSS:");
+	CHECK(line);
+	CHECK_EQ(sscanf(line, "\nVmRSS: %lu kB", &kib), 1);
+	return kib * 1024;
 }
 
 void kf_reap(pid_t pid)
