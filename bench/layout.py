@@ -59,8 +59,6 @@ START_ENDS = "start_is_over"
 # Bytes that the kernel maps at once around a page of a file.
 WINDOW = 65536
 PAGE = 4096
-# Bytes of what is not in .text and of what runs at the end.
-OTHERS = 2048
 # Where the library is, as valgrind has loaded it.
 BIAS = re.compile(r"PT_LOAD\[0\]:.*bias (0x[0-9a-f]+)")
 # Number, name and bytes of a section.
@@ -219,16 +217,17 @@ def main():
         die("no function of %s has run" % library)
     order = sorted(uses, key=lambda s: (-uses[s], place[s], s))
     often = len(PROGRAMS) / SELDOM
-    tell("start", [s for s in order if s not in later], room, 0)
-    tell("first", [s for s in order if s in first], room, OTHERS)
+    start = [s for s in order if s not in later]
     rest = [s for s in order if s in later - first]
-    tell("later", [s for s in rest if uses[s] >= often], room, 0)
-    tell("seldom", [s for s in rest if uses[s] < often], room, 0)
+    tell("start %d" % -(-sum(room[s] for s in start) // PAGE), start)
+    tell("first", [s for s in order if s in first])
+    tell("later", [s for s in rest if uses[s] >= often])
+    tell("seldom", [s for s in rest if uses[s] < often])
 
 
-def tell(part, listed, room, others):
-    """A part of the list, with the pages that it has."""
-    print(part, -(-(sum(room[s] for s in listed) + others) // PAGE))
+def tell(part, listed):
+    """A part of the list; the start's has the pages that it takes."""
+    print(part)
     for section in listed:
         print(re.sub(r"\.(constprop|isra|part)\.\d+$", "", section))
 

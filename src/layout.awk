@@ -7,15 +7,15 @@
 #
 # A line of the list is a name of a section, as -ffunction-sections and
 # -fdata-sections give them, or a file, FILE(.bss) for that part of it, or "page"
-# where one begins in .bss. What follows "start" is given back once the start is
-# over (src/sys/self.h) and ends where 64 KiB do, which the kernel maps at once.
-# Behind it lies what follows "first", "later" and "seldom", each in pages of its
-# own, and all else behind these 64 KiB. SCRIPT is what the linker prints with
-# --verbose.
+# where one begins in .bss. What follows "start", of so many pages, is given back
+# once the start is over (src/sys/self.h) and ends where 64 KiB do, which the kernel
+# maps at once. Behind it lies what follows "first", "later" and "seldom", each in
+# pages of its own, and all else behind these 64 KiB. SCRIPT is what the linker
+# prints with --verbose.
 NR == FNR {
-	if ($1 == "start" || $1 == "first" || $1 == "later" || $1 == "seldom") {
+	if ($1 ~ /^(start|first|later|seldom)$/) {
 		part = $1
-		pages[part] += $2
+		pages += $2
 	} else if ($0 ~ /^\.text\./)
 		text[part] = text[part] "    *(" $1 " " $1 ".*)\n"
 	else if ($0 ~ /^\.bss\./)
@@ -31,7 +31,7 @@ NR == FNR {
 /^=====/ { inside = !inside; next }
 !inside { next }
 /^ *\.init +:/ {
-	free = 15 - (pages["start"] + 15) % 16
+	free = 15 - (pages + 15) % 16
 	print "  .text.start : {"
 	print "    kf_self_start = .;"
 	# Not before the section: SystemTap takes it that code lies in the file
