@@ -20,7 +20,6 @@ uprobe:$1:kf_slab_make { @total["kf_slab_make"] = count(); }
 END { print(@total); clear(@total);
 }
 BT
-sed -i "s|\$1|$TRACED|" "$WORK/slabs.bt"
 
 traced "$WORK/slabs.bt" under_traced "$top_builddir/tests/scripts/events" 23 23
 made=$(traced_total slab_new)
