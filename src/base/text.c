@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Building bounded text and reading numbers, with nothing but mem*().
+ * Building bounded text and reading numbers, with nothing but mem*() and few.h.
  *
  * All appending goes through kf_text_strn(), the one place that knows the
  * bound, except for the shifting that kf_text_pad() does inside the bound.
