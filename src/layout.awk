@@ -8,10 +8,11 @@
 # A line of the list is a name of a section, as -ffunction-sections and
 # -fdata-sections give them, or a file, FILE(.bss) for that part of it, or "page"
 # where one begins in .bss. What follows "start", of so many pages, is given back
-# once the start is over (src/sys/self.h) and ends where 64 KiB do, which the kernel
-# maps at once. Behind it lies what follows "first", "later" and "seldom", each in
-# pages of its own, and all else behind these 64 KiB. SCRIPT is what the linker
-# prints with --verbose.
+# once the start is over (src/sys/self.h) and ends where 64 KiB of the file do, which
+# the kernel may keep together, and then maps at once. Behind it lies what follows
+# "first", "later" and "seldom", each in pages of its own, and all else behind these
+# 64 KiB. What ld.so reads once lies among the constants, which are given back, not
+# among the names. SCRIPT is what the linker prints with --verbose.
 NR == FNR {
 	if ($1 ~ /^(start|first|later|seldom)$/) {
 		part = $1
@@ -30,13 +31,20 @@ NR == FNR {
 }
 /^=====/ { inside = !inside; next }
 !inside { next }
+/^ *\.rela\.(dyn|plt) +:/ { aside = 1 }
+aside {
+	once = once $0 "\n"
+	aside = !/\}$/
+	next
+}
+/^ *\.rodata +:/ { printf "%s", once }
 /^ *\.init +:/ {
 	free = 15 - (pages + 15) % 16
 	print "  .text.start : {"
 	print "    kf_self_start = .;"
 	# Not before the section: SystemTap takes it that code lies in the file
 	# as far in as in memory.
-	printf "    . += %d * 4096;\n", free
+	printf "    . = ALIGN(65536) + %d * 4096;\n", free
 	printf "%s", text["start"]
 	print "    . = ALIGN(65536);"
 	print "    kf_self_ended = .;"

@@ -12,6 +12,7 @@
 #include "abi/abi.h"
 
 #include "engine/heap.h"
+#include "sys/self.h"
 #include "tags/tags.h"
 
 static void nothing(void)
@@ -20,6 +21,7 @@ static void nothing(void)
 
 static __kf_unused void (*resolve(void))(void)
 {
+	kf_self_part();
 	kf_heap_self = &kf_heap_empty;
 	kf_tag_self = &kf_tag_nobody;
 	return nothing;

@@ -25,6 +25,11 @@ static bool is_constant(const ElfW(Phdr) * part)
 	return part->p_type == PT_LOAD && part->p_flags == PF_R;
 }
 
+static const ElfW(Phdr) * parts(const ElfW(Ehdr) * head)
+{
+	return (const void *)((const char *)head + head->e_phoff);
+}
+
 /*
  * By src/layout.list: what only the start runs, what all programs need, what
  * they run later, what few of them run, where that ends, and all else. NULL
@@ -37,28 +42,62 @@ extern const char kf_self_seldom[] __kf_hidden __attribute__((weak));
 extern const char kf_self_last[] __kf_hidden __attribute__((weak));
 extern const char kf_self_behind[] __kf_hidden __attribute__((weak));
 
+static bool is_laid_out(void)
+{
+	return kf_self_behind && kf_vm_page() == KF_PAGE;
+}
+
+/*
+ * Kept out of a core, where what a file has is not in any case, it is another
+ * mapping to the kernel than what lies beside it.
+ */
+static void set_apart(uintptr_t from, uintptr_t to)
+{
+	if (from < to)
+		kf_sys(SYS_madvise, from, to - from, MADV_DONTDUMP);
+}
+
+void kf_self_part(void)
+{
+	const ElfW(Ehdr) *head = &__ehdr_start;
+	const ElfW(Phdr) *part = parts(head);
+
+	if (!is_laid_out())
+		return;
+	for (int i = 0; i < head->e_phnum; i++) {
+		uintptr_t from = (uintptr_t)head + part[i].p_vaddr;
+		uintptr_t to = from + part[i].p_memsz;
+
+		/* The first page has what most names are not found by. */
+		if (is_constant(&part[i]) && !part[i].p_offset)
+			set_apart(from + KF_PAGE, to);
+	}
+	set_apart((uintptr_t)kf_self_start, (uintptr_t)kf_self_ended);
+	set_apart((uintptr_t)kf_self_later, (uintptr_t)kf_self_seldom);
+	set_apart((uintptr_t)kf_self_last, (uintptr_t)kf_self_behind);
+}
+
 static void drop(uintptr_t from, uintptr_t to)
 {
 	kf_vm_unload((void *)from, to - from);
 }
 
-static void drop_constants(const ElfW(Ehdr) * head)
+/* From the last one on: the first has what is read here. */
+static void drop_constants(const ElfW(Ehdr) * head, bool names)
 {
-	const char *base = (const char *)head;
-	const ElfW(Phdr) *part = (const void *)(base + head->e_phoff);
 	uintptr_t page = kf_vm_page();
 
-	for (int i = 0; i < head->e_phnum; i++) {
-		uintptr_t from = (uintptr_t)base + part[i].p_vaddr;
+	for (int i = head->e_phnum - 1; i >= 0; i--) {
+		const ElfW(Phdr) *part = &parts(head)[i];
+		uintptr_t from = (uintptr_t)head + part->p_vaddr;
 
-		/* The first part has the names that ld.so looks for. */
-		if (is_constant(&part[i]) && part[i].p_offset)
+		if (is_constant(part) && (names || part->p_offset))
 			drop(KF_ALIGN_DOWN(from, page),
-			     KF_ALIGN_UP(from + part[i].p_memsz, page));
+			     KF_ALIGN_UP(from + part->p_memsz, page));
 	}
 }
 
-#define PAGES 32 /* of the code that may be given back, at most */
+#define PAGES 48 /* of the code that may be given back, at most */
 
 /* What the kernel tells of pages from @from on; false: nothing. */
 static bool look_up(uint64_t pages[PAGES], uintptr_t from, size_t nr)
@@ -95,24 +134,17 @@ static bool are_clean(const uint64_t *pages, uintptr_t from, uintptr_t to)
 
 enum { START = 1, LATER = 2 };
 
-/*
- * The code that may be given back, of these two. What is seldom run comes again
- * apart from the rest: kept out of a core, where code is not in any case, it is
- * another mapping to the kernel.
- */
+/* The code that may be given back, of these two. */
 static __noinline unsigned int clean_code(void)
 {
 	uintptr_t start = (uintptr_t)kf_self_start;
 	uintptr_t later = (uintptr_t)kf_self_later;
-	uintptr_t seldom = (uintptr_t)kf_self_seldom;
 	uintptr_t behind = (uintptr_t)kf_self_behind;
 	uint64_t pages[PAGES];
 	unsigned int clean = 0;
 
-	if (!behind || kf_vm_page() > KF_PAGE)
+	if (!is_laid_out())
 		return 0;
-	kf_sys(SYS_madvise, seldom, (uintptr_t)kf_self_last - seldom,
-	       MADV_DONTDUMP);
 	if (!look_up(pages, start, (behind - start) >> KF_PAGE_SHIFT))
 		return 0;
 	if (are_clean(pages, start, (uintptr_t)kf_self_ended))
@@ -134,7 +166,7 @@ static __noinline void start_is_over(unsigned int clean)
 		drop((uintptr_t)kf_self_later, (uintptr_t)kf_self_behind);
 	if (clean & START)
 		drop((uintptr_t)kf_self_start, (uintptr_t)kf_self_ended);
-	drop_constants(&__ehdr_start);
+	drop_constants(&__ehdr_start, true);
 }
 
 void kf_self_rest(void)
@@ -168,6 +200,7 @@ void kf_self_rest_libc(void)
 			base = map->l_addr;
 	}
 	head = head_at(base);
+	/* Everybody looks for names there. */
 	if (head)
-		drop_constants(head);
+		drop_constants(head, false);
 }

@@ -10,17 +10,21 @@
 #define KF_SYS_SELF_H
 
 /**
+ * kf_self_part() - have the kernel map parts of the library one by one
  * kf_self_rest() - give back what the library's start has read and run
  * kf_self_rest_libc() - give back the C library's constants
  *
- * The former: constants, and the code that src/layout.list has in pages of its
- * own, where no debugger has written to these. Code with probes stays, and all
- * of the C library's: a tracer may be about to put breakpoints in it, which
- * would go with its pages.
+ * The first is for the very beginning: what the kernel maps around a page is of
+ * the same part then, of code and of names alike. The second gives constants
+ * back, and the code that src/layout.list has in pages of its own, where no
+ * debugger has written to these. Code with probes stays, and all of the C
+ * library's: a tracer may be about to put breakpoints in it, which would go with
+ * its pages.
  *
  * Context: while the dynamic linker is at work, which then changes no list of
  *	    objects; keeps errno.
  */
+void kf_self_part(void);
 void kf_self_rest(void);
 void kf_self_rest_libc(void);
 
