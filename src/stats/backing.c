@@ -72,10 +72,12 @@ static int set_path(const char *dir, const char *name)
 /*
  * Between the header and what is counted are texts, which are not mapped. The
  * kernel may keep together, and map together, what is written to a file at
- * once: so what is counted is written apart.
+ * once: so what is counted is written apart, and by pages where a program
+ * without threads has slots.
  */
 static int write_image(int fd, size_t size)
 {
+	const size_t few = KF_AT_SLOTS + KF_FEW_SLOTS * sizeof(struct kf_slot);
 	const char *image = kf_stats.base;
 	size_t bytes;
 	const void *texts = kf_image_texts(&bytes);
@@ -83,9 +85,13 @@ static int write_image(int fd, size_t size)
 
 	if (!r)
 		r = kf_file_write(fd, texts, bytes, KF_AT_DESCS);
-	if (!r)
-		r = kf_file_write(fd, image + KF_AT_CLASSES,
-				  size - KF_AT_CLASSES, KF_AT_CLASSES);
+	for (size_t at = KF_AT_CLASSES; !r && at < size;) {
+		size_t next = at < few ? KF_PAGE : size - at;
+
+		next = KF_MIN(next, size - at);
+		r = kf_file_write(fd, image + at, next, (off_t)at);
+		at += next;
+	}
 	return r;
 }
 
