@@ -41,7 +41,7 @@ aside {
 /^ *\.init +:/ {
 	free = 15 - (pages + 15) % 16
 	print "  .text.start : {"
-	print "    kf_self_start = .;"
+	print "    . = ALIGN(4096);\n    kf_self_start = .;"
 	# Not before the section: SystemTap takes it that code lies in the file
 	# as far in as in memory.
 	printf "    . = ALIGN(65536) + %d * 4096;\n", free

@@ -21,7 +21,8 @@ static void nothing(void)
 
 static __kf_unused void (*resolve(void))(void)
 {
-	kf_self_part();
+	if (KF_SELF_PARTS_EARLY)
+		kf_self_part();
 	kf_heap_self = &kf_heap_empty;
 	kf_tag_self = &kf_tag_nobody;
 	return nothing;

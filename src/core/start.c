@@ -111,6 +111,8 @@ void kf_start_publish(bool forked)
 
 static void start(void)
 {
+	if (!KF_SELF_PARTS_EARLY)
+		kf_self_part();
 	kf_conf_read();
 	apply();
 	kf_stats_init();

@@ -9,6 +9,16 @@
 #ifndef KF_SYS_SELF_H
 #define KF_SYS_SELF_H
 
+/*
+ * Whether calls of the C library work when ld.so calls a resolver of ours: here
+ * it fills in addresses of functions first. Elsewhere it need not.
+ */
+#ifdef __x86_64__
+#define KF_SELF_PARTS_EARLY 1
+#else
+#define KF_SELF_PARTS_EARLY 0
+#endif
+
 /**
  * kf_self_part() - have the kernel map parts of the library one by one
  * kf_self_rest() - give back what the library's start has read and run
