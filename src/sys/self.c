@@ -42,9 +42,24 @@ extern const char kf_self_seldom[] __kf_hidden __attribute__((weak));
 extern const char kf_self_last[] __kf_hidden __attribute__((weak));
 extern const char kf_self_behind[] __kf_hidden __attribute__((weak));
 
-static bool is_laid_out(void)
+/* A system call that the C library has no part in. */
+static void advise(uintptr_t from, size_t size, long advice)
 {
-	return kf_self_behind && kf_vm_page() == KF_PAGE;
+#if KF_SELF_PARTS_EARLY
+	long result = SYS_madvise;
+
+	__asm__ volatile("syscall"
+			 : "+a"(result)
+			 : "D"(from), "S"(size), "d"(advice)
+			 : "rcx", "r11", "memory");
+#else
+	kf_sys(SYS_madvise, from, size, advice);
+#endif
+}
+
+static bool has_small_pages(void)
+{
+	return KF_SELF_PARTS_EARLY || kf_vm_page() == KF_PAGE;
 }
 
 /*
@@ -54,7 +69,7 @@ static bool is_laid_out(void)
 static void set_apart(uintptr_t from, uintptr_t to)
 {
 	if (from < to)
-		kf_sys(SYS_madvise, from, to - from, MADV_DONTDUMP);
+		advise(from, to - from, MADV_DONTDUMP);
 }
 
 void kf_self_part(void)
@@ -62,15 +77,14 @@ void kf_self_part(void)
 	const ElfW(Ehdr) *head = &__ehdr_start;
 	const ElfW(Phdr) *part = parts(head);
 
-	if (!is_laid_out())
+	if (!kf_self_behind || !has_small_pages())
 		return;
 	for (int i = 0; i < head->e_phnum; i++) {
 		uintptr_t from = (uintptr_t)head + part[i].p_vaddr;
-		uintptr_t to = from + part[i].p_memsz;
 
 		/* The first page has what most names are not found by. */
 		if (is_constant(&part[i]) && !part[i].p_offset)
-			set_apart(from + KF_PAGE, to);
+			set_apart(from + KF_PAGE, from + part[i].p_memsz);
 	}
 	set_apart((uintptr_t)kf_self_start, (uintptr_t)kf_self_ended);
 	set_apart((uintptr_t)kf_self_later, (uintptr_t)kf_self_seldom);
@@ -143,7 +157,7 @@ static __noinline unsigned int clean_code(void)
 	uint64_t pages[PAGES];
 	unsigned int clean = 0;
 
-	if (!is_laid_out())
+	if (!behind || !has_small_pages())
 		return 0;
 	if (!look_up(pages, start, (behind - start) >> KF_PAGE_SHIFT))
 		return 0;

@@ -10,8 +10,8 @@
 #define KF_SYS_SELF_H
 
 /*
- * Whether calls of the C library work when ld.so calls a resolver of ours: here
- * it fills in addresses of functions first. Elsewhere it need not.
+ * Whether kf_self_part() does without the C library, whose functions cannot be
+ * called from a resolver: ld.so may not have filled in their addresses yet.
  */
 #ifdef __x86_64__
 #define KF_SELF_PARTS_EARLY 1
@@ -28,8 +28,8 @@
  * the same part then, of code and of names alike. The second gives constants
  * back, and the code that src/layout.list has in pages of its own, where no
  * debugger has written to these. Code with probes stays, and all of the C
- * library's: a tracer may be about to put breakpoints in it, which would go with
- * its pages.
+ * library's: a tracer may be about to put breakpoints in it, which would go
+ * with its pages.
  *
  * Context: while the dynamic linker is at work, which then changes no list of
  *	    objects; keeps errno.
