@@ -17,7 +17,7 @@
 
 /* Larger classes that serve before a slab is made. */
 #define NEAR 2
-#define NEAR_USES 16
+#define NEAR_USES 32
 
 static inline struct kf_slab *at(struct kf_list *link)
 {
