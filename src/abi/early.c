@@ -8,6 +8,9 @@
  * resolver at the end of our relocations, before the program's, and it sets the
  * variables by hand.
  * That costs the fast path nothing, as a test for it would.
+ *
+ * It is also the first of our code that runs: before the kernel has mapped any
+ * of the rest along with it, the library is set apart into its parts.
  */
 #include "abi/abi.h"
 

@@ -4,6 +4,7 @@
 # told to bind: at once, never for good, and through its profiler or an auditor.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
+need readelf
 workdir
 
 echo 'unsigned int la_version(unsigned int v) { return v; }
