@@ -2,7 +2,7 @@
 /*
  * Large blocks: see large.h. The threshold between runs and mappings follows
  * glibc's rule: the free of a mapped block of s bytes, up to 32 MiB, sets the
- * mmap threshold to s and the trim threshold to 2 s; so what is allocated *
+ * mmap threshold to s and the trim threshold to 2 s; so what is allocated
  * again and again stops being mapped and unmapped each time. As in glibc, where
  * a block has a header, s is more than what was asked.
  */
@@ -181,17 +181,22 @@ void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 	return run ? run->start : NULL;
 }
 
-static void move_thresholds(size_t bytes)
+/*
+ * Whether they have doubled by it at least: then nothing tells yet that there
+ * is to be another block as long, and its pages go rather than lie about. Few
+ * can be, as a threshold doubles eight times at most.
+ */
+static bool move_thresholds(size_t bytes)
 {
 	size_t old = __atomic_load_n(&kf_large_conf.mmap_threshold,
 				     __ATOMIC_RELAXED);
 
 	if (!kf_large_conf.dynamic || bytes > THRESHOLD_MAX)
-		return;
+		return false;
 	/* Of threads that free such blocks at once one moves it. */
 	do {
 		if (bytes <= old)
-			return;
+			return false;
 	} while (!__atomic_compare_exchange_n(
 		&kf_large_conf.mmap_threshold, &old, bytes, true,
 		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -200,6 +205,7 @@ static void move_thresholds(size_t bytes)
 	kf_word_set(KF_WORD_mmap_threshold, bytes);
 	kf_word_set(KF_WORD_trim_threshold, 2 * bytes);
 	kf_probe_memory_mallopt_free_dyn_thresholds(bytes, 2 * bytes);
+	return bytes / 2 >= old;
 }
 
 void kf_large_free(struct kf_heap *heap, struct kf_run *run)
@@ -216,9 +222,10 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 		kf_pages_free(run);
 		return;
 	}
-	move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE));
 	/* Where the next of its size will be a run its pages are for that. */
-	if (wants_mapping(run->asked, 1))
+	if (move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE)))
+		kf_pages_unmap(run);
+	else if (wants_mapping(run->asked, 1))
 		kf_pages_free(run);
 	else
 		kf_pages_adopt(run);

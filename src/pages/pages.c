@@ -441,11 +441,10 @@ static bool adopt(struct kf_run *run)
 	return true;
 }
 
-void kf_pages_adopt(struct kf_run *run)
+static void let_go(struct kf_run *run, bool adopted)
 {
 	size_t bytes = kf_run_bytes(run);
 	char *start = run->start;
-	bool adopted;
 
 	if (run->private || !kf_floor_lock()) {
 		kf_pages_free(run);
@@ -453,13 +452,23 @@ void kf_pages_adopt(struct kf_run *run)
 	}
 	kf_stats_begin();
 	uncount_mapped(run);
-	adopted = adopt(run);
+	adopted = adopted && adopt(run);
 	if (!adopted)
 		forget_mapped(run);
 	kf_stats_end();
 	kf_floor_unlock();
 	if (!adopted)
 		give_addresses(start, bytes);
+}
+
+void kf_pages_adopt(struct kf_run *run)
+{
+	let_go(run, true);
+}
+
+void kf_pages_unmap(struct kf_run *run)
+{
+	let_go(run, false);
 }
 
 bool kf_floor_lock(void)

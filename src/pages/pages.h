@@ -116,6 +116,14 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages,
 void kf_pages_adopt(struct kf_run *run);
 
 /**
+ * kf_pages_unmap() - give a mapping of its own back to the kernel at once
+ * @run:	a mapped run
+ *
+ * Context: as kf_pages_adopt().
+ */
+void kf_pages_unmap(struct kf_run *run);
+
+/**
  * kf_pages_was_mapped() - whether a mapping that is gone began at an address
  * @start:	an address that no run has
  *

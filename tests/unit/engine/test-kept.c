@@ -234,22 +234,58 @@ END_TEST
 
 START_TEST(dirty_pages_come_before_a_mapping)
 {
-	void *blocks[2];
+	void *blocks[3];
 
 	start();
 	take(BLOCK, 16, false);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		blocks[i] = take(400 * KF_KIB, 16, false);
-	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 2);
-	for (int i = 0; i < 2; i++)
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 3);
+	for (int i = 0; i < 3; i++)
 		drop(blocks[i]);
-	/* A mapping by its size; the pages of both are one run now. */
+	/* A mapping by its size; the pages of the last two are one run now. */
 	blocks[0] = take(700 * KF_KIB, 16, false);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 0);
 	blocks[1] = take(700 * KF_KIB, 16, false);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 1);
 	drop(blocks[0]);
 	drop(blocks[1]);
+}
+END_TEST
+
+/* Held from the kernel for blocks and free pages: not for tables. */
+static uint64_t held(void)
+{
+	return kf_word_get(KF_WORD_mapped) - kf_word_get(KF_WORD_metadata);
+}
+
+START_TEST(mapping_twice_the_threshold_goes_with_its_pages)
+{
+	void *blocks[3];
+	uint64_t before;
+
+	start();
+	take(BLOCK, 16, false);
+	before = held();
+	blocks[0] = take(300 * KF_KIB, 16, false);
+	blocks[1] = take(400 * KF_KIB, 16, false);
+	blocks[2] = take(900 * KF_KIB, 16, false);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 3);
+	drop(blocks[0]);
+	ck_assert_uint_eq(held(), before + 1300 * KF_KIB);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_dirty), 0);
+	/* The threshold is 304 KiB now, of which this is not the double. */
+	drop(blocks[1]);
+	ck_assert_uint_eq(held(), before + 1300 * KF_KIB);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_dirty), 400 * KF_KIB);
+	drop(blocks[2]);
+	ck_assert_uint_eq(held(), before + 400 * KF_KIB);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_dirty), 400 * KF_KIB);
+	/* The next as long is a run, and stays. */
+	blocks[2] = take(900 * KF_KIB, 16, false);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 0);
+	drop(blocks[2]);
+	ck_assert_uint_ge(kf_word_get(KF_WORD_dirty), 900 * KF_KIB);
 }
 END_TEST
 
@@ -424,6 +460,7 @@ int main(void)
 		kept_runs_go_before_fresh_pages_are_taken,
 		kept_runs_stay_while_others_lie_dirty,
 		dirty_pages_come_before_a_mapping,
+		mapping_twice_the_threshold_goes_with_its_pages,
 		room_to_grow_makes_no_mapping,
 		what_outgrows_a_long_run_is_a_mapping_from_then_on,
 		a_shorter_one_is_a_run_again,
