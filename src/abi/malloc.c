@@ -147,9 +147,9 @@ KF_LEAF __noinline void *kf_malloc_more(size_t size)
 static __noinline void *malloc_refilled(size_t size, struct kf_heap *heap)
 {
 	size_t offset = KF_ALIGN_UP(size, (size_t)16);
-	void *p = NULL;
+	void *p = kf_fast_share(heap, &offset);
 
-	if (likely(heap->has_bins && size))
+	if (!p && likely(heap->has_bins && size))
 		p = kf_heap_refill(heap, offset, size);
 	if (unlikely(!p))
 		return size ? kf_malloc_other(size) : kf_malloc_more(size);

@@ -228,7 +228,8 @@ static void settle(struct kf_heap *heap)
 	forget_tags(heap);
 	heap->exit_rounds = 0;
 	/* What a thread before it needed says little of this one. */
-	__builtin_memset(heap->near_uses, 0, sizeof(heap->near_uses));
+	__builtin_memset(heap->share, 0, sizeof(heap->share));
+	__builtin_memset(heap->sharer, 0, sizeof(heap->sharer));
 	kf_heap_self = heap;
 	kf_word_add_atomic(KF_WORD_threads, 1);
 	kf_stats_slot_label(heap->slot, KF_SLOT_IN_USE);

@@ -82,6 +82,28 @@ static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
 }
 
 /**
+ * kf_fast_share() - a block of the class that serves for one
+ * @heap:	kf_heap_self
+ * @offset:	the class, times 16, up to KF_TINY_MAX, whose bin is empty; out:
+ *		that of the other, if there is one
+ *
+ * Context: any thread.
+ * Return: the block, counted, or NULL: the bin is to be filled.
+ */
+static __always_inline_kf void *kf_fast_share(struct kf_heap *heap,
+					      size_t *offset)
+{
+	struct kf_share *share = &heap->share[*offset / sizeof(struct kf_bin)];
+
+	if (!share->to)
+		return NULL;
+	*offset = share->to * sizeof(struct kf_bin);
+	if (unlikely(!--share->left))
+		share->to = 0;
+	return kf_fast_alloc(heap, *offset);
+}
+
+/**
  * kf_fast_pop() - a block of any small size, the bin filled if need be
  * @heap:	kf_heap_self
  * @size:	bytes, at most KF_SMALL_MAX
@@ -106,6 +128,10 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
 	if (p)
 		return p;
 	p = kf_fast_alloc(heap, offset);
+	if (unlikely(!p) && near && class <= KF_NR_TINY) {
+		p = kf_fast_share(heap, &offset);
+		*usable = offset;
+	}
 	if (unlikely(!p) && heap->has_bins)
 		p = kf_heap_refill(heap, offset, size);
 	if (unlikely(!p) && near && class > KF_NR_TINY) {
@@ -118,9 +144,10 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
 		if (unlikely(!p))
 			return NULL;
 		*usable = kf_slab_at(p)->size;
-		class = kf_class_of(*usable);
+		offset = kf_class_of(*usable) * sizeof(struct kf_bin);
 	}
-	*zeroed = heap->bin[class].source & KF_BIN_ZEROED;
+	*zeroed = ((struct kf_bin *)((char *)heap->bin + offset))->source &
+		  KF_BIN_ZEROED;
 	return p;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/audit.h"
 #include "engine/cut.h"
 #include "engine/detour.h"
+#include "engine/share.h"
 
 #include "pages/pages.h"
 
@@ -17,7 +18,6 @@
 
 /* Larger classes that serve before a slab is made. */
 #define NEAR 2
-#define NEAR_USES 32
 
 static inline struct kf_slab *at(struct kf_list *link)
 {
@@ -155,11 +155,12 @@ static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
 		slab = own_slab(bin);
 	if (!slab && !nr) {
 		heap->reuse = !kf_detour_strict;
-		if (has_foreign)
-			nr = kf_foreign_take(heap, class * sizeof(*bin));
-	}
-	if (!slab && !nr)
 		slab = next_slab(heap, class);
+		if (has_foreign && (!slab || !slab->local)) {
+			nr = kf_foreign_take(heap, class * sizeof(*bin));
+			slab = nr ? NULL : slab;
+		}
+	}
 	if (!slab && !nr && make)
 		slab = kf_slab_make(heap, class);
 	return slab ? kf_slab_take(heap, slab, bin) : nr;
@@ -183,18 +184,6 @@ static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
 }
 
 /*
- * Whether a thread has asked so seldom for a class up to 1 KiB that a block of
- * another will do. Counts the request; each such one goes the long way.
- */
-static bool is_rare(struct kf_heap *heap, unsigned int class)
-{
-	if (class > KF_NR_TINY || heap->near_uses[class] >= NEAR_USES)
-		return false;
-	heap->near_uses[class]++;
-	return true;
-}
-
-/*
  * The last class that serves for @class before a slab is made for it: up to
  * 1 KiB a quarter more steps if it is rare. A sized free of such a block has to
  * find it near enough: kf_resize_stays().
@@ -204,17 +193,6 @@ static unsigned int last_near(unsigned int class, bool rare)
 	if (class > KF_NR_TINY)
 		return KF_MIN(class + NEAR, KF_NR_CLASSES - 1);
 	return rare ? KF_MIN(class + class / 4, KF_NR_TINY) : class;
-}
-
-/*
- * The class that a slab is made of where @class is rare: the last of its group,
- * of which there are four to a doubling, so that the others find it there.
- */
-static unsigned int last_of_group(unsigned int class)
-{
-	unsigned int nr = class < 8 ? 1 : 1u << (kf_ilog2(class) - 2);
-
-	return KF_ALIGN_UP(class, nr);
 }
 
 static bool has_block(struct kf_bin *bin)
@@ -227,28 +205,65 @@ static bool has_block(struct kf_bin *bin)
 }
 
 /*
+ * Whether another class has no block but a sample that is due: who would have
+ * had that block is sampled, or nobody would be until one asks for its class.
+ */
+static bool take_sample_of(struct kf_heap *heap, unsigned int class,
+			   unsigned int other)
+{
+	if (other == class || !kf_heap_sample_is_due(heap, other))
+		return false;
+	heap->due[class] = heap->due[other];
+	heap->due[other] = 0;
+	return true;
+}
+
+/* A larger class that has a block, up to the last; 0: none, or a sample. */
+static unsigned int find_larger(struct kf_heap *heap, unsigned int class,
+				unsigned int last, size_t size)
+{
+	for (unsigned int c = class + 1; c <= last; c++) {
+		if (has_block(&heap->bin[c]) || fill(heap, c, size, false))
+			return c;
+		if (take_sample_of(heap, class, c))
+			return 0;
+	}
+	return 0;
+}
+
+/* A slab is made of the class, or of the last of its group; 0: none is. */
+static unsigned int find_fresh(struct kf_heap *heap, unsigned int class,
+			       bool rare, size_t size)
+{
+	/* What is billed to a tag is to depend on sizes alone where it can. */
+	unsigned int last = rare && !heap->marks ? kf_share_last(class) : class;
+
+	if (fill(heap, last, size, true))
+		return last;
+	if (last == class || take_sample_of(heap, class, last))
+		return 0;
+	return fill(heap, class, size, true) ? class : 0;
+}
+
+/*
  * find() where the class itself has none. A near block wastes less than the
  * pages of a slab that may have no other use.
  */
 static unsigned int find_near(struct kf_heap *heap, unsigned int class,
 			      size_t size)
 {
-	unsigned int last, made;
+	unsigned int found;
 	bool rare;
 
 	if (kf_heap_sample_is_due(heap, class))
 		return 0;
-	rare = is_rare(heap, class);
-	last = last_near(class, rare);
-	for (unsigned int c = class + 1; c <= last; c++) {
-		if (has_block(&heap->bin[c]) || fill(heap, c, size, false))
-			return c;
-	}
-	/* What is billed to a tag is to depend on sizes alone where it can. */
-	made = rare && !heap->marks ? last_of_group(class) : class;
-	if (fill(heap, made, size, true))
-		return made;
-	return made != class && fill(heap, class, size, true) ? class : 0;
+	rare = class <= KF_NR_TINY && kf_share_is_rare(heap, class);
+	found = find_larger(heap, class, last_near(class, rare), size);
+	if (!found && !kf_heap_sample_is_due(heap, class))
+		found = find_fresh(heap, class, rare, size);
+	if (rare && found > class)
+		kf_share_begin(heap, class, found);
+	return found;
 }
 
 /*

@@ -95,6 +95,20 @@ struct kf_outbox {
 /* Of so many short ways one goes the long way: it collects and looks around. */
 #define KF_SHORT_FILLS 64
 
+/* A class up to KF_TINY_MAX that has no slab may be served by another. */
+struct kf_share {
+	uint8_t to;   /* the class, or 0: none does */
+	uint8_t left; /* requests until it is looked at again */
+};
+
+/* What the heap had counted when it was looked at last. */
+struct kf_sharer {
+	uint32_t all;	/* blocks given */
+	uint32_t given; /* of these, of the class that served for it then */
+	uint8_t of;	/* that class, or 0 */
+	bool parted;	/* it is to have slabs of its own */
+};
+
 enum kf_heap_state { KF_HEAP_IN_USE, KF_HEAP_IDLE, KF_HEAP_LOST };
 
 struct kf_heap {
@@ -128,7 +142,8 @@ struct kf_heap {
 	void *tags;		  /* for push and pop, or NULL; owner */
 	struct kf_heap *next_all; /* constant once listed */
 	struct kf_heap *next_idle;		  /* of the idle stack */
-	uint8_t near_uses[KF_NR_CLASSES];	  /* owner */
+	struct kf_share share[KF_NR_TINY + 1];	  /* owner */
+	struct kf_sharer sharer[KF_NR_TINY + 1];  /* owner */
 	struct kf_slab *spare[KF_NR_SPARES];	  /* owner */
 	struct kf_run *kept[KF_NR_KEPT];	  /* oldest first; owner */
 	struct kf_foreign foreign[KF_NR_CLASSES]; /* owner */

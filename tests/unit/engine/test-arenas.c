@@ -265,7 +265,7 @@ START_TEST(rare_small_classes_share_the_slab_of_their_group)
 }
 END_TEST
 
-/* And small ones only for the first requests of a class. */
+/* And others only while they have a block that is free. */
 START_TEST(small_class_that_is_used_gets_a_slab_of_its_own)
 {
 	struct kf_slab *slab;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which small classes have slabs of their own: see share.h.
+ */
+#include "engine/share.h"
+
+/* Requests of a class that shares until it is looked at. */
+#define USES 64
+
+/* Of so many blocks that a heap gave these are too many. */
+#define OFTEN (16 * USES)
+
+unsigned int kf_share_last(unsigned int class)
+{
+	unsigned int nr = class < 8 ? 1 : 1u << (kf_ilog2(class) - 2);
+
+	return KF_ALIGN_UP(class, nr);
+}
+
+static uint32_t count_given(const struct kf_heap *heap)
+{
+	uint32_t nr = 0;
+
+	for (unsigned int class = 1; class <= KF_NR_TINY; class ++)
+		nr += (uint32_t)heap->slot->class[class].mallocs;
+	return nr;
+}
+
+/*
+ * Whether a class is to have slabs of its own. It is if USES of the blocks that
+ * live are its own, where its part in them is as in those given since the last
+ * look; a few would leave a slab empty for the most part. And it is if it asks
+ * so often that the way to another's blocks would be felt.
+ */
+static bool is_to_part(const struct kf_heap *heap, const struct kf_sharer *s)
+{
+	const struct kf_stats_pair *pair = &heap->slot->class[s->of];
+	int64_t live = (int64_t)(pair->mallocs - pair->frees);
+	uint32_t given = (uint32_t)pair->mallocs - s->given;
+
+	return count_given(heap) - s->all < OFTEN || live >= (int64_t)given;
+}
+
+bool kf_share_is_rare(struct kf_heap *heap, unsigned int class)
+{
+	struct kf_share *share = &heap->share[class];
+	struct kf_sharer *s = &heap->sharer[class];
+
+	if (s->parted)
+		return false;
+	if (!share->left) {
+		/* With marks each such request goes the long way. */
+		s->parted = s->of && (heap->marks || is_to_part(heap, s));
+		s->of = 0;
+		share->left = USES;
+	}
+	share->left--;
+	share->to = 0;
+	return !s->parted;
+}
+
+void kf_share_begin(struct kf_heap *heap, unsigned int class,
+		    unsigned int found)
+{
+	struct kf_share *share = &heap->share[class];
+	struct kf_sharer *s = &heap->sharer[class];
+	unsigned int last = kf_share_last(class);
+	unsigned int other =
+		last > class && heap->nr_slabs[last] ? last : found;
+
+	if (!s->of) {
+		s->of = (uint8_t)other;
+		s->given = (uint32_t)heap->slot->class[other].mallocs;
+		s->all = count_given(heap);
+	}
+	if (share->left && !heap->marks && !heap->nr_slabs[class])
+		share->to = (uint8_t)other;
+}
