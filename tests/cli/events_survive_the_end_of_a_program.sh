@@ -54,7 +54,7 @@ for end in end kill fault; do
 done
 
 file=$(file_of "$pid")
-equal "of the worker" "thread_start large_alloc large_free thread_end " \
+equal "of the worker" "thread_start large_alloc large_free unmap thread_end " \
 	"$(kinds --thread=worker "$file" | sed 's/refill //; s/ map / /')"
 tid=$(cli --no-header --format=csv events -t worker "$file" |
 	sed -n '1s/^[^,]*,\([0-9]*\),.*/\1/p')
