@@ -179,7 +179,9 @@ static bool is_private(const struct kf_file_stat *st)
 
 /*
  * O_PATH, as a directory in which anyone may make files need not be readable.
- * @own: it is ours: made when missing, no link, nobody else's.
+ * @own: it is ours: made when missing, no link, nobody else's. It is swept
+ * first: that makes room, and who we are would be read through the mapping
+ * afterwards, which maps pages of the file.
  */
 static int try_dir(const char *dir, bool own)
 {
@@ -195,10 +197,10 @@ static int try_dir(const char *dir, bool own)
 	r = kf_file_stat(fd, &st);
 	if (!r && own && !is_private(&st))
 		r = -EPERM;
-	if (!r)
-		r = make_in(fd, dir, st.mode & S_ISGID);
 	if (!r && own)
 		kf_sweep_sometimes(fd);
+	if (!r)
+		r = make_in(fd, dir, st.mode & S_ISGID);
 	kf_file_close(fd);
 	return r;
 }
