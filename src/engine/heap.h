@@ -90,7 +90,7 @@ struct kf_outbox {
 #define KF_NR_DEAR 2 /* of those that are dear */
 #define KF_NR_OUTBOXES 8
 #define KF_NR_SPARES 16
-#define KF_NR_KEPT 32
+#define KF_NR_KEPT 128
 
 /* Of so many short ways one goes the long way: it collects and looks around. */
 #define KF_SHORT_FILLS 64
@@ -145,14 +145,15 @@ struct kf_heap {
 	struct kf_share share[KF_NR_TINY + 1];	  /* owner */
 	struct kf_sharer sharer[KF_NR_TINY + 1];  /* owner */
 	struct kf_slab *spare[KF_NR_SPARES];	  /* owner */
-	struct kf_run *kept[KF_NR_KEPT];	  /* oldest first; owner */
 	struct kf_foreign foreign[KF_NR_CLASSES]; /* owner */
 	struct kf_outbox outbox[KF_NR_OUTBOXES];  /* owner */
 	struct kf_list slabs[KF_NR_CLASSES];	  /* not full ones; owner */
 	uint32_t nr_slabs[KF_NR_CLASSES];	  /* full ones too; owner */
 	struct kf_countdown countdown;		  /* owner */
 	struct kf_box box;			  /* owner */
-	uint32_t due[KF_NR_CLASSES]; /* the epoch of a sample due; owner */
+	uint32_t due[KF_NR_CLASSES];	 /* the epoch of a sample due; owner */
+	struct kf_run *kept[KF_NR_KEPT]; /* oldest first; owner */
+	uint8_t kept_length[KF_NR_KEPT]; /* pages of each; owner */
 	void *mail; /* what was in it when a fork began; owner */
 	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
 } __kf_aligned(KF_CACHE_LINE);

@@ -6,16 +6,20 @@
  * threads share. So a heap keeps a few freed runs of moderate length, oldest
  * first, and hands one out to a request that it serves with an eighth of waste
  * at most. They count as runs in use and are told apart by their kind. When
- * there are too many the older half goes back, under the lock once; all go with
- * the next tick of the clock. A thread with many large blocks may keep a part
- * of their length more.
+ * there are too many the oldest go back, some under the lock at once; all go
+ * with the next tick of the clock. A thread with many large blocks may keep a
+ * part of their length more: it may replace many of them at once.
  */
 #include "engine/large.h"
 
 #include "pages/pages.h"
 
 #define PAGES_MAX ((512 * KF_KIB) >> KF_PAGE_SHIFT)
-#define SHARE 32
+#define SHARE 8
+#define DROPPED 16 /* at once; the lock is held for so long */
+
+_Static_assert(KF_KEPT_PAGES <= UINT8_MAX, "a length fits a byte");
+_Static_assert(KF_NR_KEPT <= UINT8_MAX, "and so does their number");
 
 /* What others freed of it, or it of others, is not told apart: an estimate. */
 static uint64_t pages_max(const struct kf_heap *heap)
@@ -39,8 +43,10 @@ static void count(struct kf_heap *heap, const struct kf_run *run, bool more)
 static void remove_at(struct kf_heap *heap, unsigned int at, unsigned int nr)
 {
 	heap->nr_kept -= nr;
-	for (unsigned int i = at; i < heap->nr_kept; i++)
+	for (unsigned int i = at; i < heap->nr_kept; i++) {
 		heap->kept[i] = heap->kept[i + nr];
+		heap->kept_length[i] = heap->kept_length[i + nr];
+	}
 }
 
 static void set_kind(struct kf_run *run, enum kf_run_kind kind)
@@ -71,11 +77,12 @@ static bool put(struct kf_heap *heap, struct kf_run *run)
 
 	if (heap->nr_kept == KF_NR_KEPT ||
 	    heap->kept_pages + run->nr_pages > max)
-		drop(heap, (heap->nr_kept + 1U) / 2);
+		drop(heap, KF_MIN((heap->nr_kept + 1U) / 2, DROPPED));
 	if (heap->kept_pages + run->nr_pages > max)
 		return false;
 	set_kind(run, KF_RUN_KEPT);
-	heap->kept[heap->nr_kept++] = run;
+	heap->kept[heap->nr_kept] = run;
+	heap->kept_length[heap->nr_kept++] = (uint8_t)run->nr_pages;
 	count(heap, run, true);
 	return true;
 }
@@ -100,13 +107,13 @@ static unsigned int best(const struct kf_heap *heap, size_t nr_pages,
 	size_t limit = nr_pages + nr_pages / 8 + 1;
 	unsigned int found = KF_NR_KEPT;
 
-	for (unsigned int i = heap->nr_kept; i-- > 0;) {
-		const struct kf_run *run = heap->kept[i];
+	for (unsigned int i = heap->nr_kept; i-- > 0 && limit > nr_pages;) {
+		size_t length = heap->kept_length[i];
 
-		if (run->nr_pages < nr_pages || run->nr_pages >= limit ||
-		    (uintptr_t)run->start & (align - 1))
+		if (length < nr_pages || length >= limit ||
+		    (uintptr_t)heap->kept[i]->start & (align - 1))
 			continue;
-		limit = run->nr_pages;
+		limit = length;
 		found = i;
 	}
 	return found;
@@ -133,6 +140,6 @@ struct kf_run *kf_kept_take(struct kf_heap *heap, size_t nr_pages, size_t align)
 
 void kf_kept_drop(struct kf_heap *heap)
 {
-	if (heap->nr_kept)
-		drop(heap, heap->nr_kept);
+	while (heap->nr_kept)
+		drop(heap, KF_MIN(heap->nr_kept, DROPPED));
 }
