@@ -14,39 +14,15 @@
 
 _Static_assert(KF_STATS_MAX_SLOTS < TAKING, "a chunk's number fits");
 
-/* Of events that are cheap otherwise and all alike, two of so many are told. */
-#define REPEATS 64
-
-/* Which clock an event has its time from. */
-enum { FINE, COARSE };
-
-/*
- * A bit for each kind: as a number in the code it takes no page of constants,
- * which would be the only one that a small program reads after its start.
- */
-static bool is_coarse(enum kf_box_kind kind)
-{
-	const uint64_t coarse =
-#define KF_BOX(id, number, probe, address, bytes, clock, shows, help) \
-	(uint64_t)(clock) << KF_BOX_##id |
-#include "stats/box.def"
-#undef KF_BOX
-		0;
-
-	_Static_assert(KF_NR_BOX_KINDS <= 64, "each has a bit");
-	return coarse >> kind & 1;
-}
-
 static struct kf_box shared;
 static uint32_t nr_chunks; /* of a ring; constant after kf_box_init() */
 static bool taken_over;	   /* what happened at the start; atomic */
 
-/* NULL: the shared one, for threads before ld.so has set up their variables. */
-static __thread struct kf_box *mine __attribute__((tls_model("initial-exec")));
+__thread struct kf_box *kf_box_mine __attribute__((tls_model("initial-exec")));
 
 static inline struct kf_box *own(void)
 {
-	return mine ? mine : &shared;
+	return kf_box_mine ? kf_box_mine : &shared;
 }
 
 /* Whether events are kept in it; threads that share one may give up. */
@@ -149,28 +125,18 @@ static void put_at(struct kf_box *box, enum kf_box_kind kind, uint64_t time,
 			 __ATOMIC_RELEASE);
 }
 
-/* Whether one more of that size, after so many, tells nothing new. */
-static bool is_repeat(struct kf_box *box, uint64_t bytes)
-{
-	uint32_t repeats = __atomic_load_n(&box->repeats, __ATOMIC_RELAXED) + 1;
-
-	if (__atomic_load_n(&box->bytes, __ATOMIC_RELAXED) != bytes) {
-		__atomic_store_n(&box->bytes, bytes, __ATOMIC_RELAXED);
-		repeats = 0;
-	}
-	__atomic_store_n(&box->repeats, repeats, __ATOMIC_RELAXED);
-	/* Two in a row: mostly these come in pairs. */
-	return repeats % REPEATS > 1;
-}
-
-void kf_box_put(enum kf_box_kind kind, uint64_t address, uint64_t bytes)
+void kf_box_write(enum kf_box_kind kind, uint64_t address, uint64_t bytes)
 {
 	struct kf_box *box = own();
+	bool coarse = kf_box_is_coarse(kind);
 
-	if (slot_of(box) && !(is_coarse(kind) && is_repeat(box, bytes)))
-		put_at(box, kind,
-		       is_coarse(kind) ? kf_now_coarse_ns() : kf_now_ns(),
-		       address, bytes);
+	if (!slot_of(box) ||
+	    (coarse && box == &shared && kf_box_is_repeat(box)))
+		return;
+	if (!coarse)
+		__atomic_store_n(&box->repeats, 0, __ATOMIC_RELAXED);
+	put_at(box, kind, coarse ? kf_now_coarse_ns() : kf_now_ns(), address,
+	       bytes);
 }
 
 void kf_box_refill(uint64_t bytes)
@@ -219,17 +185,17 @@ void kf_box_attach(struct kf_box *box, const struct kf_slot *slot)
 		take_over(box, number);
 	else if (!box->nr)
 		box->slot = number;
-	mine = box;
+	kf_box_mine = box;
 	kf_box_put(KF_BOX_thread_start, 0, (uint64_t)slot->tid);
 }
 
 void kf_box_resume(struct kf_box *box)
 {
-	mine = box;
+	kf_box_mine = box;
 }
 
 void kf_box_detach(void)
 {
 	kf_box_put(KF_BOX_thread_end, 0, (uint64_t)kf_process_tid());
-	mine = NULL;
+	kf_box_mine = NULL;
 }

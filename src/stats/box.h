@@ -35,8 +35,7 @@ enum kf_box_kind {
 struct kf_box {
 	uint64_t last;	    /* ns: no event is told to be older; atomic */
 	uint64_t refilled;  /* ns: the last refill that was told; atomic */
-	uint64_t bytes;	    /* of the last large block; atomic */
-	uint32_t repeats;   /* events of such blocks since; atomic */
+	uint32_t repeats;   /* events of large blocks in a row; atomic */
 	uint32_t nr;	    /* events, ever; atomic */
 	uint32_t slot;	    /* number of its slot, from 1; 0: nothing is kept;
 			     * atomic */
@@ -78,7 +77,7 @@ void kf_box_resume(struct kf_box *box);
 void kf_box_detach(void);
 
 /**
- * kf_box_put() - write an event
+ * kf_box_write() - write an event
  * @kind:	which
  * @address:	what it is about, or 0
  * @bytes:	how much, or 0
@@ -86,7 +85,53 @@ void kf_box_detach(void);
  * Context: any thread, any lock held. May take another chunk, by a few system
  *	    calls. errno kept.
  */
-__cold void kf_box_put(enum kf_box_kind kind, uint64_t address, uint64_t bytes);
+__cold void kf_box_write(enum kf_box_kind kind, uint64_t address,
+			 uint64_t bytes);
+
+/*
+ * Whether an event is cheap otherwise: see box.def. A bit for each kind: as a
+ * number in the code it takes no page of constants, which would be the only one
+ * that a small program reads after its start.
+ */
+static inline bool kf_box_is_coarse(enum kf_box_kind kind)
+{
+	enum { FINE, COARSE };
+	const uint64_t coarse =
+#define KF_BOX(id, number, probe, address, bytes, clock, shows, help) \
+	(uint64_t)(clock) << KF_BOX_##id |
+#include "stats/box.def"
+#undef KF_BOX
+		0;
+
+	_Static_assert(KF_NR_BOX_KINDS <= 64, "each has a bit");
+	return coarse >> kind & 1;
+}
+
+/* Of such events in a row, with no other between, two of so many are told. */
+#define KF_BOX_REPEATS 64
+
+static inline bool kf_box_is_repeat(struct kf_box *box)
+{
+	uint32_t repeats = __atomic_load_n(&box->repeats, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&box->repeats, repeats + 1, __ATOMIC_RELAXED);
+	/* Two in a row: mostly these come in pairs. */
+	return likely(repeats % KF_BOX_REPEATS > 1);
+}
+
+/* NULL: the shared one, for threads before ld.so has set up their variables. */
+extern __thread struct kf_box *kf_box_mine
+	__attribute__((tls_model("initial-exec"))) __kf_hidden;
+
+/* kf_box_write(), unless the event is one of many. */
+static inline void kf_box_put(enum kf_box_kind kind, uint64_t address,
+			      uint64_t bytes)
+{
+	struct kf_box *box = kf_box_mine;
+
+	if (!kf_box_is_coarse(kind) || !box || !kf_box_is_repeat(box))
+		kf_box_write(kind, address, bytes);
+}
 
 /**
  * kf_box_refill() - write that a list was filled, if this tick has none yet
