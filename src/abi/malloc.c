@@ -109,7 +109,7 @@ __noinline void *kf_malloc_other(size_t size)
 		return p;
 	if (kf_detour_is_due())
 		return kf_detour_malloc_any(size);
-	if (size > KF_SMALL_MAX && kf_heap_self->nr_kept)
+	if (size > KF_SMALL_MAX && kf_heap_self->kept_lengths)
 		return malloc_large(size);
 	return malloc_slow(size);
 }

@@ -90,7 +90,11 @@ struct kf_outbox {
 #define KF_NR_DEAR 2 /* of those that are dear */
 #define KF_NR_OUTBOXES 8
 #define KF_NR_SPARES 16
-#define KF_NR_KEPT 128
+
+/* A longer run costs more to fill than the lock costs, and is not kept. */
+#define KF_KEPT_PAGES ((256 * KF_KIB) >> KF_PAGE_SHIFT)
+
+_Static_assert(KF_KEPT_PAGES == 64, "a bit for each length");
 
 /* Of so many short ways one goes the long way: it collects and looks around. */
 #define KF_SHORT_FILLS 64
@@ -109,6 +113,12 @@ struct kf_sharer {
 	bool parted;	/* it is to have slabs of its own */
 };
 
+/* Most heaps have none of these. */
+struct kf_kept {
+	struct kf_run *run[KF_KEPT_PAGES]; /* by length, latest first */
+	unsigned int next;		   /* the length that goes next */
+};
+
 enum kf_heap_state { KF_HEAP_IN_USE, KF_HEAP_IDLE, KF_HEAP_LOST };
 
 struct kf_heap {
@@ -124,7 +134,6 @@ struct kf_heap {
 	bool rests;		  /* nobody's when a fork began; arenas lock */
 	uint8_t exit_rounds;	  /* owner */
 	uint8_t nr_spares;	  /* owner */
-	uint8_t nr_kept;	  /* owner */
 	uint8_t hue;		  /* for the colour of slabs; owner */
 	uint32_t refills;	  /* owner */
 	uint32_t kept_pages;	  /* owner */
@@ -151,10 +160,10 @@ struct kf_heap {
 	uint32_t nr_slabs[KF_NR_CLASSES];	  /* full ones too; owner */
 	struct kf_countdown countdown;		  /* owner */
 	struct kf_box box;			  /* owner */
-	uint32_t due[KF_NR_CLASSES];	 /* the epoch of a sample due; owner */
-	struct kf_run *kept[KF_NR_KEPT]; /* oldest first; owner */
-	uint8_t kept_length[KF_NR_KEPT]; /* pages of each; owner */
-	void *mail; /* what was in it when a fork began; owner */
+	uint32_t due[KF_NR_CLASSES]; /* the epoch of a sample due; owner */
+	uint64_t kept_lengths; /* of which runs are kept, a bit each; owner */
+	struct kf_kept *kept;  /* these, or NULL: never any; owner */
+	void *mail;	       /* what was in it when a fork began; owner */
 	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
 } __kf_aligned(KF_CACHE_LINE);
 
@@ -496,11 +505,13 @@ void kf_spare_drop(struct kf_heap *heap);
 
 /**
  * kf_kept_drop() - give the kept runs back
+ * kf_kept_drop_some() - give some back at once, one of each length in turn
  * @heap:	the heap
  *
  * Context: the heap's owner.
  */
 void kf_kept_drop(struct kf_heap *heap);
+void kf_kept_drop_some(struct kf_heap *heap);
 
 /**
  * kf_heap_trim() - give back what was empty for a while

@@ -3,12 +3,12 @@
  * Kept runs: large blocks that a thread freed, for its next ones.
  *
  * A large block is taken and given back under the pages lock, which all
- * threads share. So a heap keeps a few freed runs of moderate length, oldest
- * first, and hands one out to a request that it serves with an eighth of waste
+ * threads share. So a heap keeps freed runs of moderate length, in a list for
+ * each, and hands one out to a request that it serves with an eighth of waste
  * at most. They count as runs in use and are told apart by their kind. When
- * there are too many the oldest go back, some under the lock at once; all go
- * with the next tick of the clock. A thread with many large blocks may keep a
- * part of their length more: it may replace many of them at once.
+ * there are too many some go back, under the lock at once, of all lengths
+ * alike; all go with the next tick of the clock. A thread with many large
+ * blocks may keep a part of their length more: it may replace many at once.
  */
 #include "engine/large.h"
 
@@ -16,37 +16,27 @@
 
 #define PAGES_MAX ((512 * KF_KIB) >> KF_PAGE_SHIFT)
 #define SHARE 8
+#define MORE_MAX ((2 * KF_MIB) >> KF_PAGE_SHIFT)
 #define DROPPED 16 /* at once; the lock is held for so long */
 
-_Static_assert(KF_KEPT_PAGES <= UINT8_MAX, "a length fits a byte");
-_Static_assert(KF_NR_KEPT <= UINT8_MAX, "and so does their number");
+_Static_assert(KF_KEPT_PAGES <= PAGES_MAX, "one is not much");
 
-/* What others freed of it, or it of others, is not told apart: an estimate. */
+/*
+ * What others freed of it, or it of others, is not told apart: an estimate. A
+ * thread that lives on what others had before has its part of what all have.
+ */
 static uint64_t pages_max(const struct kf_heap *heap)
 {
 	const uint64_t *sum = heap->slot->scalar;
 	int64_t live = (int64_t)(sum[KF_SLOT_large_allocated] -
 				 sum[KF_SLOT_large_freed]);
+	uint64_t part = (kf_word_get(KF_WORD_large) >> KF_PAGE_SHIFT) -
+			heap->kept_pages;
 
-	return PAGES_MAX +
-	       ((uint64_t)KF_MAX(live, (int64_t)0) >> KF_PAGE_SHIFT) / SHARE;
-}
-
-static void count(struct kf_heap *heap, const struct kf_run *run, bool more)
-{
-	size_t bytes = kf_run_bytes(run);
-
-	heap->kept_pages += more ? run->nr_pages : -run->nr_pages;
-	kf_heap_stat(heap, KF_SLOT_large_kept, more ? bytes : -bytes);
-}
-
-static void remove_at(struct kf_heap *heap, unsigned int at, unsigned int nr)
-{
-	heap->nr_kept -= nr;
-	for (unsigned int i = at; i < heap->nr_kept; i++) {
-		heap->kept[i] = heap->kept[i + nr];
-		heap->kept_length[i] = heap->kept_length[i + nr];
-	}
+	part /= KF_MAX(kf_word_get(KF_WORD_threads), (uint64_t)1);
+	if (live > (int64_t)(part << KF_PAGE_SHIFT))
+		part = (uint64_t)live >> KF_PAGE_SHIFT;
+	return PAGES_MAX + KF_MIN(part / SHARE, MORE_MAX);
 }
 
 static void set_kind(struct kf_run *run, enum kf_run_kind kind)
@@ -55,35 +45,63 @@ static void set_kind(struct kf_run *run, enum kf_run_kind kind)
 	__atomic_store_n(&run->kind, (uint8_t)kind, __ATOMIC_RELAXED);
 }
 
-/* The @nr oldest go back. */
-static void drop(struct kf_heap *heap, unsigned int nr)
+static void push(struct kf_heap *heap, struct kf_run *run)
+{
+	unsigned int i = run->nr_pages - 1;
+
+	run->pending = heap->kept->run[i];
+	heap->kept->run[i] = run;
+	heap->kept_lengths |= 1ull << i;
+	heap->kept_pages += run->nr_pages;
+	kf_heap_stat(heap, KF_SLOT_large_kept, kf_run_bytes(run));
+}
+
+/* The latest of a length that there is one of, in pages less one. */
+static struct kf_run *pop(struct kf_heap *heap, unsigned int i)
+{
+	struct kf_run *run = heap->kept->run[i];
+
+	heap->kept->run[i] = run->pending;
+	if (!run->pending)
+		heap->kept_lengths &= ~(1ull << i);
+	heap->kept_pages -= run->nr_pages;
+	kf_heap_stat(heap, KF_SLOT_large_kept, -kf_run_bytes(run));
+	return run;
+}
+
+void kf_kept_drop_some(struct kf_heap *heap)
 {
 	struct kf_run *list = NULL;
 
-	for (unsigned int i = nr; i-- > 0;) {
-		struct kf_run *run = heap->kept[i];
+	for (int nr = 0; nr < DROPPED && heap->kept_lengths; nr++) {
+		uint64_t next = heap->kept_lengths & ~0ull << heap->kept->next;
+		unsigned int i = (unsigned int)__builtin_ctzll(
+			next ? next : heap->kept_lengths);
+		struct kf_run *run = pop(heap, i);
 
-		count(heap, run, false);
+		heap->kept->next = (i + 1) % KF_KEPT_PAGES;
 		run->pending = list;
 		list = run;
 	}
-	remove_at(heap, 0, nr);
 	kf_pages_free_list(list);
+}
+
+/* Whether so many pages are too many. */
+static bool is_much(const struct kf_heap *heap, size_t nr_pages)
+{
+	return nr_pages > PAGES_MAX && nr_pages > pages_max(heap);
 }
 
 static bool put(struct kf_heap *heap, struct kf_run *run)
 {
-	uint64_t max = pages_max(heap);
-
-	if (heap->nr_kept == KF_NR_KEPT ||
-	    heap->kept_pages + run->nr_pages > max)
-		drop(heap, KF_MIN((heap->nr_kept + 1U) / 2, DROPPED));
-	if (heap->kept_pages + run->nr_pages > max)
+	if (unlikely(!heap->kept))
+		heap->kept = kf_meta_alloc(sizeof(*heap->kept));
+	if (unlikely(!heap->kept))
 		return false;
+	while (is_much(heap, heap->kept_pages + run->nr_pages))
+		kf_kept_drop_some(heap);
 	set_kind(run, KF_RUN_KEPT);
-	heap->kept[heap->nr_kept] = run;
-	heap->kept_length[heap->nr_kept++] = (uint8_t)run->nr_pages;
-	count(heap, run, true);
+	push(heap, run);
 	return true;
 }
 
@@ -100,46 +118,43 @@ bool kf_kept_put(struct kf_heap *heap, struct kf_run *run)
 	return done;
 }
 
-/* The shortest that does, the latest of these: it may be in the cache. */
-static unsigned int best(const struct kf_heap *heap, size_t nr_pages,
-			 uintptr_t align)
+/*
+ * The shortest that do, the latest of these: it may be in the cache. Of a
+ * length no other is looked at for its alignment.
+ */
+static struct kf_run *best(struct kf_heap *heap, size_t nr_pages,
+			   uintptr_t align)
 {
-	size_t limit = nr_pages + nr_pages / 8 + 1;
-	unsigned int found = KF_NR_KEPT;
+	uint64_t lengths = heap->kept_lengths >> (nr_pages - 1) &
+			   ((2ull << nr_pages / 8) - 1);
 
-	for (unsigned int i = heap->nr_kept; i-- > 0 && limit > nr_pages;) {
-		size_t length = heap->kept_length[i];
+	for (; lengths; lengths &= lengths - 1) {
+		unsigned int i = (unsigned int)nr_pages - 1 +
+				 (unsigned int)__builtin_ctzll(lengths);
 
-		if (length < nr_pages || length >= limit ||
-		    (uintptr_t)heap->kept[i]->start & (align - 1))
-			continue;
-		limit = length;
-		found = i;
+		if (!((uintptr_t)heap->kept->run[i]->start & (align - 1)))
+			return pop(heap, i);
 	}
-	return found;
+	return NULL;
 }
 
 struct kf_run *kf_kept_take(struct kf_heap *heap, size_t nr_pages, size_t align)
 {
-	struct kf_run *run = NULL;
-	unsigned int i;
+	struct kf_run *run;
 
-	if (likely(!heap->nr_kept))
+	if (likely(!heap->kept_lengths) || !nr_pages ||
+	    nr_pages > KF_KEPT_PAGES)
 		return NULL;
 	kf_heap_enter(heap);
-	i = best(heap, nr_pages, align);
-	if (i < KF_NR_KEPT) {
-		run = heap->kept[i];
-		count(heap, run, false);
-		remove_at(heap, i, 1);
+	run = best(heap, nr_pages, align);
+	if (run)
 		set_kind(run, KF_RUN_LARGE);
-	}
 	kf_heap_leave(heap);
 	return run;
 }
 
 void kf_kept_drop(struct kf_heap *heap)
 {
-	while (heap->nr_kept)
-		drop(heap, KF_MIN(heap->nr_kept, DROPPED));
+	while (heap->kept_lengths)
+		kf_kept_drop_some(heap);
 }

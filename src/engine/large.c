@@ -53,18 +53,23 @@ static bool grows_best_mapped(size_t size)
 	return size >= GROWN_MIN && kf_large_conf.dynamic && mapping_is_left();
 }
 
-/* What the thread has kept goes before fresh pages are taken, if it is much. */
-static struct kf_run *take_before_kept(struct kf_heap *heap, size_t nr,
-				       size_t align_pages)
+/*
+ * A dirty run. What the thread has kept goes before fresh pages are taken, if
+ * it is much; no more of it than is needed, or each such block would cost all
+ * others the way by the lock.
+ */
+static struct kf_run *take_dirty(struct kf_heap *heap, size_t nr,
+				 size_t align_pages)
 {
-	struct kf_run *run = kf_pages_alloc_dirty(nr, align_pages);
+	for (;;) {
+		struct kf_run *run = kf_pages_alloc_dirty(nr, align_pages);
 
-	if (run)
-		return run;
-	kf_heap_enter(heap);
-	kf_kept_drop(heap);
-	kf_heap_leave(heap);
-	return NULL;
+		if (run || heap->kept_pages <= FEW_KEPT_PAGES)
+			return run;
+		kf_heap_enter(heap);
+		kf_kept_drop_some(heap);
+		kf_heap_leave(heap);
+	}
 }
 
 /* A block that is wanted. */
@@ -91,11 +96,11 @@ static struct kf_run *take(struct kf_heap *heap, const struct want *want,
 		 (want->grows && grows_best_mapped(want->size));
 	/* What lies free and dirty comes before what has to be mapped. */
 	if (mapped && !want->grows && kf_large_conf.dynamic)
-		run = kf_pages_alloc_dirty(nr, align_pages);
+		run = take_dirty(heap, nr, align_pages);
 	if (!run && mapped)
 		run = kf_pages_map(nr, align_pages, zeroed);
 	if (!run && !mapped && heap->kept_pages > FEW_KEPT_PAGES)
-		run = take_before_kept(heap, nr, align_pages);
+		run = take_dirty(heap, nr, align_pages);
 	/* Each is tried where the other finds no room: addresses are scarce. */
 	if (!run)
 		run = kf_pages_alloc(nr, align_pages, KF_RUN_LARGE, zeroed);
@@ -153,9 +158,13 @@ struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)
 	int64_t bytes = (int64_t)KF_ALIGN_UP(size, KF_PAGE);
 	struct kf_run *run;
 
-	if (!heap->nr_kept || !may_be_quick(heap) ||
-	    !kf_countdown_may_pass(&heap->countdown, bytes))
+	if (!heap->kept_lengths || !may_be_quick(heap))
 		return NULL;
+	if (unlikely(!kf_countdown_may_pass(&heap->countdown, bytes))) {
+		/* Nobody else may look: such blocks may be all it asks for. */
+		kf_countdown_update(&heap->countdown);
+		return NULL;
+	}
 	run = kf_kept_take(heap, pages_for(size), KF_PAGE);
 	if (!run)
 		return NULL;

@@ -24,9 +24,6 @@
 void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 		     bool zeroed) __must_check;
 
-/* A longer run costs more to fill than the lock costs. */
-#define KF_KEPT_PAGES ((256 * KF_KIB) >> KF_PAGE_SHIFT)
-
 /**
  * kf_large_reuse() - a large block by the short way: one that the heap kept
  * @heap:	kf_heap_self

@@ -63,12 +63,17 @@ static void renew(struct kf_countdown *c)
 	restart(c);
 }
 
+void kf_countdown_update(struct kf_countdown *c)
+{
+	if (c->epoch != __atomic_load_n(&kf_sample_epoch, __ATOMIC_RELAXED))
+		renew(c);
+}
+
 uint32_t kf_countdown_cross(struct kf_countdown *c, uint64_t bytes, uint32_t nr)
 {
 	uint64_t before;
 
-	if (c->epoch != __atomic_load_n(&kf_sample_epoch, __ATOMIC_RELAXED))
-		renew(c);
+	kf_countdown_update(c);
 	before = (uint64_t)c->left / bytes;
 	if (before >= nr) {
 		c->left -= (int64_t)(bytes * nr);

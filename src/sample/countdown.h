@@ -54,6 +54,14 @@ static inline uint64_t kf_countdown_mean(void)
 void kf_countdown_seed(uint64_t seed);
 
 /**
+ * kf_countdown_update() - begin anew if the mean has changed
+ * @c:		the countdown
+ *
+ * Context: the owner.
+ */
+void kf_countdown_update(struct kf_countdown *c);
+
+/**
  * kf_countdown_cross() - kf_countdown_pass(), where it is no matter of course
  * @c:		as there
  * @bytes:	as there

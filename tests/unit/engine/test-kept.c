@@ -8,8 +8,10 @@
  */
 #include "config.h"
 
+#include "engine/detour.h"
 #include "engine/engine.h"
 #include "engine/heap.h"
+#include "engine/large.h"
 #include "engine/supply.h"
 
 #include <pthread.h>
@@ -17,6 +19,7 @@
 
 #include "pages/pages.h"
 #include "stats/stats.h"
+#include "sys/thread.h"
 #include "tests/unit/unit.h"
 
 #define BLOCK ((size_t)80 * KF_KIB)
@@ -145,6 +148,72 @@ START_TEST(kept_runs_are_few)
 	}
 	ck_assert_uint_gt(kept(), 0);
 	ck_assert_ptr_null(kf_pages_check(&(struct kf_pages_sums){0}));
+}
+END_TEST
+
+static void *replace_half(void *blocks)
+{
+	unsigned char **at = blocks;
+
+	for (int i = 0; i < NR_BLOCKS / 2; i++) {
+		drop(at[i]);
+		at[i] = take(BLOCK + BLOCK / 2, 16, false);
+	}
+	for (int i = 0; i < NR_BLOCKS / 2; i++)
+		drop(at[i]);
+	return (void *)kept();
+}
+
+/* It has none of its own, but lives on what they have. */
+START_TEST(a_thread_keeps_by_its_part_of_others_blocks)
+{
+	unsigned char *at[NR_BLOCKS];
+	pthread_t thread;
+	void *result;
+
+	start();
+	for (int i = 0; i < NR_BLOCKS; i++)
+		at[i] = take(BLOCK, 16, false);
+	ck_assert_int_eq(pthread_create(&thread, NULL, replace_half, at), 0);
+	pthread_join(thread, &result);
+	ck_assert_uint_gt((size_t)result, 512 * KF_KIB);
+	ck_assert_uint_le((size_t)result,
+			  512 * KF_KIB + NR_BLOCKS / 2 * BLOCK / 2 / 8);
+	ck_assert_ptr_null(kf_pages_check(&(struct kf_pages_sums){0}));
+}
+END_TEST
+
+START_TEST(all_lengths_go_back_alike)
+{
+	unsigned char *at[24];
+
+	start();
+	for (int i = 0; i < 24; i++)
+		at[i] = take((1 + i % 2) * KF_PAGE, 2 * KF_PAGE, false);
+	for (int i = 0; i < 24; i++)
+		drop(at[i]);
+	ck_assert_uint_eq(kept(), 36 * KF_PAGE);
+	kf_kept_drop_some(kf_heap_self);
+	ck_assert_uint_eq(kept(), 12 * KF_PAGE);
+	kf_kept_drop_some(kf_heap_self);
+	ck_assert_uint_eq(kept(), 0);
+	ck_assert_ptr_null(kf_pages_check(&(struct kf_pages_sums){0}));
+}
+END_TEST
+
+START_TEST(short_way_needs_no_small_blocks)
+{
+	struct kf_run *run = NULL;
+
+	start();
+	kf_process_know();
+	kf_detour_stop();
+	drop(take(BLOCK, 16, false));
+	for (int i = 0; i < 2 && !run; i++)
+		run = kf_large_reuse(kf_heap_self, BLOCK);
+	ck_assert_ptr_nonnull(run);
+	ck_assert_uint_eq(kept(), 0);
+	drop(run->start);
 }
 END_TEST
 
@@ -456,6 +525,9 @@ int main(void)
 		kept_run_serves_only_an_alignment_that_it_has,
 		zeroed_block_of_a_kept_run_is_zero,
 		kept_runs_are_few,
+		a_thread_keeps_by_its_part_of_others_blocks,
+		all_lengths_go_back_alike,
+		short_way_needs_no_small_blocks,
 		very_long_run_is_not_kept,
 		kept_block_freed_again_is_a_double_free,
 		kept_runs_go_before_fresh_pages_are_taken,
