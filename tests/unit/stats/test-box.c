@@ -166,6 +166,38 @@ START_TEST(refills_are_told_once_a_tick)
 }
 END_TEST
 
+/* In the ring that the thread has, of its own or shared. */
+static void look_at_rows(void)
+{
+	uint64_t sum;
+
+	put(1);
+	for (unsigned int i = 0; i < 130; i++)
+		kf_box_put(i % 2 ? KF_BOX_large_free : KF_BOX_large_alloc, 16,
+			   i);
+	ck_assert_uint_eq(in_file(KF_BOX_large_alloc, &sum), 3);
+	ck_assert_uint_eq(sum, 0 + 64 + 128);
+	ck_assert_uint_eq(in_file(KF_BOX_large_free, &sum), 3);
+	put(1);
+	for (unsigned int i = 0; i < 4; i++)
+		kf_box_put(KF_BOX_large_alloc, 16, 7);
+	ck_assert_uint_eq(in_file(KF_BOX_large_alloc, &sum), 5);
+}
+
+START_TEST(of_large_blocks_in_a_row_two_in_64_are_told)
+{
+	kf_box_attach(&box, begin(4096));
+	look_at_rows();
+}
+END_TEST
+
+START_TEST(shared_ring_has_rows_too)
+{
+	begin(4096);
+	look_at_rows();
+}
+END_TEST
+
 static void *put_many(void *unused)
 {
 	put(10000);
@@ -252,6 +284,8 @@ int main(void)
 		zero_events_take_nothing,
 		first_thread_takes_over_what_was_before,
 		refills_are_told_once_a_tick,
+		of_large_blocks_in_a_row_two_in_64_are_told,
+		shared_ring_has_rows_too,
 		threads_share_a_ring_and_tear_none_of_its_events,
 		ring_ends_with_what_it_has_where_there_is_no_more,
 		threads_have_their_slots_beside_the_rings,
