@@ -111,6 +111,7 @@ struct kf_sharer {
 	uint32_t given; /* of these, of the class that served for it then */
 	uint8_t of;	/* that class, or 0 */
 	bool parted;	/* it is to have slabs of its own */
+	uint8_t uses;	/* requests until the next look */
 };
 
 /* Most heaps have none of these. */

@@ -4,11 +4,18 @@
  */
 #include "engine/share.h"
 
-/* Requests of a class that shares until it is looked at. */
-#define USES 64
+/*
+ * Requests of a class that shares until it is looked at: twice as many each
+ * time that it goes on to share, as a look costs as much as twenty of them.
+ */
+#define FIRST_USES 64
+#define MOST_USES 240
 
-/* Of so many blocks that a heap gave these are too many. */
-#define OFTEN (16 * USES)
+/* A class is to have slabs of its own if so many of its blocks live, */
+#define MANY 64
+
+/* or if it is one in so many of the blocks that its heap gave. */
+#define OFTEN 16
 
 unsigned int kf_share_last(unsigned int class)
 {
@@ -27,7 +34,7 @@ static uint32_t count_given(const struct kf_heap *heap)
 }
 
 /*
- * Whether a class is to have slabs of its own. It is if USES of the blocks that
+ * Whether a class is to have slabs of its own. It is if MANY of the blocks that
  * live are its own, where its part in them is as in those given since the last
  * look; a few would leave a slab empty for the most part. And it is if it asks
  * so often that the way to another's blocks would be felt.
@@ -38,7 +45,8 @@ static bool is_to_part(const struct kf_heap *heap, const struct kf_sharer *s)
 	int64_t live = (int64_t)(pair->mallocs - pair->frees);
 	uint32_t given = (uint32_t)pair->mallocs - s->given;
 
-	return count_given(heap) - s->all < OFTEN || live >= (int64_t)given;
+	return count_given(heap) - s->all < OFTEN * s->uses ||
+	       live * s->uses >= (int64_t)given * MANY;
 }
 
 bool kf_share_is_rare(struct kf_heap *heap, unsigned int class)
@@ -52,7 +60,8 @@ bool kf_share_is_rare(struct kf_heap *heap, unsigned int class)
 		/* With marks each such request goes the long way. */
 		s->parted = s->of && (heap->marks || is_to_part(heap, s));
 		s->of = 0;
-		share->left = USES;
+		s->uses = s->uses ? KF_MIN(2 * s->uses, MOST_USES) : FIRST_USES;
+		share->left = s->uses;
 	}
 	share->left--;
 	share->to = 0;

@@ -146,6 +146,29 @@ START_TEST(class_that_is_asked_for_often_gets_its_own)
 }
 END_TEST
 
+/* Of those that share for long the looks are rare, and look at as much more. */
+START_TEST(class_that_is_asked_for_often_later_gets_its_own)
+{
+	struct kf_heap *heap = start();
+	struct kf_sharer *sharer = &heap->sharer[kf_class_of(SELDOM)];
+	size_t usable = 0;
+	void *block;
+	int i;
+
+	ck_assert_uint_eq(seldom(heap, &block), SERVES);
+	drop(block);
+	ck_assert_uint_eq(sharer->uses, 64);
+	for (i = 0; i < 600; i++) {
+		ck_assert_uint_eq(seldom(heap, &block), SERVES);
+		drop(block);
+	}
+	ck_assert_uint_eq(sharer->uses, 240);
+	for (i = 0; i < 1000 && usable != SELDOM; i++)
+		drop(take(heap, SELDOM, &usable, false));
+	ck_assert_int_lt(i, 2 * 240);
+}
+END_TEST
+
 START_TEST(class_with_many_blocks_gets_its_own)
 {
 	struct kf_heap *heap = start();
@@ -280,6 +303,7 @@ int main(void)
 		class_with_few_blocks_shares_for_good,
 		most_of_its_requests_take_the_short_way,
 		class_that_is_asked_for_often_gets_its_own,
+		class_that_is_asked_for_often_later_gets_its_own,
 		class_with_many_blocks_gets_its_own,
 		blocks_of_another_class_are_zeroed,
 		aligned_block_is_not_of_another_class,
