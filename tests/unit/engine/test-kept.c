@@ -421,6 +421,31 @@ START_TEST(a_shorter_one_is_a_run_again)
 }
 END_TEST
 
+START_TEST(what_grows_takes_what_lies_dirty_too)
+{
+	void *blocks[NR_BLOCKS];
+	unsigned char *at, *other;
+
+	start();
+	for (int i = 0; i < NR_BLOCKS; i++)
+		blocks[i] = take(BLOCK, 16, false);
+	at = take(BLOCK, 16, false);
+	other = take(BLOCK, 16, false);
+	take(BLOCK, 16, false);
+	for (int i = 0; i < NR_BLOCKS; i++)
+		drop(blocks[i]);
+	ck_assert_uint_gt(kf_word_get(KF_WORD_dirty), 2 * KF_MIB);
+	/* A mapping by its size. */
+	outgrow(at, KF_MIB / 2);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 0);
+	/* One that has its pages moved from then on. */
+	at = outgrow(other, KF_MIB);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 1);
+	for (size_t i = 0; i < BLOCK; i++)
+		UNIT_REQUIRE(at[i] == 0x5a);
+}
+END_TEST
+
 START_TEST(a_threshold_that_was_set_holds_for_what_grows)
 {
 	unsigned char *at;
@@ -537,6 +562,7 @@ int main(void)
 		room_to_grow_makes_no_mapping,
 		what_outgrows_a_long_run_is_a_mapping_from_then_on,
 		a_shorter_one_is_a_run_again,
+		what_grows_takes_what_lies_dirty_too,
 		a_threshold_that_was_set_holds_for_what_grows,
 		what_grows_by_little_has_a_quarter_of_room,
 		what_grows_by_much_has_no_room,
