@@ -6,18 +6,19 @@
  * threads share. So a heap keeps freed runs of moderate length, in a list for
  * each, and hands one out to a request that it serves with an eighth of waste
  * at most. They count as runs in use and are told apart by their kind. When
- * there are too many some go back, under the lock at once, of all lengths
- * alike; all go with the next tick of the clock. A thread with many large
- * blocks may keep a part of their length more: it may replace many at once.
+ * there are too many a quarter goes back, but four at once at most, as the
+ * lock is held for so long, of all lengths alike; all go with the next tick of
+ * the clock. A thread with many large blocks may keep a part of their length
+ * more: it may replace many at once.
  */
 #include "engine/large.h"
 
 #include "pages/pages.h"
 
 #define PAGES_MAX ((512 * KF_KIB) >> KF_PAGE_SHIFT)
-#define SHARE 8
+#define SHARE 12
 #define MORE_MAX ((2 * KF_MIB) >> KF_PAGE_SHIFT)
-#define DROPPED 16 /* at once; the lock is held for so long */
+#define DROPPED 4
 
 _Static_assert(KF_KEPT_PAGES <= PAGES_MAX, "one is not much");
 
@@ -69,17 +70,27 @@ static struct kf_run *pop(struct kf_heap *heap, unsigned int i)
 	return run;
 }
 
+/* Of the length whose turn it is to give one back. */
+static struct kf_run *pop_next(struct kf_heap *heap)
+{
+	uint64_t next = heap->kept_lengths & ~0ull << heap->kept->next;
+	unsigned int i =
+		(unsigned int)__builtin_ctzll(next ? next : heap->kept_lengths);
+
+	heap->kept->next = (i + 1) % KF_KEPT_PAGES;
+	return pop(heap, i);
+}
+
 void kf_kept_drop_some(struct kf_heap *heap)
 {
+	uint32_t stay = heap->kept_pages - heap->kept_pages / 4;
 	struct kf_run *list = NULL;
+	int nr = 0;
 
-	for (int nr = 0; nr < DROPPED && heap->kept_lengths; nr++) {
-		uint64_t next = heap->kept_lengths & ~0ull << heap->kept->next;
-		unsigned int i = (unsigned int)__builtin_ctzll(
-			next ? next : heap->kept_lengths);
-		struct kf_run *run = pop(heap, i);
+	while (nr++ < DROPPED && heap->kept_lengths &&
+	       heap->kept_pages >= stay) {
+		struct kf_run *run = pop_next(heap);
 
-		heap->kept->next = (i + 1) % KF_KEPT_PAGES;
 		run->pending = list;
 		list = run;
 	}

@@ -61,10 +61,12 @@ static bool grows_best_mapped(size_t size)
 static struct kf_run *take_dirty(struct kf_heap *heap, size_t nr,
 				 size_t align_pages)
 {
+	bool much = heap->kept_pages > FEW_KEPT_PAGES;
+
 	for (;;) {
 		struct kf_run *run = kf_pages_alloc_dirty(nr, align_pages);
 
-		if (run || heap->kept_pages <= FEW_KEPT_PAGES)
+		if (run || !much || !heap->kept_pages)
 			return run;
 		kf_heap_enter(heap);
 		kf_kept_drop_some(heap);

@@ -88,7 +88,9 @@ static enum kf_lock_result wait_for(struct kf_lock *lock, uint64_t self)
 		if (held_by_fork(lock))
 			return KF_LOCK_FORKING;
 		kf_cpu_relax();
-		if (try_take(lock, self))
+		/* Only to read leaves the line with who works beside it. */
+		if (!__atomic_load_n(&lock->word, __ATOMIC_RELAXED) &&
+		    try_take(lock, self))
 			return KF_LOCK_WAITED;
 	}
 	/* Who has slept must assume that others still do. */
