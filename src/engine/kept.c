@@ -4,12 +4,13 @@
  *
  * A large block is taken and given back under the pages lock, which all
  * threads share. So a heap keeps freed runs of moderate length, in a list for
- * each, and hands one out to a request that it serves with an eighth of waste
- * at most. They count as runs in use and are told apart by their kind. When
- * there are too many a quarter goes back, but four at once at most, as the
- * lock is held for so long, of all lengths alike; all go with the next tick of
- * the clock. A thread with many large blocks may keep a part of their length
- * more: it may replace many at once.
+ * each, and hands one out to a request that it serves with a quarter of waste
+ * at most, as a class of sizes may have it, or with an eighth where no other
+ * thread may wait for the lock. They count as runs in use and are told apart by
+ * their kind. When there are too many a quarter goes back, but
+ * four at once at most, as the lock is held for so long, of all lengths alike;
+ * all go with the next tick of the clock. A thread with many large blocks may
+ * keep a part of their length more: it may replace many at once.
  */
 #include "engine/large.h"
 
@@ -129,6 +130,14 @@ bool kf_kept_put(struct kf_heap *heap, struct kf_run *run)
 	return done;
 }
 
+/* Lengths from the one wanted on that will do, a bit for each. */
+static uint64_t near_enough(size_t nr_pages)
+{
+	size_t part = kf_word_get(KF_WORD_threads) > 1 ? 4 : 8;
+
+	return (2ull << nr_pages / part) - 1;
+}
+
 /*
  * The shortest that do, the latest of these: it may be in the cache. Of a
  * length no other is looked at for its alignment.
@@ -136,8 +145,8 @@ bool kf_kept_put(struct kf_heap *heap, struct kf_run *run)
 static struct kf_run *best(struct kf_heap *heap, size_t nr_pages,
 			   uintptr_t align)
 {
-	uint64_t lengths = heap->kept_lengths >> (nr_pages - 1) &
-			   ((2ull << nr_pages / 8) - 1);
+	uint64_t lengths =
+		heap->kept_lengths >> (nr_pages - 1) & near_enough(nr_pages);
 
 	for (; lengths; lengths &= lengths - 1) {
 		unsigned int i = (unsigned int)nr_pages - 1 +

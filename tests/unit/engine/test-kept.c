@@ -85,8 +85,15 @@ START_TEST(kept_run_is_not_wasted_on_a_shorter_block)
 	drop(at);
 	other = take(BLOCK / 2, 16, false);
 	ck_assert_ptr_ne(other, at);
+	/* It has 20 pages. */
+	ck_assert_ptr_ne(take(17 * KF_PAGE, 16, false), at);
 	ck_assert_uint_eq(kept(), BLOCK);
-	ck_assert_ptr_eq(take(BLOCK - BLOCK / 16, 16, false), at);
+	ck_assert_ptr_eq(take(18 * KF_PAGE, 16, false), at);
+	drop(at);
+	/* More of it where others may wait for the lock. */
+	kf_word_add_atomic(KF_WORD_threads, 1);
+	ck_assert_ptr_ne(take(15 * KF_PAGE, 16, false), at);
+	ck_assert_ptr_eq(take(16 * KF_PAGE, 16, false), at);
 }
 END_TEST
 
