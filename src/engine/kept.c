@@ -2,15 +2,15 @@
 /*
  * Kept runs: large blocks that a thread freed, for its next ones.
  *
- * A large block is taken and given back under the pages lock, which all
- * threads share. So a heap keeps freed runs of moderate length, in a list for
- * each, and hands one out to a request that it serves with a quarter of waste
- * at most, as a class of sizes may have it, or with an eighth where no other
- * thread may wait for the lock. They count as runs in use and are told apart by
- * their kind. When there are too many a quarter goes back, but
- * four at once at most, as the lock is held for so long, of all lengths alike;
- * all go with the next tick of the clock. A thread with many large blocks may
- * keep a part of their length more: it may replace many at once.
+ * A large block is taken and given back under the pages lock, which all threads
+ * share. So a heap keeps freed runs of moderate length, in a list for each, and
+ * hands one out to a request that it serves with a quarter of waste at most, as
+ * a class of sizes may have it, or with an eighth where no other thread may
+ * wait for the lock. They count as runs in use and are told apart by their
+ * kind. When there are too many a quarter goes back, but four at once at most,
+ * as the lock is held for so long, of all lengths alike; all go with the next
+ * tick of the clock. A thread with many large blocks may keep a part of their
+ * length more: it may replace many at once.
  */
 #include "engine/large.h"
 
