@@ -43,7 +43,7 @@ if [ "$kind" = thread ]; then
 		-o leave.o
 	link="-Wl,$PWD/leave.o"
 	for call in pthread_setspecific kf_vm_map kf_vm_reserve kf_vm_unmap \
-		kf_vm_drop; do
+		kf_vm_drop kf_heap_detach; do
 		link="$link -Wl,--wrap=$call"
 	done
 	KF_TSAN_LINK=$link

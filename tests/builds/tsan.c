@@ -37,6 +37,8 @@ void *__real_kf_vm_reserve(size_t size, size_t align) __attribute__((weak));
 void *__wrap_kf_vm_reserve(size_t size, size_t align);
 bool __real_kf_vm_unmap(void *at, size_t size) __attribute__((weak));
 bool __wrap_kf_vm_unmap(void *at, size_t size);
+void __real_kf_heap_detach(void) __attribute__((weak));
+void __wrap_kf_heap_detach(void);
 
 static char addresses;
 
@@ -66,4 +68,11 @@ void __wrap_kf_vm_drop(void *at, size_t size)
 {
 	__tsan_release(&addresses);
 	__real_kf_vm_drop(at, size);
+}
+
+/* The C library gives back the stack of a thread that has ended. */
+void __wrap_kf_heap_detach(void)
+{
+	__real_kf_heap_detach();
+	__tsan_release(&addresses);
 }
