@@ -17,6 +17,14 @@
 /* or if it is one in so many of the blocks that its heap gave. */
 #define OFTEN 16
 
+/*
+ * Without counters nobody knows either: what these cost is measured where no
+ * class shares.
+ */
+#ifndef KF_SHARE
+#define KF_SHARE 1
+#endif
+
 unsigned int kf_share_last(unsigned int class)
 {
 	unsigned int nr = class < 8 ? 1 : 1u << (kf_ilog2(class) - 2);
@@ -54,7 +62,7 @@ bool kf_share_is_rare(struct kf_heap *heap, unsigned int class)
 	struct kf_share *share = &heap->share[class];
 	struct kf_sharer *s = &heap->sharer[class];
 
-	if (s->parted)
+	if (!KF_SHARE || s->parted)
 		return false;
 	if (!share->left) {
 		/* With marks each such request goes the long way. */
