@@ -41,16 +41,6 @@
 #define UNIT_MALLOC_HAS_AN_END 1
 #endif
 
-/*
- * Blocks that may be missing where a limit on addresses leaves room for
- * hundreds: ThreadSanitizer maps memory of its own meanwhile.
- */
-#ifdef KF_THREAD_SANITIZER
-#define UNIT_TAKEN_BY_OTHERS 8
-#else
-#define UNIT_TAKEN_BY_OTHERS 0
-#endif
-
 /**
  * unit_run() - run tests, each in a process of its own, and print a summary
  * @name:	what is tested, such as "base/rbtree"
