@@ -19,7 +19,7 @@
 #define PAGES_MAX ((512 * KF_KIB) >> KF_PAGE_SHIFT)
 #define SHARE 12
 #define MORE_MAX ((2 * KF_MIB) >> KF_PAGE_SHIFT)
-#define DROPPED 4
+#define DROPPED 4 /* at once; the lock is held for so long */
 
 _Static_assert(KF_KEPT_PAGES <= PAGES_MAX, "one is not much");
 
