@@ -4,13 +4,13 @@
  *
  * A large block is taken and given back under the pages lock, which all threads
  * share. So a heap keeps freed runs of moderate length, in a list for each, and
- * hands one out to a request that it serves with a quarter of waste at most, as
- * a class of sizes may have it, or with an eighth where no other thread may
- * wait for the lock. They count as runs in use and are told apart by their
- * kind. When there are too many a quarter goes back, but four at once at most,
- * as the lock is held for so long, of all lengths alike; all go with the next
- * tick of the clock. A thread with many large blocks may keep a part of their
- * length more: it may replace many at once.
+ * hands one out to a request that it serves with half as much again at most, or
+ * with an eighth where no other thread may wait for the lock: the shortest that
+ * does is taken, so most waste less. They count as runs in use and are told
+ * apart by their kind. When there are too many a quarter goes back, but four at
+ * once at most, as the lock is held for so long, of all lengths alike; all go
+ * with the next tick of the clock. A thread with many large blocks may keep a
+ * part of their length more: it may replace many at once.
  */
 #include "engine/large.h"
 
@@ -133,7 +133,7 @@ bool kf_kept_put(struct kf_heap *heap, struct kf_run *run)
 /* Lengths from the one wanted on that will do, a bit for each. */
 static uint64_t near_enough(size_t nr_pages)
 {
-	size_t part = kf_word_get(KF_WORD_threads) > 1 ? 4 : 8;
+	size_t part = kf_word_get(KF_WORD_threads) > 1 ? 2 : 8;
 
 	return (2ull << nr_pages / part) - 1;
 }

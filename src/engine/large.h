@@ -84,7 +84,7 @@ bool kf_kept_put(struct kf_heap *heap, struct kf_run *run) __must_check;
 /**
  * kf_kept_take() - a kept run
  * @heap:	the caller's
- * @nr_pages:	pages wanted; it has a quarter more at most
+ * @nr_pages:	pages wanted; it has a half more at most
  * @align:	bytes, power of two
  *
  * Context: as kf_kept_put().

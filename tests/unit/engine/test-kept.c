@@ -92,8 +92,8 @@ START_TEST(kept_run_is_not_wasted_on_a_shorter_block)
 	drop(at);
 	/* More of it where others may wait for the lock. */
 	kf_word_add_atomic(KF_WORD_threads, 1);
-	ck_assert_ptr_ne(take(15 * KF_PAGE, 16, false), at);
-	ck_assert_ptr_eq(take(16 * KF_PAGE, 16, false), at);
+	ck_assert_ptr_ne(take(13 * KF_PAGE, 16, false), at);
+	ck_assert_ptr_eq(take(14 * KF_PAGE, 16, false), at);
 }
 END_TEST
 
