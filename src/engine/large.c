@@ -89,12 +89,12 @@ static struct kf_run *take(struct kf_heap *heap, const struct want *want,
 	size_t nr = pages_for(want->size + want->room);
 	size_t align_pages = KF_MAX(want->align >> KF_PAGE_SHIFT, (size_t)1);
 	struct kf_run *run = kf_kept_take(heap, nr, want->align);
-	bool mapped = false, grows = want->grows;
+	bool grows, mapped;
 
 	*zeroed = false;
 	if (run)
 		return run;
-	grows = grows && grows_best_mapped(want->size);
+	grows = want->grows && grows_best_mapped(want->size);
 	mapped = grows || wants_mapping(want->size, want->align);
 	/* What lies free and dirty comes before what has to be mapped. */
 	if (mapped && !grows && kf_large_conf.dynamic)
