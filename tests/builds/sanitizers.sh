@@ -42,8 +42,8 @@ if [ "$kind" = thread ]; then
 	"${CC:-cc}" -O1 -fsanitize=thread -c "$source/tests/builds/tsan.c" \
 		-o leave.o
 	link="-Wl,$PWD/leave.o"
-	for call in pthread_setspecific kf_vm_map kf_vm_reserve kf_vm_unmap \
-		kf_vm_drop kf_heap_detach; do
+	for call in pthread_setspecific kf_heap_detach kf_vm_map kf_vm_reserve \
+		kf_vm_unmap kf_vm_drop kf_vm_resize kf_vm_move; do
 		link="$link -Wl,--wrap=$call"
 	done
 	KF_TSAN_LINK=$link

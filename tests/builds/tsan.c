@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * For make check-tsan: has the library leave a thread a round early.
- *
- * It asks for the last round of a thread's destructors, as others still
- * allocate before. In that round ThreadSanitizer forgets the thread, before us,
- * and crashes in whatever runs then.
+ * For make check-tsan: what the sanitizer does not know of the library, and
+ * what of the kernel's it must be spared.
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+/*
+ * The library asks for the last round of a thread's destructors, as others
+ * still allocate before. In that round ThreadSanitizer forgets the thread,
+ * before us, and crashes in whatever runs then: the library leaves a round
+ * early.
+ */
 #define ROUNDS 3
 
 int __real_pthread_setspecific(pthread_key_t key, const void *value);
@@ -37,43 +43,96 @@ void *__real_kf_vm_reserve(size_t size, size_t align) __attribute__((weak));
 void *__wrap_kf_vm_reserve(size_t size, size_t align);
 bool __real_kf_vm_unmap(void *at, size_t size) __attribute__((weak));
 bool __wrap_kf_vm_unmap(void *at, size_t size);
+bool __real_kf_vm_resize(void *at, size_t old, size_t size)
+	__attribute__((weak));
+bool __wrap_kf_vm_resize(void *at, size_t old, size_t size);
+bool __real_kf_vm_move(void *at, size_t old, size_t size, void *to)
+	__attribute__((weak));
+bool __wrap_kf_vm_move(void *at, size_t old, size_t size, void *to);
 void __real_kf_heap_detach(void) __attribute__((weak));
 void __wrap_kf_heap_detach(void);
+void kf_tsan_limit(size_t more);
 
 static char addresses;
 
-/* It has memory for its own part while no test limits that. */
-__attribute__((constructor)) static void begin(void)
+/*
+ * The sanitizer maps memory of its own at any time, and ends the process where
+ * it has none: a test's limit on addresses is held for the library alone.
+ */
+static atomic_size_t mapped, limit = SIZE_MAX;
+
+void kf_tsan_limit(size_t more)
 {
-	__tsan_release(&addresses);
+	limit = more == SIZE_MAX ? SIZE_MAX : mapped + more;
+}
+
+static bool may_map(size_t size)
+{
+	size_t before = atomic_fetch_add(&mapped, size);
+
+	if (before <= limit && size <= limit - before)
+		return true;
+	atomic_fetch_sub(&mapped, size);
+	return false;
+}
+
+static void *counted(void *at, size_t size)
+{
+	__tsan_acquire(&addresses);
+	if (!at)
+		atomic_fetch_sub(&mapped, size);
+	return at;
 }
 
 void *__wrap_kf_vm_map(size_t size, size_t align)
 {
-	void *at = __real_kf_vm_map(size, align);
-
-	__tsan_acquire(&addresses);
-	return at;
+	return may_map(size) ? counted(__real_kf_vm_map(size, align), size)
+			     : NULL;
 }
 
 void *__wrap_kf_vm_reserve(size_t size, size_t align)
 {
-	void *at = __real_kf_vm_reserve(size, align);
-
-	__tsan_acquire(&addresses);
-	return at;
+	return may_map(size) ? counted(__real_kf_vm_reserve(size, align), size)
+			     : NULL;
 }
 
 bool __wrap_kf_vm_unmap(void *at, size_t size)
 {
 	__tsan_release(&addresses);
-	return __real_kf_vm_unmap(at, size);
+	if (!__real_kf_vm_unmap(at, size))
+		return false;
+	atomic_fetch_sub(&mapped, size);
+	return true;
 }
 
 void __wrap_kf_vm_drop(void *at, size_t size)
 {
 	__tsan_release(&addresses);
 	__real_kf_vm_drop(at, size);
+	atomic_fetch_sub(&mapped, size);
+}
+
+bool __wrap_kf_vm_resize(void *at, size_t old, size_t size)
+{
+	size_t more = size > old ? size - old : 0;
+
+	if (!may_map(more))
+		return false;
+	if (__real_kf_vm_resize(at, old, size)) {
+		atomic_fetch_sub(&mapped, old + more - size);
+		return true;
+	}
+	atomic_fetch_sub(&mapped, more);
+	return false;
+}
+
+/* Where it goes to is mapped already. */
+bool __wrap_kf_vm_move(void *at, size_t old, size_t size, void *to)
+{
+	if (!__real_kf_vm_move(at, old, size, to))
+		return false;
+	atomic_fetch_sub(&mapped, old);
+	return true;
 }
 
 /* The C library gives back the stack of a thread that has ended. */
