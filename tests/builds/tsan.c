@@ -4,6 +4,7 @@
  * what of the kernel's it must be spared.
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -59,28 +60,38 @@ static char addresses;
  * The sanitizer maps memory of its own at any time, and ends the process where
  * it has none: a test's limit on addresses is held for the library alone.
  */
-static atomic_size_t mapped, limit = SIZE_MAX;
+#define NO_LIMIT (LLONG_MAX / 2)
+
+/* What is unmapped may not have been counted: less than nothing is possible. */
+static atomic_llong mapped, limit = NO_LIMIT;
 
 void kf_tsan_limit(size_t more)
 {
-	limit = more == SIZE_MAX ? SIZE_MAX : mapped + more;
+	limit = more == SIZE_MAX ? NO_LIMIT : mapped + (long long)more;
 }
 
 static bool may_map(size_t size)
 {
-	size_t before = atomic_fetch_add(&mapped, size);
+	long long before = mapped;
 
-	if (before <= limit && size <= limit - before)
-		return true;
-	atomic_fetch_sub(&mapped, size);
-	return false;
+	do {
+		if ((long long)size > limit - before)
+			return false;
+	} while (!atomic_compare_exchange_weak(&mapped, &before,
+					       before + (long long)size));
+	return true;
+}
+
+static void uncount(size_t size)
+{
+	atomic_fetch_sub(&mapped, (long long)size);
 }
 
 static void *counted(void *at, size_t size)
 {
 	__tsan_acquire(&addresses);
 	if (!at)
-		atomic_fetch_sub(&mapped, size);
+		uncount(size);
 	return at;
 }
 
@@ -101,7 +112,7 @@ bool __wrap_kf_vm_unmap(void *at, size_t size)
 	__tsan_release(&addresses);
 	if (!__real_kf_vm_unmap(at, size))
 		return false;
-	atomic_fetch_sub(&mapped, size);
+	uncount(size);
 	return true;
 }
 
@@ -109,7 +120,7 @@ void __wrap_kf_vm_drop(void *at, size_t size)
 {
 	__tsan_release(&addresses);
 	__real_kf_vm_drop(at, size);
-	atomic_fetch_sub(&mapped, size);
+	uncount(size);
 }
 
 bool __wrap_kf_vm_resize(void *at, size_t old, size_t size)
@@ -119,10 +130,10 @@ bool __wrap_kf_vm_resize(void *at, size_t old, size_t size)
 	if (!may_map(more))
 		return false;
 	if (__real_kf_vm_resize(at, old, size)) {
-		atomic_fetch_sub(&mapped, old + more - size);
+		uncount(old + more - size);
 		return true;
 	}
-	atomic_fetch_sub(&mapped, more);
+	uncount(more);
 	return false;
 }
 
@@ -131,7 +142,7 @@ bool __wrap_kf_vm_move(void *at, size_t old, size_t size, void *to)
 {
 	if (!__real_kf_vm_move(at, old, size, to))
 		return false;
-	atomic_fetch_sub(&mapped, old);
+	uncount(old);
 	return true;
 }
 
