@@ -85,6 +85,8 @@ START_TEST(names_are_compared_whole)
 }
 END_TEST
 
+#define ROOM ((size_t)2 * KF_STATS_TAG_NAME)
+
 /* One that ends where a page does that nobody may look behind. */
 START_TEST(short_way_tells_names_apart_at_every_byte)
 {
@@ -97,7 +99,8 @@ START_TEST(short_way_tells_names_apart_at_every_byte)
 	start();
 	root = begin("main");
 	for (size_t len = 0; len < KF_STATS_TAG_NAME; len++) {
-		char name[2 * KF_STATS_TAG_NAME] = "";
+		/* In one page, or it would have to look at the next. */
+		char name[ROOM] __kf_aligned(ROOM) = "";
 		const struct kf_tag_node *node;
 		char *end = page + KF_PAGE - len - 1;
 
