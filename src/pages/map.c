@@ -167,7 +167,9 @@ static void give_back(struct leaf *leaf, size_t i)
 	uintptr_t *entry = &leaf->entry[i * PAGE_ENTRIES];
 	uint16_t state = PAGE_WRITTEN;
 
-	if (!__atomic_compare_exchange_n(&leaf->page[i], &state, PAGE_GOES,
+	/* Most are not: to look is cheaper than to try. */
+	if (__atomic_load_n(&leaf->page[i], __ATOMIC_RELAXED) != state ||
+	    !__atomic_compare_exchange_n(&leaf->page[i], &state, PAGE_GOES,
 					 false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return;
