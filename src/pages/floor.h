@@ -227,6 +227,15 @@ struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages) __must_check;
 bool kf_region_extend(struct kf_region *region, size_t more) __must_check;
 
 /**
+ * kf_region_step() - how much would be committed at a time
+ * @region:	the region
+ *
+ * Context: pages lock held.
+ * Return: pages.
+ */
+size_t kf_region_step(const struct kf_region *region);
+
+/**
  * kf_region_adopt() - move the pages of a mapping to the end of a region
  * @run:	a mapped run that counts nowhere, marked as dirty; then free
  *

@@ -288,7 +288,11 @@ bool kf_pages_tick(void)
 	return true;
 }
 
-/* Every region's end first, so that it goes with its addresses. */
+/*
+ * Every region's end first, so that it goes with its addresses: but for one
+ * that the next block might bring back. Where a program trims again and again,
+ * to commit and name it each time would be most of the work.
+ */
 static void trim_ends(size_t *pad)
 {
 	struct kf_list *pos, *tmp;
@@ -302,7 +306,8 @@ static void trim_ends(size_t *pad)
 		if (!region->committed)
 			continue;
 		run = region->page[region->committed - 1];
-		if (!kf_run_is_in_tree(run))
+		if (!kf_run_is_in_tree(run) ||
+		    (!*pad && run->nr_pages <= kf_region_step(region)))
 			continue;
 		keep = KF_MIN(*pad >> KF_PAGE_SHIFT, run->nr_pages);
 		*pad -= keep << KF_PAGE_SHIFT;

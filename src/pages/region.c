@@ -251,13 +251,24 @@ static size_t pages_to_huge(const char *end)
 	       KF_PAGE_SHIFT;
 }
 
-static size_t commit_step(const struct kf_region *region, size_t more)
+static size_t step_for(const struct kf_region *region, size_t more)
 {
 	size_t step = KF_MIN(region->committed / 4, STEP_MAX_PAGES);
-	size_t left = region->nr_pages - region->committed;
 
 	more += kf_pages_conf.top_pad >> KF_PAGE_SHIFT;
-	step = KF_ALIGN_UP(KF_MAX(step, more), (size_t)STEP_PAGES);
+	return KF_ALIGN_UP(KF_MAX(step, more), (size_t)STEP_PAGES);
+}
+
+size_t kf_region_step(const struct kf_region *region)
+{
+	return step_for(region, 1);
+}
+
+static size_t commit_step(const struct kf_region *region, size_t more)
+{
+	size_t step = step_for(region, more);
+	size_t left = region->nr_pages - region->committed;
+
 	/* A huge page must be whole before the first touch. */
 	if (wants_huge(region))
 		step += pages_to_huge(commit_end(region) +

@@ -275,6 +275,33 @@ START_TEST(trim_leaves_the_pad)
 }
 END_TEST
 
+START_TEST(trim_leaves_the_addresses_of_a_short_end)
+{
+	struct kf_run *runs[2];
+	size_t committed;
+	char *end;
+
+	floor_start();
+	kf_pages_conf.purge_ms = 3600 * 1000;
+	runs[0] = floor_take(16 * NR_PAGES, 1);
+	runs[1] = floor_take(NR_PAGES, 1);
+	end = runs[1]->start;
+	memset(end, 1, kf_run_bytes(runs[1]));
+	committed = floor_check().committed;
+	ck_assert_uint_le(committed, 20 * NR_PAGES * KF_PAGE);
+	kf_pages_free(runs[1]);
+	/* Its pages go none the less, and are told. */
+	ck_assert_uint_eq(kf_pages_trim(0), NR_PAGES * KF_PAGE);
+	ck_assert_int_eq(nr_resident(end, NR_PAGES), 0);
+	ck_assert_uint_eq(floor_check().committed, committed);
+	ck_assert_uint_eq(kf_pages_trim(0), 0);
+	/* It is long where little else is left. */
+	kf_pages_free(runs[0]);
+	ck_assert_uint_gt(kf_pages_trim(0), 0);
+	ck_assert_uint_lt(floor_check().committed, KF_GRANULE);
+}
+END_TEST
+
 START_TEST(locked_pages_are_left_alone)
 {
 	char *start;
@@ -305,6 +332,7 @@ int main(void)
 		only_what_is_too_much_of_a_long_run_goes,
 		end_of_a_region_is_given_back_with_its_addresses,
 		trim_leaves_the_pad,
+		trim_leaves_the_addresses_of_a_short_end,
 		locked_pages_are_left_alone,
 	};
 
