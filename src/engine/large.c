@@ -112,12 +112,14 @@ static struct kf_run *take(struct kf_heap *heap, const struct want *want,
 }
 
 /*
- * A huge block may stay empty for the most part: let it cost no pages. On its
- * own, as the compiler would put it far off with what never runs.
+ * A huge block may stay empty for the most part: let it cost no pages, and of
+ * any block what nobody had before. On its own, as the compiler would put it
+ * far off with what never runs.
  */
 static void __noinline zero(struct kf_run *run)
 {
-	size_t bytes = kf_run_bytes(run);
+	size_t bytes =
+		kf_run_bytes(run) - ((size_t)run->fresh << KF_PAGE_SHIFT);
 
 	if (bytes < THRESHOLD_MAX || !kf_vm_purge(run->start, bytes))
 		__builtin_memset(run->start, 0, bytes);
@@ -127,6 +129,7 @@ static void count_new(struct kf_heap *heap, struct kf_run *run, size_t size)
 {
 	run->asked = size;
 	run->mark = 0;
+	run->fresh = 0;
 	kf_heap_count(heap, &heap->slot->class[0].mallocs, 1);
 	kf_heap_stat(heap, KF_SLOT_large_allocated, kf_run_bytes(run));
 	kf_heap_stat(heap, KF_SLOT_large_slack, kf_run_bytes(run) - size);

@@ -11,8 +11,8 @@ static const char *check_free(const struct kf_run *run, bool after_free)
 		return "two free runs are neighbours";
 	if (run->dirty > run->nr_pages)
 		return "a run is dirtier than it is long";
-	if (run->dirty && !run->maybe_dirty)
-		return "a dirty run says it is clean";
+	if (run->clean > run->nr_pages - run->dirty)
+		return "a dirty page of a run is said to be clean";
 	if (run->largest < run->nr_pages)
 		return "a node forgets its own run";
 	return NULL;

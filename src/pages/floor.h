@@ -164,7 +164,7 @@ void kf_tree_erase(struct kf_run *run);
  * @dirty:	how many of them are dirty
  *
  * Its order among the others stays, so nothing is searched and nothing is
- * balanced. The caller sets maybe_dirty and freed_ms before, and enters the
+ * balanced. The caller sets clean and freed_ms before, and enters the
  * names afterwards.
  *
  * Context: pages lock held.

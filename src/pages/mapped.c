@@ -110,7 +110,6 @@ static void give_tail(struct kf_run *run, size_t nr_pages)
 	tail->region = run->region;
 	tail->nr_pages = run->nr_pages - (uint32_t)nr_pages;
 	tail->dirty = tail->nr_pages;
-	tail->maybe_dirty = true;
 	tail->freed_ms = kf_now_ms();
 	run->nr_pages = (uint32_t)nr_pages;
 	kf_region_names(run);
@@ -152,6 +151,8 @@ static bool take_head(struct kf_run *run, size_t more)
 		return false;
 	dirty = KF_MIN(next->dirty, (uint32_t)more);
 	if (next->nr_pages > more) {
+		next->clean =
+			KF_MIN(next->clean, next->nr_pages - (uint32_t)more);
 		kf_tree_resize(next, next->start + (more << KF_PAGE_SHIFT),
 			       next->nr_pages - more, next->dirty - dirty);
 		kf_region_names(next);

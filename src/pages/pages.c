@@ -56,7 +56,7 @@ static void count_split(const struct kf_run *run, size_t kept, size_t left)
 
 /* What lies behind a run that was cut out of the middle. */
 static void insert_back(const struct kf_run *from, const struct kf_run *run,
-			size_t nr_pages, size_t dirty)
+			size_t nr_pages, size_t dirty, uint32_t clean)
 {
 	struct kf_run *back = kf_desc_take();
 
@@ -64,7 +64,7 @@ static void insert_back(const struct kf_run *from, const struct kf_run *run,
 	back->region = run->region;
 	back->kind = KF_RUN_FREE;
 	back->nr_pages = (uint32_t)nr_pages;
-	back->maybe_dirty = from->maybe_dirty;
+	back->clean = clean;
 	back->dirty = (uint32_t)dirty;
 	back->freed_ms = from->freed_ms;
 	kf_region_names(back);
@@ -81,6 +81,7 @@ static struct kf_run *cut(struct kf_run *from, size_t pad, size_t nr_pages)
 	size_t behind = from->nr_pages - pad - nr_pages;
 	size_t before = KF_MIN((size_t)from->dirty, pad);
 	size_t rest = from->dirty - before;
+	uint32_t clean = KF_MIN(from->clean, (uint32_t)behind);
 	struct kf_run *run = kf_desc_take();
 
 	run->start = from->start + (pad << KF_PAGE_SHIFT);
@@ -88,6 +89,9 @@ static struct kf_run *cut(struct kf_run *from, size_t pad, size_t nr_pages)
 	run->nr_pages = (uint32_t)nr_pages;
 	run->dirty = (uint32_t)KF_MIN(rest, nr_pages);
 	rest -= run->dirty;
+	from->clean -= clean;
+	run->clean = KF_MIN(from->clean, run->nr_pages);
+	from->clean = pad ? from->clean - run->clean : clean;
 	if (!pad)
 		kf_tree_resize(from, kf_run_end(run), behind, rest);
 	else
@@ -96,7 +100,7 @@ static struct kf_run *cut(struct kf_run *from, size_t pad, size_t nr_pages)
 	if (pad)
 		count_split(run, nr_pages + behind, pad);
 	if (pad && behind)
-		insert_back(from, run, behind, rest);
+		insert_back(from, run, behind, rest, clean);
 	if (behind)
 		count_split(run, nr_pages, behind);
 	return run;
@@ -140,14 +144,17 @@ static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
 {
 	size_t pad = kf_run_front_pad(run, align);
 	size_t fresh;
+	uint32_t clean;
 
-	*zeroed = !run->maybe_dirty;
 	if (run->nr_pages > nr_pages)
 		run = cut(run, pad, nr_pages);
 	else
 		kf_tree_erase(run);
 	fresh = run->nr_pages - run->dirty;
+	clean = run->clean;
+	*zeroed = clean == run->nr_pages;
 	run->asked = 0;
+	run->fresh = clean;
 	kf_region_names(run);
 	hand_out(run, kind);
 	kf_purge_instead(fresh << KF_PAGE_SHIFT);
@@ -233,6 +240,12 @@ static struct kf_run *neighbour(const struct kf_run *run, bool before)
 	return kf_run_is_in_tree(next) ? next : NULL;
 }
 
+/* Of two neighbours that become one. */
+static uint32_t clean_end(const struct kf_run *low, const struct kf_run *high)
+{
+	return high->clean + (high->clean == high->nr_pages ? low->clean : 0);
+}
+
 /*
  * Put a run's pages to a free neighbour's, which keeps its place in the tree.
  * Most of the pages decide on the age, or a small run that comes and goes
@@ -244,7 +257,8 @@ static void merge(struct kf_run *into, struct kf_run *run)
 
 	if (run->dirty > into->dirty)
 		into->freed_ms = run->freed_ms;
-	into->maybe_dirty |= run->maybe_dirty;
+	into->clean = run->start < into->start ? clean_end(run, into)
+					       : clean_end(into, run);
 	kf_tree_resize(into, start, into->nr_pages + run->nr_pages,
 		       into->dirty + run->dirty);
 	kf_desc_give(run);
@@ -279,7 +293,7 @@ void kf_floor_release(struct kf_run *run)
 static void mark_dirty(struct kf_run *run)
 {
 	run->dirty = run->nr_pages;
-	run->maybe_dirty = true;
+	run->clean = 0;
 	run->freed_ms = kf_now_ms();
 }
 

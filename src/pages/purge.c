@@ -59,7 +59,7 @@ static void hand_back(struct kf_run *run)
 	}
 	count_purge(run);
 	kf_list_del(&f->lru);
-	run->maybe_dirty = false;
+	run->clean = run->nr_pages;
 	run->dirty = 0;
 	kf_word_add_atomic(KF_WORD_returned, bytes);
 	kf_word_sub(KF_WORD_dirty, bytes);
@@ -153,8 +153,9 @@ static struct kf_run *take_end(struct kf_run *run, uint32_t dirty)
 	end->kind = KF_RUN_FREE;
 	end->nr_pages = run->nr_pages - left;
 	end->dirty = dirty;
-	end->maybe_dirty = true;
+	end->clean = KF_MIN(run->clean, end->nr_pages);
 	end->freed_ms = run->freed_ms;
+	run->clean -= end->clean;
 	kf_tree_resize(run, run->start, left, left);
 	kf_region_names(run);
 	kf_region_names(end);
@@ -208,7 +209,7 @@ static void end(bool purged)
 	kf_floor.purging = NULL;
 	run->recent = false;
 	if (purged) {
-		run->maybe_dirty = false;
+		run->clean = run->nr_pages;
 		run->dirty = 0;
 		count_purge(run);
 	} else {

@@ -240,6 +240,7 @@ static bool commit(struct kf_region *region, size_t nr)
 	}
 	run = kf_desc_take();
 	run->nr_pages = (uint32_t)nr;
+	run->clean = run->nr_pages;
 	kf_pages_count_map(start, bytes);
 	append(region, run);
 	return true;
@@ -423,6 +424,7 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep)
 	       (uintptr_t)start + (nr << KF_PAGE_SHIFT));
 	kf_pages_count_unmap(start, nr << KF_PAGE_SHIFT);
 	if (keep) {
+		run->clean -= KF_MIN(run->clean, (uint32_t)nr);
 		kf_tree_resize(run, run->start, keep,
 			       KF_MIN((size_t)run->dirty, keep));
 		kf_region_names(run);

@@ -62,7 +62,6 @@ struct kf_run {
 	struct kf_region *region; /* NULL: a mapping of its own */
 	uint32_t nr_pages;	  /* pages lock */
 	uint8_t kind;		  /* enum kf_run_kind; pages lock */
-	bool maybe_dirty;	  /* free: some page may not read as zero */
 	bool private;		  /* made during a fork: its head is in it */
 	bool recent;		  /* free, and not in the tree; pages lock */
 	union {
@@ -71,10 +70,12 @@ struct kf_run {
 			uint32_t largest; /* pages, of the tree below */
 			uint32_t dirty;	  /* pages, at most nr_pages */
 			uint32_t freed_ms;
-		}; /* free: pages lock */
+			uint32_t clean; /* pages at its end that read as zero */
+		};			/* free: pages lock */
 		struct {
 			size_t asked;	/* bytes */
 			uint32_t mark;	/* engine/marked.h */
+			uint32_t fresh; /* what @clean was, until it is used */
 		};			/* large: the owner's */
 		uint32_t *marks;	/* slab: engine/marked.h; the owner's */
 		struct kf_run *pending; /* freed while a fork was on, spare or

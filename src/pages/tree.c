@@ -49,7 +49,7 @@ static void enlist(struct kf_free_run *f)
 {
 	int32_t age = (int32_t)(kf_floor.last_tick - f->run.freed_ms);
 
-	if (!f->run.maybe_dirty || f->run.nr_pages < WORTH_PURGING)
+	if (f->run.clean == f->run.nr_pages || f->run.nr_pages < WORTH_PURGING)
 		return;
 	if (age > (int32_t)(kf_pages_conf.purge_ms / 2))
 		kf_list_add(&f->lru, &kf_floor.dirty);

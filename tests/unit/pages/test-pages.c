@@ -42,10 +42,26 @@ static void check_tags(const struct owned *owned)
 		UNIT_REQUIRE(*page_of(owned->run, i) == owned->tag);
 }
 
-static void check_zero(const struct owned *owned)
+static void check_zero(const struct owned *owned, size_t from)
 {
-	for (size_t i = 0; i < owned->nr_pages; i++)
+	for (size_t i = from; i < owned->nr_pages; i++)
 		UNIT_REQUIRE(*page_of(owned->run, i) == 0);
+}
+
+static unsigned int nr_partly_fresh;
+
+/* Those pages at its end that are said to be zero are. */
+static void check_fresh(const struct owned *owned, bool zeroed)
+{
+	struct kf_run *run = owned->run;
+
+	if (zeroed)
+		check_zero(owned, 0);
+	if (run->kind != KF_RUN_LARGE)
+		return;
+	UNIT_REQUIRE((run->fresh == run->nr_pages) == zeroed);
+	check_zero(owned, run->nr_pages - run->fresh);
+	nr_partly_fresh += run->fresh && !zeroed;
 }
 
 static void take(struct owned *owned, uint64_t *state)
@@ -66,8 +82,7 @@ static void take(struct owned *owned, uint64_t *state)
 				    slab ? KF_RUN_SLAB : KF_RUN_LARGE, &zeroed);
 	UNIT_REQUIRE(owned->run);
 	UNIT_REQUIRE((uintptr_t)owned->run->start % (align * KF_PAGE) == 0);
-	if (zeroed)
-		check_zero(owned);
+	check_fresh(owned, zeroed);
 	tag(owned, 0);
 }
 
@@ -135,7 +150,10 @@ START_TEST(splitting_and_coalescing_lose_no_byte)
 		operate(&owned[chance_below(&state, NR_RUNS)], &state);
 		if (i % 50 == 0)
 			check_owned(owned);
+		if (i % 500 == 0)
+			kf_pages_trim(0);
 	}
+	ck_assert_uint_gt(nr_partly_fresh, 100);
 	ck_assert_uint_gt(kf_word_get(KF_WORD_splits), 1000);
 	ck_assert_uint_gt(kf_word_get(KF_WORD_coalesces), 1000);
 	free_all(owned);

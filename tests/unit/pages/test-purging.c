@@ -71,7 +71,7 @@ START_TEST(run_is_put_back_in_a_child_without_its_thread)
 	UNIT_REQUIRE(kf_floor_lock());
 	ck_assert_ptr_null(kf_floor.purging);
 	kf_floor_unlock();
-	ck_assert(run->maybe_dirty);
+	ck_assert_uint_eq(run->clean, 0);
 	ck_assert_uint_eq(floor_check().dirty, NR_PAGES * KF_PAGE);
 }
 END_TEST
