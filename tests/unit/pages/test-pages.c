@@ -48,7 +48,7 @@ static void check_zero(const struct owned *owned, size_t from)
 		UNIT_REQUIRE(*page_of(owned->run, i) == 0);
 }
 
-static unsigned int nr_partly_fresh;
+static __thread unsigned int nr_partly_fresh;
 
 /* Those pages at its end that are said to be zero are. */
 static void check_fresh(const struct owned *owned, bool zeroed)
