@@ -43,7 +43,8 @@ void kf_pages_init(void);
  * @nr_pages:	pages wanted, not 0
  * @align_pages: power of two; the run starts at a multiple of it
  * @kind:	KF_RUN_SLAB (then it names itself in the map) or KF_RUN_LARGE
- * @zeroed:	out: whether the run reads as zeroes
+ * @zeroed:	out: whether all of the run reads as zeroes; fresh of a large
+ *		one says how many pages at its end do
  *
  * Context: any thread, before main() too. Takes the pages lock. Leaves errno
  *	    alone.

@@ -76,7 +76,6 @@ bool kf_recent_put(struct kf_run *run)
 		kf_recent_drop(1);
 	run->kind = KF_RUN_FREE;
 	run->recent = true;
-	run->clean = 0;
 	run->dirty = run->nr_pages;
 	run->freed_ms = kf_now_ms();
 	run->pending = kf_floor.recent;
