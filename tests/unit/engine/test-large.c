@@ -9,13 +9,11 @@
 #include "engine/supply.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "pages/pages.h"
 #include "stats/stats.h"
-#include "sys/vm.h"
 #include "tests/pattern.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/pages/support.h"
 
 #define SHORT ((size_t)320 * KF_KIB)
 #define LONG (2 * SHORT)
@@ -45,16 +43,9 @@ static void drop(unsigned char *at)
 	UNIT_REQUIRE(supply->release(at, 0) == KF_FINE);
 }
 
-static size_t resident(unsigned char *at, size_t bytes)
+static int resident(unsigned char *at)
 {
-	size_t page = kf_vm_page(), nr = 0;
-	unsigned char in_core[LONG / KF_PAGE];
-
-	UNIT_REQUIRE(bytes <= LONG);
-	UNIT_REQUIRE(!mincore(at, bytes, in_core));
-	for (size_t i = 0; i < bytes / page; i++)
-		nr += in_core[i] & 1;
-	return nr * page;
+	return nr_resident((char *)at, LONG / KF_PAGE);
 }
 
 START_TEST(fresh_block_has_no_pages)
@@ -64,7 +55,7 @@ START_TEST(fresh_block_has_no_pages)
 	start();
 	at = take(LONG, true);
 	/* but the one that was looked at */
-	ck_assert_uint_eq(resident(at, LONG), kf_vm_page());
+	ck_assert_int_eq(resident(at), 1);
 	UNIT_REQUIRE(pattern_is_zero(at, LONG));
 }
 END_TEST
@@ -78,7 +69,7 @@ START_TEST(block_has_pages_where_another_was)
 	memset(at, 'x', SHORT);
 	drop(at);
 	ck_assert_ptr_eq(take(LONG, true), at);
-	ck_assert_uint_eq(resident(at, LONG), SHORT);
+	ck_assert_int_eq(resident(at), SHORT / KF_PAGE);
 	UNIT_REQUIRE(pattern_is_zero(at, LONG));
 	memset(at, 'x', LONG);
 	drop(at);
@@ -101,7 +92,7 @@ START_TEST(block_has_no_pages_where_a_trim_was)
 	kf_pages_trim(0);
 	drop(low);
 	ck_assert_ptr_eq(take(LONG, true), low);
-	ck_assert_uint_eq(resident(low, LONG), SHORT);
+	ck_assert_int_eq(resident(low), SHORT / KF_PAGE);
 	UNIT_REQUIRE(pattern_is_zero(low, LONG));
 }
 END_TEST
