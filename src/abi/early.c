@@ -8,14 +8,10 @@
  * resolver at the end of our relocations, before the program's, and it sets the
  * variables by hand.
  * That costs the fast path nothing, as a test for it would.
- *
- * It is also the first of our code that runs: before the kernel has mapped any
- * of the rest along with it, the library is set apart into its parts.
  */
 #include "abi/abi.h"
 
 #include "engine/heap.h"
-#include "sys/self.h"
 #include "tags/tags.h"
 
 static void nothing(void)
@@ -24,8 +20,6 @@ static void nothing(void)
 
 static __kf_unused void (*resolve(void))(void)
 {
-	if (KF_SELF_PARTS_EARLY)
-		kf_self_part();
 	kf_heap_self = &kf_heap_empty;
 	kf_tag_self = &kf_tag_nobody;
 	return nothing;

@@ -16,7 +16,7 @@
 
 typedef void *dlopen_fn(const char *file, int mode);
 
-static const char name[] __kf_among_variables = "dlopen";
+static const char name[] = "dlopen";
 
 /* NULL until the first call, which may come before any constructor. */
 static dlopen_fn *next;

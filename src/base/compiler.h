@@ -24,11 +24,6 @@
 #define __kf_aligned(n) __attribute__((aligned(n)))
 #define __kf_unused __attribute__((unused))
 #define __kf_public __attribute__((visibility("default")))
-/*
- * Of a table that is never written, but may be read at any time: the pages of
- * constants are given back after the start, see kf_self_rest().
- */
-#define __kf_among_variables __attribute__((section(".data.constant")))
 #define __kf_hidden __attribute__((visibility("hidden")))
 
 #define KF_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -27,7 +27,6 @@
 #include "stats/stats.h"
 #include "sys/env.h"
 #include "sys/out.h"
-#include "sys/self.h"
 #include "sys/thread.h"
 
 #include "probes/konfiscator-probes.h"
@@ -111,8 +110,6 @@ void kf_start_publish(bool forked)
 
 static void start(void)
 {
-	if (!KF_SELF_PARTS_EARLY)
-		kf_self_part();
 	kf_conf_read();
 	apply();
 	kf_stats_init();
@@ -155,10 +152,7 @@ __attribute__((constructor)) static void construct(void)
 	kf_start();
 	kf_engine_choose_late();
 	kf_sampling_start();
-	kf_self_rest();
-	/* Reads a constant of the C library, with 64 KiB around it. */
 	kf_fork_register();
-	kf_self_rest_libc();
 }
 
 /* As much as takes no time: what a short program did wrong is all there. */

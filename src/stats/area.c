@@ -22,12 +22,11 @@
 /* Of a limited address space at most this part is taken for an area. */
 #define LIMIT_SHARE 64
 
-/* Constant; each new slot has it read. */
-static struct {
+static const struct {
 	uint32_t offset;
 	uint32_t entry_size;
 	size_t room;
-} areas[KF_NR_AREAS] __kf_among_variables = {
+} areas[KF_NR_AREAS] = {
 	[KF_AREA_TAGS] = {KF_AT_TAGS, sizeof(struct kf_stats_tag),
 			  KF_AT_MODULES - KF_AT_TAGS},
 	[KF_AREA_MODULES] = {KF_AT_MODULES, sizeof(struct kf_stats_module),
