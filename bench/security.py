@@ -3,7 +3,8 @@
 """What each malloc notices of what programs do wrong: every shape of
 bench/security, with small, medium and large blocks, each in a process of its
 own. Noticed is what ends the process at once, or does not happen; what is told
-only when the program ends is counted apart."""
+only when the program ends is counted apart, and so is what is told while the
+program goes on."""
 
 import argparse
 import json
@@ -22,8 +23,9 @@ SIZES = (("small", 8), ("medium", 4096), ("large", 256 * 1024))
 SETS = ("wide", "core")
 PROGRAMS = ("shapes", "shapes_cxx")
 LIMIT = 120  # seconds; no shape takes one
-CAUGHT, LATE, MISSED, UNUSABLE = "caught", "at the end", "missed", "unusable"
-MARKS = {CAUGHT: "x", LATE: "e", MISSED: "-", UNUSABLE: "?"}
+CAUGHT, LATE, TOLD = "caught", "at the end", "told"
+MISSED, UNUSABLE = "missed", "unusable"
+MARKS = {CAUGHT: "x", LATE: "e", TOLD: "c", MISSED: "-", UNUSABLE: "?"}
 
 
 def shapes(build):
@@ -47,7 +49,7 @@ def run(path, name, size, env):
     try:
         done = subprocess.run(
             [path, name, str(size)], env=env, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, timeout=LIMIT, check=False)
+            stderr=subprocess.PIPE, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
         return UNUSABLE
     told = done.stdout.decode(errors="replace")
@@ -56,7 +58,7 @@ def run(path, name, size, env):
     if done.returncode == 1 and "stopped" in told:
         return CAUGHT
     if done.returncode == 0 and "missed" in told:
-        return MISSED
+        return TOLD if b"konfiscator: " in done.stderr else MISSED
     return UNUSABLE
 
 
@@ -121,7 +123,8 @@ def table(results):
         lines.append("| %s | %s |" % (shape, " | ".join(cells)))
     for group in SETS:
         total = sum(group in r["sets"] for r in results[names[0]])
-        for what, result in (("caught", CAUGHT), ("told at the end", LATE)):
+        for what, result in (("caught", CAUGHT), ("told at the end", LATE),
+                             ("told and counted", TOLD)):
             lines.append("| **%s of %d %s** | %s |" % (
                 what, total, group,
                 " | ".join(str(count(results[n], group, result))
@@ -152,7 +155,7 @@ def main():
     text = table(results)
     sys.stdout.write(text)
     sys.stdout.write("each size: small, medium, large; x caught, e told when "
-                     "the program ends, - missed\n")
+                     "the program ends, c told and counted, - missed\n")
     if args.json:
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump({"format": "konfiscator-security 1",

@@ -128,6 +128,8 @@ provider konfiscator {
 	probe tag_pop(uint64_t tag);
 	/* a snapshot of the tags was written; path is the address of the file's name */
 	probe snapshot_written(uint64_t path);
+	/* a block of usable bytes was freed with another size, by sized delete or free_sized, than a call can have made it with */
+	probe size_mismatch(uint64_t pointer, uint64_t told, uint64_t usable);
 };
 
 /*

@@ -2,14 +2,21 @@
 /*
  * free() by those who say how large a block is.
  *
- * What they say is held against what the block has. It may have more than was
- * asked: it may be of a near class, or have been made smaller in its place. So
- * what is found is a size that no call can have made this block of.
+ * What they say is held against what the block has, and is a hint only: real
+ * programs delete by a base class without a virtual destructor, or have C++
+ * allocators free what they did not make. A block is freed with the bytes that
+ * it has, whatever is said; core/misuse.h counts and tells.
+ *
+ * A small block may have more bytes than were asked: it may be of a near class,
+ * or have been made smaller in its place. So what is found of those is a size
+ * that no call can have made this block of. Of large ones, and in secure mode
+ * of all, the size is known to the byte.
  */
 #include "abi/abi.h"
 
 #include "abi/tiny.h"
 #include "core/direct.h"
+#include "core/marks.h"
 #include "core/misuse.h"
 
 #include <stdlib.h>
@@ -22,24 +29,35 @@ static inline bool fits_direct(const void *p, size_t size)
 	       size <= kf_chunk_usable(kf_chunk_bytes(p));
 }
 
+/* Fewer bytes may be asked than a block, or one with a mark, has at least. */
+static bool is_exact(size_t usable, size_t size)
+{
+	return size == usable || (size < usable && usable <= KF_MARKS_LEAST);
+}
+
 /* @rounded: what was taken for it, where that was from a slab. */
 static bool fits(void *p, size_t size, size_t rounded)
 {
 	size_t usable = kf_usable(p);
+	const struct kf_run *run = kf_map_find(p);
 
 	/* Of no block; free() will say so. */
 	if (!usable)
 		return true;
-	return kf_slab_at(p) ? kf_resize_stays(usable, rounded)
-			     : size <= usable;
+	/* Another engine's. */
+	if (!run || run->kind == KF_RUN_POOL)
+		return kf_misuse_is_strict() ? is_exact(usable, size)
+					     : size <= usable;
+	if (run->kind == KF_RUN_SLAB)
+		return kf_resize_stays(usable, rounded);
+	return size >= run->asked && size <= usable;
 }
 
 static __noinline void ask_and_free(void *p, size_t size, size_t rounded)
 {
 	if (unlikely(p && !fits(p, size, rounded)))
-		kf_misuse_tell(p, KF_MISMATCH);
-	else
-		kf_free(p);
+		kf_misuse_tell_size(p, size);
+	kf_free(p);
 }
 
 static __noinline void look_and_free(void *p, size_t size, size_t rounded)

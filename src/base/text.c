@@ -181,6 +181,23 @@ bool kf_parse_size(const char *s, uint64_t *out)
 	return true;
 }
 
+bool kf_parse_choice(const char *choices, const char *s, uint64_t *out)
+{
+	size_t len = strlen(s);
+
+	for (uint64_t i = 0;; i++) {
+		size_t word = strcspn(choices, "|");
+
+		if (word == len && !memcmp(choices, s, len)) {
+			*out = i;
+			return true;
+		}
+		if (!choices[word])
+			return false;
+		choices += word + 1;
+	}
+}
+
 size_t kf_utf8_decode(const char *text, uint32_t *code)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -140,6 +140,17 @@ bool kf_parse_u64(const char *s, uint64_t *out);
 bool kf_parse_size(const char *s, uint64_t *out);
 
 /**
+ * kf_parse_choice() - read one of several words
+ * @choices:	the words, with | between them: "abort|count"
+ * @s:		the string
+ * @out:	out: which, from 0; untouched on failure
+ *
+ * Context: anywhere, signal handlers too.
+ * Return: true; false when @s is none of them.
+ */
+bool kf_parse_choice(const char *choices, const char *s, uint64_t *out);
+
+/**
  * kf_utf8_decode() - the character that a string begins with
  * @s:		the string, ends in NUL
  * @code:	out: its code point; untouched where there is none

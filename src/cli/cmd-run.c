@@ -34,10 +34,11 @@ enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION, MATCH };
 struct conf {
 	const char *id;
 	enum kind kind;
+	const char *argument;
 };
 
 static const struct conf confs[] = {
-#define KF_CONF(id, kind, fallback, argument, text) {#id, kind},
+#define KF_CONF(id, kind, fallback, argument, text) {#id, kind, argument},
 #include "core/conf.def"
 #undef KF_CONF
 };
@@ -76,11 +77,11 @@ static bool is_engine(const char *value)
 }
 
 /* What is allowed, where @value is not; else NULL. */
-static const char *wanted(enum kind kind, const char *value)
+static const char *wanted(const struct conf *conf, const char *value)
 {
 	uint64_t n;
 
-	switch (kind) {
+	switch (conf->kind) {
 	case BOOL:
 		return kf_parse_u64(value, &n) && n <= 1 ? NULL : "0 or 1";
 	case COUNT:
@@ -92,9 +93,9 @@ static const char *wanted(enum kind kind, const char *value)
 			       ? NULL
 			       : "a number of bytes, with K, M, G or T";
 	case ACTION:
-		return !strcmp(value, "abort") || !strcmp(value, "count")
+		return kf_parse_choice(conf->argument, value, &n)
 			       ? NULL
-			       : "abort or count";
+			       : kf_format("one of %s", conf->argument);
 	case MATCH:
 		return kf_match_is_list(value)
 			       ? NULL
@@ -182,7 +183,7 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 		return 0;
 	}
 	c = &confs[key - OPT_CONF];
-	allowed = wanted(c->kind, arg);
+	allowed = wanted(c, arg);
 	if (allowed)
 		return refuse(c->id, arg, allowed);
 	if (!strcmp(c->id, "dir"))

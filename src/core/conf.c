@@ -27,6 +27,7 @@ enum kind {
 struct option {
 	const char *id;
 	enum kind kind;
+	const char *arg;
 	uint64_t fallback;
 	void *value; /* in kf_conf */
 };
@@ -39,7 +40,7 @@ struct kf_conf kf_conf = {
 
 static const struct option options[] = {
 #define KF_CONF(id, kind, def, arg, help) \
-	{#id, KIND_##kind, (uint64_t)def, &kf_conf.id},
+	{#id, KIND_##kind, arg, (uint64_t)def, &kf_conf.id},
 #include "core/conf.def"
 #undef KF_CONF
 };
@@ -63,7 +64,7 @@ static const char *const allowed[] = {
 	[KIND_SIZE] = "bytes, with K, M, G or T",
 	[KIND_COUNT] = "a number",
 	[KIND_STRING] = "a text",
-	[KIND_ACTION] = "abort or count",
+	[KIND_ACTION] = "one of ", /* and its argument */
 	[KIND_MATCH] = "names with commas between, + or - before one, * behind",
 #define KF_ENGINE(id, help) #id ", "
 	[KIND_ENGINE] =
@@ -100,6 +101,8 @@ static void complain(const struct option *o, const char *name,
 					    : '?');
 	kf_text_str(&text, ": not ");
 	kf_text_str(&text, allowed[o->kind]);
+	if (o->kind == KIND_ACTION)
+		kf_text_str(&text, o->arg);
 	kf_text_str(&text, "; the default stays\n");
 	kf_out(&text);
 }
@@ -128,8 +131,7 @@ static bool parse(const struct option *o, const char *value)
 		*(const char **)o->value = value;
 		return true;
 	case KIND_ACTION:
-		n = strcmp(value, "count") == 0;
-		if (!n && strcmp(value, "abort") != 0)
+		if (!kf_parse_choice(o->arg, value, &n))
 			return false;
 		break;
 	case KIND_MATCH:

@@ -15,6 +15,13 @@
 #define KF_CONF_C_ACTION uint64_t
 #define KF_CONF_C_MATCH const char *
 
+/* Values of the option on_error, in the order of its words. */
+enum kf_on_error {
+	KF_ON_ERROR_ABORT,
+	KF_ON_ERROR_COUNT,
+	KF_ON_ERROR_ABORT_ON_SIZE,
+};
+
 /* One member an option; NULL strings are not set. Constant after start. */
 struct kf_conf {
 #define KF_CONF(id, kind, def, arg, help) KF_CONF_C_##kind id;

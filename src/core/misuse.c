@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "core/conf.h"
+#include "core/hosted.h"
 #include "engine/engine.h"
 #include "engine/marked.h"
 #include "sample/sample.h"
@@ -50,31 +51,74 @@ static void put_site(struct kf_text *text, const void *p)
 	kf_text_hex(text, site);
 }
 
-void kf_misuse_tell(const void *p, enum kf_misuse wrong)
+/* The block, its bytes, where it comes from, and the thread. */
+static void put_block(struct kf_text *text, const void *p)
 {
 	size_t usable = kf_supply->usable(p);
+
+	if (p)
+		kf_text_hex(text, (uintptr_t)p);
+	else
+		kf_text_str(text, "a block not known any more");
+	if (usable) {
+		kf_text_str(text, " of ");
+		kf_text_u64(text, usable);
+		kf_text_str(text, " bytes");
+	}
+	put_site(text, p);
+	kf_text_str(text, ", thread ");
+	kf_text_i64(text, kf_process_tid());
+}
+
+void kf_misuse_tell(const void *p, enum kf_misuse wrong)
+{
 	char buf[160];
 	struct kf_text text;
 
 	kf_text_init(&text, buf, sizeof(buf) - 1);
 	kf_text_str(&text, "konfiscator: ");
 	kf_text_str(&text, kinds[wrong].words);
-	if (p)
-		kf_text_hex(&text, (uintptr_t)p);
-	else
-		kf_text_str(&text, "a block not known any more");
-	if (usable) {
-		kf_text_str(&text, " of ");
-		kf_text_u64(&text, usable);
-		kf_text_str(&text, " bytes");
-	}
-	put_site(&text, p);
-	kf_text_str(&text, ", thread ");
-	kf_text_i64(&text, kf_process_tid());
+	put_block(&text, p);
 	kf_text_char(&text, '\n');
 	kf_word_add_atomic(kinds[wrong].counter, 1);
 	fire(p, wrong);
-	if (!kf_conf.on_error)
+	if (kf_conf.on_error != KF_ON_ERROR_COUNT)
+		kf_out_die(&text);
+	kf_out(&text);
+}
+
+bool kf_misuse_is_strict(void)
+{
+	return kf_hosted_engine() == &kf_engine_secure;
+}
+
+static bool size_is_fatal(void)
+{
+	if (kf_conf.on_error == KF_ON_ERROR_ABORT)
+		return kf_misuse_is_strict();
+	return kf_conf.on_error == KF_ON_ERROR_ABORT_ON_SIZE;
+}
+
+void kf_misuse_tell_size(const void *p, size_t told)
+{
+	static bool is_told; /* atomic */
+	bool fatal = size_is_fatal();
+	char buf[192];
+	struct kf_text text;
+
+	kf_word_add_atomic(KF_WORD_size_mismatches, 1);
+	kf_probe_size_mismatch((uintptr_t)p, told, kf_supply->usable(p));
+	if (!fatal && __atomic_exchange_n(&is_told, true, __ATOMIC_RELAXED))
+		return;
+	kf_text_init(&text, buf, sizeof(buf) - 1);
+	kf_text_str(&text, "konfiscator: freed with the size ");
+	kf_text_u64(&text, told);
+	kf_text_str(&text, ": ");
+	put_block(&text, p);
+	if (!fatal)
+		kf_text_str(&text, "; others are counted only");
+	kf_text_char(&text, '\n');
+	if (fatal)
 		kf_out_die(&text);
 	kf_out(&text);
 }

@@ -181,6 +181,24 @@ END_TEST
 
 #define UNTOUCHED 0x123456789abcdef0
 
+START_TEST(choice_is_a_whole_word_of_its_list)
+{
+	static const char *const none[] = {"",	   "cou",    "counts", "Count",
+					   "a|co", "abort|", "|count", "on"};
+	uint64_t value = UNTOUCHED;
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(none); i++)
+		ck_assert(!kf_parse_choice("abort|count|at", none[i], &value));
+	ck_assert_uint_eq(value, UNTOUCHED);
+	ck_assert(kf_parse_choice("abort|count|at", "abort", &value));
+	ck_assert_uint_eq(value, 0);
+	ck_assert(kf_parse_choice("abort|count|at", "count", &value));
+	ck_assert_uint_eq(value, 1);
+	ck_assert(kf_parse_choice("abort|count|at", "at", &value));
+	ck_assert_uint_eq(value, 2);
+}
+END_TEST
+
 static void check_refused(const char *s)
 {
 	uint64_t value = UNTOUCHED;
@@ -348,6 +366,7 @@ int main(void)
 		plain_number_takes_no_unit,
 		units_are_powers_of_1024_however_written,
 		size_that_overflows_by_its_unit_is_refused,
+		choice_is_a_whole_word_of_its_list,
 		utf8_is_what_the_rules_say,
 	};
 
