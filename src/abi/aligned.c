@@ -51,9 +51,10 @@ __kf_public int posix_memalign(void **out, size_t align, size_t size)
 	if (!kf_is_pow2(align) || align % sizeof(void *))
 		return EINVAL;
 	p = kf_aligned(align, size);
-	errno = saved;
+	/* errno says so too, as the C library leaves it: callers print it. */
 	if (!p)
 		return ENOMEM;
+	errno = saved;
 	*out = p;
 	return 0;
 }
