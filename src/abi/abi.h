@@ -41,7 +41,7 @@ extern void (*const volatile kf_abi_early)(void) __kf_hidden;
  *
  * Context: any thread, before main() too; not from signal handlers.
  * Return: a block aligned to 16 bytes, errno kept; or NULL with ENOMEM, at
- *	   once for more than PTRDIFF_MAX.
+ *	   once for KF_SIZE_LIMIT bytes and more.
  */
 void *malloc(size_t size);
 

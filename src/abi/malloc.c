@@ -101,7 +101,7 @@ __noinline void *kf_malloc_other(size_t size)
 	struct kf_heap *heap = kf_heap_self;
 	void *p = NULL;
 
-	if (kf_direct_may(heap) && size <= PTRDIFF_MAX)
+	if (kf_direct_may(heap) && size < KF_SIZE_LIMIT)
 		return malloc_direct(size);
 	if (heap->behind && size <= KF_SMALL_MAX)
 		p = tagged_more(heap, size, KF_TAG_MALLOC);
@@ -411,7 +411,7 @@ static __noinline void *calloc_fast(size_t size)
 
 static __noinline void *calloc_more(size_t size)
 {
-	return kf_direct_may(kf_heap_self) && size <= PTRDIFF_MAX
+	return kf_direct_may(kf_heap_self) && size < KF_SIZE_LIMIT
 		       ? calloc_direct(size)
 		       : calloc_fast(size);
 }

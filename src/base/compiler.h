@@ -47,6 +47,9 @@
 #define KF_ADDRESS_BITS 48
 #endif
 
+/* No block can have as many bytes, or begin at a multiple of more. */
+#define KF_SIZE_LIMIT ((size_t)1 << KF_ADDRESS_BITS)
+
 /* A function that ends in a jump to another, and where it does. */
 #if defined(__has_attribute) && __has_attribute(musttail)
 #define __kf_jumps

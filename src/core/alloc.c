@@ -123,7 +123,7 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 	void *p;
 
 	prepare();
-	if (unlikely(size > PTRDIFF_MAX))
+	if (unlikely(size >= KF_SIZE_LIMIT || align >= KF_SIZE_LIMIT))
 		return fail(size);
 	if (!size && !kf_hosted_takes_zero())
 		size = 1;
@@ -195,7 +195,7 @@ static void *resize(void *p, size_t size)
 
 	if (!kf_process_is_settled())
 		prepare();
-	if (unlikely(size > PTRDIFF_MAX))
+	if (unlikely(size >= KF_SIZE_LIMIT))
 		return fail(size);
 	to = kf_supply->resize(p, size, &wrong);
 	if (unlikely(wrong)) {

@@ -47,7 +47,7 @@ static inline bool kf_direct_may_look(const struct kf_heap *heap)
 /**
  * kf_direct_alloc() - a block
  * kf_direct_calloc() - one of zeroes
- * @size:	bytes, at most PTRDIFF_MAX
+ * @size:	bytes, below KF_SIZE_LIMIT
  *
  * Context: after kf_direct_may().
  * Return: the block, not counted yet; or NULL: take the slow path.

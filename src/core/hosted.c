@@ -30,7 +30,6 @@
 #include <string.h>
 
 #define FIRSTFIT (&kf_supply_firstfit)
-#define MOST ((size_t)PTRDIFF_MAX)
 
 /* @engine and the two behind it: constant once the engine stands. */
 static struct {
@@ -200,7 +199,8 @@ void *kf_hosted_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	if (unlikely(kf_process_is_settled() && !kf_process_is_open()))
 		open_again();
 	/* Where size 0 is not taken it is none of these as well. */
-	if (unlikely(size - host.least >= MOST - KF_MIN(align, MOST)))
+	if (unlikely(size - host.least >=
+		     KF_SIZE_LIMIT - KF_MIN(align, KF_SIZE_LIMIT)))
 		return NULL;
 	if (unlikely(!enter()))
 		return FIRSTFIT->alloc(KF_MAX(size, (size_t)1), align, zeroed,
@@ -503,15 +503,16 @@ static const struct konf_host services = {
 static void *alloc_any(size_t size)
 {
 	/* What an engine is not asked for is left to the slow path. */
-	return likely(size - host.least < MOST - 16)
+	return likely(size - host.least < KF_SIZE_LIMIT - 16)
 		       ? host.engine->alloc(size, 16)
 		       : NULL;
 }
 
 static void *zeroed_any(size_t size)
 {
-	return likely(size - host.least < MOST - 16) ? ask(size, 16, true)
-						     : NULL;
+	return likely(size - host.least < KF_SIZE_LIMIT - 16)
+		       ? ask(size, 16, true)
+		       : NULL;
 }
 
 /* What the engine would only pass on is asked at once. */

@@ -44,7 +44,7 @@ void kf_sampling_fork_child(void);
 
 /**
  * kf_sampling_draw() - whether a block to come is a sample
- * @size:	bytes, not 0, at most PTRDIFF_MAX
+ * @size:	bytes, not 0, below KF_SIZE_LIMIT
  * @align:	power of two
  * @tag:	entry of the tag table, 0 none: then a small block is drawn by
  *		what is due in its class, else for itself
@@ -79,7 +79,7 @@ void kf_sampling_drawn(uint32_t mark, const void *p, size_t usable);
 
 /**
  * kf_sampling_alloc() - the block, if it is to be a sample
- * @size:	bytes, not 0, at most PTRDIFF_MAX
+ * @size:	bytes, not 0, below KF_SIZE_LIMIT
  * @align:	power of two, at least 16
  * @zeroed:	whether it must read as zeroes
  * @usable:	out: its usable bytes

@@ -44,7 +44,7 @@ extern struct kf_mark_hooks kf_mark_hooks __kf_hidden;
 
 /**
  * kf_marked_alloc() - a block with a mark
- * @size:	bytes, not 0, at most PTRDIFF_MAX
+ * @size:	bytes, not 0, below KF_SIZE_LIMIT
  * @align:	power of two, at least 16
  * @zeroed:	whether it must read as zeroes
  * @mark:	the mark, not 0

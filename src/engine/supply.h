@@ -5,9 +5,9 @@
  * (core/hosted.c).
  *
  * The core has settled what the C library's words mean before it asks: sizes
- * are not 0 and at most PTRDIFF_MAX, alignments are powers of two and at least
- * 16, pointers are not NULL. A supply neither changes errno nor fires the
- * per-call probes.
+ * are not 0 and below KF_SIZE_LIMIT, alignments are powers of two from 16 to
+ * below that, pointers are not NULL. A supply neither changes errno nor fires
+ * the per-call probes.
  */
 #ifndef KF_ENGINE_SUPPLY_H
 #define KF_ENGINE_SUPPLY_H
