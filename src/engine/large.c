@@ -17,6 +17,7 @@
 
 #define THRESHOLD_MAX (32 * KF_MIB)
 #define GROWN_MIN KF_MIB
+#define MAPPED_MAX ((size_t)32765)
 #define FEW_KEPT_PAGES ((128 * KF_KIB) >> KF_PAGE_SHIFT)
 
 struct kf_large_conf kf_large_conf = {
@@ -30,9 +31,16 @@ static size_t pages_for(size_t size)
 	return (size >> KF_PAGE_SHIFT) + ((size & (KF_PAGE - 1)) != 0);
 }
 
+/*
+ * Each may be a mapping of its own to the kernel, which has 65530 for a process
+ * (vm.max_map_count): half of them are the program's. Asking for the number
+ * takes a file; where it is smaller, mmap fails and the block is a run of a
+ * region.
+ */
 static bool mapping_is_left(void)
 {
-	return kf_word_get(KF_WORD_mapped_blocks) < kf_large_conf.mmap_max;
+	return kf_word_get(KF_WORD_mapped_blocks) <
+	       KF_MIN(kf_large_conf.mmap_max, MAPPED_MAX);
 }
 
 /* A mapping too where a region would be torn apart by the alignment. */

@@ -8,9 +8,13 @@
 
 #define PAGES_MAX ((size_t)1 << 31)
 
+/*
+ * No more than a page where nobody asks for it: the kernel puts mappings side
+ * by side and makes one of them, as long as no hole is between. It has few.
+ */
 static size_t align_bytes(size_t align_pages)
 {
-	return KF_MAX(align_pages << KF_PAGE_SHIFT, KF_AREA_UNIT);
+	return align_pages << KF_PAGE_SHIFT;
 }
 
 static void count_peaks(void)
@@ -208,7 +212,7 @@ static void rename_mapped(char *start, struct kf_run *run)
 /* Addresses for a run, named already; NULL when there are none. */
 static char *named_addresses(struct kf_run *run, size_t bytes)
 {
-	char *to = kf_vm_reserve(bytes, KF_AREA_UNIT);
+	char *to = kf_vm_reserve(bytes, KF_PAGE);
 
 	if (to && !kf_map_set(to, KF_GRANULE, run)) {
 		kf_vm_drop(to, bytes);
@@ -265,7 +269,7 @@ static struct kf_run *map_recent(size_t nr_pages, size_t align_pages)
 {
 	struct kf_run *run;
 
-	if (align_bytes(align_pages) > KF_AREA_UNIT)
+	if (align_pages > 1)
 		return NULL;
 	run = kf_recent_take(nr_pages);
 	if (!run)

@@ -33,10 +33,7 @@
 #define KF_GRANULE ((size_t)1 << KF_GRANULE_SHIFT)
 #define KF_GRANULE_PAGES (KF_GRANULE / KF_PAGE)
 
-/*
- * Where regions and mappings start, and what the guards of engine secure are
- * multiples of: so what lies behind one is often nothing.
- */
+/* What regions and the guards of engine secure begin at multiples of. */
 #define KF_AREA_UNIT (16 * KF_KIB)
 
 enum kf_run_kind {
