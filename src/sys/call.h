@@ -1,38 +1,71 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * System calls without libc's wrappers.
+ * System calls without the C library.
  *
- * A wrapper may be a cancellation point, or be another preloaded library's
- * that allocates; this is neither. errno is kept, a failure is the negative
+ * A wrapper may be a cancellation point, and its name, syscall() too, may be
+ * another preloaded library's, which allocates (torsocks, uid_wrapper). These
+ * go to the kernel at once: errno is not touched, and a failure is the negative
  * errno as inside the kernel. Which call is made is left to the rooms of this
  * layer.
  */
 #ifndef KF_SYS_CALL_H
 #define KF_SYS_CALL_H
 
+#include "base/compiler.h"
+
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static inline long kf_sys_result(long result, int saved)
+#if defined(__x86_64__)
+static __always_inline_kf long kf_sys_call(long nr, long a, long b, long c,
+					   long d, long e, long f)
 {
-	if (result == -1) {
-		result = -errno;
-		errno = saved;
-	}
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
+			   "r"(r9)
+			 : "rcx", "r11", "memory");
 	return result;
 }
+#elif defined(__aarch64__)
+static __always_inline_kf long kf_sys_call(long nr, long a, long b, long c,
+					   long d, long e, long f)
+{
+	register long x8 __asm__("x8") = nr;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc #0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+#else
+#error "system calls of x86-64 and aarch64 are known"
+#endif
+
+#define KF_SYS_SIX(nr, a, b, c, d, e, f, ...)                               \
+	kf_sys_call((long)(nr), (long)(a), (long)(b), (long)(c), (long)(d), \
+		    (long)(e), (long)(f))
 
 /*
- * kf_sys() - make a system call: its number, then its arguments
+ * kf_sys() - make a system call: its number, then up to six arguments, which
+ *	      are numbers or addresses
  *
  * Context: any, signal handlers too. Keeps errno.
  * Return: what the kernel returned, a failure as its negative errno.
  */
-#define kf_sys(...)                                                \
-	({                                                         \
-		int kf_sys_saved = errno;                          \
-		kf_sys_result(syscall(__VA_ARGS__), kf_sys_saved); \
-	})
+#define kf_sys(...) KF_SYS_SIX(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 
 #endif

@@ -21,9 +21,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* syscall() takes its arguments as long. */
-#define READ_WRITE ((long)PROT_READ | PROT_WRITE)
-#define MEMORY ((long)MAP_PRIVATE | MAP_ANONYMOUS)
+#define READ_WRITE (PROT_READ | PROT_WRITE)
+#define MEMORY (MAP_PRIVATE | MAP_ANONYMOUS)
 
 /* Addresses of user space are positive, so a negative result is an errno. */
 static void *address(long result)
@@ -33,7 +32,7 @@ static void *address(long result)
 
 static void *map(void *addr, size_t size, long prot, long flags)
 {
-	return address(kf_sys(SYS_mmap, addr, size, prot, flags, -1L, 0L));
+	return address(kf_sys(SYS_mmap, addr, size, prot, flags, -1, 0));
 }
 
 /* Cut a mapping down to @size bytes from @start. */
@@ -171,13 +170,13 @@ void kf_vm_drop(void *addr, size_t size)
 
 bool kf_vm_resize(void *addr, size_t old, size_t size)
 {
-	return kf_sys(SYS_mremap, addr, old, size, 0L, NULL) >= 0;
+	return kf_sys(SYS_mremap, addr, old, size, 0, NULL) >= 0;
 }
 
 bool kf_vm_move(void *addr, size_t old, size_t size, void *to)
 {
 	return kf_sys(SYS_mremap, addr, old, size,
-		      (long)MREMAP_MAYMOVE | MREMAP_FIXED, to) >= 0;
+		      MREMAP_MAYMOVE | MREMAP_FIXED, to) >= 0;
 }
 
 void *kf_vm_put_memory(void *addr, size_t size)
@@ -191,7 +190,7 @@ void *kf_vm_put_memory(void *addr, size_t size)
 int kf_vm_put_file(void *addr, size_t size, int fd, uint64_t offset)
 {
 	long r = kf_sys(SYS_mmap, addr, size, READ_WRITE,
-			(long)MAP_SHARED | MAP_FIXED, (long)fd, offset);
+			MAP_SHARED | MAP_FIXED, fd, offset);
 
 	return r < 0 ? (int)r : 0;
 }
@@ -207,7 +206,7 @@ bool kf_vm_is_readable(const void *addr)
 	const void *word =
 		(const void *)KF_ALIGN_DOWN((uintptr_t)addr, (uintptr_t)8);
 
-	return kf_sys(SYS_rt_sigprocmask, -1, word, NULL, (size_t)8) != -EFAULT;
+	return kf_sys(SYS_rt_sigprocmask, -1, word, NULL, 8) != -EFAULT;
 }
 
 bool kf_vm_copy(void *to, const void *from, size_t size)
@@ -217,6 +216,6 @@ bool kf_vm_copy(void *to, const void *from, size_t size)
 
 	long pid = kf_sys(SYS_getpid);
 
-	return kf_sys(SYS_process_vm_readv, pid, &here, 1L, &there, 1L, 0L) ==
+	return kf_sys(SYS_process_vm_readv, pid, &here, 1, &there, 1, 0) ==
 	       (long)size;
 }

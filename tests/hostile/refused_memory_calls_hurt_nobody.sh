@@ -7,14 +7,14 @@
 . "${top_srcdir:?}/tests/lib.sh"
 workdir
 
-"${CC:-cc}" -shared -fPIC -O1 -fno-builtin -o "$WORK/refuse.so" \
+"${CC:-cc}" -shared -fPIC -fno-plt -O1 -fno-builtin -o "$WORK/refuse.so" \
 	"$top_srcdir/tests/hostile/refuse.c" || fail "refuse.c cannot be built"
 refused=${top_builddir:?}/tests/hostile/refused
 
 # run REFUSE: prints what the program prints
 run() {
 	status=0
-	REFUSE=$1 LD_PRELOAD="$WORK/refuse.so:$KF_PRELOAD" timeout -k 9 300 \
+	REFUSE=$1 LD_PRELOAD="$KF_PRELOAD:$WORK/refuse.so" timeout -k 9 300 \
 		"$refused" >"$WORK/out" 2>"$WORK/err" || status=$?
 	rm -f "$WORK"/stats/*
 }
