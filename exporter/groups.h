@@ -87,6 +87,7 @@ struct kf_member {
 	bool stuck;   /* its file could not be deleted; said once */
 	bool present; /* seen in this scan */
 	bool read;    /* ... and could be read */
+	bool late;    /* ... or there was no time for it */
 	/* what its file said when it was last read */
 	enum kf_life life;
 	int32_t pid;	   /* as procfs shows it; 0: ended or not to be seen */
@@ -144,6 +145,7 @@ struct kf_groups {
 	uint64_t save_errors;
 	unsigned int hidden; /* processes that could not be looked into */
 	bool hidden_said;
+	bool late_said;
 	bool some_gone;	  /* members of the last scan whose file has gone */
 	bool some_doomed; /* ... whose file is to go */
 	bool dirty;	  /* the state file lacks something */
@@ -173,11 +175,16 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf);
  * kf_groups_scan() - read all files, fold what has ended
  * @g:		the groups, locked
  * @since:	CLOCK_MONOTONIC; a scan that began then or later will do
+ * @until:	likewise; half of the time left until then is for reading, and
+ *		never more than KF_SEARCH_S. NULL: that
+ *
+ * Files that there was no time for keep what they were last seen to say.
  *
  * Context: any thread.
  * Return: 0, or -1 when memory is short; the figures are not to be shown then.
  */
-int kf_groups_scan(struct kf_groups *g, const struct timespec *since);
+int kf_groups_scan(struct kf_groups *g, const struct timespec *since,
+		   const struct timespec *until);
 
 /**
  * kf_groups_rename() - take other rules for the names of groups

@@ -63,7 +63,8 @@ struct kf_groups *kf_scrape_groups(struct kf_scrape *scrape)
 	if (pthread_mutex_clocklock(&g->lock, CLOCK_MONOTONIC,
 				    &scrape->deadline) != 0)
 		return NULL;
-	if (kf_groups_scan(g, &scrape->began) == 0 && !kf_scrape_late(scrape))
+	if (kf_groups_scan(g, &scrape->began, &scrape->deadline) == 0 &&
+	    !kf_scrape_late(scrape))
 		return g;
 	pthread_mutex_unlock(&g->lock);
 	return NULL;

@@ -185,7 +185,9 @@ static void complain(struct kf_groups *g, const char *path,
 			return;
 		}
 	}
-	if (result == KF_READ_NOT_READY || g->nr_bad >= MAX_BAD_FILES)
+	/* of those that come too late one line is enough */
+	if (result == KF_READ_NOT_READY || result == KF_READ_LATE ||
+	    g->nr_bad >= MAX_BAD_FILES)
 		return;
 	b = calloc(1, sizeof(*b));
 	if (!b)
@@ -288,8 +290,10 @@ static int scan_file(void *ctx, const struct kf_file *f)
 		complain(g, path, f->snap.result, f->snap.error);
 		/* who is known stays as he was last seen */
 		for (m = *kf_member_bucket(g, path); m; m = m->next) {
-			if (strcmp(m->path, path) == 0)
-				m->present = true;
+			if (strcmp(m->path, path) != 0)
+				continue;
+			m->present = true;
+			m->late = f->snap.result == KF_READ_LATE;
 		}
 		return 0;
 	}
@@ -364,14 +368,15 @@ static bool sum_member(struct kf_groups *g, struct kf_member *m, time_t now)
 	if (m->group && !m->ended && !m->gone) {
 		m->group->last_alive = now;
 		add_living(g, m);
-		if (m->read)
+		if (m->read || m->late)
 			count_process(m);
 	}
 	g->some_gone = g->some_gone || m->gone;
 	g->some_doomed = g->some_doomed || m->doomed;
-	if (!m->read)
+	if (!m->read && !m->late)
 		m->pid = 0;
 	m->read = false;
+	m->late = false;
 	m->present = false;
 	return true;
 }
@@ -428,13 +433,25 @@ static bool delete_file(struct kf_groups *g, struct kf_member *m, time_t now)
 	return false;
 }
 
-static int scan(struct kf_groups *g)
+static void tell_late(struct kf_groups *g)
+{
+	char nr[16];
+
+	snprintf(nr, sizeof(nr), "%u", g->files[KF_READ_LATE]);
+	if (g->files[KF_READ_LATE] && !g->late_said)
+		kf_log(KF_LOG_WARN, "no time for some stats files", "files", nr,
+		       NULL);
+	g->late_said = g->files[KF_READ_LATE];
+}
+
+static int scan(struct kf_groups *g, uint64_t until_ns)
 {
 	struct kf_find find = {.dirs = g->conf.dirs,
 			       .procfs = g->conf.procfs,
 			       .tables = g->conf.tags ? KF_TABLE_TAGS : 0,
 			       .memory = g->conf.resident,
 			       .kept = g->kept,
+			       .until_ns = until_ns,
 			       .hidden = g->conf.outside ? &g->hidden : NULL};
 	struct kf_group *group;
 	time_t now = time(NULL);
@@ -448,6 +465,7 @@ static int scan(struct kf_groups *g)
 	done = kf_files_visit(&find, scan_file, g) == 0;
 	look_at_dirs(g);
 	forget_bad_files(g);
+	tell_late(g);
 	if (g->hidden && !g->hidden_said)
 		kf_log(KF_LOG_WARN,
 		       "some containers cannot be looked into: CAP_SYS_PTRACE is missing",
@@ -473,13 +491,32 @@ static bool before(const struct timespec *a, const struct timespec *b)
 				      : a->tv_nsec < b->tv_nsec;
 }
 
-int kf_groups_scan(struct kf_groups *g, const struct timespec *since)
+static uint64_t ns_of(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
+}
+
+/* The rest is for what is made of it, and for who waits for the lock. */
+static uint64_t read_until(const struct timespec *now,
+			   const struct timespec *until)
+{
+	uint64_t begin = ns_of(now), most = KF_SEARCH_S * 1000000000ull;
+
+	if (!until)
+		return begin + most;
+	return begin + (before(now, until)
+				? KF_MIN((ns_of(until) - begin) / 2, most)
+				: 0);
+}
+
+int kf_groups_scan(struct kf_groups *g, const struct timespec *since,
+		   const struct timespec *until)
 {
 	/* whoever waited for the lock takes what was found meanwhile */
 	if (g->scanned && !before(&g->scan_began, since))
 		return g->scan_result;
 	clock_gettime(CLOCK_MONOTONIC, &g->scan_began);
-	g->scan_result = scan(g);
+	g->scan_result = scan(g, read_until(&g->scan_began, until));
 	g->scanned = true;
 	return g->scan_result;
 }

@@ -56,7 +56,7 @@ static void scan(const struct kf_site *site)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	pthread_mutex_lock(&g->lock);
-	if (kf_groups_scan(g, &now) == 0)
+	if (kf_groups_scan(g, &now, NULL) == 0)
 		kf_timelines_note(site->timelines, g);
 	pthread_mutex_unlock(&g->lock);
 }

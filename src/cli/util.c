@@ -91,6 +91,17 @@ int kf_cli_find(const struct kf_cli *cli, struct kf_files *files)
 	return kf_cli_find_part(cli, NULL, files);
 }
 
+/* So that nobody takes what is missing for what is not there. */
+static void tell_late(const struct kf_files *files)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < files->nr; i++)
+		nr += files->file[i].snap.result == KF_READ_LATE;
+	if (nr)
+		kf_error("%u stats files were not read: it took too long", nr);
+}
+
 int kf_cli_find_part(const struct kf_cli *cli, const char *part,
 		     struct kf_files *files)
 {
@@ -102,6 +113,7 @@ int kf_cli_find_part(const struct kf_cli *cli, const char *part,
 		kf_error("reading the stats files: %s", strerror(errno));
 		return KF_EXIT_FAILED;
 	}
+	tell_late(files);
 	return 0;
 }
 

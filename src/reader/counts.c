@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_TABLE (4u << 20) /* bytes of a table that is read whole */
-#define NR_SEQ_EAGER 100
+#define NR_SEQ_BRIEF 10	     /* looks where nobody waits */
+#define NR_SEQ_EAGER 100     /* ... before there is a pause between them */
 #define MAX_SEQ_TRIES 600
 #define SLOTS_AT_ONCE 16
 
@@ -132,23 +134,47 @@ static const uint64_t *same_twice(struct kf_source *src, uint64_t *words,
 	return NULL;
 }
 
-/* Words that belong together are read between two equal, even numbers. */
+uint64_t kf_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+bool kf_late(uint64_t until_ns)
+{
+	if (!until_ns || kf_clock_ns() < until_ns)
+		return false;
+	errno = ETIME;
+	return true;
+}
+
+/*
+ * Words that belong together are read between two equal, even numbers. A writer
+ * that was killed between the two leaves an odd one for ever.
+ */
 static bool read_words(struct kf_source *src, uint64_t *words, size_t bytes)
 {
 	uint64_t before = 1, after;
 	uint64_t offset = src->h.words.offset;
+	int tries = src->torn ? NR_SEQ_BRIEF : MAX_SEQ_TRIES;
 
-	for (int i = 0; i < MAX_SEQ_TRIES; i++) {
+	for (int i = 0; i < tries; i++) {
 		if (!kf_read_at(src->fd, &before, sizeof(before), offset) ||
 		    !kf_read_at(src->fd, words, bytes, offset + 8) ||
 		    !kf_read_at(src->fd, &after, sizeof(after), offset))
 			return false;
 		if (before == after && before % 2 == 0)
 			return true;
+		if (kf_late(src->until_ns))
+			return false;
 		/* The writer may wait for a processor in the midst of it. */
 		if (i >= NR_SEQ_EAGER)
 			usleep(100);
 	}
+	if (src->torn)
+		*src->torn = true;
 	return true;
 }
 
@@ -279,7 +305,8 @@ static bool read_slots(struct kf_source *src, struct kf_snapshot *s,
 	for (uint32_t i = 0; ok && !all && i < sec->nr; i += SLOTS_AT_ONCE) {
 		uint32_t n = KF_MIN(sec->nr - i, (uint32_t)SLOTS_AT_ONCE);
 
-		ok = kf_read_at(src->fd, buf, n * size,
+		ok = !kf_late(src->until_ns) &&
+		     kf_read_at(src->fd, buf, n * size,
 				sec->offset + (uint64_t)i * size);
 		if (ok)
 			take_slots(s, t, buf, n, size, room->slot);

@@ -10,13 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct kf_counter *counter_of(struct kf_snapshot *s, const char *name)
+static int by_name(const void *a, const void *b)
 {
-	for (unsigned int i = 0; i < s->nr_counters; i++) {
-		if (!strcmp(s->counters[i].name, name))
-			return &s->counters[i];
-	}
-	return NULL;
+	const struct kf_counter *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* No two have one name; of each with each it would take long to compare. */
+static bool names_differ(const struct kf_snapshot *s)
+{
+	const struct kf_counter **sorted =
+		calloc((size_t)s->nr_counters + 1, sizeof(*sorted));
+	unsigned int i = 1;
+
+	if (!sorted)
+		return false;
+	for (unsigned int k = 0; k < s->nr_counters; k++)
+		sorted[k] = &s->counters[k];
+	qsort(sorted, s->nr_counters, sizeof(*sorted), by_name);
+	while (i < s->nr_counters && by_name(&sorted[i - 1], &sorted[i]))
+		i++;
+	free(sorted);
+	return i >= s->nr_counters;
 }
 
 static bool name_is_plain(const char *s)
@@ -82,8 +98,7 @@ static bool take_desc(struct kf_snapshot *s, struct kf_described *t,
 	copy_text(c->labels, d->labels, sizeof(d->labels));
 	copy_text(c->help, d->help, sizeof(d->help));
 	if (!c->name[0] || !name_is_plain(c->name) ||
-	    !name_is_plain(c->metric) || !labels_are_plain(c->labels) ||
-	    counter_of(s, c->name))
+	    !name_is_plain(c->metric) || !labels_are_plain(c->labels))
 		return false;
 	c->scope = d->scope;
 	c->type = d->type;
@@ -282,7 +297,7 @@ static bool take_all(const char *table, const struct kf_stats_section *sec,
 		if (!take_desc(s, t, &d))
 			return false;
 	}
-	return true;
+	return names_differ(s);
 }
 
 bool kf_descs_take(const char *table, const struct kf_stats_section *sec,

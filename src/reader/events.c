@@ -22,7 +22,7 @@ struct chunk {
 
 /* What is gathered from a file. */
 struct gather {
-	int fd;
+	const struct kf_source *src;
 	const struct kf_stats_section *slots;
 	uint32_t nr_chunks;
 	struct chunk *chunks;
@@ -63,12 +63,13 @@ static bool read_chunks(struct gather *g)
 	for (uint32_t i = 0; i < g->slots->nr; i++) {
 		const size_t head = offsetof(struct kf_stats_chunk, event);
 
-		if (!kf_read_at(g->fd, &a, head, place_of(g, i)))
+		if (kf_late(g->src->until_ns) ||
+		    !kf_read_at(g->src->fd, &a, head, place_of(g, i)))
 			return false;
 		if (!is_chunk(&a))
 			continue;
-		if (!kf_read_at(g->fd, &a, sizeof(a), place_of(g, i)) ||
-		    !kf_read_at(g->fd, &b, sizeof(b), place_of(g, i)))
+		if (!kf_read_at(g->src->fd, &a, sizeof(a), place_of(g, i)) ||
+		    !kf_read_at(g->src->fd, &b, sizeof(b), place_of(g, i)))
 			return false;
 		if (is_chunk(&a) && a.slot <= g->slots->nr)
 			take_chunk(g, &a, &b);
@@ -154,7 +155,7 @@ static bool take_ring(struct gather *g, const struct chunk *first,
 		for (unsigned int i = 0; i < KF_STATS_EVENTS; i++)
 			add_event(s, &c->event[i]);
 	}
-	if (!kf_read_at(g->fd, &slot, offsetof(struct kf_slot, scalar),
+	if (!kf_read_at(g->src->fd, &slot, offsetof(struct kf_slot, scalar),
 			place_of(g, first->slot - 1)))
 		return false;
 	unroll(s->events + begin, s->nr_events - begin);
@@ -203,10 +204,10 @@ static void sort(struct kf_event *event, struct kf_event *room, uint32_t nr)
 	memcpy(event, room, nr * sizeof(*event));
 }
 
-bool kf_events_read(int fd, const struct kf_stats_section *slots,
-		    struct kf_snapshot *s)
+bool kf_events_read(const struct kf_source *src, struct kf_snapshot *s)
 {
-	struct gather g = {.fd = fd, .slots = slots, .s = s};
+	const struct kf_stats_section *slots = &src->h.slots;
+	struct gather g = {.src = src, .slots = slots, .s = s};
 	struct kf_event *room = NULL;
 	bool ok = true;
 

@@ -14,18 +14,20 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_READERS KF_KEPT_READERS
-#define MAX_OUTSIDE 20000 /* names in directories that others chose */
-#define FILES_A_READER 64 /* below that a thread is not worth its start */
+#define MAX_OUTSIDE 20000     /* names in directories that others chose */
+#define FILES_A_READER 64     /* below that a thread is not worth its start */
+#define FILE_NS 1000000000ull /* all that one file may take */
+#define SLOW_NS 20000000ull   /* what takes longer comes last the next time */
+#define TORN_NS 60000000ull   /* a writer may wait so long for a processor */
+#define TORN_PAUSE_US 2000
 
 /* A directory that is read: once, whatever its names. */
 struct place {
@@ -52,6 +54,10 @@ struct search {
 	void *ctx;
 	struct kf_kept *kept; /* or NULL */
 	pthread_mutex_t lock; /* held while @visit runs */
+	uint64_t until_ns;
+	bool again;	      /* only files that were left to the next turn */
+	bool last;	      /* ... as they are */
+	atomic_uint nr_again; /* files left to the next turn */
 	atomic_uint nr_readers;
 	atomic_uint next;
 	atomic_int rc;
@@ -86,7 +92,10 @@ static int hand_over(struct search *se, struct kf_file *f)
 
 static void read_again(const struct search *se, int dirfd, struct kf_file *f)
 {
-	const struct kf_read_how how = {.tables = se->tables};
+	/* nobody writes any more: what is torn stays so */
+	bool torn = false;
+	const struct kf_read_how how = {
+		.tables = se->tables, .until_ns = se->until_ns, .torn = &torn};
 	struct kf_snapshot s;
 
 	kf_snapshot_read_as(dirfd, f->name, &how, &s);
@@ -187,15 +196,43 @@ static void look_at_process(struct reader *r, struct kf_file *f)
 		close(procfd);
 }
 
+/* Anybody's file may take long: the others come before it. */
+static bool leave(struct search *se, struct kf_file *f)
+{
+	kf_snapshot_release(&f->snap);
+	f->again = true;
+	se->nr_again++;
+	return true;
+}
+
+/* Return: whether it was read; false: it is left to the next turn. */
+static bool snapshot_read(struct reader *r, struct kf_file *f)
+{
+	struct search *se = r->se;
+	uint64_t begin = kf_clock_ns();
+	bool torn = false;
+	const struct kf_read_how how = {
+		.tables = se->tables,
+		.regular = f->regular,
+		.cache = r->cache,
+		.kept = f->kept,
+		.until_ns = KF_MIN(se->until_ns, begin + FILE_NS),
+		.torn = &torn};
+
+	if (f->kept && f->kept->slow && !f->again)
+		return !leave(se, f);
+	f->again = false;
+	kf_snapshot_read_as(f->dirfd, f->name, &how, &f->snap);
+	if (f->kept)
+		f->kept->slow = kf_clock_ns() - begin > SLOW_NS;
+	return !torn || se->last || !leave(se, f);
+}
+
 static int file_read(struct reader *r, struct kf_file *f)
 {
-	const struct kf_read_how how = {.tables = r->se->tables,
-					.regular = f->regular,
-					.cache = r->cache,
-					.kept = f->kept};
-
 	f->life = KF_LIFE_UNKNOWN;
-	kf_snapshot_read_as(f->dirfd, f->name, &how, &f->snap);
+	if (!snapshot_read(r, f))
+		return 0;
 	if (f->snap.result == KF_READ_ERROR && f->snap.error == ENOENT) {
 		forget(f);
 		return 0;
@@ -221,7 +258,9 @@ static void *run_reader(void *arg)
 	r.cache = se->kept ? &se->kept->cache[i] : &r.own;
 	kf_life_open(&r.view, se->procfs);
 	while (!se->rc && (i = atomic_fetch_add(&se->next, 1)) < se->out->nr) {
-		rc = file_read(&r, &se->out->file[i]);
+		struct kf_file *f = &se->out->file[i];
+
+		rc = se->again && !f->again ? 0 : file_read(&r, f);
 		if (rc)
 			se->rc = rc;
 	}
@@ -248,6 +287,23 @@ static void run_readers(struct search *se)
 	run_reader(se);
 	while (i)
 		pthread_join(thread[--i], NULL);
+}
+
+/*
+ * What was torn or slow once more, all together: so any number of files that
+ * are torn for ever, as those of killed writers, costs no more than one.
+ */
+static void read_again_all(struct search *se)
+{
+	uint64_t until = kf_clock_ns() + TORN_NS;
+
+	se->again = true;
+	while (!se->rc && se->nr_again) {
+		usleep(TORN_PAUSE_US);
+		se->last = kf_late(KF_MIN(until, se->until_ns));
+		se->nr_again = se->nr_readers = se->next = 0;
+		run_reader(se);
+	}
 }
 
 /* Whether a directory was listed under another name; it is noted if not. */
@@ -452,10 +508,14 @@ static int search(struct search *se, const struct kf_find *find)
 	se->memory = find && find->memory;
 	/* what is lent is not to stay in a list */
 	se->kept = find && se->visit ? find->kept : NULL;
+	se->until_ns = find ? find->until_ns : 0;
+	if (!se->until_ns)
+		se->until_ns = kf_clock_ns() + KF_SEARCH_S * 1000000000ull;
 	init_lock(&se->lock);
 	rc = list_all(se, find);
 	if (!rc) {
 		run_readers(se);
+		read_again_all(se);
 		rc = se->rc;
 	}
 	drop_forgotten(se->out);
@@ -506,58 +566,4 @@ void kf_files_release(struct kf_files *files)
 	free(files->file);
 	files->file = NULL;
 	files->nr = 0;
-}
-
-/* What the patterns of the other users' directories match, for root. */
-static void glob_all(glob_t *g)
-{
-	memset(g, 0, sizeof(*g));
-	if (geteuid() != 0)
-		return;
-	glob("/run/user/*/konfiscator", 0, NULL, g);
-	glob("/tmp/konfiscator-stats-*", g->gl_pathc ? GLOB_APPEND : 0, NULL,
-	     g);
-}
-
-static char *place(char *at, const char *text)
-{
-	size_t len = strlen(text) + 1;
-
-	return (char *)memcpy(at, text, len) + len;
-}
-
-char **kf_default_dirs(void)
-{
-	const char *env = getenv("KONFISCATOR_DIR");
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	char user[4096] = "", tmp[64];
-	size_t nr = 0, bytes;
-	char **dirs, *at;
-	glob_t g;
-
-	glob_all(&g);
-	if (runtime && runtime[0] == '/')
-		snprintf(user, sizeof(user), "%s/konfiscator", runtime);
-	snprintf(tmp, sizeof(tmp), "/tmp/konfiscator-stats-%u",
-		 (unsigned int)geteuid());
-	bytes = (env ? strlen(env) : 0) + sizeof(user) + sizeof(tmp) + 64;
-	for (size_t i = 0; i < g.gl_pathc; i++)
-		bytes += strlen(g.gl_pathv[i]) + 1;
-	dirs = malloc((g.gl_pathc + 5) * sizeof(*dirs) + bytes);
-	if (!dirs) {
-		globfree(&g);
-		return NULL;
-	}
-	at = (char *)(dirs + g.gl_pathc + 5);
-	if (env && env[0])
-		at = place(dirs[nr++] = at, env);
-	at = place(dirs[nr++] = at, "/run/konfiscator");
-	if (user[0])
-		at = place(dirs[nr++] = at, user);
-	at = place(dirs[nr++] = at, tmp);
-	for (size_t i = 0; i < g.gl_pathc; i++)
-		at = place(dirs[nr++] = at, g.gl_pathv[i]);
-	dirs[nr] = NULL;
-	globfree(&g);
-	return dirs;
 }

@@ -17,6 +17,8 @@
  */
 struct kf_source {
 	int fd;
+	uint64_t until_ns; /* kf_clock_ns() when to give up; 0: never */
+	bool *torn;	   /* out, see struct kf_read_how; or NULL */
 	uint64_t size;
 	const char *piece;
 	uint64_t begin; /* of the piece in the file */
@@ -25,6 +27,23 @@ struct kf_source {
 };
 
 #define KF_PIECE_SIZE (32 * KF_KIB) /* all of most files */
+
+/**
+ * kf_clock_ns() - what time it is
+ *
+ * Context: any thread.
+ * Return: nanoseconds of CLOCK_MONOTONIC.
+ */
+uint64_t kf_clock_ns(void);
+
+/**
+ * kf_late() - whether there is no time left
+ * @until_ns:	when it ends, as of kf_clock_ns(); 0: never
+ *
+ * Context: any thread.
+ * Return: whether; errno is ETIME then.
+ */
+bool kf_late(uint64_t until_ns);
 
 /**
  * kf_source_get() - a part of a file, if it was read already
@@ -60,28 +79,25 @@ bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset);
 
 /**
  * kf_tables_read() - read the tables of tags and stacks
- * @fd:		the file
- * @h:		its header, checked against its size
+ * @src:	the file, its header checked
  * @tables:	which
  * @s:		out: the tables
  *
  * Context: any thread; allocates.
  * Return: false with errno where it cannot be read.
  */
-bool kf_tables_read(int fd, const struct kf_stats_header *h,
-		    unsigned int tables, struct kf_snapshot *s);
+bool kf_tables_read(const struct kf_source *src, unsigned int tables,
+		    struct kf_snapshot *s);
 
 /**
  * kf_events_read() - read the black box
- * @fd:		the file
- * @slots:	its section of slots, checked against its size
+ * @src:	the file, its header checked
  * @s:		out: the events
  *
  * Context: any thread; allocates.
  * Return: false with errno where it cannot be read.
  */
-bool kf_events_read(int fd, const struct kf_stats_section *slots,
-		    struct kf_snapshot *s);
+bool kf_events_read(const struct kf_source *src, struct kf_snapshot *s);
 
 /* Memory that one file after the other is read into. Empty at first. */
 struct kf_room {
@@ -196,6 +212,13 @@ struct kf_read_how {
 	bool regular;		     /* a file, as its directory says */
 	struct kf_desc_cache *cache; /* NULL: it is the only one */
 	struct kf_kept_file *kept;   /* what is known of it, or NULL */
+	uint64_t until_ns;	     /* of kf_clock_ns(); 0: no end */
+	/*
+	 * Words that belong together may change whenever they are read. NULL:
+	 * wait until they stand still, as long as a writer may wait for a
+	 * processor. Else do not, and say here whether they did.
+	 */
+	bool *torn;
 };
 
 /**

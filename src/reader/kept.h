@@ -30,6 +30,7 @@ struct kf_kept_file {
 	uint64_t ino;
 	uint64_t file_ino; /* as the directory says */
 	bool listed;	   /* by the search that goes on */
+	bool slow;	   /* it took long to read the last time */
 	int fd;		   /* -1: not open, and nothing is known of it */
 	uint64_t size;
 	uint64_t described; /* as of struct kf_snapshot */

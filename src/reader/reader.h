@@ -22,6 +22,7 @@ enum kf_read_result {
 	KF_READ_INCOMPATIBLE, /* a stats file of another major version */
 	KF_READ_DAMAGED,      /* a length in it does not hold */
 	KF_READ_ERROR,	      /* errno tells */
+	KF_READ_LATE,	      /* there was no time for it */
 	KF_NR_READ_RESULTS
 };
 
@@ -203,7 +204,7 @@ uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat);
  *
  * Context: any thread.
  * Return: a constant string: "ok", "not_ready", "foreign", "incompatible",
- *	   "damaged", "error".
+ *	   "damaged", "error", "late".
  */
 const char *kf_read_result_name(enum kf_read_result result);
 
@@ -214,6 +215,7 @@ struct kf_file {
 	int dirfd;    /* of @dir, while files are visited */
 	bool outside; /* of another mount namespace: @dir is no path here */
 	bool regular; /* as the directory says; false: not known */
+	bool again;   /* left to the search's next turn */
 	enum kf_life life;
 	int32_t pid;	   /* as procfs shows it; 0: not alive or unknown */
 	char comm[16];	   /* what it is called now, raw; "": not looked */
@@ -231,6 +233,9 @@ struct kf_files {
 struct kf_kept;
 struct kf_kept_file;
 
+/* How long a search may take that is told no end, seconds. */
+#define KF_SEARCH_S 10
+
 /* Where to look, and where /proc is. NULL members take the defaults. */
 struct kf_find {
 	const char *const
@@ -242,6 +247,7 @@ struct kf_find {
 	unsigned int tables;  /* enum kf_tables, or-ed: read these, too */
 	bool memory;	      /* ask the kernel what it has in memory, too */
 	struct kf_kept *kept; /* NULL: nothing; else for one search at a time */
+	uint64_t until_ns;    /* of CLOCK_MONOTONIC; 0: KF_SEARCH_S from now */
 };
 
 /**
@@ -250,8 +256,9 @@ struct kf_find {
  * @out:	out: the files, those that could not be read included; sorted
  *		by directory, then name
  *
- * A directory that is not there is no error. Of several files of one process
- * (it called exec), all but the newest are KF_LIFE_EXECED.
+ * A directory that is not there is no error. Files that there was no time for
+ * are KF_READ_LATE: anybody may have made any number of them. Of several files
+ *of one process (it called exec), all but the newest are KF_LIFE_EXECED.
  *
  * Context: any thread; allocates.
  * Return: 0, or -1 with errno when out of memory.

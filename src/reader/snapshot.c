@@ -246,9 +246,11 @@ static enum kf_read_result read_tables(struct kf_source *src,
 
 	errno = 0;
 	ok = read_identity(src, s) && kf_counts_read(src, 0, cache, s) &&
-	     kf_tables_read(src->fd, &src->h, how->tables, s);
+	     kf_tables_read(src, how->tables, s);
 	if (ok)
 		return KF_READ_OK;
+	if (errno == ETIME)
+		return KF_READ_LATE;
 	if (errno == ENOMEM || errno == EIO)
 		return failed(s);
 	return KF_READ_DAMAGED;
@@ -274,7 +276,8 @@ static enum kf_read_result read_anew(int dirfd, const char *name,
 				     struct kf_desc_cache *cache,
 				     struct kf_snapshot *s)
 {
-	struct kf_source src = {.fd = -1};
+	struct kf_source src = {
+		.fd = -1, .until_ns = how->until_ns, .torn = how->torn};
 
 	s->result = open_regular(dirfd, name, how->regular, s, &src.fd);
 	if (s->result == KF_READ_OK) {
@@ -303,21 +306,23 @@ static void read_what_changes(struct kf_source *src, struct kf_room *room)
 }
 
 /* A file that is still open; false: it is to be read anew. */
-static bool read_kept(const struct kf_read_how *how, struct kf_snapshot *s)
+static bool read_kept(const struct kf_read_how *how,
+		      struct kf_desc_cache *cache, struct kf_snapshot *s)
 {
 	struct kf_kept_file *k = how->kept;
-	struct kf_source src = {.fd = k->fd};
+	struct kf_source src = {
+		.fd = k->fd, .until_ns = how->until_ns, .torn = how->torn};
 
 	s->file_size = k->size;
-	read_at_once(&src, &how->cache->room, 0, sizeof(src.h));
+	read_at_once(&src, &cache->room, 0, sizeof(src.h));
 	s->result = read_header(&src, s);
 	if (s->result != KF_READ_OK || !kf_kept_same(k, &src.h))
 		return false;
 	k->size = s->file_size;
 	s->id = k->id;
-	read_what_changes(&src, &how->cache->room);
-	if (!kf_counts_read(&src, k->described, how->cache, s) ||
-	    !kf_tables_read(k->fd, &src.h, how->tables, s))
+	read_what_changes(&src, &cache->room);
+	if (!kf_counts_read(&src, k->described, cache, s) ||
+	    !kf_tables_read(&src, how->tables, s))
 		return false;
 	k->described = s->described;
 	return true;
@@ -331,7 +336,11 @@ enum kf_read_result kf_snapshot_read_as(int dirfd, const char *name,
 	struct kf_desc_cache *cache = how->cache ? how->cache : &own;
 
 	memset(s, 0, sizeof(*s));
-	if (!how->kept || how->kept->fd < 0 || !read_kept(how, s)) {
+	if (kf_late(how->until_ns)) {
+		s->result = KF_READ_LATE;
+		return s->result;
+	}
+	if (!how->kept || how->kept->fd < 0 || !read_kept(how, cache, s)) {
 		kf_snapshot_release(s);
 		memset(s, 0, sizeof(*s));
 		if (how->kept)
@@ -403,6 +412,7 @@ const char *kf_read_result_name(enum kf_read_result result)
 		[KF_READ_INCOMPATIBLE] = "incompatible",
 		[KF_READ_DAMAGED] = "damaged",
 		[KF_READ_ERROR] = "error",
+		[KF_READ_LATE] = "late",
 	};
 
 	return result < KF_NR_READ_RESULTS ? names[result] : "error";

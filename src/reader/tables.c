@@ -12,17 +12,22 @@
 #include <string.h>
 
 /* Of a later version's longer entries, what is known of them. */
-static void *copy_table(int fd, const struct kf_stats_section *sec,
-			size_t entry_size)
+static void *copy_table(const struct kf_source *src,
+			const struct kf_stats_section *sec, size_t entry_size)
 {
-	char *table = calloc((size_t)sec->nr + 1, entry_size);
+	char *table = kf_late(src->until_ns)
+			      ? NULL
+			      : calloc((size_t)sec->nr + 1, entry_size);
 	bool ok = table != NULL;
 
 	if (ok && sec->entry_size == entry_size)
-		ok = kf_read_at(fd, table, sec->nr * entry_size, sec->offset);
+		ok = kf_read_at(src->fd, table, sec->nr * entry_size,
+				sec->offset);
 	else
 		for (uint32_t i = 0; ok && i < sec->nr; i++)
-			ok = kf_read_at(fd, table + i * entry_size, entry_size,
+			ok = !kf_late(src->until_ns) &&
+			     kf_read_at(src->fd, table + i * entry_size,
+					entry_size,
 					sec->offset +
 						(uint64_t)i * sec->entry_size);
 	if (ok)
@@ -58,10 +63,10 @@ static void settle_tags(struct kf_snapshot *s)
 	}
 }
 
-static bool read_tags(int fd, const struct kf_stats_section *sec,
-		      struct kf_snapshot *s)
+static bool read_tags(const struct kf_source *src,
+		      const struct kf_stats_section *sec, struct kf_snapshot *s)
 {
-	s->tags = copy_table(fd, sec, sizeof(*s->tags));
+	s->tags = copy_table(src, sec, sizeof(*s->tags));
 	if (!s->tags)
 		return false;
 	s->nr_tags = sec->nr;
@@ -69,10 +74,11 @@ static bool read_tags(int fd, const struct kf_stats_section *sec,
 	return true;
 }
 
-static bool read_stacks(int fd, const struct kf_stats_section *sec,
+static bool read_stacks(const struct kf_source *src,
+			const struct kf_stats_section *sec,
 			struct kf_snapshot *s)
 {
-	s->stacks = copy_table(fd, sec, sizeof(*s->stacks));
+	s->stacks = copy_table(src, sec, sizeof(*s->stacks));
 	if (!s->stacks)
 		return false;
 	s->nr_stacks = sec->nr;
@@ -82,10 +88,11 @@ static bool read_stacks(int fd, const struct kf_stats_section *sec,
 	return true;
 }
 
-static bool read_modules(int fd, const struct kf_stats_section *sec,
+static bool read_modules(const struct kf_source *src,
+			 const struct kf_stats_section *sec,
 			 struct kf_snapshot *s)
 {
-	s->modules = copy_table(fd, sec, sizeof(*s->modules));
+	s->modules = copy_table(src, sec, sizeof(*s->modules));
 	if (!s->modules)
 		return false;
 	s->nr_modules = sec->nr;
@@ -101,16 +108,19 @@ static bool read_modules(int fd, const struct kf_stats_section *sec,
 	return true;
 }
 
-bool kf_tables_read(int fd, const struct kf_stats_header *h,
-		    unsigned int tables, struct kf_snapshot *s)
+bool kf_tables_read(const struct kf_source *src, unsigned int tables,
+		    struct kf_snapshot *s)
 {
-	if (tables & KF_TABLE_TAGS && h->tags.nr && !read_tags(fd, &h->tags, s))
+	const struct kf_stats_header *h = &src->h;
+
+	if (tables & KF_TABLE_TAGS && h->tags.nr &&
+	    !read_tags(src, &h->tags, s))
 		return false;
-	if (tables & KF_TABLE_EVENTS && !kf_events_read(fd, &h->slots, s))
+	if (tables & KF_TABLE_EVENTS && !kf_events_read(src, s))
 		return false;
 	if (!(tables & KF_TABLE_STACKS))
 		return true;
 	/* the stacks first, so that their code is there */
-	return (!h->stacks.nr || read_stacks(fd, &h->stacks, s)) &&
-	       (!h->modules.nr || read_modules(fd, &h->modules, s));
+	return (!h->stacks.nr || read_stacks(src, &h->stacks, s)) &&
+	       (!h->modules.nr || read_modules(src, &h->modules, s));
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 START_TEST(bad_files_are_in_the_list_and_do_no_harm)
@@ -140,6 +141,96 @@ START_TEST(visit_ends_when_it_is_told)
 }
 END_TEST
 
+/* What the reader waits for in all, microseconds. */
+static uint64_t slept;
+
+int usleep(useconds_t us)
+{
+	const struct timespec ts = {0, (long)us * 1000};
+
+	slept += us;
+	return nanosleep(&ts, NULL);
+}
+
+static int sum_mallocs(void *ctx, const struct kf_file *f)
+{
+	uint64_t *sum = ctx;
+
+	ck_assert_int_eq(f->snap.result, KF_READ_OK);
+	*sum += f->snap.totals.mallocs;
+	return 0;
+}
+
+/* As each writer leaves one that is killed at a bad moment; anyone can. */
+START_TEST(files_torn_for_ever_take_no_longer_than_one)
+{
+	const char *dirs[] = {support_dir, NULL};
+	struct kf_find find = {.dirs = dirs};
+	struct kf_files files;
+	struct fixture f;
+	uint64_t sum = 0;
+	char name[16];
+
+	support_begin();
+	fixture_make(&f, 1);
+	f.words->seq = 1;
+	f.slots[0].class[1].mallocs = 3;
+	for (unsigned int i = 0; i < 100; i++) {
+		f.id->created_ns = 1000 + i;
+		f.id->start_ticks = 1 + i;
+		snprintf(name, sizeof(name), "%u", i);
+		support_write(&f, name);
+	}
+	support_find(&files);
+	ck_assert_uint_eq(files.nr, 100);
+	for (unsigned int i = 0; i < 100; i++) {
+		ck_assert_int_eq(files.file[i].snap.result, KF_READ_OK);
+		ck_assert_uint_eq(files.file[i].snap.totals.mallocs, 3);
+	}
+	kf_files_release(&files);
+	ck_assert_int_eq(kf_files_visit(&find, sum_mallocs, &sum), 0);
+	ck_assert_uint_eq(sum, 300);
+	ck_assert_uint_lt(slept, 1000000);
+	fixture_free(&f);
+}
+END_TEST
+
+static int count_late(void *ctx, const struct kf_file *f)
+{
+	*(unsigned int *)ctx += f->snap.result == KF_READ_LATE;
+	return 0;
+}
+
+START_TEST(without_time_all_files_are_late)
+{
+	const char *dirs[] = {support_dir, NULL};
+	struct kf_find find = {.dirs = dirs, .until_ns = 1};
+	unsigned int nr = 0;
+	struct fixture f;
+	char name[16];
+
+	support_begin();
+	fixture_make(&f, 1);
+	for (unsigned int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		support_write(&f, name);
+	}
+	find.kept = kf_kept_new();
+	ck_assert_int_eq(kf_files_visit(&find, count_late, &nr), 0);
+	ck_assert_uint_eq(nr, 10);
+	find.until_ns = 0;
+	nr = 0;
+	ck_assert_int_eq(kf_files_visit(&find, count_late, &nr), 0);
+	ck_assert_uint_eq(nr, 0);
+	/* what is open by then stays so */
+	find.until_ns = 1;
+	ck_assert_int_eq(kf_files_visit(&find, count_late, &nr), 0);
+	ck_assert_uint_eq(nr, 10);
+	kf_kept_free(find.kept);
+	fixture_free(&f);
+}
+END_TEST
+
 START_TEST(missing_directory_is_no_error)
 {
 	const char *dirs[] = {"/no/such/directory", NULL};
@@ -225,6 +316,8 @@ int main(void)
 		of_one_process_files_the_newest_counts,
 		visit_shows_each_file_and_at_last_who_execed,
 		visit_ends_when_it_is_told,
+		files_torn_for_ever_take_no_longer_than_one,
+		without_time_all_files_are_late,
 		missing_directory_is_no_error,
 		directory_with_two_names_is_read_once,
 		usual_directories_are_the_librarys,
