@@ -7,8 +7,9 @@
 
 #include "cli/elf.h"
 
+#include "reader/regular.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <string.h>
@@ -175,7 +176,7 @@ static void read_sections(Elf *e, struct kf_elf *elf)
 
 enum kf_elf_result kf_elf_read(const char *path, struct kf_elf *elf)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = kf_regular_open(path);
 	enum kf_elf_result result = KF_ELF_NOT_ELF;
 	GElf_Ehdr eh;
 	Elf *e;

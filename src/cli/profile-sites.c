@@ -9,9 +9,9 @@
 
 #include "cli/profile-make.h"
 #include "cli/state.h"
+#include "reader/regular.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 
 bool kf_prof_is_one(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	int fd = kf_regular_open(path);
 	uint64_t magic = 0;
 	bool read_it;
 

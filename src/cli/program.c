@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/elf.h"
+#include "reader/regular.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,7 +131,7 @@ static char *elf_refusal(const struct kf_elf *elf, const struct kf_elf *lib)
 static char *script_line(const char *path)
 {
 	char line[256];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = kf_regular_open(path);
 	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 
 	if (fd >= 0)

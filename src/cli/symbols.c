@@ -10,11 +10,12 @@
 #include "cli/symbols.h"
 
 #include "cli/cli.h"
+#include "cli/guard.h"
 #include "reader/code.h"
+#include "reader/regular.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
 #include <libiberty/demangle.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,6 @@
 #include <unistd.h>
 
 #define MAX_INLINED 64
-#define FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 struct found {
 	uint64_t key;
@@ -47,7 +47,7 @@ static const struct kf_profile_module *by_name(const char *name)
 static int open_if_same(const struct kf_profile_module *m, const char *path)
 {
 	uint8_t id[KF_PROFILE_BUILD_ID];
-	int fd = open(path, FLAGS);
+	int fd = kf_regular_open(path);
 	size_t n = fd < 0 ? 0 : kf_elf_build_id(fd, id, sizeof(id));
 
 	if (n && n == m->build_id_size && !memcmp(id, m->build_id, n))
@@ -67,7 +67,7 @@ static int find_elf(Dwfl_Module *mod, void **data, const char *name,
 
 	if (m)
 		fd = m->build_id_size ? open_if_same(m, path)
-				      : open(path, FLAGS);
+				      : kf_regular_open(path);
 	if (fd >= 0) {
 		*file = kf_format("%s", path);
 		return fd;
@@ -136,9 +136,11 @@ struct kf_symbols *kf_symbols_open(const struct kf_profile *p)
 
 	s->profile = p;
 	s->found.entry_size = sizeof(struct found);
+	kf_guard_begin();
 	s->dwfl = dwfl_begin(&callbacks);
 	if (s->dwfl)
 		report(s);
+	kf_guard_end();
 	return s;
 }
 
@@ -334,8 +336,10 @@ const struct kf_frame *kf_symbols_frames(struct kf_symbols *s, uint64_t address,
 	if (!entry) {
 		/* the call lies before the address that it returns to */
 		mod = s->dwfl ? dwfl_addrmodule(s->dwfl, address - 1) : NULL;
+		kf_guard_begin();
 		if (mod)
 			n = look_up(mod, address - 1, raw);
+		kf_guard_end();
 		settle(s->profile, address, raw, n, &f);
 		entry = kf_map_add(&s->found, f.key);
 		if (!entry) {

@@ -5,18 +5,18 @@
 #include "config.h"
 
 #include "reader/code.h"
+#include "reader/regular.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define DELETED " (deleted)"
+#define MAX_NOTES ((uint64_t)KF_MIB) /* bytes of a segment of notes */
 
 /* A line of maps; @path leads into it, "" for none. */
 struct line {
@@ -203,23 +203,6 @@ const char *kf_code_name(const struct kf_code *code)
 	return slash ? slash + 1 : code->path;
 }
 
-/* A path may lead to a device, to open which does something: look before. */
-static int open_regular(const char *path)
-{
-	int fd, at = open(path, O_PATH | O_CLOEXEC);
-	char self[32];
-	struct stat st;
-
-	if (at < 0)
-		return -1;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
-	fd = fstat(at, &st) || !S_ISREG(st.st_mode)
-		     ? -1
-		     : open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	close(at);
-	return fd;
-}
-
 static bool is_of(int fd, const struct kf_code *code)
 {
 	uint8_t id[KF_STATS_BUILD_ID];
@@ -236,13 +219,12 @@ int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 	snprintf(path, sizeof(path), "%s/%d/map_files/%" PRIx64 "-%" PRIx64,
 		 procfs, pid, code->begin, code->end);
 	if (pid)
-		fd = open_regular(path);
+		fd = kf_regular_open(path);
 	if (fd >= 0 || code->deleted || (!pid && !code->build_id_size))
 		return fd;
-	if (pid)
-		snprintf(path, sizeof(path), "%s/%d/root%s", procfs, pid,
-			 code->path);
-	fd = open_regular(pid ? path : code->path);
+	snprintf(path, sizeof(path), "%s/%d/root", procfs, pid);
+	fd = pid ? kf_regular_open_in(path, code->path)
+		 : kf_regular_open(code->path);
 	if (fd >= 0 && code->build_id_size && !is_of(fd, code)) {
 		close(fd);
 		fd = -1;
@@ -253,8 +235,9 @@ int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 /* Of one segment of notes. */
 static size_t id_in(Elf *e, const GElf_Phdr *ph, uint8_t *id, size_t room)
 {
+	/* the file says how long they are: what follows is not looked at */
 	Elf_Data *data = elf_getdata_rawchunk(
-		e, (int64_t)ph->p_offset, ph->p_filesz,
+		e, (int64_t)ph->p_offset, KF_MIN(ph->p_filesz, MAX_NOTES),
 		ph->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 	size_t at = 0, name, desc;
 	GElf_Nhdr nh;

@@ -5,6 +5,7 @@
  */
 #include "reader/history-internal.h"
 #include "reader/internal.h"
+#include "reader/regular.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,11 +29,11 @@ static enum kf_read_result open_file(const char *path, struct kf_history *h)
 {
 	struct stat st;
 
-	h->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (h->fd < 0 || fstat(h->fd, &st))
+	h->fd = kf_regular_open(path);
+	if (h->fd < 0)
+		return errno == ENOTSUP ? KF_READ_FOREIGN : KF_READ_ERROR;
+	if (fstat(h->fd, &st))
 		return KF_READ_ERROR;
-	if (!S_ISREG(st.st_mode))
-		return KF_READ_FOREIGN;
 	h->file_size = (uint64_t)st.st_size;
 	return KF_READ_OK;
 }

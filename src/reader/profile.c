@@ -7,6 +7,7 @@
 #include "reader/profile.h"
 
 #include "reader/internal.h"
+#include "reader/regular.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -195,9 +196,9 @@ enum kf_read_result kf_profile_read(const char *path, struct kf_profile *p)
 	int fd;
 
 	memset(p, 0, sizeof(*p));
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	fd = kf_regular_open(path);
 	if (fd < 0)
-		return KF_READ_ERROR;
+		return errno == ENOTSUP ? KF_READ_FOREIGN : KF_READ_ERROR;
 	if (fstat(fd, &st))
 		goto out;
 	result = KF_READ_FOREIGN;
