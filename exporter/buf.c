@@ -147,10 +147,8 @@ char *kf_utf8_clean(char *dst, size_t size, const char *src)
 		uint32_t code = 0;
 		size_t n = kf_utf8_decode(from, &code);
 
-		if (code != '\n' && (code < 0x20 || code == 0x7f))
-			n = 0;
 		s += n ? n : 1;
-		if (!n) {
+		if (!n || (code != '\n' && !kf_utf8_is_printable(code))) {
 			from = bad;
 			n = sizeof(bad) - 1;
 		}

@@ -225,3 +225,27 @@ size_t kf_utf8_decode(const char *text, uint32_t *code)
 	*code = c;
 	return len;
 }
+
+bool kf_utf8_is_printable(uint32_t code)
+{
+	static const struct {
+		uint32_t first;
+		uint32_t last;
+	} harmful[] = {
+		{0, 0x1f},	    /* C0 */
+		{0x7f, 0x9f},	    /* DEL, C1 */
+		{0x61c, 0x61c},	    /* a mark of direction */
+		{0x200e, 0x200f},   /* others */
+		{0x2028, 0x202e},   /* ends of lines, overrides of direction */
+		{0x2060, 0x206f},   /* not seen; isolates of direction */
+		{0xfeff, 0xfeff},   /* a byte order mark */
+		{0xfff9, 0xfffb},   /* annotations */
+		{0xe0000, 0xe007f}, /* tags, not seen */
+	};
+
+	for (size_t i = 0; i < sizeof(harmful) / sizeof(harmful[0]); i++) {
+		if (code >= harmful[i].first && code <= harmful[i].last)
+			return false;
+	}
+	return true;
+}

@@ -161,4 +161,16 @@ bool kf_parse_choice(const char *choices, const char *s, uint64_t *out);
  */
 size_t kf_utf8_decode(const char *s, uint32_t *code);
 
+/**
+ * kf_utf8_is_printable() - whether a character does no harm where it is shown
+ * @code:	its code point
+ *
+ * Controls of both sets do, a terminal obeys them; and so does what ends lines,
+ * turns text around or is not seen, as that makes one name look like another.
+ *
+ * Context: anywhere, signal handlers too.
+ * Return: whether.
+ */
+bool kf_utf8_is_printable(uint32_t code);
+
 #endif

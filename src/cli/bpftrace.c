@@ -185,16 +185,33 @@ static void set_ready(struct session *s)
 	kf_child_go(&s->program);
 }
 
+/* Scripts print names of processes, which are anyone's, and tabs. */
+static void put_line(const char *line)
+{
+	char text[sizeof(((struct session *)0)->line)], safe[4 * sizeof(text)];
+
+	while (*line) {
+		size_t len = strcspn(line, "\t\n");
+
+		memcpy(text, line, len);
+		text[len] = '\0';
+		fputs(kf_escape(safe, sizeof(safe), text), stdout);
+		line += len;
+		for (; *line == '\t' || *line == '\n'; line++)
+			putchar(*line);
+	}
+}
+
 /* What bpftrace says of itself before it is ready is not the script's. */
 static void take_line(struct session *s)
 {
 	s->line[s->len] = '\0';
 	s->len = 0;
 	if (s->ready || s->trace->cli->verbose)
-		fputs(s->line, stdout);
+		put_line(s->line);
 	else if (strncmp(s->line, "Attaching ", 10) &&
 		 strcmp(s->line, "ready\n"))
-		fputs(s->line, stdout);
+		put_line(s->line);
 	if (!s->ready && !strcmp(s->line, "ready\n"))
 		set_ready(s);
 }

@@ -117,6 +117,7 @@ static char *order_text(const char *arg)
 static int give(const struct kf_cli *cli, const struct kf_file *f,
 		const char *arg)
 {
+	char safe[4 * sizeof(((struct kf_answer *)0)->reply)];
 	struct kf_answer answer;
 	char *text = order_text(arg);
 	enum kf_order_result r = kf_order_give(f, text, timeout_s, &answer);
@@ -125,7 +126,8 @@ static int give(const struct kf_cli *cli, const struct kf_file *f,
 	switch (r) {
 	case KF_ORDER_DONE:
 		if (!cli->quiet)
-			printf("%s\n", answer.reply);
+			printf("%s\n",
+			       kf_escape(safe, sizeof(safe), answer.reply));
 		return KF_EXIT_OK;
 	case KF_ORDER_REFUSED:
 		kf_error("ctl: %s: %s: %s", arg, answer.reply,

@@ -106,10 +106,6 @@ static enum kf_order_result take_answer(int fd, uint64_t at,
 	    !read_at(fd, answer->reply, sizeof(answer->reply), at + AT(reply)))
 		return KF_ORDER_ERROR;
 	answer->reply[sizeof(answer->reply) - 1] = '\0';
-	for (char *p = answer->reply; *p; p++) {
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	}
 	answer->error = (int)result;
 	return result ? KF_ORDER_REFUSED : KF_ORDER_DONE;
 }

@@ -257,7 +257,7 @@ static int write_csv(const struct kf_prof *prof, FILE *out)
 
 static void massif_nodes(FILE *out, const struct kf_node *node, int depth)
 {
-	char safe[1024];
+	char safe[1024], library[1024];
 
 	if (!depth)
 		snprintf(safe, sizeof(safe),
@@ -270,7 +270,8 @@ static void massif_nodes(FILE *out, const struct kf_node *node, int depth)
 	if (depth)
 		fprintf(out, "0x%" PRIX64 ": %s (in %s)\n",
 			node->frame ? node->frame->address : 0, safe,
-			node->frame ? node->frame->library : "?");
+			kf_escape(library, sizeof(library),
+				  node->frame ? node->frame->library : "?"));
 	else
 		fprintf(out, "%s\n", safe);
 	for (size_t i = 0; i < node->nr; i++)

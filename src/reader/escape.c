@@ -8,14 +8,6 @@
 
 #include <string.h>
 
-/* C0, DEL and C1 controls, line separators, and what turns text around. */
-static bool is_control(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c <= 0x9f) ||
-	       (c >= 0x200e && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x2069);
-}
-
 static size_t put_hex(char *dst, const unsigned char *s, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -37,7 +29,7 @@ char *kf_escape(char *dst, size_t size, const char *src)
 	while (*s) {
 		uint32_t code = 0;
 		size_t len = kf_utf8_decode((const char *)s, &code);
-		bool plain = len > 0 && !is_control(code);
+		bool plain = len > 0 && kf_utf8_is_printable(code);
 		size_t need;
 
 		if (len == 0)

@@ -69,11 +69,6 @@ static void hex(struct kf_text *t, const char *before, unsigned char c)
 	kf_text_char(t, digits[c & 15]);
 }
 
-static bool is_control(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code < 0xa0);
-}
-
 static bool is_hex(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
@@ -102,7 +97,7 @@ static void quote(struct kf_tags_out *o, const char *s, size_t len,
 		kf_text_str(t, "\\\\x5c");
 	} else if (how == KF_QUOTE_JSON && code < 0x20) {
 		hex(t, "\\u00", (unsigned char)code);
-	} else if (how != KF_QUOTE_JSON && is_control(code)) {
+	} else if (how != KF_QUOTE_JSON && !kf_utf8_is_printable(code)) {
 		for (size_t i = 0; i < len; i++)
 			hex(t, how == KF_QUOTE_LINE ? "\\x" : "\\\\x",
 			    (unsigned char)s[i]);

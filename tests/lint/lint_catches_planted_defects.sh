@@ -73,6 +73,11 @@ plant banned_functions_are_not_called src/sys/planted.c \
 	'/* malloc( */\nint f(void)\n{\n\treturn snprintf(0, 0, "");\n}\n'
 plant banned_functions_are_not_called src/core/planted.c \
 	'int f(void)\n{\n\tx->malloc(1);\n\treturn *(int *)malloc (1);\n}\n'
+plant foreign_text_is_made_printable src/cli/planted.c \
+	'void f(void)\n{\n\tprintf("%%s, %%s\\n", "a",\n\t       f->snap.id.comm);\n}\n'
+plant foreign_text_is_made_printable exporter/planted.c \
+	'void f(void)\n{\n\tputs(kf_escape(b, sizeof(b), m.given));\n\tputs(m.given);\n}\n'
+plant foreign_text_is_made_printable tests/lint/ours.txt 'src/cli/table.c gone\n'
 plant every_file_names_its_licence src/base/planted.c 'int a;\n'
 plant every_file_names_its_licence src/base/planted.c \
 	'/* SPDX-License-Identifier: GPL-3.0-only */\n'

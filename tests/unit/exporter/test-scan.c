@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * exporter/scan.c: what is known of files stays where there is no time to read
- * them.
+ * them; names come out clean.
  */
 #include "config.h"
 
+#include "exporter/buf.h"
 #include "exporter/groups.h"
 #include "exporter/trace.h"
 #include "tests/unit/reader/support.h"
@@ -84,9 +85,23 @@ START_TEST(files_without_time_keep_what_they_said)
 }
 END_TEST
 
+/* Labels and pages are read on terminals and in browsers. */
+START_TEST(labels_have_no_controls)
+{
+	char text[64];
+
+	ck_assert_str_eq(kf_utf8_clean(text, sizeof(text),
+				       "a\033\xc2\x9b\xe2\x80\xae\xff"
+				       "gr\xc3\xbc\xc3\x9f\n"),
+			 "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+			 "gr\xc3\xbc\xc3\x9f\n");
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
+		labels_have_no_controls,
 		files_without_time_keep_what_they_said,
 	};
 

@@ -34,6 +34,15 @@ START_TEST(control_bytes_are_escaped)
 	ck_assert_str_eq(escaped("\xc2\x9b"), "\\xc2\\x9b");
 	/* U+202E turns the rest of the line around */
 	ck_assert_str_eq(escaped("\xe2\x80\xae"), "\\xe2\\x80\\xae");
+	/* U+2067 and U+061C do it too; U+FEFF is not seen */
+	ck_assert_str_eq(escaped("\xe2\x81\xa7"), "\\xe2\\x81\\xa7");
+	ck_assert_str_eq(escaped("\xd8\x9c"), "\\xd8\\x9c");
+	ck_assert_str_eq(escaped("\xef\xbb\xbf"), "\\xef\\xbb\\xbf");
+	/* what joins the letters of some scripts stays */
+	ck_assert_str_eq(escaped("a\xe2\x80\x8d"
+				 "b"),
+			 "a\xe2\x80\x8d"
+			 "b");
 }
 END_TEST
 
