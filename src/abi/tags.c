@@ -196,7 +196,7 @@ __kf_public int konf_lib_tag_write(const char *path,
 
 __kf_public int konf_lib_tag_snapshot(const char *prefix)
 {
-	int number = kf_snapshot_next(prefix);
+	int number = kf_snapshot_next(prefix, false);
 
 	return number < 0 ? -number : 0;
 }

@@ -47,6 +47,8 @@ static int set_record(const char *value, struct kf_text *reply)
 	r = kf_recorder_begin(value);
 	kf_text_str(reply, r ? "cannot record into " : "recording into ");
 	kf_text_str(reply, r ? value : kf_record_path());
+	if (r == -ENOTSUP)
+		kf_text_str(reply, ", which is no regular file");
 	return -r;
 }
 
@@ -63,9 +65,12 @@ static int set_dump(const char *value, struct kf_text *reply)
 		kf_text_str(reply, "dump: the path is not absolute");
 		return EINVAL;
 	}
-	number = kf_snapshot_next(*value ? value : NULL);
+	number = kf_snapshot_next(*value ? value : NULL, true);
 	if (number == -EINVAL)
 		kf_text_str(reply, "dump: no prefix was given");
+	else if (number == -ENOTSUP)
+		kf_text_str(reply, "dump: the prefix is a device, a link or "
+				   "the like");
 	else if (number < 0)
 		kf_text_str(reply, "dump: the files cannot be written");
 	else

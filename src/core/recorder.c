@@ -80,8 +80,13 @@ static void complain(int error)
 	kf_text_init(&text, buf, sizeof(buf) - 1);
 	kf_text_str(&text, "konfiscator: KONFISCATOR_RECORD=");
 	kf_text_str(&text, kf_conf.record);
-	kf_text_str(&text, ": cannot be recorded into: errno ");
-	kf_text_i64(&text, error);
+	kf_text_str(&text, ": cannot be recorded into: ");
+	if (error == ENOTSUP) {
+		kf_text_str(&text, "it is there, and no regular file");
+	} else {
+		kf_text_str(&text, "errno ");
+		kf_text_i64(&text, error);
+	}
 	kf_text_char(&text, '\n');
 	kf_out(&text);
 }

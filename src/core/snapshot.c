@@ -26,6 +26,9 @@
 
 #define BUFFER 4096
 
+/* Where the search for a number that nobody has ends. */
+#define LAST_NUMBER 9999
+
 extern int __sigaction(int sig, const struct sigaction *act,
 		       struct sigaction *old);
 
@@ -38,13 +41,19 @@ static char json_path[PATH_MAX], dot_path[PATH_MAX], prefix_path[PATH_MAX];
 static uint32_t next_number; /* atomic */
 static bool is_child;
 
-/* Who writes has all of this; see claim(). */
+/*
+ * Who writes has all of this; see claim(). Nobody asked for a name that was
+ * derived: what stands there and is no file of ours is left alone.
+ */
 static struct {
-	bool busy; /* atomic */
+	bool busy;    /* atomic */
+	bool derived; /* from the name that was given */
 	char path[PATH_MAX];
 	char beside[PATH_MAX];
+	const char *name; /* within @path: its last part */
 	char bytes[BUFFER];
 	size_t len;
+	int dir; /* that @name and @beside are in */
 	int fd;
 	int error;
 	struct kf_stats_identity id;
@@ -151,50 +160,100 @@ static int write_into(enum kf_snapshot_format format)
 	return r;
 }
 
+static int open_new(const char *name)
+{
+	return kf_file_open(writer.dir, name,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0640);
+}
+
+static int open_beside(void)
+{
+	int fd = open_new(writer.beside);
+
+	if (fd != -EEXIST)
+		return fd;
+	/* Left by one that was killed while it wrote. */
+	kf_file_unlink(writer.dir, writer.beside);
+	return open_new(writer.beside);
+}
+
 static int write_beside(enum kf_snapshot_format format)
 {
 	struct kf_text text;
 	int r;
 
 	kf_text_init(&text, writer.beside, sizeof(writer.beside));
-	kf_text_str(&text, writer.path);
+	kf_text_str(&text, writer.name);
 	kf_text_str(&text, ".part");
-	if (kf_text_full(&text))
-		return -ENAMETOOLONG;
-	writer.fd =
-		kf_file_open(AT_FDCWD, writer.beside,
-			     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0640);
+	writer.fd = open_beside();
 	if (writer.fd < 0)
 		return writer.fd;
 	r = write_view(format);
 	kf_file_close(writer.fd);
 	if (!r)
-		r = kf_file_rename(writer.beside, writer.path);
+		r = kf_file_rename(writer.dir, writer.beside, writer.name);
 	if (r)
-		kf_file_unlink(AT_FDCWD, writer.beside);
+		kf_file_unlink(writer.dir, writer.beside);
 	return r;
 }
 
-static int write_one(enum kf_snapshot_format format)
+static int write_new(enum kf_snapshot_format format)
 {
-	uint32_t mode = kf_file_mode(writer.path);
 	int r;
 
-	if (kf_backing_is_barred())
-		return -EPERM;
-	r = mode && !S_ISREG(mode) ? write_into(format) : write_beside(format);
+	writer.fd = open_new(writer.name);
+	if (writer.fd < 0)
+		return writer.fd;
+	r = write_view(format);
+	kf_file_close(writer.fd);
+	if (r)
+		kf_file_unlink(writer.dir, writer.name);
+	return r;
+}
+
+static int write_one(enum kf_snapshot_format format, bool fresh)
+{
+	uint32_t mode = kf_file_mode(writer.path);
+	bool is_file = !mode || S_ISREG(mode);
+	int r;
+
+	if (!is_file && !writer.derived) {
+		r = write_into(format);
+	} else if (!is_file) {
+		r = -EEXIST;
+	} else {
+		writer.dir = kf_file_open_dir(writer.path, &writer.name);
+		if (writer.dir < 0)
+			return writer.dir;
+		r = fresh ? write_new(format) : write_beside(format);
+		kf_file_close(writer.dir);
+	}
 	if (!r)
 		kf_probe_snapshot_written((uintptr_t)writer.path);
 	return r;
+}
+
+/* What is a device, a pipe or a link has no files of such names beside it. */
+static bool may_derive(const char *path, bool numbered)
+{
+	uint32_t mode = kf_file_mode(path);
+
+	return !mode || S_ISREG(mode) || (numbered && S_ISDIR(mode));
 }
 
 /* @number: negative: there is none, nor an ending. */
 static int set_path(const char *pattern, int number, const char *ending)
 {
 	struct kf_text text;
+	bool has_pid, to_child;
 
 	kf_text_init(&text, writer.path, sizeof(writer.path));
-	if (!kf_record_expand(&text, pattern) && is_child) {
+	has_pid = kf_record_expand(&text, pattern);
+	to_child = is_child && !has_pid;
+	writer.derived = to_child || number >= 0;
+	if (writer.derived && !may_derive(writer.path, number >= 0))
+		return -ENOTSUP;
+	if (to_child) {
 		kf_text_char(&text, '.');
 		kf_text_i64(&text, kf_process_pid());
 	}
@@ -208,20 +267,49 @@ static int set_path(const char *pattern, int number, const char *ending)
 	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
 }
 
+static const char *const endings[] = {
+	[KF_SNAPSHOT_JSON] = ".json",
+	[KF_SNAPSHOT_DOT] = ".dot",
+};
+
+static bool is_taken(const char *prefix, int number)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(endings); i++) {
+		if (!set_path(prefix, number, endings[i]) &&
+		    kf_file_mode(writer.path))
+			return true;
+	}
+	return false;
+}
+
+static int write_pair(const char *prefix, int number, bool fresh)
+{
+	int r = fresh && is_taken(prefix, number) ? -EEXIST : 0;
+
+	for (size_t i = 0; !r && i < KF_ARRAY_SIZE(endings); i++) {
+		r = set_path(prefix, number, endings[i]);
+		if (!r)
+			r = write_one((enum kf_snapshot_format)i, fresh);
+	}
+	return r;
+}
+
 int kf_snapshot_write(const char *path, enum kf_snapshot_format format)
 {
 	int r;
 
+	if (kf_backing_is_barred())
+		return -EPERM;
 	if (!claim())
 		return -EBUSY;
 	r = set_path(path, -1, "");
 	if (!r)
-		r = write_one(format);
+		r = write_one(format, false);
 	let_go();
 	return r;
 }
 
-int kf_snapshot_next(const char *prefix)
+int kf_snapshot_next(const char *prefix, bool fresh)
 {
 	int number, r;
 
@@ -229,16 +317,14 @@ int kf_snapshot_next(const char *prefix)
 		prefix = prefix_path;
 	if (!*prefix)
 		return -EINVAL;
+	if (kf_backing_is_barred())
+		return -EPERM;
 	if (!claim())
 		return -EBUSY;
-	number = (int)next_number++;
-	r = set_path(prefix, number, ".json");
-	if (!r)
-		r = write_one(KF_SNAPSHOT_JSON);
-	if (!r)
-		r = set_path(prefix, number, ".dot");
-	if (!r)
-		r = write_one(KF_SNAPSHOT_DOT);
+	do {
+		number = (int)next_number++;
+		r = write_pair(prefix, number, fresh);
+	} while (fresh && r == -EEXIST && number < LAST_NUMBER);
 	let_go();
 	return r ? r : number;
 }
@@ -253,14 +339,14 @@ void kf_snapshot_take_due(void)
 					 false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return;
-	kf_snapshot_next(NULL);
+	kf_snapshot_next(NULL, false);
 }
 
 static void on_signal(int sig)
 {
 	int saved = errno;
 
-	kf_snapshot_next(NULL);
+	kf_snapshot_next(NULL, false);
 	errno = saved;
 }
 
@@ -324,7 +410,10 @@ static void hear(const char *name)
 
 static void place(char *path, const char *name, const char *value)
 {
-	if (!value || !kf_record_pattern(path, value))
+	if (!value)
+		return;
+	if (!kf_record_pattern(path, value) &&
+	    (path != prefix_path || may_derive(path, true)))
 		return;
 	path[0] = '\0';
 	complain(name, value, "a path that can be used");
@@ -362,5 +451,5 @@ __attribute__((destructor)) static void write_last(void)
 	if (dot_path[0])
 		kf_snapshot_write(dot_path, KF_SNAPSHOT_DOT);
 	if (kf_snapshot_interval_ms)
-		kf_snapshot_next(NULL);
+		kf_snapshot_next(NULL, false);
 }

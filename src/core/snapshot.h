@@ -5,7 +5,10 @@
  *
  * One is written at a time, from static memory: so a signal handler may do it.
  * A file is written beside its name and then takes it, so that nobody reads a
- * half of it; what is no regular file is written into.
+ * half of it; what is no regular file is written into, where it was named and
+ * its name not derived. On order a file is made under its own name, if nothing
+ * has that yet: the process may have rights that whoever planted something
+ * there has not.
  */
 #ifndef KF_CORE_SNAPSHOT_H
 #define KF_CORE_SNAPSHOT_H
@@ -41,20 +44,25 @@ void kf_snapshot_fork_child(void);
  * @format:	what
  *
  * Context: any thread, signal handlers too. Keeps errno.
- * Return: 0, or a negative errno: -EBUSY when another is being written.
+ * Return: 0, or a negative errno: -EBUSY when another is being written,
+ *	   -ENOTSUP where the path is no file and this is a child, whose name
+ *for the file would be derived from it.
  */
 int kf_snapshot_write(const char *path, enum kf_snapshot_format format);
 
 /**
  * kf_snapshot_next() - write PREFIX.NNNN.json and .dot, NNNN the next number
  * @prefix:	of the names, as kf_snapshot_write(); NULL: as the options say
+ * @fresh:	only files that are not there yet: numbers that are taken are
+ *		passed over; else files of these names are replaced
  *
  * Fires snapshot_written for each file.
  *
  * Context: as kf_snapshot_write().
- * Return: the number, or a negative errno.
+ * Return: the number, or a negative errno: -ENOTSUP where the prefix is a
+ *device or the like.
  */
-int kf_snapshot_next(const char *prefix);
+int kf_snapshot_next(const char *prefix, bool fresh);
 
 /**
  * kf_snapshot_take_due() - write the one that is due, by one thread

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 /* The header has a chunk's place, of which only a page is ever written. */
@@ -152,40 +153,62 @@ static int map_header(int fd)
 	return r;
 }
 
-static int open_new(const struct kf_record_conf *conf)
+static int open_in(int dirfd, const char *name)
 {
-	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
-	int fd = -EEXIST;
+	return kf_file_open(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+			    0600);
+}
 
-	for (unsigned int i = 0; i < KF_RECORD_NAME_TRIES && fd == -EEXIST;
-	     i++) {
-		int r = kf_record_name(file.path, conf, i);
+/* What is named and no file has no files of such names beside it. */
+static int taken(unsigned int try, const struct kf_record_conf *conf)
+{
+	bool derived = try || conf->forked;
 
+	return derived || S_ISREG(kf_file_mode(file.path)) ? -EEXIST : -ENOTSUP;
+}
+
+static int fill_new(int fd)
+{
+	struct kf_file_stat st = {0};
+	int r = kf_file_stat(fd, &st);
+
+	if (!r)
+		r = map_header(fd);
+	file.dev = st.dev;
+	file.ino = st.ino;
+	return r;
+}
+
+/* Through its directory: the way there may be another one in a moment. */
+static int try_name(const struct kf_record_conf *conf, unsigned int try)
+{
+	const char *name;
+	int r = kf_record_name(file.path, conf, try);
+	int dirfd = r ? r : kf_file_open_dir(file.path, &name);
+	int fd;
+
+	if (dirfd < 0)
+		return dirfd;
+	fd = open_in(dirfd, name);
+	if (fd == -EEXIST && kf_record_make_way(file.path, conf, try))
+		fd = open_in(dirfd, name);
+	r = fd == -EEXIST ? taken(try, conf) : fd;
+	if (fd >= 0) {
+		r = fill_new(fd);
 		if (r)
-			return r;
-		fd = kf_file_open(AT_FDCWD, file.path, flags, 0600);
-		if (fd == -EEXIST && kf_record_make_way(file.path, conf, i))
-			fd = kf_file_open(AT_FDCWD, file.path, flags, 0600);
+			kf_file_unlink(dirfd, name);
+		kf_file_close(fd);
 	}
-	return fd;
+	kf_file_close(dirfd);
+	return r;
 }
 
 static int make(const struct kf_record_conf *conf)
 {
-	struct kf_file_stat st = {0};
-	int fd = open_new(conf);
-	int r;
+	int r = -EEXIST;
 
-	if (fd < 0)
-		return fd;
-	r = kf_file_stat(fd, &st);
-	if (!r)
-		r = map_header(fd);
-	if (r)
-		kf_file_unlink(AT_FDCWD, file.path);
-	kf_file_close(fd);
-	file.dev = st.dev;
-	file.ino = st.ino;
+	for (unsigned int i = 0; i < KF_RECORD_NAME_TRIES && r == -EEXIST; i++)
+		r = try_name(conf, i);
 	file.max_size = conf->max_size;
 	file.next = 0;
 	file.full = 0;

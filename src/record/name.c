@@ -121,7 +121,7 @@ bool kf_record_make_way(const char *path, const struct kf_record_conf *conf,
 	while (r == -EEXIST && ++try < KF_RECORD_NAME_TRIES) {
 		r = kf_record_name(aside, conf, try);
 		if (!r)
-			r = kf_file_rename_new(path, aside);
+			r = kf_file_rename_new(AT_FDCWD, path, aside);
 	}
 	return !r;
 }

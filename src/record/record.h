@@ -40,12 +40,14 @@ static inline bool kf_record_is_on(void)
  * kf_record_begin() - make a file and record into it from now on
  * @conf:	where
  *
- * A file that exists is never written to: then another name is taken. Where
- * one is recorded already it is stopped. The recording is on when this
- * returns, for who calls kf_record_gave() and its kin.
+ * A file that exists is never written to: then another name is taken. What is
+ * named and is no file, a device, directory or link, is refused: nothing is
+ * made beside it. Where one is recorded already it is stopped. The recording is
+ * on when this returns, for who calls kf_record_gave() and its kin.
  *
  * Context: one thread at a time; keeps errno.
- * Return: 0, or a negative errno: then nothing is recorded.
+ * Return: 0, or a negative errno: then nothing is recorded. -ENOTSUP: what is
+ *	   named is no file.
  */
 int kf_record_begin(const struct kf_record_conf *conf) __must_check;
 

@@ -6,6 +6,7 @@
 
 #include "sys/file.h"
 
+#include "base/few.h"
 #include "sys/call.h"
 
 #include <fcntl.h>
@@ -120,14 +121,30 @@ int kf_file_append(int fd, const void *buf, size_t len)
 	return 0;
 }
 
-int kf_file_rename(const char *from, const char *to)
+int kf_file_open_dir(char *path, const char **name)
 {
-	return (int)kf_sys(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+	const int flags = O_PATH | O_DIRECTORY;
+	const char *slash = kf_few_find_last(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+	int fd;
+
+	*name = slash ? slash + 1 : path;
+	if (!len)
+		return kf_file_open(AT_FDCWD, slash ? "/" : ".", flags, 0);
+	path[len] = '\0';
+	fd = kf_file_open(AT_FDCWD, path, flags, 0);
+	path[len] = '/';
+	return fd;
 }
 
-int kf_file_rename_new(const char *from, const char *to)
+int kf_file_rename(int dirfd, const char *from, const char *to)
 {
-	return (int)kf_sys(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to,
+	return (int)kf_sys(SYS_renameat2, dirfd, from, dirfd, to, 0);
+}
+
+int kf_file_rename_new(int dirfd, const char *from, const char *to)
+{
+	return (int)kf_sys(SYS_renameat2, dirfd, from, dirfd, to,
 			   RENAME_NOREPLACE);
 }
 

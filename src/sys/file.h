@@ -115,17 +115,32 @@ int kf_file_write(int fd, const void *buf, size_t len,
 int kf_file_append(int fd, const void *buf, size_t len) __must_check;
 
 /**
+ * kf_file_open_dir() - open the directory that a file is in, or is to be in
+ * @path:	the file's; changed meanwhile, and as it was afterwards
+ * @name:	out: the file's name in it, within @path
+ *
+ * What is done to the file through the directory, and by its name alone, is
+ * done in one place, whatever becomes of the path meanwhile.
+ *
+ * Context: any.
+ * Return: the descriptor, or a negative errno.
+ */
+int kf_file_open_dir(char *path, const char **name) __must_check;
+
+/**
  * kf_file_rename() - give a file another name, in place of what has it
  * kf_file_rename_new() - give a file another name, if nothing has it: else the
  *			  answer is -EEXIST
+ * @dirfd:	directory that both names are relative to, or AT_FDCWD
  * @from:	its name
  * @to:		the other
  *
  * Context: any.
  * Return: 0, or a negative errno.
  */
-int kf_file_rename(const char *from, const char *to) __must_check;
-int kf_file_rename_new(const char *from, const char *to) __must_check;
+int kf_file_rename(int dirfd, const char *from, const char *to) __must_check;
+int kf_file_rename_new(int dirfd, const char *from,
+		       const char *to) __must_check;
 
 /**
  * kf_file_mode() - what a path is, links not followed
