@@ -4,7 +4,8 @@
  *
  * The file is open to others: an order is copied, looked at byte by byte, and
  * believed no further than that. A program that does not believe its
- * environment takes none.
+ * environment takes none, and one that can do more than the file's owner none
+ * of that owner.
  */
 #include "core/control.h"
 
@@ -123,6 +124,12 @@ static int obey(const struct kf_stats_control *from, struct kf_text *reply)
 
 	if (!kf_env_is_trusted()) {
 		kf_text_str(reply, "a set-id program takes no orders");
+		return EPERM;
+	}
+	if (!kf_backing_is_trusted()) {
+		kf_text_str(reply, "the stats file is of a user who is not "
+				   "this process' real, effective and saved "
+				   "one, or who has less rights");
 		return EPERM;
 	}
 	if (!copy_order(order, from)) {

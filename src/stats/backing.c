@@ -167,6 +167,7 @@ static int make_in(int dirfd, const char *dir, bool for_group)
 	} else {
 		kf_stats.dev = st.dev;
 		kf_stats.ino = st.ino;
+		kf_stats.owner = st.uid;
 	}
 	kf_file_close(fd);
 	return r;
@@ -235,6 +236,12 @@ static bool is_set(const char *s)
 bool kf_backing_is_barred(void)
 {
 	return !kf_stats.was_filtered && kf_process_is_filtered();
+}
+
+bool kf_backing_is_trusted(void)
+{
+	return __atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED) &&
+	       (!kf_stats.owner || kf_process_is_users(kf_stats.owner));
 }
 
 int kf_backing_make(const struct kf_stats_conf *conf)

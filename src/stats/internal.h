@@ -100,6 +100,7 @@ struct kf_stats_state {
 	bool was_filtered;   /* by seccomp, when the program began; growth */
 	uint64_t dev;	     /* of the file; growth */
 	uint64_t ino;	     /* likewise */
+	uint32_t owner;	     /* likewise: its user, when it was made */
 	int error;	     /* errno why there is no file; growth */
 	char path[PATH_MAX]; /* growth */
 };

@@ -217,6 +217,19 @@ void kf_identity_fill(struct kf_stats_identity *id,
 bool kf_backing_is_barred(void);
 
 /**
+ * kf_backing_is_trusted() - whether what others wrote there may be obeyed
+ *
+ * A process may have made its file while its effective user was another one
+ * than before and after, and be able to do more than that user. So the file's
+ * owner counts, when the file was made, and what the process is now.
+ *
+ * Context: any thread; makes two system calls.
+ * Return: true if the file is root's, or a user's who is the process' real,
+ *	   effective and saved one; false where there is no file.
+ */
+bool kf_backing_is_trusted(void);
+
+/**
  * kf_guard_also() - survive the truncation of another file too
  * @mend:	called with an address that faulted, in the signal handler; puts
  *		memory there and returns true, where it is of that file

@@ -9,6 +9,7 @@
 #include "sys/vdso.h"
 #include "sys/vm.h"
 
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -36,6 +37,29 @@ int32_t kf_process_tid(void)
 uint32_t kf_process_uid(void)
 {
 	return (uint32_t)kf_sys(SYS_geteuid);
+}
+
+/* What a daemon without root may have kept, or got from its manager. */
+#define FILE_CAPABILITIES                                              \
+	(1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER | \
+	 1U << CAP_SETUID)
+
+static bool passes_over_permissions(void)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	return kf_sys(SYS_capget, &head, caps) < 0 ||
+	       caps[0].permitted & FILE_CAPABILITIES;
+}
+
+bool kf_process_is_users(uint32_t uid)
+{
+	uid_t real, effective, saved;
+
+	return kf_sys(SYS_getresuid, &real, &effective, &saved) == 0 &&
+	       real == uid && effective == uid && saved == uid &&
+	       !passes_over_permissions();
 }
 
 void kf_process_comm(char comm[KF_COMM_SIZE])

@@ -37,6 +37,16 @@ int32_t kf_process_tid(void);
 uint32_t kf_process_uid(void);
 
 /**
+ * kf_process_is_users() - whether the process is a user's and no more
+ * @uid:	the user
+ *
+ * Context: any; makes two system calls.
+ * Return: true if the user is the process' real, effective and saved one, and
+ *	   the process may not pass over permissions of files.
+ */
+bool kf_process_is_users(uint32_t uid);
+
+/**
  * kf_process_is_gone() - whether no process has an id
  * @pid:	the id, in our namespace
  *
