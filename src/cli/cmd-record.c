@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -224,12 +225,35 @@ static int record(struct recorder *r)
 	return status;
 }
 
+/*
+ * A name that nobody gave can be guessed, and the directory be open to others:
+ * what is written over there is an earlier profile of ours, and nothing that a
+ * link leads to.
+ */
+static int open_usual(const char *path)
+{
+	const int flags =
+		O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd = open(path, flags, 0666);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+	    st.st_uid == geteuid() && !ftruncate(fd, 0))
+		return fd;
+	close(fd);
+	errno = EEXIST;
+	return -1;
+}
+
 static int open_output(struct recorder *r)
 {
+	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY;
+
 	r->path = output ? kf_format("%s", output)
 			 : kf_format("konfiscator.%d.profile", r->pid);
-	r->fd = open(r->path,
-		     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	r->fd = output ? open(r->path, flags, 0666) : open_usual(r->path);
 	if (r->fd >= 0)
 		return 0;
 	kf_error("record: %s: %s", r->path, strerror(errno));

@@ -60,6 +60,19 @@ cli record -p "$pid" -o whole --interval 0.1 7>&- 8<&- 2>err &
 recorder=$!
 wait_for 60 test -s whole || fail "the second recorder wrote nothing"
 expect 0 cli record -p "$pid" -o brief --duration 0.1
+# by the usual name: anew, but not through a link, nor over another's file
+usual=konfiscator.$pid.profile
+echo mine >other
+ln -s other "$usual"
+expect 1 cli record -p "$pid" --duration 0.1
+ln -f other "$usual"
+expect 1 cli record -p "$pid" --duration 0.1
+says "record: $usual: File exists"
+equal "what others have" mine "$(cat other)"
+rm "$usual"
+echo before >"$usual"
+expect 0 cli record -p "$pid" --duration 0.1
+[ "$(head -c 6 "$usual")" != before ] || fail "$usual is the old one"
 stacks_end
 wait $recorder || fail "the recorder failed: $(cat err)"
 grep -q "looks at process" err || fail "the recorder says nothing"
