@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -193,6 +194,10 @@ static void print_unknown(const struct kf_watch *w,
 	if (!w->last->snap.knows_slabs)
 		puts("not known: the slabs of each size, as the file is of an "
 		     "older library");
+	if (e->facts.uncounted)
+		printf("not known: what %" PRIu64 " of the threads allocated, "
+		       "as the stats file had no room for their counters\n",
+		       e->facts.uncounted);
 	if (!kf_snapshot_value(&w->last->snap, "samples"))
 		puts("not known: the stacks, as there were no samples: "
 		     "konfiscator ctl PID sample=512K");

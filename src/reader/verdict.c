@@ -66,6 +66,7 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->held = t->held;
 	f->peak_held = KF_MAX(level(s, "peak_held"), t->held);
 	f->allocated = t->allocated;
+	f->uncounted = level(s, "lost_slots");
 }
 
 /* Of free memory in pools no more was touched than the process has. */
@@ -199,7 +200,8 @@ static enum kf_verdict judge(const struct kf_facts *f)
 {
 	if (grows(f) && f->record)
 		return KF_VERDICT_LEAK;
-	if (f->resident_known && f->outside > f->resident / 2)
+	/* what threads have that nobody sees would count as outside, too */
+	if (f->resident_known && !f->uncounted && f->outside > f->resident / 2)
 		return KF_VERDICT_NOT_THE_HEAP;
 	if (wastes(f))
 		return f->half_empty >= f->dirty ? KF_VERDICT_FRAGMENTATION

@@ -59,6 +59,7 @@ struct kf_facts {
 	uint64_t metadata;
 	uint64_t held;
 	uint64_t peak_held;
+	uint64_t uncounted; /* threads with no room in the file */
 	bool watched;
 	double seconds;	    /* of the watch */
 	int64_t grown;	    /* live and rounding, in the watch */

@@ -42,6 +42,13 @@ large="mapped=$((64 * m)) large=$((64 * m)) large_allocated=$((64 * m))"
 	judged "in use" $large seen_at=9000 grown_at=9000 peak_held=$((74 * m))
 }
 
+# threads without counters
+# shellcheck disable=SC2086 # words
+mkstats "$WORK/stats/x.1.y" comm=x $large lost_slots=7
+cli explain "$WORK/stats/x.1.y" >"$WORK/out"
+grep -qF "not known: what 7 of the threads allocated, as the stats file had no room for their counters" "$WORK/out" ||
+	fail "threads that are not counted are not told"
+
 # a third of the heap, and 256 KiB
 slabs="mapped=$((3 * m)) slabs=$((3 * m)) carved=$((3 * m))"
 # shellcheck disable=SC2086
