@@ -68,14 +68,14 @@ static bool lies_in(const char *addr, const char *window, size_t size)
 /* Memory in place of what is no longer in the file. In a signal handler. */
 static bool mend(const char *addr)
 {
+	const struct kf_writer *w;
+
 	__atomic_store_n(&file.full, ESTALE, __ATOMIC_RELAXED);
 	if (lies_in(addr, file.window, kf_vm_page()))
 		return kf_vm_put_memory(file.window, kf_vm_page());
-	for (int i = 0; i < KF_NR_WRITERS; i++) {
-		char *window = kf_writers[i].window;
-
-		if (lies_in(addr, window, KF_WINDOW_SIZE))
-			return kf_vm_put_memory(window, KF_WINDOW_SIZE);
+	for (uint32_t i = 0; (w = kf_writer_at(i)); i++) {
+		if (lies_in(addr, w->window, KF_WINDOW_SIZE))
+			return kf_vm_put_memory(w->window, KF_WINDOW_SIZE);
 	}
 	return false;
 }
@@ -396,7 +396,7 @@ static void fill_chunk(struct kf_writer *w, uint64_t now)
 {
 	struct kf_record_chunk *chunk = (void *)w->chunk;
 
-	chunk->stream = (uint32_t)(w - kf_writers);
+	chunk->stream = w->stream;
 	chunk->sequence = w->sequence++;
 	chunk->base = now;
 	chunk->tid = w->tid;

@@ -14,8 +14,13 @@
 
 #include <limits.h>
 
-/* Threads that record at once; the first writer is for the bytes held. */
-#define KF_NR_WRITERS 1024
+/*
+ * Writers, for as many threads as record at once: the first block is always
+ * there, each further one doubles their number, and the last comes to as many
+ * as Linux can have threads. The first writer is for the bytes held.
+ */
+#define KF_FIRST_WRITERS 1024u
+#define KF_MORE_WRITERS 12
 
 /*
  * Chunks that a writer takes at once, at most. It fills the spare ones, which
@@ -45,12 +50,22 @@ struct kf_writer {
 	uint32_t left;	 /* chunks behind it that are in the window too */
 	uint32_t mapped; /* chunks in the window, of this recording */
 	uint64_t sequence; /* of the next chunk */
+	uint32_t stream;   /* number of the writer */
 	uint8_t *took; /* where the duration of the last free goes, or NULL */
 	int32_t tid;   /* of the owner */
 	char comm[16];
 } __kf_aligned(KF_CACHE_LINE);
 
-extern struct kf_writer kf_writers[KF_NR_WRITERS];
+extern struct kf_writer kf_writers[KF_FIRST_WRITERS];
+
+/**
+ * kf_writer_at() - a writer by its number
+ * @i:		the number, from 0
+ *
+ * Context: any, signal handlers too.
+ * Return: the writer, or NULL: there are no more.
+ */
+struct kf_writer *kf_writer_at(uint32_t i);
 
 /* The header of the file that is written, or of memory in its place. */
 extern struct kf_record_header *kf_record_header;

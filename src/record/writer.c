@@ -9,6 +9,7 @@
  */
 #include "record/internal.h"
 
+#include "base/bits.h"
 #include "sys/clock.h"
 #include "sys/process.h"
 #include "sys/vm.h"
@@ -21,7 +22,10 @@
 /* Tries for the writer of the bytes held, which engines may share. */
 #define HELD_TRIES 1000
 
-struct kf_writer kf_writers[KF_NR_WRITERS];
+struct kf_writer kf_writers[KF_FIRST_WRITERS];
+
+/* Block i has as many as all before it; a NULL and what follows it: atomic. */
+static struct kf_writer *more_writers[KF_MORE_WRITERS];
 
 __thread struct kf_record_pen *kf_record_pen
 	__attribute__((tls_model("initial-exec")));
@@ -212,6 +216,46 @@ static void know(struct kf_writer *w)
 	kf_process_comm(w->comm);
 }
 
+static uint32_t writers_in(unsigned int block)
+{
+	return KF_FIRST_WRITERS << block;
+}
+
+struct kf_writer *kf_writer_at(uint32_t i)
+{
+	unsigned int block;
+	struct kf_writer *more;
+
+	if (i < KF_FIRST_WRITERS)
+		return &kf_writers[i];
+	block = kf_ilog2(i / KF_FIRST_WRITERS);
+	if (block >= KF_MORE_WRITERS)
+		return NULL;
+	/* pairs with the release of add_block() */
+	more = __atomic_load_n(&more_writers[block], __ATOMIC_ACQUIRE);
+	return more ? more + i - writers_in(block) : NULL;
+}
+
+/* Room for the writer @i, which is not there; false: there is no memory. */
+static __cold bool add_block(uint32_t i)
+{
+	unsigned int block = kf_ilog2(i / KF_FIRST_WRITERS);
+	struct kf_writer *more, *none = NULL;
+	size_t size = writers_in(block) * sizeof(*more);
+
+	if (block >= KF_MORE_WRITERS)
+		return false;
+	more = kf_vm_put_memory(NULL, size);
+	if (!more)
+		return false;
+	/* pairs with the acquire load of kf_writer_at() */
+	if (!__atomic_compare_exchange_n(&more_writers[block], &none, more,
+					 false, __ATOMIC_RELEASE,
+					 __ATOMIC_RELAXED))
+		kf_vm_drop(more, size);
+	return true;
+}
+
 static bool claim(struct kf_writer *w)
 {
 	uintptr_t none = 0;
@@ -229,19 +273,26 @@ static bool claim(struct kf_writer *w)
 static __cold struct kf_writer *find(void)
 {
 	struct kf_writer *w;
+	uint32_t i;
 
-	for (w = kf_writers + 1; w < kf_writers + KF_NR_WRITERS; w++) {
+	for (i = 1; (w = kf_writer_at(i)); i++) {
 		if (__atomic_load_n(&w->owner, __ATOMIC_RELAXED) ==
 		    kf_thread_self())
 			return w;
 		if (!__atomic_load_n(&w->owner, __ATOMIC_RELAXED))
 			break;
 	}
-	for (w = kf_writers + 1; w < kf_writers + KF_NR_WRITERS; w++) {
+	for (i = 1;; i++) {
+		w = kf_writer_at(i);
+		if (!w && add_block(i))
+			w = kf_writer_at(i);
+		if (!w)
+			return NULL;
 		if (claim(w))
-			return w;
+			break;
 	}
-	return NULL;
+	w->stream = i;
+	return w;
 }
 
 static __noinline struct kf_writer *introduce(void)
@@ -300,13 +351,15 @@ bool kf_record_enter(void)
 
 void kf_writers_reset(void)
 {
+	struct kf_writer *w;
+
 	kf_record_pen = NULL;
 	forget_epoch();
-	for (int i = 0; i < KF_NR_WRITERS; i++) {
-		if (kf_writers[i].window)
-			kf_vm_drop(kf_writers[i].window, KF_WINDOW_SIZE);
-		if (kf_writers[i].owner || kf_writers[i].window)
-			kf_writers[i] = (struct kf_writer){0};
+	for (uint32_t i = 0; (w = kf_writer_at(i)); i++) {
+		if (w->window)
+			kf_vm_drop(w->window, KF_WINDOW_SIZE);
+		if (w->owner || w->window)
+			*w = (struct kf_writer){0};
 	}
 }
 

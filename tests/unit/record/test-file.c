@@ -31,6 +31,7 @@ static void begin(void)
 	conf.file = name = support_path_in("recording");
 	UNIT_REQUIRE(kf_record_begin(&conf) == 0);
 	writer->epoch = kf_record_epoch;
+	writer->stream = 1;
 }
 
 /* The place in the window of the next chunk that the writer fills. */
