@@ -54,7 +54,8 @@ static const char *read_section(struct kf_source *src,
 static bool make_room(const struct kf_source *src, struct kf_room *room,
 		      struct kf_snapshot *s)
 {
-	uint32_t nr_classes = src->h.classes.nr, nr_threads = src->h.slots.nr;
+	uint32_t nr_classes = src->h.classes.nr;
+	uint32_t nr_threads = src->h.slots.nr + src->h.more.nr;
 
 	if (!room->lend) {
 		s->classes = malloc((nr_classes + 1) * sizeof(*s->classes));
@@ -291,9 +292,9 @@ static bool slot_room(struct kf_room *room, size_t size)
 }
 
 static bool read_slots(struct kf_source *src, struct kf_snapshot *s,
-		       struct kf_described *t, struct kf_room *room)
+		       struct kf_described *t, struct kf_room *room,
+		       const struct kf_stats_section *sec)
 {
-	const struct kf_stats_section *sec = &src->h.slots;
 	size_t size = sec->entry_size;
 	const char *all =
 		kf_source_get(src, sec->offset, (uint64_t)size * sec->nr);
@@ -324,5 +325,6 @@ bool kf_counts_read(struct kf_source *src, uint64_t described,
 	       take_words(src, &cache->room, &t) && read_classes(src, s) &&
 	       (kf_descs_recall(described, s, &t, cache) ||
 		read_counters(src, s, &t, cache)) &&
-	       read_slots(src, s, &t, &cache->room);
+	       read_slots(src, s, &t, &cache->room, &src->h.slots) &&
+	       read_slots(src, s, &t, &cache->room, &src->h.more);
 }

@@ -162,7 +162,8 @@ bool kf_kept_same(const struct kf_kept_file *k, const struct kf_stats_header *h)
 	       same_table(&k->h.descs, &h->descs) &&
 	       same_table(&k->h.classes, &h->classes) &&
 	       same_table(&k->h.words, &h->words) &&
-	       same_place(&k->h.slots, &h->slots);
+	       same_place(&k->h.slots, &h->slots) &&
+	       same_place(&k->h.more, &h->more);
 }
 
 /* What a process is called; false where another way of asking says more. */

@@ -20,9 +20,11 @@
 #define MAX_ENTRIES 4096 /* of any table but the slots */
 #define MAX_ENTRY_SIZE (1u << 16)
 
-/* The header of minor versions that have no modules. */
+/* The header of minor versions that have no modules, or no more slots. */
 #define HEADER_MIN offsetof(struct kf_stats_header, modules)
 #define MINOR_MODULES 3
+#define HEADER_3 offsetof(struct kf_stats_header, more)
+#define MINOR_MORE 4
 
 /* What a class has in files of all versions. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
@@ -125,6 +127,16 @@ static bool section_holds(const struct kf_source *src,
 	return sec->offset <= src->size && bytes <= src->size - sec->offset;
 }
 
+/* One that is not @more: it lies where no reader needs much memory for it. */
+static bool rest_holds(const struct kf_source *src,
+		       const struct kf_stats_section *sec, size_t entry_min,
+		       uint32_t nr_min, uint32_t nr_max)
+{
+	return section_holds(src, sec, entry_min, nr_min, nr_max) &&
+	       (!sec->nr || sec->offset + (uint64_t)sec->entry_size * sec->nr <=
+				    KF_STATS_MAX_REST);
+}
+
 static size_t slot_bytes(uint32_t nr_classes)
 {
 	return offsetof(struct kf_slot, class) +
@@ -134,27 +146,30 @@ static size_t slot_bytes(uint32_t nr_classes)
 static bool sections_hold(const struct kf_source *src)
 {
 	const struct kf_stats_header *h = &src->h;
+	size_t slot = slot_bytes(h->classes.nr);
 
-	return section_holds(src, &h->identity,
-			     sizeof(struct kf_stats_identity), 1, 1) &&
-	       section_holds(src, &h->descs, sizeof(struct kf_stats_desc), 0,
-			     MAX_ENTRIES) &&
-	       section_holds(src, &h->classes, CLASS_MIN, 0, MAX_ENTRIES) &&
-	       section_holds(src, &h->words, 8, 1, MAX_ENTRIES) &&
-	       section_holds(src, &h->control, 8, 0, MAX_ENTRIES) &&
-	       section_holds(src, &h->slots, slot_bytes(h->classes.nr), 0,
-			     KF_STATS_MAX_SLOTS) &&
-	       section_holds(src, &h->tags, sizeof(struct kf_stats_tag), 0,
-			     UINT32_MAX) &&
-	       section_holds(src, &h->stacks, sizeof(struct kf_stats_stack), 0,
-			     UINT32_MAX) &&
-	       section_holds(src, &h->modules, sizeof(struct kf_stats_module),
-			     0, UINT32_MAX);
+	return rest_holds(src, &h->identity, sizeof(struct kf_stats_identity),
+			  1, 1) &&
+	       rest_holds(src, &h->descs, sizeof(struct kf_stats_desc), 0,
+			  MAX_ENTRIES) &&
+	       rest_holds(src, &h->classes, CLASS_MIN, 0, MAX_ENTRIES) &&
+	       rest_holds(src, &h->words, 8, 1, MAX_ENTRIES) &&
+	       rest_holds(src, &h->control, 8, 0, MAX_ENTRIES) &&
+	       rest_holds(src, &h->slots, slot, 0, KF_STATS_MAX_SLOTS) &&
+	       rest_holds(src, &h->tags, sizeof(struct kf_stats_tag), 0,
+			  UINT32_MAX) &&
+	       rest_holds(src, &h->stacks, sizeof(struct kf_stats_stack), 0,
+			  UINT32_MAX) &&
+	       rest_holds(src, &h->modules, sizeof(struct kf_stats_module), 0,
+			  UINT32_MAX) &&
+	       section_holds(src, &h->more, slot, 0, KF_STATS_MAX_MORE);
 }
 
 static size_t header_bytes(const struct kf_stats_header *h)
 {
-	return h->minor < MINOR_MODULES ? HEADER_MIN : sizeof(*h);
+	if (h->minor < MINOR_MODULES)
+		return HEADER_MIN;
+	return h->minor < MINOR_MORE ? HEADER_3 : sizeof(*h);
 }
 
 static bool header_holds(const struct kf_source *src)

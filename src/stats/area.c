@@ -32,7 +32,9 @@ static const struct {
 	[KF_AREA_MODULES] = {KF_AT_MODULES, sizeof(struct kf_stats_module),
 			     KF_AT_STACKS - KF_AT_MODULES},
 	[KF_AREA_STACKS] = {KF_AT_STACKS, sizeof(struct kf_stats_stack),
-			    KF_STATS_MAX_FILE - KF_AT_STACKS},
+			    KF_AT_MORE - KF_AT_STACKS},
+	[KF_AREA_SLOTS] = {KF_AT_MORE, sizeof(struct kf_slot),
+			   KF_STATS_MAX_MORE * sizeof(struct kf_slot)},
 };
 
 struct kf_stats_section kf_area_section(enum kf_stats_area area)
@@ -63,8 +65,11 @@ static bool reserve(struct kf_area *a, size_t room)
 
 	while (room > STEP && room > share)
 		room /= 2;
-	a->base = kf_vm_reserve(room, STEP);
-	a->room = room;
+	do {
+		a->base = kf_vm_reserve(room, STEP);
+		a->room = room;
+		room /= 2;
+	} while (!a->base && room >= STEP);
 	return a->base != NULL;
 }
 
@@ -77,7 +82,7 @@ static bool put_memory(enum kf_stats_area area, size_t to)
 	if (kf_stats.on_file && whole &&
 	    !kf_backing_grow(a->base + a->bytes, offset + a->bytes,
 			     offset + to)) {
-		a->shown = to;
+		__atomic_store_n(&a->shown, to, __ATOMIC_RELAXED);
 		return true;
 	}
 	return kf_vm_put_memory(a->base + a->bytes, to - a->bytes) != NULL;

@@ -80,6 +80,7 @@ void kf_image_fill(char *image, size_t nr_slots)
 		.tags = kf_area_section(KF_AREA_TAGS),
 		.stacks = kf_area_section(KF_AREA_STACKS),
 		.modules = kf_area_section(KF_AREA_MODULES),
+		.more = kf_area_section(KF_AREA_SLOTS),
 	};
 }
 
@@ -100,9 +101,11 @@ void kf_image_show(char *image, size_t nr_slots)
 	struct kf_stats_section tags = kf_area_section(KF_AREA_TAGS);
 	struct kf_stats_section stacks = kf_area_section(KF_AREA_STACKS);
 	struct kf_stats_section modules = kf_area_section(KF_AREA_MODULES);
+	struct kf_stats_section more = kf_area_section(KF_AREA_SLOTS);
 	uint64_t total = KF_MAX(end_of(&tags), end_of(&stacks));
 
 	total = KF_MAX(total, end_of(&modules));
+	total = KF_MAX(total, end_of(&more));
 	total = KF_MAX(total, kf_image_size(nr_slots));
 	if (__atomic_load_n(&kf_stats.nr_taken, __ATOMIC_RELAXED) <=
 	    KF_FEW_SLOTS)
@@ -113,6 +116,7 @@ void kf_image_show(char *image, size_t nr_slots)
 	__atomic_store_n(&h->tags.nr, tags.nr, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->stacks.nr, stacks.nr, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->modules.nr, modules.nr, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->more.nr, more.nr, __ATOMIC_RELEASE);
 }
 
 void kf_image_set_classes(char *image, const uint64_t *bytes)
@@ -128,8 +132,8 @@ struct kf_stats_control *kf_stats_control(void)
 	return (void *)(kf_stats.base + KF_AT_CONTROL);
 }
 
-static void add_live(const struct kf_slot *slot, uint64_t *blocks,
-		     uint64_t *bytes)
+static void add_live_slot(const struct kf_slot *slot, uint64_t *blocks,
+			  uint64_t *bytes)
 {
 	const struct kf_stats_class *class = classes_of(kf_stats.base);
 
@@ -144,10 +148,21 @@ static void add_live(const struct kf_slot *slot, uint64_t *blocks,
 		  slot->scalar[KF_SLOT_class_slack];
 }
 
+static void add_live(const struct kf_slot *slots, size_t nr, uint64_t *blocks,
+		     uint64_t *bytes)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (slots[i].state != KF_SLOT_FREE)
+			add_live_slot(&slots[i], blocks, bytes);
+	}
+}
+
 void kf_stats_live(uint64_t *blocks, uint64_t *bytes)
 {
 	const struct kf_stats_class *class = classes_of(kf_stats.base);
 	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_ACQUIRE);
+	uint32_t nr_more;
+	const struct kf_slot *more = kf_stats_area(KF_AREA_SLOTS, &nr_more);
 
 	*blocks = 0;
 	*bytes = kf_word_get(KF_WORD_inherited_large);
@@ -155,12 +170,8 @@ void kf_stats_live(uint64_t *blocks, uint64_t *bytes)
 		*blocks += (uint64_t) class[i].inherited;
 		*bytes += (uint64_t) class[i].inherited * class[i].bytes;
 	}
-	for (size_t i = 0; i < nr; i++) {
-		const struct kf_slot *slot = kf_image_slot(kf_stats.base, i);
-
-		if (slot->state != KF_SLOT_FREE)
-			add_live(slot, blocks, bytes);
-	}
+	add_live(kf_image_slot(kf_stats.base, 0), nr, blocks, bytes);
+	add_live(more, nr_more, blocks, bytes);
 }
 
 static void inherit_classes(char *image, const struct kf_slot *slot)
@@ -193,17 +204,13 @@ static void forget_events(struct kf_stats_chunk *chunk)
 		memset(chunk->event, 0, sizeof(chunk->event));
 }
 
-void kf_image_inherit(char *image, size_t nr_slots, int32_t forker)
+/* Returns the bytes of large blocks that are live in the slots. */
+static uint64_t inherit_slots(char *image, struct kf_slot *slot, size_t nr,
+			      int32_t forker)
 {
-	struct kf_stats_header *h = (void *)image;
-	struct kf_stats_words *words = (void *)(image + KF_AT_WORDS);
-	uint64_t large = words->word[KF_WORD_inherited_large];
+	uint64_t large = 0;
 
-	h->ready = 0;
-	kf_image_show(image, nr_slots);
-	for (size_t i = 0; i < nr_slots; i++) {
-		struct kf_slot *slot = kf_image_slot(image, i);
-
+	for (; nr; nr--, slot++) {
 		if (slot->state == KF_SLOT_FREE) {
 			forget_events((void *)slot);
 			continue;
@@ -213,6 +220,22 @@ void kf_image_inherit(char *image, size_t nr_slots, int32_t forker)
 		inherit_classes(image, slot);
 		restart_slot(slot, forker);
 	}
+	return large;
+}
+
+void kf_image_inherit(char *image, size_t nr_slots, int32_t forker)
+{
+	struct kf_stats_header *h = (void *)image;
+	struct kf_stats_words *words = (void *)(image + KF_AT_WORDS);
+	uint64_t large = words->word[KF_WORD_inherited_large];
+	uint32_t nr_more;
+	struct kf_slot *more = kf_stats_area(KF_AREA_SLOTS, &nr_more);
+
+	h->ready = 0;
+	kf_image_show(image, nr_slots);
+	large +=
+		inherit_slots(image, kf_image_slot(image, 0), nr_slots, forker);
+	large += inherit_slots(image, more, nr_more, forker);
 	words->seq = 0;
 	for (uint32_t i = 0; i < KF_NR_WORD_STATS; i++) {
 		if (word_types[i] != KF_TYPE_GAUGE)

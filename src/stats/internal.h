@@ -7,7 +7,8 @@
  *	backing.c	directories and files, and the mapping of one
  *	slots.c		slots taken and labelled, the image grown
  *	box.c		what slow paths did last, in the place of slots
- *	area.c		the tables of tags, stacks and code, behind all slots
+ *	area.c		the tables of tags, stacks and code, behind the image's
+ *			slots, and the slots that the image has no room for
  *	guard.c		SIGBUS of a file that was cut short
  *	sweep.c		files of processes that are gone
  *	fork.c		a child leaves its parent's file
@@ -61,6 +62,7 @@ enum {
 	KF_AT_TAGS = 16 * KF_MIB,
 	KF_AT_MODULES = 32 * KF_MIB,
 	KF_AT_STACKS = 33 * KF_MIB,
+	KF_AT_MORE = KF_STATS_MAX_REST,
 };
 
 _Static_assert(KF_AT_SLOTS + KF_STATS_MAX_SLOTS * sizeof(struct kf_slot) <=
@@ -75,7 +77,7 @@ struct kf_area {
 	char *base;   /* NULL until first use, then constant */
 	size_t room;  /* bytes of addresses; constant likewise */
 	size_t bytes; /* growth, read by all */
-	size_t shown; /* growth */
+	size_t shown; /* growth, read by all */
 };
 
 /*
@@ -91,6 +93,7 @@ struct kf_stats_state {
 	size_t nr_slots;  /* with memory behind them; growth, read by all */
 	size_t nr_shown;  /* that the header speaks of; growth */
 	size_t nr_taken;  /* atomic */
+	uint32_t nr_more; /* of KF_AREA_SLOTS; atomic */
 	struct kf_area area[KF_NR_AREAS];
 	uint64_t file_size;  /* as we left it; growth */
 	bool on_file;	     /* growth; cleared by the guard */

@@ -4,6 +4,7 @@
  *
  *	header | identity | descriptions | classes | words | control | slots...
  *	... a hole | tags... a hole | modules... a hole | stacks...
+ *	... a hole | more slots...
  *
  * All sections are found through the header, never by a fixed place; all
  * integers are in the machine's order, and a file that is not of that order
@@ -25,12 +26,15 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 3
+#define KF_STATS_MINOR 4
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_SLOT_SCALARS 42
 #define KF_STATS_MAX_SLOTS 8128
-#define KF_STATS_MAX_FILE (64u << 20)
+#define KF_STATS_MAX_MORE (512u << 10)
+#define KF_STATS_MAX_REST (64u << 20)
+#define KF_STATS_MAX_FILE \
+	(KF_STATS_MAX_REST + KF_STATS_MAX_MORE * sizeof(struct kf_slot))
 #define KF_STATS_TAG_NAME 64
 #define KF_STATS_EVENTS 84
 #define KF_STATS_STACK_FRAMES 35
@@ -53,8 +57,9 @@ struct kf_stats_section {
 
 /*
  * Constant once @ready is 1, but for @total_size and the @nr of slots, tags,
- * stacks and modules, which grow: the file is extended first, then they are
- * stored. Minor versions 0 to 2 end with @stacks.
+ * stacks, modules and more slots, which grow: the file is extended first, then
+ * they are stored. All but @more lie in the first KF_STATS_MAX_REST bytes.
+ * Minor versions 0 to 2 end with @stacks, minor version 3 with @modules.
  */
 struct kf_stats_header {
 	uint64_t magic;
@@ -73,6 +78,7 @@ struct kf_stats_header {
 	struct kf_stats_section tags;
 	struct kf_stats_section stacks;
 	struct kf_stats_section modules;
+	struct kf_stats_section more; /* slots, after those of @slots */
 };
 
 /* Who writes the file. Strings end in NUL or fill their array. */

@@ -3,7 +3,9 @@
  * Slots: taken one by one and never given back, as arenas are adopted.
  *
  * Taking one is a compare and swap; only making room for more of them is done
- * by one thread at a time.
+ * by one thread at a time. The image has addresses for some thousands, between
+ * which the chunks of the black box lie; those that come later are in an area
+ * of their own, and their threads leave no events.
  */
 #include "stats/internal.h"
 
@@ -139,14 +141,34 @@ struct kf_stats_chunk *kf_stats_chunk_take(void)
 	return (void *)kf_image_slot(kf_stats.base, i);
 }
 
+/* A slot behind those of the image. @seen: whether readers find it. */
+static struct kf_slot *take_more(bool *seen)
+{
+	const struct kf_area *area = &kf_stats.area[KF_AREA_SLOTS];
+	uint32_t i = __atomic_fetch_add(&kf_stats.nr_more, 1, __ATOMIC_RELAXED);
+	struct kf_slot *more = kf_stats_area_grow(KF_AREA_SLOTS, i + 1);
+
+	*seen = more &&
+		(!__atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED) ||
+		 i < __atomic_load_n(&area->shown, __ATOMIC_RELAXED) /
+				 sizeof(*more));
+	return more ? &more[i] : &shared_slot;
+}
+
 struct kf_slot *kf_stats_slot_take(void)
 {
 	size_t i = take();
-	struct kf_slot *slot = &shared_slot;
+	struct kf_slot *slot;
+	bool seen;
 
-	if (i != SIZE_MAX)
+	if (i == SIZE_MAX) {
+		slot = take_more(&seen);
+	} else {
 		slot = kf_image_slot(kf_stats.base, i);
-	if (i >= __atomic_load_n(&kf_stats.nr_shown, __ATOMIC_RELAXED))
+		seen = i <
+		       __atomic_load_n(&kf_stats.nr_shown, __ATOMIC_RELAXED);
+	}
+	if (!seen)
 		kf_word_add_atomic(KF_WORD_lost_slots, 1);
 	__atomic_store_n(&slot->state, KF_SLOT_IN_USE, __ATOMIC_RELAXED);
 	return slot;

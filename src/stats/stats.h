@@ -116,12 +116,13 @@ void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state);
 
 /*
  * The tables that grow on their own; struct kf_stats_tag, kf_stats_stack,
- * kf_stats_module.
+ * kf_stats_module, kf_slot.
  */
 enum kf_stats_area {
 	KF_AREA_TAGS,
 	KF_AREA_STACKS,
 	KF_AREA_MODULES,
+	KF_AREA_SLOTS, /* more of them than the image has addresses for */
 	KF_NR_AREAS
 };
 

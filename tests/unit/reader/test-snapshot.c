@@ -167,6 +167,90 @@ START_TEST(file_of_an_earlier_minor_version_is_read)
 }
 END_TEST
 
+/* The fixture's slots but the first, as if they lay in the second section. */
+static void have_more_slots(struct fixture *f)
+{
+	struct kf_stats_header *h = f->header;
+
+	h->more = h->slots;
+	h->more.nr--;
+	h->more.offset += h->more.entry_size;
+	h->slots.nr = 1;
+	for (unsigned int i = 0; i <= h->more.nr; i++) {
+		f->slots[i].state = KF_SLOT_IN_USE;
+		f->slots[i].tid = 100 + (int32_t)i;
+		f->slots[i].class[1].mallocs = 10;
+	}
+}
+
+START_TEST(more_slots_count_as_the_first)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 40);
+	have_more_slots(&f);
+	support_write(&f, "more");
+	ck_assert_int_eq(kf_snapshot_read(AT_FDCWD, support_path("more"), &s),
+			 KF_READ_OK);
+	ck_assert_uint_eq(s.nr_threads, 40);
+	ck_assert_int_eq(s.threads[39].tid, 139);
+	ck_assert_uint_eq(s.totals.mallocs, 400);
+	kf_snapshot_release(&s);
+
+	/* a header of an earlier version ends before them */
+	f.header->minor = 3;
+	f.header->header_size = offsetof(struct kf_stats_header, more);
+	support_write(&f, "before");
+	ck_assert_int_eq(kf_snapshot_read(AT_FDCWD, support_path("before"), &s),
+			 KF_READ_OK);
+	ck_assert_uint_eq(s.nr_threads, 1);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(more_slots_than_there_can_be_are_damage)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 2);
+	have_more_slots(&f);
+	f.header->more.nr = 2;
+	support_write(&f, "more");
+	ck_assert_int_eq(kf_snapshot_read(AT_FDCWD, support_path("more"), &s),
+			 KF_READ_DAMAGED);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+/* A table that only a file with more slots has room for would take memory. */
+START_TEST(table_behind_the_first_64_mib_is_damage)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make_with(&f, 1, 0, 1);
+	support_write(&f, "far");
+	ck_assert(!truncate(support_path("far"), KF_STATS_MAX_REST + 8192));
+	ck_assert_int_eq(kf_snapshot_read(AT_FDCWD, support_path("far"), &s),
+			 KF_READ_OK);
+	kf_snapshot_release(&s);
+	f.header->stacks.offset = KF_STATS_MAX_REST;
+	support_write(&f, "far");
+	ck_assert(!truncate(support_path("far"), KF_STATS_MAX_REST + 8192));
+	ck_assert_int_eq(kf_snapshot_read(AT_FDCWD, support_path("far"), &s),
+			 KF_READ_DAMAGED);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
 START_TEST(words_in_the_middle_of_a_change_are_taken_in_the_end)
 {
 	struct kf_snapshot s;
@@ -486,6 +570,9 @@ int main(void)
 		strings_that_fill_their_array_end,
 		file_of_a_later_minor_version_is_read,
 		file_of_an_earlier_minor_version_is_read,
+		more_slots_count_as_the_first,
+		more_slots_than_there_can_be_are_damage,
+		table_behind_the_first_64_mib_is_damage,
 		words_in_the_middle_of_a_change_are_taken_in_the_end,
 		what_is_no_stats_file_is_foreign,
 		link_to_a_good_file_is_foreign,

@@ -257,14 +257,101 @@ START_TEST(program_that_bars_itself_from_opening_is_not_killed)
 }
 END_TEST
 
-START_TEST(beyond_the_last_slot_one_is_shared)
+static void fill_the_image(void)
 {
-	struct kf_slot *slot, *last = NULL;
-	size_t max;
+	while (kf_stats.nr_taken < kf_stats.max_slots)
+		UNIT_REQUIRE(kf_stats_slot_take());
+}
+
+/* Of the file as it is now. */
+static void check_more(const struct kf_slot *slot, size_t nr)
+{
+	size_t size;
+	char *bytes = support_read(kf_stats_path(), &size);
+	const struct kf_stats_header *h = (const void *)bytes;
+	const struct kf_slot *more = (const void *)(bytes + h->more.offset);
+
+	UNIT_REQUIRE(h->slots.nr == kf_stats.max_slots);
+	UNIT_REQUIRE(h->more.entry_size == sizeof(*more));
+	UNIT_REQUIRE(h->more.nr >= nr);
+	UNIT_REQUIRE(h->total_size == size);
+	UNIT_REQUIRE(size == h->more.offset + h->more.nr * sizeof(*more));
+	for (size_t i = 0; i < nr; i++)
+		UNIT_REQUIRE(!memcmp(&more[i], &slot[i], sizeof(*more)));
+	UNIT_REQUIRE(more[nr - 1].class[1].mallocs == nr);
+	UNIT_REQUIRE(kf_word_get(KF_WORD_lost_slots) == 0);
+	free(bytes);
+}
+
+static struct kf_slot *take_more(size_t nr)
+{
+	struct kf_slot *first = kf_stats_slot_take();
+
+	first->class[1].mallocs = 1;
+	for (size_t i = 1; i < nr; i++) {
+		struct kf_slot *slot = kf_stats_slot_take();
+
+		UNIT_REQUIRE(slot == first + i && is_zero(slot));
+		slot->class[1].mallocs = i + 1;
+	}
+	return first;
+}
+
+START_TEST(slots_beyond_the_image_are_in_the_file)
+{
+	struct kf_slot *slot;
+
+	support_publish();
+	fill_the_image();
+	slot = take_more(MANY);
+	check_more(slot, MANY);
+}
+END_TEST
+
+START_TEST(slots_beyond_the_image_are_in_a_file_made_later)
+{
+	struct kf_stats_conf conf = support_conf();
+	struct kf_slot *slot;
 
 	support_begin();
-	max = kf_stats.max_slots;
-	for (size_t i = 0; i < max; i++)
+	fill_the_image();
+	slot = take_more(MANY);
+	kf_stats_publish(&conf, false);
+	check_more(slot, MANY);
+}
+END_TEST
+
+START_TEST(slots_beyond_the_image_are_live_and_inherited)
+{
+	uint64_t blocks, bytes, live;
+	struct kf_slot *slot;
+
+	support_publish();
+	fill_the_image();
+	slot = take_more(2);
+	slot[1].scalar[KF_SLOT_large_allocated] = 70000;
+	kf_stats_live(&blocks, &bytes);
+	UNIT_REQUIRE(blocks == 3 && bytes >= 70000);
+	live = bytes;
+	kf_stats_fork_child();
+	UNIT_REQUIRE(slot[1].class[1].mallocs == 0);
+	UNIT_REQUIRE(kf_stats_classes[1].inherited == 3);
+	UNIT_REQUIRE(kf_word_get(KF_WORD_inherited_large) == 70000);
+	kf_stats_live(&blocks, &bytes);
+	UNIT_REQUIRE(blocks == 3 && bytes == live);
+}
+END_TEST
+
+START_TEST(beyond_the_last_slot_one_is_shared)
+{
+	struct kf_slot *slot, *last;
+
+	support_begin();
+	fill_the_image();
+	last = take_more(1);
+	kf_stats.area[KF_AREA_SLOTS].room = kf_stats.area[KF_AREA_SLOTS].bytes;
+	while (kf_stats.nr_more * sizeof(*last) <
+	       kf_stats.area[KF_AREA_SLOTS].room)
 		last = kf_stats_slot_take();
 	UNIT_REQUIRE(kf_word_get(KF_WORD_lost_slots) == 0);
 	slot = kf_stats_slot_take();
@@ -299,6 +386,9 @@ int main(void)
 		another_file_in_its_place_is_not_touched,
 		fifo_in_its_place_blocks_nobody,
 		file_that_became_longer_is_not_grown,
+		slots_beyond_the_image_are_in_the_file,
+		slots_beyond_the_image_are_in_a_file_made_later,
+		slots_beyond_the_image_are_live_and_inherited,
 		beyond_the_last_slot_one_is_shared,
 		program_that_bars_itself_from_opening_is_not_killed,
 		label_names_the_calling_thread,
