@@ -9,7 +9,6 @@
 #include "exporter/names.h"
 #include "reader/reader.h"
 
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,8 +125,7 @@ bool kf_flame_write(struct kf_name_cache *cache,
 	struct kf_names names;
 	bool read;
 
-	read = kf_snapshot_read_with(AT_FDCWD, subject->path, KF_TABLE_STACKS,
-				     &s) == KF_READ_OK;
+	read = kf_subject_read(subject, KF_TABLE_STACKS, &s);
 	if (read) {
 		if (!kf_names_begin(&names, cache, subject->pid, &s) ||
 		    !write_tree(&s, &names, out))

@@ -71,6 +71,7 @@ struct kf_member *kf_member_get(struct kf_groups *g, const char *path,
 		return NULL;
 	}
 	m->created_ns = created_ns;
+	m->dirfd = -1;
 	m->next = *at;
 	*at = m;
 	m->changed = true;

@@ -88,7 +88,10 @@ struct kf_member {
 	bool present; /* seen in this scan */
 	bool read;    /* ... and could be read */
 	bool late;    /* ... or there was no time for it */
-	/* what its file said when it was last read */
+	/* its file when it was last read, and what it said */
+	int dirfd; /* of its directory, while the scan lasts; -1: not read */
+	uint64_t dev;
+	uint64_t ino;
 	enum kf_life life;
 	int32_t pid;	   /* as procfs shows it; 0: ended or not to be seen */
 	bool of_this_boot; /* ... and in a directory of ours */
@@ -132,6 +135,7 @@ struct kf_groups {
 	struct kf_groups_conf conf;
 	pthread_mutex_t lock;
 	struct kf_kept *kept; /* what scans leave for the next one, or NULL */
+	struct kf_places places; /* the directories, while a scan lasts */
 	struct kf_figures figures;
 	struct kf_group *groups;
 	unsigned int nr_groups; /* without "other" */

@@ -11,7 +11,6 @@
 #include "reader/pprof.h"
 #include "reader/reader.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,9 +113,7 @@ static size_t add_process(struct kf_pprof *p, struct kf_name_cache *cache,
 	struct kf_snapshot s = {0};
 	size_t nr = 0;
 
-	if (kf_snapshot_read_with(AT_FDCWD, subject->path,
-				  KF_TABLE_TAGS | KF_TABLE_STACKS,
-				  &s) == KF_READ_OK &&
+	if (kf_subject_read(subject, KF_TABLE_TAGS | KF_TABLE_STACKS, &s) &&
 	    s.nr_stacks) {
 		from.s = &s;
 		if (kf_names_begin(&from.names, cache, subject->pid, &s))

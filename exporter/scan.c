@@ -6,6 +6,9 @@
  *	2. members whose file went are folded with what was last seen of them
  *	3. the living are added to the totals
  *	4. the state is saved, then the files of the ended are deleted
+ *
+ * The directories are other users': they stay open from the first step to the
+ * last, and only the file that was read is deleted.
  */
 #include "config.h"
 
@@ -210,7 +213,7 @@ static void complain(struct kf_groups *g, const char *path,
 /* As a file that cannot be read: else nobody would see that all are missing. */
 static void look_at_dir(struct kf_groups *g, const char *dir)
 {
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = kf_place_open(dir);
 
 	if (fd >= 0) {
 		close(fd);
@@ -255,6 +258,9 @@ static void note(struct kf_groups *g, struct kf_member *m,
 {
 	const struct kf_stats_identity *id = &f->snap.id;
 
+	m->dirfd = f->dirfd;
+	m->dev = f->snap.dev;
+	m->ino = f->snap.ino;
 	m->life = f->life;
 	m->pid = f->pid;
 	memcpy(m->given, id->name, sizeof(m->given));
@@ -310,17 +316,27 @@ static int scan_file(void *ctx, const struct kf_file *f)
 	return kf_member_tags_note(m, &f->snap) ? 0 : -1;
 }
 
+static bool is_gone(const char *path)
+{
+	const char *name;
+	int fd = kf_place_of(path, &name);
+	struct stat st;
+	bool gone;
+
+	gone = (fd < 0 || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW)) &&
+	       (errno == ENOENT || errno == ENOTDIR);
+	if (fd >= 0)
+		close(fd);
+	return gone;
+}
+
 /*
  * A file that is not listed is gone only if it is not there: a directory may
  * be unreadable for a while. Whoever comes back goes on above his base.
  */
 static bool check_absent(struct kf_groups *g, struct kf_member *m, time_t now)
 {
-	struct stat st;
-
-	if (m->present || m->gone)
-		return true;
-	if (lstat(m->path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
+	if (m->present || m->gone || !is_gone(m->path))
 		return true;
 	m->gone = now;
 	return kf_member_fold(g, m);
@@ -375,6 +391,8 @@ static bool sum_member(struct kf_groups *g, struct kf_member *m, time_t now)
 	g->some_doomed = g->some_doomed || m->doomed;
 	if (!m->read && !m->late)
 		m->pid = 0;
+	if (!m->read)
+		m->dirfd = -1;
 	m->read = false;
 	m->late = false;
 	m->present = false;
@@ -422,9 +440,12 @@ static void forget_groups(struct kf_groups *g, time_t now)
 /* Return: whether the member goes with its file. */
 static bool delete_file(struct kf_groups *g, struct kf_member *m, time_t now)
 {
-	if (!m->doomed)
+	const char *name = strrchr(m->path, '/') + 1;
+
+	if (!m->doomed || m->dirfd < 0)
 		return false;
-	if (unlink(m->path) == 0 || errno == ENOENT)
+	if (kf_place_delete(m->dirfd, name, m->dev, m->ino) == 0 ||
+	    errno == ESTALE)
 		return true;
 	if (!m->stuck)
 		kf_log(KF_LOG_WARN, "stats file of an ended process stays",
@@ -452,6 +473,7 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 			       .memory = g->conf.resident,
 			       .kept = g->kept,
 			       .until_ns = until_ns,
+			       .places = &g->places,
 			       .hidden = g->conf.outside ? &g->hidden : NULL};
 	struct kf_group *group;
 	time_t now = time(NULL);
@@ -482,6 +504,7 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 	/* what the state file does not know yet must not go */
 	if (g->some_doomed && !g->dirty && !g->conf.read_only)
 		kf_members_drop(g, delete_file, now);
+	kf_places_close(&g->places);
 	return done ? 0 : -1;
 }
 

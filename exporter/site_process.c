@@ -9,7 +9,6 @@
 #include "exporter/cgroup.h"
 #include "exporter/subject.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -155,9 +154,8 @@ bool kf_site_process(const struct kf_site *site,
 	bool found = kf_subject_find(site->sources->groups, q, &subject);
 
 	if (found) {
-		found = kf_snapshot_read_with(AT_FDCWD, subject.path,
-					      KF_TABLE_TAGS | KF_TABLE_STACKS,
-					      &s) == KF_READ_OK;
+		found = kf_subject_read(&subject,
+					KF_TABLE_TAGS | KF_TABLE_STACKS, &s);
 		if (found)
 			write_page(site, out, &subject, &s);
 		kf_snapshot_release(&s);

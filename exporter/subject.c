@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The number that a whole string is, or 0. */
 static uint64_t number(const char *text, int base)
@@ -75,6 +76,20 @@ bool kf_subject_find(struct kf_groups *g, const struct kf_site_request *q,
 	found = m && take(subject, m);
 	pthread_mutex_unlock(&g->lock);
 	return found;
+}
+
+bool kf_subject_read(const struct kf_subject *subject, unsigned int tables,
+		     struct kf_snapshot *s)
+{
+	const char *name;
+	int fd = kf_place_of(subject->path, &name);
+
+	*s = (struct kf_snapshot){0};
+	if (fd < 0)
+		return false;
+	kf_snapshot_read_with(fd, name, tables, s);
+	close(fd);
+	return s->result == KF_READ_OK;
 }
 
 void kf_subject_release(struct kf_subject *subject)

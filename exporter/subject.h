@@ -39,6 +39,18 @@ bool kf_subject_find(struct kf_groups *g, const struct kf_site_request *q,
 		     struct kf_subject *subject);
 
 /**
+ * kf_subject_read() - read its stats file
+ * @subject:	the process
+ * @tables:	as for kf_snapshot_read_with()
+ * @s:		out: likewise; release it whatever the result
+ *
+ * Context: any thread; allocates.
+ * Return: whether it could be read.
+ */
+bool kf_subject_read(const struct kf_subject *subject, unsigned int tables,
+		     struct kf_snapshot *s);
+
+/**
  * kf_subject_release() - free what a subject holds
  * @subject:	the subject; harmless twice
  *

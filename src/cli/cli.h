@@ -149,6 +149,16 @@ bool kf_select_any(const struct kf_select *sel);
 bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f);
 
 /**
+ * kf_tell_refused() - say on stderr, once, that a directory is not read
+ * @dirs:	directories; NULL-terminated; or NULL
+ *
+ * Only of one that kf_place_open() refuses for safety.
+ *
+ * Context: any thread.
+ */
+void kf_tell_refused(const char *const *dirs);
+
+/**
  * kf_cli_find() - read the stats files that the command line names
  * kf_cli_find_part() - those that have something in their name
  * @cli:	the command line

@@ -13,7 +13,6 @@
 #include "cli/state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -49,13 +48,12 @@ static void note(struct watches *ws)
 {
 	for (unsigned int i = 0; i < ws->nr; i++) {
 		struct kf_watch *w = &ws->all[i];
-		char *path = kf_format("%s/%s", w->first->dir, w->first->name);
 		struct kf_snapshot s;
 
-		if (kf_snapshot_read(AT_FDCWD, path, &s) == KF_READ_OK)
+		if (kf_snapshot_read(w->first->dirfd, w->first->name, &s) ==
+		    KF_READ_OK)
 			w->used[w->nr_used++] = kf_snapshot_used(&s);
 		kf_snapshot_release(&s);
-		free(path);
 	}
 }
 

@@ -13,11 +13,8 @@
 #include "cli/table.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static bool dry_run;
 
@@ -37,38 +34,20 @@ static bool has_ended(const struct kf_file *f)
 	       (f->life == KF_LIFE_DEAD || f->life == KF_LIFE_EXECED);
 }
 
-/*
- * By a descriptor of the directory, and only what still is a plain file: the
- * directory may be another user's.
- */
-static int delete_file(const struct kf_file *f)
-{
-	int fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
-	int rc = -1;
-
-	if (fd < 0)
-		return -1;
-	if (!fstatat(fd, f->name, &st, AT_SYMLINK_NOFOLLOW)) {
-		errno = EINVAL;
-		if (S_ISREG(st.st_mode))
-			rc = unlinkat(fd, f->name, 0);
-	}
-	if (rc && errno == ENOENT)
-		rc = 0;
-	close(fd);
-	return rc;
-}
-
 static int prune_file(struct kf_table *t, const struct kf_file *f)
 {
 	struct kf_cell *row = kf_table_row(t);
 	char *path = kf_format("%s/%s", f->dir, f->name);
 	char name[KF_PROCESS_NAME];
-	int rc = dry_run ? 0 : delete_file(f);
+	int rc = 0;
 
+	if (!dry_run)
+		rc = kf_place_delete(f->dirfd, f->name, f->snap.dev,
+				     f->snap.ino);
 	if (rc)
-		kf_error("prune: %s: %s", path, strerror(errno));
+		kf_error("prune: %s: %s", path,
+			 errno == ESTALE ? "another file has its name now"
+					 : strerror(errno));
 	kf_process_name(f, name);
 	kf_cell_text(&row[PROCESS], name);
 	row[PID].count = (uint64_t)kf_process_pid(f);

@@ -46,18 +46,21 @@ static bool write_at(int fd, const void *buf, size_t size, uint64_t offset)
 	return n >= 0 && (size_t)n == size;
 }
 
-/* The file is of the library that the reader has read it as. */
+/* The file that was read, of the library that it was read as. */
 static int open_file(const struct kf_file *f)
 {
-	int dirfd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int fd;
+	int fd = openat(f->dirfd, f->name,
+			O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
 
-	if (dirfd < 0)
+	if (fd < 0)
 		return -1;
-	fd = openat(dirfd, f->name,
-		    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	close(dirfd);
-	return fd;
+	if (!fstat(fd, &st) && st.st_dev == f->snap.dev &&
+	    st.st_ino == f->snap.ino)
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
 }
 
 /* Where the control entry is; 0: there is none of this version. */

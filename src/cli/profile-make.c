@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 #include "cli/process.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,16 +211,14 @@ static void put_snapshot(struct kf_maker *m, const struct kf_file *f,
 enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
 				  uint64_t time_ns)
 {
-	char *path = kf_format("%s/%s", f->dir, f->name);
 	enum kf_read_result result;
 	struct kf_snapshot s;
 
-	result = kf_snapshot_read_with(AT_FDCWD, path,
+	result = kf_snapshot_read_with(f->dirfd, f->name,
 				       KF_TABLE_TAGS | KF_TABLE_STACKS, &s);
 	if (result == KF_READ_OK)
 		put_snapshot(m, f, &s, time_ns);
 	kf_snapshot_release(&s);
-	free(path);
 	return result;
 }
 

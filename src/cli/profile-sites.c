@@ -57,6 +57,7 @@ static enum kf_read_result read_stats(struct kf_prof *prof)
 		kf_error("out of memory");
 		exit(KF_EXIT_FAILED);
 	}
+	kf_tell_refused(dirs);
 	for (unsigned int i = 0; i < files.nr; i++) {
 		const struct kf_file *f = &files.file[i];
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void print_line(const char *fmt, va_list args)
 {
@@ -86,6 +87,35 @@ char *kf_format(const char *fmt, ...)
 	return text;
 }
 
+void kf_tell_refused(const char *const *dirs)
+{
+	static bool told;
+
+	for (; dirs && *dirs && !told; dirs++) {
+		int fd = kf_place_open(*dirs);
+
+		if (fd >= 0) {
+			close(fd);
+		} else if (kf_place_refused(errno)) {
+			kf_error("%s: not read: %s", *dirs,
+				 errno == ELOOP
+					 ? "another user may have made a "
+					   "symbolic link in this path"
+					 : "the directory belongs to another "
+					   "user");
+			told = true;
+		}
+	}
+}
+
+static void tell_refused(const struct kf_cli *cli)
+{
+	char **own = cli->dirs ? NULL : kf_default_dirs();
+
+	kf_tell_refused(own ? (const char *const *)own : cli->dirs);
+	free(own);
+}
+
 int kf_cli_find(const struct kf_cli *cli, struct kf_files *files)
 {
 	return kf_cli_find_part(cli, NULL, files);
@@ -113,6 +143,7 @@ int kf_cli_find_part(const struct kf_cli *cli, const char *part,
 		kf_error("reading the stats files: %s", strerror(errno));
 		return KF_EXIT_FAILED;
 	}
+	tell_refused(cli);
 	tell_late(files);
 	return 0;
 }

@@ -18,7 +18,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_READERS KF_KEPT_READERS
@@ -28,12 +27,6 @@
 #define SLOW_NS 20000000ull   /* what takes longer comes last the next time */
 #define TORN_NS 60000000ull   /* a writer may wait so long for a processor */
 #define TORN_PAUSE_US 2000
-
-/* A directory that is read: once, whatever its names. */
-struct place {
-	struct stat st;
-	int fd;
-};
 
 /*
  * A search: first all names are listed, then readers take the files one by
@@ -46,8 +39,7 @@ struct search {
 	unsigned int tables;
 	bool memory;
 	unsigned int room;
-	struct place *places;
-	unsigned int nr_places;
+	struct kf_places *places;
 	bool outside; /* the directories are those of others */
 	unsigned int nr_outside;
 	kf_file_visit *visit; /* NULL: snapshots stay in the list */
@@ -107,10 +99,9 @@ static void read_again(const struct search *se, int dirfd, struct kf_file *f)
 	f->snap = s;
 }
 
-static struct kf_file *file_add(struct search *se, const char *dir,
-				const struct dirent *de)
+static struct kf_file *file_add(struct search *se, const struct dirent *de)
 {
-	const struct place *place = &se->places[se->nr_places - 1];
+	const struct kf_place *place = &se->places->place[se->places->nr - 1];
 	struct kf_files *out = se->out;
 	struct kf_file *f;
 
@@ -125,7 +116,7 @@ static struct kf_file *file_add(struct search *se, const char *dir,
 	}
 	f = &out->file[out->nr];
 	memset(f, 0, sizeof(*f));
-	f->dir = strdup(dir);
+	f->dir = strdup(place->name);
 	f->name = strdup(de->d_name);
 	if (!f->dir || !f->name) {
 		free(f->dir);
@@ -137,7 +128,7 @@ static struct kf_file *file_add(struct search *se, const char *dir,
 	f->dirfd = place->fd;
 	/* a file of a container that stays open keeps its mount busy */
 	if (se->kept && f->regular && !f->outside)
-		f->kept = kf_kept_get(se->kept, &place->st, f->name,
+		f->kept = kf_kept_get(se->kept, place, f->name,
 				      (uint64_t)de->d_ino);
 	out->nr++;
 	return f;
@@ -306,38 +297,18 @@ static void read_again_all(struct search *se)
 	}
 }
 
-/* Whether a directory was listed under another name; it is noted if not. */
-static bool place_seen(struct search *se, int fd)
-{
-	struct place *grown;
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return true;
-	for (unsigned int i = 0; i < se->nr_places; i++) {
-		if (se->places[i].st.st_dev == st.st_dev &&
-		    se->places[i].st.st_ino == st.st_ino)
-			return true;
-	}
-	grown = realloc(se->places, (se->nr_places + 1) * sizeof(*grown));
-	if (!grown)
-		return true;
-	se->places = grown;
-	se->places[se->nr_places++] = (struct place){st, fd};
-	return false;
-}
-
 /* All names of a directory; the descriptor is taken over. */
 static int list_names(struct search *se, int fd, const char *path)
 {
-	int copy, rc = 0;
+	int copy, rc = kf_places_add(se->places, fd, path, se->outside);
 	struct dirent *de;
 	DIR *dir;
 
-	if (place_seen(se, fd)) {
+	if (rc < 1) {
 		close(fd);
-		return 0;
+		return rc;
 	}
+	rc = 0;
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	dir = copy < 0 ? NULL : fdopendir(copy);
 	if (!dir) {
@@ -351,7 +322,7 @@ static int list_names(struct search *se, int fd, const char *path)
 			continue;
 		if (se->outside && se->nr_outside++ >= MAX_OUTSIDE)
 			break;
-		rc = file_add(se, path, de) ? 0 : -1;
+		rc = file_add(se, de) ? 0 : -1;
 	}
 	closedir(dir);
 	return rc;
@@ -364,7 +335,7 @@ static int list_outside(void *ctx, int fd, const char *name)
 
 static int dir_list(struct search *se, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = kf_place_open(path);
 
 	return fd < 0 ? 0 : list_names(se, fd, path);
 }
@@ -523,9 +494,6 @@ static int search(struct search *se, const struct kf_find *find)
 		rc = mark_older(se);
 	if (se->kept)
 		kf_kept_sweep(se->kept);
-	while (se->nr_places)
-		close(se->places[--se->nr_places].fd);
-	free(se->places);
 	pthread_mutex_destroy(&se->lock);
 	if (rc)
 		kf_files_release(se->out);
@@ -534,7 +502,7 @@ static int search(struct search *se, const struct kf_find *find)
 
 int kf_files_find(const struct kf_find *find, struct kf_files *out)
 {
-	struct search se = {.out = out};
+	struct search se = {.out = out, .places = &out->places};
 
 	if (search(&se, find)) {
 		errno = ENOMEM;
@@ -549,8 +517,10 @@ int kf_files_visit(const struct kf_find *find, kf_file_visit *visit, void *ctx)
 {
 	struct kf_files files;
 	struct search se = {.out = &files, .visit = visit, .ctx = ctx};
-	int rc = search(&se, find);
+	int rc;
 
+	se.places = find && find->places ? find->places : &files.places;
+	rc = search(&se, find);
 	if (!rc)
 		kf_files_release(&files);
 	return rc;
@@ -564,6 +534,7 @@ void kf_files_release(struct kf_files *files)
 		free(files->file[i].name);
 	}
 	free(files->file);
+	kf_places_close(&files->places);
 	files->file = NULL;
 	files->nr = 0;
 }

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct kf_kept *kf_kept_new(void)
@@ -39,14 +38,15 @@ static struct kf_kept_file **bucket_of(struct kf_kept *kept, const char *name)
 	return &kept->file[(h ^ h >> 16) % KF_KEPT_BUCKETS];
 }
 
-struct kf_kept_file *kf_kept_get(struct kf_kept *kept, const struct stat *dir,
-				 const char *name, uint64_t ino)
+struct kf_kept_file *kf_kept_get(struct kf_kept *kept,
+				 const struct kf_place *dir, const char *name,
+				 uint64_t ino)
 {
 	struct kf_kept_file **at = bucket_of(kept, name), *k;
 	size_t len = strlen(name) + 1;
 
 	for (k = *at; k; k = k->next) {
-		if (k->ino == dir->st_ino && k->dev == dir->st_dev &&
+		if (k->dir_ino == dir->ino && k->dir_dev == dir->dev &&
 		    !strcmp(k->name, name))
 			break;
 	}
@@ -54,8 +54,8 @@ struct kf_kept_file *kf_kept_get(struct kf_kept *kept, const struct stat *dir,
 		k = calloc(1, sizeof(*k) + len);
 		if (!k)
 			return NULL;
-		k->dev = dir->st_dev;
-		k->ino = dir->st_ino;
+		k->dir_dev = dir->dev;
+		k->dir_ino = dir->ino;
 		k->file_ino = ino;
 		k->fd = k->procfd = -1;
 		memcpy(k->name, name, len);
@@ -139,6 +139,9 @@ void kf_kept_file(struct kf_kept_file *k, const struct kf_source *src,
 	k->fd = fcntl(src->fd, F_DUPFD_CLOEXEC, KF_KEPT_LOWEST);
 	k->size = s->file_size;
 	k->described = s->described;
+	k->dev = s->dev;
+	k->ino = s->ino;
+	k->owner = s->owner;
 	k->h = src->h;
 	k->id = s->id;
 }

@@ -13,8 +13,6 @@
 
 #include "reader/internal.h"
 
-#include <sys/stat.h>
-
 #define KF_KEPT_BUCKETS 4096
 #define KF_KEPT_READERS 4
 #define KF_KEPT_LOWEST 1024 /* descriptors below it are for others */
@@ -26,14 +24,17 @@
  */
 struct kf_kept_file {
 	struct kf_kept_file *next;
-	uint64_t dev; /* of the directory */
-	uint64_t ino;
+	uint64_t dir_dev;
+	uint64_t dir_ino;
 	uint64_t file_ino; /* as the directory says */
 	bool listed;	   /* by the search that goes on */
 	bool slow;	   /* it took long to read the last time */
 	int fd;		   /* -1: not open, and nothing is known of it */
 	uint64_t size;
-	uint64_t described; /* as of struct kf_snapshot */
+	uint64_t described; /* as of struct kf_snapshot, like those below */
+	uint64_t dev;
+	uint64_t ino;
+	uint32_t owner;
 	struct kf_stats_header h;
 	struct kf_stats_identity id;
 	/* of its process, while that is alive */
@@ -54,7 +55,7 @@ struct kf_kept {
 /**
  * kf_kept_get() - what is kept of a file that is listed
  * @kept:	all that is kept
- * @dir:	what fstat says of its directory
+ * @dir:	its directory
  * @name:	its name there
  * @ino:	its inode, as the directory says
  *
@@ -62,8 +63,9 @@ struct kf_kept {
  * Return: it, with nothing in it where the file is new; NULL when out of
  *	   memory.
  */
-struct kf_kept_file *kf_kept_get(struct kf_kept *kept, const struct stat *dir,
-				 const char *name, uint64_t ino);
+struct kf_kept_file *kf_kept_get(struct kf_kept *kept,
+				 const struct kf_place *dir, const char *name,
+				 uint64_t ino);
 
 /**
  * kf_kept_sweep() - forget the files that were not listed since the last call

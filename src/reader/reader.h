@@ -11,6 +11,7 @@
 #define KF_READER_READER_H
 
 #include "base/compiler.h"
+#include "reader/place.h"
 #include "stats/layout.h"
 
 #include <sys/types.h>
@@ -108,6 +109,9 @@ struct kf_snapshot {
 	enum kf_read_result result;
 	int error; /* errno where result is KF_READ_ERROR */
 	uint64_t file_size;
+	uint64_t dev; /* of the file that was read */
+	uint64_t ino;
+	uint32_t owner; /* user id */
 	uint32_t major;
 	uint32_t minor;
 	struct kf_stats_identity id; /* strings always end in NUL here */
@@ -212,7 +216,7 @@ const char *kf_read_result_name(enum kf_read_result result);
 struct kf_file {
 	char *dir;
 	char *name;   /* within @dir */
-	int dirfd;    /* of @dir, while files are visited */
+	int dirfd;    /* of @dir, as long as it is open */
 	bool outside; /* of another mount namespace: @dir is no path here */
 	bool regular; /* as the directory says; false: not known */
 	bool again;   /* left to the search's next turn */
@@ -228,6 +232,7 @@ struct kf_file {
 struct kf_files {
 	unsigned int nr;
 	struct kf_file *file;
+	struct kf_places places; /* their directories, open */
 };
 
 struct kf_kept;
@@ -248,6 +253,11 @@ struct kf_find {
 	bool memory;	      /* ask the kernel what it has in memory, too */
 	struct kf_kept *kept; /* NULL: nothing; else for one search at a time */
 	uint64_t until_ns;    /* of CLOCK_MONOTONIC; 0: KF_SEARCH_S from now */
+	/*
+	 * for kf_files_visit(), not NULL: out: the directories stay open until
+	 * kf_places_close(), also where the search fails
+	 */
+	struct kf_places *places;
 };
 
 /**

@@ -104,6 +104,9 @@ static enum kf_read_result open_regular(int dirfd, const char *name,
 	if (!S_ISREG(st.st_mode))
 		return KF_READ_FOREIGN;
 	s->file_size = (uint64_t)st.st_size;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	s->owner = st.st_uid;
 	return KF_READ_OK;
 }
 
@@ -329,6 +332,9 @@ static bool read_kept(const struct kf_read_how *how,
 		.fd = k->fd, .until_ns = how->until_ns, .torn = how->torn};
 
 	s->file_size = k->size;
+	s->dev = k->dev;
+	s->ino = k->ino;
+	s->owner = k->owner;
 	read_at_once(&src, &cache->room, 0, sizeof(src.h));
 	s->result = read_header(&src, s);
 	if (s->result != KF_READ_OK || !kf_kept_same(k, &src.h))

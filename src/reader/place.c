@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The directories of stats files: see place.h.
+ */
+#include "config.h"
+
+#include "reader/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define MAX_LINKS 40
+
+/* How far the way to a directory was gone. */
+struct way {
+	int fd; /* the directory reached, O_PATH; -1: none */
+	unsigned int links;
+	bool elsewhere; /* below a link of procfs */
+};
+
+static int walk(struct way *w, const char *path);
+
+static void reach(struct way *w, int fd)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	w->fd = fd;
+}
+
+static int start(struct way *w, const char *path)
+{
+	int fd = open(path[0] == '/' ? "/" : ".",
+		      O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	reach(w, fd);
+	return 0;
+}
+
+static bool is_ours(const struct stat *st)
+{
+	return st->st_uid == 0 || st->st_uid == geteuid();
+}
+
+/*
+ * Whether nobody but root and the caller can have put a link there. The owner
+ * of the link does not say it alone: where hard links are not protected, anyone
+ * can give root's link a name in a directory that anyone can write.
+ */
+static bool is_trusted(const struct way *w, const struct stat *link)
+{
+	struct stat dir;
+
+	return is_ours(link) && !fstat(w->fd, &dir) && is_ours(&dir) &&
+	       !(dir.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static int follow_text(struct way *w, int link)
+{
+	char text[PATH_MAX];
+	ssize_t n = readlinkat(link, "", text, sizeof(text) - 1);
+
+	if (n < 0)
+		return -1;
+	text[n] = '\0';
+	if (text[0] == '/' && start(w, text))
+		return -1;
+	return walk(w, text);
+}
+
+/* Nobody makes links in procfs, and their text is not where they lead. */
+static int follow_proc(struct way *w, const char *name)
+{
+	int fd = openat(w->fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	w->elsewhere = true;
+	reach(w, fd);
+	return 0;
+}
+
+static int follow(struct way *w, const char *name, int link,
+		  const struct stat *st)
+{
+	struct statfs fs;
+
+	if (!fstatfs(w->fd, &fs) && fs.f_type == PROC_SUPER_MAGIC)
+		return follow_proc(w, name);
+	if (w->elsewhere || ++w->links > MAX_LINKS || !is_trusted(w, st)) {
+		errno = ELOOP;
+		return -1;
+	}
+	return follow_text(w, link);
+}
+
+static int step(struct way *w, const char *name)
+{
+	int fd = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	rc = fstat(fd, &st);
+	if (!rc && !S_ISLNK(st.st_mode)) {
+		reach(w, fd);
+		return 0;
+	}
+	if (!rc)
+		rc = follow(w, name, fd, &st);
+	close(fd);
+	return rc;
+}
+
+static int walk(struct way *w, const char *path)
+{
+	char name[NAME_MAX + 1];
+	int rc = 0;
+
+	while (!rc && *(path += strspn(path, "/"))) {
+		size_t len = strcspn(path, "/");
+
+		if (len > NAME_MAX) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(name, path, len);
+		name[len] = '\0';
+		path += len;
+		rc = step(w, name);
+	}
+	return rc;
+}
+
+/* The user whose directory it is, by its name; false: anyone's. */
+static bool user_of(const char *path, uint32_t *user)
+{
+	static const char *const patterns[] = {"/tmp/konfiscator-stats-%u%n",
+					       "/run/user/%u/konfiscator%n"};
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(patterns); i++) {
+		int end = 0;
+
+		if (sscanf(path, patterns[i], user, &end) == 1 && end &&
+		    !path[end])
+			return true;
+	}
+	return false;
+}
+
+static bool may_use(const char *path, int fd)
+{
+	struct stat st;
+	uint32_t user;
+
+	if (fstat(fd, &st))
+		return false;
+	if (!user_of(path, &user) || st.st_uid == user || is_ours(&st))
+		return true;
+	errno = EPERM;
+	return false;
+}
+
+int kf_place_open(const char *path)
+{
+	struct way w = {.fd = -1};
+	int error, fd = -1;
+
+	if (!*path) {
+		errno = ENOENT;
+		return -1;
+	}
+	if (!start(&w, path) && !walk(&w, path))
+		fd = openat(w.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	error = errno;
+	if (w.fd >= 0)
+		close(w.fd);
+	errno = error;
+	if (fd >= 0 && !may_use(path, fd)) {
+		error = errno;
+		close(fd);
+		errno = error;
+		fd = -1;
+	}
+	return fd;
+}
+
+int kf_place_of(const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir;
+	int fd;
+
+	*name = slash ? slash + 1 : path;
+	if (!slash)
+		return kf_place_open(".");
+	dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	if (!dir)
+		return -1;
+	fd = kf_place_open(dir);
+	free(dir);
+	return fd;
+}
+
+bool kf_place_refused(int error)
+{
+	return error == ELOOP || error == EPERM;
+}
+
+/*
+ * Who can write the directory may put another file under the name between the
+ * look and the unlink, but no other than one whose name there he could delete
+ * himself: he moved it there.
+ */
+int kf_place_delete(int dirfd, const char *name, uint64_t dev, uint64_t ino)
+{
+	struct stat st;
+	int rc = fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW);
+
+	if (!rc &&
+	    (!S_ISREG(st.st_mode) || st.st_dev != dev || st.st_ino != ino)) {
+		errno = ESTALE;
+		return -1;
+	}
+	if (!rc)
+		rc = unlinkat(dirfd, name, 0);
+	return rc && errno == ENOENT ? 0 : rc;
+}
+
+int kf_places_add(struct kf_places *places, int fd, const char *name,
+		  bool outside)
+{
+	struct kf_place *grown;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -1;
+	for (unsigned int i = 0; i < places->nr; i++) {
+		const struct kf_place *p = &places->place[i];
+
+		if (p->dev == st.st_dev && p->ino == st.st_ino)
+			return 0;
+	}
+	grown = realloc(places->place, (places->nr + 1) * sizeof(*grown));
+	if (!grown)
+		return -1;
+	places->place = grown;
+	grown += places->nr;
+	*grown = (struct kf_place){.name = strdup(name),
+				   .fd = fd,
+				   .dev = st.st_dev,
+				   .ino = st.st_ino,
+				   .owner = st.st_uid,
+				   .outside = outside};
+	if (!grown->name)
+		return -1;
+	places->nr++;
+	return 1;
+}
+
+void kf_places_close(struct kf_places *places)
+{
+	while (places->nr) {
+		struct kf_place *p = &places->place[--places->nr];
+
+		close(p->fd);
+		free(p->name);
+	}
+	free(places->place);
+	places->place = NULL;
+}
