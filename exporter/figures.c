@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const double kf_sizes[KF_NR_SIZES] = {16,   32,	  64,	128,  256,   512,
 				      1024, 2048, 4096, 8192, 16384, 32768};
@@ -372,4 +373,37 @@ void kf_figures_fill(struct kf_figures *t, const struct kf_snapshot *s,
 	fill_sizes(s, value);
 	for (i = 0; i < t->nr; i++)
 		value[i] = clamp(value[i]);
+}
+
+static uint64_t most_in(uint64_t ns, bool bytes)
+{
+	static long cpus;
+	double rate, most;
+
+	if (cpus < 1)
+		cpus = sysconf(_SC_NPROCESSORS_CONF);
+	rate = (double)KF_MAX(cpus, 1L) * (bytes ? 0x1p50 : 0x1p30);
+	/* a second more, as clocks and reads are not of the same moment */
+	most = rate * ((double)ns * 1e-9 + 1);
+	return most < (double)KF_FIGURE_MOST ? (uint64_t)most : KF_FIGURE_MOST;
+}
+
+bool kf_figures_possible(const struct kf_figures *t, const uint64_t *value,
+			 const uint64_t *before, uint64_t ns)
+{
+	const uint64_t most[] = {most_in(ns, false), most_in(ns, true)};
+	unsigned int i;
+
+	for (i = 0; i < t->nr; i++) {
+		bool bytes = t->kind[i] == KF_FIGURE_COUNTER &&
+			     strcmp(t->figure[i].unit, "bytes") == 0;
+		uint64_t was = before ? before[i] : 0;
+
+		if (!kf_kind_grows(t->kind[i]))
+			continue;
+		if (value[i] >= KF_FIGURE_MOST ||
+		    (value[i] > was && value[i] - was > most[bytes]))
+			return false;
+	}
+	return true;
 }

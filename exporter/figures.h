@@ -121,6 +121,25 @@ static inline bool kf_figure_grows(const struct kf_figure *f)
  */
 int kf_figures_find(const struct kf_figures *t, const char *key);
 
+/* What no counter of a process comes to: a gibibyte a second for a lifetime. */
+#define KF_FIGURE_MOST ((uint64_t)1 << 60)
+
+/**
+ * kf_figures_possible() - whether a process can have counted so much
+ * @t:		the table
+ * @value:	what a file says
+ * @before:	counters when they were last read, or NULL: all 0
+ * @ns:		nanoseconds since
+ *
+ * Each processor makes at most 2^30 calls and gives 2^50 bytes a second, and no
+ * counter comes to KF_FIGURE_MOST. Gauges are not judged: they do not stay.
+ *
+ * Context: any thread; pure.
+ * Return: false where somebody made the numbers up.
+ */
+bool kf_figures_possible(const struct kf_figures *t, const uint64_t *value,
+			 const uint64_t *before, uint64_t ns);
+
 /**
  * kf_figures_fill() - the figures of one process
  * @t:		the table; counters that are new to it are added

@@ -53,15 +53,26 @@ struct kf_member **kf_member_bucket(struct kf_groups *g, const char *path)
 	return &g->members[h % KF_MEMBER_BUCKETS];
 }
 
-struct kf_member *kf_member_get(struct kf_groups *g, const char *path,
-				uint64_t created_ns)
+struct kf_member *kf_member_find(struct kf_groups *g, const char *path,
+				 uint64_t created_ns)
 {
-	struct kf_member **at = kf_member_bucket(g, path), *m;
+	struct kf_member *m;
 
-	for (m = *at; m; m = m->next) {
+	for (m = *kf_member_bucket(g, path); m; m = m->next) {
 		if (m->created_ns == created_ns && strcmp(m->path, path) == 0)
 			return m;
 	}
+	return NULL;
+}
+
+struct kf_member *kf_member_get(struct kf_groups *g, const char *path,
+				uint64_t created_ns)
+{
+	struct kf_member **at = kf_member_bucket(g, path);
+	struct kf_member *m = kf_member_find(g, path, created_ns);
+
+	if (m)
+		return m;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;

@@ -103,8 +103,9 @@ struct kf_member {
 	char ruled[KF_PROC_COMM]; /* the name that rules were asked with */
 	struct kf_cgroup *cgroup; /* NULL: not looked, or none */
 	bool cgroup_looked;
-	time_t gone;	/* since when its file is not there, or 0 */
-	uint64_t *base; /* NULL: all 0 */
+	uint64_t seen_ns; /* CLOCK_BOOTTIME when @seen was read; 0: not yet */
+	time_t gone;	  /* since when its file is not there, or 0 */
+	uint64_t *base;	  /* NULL: all 0 */
 	uint64_t seen[KF_MAX_FIGURES]; /* counters: the most ever seen */
 	unsigned int nr_tags;	       /* see tags.h */
 	struct kf_member_tag *tags;
@@ -283,6 +284,18 @@ bool kf_member_fold(struct kf_groups *g, struct kf_member *m);
  * Return: where the list begins.
  */
 struct kf_member **kf_member_bucket(struct kf_groups *g, const char *path);
+
+/**
+ * kf_member_find() - the member of a file
+ * @g:		the groups, locked
+ * @path:	its path
+ * @created_ns:	when the file was made
+ *
+ * Context: any thread.
+ * Return: the member, or NULL.
+ */
+struct kf_member *kf_member_find(struct kf_groups *g, const char *path,
+				 uint64_t created_ns);
 
 /**
  * kf_member_get() - the member of a file, made if need be

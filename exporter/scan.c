@@ -64,13 +64,19 @@ bool kf_member_fold(struct kf_groups *g, struct kf_member *m)
 	return true;
 }
 
-static void see(struct kf_groups *g, struct kf_member *m,
-		const struct kf_snapshot *s)
+static uint64_t boot_ns(void)
 {
-	uint64_t value[KF_MAX_FIGURES];
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void see(struct kf_groups *g, struct kf_member *m, const uint64_t *value)
+{
 	unsigned int i;
 
-	kf_figures_fill(&g->figures, s, value);
+	m->seen_ns = boot_ns();
 	for (i = 0; i < g->figures.nr; i++) {
 		/* counters read in the middle of a change may seem to fall */
 		if (!kf_kind_grows(g->figures.kind[i]) || value[i] > m->seen[i])
@@ -284,25 +290,68 @@ static void make_path(char *path, size_t size, const struct kf_file *f)
 	kf_text_str(&text, f->name);
 }
 
+/* The members that are known stay as they were last seen. */
+static int skip(struct kf_groups *g, const char *path,
+		enum kf_read_result result, int error)
+{
+	struct kf_member *m;
+
+	g->files[result]++;
+	complain(g, path, result, error);
+	for (m = *kf_member_bucket(g, path); m; m = m->next) {
+		if (strcmp(m->path, path) != 0)
+			continue;
+		/* a conflict may show when all files were read */
+		g->files[KF_READ_OK] -= m->read;
+		m->read = false;
+		m->late = result == KF_READ_LATE;
+		m->present = true;
+	}
+	return 0;
+}
+
+/* How long a process has counted: of this boot, or as it says itself. */
+static uint64_t age_ns(const struct kf_groups *g,
+		       const struct kf_stats_identity *id)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), up = boot_ns();
+	struct timespec now;
+	uint64_t now_ns;
+
+	if (g->boot_id[0] && strcmp(g->boot_id, id->boot_id) == 0)
+		return id->start_ticks < up / (1000000000 / hz)
+			       ? up - id->start_ticks * (1000000000 / hz)
+			       : 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return now_ns > id->created_ns ? now_ns - id->created_ns : 0;
+}
+
+static bool is_possible(struct kf_groups *g, const char *path,
+			const struct kf_stats_identity *id,
+			const uint64_t *value)
+{
+	const struct kf_member *m = kf_member_find(g, path, id->created_ns);
+
+	if (m && m->seen_ns)
+		return kf_figures_possible(&g->figures, value, m->seen,
+					   boot_ns() - m->seen_ns);
+	return kf_figures_possible(&g->figures, value, NULL, age_ns(g, id));
+}
+
 static int scan_file(void *ctx, const struct kf_file *f)
 {
+	uint64_t value[KF_MAX_FIGURES];
 	struct kf_groups *g = ctx;
 	struct kf_member *m;
 	char path[8192];
 
 	make_path(path, sizeof(path), f);
-	if (f->snap.result != KF_READ_OK) {
-		g->files[f->snap.result]++;
-		complain(g, path, f->snap.result, f->snap.error);
-		/* who is known stays as he was last seen */
-		for (m = *kf_member_bucket(g, path); m; m = m->next) {
-			if (strcmp(m->path, path) != 0)
-				continue;
-			m->present = true;
-			m->late = f->snap.result == KF_READ_LATE;
-		}
-		return 0;
-	}
+	if (f->snap.result != KF_READ_OK)
+		return skip(g, path, f->snap.result, f->snap.error);
+	kf_figures_fill(&g->figures, &f->snap, value);
+	if (!is_possible(g, path, &f->snap.id, value))
+		return skip(g, path, KF_READ_IMPOSSIBLE, 0);
 	m = kf_member_get(g, path, f->snap.id.created_ns);
 	if (!m)
 		return -1;
@@ -312,7 +361,7 @@ static int scan_file(void *ctx, const struct kf_file *f)
 	m->read = true;
 	m->gone = 0;
 	note(g, m, f);
-	see(g, m, &f->snap);
+	see(g, m, value);
 	return kf_member_tags_note(m, &f->snap) ? 0 : -1;
 }
 

@@ -108,6 +108,9 @@ static void of_files(struct list *list, const struct kf_groups *g)
 		[KF_READ_INCOMPATIBLE] = "its layout is of another version",
 		[KF_READ_DAMAGED] = "it is damaged",
 		[KF_READ_ERROR] = "it cannot be read, the log says why",
+		[KF_READ_CONFLICT] =
+			"it names a process of another user than its owner",
+		[KF_READ_IMPOSSIBLE] = "it counts what no process can",
 	};
 	const struct kf_bad_file *b;
 	unsigned int nr = 0;

@@ -20,6 +20,10 @@ int kf_refuse_file(const char *name, const char *path,
 		kf_error("%s: %s: a stats file of version %u, and this "
 			 "reads version %u",
 			 name, path, s->major, KF_STATS_MAJOR);
+	else if (s->result == KF_READ_CONFLICT)
+		kf_error("%s: %s: user %u owns it, and it names a process of "
+			 "another user",
+			 name, path, s->owner);
 	else
 		kf_error("%s: %s: the stats file is %s", name, path,
 			 s->result == KF_READ_NOT_READY ? "being made"

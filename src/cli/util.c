@@ -116,6 +116,34 @@ static void tell_refused(const struct kf_cli *cli)
 	free(own);
 }
 
+/* Also where another file of the process is shown: that is how it is noticed.
+ */
+static void tell_conflicts(const struct kf_files *files)
+{
+	const struct kf_file *first = NULL;
+	static bool told;
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < files->nr; i++) {
+		const struct kf_file *f = &files->file[i];
+
+		if (f->snap.result != KF_READ_CONFLICT)
+			continue;
+		first = first ? first : f;
+		nr++;
+	}
+	if (!nr || told)
+		return;
+	told = true;
+	kf_error("%s/%s: conflict: user %u owns it, and it names process %d of "
+		 "another user: not counted",
+		 first->dir, first->name, first->snap.owner,
+		 first->snap.id.pid);
+	if (nr > 1)
+		kf_error("%u more files are in conflict: see konfiscator ls",
+			 nr - 1);
+}
+
 int kf_cli_find(const struct kf_cli *cli, struct kf_files *files)
 {
 	return kf_cli_find_part(cli, NULL, files);
@@ -145,6 +173,7 @@ int kf_cli_find_part(const struct kf_cli *cli, const char *part,
 	}
 	tell_refused(cli);
 	tell_late(files);
+	tell_conflicts(files);
 	return 0;
 }
 

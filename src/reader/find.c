@@ -6,6 +6,7 @@
  * that what it says is final. A directory is read once however many names it
  * has. What cannot be read is in the list too: its result says why.
  */
+#include "reader/claim.h"
 #include "reader/internal.h"
 #include "reader/kept.h"
 #include "reader/outside.h"
@@ -91,7 +92,9 @@ static void read_again(const struct search *se, int dirfd, struct kf_file *f)
 	struct kf_snapshot s;
 
 	kf_snapshot_read_as(dirfd, f->name, &how, &s);
-	if (s.result != KF_READ_OK) {
+	/* another file is not the one that was asked about */
+	if (s.result != KF_READ_OK || s.dev != f->snap.dev ||
+	    s.ino != f->snap.ino) {
 		kf_snapshot_release(&s);
 		return;
 	}
@@ -158,11 +161,31 @@ static bool still_alive(struct reader *r, struct kf_file *f)
 	if (!f->kept || !kf_kept_alive(&r->view, f->kept, f->dirfd, &m))
 		return false;
 	f->life = KF_LIFE_ALIVE;
+	f->firm = f->kept->firm;
 	f->pid = f->kept->pid;
 	memcpy(f->comm, r->view.comm, sizeof(f->comm));
 	if (r->se->memory)
 		note_memory(f, &m);
 	return true;
+}
+
+static void set_conflict(struct kf_file *f)
+{
+	f->snap.result = KF_READ_CONFLICT;
+	f->life = KF_LIFE_UNKNOWN;
+	f->pid = 0;
+}
+
+/* Whether the file may speak for its process: see claim.h. */
+static bool may_claim(struct reader *r, struct kf_file *f)
+{
+	enum kf_claim claim;
+
+	if (f->life != KF_LIFE_ALIVE)
+		return !kf_claim_lies(&r->view, &f->snap.id, f->snap.owner);
+	claim = kf_claim_of(&r->view, f->pid, f->snap.owner);
+	f->firm = claim == KF_CLAIM_WHOLE;
+	return claim != KF_CLAIM_NONE;
 }
 
 static void look_at_process(struct reader *r, struct kf_file *f)
@@ -171,12 +194,16 @@ static void look_at_process(struct reader *r, struct kf_file *f)
 	int procfd;
 
 	f->life = kf_life_of(&r->view, &f->snap.id, f->dirfd, f->name, &f->pid);
+	if (!may_claim(r, f)) {
+		set_conflict(f);
+		return;
+	}
 	if (ended(f->life))
 		read_again(r->se, f->dirfd, f);
 	if (!f->pid)
 		return;
 	if (f->kept)
-		kf_kept_process(&r->view, f->kept, f->pid);
+		kf_kept_process(&r->view, f->kept, f);
 	memcpy(f->comm, r->view.comm, sizeof(f->comm));
 	if (!r->se->memory)
 		return;
@@ -359,44 +386,10 @@ static int by_place(const void *va, const void *vb)
 	return cmp ? cmp : strcmp(a->name, b->name);
 }
 
-/* A file in the order of processes; most of them have a pid of their own. */
-struct order {
-	int32_t pid;
-	struct kf_file *file;
-};
-
-static int by_process(const void *va, const void *vb)
+static int mark_execed(void *ctx, struct kf_file *f)
 {
-	const struct order *pa = va, *pb = vb;
-	const struct kf_stats_identity *a, *b;
-	int cmp;
+	struct search *se = ctx;
 
-	if (pa->pid != pb->pid)
-		return pa->pid < pb->pid ? -1 : 1;
-	a = &pa->file->snap.id;
-	b = &pb->file->snap.id;
-	if (a->pid_ns != b->pid_ns)
-		return a->pid_ns < b->pid_ns ? -1 : 1;
-	if (a->start_ticks != b->start_ticks)
-		return a->start_ticks < b->start_ticks ? -1 : 1;
-	cmp = memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
-	if (cmp)
-		return cmp;
-	if (a->created_ns != b->created_ns)
-		return a->created_ns < b->created_ns ? -1 : 1;
-	return strcmp(pa->file->name, pb->file->name);
-}
-
-static bool same_process(const struct kf_stats_identity *a,
-			 const struct kf_stats_identity *b)
-{
-	return a->pid == b->pid && a->pid_ns == b->pid_ns && a->start_ticks &&
-	       a->start_ticks == b->start_ticks &&
-	       !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
-}
-
-static int mark_execed(struct search *se, struct kf_file *f)
-{
 	if (f->life == KF_LIFE_EXECED)
 		return 0;
 	f->life = KF_LIFE_EXECED;
@@ -406,32 +399,20 @@ static int mark_execed(struct search *se, struct kf_file *f)
 	return f->snap.counters ? hand_over(se, f) : 0;
 }
 
-/* Each exec begins a new file: of one process' files the last one counts. */
-static int mark_older(struct search *se)
+/* The exporter has seen it already: it is told that this file is none. */
+static int mark_conflict(void *ctx, struct kf_file *f)
 {
-	struct kf_files *out = se->out;
-	struct order *order = calloc(out->nr + 1, sizeof(*order));
-	unsigned int nr = 0;
-	int rc = 0;
+	struct search *se = ctx;
 
-	if (!order)
-		return -1;
-	for (unsigned int i = 0; i < out->nr; i++) {
-		struct kf_file *f = &out->file[i];
+	set_conflict(f);
+	return hand_over(se, f);
+}
 
-		if (f->snap.result == KF_READ_OK)
-			order[nr++] = (struct order){f->snap.id.pid, f};
-	}
-	qsort(order, nr, sizeof(*order), by_process);
-	for (unsigned int i = 0; !rc && i + 1 < nr; i++) {
-		struct kf_file *f = order[i].file;
+static int settle_claims(struct search *se)
+{
+	const struct kf_claim_verdicts v = {mark_execed, mark_conflict, se};
 
-		if (order[i].pid == order[i + 1].pid &&
-		    same_process(&f->snap.id, &order[i + 1].file->snap.id))
-			rc = mark_execed(se, f);
-	}
-	free(order);
-	return rc;
+	return kf_claims_settle(se->out, &v);
 }
 
 static int list_all(struct search *se, const struct kf_find *find)
@@ -491,7 +472,7 @@ static int search(struct search *se, const struct kf_find *find)
 	}
 	drop_forgotten(se->out);
 	if (!rc)
-		rc = mark_older(se);
+		rc = settle_claims(se);
 	if (se->kept)
 		kf_kept_sweep(se->kept);
 	pthread_mutex_destroy(&se->lock);

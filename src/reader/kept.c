@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "reader/claim.h"
 #include "reader/kept.h"
 #include "reader/proc.h"
 
@@ -212,7 +213,8 @@ bool kf_kept_alive(struct kf_life_view *view, struct kf_kept_file *k, int dirfd,
 	if (m->text == k->text && !strcmp(view->comm, k->comm) &&
 	    ++k->looked % KF_EXE_EVERY)
 		return true;
-	if (kf_life_execed(view, k->pid, &k->id, dirfd, k->name))
+	if (kf_life_execed(view, k->pid, &k->id, dirfd, k->name) ||
+	    kf_claim_of(view, k->pid, k->owner) == KF_CLAIM_NONE)
 		return false;
 	k->text = m->text;
 	memcpy(k->comm, view->comm, sizeof(k->comm));
@@ -220,14 +222,15 @@ bool kf_kept_alive(struct kf_life_view *view, struct kf_kept_file *k, int dirfd,
 }
 
 void kf_kept_process(struct kf_life_view *view, struct kf_kept_file *k,
-		     int32_t pid)
+		     const struct kf_file *f)
 {
 	drop_process(k);
 	if (k->fd < 0)
 		return;
-	k->procfd = kf_kept_high(kf_proc_open(view->procfd, pid));
-	k->pid = pid;
+	k->procfd = kf_kept_high(kf_proc_open(view->procfd, f->pid));
+	k->pid = f->pid;
+	k->firm = f->firm;
 	/* was the pid still its own when that was opened? */
-	if (k->procfd >= 0 && kf_life_start(view, pid) != k->id.start_ticks)
+	if (k->procfd >= 0 && kf_life_start(view, f->pid) != k->id.start_ticks)
 		drop_process(k);
 }

@@ -4,9 +4,10 @@
  * directories of their processes in procfs. Nothing outside src/reader includes
  * it.
  *
- * Promises that what is kept changes no answer but one: that a process runs
+ * Promises that what is kept changes no answer but two: that a process runs
  * another program now, without a stats file of its own, under the same name and
- * with as many pages of text, may be seen up to KF_EXE_EVERY searches late.
+ * with as many pages of text, and that its user ids are others now, may be seen
+ * up to KF_EXE_EVERY searches late.
  */
 #ifndef KF_READER_KEPT_H
 #define KF_READER_KEPT_H
@@ -40,6 +41,7 @@ struct kf_kept_file {
 	/* of its process, while that is alive */
 	int procfd; /* its directory in procfs; -1: not open */
 	int32_t pid;
+	bool firm;	     /* as of struct kf_file */
 	uint64_t text;	     /* pages of its program's code; 0: not looked */
 	unsigned int looked; /* how often */
 	char comm[16];
@@ -149,11 +151,11 @@ bool kf_kept_alive(struct kf_life_view *view, struct kf_kept_file *k, int dirfd,
  * kf_kept_process() - keep a process that kf_life_of() found alive
  * @view:	the view
  * @k:		out: what is kept of it
- * @pid:	the process
+ * @f:		the file, with its process
  *
  * Context: the reader that has it.
  */
 void kf_kept_process(struct kf_life_view *view, struct kf_kept_file *k,
-		     int32_t pid);
+		     const struct kf_file *f);
 
 #endif

@@ -24,6 +24,9 @@ enum kf_read_result {
 	KF_READ_DAMAGED,      /* a length in it does not hold */
 	KF_READ_ERROR,	      /* errno tells */
 	KF_READ_LATE,	      /* there was no time for it */
+	/* good files that are not believed */
+	KF_READ_CONFLICT,   /* its owner is no user of the process it names */
+	KF_READ_IMPOSSIBLE, /* counts what no process can: see figures.h */
 	KF_NR_READ_RESULTS
 };
 
@@ -208,7 +211,7 @@ uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat);
  *
  * Context: any thread.
  * Return: a constant string: "ok", "not_ready", "foreign", "incompatible",
- *	   "damaged", "error", "late".
+ *	   "damaged", "error", "late", "conflict", "impossible".
  */
 const char *kf_read_result_name(enum kf_read_result result);
 
@@ -221,6 +224,7 @@ struct kf_file {
 	bool regular; /* as the directory says; false: not known */
 	bool again;   /* left to the search's next turn */
 	enum kf_life life;
+	bool firm;	   /* alive, and its owner may be believed about it */
 	int32_t pid;	   /* as procfs shows it; 0: not alive or unknown */
 	char comm[16];	   /* what it is called now, raw; "": not looked */
 	uint64_t resident; /* bytes in memory, where asked for */
@@ -268,7 +272,9 @@ struct kf_find {
  *
  * A directory that is not there is no error. Files that there was no time for
  * are KF_READ_LATE: anybody may have made any number of them. Of several files
- *of one process (it called exec), all but the newest are KF_LIFE_EXECED.
+ * of one process (it called exec), all but the newest are KF_LIFE_EXECED. A
+ *file that names the process of another user than its owner has the result
+ * KF_READ_CONFLICT, and says nothing of any process.
  *
  * Context: any thread; allocates.
  * Return: 0, or -1 with errno when out of memory.
@@ -309,7 +315,8 @@ typedef int kf_file_visit(void *ctx, const struct kf_file *file);
  * As kf_files_find(), but few snapshots at a time are in memory, and threads
  * read many files at once. A file that
  * turns out to be older than another of its process is visited twice: the
- * second time it is KF_LIFE_EXECED, and that holds.
+ * second time it is KF_LIFE_EXECED, or its result is KF_READ_CONFLICT, and that
+ * holds.
  *
  * Context: any thread; allocates.
  * Return: 0, or -1 when out of memory, or what @visit ended the search with.

@@ -434,6 +434,8 @@ const char *kf_read_result_name(enum kf_read_result result)
 		[KF_READ_DAMAGED] = "damaged",
 		[KF_READ_ERROR] = "error",
 		[KF_READ_LATE] = "late",
+		[KF_READ_CONFLICT] = "conflict",
+		[KF_READ_IMPOSSIBLE] = "impossible",
 	};
 
 	return result < KF_NR_READ_RESULTS ? names[result] : "error";

@@ -34,13 +34,14 @@ def an_empty_page_is_accepted(world):
 def a_full_page_is_accepted(world):
     process = world.sleeper()
     world.stats_file("a", pid=process.pid, blocks="16:40:10", mmaps=23,
-                     defrags=5, failed=1 << 62, calloc_calls=4,
+                     defrags=5, failed=1 << 30, calloc_calls=4,
                      realloc_calls=3, mapped=1 << 20, slabs=1 << 19,
-                     metadata=4096, free_runs=1 << 18, threads=3)
+                     dirty=1 << 62, metadata=4096, free_runs=1 << 18, threads=3)
     page = both(world.exporter())
     for name, value in (("malloc", 40), ("free", 10), ("mmap", 23),
-                        ("defrag", 5), ("failed", float(1 << 62))):
+                        ("defrag", 5), ("failed", 1 << 30)):
         assert page.get("konfiscator_%s_total" % name) == value, name
+    assert page.get("konfiscator_dirty_bytes") == float(1 << 62)
     for name, text in (("malloc", "konfiscator malloc calls"),
                        ("free", "konfiscator free calls"),
                        ("mmap", "konfiscator mmap calls"),

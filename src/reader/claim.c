@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Whose word a stats file is: see claim.h.
+ */
+#include "config.h"
+
+#include "reader/claim.h"
+#include "reader/proc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { REAL, EFFECTIVE, SAVED, FILES, NR_UIDS };
+
+static bool uids_of(const struct kf_life_view *view, int32_t pid,
+		    uint32_t uid[NR_UIDS])
+{
+	char status[4096];
+	const char *line;
+
+	if (kf_proc_line(view->procfd, pid, "status", status, sizeof(status)) <=
+	    0)
+		return false;
+	line = strstr(status, "\nUid:");
+	return line && sscanf(line, "\nUid: %u %u %u %u", &uid[REAL],
+			      &uid[EFFECTIVE], &uid[SAVED], &uid[FILES]) == 4;
+}
+
+static bool user_ns(const struct kf_life_view *view, const char *who,
+		    uint64_t *ns)
+{
+	char name[32];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s/ns/user", who);
+	if (fstatat(view->procfd, name, &st, 0))
+		return false;
+	*ns = (uint64_t)st.st_ino;
+	return true;
+}
+
+/*
+ * Of a process in our own user namespace the map is that to the one around it,
+ * and would give somebody else here the place of root.
+ */
+static bool is_root_there(const struct kf_life_view *view, int32_t pid,
+			  uint32_t owner)
+{
+	unsigned int inside, outside;
+	char who[16], map[256];
+	uint64_t ours, theirs;
+
+	snprintf(who, sizeof(who), "%d", pid);
+	return user_ns(view, "self", &ours) && user_ns(view, who, &theirs) &&
+	       ours != theirs &&
+	       kf_proc_line(view->procfd, pid, "uid_map", map, sizeof(map)) >
+		       0 &&
+	       sscanf(map, "%u %u", &inside, &outside) == 2 && !inside &&
+	       outside == owner;
+}
+
+enum kf_claim kf_claim_of(const struct kf_life_view *view, int32_t pid,
+			  uint32_t owner)
+{
+	uint32_t uid[NR_UIDS];
+
+	if (!owner)
+		return KF_CLAIM_WHOLE;
+	if (!uids_of(view, pid, uid))
+		return KF_CLAIM_NONE;
+	if (uid[REAL] == owner && uid[SAVED] == owner)
+		return KF_CLAIM_WHOLE;
+	for (int i = 0; i < NR_UIDS; i++) {
+		if (uid[i] == owner)
+			return KF_CLAIM_PART;
+	}
+	return is_root_there(view, pid, owner) ? KF_CLAIM_WHOLE : KF_CLAIM_NONE;
+}
+
+bool kf_claim_lies(const struct kf_life_view *view,
+		   const struct kf_stats_identity *id, uint32_t owner)
+{
+	return owner && owner != geteuid() && id->uid != owner &&
+	       (!id->pid_ns || id->pid_ns == view->pid_ns);
+}
+
+/* A file in the order of processes; most of them have a pid of their own. */
+struct order {
+	int32_t pid;
+	struct kf_file *file;
+};
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_age(const struct kf_file *a, const struct kf_file *b)
+{
+	int cmp = compare(a->snap.id.created_ns, b->snap.id.created_ns);
+
+	return cmp ? cmp : strcmp(a->name, b->name);
+}
+
+static int by_process(const struct kf_file *fa, const struct kf_file *fb)
+{
+	const struct kf_stats_identity *a = &fa->snap.id, *b = &fb->snap.id;
+	int cmp = (a->pid > b->pid) - (a->pid < b->pid);
+
+	if (!cmp)
+		cmp = compare(a->pid_ns, b->pid_ns);
+	if (!cmp)
+		cmp = compare(a->start_ticks, b->start_ticks);
+	return cmp ? cmp : memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
+}
+
+static int by_order(const void *va, const void *vb)
+{
+	const struct order *a = va, *b = vb;
+	int cmp;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	cmp = by_process(a->file, b->file);
+	if (!cmp)
+		cmp = compare(a->file->snap.owner, b->file->snap.owner);
+	return cmp ? cmp : by_age(a->file, b->file);
+}
+
+/* The files of one process, by owner and age. */
+struct same {
+	struct order *order;
+	unsigned int nr;
+	const struct kf_file *strong; /* the newest with the whole claim */
+	bool mixed; /* files of several owners would be alive */
+};
+
+static bool is_strong(const struct kf_file *f)
+{
+	return f->firm || !f->snap.owner;
+}
+
+static void look_through(struct same *same)
+{
+	const struct kf_file *alive = NULL;
+
+	for (unsigned int i = 0; i < same->nr; i++) {
+		const struct kf_file *f = same->order[i].file;
+
+		if (is_strong(f) &&
+		    (!same->strong || by_age(same->strong, f) < 0))
+			same->strong = f;
+		if (f->life != KF_LIFE_ALIVE)
+			continue;
+		if (alive && alive->snap.owner != f->snap.owner)
+			same->mixed = true;
+		alive = f;
+	}
+}
+
+/* Whether a newer file took the place of the @i-th. */
+static bool has_newer(const struct same *same, unsigned int i)
+{
+	const struct kf_file *f = same->order[i].file;
+
+	if (i + 1 < same->nr &&
+	    same->order[i + 1].file->snap.owner == f->snap.owner)
+		return true;
+	return same->strong && by_age(f, same->strong) < 0;
+}
+
+static int settle(struct same *same, const struct kf_claim_verdicts *v)
+{
+	int rc = 0;
+
+	look_through(same);
+	for (unsigned int i = 0; !rc && i < same->nr; i++) {
+		struct kf_file *f = same->order[i].file;
+
+		if (same->mixed && f->life == KF_LIFE_ALIVE && !f->firm)
+			rc = v->conflict(v->ctx, f);
+		else if (has_newer(same, i))
+			rc = v->execed(v->ctx, f);
+	}
+	return rc;
+}
+
+static unsigned int same_from(const struct order *order, unsigned int nr)
+{
+	unsigned int i = 1;
+
+	if (!order[0].file->snap.id.start_ticks)
+		return 1;
+	while (i < nr && order[i].pid == order[0].pid &&
+	       !by_process(order[0].file, order[i].file))
+		i++;
+	return i;
+}
+
+int kf_claims_settle(struct kf_files *files, const struct kf_claim_verdicts *v)
+{
+	struct order *order = calloc(files->nr + 1, sizeof(*order));
+	unsigned int nr = 0;
+	int rc = 0;
+
+	if (!order)
+		return -1;
+	for (unsigned int i = 0; i < files->nr; i++) {
+		struct kf_file *f = &files->file[i];
+
+		if (f->snap.result == KF_READ_OK)
+			order[nr++] = (struct order){f->snap.id.pid, f};
+	}
+	qsort(order, nr, sizeof(*order), by_order);
+	for (unsigned int i = 0; !rc && i < nr;) {
+		struct same same = {.order = order + i,
+				    .nr = same_from(order + i, nr - i)};
+
+		i += same.nr;
+		if (same.nr > 1)
+			rc = settle(&same, v);
+	}
+	free(order);
+	return rc;
+}
