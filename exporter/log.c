@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +23,9 @@ const char *const kf_log_format_names[KF_NR_LOG_FORMATS] = {"logfmt", "json"};
 
 static enum kf_log_level least = KF_LOG_INFO;
 static enum kf_log_format form = KF_LOGFMT;
+
+/* Lines that stderr did not take, since the last that it took. */
+static atomic_uint lost;
 
 void kf_log_setup(enum kf_log_level level, enum kf_log_format format)
 {
@@ -63,9 +67,22 @@ static void add_time(struct kf_buf *b)
 	add_pair(b, "ts", text);
 }
 
+/* A disk that is full, or a pipe, takes the next line perhaps. */
+static bool put(const struct kf_buf *b)
+{
+	ssize_t n;
+
+	do
+		n = write(STDERR_FILENO, b->data, b->len);
+	while (n < 0 && errno == EINTR);
+	return n >= 0;
+}
+
 void kf_log(enum kf_log_level level, const char *msg, ...)
 {
 	struct kf_buf b = {0};
+	char number[16];
+	unsigned int missed;
 	int error = errno;
 	const char *key;
 	va_list ap;
@@ -79,10 +96,14 @@ void kf_log(enum kf_log_level level, const char *msg, ...)
 	while ((key = va_arg(ap, const char *)))
 		add_pair(&b, key, va_arg(ap, const char *));
 	va_end(ap);
+	missed = atomic_exchange(&lost, 0);
+	if (missed) {
+		snprintf(number, sizeof(number), "%u", missed);
+		add_pair(&b, "lost_lines", number);
+	}
 	kf_buf_str(&b, form == KF_LOG_JSON ? "}\n" : "\n");
-	/* Nobody is left to tell when stderr itself cannot be written. */
-	if (!b.failed && write(STDERR_FILENO, b.data, b.len) < 0)
-		least = KF_NR_LOG_LEVELS;
+	if (b.failed || !put(&b))
+		atomic_fetch_add(&lost, missed + 1);
 	kf_buf_free(&b);
 	errno = error;
 }

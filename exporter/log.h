@@ -3,7 +3,9 @@
  * What the exporter says on stderr: one event a line, as logfmt or JSON.
  *
  * Promises: a line is written whole and at once, and no name in it can break
- * the line or the terminal. Leaves it to the callers to say a thing only once.
+ * the line or the terminal. A line that stderr does not take is counted, and
+ * the next one that it takes tells the number as lost_lines. Leaves it to the
+ * callers to say a thing only once.
  */
 #ifndef KF_EXPORTER_LOG_H
 #define KF_EXPORTER_LOG_H
