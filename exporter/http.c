@@ -61,12 +61,21 @@ struct kf_http {
 /* One request, from its first line to the last byte of its answer. */
 struct request {
 	enum kf_handler handler;
-	bool counted; /* among @busy */
-	bool lasting; /* the answer may be kept for good */
-	bool packed;  /* ... is packed already */
+	bool counted;	      /* among @busy */
+	bool lasting;	      /* the answer may be kept for good */
+	bool packed;	      /* ... is packed already */
+	unsigned int retry_s; /* who is refused may come again then; 0: 1 */
 	const struct kf_web_config *config;
 	struct kf_slow_connection *slow;
 };
+
+static void peer_of(struct MHD_Connection *c, struct kf_peer *peer)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	kf_peer_of(info ? info->client_addr : NULL, peer);
+}
 
 static bool limited(enum kf_handler h)
 {
@@ -106,12 +115,16 @@ static void add_headers(struct MHD_Response *r, const struct kf_web_config *c,
 					: "no-store");
 }
 
-static void add_headers_of_code(struct MHD_Response *r, enum kf_code code)
+static void add_headers_of_code(struct MHD_Response *r, enum kf_code code,
+				unsigned int retry_s)
 {
+	char seconds[16];
+
+	snprintf(seconds, sizeof(seconds), "%u", KF_MAX(retry_s, 1u));
 	if (code == KF_CODE_405)
 		MHD_add_response_header(r, "Allow", "GET, HEAD");
 	if (code == KF_CODE_503 || code == KF_CODE_429)
-		MHD_add_response_header(r, "Retry-After", "1");
+		MHD_add_response_header(r, "Retry-After", seconds);
 	if (code == KF_CODE_401)
 		MHD_add_response_header(
 			r, "WWW-Authenticate",
@@ -145,7 +158,7 @@ static enum MHD_Result answer(struct kf_http *http, struct MHD_Connection *c,
 						? "Accept, Accept-Encoding"
 						: "Accept-Encoding");
 	add_headers(r, q->config, q->lasting);
-	add_headers_of_code(r, code);
+	add_headers_of_code(r, code, q->retry_s);
 	atomic_fetch_add(&http->sources->requests->count[q->handler][code], 1);
 	result = MHD_queue_response(c, kf_codes[code], r);
 	MHD_destroy_response(r);
@@ -287,21 +300,23 @@ static enum MHD_Result dispatch(struct kf_http *http, struct MHD_Connection *c,
 	}
 }
 
-static bool allowed(struct kf_http *http, struct MHD_Connection *c,
-		    const struct kf_web_config *config)
+static enum kf_web_answer asks(struct kf_http *http, struct MHD_Connection *c,
+			       const struct kf_web_config *config)
 {
 	char *user, *password = NULL;
-	bool yes;
+	enum kf_web_answer is;
+	struct kf_peer peer;
 
 	if (!config->nr_users)
-		return true;
+		return KF_WEB_COMES_IN;
 	user = MHD_basic_auth_get_username_password(c, &password);
-	yes = kf_web_allows(http->web, config, user, password);
+	peer_of(c, &peer);
+	is = kf_web_asks(http->web, config, &peer, user, password);
 	if (password)
 		gnutls_memset(password, 0, strlen(password));
 	MHD_free(user);
 	MHD_free(password);
-	return yes;
+	return is;
 }
 
 /* The head of a request is there: whether to go on with it. */
@@ -310,6 +325,7 @@ static enum MHD_Result begin(struct kf_http *http, struct MHD_Connection *c,
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	enum kf_web_answer is;
 
 	r->slow = info ? info->socket_context : NULL;
 	kf_slow_restart(&http->slow, r->slow, true);
@@ -319,7 +335,14 @@ static enum MHD_Result begin(struct kf_http *http, struct MHD_Connection *c,
 	if (!r->config || r->config->tls != http->tls)
 		return say(http, c, r, KF_CODE_500,
 			   "the web configuration is wrong\n");
-	if (!allowed(http, c, r->config))
+	is = asks(http, c, r->config);
+	if (is == KF_WEB_HAS_TO_WAIT) {
+		r->retry_s = (60 + http->options->max_wrong - 1) /
+			     http->options->max_wrong;
+		return say(http, c, r, KF_CODE_429,
+			   "too many wrong passwords\n");
+	}
+	if (is == KF_WEB_IS_REFUSED)
 		return say(http, c, r, KF_CODE_401, "unauthorized\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
 	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
@@ -471,7 +494,8 @@ static bool serve_all(struct kf_http *http)
 /* The first configuration is kept: TLS is what it says of it. */
 static bool set_up_web(struct kf_http *http)
 {
-	http->web = kf_web_open(http->options->web_config);
+	http->web = kf_web_open(http->options->web_config,
+				http->options->max_wrong);
 	if (!http->web)
 		return false;
 	http->first = kf_web_get(http->web);

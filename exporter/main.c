@@ -237,7 +237,7 @@ static bool read_config(struct kf_options *o, struct kf_naming **naming)
 /* What kf_web_open() prints is what there is to say. */
 static bool check_web(const struct kf_options *o)
 {
-	struct kf_web *web = kf_web_open(o->web_config);
+	struct kf_web *web = kf_web_open(o->web_config, 0);
 	const struct kf_web_config *c = web ? kf_web_get(web) : NULL;
 	bool right = c && (!c->tls || kf_tls_begin(c));
 

@@ -112,6 +112,13 @@ static const char *set_max_rate(struct kf_options *o, const char *value)
 						    : "0 (no limit) to 1000000";
 }
 
+static const char *set_max_wrong(struct kf_options *o, const char *value)
+{
+	return number(value, 1000000, &o->max_wrong)
+		       ? NULL
+		       : "0 (no limit) to 1000000";
+}
+
 static const char *set_timeout(struct kf_options *o, const char *value)
 {
 	if (!seconds(value, &o->timeout_s) || o->timeout_s > 86400)
@@ -294,6 +301,9 @@ static const struct flag flags[] = {
 	 "scrapes at once, 503 beyond; 0: no limit", set_max_requests},
 	{"web.max-rate", "N", "0",
 	 "requests in a second, 429 beyond; 0: no limit", set_max_rate},
+	{"web.max-wrong-passwords", "N", "10",
+	 "wrong passwords in a minute that an address may give, 429 beyond; 0: no limit",
+	 set_max_wrong},
 	{"web.timeout", "TIME", "30s",
 	 "how long a client may take to send a request, or to take its answer",
 	 set_timeout},

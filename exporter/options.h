@@ -25,8 +25,9 @@ struct kf_options {
 	const char *telemetry_path;
 	unsigned int max_requests; /* 0: no limit */
 	unsigned int max_rate;	   /* 0: no limit */
+	unsigned int max_wrong;	   /* passwords in a minute; 0: no limit */
 	unsigned int timeout_s;
-	const char *web_config; /* NULL: none */
+	const char *web_config;		/* NULL: none */
 	bool disable_exporter_metrics;
 	const char *dirs[KF_MAX_DIRS + 1]; /* NULL-terminated */
 	unsigned int nr_dirs;

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "exporter/web.h"
+#include "exporter/guess.h"
 #include "exporter/log.h"
 
 #include <crypt.h>
@@ -39,6 +40,7 @@ struct kf_web {
 	pthread_mutex_t crypt_lock; /* one bcrypt at a time */
 	struct crypt_data *crypt;
 	unsigned char key[DIGEST]; /* constant */
+	struct kf_guesses guesses;
 };
 
 static bool same(const struct stat *a, const struct stat *b)
@@ -90,7 +92,7 @@ static void refresh(struct kf_web *w, char *error, size_t size)
 	w->held = h;
 }
 
-struct kf_web *kf_web_open(const char *path)
+struct kf_web *kf_web_open(const char *path, unsigned int max_wrong)
 {
 	struct kf_web *w = calloc(1, sizeof(*w));
 	char error[600] = "out of memory";
@@ -103,6 +105,8 @@ struct kf_web *kf_web_open(const char *path)
 			w->held->users = 1;
 		pthread_mutex_init(&w->lock, NULL);
 		pthread_mutex_init(&w->crypt_lock, NULL);
+		pthread_mutex_init(&w->guesses.lock, NULL);
+		w->guesses.rate = max_wrong;
 		if (w->crypt &&
 		    gnutls_rnd(GNUTLS_RND_KEY, w->key, sizeof(w->key)) == 0)
 			refresh(w, error, sizeof(error));
@@ -121,6 +125,7 @@ void kf_web_close(struct kf_web *w)
 	put(w->held);
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->crypt_lock);
+	pthread_mutex_destroy(&w->guesses.lock);
 	if (w->crypt)
 		gnutls_memset(w->crypt, 0, sizeof(*w->crypt));
 	free(w->crypt);
@@ -203,36 +208,80 @@ static bool matches(struct kf_web *w, const char *hash, const char *password)
 	return equal;
 }
 
-/* A hash that no password has, of the cost of the others. */
-static void make_fake(char fake[64], const struct kf_web_config *c)
+/* bcrypt works for 2 to the power of this. */
+static unsigned int cost_of(const char *hash)
 {
-	snprintf(fake, 64, "$2b$%.2s$%s", c->user[0].hash + 4,
+	return (unsigned int)(hash[4] - '0') * 10 +
+	       (unsigned int)(hash[5] - '0');
+}
+
+static unsigned int highest_cost(const struct kf_web_config *c)
+{
+	unsigned int cost = 0, i;
+
+	for (i = 0; i < c->nr_users; i++)
+		cost = KF_MAX(cost, cost_of(c->user[i].hash));
+	return cost;
+}
+
+/* A hash that no password has. */
+static void make_fake(char fake[64], unsigned int cost)
+{
+	snprintf(fake, 64, "$2b$%02u$%s", cost,
 		 "konfiscatorkonfiscatouxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
 }
 
-bool kf_web_allows(struct kf_web *w, const struct kf_web_config *c,
-		   const char *user, const char *password)
+/*
+ * What is wrong takes as long as the highest cost, whoever it is asked for: a
+ * user whose hash costs less is worked for at each cost between, which is the
+ * rest, as 2^a + 2^a + 2^(a+1) + ... + 2^(b-1) = 2^b.
+ */
+static bool is_right(struct kf_web *w, const struct kf_web_config *c,
+		     const char *hash, const char *password)
+{
+	unsigned int highest = highest_cost(c), cost = highest;
+	char fake[64];
+
+	if (hash) {
+		if (matches(w, hash, password))
+			return true;
+		cost = cost_of(hash);
+	} else {
+		make_fake(fake, highest);
+		matches(w, fake, password);
+	}
+	for (; cost < highest; cost++) {
+		make_fake(fake, cost);
+		matches(w, fake, password);
+	}
+	return false;
+}
+
+enum kf_web_answer kf_web_asks(struct kf_web *w, const struct kf_web_config *c,
+			       const struct kf_peer *peer, const char *user,
+			       const char *password)
 {
 	const char *hash = NULL;
 	unsigned char d[DIGEST];
-	char fake[64];
 	unsigned int i;
 
 	if (!c->nr_users)
-		return true;
+		return KF_WEB_COMES_IN;
 	if (!user || !password)
-		return false;
+		return KF_WEB_IS_REFUSED;
 	for (i = 0; i < c->nr_users; i++) {
 		if (strcmp(user, c->user[i].name) == 0)
 			hash = c->user[i].hash;
 	}
-	make_fake(fake, c);
-	if (!digest(w, user, hash ? hash : fake, password, d))
-		return false;
+	if (!digest(w, user, hash ? hash : "", password, d))
+		return KF_WEB_IS_REFUSED;
 	if (is_remembered(w, d))
-		return true;
-	if (!matches(w, hash ? hash : fake, password) || !hash)
-		return false;
+		return KF_WEB_COMES_IN;
+	if (!kf_guess_begin(&w->guesses, peer))
+		return KF_WEB_HAS_TO_WAIT;
+	if (!is_right(w, c, hash, password))
+		return KF_WEB_IS_REFUSED;
+	kf_guess_was_right(&w->guesses, peer);
 	remember(w, d);
-	return true;
+	return KF_WEB_COMES_IN;
 }

@@ -33,6 +33,7 @@ def a_mistake_gets_one_line_and_status_2(world):
             (["--groups.forget-after=0s"], "unit"),
             (["--web.max-requests=many"], "many"),
             (["--web.telemetry-path=metrics"], "metrics"),
+            (["--web.max-wrong-passwords=-1"], "0 (no limit) to"),
             (["--web.telemetry-path=/<b>"], "<b>"),
             (["--web.listen-address=8000"], "8000"),
             (["--web.listen-address=localhost:"], "'localhost:'"),
