@@ -23,7 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_CONNECTIONS 256
+/* Above ours, so that what is too many comes to us and not to a queue. */
+#define MAX_CONNECTIONS (KF_MAX_CONNECTIONS + 64)
 #define CONNECTION_MEMORY (32 * KF_KIB)
 #define STACK_SIZE (1 * KF_MIB)
 #define IDLE_TIMEOUT_S 15
@@ -233,9 +234,11 @@ static enum MHD_Result metrics(struct kf_http *http, struct MHD_Connection *c,
 	if (scrape.page.failed)
 		body.failed = true;
 	kf_page_release(&scrape.page);
-	if (!body.failed)
+	if (!body.failed) {
+		kf_slow_scraped(&http->slow, q->slow);
 		return answer(http, c, q, KF_CODE_200, format->content_type,
 			      &body);
+	}
 	kf_buf_free(&body);
 	return say(http, c, q, KF_CODE_500, "out of memory\n");
 }
@@ -399,6 +402,7 @@ static void connected(void *cls, struct MHD_Connection *c,
 {
 	const union MHD_ConnectionInfo *info;
 	struct kf_http *http = cls;
+	struct kf_peer peer;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		kf_slow_close(&http->slow, *socket_context);
@@ -406,8 +410,10 @@ static void connected(void *cls, struct MHD_Connection *c,
 		return;
 	}
 	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	peer_of(c, &peer);
 	*socket_context =
-		info ? kf_slow_open(&http->slow, info->connect_fd) : NULL;
+		info ? kf_slow_open(&http->slow, info->connect_fd, &peer)
+		     : NULL;
 	info = http->tls ? MHD_get_connection_info(
 				   c, MHD_CONNECTION_INFO_GNUTLS_SESSION)
 			 : NULL;

@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Cuts off who is slow, and who asks too often.
+ * Cuts off who is slow, who asks too often, and who takes others' connections.
  *
  * A client that sends a byte now and then is never idle; so a request has to be
  * there whole, and an answer taken whole, by a time that counts from its first
  * byte. Promises: no connection takes longer than that, whatever it does.
+ *
+ * There are KF_MAX_CONNECTIONS, an address has a part of them, and another part
+ * is for known clients: those on this machine, and the addresses that scraped
+ * last. Where a new connection is too many, the one that it competes with and
+ * that waits longest goes in its place: a client that asks as soon as it is
+ * connected is served, however many others only hold theirs. It is refused only
+ * where all of these are being worked for.
  */
 #ifndef KF_EXPORTER_SLOW_H
 #define KF_EXPORTER_SLOW_H
 
-#include "base/compiler.h"
+#include "exporter/peer.h"
 
 #include <pthread.h>
 #include <time.h>
+
+#define KF_MAX_CONNECTIONS 256
+#define KF_CONNECTIONS_OF_ONE 128  /* address */
+#define KF_CONNECTIONS_OF_KNOWN 64 /* clients alone */
+#define KF_NR_SCRAPERS 16
 
 struct kf_slow_connection;
 
@@ -24,17 +36,23 @@ struct kf_slow {
 	struct kf_slow_connection *first;
 	double tokens; /* requests that may come now */
 	struct timespec filled;
+	struct kf_peer scraper[KF_NR_SCRAPERS]; /* the last first */
+	unsigned int nr_scrapers;
+	time_t told; /* that there were too many; CLOCK_MONOTONIC */
 };
 
 /**
  * kf_slow_open() - watch a new connection
  * @s:		the watch
  * @fd:		the connection's socket
+ * @peer:	who is connected
  *
  * Context: any thread.
- * Return: the connection, or NULL when out of memory: it is not watched then.
+ * Return: the connection, which is shut down where there is no room for it;
+ *	   NULL, and it is shut down too, when out of memory.
  */
-struct kf_slow_connection *kf_slow_open(struct kf_slow *s, int fd);
+struct kf_slow_connection *kf_slow_open(struct kf_slow *s, int fd,
+					const struct kf_peer *peer);
 
 /**
  * kf_slow_close() - watch a connection no more
@@ -55,6 +73,15 @@ void kf_slow_close(struct kf_slow *s, struct kf_slow_connection *c);
  */
 void kf_slow_restart(struct kf_slow *s, struct kf_slow_connection *c,
 		     bool busy);
+
+/**
+ * kf_slow_scraped() - know a client that was given what it scrapes
+ * @s:		the watch
+ * @c:		its connection, or NULL
+ *
+ * Context: any thread.
+ */
+void kf_slow_scraped(struct kf_slow *s, struct kf_slow_connection *c);
 
 /**
  * kf_slow_cut() - shut down all connections whose time is over
