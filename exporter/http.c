@@ -10,6 +10,7 @@
 #include "exporter/choice.h"
 #include "exporter/gzip.h"
 #include "exporter/listen.h"
+#include "exporter/screen.h"
 #include "exporter/site.h"
 #include "exporter/slow.h"
 #include "exporter/tls.h"
@@ -40,8 +41,8 @@ const char *const kf_handler_names[KF_NR_HANDLERS] = {
 	[KF_HANDLER_OTHER] = "other",
 };
 
-const unsigned int kf_codes[KF_NR_CODES] = {200, 400, 401, 404,
-					    405, 429, 500, 503};
+const unsigned int kf_codes[KF_NR_CODES] = {200, 400, 401, 404, 405,
+					    421, 429, 500, 503};
 
 struct kf_http {
 	const struct kf_options *options;
@@ -122,6 +123,9 @@ static void add_headers_of_code(struct MHD_Response *r, enum kf_code code,
 	char seconds[16];
 
 	snprintf(seconds, sizeof(seconds), "%u", KF_MAX(retry_s, 1u));
+	/* what follows in the connection may not be what it seems */
+	if (code == KF_CODE_400)
+		MHD_add_response_header(r, "Connection", "close");
 	if (code == KF_CODE_405)
 		MHD_add_response_header(r, "Allow", "GET, HEAD");
 	if (code == KF_CODE_503 || code == KF_CODE_429)
@@ -329,10 +333,15 @@ static enum MHD_Result begin(struct kf_http *http, struct MHD_Connection *c,
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	enum kf_web_answer is;
+	enum kf_code code;
+	const char *why;
 
 	r->slow = info ? info->socket_context : NULL;
 	kf_slow_restart(&http->slow, r->slow, true);
 	r->config = kf_web_get(http->web);
+	why = kf_screen(http->options, c, &code);
+	if (why)
+		return say(http, c, r, code, why);
 	if (!kf_slow_admit(&http->slow))
 		return say(http, c, r, KF_CODE_429, "too many requests\n");
 	if (!r->config || r->config->tls != http->tls)

@@ -132,6 +132,20 @@ static const char *set_web_config(struct kf_options *o, const char *value)
 	return *value && strlen(value) < 4000 ? NULL : "a file";
 }
 
+/* A pattern has its star at its begin, where it stands for whole labels. */
+static const char *set_host(struct kf_options *o, const char *value)
+{
+	const char *name = value[0] == '*' ? value + 1 : value;
+
+	if (!*value || strlen(value) > 253 || strpbrk(name, "*:/ ") ||
+	    (name > value && *name && *name != '.'))
+		return "a host name without a port, *.DOMAIN, or * for all";
+	if (o->nr_hosts == KF_MAX_HOSTS)
+		return "at most 64 names";
+	o->host[o->nr_hosts++] = value;
+	return NULL;
+}
+
 static const char *set_disable(struct kf_options *o, const char *value)
 {
 	o->disable_exporter_metrics = true;
@@ -310,6 +324,9 @@ static const struct flag flags[] = {
 	{"web.config.file", "FILE", NULL,
 	 "TLS, users and headers, with the keys of exporter-toolkit",
 	 set_web_config},
+	{"web.allowed-hosts", "NAME", NULL,
+	 "a name that browsers may come under, *.DOMAIN or *; may be given again",
+	 set_host},
 	{"web.disable-exporter-metrics", NULL, NULL,
 	 "leave out the metrics of the exporter itself", set_disable},
 	{"stats.dir", "DIR", NULL,

@@ -12,6 +12,7 @@
 
 #define KF_MAX_LISTEN 16
 #define KF_MAX_DIRS 32
+#define KF_MAX_HOSTS 64
 #define KF_MAX_COLLECTORS 16
 
 /* Constant once parsed; strings are the arguments themselves. */
@@ -28,6 +29,8 @@ struct kf_options {
 	unsigned int max_wrong;	   /* passwords in a minute; 0: no limit */
 	unsigned int timeout_s;
 	const char *web_config;		/* NULL: none */
+	const char *host[KF_MAX_HOSTS]; /* names that are ours too */
+	unsigned int nr_hosts;
 	bool disable_exporter_metrics;
 	const char *dirs[KF_MAX_DIRS + 1]; /* NULL-terminated */
 	unsigned int nr_dirs;

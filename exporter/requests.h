@@ -22,6 +22,7 @@ enum kf_code {
 	KF_CODE_401,
 	KF_CODE_404,
 	KF_CODE_405,
+	KF_CODE_421,
 	KF_CODE_429,
 	KF_CODE_500,
 	KF_CODE_503,
