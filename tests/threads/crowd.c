@@ -45,7 +45,7 @@ static void *run(void *unused)
 
 int main(int argc, char **argv)
 {
-	int nr = argc == 3 ? atoi(argv[1]) : 0;
+	int nr = argc == 3 ? (int)strtol(argv[1], NULL, 10) : 0;
 	pthread_t *thread =
 		mmap(NULL, (size_t)nr * sizeof(*thread), PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 
 	if (nr <= 0 || thread == MAP_FAILED)
 		return 2;
-	nr_blocks = atoi(argv[2]);
+	nr_blocks = (int)strtol(argv[2], NULL, 10);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	for (int i = 0; i < nr; i++) {
