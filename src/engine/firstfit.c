@@ -44,6 +44,8 @@ void kf_heap_tick(void)
 	if (heap->has_bins)
 		kf_heap_trim(heap);
 	kf_heap_scavenge();
+	if (kf_pages_is_much_dirty())
+		kf_pages_hear_live(kf_heap_live());
 }
 
 static void *alloc_shared(unsigned int class, size_t size, bool near,
@@ -82,6 +84,7 @@ static void *provide(size_t size, size_t align, bool zeroed)
 
 	if (rounded > KF_SMALL_MAX || align > KF_PAGE) {
 		kf_heap_get();
+		kf_heap_tick();
 		return kf_large_alloc(counter(), size, align, zeroed);
 	}
 	p = alloc_small(size, align, &clean);
@@ -285,6 +288,7 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	/* A shrink never fails: the block it was is still large enough. */
 	if (!to && size <= have)
 		to = p;
+	kf_heap_tick();
 	return to;
 }
 

@@ -400,7 +400,8 @@ refill_own(struct kf_heap *heap, struct kf_bin *bin, size_t offset, size_t size)
 static inline bool may_be_short(const struct kf_heap *heap, unsigned int class)
 {
 	return kf_process_is_known() && !kf_detour_is_due() &&
-	       !kf_heap_sample_is_due(heap, class);
+	       !kf_heap_sample_is_due(heap, class) &&
+	       !kf_heap_tick_is_due(heap);
 }
 
 void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)

@@ -34,6 +34,7 @@
 
 #include "base/list.h"
 #include "engine/slab.h"
+#include "pages/pages.h"
 #include "sample/countdown.h"
 #include "stats/box.h"
 #include "stats/stats.h"
@@ -289,6 +290,17 @@ static inline struct kf_heap *kf_heap_counter(void)
  */
 size_t kf_heap_live(void);
 uint64_t kf_heap_sum(enum kf_slot_stat stat);
+
+/*
+ * Whether a short way must become a long one, which has a kf_heap_tick(). The
+ * clock costs as much as a short way, so one in eight looks at it, and all do
+ * while much lies free that may have to go.
+ */
+static inline bool kf_heap_tick_is_due(const struct kf_heap *heap)
+{
+	return unlikely(heap->refills % 8 == 0 || kf_pages_is_much_dirty()) &&
+	       kf_pages_tick_is_due();
+}
 
 /**
  * kf_heap_detach() - leave the heap to the next thread

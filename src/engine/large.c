@@ -163,7 +163,7 @@ static struct kf_run *provide(struct kf_heap *heap, const struct want *want,
 static bool may_be_quick(struct kf_heap *heap)
 {
 	return heap->has_bins && kf_process_is_known() && !kf_detour_is_due() &&
-	       ++heap->refills % KF_SHORT_FILLS;
+	       ++heap->refills % KF_SHORT_FILLS && !kf_heap_tick_is_due(heap);
 }
 
 struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)

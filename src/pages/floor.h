@@ -20,10 +20,11 @@
  */
 struct kf_floor {
 	struct kf_lock lock;
-	struct kf_rb_root tree; /* free runs by address */
-	struct kf_list regions; /* struct kf_region.link, oldest first */
-	struct kf_list dirty;	/* struct kf_free_run.lru, oldest first */
-	struct kf_run *spare;	/* descriptors, linked by pending */
+	struct kf_rb_root tree;	    /* free runs by address */
+	struct kf_list regions;	    /* struct kf_region.link, oldest first */
+	struct kf_list dirty;	    /* struct kf_free_run.lru, oldest first */
+	struct kf_list dirty_short; /* likewise, of the short ones */
+	struct kf_run *spare;	    /* descriptors, linked by pending */
 	unsigned int nr_spare;
 	unsigned int nr_recent;
 	unsigned int nr_adopted; /* mappings whose pages a region has got */
@@ -35,6 +36,8 @@ struct kf_floor {
 	uint32_t last_tick;	       /* ms; read without the lock */
 	struct kf_run *pending;	       /* atomic: runs freed during a fork */
 	struct kf_run *pending_before; /* of these, when the fork began */
+	uint32_t few_at;	       /* ms: when few pages were dirty */
+	uint64_t unused;	       /* atomic: bytes in use, not live */
 	uint64_t purge_keep;	       /* dirty bytes above this are to go */
 	bool purge_old;		       /* those old enough too */
 	struct kf_run *purging; /* whose pages go now, without the lock */
@@ -340,17 +343,6 @@ void kf_purge_excess(void);
  * Return: bytes.
  */
 uint64_t kf_dirty_limit(void);
-
-/**
- * kf_purge_instead() - have old pages handed back where fresh ones are taken
- * @bytes:	how many fresh ones
- *
- * So that the resident size does not grow while dirty pages lie in runs that
- * are too short. Some are left, for what comes next.
- *
- * Context: pages lock held, inside kf_stats_begin().
- */
-void kf_purge_instead(size_t bytes);
 
 /**
  * kf_private_alloc() - a run without the lock, while another thread forks

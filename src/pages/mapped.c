@@ -282,7 +282,7 @@ static struct kf_run *map_recent(size_t nr_pages, size_t align_pages)
 	return NULL;
 }
 
-/* Without one, dirty pages make room for the fresh ones that will come. */
+/* Without one, the others make room for the fresh pages that will come. */
 static struct kf_run *reuse(size_t nr_pages, size_t align_pages)
 {
 	struct kf_run *run;
@@ -291,10 +291,8 @@ static struct kf_run *reuse(size_t nr_pages, size_t align_pages)
 		return NULL;
 	kf_stats_begin();
 	run = map_recent(nr_pages, align_pages);
-	if (!run) {
+	if (!run)
 		kf_recent_drop(nr_pages << KF_PAGE_SHIFT);
-		kf_purge_instead(nr_pages << KF_PAGE_SHIFT);
-	}
 	kf_stats_end();
 	kf_floor_unlock();
 	return run;

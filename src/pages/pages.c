@@ -18,7 +18,7 @@ struct kf_floor kf_floor = {
 struct kf_pages_conf kf_pages_conf = {
 	.region_bytes = 32 * KF_MIB,
 	.trim_threshold = 128 * KF_KIB,
-	.dirty_max = 128 * KF_MIB,
+	.dirty_max = 16 * KF_MIB,
 	.recent_max = 32,
 	.purge_ms = 1000,
 	.tick_ms = 50,
@@ -28,8 +28,10 @@ void kf_pages_init(void)
 {
 	kf_list_init(&kf_floor.regions);
 	kf_list_init(&kf_floor.dirty);
+	kf_list_init(&kf_floor.dirty_short);
 	kf_floor.next_region = kf_pages_conf.region_bytes;
 	kf_floor.last_tick = kf_now_ms();
+	kf_floor.few_at = kf_floor.last_tick;
 }
 
 void kf_pages_count_map(const void *addr, size_t size)
@@ -143,21 +145,18 @@ static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
 			    enum kf_run_kind kind, bool *zeroed)
 {
 	size_t pad = kf_run_front_pad(run, align);
-	size_t fresh;
 	uint32_t clean;
 
 	if (run->nr_pages > nr_pages)
 		run = cut(run, pad, nr_pages);
 	else
 		kf_tree_erase(run);
-	fresh = run->nr_pages - run->dirty;
 	clean = run->clean;
 	*zeroed = clean == run->nr_pages;
 	run->asked = 0;
 	run->fresh = clean;
 	kf_region_names(run);
 	hand_out(run, kind);
-	kf_purge_instead(fresh << KF_PAGE_SHIFT);
 	return run;
 }
 

@@ -22,7 +22,7 @@ struct kf_pages_conf {
 	size_t region_bytes;	 /* reserved at a time, at first */
 	size_t top_pad;		 /* committed beyond what is needed */
 	size_t trim_threshold;	 /* free bytes at a region's end to give back */
-	size_t dirty_max;	 /* dirty bytes kept, or four times the used */
+	size_t dirty_max;	 /* dirty bytes, beside a part of the live */
 	unsigned int recent_max; /* freed mappings kept as they are */
 	uint32_t purge_ms;	 /* age at which dirty pages go */
 	uint32_t tick_ms;	 /* how often slow paths look for what is due */
@@ -150,6 +150,32 @@ bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
  * Return: whether it was time, that is some times a second.
  */
 bool kf_pages_tick(void);
+
+/**
+ * kf_pages_tick_is_due() - whether kf_pages_tick() would do anything
+ *
+ * Context: any.
+ * Return: whether it is time.
+ */
+bool kf_pages_tick_is_due(void);
+
+/**
+ * kf_pages_is_much_dirty() - whether more lies free and dirty than may always
+ *
+ * Context: any; one load.
+ * Return: true: how much may depends on what is live.
+ */
+bool kf_pages_is_much_dirty(void);
+
+/**
+ * kf_pages_hear_live() - learn how much of what is in use is live
+ * @bytes:	of live blocks
+ *
+ * Until the next such call what else is in use is taken to be as much as now.
+ *
+ * Context: any thread.
+ */
+void kf_pages_hear_live(uint64_t bytes);
 
 /**
  * kf_pages_trim() - give all free pages back now

@@ -25,9 +25,12 @@
 /* Pages: runs are not purged, nor left, by smaller parts. */
 #define LEAST_PART 256
 
-static struct kf_run *oldest(void)
+/* How long more may be dirty than a tenth of what is live, beside dirty_max. */
+#define LASTING_MS 4000
+
+static struct kf_run *oldest(const struct kf_list *list)
 {
-	struct kf_list *first = kf_list_first(&kf_floor.dirty);
+	struct kf_list *first = kf_list_first(list);
 
 	return first ? &kf_container_of(first, struct kf_free_run, lru)->run
 		     : NULL;
@@ -66,19 +69,29 @@ static void hand_back(struct kf_run *run)
 	kf_word_add(KF_WORD_purged, bytes);
 }
 
-static uint64_t in_use(void)
+/* Bytes of live blocks, by what was known of the others at the last tick. */
+static uint64_t live(void)
 {
-	return kf_word_get(KF_WORD_slabs) + kf_word_get(KF_WORD_large);
+	uint64_t used = kf_word_get(KF_WORD_slabs) + kf_word_get(KF_WORD_large);
+
+	return used - KF_MIN(used, __atomic_load_n(&kf_floor.unused,
+						   __ATOMIC_RELAXED));
 }
 
 /*
- * What is replaced again and again leaves holes of all sizes: purging them
- * would bring page faults and save little, as the next block lies there. What
- * has been torn down is much more than what is left.
+ * By what is live: a program that replaces blocks all the time has holes of all
+ * sizes, which the next blocks will fill, and one that has torn down all it had
+ * gives back nearly all.
  */
 uint64_t kf_dirty_limit(void)
 {
-	return KF_MAX((uint64_t)kf_pages_conf.dirty_max, 4 * in_use());
+	return kf_pages_conf.dirty_max + live() / 2;
+}
+
+/* Of what nobody fills for seconds a part is enough. */
+static uint64_t lasting_limit(void)
+{
+	return kf_pages_conf.dirty_max + live() / 10;
 }
 
 static bool too_many(void)
@@ -93,16 +106,16 @@ void kf_purge_excess(void)
 			KF_MIN(kf_floor.purge_keep, kf_dirty_limit());
 }
 
-void kf_purge_instead(size_t bytes)
+/* Dirty pages that were many at each tick for long enough are to be few. */
+static void purge_lasting(uint32_t now)
 {
-	uint64_t keep =
-		KF_MAX((uint64_t)kf_pages_conf.dirty_max / 4, in_use() / 2);
-	uint64_t dirty = kf_word_get(KF_WORD_dirty);
+	uint32_t ms = KF_MAX(kf_pages_conf.purge_ms, (uint32_t)LASTING_MS);
+	uint64_t keep = lasting_limit();
 
-	if (likely(dirty <= keep))
-		return;
-	keep = KF_MAX(keep, dirty - KF_MIN(dirty, bytes));
-	kf_floor.purge_keep = KF_MIN(kf_floor.purge_keep, keep);
+	if (kf_word_get(KF_WORD_dirty) <= keep)
+		kf_floor.few_at = now;
+	else if (now - kf_floor.few_at >= ms)
+		kf_floor.purge_keep = KF_MIN(kf_floor.purge_keep, keep);
 }
 
 static bool is_old(const struct kf_run *run)
@@ -111,9 +124,18 @@ static bool is_old(const struct kf_run *run)
 	       kf_now_ms() - run->freed_ms >= kf_pages_conf.purge_ms;
 }
 
-static bool is_to_go(const struct kf_run *run)
+static bool is_too_much(void)
 {
-	return kf_word_get(KF_WORD_dirty) > kf_floor.purge_keep || is_old(run);
+	return kf_word_get(KF_WORD_dirty) > kf_floor.purge_keep;
+}
+
+static struct kf_run *next_to_go(void)
+{
+	struct kf_run *run = oldest(&kf_floor.dirty);
+
+	if (run && (is_too_much() || is_old(run)))
+		return run;
+	return is_too_much() ? oldest(&kf_floor.dirty_short) : NULL;
 }
 
 static void want_nothing(void)
@@ -165,9 +187,9 @@ static struct kf_run *take_end(struct kf_run *run, uint32_t dirty)
 /* The next run to go, out of everybody's reach; NULL: there is none. */
 static struct kf_run *begin(void)
 {
-	struct kf_run *run = oldest();
+	struct kf_run *run = next_to_go();
 
-	if (!run || !is_to_go(run)) {
+	if (!run) {
 		want_nothing();
 		return NULL;
 	}
@@ -268,20 +290,42 @@ static void mark_growth(void)
 	kf_word_set(KF_WORD_grown_at, now);
 }
 
+static bool is_time(uint32_t now)
+{
+	uint32_t last = __atomic_load_n(&kf_floor.last_tick, __ATOMIC_RELAXED);
+
+	return now - last >= kf_pages_conf.tick_ms;
+}
+
+bool kf_pages_is_much_dirty(void)
+{
+	return kf_word_get(KF_WORD_dirty) > kf_pages_conf.dirty_max;
+}
+
+bool kf_pages_tick_is_due(void)
+{
+	return is_time(kf_now_ms());
+}
+
+void kf_pages_hear_live(uint64_t bytes)
+{
+	uint64_t used = kf_word_get(KF_WORD_slabs) + kf_word_get(KF_WORD_large);
+
+	__atomic_store_n(&kf_floor.unused, used - KF_MIN(used, bytes),
+			 __ATOMIC_RELAXED);
+}
+
 bool kf_pages_tick(void)
 {
 	uint32_t now = kf_now_ms();
 
-	if (likely(now - __atomic_load_n(&kf_floor.last_tick,
-					 __ATOMIC_RELAXED) <
-		   kf_pages_conf.tick_ms))
-		return false;
-	if (!kf_floor_lock())
+	if (likely(!is_time(now)) || !kf_floor_lock())
 		return false;
 	__atomic_store_n(&kf_floor.last_tick, now, __ATOMIC_RELAXED);
 	kf_stats_begin();
 	kf_recent_tick(now);
 	kf_floor.purge_old = true;
+	purge_lasting(now);
 	kf_floor_count_peak();
 	mark_growth();
 	kf_stats_end();

@@ -12,7 +12,7 @@
 
 #include "probes/konfiscator-probes.h"
 
-/* Below this a purge costs more than it brings: only a trim does it. */
+/* Pages: shorter runs are purged only where dirty pages are too many. */
 #define WORTH_PURGING 16
 
 /* Candidates tried for an aligned and dirty run. */
@@ -48,13 +48,16 @@ static bool update(struct kf_rb_node *node)
 static void enlist(struct kf_free_run *f)
 {
 	int32_t age = (int32_t)(kf_floor.last_tick - f->run.freed_ms);
+	struct kf_list *list = f->run.nr_pages < WORTH_PURGING
+				       ? &kf_floor.dirty_short
+				       : &kf_floor.dirty;
 
-	if (f->run.clean == f->run.nr_pages || f->run.nr_pages < WORTH_PURGING)
+	if (f->run.clean == f->run.nr_pages)
 		return;
 	if (age > (int32_t)(kf_pages_conf.purge_ms / 2))
-		kf_list_add(&f->lru, &kf_floor.dirty);
+		kf_list_add(&f->lru, list);
 	else
-		kf_list_add_tail(&f->lru, &kf_floor.dirty);
+		kf_list_add_tail(&f->lru, list);
 }
 
 /* More free pages, so many of them dirty; modulo 2^64, so fewer too. */

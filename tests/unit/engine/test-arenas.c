@@ -27,7 +27,7 @@ static void *blocks[NR_BLOCKS];
 static void start(void)
 {
 	kf_stats_init();
-	kf_pages_conf.dirty_max = SIZE_MAX;
+	kf_pages_conf.dirty_max = SIZE_MAX / 2;
 	kf_pages_conf.tick_ms = UINT32_MAX;
 	kf_thread_exit_init(supply->thread_exit);
 	supply->init();

@@ -53,7 +53,7 @@ static void came(const void *p, size_t bytes, uint32_t mark)
 static void start(void)
 {
 	kf_stats_init();
-	kf_pages_conf.dirty_max = SIZE_MAX;
+	kf_pages_conf.dirty_max = SIZE_MAX / 2;
 	kf_pages_conf.tick_ms = UINT32_MAX;
 	kf_thread_exit_init(supply->thread_exit);
 	supply->init();

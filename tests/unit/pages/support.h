@@ -22,7 +22,7 @@ static inline void floor_start(void)
 {
 	kf_stats_init();
 	kf_pages_conf.purge_ms = NEVER_MS;
-	kf_pages_conf.dirty_max = SIZE_MAX;
+	kf_pages_conf.dirty_max = SIZE_MAX / 2;
 	kf_pages_conf.recent_max = 0;
 	kf_pages_init();
 }

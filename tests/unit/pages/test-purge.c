@@ -156,14 +156,61 @@ static void free_dirty_runs(size_t nr, size_t nr_pages)
 		kf_pages_free(runs[i]);
 }
 
-START_TEST(dirty_pages_stay_while_more_is_in_use)
+/* What may lie dirty beside a part of what is live. */
+#define LIMIT (4 * NR_PAGES * KF_PAGE)
+
+START_TEST(half_of_what_is_in_use_may_be_dirty_as_well)
+{
+	size_t limit;
+
+	floor_start();
+	kf_pages_conf.dirty_max = LIMIT;
+	floor_take(8 * NR_PAGES, 1);
+	free_dirty_runs(20, NR_PAGES);
+	limit = LIMIT + floor_check().large / 2;
+	ck_assert_uint_le(floor_check().dirty, limit);
+	ck_assert_uint_gt(floor_check().dirty, limit - NR_PAGES * KF_PAGE);
+}
+END_TEST
+
+START_TEST(what_is_in_use_and_not_live_lets_nothing_be_dirty)
 {
 	floor_start();
-	kf_pages_conf.dirty_max = NR_PAGES * KF_PAGE;
-	floor_take(3 * NR_PAGES, 1);
-	free_dirty_runs(10, NR_PAGES);
-	ck_assert_uint_eq(floor_check().dirty, 10 * NR_PAGES * KF_PAGE);
-	ck_assert_uint_eq(kf_word_get(KF_WORD_purges), 0);
+	kf_pages_conf.dirty_max = LIMIT;
+	floor_take(8 * NR_PAGES, 1);
+	kf_pages_hear_live(0);
+	free_dirty_runs(20, NR_PAGES);
+	/* Of which only those pages are live that came since. */
+	ck_assert_uint_le(floor_check().dirty, LIMIT + 10 * KF_PAGE);
+}
+END_TEST
+
+START_TEST(short_runs_go_too_where_dirty_pages_are_too_many)
+{
+	floor_start();
+	kf_pages_conf.dirty_max = 100 * KF_PAGE;
+	free_dirty_runs(64, 8);
+	ck_assert_uint_le(floor_check().dirty, (100 + 32) * KF_PAGE);
+	ck_assert_uint_gt(kf_word_get(KF_WORD_purges), 0);
+}
+END_TEST
+
+START_TEST(dirty_pages_that_are_many_for_long_become_few)
+{
+	size_t large;
+
+	floor_start();
+	kf_pages_conf.dirty_max = LIMIT;
+	floor_take(20 * NR_PAGES, 1);
+	free_dirty_runs(20, NR_PAGES);
+	large = floor_check().large;
+	ck_assert_uint_gt(floor_check().dirty, LIMIT + large / 3);
+	/* As if the ticks of so long had seen it. */
+	kf_floor.few_at = kf_now_ms() - NEVER_MS;
+	kf_floor.last_tick -= kf_pages_conf.tick_ms;
+	ck_assert(kf_pages_tick());
+	ck_assert_uint_le(floor_check().dirty, LIMIT + large / 10);
+	ck_assert_uint_gt(floor_check().dirty, LIMIT - NR_PAGES * KF_PAGE);
 }
 END_TEST
 
@@ -184,30 +231,6 @@ START_TEST(dirty_run_is_taken_before_a_fresh_one_below_it)
 	kf_pages_free(high);
 	ck_assert_ptr_eq(floor_take(NR_PAGES, 1)->start, dirty);
 	floor_check();
-}
-END_TEST
-
-START_TEST(fresh_pages_are_taken_instead_of_old_dirty_ones)
-{
-	size_t resident;
-
-	floor_start();
-	free_dirty_runs(40, NR_PAGES);
-	kf_pages_conf.dirty_max = 20 * NR_PAGES * KF_PAGE;
-	resident = floor_check().dirty;
-	/* No hole is long enough: each of these is memory never used. */
-	for (int i = 0; i < 5; i++) {
-		struct kf_run *run = floor_take(2 * NR_PAGES, 1);
-
-		resident += kf_run_bytes(run);
-		ck_assert_uint_le(floor_check().dirty + floor_check().large,
-				  resident);
-	}
-	ck_assert_uint_eq(floor_check().dirty, 30 * NR_PAGES * KF_PAGE);
-	/* A part of them is left for what fits there. */
-	for (int i = 0; i < 20; i++)
-		floor_take(2 * NR_PAGES, 1);
-	ck_assert_uint_ge(floor_check().dirty, 10 * NR_PAGES * KF_PAGE);
 }
 END_TEST
 
@@ -326,9 +349,11 @@ int main(void)
 		purged_run_reads_as_zeroes_and_says_so,
 		dirty_run_does_not_say_that_it_is_zero,
 		dirty_pages_above_the_limit_go_at_once,
-		dirty_pages_stay_while_more_is_in_use,
+		half_of_what_is_in_use_may_be_dirty_as_well,
+		what_is_in_use_and_not_live_lets_nothing_be_dirty,
+		short_runs_go_too_where_dirty_pages_are_too_many,
+		dirty_pages_that_are_many_for_long_become_few,
 		dirty_run_is_taken_before_a_fresh_one_below_it,
-		fresh_pages_are_taken_instead_of_old_dirty_ones,
 		only_what_is_too_much_of_a_long_run_goes,
 		end_of_a_region_is_given_back_with_its_addresses,
 		trim_leaves_the_pad,
