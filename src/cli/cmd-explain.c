@@ -440,10 +440,10 @@ const struct kf_command kf_command_explain = {
 	.args = "[FILE]",
 	.help = "Say why a process has the memory that it has",
 	.about =
-		"The verdict is leak, fragmentation, cache, not the heap or in use; behind it\n"
-		"stand the parts of the memory, the sizes and, where samples are taken, the\n"
-		"stacks. FILE is a stats file, of a process that has gone too. Several processes\n"
-		"are one row each.",
+		"The verdict is leak, fragmentation, waiting, cache, not the heap or in use;\n"
+		"behind it stand the parts of the memory, the sizes and, where samples are\n"
+		"taken, the stacks. FILE is a stats file, of a process that has gone too.\n"
+		"Several processes are one row each.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

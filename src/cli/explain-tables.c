@@ -67,8 +67,8 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
 	add_part(t, "live: the program asked for it", true, f->live, whole);
 	add_part(t, "rounding: more than it asked for", true, f->rounding,
 		 whole);
-	add_part(t, "half-empty: free blocks beside live ones", true,
-		 f->half_empty, whole);
+	add_part(t, "half-empty: free blocks in slabs", true, f->half_empty,
+		 whole);
 	add_part(t, "dirty: free pages not given back yet", true, f->dirty,
 		 whole);
 	add_part(t, "metadata: the allocator's own", true, f->metadata, whole);
@@ -120,6 +120,12 @@ static void add_size(struct kf_table *t, const struct kf_watch *w,
 	row[CARVED].count = c->carved;
 }
 
+static bool is_half_empty(enum kf_verdict verdict)
+{
+	return verdict == KF_VERDICT_FRAGMENTATION ||
+	       verdict == KF_VERDICT_WAITING;
+}
+
 void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
 		      enum kf_verdict verdict)
 {
@@ -128,9 +134,7 @@ void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
 	kf_table_init(t, size_columns, NR_SIZES);
 	for (unsigned int i = 0; i < w->last->snap.nr_classes; i++)
 		add_size(t, w, i);
-	kf_table_sort(t, verdict == KF_VERDICT_FRAGMENTATION ? EMPTY
-			 : grown			     ? GROWN
-							     : LIVE);
+	kf_table_sort(t, is_half_empty(verdict) ? EMPTY : grown ? GROWN : LIVE);
 }
 
 enum {
@@ -237,9 +241,9 @@ int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
 		if (prof.sites[i].value.value > 0)
 			add_stack(t, &prof, &prof.sites[i], w, by_class);
 	}
-	kf_table_sort(t, verdict == KF_VERDICT_FRAGMENTATION ? STACK_EMPTY
-			 : grown			     ? STACK_GROWN
-							     : STACK_LIVE);
+	kf_table_sort(t, is_half_empty(verdict) ? STACK_EMPTY
+			 : grown		? STACK_GROWN
+						: STACK_LIVE);
 	free(by_class);
 	kf_prof_close(&prof);
 	free(path);

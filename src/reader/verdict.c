@@ -18,6 +18,7 @@
 static const char *const names[] = {
 	[KF_VERDICT_LEAK] = "leak",
 	[KF_VERDICT_FRAGMENTATION] = "fragmentation",
+	[KF_VERDICT_WAITING] = "waiting",
 	[KF_VERDICT_CACHE] = "cache",
 	[KF_VERDICT_NOT_THE_HEAP] = "not the heap",
 	[KF_VERDICT_IN_USE] = "in use",
@@ -46,6 +47,25 @@ uint64_t kf_snapshot_used(const struct kf_snapshot *s)
 }
 
 /*
+ * Bytes of slabs of which no live block keeps any: each block keeps one at
+ * most. A thread that allocates or frees gives such slabs back.
+ */
+static uint64_t waiting_of(const struct kf_snapshot *s)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; s->knows_slabs && i < s->nr_classes; i++) {
+		const struct kf_class_count *c = &s->classes[i];
+		int64_t live = (int64_t)(c->mallocs - c->frees) + c->inherited;
+
+		if (c->slabs && live < (int64_t)c->slabs)
+			sum += c->carved * c->bytes / c->slabs *
+			       (c->slabs - (uint64_t)KF_MAX(live, 0));
+	}
+	return sum;
+}
+
+/*
  * An engine of pools says of free memory only that it is in them: it counts as
  * pages that were not given back, as it is kept for what comes; limit_pools()
  * knows better.
@@ -60,6 +80,7 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->live = t->live;
 	f->rounding = t->rounding;
 	f->half_empty = t->cached - kept;
+	f->waiting = KF_MIN(waiting_of(s), f->half_empty);
 	f->dirty = dirty + kept;
 	f->unused = t->free - dirty;
 	f->metadata = t->metadata;
@@ -195,6 +216,14 @@ static bool wastes(const struct kf_facts *f)
 	       waste >= (f->held - f->unused) / KF_EXPLAIN_WASTE_PART;
 }
 
+static enum kf_verdict judge_waste(const struct kf_facts *f)
+{
+	if (f->half_empty < f->dirty)
+		return KF_VERDICT_CACHE;
+	return f->waiting > f->half_empty / 2 ? KF_VERDICT_WAITING
+					      : KF_VERDICT_FRAGMENTATION;
+}
+
 /* The rules: the first that holds decides. */
 static enum kf_verdict judge(const struct kf_facts *f)
 {
@@ -204,8 +233,7 @@ static enum kf_verdict judge(const struct kf_facts *f)
 	if (f->resident_known && !f->uncounted && f->outside > f->resident / 2)
 		return KF_VERDICT_NOT_THE_HEAP;
 	if (wastes(f))
-		return f->half_empty >= f->dirty ? KF_VERDICT_FRAGMENTATION
-						 : KF_VERDICT_CACHE;
+		return judge_waste(f);
 	if (grew_until_the_end(f))
 		return KF_VERDICT_LEAK;
 	return KF_VERDICT_IN_USE;
@@ -296,6 +324,12 @@ static char *why(const struct kf_facts *f, enum kf_verdict verdict)
 			   "in pages that live blocks keep",
 			   BYTES(f->half_empty), BYTES(heap),
 			   percent(f->half_empty, heap));
+	case KF_VERDICT_WAITING:
+		return say("%s of the heap's %s (%.0f%%) are free memory in "
+			   "the heaps of threads that sleep; it goes back when "
+			   "they allocate or free",
+			   BYTES(f->waiting), BYTES(heap),
+			   percent(f->waiting, heap));
 	case KF_VERDICT_CACHE:
 		return say("%s of the heap's %s (%.0f%%) are free pages "
 			   "kept for what comes; they go back while the "

@@ -26,6 +26,7 @@
 enum kf_verdict {
 	KF_VERDICT_LEAK,
 	KF_VERDICT_FRAGMENTATION,
+	KF_VERDICT_WAITING,
 	KF_VERDICT_CACHE,
 	KF_VERDICT_NOT_THE_HEAP,
 	KF_VERDICT_IN_USE,
@@ -53,7 +54,8 @@ struct kf_facts {
 	uint64_t outside;    /* of that what is not the heap's */
 	uint64_t live;	     /* that the program asked for and has */
 	uint64_t rounding;   /* that its blocks have beyond that */
-	uint64_t half_empty; /* free blocks in pages that live ones keep */
+	uint64_t half_empty; /* free blocks in slabs */
+	uint64_t waiting;    /* of these what no live block keeps */
 	uint64_t dirty;	     /* free pages that were not given back yet */
 	uint64_t unused;     /* free, and nothing is behind it */
 	uint64_t metadata;

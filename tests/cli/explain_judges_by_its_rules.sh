@@ -64,6 +64,16 @@ slabs="mapped=$((3 * m)) slabs=$((3 * m)) carved=$((3 * m))"
 	judged fragmentation $slabs seen_at=9000 grown_at=9000
 }
 
+# each live block keeps a slab at most: half of what is free in others decides
+# shellcheck disable=SC2086
+{
+	judged fragmentation $slabs blocks=1024:25:0:3072:48
+	judged waiting $slabs blocks=1024:24:0:3072:48
+	why "1.50Mi of the heap's 3.00Mi (50%) are free memory in the heaps of threads that sleep"
+	judged waiting $slabs blocks=1024:8:8:3072:48
+	why "it goes back when they allocate or free"
+}
+
 # the larger part of what is free decides; what was given back is no part
 judged cache mapped=$((5 * m)) slabs=$((3 * m)) carved=$m \
 	blocks=1024:1024:0 free_runs=$((2 * m)) dirty=$((2 * m))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A program that leaks, one that fragments its heap, one whose heap caches, one
-# whose memory is elsewhere and one without fault are told apart, running and
+# whose free memory is a sleeping thread's, one whose memory is elsewhere and one without fault are told apart, running and
 # killed. One whose memory rises and falls does not leak. What is not known of a
 # killed one is said.
 # shellcheck source=tests/lib.sh
@@ -117,10 +117,18 @@ expect 0 cli explain "$file"
 prints "heaps ($pid, dead): fragmentation"
 prints "not known: how much the process had in all, as it has gone"
 
+start asleep
+says_is "a sleeping thread's" waiting --watch=0.2 -p "$pid"
+adds_up asleep
+holds "asleep" '.half_empty_bytes > 30e6 and .live_bytes < 1e6'
+end
+
 start cache
 says_is "cache" cache --watch=0.2 -p "$pid"
 adds_up cache
-holds "cache" '.dirty_bytes > 20e6 and .resident_bytes > 20e6'
+# 16 MiB of it, and half of what is live
+holds "cache" '.dirty_bytes > 15e6 and .dirty_bytes < 18e6 and
+	.resident_bytes > 15e6'
 end
 says_is "cache's file" cache "$file"
 
@@ -149,7 +157,7 @@ end
 
 # several are a row each; what is asked wrongly is told
 expect 0 cli explain -a -n heaps
-equal "rows" 7 "$(wc -l <"$WORK/out")"
+equal "rows" 8 "$(wc -l <"$WORK/out")"
 expect 3 cli explain -p "$pid"
 says "explain: no process matches; -a takes those that have ended"
 expect 2 cli explain -p "$pid" "$file"

@@ -6,11 +6,13 @@
  *	leak		grows on and on
  *	fragment	frees all blocks but one of 64
  *	cache		frees all blocks
+ *	asleep		frees all blocks, which are those of a sleeping thread
  *	outside		has pages of its own beside the heap
  *	steady		has what it has
  *	teeth		allocates all, bit by bit, and frees it, again and again
  */
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -61,6 +63,27 @@ NOINLINE static void empty(int keep)
 			free(block[i]);
 }
 
+static pthread_barrier_t filled;
+
+static void *fill_and_sleep(void *unused)
+{
+	(void)unused;
+	fill(0, NR);
+	pthread_barrier_wait(&filled);
+	pause();
+	return NULL;
+}
+
+static void fill_asleep(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&filled, NULL, 2);
+	if (pthread_create(&thread, NULL, fill_and_sleep, NULL))
+		_exit(1);
+	pthread_barrier_wait(&filled);
+}
+
 NOINLINE static void map(void)
 {
 	void *p = mmap(NULL, OUTSIDE, PROT_READ | PROT_WRITE,
@@ -109,11 +132,13 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "outside"))
 		map();
+	else if (!strcmp(how, "asleep"))
+		fill_asleep();
 	else
 		fill(0, NR);
 	if (!strcmp(how, "fragment"))
 		empty(64);
-	else if (!strcmp(how, "cache"))
+	else if (!strcmp(how, "cache") || !strcmp(how, "asleep"))
 		empty(0);
 	ready();
 	wait_ms(-1);
