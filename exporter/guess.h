@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who guesses passwords is told to wait.
+ * An address that guesses passwords has to wait.
  *
  * Promises: an address has so many wrong passwords in a minute, counted when
  * they are tried, so that it has no more of them worked out at a time either;

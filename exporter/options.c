@@ -325,7 +325,7 @@ static const struct flag flags[] = {
 	 "TLS, users and headers, with the keys of exporter-toolkit",
 	 set_web_config},
 	{"web.allowed-hosts", "NAME", NULL,
-	 "a name that browsers may come under, *.DOMAIN or *; may be given again",
+	 "host name that browsers may use for this exporter, *.DOMAIN or *; may be given again",
 	 set_host},
 	{"web.disable-exporter-metrics", NULL, NULL,
 	 "leave out the metrics of the exporter itself", set_disable},

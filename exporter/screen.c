@@ -107,7 +107,7 @@ static bool is_address(const char *name)
 	       inet_pton(AF_INET6, name, address) == 1;
 }
 
-/* Names that nobody can have in the DNS of the world, where they lead here. */
+/* Names that nobody can register in the public DNS. */
 static bool is_private(const char *name)
 {
 	static const char *const ends[] = {".localhost", ".internal",
@@ -158,8 +158,8 @@ static bool is_ours(const struct kf_options *o, const char *host)
 }
 
 /*
- * What browsers send: pages can have them leave out or change some of it, but
- * not all, and no scraper has any.
+ * Headers that browsers send and scrapers do not. A page can suppress or change
+ * some of them, but not Accept-Language.
  */
 static bool is_browsers(struct MHD_Connection *c)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Requests that are refused by their head alone, whoever sends them.
+ * Requests that are refused for what their head says, before users are asked.
  *
- * A head in which the length of the body is said twice, or in two ways, may end
+ * A head that gives the length of the body twice, or in two ways, may end
  * elsewhere for a proxy than it does for us.
  *
- * A page of another site can have a browser ask us under a name of its own, if
- * that name leads here (DNS rebinding); it cannot choose the name freely. So a
- * request is refused that has a name in Host which is not known to be ours,
- * where it comes from a browser, or over the loopback, where nobody else
- * reaches us. Scrapers are no browsers, and come under any name.
+ * A page of another site can make a browser send requests here under the site's
+ * own name, once that name leads to our address (DNS rebinding). So a request
+ * whose Host is a name that is not known is refused if a browser sent it, or if
+ * it came over the loopback, where a program has no need of such a name.
+ * Scrapers are not browsers and may use any name.
  */
 #ifndef KF_EXPORTER_SCREEN_H
 #define KF_EXPORTER_SCREEN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Cuts off who is slow, who asks too often, and who takes others' connections.
+ * Cuts off clients that are slow, ask too often, or hold too many connections.
  *
  * A client that sends a byte now and then is never idle; so a request has to be
  * there whole, and an answer taken whole, by a time that counts from its first
@@ -8,10 +8,10 @@
  *
  * There are KF_MAX_CONNECTIONS, an address has a part of them, and another part
  * is for known clients: those on this machine, and the addresses that scraped
- * last. Where a new connection is too many, the one that it competes with and
- * that waits longest goes in its place: a client that asks as soon as it is
- * connected is served, however many others only hold theirs. It is refused only
- * where all of these are being worked for.
+ * last. Where a new connection is one too many, the one that has waited longest
+ * for its client is cut off, of those under the same limit: a client that sends
+ * its request at once is served, however many connections others hold. The new
+ * one is refused only where all of these are being served.
  */
 #ifndef KF_EXPORTER_SLOW_H
 #define KF_EXPORTER_SLOW_H

@@ -3,9 +3,9 @@
  * Slots: taken one by one and never given back, as arenas are adopted.
  *
  * Taking one is a compare and swap; only making room for more of them is done
- * by one thread at a time. The image has addresses for some thousands, between
- * which the chunks of the black box lie; those that come later are in an area
- * of their own, and their threads leave no events.
+ * by one thread at a time. The image has addresses for some thousands of slots
+ * and of chunks of the black box. Later slots are in an area of their own;
+ * their threads leave no events.
  */
 #include "stats/internal.h"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A name in Host that is not the exporter's is refused to browsers, and to all
-who come by the loopback; scrapers come under any name. A head that says twice
-how long its body is gets 400, and nothing behind it is answered."""
+"""A name in Host that is not known is refused to browsers, and to all clients over
+the loopback; scrapers may use any name. A head that gives the length of its body
+twice gets 400, and nothing behind it is answered."""
 
 import re
 import socket

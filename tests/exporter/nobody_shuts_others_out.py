@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Who holds connections with halves of requests, or guesses passwords, takes
+"""Clients that hold connections with halves of requests, or guess passwords, take
 nothing from others."""
 
 import http.client
