@@ -46,7 +46,7 @@ static void apply(void)
 	kf_pages_conf.purge_ms = (uint32_t)kf_conf.purge_ms;
 	kf_pages_conf.huge = kf_conf.huge;
 	kf_pages_conf.region_bytes =
-		KF_MIN(KF_MAX(kf_conf.region, 2 * KF_MIB), KF_GIB);
+		KF_MIN(KF_MAX(kf_conf.region, KF_MIB), KF_GIB);
 	kf_tlsf_conf.initial = kf_conf.tlsf_initial;
 	kf_tlsf_conf.additional = kf_conf.tlsf_additional;
 	kf_tlsf_conf.prefault = kf_conf.tlsf_prefault;

@@ -16,7 +16,7 @@ struct kf_floor kf_floor = {
 	.purge_keep = UINT64_MAX,
 };
 struct kf_pages_conf kf_pages_conf = {
-	.region_bytes = 32 * KF_MIB,
+	.region_bytes = KF_MIB,
 	.trim_threshold = 128 * KF_KIB,
 	.dirty_max = 16 * KF_MIB,
 	.recent_max = 32,

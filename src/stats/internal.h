@@ -14,8 +14,9 @@
  *	fork.c		a child leaves its parent's file
  *	stats.c		start and publication
  *
- * The image lives at one address for the life of the process, in reserved
- * address space; what stands behind it is private memory or a file. The
+ * The image lives at one address for the life of the process and takes the
+ * addresses behind it as it grows, for as long as nobody else has them; what
+ * stands behind it is private memory or a file. The
  * library decides nothing by what it reads from there: the file is open to
  * others, so all that steers is in struct kf_stats_state.
  */

@@ -63,13 +63,17 @@ static bool put_memory(size_t nr)
 	size_t to = kf_image_size(nr);
 	bool whole = kf_stats.nr_shown == kf_stats.nr_slots;
 
+	if (!kf_vm_claim(kf_stats.base + from, to - from))
+		return false;
 	if (kf_stats.on_file && whole &&
 	    !kf_backing_grow(kf_stats.base + from, from, to)) {
 		__atomic_store_n(&kf_stats.nr_shown, nr, __ATOMIC_RELAXED);
 		return true;
 	}
-	if (!kf_vm_put_memory(kf_stats.base + from, to - from))
+	if (!kf_vm_put_memory(kf_stats.base + from, to - from)) {
+		kf_vm_drop(kf_stats.base + from, to - from);
 		return false;
+	}
 	if (!kf_stats.on_file)
 		__atomic_store_n(&kf_stats.nr_shown, nr, __ATOMIC_RELAXED);
 	return true;

@@ -25,6 +25,9 @@
 #define LIMIT_SHARE 256
 #define FEW_SLOTS 16
 
+/* How far the image lies from the other mappings. */
+#define APART KF_GIB
+
 /* Where the kernel gives nothing at the start: an image with one slot. */
 static char last_resort[KF_AT_SLOTS + sizeof(struct kf_slot)] __kf_aligned(
 	KF_CACHE_LINE);
@@ -60,16 +63,20 @@ static size_t first_slots(void)
 	return kf_image_fit(nr, kf_stats.page);
 }
 
-static bool reserve(size_t first)
+/*
+ * Addresses for the first slots, where those behind them stay free for long:
+ * the kernel takes addresses in turn, from the program's other mappings on.
+ * Addresses that nobody uses would count where a program has all it has locked.
+ */
+static char *reserve(size_t size)
 {
-	for (size_t nr = wanted_slots(); nr >= first; nr /= 2) {
-		kf_stats.max_slots = KF_MAX(whole_pages(nr), first);
-		kf_stats.base = kf_vm_reserve(kf_image_size(kf_stats.max_slots),
-					      kf_stats.page);
-		if (kf_stats.base)
-			return true;
-	}
-	return false;
+	char *near = kf_vm_reserve(size, kf_stats.page);
+	char *far = near ? near - APART : NULL;
+
+	if (!near || !kf_vm_claim(far, size))
+		return near;
+	kf_vm_drop(near, size);
+	return far;
 }
 
 void kf_stats_init(void)
@@ -78,7 +85,9 @@ void kf_stats_init(void)
 
 	kf_stats.page = kf_vm_page();
 	first = first_slots();
-	if (!reserve(first) ||
+	kf_stats.max_slots = KF_MAX(whole_pages(wanted_slots()), first);
+	kf_stats.base = reserve(kf_image_size(first));
+	if (!kf_stats.base ||
 	    !kf_vm_put_memory(kf_stats.base, kf_image_size(first))) {
 		kf_stats.base = last_resort;
 		kf_stats.in_bss = true;

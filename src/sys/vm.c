@@ -82,6 +82,16 @@ void *kf_vm_reserve(size_t size, size_t align)
 	return map_aligned(size, align, PROT_NONE, MEMORY);
 }
 
+/* Before Linux 4.17 the flag is not known, and the address a mere hint. */
+bool kf_vm_claim(void *addr, size_t size)
+{
+	void *p = map(addr, size, PROT_NONE, MEMORY | MAP_FIXED_NOREPLACE);
+
+	if (p && p != addr)
+		kf_vm_drop(p, size);
+	return p == addr;
+}
+
 void *kf_vm_map(size_t size, size_t align)
 {
 	return map_aligned(size, align, READ_WRITE, MEMORY);

@@ -38,6 +38,16 @@ size_t kf_vm_page(void);
 void *kf_vm_reserve(size_t size, size_t align) __must_check;
 
 /**
+ * kf_vm_claim() - take these addresses, without memory behind them
+ * @addr:	first byte, a multiple of the kernel's page
+ * @size:	bytes
+ *
+ * Context: any; no lock.
+ * Return: false where somebody has one of them; nothing changed.
+ */
+bool kf_vm_claim(void *addr, size_t size) __must_check;
+
+/**
  * kf_vm_map() - take zeroed memory that can be read and written
  * @size:	bytes
  * @align:	power of two, at least a page

@@ -31,6 +31,8 @@ static void start(void)
 {
 	kf_stats_init();
 	kf_pages_conf.tick_ms = UINT32_MAX;
+	/* One region for all of a test. */
+	kf_pages_conf.region_bytes = 32 * KF_MIB;
 	supply->init();
 }
 

@@ -24,6 +24,8 @@ static inline void floor_start(void)
 	kf_pages_conf.purge_ms = NEVER_MS;
 	kf_pages_conf.dirty_max = SIZE_MAX / 2;
 	kf_pages_conf.recent_max = 0;
+	/* One region for all of a test. */
+	kf_pages_conf.region_bytes = 32 * KF_MIB;
 	kf_pages_init();
 }
 
