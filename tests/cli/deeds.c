@@ -49,7 +49,7 @@ static void misuse(void)
 {
 	char *volatile block = malloc(64);
 
-	p = malloc(SIZE_MAX / 4);
+	p = malloc((size_t)1 << 45);
 	free(block + 16);
 	free(block);
 	free(block);
