@@ -15,6 +15,7 @@
 #include "core/sampling.h"
 #include "core/snapshot.h"
 #include "core/tagging.h"
+#include "core/tune.h"
 #include "engine/audit.h"
 #include "engine/class.h"
 #include "engine/detour.h"
@@ -118,6 +119,7 @@ static void start(void)
 	kf_supply->init();
 	kf_misuse_init();
 	kf_engine_choose();
+	kf_tune_read();
 	kf_process_know();
 	kf_control_start();
 	kf_tagging_init();

@@ -158,7 +158,7 @@ static bool leaves_most(size_t size)
 static struct kf_region *new_region(size_t nr_pages, size_t align_pages)
 {
 	size_t need = least_size(nr_pages, align_pages);
-	size_t size = kf_floor.next_region;
+	size_t size = kf_floor.next_region + kf_pages_conf.top_pad;
 	struct kf_region *region;
 
 	if (!need)

@@ -15,13 +15,16 @@ ${CC:-cc} -D_GNU_SOURCE -o "$program" \
 	-Wl,-rpath,"${KF_LIB%/*}" -ldl || fail "set_id.c cannot be linked"
 at_exit 'rm -f /run/konfiscator/kf_set_id.* /tmp/konfiscator-stats-*/kf_set_id.*'
 KONFISCATOR_MMAP_THRESHOLD=nonsense
-export KONFISCATOR_MMAP_THRESHOLD
+MALLOC_ARENA_MAX=nothing
+export KONFISCATOR_MMAP_THRESHOLD MALLOC_ARENA_MAX
 
 equal "answer of the plain program" plain "$("$program" 2>"$WORK/plain")"
 ls "$KONFISCATOR_DIR"/kf_set_id.* >"$WORK/files" ||
 	fail "the plain program made no file in KONFISCATOR_DIR"
 grep -q nonsense "$WORK/plain" ||
 	fail "the plain program did not name its bad option"
+grep -q nothing "$WORK/plain" ||
+	fail "the plain program did not name glibc's bad option"
 rm -f "$KONFISCATOR_DIR"/kf_set_id.*
 
 chgrp 65534 "$program"

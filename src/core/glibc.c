@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The environment's names for mallopt's parameters: see tune.h and glibc.def.
+ */
+#include "core/tune.h"
+
+#include "base/few.h"
+#include "base/text.h"
+#include "sys/env.h"
+#include "sys/out.h"
+
+#include <malloc.h>
+
+#define TUNABLES "GLIBC_TUNABLES"
+#define OURS "glibc.malloc."
+
+static const struct setting {
+	const char *variable;
+	const char *tunable;
+	int param;
+	const char *option;
+} settings[] = {
+#define KF_GLIBC(variable, tunable, param, option) \
+	{variable, tunable, param, option},
+#include "core/glibc.def"
+#undef KF_GLIBC
+};
+
+/* A piece of the environment, which does not end where it does. */
+struct part {
+	const char *at;
+	size_t size;
+};
+
+/* It may hold anything. */
+static void put(struct kf_text *text, struct part part)
+{
+	for (size_t i = 0; i < part.size && i < 64; i++) {
+		char c = part.at[i];
+
+		kf_text_char(text, c >= ' ' && c <= '~' ? c : '?');
+	}
+}
+
+static void tell(struct part name, struct part value, const char *what)
+{
+	char buf[256];
+	struct kf_text text;
+
+	kf_text_init(&text, buf, sizeof(buf) - 1);
+	kf_text_str(&text, "konfiscator: ");
+	put(&text, name);
+	kf_text_str(&text, "=");
+	put(&text, value);
+	kf_text_str(&text, what);
+	kf_out(&text);
+}
+
+/* As glibc reads it, but in decimal: -1 is the largest. */
+static bool parse(struct part value, int64_t *n)
+{
+	char digits[24];
+	bool minus = value.size && value.at[0] == '-';
+	uint64_t u;
+
+	value.at += minus;
+	value.size -= minus;
+	if (value.size >= sizeof(digits))
+		return false;
+	kf_few_copy(digits, value.at, value.size);
+	digits[value.size] = 0;
+	if (!kf_parse_u64(digits, &u) || u > INT64_MAX)
+		return false;
+	*n = minus ? -(int64_t)u : (int64_t)u;
+	return true;
+}
+
+static void set(const struct setting *s, struct part name, struct part value)
+{
+	int64_t n;
+
+	if (*s->option && kf_env_get(s->option))
+		return;
+	if (!parse(value, &n) || !kf_tune(s->param, n))
+		tell(name, value, ": not a value for it; the default stays\n");
+}
+
+static bool is(struct part part, const char *text)
+{
+	return part.size == kf_few_length(text) &&
+	       kf_few_alike(part.at, text, part.size);
+}
+
+static void set_tunable(struct part name, struct part value)
+{
+	const size_t prefix = sizeof(OURS) - 1;
+	struct part tunable = {name.at + prefix, name.size - prefix};
+
+	if (name.size <= prefix || !kf_few_alike(name.at, OURS, prefix))
+		return;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(settings); i++) {
+		if (is(tunable, settings[i].tunable)) {
+			set(&settings[i], name, value);
+			return;
+		}
+	}
+	tell(name, value, ": has no meaning here\n");
+}
+
+static void read_tunable(struct part part)
+{
+	for (size_t i = 0; i < part.size; i++) {
+		if (part.at[i] != '=')
+			continue;
+		set_tunable((struct part){part.at, i},
+			    (struct part){part.at + i + 1, part.size - i - 1});
+		return;
+	}
+}
+
+/* name=value, with colons between. */
+static void read_tunables(const char *at)
+{
+	while (at && *at) {
+		const char *end = kf_few_find(at, ':');
+		size_t size = end ? (size_t)(end - at) : kf_few_length(at);
+
+		read_tunable((struct part){at, size});
+		at = end ? end + 1 : NULL;
+	}
+}
+
+static struct part part_of(const char *text)
+{
+	return (struct part){text, kf_few_length(text)};
+}
+
+void kf_tune_read(void)
+{
+	const char *value;
+
+	if (!kf_env_is_trusted())
+		return;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(settings); i++) {
+		const char *name = settings[i].variable;
+
+		value = *name ? kf_env_get(name) : NULL;
+		if (value && *value)
+			set(&settings[i], part_of(name), part_of(value));
+	}
+	value = kf_env_get("MALLOC_CHECK_");
+	if (value && *value)
+		tell(part_of("MALLOC_CHECK_"), part_of(value),
+		     ": has no meaning here; see KONFISCATOR_ON_ERROR\n");
+	read_tunables(kf_env_get(TUNABLES));
+}
