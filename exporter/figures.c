@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "base/saturate.h"
 #include "exporter/figures.h"
 #include "exporter/buf.h"
 
@@ -294,16 +295,16 @@ static void fill_sizes(const struct kf_snapshot *s, uint64_t *value)
 {
 	const struct kf_class_count *c;
 	unsigned int i, b;
-	uint64_t live;
 
 	for (i = 0; i < s->nr_classes; i++) {
 		c = &s->classes[i];
 		if (!(c->mallocs | c->frees | (uint64_t)c->inherited))
 			continue;
 		b = bucket_of(c->bytes);
-		live = (uint64_t)c->inherited + c->mallocs - c->frees;
-		value[KF_FIG_SIZES + b] += clamp(c->mallocs);
-		value[KF_FIG_LIVE_SIZES + b] += clamp(live);
+		value[KF_FIG_SIZES + b] =
+			kf_sum(value[KF_FIG_SIZES + b], c->mallocs);
+		value[KF_FIG_LIVE_SIZES + b] = kf_sum(
+			value[KF_FIG_LIVE_SIZES + b], kf_class_blocks(c));
 	}
 }
 

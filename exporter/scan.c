@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include "base/saturate.h"
 #include "base/text.h"
 #include "exporter/groups.h"
 #include "exporter/buf.h"
@@ -35,11 +36,6 @@ static uint64_t beyond_base(const struct kf_member *m, unsigned int i)
 	return m->seen[i] - (m->base ? m->base[i] : 0);
 }
 
-static uint64_t add_up(uint64_t a, uint64_t b)
-{
-	return a > (uint64_t)INT64_MAX - b ? (uint64_t)INT64_MAX : a + b;
-}
-
 bool kf_member_fold(struct kf_groups *g, struct kf_member *m)
 {
 	const struct kf_figures *t = &g->figures;
@@ -54,7 +50,7 @@ bool kf_member_fold(struct kf_groups *g, struct kf_member *m)
 			continue;
 		if (m->group)
 			m->group->total[i] =
-				add_up(m->group->total[i], beyond_base(m, i));
+				kf_sum(m->group->total[i], beyond_base(m, i));
 		m->base[i] = m->seen[i];
 	}
 	m->changed = true;
@@ -406,11 +402,11 @@ static void add_living(struct kf_groups *g, struct kf_member *m)
 		switch ((enum kf_figure_kind)g->figures.kind[i]) {
 		case KF_FIGURE_COUNTER:
 		case KF_FIGURE_BUCKET:
-			now[i] = add_up(now[i], beyond_base(m, i));
+			now[i] = kf_sum(now[i], beyond_base(m, i));
 			break;
 		case KF_FIGURE_GAUGE_SUM:
 		case KF_FIGURE_LIVE:
-			now[i] = add_up(now[i], m->seen[i]);
+			now[i] = kf_sum(now[i], m->seen[i]);
 			break;
 		case KF_FIGURE_GAUGE_MAX:
 			now[i] = KF_MAX(now[i], m->seen[i]);

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/saturate.h"
 #include "exporter/site.h"
 #include "exporter/sites.h"
 
@@ -42,21 +43,10 @@ static void end_table(struct kf_buf *out, size_t left_out)
 	kf_buf_str(out, "</section>\n");
 }
 
-static uint64_t live_blocks(const struct kf_class_count *c)
-{
-	int64_t n = (int64_t)(c->mallocs - c->frees) + c->inherited;
-
-	return n > 0 ? (uint64_t)n : 0;
-}
-
 /* Bytes in blocks of a class; large ones have sizes of their own. */
 static uint64_t live_bytes(const struct kf_class_count *c)
 {
-	uint64_t bytes;
-
-	return __builtin_mul_overflow(live_blocks(c), c->bytes, &bytes)
-		       ? UINT64_MAX
-		       : bytes;
+	return kf_times(kf_class_blocks(c), c->bytes);
 }
 
 static void size_row(const struct kf_class_count *c, uint64_t most,
@@ -68,13 +58,13 @@ static void size_row(const struct kf_class_count *c, uint64_t most,
 	else
 		kf_buf_str(out, "<td class=\"n\" data-label=\""
 				"Block size\">large</td>");
-	kf_html_count_cell(out, "Live blocks", live_blocks(c));
+	kf_html_count_cell(out, "Live blocks", kf_class_blocks(c));
 	if (c->bytes)
 		kf_html_bytes_cell(out, "Live bytes", live_bytes(c));
 	else
 		kf_buf_str(out, "<td class=\"n\"></td>");
 	kf_buf_str(out, "<td class=\"bars\">");
-	kf_html_share(out, live_blocks(c), most);
+	kf_html_share(out, kf_class_blocks(c), most);
 	kf_buf_str(out, "</td>");
 	kf_html_count_cell(out, "Mallocs", c->mallocs);
 	kf_html_count_cell(out, "Frees", c->frees);
@@ -93,12 +83,13 @@ static void sizes_that(bool live, const struct kf_snapshot *s,
 	unsigned int i;
 
 	for (i = 0; i < s->nr_classes; i++)
-		most = KF_MAX(most, live_blocks(&s->classes[i]));
+		most = KF_MAX(most, kf_class_blocks(&s->classes[i]));
 	head_row(out, columns);
 	for (i = 0; i < s->nr_classes; i++) {
 		/* large blocks stand first in the file, and last here */
 		c = &s->classes[(i + 1) % s->nr_classes];
-		if (live ? live_blocks(c) : c->mallocs && !live_blocks(c))
+		if (live ? kf_class_blocks(c)
+			 : c->mallocs && !kf_class_blocks(c))
 			size_row(c, most, out);
 	}
 	kf_buf_str(out, "</tbody></table>\n");
@@ -109,8 +100,9 @@ static void sizes(const struct kf_snapshot *s, struct kf_buf *out)
 	unsigned int live = 0, empty = 0;
 
 	for (unsigned int i = 0; i < s->nr_classes; i++) {
-		live += live_blocks(&s->classes[i]) != 0;
-		empty += s->classes[i].mallocs && !live_blocks(&s->classes[i]);
+		live += kf_class_blocks(&s->classes[i]) != 0;
+		empty += s->classes[i].mallocs &&
+			 !kf_class_blocks(&s->classes[i]);
 	}
 	if (!live && !empty)
 		return;

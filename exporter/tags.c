@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/saturate.h"
 #include "exporter/tags.h"
 #include "exporter/buf.h"
 
@@ -31,8 +32,8 @@ static uint64_t at_least_none(uint64_t n)
 
 static void add(struct kf_member_tag *to, const struct kf_stats_tag *t)
 {
-	to->live += at_least_none(kf_stats_tag_live(t));
-	to->blocks += at_least_none(kf_stats_tag_blocks(t));
+	to->live = kf_sum(to->live, at_least_none(kf_stats_tag_live(t)));
+	to->blocks = kf_sum(to->blocks, at_least_none(kf_stats_tag_blocks(t)));
 }
 
 static void add_up(struct kf_member *m, const struct kf_stats_tag *const *tag,

@@ -97,7 +97,7 @@ static void add_size(struct kf_table *t, const struct kf_watch *w,
 {
 	const struct kf_snapshot *s = &w->last->snap;
 	const struct kf_class_count *c = &s->classes[class];
-	uint64_t blocks = kf_size_blocks(c), live = kf_size_live(s, class);
+	uint64_t blocks = kf_class_blocks(c), live = kf_size_live(s, class);
 	bool slabs = s->knows_slabs && c->bytes;
 	struct kf_cell *row;
 

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/saturate.h"
 #include "cli/group.h"
 #include "cli/state.h"
 
@@ -109,18 +110,19 @@ static struct kf_group *group_of(struct kf_groups *g, const struct kf_file *f,
 
 static void add_totals(struct kf_totals *to, const struct kf_totals *t)
 {
-	to->mallocs += t->mallocs;
-	to->frees += t->frees;
-	to->inherited_blocks += t->inherited_blocks;
-	to->live_blocks += t->live_blocks;
-	to->allocated += t->allocated;
-	to->freed += t->freed;
-	to->live += t->live;
-	to->rounding += t->rounding;
-	to->cached += t->cached;
-	to->free += t->free;
-	to->metadata += t->metadata;
-	to->held += t->held;
+	to->mallocs = kf_sum(to->mallocs, t->mallocs);
+	to->frees = kf_sum(to->frees, t->frees);
+	to->inherited_blocks =
+		kf_sum(to->inherited_blocks, t->inherited_blocks);
+	to->live_blocks = kf_sum(to->live_blocks, t->live_blocks);
+	to->allocated = kf_sum(to->allocated, t->allocated);
+	to->freed = kf_sum(to->freed, t->freed);
+	to->live = kf_sum(to->live, t->live);
+	to->rounding = kf_sum(to->rounding, t->rounding);
+	to->cached = kf_sum(to->cached, t->cached);
+	to->free = kf_sum(to->free, t->free);
+	to->metadata = kf_sum(to->metadata, t->metadata);
+	to->held = kf_sum(to->held, t->held);
 }
 
 /* Levels that say nothing when added: the largest stands for all. */
@@ -148,7 +150,7 @@ static void add_counters(const struct kf_groups *g, struct kf_group *group,
 		if (is_largest(c))
 			group->values[at] = KF_MAX(group->values[at], c->value);
 		else
-			group->values[at] += c->value;
+			group->values[at] = kf_sum(group->values[at], c->value);
 	}
 }
 

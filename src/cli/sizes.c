@@ -6,18 +6,13 @@
 
 #include "cli/sizes.h"
 
-uint64_t kf_size_blocks(const struct kf_class_count *c)
-{
-	int64_t n = (int64_t)(c->mallocs - c->frees) + c->inherited;
-
-	return n > 0 ? (uint64_t)n : 0;
-}
+#include "base/saturate.h"
 
 uint64_t kf_size_empty(const struct kf_class_count *c)
 {
-	uint64_t blocks = kf_size_blocks(c);
+	uint64_t blocks = kf_class_blocks(c);
 
-	return c->carved > blocks ? (c->carved - blocks) * c->bytes : 0;
+	return c->carved > blocks ? kf_times(c->carved - blocks, c->bytes) : 0;
 }
 
 /* Blocks that have a run of their own are counted in bytes. */
@@ -36,5 +31,5 @@ uint64_t kf_size_live(const struct kf_snapshot *s, unsigned int class)
 
 	if (class >= s->nr_classes)
 		return 0;
-	return c->bytes ? kf_size_blocks(c) * c->bytes : large_of(s);
+	return c->bytes ? kf_times(kf_class_blocks(c), c->bytes) : large_of(s);
 }

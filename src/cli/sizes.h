@@ -8,15 +8,6 @@
 #include "reader/reader.h"
 
 /**
- * kf_size_blocks() - live blocks of a class
- * @c:		the class
- *
- * Context: any thread; pure.
- * Return: how many; 0 where a free was seen before its malloc.
- */
-uint64_t kf_size_blocks(const struct kf_class_count *c);
-
-/**
  * kf_size_empty() - free blocks in the slabs of a class
  * @c:		the class
  *

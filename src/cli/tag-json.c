@@ -97,6 +97,7 @@ static void figures(struct input *in, json_t *o, struct kf_stats_tag *t)
 	t->resized = number(in, o, "nBlocksResized");
 	t->inherited = number(in, o, "nBlocksInherited");
 	t->failed = number(in, o, "nPushFailuresHere");
+	kf_tag_bound(t);
 }
 
 static int hex(char c)

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/saturate.h"
 #include "base/text.h"
 #include "cli/tag-set.h"
 
@@ -96,23 +97,24 @@ uint32_t kf_tag_set_get(struct kf_tag_set *set, uint32_t parent,
 
 static void add_figures(struct kf_stats_tag *to, const struct kf_stats_tag *t)
 {
-	to->failed += t->failed;
-	to->entered += t->entered;
-	to->left += t->left;
-	to->mallocs += t->mallocs;
-	to->callocs += t->callocs;
-	to->reallocs += t->reallocs;
-	to->aligned += t->aligned;
-	to->frees += t->frees;
-	to->allocated += t->allocated;
-	to->freed += t->freed;
-	to->peak += t->peak;
-	to->resized += t->resized;
-	to->remote_frees += t->remote_frees;
-	to->remote_freed += t->remote_freed;
-	to->inherited += t->inherited;
+	to->failed = kf_sum(to->failed, t->failed);
+	to->entered = kf_sum(to->entered, t->entered);
+	to->left = kf_sum(to->left, t->left);
+	to->mallocs = kf_sum(to->mallocs, t->mallocs);
+	to->callocs = kf_sum(to->callocs, t->callocs);
+	to->reallocs = kf_sum(to->reallocs, t->reallocs);
+	to->aligned = kf_sum(to->aligned, t->aligned);
+	to->frees = kf_sum(to->frees, t->frees);
+	to->allocated = kf_sum(to->allocated, t->allocated);
+	to->freed = kf_sum(to->freed, t->freed);
+	to->peak = kf_sum(to->peak, t->peak);
+	to->resized = kf_sum(to->resized, t->resized);
+	to->remote_frees = kf_sum(to->remote_frees, t->remote_frees);
+	to->remote_freed = kf_sum(to->remote_freed, t->remote_freed);
+	to->inherited = kf_sum(to->inherited, t->inherited);
 	if (!to->vm_size)
 		to->vm_size = t->vm_size;
+	kf_tag_bound(to);
 }
 
 /* The tree below @root becomes part of that below @into. */

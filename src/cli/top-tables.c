@@ -162,7 +162,7 @@ static void add_sizes(struct sizes *all, const struct kf_snapshot *s,
 		size->growth += (double)(int64_t)(live - lived) / seconds;
 		size->mallocs += rate(c->mallocs, b->mallocs, seconds);
 		size->frees += rate(c->frees, b->frees, seconds);
-		size->blocks += kf_size_blocks(c);
+		size->blocks += kf_class_blocks(c);
 		size->carved += c->carved;
 		size->empty += kf_size_empty(c);
 		size->slabs += c->slabs;

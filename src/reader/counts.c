@@ -6,6 +6,8 @@
  */
 #include "reader/internal.h"
 
+#include "base/saturate.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #define NR_SEQ_EAGER 100     /* ... before there is a pause between them */
 #define MAX_SEQ_TRIES 600
 #define SLOTS_AT_ONCE 16
+#define MAX_INHERITED ((int64_t)1 << 50) /* blocks: no heap has more */
 
 /* What a class has in files of all versions. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
@@ -81,15 +84,16 @@ static bool make_room(const struct kf_source *src, struct kf_room *room,
 /* A level below 0 is that of a damaged file. */
 static uint64_t level_of(int64_t n)
 {
-	return n > 0 ? (uint64_t)n : 0;
+	return n > 0 ? KF_MIN((uint64_t)n, KF_MOST) : 0;
 }
 
 static void take_class(struct kf_class_count *to,
 		       const struct kf_stats_class *c)
 {
 	*to = (struct kf_class_count){
-		.bytes = c->bytes,
-		.inherited = c->inherited,
+		.bytes = KF_MIN(c->bytes, KF_MOST),
+		.inherited = KF_MAX(-MAX_INHERITED,
+				    KF_MIN(c->inherited, MAX_INHERITED)),
 		.carved = level_of(c->carved),
 		.slabs = level_of(c->slabs),
 	};
@@ -235,12 +239,14 @@ static void take_classes(struct kf_snapshot *s,
 		/* most are of no use to a thread */
 		if (!(pair[i].mallocs | pair[i].frees))
 			continue;
-		c->mallocs += pair[i].mallocs;
-		c->frees += pair[i].frees;
-		sums->mallocs += pair[i].mallocs;
-		sums->frees += pair[i].frees;
-		sums->allocated += pair[i].mallocs * c->bytes;
-		sums->freed += pair[i].frees * c->bytes;
+		c->mallocs = kf_sum(c->mallocs, pair[i].mallocs);
+		c->frees = kf_sum(c->frees, pair[i].frees);
+		sums->mallocs = kf_sum(sums->mallocs, pair[i].mallocs);
+		sums->frees = kf_sum(sums->frees, pair[i].frees);
+		sums->allocated = kf_sum(sums->allocated,
+					 kf_times(pair[i].mallocs, c->bytes));
+		sums->freed =
+			kf_sum(sums->freed, kf_times(pair[i].frees, c->bytes));
 	}
 }
 
@@ -254,11 +260,13 @@ static void take_slot(struct kf_snapshot *s, struct kf_described *t,
 
 		if (!c)
 			continue;
+		/* a level's part may be below 0, in one slot */
 		c->value += slot->scalar[i];
 		if (c == t->large_allocated)
-			sums.allocated += slot->scalar[i];
+			sums.allocated =
+				kf_sum(sums.allocated, slot->scalar[i]);
 		else if (c == t->large_freed)
-			sums.freed += slot->scalar[i];
+			sums.freed = kf_sum(sums.freed, slot->scalar[i]);
 	}
 	take_classes(s, slot->class, &sums);
 	take_thread(s, slot, &sums);
@@ -316,15 +324,31 @@ static bool read_slots(struct kf_source *src, struct kf_snapshot *s,
 	return ok;
 }
 
+/* What counts up never falls below 0; a level may, for a moment. */
+static void bound_counters(struct kf_snapshot *s)
+{
+	for (unsigned int i = 0; i < s->nr_counters; i++) {
+		struct kf_counter *c = &s->counters[i];
+
+		if (c->type != KF_TYPE_COUNTER)
+			c->value = level_of((int64_t)c->value);
+		c->value = KF_MIN(c->value, KF_MOST);
+	}
+}
+
 bool kf_counts_read(struct kf_source *src, uint64_t described,
 		    struct kf_desc_cache *cache, struct kf_snapshot *s)
 {
 	struct kf_described t = {0};
+	bool ok;
 
-	return make_room(src, &cache->room, s) &&
-	       take_words(src, &cache->room, &t) && read_classes(src, s) &&
-	       (kf_descs_recall(described, s, &t, cache) ||
-		read_counters(src, s, &t, cache)) &&
-	       read_slots(src, s, &t, &cache->room, &src->h.slots) &&
-	       read_slots(src, s, &t, &cache->room, &src->h.more);
+	ok = make_room(src, &cache->room, s) &&
+	     take_words(src, &cache->room, &t) && read_classes(src, s) &&
+	     (kf_descs_recall(described, s, &t, cache) ||
+	      read_counters(src, s, &t, cache)) &&
+	     read_slots(src, s, &t, &cache->room, &src->h.slots) &&
+	     read_slots(src, s, &t, &cache->room, &src->h.more);
+	if (ok)
+		bound_counters(s);
+	return ok;
 }

@@ -147,6 +147,23 @@ enum kf_tables {
 };
 
 /**
+ * kf_class_blocks() - the blocks of a class that live
+ * @c:		the class
+ *
+ * Context: any thread; pure.
+ * Return: how many; 0 where frees were seen before their mallocs.
+ */
+uint64_t kf_class_blocks(const struct kf_class_count *c);
+
+/**
+ * kf_tag_bound() - keep a tag's figures where sums of them do not go round
+ * @t:		the tag
+ *
+ * Context: any thread; pure.
+ */
+void kf_tag_bound(struct kf_stats_tag *t);
+
+/**
  * kf_snapshot_read() - read a stats file
  * @dirfd:	directory the name is relative to, or AT_FDCWD
  * @name:	the file; a link, FIFO or directory is KF_READ_FOREIGN

@@ -8,6 +8,8 @@
  */
 #include "reader/internal.h"
 
+#include "base/saturate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +51,23 @@ static bool is_whole(const struct kf_snapshot *s, const struct kf_stats_tag *t)
 			 : t->depth == 0;
 }
 
+void kf_tag_bound(struct kf_stats_tag *t)
+{
+	uint64_t *const blocks[] = {
+		&t->mallocs, &t->callocs, &t->reallocs,	 &t->aligned,
+		&t->frees,   &t->resized, &t->inherited, &t->remote_frees};
+	uint64_t *const others[] = {&t->failed,	   &t->entered,	    &t->left,
+				    &t->allocated, &t->freed,	    &t->peak,
+				    &t->vm_size,   &t->remote_freed};
+
+	/* the sum of all kinds of calls is bounded, too */
+	for (size_t i = 0; i < KF_ARRAY_SIZE(blocks); i++)
+		*blocks[i] =
+			KF_MIN(*blocks[i], KF_MOST / KF_ARRAY_SIZE(blocks));
+	for (size_t i = 0; i < KF_ARRAY_SIZE(others); i++)
+		*others[i] = KF_MIN(*others[i], KF_MOST);
+}
+
 /* Depths were checked, so that nobody goes in a circle. */
 static void settle_tags(struct kf_snapshot *s)
 {
@@ -58,6 +77,7 @@ static void settle_tags(struct kf_snapshot *s)
 		struct kf_stats_tag *t = &s->tags[i];
 
 		t->name[sizeof(t->name) - 1] = '\0';
+		kf_tag_bound(t);
 		if (!is_whole(s, t))
 			t->state = KF_TAG_FREE;
 	}

@@ -9,6 +9,11 @@
  */
 #include "reader/internal.h"
 
+#include "base/saturate.h"
+
+#define MAX_LEVEL ((uint64_t)1 << 58) /* bytes: more than there are addresses \
+				       */
+
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -19,7 +24,7 @@ static uint64_t level(const struct kf_snapshot *s, enum kf_stat stat)
 {
 	int64_t v = (int64_t)kf_snapshot_stat(s, stat);
 
-	return v > 0 ? (uint64_t)v : 0;
+	return v > 0 ? KF_MIN((uint64_t)v, MAX_LEVEL) : 0;
 }
 
 /*
@@ -36,6 +41,13 @@ static void forget_moves(const struct kf_snapshot *s, struct kf_totals *t)
 	t->frees = less(t->frees, moved);
 }
 
+uint64_t kf_class_blocks(const struct kf_class_count *c)
+{
+	int64_t n = (int64_t)c->mallocs - (int64_t)c->frees + c->inherited;
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
 /* Blocks and usable bytes; returns the live bytes of the size classes. */
 static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
 {
@@ -43,22 +55,23 @@ static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
 
 	for (unsigned int i = 0; i < s->nr_classes; i++) {
 		const struct kf_class_count *c = &s->classes[i];
-		uint64_t have = c->mallocs + (uint64_t)c->inherited;
-		int64_t live = (int64_t)(have - c->frees);
 
 		/* most are of no use to a process */
-		if (!(have | c->frees))
+		if (!(c->mallocs | c->frees | (uint64_t)c->inherited))
 			continue;
-		t->mallocs += c->mallocs;
-		t->frees += c->frees;
+		t->mallocs = kf_sum(t->mallocs, c->mallocs);
+		t->frees = kf_sum(t->frees, c->frees);
 		t->inherited_blocks += (uint64_t)c->inherited;
-		t->allocated += c->mallocs * c->bytes;
-		t->freed += c->frees * c->bytes;
-		if (live > 0)
-			small += (uint64_t)live * c->bytes;
+		t->allocated =
+			kf_sum(t->allocated, kf_times(c->mallocs, c->bytes));
+		t->freed = kf_sum(t->freed, kf_times(c->frees, c->bytes));
+		small = kf_sum(small, kf_times(kf_class_blocks(c), c->bytes));
 	}
+	/* of a file that lies, or was read while the process forked */
+	if ((int64_t)t->inherited_blocks < 0)
+		t->inherited_blocks = 0;
 	/* What a damaged file claims still has to fit a double and back. */
-	small = KF_MIN(small, (uint64_t)INT64_MAX);
+	small = KF_MIN(small, MAX_LEVEL);
 	forget_moves(s, t);
 	/* A free may be seen before its malloc. */
 	if ((int64_t)(t->mallocs + t->inherited_blocks - t->frees) < 0)
@@ -112,7 +125,8 @@ static uint64_t large_blocks(const struct kf_snapshot *s, uint64_t kept)
 			  kf_snapshot_stat(s, KF_STAT_inherited_large));
 	uint64_t word = less(level(s, KF_STAT_large), kept);
 
-	return counted > 0 ? KF_MAX(word, (uint64_t)counted) : word;
+	return counted > 0 ? KF_MAX(word, KF_MIN((uint64_t)counted, MAX_LEVEL))
+			   : word;
 }
 
 void kf_totals_derive(struct kf_snapshot *s)
@@ -127,8 +141,9 @@ void kf_totals_derive(struct kf_snapshot *s)
 	*t = (struct kf_totals){0};
 	small = sum_classes(s, t);
 	small = less(small, level(s, KF_STAT_class_slack));
-	t->allocated += kf_snapshot_stat(s, KF_STAT_large_allocated);
-	t->freed += kf_snapshot_stat(s, KF_STAT_large_freed);
+	t->allocated = kf_sum(t->allocated,
+			      kf_snapshot_stat(s, KF_STAT_large_allocated));
+	t->freed = kf_sum(t->freed, kf_snapshot_stat(s, KF_STAT_large_freed));
 
 	t->rounding = level(s, KF_STAT_large_slack) + small_rounding(s, small);
 	t->rounding = KF_MIN(t->rounding, small + large);

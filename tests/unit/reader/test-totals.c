@@ -148,6 +148,55 @@ START_TEST(equations_hold_for_any_figures)
 }
 END_TEST
 
+/* All figures of a file, as whoever wrote it likes. */
+static void lie(uint64_t value, int64_t inherited)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	fixture_make(&f, 3);
+	for (unsigned int i = 0; i < 3; i++) {
+		f.slots[i].state = KF_SLOT_IN_USE;
+		for (unsigned int k = 0; k < KF_STATS_SLOT_SCALARS; k++)
+			f.slots[i].scalar[k] = value;
+		for (unsigned int c = 0; c < KF_STATS_NR_CLASSES; c++)
+			f.slots[i].class[c] = (struct kf_stats_pair){value, 0};
+	}
+	for (unsigned int c = 0; c < KF_STATS_NR_CLASSES; c++) {
+		f.classes[c].inherited = inherited;
+		f.classes[c].carved = (int64_t)value;
+	}
+	for (unsigned int k = 0; k < KF_NR_WORD_STATS; k++)
+		f.words->word[k] = value;
+	read_back(&f, &s);
+	ck_assert_uint_eq(sum(&s.totals), s.totals.held);
+	ck_assert_int_ge((int64_t)s.totals.held, 0);
+	ck_assert_uint_eq(s.totals.live_blocks,
+			  s.totals.mallocs - s.totals.frees +
+				  s.totals.inherited_blocks);
+	ck_assert_int_ge((int64_t)s.totals.live_blocks, 0);
+	ck_assert_int_ge((int64_t)s.totals.allocated, 0);
+	for (unsigned int c = 0; inherited > 0 && c < s.nr_classes; c++)
+		ck_assert_int_gt((int64_t)kf_class_blocks(&s.classes[c]), 0);
+	for (unsigned int i = 0; i < s.nr_counters; i++) {
+		ck_assert_int_ge((int64_t)s.counters[i].value, 0);
+	}
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+
+START_TEST(no_figure_overflows)
+{
+	support_begin();
+	lie(1, INT64_MAX);
+	lie(INT64_MAX, INT64_MAX);
+	lie(UINT64_MAX, INT64_MAX);
+	lie(UINT64_MAX / 2 + 1, INT64_MIN);
+	lie(UINT64_MAX / 3, -1);
+	lie(0, INT64_MIN);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -156,6 +205,7 @@ int main(void)
 		inherited_blocks_are_live_and_can_be_freed,
 		free_seen_before_its_malloc_leaves_no_block_owed,
 		equations_hold_for_any_figures,
+		no_figure_overflows,
 	};
 
 	return unit_run("reader/totals", tests, KF_ARRAY_SIZE(tests));
