@@ -127,6 +127,18 @@ static uint64_t nr_places(const struct kf_history *h)
 	return (bytes + h->head.chunk_size - 1) / h->head.chunk_size;
 }
 
+/* The next place from @n on that may have a chunk; nr_places() if there is
+ * none. */
+static uint64_t next_place(const struct kf_history *h, uint64_t n)
+{
+	uint64_t begin = h->head.data_offset + n * h->head.chunk_size, end;
+
+	if (!kf_data_find(h->fd, &begin, &end))
+		return nr_places(h);
+	n = (begin - h->head.data_offset) / h->head.chunk_size;
+	return KF_MIN(n, nr_places(h));
+}
+
 /* Returns 1, 0 if there is none, -1 if it is bad; @used stays in the file. */
 static int read_head(const struct kf_history *h, uint64_t number,
 		     struct kf_record_chunk *chunk)
@@ -165,10 +177,14 @@ int kf_history_head(struct kf_history *h, uint64_t i,
 		return 1;
 	look_at_size(h);
 	for (uint64_t n = chunk->number + 1; n < nr_places(h); n++) {
-		if (read_head(h, n, head) > 0 && is_head_of(head, chunk)) {
+		int rc = read_head(h, n, head);
+
+		if (rc > 0 && is_head_of(head, chunk)) {
 			chunk->number = n;
 			return 1;
 		}
+		if (!rc)
+			n = next_place(h, n + 1) - 1;
 	}
 	return 0;
 }
@@ -184,18 +200,22 @@ static int by_stream(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static bool make_room(struct kf_history *h, uint64_t nr)
+/* The room doubles: it is full whenever the number is a power of 2. */
+static bool make_room(struct kf_history *h)
 {
-	struct kf_history_chunk *chunks =
-		realloc(h->chunks, (nr + 1) * sizeof(*chunks));
+	struct kf_history_chunk *chunks;
 
+	if (h->nr_chunks & (h->nr_chunks - 1))
+		return true;
+	chunks = realloc(h->chunks, 2 * (h->nr_chunks + 1) * sizeof(*chunks));
 	if (!chunks)
 		return false;
 	h->chunks = chunks;
 	return true;
 }
 
-static void add_chunk(struct kf_history *h, uint64_t number)
+/* Returns 1, 0 if the place is empty, -1 when out of memory. */
+static int add_chunk(struct kf_history *h, uint64_t number)
 {
 	struct kf_record_chunk head;
 	int rc = read_head(h, number, &head);
@@ -203,13 +223,30 @@ static void add_chunk(struct kf_history *h, uint64_t number)
 	if (rc < 0)
 		h->damage.bad_chunks++;
 	if (rc <= 0)
-		return;
+		return rc < 0;
+	if (!make_room(h))
+		return -1;
 	h->chunks[h->nr_chunks++] = (struct kf_history_chunk){
 		.number = number,
 		.sequence = head.sequence,
 		.stream = head.stream,
 		.dropped = (uint32_t)KF_MIN(head.dropped, UINT32_MAX),
 	};
+	return 1;
+}
+
+/* From @first to before @end: so much as there is, not as the file is long. */
+static bool add_chunks(struct kf_history *h, uint64_t first, uint64_t end)
+{
+	for (uint64_t n = first; n < end; n++) {
+		int rc = add_chunk(h, n);
+
+		if (rc < 0)
+			return false;
+		if (!rc)
+			n = next_place(h, n + 1) - 1;
+	}
+	return true;
 }
 
 static bool are_twins(const struct kf_history_chunk *a,
@@ -241,15 +278,15 @@ static bool list_chunks(struct kf_history *h)
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t nr = nr_places(h);
 
-		if (!make_room(h, nr))
+		if (!add_chunks(h, done, nr))
 			return false;
-		for (; done < nr; done++)
-			add_chunk(h, done);
+		done = nr;
 		look_at_size(h);
 		if (nr_places(h) == nr)
 			break;
 	}
-	qsort(h->chunks, h->nr_chunks, sizeof(*h->chunks), by_stream);
+	if (h->nr_chunks)
+		qsort(h->chunks, h->nr_chunks, sizeof(*h->chunks), by_stream);
 	leave_out_twins(h);
 	return true;
 }

@@ -188,31 +188,54 @@ enum kf_read_result kf_profile_take(char *bytes, size_t size,
 	return result;
 }
 
+/* Where what a file has ends: behind that it may be as long as it likes. */
+static uint64_t end_of_data(int fd)
+{
+	uint64_t begin = 0, end = 0;
+
+	while (kf_data_find(fd, &begin, &end))
+		begin = end;
+	return end;
+}
+
+/* Into zeroes. */
+static bool read_data(int fd, char *bytes, uint64_t size)
+{
+	uint64_t begin = 0, end;
+	bool ok = true;
+
+	while (ok && kf_data_find(fd, &begin, &end) && begin < size) {
+		end = KF_MIN(end, size);
+		ok = kf_read_at(fd, bytes + begin, end - begin, begin);
+		begin = end;
+	}
+	return ok;
+}
+
 enum kf_read_result kf_profile_read(const char *path, struct kf_profile *p)
 {
 	enum kf_read_result result = KF_READ_ERROR;
-	struct stat st;
 	char *bytes = NULL;
+	uint64_t size;
 	int fd;
 
 	memset(p, 0, sizeof(*p));
 	fd = kf_regular_open(path);
 	if (fd < 0)
 		return errno == ENOTSUP ? KF_READ_FOREIGN : KF_READ_ERROR;
-	if (fstat(fd, &st))
-		goto out;
+	size = end_of_data(fd);
 	result = KF_READ_FOREIGN;
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > MAX_FILE)
+	if (size > MAX_FILE)
 		goto out;
 	result = KF_READ_ERROR;
-	bytes = malloc((size_t)st.st_size + 1);
+	bytes = calloc((size_t)size + 1, 1);
 	if (!bytes)
 		goto out;
 	result = KF_READ_DAMAGED;
-	if (!kf_read_at(fd, bytes, (size_t)st.st_size, 0))
+	if (!read_data(fd, bytes, size))
 		free(bytes);
 	else
-		result = kf_profile_take(bytes, (size_t)st.st_size, p);
+		result = kf_profile_take(bytes, (size_t)size, p);
 out:
 	close(fd);
 	return result;

@@ -27,7 +27,7 @@ static int open_found(int at)
 		return -1;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
 	if (fstat(at, &st) == 0) {
-		errno = S_ISDIR(st.st_mode) ? EISDIR : ENOTSUP;
+		errno = ENOTSUP;
 		if (S_ISREG(st.st_mode))
 			fd = openat(AT_FDCWD, self, FLAGS);
 	}
@@ -58,4 +58,21 @@ int kf_regular_open_in(const char *root, const char *path)
 	close(dir);
 	errno = error;
 	return open_found(at);
+}
+
+bool kf_data_find(int fd, uint64_t *begin, uint64_t *end)
+{
+	off_t data = lseek(fd, (off_t)*begin, SEEK_DATA), hole;
+	struct stat st;
+
+	if (data < 0 && errno == ENXIO)
+		return false;
+	hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+	if (hole < 0) {
+		*end = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
+		return *begin < *end;
+	}
+	*begin = (uint64_t)data;
+	*end = (uint64_t)hole;
+	return true;
 }

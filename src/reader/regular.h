@@ -5,10 +5,14 @@
  * Promises that nothing but a regular file is ever opened: no device, to open
  * which may do something, and no FIFO, on which a reader waits. What the path
  * leads to is looked at before, without opening it, and that is what is opened
- * then, whatever the path leads to by that time.
+ * then, whatever the path leads to by that time. And nothing is read of a file
+ * where it has nothing.
  */
 #ifndef KF_READER_REGULAR_H
 #define KF_READER_REGULAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /**
  * kf_regular_open() - open a regular file for reading
@@ -29,5 +33,19 @@ int kf_regular_open(const char *path);
  * Return: as kf_regular_open().
  */
 int kf_regular_open_in(const char *root, const char *path);
+
+/**
+ * kf_data_find() - find what a file has on its disk
+ * @fd:		the file
+ * @begin:	where to look from; out: where the next data begins
+ * @end:	out: where it ends
+ *
+ * A file may be as long as its owner likes, with nothing in it. Where the file
+ * system does not know holes all of it is data.
+ *
+ * Context: any thread; moves the file's offset.
+ * Return: whether there is more.
+ */
+bool kf_data_find(int fd, uint64_t *begin, uint64_t *end);
 
 #endif
