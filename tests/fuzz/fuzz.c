@@ -131,3 +131,60 @@ const char *fuzz_sparse(const uint8_t *data, size_t size)
 	close(fd);
 	return path;
 }
+
+static void patch(struct fuzz_in *in, int fd)
+{
+	off_t at = (off_t)fuzz_number(in, 3);
+	size_t nr = fuzz_number(in, 2);
+
+	nr = nr < in->left ? nr : in->left;
+	if (nr && pwrite(fd, in->at, nr, at) < 0)
+		fuzz_require(false, "a file cannot be written");
+	in->at += nr;
+	in->left -= nr;
+}
+
+/* Another file of the name, with what is in @fd or with nothing. */
+static int replace(int fd, const char *path, bool copy)
+{
+	char beside[PATH_MAX], some[4096];
+	off_t at = 0;
+	ssize_t n;
+	int to;
+
+	snprintf(beside, sizeof(beside), "%s/.beside", fuzz_directory());
+	to = open(beside, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fuzz_require(to >= 0, "a file cannot be made");
+	while (copy && (n = pread(fd, some, sizeof(some), at)) > 0) {
+		fuzz_require(pwrite(to, some, (size_t)n, at) == n,
+			     "a file cannot be written");
+		at += n;
+	}
+	fuzz_require(!rename(beside, path), "a file cannot be renamed");
+	close(fd);
+	return to;
+}
+
+bool fuzz_change(struct fuzz_in *in, const char *name)
+{
+	char path[PATH_MAX];
+	int fd, what = -1;
+
+	if (!in->left)
+		return false;
+	snprintf(path, sizeof(path), "%s/%s", fuzz_directory(), name);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	fuzz_require(fd >= 0, "a file cannot be opened");
+	while (in->left && what != 7) {
+		what = (int)(fuzz_number(in, 1) % 8);
+		if (what < 4)
+			patch(in, fd);
+		else if (what == 4)
+			fuzz_require(!ftruncate(fd, (off_t)fuzz_number(in, 3)),
+				     "a file cannot be cut");
+		else if (what < 7)
+			fd = replace(fd, path, what == 5);
+	}
+	close(fd);
+	return true;
+}

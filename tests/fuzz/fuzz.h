@@ -96,6 +96,19 @@ const char *fuzz_directory(void);
 void fuzz_write(const char *name, const void *data, size_t size);
 
 /**
+ * fuzz_change() - change a file as an input says, up to the next look at it
+ * @in:		the input. Of each change the first byte, modulo 8: 0 to 3 write
+ *		a piece as of fuzz_sparse(), 4 cuts or grows to a place of 3
+ *		bytes, 5 puts a copy of the file in its place, 6 an empty one,
+ *		and 7 is the look
+ * @name:	the file, in the fuzzer's directory; made where it is not there
+ *
+ * Context: one thread.
+ * Return: whether there was something left of the input.
+ */
+bool fuzz_change(struct fuzz_in *in, const char *name);
+
+/**
  * fuzz_require() - end the program unless something holds
  * @holds:	whether it does
  * @what:	the line that says what does not

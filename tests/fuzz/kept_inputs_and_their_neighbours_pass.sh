@@ -11,7 +11,7 @@ for program in "$top_builddir"/tests/fuzz/fuzz-*; do
 	name=${program##*/fuzz-}
 	case $name in
 	*.*) continue ;;
-	firstfit | tlsf | secure) neighbours=100 ;;
+	firstfit | tlsf | secure | scan) neighbours=100 ;;
 	*) neighbours=1000 ;;
 	esac
 	"$program" -n "$neighbours" -l "$WORK/last" \

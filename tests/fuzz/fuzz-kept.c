@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A stats file that is read again and again, and changed in any way between:
+ * what is kept of it changes no answer.
+ */
+#include "config.h"
+
+#include "reader/kept.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/fuzz/fuzz.h"
+
+#define NAME "kept"
+#define TABLES (KF_TABLE_TAGS | KF_TABLE_STACKS | KF_TABLE_EVENTS)
+
+/* What a file says of itself for good is its writer's not to change. */
+static bool same_file(const struct kf_snapshot *a, const struct kf_snapshot *b)
+{
+	if (memcmp(&a->id, &b->id, sizeof(a->id)) ||
+	    a->nr_counters != b->nr_counters)
+		return false;
+	for (unsigned int i = 0; i < a->nr_counters; i++) {
+		const struct kf_counter *x = &a->counters[i];
+		const struct kf_counter *y = &b->counters[i];
+
+		if (strcmp(x->name, y->name) || x->scope != y->scope ||
+		    x->type != y->type)
+			return false;
+	}
+	return true;
+}
+
+static void compare(const struct kf_snapshot *kept,
+		    const struct kf_snapshot *anew)
+{
+	fuzz_require(kept->nr_classes == anew->nr_classes &&
+			     !memcmp(kept->classes, anew->classes,
+				     kept->nr_classes * sizeof(*kept->classes)),
+		     "classes are others");
+	fuzz_require(kept->nr_threads == anew->nr_threads &&
+			     !memcmp(kept->threads, anew->threads,
+				     kept->nr_threads * sizeof(*kept->threads)),
+		     "threads are others");
+	fuzz_require(
+		!memcmp(&kept->totals, &anew->totals, sizeof(kept->totals)),
+		"totals are others");
+	fuzz_require(kept->nr_tags == anew->nr_tags &&
+			     kept->nr_stacks == anew->nr_stacks &&
+			     kept->nr_modules == anew->nr_modules &&
+			     kept->nr_events == anew->nr_events,
+		     "tables are others");
+}
+
+/*
+ * Two descriptions may give one word to two counters: values are compared where
+ * names are those of before.
+ */
+static void look(struct kf_kept *kept, int dirfd)
+{
+	bool torn = false;
+	struct kf_read_how how = {
+		.tables = TABLES, .cache = &kept->cache[0], .torn = &torn};
+	struct kf_snapshot s, anew;
+	struct stat dir, st;
+
+	fuzz_require(!fstat(dirfd, &dir) && !fstatat(dirfd, NAME, &st, 0),
+		     "the file is not there");
+	how.kept = kf_kept_get(kept, &dir, NAME, (uint64_t)st.st_ino);
+	how.regular = true;
+	kf_snapshot_read_as(dirfd, NAME, &how, &s);
+	how.kept = NULL;
+	how.cache = NULL;
+	kf_snapshot_read_as(dirfd, NAME, &how, &anew);
+	fuzz_require(anew.result != KF_READ_OK || s.result == KF_READ_OK,
+		     "what is kept makes a good file a bad one");
+	if (s.result == KF_READ_OK && anew.result == KF_READ_OK &&
+	    same_file(&s, &anew))
+		compare(&s, &anew);
+	kf_snapshot_release(&s);
+	kf_snapshot_release(&anew);
+	kf_kept_sweep(kept);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int dirfd = open(fuzz_directory(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct kf_kept *kept = kf_kept_new();
+	struct fuzz_in in = {data, size};
+
+	fuzz_require(kept && dirfd >= 0, "no directory");
+	unlinkat(dirfd, NAME, 0);
+	while (fuzz_change(&in, NAME))
+		look(kept, dirfd);
+	kf_kept_free(kept);
+	close(dirfd);
+	return 0;
+}
