@@ -11,8 +11,7 @@
 
 #include "base/saturate.h"
 
-#define MAX_LEVEL ((uint64_t)1 << 58) /* bytes: more than there are addresses \
-				       */
+#define MAX_LEVEL ((uint64_t)1 << 58) /* bytes: no addresses beyond */
 
 static uint64_t less(uint64_t a, uint64_t b)
 {
