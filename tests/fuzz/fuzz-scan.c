@@ -16,6 +16,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #define NR_FILES 3
+#define MAX_SCANS 32
 #define BUDGET_NS 100000000
 
 /* The tracers' table is not of this. */
@@ -100,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!groups.conf.dirs)
 		begin();
 	remove_files();
-	while (in.left) {
+	for (int i = 0; i < MAX_SCANS && in.left; i++) {
 		fuzz_change(&in, names[fuzz_number(&in, 1) % NR_FILES]);
 		scan(before);
 	}

@@ -15,6 +15,8 @@
 
 #include "tests/fuzz/fuzz.h"
 
+#define MAX_CHANGES 64 /* between two looks: copies take time */
+
 static char directory[64];
 
 uint64_t fuzz_number(struct fuzz_in *in, size_t bytes)
@@ -175,7 +177,7 @@ bool fuzz_change(struct fuzz_in *in, const char *name)
 	snprintf(path, sizeof(path), "%s/%s", fuzz_directory(), name);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	fuzz_require(fd >= 0, "a file cannot be opened");
-	while (in->left && what != 7) {
+	for (int nr = 0; nr < MAX_CHANGES && in->left && what != 7; nr++) {
 		what = (int)(fuzz_number(in, 1) % 8);
 		if (what < 4)
 			patch(in, fd);
