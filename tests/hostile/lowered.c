@@ -94,7 +94,7 @@ static int live(const char *how, uid_t user)
 
 int main(int argc, char **argv)
 {
-	uid_t user = argc == 4 ? (uid_t)atoi(argv[2]) : 0;
+	uid_t user = argc == 4 ? (uid_t)strtoul(argv[2], NULL, 10) : 0;
 	int status;
 	pid_t pid;
 
