@@ -27,6 +27,7 @@
 #include "stats/box.h"
 #include "stats/stats.h"
 #include "sys/env.h"
+#include "sys/named.h"
 #include "sys/out.h"
 #include "sys/thread.h"
 
@@ -152,6 +153,7 @@ bool kf_start_is_due(void)
 __attribute__((constructor)) static void construct(void)
 {
 	kf_start();
+	kf_named_begin();
 	kf_engine_choose_late();
 	kf_sampling_start();
 	kf_fork_register();

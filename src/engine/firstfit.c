@@ -46,6 +46,7 @@ void kf_heap_tick(void)
 	kf_heap_scavenge();
 	if (kf_pages_is_much_dirty())
 		kf_pages_hear_live(kf_heap_live());
+	kf_pages_settle();
 }
 
 static void *alloc_shared(unsigned int class, size_t size, bool near,
@@ -69,11 +70,13 @@ static void *alloc_small(size_t size, size_t align, bool *zeroed)
 	unsigned int class = kf_class_of(kf_class_request(size, align));
 	struct kf_heap *heap = kf_heap_get();
 	bool near = align <= 16;
+	void *p;
 
 	kf_heap_tick();
-	if (!heap->has_bins)
-		return alloc_shared(class, size, near, zeroed);
-	return kf_heap_alloc(heap, class, size, near, zeroed);
+	p = heap->has_bins ? kf_heap_alloc(heap, class, size, near, zeroed)
+			   : alloc_shared(class, size, near, zeroed);
+	kf_pages_settle();
+	return p;
 }
 
 static void *provide(size_t size, size_t align, bool zeroed)

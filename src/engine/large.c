@@ -12,6 +12,7 @@
 #include "engine/fast.h"
 
 #include "pages/pages.h"
+#include "sys/named.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -129,7 +130,7 @@ static void __noinline zero(struct kf_run *run)
 	size_t bytes =
 		kf_run_bytes(run) - ((size_t)run->fresh << KF_PAGE_SHIFT);
 
-	if (bytes < THRESHOLD_MAX || !kf_vm_purge(run->start, bytes))
+	if (bytes < THRESHOLD_MAX || !kf_named_purge(run->start, bytes))
 		__builtin_memset(run->start, 0, bytes);
 }
 

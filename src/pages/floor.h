@@ -16,7 +16,7 @@
 
 /*
  * All under @lock, but for @pending and @purge_left. A descriptor is in the
- * tree, in use, in @recent, @purging or in @spare.
+ * tree, in use, in @recent, @going, @purging or in @spare.
  */
 struct kf_floor {
 	struct kf_lock lock;
@@ -40,6 +40,8 @@ struct kf_floor {
 	uint64_t unused;	       /* atomic: bytes in use, not live */
 	uint64_t purge_keep;	       /* dirty bytes above this are to go */
 	bool purge_old;		       /* those old enough too */
+	struct kf_run *going;	       /* to be unmapped, linked by pending */
+	bool due;		       /* atomic: kf_pages_settle() has to do */
 	struct kf_run *purging; /* whose pages go now, without the lock */
 	uintptr_t purger;	/* by this thread */
 	uint32_t purge_left;	/* atomic: enum kf_purge_left */
@@ -66,7 +68,7 @@ bool kf_floor_lock(void) __must_check;
 /**
  * kf_floor_unlock() - let the pages lock go
  *
- * Before that, pages are handed back that are to go.
+ * Says whether there is something for kf_pages_settle().
  *
  * Context: the owner.
  */
@@ -96,12 +98,21 @@ void kf_floor_release(struct kf_run *run);
 void kf_floor_free(struct kf_run *run);
 
 /**
- * kf_floor_unmap() - give a mapping that counts nowhere back to the kernel
- * @run:	a mapped run; gone afterwards
+ * kf_floor_unmap() - have a mapping that counts nowhere given back
+ * @run:	a mapped run; kf_pages_settle()'s afterwards
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
 void kf_floor_unmap(struct kf_run *run);
+
+/**
+ * kf_floor_count_less() - count committed pages that had been given back before
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * Context: any; atomic.
+ */
+void kf_floor_count_less(const void *addr, size_t size);
 
 /* Where a mapping's start is remembered. */
 static inline const char **kf_floor_gone_at(const void *start)
@@ -239,14 +250,23 @@ bool kf_region_extend(struct kf_region *region, size_t more) __must_check;
 size_t kf_region_step(const struct kf_region *region);
 
 /**
- * kf_region_adopt() - move the pages of a mapping to the end of a region
- * @run:	a mapped run that counts nowhere, marked as dirty; then free
+ * kf_region_claim() - addresses at the end of a region
+ * @nr_pages:	how many pages
+ *
+ * The caller puts pages there, and then calls kf_region_has_grown().
  *
  * Context: pages lock held, inside kf_stats_begin().
- * Return: false where there are no addresses or the kernel refuses; the run is
- *	   as it was.
+ * Return: a large run that counts nowhere and has no pages, or NULL.
  */
-bool kf_region_adopt(struct kf_run *run) __must_check;
+struct kf_run *kf_region_claim(size_t nr_pages) __must_check;
+
+/**
+ * kf_region_has_grown() - tell of it, and ask for huge pages
+ * @region:	the region
+ *
+ * Context: pages lock held.
+ */
+void kf_region_has_grown(struct kf_region *region);
 
 /**
  * kf_mapping_move() - move the pages of a mapping, whose address is forgotten
@@ -256,15 +276,16 @@ bool kf_region_adopt(struct kf_run *run) __must_check;
  *
  * The caller names the new address before, and enters it in @run.
  *
- * Context: pages lock held.
+ * Context: the run is the caller's. No lock, as of sys/named.h.
  * Return: false when the kernel refuses; nothing changed.
  */
 bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to) __must_check;
 
 /**
- * kf_region_shrink() - give the committed end of a region back
+ * kf_region_shrink() - give the addresses of a region's end back
  * @run:	the free run at that end; it is gone afterwards
- * @keep:	pages of it to leave
+ * @keep:	pages of it to leave; those behind are clean, as nobody hears
+ *		of it
  *
  * A region left empty goes back to the kernel, but for the last.
  *
@@ -316,7 +337,8 @@ void kf_recent_count(size_t bytes, uint64_t dirty);
  * One run at a time, without the lock while the kernel works: meanwhile the
  * run counts as free and dirty, but is in nobody's reach.
  *
- * Context: pages lock held, not nested; dropped afterwards.
+ * Context: pages lock held, not nested, nothing being purged; dropped
+ *	    afterwards.
  */
 void kf_purge_settle(void);
 
@@ -330,7 +352,7 @@ void kf_purge_finish(void);
 /**
  * kf_purge_excess() - have the oldest pages above the limit handed back
  *
- * By kf_floor_unlock(), as the kernel takes its time.
+ * By kf_pages_settle(), as the kernel takes its time.
  *
  * Context: pages lock held, inside kf_stats_begin().
  */

@@ -4,6 +4,8 @@
  */
 #include "pages/floor.h"
 
+#include "sys/named.h"
+
 #include "probes/konfiscator-probes.h"
 
 #define PAGES_MAX ((size_t)1 << 31)
@@ -35,7 +37,7 @@ static void hand_out(struct kf_run *run)
 	run->kind = KF_RUN_MAPPED;
 	kf_word_add_atomic(KF_WORD_large, kf_run_bytes(run));
 	kf_word_add(KF_WORD_mapped_blocks, 1);
-	kf_word_add(KF_WORD_mapped_blocks_size, kf_run_bytes(run));
+	kf_word_add_atomic(KF_WORD_mapped_blocks_size, kf_run_bytes(run));
 	count_peaks();
 }
 
@@ -61,6 +63,7 @@ struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
 {
 	size_t align = align_bytes(align_pages);
 	size_t bytes = nr_pages << KF_PAGE_SHIFT;
+	/* Called in a heap too: not by name. */
 	char *head = kf_vm_map(align + bytes, align);
 	struct kf_run *run = (void *)head;
 
@@ -84,15 +87,23 @@ struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
 
 static void count_resize(struct kf_run *run, size_t old, size_t bytes)
 {
+	bool locked = kf_floor_lock();
+
+	if (locked)
+		kf_stats_begin();
 	kf_word_add_atomic(KF_WORD_large, bytes - old);
 	if (!run->private)
-		kf_word_add(KF_WORD_mapped_blocks_size, bytes - old);
+		kf_word_add_atomic(KF_WORD_mapped_blocks_size, bytes - old);
 	if (bytes > old)
 		kf_pages_count_map(run->start + old, bytes - old);
 	else if (bytes < old)
 		kf_pages_count_unmap(run->start + bytes, old - bytes);
 	run->nr_pages = (uint32_t)(bytes >> KF_PAGE_SHIFT);
+	if (!locked)
+		return;
 	count_peaks();
+	kf_stats_end();
+	kf_floor_unlock();
 }
 
 static bool resize_mapped(struct kf_run *run, size_t nr_pages)
@@ -100,7 +111,7 @@ static bool resize_mapped(struct kf_run *run, size_t nr_pages)
 	size_t old = kf_run_bytes(run);
 	size_t bytes = nr_pages << KF_PAGE_SHIFT;
 
-	if (!kf_vm_resize(run->start, old, bytes))
+	if (!kf_named_resize(run->start, old, bytes))
 		return false;
 	count_resize(run, old, bytes);
 	return true;
@@ -192,13 +203,17 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages)
 {
 	bool done;
 
-	if (nr_pages > PAGES_MAX || !kf_floor_lock())
+	if (nr_pages > PAGES_MAX)
+		return false;
+	if (!run->region)
+		return resize_mapped(run, nr_pages);
+	if (!kf_floor_lock())
 		return false;
 	kf_stats_begin();
-	done = run->region ? resize_run(run, nr_pages)
-			   : resize_mapped(run, nr_pages);
+	done = resize_run(run, nr_pages);
 	kf_stats_end();
 	kf_floor_unlock();
+	kf_pages_settle();
 	return done;
 }
 
@@ -227,7 +242,7 @@ bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to)
 	char *from = run->start;
 
 	rename_mapped(from, NULL);
-	if (!kf_vm_move(from, kf_run_bytes(run), bytes, to)) {
+	if (!kf_named_move(from, kf_run_bytes(run), bytes, to)) {
 		rename_mapped(from, run);
 		return false;
 	}
@@ -254,32 +269,20 @@ static bool move_mapped(struct kf_run *run, size_t bytes)
 
 bool kf_pages_remap(struct kf_run *run, size_t nr_pages)
 {
-	bool done;
-
-	if (nr_pages > PAGES_MAX || run->private || !kf_floor_lock())
-		return false;
-	kf_stats_begin();
-	done = move_mapped(run, nr_pages << KF_PAGE_SHIFT);
-	kf_stats_end();
-	kf_floor_unlock();
-	return done;
+	return nr_pages <= PAGES_MAX && !run->private &&
+	       move_mapped(run, nr_pages << KF_PAGE_SHIFT);
 }
 
-static struct kf_run *map_recent(size_t nr_pages, size_t align_pages)
+static struct kf_run *take_recent(size_t nr_pages, size_t align_pages)
 {
 	struct kf_run *run;
 
 	if (align_pages > 1)
 		return NULL;
 	run = kf_recent_take(nr_pages);
-	if (!run)
-		return NULL;
-	hand_out(run);
-	if (run->nr_pages == nr_pages || resize_mapped(run, nr_pages) ||
-	    move_mapped(run, nr_pages << KF_PAGE_SHIFT))
-		return run;
-	kf_floor_free(run);
-	return NULL;
+	if (run)
+		hand_out(run);
+	return run;
 }
 
 /* Without one, the others make room for the fresh pages that will come. */
@@ -290,24 +293,35 @@ static struct kf_run *reuse(size_t nr_pages, size_t align_pages)
 	if (!kf_floor_lock())
 		return NULL;
 	kf_stats_begin();
-	run = map_recent(nr_pages, align_pages);
+	run = take_recent(nr_pages, align_pages);
 	if (!run)
 		kf_recent_drop(nr_pages << KF_PAGE_SHIFT);
 	kf_stats_end();
 	kf_floor_unlock();
-	return run;
+	kf_pages_settle();
+	if (!run || run->nr_pages == nr_pages || resize_mapped(run, nr_pages) ||
+	    move_mapped(run, nr_pages << KF_PAGE_SHIFT))
+		return run;
+	kf_pages_free(run);
+	return NULL;
+}
+
+static void drop(char *start, size_t bytes)
+{
+	if (!kf_named_unmap(start, bytes))
+		return;
 }
 
 static struct kf_run *map_fresh(size_t nr_pages, size_t align_pages)
 {
 	size_t bytes = nr_pages << KF_PAGE_SHIFT;
-	char *start = kf_vm_map(bytes, align_bytes(align_pages));
+	char *start = kf_named_map(bytes, align_bytes(align_pages));
 	struct kf_run *run;
 
 	if (!start)
 		return NULL;
 	if (!kf_floor_lock()) {
-		kf_vm_drop(start, bytes);
+		drop(start, bytes);
 		return kf_private_alloc(nr_pages, align_pages, KF_RUN_MAPPED);
 	}
 	kf_stats_begin();
@@ -318,7 +332,7 @@ static struct kf_run *map_fresh(size_t nr_pages, size_t align_pages)
 	kf_stats_end();
 	kf_floor_unlock();
 	if (!run)
-		kf_vm_drop(start, bytes);
+		drop(start, bytes);
 	return run;
 }
 

@@ -5,6 +5,7 @@
 #include "pages/floor.h"
 #include "pages/wait.h"
 #include "record/record.h"
+#include "sys/named.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -41,12 +42,17 @@ void kf_pages_count_map(const void *addr, size_t size)
 	kf_probe_memory_mmap_more((uintptr_t)addr, size);
 }
 
-void kf_pages_count_unmap(const void *addr, size_t size)
+void kf_floor_count_less(const void *addr, size_t size)
 {
 	kf_word_add_atomic(KF_WORD_munmaps, 1);
 	kf_word_add_atomic(KF_WORD_mapped, -size);
-	kf_word_add_atomic(KF_WORD_returned, size);
 	kf_probe_memory_mmap_less((uintptr_t)addr, size);
+}
+
+void kf_pages_count_unmap(const void *addr, size_t size)
+{
+	kf_word_add_atomic(KF_WORD_returned, size);
+	kf_floor_count_less(addr, size);
 }
 
 static void count_split(const struct kf_run *run, size_t kept, size_t left)
@@ -203,6 +209,8 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 	run = take(nr_pages, align_pages, kind, zeroed);
 	kf_stats_end();
 	kf_floor_unlock();
+	if (kind != KF_RUN_SLAB)
+		kf_pages_settle();
 	return run;
 }
 
@@ -312,19 +320,33 @@ static void free_run(struct kf_run *run)
 /* At max_map_count the kernel may refuse: then take the pages. */
 static void give_addresses(char *start, size_t bytes)
 {
-	if (!kf_vm_unmap(start, bytes) && !kf_vm_purge(start, bytes))
+	if (!kf_named_unmap(start, bytes) && !kf_named_purge(start, bytes))
 		return;
 }
 
-/* Nobody knows the mapping any more; its addresses are still taken. */
-static void forget_mapped(struct kf_run *run)
+static void push_going(struct kf_run *run)
 {
-	if (!kf_map_set(run->start, KF_GRANULE, NULL))
-		__builtin_unreachable();
-	kf_pages_count_unmap(run->start, kf_run_bytes(run));
-	__atomic_store_n(kf_floor_gone_at(run->start), run->start,
-			 __ATOMIC_RELAXED);
-	kf_desc_give(run);
+	run->pending = kf_floor.going;
+	kf_floor.going = run;
+}
+
+/* Returns descriptors that nobody needs any more: a private run's goes, too. */
+static struct kf_run *unmap_all(struct kf_run *run)
+{
+	struct kf_run *left = NULL, *next;
+
+	for (; run; run = next) {
+		char *start = run->private ? (char *)run : run->start;
+		bool private = run->private;
+
+		next = run->pending;
+		give_addresses(start, (size_t)(kf_run_end(run) - start));
+		if (private)
+			continue;
+		run->pending = left;
+		left = run;
+	}
+	return left;
 }
 
 bool kf_pages_was_mapped(const void *start)
@@ -335,11 +357,12 @@ bool kf_pages_was_mapped(const void *start)
 
 void kf_floor_unmap(struct kf_run *run)
 {
-	size_t bytes = kf_run_bytes(run);
-	char *start = run->start;
-
-	forget_mapped(run);
-	give_addresses(start, bytes);
+	if (!kf_map_set(run->start, KF_GRANULE, NULL))
+		__builtin_unreachable();
+	kf_pages_count_unmap(run->start, kf_run_bytes(run));
+	__atomic_store_n(kf_floor_gone_at(run->start), run->start,
+			 __ATOMIC_RELAXED);
+	push_going(run);
 }
 
 static void uncount_mapped(const struct kf_run *run)
@@ -348,7 +371,7 @@ static void uncount_mapped(const struct kf_run *run)
 
 	kf_word_add_atomic(KF_WORD_large, -bytes);
 	kf_word_sub(KF_WORD_mapped_blocks, 1);
-	kf_word_sub(KF_WORD_mapped_blocks_size, bytes);
+	kf_word_add_atomic(KF_WORD_mapped_blocks_size, -bytes);
 }
 
 static void free_mapped(struct kf_run *run)
@@ -356,22 +379,6 @@ static void free_mapped(struct kf_run *run)
 	uncount_mapped(run);
 	if (!kf_recent_put(run))
 		kf_floor_unmap(run);
-}
-
-static void free_private(struct kf_run *run)
-{
-	size_t bytes = kf_run_bytes(run);
-	size_t named = run->kind == KF_RUN_SLAB ? bytes : KF_GRANULE;
-	bool slab = run->kind == KF_RUN_SLAB;
-	char *head = (char *)run;
-
-	if (!kf_map_set(run->start, named, NULL))
-		__builtin_unreachable();
-	kf_word_add_atomic(slab ? KF_WORD_slabs : KF_WORD_large, -bytes);
-	kf_word_add_atomic(KF_WORD_metadata, -(size_t)(run->start - head));
-	bytes += (size_t)(run->start - head);
-	if (kf_vm_unmap(head, bytes) || kf_vm_purge(head, bytes))
-		kf_pages_count_unmap(head, bytes);
 }
 
 static void push_pending(struct kf_run *run)
@@ -386,9 +393,32 @@ static void push_pending(struct kf_run *run)
 					      __ATOMIC_RELAXED));
 }
 
+static void free_private(struct kf_run *run)
+{
+	size_t bytes = kf_run_bytes(run);
+	size_t named = run->kind == KF_RUN_SLAB ? bytes : KF_GRANULE;
+	bool slab = run->kind == KF_RUN_SLAB;
+	char *head = (char *)run;
+
+	if (!kf_map_set(run->start, named, NULL))
+		__builtin_unreachable();
+	kf_word_add_atomic(slab ? KF_WORD_slabs : KF_WORD_large, -bytes);
+	kf_word_add_atomic(KF_WORD_metadata, -(size_t)(run->start - head));
+	bytes += (size_t)(run->start - head);
+	kf_pages_count_unmap(head, bytes);
+	if (!kf_floor_lock()) {
+		push_pending(run);
+		return;
+	}
+	push_going(run);
+	kf_floor_unlock();
+}
+
 void kf_floor_free(struct kf_run *run)
 {
-	if (run->region)
+	if (run->private)
+		push_going(run);
+	else if (run->region)
 		free_run(run);
 	else
 		free_mapped(run);
@@ -401,18 +431,25 @@ static void free_locked(struct kf_run *run)
 	kf_stats_end();
 }
 
-void kf_pages_free(struct kf_run *run)
+static void free_any(struct kf_run *run)
 {
 	if (run->private) {
 		free_private(run);
-		return;
-	}
-	if (!kf_floor_lock()) {
+	} else if (!kf_floor_lock()) {
 		push_pending(run);
-		return;
+	} else {
+		free_locked(run);
+		kf_floor_unlock();
 	}
-	free_locked(run);
-	kf_floor_unlock();
+}
+
+void kf_pages_free(struct kf_run *run)
+{
+	bool slab = run->kind == KF_RUN_SLAB;
+
+	free_any(run);
+	if (!slab)
+		kf_pages_settle();
 }
 
 void kf_pages_free_list(struct kf_run *run)
@@ -441,23 +478,79 @@ static bool is_worth_adopting(const struct kf_run *run)
 	       kf_run_bytes(run) <= kf_dirty_limit() / 2;
 }
 
-static bool adopt(struct kf_run *run)
+/* What is at @to goes in any case; false: there is no memory now. */
+static bool put_pages(struct kf_run *run, struct kf_run *to, bool *moved)
 {
-	if (!is_worth_adopting(run))
-		return false;
-	mark_dirty(run);
-	if (!kf_region_adopt(run))
-		return false;
-	kf_floor.nr_adopted++;
-	kf_purge_excess();
-	kf_floor_count_peak();
-	return true;
+	size_t bytes = kf_run_bytes(run);
+
+	/* Its owner may have protected some of it. */
+	*moved = kf_vm_commit(run->start, bytes) &&
+		 kf_mapping_move(run, bytes, to->start);
+	return *moved || kf_vm_put_memory(to->start, bytes);
+}
+
+/* Addresses that could not get the pages of a mapping; others may be behind. */
+static void unclaim(struct kf_run *to)
+{
+	struct kf_region *region = to->region;
+	const char *end = kf_run_end(to);
+	uint32_t nr = to->nr_pages;
+
+	count_use(to, KF_RUN_LARGE, -kf_run_bytes(to));
+	to->dirty = 0;
+	to->clean = nr;
+	kf_floor_release(to);
+	to = region->page[region->committed - 1];
+	if (kf_run_end(to) == end)
+		kf_region_shrink(to, to->nr_pages - nr);
+}
+
+/*
+ * The pages of a mapping that counts nowhere become those of @to, which is free
+ * then. Where another thread forks @to waits for that; the mapping's descriptor
+ * is lost, or the mapping, if it could not be moved either.
+ */
+static void move_pages(struct kf_run *run, struct kf_run *to)
+{
+	bool moved;
+	bool usable = put_pages(run, to, &moved);
+
+	if (!moved)
+		kf_pages_count_map(to->start, kf_run_bytes(to));
+	if (!kf_floor_lock()) {
+		if (usable)
+			push_pending(to);
+		return;
+	}
+	kf_stats_begin();
+	kf_region_has_grown(to->region);
+	if (moved) {
+		kf_desc_give(run);
+		kf_floor.nr_adopted++;
+		free_run(to);
+	} else {
+		kf_floor_unmap(run);
+		if (usable)
+			unclaim(to);
+	}
+	kf_stats_end();
+	kf_floor_unlock();
+}
+
+static struct kf_run *claim(const struct kf_run *run)
+{
+	struct kf_run *to = NULL;
+
+	if (is_worth_adopting(run))
+		to = kf_region_claim(run->nr_pages);
+	if (to)
+		count_use(to, KF_RUN_LARGE, kf_run_bytes(to));
+	return to;
 }
 
 static void let_go(struct kf_run *run, bool adopted)
 {
-	size_t bytes = kf_run_bytes(run);
-	char *start = run->start;
+	struct kf_run *to;
 
 	if (run->private || !kf_floor_lock()) {
 		kf_pages_free(run);
@@ -465,13 +558,14 @@ static void let_go(struct kf_run *run, bool adopted)
 	}
 	kf_stats_begin();
 	uncount_mapped(run);
-	adopted = adopted && adopt(run);
-	if (!adopted)
-		forget_mapped(run);
+	to = adopted ? claim(run) : NULL;
+	if (!to)
+		kf_floor_unmap(run);
 	kf_stats_end();
 	kf_floor_unlock();
-	if (!adopted)
-		give_addresses(start, bytes);
+	if (to)
+		move_pages(run, to);
+	kf_pages_settle();
 }
 
 void kf_pages_adopt(struct kf_run *run)
@@ -505,14 +599,53 @@ bool kf_floor_lock(void)
 	return true;
 }
 
+static bool is_due(void)
+{
+	return kf_floor.going ||
+	       (!kf_floor.purging &&
+		(kf_floor.purge_old || kf_floor.purge_keep != UINT64_MAX));
+}
+
 void kf_floor_unlock(void)
 {
-	bool due = kf_floor.purge_old || kf_floor.purge_keep != UINT64_MAX;
+	__atomic_store_n(&kf_floor.due, is_due(), __ATOMIC_RELAXED);
+	kf_lock_drop(&kf_floor.lock);
+}
 
-	if (unlikely(due) && !kf_floor.lock.depth && !kf_floor.purging)
-		kf_purge_settle();
+/* Returns false where the lock could not be had again. */
+static bool unmap_going(void)
+{
+	struct kf_run *run = kf_floor.going, *next;
+
+	kf_floor.going = NULL;
+	kf_floor_unlock();
+	run = unmap_all(run);
+	/* Without it the descriptors are lost. */
+	if (!kf_floor_lock())
+		return false;
+	for (; run; run = next) {
+		next = run->pending;
+		kf_desc_give(run);
+	}
+	return true;
+}
+
+void kf_pages_settle(void)
+{
+	if (likely(!__atomic_load_n(&kf_floor.due, __ATOMIC_RELAXED)) ||
+	    !kf_floor_lock())
+		return;
+	/* In a signal handler while the thread holds the lock: later. */
+	if (kf_floor.lock.depth) {
+		kf_floor_unlock();
+		return;
+	}
+	if (kf_floor.going && !unmap_going())
+		return;
+	if (kf_floor.purging)
+		kf_floor_unlock();
 	else
-		kf_lock_drop(&kf_floor.lock);
+		kf_purge_settle();
 }
 
 void kf_pages_fork_begin(void)

@@ -8,6 +8,10 @@
  * taken and merged with both neighbours when it is freed. Freed pages stay
  * for a while and are purged by age (kf_pages_tick()) or when they are many.
  *
+ * Nothing is given back to the kernel under a lock, nor in the middle of what a
+ * heap does: that is put off until kf_pages_settle(). Memory is committed, and
+ * addresses are reserved, by system calls that nobody hears of.
+ *
  * One lock guards it all; it counts what it does in the process' words, so
  * that at every moment metadata + free runs + slabs + large = mapped.
  */
@@ -142,6 +146,18 @@ bool kf_pages_was_mapped(const void *start);
  * Return: false when the kernel has no room; the run is as it was.
  */
 bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
+
+/**
+ * kf_pages_settle() - hand back to the kernel what is to go
+ *
+ * What kf_pages_alloc() and kf_pages_free() of slabs, kf_pages_free_list() and
+ * kf_meta_alloc() leave; the other calls do it themselves. By the C library's
+ * names, behind which anything may be: see sys/named.h.
+ *
+ * Context: any thread that holds no lock and is in no heap, often; mostly one
+ *	    look. Leaves errno alone.
+ */
+void kf_pages_settle(void);
 
 /**
  * kf_pages_tick() - purge what is old enough, if it is time

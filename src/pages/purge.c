@@ -15,6 +15,7 @@
 #include "pages/floor.h"
 #include "pages/wait.h"
 
+#include "sys/named.h"
 #include "sys/thread.h"
 
 #include "probes/konfiscator-probes.h"
@@ -48,25 +49,6 @@ static void count_purge(const struct kf_run *run)
 {
 	kf_probe_memory_purge((uintptr_t)run->start, kf_run_bytes(run));
 	kf_word_add(KF_WORD_purges, 1);
-}
-
-static void hand_back(struct kf_run *run)
-{
-	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
-	size_t bytes = (size_t)run->dirty << KF_PAGE_SHIFT;
-
-	/* Locked pages are refused: leave them alone from now on. */
-	if (!kf_vm_purge(run->start, kf_run_bytes(run))) {
-		kf_list_del(&f->lru);
-		return;
-	}
-	count_purge(run);
-	kf_list_del(&f->lru);
-	run->clean = run->nr_pages;
-	run->dirty = 0;
-	kf_word_add_atomic(KF_WORD_returned, bytes);
-	kf_word_sub(KF_WORD_dirty, bytes);
-	kf_word_add(KF_WORD_purged, bytes);
 }
 
 /* Bytes of live blocks, by what was known of the others at the last tick. */
@@ -184,42 +166,39 @@ static struct kf_run *take_end(struct kf_run *run, uint32_t dirty)
 	return end;
 }
 
-/* The next run to go, out of everybody's reach; NULL: there is none. */
-static struct kf_run *begin(void)
+/* A run's end, with so many of its dirty pages, is out of everybody's reach. */
+static void begin(struct kf_run *run, uint32_t dirty)
 {
-	struct kf_run *run = next_to_go();
-
-	if (!run) {
-		want_nothing();
-		return NULL;
-	}
 	kf_stats_begin();
-	run = take_end(run, pages_to_go(run));
+	run = take_end(run, dirty);
 	run->recent = true;
 	kf_recent_count(kf_run_bytes(run), run->dirty);
 	kf_stats_end();
 	kf_floor.purging = run;
 	kf_floor.purger = kf_thread_self();
-	return run;
 }
 
-/* A region's clean end goes with its addresses, if it is long enough. */
-static bool shrink(struct kf_region *region)
+/*
+ * A region's clean end goes with its addresses, if it is long enough: what is
+ * known to be clean, as nobody hears of it.
+ */
+static void shrink(struct kf_region *region)
 {
 	struct kf_run *run = region->page[region->committed - 1];
 	/* which another thread's free may be moving */
 	size_t least = __atomic_load_n(&kf_pages_conf.trim_threshold,
 				       __ATOMIC_RELAXED);
-	size_t clean;
 
-	if (!kf_run_is_in_tree(run))
-		return false;
-	clean = (size_t)(run->nr_pages - run->dirty) << KF_PAGE_SHIFT;
-	return clean >= least && kf_region_shrink(run, run->dirty);
+	if (kf_run_is_in_tree(run) &&
+	    (size_t)run->clean << KF_PAGE_SHIFT >= least)
+		kf_region_shrink(run, run->nr_pages - run->clean);
 }
 
-/* Locked pages are refused: they are young again, so as not to be tried on. */
-static void end(bool purged)
+/*
+ * Locked pages are refused: they are young again, so as not to be tried on. A
+ * trim shrinks regions by itself.
+ */
+static void end(bool purged, bool shrinks)
 {
 	struct kf_run *run = kf_floor.purging;
 	struct kf_region *region = run->region;
@@ -234,37 +213,51 @@ static void end(bool purged)
 		run->clean = run->nr_pages;
 		run->dirty = 0;
 		count_purge(run);
+		kf_word_add_atomic(KF_WORD_returned, bytes);
 	} else {
 		run->freed_ms = kf_now_ms();
 		want_nothing();
 	}
 	kf_floor_release(run);
-	if (purged && !(last && shrink(region)))
-		kf_word_add_atomic(KF_WORD_returned, bytes);
+	if (purged && last && shrinks)
+		shrink(region);
 	kf_floor_count_peak();
 	kf_stats_end();
+}
+
+/* LOST: the lock could not be had again. */
+enum purged { DONE, REFUSED, LOST };
+
+/* So many of a run's dirty pages, those at its end, go: without the lock. */
+static enum purged purge(struct kf_run *run, uint32_t dirty, bool shrinks)
+{
+	bool purged;
+
+	begin(run, dirty);
+	run = kf_floor.purging;
+	kf_floor_unlock();
+	purged = kf_named_purge(run->start, kf_run_bytes(run));
+	if (!kf_wait_take(&kf_floor.lock, 0)) {
+		/* pairs with the acquire of kf_purge_finish() */
+		__atomic_store_n(&kf_floor.purge_left,
+				 purged ? KF_PURGE_DONE : KF_PURGE_REFUSED,
+				 __ATOMIC_RELEASE);
+		return LOST;
+	}
+	end(purged, shrinks);
+	return purged ? DONE : REFUSED;
 }
 
 void kf_purge_settle(void)
 {
 	struct kf_run *run;
 
-	while ((run = begin()) != NULL) {
-		bool purged;
-
-		kf_lock_drop(&kf_floor.lock);
-		purged = kf_vm_purge(run->start, kf_run_bytes(run));
-		if (!kf_wait_take(&kf_floor.lock, 0)) {
-			/* pairs with the acquire of kf_purge_finish() */
-			__atomic_store_n(&kf_floor.purge_left,
-					 purged ? KF_PURGE_DONE
-						: KF_PURGE_REFUSED,
-					 __ATOMIC_RELEASE);
+	while ((run = next_to_go()) != NULL) {
+		if (purge(run, pages_to_go(run), true) == LOST)
 			return;
-		}
-		end(purged);
 	}
-	kf_lock_drop(&kf_floor.lock);
+	want_nothing();
+	kf_floor_unlock();
 }
 
 void kf_purge_finish(void)
@@ -273,7 +266,7 @@ void kf_purge_finish(void)
 					    KF_PURGE_GOES_ON, __ATOMIC_ACQUIRE);
 
 	if (left != KF_PURGE_GOES_ON)
-		end(left == KF_PURGE_DONE);
+		end(left == KF_PURGE_DONE, true);
 }
 
 /* How the heap grew, for who finds its file: each step is a sixteenth more. */
@@ -319,6 +312,7 @@ bool kf_pages_tick(void)
 {
 	uint32_t now = kf_now_ms();
 
+	kf_pages_settle();
 	if (likely(!is_time(now)) || !kf_floor_lock())
 		return false;
 	__atomic_store_n(&kf_floor.last_tick, now, __ATOMIC_RELAXED);
@@ -330,47 +324,120 @@ bool kf_pages_tick(void)
 	mark_growth();
 	kf_stats_end();
 	kf_floor_unlock();
+	kf_pages_settle();
 	return true;
 }
 
-/*
- * Every region's end first, so that it goes with its addresses: but for one
- * that the next block might bring back. Where a program trims again and again,
- * to commit and name it each time would be most of the work.
- */
-static void trim_ends(size_t *pad)
+/* The free run at a region's end, or NULL. */
+static struct kf_run *free_end(const struct kf_list *link)
 {
+	const struct kf_region *region =
+		kf_container_of(link, const struct kf_region, link);
+	struct kf_run *run = NULL;
+
+	if (region->committed)
+		run = region->page[region->committed - 1];
+	return run && kf_run_is_in_tree(run) ? run : NULL;
+}
+
+/* Of the pages that a trim leaves, those that this run has. */
+static uint32_t leave(const struct kf_run *run, size_t *pad)
+{
+	size_t keep = KF_MIN(*pad >> KF_PAGE_SHIFT, (size_t)run->nr_pages);
+
+	*pad -= keep << KF_PAGE_SHIFT;
+	return (uint32_t)keep;
+}
+
+/*
+ * Every region's end goes with its addresses: but for one that the next block
+ * might bring back. Where a program trims again and again, to commit and name
+ * it each time would be most of the work.
+ */
+static void trim_ends(size_t pad)
+{
+	bool all = !pad;
 	struct kf_list *pos, *tmp;
 
 	kf_list_for_each_safe(pos, tmp, &kf_floor.regions) {
-		struct kf_region *region =
-			kf_container_of(pos, struct kf_region, link);
-		struct kf_run *run;
-		size_t keep;
+		struct kf_run *run = free_end(pos);
+		uint32_t keep;
 
-		if (!region->committed)
+		if (!run ||
+		    (all && run->nr_pages <= kf_region_step(run->region)))
 			continue;
-		run = region->page[region->committed - 1];
-		if (!kf_run_is_in_tree(run) ||
-		    (!*pad && run->nr_pages <= kf_region_step(region)))
-			continue;
-		keep = KF_MIN(*pad >> KF_PAGE_SHIFT, run->nr_pages);
-		*pad -= keep << KF_PAGE_SHIFT;
-		if (keep < run->nr_pages && !kf_region_shrink(run, keep))
-			hand_back(run);
+		keep = leave(run, &pad);
+		keep = KF_MAX(keep, run->nr_pages - run->clean);
+		if (keep < run->nr_pages)
+			kf_region_shrink(run, keep);
 	}
 }
 
-static void trim_rest(void)
+/* The first run behind an address that has dirty pages, or NULL. */
+static struct kf_run *dirty_from(const char *from)
 {
-	struct kf_rb_node *node = kf_rb_first(&kf_floor.tree);
+	struct kf_rb_node *node = kf_floor.tree.node, *found = NULL;
+	struct kf_run *run;
 
-	for (; node; node = kf_rb_next(node)) {
-		struct kf_run *run = kf_container_of(node, struct kf_run, node);
-
-		if (run->dirty)
-			hand_back(run);
+	while (node) {
+		run = kf_container_of(node, struct kf_run, node);
+		if (run->start >= from)
+			found = node;
+		node = run->start >= from ? node->left : node->right;
 	}
+	for (; found; found = kf_rb_next(found)) {
+		run = kf_container_of(found, struct kf_run, node);
+		if (run->dirty)
+			return run;
+	}
+	return NULL;
+}
+
+/* Returns false where the lock could not be had again. */
+static bool purge_all(void)
+{
+	const char *from = NULL;
+	struct kf_run *run;
+
+	while ((run = dirty_from(from)) != NULL) {
+		from = kf_run_end(run);
+		if (purge(run, run->dirty, false) == LOST)
+			return false;
+	}
+	return true;
+}
+
+/* A region's end of which more is to go than is known to be clean, or NULL. */
+static struct kf_run *dirty_end(size_t pad, uint32_t *dirty)
+{
+	struct kf_list *pos;
+
+	kf_list_for_each(pos, &kf_floor.regions) {
+		struct kf_run *run = free_end(pos);
+		uint32_t keep;
+
+		if (!run)
+			continue;
+		keep = leave(run, &pad);
+		if (!run->dirty || run->nr_pages - keep <= run->clean)
+			continue;
+		*dirty = run->dirty > keep ? run->dirty - keep : run->dirty;
+		return run;
+	}
+	return NULL;
+}
+
+/* As purge_all(), but for @pad bytes of the regions' ends. */
+static bool purge_ends(size_t pad)
+{
+	enum purged done = DONE;
+	struct kf_run *run;
+	uint32_t dirty;
+
+	while (done == DONE && kf_desc_reserve(1) &&
+	       (run = dirty_end(pad, &dirty)) != NULL)
+		done = purge(run, dirty, false);
+	return done != LOST;
 }
 
 /*
@@ -390,24 +457,35 @@ static bool lock_alone(void)
 	}
 }
 
+/* With the lock, which it drops for a while; false: it could not be had again.
+ */
+static bool trim_pages(size_t pad)
+{
+	/* Of a signal handler of ours that interrupted the one or the other. */
+	if (kf_floor.purging || kf_floor.lock.depth)
+		return true;
+	return pad ? purge_ends(pad) : purge_all();
+}
+
 size_t kf_pages_trim(size_t pad)
 {
-	size_t before;
-	size_t bytes;
+	uint64_t before;
 
 	if (!lock_alone())
 		return 0;
-	kf_stats_begin();
 	before = kf_word_get(KF_WORD_returned);
+	kf_stats_begin();
 	kf_recent_drop(SIZE_MAX);
-	trim_ends(&pad);
-	if (!pad) {
-		trim_rest();
-		kf_map_trim();
-	}
-	bytes = kf_word_get(KF_WORD_returned) - before;
-	kf_floor_count_peak();
 	kf_stats_end();
-	kf_floor_unlock();
-	return bytes;
+	if (trim_pages(pad)) {
+		kf_stats_begin();
+		trim_ends(pad);
+		if (!pad)
+			kf_map_trim();
+		kf_floor_count_peak();
+		kf_stats_end();
+		kf_floor_unlock();
+	}
+	kf_pages_settle();
+	return kf_word_get(KF_WORD_returned) - before;
 }

@@ -204,14 +204,13 @@ static bool fits_at_end(const struct kf_region *region, size_t nr_pages,
 	return *more <= region->nr_pages - region->committed;
 }
 
-/* The pages behind the committed ones are this run, and free from now on. */
+/* The pages behind the committed ones are this run from now on. */
 static void append(struct kf_region *region, struct kf_run *run)
 {
 	run->start = commit_end(region);
 	run->region = region;
 	__atomic_store_n(&region->committed, region->committed + run->nr_pages,
 			 __ATOMIC_RELAXED);
-	kf_floor_release(run);
 }
 
 static bool name_end(struct kf_region *region, size_t bytes)
@@ -243,6 +242,7 @@ static bool commit(struct kf_region *region, size_t nr)
 	run->clean = run->nr_pages;
 	kf_pages_count_map(start, bytes);
 	append(region, run);
+	kf_floor_release(run);
 	return true;
 }
 
@@ -277,7 +277,7 @@ static size_t commit_step(const struct kf_region *region, size_t more)
 	return KF_MIN(step, left);
 }
 
-static void has_grown(struct kf_region *region)
+void kf_region_has_grown(struct kf_region *region)
 {
 	ask_for_huge(region);
 	if (!region->told) {
@@ -295,7 +295,7 @@ static bool extend(struct kf_region *region, size_t more)
 {
 	if (!commit(region, commit_step(region, more)) && !commit(region, more))
 		return false;
-	has_grown(region);
+	kf_region_has_grown(region);
 	return true;
 }
 
@@ -379,25 +379,26 @@ static struct kf_region *with_addresses_for(size_t nr_pages)
 	return new_region(nr_pages, 1);
 }
 
-bool kf_region_adopt(struct kf_run *run)
+struct kf_run *kf_region_claim(size_t nr_pages)
 {
-	struct kf_region *region = with_addresses_for(run->nr_pages);
-	size_t bytes = kf_run_bytes(run);
+	struct kf_region *region = with_addresses_for(nr_pages);
+	struct kf_run *run;
 
-	/*
-	 * Its owner may have protected some of it. What was named in vain is
-	 * behind the end: nobody is found there.
-	 */
-	if (!region || !kf_vm_commit(run->start, bytes) ||
-	    !name_end(region, bytes) ||
-	    !kf_mapping_move(run, bytes, commit_end(region))) {
-		if (region && !region->committed)
+	if (!region)
+		return NULL;
+	/* Named in vain is what is behind the end: nobody is found there. */
+	if (!kf_desc_reserve(1) ||
+	    !name_end(region, nr_pages << KF_PAGE_SHIFT)) {
+		if (!region->committed)
 			free_region(region, 0);
-		return false;
+		return NULL;
 	}
+	run = kf_desc_take();
+	run->nr_pages = (uint32_t)nr_pages;
+	run->kind = KF_RUN_LARGE;
 	append(region, run);
-	has_grown(region);
-	return true;
+	kf_region_names(run);
+	return run;
 }
 
 static bool is_only(const struct kf_region *region)
@@ -422,7 +423,7 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep)
 	forget_huge(region);
 	forget(KF_ALIGN_UP((uintptr_t)start, KF_GRANULE),
 	       (uintptr_t)start + (nr << KF_PAGE_SHIFT));
-	kf_pages_count_unmap(start, nr << KF_PAGE_SHIFT);
+	kf_floor_count_less(start, nr << KF_PAGE_SHIFT);
 	if (keep) {
 		run->clean -= KF_MIN(run->clean, (uint32_t)nr);
 		kf_tree_resize(run, run->start, keep,

@@ -28,6 +28,11 @@ static void check_drop(const struct kf_lock *lock)
 		held &= ~(1u << lock->rank);
 }
 
+bool kf_lock_is_any_held(void)
+{
+	return held != 0;
+}
+
 #define SLEEPERS ((uint64_t)1)
 
 /*

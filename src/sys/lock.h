@@ -79,6 +79,14 @@ enum kf_lock_result kf_lock_take_timed(struct kf_lock *lock,
 void kf_lock_drop(struct kf_lock *lock);
 
 /**
+ * kf_lock_is_any_held() - whether this thread holds a lock
+ *
+ * Context: any; in builds with --enable-debug.
+ * Return: false always in other builds.
+ */
+bool kf_lock_is_any_held(void);
+
+/**
  * kf_lock_fork_begin() - let others go around a lock that the caller holds
  * @lock:	any lock
  *

@@ -35,16 +35,38 @@ static void *map(void *addr, size_t size, long prot, long flags)
 	return address(kf_sys(SYS_mmap, addr, size, prot, flags, -1, 0));
 }
 
+static void *map_memory(size_t size)
+{
+	return map(NULL, size, READ_WRITE, MEMORY);
+}
+
+static void *map_addresses(size_t size)
+{
+	return map(NULL, size, PROT_NONE, MEMORY);
+}
+
+static bool purge(void *addr, size_t size)
+{
+	return kf_sys(SYS_madvise, addr, size, MADV_DONTNEED) == 0;
+}
+
+static const struct kf_vm_names memory = {map_memory, kf_vm_unmap, purge};
+static const struct kf_vm_names addresses = {map_addresses, kf_vm_unmap, purge};
+
+static void drop(const struct kf_vm_names *by, void *addr, size_t size)
+{
+	if (size && !by->unmap(addr, size))
+		return;
+}
+
 /* Cut a mapping down to @size bytes from @start. */
-static void *cut(char *p, size_t mapped, char *start, size_t size)
+static void *cut(const struct kf_vm_names *by, char *p, size_t mapped,
+		 char *start, size_t size)
 {
 	size_t head = (size_t)(start - p);
-	size_t tail = mapped - head - size;
 
-	if (head)
-		kf_vm_drop(p, head);
-	if (tail)
-		kf_vm_drop(start + size, tail);
+	drop(by, p, head);
+	drop(by, start + size, mapped - head - size);
 	return start;
 }
 
@@ -52,24 +74,24 @@ static void *cut(char *p, size_t mapped, char *start, size_t size)
  * The kernel places mappings below each other, so pieces of whole multiples
  * of the alignment come out aligned: the first try is nearly always right.
  */
-static void *map_aligned(size_t size, size_t align, long prot, long flags)
+void *kf_vm_map_by(const struct kf_vm_names *by, size_t size, size_t align)
 {
 	size_t round = KF_ALIGN_UP(size, align);
 	char *p, *start;
 
 	if (round < size || round + align < round)
 		return NULL;
-	p = map(NULL, round, prot, flags);
+	p = by->map(round);
 	if (!p)
 		return NULL;
 	if (!((uintptr_t)p & (align - 1)))
-		return cut(p, round, p, size);
-	kf_vm_drop(p, round);
-	p = map(NULL, size + align, prot, flags);
+		return cut(by, p, round, p, size);
+	drop(by, p, round);
+	p = by->map(size + align);
 	if (!p)
 		return NULL;
 	start = (char *)KF_ALIGN_UP((uintptr_t)p, align);
-	return cut(p, size + align, start, size);
+	return cut(by, p, size + align, start, size);
 }
 
 size_t kf_vm_page(void)
@@ -79,7 +101,7 @@ size_t kf_vm_page(void)
 
 void *kf_vm_reserve(size_t size, size_t align)
 {
-	return map_aligned(size, align, PROT_NONE, MEMORY);
+	return kf_vm_map_by(&addresses, size, align);
 }
 
 /* Before Linux 4.17 the flag is not known, and the address a mere hint. */
@@ -94,7 +116,7 @@ bool kf_vm_claim(void *addr, size_t size)
 
 void *kf_vm_map(size_t size, size_t align)
 {
-	return map_aligned(size, align, READ_WRITE, MEMORY);
+	return kf_vm_map_by(&memory, size, align);
 }
 
 /* The kernel's pages may be longer than KF_PAGE: these are all it touches. */
@@ -116,18 +138,23 @@ bool kf_vm_decommit(void *addr, size_t size)
  * The kernel rounds the end up to its page, which may be longer than KF_PAGE:
  * what it is given ends before that, and the rest is zeroed here.
  */
-bool kf_vm_purge(void *addr, size_t size)
+bool kf_vm_purge_by(const struct kf_vm_names *by, void *addr, size_t size)
 {
 	uintptr_t page = kf_vm_page();
 	uintptr_t start = (uintptr_t)addr, end = start + size;
 	uintptr_t from = KF_ALIGN_UP(start, page);
 	uintptr_t to = KF_ALIGN_DOWN(end, page);
 
-	if (from >= to || kf_sys(SYS_madvise, from, to - from, MADV_DONTNEED))
+	if (from >= to || !by->purge((void *)from, to - from))
 		return false;
 	memset((void *)start, 0, from - start);
 	memset((void *)to, 0, end - to);
 	return true;
+}
+
+bool kf_vm_purge(void *addr, size_t size)
+{
+	return kf_vm_purge_by(&memory, addr, size);
 }
 
 void kf_vm_unload(void *addr, size_t size)

@@ -5,7 +5,8 @@
  * Every call keeps errno: who asks for memory decides what errno to leave.
  * Sizes and addresses are bytes and multiples of the page. What the kernel
  * refuses is reported, never fatal. Counting and probing are the callers'
- * business.
+ * business. These are system calls: what goes back to the kernel of what the
+ * program had is for named.h, so that other tools hear of it.
  *
  * The kf_vm_put_*() are for addresses that stay while what stands behind them
  * changes; the others are for memory that is taken and given back.
@@ -18,6 +19,16 @@
 #define KF_PAGE_SHIFT 12
 #define KF_PAGE ((size_t)1 << KF_PAGE_SHIFT)
 #define KF_HUGE_PAGE ((size_t)2 * KF_MIB)
+
+/*
+ * How memory is taken and given back: by system calls, or by names. @map is
+ * NULL where there is no more, the others false where the kernel refuses.
+ */
+struct kf_vm_names {
+	void *(*map)(size_t size);
+	bool (*unmap)(void *addr, size_t size);
+	bool (*purge)(void *addr, size_t size);
+};
 
 /**
  * kf_vm_page() - bytes of a page as the kernel maps them
@@ -56,6 +67,30 @@ bool kf_vm_claim(void *addr, size_t size) __must_check;
  * Return: the address, or NULL when the kernel has no more.
  */
 void *kf_vm_map(size_t size, size_t align) __must_check;
+
+/**
+ * kf_vm_map_by() - take an aligned piece of addresses
+ * @by:		how
+ * @size:	bytes
+ * @align:	power of two, at least a page
+ *
+ * Context: as @by's functions.
+ * Return: the address, or NULL when the kernel has no more.
+ */
+void *kf_vm_map_by(const struct kf_vm_names *by, size_t size,
+		   size_t align) __must_check;
+
+/**
+ * kf_vm_purge_by() - kf_vm_purge(), by other means
+ * @by:		how
+ * @addr:	first byte
+ * @size:	bytes
+ *
+ * Context: as @by's functions.
+ * Return: as kf_vm_purge().
+ */
+bool kf_vm_purge_by(const struct kf_vm_names *by, void *addr,
+		    size_t size) __must_check;
 
 /**
  * kf_vm_commit() - make reserved memory usable; it reads as zeroes
