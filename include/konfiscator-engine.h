@@ -81,7 +81,10 @@ struct konf_host {
 	uint32_t size;	  /* of this struct */
 	/* Zeroed memory of the kernel, counted as held, or NULL. */
 	void *(*map)(size_t size, size_t align);
-	/* Give all or a part of it back. */
+	/*
+	 * Give all or a part of it back. Tools that listen to munmap(2) hear of
+	 * it once the engine has returned; with KONF_ENGINE_THREADS they do not.
+	 */
 	void (*unmap)(void *addr, size_t size);
 	/* One line to stderr, without its newline. */
 	void (*say)(const char *line);

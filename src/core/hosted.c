@@ -96,6 +96,7 @@ static inline void leave(void)
 		return;
 	host.inside = false;
 	kf_lock_drop(&host.lock);
+	kf_pages_settle();
 }
 
 static inline void count_new(struct kf_heap *heap, size_t asked, size_t usable)
@@ -283,6 +284,8 @@ static enum kf_misuse release(void *p, size_t usable)
 	count_gone(kf_heap_counter(), usable);
 	if (has_marks())
 		leave_mark(p, usable);
+	if (host.engine == &kf_engine_secure)
+		kf_secure_give_pages(p, usable);
 	give(p, usable);
 	errno = saved;
 	return KF_FINE;
@@ -313,7 +316,11 @@ static bool resize_inside(void *p, size_t have, size_t size, void **to)
 {
 	int saved = errno;
 
-	if (!host.engine->realloc || !enter())
+	if (!host.engine->realloc)
+		return false;
+	if (size < have && host.engine == &kf_engine_secure)
+		kf_secure_give_pages((char *)p + size, have - size);
+	if (!enter())
 		return false;
 	*to = host.engine->realloc(p, size);
 	if (*to)
@@ -492,7 +499,8 @@ static void say(const char *line)
 	kf_out(&text);
 }
 
-static const struct konf_host services = {
+/* @unmap: constant once the engine stands. */
+static struct konf_host services = {
 	.version = KONF_ENGINE_VERSION,
 	.size = sizeof(struct konf_host),
 	.map = kf_engine_map,
@@ -536,8 +544,11 @@ static uint8_t way_to(const struct konf_engine *engine)
 
 const char *kf_hosted_stand(const struct konf_engine *engine)
 {
-	const char *why = engine->init ? engine->init(&services) : NULL;
+	const char *why;
 
+	if (engine->flags & KONF_ENGINE_THREADS)
+		services.unmap = kf_engine_unmap_at_once;
+	why = engine->init ? engine->init(&services) : NULL;
 	if (why)
 		return why;
 	host.engine = engine;

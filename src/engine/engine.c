@@ -90,6 +90,13 @@ bool kf_engine_decommit(void *addr, size_t size)
 
 void kf_engine_unmap(void *addr, size_t size)
 {
+	count_unmap(addr, size);
+	kf_pages_unmap_later(addr, size);
+}
+
+/* At max_map_count the kernel may refuse: then take the pages. */
+void kf_engine_unmap_at_once(void *addr, size_t size)
+{
 	if (!kf_vm_unmap(addr, size) && !kf_vm_purge(addr, size))
 		return;
 	count_unmap(addr, size);

@@ -49,11 +49,24 @@ void *kf_engine_map(size_t size, size_t align) __must_check;
  * @addr:	first byte
  * @size:	bytes; may be a part
  *
- * Fires memory_mmap_less.
+ * By name, once the engine has returned: see kf_pages_settle(). Fires
+ * memory_mmap_less.
+ *
+ * Context: an engine that one call at a time is in. Keeps errno.
+ */
+void kf_engine_unmap(void *addr, size_t size);
+
+/**
+ * kf_engine_unmap_at_once() - the same, by a system call that nobody hears of
+ * @addr:	first byte
+ * @size:	bytes; may be a part
+ *
+ * For engines that threads are in at once: the host sees no end of a call, and
+ * the engine may hold locks of its own.
  *
  * Context: any; no lock. Keeps errno.
  */
-void kf_engine_unmap(void *addr, size_t size);
+void kf_engine_unmap_at_once(void *addr, size_t size);
 
 /*
  * The malloc that the engine system passes on to.

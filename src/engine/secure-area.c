@@ -246,6 +246,6 @@ void kf_secure_area_drop(struct kf_secure_area *area)
 	unname(area);
 	kf_list_del(&area->link);
 	kf_secure_area_close(area);
-	kf_vm_drop(area->base, area->reserved);
+	kf_pages_unmap_later(area->base, area->reserved);
 	forget(area);
 }

@@ -15,8 +15,12 @@
 #include "engine/secure.h"
 
 #include "stats/stats.h"
+#include "sys/named.h"
+#include "sys/vm.h"
 
 #include <string.h>
+
+#define LONG (64 * KF_KIB) /* a block whose pages tools hear of at once */
 
 static const char *init(const struct konf_host *host)
 {
@@ -124,6 +128,17 @@ static void *resize(void *p, size_t size)
 	memcpy(to, p, KF_MIN(have, size));
 	give(p);
 	return to;
+}
+
+void kf_secure_give_pages(char *p, size_t bytes)
+{
+	uintptr_t page = kf_vm_page();
+	uintptr_t from = KF_ALIGN_UP((uintptr_t)p, page);
+	uintptr_t to = KF_ALIGN_DOWN((uintptr_t)p + bytes, page);
+
+	/* Refused for locked pages: these go with their addresses. */
+	if (bytes < LONG || !kf_named_purge((void *)from, to - from))
+		return;
 }
 
 static size_t trim(size_t pad)

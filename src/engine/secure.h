@@ -33,6 +33,7 @@
 
 #define KF_SECURE_REDZONE ((size_t)32)
 #define KF_SECURE_SMALL ((size_t)2048) /* larger ones have their own area */
+#define KF_SECURE_LONG (64 * KF_KIB)   /* its pages go when it is freed */
 #define KF_SECURE_LEAST ((size_t)8) /* the host links blocks while it forks */
 #define KF_SECURE_CLASSES 73
 
@@ -251,5 +252,17 @@ void kf_secure_look_over(void);
 
 /* All areas; inside the engine. */
 extern struct kf_list kf_secure_areas;
+
+/**
+ * kf_secure_give_pages() - give up what is in a live block, before it is freed
+ * @p:		first byte
+ * @bytes:	how many
+ *
+ * The engine takes the pages of a long block when it is freed or shrinks, by
+ * calls that nobody hears of, as it is under a lock: so they go by name before.
+ *
+ * Context: the block's owner, no lock held. Keeps errno.
+ */
+void kf_secure_give_pages(char *p, size_t bytes);
 
 #endif

@@ -98,6 +98,41 @@ void kf_floor_release(struct kf_run *run);
 void kf_floor_free(struct kf_run *run);
 
 /**
+ * kf_floor_count_use() - count bytes of slabs or of large blocks
+ * @run:	a run of a region
+ * @kind:	KF_RUN_SLAB or KF_RUN_LARGE
+ * @bytes:	how many more; negative: fewer
+ *
+ * Context: any; atomic.
+ */
+void kf_floor_count_use(const struct kf_run *run, enum kf_run_kind kind,
+			size_t bytes);
+
+/**
+ * kf_floor_uncount_mapped() - count a mapped block less
+ * @run:	the block's run
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_floor_uncount_mapped(const struct kf_run *run);
+
+/**
+ * kf_floor_push_pending() - free a run when the lock can be had again
+ * @run:	the run
+ *
+ * Context: any thread, while another forks.
+ */
+void kf_floor_push_pending(struct kf_run *run);
+
+/**
+ * kf_floor_push_going() - leave a mapping to kf_pages_settle()
+ * @run:	a run that nobody knows any more; its descriptor goes too
+ *
+ * Context: pages lock held.
+ */
+void kf_floor_push_going(struct kf_run *run);
+
+/**
  * kf_floor_unmap() - have a mapping that counts nowhere given back
  * @run:	a mapped run; kf_pages_settle()'s afterwards
  *

@@ -5,7 +5,6 @@
 #include "pages/floor.h"
 #include "pages/wait.h"
 #include "record/record.h"
-#include "sys/named.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -114,8 +113,8 @@ static struct kf_run *cut(struct kf_run *from, size_t pad, size_t nr_pages)
 	return run;
 }
 
-static void count_use(const struct kf_run *run, enum kf_run_kind kind,
-		      size_t bytes)
+void kf_floor_count_use(const struct kf_run *run, enum kf_run_kind kind,
+			size_t bytes)
 {
 	kf_word_add_atomic(kind == KF_RUN_SLAB ? KF_WORD_slabs : KF_WORD_large,
 			   bytes);
@@ -143,7 +142,7 @@ static void hand_out(struct kf_run *run, enum kf_run_kind kind)
 	if (kind == KF_RUN_SLAB &&
 	    !kf_map_set(run->start, kf_run_bytes(run), run))
 		__builtin_unreachable();
-	count_use(run, kind, kf_run_bytes(run));
+	kf_floor_count_use(run, kind, kf_run_bytes(run));
 }
 
 /* Cut the wanted pages out of a free run and hand them to their owner. */
@@ -310,43 +309,11 @@ static void free_run(struct kf_run *run)
 	if (run->kind == KF_RUN_SLAB &&
 	    !kf_map_set(run->start, kf_run_bytes(run), &run->region->stand_in))
 		__builtin_unreachable();
-	count_use(run, run->kind, -kf_run_bytes(run));
+	kf_floor_count_use(run, run->kind, -kf_run_bytes(run));
 	mark_dirty(run);
 	kf_floor_release(run);
 	kf_purge_excess();
 	kf_floor_count_peak();
-}
-
-/* At max_map_count the kernel may refuse: then take the pages. */
-static void give_addresses(char *start, size_t bytes)
-{
-	if (!kf_named_unmap(start, bytes) && !kf_named_purge(start, bytes))
-		return;
-}
-
-static void push_going(struct kf_run *run)
-{
-	run->pending = kf_floor.going;
-	kf_floor.going = run;
-}
-
-/* Returns descriptors that nobody needs any more: a private run's goes, too. */
-static struct kf_run *unmap_all(struct kf_run *run)
-{
-	struct kf_run *left = NULL, *next;
-
-	for (; run; run = next) {
-		char *start = run->private ? (char *)run : run->start;
-		bool private = run->private;
-
-		next = run->pending;
-		give_addresses(start, (size_t)(kf_run_end(run) - start));
-		if (private)
-			continue;
-		run->pending = left;
-		left = run;
-	}
-	return left;
 }
 
 bool kf_pages_was_mapped(const void *start)
@@ -362,10 +329,10 @@ void kf_floor_unmap(struct kf_run *run)
 	kf_pages_count_unmap(run->start, kf_run_bytes(run));
 	__atomic_store_n(kf_floor_gone_at(run->start), run->start,
 			 __ATOMIC_RELAXED);
-	push_going(run);
+	kf_floor_push_going(run);
 }
 
-static void uncount_mapped(const struct kf_run *run)
+void kf_floor_uncount_mapped(const struct kf_run *run)
 {
 	size_t bytes = kf_run_bytes(run);
 
@@ -376,12 +343,12 @@ static void uncount_mapped(const struct kf_run *run)
 
 static void free_mapped(struct kf_run *run)
 {
-	uncount_mapped(run);
+	kf_floor_uncount_mapped(run);
 	if (!kf_recent_put(run))
 		kf_floor_unmap(run);
 }
 
-static void push_pending(struct kf_run *run)
+void kf_floor_push_pending(struct kf_run *run)
 {
 	struct kf_run *old =
 		__atomic_load_n(&kf_floor.pending, __ATOMIC_RELAXED);
@@ -407,17 +374,17 @@ static void free_private(struct kf_run *run)
 	bytes += (size_t)(run->start - head);
 	kf_pages_count_unmap(head, bytes);
 	if (!kf_floor_lock()) {
-		push_pending(run);
+		kf_floor_push_pending(run);
 		return;
 	}
-	push_going(run);
+	kf_floor_push_going(run);
 	kf_floor_unlock();
 }
 
 void kf_floor_free(struct kf_run *run)
 {
 	if (run->private)
-		push_going(run);
+		kf_floor_push_going(run);
 	else if (run->region)
 		free_run(run);
 	else
@@ -436,7 +403,7 @@ static void free_any(struct kf_run *run)
 	if (run->private) {
 		free_private(run);
 	} else if (!kf_floor_lock()) {
-		push_pending(run);
+		kf_floor_push_pending(run);
 	} else {
 		free_locked(run);
 		kf_floor_unlock();
@@ -462,120 +429,10 @@ void kf_pages_free_list(struct kf_run *run)
 		if (likely(locked))
 			free_locked(run);
 		else
-			push_pending(run);
+			kf_floor_push_pending(run);
 	}
 	if (likely(locked))
 		kf_floor_unlock();
-}
-
-/*
- * Each mapping that was moved stays one to the kernel, which limits them. Older
- * pages go instead where they become too many.
- */
-static bool is_worth_adopting(const struct kf_run *run)
-{
-	return kf_floor.nr_adopted < KF_ADOPTED_MAX &&
-	       kf_run_bytes(run) <= kf_dirty_limit() / 2;
-}
-
-/* What is at @to goes in any case; false: there is no memory now. */
-static bool put_pages(struct kf_run *run, struct kf_run *to, bool *moved)
-{
-	size_t bytes = kf_run_bytes(run);
-
-	/* Its owner may have protected some of it. */
-	*moved = kf_vm_commit(run->start, bytes) &&
-		 kf_mapping_move(run, bytes, to->start);
-	return *moved || kf_vm_put_memory(to->start, bytes);
-}
-
-/* Addresses that could not get the pages of a mapping; others may be behind. */
-static void unclaim(struct kf_run *to)
-{
-	struct kf_region *region = to->region;
-	const char *end = kf_run_end(to);
-	uint32_t nr = to->nr_pages;
-
-	count_use(to, KF_RUN_LARGE, -kf_run_bytes(to));
-	to->dirty = 0;
-	to->clean = nr;
-	kf_floor_release(to);
-	to = region->page[region->committed - 1];
-	if (kf_run_end(to) == end)
-		kf_region_shrink(to, to->nr_pages - nr);
-}
-
-/*
- * The pages of a mapping that counts nowhere become those of @to, which is free
- * then. Where another thread forks @to waits for that; the mapping's descriptor
- * is lost, or the mapping, if it could not be moved either.
- */
-static void move_pages(struct kf_run *run, struct kf_run *to)
-{
-	bool moved;
-	bool usable = put_pages(run, to, &moved);
-
-	if (!moved)
-		kf_pages_count_map(to->start, kf_run_bytes(to));
-	if (!kf_floor_lock()) {
-		if (usable)
-			push_pending(to);
-		return;
-	}
-	kf_stats_begin();
-	kf_region_has_grown(to->region);
-	if (moved) {
-		kf_desc_give(run);
-		kf_floor.nr_adopted++;
-		free_run(to);
-	} else {
-		kf_floor_unmap(run);
-		if (usable)
-			unclaim(to);
-	}
-	kf_stats_end();
-	kf_floor_unlock();
-}
-
-static struct kf_run *claim(const struct kf_run *run)
-{
-	struct kf_run *to = NULL;
-
-	if (is_worth_adopting(run))
-		to = kf_region_claim(run->nr_pages);
-	if (to)
-		count_use(to, KF_RUN_LARGE, kf_run_bytes(to));
-	return to;
-}
-
-static void let_go(struct kf_run *run, bool adopted)
-{
-	struct kf_run *to;
-
-	if (run->private || !kf_floor_lock()) {
-		kf_pages_free(run);
-		return;
-	}
-	kf_stats_begin();
-	uncount_mapped(run);
-	to = adopted ? claim(run) : NULL;
-	if (!to)
-		kf_floor_unmap(run);
-	kf_stats_end();
-	kf_floor_unlock();
-	if (to)
-		move_pages(run, to);
-	kf_pages_settle();
-}
-
-void kf_pages_adopt(struct kf_run *run)
-{
-	let_go(run, true);
-}
-
-void kf_pages_unmap(struct kf_run *run)
-{
-	let_go(run, false);
 }
 
 bool kf_floor_lock(void)
@@ -610,42 +467,6 @@ void kf_floor_unlock(void)
 {
 	__atomic_store_n(&kf_floor.due, is_due(), __ATOMIC_RELAXED);
 	kf_lock_drop(&kf_floor.lock);
-}
-
-/* Returns false where the lock could not be had again. */
-static bool unmap_going(void)
-{
-	struct kf_run *run = kf_floor.going, *next;
-
-	kf_floor.going = NULL;
-	kf_floor_unlock();
-	run = unmap_all(run);
-	/* Without it the descriptors are lost. */
-	if (!kf_floor_lock())
-		return false;
-	for (; run; run = next) {
-		next = run->pending;
-		kf_desc_give(run);
-	}
-	return true;
-}
-
-void kf_pages_settle(void)
-{
-	if (likely(!__atomic_load_n(&kf_floor.due, __ATOMIC_RELAXED)) ||
-	    !kf_floor_lock())
-		return;
-	/* In a signal handler while the thread holds the lock: later. */
-	if (kf_floor.lock.depth) {
-		kf_floor_unlock();
-		return;
-	}
-	if (kf_floor.going && !unmap_going())
-		return;
-	if (kf_floor.purging)
-		kf_floor_unlock();
-	else
-		kf_purge_settle();
 }
 
 void kf_pages_fork_begin(void)

@@ -148,10 +148,22 @@ bool kf_pages_was_mapped(const void *start);
 bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
 
 /**
+ * kf_pages_unmap_later() - have kf_pages_settle() unmap what is no run's
+ * @start:	first byte
+ * @size:	bytes, whole pages
+ *
+ * Counts nothing.
+ *
+ * Context: any thread. Takes the pages lock. Leaves errno alone; never fails.
+ */
+void kf_pages_unmap_later(void *start, size_t size);
+
+/**
  * kf_pages_settle() - hand back to the kernel what is to go
  *
- * What kf_pages_alloc() and kf_pages_free() of slabs, kf_pages_free_list() and
- * kf_meta_alloc() leave; the other calls do it themselves. By the C library's
+ * What kf_pages_alloc() and kf_pages_free() of slabs, kf_pages_free_list(),
+ * kf_pages_unmap_later() and kf_meta_alloc() leave; the other calls do it
+ * themselves. By the C library's
  * names, behind which anything may be: see sys/named.h.
  *
  * Context: any thread that holds no lock and is in no heap, often; mostly one

@@ -7,21 +7,23 @@
 . "${top_srcdir:?}/tests/lib.sh"
 workdir
 
-# shellcheck disable=SC2086
 "${CC:-cc}" -O1 -fno-builtin -o "$WORK/busy" \
 	"$top_srcdir/tests/preload/busy.c" "$top_srcdir/tests/preload/ucx.c" \
 	-lucm -lucs -lpthread 2>"$WORK/err" ||
 	skip "UCX is missing (package libucx-dev)"
 
+# run ENGINE [late]
+run() {
+	UCX_MEM_MMAP_HOOK_MODE=$mode KONFISCATOR_ENGINE=$1 \
+		run_under timeout -k 9 300 "$WORK/busy" ${2:+"$2"} \
+		>"$WORK/out" 2>"$WORK/err" ||
+		fail "$mode, $1: status $?: $(cat "$WORK/err")"
+	read -r _ _ _ events _ <"$WORK/out"
+	[ "$events" -gt 10 ] || fail "$mode, $1: $events events are too few"
+	echo "$mode, $1: $events events"
+}
+
 for mode in bistro reloc; do
-	for engine in firstfit; do
-		UCX_MEM_MMAP_HOOK_MODE=$mode KONFISCATOR_ENGINE=$engine \
-			run_under timeout -k 9 300 "$WORK/busy" \
-			>"$WORK/out" 2>"$WORK/err" ||
-			fail "$mode, $engine: status $?: $(cat "$WORK/err")"
-		read -r _ _ _ events _ <"$WORK/out"
-		[ "$events" -gt 10 ] ||
-			fail "$mode, $engine: $events events are too few"
-		echo "$mode, $engine: $events events"
-	done
+	run firstfit
+	run secure late
 done

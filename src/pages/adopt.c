@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Mappings that are freed for good: their pages serve runs, or go.
+ */
+#include "pages/floor.h"
+
+/*
+ * Each mapping that was moved stays one to the kernel, which limits them. Older
+ * pages go instead where they become too many.
+ */
+static bool is_worth_adopting(const struct kf_run *run)
+{
+	return kf_floor.nr_adopted < KF_ADOPTED_MAX &&
+	       kf_run_bytes(run) <= kf_dirty_limit() / 2;
+}
+
+/* What is at @to goes in any case; false: there is no memory now. */
+static bool put_pages(struct kf_run *run, struct kf_run *to, bool *moved)
+{
+	size_t bytes = kf_run_bytes(run);
+
+	/* Its owner may have protected some of it. */
+	*moved = kf_vm_commit(run->start, bytes) &&
+		 kf_mapping_move(run, bytes, to->start);
+	return *moved || kf_vm_put_memory(to->start, bytes);
+}
+
+/* Addresses that could not get the pages of a mapping; others may be behind. */
+static void unclaim(struct kf_run *to)
+{
+	struct kf_region *region = to->region;
+	const char *end = kf_run_end(to);
+	uint32_t nr = to->nr_pages;
+
+	kf_floor_count_use(to, KF_RUN_LARGE, -kf_run_bytes(to));
+	to->dirty = 0;
+	to->clean = nr;
+	kf_floor_release(to);
+	to = region->page[region->committed - 1];
+	if (kf_run_end(to) == end)
+		kf_region_shrink(to, to->nr_pages - nr);
+}
+
+/*
+ * The pages of a mapping that counts nowhere become those of @to, which is free
+ * then. Where another thread forks @to waits for that; the mapping's descriptor
+ * is lost, or the mapping, if it could not be moved either.
+ */
+static void move_pages(struct kf_run *run, struct kf_run *to)
+{
+	bool moved;
+	bool usable = put_pages(run, to, &moved);
+
+	if (!moved)
+		kf_pages_count_map(to->start, kf_run_bytes(to));
+	if (!kf_floor_lock()) {
+		if (usable)
+			kf_floor_push_pending(to);
+		return;
+	}
+	kf_stats_begin();
+	kf_region_has_grown(to->region);
+	if (moved) {
+		kf_desc_give(run);
+		kf_floor.nr_adopted++;
+		kf_floor_free(to);
+	} else {
+		kf_floor_unmap(run);
+		if (usable)
+			unclaim(to);
+	}
+	kf_stats_end();
+	kf_floor_unlock();
+}
+
+static struct kf_run *claim(const struct kf_run *run)
+{
+	struct kf_run *to = NULL;
+
+	if (is_worth_adopting(run))
+		to = kf_region_claim(run->nr_pages);
+	if (to)
+		kf_floor_count_use(to, KF_RUN_LARGE, kf_run_bytes(to));
+	return to;
+}
+
+static void let_go(struct kf_run *run, bool adopted)
+{
+	struct kf_run *to;
+
+	if (run->private || !kf_floor_lock()) {
+		kf_pages_free(run);
+		return;
+	}
+	kf_stats_begin();
+	kf_floor_uncount_mapped(run);
+	to = adopted ? claim(run) : NULL;
+	if (!to)
+		kf_floor_unmap(run);
+	kf_stats_end();
+	kf_floor_unlock();
+	if (to)
+		move_pages(run, to);
+	kf_pages_settle();
+}
+
+void kf_pages_adopt(struct kf_run *run)
+{
+	let_go(run, true);
+}
+
+void kf_pages_unmap(struct kf_run *run)
+{
+	let_go(run, false);
+}
