@@ -191,6 +191,24 @@ static __cold void open_again(void)
 		kf_process_open(gate);
 }
 
+/*
+ * Where the engine secure has no addresses or mappings left: rather a block
+ * without guards than none.
+ */
+static __noinline void *unguarded(size_t size, size_t align, size_t *usable)
+{
+	void *p = FIRSTFIT->alloc(KF_MAX(size, (size_t)1), align, true, usable);
+
+	if (p)
+		kf_word_add_atomic(KF_WORD_unguarded, 1);
+	return p;
+}
+
+static bool is_secure(void)
+{
+	return host.engine == &kf_engine_secure;
+}
+
 void *kf_hosted_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 {
 	struct kf_heap *heap = kf_heap_counter();
@@ -212,6 +230,8 @@ void *kf_hosted_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 		count_new(heap, size, *usable);
 	}
 	leave();
+	if (unlikely(!p) && is_secure())
+		p = unguarded(size, align, usable);
 	errno = saved;
 	return p;
 }
@@ -349,7 +369,8 @@ static void *resize_anyhow(void *p, size_t have, size_t size)
 	void *to;
 
 	/* A shrink never fails: the block it was is still large enough. */
-	if (!is_default(p) && resize_inside(p, have, size, &to))
+	if (!is_default(p) && resize_inside(p, have, size, &to) &&
+	    (to || !is_secure()))
 		return to || size > have ? to : p;
 	return kf_resize_stays(have, size) ? p : move(p, have, size);
 }
@@ -569,7 +590,7 @@ bool kf_hosted_takes_zero(void)
 
 void kf_hosted_finish(void)
 {
-	if (host.engine != &kf_engine_secure || !enter())
+	if (!is_secure() || !enter())
 		return;
 	kf_secure_look_over();
 	leave();

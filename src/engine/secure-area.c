@@ -9,8 +9,10 @@
  */
 #include "engine/secure.h"
 
+#include "base/text.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
+#include "sys/file.h"
 #include "sys/process.h"
 
 #include <string.h>
@@ -18,23 +20,50 @@
 #define GUARD_LEAST (KF_MIB + 4 * KF_AREA_UNIT)
 #define GUARD_SPREAD 64 /* units */
 
-/* Descriptors of one page that are kept for the next areas. */
-#define SPARES 256
+/* Descriptors of areas with one block are made so many bytes at a time. */
+#define CHUNK (64 * KF_KIB)
+#define ONE_BLOCK                                              \
+	KF_ALIGN_UP(sizeof(struct kf_secure_area) +            \
+			    2 * sizeof(struct kf_secure_slot), \
+		    (size_t)KF_CACHE_LINE)
 
 struct kf_list kf_secure_areas = KF_LIST_INIT(kf_secure_areas);
 
-/* @secret: constant. */
+/* Mappings of a process, where nobody says: the kernel's usual number. */
+#define MAPPINGS 65530
+
+/* @secret, @most and @addresses: constant. */
 static struct {
 	uint64_t secret;
+	uint64_t most; /* areas; each takes two mappings, half are others' */
+	uint64_t addresses; /* RLIMIT_AS at the start */
+	uint64_t nr;
+	size_t reserved; /* bytes of addresses of all areas */
 	uint64_t random;
-	struct kf_list spares;
-	unsigned int nr_spares;
+	struct kf_list unused; /* descriptors of one block */
 } area_state = {
-	.spares = KF_LIST_INIT(area_state.spares),
+	.unused = KF_LIST_INIT(area_state.unused),
 };
+
+static uint64_t most_mappings(void)
+{
+	char text[32];
+	uint64_t nr;
+	ssize_t n = kf_file_read("/proc/sys/vm/max_map_count", text,
+				 sizeof(text) - 1);
+
+	if (n <= 0)
+		return MAPPINGS;
+	text[n] = '\0';
+	if (text[n - 1] == '\n')
+		text[n - 1] = '\0';
+	return kf_parse_u64(text, &nr) ? nr : MAPPINGS;
+}
 
 void kf_secure_area_init(void)
 {
+	area_state.most = most_mappings() / 4;
+	area_state.addresses = kf_process_address_limit();
 	area_state.secret = kf_process_random();
 	area_state.random = kf_process_random() | 1;
 }
@@ -59,59 +88,62 @@ static uint64_t canaries(uintptr_t word)
 	return (x ^ x >> 29) | 0x0101010101010101;
 }
 
-/* How many bytes to look at together: a word or one. */
-static size_t step(const char *p, const char *to)
+static uint8_t canary(const char *p)
 {
-	return !((uintptr_t)p & 7) && to - p >= 8 ? 8 : 1;
+	return (uint8_t)(canaries((uintptr_t)p >> 3) >> ((uintptr_t)p & 7) * 8);
 }
 
-static uint64_t load(const char *p, size_t n)
+/* The whole words between two addresses: most of what is to be looked at. */
+static const char *words_from(const char *from, const char *to)
 {
-	return n == 8 ? *(const uint64_t *)p : (uint8_t)*p;
+	return KF_MIN((const char *)KF_ALIGN_UP((uintptr_t)from, (uintptr_t)8),
+		      to);
 }
 
-static uint64_t wanted(const char *p, size_t n)
+static const char *words_to(const char *first, const char *to)
 {
-	uint64_t word = canaries((uintptr_t)p >> 3);
-
-	return n == 8 ? word : (uint8_t)(word >> ((uintptr_t)p & 7) * 8);
+	return first + KF_ALIGN_DOWN((size_t)(to - first), (size_t)8);
 }
 
 void kf_secure_fill(char *from, const char *to)
 {
-	size_t n;
+	const char *first = words_from(from, to), *last = words_to(first, to);
 
-	for (; from < to; from += n) {
-		n = step(from, to);
-		if (n == 8)
-			*(uint64_t *)from = wanted(from, n);
-		else
-			*from = (char)wanted(from, n);
-	}
+	for (; from < first; from++)
+		*from = (char)canary(from);
+	for (; from < last; from += 8)
+		*(uint64_t *)from = canaries((uintptr_t)from >> 3);
+	for (; from < to; from++)
+		*from = (char)canary(from);
 }
 
 bool kf_secure_holds(const char *from, const char *to)
 {
-	size_t n;
+	const char *first = words_from(from, to), *last = words_to(first, to);
+	uint64_t differ = 0;
 
-	for (; from < to; from += n) {
-		n = step(from, to);
-		if (load(from, n) != wanted(from, n))
-			return false;
-	}
-	return true;
+	for (; from < first; from++)
+		differ |= (uint8_t)*from ^ canary(from);
+	for (; from < last; from += 8)
+		differ |= *(const uint64_t *)from ^
+			  canaries((uintptr_t)from >> 3);
+	for (; from < to; from++)
+		differ |= (uint8_t)*from ^ canary(from);
+	return !differ;
 }
 
 bool kf_secure_is_zero(const char *from, const char *to)
 {
-	size_t n;
+	const char *first = words_from(from, to), *last = words_to(first, to);
+	uint64_t some = 0;
 
-	for (; from < to; from += n) {
-		n = step(from, to);
-		if (load(from, n))
-			return false;
-	}
-	return true;
+	for (; from < first; from++)
+		some |= (uint8_t)*from;
+	for (; from < last; from += 8)
+		some |= *(const uint64_t *)from;
+	for (; from < to; from++)
+		some |= (uint8_t)*from;
+	return !some;
 }
 
 static size_t descriptor_bytes(uint32_t nr)
@@ -123,31 +155,54 @@ static size_t descriptor_bytes(uint32_t nr)
 	return KF_ALIGN_UP(bytes, KF_PAGE);
 }
 
-static struct kf_secure_area *spare(void)
+/* Those of one block lie side by side, and stay. */
+static bool carve_descriptors(void)
 {
-	struct kf_list *link = kf_list_first(&area_state.spares);
-	struct kf_secure_area *area =
-		kf_container_of(link, struct kf_secure_area, link);
+	char *at = kf_engine_map(CHUNK, KF_PAGE);
+	char *end = at + CHUNK;
 
+	if (!at)
+		return false;
+	kf_word_add_atomic(KF_WORD_metadata, CHUNK);
+	for (; end - at >= (ptrdiff_t)ONE_BLOCK; at += ONE_BLOCK) {
+		struct kf_secure_area *area = (struct kf_secure_area *)at;
+
+		kf_list_add_tail(&area->link, &area_state.unused);
+	}
+	return true;
+}
+
+static struct kf_secure_area *describe_one(void)
+{
+	struct kf_list *link;
+	struct kf_secure_area *area;
+
+	if (kf_list_empty(&area_state.unused) && !carve_descriptors())
+		return NULL;
+	link = kf_list_first(&area_state.unused);
 	kf_list_del(link);
-	area_state.nr_spares--;
-	memset(area, 0, KF_PAGE);
+	area = kf_container_of(link, struct kf_secure_area, link);
+	memset(area, 0, ONE_BLOCK);
+	return area;
+}
+
+static struct kf_secure_area *describe_many(size_t held)
+{
+	struct kf_secure_area *area = kf_engine_map(held, KF_PAGE);
+
+	if (area)
+		kf_word_add_atomic(KF_WORD_metadata, held);
 	return area;
 }
 
 static struct kf_secure_area *describe(uint32_t nr)
 {
-	size_t held = descriptor_bytes(nr);
-	struct kf_secure_area *area;
+	size_t held = nr > 1 ? descriptor_bytes(nr) : 0;
+	struct kf_secure_area *area =
+		held ? describe_many(held) : describe_one();
 
-	if (held == KF_PAGE && area_state.nr_spares) {
-		area = spare();
-	} else {
-		area = kf_engine_map(held, KF_PAGE);
-		if (!area)
-			return NULL;
-		kf_word_add_atomic(KF_WORD_metadata, held);
-	}
+	if (!area)
+		return NULL;
 	area->held = held;
 	area->nr = nr;
 	return area;
@@ -157,39 +212,61 @@ static void forget(struct kf_secure_area *area)
 {
 	size_t held = area->held;
 
-	if (held == KF_PAGE && area_state.nr_spares < SPARES) {
-		kf_list_add(&area->link, &area_state.spares);
-		area_state.nr_spares++;
+	if (!held) {
+		kf_list_add(&area->link, &area_state.unused);
 		return;
 	}
 	kf_word_add_atomic(KF_WORD_metadata, -held);
 	kf_engine_unmap(area, held);
 }
 
-/* Addresses with a guard before and behind, wide ones first. */
-static bool reserve(struct kf_secure_area *area, size_t bytes, size_t align)
+static bool reserve_guarded(struct kf_secure_area *area, size_t bytes,
+			    size_t align, size_t guard)
+{
+	size_t before = KF_ALIGN_UP(guard, align);
+
+	area->limit = KF_ALIGN_UP(bytes, KF_AREA_UNIT);
+	area->reserved = before + area->limit + guard;
+	area->base = kf_vm_reserve(area->reserved, align);
+	area->run.start = area->base + before;
+	return area->base;
+}
+
+/*
+ * How long a guard may be: where addresses are limited they are shorter the
+ * more of them areas have, and end at half.
+ */
+static size_t guard_bytes(void)
 {
 	size_t guard =
 		GUARD_LEAST + kf_secure_random(GUARD_SPREAD) * KF_AREA_UNIT;
+	size_t half = area_state.addresses / 2;
+	size_t left = half - KF_MIN(area_state.reserved, half);
+
+	return KF_MIN(guard, KF_ALIGN_DOWN(left / 1024, KF_AREA_UNIT));
+}
+
+/* Addresses with a guard before and behind, with room and wide ones first. */
+static bool reserve(struct kf_secure_area *area, size_t bytes, size_t room,
+		    size_t align)
+{
+	size_t guard = guard_bytes();
 
 	align = KF_MAX(align, KF_AREA_UNIT);
+	if (guard < GUARD_LEAST)
+		room = 0;
+	if (room && reserve_guarded(area, bytes + room, align, guard))
+		return true;
 	for (; guard >= KF_AREA_UNIT;
 	     guard = guard / 8 / KF_AREA_UNIT * KF_AREA_UNIT) {
-		size_t before = KF_ALIGN_UP(guard, align);
-
-		area->reserved =
-			before + KF_ALIGN_UP(bytes, KF_AREA_UNIT) + guard;
-		area->base = kf_vm_reserve(area->reserved, align);
-		if (!area->base)
-			continue;
-		area->run.start = area->base + before;
-		return true;
+		if (reserve_guarded(area, bytes, align, guard))
+			return true;
 	}
 	return false;
 }
 
-struct kf_secure_area *kf_secure_area_make(size_t bytes, size_t align,
-					   uint32_t nr)
+static struct kf_secure_area *make(size_t bytes, size_t room, size_t align,
+				   uint32_t nr)
 {
 	struct kf_secure_area *area = describe(nr);
 	size_t span = bytes ? bytes : (size_t)nr * 16;
@@ -198,7 +275,7 @@ struct kf_secure_area *kf_secure_area_make(size_t bytes, size_t align,
 		return NULL;
 	area->run.kind = KF_RUN_POOL;
 	area->bytes = bytes;
-	if (!reserve(area, span, align)) {
+	if (!reserve(area, span, room, align)) {
 		forget(area);
 		return NULL;
 	}
@@ -210,7 +287,37 @@ struct kf_secure_area *kf_secure_area_make(size_t bytes, size_t align,
 	area->first = area->run.start;
 	kf_list_init(&area->room);
 	kf_list_add_tail(&area->link, &kf_secure_areas);
+	area_state.nr++;
+	area_state.reserved += area->reserved;
 	return area;
+}
+
+/* Spare areas first, then the oldest block in quarantine. */
+static bool give_way(void)
+{
+	return kf_secure_pages_drop_spare() || kf_secure_wait_less();
+}
+
+void kf_secure_empty(void)
+{
+	while (give_way())
+		;
+}
+
+struct kf_secure_area *kf_secure_area_make(size_t bytes, size_t room,
+					   size_t align, uint32_t nr)
+{
+	struct kf_secure_area *area;
+
+	while (area_state.nr >= area_state.most) {
+		if (!give_way())
+			return NULL;
+	}
+	area = make(bytes, room, align, nr);
+	if (area)
+		return area;
+	kf_secure_empty();
+	return make(bytes, 0, align, nr);
 }
 
 /* A part of the map that has been named before can always be taken back. */
@@ -238,13 +345,16 @@ void kf_secure_area_close(struct kf_secure_area *area)
 		area->bytes = 0;
 		return;
 	}
-	memset(area->run.start, 0, area->bytes);
+	if (!area->hidden)
+		memset(area->run.start, 0, area->bytes);
 }
 
 void kf_secure_area_drop(struct kf_secure_area *area)
 {
 	unname(area);
 	kf_list_del(&area->link);
+	area_state.nr--;
+	area_state.reserved -= area->reserved;
 	kf_secure_area_close(area);
 	kf_pages_unmap_later(area->base, area->reserved);
 	forget(area);

@@ -73,7 +73,8 @@ enum konf_misuse kf_secure_slot_check(struct kf_secure_block block)
 	const char *from, *to;
 
 	/* Blocks of size 0, and those whose pages fault. */
-	if (!block.area->bytes || slot->state == KF_SECURE_FRESH)
+	if (!block.area->bytes || block.area->hidden ||
+	    slot->state == KF_SECURE_FRESH)
 		return KONF_FINE;
 	bounds(block, &from, &to);
 	if (slot->state == KF_SECURE_LIVE)
@@ -110,8 +111,8 @@ static struct kf_secure_area *make(uint32_t class)
 	size_t stride = class ? size + KF_SECURE_REDZONE : 16;
 	size_t nr = class ? (bytes - KF_SECURE_REDZONE) / stride
 			  : AREA_BYTES / stride;
-	struct kf_secure_area *area =
-		kf_secure_area_make(class ? bytes : 0, KF_PAGE, (uint32_t)nr);
+	struct kf_secure_area *area = kf_secure_area_make(
+		class ? bytes : 0, 0, KF_PAGE, (uint32_t)nr);
 
 	_Static_assert(AREA_WIDE / 48 < UINT16_MAX, "numbers of slots");
 	if (!area)

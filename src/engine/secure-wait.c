@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The quarantine of the engine secure: a ring of freed blocks, oldest first,
- * bounded by their number and by their bytes. What was written into a block
- * while it waited shows when it leaves, or at the end of the program.
+ * bounded by their number and by their bytes; one for slots, and one for blocks
+ * with pages of their own, so that neither pushes the other out. What was
+ * written into a block while it waited shows when it leaves, or at the end of
+ * the program.
  */
 #include "engine/secure.h"
 
@@ -12,48 +14,70 @@
 #define MOST 4096
 #define MOST_BYTES (8 * KF_MIB)
 
-static struct {
-	struct kf_secure_block *ring; /* of MOST */
+struct ring {
+	struct kf_secure_block *block; /* of MOST */
 	uint32_t first;
 	uint32_t nr;
-	size_t bytes; /* small blocks'; the others' pages are gone */
-} waiting;
+	size_t bytes; /* of pages that are there */
+};
+
+enum { SLOTS, PAGES, NR_RINGS };
+
+static struct ring waiting[NR_RINGS];
 
 bool kf_secure_wait_init(void)
 {
-	size_t bytes = KF_ALIGN_UP(MOST * sizeof(*waiting.ring), KF_PAGE);
+	size_t each = MOST * sizeof(struct kf_secure_block);
+	size_t bytes = KF_ALIGN_UP(NR_RINGS * each, KF_PAGE);
+	struct kf_secure_block *blocks = kf_engine_map(bytes, KF_PAGE);
 
-	waiting.ring = kf_engine_map(bytes, KF_PAGE);
-	if (waiting.ring)
-		kf_word_add_atomic(KF_WORD_metadata, bytes);
-	return waiting.ring;
+	if (!blocks)
+		return false;
+	kf_word_add_atomic(KF_WORD_metadata, bytes);
+	for (size_t i = 0; i < NR_RINGS; i++)
+		waiting[i].block = blocks + i * MOST;
+	return true;
 }
 
-static void leave(void)
+/* One that lost its pages has no bytes. */
+static size_t bytes_of(struct kf_secure_block block)
 {
-	struct kf_secure_block block = waiting.ring[waiting.first];
+	return block.area->nr > 1 ? block.area->size : block.area->bytes;
+}
 
-	waiting.first = (waiting.first + 1) % MOST;
-	waiting.nr--;
-	waiting.bytes -= block.area->size;
+static void leave(struct ring *ring)
+{
+	struct kf_secure_block block = ring->block[ring->first];
+
+	ring->first = (ring->first + 1) % MOST;
+	ring->nr--;
+	ring->bytes -= bytes_of(block);
 	if (block.area->nr > 1)
 		kf_secure_slot_leave(block);
 	else
-		kf_secure_area_drop(block.area);
+		kf_secure_pages_leave(block.area);
 }
 
 void kf_secure_wait(struct kf_secure_block block)
 {
-	if (waiting.nr == MOST)
-		leave();
-	waiting.ring[(waiting.first + waiting.nr++) % MOST] = block;
-	waiting.bytes += block.area->size;
-	while (waiting.bytes > MOST_BYTES)
-		leave();
+	struct ring *ring = &waiting[block.area->nr > 1 ? SLOTS : PAGES];
+
+	if (ring->nr == MOST)
+		leave(ring);
+	ring->block[(ring->first + ring->nr++) % MOST] = block;
+	ring->bytes += bytes_of(block);
+	while (ring->bytes > MOST_BYTES)
+		leave(ring);
 }
 
-void kf_secure_wait_no_more(void)
+/* Those with pages of their own free more. */
+bool kf_secure_wait_less(void)
 {
-	while (waiting.nr)
-		leave();
+	for (size_t i = NR_RINGS; i-- > 0;) {
+		if (waiting[i].nr) {
+			leave(&waiting[i]);
+			return true;
+		}
+	}
+	return false;
 }

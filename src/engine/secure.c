@@ -5,9 +5,9 @@
  *
  * Up to 2 KiB a block is a slot in an area of its class, between redzones;
  * larger ones, and aligned ones, have pages of their own that end where the
- * block does, but for a slack of canaries where the alignment asks for one.
- * Freed blocks wait in quarantine, small ones full of zeroes, large ones
- * without their pages. Blocks of size 0 are addresses that fault.
+ * block does, but for a slack of canaries: see secure-pages.c. Freed blocks
+ * wait in quarantine, small ones full of zeroes, large ones behind addresses
+ * that fault. Blocks of size 0 are addresses that fault.
  *
  * The model is hardened_malloc; the differences are that sizes are kept to the
  * byte, and that there are redzones on both sides of a slot.
@@ -33,38 +33,15 @@ static bool is_small(size_t size, size_t align)
 	return size <= KF_SECURE_SMALL && align <= 16;
 }
 
-/* The block lies at the end of its pages, where an overflow faults. */
-static void *take_pages(size_t size, size_t align)
-{
-	size_t bytes = KF_ALIGN_UP(size ? size : 1, KF_PAGE);
-	struct kf_secure_area *area = kf_secure_area_make(bytes, align, 1);
-
-	if (!area)
-		return NULL;
-	if (align < KF_PAGE)
-		area->first += KF_ALIGN_DOWN(bytes - size, align);
-	area->stride = UINT32_MAX;
-	area->busy = 1;
-	if (!kf_secure_area_name(area, area->first, 1)) {
-		kf_secure_area_drop(area);
-		return NULL;
-	}
-	area->slot[0].asked = size;
-	area->slot[0].state = KF_SECURE_LIVE;
-	kf_secure_fill(area->run.start, area->first);
-	kf_secure_fill(area->first + size, area->run.start + bytes);
-	return area->first;
-}
-
 /* All blocks read as zeroes. */
 static void *alloc(size_t size, size_t align)
 {
 	if (!size)
 		return align <= 16 ? kf_secure_slot_alloc(0)
-				   : take_pages(size, align);
+				   : kf_secure_pages_alloc(size, align);
 	size = KF_MAX(size, KF_SECURE_LEAST);
 	return is_small(size, align) ? kf_secure_slot_alloc(size)
-				     : take_pages(size, align);
+				     : kf_secure_pages_alloc(size, align);
 }
 
 /* Freed twice at once by two threads, it is judged here only. */
@@ -79,11 +56,12 @@ static void give(void *p)
 		return;
 	}
 	area = block.area;
-	area->slot[block.index].state = KF_SECURE_WAITING;
-	if (area->nr > 1 && area->size)
+	if (area->nr == 1) {
+		kf_secure_pages_free(area);
+	} else {
+		area->slot[block.index].state = KF_SECURE_WAITING;
 		memset(p, 0, area->size);
-	else if (area->nr == 1)
-		kf_secure_area_close(area);
+	}
 	kf_secure_wait(block);
 }
 
@@ -98,15 +76,13 @@ static size_t usable_size(const void *p)
 }
 
 /* Where it stands, if it stays in its class; else it moves. */
-static bool resize_slot(char *p, size_t size)
+static bool resize_slot(struct kf_secure_block block, size_t size)
 {
-	struct kf_secure_block block;
-	struct kf_secure_slot *slot;
+	struct kf_secure_slot *slot = &block.area->slot[block.index];
+	char *p = kf_secure_slot_at(block);
 
-	if (!kf_secure_find(p, &block) || block.area->nr == 1 ||
-	    size > KF_SECURE_SMALL || kf_class_of(size) != block.area->class)
+	if (size > KF_SECURE_SMALL || kf_class_of(size) != block.area->class)
 		return false;
-	slot = &block.area->slot[block.index];
 	if (size > slot->asked)
 		memset(p + slot->asked, 0, size - slot->asked);
 	slot->asked = size;
@@ -117,11 +93,16 @@ static bool resize_slot(char *p, size_t size)
 static void *resize(void *p, size_t size)
 {
 	size_t have = usable_size(p);
+	struct kf_secure_block block;
 	void *to;
 
+	if (!kf_secure_find(p, &block))
+		return NULL;
 	size = KF_MAX(size, KF_SECURE_LEAST);
-	if (resize_slot(p, size))
+	if (block.area->nr > 1 && resize_slot(block, size))
 		return p;
+	if (block.area->nr == 1 && have && size > KF_SECURE_SMALL)
+		return kf_secure_pages_resize(block.area, size);
 	to = alloc(size, 16);
 	if (!to)
 		return NULL;
@@ -145,7 +126,7 @@ static size_t trim(size_t pad)
 {
 	size_t held = kf_stats_held();
 
-	kf_secure_wait_no_more();
+	kf_secure_empty();
 	return held - KF_MIN(kf_stats_held(), held);
 }
 

@@ -12,6 +12,7 @@
  *		likewise filled
  *	canary	a byte that is never 0 and follows from a secret and its address
  *	quarantine	freed blocks that wait before they are given again
+ *	spare	an area whose only block has left the quarantine
  *
  * Invariants, between two calls:
  *	- a live block's redzones and slack hold canaries;
@@ -60,7 +61,8 @@ struct kf_secure_slot {
 /*
  * @run is what the address map has for the area; the line behind it stays
  * zero, so that no heap ever owns it. Constant once made, but for @bytes, which
- * becomes 0 with kf_secure_area_close(), and what comes behind @nr.
+ * becomes 0 with kf_secure_area_close() and changes with an area's only block,
+ * as @first does, and what comes behind @nr.
  */
 struct kf_secure_area {
 	struct kf_run run; /* its start: of the pages between the guards */
@@ -68,7 +70,8 @@ struct kf_secure_area {
 	char *base;	 /* of the addresses, with guards */
 	size_t reserved; /* bytes of these */
 	size_t bytes;	 /* between the guards */
-	size_t held;	 /* bytes of the descriptor */
+	size_t limit;	 /* that @bytes may grow to */
+	size_t held;	 /* bytes of the descriptor; 0: one among others */
 	char *first;	 /* the first slot */
 	char *named;	 /* what the address map has of it */
 	size_t named_bytes;
@@ -76,8 +79,11 @@ struct kf_secure_area {
 	uint32_t stride; /* from slot to slot */
 	uint32_t size; /* bytes of a slot; 0: one block, or blocks of size 0 */
 	uint32_t nr;   /* slots */
-	struct kf_list link; /* among all areas, or spare descriptors */
-	struct kf_list room; /* among those of the class with free slots */
+	bool hidden;   /* its pages are there, and fault */
+	struct kf_list link; /* among all areas, or spare ones, or unused
+				descriptors */
+	struct kf_list room; /* among those of the class with free slots, or
+				spare ones of as many pages */
 	uint32_t busy;	     /* live or in quarantine */
 	uint32_t nr_free;
 	struct kf_secure_slot slot[]; /* @nr + 1, then the free ones' numbers */
@@ -122,13 +128,18 @@ void kf_secure_area_init(void);
 /**
  * kf_secure_area_make() - pages between guards, with a descriptor
  * @bytes:	of the pages; 0: as many as @nr slots of 16 bytes that fault
+ * @room:	bytes that the pages may grow by, if there are addresses for it
  * @align:	of the pages, a power of two
  * @nr:		slots
+ *
+ * Where addresses or mappings are scarce spare areas go, and blocks leave the
+ * quarantine.
  *
  * Context: inside the engine.
  * Return: the area, its block part to be set, or NULL without memory.
  */
-struct kf_secure_area *kf_secure_area_make(size_t bytes, size_t align,
+struct kf_secure_area *kf_secure_area_make(size_t bytes, size_t room,
+					   size_t align,
 					   uint32_t nr) __must_check;
 
 /**
@@ -158,6 +169,53 @@ void kf_secure_area_close(struct kf_secure_area *area);
  * Context: inside the engine.
  */
 void kf_secure_area_drop(struct kf_secure_area *area);
+
+/**
+ * kf_secure_pages_alloc() - a block with pages of its own
+ * @size:	bytes; 0: an address that faults
+ * @align:	power of two, at least 16
+ *
+ * Context: inside the engine.
+ * Return: the block, which reads as zeroes, or NULL without memory.
+ */
+void *kf_secure_pages_alloc(size_t size, size_t align) __must_check;
+
+/**
+ * kf_secure_pages_resize() - give such a block another size
+ * @area:	its area
+ * @size:	bytes, at least KF_SECURE_LEAST
+ *
+ * Context: inside the engine.
+ * Return: the block where it is now, contents kept, what is new zeroed; or NULL
+ *	   without memory, and nothing changed.
+ */
+void *kf_secure_pages_resize(struct kf_secure_area *area,
+			     size_t size) __must_check;
+
+/**
+ * kf_secure_pages_free() - let the pages of such a block fault
+ * kf_secure_pages_leave() - the block leaves the quarantine
+ * @area:	its area
+ *
+ * Context: inside the engine.
+ */
+void kf_secure_pages_free(struct kf_secure_area *area);
+void kf_secure_pages_leave(struct kf_secure_area *area);
+
+/**
+ * kf_secure_pages_drop_spare() - give the oldest spare area back
+ *
+ * Context: inside the engine.
+ * Return: false: there is none.
+ */
+bool kf_secure_pages_drop_spare(void);
+
+/**
+ * kf_secure_empty() - empty the quarantine, and give all spare areas back
+ *
+ * Context: inside the engine.
+ */
+void kf_secure_empty(void);
 
 /**
  * kf_secure_find() - the slot that begins at an address
@@ -227,11 +285,12 @@ enum konf_misuse kf_secure_slot_check(struct kf_secure_block block);
 void kf_secure_wait(struct kf_secure_block block);
 
 /**
- * kf_secure_wait_no_more() - empty the quarantine
+ * kf_secure_wait_less() - the oldest block leaves the quarantine
  *
  * Context: inside the engine.
+ * Return: false: there is none.
  */
-void kf_secure_wait_no_more(void);
+bool kf_secure_wait_less(void);
 
 /**
  * kf_secure_wait_init() - make the quarantine

@@ -17,6 +17,10 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -132,6 +136,22 @@ bool kf_vm_commit(void *addr, size_t size)
 bool kf_vm_decommit(void *addr, size_t size)
 {
 	return map(addr, size, PROT_NONE, MEMORY | MAP_FIXED);
+}
+
+/* Whole pages of the kernel only: what else lies in them is the caller's. */
+bool kf_vm_hide(void *addr, size_t size)
+{
+	uintptr_t page = kf_vm_page();
+
+	return !(((uintptr_t)addr | size) & (page - 1)) &&
+	       kf_sys(SYS_mprotect, addr, size, (long)PROT_NONE) == 0;
+}
+
+bool kf_vm_take(void *to, size_t size, void *from)
+{
+	return kf_sys(SYS_mremap, from, size, size,
+		      (long)MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP,
+		      to) >= 0;
 }
 
 /*

@@ -113,6 +113,28 @@ bool kf_vm_commit(void *addr, size_t size) __must_check;
 bool kf_vm_decommit(void *addr, size_t size) __must_check;
 
 /**
+ * kf_vm_hide() - let addresses fault, keep the pages behind them
+ * @addr:	first byte
+ * @size:	bytes; kf_vm_commit() shows what they held
+ *
+ * Context: any; no lock.
+ * Return: false when the kernel refused; the memory is as it was.
+ */
+bool kf_vm_hide(void *addr, size_t size) __must_check;
+
+/**
+ * kf_vm_take() - move pages to another place, and leave the old addresses
+ * @to:		where; whatever is mapped there goes
+ * @size:	bytes
+ * @from:	private memory, which has no pages then and reads as zeroes
+ *
+ * Context: any; no lock.
+ * Return: false when the kernel refused (before Linux 5.7 always) and nothing
+ *	   changed.
+ */
+bool kf_vm_take(void *to, size_t size, void *from) __must_check;
+
+/**
  * kf_vm_purge() - give pages back, keep the memory usable; it reads as zeroes
  * @addr:	first byte
  * @size:	bytes
