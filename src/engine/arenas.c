@@ -98,6 +98,7 @@ static struct kf_heap *marked_of(const struct kf_heap *heap)
 static bool has_mail(const struct kf_heap *heap)
 {
 	return __atomic_load_n(&heap->inbox, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&heap->suspect, __ATOMIC_RELAXED) ||
 	       (heap->marked &&
 		__atomic_load_n(&heap->marked->inbox, __ATOMIC_RELAXED));
 }

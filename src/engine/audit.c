@@ -128,3 +128,41 @@ void kf_audit_local(struct kf_slab *slab)
 	slab->used = slab->carved;
 	tell(slab, NULL, p);
 }
+
+void kf_audit_suspect(struct kf_heap *owner, void *p)
+{
+	void *none = NULL;
+
+	/* pairs with the acquire of kf_audit_judge() */
+	__atomic_compare_exchange_n(&owner->suspect, &none, p, false,
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void kf_audit_judge(struct kf_heap *heap)
+{
+	void *p = __atomic_exchange_n(&heap->suspect, NULL, __ATOMIC_ACQUIRE);
+	struct kf_slab *slab = p ? kf_slab_at(p) : NULL;
+
+	if (!slab)
+		return;
+	/* What does not look free any more has been handed out meanwhile. */
+	if (!kf_slab_looks_free(slab, p) || kf_slab_has_free(heap, slab, p)) {
+		kf_engine_tell(KONF_DOUBLE_FREE, p);
+		return;
+	}
+	kf_heap_count(heap, &kf_heap_pair(heap, kf_slab_offset(slab))->frees,
+		      1);
+	kf_slab_return(heap, slab, p);
+}
+
+bool kf_audit_shared_has(const struct kf_slab *slab, const void *p)
+{
+	struct kf_heap *heap = kf_heap_shared_lock();
+	bool found;
+
+	if (!heap)
+		return false;
+	found = kf_slab_has_free(heap, slab, p);
+	kf_heap_shared_unlock();
+	return found;
+}

@@ -76,4 +76,36 @@ static inline void *kf_audit_next(const void *block)
 	return next;
 }
 
+/**
+ * kf_audit_suspect() - hand a block to its owner that looks as if it were free
+ * @owner:	of its slab, another heap than the caller's
+ * @p:		the block; it is not written to, as it may be in a list
+ *
+ * The owner judges it when it collects next. One at a time waits; others are
+ * taken for free, and stay what they are.
+ *
+ * Context: any thread.
+ */
+void kf_audit_suspect(struct kf_heap *owner, void *p);
+
+/**
+ * kf_audit_judge() - look for a block that was handed over so
+ * @heap:	its owner
+ *
+ * Tells of it where it is free already; else frees it.
+ *
+ * Context: the heap's owner.
+ */
+void kf_audit_judge(struct kf_heap *heap);
+
+/**
+ * kf_audit_shared_has() - whether a block is free in the guests' heap
+ * @slab:	its slab, of any heap
+ * @p:		the block
+ *
+ * Context: any thread.
+ * Return: true if it is in one of its lists.
+ */
+bool kf_audit_shared_has(const struct kf_slab *slab, const void *p);
+
 #endif

@@ -10,6 +10,7 @@
  */
 #include "engine/engine.h"
 
+#include "engine/audit.h"
 #include "engine/fast.h"
 #include "engine/large.h"
 #include "engine/marked.h"
@@ -126,9 +127,14 @@ static enum kf_misuse block_at(const struct kf_slab *slab, const void *p)
 
 	if (!kf_slab_is_block(slab, p))
 		return KF_INVALID_POINTER;
-	if (likely(!kf_slab_looks_free(slab, p)) || !heap->has_bins)
+	if (kf_slab_looks_mailed(p) && kf_slab_is_mailed(slab, p))
+		return KF_DOUBLE_FREE;
+	if (likely(!kf_slab_looks_free(slab, p)))
 		return KF_FINE;
-	return kf_slab_has_free(heap, slab, p) ? KF_DOUBLE_FREE : KF_FINE;
+	return (heap->has_bins && kf_slab_has_free(heap, slab, p)) ||
+			       kf_audit_shared_has(slab, p)
+		       ? KF_DOUBLE_FREE
+		       : KF_FINE;
 }
 
 static enum kf_misuse release_small(struct kf_slab *slab, void *p)
@@ -142,6 +148,12 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 		kf_mark_leave(slab, p);
 	/* A thread that only frees has use for outboxes too. */
 	self = kf_heap_get();
+	owner = kf_slab_owner(slab);
+	if (unlikely(kf_slab_looks_free(slab, p)) && owner != self &&
+	    owner != self->marked) {
+		kf_audit_suspect(owner, p);
+		return KF_FINE;
+	}
 	kf_heap_count(self, &kf_heap_pair(self, kf_slab_offset(slab))->frees,
 		      1);
 	if (!self->has_bins) {
@@ -150,7 +162,6 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 		return KF_FINE;
 	}
 	kf_heap_enter(self);
-	owner = kf_slab_owner(slab);
 	if (owner == self || owner == self->marked)
 		kf_slab_return(owner, slab, p);
 	else

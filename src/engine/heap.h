@@ -167,6 +167,7 @@ struct kf_heap {
 	struct kf_kept *kept;  /* these, or NULL: never any; owner */
 	void *mail;	       /* what was in it when a fork began; owner */
 	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
+	void *suspect; /* see kf_audit_suspect(); atomic */
 } __kf_aligned(KF_CACHE_LINE);
 
 /*
@@ -379,7 +380,8 @@ static __always_inline_kf bool kf_heap_may_give(const struct kf_heap *heap,
 						const void *p)
 {
 	return heap->has_bins && kf_slab_is_block(slab, p) &&
-	       !kf_slab_looks_free(slab, p) && kf_process_is_known();
+	       !kf_slab_looks_free(slab, p) && !kf_slab_looks_mailed(p) &&
+	       kf_process_is_known();
 }
 
 /**

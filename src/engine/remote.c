@@ -19,6 +19,7 @@
 
 #include "engine/audit.h"
 #include "engine/cut.h"
+#include "engine/engine.h"
 #include "engine/marked.h"
 
 #include "probes/konfiscator-probes.h"
@@ -27,13 +28,14 @@
 #define CREDIT_SHARE 4
 
 /*
- * In the second word of a block under way, where others have their key: one
- * that comes KF_AHEAD later in the list, or anything. Whoever walks the list
- * has its lines fetched in time, which they would otherwise be one by one.
+ * The second word of a block under way, where others have their key, leads to
+ * one that comes KF_AHEAD later in the list, or to none. Whoever walks the list
+ * has its lines fetched in time, which they would otherwise be one by one; and
+ * by it free knows what is under way already.
  */
-static inline void **later_of(void *block)
+static inline void set_later(void *block, const void *later)
 {
-	return (void **)block + 1;
+	*kf_slab_key(block) = kf_mail_code(later);
 }
 
 static void send(struct kf_heap *to, void *first, void *last)
@@ -70,7 +72,7 @@ static inline void post(struct kf_heap *heap, struct kf_heap *to, void *p)
 	if (unlikely(box->to != to))
 		change_box(box, to, p);
 	kf_link_set(p, box->first);
-	*later_of(p) = box->latest[box->nr % KF_AHEAD];
+	set_later(p, box->latest[box->nr % KF_AHEAD]);
 	box->latest[box->nr++ % KF_AHEAD] = p;
 	box->first = p;
 }
@@ -225,6 +227,7 @@ bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
 	kf_heap_stat(heap, KF_SLOT_remote_frees, 1);
 	if (unlikely(!heap->has_bins)) {
+		set_later(p, NULL);
 		send(kf_slab_owner(slab), p, p);
 		return false;
 	}
@@ -236,6 +239,8 @@ void kf_heap_collect(struct kf_heap *heap)
 	uint64_t total = 0;
 	void *block, *next;
 
+	if (unlikely(__atomic_load_n(&heap->suspect, __ATOMIC_RELAXED)))
+		kf_audit_judge(heap);
 	if (!__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
 		return;
 	/* pairs with the release of send() */
@@ -244,7 +249,17 @@ void kf_heap_collect(struct kf_heap *heap)
 	for (; block; block = next) {
 		struct kf_run *run = kf_map_glance(block);
 
-		__builtin_prefetch(*later_of(block), 1);
+		__builtin_prefetch(kf_mail_later(block), 1);
+		/*
+		 * Freed again while it was under way, it is in a list of its
+		 * slab, and so is what follows: nobody gets the others.
+		 */
+		if (unlikely(*kf_slab_key(block) == (uintptr_t)heap)) {
+			kf_engine_tell(KONF_DOUBLE_FREE, block);
+			break;
+		}
+		/* It has come home, should there be something to tell. */
+		*kf_slab_key(block) = 0;
 		next = kf_audit_next(block);
 		kf_slab_return(heap, kf_container_of(run, struct kf_slab, run),
 			       block);

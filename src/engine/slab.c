@@ -169,6 +169,20 @@ static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
 	return (uint32_t)nr;
 }
 
+bool kf_slab_is_mailed(const struct kf_slab *slab, const void *p)
+{
+	const void *later = kf_mail_later(p);
+	const struct kf_slab *other;
+
+	if (!later)
+		return true;
+	if (!kf_slab_looks_mailed(p))
+		return false;
+	other = kf_slab_at(later);
+	return other && kf_slab_is_block(other, later) &&
+	       kf_slab_owner(other) == kf_slab_owner(slab);
+}
+
 /* Whether a list of at most @nr blocks, or one that is damaged, has a block. */
 static bool is_in(const void *block, const void *p, uint64_t nr)
 {

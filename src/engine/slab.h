@@ -13,7 +13,8 @@
  * The key tells a block that is freed twice from others: free looks for it, and
  * who hands a block out wipes it off. A program may have the same value
  * there by chance, so the lists are looked through before it is believed.
- * Blocks on their way to another thread's heap have something else there.
+ * Blocks on their way to another thread's heap have another word there, which
+ * nobody has by chance: see kf_slab_is_mailed().
  *
  * Links are coded with a random number whose upper bit is set: an address, a
  * small number, a text or zeroes that somebody wrote over one come out as a
@@ -163,6 +164,42 @@ static inline bool kf_slab_looks_free(const struct kf_slab *slab, const void *p)
 {
 	return ((const uintptr_t *)p)[1] == (uintptr_t)kf_slab_owner(slab);
 }
+
+/*
+ * What the second word of a block on its way to its owner is: a block that
+ * comes later in the same list, or NULL, coded as links are but for the lower
+ * bits, so that no link that a program copies looks like it.
+ */
+#define KF_MAIL_BITS ((uintptr_t)9)
+
+static __always_inline_kf uintptr_t kf_mail_code(const void *later)
+{
+	return (uintptr_t)kf_link_code(later) ^ KF_MAIL_BITS;
+}
+
+static __always_inline_kf const void *kf_mail_later(const void *p)
+{
+	uintptr_t word = ((const uintptr_t *)p)[1];
+
+	return kf_link_code((const void *)(word ^ KF_MAIL_BITS));
+}
+
+/* Whether a block may be on its way: of random words one in 2^17 looks so. */
+static __always_inline_kf bool kf_slab_looks_mailed(const void *p)
+{
+	return unlikely((uintptr_t)kf_mail_later(p) >> KF_ADDRESS_BITS == 0);
+}
+
+/**
+ * kf_slab_is_mailed() - whether a block is on its way to its owner
+ * @slab:	the slab
+ * @p:		the block
+ *
+ * Context: any.
+ * Return: true if its second word leads to none or to another block of the same
+ *	   owner.
+ */
+bool kf_slab_is_mailed(const struct kf_slab *slab, const void *p);
 
 /**
  * kf_slab_has_free() - whether a block of a slab is free
