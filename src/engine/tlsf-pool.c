@@ -319,6 +319,20 @@ bool kf_tlsf_add(struct kf_tlsf *t, void *mem, size_t bytes,
 	return true;
 }
 
+bool kf_tlsf_is_empty(const struct kf_tlsf_pool *pool)
+{
+	const struct kf_tlsf_block *b = first_of(pool);
+
+	return get_head(b) & KF_TLSF_FREE &&
+	       (const char *)behind(b) == pool->end;
+}
+
+void kf_tlsf_remove(struct kf_tlsf *t, const struct kf_tlsf_pool *pool)
+{
+	unlink_block(t, first_of(pool));
+	t->bytes -= (size_t)(pool->end - pool->start);
+}
+
 size_t kf_tlsf_need(size_t size, size_t align)
 {
 	size_t bytes = wanted_bytes(size, align);

@@ -131,6 +131,24 @@ void *kf_tlsf_make(void *mem, size_t bytes, struct kf_tlsf_pool *pool);
 void kf_tlsf_adopt(struct kf_tlsf *t, const struct kf_tlsf_pool *pool);
 
 /**
+ * kf_tlsf_is_empty() - whether a pool is one free block
+ * @pool:	the pool
+ *
+ * Context: the caller's lock.
+ * Return: true if so.
+ */
+bool kf_tlsf_is_empty(const struct kf_tlsf_pool *pool);
+
+/**
+ * kf_tlsf_remove() - take a pool out
+ * @t:		the state
+ * @pool:	the pool, which is empty; its memory is the caller's again
+ *
+ * Context: the caller's lock.
+ */
+void kf_tlsf_remove(struct kf_tlsf *t, const struct kf_tlsf_pool *pool);
+
+/**
  * kf_tlsf_need() - bytes of a pool that is sure to serve a request
  * @size:	bytes wanted
  * @align:	power of two

@@ -4,13 +4,15 @@
  *
  * How blocks are found, split and merged is tlsf-pool.h's. Here are the pools:
  * the first is taken at start; where none serves a request more are added, each
- * twice the one before, until one does. They are never given back.
+ * twice the one before, until one does. malloc_trim() gives those of them back
+ * that are empty, and of the first one the pages.
  *
  * One call at a time is in here (the host sees to it) but for check() and
  * usable_size(), which find a block's pool by the address map.
  */
 #include "engine/tlsf.h"
 
+#include "base/list.h"
 #include "base/text.h"
 #include "engine/engine.h"
 #include "engine/tlsf-pool.h"
@@ -28,13 +30,15 @@
 /*
  * The head of a pool, before its first block. @run is what the address map
  * has for the pool's granules; the line behind it stays zero, so that no heap
- * ever owns it. All but @fresh is constant.
+ * ever owns it. All but @fresh and @link is constant.
  */
 struct pool {
 	struct kf_run run;
 	uint64_t engine_part[KF_CACHE_LINE / 8];
 	struct kf_tlsf_pool bounds;
 	char *fresh; /* no block ever went beyond, nor a head of ours */
+	size_t mapped;
+	struct kf_list link;
 };
 
 _Static_assert(sizeof(struct pool) % KF_TLSF_ALIGN == 0, "blocks are aligned");
@@ -47,9 +51,13 @@ struct kf_tlsf_conf kf_tlsf_conf = {
 static struct {
 	struct kf_tlsf tlsf;
 	const struct konf_host *host;
-	int heads;	    /* blocks that count_heads() has not counted */
-	bool told_unlocked; /* that pools could not be locked */
-} state;
+	struct kf_list pools; /* oldest first */
+	struct pool *first;   /* that stays, or NULL */
+	int heads;	      /* blocks that count_heads() has not counted */
+	bool told_unlocked;   /* that pools could not be locked */
+} state = {
+	.pools = KF_LIST_INIT(state.pools),
+};
 
 /* A line of words and numbers. */
 static void say(const char *before, size_t bytes, const char *after)
@@ -90,11 +98,18 @@ static struct pool *map_pool(size_t bytes)
 		return NULL;
 	pool->run.start = (char *)pool;
 	pool->run.kind = KF_RUN_POOL;
+	pool->mapped = mapped;
 	if (!kf_map_set(pool, mapped, &pool->run)) {
 		kf_engine_unmap(pool, mapped);
 		return NULL;
 	}
 	return pool;
+}
+
+/* Bytes of a pool's mapping that are in no block. */
+static size_t own_bytes(const struct pool *pool)
+{
+	return pool->mapped - (size_t)(pool->bounds.end - pool->bounds.start);
 }
 
 static void prefault(struct pool *pool, size_t bytes)
@@ -118,10 +133,60 @@ static void add_pool(struct pool *pool, size_t bytes)
 	if (!kf_tlsf_add(&state.tlsf, pool + 1, bytes, &pool->bounds))
 		__builtin_unreachable();
 	pool->fresh = pool->bounds.start + KF_TLSF_BLOCK_MIN;
+	kf_list_add_tail(&pool->link, &state.pools);
 	kf_word_add_atomic(KF_WORD_heaps, 1);
-	kf_word_add_atomic(KF_WORD_metadata,
-			   mapping_bytes(bytes) - (size_t)(pool->bounds.end -
-							   pool->bounds.start));
+	kf_word_add_atomic(KF_WORD_metadata, own_bytes(pool));
+}
+
+static void drop(struct pool *pool)
+{
+	size_t mapped = pool->mapped;
+
+	kf_tlsf_remove(&state.tlsf, &pool->bounds);
+	kf_list_del(&pool->link);
+	kf_word_add_atomic(KF_WORD_heaps, -1);
+	kf_word_add_atomic(KF_WORD_metadata, -own_bytes(pool));
+	/* What was named before can always be taken back. */
+	if (!kf_map_set(pool, mapped, NULL))
+		__builtin_unreachable();
+	kf_engine_unmap(pool, mapped);
+}
+
+/* Give back the pages of a pool that stays, but for its only block's ends. */
+static size_t purge(struct pool *pool)
+{
+	uintptr_t start = (uintptr_t)pool->bounds.start + KF_TLSF_BLOCK_MIN;
+	char *from = (char *)KF_ALIGN_UP(start, KF_PAGE);
+	char *end = pool->bounds.end;
+	char *to = (char *)KF_ALIGN_DOWN((uintptr_t)end, KF_PAGE);
+
+	if (kf_tlsf_conf.prefault || pool->fresh <= from || from >= to ||
+	    !kf_vm_purge(from, (size_t)(to - from)))
+		return 0;
+	memset(to, 0, (size_t)(end - to));
+	pool->fresh = from;
+	return (size_t)(to - from);
+}
+
+/* Pools without a block in use go back. */
+static size_t trim(size_t pad)
+{
+	struct kf_list *pos, *next;
+	size_t bytes = 0;
+
+	kf_list_for_each_safe(pos, next, &state.pools) {
+		struct pool *pool = kf_container_of(pos, struct pool, link);
+
+		if (!kf_tlsf_is_empty(&pool->bounds))
+			continue;
+		if (pool == state.first) {
+			bytes += purge(pool);
+			continue;
+		}
+		bytes += pool->mapped;
+		drop(pool);
+	}
+	return bytes;
 }
 
 static void add_more(struct pool *pool, size_t bytes, size_t wanted)
@@ -341,6 +406,7 @@ static const char *init(const struct konf_host *host)
 	if (!pool)
 		return "the kernel has no memory for a pool";
 	add_pool(pool, bytes);
+	state.first = pool;
 	if (bytes < wanted)
 		say("pool: the kernel has only ", bytes, " bytes for it");
 	return NULL;
@@ -356,5 +422,6 @@ const struct konf_engine kf_engine_tlsf = {
 	.realloc = resize,
 	.usable_size = usable_size,
 	.check = check,
+	.trim = trim,
 	.info = info,
 };

@@ -10,6 +10,8 @@
  *		then free all and take one again
  *	threads	eight threads of posix_memalign and realloc
  *	sums	compare mallinfo2 with what is live, between random calls
+ *	trim	use 60 MiB in pools of 4 MiB and more, free them and trim; with
+ *		a block that stays, and without
  *	double, inside, foreign
  *		free a block twice, a part of it, something else
  */
@@ -23,6 +25,7 @@
 
 #include "tests/chance.h"
 #include "tests/pattern.h"
+#include "tests/space.h"
 
 #define NR_THREADS 8
 #define NR_BLOCKS 200
@@ -216,6 +219,45 @@ static void sums(void)
 	CHECK(now.ordblks == before.ordblks);
 }
 
+#define TRIMMED 60
+#define MIB ((size_t)1 << 20)
+
+/* Free all but one, or all; what stays resident afterwards is in MiB. */
+static void use_and_trim(int stays, size_t most)
+{
+	static unsigned char *p[TRIMMED];
+	size_t before = space_bytes(SPACE_RESIDENT);
+
+	for (int i = 0; i < TRIMMED; i++) {
+		p[i] = calloc(1, MIB - 100);
+		CHECK(p[i]);
+		for (size_t k = 0; k < MIB - 100; k++)
+			CHECK(!p[i][k]);
+		memset(p[i], i + 1, MIB - 100);
+	}
+	CHECK(space_bytes(SPACE_RESIDENT) - before > (TRIMMED - 5) * MIB);
+	for (int i = 0; i < TRIMMED; i++) {
+		if (i != stays)
+			free(p[i]);
+	}
+	CHECK(malloc_trim(0) == 1);
+	CHECK(space_bytes(SPACE_RESIDENT) < before + most * MIB);
+	if (stays < 0)
+		return;
+	for (size_t k = 0; k < MIB - 100; k++)
+		CHECK(p[stays][k] == stays + 1);
+	free(p[stays]);
+	malloc_trim(0);
+}
+
+static void trim(void)
+{
+	use_and_trim(-1, 1);
+	use_and_trim(TRIMMED - 1, 34);
+	use_and_trim(0, 6);
+	use_and_trim(-1, 1);
+}
+
 static void misuse(const char *how)
 {
 	static char foreign[64] __attribute__((aligned(16)));
@@ -240,7 +282,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} whats[] = {
 		{"grow", grow},	      {"refuse", refuse}, {"fill", fill},
-		{"threads", threads}, {"sums", sums},
+		{"threads", threads}, {"sums", sums},	  {"trim", trim},
 	};
 
 	if (argc != 2)
