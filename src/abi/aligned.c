@@ -8,6 +8,7 @@
 #include "abi/detour.h"
 #include "base/bits.h"
 #include "core/core.h"
+#include "core/hosted.h"
 #include "engine/fast.h"
 #include "sys/vm.h"
 
@@ -61,7 +62,11 @@ __kf_public int posix_memalign(void **out, size_t align, size_t size)
 
 __kf_public void *aligned_alloc(size_t align, size_t size)
 {
-	return kf_is_pow2(align) ? kf_aligned(align, size) : invalid();
+	if (kf_is_pow2(align))
+		return kf_aligned(align, size);
+	if (kf_hosted_passes_on() && kf_system_rounds())
+		return memalign(align, size);
+	return invalid();
 }
 
 __kf_public void *memalign(size_t align, size_t size)

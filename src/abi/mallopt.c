@@ -3,7 +3,9 @@
  * mallopt: see core/tune.h.
  */
 #include "core/core.h"
+#include "core/hosted.h"
 #include "core/tune.h"
+#include "engine/engine.h"
 #include "engine/supply.h"
 
 #include "probes/konfiscator-probes.h"
@@ -18,6 +20,8 @@ __kf_public int mallopt(int param, int value)
 		kf_start();
 	kf_probe_memory_mallopt((uint64_t)(int64_t)param,
 				(uint64_t)(int64_t)value);
+	if (kf_hosted_passes_on())
+		return kf_system_mallopt(param, value);
 	good = kf_tune(param, value);
 	/* New and freed blocks are filled already. */
 	if (good && param != M_PERTURB)

@@ -436,7 +436,8 @@ static bool trim(size_t pad)
 		leave();
 	}
 	errno = saved;
-	return FIRSTFIT->trim(pad) || some;
+	/* Of what is elsewhere the engine alone knows. */
+	return (FIRSTFIT->trim(pad) && !host.elsewhere) || some;
 }
 
 static void option(int param, int value)
@@ -594,6 +595,11 @@ void kf_hosted_finish(void)
 		return;
 	kf_secure_look_over();
 	leave();
+}
+
+bool kf_hosted_passes_on(void)
+{
+	return host.engine == &kf_engine_system;
 }
 
 const struct konf_engine *kf_hosted_engine(void)

@@ -39,6 +39,14 @@ const char *kf_hosted_stand(const struct konf_engine *engine);
 const struct konf_engine *kf_hosted_engine(void);
 
 /**
+ * kf_hosted_passes_on() - whether the engine system stands
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool kf_hosted_passes_on(void);
+
+/**
  * kf_hosted_takes_zero() - whether the engine that stands takes size 0
  *
  * Context: any.

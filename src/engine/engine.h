@@ -89,6 +89,19 @@ struct kf_next_malloc {
 struct kf_next_malloc kf_system_next(void);
 
 /**
+ * kf_system_mallopt() - hand mallopt() on
+ * kf_system_rounds() - whether aligned_alloc() rounds alignments up there, as
+ *	the C library's does before 2.38, and does not refuse them
+ * @param:	as the program said
+ * @value:	likewise
+ *
+ * Context: any, once the engine stands.
+ * Return: what that malloc says; 1 where it has no mallopt().
+ */
+int kf_system_mallopt(int param, int value);
+bool kf_system_rounds(void);
+
+/**
  * kf_engine_commit() - let reserved addresses have pages, counted as held
  * @addr:	first byte
  * @size:	bytes, whole pages

@@ -23,6 +23,7 @@ typedef void *calloc_fn(size_t nr, size_t size);
 typedef void *realloc_fn(void *p, size_t size);
 typedef int posix_memalign_fn(void **p, size_t align, size_t size);
 typedef size_t usable_size_fn(const void *p);
+typedef void *aligned_alloc_fn(size_t align, size_t size);
 typedef int trim_fn(size_t pad);
 typedef int mallopt_fn(int param, int value);
 
@@ -38,6 +39,7 @@ static struct {
 
 	trim_fn *trim;
 	mallopt_fn *mallopt;
+	bool rounds; /* alignments that are no power of two */
 } next;
 
 static const char *complain(const char *what)
@@ -90,6 +92,17 @@ static bool find_heads(void)
 	return true;
 }
 
+/* An alignment that is no power of two. */
+static bool find_rounding(const void *beside)
+{
+	aligned_alloc_fn *aligned_alloc =
+		(aligned_alloc_fn *)kf_next_of("aligned_alloc", beside);
+	void *p = aligned_alloc ? aligned_alloc(24, 24) : NULL;
+
+	next.free(p);
+	return p;
+}
+
 static const char *init(const struct konf_host *host)
 {
 	const void *beside;
@@ -115,6 +128,7 @@ static const char *init(const struct konf_host *host)
 	FIND(mallopt, "mallopt");
 #undef FIND
 	next.heads = find_heads();
+	next.rounds = find_rounding(beside);
 	return NULL;
 }
 
@@ -155,10 +169,14 @@ static size_t trim(size_t pad)
 	return next.trim ? (size_t)next.trim(pad) : 0;
 }
 
-static void option(int param, int value)
+int kf_system_mallopt(int param, int value)
 {
-	if (next.mallopt)
-		next.mallopt(param, value);
+	return next.mallopt ? next.mallopt(param, value) : 1;
+}
+
+bool kf_system_rounds(void)
+{
+	return next.rounds;
 }
 
 static void *zeroed(size_t size)
@@ -184,5 +202,4 @@ const struct konf_engine kf_engine_system = {
 	.alloc_zeroed = alloc_zeroed,
 	.realloc = resize,
 	.trim = trim,
-	.option = option,
 };
