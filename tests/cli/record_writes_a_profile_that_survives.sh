@@ -65,7 +65,8 @@ usual=konfiscator.$pid.profile
 echo mine >other
 ln -s other "$usual"
 expect 1 cli record -p "$pid" --duration 0.1
-ln -f other "$usual"
+rm "$usual"
+ln other "$usual"
 expect 1 cli record -p "$pid" --duration 0.1
 says "record: $usual: File exists"
 equal "what others have" mine "$(cat other)"
