@@ -1,45 +1,240 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Functions of other objects: see next.h.
+ *
+ * What the dynamic linker offers for that are names like others, which a
+ * preloaded library may define: MangoHud and uftrace define dlsym, fakechroot
+ * dl_iterate_phdr. The answer is then to another question, as the linker goes
+ * by who calls it, or is none before that library is ready. So objects are
+ * walked by the C library's own dl_iterate_phdr, which keeps others from
+ * changing the list, and symbols are looked up here. That function itself is
+ * found in the linker's list for debuggers: the C library, and all before it,
+ * are there from the start and stay.
  */
 #define _GNU_SOURCE
 #include "sys/next.h"
 
 #include "base/few.h"
+#include "base/text.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
-void *kf_next(const char *name)
+/* In a version that a symbol has: one for programs of old alone. */
+#define VERSION_HIDDEN 0x8000
+
+typedef int see_fn(struct dl_phdr_info *info, size_t size, void *arg);
+typedef int iterate_fn(see_fn *see, void *arg);
+
+/* An object as symbols are looked up in it. */
+struct object {
+	uintptr_t base;
+	const ElfW(Dyn) * dynamic; /* NULL: it has none */
+};
+
+/* Where an entry of the dynamic section points to, or NULL. */
+static const void *dynamic_at(const struct object *o, ElfW(Sxword) tag)
 {
-	void *symbol = dlsym(RTLD_NEXT, name);
-
-	/* The program shall not find our question in its dlerror(). */
-	if (!symbol)
-		dlerror();
-	return symbol;
+	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL; d++) {
+		/* The linker has added the base, but to the kernel's object. */
+		if (d->d_tag == tag)
+			return (const void *)(d->d_un.d_ptr < o->base
+						      ? d->d_un.d_ptr + o->base
+						      : d->d_un.d_ptr);
+	}
+	return NULL;
 }
 
-const char *kf_next_path(const void *addr)
+static uint32_t hash_of(const char *name)
 {
-	Dl_info info;
+	uint32_t h = 5381;
 
-	return addr && dladdr(addr, &info) ? info.dli_fname : "?";
+	for (; *name; name++)
+		h = h * 33 + (unsigned char)*name;
+	return h;
+}
+
+static bool is_meant(const struct object *o, uint32_t i, const char *name)
+{
+	const ElfW(Sym) *symbol = dynamic_at(o, DT_SYMTAB);
+	const char *names = dynamic_at(o, DT_STRTAB);
+	const uint16_t *version = dynamic_at(o, DT_VERSYM);
+
+	symbol += i;
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
+	       ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
+	       !(version && version[i] & VERSION_HIDDEN) &&
+	       kf_few_same(names + symbol->st_name, name);
+}
+
+static uint32_t find_by_gnu_hash(const struct object *o, const uint32_t *table,
+				 const char *name)
+{
+	const uint32_t *bucket = table + 4 + table[2] * sizeof(ElfW(Addr)) / 4;
+	const uint32_t *chain = bucket + table[0];
+	uint32_t hash = hash_of(name);
+	uint32_t i = bucket[hash % table[0]];
+
+	for (; i >= table[1]; i++) {
+		uint32_t h = chain[i - table[1]];
+
+		if ((h | 1) == (hash | 1) && is_meant(o, i, name))
+			return i;
+		if (h & 1)
+			break;
+	}
+	return 0;
+}
+
+/* The number of a symbol; 0: there is none of the name. */
+static uint32_t find_number(const struct object *o, const char *name)
+{
+	const uint32_t *table = dynamic_at(o, DT_GNU_HASH);
+
+	if (table)
+		return find_by_gnu_hash(o, table, name);
+	/* Of old, and rare: all of them. */
+	table = dynamic_at(o, DT_HASH);
+	for (uint32_t i = 1; table && i < table[1]; i++) {
+		if (is_meant(o, i, name))
+			return i;
+	}
+	return 0;
+}
+
+static void *find_in(const struct object *o, const char *name)
+{
+	uint32_t i = find_number(o, name);
+	const ElfW(Sym) *symbol = dynamic_at(o, DT_SYMTAB);
+	uintptr_t at;
+
+	if (!i)
+		return NULL;
+	at = o->base + symbol[i].st_value;
+	if (ELF64_ST_TYPE(symbol[i].st_info) == STT_GNU_IFUNC)
+		at = ((uintptr_t(*)(unsigned long))at)(getauxval(AT_HWCAP));
+	return (void *)at;
+}
+
+static iterate_fn *find_iterate(void)
+{
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+		struct object o = {m->l_addr, m->l_ld};
+
+		if (find_number(&o, "gnu_get_libc_version"))
+			return (iterate_fn *)find_in(&o, "dl_iterate_phdr");
+	}
+	return NULL;
+}
+
+static int iterate(see_fn *see, void *arg)
+{
+	static iterate_fn *found; /* atomic; all threads find the same */
+	iterate_fn *fn = __atomic_load_n(&found, __ATOMIC_RELAXED);
+
+	if (!fn) {
+		fn = find_iterate();
+		/* Where this library is in a namespace of its own. */
+		if (!fn)
+			fn = dl_iterate_phdr;
+		__atomic_store_n(&found, fn, __ATOMIC_RELAXED);
+	}
+	return fn(see, arg);
+}
+
+static struct object object_of(const struct dl_phdr_info *info)
+{
+	struct object o = {info->dlpi_addr, NULL};
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type == PT_DYNAMIC)
+			o.dynamic = (const ElfW(Dyn) *)(o.base + ph->p_vaddr);
+	}
+	return o;
+}
+
+struct search {
+	const char *name;
+	bool behind; /* this library was seen */
+	void *first; /* before it */
+	void *next;
+};
+
+static int see_symbol(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct object o = object_of(info);
+	struct search *search = arg;
+
+	if (o.dynamic == _DYNAMIC)
+		search->behind = true;
+	else if (search->behind)
+		search->next = find_in(&o, search->name);
+	else if (!search->first)
+		search->first = find_in(&o, search->name);
+	return search->next != NULL;
+}
+
+/* One that was loaded late may have nothing behind it. */
+void *kf_next(const char *name)
+{
+	struct search search = {.name = name};
+
+	iterate(see_symbol, &search);
+	return search.next ? search.next : search.first;
+}
+
+static int see_before(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct object o = object_of(info);
+	struct search *search = arg;
+
+	search->behind = o.dynamic == _DYNAMIC;
+	if (!search->behind)
+		search->first = find_in(&o, search->name);
+	return search->behind || search->first;
+}
+
+void *kf_next_before(const char *name)
+{
+	struct search search = {.name = name};
+
+	iterate(see_before, &search);
+	return search.first;
+}
+
+typedef void *dlopen_fn(const char *file, int mode);
+
+/* Handles of the GNU C library are the linker's entries for objects. */
+static bool load(const char *path, int flags, const char *name, void **symbol)
+{
+	dlopen_fn *open = (dlopen_fn *)kf_next("dlopen");
+	const struct link_map *m = open ? open(path, flags) : NULL;
+	struct object o = {0};
+
+	if (m)
+		o = (struct object){m->l_addr, m->l_ld};
+	*symbol = m ? find_in(&o, name) : NULL;
+	return m;
 }
 
 const char *kf_next_load(const char *path, const char *name, void **symbol)
 {
-	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	const char *why = NULL;
+	static char missing[64];
+	struct kf_text text;
+	const char *why;
 
-	if (handle) {
-		*symbol = dlsym(handle, name);
-		if (*symbol)
-			return NULL;
+	if (!load(path, RTLD_NOW | RTLD_LOCAL, name, symbol)) {
+		why = dlerror();
+		return why ? why : "cannot be loaded";
 	}
-	why = dlerror();
-	return why ? why : "cannot be loaded";
+	kf_text_init(&text, missing, sizeof(missing));
+	kf_text_str(&text, "undefined symbol: ");
+	kf_text_str(&text, name);
+	return *symbol ? NULL : missing;
 }
 
 static int see_name(struct dl_phdr_info *info, size_t size, void *soname)
@@ -50,18 +245,15 @@ static int see_name(struct dl_phdr_info *info, size_t size, void *soname)
 }
 
 /* RTLD_NOLOAD would read the linker's cache where the object is not there. */
-bool kf_next_keep(const char *soname, bool load, const char *name,
+bool kf_next_keep(const char *soname, bool may_load, const char *name,
 		  void **symbol)
 {
 	int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-	void *handle;
 
 	*symbol = NULL;
-	if (!load && !dl_iterate_phdr(see_name, (void *)soname))
+	if (!may_load && !iterate(see_name, (void *)soname))
 		return false;
-	handle = dlopen(soname, load ? flags : flags | RTLD_NOLOAD);
-	*symbol = handle ? dlsym(handle, name) : NULL;
-	if (!*symbol)
+	if (!load(soname, may_load ? flags : flags | RTLD_NOLOAD, name, symbol))
 		dlerror();
 	return *symbol != NULL;
 }
@@ -70,21 +262,19 @@ struct span {
 	uintptr_t addr;
 	uintptr_t from;
 	uintptr_t to;
-	const ElfW(Dyn) * dynamic; /* NULL: it has none */
+	const char *path;
+	struct object object;
 };
 
 static int see_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct span *span = arg;
-	const ElfW(Dyn) *dynamic = NULL;
 	uintptr_t from = UINTPTR_MAX, to = 0;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 		uintptr_t at = info->dlpi_addr + ph->p_vaddr;
 
-		if (ph->p_type == PT_DYNAMIC)
-			dynamic = (const ElfW(Dyn) *)at;
 		if (ph->p_type != PT_LOAD)
 			continue;
 		from = KF_MIN(from, at);
@@ -92,15 +282,23 @@ static int see_object(struct dl_phdr_info *info, size_t size, void *arg)
 	}
 	if (span->addr < from || span->addr >= to)
 		return 0;
-	*span = (struct span){span->addr, from, to, dynamic};
+	*span = (struct span){span->addr, from, to, info->dlpi_name,
+			      object_of(info)};
 	return 1;
+}
+
+const char *kf_next_path(const void *addr)
+{
+	struct span span = {.addr = (uintptr_t)addr};
+
+	return iterate(see_object, &span) && span.path ? span.path : "?";
 }
 
 bool kf_next_span(const void *addr, uintptr_t *from, uintptr_t *to)
 {
 	struct span span = {.addr = (uintptr_t)addr};
 
-	if (!dl_iterate_phdr(see_object, &span))
+	if (!iterate(see_object, &span))
 		return false;
 	*from = span.from;
 	*to = span.to;
@@ -116,16 +314,6 @@ void *kf_next_of(const char *name, const void *beside)
 		       : NULL;
 }
 
-/* Where an entry of the dynamic section points to, or NULL. */
-static const void *dynamic_at(const ElfW(Dyn) * d, ElfW(Sxword) tag)
-{
-	for (; d && d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == tag)
-			return (const void *)d->d_un.d_ptr;
-	}
-	return NULL;
-}
-
 bool kf_next_imports(const void *addr, const char *name)
 {
 	struct span span = {.addr = (uintptr_t)addr};
@@ -133,11 +321,11 @@ bool kf_next_imports(const void *addr, const char *name)
 	const uint32_t *hash;
 	const char *names;
 
-	if (!dl_iterate_phdr(see_object, &span))
+	if (!iterate(see_object, &span))
 		return false;
-	symbol = dynamic_at(span.dynamic, DT_SYMTAB);
-	names = dynamic_at(span.dynamic, DT_STRTAB);
-	hash = dynamic_at(span.dynamic, DT_GNU_HASH);
+	symbol = dynamic_at(&span.object, DT_SYMTAB);
+	names = dynamic_at(&span.object, DT_STRTAB);
+	hash = dynamic_at(&span.object, DT_GNU_HASH);
 	if (!symbol || !names || !hash)
 		return false;
 	/* Those of others come first: the hash says where its own begin. */

@@ -4,7 +4,8 @@
  * after this library in the order of look-up, and those of an object that is
  * loaded for it.
  *
- * The dynamic linker may allocate meanwhile.
+ * No other preloaded library is asked for that, whatever it defines. To load an
+ * object is the dynamic linker's, which may allocate meanwhile.
  */
 #ifndef KF_SYS_NEXT_H
 #define KF_SYS_NEXT_H
@@ -15,11 +16,24 @@
  * kf_next() - what a name means behind this library
  * @name:	the symbol
  *
- * Context: once the process is relocated; not from a signal handler. Leaves no
- *	    dlerror().
+ * Where nothing behind it has the name, as when it was loaded late, what the
+ * first object before it has.
+ *
+ * Context: once the process is relocated; not from a signal handler. Allocates
+ *	    nothing.
  * Return: its address, or NULL.
  */
 void *kf_next(const char *name);
+
+/**
+ * kf_next_before() - what a name means before this library
+ * @name:	the symbol
+ *
+ * Context: as kf_next().
+ * Return: its address, or NULL: then the name is this library's, where it has
+ * it.
+ */
+void *kf_next_before(const char *name);
 
 /**
  * kf_next_of() - kf_next(), in one object only
@@ -47,15 +61,15 @@ const char *kf_next_path(const void *addr);
  * @symbol:	out: its address
  *
  * Context: as kf_next(); runs the object's constructors.
- * Return: NULL, or the dynamic linker's words why not, valid until it is asked
- *	   again.
+ * Return: NULL, or why not, mostly in the dynamic linker's words; valid until
+ *it is asked again.
  */
 const char *kf_next_load(const char *path, const char *name, void **symbol);
 
 /**
  * kf_next_keep() - a symbol of an object that then stays
  * @soname:	the object, as the dynamic linker finds it
- * @load:	load it for this library alone where the process has not; false:
+ * @may_load:	load it for this library alone where the process has not; false:
  *		only if it is there
  * @name:	the symbol
  * @symbol:	out: its address
@@ -64,7 +78,7 @@ const char *kf_next_load(const char *path, const char *name, void **symbol);
  *	    dlerror().
  * Return: false where there is no such object or symbol.
  */
-bool kf_next_keep(const char *soname, bool load, const char *name,
+bool kf_next_keep(const char *soname, bool may_load, const char *name,
 		  void **symbol);
 
 /**
