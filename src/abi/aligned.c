@@ -6,6 +6,7 @@
 #include "abi/abi.h"
 
 #include "abi/detour.h"
+#include "abi/replaced.h"
 #include "base/bits.h"
 #include "core/core.h"
 #include "core/hosted.h"
@@ -16,7 +17,7 @@
 
 #include <errno.h>
 
-void *kf_aligned(size_t align, size_t size)
+void *kf_aligned_own(size_t align, size_t size)
 {
 	size_t rounded = kf_class_request(size, align);
 	bool zeroed;
@@ -36,6 +37,12 @@ void *kf_aligned(size_t align, size_t size)
 	kf_heap_stat(kf_heap_self, KF_SLOT_aligned_calls, 1);
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
+}
+
+void *kf_aligned(size_t align, size_t size)
+{
+	return unlikely(kf_malloc_replaced) ? kf_replaced_aligned(align, size)
+					    : kf_aligned_own(align, size);
 }
 
 static void *invalid(void)

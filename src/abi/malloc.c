@@ -6,6 +6,7 @@
 #include "abi/abi.h"
 
 #include "abi/detour.h"
+#include "abi/replaced.h"
 #include "abi/tagged.h"
 #include "abi/tiny.h"
 #include "core/direct.h"
@@ -283,7 +284,9 @@ static __noinline void free_large(void *p)
 /* What the address map knows nothing of. */
 static __noinline void free_elsewhere(void *p, struct kf_heap *heap)
 {
-	if (p && kf_direct_may_look(heap))
+	if (unlikely(kf_malloc_replaced) && p)
+		kf_replaced_free(p);
+	else if (p && kf_direct_may_look(heap))
 		free_direct_tiny(heap, p);
 	else if (p && kf_direct_may(heap))
 		free_direct(p);
@@ -479,16 +482,6 @@ __kf_public void *realloc(void *p, size_t size)
 	return to;
 }
 
-__kf_public void *reallocarray(void *p, size_t nr, size_t size)
-{
-	size_t bytes;
-
-	/* Refused there as too large, and counted. */
-	if (unlikely(__builtin_mul_overflow(nr, size, &bytes)))
-		bytes = SIZE_MAX;
-	return realloc(p, bytes);
-}
-
 __kf_public size_t malloc_usable_size(void *p)
 {
 	size_t bytes = kf_fast_usable(p);
@@ -500,7 +493,6 @@ extern __typeof__(malloc) kf_malloc __attribute__((alias("malloc")));
 extern __typeof__(calloc) kf_calloc __attribute__((alias("calloc")));
 extern __typeof__(realloc) kf_realloc __attribute__((alias("realloc")));
 extern __typeof__(free) kf_free __attribute__((alias("free")));
-KF_ALIAS(void, cfree, (void *p), free);
 KF_ALIAS(void *, __libc_malloc, (size_t size), malloc);
 KF_ALIAS(void, __libc_free, (void *p), free);
 KF_ALIAS(void *, __libc_calloc, (size_t nr, size_t size), calloc);

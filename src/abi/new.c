@@ -5,16 +5,18 @@
  * When there is no memory the C++ library's own definition is called: it runs
  * the new_handler and throws. It is called too where the program has replaced
  * the form that another form is defined by: the standard has operator new[]
- * call operator new, and so on. The calls are tail calls, so no exception
- * passes through a frame of ours.
+ * call operator new, and so on; and where malloc is not ours, so that the two
+ * have one heap. The calls are tail calls, so no exception passes through a
+ * frame of ours.
  */
 #define _GNU_SOURCE
 #include "abi/abi.h"
 
 #include "abi/new.h"
+#include "abi/replaced.h"
 #include "abi/tiny.h"
+#include "sys/next.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 typedef void *new_fn(size_t size);
@@ -23,45 +25,17 @@ typedef void *new_aligned_fn(size_t size, size_t align);
 typedef void *new_aligned_nothrow_fn(size_t size, size_t align,
 				     const void *tag);
 
-extern const char __ehdr_start[] __kf_hidden;
-
-/*
- * The C++ library may hide in the scope of the object that calls. Where it is
- * we who do, by a call that compilers make of a jump otherwise, it goes by its
- * name: in our scope it is our own operator that is found.
- */
-static void *in_scope_of(const void *caller, const char *name)
+/* Looked up only when it is needed. */
+static __cold __noinline void *next(const char *name)
 {
-	const char *file = "libstdc++.so.6";
-	void *fn = NULL;
-	void *handle;
-	Dl_info info;
+	void *fn = kf_next(name);
 
-	if (!dladdr(caller, &info))
-		return NULL;
-	if (info.dli_fbase != __ehdr_start)
-		file = info.dli_fname;
-	handle = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
-	if (!handle)
-		return NULL;
-	fn = dlsym(handle, name);
-	dlclose(handle);
-	return fn;
-}
-
-/* Looked up only when it is needed: dlsym may allocate. */
-static __cold __noinline void *next(const char *name, const void *caller)
-{
-	void *fn = dlsym(RTLD_NEXT, name);
-
-	if (!fn)
-		fn = in_scope_of(caller, name);
 	if (!fn)
 		abort();
 	return fn;
 }
 
-#define NEXT(type, name) ((type *)next(#name, __builtin_return_address(0)))
+#define NEXT(type, name) ((type *)next(#name))
 
 /* libstdc++ rounds sizes up without a look at what comes out. */
 static size_t clip(size_t size)
@@ -71,27 +45,31 @@ static size_t clip(size_t size)
 
 static __noinline void *new_more(size_t size)
 {
-	void *p = kf_malloc_more(size);
+	void *p = unlikely(kf_malloc_replaced) ? NULL : kf_malloc_more(size);
 
 	return likely(p) ? p : NEXT(new_fn, _Znwm)(clip(size));
 }
 
-static __noinline void *new_missed(size_t size)
+static __noinline void *new_missed(size_t size, size_t offset,
+				   struct kf_heap *heap)
 {
-	void *p = kf_malloc_missed(size, KF_ALIGN_UP(size, (size_t)16),
-				   kf_heap_self);
+	void *p = NULL;
 
+	if (likely(!kf_malloc_replaced))
+		p = kf_malloc_missed(size, offset, heap);
 	return likely(p) ? p : NEXT(new_fn, _Znwm)(clip(size));
 }
 
 KF_LEAF void *_Znwm(size_t size)
 {
+	struct kf_heap *heap = kf_heap_self;
+	size_t offset = KF_ALIGN_UP(size, (size_t)16);
 	void *p;
 
 	if (unlikely(size > KF_TINY_MAX))
 		return new_more(size);
 	p = kf_malloc_quick(size);
-	return likely(p) ? p : new_missed(size);
+	return likely(p) ? p : new_missed(size, offset, heap);
 }
 
 void *_Znam(size_t size)
@@ -170,22 +148,21 @@ KF_LEAF void _ZdlPvSt11align_val_t(void *p, size_t align)
 	kf_free(p);
 }
 
-#define KF_DELETE(name, base, args, pass, how)                             \
-	static __cold __noinline void name##_other args                    \
-	{                                                                  \
-		if (kf_new_is_ours())                                      \
-			how;                                               \
-		else                                                       \
-			((void(*) args)next(                               \
-				#name, __builtin_return_address(0))) pass; \
-	}                                                                  \
-	KF_LEAF void name args                                             \
-	{                                                                  \
-		if (unlikely(!kf_new_is_known_ours())) {                   \
-			name##_other pass;                                 \
-			return;                                            \
-		}                                                          \
-		how;                                                       \
+#define KF_DELETE(name, base, args, pass, how)            \
+	static __cold __noinline void name##_other args   \
+	{                                                 \
+		if (kf_new_is_ours())                     \
+			how;                              \
+		else                                      \
+			((void(*) args)next(#name)) pass; \
+	}                                                 \
+	KF_LEAF void name args                            \
+	{                                                 \
+		if (unlikely(!kf_new_is_known_ours())) {  \
+			name##_other pass;                \
+			return;                           \
+		}                                         \
+		how;                                      \
 	}
 #include "abi/delete.def"
 #undef KF_DELETE

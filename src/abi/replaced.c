@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whether the program replaces operators new or delete. The addresses come
- * from the GOT, so they are what the program sees; a definition elsewhere has
- * another object's address.
+ * Whose names are in effect: see replaced.h, and new.h for operators new and
+ * delete. The addresses of those come from the GOT, so they are what the
+ * program sees; a definition elsewhere has another object's address. Those of
+ * malloc and free are not seen there: of a function whose address a program
+ * takes, that may be a place in the program, whoever defines it.
  */
+#include "abi/replaced.h"
+
+#include "abi/abi.h"
+#include "abi/detour.h"
 #include "abi/new.h"
+#include "abi/tiny.h"
+#include "sys/next.h"
 
 extern const char __ehdr_start[] __kf_hidden;
 extern const char _end[] __kf_hidden;
@@ -15,14 +23,84 @@ static bool ours(const void *fn)
 }
 
 signed char kf_new_answer;
+bool kf_malloc_replaced;
+
+/* Of objects before this library; constant likewise. NULL: none has it. */
+static struct {
+	__typeof__(malloc) *malloc;
+	__typeof__(free) *free;
+	__typeof__(realloc) *realloc;
+	__typeof__(memalign) *memalign;
+	__typeof__(posix_memalign) *posix_memalign;
+	__typeof__(aligned_alloc) *aligned_alloc;
+} before;
+
+#define FIND(name) \
+	(before.name = (__typeof__(before.name))kf_next_before(#name))
+
+/*
+ * The first of this library's constructors. Where the C library lies before it,
+ * it was loaded late, for whoever asks it by name.
+ */
+__attribute__((constructor(101))) static void look_at_malloc(void)
+{
+	if (!FIND(malloc) || !FIND(free) ||
+	    kf_next_before("gnu_get_libc_version"))
+		return;
+	FIND(realloc);
+	FIND(memalign);
+	FIND(posix_memalign);
+	FIND(aligned_alloc);
+	kf_malloc_replaced = true;
+}
 
 bool kf_new_look(void)
 {
 	bool all = ours(_Znwm) && ours(_Znam) && ours(_ZdlPv) && ours(_ZdaPv) &&
 		   ours(_ZnwmSt11align_val_t) && ours(_ZnamSt11align_val_t) &&
 		   ours(_ZdlPvSt11align_val_t) && ours(_ZdaPvSt11align_val_t) &&
-		   ours(_ZnamRKSt9nothrow_t) && ours(_ZnwmRKSt9nothrow_t);
+		   ours(_ZnamRKSt9nothrow_t) && ours(_ZnwmRKSt9nothrow_t) &&
+		   !kf_malloc_replaced;
 
 	__atomic_store_n(&kf_new_answer, all ? 1 : -1, __ATOMIC_RELAXED);
 	return all;
+}
+
+void kf_replaced_free(void *p)
+{
+	before.free(p);
+}
+
+void *kf_replaced_aligned(size_t align, size_t size)
+{
+	void *p;
+
+	if (before.memalign)
+		return before.memalign(align, size);
+	if (before.posix_memalign) {
+		align = KF_MAX(align, sizeof(void *));
+		return before.posix_memalign(&p, align, size) ? NULL : p;
+	}
+	if (before.aligned_alloc)
+		return before.aligned_alloc(align, size);
+	return align <= 16 ? before.malloc(size) : kf_aligned_own(align, size);
+}
+
+__kf_public void *reallocarray(void *p, size_t nr, size_t size)
+{
+	size_t bytes;
+
+	/* Refused there as too large, and counted. */
+	if (unlikely(__builtin_mul_overflow(nr, size, &bytes)))
+		bytes = SIZE_MAX;
+	return unlikely(before.realloc) ? before.realloc(p, bytes)
+					: kf_realloc(p, bytes);
+}
+
+__kf_public void cfree(void *p)
+{
+	if (unlikely(kf_malloc_replaced))
+		before.free(p);
+	else
+		kf_free(p);
 }

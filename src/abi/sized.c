@@ -14,6 +14,7 @@
  */
 #include "abi/abi.h"
 
+#include "abi/replaced.h"
 #include "abi/tiny.h"
 #include "core/direct.h"
 #include "core/marks.h"
@@ -90,10 +91,17 @@ void kf_free_aligned(void *p, size_t align, size_t size)
 
 __kf_public KF_LEAF void free_sized(void *p, size_t size)
 {
+	if (unlikely(kf_malloc_replaced)) {
+		kf_replaced_free(p);
+		return;
+	}
 	kf_free_sized(p, size);
 }
 
 __kf_public KF_LEAF void free_aligned_sized(void *p, size_t align, size_t size)
 {
-	kf_free_aligned(p, align, size);
+	if (unlikely(kf_malloc_replaced))
+		kf_replaced_free(p);
+	else
+		kf_free_aligned(p, align, size);
 }
