@@ -23,7 +23,7 @@
 #define TIMEOUT_S 10
 #define TIMEOUT_MAX_S 86400
 
-enum { OPT_TIMEOUT = KF_OPT_OWN };
+enum { OPT_TIMEOUT = KF_OPT_OWN, OPT_FORCE };
 
 enum { SETTING, ARGUMENT, HELP };
 
@@ -46,6 +46,7 @@ static const struct kf_column columns[] = {
 };
 
 static uint64_t timeout_s = TIMEOUT_S;
+static bool force;
 
 static int list(const struct kf_cli *cli)
 {
@@ -120,7 +121,8 @@ static int give(const struct kf_cli *cli, const struct kf_file *f,
 	char safe[4 * sizeof(((struct kf_answer *)0)->reply)];
 	struct kf_answer answer;
 	char *text = order_text(arg);
-	enum kf_order_result r = kf_order_give(f, text, timeout_s, &answer);
+	enum kf_order_result r =
+		kf_order_give(f, text, timeout_s, force, &answer);
 
 	free(text);
 	switch (r) {
@@ -140,6 +142,11 @@ static int give(const struct kf_cli *cli, const struct kf_file *f,
 	case KF_ORDER_OLD:
 		kf_error("ctl: the library of process %d takes no orders: it "
 			 "is older",
+			 kf_process_pid(f));
+		return KF_EXIT_FAILED;
+	case KF_ORDER_FILTERED:
+		kf_error("ctl: process %d filters its system calls (seccomp), "
+			 "and an order might end it: --force gives it",
 			 kf_process_pid(f));
 		return KF_EXIT_FAILED;
 	case KF_ORDER_LATE:
@@ -176,6 +183,10 @@ static int give_all(struct kf_cli *cli, int32_t pid, char **orders)
 
 static int option(struct kf_cli *cli, int key, const char *arg)
 {
+	if (key == OPT_FORCE) {
+		force = true;
+		return 0;
+	}
 	if (!kf_parse_u64(arg, &timeout_s) || !timeout_s ||
 	    timeout_s > TIMEOUT_MAX_S) {
 		kf_error("ctl: --timeout: '%s' is not a number of seconds to "
@@ -212,6 +223,8 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 static const struct kf_option options[] = {
 	{OPT_TIMEOUT, "timeout", "SEC",
 	 "how long to wait for the process' answer; usually 10"},
+	{OPT_FORCE, "force", NULL,
+	 "order also what might end a process that filters its system calls"},
 	{0},
 };
 

@@ -7,9 +7,11 @@
 #include "cli/order.h"
 
 #include "cli/cli.h"
+#include "cli/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -79,6 +81,34 @@ static uint64_t control_at(int fd)
 	return h.control.offset;
 }
 
+/* Whether the kernel says that the process filters its system calls. */
+static bool is_filtered(int32_t pid)
+{
+	char *path = kf_format("/proc/%d/status", pid);
+	FILE *status = fopen(path, "re");
+	char line[256];
+	bool filtered = false;
+
+	free(path);
+	while (status && fgets(line, sizeof(line), status)) {
+		if (!strncmp(line, "Seccomp:", 8))
+			filtered = line[8 + strspn(line + 8, " \t")] != '0';
+	}
+	if (status)
+		fclose(status);
+	return filtered;
+}
+
+/* Since its program began. */
+static bool filters_itself(const struct kf_file *f, int fd, uint64_t at)
+{
+	uint32_t before;
+
+	if (!read_at(fd, &before, sizeof(before), at + AT(filtered)))
+		before = 0;
+	return !before && is_filtered(kf_process_pid(f));
+}
+
 /* Returns whether the lock was had in so many looks. */
 static bool lock(int fd, uint64_t looks)
 {
@@ -131,7 +161,8 @@ static enum kf_order_result ask(int fd, uint64_t at, const char *text,
 }
 
 enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
-				   uint64_t timeout_s, struct kf_answer *answer)
+				   uint64_t timeout_s, bool force,
+				   struct kf_answer *answer)
 {
 	uint64_t looks = timeout_s * LOOKS_A_SECOND;
 	enum kf_order_result r = KF_ORDER_ERROR;
@@ -146,6 +177,8 @@ enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
 	at = control_at(fd);
 	if (!at)
 		r = KF_ORDER_OLD;
+	else if (!force && filters_itself(f, fd, at))
+		r = KF_ORDER_FILTERED;
 	else if (lock(fd, looks))
 		r = ask(fd, at, text, looks, answer);
 	close(fd);

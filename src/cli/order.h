@@ -14,6 +14,7 @@ enum kf_order_result {
 	KF_ORDER_REFUSED,  /* the answer says why */
 	KF_ORDER_TOO_LONG, /* and not given */
 	KF_ORDER_OLD,	   /* the file has no place for orders */
+	KF_ORDER_FILTERED, /* the process filters its system calls: not given */
 	KF_ORDER_LATE,	   /* no answer yet */
 	KF_ORDER_ERROR,	   /* errno tells */
 };
@@ -28,15 +29,19 @@ struct kf_answer {
  * @f:		the stats file of a process that lives
  * @text:	the order
  * @timeout_s:	how long to wait, in seconds
+ * @force:	also to a process that filters its system calls
  * @answer:	out: where the result is done or refused
  *
- * Waits for other orders to the same process to be answered first.
+ * Waits for other orders to the same process to be answered first. What the
+ * library calls to carry out an order may not be what a process has allowed
+ * itself, and be its end; a filter from before the program began, as a
+ * container's, does not count.
  *
  * Context: one thread; the command has no other.
  * Return: what became of it.
  */
 enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
-				   uint64_t timeout_s,
+				   uint64_t timeout_s, bool force,
 				   struct kf_answer *answer);
 
 /**

@@ -126,6 +126,11 @@ static int obey(const struct kf_stats_control *from, struct kf_text *reply)
 		kf_text_str(reply, "a set-id program takes no orders");
 		return EPERM;
 	}
+	if (kf_backing_is_barred()) {
+		kf_text_str(reply, "the program filters its system calls "
+				   "(seccomp), and might be killed");
+		return EPERM;
+	}
 	if (!kf_backing_is_trusted()) {
 		kf_text_str(reply, "the stats file is of a user who is not "
 				   "this process' real, effective and saved "

@@ -16,6 +16,7 @@
 #include "engine/supply.h"
 #include "stats/box.h"
 #include "stats/stats.h"
+#include "sys/process.h"
 #include "sys/thread.h"
 #include "tags/tags.h"
 
@@ -62,9 +63,10 @@ static void child(void)
 	kf_snapshot_fork_child();
 	kf_control_start();
 	kf_process_know();
+	kf_process_note_first();
 	publisher = 0;
 	publication = DUE;
-	kf_probe_fork_child((uint64_t)getppid());
+	kf_probe_fork_child(kf_process_is_barred() ? 0 : (uint64_t)getppid());
 	errno = saved;
 }
 

@@ -29,6 +29,7 @@
 #include "sys/env.h"
 #include "sys/named.h"
 #include "sys/out.h"
+#include "sys/process.h"
 #include "sys/thread.h"
 
 #include "probes/konfiscator-probes.h"
@@ -122,6 +123,7 @@ static void start(void)
 	kf_engine_choose();
 	kf_tune_read();
 	kf_process_know();
+	kf_process_note_first();
 	kf_control_start();
 	kf_tagging_init();
 	kf_start_publish(false);

@@ -235,7 +235,7 @@ static bool is_set(const char *s)
 
 bool kf_backing_is_barred(void)
 {
-	return !kf_stats.was_filtered && kf_process_is_filtered();
+	return kf_process_is_barred();
 }
 
 bool kf_backing_is_trusted(void)

@@ -187,10 +187,10 @@ struct kf_stats_words {
  * Minor version 0 has the first 64 bytes, and takes no orders.
  */
 struct kf_stats_control {
-	uint64_t request; /* number of the order: one more than the last */
-	uint64_t answer;  /* number of the last order that was carried out */
-	uint32_t result;  /* of that: 0 done, else an errno */
-	uint32_t reserved;
+	uint64_t request;  /* number of the order: one more than the last */
+	uint64_t answer;   /* number of the last order that was carried out */
+	uint32_t result;   /* of that: 0 done, else an errno */
+	uint32_t filtered; /* 1: system calls were when the program began */
 	char text[KF_STATS_CONTROL_TEXT]; /* NAME=VALUE, ends in NUL */
 	char reply[KF_STATS_CONTROL_REPLY];
 };

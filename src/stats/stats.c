@@ -120,6 +120,7 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 		return;
 	if (!forked)
 		kf_stats.was_filtered = kf_process_is_filtered();
+	kf_stats_control()->filtered = kf_stats.was_filtered;
 	kf_stats.error = unfit();
 	if (kf_stats.error)
 		return;

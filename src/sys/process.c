@@ -6,10 +6,13 @@
 
 #include "sys/call.h"
 #include "sys/file.h"
+#include "sys/thread.h"
 #include "sys/vdso.h"
 #include "sys/vm.h"
 
 #include <linux/capability.h>
+#include <linux/futex.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -24,14 +27,39 @@
 #define VDSO_GETTIME "__vdso_clock_gettime"
 #endif
 
+bool kf_process_barred;
+
+bool kf_process_bar(bool barred)
+{
+	return __atomic_exchange_n(&kf_process_barred, barred,
+				   __ATOMIC_RELAXED);
+}
+
 int32_t kf_process_pid(void)
 {
-	return (int32_t)kf_sys(SYS_getpid);
+	return kf_process_is_barred() ? 0 : (int32_t)kf_sys(SYS_getpid);
+}
+
+/* The thread that the process began with: told when others are not. */
+static struct {
+	uintptr_t self; /* 0: none */
+	int32_t tid;
+	char comm[KF_COMM_SIZE];
+} first;
+
+void kf_process_note_first(void)
+{
+	first.self = 0;
+	first.tid = kf_process_tid();
+	kf_process_comm(first.comm);
+	first.self = kf_thread_self();
 }
 
 int32_t kf_process_tid(void)
 {
-	return (int32_t)kf_sys(SYS_gettid);
+	if (!kf_process_is_barred())
+		return (int32_t)kf_sys(SYS_gettid);
+	return first.self == kf_thread_self() ? first.tid : 0;
 }
 
 uint32_t kf_process_uid(void)
@@ -65,7 +93,10 @@ bool kf_process_is_users(uint32_t uid)
 void kf_process_comm(char comm[KF_COMM_SIZE])
 {
 	comm[0] = '\0';
-	kf_sys(SYS_prctl, PR_GET_NAME, comm, 0, 0, 0);
+	if (!kf_process_is_barred())
+		kf_sys(SYS_prctl, PR_GET_NAME, comm, 0, 0, 0);
+	else if (first.self == kf_thread_self())
+		memcpy(comm, first.comm, KF_COMM_SIZE);
 	comm[KF_COMM_SIZE - 1] = '\0';
 }
 
@@ -79,11 +110,13 @@ bool kf_process_is_filtered(void)
 
 uint64_t kf_process_address_limit(void)
 {
+	static uint64_t last = UINT64_MAX; /* atomic */
 	struct rlimit limit;
 
-	if (kf_sys(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) < 0)
-		return UINT64_MAX;
-	return limit.rlim_cur;
+	if (!kf_process_is_barred() &&
+	    kf_sys(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0)
+		__atomic_store_n(&last, limit.rlim_cur, __ATOMIC_RELAXED);
+	return __atomic_load_n(&last, __ATOMIC_RELAXED);
 }
 
 typedef int gettime_fn(clockid_t clock, struct timespec *ts);
@@ -115,7 +148,8 @@ uint64_t kf_process_random(void)
 {
 	uint64_t n;
 
-	if (kf_sys(SYS_getrandom, &n, sizeof(n), GRND_NONBLOCK) == sizeof(n))
+	if (!kf_process_is_barred() &&
+	    kf_sys(SYS_getrandom, &n, sizeof(n), GRND_NONBLOCK) == sizeof(n))
 		return n;
 	/* Addresses are randomised: the next best that is at hand. */
 	n = kf_process_clock_ns(CLOCK_MONOTONIC) ^ (uintptr_t)&n;
@@ -125,8 +159,9 @@ uint64_t kf_process_random(void)
 void kf_process_pause(void)
 {
 	struct timespec ts = {0, PAUSE_NS};
+	uint32_t word = 0;
 
-	kf_sys(SYS_nanosleep, &ts, NULL);
+	kf_sys(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &ts, NULL, 0);
 }
 
 bool kf_process_is_gone(int32_t pid)

@@ -4,6 +4,12 @@
  *
  * Nothing is cached: a cached pid is wrong in a child. Every call keeps errno
  * and allocates nothing.
+ *
+ * A program may have the kernel kill it for system calls that it does not need
+ * (seccomp), and to ask whether it does is such a call. So whoever sets a
+ * filter tells here before, and from then on none is made but those by which
+ * memory is taken and given back, and futex: what would need another is left
+ * out.
  */
 #ifndef KF_SYS_PROCESS_H
 #define KF_SYS_PROCESS_H
@@ -12,11 +18,34 @@
 
 #define KF_COMM_SIZE 16
 
+/* Atomic: see kf_process_bar(). */
+extern bool kf_process_barred __kf_hidden;
+
+/**
+ * kf_process_is_barred() - whether other system calls than malloc's may kill
+ *
+ * Context: any; one load.
+ * Return: true where the program has filtered its calls since it began.
+ */
+static inline bool kf_process_is_barred(void)
+{
+	return unlikely(__atomic_load_n(&kf_process_barred, __ATOMIC_RELAXED));
+}
+
+/**
+ * kf_process_bar() - say what kf_process_is_barred() answers, in children too
+ * @barred:	the answer
+ *
+ * Context: any thread.
+ * Return: what the answer was.
+ */
+bool kf_process_bar(bool barred);
+
 /**
  * kf_process_pid() - the process' id in its own namespace
  *
  * Context: any, signal handlers too.
- * Return: the pid.
+ * Return: the pid; 0 where the question is barred.
  */
 int32_t kf_process_pid(void);
 
@@ -24,9 +53,17 @@ int32_t kf_process_pid(void);
  * kf_process_tid() - the calling thread's id
  *
  * Context: any, signal handlers too.
- * Return: the tid.
+ * Return: the tid; 0 where the question is barred, but for the thread that
+ *	   kf_process_note_first() was called by.
  */
 int32_t kf_process_tid(void);
+
+/**
+ * kf_process_note_first() - remember who the calling thread is
+ *
+ * Context: at the start, and in a forked child: its only thread.
+ */
+void kf_process_note_first(void);
 
 /**
  * kf_process_uid() - the effective user
@@ -57,7 +94,8 @@ bool kf_process_is_gone(int32_t pid);
 
 /**
  * kf_process_comm() - the calling thread's name
- * @comm:	out: the name, terminated; "" where it cannot be had
+ * @comm:	out: the name, terminated; "" where it cannot be had, or the
+ *question is barred
  *
  * Context: any.
  */
@@ -66,9 +104,9 @@ void kf_process_comm(char comm[KF_COMM_SIZE]);
 /**
  * kf_process_is_filtered() - whether system calls are filtered by seccomp
  *
- * Context: any.
- * Return: true if so, or if the question is refused. A filter that kills who
- *	   asks does so.
+ * Context: at the start, when what filters there are were not made for this
+ *	    program alone; a filter that kills who asks does so.
+ * Return: true if so, or if the question is refused.
  */
 bool kf_process_is_filtered(void);
 
@@ -76,14 +114,16 @@ bool kf_process_is_filtered(void);
  * kf_process_address_limit() - RLIMIT_AS
  *
  * Context: any.
- * Return: bytes; UINT64_MAX: no limit.
+ * Return: bytes; UINT64_MAX: no limit. Where the question is barred, what it
+ *	   was when it was asked last.
  */
 uint64_t kf_process_address_limit(void);
 
 /**
  * kf_process_random() - a number nobody else can guess or has
  *
- * Before the kernel's pool is ready it is only hard to guess.
+ * Before the kernel's pool is ready, and where the question is barred, it is
+ * only hard to guess.
  *
  * Context: any; never waits.
  * Return: the number.
@@ -111,7 +151,7 @@ uint64_t kf_process_clock_ns(int clock);
 /**
  * kf_process_pause() - let others run for a moment
  *
- * Sleeps, so that a thread of lower priority comes to its turn too.
+ * Sleeps on a futex, so that a thread of lower priority comes to its turn too.
  *
  * Context: any; no cancellation point.
  */

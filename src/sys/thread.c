@@ -26,7 +26,10 @@ void kf_futex_wake(uint32_t *word, int nr)
 
 void kf_thread_yield(void)
 {
-	kf_sys(SYS_sched_yield);
+	if (kf_process_is_barred())
+		kf_process_pause();
+	else
+		kf_sys(SYS_sched_yield);
 }
 
 /* Constant after kf_thread_exit_init(). */

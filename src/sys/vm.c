@@ -7,6 +7,7 @@
 #include "sys/vm.h"
 
 #include "sys/call.h"
+#include "sys/process.h"
 
 #include <string.h>
 #include <sys/auxv.h>
@@ -207,7 +208,8 @@ bool kf_vm_populate(void *addr, size_t size)
 
 int kf_vm_lock(void *addr, size_t size)
 {
-	return (int)kf_sys(SYS_mlock, addr, size);
+	return kf_process_is_barred() ? -EPERM
+				      : (int)kf_sys(SYS_mlock, addr, size);
 }
 
 bool kf_vm_wipe_on_fork(void *addr, size_t size)
@@ -263,7 +265,8 @@ bool kf_vm_is_readable(const void *addr)
 	const void *word =
 		(const void *)KF_ALIGN_DOWN((uintptr_t)addr, (uintptr_t)8);
 
-	return kf_sys(SYS_rt_sigprocmask, -1, word, NULL, 8) != -EFAULT;
+	return !kf_process_is_barred() &&
+	       kf_sys(SYS_rt_sigprocmask, -1, word, NULL, 8) != -EFAULT;
 }
 
 bool kf_vm_copy(void *to, const void *from, size_t size)
@@ -271,8 +274,8 @@ bool kf_vm_copy(void *to, const void *from, size_t size)
 	struct iovec here = {to, size};
 	struct iovec there = {(void *)(uintptr_t)from, size};
 
-	long pid = kf_sys(SYS_getpid);
+	long pid = kf_process_pid();
 
-	return kf_sys(SYS_process_vm_readv, pid, &here, 1, &there, 1, 0) ==
-	       (long)size;
+	return pid && kf_sys(SYS_process_vm_readv, pid, &here, 1, &there, 1,
+			     0) == (long)size;
 }
