@@ -91,8 +91,8 @@ gcc -w -g -O2 -Wl,--build-id=sha1 -o program program.c || fail "no program"
 {
 	printf '%s\0' "$WORK/other"
 	head -c 20 /dev/zero | tr '\0' x
-} >link
-objcopy --add-section .gnu_debugaltlink=link program
+} >"$WORK/altlink"
+objcopy --add-section .gnu_debugaltlink=altlink program
 mkfifo other
 recorded
 case $(names "an alternate debug link to a FIFO") in
