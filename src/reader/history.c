@@ -127,8 +127,7 @@ static uint64_t nr_places(const struct kf_history *h)
 	return (bytes + h->head.chunk_size - 1) / h->head.chunk_size;
 }
 
-/* The next place from @n on that may have a chunk; nr_places() if there is
- * none. */
+/* The next place from @n on that may have a chunk, or nr_places(). */
 static uint64_t next_place(const struct kf_history *h, uint64_t n)
 {
 	uint64_t begin = h->head.data_offset + n * h->head.chunk_size, end;
