@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The memory of a process over time, under every allocator of the machine:
+resident, and of that private and dirty, in MiB beyond what it had at the start."""
+
+import argparse
+import os
+import statistics
+import sys
+
+sys.dont_write_bytecode = True  # the source may be somebody else's
+
+import measure
+import peers
+import tables
+from suite import die, start
+
+SCENARIOS = ("phases", "idle-threads", "sleeping-owners", "peak-then-idle",
+             "light-use", "growing-vectors", "producer-consumer",
+             "thread-pools")
+
+
+def parse():
+    p = argparse.ArgumentParser(prog="rss.py", allow_abbrev=False,
+                                description=__doc__)
+    p.add_argument("--library", metavar="PATH", required=True,
+                   help="the library that is compared with the others")
+    p.add_argument("--build", metavar="DIR", default=".",
+                   help="the build directory (the current one)")
+    p.add_argument("--rounds", metavar="N", type=peers.positive, default=3,
+                   help="runs of each, of which the median counts (3)")
+    p.add_argument("--parts", metavar="N", type=peers.positive, default=100,
+                   help="hundredths of the usual amounts (100)")
+    p.add_argument("--only", metavar="NAME", action="append", default=[],
+                   help="only this scenario")
+    p.add_argument("--markdown", metavar="FILE", help="save the table")
+    return p.parse_args()
+
+
+def run(bench, options, library, scenario):
+    """Each moment's resident and dirty KiB, the medians of the rounds; the
+    latter is None where nobody knows it."""
+    program = os.path.join(options.build, "bench", "rss")
+    rounds = {}
+    for _ in range(options.rounds):
+        last = bench.run([program, scenario, str(options.parts)],
+                         bench.preload(library))["last"]
+        for field in last.split():
+            moment, rss, dirty = field.split(":")
+            rounds.setdefault(moment, []).append(
+                (int(rss), None if dirty == "-" else int(dirty)))
+    figures = {}
+    for moment, pairs in rounds.items():
+        rss, dirty = zip(*pairs)
+        figures[moment] = (statistics.median(rss),
+                           None if None in dirty else statistics.median(dirty))
+    return figures
+
+
+def cell(figure):
+    if figure is None:
+        return "FAIL"
+    rss, dirty = (None if n is None else "%.1f" % (n / 1024) for n in figure)
+    return rss if dirty is None or dirty == rss else "%s (%s)" % (rss, dirty)
+
+
+def rows(scenario, found):
+    """A row for each moment that any allocator came to."""
+    moments = [m for figures in found.values() for m in figures]
+    for moment in dict.fromkeys(moments):
+        yield ([scenario, moment.replace("-", " ")] +
+               [cell(figures.get(moment)) for figures in found.values()])
+
+
+def main():
+    options = parse()
+    options.build = os.path.abspath(options.build)
+    for path in (os.path.join(options.build, "bench", "rss"),
+                 options.library):
+        if not os.path.isfile(path):
+            die("%s is not there: run make bench-rss" % path)
+    for name in options.only:
+        if name not in SCENARIOS:
+            die("--only '%s' is not one of %s" % (name, ", ".join(SCENARIOS)))
+    subjects = dict(peers.installed(), konfiscator=options.library)
+    table = [["MiB", ""] + list(subjects)]
+    failed = 0
+    with measure.Bench(options.build, 300) as bench:
+        for scenario in SCENARIOS:
+            if options.only and scenario not in options.only:
+                continue
+            found = {}
+            for name, library in subjects.items():
+                try:
+                    found[name] = run(bench, options, library, scenario)
+                except measure.Failure as e:
+                    failed = 1
+                    found[name] = {}
+                    print("FAIL %s under %s: %s" % (scenario, name, e),
+                          file=sys.stderr)
+            table += rows(scenario, found)
+    source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    machine = peers.machine(source)
+    head = "commit %s, %s, kernel %s, %d CPUs; %d rounds" % (
+        machine["commit"], machine["cpu"], machine["kernel"],
+        machine["cpus"], options.rounds)
+    print("%s\n\n%s" % (head, tables.plain(table)))
+    if options.markdown:
+        with open(options.markdown, "w", encoding="utf-8") as f:
+            print("- %s\n\n%s" % (head, tables.markdown(table)), file=f)
+    return failed
+
+
+if __name__ == "__main__":
+    start(main)
