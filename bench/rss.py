@@ -60,8 +60,11 @@ def run(bench, options, library, scenario):
 def cell(figure):
     if figure is None:
         return "FAIL"
-    rss, dirty = (None if n is None else "%.1f" % (n / 1024) for n in figure)
-    return rss if dirty is None or dirty == rss else "%s (%s)" % (rss, dirty)
+    rss, dirty = figure
+    text = "%.1f" % (rss / 1024)
+    if dirty is not None and rss - dirty >= 1024:
+        text += " (%.1f)" % (dirty / 1024)
+    return text
 
 
 def rows(scenario, found):
