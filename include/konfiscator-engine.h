@@ -83,7 +83,8 @@ struct konf_host {
 	void *(*map)(size_t size, size_t align);
 	/*
 	 * Give all or a part of it back. Tools that listen to munmap(2) hear of
-	 * it once the engine has returned; with KONF_ENGINE_THREADS they do not.
+	 * it once the engine has returned; with KONF_ENGINE_THREADS they do
+	 * not.
 	 */
 	void (*unmap)(void *addr, size_t size);
 	/* One line to stderr, without its newline. */

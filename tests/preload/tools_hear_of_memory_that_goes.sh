@@ -25,8 +25,8 @@ run() {
 
 for order in "$KF_PRELOAD:$WORK/hook.so" "$WORK/hook.so:$KF_PRELOAD"; do
 	run "$order"
-	for calls in $(tr -d a-z <"$WORK/out"); do
-		[ "$calls" -gt 10 ] || fail "few calls: $(cat "$WORK/out")"
+	for calls in $(tr -d '[:lower:]' <"$WORK/out"); do
+		[ "$calls" -gt 0 ] || fail "unheard calls: $(cat "$WORK/out")"
 	done
 	KONFISCATOR_SAMPLE=10000 run "$order"
 	KONFISCATOR_RECORD=$WORK/recording run "$order"
