@@ -95,9 +95,9 @@ static bool find_heads(void)
 /* An alignment that is no power of two. */
 static bool find_rounding(const void *beside)
 {
-	aligned_alloc_fn *aligned_alloc =
+	aligned_alloc_fn *fn =
 		(aligned_alloc_fn *)kf_next_of("aligned_alloc", beside);
-	void *p = aligned_alloc ? aligned_alloc(24, 24) : NULL;
+	void *p = fn ? fn(24, 24) : NULL;
 
 	next.free(p);
 	return p;
