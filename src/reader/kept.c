@@ -145,6 +145,7 @@ void kf_kept_file(struct kf_kept_file *k, const struct kf_source *src,
 	k->owner = s->owner;
 	k->h = src->h;
 	k->id = s->id;
+	k->ending = s->ending;
 }
 
 static bool same_place(const struct kf_stats_section *a,

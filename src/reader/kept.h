@@ -38,6 +38,7 @@ struct kf_kept_file {
 	uint32_t owner;
 	struct kf_stats_header h;
 	struct kf_stats_identity id;
+	struct kf_stats_ending ending; /* likewise, when it was opened */
 	/* of its process, while that is alive */
 	int procfd; /* its directory in procfs; -1: not open */
 	int32_t pid;

@@ -117,7 +117,8 @@ struct kf_snapshot {
 	uint32_t owner; /* user id */
 	uint32_t major;
 	uint32_t minor;
-	struct kf_stats_identity id; /* strings always end in NUL here */
+	struct kf_stats_identity id;   /* strings always end in NUL here */
+	struct kf_stats_ending ending; /* likewise; all 0 in old files */
 	unsigned int nr_counters;
 	struct kf_counter *counters;
 	bool lent; /* @counters, @classes and @threads are the reader's */

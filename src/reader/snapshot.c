@@ -20,11 +20,13 @@
 #define MAX_ENTRIES 4096 /* of any table but the slots */
 #define MAX_ENTRY_SIZE (1u << 16)
 
-/* The header of minor versions that have no modules, or no more slots. */
+/* The header of minor versions that have no modules, no more slots, no ledger. */
 #define HEADER_MIN offsetof(struct kf_stats_header, modules)
 #define MINOR_MODULES 3
 #define HEADER_3 offsetof(struct kf_stats_header, more)
 #define MINOR_MORE 4
+#define HEADER_4 offsetof(struct kf_stats_header, ending)
+#define MINOR_ENDING 5
 
 /* What a class has in files of all versions. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
@@ -165,6 +167,8 @@ static bool sections_hold(const struct kf_source *src)
 			  UINT32_MAX) &&
 	       rest_holds(src, &h->modules, sizeof(struct kf_stats_module), 0,
 			  UINT32_MAX) &&
+	       rest_holds(src, &h->ending, sizeof(struct kf_stats_ending), 0,
+			  1) &&
 	       section_holds(src, &h->more, slot, 0, KF_STATS_MAX_MORE);
 }
 
@@ -172,7 +176,9 @@ static size_t header_bytes(const struct kf_stats_header *h)
 {
 	if (h->minor < MINOR_MODULES)
 		return HEADER_MIN;
-	return h->minor < MINOR_MORE ? HEADER_3 : sizeof(*h);
+	if (h->minor < MINOR_MORE)
+		return HEADER_3;
+	return h->minor < MINOR_ENDING ? HEADER_4 : sizeof(*h);
 }
 
 static bool header_holds(const struct kf_source *src)
@@ -248,10 +254,16 @@ void kf_identity_end(struct kf_stats_identity *id)
 static bool read_identity(struct kf_source *src, struct kf_snapshot *s)
 {
 	struct kf_stats_identity *id = &s->id;
+	struct kf_stats_ending *ending = &s->ending;
 
 	if (!read_piece(src, id, sizeof(*id), src->h.identity.offset))
 		return false;
 	kf_identity_end(id);
+	if (src->h.ending.nr &&
+	    !read_piece(src, ending, sizeof(*ending), src->h.ending.offset))
+		return false;
+	force_end(ending->cmdline, sizeof(ending->cmdline));
+	force_end(ending->cgroup, sizeof(ending->cgroup));
 	return id->pid > 0;
 }
 
@@ -341,6 +353,7 @@ static bool read_kept(const struct kf_read_how *how,
 		return false;
 	k->size = s->file_size;
 	s->id = k->id;
+	s->ending = k->ending;
 	read_what_changes(&src, &cache->room);
 	if (!kf_counts_read(&src, k->described, cache, s) ||
 	    !kf_tables_read(&src, how->tables, s))

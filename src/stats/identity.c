@@ -93,6 +93,73 @@ static void read_boot_id(struct kf_stats_identity *id)
 		boot[end - boot] = '\0';
 }
 
+/* Arguments end in NUL each. */
+static void read_cmdline(struct kf_stats_ending *e)
+{
+	ssize_t n = kf_file_read("/proc/self/cmdline", e->cmdline,
+				 sizeof(e->cmdline));
+
+	for (ssize_t i = 0; i + 1 < n; i++) {
+		if (!e->cmdline[i])
+			e->cmdline[i] = ' ';
+	}
+}
+
+/* Whether a list "a,b,c:" has the memory controller. */
+static bool has_memory(const char *list)
+{
+	for (; *list != ':' && *list; list++) {
+		if (kf_few_alike(list, "memory", 6) &&
+		    (list[6] == ',' || list[6] == ':'))
+			return true;
+	}
+	return false;
+}
+
+static void take_cgroup(struct kf_stats_ending *e, const char *path)
+{
+	size_t length = kf_few_length(path);
+
+	if (length >= sizeof(e->cgroup))
+		path += length - sizeof(e->cgroup) + 1;
+	set_text(e->cgroup, sizeof(e->cgroup), path);
+}
+
+/*
+ * Lines are "NUMBER:CONTROLLERS:PATH". Where version 1 has the memory, version
+ * 2, which names no controllers, has not.
+ */
+static void read_cgroup(struct kf_stats_ending *e)
+{
+	char text[2048];
+	char *line = text, *end;
+
+	e->cgroup[0] = '\0';
+	kf_file_read("/proc/self/cgroup", text, sizeof(text));
+	for (; *line; line = end + 1) {
+		const char *list = kf_few_find(line, ':');
+		const char *path = list ? kf_few_find(list + 1, ':') : NULL;
+
+		end = (char *)(uintptr_t)kf_few_find(line, '\n');
+		if (!path || !end)
+			break;
+		*end = '\0';
+		if (has_memory(list + 1)) {
+			take_cgroup(e, path + 1);
+			break;
+		}
+		if (path == list + 1)
+			take_cgroup(e, path + 1);
+	}
+}
+
+void kf_ending_fill(struct kf_stats_ending *e)
+{
+	e->folded = 0;
+	read_cmdline(e);
+	read_cgroup(e);
+}
+
 void kf_stats_name_engine(const char *name)
 {
 	struct kf_stats_identity *id = (void *)(kf_stats.base + KF_AT_IDENTITY);

@@ -67,6 +67,8 @@ void kf_image_fill(char *image, size_t nr_slots)
 		.total_size = kf_image_size(nr_slots),
 		.identity = section(KF_AT_IDENTITY,
 				    sizeof(struct kf_stats_identity), 1),
+		.ending = section(KF_AT_ENDING, sizeof(struct kf_stats_ending),
+				  1),
 		.descs = section(KF_AT_DESCS, sizeof(struct kf_stats_desc),
 				 KF_ARRAY_SIZE(descs)),
 		.classes = section(KF_AT_CLASSES, sizeof(struct kf_stats_class),

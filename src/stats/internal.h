@@ -35,9 +35,11 @@
 enum kf_image_at {
 	KF_AT_IDENTITY =
 		KF_ALIGN_UP(sizeof(struct kf_stats_header), KF_CACHE_LINE),
-	KF_AT_DESCS =
+	KF_AT_ENDING =
 		KF_ALIGN_UP(KF_AT_IDENTITY + sizeof(struct kf_stats_identity),
 			    KF_CACHE_LINE),
+	KF_AT_DESCS = KF_ALIGN_UP(KF_AT_ENDING + sizeof(struct kf_stats_ending),
+				  KF_CACHE_LINE),
 	KF_AT_CLASSES = KF_ALIGN_UP(
 		KF_AT_DESCS + (KF_NR_SLOT_STATS + KF_NR_WORD_STATS) *
 				      sizeof(struct kf_stats_desc),

@@ -2,7 +2,8 @@
 /*
  * The stats file, byte for byte. This header is ABI.
  *
- *	header | identity | descriptions | classes | words | control | slots...
+ *	header | identity | ending | descriptions | classes | words | control |
+ *	slots...
  *	... a hole | tags... a hole | modules... a hole | stacks...
  *	... a hole | more slots...
  *
@@ -26,7 +27,7 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 4
+#define KF_STATS_MINOR 5
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_SLOT_SCALARS 42
@@ -42,6 +43,8 @@
 #define KF_STATS_MODULE_PATH 440
 #define KF_STATS_CONTROL_TEXT 744
 #define KF_STATS_CONTROL_REPLY 256
+#define KF_STATS_CMDLINE 128
+#define KF_STATS_CGROUP 256
 
 enum kf_stats_type { KF_TYPE_COUNTER = 1, KF_TYPE_GAUGE = 2 };
 enum kf_stats_unit { KF_UNIT_NONE = 0, KF_UNIT_BYTES = 1 };
@@ -59,7 +62,8 @@ struct kf_stats_section {
  * Constant once @ready is 1, but for @total_size and the @nr of slots, tags,
  * stacks, modules and more slots, which grow: the file is extended first, then
  * they are stored. All but @more lie in the first KF_STATS_MAX_REST bytes.
- * Minor versions 0 to 2 end with @stacks, minor version 3 with @modules.
+ * Minor versions 0 to 2 end with @stacks, 3 with @modules, 4 with
+ * @more.
  */
 struct kf_stats_header {
 	uint64_t magic;
@@ -79,6 +83,7 @@ struct kf_stats_header {
 	struct kf_stats_section stacks;
 	struct kf_stats_section modules;
 	struct kf_stats_section more; /* slots, after those of @slots */
+	struct kf_stats_section ending;
 };
 
 /* Who writes the file. Strings end in NUL or fill their array. */
@@ -97,6 +102,17 @@ struct kf_stats_identity {
 	char name[64]; /* KONFISCATOR_NAME, or "" */
 	char engine[16];
 	char version[16];
+};
+
+/*
+ * What becomes of the counters when the process has ended: they are added to
+ * those of its like in the ledger, see ledger-layout.h. Strings end in NUL or
+ * fill their array.
+ */
+struct kf_stats_ending {
+	uint64_t folded; /* number of the fold that added them; 0: none did */
+	char cmdline[KF_STATS_CMDLINE]; /* blanks between arguments; cut */
+	char cgroup[KF_STATS_CGROUP];	/* path; of a long one the end */
 };
 
 /* One counter: where it is, and what it means. */

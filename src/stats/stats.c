@@ -126,6 +126,7 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 		return;
 	kf_identity_fill((void *)(kf_stats.base + KF_AT_IDENTITY), conf,
 			 forked);
+	kf_ending_fill((void *)(kf_stats.base + KF_AT_ENDING));
 	kf_stats.error = -kf_backing_make(conf);
 	if (kf_stats.error)
 		return;

@@ -206,6 +206,15 @@ void kf_identity_fill(struct kf_stats_identity *id,
 		      const struct kf_stats_conf *conf, bool forked);
 
 /**
+ * kf_ending_fill() - say to what the process' counters will be added
+ * @e:		out: not folded, its command line and cgroup; what cannot be
+ *		found out is ""
+ *
+ * Context: any thread. Works without /proc.
+ */
+void kf_ending_fill(struct kf_stats_ending *e);
+
+/**
  * kf_backing_is_barred() - whether opening a file may kill the program
  *
  * A program that filtered its system calls since it began may be killed by

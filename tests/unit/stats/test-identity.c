@@ -90,6 +90,38 @@ START_TEST(program_and_library_are_named)
 }
 END_TEST
 
+/* What a shell finds with tools of its own. */
+static void ask(const char *command, char *text, size_t size)
+{
+	FILE *p = popen(command, "r");
+
+	UNIT_REQUIRE(p);
+	memset(text, 0, size);
+	UNIT_REQUIRE(fread(text, 1, size - 1, p) < size);
+	pclose(p);
+}
+
+START_TEST(command_line_and_cgroup_are_told)
+{
+	struct kf_stats_ending e;
+	char text[4096], command[256];
+
+	kf_ending_fill(&e);
+	snprintf(command, sizeof(command),
+		 "tr '\\0' ' ' </proc/%d/cmdline | sed 's/ $//'", getpid());
+	ask(command, text, sizeof(text));
+	text[sizeof(e.cmdline) - 1] = '\0';
+	UNIT_REQUIRE(e.cmdline[0] && !strcmp(e.cmdline, text));
+	snprintf(
+		command, sizeof(command),
+		"(grep -E '^[^:]*:([^:]*,)?memory(,[^:]*)?:' /proc/%d/cgroup || "
+		"grep ^0:: /proc/%d/cgroup) | cut -d: -f3- | tr -d '\\n'",
+		getpid(), getpid());
+	ask(command, text, sizeof(text));
+	UNIT_REQUIRE(!strcmp(e.cgroup, text));
+}
+END_TEST
+
 START_TEST(long_strings_are_cut_and_end)
 {
 	char name[200];
@@ -130,6 +162,7 @@ int main(void)
 		process_is_told_from_all_others,
 		start_is_found_whatever_the_name,
 		program_and_library_are_named,
+		command_line_and_cgroup_are_told,
 		long_strings_are_cut_and_end,
 		process_without_proc_still_has_a_pid,
 	};
