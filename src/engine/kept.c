@@ -127,6 +127,7 @@ bool kf_kept_put(struct kf_heap *heap, struct kf_run *run)
 	kf_heap_enter(heap);
 	done = put(heap, run);
 	kf_heap_leave(heap);
+	kf_pages_settle();
 	return done;
 }
 

@@ -221,6 +221,7 @@ void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
 		kf_slab_return(owner, slab, p);
 	}
 	kf_heap_leave(heap);
+	kf_pages_settle();
 }
 
 bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p)

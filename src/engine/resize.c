@@ -42,9 +42,7 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 		if (!kf_fast_keep(heap, slab, p))
 			kf_heap_give(heap, slab, p);
 	} else if (unlikely(--slab->used == 0)) {
-		kf_heap_enter(heap);
-		kf_slab_emptied(heap, slab);
-		kf_heap_leave(heap);
+		kf_slab_emptied_alone(heap, slab);
 	}
 	return to;
 }

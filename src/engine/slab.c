@@ -135,6 +135,7 @@ void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
 	kf_heap_enter(heap);
 	kf_slab_emptied(heap, slab);
 	kf_heap_leave(heap);
+	kf_pages_settle();
 }
 
 /* Bytes to carve at a time: more where the pages were in use before. */

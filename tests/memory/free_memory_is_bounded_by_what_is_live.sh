@@ -21,6 +21,7 @@ at_most 20000 turns
 at_most 27000 holes 33000 300000
 at_most 27000 holes 10000 400000
 at_most 27000 holes 130000 3000000
+at_most 24000 later now
 for how in small large grow free thread; do
 	at_most 16000 later "$how"
 done

@@ -7,7 +7,7 @@
  *				as many as by turns are large and small in sum
  *	peaks later HOW		a peak, all but a little of it freed, and then
  *				light use for some seconds: HOW is small, large,
- *				grow, free or thread
+ *				grow, free or thread; "now": none
  *
  * All that is live is touched. Prints, in KiB, the most that was resident
  *beyond one and a half times what was live ("turns", "holes"), or what is
@@ -177,6 +177,8 @@ static void later(char *how)
 	pthread_t thread;
 
 	peak();
+	if (!strcmp(how, "now"))
+		return;
 	for (size_t i = 0; i < LATER_STEPS; i++)
 		put(i, 50000);
 	if (strcmp(how, "thread")) {
