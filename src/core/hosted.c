@@ -99,22 +99,6 @@ static inline void leave(void)
 	kf_pages_settle();
 }
 
-static inline void count_new(struct kf_heap *heap, size_t asked, size_t usable)
-{
-	if (unlikely(!heap->has_slot))
-		kf_tally_new(heap->slot, true, asked, usable, host.elsewhere);
-	else
-		kf_tally_new(heap->slot, false, asked, usable, host.elsewhere);
-}
-
-static inline void count_gone(struct kf_heap *heap, size_t usable)
-{
-	if (unlikely(!heap->has_slot))
-		kf_tally_gone(heap->slot, true, usable, host.elsewhere);
-	else
-		kf_tally_gone(heap->slot, false, usable, host.elsewhere);
-}
-
 /*
  * For readers the block lives on: those that count here twice are told apart
  * by the last word.
@@ -124,8 +108,8 @@ static void count_resized(struct kf_heap *heap, size_t had, size_t asked,
 {
 	if (!moved && usable == had)
 		return;
-	count_gone(heap, had);
-	count_new(heap, asked, usable);
+	kf_tally_heap_gone(heap, had, host.elsewhere);
+	kf_tally_heap_new(heap, asked, usable, host.elsewhere);
 	kf_heap_stat(heap, moved ? KF_SLOT_realloc_moved : KF_SLOT_reclassed,
 		     1);
 }
@@ -227,7 +211,7 @@ void *kf_hosted_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	p = ask(size, align, zeroed);
 	if (likely(p)) {
 		*usable = host.engine->usable_size(p);
-		count_new(heap, size, *usable);
+		kf_tally_heap_new(heap, size, *usable, host.elsewhere);
 	}
 	leave();
 	if (unlikely(!p) && is_secure())
@@ -301,7 +285,7 @@ static enum kf_misuse release(void *p, size_t usable)
 	wrong = check(p);
 	if (unlikely(wrong))
 		return wrong;
-	count_gone(kf_heap_counter(), usable);
+	kf_tally_heap_gone(kf_heap_counter(), usable, host.elsewhere);
 	if (has_marks())
 		leave_mark(p, usable);
 	if (host.engine == &kf_engine_secure)

@@ -14,6 +14,7 @@
 #define KF_CORE_TALLY_H
 
 #include "engine/class.h"
+#include "engine/heap.h"
 #include "stats/stats.h"
 
 static __always_inline_kf void kf_tally_add(uint64_t *word, uint64_t n,
@@ -107,6 +108,41 @@ static __always_inline_kf void kf_tally_new(struct kf_slot *slot, bool shared,
 	if (elsewhere)
 		kf_tally_add(&slot->scalar[KF_SLOT_elsewhere], usable, shared);
 	kf_tally_add(&slot->scalar[KF_SLOT_large_allocated], usable, shared);
+}
+
+/**
+ * kf_tally_heap_gone() - count a block that goes in a thread's heap
+ * @heap:	the thread's; without a slot of its own it shares one
+ * @usable:	see above
+ * @elsewhere:	likewise
+ *
+ * Context: the heap's thread.
+ */
+static inline void kf_tally_heap_gone(struct kf_heap *heap, size_t usable,
+				      bool elsewhere)
+{
+	if (unlikely(!heap->has_slot))
+		kf_tally_gone(heap->slot, true, usable, elsewhere);
+	else
+		kf_tally_gone(heap->slot, false, usable, elsewhere);
+}
+
+/**
+ * kf_tally_heap_new() - count a block that comes in a thread's heap
+ * @heap:	as for kf_tally_heap_gone()
+ * @asked:	see above
+ * @usable:	likewise
+ * @elsewhere:	likewise
+ *
+ * Context: the heap's thread.
+ */
+static inline void kf_tally_heap_new(struct kf_heap *heap, size_t asked,
+				     size_t usable, bool elsewhere)
+{
+	if (unlikely(!heap->has_slot))
+		kf_tally_new(heap->slot, true, asked, usable, elsewhere);
+	else
+		kf_tally_new(heap->slot, false, asked, usable, elsewhere);
 }
 
 #endif
