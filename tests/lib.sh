@@ -23,7 +23,9 @@
 #                        debuggers
 #   workdir              make a directory of the test's own, $WORK, removed at
 #                        the end however it comes; TMPDIR points to it and
-#                        KONFISCATOR_DIR to $WORK/stats. Mode 0700
+#                        KONFISCATOR_DIR to $WORK/stats. Mode 0700. The files
+#                        of programs that end well stay there, to be looked at:
+#                        KONFISCATOR_KEEP is 1
 #   at_exit COMMAND      run this string before $WORK is removed, latest first;
 #                        `at_exit "kill $pid"` for what goes on in the background
 #   run_under CMD ARG... run a program with the library preloaded; needs workdir
@@ -114,7 +116,8 @@ workdir() {
 	mkdir -m 0700 "$WORK/stats" "$WORK/tmp"
 	TMPDIR=$WORK/tmp
 	KONFISCATOR_DIR=$WORK/stats
-	export WORK TMPDIR KONFISCATOR_DIR
+	KONFISCATOR_KEEP=1
+	export WORK TMPDIR KONFISCATOR_DIR KONFISCATOR_KEEP
 
 	# ld.so splits LD_PRELOAD at spaces and colons and knows no quoting.
 	KF_PRELOAD=$KF_LIB

@@ -36,6 +36,8 @@
 
 #include <limits.h>
 
+extern int __cxa_atexit(void (*fn)(void *arg), void *arg, void *library);
+
 #define LOOKED_AT_LAST 1024 /* free blocks, when the program ends */
 
 enum { NOT_STARTED, STARTING, STARTED };
@@ -172,8 +174,20 @@ static void look_at_free(void)
 	kf_detour_leave();
 }
 
+static void finish_stats(void *arg)
+{
+	(void)arg;
+	kf_stats_finish(kf_conf.keep);
+}
+
+/*
+ * What other libraries' destructors do is to be counted: what is registered
+ * now, and for no library, the C library runs after the last of them.
+ */
 __attribute__((destructor)) static void finish(void)
 {
 	kf_hosted_finish();
 	look_at_free();
+	if (__cxa_atexit(finish_stats, NULL, NULL))
+		finish_stats(NULL);
 }

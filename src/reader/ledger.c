@@ -129,7 +129,7 @@ static bool finish_fold(const struct kf_ledger_header *h, struct kf_ledger *l,
 	uint32_t row = j->fold.row;
 
 	if (j->fold.number != l->nr_folds || row >= h->rows.nr ||
-	    row > l->nr_rows)
+	    row > KF_MAX(l->nr_rows, 1u))
 		return false;
 	l->rows[row] = j->row;
 	l->nr_rows = KF_MAX(l->nr_rows, row + 1);
@@ -205,6 +205,7 @@ static enum kf_read_result read_open(int fd, uint32_t uid, struct kf_ledger *l)
 	l->cache = calloc(1, sizeof(*l->cache));
 	if (!l->descs || !l->folds || !l->rows || !l->cache)
 		return fail(l);
+	memset(l->rows, 0, ((size_t)h.rows.nr + 1) * sizeof(*l->rows));
 	l->cache->room.lend = true;
 	if (!read_entries(fd, &h.descs, h.descs.nr, l->descs,
 			  sizeof(*l->descs)) ||

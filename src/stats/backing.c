@@ -25,14 +25,9 @@
 /* Names are random: one that is taken is bad luck, many are an attack. */
 #define NAME_TRIES 8
 
-/* comm and its end, a pid and 64 random bits with their dots */
-#define NAME_SIZE (KF_COMM_SIZE + 1 + 10 + 1 + 20)
-
-static void make_name(char *name)
+/* In a name it hides nothing, and is no part of a path. */
+static void safe_comm(char *comm)
 {
-	struct kf_text text;
-	char comm[KF_COMM_SIZE];
-
 	kf_process_comm(comm);
 	for (char *p = comm; *p; p++) {
 		bool hides = *p == '.' && p == comm;
@@ -40,12 +35,21 @@ static void make_name(char *name)
 		if (*p == '/' || (unsigned char)*p < ' ' || *p == 0x7f || hides)
 			*p = '_';
 	}
-	kf_text_init(&text, name, NAME_SIZE);
-	kf_text_str(&text, comm[0] ? comm : "_");
+	if (!comm[0])
+		comm[0] = '_';
+}
+
+void kf_backing_name(char *name, const char *comm, int32_t pid, uint64_t random)
+{
+	struct kf_text text;
+
+	kf_text_init(&text, name, KF_BACKING_NAME);
+	for (int i = 0; i < KF_COMM_SIZE && comm[i]; i++)
+		kf_text_char(&text, comm[i]);
 	kf_text_char(&text, '.');
-	kf_text_i64(&text, kf_process_pid());
+	kf_text_i64(&text, pid);
 	kf_text_char(&text, '.');
-	kf_text_u64(&text, kf_process_random());
+	kf_text_u64(&text, random);
 }
 
 /* A program may change its directory: the path has to be absolute. */
@@ -130,15 +134,33 @@ static int fill_and_map(int fd)
 	return r;
 }
 
-static int open_new(int dirfd, char *name)
+static int open_new(int dirfd, char *name, struct kf_watch *watch)
 {
+	char comm[KF_COMM_SIZE] = {0};
+	uint64_t random;
 	int fd = -EEXIST;
 
+	safe_comm(comm);
 	for (int i = 0; i < NAME_TRIES && fd == -EEXIST; i++) {
-		make_name(name);
+		random = kf_process_random();
+		kf_backing_name(name, comm, kf_process_pid(), random);
 		fd = kf_file_open(dirfd, name,
 				  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0640);
+		if (fd >= 0)
+			kf_watch_note(watch, comm, random);
 	}
+	return fd;
+}
+
+/* Others of the user wait until the name is there, not until all is written. */
+static int watch_and_open(int dirfd, char *name)
+{
+	struct kf_watch watch;
+	int fd = kf_watch_begin(&watch, dirfd);
+
+	if (!fd)
+		fd = open_new(dirfd, name, &watch);
+	kf_watch_leave(&watch);
 	return fd;
 }
 
@@ -148,11 +170,13 @@ static int open_new(int dirfd, char *name)
  */
 static int make_in(int dirfd, const char *dir, bool for_group)
 {
-	char name[NAME_SIZE];
+	char name[KF_BACKING_NAME];
 	struct kf_file_stat st;
-	int fd, r;
+	int fd, r = set_path(dir, "");
 
-	fd = open_new(dirfd, name);
+	if (r)
+		return r;
+	fd = watch_and_open(dirfd, name);
 	if (fd < 0)
 		return fd;
 	if (for_group)
@@ -180,9 +204,7 @@ static bool is_private(const struct kf_file_stat *st)
 
 /*
  * O_PATH, as a directory in which anyone may make files need not be readable.
- * @own: it is ours: made when missing, no link, nobody else's. It is swept
- * first: that makes room, and who we are would be read through the mapping
- * afterwards, which maps pages of the file.
+ * @own: it is ours: made when missing, no link, nobody else's.
  */
 static int try_dir(const char *dir, bool own)
 {
@@ -198,8 +220,6 @@ static int try_dir(const char *dir, bool own)
 	r = kf_file_stat(fd, &st);
 	if (!r && own && !is_private(&st))
 		r = -EPERM;
-	if (!r && own)
-		kf_sweep_sometimes(fd);
 	if (!r)
 		r = make_in(fd, dir, st.mode & S_ISGID);
 	kf_file_close(fd);

@@ -142,6 +142,7 @@ void kf_stats_fork_child(void)
 	if (kf_stats.on_file || kf_stats.stranded)
 		leave_file();
 	kf_stats.on_file = false;
+	kf_stats.note = 0;
 	kf_stats.error = 0;
 	kf_stats.nr_shown = kf_stats.nr_slots;
 	if (!kf_stats.stranded)

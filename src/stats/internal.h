@@ -10,7 +10,9 @@
  *	area.c		the tables of tags, stacks and code, behind the image's
  *			slots, and the slots that the image has no room for
  *	guard.c		SIGBUS of a file that was cut short
- *	sweep.c		files of processes that are gone
+ *	ledger.c	the counters of processes that have ended, added up
+ *	fold.c		what is added to them
+ *	sweep.c		the user's files in a directory, and those of the dead
  *	fork.c		a child leaves its parent's file
  *	stats.c		start and publication
  *
@@ -23,7 +25,9 @@
 #ifndef KF_STATS_INTERNAL_H
 #define KF_STATS_INTERNAL_H
 
+#include "stats/ledger.h"
 #include "stats/stats.h"
+#include "sys/process.h"
 #include "sys/vm.h"
 
 #include <limits.h>
@@ -98,17 +102,19 @@ struct kf_stats_state {
 	size_t nr_taken;  /* atomic */
 	uint32_t nr_more; /* of KF_AREA_SLOTS; atomic */
 	struct kf_area area[KF_NR_AREAS];
-	uint64_t file_size;  /* as we left it; growth */
-	bool on_file;	     /* growth; cleared by the guard */
-	bool unseen;	     /* no file is wanted; growth, read by all */
-	bool torn;	     /* atomic: the counts were lost with a file */
-	bool stranded;	     /* a child could not leave its parent's file */
-	bool was_filtered;   /* by seccomp, when the program began; growth */
-	uint64_t dev;	     /* of the file; growth */
-	uint64_t ino;	     /* likewise */
-	uint32_t owner;	     /* likewise: its user, when it was made */
-	int error;	     /* errno why there is no file; growth */
-	char path[PATH_MAX]; /* growth */
+	uint64_t file_size; /* as we left it; growth */
+	bool on_file;	    /* growth; cleared by the guard */
+	bool unseen;	    /* no file is wanted; growth, read by all */
+	bool torn;	    /* atomic: the counts were lost with a file */
+	bool stranded;	    /* a child could not leave its parent's file */
+	bool was_filtered;  /* by seccomp, when the program began; growth */
+	uint64_t dev;	    /* of the file; growth */
+	uint64_t ino;	    /* likewise */
+	uint32_t owner;	    /* likewise: its user, when it was made */
+	uint32_t note;	    /* of it in the ledger, from 1; 0: none; growth */
+	const uint64_t *class_bytes; /* NULL until it is known; growth */
+	int error;		     /* errno why there is no file; growth */
+	char path[PATH_MAX];	     /* growth */
 };
 
 extern struct kf_stats_state kf_stats;
@@ -323,23 +329,112 @@ bool kf_area_holds(const char *addr);
  */
 uint64_t kf_identity_start(int32_t pid);
 
+/* Room for the name of a stats file: comm, a pid and 64 random bits, dots. */
+#define KF_BACKING_NAME (KF_COMM_SIZE + 1 + 10 + 1 + 20)
+
 /**
- * kf_sweep_all() - remove files of processes that are gone for long
- * @dirfd:	a directory that nobody else may write to
+ * kf_backing_name() - the name of a stats file
+ * @name:	out: the name, of KF_BACKING_NAME
+ * @comm:	the command name, as it is in the name
+ * @pid:	the process
+ * @random:	what tells it from others
+ *
+ * Context: any.
+ */
+void kf_backing_name(char *name, const char *comm, int32_t pid,
+		     uint64_t random);
+
+/**
+ * kf_stats_self() - who we are
+ *
+ * Context: after kf_stats_init(); filled in when we are published.
+ * Return: our identity; it stays.
+ */
+const struct kf_stats_identity *kf_stats_self(void);
+
+/**
+ * kf_fold_described() - what our ledgers are for
+ *
+ * Context: who has the right of growth, once the classes are known.
+ * Return: our counters and classes; constant.
+ */
+const struct kf_ledger_described *kf_fold_described(void);
+
+/**
+ * kf_fold_memory() - what this process has counted
+ *
+ * Context: growth.
+ * Return: its key and sums, until the next call of this or kf_fold_file().
+ */
+const struct kf_ledger_row *kf_fold_memory(void);
+
+/**
+ * kf_fold_file() - what a process counted by its stats file
+ * @fd:		the file
+ * @size:	its bytes
+ *
+ * Context: growth; the process has ended.
+ * Return: as kf_fold_memory(); NULL where it is damaged, or another library's
+ *	   that counts something else.
+ */
+const struct kf_ledger_row *kf_fold_file(int fd, uint64_t size);
+
+/* A directory in which a file is about to be made. */
+struct kf_watch {
+	struct kf_ledger_writer w; /* fd is -1 where there is none */
+	uint32_t unused;	   /* a note; KF_LEDGER_FILES: there is none */
+};
+
+/**
+ * kf_watch_begin() - look after the user's files of a directory
+ * @watch:	out: leave it whatever the result
+ * @dirfd:	the directory
+ *
+ * Files of processes that have ended are folded, and those beyond the limits
+ * removed.
+ *
+ * Context: growth; our identity is filled in.
+ * Return: 0: one more file is allowed; -EDQUOT: the user has too much already;
+ *	   -ENOSPC: the file system has not enough.
+ */
+int kf_watch_begin(struct kf_watch *watch, int dirfd) __must_check;
+
+/**
+ * kf_watch_note() - take a note of the file that we have made
+ * @watch:	the directory
+ * @comm:	in its name, KF_COMM_SIZE bytes
+ * @random:	likewise
+ *
+ * Context: as kf_watch_begin().
+ */
+void kf_watch_note(struct kf_watch *watch, const char *comm, uint64_t random);
+
+/**
+ * kf_watch_leave() - let others look after the directory
+ * @watch:	the directory
+ *
+ * Context: as kf_watch_begin().
+ */
+void kf_watch_leave(struct kf_watch *watch);
+
+/**
+ * kf_watch_end() - our file was folded
+ * @w:		the ledger of its directory
+ * @keep:	it is still there
+ *
+ * Context: as kf_watch_begin().
+ */
+void kf_watch_end(struct kf_ledger_writer *w, bool keep);
+
+/**
+ * kf_sweep_all() - look at files that the ledger has no note of
+ * @w:		the ledger of the directory
  *
  * Of many files a random part is looked at.
  *
- * Context: growth; our identity is filled in.
+ * Context: as kf_watch_begin().
  */
-void kf_sweep_all(int dirfd);
-
-/**
- * kf_sweep_sometimes() - kf_sweep_all(), at one call in some dozens
- * @dirfd:	as there
- *
- * Context: as kf_sweep_all().
- */
-void kf_sweep_sometimes(int dirfd);
+void kf_sweep_all(struct kf_ledger_writer *w);
 
 /**
  * kf_stats_chunk_take() - a chunk for the black box, in the place of a slot

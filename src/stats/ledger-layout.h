@@ -7,13 +7,13 @@
  *| files
  *
  * One ledger a directory, user and description, named ".ledger.UID.HASH": HASH
- * are 16 hexadecimal digits of what it describes, so that a library which
- *counts something else has a ledger of its own and nobody ever adds to a
- *counter that he does not know. It belongs to UID and is a plain file; one that
- *is not, or whose header is another than its library would write, is never
- *used. All integers are in the machine's order. Readers find sections by the
- *header, as in layout.h, and print what the descriptions say; a minor version
- *appends.
+ * are 16 hexadecimal digits of its version and of what it describes, so that a
+ *library which counts something else has a ledger of its own and nobody ever
+ *adds to a counter that he does not know. It belongs to UID and is a plain
+ *file; one that is not, or whose header is another than its library would
+ *write, is never used. All integers are in the machine's order. Readers find
+ *sections by the header, as in layout.h, and print what the descriptions say; a
+ *minor version appends.
  *
  * Glossary
  *	row	what all processes of one key counted; row 0 is for all that
@@ -153,8 +153,9 @@ struct kf_ledger_file {
 	int32_t pid;
 	uint64_t pid_ns;
 	uint64_t start_ticks;
-	uint64_t created_ns; /* of the identity; of a kept one, when it ended */
-	uint64_t ino;
+	uint64_t
+		since_ns; /* CLOCK_REALTIME when it was made, or its end seen */
+	uint64_t bytes;	  /* that the file system gave it, about */
 	uint64_t random;
 	char comm[16]; /* as it is in the name */
 };

@@ -115,6 +115,7 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	struct kf_stats_header *h = (void *)kf_stats.base;
 
 	kf_image_set_classes(kf_stats.base, conf->class_bytes);
+	kf_stats.class_bytes = conf->class_bytes;
 	__atomic_store_n(&kf_stats.unseen, !conf->enabled, __ATOMIC_RELAXED);
 	if (kf_stats.unseen || kf_stats.on_file)
 		return;

@@ -71,6 +71,18 @@ void kf_stats_init(void);
 void kf_stats_publish(const struct kf_stats_conf *conf, bool forked);
 
 /**
+ * kf_stats_finish() - add the counters to the ledger, and remove the file
+ * @keep:	the file stays; it does too where samples were taken
+ *
+ * What is counted afterwards is lost. A process that has no file adds what it
+ * counted in memory. Does nothing where the ledger cannot be had soon: the next
+ * process of the user does it then.
+ *
+ * Context: once, when the program ends; not under a filter of system calls.
+ */
+void kf_stats_finish(bool keep);
+
+/**
  * kf_stats_name_engine() - say which engine serves from now on
  * @name:	its name
  *

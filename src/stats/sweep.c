@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Files of processes that are gone, swept out of the user's own directories.
+ * The user's stats files in a directory, watched over by all of its processes.
  *
- * A file outlives its process on purpose, and `konfiscator prune` removes it;
- * but where nobody ever prunes, scripts would fill the directory. So a process
- * in some dozens looks at a bounded number of files. One goes that was made
- * more than an hour ago, in this boot and pid namespace, by this user, and
- * whose process is gone; what is in doubt stays.
+ * A process that ends well removes its file itself (fold.c). For those that
+ * were killed, whoever makes a file next in the directory looks at the files
+ * that the ledger has a note of: what its dead counted goes into the ledger,
+ * once; their files stay for a day as black boxes, but no more of them than the
+ * limits below, and the oldest go first. So directories do not fill up, and
+ * nobody but the user himself pays for what his processes leave.
+ *
+ * Notes are hints. A file is acted upon only if it is a plain file of the user,
+ * written in this boot and pid namespace by a process that is gone, or that
+ * runs another program by now. One process in some dozens looks at files that
+ * have no note, too. What is in doubt stays.
  */
+#include "config.h"
+
 #include "stats/internal.h"
 
 #include "base/text.h"
 #include "sys/file.h"
 #include "sys/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,9 +30,37 @@
 
 #define ONE_IN 64
 #define FILES_MAX 256
-#define HOUR_NS (3600 * (uint64_t)1000000000)
+#define DAY_NS (24 * 3600 * (uint64_t)1000000000)
 
-static const struct kf_stats_identity *self(void)
+/* Looks at processes, and files that go, for one start. */
+#define LOOKS 16
+#define DROPS 32
+
+/* What a user's files may take of a file system. */
+#define LIVE_MAX (KF_LEDGER_FILES - KEPT_MAX)
+#define LIVE_SHARE 4
+#define KEPT_MAX 256
+#define KEPT_SHARE 100
+#define FREE_SHARE 10
+#define FREE_ENOUGH (64 * (uint64_t)KF_MIB) /* for files that live */
+
+#define NOTES_AT_ONCE 64
+
+/* Of who has the right of growth. */
+static struct kf_ledger_file notes[NOTES_AT_ONCE];
+
+/* What one walk through the notes found. */
+struct found {
+	uint32_t nr_live;
+	uint32_t nr_kept;
+	uint64_t live_bytes;
+	uint64_t kept_bytes;
+	uint32_t unused; /* a note; KF_LEDGER_FILES: none is */
+	uint32_t oldest; /* of those kept; likewise */
+	uint64_t oldest_ns;
+};
+
+const struct kf_stats_identity *kf_stats_self(void)
 {
 	return (const void *)(kf_stats.base + KF_AT_IDENTITY);
 }
@@ -31,7 +68,7 @@ static const struct kf_stats_identity *self(void)
 /* Whether the files' processes can be told apart from ours at all. */
 static bool is_able(void)
 {
-	const struct kf_stats_identity *me = self();
+	const struct kf_stats_identity *me = kf_stats_self();
 
 	return me->pid_ns && me->boot_id[0] && me->start_ticks &&
 	       me->pid == me->outer_pid && !kf_stats.was_filtered;
@@ -47,77 +84,366 @@ static bool is_gone(const struct kf_stats_identity *id)
 	return start && start != id->start_ticks;
 }
 
-static bool is_left_over(const struct kf_stats_identity *id)
+/* Before exec our own process was this one. */
+static bool was_us(const struct kf_stats_identity *id)
 {
-	const struct kf_stats_identity *me = self();
-	uint64_t now = kf_process_clock_ns(CLOCK_MONOTONIC);
+	const struct kf_stats_identity *me = kf_stats_self();
+
+	return id->pid == me->pid && id->start_ticks == me->start_ticks &&
+	       id->created_ns < me->created_ns;
+}
+
+static bool has_ended(const struct kf_stats_identity *id)
+{
+	const struct kf_stats_identity *me = kf_stats_self();
 
 	return id->pid > 0 && id->start_ticks && id->uid == me->uid &&
 	       id->pid_ns == me->pid_ns &&
 	       !memcmp(id->boot_id, me->boot_id, sizeof(id->boot_id)) &&
-	       (int64_t)(now - id->created_mono) > (int64_t)HOUR_NS &&
-	       is_gone(id);
+	       (was_us(id) || is_gone(id));
 }
 
-static bool reads_as_left_over(int fd)
+/* A file of the user, open; its identity where it is a stats file. */
+static int open_own(int dirfd, const char *name, struct kf_file_stat *st,
+		    struct kf_stats_identity *id)
 {
-	struct {
-		struct kf_stats_header h;
-		struct kf_stats_identity id;
-	} head = {0};
-	struct kf_file_stat st;
-
-	if (kf_file_stat(fd, &st) || !S_ISREG(st.mode) ||
-	    st.uid != self()->uid || st.size < KF_AT_SLOTS)
-		return false;
-	if (!kf_file_read_at(fd, &head.h, sizeof(head.h), 0) ||
-	    head.h.magic != KF_STATS_MAGIC || head.h.major != KF_STATS_MAJOR ||
-	    head.h.identity.offset != KF_AT_IDENTITY)
-		return false;
-	return kf_file_read_at(fd, &head.id, sizeof(head.id), KF_AT_IDENTITY) &&
-	       is_left_over(&head.id);
-}
-
-static void look_at(int dirfd, const char *name)
-{
+	struct kf_stats_header h = {0};
 	int fd = kf_file_open(dirfd, name, O_RDONLY | O_NOFOLLOW, 0);
 
 	if (fd < 0)
-		return;
-	if (reads_as_left_over(fd))
+		return fd;
+	if (!kf_file_stat(fd, st) && S_ISREG(st->mode) &&
+	    st->uid == kf_stats_self()->uid && st->size >= KF_AT_SLOTS &&
+	    kf_file_read_at(fd, &h, sizeof(h), 0) &&
+	    h.magic == KF_STATS_MAGIC && h.major == KF_STATS_MAJOR &&
+	    h.identity.offset == KF_AT_IDENTITY &&
+	    kf_file_read_at(fd, id, sizeof(*id), KF_AT_IDENTITY))
+		return fd;
+	kf_file_close(fd);
+	return -EINVAL;
+}
+
+static bool is_folded(int fd)
+{
+	struct kf_stats_header h;
+	uint64_t folded = 0;
+
+	return kf_file_read_at(fd, &h, sizeof(h), 0) && h.ending.nr &&
+	       kf_file_read_at(fd, &folded, sizeof(folded), h.ending.offset) &&
+	       folded;
+}
+
+static void remove_file(int dirfd, const char *name,
+			const struct kf_file_stat *st)
+{
+	struct kf_file_stat now;
+
+	if (!kf_file_look(dirfd, name, &now) && now.dev == st->dev &&
+	    now.ino == st->ino)
 		kf_file_unlink(dirfd, name);
+}
+
+static bool is_old(uint64_t since_ns)
+{
+	return (int64_t)(kf_process_clock_ns(CLOCK_REALTIME) - since_ns) >
+	       (int64_t)DAY_NS;
+}
+
+enum ending { GOES, STAYS, UNFOLDED };
+
+/* Add what an ended process counted to the ledger. */
+static enum ending fold(struct kf_ledger_writer *w, const char *name, int fd,
+			const struct kf_file_stat *st,
+			const struct kf_stats_identity *id)
+{
+	bool execed = was_us(id);
+	const struct kf_ledger_row *row;
+	struct kf_ledger_target t = {
+		.name = name,
+		.dev = st->dev,
+		.ino = st->ino,
+		.created_ns = id->created_ns,
+		.pid = id->pid,
+		.reason = execed ? KF_LEDGER_EXEC : KF_LEDGER_EXIT,
+		.keep = !execed,
+	};
+
+	if (is_folded(fd))
+		return STAYS;
+	row = kf_fold_file(fd, st->size);
+	if (row && !kf_ledger_fold(w, row, &t))
+		return execed ? GOES : STAYS;
+	return UNFOLDED;
+}
+
+/* The file of a note, whose process seems to be gone. */
+static void settle(struct kf_ledger_writer *w, uint32_t i,
+		   struct kf_ledger_file *note)
+{
+	struct kf_stats_identity id;
+	struct kf_file_stat st = {0};
+	char name[KF_BACKING_NAME];
+	int fd;
+
+	kf_backing_name(name, note->comm, note->pid, note->random);
+	fd = open_own(w->dirfd, name, &st, &id);
+	if (fd >= 0 && has_ended(&id)) {
+		note->state = KF_LEDGER_FILE_KEPT;
+		note->bytes = st.space;
+		note->since_ns = kf_process_clock_ns(CLOCK_REALTIME);
+		if (fold(w, name, fd, &st, &id) == GOES)
+			memset(note, 0, sizeof(*note));
+		kf_ledger_set_file(w, i, note);
+	} else if (fd < 0) {
+		/* its process died while it made the file */
+		if (fd == -EINVAL && st.uid == kf_stats_self()->uid &&
+		    S_ISREG(st.mode))
+			remove_file(w->dirfd, name, &st);
+		memset(note, 0, sizeof(*note));
+		kf_ledger_set_file(w, i, note);
+	}
+	if (fd >= 0)
+		kf_file_close(fd);
+}
+
+/* One that was kept goes, and its note. */
+static void drop(struct kf_ledger_writer *w, uint32_t i)
+{
+	struct kf_ledger_file note;
+	struct kf_stats_identity id;
+	struct kf_file_stat st;
+	char name[KF_BACKING_NAME];
+	int fd;
+
+	kf_ledger_files(w, i, &note, 1);
+	kf_backing_name(name, note.comm, note.pid, note.random);
+	fd = open_own(w->dirfd, name, &st, &id);
+	if (fd >= 0) {
+		if (has_ended(&id))
+			remove_file(w->dirfd, name, &st);
+		kf_file_close(fd);
+	}
+	memset(&note, 0, sizeof(note));
+	kf_ledger_set_file(w, i, &note);
+}
+
+static bool is_ours(const struct kf_ledger_file *note)
+{
+	return note->pid_ns == kf_stats_self()->pid_ns;
+}
+
+static bool seems_gone(const struct kf_ledger_file *note, uint32_t *looks)
+{
+	const struct kf_stats_identity *me = kf_stats_self();
+
+	if (!is_ours(note) || !is_able())
+		return false;
+	if (note->pid == me->pid)
+		return true;
+	if (!*looks)
+		return false;
+	--*looks;
+	return kf_process_is_gone(note->pid);
+}
+
+static void count(struct found *f, uint32_t i,
+		  const struct kf_ledger_file *note)
+{
+	switch ((enum kf_ledger_file_state)note->state) {
+	case KF_LEDGER_FILE_LIVE:
+		f->nr_live++;
+		f->live_bytes += note->bytes;
+		return;
+	case KF_LEDGER_FILE_KEPT:
+		f->nr_kept++;
+		f->kept_bytes += note->bytes;
+		if (f->oldest == KF_LEDGER_FILES ||
+		    note->since_ns < f->oldest_ns) {
+			f->oldest = i;
+			f->oldest_ns = note->since_ns;
+		}
+		return;
+	default:
+		if (f->unused == KF_LEDGER_FILES)
+			f->unused = i;
+	}
+}
+
+/*
+ * Notes are taken from the lowest on, so that all lie together: the walk ends
+ * where a piece has none. Returns whether there may be more.
+ */
+static bool look_at_piece(struct kf_ledger_writer *w, uint32_t from,
+			  uint32_t *looks, struct found *f)
+{
+	bool any = false;
+
+	kf_ledger_files(w, from, notes, NOTES_AT_ONCE);
+	for (uint32_t i = 0; i < NOTES_AT_ONCE; i++) {
+		struct kf_ledger_file *note = &notes[i];
+
+		if (note->state == KF_LEDGER_FILE_LIVE &&
+		    seems_gone(note, looks))
+			settle(w, from + i, note);
+		any = any || note->state;
+		count(f, from + i, note);
+	}
+	return any;
+}
+
+static void look_at_notes(struct kf_ledger_writer *w, uint32_t looks,
+			  struct found *f)
+{
+	uint32_t from = 0;
+
+	*f = (struct found){.unused = KF_LEDGER_FILES,
+			    .oldest = KF_LEDGER_FILES};
+	while (from < KF_LEDGER_FILES && look_at_piece(w, from, &looks, f))
+		from += NOTES_AT_ONCE;
+}
+
+static bool is_too_much(const struct found *f, uint64_t total,
+			uint64_t available)
+{
+	return f->nr_kept > KEPT_MAX || is_old(f->oldest_ns) ||
+	       f->kept_bytes > total / KEPT_SHARE ||
+	       available < total / FREE_SHARE;
+}
+
+static void keep_limits(struct kf_ledger_writer *w, struct found *f)
+{
+	uint64_t total, available;
+
+	for (int i = 0; i < DROPS && f->oldest < KF_LEDGER_FILES; i++) {
+		if (kf_file_space(w->fd, &total, &available))
+			total = available = UINT64_MAX;
+		if (!is_too_much(f, total, available))
+			return;
+		drop(w, f->oldest);
+		look_at_notes(w, 0, f);
+	}
+}
+
+static int quota(int fd, const struct found *f)
+{
+	const uint64_t need = kf_image_size(kf_stats.nr_slots);
+	uint64_t total, available;
+
+	if (f->nr_live >= LIVE_MAX)
+		return -EDQUOT;
+	if (kf_file_space(fd, &total, &available))
+		return 0;
+	/* one file is always allowed */
+	if (f->nr_live + f->nr_kept &&
+	    f->live_bytes + f->kept_bytes + need > total / LIVE_SHARE)
+		return -EDQUOT;
+	return available < need + KF_MIN(total / FREE_SHARE, FREE_ENOUGH)
+		       ? -ENOSPC
+		       : 0;
+}
+
+/* A file that perhaps has no note. One that cannot be folded goes after a day.
+ */
+static void look_at_file(struct kf_ledger_writer *w, const char *name)
+{
+	struct kf_stats_identity id;
+	struct kf_file_stat st;
+	int fd = open_own(w->dirfd, name, &st, &id);
+
+	if (fd < 0)
+		return;
+	if (has_ended(&id) && fold(w, name, fd, &st, &id) != GOES &&
+	    is_old(id.created_ns))
+		remove_file(w->dirfd, name, &st);
 	kf_file_close(fd);
 }
 
 /* One name in @step is looked at, from a random one on; 0: none is. */
-static size_t walk(int dirfd, size_t step)
+static size_t walk(struct kf_ledger_writer *w, int fd, size_t step)
 {
-	struct kf_file_names names = {.fd = dirfd};
+	struct kf_file_names names = {.fd = fd};
 	size_t from = step > 1 ? kf_process_random() % step : 0;
 	const char *name;
 	size_t nr = 0;
 
 	while ((name = kf_file_next_name(&names)) != NULL) {
 		if (step && nr % step == from)
-			look_at(dirfd, name);
+			look_at_file(w, name);
 		nr++;
 	}
 	return nr;
 }
 
-void kf_sweep_all(int dirfd)
+void kf_sweep_all(struct kf_ledger_writer *w)
 {
-	int fd = kf_file_open(dirfd, ".", O_RDONLY | O_DIRECTORY, 0);
+	int fd = kf_file_open(w->dirfd, ".", O_RDONLY | O_DIRECTORY, 0);
 
 	if (fd < 0)
 		return;
 	if (is_able())
-		walk(fd, walk(fd, 0) / FILES_MAX + 1);
+		walk(w, fd, walk(w, fd, 0) / FILES_MAX + 1);
 	kf_file_close(fd);
 }
 
-void kf_sweep_sometimes(int dirfd)
+int kf_watch_begin(struct kf_watch *watch, int dirfd)
 {
+	struct found f;
+
+	kf_stats.note = 0;
+	watch->unused = KF_LEDGER_FILES;
+	watch->w.fd = -1;
+	if (kf_ledger_open(&watch->w, dirfd, kf_stats_self()->uid,
+			   kf_fold_described(), true)) {
+		watch->w.fd = -1;
+		/* a full file system is as full without a ledger */
+		return quota(dirfd, &(struct found){0});
+	}
 	if (kf_process_random() % ONE_IN == 0)
-		kf_sweep_all(dirfd);
+		kf_sweep_all(&watch->w);
+	look_at_notes(&watch->w, LOOKS, &f);
+	keep_limits(&watch->w, &f);
+	watch->unused = f.unused;
+	return quota(watch->w.fd, &f);
+}
+
+void kf_watch_note(struct kf_watch *watch, const char *comm, uint64_t random)
+{
+	const struct kf_stats_identity *me = kf_stats_self();
+	struct kf_ledger_file note = {
+		.state = KF_LEDGER_FILE_LIVE,
+		.pid = me->pid,
+		.pid_ns = me->pid_ns,
+		.start_ticks = me->start_ticks,
+		.since_ns = me->created_ns,
+		.bytes = kf_image_size(kf_stats.nr_slots),
+		.random = random,
+	};
+
+	if (watch->w.fd < 0 || watch->unused == KF_LEDGER_FILES)
+		return;
+	memcpy(note.comm, comm, sizeof(note.comm));
+	if (kf_ledger_set_file(&watch->w, watch->unused, &note))
+		kf_stats.note = watch->unused + 1;
+}
+
+void kf_watch_leave(struct kf_watch *watch)
+{
+	if (watch->w.fd >= 0)
+		kf_ledger_close(&watch->w);
+}
+
+void kf_watch_end(struct kf_ledger_writer *w, bool keep)
+{
+	struct kf_ledger_file note;
+
+	if (!kf_stats.note)
+		return;
+	kf_ledger_files(w, kf_stats.note - 1, &note, 1);
+	if (keep) {
+		note.state = KF_LEDGER_FILE_KEPT;
+		note.since_ns = kf_process_clock_ns(CLOCK_REALTIME);
+	} else {
+		memset(&note, 0, sizeof(note));
+	}
+	kf_ledger_set_file(w, kf_stats.note - 1, &note);
 }

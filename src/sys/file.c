@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 
 /* Programs that close what they did not open rarely go this far. */
 #define HIGH_FD 500
@@ -47,6 +48,17 @@ void kf_file_close(int fd)
 	kf_sys(SYS_close, fd);
 }
 
+static void take_stat(struct kf_file_stat *st, const struct stat *s)
+{
+	st->dev = s->st_dev;
+	st->ino = s->st_ino;
+	st->size = (uint64_t)s->st_size;
+	st->space = (uint64_t)s->st_blocks * 512;
+	st->nr_links = (uint32_t)s->st_nlink;
+	st->uid = s->st_uid;
+	st->mode = s->st_mode;
+}
+
 int kf_file_stat(int fd, struct kf_file_stat *st)
 {
 	struct stat s;
@@ -54,12 +66,39 @@ int kf_file_stat(int fd, struct kf_file_stat *st)
 
 	if (r < 0)
 		return r;
-	st->dev = s.st_dev;
-	st->ino = s.st_ino;
-	st->size = (uint64_t)s.st_size;
-	st->uid = s.st_uid;
-	st->mode = s.st_mode;
+	take_stat(st, &s);
 	return 0;
+}
+
+int kf_file_look(int dirfd, const char *name, struct kf_file_stat *st)
+{
+	struct stat s;
+	int r = (int)kf_sys(SYS_newfstatat, dirfd, name, &s,
+			    AT_SYMLINK_NOFOLLOW);
+
+	if (r < 0)
+		return r;
+	take_stat(st, &s);
+	return 0;
+}
+
+int kf_file_lock(int fd)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return (int)kf_sys(SYS_fcntl, fd, F_SETLK, &all);
+}
+
+int kf_file_space(int fd, uint64_t *total, uint64_t *available)
+{
+	struct statfs s;
+	int r = (int)kf_sys(SYS_fstatfs, fd, &s);
+
+	if (r < 0)
+		return r;
+	*total = (uint64_t)s.f_blocks * (uint64_t)s.f_bsize;
+	*available = (uint64_t)s.f_bavail * (uint64_t)s.f_bsize;
+	return *total ? 0 : -ENOSYS;
 }
 
 uint64_t kf_file_inode(const char *path)
@@ -172,7 +211,7 @@ static int write_zeroes(int fd, uint64_t from, uint64_t to)
 	return r;
 }
 
-static bool size_is_allowed(uint64_t size)
+bool kf_file_is_allowed(uint64_t size)
 {
 	struct rlimit limit;
 
@@ -185,7 +224,7 @@ int kf_file_extend(int fd, uint64_t from, uint64_t to)
 {
 	int r = -EINTR;
 
-	if (!size_is_allowed(to))
+	if (!kf_file_is_allowed(to))
 		return -EFBIG;
 	for (int i = 0; i < MAX_INTERRUPTS && r == -EINTR; i++)
 		r = (int)kf_sys(SYS_fallocate, fd, 0, from, to - from);

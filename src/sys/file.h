@@ -18,7 +18,9 @@
 struct kf_file_stat {
 	uint64_t dev;
 	uint64_t ino;
-	uint64_t size; /* bytes */
+	uint64_t size;	/* bytes */
+	uint64_t space; /* bytes that the file system has given it */
+	uint32_t nr_links;
 	uint32_t uid;
 	uint32_t mode; /* as st_mode, type included */
 };
@@ -53,6 +55,50 @@ void kf_file_close(int fd);
  * Return: 0, or a negative errno.
  */
 int kf_file_stat(int fd, struct kf_file_stat *st) __must_check;
+
+/**
+ * kf_file_look() - ask what a name stands for, links not followed
+ * @dirfd:	directory @name is relative to
+ * @name:	the name
+ * @st:		out: the answer
+ *
+ * Context: any.
+ * Return: 0, or a negative errno.
+ */
+int kf_file_look(int dirfd, const char *name,
+		 struct kf_file_stat *st) __must_check;
+
+/**
+ * kf_file_lock() - keep other processes from a file
+ * @fd:		the file, open for writing
+ *
+ * A record lock on all of it. It goes when the process closes any descriptor of
+ * the file; a forked child has not got it.
+ *
+ * Context: any; never waits.
+ * Return: 0, or a negative errno: -EAGAIN or -EACCES where another has it.
+ */
+int kf_file_lock(int fd) __must_check;
+
+/**
+ * kf_file_space() - what a file system has
+ * @fd:		a file or directory of it
+ * @total:	out: its bytes
+ * @available:	out: bytes that the user can have yet
+ *
+ * Context: any.
+ * Return: 0, or a negative errno; -ENOSYS where it does not say.
+ */
+int kf_file_space(int fd, uint64_t *total, uint64_t *available) __must_check;
+
+/**
+ * kf_file_is_allowed() - whether RLIMIT_FSIZE allows a file to be so long
+ * @size:	bytes
+ *
+ * Context: any.
+ * Return: false where the kernel would send a signal.
+ */
+bool kf_file_is_allowed(uint64_t size);
 
 /**
  * kf_file_inode() - the inode a path leads to, links followed

@@ -20,6 +20,7 @@
 static char *bytes;
 static size_t size;
 static struct kf_stats_identity *id;
+static uint64_t nr_folds;
 
 static void begin(void)
 {
@@ -38,11 +39,25 @@ static int32_t dead_pid(void)
 	return pid;
 }
 
-/* The file of a process that is gone for two hours. */
+/* The file of a process that is gone, made more than a day ago. */
 static void make_left_over(void)
 {
 	id->pid = dead_pid();
-	id->created_mono -= 7200 * (uint64_t)1000000000;
+	id->created_ns -= 25 * 3600 * (uint64_t)1000000000;
+}
+
+static void sweep(void)
+{
+	struct kf_ledger_writer w;
+	int fd = open(support_dir, O_PATH);
+
+	UNIT_REQUIRE(fd >= 0);
+	UNIT_REQUIRE(
+		!kf_ledger_open(&w, fd, geteuid(), kf_fold_described(), true));
+	kf_sweep_all(&w);
+	nr_folds = w.committed;
+	kf_ledger_close(&w);
+	UNIT_REQUIRE(!close(fd));
 }
 
 static bool is_swept(void)
@@ -53,10 +68,7 @@ static bool is_swept(void)
 	UNIT_REQUIRE(fd >= 0);
 	UNIT_REQUIRE(write(fd, bytes, size) == (ssize_t)size);
 	UNIT_REQUIRE(!close(fd));
-	fd = open(support_dir, O_PATH);
-	UNIT_REQUIRE(fd >= 0);
-	kf_sweep_all(fd);
-	UNIT_REQUIRE(!close(fd));
+	sweep();
 	UNIT_REQUIRE(!access(kf_stats_path(), F_OK));
 	return access(path, F_OK) != 0;
 }
@@ -83,17 +95,28 @@ START_TEST(file_of_a_living_process_stays)
 {
 	begin();
 	make_left_over();
-	id->pid = getpid();
-	UNIT_REQUIRE(!is_swept());
+	id->pid = getppid();
+	id->start_ticks = kf_identity_start(getppid());
+	UNIT_REQUIRE(!is_swept() && nr_folds == 0);
 }
 END_TEST
 
-START_TEST(young_file_stays)
+START_TEST(file_of_what_we_were_before_exec_goes)
+{
+	begin();
+	id->created_ns--;
+	UNIT_REQUIRE(is_swept() && nr_folds == 1);
+}
+END_TEST
+
+START_TEST(young_file_stays_and_is_folded_once)
 {
 	begin();
 	make_left_over();
-	id->created_mono += 7000 * (uint64_t)1000000000;
-	UNIT_REQUIRE(!is_swept());
+	id->created_ns += 24 * 3600 * (uint64_t)1000000000;
+	UNIT_REQUIRE(!is_swept() && nr_folds == 1);
+	sweep();
+	UNIT_REQUIRE(!is_swept() && nr_folds == 1);
 }
 END_TEST
 
@@ -171,7 +194,8 @@ int main(void)
 		old_file_of_a_dead_process_goes,
 		file_of_a_reused_pid_goes,
 		file_of_a_living_process_stays,
-		young_file_stays,
+		file_of_what_we_were_before_exec_goes,
+		young_file_stays_and_is_folded_once,
 		file_of_another_boot_stays,
 		file_of_another_namespace_stays,
 		file_that_is_not_ours_stays,

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is added to the ledger: the counters of this process when it ends well,
+ * and those that a stats file has of one that is gone.
+ *
+ * Of files only those are read whose counters and classes are those of this
+ * library, byte for byte; others are left to one that knows them.
+ */
+#include "config.h"
+
+#include "stats/internal.h"
+
+#include "sys/file.h"
+#include "sys/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Of who has the right of growth. */
+static struct kf_ledger_row sum;
+static struct kf_slot one_slot;
+static char piece[2048];
+
+const struct kf_ledger_described *kf_fold_described(void)
+{
+	static struct kf_ledger_described d;
+	size_t bytes;
+
+	d.desc = kf_image_texts(&bytes);
+	d.nr = (uint32_t)(bytes / sizeof(*d.desc));
+	d.class_bytes = kf_stats.class_bytes;
+	return &d;
+}
+
+static void add_slot(const struct kf_slot *slot)
+{
+	if (slot->state == KF_SLOT_FREE)
+		return;
+	kf_ledger_values(kf_fold_described(), KF_SCOPE_SLOT, slot->scalar,
+			 KF_STATS_SLOT_SCALARS, &sum);
+	for (uint32_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
+		sum.class[i].mallocs += slot->class[i].mallocs;
+		sum.class[i].frees += slot->class[i].frees;
+	}
+}
+
+static void add_inherited(const struct kf_stats_class *class)
+{
+	uint32_t value = kf_ledger_inherited(kf_fold_described());
+
+	for (uint32_t i = 0; i < KF_STATS_NR_CLASSES; i++)
+		sum.value[value] += (uint64_t) class[i].inherited;
+}
+
+const struct kf_ledger_row *kf_fold_memory(void)
+{
+	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_ACQUIRE);
+	uint32_t nr_more;
+	const struct kf_slot *more = kf_stats_area(KF_AREA_SLOTS, &nr_more);
+
+	memset(&sum, 0, sizeof(sum));
+	kf_ledger_key_of(&sum.key, kf_stats_self(),
+			 (const void *)(kf_stats.base + KF_AT_ENDING));
+	for (size_t i = 0; i < nr; i++)
+		add_slot(kf_image_slot(kf_stats.base, i));
+	for (uint32_t i = 0; i < nr_more; i++)
+		add_slot(&more[i]);
+	kf_ledger_values(kf_fold_described(), KF_SCOPE_WORD,
+			 kf_stats_words->word, KF_NR_WORD_STATS, &sum);
+	add_inherited(kf_stats_classes);
+	return &sum;
+}
+
+static bool has_slots(const struct kf_stats_section *s,
+		      const struct kf_stats_section *mine, uint32_t nr,
+		      uint64_t size)
+{
+	return s->offset == mine->offset && s->entry_size == mine->entry_size &&
+	       s->nr <= nr &&
+	       (!s->nr ||
+		s->offset + s->nr * (uint64_t)sizeof(one_slot) <= size);
+}
+
+/* Sections that lie where this library puts them, of the same entries. */
+static bool is_like_ours(const struct kf_stats_header *h, uint64_t size)
+{
+	const struct kf_stats_header *me = (const void *)kf_stats.base;
+
+	return h->minor == me->minor && h->ready == 1 &&
+	       !memcmp(&h->identity, &me->identity, sizeof(h->identity)) &&
+	       !memcmp(&h->ending, &me->ending, sizeof(h->ending)) &&
+	       !memcmp(&h->descs, &me->descs, sizeof(h->descs)) &&
+	       !memcmp(&h->classes, &me->classes, sizeof(h->classes)) &&
+	       !memcmp(&h->words, &me->words, sizeof(h->words)) &&
+	       has_slots(&h->slots, &me->slots, KF_STATS_MAX_SLOTS, size) &&
+	       has_slots(&h->more, &me->more, KF_STATS_MAX_MORE, size);
+}
+
+static bool has_our_descs(int fd)
+{
+	size_t bytes, n;
+	const char *texts = kf_image_texts(&bytes);
+
+	for (size_t at = 0; at < bytes; at += n) {
+		n = KF_MIN(bytes - at, sizeof(piece));
+		if (!kf_file_read_at(fd, piece, n, KF_AT_DESCS + at) ||
+		    memcmp(piece, texts + at, n))
+			return false;
+	}
+	return true;
+}
+
+static bool add_classes(int fd)
+{
+	struct kf_stats_class class[8];
+	uint32_t value = kf_ledger_inherited(kf_fold_described());
+
+	for (uint32_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
+		if (i % KF_ARRAY_SIZE(class) == 0) {
+			uint32_t n = KF_MIN((uint32_t)KF_ARRAY_SIZE(class),
+					    KF_STATS_NR_CLASSES - i);
+
+			if (!kf_file_read_at(fd, class, n * sizeof(class[0]),
+					     KF_AT_CLASSES +
+						     i * sizeof(class[0])))
+				return false;
+		}
+		if (class[i % KF_ARRAY_SIZE(class)].bytes !=
+		    kf_stats.class_bytes[i])
+			return false;
+		sum.value[value] +=
+			(uint64_t) class[i % KF_ARRAY_SIZE(class)].inherited;
+	}
+	return true;
+}
+
+static bool add_words(int fd)
+{
+	uint64_t word[KF_NR_WORD_STATS];
+
+	if (!kf_file_read_at(fd, word, sizeof(word),
+			     KF_AT_WORDS + sizeof(struct kf_stats_words)))
+		return false;
+	kf_ledger_values(kf_fold_described(), KF_SCOPE_WORD, word,
+			 KF_NR_WORD_STATS, &sum);
+	return true;
+}
+
+static bool add_slots(int fd, const struct kf_stats_section *slots)
+{
+	for (uint32_t i = 0; i < slots->nr; i++) {
+		if (!kf_file_read_at(fd, &one_slot, sizeof(one_slot),
+				     slots->offset +
+					     i * (uint64_t)sizeof(one_slot)))
+			return false;
+		add_slot(&one_slot);
+	}
+	return true;
+}
+
+const struct kf_ledger_row *kf_fold_file(int fd, uint64_t size)
+{
+	struct kf_stats_header h;
+	struct kf_stats_identity id;
+	struct kf_stats_ending ending;
+
+	memset(&sum, 0, sizeof(sum));
+	if (!kf_file_read_at(fd, &h, sizeof(h), 0) || !is_like_ours(&h, size) ||
+	    !has_our_descs(fd) ||
+	    !kf_file_read_at(fd, &id, sizeof(id), KF_AT_IDENTITY) ||
+	    !kf_file_read_at(fd, &ending, sizeof(ending), KF_AT_ENDING))
+		return NULL;
+	kf_ledger_key_of(&sum.key, &id, &ending);
+	return add_classes(fd) && add_words(fd) && add_slots(fd, &h.slots) &&
+			       add_slots(fd, &h.more)
+		       ? &sum
+		       : NULL;
+}
+
+/* The directory of our file, or where we would have had one; O_PATH. */
+static int open_dir(const char **name)
+{
+	char dir[PATH_MAX];
+	const char *path = kf_stats.path;
+	size_t length = 0;
+
+	for (size_t i = 0; path[i]; i++) {
+		dir[i] = path[i];
+		if (path[i] == '/')
+			length = i;
+	}
+	dir[length] = '\0';
+	*name = path + length + 1;
+	return length ? kf_file_open(AT_FDCWD, dir, O_PATH | O_DIRECTORY, 0)
+		      : -ENOENT;
+}
+
+/* Samples were asked for, and are read when their process has ended. */
+static bool has_samples(void)
+{
+	uint32_t nr;
+
+	return kf_word_get(KF_WORD_sample_mean) ||
+	       kf_word_get(KF_WORD_samples) ||
+	       kf_stats_area(KF_AREA_STACKS, &nr);
+}
+
+static bool counted_anything(const struct kf_ledger_row *row)
+{
+	for (uint32_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
+		if (row->class[i].mallocs | row->class[i].frees)
+			return true;
+	}
+	return false;
+}
+
+/* Nothing is put where our file is not, or not ours: the path may be stale. */
+static bool aim_at_file(int dirfd, const char *name, bool keep,
+			struct kf_ledger_target *t)
+{
+	const struct kf_stats_identity *id = kf_stats_self();
+	struct kf_file_stat st;
+
+	if (id->pid != t->pid || kf_file_look(dirfd, name, &st) ||
+	    st.dev != kf_stats.dev || st.ino != kf_stats.ino ||
+	    st.uid != kf_process_uid())
+		return false;
+	t->name = name;
+	t->dev = st.dev;
+	t->ino = st.ino;
+	t->created_ns = id->created_ns;
+	t->keep = keep || has_samples();
+	return true;
+}
+
+static void fold_self(int dirfd, const char *name, bool keep)
+{
+	struct kf_ledger_target t = {
+		.pid = kf_process_pid(),
+		.reason = KF_LEDGER_EXIT,
+	};
+	struct kf_ledger_writer w;
+	const struct kf_ledger_row *row;
+
+	if (kf_stats.on_file && !aim_at_file(dirfd, name, keep, &t))
+		return;
+	/* A child that never had a file makes nothing in directories. */
+	if (kf_ledger_open(&w, dirfd, kf_process_uid(), kf_fold_described(),
+			   kf_stats.on_file))
+		return;
+	row = kf_fold_memory();
+	if ((kf_stats.on_file || counted_anything(row)) &&
+	    !kf_ledger_fold(&w, row, &t))
+		kf_watch_end(&w, t.keep);
+	kf_ledger_close(&w);
+}
+
+void kf_stats_finish(bool keep)
+{
+	const char *name;
+	int dirfd;
+
+	if (kf_stats.unseen || kf_stats.torn || kf_stats.stranded ||
+	    kf_stats.in_bss || !kf_stats.path[0] ||
+	    kf_backing_is_barred() || !kf_growth_enter())
+		return;
+	dirfd = open_dir(&name);
+	if (dirfd >= 0) {
+		fold_self(dirfd, name, keep);
+		kf_file_close(dirfd);
+	}
+	kf_growth_leave();
+}
