@@ -137,6 +137,15 @@ int kf_select_option(struct kf_select *sel, int key, const char *arg);
 bool kf_select_any(const struct kf_select *sel);
 
 /**
+ * kf_select_hint() - why none of those that have ended may be there
+ * @sel:	the selectors
+ *
+ * Context: as kf_select_any().
+ * Return: words for the end of a line; "" where only the living were asked for.
+ */
+const char *kf_select_hint(const struct kf_select *sel);
+
+/**
  * kf_select_matches() - whether a file's process is one that was asked for
  * @sel:	the selectors
  * @f:		the file; one without a snapshot only matches no selector

@@ -372,7 +372,7 @@ static int look_on(const struct kf_cli *cli, struct watches *ws,
 		kf_note(cli, "explain: no process %s%s",
 			kf_select_any(&cli->select) ? "matches"
 						    : "under konfiscator",
-			cli->select.all ? ""
+			cli->select.all ? kf_select_hint(&cli->select)
 					: "; -a takes those that have ended");
 		return KF_EXIT_NO_MATCH;
 	}

@@ -98,8 +98,10 @@ const struct kf_command kf_command_prune = {
 	.args = "",
 	.help = "Delete the stats files of processes that have ended",
 	.about =
-		"An exporter that reads the same directory does this by itself, after it has\n"
-		"counted them: pruned before that, their last counts are lost to it.",
+		"Files of programs that ended well are gone before, and the library removes\n"
+		"those of killed ones after a day, once their counts are in the ledger, see\n"
+		"konfiscator(7). What is pruned before that, and before an exporter has\n"
+		"counted it, is lost to both. Ledgers stay.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = option,

@@ -327,10 +327,11 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 		fflush(stdout);
 		status = watch(cli, &look);
 	} else if (status == KF_EXIT_NO_MATCH) {
-		kf_note(cli, "stat: no %s%s",
+		kf_note(cli, "stat: no %s%s%s",
 			by == BY_TAG ? "tagged process" : "process",
 			kf_select_any(&cli->select) ? " matches"
-						    : " under konfiscator");
+						    : " under konfiscator",
+			kf_select_hint(&cli->select));
 	}
 	kf_files_release(&look.files);
 	return status;

@@ -75,7 +75,8 @@ static int find_process(const struct kf_cli *cli, struct kf_one *one)
 		kf_error("%s: %u processes match: name one by -p PID", name,
 			 nr);
 	else
-		kf_note(cli, "%s: no process matches", name);
+		kf_note(cli, "%s: no process matches%s", name,
+			kf_select_hint(&cli->select));
 	kf_one_release(one);
 	return nr ? KF_EXIT_USAGE : KF_EXIT_NO_MATCH;
 }

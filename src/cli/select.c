@@ -87,6 +87,13 @@ bool kf_select_any(const struct kf_select *sel)
 	return sel->nr_pids || sel->name || sel->container || sel->by_user;
 }
 
+const char *kf_select_hint(const struct kf_select *sel)
+{
+	return sel->all ? "; a program that ends well leaves its file only "
+			  "with KONFISCATOR_KEEP=1"
+			: "";
+}
+
 static bool pid_matches(const struct kf_select *sel, const struct kf_file *f)
 {
 	for (unsigned int i = 0; i < sel->nr_pids; i++) {

@@ -8,6 +8,7 @@
 #include "cli/doctor.h"
 #include "cli/library.h"
 #include "cli/trace.h"
+#include "reader/ledger.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,6 +63,22 @@ set_problem(struct kf_trial *trial, const char *fmt, const char *what)
 	snprintf(trial->problem, sizeof(trial->problem), fmt, what);
 }
 
+static int remove_ledger(void *ctx, const char *name, struct kf_ledger *l)
+{
+	(void)l;
+	return unlinkat(*(int *)ctx, name, 0);
+}
+
+static void remove_ledgers(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	kf_ledgers_visit(fd, remove_ledger, &fd);
+	close(fd);
+}
+
 /* What the trial left in @dir, and remove it. */
 static int read_result(struct kf_trial *trial, const char *dir)
 {
@@ -107,10 +124,12 @@ int kf_trial_run(struct kf_trial *trial, const char *library)
 	} else {
 		place = kf_format("KONFISCATOR_DIR=%s", dir);
 		status = capture((char *[]){(char *)"/usr/bin/env", preload,
-					    place, (char *)"/bin/true", NULL},
+					    place, (char *)"KONFISCATOR_KEEP=1",
+					    (char *)"/bin/true", NULL},
 				 text, sizeof(text));
 		text[strcspn(text, "\n")] = '\0';
 		rc = read_result(trial, dir);
+		remove_ledgers(dir);
 		if (status || text[0]) {
 			set_problem(trial, "/bin/true failed under it: %s",
 				    text[0] ? text : "no message");

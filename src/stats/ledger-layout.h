@@ -87,10 +87,12 @@ struct kf_ledger_header {
 	struct kf_stats_section folds;
 	struct kf_stats_section rows; /* nr: the most there can be */
 	struct kf_stats_section files;
-	uint64_t committed __attribute__((aligned(64)));
+	uint64_t room[6]; /* 0; a cache line begins behind it */
+	uint64_t committed;
 	uint64_t applied;
 	uint32_t nr_rows; /* used ones are below */
 	uint32_t reserved;
+	uint64_t more_room[5]; /* 0 */
 };
 
 /*
@@ -118,6 +120,7 @@ struct kf_ledger_row {
 	uint64_t last_ns;  /* ... of the last one */
 	uint64_t value[KF_LEDGER_VALUES];
 	struct kf_stats_pair class[KF_STATS_NR_CLASSES];
+	uint64_t reserved[7]; /* 0 */
 } __attribute__((aligned(64)));
 
 /* A row's key, for those who look for one: two numbers instead of all of it. */
@@ -168,6 +171,7 @@ struct kf_ledger_journal {
 	uint32_t keep; /* 1: the stats file is marked; 0: its name is removed */
 	uint32_t reserved;
 	char name[KF_LEDGER_NAME];
+	uint64_t room[3];	  /* 0 */
 	struct kf_ledger_row row; /* what the row becomes */
 };
 
@@ -216,5 +220,6 @@ static inline uint64_t kf_ledger_hash(const struct kf_ledger_key *key)
 
 _Static_assert(sizeof(struct kf_ledger_fold) == 32, "a fold's size is ABI");
 _Static_assert(sizeof(struct kf_ledger_file) == 64, "a file's size is ABI");
+_Static_assert(sizeof(struct kf_ledger_row) == 3008, "a row's size is ABI");
 
 #endif

@@ -54,6 +54,7 @@ compare()
 }
 
 compare doc/stats-file.md stats/layout.h
+compare doc/ledger.md stats/ledger-layout.h
 compare doc/recording.md record/layout.h
 compare doc/profile-file.md reader/profile-layout.h
 
