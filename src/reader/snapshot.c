@@ -20,7 +20,8 @@
 #define MAX_ENTRIES 4096 /* of any table but the slots */
 #define MAX_ENTRY_SIZE (1u << 16)
 
-/* The header of minor versions that have no modules, no more slots, no ledger. */
+/* The header of minor versions that have no modules, no more slots, no ledger.
+ */
 #define HEADER_MIN offsetof(struct kf_stats_header, modules)
 #define MINOR_MODULES 3
 #define HEADER_3 offsetof(struct kf_stats_header, more)

@@ -21,7 +21,11 @@
 /* Of who has the right of growth. */
 static struct kf_ledger_row sum;
 static struct kf_slot one_slot;
-static char piece[2048];
+static char piece[4096] __kf_aligned(8);
+
+_Static_assert(sizeof(piece) >=
+		       KF_STATS_NR_CLASSES * sizeof(struct kf_stats_class),
+	       "the classes are read at once");
 
 const struct kf_ledger_described *kf_fold_described(void)
 {
@@ -114,25 +118,16 @@ static bool has_our_descs(int fd)
 
 static bool add_classes(int fd)
 {
-	struct kf_stats_class class[8];
-	uint32_t value = kf_ledger_inherited(kf_fold_described());
+	const struct kf_stats_class *class = (const void *)piece;
 
+	if (!kf_file_read_at(fd, piece, KF_STATS_NR_CLASSES * sizeof(*class),
+			     KF_AT_CLASSES))
+		return false;
 	for (uint32_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
-		if (i % KF_ARRAY_SIZE(class) == 0) {
-			uint32_t n = KF_MIN((uint32_t)KF_ARRAY_SIZE(class),
-					    KF_STATS_NR_CLASSES - i);
-
-			if (!kf_file_read_at(fd, class, n * sizeof(class[0]),
-					     KF_AT_CLASSES +
-						     i * sizeof(class[0])))
-				return false;
-		}
-		if (class[i % KF_ARRAY_SIZE(class)].bytes !=
-		    kf_stats.class_bytes[i])
+		if (class[i].bytes != kf_stats.class_bytes[i])
 			return false;
-		sum.value[value] +=
-			(uint64_t) class[i % KF_ARRAY_SIZE(class)].inherited;
 	}
+	add_inherited(class);
 	return true;
 }
 

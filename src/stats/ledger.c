@@ -397,6 +397,18 @@ void kf_ledger_close(struct kf_ledger_writer *w)
 	w->fd = -1;
 }
 
+static bool is_in_piece(const struct kf_ledger_target *t)
+{
+	for (uint32_t i = 0; i < KF_ARRAY_SIZE(piece.fold); i++) {
+		const struct kf_ledger_fold *f = &piece.fold[i];
+
+		if (f->number && f->created_ns == t->created_ns &&
+		    f->pid == t->pid)
+			return true;
+	}
+	return false;
+}
+
 static bool was_folded(const struct kf_ledger_writer *w,
 		       const struct kf_ledger_target *t)
 {
@@ -404,14 +416,9 @@ static bool was_folded(const struct kf_ledger_writer *w,
 
 	for (uint32_t i = 0; t->name && i < KF_LEDGER_FOLDS; i += nr) {
 		if (!kf_file_read_at(w->fd, piece.fold, sizeof(piece.fold),
-				     AT_FOLDS + i * sizeof(piece.fold[0])))
+				     AT_FOLDS + i * sizeof(piece.fold[0])) ||
+		    is_in_piece(t))
 			return true;
-		for (uint32_t k = 0; k < nr; k++) {
-			if (piece.fold[k].number &&
-			    piece.fold[k].created_ns == t->created_ns &&
-			    piece.fold[k].pid == t->pid)
-				return true;
-		}
 	}
 	return false;
 }

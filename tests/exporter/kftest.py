@@ -158,6 +158,10 @@ class World:
         process.kill()
         process.wait()
 
+    def stats_names(self):
+        """The stats files that are there: ledgers begin with a dot."""
+        return [n for n in os.listdir(self.stats) if not n.startswith(".")]
+
     def stats_file(self, file, /, **values):
         """Write a stats file; its path. A list is its key several times."""
         path = os.path.join(self.stats, file)

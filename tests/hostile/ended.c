@@ -69,9 +69,14 @@ static void say_ready(void)
 		abort();
 }
 
+static int number(const char *s)
+{
+	return (int)strtol(s, NULL, 10);
+}
+
 int main(int argc, char **argv)
 {
-	int blocks = argc > 2 ? atoi(argv[1]) : 0;
+	int blocks = argc > 2 ? number(argv[1]) : 0;
 	const char *how = argc > 2 ? argv[2] : "exit";
 	char c;
 
@@ -81,7 +86,7 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "wait"))
 		return read(STDIN_FILENO, &c, 1) < 0;
 	if (!strcmp(how, "fork"))
-		return have_children(argc > 3 ? atoi(argv[3]) : 1, blocks);
+		return have_children(argc > 3 ? number(argv[3]) : 1, blocks);
 	if (!strcmp(how, "filter"))
 		forbid_all_but_the_end();
 	return 0;

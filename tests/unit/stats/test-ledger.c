@@ -33,8 +33,8 @@ static void begin(void)
 	dirfd = open(support_dir, O_RDONLY | O_DIRECTORY);
 	UNIT_REQUIRE(dirfd >= 0);
 	memset(&add, 0, sizeof(add));
-	strcpy(add.key.comm, "program");
-	strcpy(add.key.cmdline, "program --once");
+	snprintf(add.key.comm, sizeof(add.key.comm), "program");
+	snprintf(add.key.cmdline, sizeof(add.key.cmdline), "program --once");
 	add.value[KF_LEDGER_VALUES / 2] = 3;
 	add.class[5].mallocs = 7;
 	add.class[5].frees = 2;
@@ -304,7 +304,7 @@ START_TEST(program_with_many_command_lines_takes_few_rows)
 		     100 - KF_LEDGER_CMDLINES);
 	UNIT_REQUIRE(kf_ledger_row_of(&l, &id, &ending) ==
 		     KF_LEDGER_CMDLINES + 1);
-	strcpy(ending.cmdline, "program 3");
+	snprintf(ending.cmdline, sizeof(ending.cmdline), "program 3");
 	UNIT_REQUIRE(kf_ledger_row_of(&l, &id, &ending) == 4);
 	kf_ledger_release(&l);
 }
