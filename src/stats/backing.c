@@ -73,15 +73,10 @@ static int set_path(const char *dir, const char *name)
 	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
 }
 
-/*
- * Between the header and what is counted are texts, which are not mapped. The
- * kernel may keep together, and map together, what is written to a file at
- * once: so what is counted is written apart, and by pages where a program
- * without threads has slots.
+/* Between the header and the counters are texts, which no image has in memory.
  */
 static int write_image(int fd, size_t size)
 {
-	const size_t few = KF_AT_SLOTS + KF_FEW_SLOTS * sizeof(struct kf_slot);
 	const char *image = kf_stats.base;
 	size_t bytes;
 	const void *texts = kf_image_texts(&bytes);
@@ -89,30 +84,10 @@ static int write_image(int fd, size_t size)
 
 	if (!r)
 		r = kf_file_write(fd, texts, bytes, KF_AT_DESCS);
-	for (size_t at = KF_AT_CLASSES; !r && at < size;) {
-		size_t next = at < few ? KF_PAGE : size - at;
-
-		next = KF_MIN(next, size - at);
-		r = kf_file_write(fd, image + at, next, (off_t)at);
-		at += next;
-	}
+	if (!r)
+		r = kf_file_write(fd, image + KF_AT_CLASSES,
+				  size - KF_AT_CLASSES, KF_AT_CLASSES);
 	return r;
-}
-
-/* And it maps others around a page that is read, but none around one written.
- */
-static void touch_counted(void)
-{
-	size_t nr = __atomic_load_n(&kf_stats.nr_taken, __ATOMIC_RELAXED);
-	char *end =
-		kf_stats.base + kf_image_size(KF_MIN(nr, kf_stats.nr_slots));
-	char *p = kf_stats.base + KF_AT_CLASSES;
-
-	while (p < end) {
-		__atomic_fetch_or((uint64_t *)(void *)p, 0, __ATOMIC_RELAXED);
-		p = (char *)KF_ALIGN_DOWN((uintptr_t)p, kf_stats.page) +
-		    kf_stats.page;
-	}
 }
 
 static int fill_and_map(int fd)
@@ -127,10 +102,8 @@ static int fill_and_map(int fd)
 		r = kf_area_write(fd);
 	if (!r)
 		r = kf_vm_put_file(kf_stats.base, size, fd, 0);
-	if (!r) {
-		touch_counted();
+	if (!r)
 		kf_area_map(fd);
-	}
 	return r;
 }
 

@@ -137,8 +137,6 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	if (conf->guard)
 		kf_guard_install();
 	__atomic_store_n(&h->ready, 1, __ATOMIC_RELEASE);
-	/* Few programs write there again. */
-	kf_vm_unload(h, KF_ALIGN_UP((size_t)KF_AT_DESCS, kf_stats.page));
 }
 
 void kf_stats_publish(const struct kf_stats_conf *conf, bool forked)

@@ -178,16 +178,6 @@ bool kf_vm_purge(void *addr, size_t size)
 	return kf_vm_purge_by(&memory, addr, size);
 }
 
-void kf_vm_unload(void *addr, size_t size)
-{
-	uintptr_t page = kf_vm_page();
-	uintptr_t from = KF_ALIGN_UP((uintptr_t)addr, page);
-	uintptr_t to = KF_ALIGN_DOWN((uintptr_t)addr + size, page);
-
-	if (from < to)
-		kf_sys(SYS_madvise, from, to - from, MADV_DONTNEED);
-}
-
 bool kf_vm_huge(void *addr, size_t size)
 {
 	return kf_sys(SYS_madvise, addr, size, MADV_HUGEPAGE) == 0;

@@ -146,17 +146,6 @@ bool kf_vm_take(void *to, size_t size, void *from) __must_check;
 bool kf_vm_purge(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_unload() - give pages back that a file has as they are
- * @addr:	first byte, of what a file's mapping shares or nobody wrote to
- * @size:	bytes
- *
- * They come again when they are touched. Pages that are not whole in it stay.
- *
- * Context: any; no lock.
- */
-void kf_vm_unload(void *addr, size_t size);
-
-/**
  * kf_vm_huge() - ask for huge pages behind some memory
  * @addr:	first byte
  * @size:	bytes
