@@ -121,13 +121,11 @@ bool kf_proc_comm(const char *procfs, int pid, char comm[KF_PROC_COMM])
 	return true;
 }
 
-void kf_proc_container(const char *procfs, int pid, char id[KF_CONTAINER_ID])
+void kf_container_in(const char *text, char id[KF_CONTAINER_ID])
 {
-	char text[8192];
 	size_t run = 0;
 
 	id[0] = '\0';
-	kf_proc_text(procfs, pid, "cgroup", text, sizeof(text));
 	for (const char *p = text; *p; p++) {
 		run = isxdigit((unsigned char)*p) ? run + 1 : 0;
 		if (run != ID_DIGITS)
@@ -138,4 +136,12 @@ void kf_proc_container(const char *procfs, int pid, char id[KF_CONTAINER_ID])
 			id[ID_DIGITS] = '\0';
 		}
 	}
+}
+
+void kf_proc_container(const char *procfs, int pid, char id[KF_CONTAINER_ID])
+{
+	char text[8192];
+
+	kf_proc_text(procfs, pid, "cgroup", text, sizeof(text));
+	kf_container_in(text, id);
 }

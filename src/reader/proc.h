@@ -108,14 +108,23 @@ struct kf_proc_memory {
 void kf_proc_memory(const char *procfs, int pid, struct kf_proc_memory *m);
 
 /**
- * kf_proc_container() - the id of the container a process runs in
- * @procfs:	procfs' mount point
- * @pid:	the process
+ * kf_container_in() - the id of the container that a cgroup is of
+ * @text:	paths of cgroups
  * @id:		out: the id, or "" on the host
  *
  * Known are the paths of docker, containerd, cri-o, podman, kubernetes: any
  * part of a cgroup path that ends in 64 hexadecimal digits, with or without a
  * prefix and ".scope". The last one is the innermost.
+ *
+ * Context: any thread; pure.
+ */
+void kf_container_in(const char *text, char id[KF_CONTAINER_ID]);
+
+/**
+ * kf_proc_container() - the id of the container a process runs in
+ * @procfs:	procfs' mount point
+ * @pid:	the process
+ * @id:		out: as kf_container_in()
  *
  * Context: any thread.
  */
