@@ -44,6 +44,7 @@ struct search {
 	bool outside; /* the directories are those of others */
 	unsigned int nr_outside;
 	kf_file_visit *visit; /* NULL: snapshots stay in the list */
+	bool (*skip)(void *ctx, const struct kf_file *file); /* or NULL */
 	void *ctx;
 	struct kf_kept *kept; /* or NULL */
 	pthread_mutex_t lock; /* held while @visit runs */
@@ -246,9 +247,25 @@ static bool snapshot_read(struct reader *r, struct kf_file *f)
 	return !torn || se->last || !leave(se, f);
 }
 
+static bool is_skipped(struct search *se, const struct kf_file *f)
+{
+	bool skipped;
+
+	if (!se->skip)
+		return false;
+	pthread_mutex_lock(&se->lock);
+	skipped = se->skip(se->ctx, f);
+	pthread_mutex_unlock(&se->lock);
+	return skipped;
+}
+
 static int file_read(struct reader *r, struct kf_file *f)
 {
 	f->life = KF_LIFE_UNKNOWN;
+	if (is_skipped(r->se, f)) {
+		forget(f);
+		return 0;
+	}
 	if (!snapshot_read(r, f))
 		return 0;
 	if (f->snap.result == KF_READ_ERROR && f->snap.error == ENOENT) {
@@ -497,7 +514,10 @@ int kf_files_find(const struct kf_find *find, struct kf_files *out)
 int kf_files_visit(const struct kf_find *find, kf_file_visit *visit, void *ctx)
 {
 	struct kf_files files;
-	struct search se = {.out = &files, .visit = visit, .ctx = ctx};
+	struct search se = {.out = &files,
+			    .visit = visit,
+			    .skip = find ? find->skip : NULL,
+			    .ctx = ctx};
 	int rc;
 
 	se.places = find && find->places ? find->places : &files.places;

@@ -276,6 +276,11 @@ struct kf_find {
 	struct kf_kept *kept; /* NULL: nothing; else for one search at a time */
 	uint64_t until_ns;    /* of CLOCK_MONOTONIC; 0: KF_SEARCH_S from now */
 	/*
+	 * for kf_files_visit(), not NULL: called as its visit is, before a file
+	 * is read; true: it is not read, and not visited
+	 */
+	bool (*skip)(void *ctx, const struct kf_file *file);
+	/*
 	 * for kf_files_visit(), not NULL: out: the directories stay open until
 	 * kf_places_close(), also where the search fails
 	 */
