@@ -5,15 +5,17 @@
  */
 #include "config.h"
 
-#include "exporter/groups.h"
+#include "exporter/ledgers.h"
 #include "exporter/log.h"
 #include "exporter/state.h"
 #include "exporter/tags.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct kf_group *kf_group_get(struct kf_groups *g, const char *name,
@@ -129,6 +131,37 @@ void kf_members_drop(struct kf_groups *g, kf_member_fn *goes, time_t now)
 	}
 }
 
+/* Put a member into the group of its name; what it counted so far stays. */
+bool kf_member_place(struct kf_groups *g, struct kf_member *m, const char *name,
+		     const char *container)
+{
+	if (m->group && strcmp(m->name, name) == 0 &&
+	    strcmp(m->container, container) == 0)
+		return true;
+	if (m->group && !kf_member_fold(g, m))
+		return false;
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	snprintf(m->container, sizeof(m->container), "%s", container);
+	m->group = kf_group_get(g, name, container);
+	m->changed = true;
+	g->dirty = true;
+	return m->group != NULL;
+}
+
+bool kf_file_is_gone(const char *path)
+{
+	const char *name;
+	int fd = kf_place_of(path, &name);
+	struct stat st;
+	bool gone;
+
+	gone = (fd < 0 || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW)) &&
+	       (errno == ENOENT || errno == ENOTDIR);
+	if (fd >= 0)
+		close(fd);
+	return gone;
+}
+
 void kf_groups_save(struct kf_groups *g)
 {
 	if (!g->dirty || g->conf.read_only)
@@ -217,6 +250,7 @@ void kf_groups_clear(struct kf_groups *g)
 		g->groups = group->next;
 		free(group);
 	}
+	kf_ledgers_clear(g);
 	g->nr_groups = 0;
 	g->dropped = 0;
 }

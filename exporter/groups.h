@@ -5,8 +5,9 @@
  * Promises: no counter of a group ever falls, over the end of its processes,
  * exec, a change of name, and a restart of the exporter where there is a state
  * file. A process that ended is folded into its group's totals, the state is
- * made durable, and only then its stats file is deleted. Whoever cannot be
- * known to be dead is never deleted.
+ * made durable, and only then its stats file may be deleted. Whoever cannot be
+ * known to be dead is never deleted. Processes that live and end between two
+ * scans are counted by the ledgers: see ledgers.h.
  *
  * How: a member is a stats file. For each of its counters it has a base: what
  * was moved to totals already. It contributes what the file says beyond its
@@ -21,6 +22,7 @@
 #include "reader/proc.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 #include <time.h>
 
 /* 16 bytes of comm or 64 of a given name, each byte at worst three. */
@@ -42,7 +44,8 @@ struct kf_groups_conf {
 	const char *state_file;	  /* NULL: totals die with the exporter */
 	unsigned int max; /* groups, beyond which they go into "other" */
 	unsigned int forget_s;
-	bool read_only; /* delete nothing, save nothing */
+	unsigned int keep_s; /* files of ended processes */
+	bool read_only;	     /* delete nothing, save nothing */
 };
 
 /* Sums over a group's processes, in bytes; see collect_resident.c. */
@@ -56,6 +59,7 @@ enum kf_resident {
 
 struct kf_cgroup;
 struct kf_member_tag;
+struct kf_seen_ledger;
 
 /* All fields are under the lock of struct kf_groups. */
 struct kf_group {
@@ -82,8 +86,10 @@ struct kf_member {
 	char container[KF_CONTAINER_SHORT];
 	bool looked;  /* its container is known as well as it can be */
 	bool ended;   /* folded, its end is counted */
+	bool folded;  /* what it counts is in a ledger; ended, too */
+	bool deleted; /* its file was, by us */
 	bool changed; /* the state file does not know it so */
-	bool doomed;  /* its file goes as soon as the state is durable */
+	bool doomed;  /* its file may go as soon as the state is durable */
 	bool stuck;   /* its file could not be deleted; said once */
 	bool present; /* seen in this scan */
 	bool read;    /* ... and could be read */
@@ -92,6 +98,11 @@ struct kf_member {
 	int dirfd; /* of its directory, while the scan lasts; -1: not read */
 	uint64_t dev;
 	uint64_t ino;
+	uint32_t owner;	 /* user id */
+	bool owned;	 /* @owner is known */
+	int32_t id_pid;	 /* as the process calls itself; 0: not known */
+	uint64_t key[2]; /* of its row in a ledger; 0: not known */
+	bool marked;	 /* its file says that it was folded */
 	enum kf_life life;
 	int32_t pid;	   /* as procfs shows it; 0: ended or not to be seen */
 	bool of_this_boot; /* ... and in a directory of ours */
@@ -103,8 +114,10 @@ struct kf_member {
 	char ruled[KF_PROC_COMM]; /* the name that rules were asked with */
 	struct kf_cgroup *cgroup; /* NULL: not looked, or none */
 	bool cgroup_looked;
+	struct stat last; /* of its file before it was read; ended only */
 	uint64_t seen_ns; /* CLOCK_BOOTTIME when @seen was read; 0: not yet */
 	time_t gone;	  /* since when its file is not there, or 0 */
+	time_t ended_at;  /* when that was seen, or 0 */
 	uint64_t *base;	  /* NULL: all 0 */
 	uint64_t seen[KF_MAX_FIGURES]; /* counters: the most ever seen */
 	unsigned int nr_tags;	       /* see tags.h */
@@ -120,6 +133,7 @@ struct kf_bad_file {
 };
 
 #define KF_MEMBER_BUCKETS 4096
+#define KF_SEEN_ROWS 256 /* of a ledger */
 
 /* Where the state file is appended to; see state.h. */
 struct kf_state_end {
@@ -141,6 +155,7 @@ struct kf_groups {
 	struct kf_group *groups;
 	unsigned int nr_groups; /* without "other" */
 	struct kf_member *members[KF_MEMBER_BUCKETS];
+	struct kf_seen_ledger *ledgers;
 	struct kf_cgroup *cgroups; /* with living members */
 	uint64_t dropped_cgroups;  /* looks that found no room in the list */
 	struct kf_bad_file *bad;
@@ -274,6 +289,51 @@ void kf_members_drop(struct kf_groups *g, kf_member_fn *goes, time_t now);
  * Return: false when out of memory.
  */
 bool kf_member_fold(struct kf_groups *g, struct kf_member *m);
+
+/**
+ * kf_member_place() - put a member into the group of its name
+ * @g:		the groups, locked
+ * @m:		the member
+ * @name:	cleaned name, not @m's
+ * @container:	container id or "", not @m's
+ *
+ * What it counted so far stays in the group that it had.
+ *
+ * Context: any thread.
+ * Return: false when out of memory.
+ */
+bool kf_member_place(struct kf_groups *g, struct kf_member *m, const char *name,
+		     const char *container);
+
+/**
+ * kf_member_is_over() - whether a member's process has ended, or called exec
+ * @m:		the member, read in this scan
+ *
+ * Context: any thread; pure.
+ * Return: true if so.
+ */
+bool kf_member_is_over(const struct kf_member *m);
+
+/**
+ * kf_file_is_gone() - whether a file is not there
+ * @path:	the file
+ *
+ * Context: any thread; allocates.
+ * Return: false also where that cannot be known.
+ */
+bool kf_file_is_gone(const char *path);
+
+/**
+ * kf_groups_complain() - say that a file is not used, once
+ * @g:		the groups, locked
+ * @path:	the file
+ * @result:	why
+ * @error:	errno where that is KF_READ_ERROR
+ *
+ * Context: any thread; allocates.
+ */
+void kf_groups_complain(struct kf_groups *g, const char *path,
+			enum kf_read_result result, int error);
 
 /**
  * kf_member_bucket() - the list that a file's members are in

@@ -294,6 +294,7 @@ int main(int argc, char **argv)
 		.state_file = choose_state_file(&o),
 		.max = o.groups_max,
 		.forget_s = o.forget_after_s,
+		.keep_s = o.keep_ended_s,
 		.read_only = o.once,
 	};
 	sources.enabled = o.collector;

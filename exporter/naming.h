@@ -12,6 +12,7 @@
 #define KF_EXPORTER_NAMING_H
 
 #include "base/compiler.h"
+#include "reader/reader.h"
 
 struct kf_naming;
 
@@ -69,6 +70,21 @@ bool kf_naming_has_rules(const struct kf_naming *n);
  */
 bool kf_naming_of_process(const struct kf_naming *n, const char *procfs,
 			  int pid, const char *comm, char *name, size_t size);
+
+/**
+ * kf_naming_of_ended() - the name of the group of a process that has ended
+ * @n:		the rules
+ * @s:		its stats file, or its row of a ledger
+ * @name:	out: the group's name, raw
+ * @size:	bytes of @name
+ *
+ * Its command line may be cut, and that of a row be missing.
+ *
+ * Context: any thread; allocates.
+ * Return: false where no rule matches.
+ */
+bool kf_naming_of_ended(const struct kf_naming *n, const struct kf_snapshot *s,
+			char *name, size_t size);
 
 /**
  * kf_naming_free() - let rules go

@@ -25,20 +25,26 @@ static void read_exe(const char *procfs, int pid, char *exe, size_t size)
 	exe[n < 0 ? 0 : n] = '\0';
 }
 
+static void name_user(uid_t uid, char *user, size_t size)
+{
+	struct passwd pw, *found = NULL;
+	char buf[4096];
+
+	if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+		snprintf(user, size, "%s", found->pw_name);
+	else
+		snprintf(user, size, "%u", (unsigned int)uid);
+}
+
 static void read_user(const char *procfs, int pid, char *user, size_t size)
 {
-	char path[PATH_MAX], buf[4096];
-	struct passwd pw, *found = NULL;
+	char path[PATH_MAX];
 	struct stat st;
 
 	user[0] = '\0';
 	snprintf(path, sizeof(path), "%s/%d", procfs, pid);
-	if (stat(path, &st) != 0)
-		return;
-	if (getpwuid_r(st.st_uid, &pw, buf, sizeof(buf), &found) == 0 && found)
-		snprintf(user, size, "%s", found->pw_name);
-	else
-		snprintf(user, size, "%u", (unsigned int)st.st_uid);
+	if (stat(path, &st) == 0)
+		name_user(st.st_uid, user, size);
 }
 
 /* Arguments end in NUL each; a blank stands between them here. */
@@ -68,5 +74,20 @@ bool kf_naming_of_process(const struct kf_naming *n, const char *procfs,
 	read_cmdline(procfs, pid, cmdline, sizeof(cmdline));
 	read_user(procfs, pid, user, sizeof(user));
 	kf_cgroup_find(procfs, pid, &place);
+	return kf_naming_apply(n, &p, name, size);
+}
+
+bool kf_naming_of_ended(const struct kf_naming *n, const struct kf_snapshot *s,
+			char *name, size_t size)
+{
+	char user[64];
+	struct kf_naming_process p = {.comm = s->id.comm,
+				      .exe = s->id.exe,
+				      .cmdline = s->ending.cmdline,
+				      .user = user,
+				      .cgroups = s->ending.cgroup,
+				      .pid = s->id.pid};
+
+	name_user(s->id.uid, user, sizeof(user));
 	return kf_naming_apply(n, &p, name, size);
 }

@@ -218,6 +218,15 @@ static const char *set_forget(struct kf_options *o, const char *value)
 		       : "a number over 0 with unit s, m, h or d";
 }
 
+static const char *set_keep(struct kf_options *o, const char *value)
+{
+	if (strcmp(value, "0") == 0)
+		o->keep_ended_s = 0;
+	else if (!seconds(value, &o->keep_ended_s))
+		return "0, or a number over 0 with unit s, m, h or d";
+	return NULL;
+}
+
 static int choose(const char *value, const char *const *names, int nr)
 {
 	int i;
@@ -335,6 +344,9 @@ static const struct flag flags[] = {
 	{"stats.state-file", "FILE", NULL,
 	 "keeps the counters of ended processes; empty: none; default: /var/lib/konfiscator/state where that can be written",
 	 set_state},
+	{"stats.keep-ended", "TIME", "24h",
+	 "how long files of ended processes stay, as far as there is room; 0: until they are counted",
+	 set_keep},
 	{"stats.containers", NULL, NULL,
 	 "find stats files in containers, too, without a shared volume",
 	 set_containers},

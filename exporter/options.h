@@ -44,6 +44,7 @@ struct kf_options {
 	bool collector[KF_MAX_COLLECTORS];
 	unsigned int groups_max;
 	unsigned int forget_after_s;
+	unsigned int keep_ended_s; /* 0: deleted once they count */
 	struct kf_trace_conf trace;
 	enum kf_log_level log_level;
 	enum kf_log_format log_format;

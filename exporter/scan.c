@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One scan of the stats files, in four steps.
+ * One scan of the stats files, in five steps.
  *
- *	1. every file finds its member, every member its group
- *	2. members whose file went are folded with what was last seen of them
- *	3. the living are added to the totals
- *	4. the state is saved, then the files of the ended are deleted
+ *	1. every file finds its member
+ *	2. ledgers add what ended processes counted: see ledgers.h
+ *	3. every member finds its group; members whose file went are folded with
+ *	   what was last seen of them
+ *	4. the living are added to the totals
+ *	5. the state is saved, then files of the ended are deleted: see ended.h
  *
  * The directories are other users': they stay open from the first step to the
  * last, and only the file that was read is deleted.
@@ -14,11 +16,13 @@
 
 #include "base/saturate.h"
 #include "base/text.h"
-#include "exporter/groups.h"
+#include "exporter/ended.h"
 #include "exporter/buf.h"
+#include "exporter/ledgers.h"
 #include "exporter/log.h"
 #include "exporter/state.h"
 #include "exporter/tags.h"
+#include "stats/ledger-layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +33,7 @@
 #include <unistd.h>
 
 #define MAX_BAD_FILES 1000
+#define DELETED_S 60 /* longer than a ledger takes to be written */
 
 /* What a member's counter adds to its group. */
 static uint64_t beyond_base(const struct kf_member *m, unsigned int i)
@@ -73,28 +78,14 @@ static void see(struct kf_groups *g, struct kf_member *m, const uint64_t *value)
 	unsigned int i;
 
 	m->seen_ns = boot_ns();
+	/* a ledger has what it counts now */
+	if (m->folded)
+		return;
 	for (i = 0; i < g->figures.nr; i++) {
 		/* counters read in the middle of a change may seem to fall */
 		if (!kf_kind_grows(g->figures.kind[i]) || value[i] > m->seen[i])
 			m->seen[i] = value[i];
 	}
-}
-
-/* Put a member into the group of its name; what it counted so far stays. */
-static bool place(struct kf_groups *g, struct kf_member *m, const char *name,
-		  const char *container)
-{
-	if (m->group && strcmp(m->name, name) == 0 &&
-	    strcmp(m->container, container) == 0)
-		return true;
-	if (m->group && !kf_member_fold(g, m))
-		return false;
-	snprintf(m->name, sizeof(m->name), "%s", name);
-	snprintf(m->container, sizeof(m->container), "%s", container);
-	m->group = kf_group_get(g, name, container);
-	m->changed = true;
-	g->dirty = true;
-	return m->group != NULL;
 }
 
 /* Rules are asked again where the process took another name. */
@@ -108,9 +99,9 @@ static bool place_by_rules(struct kf_groups *g, struct kf_member *m,
 	snprintf(m->ruled, sizeof(m->ruled), "%s", comm);
 	if (!kf_naming_of_process(g->conf.naming, g->conf.procfs, m->pid, comm,
 				  raw, sizeof(raw)))
-		return place(g, m, KF_OTHER, "");
+		return kf_member_place(g, m, KF_OTHER, "");
 	kf_utf8_clean(name, sizeof(name), raw);
-	return place(g, m, *name ? name : KF_OTHER, container);
+	return kf_member_place(g, m, *name ? name : KF_OTHER, container);
 }
 
 /* One whose process is not to be seen keeps the name that it has. */
@@ -141,32 +132,10 @@ static bool place_living(struct kf_groups *g, struct kf_member *m)
 		snprintf(comm, sizeof(comm), "%s",
 			 m->given[0] ? m->given : m->comm);
 	kf_utf8_clean(name, sizeof(name), comm);
-	return place(g, m, name, container);
+	return kf_member_place(g, m, name, container);
 }
 
-/* A file's process is over: count that once, and see the file off. */
-static bool end_member(struct kf_groups *g, struct kf_member *m)
-{
-	char name[KF_NAME_SIZE];
-
-	if (!m->group && !m->ended) {
-		kf_utf8_clean(name, sizeof(name),
-			      m->given[0] ? m->given : m->comm);
-		if (!place(g, m, name, m->container))
-			return false;
-	}
-	if (!m->ended) {
-		m->seen[m->life == KF_LIFE_DEAD ? KF_FIG_EXITS
-						: KF_FIG_EXECS]++;
-		if (!kf_member_fold(g, m))
-			return false;
-		m->ended = true;
-	}
-	m->doomed = m->of_this_boot;
-	return true;
-}
-
-static bool over(const struct kf_member *m)
+bool kf_member_is_over(const struct kf_member *m)
 {
 	return m->life == KF_LIFE_DEAD || m->life == KF_LIFE_EXECED;
 }
@@ -176,11 +145,19 @@ static bool settle(struct kf_groups *g, struct kf_member *m, time_t now)
 {
 	if (!m->read)
 		return true;
-	return over(m) ? end_member(g, m) : place_living(g, m);
+	if (m->folded) {
+		m->doomed = kf_member_is_over(m) && m->of_this_boot;
+		return true;
+	}
+	/* folded into a ledger that is not there any more */
+	if (m->marked && !m->group && kf_member_is_over(m))
+		return kf_member_end_folded(g, m, now);
+	return kf_member_is_over(m) ? kf_member_end(g, m, now)
+				    : place_living(g, m);
 }
 
-static void complain(struct kf_groups *g, const char *path,
-		     enum kf_read_result result, int error)
+void kf_groups_complain(struct kf_groups *g, const char *path,
+			enum kf_read_result result, int error)
 {
 	struct kf_bad_file *b;
 
@@ -225,7 +202,7 @@ static void look_at_dir(struct kf_groups *g, const char *dir)
 	if (errno == ENOENT && !g->conf.dirs)
 		return;
 	g->files[KF_READ_ERROR]++;
-	complain(g, dir, KF_READ_ERROR, errno);
+	kf_groups_complain(g, dir, KF_READ_ERROR, errno);
 }
 
 static void look_at_dirs(struct kf_groups *g)
@@ -255,6 +232,17 @@ static void forget_bad_files(struct kf_groups *g)
 	}
 }
 
+/* By what a ledger would know it: its own row's key, or its program's. */
+static void note_key(struct kf_member *m, const struct kf_snapshot *s)
+{
+	struct kf_ledger_key key;
+
+	kf_ledger_key_of(&key, &s->id, &s->ending);
+	m->key[0] = kf_ledger_hash(&key);
+	memset(key.cmdline, 0, sizeof(key.cmdline));
+	m->key[1] = kf_ledger_hash(&key);
+}
+
 static void note(struct kf_groups *g, struct kf_member *m,
 		 const struct kf_file *f)
 {
@@ -263,6 +251,12 @@ static void note(struct kf_groups *g, struct kf_member *m,
 	m->dirfd = f->dirfd;
 	m->dev = f->snap.dev;
 	m->ino = f->snap.ino;
+	m->owner = f->snap.owner;
+	m->owned = true;
+	m->id_pid = id->pid;
+	if (!m->key[0])
+		note_key(m, &f->snap);
+	m->marked = f->snap.ending.folded;
 	m->life = f->life;
 	m->pid = f->pid;
 	memcpy(m->given, id->name, sizeof(m->given));
@@ -293,7 +287,7 @@ static int skip(struct kf_groups *g, const char *path,
 	struct kf_member *m;
 
 	g->files[result]++;
-	complain(g, path, result, error);
+	kf_groups_complain(g, path, result, error);
 	for (m = *kf_member_bucket(g, path); m; m = m->next) {
 		if (strcmp(m->path, path) != 0)
 			continue;
@@ -335,6 +329,14 @@ static bool is_possible(struct kf_groups *g, const char *path,
 	return kf_figures_possible(&g->figures, value, NULL, age_ns(g, id));
 }
 
+static bool skip_file(void *ctx, const struct kf_file *f)
+{
+	char path[8192];
+
+	make_path(path, sizeof(path), f);
+	return kf_ended_skip(ctx, f, path);
+}
+
 static int scan_file(void *ctx, const struct kf_file *f)
 {
 	uint64_t value[KF_MAX_FIGURES];
@@ -358,21 +360,9 @@ static int scan_file(void *ctx, const struct kf_file *f)
 	m->gone = 0;
 	note(g, m, f);
 	see(g, m, value);
+	if (kf_member_is_over(m) && !m->group && !m->ended)
+		kf_ended_name(g, &f->snap, m->name, m->container);
 	return kf_member_tags_note(m, &f->snap) ? 0 : -1;
-}
-
-static bool is_gone(const char *path)
-{
-	const char *name;
-	int fd = kf_place_of(path, &name);
-	struct stat st;
-	bool gone;
-
-	gone = (fd < 0 || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW)) &&
-	       (errno == ENOENT || errno == ENOTDIR);
-	if (fd >= 0)
-		close(fd);
-	return gone;
 }
 
 /*
@@ -381,10 +371,10 @@ static bool is_gone(const char *path)
  */
 static bool check_absent(struct kf_groups *g, struct kf_member *m, time_t now)
 {
-	if (m->present || m->gone || !is_gone(m->path))
+	if (m->present || m->gone || !kf_file_is_gone(m->path))
 		return true;
 	m->gone = now;
-	return kf_member_fold(g, m);
+	return m->folded || kf_member_fold(g, m);
 }
 
 static bool settle_or_check(struct kf_groups *g, struct kf_member *m,
@@ -455,7 +445,14 @@ static void sum_up(struct kf_groups *g, time_t now)
 
 static bool long_gone(struct kf_groups *g, struct kf_member *m, time_t now)
 {
-	return m->gone && now - m->gone >= (time_t)g->conf.forget_s;
+	time_t after = (time_t)g->conf.forget_s;
+
+	/* it may have been folded while it was deleted */
+	if (m->deleted)
+		after = kf_ledgers_cover(g, m)
+				? KF_MIN(after, (time_t)DELETED_S)
+				: 0;
+	return m->gone && (m->folded || now - m->gone >= after);
 }
 
 static void forget_groups(struct kf_groups *g, time_t now)
@@ -482,23 +479,6 @@ static void forget_groups(struct kf_groups *g, time_t now)
 	}
 }
 
-/* Return: whether the member goes with its file. */
-static bool delete_file(struct kf_groups *g, struct kf_member *m, time_t now)
-{
-	const char *name = strrchr(m->path, '/') + 1;
-
-	if (!m->doomed || m->dirfd < 0)
-		return false;
-	if (kf_place_delete(m->dirfd, name, m->dev, m->ino) == 0 ||
-	    errno == ESTALE)
-		return true;
-	if (!m->stuck)
-		kf_log(KF_LOG_WARN, "stats file of an ended process stays",
-		       "path", m->path, "error", strerror(errno), NULL);
-	m->stuck = true;
-	return false;
-}
-
 static void tell_late(struct kf_groups *g)
 {
 	char nr[16];
@@ -518,6 +498,7 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 			       .memory = g->conf.resident,
 			       .kept = g->kept,
 			       .until_ns = until_ns,
+			       .skip = skip_file,
 			       .places = &g->places,
 			       .hidden = g->conf.outside ? &g->hidden : NULL};
 	struct kf_group *group;
@@ -538,6 +519,7 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 		       "some containers cannot be looked into: CAP_SYS_PTRACE is missing",
 		       NULL);
 	g->hidden_said = g->hidden_said || g->hidden;
+	done = done && kf_ledgers_scan(g, until_ns, now);
 	done = done && kf_members_each(g, settle_or_check, now);
 	g->some_gone = g->some_doomed = false;
 	sum_up(g, now);
@@ -548,7 +530,7 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 	kf_groups_save(g);
 	/* what the state file does not know yet must not go */
 	if (g->some_doomed && !g->dirty && !g->conf.read_only)
-		kf_members_drop(g, delete_file, now);
+		kf_ended_sweep(g, now);
 	kf_places_close(&g->places);
 	return done ? 0 : -1;
 }

@@ -5,18 +5,25 @@
  *	{"version": 1, "dropped": N,
  *	 "groups": [{"process", "container", "last_alive", "total": {KEY: N}}],
  *	 "members": [{"path", "created_ns", "process", "container", "group",
- *		      "ended", "base": {KEY: N}}]}
+ *		      "ended", "base": {KEY: N}, "folded", "ended_at", "uid",
+ *		      "pid", "keys": [N, N]}],
+ *	 "ledgers": [{"path", "folds", "new",
+ *		      "rows": [{"row", "key", "first_ns", "ends",
+ *				"base": {KEY: N}}]}]}
  *
  * "group" is the number of the member's group, in the order in which the file
- * first names them, or -1. Zeroes are left out. Paths may hold any bytes and
- * are percent-encoded. A line takes the place of what lines before it say of
- * the same group or member. When one is forgotten the file is written anew, or,
- * as it would be forgotten again, nothing is.
+ * first names them, or -1. Zeroes are left out, "ledgers" is missing where
+ *there are none, and older files have nothing of members behind "base". Paths
+ *may hold any bytes and are percent-encoded. A line takes the place of what
+ *lines before it say of the same group, member or row; "new" of all rows of a
+ *ledger. When one is forgotten the file is written anew, or, as it would be
+ *forgotten again, nothing is.
  */
 #include "config.h"
 
 #include "exporter/state.h"
 #include "exporter/buf.h"
+#include "exporter/ledgers.h"
 #include "exporter/log.h"
 #include "exporter/replace.h"
 
@@ -130,12 +137,22 @@ static json_t *groups_to_json(const struct kf_groups *g, bool all)
 static json_t *member_to_json(const struct kf_groups *g,
 			      const struct kf_member *m)
 {
-	return json_pack("{s:o, s:I, s:s, s:s, s:i, s:b, s:o}", "path",
-			 path_to_json(m->path), "created_ns",
-			 (json_int_t)m->created_ns, "process", m->name,
-			 "container", m->container, "group",
-			 m->group ? m->group->nth : -1, "ended", m->ended,
-			 "base", values_to_json(&g->figures, m->base));
+	json_t *j = json_pack("{s:o, s:I, s:s, s:s, s:i, s:b, s:o}", "path",
+			      path_to_json(m->path), "created_ns",
+			      (json_int_t)m->created_ns, "process", m->name,
+			      "container", m->container, "group",
+			      m->group ? m->group->nth : -1, "ended", m->ended,
+			      "base", values_to_json(&g->figures, m->base));
+
+	if (!j || !m->owned)
+		return j;
+	json_object_update_new(
+		j,
+		json_pack("{s:b, s:I, s:I, s:i, s:[I, I]}", "folded", m->folded,
+			  "ended_at", (json_int_t)m->ended_at, "uid",
+			  (json_int_t)m->owner, "pid", m->id_pid, "keys",
+			  (json_int_t)m->key[0], (json_int_t)m->key[1]));
+	return j;
 }
 
 static json_t *members_to_json(const struct kf_groups *g, bool all)
@@ -154,6 +171,45 @@ static json_t *members_to_json(const struct kf_groups *g, bool all)
 	return list;
 }
 
+static json_t *rows_to_json(const struct kf_groups *g,
+			    const struct kf_seen_ledger *seen, bool all)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < KF_SEEN_ROWS; i++) {
+		const struct kf_seen_row *row = &seen->row[i];
+
+		if (!row->key_hash || !(all || seen->anew || row->changed))
+			continue;
+		json_array_append_new(
+			list,
+			json_pack("{s:i, s:I, s:I, s:I, s:o}", "row", (int)i,
+				  "key", (json_int_t)row->key_hash, "first_ns",
+				  (json_int_t)row->first_ns, "ends",
+				  (json_int_t)row->ends, "base",
+				  values_to_json(&g->figures, row->base)));
+	}
+	return list;
+}
+
+static json_t *ledgers_to_json(const struct kf_groups *g, bool all)
+{
+	json_t *list = json_array();
+
+	for (const struct kf_seen_ledger *seen = g->ledgers; seen;
+	     seen = seen->next) {
+		if (!all && !seen->changed)
+			continue;
+		json_array_append_new(
+			list, json_pack("{s:o, s:I, s:b, s:o}", "path",
+					path_to_json(seen->path), "folds",
+					(json_int_t)seen->nr_folds, "new",
+					all || seen->anew, "rows",
+					rows_to_json(g, seen, all)));
+	}
+	return list;
+}
+
 /* A line, to be freed. */
 static char *line_of(const struct kf_groups *g, bool all, size_t *len)
 {
@@ -163,7 +219,10 @@ static char *line_of(const struct kf_groups *g, bool all, size_t *len)
 		json_pack("{s:i, s:I, s:o, s:o}", "version", STATE_VERSION,
 			  "dropped", (json_int_t)g->dropped, "groups", groups,
 			  "members", members_to_json(g, all));
-	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	json_t *ledgers = ledgers_to_json(g, all);
+	bool done = root && (json_array_size(ledgers) == 0 ||
+			     json_object_set(root, "ledgers", ledgers) == 0);
+	char *text = done ? json_dumps(root, JSON_COMPACT) : NULL;
 	char *line = NULL;
 
 	if (text) {
@@ -174,6 +233,7 @@ static char *line_of(const struct kf_groups *g, bool all, size_t *len)
 		memcpy(line + *len - 1, "\n", 2);
 	else
 		free(text);
+	json_decref(ledgers);
 	json_decref(root);
 	return line;
 }
@@ -210,6 +270,7 @@ static bool may_append(const struct kf_groups *g)
 
 static void forget_changes(struct kf_groups *g)
 {
+	struct kf_seen_ledger *seen;
 	struct kf_group *group;
 	struct kf_member *m;
 	size_t i;
@@ -219,6 +280,11 @@ static void forget_changes(struct kf_groups *g)
 	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
 		for (m = g->members[i]; m; m = m->next)
 			m->changed = false;
+	}
+	for (seen = g->ledgers; seen; seen = seen->next) {
+		seen->changed = seen->anew = false;
+		for (i = 0; i < KF_SEEN_ROWS; i++)
+			seen->row[i].changed = false;
 	}
 }
 
@@ -297,6 +363,25 @@ static bool load_group(struct kf_groups *g, json_t *j)
 	return true;
 }
 
+/* What older files do not have. */
+static void load_ending(struct kf_member *m, json_t *j)
+{
+	json_int_t ended_at, uid, key[2];
+	int folded, pid;
+
+	if (json_unpack(j, "{s:b, s:I, s:I, s:i, s:[I, I]}", "folded", &folded,
+			"ended_at", &ended_at, "uid", &uid, "pid", &pid, "keys",
+			&key[0], &key[1]) != 0)
+		return;
+	m->folded = folded;
+	m->ended_at = (time_t)ended_at;
+	m->owner = (uint32_t)uid;
+	m->owned = true;
+	m->id_pid = pid;
+	m->key[0] = (uint64_t)key[0];
+	m->key[1] = (uint64_t)key[1];
+}
+
 static bool load_member(struct kf_groups *g, json_t *j)
 {
 	const char *name, *container, *encoded;
@@ -330,19 +415,75 @@ static bool load_member(struct kf_groups *g, json_t *j)
 	memset(m->base, 0, KF_MAX_FIGURES * sizeof(m->base[0]));
 	values_from_json(&g->figures, base, m->base);
 	memcpy(m->seen, m->base, sizeof(m->seen));
+	load_ending(m, j);
+	return true;
+}
+
+static bool load_row(struct kf_groups *g, struct kf_seen_ledger *seen,
+		     json_t *j)
+{
+	json_int_t key, first_ns, ends;
+	struct kf_seen_row *row;
+	json_t *base;
+	int i;
+
+	if (json_unpack(j, "{s:i, s:I, s:I, s:I, s:o}", "row", &i, "key", &key,
+			"first_ns", &first_ns, "ends", &ends, "base",
+			&base) != 0 ||
+	    i < 0 || i >= KF_SEEN_ROWS)
+		return false;
+	row = &seen->row[i];
+	row->key_hash = (uint64_t)key;
+	row->first_ns = (uint64_t)first_ns;
+	row->ends = (uint64_t)ends;
+	if (!row->base)
+		row->base = calloc(KF_MAX_FIGURES, sizeof(row->base[0]));
+	if (!row->base)
+		return false;
+	memset(row->base, 0, KF_MAX_FIGURES * sizeof(row->base[0]));
+	values_from_json(&g->figures, base, row->base);
+	return true;
+}
+
+static bool load_ledger(struct kf_groups *g, json_t *j)
+{
+	struct kf_seen_ledger *seen;
+	const char *encoded;
+	json_t *rows, *row;
+	json_int_t folds;
+	char *path;
+	size_t i;
+	int anew;
+
+	if (json_unpack(j, "{s:s, s:I, s:b, s:o}", "path", &encoded, "folds",
+			&folds, "new", &anew, "rows", &rows) != 0)
+		return false;
+	path = strdup(encoded);
+	seen = path && path_from_json(path) ? kf_ledgers_get(g, path) : NULL;
+	free(path);
+	if (!seen)
+		return false;
+	if (anew)
+		kf_seen_ledger_reset(seen);
+	seen->nr_folds = (uint64_t)folds;
+	json_array_foreach(rows, i, row)
+	{
+		if (!load_row(g, seen, row))
+			return false;
+	}
 	return true;
 }
 
 static bool load_line(struct kf_groups *g, json_t *root)
 {
-	json_t *groups, *members, *j;
+	json_t *groups, *members, *ledgers = NULL, *j;
 	json_int_t dropped;
 	size_t i;
 	int version;
 
-	if (json_unpack(root, "{s:i, s:I, s:o, s:o}", "version", &version,
+	if (json_unpack(root, "{s:i, s:I, s:o, s:o, s?o}", "version", &version,
 			"dropped", &dropped, "groups", &groups, "members",
-			&members) != 0 ||
+			&members, "ledgers", &ledgers) != 0 ||
 	    version != STATE_VERSION)
 		return false;
 	g->dropped = (uint64_t)dropped;
@@ -354,6 +495,11 @@ static bool load_line(struct kf_groups *g, json_t *root)
 	json_array_foreach(members, i, j)
 	{
 		if (!load_member(g, j))
+			return false;
+	}
+	json_array_foreach(ledgers, i, j)
+	{
+		if (!load_ledger(g, j))
 			return false;
 	}
 	return true;

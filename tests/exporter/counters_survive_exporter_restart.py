@@ -9,6 +9,8 @@ import subprocess
 
 import kftest
 
+GO = "--stats.keep-ended=0"  # files of the ended go once they count
+
 
 def mallocs(exporter, process="gone"):
     return exporter.scrape().get("konfiscator_malloc_total", process=process)
@@ -36,12 +38,12 @@ def totals_come_back(world):
 def killed_between_fold_and_delete_it_counts_once(world):
     path = world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     shutil.copy2(path, world.path("copy"))
-    first = world.exporter(state=world.state)
+    first = world.exporter(GO, state=world.state)
     assert mallocs(first) == 6
     first.stop(signal.SIGKILL)
     # state durable, file still there: what a crash in between leaves
     shutil.copy2(world.path("copy"), path)
-    second = world.exporter(state=world.state)
+    second = world.exporter(GO, state=world.state)
     page = second.scrape()
     assert page.get("konfiscator_malloc_total", process="gone") == 6
     assert page.get("konfiscator_process_exits_total", process="gone",
@@ -75,7 +77,7 @@ def what_changed_is_appended(world):
 
 def a_line_that_was_cut_says_nothing(world):
     world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
-    first = world.exporter(state=world.state)
+    first = world.exporter(GO, state=world.state)
     assert mallocs(first) == 6
     path = world.stats_file("b", start=1, comm="gone", blocks="16:7:1")
     shutil.copy2(path, world.path("copy"))
@@ -86,7 +88,7 @@ def a_line_that_was_cut_says_nothing(world):
     # it was not durable, so the file was still there
     shutil.copy2(world.path("copy"), path)
     for _ in range(2):
-        second = world.exporter(state=world.state)
+        second = world.exporter(GO, state=world.state)
         assert mallocs(second) == 13
         assert not os.path.exists(path)
         assert "damaged" not in second.log
@@ -96,7 +98,7 @@ def a_line_that_was_cut_says_nothing(world):
 def what_was_appended_does_not_grow_for_ever(world):
     world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     shutil.copy2(world.path("stats", "a"), world.path("copy"))
-    first = world.exporter(state=world.state)
+    first = world.exporter(GO, state=world.state)
     assert mallocs(first) == 6
     inode, size = place_of(world.state)
     for i in range(200):
@@ -109,14 +111,14 @@ def what_was_appended_does_not_grow_for_ever(world):
     assert place_of(world.state)[0] != inode
     assert place_of(world.state)[1] < 4 * size
     first.stop(signal.SIGKILL)
-    assert mallocs(world.exporter(state=world.state)) == 6 * 202
+    assert mallocs(world.exporter(GO, state=world.state)) == 6 * 202
 
 
 def killed_before_the_state_is_durable_the_file_is_there(world):
     path = world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     state = world.path("none", "state")
     os.mkdir(world.path("none"))
-    first = world.exporter(state=state)
+    first = world.exporter(GO, state=state)
     shutil.rmtree(world.path("none"))
     page = first.scrape()
     assert page.get("konfiscator_malloc_total", process="gone") == 6
@@ -129,7 +131,7 @@ def killed_before_the_state_is_durable_the_file_is_there(world):
     assert mallocs(first) == 6
     assert not os.path.exists(path)
     first.stop(signal.SIGKILL)
-    assert mallocs(world.exporter(state=state)) == 6
+    assert mallocs(world.exporter(GO, state=state)) == 6
 
 
 def a_renamed_process_keeps_its_base(world):

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """No counter falls when processes end, exec, change their name or lose their
-file; the files of the ended go, and only those."""
+file; the files of the ended may go, the oldest first, and only those."""
 
 import os
+import signal
+import time
 
 import kftest
+
+GO = "--stats.keep-ended=0"  # files of the ended go once they count
 
 
 def mallocs(page, process, default=None):
@@ -15,7 +19,7 @@ def an_ended_process_is_folded_with_its_last_counts(world):
     living, ending = world.sleeper(), world.sleeper()
     world.stats_file("a", pid=living.pid, blocks="16:7:2", mmaps=3)
     path = world.stats_file("b", pid=ending.pid, blocks="16:10:4", created=9)
-    exporter = world.exporter()
+    exporter = world.exporter(GO)
     page = exporter.scrape()
     assert mallocs(page, "sleep") == 17
     assert page.get("konfiscator_processes", process="sleep") == 2
@@ -38,7 +42,7 @@ def an_exec_is_an_end_of_its_own_kind(world):
     process = world.sleeper()
     path = world.stats_file("a", pid=process.pid, exe="/bin/gone",
                             comm="before", blocks="16:4:0")
-    page = world.exporter().scrape()
+    page = world.exporter(GO).scrape()
     assert mallocs(page, "before") == 4
     assert page.get("konfiscator_process_exits_total", process="before",
                     reason="exec") == 1
@@ -47,11 +51,59 @@ def an_exec_is_an_end_of_its_own_kind(world):
     assert not os.path.exists(path)
 
 
+def files_of_the_ended_stay_and_count_once(world):
+    process = world.sleeper()
+    files = [world.stats_file("a", start=1, comm="gone", blocks="16:6:1"),
+             world.stats_file("b", pid=process.pid, exe="/bin/gone",
+                              comm="before", blocks="16:4:0")]
+    for _ in range(2):
+        exporter = world.exporter(state=world.state)
+        for _ in range(2):
+            page = exporter.scrape()
+            assert mallocs(page, "gone") == 6
+            assert mallocs(page, "before") == 4
+            assert page.get("konfiscator_process_exits_total", process="gone",
+                            reason="exit") == 1
+        exporter.stop(signal.SIGKILL)
+    assert all(os.path.exists(p) for p in files)
+
+
+def of_too_many_files_the_oldest_go(world):
+    exporter = world.exporter(state=world.state)
+    first = [world.stats_file("a%d" % i, start=1, comm="gone", created=i + 1,
+                              blocks="16:1:1") for i in range(250)]
+    assert mallocs(exporter.scrape(), "gone") == 250
+    assert all(os.path.exists(p) for p in first)
+    time.sleep(1.1)  # the times of ends are in seconds
+    second = [world.stats_file("b%d" % i, start=1, comm="gone", created=i + 1,
+                               blocks="16:1:1") for i in range(10)]
+    # nobody has counted these before, and each user has a number of his own
+    if os.geteuid() == 0:
+        other = world.stats_file("c", start=1, comm="gone", uid=65534,
+                                 blocks="16:1:1")
+        os.chown(other, 65534, 65534)
+        second.append(other)
+    assert mallocs(exporter.scrape(), "gone") == 250 + len(second)
+    assert all(os.path.exists(p) for p in first[4:] + second)
+    assert not any(os.path.exists(p) for p in first[:4])
+    assert mallocs(exporter.scrape(), "gone") == 250 + len(second)
+
+
+def files_go_when_their_time_is_over(world):
+    file = world.stats_file("a", start=1, comm="gone", blocks="16:1:1")
+    exporter = world.exporter("--stats.keep-ended=2s")
+    assert mallocs(exporter.scrape(), "gone") == 1
+    assert os.path.exists(file)
+    kftest.until("its end", lambda: exporter.scrape() and
+                 not os.path.exists(file))
+    assert mallocs(exporter.scrape(), "gone") == 1
+
+
 def of_two_files_of_one_process_the_newer_is_alive(world):
     process = world.sleeper()
     older = world.stats_file("a", pid=process.pid, blocks="16:4:0", created=1)
     newer = world.stats_file("b", pid=process.pid, blocks="16:5:0", created=2)
-    page = world.exporter().scrape()
+    page = world.exporter(GO).scrape()
     assert mallocs(page, "sleep") == 9
     assert page.get("konfiscator_processes", process="sleep") == 1
     assert os.path.exists(newer) and not os.path.exists(older)
@@ -108,7 +160,7 @@ def whoever_may_live_elsewhere_is_never_deleted(world):
              world.stats_file("ns", pid=process.pid, ns=1, comm="ns",
                               blocks="16:2:0")]
     dead = world.stats_file("dead", start=1, comm="dead", blocks="16:3:0")
-    exporter = world.exporter(prefix=prefix)
+    exporter = world.exporter(GO, prefix=prefix)
     for _ in range(2):
         page = exporter.scrape()
         assert mallocs(page, "boot") == 1 and mallocs(page, "ns") == 2
@@ -121,7 +173,7 @@ def a_file_that_cannot_be_deleted_is_counted_once(world):
     prefix = somebody_else(world)
     path = world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     os.chmod(world.stats, 0o555)
-    exporter = world.exporter(prefix=prefix)
+    exporter = world.exporter(GO, prefix=prefix)
     for _ in range(3):
         page = exporter.scrape()
         assert mallocs(page, "gone") == 6
@@ -174,6 +226,9 @@ def a_directory_that_goes_is_told_and_its_counts_come_back(world):
 kftest.main(
     an_ended_process_is_folded_with_its_last_counts,
     an_exec_is_an_end_of_its_own_kind,
+    files_of_the_ended_stay_and_count_once,
+    of_too_many_files_the_oldest_go,
+    files_go_when_their_time_is_over,
     of_two_files_of_one_process_the_newer_is_alive,
     a_change_of_name_leaves_the_counts_where_they_were,
     a_given_name_stands_before_the_comm,

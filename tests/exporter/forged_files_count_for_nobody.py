@@ -43,7 +43,7 @@ def nobody_takes_the_place_of_a_living_process(world):
     need_root()
     process = world.sleeper()
     real = world.stats_file("a", pid=process.pid, blocks="16:10:0", created=5)
-    exporter = world.exporter()
+    exporter = world.exporter("--stats.keep-ended=0")
     assert mallocs(exporter.scrape(), "sleep") == 10
     # newer, older, by the same times, as another program and by another name
     forged = [of_user(world, name, pid=process.pid, blocks="16:1000:0", **how)
@@ -78,7 +78,7 @@ def the_users_of_a_process_own_its_file(world):
     need_root()
     process = sleeper_of(world, USER)
     of_user(world, "a", pid=process.pid, blocks="16:10:0", created=1)
-    exporter = world.exporter()
+    exporter = world.exporter("--stats.keep-ended=0")
     page = exporter.scrape()
     assert mallocs(page, "sleep") == 10 and results(page, "conflict") == 0
     # a program that root began, and that took another user's id since
@@ -113,7 +113,7 @@ def an_ended_process_is_of_the_user_that_its_file_names(world):
     path = of_user(world, "a", start=1, comm="shop", blocks="16:10:0")
     lie = world.stats_file("b", start=1, comm="shop", uid=0, blocks="16:99:0")
     os.chown(lie, USER, USER)
-    page = world.exporter().scrape()
+    page = world.exporter("--stats.keep-ended=0").scrape()
     assert mallocs(page, "shop") == 10 and results(page, "conflict") == 1
     assert not os.path.exists(path) and os.path.exists(lie)
 

@@ -73,7 +73,8 @@ def counts_are_those_of_the_processes(world):
     for key, value in after.samples.items():
         if key[0].endswith("_total") and "process" in dict(key[1]):
             assert ended.samples[key] >= value, (key, value)
-    assert len(world.stats_names()) == 2
+    # that of the killed one stays
+    assert len(world.stats_names()) == 3
 
 
 def scrapes_in_parallel_agree(world):

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What processes counted that live and end between two scrapes is counted, and
+each call once: by their files, by the ledger that these are added to, over
+restarts of the exporter, and at whatever moment both are looked at."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import threading
+
+import kfprom
+import kftest
+
+ENDED = os.path.join(os.environ["top_builddir"], "tests/hostile/ended")
+CLI = os.environ["KF_CLI"]
+BLOCKS = 100
+ROUNDS = 40
+
+
+class Checked(threading.Thread):
+    """A thread that tells whether all went well in it."""
+
+    done = False
+
+    def run(self):
+        super().run()
+        self.done = True
+
+
+class Counted:
+    """Programs under the library, and what all of them have counted."""
+
+    def __init__(self, world):
+        self.world = world
+        self.env = kfprom.under_library(world)
+        self.env.pop("KONFISCATOR_KEEP", None)
+        os.mkdir(world.path("first"))
+        env = dict(self.env, KONFISCATOR_KEEP="1",
+                   KONFISCATOR_DIR=world.path("first"))
+        subprocess.run([ENDED, str(BLOCKS), "exit"], env=env, check=True)
+        # of one run, before main and in it, by its own file
+        text = subprocess.run([CLI, "--dir", world.path("first"),
+                               "--format=json", "stat", "-a"], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+        self.each = int(re.search(r'"mallocs": (\d+)', text)[1])
+        assert self.each >= BLOCKS
+        self.begun = 0
+
+    def run(self, how="exit", nr=1):
+        """Programs that end by themselves."""
+        started = [subprocess.Popen([ENDED, str(BLOCKS), how], env=self.env,
+                                    stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.DEVNULL)
+                   for _ in range(nr)]
+        for process in started:
+            assert process.wait(kftest.PATIENCE) == 0
+        self.begun += nr
+
+    def waiting(self):
+        """One that has counted all that it will, and waits."""
+        process = self.world.run(ENDED, str(BLOCKS), "wait", env=self.env,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdout.readline() == b"ready\n"
+        self.begun += 1
+        return process
+
+    def end(self, process, well=False):
+        if well:
+            process.stdin.close()
+            assert process.wait(kftest.PATIENCE) == 0
+        else:
+            self.world.end(process)
+
+    def holds(self, exporter, ends=None):
+        page = exporter.scrape()
+        mallocs = page.get("konfiscator_malloc_total", process="ended")
+        wanted = self.begun * self.each
+        assert mallocs == wanted, "%d calls, not %d" % (mallocs, wanted)
+        if ends is not None:
+            exits = page.get("konfiscator_process_exits_total",
+                             process="ended", reason="exit")
+            assert exits == ends, "%d ends, not %d" % (exits, ends)
+
+
+def short_lives_between_two_scrapes_count(world):
+    counted = Counted(world)
+    exporter = world.exporter(state=world.state)
+    exporter.scrape()
+    counted.run(nr=50)
+    counted.holds(exporter, 50)
+    counted.run(nr=1)
+    counted.holds(exporter, 51)
+    counted.holds(exporter, 51)
+
+
+def one_that_begins_later_has_what_ended_before(world):
+    counted = Counted(world)
+    counted.run(nr=3)
+    counted.end(counted.waiting())
+    counted.holds(world.exporter(), 4)
+
+
+def what_was_seen_alive_counts_once_when_it_ends_well(world):
+    counted = Counted(world)
+    exporter = world.exporter(state=world.state)
+    processes = [counted.waiting() for _ in range(3)]
+    counted.holds(exporter, 0)
+    for nr, process in enumerate(processes):
+        counted.end(process, well=True)
+        counted.holds(exporter, nr + 1)
+        counted.holds(exporter, nr + 1)
+
+
+def a_killed_one_counts_once_and_its_file_stays(world):
+    counted = Counted(world)
+    exporter = world.exporter(state=world.state)
+    for ends in range(1, 4):
+        process = counted.waiting()
+        counted.holds(exporter, ends - 1)
+        file, = (f for f in world.stats_names()
+                 if f.split(".")[1] == str(process.pid))
+        counted.end(process)
+        counted.holds(exporter, ends)
+        counted.holds(exporter, ends)
+        assert file in world.stats_names()
+        # the black box is there for who asks what it held
+        for command in (["events", "-a"], ["explain", "-a"]):
+            text = subprocess.run(
+                [CLI, "--dir", world.stats] + command + ["-p", str(process.pid)],
+                stdout=subprocess.PIPE, check=True, text=True).stdout
+            assert str(process.pid) in text, (command, text)
+
+
+def killed_ones_count_once_whoever_adds_them_up(world):
+    counted = Counted(world)
+    exporter = world.exporter(state=world.state)
+    for nr in range(1, 6):
+        process = counted.waiting()
+        counted.holds(exporter)
+        counted.end(process)
+        if nr % 2:
+            counted.holds(exporter)
+        # the next one adds the counters of the killed one to the ledger
+        counted.run()
+        counted.holds(exporter, 2 * nr)
+    assert len(world.stats_names()) == 5
+
+
+def restart(world, exporter, state, how):
+    exporter.stop(how)
+    return world.exporter(state=state)
+
+
+def each_counts_once_at_any_moment(world, state):
+    """Programs begin and end while the exporter scrapes, ends and begins."""
+    counted = Counted(world)
+    seed = random.randrange(1 << 32)
+    chance = random.Random(seed)
+    print("seed %d" % seed)
+    exporter = world.exporter(state=state)
+    alive = []
+    for _ in range(ROUNDS):
+        for _ in range(chance.randrange(3)):
+            alive.append(counted.waiting())
+        if chance.random() < 0.5:
+            exporter.scrape()
+        running = subprocess.Popen([ENDED, str(BLOCKS), "exit"],
+                                   env=counted.env)
+        counted.begun += 1
+        while alive and chance.random() < 0.6:
+            counted.end(alive.pop(chance.randrange(len(alive))),
+                        chance.random() < 0.5)
+            if chance.random() < 0.3:
+                exporter.scrape()
+        if chance.random() < 0.2:
+            exporter = restart(world, exporter, state, chance.choice(
+                (signal.SIGTERM, signal.SIGKILL)))
+        exporter.scrape()
+        assert running.wait(kftest.PATIENCE) == 0
+        counted.holds(exporter)
+    while alive:
+        counted.end(alive.pop())
+    counted.holds(exporter, counted.begun)
+
+
+def no_scrape_shows_too_much_or_less_than_before(world):
+    """Scrapes one after the other, while programs begin, end and are killed."""
+    counted = Counted(world)
+    exporter = world.exporter(state=world.state)
+    seen, over = [0], threading.Event()
+
+    def scrape():
+        while not over.is_set():
+            value = exporter.scrape().get("konfiscator_malloc_total", 0,
+                                          process="ended")
+            # at most four run that are not among those yet
+            most = (counted.begun + 4) * counted.each
+            assert seen[-1] <= value <= most, (seen[-1], value, most)
+            seen.append(value)
+    thread = Checked(target=scrape)
+    thread.start()
+    try:
+        for _ in range(ROUNDS):
+            killed = [counted.waiting() for _ in range(2)]
+            counted.run(nr=4)
+            for process in killed:
+                counted.end(process)
+    finally:
+        over.set()
+        thread.join()
+    assert thread.done
+    counted.holds(exporter, counted.begun)
+
+
+def each_counts_once_at_any_moment_with_a_state(world):
+    each_counts_once_at_any_moment(world, world.state)
+
+
+def each_counts_once_at_any_moment_without_a_state(world):
+    each_counts_once_at_any_moment(world, None)
+
+
+def more_end_than_a_ledger_lists(world):
+    """Of one that was seen, and is no longer among the last folds."""
+    counted = Counted(world)
+    exporter = world.exporter(state=world.state)
+    processes = [counted.waiting() for _ in range(3)]
+    counted.holds(exporter)
+    for process in processes:
+        counted.end(process, well=True)
+    exporter.stop(signal.SIGKILL)
+    for _ in range(54):
+        counted.run(nr=10)
+    exporter = world.exporter(state=world.state)
+    counted.holds(exporter)
+    counted.holds(exporter, counted.begun)
+
+
+def ledgers_of(world):
+    return [os.path.join(world.stats, f) for f in os.listdir(world.stats)
+            if f.startswith(".ledger.")]
+
+
+def a_ledger_that_goes_takes_nothing_away(world):
+    counted = Counted(world)
+    exporter = world.exporter(state=world.state)
+    counted.run(nr=3)
+    counted.holds(exporter, 3)
+    for nr in (4, 5):
+        ledger, = ledgers_of(world)
+        os.unlink(ledger)
+        counted.holds(exporter, nr - 1)
+        # the one that takes its place begins anew
+        counted.run()
+        counted.holds(exporter, nr)
+        exporter = restart(world, exporter, world.state, signal.SIGKILL)
+        counted.holds(exporter, nr)
+    # seen after it was replaced, with more in it than the one before
+    os.unlink(ledgers_of(world)[0])
+    counted.run(nr=7)
+    counted.holds(exporter, 12)
+
+
+def what_is_no_ledger_is_told_and_not_used(world):
+    counted = Counted(world)
+    counted.run(nr=2)
+    ledger, = ledgers_of(world)
+    exporter = world.exporter()
+    counted.holds(exporter, 2)
+    for damage in ("link", "foreign", "rubbish"):
+        shutil.copy2(ledger, world.path("copy"))
+        os.unlink(ledger)
+        if damage == "link":
+            os.symlink(world.path("copy"), ledger)
+        elif damage == "foreign":
+            if os.geteuid() != 0:
+                continue
+            shutil.copy2(world.path("copy"), ledger)
+            os.chown(ledger, 1000000000 + os.getpid(), -1)
+        else:
+            with open(world.path("copy"), "rb") as f:
+                head = bytearray(f.read(65536))
+            head[32:48] = b"\xff" * 16
+            with open(ledger, "wb") as f:
+                f.write(head)
+        result = "damaged" if damage == "rubbish" else "foreign"
+        page = exporter.scrape()
+        assert page.get("konfiscator_stats_files", result=result) == 1, damage
+        counted.holds(exporter, 2)
+        exporter.says(".ledger.")
+        if os.path.lexists(ledger):
+            os.unlink(ledger)
+        shutil.copy2(world.path("copy"), ledger)
+        counted.holds(exporter, 2)
+
+
+def counts_that_cannot_be_are_refused(world):
+    """A ledger is its user's to write: no row may leap beyond a lifetime."""
+    counted = Counted(world)
+    counted.run(nr=2)
+    ledger, = ledgers_of(world)
+    exporter = world.exporter()
+    counted.holds(exporter, 2)
+    with open(ledger, "rb") as f:
+        data = bytearray(f.read())
+    # row 1: how many ended, and its values
+    rows, size = struct.unpack_from("=2I", data, 112)
+    row = rows + size
+    assert data[row + 8:row + 14] == b"ended\0"
+    struct.pack_into("=Q", data, row + 728, 9)
+    struct.pack_into("=64Q", data, row + 760, *[1 << 62] * 64)
+    # another number of folds, so that it is looked at
+    struct.pack_into("=2Q", data, 192, 9, 9)
+    with open(ledger, "r+b") as f:
+        f.write(data)
+    page = exporter.scrape()
+    assert page.get("konfiscator_stats_files", result="impossible") == 1
+    counted.holds(exporter, 2)
+
+
+def rows_go_to_the_groups_of_their_names(world):
+    counted = Counted(world)
+    with open(world.path("config"), "w") as f:
+        f.write("""process_names:
+  - name: "{{.ExeBase}}-{{.Matches.What}}"
+    exe: [ended]
+    cmdline: ['(?P<What>exit|wait)$']
+""")
+    exporter = world.exporter("--config.file=" + world.path("config"))
+    counted.run(nr=2)
+    counted.end(counted.waiting())
+    counted.end(counted.waiting(), well=True)
+    page = exporter.scrape()
+    for name in ("ended-exit", "ended-wait"):
+        assert page.get("konfiscator_malloc_total",
+                        process=name) == 2 * counted.each, name
+    env = dict(counted.env, KONFISCATOR_NAME="shop")
+    subprocess.run([ENDED, str(BLOCKS), "exit"], env=env, check=True)
+    page = world.exporter().scrape()
+    assert page.get("konfiscator_malloc_total",
+                    process="shop") == counted.each
+    assert page.get("konfiscator_malloc_total",
+                    process="ended") == 4 * counted.each
+
+
+def files_go_when_it_is_told_so(world):
+    counted = Counted(world)
+    exporter = world.exporter("--stats.keep-ended=0", state=world.state)
+    for ends in range(1, 4):
+        counted.end(counted.waiting())
+        counted.holds(exporter, ends)
+        assert not world.stats_names()
+        counted.holds(exporter, ends)
+        exporter.stop(signal.SIGKILL)
+        exporter = world.exporter("--stats.keep-ended=0", state=world.state)
+
+
+kftest.main(
+    short_lives_between_two_scrapes_count,
+    one_that_begins_later_has_what_ended_before,
+    what_was_seen_alive_counts_once_when_it_ends_well,
+    a_killed_one_counts_once_and_its_file_stays,
+    killed_ones_count_once_whoever_adds_them_up,
+    no_scrape_shows_too_much_or_less_than_before,
+    each_counts_once_at_any_moment_with_a_state,
+    each_counts_once_at_any_moment_without_a_state,
+    more_end_than_a_ledger_lists,
+    a_ledger_that_goes_takes_nothing_away,
+    what_is_no_ledger_is_told_and_not_used,
+    counts_that_cannot_be_are_refused,
+    rows_go_to_the_groups_of_their_names,
+    files_go_when_it_is_told_so,
+)
