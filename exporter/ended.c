@@ -228,6 +228,12 @@ static void keep_bounds(const struct kf_groups *g, struct file *f, size_t nr,
 	}
 }
 
+/* Of the same user in the same directory. */
+static bool is_beside(const struct file *a, const struct file *b)
+{
+	return a->m->dirfd == b->m->dirfd && a->m->owner == b->m->owner;
+}
+
 void kf_ended_sweep(struct kf_groups *g, time_t now)
 {
 	struct files all = {0};
@@ -242,15 +248,9 @@ void kf_ended_sweep(struct kf_groups *g, time_t now)
 	if (all.nr)
 		qsort(all.file, all.nr, sizeof(*all.file), by_owner_and_age);
 	for (i = 0; done && i < all.nr; i = end) {
-		const struct kf_member *first = all.file[i].m;
-
-		for (end = i + 1; end < all.nr; end++) {
-			const struct kf_member *m = all.file[end].m;
-
-			if (m->dirfd != first->dirfd ||
-			    m->owner != first->owner)
-				break;
-		}
+		end = i + 1;
+		while (end < all.nr && is_beside(&all.file[end], &all.file[i]))
+			end++;
 		keep_bounds(g, &all.file[i], end - i, now);
 	}
 	free(all.file);

@@ -245,15 +245,21 @@ static const struct kf_ledger_fold *fold_of(const struct look *k,
 	return NULL;
 }
 
+static unsigned int row_with(const struct kf_ledger *l, uint64_t key_hash)
+{
+	for (unsigned int i = 1; key_hash && i < l->nr_rows; i++) {
+		if (l->rows[i].key_hash == key_hash)
+			return i;
+	}
+	return 0;
+}
+
 /* The row of a member whose fold is no longer listed. */
 static unsigned int row_of(const struct look *k, const struct kf_member *m)
 {
-	for (unsigned int key = 0; key < KF_ARRAY_SIZE(m->key); key++) {
-		for (unsigned int i = 1; m->key[key] && i < k->l->nr_rows; i++)
-			if (k->l->rows[i].key_hash == m->key[key])
-				return i;
-	}
-	return 0;
+	unsigned int row = row_with(k->l, m->key[0]);
+
+	return row ? row : row_with(k->l, m->key[1]);
 }
 
 /* Whether all that a member counted can be in what a row has more. */
@@ -326,14 +332,14 @@ static bool is_of(const struct look *k, const struct kf_member *m)
 static bool take_members(struct look *k)
 {
 	struct kf_groups *g = k->g;
+	bool done = true;
 
 	for (size_t i = 0; i < KF_MEMBER_BUCKETS; i++) {
-		for (struct kf_member *m = g->members[i]; m; m = m->next) {
-			if (is_of(k, m) && !take_member(k, m))
-				return false;
-		}
+		for (struct kf_member *m = g->members[i]; m && done;
+		     m = m->next)
+			done = !is_of(k, m) || take_member(k, m);
 	}
-	return true;
+	return done;
 }
 
 static bool raise_base(struct kf_groups *g, struct kf_seen_row *was,
