@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #define MAX_DESCS 4096
+#define MAX_BYTES (8u << 20) /* of a section; those of ours have below 1 MiB \
+			      */
 #define MAX_NAMES 65536
 #define TRIES_EAGER 20
 #define MAX_TRIES 200
@@ -55,6 +57,7 @@ static bool holds(const struct kf_stats_section *sec, size_t entry_min,
 {
 	return sec->nr >= nr_min && sec->nr <= nr_max &&
 	       sec->entry_size >= entry_min && sec->entry_size <= 65536 &&
+	       (uint64_t)sec->nr * sec->entry_size <= MAX_BYTES &&
 	       sec->offset >= sizeof(struct kf_ledger_header) &&
 	       sec->offset % 8 == 0;
 }

@@ -258,8 +258,8 @@ void kf_stats_finish(bool keep)
 	int dirfd;
 
 	if (kf_stats.unseen || kf_stats.torn || kf_stats.stranded ||
-	    kf_stats.in_bss || !kf_stats.path[0] ||
-	    kf_backing_is_barred() || !kf_growth_enter())
+	    kf_stats.in_bss || !kf_stats.path[0] || kf_backing_is_barred() ||
+	    !kf_growth_enter())
 		return;
 	dirfd = open_dir(&name);
 	if (dirfd >= 0) {
