@@ -129,13 +129,13 @@ void kf_audit_local(struct kf_slab *slab)
 	tell(slab, NULL, p);
 }
 
-void kf_audit_suspect(struct kf_heap *owner, void *p)
+bool kf_audit_suspect(struct kf_heap *owner, void *p)
 {
 	void *none = NULL;
 
 	/* pairs with the acquire of kf_audit_judge() */
-	__atomic_compare_exchange_n(&owner->suspect, &none, p, false,
-				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(&owner->suspect, &none, p, false,
+					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void kf_audit_judge(struct kf_heap *heap)
@@ -147,11 +147,12 @@ void kf_audit_judge(struct kf_heap *heap)
 		return;
 	/* What does not look free any more has been handed out meanwhile. */
 	if (!kf_slab_looks_free(slab, p) || kf_slab_has_free(heap, slab, p)) {
+		kf_heap_count(heap,
+			      &kf_heap_pair(heap, kf_slab_offset(slab))->frees,
+			      -1);
 		kf_engine_tell(KONF_DOUBLE_FREE, p);
 		return;
 	}
-	kf_heap_count(heap, &kf_heap_pair(heap, kf_slab_offset(slab))->frees,
-		      1);
 	kf_slab_return(heap, slab, p);
 }
 

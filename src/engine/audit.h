@@ -79,14 +79,16 @@ static inline void *kf_audit_next(const void *block)
 /**
  * kf_audit_suspect() - hand a block to its owner that looks as if it were free
  * @owner:	of its slab, another heap than the caller's
- * @p:		the block; it is not written to, as it may be in a list
+ * @p:		the block, its free counted; it is not written to, as it may be
+ *		in a list
  *
- * The owner judges it when it collects next. One at a time waits; others are
- * taken for free, and stay what they are.
+ * The owner judges it when it collects next. A block that is live may look so,
+ * where the program copied what a freed one had in it.
  *
  * Context: any thread.
+ * Return: false where one waits already: the block is to be freed as others.
  */
-void kf_audit_suspect(struct kf_heap *owner, void *p);
+bool kf_audit_suspect(struct kf_heap *owner, void *p);
 
 /**
  * kf_audit_judge() - look for a block that was handed over so

@@ -149,13 +149,11 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 	/* A thread that only frees has use for outboxes too. */
 	self = kf_heap_get();
 	owner = kf_slab_owner(slab);
-	if (unlikely(kf_slab_looks_free(slab, p)) && owner != self &&
-	    owner != self->marked) {
-		kf_audit_suspect(owner, p);
-		return KF_FINE;
-	}
 	kf_heap_count(self, &kf_heap_pair(self, kf_slab_offset(slab))->frees,
 		      1);
+	if (unlikely(kf_slab_looks_free(slab, p)) && owner != self &&
+	    owner != self->marked && kf_audit_suspect(owner, p))
+		return KF_FINE;
 	if (!self->has_bins) {
 		kf_heap_send(self, slab, p);
 		kf_heap_tick();
