@@ -52,7 +52,8 @@ says() {
 	}
 }
 
-# The engines of all that ran: valgrind's launcher has the library, too.
+# The engines of what ran to its end. valgrind's launcher has the library, too,
+# but goes on by exec, and what ran before that leaves no file.
 engines() {
 	"$KF_CLI" ls --dir="$WORK/stats" --format=json | tr -d ' ' |
 		sed -n 's/.*"engine":"\([a-z]*\)".*/\1/p' | sort -u | xargs
@@ -70,7 +71,7 @@ for mode in --quiet --soname-synonyms=somalloc=nouserintercepts; do
 		fail "memcheck $mode complains of a program without a fault"
 	}
 done
-equal "engines under memcheck" "firstfit system" "$(engines)"
+equal "engines under memcheck" system "$(engines)"
 
 rm -f "$WORK/stats/"*
 run_under valgrind --tool=none "$WORK/faulty" 2>/dev/null

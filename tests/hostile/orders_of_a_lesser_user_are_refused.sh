@@ -41,7 +41,8 @@ begin() {
 	pid=$!
 	at_exit "kill $pid 2>/dev/null"
 	wait_for 60 [ -e "$dir/ready" ] || fail "$1: the program did not start"
-	file=$(find "$KONFISCATOR_DIR" -user "$user" -newer "$TMPDIR/order.py")
+	file=$(find "$KONFISCATOR_DIR" -user "$user" -newer "$TMPDIR/order.py" \
+		! -name '.*')
 	[ -f "$file" ] || fail "$1: no stats file is the user's: $file"
 }
 

@@ -75,7 +75,8 @@ same_result()
 	if [ "${1:-}" = job ]; then
 		set +eu
 		cd "$2" || exit 1
-		export KONFISCATOR_DIR="$job_stats" HOME="$2" TMPDIR="$2"
+		export KONFISCATOR_DIR="$job_stats" KONFISCATOR_KEEP=1
+		export HOME="$2" TMPDIR="$2"
 		export TZ=UTC PYTHONHASHSEED=0
 		[ -z "${3:-}" ] || export KONFISCATOR_ENGINE="$3"
 		# What a pool that grows says would be another output.
