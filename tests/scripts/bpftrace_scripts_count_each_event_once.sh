@@ -68,12 +68,13 @@ equal "new thresholds" 1 \
 		"$WORK/trace.23")"
 equal "arenas: of main, and the one that all threads had in turn" 2 \
 	"$(grep -c ': Created new arena$' "$WORK/trace.23")"
+# Heaps are as many as the blocks take, each longer than the one before.
 sed -n '/^Contention:$/,/^Bytes of/p' "$WORK/trace.23" |
 	sed 's/^\(	*\)[0-9]* -> 0x[0-9a-f]*$/\1TID -> ARENA/
 	     s/^	0x[0-9a-f]* -> [1-9][0-9]* bytes$/	HEAP -> N bytes/
 	     s/^Total mapped: [1-9][0-9]* bytes$/Total mapped: N bytes/
 	     /^@total/d
-	     /^$/d' >"$WORK/summary"
+	     /^$/d' | uniq >"$WORK/summary"
 cat >"$WORK/wanted" <<'END'
 Contention:
 Active arenas:
