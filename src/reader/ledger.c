@@ -20,8 +20,7 @@
 #include <unistd.h>
 
 #define MAX_DESCS 4096
-#define MAX_BYTES (8u << 20) /* of a section; those of ours have below 1 MiB \
-			      */
+#define MAX_BYTES (8u << 20) /* of a section; ours have less than 1 MiB */
 #define MAX_NAMES 65536
 #define TRIES_EAGER 20
 #define MAX_TRIES 200
