@@ -4,7 +4,9 @@
 . "$top_srcdir/tests/programs/same.sh"
 
 needs chromium chromium
-counts="chromium"
+# Its processes have a malloc of their own, in which all names have to end; the
+# library's is that of the programs which its start script runs.
+counts="grep"
 
 job()
 {
