@@ -24,12 +24,20 @@ struct kf_pages_conf kf_pages_conf = {
 	.tick_ms = 50,
 };
 
+/* Huge pages are asked for in large regions alone, so those begin large. */
+static size_t first_region(void)
+{
+	return kf_pages_conf.huge
+		       ? KF_MAX(kf_pages_conf.region_bytes, (size_t)32 * KF_MIB)
+		       : kf_pages_conf.region_bytes;
+}
+
 void kf_pages_init(void)
 {
 	kf_list_init(&kf_floor.regions);
 	kf_list_init(&kf_floor.dirty);
 	kf_list_init(&kf_floor.dirty_short);
-	kf_floor.next_region = kf_pages_conf.region_bytes;
+	kf_floor.next_region = first_region();
 	kf_floor.last_tick = kf_now_ms();
 	kf_floor.few_at = kf_floor.last_tick;
 }

@@ -11,6 +11,7 @@
 #include "core/hosted.h"
 #include "engine/engine.h"
 #include "engine/supply.h"
+#include "engine/tlsf.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -401,6 +402,8 @@ START_TEST(reclaim_gives_back_what_nobody_uses)
 	static unsigned char *at[NR_BLOCKS];
 	struct kf_supply_info before, after;
 
+	/* Of TLSF's pools the first one stays. */
+	kf_tlsf_conf.initial = kf_tlsf_conf.additional = KF_MIB;
 	start(_i);
 	/* Some never give back, and of some it is not known. */
 	if (_i && (!engine->trim || engine->flags & KONF_ENGINE_ELSEWHERE))
