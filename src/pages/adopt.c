@@ -6,12 +6,13 @@
 
 /*
  * Each mapping that was moved stays one to the kernel, which limits them. Older
- * pages go instead where they become too many.
+ * pages go instead where they become too many, and of one that is longer than
+ * may lie dirty the rest.
  */
 static bool is_worth_adopting(const struct kf_run *run)
 {
 	return kf_floor.nr_adopted < KF_ADOPTED_MAX &&
-	       kf_run_bytes(run) <= kf_dirty_limit() / 2;
+	       kf_run_bytes(run) / 2 <= kf_dirty_limit();
 }
 
 /* What is at @to goes in any case; false: there is no memory now. */
