@@ -121,11 +121,27 @@ START_TEST(older_pages_make_room_for_adopted_ones)
 	ck_assert_uint_le(floor_check().dirty, 2 * NR_PAGES * KF_PAGE);
 	run = kf_pages_alloc_dirty(NR_PAGES, 1);
 	ck_assert_ptr_nonnull(run);
-	/* More than half of what may lie about would drive out all else. */
 	kf_pages_free(run);
-	kf_pages_adopt(take_written(NR_PAGES + 1));
-	ck_assert_uint_gt(kf_word_get(KF_WORD_munmaps), 0);
 	floor_check();
+}
+END_TEST
+
+START_TEST(of_a_mapping_that_is_too_long_a_part_is_adopted)
+{
+	uint64_t dirty, free;
+
+	floor_start();
+	kf_pages_conf.dirty_max = 2 * NR_PAGES * KF_PAGE;
+	floor_take(1, 1);
+	kf_pages_adopt(take_written(3 * NR_PAGES));
+	dirty = floor_check().dirty;
+	ck_assert_uint_le(dirty, (2 * NR_PAGES + 1) * KF_PAGE);
+	ck_assert_uint_gt(dirty, NR_PAGES * KF_PAGE);
+	free = floor_check().free;
+	/* More than twice as much as may lie dirty goes whole. */
+	kf_pages_adopt(take_written(5 * NR_PAGES));
+	ck_assert_uint_eq(floor_check().free, free);
+	ck_assert_uint_eq(floor_check().dirty, dirty);
 }
 END_TEST
 
@@ -251,6 +267,7 @@ int main(void)
 		first_memory_of_all_may_be_adopted,
 		mapping_longer_than_any_region_is_adopted,
 		older_pages_make_room_for_adopted_ones,
+		of_a_mapping_that_is_too_long_a_part_is_adopted,
 		protected_mapping_can_be_written_again,
 		mapping_that_the_kernel_refuses_goes_back,
 		mappings_are_adopted_up_to_a_number,
