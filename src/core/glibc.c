@@ -6,6 +6,9 @@
 
 #include "base/few.h"
 #include "base/text.h"
+#include "core/choose.h"
+#include "core/conf.h"
+#include "engine/engine.h"
 #include "sys/env.h"
 #include "sys/out.h"
 
@@ -139,7 +142,9 @@ void kf_tune_read(void)
 {
 	const char *value;
 
-	if (!kf_env_is_trusted())
+	/* The malloc behind the engine system reads its names by itself. */
+	if (!kf_env_is_trusted() ||
+	    kf_engine_find(kf_conf.engine) == &kf_engine_system)
 		return;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(settings); i++) {
 		const char *name = settings[i].variable;

@@ -25,7 +25,8 @@ int kf_tune(int param, int64_t value);
  * An option of ours for the same goes before it. What has no meaning here, or a
  * bad value, is told in a line on stderr.
  *
- * Context: once, at start; does nothing in set-id programs.
+ * Context: once, at start, when the engine stands; does nothing in set-id
+ *	    programs, and with the engine system, behind which these names work.
  */
 void kf_tune_read(void);
 

@@ -50,3 +50,9 @@ told "MALLOC_ARENA_MAX=many: not a value for it; the default stays" \
 	MALLOC_ARENA_MAX=many
 told "MALLOC_MMAP_THRESHOLD_=99999999999: not a value for it; the default stays" \
 	MALLOC_MMAP_THRESHOLD_=99999999999
+
+# Behind the engine system they mean what they mean without the library.
+KONFISCATOR_ENGINE=system run_under env MALLOC_ARENA_MAX=many \
+	GLIBC_TUNABLES=glibc.malloc.tcache_count=0 true 2>"$WORK/err" ||
+	fail "engine system: status $?"
+equal "engine system: stderr" "" "$(cat "$WORK/err")"
