@@ -12,12 +12,12 @@
  *				"base": {KEY: N}}]}]}
  *
  * "group" is the number of the member's group, in the order in which the file
- * first names them, or -1. Zeroes are left out, "ledgers" is missing where
- *there are none, and older files have nothing of members behind "base". Paths
- *may hold any bytes and are percent-encoded. A line takes the place of what
- *lines before it say of the same group, member or row; "new" of all rows of a
- *ledger. When one is forgotten the file is written anew, or, as it would be
- *forgotten again, nothing is.
+ * first names them, or -1. Zeroes are left out. "ledgers" is missing where
+ * there are none; older files have nothing of members behind "base". Paths may
+ * hold any bytes and are percent-encoded. A line takes the place of what lines
+ * before it say of the same group, member or row; "new", of all rows of a
+ * ledger. When one is forgotten the file is written anew, or, as it would be
+ * forgotten again, nothing is.
  */
 #include "config.h"
 

@@ -45,8 +45,8 @@ void kf_snapshot_fork_child(void);
  *
  * Context: any thread, signal handlers too. Keeps errno.
  * Return: 0, or a negative errno: -EBUSY when another is being written,
- *	   -ENOTSUP where the path is no file and this is a child, whose name
- *for the file would be derived from it.
+ *	   -ENOTSUP where the path is no file and this is a child, which would
+ *	   derive the file's name from it.
  */
 int kf_snapshot_write(const char *path, enum kf_snapshot_format format);
 
@@ -60,7 +60,7 @@ int kf_snapshot_write(const char *path, enum kf_snapshot_format format);
  *
  * Context: as kf_snapshot_write().
  * Return: the number, or a negative errno: -ENOTSUP where the prefix is a
- *device or the like.
+ *	   device or the like.
  */
 int kf_snapshot_next(const char *prefix, bool fresh);
 

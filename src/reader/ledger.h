@@ -46,8 +46,8 @@ bool kf_ledger_is_name(const char *name, uint32_t *uid);
 /**
  * kf_ledger_read() - read a ledger
  * @dirfd:	directory the name is relative to
- * @name:	its name; what is no plain file of the user that the name tells
- *is KF_READ_FOREIGN
+ * @name:	its name; KF_READ_FOREIGN where it is no plain file of the user
+ *		in the name
  * @l:		out: the ledger; release it whatever the result
  *
  * KF_READ_NOT_READY: it is being made, or folds came so often that there was no
@@ -73,8 +73,8 @@ void kf_ledger_release(struct kf_ledger *l);
  * @row:	its number, less than @l->nr_rows
  *
  * The snapshot has the row's key in its identity and ending, its counters and
- *classes, and the totals of these; what is live, and gauges, mean nothing in
- *it.
+ * classes, and the totals of these. What is live, and gauges, mean nothing in
+ * it.
  *
  * Context: one thread a ledger; allocates.
  * Return: the snapshot, until the next call; NULL where the row is not in use,

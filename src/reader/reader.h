@@ -295,9 +295,9 @@ struct kf_find {
  *
  * A directory that is not there is no error. Files that there was no time for
  * are KF_READ_LATE: anybody may have made any number of them. Of several files
- * of one process (it called exec), all but the newest are KF_LIFE_EXECED. A
- *file that names the process of another user than its owner has the result
- * KF_READ_CONFLICT, and says nothing of any process.
+ * of one process (it called exec), all but the newest are KF_LIFE_EXECED. The
+ * result of a file that names the process of another user than its owner is
+ * KF_READ_CONFLICT, and it says nothing of any process.
  *
  * Context: any thread; allocates.
  * Return: 0, or -1 with errno when out of memory.

@@ -12,8 +12,8 @@
  * magic and is skipped.
  *
  * What a thread has filled may move to the file's end, and others take its
- *place. Where the thread was killed meanwhile a chunk is there twice: the first
- *is whole.
+ * place. Where the thread was killed meanwhile a chunk is there twice: the
+ * first is whole.
  *
  * Behind its header a chunk holds events without gaps (event.h), as far as
  * @used says: it is stored after each event, so what is read up to there is

@@ -3,17 +3,17 @@
  * The ledger, byte for byte: what processes that have ended counted, added up.
  * This header is ABI.
  *
- *	header | journal | descriptions | classes | keys | folds | rows | a hole
- *| files
+ *	header | journal | descriptions | classes | keys | folds | rows
+ *	... a hole | files
  *
- * One ledger a directory, user and description, named ".ledger.UID.HASH": HASH
- * are 16 hexadecimal digits of its version and of what it describes, so that a
- *library which counts something else has a ledger of its own and nobody ever
- *adds to a counter that he does not know. It belongs to UID and is a plain
- *file; one that is not, or whose header is another than its library would
- *write, is never used. All integers are in the machine's order. Readers find
- *sections by the header, as in layout.h, and print what the descriptions say; a
- *minor version appends.
+ * There is one ledger for a directory, a user and a description. Its name is
+ * ".ledger.UID.HASH"; HASH is 16 hexadecimal digits of the version and of what
+ * the ledger describes. A library that counts something else has a ledger of
+ * its own, and nobody adds to a counter that it does not know. The ledger
+ * belongs to UID and is a plain file. One that is not, or whose header differs
+ * from what its library would write, is never used. All integers are in the
+ * machine's order. Readers find sections by the header, as in layout.h, and
+ * print what the descriptions say; a minor version appends.
  *
  * Glossary
  *	row	what all processes of one key counted; row 0 is for all that
@@ -25,28 +25,30 @@
  * Rules of writers
  *	1. A write lock on the whole file (fcntl, F_SETLK) is held from the look
  *	   at the header until all of a fold is done.
- *	2. Folds are numbered from 1. Fold N is made in this order: the journal
- *is written; @committed becomes N; the row, its entry in the keys, the fold's
- *entry and @nr_rows become what the journal says; the stats file is marked
- *(struct kf_stats_ending, folded) or its name removed;
- *	   @applied becomes N.
- *	3. Who finds @applied one less than @committed does all of 2 behind the
- *	   commit again, from the journal, before anything else. All of it says
- *	   what is, not what to add: to do it twice is to do it once.
+ *	2. Folds are numbered from 1. Fold N is made in this order:
+ *	   - the journal is written, then @committed becomes N;
+ *	   - the row, its entry in the keys, the fold's entry and @nr_rows
+ *	     become what the journal says;
+ *	   - the stats file is marked (struct kf_stats_ending, folded), or its
+ *	     name is removed;
+ *	   - @applied becomes N.
+ *	3. A writer that finds @applied one less than @committed does all of 2
+ *	   behind the commit again, from the journal, before anything else. All
+ *	   of it says what is, not what to add: to do it twice is to do it once.
  *	4. A stats file is folded only if it is not marked, no entry of the
- *folds has its @created_ns and @pid, it belongs to UID, and its process has
- *	   ended or is the one that folds.
+ *	   folds has its @created_ns and @pid, it belongs to UID, and its
+ *	   process has ended or is the one that folds.
  *
  * Rules of readers
  *	1. No lock is needed. @committed and @applied are read, then all the
- *rest, then both again; unless both are what they were, all is read again.
- *	2. Where @applied is one less than @committed the journal's row and fold
- *	   stand for what is in their places: that fold counts.
+ *	   rest, then both again; if either has changed, all is read again.
+ *	2. Where @applied is one less than @committed, the journal's row and
+ *	   fold stand for what is in their places: that fold counts.
  *	3. A stats file's counters are part of the ledger where the file is
- *	   marked, or the folds have its @created_ns and @pid. The ledger has to
- *	   be read after the stats files: then a file that was folded meanwhile
- *is found among the folds, unless more than their number were made since the
- *ledger was read before.
+ *	   marked, or the folds have its @created_ns and @pid. The ledger is
+ *	   read after the stats files: a file that was folded meanwhile is then
+ *	   found among the folds, unless more folds than these were made since
+ *	   the ledger was read before.
  *	4. Values, and the pairs of classes, only grow; rows stay where they are
  *	   and keep their key. A row whose key_hash is 0 is not in use.
  */

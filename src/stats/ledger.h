@@ -51,8 +51,8 @@ struct kf_ledger_target {
  *
  * Context: one thread at a time in a process.
  * Return: 0, or a negative errno: -EPERM where the name is another user's, or
- *no plain file; -EINVAL where it is damaged: with @make it is removed; -EAGAIN
- *where somebody has it for long; -ENOENT, -ENOSPC, ...
+ *	   no plain file; -EINVAL where it is damaged: with @make it is removed;
+ *	   -EAGAIN where another process has it for long; -ENOENT, -ENOSPC, ...
  */
 int kf_ledger_open(struct kf_ledger_writer *w, int dirfd, uint32_t uid,
 		   const struct kf_ledger_described *d, bool make) __must_check;

@@ -62,7 +62,7 @@ const char *kf_next_path(const void *addr);
  *
  * Context: as kf_next(); runs the object's constructors.
  * Return: NULL, or why not, mostly in the dynamic linker's words; valid until
- *it is asked again.
+ *	   the next call.
  */
 const char *kf_next_load(const char *path, const char *name, void **symbol);
 

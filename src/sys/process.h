@@ -95,7 +95,7 @@ bool kf_process_is_gone(int32_t pid);
 /**
  * kf_process_comm() - the calling thread's name
  * @comm:	out: the name, terminated; "" where it cannot be had, or the
- *question is barred
+ *		question is barred
  *
  * Context: any.
  */
