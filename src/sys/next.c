@@ -7,14 +7,13 @@
  * dl_iterate_phdr. The answer is then to another question, as the linker goes
  * by who calls it, or is none before that library is ready. So objects are
  * walked by the C library's own dl_iterate_phdr, which keeps others from
- * changing the list, and symbols are looked up here. That function itself is
- * found in the linker's list for debuggers: the C library, and all before it,
- * are there from the start and stay.
+ * changing the list, and symbols are looked up here. The C library itself is
+ * found in the linker's list for debuggers: it, and all before it, are there
+ * from the start and stay.
  */
 #define _GNU_SOURCE
 #include "sys/next.h"
 
-#include "base/few.h"
 #include "base/text.h"
 
 #include <dlfcn.h>
@@ -66,7 +65,7 @@ static bool is_meant(const struct object *o, uint32_t i, const char *name)
 	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
 	       ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
 	       !(version && version[i] & VERSION_HIDDEN) &&
-	       kf_few_same(names + symbol->st_name, name);
+	       !strcmp(names + symbol->st_name, name);
 }
 
 static uint32_t find_by_gnu_hash(const struct object *o, const uint32_t *table,
@@ -118,13 +117,13 @@ static void *find_in(const struct object *o, const char *name)
 	return (void *)at;
 }
 
-static iterate_fn *find_iterate(void)
+void *kf_next_libc(const char *name)
 {
 	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
 		struct object o = {m->l_addr, m->l_ld};
 
 		if (find_number(&o, "gnu_get_libc_version"))
-			return (iterate_fn *)find_in(&o, "dl_iterate_phdr");
+			return find_in(&o, name);
 	}
 	return NULL;
 }
@@ -135,7 +134,7 @@ static int iterate(see_fn *see, void *arg)
 	iterate_fn *fn = __atomic_load_n(&found, __ATOMIC_RELAXED);
 
 	if (!fn) {
-		fn = find_iterate();
+		fn = (iterate_fn *)kf_next_libc("dl_iterate_phdr");
 		/* Where this library is in a namespace of its own. */
 		if (!fn)
 			fn = dl_iterate_phdr;
@@ -239,9 +238,9 @@ const char *kf_next_load(const char *path, const char *name, void **symbol)
 
 static int see_name(struct dl_phdr_info *info, size_t size, void *soname)
 {
-	const char *slash = kf_few_find_last(info->dlpi_name, '/');
+	const char *slash = strrchr(info->dlpi_name, '/');
 
-	return kf_few_same(slash ? slash + 1 : info->dlpi_name, soname);
+	return !strcmp(slash ? slash + 1 : info->dlpi_name, soname);
 }
 
 /* RTLD_NOLOAD would read the linker's cache where the object is not there. */

@@ -26,6 +26,17 @@
 void *kf_next(const char *name);
 
 /**
+ * kf_next_libc() - what a name means in the C library
+ * @name:	the symbol
+ *
+ * Context: any, as soon as the C library is relocated. Takes no lock and
+ *	    allocates nothing.
+ * Return: its address, or NULL where the process has no C library that
+ *	   debuggers would find.
+ */
+void *kf_next_libc(const char *name);
+
+/**
  * kf_next_before() - what a name means before this library
  * @name:	the symbol
  *

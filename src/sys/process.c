@@ -6,10 +6,11 @@
 
 #include "sys/call.h"
 #include "sys/file.h"
+#include "sys/next.h"
 #include "sys/thread.h"
-#include "sys/vdso.h"
 #include "sys/vm.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
 #include <string.h>
@@ -20,12 +21,6 @@
 
 #define PAUSE_NS 50000
 #define NS_PER_S 1000000000u
-
-#if defined(__aarch64__)
-#define VDSO_GETTIME "__kernel_clock_gettime"
-#else
-#define VDSO_GETTIME "__vdso_clock_gettime"
-#endif
 
 bool kf_process_barred;
 
@@ -121,14 +116,17 @@ uint64_t kf_process_address_limit(void)
 
 typedef int gettime_fn(clockid_t clock, struct timespec *ts);
 
-/* The kernel's own, or the C library's where there is none. */
+/*
+ * The C library's, whatever else has the name: libfaketime's allocates, and we
+ * hold locks.
+ */
 static gettime_fn *find_gettime(void)
 {
 	static gettime_fn *found; /* atomic; all threads find the same */
 	gettime_fn *fn = __atomic_load_n(&found, __ATOMIC_RELAXED);
 
 	if (unlikely(!fn)) {
-		fn = (gettime_fn *)kf_vdso_find(VDSO_GETTIME);
+		fn = (gettime_fn *)kf_next_libc("clock_gettime");
 		if (!fn)
 			fn = clock_gettime;
 		__atomic_store_n(&found, fn, __ATOMIC_RELAXED);
@@ -139,8 +137,10 @@ static gettime_fn *find_gettime(void)
 uint64_t kf_process_clock_ns(int clock)
 {
 	struct timespec ts = {0, 0};
+	int saved = errno;
 
-	find_gettime()(clock, &ts);
+	if (find_gettime()(clock, &ts))
+		errno = saved;
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 

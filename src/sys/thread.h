@@ -203,7 +203,7 @@ void kf_process_close(void);
 /**
  * kf_now_ms() - milliseconds of the monotonic clock, to some milliseconds
  *
- * Context: any; no system call where the vdso has it.
+ * Context: any; no system call where the kernel's vDSO has the clock.
  * Return: the time; wraps after 49 days, so compare differences.
  */
 uint32_t kf_now_ms(void);
@@ -211,7 +211,7 @@ uint32_t kf_now_ms(void);
 /**
  * kf_now_coarse_ns() - nanoseconds of the monotonic clock at the last tick
  *
- * Context: any; no system call where the vdso has it.
+ * Context: any; no system call where the kernel's vDSO has the clock.
  * Return: the time; 0 where there is no such clock.
  */
 uint64_t kf_now_coarse_ns(void);
@@ -219,7 +219,7 @@ uint64_t kf_now_coarse_ns(void);
 /**
  * kf_now_ns() - nanoseconds of the monotonic clock
  *
- * Context: any; no system call where the vdso has it.
+ * Context: any; no system call where the kernel's vDSO has the clock.
  * Return: the time; 0 where there is no such clock.
  */
 uint64_t kf_now_ns(void);
