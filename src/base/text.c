@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Building bounded text and reading numbers, with nothing but mem*() and few.h.
+ * Building bounded text and reading numbers.
  *
  * All appending goes through kf_text_strn(), the one place that knows the
  * bound, except for the shifting that kf_text_pad() does inside the bound.
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/few.h"
 
 /* Digits of the largest 64-bit number in decimal, the longest form here. */
 #define DIGITS_MAX 20
@@ -39,14 +38,14 @@ void kf_text_strn(struct kf_text *text, const char *s, size_t n)
 	}
 	if (!n)
 		return;
-	kf_few_copy(text->buf + text->len, s, n);
+	memcpy(text->buf + text->len, s, n);
 	text->len += n;
 	text->buf[text->len] = '\0';
 }
 
 void kf_text_str(struct kf_text *text, const char *s)
 {
-	kf_text_strn(text, s, kf_few_length(s));
+	kf_text_strn(text, s, strlen(s));
 }
 
 void kf_text_char(struct kf_text *text, char c)

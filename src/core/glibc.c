@@ -4,7 +4,6 @@
  */
 #include "core/tune.h"
 
-#include "base/few.h"
 #include "base/text.h"
 #include "core/choose.h"
 #include "core/conf.h"
@@ -13,6 +12,7 @@
 #include "sys/out.h"
 
 #include <malloc.h>
+#include <string.h>
 
 #define TUNABLES "GLIBC_TUNABLES"
 #define OURS "glibc.malloc."
@@ -70,7 +70,7 @@ static bool parse(struct part value, int64_t *n)
 	value.size -= minus;
 	if (value.size >= sizeof(digits))
 		return false;
-	kf_few_copy(digits, value.at, value.size);
+	memcpy(digits, value.at, value.size);
 	digits[value.size] = 0;
 	if (!kf_parse_u64(digits, &u) || u > INT64_MAX)
 		return false;
@@ -90,8 +90,7 @@ static void set(const struct setting *s, struct part name, struct part value)
 
 static bool is(struct part part, const char *text)
 {
-	return part.size == kf_few_length(text) &&
-	       kf_few_alike(part.at, text, part.size);
+	return part.size == strlen(text) && !memcmp(part.at, text, part.size);
 }
 
 static void set_tunable(struct part name, struct part value)
@@ -99,7 +98,7 @@ static void set_tunable(struct part name, struct part value)
 	const size_t prefix = sizeof(OURS) - 1;
 	struct part tunable = {name.at + prefix, name.size - prefix};
 
-	if (name.size <= prefix || !kf_few_alike(name.at, OURS, prefix))
+	if (name.size <= prefix || memcmp(name.at, OURS, prefix))
 		return;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(settings); i++) {
 		if (is(tunable, settings[i].tunable)) {
@@ -125,8 +124,8 @@ static void read_tunable(struct part part)
 static void read_tunables(const char *at)
 {
 	while (at && *at) {
-		const char *end = kf_few_find(at, ':');
-		size_t size = end ? (size_t)(end - at) : kf_few_length(at);
+		const char *end = strchr(at, ':');
+		size_t size = end ? (size_t)(end - at) : strlen(at);
 
 		read_tunable((struct part){at, size});
 		at = end ? end + 1 : NULL;
@@ -135,7 +134,7 @@ static void read_tunables(const char *at)
 
 static struct part part_of(const char *text)
 {
-	return (struct part){text, kf_few_length(text)};
+	return (struct part){text, strlen(text)};
 }
 
 void kf_tune_read(void)

@@ -10,11 +10,11 @@
 
 #include "stats/internal.h"
 
-#include "base/few.h"
 #include "base/text.h"
 #include "sys/file.h"
 #include "sys/process.h"
 
+#include <string.h>
 #include <time.h>
 
 /* Field 22 of /proc/PID/stat, counted from the one behind the name, field 3. */
@@ -43,13 +43,13 @@ static uint64_t number_at(const char *s)
  */
 static uint64_t start_of(const char *stat)
 {
-	const char *p = kf_few_find_last(stat, ')');
+	const char *p = strrchr(stat, ')');
 
 	if (!p || p[1] != ' ')
 		return 0;
 	p += 2;
 	for (int i = 0; i < START_FIELD; i++) {
-		p = kf_few_find(p, ' ');
+		p = strchr(p, ' ');
 		if (!p)
 			return 0;
 		p++;
@@ -88,7 +88,7 @@ static void read_boot_id(struct kf_stats_identity *id)
 
 	kf_file_read("/proc/sys/kernel/random/boot_id", boot,
 		     sizeof(id->boot_id));
-	end = kf_few_find(boot, '\n');
+	end = strchr(boot, '\n');
 	if (end)
 		boot[end - boot] = '\0';
 }
@@ -109,7 +109,7 @@ static void read_cmdline(struct kf_stats_ending *e)
 static bool has_memory(const char *list)
 {
 	for (; *list != ':' && *list; list++) {
-		if (kf_few_alike(list, "memory", 6) &&
+		if (!strncmp(list, "memory", 6) &&
 		    (list[6] == ',' || list[6] == ':'))
 			return true;
 	}
@@ -118,7 +118,7 @@ static bool has_memory(const char *list)
 
 static void take_cgroup(struct kf_stats_ending *e, const char *path)
 {
-	size_t length = kf_few_length(path);
+	size_t length = strlen(path);
 
 	if (length >= sizeof(e->cgroup))
 		path += length - sizeof(e->cgroup) + 1;
@@ -137,10 +137,10 @@ static void read_cgroup(struct kf_stats_ending *e)
 	e->cgroup[0] = '\0';
 	kf_file_read("/proc/self/cgroup", text, sizeof(text));
 	for (; *line; line = end + 1) {
-		const char *list = kf_few_find(line, ':');
-		const char *path = list ? kf_few_find(list + 1, ':') : NULL;
+		const char *list = strchr(line, ':');
+		const char *path = list ? strchr(list + 1, ':') : NULL;
 
-		end = (char *)(uintptr_t)kf_few_find(line, '\n');
+		end = strchr(line, '\n');
 		if (!path || !end)
 			break;
 		*end = '\0';

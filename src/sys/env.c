@@ -5,9 +5,9 @@
  */
 #include "sys/env.h"
 
-#include "base/few.h"
 #include "sys/file.h"
 
+#include <string.h>
 #include <sys/auxv.h>
 
 #define EARLY_BYTES 32768
@@ -30,8 +30,7 @@ static void read_early(void)
 
 static const char *value_of(const char *entry, const char *name, size_t len)
 {
-	/* A shorter entry ends before it is unlike. */
-	if (!kf_few_alike(entry, name, len) || entry[len] != '=')
+	if (strncmp(entry, name, len) || entry[len] != '=')
 		return NULL;
 	return entry + len + 1;
 }
@@ -42,7 +41,7 @@ static const char *find_early(const char *name, size_t len)
 
 	if (!early_len)
 		read_early();
-	for (size_t i = 0; i < early_len; i += kf_few_length(early + i) + 1) {
+	for (size_t i = 0; i < early_len; i += strlen(early + i) + 1) {
 		value = value_of(early + i, name, len);
 		if (value)
 			return value;
@@ -53,7 +52,7 @@ static const char *find_early(const char *name, size_t len)
 const char *kf_env_get(const char *name)
 {
 	extern char **environ;
-	size_t len = kf_few_length(name);
+	size_t len = strlen(name);
 	const char *value = NULL;
 
 	if (!environ)

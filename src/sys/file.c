@@ -6,7 +6,6 @@
 
 #include "sys/file.h"
 
-#include "base/few.h"
 #include "sys/call.h"
 
 #include <fcntl.h>
@@ -163,7 +162,7 @@ int kf_file_append(int fd, const void *buf, size_t len)
 int kf_file_open_dir(char *path, const char **name)
 {
 	const int flags = O_PATH | O_DIRECTORY;
-	const char *slash = kf_few_find_last(path, '/');
+	const char *slash = strrchr(path, '/');
 	size_t len = slash ? (size_t)(slash - path) : 0;
 	int fd;
 
