@@ -88,11 +88,7 @@ void kf_box_detach(void);
 __cold void kf_box_write(enum kf_box_kind kind, uint64_t address,
 			 uint64_t bytes);
 
-/*
- * Whether an event is cheap otherwise: see box.def. A bit for each kind: as a
- * number in the code it takes no page of constants, which would be the only one
- * that a small program reads after its start.
- */
+/* Whether an event is cheap otherwise: see box.def. A bit for each kind. */
 static inline bool kf_box_is_coarse(enum kf_box_kind kind)
 {
 	enum { FINE, COARSE };
