@@ -12,6 +12,10 @@ from suite import die
 FORMAT = "konfiscator-bench 1"
 FIGURES = ("wall", "cpu", "rss")
 
+# Bytes. The peak of a smaller program is mostly what the kernel maps of files,
+# in a coarse grain; bench/small.py compares these.
+RSS_FROM = 8 << 20
+
 
 def spread(values):
     """The interquartile range as a share of the median."""
@@ -108,12 +112,19 @@ class Results:
         able = [p for p in self.others() if row.median(p, figure)]
         return min(able, key=lambda p: row.median(p, figure), default=None)
 
+    def counts(self, row, figure):
+        """Whether a test has a part in the means of a figure: of peak RSS by
+        what the reference needs."""
+        return figure != "rss" or \
+            (row.median(self.reference, "rss") or 0) >= RSS_FROM
+
     def mean(self, peer, other, figure, group=None, rows=None):
         """The geometric mean of the ratios of peer to other, and of how many
         tests; None where both have a figure for none."""
         ratios = [r.ratio(peer, other, figure)
                   for r in (self.rows if rows is None else rows)
-                  if not group or r.group == group]
+                  if (not group or r.group == group) and
+                  self.counts(r, figure)]
         ratios = [r for r in ratios if r]
         return (geometric_mean(ratios), len(ratios)) if ratios else None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Results as tables, plain for a terminal or as markdown."""
 
-from results import geometric_mean
+from results import RSS_FROM, geometric_mean
 
 # What the suite is held to: a ratio of time above these is told.
 WORST_TO_REFERENCE = 1.10
@@ -9,7 +9,7 @@ WORST_TO_BEST = 1.50
 REAL_TO_BEST = 1.03
 
 # Tests by what the reference needs, bytes of peak RSS.
-SIZES = (("below 4 MiB", 0, 4 << 20), ("4 to 32 MiB", 4 << 20, 32 << 20),
+SIZES = (("%d to 32 MiB" % (RSS_FROM >> 20), RSS_FROM, 32 << 20),
          ("from 32 MiB", 32 << 20, float("inf")))
 
 TITLES = (("wall", "Wall time, s"), ("cpu", "User and system time, s"),
@@ -71,6 +71,12 @@ def per_test(results, figure):
     return table
 
 
+def mean_cells(got):
+    """Means of wall and user+system time, and of peak RSS, of fewer tests."""
+    cells = ["%.3f" % g[0] if g else "-" for g in got[:2]]
+    return cells + ["%.3f of %d" % got[2] if got[2] else "-"]
+
+
 def means(results):
     """The subject against each peer: geometric means by group and over all."""
     groups = results.groups()
@@ -85,7 +91,7 @@ def means(results):
             if not got[0]:
                 continue
             table.append([peer, group or "all", str(got[0][1])] +
-                         ["%.3f" % g[0] if g else "-" for g in got])
+                         mean_cells(got))
     return table
 
 
@@ -97,14 +103,12 @@ def everyone(results):
         got = [results.mean(peer, results.reference, f)
                for f in ("wall", "cpu", "rss")]
         if peer != results.reference and got[0]:
-            table.append([peer, str(got[0][1])] +
-                         ["%.3f" % g[0] if g else "-" for g in got])
+            table.append([peer, str(got[0][1])] + mean_cells(got))
     return table
 
 
 def by_size(results):
-    """Peak RSS against each peer by what the reference needs: in a process of
-    a mebibyte or two the library's own pages are a large part."""
+    """Peak RSS against each peer by what the reference needs."""
     table = [["peak RSS against"] + [name for name, _, _ in SIZES]]
     for peer in results.others():
         cells = [peer]
@@ -198,7 +202,7 @@ def comparison(old, new):
                 a = before[row.name].ratio(old.subject, old.reference, figure)
                 b = row.ratio(new.subject, new.reference, figure)
             change = b / a if a and b else None
-            if change:
+            if change and new.counts(row, figure):
                 all_changes.append(change)
             cells += [ratio(a), ratio(b), ratio(change)]
         if cells[3] != "-":
@@ -206,7 +210,8 @@ def comparison(old, new):
     if changes["wall"]:
         table.append(["geometric mean", "", "",
                       "%.3f" % geometric_mean(changes["wall"]), "", "",
-                      "%.3f" % geometric_mean(changes["rss"])])
+                      "%.3f" % geometric_mean(changes["rss"])
+                      if changes["rss"] else "-"])
     names = {r.name for r in new.rows}
     lost = [n for n in before if n not in names]
     lost += [r.name for r in new.rows if r.name not in before]
