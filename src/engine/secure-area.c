@@ -320,11 +320,10 @@ struct kf_secure_area *kf_secure_area_make(size_t bytes, size_t room,
 	return make(bytes, 0, align, nr);
 }
 
-/* A part of the map that has been named before can always be taken back. */
 static void unname(const struct kf_secure_area *area)
 {
-	if (area->named && !kf_map_set(area->named, area->named_bytes, NULL))
-		__builtin_unreachable();
+	if (area->named)
+		kf_map_clear(area->named, area->named_bytes);
 }
 
 bool kf_secure_area_name(struct kf_secure_area *area, const char *start,

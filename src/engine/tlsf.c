@@ -126,30 +126,37 @@ static void prefault(struct pool *pool, size_t bytes)
 		say("pool of ", bytes, " bytes: memory for a part of it only");
 }
 
-static void add_pool(struct pool *pool, size_t bytes)
+static void unmap_pool(struct pool *pool)
 {
+	size_t mapped = pool->mapped;
+
+	kf_map_clear(pool, mapped);
+	kf_engine_unmap(pool, mapped);
+}
+
+/* Returns false where it is too small or too large for one; it is gone then. */
+static bool add_pool(struct pool *pool, size_t bytes)
+{
+	if (!kf_tlsf_add(&state.tlsf, pool + 1, bytes, &pool->bounds)) {
+		unmap_pool(pool);
+		return false;
+	}
 	if (kf_tlsf_conf.prefault)
 		prefault(pool, bytes);
-	if (!kf_tlsf_add(&state.tlsf, pool + 1, bytes, &pool->bounds))
-		__builtin_unreachable();
 	pool->fresh = pool->bounds.start + KF_TLSF_BLOCK_MIN;
 	kf_list_add_tail(&pool->link, &state.pools);
 	kf_word_add_atomic(KF_WORD_heaps, 1);
 	kf_word_add_atomic(KF_WORD_metadata, own_bytes(pool));
+	return true;
 }
 
 static void drop(struct pool *pool)
 {
-	size_t mapped = pool->mapped;
-
 	kf_tlsf_remove(&state.tlsf, &pool->bounds);
 	kf_list_del(&pool->link);
 	kf_word_add_atomic(KF_WORD_heaps, -1);
 	kf_word_add_atomic(KF_WORD_metadata, -own_bytes(pool));
-	/* What was named before can always be taken back. */
-	if (!kf_map_set(pool, mapped, NULL))
-		__builtin_unreachable();
-	kf_engine_unmap(pool, mapped);
+	unmap_pool(pool);
 }
 
 /* Give back the pages of a pool that stays, but for its only block's ends. */
@@ -189,11 +196,13 @@ static size_t trim(size_t pad)
 	return bytes;
 }
 
-static void add_more(struct pool *pool, size_t bytes, size_t wanted)
+static bool add_more(struct pool *pool, size_t bytes, size_t wanted)
 {
-	add_pool(pool, bytes);
+	if (!add_pool(pool, bytes))
+		return false;
 	say("pools exhausted: ", bytes, " bytes added");
 	kf_probe_pool_grow((uintptr_t)pool, bytes, wanted);
+	return true;
 }
 
 /* The largest pool that the kernel gives, of halves down to @least. */
@@ -232,8 +241,7 @@ static bool grow(size_t size, size_t align)
 		if (smaller)
 			add_more(smaller, step, size);
 	}
-	add_more(pool, got, size);
-	return true;
+	return add_more(pool, got, size);
 }
 
 /*
@@ -405,7 +413,8 @@ static const char *init(const struct konf_host *host)
 	pool = map_some(&bytes, KF_MIN(bytes, SMALLEST_POOL));
 	if (!pool)
 		return "the kernel has no memory for a pool";
-	add_pool(pool, bytes);
+	if (!add_pool(pool, bytes))
+		return "the pool is too small or too large";
 	state.first = pool;
 	if (bytes < wanted)
 		say("pool: the kernel has only ", bytes, " bytes for it");

@@ -142,14 +142,12 @@ static void set(struct leaf *leaf, size_t first, size_t nr, uintptr_t value)
 		__atomic_fetch_sub(page, (uint16_t)named, __ATOMIC_RELEASE);
 }
 
-bool kf_map_set(const void *start, size_t size, struct kf_run *run)
+/* Where there is no leaf, all is foreign and is to stay so. */
+static void set_all(const void *start, size_t size, uintptr_t value)
 {
 	uintptr_t at = (uintptr_t)start >> KF_GRANULE_SHIFT;
 	uintptr_t end = at + ((size + KF_GRANULE - 1) >> KF_GRANULE_SHIFT);
-	uintptr_t value = run ? (uintptr_t)run - (uintptr_t)&kf_map : 0;
 
-	if (run && !make_leaves((uintptr_t)start, (uintptr_t)start + size - 1))
-		return false;
 	while (at < end) {
 		uintptr_t next = KF_ALIGN_DOWN(at, PAGE_ENTRIES) + PAGE_ENTRIES;
 		struct leaf *leaf = leaf_of((void *)(at << KF_GRANULE_SHIFT));
@@ -159,7 +157,24 @@ bool kf_map_set(const void *start, size_t size, struct kf_run *run)
 			set(leaf, at % KF_MAP_ENTRIES, next - at, value);
 		at = next;
 	}
+}
+
+bool kf_map_set(const void *start, size_t size, struct kf_run *run)
+{
+	if (!make_leaves((uintptr_t)start, (uintptr_t)start + size - 1))
+		return false;
+	kf_map_rename(start, size, run);
 	return true;
+}
+
+void kf_map_rename(const void *start, size_t size, struct kf_run *run)
+{
+	set_all(start, size, (uintptr_t)run - (uintptr_t)&kf_map);
+}
+
+void kf_map_clear(const void *start, size_t size)
+{
+	set_all(start, size, 0);
 }
 
 static void give_back(struct leaf *leaf, size_t i)

@@ -86,15 +86,35 @@ static inline struct kf_run *kf_map_get(const void *p)
  * kf_map_set() - name the run of some granules
  * @start:	first granule
  * @size:	bytes, rounded up to granules
- * @run:	the run, whose start is set, or NULL for foreign
+ * @run:	the run, whose start is set
  *
  * Context: the caller holds the pages lock or alone knows the memory.
  * Return: false when the kernel has no memory for the map, or a run of ours
- *	   has the lower bits of these addresses; nothing changed. Never false
- *	   for a @run of NULL.
+ *	   has the lower bits of these addresses; nothing changed.
  */
 bool kf_map_set(const void *start, size_t size,
 		struct kf_run *run) __must_check;
+
+/**
+ * kf_map_rename() - name another run of granules that had a name before
+ * @start:	first granule
+ * @size:	bytes, rounded up to granules
+ * @run:	the run, whose start is set
+ *
+ * Needs no memory: kf_map_set() made the leaves, which stay.
+ *
+ * Context: as kf_map_set().
+ */
+void kf_map_rename(const void *start, size_t size, struct kf_run *run);
+
+/**
+ * kf_map_clear() - make granules foreign, whatever they were before
+ * @start:	first granule
+ * @size:	bytes, rounded up to granules
+ *
+ * Context: as kf_map_set().
+ */
+void kf_map_clear(const void *start, size_t size);
 
 /**
  * kf_map_find() - the run that an address lies in

@@ -217,13 +217,6 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages)
 	return done;
 }
 
-/* The granule of @start has been named before: that cannot fail again. */
-static void rename_mapped(char *start, struct kf_run *run)
-{
-	if (!kf_map_set(start, KF_GRANULE, run))
-		__builtin_unreachable();
-}
-
 /* Addresses for a run, named already; NULL when there are none. */
 static char *named_addresses(struct kf_run *run, size_t bytes)
 {
@@ -241,9 +234,9 @@ bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to)
 {
 	char *from = run->start;
 
-	rename_mapped(from, NULL);
+	kf_map_clear(from, KF_GRANULE);
 	if (!kf_named_move(from, kf_run_bytes(run), bytes, to)) {
-		rename_mapped(from, run);
+		kf_map_rename(from, KF_GRANULE, run);
 		return false;
 	}
 	__atomic_store_n(kf_floor_gone_at(from), from, __ATOMIC_RELAXED);
@@ -258,7 +251,7 @@ static bool move_mapped(struct kf_run *run, size_t bytes)
 	if (!to)
 		return false;
 	if (!kf_mapping_move(run, bytes, to)) {
-		rename_mapped(to, NULL);
+		kf_map_clear(to, KF_GRANULE);
 		kf_vm_drop(to, bytes);
 		return false;
 	}

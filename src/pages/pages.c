@@ -147,9 +147,8 @@ static void hand_out(struct kf_run *run, enum kf_run_kind kind)
 
 	__builtin_memset(&f->lru, 0, KF_RUN_BYTES - sizeof(*run));
 	run->kind = (uint8_t)kind;
-	if (kind == KF_RUN_SLAB &&
-	    !kf_map_set(run->start, kf_run_bytes(run), run))
-		__builtin_unreachable();
+	if (kind == KF_RUN_SLAB)
+		kf_map_rename(run->start, kf_run_bytes(run), run);
 	kf_floor_count_use(run, kind, kf_run_bytes(run));
 }
 
@@ -314,9 +313,9 @@ static void mark_dirty(struct kf_run *run)
 /* Pages of a region come home. */
 static void free_run(struct kf_run *run)
 {
-	if (run->kind == KF_RUN_SLAB &&
-	    !kf_map_set(run->start, kf_run_bytes(run), &run->region->stand_in))
-		__builtin_unreachable();
+	if (run->kind == KF_RUN_SLAB)
+		kf_map_rename(run->start, kf_run_bytes(run),
+			      &run->region->stand_in);
 	kf_floor_count_use(run, run->kind, -kf_run_bytes(run));
 	mark_dirty(run);
 	kf_floor_release(run);
@@ -332,8 +331,7 @@ bool kf_pages_was_mapped(const void *start)
 
 void kf_floor_unmap(struct kf_run *run)
 {
-	if (!kf_map_set(run->start, KF_GRANULE, NULL))
-		__builtin_unreachable();
+	kf_map_clear(run->start, KF_GRANULE);
 	kf_pages_count_unmap(run->start, kf_run_bytes(run));
 	__atomic_store_n(kf_floor_gone_at(run->start), run->start,
 			 __ATOMIC_RELAXED);
@@ -375,8 +373,7 @@ static void free_private(struct kf_run *run)
 	bool slab = run->kind == KF_RUN_SLAB;
 	char *head = (char *)run;
 
-	if (!kf_map_set(run->start, named, NULL))
-		__builtin_unreachable();
+	kf_map_clear(run->start, named);
 	kf_word_add_atomic(slab ? KF_WORD_slabs : KF_WORD_large, -bytes);
 	kf_word_add_atomic(KF_WORD_metadata, -(size_t)(run->start - head));
 	bytes += (size_t)(run->start - head);

@@ -316,11 +316,10 @@ static struct kf_run *grow(struct kf_region *region, size_t nr_pages,
 	return last_free(region);
 }
 
-/* Addresses become foreign; that needs no memory and cannot fail. */
 static void forget(uintptr_t start, uintptr_t end)
 {
-	if (start < end && !kf_map_set((void *)start, end - start, NULL))
-		__builtin_unreachable();
+	if (start < end)
+		kf_map_clear((void *)start, end - start);
 }
 
 /* Nothing but its head is left of the region, which @had so many bytes. */

@@ -48,12 +48,11 @@ START_TEST(two_runs_never_have_the_same_lower_bits)
 	slab = kf_pages_alloc(1, 1, KF_RUN_SLAB, &zeroed);
 	ck_assert(!kf_map_set(other_half(slab->start), KF_PAGE, slab));
 	ck_assert_ptr_eq(kf_map_get(slab->start), slab);
-	ck_assert(kf_map_set(other_half(slab->start), KF_PAGE, NULL));
+	kf_map_clear(other_half(slab->start), KF_PAGE);
 	ck_assert_ptr_eq(kf_map_get(slab->start), slab);
 	ck_assert(kf_map_set(other_half(slab->start) - 2 * KF_GIB, KF_PAGE,
 			     slab));
-	ck_assert(kf_map_set(other_half(slab->start) - 2 * KF_GIB, KF_PAGE,
-			     NULL));
+	kf_map_clear(other_half(slab->start) - 2 * KF_GIB, KF_PAGE);
 }
 END_TEST
 
@@ -82,14 +81,13 @@ START_TEST(pages_that_name_nothing_are_given_back)
 	most = kf_word_get(KF_WORD_metadata);
 	ck_assert_uint_eq(most, least + 20 * KF_PAGE);
 	for (size_t i = 1; i <= 20; i++)
-		ck_assert(kf_map_set(at + i * PAGE_ENTRIES * KF_PAGE, KF_PAGE,
-				     NULL));
+		kf_map_clear(at + i * PAGE_ENTRIES * KF_PAGE, KF_PAGE);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_metadata), most);
 	kf_pages_trim(0);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_metadata), least);
 	/* The one that names something has stayed. */
 	ck_assert_ptr_eq(kf_map_glance(at), run);
-	ck_assert(kf_map_set(at, KF_PAGE, NULL));
+	kf_map_clear(at, KF_PAGE);
 	floor_check();
 }
 END_TEST
@@ -108,7 +106,7 @@ static void *name_and_unname(void *arg)
 		UNIT_REQUIRE(kf_map_glance(names->at) == names->run);
 		UNIT_REQUIRE(kf_map_glance(names->at + 2 * KF_PAGE) ==
 			     names->run);
-		UNIT_REQUIRE(kf_map_set(names->at, 3 * KF_PAGE, NULL));
+		kf_map_clear(names->at, 3 * KF_PAGE);
 	}
 	return NULL;
 }
@@ -122,7 +120,7 @@ START_TEST(names_are_not_lost_while_the_map_is_trimmed)
 
 	floor_start();
 	run = floor_take(1, 1);
-	ck_assert(kf_map_set(far_from(run), KF_PAGE, NULL));
+	kf_map_clear(far_from(run), KF_PAGE);
 	for (size_t i = 0; i < 2; i++) {
 		/* Of one page of the map, and over its end. */
 		names[i] = (struct names){run, far_from(run) +
