@@ -80,8 +80,7 @@ static void child_of_fork(void)
 void kf_fork_register(void)
 {
 	/* Without memory for it the wiped page still tells of forks. */
-	if (pthread_atfork(prepare, parent, child_of_fork) != 0)
-		return;
+	pthread_atfork(prepare, parent, child_of_fork);
 }
 
 bool kf_fork_is_due(void)

@@ -120,16 +120,16 @@ void kf_recorder_publish(bool forked)
 	kf_tagging_settle();
 }
 
-/* Where it has a heap that was seen to already. */
+/*
+ * Where it has a heap that was seen to already. A thread that cannot be told of
+ * its end leaves its writer to nobody.
+ */
 static void see_to_exit(void)
 {
 	uint32_t depth = kf_detour_step_out();
-	bool told = kf_thread_on_exit();
 
+	kf_thread_on_exit();
 	kf_detour_step_in(depth);
-	/* Without, its writer is nobody else's when it is gone. */
-	if (!told)
-		return;
 }
 
 static __cold void settle(void)

@@ -204,16 +204,16 @@ static void share(void)
 	kf_heap_self = guest();
 }
 
-/* May call calloc, which finds the heap in place. */
+/*
+ * May call calloc, which finds the heap in place. A thread that cannot be told
+ * of its end leaves its heap to nobody.
+ */
 static void tell_of_exit(void)
 {
 	uint32_t depth = kf_detour_step_out();
-	bool told = kf_thread_on_exit();
 
+	kf_thread_on_exit();
 	kf_detour_step_in(depth);
-	/* Without, its heap is nobody else's when it is gone. */
-	if (!told)
-		return;
 }
 
 /* Its last thread's tags are not this one's. */

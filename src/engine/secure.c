@@ -118,8 +118,8 @@ void kf_secure_give_pages(char *p, size_t bytes)
 	uintptr_t to = KF_ALIGN_DOWN((uintptr_t)p + bytes, page);
 
 	/* Refused for locked pages: these go with their addresses. */
-	if (bytes < LONG || !kf_named_purge((void *)from, to - from))
-		return;
+	if (bytes >= LONG)
+		kf_named_purge((void *)from, to - from);
 }
 
 static size_t trim(size_t pad)

@@ -6,13 +6,6 @@
 
 #include "sys/named.h"
 
-/* At max_map_count the kernel may refuse: then take the pages. */
-static void give_addresses(char *start, size_t bytes)
-{
-	if (!kf_named_unmap(start, bytes) && !kf_named_purge(start, bytes))
-		return;
-}
-
 void kf_floor_push_going(struct kf_run *run)
 {
 	run->pending = kf_floor.going;
@@ -29,7 +22,7 @@ static struct kf_run *unmap_all(struct kf_run *run)
 		bool private = run->private;
 
 		next = run->pending;
-		give_addresses(start, (size_t)(kf_run_end(run) - start));
+		kf_named_drop(start, (size_t)(kf_run_end(run) - start));
 		if (private)
 			continue;
 		run->pending = left;

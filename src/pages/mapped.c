@@ -299,12 +299,6 @@ static struct kf_run *reuse(size_t nr_pages, size_t align_pages)
 	return NULL;
 }
 
-static void drop(char *start, size_t bytes)
-{
-	if (!kf_named_unmap(start, bytes))
-		return;
-}
-
 static struct kf_run *map_fresh(size_t nr_pages, size_t align_pages)
 {
 	size_t bytes = nr_pages << KF_PAGE_SHIFT;
@@ -314,7 +308,7 @@ static struct kf_run *map_fresh(size_t nr_pages, size_t align_pages)
 	if (!start)
 		return NULL;
 	if (!kf_floor_lock()) {
-		drop(start, bytes);
+		kf_named_drop(start, bytes);
 		return kf_private_alloc(nr_pages, align_pages, KF_RUN_MAPPED);
 	}
 	kf_stats_begin();
@@ -325,7 +319,7 @@ static struct kf_run *map_fresh(size_t nr_pages, size_t align_pages)
 	kf_stats_end();
 	kf_floor_unlock();
 	if (!run)
-		drop(start, bytes);
+		kf_named_drop(start, bytes);
 	return run;
 }
 

@@ -72,15 +72,16 @@ void *kf_named_map(size_t size, size_t align)
 			 : kf_vm_map(size, align);
 }
 
-bool kf_named_unmap(void *addr, size_t size)
-{
-	return by_name() ? unmap(addr, size) : kf_vm_unmap(addr, size);
-}
-
 bool kf_named_purge(void *addr, size_t size)
 {
 	return by_name() ? kf_vm_purge_by(&names, addr, size)
 			 : kf_vm_purge(addr, size);
+}
+
+void kf_named_drop(void *addr, size_t size)
+{
+	if (!(by_name() ? unmap(addr, size) : kf_vm_unmap(addr, size)))
+		kf_named_purge(addr, size);
 }
 
 bool kf_named_resize(void *addr, size_t old, size_t size)

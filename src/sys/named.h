@@ -38,14 +38,15 @@ void kf_named_begin(void);
 void *kf_named_map(size_t size, size_t align) __must_check;
 
 /**
- * kf_named_unmap() - kf_vm_unmap() by name
+ * kf_named_drop() - give memory and addresses back
  * @addr:	first byte
  * @size:	bytes
  *
- * Context: no lock held, errno kept.
- * Return: false when the kernel refused (max_map_count); nothing changed.
+ * Where the kernel refuses the addresses (max_map_count) the pages alone go.
+ *
+ * Context: no lock held, errno kept. The memory is the caller's alone.
  */
-bool kf_named_unmap(void *addr, size_t size) __must_check;
+void kf_named_drop(void *addr, size_t size);
 
 /**
  * kf_named_purge() - kf_vm_purge() by name
@@ -55,7 +56,7 @@ bool kf_named_unmap(void *addr, size_t size) __must_check;
  * Context: no lock held, errno kept. The memory is the caller's alone.
  * Return: as kf_vm_purge().
  */
-bool kf_named_purge(void *addr, size_t size) __must_check;
+bool kf_named_purge(void *addr, size_t size);
 
 /**
  * kf_named_resize() - kf_vm_resize() by name

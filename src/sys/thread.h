@@ -67,7 +67,7 @@ void kf_thread_exit_init(void (*fn)(void));
  *	    must be in place.
  * Return: false when the C library has no key left.
  */
-bool kf_thread_on_exit(void) __must_check;
+bool kf_thread_on_exit(void);
 
 /*
  * Points at words in a page that children find wiped, or elsewhere; see

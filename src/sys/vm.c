@@ -60,8 +60,8 @@ static const struct kf_vm_names addresses = {map_addresses, kf_vm_unmap, purge};
 
 static void drop(const struct kf_vm_names *by, void *addr, size_t size)
 {
-	if (size && !by->unmap(addr, size))
-		return;
+	if (size)
+		by->unmap(addr, size);
 }
 
 /* Cut a mapping down to @size bytes from @start. */
