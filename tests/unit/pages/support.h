@@ -14,19 +14,29 @@
 #define NEVER_MS ((uint32_t)1 << 30)
 
 /**
- * floor_start() - a fresh floor that purges nothing by itself
+ * floor_start_of() - a fresh floor that purges nothing by itself
+ * @region_bytes:	of its first region
  *
  * Context: the beginning of a test; the test may then change kf_pages_conf.
  */
-static inline void floor_start(void)
+static inline void floor_start_of(size_t region_bytes)
 {
 	kf_stats_init();
 	kf_pages_conf.purge_ms = NEVER_MS;
 	kf_pages_conf.dirty_max = SIZE_MAX / 2;
 	kf_pages_conf.recent_max = 0;
-	/* One region for all of a test. */
-	kf_pages_conf.region_bytes = 32 * KF_MIB;
+	kf_pages_conf.region_bytes = region_bytes;
 	kf_pages_init();
+}
+
+/**
+ * floor_start() - floor_start_of(), one region for all of a test
+ *
+ * Context: as floor_start_of().
+ */
+static inline void floor_start(void)
+{
+	floor_start_of(32 * KF_MIB);
 }
 
 /**

@@ -96,9 +96,7 @@ END_TEST
 
 START_TEST(mapping_longer_than_any_region_is_adopted)
 {
-	floor_start();
-	kf_pages_conf.region_bytes = KF_MIB;
-	kf_floor.next_region = KF_MIB;
+	floor_start_of(KF_MIB);
 	floor_take(1, 1);
 	kf_pages_adopt(take_written(4 * NR_PAGES));
 	ck_assert_uint_eq(floor_check().dirty, 4 * NR_PAGES * KF_PAGE);

@@ -426,9 +426,8 @@ START_TEST(one_slab_is_had_where_two_megabytes_are_not)
 {
 	bool zeroed;
 
-	floor_start();
 	/* A region that is full. */
-	kf_floor.next_region = 2 * KF_MIB;
+	floor_start_of(2 * KF_MIB);
 	floor_take(500, 1);
 	/* It may lie where the map has no leaves yet: two of half a MiB. */
 	unit_limit_address_space(KF_MIB + KF_MIB / 2);
