@@ -8,16 +8,6 @@
 
 #include "base/compiler.h"
 
-/*
- * The fast paths have no frame: they call nothing, they jump to the slow path,
- * and a stack taken there still starts at their caller.
- */
-#ifdef __clang__ /* has an option instead: see configure.ac */
-#define KF_LEAF
-#else
-#define KF_LEAF __attribute__((optimize("omit-frame-pointer")))
-#endif
-
 /* See early.c. */
 extern void (*const volatile kf_abi_early)(void) __kf_hidden;
 

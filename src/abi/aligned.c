@@ -5,38 +5,20 @@
  */
 #include "abi/abi.h"
 
-#include "abi/detour.h"
+#include "abi/own.h"
 #include "abi/replaced.h"
 #include "base/bits.h"
-#include "core/core.h"
 #include "core/hosted.h"
-#include "engine/fast.h"
+#include "mode/mode.h"
 #include "sys/vm.h"
-
-#include "probes/konfiscator-percall.h"
 
 #include <errno.h>
 
 void *kf_aligned_own(size_t align, size_t size)
 {
-	size_t rounded = kf_class_request(size, align);
-	bool zeroed;
-	size_t usable;
-	void *p = NULL;
+	struct kf_front *front = kf_front_self;
 
-	if (align <= KF_PAGE && size <= rounded && rounded <= KF_SMALL_MAX)
-		p = kf_fast_pop(kf_heap_self, rounded, false, &usable, &zeroed);
-	if (!p) {
-		if (kf_detour_is_due())
-			return kf_detour_aligned(align, size);
-		p = kf_alloc(size, KF_MAX(align, (size_t)16), KF_CALL_ALIGNED,
-			     &usable);
-		if (unlikely(!p))
-			return NULL;
-	}
-	kf_heap_stat(kf_heap_self, KF_SLOT_aligned_calls, 1);
-	kf_probe_alloc((uintptr_t)p, size, usable);
-	return p;
+	return front->mode->aligned(align, size, front);
 }
 
 void *kf_aligned(size_t align, size_t size)

@@ -4,14 +4,15 @@
  *
  * They run while ld.so still relocates, and only afterwards does ld.so fill
  * the threads' variables with their initial values: until then the thread's
- * heap would be no heap at all, nor its tags. ld.so calls this file's own
+ * front would be none, and its tags neither. ld.so calls this file's own
  * resolver at the end of our relocations, before the program's, and it sets the
  * variables by hand.
  * That costs the fast path nothing, as a test for it would.
  */
 #include "abi/abi.h"
 
-#include "engine/heap.h"
+#include "engine/front.h"
+#include "sys/thread.h"
 #include "tags/tags.h"
 
 static void nothing(void)
@@ -20,7 +21,9 @@ static void nothing(void)
 
 static __kf_unused void (*resolve(void))(void)
 {
-	kf_heap_self = &kf_heap_empty;
+	kf_front_self = &kf_front_guest;
+	kf_self = (struct kf_self)KF_SELF_NEW;
+	kf_process_seen = KF_STATE_NONE;
 	kf_tag_self = &kf_tag_nobody;
 	return nothing;
 }

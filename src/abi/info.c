@@ -6,7 +6,6 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "core/core.h"
-#include "engine/detour.h"
 #include "engine/supply.h"
 #include "stats/box.h"
 #include "sys/out.h"
@@ -124,13 +123,8 @@ __kf_public int malloc_info(int options, FILE *fp)
 
 __kf_public int malloc_trim(size_t pad)
 {
-	bool some;
-
 	if (kf_start_is_due())
 		return 0;
-	kf_detour_enter();
 	kf_box_put(KF_BOX_trim, 0, pad);
-	some = kf_supply->trim(pad);
-	kf_detour_leave();
-	return some;
+	return kf_supply->trim(pad);
 }

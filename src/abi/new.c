@@ -14,7 +14,8 @@
 
 #include "abi/new.h"
 #include "abi/replaced.h"
-#include "abi/tiny.h"
+#include "abi/own.h"
+#include "mode/mode.h"
 #include "sys/next.h"
 
 #include <stdlib.h>
@@ -43,45 +44,41 @@ static size_t clip(size_t size)
 	return KF_MIN(size, (size_t)PTRDIFF_MAX);
 }
 
-static __noinline void *new_more(size_t size)
-{
-	void *p = unlikely(kf_malloc_replaced) ? NULL : kf_malloc_more(size);
-
-	return likely(p) ? p : NEXT(new_fn, _Znwm)(clip(size));
-}
-
-static __noinline void *new_missed(size_t size, size_t offset,
-				   struct kf_heap *heap)
+static __noinline void *new_missed(struct kf_front *front, size_t size)
 {
 	void *p = NULL;
 
 	if (likely(!kf_malloc_replaced))
-		p = kf_malloc_missed(size, offset, heap);
+		p = front->mode->alloc(size, front);
 	return likely(p) ? p : NEXT(new_fn, _Znwm)(clip(size));
 }
 
 KF_LEAF void *_Znwm(size_t size)
 {
-	struct kf_heap *heap = kf_heap_self;
-	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	struct kf_front *front = kf_front_self;
 	void *p;
 
 	if (unlikely(size > KF_TINY_MAX))
-		return new_more(size);
-	p = kf_malloc_quick(size);
-	return likely(p) ? p : new_missed(size, offset, heap);
+		return new_missed(front, size);
+	p = kf_front_quick(front, size);
+	return likely(p) ? p : new_missed(front, size);
+}
+
+static inline void *new_alloc(size_t size)
+{
+	return kf_front_malloc(kf_front_self, size);
 }
 
 void *_Znam(size_t size)
 {
-	void *p = kf_new_is_ours() ? kf_malloc_tiny(size) : NULL;
+	void *p = kf_new_is_ours() ? new_alloc(size) : NULL;
 
 	return likely(p) ? p : NEXT(new_fn, _Znam)(clip(size));
 }
 
 void *_ZnwmRKSt9nothrow_t(size_t size, const void *tag)
 {
-	void *p = kf_new_is_ours() ? kf_malloc_tiny(size) : NULL;
+	void *p = kf_new_is_ours() ? new_alloc(size) : NULL;
 
 	return likely(p) ? p
 			 : NEXT(new_nothrow_fn, _ZnwmRKSt9nothrow_t)(clip(size),
@@ -90,7 +87,7 @@ void *_ZnwmRKSt9nothrow_t(size_t size, const void *tag)
 
 void *_ZnamRKSt9nothrow_t(size_t size, const void *tag)
 {
-	void *p = kf_new_is_ours() ? kf_malloc_tiny(size) : NULL;
+	void *p = kf_new_is_ours() ? new_alloc(size) : NULL;
 
 	return likely(p) ? p
 			 : NEXT(new_nothrow_fn, _ZnamRKSt9nothrow_t)(clip(size),

@@ -9,9 +9,9 @@
 #include "abi/replaced.h"
 
 #include "abi/abi.h"
-#include "abi/detour.h"
 #include "abi/new.h"
-#include "abi/tiny.h"
+#include "abi/own.h"
+#include "mode/mode.h"
 #include "sys/next.h"
 
 extern const char __ehdr_start[] __kf_hidden;
@@ -51,6 +51,7 @@ __attribute__((constructor(101))) static void look_at_malloc(void)
 	FIND(memalign);
 	FIND(posix_memalign);
 	FIND(aligned_alloc);
+	kf_mode_elsewhere = before.free;
 	kf_malloc_replaced = true;
 }
 

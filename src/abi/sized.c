@@ -14,21 +14,16 @@
  */
 #include "abi/abi.h"
 
+#include "abi/own.h"
 #include "abi/replaced.h"
-#include "abi/tiny.h"
-#include "core/direct.h"
+#include "core/core.h"
+#include "core/hosted.h"
 #include "core/marks.h"
 #include "core/misuse.h"
+#include "engine/chunk.h"
+#include "mode/mode.h"
 
 #include <stdlib.h>
-
-/* Whether that can be said without asking anybody, and it fits. */
-static inline bool fits_direct(const void *p, size_t size)
-{
-	return p && kf_direct_may_look(kf_heap_self) &&
-	       kf_map_glance(p)->kind == KF_RUN_NONE && kf_chunk_is_short(p) &&
-	       size <= kf_chunk_usable(kf_chunk_bytes(p));
-}
 
 /* Fewer bytes may be asked than a block, or one with a mark, has at least. */
 static bool is_exact(size_t usable, size_t size)
@@ -54,6 +49,14 @@ static bool fits(void *p, size_t size, size_t rounded)
 	return size >= run->asked && size <= usable;
 }
 
+/* Whether it can be said without asking anybody, and it fits. */
+static inline bool fits_chunk(const void *p, size_t size)
+{
+	return p && kf_hosted_way.to.heads &&
+	       kf_map_glance(p)->kind == KF_RUN_NONE && kf_chunk_is_short(p) &&
+	       size <= kf_chunk_usable(kf_chunk_bytes(p));
+}
+
 static __noinline void ask_and_free(void *p, size_t size, size_t rounded)
 {
 	if (unlikely(p && !fits(p, size, rounded)))
@@ -63,7 +66,7 @@ static __noinline void ask_and_free(void *p, size_t size, size_t rounded)
 
 static __noinline void look_and_free(void *p, size_t size, size_t rounded)
 {
-	if (fits_direct(p, size))
+	if (fits_chunk(p, size))
 		kf_free(p);
 	else
 		ask_and_free(p, size, rounded);
@@ -71,16 +74,16 @@ static __noinline void look_and_free(void *p, size_t size, size_t rounded)
 
 KF_LEAF void kf_free_sized(void *p, size_t size)
 {
-	struct kf_heap *heap = kf_heap_self;
+	struct kf_front *front = kf_front_self;
 	struct kf_slab *slab;
 
-	if (unlikely(!kf_fast_free_sized(heap, p, size, &slab))) {
+	if (unlikely(!kf_fast_free_sized(front, p, size, &slab))) {
 		look_and_free(p, size, size);
 		return;
 	}
 	kf_probe_release((uintptr_t)p, slab->size);
 	if (unlikely(--slab->used == 0))
-		kf_slab_emptied_alone(heap, slab);
+		kf_slab_emptied_alone(kf_heap_of(front), slab);
 }
 
 void kf_free_aligned(void *p, size_t align, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The tags of include/konfiscator.h. Nothing here reaches malloc's fast path:
- * a thread with a tag is on a detour of its own.
+ * a thread inside of a tag points at another front (mode/tagged.c).
  */
 #include "konfiscator.h"
 
@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "core/snapshot.h"
 #include "core/tagging.h"
+#include "mode/mode.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -20,22 +21,20 @@ static __noinline void push_slowly(const char *name)
 	if (!kf_tagging_begin())
 		return;
 	kf_tags_push(name ? name : "");
-	kf_tagging_follow();
+	kf_front_choose();
 	kf_probe_tag_push(kf_tag_current(kf_tag_self)->entry, (uintptr_t)name);
 }
 
 __kf_public KF_LEAF void konf_lib_tag_push(const char *name)
 {
-	struct kf_tag_self *self = kf_heap_self->tags;
-	struct kf_heap *front;
+	struct kf_tag_self *self = kf_tag_self;
 
-	if (unlikely(!self || !name || !kf_tags_push_again(self, name))) {
+	if (unlikely(!self->blocks || !name ||
+		     !kf_tags_push_again(self, name))) {
 		push_slowly(name);
 		return;
 	}
-	front = self->front;
-	front->tag = self->at;
-	kf_heap_self = front;
+	kf_front_self = &kf_front_tagged;
 	kf_probe_tag_push(self->at->entry, (uintptr_t)name);
 }
 
@@ -49,16 +48,15 @@ static __noinline void pop_slowly(unsigned int nr)
 		kf_probe_tag_pop(kf_tag_current(self)->entry);
 		kf_tags_pop();
 	}
-	kf_tagging_follow();
+	kf_front_choose();
 }
 
 __kf_public KF_LEAF void konf_lib_tag_pop(unsigned int nr)
 {
-	struct kf_heap *heap = kf_heap_self;
-	struct kf_tag_self *self = heap->tags;
+	struct kf_tag_self *self = kf_tag_self;
 	struct kf_tag_node *node, *up;
 
-	if (unlikely(nr != 1 || !self))
+	if (unlikely(nr != 1 || !self->blocks))
 		return pop_slowly(nr);
 	node = self->at;
 	up = node->up;
@@ -67,9 +65,8 @@ __kf_public KF_LEAF void konf_lib_tag_pop(unsigned int nr)
 		return pop_slowly(nr);
 	node->tag->left++;
 	self->at = up;
-	heap->tag = up;
 	if (!up->parent)
-		kf_heap_self = heap->own;
+		kf_front_self = kf_self.inner;
 	kf_probe_tag_pop(node->entry);
 }
 
@@ -103,7 +100,7 @@ __kf_public void konf_lib_tag_pause(int on)
 	if (!kf_tagging_begin())
 		return;
 	kf_tags_pause(on);
-	kf_tagging_follow();
+	kf_front_choose();
 }
 
 __kf_public uint64_t konf_lib_tag_limit(enum konf_tag_limit which)

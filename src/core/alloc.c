@@ -9,7 +9,6 @@
 #include "core/misuse.h"
 #include "core/sampling.h"
 #include "core/snapshot.h"
-#include "engine/detour.h"
 #include "engine/heap.h"
 #include "engine/marked.h"
 #include "engine/supply.h"
@@ -26,9 +25,7 @@ static int perturb; /* atomic; see kf_perturb() */
 void kf_perturb(int value)
 {
 	__atomic_store_n(&perturb, value & 0xff, __ATOMIC_RELAXED);
-	kf_detour_enter();
 	kf_supply->slow_down(value & 0xff);
-	kf_detour_leave();
 }
 
 /* Fill with a byte derived from M_PERTURB's, if it is set. */
@@ -52,7 +49,7 @@ static void prepare(void)
 
 static void tell_retry(size_t size, size_t other, enum kf_call call)
 {
-	kf_probe_memory_arena_retry(size, (uintptr_t)kf_heap_self);
+	kf_probe_memory_arena_retry(size, (uintptr_t)kf_front_self);
 	switch (call) {
 	case KF_CALL_MALLOC:
 		kf_probe_memory_malloc_retry(size);
@@ -81,7 +78,7 @@ static void make_room(size_t size, size_t other, enum kf_call call)
 
 static void *fail(size_t size)
 {
-	kf_heap_stat(kf_heap_self, KF_SLOT_failed, 1);
+	kf_self_stat(KF_SLOT_failed, 1);
 	kf_probe_out_of_memory(size, ENOMEM);
 	errno = ENOMEM;
 	return NULL;
@@ -142,22 +139,12 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 	return p;
 }
 
-/* A settled process has nothing to prepare, but may be given orders. */
-static void *ask_engine(size_t size, size_t align, bool zeroed, size_t *usable)
-{
-	kf_control_poll();
-	return kf_hosted_alloc(size, align, zeroed, usable);
-}
-
 void *kf_alloc(size_t size, size_t align, enum kf_call call, size_t *usable)
 {
-	void *p = NULL;
+	void *p;
 
 	kf_probe_slow_enter(size, call);
-	if (kf_process_is_settled())
-		p = ask_engine(size, align, call == KF_CALL_CALLOC, usable);
-	if (unlikely(!p))
-		p = allocate(size, align, call, 0, usable);
+	p = allocate(size, align, call, 0, usable);
 	kf_probe_slow_leave((uintptr_t)p, size, call);
 	return p;
 }
@@ -178,10 +165,8 @@ void kf_release(void *p, size_t usable)
 	enum kf_misuse wrong;
 
 	kf_probe_slow_enter(0, KF_CALL_FREE);
-	if (!kf_process_is_settled()) {
-		prepare();
-		fill(p, usable, 0);
-	}
+	prepare();
+	fill(p, usable, 0);
 	wrong = kf_supply->release(p, usable);
 	if (unlikely(wrong))
 		kf_misuse_tell(p, wrong);
@@ -193,8 +178,7 @@ static void *resize(void *p, size_t size)
 	enum kf_misuse wrong = KF_FINE;
 	void *to;
 
-	if (!kf_process_is_settled())
-		prepare();
+	prepare();
 	if (unlikely(size >= KF_SIZE_LIMIT))
 		return fail(size);
 	to = kf_supply->resize(p, size, &wrong);

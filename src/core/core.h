@@ -41,7 +41,7 @@ void *kf_alloc(size_t size, size_t align, enum kf_call call,
  * @mark:	its mark, not 0; the block is not billed yet
  * @usable:	as there
  *
- * Context: as there; the thread's own heap is in place (engine/detour.h).
+ * Context: as there.
  * Return: as there.
  */
 void *kf_alloc_tagged(size_t size, size_t align, enum kf_call call,
@@ -108,6 +108,15 @@ void kf_start(void);
 bool kf_start_is_due(void);
 
 /**
+ * kf_start_loaded() - the library is loaded: do what was too early before
+ * kf_start_finish() - the program ends
+ *
+ * Context: the library's constructor and destructor.
+ */
+void kf_start_loaded(void);
+void kf_start_finish(void);
+
+/**
  * kf_start_stats_conf() - what files say of the process
  * @conf:	out: by the options
  *
@@ -158,7 +167,7 @@ bool kf_fork_is_due(void);
  * While the child has no file such calls count in memory, and no other thread
  * makes that a file in between.
  *
- * Context: a thread with kf_detour.forked, on its detour, pairwise.
+ * Context: a thread with kf_self.forked, pairwise.
  */
 void kf_fork_enter(bool at_once);
 void kf_fork_leave(void);

@@ -11,7 +11,6 @@
 #include "core/recorder.h"
 #include "core/sampling.h"
 #include "core/snapshot.h"
-#include "engine/detour.h"
 #include "engine/heap.h"
 #include "engine/supply.h"
 #include "stats/box.h"
@@ -42,9 +41,7 @@ static void prepare(void)
 static void parent(void)
 {
 	kf_stats_parent_fork();
-	kf_detour_enter();
 	kf_supply->fork_done(false);
-	kf_detour_leave();
 	kf_box_put(KF_BOX_fork, 0, 0);
 }
 
@@ -52,9 +49,7 @@ static void child(void)
 {
 	int saved = errno;
 
-	kf_detour_enter();
 	kf_supply->fork_done(true);
-	kf_detour_leave();
 	kf_stats_fork_child();
 	kf_heap_fork_count();
 	kf_tags_fork_child();
@@ -70,11 +65,20 @@ static void child(void)
 	errno = saved;
 }
 
+/* Each call of the thread that forked is looked at until the child has a file.
+ */
 static void child_of_fork(void)
 {
 	child();
-	inside = kf_detour.depth ? 1 : 0;
-	kf_detour_fork_child(true);
+	inside = kf_self.depth ? 1 : 0;
+	kf_self.forked = true;
+	kf_front_renew();
+}
+
+static void end_fork(void)
+{
+	kf_self.forked = false;
+	kf_front_choose();
 }
 
 void kf_fork_register(void)
@@ -97,7 +101,7 @@ static void wait_for_publisher(void)
 {
 	uint32_t calls = 0;
 
-	if (kf_detour.forked)
+	if (kf_self.forked)
 		calls = __atomic_exchange_n(&inside, 0, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&publication, __ATOMIC_ACQUIRE) == PUBLISHING &&
 	       __atomic_load_n(&publisher, __ATOMIC_RELAXED) !=
@@ -110,7 +114,7 @@ static void wait_for_publisher(void)
 static void wait_for_forker(void)
 {
 	/* pairs with kf_fork_enter(): one of the two sees the other */
-	while (!kf_detour.forked && __atomic_load_n(&inside, __ATOMIC_SEQ_CST))
+	while (!kf_self.forked && __atomic_load_n(&inside, __ATOMIC_SEQ_CST))
 		kf_thread_yield();
 }
 
@@ -148,12 +152,12 @@ void kf_fork_enter(bool at_once)
 		return;
 	__atomic_store_n(&inside, 0, __ATOMIC_RELEASE);
 	kf_fork_settle();
-	kf_detour_fork_child(false);
+	end_fork();
 }
 
 void kf_fork_leave(void)
 {
 	__atomic_fetch_sub(&inside, 1, __ATOMIC_RELEASE);
 	if (__atomic_load_n(&publication, __ATOMIC_RELAXED) == PUBLISHED)
-		kf_detour_fork_child(false);
+		end_fork();
 }

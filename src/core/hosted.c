@@ -9,7 +9,6 @@
  */
 #include "core/hosted.h"
 
-#include "core/direct.h"
 #include "core/marks.h"
 #include "core/tally.h"
 #include "engine/secure.h"
@@ -46,7 +45,7 @@ static struct {
 	.lock = KF_LOCK_INIT(KF_RANK_ENGINE),
 };
 
-struct kf_direct kf_direct;
+struct kf_hosted_way kf_hosted_way;
 
 static bool is_default(const void *p)
 {
@@ -99,19 +98,33 @@ static inline void leave(void)
 	kf_pages_settle();
 }
 
+static void count_gone(const struct kf_counters *c, size_t usable)
+{
+	if (unlikely(c->shared))
+		kf_tally_gone(c->slot, true, usable, host.elsewhere);
+	else
+		kf_tally_gone(c->slot, false, usable, host.elsewhere);
+}
+
+static void count_new(const struct kf_counters *c, size_t asked, size_t usable)
+{
+	if (unlikely(c->shared))
+		kf_tally_new(c->slot, true, asked, usable, host.elsewhere);
+	else
+		kf_tally_new(c->slot, false, asked, usable, host.elsewhere);
+}
+
 /*
  * For readers the block lives on: those that count here twice are told apart
  * by the last word.
  */
-static void count_resized(struct kf_heap *heap, size_t had, size_t asked,
-			  size_t usable, bool moved)
+static void count_resized(size_t had, size_t asked, size_t usable, bool moved)
 {
 	if (!moved && usable == had)
 		return;
-	kf_tally_heap_gone(heap, had, host.elsewhere);
-	kf_tally_heap_new(heap, asked, usable, host.elsewhere);
-	kf_heap_stat(heap, moved ? KF_SLOT_realloc_moved : KF_SLOT_reclassed,
-		     1);
+	count_gone(kf_self.counters, had);
+	count_new(kf_self.counters, asked, usable);
+	kf_self_stat(moved ? KF_SLOT_realloc_moved : KF_SLOT_reclassed, 1);
 }
 
 static void *ask(size_t size, size_t align, bool zeroed)
@@ -148,7 +161,7 @@ static bool set_mark(void *p, uint32_t mark)
 	}
 	if (!has_marks()) {
 		__atomic_store_n(&host.marks, true, __ATOMIC_RELAXED);
-		kf_process_close();
+		kf_process_change();
 	}
 	return kf_marks_put(p, mark);
 }
@@ -163,16 +176,6 @@ static uint32_t take_mark(void *p)
 	if (mark)
 		kf_mark_set(p, 0);
 	return mark;
-}
-
-/* Where the short way was closed and need not be. */
-static __cold void open_again(void)
-{
-	uint32_t gate = kf_process_gate();
-
-	if (!host.slow && !has_marks() &&
-	    !__atomic_load_n(&kf_detour_on, __ATOMIC_ACQUIRE))
-		kf_process_open(gate);
 }
 
 /*
@@ -193,14 +196,12 @@ static bool is_secure(void)
 	return host.engine == &kf_engine_secure;
 }
 
-void *kf_hosted_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
+static void *alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 {
-	struct kf_heap *heap = kf_heap_counter();
+	const struct kf_counters *counters = kf_counters_get();
 	int saved = errno;
 	void *p;
 
-	if (unlikely(kf_process_is_settled() && !kf_process_is_open()))
-		open_again();
 	/* Where size 0 is not taken it is none of these as well. */
 	if (unlikely(size - host.least >=
 		     KF_SIZE_LIMIT - KF_MIN(align, KF_SIZE_LIMIT)))
@@ -211,21 +212,13 @@ void *kf_hosted_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	p = ask(size, align, zeroed);
 	if (likely(p)) {
 		*usable = host.engine->usable_size(p);
-		kf_tally_heap_new(heap, size, *usable, host.elsewhere);
+		count_new(counters, size, *usable);
 	}
 	leave();
 	if (unlikely(!p) && is_secure())
 		p = unguarded(size, align, usable);
 	errno = saved;
 	return p;
-}
-
-/* The slow path has seen to all that there was. */
-static void *alloc(size_t size, size_t align, bool zeroed, size_t *usable)
-{
-	if (!host.slow)
-		kf_process_settle(true);
-	return kf_hosted_alloc(size, align, zeroed, usable);
 }
 
 /* Later, by who comes next with the lock; see drain(). */
@@ -285,7 +278,7 @@ static enum kf_misuse release(void *p, size_t usable)
 	wrong = check(p);
 	if (unlikely(wrong))
 		return wrong;
-	kf_tally_heap_gone(kf_heap_counter(), usable, host.elsewhere);
+	count_gone(kf_counters_get(), usable);
 	if (has_marks())
 		leave_mark(p, usable);
 	if (host.engine == &kf_engine_secure)
@@ -305,13 +298,13 @@ static size_t usable(const void *p)
 static void *move(void *p, size_t have, size_t size)
 {
 	size_t got;
-	void *to = kf_hosted_alloc(size, 16, false, &got);
+	void *to = alloc(size, 16, false, &got);
 
 	if (!to)
 		return size <= have ? p : NULL;
 	memcpy(to, p, KF_MIN(have, size));
 	release(p, have);
-	kf_heap_stat(kf_heap_self, KF_SLOT_realloc_moved, 1);
+	kf_self_stat(KF_SLOT_realloc_moved, 1);
 	return to;
 }
 
@@ -328,8 +321,8 @@ static bool resize_inside(void *p, size_t have, size_t size, void **to)
 		return false;
 	*to = host.engine->realloc(p, size);
 	if (*to)
-		count_resized(kf_heap_self, have, size,
-			      host.engine->usable_size(*to), *to != p);
+		count_resized(have, size, host.engine->usable_size(*to),
+			      *to != p);
 	leave();
 	errno = saved;
 	return true;
@@ -339,7 +332,7 @@ static void *alloc_marked(size_t size, size_t align, bool zeroed, uint32_t mark,
 			  size_t *usable)
 {
 	size_t bytes = KF_MAX(size, KF_MARKS_LEAST);
-	void *p = kf_hosted_alloc(bytes, align, zeroed, usable);
+	void *p = alloc(bytes, align, zeroed, usable);
 
 	if (!p || likely(set_mark(p, mark)))
 		return p;
@@ -395,19 +388,26 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 		*wrong = check(p);
 	if (*wrong)
 		return NULL;
-	kf_heap_counter();
+	kf_counters_get();
 	return has_marks() || unlikely(kf_tag_mark_now(kf_tag_self))
 		       ? resize_marked(p, have, size)
 		       : resize_anyhow(p, have, size);
 }
 
-/* There is no fast path to leave, but a short way. */
+/* There is no fast path to leave, but the hosted mode. */
 static void slow_down(bool on)
 {
 	host.slow = on;
-	/* Until the next slow path sees whether it may be. */
-	kf_process_settle(false);
-	kf_process_close();
+	kf_process_change();
+}
+
+bool kf_hosted_is_direct(void)
+{
+	const uint32_t needed = KONF_ENGINE_THREADS | KONF_ENGINE_ERRNO;
+
+	/* From the first mark on each free has to look for one. */
+	return (host.engine->flags & needed) == needed && !host.slow &&
+	       !has_marks();
 }
 
 static bool trim(size_t pad)
@@ -530,22 +530,14 @@ static void *zeroed_any(size_t size)
 }
 
 /* What the engine would only pass on is asked at once. */
-static struct kf_direct direct_to(const struct konf_engine *engine)
+static struct kf_hosted_way way_to(const struct konf_engine *engine)
 {
 	struct kf_next_malloc any = {alloc_any, engine->free,
 				     engine->usable_size, zeroed_any, false};
 
-	return (struct kf_direct){engine == &kf_engine_system ? kf_system_next()
-							      : any,
-				  engine->flags & KONF_ENGINE_ELSEWHERE};
-}
-
-/* None where threads have to wait, or where errno has to be kept for it. */
-static uint8_t way_to(const struct konf_engine *engine)
-{
-	if ((engine->flags & KF_DIRECT_FLAGS) != KF_DIRECT_FLAGS)
-		return 0;
-	return kf_direct.to.heads ? KF_DIRECT_LOOK : KF_DIRECT_ASK;
+	return (struct kf_hosted_way){
+		engine == &kf_engine_system ? kf_system_next() : any,
+		engine->flags & KONF_ENGINE_ELSEWHERE};
 }
 
 const char *kf_hosted_stand(const struct konf_engine *engine)
@@ -561,10 +553,11 @@ const char *kf_hosted_stand(const struct konf_engine *engine)
 	host.serial = !(engine->flags & KONF_ENGINE_THREADS);
 	host.elsewhere = engine->flags & KONF_ENGINE_ELSEWHERE;
 	host.least = engine->flags & KONF_ENGINE_ZERO ? 0 : 1;
-	kf_direct = direct_to(engine);
-	kf_heap_only_count(way_to(engine));
+	kf_hosted_way = way_to(engine);
+	kf_heap_only_count();
 	/* pairs with nothing: there is one thread yet, or it finds either */
 	__atomic_store_n(&kf_supply, &kf_supply_hosted, __ATOMIC_RELEASE);
+	kf_process_change();
 	return NULL;
 }
 

@@ -61,17 +61,25 @@ bool kf_hosted_takes_zero(void);
  */
 void kf_hosted_finish(void);
 
-/**
- * kf_hosted_alloc() - a block of the engine that stands
- * @size:	bytes, any number
- * @align:	power of two, at least 16
- * @zeroed:	whether it must read as zeroes
- * @usable:	out: its usable bytes
- *
- * Context: any thread of a settled process.
- * Return: the block, counted, errno kept; or NULL: take the slow path.
+/*
+ * How an engine that needs no lock is asked at once, for the hosted mode: with
+ * sizes below KF_SIZE_LIMIT. Constant once the engine stands.
  */
-void *kf_hosted_alloc(size_t size, size_t align, bool zeroed,
-		      size_t *usable) __must_check;
+struct kf_hosted_way {
+	struct kf_next_malloc to;
+	bool elsewhere; /* its memory is not counted as held */
+};
+
+extern struct kf_hosted_way kf_hosted_way __kf_hidden;
+
+/**
+ * kf_hosted_is_direct() - whether the engine that stands may be asked at once
+ *
+ * Context: any thread, once an engine stands; kf_process_change() tells when
+ *	    the answer changes.
+ * Return: false where it is under a lock or leaves errno as it likes, where
+ *	   blocks are filled, and once some have marks.
+ */
+bool kf_hosted_is_direct(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include "core/control.h"
 #include "core/core.h"
 #include "core/tagging.h"
-#include "engine/detour.h"
+#include "engine/heap.h"
 #include "engine/supply.h"
 #include "record/pen.h"
 #include "sys/clock.h"
@@ -23,6 +23,24 @@
 /* The file's name, for children too; absolute. One thread at a time. */
 static char pattern[PATH_MAX];
 static bool parent_recorded; /* and this child does not yet; atomic */
+
+bool kf_recorder_on; /* atomic */
+
+/* Whether the quick way of record/pen.h may be taken; atomic. */
+static bool quick;
+
+static void set_on(bool on, bool strict)
+{
+	__atomic_store_n(&kf_recorder_on, on, __ATOMIC_RELAXED);
+	__atomic_store_n(&kf_foreign_barred, on && strict, __ATOMIC_RELAXED);
+	kf_process_change();
+}
+
+static void set_quick(bool on)
+{
+	__atomic_store_n(&quick, on, __ATOMIC_RELAXED);
+	kf_process_change();
+}
 
 static int begin(bool from_start, bool forked)
 {
@@ -38,19 +56,15 @@ static int begin(bool from_start, bool forked)
 	int r;
 
 	kf_start_stats_conf(&stats);
-	/* Tagged blocks go the long way before anything is written down. */
-	kf_process_quiet(false);
-	kf_process_seal(0);
+	set_quick(false);
+	/* All calls are observed before anything is written down. */
+	set_on(true, !from_start);
 	r = kf_record_begin(&conf);
-	if (r) {
-		kf_detour_stop();
-	} else {
-		kf_detour_start(!from_start);
-		/* Blocks of a tag that is there from the start get marks. */
-		if (!kf_tags.base && kf_clock_is_cheap())
-			kf_process_seal(kf_detour_number);
-	}
-	kf_tagging_settle();
+	if (r)
+		set_on(false, false);
+	/* Blocks of a tag that is there from the start get marks. */
+	else if (!kf_tags.base && kf_clock_is_cheap())
+		set_quick(true);
 	return r;
 }
 
@@ -65,10 +79,9 @@ bool kf_recorder_stop(void)
 {
 	bool was_on = kf_record_is_on();
 
-	kf_process_seal(0);
+	set_quick(false);
 	kf_record_stop();
-	kf_detour_stop();
-	kf_tagging_settle();
+	set_on(false, false);
 	return was_on;
 }
 
@@ -91,33 +104,23 @@ static void complain(int error)
 	kf_out(&text);
 }
 
-static void publish(bool forked)
+void kf_recorder_publish(bool forked)
 {
 	int r;
 
 	if (forked) {
 		if (!parent_recorded || begin(false, true))
-			kf_detour_stop();
+			set_on(false, false);
 		__atomic_store_n(&parent_recorded, false, __ATOMIC_RELAXED);
 		return;
 	}
-	if (!kf_conf.record) {
-		kf_detour_stop();
+	if (!kf_conf.record)
 		return;
-	}
 	r = kf_record_pattern(pattern, kf_conf.record);
 	if (!r)
 		r = begin(true, false);
-	if (r) {
-		kf_detour_stop();
+	if (r)
 		complain(-r);
-	}
-}
-
-void kf_recorder_publish(bool forked)
-{
-	publish(forked);
-	kf_tagging_settle();
 }
 
 /*
@@ -126,10 +129,10 @@ void kf_recorder_publish(bool forked)
  */
 static void see_to_exit(void)
 {
-	uint32_t depth = kf_detour_step_out();
+	uint16_t depth = kf_front_step_out();
 
 	kf_thread_on_exit();
-	kf_detour_step_in(depth);
+	kf_front_step_in(depth);
 }
 
 static __cold void settle(void)
@@ -138,29 +141,41 @@ static __cold void settle(void)
 
 	if (kf_start_is_due())
 		kf_start();
-	if (kf_detour.forked)
+	if (kf_self.forked)
 		kf_fork_enter(to_record);
 	else if (kf_fork_is_due())
 		kf_fork_settle();
+}
+
+static uint32_t pen_state(void)
+{
+	return kf_record_is_in() && __atomic_load_n(&quick, __ATOMIC_RELAXED)
+		       ? kf_process_seen
+		       : KF_PEN_CLOSED;
 }
 
 void kf_recorder_enter(void)
 {
 	/* What is recorded has started; a child's recording begins last. */
 	if (unlikely(!kf_record_is_on() || !kf_process_is_known() ||
-		     kf_detour.forked))
+		     kf_self.forked))
 		settle();
 	kf_control_poll();
-	kf_detour_enter();
+	kf_self.depth++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (unlikely(!kf_process_is_current()))
+		kf_front_renew();
 	if (unlikely(!kf_record_is_in()) && kf_record_enter())
 		see_to_exit();
-	kf_record_open(kf_record_is_in() ? kf_detour.number : KF_PEN_CLOSED);
+	kf_record_open(pen_state());
 }
 
+/* A signal handler is to find the thread inside until the call has ended. */
 void kf_recorder_leave(void)
 {
-	kf_detour_leave();
-	if (unlikely(kf_detour.forked))
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	kf_self.depth--;
+	if (unlikely(kf_self.forked))
 		kf_fork_leave();
 }
 
@@ -168,10 +183,10 @@ void kf_recorder_thread_exit(void)
 {
 	bool gone;
 
-	kf_detour_enter();
+	kf_self.depth++;
 	kf_supply->thread_exit();
-	gone = kf_heap_self == &kf_heap_guest;
-	kf_detour_leave();
+	gone = kf_self.counters == &kf_counters_guest;
+	kf_self.depth--;
 	if (gone)
 		kf_tagging_thread_exit();
 	if (gone && kf_record_is_on())

@@ -2,15 +2,24 @@
 /*
  * When the heap's history is recorded: from the start, on order, in children.
  *
- * Threads are sent on a detour (engine/detour.h) while there is a recording;
- * the calls that abi makes for them come between kf_recorder_enter() and
- * kf_recorder_leave(), and are written down by src/record.
+ * While there is a recording, threads are in the observed mode (src/mode):
+ * their calls come between kf_recorder_enter() and kf_recorder_leave(), and are
+ * written down by src/record.
  */
 #ifndef KF_CORE_RECORDER_H
 #define KF_CORE_RECORDER_H
 
 #include "base/compiler.h"
 #include "record/record.h"
+
+/* Whether each call is to be written down; see kf_recorder_is_on(). */
+extern bool kf_recorder_on __kf_hidden;
+
+/* The same; set a moment before the recording begins. */
+static inline bool kf_recorder_is_on(void)
+{
+	return __atomic_load_n(&kf_recorder_on, __ATOMIC_RELAXED);
+}
 
 /**
  * kf_recorder_publish() - begin the recording that the options ask for
@@ -39,11 +48,11 @@ int kf_recorder_begin(const char *pattern) __must_check;
 bool kf_recorder_stop(void);
 
 /**
- * kf_recorder_enter() - a call that was sent here begins
+ * kf_recorder_enter() - a call that is observed begins
  * kf_recorder_leave() - and ends
  *
- * Starts the library and settles a fork, if that is due. The thread's own heap
- * is in place in between.
+ * Starts the library and settles a fork, if that is due. Calls in between are
+ * not observed.
  *
  * Context: any thread, pairwise.
  */

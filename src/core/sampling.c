@@ -31,14 +31,14 @@ static unsigned int class_of(size_t size, size_t align)
 
 static bool is_due(struct kf_heap *heap, unsigned int class)
 {
-	return heap->has_bins && kf_heap_sample_is_due(heap, class);
+	return heap && kf_heap_sample_is_due(heap, class);
 }
 
 bool kf_sampling_is_due(size_t size, size_t align)
 {
 	unsigned int class = class_of(size, align);
 
-	return class && is_due(kf_heap_self, class);
+	return class && is_due(kf_heap_self(), class);
 }
 
 /* Whether a sample falls on bytes that nothing was charged for yet. */
@@ -46,7 +46,7 @@ static bool falls_on(struct kf_heap *heap, uint64_t bytes)
 {
 	uint64_t mean = kf_countdown_mean();
 
-	if (!heap->has_bins)
+	if (!heap)
 		return mean && kf_countdown_hits(bytes, mean);
 	return !kf_countdown_pass(&heap->countdown, bytes, 1);
 }
@@ -63,15 +63,14 @@ static bool take_due(struct kf_heap *heap, unsigned int class)
 static bool is_drawn(struct kf_heap *heap, unsigned int class, size_t bytes,
 		     uint32_t tag)
 {
-	if (class && !tag && heap->has_bins)
+	if (class && !tag && heap)
 		return take_due(heap, class);
 	return falls_on(heap, bytes);
 }
 
 static uint32_t take(struct kf_heap *heap, uint64_t bytes, uint32_t tag)
 {
-	uint64_t mean =
-		heap->has_bins ? heap->countdown.mean : kf_countdown_mean();
+	uint64_t mean = heap ? heap->countdown.mean : kf_countdown_mean();
 
 	/* An order may have ended it meanwhile. */
 	return mean ? kf_sample_take(bytes, mean, tag) : 0;
@@ -160,7 +159,7 @@ static void set(uint64_t mean)
 {
 	kf_word_set(KF_WORD_sample_mean, mean);
 	kf_countdown_set(mean);
-	kf_tagging_settle();
+	kf_process_change();
 }
 
 static const char not_for_engines[] = "samples are taken of the engine "

@@ -49,7 +49,7 @@ void kf_sampling_fork_child(void);
  * @tag:	entry of the tag table, 0 none: then a small block is drawn by
  *		what is due in its class, else for itself
  *
- * Context: any thread, its own heap in place. Walks the stack.
+ * Context: any thread. Walks the stack.
  * Return: a mark for kf_marked_alloc(), then kf_sample_gave(); 0: it is none.
  */
 uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag) __must_check;

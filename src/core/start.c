@@ -18,7 +18,6 @@
 #include "core/tune.h"
 #include "engine/audit.h"
 #include "engine/class.h"
-#include "engine/detour.h"
 #include "engine/engine.h"
 #include "engine/heap.h"
 #include "engine/supply.h"
@@ -154,7 +153,7 @@ bool kf_start_is_due(void)
 	return unlikely(__atomic_load_n(&stage, __ATOMIC_ACQUIRE) != STARTED);
 }
 
-__attribute__((constructor)) static void construct(void)
+void kf_start_loaded(void)
 {
 	kf_start();
 	kf_named_begin();
@@ -168,10 +167,8 @@ static void look_at_free(void)
 {
 	if (kf_supply != &kf_supply_firstfit)
 		return;
-	kf_detour_enter();
-	if (kf_heap_self->has_bins && !kf_heap_self->busy)
-		kf_audit_heap(kf_heap_self, LOOKED_AT_LAST);
-	kf_detour_leave();
+	if (kf_heap_self() && !kf_heap_self()->busy)
+		kf_audit_heap(kf_heap_self(), LOOKED_AT_LAST);
 }
 
 static void finish_stats(void *arg)
@@ -184,7 +181,7 @@ static void finish_stats(void *arg)
  * What other libraries' destructors do is to be counted: what is registered
  * now, and for no library, the C library runs after the last of them.
  */
-__attribute__((destructor)) static void finish(void)
+void kf_start_finish(void)
 {
 	kf_hosted_finish();
 	look_at_free();

@@ -77,21 +77,6 @@ void kf_tagging_init(void)
 	kf_tags.limits.nodes = limit(kf_conf.tag_nodes, MAX_NODES);
 	kf_tags.base = kf_conf.tag;
 	kf_tags.stacks = kf_conf.stacks ? kf_conf.tag_stacks : NULL;
-	if (kf_tags.base)
-		kf_detour_keep();
-}
-
-void kf_tagging_follow(void)
-{
-	struct kf_tag_self *self = kf_tag_self;
-	bool tagged = kf_tag_mark_now(self) != 0;
-	/* At the root, and where a block needs nothing else. */
-	bool quick = self->at != &kf_tag_blank && tagged == !!self->at->quick;
-	struct kf_heap *front =
-		kf_detour_tag(tagged, quick ? self : NULL, self->at);
-
-	if (quick)
-		self->front = front;
 }
 
 /* The end of the thread has to be told, and calloc may be called for that. */
@@ -114,21 +99,17 @@ bool kf_tagging_begin(void)
 		kf_start();
 	if (kf_fork_is_due())
 		kf_fork_settle();
-	kf_detour_enter();
+	kf_self.depth++;
 	done = kf_tag_has_tree(kf_tag_self) || begin();
-	kf_tagging_follow();
-	kf_detour_leave();
+	kf_self.depth--;
+	kf_front_choose();
 	errno = saved;
 	return done;
 }
 
 void kf_tagging_thread_exit(void)
 {
+	kf_front_self = kf_self.inner;
 	kf_tags_leave();
-	kf_tagging_follow();
-}
-
-void kf_tagging_settle(void)
-{
-	kf_process_quiet(!kf_record_is_on() && !kf_countdown_mean());
+	kf_front_choose();
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tags and the allocator together: what src/tags counts, and the detour
- * (engine/detour.h) by which a thread with a tag gets marked blocks.
+ * Tags and the allocator together: what src/tags counts, and the marks by which
+ * the blocks of a thread with a tag are known (engine/marked.h).
  *
- * The mark of a block is its tag's node, with the tree. A thread that has no
- * tag, or whose tags are paused, is on no detour.
+ * The mark of a block is its tag's node, with the tree.
  */
 #ifndef KF_CORE_TAGGING_H
 #define KF_CORE_TAGGING_H
 
-#include "engine/detour.h"
 #include "engine/marked.h"
 #include "tags/tags.h"
 
@@ -37,23 +35,7 @@ bool kf_tagging_begin(void);
  */
 void kf_tagging_thread_exit(void);
 
-/**
- * kf_tagging_settle() - let tagged blocks go the short way, or not
- *
- * They do unless calls are recorded or samples taken.
- *
- * Context: one thread at a time, when one of these has changed.
- */
-void kf_tagging_settle(void);
-
-/**
- * kf_tagging_follow() - be on the detour if there is a mark
- *
- * Context: any thread, after its current tag changed by the long way.
- */
-void kf_tagging_follow(void);
-
-/* The mark for blocks of the calling thread, 0 none; own heap in place. */
+/* The mark for blocks of the calling thread, 0 none. */
 static inline uint32_t kf_tagging_mark(void)
 {
 	if (unlikely(kf_tags.base && !kf_tag_has_tree(kf_tag_self)) &&

@@ -5,10 +5,6 @@
  * A block counts in the class of its usable size. Where it has less than the
  * class says, the difference is kept, so that live bytes are exact for any
  * engine.
- *
- * @shared says whether other threads count in the slot too, @elsewhere whether
- * the block's memory is not counted as held; sizes are usable bytes but for
- * @asked.
  */
 #ifndef KF_CORE_TALLY_H
 #define KF_CORE_TALLY_H
@@ -17,8 +13,8 @@
 #include "engine/heap.h"
 #include "stats/stats.h"
 
-static __always_inline_kf void kf_tally_add(uint64_t *word, uint64_t n,
-					    bool shared)
+static __always_inline_kf void tally_add(uint64_t *word, uint64_t n,
+					 bool shared)
 {
 	if (shared) {
 		__atomic_fetch_add(word, n, __ATOMIC_RELAXED);
@@ -29,37 +25,38 @@ static __always_inline_kf void kf_tally_add(uint64_t *word, uint64_t n,
 }
 
 /*
- * One of a small class, which has @slack bytes more than the block; as
- * kf_tally_gone() and kf_tally_new().
+ * One of a small class, which has @slack bytes more than the block.
  */
 static __always_inline_kf void
 kf_tally_small_gone(struct kf_slot *slot, bool shared, unsigned int class,
 		    size_t usable, size_t slack, bool elsewhere)
 {
-	kf_tally_add(&slot->class[class].frees, 1, shared);
+	tally_add(&slot->class[class].frees, 1, shared);
 	if (elsewhere)
-		kf_tally_add(&slot->scalar[KF_SLOT_elsewhere], -usable, shared);
-	kf_tally_add(&slot->scalar[KF_SLOT_class_slack], -slack, shared);
+		tally_add(&slot->scalar[KF_SLOT_elsewhere], -usable, shared);
+	tally_add(&slot->scalar[KF_SLOT_class_slack], -slack, shared);
 }
 
 static __always_inline_kf void
 kf_tally_small_new(struct kf_slot *slot, bool shared, unsigned int class,
 		   size_t asked, size_t usable, size_t slack, bool elsewhere)
 {
-	kf_tally_add(&slot->class[class].mallocs, 1, shared);
+	tally_add(&slot->class[class].mallocs, 1, shared);
 	if (elsewhere)
-		kf_tally_add(&slot->scalar[KF_SLOT_elsewhere], usable, shared);
-	kf_tally_add(&slot->scalar[KF_SLOT_class_slack], slack, shared);
-	kf_tally_add(&slot->scalar[KF_SLOT_asked_sample], asked, shared);
-	kf_tally_add(&slot->scalar[KF_SLOT_given_sample], usable, shared);
+		tally_add(&slot->scalar[KF_SLOT_elsewhere], usable, shared);
+	tally_add(&slot->scalar[KF_SLOT_class_slack], slack, shared);
+	tally_add(&slot->scalar[KF_SLOT_asked_sample], asked, shared);
+	tally_add(&slot->scalar[KF_SLOT_given_sample], usable, shared);
 }
 
 /**
  * kf_tally_gone() - count a block that goes
+ * kf_tally_new() - count a block that comes
  * @slot:	where
- * @shared:	see above
- * @usable:	likewise
- * @elsewhere:	likewise
+ * @shared:	whether other threads count there too
+ * @asked:	bytes asked
+ * @usable:	usable bytes of the block
+ * @elsewhere:	whether its memory is not counted as held
  *
  * Context: the slot's thread, or any where it is shared.
  */
@@ -75,22 +72,12 @@ static __always_inline_kf void kf_tally_gone(struct kf_slot *slot, bool shared,
 				    elsewhere);
 		return;
 	}
-	kf_tally_add(&slot->class[0].frees, 1, shared);
+	tally_add(&slot->class[0].frees, 1, shared);
 	if (elsewhere)
-		kf_tally_add(&slot->scalar[KF_SLOT_elsewhere], -usable, shared);
-	kf_tally_add(&slot->scalar[KF_SLOT_large_freed], usable, shared);
+		tally_add(&slot->scalar[KF_SLOT_elsewhere], -usable, shared);
+	tally_add(&slot->scalar[KF_SLOT_large_freed], usable, shared);
 }
 
-/**
- * kf_tally_new() - count a block that comes
- * @slot:	where
- * @shared:	see above
- * @asked:	likewise
- * @usable:	likewise
- * @elsewhere:	likewise
- *
- * Context: as kf_tally_gone().
- */
 static __always_inline_kf void kf_tally_new(struct kf_slot *slot, bool shared,
 					    size_t asked, size_t usable,
 					    bool elsewhere)
@@ -104,45 +91,10 @@ static __always_inline_kf void kf_tally_new(struct kf_slot *slot, bool shared,
 				   bytes - usable, elsewhere);
 		return;
 	}
-	kf_tally_add(&slot->class[0].mallocs, 1, shared);
+	tally_add(&slot->class[0].mallocs, 1, shared);
 	if (elsewhere)
-		kf_tally_add(&slot->scalar[KF_SLOT_elsewhere], usable, shared);
-	kf_tally_add(&slot->scalar[KF_SLOT_large_allocated], usable, shared);
-}
-
-/**
- * kf_tally_heap_gone() - count a block that goes in a thread's heap
- * @heap:	the thread's; without a slot of its own it shares one
- * @usable:	see above
- * @elsewhere:	likewise
- *
- * Context: the heap's thread.
- */
-static inline void kf_tally_heap_gone(struct kf_heap *heap, size_t usable,
-				      bool elsewhere)
-{
-	if (unlikely(!heap->has_slot))
-		kf_tally_gone(heap->slot, true, usable, elsewhere);
-	else
-		kf_tally_gone(heap->slot, false, usable, elsewhere);
-}
-
-/**
- * kf_tally_heap_new() - count a block that comes in a thread's heap
- * @heap:	as for kf_tally_heap_gone()
- * @asked:	see above
- * @usable:	likewise
- * @elsewhere:	likewise
- *
- * Context: the heap's thread.
- */
-static inline void kf_tally_heap_new(struct kf_heap *heap, size_t asked,
-				     size_t usable, bool elsewhere)
-{
-	if (unlikely(!heap->has_slot))
-		kf_tally_new(heap->slot, true, asked, usable, elsewhere);
-	else
-		kf_tally_new(heap->slot, false, asked, usable, elsewhere);
+		tally_add(&slot->scalar[KF_SLOT_elsewhere], usable, shared);
+	tally_add(&slot->scalar[KF_SLOT_large_allocated], usable, shared);
 }
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who has which heap: making, adopting and leaving thread heaps.
+ * Making, adopting and leaving thread heaps and counters.
  *
- * All heaps are in one list that only grows. Heaps whose thread has gone are
- * on the idle stack: pushed without a lock, popped under the arenas lock, so
+ * All counters, most of them a heap's, are in one list that only grows. Those
+ * whose thread has gone are
+ * on an idle stack: pushed without a lock, popped under the arenas lock, so
  * that no address can come back between a popper's two loads.
  */
 #include "engine/heap.h"
 
-#include "engine/detour.h"
 #include "engine/engine.h"
 #include "engine/marked.h"
 #include "pages/pages.h"
@@ -24,30 +24,33 @@
 
 uintptr_t kf_link_key;
 
-struct kf_heap kf_heap_empty;
-struct kf_heap kf_heap_guest;
+bool kf_foreign_barred;
 
-__thread struct kf_heap *kf_heap_self
-	__attribute__((tls_model("initial-exec"))) = &kf_heap_empty;
+struct kf_counters kf_counters_new = {.shared = true};
+struct kf_counters kf_counters_guest = {.shared = true};
+
+__thread struct kf_front *kf_front_self
+	__attribute__((tls_model("initial-exec"))) = &kf_front_guest;
+__thread struct kf_self kf_self __attribute__((tls_model("initial-exec"))) =
+	KF_SELF_NEW;
 
 /* What guests allocate from; under arenas.shared_lock. */
-static struct kf_heap shared_heap;
+static struct kf_heap shared_heap = {.counters.shared = true};
 
 /* @all, @nr and pops of @idle under @lock. */
 static struct {
 	struct kf_lock lock;
 	struct kf_lock shared_lock;
-	struct kf_heap *all;
-	struct kf_heap *idle;	  /* atomic */
-	struct kf_heap *counters; /* idle ones that only count; atomic */
+	struct kf_counters *all;
+	struct kf_counters *idle;     /* of heaps; atomic */
+	struct kf_counters *counters; /* idle ones that only count; atomic */
 	unsigned int nr;
-	struct kf_heap *first;	 /* the first made */
-	uintptr_t first_thread;	 /* who made it; kf_thread_self(); atomic */
-	int64_t inherited_small; /* bytes; of the child's birth */
-	unsigned int survivors;	 /* threads of a child at its birth */
-	bool slow;		 /* nobody gets a heap; atomic */
-	bool only_count;	 /* nobody gets bins; set once */
-	uint8_t direct;		 /* of these; likewise */
+	struct kf_counters *first; /* the first made */
+	uintptr_t first_thread;	   /* who made it; kf_thread_self(); atomic */
+	int64_t inherited_small;   /* bytes; of the child's birth */
+	unsigned int survivors;	   /* threads of a child at its birth */
+	bool slow;		   /* nobody gets a heap; atomic */
+	bool only_count;	   /* likewise, and never will; set once */
 } arenas = {
 	.lock = KF_LOCK_INIT(KF_RANK_ARENAS),
 	.shared_lock = KF_LOCK_INIT(KF_RANK_SHARED),
@@ -63,7 +66,8 @@ static void reset_lists(struct kf_heap *heap)
 static void empty_bins(struct kf_heap *heap)
 {
 	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
-		heap->bin[i].coded = kf_link_code(NULL);
+		heap->front.bin[i].coded = kf_link_code(NULL);
+	heap->front.mode = &kf_mode_plain;
 }
 
 struct kf_heap *kf_marked_heap(struct kf_heap *heap)
@@ -77,9 +81,9 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 		return NULL;
 	reset_lists(marked);
 	empty_bins(marked);
-	marked->slot = heap->slot;
-	marked->has_bins = heap->has_bins;
-	marked->has_slot = heap->has_slot;
+	marked->front.slot = heap->front.slot;
+	marked->counters.slot = heap->front.slot;
+	marked->counters.shared = heap->counters.shared;
 	marked->marks = true;
 	marked->credit = marked->allowed = KF_CREDIT;
 	/* pairs with the acquire load of marked_of() */
@@ -111,97 +115,112 @@ void kf_heap_init(void)
 	/* No address has any of these, not even where the top byte is free. */
 	kf_link_key = kf_process_random() | 1ull << 63 | 1ull << 54;
 	__builtin_memcpy(slot->name, name, sizeof(name));
-	kf_heap_empty.slot = slot;
+	kf_counters_new.slot = slot;
+	kf_counters_guest.slot = slot;
 	kf_box_share(slot);
-}
-
-/* Most programs have no guests: what these need is filled in when one comes. */
-static struct kf_heap *guest(void)
-{
-	/* pairs with the release below, where two at once write the same */
-	if (!__atomic_load_n(&kf_heap_guest.slot, __ATOMIC_ACQUIRE))
-		__atomic_store_n(&kf_heap_guest.slot, kf_heap_empty.slot,
-				 __ATOMIC_RELEASE);
-	return &kf_heap_guest;
 }
 
 /* The caller holds the shared lock. */
 static void prepare_shared(void)
 {
-	if (shared_heap.slot)
+	if (shared_heap.front.slot)
 		return;
 	reset_lists(&shared_heap);
 	empty_bins(&shared_heap);
-	shared_heap.slot = kf_heap_empty.slot;
+	shared_heap.front.slot = kf_counters_guest.slot;
+	shared_heap.counters.slot = kf_counters_guest.slot;
 }
 
-static void push_idle(struct kf_heap *heap)
+static void push_idle(struct kf_counters *c)
 {
-	struct kf_heap **stack =
-		heap->has_bins ? &arenas.idle : &arenas.counters;
-	struct kf_heap *old = __atomic_load_n(stack, __ATOMIC_RELAXED);
+	struct kf_counters **stack = c->heap ? &arenas.idle : &arenas.counters;
+	struct kf_counters *old = __atomic_load_n(stack, __ATOMIC_RELAXED);
 
-	__atomic_store_n(&heap->state, KF_HEAP_IDLE, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->state, KF_COUNTERS_IDLE, __ATOMIC_RELEASE);
 	do {
-		heap->next_idle = old;
+		c->next_idle = old;
 	} while (!__atomic_compare_exchange_n(
-		stack, &old, heap, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+		stack, &old, c, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 /*
- * The caller holds the arenas lock: a fork sees the heap in use before anybody
- * changes it.
+ * The caller holds the arenas lock: a fork sees the counters in use before
+ * anybody changes them.
  */
-static struct kf_heap *pop(struct kf_heap **stack)
+static struct kf_counters *pop(struct kf_counters **stack)
 {
-	struct kf_heap *heap = __atomic_load_n(stack, __ATOMIC_ACQUIRE);
+	struct kf_counters *c = __atomic_load_n(stack, __ATOMIC_ACQUIRE);
 
-	while (heap &&
-	       !__atomic_compare_exchange_n(stack, &heap, heap->next_idle, true,
+	while (c &&
+	       !__atomic_compare_exchange_n(stack, &c, c->next_idle, true,
 					    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		;
-	if (heap)
-		__atomic_store_n(&heap->state, KF_HEAP_IN_USE,
+	if (c)
+		__atomic_store_n(&c->state, KF_COUNTERS_IN_USE,
 				 __ATOMIC_RELAXED);
-	return heap;
+	return c;
 }
 
-/* The caller holds the arenas lock. */
-static struct kf_heap *make(void)
+static struct kf_counters *make_heap(void)
 {
-	unsigned int max = kf_large_conf.arena_max;
-	struct kf_heap *heap;
+	struct kf_heap *heap = kf_meta_alloc(sizeof(*heap));
 
-	if (max && arenas.nr >= max)
-		return NULL;
-	heap = kf_meta_alloc(sizeof(*heap));
 	if (!heap)
 		return NULL;
 	reset_lists(heap);
 	empty_bins(heap);
-	heap->has_bins = !arenas.only_count;
-	heap->has_slot = true;
-	heap->direct = arenas.direct;
-	heap->slot = kf_stats_slot_take();
 	heap->credit = heap->allowed = KF_CREDIT;
-	heap->next_all = arenas.all;
-	arenas.all = heap;
+	heap->counters.heap = heap;
+	kf_probe_memory_arena_new((uintptr_t)heap, sizeof(*heap));
+	return &heap->counters;
+}
+
+static struct kf_counters *make_counters(void)
+{
+	struct kf_counters *c = kf_meta_alloc(sizeof(*c));
+
+	if (c)
+		kf_probe_memory_arena_new((uintptr_t)c, sizeof(*c));
+	return c;
+}
+
+/* The caller holds the arenas lock. */
+static struct kf_counters *make(void)
+{
+	unsigned int max = kf_large_conf.arena_max;
+	struct kf_counters *c;
+
+	if (max && arenas.nr >= max)
+		return NULL;
+	c = arenas.only_count ? make_counters() : make_heap();
+	if (!c)
+		return NULL;
+	c->slot = kf_stats_slot_take();
+	if (c->heap)
+		c->heap->front.slot = c->slot;
+	c->next_all = arenas.all;
+	arenas.all = c;
 	arenas.nr++;
 	if (!arenas.first) {
-		arenas.first = heap;
+		arenas.first = c;
 		__atomic_store_n(&arenas.first_thread, kf_thread_self(),
 				 __ATOMIC_RELAXED);
 	}
 	kf_word_add_atomic(KF_WORD_arenas, 1);
-	kf_probe_memory_arena_new((uintptr_t)heap, sizeof(*heap));
-	return heap;
+	return c;
+}
+
+static void set_self(struct kf_counters *c)
+{
+	kf_self.counters = c;
+	kf_front_choose();
 }
 
 static void share(void)
 {
 	kf_probe_memory_arena_reuse((uintptr_t)&shared_heap,
-				    (uintptr_t)kf_heap_self);
-	kf_heap_self = guest();
+				    (uintptr_t)kf_front_self);
+	set_self(&kf_counters_guest);
 }
 
 /*
@@ -210,33 +229,30 @@ static void share(void)
  */
 static void tell_of_exit(void)
 {
-	uint32_t depth = kf_detour_step_out();
+	uint16_t depth = kf_front_step_out();
 
 	kf_thread_on_exit();
-	kf_detour_step_in(depth);
+	kf_front_step_in(depth);
 }
 
-/* Its last thread's tags are not this one's. */
-static void forget_tags(struct kf_heap *heap)
+static void settle_heap(struct kf_heap *heap)
 {
-	heap->tags = NULL;
-	if (heap->front)
-		heap->front->tags = NULL;
-}
-
-static void settle(struct kf_heap *heap)
-{
-	forget_tags(heap);
-	heap->exit_rounds = 0;
 	/* What a thread before it needed says little of this one. */
 	__builtin_memset(heap->share, 0, sizeof(heap->share));
 	__builtin_memset(heap->sharer, 0, sizeof(heap->sharer));
-	kf_heap_self = heap;
-	kf_word_add_atomic(KF_WORD_threads, 1);
-	kf_stats_slot_label(heap->slot, KF_SLOT_IN_USE);
-	kf_box_attach(&heap->box, heap->slot);
-	if (kf_detour_strict && heap->has_bins)
+	if (__atomic_load_n(&kf_foreign_barred, __ATOMIC_RELAXED))
 		kf_heap_send_foreign(heap);
+}
+
+static void settle(struct kf_counters *c)
+{
+	c->exit_rounds = 0;
+	set_self(c);
+	kf_word_add_atomic(KF_WORD_threads, 1);
+	kf_stats_slot_label(c->slot, KF_SLOT_IN_USE);
+	kf_box_attach(&c->box, c->slot);
+	if (c->heap)
+		settle_heap(c->heap);
 	tell_of_exit();
 }
 
@@ -244,113 +260,116 @@ static void settle(struct kf_heap *heap)
  * Heaps made while ld.so relocates are forgotten when it fills the thread's
  * variables (abi/early.c): the first heap is its maker's all the same.
  */
-static struct kf_heap *forgotten(void)
+static struct kf_counters *forgotten(void)
 {
 	uintptr_t maker =
 		__atomic_load_n(&arenas.first_thread, __ATOMIC_RELAXED);
 
 	if (arenas.first && maker == kf_thread_self() &&
-	    arenas.first->state == KF_HEAP_IN_USE)
+	    arenas.first->state == KF_COUNTERS_IN_USE)
 		return arenas.first;
 	return NULL;
 }
 
-static struct kf_heap *attach(void)
+static void attach(void)
 {
-	struct kf_heap *heap = NULL;
+	struct kf_counters *c = NULL;
 
-	/* A fork is on: be a guest for this once. */
+	/* A fork is on: share a heap for this once. */
 	if (!kf_wait_take(&arenas.lock, 0))
-		return guest();
-	heap = forgotten();
-	if (heap) {
+		return;
+	c = forgotten();
+	if (c) {
 		kf_lock_drop(&arenas.lock);
-		forget_tags(heap);
-		kf_heap_self = heap;
-		kf_box_resume(&heap->box);
-		return heap;
+		set_self(c);
+		kf_box_resume(&c->box);
+		return;
 	}
 	if (!arenas.slow)
-		heap = pop(arenas.only_count ? &arenas.counters : &arenas.idle);
-	if (heap) {
+		c = pop(arenas.only_count ? &arenas.counters : &arenas.idle);
+	if (c) {
 		kf_word_add_atomic(KF_WORD_arena_reuses, 1);
-		kf_probe_memory_arena_reuse_free_list((uintptr_t)heap);
+		kf_probe_memory_arena_reuse_free_list((uintptr_t)c->heap);
 	} else if (!arenas.slow) {
-		heap = make();
+		c = make();
 	}
 	kf_lock_drop(&arenas.lock);
-	if (!heap) {
+	if (c)
+		settle(c);
+	else
 		share();
-		return kf_heap_self;
-	}
-	settle(heap);
-	return heap;
 }
 
 struct kf_heap *kf_heap_get(void)
 {
-	struct kf_heap *heap = kf_heap_self;
+	if (unlikely(kf_self.counters == &kf_counters_new))
+		attach();
+	return kf_heap_self();
+}
 
-	return likely(heap != &kf_heap_empty) ? heap : attach();
+static void leave_heap(struct kf_heap *heap)
+{
+	kf_heap_enter(heap);
+	kf_heap_send_all(heap);
+	kf_heap_leave(heap);
+	heap->unflushed = true;
 }
 
 /*
  * What it has ready stays for the next thread: threads may come and go by the
  * thousand. If none comes, the next tick flushes it.
  */
-static void leave(struct kf_heap *heap)
+static void leave(struct kf_counters *c)
 {
-	if (heap == arenas.first)
+	if (c == arenas.first)
 		__atomic_store_n(&arenas.first_thread, 0, __ATOMIC_RELAXED);
-	kf_heap_enter(heap);
-	kf_heap_send_all(heap);
-	kf_heap_leave(heap);
-	heap->unflushed = true;
-	kf_heap_self = guest();
-	kf_stats_slot_label(heap->slot, KF_SLOT_IDLE);
+	if (c->heap)
+		leave_heap(c->heap);
+	set_self(&kf_counters_guest);
+	kf_stats_slot_label(c->slot, KF_SLOT_IDLE);
 	kf_box_detach();
 	kf_word_add_atomic(KF_WORD_threads, -1ULL);
-	push_idle(heap);
+	push_idle(c);
 }
 
 void kf_heap_detach(void)
 {
-	struct kf_heap *heap = kf_heap_self;
+	struct kf_counters *c = kf_self.counters;
 
-	if (!heap->has_slot)
+	if (c->shared)
 		return;
 	/* Other destructors still allocate: ours is the last round's. */
-	if (++heap->exit_rounds < EXIT_ROUNDS && kf_thread_on_exit())
+	if (++c->exit_rounds < EXIT_ROUNDS && kf_thread_on_exit())
 		return;
-	leave(heap);
+	leave(c);
 	kf_word_add_atomic(KF_WORD_thread_exits, 1);
-	kf_probe_thread_exit((uintptr_t)heap);
+	kf_probe_thread_exit((uintptr_t)(c->heap ? (void *)c->heap : c));
 }
 
-void kf_heap_only_count(uint8_t direct)
+void kf_heap_only_count(void)
 {
-	arenas.direct = direct;
 	arenas.only_count = true;
 }
 
-struct kf_heap *kf_heap_counter_make(void)
+struct kf_counters *kf_counters_get(void)
 {
-	if (kf_heap_self->has_bins) {
-		leave(kf_heap_self);
-		kf_heap_self = &kf_heap_empty;
+	if (unlikely(kf_heap_self())) {
+		leave(kf_self.counters);
+		set_self(&kf_counters_new);
 	}
-	return kf_heap_get();
+	kf_heap_get();
+	return kf_self.counters;
 }
 
 void kf_heap_slow_down(bool on)
 {
-	struct kf_heap *heap = kf_heap_self;
+	struct kf_counters *c = kf_self.counters;
 
 	__atomic_store_n(&arenas.slow, on, __ATOMIC_RELAXED);
-	if (on && heap->has_bins)
-		leave(heap);
-	else if (!on && heap == &kf_heap_guest)
-		kf_heap_self = &kf_heap_empty;
+	if (on && c->heap)
+		leave(c);
+	else if (!on && c == &kf_counters_guest)
+		set_self(&kf_counters_new);
 }
 
 struct kf_heap *kf_heap_shared_lock(void)
@@ -381,22 +400,22 @@ static void scavenge_shared(void)
 
 void kf_heap_scavenge(void)
 {
-	struct kf_heap *heap, *list = NULL;
+	struct kf_counters *c, *list = NULL;
 
 	scavenge_shared();
 	if (!__atomic_load_n(&arenas.idle, __ATOMIC_RELAXED) ||
 	    kf_lock_take(&arenas.lock) == KF_LOCK_FORKING)
 		return;
-	while ((heap = pop(&arenas.idle)) != NULL) {
-		heap->next_idle = list;
-		list = heap;
+	while ((c = pop(&arenas.idle)) != NULL) {
+		c->next_idle = list;
+		list = c;
 	}
-	while ((heap = list) != NULL) {
-		list = heap->next_idle;
-		if (heap->unflushed || has_mail(heap))
-			kf_heap_flush(heap);
-		heap->unflushed = false;
-		push_idle(heap);
+	while ((c = list) != NULL) {
+		list = c->next_idle;
+		if (c->heap->unflushed || has_mail(c->heap))
+			kf_heap_flush(c->heap);
+		c->heap->unflushed = false;
+		push_idle(c);
 	}
 	kf_lock_drop(&arenas.lock);
 }
@@ -414,21 +433,21 @@ static size_t live_of(const struct kf_slot *slot)
 size_t kf_heap_live_small(void)
 {
 	size_t live = (size_t)arenas.inherited_small;
-	const struct kf_heap *heap;
+	const struct kf_counters *c;
 
-	live += live_of(kf_heap_empty.slot);
-	for (heap = arenas.all; heap; heap = heap->next_all)
-		live += live_of(heap->slot);
+	live += live_of(kf_counters_guest.slot);
+	for (c = arenas.all; c; c = c->next_all)
+		live += live_of(c->slot);
 	return live;
 }
 
 uint64_t kf_heap_sum(enum kf_slot_stat stat)
 {
-	uint64_t sum = kf_heap_empty.slot->scalar[stat];
-	const struct kf_heap *heap;
+	uint64_t sum = kf_counters_guest.slot->scalar[stat];
+	const struct kf_counters *c;
 
-	for (heap = arenas.all; heap; heap = heap->next_all)
-		sum += heap->slot->scalar[stat];
+	for (c = arenas.all; c; c = c->next_all)
+		sum += c->slot->scalar[stat];
 	return sum;
 }
 
@@ -446,34 +465,45 @@ static void remember_mail(struct kf_heap *heap)
 	heap->mail = __atomic_load_n(&heap->inbox, __ATOMIC_ACQUIRE);
 }
 
+static void recall_mail(struct kf_heap *heap)
+{
+	__atomic_store_n(&heap->inbox, heap->mail, __ATOMIC_RELAXED);
+}
+
+static void forget_mail(struct kf_heap *heap)
+{
+	heap->mail = NULL;
+}
+
+/* Do so with every heap. */
+static void with_all(void (*fn)(struct kf_heap *heap))
+{
+	fn(&shared_heap);
+	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
+		if (!c->heap)
+			continue;
+		fn(c->heap);
+		if (marked_of(c->heap))
+			fn(marked_of(c->heap));
+	}
+}
+
 static void remember_all(void)
 {
-	remember_mail(&shared_heap);
-	for (struct kf_heap *heap = arenas.all; heap; heap = heap->next_all) {
+	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
 		/* pairs with the release store of push_idle() */
-		heap->rests = __atomic_load_n(&heap->state, __ATOMIC_ACQUIRE) ==
-			      KF_HEAP_IDLE;
-		remember_mail(heap);
-		if (marked_of(heap))
-			remember_mail(marked_of(heap));
+		c->rests = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE) ==
+			   KF_COUNTERS_IDLE;
 	}
+	with_all(remember_mail);
 }
 
 /* So that the child of a clone that nobody prepared for trusts no heap. */
 static void forget_all(void)
 {
-	shared_heap.mail = NULL;
-	for (struct kf_heap *heap = arenas.all; heap; heap = heap->next_all) {
-		heap->rests = false;
-		heap->mail = NULL;
-		if (marked_of(heap))
-			marked_of(heap)->mail = NULL;
-	}
-}
-
-static void recall_mail(struct kf_heap *heap)
-{
-	__atomic_store_n(&heap->inbox, heap->mail, __ATOMIC_RELAXED);
+	for (struct kf_counters *c = arenas.all; c; c = c->next_all)
+		c->rests = false;
+	with_all(forget_mail);
 }
 
 void kf_heap_fork_prepare(void)
@@ -495,24 +525,20 @@ void kf_heap_fork_prepare(void)
  */
 static void adopt_all(void)
 {
-	struct kf_heap *heap;
 	unsigned int threads = 0;
 
 	arenas.idle = NULL;
 	arenas.counters = NULL;
 	arenas.nr = 0;
-	recall_mail(&shared_heap);
-	for (heap = arenas.all; heap; heap = heap->next_all) {
-		recall_mail(heap);
-		if (heap->marked)
-			recall_mail(heap->marked);
-		if (heap == kf_heap_self)
+	with_all(recall_mail);
+	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
+		if (c == kf_self.counters)
 			threads++;
-		else if (heap->rests)
-			push_idle(heap);
+		else if (c->rests)
+			push_idle(c);
 		else
-			heap->state = KF_HEAP_LOST;
-		arenas.nr += heap->state != KF_HEAP_LOST;
+			c->state = KF_COUNTERS_LOST;
+		arenas.nr += c->state != KF_COUNTERS_LOST;
 	}
 	arenas.survivors = threads;
 }

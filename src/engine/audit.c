@@ -147,9 +147,11 @@ void kf_audit_judge(struct kf_heap *heap)
 		return;
 	/* What does not look free any more has been handed out meanwhile. */
 	if (!kf_slab_looks_free(slab, p) || kf_slab_has_free(heap, slab, p)) {
-		kf_heap_count(heap,
-			      &kf_heap_pair(heap, kf_slab_offset(slab))->frees,
-			      -1);
+		kf_counters_add(
+			&heap->counters,
+			&kf_slot_pair(heap->front.slot, kf_slab_offset(slab))
+				 ->frees,
+			-1);
 		kf_engine_tell(KONF_DOUBLE_FREE, p);
 		return;
 	}

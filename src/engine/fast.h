@@ -2,11 +2,12 @@
 /*
  * The fast paths, inlined into the C library's names.
  *
- * One compare covers everything rare. In malloc an empty bin means: no heap
- * yet, a guest, another engine, nothing left, size 0; and so does one whose
- * first link is damaged. In free an owner word
- * that is not this heap means: another thread's block, a full slab, a large
- * block, a foreign pointer, NULL. A second compare finds what is free already.
+ * One compare covers everything rare. In malloc an empty bin means: nothing
+ * left, size 0, a front that never has blocks; and so does one whose first link
+ * is damaged. In free an owner word that is not this front means: another
+ * thread's block, a full slab, a large block, a foreign pointer, NULL, a front
+ * that owns no slabs. A second compare finds what is free already. The mode has
+ * the rest.
  */
 #ifndef KF_ENGINE_FAST_H
 #define KF_ENGINE_FAST_H
@@ -25,31 +26,31 @@ static __always_inline_kf void kf_fast_count(uint64_t *word)
 
 /**
  * kf_fast_alloc() - pop a block of a class
- * @heap:	kf_heap_self
+ * @front:	the calling thread's
  * @offset:	the class, times 16: the offset of its bin and of its counters
  *
  * Context: any thread.
  * Return: the block, counted, or NULL: take the slow path.
  */
-static __always_inline_kf void *kf_fast_alloc(struct kf_heap *heap,
+static __always_inline_kf void *kf_fast_alloc(struct kf_front *front,
 					      size_t offset)
 {
-	void **block = kf_link_code(*(void **)((char *)heap + offset));
+	void **block = kf_link_code(*(void **)((char *)front + offset));
 
-	_Static_assert(offsetof(struct kf_heap, bin) == 0, "bins come first");
+	_Static_assert(offsetof(struct kf_front, bin) == 0, "bins come first");
 	if (unlikely(!kf_link_leads_on(block)))
 		return NULL;
 	/* Otherwise the sum of the two takes an instruction and a register. */
-	__asm__("" : "+r"(heap));
-	*(void **)((char *)heap + offset) = *block;
+	__asm__("" : "+r"(front));
+	*(void **)((char *)front + offset) = *block;
 	*kf_slab_key(block) = 0;
-	kf_fast_count(&kf_heap_pair(heap, offset)->mallocs);
+	kf_fast_count(&kf_slot_pair(front->slot, offset)->mallocs);
 	return block;
 }
 
 /**
  * kf_fast_reuse() - the wide block of a class that was freed last
- * @heap:	kf_heap_self
+ * @heap:	the calling thread's
  * @class:	above KF_NR_TINY
  *
  * Context: any thread.
@@ -77,13 +78,13 @@ static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
 	foreign->first = next;
 	*(void **)block = NULL;
 	*kf_slab_key(block) = 0;
-	kf_fast_count(&heap->slot->class[class].mallocs);
+	kf_fast_count(&heap->front.slot->class[class].mallocs);
 	return block;
 }
 
 /**
  * kf_fast_share() - a block of the class that serves for one
- * @heap:	kf_heap_self
+ * @heap:	the calling thread's
  * @offset:	the class, times 16, up to KF_TINY_MAX, whose bin is empty; out:
  *		that of the other, if there is one
  *
@@ -100,12 +101,12 @@ static __always_inline_kf void *kf_fast_share(struct kf_heap *heap,
 	*offset = share->to * sizeof(struct kf_bin);
 	if (unlikely(!--share->left))
 		share->to = 0;
-	return kf_fast_alloc(heap, *offset);
+	return kf_fast_alloc(&heap->front, *offset);
 }
 
 /**
  * kf_fast_pop() - a block of any small size, the bin filled if need be
- * @heap:	kf_heap_self
+ * @heap:	the calling thread's
  * @size:	bytes, at most KF_SMALL_MAX
  * @near:	whether a larger class will do, which has other alignments
  * @usable:	out: bytes of the block
@@ -127,12 +128,12 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
 		p = kf_fast_reuse(heap, class);
 	if (p)
 		return p;
-	p = kf_fast_alloc(heap, offset);
+	p = kf_fast_alloc(&heap->front, offset);
 	if (unlikely(!p) && near && class <= KF_NR_TINY) {
 		p = kf_fast_share(heap, &offset);
 		*usable = offset;
 	}
-	if (unlikely(!p) && heap->has_bins)
+	if (unlikely(!p))
 		p = kf_heap_refill(heap, offset, size);
 	if (unlikely(!p) && near && class > KF_NR_TINY) {
 		/*
@@ -146,8 +147,9 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
 		*usable = kf_slab_at(p)->size;
 		offset = kf_class_of(*usable) * sizeof(struct kf_bin);
 	}
-	*zeroed = ((struct kf_bin *)((char *)heap->bin + offset))->source &
-		  KF_BIN_ZEROED;
+	*zeroed =
+		((struct kf_bin *)((char *)heap->front.bin + offset))->source &
+		KF_BIN_ZEROED;
 	return p;
 }
 
@@ -164,18 +166,18 @@ static inline bool kf_resize_stays(size_t have, size_t size)
 	return size <= have && (size >= have / 2 || have <= 64);
 }
 
-/* Push a block to its slab's local list, which is the heap's. */
-static __always_inline_kf void kf_fast_push(struct kf_heap *heap,
+/* Push a block to its slab's local list; @front: of the heap that owns it. */
+static __always_inline_kf void kf_fast_push(struct kf_front *front,
 					    struct kf_slab *slab, void *p)
 {
 	kf_link_set(p, slab->local);
-	*kf_slab_key(p) = (uintptr_t)heap;
+	*kf_slab_key(p) = (uintptr_t)front;
 	slab->local = p;
 	kf_fast_count(slab->frees);
 }
 
 /* Whether a pointer may be pushed; @slab: what the address map has for it. */
-static __always_inline_kf bool kf_fast_is_own(struct kf_heap *heap, void *p,
+static __always_inline_kf bool kf_fast_is_own(struct kf_front *front, void *p,
 					      struct kf_slab **slab)
 {
 	struct kf_slab *s =
@@ -184,14 +186,15 @@ static __always_inline_kf bool kf_fast_is_own(struct kf_heap *heap, void *p,
 	/* One address: clang would have it in two parts, and add them twice. */
 	kf_unknown(s);
 	*slab = s;
-	return likely(kf_glance(&s->owner) == (uintptr_t)heap) &&
-	       likely(*kf_slab_key(p) != (uintptr_t)heap);
+	_Static_assert(offsetof(struct kf_heap, front) == 0, "an owner word");
+	return likely(kf_glance(&s->owner) == (uintptr_t)front) &&
+	       likely(*kf_slab_key(p) != (uintptr_t)front);
 }
 
 /**
  * kf_fast_free() - push a block to its slab's local list
  * kf_fast_free_sized() - the same, where the caller knows the size
- * @heap:	kf_heap_self
+ * @front:	the calling thread's
  * @p:		any pointer
  * @size:	bytes that were asked
  * @slab:	out: the slab; where the answer is false, what the address map
@@ -202,29 +205,29 @@ static __always_inline_kf bool kf_fast_is_own(struct kf_heap *heap, void *p,
  * Context: any thread.
  * Return: false: nothing was done, take the slow path.
  */
-static __always_inline_kf bool kf_fast_free(struct kf_heap *heap, void *p,
+static __always_inline_kf bool kf_fast_free(struct kf_front *front, void *p,
 					    struct kf_slab **slab)
 {
-	if (unlikely(!kf_fast_is_own(heap, p, slab)))
+	if (unlikely(!kf_fast_is_own(front, p, slab)))
 		return false;
-	kf_fast_push(heap, *slab, p);
+	kf_fast_push(front, *slab, p);
 	return true;
 }
 
-static __always_inline_kf bool kf_fast_free_sized(struct kf_heap *heap, void *p,
-						  size_t size,
+static __always_inline_kf bool kf_fast_free_sized(struct kf_front *front,
+						  void *p, size_t size,
 						  struct kf_slab **slab)
 {
-	if (unlikely(!kf_fast_is_own(heap, p, slab)) ||
+	if (unlikely(!kf_fast_is_own(front, p, slab)) ||
 	    unlikely(!kf_resize_stays((*slab)->size, size)))
 		return false;
-	kf_fast_push(heap, *slab, p);
+	kf_fast_push(front, *slab, p);
 	return true;
 }
 
 /**
  * kf_fast_keep() - free a wide block of this thread's
- * @heap:	kf_heap_self
+ * @heap:	the calling thread's
  * @slab:	the block's slab
  * @p:		an address in it
  *
@@ -239,7 +242,7 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
 				void *p)
 {
 	size_t offset = (size_t)((char *)slab->frees -
-				 (char *)&heap->slot->class[0].frees);
+				 (char *)&heap->front.slot->class[0].frees);
 	size_t max = kf_slab_is_dear(slab) ? KF_NR_DEAR : KF_NR_WIDE;
 	struct kf_foreign *foreign;
 

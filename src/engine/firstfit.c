@@ -30,20 +30,12 @@ static void init(void)
 	kf_word_set(KF_WORD_trim_threshold, kf_pages_conf.trim_threshold);
 }
 
-/* Who counts what this thread does; not the heap it allocates from. */
-static struct kf_heap *counter(void)
-{
-	return kf_heap_self;
-}
-
 void kf_heap_tick(void)
 {
-	struct kf_heap *heap = kf_heap_self;
-
 	if (likely(!kf_pages_tick()))
 		return;
-	if (heap->has_bins)
-		kf_heap_trim(heap);
+	if (kf_heap_self())
+		kf_heap_trim(kf_heap_self());
 	kf_heap_scavenge();
 	if (kf_pages_is_much_dirty())
 		kf_pages_hear_live(kf_heap_live());
@@ -59,7 +51,7 @@ static void *alloc_shared(unsigned int class, size_t size, bool near,
 	if (!heap) {
 		/* A fork is on and waits for nobody: neither do we. */
 		*zeroed = true;
-		return kf_large_alloc(&kf_heap_empty, size, KF_PAGE, true);
+		return kf_large_alloc(NULL, size, KF_PAGE, true);
 	}
 	p = kf_heap_alloc(heap, class, size, near, zeroed);
 	kf_heap_shared_unlock();
@@ -74,8 +66,8 @@ static void *alloc_small(size_t size, size_t align, bool *zeroed)
 	void *p;
 
 	kf_heap_tick();
-	p = heap->has_bins ? kf_heap_alloc(heap, class, size, near, zeroed)
-			   : alloc_shared(class, size, near, zeroed);
+	p = heap ? kf_heap_alloc(heap, class, size, near, zeroed)
+		 : alloc_shared(class, size, near, zeroed);
 	kf_pages_settle();
 	return p;
 }
@@ -87,9 +79,10 @@ static void *provide(size_t size, size_t align, bool zeroed)
 	void *p;
 
 	if (rounded > KF_SMALL_MAX || align > KF_PAGE) {
-		kf_heap_get();
+		struct kf_heap *heap = kf_heap_get();
+
 		kf_heap_tick();
-		return kf_large_alloc(counter(), size, align, zeroed);
+		return kf_large_alloc(heap, size, align, zeroed);
 	}
 	p = alloc_small(size, align, &clean);
 	if (p && zeroed) {
@@ -123,7 +116,7 @@ static struct kf_run *run_at(const void *p, enum kf_misuse *wrong)
 /* What is wrong about a small block, which should be live. */
 static enum kf_misuse block_at(const struct kf_slab *slab, const void *p)
 {
-	const struct kf_heap *heap = kf_heap_self;
+	const struct kf_heap *heap = kf_heap_self();
 
 	if (!kf_slab_is_block(slab, p))
 		return KF_INVALID_POINTER;
@@ -131,7 +124,7 @@ static enum kf_misuse block_at(const struct kf_slab *slab, const void *p)
 		return KF_DOUBLE_FREE;
 	if (likely(!kf_slab_looks_free(slab, p)))
 		return KF_FINE;
-	return (heap->has_bins && kf_slab_has_free(heap, slab, p)) ||
+	return (heap && kf_slab_has_free(heap, slab, p)) ||
 			       kf_audit_shared_has(slab, p)
 		       ? KF_DOUBLE_FREE
 		       : KF_FINE;
@@ -141,6 +134,7 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 {
 	enum kf_misuse wrong = block_at(slab, p);
 	struct kf_heap *self, *owner;
+	bool is_own;
 
 	if (unlikely(wrong))
 		return wrong;
@@ -149,18 +143,22 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 	/* A thread that only frees has use for outboxes too. */
 	self = kf_heap_get();
 	owner = kf_slab_owner(slab);
-	kf_heap_count(self, &kf_heap_pair(self, kf_slab_offset(slab))->frees,
-		      1);
-	if (unlikely(kf_slab_looks_free(slab, p)) && owner != self &&
-	    owner != self->marked && kf_audit_suspect(owner, p))
+	is_own = self && (owner == self || owner == self->marked);
+	kf_counters_add(
+		kf_self.counters,
+		&kf_slot_pair(kf_self.counters->slot, kf_slab_offset(slab))
+			 ->frees,
+		1);
+	if (unlikely(kf_slab_looks_free(slab, p)) && !is_own &&
+	    kf_audit_suspect(owner, p))
 		return KF_FINE;
-	if (!self->has_bins) {
-		kf_heap_send(self, slab, p);
+	if (!self) {
+		kf_heap_send(NULL, slab, p);
 		kf_heap_tick();
 		return KF_FINE;
 	}
 	kf_heap_enter(self);
-	if (owner == self || owner == self->marked)
+	if (is_own)
 		kf_slab_return(owner, slab, p);
 	else
 		kf_heap_send(self, slab, p);
@@ -181,7 +179,7 @@ static enum kf_misuse release(void *p, size_t unused)
 	if (run) {
 		if (run->mark)
 			kf_mark_leave_large(run);
-		kf_large_free(counter(), run);
+		kf_large_free(kf_heap_self(), run);
 		kf_heap_tick();
 	}
 	return wrong;
@@ -227,7 +225,6 @@ static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
 {
 	uint32_t old = kf_mark_of(p);
 	size_t room = kf_resize_with_room(have, size);
-	struct kf_heap *heap = counter();
 	void *to;
 
 	to = mark ? kf_marked_alloc(room, 16, false, mark, &room)
@@ -240,7 +237,7 @@ static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
 	if (old)
 		kf_mark_set(p, 0);
 	release(p, have);
-	kf_heap_stat(heap, KF_SLOT_realloc_moved, 1);
+	kf_self_stat(KF_SLOT_realloc_moved, 1);
 	return to;
 }
 
@@ -249,7 +246,7 @@ static void *resize_in_place(struct kf_run *run, void *p, size_t have,
 			     size_t size, uint32_t mark)
 {
 	if (run && size > KF_SMALL_MAX)
-		p = kf_large_resize(counter(), run, size);
+		p = kf_large_resize(kf_heap_self(), run, size);
 	else if (run || !kf_resize_stays(have, size) || !kf_mark_may(p, mark))
 		p = NULL;
 	return p;
@@ -306,10 +303,8 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 
 static bool trim(size_t pad)
 {
-	struct kf_heap *heap = kf_heap_self;
-
-	if (heap->has_bins)
-		kf_heap_flush(heap);
+	if (kf_heap_self())
+		kf_heap_flush(kf_heap_self());
 	kf_heap_scavenge();
 	return kf_pages_trim(pad) != 0;
 }

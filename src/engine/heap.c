@@ -6,7 +6,6 @@
 
 #include "engine/audit.h"
 #include "engine/cut.h"
-#include "engine/detour.h"
 #include "engine/share.h"
 
 #include "pages/pages.h"
@@ -50,13 +49,13 @@ static void *end_after(struct kf_bin *bin, uint32_t nr)
 
 uint32_t kf_heap_cut(struct kf_heap *heap, size_t offset, uint32_t nr)
 {
-	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
+	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
 	unsigned int class = (unsigned int)(offset / sizeof(*bin));
 	uint32_t kept;
 	void *rest;
 
 	/* Who shares it is charged block by block, as marked blocks are. */
-	if (!heap->has_slot || heap->marks)
+	if (heap->counters.shared || heap->marks)
 		return nr;
 	kept = kf_countdown_pass(&heap->countdown, kf_class_bytes(class), nr);
 	if (likely(kept == nr))
@@ -86,7 +85,8 @@ static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
 	bin->coded = kf_link_code(kf_audit_next(block));
 	if (is_wide(offset))
 		*block = NULL;
-	kf_heap_count(heap, &kf_heap_pair(heap, offset)->mallocs, 1);
+	kf_counters_add(&heap->counters,
+			&kf_slot_pair(heap->front.slot, offset)->mallocs, 1);
 	return block;
 }
 
@@ -144,7 +144,7 @@ static struct kf_slab *own_slab(struct kf_bin *bin)
 /* Blocks for an empty bin, of what the heap has; returns how many. */
 static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
 {
-	struct kf_bin *bin = &heap->bin[class];
+	struct kf_bin *bin = &heap->front.bin[class];
 	bool has_foreign = heap->foreign[class].nr;
 	struct kf_slab *slab = NULL;
 	uint32_t nr = 0;
@@ -154,7 +154,8 @@ static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
 	if (!nr)
 		slab = own_slab(bin);
 	if (!slab && !nr) {
-		heap->reuse = !kf_detour_strict;
+		heap->reuse =
+			!__atomic_load_n(&kf_foreign_barred, __ATOMIC_RELAXED);
 		slab = next_slab(heap, class);
 		if (has_foreign && (!slab || !slab->local)) {
 			nr = kf_foreign_take(heap, class * sizeof(*bin));
@@ -223,7 +224,8 @@ static unsigned int find_larger(struct kf_heap *heap, unsigned int class,
 				unsigned int last, size_t size)
 {
 	for (unsigned int c = class + 1; c <= last; c++) {
-		if (has_block(&heap->bin[c]) || fill(heap, c, size, false))
+		if (has_block(&heap->front.bin[c]) ||
+		    fill(heap, c, size, false))
 			return c;
 		if (take_sample_of(heap, class, c))
 			return 0;
@@ -273,7 +275,8 @@ static unsigned int find_near(struct kf_heap *heap, unsigned int class,
 static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
 			 bool near)
 {
-	if (has_block(&heap->bin[class]) || fill(heap, class, size, !near))
+	if (has_block(&heap->front.bin[class]) ||
+	    fill(heap, class, size, !near))
 		return class;
 	return near ? find_near(heap, class, size) : 0;
 }
@@ -281,7 +284,7 @@ static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
 /* A block of the class that one was found in, 0: NULL. */
 static void *pop_found(struct kf_heap *heap, unsigned int class, bool *zeroed)
 {
-	struct kf_bin *bin = &heap->bin[class];
+	struct kf_bin *bin = &heap->front.bin[class];
 
 	if (!class)
 		return NULL;
@@ -344,7 +347,7 @@ static inline void *hand_out(struct kf_heap *heap, struct kf_bin *bin,
 static __noinline void *refill_any(struct kf_heap *heap, size_t offset,
 				   size_t size)
 {
-	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
+	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
 	void *block = NULL;
 	uint32_t nr;
 
@@ -365,11 +368,11 @@ static __always_inline_kf void *
 refill_own(struct kf_heap *heap, struct kf_bin *bin, size_t offset, size_t size)
 {
 	struct kf_slab *slab = kf_bin_source(bin);
-	uint64_t *sum = heap->slot->scalar;
+	uint64_t *sum = heap->front.slot->scalar;
 	void *block, *next;
 	uint64_t nr, bytes;
 
-	if (unlikely(!slab) || !slab->local || unlikely(!heap->has_slot))
+	if (unlikely(!slab) || !slab->local || unlikely(heap->counters.shared))
 		return NULL;
 	block = slab->local;
 	nr = (uint64_t)slab->carved - slab->used;
@@ -390,7 +393,7 @@ refill_own(struct kf_heap *heap, struct kf_bin *bin, size_t offset, size_t size)
 	sum[KF_SLOT_cache_fills]++;
 	sum[KF_SLOT_asked_sample] += size * nr;
 	sum[KF_SLOT_given_sample] += bytes;
-	kf_heap_pair(heap, offset)->mallocs++;
+	kf_slot_pair(heap->front.slot, offset)->mallocs++;
 	kf_heap_leave(heap);
 	kf_probe_cache_fill(offset, nr);
 	return block;
@@ -399,14 +402,13 @@ refill_own(struct kf_heap *heap, struct kf_bin *bin, size_t offset, size_t size)
 /* Whether there is nothing to do but to find a block. */
 static inline bool may_be_short(const struct kf_heap *heap, unsigned int class)
 {
-	return kf_process_is_known() && !kf_detour_is_due() &&
-	       !kf_heap_sample_is_due(heap, class) &&
+	return kf_process_is_current() && !kf_heap_sample_is_due(heap, class) &&
 	       !kf_heap_tick_is_due(heap);
 }
 
 void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
 {
-	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
+	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
 	unsigned int class = (unsigned int)(offset / sizeof(*bin));
 	void *block;
 
@@ -423,7 +425,7 @@ void *kf_heap_refill_near(struct kf_heap *heap, unsigned int class, size_t size)
 	bool zeroed;
 
 	/* What a bin leads to is no block where its link is damaged. */
-	if (!heap->has_bins || kf_bin_first(&heap->bin[class]) ||
+	if (kf_bin_first(&heap->front.bin[class]) ||
 	    heap->refills % KF_SHORT_FILLS == 0 || !may_be_short(heap, class))
 		return NULL;
 	if (__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
@@ -444,7 +446,7 @@ static uint32_t flush_bin(struct kf_heap *heap, struct kf_bin *bin)
 	struct kf_slab *slab = kf_bin_source(bin);
 	uint32_t nr = 0;
 
-	heap->due[bin - heap->bin] = 0;
+	heap->due[bin - heap->front.bin] = 0;
 	if (bin->source & KF_BIN_FOREIGN)
 		return kf_foreign_flush(heap, bin);
 	bin->source = 0;
@@ -475,7 +477,7 @@ void kf_heap_trim(struct kf_heap *heap)
 	kf_spare_drop(heap);
 	kf_kept_drop(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
-		struct kf_slab *slab = kf_bin_source(&heap->bin[class]);
+		struct kf_slab *slab = kf_bin_source(&heap->front.bin[class]);
 
 		if (slab && !slab->used)
 			kf_slab_dispose(heap, slab);
@@ -492,7 +494,7 @@ void kf_heap_flush(struct kf_heap *heap)
 	kf_heap_enter(heap);
 	kf_heap_collect(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
-		uint32_t nr = flush_bin(heap, &heap->bin[class]);
+		uint32_t nr = flush_bin(heap, &heap->front.bin[class]);
 
 		if (nr) {
 			kf_heap_stat(heap, KF_SLOT_cache_flushes, 1);

@@ -11,7 +11,8 @@
  *			another heap's, and its own wide ones
  *	outbox		such blocks on their way home
  *	inbox		where a heap finds those that others sent it
- *	front		what a thread with a tag points at in place of its heap
+ *	front		what a thread points at: engine/front.h
+ *	counters	a thread's place in the stats file
  *	spare		an empty slab that waits to be one of another class
  *	kept		a freed run of a large block that waits to be another's
  *
@@ -24,15 +25,12 @@
  *	- a bin's blocks are all of its source, or all foreign, and one flag
  *	  says whether they read as zeroes behind their first word;
  *	- only the owner writes the slab's line, only atomics touch the inbox.
- *
- * Modes by emptiness: a thread without a heap points at one whose bins are
- * all empty, so the fast path needs no test for it. Where another engine serves
- * each thread has a heap that only counts: a guest with a slot of its own.
  */
 #ifndef KF_ENGINE_HEAP_H
 #define KF_ENGINE_HEAP_H
 
 #include "base/list.h"
+#include "engine/front.h"
 #include "engine/slab.h"
 #include "pages/pages.h"
 #include "sample/countdown.h"
@@ -40,28 +38,8 @@
 #include "stats/stats.h"
 #include "sys/thread.h"
 
-struct kf_heap;
-
 #define KF_BIN_ZEROED ((uintptr_t)1)  /* tag in a bin's source */
 #define KF_BIN_FOREIGN ((uintptr_t)2) /* the source is no slab, but others */
-
-/*
- * What a front has for the owner word of the slabs whose blocks it may free, or
- * the word of what it has; so 0 is for a heap that is none, as no slab's is.
- */
-static inline uintptr_t kf_front_frees(uintptr_t word)
-{
-	return word ^ KF_SLAB_NOBODYS;
-}
-
-/* 16 bytes, as a pair of counters: one offset finds both. */
-struct kf_bin {
-	void *coded;	  /* the first block: kf_link_code() */
-	uintptr_t source; /* slab, tagged when the blocks read as zeroes */
-};
-
-_Static_assert(sizeof(struct kf_bin) == sizeof(struct kf_stats_pair),
-	       "one offset for bins and counters");
 
 /* Blocks of one class, of any slab, that the heap may hand out again. */
 struct kf_foreign {
@@ -121,38 +99,47 @@ struct kf_kept {
 	unsigned int next;		   /* the length that goes next */
 };
 
-enum kf_heap_state { KF_HEAP_IN_USE, KF_HEAP_IDLE, KF_HEAP_LOST };
+enum kf_counters_state {
+	KF_COUNTERS_IN_USE,
+	KF_COUNTERS_IDLE,
+	KF_COUNTERS_LOST
+};
+
+/*
+ * A thread's place in the stats file, which the next thread takes over when it
+ * ends; a heap has one, and where another engine serves it is all that a thread
+ * has.
+ */
+struct kf_counters {
+	struct kf_slot *slot;	       /* constant */
+	struct kf_heap *heap;	       /* that it is a part of, or NULL;
+					  constant */
+	bool shared;		       /* others count in @slot too: constant */
+	bool rests;		       /* nobody's when a fork began; arenas
+					  lock */
+	uint8_t state;		       /* enum kf_counters_state; atomic */
+	uint8_t exit_rounds;	       /* owner */
+	struct kf_counters *next_all;  /* constant once listed */
+	struct kf_counters *next_idle; /* of the idle stack */
+	struct kf_box box;	       /* owner */
+};
 
 struct kf_heap {
-	struct kf_bin bin[KF_NR_CLASSES]; /* owner */
-	struct kf_slot *slot;		  /* constant */
-	bool has_bins;			  /* of its own: constant */
-	bool has_slot;			  /* likewise */
-	uint8_t direct;		  /* how calls may go to the engine: constant */
-	bool marks;		  /* of a marked sibling: constant */
-	bool unflushed;		  /* left as it was; arenas lock */
-	uint8_t busy;		  /* owner is in a slow path */
-	uint8_t state;		  /* enum kf_heap_state; atomic */
-	bool rests;		  /* nobody's when a fork began; arenas lock */
-	uint8_t exit_rounds;	  /* owner */
-	uint8_t nr_spares;	  /* owner */
-	uint8_t hue;		  /* for the colour of slabs; owner */
-	uint32_t refills;	  /* owner */
-	uint32_t kept_pages;	  /* owner */
-	bool reuse;		  /* foreign blocks are wanted; owner */
-	int64_t credit;		  /* foreign bytes it may still hold; owner */
-	int64_t allowed;	  /* of these at most; owner */
-	struct kf_heap *marked;	  /* for marked blocks, or NULL; owner */
-	bool aside;		  /* stands for another's: constant */
-	uintptr_t theirs;	  /* of a front: see kf_front_frees(); owner */
-	struct kf_heap *front;	  /* see engine/detour.h, or NULL; owner */
-	struct kf_heap *own;	  /* of a front: whose it is; of
-				     kf_heap_detour: itself; constant */
-	struct kf_heap *behind;	  /* of a front: where its blocks are; owner */
-	void *tag;		  /* of a front: what is current; owner */
-	void *tags;		  /* for push and pop, or NULL; owner */
-	struct kf_heap *next_all; /* constant once listed */
-	struct kf_heap *next_idle;		  /* of the idle stack */
+	struct kf_front front; /* owner; first: an owner word is its
+				  address */
+	struct kf_counters counters;
+	bool marks;		/* its slabs have marks: constant */
+	bool unflushed;		/* left as it was; arenas lock */
+	uint8_t busy;		/* owner is in a slow path */
+	uint8_t nr_spares;	/* owner */
+	uint8_t hue;		/* for the colour of slabs; owner */
+	bool reuse;		/* foreign blocks are wanted; owner */
+	uint32_t refills;	/* owner */
+	uint32_t kept_pages;	/* owner */
+	int64_t credit;		/* foreign bytes it may still hold;
+				   owner */
+	int64_t allowed;	/* of these at most; owner */
+	struct kf_heap *marked; /* for marked blocks, or NULL; owner */
 	struct kf_share share[KF_NR_TINY + 1];	  /* owner */
 	struct kf_sharer sharer[KF_NR_TINY + 1];  /* owner */
 	struct kf_slab *spare[KF_NR_SPARES];	  /* owner */
@@ -161,7 +148,6 @@ struct kf_heap {
 	struct kf_list slabs[KF_NR_CLASSES];	  /* not full ones; owner */
 	uint32_t nr_slabs[KF_NR_CLASSES];	  /* full ones too; owner */
 	struct kf_countdown countdown;		  /* owner */
-	struct kf_box box;			  /* owner */
 	uint32_t due[KF_NR_CLASSES]; /* the epoch of a sample due; owner */
 	uint64_t kept_lengths; /* of which runs are kept, a bit each; owner */
 	struct kf_kept *kept;  /* these, or NULL: never any; owner */
@@ -171,35 +157,56 @@ struct kf_heap {
 } __kf_aligned(KF_CACHE_LINE);
 
 /*
- * A thread's heap: empty at first, a guest when it has none of its own. Those
- * of zeroes are both: no bin of zeroes has a block.
- */
-extern __thread struct kf_heap *kf_heap_self
-	__attribute__((tls_model("initial-exec")));
-
-/*
  * Whether a heap ever kept a block of another's: until then a block of the
  * heap's own slabs was given by nobody else. Atomic.
  */
 extern bool kf_foreign_kept __kf_hidden;
 
-extern struct kf_heap kf_heap_empty;
-extern struct kf_heap kf_heap_guest;
+/*
+ * Whether no heap may keep blocks of others: while some threads are observed
+ * and others not yet, nobody frees unseen what another was seen to allocate.
+ * Atomic.
+ */
+extern bool kf_foreign_barred __kf_hidden;
 
-/* Add to a word of a heap's slot; some share theirs. */
-static inline void kf_heap_count(struct kf_heap *heap, uint64_t *word,
-				 uint64_t n)
+/* The calling thread's heap, or NULL: it has none of its own. */
+static inline struct kf_heap *kf_heap_self(void)
 {
-	if (unlikely(!heap->has_slot))
+	return kf_self.counters->heap;
+}
+
+/* The heap whose front it is; of the fronts of heaps alone. */
+static inline struct kf_heap *kf_heap_of(struct kf_front *front)
+{
+	return kf_container_of(front, struct kf_heap, front);
+}
+
+/* Add to a word of a slot, which others may count in too. */
+static inline void kf_counters_add(const struct kf_counters *counters,
+				   uint64_t *word, uint64_t n)
+{
+	if (unlikely(counters->shared))
 		__atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 	else
 		*word += n;
 }
 
+static inline void kf_counters_stat(const struct kf_counters *counters,
+				    enum kf_slot_stat s, uint64_t n)
+{
+	kf_counters_add(counters, &counters->slot->scalar[s], n);
+}
+
 static inline void kf_heap_stat(struct kf_heap *heap, enum kf_slot_stat s,
 				uint64_t n)
 {
-	kf_heap_count(heap, &heap->slot->scalar[s], n);
+	kf_counters_stat(&heap->counters, s, n);
+}
+
+/* The same, in what the calling thread counts in. */
+static inline void kf_self_stat(enum kf_slot_stat s, uint64_t n)
+{
+	kf_counters_stat(kf_self.counters, s, n);
 }
 
 /* Who carves more wide blocks may hold more of them back. */
@@ -212,10 +219,10 @@ static inline void kf_heap_allow(struct kf_heap *heap, size_t size,
 	heap->credit += bytes / KF_ALLOWANCE;
 }
 
-static inline struct kf_stats_pair *kf_heap_pair(struct kf_heap *heap,
+static inline struct kf_stats_pair *kf_slot_pair(struct kf_slot *slot,
 						 size_t offset)
 {
-	return (void *)((char *)heap->slot->class + offset);
+	return (void *)((char *)slot->class + offset);
 }
 
 /* The first block of a bin; NULL: it is empty; what is no block: damaged. */
@@ -242,44 +249,28 @@ void kf_heap_init(void);
  * kf_heap_get() - the calling thread's heap, made or adopted if need be
  *
  * Context: any thread. Takes the arenas lock the first time.
- * Return: the heap, or kf_heap_guest when the thread must share one.
+ * Return: the heap, or NULL when the thread must share one.
  */
 struct kf_heap *kf_heap_get(void);
 
 /**
  * kf_heap_only_count() - have this and all later threads only count
- * @direct:	what the member of that name is to be
  *
- * For another engine than the default one. A thread that has a heap already
- * changes in kf_heap_counter().
+ * For another engine than the default one. A thread that has a heap leaves it
+ * in kf_counters_get().
  *
  * Context: once, before main().
  */
-void kf_heap_only_count(uint8_t direct);
+void kf_heap_only_count(void);
 
 /**
- * kf_heap_counter_make() - kf_heap_counter(), where there is none yet
- *
- * Context: as there.
- * Return: likewise.
- */
-struct kf_heap *kf_heap_counter_make(void);
-
-/**
- * kf_heap_counter() - who counts what the calling thread does
+ * kf_counters_get() - what the calling thread counts in, taken if need be
  *
  * Context: any thread, after kf_heap_only_count(). May take the arenas lock and
  *	    call calloc the first time.
- * Return: a guest; never NULL.
+ * Return: counters; never NULL.
  */
-static inline struct kf_heap *kf_heap_counter(void)
-{
-	struct kf_heap *heap = kf_heap_self;
-
-	return likely(!heap->has_bins && heap != &kf_heap_empty)
-		       ? heap
-		       : kf_heap_counter_make();
-}
+struct kf_counters *kf_counters_get(void);
 
 /**
  * kf_heap_live() - usable bytes of all live blocks by the slots' counts
@@ -320,7 +311,7 @@ void kf_heap_slow_down(bool on);
 
 /**
  * kf_heap_refill() - a small block, where a bin can be filled at once
- * @heap:	kf_heap_self, no guest
+ * @heap:	the calling thread's
  * @offset:	the class, times 16, as in kf_fast_alloc()
  * @size:	bytes asked, for the estimate of rounding
  *
@@ -336,7 +327,7 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset,
 
 /**
  * kf_heap_refill_near() - a larger block, where kf_heap_refill() had none
- * @heap:	kf_heap_self
+ * @heap:	the calling thread's
  * @class:	of blocks above KF_TINY_MAX
  * @size:	bytes asked
  *
@@ -368,25 +359,22 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 
 /**
  * kf_heap_may_give() - whether a block may be freed by the short way
- * @heap:	kf_heap_self
  * @slab:	a slab
  * @p:		an address in it
  *
  * Context: any thread.
  * Return: false where @p is no block, or where the long way has things to do.
  */
-static __always_inline_kf bool kf_heap_may_give(const struct kf_heap *heap,
-						const struct kf_slab *slab,
+static __always_inline_kf bool kf_heap_may_give(const struct kf_slab *slab,
 						const void *p)
 {
-	return heap->has_bins && kf_slab_is_block(slab, p) &&
-	       !kf_slab_looks_free(slab, p) && !kf_slab_looks_mailed(p) &&
-	       kf_process_is_known();
+	return kf_slab_is_block(slab, p) && !kf_slab_looks_free(slab, p) &&
+	       !kf_slab_looks_mailed(p) && kf_process_is_current();
 }
 
 /**
  * kf_heap_give() - free a small block by the short way
- * @heap:	kf_heap_self
+ * @heap:	the calling thread's
  * @slab:	the block's slab, its own or another heap's
  * @p:		the block
  *
@@ -398,7 +386,7 @@ void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p);
 
 /**
  * kf_heap_resize() - a small block at another small size, by the short way
- * @heap:	kf_heap_self
+ * @heap:	the calling thread's
  * @p:		any pointer
  * @size:	bytes wanted, any
  *
@@ -421,14 +409,14 @@ void kf_heap_shared_unlock(void);
 
 /**
  * kf_heap_send() - free a block of another heap
- * @heap:	the caller's heap, or a guest
+ * @heap:	the caller's, or NULL
  * @slab:	the block's slab
  * @p:		the block
  *
  * It is kept for the next request of its class, or waits in an outbox until
- * there is more to send; a guest's goes at once.
+ * there is more to send; where the caller has no heap it goes at once.
  *
- * Context: the heap's owner, inside kf_heap_enter(); any thread for guests.
+ * Context: the heap's owner, inside kf_heap_enter().
  * Return: false when much has been sent: time for a tick.
  */
 bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p);

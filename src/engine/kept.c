@@ -29,7 +29,7 @@ _Static_assert(KF_KEPT_PAGES <= PAGES_MAX, "one is not much");
  */
 static uint64_t pages_max(const struct kf_heap *heap)
 {
-	const uint64_t *sum = heap->slot->scalar;
+	const uint64_t *sum = heap->front.slot->scalar;
 	int64_t live = (int64_t)(sum[KF_SLOT_large_allocated] -
 				 sum[KF_SLOT_large_freed]);
 	uint64_t part = (kf_word_get(KF_WORD_large) >> KF_PAGE_SHIFT) -
@@ -121,7 +121,7 @@ bool kf_kept_put(struct kf_heap *heap, struct kf_run *run)
 {
 	bool done;
 
-	if (!heap->has_bins || run->kind != KF_RUN_LARGE || run->private ||
+	if (!heap || run->kind != KF_RUN_LARGE || run->private ||
 	    run->nr_pages > KF_KEPT_PAGES)
 		return false;
 	kf_heap_enter(heap);
@@ -163,7 +163,7 @@ struct kf_run *kf_kept_take(struct kf_heap *heap, size_t nr_pages, size_t align)
 {
 	struct kf_run *run;
 
-	if (likely(!heap->kept_lengths) || !nr_pages ||
+	if (!heap || likely(!heap->kept_lengths) || !nr_pages ||
 	    nr_pages > KF_KEPT_PAGES)
 		return NULL;
 	kf_heap_enter(heap);

@@ -8,7 +8,6 @@
  */
 #include "engine/large.h"
 
-#include "engine/detour.h"
 #include "engine/fast.h"
 
 #include "pages/pages.h"
@@ -70,7 +69,7 @@ static bool grows_best_mapped(size_t size)
 static struct kf_run *take_dirty(struct kf_heap *heap, size_t nr,
 				 size_t align_pages)
 {
-	bool much = heap->kept_pages > FEW_KEPT_PAGES;
+	bool much = heap && heap->kept_pages > FEW_KEPT_PAGES;
 
 	for (;;) {
 		struct kf_run *run = kf_pages_alloc_dirty(nr, align_pages);
@@ -110,7 +109,7 @@ static struct kf_run *take(struct kf_heap *heap, const struct want *want,
 		run = take_dirty(heap, nr, align_pages);
 	if (!run && mapped)
 		run = kf_pages_map(nr, align_pages, zeroed);
-	if (!run && !mapped && heap->kept_pages > FEW_KEPT_PAGES)
+	if (!run && !mapped && heap && heap->kept_pages > FEW_KEPT_PAGES)
 		run = take_dirty(heap, nr, align_pages);
 	/* Each is tried where the other finds no room: addresses are scarce. */
 	if (!run)
@@ -134,14 +133,16 @@ static void __noinline zero(struct kf_run *run)
 		__builtin_memset(run->start, 0, bytes);
 }
 
-static void count_new(struct kf_heap *heap, struct kf_run *run, size_t size)
+static void count_new(struct kf_run *run, size_t size)
 {
+	const struct kf_counters *c = kf_self.counters;
+
 	run->asked = size;
 	run->mark = 0;
 	run->fresh = 0;
-	kf_heap_count(heap, &heap->slot->class[0].mallocs, 1);
-	kf_heap_stat(heap, KF_SLOT_large_allocated, kf_run_bytes(run));
-	kf_heap_stat(heap, KF_SLOT_large_slack, kf_run_bytes(run) - size);
+	kf_counters_add(c, &c->slot->class[0].mallocs, 1);
+	kf_counters_stat(c, KF_SLOT_large_allocated, kf_run_bytes(run));
+	kf_counters_stat(c, KF_SLOT_large_slack, kf_run_bytes(run) - size);
 	kf_probe_large_alloc((uintptr_t)run->start, size);
 }
 
@@ -156,15 +157,15 @@ static struct kf_run *provide(struct kf_heap *heap, const struct want *want,
 		return NULL;
 	if (zeroed && !clean)
 		zero(run);
-	count_new(heap, run, want->size);
+	count_new(run, want->size);
 	return run;
 }
 
 /* What only the long way does gets its turn now and then. */
 static bool may_be_quick(struct kf_heap *heap)
 {
-	return heap->has_bins && kf_process_is_known() && !kf_detour_is_due() &&
-	       ++heap->refills % KF_SHORT_FILLS && !kf_heap_tick_is_due(heap);
+	return kf_process_is_current() && ++heap->refills % KF_SHORT_FILLS &&
+	       !kf_heap_tick_is_due(heap);
 }
 
 struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)
@@ -183,7 +184,7 @@ struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)
 	if (!run)
 		return NULL;
 	heap->countdown.left -= bytes;
-	count_new(heap, run, size);
+	count_new(run, size);
 	return run;
 }
 
@@ -233,11 +234,12 @@ static bool move_thresholds(size_t bytes)
 
 void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 {
+	const struct kf_counters *c = kf_self.counters;
 	size_t bytes = kf_run_bytes(run);
 
-	kf_heap_count(heap, &heap->slot->class[0].frees, 1);
-	kf_heap_stat(heap, KF_SLOT_large_freed, bytes);
-	kf_heap_stat(heap, KF_SLOT_large_slack, -(bytes - run->asked));
+	kf_counters_add(c, &c->slot->class[0].frees, 1);
+	kf_counters_stat(c, KF_SLOT_large_freed, bytes);
+	kf_counters_stat(c, KF_SLOT_large_slack, -(bytes - run->asked));
 	kf_probe_large_free((uintptr_t)run->start, run->asked);
 	if (kf_kept_put(heap, run))
 		return;
@@ -254,17 +256,15 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 		kf_pages_adopt(run);
 }
 
-static void count_resize(struct kf_heap *heap, struct kf_run *run, size_t old,
-			 size_t size)
+static void count_resize(struct kf_run *run, size_t old, size_t size)
 {
 	size_t bytes = kf_run_bytes(run);
 
 	if (bytes > old)
-		kf_heap_stat(heap, KF_SLOT_large_allocated, bytes - old);
+		kf_self_stat(KF_SLOT_large_allocated, bytes - old);
 	else
-		kf_heap_stat(heap, KF_SLOT_large_freed, old - bytes);
-	kf_heap_stat(heap, KF_SLOT_large_slack,
-		     (bytes - size) - (old - run->asked));
+		kf_self_stat(KF_SLOT_large_freed, old - bytes);
+	kf_self_stat(KF_SLOT_large_slack, (bytes - size) - (old - run->asked));
 	run->asked = size;
 }
 
@@ -296,7 +296,7 @@ static void *copy_wider(struct kf_heap *heap, struct kf_run *run, size_t size)
 	__builtin_memcpy(to->start, run->start,
 			 KF_MIN(kf_run_bytes(run), size));
 	kf_large_free(heap, run);
-	kf_heap_stat(heap, KF_SLOT_realloc_moved, 1);
+	kf_self_stat(KF_SLOT_realloc_moved, 1);
 	return to->start;
 }
 
@@ -314,6 +314,6 @@ void *kf_large_resize(struct kf_heap *heap, struct kf_run *run, size_t size)
 		return copy_wider(heap, run, size);
 	if (!done)
 		return NULL;
-	count_resize(heap, run, old, size);
+	count_resize(run, old, size);
 	return run->start;
 }

@@ -11,7 +11,7 @@
 
 /**
  * kf_large_alloc() - a block of whole pages
- * @heap:	who counts it
+ * @heap:	the calling thread's, or NULL
  * @size:	bytes asked, not 0
  * @align:	power of two
  * @zeroed:	whether it must read as zeroes
@@ -26,7 +26,7 @@ void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 
 /**
  * kf_large_reuse() - a large block by the short way: one that the heap kept
- * @heap:	kf_heap_self
+ * @heap:	the calling thread's
  * @size:	bytes asked, above KF_SMALL_MAX
  *
  * Fires large_alloc.
@@ -38,7 +38,7 @@ struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size) __must_check;
 
 /**
  * kf_large_may_keep() - whether kf_large_free() may be called at once
- * @heap:	kf_heap_self
+ * @heap:	the calling thread's
  * @run:	the run that the address map has
  * @p:		the address
  *
@@ -50,7 +50,7 @@ bool kf_large_may_keep(struct kf_heap *heap, const struct kf_run *run,
 
 /**
  * kf_large_free() - give a large block back; may move the thresholds
- * @heap:	who counts it
+ * @heap:	the calling thread's, or NULL
  * @run:	its run
  *
  * Fires large_free and memory_mallopt_free_dyn_thresholds.
@@ -61,7 +61,7 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run);
 
 /**
  * kf_large_resize() - grow or shrink without a copy
- * @heap:	who counts it
+ * @heap:	the calling thread's, or NULL
  * @run:	its run
  * @size:	bytes wanted, above KF_SMALL_MAX
  *
@@ -73,17 +73,17 @@ void *kf_large_resize(struct kf_heap *heap, struct kf_run *run,
 
 /**
  * kf_kept_put() - keep a freed large block's run for the heap's next one
- * @heap:	the caller's
+ * @heap:	the calling thread's, or NULL
  * @run:	the run, counted as freed
  *
- * Context: the heap's owner; any thread for guests, who keep nothing.
+ * Context: the heap's owner; any thread without a heap, which keeps nothing.
  * Return: false when it is not worth keeping; nothing changed.
  */
 bool kf_kept_put(struct kf_heap *heap, struct kf_run *run) __must_check;
 
 /**
  * kf_kept_take() - a kept run
- * @heap:	the caller's
+ * @heap:	the calling thread's, or NULL
  * @nr_pages:	pages wanted; it has a half more at most
  * @align:	bytes, power of two
  *

@@ -25,7 +25,7 @@ static struct kf_run *run_of(const void *p)
 static void *alloc_large(size_t size, size_t align, bool zeroed, uint32_t mark,
 			 size_t *usable)
 {
-	void *p = kf_large_alloc(kf_heap_self, size, align, zeroed);
+	void *p = kf_large_alloc(kf_heap_self(), size, align, zeroed);
 	struct kf_run *run;
 
 	if (!p)
@@ -70,8 +70,8 @@ void *kf_marked_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,
 	if (rounded > KF_SMALL_MAX || align > KF_PAGE)
 		return alloc_large(size, align, zeroed, mark, usable);
 	kf_heap_tick();
-	p = heap->has_bins ? alloc_small(heap, rounded, size, near, &clean)
-			   : alloc_shared(rounded, size, near, &clean);
+	p = heap ? alloc_small(heap, rounded, size, near, &clean)
+		 : alloc_shared(rounded, size, near, &clean);
 	/* A large one has room for a mark too, where a fork holds the heap. */
 	if (!p)
 		return alloc_large(size, align, zeroed, mark, usable);

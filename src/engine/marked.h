@@ -52,7 +52,7 @@ extern struct kf_mark_hooks kf_mark_hooks __kf_hidden;
  *
  * Of the default engine, whatever engine serves. Calls no hook.
  *
- * Context: any thread, its own heap in place (engine/detour.h).
+ * Context: any thread.
  * Return: the block, counted, or NULL when the kernel has no more.
  */
 void *kf_marked_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,

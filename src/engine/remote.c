@@ -126,7 +126,7 @@ uint32_t kf_foreign_flush(struct kf_heap *heap, struct kf_bin *bin)
 {
 	uint32_t nr = post_list(heap, kf_bin_first(bin));
 
-	heap->due[bin - heap->bin] = 0;
+	heap->due[bin - heap->front.bin] = 0;
 	*bin = (struct kf_bin){kf_link_code(NULL), 0};
 	return nr;
 }
@@ -135,8 +135,8 @@ void kf_heap_send_foreign(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
-		if (heap->bin[class].source & KF_BIN_FOREIGN)
-			kf_foreign_flush(heap, &heap->bin[class]);
+		if (heap->front.bin[class].source & KF_BIN_FOREIGN)
+			kf_foreign_flush(heap, &heap->front.bin[class]);
 	}
 	heap->reuse = false;
 	kf_heap_send_all(heap);
@@ -184,7 +184,7 @@ static __always_inline_kf bool put(struct kf_heap *heap, struct kf_slab *slab,
 uint32_t kf_foreign_take(struct kf_heap *heap, size_t offset)
 {
 	struct kf_foreign *foreign = (void *)((char *)heap->foreign + offset);
-	struct kf_bin *bin = (void *)((char *)heap->bin + offset);
+	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
 	unsigned int class = (unsigned int)(offset / sizeof(*bin));
 	uint32_t nr = (uint32_t)foreign->nr;
 
@@ -213,9 +213,9 @@ void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
 	if (kf_slab_has_marks(slab))
 		kf_mark_leave(slab, p);
 	kf_heap_enter(heap);
-	kf_heap_pair(heap, kf_slab_offset(slab))->frees++;
+	kf_slot_pair(heap->front.slot, kf_slab_offset(slab))->frees++;
 	if (likely(owner != heap && owner != heap->marked)) {
-		heap->slot->scalar[KF_SLOT_remote_frees]++;
+		heap->front.slot->scalar[KF_SLOT_remote_frees]++;
 		put(heap, slab, p);
 	} else {
 		kf_slab_return(owner, slab, p);
@@ -226,8 +226,8 @@ void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
 
 bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
-	kf_heap_stat(heap, KF_SLOT_remote_frees, 1);
-	if (unlikely(!heap->has_bins)) {
+	kf_self_stat(KF_SLOT_remote_frees, 1);
+	if (unlikely(!heap)) {
 		set_later(p, NULL);
 		send(kf_slab_owner(slab), p, p);
 		return false;

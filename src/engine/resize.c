@@ -27,7 +27,7 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 	void *to;
 
 	if (!slab || size > KF_SMALL_MAX || kf_slab_has_marks(slab) ||
-	    !kf_heap_may_give(heap, slab, p))
+	    !kf_heap_may_give(slab, p))
 		return NULL;
 	have = slab->size;
 	if (kf_resize_stays(have, size))
@@ -38,7 +38,7 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 		return NULL;
 	memcpy(to, p, KF_MIN(have, size));
 	kf_heap_stat(heap, KF_SLOT_realloc_moved, 1);
-	if (!kf_fast_free(heap, p, &slab)) {
+	if (!kf_fast_free(&heap->front, p, &slab)) {
 		if (!kf_fast_keep(heap, slab, p))
 			kf_heap_give(heap, slab, p);
 	} else if (unlikely(--slab->used == 0)) {

@@ -37,7 +37,7 @@ static uint32_t count_given(const struct kf_heap *heap)
 	uint32_t nr = 0;
 
 	for (unsigned int class = 1; class <= KF_NR_TINY; class ++)
-		nr += (uint32_t)heap->slot->class[class].mallocs;
+		nr += (uint32_t)heap->front.slot->class[class].mallocs;
 	return nr;
 }
 
@@ -49,7 +49,7 @@ static uint32_t count_given(const struct kf_heap *heap)
  */
 static bool is_to_part(const struct kf_heap *heap, const struct kf_sharer *s)
 {
-	const struct kf_stats_pair *pair = &heap->slot->class[s->of];
+	const struct kf_stats_pair *pair = &heap->front.slot->class[s->of];
 	int64_t live = (int64_t)(pair->mallocs - pair->frees);
 	uint32_t given = (uint32_t)pair->mallocs - s->given;
 
@@ -87,7 +87,7 @@ void kf_share_begin(struct kf_heap *heap, unsigned int class,
 
 	if (!s->of) {
 		s->of = (uint8_t)other;
-		s->given = (uint32_t)heap->slot->class[other].mallocs;
+		s->given = (uint32_t)heap->front.slot->class[other].mallocs;
 		s->all = count_given(heap);
 	}
 	if (share->left && !heap->marks && !heap->nr_slabs[class])

@@ -79,7 +79,7 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 		slab = take_pages(heap, nr_pages);
 	if (!slab)
 		return NULL;
-	slab->frees = &heap->slot->class[class].frees;
+	slab->frees = &heap->front.slot->class[class].frees;
 	slab->size = size;
 	slab->capacity =
 		(uint16_t)(kf_run_bytes(&slab->run) / (size + mark_bytes));
@@ -100,7 +100,7 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 
 void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 {
-	struct kf_bin *bin = &heap->bin[kf_slab_class(slab)];
+	struct kf_bin *bin = &heap->front.bin[kf_slab_class(slab)];
 
 	if (kf_bin_source(bin) == slab)
 		bin->source = 0;
@@ -126,7 +126,7 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab)
 {
 	if (kf_slab_is_dear(slab) ||
-	    kf_bin_source(&heap->bin[kf_slab_class(slab)]) != slab)
+	    kf_bin_source(&heap->front.bin[kf_slab_class(slab)]) != slab)
 		kf_slab_dispose(heap, slab);
 }
 
@@ -196,7 +196,7 @@ bool kf_slab_has_free(const struct kf_heap *heap, const struct kf_slab *slab,
 		      const void *p)
 {
 	size_t class = kf_slab_class(slab);
-	const struct kf_bin *bin = &heap->bin[class];
+	const struct kf_bin *bin = &heap->front.bin[class];
 	const struct kf_foreign *foreign = &heap->foreign[class];
 	const struct kf_heap *owner = kf_slab_owner(slab);
 

@@ -32,11 +32,11 @@ struct kf_record_pen {
 	uint32_t *used;	  /* of the chunk */
 	uint64_t time;	  /* ticks, of the last event */
 	uint64_t address; /* that the last event had */
-	uint32_t seal;	  /* kf_process_sealed() while this may be used */
+	uint32_t state;	  /* of the process while this may be used */
 };
 
-/* In place of a seal: this may not be used. */
-#define KF_PEN_CLOSED UINT32_MAX
+/* In place of a state: this may not be used. */
+#define KF_PEN_CLOSED KF_STATE_NONE
 
 /* The calling thread's, or NULL. */
 extern __thread struct kf_record_pen *kf_record_pen __kf_hidden
@@ -44,18 +44,18 @@ extern __thread struct kf_record_pen *kf_record_pen __kf_hidden
 
 /**
  * kf_record_open() - let the calling thread go the short way, or not
- * @seal:	KF_PEN_CLOSED: not; else as long as kf_process_sealed() says
- *		the same, which is not 0
+ * @state:	KF_PEN_CLOSED: not; else as long as it is the state of the
+ *		process
  *
  * Context: any thread.
  */
-static inline void kf_record_open(uint32_t seal)
+static inline void kf_record_open(uint32_t state)
 {
 	struct kf_record_pen *pen = kf_record_pen;
 
 	/* A difference to an odd address has no room for its lowest bits. */
 	if (likely(pen))
-		pen->seal = pen->address & 15 ? KF_PEN_CLOSED : seal;
+		pen->state = pen->address & 15 ? KF_PEN_CLOSED : state;
 }
 
 /**
@@ -75,7 +75,9 @@ static __always_inline_kf bool kf_pen_lift(struct kf_record_pen *pen,
 	/* Handlers write before this or not at all. */
 	*(uint8_t *volatile *)&pen->end = NULL;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (likely(pen->at < *end) && likely(pen->seal == kf_process_sealed()))
+	if (likely(pen->at < *end) &&
+	    likely(pen->state ==
+		   __atomic_load_n(kf_process_state, __ATOMIC_RELAXED)))
 		return true;
 	pen->end = *end;
 	return false;

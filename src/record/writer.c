@@ -27,10 +27,10 @@ struct kf_writer kf_writers[KF_FIRST_WRITERS];
 /* Block i has as many as all before it; a NULL and what follows it: atomic. */
 static struct kf_writer *more_writers[KF_MORE_WRITERS];
 
-__thread struct kf_record_pen *kf_record_pen
+__thread uint32_t kf_record_thread_epoch
 	__attribute__((tls_model("initial-exec")));
 
-__thread uint32_t kf_record_thread_epoch
+__thread struct kf_record_pen *kf_record_pen
 	__attribute__((tls_model("initial-exec")));
 
 /*
@@ -189,7 +189,7 @@ static inline uint8_t *put_block(struct kf_writer *w, uint8_t *p,
 	w->pen.address = address;
 	/* See kf_record_open(). */
 	if (unlikely(address & 15))
-		w->pen.seal = KF_PEN_CLOSED;
+		w->pen.state = KF_PEN_CLOSED;
 	return kf_record_put_varint(p, kf_record_zigzag(n));
 }
 
@@ -301,7 +301,7 @@ static __noinline struct kf_writer *introduce(void)
 
 	if (!w)
 		return NULL;
-	w->pen.seal = KF_PEN_CLOSED;
+	w->pen.state = KF_PEN_CLOSED;
 	kf_record_pen = &w->pen;
 	know(w);
 	if (!is_busy(w))
@@ -311,7 +311,7 @@ static __noinline struct kf_writer *introduce(void)
 
 static void give_back(struct kf_writer *w)
 {
-	w->pen.seal = KF_PEN_CLOSED;
+	w->pen.state = KF_PEN_CLOSED;
 	kf_record_pen = NULL;
 	forget_epoch();
 	__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);

@@ -12,8 +12,6 @@
 #include <pthread.h>
 #include <time.h>
 
-__thread uint64_t kf_thread_mark __attribute__((tls_model("initial-exec")));
-
 void kf_futex_wait(uint32_t *word, uint32_t value)
 {
 	kf_sys(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
@@ -51,77 +49,52 @@ void kf_thread_exit_init(void (*fn)(void))
 bool kf_thread_on_exit(void)
 {
 	return exit_key_made &&
-	       pthread_setspecific(exit_key, &kf_thread_mark) == 0;
+	       pthread_setspecific(exit_key, (void *)kf_thread_self()) == 0;
 }
 
-/* Points at a wiped page, or here where there is none. */
-static uint32_t always_known[KF_NR_PROCESS_WORDS];
-uint32_t *kf_process_mark;
+/* Where there is no page that the kernel wipes. */
+static uint32_t unwiped = KF_STATE_STARTING;
+
+uint32_t *kf_process_state = &unwiped;
+
+__thread uint32_t kf_process_seen __attribute__((tls_model("initial-exec"))) =
+	KF_STATE_NONE;
+
+/* The state that was given last, whoever has been forked since; atomic. */
+static uint32_t last = KF_STATE_NONE;
 
 void kf_process_know(void)
 {
-	if (!kf_process_mark) {
-		kf_process_mark = kf_vm_map(KF_PAGE, KF_PAGE);
-		if (!kf_process_mark ||
-		    !kf_vm_wipe_on_fork(kf_process_mark, KF_PAGE))
-			kf_process_mark = always_known;
+	if (kf_process_state == &unwiped) {
+		uint32_t *page = kf_vm_map(KF_PAGE, KF_PAGE);
+
+		if (page && kf_vm_wipe_on_fork(page, KF_PAGE))
+			kf_process_state = page;
 	}
-	kf_process_settle(false);
-	kf_process_quiet(false);
-	kf_process_seal(0);
-	__atomic_store_n(&kf_process_mark[KF_PROCESS_GATE], 0,
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&kf_process_mark[KF_PROCESS_KNOWN], 1,
-			 __ATOMIC_RELAXED);
+	/* pairs with the acquire of kf_process_see() */
+	__atomic_store_n(kf_process_state,
+			 __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED),
+			 __ATOMIC_RELEASE);
 }
 
-void kf_process_settle(bool settled)
+void kf_process_change(void)
 {
-	if (kf_process_mark)
-		__atomic_store_n(&kf_process_mark[KF_PROCESS_SETTLED], settled,
-				 __ATOMIC_RELAXED);
-}
+	uint32_t was = __atomic_load_n(kf_process_state, __ATOMIC_RELAXED);
+	uint32_t next = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 
-void kf_process_quiet(bool quiet)
-{
-	__atomic_store_n(&kf_process_mark[KF_PROCESS_QUIET], quiet,
-			 __ATOMIC_RELAXED);
-}
-
-void kf_process_seal(uint32_t number)
-{
-	if (kf_process_mark)
-		__atomic_store_n(&kf_process_mark[KF_PROCESS_SEAL], number,
-				 __ATOMIC_RELAXED);
-}
-
-/* The lowest bit: open. The others count how often it was closed. */
-uint32_t kf_process_gate(void)
-{
-	/* pairs with the release of kf_process_close() */
-	return __atomic_load_n(&kf_process_mark[KF_PROCESS_GATE],
-			       __ATOMIC_ACQUIRE);
-}
-
-void kf_process_open(uint32_t gate)
-{
-	__atomic_compare_exchange_n(&kf_process_mark[KF_PROCESS_GATE], &gate,
-				    gate | 1, false, __ATOMIC_RELAXED,
-				    __ATOMIC_RELAXED);
-}
-
-void kf_process_close(void)
-{
-	uint32_t *gate = kf_process_mark + KF_PROCESS_GATE;
-	uint32_t was;
-
-	if (!kf_process_mark)
-		return;
-	was = __atomic_load_n(gate, __ATOMIC_RELAXED);
-	/* pairs with the acquire of kf_process_gate() */
-	while (!__atomic_compare_exchange_n(gate, &was, (was + 2) & ~1U, true,
+	/* pairs with the acquire of kf_process_see() */
+	while (was >= KF_STATE_FIRST && was < next &&
+	       !__atomic_compare_exchange_n(kf_process_state, &was, next, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
+}
+
+void kf_process_see(void)
+{
+	/* pairs with the release of kf_process_change() */
+	uint32_t state = __atomic_load_n(kf_process_state, __ATOMIC_ACQUIRE);
+
+	kf_process_seen = state >= KF_STATE_FIRST ? state : KF_STATE_NONE;
 }
 
 uint32_t kf_now_ms(void)

@@ -8,14 +8,14 @@
 
 #include "base/compiler.h"
 
-/* An address in the thread's own TLS: tells live threads apart, costs nothing.
- */
-extern __thread uint64_t kf_thread_mark
+/* The state (kf_process_state) by which the calling thread has chosen. */
+extern __thread uint32_t kf_process_seen __kf_hidden
 	__attribute__((tls_model("initial-exec")));
 
+/* An address in the thread's own TLS: tells live threads apart. */
 static inline uintptr_t kf_thread_self(void)
 {
-	return (uintptr_t)&kf_thread_mark;
+	return (uintptr_t)&kf_process_seen;
 }
 
 static inline void kf_cpu_relax(void)
@@ -70,135 +70,61 @@ void kf_thread_exit_init(void (*fn)(void));
 bool kf_thread_on_exit(void);
 
 /*
- * Points at words in a page that children find wiped, or elsewhere; see
- * below.
+ * The state of the process, a number that changes whenever something happens by
+ * which threads choose how their calls go: a recording, samples, an engine, a
+ * fork. It lies in a page that the kernel wipes in a child, so 0 tells of a
+ * fork that ran no handlers; where the kernel cannot wipe, it never is 0.
  */
-extern uint32_t *kf_process_mark __kf_hidden;
+extern uint32_t *kf_process_state __kf_hidden;
 
-/* Its words. */
-enum {
-	KF_PROCESS_KNOWN,
-	KF_PROCESS_SETTLED,
-	KF_PROCESS_QUIET,
-	KF_PROCESS_GATE,
-	KF_PROCESS_SEAL,
-	KF_NR_PROCESS_WORDS
-};
+/* The numbers that are no state of a process that has started. */
+enum { KF_STATE_FORKED, KF_STATE_STARTING, KF_STATE_NONE, KF_STATE_FIRST };
 
 /**
  * kf_process_is_known() - whether this process is the one that last said so
  *
- * A page that the kernel wipes in a child tells of a fork that ran no
- * handlers. Where the kernel cannot, the answer is always true.
- *
- * Context: any; one load.
+ * Context: any; two loads.
  * Return: false in a forked child until kf_process_know().
  */
 static inline bool kf_process_is_known(void)
 {
-	const uint32_t *mark = kf_process_mark;
-
-	return !mark || __atomic_load_n(mark, __ATOMIC_RELAXED);
+	return __atomic_load_n(kf_process_state, __ATOMIC_RELAXED) !=
+	       KF_STATE_FORKED;
 }
 
 /**
- * kf_process_know() - this process is known from now on, not settled nor quiet
+ * kf_process_is_current() - whether the calling thread has chosen by what holds
+ *
+ * Context: any; three loads.
+ * Return: false before the start has ended, in a forked child, and after each
+ *	   kf_process_change(), until kf_process_see().
+ */
+static inline bool kf_process_is_current(void)
+{
+	return likely(kf_process_seen ==
+		      __atomic_load_n(kf_process_state, __ATOMIC_RELAXED));
+}
+
+/**
+ * kf_process_know() - this process has started; its state is a new one
  *
  * Context: one thread at a time.
  */
 void kf_process_know(void);
 
 /**
- * kf_process_is_settled() - whether a call has nothing to look after first
+ * kf_process_change() - what threads choose by is another from now on
  *
- * Context: any; two loads.
- * Return: false in a forked child, and before kf_process_settle().
+ * Context: any thread, after the change.
  */
-static inline bool kf_process_is_settled(void)
-{
-	const uint32_t *mark = kf_process_mark;
-
-	return mark &&
-	       __atomic_load_n(&mark[KF_PROCESS_SETTLED], __ATOMIC_RELAXED);
-}
+void kf_process_change(void);
 
 /**
- * kf_process_settle() - say what kf_process_is_settled() answers
- * @settled:	the answer
+ * kf_process_see() - the calling thread chooses by what holds now
  *
- * Context: any thread; before kf_process_know() it does nothing.
+ * Context: any thread, before it looks at what it chooses by.
  */
-void kf_process_settle(bool settled);
-
-/**
- * kf_process_is_quiet() - whether nobody wants to see each call
- *
- * Context: any, after kf_process_know(); two loads.
- * Return: false in a forked child, and before kf_process_quiet().
- */
-static inline bool kf_process_is_quiet(void)
-{
-	return __atomic_load_n(&kf_process_mark[KF_PROCESS_QUIET],
-			       __ATOMIC_RELAXED);
-}
-
-/**
- * kf_process_quiet() - say what kf_process_is_quiet() answers
- * @quiet:	the answer
- *
- * Context: one thread at a time, after kf_process_know().
- */
-void kf_process_quiet(bool quiet);
-
-/**
- * kf_process_sealed() - which detour's calls may go the short way
- *
- * Context: any, after kf_process_know(); two loads.
- * Return: what kf_process_seal() was given last; 0 in a forked child.
- */
-static inline uint32_t kf_process_sealed(void)
-{
-	return __atomic_load_n(&kf_process_mark[KF_PROCESS_SEAL],
-			       __ATOMIC_RELAXED);
-}
-
-/**
- * kf_process_seal() - say what kf_process_sealed() answers
- * @number:	the answer
- *
- * Context: one thread at a time; before kf_process_know() it does nothing.
- */
-void kf_process_seal(uint32_t number);
-
-/**
- * kf_process_is_open() - whether calls may go the shortest way
- *
- * Context: any, after kf_process_know(); two loads.
- * Return: false in a forked child, and before kf_process_open().
- */
-static inline bool kf_process_is_open(void)
-{
-	return kf_process_mark[KF_PROCESS_GATE] & 1;
-}
-
-/**
- * kf_process_gate() - how often the way was closed, for kf_process_open()
- * kf_process_open() - open it, if it was not closed since
- * @gate:	what kf_process_gate() returned before the caller looked
- *		whether it may be opened
- *
- * Context: any thread, after kf_process_know().
- * Return: of kf_process_gate(), a number that changes when the way is closed.
- */
-uint32_t kf_process_gate(void);
-void kf_process_open(uint32_t gate);
-
-/**
- * kf_process_close() - close the way: what forbids it stands already
- *
- * Context: any thread; before kf_process_know() it does nothing.
- */
-void kf_process_close(void);
+void kf_process_see(void);
 
 /**
  * kf_now_ms() - milliseconds of the monotonic clock, to some milliseconds

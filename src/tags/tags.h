@@ -82,6 +82,8 @@ extern struct kf_tag_node kf_tag_blank __kf_hidden;
 
 #define KF_TAG_NO_TREE UINT32_MAX
 
+struct kf_heap;
+
 /*
  * A thread's place in its tree; kept with the tree. While tags are lost or
  * paused @at is the blank one, so that nothing goes the short way.
@@ -92,7 +94,9 @@ struct kf_tag_self {
 	uint32_t tree;		  /* or KF_TAG_NO_TREE */
 	uint32_t lost;		  /* pushes beyond what had room */
 	uint32_t paused;	  /* so often */
-	void *front;		  /* what its calls inside of tags go by */
+	struct kf_heap *blocks;	  /* where its blocks come from while a push or
+				     a pop has nothing to do but to change @at;
+				     or NULL */
 };
 
 /* The places of threads without a tree, and of those that have left theirs. */

@@ -51,7 +51,7 @@ enum operation {
 static struct block blocks[NR_BLOCKS];
 static size_t live;
 static uint64_t last_key;
-static struct kf_heap *heaps[NR_THREADS]; /* of those that do not run */
+static struct kf_self selves[NR_THREADS]; /* of those that do not run */
 static unsigned int thread;
 static bool threads; /* the engine has heaps of threads */
 
@@ -60,7 +60,7 @@ static void end_thread(void)
 {
 	for (int i = 0; i < EXIT_ROUNDS; i++)
 		kf_supply->thread_exit();
-	kf_heap_self = &kf_heap_empty;
+	kf_self = (struct kf_self)KF_SELF_NEW;
 }
 
 static void start(void)
@@ -81,7 +81,7 @@ static void start(void)
 	if (threads)
 		end_thread();
 	for (int i = 0; i < NR_THREADS; i++)
-		heaps[i] = kf_heap_self;
+		selves[i] = kf_self;
 }
 
 static void check(const struct block *b)
@@ -173,9 +173,9 @@ static void give_wrong(const struct block *b, size_t offset)
 
 static void change_thread(unsigned int to)
 {
-	heaps[thread] = kf_heap_self;
+	selves[thread] = kf_self;
 	thread = to % NR_THREADS;
-	kf_heap_self = heaps[thread];
+	kf_self = selves[thread];
 }
 
 /* Up to a bound that is any power of two; seldom a large one. */

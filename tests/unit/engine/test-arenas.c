@@ -89,10 +89,10 @@ START_TEST(heap_of_an_ended_thread_is_adopted)
 	start();
 	kf_heap_get();
 	in_a_thread(tell_heap, &first);
-	ck_assert_int_eq(first->state, KF_HEAP_IDLE);
+	ck_assert_int_eq(first->counters.state, KF_COUNTERS_IDLE);
 	in_a_thread(tell_heap, &second);
 	ck_assert_ptr_eq(first, second);
-	ck_assert_ptr_ne(first, kf_heap_self);
+	ck_assert_ptr_ne(first, kf_heap_self());
 	ck_assert_uint_eq(kf_word_get(KF_WORD_arenas), 2);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_arena_reuses), 1);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_threads), 1);
@@ -101,13 +101,13 @@ END_TEST
 
 START_TEST(thread_beyond_arena_max_is_a_guest)
 {
-	struct kf_heap *heap = NULL;
+	struct kf_heap *heap = &(struct kf_heap){0};
 
 	start();
 	kf_large_conf.arena_max = 1;
 	kf_heap_get();
 	in_a_thread(tell_heap, &heap);
-	ck_assert_ptr_eq(heap, &kf_heap_guest);
+	ck_assert_ptr_null(heap);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_arenas), 1);
 }
 END_TEST
@@ -134,9 +134,9 @@ START_TEST(what_another_thread_freed_goes_home_when_flushed)
 	heap = kf_heap_get();
 	ck_assert_ptr_nonnull(heap->inbox);
 	kf_heap_flush(heap);
-	ck_assert_uint_eq(heap->slot->scalar[KF_SLOT_remote_collected],
+	ck_assert_uint_eq(heap->front.slot->scalar[KF_SLOT_remote_collected],
 			  NR_BLOCKS);
-	ck_assert_uint_eq(heap->slot->scalar[KF_SLOT_carved], 0);
+	ck_assert_uint_eq(heap->front.slot->scalar[KF_SLOT_carved], 0);
 	check_all_is_home();
 }
 END_TEST
@@ -175,7 +175,8 @@ START_TEST(blocks_of_others_wait_in_outboxes_within_the_credit)
 			waiting = 0;
 		ck_assert_uint_le(waiting, KF_CREDIT);
 	}
-	ck_assert_uint_eq(heap->slot->scalar[KF_SLOT_remote_frees], NR_BLOCKS);
+	ck_assert_uint_eq(heap->front.slot->scalar[KF_SLOT_remote_frees],
+			  NR_BLOCKS);
 }
 END_TEST
 
@@ -313,8 +314,8 @@ START_TEST(classes_tell_their_slabs_and_what_is_carved)
 			 kf_class_bytes(i);
 	ck_assert_uint_eq(bytes, kf_heap_sum(KF_SLOT_carved));
 	drop_all(NULL);
-	kf_heap_flush(kf_heap_self);
-	kf_heap_trim(kf_heap_self);
+	kf_heap_flush(kf_heap_self());
+	kf_heap_trim(kf_heap_self());
 	ck_assert_int_eq(c->carved, 0);
 	ck_assert_int_eq(c->slabs, 0);
 }
@@ -396,9 +397,10 @@ static int look_at_child(struct kf_heap *self, const struct kf_heap *running,
 {
 	struct kf_heap *heap;
 
-	if (running->state != KF_HEAP_LOST || idle->state != KF_HEAP_IDLE)
+	if (running->counters.state != KF_COUNTERS_LOST ||
+	    idle->counters.state != KF_COUNTERS_IDLE)
 		return 2;
-	if (self->inbox || kf_heap_self != self)
+	if (self->inbox || kf_heap_self() != self)
 		return 3;
 	if (!UNIT_CHILDREN_START_THREADS)
 		return 0;
@@ -442,7 +444,7 @@ START_TEST(heap_that_another_thread_has_is_nobodys_in_a_child)
 	supply->fork_done(false);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
-	ck_assert_int_eq(running->state, KF_HEAP_IN_USE);
+	ck_assert_int_eq(running->counters.state, KF_COUNTERS_IN_USE);
 	sem_post(&over);
 	pthread_join(thread, NULL);
 }
@@ -459,13 +461,14 @@ START_TEST(child_that_nobody_prepared_for_trusts_no_heap)
 	self = kf_heap_get();
 	in_a_thread(tell_heap, &idle);
 	supply->fork_prepare();
-	UNIT_REQUIRE(idle->rests);
+	UNIT_REQUIRE(idle->counters.rests);
 	supply->fork_done(false);
 	self->inbox = blocks;
 	pid = fork();
 	if (!pid) {
 		supply->fork_done(true);
-		_exit(idle->state != KF_HEAP_LOST || self->inbox != NULL);
+		_exit(idle->counters.state != KF_COUNTERS_LOST ||
+		      self->inbox != NULL);
 	}
 	self->inbox = NULL;
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);

@@ -8,7 +8,6 @@
  */
 #include "config.h"
 
-#include "engine/detour.h"
 #include "engine/engine.h"
 #include "engine/heap.h"
 #include "engine/large.h"
@@ -206,13 +205,13 @@ START_TEST(all_lengths_go_back_alike)
 	ck_assert_uint_eq(kept(), 36 * KF_PAGE);
 	/* Two of each. */
 	for (size_t left = 30; left >= 12; left -= 6) {
-		kf_kept_drop_some(kf_heap_self);
+		kf_kept_drop_some(kf_heap_self());
 		ck_assert_uint_eq(kept(), left * KF_PAGE);
 	}
 	/* A quarter and what is begun of it. */
-	kf_kept_drop_some(kf_heap_self);
+	kf_kept_drop_some(kf_heap_self());
 	ck_assert_uint_eq(kept(), 8 * KF_PAGE);
-	kf_kept_drop(kf_heap_self);
+	kf_kept_drop(kf_heap_self());
 	ck_assert_uint_eq(kept(), 0);
 	ck_assert_ptr_null(kf_pages_check(&(struct kf_pages_sums){0}));
 }
@@ -224,10 +223,10 @@ START_TEST(short_way_needs_no_small_blocks)
 
 	start();
 	kf_process_know();
-	kf_detour_stop();
+	kf_process_see();
 	drop(take(BLOCK, 16, false));
 	for (int i = 0; i < 2 && !run; i++)
-		run = kf_large_reuse(kf_heap_self, BLOCK);
+		run = kf_large_reuse(kf_heap_self(), BLOCK);
 	ck_assert_ptr_nonnull(run);
 	ck_assert_uint_eq(kept(), 0);
 	drop(run->start);
@@ -307,7 +306,7 @@ START_TEST(kept_runs_stay_while_others_lie_dirty)
 		blocks[i] = take(BLOCK, 16, false);
 	for (int i = 0; i < 4; i++)
 		drop(blocks[i]);
-	kf_heap_trim(kf_heap_self);
+	kf_heap_trim(kf_heap_self());
 	ck_assert_uint_eq(kept(), 0);
 	for (int i = 0; i < 2; i++)
 		blocks[i] = take(BLOCK, 16, false);

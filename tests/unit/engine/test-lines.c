@@ -47,11 +47,11 @@ static void add_of(int thread, size_t size, void *p)
 {
 	struct kf_slab *slab = kf_slab_at(p);
 	size_t offset = kf_class_of(size) * sizeof(struct kf_bin);
-	struct kf_heap *heap = kf_heap_self;
+	struct kf_heap *heap = kf_heap_self();
 
 	UNIT_REQUIRE(slab && kf_slab_owner(slab) == heap);
-	add(thread, (char *)heap->bin + offset);
-	add(thread, kf_heap_pair(heap, offset));
+	add(thread, (char *)heap->front.bin + offset);
+	add(thread, kf_slot_pair(heap->front.slot, offset));
 	add(thread, &slab->local);
 	add(thread, &slab->used);
 }
@@ -68,7 +68,7 @@ static void *work(void *arg)
 	}
 	pthread_barrier_wait(&together);
 	pthread_mutex_lock(&one);
-	heaps[thread] = kf_heap_self;
+	heaps[thread] = kf_heap_self();
 	for (size_t i = 0; i < NR_SIZES; i++)
 		add_of(thread, sizes[i], p[i]);
 	pthread_mutex_unlock(&one);

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "engine/detour.h"
 #include "engine/engine.h"
 #include "engine/fast.h"
 #include "engine/supply.h"
@@ -35,7 +34,7 @@ static struct kf_heap *start(void)
 	heap = kf_heap_get();
 	kf_process_know();
 	kf_countdown_set(0);
-	kf_detour_stop();
+	kf_process_see();
 	return heap;
 }
 
@@ -84,7 +83,7 @@ static size_t seldom(struct kf_heap *heap, void **block)
 
 static const struct kf_stats_pair *pair(const struct kf_heap *heap, size_t size)
 {
-	return &heap->slot->class[kf_class_of(size)];
+	return &heap->front.slot->class[kf_class_of(size)];
 }
 
 START_TEST(class_with_few_blocks_shares_for_good)
@@ -240,7 +239,7 @@ START_TEST(sample_of_the_other_class_is_taken_over)
 
 	do
 		UNIT_REQUIRE(supply->alloc(SELDOM, 16, false, &usable));
-	while (kf_bin_first(&heap->bin[other]) && ++nr < 100);
+	while (kf_bin_first(&heap->front.bin[other]) && ++nr < 100);
 	ck_assert_int_lt(nr, 100);
 	heap->due[other] = kf_sample_epoch;
 	ck_assert_ptr_null(take(heap, SELDOM, &usable, false));

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include "engine/detour.h"
 #include "engine/engine.h"
 #include "engine/fast.h"
 #include "engine/supply.h"
@@ -34,7 +33,7 @@ static struct kf_heap *start_known(void)
 
 	kf_process_know();
 	kf_countdown_set(0);
-	kf_detour_stop();
+	kf_process_see();
 	return heap;
 }
 
@@ -165,7 +164,7 @@ START_TEST(reused_block_is_not_said_to_be_zeroed)
 
 	take_all(heap);
 	UNIT_REQUIRE(keep(heap, blocks[0]));
-	heap->bin[class].source |= KF_BIN_ZEROED;
+	heap->front.bin[class].source |= KF_BIN_ZEROED;
 	ck_assert_ptr_eq(kf_fast_pop(heap, BYTES, true, &usable, &zeroed),
 			 blocks[0]);
 	UNIT_REQUIRE(!zeroed);

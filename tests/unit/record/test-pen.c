@@ -116,18 +116,17 @@ START_TEST(pen_in_hand_is_not_lent)
 	uint8_t *end, *inner;
 
 	kf_process_know();
-	kf_process_seal(7);
-	pen.seal = 7;
+	pen.state = *kf_process_state;
 	ck_assert(kf_pen_lift(&pen, &end));
 	ck_assert(!kf_pen_lift(&pen, &inner));
 	kf_pen_lower(&pen, end);
 	ck_assert_ptr_eq(pen.end, chunk + sizeof(chunk));
 	ck_assert(kf_pen_lift(&pen, &end));
 	kf_pen_lower(&pen, end);
-	kf_process_seal(8);
+	kf_process_change();
 	ck_assert(!kf_pen_lift(&pen, &end));
 	ck_assert_ptr_eq(pen.end, chunk + sizeof(chunk));
-	pen.seal = 8;
+	pen.state = *kf_process_state;
 	pen.at = pen.end;
 	ck_assert(!kf_pen_lift(&pen, &end));
 	ck_assert(!kf_pen_lift(NULL, &end));

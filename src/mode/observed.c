@@ -1,19 +1,21 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Calls of threads that are on a detour: see detour.h.
+ * The observed mode: each call is written down in the recording, or has to be
+ * looked at before: the thread's tag goes by the slow path, or it is the one of
+ * a child that forked, which has no file yet. Then the call is made by the
+ * thread's inner front.
  *
  * A block is written down as given when it is ours, and as taken before it can
  * be another's: so the order of the times is one in which all that happened
  * could have happened.
  *
  * To read the clock costs as much as to take a block: so calls that stay on the
- * fast path, which all last about as long, are not timed.
+ * fast path, which all last about as long, are not timed. Where a call need
+ * only be written down, and by the usual numbers, that takes a few stores
+ * (record/pen.h).
  */
-#include "abi/detour.h"
+#include "mode/tagged.h"
 
-#include "abi/abi.h"
-#include "abi/tagged.h"
-#include "abi/tiny.h"
 #include "core/recorder.h"
 #include "record/pen.h"
 #include "sys/clock.h"
@@ -27,9 +29,10 @@ static inline uint64_t begin(bool fast)
 /* Whether the thread's heap has such a block ready. */
 static inline bool is_ready(size_t size)
 {
-	return size <= KF_TINY_MAX &&
-	       kf_link_leads_on(
-		       kf_bin_first(&kf_heap_self->bin[kf_class_of(size)]));
+	const struct kf_bin *bin =
+		&kf_self.inner->bin[kf_class_of(KF_MIN(size, KF_TINY_MAX))];
+
+	return size <= KF_TINY_MAX && kf_link_leads_on(kf_bin_first(bin));
 }
 
 /* Whether the block's slab is the heap's, with others in use. */
@@ -38,7 +41,7 @@ static inline bool is_own(const void *p)
 	const struct kf_slab *slab =
 		kf_container_of(kf_map_get(p), struct kf_slab, run);
 
-	return kf_glance(&slab->owner) == (uintptr_t)kf_heap_self &&
+	return kf_glance(&slab->owner) == (uintptr_t)kf_self.inner &&
 	       slab->used > 1;
 }
 
@@ -51,26 +54,35 @@ static inline void *end(enum kf_record_kind kind, uint64_t began, void *p,
 	return p;
 }
 
-void *kf_detour_malloc_any(size_t size)
+/*
+ * Whether the call is inside of one that is observed: a signal handler's, or
+ * one that the library makes. It goes by unseen.
+ */
+static inline bool is_inside(void)
+{
+	return unlikely(kf_self.depth);
+}
+
+/* The thread's heap, where calls need only be written down; or NULL. */
+static inline struct kf_heap *recorded_heap(void)
+{
+	return likely(kf_self.recorded) ? kf_heap_self() : NULL;
+}
+
+static __noinline void *alloc_long(size_t size)
 {
 	uint32_t mark;
 	uint64_t began;
 	void *p;
 
+	if (is_inside())
+		return kf_front_malloc(kf_self.inner, size);
 	kf_recorder_enter();
 	began = begin(is_ready(size));
 	mark = kf_tagging_mark();
-	p = mark ? kf_tagged_malloc(size, mark) : kf_malloc(size);
+	p = mark ? kf_tagged_malloc(size, mark)
+		 : kf_front_malloc(kf_self.inner, size);
 	return end(KF_RECORD_MALLOC, began, p, size, 0);
-}
-
-/*
- * Whether a signal handler came where a call that is seen begins or ends, with
- * the heap hidden still: none of the handler's calls is seen there then.
- */
-static inline bool is_inside(void)
-{
-	return unlikely(kf_detour.depth);
 }
 
 static __noinline void *gave_far(void *p, size_t size,
@@ -83,20 +95,22 @@ static __noinline void *gave_far(void *p, size_t size,
 	return p;
 }
 
-KF_LEAF void *kf_detour_malloc(size_t size)
+static KF_LEAF void *observed_alloc(size_t size, struct kf_front *front)
 {
-	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	struct kf_heap *heap = recorded_heap();
 	struct kf_record_pen *pen = kf_record_pen;
+	size_t offset = KF_ALIGN_UP(size, (size_t)16);
 	uint64_t now;
 	uint8_t *end;
 	void *p;
 
-	if (is_inside() || !kf_pen_lift(pen, &end))
-		return kf_malloc_other(size);
-	p = kf_fast_alloc(kf_detour.plain, offset);
+	if (unlikely(size > KF_TINY_MAX || !heap) || is_inside() ||
+	    !kf_pen_lift(pen, &end))
+		return alloc_long(size);
+	p = kf_fast_alloc(&heap->front, offset);
 	if (unlikely(!p)) {
 		kf_pen_lower(pen, end);
-		return kf_malloc_other(size);
+		return alloc_long(size);
 	}
 	kf_probe_alloc((uintptr_t)p, size, offset);
 	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_MALLOC_QUICK, false,
@@ -105,68 +119,90 @@ KF_LEAF void *kf_detour_malloc(size_t size)
 	return p;
 }
 
-void *kf_detour_calloc(size_t size)
+static void *observed_zeroed(size_t size, struct kf_front *front)
 {
+	struct kf_front *inner;
 	uint32_t mark;
 	uint64_t began;
 	void *p;
 
+	if (is_inside())
+		return kf_self.inner->mode->zeroed(size, kf_self.inner);
 	kf_recorder_enter();
 	began = begin(is_ready(size));
 	mark = kf_tagging_mark();
-	p = mark ? kf_tagged_calloc(size, mark) : kf_calloc(1, size);
+	inner = kf_self.inner;
+	p = mark ? kf_tagged_calloc(size, mark)
+		 : inner->mode->zeroed(size, inner);
 	return end(KF_RECORD_CALLOC, began, p, size, 0);
 }
 
-void *kf_detour_aligned(size_t align, size_t size)
+static void *observed_aligned(size_t align, size_t size, struct kf_front *front)
 {
+	struct kf_front *inner;
 	uint32_t mark;
 	uint64_t began;
 	void *p;
 
+	if (is_inside())
+		return kf_self.inner->mode->aligned(align, size, kf_self.inner);
 	kf_recorder_enter();
 	began = begin(false);
 	mark = kf_tagging_mark();
+	inner = kf_self.inner;
 	p = mark ? kf_tagged_aligned(align, size, mark)
-		 : kf_aligned(align, size);
+		 : inner->mode->aligned(align, size, inner);
 	return end(KF_RECORD_ALIGNED, began, p, size, align);
 }
 
-void *kf_detour_realloc(void *p, size_t size)
+static void *observed_resize(void *p, size_t size, struct kf_front *front)
 {
+	struct kf_front *inner;
 	uint32_t mark;
 	uint64_t began;
 
+	if (is_inside())
+		return kf_self.inner->mode->resize(p, size, kf_self.inner);
 	kf_recorder_enter();
 	began = begin(false);
 	if (p && kf_record_is_on())
 		kf_record_takes(KF_RECORD_REALLOC_OLD, p);
 	mark = kf_tagging_mark();
-	p = mark ? kf_tagged_realloc(p, size, mark) : kf_realloc(p, size);
+	inner = kf_self.inner;
+	p = mark ? kf_tagged_realloc(p, size, mark)
+		 : inner->mode->resize(p, size, inner);
 	return end(KF_RECORD_REALLOC, began, p, size, 0);
 }
 
-void kf_detour_free_any(void *p)
+static __noinline void free_long(void *p, struct kf_slab *slab)
 {
 	uint64_t began = 0;
 	bool is_on, fast;
 
+	if (!p)
+		return;
+	if (is_inside() ||
+	    (unlikely(kf_mode_elsewhere) && slab->run.kind == KF_RUN_NONE)) {
+		kf_front_free(kf_self.inner, p);
+		return;
+	}
 	kf_recorder_enter();
 	is_on = kf_record_is_on();
 	fast = is_own(p);
 	if (is_on)
 		began = kf_record_takes(KF_RECORD_FREE, p);
-	kf_free(p);
+	kf_front_free(kf_self.inner, p);
 	kf_recorder_leave();
 	if (is_on)
 		kf_record_took(fast ? 0 : began);
 }
 
-/* Whether a block can be freed at once; what is amiss is left to kf_free(). */
+/* Whether a block can be freed at once; what is amiss is left to the mode. */
 static inline bool is_plain(const struct kf_heap *heap,
 			    const struct kf_slab *slab, void *p)
 {
-	return likely(kf_glance(&slab->owner) == (uintptr_t)heap) &&
+	return likely(heap) &&
+	       likely(kf_glance(&slab->owner) == (uintptr_t)heap) &&
 	       likely(*kf_slab_key(p) != (uintptr_t)heap) &&
 	       likely(slab->used > 1) && likely(!((uintptr_t)p & 15));
 }
@@ -175,7 +211,7 @@ static inline bool is_plain(const struct kf_heap *heap,
 static __always_inline_kf void push(struct kf_heap *heap, struct kf_slab *slab,
 				    void *p)
 {
-	kf_fast_push(heap, slab, p);
+	kf_fast_push(&heap->front, slab, p);
 	kf_probe_release((uintptr_t)p, slab->size);
 	slab->used--;
 }
@@ -185,7 +221,7 @@ static __noinline void free_far(void *p, struct kf_slab *slab,
 				uint64_t now)
 {
 	kf_pen_write_far(pen, end, KF_RECORD_FREE_QUICK, (uintptr_t)p, 0, now);
-	push(kf_detour.plain, slab, p);
+	push(recorded_heap(), slab, p);
 }
 
 /*
@@ -199,16 +235,17 @@ static inline bool given_by_others(void)
 	return unlikely(__atomic_load_n(&kf_foreign_kept, __ATOMIC_RELAXED));
 }
 
-KF_LEAF void kf_detour_free(void *p, struct kf_slab *slab)
+static KF_LEAF void observed_free(void *p, struct kf_slab *slab,
+				  struct kf_front *front)
 {
 	struct kf_record_pen *pen = kf_record_pen;
-	struct kf_heap *heap = kf_detour.plain;
+	struct kf_heap *heap = recorded_heap();
 	uint64_t now;
 	uint8_t *end;
 
 	if (is_inside() || !is_plain(heap, slab, p) ||
 	    !kf_pen_lift(pen, &end)) {
-		kf_free_other(p);
+		free_long(p, slab);
 		return;
 	}
 	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_FREE_QUICK,
@@ -218,3 +255,13 @@ KF_LEAF void kf_detour_free(void *p, struct kf_slab *slab)
 	}
 	push(heap, slab, p);
 }
+
+static const struct kf_mode observed = {
+	.alloc = observed_alloc,
+	.zeroed = observed_zeroed,
+	.resize = observed_resize,
+	.aligned = observed_aligned,
+	.free = observed_free,
+};
+
+struct kf_front kf_front_observed = {.mode = &observed};

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The hosted mode: an engine that is safe with threads and keeps errno itself,
+ * as the malloc behind the engine system does, is asked at once, and its blocks
+ * are counted on the way. What the engine refuses is left to the slow path.
+ */
+#include "mode/mode.h"
+
+#include "core/control.h"
+#include "core/hosted.h"
+#include "core/tally.h"
+#include "engine/chunk.h"
+
+static __noinline void *hosted_count_asked(void *p, size_t size)
+{
+	size_t usable = kf_hosted_way.to.usable_size(p);
+
+	kf_tally_new(kf_self.counters->slot, false, size, usable,
+		     kf_hosted_way.elsewhere);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	kf_unknown(p);
+	return p;
+}
+
+/*
+ * A block whose size can be read in front of it (engine/chunk.h). The memory of
+ * such an engine is not counted as held.
+ */
+static __noinline void *hosted_count_chunk(void *p, size_t size)
+{
+	size_t usable = kf_chunk_usable(kf_chunk_bytes(p));
+
+	kf_tally_new(kf_self.counters->slot, false, size, usable, true);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	kf_unknown(p);
+	return p;
+}
+
+static __noinline void *hosted_count(void *p, size_t size)
+{
+	return kf_hosted_way.to.heads && kf_chunk_is_short(p)
+		       ? hosted_count_chunk(p, size)
+		       : hosted_count_asked(p, size);
+}
+
+/* A tiny chunk's bytes are those of its class; mappings have whole pages. */
+static inline bool hosted_is_tiny(const void *p, size_t *chunk)
+{
+	*chunk = likely(kf_hosted_way.to.heads) ? kf_chunk_bytes(p) : SIZE_MAX;
+	return likely(*chunk <= KF_TINY_MAX);
+}
+
+static inline void *hosted_new(void *p, size_t size)
+{
+	size_t chunk, usable;
+
+	if (!hosted_is_tiny(p, &chunk))
+		return hosted_count(p, size);
+	usable = kf_chunk_usable(chunk);
+	kf_tally_small_new(kf_self.counters->slot, false,
+			   (unsigned int)(chunk / KF_CHUNK_STEP), size, usable,
+			   KF_CHUNK_HEAD, true);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+static inline bool hosted_may(void)
+{
+	return likely(kf_process_is_current()) && !kf_control_is_due();
+}
+
+static void *hosted_alloc(size_t size, struct kf_front *front)
+{
+	void *p = hosted_may() ? kf_hosted_way.to.malloc(size) : NULL;
+
+	/* To keep @front over the call would cost all calls something. */
+	return likely(p) ? hosted_new(p, size)
+			 : kf_slow_alloc(size, kf_front_self);
+}
+
+static void *hosted_zeroed(size_t size, struct kf_front *front)
+{
+	void *p = hosted_may() ? kf_hosted_way.to.zeroed(size) : NULL;
+
+	if (unlikely(!p))
+		return kf_slow_zeroed(size, kf_front_self);
+	kf_self.counters->slot->scalar[KF_SLOT_calloc_calls]++;
+	return hosted_new(p, size);
+}
+
+static __noinline void hosted_give_asked(void *p)
+{
+	size_t usable = kf_hosted_way.to.usable_size(p);
+
+	kf_probe_release((uintptr_t)p, usable);
+	kf_tally_gone(kf_self.counters->slot, false, usable,
+		      kf_hosted_way.elsewhere);
+	kf_hosted_way.to.free(p);
+}
+
+static __noinline void hosted_give_chunk(void *p)
+{
+	size_t usable = kf_chunk_usable(kf_chunk_bytes(p));
+
+	kf_probe_release((uintptr_t)p, usable);
+	kf_tally_gone(kf_self.counters->slot, false, usable, true);
+	kf_hosted_way.to.free(p);
+}
+
+static __noinline void hosted_give(void *p)
+{
+	if (kf_hosted_way.to.heads && kf_chunk_is_short(p))
+		hosted_give_chunk(p);
+	else
+		hosted_give_asked(p);
+}
+
+static void hosted_free(void *p, struct kf_slab *slab, struct kf_front *front)
+{
+	size_t chunk, usable;
+
+	if (unlikely(!p || slab->run.kind != KF_RUN_NONE ||
+		     !kf_process_is_current())) {
+		kf_slow_free(p, slab, front);
+		return;
+	}
+	if (!hosted_is_tiny(p, &chunk)) {
+		hosted_give(p);
+		return;
+	}
+	usable = kf_chunk_usable(chunk);
+	kf_probe_release((uintptr_t)p, usable);
+	kf_tally_small_gone(kf_self.counters->slot, false,
+			    (unsigned int)(chunk / KF_CHUNK_STEP), usable,
+			    KF_CHUNK_HEAD, true);
+	kf_hosted_way.to.free(p);
+}
+
+static const struct kf_mode hosted = {
+	.alloc = hosted_alloc,
+	.zeroed = hosted_zeroed,
+	.resize = kf_slow_resize,
+	.aligned = kf_slow_aligned,
+	.free = hosted_free,
+};
+
+struct kf_front kf_front_hosted = {.mode = &hosted};

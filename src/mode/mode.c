@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Which front a thread points at: see engine/front.h and mode.h.
+ *
+ * What it is chosen by changes rarely. Whoever changes it tells the process
+ * (kf_process_change()), and each thread chooses anew in the next of its calls
+ * that leaves the fast path. While a recording has begun that not all threads
+ * know of yet, none of them may free unseen what another was seen to allocate:
+ * see kf_foreign_barred.
+ */
+#include "mode/mode.h"
+
+#include "core/core.h"
+#include "core/hosted.h"
+#include "core/recorder.h"
+#include "core/tagging.h"
+#include "engine/marked.h"
+#include "sample/countdown.h"
+
+static struct kf_front *inner_front(const struct kf_self *self)
+{
+	struct kf_heap *heap = self->counters->heap;
+
+	if (!kf_hosted_engine())
+		return heap ? &heap->front : &kf_front_guest;
+	return kf_hosted_is_direct() && !self->counters->shared &&
+			       !kf_mode_elsewhere
+		       ? &kf_front_hosted
+		       : &kf_front_guest;
+}
+
+/*
+ * Where the blocks of a tag come from while a push or a pop of one has nothing
+ * to do but to change the tag; or NULL.
+ */
+static struct kf_heap *quick_blocks(const struct kf_self *self,
+				    const struct kf_tag_self *tags, bool tagged)
+{
+	struct kf_heap *heap = self->counters->heap;
+
+	return heap && !self->forked && !kf_recorder_is_on() &&
+			       !kf_countdown_mean() &&
+			       tags->at != &kf_tag_blank &&
+			       tagged == !!tags->at->quick
+		       ? kf_marked_heap(heap)
+		       : NULL;
+}
+
+/* Whether the thread will have the tag that all threads begin with. */
+static bool is_to_begin(const struct kf_tag_self *tags)
+{
+	return unlikely(kf_tags.base) && !kf_tag_has_tree(tags);
+}
+
+void kf_front_choose(void)
+{
+	struct kf_self *self = &kf_self;
+	struct kf_tag_self *tags = kf_tag_self;
+	bool tagged = kf_tag_mark_now(tags) != 0;
+	bool recorded = kf_recorder_is_on();
+
+	/* For signal handlers meanwhile: of the tagged front nothing holds. */
+	self->inner = inner_front(self);
+	kf_front_self = self->inner;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (kf_tag_has_tree(tags))
+		tags->blocks = quick_blocks(self, tags, tagged);
+	self->recorded =
+		recorded && !tagged && !self->forked && self->counters->heap;
+	if (tagged && tags->blocks)
+		kf_front_self = &kf_front_tagged;
+	else if (tagged || recorded || self->forked || is_to_begin(tags))
+		kf_front_self = &kf_front_observed;
+}
+
+struct kf_front *kf_front_renew(void)
+{
+	if (unlikely(kf_start_is_due()))
+		kf_start();
+	if (unlikely(!kf_self.forked && kf_fork_is_due()))
+		kf_fork_settle();
+	kf_process_see();
+	if (kf_hosted_engine())
+		kf_counters_get();
+	else
+		kf_heap_get();
+	kf_front_choose();
+	/* What it has of others' goes home before it is observed. */
+	if (__atomic_load_n(&kf_foreign_barred, __ATOMIC_RELAXED) &&
+	    kf_heap_self())
+		kf_heap_send_foreign(kf_heap_self());
+	return kf_self.depth ? kf_self.inner : kf_front_self;
+}
+
+uint16_t kf_front_step_out(void)
+{
+	uint16_t depth = kf_self.depth;
+
+	if (!depth || !kf_recorder_is_on())
+		return 0;
+	kf_self.depth = 0;
+	return depth;
+}
+
+void kf_front_step_in(uint16_t depth)
+{
+	if (depth)
+		kf_self.depth = depth;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The modes of engine/front.h: one file for each, and mode.c, which chooses.
+ * Nothing outside of this directory asks which mode is on.
+ *
+ *	plain.c		the thread's heap; its front is the only one with blocks
+ *	slow.c		every call takes the slow path: a thread that has made
+ *no call yet or has no heap, an engine under a lock hosted.c	an engine that
+ *needs no lock, as the C library's malloc tagged.c	the thread is inside of
+ *a tag observed.c	each call is written down, or has to be looked at first
+ *
+ * Modes compose in one way: tagged and observed call the thread's inner front
+ * (kf_self.inner), which is one of the first three.
+ */
+#ifndef KF_MODE_MODE_H
+#define KF_MODE_MODE_H
+
+#include "engine/fast.h"
+#include "engine/front.h"
+#include "sys/thread.h"
+
+#include "probes/konfiscator-percall.h"
+
+/*
+ * The fast paths have no frame: they call nothing, they jump to the mode, and a
+ * stack taken there still starts at their caller.
+ */
+#ifdef __clang__ /* has an option instead: see configure.ac */
+#define KF_LEAF
+#else
+#define KF_LEAF __attribute__((optimize("omit-frame-pointer")))
+#endif
+
+extern const struct kf_mode kf_mode_slow __kf_hidden;
+extern struct kf_front kf_front_tagged __kf_hidden;
+extern struct kf_front kf_front_observed __kf_hidden;
+
+extern struct kf_front kf_front_hosted __kf_hidden;
+
+/*
+ * Takes the blocks of a malloc that was preloaded before this library's, or
+ * NULL: there is none. Constant after the first constructor.
+ */
+typedef void kf_free_fn(void *p);
+extern kf_free_fn *kf_mode_elsewhere __kf_hidden;
+
+/**
+ * kf_mode_renew() - the front that a call belongs to, if it is another one
+ * @front:	that it came to
+ *
+ * Context: any thread, before a slow path.
+ * Return: the other front, or NULL: go on.
+ */
+static inline struct kf_front *kf_mode_renew(struct kf_front *front)
+{
+	struct kf_front *other;
+
+	if (kf_process_is_current())
+		return NULL;
+	other = kf_front_renew();
+	return other != front ? other : NULL;
+}
+
+/* The fast path of up to KF_TINY_MAX bytes, or NULL. */
+static __always_inline_kf void *kf_front_quick(struct kf_front *front,
+					       size_t size)
+{
+	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	void *p = kf_fast_alloc(front, offset);
+
+	if (unlikely(!p))
+		return NULL;
+	kf_keep_in_result(p);
+	if (!p)
+		__builtin_unreachable();
+	/* In the tiny classes the offset is the usable size. */
+	kf_probe_alloc((uintptr_t)p, size, offset);
+	return p;
+}
+
+/**
+ * kf_front_malloc() - malloc() by a front, its fast path inlined
+ * kf_front_free() - free() likewise
+ * @front:	kf_front_self, or the one that a mode passes the call on to
+ * @size:	bytes, any
+ * @p:		any pointer
+ *
+ * Context: as malloc().
+ * Return: as malloc().
+ */
+static __always_inline_kf void *kf_front_malloc(struct kf_front *front,
+						size_t size)
+{
+	void *p;
+
+	if (unlikely(size > KF_TINY_MAX))
+		return front->mode->alloc(size, front);
+	p = kf_front_quick(front, size);
+	if (likely(p))
+		return p;
+	/* What follows must not say which registers the fast path has. */
+	__asm__("" : "+r"(front), "+r"(size) : : "memory");
+	return front->mode->alloc(size, front);
+}
+
+static __always_inline_kf void kf_front_free(struct kf_front *front, void *p)
+{
+	struct kf_slab *slab;
+
+	if (unlikely(!kf_fast_free(front, p, &slab))) {
+		/* As in kf_front_malloc(). */
+		__asm__("" : "+r"(p), "+r"(slab), "+r"(front));
+		front->mode->free(p, slab, front);
+		return;
+	}
+	kf_keep_in_argument(p);
+	kf_probe_release((uintptr_t)p, slab->size);
+	if (unlikely(--slab->used == 0))
+		kf_slab_emptied_alone(kf_heap_of(front), slab);
+}
+
+/**
+ * kf_mode_zero() - let a fresh block read as zeroes
+ * @p:		the block
+ * @usable:	its bytes
+ * @zeroed:	whether only the link in its first word is none
+ *
+ * Context: any.
+ */
+static __always_inline_kf void kf_mode_zero(void *p, size_t usable, bool zeroed)
+{
+	if (zeroed) {
+		*(void **)p = NULL;
+		return;
+	}
+	/* Knowing the range, compilers write a slow loop in its place. */
+	__asm__("" : "+r"(usable));
+	__builtin_memset(p, 0, usable);
+}
+
+/**
+ * kf_slow_alloc() - malloc() by the slow path
+ * kf_slow_zeroed() - calloc() likewise
+ * kf_slow_resize() - realloc() of a block to a size that is not 0
+ * kf_slow_aligned() - an aligned block
+ * kf_slow_free() - free()
+ * @front:	that the call came to
+ * @size:	as there
+ * @align:	a power of two
+ * @p:		as there
+ * @slab:	what the address map has for @p
+ *
+ * A call that belongs to another front by now is passed on to it.
+ *
+ * Context: as there.
+ * Return: as there.
+ */
+void *kf_slow_alloc(size_t size, struct kf_front *front) __kf_hidden;
+void *kf_slow_zeroed(size_t size, struct kf_front *front) __kf_hidden;
+void *kf_slow_resize(void *p, size_t size, struct kf_front *front) __kf_hidden;
+void *kf_slow_aligned(size_t align, size_t size,
+		      struct kf_front *front) __kf_hidden;
+void kf_slow_free(void *p, struct kf_slab *slab,
+		  struct kf_front *front) __kf_hidden;
+
+#endif

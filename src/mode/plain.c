@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The plain mode: the front is the one of the thread's heap. Whatever the heap
+ * can do by itself is done here; the rest is the slow path's.
+ */
+#include "mode/mode.h"
+
+#include "engine/large.h"
+
+/* Of 1 to KF_TINY_MAX bytes, for which the bin had none. */
+static inline void *plain_refill(struct kf_heap *heap, size_t size)
+{
+	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	void *p = kf_fast_share(heap, &offset);
+
+	if (!p)
+		p = kf_heap_refill(heap, offset, size);
+	if (unlikely(!p))
+		return NULL;
+	kf_probe_alloc((uintptr_t)p, size, offset);
+	return p;
+}
+
+static inline void *plain_pop(struct kf_heap *heap, size_t size)
+{
+	bool zeroed;
+	size_t usable;
+	void *p = kf_fast_pop(heap, size, true, &usable, &zeroed);
+
+	if (unlikely(!p))
+		return NULL;
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+static inline void *plain_large(struct kf_heap *heap, size_t size)
+{
+	struct kf_run *run = kf_large_reuse(heap, size);
+
+	if (!run)
+		return NULL;
+	kf_probe_alloc((uintptr_t)run->start, size, kf_run_bytes(run));
+	return run->start;
+}
+
+static void *plain_alloc(size_t size, struct kf_front *front)
+{
+	struct kf_heap *heap = kf_heap_of(front);
+	void *p;
+
+	if (likely(size - 1 < KF_TINY_MAX))
+		p = plain_refill(heap, size);
+	else if (size <= KF_SMALL_MAX)
+		p = plain_pop(heap, size);
+	else
+		p = plain_large(heap, size);
+	return likely(p) ? p : kf_slow_alloc(size, front);
+}
+
+static void *plain_zeroed(size_t size, struct kf_front *front)
+{
+	bool zeroed;
+	size_t usable;
+	void *p = NULL;
+
+	if (size <= KF_SMALL_MAX)
+		p = kf_fast_pop(kf_heap_of(front), size, true, &usable,
+				&zeroed);
+	if (unlikely(!p))
+		return kf_slow_zeroed(size, front);
+	kf_mode_zero(p, usable, zeroed);
+	kf_self_stat(KF_SLOT_calloc_calls, 1);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+static void *plain_new(struct kf_heap *heap, size_t size)
+{
+	bool zeroed;
+	size_t usable;
+	void *p = kf_fast_pop(heap, size, true, &usable, &zeroed);
+
+	if (unlikely(!p))
+		return NULL;
+	kf_self_stat(KF_SLOT_realloc_new, 1);
+	kf_self_stat(KF_SLOT_realloc_calls, 1);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+static void *plain_resize(void *p, size_t size, struct kf_front *front)
+{
+	struct kf_heap *heap = kf_heap_of(front);
+	void *to = NULL;
+
+	if (unlikely(!kf_process_is_current()))
+		return kf_slow_resize(p, size, front);
+	if (p && size) {
+		to = kf_heap_resize(heap, p, size);
+		if (likely(to)) {
+			kf_probe_resize((uintptr_t)p, (uintptr_t)to, size);
+			kf_self_stat(KF_SLOT_realloc_calls, 1);
+		}
+	} else if (size <= KF_SMALL_MAX && !p) {
+		to = plain_new(heap, size);
+	}
+	return likely(to) ? to : kf_slow_resize(p, size, front);
+}
+
+static void *plain_aligned(size_t align, size_t size, struct kf_front *front)
+{
+	size_t rounded = kf_class_request(size, align);
+	bool zeroed;
+	size_t usable;
+	void *p = NULL;
+
+	if (align <= KF_PAGE && size <= rounded && rounded <= KF_SMALL_MAX)
+		p = kf_fast_pop(kf_heap_of(front), rounded, false, &usable,
+				&zeroed);
+	if (unlikely(!p))
+		return kf_slow_aligned(align, size, front);
+	kf_self_stat(KF_SLOT_aligned_calls, 1);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+/* Of what lies in a region, and in no slab; false: nothing was done. */
+static bool plain_free_large(struct kf_heap *heap, void *p)
+{
+	struct kf_run *run = kf_map_find(p);
+
+	if (!run || !kf_large_may_keep(heap, run, p))
+		return false;
+	kf_probe_release((uintptr_t)p, kf_run_bytes(run));
+	kf_large_free(heap, run);
+	return true;
+}
+
+/* A block of another thread's slab, of a full one, or one without a list. */
+static bool plain_free_small(struct kf_heap *heap, struct kf_slab *slab,
+			     void *p)
+{
+	if (kf_fast_keep(heap, slab, p)) {
+		kf_probe_release((uintptr_t)p, slab->size);
+		return true;
+	}
+	if (!kf_heap_may_give(slab, p))
+		return false;
+	kf_probe_release((uintptr_t)p, slab->size);
+	kf_heap_give(heap, slab, p);
+	return true;
+}
+
+static void plain_free(void *p, struct kf_slab *slab, struct kf_front *front)
+{
+	struct kf_heap *heap = kf_heap_of(front);
+	enum kf_run_kind kind = slab->run.kind;
+	bool done = false;
+
+	if (kind == KF_RUN_SLAB)
+		done = plain_free_small(heap, slab, p);
+	else if (kind == KF_RUN_REGION)
+		done = plain_free_large(heap, p);
+	if (!done)
+		kf_slow_free(p, slab, front);
+}
+
+const struct kf_mode kf_mode_plain = {
+	.alloc = plain_alloc,
+	.zeroed = plain_zeroed,
+	.resize = plain_resize,
+	.aligned = plain_aligned,
+	.free = plain_free,
+};
