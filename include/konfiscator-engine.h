@@ -3,7 +3,7 @@
  * The engine contract of konfiscator: what turns sizes into blocks.
  *
  * An engine is one struct konf_engine. Inside the library it is named in
- * src/engine/engines.def; outside it is a shared object that exports the
+ * src/engines/engines.def; outside it is a shared object that exports the
  * struct by the name konf_engine, and KONFISCATOR_ENGINE=/path/of/it.so
  * selects it. Counting, probes, errno, retries, misuse and what the C library's
  * names mean are konfiscator's business, once for all engines.

@@ -8,7 +8,7 @@
 #include "abi/own.h"
 #include "abi/replaced.h"
 #include "base/bits.h"
-#include "core/hosted.h"
+#include "engines/host.h"
 #include "mode/mode.h"
 #include "sys/vm.h"
 
@@ -53,7 +53,7 @@ __kf_public void *aligned_alloc(size_t align, size_t size)
 {
 	if (kf_is_pow2(align))
 		return kf_aligned(align, size);
-	if (kf_hosted_passes_on() && kf_system_rounds())
+	if (kf_host_passes_on() && kf_system_rounds())
 		return memalign(align, size);
 	return invalid();
 }

@@ -11,7 +11,7 @@
  */
 #include "abi/abi.h"
 
-#include "engine/front.h"
+#include "heap/front.h"
 #include "sys/thread.h"
 #include "tags/tags.h"
 

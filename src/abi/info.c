@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "core/core.h"
-#include "engine/supply.h"
+#include "heap/backend.h"
 #include "stats/box.h"
 #include "sys/out.h"
 
@@ -15,16 +15,16 @@
 #include <malloc.h>
 #include <stdio.h>
 
-static void look(struct kf_supply_info *info)
+static void look(struct kf_backend_info *info)
 {
 	if (kf_start_is_due())
 		kf_start();
-	kf_supply->info(info);
+	kf_backend->info(info);
 }
 
 __kf_public struct mallinfo2 mallinfo2(void)
 {
-	struct kf_supply_info i;
+	struct kf_backend_info i;
 
 	look(&i);
 	return (struct mallinfo2){
@@ -75,7 +75,7 @@ __kf_public void malloc_stats(void)
 {
 	char buf[512];
 	struct kf_text text;
-	struct kf_supply_info i;
+	struct kf_backend_info i;
 
 	look(&i);
 	kf_text_init(&text, buf, sizeof(buf));
@@ -92,7 +92,7 @@ __kf_public void malloc_stats(void)
 
 __kf_public int malloc_info(int options, FILE *fp)
 {
-	struct kf_supply_info i;
+	struct kf_backend_info i;
 
 	if (options != 0) {
 		errno = EINVAL;
@@ -126,5 +126,5 @@ __kf_public int malloc_trim(size_t pad)
 	if (kf_start_is_due())
 		return 0;
 	kf_box_put(KF_BOX_trim, 0, pad);
-	return kf_supply->trim(pad);
+	return kf_backend->trim(pad);
 }

@@ -3,10 +3,10 @@
  * mallopt: see core/tune.h.
  */
 #include "core/core.h"
-#include "core/hosted.h"
+#include "engines/host.h"
 #include "core/tune.h"
-#include "engine/engine.h"
-#include "engine/supply.h"
+#include "engines/engine.h"
+#include "heap/backend.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -20,11 +20,11 @@ __kf_public int mallopt(int param, int value)
 		kf_start();
 	kf_probe_memory_mallopt((uint64_t)(int64_t)param,
 				(uint64_t)(int64_t)value);
-	if (kf_hosted_passes_on())
+	if (kf_host_passes_on())
 		return kf_system_mallopt(param, value);
 	good = kf_tune(param, value);
 	/* New and freed blocks are filled already. */
 	if (good && param != M_PERTURB)
-		kf_supply->option(param, value);
+		kf_backend->option(param, value);
 	return good;
 }

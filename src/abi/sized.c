@@ -17,10 +17,10 @@
 #include "abi/own.h"
 #include "abi/replaced.h"
 #include "core/core.h"
-#include "core/hosted.h"
-#include "core/marks.h"
+#include "engines/host.h"
+#include "engines/marks.h"
 #include "core/misuse.h"
-#include "engine/chunk.h"
+#include "engines/chunk.h"
 #include "mode/mode.h"
 
 #include <stdlib.h>
@@ -52,8 +52,8 @@ static bool fits(void *p, size_t size, size_t rounded)
 /* Whether it can be said without asking anybody, and it fits. */
 static inline bool fits_chunk(const void *p, size_t size)
 {
-	return p && kf_hosted_way.to.heads &&
-	       kf_map_glance(p)->kind == KF_RUN_NONE && kf_chunk_is_short(p) &&
+	return p && kf_host_way.to.heads &&
+	       kf_map_peek(p)->kind == KF_RUN_NONE && kf_chunk_is_short(p) &&
 	       size <= kf_chunk_usable(kf_chunk_bytes(p));
 }
 

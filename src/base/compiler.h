@@ -65,9 +65,9 @@
  * fast paths that is an instruction; so it is one for ThreadSanitizer alone.
  */
 #ifdef KF_THREAD_SANITIZER
-#define kf_glance(word) __atomic_load_n(word, __ATOMIC_RELAXED)
+#define KF_READ_ONCE(word) __atomic_load_n(word, __ATOMIC_RELAXED)
 #else
-#define kf_glance(word) (*(word))
+#define KF_READ_ONCE(word) (*(word))
 #endif
 
 /*
@@ -90,7 +90,7 @@
  * its argument is called by clang, with the argument kept meanwhile, where its
  * caller could jump to it: so it returns one that is unknown.
  */
-#define kf_unknown(p) __asm__("" : "+r"(p))
+#define kf_hide(p) __asm__("" : "+r"(p))
 
 /*
  * A word that was added to: clang makes one vector of two neighbours, which

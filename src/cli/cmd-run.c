@@ -45,14 +45,14 @@ static const struct conf confs[] = {
 
 static const char *const engines[] = {
 #define KF_ENGINE(id, text) #id,
-#include "engine/engines.def"
+#include "engines/engines.def"
 #undef KF_ENGINE
 };
 
 /* "firstfit, ..., " */
 #define KF_ENGINE(id, text) #id ", "
 static const char engine_names[] =
-#include "engine/engines.def"
+#include "engines/engines.def"
 	"or a path of one that can be read";
 #undef KF_ENGINE
 

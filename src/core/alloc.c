@@ -5,13 +5,13 @@
 #include "core/core.h"
 
 #include "core/control.h"
-#include "core/hosted.h"
+#include "engines/host.h"
 #include "core/misuse.h"
 #include "core/sampling.h"
 #include "core/snapshot.h"
-#include "engine/heap.h"
-#include "engine/marked.h"
-#include "engine/supply.h"
+#include "heap/heap.h"
+#include "heap/marked.h"
+#include "heap/backend.h"
 #include "stats/stats.h"
 #include "tags/tags.h"
 
@@ -25,7 +25,7 @@ static int perturb; /* atomic; see kf_perturb() */
 void kf_perturb(int value)
 {
 	__atomic_store_n(&perturb, value & 0xff, __ATOMIC_RELAXED);
-	kf_supply->slow_down(value & 0xff);
+	kf_backend->slow_down(value & 0xff);
 }
 
 /* Fill with a byte derived from M_PERTURB's, if it is set. */
@@ -73,7 +73,7 @@ static void make_room(size_t size, size_t other, enum kf_call call)
 {
 	kf_word_add_atomic(KF_WORD_retries, 1);
 	tell_retry(size, other, call);
-	kf_supply->trim(0);
+	kf_backend->trim(0);
 }
 
 static void *fail(size_t size)
@@ -84,18 +84,18 @@ static void *fail(size_t size)
 	return NULL;
 }
 
-/* A block of the supply, or a sample. */
+/* A block of the backend, or a sample. */
 static void *take(size_t size, size_t align, bool zeroed, size_t *usable)
 {
 	void *p = kf_sampling_alloc(size, align, zeroed, usable);
 
 	if (likely(!p))
-		p = kf_supply->alloc(size, align, zeroed, usable);
+		p = kf_backend->alloc(size, align, zeroed, usable);
 	if (unlikely(!p) && kf_sampling_is_due(size, align)) {
 		p = kf_sampling_alloc(size, align, zeroed, usable);
 		/* Where that fails, nothing is due any more. */
 		if (!p)
-			p = kf_supply->alloc(size, align, zeroed, usable);
+			p = kf_backend->alloc(size, align, zeroed, usable);
 	}
 	return p;
 }
@@ -105,8 +105,8 @@ static void *take_tagged(size_t size, size_t align, bool zeroed, uint32_t mark,
 			 size_t *usable)
 {
 	uint32_t sample = kf_sampling_draw(size, align, kf_tag_of_mark(mark));
-	void *p = kf_supply->alloc_marked(size, align, zeroed,
-					  sample ? sample : mark, usable);
+	void *p = kf_backend->alloc_marked(size, align, zeroed,
+					   sample ? sample : mark, usable);
 
 	if (sample)
 		kf_sampling_drawn(sample, p, p ? *usable : 0);
@@ -122,15 +122,15 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 	prepare();
 	if (unlikely(size >= KF_SIZE_LIMIT || align >= KF_SIZE_LIMIT))
 		return fail(size);
-	if (!size && !kf_hosted_takes_zero())
+	if (!size && !kf_host_takes_zero())
 		size = 1;
 	p = mark ? take_tagged(size, align, zeroed, mark, usable)
 		 : take(size, align, zeroed, usable);
 	if (unlikely(!p)) {
 		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
-		p = mark ? kf_supply->alloc_marked(size, align, zeroed, mark,
-						   usable)
-			 : kf_supply->alloc(size, align, zeroed, usable);
+		p = mark ? kf_backend->alloc_marked(size, align, zeroed, mark,
+						    usable)
+			 : kf_backend->alloc(size, align, zeroed, usable);
 	}
 	if (unlikely(!p))
 		return fail(size);
@@ -167,7 +167,7 @@ void kf_release(void *p, size_t usable)
 	kf_probe_slow_enter(0, KF_CALL_FREE);
 	prepare();
 	fill(p, usable, 0);
-	wrong = kf_supply->release(p, usable);
+	wrong = kf_backend->release(p, usable);
 	if (unlikely(wrong))
 		kf_misuse_tell(p, wrong);
 	kf_probe_slow_leave((uintptr_t)p, usable, KF_CALL_FREE);
@@ -181,14 +181,14 @@ static void *resize(void *p, size_t size)
 	prepare();
 	if (unlikely(size >= KF_SIZE_LIMIT))
 		return fail(size);
-	to = kf_supply->resize(p, size, &wrong);
+	to = kf_backend->resize(p, size, &wrong);
 	if (unlikely(wrong)) {
 		kf_misuse_tell(p, wrong);
 		return fail(size);
 	}
 	if (unlikely(!to)) {
 		make_room(size, (uintptr_t)p, KF_CALL_REALLOC);
-		to = kf_supply->resize(p, size, &wrong);
+		to = kf_backend->resize(p, size, &wrong);
 	}
 	return likely(to) ? to : fail(size);
 }
@@ -207,5 +207,5 @@ size_t kf_usable(const void *p)
 {
 	if (!p || kf_start_is_due())
 		return 0;
-	return kf_supply->usable(p);
+	return kf_backend->usable(p);
 }

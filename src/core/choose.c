@@ -5,7 +5,7 @@
 #include "core/choose.h"
 
 #include "core/conf.h"
-#include "core/hosted.h"
+#include "engines/host.h"
 #include "stats/stats.h"
 #include "sys/next.h"
 #include "sys/out.h"
@@ -52,9 +52,9 @@ static void refuse(const char *why, const char *then)
 	kf_out(&text);
 }
 
-static void stand(const struct konf_engine *engine)
+static void install(const struct konf_engine *engine)
 {
-	const char *why = kf_hosted_stand(engine);
+	const char *why = kf_host_install(engine);
 
 	if (why)
 		refuse(why, DEFAULT_STAYS);
@@ -94,7 +94,7 @@ void kf_engine_choose(void)
 		return;
 	is_due = false;
 	if (engine != kf_engine_find(NULL))
-		stand(engine);
+		install(engine);
 }
 
 static bool is_name(const char *name)
@@ -157,7 +157,7 @@ static void load(const char *path)
 	if (why)
 		refuse(why, DEFAULT_STAYS);
 	else
-		stand(symbol);
+		install(symbol);
 }
 
 void kf_engine_choose_late(void)
@@ -168,7 +168,7 @@ void kf_engine_choose_late(void)
 		return;
 	is_due = false;
 	if (engine)
-		stand(engine);
+		install(engine);
 	else
 		load(kf_conf.engine);
 	kf_stats_name_engine(kf_engine_name());
@@ -176,7 +176,7 @@ void kf_engine_choose_late(void)
 
 const char *kf_engine_name(void)
 {
-	const struct konf_engine *engine = kf_hosted_engine();
+	const struct konf_engine *engine = kf_host_engine();
 
 	return engine ? engine->name : kf_engine_find(NULL)->name;
 }

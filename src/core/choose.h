@@ -13,7 +13,7 @@
 /**
  * kf_engine_choose() - let the engine stand, if it may so early
  *
- * Context: once, at start, after the default supply's init.
+ * Context: once, at start, after the default backend's init.
  */
 void kf_engine_choose(void);
 

@@ -6,7 +6,7 @@
 
 #include "base/match.h"
 #include "base/text.h"
-#include "engine/engine.h"
+#include "engines/engine.h"
 #include "sys/env.h"
 #include "sys/out.h"
 
@@ -68,7 +68,7 @@ static const char *const allowed[] = {
 	[KIND_MATCH] = "names with commas between, + or - before one, * behind",
 #define KF_ENGINE(id, help) #id ", "
 	[KIND_ENGINE] =
-#include "engine/engines.def"
+#include "engines/engines.def"
 		"or the path of an engine",
 #undef KF_ENGINE
 };

@@ -11,8 +11,8 @@
 #include "core/recorder.h"
 #include "core/sampling.h"
 #include "core/snapshot.h"
-#include "engine/heap.h"
-#include "engine/supply.h"
+#include "heap/heap.h"
+#include "heap/backend.h"
 #include "stats/box.h"
 #include "stats/stats.h"
 #include "sys/process.h"
@@ -34,14 +34,14 @@ static uint32_t inside;	    /* calls of the thread that forked; atomic */
 
 static void prepare(void)
 {
-	kf_supply->fork_prepare();
+	kf_backend->fork_prepare();
 	kf_stats_prepare_fork();
 }
 
 static void parent(void)
 {
 	kf_stats_parent_fork();
-	kf_supply->fork_done(false);
+	kf_backend->fork_done(false);
 	kf_box_put(KF_BOX_fork, 0, 0);
 }
 
@@ -49,7 +49,7 @@ static void child(void)
 {
 	int saved = errno;
 
-	kf_supply->fork_done(true);
+	kf_backend->fork_done(true);
 	kf_stats_fork_child();
 	kf_heap_fork_count();
 	kf_tags_fork_child();

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "core/choose.h"
 #include "core/conf.h"
-#include "engine/engine.h"
+#include "engines/engine.h"
 #include "sys/env.h"
 #include "sys/out.h"
 

@@ -7,9 +7,10 @@
 
 #include "base/text.h"
 #include "core/conf.h"
-#include "core/hosted.h"
-#include "engine/engine.h"
-#include "engine/marked.h"
+#include "engines/host.h"
+#include "engines/engine.h"
+#include "heap/audit.h"
+#include "heap/marked.h"
 #include "sample/sample.h"
 #include "stats/stats.h"
 #include "sys/out.h"
@@ -54,7 +55,7 @@ static void put_site(struct kf_text *text, const void *p)
 /* The block, its bytes, where it comes from, and the thread. */
 static void put_block(struct kf_text *text, const void *p)
 {
-	size_t usable = kf_supply->usable(p);
+	size_t usable = kf_backend->usable(p);
 
 	if (p)
 		kf_text_hex(text, (uintptr_t)p);
@@ -89,7 +90,7 @@ void kf_misuse_tell(const void *p, enum kf_misuse wrong)
 
 bool kf_misuse_is_strict(void)
 {
-	return kf_hosted_engine() == &kf_engine_secure;
+	return kf_host_engine() == &kf_engine_secure;
 }
 
 static bool size_is_fatal(void)
@@ -107,7 +108,7 @@ void kf_misuse_tell_size(const void *p, size_t told)
 	struct kf_text text;
 
 	kf_word_add_atomic(KF_WORD_size_mismatches, 1);
-	kf_probe_size_mismatch((uintptr_t)p, told, kf_supply->usable(p));
+	kf_probe_size_mismatch((uintptr_t)p, told, kf_backend->usable(p));
 	if (!fatal && __atomic_exchange_n(&is_told, true, __ATOMIC_RELAXED))
 		return;
 	kf_text_init(&text, buf, sizeof(buf) - 1);
@@ -130,5 +131,5 @@ static void tell(enum konf_misuse wrong, const void *p)
 
 void kf_misuse_init(void)
 {
-	kf_engine_tell_to(tell);
+	kf_audit_tell_to(tell);
 }

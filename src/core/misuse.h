@@ -6,7 +6,7 @@
 #define KF_CORE_MISUSE_H
 
 #include "base/compiler.h"
-#include "engine/supply.h"
+#include "heap/backend.h"
 
 /**
  * kf_misuse_tell() - say what was found wrong, in one line on stderr

@@ -9,9 +9,9 @@
 #include "core/control.h"
 #include "core/core.h"
 #include "core/tagging.h"
-#include "engine/heap.h"
-#include "engine/supply.h"
-#include "record/pen.h"
+#include "heap/heap.h"
+#include "heap/backend.h"
+#include "record/cursor.h"
 #include "sys/clock.h"
 #include "sys/out.h"
 #include "sys/thread.h"
@@ -26,13 +26,13 @@ static bool parent_recorded; /* and this child does not yet; atomic */
 
 bool kf_recorder_on; /* atomic */
 
-/* Whether the quick way of record/pen.h may be taken; atomic. */
+/* Whether the quick way of record/cursor.h may be taken; atomic. */
 static bool quick;
 
 static void set_on(bool on, bool strict)
 {
 	__atomic_store_n(&kf_recorder_on, on, __ATOMIC_RELAXED);
-	__atomic_store_n(&kf_foreign_barred, on && strict, __ATOMIC_RELAXED);
+	__atomic_store_n(&kf_cache_barred, on && strict, __ATOMIC_RELAXED);
 	kf_process_change();
 }
 
@@ -151,7 +151,7 @@ static uint32_t pen_state(void)
 {
 	return kf_record_is_in() && __atomic_load_n(&quick, __ATOMIC_RELAXED)
 		       ? kf_process_seen
-		       : KF_PEN_CLOSED;
+		       : KF_CURSOR_CLOSED;
 }
 
 void kf_recorder_enter(void)
@@ -184,7 +184,7 @@ void kf_recorder_thread_exit(void)
 	bool gone;
 
 	kf_self.depth++;
-	kf_supply->thread_exit();
+	kf_backend->thread_exit();
 	gone = kf_self.counters == &kf_counters_guest;
 	kf_self.depth--;
 	if (gone)

@@ -6,10 +6,10 @@
 
 #include "base/text.h"
 #include "core/conf.h"
-#include "core/hosted.h"
+#include "engines/host.h"
 #include "core/tagging.h"
-#include "engine/cut.h"
-#include "engine/marked.h"
+#include "heap/boundary.h"
+#include "heap/marked.h"
 #include "sample/countdown.h"
 #include "sample/distance.h"
 #include "sample/sample.h"
@@ -182,7 +182,7 @@ static void complain(const char *why)
 
 static void start_with(uint64_t mean)
 {
-	if (kf_hosted_engine())
+	if (kf_host_engine())
 		complain(not_for_engines);
 	else if (!is_allowed(mean))
 		complain(range);
@@ -215,7 +215,7 @@ int kf_sampling_set(const char *value, struct kf_text *reply)
 		kf_text_str(reply, range);
 		return EINVAL;
 	}
-	if (kf_hosted_engine()) {
+	if (kf_host_engine()) {
 		kf_text_str(reply, not_for_engines);
 		return ENOTSUP;
 	}

@@ -9,19 +9,20 @@
 #include "core/choose.h"
 #include "core/conf.h"
 #include "core/control.h"
-#include "core/hosted.h"
+#include "engines/host.h"
 #include "core/misuse.h"
 #include "core/recorder.h"
 #include "core/sampling.h"
 #include "core/snapshot.h"
 #include "core/tagging.h"
 #include "core/tune.h"
-#include "engine/audit.h"
-#include "engine/class.h"
-#include "engine/engine.h"
-#include "engine/heap.h"
-#include "engine/supply.h"
-#include "engine/tlsf.h"
+#include "heap/audit.h"
+#include "heap/class.h"
+#include "engines/engine.h"
+#include "heap/large.h"
+#include "heap/heap.h"
+#include "heap/backend.h"
+#include "engines/tlsf.h"
 #include "pages/pages.h"
 #include "stats/box.h"
 #include "stats/stats.h"
@@ -119,7 +120,7 @@ static void start(void)
 	kf_stats_init();
 	kf_box_init((uint32_t)kf_conf.events);
 	kf_thread_exit_init(kf_recorder_thread_exit);
-	kf_supply->init();
+	kf_backend->init();
 	kf_misuse_init();
 	kf_engine_choose();
 	kf_tune_read();
@@ -165,7 +166,7 @@ void kf_start_loaded(void)
 /* As much as takes no time: what a short program did wrong is all there. */
 static void look_at_free(void)
 {
-	if (kf_supply != &kf_supply_firstfit)
+	if (kf_backend != &kf_backend_firstfit)
 		return;
 	if (kf_heap_self() && !kf_heap_self()->busy)
 		kf_audit_heap(kf_heap_self(), LOOKED_AT_LAST);
@@ -183,7 +184,7 @@ static void finish_stats(void *arg)
  */
 void kf_start_finish(void)
 {
-	kf_hosted_finish();
+	kf_host_finish();
 	look_at_free();
 	if (__cxa_atexit(finish_stats, NULL, NULL))
 		finish_stats(NULL);

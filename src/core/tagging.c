@@ -7,7 +7,7 @@
 #include "core/conf.h"
 #include "core/core.h"
 #include "core/sampling.h"
-#include "engine/heap.h"
+#include "heap/heap.h"
 #include "record/record.h"
 #include "sample/countdown.h"
 #include "sample/sample.h"

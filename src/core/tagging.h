@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Tags and the allocator together: what src/tags counts, and the marks by which
- * the blocks of a thread with a tag are known (engine/marked.h).
+ * the blocks of a thread with a tag are known (heap/marked.h).
  *
  * The mark of a block is its tag's node, with the tree.
  */
 #ifndef KF_CORE_TAGGING_H
 #define KF_CORE_TAGGING_H
 
-#include "engine/marked.h"
+#include "heap/marked.h"
 #include "tags/tags.h"
 
 /**

@@ -6,7 +6,8 @@
 #include "core/tune.h"
 
 #include "core/core.h"
-#include "engine/engine.h"
+#include "engines/engine.h"
+#include "heap/large.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
 

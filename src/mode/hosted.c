@@ -7,24 +7,24 @@
 #include "mode/mode.h"
 
 #include "core/control.h"
-#include "core/hosted.h"
-#include "core/tally.h"
-#include "engine/chunk.h"
+#include "engines/host.h"
+#include "engines/tally.h"
+#include "engines/chunk.h"
 
 static __noinline void *hosted_count_asked(void *p, size_t size)
 {
-	size_t usable = kf_hosted_way.to.usable_size(p);
+	size_t usable = kf_host_way.to.usable_size(p);
 
 	kf_tally_new(kf_self.counters->slot, false, size, usable,
-		     kf_hosted_way.elsewhere);
+		     kf_host_way.elsewhere);
 	kf_probe_alloc((uintptr_t)p, size, usable);
-	kf_unknown(p);
+	kf_hide(p);
 	return p;
 }
 
 /*
- * A block whose size can be read in front of it (engine/chunk.h). The memory of
- * such an engine is not counted as held.
+ * A block whose size can be read in front of it (engines/chunk.h). The memory
+ * of such an engine is not counted as held.
  */
 static __noinline void *hosted_count_chunk(void *p, size_t size)
 {
@@ -32,13 +32,13 @@ static __noinline void *hosted_count_chunk(void *p, size_t size)
 
 	kf_tally_new(kf_self.counters->slot, false, size, usable, true);
 	kf_probe_alloc((uintptr_t)p, size, usable);
-	kf_unknown(p);
+	kf_hide(p);
 	return p;
 }
 
 static __noinline void *hosted_count(void *p, size_t size)
 {
-	return kf_hosted_way.to.heads && kf_chunk_is_short(p)
+	return kf_host_way.to.heads && kf_chunk_is_short(p)
 		       ? hosted_count_chunk(p, size)
 		       : hosted_count_asked(p, size);
 }
@@ -46,7 +46,7 @@ static __noinline void *hosted_count(void *p, size_t size)
 /* A tiny chunk's bytes are those of its class; mappings have whole pages. */
 static inline bool hosted_is_tiny(const void *p, size_t *chunk)
 {
-	*chunk = likely(kf_hosted_way.to.heads) ? kf_chunk_bytes(p) : SIZE_MAX;
+	*chunk = likely(kf_host_way.to.heads) ? kf_chunk_bytes(p) : SIZE_MAX;
 	return likely(*chunk <= KF_TINY_MAX);
 }
 
@@ -64,14 +64,16 @@ static inline void *hosted_new(void *p, size_t size)
 	return p;
 }
 
-static inline bool hosted_may(void)
+/* Of more bytes the slow path refuses some without asking the engine. */
+static inline bool hosted_may(size_t size)
 {
-	return likely(kf_process_is_current()) && !kf_control_is_due();
+	return likely(kf_process_is_current()) && size <= INT32_MAX &&
+	       !kf_control_is_due();
 }
 
 static void *hosted_alloc(size_t size, struct kf_front *front)
 {
-	void *p = hosted_may() ? kf_hosted_way.to.malloc(size) : NULL;
+	void *p = hosted_may(size) ? kf_host_way.to.malloc(size) : NULL;
 
 	/* To keep @front over the call would cost all calls something. */
 	return likely(p) ? hosted_new(p, size)
@@ -80,7 +82,7 @@ static void *hosted_alloc(size_t size, struct kf_front *front)
 
 static void *hosted_zeroed(size_t size, struct kf_front *front)
 {
-	void *p = hosted_may() ? kf_hosted_way.to.zeroed(size) : NULL;
+	void *p = hosted_may(size) ? kf_host_way.to.zeroed(size) : NULL;
 
 	if (unlikely(!p))
 		return kf_slow_zeroed(size, kf_front_self);
@@ -90,12 +92,12 @@ static void *hosted_zeroed(size_t size, struct kf_front *front)
 
 static __noinline void hosted_give_asked(void *p)
 {
-	size_t usable = kf_hosted_way.to.usable_size(p);
+	size_t usable = kf_host_way.to.usable_size(p);
 
 	kf_probe_release((uintptr_t)p, usable);
 	kf_tally_gone(kf_self.counters->slot, false, usable,
-		      kf_hosted_way.elsewhere);
-	kf_hosted_way.to.free(p);
+		      kf_host_way.elsewhere);
+	kf_host_way.to.free(p);
 }
 
 static __noinline void hosted_give_chunk(void *p)
@@ -104,12 +106,12 @@ static __noinline void hosted_give_chunk(void *p)
 
 	kf_probe_release((uintptr_t)p, usable);
 	kf_tally_gone(kf_self.counters->slot, false, usable, true);
-	kf_hosted_way.to.free(p);
+	kf_host_way.to.free(p);
 }
 
 static __noinline void hosted_give(void *p)
 {
-	if (kf_hosted_way.to.heads && kf_chunk_is_short(p))
+	if (kf_host_way.to.heads && kf_chunk_is_short(p))
 		hosted_give_chunk(p);
 	else
 		hosted_give_asked(p);
@@ -133,7 +135,7 @@ static void hosted_free(void *p, struct kf_slab *slab, struct kf_front *front)
 	kf_tally_small_gone(kf_self.counters->slot, false,
 			    (unsigned int)(chunk / KF_CHUNK_STEP), usable,
 			    KF_CHUNK_HEAD, true);
-	kf_hosted_way.to.free(p);
+	kf_host_way.to.free(p);
 }
 
 static const struct kf_mode hosted = {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which front a thread points at: see engine/front.h and mode.h.
+ * Which front a thread points at: see heap/front.h and mode.h.
  *
  * What it is chosen by changes rarely. Whoever changes it tells the process
  * (kf_process_change()), and each thread chooses anew in the next of its calls
  * that leaves the fast path. While a recording has begun that not all threads
  * know of yet, none of them may free unseen what another was seen to allocate:
- * see kf_foreign_barred.
+ * see kf_cache_barred.
  */
 #include "mode/mode.h"
 
 #include "core/core.h"
-#include "core/hosted.h"
+#include "engines/host.h"
 #include "core/recorder.h"
 #include "core/tagging.h"
-#include "engine/marked.h"
+#include "heap/marked.h"
 #include "sample/countdown.h"
 
 static struct kf_front *inner_front(const struct kf_self *self)
 {
 	struct kf_heap *heap = self->counters->heap;
 
-	if (!kf_hosted_engine())
+	if (!kf_host_engine())
 		return heap ? &heap->front : &kf_front_guest;
-	return kf_hosted_is_direct() && !self->counters->shared &&
+	return kf_host_is_direct() && !self->counters->shared &&
 			       !kf_mode_elsewhere
 		       ? &kf_front_hosted
 		       : &kf_front_guest;
@@ -80,15 +80,15 @@ struct kf_front *kf_front_renew(void)
 	if (unlikely(!kf_self.forked && kf_fork_is_due()))
 		kf_fork_settle();
 	kf_process_see();
-	if (kf_hosted_engine())
+	if (kf_host_engine())
 		kf_counters_get();
 	else
 		kf_heap_get();
 	kf_front_choose();
 	/* What it has of others' goes home before it is observed. */
-	if (__atomic_load_n(&kf_foreign_barred, __ATOMIC_RELAXED) &&
+	if (__atomic_load_n(&kf_cache_barred, __ATOMIC_RELAXED) &&
 	    kf_heap_self())
-		kf_heap_send_foreign(kf_heap_self());
+		kf_heap_send_cached(kf_heap_self());
 	return kf_self.depth ? kf_self.inner : kf_front_self;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The modes of engine/front.h: one file for each, and mode.c, which chooses.
+ * The modes of heap/front.h: one file for each, and mode.c, which chooses.
  * Nothing outside of this directory asks which mode is on.
  *
  *	plain.c		the thread's heap; its front is the only one with blocks
@@ -15,8 +15,8 @@
 #ifndef KF_MODE_MODE_H
 #define KF_MODE_MODE_H
 
-#include "engine/fast.h"
-#include "engine/front.h"
+#include "heap/fast.h"
+#include "heap/front.h"
 #include "sys/thread.h"
 
 #include "probes/konfiscator-percall.h"

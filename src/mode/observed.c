@@ -12,12 +12,12 @@
  * To read the clock costs as much as to take a block: so calls that stay on the
  * fast path, which all last about as long, are not timed. Where a call need
  * only be written down, and by the usual numbers, that takes a few stores
- * (record/pen.h).
+ * (record/cursor.h).
  */
 #include "mode/tagged.h"
 
 #include "core/recorder.h"
-#include "record/pen.h"
+#include "record/cursor.h"
 #include "sys/clock.h"
 
 /* Returns 0 for what is not timed. */
@@ -41,15 +41,26 @@ static inline bool is_own(const void *p)
 	const struct kf_slab *slab =
 		kf_container_of(kf_map_get(p), struct kf_slab, run);
 
-	return kf_glance(&slab->owner) == (uintptr_t)kf_self.inner &&
+	return KF_READ_ONCE(&slab->owner) == (uintptr_t)kf_self.inner &&
 	       slab->used > 1;
+}
+
+/*
+ * Whether the call is to be written down: the recording was there when the call
+ * began, or has the thread's place all the same.
+ */
+static inline bool is_seen(void)
+{
+	return kf_record_is_on() && kf_record_is_in();
 }
 
 static inline void *end(enum kf_record_kind kind, uint64_t began, void *p,
 			size_t size, size_t align)
 {
+	bool seen = is_seen();
+
 	kf_recorder_leave();
-	if (kf_record_is_on())
+	if (seen)
 		kf_record_gave(kind, began, p, size, align);
 	return p;
 }
@@ -86,36 +97,36 @@ static __noinline void *alloc_long(size_t size)
 }
 
 static __noinline void *gave_far(void *p, size_t size,
-				 struct kf_record_pen *pen, uint8_t *end,
+				 struct kf_write_cursor *cursor, uint8_t *end,
 				 uint64_t now)
 {
-	kf_pen_write_far(pen, end, KF_RECORD_MALLOC_QUICK, (uintptr_t)p, size,
-			 now);
-	kf_unknown(p);
+	kf_cursor_write_far(cursor, end, KF_RECORD_MALLOC_QUICK, (uintptr_t)p,
+			    size, now);
+	kf_hide(p);
 	return p;
 }
 
 static KF_LEAF void *observed_alloc(size_t size, struct kf_front *front)
 {
 	struct kf_heap *heap = recorded_heap();
-	struct kf_record_pen *pen = kf_record_pen;
+	struct kf_write_cursor *cursor = kf_write_cursor;
 	size_t offset = KF_ALIGN_UP(size, (size_t)16);
 	uint64_t now;
 	uint8_t *end;
 	void *p;
 
 	if (unlikely(size > KF_TINY_MAX || !heap) || is_inside() ||
-	    !kf_pen_lift(pen, &end))
+	    !kf_cursor_reserve(cursor, &end))
 		return alloc_long(size);
 	p = kf_fast_alloc(&heap->front, offset);
 	if (unlikely(!p)) {
-		kf_pen_lower(pen, end);
+		kf_cursor_commit(cursor, end);
 		return alloc_long(size);
 	}
 	kf_probe_alloc((uintptr_t)p, size, offset);
-	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_MALLOC_QUICK, false,
-				   (uintptr_t)p, size, &now)))
-		return gave_far(p, size, pen, end, now);
+	if (unlikely(!kf_cursor_write(cursor, end, KF_RECORD_MALLOC_QUICK,
+				      false, (uintptr_t)p, size, &now)))
+		return gave_far(p, size, cursor, end, now);
 	return p;
 }
 
@@ -165,7 +176,7 @@ static void *observed_resize(void *p, size_t size, struct kf_front *front)
 		return kf_self.inner->mode->resize(p, size, kf_self.inner);
 	kf_recorder_enter();
 	began = begin(false);
-	if (p && kf_record_is_on())
+	if (p && is_seen())
 		kf_record_takes(KF_RECORD_REALLOC_OLD, p);
 	mark = kf_tagging_mark();
 	inner = kf_self.inner;
@@ -187,7 +198,7 @@ static __noinline void free_long(void *p, struct kf_slab *slab)
 		return;
 	}
 	kf_recorder_enter();
-	is_on = kf_record_is_on();
+	is_on = is_seen();
 	fast = is_own(p);
 	if (is_on)
 		began = kf_record_takes(KF_RECORD_FREE, p);
@@ -202,7 +213,7 @@ static inline bool is_plain(const struct kf_heap *heap,
 			    const struct kf_slab *slab, void *p)
 {
 	return likely(heap) &&
-	       likely(kf_glance(&slab->owner) == (uintptr_t)heap) &&
+	       likely(KF_READ_ONCE(&slab->owner) == (uintptr_t)heap) &&
 	       likely(*kf_slab_key(p) != (uintptr_t)heap) &&
 	       likely(slab->used > 1) && likely(!((uintptr_t)p & 15));
 }
@@ -217,10 +228,11 @@ static __always_inline_kf void push(struct kf_heap *heap, struct kf_slab *slab,
 }
 
 static __noinline void free_far(void *p, struct kf_slab *slab,
-				struct kf_record_pen *pen, uint8_t *end,
+				struct kf_write_cursor *cursor, uint8_t *end,
 				uint64_t now)
 {
-	kf_pen_write_far(pen, end, KF_RECORD_FREE_QUICK, (uintptr_t)p, 0, now);
+	kf_cursor_write_far(cursor, end, KF_RECORD_FREE_QUICK, (uintptr_t)p, 0,
+			    now);
 	push(recorded_heap(), slab, p);
 }
 
@@ -232,25 +244,26 @@ static __noinline void free_far(void *p, struct kf_slab *slab,
  */
 static inline bool given_by_others(void)
 {
-	return unlikely(__atomic_load_n(&kf_foreign_kept, __ATOMIC_RELAXED));
+	return unlikely(__atomic_load_n(&kf_cache_used, __ATOMIC_RELAXED));
 }
 
 static KF_LEAF void observed_free(void *p, struct kf_slab *slab,
 				  struct kf_front *front)
 {
-	struct kf_record_pen *pen = kf_record_pen;
+	struct kf_write_cursor *cursor = kf_write_cursor;
 	struct kf_heap *heap = recorded_heap();
 	uint64_t now;
 	uint8_t *end;
 
 	if (is_inside() || !is_plain(heap, slab, p) ||
-	    !kf_pen_lift(pen, &end)) {
+	    !kf_cursor_reserve(cursor, &end)) {
 		free_long(p, slab);
 		return;
 	}
-	if (unlikely(!kf_pen_write(pen, end, KF_RECORD_FREE_QUICK,
-				   given_by_others(), (uintptr_t)p, 0, &now))) {
-		free_far(p, slab, pen, end, now);
+	if (unlikely(!kf_cursor_write(cursor, end, KF_RECORD_FREE_QUICK,
+				      given_by_others(), (uintptr_t)p, 0,
+				      &now))) {
+		free_far(p, slab, cursor, end, now);
 		return;
 	}
 	push(heap, slab, p);

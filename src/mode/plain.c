@@ -5,7 +5,7 @@
  */
 #include "mode/mode.h"
 
-#include "engine/large.h"
+#include "heap/large.h"
 
 /* Of 1 to KF_TINY_MAX bytes, for which the bin had none. */
 static inline void *plain_refill(struct kf_heap *heap, size_t size)

@@ -2,7 +2,7 @@
 /*
  * The tagged mode: the thread is inside of a tag, and nobody but the tag wants
  * to know of its blocks. They come from the slabs with marks of its heap
- * (engine/marked.h), get the tag's mark and are billed to it.
+ * (heap/marked.h), get the tag's mark and are billed to it.
  *
  * A tag whose blocks are samples, a recording and another engine go by the
  * observed mode; see kf_tagged_malloc() and the like, which both use.
@@ -21,7 +21,7 @@ static __noinline void *rise(struct kf_tag_node *node, void *p)
 
 /*
  * Let a block be the current tag's. @p is of the bin at @offset: all blocks of
- * a bin are of one slab, as those with marks are never foreign.
+ * a bin are of one slab, as those with marks are never cached.
  */
 static __always_inline_kf void *bill(const struct kf_tag_self *self,
 				     size_t offset, void *p, size_t size,
@@ -184,7 +184,7 @@ static __noinline void tagged_free_other(void *p, struct kf_slab *slab)
 {
 	struct kf_heap *heap = kf_heap_self();
 
-	if (kf_glance(&slab->owner) == (uintptr_t)heap &&
+	if (KF_READ_ONCE(&slab->owner) == (uintptr_t)heap &&
 	    !kf_slab_looks_free(slab, p))
 		push(heap, slab, p);
 	else
@@ -196,7 +196,7 @@ static KF_LEAF void tagged_free(void *p, struct kf_slab *slab,
 {
 	const struct kf_tag_self *self = kf_tag_self;
 
-	if (unlikely(kf_glance(&slab->owner) !=
+	if (unlikely(KF_READ_ONCE(&slab->owner) !=
 		     ((uintptr_t)self->blocks | KF_SLAB_MARKED)) ||
 	    unlikely(!free_marked(self, slab, p)))
 		tagged_free_other(p, slab);

@@ -54,7 +54,7 @@ static __always_inline_kf size_t kf_map_root(const void *p)
  * foreign address that differs from one of ours in its upper bits only, the
  * entry of the latter.
  */
-static __always_inline_kf struct kf_run *kf_map_glance(const void *p)
+static __always_inline_kf struct kf_run *kf_map_peek(const void *p)
 {
 	uintptr_t base = (uintptr_t)&kf_map, entry;
 	uintptr_t granule = (uintptr_t)p >> KF_GRANULE_SHIFT;
@@ -62,20 +62,20 @@ static __always_inline_kf struct kf_run *kf_map_glance(const void *p)
 	uint32_t high;
 
 	/* Otherwise the halves take two instructions more. */
-	kf_unknown(granule);
+	kf_hide(granule);
 	low = (uint16_t)granule;
-	kf_unknown(low);
+	kf_hide(low);
 	high = (uint32_t)granule >> 16;
-	entry = kf_glance(&kf_map.root[high]) + low;
+	entry = KF_READ_ONCE(&kf_map.root[high]) + low;
 	entry = base + offsetof(struct kf_map, empty) + entry * sizeof(entry);
 	/* pairs with the release store of kf_map_set() */
-	return (struct kf_run *)(base + kf_glance((const uintptr_t *)entry));
+	return (struct kf_run *)(base + KF_READ_ONCE((const uintptr_t *)entry));
 }
 
 /* The entry for @p: a run, a region's stand-in or the foreign run. */
 static inline struct kf_run *kf_map_get(const void *p)
 {
-	struct kf_run *run = kf_map_glance(p);
+	struct kf_run *run = kf_map_peek(p);
 	uintptr_t upper = (uintptr_t)run->start >> KF_MAP_BITS;
 
 	return likely((uintptr_t)p >> KF_MAP_BITS == upper) ? run

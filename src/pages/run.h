@@ -71,10 +71,10 @@ struct kf_run {
 		};			/* free: pages lock */
 		struct {
 			size_t asked;	/* bytes */
-			uint32_t mark;	/* engine/marked.h */
+			uint32_t mark;	/* heap/marked.h */
 			uint32_t fresh; /* what @clean was, until it is used */
 		};			/* large: the owner's */
-		uint32_t *marks;	/* slab: engine/marked.h; the owner's */
+		uint32_t *marks;	/* slab: heap/marked.h; the owner's */
 		struct kf_run *pending; /* freed while a fork was on, spare or
 					   recent: the next */
 	};

@@ -406,10 +406,10 @@ static void fill_chunk(struct kf_writer *w, uint64_t now)
 	__atomic_store_n(&chunk->magic, KF_RECORD_CHUNK_MAGIC,
 			 __ATOMIC_RELEASE);
 	w->begun = true;
-	w->pen.at = (uint8_t *)(chunk + 1);
-	w->pen.used = &chunk->used;
-	w->pen.time = now;
-	w->pen.address = 0;
+	w->cursor.at = (uint8_t *)(chunk + 1);
+	w->cursor.used = &chunk->used;
+	w->cursor.time = now;
+	w->cursor.address = 0;
 	w->took = NULL;
 }
 

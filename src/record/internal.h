@@ -9,7 +9,7 @@
 #ifndef KF_RECORD_INTERNAL_H
 #define KF_RECORD_INTERNAL_H
 
-#include "record/pen.h"
+#include "record/cursor.h"
 #include "record/record.h"
 
 #include <limits.h>
@@ -40,7 +40,7 @@
  * window, which the guard looks at.
  */
 struct kf_writer {
-	struct kf_record_pen pen; /* comes first */
+	struct kf_write_cursor cursor; /* comes first */
 	uint32_t epoch;	 /* of the recording that the chunk belongs to */
 	bool begun;	 /* there is a chunk */
 	bool busy;	 /* in the middle of an event that goes the long way */

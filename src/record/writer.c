@@ -5,7 +5,8 @@
  * A thread has a writer of its own until it ends; the next thread goes on in
  * the same chunk. Nothing is shared on the way of an event: it is packed into
  * the thread's chunk, then the chunk's word of used bytes is stored, which
- * makes it part of the file. This is the long way; the short one is in pen.h.
+ * makes it part of the file. This is the long way; the short one is in
+ * cursor.h.
  */
 #include "record/internal.h"
 
@@ -30,7 +31,7 @@ static struct kf_writer *more_writers[KF_MORE_WRITERS];
 __thread uint32_t kf_record_thread_epoch
 	__attribute__((tls_model("initial-exec")));
 
-__thread struct kf_record_pen *kf_record_pen
+__thread struct kf_write_cursor *kf_write_cursor
 	__attribute__((tls_model("initial-exec")));
 
 /*
@@ -42,8 +43,9 @@ __thread struct kf_record_pen *kf_record_pen
 /* The calling thread's, or NULL. */
 static inline struct kf_writer *mine(void)
 {
-	_Static_assert(offsetof(struct kf_writer, pen) == 0, "it comes first");
-	return (struct kf_writer *)(void *)kf_record_pen;
+	_Static_assert(offsetof(struct kf_writer, cursor) == 0,
+		       "it comes first");
+	return (struct kf_writer *)(void *)kf_write_cursor;
 }
 
 static inline bool has_ended(void)
@@ -98,19 +100,19 @@ static inline uint8_t *limit_of(const struct kf_writer *w)
 
 static inline bool has_room(const struct kf_writer *w)
 {
-	return w->begun && w->pen.at < limit_of(w) &&
+	return w->begun && w->cursor.at < limit_of(w) &&
 	       w->epoch == __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
 }
 
 static inline bool is_busy(const struct kf_writer *w)
 {
-	return w->busy || (w->begun && !w->pen.end);
+	return w->busy || (w->begun && !w->cursor.end);
 }
 
 /* The short way is closed first and opened last: handlers have both or none. */
 static inline void take_up(struct kf_writer *w)
 {
-	w->pen.end = NULL;
+	w->cursor.end = NULL;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	w->busy = true;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -119,24 +121,24 @@ static inline void take_up(struct kf_writer *w)
 /* The short way may go on up to the end of the page. */
 static inline void lay_down(struct kf_writer *w)
 {
-	uintptr_t page = KF_ALIGN_DOWN((uintptr_t)w->pen.at, COMPARE_BYTES);
+	uintptr_t page = KF_ALIGN_DOWN((uintptr_t)w->cursor.at, COMPARE_BYTES);
 	uint8_t *end = (uint8_t *)(page + COMPARE_BYTES);
 
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	w->busy = false;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w->pen.end = w->begun ? KF_MIN(end, limit_of(w)) : NULL;
+	w->cursor.end = w->begun ? KF_MIN(end, limit_of(w)) : NULL;
 }
 
 static inline uint8_t *put_head(struct kf_writer *w, unsigned int head,
 				uint64_t time)
 {
-	uint8_t *p = w->pen.at;
+	uint8_t *p = w->cursor.at;
 
 	*p++ = (uint8_t)head;
-	time = KF_MAX(time, w->pen.time);
-	p = kf_record_put_varint(p, time - w->pen.time);
-	w->pen.time = time;
+	time = KF_MAX(time, w->cursor.time);
+	p = kf_record_put_varint(p, time - w->cursor.time);
+	w->cursor.time = time;
 	return p;
 }
 
@@ -163,14 +165,14 @@ static inline uint8_t *open_event(struct kf_writer *w, unsigned int head,
 /* From here on the event is in the file, whatever becomes of us. */
 static inline void close_event(struct kf_writer *w, uint8_t *p)
 {
-	bool compare = ((uintptr_t)p ^ (uintptr_t)w->pen.at) & COMPARE_BYTES;
+	bool compare = ((uintptr_t)p ^ (uintptr_t)w->cursor.at) & COMPARE_BYTES;
 
-	__atomic_store_n(w->pen.used, (uint32_t)(p - (uint8_t *)w->chunk),
+	__atomic_store_n(w->cursor.used, (uint32_t)(p - (uint8_t *)w->chunk),
 			 __ATOMIC_RELEASE);
-	w->pen.at = p;
+	w->cursor.at = p;
 	lay_down(w);
 	if (unlikely(compare))
-		kf_record_moment_again(w->pen.time);
+		kf_record_moment_again(w->cursor.time);
 }
 
 static inline uint8_t *put_took(uint8_t *p, uint16_t took)
@@ -182,21 +184,21 @@ static inline uint8_t *put_took(uint8_t *p, uint16_t took)
 static inline uint8_t *put_block(struct kf_writer *w, uint8_t *p,
 				 unsigned int head, uint64_t address)
 {
-	uint64_t n = address - w->pen.address;
+	uint64_t n = address - w->cursor.address;
 
 	if (likely(!(head & KF_RECORD_ODD)))
 		n = (uint64_t)((int64_t)n >> 4);
-	w->pen.address = address;
+	w->cursor.address = address;
 	/* See kf_record_open(). */
 	if (unlikely(address & 15))
-		w->pen.state = KF_PEN_CLOSED;
+		w->cursor.state = KF_CURSOR_CLOSED;
 	return kf_record_put_varint(p, kf_record_zigzag(n));
 }
 
 /* An odd address makes the one behind it odd too. */
 static inline unsigned int odd(const struct kf_writer *w, uint64_t address)
 {
-	return (w->pen.address | address) & 15 ? KF_RECORD_ODD : 0;
+	return (w->cursor.address | address) & 15 ? KF_RECORD_ODD : 0;
 }
 
 static void write_thread(struct kf_writer *w)
@@ -301,8 +303,8 @@ static __noinline struct kf_writer *introduce(void)
 
 	if (!w)
 		return NULL;
-	w->pen.state = KF_PEN_CLOSED;
-	kf_record_pen = &w->pen;
+	w->cursor.state = KF_CURSOR_CLOSED;
+	kf_write_cursor = &w->cursor;
 	know(w);
 	if (!is_busy(w))
 		write_thread(w);
@@ -311,28 +313,28 @@ static __noinline struct kf_writer *introduce(void)
 
 static void give_back(struct kf_writer *w)
 {
-	w->pen.state = KF_PEN_CLOSED;
-	kf_record_pen = NULL;
+	w->cursor.state = KF_CURSOR_CLOSED;
+	kf_write_cursor = NULL;
 	forget_epoch();
 	__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);
 }
 
-void kf_pen_write_far(struct kf_record_pen *pen, uint8_t *end,
-		      enum kf_record_kind kind, uint64_t address, uint64_t size,
-		      uint64_t now)
+void kf_cursor_write_far(struct kf_write_cursor *cursor, uint8_t *end,
+			 enum kf_record_kind kind, uint64_t address,
+			 uint64_t size, uint64_t now)
 {
-	uint64_t n = (uint64_t)((int64_t)(address - pen->address) >> 4);
-	uint8_t *p = pen->at;
+	uint64_t n = (uint64_t)((int64_t)(address - cursor->address) >> 4);
+	uint8_t *p = cursor->at;
 
 	*p++ = (uint8_t)kind;
 	/* The event before may have been stamped a little later. */
-	now = KF_MAX(now, pen->time);
-	p = kf_record_put_varint(p, now - pen->time);
+	now = KF_MAX(now, cursor->time);
+	p = kf_record_put_varint(p, now - cursor->time);
 	p = kf_record_put_varint(p, kf_record_zigzag(n));
 	if (kind == KF_RECORD_MALLOC_QUICK)
 		p = kf_record_put_varint(p, size);
-	kf_pen_done(pen, p, now, address);
-	kf_pen_lower(pen, end);
+	kf_cursor_done(cursor, p, now, address);
+	kf_cursor_commit(cursor, end);
 }
 
 bool kf_record_enter(void)
@@ -353,7 +355,7 @@ void kf_writers_reset(void)
 {
 	struct kf_writer *w;
 
-	kf_record_pen = NULL;
+	kf_write_cursor = NULL;
 	forget_epoch();
 	for (uint32_t i = 0; (w = kf_writer_at(i)); i++) {
 		if (w->window)

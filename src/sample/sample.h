@@ -5,7 +5,7 @@
  * Glossary
  *	sample	a live block that was drawn (see distance.h)
  *	record	what is kept of one: bytes, weight, stack, tag; its number with
- *		bit 31 set is the block's mark (engine/marked.h)
+ *		bit 31 set is the block's mark (heap/marked.h)
  *	stack	an entry of the stats file's table: who allocates
  *
  * Promises that nothing here allocates, waits for another thread but to let the

@@ -11,10 +11,10 @@
  */
 #include "config.h"
 
-#include "core/hosted.h"
-#include "engine/engine.h"
-#include "engine/heap.h"
-#include "engine/supply.h"
+#include "engines/host.h"
+#include "engines/engine.h"
+#include "heap/heap.h"
+#include "heap/backend.h"
 #include "stats/stats.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@
 #define NR_BLOCKS 96
 #define NR_THREADS 4
 #define MOST_LIVE (64 * KF_MIB) /* bytes; none is asked for beyond it */
-#define EXIT_ROUNDS 4		/* as in engine/arenas.c */
+#define EXIT_ROUNDS 4		/* as in heap/arenas.c */
 
 struct block {
 	unsigned char *at; /* NULL: none */
@@ -59,7 +59,7 @@ static bool threads; /* the engine has heaps of threads */
 static void end_thread(void)
 {
 	for (int i = 0; i < EXIT_ROUNDS; i++)
-		kf_supply->thread_exit();
+		kf_backend->thread_exit();
 	kf_self = (struct kf_self)KF_SELF_NEW;
 }
 
@@ -70,13 +70,13 @@ static void start(void)
 
 	fuzz_require(engine, "no such engine");
 	kf_stats_init();
-	kf_supply_firstfit.init();
+	kf_backend_firstfit.init();
 	threads = engine == kf_engine_find(NULL);
 	if (!threads)
-		fuzz_require(!kf_hosted_stand(engine), "it does not stand");
+		fuzz_require(!kf_host_install(engine), "it does not stand");
 	/* The first heap is its maker's whatever comes: nobody's here. */
-	fuzz_require(!kf_supply->release(
-			     kf_supply->alloc(1, 16, false, &usable), usable),
+	fuzz_require(!kf_backend->release(
+			     kf_backend->alloc(1, 16, false, &usable), usable),
 		     "the first block is no block");
 	if (threads)
 		end_thread();
@@ -86,7 +86,7 @@ static void start(void)
 
 static void check(const struct block *b)
 {
-	fuzz_require(kf_supply->usable(b->at) == b->usable,
+	fuzz_require(kf_backend->usable(b->at) == b->usable,
 		     "a block's size has changed");
 	fuzz_require(pattern_holds(b->at, b->usable, b->key),
 		     "a block's contents are damaged");
@@ -117,7 +117,7 @@ static void take(struct block *b, size_t size, size_t align, bool zeroed)
 
 	if (live + size + align > MOST_LIVE)
 		return;
-	b->at = kf_supply->alloc(size, align, zeroed, &usable);
+	b->at = kf_backend->alloc(size, align, zeroed, &usable);
 	fuzz_require(b->at, "there is no memory");
 	b->usable = usable;
 	fuzz_require(usable >= size, "a block is too small");
@@ -130,7 +130,7 @@ static void take(struct block *b, size_t size, size_t align, bool zeroed)
 static void drop(struct block *b)
 {
 	check(b);
-	fuzz_require(kf_supply->release(b->at, b->usable) == KF_FINE,
+	fuzz_require(kf_backend->release(b->at, b->usable) == KF_FINE,
 		     "a block is refused");
 	live -= b->usable;
 	b->at = NULL;
@@ -145,11 +145,11 @@ static void resize(struct block *b, size_t size)
 	if (live + size > MOST_LIVE)
 		return;
 	check(b);
-	to = kf_supply->resize(b->at, size, &wrong);
+	to = kf_backend->resize(b->at, size, &wrong);
 	fuzz_require(to && wrong == KF_FINE, "a block is not resized");
 	live -= b->usable;
 	b->at = to;
-	b->usable = kf_supply->usable(to);
+	b->usable = kf_backend->usable(to);
 	fuzz_require(b->usable >= size, "a resized block is too small");
 	fuzz_require(pattern_holds(to, kept, b->key),
 		     "a resized block lost its contents");
@@ -161,12 +161,12 @@ static void give_wrong(const struct block *b, size_t offset)
 {
 	unsigned char *p = b->at + 1 + offset % (b->usable - 1);
 	enum kf_misuse wrong = KF_FINE;
-	size_t usable = kf_supply->usable(p);
+	size_t usable = kf_backend->usable(p);
 
 	fuzz_require(!usable, "what is inside a block has a size");
-	fuzz_require(kf_supply->release(p, usable) != KF_FINE,
+	fuzz_require(kf_backend->release(p, usable) != KF_FINE,
 		     "what is inside a block is freed");
-	fuzz_require(!kf_supply->resize(p, 100, &wrong) && wrong != KF_FINE,
+	fuzz_require(!kf_backend->resize(p, 100, &wrong) && wrong != KF_FINE,
 		     "what is inside a block is resized");
 	check(b);
 }
@@ -215,7 +215,7 @@ static void step(struct fuzz_in *in)
 
 	/* Seldom: it gives back what the others are to find again. */
 	if (op == OP_TRIM && which < 16)
-		kf_supply->trim(which);
+		kf_backend->trim(which);
 	else if (op == OP_SCAVENGE)
 		kf_heap_scavenge();
 	else if (op == OP_THREAD && threads)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who has which heap: src/engine/arenas.c.
+ * Who has which heap: src/heap/arenas.c.
  *
  * Threads begin and end. One that begins takes a heap off the idle stack, or
  * makes one; one that ends leaves its heap there, with blocks that others still

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Blocks that other threads free, on their way home: src/engine/remote.c.
+ * Blocks that other threads free, on their way home: src/heap/remote.c.
  *
  * One owner gives out blocks; each is freed by some other thread, which keeps
  * it, hands it out again itself, or gathers it in its outbox and sends it. The
@@ -152,7 +152,7 @@ proctype freer()
 		:: post(b)
 		:: post(b); send_box()
 		fi
-	/* kf_foreign_take(), and the block is handed out again */
+	/* kf_cache_take(), and the block is handed out again */
 	:: foreign != NONE && gives < GIVES ->
 		atomic {
 			if

@@ -120,7 +120,7 @@ def words_of_the_tables_are_offered(world):
                 "free", "round", "rss", "malloc", "mmap", "fail"}),
             ("konfiscator ctl 1 ", {i + "=" for i in ids("core/control.def")}),
             ("konfiscator run --engine=",
-             ids("engine/engines.def") | {"files", "one.rec"}),
+             ids("engines/engines.def") | {"files", "one.rec"}),
             ("konfiscator --color=", {"auto", "always", "never"}),
             ("konfiscator --color=al", {"always"}),
             ("konfiscator stat --by ", set(helped(

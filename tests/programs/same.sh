@@ -94,7 +94,7 @@ same_result()
 	[ "$(cat "$WORK/without/status")" -eq 0 ] ||
 		fail "ended with $(cat "$WORK/without/status") without the library"
 	sed -n 's/^KF_ENGINE(\([a-z0-9_]*\),.*/\1/p' \
-		"$top_srcdir/src/engine/engines.def" >"$WORK/engines"
+		"$top_srcdir/src/engines/engines.def" >"$WORK/engines"
 	while read -r engine; do
 		with "$engine"
 	done <"$WORK/engines"

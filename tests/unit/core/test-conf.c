@@ -17,7 +17,7 @@ enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION, MATCH };
 
 #define KF_ENGINE(id, help) #id ", "
 static const char engine_names[] =
-#include "engine/engines.def"
+#include "engines/engines.def"
 	"or the path of an engine";
 #undef KF_ENGINE
 

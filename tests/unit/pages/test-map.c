@@ -86,7 +86,7 @@ START_TEST(pages_that_name_nothing_are_given_back)
 	kf_pages_trim(0);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_metadata), least);
 	/* The one that names something has stayed. */
-	ck_assert_ptr_eq(kf_map_glance(at), run);
+	ck_assert_ptr_eq(kf_map_peek(at), run);
 	kf_map_clear(at, KF_PAGE);
 	floor_check();
 }
@@ -103,8 +103,8 @@ static void *name_and_unname(void *arg)
 
 	for (int i = 0; i < NR_TURNS; i++) {
 		UNIT_REQUIRE(kf_map_set(names->at, 3 * KF_PAGE, names->run));
-		UNIT_REQUIRE(kf_map_glance(names->at) == names->run);
-		UNIT_REQUIRE(kf_map_glance(names->at + 2 * KF_PAGE) ==
+		UNIT_REQUIRE(kf_map_peek(names->at) == names->run);
+		UNIT_REQUIRE(kf_map_peek(names->at + 2 * KF_PAGE) ==
 			     names->run);
 		kf_map_clear(names->at, 3 * KF_PAGE);
 	}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The engine secure: what a program does wrong with its heap is seen, most of
+ * it at once, the rest when the block is freed or the program ends.
+ *
+ * Up to 2 KiB a block is a slot in an area of its class, between redzones;
+ * larger ones, and aligned ones, have pages of their own that end where the
+ * block does, but for a slack of canaries: see secure-pages.c. Freed blocks
+ * wait in quarantine, small ones full of zeroes, large ones behind addresses
+ * that fault. Blocks of size 0 are addresses that fault.
+ *
+ * The model is hardened_malloc; the differences are that sizes are kept to the
+ * byte, and that there are redzones on both sides of a slot.
+ */
+#include "engines/secure.h"
+
+#include "stats/stats.h"
+#include "sys/named.h"
+#include "sys/vm.h"
+
+#include <string.h>
+
+#define LONG (64 * KF_KIB) /* a block whose pages tools hear of at once */
+
+static const char *init(const struct konf_host *host)
+{
+	kf_secure_area_init();
+	return kf_secure_wait_init() ? NULL : "there is no memory for it";
+}
+
+static bool is_small(size_t size, size_t align)
+{
+	return size <= KF_SECURE_SMALL && align <= 16;
+}
+
+/* All blocks read as zeroes. */
+static void *alloc(size_t size, size_t align)
+{
+	if (!size)
+		return align <= 16 ? kf_secure_slot_alloc(0)
+				   : kf_secure_pages_alloc(size, align);
+	size = KF_MAX(size, KF_SECURE_LEAST);
+	return is_small(size, align) ? kf_secure_slot_alloc(size)
+				     : kf_secure_pages_alloc(size, align);
+}
+
+/* Freed twice at once by two threads, it is judged here only. */
+static void give(void *p)
+{
+	struct kf_secure_block block;
+	struct kf_secure_area *area;
+
+	if (!kf_secure_find(p, &block) ||
+	    block.area->slot[block.index].state != KF_SECURE_LIVE) {
+		kf_audit_tell(KONF_DOUBLE_FREE, p);
+		return;
+	}
+	area = block.area;
+	if (area->nr == 1) {
+		kf_secure_pages_free(area);
+	} else {
+		area->slot[block.index].state = KF_SECURE_WAITING;
+		memset(p, 0, area->size);
+	}
+	kf_secure_wait(block);
+}
+
+static size_t usable_size(const void *p)
+{
+	struct kf_secure_block block;
+
+	if (!kf_secure_find(p, &block) ||
+	    block.area->slot[block.index].state != KF_SECURE_LIVE)
+		return 0;
+	return block.area->slot[block.index].asked;
+}
+
+/* Where it stands, if it stays in its class; else it moves. */
+static bool resize_slot(struct kf_secure_block block, size_t size)
+{
+	struct kf_secure_slot *slot = &block.area->slot[block.index];
+	char *p = kf_secure_slot_at(block);
+
+	if (size > KF_SECURE_SMALL || kf_class_of(size) != block.area->class)
+		return false;
+	if (size > slot->asked)
+		memset(p + slot->asked, 0, size - slot->asked);
+	slot->asked = size;
+	kf_secure_fill(p + size, p + block.area->size);
+	return true;
+}
+
+static void *resize(void *p, size_t size)
+{
+	size_t have = usable_size(p);
+	struct kf_secure_block block;
+	void *to;
+
+	if (!kf_secure_find(p, &block))
+		return NULL;
+	size = KF_MAX(size, KF_SECURE_LEAST);
+	if (block.area->nr > 1 && resize_slot(block, size))
+		return p;
+	if (block.area->nr == 1 && have && size > KF_SECURE_SMALL)
+		return kf_secure_pages_resize(block.area, size);
+	to = alloc(size, 16);
+	if (!to)
+		return NULL;
+	memcpy(to, p, KF_MIN(have, size));
+	give(p);
+	return to;
+}
+
+void kf_secure_give_pages(char *p, size_t bytes)
+{
+	uintptr_t page = kf_vm_page();
+	uintptr_t from = KF_ALIGN_UP((uintptr_t)p, page);
+	uintptr_t to = KF_ALIGN_DOWN((uintptr_t)p + bytes, page);
+
+	/* Refused for locked pages: these go with their addresses. */
+	if (bytes >= LONG)
+		kf_named_purge((void *)from, to - from);
+}
+
+static size_t trim(size_t pad)
+{
+	size_t held = kf_stats_held();
+
+	kf_secure_empty();
+	return held - KF_MIN(kf_stats_held(), held);
+}
+
+void kf_secure_look_over(void)
+{
+	struct kf_list *pos;
+
+	kf_list_for_each(pos, &kf_secure_areas) {
+		struct kf_secure_block block = {
+			kf_container_of(pos, struct kf_secure_area, link), 0};
+
+		for (; block.index < block.area->nr; block.index++) {
+			enum konf_misuse wrong = kf_secure_slot_check(block);
+
+			if (wrong)
+				kf_audit_tell(wrong, kf_secure_slot_at(block));
+		}
+	}
+}
+
+const struct konf_engine kf_engine_secure = {
+	KF_ENGINE_HEAD,	   .flags = KONF_ENGINE_ZERO,
+	.name = "secure",  .alloc = alloc,
+	.free = give,	   .usable_size = usable_size,
+	.init = init,	   .alloc_zeroed = alloc,
+	.realloc = resize, .check = kf_secure_judge,
+	.trim = trim,
+};

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Making, adopting and leaving thread heaps and counters.
+ *
+ * All counters, most of them a heap's, are in one list that only grows. Those
+ * whose thread has gone are
+ * on an idle stack: pushed without a lock, popped under the arenas lock, so
+ * that no address can come back between a popper's two loads.
+ */
+#include "heap/heap.h"
+
+#include "heap/large.h"
+#include "heap/marked.h"
+#include "pages/pages.h"
+#include "pages/wait.h"
+#include "sys/lock.h"
+#include "sys/process.h"
+#include "sys/thread.h"
+
+#include "probes/konfiscator-probes.h"
+
+/* pthread_key destructors run this often at most; the last time is ours. */
+#define EXIT_ROUNDS 4
+
+uintptr_t kf_link_key;
+
+bool kf_cache_barred;
+
+struct kf_counters kf_counters_new = {.shared = true};
+struct kf_counters kf_counters_guest = {.shared = true};
+
+__thread struct kf_front *kf_front_self
+	__attribute__((tls_model("initial-exec"))) = &kf_front_guest;
+__thread struct kf_self kf_self __attribute__((tls_model("initial-exec"))) =
+	KF_SELF_NEW;
+
+/* What guests allocate from; under arenas.shared_lock. */
+static struct kf_heap shared_heap = {.counters.shared = true};
+
+/* @all, @nr and pops of @idle under @lock. */
+static struct {
+	struct kf_lock lock;
+	struct kf_lock shared_lock;
+	struct kf_counters *all;
+	struct kf_counters *idle;     /* of heaps; atomic */
+	struct kf_counters *counters; /* idle ones that only count; atomic */
+	unsigned int nr;
+	struct kf_counters *first; /* the first made */
+	uintptr_t first_thread;	   /* who made it; kf_thread_self(); atomic */
+	int64_t inherited_small;   /* bytes; of the child's birth */
+	unsigned int survivors;	   /* threads of a child at its birth */
+	bool slow;		   /* nobody gets a heap; atomic */
+	bool only_count;	   /* likewise, and never will; set once */
+} arenas = {
+	.lock = KF_LOCK_INIT(KF_RANK_ARENAS),
+	.shared_lock = KF_LOCK_INIT(KF_RANK_SHARED),
+};
+
+static void reset_lists(struct kf_heap *heap)
+{
+	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
+		kf_list_init(&heap->slabs[i]);
+}
+
+/* After the key of links was made. */
+static void empty_bins(struct kf_heap *heap)
+{
+	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
+		heap->front.bin[i].coded = kf_link_code(NULL);
+	heap->front.mode = &kf_mode_plain;
+}
+
+struct kf_heap *kf_marked_heap(struct kf_heap *heap)
+{
+	struct kf_heap *marked = heap->marked;
+
+	if (likely(marked))
+		return marked;
+	marked = kf_meta_alloc(sizeof(*marked));
+	if (!marked)
+		return NULL;
+	reset_lists(marked);
+	empty_bins(marked);
+	marked->front.slot = heap->front.slot;
+	marked->counters.slot = heap->front.slot;
+	marked->counters.shared = heap->counters.shared;
+	marked->marks = true;
+	marked->budget = marked->budget_max = KF_BUDGET;
+	/* pairs with the acquire load of marked_of() */
+	__atomic_store_n(&heap->marked, marked, __ATOMIC_RELEASE);
+	return marked;
+}
+
+/* Of a heap that another thread may have. */
+static struct kf_heap *marked_of(const struct kf_heap *heap)
+{
+	/* pairs with the release store of kf_marked_heap() */
+	return __atomic_load_n(&heap->marked, __ATOMIC_ACQUIRE);
+}
+
+/* Whether others sent it blocks. */
+static bool has_mail(const struct kf_heap *heap)
+{
+	return __atomic_load_n(&heap->inbox, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&heap->suspect, __ATOMIC_RELAXED) ||
+	       (heap->marked &&
+		__atomic_load_n(&heap->marked->inbox, __ATOMIC_RELAXED));
+}
+
+void kf_heap_init(void)
+{
+	static const char name[] = "(shared)";
+	struct kf_slot *slot = kf_stats_slot_take();
+
+	/* No address has any of these, not even where the top byte is free. */
+	kf_link_key = kf_process_random() | 1ull << 63 | 1ull << 54;
+	__builtin_memcpy(slot->name, name, sizeof(name));
+	kf_counters_new.slot = slot;
+	kf_counters_guest.slot = slot;
+	kf_box_share(slot);
+}
+
+/* The caller holds the shared lock. */
+static void prepare_shared(void)
+{
+	if (shared_heap.front.slot)
+		return;
+	reset_lists(&shared_heap);
+	empty_bins(&shared_heap);
+	shared_heap.front.slot = kf_counters_guest.slot;
+	shared_heap.counters.slot = kf_counters_guest.slot;
+}
+
+static void push_idle(struct kf_counters *c)
+{
+	struct kf_counters **stack = c->heap ? &arenas.idle : &arenas.counters;
+	struct kf_counters *old = __atomic_load_n(stack, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&c->state, KF_COUNTERS_IDLE, __ATOMIC_RELEASE);
+	do {
+		c->next_idle = old;
+	} while (!__atomic_compare_exchange_n(
+		stack, &old, c, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/*
+ * The caller holds the arenas lock: a fork sees the counters in use before
+ * anybody changes them.
+ */
+static struct kf_counters *pop(struct kf_counters **stack)
+{
+	struct kf_counters *c = __atomic_load_n(stack, __ATOMIC_ACQUIRE);
+
+	while (c &&
+	       !__atomic_compare_exchange_n(stack, &c, c->next_idle, true,
+					    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		;
+	if (c)
+		__atomic_store_n(&c->state, KF_COUNTERS_IN_USE,
+				 __ATOMIC_RELAXED);
+	return c;
+}
+
+static struct kf_counters *make_heap(void)
+{
+	struct kf_heap *heap = kf_meta_alloc(sizeof(*heap));
+
+	if (!heap)
+		return NULL;
+	reset_lists(heap);
+	empty_bins(heap);
+	heap->budget = heap->budget_max = KF_BUDGET;
+	heap->counters.heap = heap;
+	kf_probe_memory_arena_new((uintptr_t)heap, sizeof(*heap));
+	return &heap->counters;
+}
+
+static struct kf_counters *make_counters(void)
+{
+	struct kf_counters *c = kf_meta_alloc(sizeof(*c));
+
+	if (c)
+		kf_probe_memory_arena_new((uintptr_t)c, sizeof(*c));
+	return c;
+}
+
+/* The caller holds the arenas lock. */
+static struct kf_counters *make(void)
+{
+	unsigned int max = kf_large_conf.arena_max;
+	struct kf_counters *c;
+
+	if (max && arenas.nr >= max)
+		return NULL;
+	c = arenas.only_count ? make_counters() : make_heap();
+	if (!c)
+		return NULL;
+	c->slot = kf_stats_slot_take();
+	if (c->heap)
+		c->heap->front.slot = c->slot;
+	c->next_all = arenas.all;
+	arenas.all = c;
+	arenas.nr++;
+	if (!arenas.first) {
+		arenas.first = c;
+		__atomic_store_n(&arenas.first_thread, kf_thread_self(),
+				 __ATOMIC_RELAXED);
+	}
+	kf_word_add_atomic(KF_WORD_arenas, 1);
+	return c;
+}
+
+static void set_self(struct kf_counters *c)
+{
+	kf_self.counters = c;
+	kf_front_choose();
+}
+
+static void share(void)
+{
+	kf_probe_memory_arena_reuse((uintptr_t)&shared_heap,
+				    (uintptr_t)kf_front_self);
+	set_self(&kf_counters_guest);
+}
+
+/*
+ * May call calloc, which finds the heap in place. A thread that cannot be told
+ * of its end leaves its heap to nobody.
+ */
+static void tell_of_exit(void)
+{
+	uint16_t depth = kf_front_step_out();
+
+	kf_thread_on_exit();
+	kf_front_step_in(depth);
+}
+
+static void settle_heap(struct kf_heap *heap)
+{
+	/* What a thread before it needed says little of this one. */
+	__builtin_memset(heap->share, 0, sizeof(heap->share));
+	__builtin_memset(heap->sharer, 0, sizeof(heap->sharer));
+	if (__atomic_load_n(&kf_cache_barred, __ATOMIC_RELAXED))
+		kf_heap_send_cached(heap);
+}
+
+static void settle(struct kf_counters *c)
+{
+	c->exit_rounds = 0;
+	set_self(c);
+	kf_word_add_atomic(KF_WORD_threads, 1);
+	kf_stats_slot_label(c->slot, KF_SLOT_IN_USE);
+	kf_box_attach(&c->box, c->slot);
+	if (c->heap)
+		settle_heap(c->heap);
+	tell_of_exit();
+}
+
+/*
+ * Heaps made while ld.so relocates are forgotten when it fills the thread's
+ * variables (abi/early.c): the first heap is its maker's all the same.
+ */
+static struct kf_counters *forgotten(void)
+{
+	uintptr_t maker =
+		__atomic_load_n(&arenas.first_thread, __ATOMIC_RELAXED);
+
+	if (arenas.first && maker == kf_thread_self() &&
+	    arenas.first->state == KF_COUNTERS_IN_USE)
+		return arenas.first;
+	return NULL;
+}
+
+static void attach(void)
+{
+	struct kf_counters *c = NULL;
+
+	/* A fork is on: share a heap for this once. */
+	if (!kf_wait_take(&arenas.lock, 0))
+		return;
+	c = forgotten();
+	if (c) {
+		kf_lock_drop(&arenas.lock);
+		set_self(c);
+		kf_box_resume(&c->box);
+		return;
+	}
+	if (!arenas.slow)
+		c = pop(arenas.only_count ? &arenas.counters : &arenas.idle);
+	if (c) {
+		kf_word_add_atomic(KF_WORD_arena_reuses, 1);
+		kf_probe_memory_arena_reuse_free_list((uintptr_t)c->heap);
+	} else if (!arenas.slow) {
+		c = make();
+	}
+	kf_lock_drop(&arenas.lock);
+	if (c)
+		settle(c);
+	else
+		share();
+}
+
+struct kf_heap *kf_heap_get(void)
+{
+	if (unlikely(kf_self.counters == &kf_counters_new))
+		attach();
+	return kf_heap_self();
+}
+
+static void leave_heap(struct kf_heap *heap)
+{
+	kf_heap_enter(heap);
+	kf_heap_send_all(heap);
+	kf_heap_leave(heap);
+	heap->unflushed = true;
+}
+
+/*
+ * What it has ready stays for the next thread: threads may come and go by the
+ * thousand. If none comes, the next tick flushes it.
+ */
+static void leave(struct kf_counters *c)
+{
+	if (c == arenas.first)
+		__atomic_store_n(&arenas.first_thread, 0, __ATOMIC_RELAXED);
+	if (c->heap)
+		leave_heap(c->heap);
+	set_self(&kf_counters_guest);
+	kf_stats_slot_label(c->slot, KF_SLOT_IDLE);
+	kf_box_detach();
+	kf_word_add_atomic(KF_WORD_threads, -1ULL);
+	push_idle(c);
+}
+
+void kf_heap_detach(void)
+{
+	struct kf_counters *c = kf_self.counters;
+
+	if (c->shared)
+		return;
+	/* Other destructors still allocate: ours is the last round's. */
+	if (++c->exit_rounds < EXIT_ROUNDS && kf_thread_on_exit())
+		return;
+	leave(c);
+	kf_word_add_atomic(KF_WORD_thread_exits, 1);
+	kf_probe_thread_exit((uintptr_t)(c->heap ? (void *)c->heap : c));
+}
+
+void kf_heap_only_count(void)
+{
+	arenas.only_count = true;
+}
+
+struct kf_counters *kf_counters_get(void)
+{
+	if (unlikely(kf_heap_self())) {
+		leave(kf_self.counters);
+		set_self(&kf_counters_new);
+	}
+	kf_heap_get();
+	return kf_self.counters;
+}
+
+void kf_heap_slow_down(bool on)
+{
+	struct kf_counters *c = kf_self.counters;
+
+	__atomic_store_n(&arenas.slow, on, __ATOMIC_RELAXED);
+	if (on && c->heap)
+		leave(c);
+	else if (!on && c == &kf_counters_guest)
+		set_self(&kf_counters_new);
+}
+
+struct kf_heap *kf_heap_shared_lock(void)
+{
+	if (!kf_wait_take(&arenas.shared_lock, (uintptr_t)&shared_heap))
+		return NULL;
+	prepare_shared();
+	return &shared_heap;
+}
+
+void kf_heap_shared_unlock(void)
+{
+	kf_lock_drop(&arenas.shared_lock);
+}
+
+static void scavenge_shared(void)
+{
+	struct kf_heap *heap;
+
+	if (!has_mail(&shared_heap))
+		return;
+	heap = kf_heap_shared_lock();
+	if (!heap)
+		return;
+	kf_heap_flush(heap);
+	kf_heap_shared_unlock();
+}
+
+void kf_heap_scavenge(void)
+{
+	struct kf_counters *c, *list = NULL;
+
+	scavenge_shared();
+	if (!__atomic_load_n(&arenas.idle, __ATOMIC_RELAXED) ||
+	    kf_lock_take(&arenas.lock) == KF_LOCK_FORKING)
+		return;
+	while ((c = pop(&arenas.idle)) != NULL) {
+		c->next_idle = list;
+		list = c;
+	}
+	while ((c = list) != NULL) {
+		list = c->next_idle;
+		if (c->heap->unflushed || has_mail(c->heap))
+			kf_heap_flush(c->heap);
+		c->heap->unflushed = false;
+		push_idle(c);
+	}
+	kf_lock_drop(&arenas.lock);
+}
+
+static size_t live_of(const struct kf_slot *slot)
+{
+	size_t live = 0;
+
+	for (unsigned int c = 1; c < KF_NR_CLASSES; c++)
+		live += (slot->class[c].mallocs - slot->class[c].frees) *
+			kf_class_bytes(c);
+	return live;
+}
+
+size_t kf_heap_live_small(void)
+{
+	size_t live = (size_t)arenas.inherited_small;
+	const struct kf_counters *c;
+
+	live += live_of(kf_counters_guest.slot);
+	for (c = arenas.all; c; c = c->next_all)
+		live += live_of(c->slot);
+	return live;
+}
+
+uint64_t kf_heap_sum(enum kf_slot_stat stat)
+{
+	uint64_t sum = kf_counters_guest.slot->scalar[stat];
+	const struct kf_counters *c;
+
+	for (c = arenas.all; c; c = c->next_all)
+		sum += c->slot->scalar[stat];
+	return sum;
+}
+
+size_t kf_heap_live(void)
+{
+	return kf_heap_live_small() - kf_heap_sum(KF_SLOT_class_slack) +
+	       kf_heap_sum(KF_SLOT_large_allocated) -
+	       kf_heap_sum(KF_SLOT_large_freed) +
+	       kf_word_get(KF_WORD_inherited_large);
+}
+
+static void remember_mail(struct kf_heap *heap)
+{
+	/* pairs with the release of send() */
+	heap->inbox_snapshot = __atomic_load_n(&heap->inbox, __ATOMIC_ACQUIRE);
+}
+
+static void recall_mail(struct kf_heap *heap)
+{
+	__atomic_store_n(&heap->inbox, heap->inbox_snapshot, __ATOMIC_RELAXED);
+}
+
+static void forget_mail(struct kf_heap *heap)
+{
+	heap->inbox_snapshot = NULL;
+}
+
+/* Do so with every heap. */
+static void with_all(void (*fn)(struct kf_heap *heap))
+{
+	fn(&shared_heap);
+	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
+		if (!c->heap)
+			continue;
+		fn(c->heap);
+		if (marked_of(c->heap))
+			fn(marked_of(c->heap));
+	}
+}
+
+static void remember_all(void)
+{
+	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
+		/* pairs with the release store of push_idle() */
+		c->rests = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE) ==
+			   KF_COUNTERS_IDLE;
+	}
+	with_all(remember_mail);
+}
+
+/* So that the child of a clone that nobody prepared for trusts no heap. */
+static void forget_all(void)
+{
+	for (struct kf_counters *c = arenas.all; c; c = c->next_all)
+		c->rests = false;
+	with_all(forget_mail);
+}
+
+void kf_heap_fork_prepare(void)
+{
+	kf_lock_fork_begin(&arenas.lock);
+	kf_lock_fork_begin(&arenas.shared_lock);
+	kf_pages_fork_begin();
+	kf_lock_fork_prepare(&arenas.lock);
+	kf_lock_fork_prepare(&arenas.shared_lock);
+	remember_all();
+}
+
+/*
+ * The kernel copies the memory page by page while the other threads run on: a
+ * heap that one of them used is in no state that it ever had, one page of it
+ * being older than the next. So it is never used again; nor is what came into
+ * an inbox meanwhile. Heaps that nobody had when the arenas were locked are
+ * whole.
+ */
+static void adopt_all(void)
+{
+	unsigned int threads = 0;
+
+	arenas.idle = NULL;
+	arenas.counters = NULL;
+	arenas.nr = 0;
+	with_all(recall_mail);
+	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
+		if (c == kf_self.counters)
+			threads++;
+		else if (c->rests)
+			push_idle(c);
+		else
+			c->state = KF_COUNTERS_LOST;
+		arenas.nr += c->state != KF_COUNTERS_LOST;
+	}
+	arenas.survivors = threads;
+}
+
+void kf_heap_fork_count(void)
+{
+	kf_word_set(KF_WORD_threads, arenas.survivors);
+}
+
+void kf_heap_fork_done(bool child)
+{
+	if (child) {
+		arenas.inherited_small = (int64_t)kf_heap_live_small();
+		adopt_all();
+	}
+	forget_all();
+	kf_lock_fork_done(&arenas.shared_lock, child);
+	kf_lock_fork_done(&arenas.lock, child);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The fast paths, inlined into the C library's names.
+ *
+ * One compare covers everything rare. In malloc an empty bin means: nothing
+ * left, size 0, a front that never has blocks; and so does one whose first link
+ * is damaged. In free an owner word that is not this front means: another
+ * thread's block, a full slab, a large block, a foreign pointer, NULL, a front
+ * that owns no slabs. A second compare finds what is free already. The mode has
+ * the rest.
+ */
+#ifndef KF_HEAP_FAST_H
+#define KF_HEAP_FAST_H
+
+#include "config.h"
+
+#include "heap/boundary.h"
+#include "heap/heap.h"
+
+/* Count a call; a build without counters is there to measure them by. */
+static __always_inline_kf void kf_fast_count(uint64_t *word)
+{
+	if (KF_COUNTERS)
+		++*word;
+}
+
+/**
+ * kf_fast_alloc() - pop a block of a class
+ * @front:	the calling thread's
+ * @offset:	the class, times 16: the offset of its bin and of its counters
+ *
+ * Context: any thread.
+ * Return: the block, counted, or NULL: take the slow path.
+ */
+static __always_inline_kf void *kf_fast_alloc(struct kf_front *front,
+					      size_t offset)
+{
+	void **block = kf_link_code(*(void **)((char *)front + offset));
+
+	_Static_assert(offsetof(struct kf_front, bin) == 0, "bins come first");
+	if (unlikely(!kf_link_leads_on(block)))
+		return NULL;
+	/* Otherwise the sum of the two takes an instruction and a register. */
+	__asm__("" : "+r"(front));
+	*(void **)((char *)front + offset) = *block;
+	*kf_slab_key(block) = 0;
+	kf_fast_count(&kf_slot_pair(front->slot, offset)->mallocs);
+	return block;
+}
+
+/**
+ * kf_fast_reuse() - the medium block of a class that was freed last
+ * @heap:	the calling thread's
+ * @class:	above KF_NR_TINY
+ *
+ * Context: any thread.
+ * Return: the block, counted, or NULL: there is none that is the heap's own, as
+ *	   its key says, its link is damaged, or a sample is near.
+ */
+static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
+					      unsigned int class)
+{
+	struct kf_cached *cache = &heap->cache[class];
+	int64_t bytes = (int64_t)kf_class_bytes(class);
+	void *block = cache->first, *next;
+
+	if (unlikely(!kf_link_leads_on(block)) ||
+	    kf_heap_sample_is_due(heap, class) ||
+	    unlikely(*kf_slab_key(block) != (uintptr_t)heap) ||
+	    !kf_countdown_may_pass(&heap->countdown, bytes))
+		return NULL;
+	next = kf_link_next(block);
+	if (kf_link_is_damaged(next))
+		return NULL;
+	heap->countdown.left -= bytes;
+	heap->budget += bytes;
+	cache->nr--;
+	cache->first = next;
+	*(void **)block = NULL;
+	*kf_slab_key(block) = 0;
+	kf_fast_count(&heap->front.slot->class[class].mallocs);
+	return block;
+}
+
+/**
+ * kf_fast_share() - a block of the class that serves for one
+ * @heap:	the calling thread's
+ * @offset:	the class, times 16, up to KF_TINY_MAX, whose bin is empty; out:
+ *		that of the other, if there is one
+ *
+ * Context: any thread.
+ * Return: the block, counted, or NULL: the bin is to be filled.
+ */
+static __always_inline_kf void *kf_fast_share(struct kf_heap *heap,
+					      size_t *offset)
+{
+	struct kf_share *share = &heap->share[*offset / sizeof(struct kf_bin)];
+
+	if (!share->to)
+		return NULL;
+	*offset = share->to * sizeof(struct kf_bin);
+	if (unlikely(!--share->left))
+		share->to = 0;
+	return kf_fast_alloc(&heap->front, *offset);
+}
+
+/**
+ * kf_fast_pop() - a block of any small size, the bin filled if need be
+ * @heap:	the calling thread's
+ * @size:	bytes, at most KF_SMALL_MAX
+ * @near:	whether a larger class will do, which has other alignments
+ * @usable:	out: bytes of the block
+ * @zeroed:	out: whether it reads as zeroes behind its first word
+ *
+ * Context: any thread.
+ * Return: the block, counted, or NULL: take the slow path.
+ */
+static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
+				size_t *usable, bool *zeroed)
+{
+	unsigned int class = kf_class_of(size);
+	size_t offset = class * sizeof(struct kf_bin);
+	void *p = NULL;
+
+	*usable = kf_class_bytes(class);
+	*zeroed = false;
+	if (class > KF_NR_TINY)
+		p = kf_fast_reuse(heap, class);
+	if (p)
+		return p;
+	p = kf_fast_alloc(&heap->front, offset);
+	if (unlikely(!p) && near && class <= KF_NR_TINY) {
+		p = kf_fast_share(heap, &offset);
+		*usable = offset;
+	}
+	if (unlikely(!p))
+		p = kf_heap_refill(heap, offset, size);
+	if (unlikely(!p) && near && class > KF_NR_TINY) {
+		/*
+		 * It says nothing but where the block is: with addresses of
+		 * their variables in its hands callers could not jump to the
+		 * slow path, which is not to have their frame below it.
+		 */
+		p = kf_heap_refill_near(heap, class, size);
+		if (unlikely(!p))
+			return NULL;
+		*usable = kf_slab_at(p)->size;
+		offset = kf_class_of(*usable) * sizeof(struct kf_bin);
+	}
+	*zeroed =
+		((struct kf_bin *)((char *)heap->front.bin + offset))->source &
+		KF_BIN_ZEROED;
+	return p;
+}
+
+/**
+ * kf_resize_stays() - whether a small block may stay where it is
+ * @have:	bytes it has
+ * @size:	bytes wanted
+ *
+ * Context: any.
+ * Return: false where it is too small or would waste half of it.
+ */
+static inline bool kf_resize_stays(size_t have, size_t size)
+{
+	return size <= have && (size >= have / 2 || have <= 64);
+}
+
+/* Push a block to its slab's local list; @front: of the heap that owns it. */
+static __always_inline_kf void kf_fast_push(struct kf_front *front,
+					    struct kf_slab *slab, void *p)
+{
+	kf_link_set(p, slab->local);
+	*kf_slab_key(p) = (uintptr_t)front;
+	slab->local = p;
+	kf_fast_count(slab->frees);
+}
+
+/* Whether a pointer may be pushed; @slab: what the address map has for it. */
+static __always_inline_kf bool kf_fast_is_own(struct kf_front *front, void *p,
+					      struct kf_slab **slab)
+{
+	struct kf_slab *s =
+		kf_container_of(kf_map_peek(p), struct kf_slab, run);
+
+	/* One address: clang would have it in two parts, and add them twice. */
+	kf_hide(s);
+	*slab = s;
+	_Static_assert(offsetof(struct kf_heap, front) == 0, "an owner word");
+	return likely(KF_READ_ONCE(&s->owner) == (uintptr_t)front) &&
+	       likely(*kf_slab_key(p) != (uintptr_t)front);
+}
+
+/**
+ * kf_fast_free() - push a block to its slab's local list
+ * kf_fast_free_sized() - the same, where the caller knows the size
+ * @front:	the calling thread's
+ * @p:		any pointer
+ * @size:	bytes that were asked
+ * @slab:	out: the slab; where the answer is false, what the address map
+ *		has in its place
+ *
+ * The caller takes the block off the slab's used ones.
+ *
+ * Context: any thread.
+ * Return: false: nothing was done, take the slow path.
+ */
+static __always_inline_kf bool kf_fast_free(struct kf_front *front, void *p,
+					    struct kf_slab **slab)
+{
+	if (unlikely(!kf_fast_is_own(front, p, slab)))
+		return false;
+	kf_fast_push(front, *slab, p);
+	return true;
+}
+
+static __always_inline_kf bool kf_fast_free_sized(struct kf_front *front,
+						  void *p, size_t size,
+						  struct kf_slab **slab)
+{
+	if (unlikely(!kf_fast_is_own(front, p, slab)) ||
+	    unlikely(!kf_resize_stays((*slab)->size, size)))
+		return false;
+	kf_fast_push(front, *slab, p);
+	return true;
+}
+
+/**
+ * kf_fast_keep() - free a medium block of this thread's
+ * @heap:	the calling thread's
+ * @slab:	the block's slab
+ * @p:		an address in it
+ *
+ * It is kept for the next request of its class: of a slab with few blocks
+ * hardly more than one is free at a time, so a list of each slab's own would
+ * take the way through the slabs for each. Counted; fires nothing.
+ *
+ * Context: any thread.
+ * Return: false: nothing was done, take the slow path.
+ */
+static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
+				void *p)
+{
+	size_t offset = (size_t)((char *)slab->frees -
+				 (char *)&heap->front.slot->class[0].frees);
+	size_t max = kf_slab_is_sparse(slab) ? KF_NR_SPARSE : KF_NR_MEDIUM;
+	struct kf_cached *cache;
+
+	if ((KF_READ_ONCE(&slab->owner) & ~KF_SLAB_FULL) !=
+		    ((uintptr_t)heap | KF_SLAB_MEDIUM) ||
+	    !kf_slab_is_block(slab, p) || *kf_slab_key(p) == (uintptr_t)heap)
+		return false;
+	cache = (void *)((char *)heap->cache + offset);
+	if (cache->nr >= max || heap->budget < (int64_t)slab->size)
+		return false;
+	heap->budget -= (int64_t)slab->size;
+	kf_link_set(p, cache->first);
+	*kf_slab_key(p) = (uintptr_t)heap;
+	cache->first = p;
+	cache->nr++;
+	kf_fast_count(slab->frees);
+	return true;
+}
+
+/**
+ * kf_fast_usable() - usable bytes of a small block
+ * @p:	any pointer
+ *
+ * Context: any thread.
+ * Return: bytes; 0: it is none, or looks free: ask the engine.
+ */
+static inline size_t kf_fast_usable(const void *p)
+{
+	const struct kf_slab *slab = kf_slab_at(p);
+
+	return likely(slab && kf_slab_is_block(slab, p) &&
+		      !kf_slab_looks_free(slab, p))
+		       ? slab->size
+		       : 0;
+}
+
+/**
+ * kf_resize_room() - bytes of room behind a block that has to move
+ * @have:	bytes it has
+ * @size:	bytes wanted
+ *
+ * A buffer that grows by little at a time will grow again: with a quarter of
+ * room it moves three times for each doubling and not each time. One that grows
+ * by more would not find its next step in any room that it could be given.
+ *
+ * Context: any.
+ * Return: bytes, 0 for a block that does not grow or does so by more than an
+ *	   eighth.
+ */
+size_t kf_resize_room(size_t have, size_t size);
+
+/**
+ * kf_resize_with_room() - bytes to ask for when a small block has to move
+ * @have:	bytes it has
+ * @size:	bytes wanted
+ *
+ * Context: any.
+ * Return: @size and perhaps room, not both above KF_SMALL_MAX.
+ */
+size_t kf_resize_with_room(size_t have, size_t size);
+
+#endif

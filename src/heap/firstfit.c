@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The default engine: slabs and thread heaps over page runs, first fit.
+ *
+ * A small size goes to its class: the thread's bin, filled from a slab of the
+ * thread's heap. A large one takes a run of pages, lowest address first, or
+ * from the dynamic threshold on a mapping of its own. This file is the table
+ * that the core asks; the fast path of fast.h comes before it. It counts by
+ * itself, and so is a backend and no guest of the engines' host.
+ */
+#include "heap/audit.h"
+#include "heap/fast.h"
+#include "heap/large.h"
+#include "heap/marked.h"
+#include "heap/backend.h"
+#include "pages/pages.h"
+#include "stats/stats.h"
+
+#include "probes/konfiscator-probes.h"
+
+#include <string.h>
+
+static void init(void)
+{
+	kf_pages_init();
+	kf_heap_init();
+	kf_word_set(KF_WORD_mmap_threshold, kf_large_conf.mmap_threshold);
+	kf_word_set(KF_WORD_trim_threshold, kf_pages_conf.trim_threshold);
+}
+
+void kf_heap_tick(void)
+{
+	if (likely(!kf_pages_tick()))
+		return;
+	if (kf_heap_self())
+		kf_heap_trim(kf_heap_self());
+	kf_heap_scavenge();
+	if (kf_pages_is_much_dirty())
+		kf_pages_hear_live(kf_heap_live());
+	kf_pages_settle();
+}
+
+static void *alloc_shared(unsigned int class, size_t size, bool near,
+			  bool *zeroed)
+{
+	struct kf_heap *heap = kf_heap_shared_lock();
+	void *p;
+
+	if (!heap) {
+		/* A fork is on and waits for nobody: neither do we. */
+		*zeroed = true;
+		return kf_large_alloc(NULL, size, KF_PAGE, true);
+	}
+	p = kf_heap_alloc(heap, class, size, near, zeroed);
+	kf_heap_shared_unlock();
+	return p;
+}
+
+static void *alloc_small(size_t size, size_t align, bool *zeroed)
+{
+	unsigned int class = kf_class_of(kf_class_request(size, align));
+	struct kf_heap *heap = kf_heap_get();
+	bool near = align <= 16;
+	void *p;
+
+	kf_heap_tick();
+	p = heap ? kf_heap_alloc(heap, class, size, near, zeroed)
+		 : alloc_shared(class, size, near, zeroed);
+	kf_pages_settle();
+	return p;
+}
+
+static void *provide(size_t size, size_t align, bool zeroed)
+{
+	bool clean = false;
+	size_t rounded = kf_class_request(size, align);
+	void *p;
+
+	if (rounded > KF_SMALL_MAX || align > KF_PAGE) {
+		struct kf_heap *heap = kf_heap_get();
+
+		kf_heap_tick();
+		return kf_large_alloc(heap, size, align, zeroed);
+	}
+	p = alloc_small(size, align, &clean);
+	if (p && zeroed) {
+		/* A fresh block is zero but for the link in its first word. */
+		const struct kf_slab *slab = kf_slab_at(p);
+
+		memset(p, 0, clean || !slab ? sizeof(void *) : slab->size);
+	}
+	return p;
+}
+
+/* The run whose start @p is, or NULL with what is wrong about it. */
+static struct kf_run *run_at(const void *p, enum kf_misuse *wrong)
+{
+	struct kf_run *run = kf_map_find(p);
+
+	*wrong = KF_FINE;
+	if (run && run->start == (const char *)p &&
+	    (run->kind == KF_RUN_LARGE || run->kind == KF_RUN_MAPPED))
+		return run;
+	if (run && run->start == (const char *)p &&
+	    (run->kind == KF_RUN_FREE || run->kind == KF_RUN_KEPT))
+		*wrong = KF_DOUBLE_FREE;
+	else if (!run && kf_pages_was_mapped(p))
+		*wrong = KF_DOUBLE_FREE;
+	else
+		*wrong = KF_INVALID_POINTER;
+	return NULL;
+}
+
+/* What is wrong about a small block, which should be live. */
+static enum kf_misuse block_at(const struct kf_slab *slab, const void *p)
+{
+	const struct kf_heap *heap = kf_heap_self();
+
+	if (!kf_slab_is_block(slab, p))
+		return KF_INVALID_POINTER;
+	if (kf_slab_looks_sent(p) && kf_slab_is_sent(slab, p))
+		return KF_DOUBLE_FREE;
+	if (likely(!kf_slab_looks_free(slab, p)))
+		return KF_FINE;
+	return (heap && kf_slab_has_free(heap, slab, p)) ||
+			       kf_audit_shared_has(slab, p)
+		       ? KF_DOUBLE_FREE
+		       : KF_FINE;
+}
+
+static enum kf_misuse release_small(struct kf_slab *slab, void *p)
+{
+	enum kf_misuse wrong = block_at(slab, p);
+	struct kf_heap *self, *owner;
+	bool is_own;
+
+	if (unlikely(wrong))
+		return wrong;
+	if (kf_slab_has_marks(slab))
+		kf_mark_leave(slab, p);
+	/* A thread that only frees has use for outboxes too. */
+	self = kf_heap_get();
+	owner = kf_slab_owner(slab);
+	is_own = self && (owner == self || owner == self->marked);
+	kf_counters_add(
+		kf_self.counters,
+		&kf_slot_pair(kf_self.counters->slot, kf_slab_offset(slab))
+			 ->frees,
+		1);
+	if (unlikely(kf_slab_looks_free(slab, p)) && !is_own &&
+	    kf_audit_suspect(owner, p))
+		return KF_FINE;
+	if (!self) {
+		kf_heap_send(NULL, slab, p);
+		kf_heap_tick();
+		return KF_FINE;
+	}
+	kf_heap_enter(self);
+	if (is_own)
+		kf_slab_return(owner, slab, p);
+	else
+		kf_heap_send(self, slab, p);
+	kf_heap_leave(self);
+	kf_heap_tick();
+	return KF_FINE;
+}
+
+static enum kf_misuse release(void *p, size_t unused)
+{
+	struct kf_slab *slab = kf_slab_at(p);
+	enum kf_misuse wrong;
+	struct kf_run *run;
+
+	if (slab)
+		return release_small(slab, p);
+	run = run_at(p, &wrong);
+	if (run) {
+		if (run->mark)
+			kf_mark_leave_large(run);
+		kf_large_free(kf_heap_self(), run);
+		kf_heap_tick();
+	}
+	return wrong;
+}
+
+static size_t usable(const void *p)
+{
+	struct kf_slab *slab = kf_slab_at(p);
+	enum kf_misuse wrong;
+	struct kf_run *run;
+
+	if (slab)
+		return block_at(slab, p) ? 0 : slab->size;
+	run = run_at(p, &wrong);
+	return run ? kf_run_bytes(run) : 0;
+}
+
+static void *alloc(size_t size, size_t align, bool zeroed, size_t *bytes)
+{
+	void *p = provide(size, align, zeroed);
+	const struct kf_slab *slab;
+
+	if (unlikely(!p))
+		return NULL;
+	slab = kf_slab_at(p);
+	*bytes = likely(slab) ? slab->size : usable(p);
+	return p;
+}
+
+/* A block realloc has at another size or place: its mark is another too. */
+static void change_mark(void *p, size_t have, uint32_t old, void *to,
+			uint32_t mark)
+{
+	if (old)
+		kf_mark_hooks.gone(p, have, old, false);
+	if (old || mark)
+		kf_mark_set(to, mark);
+	if (mark)
+		kf_mark_hooks.came(to, usable(to), mark);
+}
+
+static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
+{
+	uint32_t old = kf_mark_of(p);
+	size_t room = kf_resize_with_room(have, size);
+	void *to;
+
+	to = mark ? kf_marked_alloc(room, 16, false, mark, &room)
+		  : provide(room, 16, false);
+	if (!to)
+		return NULL;
+	memcpy(to, p, KF_MIN(have, size));
+	change_mark(p, have, old, to, mark);
+	/* What realloc took is not freed as well. */
+	if (old)
+		kf_mark_set(p, 0);
+	release(p, have);
+	kf_self_stat(KF_SLOT_realloc_moved, 1);
+	return to;
+}
+
+/* In its place, or by the kernel; NULL: it must be copied. */
+static void *resize_in_place(struct kf_run *run, void *p, size_t have,
+			     size_t size, uint32_t mark)
+{
+	if (run && size > KF_SMALL_MAX)
+		p = kf_large_resize(kf_heap_self(), run, size);
+	else if (run || !kf_resize_stays(have, size) || !kf_mark_may(p, mark))
+		p = NULL;
+	return p;
+}
+
+/* Bytes that a block of another size will be reckoned with. */
+static size_t bytes_after(const struct kf_run *run, size_t have, size_t size)
+{
+	if (size > KF_SMALL_MAX)
+		return KF_ALIGN_UP(size, KF_PAGE);
+	if (!run && kf_resize_stays(have, size))
+		return have;
+	return kf_class_bytes(kf_class_of(kf_resize_with_room(have, size)));
+}
+
+static void *resize(void *p, size_t size, enum kf_misuse *wrong)
+{
+	size_t have = usable(p);
+	struct kf_run *run = NULL;
+	size_t before, after;
+	uint32_t mark, old;
+	void *to;
+
+	*wrong = KF_FINE;
+	if (!kf_slab_at(p))
+		run = run_at(p, wrong);
+	else if (!have)
+		*wrong = block_at(kf_slab_at(p), p);
+	if (*wrong)
+		return NULL;
+	kf_heap_get();
+	old = kf_mark_of(p);
+	before = run ? KF_ALIGN_UP(run->asked, KF_PAGE) : have;
+	after = bytes_after(run, have, size);
+	mark = kf_mark_next(old, before, after);
+	to = resize_in_place(run, p, have, size, mark);
+	if (to)
+		change_mark(p, have, old, to, mark);
+	else
+		to = copy_to(p, have, size, mark);
+	/* Where a sample has come due meanwhile this is it. */
+	if (!to && !mark) {
+		mark = kf_mark_next(old, before, after);
+		to = mark ? copy_to(p, have, size, mark) : NULL;
+	}
+	if (!to && mark)
+		kf_mark_hooks.lost(mark);
+	/* A shrink never fails: the block it was is still large enough. */
+	if (!to && size <= have)
+		to = p;
+	kf_heap_tick();
+	return to;
+}
+
+static bool trim(size_t pad)
+{
+	if (kf_heap_self())
+		kf_heap_flush(kf_heap_self());
+	kf_heap_scavenge();
+	return kf_pages_trim(pad) != 0;
+}
+
+/* The library's own part is all there is. */
+static void option(int param, int value)
+{
+}
+
+static void fork_prepare(void)
+{
+	kf_heap_fork_prepare();
+	kf_pages_fork_prepare();
+}
+
+static void fork_done(bool child)
+{
+	kf_pages_fork_done(child);
+	kf_heap_fork_done(child);
+}
+
+static void info(struct kf_backend_info *out)
+{
+	size_t slabs = kf_word_get(KF_WORD_slabs);
+	size_t large = kf_word_get(KF_WORD_large);
+	size_t live = kf_heap_live_small();
+	size_t kept = kf_heap_sum(KF_SLOT_large_kept);
+	struct kf_pages_sums sums;
+
+	*out = (struct kf_backend_info){0};
+	if (kf_pages_check(&sums) != NULL)
+		sums = (struct kf_pages_sums){0};
+	out->mapped_blocks = kf_word_get(KF_WORD_mapped_blocks);
+	out->mapped_bytes = kf_word_get(KF_WORD_mapped_blocks_size);
+	out->arena = kf_word_get(KF_WORD_mapped) - out->mapped_bytes;
+	out->used = live + (large - kept - out->mapped_bytes);
+	out->cached = (slabs > live ? slabs - live : 0) + kept;
+	out->free = kf_word_get(KF_WORD_free_runs);
+	out->free_runs = sums.free_runs;
+	out->top = sums.top;
+	out->arenas = kf_word_get(KF_WORD_arenas);
+	out->peak = kf_word_get(KF_WORD_peak_held);
+	out->peak_mapped_blocks = kf_word_get(KF_WORD_peak_mapped_blocks);
+	out->peak_mapped_bytes = kf_word_get(KF_WORD_peak_mapped_size);
+}
+
+const struct kf_backend kf_backend_firstfit = {
+	.init = init,
+	.alloc = alloc,
+	.alloc_marked = kf_marked_alloc,
+	.release = release,
+	.resize = resize,
+	.usable = usable,
+	.slow_down = kf_heap_slow_down,
+	.trim = trim,
+	.option = option,
+	.thread_exit = kf_heap_detach,
+	.fork_prepare = fork_prepare,
+	.fork_done = fork_done,
+	.info = info,
+};
+
+const struct kf_backend *kf_backend = &kf_backend_firstfit;

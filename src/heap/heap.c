@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Thread heaps: filling and flushing their bins.
+ */
+#include "heap/heap.h"
+
+#include "heap/audit.h"
+#include "heap/boundary.h"
+#include "heap/share.h"
+
+#include "pages/pages.h"
+
+#include "probes/konfiscator-probes.h"
+
+/* Slabs looked at in a search; more would cost more than it brings. */
+#define LOOKED_AT 8
+
+/* Larger classes that serve before a slab is made. */
+#define NEAR 2
+
+static inline struct kf_slab *at(struct kf_list *link)
+{
+	return kf_container_of(link, struct kf_slab, link);
+}
+
+static void count_fill(struct kf_heap *heap, size_t bytes, uint32_t nr,
+		       size_t size)
+{
+	kf_heap_stat(heap, KF_SLOT_cache_fills, 1);
+	kf_heap_stat(heap, KF_SLOT_asked_sample, size * nr);
+	kf_heap_stat(heap, KF_SLOT_given_sample, (uint64_t)bytes * nr);
+	kf_probe_cache_fill(bytes, nr);
+}
+
+/* End the bin after @nr of its blocks; returns the next one, NULL if damaged.
+ */
+static void *end_after(struct kf_bin *bin, uint32_t nr)
+{
+	void **link = &bin->coded;
+	void *next = kf_link_code(*link);
+
+	for (; nr-- && kf_link_leads_on(next); next = kf_link_next(link))
+		link = next;
+	if (!kf_link_leads_on(next))
+		return NULL;
+	*link = kf_link_code(NULL);
+	return next;
+}
+
+uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr)
+{
+	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
+	unsigned int class = (unsigned int)(offset / sizeof(*bin));
+	uint32_t kept;
+	void *rest;
+
+	/* Who shares it is charged block by block, as marked blocks are. */
+	if (heap->counters.shared || heap->marks)
+		return nr;
+	kept = kf_countdown_pass(&heap->countdown, kf_class_bytes(class), nr);
+	if (likely(kept == nr))
+		return nr;
+	rest = end_after(bin, kept);
+	if (unlikely(!rest))
+		return nr;
+	heap->due[class] = heap->countdown.epoch;
+	if (bin->source & KF_BIN_CACHED)
+		kf_cache_restore(heap, offset, rest, nr - kept);
+	else
+		kf_slab_untake(kf_bin_source(bin), rest, nr - kept);
+	return kept;
+}
+
+static bool is_medium(size_t offset)
+{
+	return offset > KF_NR_TINY * sizeof(struct kf_bin);
+}
+
+static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
+{
+	void **block = kf_bin_first(bin);
+
+	/* First, so that what is said of a damaged link says its size too. */
+	*kf_slab_key(block) = 0;
+	bin->coded = kf_link_code(kf_audit_next(block));
+	if (is_medium(offset))
+		*block = NULL;
+	kf_counters_add(&heap->counters,
+			&kf_slot_pair(heap->front.slot, offset)->mallocs, 1);
+	return block;
+}
+
+static bool has_nothing(const struct kf_slab *slab)
+{
+	return !slab->local && slab->carved == slab->capacity;
+}
+
+/*
+ * A slab with free blocks that has waited longest, so that more have gathered
+ * in it; one with few used blocks is left to become empty if others are there.
+ * At worst one with room to carve, or NULL.
+ */
+static struct kf_slab *next_slab(struct kf_heap *heap, unsigned int class)
+{
+	struct kf_list *list = &heap->slabs[class];
+	struct kf_slab *sparse = NULL, *fresh = NULL;
+
+	for (int i = 0; i < LOOKED_AT && !kf_list_empty(list); i++) {
+		struct kf_slab *slab = at(kf_list_first(list));
+
+		if (slab == sparse || slab == fresh)
+			break;
+		if (slab->local && slab->used >= slab->carved / 2)
+			return slab;
+		/* The source of a bin that had cached blocks since. */
+		if (has_nothing(slab)) {
+			kf_slab_retire(slab);
+			continue;
+		}
+		if (slab->local && !sparse)
+			sparse = slab;
+		else if (slab->carved < slab->capacity && !fresh)
+			fresh = slab;
+		kf_list_del(&slab->link);
+		kf_list_add_tail(&slab->link, list);
+	}
+	return sparse ? sparse : fresh;
+}
+
+/* The bin's own slab, if it has free blocks; one that has nothing retires. */
+static struct kf_slab *own_slab(struct kf_bin *bin)
+{
+	struct kf_slab *slab = kf_bin_source(bin);
+
+	if (!slab || slab->local)
+		return slab;
+	if (has_nothing(slab)) {
+		kf_slab_retire(slab);
+		bin->source = 0;
+	}
+	return NULL;
+}
+
+/* Blocks for an empty bin, of what the heap has; returns how many. */
+static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
+{
+	struct kf_bin *bin = &heap->front.bin[class];
+	bool has_cached = heap->cache[class].nr;
+	struct kf_slab *slab = NULL;
+	uint32_t nr = 0;
+
+	if (has_cached && is_medium(class * sizeof(*bin)))
+		nr = kf_cache_take(heap, class * sizeof(*bin));
+	if (!nr)
+		slab = own_slab(bin);
+	if (!slab && !nr) {
+		heap->reuse =
+			!__atomic_load_n(&kf_cache_barred, __ATOMIC_RELAXED);
+		slab = next_slab(heap, class);
+		if (has_cached && (!slab || !slab->local)) {
+			nr = kf_cache_take(heap, class * sizeof(*bin));
+			slab = nr ? NULL : slab;
+		}
+	}
+	if (!slab && !nr && make)
+		slab = kf_slab_make(heap, class);
+	return slab ? kf_slab_take(heap, slab, bin) : nr;
+}
+
+static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
+		 bool make)
+{
+	uint32_t nr;
+
+	if (kf_heap_sample_is_due(heap, class))
+		return false;
+	nr = gather(heap, class, make);
+	if (nr)
+		nr = kf_heap_bound(heap, class * sizeof(struct kf_bin), nr);
+	if (nr) {
+		count_fill(heap, kf_class_bytes(class), nr, size);
+		kf_box_refill(kf_class_bytes(class));
+	}
+	return nr;
+}
+
+/*
+ * The last class that serves for @class before a slab is made for it: up to
+ * 1 KiB a quarter more steps if it is rare. A sized free of such a block has to
+ * find it near enough: kf_resize_stays().
+ */
+static unsigned int last_near(unsigned int class, bool rare)
+{
+	if (class > KF_NR_TINY)
+		return KF_MIN(class + NEAR, KF_NR_CLASSES - 1);
+	return rare ? KF_MIN(class + class / 4, KF_NR_TINY) : class;
+}
+
+static bool has_block(struct kf_bin *bin)
+{
+	void *first = kf_bin_first(bin);
+
+	if (kf_link_is_damaged(first))
+		kf_audit_bin(bin);
+	return kf_link_leads_on(first);
+}
+
+/*
+ * Whether another class has no block but a sample that is due: who would have
+ * had that block is sampled, or nobody would be until one asks for its class.
+ */
+static bool take_sample_of(struct kf_heap *heap, unsigned int class,
+			   unsigned int other)
+{
+	if (other == class || !kf_heap_sample_is_due(heap, other))
+		return false;
+	heap->due[class] = heap->due[other];
+	heap->due[other] = 0;
+	return true;
+}
+
+/* A larger class that has a block, up to the last; 0: none, or a sample. */
+static unsigned int find_larger(struct kf_heap *heap, unsigned int class,
+				unsigned int last, size_t size)
+{
+	for (unsigned int c = class + 1; c <= last; c++) {
+		if (has_block(&heap->front.bin[c]) ||
+		    fill(heap, c, size, false))
+			return c;
+		if (take_sample_of(heap, class, c))
+			return 0;
+	}
+	return 0;
+}
+
+/* A slab is made of the class, or of the last of its group; 0: none is. */
+static unsigned int find_fresh(struct kf_heap *heap, unsigned int class,
+			       bool rare, size_t size)
+{
+	/* What is billed to a tag is to depend on sizes alone where it can. */
+	unsigned int last = rare && !heap->marks ? kf_share_last(class) : class;
+
+	if (fill(heap, last, size, true))
+		return last;
+	if (last == class || take_sample_of(heap, class, last))
+		return 0;
+	return fill(heap, class, size, true) ? class : 0;
+}
+
+/*
+ * find() where the class itself has none. A near block wastes less than the
+ * pages of a slab that may have no other use.
+ */
+static unsigned int find_near(struct kf_heap *heap, unsigned int class,
+			      size_t size)
+{
+	unsigned int found;
+	bool rare;
+
+	if (kf_heap_sample_is_due(heap, class))
+		return 0;
+	rare = class <= KF_NR_TINY && kf_share_is_rare(heap, class);
+	found = find_larger(heap, class, last_near(class, rare), size);
+	if (!found && !kf_heap_sample_is_due(heap, class))
+		found = find_fresh(heap, class, rare, size);
+	if (rare && found > class)
+		kf_share_begin(heap, class, found);
+	return found;
+}
+
+/*
+ * The class whose bin has a block: this one or, before a slab is made, a near
+ * one; 0: none, and the kernel has no more or a sample is due.
+ */
+static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
+			 bool near)
+{
+	if (has_block(&heap->front.bin[class]) ||
+	    fill(heap, class, size, !near))
+		return class;
+	return near ? find_near(heap, class, size) : 0;
+}
+
+/* A block of the class that one was found in, 0: NULL. */
+static void *pop_found(struct kf_heap *heap, unsigned int class, bool *zeroed)
+{
+	struct kf_bin *bin = &heap->front.bin[class];
+
+	if (!class)
+		return NULL;
+	*zeroed = bin->source & KF_BIN_ZEROED;
+	return pop(heap, bin, class * sizeof(*bin));
+}
+
+void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
+		    bool near, bool *zeroed)
+{
+	void *block;
+
+	kf_heap_enter(heap);
+	kf_heap_collect(heap);
+	class = find(heap, class, size, near);
+	block = pop_found(heap, class, zeroed);
+	kf_heap_leave(heap);
+	return block;
+}
+
+/* As gather(), but for what only the long way does first: to collect. */
+static uint32_t gather_short(struct kf_heap *heap, struct kf_bin *bin,
+			     size_t offset)
+{
+	struct kf_slab *slab = kf_bin_source(bin);
+
+	if (slab && slab->local && !is_medium(offset))
+		return kf_slab_take(heap, slab, bin);
+	if (__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
+		return kf_cache_take(heap, offset);
+	return gather(heap, (unsigned int)(offset / sizeof(*bin)), false);
+}
+
+/* kf_heap_bound() for a heap that is a thread's own. */
+static inline uint32_t cut_own(struct kf_heap *heap, size_t offset, size_t size,
+			       uint32_t nr)
+{
+	int64_t all = (int64_t)(size * nr);
+
+	if (unlikely(!kf_countdown_may_pass(&heap->countdown, all)))
+		return kf_heap_bound(heap, offset, nr);
+	heap->countdown.left -= all;
+	return nr;
+}
+
+/* The first of so many blocks that its bin has; NULL: a sample comes first. */
+static inline void *hand_out(struct kf_heap *heap, struct kf_bin *bin,
+			     size_t offset, size_t size, uint32_t nr)
+{
+	size_t bytes = kf_class_bytes((unsigned int)(offset / sizeof(*bin)));
+
+	nr = cut_own(heap, offset, bytes, nr);
+	if (unlikely(!nr))
+		return NULL;
+	count_fill(heap, bytes, nr, size);
+	return pop(heap, bin, offset);
+}
+
+/* Any short way; NULL: none leads to a block. */
+static __noinline void *refill_any(struct kf_heap *heap, size_t offset,
+				   size_t size)
+{
+	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
+	void *block = NULL;
+	uint32_t nr;
+
+	kf_heap_enter(heap);
+	nr = gather_short(heap, bin, offset);
+	if (likely(nr))
+		block = hand_out(heap, bin, offset, size, nr);
+	kf_heap_leave(heap);
+	return block;
+}
+
+/*
+ * The shortest, which four in five fills take: what the program has freed of
+ * the bin's own slab since. NULL: nothing was done, as something is not as it
+ * mostly is. As refill_any() does it, with all that is read looked at first.
+ */
+static __always_inline_kf void *
+refill_own(struct kf_heap *heap, struct kf_bin *bin, size_t offset, size_t size)
+{
+	struct kf_slab *slab = kf_bin_source(bin);
+	uint64_t *sum = heap->front.slot->scalar;
+	void *block, *next;
+	uint64_t nr, bytes;
+
+	if (unlikely(!slab) || !slab->local || unlikely(heap->counters.shared))
+		return NULL;
+	block = slab->local;
+	nr = (uint64_t)slab->carved - slab->used;
+	bytes = nr * offset; /* which is a tiny class' bytes */
+	if (unlikely(!kf_slab_is_block(slab, block)) ||
+	    !kf_countdown_may_pass(&heap->countdown, (int64_t)bytes))
+		return NULL;
+	next = kf_link_next(block);
+	if (kf_link_is_damaged(next))
+		return NULL;
+	kf_heap_enter(heap);
+	heap->countdown.left -= (int64_t)bytes;
+	slab->local = NULL;
+	slab->used = slab->carved;
+	bin->source = (uintptr_t)slab;
+	bin->coded = kf_link_code(next);
+	*kf_slab_key(block) = 0;
+	sum[KF_SLOT_cache_fills]++;
+	sum[KF_SLOT_asked_sample] += size * nr;
+	sum[KF_SLOT_given_sample] += bytes;
+	kf_slot_pair(heap->front.slot, offset)->mallocs++;
+	kf_heap_leave(heap);
+	kf_probe_cache_fill(offset, nr);
+	return block;
+}
+
+/* Whether there is nothing to do but to find a block. */
+static inline bool may_be_short(const struct kf_heap *heap, unsigned int class)
+{
+	return kf_process_is_current() && !kf_heap_sample_is_due(heap, class) &&
+	       !kf_heap_tick_is_due(heap);
+}
+
+void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
+{
+	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
+	unsigned int class = (unsigned int)(offset / sizeof(*bin));
+	void *block;
+
+	if (kf_bin_first(bin) || ++heap->refills % KF_SHORT_FILLS == 0 ||
+	    !may_be_short(heap, class))
+		return NULL;
+	block = is_medium(offset) ? NULL : refill_own(heap, bin, offset, size);
+	return likely(block) ? block : refill_any(heap, offset, size);
+}
+
+void *kf_heap_refill_near(struct kf_heap *heap, unsigned int class, size_t size)
+{
+	void *block;
+	bool zeroed;
+
+	/* What a bin leads to is no block where its link is damaged. */
+	if (kf_bin_first(&heap->front.bin[class]) ||
+	    heap->refills % KF_SHORT_FILLS == 0 || !may_be_short(heap, class))
+		return NULL;
+	if (__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
+		return kf_heap_alloc(heap, class, size, true, &zeroed);
+	kf_heap_enter(heap);
+	class = find_near(heap, class, size);
+	block = pop_found(heap, class, &zeroed);
+	kf_heap_leave(heap);
+	return block;
+}
+
+/*
+ * A sample that would come after these is not due any more: what is handed out
+ * later is charged anew, and is as likely to be one as these were.
+ */
+static uint32_t flush_bin(struct kf_heap *heap, struct kf_bin *bin)
+{
+	struct kf_slab *slab = kf_bin_source(bin);
+	uint32_t nr = 0;
+
+	heap->due[bin - heap->front.bin] = 0;
+	if (bin->source & KF_BIN_CACHED)
+		return kf_cache_flush(heap, bin);
+	bin->source = 0;
+	while (has_block(bin)) {
+		void **block = kf_bin_first(bin);
+
+		bin->coded = *block;
+		kf_slab_return(heap, slab, block);
+		nr++;
+	}
+	return nr;
+}
+
+static void drop_empty(struct kf_heap *heap, unsigned int class)
+{
+	struct kf_list *pos, *tmp;
+
+	kf_list_for_each_safe(pos, tmp, &heap->slabs[class]) {
+		if (!at(pos)->used)
+			kf_slab_dispose(heap, at(pos));
+	}
+}
+
+void kf_heap_trim(struct kf_heap *heap)
+{
+	kf_heap_enter(heap);
+	kf_cache_drop(heap);
+	kf_spare_drop(heap);
+	kf_kept_drop(heap);
+	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
+		struct kf_slab *slab = kf_bin_source(&heap->front.bin[class]);
+
+		if (slab && !slab->used)
+			kf_slab_dispose(heap, slab);
+	}
+	kf_heap_leave(heap);
+	if (heap->marked)
+		kf_heap_trim(heap->marked);
+}
+
+void kf_heap_flush(struct kf_heap *heap)
+{
+	if (heap->marked)
+		kf_heap_flush(heap->marked);
+	kf_heap_enter(heap);
+	kf_heap_collect(heap);
+	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
+		uint32_t nr = flush_bin(heap, &heap->front.bin[class]);
+
+		if (nr) {
+			kf_heap_stat(heap, KF_SLOT_cache_flushes, 1);
+			kf_probe_cache_flush(kf_class_bytes(class), nr);
+		}
+		drop_empty(heap, class);
+	}
+	kf_heap_send_all(heap);
+	kf_spare_drop(heap);
+	kf_kept_drop(heap);
+	kf_heap_leave(heap);
+}

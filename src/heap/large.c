@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Large blocks: see large.h. The threshold between runs and mappings follows
+ * glibc's rule: the free of a mapped block of s bytes, up to 32 MiB, sets the
+ * mmap threshold to s and the trim threshold to 2 s; so what is allocated
+ * again and again stops being mapped and unmapped each time. As in glibc, where
+ * a block has a header, s is more than what was asked.
+ */
+#include "heap/large.h"
+
+#include "heap/fast.h"
+
+#include "pages/pages.h"
+#include "sys/named.h"
+
+#include "probes/konfiscator-probes.h"
+
+#define THRESHOLD_MAX (32 * KF_MIB)
+#define GROWN_MIN KF_MIB
+#define MAPPED_MAX ((size_t)32765)
+#define FEW_KEPT_PAGES ((128 * KF_KIB) >> KF_PAGE_SHIFT)
+
+struct kf_large_conf kf_large_conf = {
+	.mmap_threshold = 128 * KF_KIB,
+	.mmap_max = 65536,
+	.dynamic = true,
+};
+
+static size_t pages_for(size_t size)
+{
+	return (size >> KF_PAGE_SHIFT) + ((size & (KF_PAGE - 1)) != 0);
+}
+
+/*
+ * Each may be a mapping of its own to the kernel, which has 65530 for a process
+ * (vm.max_map_count): half of them are the program's. Asking for the number
+ * takes a file; where it is smaller, mmap fails and the block is a run of a
+ * region.
+ */
+static bool mapping_is_left(void)
+{
+	return kf_word_get(KF_WORD_mapped_blocks) <
+	       KF_MIN(kf_large_conf.mmap_max, MAPPED_MAX);
+}
+
+/* A mapping too where a region would be torn apart by the alignment. */
+static bool wants_mapping(size_t size, size_t align)
+{
+	return (align > KF_MIB ||
+		size >= __atomic_load_n(&kf_large_conf.mmap_threshold,
+					__ATOMIC_RELAXED)) &&
+	       mapping_is_left();
+}
+
+/*
+ * What grew out of its place will again: a run is copied each time, the pages
+ * of a mapping are moved.
+ */
+static bool grows_best_mapped(size_t size)
+{
+	return size >= GROWN_MIN && kf_large_conf.dynamic && mapping_is_left();
+}
+
+/*
+ * A dirty run. What the thread has kept goes before fresh pages are taken, if
+ * it is much; no more of it than is needed, or each such block would cost all
+ * others the way by the lock.
+ */
+static struct kf_run *take_dirty(struct kf_heap *heap, size_t nr,
+				 size_t align_pages)
+{
+	bool much = heap && heap->kept_pages > FEW_KEPT_PAGES;
+
+	for (;;) {
+		struct kf_run *run = kf_pages_alloc_dirty(nr, align_pages);
+
+		if (run || !much || !heap->kept_pages)
+			return run;
+		kf_heap_enter(heap);
+		kf_kept_drop_some(heap);
+		kf_heap_leave(heap);
+	}
+}
+
+/* A block that is wanted. */
+struct want {
+	size_t size;  /* bytes asked */
+	size_t room;  /* bytes behind them */
+	size_t align; /* power of two */
+	bool grows;   /* it was shorter, elsewhere */
+};
+
+/* The room does not decide: what is freed is judged by what was asked. */
+static struct kf_run *take(struct kf_heap *heap, const struct want *want,
+			   bool *zeroed)
+{
+	size_t nr = pages_for(want->size + want->room);
+	size_t align_pages = KF_MAX(want->align >> KF_PAGE_SHIFT, (size_t)1);
+	struct kf_run *run = kf_kept_take(heap, nr, want->align);
+	bool grows, mapped;
+
+	*zeroed = false;
+	if (run)
+		return run;
+	grows = want->grows && grows_best_mapped(want->size);
+	mapped = grows || wants_mapping(want->size, want->align);
+	/* What lies free and dirty comes before what has to be mapped. */
+	if (mapped && !grows && kf_large_conf.dynamic)
+		run = take_dirty(heap, nr, align_pages);
+	if (!run && mapped)
+		run = kf_pages_map(nr, align_pages, zeroed);
+	if (!run && !mapped && heap && heap->kept_pages > FEW_KEPT_PAGES)
+		run = take_dirty(heap, nr, align_pages);
+	/* Each is tried where the other finds no room: addresses are scarce. */
+	if (!run)
+		run = kf_pages_alloc(nr, align_pages, KF_RUN_LARGE, zeroed);
+	if (!run && !mapped && mapping_is_left())
+		run = kf_pages_map(nr, align_pages, zeroed);
+	return run;
+}
+
+/*
+ * A huge block may stay empty for the most part: let it cost no pages, and of
+ * any block what nobody had before. On its own, as the compiler would put it
+ * far off with what never runs.
+ */
+static void __noinline zero(struct kf_run *run)
+{
+	size_t bytes =
+		kf_run_bytes(run) - ((size_t)run->fresh << KF_PAGE_SHIFT);
+
+	if (bytes < THRESHOLD_MAX || !kf_named_purge(run->start, bytes))
+		__builtin_memset(run->start, 0, bytes);
+}
+
+static void count_new(struct kf_run *run, size_t size)
+{
+	const struct kf_counters *c = kf_self.counters;
+
+	run->asked = size;
+	run->mark = 0;
+	run->fresh = 0;
+	kf_counters_add(c, &c->slot->class[0].mallocs, 1);
+	kf_counters_stat(c, KF_SLOT_large_allocated, kf_run_bytes(run));
+	kf_counters_stat(c, KF_SLOT_large_slack, kf_run_bytes(run) - size);
+	kf_probe_large_alloc((uintptr_t)run->start, size);
+}
+
+/* Such a block, counted. */
+static struct kf_run *provide(struct kf_heap *heap, const struct want *want,
+			      bool zeroed)
+{
+	bool clean;
+	struct kf_run *run = take(heap, want, &clean);
+
+	if (!run)
+		return NULL;
+	if (zeroed && !clean)
+		zero(run);
+	count_new(run, want->size);
+	return run;
+}
+
+/* What only the long way does gets its turn now and then. */
+static bool may_be_quick(struct kf_heap *heap)
+{
+	return kf_process_is_current() && ++heap->refills % KF_SHORT_FILLS &&
+	       !kf_heap_tick_is_due(heap);
+}
+
+struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)
+{
+	int64_t bytes = (int64_t)KF_ALIGN_UP(size, KF_PAGE);
+	struct kf_run *run;
+
+	if (!heap->kept_lengths || !may_be_quick(heap))
+		return NULL;
+	if (unlikely(!kf_countdown_may_pass(&heap->countdown, bytes))) {
+		/* Nobody else may look: such blocks may be all it asks for. */
+		kf_countdown_update(&heap->countdown);
+		return NULL;
+	}
+	run = kf_kept_take(heap, pages_for(size), KF_PAGE);
+	if (!run)
+		return NULL;
+	heap->countdown.left -= bytes;
+	count_new(run, size);
+	return run;
+}
+
+bool kf_large_may_keep(struct kf_heap *heap, const struct kf_run *run,
+		       const void *p)
+{
+	return run->kind == KF_RUN_LARGE && run->start == (const char *)p &&
+	       !run->mark && run->nr_pages <= KF_KEPT_PAGES &&
+	       may_be_quick(heap);
+}
+
+void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
+		     bool zeroed)
+{
+	struct want want = {.size = size, .align = align};
+	struct kf_run *run = provide(heap, &want, zeroed);
+
+	return run ? run->start : NULL;
+}
+
+/*
+ * Whether they have doubled by it at least: then nothing tells yet that there
+ * is to be another block as long, and its pages go rather than lie about. Few
+ * can be, as a threshold doubles eight times at most.
+ */
+static bool move_thresholds(size_t bytes)
+{
+	size_t old = __atomic_load_n(&kf_large_conf.mmap_threshold,
+				     __ATOMIC_RELAXED);
+
+	if (!kf_large_conf.dynamic || bytes > THRESHOLD_MAX)
+		return false;
+	/* Of threads that free such blocks at once one moves it. */
+	do {
+		if (bytes <= old)
+			return false;
+	} while (!__atomic_compare_exchange_n(
+		&kf_large_conf.mmap_threshold, &old, bytes, true,
+		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	__atomic_store_n(&kf_pages_conf.trim_threshold, 2 * bytes,
+			 __ATOMIC_RELAXED);
+	kf_word_set(KF_WORD_mmap_threshold, bytes);
+	kf_word_set(KF_WORD_trim_threshold, 2 * bytes);
+	kf_probe_memory_mallopt_free_dyn_thresholds(bytes, 2 * bytes);
+	return bytes / 2 >= old;
+}
+
+void kf_large_free(struct kf_heap *heap, struct kf_run *run)
+{
+	const struct kf_counters *c = kf_self.counters;
+	size_t bytes = kf_run_bytes(run);
+
+	kf_counters_add(c, &c->slot->class[0].frees, 1);
+	kf_counters_stat(c, KF_SLOT_large_freed, bytes);
+	kf_counters_stat(c, KF_SLOT_large_slack, -(bytes - run->asked));
+	kf_probe_large_free((uintptr_t)run->start, run->asked);
+	if (kf_kept_put(heap, run))
+		return;
+	if (run->kind != KF_RUN_MAPPED || run->private) {
+		kf_pages_free(run);
+		return;
+	}
+	/* Where the next of its size will be a run its pages are for that. */
+	if (move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE)))
+		kf_pages_unmap(run);
+	else if (wants_mapping(run->asked, 1))
+		kf_pages_free(run);
+	else
+		kf_pages_adopt(run);
+}
+
+static void count_resize(struct kf_run *run, size_t old, size_t size)
+{
+	size_t bytes = kf_run_bytes(run);
+
+	if (bytes > old)
+		kf_self_stat(KF_SLOT_large_allocated, bytes - old);
+	else
+		kf_self_stat(KF_SLOT_large_freed, old - bytes);
+	kf_self_stat(KF_SLOT_large_slack, (bytes - size) - (old - run->asked));
+	run->asked = size;
+}
+
+/*
+ * What grows is likely to grow on: with an eighth of room a block that grows
+ * by small steps moves so rarely that all moves together cost what one does
+ * at the end. Pages never touched cost none.
+ */
+static bool grow_mapped(struct kf_run *run, size_t nr)
+{
+	size_t medium = nr + nr / 8;
+
+	return kf_pages_resize(run, medium) || kf_pages_remap(run, medium) ||
+	       kf_pages_resize(run, nr) || kf_pages_remap(run, nr);
+}
+
+static void *copy_wider(struct kf_heap *heap, struct kf_run *run, size_t size)
+{
+	struct want want = {
+		.size = size,
+		.room = kf_resize_room(run->asked, size),
+		.align = KF_PAGE,
+		.grows = true,
+	};
+	struct kf_run *to = provide(heap, &want, false);
+
+	if (!to)
+		return NULL;
+	__builtin_memcpy(to->start, run->start,
+			 KF_MIN(kf_run_bytes(run), size));
+	kf_large_free(heap, run);
+	kf_self_stat(KF_SLOT_realloc_moved, 1);
+	return to->start;
+}
+
+void *kf_large_resize(struct kf_heap *heap, struct kf_run *run, size_t size)
+{
+	size_t old = kf_run_bytes(run);
+	size_t nr = pages_for(size);
+	bool done = true;
+
+	if (nr > run->nr_pages && run->kind == KF_RUN_MAPPED)
+		done = grow_mapped(run, nr);
+	else if (nr > run->nr_pages || size < run->asked)
+		done = nr == run->nr_pages || kf_pages_resize(run, nr);
+	if (!done && nr > run->nr_pages)
+		return copy_wider(heap, run, size);
+	if (!done)
+		return NULL;
+	count_resize(run, old, size);
+	return run->start;
+}

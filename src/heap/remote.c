@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Blocks freed by a thread that does not own them.
+ *
+ * A thread that allocates too hands them out again itself: so nothing has to
+ * be sent where threads free about as much as they allocate, and an owner that
+ * sleeps does not make the others grow. What it has no use for gathers in
+ * outboxes, one list for each owner, and is sent together: one compare and
+ * swap a list, as in snmalloc ("snmalloc: a message passing allocator", ISMM
+ * 2019). The owner takes its whole inbox with one exchange and puts each block
+ * into its slab. Until then the blocks are used, so no slab goes while one of
+ * its blocks is on the way.
+ *
+ * What a heap may have of others is bounded by its budget. When that is used
+ * up all is sent, and blocks of others are not kept again until a bin had none
+ * of its own.
+ */
+#include "heap/heap.h"
+
+#include "heap/audit.h"
+#include "heap/boundary.h"
+#include "heap/marked.h"
+
+#include "probes/konfiscator-probes.h"
+
+/* Blocks beyond this part of it are not kept. */
+#define BUDGET_SHARE 4
+
+/*
+ * The second word of a block under way, where others have their key, leads to
+ * one that comes KF_AHEAD later in the list, or to none. Whoever walks the list
+ * has its lines fetched in time, which they would otherwise be one by one; and
+ * by it free knows what is under way already.
+ */
+static inline void set_later(void *block, const void *later)
+{
+	*kf_slab_key(block) = kf_remote_code(later);
+}
+
+static void send(struct kf_heap *to, void *first, void *last)
+{
+	void *old = __atomic_load_n(&to->inbox, __ATOMIC_RELAXED);
+
+	do {
+		kf_link_set(last, old);
+	} while (!__atomic_compare_exchange_n(&to->inbox, &old, first, true,
+					      __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+static void send_box(struct kf_outbox *box)
+{
+	if (box->to)
+		send(box->to, box->first, box->last);
+	box->to = NULL;
+}
+
+static __noinline void change_box(struct kf_outbox *box, struct kf_heap *to,
+				  void *p)
+{
+	send_box(box);
+	*box = (struct kf_outbox){.to = to, .last = p};
+}
+
+static inline void post(struct kf_heap *heap, struct kf_heap *to, void *p)
+{
+	/* Heaps are about a page apart. */
+	size_t i = ((uintptr_t)to >> KF_PAGE_SHIFT) % KF_NR_OUTBOXES;
+	struct kf_outbox *box = &heap->outbox[i];
+
+	if (unlikely(box->to != to))
+		change_box(box, to, p);
+	kf_link_set(p, box->first);
+	set_later(p, box->latest[box->nr % KF_AHEAD]);
+	box->latest[box->nr++ % KF_AHEAD] = p;
+	box->first = p;
+}
+
+/* Each goes to its owner, which may be the heap itself. */
+static uint32_t post_list(struct kf_heap *heap, void *block)
+{
+	uint32_t nr = 0;
+	void *next;
+
+	for (; block; block = next, nr++) {
+		struct kf_slab *slab = kf_slab_at(block);
+
+		next = kf_audit_next(block);
+		if (kf_slab_owner(slab) == heap)
+			kf_slab_return(heap, slab, block);
+		else
+			post(heap, kf_slab_owner(slab), block);
+	}
+	return nr;
+}
+
+static void post_class(struct kf_heap *heap, unsigned int class)
+{
+	struct kf_cached *cache = &heap->cache[class];
+	void *first = cache->first;
+
+	*cache = (struct kf_cached){NULL, 0};
+	post_list(heap, first);
+}
+
+void kf_heap_send_all(struct kf_heap *heap)
+{
+	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
+		post_class(heap, i);
+	for (unsigned int i = 0; i < KF_NR_OUTBOXES; i++)
+		send_box(&heap->outbox[i]);
+	heap->budget = heap->budget_max;
+}
+
+void kf_cache_drop(struct kf_heap *heap)
+{
+	for (unsigned int i = KF_NR_TINY + 1; i < KF_NR_CLASSES; i++) {
+		heap->budget +=
+			(int64_t)(heap->cache[i].nr * kf_class_bytes(i));
+		post_class(heap, i);
+	}
+}
+
+uint32_t kf_cache_flush(struct kf_heap *heap, struct kf_bin *bin)
+{
+	uint32_t nr = post_list(heap, kf_bin_first(bin));
+
+	heap->due[bin - heap->front.bin] = 0;
+	*bin = (struct kf_bin){kf_link_code(NULL), 0};
+	return nr;
+}
+
+void kf_heap_send_cached(struct kf_heap *heap)
+{
+	kf_heap_enter(heap);
+	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
+		if (heap->front.bin[class].source & KF_BIN_CACHED)
+			kf_cache_flush(heap, &heap->front.bin[class]);
+	}
+	heap->reuse = false;
+	kf_heap_send_all(heap);
+	kf_heap_leave(heap);
+}
+
+static __noinline void overdrawn(struct kf_heap *heap)
+{
+	heap->reuse = false;
+	kf_heap_send_all(heap);
+}
+
+bool kf_cache_used;
+
+static inline void keep(struct kf_heap *heap, const struct kf_slab *slab,
+			void *p)
+{
+	struct kf_cached *cache =
+		(void *)((char *)heap->cache + kf_slab_offset(slab));
+
+	if (unlikely(!__atomic_load_n(&kf_cache_used, __ATOMIC_RELAXED)))
+		__atomic_store_n(&kf_cache_used, true, __ATOMIC_RELAXED);
+	kf_link_set(p, cache->first);
+	*kf_slab_key(p) = (uintptr_t)kf_slab_owner(slab);
+	cache->first = p;
+	cache->nr++;
+}
+
+/* Returns false when the budget was used up. */
+static __always_inline_kf bool put(struct kf_heap *heap, struct kf_slab *slab,
+				   void *p)
+{
+	heap->budget -= (int64_t)slab->size;
+	if (heap->reuse && slab->size <= KF_BUDGET / BUDGET_SHARE &&
+	    !kf_slab_has_marks(slab))
+		keep(heap, slab, p);
+	else
+		post(heap, kf_slab_owner(slab), p);
+	if (likely(heap->budget > 0))
+		return true;
+	overdrawn(heap);
+	return false;
+}
+
+uint32_t kf_cache_take(struct kf_heap *heap, size_t offset)
+{
+	struct kf_cached *cache = (void *)((char *)heap->cache + offset);
+	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
+	unsigned int class = (unsigned int)(offset / sizeof(*bin));
+	uint32_t nr = (uint32_t)cache->nr;
+
+	if (!nr || (class > KF_NR_TINY && !kf_audit_cache(heap, class)))
+		return 0;
+	*bin = (struct kf_bin){kf_link_code(cache->first), KF_BIN_CACHED};
+	*cache = (struct kf_cached){NULL, 0};
+	heap->budget += (int64_t)(nr * kf_class_bytes(class));
+	return nr;
+}
+
+void kf_cache_restore(struct kf_heap *heap, size_t offset, void *first,
+		      uint32_t nr)
+{
+	struct kf_cached *cache = (void *)((char *)heap->cache + offset);
+	unsigned int class = (unsigned int)(offset / sizeof(*cache));
+
+	*cache = (struct kf_cached){first, nr};
+	heap->budget -= (int64_t)(nr * kf_class_bytes(class));
+}
+
+void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
+{
+	struct kf_heap *owner = kf_slab_owner(slab);
+
+	if (kf_slab_has_marks(slab))
+		kf_mark_leave(slab, p);
+	kf_heap_enter(heap);
+	kf_slot_pair(heap->front.slot, kf_slab_offset(slab))->frees++;
+	if (likely(owner != heap && owner != heap->marked)) {
+		heap->front.slot->scalar[KF_SLOT_remote_frees]++;
+		put(heap, slab, p);
+	} else {
+		kf_slab_return(owner, slab, p);
+	}
+	kf_heap_leave(heap);
+	kf_pages_settle();
+}
+
+bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p)
+{
+	kf_self_stat(KF_SLOT_remote_frees, 1);
+	if (unlikely(!heap)) {
+		set_later(p, NULL);
+		send(kf_slab_owner(slab), p, p);
+		return false;
+	}
+	return put(heap, slab, p);
+}
+
+void kf_heap_collect(struct kf_heap *heap)
+{
+	uint64_t total = 0;
+	void *block, *next;
+
+	if (unlikely(__atomic_load_n(&heap->suspect, __ATOMIC_RELAXED)))
+		kf_audit_judge(heap);
+	if (!__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
+		return;
+	/* pairs with the release of send() */
+	block = __atomic_exchange_n(&heap->inbox, NULL, __ATOMIC_ACQUIRE);
+	heap->inbox_snapshot = NULL;
+	for (; block; block = next) {
+		struct kf_run *run = kf_map_peek(block);
+
+		__builtin_prefetch(kf_remote_later(block), 1);
+		/*
+		 * Freed again while it was under way, it is in a list of its
+		 * slab, and so is what follows: nobody gets the others.
+		 */
+		if (unlikely(*kf_slab_key(block) == (uintptr_t)heap)) {
+			kf_audit_tell(KONF_DOUBLE_FREE, block);
+			break;
+		}
+		/* It has come home, should there be something to tell. */
+		*kf_slab_key(block) = 0;
+		next = kf_audit_next(block);
+		kf_slab_return(heap, kf_container_of(run, struct kf_slab, run),
+			       block);
+		total++;
+	}
+	kf_heap_stat(heap, KF_SLOT_remote_collected, total);
+	kf_probe_remote_collect((uintptr_t)heap, total);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Slabs: see slab.h.
+ *
+ * A slab is carved a page at a time, so that a program that needs few blocks
+ * touches few pages. Free blocks are linked through their first word; all
+ * other state is in the descriptor.
+ */
+#include "heap/heap.h"
+
+#include "heap/audit.h"
+#include "heap/boundary.h"
+
+#include "pages/pages.h"
+
+#include "probes/konfiscator-probes.h"
+
+/* What is kept for large blocks comes before pages that nobody has used. */
+static struct kf_slab *take_pages(struct kf_heap *heap, size_t nr_pages)
+{
+	struct kf_slab *slab;
+	struct kf_run *run;
+	bool zeroed;
+
+	if (kf_word_get(KF_WORD_dirty) < nr_pages << KF_PAGE_SHIFT)
+		kf_kept_drop(heap);
+	run = kf_pages_alloc(nr_pages, KF_GRANULE_PAGES, KF_RUN_SLAB, &zeroed);
+	slab = kf_container_of(run, struct kf_slab, run);
+	if (!run)
+		return NULL;
+	slab->zeroed = zeroed;
+	return slab;
+}
+
+static uintptr_t tags(const struct kf_heap *heap, size_t size)
+{
+	if (heap->marks)
+		return KF_SLAB_MARKED;
+	return size > KF_TINY_MAX ? KF_SLAB_MEDIUM : 0;
+}
+
+/*
+ * A place for the first block, of what the blocks leave of a page: after J.
+ * Bonwick, "The slab allocator", 1994. Where slabs begin alike, the heads of
+ * blocks do too, and few lines of the caches have to hold them all. Powers of
+ * two leave nothing, and so are what an alignment above KF_SLAB_COLOUR is
+ * served from. Slabs with marks have these there.
+ *
+ * Not a multiple of 512: processors copy slowly to a few bytes behind where
+ * the source is in its page, as the kernel does when it reads a file to a
+ * buffer that has a small head.
+ */
+static uint8_t next_colour(struct kf_heap *heap, const struct kf_slab *slab)
+{
+	size_t left = -(slab->capacity * slab->size) % KF_PAGE;
+	size_t nr = left / KF_SLAB_COLOUR;
+	size_t i;
+
+	if (slab->size <= KF_TINY_MAX)
+		return 0;
+	nr -= nr / 8;
+	if (!nr)
+		return 0;
+	/* Far from the last ones, whatever there is: by the golden ratio. */
+	heap->next_colour += 159;
+	i = heap->next_colour * nr >> 8;
+	return (uint8_t)(i + i / 7 + 1);
+}
+
+struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
+{
+	size_t size = kf_class_bytes(class);
+	size_t mark_bytes = heap->marks ? sizeof(uint32_t) : 0;
+	size_t nr_pages =
+		kf_class_slab_pages(class, heap->nr_slabs[class], mark_bytes);
+	struct kf_slab *slab = kf_spare_get(heap, nr_pages);
+
+	if (!slab)
+		slab = take_pages(heap, nr_pages);
+	if (!slab)
+		return NULL;
+	slab->frees = &heap->front.slot->class[class].frees;
+	slab->size = size;
+	slab->capacity =
+		(uint16_t)(kf_run_bytes(&slab->run) / (size + mark_bytes));
+	slab->colour = heap->marks ? 0 : next_colour(heap, slab);
+	slab->inverse = UINT64_MAX / size + 1;
+	slab->run.marks = (void *)(slab->run.start + slab->capacity * size);
+	__atomic_store_n(&slab->owner, (uintptr_t)heap | tags(heap, size),
+			 __ATOMIC_RELAXED);
+	kf_list_add(&slab->link, &heap->slabs[class]);
+	heap->nr_slabs[class]++;
+	if (class <= KF_NR_TINY)
+		heap->share[class].to = 0;
+	kf_class_add(class, 0, 1);
+	kf_word_add_atomic(KF_WORD_slabs_made, 1);
+	kf_probe_slab_new((uintptr_t)slab->run.start, size);
+	return slab;
+}
+
+void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
+{
+	struct kf_bin *bin = &heap->front.bin[kf_slab_class(slab)];
+
+	if (kf_bin_source(bin) == slab)
+		bin->source = 0;
+	kf_list_del(&slab->link);
+	heap->nr_slabs[kf_slab_class(slab)]--;
+	kf_heap_stat(heap, KF_SLOT_carved,
+		     -(uint64_t)slab->carved * slab->size);
+	kf_heap_grow_budget(heap, slab->size,
+			    -(int64_t)(slab->carved * slab->size));
+	kf_class_add(kf_slab_class(slab), -(int64_t)slab->carved, -1);
+	kf_word_add_atomic(KF_WORD_slabs_freed, 1);
+	kf_probe_slab_free((uintptr_t)slab->run.start, slab->size);
+	__atomic_store_n(&slab->owner, 0, __ATOMIC_RELAXED);
+	slab->carved = 0;
+	slab->local = NULL;
+	if (!kf_spare_put(heap, slab))
+		kf_pages_free(&slab->run);
+}
+
+/*
+ * The one that a bin is filled from stays, unless it is dear: it will be wanted
+ * again.
+ */
+void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab)
+{
+	if (kf_slab_is_sparse(slab) ||
+	    kf_bin_source(&heap->front.bin[kf_slab_class(slab)]) != slab)
+		kf_slab_dispose(heap, slab);
+}
+
+void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
+{
+	kf_heap_enter(heap);
+	kf_slab_emptied(heap, slab);
+	kf_heap_leave(heap);
+	kf_pages_settle();
+}
+
+/* Bytes to carve at a time: more where the pages were in use before. */
+static inline size_t carve_bytes(const struct kf_slab *slab)
+{
+	return slab->zeroed ? KF_PAGE : 4 * KF_PAGE;
+}
+
+/* Link fresh blocks, lowest address first. */
+static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
+		      struct kf_bin *bin)
+{
+	size_t size = slab->size;
+	size_t nr = KF_MAX(carve_bytes(slab) / size, (size_t)1);
+	char *block = (char *)kf_slab_blocks(slab) + slab->carved * size;
+
+	nr = KF_MIN(nr, (size_t)(slab->capacity - slab->carved));
+	bin->coded = kf_link_code(block);
+	for (size_t i = 1; i < nr; i++, block += size) {
+		kf_link_set(block, block + size);
+		*kf_slab_key(block) = (uintptr_t)heap;
+	}
+	kf_link_set(block, NULL);
+	*kf_slab_key(block) = (uintptr_t)heap;
+	__atomic_store_n(&slab->carved, (uint16_t)(slab->carved + nr),
+			 __ATOMIC_RELAXED);
+	slab->used = (uint16_t)(slab->used + nr);
+	bin->source = (uintptr_t)slab | (slab->zeroed ? KF_BIN_ZEROED : 0);
+	kf_heap_stat(heap, KF_SLOT_carved, nr * size);
+	kf_heap_grow_budget(heap, size, (int64_t)(nr * size));
+	kf_class_add(kf_slab_class(slab), nr, 0);
+	return (uint32_t)nr;
+}
+
+bool kf_slab_is_sent(const struct kf_slab *slab, const void *p)
+{
+	const void *later = kf_remote_later(p);
+	const struct kf_slab *other;
+
+	if (!later)
+		return true;
+	if (!kf_slab_looks_sent(p))
+		return false;
+	other = kf_slab_at(later);
+	return other && kf_slab_is_block(other, later) &&
+	       kf_slab_owner(other) == kf_slab_owner(slab);
+}
+
+/* Whether a list of at most @nr blocks, or one that is damaged, has a block. */
+static bool is_in(const void *block, const void *p, uint64_t nr)
+{
+	while (nr-- && kf_link_leads_on(block) && block != p)
+		block = kf_link_next(block);
+	return block == p;
+}
+
+bool kf_slab_has_free(const struct kf_heap *heap, const struct kf_slab *slab,
+		      const void *p)
+{
+	size_t class = kf_slab_class(slab);
+	const struct kf_bin *bin = &heap->front.bin[class];
+	const struct kf_cached *cache = &heap->cache[class];
+	const struct kf_heap *owner = kf_slab_owner(slab);
+
+	if (owner == heap->marked)
+		return kf_slab_has_free(owner, slab, p);
+	if (is_in(cache->first, p, cache->nr) ||
+	    (bin->source & KF_BIN_CACHED &&
+	     is_in(kf_bin_first(bin), p, UINT16_MAX)))
+		return true;
+	return owner == heap && (is_in(slab->local, p, slab->carved) ||
+				 (kf_bin_source(bin) == slab &&
+				  is_in(kf_bin_first(bin), p, slab->carved)));
+}
+
+uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
+		      struct kf_bin *bin)
+{
+	uint32_t nr = slab->carved - slab->used;
+
+	if (!nr)
+		return carve(heap, slab, bin);
+	if (unlikely(!kf_slab_is_block(slab, slab->local))) {
+		kf_audit_local(slab);
+		return 0;
+	}
+	bin->coded = kf_link_code(slab->local);
+	bin->source = (uintptr_t)slab;
+	slab->local = NULL;
+	slab->used = slab->carved;
+	return nr;
+}
+
+void kf_slab_untake(struct kf_slab *slab, void *first, uint32_t nr)
+{
+	slab->local = first;
+	slab->used = (uint16_t)(slab->used - nr);
+}
+
+void kf_slab_retire(struct kf_slab *slab)
+{
+	__atomic_store_n(&slab->owner, slab->owner | KF_SLAB_FULL,
+			 __ATOMIC_RELAXED);
+	kf_list_del(&slab->link);
+}
+
+void kf_slab_unretire(struct kf_heap *heap, struct kf_slab *slab)
+{
+	__atomic_store_n(&slab->owner, slab->owner & ~KF_SLAB_FULL,
+			 __ATOMIC_RELAXED);
+	kf_list_add_tail(&slab->link, &heap->slabs[kf_slab_class(slab)]);
+}

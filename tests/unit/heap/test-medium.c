@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * heap/fast.h: medium blocks, which wait in the heap and not in their slabs.
+ */
+#include "config.h"
+
+#include "heap/large.h"
+#include "heap/fast.h"
+#include "heap/backend.h"
+#include "pages/pages.h"
+#include "stats/stats.h"
+#include "tests/unit/unit.h"
+
+#define BYTES ((size_t)4096)
+#define NR_BLOCKS 100
+
+static const struct kf_backend *supply = &kf_backend_firstfit;
+static unsigned int class;
+static void *blocks[NR_BLOCKS];
+
+static struct kf_heap *start(void)
+{
+	kf_stats_init();
+	supply->init();
+	class = kf_class_of(BYTES);
+	return kf_heap_get();
+}
+
+/* With the short ways open. */
+static struct kf_heap *start_known(void)
+{
+	struct kf_heap *heap = start();
+
+	kf_process_know();
+	kf_countdown_set(0);
+	kf_process_see();
+	return heap;
+}
+
+/* As malloc and free do it. */
+static void *take(struct kf_heap *heap)
+{
+	size_t usable;
+	bool zeroed;
+	void *p = kf_fast_pop(heap, BYTES, true, &usable, &zeroed);
+
+	if (!p)
+		p = supply->alloc(BYTES, 16, false, &usable);
+	UNIT_REQUIRE(p);
+	ck_assert_uint_eq(usable, BYTES);
+	return p;
+}
+
+static bool keep(struct kf_heap *heap, void *p)
+{
+	return kf_fast_keep(heap, kf_slab_at(p), p);
+}
+
+static void take_all(struct kf_heap *heap)
+{
+	for (size_t i = 0; i < NR_BLOCKS; i++)
+		blocks[i] = take(heap);
+}
+
+START_TEST(block_freed_last_is_the_next)
+{
+	struct kf_heap *heap = start();
+
+	take_all(heap);
+	UNIT_REQUIRE(keep(heap, blocks[7]));
+	UNIT_REQUIRE(keep(heap, blocks[90]));
+	ck_assert_uint_eq(heap->cache[class].nr, 2);
+	ck_assert_ptr_eq(take(heap), blocks[90]);
+	ck_assert_ptr_eq(take(heap), blocks[7]);
+	ck_assert_uint_eq(heap->cache[class].nr, 0);
+	ck_assert_int_eq(heap->budget, heap->budget_max);
+	ck_assert_uint_eq(kf_heap_live_small(), NR_BLOCKS * BYTES);
+}
+END_TEST
+
+START_TEST(few_of_a_class_are_kept)
+{
+	struct kf_heap *heap = start();
+	int nr = 0;
+
+	take_all(heap);
+	for (size_t i = 0; i < NR_BLOCKS; i++)
+		nr += keep(heap, blocks[i]);
+	ck_assert_int_eq(nr, KF_NR_MEDIUM);
+	ck_assert_uint_eq(kf_heap_live_small(),
+			  (NR_BLOCKS - KF_NR_MEDIUM) * BYTES);
+}
+END_TEST
+
+START_TEST(none_is_kept_beyond_the_credit)
+{
+	struct kf_heap *heap = start();
+
+	take_all(heap);
+	ck_assert_int_gt(heap->budget_max, KF_BUDGET);
+	heap->budget = BYTES;
+	UNIT_REQUIRE(keep(heap, blocks[0]));
+	UNIT_REQUIRE(!keep(heap, blocks[1]));
+}
+END_TEST
+
+START_TEST(trim_gives_them_back)
+{
+	struct kf_heap *heap = start();
+
+	take_all(heap);
+	for (size_t i = 0; i < NR_BLOCKS; i++) {
+		if (!keep(heap, blocks[i]))
+			ck_assert_int_eq(supply->release(blocks[i], 0),
+					 KF_FINE);
+	}
+	ck_assert_uint_gt(heap->cache[class].nr, 0);
+	kf_heap_trim(heap);
+	ck_assert_uint_eq(heap->cache[class].nr, 0);
+	kf_heap_flush(heap);
+	ck_assert_int_eq(heap->budget, heap->budget_max);
+	ck_assert_int_eq(heap->budget_max, KF_BUDGET);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), 0);
+	ck_assert_ptr_null(kf_pages_check(&(struct kf_pages_sums){0}));
+}
+END_TEST
+
+START_TEST(what_is_no_block_or_free_is_not_taken)
+{
+	struct kf_heap *heap = start();
+	struct kf_slab *slab;
+
+	take_all(heap);
+	slab = kf_slab_at(blocks[0]);
+	UNIT_REQUIRE(!kf_fast_keep(heap, slab, (char *)blocks[0] + 16));
+	UNIT_REQUIRE(keep(heap, blocks[0]));
+	UNIT_REQUIRE(!keep(heap, blocks[0]));
+	UNIT_REQUIRE(kf_slab_has_free(heap, slab, blocks[0]));
+	ck_assert_int_eq(supply->release(blocks[0], 0), KF_DOUBLE_FREE);
+}
+END_TEST
+
+/* The sample is the slow path's. */
+START_TEST(none_is_handed_out_where_a_sample_is_near)
+{
+	struct kf_heap *heap = start();
+
+	take_all(heap);
+	UNIT_REQUIRE(keep(heap, blocks[0]));
+	heap->countdown.left = BYTES - 1;
+	ck_assert_ptr_null(kf_fast_reuse(heap, class));
+	heap->countdown.left = BYTES;
+	ck_assert_ptr_eq(kf_fast_reuse(heap, class), blocks[0]);
+	ck_assert_int_eq(heap->countdown.left, 0);
+}
+END_TEST
+
+/* A block of a bin may read as zeroes, this one does not. */
+START_TEST(reused_block_is_not_said_to_be_zeroed)
+{
+	struct kf_heap *heap = start();
+	bool zeroed = true;
+	size_t usable;
+
+	take_all(heap);
+	UNIT_REQUIRE(keep(heap, blocks[0]));
+	heap->front.bin[class].source |= KF_BIN_ZEROED;
+	ck_assert_ptr_eq(kf_fast_pop(heap, BYTES, true, &usable, &zeroed),
+			 blocks[0]);
+	UNIT_REQUIRE(!zeroed);
+}
+END_TEST
+
+START_TEST(larger_block_serves_where_it_may)
+{
+	struct kf_heap *heap = start_known();
+	size_t larger = kf_class_bytes(class + 1), usable;
+	bool zeroed = false;
+	void *p;
+
+	UNIT_REQUIRE(kf_heap_alloc(heap, class + 1, larger, false, &zeroed));
+	ck_assert_ptr_null(kf_fast_pop(heap, BYTES, false, &usable, &zeroed));
+	UNIT_REQUIRE(!zeroed);
+	p = kf_fast_pop(heap, BYTES, true, &usable, &zeroed);
+	ck_assert_uint_eq(usable, larger);
+	UNIT_REQUIRE(zeroed && kf_slab_at(p)->size == larger);
+	ck_assert_uint_eq(heap->nr_slabs[class], 0);
+	ck_assert_uint_eq(kf_heap_live_small(), 2 * larger);
+}
+END_TEST
+
+START_TEST(slab_is_made_where_no_larger_block_is_near)
+{
+	struct kf_heap *heap = start_known();
+	size_t usable;
+	bool zeroed;
+
+	heap->due[class] = kf_sample_epoch;
+	ck_assert_ptr_null(kf_fast_pop(heap, BYTES, true, &usable, &zeroed));
+	heap->due[class] = 0;
+	UNIT_REQUIRE(kf_fast_pop(heap, BYTES, true, &usable, &zeroed));
+	ck_assert_uint_eq(usable, BYTES);
+	ck_assert_uint_eq(heap->nr_slabs[class], 1);
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		block_freed_last_is_the_next,
+		few_of_a_class_are_kept,
+		none_is_kept_beyond_the_credit,
+		trim_gives_them_back,
+		what_is_no_block_or_free_is_not_taken,
+		none_is_handed_out_where_a_sample_is_near,
+		reused_block_is_not_said_to_be_zeroed,
+		larger_block_serves_where_it_may,
+		slab_is_made_where_no_larger_block_is_near,
+	};
+
+	return unit_run("heap/medium", tests, KF_ARRAY_SIZE(tests));
+}
