@@ -51,9 +51,12 @@ __kf_public int posix_memalign(void **out, size_t align, size_t size)
 
 __kf_public void *aligned_alloc(size_t align, size_t size)
 {
+	const struct kf_engine_extra *extra;
+
 	if (kf_is_pow2(align))
 		return kf_aligned(align, size);
-	if (kf_host_passes_on() && kf_system_rounds())
+	extra = kf_engine_extra(kf_host_engine());
+	if (extra->rounds && extra->rounds())
 		return memalign(align, size);
 	return invalid();
 }

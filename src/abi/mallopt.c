@@ -14,14 +14,16 @@
 
 __kf_public int mallopt(int param, int value)
 {
+	const struct kf_engine_extra *extra = kf_engine_extra(kf_host_engine());
 	int good;
 
 	if (kf_start_is_due())
 		kf_start();
 	kf_probe_memory_mallopt((uint64_t)(int64_t)param,
 				(uint64_t)(int64_t)value);
-	if (kf_host_passes_on())
-		return kf_system_mallopt(param, value);
+	extra = kf_engine_extra(kf_host_engine());
+	if (extra->mallopt)
+		return extra->mallopt(param, value);
 	good = kf_tune(param, value);
 	/* New and freed blocks are filled already. */
 	if (good && param != M_PERTURB)

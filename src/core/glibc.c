@@ -141,9 +141,9 @@ void kf_tune_read(void)
 {
 	const char *value;
 
-	/* The malloc behind the engine system reads its names by itself. */
+	/* A malloc that is passed on to reads its names by itself. */
 	if (!kf_env_is_trusted() ||
-	    kf_engine_find(kf_conf.engine) == &kf_engine_system)
+	    kf_engine_extra(kf_engine_find(kf_conf.engine))->mallopt)
 		return;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(settings); i++) {
 		const char *name = settings[i].variable;

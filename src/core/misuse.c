@@ -90,7 +90,7 @@ void kf_misuse_tell(const void *p, enum kf_misuse wrong)
 
 bool kf_misuse_is_strict(void)
 {
-	return kf_host_engine() == &kf_engine_secure;
+	return kf_engine_extra(kf_host_engine())->is_exact;
 }
 
 static bool size_is_fatal(void)

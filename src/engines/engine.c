@@ -33,6 +33,15 @@ const struct konf_engine *kf_engine_find(const char *name)
 	return NULL;
 }
 
+const struct kf_engine_extra *kf_engine_extra(const struct konf_engine *engine)
+{
+	static const struct kf_engine_extra none;
+
+	if (engine == &kf_engine_secure)
+		return &kf_engine_extra_secure;
+	return engine == &kf_engine_system ? &kf_engine_extra_system : &none;
+}
+
 static void count_map(const void *addr, size_t size)
 {
 	uint64_t held;

@@ -80,26 +80,42 @@ struct kf_next_malloc {
 	bool heads;
 };
 
-/**
- * kf_system_next() - whom the engine system passes on to
- *
- * Context: any, once the engine stands.
- * Return: its functions.
+/*
+ * What an engine of the library may have besides what the contract says. The
+ * host asks for these members, never for an engine by its name.
  */
-struct kf_next_malloc kf_system_next(void);
+struct kf_engine_extra {
+	/*
+	 * Give up what is in a part of a live block that will be freed or cut
+	 * off next: the pages go by name, which the engine cannot do as it is
+	 * under a lock. The block's owner calls it, with no lock held.
+	 */
+	void (*give_pages)(char *p, size_t bytes);
+	/* The program ends: look at all blocks and tell of what is wrong. */
+	void (*look_over)(void);
+	/* The malloc that it passes on to, to be asked at once. */
+	struct kf_next_malloc (*next)(void);
+	/* All of mallopt(3) is for that malloc: what it says. */
+	int (*mallopt)(int param, int value);
+	/* Whether aligned_alloc(3) rounds up there, and does not refuse. */
+	bool (*rounds)(void);
+	/* Without memory of its own for it, a block is the default engine's. */
+	bool falls_back;
+	/* It knows what was asked for a block to the byte. */
+	bool is_exact;
+};
+
+extern const struct kf_engine_extra kf_engine_extra_secure;
+extern const struct kf_engine_extra kf_engine_extra_system;
 
 /**
- * kf_system_mallopt() - hand mallopt() on
- * kf_system_rounds() - whether aligned_alloc() rounds alignments up there, as
- *	the C library's does before 2.38, and does not refuse them
- * @param:	as the program said
- * @value:	likewise
+ * kf_engine_extra() - what an engine has besides the contract
+ * @engine:	the engine, or NULL for the default
  *
- * Context: any, once the engine stands.
- * Return: what that malloc says; 1 where it has no mallopt().
+ * Context: any.
+ * Return: its extra members; all are NULL or false for most.
  */
-int kf_system_mallopt(int param, int value);
-bool kf_system_rounds(void);
+const struct kf_engine_extra *kf_engine_extra(const struct konf_engine *engine);
 
 /**
  * kf_engine_commit() - let reserved addresses have pages, counted as held

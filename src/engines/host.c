@@ -11,7 +11,6 @@
 
 #include "engines/marks.h"
 #include "engines/tally.h"
-#include "engines/secure.h"
 #include "engines/engine.h"
 #include "heap/fast.h"
 #include "heap/heap.h"
@@ -30,9 +29,10 @@
 
 #define FIRSTFIT (&kf_backend_firstfit)
 
-/* @engine and the two behind it: constant once the engine stands. */
+/* @engine and the four behind it: constant once the engine is installed. */
 static struct {
 	const struct konf_engine *engine;
+	const struct kf_engine_extra *extra;
 	bool serial;
 	bool elsewhere;
 	size_t least;	     /* bytes that may be asked for, 0 or 1 */
@@ -191,11 +191,6 @@ static __noinline void *unguarded(size_t size, size_t align, size_t *usable)
 	return p;
 }
 
-static bool is_secure(void)
-{
-	return host.engine == &kf_engine_secure;
-}
-
 static void *alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 {
 	const struct kf_counters *counters = kf_counters_get();
@@ -215,7 +210,7 @@ static void *alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 		count_new(counters, size, *usable);
 	}
 	leave();
-	if (unlikely(!p) && is_secure())
+	if (unlikely(!p) && host.extra->falls_back)
 		p = unguarded(size, align, usable);
 	errno = saved;
 	return p;
@@ -281,8 +276,8 @@ static enum kf_misuse release(void *p, size_t usable)
 	count_gone(kf_counters_get(), usable);
 	if (has_marks())
 		leave_mark(p, usable);
-	if (host.engine == &kf_engine_secure)
-		kf_secure_give_pages(p, usable);
+	if (host.extra->give_pages)
+		host.extra->give_pages(p, usable);
 	give(p, usable);
 	errno = saved;
 	return KF_FINE;
@@ -315,8 +310,8 @@ static bool resize_inside(void *p, size_t have, size_t size, void **to)
 
 	if (!host.engine->realloc)
 		return false;
-	if (size < have && host.engine == &kf_engine_secure)
-		kf_secure_give_pages((char *)p + size, have - size);
+	if (size < have && host.extra->give_pages)
+		host.extra->give_pages((char *)p + size, have - size);
 	if (!enter())
 		return false;
 	*to = host.engine->realloc(p, size);
@@ -347,7 +342,7 @@ static void *resize_anyhow(void *p, size_t have, size_t size)
 
 	/* A shrink never fails: the block it was is still large enough. */
 	if (!is_default(p) && resize_inside(p, have, size, &to) &&
-	    (to || !is_secure()))
+	    (to || !host.extra->falls_back))
 		return to || size > have ? to : p;
 	return kf_resize_stays(have, size) ? p : move(p, have, size);
 }
@@ -535,9 +530,8 @@ static struct kf_host_way way_to(const struct konf_engine *engine)
 	struct kf_next_malloc any = {alloc_any, engine->free,
 				     engine->usable_size, zeroed_any, false};
 
-	return (struct kf_host_way){
-		engine == &kf_engine_system ? kf_system_next() : any,
-		engine->flags & KONF_ENGINE_ELSEWHERE};
+	return (struct kf_host_way){host.extra->next ? host.extra->next() : any,
+				    engine->flags & KONF_ENGINE_ELSEWHERE};
 }
 
 const char *kf_host_install(const struct konf_engine *engine)
@@ -549,6 +543,7 @@ const char *kf_host_install(const struct konf_engine *engine)
 	why = engine->init ? engine->init(&services) : NULL;
 	if (why)
 		return why;
+	host.extra = kf_engine_extra(engine);
 	host.engine = engine;
 	host.serial = !(engine->flags & KONF_ENGINE_THREADS);
 	host.elsewhere = engine->flags & KONF_ENGINE_ELSEWHERE;
@@ -568,15 +563,10 @@ bool kf_host_takes_zero(void)
 
 void kf_host_finish(void)
 {
-	if (!is_secure() || !enter())
+	if (!host.engine || !host.extra->look_over || !enter())
 		return;
-	kf_secure_look_over();
+	host.extra->look_over();
 	leave();
-}
-
-bool kf_host_passes_on(void)
-{
-	return host.engine == &kf_engine_system;
 }
 
 const struct konf_engine *kf_host_engine(void)

@@ -39,14 +39,6 @@ const char *kf_host_install(const struct konf_engine *engine);
 const struct konf_engine *kf_host_engine(void);
 
 /**
- * kf_host_passes_on() - whether the engine system stands
- *
- * Context: any.
- * Return: true if so.
- */
-bool kf_host_passes_on(void);
-
-/**
  * kf_host_takes_zero() - whether the engine that stands takes size 0
  *
  * Context: any.

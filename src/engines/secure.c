@@ -155,3 +155,10 @@ const struct konf_engine kf_engine_secure = {
 	.realloc = resize, .check = kf_secure_judge,
 	.trim = trim,
 };
+
+const struct kf_engine_extra kf_engine_extra_secure = {
+	.give_pages = kf_secure_give_pages,
+	.look_over = kf_secure_look_over,
+	.falls_back = true,
+	.is_exact = true,
+};

@@ -169,12 +169,12 @@ static size_t trim(size_t pad)
 	return next.trim ? (size_t)next.trim(pad) : 0;
 }
 
-int kf_system_mallopt(int param, int value)
+static int pass_mallopt(int param, int value)
 {
 	return next.mallopt ? next.mallopt(param, value) : 1;
 }
 
-bool kf_system_rounds(void)
+static bool rounds(void)
 {
 	return next.rounds;
 }
@@ -184,7 +184,7 @@ static void *zeroed(size_t size)
 	return next.calloc(1, size);
 }
 
-struct kf_next_malloc kf_system_next(void)
+static struct kf_next_malloc next_malloc(void)
 {
 	return (struct kf_next_malloc){next.malloc, next.free, usable_size,
 				       zeroed, next.heads};
@@ -202,4 +202,10 @@ const struct konf_engine kf_engine_system = {
 	.alloc_zeroed = alloc_zeroed,
 	.realloc = resize,
 	.trim = trim,
+};
+
+const struct kf_engine_extra kf_engine_extra_system = {
+	.next = next_malloc,
+	.mallopt = pass_mallopt,
+	.rounds = rounds,
 };
