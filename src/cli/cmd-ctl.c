@@ -83,7 +83,7 @@ static const struct kf_file *find(const struct kf_files *files, int32_t pid)
 		const struct kf_file *f = &files->file[i];
 
 		if (f->snap.result == KF_READ_OK && f->life == KF_LIFE_ALIVE &&
-		    kf_process_pid(f) == pid)
+		    kf_process_id(f) == pid)
 			return f;
 	}
 	return NULL;
@@ -142,17 +142,17 @@ static int give(const struct kf_cli *cli, const struct kf_file *f,
 	case KF_ORDER_OLD:
 		kf_error("ctl: the library of process %d takes no orders: it "
 			 "is older",
-			 kf_process_pid(f));
+			 kf_process_id(f));
 		return KF_EXIT_FAILED;
 	case KF_ORDER_FILTERED:
 		kf_error("ctl: process %d filters its system calls (seccomp), "
 			 "and an order might end it: --force gives it",
-			 kf_process_pid(f));
+			 kf_process_id(f));
 		return KF_EXIT_FAILED;
 	case KF_ORDER_LATE:
 		kf_error("ctl: process %d has not answered in %llu s: it will "
 			 "when it next allocates by the slow path",
-			 kf_process_pid(f), (unsigned long long)timeout_s);
+			 kf_process_id(f), (unsigned long long)timeout_s);
 		return KF_EXIT_FAILED;
 	default:
 		kf_error("ctl: %s/%s: %s", f->dir, f->name, strerror(errno));

@@ -158,7 +158,7 @@ static void add_row(struct kf_table *t, const struct kf_file *f,
 
 	kf_process_name(f, name);
 	kf_cell_text(&row[PROCESS], name);
-	row[PID].count = (uint64_t)kf_process_pid(f);
+	row[PID].count = (uint64_t)kf_process_id(f);
 	kf_cell_text(&row[STATE], kf_state_name(f));
 	kf_cell_text(&row[VERDICT], kf_verdict_name(e->verdict));
 	kf_cell_text(&row[WHY], e->why);
@@ -211,7 +211,7 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 	kf_explain(w, &e);
 	kf_process_name(w->last, name);
 	printf("%s (%d, %s): %s\n%s\n", kf_escape(safe, sizeof(safe), name),
-	       kf_process_pid(w->last), kf_state_name(w->last),
+	       kf_process_id(w->last), kf_state_name(w->last),
 	       kf_verdict_name(e.verdict), e.why);
 	print_unknown(w, &e);
 	kf_explain_parts(&t, &e.facts);

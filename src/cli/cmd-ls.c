@@ -49,7 +49,7 @@ static void add_process(struct kf_cell *row, const struct kf_file *f)
 
 	kf_process_name(f, name);
 	kf_cell_text(&row[PROCESS], name);
-	row[PID].count = (uint64_t)kf_process_pid(f);
+	row[PID].count = (uint64_t)kf_process_id(f);
 	row[USER].count = id->uid;
 	row[AGE].count = kf_file_age_ns(f) / 1000000000;
 	kf_cell_text(&row[ENGINE], id->engine);

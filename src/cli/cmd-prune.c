@@ -2,12 +2,16 @@
 /*
  * konfiscator prune: delete the stats files of processes that have ended.
  *
+ * What they counted goes to the ledger first: a file whose counters cannot be
+ * added stays.
+ *
  * Never a file of a process that lives or cannot be seen from here, and never
  * one that is not a good stats file: who knows whose it is.
  */
 #include "config.h"
 
 #include "cli/cli.h"
+#include "cli/fold.h"
 #include "cli/process.h"
 #include "cli/state.h"
 #include "cli/table.h"
@@ -34,6 +38,28 @@ static bool has_ended(const struct kf_file *f)
 	       (f->life == KF_LIFE_DEAD || f->life == KF_LIFE_EXECED);
 }
 
+static int fold_and_delete(const struct kf_file *f, const char *path)
+{
+	int r = kf_fold_ended(f);
+
+	if (r && r != -ESTALE) {
+		kf_error(
+			"prune: %s stays, as its counters cannot be added to the ledger: %s",
+			path, strerror(-r));
+		return -1;
+	}
+	/* it may have been folded before, and its name be there yet */
+	r = r ? r
+	    : kf_place_delete(f->dirfd, f->name, f->snap.dev, f->snap.ino)
+		    ? -errno
+		    : 0;
+	if (r)
+		kf_error("prune: %s: %s", path,
+			 r == -ESTALE ? "another file has its name now"
+				      : strerror(-r));
+	return r;
+}
+
 static int prune_file(struct kf_table *t, const struct kf_file *f)
 {
 	struct kf_cell *row = kf_table_row(t);
@@ -42,15 +68,10 @@ static int prune_file(struct kf_table *t, const struct kf_file *f)
 	int rc = 0;
 
 	if (!dry_run)
-		rc = kf_place_delete(f->dirfd, f->name, f->snap.dev,
-				     f->snap.ino);
-	if (rc)
-		kf_error("prune: %s: %s", path,
-			 errno == ESTALE ? "another file has its name now"
-					 : strerror(errno));
+		rc = fold_and_delete(f, path);
 	kf_process_name(f, name);
 	kf_cell_text(&row[PROCESS], name);
-	row[PID].count = (uint64_t)kf_process_pid(f);
+	row[PID].count = (uint64_t)kf_process_id(f);
 	kf_cell_text(&row[STATE], kf_state_name(f));
 	kf_cell_text(&row[ACTION], rc	     ? "failed"
 				   : dry_run ? "would delete"
@@ -100,8 +121,9 @@ const struct kf_command kf_command_prune = {
 	.about =
 		"Files of programs that ended well are gone before, and the library removes\n"
 		"those of killed ones after a day, once their counts are in the ledger, see\n"
-		"konfiscator(7). What is pruned before that, and before an exporter has\n"
-		"counted it, is lost to both. Ledgers stay.",
+		"konfiscator(7). prune adds the counts to the ledger first, if nobody has: a\n"
+		"file whose counts cannot be added, because the disk is full or the file is\n"
+		"another user's, stays, and the status is 1. Ledgers stay.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = option,

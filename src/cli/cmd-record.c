@@ -96,7 +96,7 @@ static struct kf_file *file_of(struct kf_files *files, const struct recorder *r)
 		struct kf_file *f = &files->file[i];
 
 		if (f->snap.result != KF_READ_OK ||
-		    kf_process_pid(f) != r->pid || f->life == KF_LIFE_EXECED)
+		    kf_process_id(f) != r->pid || f->life == KF_LIFE_EXECED)
 			continue;
 		/* without a file yet only one that lives, or lived for us */
 		if (!r->stats && f->life != KF_LIFE_ALIVE &&

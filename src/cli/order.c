@@ -106,7 +106,7 @@ static bool filters_itself(const struct kf_file *f, int fd, uint64_t at)
 
 	if (!read_at(fd, &before, sizeof(before), at + AT(filtered)))
 		before = 0;
-	return !before && is_filtered(kf_process_pid(f));
+	return !before && is_filtered(kf_process_id(f));
 }
 
 /* Returns whether the lock was had in so many looks. */

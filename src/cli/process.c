@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-int32_t kf_process_pid(const struct kf_file *f)
+int32_t kf_process_id(const struct kf_file *f)
 {
 	return f->pid ? f->pid : f->snap.id.pid;
 }

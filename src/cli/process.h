@@ -11,14 +11,14 @@
 #define KF_PROCESS_NAME 65
 
 /**
- * kf_process_pid() - the pid to show for a file
+ * kf_process_id() - the pid to show for a file
  * @f:		the file
  *
  * Context: one thread; the command has no other.
  * Return: the pid as /proc here has it where that is known, else as the
  *	   process saw itself.
  */
-int32_t kf_process_pid(const struct kf_file *f);
+int32_t kf_process_id(const struct kf_file *f);
 
 /**
  * kf_process_name() - what to call a file's process

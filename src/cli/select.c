@@ -97,7 +97,7 @@ const char *kf_select_hint(const struct kf_select *sel)
 static bool pid_matches(const struct kf_select *sel, const struct kf_file *f)
 {
 	for (unsigned int i = 0; i < sel->nr_pids; i++) {
-		if (sel->pids[i] == kf_process_pid(f))
+		if (sel->pids[i] == kf_process_id(f))
 			return true;
 	}
 	return !sel->nr_pids;

@@ -54,7 +54,7 @@ void kf_tag_set_of_file(struct kf_tag_set *set, const struct kf_file *f)
 
 	memset(set, 0, sizeof(*set));
 	set->id = s->id;
-	set->id.pid = kf_process_pid(f);
+	set->id.pid = kf_process_id(f);
 	set->started_ns = s->id.created_ns;
 	set->now_ns = now();
 	set->vm_rss = kf_process_resident(f);

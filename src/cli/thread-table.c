@@ -58,7 +58,7 @@ static void add_thread(struct kf_table *table, const struct kf_file *f,
 		was = &before->snap.threads[i];
 	kf_process_name(f, name);
 	kf_cell_text(&row[PROCESS], name);
-	row[PID].count = (uint64_t)kf_process_pid(f);
+	row[PID].count = (uint64_t)kf_process_id(f);
 	row[TID].count = (uint64_t)t->tid;
 	kf_cell_text(&row[THREAD], t->name);
 	kf_cell_text(&row[STATE],

@@ -133,7 +133,7 @@ static void add_stack(struct kf_table *t, const struct kf_file *f,
 
 	kf_process_name(f, name);
 	kf_cell_text(&row[PROCESS], name);
-	row[PID].count = (uint64_t)kf_process_pid(f);
+	row[PID].count = (uint64_t)kf_process_id(f);
 	row[LIVE].count = (uint64_t)live.value;
 	row[ERROR].count = (uint64_t)kf_estimate_error(live);
 	row[GROWTH].count =

@@ -60,7 +60,7 @@ static void add_process(struct kf_table *t, const struct kf_file *f,
 
 	kf_process_name(f, name);
 	kf_cell_text(&row[PROCESS], name);
-	row[PID].count = (uint64_t)kf_process_pid(f);
+	row[PID].count = (uint64_t)kf_process_id(f);
 	row[THREADS].count = kf_snapshot_value(&f->snap, "threads");
 	row[LIVE].count = is->live;
 	row[GROWTH].count = growth(is->live, was->live, seconds);

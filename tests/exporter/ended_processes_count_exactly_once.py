@@ -359,7 +359,119 @@ def files_go_when_it_is_told_so(world):
         exporter = world.exporter("--stats.keep-ended=0", state=world.state)
 
 
+def prune(world, status=0):
+    done = subprocess.run([CLI, "--dir", world.stats, "prune"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True)
+    assert done.returncode == status, done
+    return done.stderr
+
+
+def pruned_files_have_been_counted(world):
+    """By an exporter that saw them, and by one that begins later."""
+    counted = Counted(world)
+    exporter = world.exporter(state=world.state)
+    counted.end(counted.waiting())
+    prune(world)
+    assert not world.stats_names()
+    counted.holds(exporter, 1)
+    process = counted.waiting()
+    counted.holds(exporter, 1)
+    counted.end(process)
+    counted.holds(exporter, 2)
+    prune(world)
+    prune(world)
+    assert not world.stats_names()
+    counted.holds(exporter, 2)
+    counted.run()
+    # the library adds to the same ledger
+    assert len(ledgers_of(world)) == 1
+    counted.holds(exporter, 3)
+    counted.holds(world.exporter(), 3)
+
+
+def prune_adds_no_file_that_was_added_before(world):
+    counted = Counted(world)
+    counted.end(counted.waiting())
+    # the next one adds it, and leaves it
+    counted.run()
+    assert len(world.stats_names()) == 1
+    prune(world)
+    assert not world.stats_names()
+    counted.holds(world.exporter(), 2)
+
+
+def prune_leaves_what_cannot_be_added(world):
+    counted = Counted(world)
+    counted.run()
+    counted.end(counted.waiting())
+    ledger, = ledgers_of(world)
+    os.rename(ledger, world.path("ledger"))
+    os.symlink(world.path("ledger"), ledger)
+    text = prune(world, status=1)
+    assert text.count("\n") == 1 and "stays" in text, text
+    assert len(world.stats_names()) == 1
+    os.rename(world.path("ledger"), ledger)
+    prune(world)
+    counted.holds(world.exporter(), 2)
+
+
+def prune_gives_a_user_his_ledger(world):
+    if os.geteuid() != 0:
+        return
+    counted = Counted(world)
+    counted.end(counted.waiting())
+    user = 65534
+    os.chmod(world.stats, 0o1777)
+    file, = world.stats_names()
+    os.unlink(ledgers_of(world)[0])
+    with open(os.path.join(world.stats, file), "r+b") as f:
+        # the user id, of the identity that the header tells of
+        f.seek(32)
+        identity, = struct.unpack("=I", f.read(4))
+        f.seek(identity + 8)
+        f.write(struct.pack("=I", user))
+        os.fchown(f.fileno(), user, user)
+    prune(world)
+    assert not world.stats_names()
+    ledger, = ledgers_of(world)
+    assert ".ledger.%d." % user in ledger
+    assert os.stat(ledger).st_uid == user
+    counted.holds(world.exporter(), 1)
+
+
+def prunes_and_scrapes_at_once_count_once(world):
+    counted = Counted(world)
+    exporter = world.exporter(state=world.state)
+    over = threading.Event()
+
+    def prune_on():
+        while not over.is_set():
+            prune(world)
+    threads = [Checked(target=prune_on) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for nr in range(1, 11):
+            counted.end(counted.waiting())
+            counted.run()
+            counted.holds(exporter)
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert all(thread.done for thread in threads)
+    prune(world)
+    counted.holds(exporter, 20)
+    counted.holds(world.exporter(), 20)
+
+
 kftest.main(
+    pruned_files_have_been_counted,
+    prune_adds_no_file_that_was_added_before,
+    prune_leaves_what_cannot_be_added,
+    prune_gives_a_user_his_ledger,
+    prunes_and_scrapes_at_once_count_once,
     short_lives_between_two_scrapes_count,
     one_that_begins_later_has_what_ended_before,
     what_was_seen_alive_counts_once_when_it_ends_well,
