@@ -4,12 +4,12 @@
  */
 #include "config.h"
 
-#include "exporter/activation.h"
-#include "exporter/http.h"
+#include "exporter/http/activation.h"
+#include "exporter/http/http.h"
 #include "exporter/replace.h"
-#include "exporter/tls.h"
-#include "exporter/web.h"
-#include "exporter/writer.h"
+#include "exporter/http/tls.h"
+#include "exporter/http/web.h"
+#include "exporter/collect/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

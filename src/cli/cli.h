@@ -2,11 +2,11 @@
 /*
  * What the commands of konfiscator(1) share.
  *
- * A command is one file, cmd-NAME.c, with one `const struct kf_command` at its
- * bottom; help, option parsing and dispatch follow from it. A new command
+ * A command is one file, commands/NAME.c, with one `const struct kf_command` at
+ * its bottom; help, option parsing and dispatch follow from it. A new command
  * needs its line in commands.def, its file in Makemodule.am, its section in
- * doc/konfiscator.1 and its tests in tests/cli; tests/cli/help-and-manual.sh
- * holds the manual to the table.
+ * doc/konfiscator.1 and its tests in tests/cli;
+ * tests/cli/help_and_manual_agree.sh holds the manual to the table.
  */
 #ifndef KF_CLI_CLI_H
 #define KF_CLI_CLI_H

@@ -7,9 +7,9 @@
 #include "config.h"
 
 #include "exporter/buf.h"
-#include "exporter/gzip.h"
-#include "exporter/model.h"
-#include "exporter/writer.h"
+#include "exporter/http/gzip.h"
+#include "exporter/collect/model.h"
+#include "exporter/collect/writer.h"
 
 #include <string.h>
 

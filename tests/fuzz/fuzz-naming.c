@@ -5,8 +5,8 @@
  */
 #include "config.h"
 
-#include "exporter/naming.h"
-#include "exporter/trace.h"
+#include "exporter/groups/naming.h"
+#include "exporter/trace/trace.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
  */
 #include "config.h"
 
-#include "exporter/groups.h"
+#include "exporter/groups/groups.h"
 #include "exporter/log.h"
-#include "exporter/trace.h"
+#include "exporter/trace/trace.h"
 
 #include <stdio.h>
 #include <string.h>

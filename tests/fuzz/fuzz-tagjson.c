@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "cli/tag-set.h"
+#include "cli/tags/set.h"
 
 #include <stdlib.h>
 #include <string.h>

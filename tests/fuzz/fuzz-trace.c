@@ -6,8 +6,8 @@
  */
 #include "config.h"
 
-#include "exporter/trace.h"
-#include "exporter/writer.h"
+#include "exporter/trace/trace.h"
+#include "exporter/collect/writer.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "exporter/web_config.h"
+#include "exporter/config/web_config.h"
 
 #include "tests/fuzz/fuzz.h"
 

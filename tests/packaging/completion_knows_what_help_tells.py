@@ -108,9 +108,9 @@ def every_command_and_option_is_offered(world):
 def words_of_the_tables_are_offered(world):
     shell = bash(world)
     exports = {"log", "trace", "csv", "json", "massif"}
-    views = ids("cli/views.def", "KF_VIEW")
+    views = ids("cli/report/views.def", "KF_VIEW")
     assert exports < views, views
-    views = views - exports | ids("cli/profile-views.def", "KF_PROFILE_VIEW")
+    views = views - exports | ids("cli/profile/views.def", "KF_PROFILE_VIEW")
     for line, words in (
             ("konfiscator report --view=", views),
             ("konfiscator report --view ", views),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * exporter/name_cache.c: a name is that of its file and place, and none is kept
+ * site/name_cache.c: a name is that of its file and place, and none is kept
  * beyond the room there is.
  */
 #include "config.h"
 
-#include "exporter/name_cache.h"
+#include "exporter/site/name_cache.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -118,5 +118,6 @@ int main(void)
 		it_does_not_grow_beyond_its_room,
 	};
 
-	return unit_run("exporter/name_cache", tests, KF_ARRAY_SIZE(tests));
+	return unit_run("exporter/site/name_cache", tests,
+			KF_ARRAY_SIZE(tests));
 }

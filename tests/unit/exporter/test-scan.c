@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * exporter/scan.c: what is known of files stays where there is no time to read
+ * groups/scan.c: what is known of files stays where there is no time to read
  * them; names come out clean.
  */
 #include "config.h"
 
 #include "exporter/buf.h"
-#include "exporter/groups.h"
-#include "exporter/trace.h"
+#include "exporter/groups/groups.h"
+#include "exporter/trace/trace.h"
 #include "tests/unit/reader/support.h"
 #include "tests/unit/unit.h"
 
@@ -105,5 +105,5 @@ int main(void)
 		files_without_time_keep_what_they_said,
 	};
 
-	return unit_run("exporter/scan", tests, KF_ARRAY_SIZE(tests));
+	return unit_run("exporter/groups/scan", tests, KF_ARRAY_SIZE(tests));
 }

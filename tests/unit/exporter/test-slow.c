@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * exporter/slow.c: who goes when there are too many connections.
+ * exporter/http/slow.c: who goes when there are too many connections.
  */
 #include "config.h"
 
 #include "exporter/log.h"
-#include "exporter/slow.h"
+#include "exporter/http/slow.h"
 #include "tests/unit/unit.h"
 
 #include <netinet/in.h>
@@ -211,5 +211,5 @@ int main(void)
 		scrapers_that_came_last_are_known,
 	};
 
-	return unit_run("exporter/slow", tests, KF_ARRAY_SIZE(tests));
+	return unit_run("exporter/http/slow", tests, KF_ARRAY_SIZE(tests));
 }

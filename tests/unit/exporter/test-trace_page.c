@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * exporter/trace_page.c: a page of SystemTap's is taken whole or not at all,
+ * exporter/trace/page.c: a page of SystemTap's is taken whole or not at all,
  * and nothing that is on it makes a sum fall.
  */
 #include "config.h"
 
-#include "exporter/trace.h"
+#include "exporter/trace/trace.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -174,5 +174,5 @@ int main(void)
 		another_run_is_added,
 	};
 
-	return unit_run("exporter/trace_page", tests, KF_ARRAY_SIZE(tests));
+	return unit_run("exporter/trace/page", tests, KF_ARRAY_SIZE(tests));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * exporter/web.c and guess.c: what is worked out for a wrong password does not
+ * http/web.c and guess.c: what is worked out for a wrong password does not
  * tell whether there is the user, and an address that guesses has to wait.
  *
  * bcrypt is this file's own: it adds up what each call would cost, and takes
@@ -8,8 +8,8 @@
  */
 #include "config.h"
 
-#include "exporter/guess.h"
-#include "exporter/web.h"
+#include "exporter/http/guess.h"
+#include "exporter/http/web.h"
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
@@ -226,5 +226,5 @@ int main(void)
 		addresses_beyond_the_room_there_is_are_counted_too,
 	};
 
-	return unit_run("exporter/web", tests, KF_ARRAY_SIZE(tests));
+	return unit_run("exporter/http/web", tests, KF_ARRAY_SIZE(tests));
 }

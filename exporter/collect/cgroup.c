@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Collector "cgroup": what the cgroups of the processes take and may take.
+ * There is no sum over processes here: a cgroup has one figure for all in it.
+ */
+#include "config.h"
+
+#include "exporter/groups/cgroups.h"
+#include "exporter/collect/collector.h"
+
+static void add_events(struct kf_page *page, const char *labels,
+		       const struct kf_cgroup_memory *m)
+{
+	struct kf_label event = {"event", NULL};
+	unsigned int e;
+
+	for (e = 0; e < KF_NR_CGROUP_EVENTS; e++) {
+		if (!m->has_event[e])
+			continue;
+		event.value = kf_cgroup_event_names[e];
+		kf_family_int(
+			page,
+			kf_page_family(
+				page, "konfiscator_cgroup_memory_events_total",
+				KF_METRIC_COUNTER, "",
+				"times that a cgroup came to a limit of its memory, by what happened then"),
+			kf_page_join(page, labels,
+				     kf_page_labels(page, &event, 1)),
+			m->event[e]);
+	}
+}
+
+static void add(struct kf_page *page, const struct kf_groups *g,
+		const struct kf_cgroup *c)
+{
+	char name[3 * KF_CGROUP_PATH];
+	const struct kf_label label[] = {
+		{"container", c->container},
+		{"cgroup", kf_utf8_clean(name, sizeof(name), c->place.path)}};
+	struct kf_cgroup_memory m;
+	const char *labels;
+
+	if (!kf_cgroup_read(g->conf.cgroupfs, &c->place, &m))
+		return;
+	labels = kf_page_labels(page, label, KF_ARRAY_SIZE(label));
+	kf_family_int(
+		page,
+		kf_page_family(
+			page, "konfiscator_cgroup_memory_bytes",
+			KF_METRIC_GAUGE, "bytes",
+			"memory that the kernel accounts to a cgroup with processes of ours"),
+		labels, m.current);
+	if (m.limit)
+		kf_family_int(
+			page,
+			kf_page_family(
+				page, "konfiscator_cgroup_memory_limit_bytes",
+				KF_METRIC_GAUGE, "bytes",
+				"the lowest memory limit that holds for a cgroup, where there is one"),
+			labels, m.limit);
+	add_events(page, labels, &m);
+}
+
+static bool collect(struct kf_scrape *scrape)
+{
+	struct kf_groups *g = kf_scrape_groups(scrape);
+	const struct kf_cgroup *c;
+
+	if (!g)
+		return false;
+	kf_cgroups_look(g);
+	for (c = g->cgroups; c && !kf_scrape_late(scrape); c = c->next)
+		add(&scrape->page, g, c);
+	kf_page_dropped(&scrape->page, "cgroups", g->dropped_cgroups);
+	pthread_mutex_unlock(&g->lock);
+	return !c;
+}
+
+const struct kf_collector kf_collect_cgroup = {
+	.name = "cgroup",
+	.help = "memory, limit and limit events of the cgroups",
+	.collect = collect,
+	.finish = kf_cgroups_finish,
+};

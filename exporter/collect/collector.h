@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Collectors: each turns one source into metrics on a page.
+ *
+ * A new one is a file collect/NAME.c that ends in a const struct kf_collector,
+ * declared here and listed in registry.c; its flag, its line in --help and its
+ * scrape metrics follow from that.
+ */
+#ifndef KF_EXPORTER_COLLECT_COLLECTOR_H
+#define KF_EXPORTER_COLLECT_COLLECTOR_H
+
+#include "exporter/groups/groups.h"
+#include "exporter/collect/model.h"
+#include "exporter/http/requests.h"
+
+struct kf_tracers;
+
+/* What there is to collect from; constant while the exporter serves. */
+struct kf_sources {
+	struct kf_groups *groups;
+	struct kf_requests *requests;
+	struct kf_tracers *tracers; /* NULL: none */
+	const bool *enabled;	    /* one for each of kf_collectors */
+	bool own_metrics; /* of the exporter's process and its requests */
+};
+
+/* One scrape: where the metrics go, and how long it may take. */
+struct kf_scrape {
+	const struct kf_sources *sources;
+	uint32_t left_out; /* bit i: kf_collectors[i] is not asked for */
+	struct kf_page page;
+	struct timespec began; /* CLOCK_MONOTONIC, as is the deadline */
+	struct timespec deadline;
+};
+
+struct kf_collector {
+	const char *name;
+	const char *help; /* for --help, one phrase */
+	bool off;	  /* unless asked for */
+	/* Return: whether it worked; on false what it added stays. */
+	bool (*collect)(struct kf_scrape *scrape);
+	/* Let go of what it keeps in the groups; may be NULL. */
+	void (*finish)(struct kf_groups *g);
+};
+
+extern const struct kf_collector kf_collect_stats;
+extern const struct kf_collector kf_collect_sizes;
+extern const struct kf_collector kf_collect_resident;
+extern const struct kf_collector kf_collect_cgroup;
+extern const struct kf_collector kf_collect_tags;
+extern const struct kf_collector kf_collect_latency;
+extern const struct kf_collector kf_collect_tracing;
+extern const struct kf_collector kf_collect_exporter;
+
+/* All collectors, NULL-terminated; kf_nr_collectors without the NULL. */
+extern const struct kf_collector *const kf_collectors[];
+extern const unsigned int kf_nr_collectors;
+
+/**
+ * kf_collector_is_on() - whether a collector was asked for
+ * @c:		one of kf_collectors
+ * @enabled:	one for each of them
+ *
+ * Context: any thread.
+ * Return: whether.
+ */
+bool kf_collector_is_on(const struct kf_collector *c, const bool *enabled);
+
+/**
+ * kf_scrape_run() - collect a page
+ * @scrape:	sources and deadline set, page empty; release the page
+ *
+ * Once the deadline has passed, collectors are left out and counted as failed:
+ * what is ready is what is served.
+ *
+ * Context: any thread, several at once.
+ */
+void kf_scrape_run(struct kf_scrape *scrape);
+
+/**
+ * kf_collectors_finish() - let all collectors forget what they keep
+ * @g:		the groups
+ *
+ * Context: once, when no scrape is left.
+ */
+void kf_collectors_finish(struct kf_groups *g);
+
+/**
+ * kf_scrape_groups() - the groups as they are now, locked
+ * @scrape:	the scrape
+ *
+ * The files are read once for a scrape, whoever asks first.
+ *
+ * Context: any thread.
+ * Return: the groups; unlock them. NULL where they could not be read in time.
+ */
+struct kf_groups *kf_scrape_groups(struct kf_scrape *scrape);
+
+/**
+ * kf_group_labels() - the labels that every series of a group has
+ * @page:	the page, which keeps them
+ * @group:	the group
+ *
+ * Context: as kf_page_labels().
+ * Return: rendered labels.
+ */
+const char *kf_group_labels(struct kf_page *page, const struct kf_group *group);
+
+/**
+ * kf_page_dropped() - say how much a limit has left out
+ * @page:	the page
+ * @limit:	which limit
+ * @nr:		how often, ever
+ *
+ * Context: as kf_page_family().
+ */
+void kf_page_dropped(struct kf_page *page, const char *limit, uint64_t nr);
+
+/**
+ * kf_scrape_late() - whether the deadline has passed
+ * @scrape:	the scrape
+ *
+ * Context: any thread.
+ * Return: true from the deadline on.
+ */
+bool kf_scrape_late(const struct kf_scrape *scrape);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Collector "exporter": what the exporter is, what it found, and what it
+ * takes itself.
+ */
+#include "config.h"
+
+#include "exporter/collect/collector.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void gauge(struct kf_page *page, const char *name, const char *unit,
+		  const char *help, double value)
+{
+	kf_family_double(
+		page, kf_page_family(page, name, KF_METRIC_GAUGE, unit, help),
+		"", value);
+}
+
+static void add_build(struct kf_page *page)
+{
+	const struct kf_label label[] = {{"version", PACKAGE_VERSION}};
+
+	kf_family_int(page,
+		      kf_page_family(page, "konfiscator_exporter_build_info",
+				     KF_METRIC_GAUGE, "",
+				     "always 1; the version is in the label"),
+		      kf_page_labels(page, label, KF_ARRAY_SIZE(label)), 1);
+}
+
+static bool add_files(struct kf_scrape *scrape)
+{
+	struct kf_groups *g = scrape->sources->groups;
+	struct kf_page *page = &scrape->page;
+	struct kf_label label = {"result", NULL};
+	unsigned int i;
+
+	if (pthread_mutex_clocklock(&g->lock, CLOCK_MONOTONIC,
+				    &scrape->deadline) != 0)
+		return false;
+	for (i = 0; i < KF_NR_READ_RESULTS; i++) {
+		label.value = kf_read_result_name((enum kf_read_result)i);
+		kf_family_int(
+			page,
+			kf_page_family(
+				page, "konfiscator_stats_files",
+				KF_METRIC_GAUGE, "",
+				"files in the stats directories, by how reading them went"),
+			kf_page_labels(page, &label, 1), g->files[i]);
+	}
+	if (g->conf.outside)
+		kf_family_int(
+			page,
+			kf_page_family(
+				page, "konfiscator_exporter_hidden_processes",
+				KF_METRIC_GAUGE, "",
+				"processes that could not be looked into for --stats.containers"),
+			"", g->hidden);
+	kf_family_int(
+		page,
+		kf_page_family(page, "konfiscator_exporter_state_errors_total",
+			       KF_METRIC_COUNTER, "",
+			       "times the state file could not be written"),
+		"", g->save_errors);
+	pthread_mutex_unlock(&g->lock);
+	return true;
+}
+
+static void add_answers(struct kf_page *page, const char *handler,
+			unsigned int status, unsigned long long answers)
+{
+	char code[16];
+	const struct kf_label label[] = {{"handler", handler}, {"code", code}};
+
+	if (!answers)
+		return;
+	snprintf(code, sizeof(code), "%u", status);
+	kf_family_int(page,
+		      kf_page_family(page, "konfiscator_http_requests_total",
+				     KF_METRIC_COUNTER, "",
+				     "requests answered"),
+		      kf_page_labels(page, label, 2), answers);
+}
+
+static void add_requests(struct kf_page *page, struct kf_requests *r)
+{
+	unsigned int h, c;
+
+	for (h = 0; h < KF_NR_HANDLERS; h++) {
+		for (c = 0; c < KF_NR_CODES; c++)
+			add_answers(page, kf_handler_names[h], kf_codes[c],
+				    atomic_load(&r->count[h][c]));
+	}
+}
+
+/* Linux tells it as the size from 6.2 on: a list of thousands takes long. */
+static unsigned int open_fds(void)
+{
+	DIR *dir;
+	unsigned int nr = 0;
+	struct dirent *de;
+	struct stat st;
+
+	if (stat("/proc/self/fd", &st) == 0 && st.st_size > 0)
+		return (unsigned int)st.st_size;
+	dir = opendir("/proc/self/fd");
+	if (!dir)
+		return 0;
+	while ((de = readdir(dir)))
+		nr += de->d_name[0] != '.';
+	closedir(dir);
+	return nr - 1; /* less the one that looks */
+}
+
+/* Start in seconds since 1970: boot time and the ticks since. */
+static double start_time(unsigned long long ticks)
+{
+	struct timespec now, boot;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (double)(now.tv_sec - boot.tv_sec) +
+	       (double)(now.tv_nsec - boot.tv_nsec) * 1e-9 +
+	       (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+static void add_stat(struct kf_page *page)
+{
+	unsigned long long ticks, vsize;
+	char buf[1024], *end;
+	FILE *f = fopen("/proc/self/stat", "re");
+	size_t len;
+	long rss;
+
+	if (!f)
+		return;
+	len = fread(buf, 1, sizeof(buf) - 1, f);
+	fclose(f);
+	buf[len] = '\0';
+	end = strrchr(buf, ')');
+	if (!end || sscanf(end + 1,
+			   " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			   "%*s %*s %*s %*s %*s %*s %*s %llu %llu %ld",
+			   &ticks, &vsize, &rss) != 3)
+		return;
+	gauge(page, "process_start_time_seconds", "seconds",
+	      "when the exporter began, in seconds since 1970",
+	      start_time(ticks));
+	gauge(page, "process_virtual_memory_bytes", "bytes",
+	      "address space of the exporter", (double)vsize);
+	gauge(page, "process_resident_memory_bytes", "bytes",
+	      "memory of the exporter",
+	      (double)rss * (double)sysconf(_SC_PAGESIZE));
+}
+
+static void add_process(struct kf_page *page)
+{
+	struct rusage u = {0};
+	struct rlimit fds = {0};
+
+	getrusage(RUSAGE_SELF, &u);
+	getrlimit(RLIMIT_NOFILE, &fds);
+	kf_family_double(
+		page,
+		kf_page_family(page, "process_cpu_seconds_total",
+			       KF_METRIC_COUNTER, "seconds",
+			       "processor time of the exporter"),
+		"",
+		(double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+			(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) *
+				1e-6);
+	gauge(page, "process_open_fds", "", "open files of the exporter",
+	      open_fds());
+	gauge(page, "process_max_fds", "", "most files the exporter may open",
+	      (double)fds.rlim_cur);
+	add_stat(page);
+}
+
+static bool collect(struct kf_scrape *scrape)
+{
+	bool done;
+
+	add_build(&scrape->page);
+	done = add_files(scrape);
+	if (scrape->sources->own_metrics) {
+		add_requests(&scrape->page, scrape->sources->requests);
+		add_process(&scrape->page);
+	}
+	return done;
+}
+
+const struct kf_collector kf_collect_exporter = {
+	.name = "exporter",
+	.help = "build, file states and the exporter's own process",
+	.collect = collect,
+};

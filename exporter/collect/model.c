@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The page: a bump allocator, a list of families, and one hash table in which
+ * every sample name and every series has an entry. Who finds an entry there
+ * already is a duplicate.
+ */
+#include "config.h"
+
+#include "exporter/collect/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_SIZE (64 * KF_KIB)
+#define FIRST_BUCKETS 1024
+
+struct kf_chunk {
+	struct kf_chunk *next;
+	size_t used;
+	size_t size;
+	_Alignas(16) char data[];
+};
+
+/* A taken name: @labels NULL for a sample name, else a series of @family. */
+struct kf_entry {
+	struct kf_entry *next;
+	uint64_t hash;
+	struct kf_family *family;
+	const char *name;
+	const char *labels;
+};
+
+static void *take(struct kf_page *page, size_t size)
+{
+	struct kf_chunk *c = page->chunks;
+	size_t room = KF_MAX(size, CHUNK_SIZE);
+	void *p;
+
+	size = KF_ALIGN_UP(size, (size_t)16);
+	if (!c || c->size - c->used < size) {
+		room = KF_ALIGN_UP(room, (size_t)16);
+		c = malloc(sizeof(*c) + room);
+		if (!c) {
+			page->failed = true;
+			return NULL;
+		}
+		c->next = page->chunks;
+		c->used = 0;
+		c->size = room;
+		page->chunks = c;
+	}
+	p = c->data + c->used;
+	c->used += size;
+	return memset(p, 0, size);
+}
+
+static char *keep(struct kf_page *page, const char *s)
+{
+	size_t len = strlen(s) + 1;
+	char *copy = take(page, len);
+
+	return copy ? memcpy(copy, s, len) : NULL;
+}
+
+/* Eight bytes at a time: a page has megabytes of names. */
+static uint64_t mix(uint64_t h, const char *s)
+{
+	size_t len = strlen(s);
+	uint64_t word;
+
+	for (; len >= sizeof(word); s += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, s, sizeof(word));
+		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 32;
+	}
+	word = len;
+	memcpy((char *)&word + 1, s, len);
+	h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 32;
+}
+
+static uint64_t hash_of(const char *name, const char *labels)
+{
+	uint64_t h = mix(14695981039346656037ull, name);
+
+	return labels ? mix(~h, labels) : h;
+}
+
+static bool grow(struct kf_page *page)
+{
+	size_t nr = page->nr_buckets ? page->nr_buckets * 4 : FIRST_BUCKETS;
+	struct kf_entry **table, *e;
+	size_t i;
+
+	if (page->nr_entries < page->nr_buckets)
+		return true;
+	table = calloc(nr, sizeof(struct kf_entry *));
+	if (!table) {
+		page->failed = true;
+		return false;
+	}
+	for (i = 0; i < page->nr_buckets; i++) {
+		while ((e = page->table[i])) {
+			page->table[i] = e->next;
+			e->next = table[e->hash % nr];
+			table[e->hash % nr] = e;
+		}
+	}
+	free(page->table);
+	page->table = table;
+	page->nr_buckets = nr;
+	return true;
+}
+
+static struct kf_entry *look_up(struct kf_page *page, uint64_t hash,
+				const char *name, const char *labels)
+{
+	struct kf_entry *e;
+
+	if (!page->nr_buckets)
+		return NULL;
+	for (e = page->table[hash % page->nr_buckets]; e; e = e->next) {
+		if (e->hash != hash || strcmp(e->name, name) != 0)
+			continue;
+		if (!labels == !e->labels &&
+		    (!labels || strcmp(e->labels, labels) == 0))
+			return e;
+	}
+	return NULL;
+}
+
+static bool enter(struct kf_page *page, uint64_t hash, struct kf_family *family,
+		  const char *name, const char *labels)
+{
+	struct kf_entry *e;
+
+	if (!grow(page))
+		return false;
+	e = take(page, sizeof(*e));
+	if (!e)
+		return false;
+	e->family = family;
+	e->name = name;
+	e->labels = labels;
+	e->hash = hash;
+	e->next = page->table[e->hash % page->nr_buckets];
+	page->table[e->hash % page->nr_buckets] = e;
+	page->nr_entries++;
+	return true;
+}
+
+/* The names that samples of a family bear in any format; NULL ends them. */
+static bool sample_names(struct kf_page *page, const char *name,
+			 enum kf_metric_type type, const char *out[5])
+{
+	static const char *const suffix[] = {"_bucket", "_sum", "_count"};
+	size_t len = strlen(name), i;
+	char *s;
+
+	memset(out, 0, 5 * sizeof(out[0]));
+	out[0] = keep(page, name);
+	if (!out[0])
+		return false;
+	if (type == KF_METRIC_COUNTER) {
+		if (len < 7 || strcmp(name + len - 6, "_total") != 0)
+			return false;
+		s = keep(page, name);
+		if (!s)
+			return false;
+		s[len - 6] = '\0';
+		out[1] = s;
+	}
+	for (i = 0; type == KF_METRIC_HISTOGRAM && i < 3; i++) {
+		s = take(page, len + 8);
+		if (!s)
+			return false;
+		snprintf(s, len + 8, "%s%s", name, suffix[i]);
+		out[i + 1] = s;
+	}
+	return true;
+}
+
+static const char *unit_of(const char *name, enum kf_metric_type type,
+			   const char *unit)
+{
+	size_t len = strlen(name), n = strlen(unit);
+
+	if (type == KF_METRIC_COUNTER)
+		len -= 6;
+	if (!n || len <= n + 1 || name[len - n - 1] != '_' ||
+	    strncmp(name + len - n, unit, n) != 0)
+		return "";
+	return unit;
+}
+
+static struct kf_family *begin(struct kf_page *page, const char *name,
+			       enum kf_metric_type type, const char *unit,
+			       const char *help)
+{
+	const char *names[5];
+	struct kf_family *f;
+	unsigned int i;
+
+	if (!sample_names(page, name, type, names)) {
+		page->refused++;
+		return NULL;
+	}
+	for (i = 0; names[i]; i++) {
+		if (look_up(page, hash_of(names[i], NULL), names[i], NULL)) {
+			page->refused++;
+			return NULL;
+		}
+	}
+	f = take(page, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->name = names[0];
+	f->help = keep(page, help);
+	f->unit = keep(page, unit_of(name, type, unit));
+	f->type = type;
+	if (!f->help || !f->unit)
+		return NULL;
+	for (i = 0; names[i]; i++) {
+		if (!enter(page, hash_of(names[i], NULL), f, names[i], NULL))
+			return NULL;
+	}
+	if (page->last)
+		page->last->next = f;
+	else
+		page->first = f;
+	page->last = f;
+	return f;
+}
+
+struct kf_family *kf_page_family(struct kf_page *page, const char *name,
+				 enum kf_metric_type type, const char *unit,
+				 const char *help)
+{
+	struct kf_entry *e = look_up(page, hash_of(name, NULL), name, NULL);
+
+	if (!e)
+		return begin(page, name, type, unit, help);
+	if (strcmp(e->family->name, name) == 0 && e->family->type == type)
+		return e->family;
+	page->refused++;
+	return NULL;
+}
+
+const char *kf_page_labels(struct kf_page *page, const struct kf_label *label,
+			   unsigned int nr)
+{
+	struct kf_buf b = {0};
+	const char *text = NULL;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		kf_buf_str(&b, i ? "," : "");
+		kf_buf_str(&b, label[i].name);
+		kf_buf_str(&b, "=\"");
+		kf_buf_escape(&b, label[i].value, true);
+		kf_buf_str(&b, "\"");
+	}
+	if (b.failed)
+		page->failed = true;
+	else if (b.len)
+		text = keep(page, b.data);
+	kf_buf_free(&b);
+	return text ? text : "";
+}
+
+const char *kf_page_join(struct kf_page *page, const char *a, const char *b)
+{
+	size_t nr_a = strlen(a), nr_b = strlen(b);
+	char *text;
+
+	if (!nr_a || !nr_b)
+		return nr_a ? a : b;
+	text = take(page, nr_a + nr_b + 2);
+	if (!text)
+		return "";
+	memcpy(text, a, nr_a);
+	text[nr_a] = ',';
+	memcpy(text + nr_a + 1, b, nr_b + 1);
+	return text;
+}
+
+static struct kf_series *add(struct kf_page *page, struct kf_family *f,
+			     const char *labels)
+{
+	struct kf_series *s;
+	uint64_t hash;
+
+	if (!f)
+		return NULL;
+	hash = hash_of(f->name, labels);
+	if (look_up(page, hash, f->name, labels)) {
+		page->refused++;
+		return NULL;
+	}
+	s = take(page, sizeof(*s));
+	if (!s || !enter(page, hash, f, f->name, labels))
+		return NULL;
+	s->labels = labels;
+	if (f->last)
+		f->last->next = s;
+	else
+		f->first = s;
+	f->last = s;
+	return s;
+}
+
+void kf_family_int(struct kf_page *page, struct kf_family *family,
+		   const char *labels, uint64_t value)
+{
+	struct kf_series *s = add(page, family, labels);
+
+	if (s) {
+		s->kind = KF_VALUE_INT;
+		s->integer = value;
+	}
+}
+
+void kf_family_double(struct kf_page *page, struct kf_family *family,
+		      const char *labels, double value)
+{
+	struct kf_series *s = add(page, family, labels);
+
+	if (s) {
+		s->kind = KF_VALUE_DOUBLE;
+		s->number = value;
+	}
+}
+
+void kf_family_histogram(struct kf_page *page, struct kf_family *family,
+			 const char *labels, const struct kf_histogram *value)
+{
+	size_t size = (value->nr + 1) * sizeof(value->count[0]);
+	uint64_t *count = take(page, size);
+	struct kf_series *s;
+
+	if (!count)
+		return;
+	s = add(page, family, labels);
+	if (!s)
+		return;
+	s->kind = KF_VALUE_HISTOGRAM;
+	s->histogram = *value;
+	s->histogram.count = memcpy(count, value->count, size);
+}
+
+void kf_page_release(struct kf_page *page)
+{
+	struct kf_chunk *c;
+
+	while ((c = page->chunks)) {
+		page->chunks = c->next;
+		free(c);
+	}
+	free(page->table);
+	*page = (struct kf_page){0};
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One scrape before it has a form: families of metrics, and their series.
+ *
+ * Collectors fill a page, a writer turns it into text; neither knows the
+ * other. Promises: a page never holds the same series twice, nor two families
+ * whose sample names clash in any of the formats, whatever the collectors do.
+ */
+#ifndef KF_EXPORTER_COLLECT_MODEL_H
+#define KF_EXPORTER_COLLECT_MODEL_H
+
+#include "base/compiler.h"
+#include "exporter/buf.h"
+
+enum kf_metric_type {
+	KF_METRIC_COUNTER,
+	KF_METRIC_GAUGE,
+	KF_METRIC_HISTOGRAM,
+};
+
+/* Constant bounds and counts of a histogram; @nr bounds, @nr + 1 counts. */
+struct kf_histogram {
+	unsigned int nr;
+	const double *le;      /* upper bounds, rising, without +Inf */
+	const uint64_t *count; /* not cumulative; the last one is above all */
+	double sum;
+};
+
+enum kf_value_kind { KF_VALUE_INT, KF_VALUE_DOUBLE, KF_VALUE_HISTOGRAM };
+
+/* A series; @labels is rendered, without braces, "" for none. */
+struct kf_series {
+	struct kf_series *next;
+	const char *labels;
+	enum kf_value_kind kind;
+	uint64_t integer;
+	double number;
+	struct kf_histogram histogram;
+};
+
+/* A family; a counter's @name ends in _total, @unit is "" or its suffix. */
+struct kf_family {
+	struct kf_family *next;
+	const char *name;
+	const char *help;
+	const char *unit;
+	enum kf_metric_type type;
+	struct kf_series *first;
+	struct kf_series *last;
+};
+
+struct kf_label {
+	const char *name;
+	const char *value;
+};
+
+struct kf_chunk;
+struct kf_entry;
+
+/* All memory of a page is its own and goes with it. */
+struct kf_page {
+	struct kf_family *first;
+	struct kf_family *last;
+	unsigned int refused; /* families and series that would clash */
+	bool failed;	      /* out of memory: the page must not be served */
+	struct kf_chunk *chunks;
+	struct kf_entry **table;
+	size_t nr_buckets;
+	size_t nr_entries;
+};
+
+/**
+ * kf_page_family() - find or begin a family
+ * @page:	the page
+ * @name:	the full name; a counter's ends in _total
+ * @type:	its type
+ * @unit:	"bytes", "seconds" or ""; ignored where @name lacks the suffix
+ * @help:	one sentence, any bytes
+ *
+ * Context: one thread at a time for one page.
+ * Return: the family, or NULL where the name clashes with another family, a
+ *	   counter lacks its suffix or memory is short; adding a series to NULL
+ *	   is harmless.
+ */
+struct kf_family *kf_page_family(struct kf_page *page, const char *name,
+				 enum kf_metric_type type, const char *unit,
+				 const char *help);
+
+/**
+ * kf_page_labels() - render labels
+ * @page:	the page, which keeps the result
+ * @label:	names and values; values valid UTF-8
+ * @nr:		how many
+ *
+ * Context: as kf_page_family().
+ * Return: the labels as text without braces; "" when out of memory.
+ */
+const char *kf_page_labels(struct kf_page *page, const struct kf_label *label,
+			   unsigned int nr);
+
+/**
+ * kf_page_join() - two rendered label lists in one
+ * @page:	the page, which keeps the result
+ * @a:		rendered labels, or ""
+ * @b:		rendered labels, or ""
+ *
+ * Context: as kf_page_family().
+ * Return: the labels as text; "" when out of memory.
+ */
+const char *kf_page_join(struct kf_page *page, const char *a, const char *b);
+
+/**
+ * kf_family_int() - add a series with a whole number
+ * kf_family_double() - add a series with a real number
+ * kf_family_histogram() - add a histogram
+ * @page:	the page
+ * @family:	the family, or NULL
+ * @labels:	rendered labels that live as long as the page
+ * @value:	the value; a histogram's bounds must outlive the page, its
+ *		counts are copied
+ *
+ * A series that is there already is refused and counted in @page->refused.
+ *
+ * Context: as kf_page_family().
+ */
+void kf_family_int(struct kf_page *page, struct kf_family *family,
+		   const char *labels, uint64_t value);
+void kf_family_double(struct kf_page *page, struct kf_family *family,
+		      const char *labels, double value);
+void kf_family_histogram(struct kf_page *page, struct kf_family *family,
+			 const char *labels, const struct kf_histogram *value);
+
+/**
+ * kf_page_release() - free all that a page holds
+ * @page:	the page; empty and usable afterwards
+ *
+ * Context: as kf_page_family().
+ */
+void kf_page_release(struct kf_page *page);
+
+#endif

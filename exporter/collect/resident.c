@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Collector "resident": what the kernel holds in memory for the processes,
+ * heap or not. Plain from /proc/PID/statm; with --resident.smaps also shared
+ * pages by their share, and what was swapped out, which costs the kernel a
+ * walk over every mapping.
+ */
+#include "config.h"
+
+#include "exporter/collect/collector.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void look_at_statm(const struct kf_member *m, uint64_t *sum)
+{
+	sum[KF_RESIDENT_ANON] +=
+		m->resident > m->shared ? m->resident - m->shared : 0;
+	sum[KF_RESIDENT_FILE] += m->shared;
+}
+
+/* The number of a line "NAME:   N kB", in bytes. */
+static uint64_t kib_of(const char *text, const char *name)
+{
+	const char *line = strstr(text, name);
+	unsigned long long kib;
+
+	if (!line || sscanf(line + strlen(name), " %llu kB", &kib) != 1)
+		return 0;
+	return kib * 1024;
+}
+
+static void look_at_smaps(const struct kf_groups *g, const struct kf_member *m,
+			  uint64_t *sum)
+{
+	char text[4096];
+
+	/* of another user, or without the right to trace: nothing is said */
+	if (kf_proc_text(g->conf.procfs, m->pid, "smaps_rollup", text,
+			 sizeof(text)) <= 0)
+		return;
+	sum[KF_RESIDENT_SHARE] += kib_of(text, "\nPss:");
+	sum[KF_RESIDENT_SWAP] += kib_of(text, "\nSwap:");
+}
+
+static void look_at(const struct kf_groups *g, const struct kf_member *m)
+{
+	if (!m->pid || m->ended || !m->group)
+		return;
+	look_at_statm(m, m->group->resident);
+	if (g->conf.smaps)
+		look_at_smaps(g, m, m->group->resident);
+}
+
+static bool clear(struct kf_scrape *scrape, struct kf_groups *g)
+{
+	struct kf_group *group;
+
+	for (group = g->groups; group; group = group->next)
+		memset(group->resident, 0, sizeof(group->resident));
+	return !kf_scrape_late(scrape);
+}
+
+static bool add_up(struct kf_scrape *scrape, struct kf_groups *g)
+{
+	const struct kf_member *m;
+	size_t i;
+
+	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
+		if (kf_scrape_late(scrape))
+			return false;
+		for (m = g->members[i]; m; m = m->next)
+			look_at(g, m);
+	}
+	return true;
+}
+
+static void add_group(struct kf_page *page, const struct kf_groups *g,
+		      const struct kf_group *group)
+{
+	static const char *const kinds[] = {
+		[KF_RESIDENT_ANON] = "anon", [KF_RESIDENT_FILE] = "file"};
+	const char *labels = kf_group_labels(page, group);
+	struct kf_label kind = {"kind", NULL};
+	unsigned int i;
+
+	for (i = 0; i < KF_ARRAY_SIZE(kinds); i++) {
+		kind.value = kinds[i];
+		kf_family_int(
+			page,
+			kf_page_family(
+				page, "konfiscator_resident_bytes",
+				KF_METRIC_GAUGE, "bytes",
+				"pages in memory of the processes: anon has the heap, file what is mapped or shared; shared ones count for each process"),
+			kf_page_join(page, labels,
+				     kf_page_labels(page, &kind, 1)),
+			group->resident[i]);
+	}
+	if (!g->conf.smaps)
+		return;
+	kf_family_int(
+		page,
+		kf_page_family(
+			page, "konfiscator_proportional_bytes", KF_METRIC_GAUGE,
+			"bytes",
+			"pages in memory of the processes, shared ones by their share"),
+		labels, group->resident[KF_RESIDENT_SHARE]);
+	kf_family_int(page,
+		      kf_page_family(page, "konfiscator_swapped_bytes",
+				     KF_METRIC_GAUGE, "bytes",
+				     "memory of the processes in swap"),
+		      labels, group->resident[KF_RESIDENT_SWAP]);
+}
+
+static bool collect(struct kf_scrape *scrape)
+{
+	struct kf_groups *g = kf_scrape_groups(scrape);
+	const struct kf_group *group;
+	bool done;
+
+	if (!g)
+		return false;
+	done = clear(scrape, g) && add_up(scrape, g);
+	for (group = done ? g->groups : NULL; group; group = group->next) {
+		if (group->processes)
+			add_group(&scrape->page, g, group);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return done;
+}
+
+const struct kf_collector kf_collect_resident = {
+	.name = "resident",
+	.help = "memory of the processes as the kernel sees it",
+	.collect = collect,
+};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Collector "stats": the counters of the stats files, by process name and
+ * container.
+ */
+#include "config.h"
+
+#include "exporter/collect/collector.h"
+
+#include <string.h>
+
+static void add_figure(struct kf_page *page, const struct kf_figure *f,
+		       const char *labels, uint64_t value)
+{
+	enum kf_metric_type type =
+		kf_figure_grows(f) ? KF_METRIC_COUNTER : KF_METRIC_GAUGE;
+
+	kf_family_int(page,
+		      kf_page_family(page, f->metric, type, f->unit, f->help),
+		      kf_page_join(page, labels, f->labels), value);
+}
+
+static void add_sizes(struct kf_page *page, const struct kf_figures *t,
+		      const struct kf_group *group, const char *labels)
+{
+	const struct kf_figure *f = &t->figure[KF_FIG_SIZES];
+	const struct kf_histogram h = {
+		.nr = KF_NR_SIZES,
+		.le = kf_sizes,
+		.count = &group->now[KF_FIG_SIZES],
+		.sum = (double)group->now[KF_FIG_ALLOCATED],
+	};
+
+	kf_family_histogram(page,
+			    kf_page_family(page, f->metric, KF_METRIC_HISTOGRAM,
+					   f->unit, f->help),
+			    labels, &h);
+}
+
+static void add_group(struct kf_page *page, const struct kf_figures *t,
+		      const struct kf_group *group)
+{
+	const char *labels = kf_group_labels(page, group);
+	unsigned int i;
+
+	/* before all that files describe, so that none can take its place */
+	add_sizes(page, t, group, labels);
+	kf_family_int(page,
+		      kf_page_family(page, "konfiscator_processes",
+				     KF_METRIC_GAUGE, "",
+				     "processes not known to have ended"),
+		      labels, group->processes);
+	for (i = 0; i < t->nr; i++) {
+		if (t->figure[i].kind != KF_FIGURE_BUCKET &&
+		    t->figure[i].kind != KF_FIGURE_LIVE)
+			add_figure(page, &t->figure[i], labels, group->now[i]);
+	}
+	if (!group->oldest_ns)
+		return;
+	kf_family_double(
+		page,
+		kf_page_family(
+			page, "konfiscator_oldest_start_time_seconds",
+			KF_METRIC_GAUGE, "seconds",
+			"when the oldest process began, in seconds since 1970"),
+		labels, (double)group->oldest_ns / 1e9);
+}
+
+static bool collect(struct kf_scrape *scrape)
+{
+	struct kf_groups *g = kf_scrape_groups(scrape);
+	const struct kf_group *group;
+
+	if (!g)
+		return false;
+	for (group = g->groups; group; group = group->next)
+		add_group(&scrape->page, &g->figures, group);
+	kf_page_dropped(&scrape->page, "groups", g->dropped);
+	pthread_mutex_unlock(&g->lock);
+	return true;
+}
+
+const struct kf_collector kf_collect_stats = {
+	.name = "stats",
+	.help = "counters of the stats files",
+	.collect = collect,
+};

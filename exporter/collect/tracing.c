@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Collector "tracing": what tracers count that the stats files do not have, as
+ * sizes asked. Empty unless --trace names some; that of latency is collector
+ * "latency"'s.
+ */
+#include "config.h"
+
+#include "exporter/collect/collector.h"
+#include "exporter/trace/trace.h"
+
+static bool collect(struct kf_scrape *scrape)
+{
+	if (scrape->sources->tracers)
+		kf_tracers_show(scrape->sources->tracers, &scrape->page, false);
+	return true;
+}
+
+const struct kf_collector kf_collect_tracing = {
+	.name = "tracing",
+	.help = "what the other tracers of --trace count",
+	.collect = collect,
+};

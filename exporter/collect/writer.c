@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The two writers. They differ in what a counter's family is called, in the
+ * escapes of help, in units and in the end mark; samples are the same.
+ */
+#include "config.h"
+
+#include "exporter/collect/writer.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const type_names[] = {
+	[KF_METRIC_COUNTER] = "counter",
+	[KF_METRIC_GAUGE] = "gauge",
+	[KF_METRIC_HISTOGRAM] = "histogram",
+};
+
+static void sample_head(struct kf_buf *out, const struct kf_family *f,
+			const char *suffix, const char *labels)
+{
+	kf_buf_str(out, f->name);
+	kf_buf_str(out, suffix);
+	if (*labels) {
+		kf_buf_str(out, "{");
+		kf_buf_str(out, labels);
+		kf_buf_str(out, "}");
+	}
+	kf_buf_str(out, " ");
+}
+
+static void write_histogram(struct kf_buf *out, const struct kf_family *f,
+			    const struct kf_series *s)
+{
+	const struct kf_histogram *h = &s->histogram;
+	uint64_t total = 0;
+	unsigned int i;
+
+	for (i = 0; i <= h->nr; i++) {
+		total += h->count[i];
+		kf_buf_str(out, f->name);
+		kf_buf_str(out, "_bucket{");
+		kf_buf_str(out, s->labels);
+		kf_buf_str(out, *s->labels ? ",le=\"" : "le=\"");
+		kf_buf_double(out, i < h->nr ? h->le[i] : (double)INFINITY);
+		kf_buf_str(out, "\"} ");
+		kf_buf_u64(out, total);
+		kf_buf_str(out, "\n");
+	}
+	sample_head(out, f, "_sum", s->labels);
+	kf_buf_double(out, h->sum);
+	kf_buf_str(out, "\n");
+	sample_head(out, f, "_count", s->labels);
+	kf_buf_u64(out, total);
+	kf_buf_str(out, "\n");
+}
+
+static void write_samples(struct kf_buf *out, const struct kf_family *f)
+{
+	const struct kf_series *s;
+
+	for (s = f->first; s; s = s->next) {
+		if (s->kind == KF_VALUE_HISTOGRAM) {
+			write_histogram(out, f, s);
+			continue;
+		}
+		sample_head(out, f, "", s->labels);
+		if (s->kind == KF_VALUE_INT)
+			kf_buf_u64(out, s->integer);
+		else
+			kf_buf_double(out, s->number);
+		kf_buf_str(out, "\n");
+	}
+}
+
+static void write_classic(const struct kf_page *page, struct kf_buf *out)
+{
+	const struct kf_family *f;
+
+	for (f = page->first; f; f = f->next) {
+		if (!f->first)
+			continue;
+		kf_buf_fmt(out, "# HELP %s ", f->name);
+		kf_buf_escape(out, f->help, false);
+		kf_buf_fmt(out, "\n# TYPE %s %s\n", f->name,
+			   type_names[f->type]);
+		write_samples(out, f);
+	}
+}
+
+static void write_openmetrics(const struct kf_page *page, struct kf_buf *out)
+{
+	const struct kf_family *f;
+
+	for (f = page->first; f; f = f->next) {
+		int len = (int)strlen(f->name);
+
+		if (!f->first)
+			continue;
+		if (f->type == KF_METRIC_COUNTER)
+			len -= 6;
+		kf_buf_fmt(out, "# TYPE %.*s %s\n", len, f->name,
+			   type_names[f->type]);
+		if (*f->unit)
+			kf_buf_fmt(out, "# UNIT %.*s %s\n", len, f->name,
+				   f->unit);
+		kf_buf_fmt(out, "# HELP %.*s ", len, f->name);
+		kf_buf_escape(out, f->help, true);
+		kf_buf_str(out, "\n");
+		write_samples(out, f);
+	}
+	kf_buf_str(out, "# EOF\n");
+}
+
+const struct kf_format kf_format_classic = {
+	.content_type = "text/plain; version=0.0.4; charset=utf-8",
+	.write = write_classic,
+};
+
+const struct kf_format kf_format_openmetrics = {
+	.content_type =
+		"application/openmetrics-text; version=1.0.0; charset=utf-8",
+	.write = write_openmetrics,
+};

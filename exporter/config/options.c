@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Parsing of the command line. A flag is a line in the table: its name, what
+ * it takes, its default as text (parsed by the same function as the argument),
+ * and its help.
+ */
+#include "config.h"
+
+#include "exporter/config/options.h"
+#include "exporter/collect/collector.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ME "konfiscator_exporter"
+
+struct flag {
+	const char *name;
+	const char *metavar;  /* NULL: takes nothing */
+	const char *fallback; /* shown and parsed; NULL: none */
+	const char *help;
+	/* Return: NULL, or what is allowed where @value is not. */
+	const char *(*set)(struct kf_options *o, const char *value);
+};
+
+static const char *set_listen(struct kf_options *o, const char *value)
+{
+	const char *port = strrchr(value, ':');
+
+	/* a number beyond would be cut to 16 bits; 0 is any port */
+	if (!port || !port[1] ||
+	    (isdigit((unsigned char)port[1]) &&
+	     (port[1 + strspn(port + 1, "0123456789")] ||
+	      strtoul(port + 1, NULL, 10) > UINT16_MAX)))
+		return "[HOST]:PORT, with a port of 0 to 65535";
+	if (o->nr_listen == KF_MAX_LISTEN)
+		return "at most 16 addresses";
+	o->listen[o->nr_listen++] = value;
+	return NULL;
+}
+
+static const char *set_systemd(struct kf_options *o, const char *value)
+{
+	o->systemd_socket = true;
+	return NULL;
+}
+
+static const char *set_path(struct kf_options *o, const char *value)
+{
+	const char *p;
+
+	for (p = value; *p; p++) {
+		if (!isalnum((unsigned char)*p) && !strchr("/-_.~", *p))
+			break;
+	}
+	if (*p || value[0] != '/' || !value[1])
+		return "a path of letters, digits and /-_.~, beginning with / and longer than it";
+	o->telemetry_path = value;
+	return NULL;
+}
+
+static bool number(const char *value, unsigned long max, unsigned int *out)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(value, &end, 10);
+	if (errno || *end || !isdigit((unsigned char)*value) || n > max)
+		return false;
+	*out = (unsigned int)n;
+	return true;
+}
+
+/* A time with its unit, in seconds; more than 0. */
+static bool seconds(const char *value, unsigned int *out)
+{
+	static const struct {
+		char unit;
+		unsigned int seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+	size_t len = strlen(value), i;
+	char digits[16];
+	unsigned int n;
+
+	for (i = 0; len > 1 && len < sizeof(digits) && i < 4; i++) {
+		if (value[len - 1] != units[i].unit)
+			continue;
+		memcpy(digits, value, len - 1);
+		digits[len - 1] = '\0';
+		if (!number(digits, 36500000 / units[i].seconds, &n) || !n)
+			return false;
+		*out = n * units[i].seconds;
+		return true;
+	}
+	return false;
+}
+
+static const char *set_max_requests(struct kf_options *o, const char *value)
+{
+	return number(value, 10000, &o->max_requests) ? NULL
+						      : "0 (no limit) to 10000";
+}
+
+static const char *set_max_rate(struct kf_options *o, const char *value)
+{
+	return number(value, 1000000, &o->max_rate) ? NULL
+						    : "0 (no limit) to 1000000";
+}
+
+static const char *set_max_wrong(struct kf_options *o, const char *value)
+{
+	return number(value, 1000000, &o->max_wrong)
+		       ? NULL
+		       : "0 (no limit) to 1000000";
+}
+
+static const char *set_timeout(struct kf_options *o, const char *value)
+{
+	if (!seconds(value, &o->timeout_s) || o->timeout_s > 86400)
+		return "a time up to 1d: a number over 0 with unit s, m, h or d";
+	return NULL;
+}
+
+static const char *set_web_config(struct kf_options *o, const char *value)
+{
+	o->web_config = value;
+	return *value && strlen(value) < 4000 ? NULL : "a file";
+}
+
+/* A pattern has its star at its begin, where it stands for whole labels. */
+static const char *set_host(struct kf_options *o, const char *value)
+{
+	const char *name = value[0] == '*' ? value + 1 : value;
+
+	if (!*value || strlen(value) > 253 || strpbrk(name, "*:/ ") ||
+	    (name > value && *name && *name != '.'))
+		return "a host name without a port, *.DOMAIN, or * for all";
+	if (o->nr_hosts == KF_MAX_HOSTS)
+		return "at most 64 names";
+	o->host[o->nr_hosts++] = value;
+	return NULL;
+}
+
+static const char *set_disable(struct kf_options *o, const char *value)
+{
+	o->disable_exporter_metrics = true;
+	return NULL;
+}
+
+static const char *set_dir(struct kf_options *o, const char *value)
+{
+	if (!*value)
+		return "a directory";
+	if (o->nr_dirs == KF_MAX_DIRS)
+		return "at most 32 directories";
+	o->dirs[o->nr_dirs++] = value;
+	return NULL;
+}
+
+static const char *set_state(struct kf_options *o, const char *value)
+{
+	o->state_file = value;
+	return strlen(value) < 4000 ? NULL : "a shorter path";
+}
+
+static const char *set_procfs(struct kf_options *o, const char *value)
+{
+	o->procfs = value;
+	return *value && strlen(value) < 4000 ? NULL : "a directory";
+}
+
+static const char *set_cgroupfs(struct kf_options *o, const char *value)
+{
+	o->cgroupfs = value;
+	return *value && strlen(value) < 2000 ? NULL : "a directory";
+}
+
+static const char *set_containers(struct kf_options *o, const char *value)
+{
+	o->containers = true;
+	return NULL;
+}
+
+static const char *set_smaps(struct kf_options *o, const char *value)
+{
+	o->smaps = true;
+	return NULL;
+}
+
+static const char *set_config(struct kf_options *o, const char *value)
+{
+	o->config = value;
+	return *value && strlen(value) < 4000 ? NULL : "a file";
+}
+
+static const char *set_check(struct kf_options *o, const char *value)
+{
+	o->check = true;
+	return NULL;
+}
+
+static const char *set_groups_max(struct kf_options *o, const char *value)
+{
+	if (number(value, 100000, &o->groups_max) && o->groups_max)
+		return NULL;
+	return "1 to 100000";
+}
+
+static const char *set_forget(struct kf_options *o, const char *value)
+{
+	return seconds(value, &o->forget_after_s)
+		       ? NULL
+		       : "a number over 0 with unit s, m, h or d";
+}
+
+static const char *set_keep(struct kf_options *o, const char *value)
+{
+	if (strcmp(value, "0") == 0)
+		o->keep_ended_s = 0;
+	else if (!seconds(value, &o->keep_ended_s))
+		return "0, or a number over 0 with unit s, m, h or d";
+	return NULL;
+}
+
+static int choose(const char *value, const char *const *names, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		if (strcmp(value, names[i]) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static const char *set_trace(struct kf_options *o, const char *value)
+{
+	const char *name = kf_trace_known(value);
+	unsigned int i;
+
+	if (!name)
+		return "konfiscator, sizes, latency, mmap, frag or prometheus";
+	for (i = 0; i < o->trace.nr; i++) {
+		if (o->trace.name[i] == name)
+			return "there only once";
+	}
+	o->trace.name[o->trace.nr++] = name;
+	return NULL;
+}
+
+static const char *set_trace_scripts(struct kf_options *o, const char *value)
+{
+	o->trace.scripts = value;
+	return *value && strlen(value) < 2000 ? NULL : "a directory";
+}
+
+static const char *set_trace_library(struct kf_options *o, const char *value)
+{
+	o->trace.library = value;
+	return *value == '/' && strlen(value) < 2000 ? NULL
+						     : "an absolute path";
+}
+
+static const char *set_trace_page(struct kf_options *o, const char *value)
+{
+	o->trace.page = value;
+	return *value && strlen(value) < 4000 ? NULL : "a file";
+}
+
+static const char *set_trace_every(struct kf_options *o, const char *value)
+{
+	if (!seconds(value, &o->trace.every_s))
+		return "a number over 0 with unit s, m, h or d";
+	return NULL;
+}
+
+static const char *set_level(struct kf_options *o, const char *value)
+{
+	int i = choose(value, kf_log_level_names, KF_NR_LOG_LEVELS);
+
+	if (i < 0)
+		return "debug, info, warn or error";
+	o->log_level = (enum kf_log_level)i;
+	return NULL;
+}
+
+static const char *set_format(struct kf_options *o, const char *value)
+{
+	int i = choose(value, kf_log_format_names, KF_NR_LOG_FORMATS);
+
+	if (i < 0)
+		return "logfmt or json";
+	o->log_format = (enum kf_log_format)i;
+	return NULL;
+}
+
+static const char *set_once(struct kf_options *o, const char *value)
+{
+	o->once = true;
+	return NULL;
+}
+
+static const char *set_textfile(struct kf_options *o, const char *value)
+{
+	o->once = true;
+	o->textfile = value;
+	return *value && strlen(value) < 4000 ? NULL : "a file";
+}
+
+static const struct flag flags[] = {
+	{"web.listen-address", "[HOST]:PORT", ":10170",
+	 "address to serve on; may be given again", set_listen},
+	{"web.systemd-socket", NULL, NULL,
+	 "fail where systemd passes no socket; one that it passes is served without this too, in place of the default address",
+	 set_systemd},
+	{"web.telemetry-path", "PATH", "/metrics", "where the metrics are",
+	 set_path},
+	{"web.max-requests", "N", "40",
+	 "scrapes at once, 503 beyond; 0: no limit", set_max_requests},
+	{"web.max-rate", "N", "0",
+	 "requests in a second, 429 beyond; 0: no limit", set_max_rate},
+	{"web.max-wrong-passwords", "N", "10",
+	 "wrong passwords in a minute that an address may give, 429 beyond; 0: no limit",
+	 set_max_wrong},
+	{"web.timeout", "TIME", "30s",
+	 "how long a client may take to send a request, or to take its answer",
+	 set_timeout},
+	{"web.config.file", "FILE", NULL,
+	 "TLS, users and headers, with the keys of exporter-toolkit",
+	 set_web_config},
+	{"web.allowed-hosts", "NAME", NULL,
+	 "host name that browsers may use for this exporter, *.DOMAIN or *; may be given again",
+	 set_host},
+	{"web.disable-exporter-metrics", NULL, NULL,
+	 "leave out the metrics of the exporter itself", set_disable},
+	{"stats.dir", "DIR", NULL,
+	 "where stats files are; may be given again; default: the library's order",
+	 set_dir},
+	{"stats.state-file", "FILE", NULL,
+	 "keeps the counters of ended processes; empty: none; default: /var/lib/konfiscator/state where that can be written",
+	 set_state},
+	{"stats.keep-ended", "TIME", "24h",
+	 "how long files of ended processes stay, as far as there is room; 0: until they are counted",
+	 set_keep},
+	{"stats.containers", NULL, NULL,
+	 "find stats files in containers, too, without a shared volume",
+	 set_containers},
+	{"path.procfs", "DIR", "/proc", "where procfs is mounted", set_procfs},
+	{"path.cgroupfs", "DIR", "/sys/fs/cgroup", "where cgroups are mounted",
+	 set_cgroupfs},
+	{"resident.smaps", NULL, NULL,
+	 "collector resident reads smaps_rollup too: shared pages by share, and swap",
+	 set_smaps},
+	{"config.file", "FILE", NULL,
+	 "process_names, which make the groups, and tracers to run",
+	 set_config},
+	{"check-config", NULL, NULL,
+	 "read the configuration files, say what is wrong, and exit",
+	 set_check},
+	{"groups.max", "N", "500", "groups, beyond which all are \"other\"",
+	 set_groups_max},
+	{"groups.forget-after", "TIME", "1h",
+	 "how long a group without processes is kept", set_forget},
+	{"trace", "NAME", NULL,
+	 "run bpftrace with script NAME (konfiscator, sizes, latency, mmap, frag) for metrics, or follow the page of SystemTap's script prometheus; may be given again",
+	 set_trace},
+	{"trace.scripts", "DIR", NULL,
+	 "where the scripts are; default: where they were installed",
+	 set_trace_scripts},
+	{"trace.library", "FILE", NULL,
+	 "the library whose probes are traced; default: the installed one",
+	 set_trace_library},
+	{"trace.page", "FILE", "/proc/systemtap/konfiscator/__prometheus",
+	 "where the page is that --trace=prometheus follows", set_trace_page},
+	{"trace.every", "TIME", "5s",
+	 "how often a tracer is asked for its sums", set_trace_every},
+	{"log.level", "LEVEL", "info", "debug, info, warn or error", set_level},
+	{"log.format", "FORMAT", "logfmt", "logfmt or json", set_format},
+	{"once", NULL, NULL,
+	 "print one scrape on stdout; delete and save nothing", set_once},
+	{"once.textfile", "FILE", NULL,
+	 "as --once, into a file that is replaced whole", set_textfile},
+};
+
+/* What getopt returns for each kind of flag; flags[] are numbered from 0. */
+enum {
+	OPT_COLLECTOR = 1000,
+	OPT_NO_COLLECTOR = 2000,
+	OPT_HELP = 3000,
+	OPT_VERSION
+};
+
+#define NR_OPTIONS (KF_ARRAY_SIZE(flags) + 2 * KF_MAX_COLLECTORS + 3)
+
+struct table {
+	struct option option[NR_OPTIONS];
+	char name[2 * KF_MAX_COLLECTORS][48];
+};
+
+static void make_table(struct table *t)
+{
+	struct option *o = t->option;
+	unsigned int i;
+
+	memset(t, 0, sizeof(*t));
+	for (i = 0; i < KF_ARRAY_SIZE(flags); i++)
+		*o++ = (struct option){flags[i].name,
+				       flags[i].metavar ? required_argument
+							: no_argument,
+				       NULL, (int)i};
+	for (i = 0; i < kf_nr_collectors; i++) {
+		snprintf(t->name[2 * i], sizeof(t->name[0]), "collector.%s",
+			 kf_collectors[i]->name);
+		snprintf(t->name[2 * i + 1], sizeof(t->name[0]),
+			 "no-collector.%s", kf_collectors[i]->name);
+		*o++ = (struct option){t->name[2 * i], no_argument, NULL,
+				       OPT_COLLECTOR + (int)i};
+		*o++ = (struct option){t->name[2 * i + 1], no_argument, NULL,
+				       OPT_NO_COLLECTOR + (int)i};
+	}
+	*o++ = (struct option){"help", no_argument, NULL, OPT_HELP};
+	*o = (struct option){"version", no_argument, NULL, OPT_VERSION};
+}
+
+static void print_flag(const char *name, const char *metavar, const char *help,
+		       const char *fallback)
+{
+	char left[128];
+
+	snprintf(left, sizeof(left), "--%s%s%s", name, metavar ? "=" : "",
+		 metavar ? metavar : "");
+	printf("  %-36s %s%s%s%s\n", left, help, fallback ? " [" : "",
+	       fallback ? fallback : "", fallback ? "]" : "");
+}
+
+static void print_help(void)
+{
+	char name[64];
+	unsigned int i;
+
+	printf("Usage: " ME " [FLAG...]\n"
+	       "Serve the counters of konfiscator's stats files to Prometheus.\n\n"
+	       "Flags, with defaults in brackets:\n");
+	for (i = 0; i < KF_ARRAY_SIZE(flags); i++)
+		print_flag(flags[i].name, flags[i].metavar, flags[i].help,
+			   flags[i].fallback);
+	for (i = 0; i < kf_nr_collectors; i++) {
+		snprintf(name, sizeof(name), "[no-]collector.%s",
+			 kf_collectors[i]->name);
+		print_flag(name, NULL, kf_collectors[i]->help,
+			   kf_collectors[i]->off ? "off" : "on");
+	}
+	print_flag("help", NULL, "print this and exit", NULL);
+	print_flag("version", NULL, "print the version and exit", NULL);
+}
+
+static enum kf_parse finish_stdout(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return KF_PARSE_DONE;
+	fprintf(stderr, ME ": cannot write to stdout: %s\n", strerror(errno));
+	return KF_PARSE_USAGE;
+}
+
+/* The argument that getopt refused is the one before optind. */
+static enum kf_parse refuse(int argc, char **argv, const char *why)
+{
+	int at = optind > 1 ? optind - 1 : 1;
+
+	fprintf(stderr, ME ": %s '%s'; see --help\n", why,
+		at < argc ? argv[at] : "");
+	return KF_PARSE_USAGE;
+}
+
+static enum kf_parse set(struct kf_options *o, const struct flag *f,
+			 const char *value)
+{
+	const char *allowed = f->set(o, value);
+
+	if (!allowed)
+		return KF_PARSE_RUN;
+	fprintf(stderr, ME ": --%s: '%s' is not %s\n", f->name, value, allowed);
+	return KF_PARSE_USAGE;
+}
+
+static enum kf_parse fill_defaults(struct kf_options *o)
+{
+	unsigned int i;
+
+	for (i = 0; i < KF_ARRAY_SIZE(flags); i++) {
+		if (flags[i].fallback &&
+		    set(o, &flags[i], flags[i].fallback) != KF_PARSE_RUN)
+			return KF_PARSE_USAGE;
+	}
+	for (i = 0; i < kf_nr_collectors; i++)
+		o->collector[i] = !kf_collectors[i]->off;
+	return KF_PARSE_RUN;
+}
+
+static enum kf_parse apply(struct kf_options *o, int c)
+{
+	if (c == OPT_HELP) {
+		print_help();
+		return finish_stdout();
+	}
+	if (c == OPT_VERSION) {
+		printf(ME " %s\n", PACKAGE_VERSION);
+		return finish_stdout();
+	}
+	if (c >= OPT_NO_COLLECTOR)
+		o->collector[c - OPT_NO_COLLECTOR] = false;
+	else if (c >= OPT_COLLECTOR)
+		o->collector[c - OPT_COLLECTOR] = true;
+	else {
+		/* the first address given stands instead of the default */
+		if (flags[c].set == set_listen && !o->listens) {
+			o->nr_listen = 0;
+			o->listens = true;
+		}
+		return set(o, &flags[c], optarg);
+	}
+	return KF_PARSE_RUN;
+}
+
+enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
+{
+	enum kf_parse result;
+	struct table table;
+	int c;
+
+	memset(o, 0, sizeof(*o));
+	o->trace.scripts = KF_DATADIR "/scripts/bpftrace";
+	o->trace.library = KF_LIBRARY;
+	make_table(&table);
+	result = fill_defaults(o);
+	opterr = 0;
+	while (result == KF_PARSE_RUN &&
+	       (c = getopt_long(argc, argv, ":", table.option, NULL)) != -1) {
+		if (c == ':')
+			return refuse(argc, argv, "no value for flag");
+		if (c == '?')
+			return refuse(
+				argc, argv,
+				"unknown or ambiguous flag, or a value where none is taken:");
+		result = apply(o, c);
+	}
+	if (result == KF_PARSE_RUN && optind < argc) {
+		optind++;
+		return refuse(argc, argv, "unexpected argument");
+	}
+	return result;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The flags of konfiscator_exporter: one table, from which getopt's table and
+ * --help are made; a test holds the manual page to it.
+ */
+#ifndef KF_EXPORTER_CONFIG_OPTIONS_H
+#define KF_EXPORTER_CONFIG_OPTIONS_H
+
+#include "base/compiler.h"
+#include "exporter/log.h"
+#include "exporter/trace/trace.h"
+
+#define KF_MAX_LISTEN 16
+#define KF_MAX_DIRS 32
+#define KF_MAX_HOSTS 64
+#define KF_MAX_COLLECTORS 16
+
+/* Constant once parsed; strings are the arguments themselves. */
+struct kf_options {
+	const char *listen[KF_MAX_LISTEN];
+	unsigned int nr_listen;
+	bool listens; /* @listen was given, it is not the default */
+	bool systemd_socket;
+	int socket[KF_MAX_LISTEN]; /* that systemd passed; not a flag */
+	unsigned int nr_sockets;
+	const char *telemetry_path;
+	unsigned int max_requests; /* 0: no limit */
+	unsigned int max_rate;	   /* 0: no limit */
+	unsigned int max_wrong;	   /* passwords in a minute; 0: no limit */
+	unsigned int timeout_s;
+	const char *web_config;		/* NULL: none */
+	const char *host[KF_MAX_HOSTS]; /* names that are ours too */
+	unsigned int nr_hosts;
+	bool disable_exporter_metrics;
+	const char *dirs[KF_MAX_DIRS + 1]; /* NULL-terminated */
+	unsigned int nr_dirs;
+	const char *state_file; /* NULL: not said; "": none */
+	const char *procfs;
+	const char *cgroupfs;
+	bool smaps;
+	bool containers;
+	const char *config; /* NULL: none */
+	bool check;	    /* configuration only */
+	bool collector[KF_MAX_COLLECTORS];
+	unsigned int groups_max;
+	unsigned int forget_after_s;
+	unsigned int keep_ended_s; /* 0: deleted once they count */
+	struct kf_trace_conf trace;
+	enum kf_log_level log_level;
+	enum kf_log_format log_format;
+	bool once;
+	const char *textfile; /* NULL: stdout */
+};
+
+enum kf_parse { KF_PARSE_RUN, KF_PARSE_DONE, KF_PARSE_USAGE };
+
+/**
+ * kf_options_parse() - read the command line
+ * @o:		out: what it says, defaults filled in
+ * @argc:	as main's
+ * @argv:	as main's
+ *
+ * Prints help and version on stdout, and what is wrong, in one line, on
+ * stderr.
+ *
+ * Context: once, before there are threads.
+ * Return: whether to run, or that all is done, or that the usage was wrong.
+ */
+enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv);
+
+#endif

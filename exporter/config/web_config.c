@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The keys of the web configuration, a function for each.
+ */
+#include "config.h"
+
+#include "exporter/config/web_config.h"
+#include "exporter/config/yaml.h"
+
+#include <crypt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BCRYPT_LENGTH 60
+
+const char *const kf_web_header_names[KF_NR_WEB_HEADERS] = {
+	"Content-Security-Policy", "Strict-Transport-Security",
+	"X-Content-Type-Options",  "X-Frame-Options",
+	"X-XSS-Protection",
+};
+
+static const char *const client_auths[KF_NR_CLIENT_AUTHS] = {
+	[KF_CLIENT_NONE] = "NoClientCert",
+	[KF_CLIENT_REQUEST] = "RequestClientCert",
+	[KF_CLIENT_REQUIRE_ANY] = "RequireAnyClientCert",
+	[KF_CLIENT_VERIFY_IF_GIVEN] = "VerifyClientCertIfGiven",
+	[KF_CLIENT_REQUIRE_AND_VERIFY] = "RequireAndVerifyClientCert",
+};
+
+static bool take_copy(struct kf_yaml *y, yaml_node_t *n, char **out)
+{
+	const char *text = kf_yaml_text(y, n);
+
+	if (!text)
+		return false;
+	*out = strdup(text);
+	return *out ? true : kf_yaml_fail(y, n, "out of memory");
+}
+
+/* A path is relative to the file that names it. */
+static bool take_path(struct kf_yaml *y, yaml_node_t *n, char **out)
+{
+	const char *text = kf_yaml_text(y, n);
+	const char *slash = strrchr(y->path, '/');
+	char path[PATH_MAX];
+
+	if (!text || !*text || *text == '/' || !slash)
+		return take_copy(y, n, out);
+	if (snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - y->path),
+		     y->path, text) >= (int)sizeof(path))
+		return kf_yaml_fail(y, n, "the path is too long");
+	*out = strdup(path);
+	return *out ? true : kf_yaml_fail(y, n, "out of memory");
+}
+
+static bool take_cert_file(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_path(y, n, &((struct kf_web_config *)out)->cert.file);
+}
+
+static bool take_cert(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_copy(y, n, &((struct kf_web_config *)out)->cert.text);
+}
+
+static bool take_key_file(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_path(y, n, &((struct kf_web_config *)out)->key.file);
+}
+
+static bool take_key(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_copy(y, n, &((struct kf_web_config *)out)->key.text);
+}
+
+static bool take_client_ca_file(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_path(y, n, &((struct kf_web_config *)out)->client_ca.file);
+}
+
+static bool take_client_ca(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_copy(y, n, &((struct kf_web_config *)out)->client_ca.text);
+}
+
+static bool take_client_auth(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	struct kf_web_config *c = out;
+	const char *text = kf_yaml_text(y, n);
+	int i;
+
+	if (!text)
+		return false;
+	for (i = 0; i < KF_NR_CLIENT_AUTHS; i++) {
+		if (*text && strcmp(text, client_auths[i]) != 0)
+			continue;
+		c->client_auth = (enum kf_client_auth)i;
+		return true;
+	}
+	return kf_yaml_fail(y, n, "invalid client auth type: %s", text);
+}
+
+static bool take_version(struct kf_yaml *y, yaml_node_t *n, unsigned int *out)
+{
+	static const char *const names[] = {"TLS10", "TLS11", "TLS12", "TLS13"};
+	const char *text = kf_yaml_text(y, n);
+	unsigned int i;
+
+	for (i = 0; text && i < KF_ARRAY_SIZE(names); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*out = 10 + i;
+			return true;
+		}
+	}
+	return text ? kf_yaml_fail(y, n, "unknown TLS version: %s", text)
+		    : false;
+}
+
+static bool take_min(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_version(y, n, &((struct kf_web_config *)out)->min_version);
+}
+
+static bool take_max(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return take_version(y, n, &((struct kf_web_config *)out)->max_version);
+}
+
+/* What is the TLS library's choice here; refused rather than not done. */
+static bool take_unsupported(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return kf_yaml_fail(
+		y, n,
+		"cipher_suites, curve_preferences and client_allowed_sans cannot be set here");
+}
+
+static bool take_ignored_bool(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	bool value;
+
+	return kf_yaml_bool(y, n, &value);
+}
+
+/* What is there is not said: it may be a key. */
+static bool check_pem(struct kf_yaml *y, yaml_node_t *n,
+		      const struct kf_web_pem *p, const char *key, bool needed)
+{
+	if (p->file && p->text)
+		return kf_yaml_fail(y, n,
+				    "only one of %s and %s_file is allowed",
+				    key, key);
+	if (needed && !(p->file && *p->file) && !(p->text && *p->text))
+		return kf_yaml_fail(y, n, "missing %s_file", key);
+	return true;
+}
+
+static bool take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	static const struct kf_yaml_key keys[] = {
+		{"cert_file", take_cert_file},
+		{"cert", take_cert},
+		{"key_file", take_key_file},
+		{"key", take_key},
+		{"client_ca_file", take_client_ca_file},
+		{"client_ca", take_client_ca},
+		{"client_auth_type", take_client_auth},
+		{"min_version", take_min},
+		{"max_version", take_max},
+		{"prefer_server_cipher_suites", take_ignored_bool},
+		{"cipher_suites", take_unsupported},
+		{"curve_preferences", take_unsupported},
+		{"client_allowed_sans", take_unsupported},
+	};
+	struct kf_web_config *c = out;
+
+	if (n->type != YAML_MAPPING_NODE)
+		return kf_yaml_fail(y, n, "missing cert_file");
+	c->tls = true;
+	if (!kf_yaml_mapping(y, n, keys, KF_ARRAY_SIZE(keys), out))
+		return false;
+	if (!check_pem(y, n, &c->cert, "cert", true) ||
+	    !check_pem(y, n, &c->key, "key", true) ||
+	    !check_pem(y, n, &c->client_ca, "client_ca", false))
+		return false;
+	if (c->min_version > c->max_version)
+		return kf_yaml_fail(y, n, "min_version is above max_version");
+	if (kf_web_pem_is_said(&c->client_ca) &&
+	    c->client_auth == KF_CLIENT_NONE)
+		return kf_yaml_fail(
+			y, n,
+			"client CA's have been configured without a client auth policy");
+	if (!kf_web_pem_is_said(&c->client_ca) &&
+	    c->client_auth >= KF_CLIENT_VERIFY_IF_GIVEN)
+		return kf_yaml_fail(y, n, "%s needs client_ca_file",
+				    client_auths[c->client_auth]);
+	return true;
+}
+
+static bool take_header(struct kf_yaml *y, yaml_node_t *at, const char *key,
+			const char *value, void *out)
+{
+	struct kf_web_config *c = out;
+	unsigned int i;
+
+	for (i = 0; i < KF_NR_WEB_HEADERS; i++) {
+		if (strcmp(key, kf_web_header_names[i]) != 0)
+			continue;
+		if (c->header[i])
+			return kf_yaml_fail(y, at, "key \"%s\" is there twice",
+					    key);
+		if (strpbrk(value, "\r\n"))
+			return kf_yaml_fail(y, at, "%s: one line is allowed",
+					    key);
+		c->header[i] = strdup(value);
+		return c->header[i] ? true
+				    : kf_yaml_fail(y, at, "out of memory");
+	}
+	return kf_yaml_fail(y, at, "HTTP header \"%s\" can not be configured",
+			    key);
+}
+
+static bool take_headers(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return kf_yaml_pairs(y, n, take_header, out);
+}
+
+static bool take_http(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	/* http2: there is none, so it is as good as off */
+	static const struct kf_yaml_key keys[] = {
+		{"http2", take_ignored_bool},
+		{"headers", take_headers},
+	};
+
+	return kf_yaml_mapping(y, n, keys, KF_ARRAY_SIZE(keys), out);
+}
+
+static bool take_user(struct kf_yaml *y, yaml_node_t *at, const char *key,
+		      const char *value, void *out)
+{
+	struct kf_web_config *c = out;
+	struct kf_web_user *u = &c->user[c->nr_users];
+	unsigned int i;
+
+	if (c->nr_users == KF_MAX_USERS)
+		return kf_yaml_fail(y, at, "more than %d users", KF_MAX_USERS);
+	if (!*key || strchr(key, ':'))
+		return kf_yaml_fail(y, at, "a user's name has no colon");
+	for (i = 0; i < c->nr_users; i++) {
+		if (strcmp(c->user[i].name, key) == 0)
+			return kf_yaml_fail(y, at, "user %s is there twice",
+					    key);
+	}
+	/* the value is a secret: it is not said */
+	if (strncmp(value, "$2", 2) != 0 || strlen(value) != BCRYPT_LENGTH ||
+	    crypt_checksalt(value) != CRYPT_SALT_OK)
+		return kf_yaml_fail(
+			y, at, "user %s: the password is not a bcrypt hash",
+			key);
+	u->name = strdup(key);
+	u->hash = strdup(value);
+	c->nr_users++;
+	return u->name && u->hash ? true : kf_yaml_fail(y, at, "out of memory");
+}
+
+static bool take_users(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return kf_yaml_pairs(y, n, take_user, out);
+}
+
+bool kf_web_config_read(struct kf_web_config *c, const char *path, char *error,
+			size_t size)
+{
+	static const struct kf_yaml_key keys[] = {
+		{"tls_server_config", take_tls},
+		{"http_server_config", take_http},
+		{"basic_auth_users", take_users},
+	};
+	struct kf_yaml y;
+	yaml_node_t *root = kf_yaml_load(&y, path);
+	bool right = !y.error[0];
+
+	memset(c, 0, sizeof(*c));
+	c->min_version = 12;
+	c->max_version = 13;
+	if (root)
+		right = kf_yaml_mapping(&y, root, keys, KF_ARRAY_SIZE(keys), c);
+	snprintf(error, size, "%s", y.error);
+	kf_yaml_release(&y);
+	return right;
+}
+
+static void release_pem(struct kf_web_pem *p)
+{
+	free(p->file);
+	if (p->text)
+		explicit_bzero(p->text, strlen(p->text));
+	free(p->text);
+}
+
+void kf_web_config_release(struct kf_web_config *c)
+{
+	unsigned int i;
+
+	release_pem(&c->cert);
+	release_pem(&c->key);
+	release_pem(&c->client_ca);
+	for (i = 0; i < KF_NR_WEB_HEADERS; i++)
+		free(c->header[i]);
+	for (i = 0; i < c->nr_users; i++) {
+		free(c->user[i].name);
+		free(c->user[i].hash);
+	}
+	memset(c, 0, sizeof(*c));
+}

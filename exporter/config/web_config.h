@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The web configuration file: the keys that Prometheus' exporter-toolkit has
+ * for TLS, headers and users.
+ *
+ * Promises: it is read anew when it has changed; a file that became wrong lets
+ * nobody in until it is right. A file is read once the daemon began, but
+ * whether there is TLS at all, its versions, its client authorities and a
+ * certificate that stands in it are those of the start.
+ */
+#ifndef KF_EXPORTER_CONFIG_WEB_CONFIG_H
+#define KF_EXPORTER_CONFIG_WEB_CONFIG_H
+
+#include "base/compiler.h"
+
+#define KF_MAX_USERS 64
+#define KF_NR_WEB_HEADERS 5
+
+enum kf_client_auth {
+	KF_CLIENT_NONE,
+	KF_CLIENT_REQUEST,
+	KF_CLIENT_REQUIRE_ANY,
+	KF_CLIENT_VERIFY_IF_GIVEN,
+	KF_CLIENT_REQUIRE_AND_VERIFY,
+	KF_NR_CLIENT_AUTHS
+};
+
+struct kf_web_user {
+	char *name;
+	char *hash; /* bcrypt */
+};
+
+/* Certificates or a key: in a file, or in the configuration itself. */
+struct kf_web_pem {
+	char *file;
+	char *text;
+};
+
+/* Constant once read; NULL strings were not said. */
+struct kf_web_config {
+	bool tls;
+	struct kf_web_pem cert;
+	struct kf_web_pem key;
+	struct kf_web_pem client_ca; /* not said: no file and no text */
+	enum kf_client_auth client_auth;
+	unsigned int min_version; /* of TLS, in tenths: 10 to 13 */
+	unsigned int max_version;
+	char *header[KF_NR_WEB_HEADERS];
+	unsigned int nr_users;
+	struct kf_web_user user[KF_MAX_USERS];
+};
+
+static inline bool kf_web_pem_is_said(const struct kf_web_pem *p)
+{
+	return p->file || p->text;
+}
+
+/* The headers that may be set, in the order of @header. */
+extern const char *const kf_web_header_names[KF_NR_WEB_HEADERS];
+
+/**
+ * kf_web_config_read() - read and check a web configuration
+ * @c:		out: what it says; release it in any case
+ * @path:	the file
+ * @error:	out: one line, where it is wrong
+ * @size:	bytes of @error
+ *
+ * Relative paths in it begin at its directory.
+ *
+ * Context: any thread.
+ * Return: whether it is right.
+ */
+bool kf_web_config_read(struct kf_web_config *c, const char *path, char *error,
+			size_t size);
+
+/**
+ * kf_web_config_release() - free what it holds
+ * @c:		the configuration
+ *
+ * Context: any thread.
+ */
+void kf_web_config_release(struct kf_web_config *c);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The cgroups that living processes of ours are in. One has one figure for all
+ * in it: there is no sum over processes.
+ */
+#ifndef KF_EXPORTER_GROUPS_CGROUPS_H
+#define KF_EXPORTER_GROUPS_CGROUPS_H
+
+#include "exporter/cgroup.h"
+#include "exporter/groups/groups.h"
+
+/* @place.path is from the kernel, raw. */
+struct kf_cgroup {
+	struct kf_cgroup *next;
+	struct kf_cgroup_place place;
+	char container[KF_CONTAINER_SHORT];
+	unsigned int processes; /* of ours, living */
+	uint64_t held;		/* by these, from the kernel, in bytes */
+};
+
+/**
+ * kf_cgroups_look() - bring the list of cgroups up to date
+ * @g:		the groups, locked, after a scan
+ *
+ * Context: any thread.
+ */
+void kf_cgroups_look(struct kf_groups *g);
+
+/**
+ * kf_cgroups_finish() - forget them
+ * @g:		the groups, locked or not yet shared
+ *
+ * Context: any thread.
+ */
+void kf_cgroups_finish(struct kf_groups *g);
+
+#endif

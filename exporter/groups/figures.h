@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is counted of a process, numbered.
+ *
+ * A stats file describes its counters by name; a group adds up many files, of
+ * several versions perhaps. Here each metric gets one number, so that the
+ * rest works on arrays. Promises: what a file says is checked before it
+ * becomes a metric, and our own metrics cannot be redefined by a file.
+ */
+#ifndef KF_EXPORTER_GROUPS_FIGURES_H
+#define KF_EXPORTER_GROUPS_FIGURES_H
+
+#include "base/compiler.h"
+#include "reader/reader.h"
+
+/* Enough for stats.def, what is derived, and as much again from new files. */
+#define KF_MAX_FIGURES 192
+
+/* Upper bounds of the size histogram: powers of two from 16 bytes on. */
+#define KF_NR_SIZES 12
+
+/* What follows from the counters; all others come after these. */
+enum kf_figure_id {
+	KF_FIG_MALLOCS,
+	KF_FIG_FREES,
+	KF_FIG_ALLOCATED,
+	KF_FIG_FREED,
+	KF_FIG_CALL_MALLOC,
+	KF_FIG_CALL_CALLOC,
+	KF_FIG_CALL_ALIGNED,
+	KF_FIG_CALL_FREE,
+	KF_FIG_EXITS,
+	KF_FIG_EXECS,
+	KF_FIG_LIVE_BLOCKS,
+	KF_FIG_HEAP_LIVE,
+	KF_FIG_HEAP_ROUNDING,
+	KF_FIG_HEAP_CACHED,
+	KF_FIG_HEAP_FREE,
+	KF_FIG_HEAP_METADATA,
+	KF_FIG_SIZES,
+	KF_FIG_LIVE_SIZES = KF_FIG_SIZES + KF_NR_SIZES + 1,
+	KF_NR_DERIVED = KF_FIG_LIVE_SIZES + KF_NR_SIZES + 1
+};
+
+enum kf_figure_kind {
+	KF_FIGURE_COUNTER,
+	KF_FIGURE_GAUGE_SUM, /* a group's gauge is the sum over processes */
+	KF_FIGURE_GAUGE_MAX, /* ... or the largest, where a sum means nothing */
+	KF_FIGURE_BUCKET,    /* a counter, shown as part of the histogram */
+	KF_FIGURE_LIVE,	     /* a sum, shown by collector sizes */
+};
+
+/* A figure; constant once added. */
+struct kf_figure {
+	char key[112];	 /* metric{labels}: its name in the state file */
+	char metric[64]; /* with "konfiscator_" */
+	char labels[48];
+	char help[137];
+	const char *unit;
+	enum kf_figure_kind kind;
+};
+
+/* The figure of each counter of files that describe the same ones, or -1. */
+struct kf_figure_map {
+	uint64_t described; /* of struct kf_snapshot; 0: of no other file */
+	int id[KF_MAX_FIGURES];
+};
+
+#define KF_FIGURE_MAPS 8 /* the last ones: more than scans read at once */
+
+struct kf_figures {
+	unsigned int nr;
+	/* of each figure, in few bytes: all are asked for each process */
+	uint8_t kind[KF_MAX_FIGURES];
+	struct kf_figure figure[KF_MAX_FIGURES];
+	int hint[KF_MAX_FIGURES]; /* figure of a file's nth counter, last time
+				   */
+	struct kf_figure_map map[KF_FIGURE_MAPS];
+	unsigned int next_map;
+};
+
+extern const double kf_sizes[KF_NR_SIZES];
+
+/**
+ * kf_figures_init() - number what this version knows
+ * @t:		out: the table
+ *
+ * Context: once for a table.
+ */
+void kf_figures_init(struct kf_figures *t);
+
+/**
+ * kf_kind_grows() - whether figures of a kind are counters
+ * @kind:	enum kf_figure_kind
+ *
+ * Return: true where they add up over process ends.
+ */
+static inline bool kf_kind_grows(unsigned int kind)
+{
+	return kind == KF_FIGURE_COUNTER || kind == KF_FIGURE_BUCKET;
+}
+
+/**
+ * kf_figure_grows() - whether a figure is a counter
+ * @f:		the figure
+ *
+ * Return: as kf_kind_grows().
+ */
+static inline bool kf_figure_grows(const struct kf_figure *f)
+{
+	return kf_kind_grows(f->kind);
+}
+
+/**
+ * kf_figures_find() - a figure by its key
+ * @t:		the table
+ * @key:	metric{labels}
+ *
+ * Context: as kf_figures_fill().
+ * Return: its number, or -1.
+ */
+int kf_figures_find(const struct kf_figures *t, const char *key);
+
+/* What no counter of a process comes to: a gibibyte a second for a lifetime. */
+#define KF_FIGURE_MOST ((uint64_t)1 << 60)
+
+/**
+ * kf_figures_possible() - whether a process can have counted so much
+ * @t:		the table
+ * @value:	what a file says
+ * @before:	counters when they were last read, or NULL: all 0
+ * @ns:		nanoseconds since
+ *
+ * Each processor makes at most 2^30 calls and gives 2^50 bytes a second, and no
+ * counter comes to KF_FIGURE_MOST. Gauges are not judged: they do not stay.
+ *
+ * Context: any thread; pure.
+ * Return: false where somebody made the numbers up.
+ */
+bool kf_figures_possible(const struct kf_figures *t, const uint64_t *value,
+			 const uint64_t *before, uint64_t ns);
+
+/**
+ * kf_figures_fill() - the figures of one process
+ * @t:		the table; counters that are new to it are added
+ * @s:		a snapshot that was read well
+ * @value:	out: a value for each figure, 0 where the file has none; at
+ *		most INT64_MAX
+ *
+ * Context: one thread at a time for one table.
+ */
+void kf_figures_fill(struct kf_figures *t, const struct kf_snapshot *s,
+		     uint64_t value[KF_MAX_FIGURES]);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Groups: many processes under one name and container, added up.
+ *
+ * Promises: no counter of a group ever falls, over the end of its processes,
+ * exec, a change of name, and a restart of the exporter where there is a state
+ * file. A process that ended is folded into its group's totals, the state is
+ * made durable, and only then its stats file may be deleted. Whoever cannot be
+ * known to be dead is never deleted. Processes that live and end between two
+ * scans are counted by the ledgers: see ledgers.h.
+ *
+ * How: a member is a stats file. For each of its counters it has a base: what
+ * was moved to totals already. It contributes what the file says beyond its
+ * base; to fold is to move that into the totals and to raise the base. So
+ * folding twice, or reading a folded file again, adds nothing.
+ */
+#ifndef KF_EXPORTER_GROUPS_H
+#define KF_EXPORTER_GROUPS_H
+
+#include "exporter/groups/figures.h"
+#include "exporter/groups/naming.h"
+#include "reader/proc.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* 16 bytes of comm or 64 of a given name, each byte at worst three. */
+#define KF_NAME_SIZE 200
+
+/*
+ * Constant after kf_groups_init(), but for the rules of kf_groups_rename(); the
+ * strings outlive it.
+ */
+struct kf_groups_conf {
+	const char *const *dirs; /* NULL: the library's order */
+	const char *procfs;
+	const char *cgroupfs;
+	bool outside;		  /* look into other mount namespaces */
+	struct kf_naming *naming; /* NULL: names as they are */
+	bool smaps;		  /* read what is dear to the kernel, too */
+	bool tags;		  /* read the tables of tags, too */
+	bool resident;		  /* ask what the kernel has in memory, too */
+	const char *state_file;	  /* NULL: totals die with the exporter */
+	unsigned int max; /* groups, beyond which they go into "other" */
+	unsigned int forget_s;
+	unsigned int keep_s; /* files of ended processes */
+	bool read_only;	     /* delete nothing, save nothing */
+};
+
+/* Sums over a group's processes, in bytes; see collect/resident.c. */
+enum kf_resident {
+	KF_RESIDENT_ANON,
+	KF_RESIDENT_FILE,
+	KF_RESIDENT_SHARE,
+	KF_RESIDENT_SWAP,
+	KF_NR_RESIDENT
+};
+
+struct kf_cgroup;
+struct kf_member_tag;
+struct kf_seen_ledger;
+
+/* All fields are under the lock of struct kf_groups. */
+struct kf_group {
+	struct kf_group *next;
+	char name[KF_NAME_SIZE];
+	char container[KF_CONTAINER_SHORT];
+	bool changed; /* the state file does not know it so */
+	int nth;      /* in the list, while that is written down */
+	time_t last_alive;
+	unsigned int processes;
+	uint64_t oldest_ns; /* CLOCK_REALTIME; 0: no process */
+	uint64_t resident[KF_NR_RESIDENT];
+	uint64_t total[KF_MAX_FIGURES]; /* folded; counters only */
+	uint64_t now[KF_MAX_FIGURES];	/* totals and living members */
+};
+
+/* A stats file, known by its path and the time it was made. */
+struct kf_member {
+	struct kf_member *next;
+	char *path;
+	uint64_t created_ns;
+	struct kf_group *group;	 /* NULL: forgotten, contributes nothing */
+	char name[KF_NAME_SIZE]; /* what it would be called, limits aside */
+	char container[KF_CONTAINER_SHORT];
+	bool looked;  /* its container is known as well as it can be */
+	bool ended;   /* folded, its end is counted */
+	bool folded;  /* what it counts is in a ledger; ended, too */
+	bool deleted; /* its file was, by us */
+	bool changed; /* the state file does not know it so */
+	bool doomed;  /* its file may go as soon as the state is durable */
+	bool stuck;   /* its file could not be deleted; said once */
+	bool present; /* seen in this scan */
+	bool read;    /* ... and could be read */
+	bool late;    /* ... or there was no time for it */
+	/* its file when it was last read, and what it said */
+	int dirfd; /* of its directory, while the scan lasts; -1: not read */
+	uint64_t dev;
+	uint64_t ino;
+	uint32_t owner;	 /* user id */
+	bool owned;	 /* @owner is known */
+	int32_t id_pid;	 /* as the process calls itself; 0: not known */
+	uint64_t key[2]; /* of its row in a ledger; 0: not known */
+	bool marked;	 /* its file says that it was folded */
+	enum kf_life life;
+	int32_t pid;	   /* as procfs shows it; 0: ended or not to be seen */
+	bool of_this_boot; /* ... and in a directory of ours */
+	char given[64];	   /* KONFISCATOR_NAME, raw, or "" */
+	char comm[16];	   /* raw */
+	char called[16];   /* what the process is called now, raw, or "" */
+	uint64_t resident; /* bytes in memory */
+	uint64_t shared;   /* ... of these, of files or shared */
+	char ruled[KF_PROC_COMM]; /* the name that rules were asked with */
+	struct kf_cgroup *cgroup; /* NULL: not looked, or none */
+	bool cgroup_looked;
+	struct stat last; /* of its file before it was read; ended only */
+	uint64_t seen_ns; /* CLOCK_BOOTTIME when @seen was read; 0: not yet */
+	time_t gone;	  /* since when its file is not there, or 0 */
+	time_t ended_at;  /* when that was seen, or 0 */
+	uint64_t *base;	  /* NULL: all 0 */
+	uint64_t seen[KF_MAX_FIGURES]; /* counters: the most ever seen */
+	unsigned int nr_tags;	       /* see tags.h */
+	struct kf_member_tag *tags;
+};
+
+/* A file that could not be read, so that it is said only once. */
+struct kf_bad_file {
+	struct kf_bad_file *next;
+	char *path;
+	enum kf_read_result result;
+	bool present;
+};
+
+#define KF_MEMBER_BUCKETS 4096
+#define KF_SEEN_ROWS 256 /* of a ledger */
+
+/* Where the state file is appended to; see state.h. */
+struct kf_state_end {
+	int fd;		   /* -1: it is written anew */
+	uint64_t whole;	   /* bytes when it was written anew */
+	uint64_t appended; /* bytes since */
+};
+
+/* The name of the group for all that are beyond the limit. */
+#define KF_OTHER "other"
+
+/* @lock covers all below it; hold it from the scan to the last look. */
+struct kf_groups {
+	struct kf_groups_conf conf;
+	pthread_mutex_t lock;
+	struct kf_kept *kept; /* what scans leave for the next one, or NULL */
+	struct kf_places places; /* the directories, while a scan lasts */
+	struct kf_figures figures;
+	struct kf_group *groups;
+	unsigned int nr_groups; /* without "other" */
+	struct kf_member *members[KF_MEMBER_BUCKETS];
+	struct kf_seen_ledger *ledgers;
+	struct kf_cgroup *cgroups; /* with living members */
+	uint64_t dropped_cgroups;  /* looks that found no room in the list */
+	struct kf_bad_file *bad;
+	unsigned int nr_bad;
+	unsigned int files[KF_NR_READ_RESULTS];
+	uint64_t dropped; /* processes that went into "other" */
+	uint64_t save_errors;
+	unsigned int hidden; /* processes that could not be looked into */
+	bool hidden_said;
+	bool late_said;
+	bool some_gone;	  /* members of the last scan whose file has gone */
+	bool some_doomed; /* ... whose file is to go */
+	bool dirty;	  /* the state file lacks something */
+	bool anew;	  /* ... that cannot be appended to it */
+	struct kf_state_end state;
+	int lock_fd; /* of the state file's lock, or -1 */
+	bool scanned;
+	int scan_result; /* of the last scan, and when it began */
+	struct timespec scan_began;
+	char boot_id[40];
+};
+
+/**
+ * kf_groups_init() - begin, with what the state file knows
+ * @g:		out: the groups
+ * @conf:	copied
+ *
+ * A damaged state file is put aside and said so.
+ *
+ * Context: once, before there are threads.
+ * Return: 0, or -1 when the state file is another exporter's or cannot be
+ *	   used; the reason was printed on stderr.
+ */
+int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf);
+
+/**
+ * kf_groups_scan() - read all files, fold what has ended
+ * @g:		the groups, locked
+ * @since:	CLOCK_MONOTONIC; a scan that began then or later will do
+ * @until:	likewise; half of the time left until then is for reading, and
+ *		never more than KF_SEARCH_S. NULL: that
+ *
+ * Files that there was no time for keep what they were last seen to say.
+ *
+ * Context: any thread.
+ * Return: 0, or -1 when memory is short; the figures are not to be shown then.
+ */
+int kf_groups_scan(struct kf_groups *g, const struct timespec *since,
+		   const struct timespec *until);
+
+/**
+ * kf_groups_rename() - take other rules for the names of groups
+ * @g:		the groups
+ * @naming:	the rules; they are asked in the next scan
+ *
+ * What processes have counted stays in the groups that they leave.
+ *
+ * Context: any thread, without the lock.
+ * Return: the rules until now, which nobody uses any more.
+ */
+struct kf_naming *kf_groups_rename(struct kf_groups *g,
+				   struct kf_naming *naming);
+
+/**
+ * kf_groups_save() - write the state file, if there is one and news for it
+ * @g:		the groups, locked
+ *
+ * Context: any thread. Waits for the disk. Failure is logged once and leaves
+ *	    @g->dirty.
+ */
+void kf_groups_save(struct kf_groups *g);
+
+/**
+ * kf_groups_finish() - save what is known and let go
+ * @g:		the groups
+ *
+ * Context: once, when no other thread is left.
+ */
+void kf_groups_finish(struct kf_groups *g);
+
+/**
+ * kf_groups_clear() - forget all groups and members
+ * @g:		the groups, locked or not yet shared
+ *
+ * Context: any thread.
+ */
+void kf_groups_clear(struct kf_groups *g);
+
+/**
+ * kf_group_get() - the group of a name, made if need be
+ * @g:		the groups, locked
+ * @name:	cleaned name
+ * @container:	container id or ""
+ *
+ * Context: any thread.
+ * Return: the group; "other" beyond the limit; NULL when out of memory.
+ */
+struct kf_group *kf_group_get(struct kf_groups *g, const char *name,
+			      const char *container);
+
+/* What is done with a member. */
+typedef bool kf_member_fn(struct kf_groups *g, struct kf_member *m, time_t now);
+
+/**
+ * kf_members_each() - do something with each member
+ * @g:		the groups, locked
+ * @fn:		what is done
+ * @now:	handed on
+ *
+ * Context: any thread.
+ * Return: whether @fn was true for all of them.
+ */
+bool kf_members_each(struct kf_groups *g, kf_member_fn *fn, time_t now);
+
+/**
+ * kf_members_drop() - forget some members
+ * @g:		the groups, locked
+ * @goes:	whether a member is to go
+ * @now:	handed on
+ *
+ * Context: any thread.
+ */
+void kf_members_drop(struct kf_groups *g, kf_member_fn *goes, time_t now);
+
+/**
+ * kf_member_fold() - move what a member has counted into its group's totals
+ * @g:		the groups, locked
+ * @m:		the member
+ *
+ * Context: any thread.
+ * Return: false when out of memory.
+ */
+bool kf_member_fold(struct kf_groups *g, struct kf_member *m);
+
+/**
+ * kf_member_place() - put a member into the group of its name
+ * @g:		the groups, locked
+ * @m:		the member
+ * @name:	cleaned name, not @m's
+ * @container:	container id or "", not @m's
+ *
+ * What it counted so far stays in the group that it had.
+ *
+ * Context: any thread.
+ * Return: false when out of memory.
+ */
+bool kf_member_place(struct kf_groups *g, struct kf_member *m, const char *name,
+		     const char *container);
+
+/**
+ * kf_member_is_over() - whether a member's process has ended, or called exec
+ * @m:		the member, read in this scan
+ *
+ * Context: any thread; pure.
+ * Return: true if so.
+ */
+bool kf_member_is_over(const struct kf_member *m);
+
+/**
+ * kf_file_is_gone() - whether a file is not there
+ * @path:	the file
+ *
+ * Context: any thread; allocates.
+ * Return: false also where that cannot be known.
+ */
+bool kf_file_is_gone(const char *path);
+
+/**
+ * kf_groups_complain() - say that a file is not used, once
+ * @g:		the groups, locked
+ * @path:	the file
+ * @result:	why
+ * @error:	errno where that is KF_READ_ERROR
+ *
+ * Context: any thread; allocates.
+ */
+void kf_groups_complain(struct kf_groups *g, const char *path,
+			enum kf_read_result result, int error);
+
+/**
+ * kf_member_bucket() - the list that a file's members are in
+ * @g:		the groups, locked
+ * @path:	the file
+ *
+ * Context: any thread.
+ * Return: where the list begins.
+ */
+struct kf_member **kf_member_bucket(struct kf_groups *g, const char *path);
+
+/**
+ * kf_member_find() - the member of a file
+ * @g:		the groups, locked
+ * @path:	its path
+ * @created_ns:	when the file was made
+ *
+ * Context: any thread.
+ * Return: the member, or NULL.
+ */
+struct kf_member *kf_member_find(struct kf_groups *g, const char *path,
+				 uint64_t created_ns);
+
+/**
+ * kf_member_get() - the member of a file, made if need be
+ * @g:		the groups, locked
+ * @path:	its path
+ * @created_ns:	when the file was made
+ *
+ * Context: any thread.
+ * Return: the member; NULL when out of memory.
+ */
+struct kf_member *kf_member_get(struct kf_groups *g, const char *path,
+				uint64_t created_ns);
+
+#endif

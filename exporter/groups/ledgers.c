@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One look at the ledgers, after the stats files were read:
+ *
+ *	1. of each row that has changed, what it has more than its base
+ *	2. less what members counted that were folded into it since
+ *	3. the rest goes to the row's group, and the base rises
+ *
+ * A file that was read and is folded before its ledger is read is found among
+ * the folds, and ends here. One that is folded later is for the next scan.
+ */
+#include "config.h"
+
+#include "base/saturate.h"
+#include "exporter/groups/ledgers.h"
+#include "exporter/groups/ended.h"
+#include "reader/ledger.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_OF_USER 8 /* ledgers in a directory: versions of the library */
+#define SECOND_NS 1000000000ull
+
+/* A ledger that is being added. */
+struct look {
+	struct kf_groups *g;
+	const struct kf_place *place;
+	struct kf_ledger *l;
+	struct kf_seen_ledger *seen;
+	uint64_t began_ns; /* no process folded into it was made before */
+	bool overflowed;   /* folds were made that are no longer listed */
+	time_t now;
+	uint64_t until_ns;
+	unsigned int nr_new; /* folds since the last look, by created_ns */
+	const struct kf_ledger_fold *fold[KF_LEDGER_FOLDS];
+	/* of rows that have changed: what is new in it, and behind that all */
+	uint64_t *rest[KF_SEEN_ROWS];
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static struct kf_seen_ledger *find(struct kf_groups *g, const char *path)
+{
+	struct kf_seen_ledger *seen = g->ledgers;
+
+	while (seen && strcmp(seen->path, path) != 0)
+		seen = seen->next;
+	return seen;
+}
+
+struct kf_seen_ledger *kf_ledgers_get(struct kf_groups *g, const char *path)
+{
+	struct kf_seen_ledger *seen = find(g, path);
+
+	if (seen)
+		return seen;
+	seen = calloc(1, sizeof(*seen));
+	if (!seen)
+		return NULL;
+	seen->path = strdup(path);
+	if (!seen->path) {
+		free(seen);
+		return NULL;
+	}
+	seen->anew = true;
+	seen->next = g->ledgers;
+	return g->ledgers = seen;
+}
+
+void kf_seen_ledger_reset(struct kf_seen_ledger *seen)
+{
+	for (unsigned int i = 0; i < KF_SEEN_ROWS; i++)
+		free(seen->row[i].base);
+	memset(seen->row, 0, sizeof(seen->row));
+	seen->nr_folds = 0;
+	seen->anew = true;
+	seen->changed = true;
+}
+
+static void seen_free(struct kf_seen_ledger *seen)
+{
+	kf_seen_ledger_reset(seen);
+	free(seen->path);
+	free(seen);
+}
+
+void kf_ledgers_clear(struct kf_groups *g)
+{
+	struct kf_seen_ledger *seen;
+
+	while ((seen = g->ledgers)) {
+		g->ledgers = seen->next;
+		seen_free(seen);
+	}
+}
+
+static uint64_t ends_of(const struct kf_ledger_row *row)
+{
+	return row->exits + row->execs;
+}
+
+/* Rows stay where they are, and only grow: else it is another ledger. */
+static bool is_same(const struct kf_seen_ledger *seen,
+		    const struct kf_ledger *l)
+{
+	if (l->nr_folds < seen->nr_folds)
+		return false;
+	for (unsigned int i = 0; i < KF_SEEN_ROWS; i++) {
+		const struct kf_seen_row *was = &seen->row[i];
+
+		if (was->key_hash &&
+		    (i >= l->nr_rows || l->rows[i].key_hash != was->key_hash ||
+		     l->rows[i].first_ns != was->first_ns ||
+		     ends_of(&l->rows[i]) < was->ends))
+			return false;
+	}
+	return true;
+}
+
+/* @len: of the directory's name. */
+static bool is_in(const char *dir, size_t len, const char *path)
+{
+	return strncmp(path, dir, len) == 0 && path[len] == '/' &&
+	       !strchr(path + len + 1, '/');
+}
+
+/* A user's ledgers in a directory. */
+static unsigned int nr_ledgers(const struct kf_groups *g, const char *dir,
+			       size_t len, uint32_t user)
+{
+	const struct kf_seen_ledger *seen;
+	unsigned int nr = 0;
+	uint32_t uid;
+
+	for (seen = g->ledgers; seen; seen = seen->next)
+		nr += !seen->gone && is_in(dir, len, seen->path) &&
+		      kf_ledger_is_name(strrchr(seen->path, '/') + 1, &uid) &&
+		      uid == user;
+	return nr;
+}
+
+bool kf_ledgers_cover(const struct kf_groups *g, const struct kf_member *m)
+{
+	size_t len = (size_t)(strrchr(m->path, '/') - m->path);
+
+	return nr_ledgers(g, m->path, len, m->owner);
+}
+
+/* Its processes began after the machine, or are from before its first fold. */
+static uint64_t age_ns(const struct kf_ledger_row *row)
+{
+	uint64_t now = clock_ns(CLOCK_REALTIME);
+	uint64_t age = now > row->first_ns ? now - row->first_ns : 0;
+
+	return row->first_ns ? age + clock_ns(CLOCK_BOOTTIME) : 0;
+}
+
+static void refuse(struct kf_groups *g, const char *path,
+		   enum kf_read_result result, int error)
+{
+	g->files[result]++;
+	kf_groups_complain(g, path, result, error);
+}
+
+/* What a row has beyond its base, unless that cannot be. */
+static bool take_row(struct look *k, unsigned int i)
+{
+	const struct kf_ledger_row *row = &k->l->rows[i];
+	const struct kf_seen_row *was = &k->seen->row[i];
+	struct kf_figures *t = &k->g->figures;
+	const struct kf_snapshot *s;
+	uint64_t *rest, *all;
+
+	if (!row->key_hash || ends_of(row) == was->ends)
+		return true;
+	s = kf_ledger_row(k->l, i);
+	rest = s ? calloc(KF_MAX_FIGURES, 2 * sizeof(*rest)) : NULL;
+	if (!rest)
+		return false;
+	all = rest + KF_MAX_FIGURES;
+	kf_figures_fill(t, s, all);
+	all[KF_FIG_EXITS] = row->exits;
+	all[KF_FIG_EXECS] = row->execs;
+	if (!kf_figures_possible(t, all, NULL, age_ns(row))) {
+		free(rest);
+		refuse(k->g, k->seen->path, KF_READ_IMPOSSIBLE, 0);
+		return true;
+	}
+	for (unsigned int f = 0; f < t->nr; f++) {
+		uint64_t base = was->base ? was->base[f] : 0;
+
+		rest[f] = all[f] - KF_MIN(all[f], base);
+	}
+	k->rest[i] = rest;
+	return true;
+}
+
+static int by_created(const void *a, const void *b)
+{
+	const struct kf_ledger_fold *const *x = a, *const *y = b;
+
+	if ((*x)->created_ns != (*y)->created_ns)
+		return (*x)->created_ns < (*y)->created_ns ? -1 : 1;
+	return ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
+}
+
+static void list_new_folds(struct look *k)
+{
+	for (unsigned int i = 0; i < KF_LEDGER_FOLDS; i++) {
+		const struct kf_ledger_fold *f = &k->l->folds[i];
+
+		if (f->number > k->seen->nr_folds && f->created_ns)
+			k->fold[k->nr_new++] = f;
+	}
+	qsort(k->fold, k->nr_new, sizeof(k->fold[0]), by_created);
+}
+
+/* A member that was read when the state file had no pid yet has none. */
+static const struct kf_ledger_fold *fold_of(const struct look *k,
+					    const struct kf_member *m)
+{
+	unsigned int low = 0, high = k->nr_new, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (k->fold[mid]->created_ns < m->created_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < k->nr_new && k->fold[low]->created_ns == m->created_ns;
+	     low++) {
+		if (!m->id_pid || k->fold[low]->pid == m->id_pid)
+			return k->fold[low];
+	}
+	return NULL;
+}
+
+static unsigned int row_with(const struct kf_ledger *l, uint64_t key_hash)
+{
+	for (unsigned int i = 1; key_hash && i < l->nr_rows; i++) {
+		if (l->rows[i].key_hash == key_hash)
+			return i;
+	}
+	return 0;
+}
+
+/* The row of a member whose fold is no longer listed. */
+static unsigned int row_of(const struct look *k, const struct kf_member *m)
+{
+	unsigned int row = row_with(k->l, m->key[0]);
+
+	return row ? row : row_with(k->l, m->key[1]);
+}
+
+/* Whether all that a member counted can be in what a row has more. */
+static bool may_be_in(const struct look *k, unsigned int row,
+		      const struct kf_member *m)
+{
+	const struct kf_figures *t = &k->g->figures;
+	const uint64_t *rest = row < KF_SEEN_ROWS ? k->rest[row] : NULL;
+
+	for (unsigned int i = 0; rest && i < t->nr; i++) {
+		if (kf_kind_grows(t->kind[i]) && i != KF_FIG_EXITS &&
+		    i != KF_FIG_EXECS && m->seen[i] > rest[i])
+			return false;
+	}
+	return rest;
+}
+
+/* What the member's groups have of it stays there, the row has the rest. */
+static void subtract(struct look *k, unsigned int row,
+		     enum kf_ledger_reason reason, const struct kf_member *m)
+{
+	const struct kf_figures *t = &k->g->figures;
+	uint64_t *rest = row < KF_SEEN_ROWS ? k->rest[row] : NULL;
+	uint64_t ends;
+
+	if (!rest || !m->base)
+		return;
+	for (unsigned int i = 0; i < t->nr; i++) {
+		if (kf_kind_grows(t->kind[i]) && i != KF_FIG_EXITS &&
+		    i != KF_FIG_EXECS)
+			rest[i] -= KF_MIN(rest[i], m->base[i]);
+	}
+	/* we may have called an end what was an exec */
+	ends = m->base[KF_FIG_EXITS] + m->base[KF_FIG_EXECS];
+	row = reason == KF_LEDGER_EXEC ? KF_FIG_EXECS : KF_FIG_EXITS;
+	rest[row] -= KF_MIN(rest[row], ends);
+}
+
+/* Of a fold that is not listed any more the row tells. */
+static bool seems_folded(const struct look *k, const struct kf_member *m)
+{
+	if (!k->overflowed || m->created_ns < k->began_ns ||
+	    !may_be_in(k, row_of(k, m), m))
+		return false;
+	return m->present ? m->read && m->marked : kf_file_is_gone(m->path);
+}
+
+static bool take_member(struct look *k, struct kf_member *m)
+{
+	const struct kf_ledger_fold *fold = fold_of(k, m);
+
+	if (!fold && !seems_folded(k, m))
+		return true;
+	if (!kf_member_end_folded(k->g, m, k->now))
+		return false;
+	if (fold)
+		subtract(k, fold->row, fold->reason, m);
+	else
+		subtract(k, row_of(k, m), KF_LEDGER_EXIT, m);
+	return true;
+}
+
+static bool is_of(const struct look *k, const struct kf_member *m)
+{
+	/* of those in old state files the owner is not known */
+	return !m->folded && (!m->owned || m->owner == k->l->uid) &&
+	       is_in(k->place->name, strlen(k->place->name), m->path);
+}
+
+static bool take_members(struct look *k)
+{
+	struct kf_groups *g = k->g;
+	bool done = true;
+
+	for (size_t i = 0; i < KF_MEMBER_BUCKETS; i++) {
+		for (struct kf_member *m = g->members[i]; m && done;
+		     m = m->next)
+			done = !is_of(k, m) || take_member(k, m);
+	}
+	return done;
+}
+
+static bool raise_base(struct kf_groups *g, struct kf_seen_row *was,
+		       const uint64_t *all)
+{
+	if (!was->base)
+		was->base = calloc(KF_MAX_FIGURES, sizeof(*was->base));
+	if (!was->base)
+		return false;
+	for (unsigned int i = 0; i < g->figures.nr; i++) {
+		if (kf_kind_grows(g->figures.kind[i]))
+			was->base[i] = KF_MAX(was->base[i], all[i]);
+	}
+	return true;
+}
+
+static struct kf_group *group_of(struct look *k, unsigned int i)
+{
+	const struct kf_snapshot *s = kf_ledger_row(k->l, i);
+	char name[KF_NAME_SIZE], container[KF_CONTAINER_SHORT];
+
+	if (!s)
+		return NULL;
+	kf_ended_name(k->g, s, name, container);
+	return kf_group_get(k->g, name, container);
+}
+
+static bool add_row(struct look *k, unsigned int i)
+{
+	const struct kf_figures *t = &k->g->figures;
+	struct kf_group *group = group_of(k, i);
+
+	if (!group)
+		return false;
+	for (unsigned int f = 0; f < t->nr; f++) {
+		if (kf_kind_grows(t->kind[f]))
+			group->total[f] =
+				kf_sum(group->total[f], k->rest[i][f]);
+	}
+	group->last_alive = k->now;
+	group->changed = true;
+	return true;
+}
+
+static bool is_zero(const struct kf_figures *t, const uint64_t *value)
+{
+	for (unsigned int i = 0; i < t->nr; i++) {
+		if (kf_kind_grows(t->kind[i]) && value[i])
+			return false;
+	}
+	return true;
+}
+
+static bool settle_row(struct look *k, unsigned int i)
+{
+	const struct kf_ledger_row *row = &k->l->rows[i];
+	struct kf_seen_row *was = &k->seen->row[i];
+
+	if (!raise_base(k->g, was, k->rest[i] + KF_MAX_FIGURES))
+		return false;
+	was->key_hash = row->key_hash;
+	was->first_ns = row->first_ns;
+	was->ends = ends_of(row);
+	was->changed = true;
+	return is_zero(&k->g->figures, k->rest[i]) || add_row(k, i);
+}
+
+static bool add_ledger(struct look *k)
+{
+	unsigned int nr = KF_MIN(k->l->nr_rows, (unsigned int)KF_SEEN_ROWS), i;
+	bool done = true;
+
+	list_new_folds(k);
+	for (i = 0; done && i < nr; i++)
+		done = take_row(k, i);
+	done = done && take_members(k);
+	for (i = 0; i < nr; i++) {
+		done = done && (!k->rest[i] || settle_row(k, i));
+		free(k->rest[i]);
+	}
+	k->seen->nr_folds = k->l->nr_folds;
+	k->seen->changed = true;
+	k->g->dirty = true;
+	return done;
+}
+
+/* One in the place of another has nothing of those from before the machine. */
+static void begin(struct look *k)
+{
+	uint64_t now = clock_ns(CLOCK_REALTIME), up = clock_ns(CLOCK_BOOTTIME);
+
+	if (!is_same(k->seen, k->l))
+		kf_seen_ledger_reset(k->seen);
+	k->began_ns = k->seen->nr_folds ? 0 : now - KF_MIN(now, up);
+	k->overflowed = k->l->nr_folds - k->seen->nr_folds > KF_LEDGER_FOLDS;
+}
+
+static int take_ledger(struct look *k, const char *path)
+{
+	struct kf_groups *g = k->g;
+	bool has_news;
+
+	k->seen = kf_ledgers_get(g, path);
+	if (!k->seen)
+		return -1;
+	k->seen->gone = 0;
+	k->seen->present = true;
+	begin(k);
+	has_news = k->l->nr_folds != k->seen->nr_folds;
+	return !has_news || add_ledger(k) ? 0 : -1;
+}
+
+static int visit(void *ctx, const char *name, struct kf_ledger *l)
+{
+	const struct look *scan = ctx;
+	struct look k = *scan;
+	struct kf_groups *g = k.g;
+	char path[8192];
+
+	k.l = l;
+	snprintf(path, sizeof(path), "%s/%s", k.place->name, name);
+	if (l->result == KF_READ_OK && !find(g, path) &&
+	    nr_ledgers(g, k.place->name, strlen(k.place->name), l->uid) >=
+		    MAX_OF_USER)
+		refuse(g, path, KF_READ_IMPOSSIBLE, 0);
+	else if (l->result == KF_READ_OK && take_ledger(&k, path))
+		return -1;
+	else if (l->result != KF_READ_OK && l->result != KF_READ_NOT_READY &&
+		 !(l->result == KF_READ_ERROR && l->error == ENOENT))
+		refuse(g, path, l->result, l->error);
+	return clock_ns(CLOCK_MONOTONIC) > k.until_ns;
+}
+
+/* One that is not there, or not to be seen, may be so for a while. */
+static void forget_gone(struct kf_groups *g, time_t now)
+{
+	struct kf_seen_ledger **at = &g->ledgers, *seen;
+
+	while ((seen = *at)) {
+		if (!seen->present && !seen->gone &&
+		    kf_file_is_gone(seen->path))
+			seen->gone = now;
+		seen->present = false;
+		if (!seen->gone ||
+		    now - seen->gone < (time_t)g->conf.forget_s) {
+			at = &seen->next;
+			continue;
+		}
+		*at = seen->next;
+		seen_free(seen);
+	}
+}
+
+bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now)
+{
+	struct look k = {
+		.g = g,
+		.now = now,
+		.until_ns =
+			KF_MAX(until_ns, clock_ns(CLOCK_MONOTONIC) + SECOND_NS),
+	};
+	int rc = 0;
+
+	for (unsigned int i = 0; rc >= 0 && i < g->places.nr; i++) {
+		k.place = &g->places.place[i];
+		errno = 0;
+		rc = kf_ledgers_visit(k.place->fd, visit, &k);
+		if (rc < 0 && errno != ENOMEM)
+			rc = 0;
+	}
+	forget_gone(g, now);
+	return rc >= 0;
+}

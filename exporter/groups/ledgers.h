@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Ledgers as part of the groups: what processes counted that have ended, also
+ * between two scans.
+ *
+ * Promises: each call counts once. A row of a ledger adds to the group that its
+ * key names what it has more than when it was last seen, without what the
+ * members counted whose files were folded into it: that stays in their groups.
+ * What was seen of each row is in the state file, in the line that has the
+ * totals it went into. A ledger that is not there, or cannot be read, takes
+ * nothing away; one in the place of another begins anew.
+ */
+#ifndef KF_EXPORTER_GROUPS_LEDGERS_H
+#define KF_EXPORTER_GROUPS_LEDGERS_H
+
+#include "exporter/groups/groups.h"
+
+/* A row as it was last seen. */
+struct kf_seen_row {
+	uint64_t key_hash; /* 0: never seen */
+	uint64_t first_ns; /* of its first fold, by which it is known */
+	uint64_t ends;	   /* processes folded into it */
+	uint64_t *base;	   /* counters that are in totals; NULL: all 0 */
+	bool changed;	   /* the state file does not know it so */
+};
+
+/* A ledger, known by its path and the rows that were seen of it. */
+struct kf_seen_ledger {
+	struct kf_seen_ledger *next;
+	char *path;
+	uint64_t nr_folds; /* the last one that was seen */
+	time_t gone;	   /* since when it is not there, or 0 */
+	bool present;	   /* seen in this scan */
+	bool anew;	   /* nothing that the state file has of it holds */
+	bool changed;	   /* the state file does not know it so */
+	struct kf_seen_row row[KF_SEEN_ROWS];
+};
+
+/**
+ * kf_ledgers_scan() - add what the ledgers have more than when last seen
+ * @g:		the groups, locked; the files of all directories were read
+ * @until_ns:	CLOCK_MONOTONIC; one second more is taken at most
+ * @now:	CLOCK_REALTIME
+ *
+ * Members that were folded end with it.
+ *
+ * Context: any thread; before members are settled.
+ * Return: false when out of memory.
+ */
+bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now);
+
+/**
+ * kf_ledgers_cover() - whether a member's file may be folded
+ * @g:		the groups, locked
+ * @m:		the member
+ *
+ * Context: any thread.
+ * Return: true where its user has a ledger in its directory.
+ */
+bool kf_ledgers_cover(const struct kf_groups *g, const struct kf_member *m);
+
+/**
+ * kf_ledgers_get() - what was seen of a ledger, made if need be
+ * @g:		the groups, locked
+ * @path:	the ledger
+ *
+ * Context: any thread.
+ * Return: NULL when out of memory.
+ */
+struct kf_seen_ledger *kf_ledgers_get(struct kf_groups *g, const char *path);
+
+/**
+ * kf_seen_ledger_reset() - forget the rows of a ledger
+ * @seen:	the ledger
+ *
+ * Context: with the groups' lock.
+ */
+void kf_seen_ledger_reset(struct kf_seen_ledger *seen);
+
+/**
+ * kf_ledgers_clear() - forget all ledgers
+ * @g:		the groups, locked or not yet shared
+ *
+ * Context: any thread.
+ */
+void kf_ledgers_clear(struct kf_groups *g);
+
+#endif

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One scan of the stats files, in five steps.
+ *
+ *	1. every file finds its member
+ *	2. ledgers add what ended processes counted: see ledgers.h
+ *	3. every member finds its group; members whose file went are folded with
+ *	   what was last seen of them
+ *	4. the living are added to the totals
+ *	5. the state is saved, then files of the ended are deleted: see ended.h
+ *
+ * The directories are other users': they stay open from the first step to the
+ * last, and only the file that was read is deleted.
+ */
+#include "config.h"
+
+#include "base/saturate.h"
+#include "base/text.h"
+#include "exporter/groups/ended.h"
+#include "exporter/buf.h"
+#include "exporter/groups/ledgers.h"
+#include "exporter/log.h"
+#include "exporter/groups/state.h"
+#include "exporter/groups/tags.h"
+#include "stats/ledger-layout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_BAD_FILES 1000
+#define DELETED_S 60 /* longer than a ledger takes to be written */
+
+/* What a member's counter adds to its group. */
+static uint64_t beyond_base(const struct kf_member *m, unsigned int i)
+{
+	return m->seen[i] - (m->base ? m->base[i] : 0);
+}
+
+bool kf_member_fold(struct kf_groups *g, struct kf_member *m)
+{
+	const struct kf_figures *t = &g->figures;
+	unsigned int i;
+
+	if (!m->base)
+		m->base = calloc(KF_MAX_FIGURES, sizeof(m->base[0]));
+	if (!m->base)
+		return false;
+	for (i = 0; i < t->nr; i++) {
+		if (!kf_kind_grows(t->kind[i]))
+			continue;
+		if (m->group)
+			m->group->total[i] =
+				kf_sum(m->group->total[i], beyond_base(m, i));
+		m->base[i] = m->seen[i];
+	}
+	m->changed = true;
+	if (m->group)
+		m->group->changed = true;
+	g->dirty = true;
+	return true;
+}
+
+static uint64_t boot_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void see(struct kf_groups *g, struct kf_member *m, const uint64_t *value)
+{
+	unsigned int i;
+
+	m->seen_ns = boot_ns();
+	/* a ledger has what it counts now */
+	if (m->folded)
+		return;
+	for (i = 0; i < g->figures.nr; i++) {
+		/* counters read in the middle of a change may seem to fall */
+		if (!kf_kind_grows(g->figures.kind[i]) || value[i] > m->seen[i])
+			m->seen[i] = value[i];
+	}
+}
+
+/* Rules are asked again where the process took another name. */
+static bool place_by_rules(struct kf_groups *g, struct kf_member *m,
+			   const char *comm, const char *container)
+{
+	char raw[KF_NAME_SIZE], name[KF_NAME_SIZE];
+
+	if (m->group && strcmp(m->ruled, comm) == 0)
+		return true;
+	snprintf(m->ruled, sizeof(m->ruled), "%s", comm);
+	if (!kf_naming_of_process(g->conf.naming, g->conf.procfs, m->pid, comm,
+				  raw, sizeof(raw)))
+		return kf_member_place(g, m, KF_OTHER, "");
+	kf_utf8_clean(name, sizeof(name), raw);
+	return kf_member_place(g, m, *name ? name : KF_OTHER, container);
+}
+
+/* One whose process is not to be seen keeps the name that it has. */
+static bool place_living(struct kf_groups *g, struct kf_member *m)
+{
+	char name[KF_NAME_SIZE], container[KF_CONTAINER_ID];
+	char comm[KF_PROC_COMM] = "";
+	bool found;
+
+	m->ended = false;
+	m->doomed = false;
+	found = m->pid && m->called[0];
+	if (found)
+		memcpy(comm, m->called, sizeof(m->called));
+	else
+		found = m->pid && kf_proc_comm(g->conf.procfs, m->pid, comm);
+	if (!found && m->group)
+		return true;
+	memcpy(container, m->container, sizeof(m->container));
+	if (found && !m->looked) {
+		kf_proc_container(g->conf.procfs, m->pid, container);
+		container[KF_CONTAINER_SHORT - 1] = '\0';
+		m->looked = true;
+	}
+	if (kf_naming_has_rules(g->conf.naming) && found)
+		return place_by_rules(g, m, comm, container);
+	if (m->given[0] || !found)
+		snprintf(comm, sizeof(comm), "%s",
+			 m->given[0] ? m->given : m->comm);
+	kf_utf8_clean(name, sizeof(name), comm);
+	return kf_member_place(g, m, name, container);
+}
+
+bool kf_member_is_over(const struct kf_member *m)
+{
+	return m->life == KF_LIFE_DEAD || m->life == KF_LIFE_EXECED;
+}
+
+/* Once all files were read: only then it is known which are the last ones. */
+static bool settle(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	if (!m->read)
+		return true;
+	if (m->folded) {
+		m->doomed = kf_member_is_over(m) && m->of_this_boot;
+		return true;
+	}
+	/* folded into a ledger that is not there any more */
+	if (m->marked && !m->group && kf_member_is_over(m))
+		return kf_member_end_folded(g, m, now);
+	return kf_member_is_over(m) ? kf_member_end(g, m, now)
+				    : place_living(g, m);
+}
+
+void kf_groups_complain(struct kf_groups *g, const char *path,
+			enum kf_read_result result, int error)
+{
+	struct kf_bad_file *b;
+
+	for (b = g->bad; b; b = b->next) {
+		if (b->result == result && strcmp(b->path, path) == 0) {
+			b->present = true;
+			return;
+		}
+	}
+	/* of those that come too late one line is enough */
+	if (result == KF_READ_NOT_READY || result == KF_READ_LATE ||
+	    g->nr_bad >= MAX_BAD_FILES)
+		return;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return;
+	b->path = strdup(path);
+	if (!b->path) {
+		free(b);
+		return;
+	}
+	b->result = result;
+	b->present = true;
+	b->next = g->bad;
+	g->bad = b;
+	g->nr_bad++;
+	kf_log(KF_LOG_WARN, "stats file skipped", "path", path, "result",
+	       kf_read_result_name(result), "error",
+	       result == KF_READ_ERROR ? strerror(error) : "", NULL);
+}
+
+/* As a file that cannot be read: else nobody would see that all are missing. */
+static void look_at_dir(struct kf_groups *g, const char *dir)
+{
+	int fd = kf_place_open(dir);
+
+	if (fd >= 0) {
+		close(fd);
+		return;
+	}
+	/* of the library's own some are never made */
+	if (errno == ENOENT && !g->conf.dirs)
+		return;
+	g->files[KF_READ_ERROR]++;
+	kf_groups_complain(g, dir, KF_READ_ERROR, errno);
+}
+
+static void look_at_dirs(struct kf_groups *g)
+{
+	char **own = g->conf.dirs ? NULL : kf_default_dirs();
+	const char *const *dirs = own ? (const char *const *)own : g->conf.dirs;
+
+	for (; dirs && *dirs; dirs++)
+		look_at_dir(g, *dirs);
+	free(own);
+}
+
+static void forget_bad_files(struct kf_groups *g)
+{
+	struct kf_bad_file **at = &g->bad, *b;
+
+	while ((b = *at)) {
+		if (b->present) {
+			b->present = false;
+			at = &b->next;
+			continue;
+		}
+		*at = b->next;
+		free(b->path);
+		free(b);
+		g->nr_bad--;
+	}
+}
+
+/* By what a ledger would know it: its own row's key, or its program's. */
+static void note_key(struct kf_member *m, const struct kf_snapshot *s)
+{
+	struct kf_ledger_key key;
+
+	kf_ledger_key_of(&key, &s->id, &s->ending);
+	m->key[0] = kf_ledger_hash(&key);
+	memset(key.cmdline, 0, sizeof(key.cmdline));
+	m->key[1] = kf_ledger_hash(&key);
+}
+
+static void note(struct kf_groups *g, struct kf_member *m,
+		 const struct kf_file *f)
+{
+	const struct kf_stats_identity *id = &f->snap.id;
+
+	m->dirfd = f->dirfd;
+	m->dev = f->snap.dev;
+	m->ino = f->snap.ino;
+	m->owner = f->snap.owner;
+	m->owned = true;
+	m->id_pid = id->pid;
+	if (!m->key[0])
+		note_key(m, &f->snap);
+	m->marked = f->snap.ending.folded;
+	m->life = f->life;
+	m->pid = f->pid;
+	memcpy(m->given, id->name, sizeof(m->given));
+	memcpy(m->comm, id->comm, sizeof(m->comm));
+	memcpy(m->called, f->comm, sizeof(m->called));
+	m->resident = f->resident;
+	m->shared = f->shared;
+	/* another boot's files may be another host's; others' are theirs */
+	m->of_this_boot = !f->outside && g->boot_id[0] &&
+			  strcmp(g->boot_id, id->boot_id) == 0;
+}
+
+/* Of each file in each scan: snprintf() would take as long as all the rest. */
+static void make_path(char *path, size_t size, const struct kf_file *f)
+{
+	struct kf_text text;
+
+	kf_text_init(&text, path, size);
+	kf_text_str(&text, f->dir);
+	kf_text_char(&text, '/');
+	kf_text_str(&text, f->name);
+}
+
+/* The members that are known stay as they were last seen. */
+static int skip(struct kf_groups *g, const char *path,
+		enum kf_read_result result, int error)
+{
+	struct kf_member *m;
+
+	g->files[result]++;
+	kf_groups_complain(g, path, result, error);
+	for (m = *kf_member_bucket(g, path); m; m = m->next) {
+		if (strcmp(m->path, path) != 0)
+			continue;
+		/* a conflict may show when all files were read */
+		g->files[KF_READ_OK] -= m->read;
+		m->read = false;
+		m->late = result == KF_READ_LATE;
+		m->present = true;
+	}
+	return 0;
+}
+
+/* How long a process has counted: of this boot, or as it says itself. */
+static uint64_t age_ns(const struct kf_groups *g,
+		       const struct kf_stats_identity *id)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), up = boot_ns();
+	struct timespec now;
+	uint64_t now_ns;
+
+	if (g->boot_id[0] && strcmp(g->boot_id, id->boot_id) == 0)
+		return id->start_ticks < up / (1000000000 / hz)
+			       ? up - id->start_ticks * (1000000000 / hz)
+			       : 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return now_ns > id->created_ns ? now_ns - id->created_ns : 0;
+}
+
+static bool is_possible(struct kf_groups *g, const char *path,
+			const struct kf_stats_identity *id,
+			const uint64_t *value)
+{
+	const struct kf_member *m = kf_member_find(g, path, id->created_ns);
+
+	if (m && m->seen_ns)
+		return kf_figures_possible(&g->figures, value, m->seen,
+					   boot_ns() - m->seen_ns);
+	return kf_figures_possible(&g->figures, value, NULL, age_ns(g, id));
+}
+
+static bool skip_file(void *ctx, const struct kf_file *f)
+{
+	char path[8192];
+
+	make_path(path, sizeof(path), f);
+	return kf_ended_skip(ctx, f, path);
+}
+
+static int scan_file(void *ctx, const struct kf_file *f)
+{
+	uint64_t value[KF_MAX_FIGURES];
+	struct kf_groups *g = ctx;
+	struct kf_member *m;
+	char path[8192];
+
+	make_path(path, sizeof(path), f);
+	if (f->snap.result != KF_READ_OK)
+		return skip(g, path, f->snap.result, f->snap.error);
+	kf_figures_fill(&g->figures, &f->snap, value);
+	if (!is_possible(g, path, &f->snap.id, value))
+		return skip(g, path, KF_READ_IMPOSSIBLE, 0);
+	m = kf_member_get(g, path, f->snap.id.created_ns);
+	if (!m)
+		return -1;
+	/* an older file of a process is given a second time */
+	g->files[KF_READ_OK] += !m->read;
+	m->present = true;
+	m->read = true;
+	m->gone = 0;
+	note(g, m, f);
+	see(g, m, value);
+	if (kf_member_is_over(m) && !m->group && !m->ended)
+		kf_ended_name(g, &f->snap, m->name, m->container);
+	return kf_member_tags_note(m, &f->snap) ? 0 : -1;
+}
+
+/*
+ * A file that is not listed is gone only if it is not there: a directory may
+ * be unreadable for a while. Whoever comes back goes on above his base.
+ */
+static bool check_absent(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	if (m->present || m->gone || !kf_file_is_gone(m->path))
+		return true;
+	m->gone = now;
+	return m->folded || kf_member_fold(g, m);
+}
+
+static bool settle_or_check(struct kf_groups *g, struct kf_member *m,
+			    time_t now)
+{
+	return m->present ? settle(g, m, now) : check_absent(g, m, now);
+}
+
+static void add_living(struct kf_groups *g, struct kf_member *m)
+{
+	uint64_t *now = m->group->now;
+	unsigned int i;
+
+	for (i = 0; i < g->figures.nr; i++) {
+		switch ((enum kf_figure_kind)g->figures.kind[i]) {
+		case KF_FIGURE_COUNTER:
+		case KF_FIGURE_BUCKET:
+			now[i] = kf_sum(now[i], beyond_base(m, i));
+			break;
+		case KF_FIGURE_GAUGE_SUM:
+		case KF_FIGURE_LIVE:
+			now[i] = kf_sum(now[i], m->seen[i]);
+			break;
+		case KF_FIGURE_GAUGE_MAX:
+			now[i] = KF_MAX(now[i], m->seen[i]);
+			break;
+		}
+	}
+}
+
+static void count_process(const struct kf_member *m)
+{
+	struct kf_group *group = m->group;
+
+	group->processes++;
+	if (!group->oldest_ns || m->created_ns < group->oldest_ns)
+		group->oldest_ns = m->created_ns;
+}
+
+static bool sum_member(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	if (m->group && !m->ended && !m->gone) {
+		m->group->last_alive = now;
+		add_living(g, m);
+		if (m->read || m->late)
+			count_process(m);
+	}
+	g->some_gone = g->some_gone || m->gone;
+	g->some_doomed = g->some_doomed || m->doomed;
+	if (!m->read && !m->late)
+		m->pid = 0;
+	if (!m->read)
+		m->dirfd = -1;
+	m->read = false;
+	m->late = false;
+	m->present = false;
+	return true;
+}
+
+static void sum_up(struct kf_groups *g, time_t now)
+{
+	struct kf_group *group;
+
+	for (group = g->groups; group; group = group->next)
+		memcpy(group->now, group->total, sizeof(group->now));
+	kf_members_each(g, sum_member, now);
+}
+
+static bool long_gone(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	time_t after = (time_t)g->conf.forget_s;
+
+	/* it may have been folded while it was deleted */
+	if (m->deleted)
+		after = kf_ledgers_cover(g, m)
+				? KF_MIN(after, (time_t)DELETED_S)
+				: 0;
+	return m->gone && (m->folded || now - m->gone >= after);
+}
+
+static void forget_groups(struct kf_groups *g, time_t now)
+{
+	struct kf_group **at = &g->groups, *group;
+	struct kf_member *m;
+	size_t i;
+
+	while ((group = *at)) {
+		if (group->processes ||
+		    now - group->last_alive < (time_t)g->conf.forget_s) {
+			at = &group->next;
+			continue;
+		}
+		for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
+			for (m = g->members[i]; m; m = m->next)
+				m->group = m->group == group ? NULL : m->group;
+		}
+		if (strcmp(group->name, KF_OTHER) != 0 || *group->container)
+			g->nr_groups--;
+		*at = group->next;
+		free(group);
+		g->dirty = g->anew = true;
+	}
+}
+
+static void tell_late(struct kf_groups *g)
+{
+	char nr[16];
+
+	snprintf(nr, sizeof(nr), "%u", g->files[KF_READ_LATE]);
+	if (g->files[KF_READ_LATE] && !g->late_said)
+		kf_log(KF_LOG_WARN, "no time for some stats files", "files", nr,
+		       NULL);
+	g->late_said = g->files[KF_READ_LATE];
+}
+
+static int scan(struct kf_groups *g, uint64_t until_ns)
+{
+	struct kf_find find = {.dirs = g->conf.dirs,
+			       .procfs = g->conf.procfs,
+			       .tables = g->conf.tags ? KF_TABLE_TAGS : 0,
+			       .memory = g->conf.resident,
+			       .kept = g->kept,
+			       .until_ns = until_ns,
+			       .skip = skip_file,
+			       .places = &g->places,
+			       .hidden = g->conf.outside ? &g->hidden : NULL};
+	struct kf_group *group;
+	time_t now = time(NULL);
+	bool done;
+
+	memset(g->files, 0, sizeof(g->files));
+	for (group = g->groups; group; group = group->next) {
+		group->processes = 0;
+		group->oldest_ns = 0;
+	}
+	done = kf_files_visit(&find, scan_file, g) == 0;
+	look_at_dirs(g);
+	forget_bad_files(g);
+	tell_late(g);
+	if (g->hidden && !g->hidden_said)
+		kf_log(KF_LOG_WARN,
+		       "some containers cannot be looked into: CAP_SYS_PTRACE is missing",
+		       NULL);
+	g->hidden_said = g->hidden_said || g->hidden;
+	done = done && kf_ledgers_scan(g, until_ns, now);
+	done = done && kf_members_each(g, settle_or_check, now);
+	g->some_gone = g->some_doomed = false;
+	sum_up(g, now);
+	/* each walk over all members takes longer than it looks */
+	if (g->some_gone)
+		kf_members_drop(g, long_gone, now);
+	forget_groups(g, now);
+	kf_groups_save(g);
+	/* what the state file does not know yet must not go */
+	if (g->some_doomed && !g->dirty && !g->conf.read_only)
+		kf_ended_sweep(g, now);
+	kf_places_close(&g->places);
+	return done ? 0 : -1;
+}
+
+static bool before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec
+				      : a->tv_nsec < b->tv_nsec;
+}
+
+static uint64_t ns_of(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
+}
+
+/* The rest is for what is made of it, and for who waits for the lock. */
+static uint64_t read_until(const struct timespec *now,
+			   const struct timespec *until)
+{
+	uint64_t begin = ns_of(now), most = KF_SEARCH_S * 1000000000ull;
+
+	if (!until)
+		return begin + most;
+	return begin + (before(now, until)
+				? KF_MIN((ns_of(until) - begin) / 2, most)
+				: 0);
+}
+
+int kf_groups_scan(struct kf_groups *g, const struct timespec *since,
+		   const struct timespec *until)
+{
+	/* whoever waited for the lock takes what was found meanwhile */
+	if (g->scanned && !before(&g->scan_began, since))
+		return g->scan_result;
+	clock_gettime(CLOCK_MONOTONIC, &g->scan_began);
+	g->scan_result = scan(g, read_until(&g->scan_began, until));
+	g->scanned = true;
+	return g->scan_result;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Content negotiation (RFC 9110, 12.5.1 and 12.5.3): between the two formats,
+ * and whether to compress. The header
+ * comes from outside: no length in it is believed, nothing is copied.
+ */
+#include "config.h"
+
+#include "exporter/http/gzip.h"
+#include "exporter/collect/writer.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* What an Accept header says of one format so far; a closer match wins. */
+struct wish {
+	int closeness; /* 0: nothing said, 1: star, 2: type/star, 3: named */
+	unsigned int quality; /* in thousandths */
+};
+
+static const char *skip_space(const char *s, const char *end)
+{
+	while (s < end && (*s == ' ' || *s == '\t'))
+		s++;
+	return s;
+}
+
+static const char *trim(const char *s, const char *end)
+{
+	while (end > s && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	return end;
+}
+
+static bool is(const char *s, const char *end, const char *word)
+{
+	size_t len = strlen(word);
+
+	return (size_t)(end - s) == len && strncasecmp(s, word, len) == 0;
+}
+
+/* A quality in thousandths; what does not parse counts as not welcome. */
+static unsigned int parse_quality(const char *s, const char *end)
+{
+	unsigned int q = 0, unit = 1000;
+
+	if (s == end || (*s != '0' && *s != '1'))
+		return 0;
+	q = (unsigned int)(*s++ - '0') * 1000;
+	if (s < end && *s++ != '.')
+		return 0;
+	for (; s < end && unit > 1; s++) {
+		if (*s < '0' || *s > '9')
+			return 0;
+		unit /= 10;
+		q += (unsigned int)(*s - '0') * unit;
+	}
+	return KF_MIN(q, 1000u);
+}
+
+static int closeness(const char *s, const char *end, const char *type,
+		     const char *star)
+{
+	if (is(s, end, type))
+		return 3;
+	if (is(s, end, star))
+		return 2;
+	return is(s, end, "*/*") ? 1 : 0;
+}
+
+static void note(struct wish *w, int close, unsigned int quality)
+{
+	if (!close || close < w->closeness)
+		return;
+	if (close > w->closeness || quality > w->quality)
+		w->quality = quality;
+	w->closeness = close;
+}
+
+static const char *part_end(const char *s, const char *end, char stop)
+{
+	while (s < end && *s != stop)
+		s++;
+	return s;
+}
+
+static void parse_range(const char *s, const char *end, struct wish *classic,
+			struct wish *openmetrics)
+{
+	const char *type_end = part_end(s, end, ';');
+	const char *p = type_end, *stop, *eq, *value;
+	const char *type = skip_space(s, type_end);
+	const char *version = "", *version_end = version;
+	unsigned int quality = 1000;
+
+	type_end = trim(type, type_end);
+	for (; p < end; p = stop) {
+		stop = part_end(p + 1, end, ';');
+		p = skip_space(p + 1, stop);
+		eq = part_end(p, stop, '=');
+		if (eq == stop)
+			continue;
+		value = skip_space(eq + 1, stop);
+		if (is(p, trim(p, eq), "q"))
+			quality = parse_quality(value, trim(value, stop));
+		if (is(p, trim(p, eq), "version")) {
+			version = value;
+			version_end = trim(value, stop);
+		}
+	}
+	if (version == version_end || is(version, version_end, "0.0.4"))
+		note(classic, closeness(type, type_end, "text/plain", "text/*"),
+		     quality);
+	if (version == version_end || is(version, version_end, "1.0.0"))
+		note(openmetrics,
+		     closeness(type, type_end, "application/openmetrics-text",
+			       "application/*"),
+		     quality);
+}
+
+const struct kf_format *kf_format_choose(const char *accept)
+{
+	struct wish classic = {0}, openmetrics = {0};
+	const char *end, *stop;
+
+	if (!accept)
+		return &kf_format_classic;
+	end = accept + strlen(accept);
+	for (; accept < end; accept = stop + (stop < end)) {
+		stop = part_end(accept, end, ',');
+		parse_range(accept, stop, &classic, &openmetrics);
+	}
+	if (openmetrics.quality > classic.quality ||
+	    (openmetrics.quality && openmetrics.quality == classic.quality &&
+	     openmetrics.closeness == 3 && classic.closeness < 3))
+		return &kf_format_openmetrics;
+	return &kf_format_classic;
+}
+
+/* The quality among the parameters of a list's element. */
+static unsigned int quality_of(const char *s, const char *end)
+{
+	unsigned int quality = 1000;
+	const char *stop, *eq;
+
+	for (; s < end; s = stop) {
+		stop = part_end(s + 1, end, ';');
+		s = skip_space(s + 1, stop);
+		eq = part_end(s, stop, '=');
+		if (eq < stop && is(s, trim(s, eq), "q"))
+			quality = parse_quality(skip_space(eq + 1, stop),
+						trim(s, stop));
+	}
+	return quality;
+}
+
+bool kf_gzip_wanted(const char *accept_encoding)
+{
+	struct wish wish = {0};
+	const char *s = accept_encoding ? accept_encoding : "";
+	const char *end = s + strlen(s), *stop, *name, *name_end;
+
+	for (; s < end; s = stop + (stop < end)) {
+		stop = part_end(s, end, ',');
+		name = skip_space(s, stop);
+		name_end = part_end(name, stop, ';');
+		note(&wish,
+		     is(name, trim(name, name_end), "gzip")
+			     ? 2
+			     : is(name, trim(name, name_end), "*"),
+		     quality_of(name_end, stop));
+	}
+	return wish.quality > 0;
+}

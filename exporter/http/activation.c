@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+
+#include "exporter/http/activation.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define FIRST_FD 3
+
+/* A whole number over 0 in the environment, or 0. */
+static long number_of(const char *name)
+{
+	const char *text = getenv(name);
+	char *end;
+	long n = text ? strtol(text, &end, 10) : 0;
+
+	return n > 0 && end != text && !*end ? n : 0;
+}
+
+static bool option_is(int fd, int option, int wanted)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 &&
+	       value == wanted;
+}
+
+static bool listens(int fd)
+{
+	return option_is(fd, SO_TYPE, SOCK_STREAM) &&
+	       option_is(fd, SO_ACCEPTCONN, 1);
+}
+
+int kf_activation_sockets(int *fds, unsigned int max)
+{
+	/* inherited by chance, they are meant for another process */
+	long nr = number_of("LISTEN_PID") == getpid() ? number_of("LISTEN_FDS")
+						      : 0;
+	long i;
+
+	unsetenv("LISTEN_PID");
+	unsetenv("LISTEN_FDS");
+	unsetenv("LISTEN_FDNAMES");
+	if (nr > (long)max) {
+		fprintf(stderr,
+			"konfiscator_exporter: LISTEN_FDS: %ld sockets were passed, at most %u can be served\n",
+			nr, max);
+		return -1;
+	}
+	for (i = 0; i < nr; i++) {
+		fds[i] = FIRST_FD + (int)i;
+		if (!listens(fds[i]) ||
+		    fcntl(fds[i], F_SETFD, FD_CLOEXEC) != 0) {
+			fprintf(stderr,
+				"konfiscator_exporter: LISTEN_FDS: descriptor %d is not a listening stream socket\n",
+				fds[i]);
+			return -1;
+		}
+	}
+	return (int)nr;
+}

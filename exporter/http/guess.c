@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Wrong passwords, by address: see guess.h. Of more addresses than there is
+ * room for, the one goes that guessed longest ago: its guesses are back
+ * soonest.
+ */
+#include "config.h"
+
+#include "exporter/http/guess.h"
+
+static double minutes_since(const struct timespec *then,
+			    const struct timespec *now)
+{
+	return ((double)(now->tv_sec - then->tv_sec) +
+		(double)(now->tv_nsec - then->tv_nsec) * 1e-9) /
+	       60;
+}
+
+static bool is_older(const struct kf_guesser *a, const struct kf_guesser *b)
+{
+	if (a->filled.tv_sec != b->filled.tv_sec)
+		return a->filled.tv_sec < b->filled.tv_sec;
+	return a->filled.tv_nsec < b->filled.tv_nsec;
+}
+
+/* The caller holds the lock. What it has is as of now. */
+static struct kf_guesser *get(struct kf_guesses *g, const struct kf_peer *peer)
+{
+	struct kf_guesser *oldest = g->guesser, *found = NULL;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	for (unsigned int i = 0; i < KF_NR_GUESSERS && !found; i++) {
+		struct kf_guesser *at = &g->guesser[i];
+
+		if (at->filled.tv_sec && kf_peer_same(&at->peer, peer))
+			found = at;
+		if (is_older(at, oldest))
+			oldest = at;
+	}
+	if (!found) {
+		found = oldest;
+		*found = (struct kf_guesser){.peer = *peer, .left = g->rate};
+	} else {
+		found->left += minutes_since(&found->filled, &now) * g->rate;
+		found->left = KF_MIN(found->left, (double)g->rate);
+	}
+	found->filled = now;
+	return found;
+}
+
+bool kf_guess_begin(struct kf_guesses *g, const struct kf_peer *peer)
+{
+	struct kf_guesser *at;
+	bool may;
+
+	if (!g->rate)
+		return true;
+	pthread_mutex_lock(&g->lock);
+	at = get(g, peer);
+	may = at->left >= 1;
+	at->left -= may;
+	pthread_mutex_unlock(&g->lock);
+	return may;
+}
+
+void kf_guess_was_right(struct kf_guesses *g, const struct kf_peer *peer)
+{
+	struct kf_guesser *at;
+
+	if (!g->rate)
+		return;
+	pthread_mutex_lock(&g->lock);
+	at = get(g, peer);
+	at->left = KF_MIN(at->left + 1, (double)g->rate);
+	pthread_mutex_unlock(&g->lock);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Listening sockets. ":PORT" is both families on one socket where the kernel
+ * has IPv6, else IPv4 alone.
+ */
+#include "config.h"
+
+#include "exporter/http/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int bind_one(const struct addrinfo *ai)
+{
+	int fd, on = 1, off = 0, error;
+
+	fd = socket(ai->ai_family, ai->ai_socktype | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (ai->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 && listen(fd, 128) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+/* Split HOST:PORT; brackets around an IPv6 host go. */
+static bool split(const char *address, char *host, size_t size,
+		  const char **port)
+{
+	const char *colon = strrchr(address, ':');
+	size_t len;
+
+	if (!colon || !colon[1])
+		return false;
+	len = (size_t)(colon - address);
+	*port = colon + 1;
+	if (len >= 2 && address[0] == '[' && address[len - 1] == ']') {
+		address++;
+		len -= 2;
+	}
+	if (len >= size)
+		return false;
+	memcpy(host, address, len);
+	host[len] = '\0';
+	return true;
+}
+
+void kf_listen_name(int fd, char *name, size_t size)
+{
+	struct sockaddr_storage ss = {0};
+	socklen_t len = sizeof(ss);
+	char host[64], port[16];
+
+	name[0] = '\0';
+	if (getsockname(fd, (struct sockaddr *)&ss, &len) != 0)
+		return;
+	if (ss.ss_family == AF_UNIX) {
+		snprintf(name, size, "unix:%.*s",
+			 (int)(sizeof(struct sockaddr_un) -
+			       offsetof(struct sockaddr_un, sun_path)),
+			 ((struct sockaddr_un *)&ss)->sun_path);
+		return;
+	}
+	if (getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port,
+			sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return;
+	snprintf(name, size, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
+		 port);
+}
+
+static const char *reason(int rc)
+{
+	if (rc == EAI_SERVICE)
+		return "no port has that name";
+	return rc ? gai_strerror(rc) : strerror(errno);
+}
+
+int kf_listen(const char *address, char *name, size_t size)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				 .ai_flags = AI_PASSIVE};
+	struct addrinfo *list, *ai;
+	const char *port;
+	char host[256];
+	int fd = -1, rc;
+
+	if (!split(address, host, sizeof(host), &port)) {
+		fprintf(stderr,
+			"konfiscator_exporter: cannot listen on %s: not [HOST]:PORT\n",
+			address);
+		return -1;
+	}
+	if (!*host)
+		hints.ai_family = AF_INET6;
+	rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
+	for (ai = rc == 0 ? list : NULL; ai && fd < 0; ai = ai->ai_next)
+		fd = bind_one(ai);
+	if (rc == 0)
+		freeaddrinfo(list);
+	if (fd < 0 && !*host && (rc != 0 || errno == EAFNOSUPPORT)) {
+		hints.ai_family = AF_INET;
+		rc = getaddrinfo(NULL, port, &hints, &list);
+		fd = rc == 0 ? bind_one(list) : -1;
+		if (rc == 0)
+			freeaddrinfo(list);
+	}
+	if (fd < 0)
+		fprintf(stderr,
+			"konfiscator_exporter: cannot listen on %s: %s\n",
+			address, reason(rc));
+	else
+		kf_listen_name(fd, name, size);
+	return fd;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Addresses to listen on.
+ */
+#ifndef KF_EXPORTER_HTTP_LISTEN_H
+#define KF_EXPORTER_HTTP_LISTEN_H
+
+#include "base/compiler.h"
+
+/**
+ * kf_listen() - a listening socket
+ * @address:	HOST:PORT, [IPV6]:PORT or :PORT, which means all addresses
+ * @name:	out: the address really bound, for the log
+ * @size:	room in @name
+ *
+ * Context: any thread.
+ * Return: the socket, or -1; the reason was printed on stderr.
+ */
+int kf_listen(const char *address, char *name, size_t size);
+
+/**
+ * kf_listen_name() - where a socket listens, for the log
+ * @fd:		the socket, of any family
+ * @name:	out: HOST:PORT, or unix:PATH; empty where it cannot be told
+ * @size:	room in @name
+ *
+ * Context: any thread.
+ */
+void kf_listen_name(int fd, char *name, size_t size);
+
+#endif

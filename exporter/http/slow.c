@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The list of connections with the time of each: see slow.h. A socket is shut
+ * down, not closed: whoever serves it sees the end and closes it.
+ */
+#include "config.h"
+
+#include "exporter/http/slow.h"
+#include "exporter/log.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct kf_slow_connection {
+	struct kf_slow_connection *next;
+	struct kf_slow_connection **from; /* what points here */
+	struct timespec since;
+	struct kf_peer peer;
+	int fd;
+	bool busy;
+	bool cut; /* shut down: it is about to go */
+};
+
+#define TELL_EVERY_S 60
+
+static double seconds_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start->tv_sec) +
+	       (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
+}
+
+/* All below: the caller holds the lock. */
+
+static bool is_known(const struct kf_slow *s, const struct kf_peer *peer)
+{
+	for (unsigned int i = 0; i < s->nr_scrapers; i++) {
+		if (kf_peer_same(&s->scraper[i], peer))
+			return true;
+	}
+	return kf_peer_is_local(peer);
+}
+
+/* Connections that compete with a new one for the same room. */
+enum rivals { OF_ITS_ADDRESS, OF_STRANGERS, OF_ALL };
+
+static bool competes(const struct kf_slow *s,
+		     const struct kf_slow_connection *c, enum rivals rivals,
+		     const struct kf_peer *peer)
+{
+	if (c->cut)
+		return false;
+	if (rivals == OF_ITS_ADDRESS)
+		return kf_peer_same(&c->peer, peer);
+	return rivals == OF_ALL || !is_known(s, &c->peer);
+}
+
+static bool is_older(const struct timespec *a, const struct timespec *b)
+{
+	if (a->tv_sec != b->tv_sec)
+		return a->tv_sec < b->tv_sec;
+	return a->tv_nsec < b->tv_nsec;
+}
+
+static void cut(struct kf_slow_connection *c)
+{
+	c->cut = true;
+	shutdown(c->fd, SHUT_RDWR);
+}
+
+/*
+ * Have fewer than @most rivals, by the end of the one that waits longest.
+ * Return: false where there are as many and none waits.
+ */
+static bool make_room(struct kf_slow *s, enum rivals rivals, unsigned int most,
+		      const struct kf_peer *peer, bool *full)
+{
+	struct kf_slow_connection *c, *oldest = NULL;
+	unsigned int nr = 0;
+
+	for (c = s->first; c; c = c->next) {
+		if (!competes(s, c, rivals, peer))
+			continue;
+		nr++;
+		if (!c->busy &&
+		    (!oldest || is_older(&c->since, &oldest->since)))
+			oldest = c;
+	}
+	if (nr < most)
+		return true;
+	*full = true;
+	if (oldest)
+		cut(oldest);
+	return oldest;
+}
+
+static bool admits(struct kf_slow *s, const struct kf_peer *peer, bool *full)
+{
+	const unsigned int strangers =
+		KF_MAX_CONNECTIONS - KF_CONNECTIONS_OF_KNOWN;
+	bool known = is_known(s, peer);
+
+	if (!make_room(s, OF_ITS_ADDRESS, KF_CONNECTIONS_OF_ONE, peer, full))
+		return false;
+	if (!known && !make_room(s, OF_STRANGERS, strangers, peer, full))
+		return false;
+	return make_room(s, OF_ALL, KF_MAX_CONNECTIONS, peer, full);
+}
+
+/* Whether it is time to say that there are too many. */
+static bool is_to_tell(struct kf_slow *s)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (s->told && now.tv_sec - s->told < TELL_EVERY_S)
+		return false;
+	s->told = now.tv_sec;
+	return true;
+}
+
+static void tell(const struct kf_peer *peer)
+{
+	char name[INET6_ADDRSTRLEN];
+
+	kf_peer_name(peer, name, sizeof(name));
+	kf_log(KF_LOG_WARN,
+	       "too many connections: those that wait longest are cut off",
+	       "address", name, NULL);
+}
+
+struct kf_slow_connection *kf_slow_open(struct kf_slow *s, int fd,
+					const struct kf_peer *peer)
+{
+	struct kf_slow_connection *c = calloc(1, sizeof(*c));
+	bool full = false;
+
+	if (!c) {
+		shutdown(fd, SHUT_RDWR);
+		return NULL;
+	}
+	c->fd = fd;
+	c->peer = *peer;
+	clock_gettime(CLOCK_MONOTONIC, &c->since);
+	pthread_mutex_lock(&s->lock);
+	if (!admits(s, peer, &full))
+		cut(c);
+	c->next = s->first;
+	c->from = &s->first;
+	if (c->next)
+		c->next->from = &c->next;
+	s->first = c;
+	full = full && is_to_tell(s);
+	pthread_mutex_unlock(&s->lock);
+	if (full)
+		tell(peer);
+	return c;
+}
+
+void kf_slow_scraped(struct kf_slow *s, struct kf_slow_connection *c)
+{
+	unsigned int at = 0;
+
+	if (!c || kf_peer_is_local(&c->peer))
+		return;
+	pthread_mutex_lock(&s->lock);
+	while (at < s->nr_scrapers && !kf_peer_same(&s->scraper[at], &c->peer))
+		at++;
+	if (at == s->nr_scrapers && at < KF_NR_SCRAPERS)
+		s->nr_scrapers++;
+	at = KF_MIN(at, (unsigned int)KF_NR_SCRAPERS - 1);
+	memmove(&s->scraper[1], s->scraper, at * sizeof(s->scraper[0]));
+	s->scraper[0] = c->peer;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void kf_slow_close(struct kf_slow *s, struct kf_slow_connection *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&s->lock);
+	*c->from = c->next;
+	if (c->next)
+		c->next->from = c->from;
+	pthread_mutex_unlock(&s->lock);
+	free(c);
+}
+
+void kf_slow_restart(struct kf_slow *s, struct kf_slow_connection *c, bool busy)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&s->lock);
+	c->busy = busy;
+	clock_gettime(CLOCK_MONOTONIC, &c->since);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void kf_slow_cut(struct kf_slow *s)
+{
+	struct kf_slow_connection *c;
+
+	pthread_mutex_lock(&s->lock);
+	for (c = s->first; c; c = c->next) {
+		if (!c->busy && seconds_since(&c->since) >= s->timeout_s)
+			cut(c);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool kf_slow_admit(struct kf_slow *s)
+{
+	bool admitted;
+
+	if (!s->rate)
+		return true;
+	pthread_mutex_lock(&s->lock);
+	s->tokens += seconds_since(&s->filled) * s->rate;
+	clock_gettime(CLOCK_MONOTONIC, &s->filled);
+	s->tokens = KF_MIN(s->tokens, (double)s->rate);
+	admitted = s->tokens >= 1;
+	s->tokens -= admitted;
+	pthread_mutex_unlock(&s->lock);
+	return admitted;
+}

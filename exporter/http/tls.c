@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Certificates: see tls.h. A pair that was given to a handshake stays until the
+ * end, as nobody says when the handshake is over; they change a few times a
+ * year.
+ */
+#include "config.h"
+
+#include "exporter/http/tls.h"
+#include "exporter/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_CHAIN 16
+
+struct pair {
+	struct pair *next; /* the one before */
+	unsigned int nr;
+	gnutls_pcert_st chain[MAX_CHAIN];
+	gnutls_privkey_t key;
+};
+
+/* GnuTLS' callback has no argument of ours, so there is one of these. */
+static struct {
+	const struct kf_web_config *config;
+	char priorities[128];
+	gnutls_x509_trust_list_t clients; /* NULL: none are verified */
+	pthread_mutex_t lock;		  /* for all below */
+	struct stat cert, key;		  /* as they were last looked at */
+	struct pair *pairs;
+} tls = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void pair_free(struct pair *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->nr; i++)
+		gnutls_pcert_deinit(&p->chain[i]);
+	if (p->key)
+		gnutls_privkey_deinit(p->key);
+	free(p);
+}
+
+/* To be given back to unload(). */
+static int load(const struct kf_web_pem *from, gnutls_datum_t *pem)
+{
+	if (!from->text)
+		return gnutls_load_file(from->file, pem);
+	pem->size = (unsigned int)strlen(from->text);
+	pem->data = gnutls_malloc(pem->size + 1);
+	if (!pem->data)
+		return GNUTLS_E_MEMORY_ERROR;
+	memcpy(pem->data, from->text, pem->size + 1);
+	return 0;
+}
+
+static void unload(gnutls_datum_t *pem)
+{
+	gnutls_memset(pem->data, 0, pem->size);
+	gnutls_free(pem->data);
+}
+
+/* What is said of it, never what is in it. */
+static const char *name_of(const struct kf_web_pem *from, const char *key)
+{
+	return from->text ? key : from->file;
+}
+
+static int load_chain(struct pair *p, const struct kf_web_pem *from)
+{
+	gnutls_datum_t pem = {0};
+	int rc = load(from, &pem);
+
+	if (rc)
+		return rc;
+	p->nr = MAX_CHAIN;
+	rc = gnutls_pcert_list_import_x509_raw(p->chain, &p->nr, &pem,
+					       GNUTLS_X509_FMT_PEM, 0);
+	if (rc)
+		p->nr = 0;
+	unload(&pem);
+	return rc;
+}
+
+static int load_key(struct pair *p, const struct kf_web_pem *from)
+{
+	gnutls_datum_t pem = {0};
+	int rc = load(from, &pem);
+
+	if (rc)
+		return rc;
+	rc = gnutls_privkey_init(&p->key);
+	if (!rc)
+		rc = gnutls_privkey_import_x509_raw(
+			p->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
+	unload(&pem);
+	return rc;
+}
+
+static int key_id(gnutls_pubkey_t pub, unsigned char id[32])
+{
+	size_t size = 32;
+
+	return gnutls_pubkey_get_key_id(pub, GNUTLS_KEYID_USE_SHA256, id,
+					&size);
+}
+
+static int check_pair(const struct pair *p)
+{
+	unsigned char ours[32], theirs[32];
+	gnutls_pubkey_t pub;
+	int rc = gnutls_pubkey_init(&pub);
+
+	if (rc)
+		return rc;
+	rc = gnutls_pubkey_import_privkey(pub, p->key, 0, 0);
+	if (!rc)
+		rc = key_id(pub, ours);
+	if (!rc)
+		rc = key_id(p->chain[0].pubkey, theirs);
+	if (!rc && memcmp(ours, theirs, sizeof(ours)) != 0)
+		rc = GNUTLS_E_CERTIFICATE_KEY_MISMATCH;
+	gnutls_pubkey_deinit(pub);
+	return rc;
+}
+
+/* Of a file that cannot be read GnuTLS does not say why. */
+static const char *reason(const char *file, int rc)
+{
+	if (rc == GNUTLS_E_FILE_ERROR && access(file, R_OK) != 0)
+		return strerror(errno);
+	return gnutls_strerror(rc);
+}
+
+/* Load the pair anew; on failure the last one stays. Return: GnuTLS' error. */
+static int load_pair(const char **what)
+{
+	const struct kf_web_config *c = tls.config;
+	struct pair *p = calloc(1, sizeof(*p));
+	int rc;
+
+	*what = name_of(&c->cert, "cert");
+	if (!p)
+		return GNUTLS_E_MEMORY_ERROR;
+	rc = load_chain(p, &c->cert);
+	if (!rc) {
+		*what = name_of(&c->key, "key");
+		rc = load_key(p, &c->key);
+	}
+	if (!rc)
+		rc = check_pair(p);
+	if (rc) {
+		pair_free(p);
+		return rc;
+	}
+	p->next = tls.pairs;
+	tls.pairs = p;
+	return 0;
+}
+
+static bool changed(const struct kf_web_pem *from, struct stat *seen)
+{
+	struct stat st = {0};
+	bool same;
+
+	if (from->text)
+		return false;
+	stat(from->file, &st);
+	same = st.st_ino == seen->st_ino && st.st_size == seen->st_size &&
+	       st.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
+	       st.st_mtim.tv_nsec == seen->st_mtim.tv_nsec;
+	*seen = st;
+	return !same;
+}
+
+int kf_tls_certificate(gnutls_session_t session,
+		       const gnutls_datum_t *req_ca_rdn, int nreqs,
+		       const gnutls_pk_algorithm_t *pk_algos, int nr_algos,
+		       gnutls_pcert_st **pcert, unsigned int *nr_pcert,
+		       gnutls_privkey_t *key)
+{
+	bool cert_changed, key_changed;
+	const char *what = "";
+	int rc = 0;
+
+	pthread_mutex_lock(&tls.lock);
+	cert_changed = changed(&tls.config->cert, &tls.cert);
+	key_changed = changed(&tls.config->key, &tls.key);
+	if (cert_changed || key_changed)
+		rc = load_pair(&what);
+	*pcert = tls.pairs->chain;
+	*nr_pcert = tls.pairs->nr;
+	*key = tls.pairs->key;
+	pthread_mutex_unlock(&tls.lock);
+	if (rc)
+		kf_log(KF_LOG_ERROR, "certificate stays the old one", "file",
+		       what, "error", reason(what, rc), NULL);
+	return 0;
+}
+
+static bool fail(const char *file, const char *error)
+{
+	fprintf(stderr, "konfiscator_exporter: %s: %s\n", file, error);
+	return false;
+}
+
+static void make_priorities(const struct kf_web_config *c)
+{
+	unsigned int v;
+	size_t len;
+
+	snprintf(tls.priorities, sizeof(tls.priorities), "NORMAL:-VERS-ALL");
+	for (v = c->min_version; v <= c->max_version; v++) {
+		len = strlen(tls.priorities);
+		snprintf(tls.priorities + len, sizeof(tls.priorities) - len,
+			 ":+VERS-TLS1.%u", v - 10);
+	}
+}
+
+static bool trust(const struct kf_web_pem *from)
+{
+	const char *what = name_of(from, "client_ca");
+	gnutls_datum_t pem = {0};
+	int rc = load(from, &pem);
+
+	if (!rc)
+		rc = gnutls_x509_trust_list_init(&tls.clients, 0);
+	if (!rc)
+		rc = gnutls_x509_trust_list_add_trust_mem(
+			tls.clients, &pem, NULL, GNUTLS_X509_FMT_PEM, 0, 0);
+	if (pem.data)
+		unload(&pem);
+	if (rc > 0)
+		return true;
+	return fail(what, rc ? reason(what, rc) : "no certificate in it");
+}
+
+bool kf_tls_begin(const struct kf_web_config *c)
+{
+	const char *what;
+	int rc;
+
+	tls.config = c;
+	make_priorities(c);
+	changed(&c->cert, &tls.cert);
+	changed(&c->key, &tls.key);
+	rc = load_pair(&what);
+	if (rc)
+		return fail(what, reason(what, rc));
+	return !kf_web_pem_is_said(&c->client_ca) || trust(&c->client_ca);
+}
+
+void kf_tls_end(void)
+{
+	struct pair *p;
+
+	while ((p = tls.pairs)) {
+		tls.pairs = p->next;
+		pair_free(p);
+	}
+	if (tls.clients)
+		gnutls_x509_trust_list_deinit(tls.clients, 1);
+	tls.clients = NULL;
+}
+
+const char *kf_tls_priorities(void)
+{
+	return tls.priorities;
+}
+
+static int import_chain(gnutls_x509_crt_t *crt, const gnutls_datum_t *raw,
+			unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (gnutls_x509_crt_init(&crt[i]) != 0)
+			break;
+		if (gnutls_x509_crt_import(crt[i], &raw[i],
+					   GNUTLS_X509_FMT_DER) != 0) {
+			gnutls_x509_crt_deinit(crt[i]);
+			break;
+		}
+	}
+	return (int)i;
+}
+
+/* Is a gnutls_certificate_verify_function: 0 lets the client in. */
+static int verify_client(gnutls_session_t session)
+{
+	gnutls_typed_vdata_st purpose = {
+		.type = GNUTLS_DT_KEY_PURPOSE_OID,
+		.data = (unsigned char *)(size_t)GNUTLS_KP_TLS_WWW_CLIENT,
+	};
+	gnutls_x509_crt_t crt[MAX_CHAIN];
+	unsigned int nr = 0, status = GNUTLS_CERT_INVALID;
+	const gnutls_datum_t *raw = gnutls_certificate_get_peers(session, &nr);
+	int got, rc = GNUTLS_E_CERTIFICATE_ERROR;
+
+	if (!raw || !nr)
+		return tls.config->client_auth == KF_CLIENT_VERIFY_IF_GIVEN
+			       ? 0
+			       : GNUTLS_E_CERTIFICATE_ERROR;
+	if (nr > MAX_CHAIN)
+		return GNUTLS_E_CERTIFICATE_ERROR;
+	got = import_chain(crt, raw, nr);
+	if (got == (int)nr)
+		rc = gnutls_x509_trust_list_verify_crt2(
+			tls.clients, crt, nr, &purpose, 1, 0, &status, NULL);
+	while (got)
+		gnutls_x509_crt_deinit(crt[--got]);
+	return rc == 0 && status == 0 ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
+}
+
+void kf_tls_client(gnutls_session_t session)
+{
+	switch (tls.config->client_auth) {
+	case KF_CLIENT_REQUIRE_ANY:
+		gnutls_certificate_server_set_request(session,
+						      GNUTLS_CERT_REQUIRE);
+		break;
+	case KF_CLIENT_REQUIRE_AND_VERIFY:
+		gnutls_certificate_server_set_request(session,
+						      GNUTLS_CERT_REQUIRE);
+		gnutls_session_set_verify_function(session, verify_client);
+		break;
+	case KF_CLIENT_VERIFY_IF_GIVEN:
+		gnutls_certificate_server_set_request(session,
+						      GNUTLS_CERT_REQUEST);
+		gnutls_session_set_verify_function(session, verify_client);
+		break;
+	case KF_CLIENT_REQUEST:
+		gnutls_certificate_server_set_request(session,
+						      GNUTLS_CERT_REQUEST);
+		break;
+	default:
+		break;
+	}
+}

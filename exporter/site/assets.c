@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The files that pages need beside them; embed.sh makes arrays of them.
+ */
+#include "config.h"
+
+#include "exporter/site/assets.h"
+#include "exporter/site/assets-data.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PAGE, ICON, CHARTS_STYLE, CHARTS, LICENCES, NR_ASSETS };
+
+static const struct kf_asset assets[NR_ASSETS] = {
+	[PAGE] = {"/static/page.css", "text/css; charset=utf-8", page_css,
+		  sizeof(page_css)},
+	[ICON] = {"/static/icon.svg", "image/svg+xml", icon_svg,
+		  sizeof(icon_svg)},
+	[CHARTS_STYLE] = {"/static/charts.css", "text/css; charset=utf-8",
+			  charts_css, sizeof(charts_css)},
+	[CHARTS] = {"/static/charts.js", "text/javascript; charset=utf-8",
+		    charts_js, sizeof(charts_js)},
+	[LICENCES] = {"/static/licences.txt", "text/plain; charset=utf-8",
+		      licences_txt, sizeof(licences_txt)},
+};
+
+/* An array has a newline before its file. */
+static bool built_in(const struct kf_asset *a)
+{
+	return a->size > 1;
+}
+
+bool kf_assets_charts(void)
+{
+	return built_in(&assets[CHARTS]);
+}
+
+const struct kf_asset *kf_asset_find(const char *url)
+{
+	size_t i;
+
+	for (i = 0; i < KF_ARRAY_SIZE(assets); i++) {
+		if (built_in(&assets[i]) && strcmp(assets[i].path, url) == 0)
+			return &assets[i];
+	}
+	return NULL;
+}
+
+static void link_to(struct kf_buf *out, const char *before,
+		    const struct kf_asset *a, const char *after)
+{
+	kf_buf_fmt(out, "%s%s?v=%016" PRIx64 "%s\n", before, a->path,
+		   kf_hash(0, a->data, a->size), after);
+}
+
+void kf_assets_link(struct kf_buf *out)
+{
+	link_to(out, "<link rel=\"icon\" href=\"", &assets[ICON], "\" />");
+	/* ours comes last: it has the last word on what charts look like */
+	if (kf_assets_charts()) {
+		link_to(out, "<link rel=\"stylesheet\" href=\"",
+			&assets[CHARTS_STYLE], "\" />");
+		link_to(out, "<script defer=\"defer\" src=\"", &assets[CHARTS],
+			"\"></script>");
+	}
+	link_to(out, "<link rel=\"stylesheet\" href=\"", &assets[PAGE],
+		"\" />");
+}
+
+uint64_t kf_hash(uint64_t seed, const void *data, size_t len)
+{
+	const unsigned char *s = data;
+	uint64_t h = seed ? seed : 0xcbf29ce484222325;
+
+	while (len--)
+		h = (h ^ *s++) * 0x100000001b3;
+	return h;
+}

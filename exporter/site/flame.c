@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The tree of calls. It is built as jansson has it at once: a call is an object
+ * whose children stand in an array.
+ */
+#include "config.h"
+
+#include "exporter/site/flame.h"
+#include "exporter/site/names.h"
+#include "reader/reader.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_to(json_t *node, const char *key, uint64_t bytes)
+{
+	json_t *sum = json_object_get(node, key);
+
+	if (sum)
+		json_integer_set(sum,
+				 json_integer_value(sum) + (json_int_t)bytes);
+	else
+		json_object_set_new(node, key, json_integer((json_int_t)bytes));
+}
+
+static void count(json_t *node, const struct kf_stats_stack *s)
+{
+	add_to(node, "live",
+	       s->allocated > s->freed ? s->allocated - s->freed : 0);
+	add_to(node, "allocated", s->allocated);
+}
+
+static json_t *make(const char *name, const char *library)
+{
+	json_t *node = json_object();
+	char clean[256];
+
+	json_object_set_new(node, "name", json_string(name));
+	if (library)
+		json_object_set_new(node, "library",
+				    json_string(kf_utf8_clean(
+					    clean, sizeof(clean), library)));
+	return node;
+}
+
+/* NULL when out of memory, as for all that is made of nothing. */
+static json_t *child_of(json_t *node, const char *name, const char *library)
+{
+	json_t *children = json_object_get(node, "children"), *child;
+	const char *known;
+	size_t i;
+
+	if (!children) {
+		children = json_array();
+		json_object_set_new(node, "children", children);
+	}
+	json_array_foreach(children, i, child)
+	{
+		known = json_string_value(json_object_get(child, "name"));
+		if (known && strcmp(known, name) == 0)
+			return child;
+	}
+	child = make(name, library);
+	return json_array_append_new(children, child) ? NULL : child;
+}
+
+static const char *no_stack(const struct kf_stats_stack *s)
+{
+	return s->flags & KF_STACK_OVERFLOW ? "[stacks beyond the table]"
+					    : "[no stack]";
+}
+
+static bool add_stack(json_t *root, struct kf_names *names,
+		      const struct kf_stats_stack *s)
+{
+	json_t *node = root;
+	struct kf_name name;
+
+	count(root, s);
+	if (!s->nr_frames) {
+		node = child_of(node, no_stack(s), NULL);
+		if (node)
+			count(node, s);
+	}
+	if (s->flags & KF_STACK_CUT) {
+		node = child_of(node, "[outer calls]", NULL);
+		if (node)
+			count(node, s);
+	}
+	for (uint32_t i = s->nr_frames; node && i-- > 0;) {
+		kf_names_find(names, s->frame[i], &name);
+		node = child_of(node, name.function,
+				name.code ? kf_code_name(name.code) : NULL);
+		if (node)
+			count(node, s);
+	}
+	return node;
+}
+
+static bool write_tree(const struct kf_snapshot *s, struct kf_names *names,
+		       struct kf_buf *out)
+{
+	json_t *root = make("all", NULL);
+	bool done = root;
+	char *text;
+
+	add_to(root, "live", 0);
+	add_to(root, "allocated", 0);
+	for (uint32_t i = 0; done && i < s->nr_stacks; i++)
+		done = !s->stacks[i].hash ||
+		       add_stack(root, names, &s->stacks[i]);
+	text = done ? json_dumps(root, JSON_COMPACT) : NULL;
+	if (text)
+		kf_buf_str(out, text);
+	free(text);
+	json_decref(root);
+	return text;
+}
+
+bool kf_flame_write(struct kf_name_cache *cache,
+		    const struct kf_subject *subject, struct kf_buf *out)
+{
+	struct kf_snapshot s = {0};
+	struct kf_names names;
+	bool read;
+
+	read = kf_subject_read(subject, KF_TABLE_STACKS, &s);
+	if (read) {
+		if (!kf_names_begin(&names, cache, subject->pid, &s) ||
+		    !write_tree(&s, &names, out))
+			out->failed = true;
+		kf_names_end(&names);
+	}
+	kf_snapshot_release(&s);
+	return read;
+}

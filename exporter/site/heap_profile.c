@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Profiles for those who scrape them. A function has its name where a table of
+ * symbols has one; with the build ids the servers find the rest.
+ */
+#include "config.h"
+
+#include "exporter/site/flame.h"
+#include "exporter/site/names.h"
+#include "exporter/site/sites.h"
+#include "reader/pprof.h"
+#include "reader/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_SAMPLES 50000 /* from there on no further process is taken */
+
+/* What is known of the process whose samples are added. */
+struct source {
+	struct kf_pprof *p;
+	const struct kf_subject *subject;
+	const struct kf_snapshot *s;
+	struct kf_names names;
+	uint64_t *mapping; /* the ids of its code, 0: not there yet */
+};
+
+static uint64_t mapping_of(struct source *from, const struct kf_code *code)
+{
+	uint64_t *id = &from->mapping[code - from->names.codes.code];
+	const struct kf_file_key *key;
+
+	if (*id)
+		return *id;
+	key = &kf_names_file(&from->names, code)->key;
+	*id = kf_pprof_mapping(from->p,
+			       &(struct kf_pprof_mapping){
+				       .begin = code->begin,
+				       .end = code->end,
+				       .offset = code->offset,
+				       .path = code->path,
+				       .build_id = key->build_id,
+				       .build_id_size = key->build_id_size,
+			       });
+	return *id;
+}
+
+static uint64_t location_of(struct source *from, uint64_t address)
+{
+	uint64_t id = kf_pprof_known(from->p, address);
+	struct kf_pprof_line line = {0};
+	struct kf_name name;
+
+	if (id)
+		return id;
+	kf_names_find(&from->names, address, &name);
+	line.function = name.function;
+	return kf_pprof_location(from->p, address,
+				 name.code ? mapping_of(from, name.code) : 0,
+				 &line, name.known);
+}
+
+static void add_labels(struct source *from, const struct kf_stats_stack *st)
+{
+	const struct kf_subject *subject = from->subject;
+	char path[256];
+
+	kf_pprof_label(from->p, "comm", subject->name, 0);
+	if (subject->pid)
+		kf_pprof_label(from->p, "pid", NULL, subject->pid);
+	if (subject->container[0])
+		kf_pprof_label(from->p, "container", subject->container, 0);
+	if (st->tid)
+		kf_pprof_label(from->p, "tid", NULL, st->tid);
+	kf_sites_tag_path(from->s, st->tag, path, sizeof(path));
+	if (path[0])
+		kf_pprof_label(from->p, "tag", path, 0);
+}
+
+static size_t add_samples(struct source *from)
+{
+	uint64_t ids[KF_STATS_STACK_FRAMES];
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < from->s->nr_stacks; i++) {
+		const struct kf_stats_stack *st = &from->s->stacks[i];
+
+		if (!st->hash)
+			continue;
+		for (uint32_t k = 0; k < st->nr_frames; k++)
+			ids[k] = location_of(from, st->frame[k]);
+		kf_pprof_sample(
+			from->p, ids, st->nr_frames,
+			&(struct kf_pprof_count){
+				.allocated = st->allocated,
+				.freed = st->freed,
+				.allocated_blocks = st->allocated_blocks,
+				.freed_blocks = st->freed_blocks,
+			});
+		add_labels(from, st);
+		nr++;
+	}
+	return nr;
+}
+
+/* Returns how many samples there were; a process that has ended has none. */
+static size_t add_process(struct kf_pprof *p, struct kf_name_cache *cache,
+			  const struct kf_subject *subject, bool *failed)
+{
+	struct source from = {.p = p, .subject = subject};
+	struct kf_snapshot s = {0};
+	size_t nr = 0;
+
+	if (kf_subject_read(subject, KF_TABLE_TAGS | KF_TABLE_STACKS, &s) &&
+	    s.nr_stacks) {
+		from.s = &s;
+		if (kf_names_begin(&from.names, cache, subject->pid, &s))
+			from.mapping = calloc(from.names.codes.nr + 1,
+					      sizeof(*from.mapping));
+		if (from.mapping)
+			nr = add_samples(&from);
+		else
+			*failed = true;
+		free(from.mapping);
+		kf_names_end(&from.names);
+		kf_pprof_process(p);
+	}
+	kf_snapshot_release(&s);
+	return nr;
+}
+
+void kf_heap_profile(struct kf_name_cache *cache,
+		     const struct kf_subjects *subjects, struct kf_buf *out)
+{
+	struct kf_pprof *p;
+	struct timespec now;
+	size_t i, nr = 0, size;
+	char text[80], *bytes;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	p = kf_pprof_begin(
+		(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, 0);
+	if (!p) {
+		out->failed = true;
+		return;
+	}
+	for (i = 0; i < subjects->nr && nr < MAX_SAMPLES; i++)
+		nr += add_process(p, cache, &subjects->subject[i],
+				  &out->failed);
+	if (i < subjects->nr) {
+		snprintf(text, sizeof(text),
+			 "%zu processes that hold less are left out",
+			 subjects->nr - i);
+		kf_pprof_comment(p, text);
+	}
+	bytes = kf_pprof_end(p, &size);
+	if (bytes)
+		kf_buf_add(out, bytes, size);
+	else
+		out->failed = true;
+	free(bytes);
+}

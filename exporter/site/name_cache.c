@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A table of names for each file; the file that was not asked about for longest
+ * goes first.
+ */
+#include "config.h"
+
+#include "exporter/site/name_cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ROOM 64
+
+_Static_assert(sizeof(struct kf_file_key) ==
+		       4 * sizeof(uint64_t) + 2 * sizeof(struct timespec) + 64,
+	       "keys are compared as bytes");
+
+void kf_name_cache_init(struct kf_name_cache *c, const char *procfs)
+{
+	memset(c, 0, sizeof(*c));
+	c->procfs = procfs;
+	pthread_mutex_init(&c->lock, NULL);
+}
+
+static void forget(struct kf_name_cache *c, struct kf_cached_file *f)
+{
+	for (size_t i = 0; i < f->room; i++)
+		free(f->name[i].text);
+	free(f->name);
+	c->bytes -= f->bytes;
+	memset(f, 0, sizeof(*f));
+}
+
+void kf_name_cache_free(struct kf_name_cache *c)
+{
+	for (size_t i = 0; i < KF_NAME_CACHE_FILES; i++)
+		forget(c, &c->file[i]);
+	pthread_mutex_destroy(&c->lock);
+}
+
+static struct kf_cached_file *find(struct kf_name_cache *c,
+				   const struct kf_file_key *key)
+{
+	for (size_t i = 0; i < KF_NAME_CACHE_FILES; i++) {
+		struct kf_cached_file *f = &c->file[i];
+
+		if (f->used && memcmp(&f->key, key, sizeof(*key)) == 0) {
+			f->used = ++c->uses;
+			return f;
+		}
+	}
+	return NULL;
+}
+
+/* With @from 0 a place that is not in use comes before all others. */
+static struct kf_cached_file *oldest(struct kf_name_cache *c, uint64_t from)
+{
+	struct kf_cached_file *found = NULL;
+
+	for (size_t i = 0; i < KF_NAME_CACHE_FILES; i++) {
+		struct kf_cached_file *f = &c->file[i];
+
+		if (f->used >= from && (!found || f->used < found->used))
+			found = f;
+	}
+	return found;
+}
+
+/* Where a name is, or would be put; there is an empty place. */
+static struct kf_cached_name *place(const struct kf_cached_file *f,
+				    uint64_t offset)
+{
+	/* Knuth, The Art of Computer Programming 3, 6.4: the golden ratio */
+	size_t i = (size_t)((offset * 0x9e3779b97f4a7c15) >> 32);
+
+	while (f->name[i & (f->room - 1)].text &&
+	       f->name[i & (f->room - 1)].offset != offset)
+		i++;
+	return &f->name[i & (f->room - 1)];
+}
+
+static bool grow(struct kf_name_cache *c, struct kf_cached_file *f)
+{
+	struct kf_cached_file old = *f;
+	size_t room = f->room ? 2 * f->room : FIRST_ROOM;
+	struct kf_cached_name *name = calloc(room, sizeof(*name));
+
+	if (!name)
+		return false;
+	f->name = name;
+	f->room = room;
+	for (size_t i = 0; i < old.room; i++) {
+		if (old.name[i].text)
+			*place(f, old.name[i].offset) = old.name[i];
+	}
+	free(old.name);
+	f->bytes += (room - old.room) * sizeof(*name);
+	c->bytes += (room - old.room) * sizeof(*name);
+	return true;
+}
+
+bool kf_name_cache_get(struct kf_name_cache *c, const struct kf_file_key *key,
+		       uint64_t offset, char *text, size_t size)
+{
+	const struct kf_cached_file *f;
+	const struct kf_cached_name *name;
+	bool found;
+
+	pthread_mutex_lock(&c->lock);
+	f = find(c, key);
+	name = f && f->room ? place(f, offset) : NULL;
+	found = name && name->text;
+	if (found)
+		snprintf(text, size, "%s", name->text);
+	pthread_mutex_unlock(&c->lock);
+	return found;
+}
+
+static void add(struct kf_name_cache *c, struct kf_cached_file *f,
+		uint64_t offset, const char *text)
+{
+	struct kf_cached_name *name;
+	size_t bytes = strlen(text) + 1;
+
+	if (2 * (f->nr + 1) > f->room && !grow(c, f))
+		return;
+	name = place(f, offset);
+	if (name->text)
+		return;
+	name->text = malloc(bytes);
+	if (!name->text)
+		return;
+	memcpy(name->text, text, bytes);
+	name->offset = offset;
+	f->nr++;
+	f->bytes += bytes;
+	c->bytes += bytes;
+}
+
+void kf_name_cache_put(struct kf_name_cache *c, const struct kf_file_key *key,
+		       uint64_t offset, const char *text)
+{
+	struct kf_cached_file *f;
+
+	pthread_mutex_lock(&c->lock);
+	f = find(c, key);
+	if (!f) {
+		f = oldest(c, 0);
+		forget(c, f);
+		f->key = *key;
+		f->used = ++c->uses;
+	}
+	add(c, f, offset, text);
+	/* the last to go is the one that fills it by itself */
+	while (c->bytes > KF_NAME_CACHE_BYTES)
+		forget(c, oldest(c, 1));
+	pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which address shows what, and the history that charts are drawn from.
+ */
+#include "config.h"
+
+#include "exporter/site/site.h"
+#include "exporter/site/assets.h"
+#include "exporter/site/flame.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HISTORY "/api/v1/history"
+#define STACKS "/api/v1/stacks"
+#define HEAP "/debug/pprof/heap"
+#define ALLOCS "/debug/pprof/allocs" /* the same, by Go's other name */
+#define PROCESS "/process"
+
+#define HTML "text/html; charset=utf-8"
+#define TEXT "text/plain; charset=utf-8"
+#define JSON "application/json"
+#define BYTES "application/octet-stream"
+
+static bool is_process(const char *path)
+{
+	return strcmp(path, PROCESS) == 0 ||
+	       strncmp(path, PROCESS "/", strlen(PROCESS "/")) == 0;
+}
+
+static bool is_profile(const char *path)
+{
+	return strcmp(path, HEAP) == 0 || strcmp(path, ALLOCS) == 0;
+}
+
+bool kf_site_has(const char *path)
+{
+	return strcmp(path, "/") == 0 || is_process(path) ||
+	       strcmp(path, HISTORY) == 0 || strcmp(path, STACKS) == 0 ||
+	       is_profile(path) || kf_asset_find(path);
+}
+
+const char *kf_site_id(const char *path)
+{
+	if (strncmp(path, PROCESS "/", strlen(PROCESS "/")) != 0)
+		return NULL;
+	return path + strlen(PROCESS "/");
+}
+
+static void scan(const struct kf_site *site)
+{
+	struct kf_groups *g = site->sources->groups;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	pthread_mutex_lock(&g->lock);
+	if (kf_groups_scan(g, &now, NULL) == 0)
+		kf_timelines_note(site->timelines, g);
+	pthread_mutex_unlock(&g->lock);
+}
+
+static void put_values(struct kf_buf *out, const char *name, const float *value,
+		       unsigned int nr)
+{
+	unsigned int i;
+
+	kf_buf_fmt(out, ",\"%s\":[", name);
+	for (i = 0; i < nr; i++) {
+		kf_buf_str(out, i ? "," : "");
+		if (isnan(value[i]))
+			kf_buf_str(out, "null");
+		else
+			kf_buf_fmt(out, "%.0f", (double)value[i]);
+	}
+	kf_buf_str(out, "]");
+}
+
+/* Times in seconds, then bytes of each part, as lists of the same length. */
+static void history(const struct kf_site *site, const char *id,
+		    struct kf_buf *out)
+{
+	struct kf_past *past = calloc(1, sizeof(*past));
+	unsigned int i;
+
+	if (!past) {
+		out->failed = true;
+		return;
+	}
+	scan(site);
+	kf_timelines_get(site->timelines, id ? strtoull(id, NULL, 16) : 0,
+			 past);
+	kf_buf_str(out, "{\"time\":[");
+	for (i = 0; i < past->nr; i++)
+		kf_buf_fmt(out, "%s%.3f", i ? "," : "",
+			   (double)past->ms[i] / 1000);
+	kf_buf_str(out, "]");
+	for (i = 0; i < KF_NR_PARTS; i++)
+		put_values(out, kf_part_names[i], past->part[i], past->nr);
+	kf_buf_str(out, "}\n");
+	free(past);
+}
+
+void kf_site_timeline(const struct kf_site *site, uint64_t id,
+		      struct kf_buf *out)
+{
+	struct kf_past *past = calloc(1, sizeof(*past));
+
+	if (!past) {
+		out->failed = true;
+		return;
+	}
+	kf_timelines_get(site->timelines, id, past);
+	kf_buf_fmt(out,
+		   "<section id=\"lately\">\n<h2>Held from the kernel</h2>\n"
+		   "<div class=\"plot\" data-history=\"" HISTORY
+		   "?id=%016" PRIx64 "\">",
+		   id);
+	kf_html_spark(out, past->ms, past->held, past->nr);
+	if (past->nr < 2)
+		kf_buf_str(
+			out,
+			"<p class=\"hint\">The line begins with the second "
+			"look: each scrape, and each look at a page, is one.</p>");
+	kf_buf_str(out, "</div>\n");
+	if (past->nr > 1) {
+		kf_buf_fmt(out,
+			   "<p class=\"hint\">The last %.0f min, from 0 to ",
+			   ceil((double)(past->ms[past->nr - 1] - past->ms[0]) /
+				60000));
+		kf_html_bytes(out, (double)kf_past_top(past));
+		kf_buf_str(out, "</p>\n");
+	}
+	kf_buf_str(out, "</section>\n");
+	free(past);
+}
+
+void kf_site_flame(uint64_t id, struct kf_buf *out)
+{
+	if (kf_assets_charts())
+		kf_buf_fmt(out,
+			   "<section id=\"flame\" hidden=\"hidden\" "
+			   "data-stacks=\"" STACKS "?id=%016" PRIx64 "\">\n"
+			   "<h2>Flame graph</h2>\n</section>\n",
+			   id);
+}
+
+static bool stacks(const struct kf_site *site, const struct kf_site_request *q,
+		   struct kf_buf *out)
+{
+	struct kf_groups *g = site->sources->groups;
+	struct kf_subject subject;
+	bool found;
+
+	scan(site);
+	found = kf_subject_find(g, q, &subject);
+	if (found) {
+		found = kf_flame_write(site->names, &subject, out);
+		kf_subject_release(&subject);
+	}
+	if (!found)
+		kf_buf_str(out, "{\"error\":\"no such process\"}\n");
+	return found;
+}
+
+/* Of one process where one is named, else of all. */
+static bool profile(const struct kf_site *site, const struct kf_site_request *q,
+		    struct kf_buf *out)
+{
+	struct kf_groups *g = site->sources->groups;
+	struct kf_subjects all = {0};
+	struct kf_subject one = {0};
+	bool found = true;
+
+	scan(site);
+	if (q->pid || q->id) {
+		found = kf_subject_find(g, q, &one);
+		if (found)
+			kf_heap_profile(site->names,
+					&(struct kf_subjects){1, &one}, out);
+		kf_subject_release(&one);
+	} else {
+		if (kf_subjects_list(g, &all))
+			kf_heap_profile(site->names, &all, out);
+		else
+			out->failed = true;
+		kf_subjects_release(&all);
+	}
+	if (!found)
+		kf_buf_str(out, "no such process\n");
+	return found;
+}
+
+static void not_found(const struct kf_site *site, struct kf_buf *out)
+{
+	kf_buf_free(out);
+	kf_html_begin(out, "no such process", site->telemetry_path);
+	kf_buf_str(out,
+		   "<h1>No such process</h1>\n<p>It has ended, or it never "
+		   "left a stats file here.</p>\n");
+	kf_html_end(out);
+}
+
+void kf_site_answer(const struct kf_site *site, const struct kf_site_request *q,
+		    struct kf_site_answer *a)
+{
+	const struct kf_asset *asset = kf_asset_find(q->path);
+
+	*a = (struct kf_site_answer){.found = true, .type = HTML};
+	if (asset) {
+		a->lasting = true;
+		a->type = asset->type;
+		kf_buf_add(&a->body, (const char *)asset->data, asset->size);
+	} else if (strcmp(q->path, HISTORY) == 0) {
+		a->type = JSON;
+		history(site, q->id, &a->body);
+	} else if (strcmp(q->path, STACKS) == 0) {
+		a->type = JSON;
+		a->found = stacks(site, q, &a->body);
+	} else if (is_profile(q->path)) {
+		a->found = profile(site, q, &a->body);
+		a->packed = a->found;
+		a->type = a->found ? BYTES : TEXT;
+	} else if (is_process(q->path)) {
+		scan(site);
+		a->found = kf_site_process(site, q, &a->body);
+		if (!a->found)
+			not_found(site, &a->body);
+	} else {
+		scan(site);
+		kf_site_overview(site, &a->body);
+	}
+}

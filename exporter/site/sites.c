@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who has the memory of a process.
+ */
+#include "config.h"
+
+#include "exporter/site/sites.h"
+#include "exporter/site/names.h"
+#include "reader/estimate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TAGS 50
+#define MAX_STACKS 20
+#define MAX_FRAMES 12
+#define NR_CALLERS 3
+
+/* An entry with what it is sorted by; most first. */
+struct ranked {
+	uint64_t bytes;
+	uint32_t at;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return x->at < y->at ? -1 : 1;
+}
+
+/* What is left of a difference of counters read at different moments. */
+static uint64_t not_below_0(uint64_t n)
+{
+	return (int64_t)n < 0 ? 0 : n;
+}
+
+#define MAX_DEPTH 16
+
+/* A tag and those above it; returns how many. */
+static unsigned int ancestry(const struct kf_snapshot *s, uint32_t at,
+			     uint32_t path[MAX_DEPTH])
+{
+	unsigned int nr = 0;
+
+	for (; at && at < s->nr_tags && nr < MAX_DEPTH; at = s->tags[at].parent)
+		path[nr++] = at;
+	return nr;
+}
+
+void kf_sites_tag_path(const struct kf_snapshot *s, uint32_t at, char *path,
+		       size_t size)
+{
+	uint32_t tags[MAX_DEPTH];
+	unsigned int nr = ancestry(s, at, tags);
+	size_t len = 0;
+
+	path[0] = '\0';
+	/* the root is the thread, which is told elsewhere */
+	for (nr -= nr > 0; nr && len < size; nr--)
+		len += (size_t)snprintf(path + len, size - len, "%s%s",
+					len ? "/" : "",
+					s->tags[tags[nr - 1]].name);
+}
+
+static void tag_name(const struct kf_snapshot *s, uint32_t at,
+		     struct kf_buf *out)
+{
+	uint32_t path[MAX_DEPTH];
+	unsigned int nr = ancestry(s, at, path);
+
+	while (nr) {
+		const struct kf_stats_tag *t = &s->tags[path[--nr]];
+
+		kf_html_text(out, t->name[0] ? t->name : "(no name)");
+		if (nr)
+			kf_buf_str(out, " <span class=\"sep\">&#8250;</span> ");
+	}
+}
+
+static void tag_row(const struct kf_snapshot *s, const struct ranked *r,
+		    uint64_t most, struct kf_buf *out)
+{
+	const struct kf_stats_tag *t = &s->tags[r->at];
+
+	kf_buf_str(out, "<tr><td class=\"name\">");
+	tag_name(s, r->at, out);
+	kf_buf_str(out, "</td>");
+	kf_html_bytes_cell(out, "Live", r->bytes);
+	kf_buf_str(out, "<td class=\"bars\">");
+	kf_html_share(out, r->bytes, most);
+	kf_buf_str(out, "</td>");
+	kf_html_count_cell(out, "Live blocks",
+			   not_below_0(kf_stats_tag_blocks(t)));
+	kf_html_bytes_cell(out, "Peak", t->peak);
+	kf_html_bytes_cell(out, "Allocated", t->allocated);
+	kf_buf_str(out, "</tr>\n");
+}
+
+void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out)
+{
+	struct ranked *list = calloc(s->nr_tags, sizeof(*list));
+	uint32_t i, nr = 0;
+
+	if (!list) {
+		out->failed = true;
+		return;
+	}
+	for (i = 1; i < s->nr_tags; i++) {
+		if (s->tags[i].state == KF_TAG_FREE)
+			continue;
+		list[nr].bytes = not_below_0(kf_stats_tag_live(&s->tags[i]));
+		list[nr++].at = i;
+	}
+	qsort(list, nr, sizeof(*list), by_bytes);
+	kf_buf_str(out,
+		   "<section id=\"tags\">\n<h2>Tags</h2>\n"
+		   "<table class=\"stack\"><thead><tr><th>Tag</th>"
+		   "<th class=\"n\">Live</th><th>Live</th>"
+		   "<th class=\"n\">Live blocks</th><th class=\"n\">Peak</th>"
+		   "<th class=\"n\">Allocated</th></tr></thead>\n<tbody>\n");
+	if (!nr)
+		kf_buf_str(out, "<tr><td colspan=\"6\">none yet</td></tr>\n");
+	for (i = 0; i < nr && i < MAX_TAGS; i++)
+		tag_row(s, &list[i], list[0].bytes, out);
+	kf_buf_str(out, "</tbody></table>\n");
+	if (nr > i)
+		kf_buf_fmt(out, "<p class=\"hint\">and %u more</p>\n", nr - i);
+	kf_buf_str(out, "</section>\n");
+	free(list);
+}
+
+static void frame(struct kf_names *names, uint64_t address, struct kf_buf *out)
+{
+	struct kf_name name;
+
+	kf_names_find(names, address, &name);
+	kf_buf_str(out, "<li><code>");
+	kf_buf_html(out, name.function);
+	kf_buf_str(out, "</code>");
+	if (name.known) {
+		kf_buf_str(out, " <span class=\"tag\">");
+		kf_html_text(out, kf_code_name(name.code));
+		kf_buf_str(out, "</span>");
+	}
+	kf_buf_str(out, "</li>");
+}
+
+/* The innermost functions, in a line: who asked for it. */
+static void callers(const struct kf_stats_stack *st, struct kf_names *names,
+		    struct kf_buf *out)
+{
+	struct kf_name name;
+	unsigned int i;
+
+	kf_buf_str(out, "<code>");
+	for (i = 0; i < st->nr_frames && i < NR_CALLERS; i++) {
+		kf_names_find(names, st->frame[i], &name);
+		if (i)
+			kf_buf_str(out, " <span class=\"sep\">&#8249;</span> ");
+		kf_buf_html(out, name.function);
+	}
+	kf_buf_str(out, "</code>");
+}
+
+static void stack(const struct kf_snapshot *s, const struct ranked *r,
+		  struct kf_names *names, struct kf_buf *out)
+{
+	const struct kf_stats_stack *st = &s->stacks[r->at];
+	struct kf_estimate live = kf_estimate_stack(st, KF_ESTIMATE_LIVE);
+	unsigned int i;
+
+	kf_buf_str(out, "<details><summary><b>");
+	kf_html_bytes(out, live.value);
+	kf_buf_str(out, "</b> &#177; ");
+	kf_html_bytes(out, kf_estimate_error(live));
+	kf_buf_str(out, " ");
+	callers(st, names, out);
+	kf_buf_fmt(out, " <span class=\"hint\">%" PRIu64 " sample%s</span> ",
+		   st->samples, st->samples == 1 ? "" : "s");
+	if (st->tag) {
+		kf_buf_str(out, "<span class=\"tag\">");
+		tag_name(s, st->tag, out);
+		kf_buf_str(out, "</span>");
+	}
+	kf_buf_str(out, "</summary><ol class=\"frames\">");
+	for (i = 0; i < st->nr_frames && i < MAX_FRAMES; i++)
+		frame(names, st->frame[i], out);
+	if (!st->nr_frames)
+		kf_buf_str(out, "<li>the stack could not be taken</li>");
+	kf_buf_str(out, "</ol></details>\n");
+}
+
+void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
+		     int pid, struct kf_buf *out)
+{
+	struct ranked *list = calloc(s->nr_stacks, sizeof(*list));
+	struct kf_names names;
+	uint32_t i, nr = 0;
+
+	if (!list) {
+		out->failed = true;
+		return;
+	}
+	for (i = 0; i < s->nr_stacks; i++) {
+		const struct kf_stats_stack *st = &s->stacks[i];
+
+		list[nr].bytes = not_below_0(st->allocated - st->freed);
+		if (st->hash && list[nr].bytes)
+			list[nr++].at = i;
+	}
+	qsort(list, nr, sizeof(*list), by_bytes);
+	if (!kf_names_begin(&names, cache, pid, s))
+		out->failed = true;
+	kf_buf_str(out, "<section id=\"sites\">\n<h2>Top sites</h2>\n");
+	if (!nr)
+		kf_buf_str(out,
+			   "<p class=\"hint\">No sampled block is live.</p>\n");
+	for (i = 0; i < nr && i < MAX_STACKS; i++)
+		stack(s, &list[i], &names, out);
+	kf_buf_str(out, "</section>\n");
+	kf_names_end(&names);
+	free(list);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The process that a page or a profile is about: what is kept of it beyond the
+ * groups' lock, so that its file is read without it.
+ */
+#ifndef KF_EXPORTER_SITE_SUBJECT_H
+#define KF_EXPORTER_SITE_SUBJECT_H
+
+#include "exporter/groups/groups.h"
+
+struct kf_site_request;
+
+struct kf_subject {
+	char *path; /* of its stats file */
+	uint64_t id;
+	int pid; /* as procfs shows it, or 0 */
+	uint64_t held;
+	char name[KF_NAME_SIZE];
+	char container[KF_CONTAINER_SHORT];
+};
+
+/* Some of them; @path of each is its own. */
+struct kf_subjects {
+	size_t nr;
+	struct kf_subject *subject;
+};
+
+/**
+ * kf_subject_find() - find a living process
+ * @g:		the groups, not locked
+ * @q:		the process: by the id in the path or the argument id, or by
+ *		pid
+ * @subject:	out: release it where it was found
+ *
+ * Context: any thread.
+ * Return: whether there is such a process.
+ */
+bool kf_subject_find(struct kf_groups *g, const struct kf_site_request *q,
+		     struct kf_subject *subject);
+
+/**
+ * kf_subject_read() - read its stats file
+ * @subject:	the process
+ * @tables:	as for kf_snapshot_read_with()
+ * @s:		out: likewise; release it whatever the result
+ *
+ * Context: any thread; allocates.
+ * Return: whether it could be read.
+ */
+bool kf_subject_read(const struct kf_subject *subject, unsigned int tables,
+		     struct kf_snapshot *s);
+
+/**
+ * kf_subject_release() - free what a subject holds
+ * @subject:	the subject; harmless twice
+ *
+ * Context: any thread.
+ */
+void kf_subject_release(struct kf_subject *subject);
+
+/**
+ * kf_subjects_list() - list all living processes
+ * @g:		the groups, not locked
+ * @out:	out: those that hold most memory first
+ *
+ * Context: any thread.
+ * Return: false when out of memory; release @out whatever the result.
+ */
+bool kf_subjects_list(struct kf_groups *g, struct kf_subjects *out);
+
+/**
+ * kf_subjects_release() - free a list
+ * @s:		the list; harmless twice
+ *
+ * Context: any thread.
+ */
+void kf_subjects_release(struct kf_subjects *s);
+
+#endif

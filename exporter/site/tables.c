@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The tables of a process' page: sizes, threads, tags, sites, counters. Each
+ * is there only where the stats file has something for it.
+ */
+#include "config.h"
+
+#include "base/saturate.h"
+#include "exporter/site/site.h"
+#include "exporter/site/sites.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define MAX_ROWS 200
+
+static void head_row(struct kf_buf *out, const char *const *columns)
+{
+	kf_buf_str(out, "<table class=\"stack\"><thead><tr>");
+	for (; *columns; columns++) {
+		bool right = **columns == '>';
+
+		kf_buf_fmt(out,
+			   right ? "<th class=\"n\">%s</th>" : "<th>%s</th>",
+			   *columns + right);
+	}
+	kf_buf_str(out, "</tr></thead>\n<tbody>\n");
+}
+
+static void begin_table(struct kf_buf *out, const char *id, const char *title,
+			const char *const *columns)
+{
+	kf_buf_fmt(out, "<section id=\"%s\">\n<h2>%s</h2>\n", id, title);
+	head_row(out, columns);
+}
+
+static void end_table(struct kf_buf *out, size_t left_out)
+{
+	kf_buf_str(out, "</tbody></table>\n");
+	if (left_out)
+		kf_buf_fmt(out, "<p class=\"hint\">and %zu more</p>\n",
+			   left_out);
+	kf_buf_str(out, "</section>\n");
+}
+
+/* Bytes in blocks of a class; large ones have sizes of their own. */
+static uint64_t live_bytes(const struct kf_class_count *c)
+{
+	return kf_times(kf_class_blocks(c), c->bytes);
+}
+
+static void size_row(const struct kf_class_count *c, uint64_t most,
+		     struct kf_buf *out)
+{
+	kf_buf_str(out, "<tr>");
+	if (c->bytes)
+		kf_html_bytes_cell(out, "Block size", c->bytes);
+	else
+		kf_buf_str(out, "<td class=\"n\" data-label=\""
+				"Block size\">large</td>");
+	kf_html_count_cell(out, "Live blocks", kf_class_blocks(c));
+	if (c->bytes)
+		kf_html_bytes_cell(out, "Live bytes", live_bytes(c));
+	else
+		kf_buf_str(out, "<td class=\"n\"></td>");
+	kf_buf_str(out, "<td class=\"bars\">");
+	kf_html_share(out, kf_class_blocks(c), most);
+	kf_buf_str(out, "</td>");
+	kf_html_count_cell(out, "Mallocs", c->mallocs);
+	kf_html_count_cell(out, "Frees", c->frees);
+	kf_buf_str(out, "</tr>\n");
+}
+
+/* The table of those that have live blocks, or had some. */
+static void sizes_that(bool live, const struct kf_snapshot *s,
+		       struct kf_buf *out)
+{
+	static const char *const columns[] = {
+		">Block size", ">Live blocks", ">Live bytes", "Live blocks",
+		">Mallocs",    ">Frees",       NULL};
+	const struct kf_class_count *c;
+	uint64_t most = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_classes; i++)
+		most = KF_MAX(most, kf_class_blocks(&s->classes[i]));
+	head_row(out, columns);
+	for (i = 0; i < s->nr_classes; i++) {
+		/* large blocks stand first in the file, and last here */
+		c = &s->classes[(i + 1) % s->nr_classes];
+		if (live ? kf_class_blocks(c)
+			 : c->mallocs && !kf_class_blocks(c))
+			size_row(c, most, out);
+	}
+	kf_buf_str(out, "</tbody></table>\n");
+}
+
+static void sizes(const struct kf_snapshot *s, struct kf_buf *out)
+{
+	unsigned int live = 0, empty = 0;
+
+	for (unsigned int i = 0; i < s->nr_classes; i++) {
+		live += kf_class_blocks(&s->classes[i]) != 0;
+		empty += s->classes[i].mallocs &&
+			 !kf_class_blocks(&s->classes[i]);
+	}
+	if (!live && !empty)
+		return;
+	kf_buf_str(out, "<section id=\"sizes\">\n<h2>Sizes</h2>\n");
+	if (live)
+		sizes_that(true, s, out);
+	if (empty) {
+		kf_buf_fmt(out,
+			   "<details><summary>of which no block is live: %u"
+			   "</summary>\n",
+			   empty);
+		sizes_that(false, s, out);
+		kf_buf_str(out, "</details>\n");
+	}
+	kf_buf_str(out, "</section>\n");
+}
+
+static int by_allocated(const void *a, const void *b)
+{
+	const struct kf_thread_count *x = a, *y = b;
+
+	if (x->allocated != y->allocated)
+		return x->allocated < y->allocated ? 1 : -1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static void threads(const struct kf_snapshot *s, struct kf_buf *out)
+{
+	static const char *const columns[] = {
+		"Thread",     ">Thread id", ">Mallocs", ">Frees",
+		">Allocated", "Allocated",  NULL};
+	unsigned int i;
+
+	/* the snapshot is ours alone */
+	qsort(s->threads, s->nr_threads, sizeof(s->threads[0]), by_allocated);
+	begin_table(out, "threads", "Threads", columns);
+	for (i = 0; i < s->nr_threads && i < MAX_ROWS; i++) {
+		const struct kf_thread_count *t = &s->threads[i];
+
+		kf_buf_str(out, "<tr><td class=\"name\">");
+		kf_html_text(out, t->name[0] ? t->name : "(no name)");
+		if (t->state == KF_SLOT_IDLE)
+			kf_buf_str(out, " <span class=\"tag\">ended</span>");
+		kf_buf_fmt(out,
+			   "</td><td class=\"n\" data-label=\"Thread id\">"
+			   "%" PRId32 "</td>",
+			   t->tid);
+		kf_html_count_cell(out, "Mallocs", t->mallocs);
+		kf_html_count_cell(out, "Frees", t->frees);
+		kf_html_bytes_cell(out, "Allocated", t->allocated);
+		kf_buf_str(out, "<td class=\"bars\">");
+		kf_html_share(out, t->allocated, s->threads[0].allocated);
+		kf_buf_str(out, "</td></tr>\n");
+	}
+	end_table(out, s->nr_threads - i);
+}
+
+/* Long, and seldom asked for: folded up. */
+static void counters(const struct kf_snapshot *s, struct kf_buf *out)
+{
+	static const char *const columns[] = {"Counter", ">Value", "Meaning",
+					      NULL};
+	unsigned int i;
+
+	kf_buf_str(out, "<section id=\"counters\">\n<h2>Counters</h2>\n"
+			"<details><summary>all of its stats file</summary>\n");
+	head_row(out, columns);
+	for (i = 0; i < s->nr_counters; i++) {
+		const struct kf_counter *c = &s->counters[i];
+
+		kf_buf_str(out, "<tr><td class=\"name\">");
+		kf_html_text(out, c->name);
+		kf_buf_str(out, "</td>");
+		if (c->unit == KF_UNIT_BYTES)
+			kf_html_bytes_cell(out, "Value", c->value);
+		else
+			kf_html_count_cell(out, "Value", c->value);
+		kf_buf_str(out, "<td class=\"help\">");
+		kf_html_text(out, c->help);
+		kf_buf_str(out, "</td></tr>\n");
+	}
+	kf_buf_str(out, "</tbody></table>\n</details>\n</section>\n");
+}
+
+void kf_site_tables(const struct kf_snapshot *s, struct kf_name_cache *cache,
+		    int pid, struct kf_buf *out)
+{
+	if (s->nr_tags > 1)
+		kf_sites_tags(s, out);
+	if (s->nr_stacks)
+		kf_sites_stacks(s, cache, pid, out);
+	if (s->nr_classes)
+		sizes(s, out);
+	if (s->nr_threads)
+		threads(s, out);
+	counters(s, out);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How the memory of groups and processes went lately: one ring of moments for
+ * all, and a ring of values for each. The sum comes first, then groups, then
+ * processes, as long as there is room; who was not seen for a whole round of
+ * the ring makes room for others.
+ */
+#include "config.h"
+
+#include "exporter/site/timeline.h"
+#include "exporter/site/assets.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INTERVAL_MS 4000
+
+struct kf_timeline {
+	struct kf_timeline *next;
+	uint64_t id;
+	uint64_t last; /* the moment of its newest value */
+	float part[KF_NR_PARTS][KF_NR_MOMENTS];
+};
+
+uint64_t kf_group_id(const struct kf_group *group)
+{
+	uint64_t h = kf_hash(0, "g", 1);
+
+	h = kf_hash(h, group->name, strlen(group->name) + 1);
+	h = kf_hash(h, group->container, strlen(group->container));
+	return h ? h : 1;
+}
+
+uint64_t kf_member_id(const struct kf_member *m)
+{
+	uint64_t h = kf_hash(0, m->path, strlen(m->path) + 1);
+
+	h = kf_hash(h, &m->created_ns, sizeof(m->created_ns));
+	return h ? h : 1;
+}
+
+static struct kf_timeline **bucket(struct kf_timelines *t, uint64_t id)
+{
+	return &t->bucket[id % KF_TIMELINE_BUCKETS];
+}
+
+static struct kf_timeline *find(struct kf_timelines *t, uint64_t id)
+{
+	struct kf_timeline *line;
+
+	for (line = *bucket(t, id); line; line = line->next) {
+		if (line->id == id)
+			return line;
+	}
+	return NULL;
+}
+
+static struct kf_timeline *make(struct kf_timelines *t, uint64_t id)
+{
+	struct kf_timeline *line;
+	unsigned int i;
+
+	if (t->nr == KF_MAX_TIMELINES)
+		return NULL;
+	line = malloc(sizeof(*line));
+	if (!line)
+		return NULL;
+	for (i = 0; i < KF_NR_PARTS * KF_NR_MOMENTS; i++)
+		line->part[i / KF_NR_MOMENTS][i % KF_NR_MOMENTS] = NAN;
+	line->id = id;
+	line->next = *bucket(t, id);
+	*bucket(t, id) = line;
+	t->nr++;
+	return line;
+}
+
+static void put(struct kf_timelines *t, uint64_t id, const uint64_t *part)
+{
+	struct kf_timeline *line = find(t, id);
+	unsigned int at = t->nr_moments % KF_NR_MOMENTS, i;
+
+	if (!line)
+		line = make(t, id);
+	if (!line)
+		return;
+	line->last = t->nr_moments;
+	for (i = 0; i < KF_NR_PARTS; i++)
+		line->part[i][at] = (float)part[i];
+}
+
+/* Room for the moment that begins: what is a round old goes. */
+static void clear_moment(struct kf_timelines *t, struct kf_timeline **link)
+{
+	unsigned int at = t->nr_moments % KF_NR_MOMENTS, i;
+	struct kf_timeline *line;
+
+	while ((line = *link)) {
+		if (t->nr_moments - line->last >= KF_NR_MOMENTS) {
+			*link = line->next;
+			free(line);
+			t->nr--;
+			continue;
+		}
+		for (i = 0; i < KF_NR_PARTS; i++)
+			line->part[i][at] = NAN;
+		link = &line->next;
+	}
+}
+
+static void put_member(struct kf_timelines *t, const struct kf_member *m)
+{
+	uint64_t part[KF_NR_PARTS];
+
+	kf_parts_of(m->seen, part);
+	if (kf_member_shown(m))
+		put(t, kf_member_id(m), part);
+}
+
+static void put_all(struct kf_timelines *t, struct kf_groups *g)
+{
+	uint64_t part[KF_NR_PARTS], sum[KF_NR_PARTS] = {0};
+	const struct kf_group *group;
+	const struct kf_member *m;
+	unsigned int i;
+
+	for (group = g->groups; group; group = group->next) {
+		kf_parts_of(group->now, part);
+		for (i = 0; i < KF_NR_PARTS; i++)
+			sum[i] += part[i];
+	}
+	put(t, KF_TIMELINE_ALL, sum);
+	for (group = g->groups; group; group = group->next) {
+		if (!group->processes)
+			continue;
+		kf_parts_of(group->now, part);
+		put(t, kf_group_id(group), part);
+	}
+	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
+		for (m = g->members[i]; m; m = m->next)
+			put_member(t, m);
+	}
+}
+
+static int64_t ms_of(const struct timespec *ts)
+{
+	return (int64_t)ts->tv_sec * 1000 + ts->tv_nsec / 1000000;
+}
+
+void kf_timelines_note(struct kf_timelines *t, struct kf_groups *g)
+{
+	struct timespec now, mono;
+	uint64_t ms, last;
+	unsigned int i;
+
+	pthread_mutex_lock(&t->lock);
+	last = t->ms[(t->nr_moments + KF_NR_MOMENTS - 1) % KF_NR_MOMENTS];
+	if (g->scanned && g->scan_result == 0 &&
+	    (!t->nr_moments ||
+	     ms_of(&g->scan_began) - ms_of(&t->scan) >= INTERVAL_MS)) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		clock_gettime(CLOCK_MONOTONIC, &mono);
+		for (i = 0; i < KF_TIMELINE_BUCKETS; i++)
+			clear_moment(t, &t->bucket[i]);
+		ms = (uint64_t)(ms_of(&now) - ms_of(&mono) +
+				ms_of(&g->scan_began));
+		/* the line runs forward even where the clock was set back */
+		if (t->nr_moments)
+			ms = KF_MAX(ms, last + 1);
+		t->ms[t->nr_moments % KF_NR_MOMENTS] = ms;
+		put_all(t, g);
+		t->scan = g->scan_began;
+		t->nr_moments++;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+void kf_timelines_get(struct kf_timelines *t, uint64_t id, struct kf_past *past)
+{
+	const struct kf_timeline *line;
+	uint64_t n, from;
+	unsigned int at, i;
+
+	past->nr = 0;
+	pthread_mutex_lock(&t->lock);
+	line = find(t, id);
+	from = t->nr_moments > KF_NR_MOMENTS ? t->nr_moments - KF_NR_MOMENTS
+					     : 0;
+	for (n = from; line && n < t->nr_moments; n++) {
+		at = n % KF_NR_MOMENTS;
+		past->ms[past->nr] = t->ms[at];
+		past->held[past->nr] = 0;
+		for (i = 0; i < KF_NR_PARTS; i++) {
+			past->part[i][past->nr] = line->part[i][at];
+			past->held[past->nr] += line->part[i][at];
+		}
+		past->nr++;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+float kf_past_top(const struct kf_past *past)
+{
+	float top = 0;
+	unsigned int i;
+
+	for (i = 0; i < past->nr; i++)
+		top = past->held[i] > top ? past->held[i] : top;
+	return top;
+}
+
+void kf_timelines_free(struct kf_timelines *t)
+{
+	struct kf_timeline *line;
+	unsigned int i;
+
+	for (i = 0; i < KF_TIMELINE_BUCKETS; i++) {
+		while ((line = t->bucket[i])) {
+			t->bucket[i] = line->next;
+			free(line);
+		}
+	}
+	pthread_mutex_destroy(&t->lock);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How the memory of groups and processes went lately.
+ *
+ * Promises: bounded memory, whatever comes and goes; no stats file is read for
+ * it: what was scanned for a scrape or a page is noted, at most once in a few
+ * seconds. It is for the eye: a restart forgets it.
+ */
+#ifndef KF_EXPORTER_SITE_TIMELINE_H
+#define KF_EXPORTER_SITE_TIMELINE_H
+
+#include "exporter/groups/groups.h"
+#include "exporter/site/html.h"
+
+#define KF_NR_MOMENTS 360
+#define KF_MAX_TIMELINES 400
+#define KF_TIMELINE_BUCKETS 512
+#define KF_TIMELINE_ALL 0 /* id of the sum of all groups */
+
+struct kf_timeline;
+
+/* @lock covers the rest; taken while that of the groups may be held. */
+struct kf_timelines {
+	pthread_mutex_t lock;
+	struct timespec scan;	    /* the last one that was noted */
+	uint64_t nr_moments;	    /* ever; the nth is at n % KF_NR_MOMENTS */
+	uint64_t ms[KF_NR_MOMENTS]; /* CLOCK_REALTIME */
+	struct kf_timeline *bucket[KF_TIMELINE_BUCKETS];
+	unsigned int nr;
+};
+
+/* A copy, oldest first; NAN where nothing is known. */
+struct kf_past {
+	unsigned int nr;
+	uint64_t ms[KF_NR_MOMENTS];
+	float part[KF_NR_PARTS][KF_NR_MOMENTS]; /* bytes */
+	float held[KF_NR_MOMENTS];		/* the sum of the parts */
+};
+
+/**
+ * kf_timelines_note() - note the last scan, if it is news
+ * @t:		the timelines
+ * @g:		the groups, locked
+ *
+ * Context: any thread.
+ */
+void kf_timelines_note(struct kf_timelines *t, struct kf_groups *g);
+
+/**
+ * kf_timelines_get() - how one of them went
+ * @t:		the timelines
+ * @id:		KF_TIMELINE_ALL, kf_group_id() or kf_member_id()
+ * @past:	out: the copy; @past->nr is 0 where nothing is known
+ *
+ * Context: any thread.
+ */
+void kf_timelines_get(struct kf_timelines *t, uint64_t id,
+		      struct kf_past *past);
+
+/**
+ * kf_past_top() - the most that was held
+ * @past:	how it went
+ *
+ * Context: any thread.
+ * Return: bytes; 0 where nothing is known.
+ */
+float kf_past_top(const struct kf_past *past);
+
+/**
+ * kf_timelines_free() - forget all
+ * @t:		the timelines
+ *
+ * Context: once, when no thread uses them.
+ */
+void kf_timelines_free(struct kf_timelines *t);
+
+/**
+ * kf_group_id() - what a group is known by in addresses of pages
+ * kf_member_id() - the same of a process
+ * @group:	the group
+ * @m:		the process' stats file
+ *
+ * Context: the groups are locked.
+ * Return: a number, the same as long as it lives; not 0.
+ */
+uint64_t kf_group_id(const struct kf_group *group);
+uint64_t kf_member_id(const struct kf_member *m);
+
+/**
+ * kf_member_shown() - whether a process is there to be shown
+ * @m:		its stats file
+ *
+ * Context: the groups are locked, after a scan.
+ * Return: false where it has ended, or its file is gone.
+ */
+static inline bool kf_member_shown(const struct kf_member *m)
+{
+	return m->group && !m->ended && !m->gone;
+}
+
+/**
+ * kf_parts_of() - the parts of held memory
+ * @figure:	the figures of a group or a process
+ * @part:	out: bytes of each
+ *
+ * Context: any thread.
+ */
+static inline void kf_parts_of(const uint64_t *figure,
+			       uint64_t part[KF_NR_PARTS])
+{
+	for (unsigned int i = 0; i < KF_NR_PARTS; i++)
+		part[i] = figure[KF_FIG_HEAP_LIVE + i];
+}
+
+#endif

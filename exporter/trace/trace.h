@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What tracers count, as metrics: konfiscator's bpftrace scripts, run here, and
+ * the page of SystemTap's script prometheus, which is followed.
+ *
+ * Promises: nothing that a tracer prints is believed. Only maps that the table
+ * in trace/values.c names are taken, keys are plain words, numbers may not
+ * fall, lines and names are bounded. A tracer that ends is started again, later
+ * each time, and what it had counted stays counted.
+ */
+#ifndef KF_EXPORTER_TRACE_H
+#define KF_EXPORTER_TRACE_H
+
+#include "exporter/collect/model.h"
+
+#include <pthread.h>
+
+#define KF_MAX_TRACES 8
+#define KF_TRACE_PAGE "prometheus" /* the script whose page is followed */
+#define KF_TRACE_EVENT 32	   /* bytes of an event's name, with its NUL */
+#define KF_TRACE_BUCKETS 24	   /* of a histogram, without +Inf */
+#define KF_TRACE_VALUES 64	   /* of one script */
+#define KF_TRACE_MOST ((uint64_t)INT64_MAX / 4) /* that a count may be */
+
+enum kf_trace_metric_id {
+	KF_TRACE_EVENTS,
+	KF_TRACE_BYTES,
+	KF_TRACE_SIZES,
+	KF_TRACE_SLOW_CALLS,
+	KF_TRACE_SEARCHES,
+	KF_NR_TRACE_METRICS
+};
+
+/* One line of output: what became of it. */
+enum kf_trace_line {
+	KF_TRACE_TAKEN,
+	KF_TRACE_IGNORED, /* of no map that is known */
+	KF_TRACE_BAD,	  /* not what a tracer of ours prints */
+	KF_NR_TRACE_LINES
+};
+
+/* A whole page: whose it is. */
+enum kf_trace_page {
+	KF_TRACE_PAGE_SAME,    /* of the run whose pages were taken */
+	KF_TRACE_PAGE_ANOTHER, /* of one that began after that */
+	KF_TRACE_PAGE_BAD      /* not whole, or not a page */
+};
+
+/* Counts of a run, or of all runs that are over; [0] alone for a counter. */
+struct kf_trace_counts {
+	uint64_t count[KF_TRACE_BUCKETS + 1];
+	uint64_t sum;
+};
+
+struct kf_trace_value {
+	enum kf_trace_metric_id metric;
+	char event[KF_TRACE_EVENT];
+	struct kf_trace_counts now;
+	struct kf_trace_counts before;
+};
+
+/* All that a script has counted. Not locked: its owner does that. */
+struct kf_trace_values {
+	const char *script;
+	unsigned int nr;
+	struct kf_trace_value value[KF_TRACE_VALUES];
+	uint64_t dropped; /* values beyond the limit */
+	uint64_t lost;	  /* events that the tracer says it lost */
+};
+
+/**
+ * kf_trace_known() - whether there are metrics for a script
+ * @script:	its name, without suffix
+ *
+ * Context: any thread.
+ * Return: the name as a constant, or NULL.
+ */
+const char *kf_trace_known(const char *script);
+
+/**
+ * kf_trace_take() - take what one line of a tracer says
+ * @v:		the script's values
+ * @line:	the line, JSON as bpftrace prints it
+ * @len:	bytes of it
+ *
+ * Context: as @v is locked; allocates.
+ * Return: what became of the line.
+ */
+enum kf_trace_line kf_trace_take(struct kf_trace_values *v, const char *line,
+				 size_t len);
+
+/**
+ * kf_trace_take_page() - take a page of SystemTap's script prometheus
+ * @v:		the script's values; as they were where the page is bad
+ * @text:	the page
+ * @len:	bytes of it
+ * @lines:	in and out: lines by what became of them
+ *
+ * Context: as @v is locked; allocates.
+ * Return: whose page it is.
+ */
+enum kf_trace_page kf_trace_take_page(struct kf_trace_values *v,
+				      const char *text, size_t len,
+				      uint64_t lines[KF_NR_TRACE_LINES]);
+
+/**
+ * kf_trace_value() - find or begin a value
+ * @v:		the script's values
+ * @metric:	which
+ * @event:	its event, kf_trace_plain()
+ *
+ * Context: as @v is locked.
+ * Return: the value; NULL beyond the limit, which is counted.
+ */
+struct kf_trace_value *kf_trace_value(struct kf_trace_values *v,
+				      enum kf_trace_metric_id metric,
+				      const char *event);
+
+/**
+ * kf_trace_plain() - whether a word may name an event
+ * @word:	the word
+ *
+ * Context: any thread.
+ * Return: true for one of a to z, 0 to 9 and _, shorter than KF_TRACE_EVENT.
+ */
+bool kf_trace_plain(const char *word);
+
+/**
+ * kf_trace_bucket() - the bucket of a histogram
+ * @metric:	whose
+ * @top:	the largest number that is to go there
+ *
+ * Context: any thread.
+ * Return: index of the count.
+ */
+unsigned int kf_trace_bucket(enum kf_trace_metric_id metric, uint64_t top);
+
+/**
+ * kf_trace_falls() - whether a count is less than it was
+ * @from:	as they were
+ * @to:		as they are
+ *
+ * Context: any thread.
+ * Return: whether any is.
+ */
+bool kf_trace_falls(const struct kf_trace_counts *from,
+		    const struct kf_trace_counts *to);
+
+/**
+ * kf_trace_fold() - the tracer has ended: its counts are those of the past
+ * @v:		the script's values
+ *
+ * Context: as @v is locked.
+ */
+void kf_trace_fold(struct kf_trace_values *v);
+
+/**
+ * kf_trace_show() - put a script's values on a page
+ * @v:		the script's values
+ * @page:	the page
+ *
+ * Context: as @v is locked.
+ */
+void kf_trace_show(const struct kf_trace_values *v, struct kf_page *page);
+
+/* What to run; strings outlive it. */
+struct kf_trace_conf {
+	const char *name[KF_MAX_TRACES]; /* as kf_trace_known() gave them */
+	unsigned int nr;
+	const char *scripts; /* directory */
+	const char *library; /* absolute path */
+	const char *page;    /* of KF_TRACE_PAGE */
+	unsigned int every_s;
+};
+
+struct kf_tracers;
+
+/**
+ * kf_tracers_start() - run all tracers
+ * @conf:	outlives them
+ *
+ * Context: once; starts threads, which inherit the signal mask.
+ * Return: the tracers, or NULL; the reason was printed on stderr.
+ */
+struct kf_tracers *kf_tracers_start(const struct kf_trace_conf *conf);
+
+/**
+ * kf_tracers_stop() - end all tracers and wait for them
+ * @t:		the tracers, or NULL
+ *
+ * Context: once, from the thread that started them.
+ */
+void kf_tracers_stop(struct kf_tracers *t);
+
+/**
+ * kf_tracers_show() - put what they counted, and how they are, on a page
+ * @t:		the tracers
+ * @page:	the page
+ * @latency:	that of latency alone, or all others
+ *
+ * Context: any thread.
+ */
+void kf_tracers_show(struct kf_tracers *t, struct kf_page *page, bool latency);
+
+#endif

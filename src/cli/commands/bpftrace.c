@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A script under bpftrace, from its first event to its last.
+ *
+ * The script gets the library's absolute path and a pid, and prints "ready"
+ * once all its probes are attached: only then the program is let go, so that
+ * no event is missed. When the program ends bpftrace is interrupted, prints
+ * its sums, and the status is the program's.
+ */
+#include "config.h"
+
+#include "cli/program.h"
+#include "cli/commands/trace.h"
+#include "reader/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * bpftrace loses things where it is told to end at a bad moment. A signal while
+ * it handles an event makes it drop the events behind that; one just before it
+ * waits is forgotten, and it waits for ever; one while it runs END makes it
+ * leave out what END prints. It sleeps only when its buffers are empty. So
+ * after the program's end it is told when it was seen asleep so many times in
+ * a row, with nothing printed in between; and is told again only where it
+ * sleeps like that and has detached nothing. Where it is never idle it is told
+ * after the longest time that anybody should wait.
+ */
+#define LOOK_MS 40
+#define LOOKS 5
+#define DRAIN_MS 60000
+
+#define MAP_KEYS "65536"
+
+enum { FD_OUTPUT, FD_SIGNAL, FD_PROGRAM, NR_FDS };
+
+struct session {
+	const struct kf_trace *trace;
+	struct kf_child program; /* pid 0: none, or ended */
+	int status;		 /* the program's */
+	pid_t tracer;
+	bool ready;
+	bool interrupted;    /* the tracer was told to end */
+	int asleep;	     /* looks that found the tracer so, in a row */
+	int nr_files;	     /* the tracer had open when it was told */
+	int64_t drain_until; /* ms, 0: the program has not ended */
+	char line[4096];
+	size_t len;
+	struct pollfd fds[NR_FDS];
+};
+
+/* A process that is ending has none. */
+static int count_files(pid_t pid)
+{
+	char *path = kf_format("/proc/%d/fd", pid);
+	DIR *dir = opendir(path);
+	int nr = 0;
+
+	while (dir && readdir(dir))
+		nr++;
+	if (dir)
+		closedir(dir);
+	free(path);
+	return nr;
+}
+
+static bool is_asleep(pid_t pid)
+{
+	char stat[512];
+	char *name_end;
+
+	if (kf_proc_text("/proc", pid, "stat", stat, sizeof(stat)) < 0)
+		return false;
+	name_end = strrchr(stat, ')');
+	return name_end && !strncmp(name_end, ") S", 3);
+}
+
+static void interrupt_tracer(struct session *s)
+{
+	if (!s->interrupted)
+		s->nr_files = count_files(s->tracer);
+	s->interrupted = true;
+	s->asleep = 0;
+	kill(s->tracer, SIGINT);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/*
+ * A map that is full drops what is new, and says nothing of it on 0.17. The
+ * name of the limit has changed; what the user has set is left alone.
+ */
+static void raise_map_limit(void)
+{
+	const char *limit = getenv("BPFTRACE_MAP_KEYS_MAX");
+
+	if (!limit)
+		limit = getenv("BPFTRACE_MAX_MAP_KEYS");
+	if (!limit)
+		limit = MAP_KEYS;
+	setenv("BPFTRACE_MAP_KEYS_MAX", limit, 0);
+	setenv("BPFTRACE_MAX_MAP_KEYS", limit, 0);
+}
+
+static void __attribute__((noreturn))
+tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out)
+{
+	const char **words = kf_alloc(t->nr_args + 5, sizeof(*words));
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char number[16];
+	size_t n = 0;
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	snprintf(number, sizeof(number), "%d", pid);
+	/*
+	 * Ctrl-C is for the program, which may go on after it; and no tracer
+	 * is left behind by a command that was killed.
+	 */
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* the program reads from the terminal, not its tracer */
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+	    dup2(out, STDOUT_FILENO) < 0)
+		_exit(KF_EXIT_FAILED);
+	words[n++] = "bpftrace";
+	words[n++] = t->script;
+	words[n++] = t->library;
+	words[n++] = number;
+	for (size_t i = 0; i < t->nr_args; i++)
+		words[n++] = t->args[i];
+	raise_map_limit();
+	execv(tool, (char **)words);
+	kf_error("trace: %s: %s", tool, strerror(errno));
+	_exit(KF_EXIT_FAILED);
+}
+
+static int start_tracer(struct session *s, const char *tool)
+{
+	int32_t pid = s->program.pid ? s->program.pid : s->trace->pid;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC)) {
+		kf_error("trace: pipe: %s", strerror(errno));
+		return -1;
+	}
+	fflush(NULL);
+	s->tracer = fork();
+	if (s->tracer < 0)
+		kf_error("trace: fork: %s", strerror(errno));
+	if (!s->tracer)
+		tracer_main(tool, s->trace, pid, fds[1]);
+	close(fds[1]);
+	s->fds[FD_OUTPUT] = (struct pollfd){fds[0], POLLIN, 0};
+	return s->tracer < 0 ? -1 : 0;
+}
+
+static void set_ready(struct session *s)
+{
+	s->ready = true;
+	if (!s->program.pid) {
+		kf_note(s->trace->cli, "trace: ready; Ctrl-C ends it");
+		return;
+	}
+	s->fds[FD_PROGRAM].fd = (int)syscall(SYS_pidfd_open, s->program.pid, 0);
+	s->fds[FD_PROGRAM].events = POLLIN;
+	kf_child_go(&s->program);
+}
+
+/* Scripts print names of processes, which are anyone's, and tabs. */
+static void put_line(const char *line)
+{
+	char text[sizeof(((struct session *)0)->line)], safe[4 * sizeof(text)];
+
+	while (*line) {
+		size_t len = strcspn(line, "\t\n");
+
+		memcpy(text, line, len);
+		text[len] = '\0';
+		fputs(kf_escape(safe, sizeof(safe), text), stdout);
+		line += len;
+		for (; *line == '\t' || *line == '\n'; line++)
+			putchar(*line);
+	}
+}
+
+/* What bpftrace says of itself before it is ready is not the script's. */
+static void take_line(struct session *s)
+{
+	s->line[s->len] = '\0';
+	s->len = 0;
+	if (s->ready || s->trace->cli->verbose)
+		put_line(s->line);
+	else if (strncmp(s->line, "Attaching ", 10) &&
+		 strcmp(s->line, "ready\n"))
+		put_line(s->line);
+	if (!s->ready && !strcmp(s->line, "ready\n"))
+		set_ready(s);
+}
+
+/* Returns false at the end of the output. */
+static bool take_output(struct session *s)
+{
+	char buf[4096];
+	ssize_t n = read(s->fds[FD_OUTPUT].fd, buf, sizeof(buf));
+
+	if (n < 0 && errno == EINTR)
+		return true;
+	for (ssize_t i = 0; i < n; i++) {
+		s->line[s->len++] = buf[i];
+		if (buf[i] == '\n' || s->len == sizeof(s->line) - 1)
+			take_line(s);
+	}
+	fflush(stdout);
+	return n > 0;
+}
+
+/*
+ * What a terminal sends reaches the program by itself; what was sent to us
+ * alone is passed on.
+ */
+static void take_signal(struct session *s)
+{
+	struct signalfd_siginfo si;
+
+	if (read(s->fds[FD_SIGNAL].fd, &si, sizeof(si)) != sizeof(si))
+		return;
+	if (!s->program.pid || !s->ready) {
+		if (!s->interrupted)
+			interrupt_tracer(s);
+	} else if (si.ssi_code != SI_KERNEL) {
+		kill(s->program.pid, (int)si.ssi_signo);
+	}
+}
+
+static void end_program(struct session *s)
+{
+	s->status = kf_child_status(s->program.pid);
+	s->program.pid = 0;
+	close(s->fds[FD_PROGRAM].fd);
+	s->fds[FD_PROGRAM].fd = -1;
+	s->drain_until = now_ms() + DRAIN_MS;
+}
+
+/* Nothing was printed for a while, and somebody waits for the tracer's end. */
+static void look_at_tracer(struct session *s)
+{
+	s->asleep = is_asleep(s->tracer) ? s->asleep + 1 : 0;
+	if (s->asleep < LOOKS)
+		return;
+	if (!s->interrupted || count_files(s->tracer) >= s->nr_files)
+		interrupt_tracer(s);
+}
+
+/* Wait for something to do. */
+static int poll_output(struct session *s)
+{
+	bool ending = s->drain_until || s->interrupted;
+	int n = poll(s->fds, NR_FDS, ending ? LOOK_MS : -1);
+
+	if (ending && !n)
+		look_at_tracer(s);
+	else
+		s->asleep = 0;
+	if (s->drain_until && !s->interrupted && now_ms() > s->drain_until)
+		interrupt_tracer(s);
+	return n;
+}
+
+static void follow(struct session *s)
+{
+	for (;;) {
+		int n = poll_output(s);
+
+		if (n < 0 && errno != EINTR)
+			return;
+		if (n <= 0)
+			continue;
+		if (s->fds[FD_SIGNAL].revents)
+			take_signal(s);
+		if (s->fds[FD_PROGRAM].revents)
+			end_program(s);
+		if (s->fds[FD_OUTPUT].revents && !take_output(s))
+			return;
+	}
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* After the tracer's output has ended. */
+static int finish(struct session *s)
+{
+	int tracer;
+
+	if (s->len)
+		take_line(s);
+	fflush(stdout);
+	if (s->program.pid && !s->ready)
+		kf_child_drop(&s->program);
+	tracer = kf_child_status(s->tracer);
+	if (!s->ready) {
+		if (!s->interrupted)
+			kf_error("trace: bpftrace could not attach: see what "
+				 "it says above, and konfiscator doctor");
+		return KF_EXIT_FAILED;
+	}
+	if (s->program.pid) {
+		kf_error("trace: bpftrace ended before the program");
+		s->status = kf_child_status(s->program.pid);
+	}
+	if (tracer) {
+		kf_error("trace: bpftrace failed with status %d: what it "
+			 "counted is lost",
+			 tracer);
+		return s->status ? s->status : KF_EXIT_FAILED;
+	}
+	return s->status;
+}
+
+/* What keeps bpftrace from tracing, or NULL. */
+static const char *what_is_missing(const char *tool)
+{
+	if (!tool)
+		return "bpftrace is not installed";
+	if (geteuid())
+		return "bpftrace needs root";
+	if (access(KF_UPROBES, F_OK))
+		return "the kernel has no uprobes, or /sys is not mounted: "
+		       "there is no " KF_UPROBES;
+	return NULL;
+}
+
+int kf_trace_bpftrace(const struct kf_trace *t)
+{
+	struct session s = {.trace = t};
+	int status = KF_EXIT_FAILED, unused;
+	char *tool = kf_program_find("bpftrace", &unused);
+	const char *missing = what_is_missing(tool);
+
+	if (missing) {
+		kf_error("trace: %s", missing);
+		free(tool);
+		return status;
+	}
+	for (int i = 0; i < NR_FDS; i++)
+		s.fds[i].fd = -1;
+	s.fds[FD_SIGNAL] = (struct pollfd){open_signals(), POLLIN, 0};
+	if (!t->argv || !kf_child_hold(&s.program, t->argv, t->preload)) {
+		if (!start_tracer(&s, tool)) {
+			follow(&s);
+			status = finish(&s);
+		} else if (t->argv) {
+			kf_child_drop(&s.program);
+		}
+	}
+	free(tool);
+	return status;
+}

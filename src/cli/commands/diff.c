@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator diff: what lives in a second profile and did not in a first, or
+ * what was allocated or lived at its most.
+ *
+ * Stacks are the same when their names are: addresses differ from run to run.
+ * What may be chance alone is not told and does not count. Of hundreds of
+ * stacks some differ by chance in every run, so each is judged by a level that
+ * makes all of them together differ in one of 20 runs of the same program
+ * (Bonferroni). Two tests have to agree: a difference of two estimates has both
+ * variances; and where one profile has nothing, its variance is not known: then
+ * it must be unlikely that none of the other's blocks was drawn.
+ */
+#include "config.h"
+
+#include "base/text.h"
+#include "cli/profile/profile.h"
+#include "cli/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEVEL 0.05
+
+enum { CHANGE, ERROR, BEFORE, AFTER, WHERE, NR_COLUMNS };
+
+static const struct kf_column in_bytes[NR_COLUMNS] = {
+	[CHANGE] = {"CHANGE", "change_bytes", KF_CELL_SIGNED},
+	[ERROR] = {"+-", "error_95", KF_CELL_BYTES},
+	[BEFORE] = {"BEFORE", "before_bytes", KF_CELL_BYTES},
+	[AFTER] = {"AFTER", "after_bytes", KF_CELL_BYTES},
+	[WHERE] = {"WHERE", "where", KF_CELL_TEXT},
+};
+
+static const struct kf_column in_blocks[NR_COLUMNS] = {
+	[CHANGE] = {"CHANGE", "change_blocks", KF_CELL_SIGNED},
+	[ERROR] = {"+-", "error_95", KF_CELL_COUNT},
+	[BEFORE] = {"BEFORE", "before_blocks", KF_CELL_COUNT},
+	[AFTER] = {"AFTER", "after_blocks", KF_CELL_COUNT},
+	[WHERE] = {"WHERE", "where", KF_CELL_TEXT},
+};
+
+struct place {
+	char *name;
+	struct kf_estimate before;
+	struct kf_estimate after;
+	uint64_t samples; /* of both */
+};
+
+struct places {
+	size_t nr;
+	struct place *place;
+};
+
+static bool by_function;
+static struct kf_profile_pick pick = {.metric = KF_METRIC_LIVE, .at = -1};
+static bool ended; /* one of the programs has, and freed what it has freed */
+static uint64_t most = UINT64_MAX;
+
+static struct place *place_of(struct places *all, const char *name)
+{
+	for (size_t i = 0; i < all->nr; i++) {
+		if (!strcmp(all->place[i].name, name))
+			return &all->place[i];
+	}
+	/* the room doubles: it is full whenever the number is a power of 2 */
+	if (!(all->nr & (all->nr - 1))) {
+		size_t room = all->nr ? 2 * all->nr : 1;
+
+		all->place = realloc(all->place, room * sizeof(*all->place));
+		if (!all->place) {
+			kf_error("out of memory");
+			exit(KF_EXIT_FAILED);
+		}
+	}
+	all->place[all->nr] = (struct place){.name = kf_format("%s", name)};
+	return &all->place[all->nr++];
+}
+
+static uint64_t samples_of(const struct kf_profile_count *c)
+{
+	return pick.metric == KF_METRIC_LIVE && c->freed_samples <= c->samples
+		       ? c->samples - c->freed_samples
+		       : c->samples;
+}
+
+static int add_profile(struct kf_cli *cli, const char *path, bool is_after,
+		       struct places *all)
+{
+	struct kf_prof prof = {
+		.cli = cli,
+		.path = path,
+		.pick = pick,
+	};
+	int status = kf_prof_open(&prof);
+
+	ended |= prof.at_end;
+	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
+		const struct kf_site *site = &prof.sites[i];
+		char *name = by_function || !site->nr_frames
+				     ? kf_site_group(&prof, site)
+				     : kf_site_callers(site, 0, SIZE_MAX);
+		struct place *p = place_of(all, name);
+
+		kf_metric_add(is_after ? &p->after : &p->before, &site->value);
+		p->samples += samples_of(&site->now);
+		free(name);
+	}
+	kf_prof_close(&prof);
+	return status;
+}
+
+static struct kf_estimate change_of(const struct place *p)
+{
+	return (struct kf_estimate){
+		p->after.value - p->before.value,
+		p->after.variance + p->before.variance,
+	};
+}
+
+static int by_change(const void *a, const void *b)
+{
+	double x = change_of(a).value, y = change_of(b).value;
+
+	if (x != y)
+		return x < y ? 1 : -1;
+	return strcmp(((const struct place *)a)->name,
+		      ((const struct place *)b)->name);
+}
+
+/* How many standard deviations a sum by chance exceeds as seldom as @level. */
+static double deviations(double level)
+{
+	double low = 0, high = 40;
+
+	for (int i = 0; i < 60; i++) {
+		double mid = (low + high) / 2;
+
+		if (erfc(mid / M_SQRT2) > level)
+			low = mid;
+		else
+			high = mid;
+	}
+	return high;
+}
+
+/*
+ * The logarithm of how likely it is that none of as many blocks was drawn: of n
+ * samples that were drawn with the probability p each there are n / p. For
+ * blocks of one size the sums give p.
+ */
+static double log_none_drawn(const struct kf_estimate *e, uint64_t samples)
+{
+	double n = (double)samples, p;
+
+	if (e->value <= 0 || !samples)
+		return 0;
+	p = 1 - n * e->variance / (e->value * e->value);
+	if (p >= 1)
+		return -INFINITY;
+	return p < 1e-6 ? -n : n / p * log1p(-p);
+}
+
+static bool is_chance(const struct place *p, double level, double most_seldom)
+{
+	struct kf_estimate change = change_of(p);
+
+	if (fabs(change.value) <= most_seldom * sqrt(change.variance))
+		return true;
+	if (p->before.value > 0 && p->after.value > 0)
+		return false;
+	return log_none_drawn(p->before.value > 0 ? &p->before : &p->after,
+			      p->samples) > log(level);
+}
+
+/* Returns by how much all that is no chance grew. */
+static double fill(struct kf_table *t, const struct places *all)
+{
+	double level = LEVEL / (double)(all->nr ? all->nr : 1);
+	double most_seldom = deviations(level);
+	double grown = 0;
+
+	for (size_t i = 0; i < all->nr; i++) {
+		const struct place *p = &all->place[i];
+		struct kf_estimate change = change_of(p);
+		double error = kf_estimate_error(change);
+		struct kf_cell *row;
+
+		if (change.value == 0 || is_chance(p, level, most_seldom))
+			continue;
+		row = kf_table_row(t);
+		row[CHANGE].count = (uint64_t)(int64_t)change.value;
+		row[ERROR].count = (uint64_t)error;
+		row[BEFORE].count = (uint64_t)p->before.value;
+		row[AFTER].count = (uint64_t)p->after.value;
+		kf_cell_text(&row[WHERE], p->name);
+		grown += change.value;
+	}
+	return grown;
+}
+
+static void print(const struct kf_cli *cli, const struct kf_table *t)
+{
+	struct kf_cli plain = *cli;
+
+	/* a number of blocks is none of bytes */
+	plain.exact |= pick.metric == KF_METRIC_COUNT;
+	kf_table_print(t, &plain);
+	if (!t->nr_rows && ended && pick.metric == KF_METRIC_LIVE)
+		kf_note(cli, "diff: of what the programs left when they ended "
+			     "nothing differs; --metric=peak compares the most "
+			     "that lived at a time, alloc all that was "
+			     "allocated");
+}
+
+static int refuse(double grown)
+{
+	static const char *const what[KF_NR_METRICS] = {
+		[KF_METRIC_LIVE] = "live",
+		[KF_METRIC_PEAK] = "live at a time",
+		[KF_METRIC_ALLOC] = "allocated",
+		[KF_METRIC_COUNT] = "blocks allocated",
+	};
+	char grown_text[32], most_text[32];
+
+	kf_error("diff: %s more %s than before, over %s",
+		 kf_metric_text(grown_text, sizeof(grown_text), pick.metric,
+				grown),
+		 what[pick.metric],
+		 kf_metric_text(most_text, sizeof(most_text), pick.metric,
+				(double)most));
+	return KF_EXIT_FAILED;
+}
+
+static int show(struct kf_cli *cli, struct places *all)
+{
+	struct kf_table t;
+	double grown;
+
+	if (all->nr)
+		qsort(all->place, all->nr, sizeof(*all->place), by_change);
+	kf_table_init(&t, pick.metric == KF_METRIC_COUNT ? in_blocks : in_bytes,
+		      NR_COLUMNS);
+	grown = fill(&t, all);
+	print(cli, &t);
+	kf_table_release(&t);
+	return grown <= (double)most ? KF_EXIT_OK : refuse(grown);
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	struct places all = {0};
+	int status;
+
+	if (argc != 2) {
+		kf_error("diff: two profiles are needed");
+		return KF_EXIT_USAGE;
+	}
+	status = add_profile(cli, argv[0], false, &all);
+	if (!status)
+		status = add_profile(cli, argv[1], true, &all);
+	if (!status)
+		status = show(cli, &all);
+	for (size_t i = 0; i < all.nr; i++)
+		free(all.place[i].name);
+	free(all.place);
+	return status;
+}
+
+enum { OPT_FAIL_OVER = KF_OPT_OWN, OPT_BY };
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	switch (key) {
+	case OPT_FAIL_OVER:
+		if (kf_parse_size(arg, &most) && most <= PTRDIFF_MAX)
+			return 0;
+		kf_error("diff: --fail-over: '%s' is not a number of bytes, "
+			 "with K, M, G or T",
+			 arg);
+		return KF_EXIT_USAGE;
+	case OPT_BY:
+		by_function = !strcmp(arg, "function");
+		if (by_function || !strcmp(arg, "stack"))
+			return 0;
+		kf_error("diff: --by: '%s' is not stack or function", arg);
+		return KF_EXIT_USAGE;
+	default:
+		return kf_profile_pick_option(&pick, "diff", key, arg);
+	}
+}
+
+static const struct kf_option options[] = {
+	{OPT_FAIL_OVER, "fail-over", "SIZE",
+	 "exit with 1 where more than this grew"},
+	{OPT_BY, "by", "stack|function", "what is compared; usually stack"},
+	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
+	 "what is counted; usually live"},
+	{KF_PROFILE_FILTER, "filter", "REGEX", "stacks that have it in a name"},
+	{0},
+};
+
+const struct kf_command kf_command_diff = {
+	.name = "diff",
+	.args = "BEFORE AFTER",
+	.help = "Show what lives in one profile and not in another",
+	.about =
+		"Both are profiles of konfiscator record, or stats files. What "
+		"may be chance alone\nis left out: a program differs from "
+		"itself in 5 of 100 runs.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.option = option,
+	.run = run,
+};

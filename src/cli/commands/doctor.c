@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator doctor: what works here, what is missing, and what to do.
+ *
+ * Each check is tried rather than guessed where that costs nothing: a program
+ * is started under the library and its stats file is read.
+ */
+#include "config.h"
+
+#include "cli/cli.h"
+#include "cli/commands/doctor.h"
+#include "cli/elf.h"
+#include "cli/library.h"
+#include "cli/program.h"
+#include "cli/table.h"
+#include "cli/commands/trace.h"
+#include "cli/commands/trace.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum state { OK, WARNING, MISSING };
+
+enum { CHECK, STATE, DETAIL };
+
+static const struct kf_column columns[] = {
+	[CHECK] = {"CHECK", "check", KF_CELL_TEXT},
+	[STATE] = {"STATE", "state", KF_CELL_TEXT},
+	[DETAIL] = {"DETAIL", "detail", KF_CELL_TEXT},
+};
+
+static void __attribute__((format(printf, 4, 5)))
+report(struct kf_table *t, const char *check, enum state state, const char *fmt,
+       ...)
+{
+	static const char *const names[] = {"ok", "warning", "missing"};
+	static const enum kf_mark marks[] = {KF_MARK_NONE, KF_MARK_WARN,
+					     KF_MARK_BAD};
+	struct kf_cell *row = kf_table_row(t);
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	kf_cell_text(&row[CHECK], check);
+	kf_cell_text(&row[STATE], names[state]);
+	row[STATE].mark = marks[state];
+	kf_cell_text(&row[DETAIL], text);
+}
+
+static char *check_library(struct kf_table *t)
+{
+	char *tried, *path = kf_library_look("libkonfiscator.so", &tried);
+
+	if (path)
+		report(t, "library", OK, "%s", path);
+	else
+		report(t, "library", MISSING,
+		       "%s: %s: install it, or set KONFISCATOR_LIBRARY", tried,
+		       strerror(errno));
+	free(tried);
+	return path;
+}
+
+static bool check_preload(struct kf_table *t, const char *library)
+{
+	struct kf_trial trial;
+	bool works = !kf_trial_run(&trial, library);
+
+	if (works)
+		report(t, "preload", OK,
+		       "/bin/true ran under it and left its stats file");
+	else
+		report(t, "preload", MISSING, "%s", trial.problem);
+	return works;
+}
+
+/* The library's rule: a directory that it can make files in. */
+static bool dir_usable(const char *dir)
+{
+	struct stat st;
+
+	return !lstat(dir, &st) && S_ISDIR(st.st_mode) &&
+	       !access(dir, W_OK | X_OK);
+}
+
+static bool check_dirs(struct kf_table *t, const struct kf_cli *cli)
+{
+	char **own = cli->dirs ? NULL : kf_default_dirs();
+	const char *const *dirs = own ? (const char *const *)own : cli->dirs;
+	char *mine =
+		kf_format("/tmp/konfiscator-stats-%u", (unsigned int)geteuid());
+	bool found = false;
+
+	for (; dirs && *dirs && !found; dirs++) {
+		found = dir_usable(*dirs);
+		/* the last of the order is made by the library itself */
+		if (!found && !strcmp(*dirs, mine) && access(mine, F_OK))
+			found = true;
+		if (found)
+			report(t, "directory", OK, "stats files are made in %s",
+			       *dirs);
+	}
+	if (!found)
+		report(t, "directory", MISSING,
+		       "no directory for stats files can be written: set "
+		       "KONFISCATOR_DIR");
+	free(mine);
+	free(own);
+	return found;
+}
+
+static void check_readable(struct kf_table *t, const struct kf_cli *cli)
+{
+	unsigned int nr_alive = 0, nr_bad = 0, nr_other = 0;
+	struct kf_files files;
+
+	if (kf_cli_find(cli, &files))
+		return;
+	for (unsigned int i = 0; i < files.nr; i++) {
+		const struct kf_file *f = &files.file[i];
+
+		if (f->snap.result != KF_READ_OK)
+			nr_bad++;
+		else if (f->life == KF_LIFE_ALIVE)
+			nr_alive++;
+		else
+			nr_other++;
+	}
+	report(t, "stats files", nr_bad ? WARNING : OK,
+	       "%u of living processes, %u of others, %u not readable%s",
+	       nr_alive, nr_other, nr_bad,
+	       nr_bad ? ": see konfiscator ls" : "");
+	kf_files_release(&files);
+}
+
+static void check_permission(struct kf_table *t)
+{
+	if (geteuid())
+		report(t, "permission", WARNING,
+		       "not root: other users' processes and tracing are out "
+		       "of reach");
+	else
+		report(t, "permission", OK, "root");
+}
+
+static void check_probes(struct kf_table *t, const char *library)
+{
+	struct kf_elf elf;
+
+	if (kf_elf_read(library, &elf) != KF_ELF_OK)
+		report(t, "probes", MISSING, "%s is not an ELF file", library);
+	else if (!elf.nr_probes)
+		report(t, "probes", MISSING,
+		       "the library was built with --disable-probes");
+	else
+		report(t, "probes", OK, "%u places in the library",
+		       elf.nr_probes);
+}
+
+static void check_kernel(struct kf_table *t)
+{
+	bool uprobes = !access(KF_UPROBES, F_OK);
+	bool btf = !access("/sys/kernel/btf/vmlinux", F_OK);
+
+	if (!uprobes)
+		report(t, "kernel", MISSING,
+		       "no uprobes: the kernel needs CONFIG_UPROBE_EVENTS, and "
+		       "/sys has to be mounted");
+	else
+		report(t, "kernel", OK, "uprobes%s", btf ? ", BTF" : "");
+}
+
+static void check_tool(struct kf_table *t, const char *name)
+{
+	int unused;
+	char *path = kf_program_find(name, &unused);
+	char *version = path ? kf_tool_version(path) : NULL;
+
+	if (!path)
+		report(t, name, MISSING, "not in PATH: install %s",
+		       strcmp(name, "stap") ? name : "systemtap");
+	else if (!version)
+		report(t, name, WARNING, "%s does not tell its version", path);
+	else
+		report(t, name, geteuid() ? WARNING : OK, "%s%s", version,
+		       geteuid() ? ": has to be run by root" : "");
+	free(version);
+	free(path);
+}
+
+static void check_scripts(struct kf_table *t)
+{
+	struct kf_scripts s;
+
+	kf_scripts_find(&s);
+	if (s.nr)
+		report(t, "scripts", OK,
+		       "%zu in %s: see konfiscator trace list", s.nr, s.dir);
+	else
+		report(t, "scripts", MISSING,
+		       "none in %s: set KONFISCATOR_SCRIPTS", s.dir);
+	kf_scripts_release(&s);
+}
+
+static bool check_program(struct kf_table *t, const char *name,
+			  const char *library)
+{
+	int status;
+	char *path = kf_program_find(name, &status);
+	char *reason =
+		path && library ? kf_program_refusal(path, library) : NULL;
+	bool good = path && library && !reason;
+
+	if (!path)
+		report(t, name, MISSING, "%s",
+		       status == KF_EXIT_NOT_FOUND ? "not found"
+						   : "not executable");
+	else if (!library)
+		report(t, name, MISSING, "there is no library to preload");
+	else if (reason)
+		report(t, name, MISSING, "%s", reason);
+	else
+		report(t, name, OK, "%s can be run under konfiscator", path);
+	free(reason);
+	free(path);
+	return good;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	struct kf_table t;
+	char *library;
+	bool good;
+
+	if (argc > 1) {
+		kf_error("doctor: '%s': one program at a time", argv[1]);
+		return KF_EXIT_USAGE;
+	}
+	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	library = check_library(&t);
+	good = library && check_preload(&t, library);
+	good &= check_dirs(&t, cli);
+	check_readable(&t, cli);
+	check_permission(&t);
+	if (library)
+		check_probes(&t, library);
+	check_kernel(&t);
+	check_tool(&t, "bpftrace");
+	check_tool(&t, "stap");
+	check_scripts(&t);
+	if (argc)
+		good &= check_program(&t, argv[0], library);
+	kf_table_print(&t, cli);
+	kf_table_release(&t);
+	free(library);
+	return good ? KF_EXIT_OK : KF_EXIT_FAILED;
+}
+
+const struct kf_command kf_command_doctor = {
+	.name = "doctor",
+	.args = "[PROG]",
+	.help = "Check what works here and what is missing",
+	.about =
+		"The exit status is 0 when programs can be run under the library and their\n"
+		"counters read, and PROG is such a program; tracing may be missing.",
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.run = run,
+};

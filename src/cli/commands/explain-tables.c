@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The tables behind a verdict: the parts of the memory, the size classes and
+ * the sampled stacks.
+ *
+ * Which stack keeps which half-empty page is not known, as samples are. A
+ * stack's mean block says its class, and the free blocks of a class are shared
+ * out among its stacks by what they have live there.
+ */
+#include "config.h"
+
+#include "cli/commands/explain.h"
+
+#include "cli/profile/profile.h"
+#include "cli/sizes.h"
+
+#include <stdlib.h>
+
+#define CALLERS 6
+
+enum { PART, BYTES, SHARE, NR_PARTS };
+
+static const struct kf_column part_columns[NR_PARTS] = {
+	[PART] = {"PART", "part", KF_CELL_TEXT},
+	[BYTES] = {"BYTES", "bytes", KF_CELL_BYTES},
+	[SHARE] = {"SHARE", "share_percent", KF_CELL_PERCENT},
+};
+
+static void add_part(struct kf_table *t, const char *name, bool known,
+		     uint64_t bytes, uint64_t whole)
+{
+	struct kf_cell *row = kf_table_row(t);
+
+	kf_cell_text(&row[PART], name);
+	row[BYTES].count = bytes;
+	row[BYTES].none = !known;
+	row[SHARE].none = !known || !whole;
+	if (whole)
+		row[SHARE].real = 100 * (double)bytes / (double)whole;
+}
+
+void kf_explain(const struct kf_watch *w, struct kf_explained *e)
+{
+	const struct kf_case look = {
+		.snap = &w->last->snap,
+		.procfs = "/proc",
+		.pid = w->last->pid,
+		.seconds = w->seconds,
+		.used = w->used,
+		.nr_used = w->nr_used,
+		.before = kf_snapshot_value(&w->first->snap, "peak_held"),
+	};
+
+	kf_explain_case(&look, e);
+	if (e->why)
+		return;
+	kf_error("out of memory");
+	exit(KF_EXIT_FAILED);
+}
+
+void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
+{
+	bool known = f->resident_known;
+	uint64_t whole = known ? f->resident : f->held - f->unused;
+
+	kf_table_init(t, part_columns, NR_PARTS);
+	add_part(t, "live: the program asked for it", true, f->live, whole);
+	add_part(t, "rounding: more than it asked for", true, f->rounding,
+		 whole);
+	add_part(t, "half-empty: free blocks in slabs", true, f->half_empty,
+		 whole);
+	add_part(t, "dirty: free pages not given back yet", true, f->dirty,
+		 whole);
+	add_part(t, "metadata: the allocator's own", true, f->metadata, whole);
+	add_part(t, "not the heap", known, f->outside, whole);
+	add_part(t, "resident: the process", known, f->resident, whole);
+	add_part(t, "unused: free, with nothing behind it", true, f->unused, 0);
+	add_part(t, "held: the heap's addresses in use", true, f->held, 0);
+	add_part(t, "peak of what was held", true, f->peak_held, 0);
+}
+
+enum { SIZE, LIVE, GROWN, EMPTY, FILL, SLABS, BLOCKS, CARVED, NR_SIZES };
+
+static const struct kf_column size_columns[NR_SIZES] = {
+	[SIZE] = {"SIZE", "size_bytes", KF_CELL_BYTES},
+	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
+	[GROWN] = {"GROWN", "grown_bytes", KF_CELL_SIGNED},
+	[EMPTY] = {"HALF-EMPTY", "half_empty_bytes", KF_CELL_BYTES},
+	[FILL] = {"FILLED", "filled_percent", KF_CELL_PERCENT},
+	[SLABS] = {"SLABS", "slabs", KF_CELL_COUNT},
+	[BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
+	[CARVED] = {NULL, "carved_blocks", KF_CELL_COUNT},
+};
+
+static void add_size(struct kf_table *t, const struct kf_watch *w,
+		     unsigned int class)
+{
+	const struct kf_snapshot *s = &w->last->snap;
+	const struct kf_class_count *c = &s->classes[class];
+	uint64_t blocks = kf_class_blocks(c), live = kf_size_live(s, class);
+	bool slabs = s->knows_slabs && c->bytes;
+	struct kf_cell *row;
+
+	if (!blocks && !c->carved)
+		return;
+	row = kf_table_row(t);
+	row[SIZE].count = c->bytes;
+	row[SIZE].none = !c->bytes;
+	row[LIVE].count = live;
+	row[GROWN].count = live - kf_size_live(&w->first->snap, class);
+	row[GROWN].none = w->seconds <= 0;
+	row[EMPTY].count = kf_size_empty(c);
+	row[EMPTY].none = row[SLABS].none = row[CARVED].none = !slabs;
+	row[FILL].none = !slabs || !c->carved;
+	if (c->carved)
+		row[FILL].real = 100 * (double)KF_MIN(blocks, c->carved) /
+				 (double)c->carved;
+	row[SLABS].count = c->slabs;
+	row[BLOCKS].count = blocks;
+	row[CARVED].count = c->carved;
+}
+
+static bool is_half_empty(enum kf_verdict verdict)
+{
+	return verdict == KF_VERDICT_FRAGMENTATION ||
+	       verdict == KF_VERDICT_WAITING;
+}
+
+void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
+		      enum kf_verdict verdict)
+{
+	bool grown = verdict == KF_VERDICT_LEAK && w->seconds > 0;
+
+	kf_table_init(t, size_columns, NR_SIZES);
+	for (unsigned int i = 0; i < w->last->snap.nr_classes; i++)
+		add_size(t, w, i);
+	kf_table_sort(t, is_half_empty(verdict) ? EMPTY : grown ? GROWN : LIVE);
+}
+
+enum {
+	STACK_LIVE,
+	STACK_ERROR,
+	STACK_GROWN,
+	STACK_EMPTY,
+	STACK_MEAN,
+	STACK_TAG,
+	STACK,
+	NR_STACKS
+};
+
+static const struct kf_column stack_columns[NR_STACKS] = {
+	[STACK_LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
+	[STACK_ERROR] = {"+-", "error_95", KF_CELL_BYTES},
+	[STACK_GROWN] = {"GROWN", "grown_bytes", KF_CELL_SIGNED},
+	[STACK_EMPTY] = {"HALF-EMPTY", "half_empty_bytes", KF_CELL_BYTES},
+	[STACK_MEAN] = {"MEAN", "mean_block_bytes", KF_CELL_BYTES},
+	[STACK_TAG] = {"TAG", "tag", KF_CELL_TEXT},
+	[STACK] = {"STACK", "stack", KF_CELL_TEXT},
+};
+
+static double mean_of(const struct kf_profile_count *c)
+{
+	double bytes = (double)(c->allocated - c->freed);
+	double blocks = (double)(c->allocated_blocks - c->freed_blocks) /
+			KF_STATS_BLOCK_PARTS;
+
+	return blocks > 0 && bytes > 0 ? bytes / blocks : 0;
+}
+
+/* The smallest class with room for it; 0, the large ones, where none has. */
+static unsigned int class_of(const struct kf_snapshot *s, double mean)
+{
+	for (unsigned int i = 0; i < s->nr_classes; i++) {
+		if ((double)s->classes[i].bytes >= mean - 0.5)
+			return i;
+	}
+	return 0;
+}
+
+static double *live_by_class(const struct kf_prof *prof,
+			     const struct kf_snapshot *s)
+{
+	double *live = kf_alloc(s->nr_classes + 1u, sizeof(*live));
+
+	for (size_t i = 0; i < prof->nr_sites; i++) {
+		const struct kf_site *site = &prof->sites[i];
+
+		live[class_of(s, mean_of(&site->now))] += site->value.value;
+	}
+	return live;
+}
+
+static double first_live(const struct kf_snapshot *s,
+			 const struct kf_site *site)
+{
+	uint32_t entry = site->stack->entry;
+
+	if (entry >= s->nr_stacks || !s->stacks[entry].hash)
+		return 0;
+	return kf_estimate_stack(&s->stacks[entry], KF_ESTIMATE_LIVE).value;
+}
+
+static void add_stack(struct kf_table *t, const struct kf_prof *prof,
+		      const struct kf_site *site, const struct kf_watch *w,
+		      const double *by_class)
+{
+	const struct kf_snapshot *s = &w->last->snap;
+	double live = site->value.value, mean = mean_of(&site->now);
+	unsigned int class = class_of(s, mean);
+	char *stack = site->nr_frames ? kf_site_callers(site, 0, CALLERS)
+				      : kf_site_group(prof, site);
+	struct kf_cell *row = kf_table_row(t);
+
+	row[STACK_LIVE].count = (uint64_t)live;
+	row[STACK_ERROR].count = (uint64_t)kf_estimate_error(site->value);
+	row[STACK_GROWN].count =
+		(uint64_t)(int64_t)(live - first_live(&w->first->snap, site));
+	row[STACK_GROWN].none = w->seconds <= 0;
+	row[STACK_EMPTY].none = !s->knows_slabs || !class;
+	if (class)
+		row[STACK_EMPTY].count =
+			(uint64_t)((double)kf_size_empty(&s->classes[class]) *
+				   live / by_class[class]);
+	row[STACK_MEAN].count = (uint64_t)(mean + 0.5);
+	kf_cell_text(&row[STACK_TAG], site->tag);
+	kf_cell_text(&row[STACK], stack);
+	free(stack);
+}
+
+int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
+		      const struct kf_watch *w, enum kf_verdict verdict)
+{
+	char *path = kf_format("%s/%s", w->last->dir, w->last->name);
+	struct kf_prof prof = {.cli = cli, .path = path, .pick = {.at = -1}};
+	bool grown = verdict == KF_VERDICT_LEAK && w->seconds > 0;
+	int status = kf_prof_open(&prof);
+	double *by_class = live_by_class(&prof, &w->last->snap);
+
+	kf_table_init(t, stack_columns, NR_STACKS);
+	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
+		if (prof.sites[i].value.value > 0)
+			add_stack(t, &prof, &prof.sites[i], w, by_class);
+	}
+	kf_table_sort(t, is_half_empty(verdict) ? STACK_EMPTY
+			 : grown		? STACK_GROWN
+						: STACK_LIVE);
+	free(by_class);
+	kf_prof_close(&prof);
+	free(path);
+	return status;
+}

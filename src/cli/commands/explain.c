@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator explain: why a process has the memory that it has, in a verdict
+ * and the numbers that it rests on. A process that has gone answers from its
+ * file; a running one is looked at time and again.
+ */
+#include "config.h"
+
+#include "cli/commands/explain.h"
+#include "cli/group.h"
+#include "cli/one.h"
+#include "cli/process.h"
+#include "cli/state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define USUAL_ROWS 5
+#define LOOKS_LEAST 17
+#define LOOKS_EACH_SECOND 4
+
+static double seconds = 2;
+static const char *file_name; /* of the one file that is meant, or NULL */
+
+static bool wants(const struct kf_cli *cli, const struct kf_file *f)
+{
+	if (file_name)
+		return !strcmp(f->name, file_name);
+	return kf_look_wants(cli, f);
+}
+
+/* The processes that are explained, from the first look on. */
+struct watches {
+	struct kf_look first, last;
+	struct kf_watch *all;
+	unsigned int nr;
+	unsigned int alive; /* at the first look */
+};
+
+/* One look at what each has, without the large tables. */
+static void note(struct watches *ws)
+{
+	for (unsigned int i = 0; i < ws->nr; i++) {
+		struct kf_watch *w = &ws->all[i];
+		struct kf_snapshot s;
+
+		if (kf_snapshot_read(w->first->dirfd, w->first->name, &s) ==
+		    KF_READ_OK)
+			w->used[w->nr_used++] = kf_snapshot_used(&s);
+		kf_snapshot_release(&s);
+	}
+}
+
+static void note_last(struct kf_watch *w)
+{
+	w->used[w->nr_used++] = kf_snapshot_used(&w->last->snap);
+}
+
+/* Who has ended is explained by its file, where that went by the first look. */
+static void finish(struct watches *ws)
+{
+	double span = (double)(ws->last.time_ns - ws->first.time_ns) / 1e9;
+
+	for (unsigned int i = 0; i < ws->nr; i++) {
+		struct kf_watch *w = &ws->all[i];
+		const struct kf_file *f = kf_look_same(&ws->last, w->first);
+
+		w->last = f ? f : w->first;
+		if (f && f->life == KF_LIFE_ALIVE) {
+			note_last(w);
+			w->seconds = span;
+		} else {
+			w->first = w->last;
+		}
+	}
+}
+
+enum {
+	PROCESS,
+	PID,
+	STATE,
+	VERDICT,
+	RESIDENT,
+	OUTSIDE,
+	LIVE,
+	ROUNDING,
+	EMPTY,
+	DIRTY,
+	UNUSED,
+	METADATA,
+	HELD,
+	PEAK,
+	GROWN,
+	SECONDS,
+	ALLOCATED,
+	LIFE,
+	GROWING,
+	WHY,
+	NR_COLUMNS
+};
+
+static const struct kf_column columns[NR_COLUMNS] = {
+	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
+	[PID] = {"PID", "pid", KF_CELL_COUNT},
+	[STATE] = {"STATE", "state", KF_CELL_TEXT},
+	[VERDICT] = {"VERDICT", "verdict", KF_CELL_TEXT},
+	[RESIDENT] = {"RSS", "resident_bytes", KF_CELL_BYTES},
+	[OUTSIDE] = {"OUTSIDE", "outside_bytes", KF_CELL_BYTES},
+	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
+	[ROUNDING] = {NULL, "rounding_bytes", KF_CELL_BYTES},
+	[EMPTY] = {"HALF-EMPTY", "half_empty_bytes", KF_CELL_BYTES},
+	[DIRTY] = {"DIRTY", "dirty_bytes", KF_CELL_BYTES},
+	[UNUSED] = {NULL, "unused_bytes", KF_CELL_BYTES},
+	[METADATA] = {NULL, "metadata_bytes", KF_CELL_BYTES},
+	[HELD] = {NULL, "held_bytes", KF_CELL_BYTES},
+	[PEAK] = {NULL, "peak_held_bytes", KF_CELL_BYTES},
+	[GROWN] = {"GROWN", "grown_bytes", KF_CELL_SIGNED},
+	[SECONDS] = {NULL, "watched_seconds", KF_CELL_SECONDS},
+	[ALLOCATED] = {NULL, "allocated_bytes", KF_CELL_BYTES},
+	[LIFE] = {NULL, "life_seconds", KF_CELL_SECONDS},
+	[GROWING] = {NULL, "growing_seconds", KF_CELL_SECONDS},
+	[WHY] = {NULL, "why", KF_CELL_TEXT},
+};
+
+static void add_facts(struct kf_cell *row, const struct kf_facts *f)
+{
+	row[RESIDENT].count = f->resident;
+	row[OUTSIDE].count = f->outside;
+	row[RESIDENT].none = row[OUTSIDE].none = !f->resident_known;
+	row[LIVE].count = f->live;
+	row[ROUNDING].count = f->rounding;
+	row[EMPTY].count = f->half_empty;
+	row[DIRTY].count = f->dirty;
+	row[UNUSED].count = f->unused;
+	row[METADATA].count = f->metadata;
+	row[HELD].count = f->held;
+	row[PEAK].count = f->peak_held;
+	row[GROWN].count = (uint64_t)f->grown;
+	row[SECONDS].real = f->seconds;
+	row[GROWN].none = row[SECONDS].none = !f->watched;
+	row[ALLOCATED].count = f->allocated;
+	row[LIFE].real = f->life;
+	row[GROWING].real = f->growing;
+	row[LIFE].none = row[GROWING].none = !f->life_known;
+}
+
+static void add_row(struct kf_table *t, const struct kf_file *f,
+		    const struct kf_explained *e)
+{
+	struct kf_cell *row = kf_table_row(t);
+	char name[KF_PROCESS_NAME];
+
+	kf_process_name(f, name);
+	kf_cell_text(&row[PROCESS], name);
+	row[PID].count = (uint64_t)kf_process_id(f);
+	kf_cell_text(&row[STATE], kf_state_name(f));
+	kf_cell_text(&row[VERDICT], kf_verdict_name(e->verdict));
+	kf_cell_text(&row[WHY], e->why);
+	add_facts(row, &e->facts);
+}
+
+static void print_table(const struct kf_cli *cli, struct kf_table *t,
+			const char *what)
+{
+	size_t nr = t->nr_rows;
+
+	if (!nr)
+		return;
+	t->nr_rows = KF_MIN(nr, (size_t)USUAL_ROWS);
+	putchar('\n');
+	kf_table_print(t, cli);
+	if (t->nr_rows < nr)
+		printf("(%zu of %zu %s; --format=json has all)\n", t->nr_rows,
+		       nr, what);
+	t->nr_rows = nr;
+}
+
+static void print_unknown(const struct kf_watch *w,
+			  const struct kf_explained *e)
+{
+	if (!e->facts.resident_known)
+		printf("not known: how much the process had in all, as it %s\n",
+		       w->last->life == KF_LIFE_UNKNOWN
+			       ? "cannot be seen from here"
+			       : "has gone");
+	if (!w->last->snap.knows_slabs)
+		puts("not known: the slabs of each size, as the file is of an "
+		     "older library");
+	if (e->facts.uncounted)
+		printf("not known: what %" PRIu64 " of the threads allocated, "
+		       "as the stats file had no room for their counters\n",
+		       e->facts.uncounted);
+	if (!kf_snapshot_value(&w->last->snap, "samples"))
+		puts("not known: the stacks, as there were no samples: "
+		     "konfiscator ctl PID sample=512K");
+}
+
+static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
+{
+	char name[KF_PROCESS_NAME], safe[4 * KF_PROCESS_NAME];
+	struct kf_explained e;
+	struct kf_table t;
+	int status;
+
+	kf_explain(w, &e);
+	kf_process_name(w->last, name);
+	printf("%s (%d, %s): %s\n%s\n", kf_escape(safe, sizeof(safe), name),
+	       kf_process_id(w->last), kf_state_name(w->last),
+	       kf_verdict_name(e.verdict), e.why);
+	print_unknown(w, &e);
+	kf_explain_parts(&t, &e.facts);
+	putchar('\n');
+	kf_table_print(&t, cli);
+	kf_table_release(&t);
+	kf_explain_sizes(&t, w, e.verdict);
+	print_table(cli, &t, "sizes");
+	kf_table_release(&t);
+	status = kf_explain_stacks(&t, cli, w, e.verdict);
+	print_table(cli, &t, "stacks");
+	kf_table_release(&t);
+	kf_explained_release(&e);
+	return status;
+}
+
+static int json_one(const struct kf_cli *cli, const struct kf_watch *w,
+		    json_t *all)
+{
+	struct kf_explained e;
+	struct kf_table t;
+	json_t *o, *rows;
+	int status;
+
+	kf_explain(w, &e);
+	kf_table_init(&t, columns, NR_COLUMNS);
+	add_row(&t, w->last, &e);
+	rows = kf_table_json(&t);
+	o = json_incref(json_array_get(rows, 0));
+	json_decref(rows);
+	kf_table_release(&t);
+	kf_explain_sizes(&t, w, e.verdict);
+	json_object_set_new(o, "sizes", kf_table_json(&t));
+	kf_table_release(&t);
+	status = kf_explain_stacks(&t, cli, w, e.verdict);
+	json_object_set_new(o, "stacks", kf_table_json(&t));
+	kf_table_release(&t);
+	json_array_append_new(all, o);
+	kf_explained_release(&e);
+	return status;
+}
+
+static int print_json(const struct kf_cli *cli, const struct kf_watch *w,
+		      unsigned int nr)
+{
+	json_t *all = json_array();
+	int status = 0;
+
+	for (unsigned int i = 0; i < nr && !status; i++)
+		status = json_one(cli, &w[i], all);
+	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	putchar('\n');
+	json_decref(all);
+	return status;
+}
+
+static int print_all(const struct kf_cli *cli, const struct kf_watch *w,
+		     unsigned int nr)
+{
+	struct kf_explained e;
+	struct kf_table t;
+
+	if (cli->format == KF_FORMAT_JSON)
+		return print_json(cli, w, nr);
+	if (nr == 1 && cli->format == KF_FORMAT_TABLE)
+		return print_one(cli, w);
+	kf_table_init(&t, columns, NR_COLUMNS);
+	for (unsigned int i = 0; i < nr; i++) {
+		kf_explain(&w[i], &e);
+		add_row(&t, w[i].last, &e);
+		kf_explained_release(&e);
+	}
+	kf_table_print(&t, cli);
+	kf_table_release(&t);
+	return KF_EXIT_OK;
+}
+
+/* Until so many seconds after a moment of CLOCK_MONOTONIC. */
+static void wait_until(struct timespec ts, double after)
+{
+	double fraction, whole;
+
+	fraction = modf(after + (double)ts.tv_nsec / 1e9, &whole);
+	ts.tv_sec += (time_t)whole;
+	ts.tv_nsec = (long)(fraction * 1e9);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) ==
+	       EINTR)
+		;
+}
+
+/* Whom to watch, by the first look. */
+static void choose(const struct kf_cli *cli, struct watches *ws)
+{
+	const struct kf_files *files = &ws->first.files;
+
+	ws->all = kf_alloc(files->nr + 1u, sizeof(*ws->all));
+	for (unsigned int i = 0; i < files->nr; i++) {
+		const struct kf_file *f = &files->file[i];
+
+		if (!wants(cli, f))
+			continue;
+		ws->all[ws->nr++] = (struct kf_watch){.first = f, .last = f};
+		ws->alive += f->life == KF_LIFE_ALIVE;
+	}
+}
+
+/* A file that was named has to be there and to be good. */
+static int check_file(const struct kf_look *look, const char *path)
+{
+	for (unsigned int i = 0; i < look->files.nr; i++) {
+		const struct kf_file *f = &look->files.file[i];
+
+		if (strcmp(f->name, file_name) != 0)
+			continue;
+		if (f->snap.result == KF_READ_OK)
+			return 0;
+		return kf_refuse_file("explain", path, &f->snap);
+	}
+	kf_error("explain: %s: there is no such file", path);
+	return KF_EXIT_FAILED;
+}
+
+static unsigned int looks_in(double time)
+{
+	if (time * LOOKS_EACH_SECOND >= KF_WATCH_LOOKS)
+		return KF_WATCH_LOOKS;
+	return KF_MAX(LOOKS_LEAST, (unsigned int)(time * LOOKS_EACH_SECOND));
+}
+
+static int watch(const struct kf_cli *cli, struct watches *ws)
+{
+	unsigned int nr = looks_in(seconds);
+	struct timespec begin;
+	int status;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (unsigned int i = 0; i < nr - 1; i++) {
+		wait_until(begin, seconds * i / (nr - 1));
+		note(ws);
+	}
+	wait_until(begin, seconds);
+	status = kf_look_take(&ws->last, cli);
+	finish(ws);
+	return status;
+}
+
+static int look_on(const struct kf_cli *cli, struct watches *ws,
+		   const char *path)
+{
+	int status = kf_look_take(&ws->first, cli);
+
+	if (!status && path)
+		status = check_file(&ws->first, path);
+	if (status)
+		return status;
+	choose(cli, ws);
+	if (!ws->nr) {
+		kf_note(cli, "explain: no process %s%s",
+			kf_select_any(&cli->select) ? "matches"
+						    : "under konfiscator",
+			cli->select.all ? kf_select_hint(&cli->select)
+					: "; -a takes those that have ended");
+		return KF_EXIT_NO_MATCH;
+	}
+	if (ws->alive && seconds > 0)
+		status = watch(cli, ws);
+	return status ? status : print_all(cli, ws->all, ws->nr);
+}
+
+static int run_with(const struct kf_cli *cli, const char *path)
+{
+	struct watches ws = {0};
+	int status = look_on(cli, &ws, path);
+
+	free(ws.all);
+	kf_files_release(&ws.first.files);
+	kf_files_release(&ws.last.files);
+	return status;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	const char *slash, *path = argc ? argv[0] : NULL;
+	const char *dirs[2] = {NULL, NULL};
+	char *dir;
+	int status;
+
+	if (argc > 1 || (argc && kf_select_any(&cli->select))) {
+		kf_error("explain: %s",
+			 argc > 1 ? "one file at a time"
+				  : "a file, or a process: one of them");
+		return KF_EXIT_USAGE;
+	}
+	cli->tables = KF_TABLE_STACKS;
+	if (!path)
+		return run_with(cli, NULL);
+	slash = strrchr(path, '/');
+	dir = slash ? kf_format("%.*s", (int)(slash - path + 1), path)
+		    : kf_format(".");
+	file_name = slash ? slash + 1 : path;
+	dirs[0] = dir;
+	cli->dirs = dirs;
+	status = run_with(cli, path);
+	cli->dirs = NULL;
+	free(dir);
+	return status;
+}
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	if (!strcmp(arg, "0")) {
+		seconds = 0;
+		return 0;
+	}
+	return kf_take_seconds("explain: --watch", arg, &seconds);
+}
+
+static const struct kf_option options[] = {
+	{'w', "watch", "SEC",
+	 "look on for so long, to see what grows; usually 2, 0: look once"},
+	{0},
+};
+
+const struct kf_command kf_command_explain = {
+	.name = "explain",
+	.args = "[FILE]",
+	.help = "Say why a process has the memory that it has",
+	.about =
+		"The verdict is leak, fragmentation, waiting, cache, not the heap or in use;\n"
+		"behind it stand the parts of the memory, the sizes and, where samples are\n"
+		"taken, the stacks. FILE is a stats file, of a process that has gone too.\n"
+		"Several processes are one row each.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.selects = true,
+	.selects_ended = true,
+	.option = option,
+	.run = run,
+};

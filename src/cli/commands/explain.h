@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Why a process has the memory that it has: the parts of it, and the verdict
+ * that follows from them by the rules of reader/verdict.h.
+ */
+#ifndef KF_CLI_COMMANDS_EXPLAIN_H
+#define KF_CLI_COMMANDS_EXPLAIN_H
+
+#include "cli/cli.h"
+#include "cli/table.h"
+#include "reader/verdict.h"
+
+#define KF_WATCH_LOOKS 128 /* at most */
+
+/* Looks at a process, or one: then first and last are the same. */
+struct kf_watch {
+	const struct kf_file *first;
+	const struct kf_file *last;
+	double seconds; /* from the first to the last; 0: one look */
+	unsigned int nr_used;
+	uint64_t used[KF_WATCH_LOOKS]; /* what it had at each look */
+};
+
+/**
+ * kf_explain() - find out why a process has the memory that it has
+ * @w:		the looks
+ * @e:		out: the verdict; kf_explained_release() it
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_explain(const struct kf_watch *w, struct kf_explained *e);
+
+/**
+ * kf_explain_parts() - a row for each part of the memory
+ * @t:		out: the table; kf_table_release() it
+ * @f:		the facts
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_explain_parts(struct kf_table *t, const struct kf_facts *f);
+
+/**
+ * kf_explain_sizes() - a row for each size class in use
+ * @t:		out: the table, what the verdict is about first; release it
+ * @w:		the looks
+ * @verdict:	the verdict
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
+		      enum kf_verdict verdict);
+
+/**
+ * kf_explain_stacks() - a row for each sampled stack that has live blocks
+ * @t:		out: the table, what the verdict is about first; release it
+ * @cli:	for messages
+ * @w:		the looks; the first with KF_TABLE_STACKS
+ * @verdict:	the verdict
+ *
+ * Context: one thread; the command has no other.
+ * Return: 0, or the exit status after a message.
+ */
+int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
+		      const struct kf_watch *w, enum kf_verdict verdict);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator record: look at a program's table of sampled stacks now and then,
+ * and write a profile.
+ *
+ * The program is looked at, never stopped, and what can not be written hurts
+ * nobody but the profile. Each look is one write, so that a recorder that is
+ * killed leaves a profile that can be read.
+ */
+#include "config.h"
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/process.h"
+#include "cli/profile/make.h"
+#include "cli/commands/run.h"
+#include "cli/commands/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_NS 20000000u /* until a second look, or for the stats file */
+
+static const char *output, *sample = "512K";
+static double interval = 1, duration;
+static pid_t pid;
+
+/* A recording in the making. */
+struct recorder {
+	const struct kf_cli *cli;
+	pid_t pid;
+	pid_t child; /* 0: the program is not ours */
+	int pidfd;
+	int signals;
+	sigset_t old;
+	int fd; /* -1: nothing is written any more */
+	char *path;
+	char *stats;	/* the stats file's name; NULL: not seen yet */
+	uint64_t begin; /* CLOCK_MONOTONIC */
+	uint64_t next;	/* the next look likewise */
+	uint64_t looks;
+	uint64_t started; /* CLOCK_REALTIME */
+	struct kf_maker maker;
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void lose_file(struct recorder *r)
+{
+	kf_error("record: %s: %s: the profile ends here", r->path,
+		 strerror(errno));
+	close(r->fd);
+	r->fd = -1;
+}
+
+static void flush(struct recorder *r)
+{
+	struct kf_maker *m = &r->maker;
+	size_t done = 0;
+
+	while (r->fd >= 0 && done < m->size) {
+		ssize_t n = write(r->fd, m->bytes + done, m->size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			lose_file(r);
+		else
+			done += (size_t)n;
+	}
+	m->size = 0;
+}
+
+/* The newest file of the process: one that calls exec makes another. */
+static struct kf_file *file_of(struct kf_files *files, const struct recorder *r)
+{
+	struct kf_file *best = NULL;
+
+	for (unsigned int i = 0; i < files->nr; i++) {
+		struct kf_file *f = &files->file[i];
+
+		if (f->snap.result != KF_READ_OK ||
+		    kf_process_id(f) != r->pid || f->life == KF_LIFE_EXECED)
+			continue;
+		/* without a file yet only one that lives, or lived for us */
+		if (!r->stats && f->life != KF_LIFE_ALIVE &&
+		    (!r->child || f->snap.id.created_ns < r->started))
+			continue;
+		if (!best || f->snap.id.created_ns > best->snap.id.created_ns)
+			best = f;
+	}
+	return best;
+}
+
+/* What was written is of a program that the process does not run any more. */
+static void begin(struct recorder *r, const struct kf_file *f)
+{
+	if (r->stats && r->fd >= 0) {
+		kf_note(r->cli,
+			"record: process %d runs another program now: the "
+			"profile begins anew",
+			r->pid);
+		if (ftruncate(r->fd, 0) || lseek(r->fd, 0, SEEK_SET))
+			lose_file(r);
+	}
+	free(r->stats);
+	r->stats = kf_format("%s", f->name);
+	r->begin = now_ns(CLOCK_MONOTONIC);
+	kf_maker_begin(&r->maker, &f->snap.id, now_ns(CLOCK_REALTIME),
+		       (uint64_t)(interval * 1e9));
+}
+
+/*
+ * The first looks come at distances that double, as a short program is gone
+ * after the first interval.
+ */
+static void set_next(struct recorder *r, uint64_t now)
+{
+	uint64_t step = (uint64_t)(interval * 1e9);
+	uint64_t end = r->begin + (uint64_t)(duration * 1e9);
+
+	if (!r->stats) {
+		r->next = now + FIRST_NS;
+		return;
+	}
+	r->next = now + KF_MAX(KF_MIN(now - r->begin, step), FIRST_NS);
+	if (duration > 0)
+		r->next = KF_MIN(r->next, end);
+}
+
+/*
+ * A file is named by the pid that its process sees, and there may be thousands:
+ * only where none has ours, as of a container's, all of them are read.
+ */
+static int find(struct recorder *r, struct kf_files *files)
+{
+	char part[16];
+	int status;
+
+	snprintf(part, sizeof(part), ".%d.", r->pid);
+	status = kf_cli_find_part(r->cli, part, files);
+	if (status || r->child || file_of(files, r))
+		return status;
+	kf_files_release(files);
+	return kf_cli_find(r->cli, files);
+}
+
+static int look(struct recorder *r)
+{
+	struct kf_files files = {0};
+	struct kf_file *f;
+	int status = find(r, &files);
+
+	f = status ? NULL : file_of(&files, r);
+	if (f) {
+		if (!r->stats || strcmp(r->stats, f->name) != 0)
+			begin(r, f);
+		kf_maker_look(&r->maker, f, now_ns(CLOCK_MONOTONIC) - r->begin);
+		flush(r);
+		r->looks++;
+	}
+	kf_files_release(&files);
+	set_next(r, now_ns(CLOCK_MONOTONIC));
+	return status;
+}
+
+static int wait_ms(const struct recorder *r)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+
+	return r->next <= now ? 1 : (int)((r->next - now) / 1000000) + 1;
+}
+
+/* Returns whether the recording is over. */
+static bool wait_more(struct recorder *r)
+{
+	struct pollfd fds[2] = {{r->pidfd, POLLIN, 0}, {r->signals, POLLIN, 0}};
+	struct signalfd_siginfo info;
+
+	poll(fds, KF_ARRAY_SIZE(fds), wait_ms(r));
+	if (fds[0].revents)
+		return true;
+	if (fds[1].revents &&
+	    read(r->signals, &info, sizeof(info)) == sizeof(info))
+		/* a terminal's ^C is the program's too: it decides */
+		return !r->child || info.ssi_signo == SIGTERM;
+	return duration > 0 && r->stats &&
+	       now_ns(CLOCK_MONOTONIC) - r->begin >= (uint64_t)(duration * 1e9);
+}
+
+static int record(struct recorder *r)
+{
+	int status = look(r);
+
+	if (!status && !r->child && !r->stats) {
+		kf_error("record: process %d has no stats file: it runs "
+			 "without the library, or as another user",
+			 r->pid);
+		status = KF_EXIT_NO_MATCH;
+	}
+	while (!status && !wait_more(r))
+		status = look(r);
+	if (!status)
+		status = look(r);
+	if (r->stats) {
+		kf_maker_end(&r->maker);
+		flush(r);
+	}
+	return status;
+}
+
+/*
+ * A name that nobody gave can be guessed, and the directory be open to others:
+ * what is written over there is an earlier profile of ours, and nothing that a
+ * link leads to.
+ */
+static int open_usual(const char *path)
+{
+	const int flags =
+		O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd = open(path, flags, 0666);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+	    st.st_uid == geteuid() && !ftruncate(fd, 0))
+		return fd;
+	close(fd);
+	errno = EEXIST;
+	return -1;
+}
+
+static int open_output(struct recorder *r)
+{
+	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY;
+
+	r->path = output ? kf_format("%s", output)
+			 : kf_format("konfiscator.%d.profile", r->pid);
+	r->fd = output ? open(r->path, flags, 0666) : open_usual(r->path);
+	if (r->fd >= 0)
+		return 0;
+	kf_error("record: %s: %s", r->path, strerror(errno));
+	return KF_EXIT_FAILED;
+}
+
+static void __attribute__((noreturn))
+become(struct kf_cli *cli, const sigset_t *old, int argc, char **argv)
+{
+	sigprocmask(SIG_SETMASK, old, NULL);
+	kf_run_set("sample", sample);
+	_exit(kf_run(cli, argc, argv));
+}
+
+static int start(struct recorder *r, struct kf_cli *cli, int argc, char **argv)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, &r->old);
+	r->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	r->pid = pid;
+	r->started = now_ns(CLOCK_REALTIME);
+	if (argc) {
+		fflush(NULL);
+		r->child = r->pid = fork();
+		if (!r->child)
+			become(cli, &r->old, argc, argv);
+	}
+	r->pidfd = r->pid > 0 ? (int)syscall(SYS_pidfd_open, r->pid, 0) : -1;
+	if (r->signals >= 0 && r->pidfd >= 0)
+		return 0;
+	kf_error("record: process %d: %s", r->pid, strerror(errno));
+	return KF_EXIT_FAILED;
+}
+
+static int finish(struct recorder *r, int status)
+{
+	if (r->child > 0) {
+		int ended = kf_child_status(r->child);
+
+		status = status ? status : ended;
+	}
+	if (r->stats && r->fd >= 0)
+		kf_note(r->cli, "record: %s: %llu looks at process %d", r->path,
+			(unsigned long long)r->looks, r->pid);
+	else if (r->fd >= 0 && r->child > 0)
+		unlink(r->path);
+	if (r->fd >= 0)
+		close(r->fd);
+	kf_maker_release(&r->maker);
+	free(r->stats);
+	free(r->path);
+	return status;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	struct recorder r = {.cli = cli, .fd = -1};
+	int status;
+
+	if (!argc == !pid) {
+		kf_error(argc ? "record: a program or --pid: one of them"
+			      : "record: a program is missing, or --pid");
+		return KF_EXIT_USAGE;
+	}
+	status = start(&r, cli, argc, argv);
+	if (!status)
+		status = open_output(&r);
+	if (!status)
+		status = record(&r);
+	return finish(&r, status);
+}
+
+enum { OPT_INTERVAL = KF_OPT_OWN, OPT_DURATION, OPT_SAMPLE };
+
+static int take_sample(const char *arg)
+{
+	uint64_t n;
+
+	/* what the library takes: src/core/sampling.c */
+	if (!kf_parse_size(arg, &n) || n < 1ULL << 10 || n > 1ULL << 40) {
+		kf_error("record: --sample: '%s' is not a number of bytes from "
+			 "1K to 1T",
+			 arg);
+		return KF_EXIT_USAGE;
+	}
+	sample = arg;
+	return 0;
+}
+
+static int take_pid(const char *arg)
+{
+	uint64_t n;
+
+	if (!kf_parse_u64(arg, &n) || !n || n > INT32_MAX) {
+		kf_error("record: --pid: '%s' is not a process number", arg);
+		return KF_EXIT_USAGE;
+	}
+	pid = (pid_t)n;
+	return 0;
+}
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	switch (key) {
+	case OPT_INTERVAL:
+		return kf_take_seconds("record: --interval", arg, &interval);
+	case OPT_DURATION:
+		return kf_take_seconds("record: --duration", arg, &duration);
+	case OPT_SAMPLE:
+		return take_sample(arg);
+	case 'p':
+		return take_pid(arg);
+	default:
+		output = arg;
+		return 0;
+	}
+}
+
+static const struct kf_option options[] = {
+	{'p', "pid", "PID", "a process that runs under the library"},
+	{'o', "output", "FILE", "the profile; usually konfiscator.PID.profile"},
+	{OPT_INTERVAL, "interval", "SEC", "between two looks; usually 1"},
+	{OPT_DURATION, "duration", "SEC", "stop after so long"},
+	{OPT_SAMPLE, "sample", "BYTES",
+	 "mean distance of the program's samples; usually 512K"},
+	{0},
+};
+
+const struct kf_command kf_command_record = {
+	.name = "record",
+	.args = "-p PID | [--] PROG [ARG...]",
+	.help = "Write a profile of where a program's memory came from",
+	.about =
+		"The stacks that the library samples are looked at now and then, until the\n"
+		"program ends. A running process is sampled after konfiscator ctl PID\n"
+		"sample=512K. konfiscator report shows the profile.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
+		   KF_FORMAT_PROM,
+	.stops = true,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator report: what a recording of a heap's history tells. A profile has
+ * views of its own (profile/views.h): the file's magic decides.
+ *
+ * The recording is read once, from its begin to its end or to --to; the view
+ * sees each event, and prints what it gathered.
+ */
+#include "config.h"
+
+#include "cli/profile/views.h"
+#include "cli/report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct kf_view *const views[] = {
+#define KF_VIEW(id) &kf_view_##id,
+#include "cli/report/views.def"
+#undef KF_VIEW
+};
+
+static struct kf_report report = {
+	.rows = SIZE_MAX,
+	.pick = {.to = UINT64_MAX, .max_size = UINT64_MAX},
+};
+static struct kf_profile_pick profile_pick = {.at = -1, .usual = true};
+static const struct kf_view *view_asked, *export_asked;
+static const char *view_name;	 /* of view_asked, or of a profile's view */
+static const char *history_only; /* an option that a profile has not */
+static const char *profile_only;
+
+const char *kf_report_function(unsigned int kind)
+{
+	static const char *const names[KF_RECORD_NR_KINDS] = {
+#define KF_EVENT(id, number, fields, name, effect, help) [number] = (name),
+#include "record/events.def"
+#undef KF_EVENT
+	};
+
+	return kind < KF_RECORD_NR_KINDS && names[kind] ? names[kind] : "?";
+}
+
+const char *kf_report_program(const struct kf_report *r)
+{
+	const struct kf_stats_identity *id = &r->history.head.identity;
+
+	return id->name[0] ? id->name : id->comm;
+}
+
+void kf_report_thread(const struct kf_report *r, uint32_t thread,
+		      struct kf_cell *name, struct kf_cell *tid)
+{
+	const struct kf_history_thread *t;
+
+	if (thread >= r->history.nr_threads)
+		return;
+	t = &r->history.threads[thread];
+	kf_cell_text(name, t->name);
+	if (!tid)
+		return;
+	tid->count = (uint64_t)t->tid;
+	tid->none = !t->tid;
+}
+
+int kf_report_table(const struct kf_report *r, struct kf_table *t, int sort,
+		    size_t usual)
+{
+	size_t nr = t->nr_rows;
+	size_t most = r->rows_given ? r->rows : usual;
+
+	if (sort >= 0)
+		kf_table_sort(t, sort);
+	/* files are for programs, which can cut for themselves */
+	if (r->cli->format != KF_FORMAT_TABLE && !r->rows_given)
+		most = SIZE_MAX;
+	t->nr_rows = KF_MIN(nr, most);
+	kf_table_print(t, r->cli);
+	if (t->nr_rows < nr)
+		kf_note(r->cli, "report: %zu of %zu rows: --rows=0 shows all",
+			t->nr_rows, nr);
+	t->nr_rows = nr;
+	kf_table_release(t);
+	return KF_EXIT_OK;
+}
+
+static int open_history(struct kf_report *r)
+{
+	enum kf_read_result result = kf_history_open(r->path, &r->history);
+
+	switch (result) {
+	case KF_READ_OK:
+		return 0;
+	case KF_READ_ERROR:
+		kf_error("report: %s: %s", r->path, strerror(errno));
+		break;
+	case KF_READ_FOREIGN:
+		kf_error("report: %s: this is no recording and no profile",
+			 r->path);
+		break;
+	case KF_READ_INCOMPATIBLE:
+		kf_error("report: %s: a recording of version %u, and this "
+			 "reads version %u",
+			 r->path, r->history.head.major, KF_RECORD_MAJOR);
+		break;
+	case KF_READ_NOT_READY:
+		kf_error("report: %s: the recording is being made", r->path);
+		break;
+	default:
+		kf_error("report: %s: the recording's header is damaged",
+			 r->path);
+	}
+	return KF_EXIT_FAILED;
+}
+
+static void tell_dropped(const struct kf_report *r)
+{
+	const struct kf_history *h = &r->history;
+	const struct kf_record_header *head = &h->head;
+	const char *why = head->full ? strerror((int)head->full) : "";
+	uint64_t end = head->full_at - head->begin.ticks;
+
+	if (h->dropped && head->full_at > head->begin.ticks)
+		kf_note(r->cli,
+			"report: ends after %.9g s, when the file was full: "
+			"%llu later events are left out: %s",
+			(double)kf_history_ns(h, end) / 1e9,
+			(unsigned long long)h->dropped, why);
+	else if (h->dropped)
+		kf_note(r->cli, "report: %llu events were not recorded%s%s",
+			(unsigned long long)h->dropped, *why ? ": " : "", why);
+}
+
+/* What makes figures less than the truth. */
+static void tell_losses(const struct kf_report *r)
+{
+	const struct kf_history_damage *d = &r->history.damage;
+
+	tell_dropped(r);
+	if (d->bad_chunks || d->cut_chunks || d->missing)
+		kf_note(r->cli,
+			"report: damaged: %llu chunks unreadable, %llu cut "
+			"short, %llu missing",
+			(unsigned long long)d->bad_chunks,
+			(unsigned long long)d->cut_chunks,
+			(unsigned long long)d->missing);
+}
+
+static int play(struct kf_report *r)
+{
+	struct kf_history_event e;
+	struct kf_step step;
+	int rc;
+
+	while ((rc = kf_history_next(&r->history, &e)) > 0) {
+		if (e.time > r->pick.to)
+			break;
+		rc = kf_replay_step(&r->replay, &e, &step);
+		if (rc < 0)
+			break;
+		if (rc && r->view->step)
+			r->view->step(r, &step);
+		kf_progress(r);
+	}
+	kf_progress_end();
+	if (rc >= 0)
+		return 0;
+	kf_error("out of memory");
+	return KF_EXIT_FAILED;
+}
+
+static int print(struct kf_report *r)
+{
+	struct kf_output o;
+	int status;
+
+	if (!r->view->exports)
+		return r->view->end(r);
+	if (kf_output_open(&o, r->output))
+		return KF_EXIT_FAILED;
+	r->out = o.file;
+	if (r->view->begin)
+		r->view->begin(r);
+	status = play(r);
+	if (!status)
+		status = r->view->end(r);
+	if (kf_output_close(&o, !status))
+		status = KF_EXIT_FAILED;
+	return status;
+}
+
+static int show(struct kf_report *r)
+{
+	struct kf_replay_pick pick = {
+		.from = r->pick.from,
+		.min_size = r->pick.min_size,
+		.max_size = r->pick.max_size,
+		.kinds = r->pick.kinds,
+		.thread = r->pick.threads ? kf_report_thread_is_picked : NULL,
+		.thread_arg = r,
+	};
+	int status;
+
+	if (kf_replay_init(&r->replay, &r->history, &pick)) {
+		kf_error("out of memory");
+		return KF_EXIT_FAILED;
+	}
+	if (r->view->exports)
+		return print(r);
+	if (r->view->begin)
+		r->view->begin(r);
+	status = play(r);
+	if (!status)
+		status = r->output ? kf_plot(r) : print(r);
+	return status;
+}
+
+static const struct kf_view *view_find(const char *name, bool exports)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(views); i++) {
+		if (!strcmp(views[i]->name, name) &&
+		    views[i]->exports == exports)
+			return views[i];
+	}
+	return NULL;
+}
+
+static char *view_names(bool exports)
+{
+	char *all = kf_format("%s", "");
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(views); i++) {
+		char *longer;
+
+		if (views[i]->exports != exports)
+			continue;
+		longer = kf_format("%s%s%s", all, all[0] ? ", " : "",
+				   views[i]->name);
+		free(all);
+		all = longer;
+	}
+	return all;
+}
+
+/* What only profiles have stands apart: which it is, is known later. */
+static const char profile_views[] =
+#define KF_PROFILE_VIEW(id) " " #id
+#define KF_PROFILE_FORMAT(id)
+#include "cli/profile/views.def"
+#undef KF_PROFILE_VIEW
+#undef KF_PROFILE_FORMAT
+	;
+
+static int take_view(const char *option, const char *name, bool exports,
+		     const struct kf_view **view)
+{
+	char *names;
+
+	*view = view_find(name, exports);
+	if (!exports)
+		view_name = name;
+	if (*view || (!exports && kf_prof_view_find(name)))
+		return 0;
+	names = view_names(exports);
+	kf_error("report: --%s: '%s' is not one of %s%s%s%s", option, name,
+		 names, exports ? "" : "; of a profile it is one of",
+		 exports ? "" : profile_views,
+		 exports || strcmp(name, "flame") != 0
+			 ? ""
+			 : ", and a flame graph is -o FILE.html or FILE.svg");
+	free(names);
+	return KF_EXIT_USAGE;
+}
+
+/* Which view, by what was asked for and the suffix of -o. */
+static int choose_view(struct kf_report *r)
+{
+	const char *dot = r->output ? strrchr(r->output, '.') : NULL;
+	bool picture = r->output && kf_plot_is_picture(r->output);
+
+	if (export_asked && view_asked) {
+		kf_error("report: --view and --export: one of them");
+		return KF_EXIT_USAGE;
+	}
+	r->view = export_asked;
+	if (!r->view && dot && !picture && !view_asked)
+		r->view = view_find(dot + 1, true);
+	if (r->view)
+		return 0;
+	if (r->output && !picture) {
+		kf_error("report: -o: '%s' does not end in .png, .svg, .pdf, "
+			 ".log, .csv, .json or .massif",
+			 r->output);
+		return KF_EXIT_USAGE;
+	}
+	r->view = view_asked ? view_asked
+		  : picture  ? &kf_view_timeline
+			     : &kf_view_summary;
+	if (picture && !r->view->draw) {
+		kf_error("report: there are pictures of --view=timeline and "
+			 "--view=latency, not of %s",
+			 r->view->name);
+		return KF_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int run_profile(struct kf_report *r)
+{
+	if (history_only || export_asked) {
+		kf_error("report: --%s is not for a profile",
+			 export_asked ? "export" : history_only);
+		return KF_EXIT_USAGE;
+	}
+	return kf_prof_report(r, &profile_pick, view_name);
+}
+
+/* Options that a recording of a history has not. */
+static int check_history(void)
+{
+	if (!profile_only && (!view_name || view_asked))
+		return 0;
+	kf_error("report: --%s is for profiles, and this is a recording",
+		 profile_only ? profile_only : "view=tree");
+	return KF_EXIT_USAGE;
+}
+
+static int run_history(struct kf_report *r)
+{
+	int status = check_history();
+
+	if (!status)
+		status = choose_view(r);
+	if (status)
+		return status;
+	status = open_history(r);
+	if (!status)
+		status = show(r);
+	if (!status)
+		tell_losses(r);
+	if (r->view->release)
+		r->view->release();
+	kf_replay_release(&r->replay);
+	kf_history_close(&r->history);
+	return status;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	struct kf_report *r = &report;
+
+	if (argc != 1) {
+		kf_error(argc ? "report: one recording at a time"
+			      : "report: the recording's file is missing");
+		return KF_EXIT_USAGE;
+	}
+	if (r->pick.from > r->pick.to) {
+		kf_error("report: --from is after --to");
+		return KF_EXIT_USAGE;
+	}
+	r->cli = cli;
+	r->path = argv[0];
+	return kf_prof_is_one(r->path) ? run_profile(r) : run_history(r);
+}
+
+enum { OPT_VIEW = KF_PICK_END, OPT_EXPORT, OPT_ROWS };
+
+static int take_rows(const char *arg)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(arg, &end, 10);
+	if (errno || end == arg || *end || arg[0] == '-' || n > 1000000000) {
+		kf_error("report: --rows: '%s' is not a number from 0 to "
+			 "1000000000",
+			 arg);
+		return KF_EXIT_USAGE;
+	}
+	report.rows = n ? n : SIZE_MAX;
+	report.rows_given = true;
+	return 0;
+}
+
+static const struct kf_option options[] = {
+	{OPT_VIEW, "view", "VIEW",
+	 "what to show; usually summary, of a profile top"},
+	{'o', "output", "FILE",
+	 "a picture (.png, .svg, .pdf), a page (.html) or an export (.log, "
+	 ".csv, .json, .massif, .folded, .pb.gz)"},
+	{OPT_EXPORT, "export", "FORMAT",
+	 "all events, or all levels, for other programs"},
+	{OPT_ROWS, "rows", "N", "rows of a table; 0: all"},
+	{KF_PICK_FROM, "from", "SEC", "count from this time on"},
+	{KF_PICK_TO, "to", "SEC", "as if the recording ended at this time"},
+	{KF_PICK_THREAD, "thread", "TID|GLOB,...", "these threads only"},
+	{KF_PICK_FUNCTION, "function", "NAME,...",
+	 "only malloc, calloc, aligned, realloc, free, or several of them"},
+	{KF_PICK_SIZE, "size", "MIN-MAX",
+	 "only sizes asked for from MIN to MAX"},
+	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
+	 "of a profile: what is counted; usually live, and peak once the program has ended"},
+	{KF_PROFILE_GROUP, "group", "function|line|lib|tag|thread",
+	 "of a profile: for what it is counted; usually function"},
+	{KF_PROFILE_FILTER, "filter", "REGEX",
+	 "of a profile: stacks that have it in a name"},
+	{KF_PROFILE_AT, "at", "SEC", "of a profile: as it was at this time"},
+	{0},
+};
+
+static const char *option_name(int key)
+{
+	const struct kf_option *o = options;
+
+	while (o->key && o->key != key)
+		o++;
+	return o->name;
+}
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	switch (key) {
+	case OPT_VIEW:
+		return take_view("view", arg, false, &view_asked);
+	case OPT_EXPORT:
+		return take_view("export", arg, true, &export_asked);
+	case OPT_ROWS:
+		return take_rows(arg);
+	case 'o':
+		report.output = arg;
+		return 0;
+	default:
+		if (key >= KF_PROFILE_METRIC) {
+			profile_only = option_name(key);
+			return kf_profile_pick_option(&profile_pick, "report",
+						      key, arg);
+		}
+		history_only = option_name(key);
+		return kf_report_option(&report.pick, key, arg);
+	}
+}
+
+const struct kf_command kf_command_report = {
+	.name = "report",
+	.args = "FILE",
+	.help = "Show what a recording or a profile of a heap tells",
+	.about =
+		"Views: summary, timeline, top, sizes, threads, lifetimes, leaks, latency,\n"
+		"anomalies; of timeline and latency there are pictures too. Exports: log, trace,\n"
+		"csv, json and massif. Views of a profile, or of a stats file: top, tree, leaks,\n"
+		"timeline, summary; its formats: .pb.gz, .folded, .html, .svg, .json, .csv,\n"
+		".massif. Times are seconds since the recording began.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.option = option,
+	.run = run,
+};

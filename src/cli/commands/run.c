@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator run: start a program under the library.
+ *
+ * The library's options are the flags, made from conf.def; the values are
+ * judged here by the library's own rules, since a message is worth more before
+ * the program runs. Ends as the program, or with 125, 126 or 127 as env(1).
+ */
+#include "config.h"
+
+#include "base/match.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/library.h"
+#include "cli/order.h"
+#include "cli/program.h"
+#include "cli/commands/run.h"
+#include "record/layout.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ALONE "libkonfiscator-alone.so"
+
+enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION, MATCH };
+
+struct conf {
+	const char *id;
+	enum kind kind;
+	const char *argument;
+};
+
+static const struct conf confs[] = {
+#define KF_CONF(id, kind, fallback, argument, text) {#id, kind, argument},
+#include "core/conf.def"
+#undef KF_CONF
+};
+
+static const char *const engines[] = {
+#define KF_ENGINE(id, text) #id,
+#include "engines/engines.def"
+#undef KF_ENGINE
+};
+
+/* "firstfit, ..., " */
+#define KF_ENGINE(id, text) #id ", "
+static const char engine_names[] =
+#include "engines/engines.def"
+	"or a path of one that can be read";
+#undef KF_ENGINE
+
+/* Keys of the options: OPT_CONF + the place in conf.def. */
+enum conf_id {
+#define KF_CONF(id, kind, fallback, argument, text) CONF_##id,
+#include "core/conf.def"
+#undef KF_CONF
+};
+
+enum { OPT_NO_CHILDREN = KF_OPT_OWN, OPT_CONF };
+
+static bool no_children;
+
+static bool is_engine(const char *value)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(engines); i++) {
+		if (!strcmp(engines[i], value))
+			return true;
+	}
+	return strchr(value, '/') && !access(value, R_OK);
+}
+
+/* What is allowed, where @value is not; else NULL. */
+static const char *wanted(const struct conf *conf, const char *value)
+{
+	uint64_t n;
+
+	switch (conf->kind) {
+	case BOOL:
+		return kf_parse_u64(value, &n) && n <= 1 ? NULL : "0 or 1";
+	case COUNT:
+		return kf_parse_u64(value, &n) && n <= UINT32_MAX
+			       ? NULL
+			       : "a number to 4294967295";
+	case SIZE:
+		return kf_parse_size(value, &n) && n <= PTRDIFF_MAX
+			       ? NULL
+			       : "a number of bytes, with K, M, G or T";
+	case ACTION:
+		return kf_parse_choice(conf->argument, value, &n)
+			       ? NULL
+			       : kf_format("one of %s", conf->argument);
+	case MATCH:
+		return kf_match_is_list(value)
+			       ? NULL
+			       : "names with commas between, + or - before "
+				 "one, * behind";
+	case ENGINE:
+		return is_engine(value) ? NULL : engine_names;
+	default:
+		return value[0] ? NULL : "a text";
+	}
+}
+
+void kf_run_set(const char *id, const char *value)
+{
+	char *name = kf_format("KONFISCATOR_%s", id);
+
+	for (char *p = name; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	if (setenv(name, value, 1)) {
+		kf_error("run: %s: %s", name, strerror(errno));
+		exit(KF_EXIT_RUN_FAILED);
+	}
+	free(name);
+}
+
+/* Children may start elsewhere: the path is the one that is meant here. */
+static void set_path(const char *id, const char *relative)
+{
+	char *cwd = relative[0] == '/' ? NULL : getcwd(NULL, 0);
+	char *path =
+		kf_format("%s%s%s", cwd ? cwd : "", cwd ? "/" : "", relative);
+
+	kf_run_set(id, path);
+	free(path);
+	free(cwd);
+}
+
+/*
+ * A recording of an earlier run makes room for this one's. The library never
+ * writes to a file that exists, and takes another name.
+ */
+static void remove_recording(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	uint64_t magic = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) &&
+	    magic == KF_RECORD_MAGIC && unlink(path))
+		kf_error("run: --record: %s: %s", path, strerror(errno));
+	close(fd);
+}
+
+static void set_record(const char *arg)
+{
+	char *pattern = kf_pattern_here(arg);
+
+	if (!strchr(arg, '%'))
+		remove_recording(arg);
+	kf_run_set("record", pattern);
+	free(pattern);
+}
+
+static int refuse(const char *id, const char *value, const char *allowed)
+{
+	char *flag = kf_format("--%s", id);
+
+	for (char *p = flag; *p; p++)
+		*p = *p == '_' ? '-' : *p;
+	kf_error("run: %s: '%s' is not %s", flag, value, allowed);
+	free(flag);
+	return KF_EXIT_RUN_FAILED;
+}
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	const struct conf *c;
+	const char *allowed;
+
+	if (key == OPT_NO_CHILDREN) {
+		no_children = true;
+		return 0;
+	}
+	c = &confs[key - OPT_CONF];
+	allowed = wanted(c, arg);
+	if (allowed)
+		return refuse(c->id, arg, allowed);
+	if (!strcmp(c->id, "dir"))
+		set_path("dir", arg);
+	else if (!strcmp(c->id, "record"))
+		set_record(arg);
+	else if (c->kind == ENGINE && strchr(arg, '/'))
+		set_path(c->id, arg);
+	else
+		kf_run_set(c->id, arg);
+	return 0;
+}
+
+/* A library of ours, by a path that LD_PRELOAD can hold. */
+static int preload(const char *name, char **found)
+{
+	char *path = kf_library_find(name);
+	char *safe = path ? kf_library_safe(path) : NULL;
+	int rc = safe ? kf_library_preload(safe) : -1;
+
+	free(safe);
+	if (found && !rc)
+		*found = path;
+	else
+		free(path);
+	return rc;
+}
+
+/* Returns 0, or the exit status after a message. */
+static int prepare(const struct kf_cli *cli, const char *program)
+{
+	char *library = NULL, *reason;
+
+	if (no_children && preload(ALONE, NULL))
+		return KF_EXIT_RUN_FAILED;
+	if (preload("libkonfiscator.so", &library))
+		return KF_EXIT_RUN_FAILED;
+	reason = kf_program_refusal(program, library);
+	if (reason)
+		kf_error("run: %s: %s", program, reason);
+	else if (cli->verbose)
+		kf_note(cli, "run: %s under %s", program, library);
+	free(library);
+	free(reason);
+	return reason ? KF_EXIT_RUN_FAILED : 0;
+}
+
+int kf_run(struct kf_cli *cli, int argc, char **argv)
+{
+	char *program;
+	int status;
+
+	if (!argc) {
+		kf_error("run: a program is missing: konfiscator run -- PROG");
+		return KF_EXIT_RUN_FAILED;
+	}
+	if (cli->dirs)
+		set_path("dir", cli->dirs[0]);
+	program = kf_program_find(argv[0], &status);
+	if (!program) {
+		kf_error("run: %s: %s", argv[0],
+			 status == KF_EXIT_NOT_FOUND ? "not found"
+						     : "not executable");
+		return status;
+	}
+	status = prepare(cli, program);
+	if (!status) {
+		fflush(NULL);
+		execvp(program, argv);
+		status = errno == ENOENT ? KF_EXIT_NOT_FOUND
+					 : KF_EXIT_NOT_EXECUTABLE;
+		kf_error("run: %s: %s", program, strerror(errno));
+	}
+	free(program);
+	return status;
+}
+
+static const struct kf_option options[] = {
+#define KF_CONF(id, kind, fallback, argument, text) \
+	{OPT_CONF + (int)CONF_##id, #id, argument, text},
+#include "core/conf.def"
+#undef KF_CONF
+	{OPT_CONF + (int)CONF_record_max, "max-size", "BYTES",
+	 "the same as --record-max"},
+	{OPT_NO_CHILDREN, "no-children", NULL,
+	 "only the program itself, not what it starts"},
+	{0},
+};
+
+const struct kf_command kf_command_run = {
+	.name = "run",
+	.args = "[--] PROG [ARG...]",
+	.help = "Run a program under the library",
+	.about =
+		"The library is put into LD_PRELOAD before what is there. The exit status is\n"
+		"the program's own; 125 where it cannot be run so (static, set-id, of another\n"
+		"machine, musl, built with a sanitizer), 126 where it is not executable, 127\n"
+		"where it is not found.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
+		   KF_FORMAT_PROM,
+	.stops = true,
+	.usage_status = KF_EXIT_RUN_FAILED,
+	.option = option,
+	.run = kf_run,
+};

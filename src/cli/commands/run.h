@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Starts a program under the library, for `konfiscator run` and for commands
+ * that start one themselves.
+ */
+#ifndef KF_CLI_COMMANDS_RUN_H
+#define KF_CLI_COMMANDS_RUN_H
+
+#include "cli/cli.h"
+
+/**
+ * kf_run_set() - set an option of the library for the program
+ * @id:		the option's name in conf.def
+ * @value:	its value, which is right
+ *
+ * Ends the process with a message where there is no memory.
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_run_set(const char *id, const char *value);
+
+/**
+ * kf_run() - become a program under the library
+ * @cli:	the command line
+ * @argc:	number of @argv
+ * @argv:	the program and its arguments
+ *
+ * Context: one thread; the command has no other.
+ * Return: only after a message, the exit status: 125, 126 or 127.
+ */
+int kf_run(struct kf_cli *cli, int argc, char **argv);
+
+#endif

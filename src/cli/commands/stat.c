@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator stat: what the heaps hold and how busy they are, in one table.
+ *
+ * The table for people has the columns of the manual; JSON, CSV and prom have
+ * every counter that the files describe. Two looks at the files make a rate;
+ * without -w the first look is the start of the process.
+ */
+#include "config.h"
+
+#include "cli/cli.h"
+#include "cli/group.h"
+#include "cli/table.h"
+#include "cli/tags/table.h"
+#include "cli/thread-table.h"
+#include "reader/estimate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum by { BY_PROCESS, BY_THREAD, BY_CONTAINER, BY_TAG };
+
+static enum by by;
+static double interval;
+static const char *sort = NULL;
+
+enum {
+	PROCESS,
+	CONTAINER,
+	STATE,
+	PROCS,
+	THREADS,
+	LIVE,
+	HELD,
+	FREE,
+	ROUND,
+	RSS,
+	MALLOC_RATE,
+	MMAP_RATE,
+	FAIL,
+	MALLOCS,
+	FREES,
+	LIVE_BLOCKS,
+	ALLOCATED,
+	FREED,
+	ROUNDING_BYTES,
+	CACHED_BYTES,
+	FREE_BYTES,
+	METADATA_BYTES,
+	SAMPLED,
+	SAMPLE_ERROR,
+	NR_BASE
+};
+
+/* After these come the counters that the files describe, by their names. */
+static const struct kf_column base[NR_BASE] = {
+	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
+	[CONTAINER] = {"CONTAINER", "container", KF_CELL_TEXT},
+	[STATE] = {NULL, "state", KF_CELL_TEXT},
+	[PROCS] = {"PROCS", "processes", KF_CELL_COUNT},
+	[THREADS] = {"THREADS", NULL, KF_CELL_COUNT},
+	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
+	[HELD] = {"HELD", "held_bytes", KF_CELL_BYTES},
+	[FREE] = {"FREE%", "free_percent", KF_CELL_PERCENT},
+	[ROUND] = {"ROUND%", "rounding_percent", KF_CELL_PERCENT},
+	[RSS] = {"RSS", "resident_bytes", KF_CELL_BYTES},
+	[MALLOC_RATE] = {"MALLOC/s", "mallocs_per_second", KF_CELL_RATE},
+	[MMAP_RATE] = {"MMAP/s", "mmaps_per_second", KF_CELL_RATE},
+	[FAIL] = {"FAIL", NULL, KF_CELL_COUNT},
+	[MALLOCS] = {NULL, "mallocs", KF_CELL_COUNT},
+	[FREES] = {NULL, "frees", KF_CELL_COUNT},
+	[LIVE_BLOCKS] = {NULL, "live_blocks", KF_CELL_COUNT},
+	[ALLOCATED] = {NULL, "allocated_bytes", KF_CELL_BYTES},
+	[FREED] = {NULL, "freed_bytes", KF_CELL_BYTES},
+	[ROUNDING_BYTES] = {NULL, "rounding_bytes", KF_CELL_BYTES},
+	[CACHED_BYTES] = {NULL, "cached_bytes", KF_CELL_BYTES},
+	[FREE_BYTES] = {NULL, "free_bytes", KF_CELL_BYTES},
+	[METADATA_BYTES] = {NULL, "metadata_bytes", KF_CELL_BYTES},
+	[SAMPLED] = {NULL, NULL, KF_CELL_TEXT},
+	[SAMPLE_ERROR] = {NULL, "sample_error_bytes", KF_CELL_BYTES},
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void add_totals(struct kf_cell *row, const struct kf_totals *t)
+{
+	row[LIVE].count = t->live;
+	row[HELD].count = t->held;
+	row[FREE].real = percent(t->free, t->held);
+	row[FREE].mark = row[FREE].real > 50 ? KF_MARK_WARN : KF_MARK_NONE;
+	row[ROUND].real = percent(t->rounding, t->held);
+	row[MALLOCS].count = t->mallocs;
+	row[FREES].count = t->frees;
+	row[LIVE_BLOCKS].count = t->live_blocks;
+	row[ALLOCATED].count = t->allocated;
+	row[FREED].count = t->freed;
+	row[ROUNDING_BYTES].count = t->rounding;
+	row[CACHED_BYTES].count = t->cached;
+	row[FREE_BYTES].count = t->free;
+	row[METADATA_BYTES].count = t->metadata;
+}
+
+/* What samples say of live bytes, with its interval; nothing without any. */
+static void add_samples(struct kf_cell *row, const struct kf_groups *g,
+			const struct kf_group *group)
+{
+	uint64_t live = kf_groups_value(g, group, "sample_live");
+	uint64_t variance = kf_groups_value(g, group, "sample_variance");
+	struct kf_estimate e = {.value = (double)live,
+				.variance = (double)variance *
+					    KF_STATS_VARIANCE_UNIT};
+	char value[16], error[16], text[40] = "";
+
+	row[SAMPLE_ERROR].count = (uint64_t)kf_estimate_error(e);
+	if (kf_groups_value(g, group, "samples"))
+		snprintf(text, sizeof(text), "%s+-%s",
+			 kf_human_bytes(value, sizeof(value), live),
+			 kf_human_bytes(error, sizeof(error),
+					row[SAMPLE_ERROR].count));
+	kf_cell_text(&row[SAMPLED], text);
+}
+
+static void add_group(struct kf_table *t, const struct kf_groups *g,
+		      const struct kf_group *group, bool people)
+{
+	struct kf_cell *row = kf_table_row(t);
+	char id[13];
+
+	snprintf(id, sizeof(id), "%.12s", group->container);
+	kf_cell_text(&row[PROCESS], group->name);
+	kf_cell_text(&row[CONTAINER], people ? id : group->container);
+	kf_cell_text(&row[STATE], group->state);
+	row[PROCS].count = group->nr_processes;
+	row[THREADS].count = kf_groups_value(g, group, "threads");
+	row[RSS].count = group->resident;
+	row[MALLOC_RATE].real = group->malloc_rate;
+	row[MMAP_RATE].real = group->mmap_rate;
+	row[FAIL].count = kf_groups_value(g, group, "failed");
+	row[FAIL].mark = row[FAIL].count ? KF_MARK_BAD : KF_MARK_NONE;
+	add_totals(row, &group->totals);
+	add_samples(row, g, group);
+	for (unsigned int i = 0; i < g->nr_counters; i++)
+		row[NR_BASE + i].count = group->values[i];
+}
+
+static struct kf_column *make_columns(const struct kf_groups *g,
+				      const struct kf_cli *cli)
+{
+	struct kf_column *columns =
+		kf_alloc(NR_BASE + g->nr_counters, sizeof(*columns));
+
+	memcpy(columns, base, sizeof(base));
+	if (cli->select.all)
+		columns[STATE].head = "STATE";
+	for (unsigned int i = 0; i < g->nr; i++) {
+		if (kf_groups_value(g, &g->group[i], "samples"))
+			columns[SAMPLED].head = "SAMPLED";
+	}
+	if (by == BY_CONTAINER) {
+		columns[PROCESS].head = NULL;
+		columns[PROCESS].key = NULL;
+	}
+	for (unsigned int i = 0; i < g->nr_counters; i++) {
+		columns[NR_BASE + i].key = g->counters[i]->name;
+		columns[NR_BASE + i].kind = KF_CELL_COUNT;
+	}
+	return columns;
+}
+
+static int sort_table(struct kf_table *t, const char *usual)
+{
+	const char *name = sort ? sort : usual;
+	int column = kf_table_column(t, name);
+	char *names;
+
+	if (column >= 0) {
+		kf_table_sort(t, column);
+		return 0;
+	}
+	names = kf_table_column_names(t);
+	kf_error("stat: --sort: '%s' is not one of %s", name, names);
+	free(names);
+	return KF_EXIT_USAGE;
+}
+
+static int print_groups(const struct kf_cli *cli, const struct kf_groups *g)
+{
+	struct kf_column *columns = make_columns(g, cli);
+	struct kf_table t;
+	int status;
+
+	kf_table_init(&t, columns, NR_BASE + g->nr_counters);
+	for (unsigned int i = 0; i < g->nr; i++)
+		add_group(&t, g, &g->group[i], cli->format == KF_FORMAT_TABLE);
+	status = sort_table(&t, "held");
+	if (!status && cli->format == KF_FORMAT_PROM)
+		kf_groups_prom(g);
+	else if (!status)
+		kf_table_print(&t, cli);
+	if (!status && !g->nr)
+		status = KF_EXIT_NO_MATCH;
+	kf_table_release(&t);
+	free(columns);
+	return status;
+}
+
+/* A table that knows its columns. */
+static int print_made(const struct kf_cli *cli, struct kf_table *t,
+		      const char *usual)
+{
+	int status = sort_table(t, usual);
+
+	if (!status)
+		kf_table_print(t, cli);
+	if (!status && !t->nr_rows)
+		status = KF_EXIT_NO_MATCH;
+	kf_table_release(t);
+	return status;
+}
+
+/* What is not in the table, and why. */
+static void note_others(const struct kf_cli *cli, const struct kf_files *files)
+{
+	unsigned int nr_bad = 0, nr_unknown = 0;
+
+	for (unsigned int i = 0; i < files->nr; i++) {
+		const struct kf_file *f = &files->file[i];
+
+		if (f->snap.result != KF_READ_OK) {
+			nr_bad++;
+			if (cli->verbose)
+				kf_note(cli, "stat: %s/%s: %s", f->dir, f->name,
+					kf_read_result_name(f->snap.result));
+		} else if (f->life == KF_LIFE_UNKNOWN && !cli->select.all) {
+			nr_unknown++;
+		}
+	}
+	if (nr_bad)
+		kf_note(cli,
+			"stat: %u files could not be read: see konfiscator ls",
+			nr_bad);
+	if (nr_unknown)
+		kf_note(cli,
+			"stat: %u files are of processes that cannot be seen "
+			"from here: -a shows them",
+			nr_unknown);
+}
+
+static int print_look(const struct kf_cli *cli, const struct kf_look *now,
+		      const struct kf_look *then)
+{
+	struct kf_groups g;
+	struct kf_table t;
+	int status;
+
+	if (by == BY_THREAD) {
+		kf_thread_table(&t, cli, now, then);
+		return print_made(cli, &t, "allocated");
+	}
+	if (by == BY_TAG) {
+		kf_tag_table(&t, cli, now, then);
+		return print_made(cli, &t, "live");
+	}
+	kf_groups_make(&g, cli, now, then, by == BY_CONTAINER);
+	status = print_groups(cli, &g);
+	kf_groups_release(&g);
+	return status;
+}
+
+static void wait_interval(void)
+{
+	struct timespec ts = {.tv_sec = (time_t)interval};
+
+	ts.tv_nsec = (long)((interval - (double)ts.tv_sec) * 1e9);
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+/* Looks at the files until it is interrupted or stdout goes. */
+static int watch(const struct kf_cli *cli, struct kf_look *then)
+{
+	struct kf_look now;
+	int status;
+
+	for (;;) {
+		wait_interval();
+		status = kf_look_take(&now, cli);
+		if (status)
+			return status;
+		if (cli->format == KF_FORMAT_TABLE && !cli->no_header)
+			putchar('\n');
+		print_look(cli, &now, then);
+		kf_files_release(&then->files);
+		*then = now;
+		if (fflush(stdout) || ferror(stdout)) {
+			kf_error("stdout: %s", strerror(errno));
+			return KF_EXIT_FAILED;
+		}
+	}
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	struct kf_look look;
+	int status;
+
+	if ((by == BY_THREAD || by == BY_TAG) &&
+	    cli->format == KF_FORMAT_PROM) {
+		kf_error("stat: --by %s is not for --format=prom",
+			 by == BY_TAG ? "tag" : "thread");
+		return KF_EXIT_USAGE;
+	}
+	cli->tables = by == BY_TAG ? KF_TABLE_TAGS : 0;
+	status = kf_look_take(&look, cli);
+	if (status)
+		return status;
+	note_others(cli, &look.files);
+	status = print_look(cli, &look, NULL);
+	if (interval > 0 &&
+	    (status == KF_EXIT_OK || status == KF_EXIT_NO_MATCH)) {
+		fflush(stdout);
+		status = watch(cli, &look);
+	} else if (status == KF_EXIT_NO_MATCH) {
+		kf_note(cli, "stat: no %s%s%s",
+			by == BY_TAG ? "tagged process" : "process",
+			kf_select_any(&cli->select) ? " matches"
+						    : " under konfiscator",
+			kf_select_hint(&cli->select));
+	}
+	kf_files_release(&look.files);
+	return status;
+}
+
+static int take_by(const char *arg)
+{
+	if (!strcmp(arg, "process"))
+		by = BY_PROCESS;
+	else if (!strcmp(arg, "thread"))
+		by = BY_THREAD;
+	else if (!strcmp(arg, "container"))
+		by = BY_CONTAINER;
+	else if (!strcmp(arg, "tag"))
+		by = BY_TAG;
+	else {
+		kf_error("stat: --by: '%s' is not process, thread, container "
+			 "or tag",
+			 arg);
+		return KF_EXIT_USAGE;
+	}
+	return 0;
+}
+
+enum { OPT_BY = KF_OPT_OWN, OPT_SORT };
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	switch (key) {
+	case 'w':
+		return kf_take_seconds("stat: --watch", arg, &interval);
+	case OPT_BY:
+		return take_by(arg);
+	default:
+		sort = arg;
+		return 0;
+	}
+}
+
+static const struct kf_option options[] = {
+	{'w', "watch", "SEC",
+	 "print again every SEC seconds, with the rates of that time"},
+	{OPT_BY, "by", "process|thread|container|tag",
+	 "what a row is; usually all processes of one name"},
+	{OPT_SORT, "sort", "COLUMN",
+	 "by its name in small letters; usually held, of threads allocated, of tags live"},
+	{0},
+};
+
+const struct kf_command kf_command_stat = {
+	.name = "stat",
+	.args = "",
+	.help = "Show what the heaps hold and how busy they are",
+	.about =
+		"Processes of one name are one row. LIVE is what the programs asked for and\n"
+		"have, HELD what was taken from the kernel for it; FREE% of it is in free pages,\n"
+		"ROUND% in blocks that are larger than was asked for. Without -w rates are since\n"
+		"the processes began.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
+		   KF_FORMAT_PROM,
+	.selects = true,
+	.selects_ended = true,
+	.option = option,
+	.run = run,
+};

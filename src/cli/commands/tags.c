@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator tags: who has the memory, by the names that the program gave.
+ *
+ * The tags of a running process come from its stats file, as those of one that
+ * has ended; snapshots in JSON are read as well, and written, so that one run's
+ * output is the next one's input.
+ */
+#include "config.h"
+
+#include "cli/one.h"
+#include "cli/output.h"
+#include "cli/tags/tags.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum view { VIEW_TREE, VIEW_FLAT, VIEW_DOT };
+
+#define MAX_PATTERNS 16
+
+static enum view view;
+static bool view_given, diff, full, stacks;
+static const char *output;
+static const char *patterns[MAX_PATTERNS];
+static unsigned int nr_patterns;
+
+/* What -o writes, by the suffix; dot draws the pictures. */
+static const struct kind {
+	const char *suffix;
+	const char *option; /* of dot; NULL: no picture */
+} kinds[] = {
+	{".json", NULL},   {".dot", NULL},    {".svg", "-Tsvg"},
+	{".png", "-Tpng"}, {".pdf", "-Tpdf"},
+};
+
+static const struct kind *kind_of(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < KF_ARRAY_SIZE(kinds); i++) {
+		if (!strcasecmp(dot, kinds[i].suffix))
+			return &kinds[i];
+	}
+	return NULL;
+}
+
+static bool write_to(void *file, const char *bytes, size_t len)
+{
+	return fwrite(bytes, 1, len, file) == len;
+}
+
+/* How the tree of the command line is written; never for a file. */
+static unsigned int tree_flags(const struct kf_cli *cli)
+{
+	return (full ? KF_TREE_SMALL : 0) | (cli->exact ? KF_TREE_EXACT : 0) |
+	       (cli->no_header ? KF_TREE_BARE : 0);
+}
+
+static bool write_view(const struct kf_tag_set *set, FILE *out, bool json,
+		       unsigned int how)
+{
+	const struct kf_tags_sink sink = {.write = write_to, .arg = out};
+	struct kf_tags_view v;
+	bool good;
+
+	kf_tag_set_view(set, &v);
+	good = json		  ? kf_tags_write_json(&v, &sink)
+	       : view == VIEW_DOT ? kf_tags_write_dot(&v, &sink)
+				  : kf_tags_write_tree(&v, how, &sink);
+	free(v.node);
+	return good;
+}
+
+static int draw(const struct kf_tag_set *set, int out, const char *option)
+{
+	const char *const argv[] = {"dot", option, NULL};
+	struct kf_painter dot = {.argv = argv, .package = "graphviz"};
+
+	if (kf_painter_start(&dot, out))
+		return -1;
+	write_view(set, dot.in, false, 0);
+	return kf_painter_end(&dot);
+}
+
+static int write_file(const struct kf_tag_set *set)
+{
+	const struct kind *kind = kind_of(output);
+	struct kf_output o;
+	int rc = 0;
+
+	if (kf_output_open(&o, output))
+		return KF_EXIT_FAILED;
+	if (strcmp(kind->suffix, ".json"))
+		view = VIEW_DOT;
+	if (kind->option)
+		rc = draw(set, fileno(o.file), kind->option);
+	else if (!write_view(set, o.file, view != VIEW_DOT, 0))
+		rc = -1;
+	if (kf_output_close(&o, !rc))
+		rc = -1;
+	return rc ? KF_EXIT_FAILED : KF_EXIT_OK;
+}
+
+static int show(const struct kf_cli *cli, const struct kf_tag_set *set)
+{
+	if (output)
+		return write_file(set);
+	if (view == VIEW_FLAT)
+		kf_tags_flat(set, cli);
+	else
+		write_view(set, stdout, cli->format == KF_FORMAT_JSON,
+			   tree_flags(cli));
+	return KF_EXIT_OK;
+}
+
+static int load_process(const struct kf_cli *cli, struct kf_tag_set *set)
+{
+	struct kf_one one;
+	int status = kf_one_find(cli, NULL, &one);
+
+	if (status)
+		return status;
+	kf_tag_set_of_file(set, one.file);
+	kf_one_release(&one);
+	return 0;
+}
+
+static int run_stacks(const struct kf_cli *cli, const char *path)
+{
+	struct kf_one one;
+	int status;
+	char *of_process;
+
+	if (path)
+		return kf_tags_stacks(cli, path, full);
+	status = kf_one_find(cli, NULL, &one);
+	if (status)
+		return status;
+	of_process = kf_format("%s/%s", one.file->dir, one.file->name);
+	status = kf_tags_stacks(cli, of_process, full);
+	free(of_process);
+	kf_one_release(&one);
+	return status;
+}
+
+static int aggregate(const struct kf_cli *cli, struct kf_tag_set *set)
+{
+	for (unsigned int i = 0; i < nr_patterns; i++) {
+		int nr = kf_tag_set_aggregate(set, patterns[i]);
+
+		if (nr < 0)
+			return KF_EXIT_USAGE;
+		if (!nr)
+			kf_note(cli,
+				"tags: --aggregate: no thread matches '%s'",
+				patterns[i]);
+	}
+	return 0;
+}
+
+static int load(const struct kf_cli *cli, struct kf_tag_set *set,
+		const char *path)
+{
+	int status = path ? kf_tag_set_load(set, path) : load_process(cli, set);
+
+	return status ? status : aggregate(cli, set);
+}
+
+static int run_one(const struct kf_cli *cli, const char *path)
+{
+	struct kf_tag_set set = {0};
+	int status = load(cli, &set, path);
+
+	if (!status && set.nr < 2)
+		kf_note(cli, "tags: there are none");
+	if (!status)
+		status = show(cli, &set);
+	kf_tag_set_release(&set);
+	return status;
+}
+
+static int run_diff(const struct kf_cli *cli, char **argv)
+{
+	struct kf_tag_set then = {0}, now = {0};
+	int status = load(cli, &then, argv[0]);
+
+	if (!status)
+		status = load(cli, &now, argv[1]);
+	if (!status)
+		kf_tags_diff(&then, &now, full, cli);
+	kf_tag_set_release(&then);
+	kf_tag_set_release(&now);
+	return status;
+}
+
+static int refuse(const char *why)
+{
+	kf_error("tags: %s", why);
+	return KF_EXIT_USAGE;
+}
+
+static int check(const struct kf_cli *cli, int argc)
+{
+	if (diff && argc != 2)
+		return refuse("--diff: two files, the older one first");
+	if (!diff && argc > 1)
+		return refuse("one file at a time");
+	if (argc && kf_select_any(&cli->select))
+		return refuse("a file, or a process: one of them");
+	if (diff && (output || view_given))
+		return refuse("--diff has neither views nor files");
+	if (stacks && (diff || output || view_given || nr_patterns))
+		return refuse("--stacks goes with a file or a process, and "
+			      "--full");
+	if (output && view_given)
+		return refuse("--view and -o: one of them");
+	if (output && cli->format != KF_FORMAT_TABLE)
+		return refuse("--format and -o: one of them");
+	if (cli->format == KF_FORMAT_CSV && !diff && !stacks &&
+	    view != VIEW_FLAT)
+		return refuse("--format=csv is for --view=flat, --diff and "
+			      "--stacks");
+	if (cli->format == KF_FORMAT_JSON && view == VIEW_DOT)
+		return refuse("--view=dot is no JSON");
+	return 0;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	int status = check(cli, argc);
+
+	if (status)
+		return status;
+	cli->tables = KF_TABLE_TAGS;
+	if (stacks)
+		return run_stacks(cli, argv[0]);
+	return diff ? run_diff(cli, argv) : run_one(cli, argv[0]);
+}
+
+static int take_view(const char *arg)
+{
+	view_given = true;
+	if (!strcmp(arg, "tree"))
+		view = VIEW_TREE;
+	else if (!strcmp(arg, "flat"))
+		view = VIEW_FLAT;
+	else if (!strcmp(arg, "dot"))
+		view = VIEW_DOT;
+	else {
+		kf_error("tags: --view: '%s' is not tree, flat or dot", arg);
+		return KF_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int take_output(const char *arg)
+{
+	if (!kind_of(arg)) {
+		kf_error("tags: -o: '%s' does not end in .json, .dot, .svg, "
+			 ".png or .pdf",
+			 arg);
+		return KF_EXIT_USAGE;
+	}
+	output = arg;
+	return 0;
+}
+
+enum { OPT_VIEW = KF_OPT_OWN, OPT_AGGREGATE, OPT_DIFF, OPT_STACKS, OPT_FULL };
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	switch (key) {
+	case OPT_VIEW:
+		return take_view(arg);
+	case 'o':
+		return take_output(arg);
+	case OPT_AGGREGATE:
+		if (nr_patterns == MAX_PATTERNS)
+			return refuse("--aggregate: 16 times at most");
+		patterns[nr_patterns++] = arg;
+		return 0;
+	case OPT_DIFF:
+		diff = true;
+		return 0;
+	case OPT_STACKS:
+		stacks = true;
+		return 0;
+	default:
+		full = true;
+		return 0;
+	}
+}
+
+static const struct kf_option options[] = {
+	{OPT_VIEW, "view", "tree|flat|dot", "what to show; usually tree"},
+	{'o', "output", "FILE",
+	 "a picture (.svg, .png, .pdf), a graph (.dot) or a snapshot (.json)"},
+	{OPT_AGGREGATE, "aggregate", "REGEX",
+	 "make one tree of the threads whose names match; several times too"},
+	{OPT_DIFF, "diff", NULL, "what changed from one file to another"},
+	{OPT_STACKS, "stacks", NULL,
+	 "what lives by call stack, of the tags that KONFISCATOR_TAG_STACKS chose"},
+	{OPT_FULL, "full", NULL,
+	 "small tags, those without a change, and stacks without blocks, too"},
+	{0},
+};
+
+const struct kf_command kf_command_tags = {
+	.name = "tags",
+	.args = "[FILE [FILE]]",
+	.help = "Show which tags of a program have its memory",
+	.about =
+		"FILE is a stats file, or a snapshot in JSON, malloc-tag's too; - is JSON from\n"
+		"stdin. Without one, the process is looked up. LIVE is with all tags below, SELF,\n"
+		"PEAK and EVER are of the tag alone. --format=json is a snapshot of its own.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.selects = true,
+	.selects_ended = true,
+	.option = option,
+	.run = run,
+};

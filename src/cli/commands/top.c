@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator top: who has the memory and who asks for it, again and again. On
+ * a terminal it is a screen with keys; elsewhere, and with --batch, it is plain
+ * tables.
+ */
+#include "config.h"
+
+#include "base/text.h"
+#include "cli/tags/table.h"
+#include "cli/thread-table.h"
+#include "cli/screen/top.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct kf_top top = {.interval = 2, .sort = -1};
+static uint64_t batches;
+static const char *sort_name;
+
+const struct kf_top_view kf_top_views[KF_TOP_VIEWS] = {
+	{"processes", "live", "no process runs under konfiscator",
+	 kf_top_processes},
+	{"tags", "live", "no process has tags", kf_tag_table},
+	{"threads", "allocated", "no process runs under konfiscator",
+	 kf_thread_table},
+	{"sites", "live",
+	 "no samples are taken: konfiscator ctl PID sample=512K", kf_top_sites},
+	{"sizes", "live", "no process runs under konfiscator", kf_top_sizes},
+};
+
+int kf_top_look(struct kf_top *t)
+{
+	struct kf_look look;
+	int status = kf_look_take(&look, t->cli);
+
+	if (status)
+		return status;
+	if (t->has_then)
+		kf_files_release(&t->then.files);
+	t->has_then = t->now.time_ns != 0;
+	t->then = t->now;
+	t->now = look;
+	return 0;
+}
+
+int kf_top_table(const struct kf_top *t, struct kf_table *table)
+{
+	const struct kf_top_view *view = &kf_top_views[t->view];
+	int column = t->sort;
+
+	view->make(table, t->cli, &t->now, t->has_then ? &t->then : NULL);
+	if (column < 0)
+		column = kf_table_column(table, view->sort);
+	kf_table_sort(table, column);
+	return column;
+}
+
+/* The column of --sort, by the view's own names. */
+static int find_sort(void)
+{
+	struct kf_table t;
+	char *names;
+
+	if (!sort_name)
+		return 0;
+	kf_top_table(&top, &t);
+	top.sort = kf_table_column(&t, sort_name);
+	names = kf_table_column_names(&t);
+	if (top.sort < 0)
+		kf_error("top: --sort: '%s' is not one of %s", sort_name,
+			 names);
+	free(names);
+	kf_table_release(&t);
+	return top.sort < 0 ? KF_EXIT_USAGE : 0;
+}
+
+static int print(void)
+{
+	char when[32];
+	struct kf_table t;
+	time_t now = (time_t)(top.now.time_ns / 1000000000);
+	struct tm tm;
+	int status = KF_EXIT_OK;
+
+	kf_top_table(&top, &t);
+	if (!top.cli->no_header) {
+		gmtime_r(&now, &tm);
+		strftime(when, sizeof(when), "%FT%TZ", &tm);
+		printf("%s at %s\n", kf_top_views[top.view].name, when);
+	}
+	if (t.nr_rows)
+		kf_table_print(&t, top.cli);
+	else
+		status = KF_EXIT_NO_MATCH;
+	kf_table_release(&t);
+	if (fflush(stdout) || ferror(stdout)) {
+		kf_error("stdout: %s", strerror(errno));
+		status = KF_EXIT_FAILED;
+	}
+	return status;
+}
+
+static void wait_interval(void)
+{
+	double whole, fraction = modf(top.interval, &whole);
+	struct timespec ts = {.tv_sec = (time_t)whole};
+
+	ts.tv_nsec = (long)(fraction * 1e9);
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+static int run_batch(void)
+{
+	int status = print();
+
+	for (uint64_t i = 1; i < batches && status != KF_EXIT_FAILED; i++) {
+		wait_interval();
+		status = kf_top_look(&top);
+		if (status)
+			return status;
+		if (!top.cli->no_header)
+			putchar('\n');
+		status = print();
+	}
+	if (status == KF_EXIT_NO_MATCH)
+		kf_note(top.cli, "top: %s", kf_top_views[top.view].empty);
+	return status;
+}
+
+/* A terminal that cannot move its cursor is as good as none. */
+static bool has_screen(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(0) && isatty(1) && term && term[0] &&
+	       strcmp(term, "dumb") != 0;
+}
+
+static int run(struct kf_cli *cli, int argc, char **argv)
+{
+	int status;
+
+	top.cli = cli;
+	cli->tables = KF_TABLE_TAGS | KF_TABLE_STACKS;
+	status = kf_top_look(&top);
+	if (!status)
+		status = find_sort();
+	if (!status && !batches && has_screen())
+		status = kf_top_screen(&top);
+	else if (!status)
+		status = run_batch();
+	kf_files_release(&top.now.files);
+	if (top.has_then)
+		kf_files_release(&top.then.files);
+	return status;
+}
+
+static int take_view(const char *arg)
+{
+	char *names, *more;
+
+	for (size_t i = 0; i < KF_TOP_VIEWS; i++) {
+		if (!strcmp(kf_top_views[i].name, arg)) {
+			top.view = i;
+			return 0;
+		}
+	}
+	names = kf_format("%s", kf_top_views[0].name);
+	for (size_t i = 1; i < KF_TOP_VIEWS; i++) {
+		more = kf_format("%s, %s", names, kf_top_views[i].name);
+		free(names);
+		names = more;
+	}
+	kf_error("top: --view: '%s' is not one of %s", arg, names);
+	free(names);
+	return KF_EXIT_USAGE;
+}
+
+static int take_batch(const char *arg)
+{
+	if (kf_parse_u64(arg, &batches) && batches && batches <= 1000000000)
+		return 0;
+	kf_error("top: --batch: '%s' is not a number from 1 to 1000000000",
+		 arg);
+	return KF_EXIT_USAGE;
+}
+
+enum { OPT_VIEW = KF_OPT_OWN, OPT_SORT, OPT_BATCH };
+
+static int option(struct kf_cli *cli, int key, const char *arg)
+{
+	switch (key) {
+	case OPT_VIEW:
+		return take_view(arg);
+	case OPT_BATCH:
+		return take_batch(arg);
+	case OPT_SORT:
+		sort_name = arg;
+		return 0;
+	default:
+		return kf_take_seconds("top: --interval", arg, &top.interval);
+	}
+}
+
+static const struct kf_option options[] = {
+	{'i', "interval", "SEC", "look again every SEC seconds; usually 2"},
+	{OPT_VIEW, "view", "processes|tags|threads|sites|sizes",
+	 "what to begin with; usually processes"},
+	{OPT_SORT, "sort", "COLUMN",
+	 "by its name in small letters; usually live, of threads allocated"},
+	{OPT_BATCH, "batch", "N", "print N plain tables, and no screen"},
+	{0},
+};
+
+const struct kf_command kf_command_top = {
+	.name = "top",
+	.args = "",
+	.help = "Watch processes, tags, threads, sites and sizes on a screen",
+	.about =
+		"Keys: 1 to 5 and Tab change the view, < and > the column to sort by, r turns the\n"
+		"order, space freezes, arrows scroll, h helps, q quits. Where stdin or stdout is no\n"
+		"terminal one plain table is printed.",
+	.options = options,
+	.formats = KF_FORMAT_TABLE,
+	.selects = true,
+	.option = option,
+	.run = run,
+};

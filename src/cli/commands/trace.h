@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the rooms of `konfiscator trace` share: the scripts (scripts.c), the
+ * child processes (child.c) and the two tracers (bpftrace.c, stap.c).
+ */
+#ifndef KF_CLI_COMMANDS_TRACE_H
+#define KF_CLI_COMMANDS_TRACE_H
+
+#include "cli/cli.h"
+
+#include <sys/types.h>
+
+/* There is none of it where the kernel cannot trace user programs. */
+#define KF_UPROBES "/sys/bus/event_source/devices/uprobe"
+
+enum kf_engine_bits { KF_ENGINE_BPFTRACE = 1, KF_ENGINE_STAP = 2 };
+
+struct kf_script {
+	char *name;
+	char *question;	      /* from its head, or "" */
+	unsigned int engines; /* of enum kf_engine_bits */
+	bool glibc;	      /* it follows the C library's own malloc */
+};
+
+struct kf_scripts {
+	char *dir; /* holds bpftrace/, stap/ and glibc/; NULL: none */
+	size_t nr;
+	struct kf_script *script; /* by name */
+};
+
+/* One thing to trace. */
+struct kf_trace {
+	const struct kf_cli *cli;
+	char *script;	     /* path */
+	char *library;	     /* that has the probes; as this process sees it */
+	const char *preload; /* for the program: the library, or NULL */
+	int32_t pid;	     /* of -p; 0: none */
+	const char **args;   /* of --arg, for the script; ends with NULL */
+	size_t nr_args;
+	char **argv; /* the program, or NULL */
+};
+
+/**
+ * kf_scripts_find() - the scripts that came with konfiscator
+ * @s:		out
+ *
+ * $KONFISCATOR_SCRIPTS, the source tree when the command runs from its build
+ * tree, else where they were installed.
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_scripts_find(struct kf_scripts *s);
+
+/**
+ * kf_scripts_release() - free what kf_scripts_find() gave
+ * @s:		the scripts
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_scripts_release(struct kf_scripts *s);
+
+/**
+ * kf_scripts_get() - a script by its name
+ * @s:		the scripts
+ * @name:	the name
+ *
+ * Context: one thread; the command has no other.
+ * Return: the script, or NULL.
+ */
+const struct kf_script *kf_scripts_get(const struct kf_scripts *s,
+				       const char *name);
+
+/**
+ * kf_library_of() - the library's file that a process has mapped
+ * @pid:	the process
+ * @glibc:	the GNU C library, not ours
+ *
+ * Context: one thread; the command has no other.
+ * Return: a path to it that is right here, through /proc/PID/root where the
+ *	   process has other mounts; free() it. NULL after a message.
+ */
+char *kf_library_of(int32_t pid, bool glibc);
+
+/* A program that waits at its start until it is let go. */
+struct kf_child {
+	pid_t pid;
+	int go; /* write end; closed: let go, or not to be */
+};
+
+/**
+ * kf_child_hold() - fork a program that waits before its exec
+ * @c:		out
+ * @argv:	the program, found through PATH
+ * @library:	preloaded into it; a safe path, or NULL
+ *
+ * Context: one thread; the command has no other.
+ * Return: 0, or -1 after a message.
+ */
+int kf_child_hold(struct kf_child *c, char **argv, const char *library);
+
+/**
+ * kf_child_go() - let a held program run
+ * @c:		the program
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_child_go(struct kf_child *c);
+
+/**
+ * kf_child_drop() - end a held program before it began
+ * @c:		the program
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_child_drop(struct kf_child *c);
+
+/**
+ * kf_child_status() - wait for a process
+ * @pid:	the process
+ *
+ * Context: one thread; the command has no other.
+ * Return: its exit status as a shell gives it: 128 + n for signal n.
+ */
+int kf_child_status(pid_t pid);
+
+/**
+ * kf_trace_bpftrace() - run a script with bpftrace
+ * @t:		what to trace
+ *
+ * Context: one thread; the command has no other.
+ * Return: the program's exit status; without a program the tracer's.
+ */
+int kf_trace_bpftrace(const struct kf_trace *t);
+
+/**
+ * kf_trace_stap() - run a script with SystemTap
+ * @t:		what to trace
+ *
+ * Context: one thread; the command has no other.
+ * Return: the tracer's exit status; does not return where it could start.
+ */
+int kf_trace_stap(const struct kf_trace *t);
+
+#endif

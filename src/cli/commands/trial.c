@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Programs started to see what they do: see doctor.h.
+ */
+#include "config.h"
+
+#include "cli/cli.h"
+#include "cli/commands/doctor.h"
+#include "cli/library.h"
+#include "cli/commands/trace.h"
+#include "reader/ledger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Both streams of @argv into @buf; returns its exit status. */
+static int capture(char **argv, char *buf, size_t size)
+{
+	size_t len = 0;
+	int fds[2];
+	ssize_t n;
+	pid_t pid;
+
+	buf[0] = '\0';
+	if (pipe2(fds, O_CLOEXEC))
+		return KF_EXIT_FAILED;
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		dup2(fds[1], STDOUT_FILENO);
+		dup2(fds[1], STDERR_FILENO);
+		execv(argv[0], argv);
+		_exit(KF_EXIT_NOT_FOUND);
+	}
+	close(fds[1]);
+	while (pid > 0 && len < size - 1 &&
+	       ((n = read(fds[0], buf + len, size - 1 - len)) > 0 ||
+		(n < 0 && errno == EINTR)))
+		len += n > 0 ? (size_t)n : 0;
+	buf[len] = '\0';
+	close(fds[0]);
+	return pid > 0 ? kf_child_status(pid) : KF_EXIT_FAILED;
+}
+
+char *kf_tool_version(const char *path)
+{
+	char *argv[] = {(char *)path, (char *)"--version", NULL};
+	char text[1024];
+
+	if (capture(argv, text, sizeof(text)))
+		return NULL;
+	text[strcspn(text, "\n")] = '\0';
+	return text[0] ? kf_format("%s", text) : NULL;
+}
+
+static void __attribute__((format(printf, 2, 0)))
+set_problem(struct kf_trial *trial, const char *fmt, const char *what)
+{
+	snprintf(trial->problem, sizeof(trial->problem), fmt, what);
+}
+
+static int remove_ledger(void *ctx, const char *name, struct kf_ledger *l)
+{
+	(void)l;
+	return unlinkat(*(int *)ctx, name, 0);
+}
+
+static void remove_ledgers(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	kf_ledgers_visit(fd, remove_ledger, &fd);
+	close(fd);
+}
+
+/* What the trial left in @dir, and remove it. */
+static int read_result(struct kf_trial *trial, const char *dir)
+{
+	const char *dirs[] = {dir, NULL};
+	struct kf_find find = {.dirs = dirs};
+	struct kf_files files;
+	int rc = -1;
+
+	if (kf_files_find(&find, &files)) {
+		set_problem(trial, "the stats file: %s", strerror(errno));
+		return -1;
+	}
+	if (!files.nr)
+		set_problem(trial, "%s",
+			    "/bin/true ran and left no stats file");
+	for (unsigned int i = 0; i < files.nr; i++) {
+		const struct kf_snapshot *s = &files.file[i].snap;
+		char *path = kf_format("%s/%s", dir, files.file[i].name);
+
+		unlink(path);
+		free(path);
+		rc = s->result == KF_READ_OK ? 0 : -1;
+		if (rc)
+			set_problem(trial, "its stats file is %s",
+				    kf_read_result_name(s->result));
+	}
+	kf_files_release(&files);
+	return rc;
+}
+
+int kf_trial_run(struct kf_trial *trial, const char *library)
+{
+	char *dir = kf_format("%s", "/tmp/konfiscator-doctor.XXXXXX");
+	char *safe = kf_library_safe(library);
+	char *preload = kf_format("LD_PRELOAD=%s", safe ? safe : "");
+	char *place = NULL;
+	char text[256];
+	int status, rc = -1;
+
+	*trial = (struct kf_trial){{0}};
+	if (!safe || !mkdtemp(dir)) {
+		set_problem(trial, "no directory in /tmp: %s", strerror(errno));
+	} else {
+		place = kf_format("KONFISCATOR_DIR=%s", dir);
+		status = capture((char *[]){(char *)"/usr/bin/env", preload,
+					    place, (char *)"KONFISCATOR_KEEP=1",
+					    (char *)"/bin/true", NULL},
+				 text, sizeof(text));
+		text[strcspn(text, "\n")] = '\0';
+		rc = read_result(trial, dir);
+		remove_ledgers(dir);
+		if (status || text[0]) {
+			set_problem(trial, "/bin/true failed under it: %s",
+				    text[0] ? text : "no message");
+			rc = -1;
+		}
+		rmdir(dir);
+	}
+	free(place);
+	free(preload);
+	free(safe);
+	free(dir);
+	return rc;
+}

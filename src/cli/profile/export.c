@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A profile for other programs: folded stacks for flame graphs, JSON, CSV and
+ * massif's text.
+ */
+#include "config.h"
+
+#include "cli/profile/views.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A folded line has ';' between calls and a number behind the last blank. */
+static void folded_label(FILE *out, const char *label)
+{
+	char safe[1024];
+
+	kf_escape(safe, sizeof(safe), label);
+	for (const char *p = safe; *p; p++)
+		fputc(*p == ';' ? ':' : *p, out);
+}
+
+struct folded {
+	char *stack;
+	double value;
+};
+
+static char *folded_stack(const struct kf_prof *prof,
+			  const struct kf_site *site)
+{
+	size_t nr, size;
+	char **labels = kf_site_labels(prof, site, &nr);
+	char *stack = NULL;
+	FILE *out = open_memstream(&stack, &size);
+
+	for (size_t k = 0; out && k < nr; k++) {
+		if (k)
+			fputc(';', out);
+		folded_label(out, labels[k]);
+	}
+	kf_site_labels_free(labels, nr);
+	if (!out || fclose(out)) {
+		kf_error("out of memory");
+		exit(KF_EXIT_FAILED);
+	}
+	return stack;
+}
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct folded *x = a, *y = b;
+
+	return strcmp(x->stack, y->stack);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const struct folded *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	return by_stack(a, b);
+}
+
+/* Returns how many are left: each stack once. */
+static size_t join(struct folded *all, size_t nr)
+{
+	size_t kept = 0;
+
+	qsort(all, nr, sizeof(*all), by_stack);
+	for (size_t i = 0; i < nr; i++) {
+		if (kept && !by_stack(&all[kept - 1], &all[i])) {
+			all[kept - 1].value += all[i].value;
+			free(all[i].stack);
+		} else {
+			all[kept++] = all[i];
+		}
+	}
+	qsort(all, kept, sizeof(*all), by_value);
+	return kept;
+}
+
+/* Sites of different addresses may have the same names. */
+static int write_folded(const struct kf_prof *prof, FILE *out)
+{
+	struct folded *all = kf_alloc(prof->nr_sites + 1, sizeof(*all));
+	size_t nr = prof->nr_sites;
+
+	for (size_t i = 0; i < nr; i++) {
+		all[i].stack = folded_stack(prof, &prof->sites[i]);
+		all[i].value = prof->sites[i].value.value;
+	}
+	nr = join(all, nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (all[i].value >= 1)
+			fprintf(out, "%s %" PRIu64 "\n", all[i].stack,
+				(uint64_t)all[i].value);
+		free(all[i].stack);
+	}
+	free(all);
+	return 0;
+}
+
+/* Names may be of any bytes; JSON is UTF-8. */
+static json_t *text(const char *s)
+{
+	char safe[4096];
+
+	return json_string(kf_escape(safe, sizeof(safe), s));
+}
+
+static json_t *frames_json(const struct kf_site *site)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < site->nr_frames; i++) {
+		const struct kf_frame *f = site->frames[i];
+		json_t *o = json_object();
+		char address[32];
+
+		snprintf(address, sizeof(address), "0x%" PRIx64, f->address);
+		json_object_set_new(o, "function", text(f->function));
+		json_object_set_new(o, "library", text(f->library));
+		json_object_set_new(o, "file",
+				    f->file ? text(f->file) : json_null());
+		json_object_set_new(o, "line", json_integer(f->line));
+		json_object_set_new(o, "address", json_string(address));
+		json_object_set_new(o, "inlined", json_boolean(f->inlined));
+		json_array_append_new(all, o);
+	}
+	return all;
+}
+
+static json_t *site_json(const struct kf_site *site)
+{
+	json_t *o = json_object();
+
+	for (int m = 0; m < KF_NR_METRICS; m++) {
+		enum kf_metric metric = (enum kf_metric)m;
+		struct kf_estimate e = kf_metric_of(&site->now, metric);
+		char name[32];
+
+		json_object_set_new(o, kf_metric_name(metric),
+				    json_integer((json_int_t)e.value));
+		snprintf(name, sizeof(name), "%s_error_95",
+			 kf_metric_name(metric));
+		json_object_set_new(
+			o, name,
+			json_integer((json_int_t)kf_estimate_error(e)));
+	}
+	json_object_set_new(o, "samples",
+			    json_integer((json_int_t)site->now.samples));
+	json_object_set_new(o, "tag", text(site->tag));
+	json_object_set_new(o, "thread", text(site->thread));
+	json_object_set_new(o, "tid", json_integer(site->stack->tid));
+	json_object_set_new(o, "frames", frames_json(site));
+	return o;
+}
+
+static json_t *snapshots_json(const struct kf_profile *p)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < p->nr_snapshots; i++) {
+		const struct kf_profile_snapshot *s = p->snapshots[i];
+		const struct {
+			const char *name;
+			uint64_t value;
+		} levels[] = {
+			{"live", s->live},	   {"rounding", s->rounding},
+			{"cached", s->cached},	   {"free", s->free},
+			{"metadata", s->metadata}, {"held", s->held},
+			{"resident", s->resident}, {"blocks", s->live_blocks},
+		};
+		json_t *o = json_object();
+
+		json_object_set_new(o, "time",
+				    json_real((double)s->time_ns / 1e9));
+		for (size_t k = 0; k < KF_ARRAY_SIZE(levels); k++)
+			json_object_set_new(
+				o, levels[k].name,
+				json_integer((json_int_t)levels[k].value));
+		json_array_append_new(all, o);
+	}
+	return all;
+}
+
+static int write_json(const struct kf_prof *prof, FILE *out)
+{
+	const struct kf_stats_identity *id = &prof->profile.head.identity;
+	json_t *o = json_object(), *sites = json_array();
+	int rc;
+
+	json_object_set_new(o, "program",
+			    text(id->name[0] ? id->name : id->comm));
+	json_object_set_new(o, "exe", text(id->exe));
+	json_object_set_new(o, "pid", json_integer(id->pid));
+	json_object_set_new(o, "time", json_real((double)prof->time_ns / 1e9));
+	json_object_set_new(o, "snapshots", snapshots_json(&prof->profile));
+	for (size_t i = 0; i < prof->nr_sites; i++)
+		json_array_append_new(sites, site_json(&prof->sites[i]));
+	json_object_set_new(o, "sites", sites);
+	rc = json_dumpf(o, out, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	fputc('\n', out);
+	json_decref(o);
+	return rc;
+}
+
+static void csv_text(FILE *out, const char *s)
+{
+	char safe[4096];
+
+	fputc('"', out);
+	for (const char *p = kf_escape(safe, sizeof(safe), s); *p; p++) {
+		if (*p == '"')
+			fputc('"', out);
+		fputc(*p, out);
+	}
+	fputc('"', out);
+}
+
+static int write_csv(const struct kf_prof *prof, FILE *out)
+{
+	if (!prof->cli->no_header) {
+		for (int m = 0; m < KF_NR_METRICS; m++)
+			fprintf(out, "%s,%s_error_95,",
+				kf_metric_name((enum kf_metric)m),
+				kf_metric_name((enum kf_metric)m));
+		fputs("samples,tag,tid,thread,stack\n", out);
+	}
+	for (size_t i = 0; i < prof->nr_sites; i++) {
+		const struct kf_site *site = &prof->sites[i];
+
+		for (int m = 0; m < KF_NR_METRICS; m++) {
+			struct kf_estimate e =
+				kf_metric_of(&site->now, (enum kf_metric)m);
+
+			fprintf(out, "%.0f,%.0f,", e.value,
+				kf_estimate_error(e));
+		}
+		fprintf(out, "%" PRIu64 ",", site->now.samples);
+		csv_text(out, site->tag);
+		fprintf(out, ",%d,", site->stack->tid);
+		csv_text(out, site->thread);
+		fputs(",\"", out);
+		for (size_t k = site->nr_frames; k-- > 0;) {
+			folded_label(out, site->frames[k]->function);
+			if (k)
+				fputc(';', out);
+		}
+		fputs("\"\n", out);
+	}
+	return 0;
+}
+
+static void massif_nodes(FILE *out, const struct kf_node *node, int depth)
+{
+	char safe[1024], library[1024];
+
+	if (!depth)
+		snprintf(safe, sizeof(safe),
+			 "(heap allocation functions) malloc/new/new[], "
+			 "--alloc-fns, etc.");
+	else
+		kf_escape(safe, sizeof(safe), node->label);
+	fprintf(out, "%*sn%zu: %" PRIu64 " ", depth, "", node->nr,
+		(uint64_t)node->value.value);
+	if (depth)
+		fprintf(out, "0x%" PRIX64 ": %s (in %s)\n",
+			node->frame ? node->frame->address : 0, safe,
+			kf_escape(library, sizeof(library),
+				  node->frame ? node->frame->library : "?"));
+	else
+		fprintf(out, "%s\n", safe);
+	for (size_t i = 0; i < node->nr; i++)
+		massif_nodes(out, &node->nodes[i], depth + 1);
+}
+
+/*
+ * massif's tree goes from the allocation out to its callers, the other way
+ * round than ours: each site's frames are turned.
+ */
+static struct kf_node *inverted(const struct kf_prof *prof)
+{
+	struct kf_prof turned = *prof;
+	struct kf_node *root;
+
+	turned.sites = kf_alloc(prof->nr_sites, sizeof(*turned.sites));
+	for (size_t i = 0; i < prof->nr_sites; i++) {
+		struct kf_site *s = &turned.sites[i];
+
+		*s = prof->sites[i];
+		s->frames = kf_alloc(s->nr_frames, sizeof(*s->frames));
+		for (size_t k = 0; k < s->nr_frames; k++)
+			s->frames[k] =
+				prof->sites[i].frames[s->nr_frames - 1 - k];
+	}
+	root = kf_tree_make(&turned);
+	for (size_t i = 0; i < turned.nr_sites; i++)
+		free(turned.sites[i].frames);
+	free(turned.sites);
+	return root;
+}
+
+static int write_massif(const struct kf_prof *prof, FILE *out)
+{
+	const struct kf_stats_identity *id = &prof->profile.head.identity;
+	struct kf_node *root = inverted(prof);
+	char path[1024], program[256];
+	struct kf_massif m = {.out = out};
+
+	kf_escape(path, sizeof(path), prof->path);
+	kf_escape(program, sizeof(program), id->name[0] ? id->name : id->comm);
+	kf_massif_head(&m, "profile", path, program);
+	for (size_t i = 0; i < prof->profile.nr_snapshots; i++) {
+		const struct kf_profile_snapshot *s =
+			prof->profile.snapshots[i];
+		bool shown = s == prof->snapshot;
+
+		kf_massif_level(&m, s->time_ns,
+				shown ? (uint64_t)root->value.value : s->live,
+				s->held, shown ? "peak" : "empty");
+		if (shown)
+			massif_nodes(out, root, 0);
+	}
+	kf_tree_free(root);
+	return 0;
+}
+
+const struct kf_prof_format kf_prof_format_folded = {"folded", write_folded,
+						     true};
+const struct kf_prof_format kf_prof_format_json = {"json", write_json};
+const struct kf_prof_format kf_prof_format_csv = {"csv", write_csv};
+const struct kf_prof_format kf_prof_format_massif = {"massif", write_massif};

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A profile as one page: the flame graph, levels over the time, and tables. It
+ * asks no other host for anything, and says so to the browser; the script only
+ * adds zoom and search.
+ */
+#include "config.h"
+
+#include "src/cli/profile/page.h"
+#include "cli/profile/views.h"
+#include "cli/table.h"
+
+#include <inttypes.h>
+
+#define CHART_WIDTH 1200.0
+#define CHART_HEIGHT 160.0
+#define MAX_SITES 50
+
+static void begin(const struct kf_prof *prof, FILE *out)
+{
+	const struct kf_stats_identity *id = &prof->profile.head.identity;
+	const char *name = id->name[0] ? id->name : id->comm;
+	char value[32], error[32];
+	enum kf_metric m = prof->pick.metric;
+
+	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
+	      "charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" "
+	      "content=\"default-src 'none'; style-src 'unsafe-inline'; "
+	      "script-src 'unsafe-inline'\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width\">\n"
+	      "<title>",
+	      out);
+	kf_xml_text(out, name);
+	fprintf(out,
+		": memory</title>\n<style>\n%s</style></head>\n<body>\n<h1>",
+		page_css);
+	kf_xml_text(out, name);
+	fprintf(out, ", process %d</h1>\n<p>", id->pid);
+	kf_xml_text(out, id->exe);
+	fprintf(out, ": %s, estimated %s \302\261 %s (95 %%)",
+		kf_metric_name(m),
+		kf_metric_text(value, sizeof(value), m, prof->total.value),
+		kf_metric_text(error, sizeof(error), m,
+			       kf_estimate_error(prof->total)));
+	if (prof->time_ns)
+		fprintf(out, ", after %.1f s", (double)prof->time_ns / 1e9);
+	fputs("</p>\n", out);
+}
+
+static void flame(const struct kf_prof *prof, FILE *out)
+{
+	struct kf_node *root = kf_tree_make(prof);
+
+	fputs("<h2>Where it came from</h2>\n<div id=\"find\"><label>Search "
+	      "<input id=\"text\" type=\"search\"></label> "
+	      "<button id=\"reset\">Reset</button> <span id=\"found\" "
+	      "class=\"note\"></span></div>\n",
+	      out);
+	fputs("<div class=\"scroll\" tabindex=\"0\">", out);
+	kf_flame_write(prof, root, out);
+	fputs("</div>\n", out);
+	kf_tree_free(root);
+}
+
+/* Its colour is the style sheet's, by its name. */
+struct line {
+	const char *name;
+	size_t at; /* in the snapshot */
+};
+
+static const struct line lines[] = {
+	{"resident", offsetof(struct kf_profile_snapshot, resident)},
+	{"held", offsetof(struct kf_profile_snapshot, held)},
+	{"live", offsetof(struct kf_profile_snapshot, live)},
+};
+
+static uint64_t level(const struct kf_profile_snapshot *s,
+		      const struct line *line)
+{
+	return *(const uint64_t *)((const char *)s + line->at);
+}
+
+static uint64_t highest(const struct kf_profile *p)
+{
+	uint64_t most = 1;
+
+	for (size_t i = 0; i < p->nr_snapshots; i++) {
+		for (size_t k = 0; k < KF_ARRAY_SIZE(lines); k++)
+			most = KF_MAX(most, level(p->snapshots[i], &lines[k]));
+	}
+	return most;
+}
+
+static void curve(const struct kf_profile *p, const struct line *line,
+		  uint64_t most, uint64_t last, FILE *out)
+{
+	fprintf(out,
+		"<g class=\"%s\"><polyline fill=\"none\" "
+		"stroke-width=\"1.5\" points=\"",
+		line->name);
+	for (size_t i = 0; i < p->nr_snapshots; i++) {
+		const struct kf_profile_snapshot *s = p->snapshots[i];
+
+		if (level(s, line))
+			fprintf(out, "%.1f,%.1f ",
+				CHART_WIDTH * (double)s->time_ns / (double)last,
+				CHART_HEIGHT * (1 - (double)level(s, line) /
+							    (double)most));
+	}
+	fprintf(out, "\"/><text x=\"%zu\" y=\"%.0f\">%s</text></g>\n",
+		200 + 80 * (size_t)(line - lines), CHART_HEIGHT + 15,
+		line->name);
+}
+
+static void chart(const struct kf_profile *p, FILE *out)
+{
+	uint64_t most = highest(p);
+	uint64_t last = p->snapshots[p->nr_snapshots - 1]->time_ns;
+	char text[32];
+
+	fprintf(out,
+		"<div class=\"scroll\" tabindex=\"0\">"
+		"<svg class=\"chart\" viewBox=\"0 0 %.0f %.0f\" "
+		"width=\"100%%\" font-family=\"sans-serif\" "
+		"font-size=\"11\">\n",
+		CHART_WIDTH, CHART_HEIGHT + 20);
+	for (size_t k = 0; k < KF_ARRAY_SIZE(lines); k++)
+		curve(p, &lines[k], most, KF_MAX(last, 1ULL), out);
+	fprintf(out,
+		"<text x=\"3\" y=\"11\">%s</text>\n"
+		"<text x=\"3\" y=\"%.0f\">0 s</text>\n"
+		"<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">%.1f s</text>\n"
+		"</svg></div>\n",
+		kf_human_bytes(text, sizeof(text), most), CHART_HEIGHT + 15,
+		CHART_WIDTH - 3, CHART_HEIGHT + 15, (double)last / 1e9);
+}
+
+static void cell_bytes(FILE *out, uint64_t bytes)
+{
+	char text[32];
+
+	fprintf(out, "<td class=\"n\">%s</td>",
+		kf_human_bytes(text, sizeof(text), bytes));
+}
+
+static void timeline(const struct kf_profile *p, FILE *out)
+{
+	size_t step = p->nr_snapshots / 20 + 1;
+
+	if (!p->nr_snapshots)
+		return;
+	fputs("<h2>Over the time</h2>\n", out);
+	chart(p, out);
+	fputs("<details><summary>As a table</summary><table><tr><th "
+	      "class=\"n\">time<th class=\"n\">live<th class=\"n\">held<th "
+	      "class=\"n\">resident<th class=\"n\">blocks</tr>\n",
+	      out);
+	for (size_t i = 0; i < p->nr_snapshots; i += step) {
+		const struct kf_profile_snapshot *s = p->snapshots[i];
+
+		fprintf(out, "<tr><td class=\"n\">%.1f s</td>",
+			(double)s->time_ns / 1e9);
+		cell_bytes(out, s->live);
+		cell_bytes(out, s->held);
+		cell_bytes(out, s->resident);
+		fprintf(out, "<td class=\"n\">%" PRIu64 "</td></tr>\n",
+			s->live_blocks);
+	}
+	fputs("</table></details>\n", out);
+}
+
+static void amount(const struct kf_prof *prof, const struct kf_estimate *e,
+		   FILE *out)
+{
+	char value[32], error[32];
+	enum kf_metric m = prof->pick.metric;
+
+	fprintf(out,
+		"<td class=\"n\">%s</td><td class=\"n\">\302\261 %s</td>"
+		"<td class=\"n\">%.1f %%</td>",
+		kf_metric_text(value, sizeof(value), m, e->value),
+		kf_metric_text(error, sizeof(error), m, kf_estimate_error(*e)),
+		prof->total.value > 0 ? 100 * e->value / prof->total.value : 0);
+}
+
+static void stack(const struct kf_prof *prof, const struct kf_site *site,
+		  FILE *out)
+{
+	fputs("<details><summary>", out);
+	if (!site->nr_frames)
+		fputs("[no stack]", out);
+	for (size_t i = 0; i < site->nr_frames; i++) {
+		const struct kf_frame *f = site->frames[i];
+
+		if (i == 1)
+			fputs("</summary>", out);
+		kf_xml_text(out, f->function);
+		fputs(" <span class=\"note\">", out);
+		if (f->file) {
+			kf_xml_text(out, f->file);
+			fprintf(out, ":%u", f->line);
+		} else {
+			kf_xml_text(out, f->library);
+		}
+		fputs("</span><br>", out);
+	}
+	if (site->nr_frames < 2)
+		fputs("</summary>", out);
+	fputs("</details>", out);
+}
+
+static void sites(const struct kf_prof *prof, FILE *out)
+{
+	size_t nr = KF_MIN(prof->nr_sites, (size_t)MAX_SITES);
+
+	fprintf(out,
+		"<h2>The largest stacks</h2>\n<p class=\"note\">%zu of %zu</p>\n"
+		"<div class=\"scroll\" tabindex=\"0\">"
+		"<table><tr><th class=\"n\">%s<th class=\"n\">95 %%<th "
+		"class=\"n\">share<th class=\"n\">samples<th>tag<th>thread"
+		"<th>stack, the inmost call first</tr>\n",
+		nr, prof->nr_sites, kf_metric_name(prof->pick.metric));
+	for (size_t i = 0; i < nr; i++) {
+		const struct kf_site *site = &prof->sites[i];
+
+		fputs("<tr>", out);
+		amount(prof, &site->value, out);
+		fprintf(out, "<td class=\"n\">%" PRIu64 "</td><td>",
+			site->now.samples);
+		kf_xml_text(out, site->tag);
+		fputs("</td><td>", out);
+		kf_xml_text(out, site->thread);
+		fputs("</td><td>", out);
+		stack(prof, site, out);
+		fputs("</td></tr>\n", out);
+	}
+	fputs("</table></div>\n", out);
+}
+
+static void modules(const struct kf_profile *p, FILE *out)
+{
+	fputs("<h2>Code</h2>\n<details><summary>Files and their build ids"
+	      "</summary><table><tr><th>file<th>build id</tr>\n",
+	      out);
+	for (size_t i = 0; i < p->nr_modules; i++) {
+		const struct kf_profile_module *m = p->modules[i];
+
+		fputs("<tr><td>", out);
+		kf_xml_text(out, kf_profile_path(m));
+		fputs("</td><td>", out);
+		for (uint32_t k = 0; k < m->build_id_size; k++)
+			fprintf(out, "%02x", m->build_id[k]);
+		fputs("</td></tr>\n", out);
+	}
+	fputs("</table></details>\n", out);
+}
+
+static int write_html(const struct kf_prof *prof, FILE *out)
+{
+	begin(prof, out);
+	flame(prof, out);
+	timeline(&prof->profile, out);
+	sites(prof, out);
+	modules(&prof->profile, out);
+	fprintf(out, "<script>\n%s</script>\n</body></html>\n", page_js);
+	return 0;
+}
+
+const struct kf_prof_format kf_prof_format_html = {"html", write_html, true};

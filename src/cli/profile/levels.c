@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The other views of a profile: tree, timeline and summary.
+ */
+#include "config.h"
+
+#include "cli/profile/views.h"
+
+#include <stdlib.h>
+
+#define TREE_SHARE 0.005 /* of the total; less is left out of the tree */
+#define TREE_ROWS 60
+#define TIMELINE_ROWS 30
+
+enum { TREE_VALUE, TREE_ERROR, TREE_SHARE_COLUMN, TREE_NAME, NR_TREE };
+
+static struct kf_column tree_columns[NR_TREE] = {
+	[TREE_VALUE] = {"VALUE", "value", KF_CELL_BYTES},
+	[TREE_ERROR] = {"+-", "error_95", KF_CELL_BYTES},
+	[TREE_SHARE_COLUMN] = {"SHARE", "share_percent", KF_CELL_PERCENT},
+	[TREE_NAME] = {"CALLS", "calls", KF_CELL_TEXT},
+};
+
+static void add_nodes(struct kf_table *t, const struct kf_node *node,
+		      double total, int depth)
+{
+	struct kf_cell *row = kf_table_row(t);
+	char *name = kf_format("%*s%s", 2 * depth, "", node->label);
+
+	row[TREE_VALUE].count = (uint64_t)node->value.value;
+	row[TREE_ERROR].count = (uint64_t)kf_estimate_error(node->value);
+	if (total > 0)
+		row[TREE_SHARE_COLUMN].real = 100 * node->value.value / total;
+	else
+		row[TREE_SHARE_COLUMN].none = true;
+	kf_cell_text(&row[TREE_NAME], name);
+	free(name);
+	for (size_t i = 0; i < node->nr; i++) {
+		if (node->nodes[i].value.value >= total * TREE_SHARE)
+			add_nodes(t, &node->nodes[i], total, depth + 1);
+	}
+}
+
+static int show_tree(struct kf_report *r, struct kf_prof *prof)
+{
+	struct kf_node *root = kf_tree_make(prof);
+	enum kf_cell_kind kind = prof->pick.metric == KF_METRIC_COUNT
+					 ? KF_CELL_COUNT
+					 : KF_CELL_BYTES;
+	struct kf_table t;
+
+	tree_columns[TREE_VALUE].kind = kind;
+	tree_columns[TREE_ERROR].kind = kind;
+	kf_table_init(&t, tree_columns, NR_TREE);
+	add_nodes(&t, root, root->value.value, 0);
+	kf_tree_free(root);
+	return kf_report_table(r, &t, -1, TREE_ROWS);
+}
+
+enum { AT, ESTIMATE, ESTIMATE_ERROR, LIVE, HELD, RESIDENT, BLOCKS, NR_TIME };
+
+static struct kf_column time_columns[NR_TIME] = {
+	[AT] = {"TIME", "time_seconds", KF_CELL_SECONDS},
+	[ESTIMATE] = {"SAMPLED", "value", KF_CELL_BYTES},
+	[ESTIMATE_ERROR] = {"+-", "error_95", KF_CELL_BYTES},
+	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
+	[HELD] = {"HELD", "held_bytes", KF_CELL_BYTES},
+	[RESIDENT] = {"RSS", "resident_bytes", KF_CELL_BYTES},
+	[BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
+};
+
+/* All stacks count, filtered or not, as LIVE and HELD are of the whole. */
+static struct kf_estimate total_at(struct kf_prof *prof,
+				   const struct kf_profile_snapshot *s,
+				   struct kf_profile_count *counts)
+{
+	const struct kf_profile *p = &prof->profile;
+	const struct kf_profile_count *c = kf_profile_counts(s);
+	struct kf_estimate sum = {0};
+
+	for (uint64_t k = 0; k < s->nr; k++) {
+		ptrdiff_t n = kf_profile_stack_of(p, c[k].entry);
+
+		if (n >= 0)
+			counts[n] = c[k];
+	}
+	for (size_t i = 0; i < p->nr_stacks; i++) {
+		struct kf_estimate e =
+			kf_metric_of(&counts[i], prof->pick.metric);
+
+		kf_metric_add(&sum, &e);
+	}
+	return sum;
+}
+
+static int show_timeline(struct kf_report *r, struct kf_prof *prof)
+{
+	const struct kf_profile *p = &prof->profile;
+	struct kf_profile_count *counts =
+		kf_alloc(p->nr_stacks, sizeof(*counts));
+	size_t step = 1;
+	struct kf_table t;
+
+	if (r->cli->format == KF_FORMAT_TABLE && !r->rows_given)
+		step = KF_MAX(p->nr_snapshots / TIMELINE_ROWS, (size_t)1);
+	if (prof->pick.metric == KF_METRIC_COUNT)
+		time_columns[ESTIMATE].kind =
+			time_columns[ESTIMATE_ERROR].kind = KF_CELL_COUNT;
+	kf_table_init(&t, time_columns, NR_TIME);
+	for (size_t i = 0; i < p->nr_snapshots; i++) {
+		const struct kf_profile_snapshot *s = p->snapshots[i];
+		struct kf_estimate sum = total_at(prof, s, counts);
+		struct kf_cell *row;
+
+		if (i % step && i + 1 < p->nr_snapshots)
+			continue;
+		row = kf_table_row(&t);
+		row[AT].real = (double)s->time_ns / 1e9;
+		row[ESTIMATE].count = (uint64_t)sum.value;
+		row[ESTIMATE_ERROR].count = (uint64_t)kf_estimate_error(sum);
+		row[LIVE].count = s->live;
+		row[HELD].count = s->held;
+		row[RESIDENT].count = s->resident;
+		row[RESIDENT].none = !s->resident;
+		row[BLOCKS].count = s->live_blocks;
+	}
+	free(counts);
+	return kf_report_table(r, &t, -1, SIZE_MAX);
+}
+
+enum {
+	PROGRAM,
+	PID,
+	SECONDS,
+	LOOKS,
+	STACKS,
+	ALL_SAMPLES,
+	ESTIMATED,
+	INTERVAL,
+	SUM_LIVE,
+	SUM_HELD,
+	SUM_RESIDENT,
+	ENDED,
+	NR_SUM
+};
+
+static const struct kf_column sum_columns[NR_SUM] = {
+	[PROGRAM] = {"PROGRAM", "program", KF_CELL_TEXT},
+	[PID] = {"PID", "pid", KF_CELL_COUNT},
+	[SECONDS] = {"SECONDS", "duration_seconds", KF_CELL_SECONDS},
+	[LOOKS] = {"LOOKS", "looks", KF_CELL_COUNT},
+	[STACKS] = {"STACKS", "stacks", KF_CELL_COUNT},
+	[ALL_SAMPLES] = {"SAMPLES", "samples", KF_CELL_COUNT},
+	[ESTIMATED] = {"SAMPLED", "estimated_bytes", KF_CELL_BYTES},
+	[INTERVAL] = {"+-", "error_95", KF_CELL_BYTES},
+	[SUM_LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
+	[SUM_HELD] = {"HELD", "held_bytes", KF_CELL_BYTES},
+	[SUM_RESIDENT] = {"RSS", "resident_bytes", KF_CELL_BYTES},
+	[ENDED] = {"ENDED", "ended", KF_CELL_TEXT},
+};
+
+static int show_summary(struct kf_report *r, struct kf_prof *prof)
+{
+	const struct kf_profile *p = &prof->profile;
+	const struct kf_stats_identity *id = &p->head.identity;
+	struct kf_estimate live = {0};
+	struct kf_cell *row;
+	struct kf_table t;
+
+	kf_table_init(&t, sum_columns, NR_SUM);
+	row = kf_table_row(&t);
+	kf_cell_text(&row[PROGRAM], id->name[0] ? id->name : id->comm);
+	row[PID].count = (uint64_t)id->pid;
+	row[LOOKS].count = p->nr_snapshots;
+	row[STACKS].count = prof->nr_sites;
+	for (size_t i = 0; i < prof->nr_sites; i++) {
+		struct kf_estimate e =
+			kf_metric_of(&prof->sites[i].now, KF_METRIC_LIVE);
+
+		row[ALL_SAMPLES].count += prof->sites[i].now.samples;
+		kf_metric_add(&live, &e);
+	}
+	row[ESTIMATED].count = (uint64_t)live.value;
+	row[INTERVAL].count = (uint64_t)kf_estimate_error(live);
+	if (prof->snapshot) {
+		row[SECONDS].real = (double)prof->time_ns / 1e9;
+		row[SUM_LIVE].count = prof->snapshot->live;
+		row[SUM_HELD].count = prof->snapshot->held;
+		row[SUM_RESIDENT].count = prof->snapshot->resident;
+		row[SUM_RESIDENT].none = !prof->snapshot->resident;
+	}
+	kf_cell_text(&row[ENDED], p->ended ? "yes" : "no");
+	return kf_report_table(r, &t, -1, SIZE_MAX);
+}
+
+const struct kf_prof_view kf_prof_view_tree = {"tree", show_tree, true};
+const struct kf_prof_view kf_prof_view_timeline = {"timeline", show_timeline};
+const struct kf_prof_view kf_prof_view_summary = {"summary", show_summary};

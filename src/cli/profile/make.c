@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Only what changed is appended, so that a profile grows with distinct stacks
+ * and with what allocates, not with time alone.
+ */
+#include "config.h"
+
+#include "cli/profile/make.h"
+
+#include "cli/cli.h"
+#include "cli/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct known_count {
+	uint64_t key;
+	struct kf_profile_count count;
+};
+
+struct known_tid {
+	uint64_t key;
+	char name[16];
+};
+
+static void put_bytes(struct kf_maker *m, const void *bytes, size_t size)
+{
+	if (size > m->room - m->size) {
+		size_t room = 2 * (m->size + size) + 4096;
+		char *more = realloc(m->bytes, room);
+
+		if (!more) {
+			kf_error("out of memory");
+			exit(KF_EXIT_FAILED);
+		}
+		m->bytes = more;
+		m->room = room;
+	}
+	if (size)
+		memcpy(m->bytes + m->size, bytes, size);
+	m->size += size;
+}
+
+void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
+		  size_t more_size)
+{
+	static const char zeroes[8];
+	struct kf_profile_record *r = head;
+	size_t gap = KF_ALIGN_UP(more_size, (size_t)8) - more_size;
+
+	r->size = (uint32_t)(size + more_size + gap);
+	put_bytes(m, head, size);
+	put_bytes(m, more, more_size);
+	put_bytes(m, zeroes, gap);
+}
+
+static void put_tags(struct kf_maker *m, const struct kf_snapshot *s)
+{
+	for (uint32_t i = 1; i < s->nr_tags; i++) {
+		const struct kf_stats_tag *t = &s->tags[i];
+		struct kf_profile_tag tag = {
+			.record.kind = KF_PROFILE_TAG,
+			.entry = i,
+			.parent = t->parent,
+			.tid = t->tid,
+			.depth = t->depth,
+		};
+		bool is_new;
+
+		if (t->state == KF_TAG_FREE)
+			continue;
+		kf_entry(&m->tags, i, &is_new);
+		if (!is_new)
+			continue;
+		memcpy(tag.name, t->name, sizeof(tag.name));
+		kf_maker_put(m, &tag, sizeof(tag), NULL, 0);
+	}
+}
+
+static void put_threads(struct kf_maker *m, const struct kf_snapshot *s)
+{
+	for (unsigned int i = 0; i < s->nr_threads; i++) {
+		const struct kf_thread_count *t = &s->threads[i];
+		struct kf_profile_thread thread = {
+			.record.kind = KF_PROFILE_THREAD,
+			.tid = t->tid,
+		};
+		char *known;
+		bool is_new;
+
+		if (t->tid <= 0 || t->state != KF_SLOT_IN_USE)
+			continue;
+		memcpy(thread.name, t->name, sizeof(thread.name));
+		known = kf_entry(&m->threads, (uint64_t)t->tid, &is_new);
+		known += offsetof(struct known_tid, name);
+		if (!is_new && !memcmp(known, thread.name, sizeof(thread.name)))
+			continue;
+		memcpy(known, thread.name, sizeof(thread.name));
+		kf_maker_put(m, &thread, sizeof(thread), NULL, 0);
+	}
+}
+
+static void put_stack(struct kf_maker *m, const struct kf_stats_stack *s,
+		      uint32_t entry)
+{
+	struct kf_profile_stack stack = {
+		.record.kind = KF_PROFILE_STACK,
+		.entry = entry,
+		.nr_frames = s->nr_frames,
+		.tag = s->tag,
+		.flags = s->flags,
+		.tid = s->tid,
+	};
+
+	kf_maker_put(m, &stack, sizeof(stack), s->frame,
+		     s->nr_frames * sizeof(*s->frame));
+}
+
+static struct kf_profile_count count_of(const struct kf_stats_stack *s,
+					uint32_t entry)
+{
+	return (struct kf_profile_count){
+		.entry = entry,
+		.samples = s->samples,
+		.freed_samples = s->freed_samples,
+		.allocated = s->allocated,
+		.freed = s->freed,
+		.allocated_blocks = s->allocated_blocks,
+		.freed_blocks = s->freed_blocks,
+		.peak = s->peak,
+		.peak_blocks = s->peak_blocks,
+		.variance = s->variance,
+		.freed_variance = s->freed_variance,
+	};
+}
+
+/* Appends stacks that are new; returns the counts that changed, and how many */
+static struct kf_profile_count *
+changes(struct kf_maker *m, const struct kf_snapshot *s, uint64_t *nr)
+{
+	struct kf_profile_count *all = kf_alloc(s->nr_stacks, sizeof(*all));
+
+	*nr = 0;
+	for (uint32_t i = 0; i < s->nr_stacks; i++) {
+		struct kf_profile_count now = count_of(&s->stacks[i], i);
+		char *known;
+		bool is_new;
+
+		if (!s->stacks[i].hash)
+			continue;
+		known = kf_entry(&m->counts, (uint64_t)i + 1, &is_new);
+		known += offsetof(struct known_count, count);
+		if (is_new)
+			put_stack(m, &s->stacks[i], i);
+		if (!is_new && !memcmp(known, &now, sizeof(now)))
+			continue;
+		memcpy(known, &now, sizeof(now));
+		all[(*nr)++] = now;
+	}
+	return all;
+}
+
+void kf_maker_begin(struct kf_maker *m, const struct kf_stats_identity *id,
+		    uint64_t real_ns, uint64_t interval_ns)
+{
+	struct kf_profile_header head = {
+		.magic = KF_PROFILE_MAGIC,
+		.major = KF_PROFILE_MAJOR,
+		.minor = KF_PROFILE_MINOR,
+		.header_size = sizeof(head),
+		.real_ns = real_ns,
+		.interval_ns = interval_ns,
+		.identity = *id,
+	};
+
+	kf_maker_release(m);
+	m->counts.entry_size = sizeof(struct known_count);
+	m->tags.entry_size = sizeof(uint64_t);
+	m->threads.entry_size = sizeof(struct known_tid);
+	m->modules.entry_size = sizeof(uint64_t);
+	put_bytes(m, &head, sizeof(head));
+}
+
+static void put_snapshot(struct kf_maker *m, const struct kf_file *f,
+			 const struct kf_snapshot *s, uint64_t time_ns)
+{
+	const struct kf_totals *t = &s->totals;
+	struct kf_profile_snapshot look = {
+		.record.kind = KF_PROFILE_SNAPSHOT,
+		.time_ns = time_ns,
+		.live = t->live,
+		.rounding = t->rounding,
+		.cached = t->cached,
+		.free = t->free,
+		.metadata = t->metadata,
+		.held = t->held,
+		.resident = kf_process_resident(f),
+		.live_blocks = t->live_blocks,
+	};
+	struct kf_profile_count *counts;
+
+	put_tags(m, s);
+	put_threads(m, s);
+	counts = changes(m, s, &look.nr);
+	/* after the stacks were read, so that their code is mapped */
+	kf_maker_modules(m, f->pid, s);
+	kf_maker_put(m, &look, sizeof(look), counts, look.nr * sizeof(*counts));
+	free(counts);
+}
+
+enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
+				  uint64_t time_ns)
+{
+	enum kf_read_result result;
+	struct kf_snapshot s;
+
+	result = kf_snapshot_read_with(f->dirfd, f->name,
+				       KF_TABLE_TAGS | KF_TABLE_STACKS, &s);
+	if (result == KF_READ_OK)
+		put_snapshot(m, f, &s, time_ns);
+	kf_snapshot_release(&s);
+	return result;
+}
+
+void kf_maker_end(struct kf_maker *m)
+{
+	struct kf_profile_record end = {.kind = KF_PROFILE_END};
+
+	kf_maker_put(m, &end, sizeof(end), NULL, 0);
+}
+
+void kf_maker_release(struct kf_maker *m)
+{
+	free(m->bytes);
+	kf_map_release(&m->counts);
+	kf_map_release(&m->tags);
+	kf_map_release(&m->threads);
+	kf_map_release(&m->modules);
+	memset(m, 0, sizeof(*m));
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The code that a process has mapped, as records, with the build ids that the
+ * library read, or that its files have now.
+ */
+#include "config.h"
+
+#include "cli/cli.h"
+#include "cli/profile/make.h"
+#include "reader/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void put_module(struct kf_maker *m, int pid, const struct kf_code *code)
+{
+	struct kf_profile_module module = {
+		.record.kind = KF_PROFILE_MODULE,
+		.begin = code->begin,
+		.end = code->end,
+		.offset = code->offset,
+		.base = code->base,
+	};
+	int fd = -1;
+
+	if (code->build_id_size) {
+		module.build_id_size = code->build_id_size;
+		memcpy(module.build_id, code->build_id, code->build_id_size);
+	} else {
+		fd = kf_code_open("/proc", pid, code);
+	}
+	if (fd >= 0) {
+		module.build_id_size = (uint32_t)kf_elf_build_id(
+			fd, module.build_id, sizeof(module.build_id));
+		close(fd);
+	}
+	kf_maker_put(m, &module, sizeof(module), code->path,
+		     strlen(code->path) + 1);
+}
+
+/* Another file may lie where one was: both are known. */
+static uint64_t key_of(const struct kf_code *code)
+{
+	uint64_t key = code->begin ^ code->offset << 20;
+
+	for (const char *p = code->path; *p; p++)
+		key = (key ^ (unsigned char)*p) * 0x100000001b3ULL;
+	return key | 1;
+}
+
+void kf_maker_modules(struct kf_maker *m, int pid, const struct kf_snapshot *s)
+{
+	struct kf_codes codes;
+	bool is_new;
+
+	if (!kf_codes_read("/proc", pid, s, &codes)) {
+		kf_error("out of memory");
+		exit(KF_EXIT_FAILED);
+	}
+	for (size_t i = 0; i < codes.nr; i++) {
+		kf_entry(&m->modules, key_of(&codes.code[i]), &is_new);
+		if (is_new)
+			put_module(m, pid, &codes.code[i]);
+	}
+	kf_codes_release(&codes);
+}

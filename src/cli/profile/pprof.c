@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A profile in the format of pprof: what the command knows of its sites, with
+ * source lines and inlined calls.
+ */
+#include "config.h"
+
+#include "cli/profile/views.h"
+#include "reader/pprof.h"
+
+#include <stdlib.h>
+
+static void add_module(struct kf_pprof *p, const struct kf_profile_module *m)
+{
+	kf_pprof_mapping(p, &(struct kf_pprof_mapping){
+				    .begin = m->begin,
+				    .end = m->end,
+				    .offset = m->offset,
+				    .path = kf_profile_path(m),
+				    .build_id = m->build_id,
+				    .build_id_size = m->build_id_size,
+				    .named = true,
+			    });
+}
+
+/* The location of the call whose frames begin at @f: some may be inlined. */
+static uint64_t location(struct kf_pprof *p, const struct kf_frame *const *f,
+			 size_t nr)
+{
+	uint64_t id = kf_pprof_known(p, f[0]->address);
+	struct kf_pprof_line *lines;
+
+	if (id)
+		return id;
+	lines = kf_alloc(nr, sizeof(*lines));
+	for (size_t i = 0; i < nr; i++)
+		lines[i] = (struct kf_pprof_line){
+			.function = f[i]->function,
+			.file = f[i]->file,
+			.line = f[i]->line,
+		};
+	id = kf_pprof_location(p, f[0]->address, (uint64_t)(f[0]->module + 1),
+			       lines, nr);
+	free(lines);
+	return id;
+}
+
+static void add_labels(struct kf_pprof *p, const struct kf_prof *prof,
+		       const struct kf_site *site)
+{
+	char comm[17];
+
+	kf_profile_thread_name(&prof->profile, site->stack->tid, comm);
+	if (site->tag[0])
+		kf_pprof_label(p, "tag", site->tag, 0);
+	if (site->stack->tid)
+		kf_pprof_label(p, "tid", NULL, site->stack->tid);
+	if (comm[0])
+		kf_pprof_label(p, "comm", comm, 0);
+}
+
+static void add_site(struct kf_pprof *p, const struct kf_prof *prof,
+		     const struct kf_site *site)
+{
+	uint64_t *ids = kf_alloc(site->nr_frames, sizeof(*ids));
+	size_t nr_ids = 0, nr;
+
+	for (size_t i = 0; i < site->nr_frames; i += nr) {
+		for (nr = 1; site->frames[i + nr - 1]->inlined &&
+			     i + nr < site->nr_frames;)
+			nr++;
+		ids[nr_ids++] = location(p, &site->frames[i], nr);
+	}
+	kf_pprof_sample(p, ids, nr_ids,
+			&(struct kf_pprof_count){
+				.allocated = site->now.allocated,
+				.freed = site->now.freed,
+				.allocated_blocks = site->now.allocated_blocks,
+				.freed_blocks = site->now.freed_blocks,
+			});
+	free(ids);
+	add_labels(p, prof, site);
+}
+
+static int write_pprof(const struct kf_prof *prof, FILE *out)
+{
+	const struct kf_profile *profile = &prof->profile;
+	struct kf_pprof *p = kf_pprof_begin(
+		profile->head.real_ns + prof->time_ns, prof->time_ns);
+	char *bytes = NULL;
+	size_t size;
+
+	if (p) {
+		for (size_t i = 0; i < profile->nr_modules; i++)
+			add_module(p, profile->modules[i]);
+		for (size_t i = 0; i < prof->nr_sites; i++)
+			add_site(p, prof, &prof->sites[i]);
+		bytes = kf_pprof_end(p, &size);
+	}
+	if (!bytes) {
+		kf_error("out of memory");
+		return -1;
+	}
+	fwrite(bytes, 1, size, out); /* who closes the file looks for errors */
+	free(bytes);
+	return 0;
+}
+
+const struct kf_prof_format kf_prof_format_pprof = {"pb.gz", write_pprof};

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the rooms of a profile's report share: its sites with their names, what
+ * is counted of them, and the tree that they make.
+ *
+ * An estimate is a sum over samples; its error is that of a 95 % interval, 1.96
+ * times the root of its variance, and variances of sums add up.
+ */
+#ifndef KF_CLI_PROFILE_H
+#define KF_CLI_PROFILE_H
+
+#include "cli/cli.h"
+#include "cli/profile/symbols.h"
+#include "reader/estimate.h"
+#include "reader/profile.h"
+
+#include <stdio.h>
+
+enum kf_metric {
+	KF_METRIC_LIVE,	 /* bytes not freed yet */
+	KF_METRIC_PEAK,	 /* most bytes that were live at a time */
+	KF_METRIC_ALLOC, /* bytes, freed or not */
+	KF_METRIC_COUNT, /* blocks, freed or not */
+	KF_NR_METRICS
+};
+
+enum kf_grouping {
+	KF_GROUP_FUNCTION,
+	KF_GROUP_LINE,
+	KF_GROUP_LIB,
+	KF_GROUP_TAG,
+	KF_GROUP_THREAD,
+	KF_NR_GROUPINGS
+};
+
+/* What was asked for. */
+struct kf_profile_pick {
+	enum kf_metric metric;
+	bool usual; /* the metric was not asked for: kf_prof_open() chooses */
+	enum kf_grouping group;
+	const char *filter; /* a regular expression, or NULL */
+	double at;	    /* seconds since the begin; below 0: the end */
+};
+
+/* A stack with its names. Frames of the allocator itself are left out. */
+struct kf_site {
+	const struct kf_profile_stack *stack;
+	struct kf_profile_count now;   /* at the time asked for */
+	struct kf_profile_count first; /* when it was first seen */
+	struct kf_estimate value;      /* of the metric */
+	size_t nr_frames;
+	const struct kf_frame **frames; /* the inmost first */
+	char *tag;			/* path, "" none */
+	char *thread;			/* name and id, "" not known */
+};
+
+struct kf_prof {
+	const struct kf_cli *cli;
+	const char *path;
+	struct kf_profile_pick pick;
+	struct kf_profile profile;
+	uint64_t time_ns; /* of the snapshot that is shown */
+	bool at_end;	  /* the program had ended by then */
+	const struct kf_profile_snapshot *snapshot; /* NULL: there is none */
+	struct kf_symbols *symbols;
+	size_t nr_sites; /* those of which there is something to show */
+	struct kf_site *sites;
+	struct kf_estimate total;
+};
+
+/* A function under those that call it; or whatever a group is of. */
+struct kf_node {
+	char *label;
+	struct kf_estimate value; /* with all below */
+	struct kf_estimate self;
+	double samples;
+	const struct kf_frame *frame; /* one that it stands for, or NULL */
+	size_t nr;
+	struct kf_node *nodes; /* the largest first */
+};
+
+/**
+ * kf_prof_open() - read a profile or a stats file and name its sites
+ * @prof:	@cli, @path and @pick are filled in; out: the rest
+ *
+ * Context: one thread; the command has no other.
+ * Return: 0, or the exit status after a message; close it in any case.
+ */
+int kf_prof_open(struct kf_prof *prof);
+
+/**
+ * kf_prof_close() - let a profile go
+ * @prof:	the profile
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_prof_close(struct kf_prof *prof);
+
+/**
+ * kf_prof_is_one() - whether a file is a profile or a stats file
+ * @path:	the file
+ *
+ * Context: one thread; the command has no other.
+ * Return: whether its magic says so.
+ */
+bool kf_prof_is_one(const char *path);
+
+/**
+ * kf_metric_of() - what a metric is of a stack's counts
+ * @c:		the counts
+ * @metric:	the metric
+ *
+ * Context: one thread; the command has no other.
+ * Return: the estimate.
+ */
+struct kf_estimate kf_metric_of(const struct kf_profile_count *c,
+				enum kf_metric metric);
+
+/**
+ * kf_metric_add() - add an estimate to a sum
+ * @sum:	the sum
+ * @e:		the estimate
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_metric_add(struct kf_estimate *sum, const struct kf_estimate *e);
+
+/**
+ * kf_metric_name() - a metric as --metric names it
+ * @metric:	the metric
+ *
+ * Context: one thread; the command has no other.
+ * Return: a constant string.
+ */
+const char *kf_metric_name(enum kf_metric metric);
+
+/**
+ * kf_metric_text() - an amount of a metric for people
+ * @buf:	out
+ * @size:	room in @buf
+ * @metric:	the metric
+ * @value:	the amount
+ *
+ * Context: one thread; the command has no other.
+ * Return: @buf.
+ */
+char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,
+		     double value);
+
+/**
+ * kf_profile_pick_option() - take an option that picks from a profile
+ * @pick:	where to put it
+ * @command:	whose option it is
+ * @key:	of enum kf_profile_key
+ * @arg:	its argument
+ *
+ * Context: one thread; the command has no other.
+ * Return: 0, or the exit status after a message.
+ */
+int kf_profile_pick_option(struct kf_profile_pick *pick, const char *command,
+			   int key, const char *arg);
+
+/* Far from the keys of enum kf_report_key. */
+enum kf_profile_key {
+	KF_PROFILE_METRIC = KF_OPT_OWN + 100,
+	KF_PROFILE_GROUP,
+	KF_PROFILE_FILTER,
+	KF_PROFILE_AT,
+	KF_PROFILE_KEYS
+};
+
+/**
+ * kf_site_label() - what a frame of a site is called
+ * @prof:	the profile; its grouping decides
+ * @frame:	the frame
+ *
+ * Context: one thread; the command has no other.
+ * Return: the name, not escaped; free() it.
+ */
+char *kf_site_label(const struct kf_prof *prof, const struct kf_frame *frame);
+
+/**
+ * kf_site_labels() - the names from the outmost call to the inmost
+ * @prof:	the profile
+ * @site:	the site
+ * @nr:		out: how many, at least 1
+ *
+ * A grouping by tag or thread puts these before the functions; one by library
+ * names each once as long as it goes on.
+ *
+ * Context: one thread; the command has no other.
+ * Return: the names; kf_site_labels_free() them.
+ */
+char **kf_site_labels(const struct kf_prof *prof, const struct kf_site *site,
+		      size_t *nr);
+
+/**
+ * kf_site_labels_free() - free what kf_site_labels() gave
+ * @labels:	the names
+ * @nr:		how many
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_site_labels_free(char **labels, size_t nr);
+
+/**
+ * kf_site_group() - what a site is counted for
+ * @prof:	the profile; its grouping decides
+ * @site:	the site
+ *
+ * Context: one thread; the command has no other.
+ * Return: the name; free() it.
+ */
+char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site);
+
+/**
+ * kf_site_callers() - some calls of a site in a line
+ * @site:	the site
+ * @from:	index of the inmost one that is wanted
+ * @nr:		at most so many
+ *
+ * Context: one thread; the command has no other.
+ * Return: the functions as "a < b < c"; free() it.
+ */
+char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr);
+
+/**
+ * kf_tree_make() - join all sites to a tree of calls
+ * @prof:	the profile
+ *
+ * Context: one thread; the command has no other.
+ * Return: the root, whose value is the total; kf_tree_free() it.
+ */
+struct kf_node *kf_tree_make(const struct kf_prof *prof);
+
+/**
+ * kf_tree_free() - free a tree
+ * @root:	its root
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_tree_free(struct kf_node *root);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator report of a profile: chooses the view, or the format by the
+ * suffix of -o, and says what makes the figures less than the truth.
+ */
+#include "config.h"
+
+#include "cli/profile/views.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KF_PROFILE_FORMAT(id)
+#define KF_PROFILE_VIEW(id) &kf_prof_view_##id,
+static const struct kf_prof_view *const views[] = {
+#include "cli/profile/views.def"
+};
+#undef KF_PROFILE_VIEW
+#undef KF_PROFILE_FORMAT
+
+#define KF_PROFILE_VIEW(id)
+#define KF_PROFILE_FORMAT(id) &kf_prof_format_##id,
+static const struct kf_prof_format *const formats[] = {
+#include "cli/profile/views.def"
+};
+#undef KF_PROFILE_VIEW
+#undef KF_PROFILE_FORMAT
+
+const struct kf_prof_view *kf_prof_view_find(const char *name)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(views); i++) {
+		if (!strcmp(views[i]->name, name))
+			return views[i];
+	}
+	return NULL;
+}
+
+static const struct kf_prof_format *format_of(const char *path)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(formats); i++) {
+		size_t len = strlen(formats[i]->suffix), all = strlen(path);
+
+		if (all > len + 1 && path[all - len - 1] == '.' &&
+		    !strcmp(path + all - len, formats[i]->suffix))
+			return formats[i];
+	}
+	return NULL;
+}
+
+static int unknown_suffix(const char *path)
+{
+	char *all = kf_format(".%s", formats[0]->suffix), *longer;
+
+	for (size_t i = 1; i < KF_ARRAY_SIZE(formats); i++) {
+		longer = kf_format("%s, .%s", all, formats[i]->suffix);
+		free(all);
+		all = longer;
+	}
+	kf_error("report: -o: '%s' does not end in one of %s", path, all);
+	free(all);
+	return KF_EXIT_USAGE;
+}
+
+static int write_file(struct kf_report *r, const struct kf_prof *prof,
+		      const struct kf_prof_format *format)
+{
+	struct kf_output o;
+	int rc;
+
+	if (kf_output_open(&o, r->output))
+		return KF_EXIT_FAILED;
+	rc = format->write(prof, o.file);
+	if (kf_output_close(&o, !rc))
+		rc = -1;
+	return rc ? KF_EXIT_FAILED : KF_EXIT_OK;
+}
+
+static void tell_losses(const struct kf_report *r, const struct kf_prof *prof)
+{
+	uint64_t beyond = 0, without = 0;
+
+	for (size_t i = 0; i < prof->nr_sites; i++) {
+		const struct kf_site *s = &prof->sites[i];
+
+		if (s->stack->flags & KF_STACK_OVERFLOW)
+			beyond += s->now.samples;
+		else if (!s->stack->nr_frames)
+			without += s->now.samples;
+	}
+	if (prof->profile.cut)
+		kf_note(r->cli, "report: the profile's end is not whole: its "
+				"recorder was killed, or the file is damaged");
+	if (beyond)
+		kf_note(r->cli,
+			"report: %llu samples found the table of stacks full",
+			(unsigned long long)beyond);
+	if (without)
+		kf_note(r->cli, "report: %llu samples have no stack",
+			(unsigned long long)without);
+}
+
+/* Which look it is, and how to see another: nobody has to guess. */
+static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
+{
+	double seconds = (double)prof->time_ns / 1e9;
+
+	if (!prof->pick.usual || !prof->snapshot)
+		return;
+	if (prof->at_end && !prof->time_ns)
+		kf_note(r->cli,
+			"report: the program had ended: the most that each had "
+			"at a time; --metric=live shows what was left");
+	else if (prof->at_end)
+		kf_note(r->cli,
+			"report: the program had ended: the most that each had "
+			"at a time; --metric=live shows what was left at %.1f "
+			"s, --at=SEC what was live before",
+			seconds);
+	else
+		kf_note(r->cli,
+			"report: what was live at %.1f s; --metric=peak shows "
+			"the most that each had at a time",
+			seconds);
+}
+
+int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
+		   const char *view)
+{
+	const struct kf_prof_format *format = NULL;
+	const struct kf_prof_view *shown =
+		view ? kf_prof_view_find(view) : views[0];
+	struct kf_prof prof = {.cli = r->cli, .path = r->path, .pick = *pick};
+	int status;
+
+	if (!shown) {
+		kf_error("report: --view: '%s' is not for a profile", view);
+		return KF_EXIT_USAGE;
+	}
+	if (r->output) {
+		format = format_of(r->output);
+		if (!format)
+			return unknown_suffix(r->output);
+	}
+	prof.pick.usual &= format ? format->weighs : shown->weighs;
+	status = kf_prof_open(&prof);
+	if (!status)
+		status = format ? write_file(r, &prof, format)
+				: shown->show(r, &prof);
+	if (!status)
+		tell_metric(r, &prof);
+	if (!status)
+		tell_losses(r, &prof);
+	kf_prof_close(&prof);
+	return status;
+}

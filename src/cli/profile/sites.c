@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * From the records of a profile to its sites: what each had at the time that
+ * was asked for, with the names of its calls.
+ */
+#include "config.h"
+
+#include "cli/profile/profile.h"
+
+#include "cli/profile/make.h"
+#include "cli/state.h"
+#include "reader/regular.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Calls inside it lead only from what a program asked for to its block. */
+#define ALLOCATOR "libkonfiscator"
+
+bool kf_prof_is_one(const char *path)
+{
+	int fd = kf_regular_open(path);
+	uint64_t magic = 0;
+	bool read_it;
+
+	if (fd < 0)
+		return false;
+	read_it = pread(fd, &magic, sizeof(magic), 0) == sizeof(magic);
+	close(fd);
+	return read_it &&
+	       (magic == KF_PROFILE_MAGIC || magic == KF_STATS_MAGIC);
+}
+
+/* How long a process has run; 0: it has ended, and nobody says when. */
+static uint64_t time_of(const struct kf_file *f)
+{
+	return f->life == KF_LIFE_ALIVE ? kf_file_age_ns(f) : 0;
+}
+
+/* A stats file becomes a profile of one look. */
+static enum kf_read_result read_stats(struct kf_prof *prof)
+{
+	const char *slash = strrchr(prof->path, '/');
+	char *dir = slash ? kf_format("%.*s", (int)(slash - prof->path + 1),
+				      prof->path)
+			  : kf_format(".");
+	const char *dirs[] = {dir, NULL};
+	struct kf_find find = {.dirs = dirs};
+	struct kf_files files = {0};
+	struct kf_maker m = {0};
+	enum kf_read_result result = KF_READ_FOREIGN;
+
+	if (kf_files_find(&find, &files)) {
+		kf_error("out of memory");
+		exit(KF_EXIT_FAILED);
+	}
+	kf_tell_refused(dirs);
+	for (unsigned int i = 0; i < files.nr; i++) {
+		const struct kf_file *f = &files.file[i];
+
+		if (strcmp(f->name, slash ? slash + 1 : prof->path) != 0)
+			continue;
+		kf_maker_begin(&m, &f->snap.id, f->snap.id.created_ns, 0);
+		result = kf_maker_look(&m, f, time_of(f));
+		if (result == KF_READ_OK) {
+			kf_maker_end(&m);
+			result = kf_profile_take(m.bytes, m.size,
+						 &prof->profile);
+			m.bytes = NULL;
+		}
+		break;
+	}
+	kf_maker_release(&m);
+	kf_files_release(&files);
+	free(dir);
+	return result;
+}
+
+static int read_any(struct kf_prof *prof)
+{
+	enum kf_read_result result =
+		kf_profile_read(prof->path, &prof->profile);
+
+	if (result == KF_READ_FOREIGN) {
+		kf_profile_release(&prof->profile);
+		result = read_stats(prof);
+	}
+	switch (result) {
+	case KF_READ_OK:
+		return 0;
+	case KF_READ_ERROR:
+		kf_error("%s: %s: %s", prof->cli->command->name, prof->path,
+			 strerror(errno));
+		break;
+	case KF_READ_FOREIGN:
+		kf_error("%s: %s: neither a profile nor a stats file",
+			 prof->cli->command->name, prof->path);
+		break;
+	case KF_READ_INCOMPATIBLE:
+		kf_error("%s: %s: of another version than this reads",
+			 prof->cli->command->name, prof->path);
+		break;
+	case KF_READ_NOT_READY:
+		kf_error("%s: %s: it is being made", prof->cli->command->name,
+			 prof->path);
+		break;
+	default:
+		kf_error("%s: %s: damaged", prof->cli->command->name,
+			 prof->path);
+	}
+	return KF_EXIT_FAILED;
+}
+
+static void choose_snapshot(struct kf_prof *prof)
+{
+	const struct kf_profile *p = &prof->profile;
+	double at = prof->pick.at;
+
+	for (size_t i = 0; i < p->nr_snapshots; i++) {
+		if (at >= 0 && i > 0 &&
+		    (double)p->snapshots[i]->time_ns / 1e9 > at)
+			break;
+		prof->snapshot = p->snapshots[i];
+		prof->time_ns = p->snapshots[i]->time_ns;
+	}
+}
+
+/*
+ * A program that has ended has freed what it has freed: what lives then is of
+ * less use than what it had at its most.
+ */
+static void choose_metric(struct kf_prof *prof)
+{
+	prof->at_end = prof->snapshot && !prof->snapshot->resident;
+	if (prof->pick.usual)
+		prof->pick.metric =
+			prof->at_end ? KF_METRIC_PEAK : KF_METRIC_LIVE;
+}
+
+static void add_frames(struct kf_prof *prof, struct kf_site *site)
+{
+	const uint64_t *address = kf_profile_frames(site->stack);
+	size_t room = 0;
+
+	for (uint32_t i = 0; i < site->stack->nr_frames; i++) {
+		size_t nr;
+		const struct kf_frame *f =
+			kf_symbols_frames(prof->symbols, address[i], &nr);
+
+		if (!site->nr_frames &&
+		    !strncmp(f->library, ALLOCATOR, strlen(ALLOCATOR)))
+			continue;
+		room += nr;
+		site->frames =
+			realloc(site->frames, room * sizeof(struct kf_frame *));
+		if (!site->frames) {
+			kf_error("out of memory");
+			exit(KF_EXIT_FAILED);
+		}
+		for (size_t k = 0; k < nr; k++)
+			site->frames[site->nr_frames++] = &f[k];
+	}
+}
+
+static void name_site(struct kf_prof *prof, struct kf_site *site)
+{
+	char tag[KF_PROFILE_TAG_PATH], thread[17];
+	int32_t tid = site->stack->tid;
+
+	kf_profile_tag_path(&prof->profile, site->stack->tag, tag);
+	site->tag = kf_format("%s", tag);
+	kf_profile_thread_name(&prof->profile, tid, thread);
+	if (!tid)
+		site->thread = kf_format("%s", "");
+	else
+		site->thread =
+			kf_format("%s (%d)", thread[0] ? thread : "?", tid);
+	add_frames(prof, site);
+}
+
+/*
+ * What the first look counted, to tell what grew; what came later grew from
+ * nothing.
+ */
+static void find_first(struct kf_prof *prof)
+{
+	const struct kf_profile *p = &prof->profile;
+	const struct kf_profile_snapshot *s;
+	const struct kf_profile_count *c;
+
+	if (!p->nr_snapshots)
+		return;
+	s = p->snapshots[0];
+	c = kf_profile_counts(s);
+	for (uint64_t k = 0; k < s->nr; k++) {
+		ptrdiff_t n = kf_profile_stack_of(p, c[k].entry);
+
+		if (n >= 0)
+			prof->sites[n].first = c[k];
+	}
+}
+
+static bool matches(const regex_t *re, const struct kf_site *site)
+{
+	if (!regexec(re, site->tag, 0, NULL, 0) ||
+	    !regexec(re, site->thread, 0, NULL, 0))
+		return true;
+	for (size_t i = 0; i < site->nr_frames; i++) {
+		const struct kf_frame *f = site->frames[i];
+
+		if (!regexec(re, f->function, 0, NULL, 0) ||
+		    !regexec(re, f->library, 0, NULL, 0) ||
+		    (f->file && !regexec(re, f->file, 0, NULL, 0)))
+			return true;
+	}
+	return false;
+}
+
+static void release_site(struct kf_site *site)
+{
+	free(site->frames);
+	free(site->tag);
+	free(site->thread);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const struct kf_site *x = a, *y = b;
+
+	if (x->value.value != y->value.value)
+		return x->value.value < y->value.value ? 1 : -1;
+	if (x->stack->entry != y->stack->entry)
+		return x->stack->entry < y->stack->entry ? -1 : 1;
+	return 0;
+}
+
+static int keep_sites(struct kf_prof *prof)
+{
+	bool filtered = prof->pick.filter != NULL;
+	size_t kept = 0;
+	regex_t re;
+
+	if (filtered &&
+	    regcomp(&re, prof->pick.filter, REG_EXTENDED | REG_NOSUB)) {
+		kf_error("%s: --filter: '%s' is not a regular expression",
+			 prof->cli->command->name, prof->pick.filter);
+		return KF_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < prof->nr_sites; i++) {
+		struct kf_site *site = &prof->sites[i];
+
+		if ((!site->now.samples && site->value.value <= 0) ||
+		    (filtered && !matches(&re, site))) {
+			release_site(site);
+			continue;
+		}
+		kf_metric_add(&prof->total, &site->value);
+		prof->sites[kept++] = *site;
+	}
+	prof->nr_sites = kept;
+	if (filtered)
+		regfree(&re);
+	qsort(prof->sites, kept, sizeof(*prof->sites), by_value);
+	return 0;
+}
+
+int kf_prof_open(struct kf_prof *prof)
+{
+	struct kf_profile_count *counts;
+	int status = read_any(prof);
+	size_t nr = prof->profile.nr_stacks;
+
+	if (status)
+		return status;
+	choose_snapshot(prof);
+	choose_metric(prof);
+	prof->symbols = kf_symbols_open(&prof->profile);
+	prof->sites = kf_alloc(nr, sizeof(*prof->sites));
+	prof->nr_sites = nr;
+	counts = kf_alloc(nr, sizeof(*counts));
+	kf_profile_at(&prof->profile, prof->time_ns, counts);
+	find_first(prof);
+	for (size_t i = 0; i < nr; i++) {
+		struct kf_site *site = &prof->sites[i];
+
+		site->stack = prof->profile.stacks[i];
+		site->now = counts[i];
+		site->value = kf_metric_of(&counts[i], prof->pick.metric);
+		name_site(prof, site);
+	}
+	free(counts);
+	return keep_sites(prof);
+}
+
+void kf_prof_close(struct kf_prof *prof)
+{
+	for (size_t i = 0; i < prof->nr_sites; i++)
+		release_site(&prof->sites[i]);
+	free(prof->sites);
+	kf_symbols_close(prof->symbols);
+	kf_profile_release(&prof->profile);
+	prof->sites = NULL;
+	prof->symbols = NULL;
+	prof->nr_sites = 0;
+}

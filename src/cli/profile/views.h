@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The views and the formats of a profile's report. A view prints a table; a
+ * format is chosen by the suffix of -o and writes a file for other programs or
+ * for a browser.
+ */
+#ifndef KF_CLI_PROFILE_VIEWS_H
+#define KF_CLI_PROFILE_VIEWS_H
+
+#include "cli/profile/profile.h"
+#include "cli/report/report.h"
+
+/* Where @weighs, what each stack has at a time is all that is shown. */
+struct kf_prof_view {
+	const char *name;
+	int (*show)(struct kf_report *r, struct kf_prof *prof);
+	bool weighs;
+};
+
+struct kf_prof_format {
+	const char *suffix;
+	/* Returns 0, or -1 after a message. */
+	int (*write)(const struct kf_prof *prof, FILE *out);
+	bool weighs;
+};
+
+#define KF_PROFILE_VIEW(id) extern const struct kf_prof_view kf_prof_view_##id;
+#define KF_PROFILE_FORMAT(id) \
+	extern const struct kf_prof_format kf_prof_format_##id;
+#include "cli/profile/views.def"
+#undef KF_PROFILE_VIEW
+#undef KF_PROFILE_FORMAT
+
+/**
+ * kf_prof_view_find() - a view by its name
+ * @name:	the name
+ *
+ * Context: one thread; the command has no other.
+ * Return: the view, or NULL.
+ */
+const struct kf_prof_view *kf_prof_view_find(const char *name);
+
+/**
+ * kf_prof_report() - show a profile
+ * @r:		the report: its path, output and rows count
+ * @pick:	what of the profile
+ * @view:	a view, or NULL for the usual one or that of the suffix
+ *
+ * Context: one thread; the command has no other.
+ * Return: the exit status.
+ */
+int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
+		   const char *view);
+
+/**
+ * kf_flame_write() - draw a tree as an SVG picture
+ * @prof:	the profile
+ * @root:	its tree
+ * @out:	where to
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_flame_write(const struct kf_prof *prof, const struct kf_node *root,
+		    FILE *out);
+
+/**
+ * kf_xml_text() - write text as XML has it
+ * @out:	where to
+ * @text:	escaped first
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_xml_text(FILE *out, const char *text);
+
+#endif

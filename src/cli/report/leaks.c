@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The view leaks: what is live at the end, the most bytes first.
+ */
+#include "config.h"
+
+#include "cli/report/groups.h"
+
+static struct kf_map groups = {.entry_size = sizeof(struct kf_group_sums)};
+
+enum { LIVE, BLOCKS, SIZE, FUNCTION, THREAD, TID, OLDEST };
+
+static const struct kf_column columns[] = {
+	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
+	[BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
+	[SIZE] = {"SIZE", "size_bytes", KF_CELL_BYTES},
+	[FUNCTION] = {"FUNCTION", "function", KF_CELL_TEXT},
+	[THREAD] = {"THREAD", "thread", KF_CELL_TEXT},
+	[TID] = {"TID", "tid", KF_CELL_COUNT},
+	[OLDEST] = {"OLDEST", "oldest_seconds", KF_CELL_SECONDS},
+};
+
+static void add_row(const struct kf_report *r, struct kf_table *t,
+		    const struct kf_group_sums *g)
+{
+	struct kf_cell *row = kf_table_row(t);
+
+	row[LIVE].count = g->live;
+	row[BLOCKS].count = g->live_blocks;
+	row[SIZE].count = kf_group_size(g);
+	kf_cell_text(&row[FUNCTION], kf_group_function(g));
+	kf_report_thread(r, kf_group_thread(g), &row[THREAD], &row[TID]);
+	row[OLDEST].real = (double)(r->replay.end_time - g->oldest) / 1e9;
+}
+
+static int end(struct kf_report *r)
+{
+	const struct kf_group_view view = {
+		.groups = &groups,
+		.columns = columns,
+		.nr_columns = KF_ARRAY_SIZE(columns),
+		.by_live = true,
+		.add_row = add_row,
+	};
+
+	return kf_group_view_end(r, &view);
+}
+
+static void release(void)
+{
+	kf_map_release(&groups);
+}
+
+const struct kf_view kf_view_leaks = {
+	.name = "leaks",
+	.help = "what is live at the end",
+	.end = end,
+	.release = release,
+};

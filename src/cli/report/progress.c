@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A bar on stderr while a recording is read, where somebody sits before it.
+ */
+#include "config.h"
+
+#include "cli/report/report.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#define WIDTH 40
+#define PAUSE_NS 100000000
+
+static bool shown;
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void show(uint64_t done, uint64_t all, uint64_t bytes)
+{
+	unsigned int full = (unsigned int)(done * WIDTH / all);
+	char size[32];
+
+	fprintf(stderr, "\r[%.*s%*s] %3u%% of %s", (int)full,
+		"########################################", (int)(WIDTH - full),
+		"", (unsigned int)(done * 100 / all),
+		kf_human_bytes(size, sizeof(size), bytes));
+	fflush(stderr);
+	shown = true;
+}
+
+void kf_progress(const struct kf_report *r)
+{
+	const struct kf_history *h = &r->history;
+	static uint64_t last_done, last_time;
+	static int terminal = -1;
+	uint64_t time;
+
+	if (terminal < 0)
+		terminal = !r->cli->quiet && isatty(STDERR_FILENO);
+	if (!terminal || !h->nr_chunks || h->done_chunks == last_done)
+		return;
+	last_done = h->done_chunks;
+	time = now_ns();
+	if (time - last_time < PAUSE_NS)
+		return;
+	last_time = time;
+	show(KF_MIN(last_done, h->nr_chunks), h->nr_chunks, h->file_size);
+}
+
+void kf_progress_end(void)
+{
+	if (shown)
+		fprintf(stderr, "\r\033[K");
+	shown = false;
+}
