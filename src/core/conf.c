@@ -4,12 +4,15 @@
  */
 #include "core/conf.h"
 
+#include "base/few.h"
 #include "base/match.h"
 #include "base/text.h"
 #include "engines/engine.h"
 #include "sys/env.h"
+#include "sys/file.h"
 #include "sys/out.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define PREFIX "KONFISCATOR_"
@@ -31,6 +34,14 @@ struct option {
 	uint64_t fallback;
 	void *value; /* in kf_conf */
 };
+
+/*
+ * A program may write what it likes over its environment, and those that show a
+ * title in ps do: what is looked at after the start is copied to here. A page
+ * of it is used where a text is set.
+ */
+static char texts[16384];
+static size_t texts_used;
 
 struct kf_conf kf_conf = {
 #define KF_CONF(id, kind, def, arg, help) .id = (KF_CONF_C_##kind)def,
@@ -85,6 +96,17 @@ static void variable_name(const struct option *o, char *buf, size_t size)
 					    : *c);
 }
 
+static void begin_line(struct kf_text *text, const char *name,
+		       const char *value)
+{
+	kf_text_str(text, "konfiscator: ");
+	kf_text_str(text, name);
+	kf_text_str(text, "=");
+	for (size_t i = 0; value[i] && i < 64; i++)
+		kf_text_char(text, value[i] >= ' ' && value[i] <= '~' ? value[i]
+								      : '?');
+}
+
 static void complain(const struct option *o, const char *name,
 		     const char *value)
 {
@@ -92,13 +114,7 @@ static void complain(const struct option *o, const char *name,
 	struct kf_text text;
 
 	kf_text_init(&text, buf, sizeof(buf) - 1);
-	kf_text_str(&text, "konfiscator: ");
-	kf_text_str(&text, name);
-	kf_text_str(&text, "=");
-	for (size_t i = 0; value[i] && i < 64; i++)
-		kf_text_char(&text, value[i] >= ' ' && value[i] <= '~'
-					    ? value[i]
-					    : '?');
+	begin_line(&text, name, value);
 	kf_text_str(&text, ": not ");
 	kf_text_str(&text, allowed[o->kind]);
 	if (o->kind == KIND_ACTION)
@@ -107,7 +123,56 @@ static void complain(const struct option *o, const char *name,
 	kf_out(&text);
 }
 
-static bool parse(const struct option *o, const char *value)
+/* NULL, with one line, where all texts together are too long. */
+static const char *keep(const char *name, const char *value)
+{
+	size_t size = kf_few_length(value) + 1;
+	char *kept = texts + texts_used;
+	char buf[256];
+	struct kf_text text;
+
+	if (size <= sizeof(texts) - texts_used) {
+		texts_used += size;
+		kf_few_copy(kept, value, size);
+		return kept;
+	}
+	kf_text_init(&text, buf, sizeof(buf) - 1);
+	begin_line(&text, name, value);
+	kf_text_str(&text, "...: too long; the default stays\n");
+	kf_out(&text);
+	return NULL;
+}
+
+/* Children may be made in another directory. */
+static bool is_from_here(char path[PATH_MAX], const char *value)
+{
+	struct kf_text text;
+	ssize_t n;
+
+	kf_text_init(&text, path, PATH_MAX);
+	n = value[0] == '/' ? 0 : kf_file_cwd(path, PATH_MAX);
+	if (n <= 0)
+		return false;
+	text.len = (size_t)n;
+	kf_text_char(&text, '/');
+	kf_text_str(&text, value);
+	return !kf_text_full(&text);
+}
+
+static void set_text(const struct option *o, const char *name,
+		     const char *value)
+{
+	char path[PATH_MAX];
+	const char *kept;
+
+	if (o->value == &kf_conf.dir && is_from_here(path, value))
+		value = path;
+	kept = keep(name, value);
+	if (kept)
+		*(const char **)o->value = kept;
+}
+
+static bool parse(const struct option *o, const char *name, const char *value)
 {
 	uint64_t n = 0;
 
@@ -128,7 +193,7 @@ static bool parse(const struct option *o, const char *value)
 		/* A path is judged when it is loaded. */
 		if (!kf_engine_find(value) && !strchr(value, '/'))
 			return false;
-		*(const char **)o->value = value;
+		set_text(o, name, value);
 		return true;
 	case KIND_ACTION:
 		if (!kf_parse_choice(o->arg, value, &n))
@@ -139,7 +204,7 @@ static bool parse(const struct option *o, const char *value)
 			return false;
 		/* fall through */
 	case KIND_STRING:
-		*(const char **)o->value = value;
+		set_text(o, name, value);
 		return true;
 	}
 	*(uint64_t *)o->value = n;
@@ -153,7 +218,7 @@ static bool read_variable(const struct option *o, const char *name)
 
 	if (!value || !*value)
 		return false;
-	if (!parse(o, value))
+	if (!parse(o, name, value))
 		complain(o, name, value);
 	return true;
 }
@@ -170,12 +235,23 @@ static void read_older_names(const struct option *o)
 	}
 }
 
+static void read_runtime_dir(void)
+{
+	const char *name = "XDG_RUNTIME_DIR";
+	const char *value = kf_env_get(name);
+
+	if (value && *value)
+		kf_conf.runtime_dir = keep(name, value);
+}
+
 void kf_conf_read(void)
 {
 	char name[64];
 
+	texts_used = 0;
 	if (!kf_env_is_trusted())
 		return;
+	read_runtime_dir();
 	for (size_t i = 0; i < KF_ARRAY_SIZE(options); i++) {
 		variable_name(&options[i], name, sizeof(name));
 		if (!read_variable(&options[i], name))

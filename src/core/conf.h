@@ -22,11 +22,15 @@ enum kf_on_error {
 	KF_ON_ERROR_ABORT_ON_SIZE,
 };
 
-/* One member an option; NULL strings are not set. Constant after start. */
+/*
+ * One member an option; NULL strings are not set. Constant after start, and all
+ * of it the library's own memory.
+ */
 struct kf_conf {
 #define KF_CONF(id, kind, def, arg, help) KF_CONF_C_##kind id;
 #include "core/conf.def"
 #undef KF_CONF
+	const char *runtime_dir; /* XDG_RUNTIME_DIR */
 };
 
 extern struct kf_conf kf_conf;
@@ -34,8 +38,9 @@ extern struct kf_conf kf_conf;
 /**
  * kf_conf_read() - read all options
  *
- * Each value that is not allowed gets one line on stderr and its default.
- * In a set-id program all stay at their defaults.
+ * Each value that is not allowed gets one line on stderr and its default. Texts
+ * are copied: a forked child has what was in force here, whatever the program
+ * has done to its environment. In a set-id program all stay at their defaults.
  *
  * Context: once, at start.
  */

@@ -93,7 +93,7 @@ void kf_start_stats_conf(struct kf_stats_conf *conf)
 		.trusted = kf_env_is_trusted(),
 		.guard = kf_conf.guard,
 		.dir = kf_conf.dir,
-		.runtime_dir = kf_env_get("XDG_RUNTIME_DIR"),
+		.runtime_dir = kf_conf.runtime_dir,
 		.name = kf_conf.name,
 		.engine = kf_engine_name(),
 		.class_bytes = class_bytes,
