@@ -78,6 +78,17 @@ uint64_t kf_history_ns(const struct kf_history *h, uint64_t ticks)
 	return (uint64_t)((unsigned __int128)ticks * h->ns_per_tick >> 32);
 }
 
+/*
+ * Whether no chunk was ever taken: the moments are at first that of the begin,
+ * and are written by turns, beginning with the second, at each chunk and at the
+ * stop. The file then is only as long as the header.
+ */
+static bool is_empty(const struct kf_record_header *head)
+{
+	return head->last[0].ticks == head->begin.ticks &&
+	       (!(head->last_index & 1) || head->stopped);
+}
+
 static enum kf_read_result read_header(struct kf_history *h)
 {
 	struct kf_record_header *head = &h->head;
@@ -102,7 +113,7 @@ static enum kf_read_result read_header(struct kf_history *h)
 	if (head->header_size < sizeof(*head) || head->chunk_size < MIN_CHUNK ||
 	    head->chunk_size > MAX_CHUNK ||
 	    head->data_offset < head->header_size ||
-	    head->data_offset > h->file_size)
+	    (head->data_offset > h->file_size && !is_empty(head)))
 		return KF_READ_DAMAGED;
 	kf_identity_end(&head->identity);
 	h->ns_per_tick = scale_of(head);
@@ -124,6 +135,8 @@ static uint64_t nr_places(const struct kf_history *h)
 {
 	uint64_t bytes = h->file_size - h->head.data_offset;
 
+	if (h->file_size < h->head.data_offset)
+		return 0;
 	return (bytes + h->head.chunk_size - 1) / h->head.chunk_size;
 }
 

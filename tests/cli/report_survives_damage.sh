@@ -42,10 +42,12 @@ head -c 300 rec >short
 head -c 100000 /dev/zero >zero
 cp rec major
 printf '\011' | dd of=major bs=1 seek=8 conv=notrunc 2>/dev/null
-told "is being made" empty
+told "recording is being made, or its program was killed" empty
 told "is no recording" text
 told "header is damaged" short
-told "is being made" zero
+told "recording is being made" zero
+head -c 4096 rec >cut-to-its-header
+told "header is damaged" cut-to-its-header
 told "version 9" major
 told "No such file" missing
 told "is no recording" .

@@ -28,3 +28,22 @@ size=$(wc -c <"$WORK/heap.5")
 head -c $((size - 40000)) "$WORK/heap.5" >"$WORK/cut"
 replay "$WORK/cut"
 is torn 0
+
+# Before its first block: nothing is in it, and it can be read.
+status=0
+recording "$WORK/early" "$top_builddir/tests/record/early" || status=$?
+equal "status of a program that kills itself" 137 "$status"
+expect 0 cli report --view=anomalies "$WORK/early"
+equal "what report says of it" "no anomalies" "$(cat "$WORK/out" "$WORK/err")"
+expect 0 cli report "$WORK/early"
+equal "what report warns of" "" "$(cat "$WORK/err")"
+
+# What comes behind a filter of system calls cannot be recorded, and that is told.
+filtered=$top_builddir/tests/hostile/filtered
+if timeout 60 "$filtered" prctl nothing; then
+	recording "$WORK/filtered" "$filtered" prctl alone >"$WORK/log" 2>&1 ||
+		fail "filtered: $(cat "$WORK/log")"
+	expect 0 cli report "$WORK/filtered"
+	grep -q "when the program filtered its system calls" "$WORK/err" ||
+		fail "report of a filtered program: $(cat "$WORK/err")"
+fi

@@ -105,13 +105,29 @@ static int open_history(struct kf_report *r)
 			 r->path, r->history.head.major, KF_RECORD_MAJOR);
 		break;
 	case KF_READ_NOT_READY:
-		kf_error("report: %s: the recording is being made", r->path);
+		kf_error("report: %s: no header yet: the recording is being "
+			 "made, or its program was killed when it began",
+			 r->path);
 		break;
 	default:
 		kf_error("report: %s: the recording's header is damaged",
 			 r->path);
 	}
 	return KF_EXIT_FAILED;
+}
+
+/* By the errno of the writer. */
+static const char *when_full(uint32_t error)
+{
+	switch (error) {
+	case EPERM:
+		return ", when the program filtered its system calls or changed "
+		       "its user, and the file could not grow";
+	case ESTALE:
+		return ", when the file was removed or cut short";
+	default:
+		return ", when the file was full";
+	}
 }
 
 static void tell_dropped(const struct kf_report *r)
@@ -123,10 +139,11 @@ static void tell_dropped(const struct kf_report *r)
 
 	if (h->dropped && head->full_at > head->begin.ticks)
 		kf_note(r->cli,
-			"report: ends after %.9g s, when the file was full: "
-			"%llu later events are left out: %s",
+			"report: ends after %.9g s%s: %llu later events are "
+			"left out: %s",
 			(double)kf_history_ns(h, end) / 1e9,
-			(unsigned long long)h->dropped, why);
+			when_full(head->full), (unsigned long long)h->dropped,
+			why);
 	else if (h->dropped)
 		kf_note(r->cli, "report: %llu events were not recorded%s%s",
 			(unsigned long long)h->dropped, *why ? ": " : "", why);
