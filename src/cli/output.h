@@ -18,6 +18,30 @@ struct kf_output {
 };
 
 /**
+ * kf_output_place() - where a file is to be written
+ * @path:	as it was named
+ *
+ * Context: one thread; the command has no other.
+ * Return: the regular file that a link of ours or of root's leads to, where
+ *	   nobody else could have put the link there; else @path. To free().
+ */
+char *kf_output_place(const char *path);
+
+/**
+ * kf_output_make() - open what a file is written to
+ * @path:	where, of kf_output_place()
+ * @temp:	out: the name beside @path that rename(2) is to move there, to
+ *		free(); NULL where @path is no regular file and is written to
+ *		as it is
+ *
+ * A link that another user made or could exchange is replaced, never followed.
+ *
+ * Context: one thread; the command has no other.
+ * Return: a descriptor, or -1 with errno.
+ */
+int kf_output_make(const char *path, char **temp);
+
+/**
  * kf_output_open() - begin a file
  * @o:		out
  * @path:	where, or NULL or "-" for stdout; what is there and no regular

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/profile/make.h"
 #include "cli/commands/run.h"
@@ -45,6 +46,7 @@ struct recorder {
 	sigset_t old;
 	int fd; /* -1: nothing is written any more */
 	char *path;
+	char *temp;	/* the file, until there is something for it; or NULL */
 	char *stats;	/* the stats file's name; NULL: not seen yet */
 	uint64_t begin; /* CLOCK_MONOTONIC */
 	uint64_t next;	/* the next look likewise */
@@ -108,6 +110,22 @@ static struct kf_file *file_of(struct kf_files *files, const struct recorder *r)
 	return best;
 }
 
+/* An earlier profile of this name is there until now. */
+static void show_file(struct recorder *r)
+{
+	if (!r->temp)
+		return;
+	if (rename(r->temp, r->path)) {
+		int error = errno;
+
+		unlink(r->temp);
+		errno = error;
+		lose_file(r);
+	}
+	free(r->temp);
+	r->temp = NULL;
+}
+
 /* What was written is of a program that the process does not run any more. */
 static void begin(struct recorder *r, const struct kf_file *f)
 {
@@ -119,6 +137,7 @@ static void begin(struct recorder *r, const struct kf_file *f)
 		if (ftruncate(r->fd, 0) || lseek(r->fd, 0, SEEK_SET))
 			lose_file(r);
 	}
+	show_file(r);
 	free(r->stats);
 	r->stats = kf_format("%s", f->name);
 	r->begin = now_ns(CLOCK_MONOTONIC);
@@ -249,11 +268,10 @@ static int open_usual(const char *path)
 
 static int open_output(struct recorder *r)
 {
-	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY;
-
-	r->path = output ? kf_format("%s", output)
+	r->path = output ? kf_output_place(output)
 			 : kf_format("konfiscator.%d.profile", r->pid);
-	r->fd = output ? open(r->path, flags, 0666) : open_usual(r->path);
+	r->fd = output ? kf_output_make(r->path, &r->temp)
+		       : open_usual(r->path);
 	if (r->fd >= 0)
 		return 0;
 	kf_error("record: %s: %s", r->path, strerror(errno));
@@ -303,13 +321,14 @@ static int finish(struct recorder *r, int status)
 	if (r->stats && r->fd >= 0)
 		kf_note(r->cli, "record: %s: %llu looks at process %d", r->path,
 			(unsigned long long)r->looks, r->pid);
-	else if (r->fd >= 0 && r->child > 0)
-		unlink(r->path);
+	else if (r->fd >= 0 && (r->temp || !output))
+		unlink(r->temp ? r->temp : r->path);
 	if (r->fd >= 0)
 		close(r->fd);
 	kf_maker_release(&r->maker);
 	free(r->stats);
 	free(r->path);
+	free(r->temp);
 	return status;
 }
 

@@ -20,6 +20,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,19 +138,40 @@ static void set_path(const char *id, const char *relative)
  * A recording of an earlier run makes room for this one's. The library never
  * writes to a file that exists, and takes another name.
  */
-static void remove_recording(const char *path)
+static bool is_recording(int dirfd, const char *name, struct stat *st)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	uint64_t magic = 0;
-	struct stat st;
+	bool is;
 
 	if (fd < 0)
-		return;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
-	    pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) &&
-	    magic == KF_RECORD_MAGIC && unlink(path))
-		kf_error("run: --record: %s: %s", path, strerror(errno));
+		return false;
+	is = !fstat(fd, st) && S_ISREG(st->st_mode) &&
+	     pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) &&
+	     magic == KF_RECORD_MAGIC;
 	close(fd);
+	return is;
+}
+
+/* Through its directory: the way there may be another one in a moment. */
+static void remove_recording(const char *path)
+{
+	char *copy = kf_format("%s", path);
+	int dirfd = open(dirname(copy), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	struct stat read, now;
+
+	free(copy);
+	if (dirfd < 0)
+		return;
+	if (is_recording(dirfd, name, &read) &&
+	    !fstatat(dirfd, name, &now, AT_SYMLINK_NOFOLLOW) &&
+	    now.st_dev == read.st_dev && now.st_ino == read.st_ino &&
+	    unlinkat(dirfd, name, 0))
+		kf_error("run: --record: %s: %s", path, strerror(errno));
+	close(dirfd);
 }
 
 static void set_record(const char *arg)

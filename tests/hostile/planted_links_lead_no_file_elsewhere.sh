@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What the tools write as root into another user's directory goes through no link
+# of that user: root's files stay, and the link is replaced. A link of root's own
+# is followed.
+# shellcheck source=tests/hostile/hostile.sh
+. "${top_srcdir:?}/tests/hostile/hostile.sh"
+[ "$(id -u)" -eq 0 ] || skip "only root can plant another user's link"
+workdir
+
+user=23456
+mine=$WORK/mine
+theirs=$WORK/theirs
+mkdir -m 0700 "$mine"
+mkdir -m 0777 "$theirs"
+chown "$user" "$theirs"
+echo precious >"$mine/file"
+
+run_under env KONFISCATOR_SAMPLE=1K KONFISCATOR_RECORD="$WORK/rec" \
+	KONFISCATOR_TAGS_JSON="$WORK/tags" KONFISCATOR_TAG=all \
+	sort "$top_srcdir/NEWS" >"$WORK/out"
+
+# cli ARGUMENT...
+cli() {
+	"$KF_CLI" "$@" >"$WORK/out" 2>&1 || fail "$*: $(cat "$WORK/out")"
+}
+
+# written WHAT: through no link of the user, whoever's the directory is
+written() {
+	what=$1 out=$2
+	shift 2
+	for dir in "$theirs" "$WORK/open" "$WORK/sticky"; do
+		rm -f "$dir"/*
+		ln -s "$mine/file" "$dir/$out"
+		chown -h "$user" "$dir/$out"
+		cli "$@" -o "$dir/$out" ${command:+-- sh -c :}
+		equal "root's file after $what into $dir" precious \
+			"$(cat "$mine/file")"
+		[ -f "$dir/$out" ] && [ ! -h "$dir/$out" ] && [ -s "$dir/$out" ] ||
+			fail "$what did not replace the link of $dir"
+		equal "files of $dir after $what" "$out" "$(ls -A "$dir")"
+	done
+}
+mkdir -m 0777 "$WORK/open"
+chmod 0777 "$WORK/open"
+mkdir "$WORK/sticky"
+chmod 1777 "$WORK/sticky"
+
+command=
+written report out.json report "$WORK/rec"
+written tags out.json tags "$WORK/tags"
+command=1
+written record out.profile record --sample=1K
+
+# Where nobody else can put it, a link is followed.
+command=
+ln -s "$mine/file" "$WORK/link.csv"
+cli report -o "$WORK/link.csv" "$WORK/rec"
+[ -h "$WORK/link.csv" ] || fail "root's own link was replaced"
+[ "$(cat "$mine/file")" != precious ] || fail "root's own link leads nowhere"
+
+# A device stays one, though nothing is recorded.
+mknod "$WORK/null" c 1 3 2>/dev/null || skip "no devices can be made here"
+"$KF_CLI" record -o "$WORK/null" -- /no/such/program >"$WORK/out" 2>&1 || :
+[ -c "$WORK/null" ] || fail "record deleted a device"
+cli record -o "$WORK/null" -- sh -c :
+[ -c "$WORK/null" ] || fail "record replaced a device"
+# What is standard output stays that, a file as well.
+cli record -o /dev/stdout -- sh -c :
+[ -h /dev/stdout ] || fail "/dev/stdout was replaced"
+grep -q . "$WORK/out" || fail "nothing came to /dev/stdout"
