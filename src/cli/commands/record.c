@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/order.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/profile/make.h"
@@ -32,7 +33,13 @@
 
 #define FIRST_NS 20000000u /* until a second look, or for the stats file */
 
-static const char *output, *sample = "512K";
+#define USUAL_SAMPLE "512K"
+
+/* How long a process that runs may take to begin to sample, in seconds. */
+#define ORDER_S 3
+
+static const char *output;
+static const char *sample; /* NULL: not said */
 static double interval = 1, duration;
 static pid_t pid;
 
@@ -48,6 +55,8 @@ struct recorder {
 	char *path;
 	char *temp;	/* the file, until there is something for it; or NULL */
 	char *stats;	/* the stats file's name; NULL: not seen yet */
+	bool ordered;	/* it samples because we said so */
+	uint64_t mean;	/* that it had before; 0: none */
 	uint64_t begin; /* CLOCK_MONOTONIC */
 	uint64_t next;	/* the next look likewise */
 	uint64_t looks;
@@ -180,6 +189,91 @@ static int find(struct recorder *r, struct kf_files *files)
 	return kf_cli_find(r->cli, files);
 }
 
+/* Returns the exit status, after a message where it is not 0. */
+static int tell_order(const struct recorder *r, enum kf_order_result result,
+		      const struct kf_answer *answer, bool needed)
+{
+	char safe[4 * sizeof(answer->reply)];
+	char *why;
+
+	switch (result) {
+	case KF_ORDER_DONE:
+		kf_note(r->cli, "record: process %d takes %s", r->pid,
+			kf_escape(safe, sizeof(safe), answer->reply));
+		return 0;
+	case KF_ORDER_LATE:
+		kf_note(r->cli,
+			"record: process %d takes no samples yet: it begins "
+			"when it next allocates",
+			r->pid);
+		return 0;
+	case KF_ORDER_REFUSED:
+		why = kf_format("%s",
+				kf_escape(safe, sizeof(safe), answer->reply));
+		break;
+	case KF_ORDER_FILTERED:
+		why = kf_format("it filters its system calls (seccomp), and "
+				"an order might end it: see konfiscator ctl "
+				"--force");
+		break;
+	case KF_ORDER_OLD:
+		why = kf_format("its library takes no orders");
+		break;
+	default:
+		why = kf_format("%s", strerror(errno));
+	}
+	if (needed)
+		kf_error("record: process %d takes no samples and cannot be "
+			 "told to: %s",
+			 r->pid, why);
+	free(why);
+	return needed ? KF_EXIT_FAILED : 0;
+}
+
+/* Samples of a process that runs are wanted, or there would be nothing. */
+static int order_samples(struct recorder *r, const struct kf_file *f)
+{
+	uint64_t mean = kf_snapshot_value(&f->snap, "sample_mean");
+	struct kf_answer answer = {0};
+	enum kf_order_result result;
+	uint64_t wanted;
+	bool needed;
+	char *text;
+
+	if (r->child || f->life != KF_LIFE_ALIVE || (mean && !sample))
+		return 0;
+	kf_parse_size(sample ? sample : USUAL_SAMPLE, &wanted);
+	if (wanted == mean)
+		return 0;
+	needed = !r->stats &&
+		 (sample || !kf_snapshot_value(&f->snap, "samples"));
+	text = kf_format("sample=%llu", (unsigned long long)wanted);
+	result = kf_order_give(f, text, ORDER_S, false, &answer);
+	free(text);
+	r->ordered = result == KF_ORDER_DONE || result == KF_ORDER_LATE;
+	r->mean = mean;
+	return tell_order(r, result, &answer, needed);
+}
+
+/* It takes samples as it did before. */
+static void order_back(struct recorder *r)
+{
+	struct kf_files files = {0};
+	struct kf_file *f = NULL;
+	struct kf_answer answer;
+	char *text;
+
+	if (!r->ordered)
+		return;
+	if (!find(r, &files))
+		f = file_of(&files, r);
+	text = kf_format("sample=%llu", (unsigned long long)r->mean);
+	if (f && f->life == KF_LIFE_ALIVE && !strcmp(f->name, r->stats))
+		kf_order_give(f, text, ORDER_S, false, &answer);
+	free(text);
+	kf_files_release(&files);
+}
+
 static int look(struct recorder *r)
 {
 	struct kf_files files = {0};
@@ -188,8 +282,13 @@ static int look(struct recorder *r)
 
 	f = status ? NULL : file_of(&files, r);
 	if (f) {
-		if (!r->stats || strcmp(r->stats, f->name) != 0)
-			begin(r, f);
+		if (!r->stats || strcmp(r->stats, f->name) != 0) {
+			status = order_samples(r, f);
+			if (!status)
+				begin(r, f);
+		}
+	}
+	if (f && !status) {
 		kf_maker_look(&r->maker, f, now_ns(CLOCK_MONOTONIC) - r->begin);
 		flush(r);
 		r->looks++;
@@ -237,6 +336,7 @@ static int record(struct recorder *r)
 		status = look(r);
 	if (!status)
 		status = look(r);
+	order_back(r);
 	if (r->stats) {
 		kf_maker_end(&r->maker);
 		flush(r);
@@ -282,7 +382,7 @@ static void __attribute__((noreturn))
 become(struct kf_cli *cli, const sigset_t *old, int argc, char **argv)
 {
 	sigprocmask(SIG_SETMASK, old, NULL);
-	kf_run_set("sample", sample);
+	kf_run_set("sample", sample ? sample : USUAL_SAMPLE);
 	_exit(kf_run(cli, argc, argv));
 }
 
@@ -321,7 +421,7 @@ static int finish(struct recorder *r, int status)
 	if (r->stats && r->fd >= 0)
 		kf_note(r->cli, "record: %s: %llu looks at process %d", r->path,
 			(unsigned long long)r->looks, r->pid);
-	else if (r->fd >= 0 && (r->temp || !output))
+	else if (r->temp || (r->fd >= 0 && !output))
 		unlink(r->temp ? r->temp : r->path);
 	if (r->fd >= 0)
 		close(r->fd);
@@ -402,7 +502,8 @@ static const struct kf_option options[] = {
 	{OPT_INTERVAL, "interval", "SEC", "between two looks; usually 1"},
 	{OPT_DURATION, "duration", "SEC", "stop after so long"},
 	{OPT_SAMPLE, "sample", "BYTES",
-	 "mean distance of the program's samples; usually 512K"},
+	 "mean distance of the program's samples; usually 512K, or what a "
+	 "running process has"},
 	{0},
 };
 
@@ -412,8 +513,8 @@ const struct kf_command kf_command_record = {
 	.help = "Write a profile of where a program's memory came from",
 	.about =
 		"The stacks that the library samples are looked at now and then, until the\n"
-		"program ends. A running process is sampled after konfiscator ctl PID\n"
-		"sample=512K. konfiscator report shows the profile.",
+		"program ends. A running process that takes no samples, or others than --sample\n"
+		"says, is told to, and to take what it took before at the end. konfiscator report shows the profile.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,

@@ -166,6 +166,7 @@ static int show_summary(struct kf_report *r, struct kf_prof *prof)
 	struct kf_estimate live = {0};
 	struct kf_cell *row;
 	struct kf_table t;
+	bool ended;
 
 	kf_table_init(&t, sum_columns, NR_SUM);
 	row = kf_table_row(&t);
@@ -189,7 +190,9 @@ static int show_summary(struct kf_report *r, struct kf_prof *prof)
 		row[SUM_RESIDENT].count = prof->snapshot->resident;
 		row[SUM_RESIDENT].none = !prof->snapshot->resident;
 	}
-	kf_cell_text(&row[ENDED], p->ended ? "yes" : "no");
+	/* Not of a recording that went on no longer than --duration. */
+	ended = p->nr_snapshots && !p->snapshots[p->nr_snapshots - 1]->resident;
+	kf_cell_text(&row[ENDED], ended ? "yes" : "no");
 	return kf_report_table(r, &t, -1, SIZE_MAX);
 }
 

@@ -87,6 +87,12 @@ static void tell_losses(const struct kf_report *r, const struct kf_prof *prof)
 		else if (!s->stack->nr_frames)
 			without += s->now.samples;
 	}
+	if (!prof->profile.nr_stacks)
+		kf_note(r->cli,
+			"report: %s holds no samples: its program took none, "
+			"or has not allocated as much as one stands for; "
+			"konfiscator record has them taken",
+			r->path);
 	if (prof->profile.cut)
 		kf_note(r->cli, "report: the profile's end is not whole: its "
 				"recorder was killed, or the file is damaged");
