@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static const char *const names[] = {
 	[KF_VERDICT_LEAK] = "leak",
@@ -21,6 +22,7 @@ static const char *const names[] = {
 	[KF_VERDICT_WAITING] = "waiting",
 	[KF_VERDICT_CACHE] = "cache",
 	[KF_VERDICT_NOT_THE_HEAP] = "not the heap",
+	[KF_VERDICT_GROWTH] = "growth",
 	[KF_VERDICT_IN_USE] = "in use",
 };
 
@@ -174,13 +176,28 @@ static void take_watch(struct kf_facts *f, const struct kf_case *c)
 			     (uint64_t)f->risen / KF_EXPLAIN_RECORD_PART);
 }
 
-/* Times are of one clock; a file begins when its process does, or at a fork. */
-static void take_life(struct kf_facts *f, const struct kf_snapshot *s)
+static uint64_t now_ms(void)
 {
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/*
+ * Times are of one clock; a file begins when its process does, or at a fork.
+ * How long a process that has gone lived after its last look at the clock,
+ * nobody knows.
+ */
+static void take_life(struct kf_facts *f, const struct kf_case *c)
+{
+	const struct kf_snapshot *s = c->snap;
 	uint64_t begin = s->id.created_mono / 1000000;
 	uint64_t seen = kf_snapshot_value(s, "seen_at");
 	uint64_t grown = kf_snapshot_value(s, "grown_at");
 
+	if (f->resident_known && seen)
+		seen = KF_MAX(seen, now_ms());
 	f->life_known = seen > begin;
 	f->life = (double)less(seen, begin) / 1e3;
 	f->growing = (double)less(KF_MIN(grown, seen), begin) / 1e3;
@@ -201,6 +218,7 @@ static bool grows(const struct kf_facts *f)
 	       used >= f->half_empty + f->dirty;
 }
 
+/* To now, or as far as the file tells: that may be a leak. */
 static bool grew_until_the_end(const struct kf_facts *f)
 {
 	return !f->watched && f->life_known && f->life >= KF_EXPLAIN_LIFE_MIN &&
@@ -235,7 +253,7 @@ static enum kf_verdict judge(const struct kf_facts *f)
 	if (wastes(f))
 		return judge_waste(f);
 	if (grew_until_the_end(f))
-		return KF_VERDICT_LEAK;
+		return KF_VERDICT_GROWTH;
 	return KF_VERDICT_IN_USE;
 }
 
@@ -274,16 +292,20 @@ static double percent(uint64_t part, uint64_t whole)
 
 static char *why_leak(const struct kf_facts *f)
 {
-	if (f->watched)
-		return say("what the program has grew by %s in %.1f s, "
-			   "to %s; each quarter had its lows higher, and the "
-			   "heap was never larger before",
-			   BYTES((uint64_t)f->grown), f->seconds,
-			   BYTES(f->live + f->rounding));
-	return say("the heap grew until the end, to %s: by its last "
-		   "sixteenth after %.1f s of %.1f s; %s of the %s that "
-		   "were allocated are live",
-		   BYTES(f->held), f->growing, f->life,
+	return say("what the program has grew by %s in %.1f s, to %s; each "
+		   "quarter had its lows higher, and the heap was never larger "
+		   "before",
+		   BYTES((uint64_t)f->grown), f->seconds,
+		   BYTES(f->live + f->rounding));
+}
+
+static char *why_growth(const struct kf_facts *f)
+{
+	return say("the heap grew to %s: by its last sixteenth after %.1f s "
+		   "of %s%.1f s%s; %s of the %s that were allocated are live; "
+		   "whether it leaked, or has what it needs, is not known",
+		   BYTES(f->held), f->growing, f->resident_known ? "" : "the ",
+		   f->life, f->resident_known ? "" : " that its file tells of",
 		   BYTES(f->live + f->rounding), BYTES(f->allocated));
 }
 
@@ -319,6 +341,8 @@ static char *why(const struct kf_facts *f, enum kf_verdict verdict)
 	switch (verdict) {
 	case KF_VERDICT_LEAK:
 		return why_leak(f);
+	case KF_VERDICT_GROWTH:
+		return why_growth(f);
 	case KF_VERDICT_FRAGMENTATION:
 		return say("%s of the heap's %s (%.0f%%) are free blocks "
 			   "in pages that live blocks keep",
@@ -352,7 +376,7 @@ void kf_explain_case(const struct kf_case *c, struct kf_explained *e)
 	take_heap(&e->facts, c->snap);
 	take_process(&e->facts, c);
 	take_watch(&e->facts, c);
-	take_life(&e->facts, c->snap);
+	take_life(&e->facts, c);
 	e->verdict = judge(&e->facts);
 	e->why = why(&e->facts, e->verdict);
 }

@@ -29,6 +29,7 @@ enum kf_verdict {
 	KF_VERDICT_WAITING,
 	KF_VERDICT_CACHE,
 	KF_VERDICT_NOT_THE_HEAP,
+	KF_VERDICT_GROWTH,
 	KF_VERDICT_IN_USE,
 };
 
@@ -70,7 +71,7 @@ struct kf_facts {
 	bool record;	    /* the heap was never larger before */
 	uint64_t allocated; /* ever */
 	bool life_known;
-	double life;	/* seconds, until the allocator looked last */
+	double life;	/* seconds, until now, or until the file tells */
 	double growing; /* of these, until the heap grew by a sixteenth last */
 };
 

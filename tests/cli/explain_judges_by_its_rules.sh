@@ -30,15 +30,16 @@ large="mapped=$((64 * m)) large=$((64 * m)) large_allocated=$((64 * m))"
 # the last quarter of a life of a second or more, near the peak
 # shellcheck disable=SC2086 # words
 {
-	judged leak $large seen_at=100000 grown_at=75000
-	why "the heap grew until the end, to 64.0Mi: by its last sixteenth after 75.0 s of 100.0 s"
+	judged growth $large seen_at=100000 grown_at=75000
+	why "the heap grew to 64.0Mi: by its last sixteenth after 75.0 s of the 100.0 s that its file tells of"
+	why "whether it leaked, or has what it needs, is not known"
 	judged "in use" $large seen_at=100000 grown_at=74000
 	why "the heap grew by its last sixteenth after 74.0 s of 100.0 s"
-	judged leak $large seen_at=1000 grown_at=1000
+	judged growth $large seen_at=1000 grown_at=1000
 	judged "in use" $large seen_at=999 grown_at=999
 	why "whether it grew is not known"
 	judged "in use" $large
-	judged leak $large seen_at=9000 grown_at=9000 peak_held=$((73 * m))
+	judged growth $large seen_at=9000 grown_at=9000 peak_held=$((73 * m))
 	judged "in use" $large seen_at=9000 grown_at=9000 peak_held=$((74 * m))
 }
 
@@ -48,6 +49,20 @@ mkstats "$WORK/stats/x.1.y" comm=x $large lost_slots=7
 cli explain "$WORK/stats/x.1.y" >"$WORK/out"
 grep -qF "not known: what 7 of the threads allocated, as the stats file had no room for their counters" "$WORK/out" ||
 	fail "threads that are not counted are not told"
+
+# what is not known of the dead, whatever the verdict
+# shellcheck disable=SC2086 # words
+{
+	mkstats "$WORK/stats/x.1.y" comm=x $large seen_at=2700 grown_at=2700
+	cli explain "$WORK/stats/x.1.y" >"$WORK/out"
+	grep -qF "not known: how long the process lived on without a call" \
+		"$WORK/out" || fail "a life of unknown length is not told"
+	mkstats "$WORK/stats/x.1.y" comm=x $large seen_at=100000 grown_at=100
+	cli explain "$WORK/stats/x.1.y" >"$WORK/out"
+	grep -qF "not known: whether it leaked" "$WORK/out" ||
+		fail "it is not told that a leak is not known"
+	! grep -q "ctl" "$WORK/out" || fail "a dead process is to be told things"
+}
 
 # a third of the heap, and 256 KiB
 slabs="mapped=$((3 * m)) slabs=$((3 * m)) carved=$((3 * m))"

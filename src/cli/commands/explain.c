@@ -189,6 +189,12 @@ static void print_unknown(const struct kf_watch *w,
 		       w->last->life == KF_LIFE_UNKNOWN
 			       ? "cannot be seen from here"
 			       : "has gone");
+	if (w->last->life == KF_LIFE_DEAD && e->verdict == KF_VERDICT_GROWTH)
+		puts("not known: how long the process lived on without a call "
+		     "that looked at the clock");
+	if (w->last->life == KF_LIFE_DEAD && e->verdict == KF_VERDICT_IN_USE)
+		puts("not known: whether it leaked: that takes looks while it "
+		     "runs, or samples");
 	if (!w->last->snap.knows_slabs)
 		puts("not known: the slabs of each size, as the file is of an "
 		     "older library");
@@ -196,9 +202,15 @@ static void print_unknown(const struct kf_watch *w,
 		printf("not known: what %" PRIu64 " of the threads allocated, "
 		       "as the stats file had no room for their counters\n",
 		       e->facts.uncounted);
-	if (!kf_snapshot_value(&w->last->snap, "samples"))
-		puts("not known: the stacks, as there were no samples: "
-		     "konfiscator ctl PID sample=512K");
+	if (kf_snapshot_value(&w->last->snap, "samples"))
+		return;
+	if (w->last->life == KF_LIFE_ALIVE)
+		printf("not known: the stacks, as no samples are taken: "
+		       "konfiscator ctl %d sample=512K\n",
+		       kf_process_id(w->last));
+	else
+		puts("not known: the stacks, as no samples were taken: "
+		     "konfiscator run --sample=512K takes them");
 }
 
 static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
@@ -440,7 +452,7 @@ const struct kf_command kf_command_explain = {
 	.args = "[FILE]",
 	.help = "Say why a process has the memory that it has",
 	.about =
-		"The verdict is leak, fragmentation, waiting, cache, not the heap or in use;\n"
+		"The verdict is leak, growth, fragmentation, waiting, cache, not the heap or in use;\n"
 		"behind it stand the parts of the memory, the sizes and, where samples are\n"
 		"taken, the stacks. FILE is a stats file, of a process that has gone too.\n"
 		"Several processes are one row each.",
