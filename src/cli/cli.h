@@ -168,6 +168,15 @@ bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f);
 void kf_tell_refused(const char *const *dirs);
 
 /**
+ * kf_cli_check_dir() - whether a directory that --dir names is one
+ * @path:	the directory
+ *
+ * Context: one thread; the command has no other.
+ * Return: 0, or -1 after a message.
+ */
+int kf_cli_check_dir(const char *path);
+
+/**
  * kf_cli_find() - read the stats files that the command line names
  * kf_cli_find_part() - those that have something in their name
  * @cli:	the command line

@@ -56,6 +56,10 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 			 argv[first]);
 		return KF_EXIT_USAGE;
 	}
+	for (const char **dir = cli->dirs; dir && *dir; dir++) {
+		if (kf_cli_check_dir(*dir))
+			return cli->command->usage_status ?: KF_EXIT_FAILED;
+	}
 	return cli->command->run(cli, argc - first, argv + first);
 }
 

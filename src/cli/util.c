@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void print_line(const char *fmt, va_list args)
@@ -58,6 +59,17 @@ int kf_take_seconds(const char *option, const char *arg, double *seconds)
 	kf_error("%s: '%s' is not a number of seconds from 0.1 to 86400",
 		 option, arg);
 	return KF_EXIT_USAGE;
+}
+
+int kf_cli_check_dir(const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return 0;
+	kf_error("--dir: %s: %s", path[0] ? path : "''",
+		 stat(path, &st) ? strerror(errno) : strerror(ENOTDIR));
+	return -1;
 }
 
 void *kf_alloc(size_t nr, size_t size)

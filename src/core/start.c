@@ -34,6 +34,7 @@
 
 #include "probes/konfiscator-probes.h"
 
+#include <errno.h>
 #include <limits.h>
 
 extern int __cxa_atexit(void (*fn)(void *arg), void *arg, void *library);
@@ -66,9 +67,53 @@ static void apply(void)
 		class_bytes[c] = kf_class_bytes(c);
 }
 
+/* Nothing here may ask the C library what an errno is in words. */
+static const char *in_words(int error)
+{
+	switch (error) {
+	case EPERM:
+		return "it belongs to another user, or others may write to it";
+	case EACCES:
+		return "it may not be written to";
+	case ENOTDIR:
+	case ELOOP:
+		return "it is a link, or no directory";
+	case ENOENT:
+		return "it is not there and cannot be made";
+	case EROFS:
+		return "its file system is read-only";
+	case ENOSPC:
+	case EDQUOT:
+		return "there is no room, or the user has too many files";
+	case EFBIG:
+		return "files may not be as large (ulimit -f)";
+	default:
+		return "no file can be made there";
+	}
+}
+
+static void tell_missing(struct kf_text *text)
+{
+	int error = kf_stats_error();
+
+	kf_text_str(text, "no stats file: ");
+	if (!kf_conf.stats) {
+		kf_text_str(text, "not wanted");
+		return;
+	}
+	kf_text_str(text, "errno ");
+	kf_text_i64(text, error);
+	if (!*kf_stats_tried())
+		return;
+	kf_text_str(text, ": ");
+	kf_text_str(text, kf_stats_tried());
+	kf_text_str(text, ": ");
+	kf_text_str(text, in_words(error));
+}
+
 static void tell(void)
 {
-	char buf[PATH_MAX + 64];
+	char buf[PATH_MAX + 128];
 	struct kf_text text;
 	const char *path = kf_stats_path();
 
@@ -78,9 +123,7 @@ static void tell(void)
 		kf_text_str(&text, "stats file ");
 		kf_text_str(&text, path);
 	} else {
-		kf_text_str(&text, "no stats file: ");
-		kf_text_str(&text, kf_conf.stats ? "errno " : "not wanted ");
-		kf_text_i64(&text, kf_stats_error());
+		tell_missing(&text);
 	}
 	kf_text_char(&text, '\n');
 	kf_out(&text);

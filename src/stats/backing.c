@@ -214,11 +214,16 @@ static int try_last_dir(void)
 {
 	char dir[sizeof(LAST_DIR) + 10];
 	struct kf_text text;
+	int r;
 
 	kf_text_init(&text, dir, sizeof(dir));
 	kf_text_str(&text, LAST_DIR);
 	kf_text_u64(&text, kf_process_uid());
-	return try_dir(dir, true);
+	r = try_dir(dir, true);
+	/* It is told which directory it was. */
+	if (r)
+		set_path(dir, "");
+	return r;
 }
 
 static bool is_set(const char *s)

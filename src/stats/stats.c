@@ -122,6 +122,7 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	if (!forked)
 		kf_stats.was_filtered = kf_process_is_filtered();
 	kf_stats_control()->filtered = kf_stats.was_filtered;
+	kf_stats.path[0] = '\0';
 	kf_stats.error = unfit();
 	if (kf_stats.error)
 		return;
@@ -154,6 +155,11 @@ const char *kf_stats_path(void)
 	return __atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED)
 		       ? kf_stats.path
 		       : NULL;
+}
+
+const char *kf_stats_tried(void)
+{
+	return kf_stats.path;
 }
 
 int kf_stats_error(void)

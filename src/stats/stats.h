@@ -99,6 +99,14 @@ void kf_stats_name_engine(const char *name);
 const char *kf_stats_path(void);
 
 /**
+ * kf_stats_tried() - where the last attempt was to make a file
+ *
+ * Context: right after kf_stats_publish(), where kf_stats_error() is not 0.
+ * Return: the last directory tried, with a slash behind it; "" where none was.
+ */
+const char *kf_stats_tried(void);
+
+/**
  * kf_stats_error() - why there is no file
  *
  * Context: any thread.

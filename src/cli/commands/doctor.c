@@ -14,14 +14,12 @@
 #include "cli/program.h"
 #include "cli/table.h"
 #include "cli/commands/trace.h"
-#include "cli/commands/trace.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum state { OK, WARNING, MISSING };
@@ -81,38 +79,22 @@ static bool check_preload(struct kf_table *t, const char *library)
 	return works;
 }
 
-/* The library's rule: a directory that it can make files in. */
-static bool dir_usable(const char *dir)
+/* Tried, as the library decides: whose directories are, and what is a link. */
+static bool check_place(struct kf_table *t, const struct kf_cli *cli,
+			const char *library)
 {
-	struct stat st;
+	struct kf_trial trial;
+	char *dir = kf_trial_place(&trial, library,
+				   cli->dirs ? cli->dirs[0] : NULL);
+	bool found = dir != NULL;
 
-	return !lstat(dir, &st) && S_ISDIR(st.st_mode) &&
-	       !access(dir, W_OK | X_OK);
-}
-
-static bool check_dirs(struct kf_table *t, const struct kf_cli *cli)
-{
-	char **own = cli->dirs ? NULL : kf_default_dirs();
-	const char *const *dirs = own ? (const char *const *)own : cli->dirs;
-	char *mine =
-		kf_format("/tmp/konfiscator-stats-%u", (unsigned int)geteuid());
-	bool found = false;
-
-	for (; dirs && *dirs && !found; dirs++) {
-		found = dir_usable(*dirs);
-		/* the last of the order is made by the library itself */
-		if (!found && !strcmp(*dirs, mine) && access(mine, F_OK))
-			found = true;
-		if (found)
-			report(t, "directory", OK, "stats files are made in %s",
-			       *dirs);
-	}
-	if (!found)
+	if (found)
+		report(t, "directory", OK, "stats files are made in %s", dir);
+	else
 		report(t, "directory", MISSING,
-		       "no directory for stats files can be written: set "
-		       "KONFISCATOR_DIR");
-	free(mine);
-	free(own);
+		       "%s: set KONFISCATOR_DIR to a directory of your own",
+		       trial.problem);
+	free(dir);
 	return found;
 }
 
@@ -246,7 +228,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
 	library = check_library(&t);
 	good = library && check_preload(&t, library);
-	good &= check_dirs(&t, cli);
+	good = good && check_place(&t, cli, library);
 	check_readable(&t, cli);
 	check_permission(&t);
 	if (library)

@@ -25,6 +25,21 @@ struct kf_trial {
 int kf_trial_run(struct kf_trial *trial, const char *library);
 
 /**
+ * kf_trial_place() - start /bin/true under the library where real programs are
+ * @trial:	out
+ * @library:	the library
+ * @dir:	KONFISCATOR_DIR, or NULL: as it is set here
+ *
+ * Its stats file is removed again.
+ *
+ * Context: one thread; the command has no other.
+ * Return: the directory that it made its stats file in, to free(); NULL and
+ *	   what is wrong in @trial where it made none.
+ */
+char *kf_trial_place(struct kf_trial *trial, const char *library,
+		     const char *dir);
+
+/**
  * kf_tool_version() - the first line of what a tool says of its version
  * @path:	the tool; it is run with --version
  *

@@ -105,7 +105,7 @@ static const char *wanted(const struct conf *conf, const char *value)
 	case ENGINE:
 		return is_engine(value) ? NULL : engine_names;
 	default:
-		return value[0] ? NULL : "a text";
+		return NULL;
 	}
 }
 
@@ -184,15 +184,23 @@ static void set_record(const char *arg)
 	free(pattern);
 }
 
-static int refuse(const char *id, const char *value, const char *allowed)
+static int refuse(const char *id, const char *what)
 {
 	char *flag = kf_format("--%s", id);
 
 	for (char *p = flag; *p; p++)
 		*p = *p == '_' ? '-' : *p;
-	kf_error("run: %s: '%s' is not %s", flag, value, allowed);
+	kf_error("run: %s: %s", flag, what);
 	free(flag);
 	return KF_EXIT_RUN_FAILED;
+}
+
+static int set_dir(const char *arg)
+{
+	if (kf_cli_check_dir(arg))
+		return KF_EXIT_RUN_FAILED;
+	set_path("dir", arg);
+	return 0;
 }
 
 static int option(struct kf_cli *cli, int key, const char *arg)
@@ -205,11 +213,18 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 		return 0;
 	}
 	c = &confs[key - OPT_CONF];
+	if (!arg[0])
+		return refuse(c->id, "must not be empty");
 	allowed = wanted(c, arg);
-	if (allowed)
-		return refuse(c->id, arg, allowed);
+	if (allowed) {
+		char *what = kf_format("'%s' is not %s", arg, allowed);
+		int status = refuse(c->id, what);
+
+		free(what);
+		return status;
+	}
 	if (!strcmp(c->id, "dir"))
-		set_path("dir", arg);
+		return set_dir(arg);
 	else if (!strcmp(c->id, "record"))
 		set_record(arg);
 	else if (c->kind == ENGINE && strchr(arg, '/'))
@@ -232,6 +247,70 @@ static int preload(const char *name, char **found)
 	else
 		free(path);
 	return rc;
+}
+
+static bool may_write(const char *dir)
+{
+	return !faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS);
+}
+
+/* A directory that its owner gives to all, or that KONFISCATOR_DIR names. */
+static bool is_given(const char *dir)
+{
+	struct stat st;
+
+	return !stat(dir, &st) && S_ISDIR(st.st_mode) && may_write(dir);
+}
+
+/* What is wrong with a directory of the user's own; NULL: it will do. */
+static const char *own_problem(const char *dir)
+{
+	char *copy = kf_format("%s", dir);
+	bool room = may_write(dirname(copy));
+	struct stat st;
+
+	free(copy);
+	if (lstat(dir, &st))
+		return errno == ENOENT && room ? NULL : "cannot be made";
+	if (!S_ISDIR(st.st_mode))
+		return "is a link, or no directory";
+	if (st.st_uid != geteuid())
+		return "belongs to another user";
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return "can be written to by others";
+	return may_write(dir) ? NULL : "cannot be written to";
+}
+
+/*
+ * By the library's rules, src/stats/backing.c: it says nothing itself, as it
+ * may be in any program.
+ */
+static void tell_no_place(const struct kf_cli *cli)
+{
+	const char *stats = getenv("KONFISCATOR_STATS");
+	const char *dir = getenv("KONFISCATOR_DIR");
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *why = "";
+	char *own;
+
+	if ((stats && !strcmp(stats, "0")) || (dir && is_given(dir)) ||
+	    is_given("/run/konfiscator"))
+		return;
+	if (runtime && runtime[0] == '/') {
+		own = kf_format("%s/konfiscator", runtime);
+		why = own_problem(own);
+		free(own);
+	}
+	if (!why)
+		return;
+	own = kf_format("/tmp/konfiscator-stats-%u", (unsigned int)geteuid());
+	why = own_problem(own);
+	if (why)
+		kf_note(cli,
+			"run: no stats file: %s %s: the program counts for "
+			"itself alone; --dir names another directory",
+			own, why);
+	free(own);
 }
 
 /* Returns 0, or the exit status after a message. */
@@ -273,6 +352,7 @@ int kf_run(struct kf_cli *cli, int argc, char **argv)
 	}
 	status = prepare(cli, program);
 	if (!status) {
+		tell_no_place(cli);
 		fflush(NULL);
 		execvp(program, argv);
 		status = errno == ENOENT ? KF_EXIT_NOT_FOUND

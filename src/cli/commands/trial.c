@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Both streams of @argv into @buf; returns its exit status. */
@@ -107,6 +108,74 @@ static int read_result(struct kf_trial *trial, const char *dir)
 	}
 	kf_files_release(&files);
 	return rc;
+}
+
+/* A line that the library says when it starts, without how it begins. */
+static char *said(char *text, const char *begin)
+{
+	char *at = strstr(text, begin);
+
+	if (!at)
+		return NULL;
+	at += strlen(begin);
+	at[strcspn(at, "\n")] = '\0';
+	return at;
+}
+
+static void remove_file(const char *path)
+{
+	const char *name;
+	int dirfd = kf_place_of(path, &name);
+	struct stat st;
+
+	if (dirfd < 0)
+		return;
+	if (!fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+		kf_place_delete(dirfd, name, (uint64_t)st.st_dev,
+				(uint64_t)st.st_ino);
+	close(dirfd);
+}
+
+/* The directory of the file that it said it made. */
+static char *take_place(struct kf_trial *trial, char *text)
+{
+	char *path = said(text, "konfiscator: stats file ");
+	char *why = path ? NULL : said(text, "konfiscator: no stats file: ");
+
+	if (path) {
+		remove_file(path);
+		return kf_format("%.*s", (int)(strrchr(path, '/') - path),
+				 path);
+	}
+	set_problem(trial, "programs make no stats file: %s",
+		    why ? why : "/bin/true does not run under the library");
+	return NULL;
+}
+
+char *kf_trial_place(struct kf_trial *trial, const char *library,
+		     const char *dir)
+{
+	char *safe = kf_library_safe(library);
+	char *preload = kf_format("LD_PRELOAD=%s", safe ? safe : "");
+	char *place = dir ? kf_format("KONFISCATOR_DIR=%s", dir)
+			  : kf_format("KONFISCATOR_VERBOSE=1");
+	char text[8192], *found = NULL;
+
+	*trial = (struct kf_trial){{0}};
+	if (!safe) {
+		set_problem(trial, "no directory in /tmp: %s", strerror(errno));
+	} else {
+		capture((char *[]){(char *)"/usr/bin/env", preload, place,
+				   (char *)"KONFISCATOR_KEEP=1",
+				   (char *)"KONFISCATOR_VERBOSE=1",
+				   (char *)"/bin/true", NULL},
+			text, sizeof(text));
+		found = take_place(trial, text);
+	}
+	free(place);
+	free(preload);
+	free(safe);
+	return found;
 }
 
 int kf_trial_run(struct kf_trial *trial, const char *library)
