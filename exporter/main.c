@@ -58,7 +58,7 @@ static const char *choose_state_file(const struct kf_options *o)
 	if (access(STATE_DIR, W_OK | X_OK) == 0)
 		return STATE_DIR "/state";
 	kf_log(KF_LOG_INFO,
-	       "no state file: counters of ended processes are lost at a restart",
+	       "no state file: after a restart counters begin with what ledgers and stats files have",
 	       "directory", STATE_DIR, "error", strerror(errno), NULL);
 	return NULL;
 }

@@ -158,14 +158,14 @@ const char *kf_select_hint(const struct kf_select *sel);
 bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f);
 
 /**
- * kf_tell_refused() - say on stderr, once, that a directory is not read
- * @dirs:	directories; NULL-terminated; or NULL
+ * kf_tell_refused() - say on stderr which directories are not read
+ * @all:	directories; NULL-terminated; or NULL
  *
  * Only of one that kf_place_open() refuses for safety.
  *
  * Context: any thread.
  */
-void kf_tell_refused(const char *const *dirs);
+void kf_tell_refused(const char *const *all);
 
 /**
  * kf_cli_check_dir() - whether a directory that --dir names is one

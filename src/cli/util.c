@@ -99,31 +99,56 @@ char *kf_format(const char *fmt, ...)
 	return text;
 }
 
-void kf_tell_refused(const char *const *dirs)
+static bool is_again(const char *const *dirs, const char *const *at)
 {
-	static bool told;
+	while (dirs < at && strcmp(*dirs, *at) != 0)
+		dirs++;
+	return dirs < at;
+}
 
-	for (; dirs && *dirs && !told; dirs++) {
-		int fd = kf_place_open(*dirs);
+void kf_tell_refused(const char *const *all)
+{
+	for (const char *const *dirs = all; dirs && *dirs; dirs++) {
+		int fd;
 
-		if (fd >= 0) {
+		/* The user's own is among all users', for root. */
+		if (is_again(all, dirs))
+			continue;
+		fd = kf_place_open(*dirs);
+		if (fd >= 0)
 			close(fd);
-		} else if (kf_place_refused(errno)) {
+		else if (kf_place_refused(errno))
 			kf_error("%s: not read: %s", *dirs,
 				 errno == ELOOP
 					 ? "another user may have made a "
 					   "symbolic link in this path"
 					 : "the directory belongs to another "
 					   "user");
-			told = true;
-		}
 	}
 }
 
-static void tell_refused(const struct kf_cli *cli)
+/* Who named a process, and has it, does not ask for others. */
+static bool has_found(const struct kf_cli *cli, const struct kf_files *files)
 {
-	char **own = cli->dirs ? NULL : kf_default_dirs();
+	if (!kf_select_any(&cli->select))
+		return false;
+	for (unsigned int i = 0; i < files->nr; i++) {
+		if (files->file[i].snap.result == KF_READ_OK &&
+		    kf_select_matches(&cli->select, &files->file[i]))
+			return true;
+	}
+	return false;
+}
 
+static void tell_refused(const struct kf_cli *cli, const struct kf_files *files)
+{
+	static bool told;
+	char **own;
+
+	if (told || has_found(cli, files))
+		return;
+	told = true;
+	own = cli->dirs ? NULL : kf_default_dirs();
 	kf_tell_refused(own ? (const char *const *)own : cli->dirs);
 	free(own);
 }
@@ -183,7 +208,7 @@ int kf_cli_find_part(const struct kf_cli *cli, const char *part,
 		kf_error("reading the stats files: %s", strerror(errno));
 		return KF_EXIT_FAILED;
 	}
-	tell_refused(cli);
+	tell_refused(cli, files);
 	tell_late(files);
 	tell_conflicts(files);
 	return 0;

@@ -176,7 +176,7 @@ static void complain(const char *why)
 	kf_text_u64(&text, kf_conf.sample);
 	kf_text_str(&text, ": ");
 	kf_text_str(&text, why);
-	kf_text_str(&text, "; none is taken\n");
+	kf_text_str(&text, "; no samples are taken\n");
 	kf_out(&text);
 }
 
@@ -185,7 +185,7 @@ static void start_with(uint64_t mean)
 	if (kf_host_engine())
 		complain(not_for_engines);
 	else if (!is_allowed(mean))
-		complain(range);
+		complain("not a valid size: use 0, or 1K to 1T");
 	else
 		set(mean);
 }

@@ -90,3 +90,47 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 2755 "$WORK/setid"
 	refused "set-group-ID" "$WORK/setid"
 fi
+
+# What the library would leave out is refused before the program starts.
+not_taken() {
+	kf_text=$1
+	shift
+	expect 125 cli run "$@" -- "$WORK/plain"
+	says "$kf_text"
+	equal "lines of $*" 1 "$(wc -l <"$WORK/err" | tr -d ' ')"
+	[ ! -s "$WORK/out" ] || fail "$*: was started all the same"
+}
+not_taken "run: --sample: '1' is not 0, or from 1K to 1T" --sample=1
+not_taken "run: --sample: '2T' is not 0, or from 1K to 1T" --sample=2T
+not_taken "run: --snapshot-signal: 'KILL' is not USR1, USR2, HUP" \
+	--snapshot-signal=KILL
+not_taken "run: --snapshot-signal: '9' is not" --snapshot-signal=9
+not_taken "run: --events: '4097' is not a number to 4096" --events=4097
+not_taken "run: --tag-levels: '257' is not a number from 2 to 256" \
+	--tag-levels=257
+not_taken "run: --tag-nodes: '1' is not a number from 2 to 32768" --tag-nodes=1
+not_taken "run: --dir: must not be empty" --dir=
+not_taken "run: --name: must not be empty" --name=
+not_taken "--dir: $WORK/none: No such file or directory" --dir="$WORK/none"
+not_taken "--dir: $WORK/main.c: Not a directory" --dir="$WORK/main.c"
+for signal in USR1 SIGUSR1 10 64; do
+	expect 0 cli run --snapshot-signal=$signal -- "$WORK/plain"
+	equal "what is said of $signal" "" "$(cat "$WORK/err")"
+done
+for limit in --sample=0 --sample=1K --sample=1T --events=0 --events=4096 \
+	--tag-levels=2 --tag-nodes=32768; do
+	expect 0 cli run "$limit" -- "$WORK/plain"
+	equal "what is said of $limit" "" "$(cat "$WORK/err")"
+done
+for command in ls stat prune explain doctor; do
+	expect 1 "$KF_CLI" --dir="$WORK/none" $command
+	says "--dir: $WORK/none: No such file or directory"
+done
+
+# A name that is misspelt is told, once each.
+expect 0 env KONFISCATOR_SMAPLE=512K KONFISCATOR_LIBRARY="$KF_LIB" \
+	KONFISCATOR_SAMPLE=512K "$KF_CLI" run -- "$WORK/plain"
+equal "what is said of a name" \
+	"konfiscator: run: KONFISCATOR_SMAPLE: there is no such option: it does nothing" \
+	"$(cat "$WORK/err")"
+prints started

@@ -23,6 +23,7 @@ while read -r id kind; do
 	flag=--$(echo "$id" | tr _ -)
 	name=KONFISCATOR_$(echo "$id" | tr '[:lower:]' '[:upper:]')
 	value=$(value_of "$kind")
+	[ "$id" != snapshot_signal ] || value=USR2
 	# There, as some make files where they are.
 	(
 		cd "$WORK"

@@ -16,7 +16,7 @@ end_feeder() {
 }
 
 why="samples are taken of the engine firstfit only"
-line="konfiscator: KONFISCATOR_SAMPLE=1024: $why; none is taken"
+line="konfiscator: KONFISCATOR_SAMPLE=1024: $why; no samples are taken"
 
 # Something to allocate for, until there is $WORK/stop.
 feed() {

@@ -150,8 +150,9 @@ static int give(const struct kf_cli *cli, const struct kf_file *f,
 			 kf_process_id(f));
 		return KF_EXIT_FAILED;
 	case KF_ORDER_LATE:
-		kf_error("ctl: process %d has not answered in %llu s: it will "
-			 "when it next allocates by the slow path",
+		kf_error("ctl: process %d has not answered in %llu s, as one "
+			 "that allocates nothing does not: the order stays, "
+			 "and is carried out when it allocates again",
 			 kf_process_id(f), (unsigned long long)timeout_s);
 		return KF_EXIT_FAILED;
 	default:

@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,12 +110,115 @@ static const char *wanted(const struct conf *conf, const char *value)
 	}
 }
 
-void kf_run_set(const char *id, const char *value)
+/* What the library allows within a kind: src/core, src/stats/box.h. */
+static const struct {
+	enum conf_id id;
+	bool none; /* 0 is allowed, too */
+	uint64_t least, most;
+	const char *text;
+} bounds[] = {
+	{CONF_sample, true, 1ULL << 10, 1ULL << 40, "0, or from 1K to 1T"},
+	{CONF_events, true, 1, 4096, "a number to 4096"},
+	{CONF_tag_levels, false, 2, 256, "a number from 2 to 256"},
+	{CONF_tag_nodes, false, 2, 32768, "a number from 2 to 32768"},
+};
+
+static const char *out_of_bounds(enum conf_id id, const char *value)
+{
+	uint64_t n;
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(bounds); i++) {
+		if (bounds[i].id != id || !kf_parse_size(value, &n) ||
+		    (bounds[i].none && !n) ||
+		    (n >= bounds[i].least && n <= bounds[i].most))
+			continue;
+		return bounds[i].text;
+	}
+	return NULL;
+}
+
+static bool is_signal(const char *name)
+{
+	static const char *const names[] = {"USR1",  "USR2", "HUP",
+					    "WINCH", "PROF", "URG"};
+	static const int numbers[] = {SIGUSR1,	SIGUSR2, SIGHUP,
+				      SIGWINCH, SIGPROF, SIGURG};
+	bool is_number;
+	uint64_t n;
+
+	if (!strncmp(name, "SIG", 3))
+		name += 3;
+	is_number = kf_parse_u64(name, &n);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(names); i++) {
+		if (!strcmp(names[i], name) ||
+		    (is_number && n == (uint64_t)numbers[i]))
+			return true;
+	}
+	return is_number && n >= 34 && n <= 64;
+}
+
+/* What is allowed, where the library would leave the option out. */
+static const char *wanted_of(enum conf_id id, const char *value)
+{
+	const char *allowed = wanted(&confs[id], value);
+
+	if (!allowed)
+		allowed = out_of_bounds(id, value);
+	if (!allowed && id == CONF_snapshot_signal && !is_signal(value))
+		allowed = "USR1, USR2, HUP, WINCH, PROF, URG or 34 to 64";
+	return allowed;
+}
+
+/* KONFISCATOR_ID, to free(). */
+static char *variable_of(const char *id)
 {
 	char *name = kf_format("KONFISCATOR_%s", id);
 
 	for (char *p = name; *p; p++)
 		*p = (char)toupper((unsigned char)*p);
+	return name;
+}
+
+static bool is_option(const char *entry, size_t length)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(confs); i++) {
+		char *name = variable_of(confs[i].id);
+		bool is =
+			strlen(name) == length && !strncmp(name, entry, length);
+
+		free(name);
+		if (is)
+			return true;
+	}
+	return false;
+}
+
+/* A name that is misspelt would be left out without a word. */
+static void tell_unknown(const struct kf_cli *cli)
+{
+	static const char *const ours[] = {"KONFISCATOR_LIBRARY=",
+					   "KONFISCATOR_SCRIPTS="};
+	extern char **environ;
+
+	for (char **e = environ; *e; e++) {
+		size_t length = strcspn(*e, "=");
+		bool known = strncmp(*e, "KONFISCATOR_", 12) != 0 ||
+			     is_option(*e, length);
+
+		for (size_t i = 0; i < KF_ARRAY_SIZE(ours); i++)
+			known |= !strncmp(*e, ours[i], strlen(ours[i]));
+		if (!known)
+			kf_note(cli,
+				"run: %.*s: there is no such option: it does "
+				"nothing",
+				(int)KF_MIN(length, (size_t)64), *e);
+	}
+}
+
+void kf_run_set(const char *id, const char *value)
+{
+	char *name = variable_of(id);
+
 	if (setenv(name, value, 1)) {
 		kf_error("run: %s: %s", name, strerror(errno));
 		exit(KF_EXIT_RUN_FAILED);
@@ -215,7 +319,7 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 	c = &confs[key - OPT_CONF];
 	if (!arg[0])
 		return refuse(c->id, "must not be empty");
-	allowed = wanted(c, arg);
+	allowed = wanted_of((enum conf_id)(key - OPT_CONF), arg);
 	if (allowed) {
 		char *what = kf_format("'%s' is not %s", arg, allowed);
 		int status = refuse(c->id, what);
@@ -352,6 +456,7 @@ int kf_run(struct kf_cli *cli, int argc, char **argv)
 	}
 	status = prepare(cli, program);
 	if (!status) {
+		tell_unknown(cli);
 		tell_no_place(cli);
 		fflush(NULL);
 		execvp(program, argv);

@@ -139,6 +139,7 @@ static void add_group(struct kf_table *t, const struct kf_groups *g,
 	row[PROCS].count = group->nr_processes;
 	row[THREADS].count = kf_groups_value(g, group, "threads");
 	row[RSS].count = group->resident;
+	row[RSS].none = !group->resident;
 	row[MALLOC_RATE].real = group->malloc_rate;
 	row[MMAP_RATE].real = group->mmap_rate;
 	row[FAIL].count = kf_groups_value(g, group, "failed");
