@@ -128,6 +128,15 @@ int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status);
 int kf_select_option(struct kf_select *sel, int key, const char *arg);
 
 /**
+ * kf_select_pid() - have a command be about one process
+ * @sel:	what is selected
+ * @pid:	the process
+ *
+ * Context: one thread; the command has no other.
+ */
+void kf_select_pid(struct kf_select *sel, int32_t pid);
+
+/**
  * kf_select_any() - whether a selector other than -a was given
  * @sel:	the selectors
  *

@@ -42,6 +42,14 @@ static int take_pids(struct kf_select *sel, const char *arg)
 	}
 }
 
+void kf_select_pid(struct kf_select *sel, int32_t pid)
+{
+	free(sel->pids);
+	sel->pids = kf_alloc(1, sizeof(*sel->pids));
+	sel->pids[0] = pid;
+	sel->nr_pids = 1;
+}
+
 static int take_user(struct kf_select *sel, const char *arg)
 {
 	const struct passwd *pw = getpwnam(arg);

@@ -204,6 +204,12 @@ int kf_cli_find_part(const struct kf_cli *cli, const char *part,
 			       .part = part,
 			       .tables = cli->tables};
 
+	/* Who names a directory means that one. */
+	if (!cli->dirs) {
+		find.pids = cli->select.pids;
+		find.nr_pids = cli->select.nr_pids;
+	}
+
 	if (kf_files_find(&find, files)) {
 		kf_error("reading the stats files: %s", strerror(errno));
 		return KF_EXIT_FAILED;

@@ -432,6 +432,21 @@ static int settle_claims(struct search *se)
 	return kf_claims_settle(se->out, &v);
 }
 
+/* Of a process that may not be looked into there is nothing. */
+static int list_of(struct search *se, int32_t pid)
+{
+	struct kf_outside found;
+	unsigned int hidden;
+	int rc;
+
+	if (kf_outside_of(se->procfs, pid, &hidden, &found))
+		return 0;
+	se->outside = found.outside;
+	rc = list_names(se, found.fd, found.name);
+	se->outside = false;
+	return rc;
+}
+
 static int list_all(struct search *se, const struct kf_find *find)
 {
 	char **own = NULL;
@@ -447,6 +462,8 @@ static int list_all(struct search *se, const struct kf_find *find)
 	for (; !rc && *dirs; dirs++)
 		rc = dir_list(se, *dirs);
 	free(own);
+	for (unsigned int i = 0; find && !rc && i < find->nr_pids; i++)
+		rc = list_of(se, find->pids[i]);
 	if (!rc && find && find->hidden) {
 		se->outside = true;
 		rc = kf_outside_find(se->procfs, find->hidden, list_outside,

@@ -6,6 +6,8 @@
 
 #include "reader/outside.h"
 
+#include "reader/place.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -90,7 +92,7 @@ static int open_below(const struct look *l, const char *pid, const char *path)
 
 static int give_dir(struct look *l, const char *pid, uint64_t ns, char *path)
 {
-	char name[4200];
+	char name[KF_OUTSIDE_NAME];
 	int fd;
 
 	*strrchr(path, '/') = '\0';
@@ -102,16 +104,14 @@ static int give_dir(struct look *l, const char *pid, uint64_t ns, char *path)
 	return l->dir(l->ctx, fd, name);
 }
 
-static int look_at(struct look *l, const char *pid)
+/* The path of the stats file that a process maps, to free(), or NULL. */
+static char *path_of(const struct look *l, const char *pid)
 {
-	uint64_t ns = mount_ns(l, pid);
 	char name[32], *line = NULL, *path = NULL;
 	size_t size = 0;
-	int fd, rc = 0;
 	FILE *f;
+	int fd;
 
-	if (!ns || ns == l->own_ns)
-		return 0;
 	snprintf(name, sizeof(name), "%s/maps", pid);
 	fd = openat(l->procfd, name, O_RDONLY | O_CLOEXEC);
 	f = fd < 0 ? NULL : fdopen(fd, "re");
@@ -119,33 +119,84 @@ static int look_at(struct look *l, const char *pid)
 		*l->hidden += fd < 0 && hides(errno);
 		if (fd >= 0)
 			close(fd);
-		return 0;
+		return NULL;
 	}
 	/* a process has one stats file */
 	while (!path && getline(&line, &size, f) > 0)
 		path = stats_path(line);
-	if (path && strlen(path) < 4096)
-		rc = give_dir(l, pid, ns, path);
+	path = path && strlen(path) < 4096 ? strdup(path) : NULL;
 	free(line);
 	fclose(f);
+	return path;
+}
+
+static int look_at(struct look *l, const char *pid)
+{
+	uint64_t ns = mount_ns(l, pid);
+	char *path = ns && ns != l->own_ns ? path_of(l, pid) : NULL;
+	int rc = path ? give_dir(l, pid, ns, path) : 0;
+
+	free(path);
 	return rc;
+}
+
+static bool open_procfs(struct look *l, const char *procfs)
+{
+	struct stat st;
+
+	*l->hidden = 0;
+	l->procfd = open(procfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (l->procfd < 0)
+		return false;
+	if (fstatat(l->procfd, "self/ns/mnt", &st, 0) == 0)
+		l->own_ns = (uint64_t)st.st_ino;
+	return true;
+}
+
+int kf_outside_of(const char *procfs, int pid, unsigned int *hidden,
+		  struct kf_outside *found)
+{
+	struct look l = {.hidden = hidden};
+	char name[16], *path;
+	uint64_t ns;
+
+	found->fd = -1;
+	if (!open_procfs(&l, procfs))
+		return -1;
+	snprintf(name, sizeof(name), "%d", pid);
+	ns = mount_ns(&l, name);
+	path = ns ? path_of(&l, name) : NULL;
+	found->outside = ns != l.own_ns;
+	if (path)
+		*strrchr(path, '/') = '\0';
+	if (path && found->outside) {
+		snprintf(found->name, sizeof(found->name), "%s/%s/root%s",
+			 procfs, name, path);
+		found->fd = open_below(&l, name, *path ? path : "/");
+	} else if (path) {
+		snprintf(found->name, sizeof(found->name), "%s", path);
+		found->fd = kf_place_open(*path ? path : "/");
+	}
+	free(path);
+	close(l.procfd);
+	return found->fd < 0 ? -1 : 0;
 }
 
 int kf_outside_find(const char *procfs, unsigned int *hidden,
 		    kf_outside_dir *dir, void *ctx)
 {
 	struct look l = {.hidden = hidden, .dir = dir, .ctx = ctx};
-	DIR *d = opendir(procfs);
 	struct dirent *de;
-	struct stat st;
 	int rc = 0;
+	DIR *d;
 
-	*hidden = 0;
-	if (!d)
+	if (!open_procfs(&l, procfs))
 		return 0;
-	l.procfd = dirfd(d);
-	if (fstatat(l.procfd, "self/ns/mnt", &st, 0) == 0)
-		l.own_ns = (uint64_t)st.st_ino;
+	d = fdopendir(l.procfd);
+	if (!d) {
+		close(l.procfd);
+		return 0;
+	}
 	while (l.own_ns && !rc && (de = readdir(d))) {
 		if (isdigit((unsigned char)de->d_name[0]) &&
 		    strlen(de->d_name) < 12)

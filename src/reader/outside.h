@@ -12,8 +12,32 @@
 
 #include "base/compiler.h"
 
+#define KF_OUTSIDE_NAME 4200
+
+/* Where a process has its stats file. */
+struct kf_outside {
+	int fd;			    /* the directory; who asked closes it */
+	bool outside;		    /* of another mount namespace */
+	char name[KF_OUTSIDE_NAME]; /* its path, or PROCFS/PID/root/PATH */
+};
+
 /* What is done with a directory; @fd is its own. Not 0 ends the search. */
 typedef int kf_outside_dir(void *ctx, int fd, const char *name);
+
+/**
+ * kf_outside_of() - find the directory of one process, wherever it is
+ * @procfs:	where procfs is mounted
+ * @pid:	the process, as procfs has it
+ * @hidden:	out: 1 where it may not be looked into, else 0
+ * @found:	out: the directory
+ *
+ * In the caller's own mount namespace it is opened by the rules of place.h.
+ *
+ * Context: any thread; allocates.
+ * Return: 0, or -1 where there is none, or it may not be opened.
+ */
+int kf_outside_of(const char *procfs, int pid, unsigned int *hidden,
+		  struct kf_outside *found);
 
 /**
  * kf_outside_find() - find the directories

@@ -271,6 +271,9 @@ struct kf_find {
 	const char *part; /* not NULL: only files that have it in their name */
 	/* not NULL: look into other mount namespaces, too (see outside.h) */
 	unsigned int *hidden; /* out: processes that are not to be seen */
+	/* look also where these processes have their files, wherever that is */
+	const int32_t *pids;
+	unsigned int nr_pids;
 	unsigned int tables;  /* enum kf_tables, or-ed: read these, too */
 	bool memory;	      /* ask the kernel what it has in memory, too */
 	struct kf_kept *kept; /* NULL: nothing; else for one search at a time */

@@ -218,6 +218,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 			return KF_EXIT_USAGE;
 		}
 	}
+	kf_select_pid(&cli->select, (int32_t)pid);
 	return argc == 1 ? list(cli) : give_all(cli, (int32_t)pid, argv + 1);
 }
 

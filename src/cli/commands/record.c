@@ -442,6 +442,8 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 			      : "record: a program is missing, or --pid");
 		return KF_EXIT_USAGE;
 	}
+	if (pid)
+		kf_select_pid(&cli->select, pid);
 	status = start(&r, cli, argc, argv);
 	if (!status)
 		status = open_output(&r);
