@@ -36,8 +36,9 @@ written() {
 		cli "$@" -o "$dir/$out" ${command:+-- sh -c :}
 		equal "root's file after $what into $dir" precious \
 			"$(cat "$mine/file")"
-		[ -f "$dir/$out" ] && [ ! -h "$dir/$out" ] && [ -s "$dir/$out" ] ||
-			fail "$what did not replace the link of $dir"
+		[ ! -h "$dir/$out" ] || fail "$what left the link of $dir"
+		[ -s "$dir/$out" ] ||
+			fail "$what wrote nothing to $dir"
 		equal "files of $dir after $what" "$out" "$(ls -A "$dir")"
 	done
 }

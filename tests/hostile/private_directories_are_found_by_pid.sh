@@ -80,5 +80,5 @@ kill -9 "$pid"
 
 # A process that is not under the library, and one that is not there.
 for none in $$ 999999999; do
-	! "$KF_CLI" stat -p $none >"$WORK/out" 2>&1 || fail "there is a $none"
+	! "$KF_CLI" stat -p "$none" >"$WORK/out" 2>&1 || fail "there is a $none"
 done
