@@ -4,7 +4,6 @@
  */
 #include "core/conf.h"
 
-#include "base/few.h"
 #include "base/match.h"
 #include "base/text.h"
 #include "engines/engine.h"
@@ -126,14 +125,14 @@ static void complain(const struct option *o, const char *name,
 /* NULL, with one line, where all texts together are too long. */
 static const char *keep(const char *name, const char *value)
 {
-	size_t size = kf_few_length(value) + 1;
+	size_t size = strlen(value) + 1;
 	char *kept = texts + texts_used;
 	char buf[256];
 	struct kf_text text;
 
 	if (size <= sizeof(texts) - texts_used) {
 		texts_used += size;
-		kf_few_copy(kept, value, size);
+		memcpy(kept, value, size);
 		return kept;
 	}
 	kf_text_init(&text, buf, sizeof(buf) - 1);
