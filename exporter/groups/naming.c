@@ -7,31 +7,48 @@
  *     cmdline: [regex, ...]	all of these match the command line
  *
  * Groups of cmdline's expressions that have a name, (?P<Port>[0-9]+), are
- * Matches of the template. As POSIX knows no names, they are taken out and
- * numbered here.
+ * Matches of the template. The expressions are PCRE2's, on bytes: Go's syntax,
+ * which process-exporter takes, is part of it.
  */
 #include "config.h"
 
 #include "exporter/groups/naming.h"
-#include "exporter/buf.h"
-#include "exporter/trace/trace.h"
 #include "exporter/config/yaml.h"
+#include "exporter/log.h"
+#include "exporter/trace/trace.h"
 
+#define PCRE2_CODE_UNIT_WIDTH 8
 #include <libgen.h>
-#include <regex.h>
+#include <pcre2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_RULES 256
 #define MAX_WORDS 64
-#define MAX_GROUPS 10
+#define MAX_NAMES 32
 #define MAX_REGEX 512
-#define GROUP_NAME 32
+
+/*
+ * Any user chooses a command line, and an expression may backtrack: a match
+ * that takes more steps, or KiB of memory, counts as none.
+ */
+#define MATCH_STEPS 100000
+#define MATCH_KIB 16384
+
+/*
+ * "$" is the end alone, as in Go; "." is a newline as well, as arguments have
+ * them. Bytes need not be UTF-8. A name may stand in two branches. Callouts
+ * count the steps: PCRE2's own limit begins again at each byte of the text.
+ */
+#define COMPILE_OPTIONS                                          \
+	(PCRE2_DOLLAR_ENDONLY | PCRE2_DOTALL | PCRE2_NEVER_UTF | \
+	 PCRE2_DUPNAMES | PCRE2_AUTO_CALLOUT)
 
 struct expression {
-	regex_t regex;
-	char group[MAX_GROUPS][GROUP_NAME]; /* "" where it has no name */
+	pcre2_code *code;
+	char *text;
+	bool told; /* that it took too much; atomic */
 };
 
 struct rule {
@@ -40,6 +57,7 @@ struct rule {
 	char *exe[MAX_WORDS];
 	struct expression cmdline[MAX_WORDS / 4];
 	unsigned int nr_comm, nr_exe, nr_cmdline;
+	uint32_t nr_names; /* of groups, in all of cmdline */
 };
 
 struct kf_naming {
@@ -56,7 +74,7 @@ struct found {
 		const char *name;
 		const char *text;
 		int len;
-	} match[MAX_GROUPS * 2];
+	} match[MAX_NAMES];
 };
 
 static bool take_word(struct kf_yaml *y, yaml_node_t *n, char **words,
@@ -86,94 +104,28 @@ static bool take_exe_word(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return take_word(y, n, r->exe, &r->nr_exe);
 }
 
-/* One named group: its name goes to the expression, the rest stays. */
-static const char *take_group_name(const char *s, char *name)
+/* The names of groups in @code: how many, and PCRE2's table of them. */
+static uint32_t names_of(const pcre2_code *code, PCRE2_SPTR *table,
+			 uint32_t *row)
 {
-	size_t len;
+	uint32_t nr = 0;
 
-	s += strlen("(?P<");
-	len = strcspn(s, ">");
-	if (s[len] != '>' || !len || len >= GROUP_NAME)
-		return NULL;
-	memcpy(name, s, len);
-	name[len] = '\0';
-	return s + len + 1;
-}
-
-/* An escape of Go's that POSIX does not know, else the escape itself. */
-static const char *translate_escape(const char *s, bool in_set,
-				    struct kf_buf *b)
-{
-	static const struct {
-		char letter;
-		const char *set;
-	} sets[] = {{'d', "0-9"}, {'w', "[:alnum:]_"}, {'s', "[:space:]"}};
-	unsigned int i;
-
-	if (s[1] >= '1' && s[1] <= '9')
-		return "there are no back references";
-	for (i = 0; i < KF_ARRAY_SIZE(sets); i++) {
-		if (sets[i].letter != s[1])
-			continue;
-		kf_buf_fmt(b, in_set ? "%s" : "[%s]", sets[i].set);
-		return NULL;
-	}
-	kf_buf_add(b, s, 2);
-	return NULL;
-}
-
-/* The begin of a group; @s goes behind it. */
-static const char *translate_group(struct expression *e, unsigned int nr,
-				   const char **s)
-{
-	const char *next = *s + 1;
-
-	if (nr >= MAX_GROUPS)
-		return "too many groups";
-	if (strncmp(*s, "(?P<", 4) == 0)
-		next = take_group_name(*s, e->group[nr]);
-	else if (strncmp(*s, "(?:", 3) == 0)
-		next = *s + 3;
-	else if (**s && (*s)[1] == '?')
-		return "(? is not known but for (?P<NAME> and (?:";
-	if (!next)
-		return "a group's name is not right";
-	*s = next;
-	return NULL;
-}
-
-/* Go's syntax to POSIX's, as far as names, (?:...), \d, \w and \s go. */
-static const char *translate(struct expression *e, const char *s,
-			     struct kf_buf *b)
-{
-	const char *wrong = NULL;
-	bool in_set = false;
-	unsigned int nr = 0;
-
-	while (*s && !wrong) {
-		if (*s == '\\' && s[1]) {
-			wrong = translate_escape(s, in_set, b);
-			s += 2;
-			continue;
-		}
-		in_set = in_set ? *s != ']' : *s == '[';
-		kf_buf_add(b, s, 1);
-		if (*s == '(' && !in_set)
-			wrong = translate_group(e, ++nr, &s);
-		else
-			s++;
-	}
-	return b->failed ? "out of memory" : wrong;
+	pcre2_pattern_info(code, PCRE2_INFO_NAMECOUNT, &nr);
+	pcre2_pattern_info(code, PCRE2_INFO_NAMETABLE, table);
+	pcre2_pattern_info(code, PCRE2_INFO_NAMEENTRYSIZE, row);
+	return nr;
 }
 
 static bool take_expression(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	const char *text = kf_yaml_text(y, n), *wrong;
+	const char *text = kf_yaml_text(y, n);
 	struct rule *r = out;
 	struct expression *e = &r->cmdline[r->nr_cmdline];
-	struct kf_buf posix = {0};
 	char reason[128];
-	int rc;
+	PCRE2_SPTR table;
+	PCRE2_SIZE at;
+	uint32_t row;
+	int wrong;
 
 	if (!text)
 		return false;
@@ -181,17 +133,21 @@ static bool take_expression(struct kf_yaml *y, yaml_node_t *n, void *out)
 		return kf_yaml_fail(y, n, "too many expressions");
 	if (!*text || strlen(text) > MAX_REGEX)
 		return kf_yaml_fail(y, n, "an expression is empty or too long");
-	wrong = translate(e, text, &posix);
-	rc = wrong ? 0 : regcomp(&e->regex, posix.data, REG_EXTENDED);
-	kf_buf_free(&posix);
-	if (rc) {
-		regerror(rc, &e->regex, reason, sizeof(reason));
-		wrong = reason;
+	e->code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
+				COMPILE_OPTIONS, &wrong, &at, NULL);
+	if (!e->code) {
+		pcre2_get_error_message(wrong, (PCRE2_UCHAR *)reason,
+					sizeof(reason));
+		return kf_yaml_fail(y, n, "%s: at offset %zu: %s", text, at,
+				    reason);
 	}
-	if (wrong)
-		return kf_yaml_fail(y, n, "%s: %s", text, wrong);
+	e->text = strdup(text);
 	r->nr_cmdline++;
-	return true;
+	r->nr_names += names_of(e->code, &table, &row);
+	if (r->nr_names > MAX_NAMES)
+		return kf_yaml_fail(y, n, "more than %d named groups in a rule",
+				    MAX_NAMES);
+	return e->text ? true : kf_yaml_fail(y, n, "out of memory");
 }
 
 /* What a template may name; NULL where @s, behind "{{", is right. */
@@ -343,8 +299,10 @@ void kf_naming_free(struct kf_naming *n)
 
 		free_words(r->comm, r->nr_comm);
 		free_words(r->exe, r->nr_exe);
-		for (e = 0; e < r->nr_cmdline; e++)
-			regfree(&r->cmdline[e].regex);
+		for (e = 0; e < r->nr_cmdline; e++) {
+			pcre2_code_free(r->cmdline[e].code);
+			free(r->cmdline[e].text);
+		}
 		free(r->name);
 		free(r);
 	}
@@ -382,31 +340,72 @@ static bool exe_matches(const struct rule *r, const char *exe)
 	return !r->nr_exe;
 }
 
-static void note(const struct expression *e, const regmatch_t *m,
-		 const char *cmdline, struct found *f)
+static void note_names(const struct expression *e, const PCRE2_SIZE *at,
+		       const char *cmdline, struct found *f)
 {
-	unsigned int g;
+	PCRE2_SPTR name;
+	uint32_t row, nr;
 
-	for (g = 1; g < MAX_GROUPS; g++) {
-		if (!e->group[g][0] || m[g].rm_so < 0 ||
-		    f->nr == KF_ARRAY_SIZE(f->match))
+	/* a row of PCRE2's table: the group's number in two bytes, its name */
+	for (nr = names_of(e->code, &name, &row); nr; nr--, name += row) {
+		size_t g = (size_t)name[0] << 8 | name[1];
+
+		if (at[2 * g] == PCRE2_UNSET)
 			continue;
-		f->match[f->nr].name = e->group[g];
-		f->match[f->nr].text = cmdline + m[g].rm_so;
-		f->match[f->nr++].len = (int)(m[g].rm_eo - m[g].rm_so);
+		f->match[f->nr].name = (const char *)name + 2;
+		f->match[f->nr].text = cmdline + at[2 * g];
+		f->match[f->nr++].len = (int)(at[2 * g + 1] - at[2 * g]);
 	}
 }
 
-static bool cmdline_matches(const struct rule *r, const char *cmdline,
+/* Logged once for each expression: any process may bring the next. */
+static void tell_limit(struct expression *e)
+{
+	if (!__atomic_exchange_n(&e->told, true, __ATOMIC_RELAXED))
+		kf_log(KF_LOG_WARN,
+		       "expression takes too much for a command line, which counts as no match",
+		       "expression", e->text, NULL);
+}
+
+/* PCRE2 calls it before each item of an expression that it tries. */
+static int count_step(pcre2_callout_block *block, void *steps)
+{
+	return ++*(unsigned int *)steps > MATCH_STEPS ? PCRE2_ERROR_MATCHLIMIT
+						      : 0;
+}
+
+static bool expression_matches(struct expression *e, const char *cmdline,
+			       struct found *f)
+{
+	pcre2_match_data *data =
+		pcre2_match_data_create_from_pattern(e->code, NULL);
+	pcre2_match_context *limits = pcre2_match_context_create(NULL);
+	int rc = PCRE2_ERROR_NOMEMORY;
+	unsigned int steps = 0;
+
+	if (data && limits) {
+		pcre2_set_heap_limit(limits, MATCH_KIB);
+		pcre2_set_callout(limits, count_step, &steps);
+		rc = pcre2_match(e->code, (PCRE2_SPTR)cmdline, strlen(cmdline),
+				 0, 0, data, limits);
+	}
+	if (rc > 0)
+		note_names(e, pcre2_get_ovector_pointer(data), cmdline, f);
+	else if (rc != PCRE2_ERROR_NOMATCH)
+		tell_limit(e);
+	pcre2_match_data_free(data);
+	pcre2_match_context_free(limits);
+	return rc > 0;
+}
+
+static bool cmdline_matches(struct rule *r, const char *cmdline,
 			    struct found *f)
 {
-	regmatch_t m[MAX_GROUPS];
 	unsigned int i;
 
 	for (i = 0; i < r->nr_cmdline; i++) {
-		if (regexec(&r->cmdline[i].regex, cmdline, MAX_GROUPS, m, 0))
+		if (!expression_matches(&r->cmdline[i], cmdline, f))
 			return false;
-		note(&r->cmdline[i], m, cmdline, f);
 	}
 	return true;
 }
@@ -474,7 +473,7 @@ bool kf_naming_apply(const struct kf_naming *n,
 	unsigned int i;
 
 	for (i = 0; i < n->nr; i++) {
-		const struct rule *r = n->rule[i];
+		struct rule *r = n->rule[i];
 		struct found f = {0};
 
 		if (!comm_matches(r, p->comm) || !exe_matches(r, p->exe) ||

@@ -5,8 +5,8 @@
  * first that matches wins; who matches none is not in a group of its own but
  * in "other".
  *
- * Promises: expressions and what they are tried on are bounded, and have no
- * back references; the environment of a process is never looked at.
+ * Promises: expressions, what they are tried on, and the steps that a match
+ * takes are bounded; the environment of a process is never looked at.
  */
 #ifndef KF_EXPORTER_GROUPS_NAMING_H
 #define KF_EXPORTER_GROUPS_NAMING_H

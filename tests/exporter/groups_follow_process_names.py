@@ -59,6 +59,39 @@ process_names:
                                os.path.basename(os.path.realpath(cat)): 10}
 
 
+def expressions_have_the_syntax_of_go(world):
+    process(world, "/bin/sh", "-c", "read -r x # \n2", "Job-Seven", "--", "a.b")
+    exporter = world.exporter(config(world, r"""
+process_names:
+- {name: never, cmdline: ['\\nZ', 'job-seven']}
+- {name: newline, cmdline: ['(?-s)#.*Job']}
+- {name: end, cmdline: ['a\z$', '[[:^digit:]\D]', '\bnone\b']}
+- name: "{{.Matches.A}}{{.Matches.B}}{{.Matches.L}}{{.Matches.K}}"
+  cmdline: ['(?i)(?P<A>job)-(?:six|(?<B>SEVEN|eight))', '# .*Job',
+    '(a)()()()()()()()()(?P<L>.)(?P<K>[\pL])$', '^\Q/bin/sh\E\x20-c(?# x)']
+"""))
+    assert names(exporter) == {"JobSeven.b": 10}, names(exporter)
+
+
+def an_expression_that_backtracks_ends(world):
+    sleep, cat = shutil.which("sleep"), shutil.which("cat")
+    process(world, "/bin/sh", "-c", "read x", "a" * 60)
+    process(world, cat, "-u")
+    process(world, sleep, "1001")
+    exporter = world.exporter(config(world, """
+process_names:
+- {name: never, cmdline: ['(a+)+$|(a|aa)+b', '((a*)*)*[x-z]$']}
+- {name: each, cmdline: ['a{1,50}a{1,50}a{1,50}a{1,50}[0-9]$']}
+- {name: deep, cmdline: ['^(?:a|.)*a$', '^(?:(.)|(.))*[0-9]$']}
+- {name: "read {{.Matches.X}}", cmdline: ['(?P<X>a)a*$']}
+- {name: idle, cmdline: [1001]}
+"""))
+    assert names(exporter) == {"read a": 10, "other": 10, "idle": 10}
+    exporter.says("expression takes too much")
+    names(exporter)
+    assert exporter.log.count("takes too much") == 3, exporter.log
+
+
 def limits_fold_into_other(world):
     sleep = shutil.which("sleep")
     for i in range(5):
@@ -95,10 +128,14 @@ def mistakes_are_named(world):
             ("process_names:\n- {name: x}", "comm, exe or cmdline is wanted"),
             ("process_names:\n- {comm: [a], when: b}", 'unknown key "when"'),
             ("process_names:\n- {comm: a}", "a list is wanted"),
-            ("process_names:\n- {cmdline: ['(']}", "config.yml:2: (: "),
-            ("process_names:\n- {cmdline: ['(?i)x']}", "(? is not known"),
-            ("process_names:\n- {cmdline: ['(a)\\1']}", "back references"),
-            ("process_names:\n- {cmdline: ['(?P<>x)']}", "group's name"),
+            ("process_names:\n- {cmdline: ['ab(']}",
+             "config.yml:2: ab(: at offset 3: missing closing parenthesis"),
+            ("process_names:\n- {cmdline: ['a**']}", "a**: at offset 2: "),
+            ("process_names:\n- {cmdline: ['x(?P<>x)']}", "at offset 5: "),
+            ("process_names:\n- {cmdline: ['(*UTF)x']}", "at offset "),
+            ("process_names:\n- {cmdline: ['%s']}" % "".join(
+                "(?P<n%d>x)" % i for i in range(33)),
+             "more than 32 named groups in a rule"),
             ("process_names:\n- {name: '{{.Env}}', comm: [a]}",
              "a name in it is not known"),
             ("process_names:\n- {name: '{{.Comm', comm: [a]}",
@@ -157,6 +194,8 @@ def a_signal_has_the_rules_read_again(world):
 
 kftest.main(
     the_first_rule_that_matches_wins,
+    expressions_have_the_syntax_of_go,
+    an_expression_that_backtracks_ends,
     limits_fold_into_other,
     a_rename_is_noticed,
     mistakes_are_named,
