@@ -71,11 +71,12 @@ static const char *no_stack(const struct kf_stats_stack *s)
 					    : "[no stack]";
 }
 
-static bool add_stack(json_t *root, struct kf_names *names,
+static bool add_stack(json_t *root, struct kf_symbols *names,
 		      const struct kf_stats_stack *s)
 {
 	json_t *node = root;
-	struct kf_name name;
+	const struct kf_frame *frame;
+	char name[KF_NAME_ROOM];
 
 	count(root, s);
 	if (!s->nr_frames) {
@@ -89,16 +90,17 @@ static bool add_stack(json_t *root, struct kf_names *names,
 			count(node, s);
 	}
 	for (uint32_t i = s->nr_frames; node && i-- > 0;) {
-		kf_names_find(names, s->frame[i], &name);
-		node = child_of(node, name.function,
-				name.code ? kf_code_name(name.code) : NULL);
+		frame = kf_names_find(names, s->frame[i], name);
+		node = frame ? child_of(node, name,
+					frame->code ? frame->library : NULL)
+			     : NULL;
 		if (node)
 			count(node, s);
 	}
 	return node;
 }
 
-static bool write_tree(const struct kf_snapshot *s, struct kf_names *names,
+static bool write_tree(const struct kf_snapshot *s, struct kf_symbols *names,
 		       struct kf_buf *out)
 {
 	json_t *root = make("all", NULL);
@@ -122,15 +124,15 @@ bool kf_flame_write(struct kf_name_cache *cache,
 		    const struct kf_subject *subject, struct kf_buf *out)
 {
 	struct kf_snapshot s = {0};
-	struct kf_names names;
+	struct kf_symbols *names;
 	bool read;
 
 	read = kf_subject_read(subject, KF_TABLE_STACKS, &s);
 	if (read) {
-		if (!kf_names_begin(&names, cache, subject->pid, &s) ||
-		    !write_tree(&s, &names, out))
+		names = kf_names_open(cache, subject->pid, &s);
+		if (!names || !write_tree(&s, names, out))
 			out->failed = true;
-		kf_names_end(&names);
+		kf_symbols_close(names);
 	}
 	kf_snapshot_release(&s);
 	return read;

@@ -7,8 +7,8 @@
 #define KF_EXPORTER_SITE_FLAME_H
 
 #include "exporter/buf.h"
-#include "exporter/site/name_cache.h"
 #include "exporter/site/subject.h"
+#include "reader/name_cache.h"
 
 /**
  * kf_flame_write() - write the calls of a process as JSON

@@ -21,28 +21,30 @@
 /* What is known of the process whose samples are added. */
 struct source {
 	struct kf_pprof *p;
+	struct kf_name_cache *cache;
 	const struct kf_subject *subject;
 	const struct kf_snapshot *s;
-	struct kf_names names;
+	struct kf_symbols *symbols;
 	uint64_t *mapping; /* the ids of its code, 0: not there yet */
+	bool failed;	   /* out of memory */
 };
 
-static uint64_t mapping_of(struct source *from, const struct kf_code *code)
+static uint64_t mapping_of(struct source *from, size_t i)
 {
-	uint64_t *id = &from->mapping[code - from->names.codes.code];
-	const struct kf_file_key *key;
+	uint64_t *id = &from->mapping[i];
+	struct kf_code *code = &kf_symbols_codes(from->symbols)->code[i];
 
 	if (*id)
 		return *id;
-	key = &kf_names_file(&from->names, code)->key;
+	kf_code_identify(from->cache->procfs, from->subject->pid, code);
 	*id = kf_pprof_mapping(from->p,
 			       &(struct kf_pprof_mapping){
 				       .begin = code->begin,
 				       .end = code->end,
 				       .offset = code->offset,
 				       .path = code->path,
-				       .build_id = key->build_id,
-				       .build_id_size = key->build_id_size,
+				       .build_id = code->build_id,
+				       .build_id_size = code->build_id_size,
 			       });
 	return *id;
 }
@@ -50,16 +52,19 @@ static uint64_t mapping_of(struct source *from, const struct kf_code *code)
 static uint64_t location_of(struct source *from, uint64_t address)
 {
 	uint64_t id = kf_pprof_known(from->p, address);
-	struct kf_pprof_line line = {0};
-	struct kf_name name;
+	char name[KF_NAME_ROOM];
+	struct kf_pprof_line line = {.function = name};
+	const struct kf_codes *codes = kf_symbols_codes(from->symbols);
+	const struct kf_frame *frame;
 
 	if (id)
 		return id;
-	kf_names_find(&from->names, address, &name);
-	line.function = name.function;
-	return kf_pprof_location(from->p, address,
-				 name.code ? mapping_of(from, name.code) : 0,
-				 &line, name.known);
+	frame = kf_names_find(from->symbols, address, name);
+	from->failed |= !frame;
+	if (frame && frame->code)
+		id = mapping_of(from, (size_t)(frame->code - codes->code));
+	return kf_pprof_location(from->p, address, id, &line,
+				 frame && frame->named);
 }
 
 static void add_labels(struct source *from, const struct kf_stats_stack *st)
@@ -109,22 +114,23 @@ static size_t add_samples(struct source *from)
 static size_t add_process(struct kf_pprof *p, struct kf_name_cache *cache,
 			  const struct kf_subject *subject, bool *failed)
 {
-	struct source from = {.p = p, .subject = subject};
+	struct source from = {.p = p, .cache = cache, .subject = subject};
 	struct kf_snapshot s = {0};
 	size_t nr = 0;
 
 	if (kf_subject_read(subject, KF_TABLE_TAGS | KF_TABLE_STACKS, &s) &&
 	    s.nr_stacks) {
 		from.s = &s;
-		if (kf_names_begin(&from.names, cache, subject->pid, &s))
-			from.mapping = calloc(from.names.codes.nr + 1,
-					      sizeof(*from.mapping));
+		from.symbols = kf_names_open(cache, subject->pid, &s);
+		if (from.symbols)
+			from.mapping =
+				calloc(kf_symbols_codes(from.symbols)->nr + 1,
+				       sizeof(*from.mapping));
 		if (from.mapping)
 			nr = add_samples(&from);
-		else
-			*failed = true;
+		*failed |= !from.mapping || from.failed;
 		free(from.mapping);
-		kf_names_end(&from.names);
+		kf_symbols_close(from.symbols);
 		kf_pprof_process(p);
 	}
 	kf_snapshot_release(&s);

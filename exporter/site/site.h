@@ -10,9 +10,9 @@
 #define KF_EXPORTER_SITE_H
 
 #include "exporter/collect/collector.h"
-#include "exporter/site/name_cache.h"
 #include "exporter/site/subject.h"
 #include "exporter/site/timeline.h"
+#include "reader/name_cache.h"
 
 /* What pages are made from; constant but for what has a lock. */
 struct kf_site {

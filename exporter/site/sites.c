@@ -134,41 +134,43 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out)
 	free(list);
 }
 
-static void frame(struct kf_names *names, uint64_t address, struct kf_buf *out)
+static void frame(struct kf_symbols *names, uint64_t address,
+		  struct kf_buf *out)
 {
-	struct kf_name name;
+	char name[KF_NAME_ROOM];
+	const struct kf_frame *f = kf_names_find(names, address, name);
 
-	kf_names_find(names, address, &name);
+	out->failed |= !f;
 	kf_buf_str(out, "<li><code>");
-	kf_buf_html(out, name.function);
+	kf_buf_html(out, name);
 	kf_buf_str(out, "</code>");
-	if (name.known) {
+	if (f && f->named) {
 		kf_buf_str(out, " <span class=\"tag\">");
-		kf_html_text(out, kf_code_name(name.code));
+		kf_html_text(out, f->library);
 		kf_buf_str(out, "</span>");
 	}
 	kf_buf_str(out, "</li>");
 }
 
 /* The innermost functions, in a line: who asked for it. */
-static void callers(const struct kf_stats_stack *st, struct kf_names *names,
+static void callers(const struct kf_stats_stack *st, struct kf_symbols *names,
 		    struct kf_buf *out)
 {
-	struct kf_name name;
+	char name[KF_NAME_ROOM];
 	unsigned int i;
 
 	kf_buf_str(out, "<code>");
 	for (i = 0; i < st->nr_frames && i < NR_CALLERS; i++) {
-		kf_names_find(names, st->frame[i], &name);
+		out->failed |= !kf_names_find(names, st->frame[i], name);
 		if (i)
 			kf_buf_str(out, " <span class=\"sep\">&#8249;</span> ");
-		kf_buf_html(out, name.function);
+		kf_buf_html(out, name);
 	}
 	kf_buf_str(out, "</code>");
 }
 
 static void stack(const struct kf_snapshot *s, const struct ranked *r,
-		  struct kf_names *names, struct kf_buf *out)
+		  struct kf_symbols *names, struct kf_buf *out)
 {
 	const struct kf_stats_stack *st = &s->stacks[r->at];
 	struct kf_estimate live = kf_estimate_stack(st, KF_ESTIMATE_LIVE);
@@ -199,7 +201,7 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 		     int pid, struct kf_buf *out)
 {
 	struct ranked *list = calloc(s->nr_stacks, sizeof(*list));
-	struct kf_names names;
+	struct kf_symbols *names;
 	uint32_t i, nr = 0;
 
 	if (!list) {
@@ -214,15 +216,15 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 			list[nr++].at = i;
 	}
 	qsort(list, nr, sizeof(*list), by_bytes);
-	if (!kf_names_begin(&names, cache, pid, s))
-		out->failed = true;
+	names = kf_names_open(cache, pid, s);
+	out->failed |= !names;
 	kf_buf_str(out, "<section id=\"sites\">\n<h2>Top sites</h2>\n");
 	if (!nr)
 		kf_buf_str(out,
 			   "<p class=\"hint\">No sampled block is live.</p>\n");
-	for (i = 0; i < nr && i < MAX_STACKS; i++)
-		stack(s, &list[i], &names, out);
+	for (i = 0; names && i < nr && i < MAX_STACKS; i++)
+		stack(s, &list[i], names, out);
 	kf_buf_str(out, "</section>\n");
-	kf_names_end(&names);
+	kf_symbols_close(names);
 	free(list);
 }

@@ -7,7 +7,7 @@
 #define KF_EXPORTER_SITE_SITES_H
 
 #include "exporter/site/html.h"
-#include "exporter/site/name_cache.h"
+#include "reader/name_cache.h"
 #include "reader/reader.h"
 
 /**

@@ -203,14 +203,17 @@ const char *kf_code_name(const struct kf_code *code)
 	return slash ? slash + 1 : code->path;
 }
 
+/* Where no build id is known every file is taken. */
 static bool is_of(int fd, const struct kf_code *code)
 {
 	uint8_t id[KF_STATS_BUILD_ID];
 
-	return kf_elf_build_id(fd, id, sizeof(id)) == code->build_id_size &&
-	       !memcmp(id, code->build_id, code->build_id_size);
+	return !code->build_id_size ||
+	       (kf_elf_build_id(fd, id, sizeof(id)) == code->build_id_size &&
+		!memcmp(id, code->build_id, code->build_id_size));
 }
 
+/* A mapped file may have been written over: its build id is compared, too. */
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 {
 	char path[2 * PATH_MAX];
@@ -220,16 +223,29 @@ int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 		 procfs, pid, code->begin, code->end);
 	if (pid)
 		fd = kf_regular_open(path);
-	if (fd >= 0 || code->deleted || (!pid && !code->build_id_size))
-		return fd;
-	snprintf(path, sizeof(path), "%s/%d/root", procfs, pid);
-	fd = pid ? kf_regular_open_in(path, code->path)
-		 : kf_regular_open(code->path);
-	if (fd >= 0 && code->build_id_size && !is_of(fd, code)) {
+	if (fd < 0 && !code->deleted && (pid || code->build_id_size)) {
+		snprintf(path, sizeof(path), "%s/%d/root", procfs, pid);
+		fd = pid ? kf_regular_open_in(path, code->path)
+			 : kf_regular_open(code->path);
+	}
+	if (fd >= 0 && !is_of(fd, code)) {
 		close(fd);
 		fd = -1;
 	}
 	return fd;
+}
+
+void kf_code_identify(const char *procfs, int pid, struct kf_code *code)
+{
+	int fd = -1;
+
+	if (!code->build_id_size)
+		fd = kf_code_open(procfs, pid, code);
+	if (fd < 0)
+		return;
+	code->build_id_size = (uint32_t)kf_elf_build_id(fd, code->build_id,
+							sizeof(code->build_id));
+	close(fd);
 }
 
 /* Of one segment of notes. */

@@ -77,12 +77,23 @@ const char *kf_code_name(const struct kf_code *code);
  * @pid:	the process, 0: it has ended
  * @code:	the mapping
  *
- * Of a process that has ended only a file with the mapping's build id.
+ * Only a file with the mapping's build id, where that is known; of a process
+ * that has ended none otherwise.
  *
  * Context: any thread.
  * Return: a file descriptor to be closed, of a regular file; or -1.
  */
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code);
+
+/**
+ * kf_code_identify() - learn the build id of a mapping that has none yet
+ * @procfs:	procfs' mount point
+ * @pid:	the process, 0: it has ended
+ * @code:	the mapping
+ *
+ * Context: any thread.
+ */
+void kf_code_identify(const char *procfs, int pid, struct kf_code *code);
 
 /**
  * kf_elf_build_id() - the build id of an ELF file

@@ -11,9 +11,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static void put_module(struct kf_maker *m, int pid, const struct kf_code *code)
+static void put_module(struct kf_maker *m, const struct kf_code *code)
 {
 	struct kf_profile_module module = {
 		.record.kind = KF_PROFILE_MODULE,
@@ -21,20 +20,10 @@ static void put_module(struct kf_maker *m, int pid, const struct kf_code *code)
 		.end = code->end,
 		.offset = code->offset,
 		.base = code->base,
+		.build_id_size = code->build_id_size,
 	};
-	int fd = -1;
 
-	if (code->build_id_size) {
-		module.build_id_size = code->build_id_size;
-		memcpy(module.build_id, code->build_id, code->build_id_size);
-	} else {
-		fd = kf_code_open("/proc", pid, code);
-	}
-	if (fd >= 0) {
-		module.build_id_size = (uint32_t)kf_elf_build_id(
-			fd, module.build_id, sizeof(module.build_id));
-		close(fd);
-	}
+	memcpy(module.build_id, code->build_id, code->build_id_size);
 	kf_maker_put(m, &module, sizeof(module), code->path,
 		     strlen(code->path) + 1);
 }
@@ -60,8 +49,10 @@ void kf_maker_modules(struct kf_maker *m, int pid, const struct kf_snapshot *s)
 	}
 	for (size_t i = 0; i < codes.nr; i++) {
 		kf_entry(&m->modules, key_of(&codes.code[i]), &is_new);
-		if (is_new)
-			put_module(m, pid, &codes.code[i]);
+		if (!is_new)
+			continue;
+		kf_code_identify("/proc", pid, &codes.code[i]);
+		put_module(m, &codes.code[i]);
 	}
 	kf_codes_release(&codes);
 }

@@ -23,9 +23,19 @@ static void add_module(struct kf_pprof *p, const struct kf_profile_module *m)
 			    });
 }
 
+/* The place of the module that an address was in last, plus 1; 0: none. */
+static uint64_t module_at(const struct kf_profile *p, uint64_t pc)
+{
+	for (size_t i = p->nr_modules; i-- > 0;) {
+		if (pc >= p->modules[i]->begin && pc < p->modules[i]->end)
+			return i + 1;
+	}
+	return 0;
+}
+
 /* The location of the call whose frames begin at @f: some may be inlined. */
-static uint64_t location(struct kf_pprof *p, const struct kf_frame *const *f,
-			 size_t nr)
+static uint64_t location(struct kf_pprof *p, const struct kf_profile *profile,
+			 const struct kf_frame *const *f, size_t nr)
 {
 	uint64_t id = kf_pprof_known(p, f[0]->address);
 	struct kf_pprof_line *lines;
@@ -39,8 +49,9 @@ static uint64_t location(struct kf_pprof *p, const struct kf_frame *const *f,
 			.file = f[i]->file,
 			.line = f[i]->line,
 		};
-	id = kf_pprof_location(p, f[0]->address, (uint64_t)(f[0]->module + 1),
-			       lines, nr);
+	id = kf_pprof_location(p, f[0]->address,
+			       module_at(profile, f[0]->address - 1), lines,
+			       nr);
 	free(lines);
 	return id;
 }
@@ -69,7 +80,8 @@ static void add_site(struct kf_pprof *p, const struct kf_prof *prof,
 		for (nr = 1; site->frames[i + nr - 1]->inlined &&
 			     i + nr < site->nr_frames;)
 			nr++;
-		ids[nr_ids++] = location(p, &site->frames[i], nr);
+		ids[nr_ids++] =
+			location(p, &prof->profile, &site->frames[i], nr);
 	}
 	kf_pprof_sample(p, ids, nr_ids,
 			&(struct kf_pprof_count){

@@ -10,9 +10,9 @@
 #define KF_CLI_PROFILE_H
 
 #include "cli/cli.h"
-#include "cli/profile/symbols.h"
 #include "reader/estimate.h"
 #include "reader/profile.h"
+#include "reader/symbols.h"
 
 #include <stdio.h>
 
@@ -59,6 +59,8 @@ struct kf_prof {
 	const char *path;
 	struct kf_profile_pick pick;
 	struct kf_profile profile;
+	struct kf_codes codes; /* until they are the symbols' */
+	int pid; /* the process, if it runs; 0: it has ended, or a recording */
 	uint64_t time_ns; /* of the snapshot that is shown */
 	bool at_end;	  /* the program had ended by then */
 	const struct kf_profile_snapshot *snapshot; /* NULL: there is none */

@@ -34,6 +34,12 @@ bool kf_prof_is_one(const char *path)
 	       (magic == KF_PROFILE_MAGIC || magic == KF_STATS_MAGIC);
 }
 
+static __attribute__((noreturn)) void out_of_memory(void)
+{
+	kf_error("out of memory");
+	exit(KF_EXIT_FAILED);
+}
+
 /* How long a process has run; 0: it has ended, and nobody says when. */
 static uint64_t time_of(const struct kf_file *f)
 {
@@ -53,10 +59,8 @@ static enum kf_read_result read_stats(struct kf_prof *prof)
 	struct kf_maker m = {0};
 	enum kf_read_result result = KF_READ_FOREIGN;
 
-	if (kf_files_find(&find, &files)) {
-		kf_error("out of memory");
-		exit(KF_EXIT_FAILED);
-	}
+	if (kf_files_find(&find, &files))
+		out_of_memory();
 	kf_tell_refused(dirs);
 	for (unsigned int i = 0; i < files.nr; i++) {
 		const struct kf_file *f = &files.file[i];
@@ -70,6 +74,10 @@ static enum kf_read_result read_stats(struct kf_prof *prof)
 			result = kf_profile_take(m.bytes, m.size,
 						 &prof->profile);
 			m.bytes = NULL;
+			prof->pid = f->pid;
+			if (!kf_codes_read("/proc", f->pid, &f->snap,
+					   &prof->codes))
+				out_of_memory();
 		}
 		break;
 	}
@@ -140,6 +148,66 @@ static void choose_metric(struct kf_prof *prof)
 			prof->at_end ? KF_METRIC_PEAK : KF_METRIC_LIVE;
 }
 
+/* Of mappings that lie on each other, the later one was seen last. */
+static bool is_covered(const struct kf_profile *p, size_t i)
+{
+	const struct kf_profile_module *m = p->modules[i];
+
+	for (size_t k = i + 1; k < p->nr_modules; k++) {
+		const struct kf_profile_module *later = p->modules[k];
+
+		if (later->base < m->end && m->base < later->end)
+			return true;
+	}
+	return false;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct kf_code *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static void take_modules(const struct kf_profile *p, struct kf_codes *codes)
+{
+	codes->code = kf_alloc(p->nr_modules, sizeof(*codes->code));
+	for (size_t i = 0; i < p->nr_modules; i++) {
+		const struct kf_profile_module *m = p->modules[i];
+		struct kf_code *code = &codes->code[codes->nr];
+
+		if (is_covered(p, i))
+			continue;
+		code->begin = m->begin;
+		code->end = m->end;
+		code->offset = m->offset;
+		code->base = m->base;
+		code->path = kf_format("%s", kf_profile_path(m));
+		code->build_id_size = m->build_id_size;
+		memcpy(code->build_id, m->build_id, m->build_id_size);
+		codes->nr++;
+	}
+	qsort(codes->code, codes->nr, sizeof(*codes->code), by_begin);
+}
+
+static void open_symbols(struct kf_prof *prof)
+{
+	const struct kf_profile *p = &prof->profile;
+
+	if (!prof->codes.code)
+		take_modules(p, &prof->codes);
+	prof->symbols = kf_symbols_open(
+		&prof->codes,
+		&(struct kf_symbols_how){
+			.procfs = "/proc",
+			.pid = prof->pid,
+			.debug = true,
+			.recorded_ns = p->head.real_ns + prof->time_ns,
+		});
+	if (!prof->symbols)
+		out_of_memory();
+}
+
 static void add_frames(struct kf_prof *prof, struct kf_site *site)
 {
 	const uint64_t *address = kf_profile_frames(site->stack);
@@ -150,16 +218,16 @@ static void add_frames(struct kf_prof *prof, struct kf_site *site)
 		const struct kf_frame *f =
 			kf_symbols_frames(prof->symbols, address[i], &nr);
 
+		if (!f)
+			out_of_memory();
 		if (!site->nr_frames &&
 		    !strncmp(f->library, ALLOCATOR, strlen(ALLOCATOR)))
 			continue;
 		room += nr;
 		site->frames =
 			realloc(site->frames, room * sizeof(struct kf_frame *));
-		if (!site->frames) {
-			kf_error("out of memory");
-			exit(KF_EXIT_FAILED);
-		}
+		if (!site->frames)
+			out_of_memory();
 		for (size_t k = 0; k < nr; k++)
 			site->frames[site->nr_frames++] = &f[k];
 	}
@@ -277,7 +345,7 @@ int kf_prof_open(struct kf_prof *prof)
 		return status;
 	choose_snapshot(prof);
 	choose_metric(prof);
-	prof->symbols = kf_symbols_open(&prof->profile);
+	open_symbols(prof);
 	prof->sites = kf_alloc(nr, sizeof(*prof->sites));
 	prof->nr_sites = nr;
 	counts = kf_alloc(nr, sizeof(*counts));
@@ -301,6 +369,7 @@ void kf_prof_close(struct kf_prof *prof)
 		release_site(&prof->sites[i]);
 	free(prof->sites);
 	kf_symbols_close(prof->symbols);
+	kf_codes_release(&prof->codes);
 	kf_profile_release(&prof->profile);
 	prof->sites = NULL;
 	prof->symbols = NULL;

@@ -6,22 +6,23 @@
  * debug link, by alternate debug link, by split units. libdw opens what it
  * finds there, and a process of another user may name a FIFO or a device.
  */
-#ifndef KF_CLI_PROFILE_GUARD_H
-#define KF_CLI_PROFILE_GUARD_H
+#ifndef KF_READER_GUARD_H
+#define KF_READER_GUARD_H
 
 /**
  * kf_guard_begin() - from now on open() opens regular files only for reading
  *
- * Of all that is called here and of libraries, but no other kind of opening.
+ * Of all that this thread calls, libraries included, but no other kind of
+ * opening.
  *
- * Context: one thread; nests.
+ * Context: any thread, for itself; nests.
  */
 void kf_guard_begin(void);
 
 /**
  * kf_guard_end() - end what kf_guard_begin() began
  *
- * Context: one thread.
+ * Context: as kf_guard_begin().
  */
 void kf_guard_end(void);
 

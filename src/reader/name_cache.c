@@ -5,9 +5,8 @@
  */
 #include "config.h"
 
-#include "exporter/site/name_cache.h"
+#include "reader/name_cache.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,21 +100,20 @@ static bool grow(struct kf_name_cache *c, struct kf_cached_file *f)
 	return true;
 }
 
-bool kf_name_cache_get(struct kf_name_cache *c, const struct kf_file_key *key,
-		       uint64_t offset, char *text, size_t size)
+char *kf_name_cache_get(struct kf_name_cache *c, const struct kf_file_key *key,
+			uint64_t offset)
 {
 	const struct kf_cached_file *f;
 	const struct kf_cached_name *name;
-	bool found;
+	char *text = NULL;
 
 	pthread_mutex_lock(&c->lock);
 	f = find(c, key);
 	name = f && f->room ? place(f, offset) : NULL;
-	found = name && name->text;
-	if (found)
-		snprintf(text, size, "%s", name->text);
+	if (name && name->text)
+		text = strdup(name->text);
 	pthread_mutex_unlock(&c->lock);
-	return found;
+	return text;
 }
 
 static void add(struct kf_name_cache *c, struct kf_cached_file *f,

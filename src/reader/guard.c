@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "cli/profile/guard.h"
+#include "reader/guard.h"
 
 #include "reader/regular.h"
 
@@ -13,7 +13,7 @@
 #include <stdarg.h>
 #include <sys/types.h>
 
-static int guarded;
+static _Thread_local int guarded;
 
 void kf_guard_begin(void)
 {

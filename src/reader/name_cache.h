@@ -7,8 +7,8 @@
  * file that is asked about: a file that was replaced or written to since, or
  * is another one with the same build id, is another file here.
  */
-#ifndef KF_EXPORTER_SITE_NAME_CACHE_H
-#define KF_EXPORTER_SITE_NAME_CACHE_H
+#ifndef KF_READER_NAME_CACHE_H
+#define KF_READER_NAME_CACHE_H
 
 #include "base/compiler.h"
 
@@ -76,14 +76,13 @@ void kf_name_cache_free(struct kf_name_cache *c);
  * @c:		the cache
  * @key:	the file
  * @offset:	of the code in it, in bytes
- * @text:	out: the name, "" where the file was found to have none
- * @size:	bytes at @text
  *
- * Context: any thread.
- * Return: false where the file has to be asked.
+ * Context: any thread; allocates.
+ * Return: the name, "" where the file was found to have none; free() it. NULL
+ *	   where the file has to be asked.
  */
-bool kf_name_cache_get(struct kf_name_cache *c, const struct kf_file_key *key,
-		       uint64_t offset, char *text, size_t size);
+char *kf_name_cache_get(struct kf_name_cache *c, const struct kf_file_key *key,
+			uint64_t offset);
 
 /**
  * kf_name_cache_put() - keep a name

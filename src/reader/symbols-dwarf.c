@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Calls of debug information. Inlined ones are the DW_TAG_inlined_subroutine
+ * entries around an address, from the innermost out to the function that has
+ * the code; each gives the place of its call to the one outside it.
+ */
+#include "config.h"
+
+#include "reader/symbols-internal.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+static const char *die_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	const char *linkage;
+
+	if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &attr))
+		dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr);
+	linkage = dwarf_formstring(&attr);
+	return linkage ? linkage : dwarf_diename(die);
+}
+
+static bool is_call(Dwarf_Die *die)
+{
+	int tag = dwarf_tag(die);
+
+	return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_subprogram ||
+	       tag == DW_TAG_entry_point;
+}
+
+/* Where @die was inlined: the place in the function outside of it. */
+static void call_place(Dwarf_Die *cu, Dwarf_Die *die, struct kf_raw_call *raw)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Files *files;
+	Dwarf_Word word;
+
+	raw->file = NULL;
+	raw->line = 0;
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &word) &&
+	    !dwarf_getsrcfiles(cu, &files, NULL))
+		raw->file = dwarf_filesrc(files, word, NULL, NULL);
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &word))
+		raw->line = (int)word;
+}
+
+/*
+ * The scopes around an address end with the abstract function where there is
+ * an inlined one; those around the inmost one's own entry are the real ones.
+ */
+static int real_scopes(Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die **scopes)
+{
+	Dwarf_Die *around = NULL, inmost;
+	int nr = dwarf_getscopes(cu, pc, &around);
+
+	*scopes = NULL;
+	if (nr <= 0)
+		return 0;
+	inmost = around[0];
+	free(around);
+	return dwarf_getscopes_die(&inmost, scopes);
+}
+
+/*
+ * libdw looks a unit up in .debug_aranges alone, which clang does not write:
+ * the ranges of each unit say it too.
+ */
+static Dwarf_Die *unit_of(Dwfl_Module *mod, Dwarf_Addr pc, Dwarf_Addr *bias)
+{
+	Dwarf_Die *cu = dwfl_module_addrdie(mod, pc, bias);
+
+	if (cu)
+		return cu;
+	while ((cu = dwfl_module_nextcu(mod, cu, bias))) {
+		if (dwarf_haspc(cu, pc - *bias) == 1)
+			return cu;
+	}
+	return NULL;
+}
+
+/* Where a call is in the source. */
+static void place(Dwarf_Die *cu, Dwarf_Addr addr, struct kf_raw_call *raw)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(cu, addr);
+
+	if (!line)
+		return;
+	raw->file = dwarf_linesrc(line, NULL, NULL);
+	dwarf_lineno(line, &raw->line);
+}
+
+/* Fills in the calls from the inmost on; returns how many there are. */
+static size_t inlined(Dwarf_Die *cu, Dwarf_Addr addr, struct kf_raw_call *raw)
+{
+	Dwarf_Die *scopes = NULL;
+	int nr_scopes = real_scopes(cu, addr, &scopes);
+	size_t nr = 0;
+
+	for (int i = 0; i < nr_scopes && nr < KF_MAX_INLINED - 1; i++) {
+		if (!is_call(&scopes[i]))
+			continue;
+		raw[nr].function = die_name(&scopes[i]);
+		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) {
+			nr++;
+			break;
+		}
+		call_place(cu, &scopes[i], &raw[nr + 1]);
+		nr++;
+	}
+	free(scopes);
+	return nr;
+}
+
+size_t kf_dwarf_calls(Dwfl_Module *mod, uint64_t pc,
+		      struct kf_raw_call raw[KF_MAX_INLINED])
+{
+	Dwarf_Addr bias = 0;
+	Dwarf_Die *cu = unit_of(mod, pc, &bias);
+
+	if (!cu)
+		return 0;
+	place(cu, pc - bias, &raw[0]);
+	return inlined(cu, pc - bias, raw);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Frames from files and their debug information, demangled by libiberty.
+ */
+#include "config.h"
+
+#include "reader/symbols.h"
+
+#include "reader/guard.h"
+#include "reader/map.h"
+#include "reader/symbols-internal.h"
+
+#include <inttypes.h>
+#include <libiberty/demangle.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NS_PER_S 1000000000ull
+#define MAX_NAME 4096 /* bytes; the rest is cut off */
+/* Longer names stay as they are: the demangler's stack grows with them. */
+#define MAX_MANGLED 1024
+
+struct found {
+	uint64_t key;
+	struct kf_frame *frames;
+	uint64_t nr;
+};
+
+struct kf_symbols {
+	struct kf_symbols_how how;
+	struct kf_codes codes;
+	struct kf_symbol_file *files; /* of each of @codes */
+	struct kf_map found;	      /* by address */
+	uint64_t end_ns; /* of the budget, by CLOCK_MONOTONIC; 0: none */
+};
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static bool is_late(const struct kf_symbols *s)
+{
+	return s->end_ns && clock_ns() > s->end_ns;
+}
+
+/* Fills in the calls, of which there is at least one. */
+static size_t look_up(struct kf_symbol_file *f, uint64_t pc,
+		      struct kf_raw_call *raw)
+{
+	size_t nr = f->how->debug ? kf_dwarf_calls(f->mod, pc, raw) : 0;
+
+	/* the linker knows the outermost function; it may have no entry */
+	if (!nr || !raw[nr - 1].function)
+		raw[nr ? nr - 1 : 0].function = kf_symbol_file_function(f, pc);
+	return nr ? nr : 1;
+}
+
+static char *pretty(const char *name)
+{
+	char *plain = NULL;
+
+	if (name[0] == '_' && strlen(name) <= MAX_MANGLED)
+		plain = cplus_demangle(name,
+				       DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+	if (!plain)
+		return strndup(name, MAX_NAME);
+	if (strlen(plain) > MAX_NAME)
+		plain[MAX_NAME] = '\0';
+	return plain;
+}
+
+/* Takes @function, "" where it is known to have no name. */
+static void put_name(struct kf_frame *frame, char *function)
+{
+	frame->named = function[0];
+	if (frame->named)
+		frame->function = function;
+	else
+		free(function);
+}
+
+/* The name that a function without one has in its place. */
+static bool put_place(struct kf_frame *frame)
+{
+	const struct kf_code *code = frame->code;
+	char *text;
+	int n;
+
+	if (code)
+		n = asprintf(&text, "%s+0x%" PRIx64, frame->library,
+			     frame->address - code->begin + code->offset);
+	else
+		n = asprintf(&text, "0x%" PRIx64, frame->address);
+	frame->function = n < 0 ? NULL : text;
+	return n >= 0;
+}
+
+static struct kf_frame *add_frames(struct found *to, size_t nr,
+				   const struct kf_code *code, uint64_t address)
+{
+	to->frames = calloc(nr, sizeof(*to->frames));
+	for (size_t i = 0; to->frames && i < nr; i++) {
+		to->frames[i] = (struct kf_frame){
+			.address = address,
+			.library = code ? kf_code_name(code) : "?",
+			.code = code,
+			.inlined = i + 1 < nr,
+		};
+		to->nr++;
+	}
+	return to->frames;
+}
+
+static bool add_raw(struct found *to, struct kf_symbol_file *f,
+		    uint64_t address, const struct kf_raw_call *raw, size_t nr)
+{
+	struct kf_frame *frame = add_frames(to, nr, f->code, address);
+	char *function;
+
+	for (size_t i = 0; frame && i < nr; i++, frame++) {
+		frame->line = raw[i].line > 0 ? (unsigned int)raw[i].line : 0;
+		frame->file = raw[i].file ? strdup(raw[i].file) : NULL;
+		if (raw[i].file && !frame->file)
+			return false;
+		if (!raw[i].function)
+			continue;
+		function = pretty(raw[i].function);
+		if (!function)
+			return false;
+		put_name(frame, function);
+	}
+	return to->frames;
+}
+
+/* Unless the file is another by now than when it was opened. */
+static void keep(struct kf_symbol_file *f, uint64_t offset,
+		 const struct kf_frame *frame)
+{
+	f->kept = f->kept && f->nr && kf_symbol_file_is_same(f);
+	if (f->kept)
+		kf_name_cache_put(f->how->cache, &f->key, offset,
+				  frame->named ? frame->function : "");
+}
+
+/* False where the cache does not know it. */
+static bool find_in_cache(const struct kf_symbol_file *f, uint64_t offset,
+			  uint64_t address, struct found *to)
+{
+	char *name = f->kept ? kf_name_cache_get(f->how->cache, &f->key, offset)
+			     : NULL;
+
+	if (name && add_frames(to, 1, f->code, address))
+		put_name(to->frames, name);
+	else
+		free(name);
+	return to->frames;
+}
+
+/* False when out of memory. */
+static bool find_in_file(struct kf_symbols *s, struct kf_symbol_file *f,
+			 uint64_t address, struct found *to)
+{
+	/* the call lies before the address that it returns to */
+	uint64_t offset = address - 1 - f->code->begin + f->code->offset, pc;
+	struct kf_raw_call raw[KF_MAX_INLINED] = {{0}};
+	size_t nr = 1;
+
+	if (!f->opened && !is_late(s))
+		kf_symbol_file_open(f);
+	if (find_in_cache(f, offset, address, to))
+		return true;
+	if (f->opened && !f->loaded && !is_late(s))
+		kf_symbol_file_load(f);
+	if (f->mod && kf_symbol_file_address(f, address - 1, &pc))
+		nr = look_up(f, pc, raw);
+	if (!add_raw(to, f, address, raw, nr))
+		return false;
+	keep(f, offset, to->frames);
+	return true;
+}
+
+static void free_frames(const struct found *f)
+{
+	for (uint64_t i = 0; i < f->nr; i++) {
+		free((char *)f->frames[i].function);
+		free((char *)f->frames[i].file);
+	}
+	free(f->frames);
+}
+
+static bool find(struct kf_symbols *s, uint64_t address, struct found *to)
+{
+	const struct kf_code *code = kf_codes_find(&s->codes, address - 1);
+	bool done;
+
+	kf_guard_begin();
+	if (code)
+		done = find_in_file(s, &s->files[code - s->codes.code], address,
+				    to);
+	else
+		done = add_frames(to, 1, NULL, address);
+	kf_guard_end();
+	for (uint64_t i = 0; done && i < to->nr; i++)
+		done = to->frames[i].named || put_place(&to->frames[i]);
+	return done;
+}
+
+struct kf_symbols *kf_symbols_open(struct kf_codes *codes,
+				   const struct kf_symbols_how *how)
+{
+	struct kf_symbols *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->files = calloc(codes->nr + 1, sizeof(*s->files));
+	if (!s || !s->files) {
+		kf_codes_release(codes);
+		free(s);
+		return NULL;
+	}
+	s->how = *how;
+	s->codes = *codes;
+	*codes = (struct kf_codes){0};
+	s->found.entry_size = sizeof(struct found);
+	if (how->budget_ns)
+		s->end_ns = clock_ns() + how->budget_ns;
+	for (size_t i = 0; i < s->codes.nr; i++) {
+		s->files[i].how = &s->how;
+		s->files[i].code = &s->codes.code[i];
+		s->files[i].fd = -1;
+	}
+	return s;
+}
+
+const struct kf_frame *kf_symbols_frames(struct kf_symbols *s, uint64_t address,
+					 size_t *nr)
+{
+	struct found f = {.key = address ? address : 1};
+	void *entry = kf_map_find(&s->found, f.key);
+
+	if (!entry) {
+		if (find(s, address, &f))
+			entry = kf_map_add(&s->found, f.key);
+		if (!entry) {
+			free_frames(&f);
+			return NULL;
+		}
+		memcpy(entry, &f, sizeof(f));
+	}
+	memcpy(&f, entry, sizeof(f));
+	*nr = f.nr;
+	return f.frames;
+}
+
+struct kf_codes *kf_symbols_codes(struct kf_symbols *s)
+{
+	return &s->codes;
+}
+
+static void free_found(const void *entry, __kf_unused void *arg)
+{
+	struct found f;
+
+	memcpy(&f, entry, sizeof(f));
+	free_frames(&f);
+}
+
+void kf_symbols_close(struct kf_symbols *s)
+{
+	if (!s)
+		return;
+	kf_map_each(&s->found, free_found, NULL);
+	kf_map_release(&s->found);
+	for (size_t i = 0; i < s->codes.nr; i++)
+		kf_symbol_file_close(&s->files[i]);
+	free(s->files);
+	kf_codes_release(&s->codes);
+	free(s);
+}

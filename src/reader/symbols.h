@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The symbolizer: from addresses in a process, which runs or has ended, to
+ * functions, source lines and inlined calls. The command line and the exporter
+ * have no other.
+ *
+ * Promises:
+ *
+ * - A name is right or absent. A module's file is read only if it has the build
+ *   id that the process had. Without a known build id, a file is not read if it
+ *   was written after the recording. Only functions whose size the symbol table
+ *   states, and that contain the address, give names.
+ *
+ * - Files. The file that a running process has mapped comes first, through
+ *   /proc/PID/map_files, so that deleted and replaced files are read; then the
+ *   file at the module's path below /proc/PID/root; of a process that has
+ *   ended, the file at the path. With @debug, files of the same build id
+ *   follow: those below /usr/lib/debug and those of the servers of
+ *   DEBUGINFOD_URLS. Functions that a stripped file lacks come, with @debug,
+ *   from its separate debug file, found by build id or debug link, and from
+ *   .gnu_debugdata. Only regular files are opened (regular.h); this holds for
+ *   what libdw opens on its own, too (guard.h).
+ *
+ * - Without @debug, as a daemon reads the files of other users: DWARF is not
+ *   read, no other file is opened, nothing is unpacked, no server is asked. The
+ *   file is read, not mapped, so that one cut short meanwhile does no harm. A
+ *   file with a table above 64 MiB gives no names.
+ *
+ * - Time. After @budget_ns of work no further file is opened; its functions
+ *   have no names in this answer, and the cache keeps none of them.
+ */
+#ifndef KF_READER_SYMBOLS_H
+#define KF_READER_SYMBOLS_H
+
+#include "reader/code.h"
+#include "reader/name_cache.h"
+
+/* How to look for names. Zero is a profile of a program that has ended. */
+struct kf_symbols_how {
+	const char *procfs;	     /* procfs' mount point; needed with @pid */
+	int pid;		     /* the process there, 0: it has ended */
+	bool debug;		     /* files, lines and inlined calls, too */
+	uint64_t budget_ns;	     /* of work, 0: no limit */
+	uint64_t recorded_ns;	     /* since the epoch, 0: not known */
+	struct kf_name_cache *cache; /* NULL: none; not for @debug */
+};
+
+/* One call at an address. Strings are raw and live as long as the symbols. */
+struct kf_frame {
+	uint64_t address;	    /* the return address */
+	const char *function;	    /* demangled; LIBRARY+0xN without a name */
+	const char *file;	    /* of the source; NULL: not known */
+	unsigned int line;	    /* 0: not known */
+	const char *library;	    /* the last part of @code's path, or "?" */
+	const struct kf_code *code; /* NULL: in no file */
+	bool inlined;		    /* into the next of the address' frames */
+	bool named;		    /* @function is a name */
+};
+
+struct kf_symbols;
+
+/**
+ * kf_symbols_open() - begin to look up addresses
+ * @codes:	the code; the symbols' own from now on, empty afterwards
+ * @how:	how; its strings and its cache outlive the symbols
+ *
+ * Context: one thread for each struct; allocates.
+ * Return: the symbols; NULL when out of memory.
+ */
+struct kf_symbols *kf_symbols_open(struct kf_codes *codes,
+				   const struct kf_symbols_how *how);
+
+/**
+ * kf_symbols_frames() - the calls at a return address
+ * @s:		the symbols
+ * @address:	the address
+ * @nr:		out: how many, at least 1
+ *
+ * Context: as kf_symbols_open(); the first address in a file has it read.
+ * Return: the calls, the innermost first; they live as long as the symbols.
+ *	   NULL when out of memory.
+ */
+const struct kf_frame *kf_symbols_frames(struct kf_symbols *s, uint64_t address,
+					 size_t *nr);
+
+/**
+ * kf_symbols_codes() - the code that addresses are looked up in
+ * @s:		the symbols
+ *
+ * Context: as kf_symbols_open().
+ * Return: the code; it lives as long as the symbols.
+ */
+struct kf_codes *kf_symbols_codes(struct kf_symbols *s);
+
+/**
+ * kf_symbols_close() - free symbols
+ * @s:		the symbols, or NULL
+ *
+ * Context: as kf_symbols_open().
+ */
+void kf_symbols_close(struct kf_symbols *s);
+
+#endif
