@@ -140,13 +140,20 @@ static bool is_settled(const struct kf_file_key *key)
 	return now.tv_sec - key->changed.tv_sec > SETTLED_S;
 }
 
-/* Without a build id its time is all that a file can be known by. */
+/*
+ * Without a build id its time is all that a file can be known by: that of the
+ * last change, which also tells of a file that was moved there, and which
+ * nobody can set.
+ */
 static bool is_of_then(const struct kf_symbol_file *f)
 {
+	const struct timespec *changed = &f->key.changed;
 	uint64_t recorded = f->how->recorded_ns;
 
-	return f->code->build_id_size || !recorded ||
-	       f->key.modified.tv_sec <= (int64_t)(recorded / NS_PER_S);
+	return f->code->build_id_size ||
+	       (uint64_t)changed->tv_sec * NS_PER_S +
+			       (uint64_t)changed->tv_nsec <=
+		       recorded;
 }
 
 void kf_symbol_file_open(struct kf_symbol_file *f)

@@ -8,8 +8,9 @@
  *
  * - A name is right or absent. A module's file is read only if it has the build
  *   id that the process had. Without a known build id, a file is not read if it
- *   was written after the recording. Only functions whose size the symbol table
- *   states, and that contain the address, give names.
+ *   was written, moved or given another mode after the recording. Only
+ * functions whose size the symbol table states, and that contain the address,
+ * give names.
  *
  * - Files. The file that a running process has mapped comes first, through
  *   /proc/PID/map_files, so that deleted and replaced files are read; then the

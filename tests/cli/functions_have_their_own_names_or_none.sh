@@ -116,10 +116,10 @@ build program right -Wl,--build-id=none
 recorded
 equal "a program without a build id" right "$(first prof)"
 other_takes_place -Wl,--build-id=none
-touch -d "+1 hour" program
+touch -d "-1 day" program
 case $(first prof) in
 program+0x*) ;;
-*) fail "a younger file gives the name $(first prof)" ;;
+*) fail "a file that was put there later gives the name $(first prof)" ;;
 esac
 
 # Stripped, without a build id, with another's debug information beside it.
