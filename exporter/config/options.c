@@ -8,6 +8,7 @@
 
 #include "exporter/config/options.h"
 #include "exporter/collect/collector.h"
+#include "reader/usage.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -387,8 +388,9 @@ static const struct flag flags[] = {
 	 "as --once, into a file that is replaced whole", set_textfile},
 };
 
-/* What getopt returns for each kind of flag; flags[] are numbered from 0. */
+/* What getopt returns for each kind of flag; below are letters. */
 enum {
+	OPT_FLAG = 500,
 	OPT_COLLECTOR = 1000,
 	OPT_NO_COLLECTOR = 2000,
 	OPT_HELP = 3000,
@@ -412,7 +414,7 @@ static void make_table(struct table *t)
 		*o++ = (struct option){flags[i].name,
 				       flags[i].metavar ? required_argument
 							: no_argument,
-				       NULL, (int)i};
+				       NULL, OPT_FLAG + (int)i};
 	for (i = 0; i < kf_nr_collectors; i++) {
 		snprintf(t->name[2 * i], sizeof(t->name[0]), "collector.%s",
 			 kf_collectors[i]->name);
@@ -467,7 +469,20 @@ static enum kf_parse finish_stdout(void)
 	return KF_PARSE_USAGE;
 }
 
-/* The argument that getopt refused is the one before optind. */
+/* What getopt_long() refused: a letter, or the argument before optind. */
+static enum kf_parse refuse_flag(const struct table *t, const char *given)
+{
+	char why[256];
+
+	if (optopt && optopt < OPT_FLAG)
+		fprintf(stderr, ME ": there is no flag -%c; see --help\n",
+			optopt);
+	else
+		fprintf(stderr, ME ": flag %s %s; see --help\n", given,
+			kf_usage_refused(why, sizeof(why), t->option, given));
+	return KF_PARSE_USAGE;
+}
+
 static enum kf_parse refuse(int argc, char **argv, const char *why)
 {
 	int at = optind > 1 ? optind - 1 : 1;
@@ -517,12 +532,14 @@ static enum kf_parse apply(struct kf_options *o, int c)
 	else if (c >= OPT_COLLECTOR)
 		o->collector[c - OPT_COLLECTOR] = true;
 	else {
+		const struct flag *f = &flags[c - OPT_FLAG];
+
 		/* the first address given stands instead of the default */
-		if (flags[c].set == set_listen && !o->listens) {
+		if (f->set == set_listen && !o->listens) {
 			o->nr_listen = 0;
 			o->listens = true;
 		}
-		return set(o, &flags[c], optarg);
+		return set(o, f, optarg);
 	}
 	return KF_PARSE_RUN;
 }
@@ -544,9 +561,7 @@ enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
 		if (c == ':')
 			return refuse(argc, argv, "no value for flag");
 		if (c == '?')
-			return refuse(
-				argc, argv,
-				"unknown or ambiguous flag, or a value where none is taken:");
+			return refuse_flag(&table, argv[optind - 1]);
 		result = apply(o, c);
 	}
 	if (result == KF_PARSE_RUN && optind < argc) {

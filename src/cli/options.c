@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "cli/cli.h"
+#include "reader/usage.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -281,6 +282,15 @@ static bool in_table(const struct kf_option *t, int key)
 	return false;
 }
 
+static bool has_key(const struct options *o, int key)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(o->tables); i++) {
+		if (in_table(o->tables[i], key))
+			return true;
+	}
+	return false;
+}
+
 static int take(struct kf_cli *cli, const struct options *o, int key)
 {
 	if (in_table(o->tables[0], key))
@@ -290,24 +300,29 @@ static int take(struct kf_cli *cli, const struct options *o, int key)
 	return take_global(cli, key, optarg);
 }
 
-static int wrong_option(const struct kf_cli *cli, int key, char **argv)
+/*
+ * optopt has a letter that is no option, or the key of an option that takes no
+ * argument.
+ */
+static int wrong_option(const struct kf_cli *cli, const struct options *o,
+			int key, const char *given)
 {
-	const char *given = argv[optind - 1];
 	const char *help = cli->command ? cli->command->name : "";
 	const char *gap = cli->command ? " " : "";
+	bool letter = optopt && !has_key(o, optopt);
+	char why[256];
 
 	if (key == ':')
 		kf_error(
 			"option %s needs an argument: see konfiscator%s%s --help",
 			given, gap, help);
-	else if (optopt && optopt < KF_OPT_COMMON)
+	else if (letter)
 		kf_error("there is no option -%c: see konfiscator%s%s --help",
 			 optopt, gap, help);
 	else
-		kf_error(
-			"option %s is unknown, ambiguous or takes no argument: "
-			"see konfiscator%s%s --help",
-			given, gap, help);
+		kf_error("option %s %s: see konfiscator%s%s --help", given,
+			 kf_usage_refused(why, sizeof(why), o->longs, given),
+			 gap, help);
 	return usage_status(cli);
 }
 
@@ -324,7 +339,7 @@ int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status)
 	while ((key = getopt_long(argc, argv, o.shorts, o.longs, NULL)) != -1) {
 		*status = KF_EXIT_OK;
 		if (key == '?' || key == ':') {
-			*status = wrong_option(cli, key, argv);
+			*status = wrong_option(cli, &o, key, argv[optind - 1]);
 			return -1;
 		}
 		if (key == 'h') {

@@ -45,7 +45,12 @@ def a_mistake_gets_one_line_and_status_2(world):
             (["--web.listen-address=[::1]:80a"], "0 to 65535"),
             (["--log.level=loud"], "loud"),
             (["--log.format=xml"], "xml"),
-            (["--collector.none"], "--collector.none"),
+            (["--collector.none"], "--collector.none is unknown"),
+            (["--frob=1"], "--frob=1 is unknown"),
+            (["--web.ma"], "--web.ma is ambiguous: --web.max-requests, --"),
+            (["--stats.containers=1"], "--stats.containers=1 takes no argument"),
+            (["--check=1"], "--check=1 takes no argument"),
+            (["--once", "-xq"], "no flag -x"),
             (["--stats.dir="], "directory")):
         result = run(*flags)
         assert result.returncode == 2, (flags, result)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * getopt_long() takes a whole name, or the begin of a single one. A name that
+ * it refused although it is one of these was given a value.
+ */
+#include "config.h"
+
+#include "reader/usage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *kf_usage_refused(char *why, size_t size, const struct option *longs,
+			     const char *given)
+{
+	const char *name = given + strspn(given, "-");
+	size_t len = strcspn(name, "="), at;
+	bool whole = false;
+	int begin = 0;
+
+	at = (size_t)snprintf(why, size, "is ambiguous:");
+	for (; longs->name; longs++) {
+		if (strncmp(longs->name, name, len) != 0)
+			continue;
+		whole |= !longs->name[len];
+		if (at < size)
+			at += (size_t)snprintf(why + at, size - at, "%s --%s",
+					       begin ? "," : "", longs->name);
+		begin++;
+	}
+	if (whole || begin == 1)
+		snprintf(why, size, "takes no argument");
+	else if (!begin)
+		snprintf(why, size, "is unknown");
+	return why;
+}
