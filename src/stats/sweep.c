@@ -57,6 +57,7 @@ struct found {
 	uint64_t kept_bytes;
 	uint32_t unused; /* a note; KF_LEDGER_FILES: none is */
 	uint32_t oldest; /* of those kept; likewise */
+	uint32_t last;	 /* of those kept; likewise */
 	uint64_t oldest_ns;
 };
 
@@ -206,9 +207,15 @@ static void settle(struct kf_ledger_writer *w, uint32_t i,
 		kf_file_close(fd);
 }
 
-/* One that was kept goes, and its note. */
-static void drop(struct kf_ledger_writer *w, uint32_t i)
+/*
+ * The oldest that was kept goes. The last note of such a file takes the place
+ * of its note, so that no walk ends before it: whoever dies in between leaves
+ * that file two notes, of which the second leads to nothing when its turn
+ * comes.
+ */
+static void drop(struct kf_ledger_writer *w, const struct found *f)
 {
+	uint32_t i = f->oldest;
 	struct kf_ledger_file note;
 	struct kf_stats_identity id;
 	struct kf_file_stat st;
@@ -222,6 +229,11 @@ static void drop(struct kf_ledger_writer *w, uint32_t i)
 		if (has_ended(&id))
 			remove_file(w->dirfd, name, &st);
 		kf_file_close(fd);
+	}
+	if (f->last > i) {
+		kf_ledger_files(w, f->last, &note, 1);
+		kf_ledger_set_file(w, i, &note);
+		i = f->last;
 	}
 	memset(&note, 0, sizeof(note));
 	kf_ledger_set_file(w, i, &note);
@@ -257,6 +269,7 @@ static void count(struct found *f, uint32_t i,
 	case KF_LEDGER_FILE_KEPT:
 		f->nr_kept++;
 		f->kept_bytes += note->bytes;
+		f->last = i;
 		if (f->oldest == KF_LEDGER_FILES ||
 		    note->since_ns < f->oldest_ns) {
 			f->oldest = i;
@@ -297,7 +310,8 @@ static void look_at_notes(struct kf_ledger_writer *w, uint32_t looks,
 	uint32_t from = 0;
 
 	*f = (struct found){.unused = KF_LEDGER_FILES,
-			    .oldest = KF_LEDGER_FILES};
+			    .oldest = KF_LEDGER_FILES,
+			    .last = KF_LEDGER_FILES};
 	while (from < KF_LEDGER_FILES && look_at_piece(w, from, &looks, f))
 		from += NOTES_AT_ONCE;
 }
@@ -319,7 +333,7 @@ static void keep_limits(struct kf_ledger_writer *w, struct found *f)
 			total = available = UINT64_MAX;
 		if (!is_too_much(f, total, available))
 			return;
-		drop(w, f->oldest);
+		drop(w, f);
 		look_at_notes(w, 0, f);
 	}
 }

@@ -116,6 +116,39 @@ run_under true
 sum_is 100 0 $((100 * one)) "100 programs killed at their end"
 anew
 
+# On a large file system 256 files of the killed stay at most, and the oldest go
+# first; where less than a tenth of it is free none stays.
+mount -t tmpfs -o size=1100m,mode=1777 tmpfs "$stats"
+killed() {
+	find "$stats" -name 'sh.*'
+}
+kill_one() {
+	run_under sh -c 'kill -9 $$' 2>/dev/null || :
+}
+kill_one
+oldest=$(killed)
+[ -n "$oldest" ] || fail "no file of a killed shell was kept"
+i=0
+while [ "$i" -lt 270 ]; do
+	kill_one
+	i=$((i + 1))
+done
+run_under true
+nr=$(killed | wc -l)
+[ "$nr" -le 256 ] || fail "$nr files of the killed stay"
+[ "$nr" -ge 240 ] || fail "only $nr files of the killed stay"
+[ ! -e "$oldest" ] || fail "the oldest of $nr files stays"
+fallocate -l 1020m "$stats/full"
+i=0
+while [ "$i" -lt 40 ]; do
+	run_under true
+	i=$((i + 1))
+done
+equal "files of the killed where 7 % are free" 0 "$(killed | wc -l)"
+equal "shells that were killed, counted" 271 \
+	"$("$ledgers" "$stats" sh | cut -d ' ' -f 1)"
+umount "$stats"
+
 status=0
 run_under "$ended" 100 filter || status=$?
 case $status in
