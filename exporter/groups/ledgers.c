@@ -24,10 +24,21 @@
 #define MAX_OF_USER 8 /* ledgers in a directory: versions of the library */
 #define SECOND_NS 1000000000ull
 
+/* Ledgers of a user that were read, and that are still unknown. */
+struct strangers {
+	struct {
+		uint32_t uid;
+		unsigned int nr;
+	} * of;
+	size_t nr;
+	size_t room;
+};
+
 /* A ledger that is being added. */
 struct look {
 	struct kf_groups *g;
 	const struct kf_place *place;
+	struct strangers *strangers; /* in @place */
 	struct kf_ledger *l;
 	struct kf_seen_ledger *seen;
 	uint64_t began_ns; /* no process folded into it was made before */
@@ -133,16 +144,16 @@ static bool is_in(const char *dir, size_t len, const char *path)
 	       !strchr(path + len + 1, '/');
 }
 
-/* A user's ledgers in a directory. */
+/* A user's ledgers in a directory; @all: also those that are gone. */
 static unsigned int nr_ledgers(const struct kf_groups *g, const char *dir,
-			       size_t len, uint32_t user)
+			       size_t len, uint32_t user, bool all)
 {
 	const struct kf_seen_ledger *seen;
 	unsigned int nr = 0;
 	uint32_t uid;
 
 	for (seen = g->ledgers; seen; seen = seen->next)
-		nr += !seen->gone && is_in(dir, len, seen->path) &&
+		nr += (all || !seen->gone) && is_in(dir, len, seen->path) &&
 		      kf_ledger_is_name(strrchr(seen->path, '/') + 1, &uid) &&
 		      uid == user;
 	return nr;
@@ -152,7 +163,7 @@ bool kf_ledgers_cover(const struct kf_groups *g, const struct kf_member *m)
 {
 	size_t len = (size_t)(strrchr(m->path, '/') - m->path);
 
-	return nr_ledgers(g, m->path, len, m->owner);
+	return nr_ledgers(g, m->path, len, m->owner, false);
 }
 
 /* Its processes began after the machine, or are from before its first fold. */
@@ -452,25 +463,85 @@ static int take_ledger(struct look *k, const char *path)
 	return !has_news || add_ledger(k) ? 0 : -1;
 }
 
-static int visit(void *ctx, const char *name, struct kf_ledger *l)
+static unsigned int nr_strangers(const struct strangers *all, uint32_t uid)
+{
+	for (size_t i = 0; i < all->nr; i++) {
+		if (all->of[i].uid == uid)
+			return all->of[i].nr;
+	}
+	return 0;
+}
+
+static bool add_stranger(struct strangers *all, uint32_t uid)
+{
+	for (size_t i = 0; i < all->nr; i++) {
+		if (all->of[i].uid == uid)
+			return ++all->of[i].nr;
+	}
+	if (all->nr == all->room) {
+		size_t room = all->room ? 2 * all->room : 16;
+		void *of = realloc(all->of, room * sizeof(*all->of));
+
+		if (!of)
+			return false;
+		all->of = of;
+		all->room = room;
+	}
+	all->of[all->nr].uid = uid;
+	all->of[all->nr++].nr = 1;
+	return true;
+}
+
+/*
+ * A user may make any number of ledgers. Those that are gone count until they
+ * are forgotten, or he could have us remember one after the other.
+ */
+static bool is_one_too_many(const struct look *k, const char *path,
+			    uint32_t uid)
+{
+	const char *dir = k->place->name;
+
+	return !find(k->g, path) &&
+	       nr_ledgers(k->g, dir, strlen(dir), uid, true) +
+			       nr_strangers(k->strangers, uid) >=
+		       MAX_OF_USER;
+}
+
+static int take_result(struct look *k, const char *path, uint32_t uid)
+{
+	const struct kf_ledger *l = k->l;
+
+	if (l->result == KF_READ_OK)
+		return take_ledger(k, path);
+	if (l->result != KF_READ_NOT_READY &&
+	    !(l->result == KF_READ_ERROR && l->error == ENOENT))
+		refuse(k->g, path, l->result, l->error);
+	/* without a number it is not known to be this user's */
+	if (l->ino && !find(k->g, path) && !add_stranger(k->strangers, uid))
+		return -1;
+	return 0;
+}
+
+static int visit(void *ctx, const char *name)
 {
 	const struct look *scan = ctx;
 	struct look k = *scan;
-	struct kf_groups *g = k.g;
+	struct kf_ledger l;
 	char path[8192];
+	uint32_t uid = 0;
+	int rc = 0;
 
-	k.l = l;
+	kf_ledger_is_name(name, &uid);
 	snprintf(path, sizeof(path), "%s/%s", k.place->name, name);
-	if (l->result == KF_READ_OK && !find(g, path) &&
-	    nr_ledgers(g, k.place->name, strlen(k.place->name), l->uid) >=
-		    MAX_OF_USER)
-		refuse(g, path, KF_READ_IMPOSSIBLE, 0);
-	else if (l->result == KF_READ_OK && take_ledger(&k, path))
-		return -1;
-	else if (l->result != KF_READ_OK && l->result != KF_READ_NOT_READY &&
-		 !(l->result == KF_READ_ERROR && l->error == ENOENT))
-		refuse(g, path, l->result, l->error);
-	return clock_ns(CLOCK_MONOTONIC) > k.until_ns;
+	if (is_one_too_many(&k, path, uid)) {
+		refuse(k.g, path, KF_READ_IMPOSSIBLE, 0);
+	} else {
+		k.l = &l;
+		kf_ledger_read(k.place->fd, name, &l);
+		rc = take_result(&k, path, uid);
+		kf_ledger_release(&l);
+	}
+	return rc ? rc : clock_ns(CLOCK_MONOTONIC) > k.until_ns;
 }
 
 /* One that is not there, or not to be seen, may be so for a while. */
@@ -495,8 +566,10 @@ static void forget_gone(struct kf_groups *g, time_t now)
 
 bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now)
 {
+	struct strangers strangers = {0};
 	struct look k = {
 		.g = g,
+		.strangers = &strangers,
 		.now = now,
 		.until_ns =
 			KF_MAX(until_ns, clock_ns(CLOCK_MONOTONIC) + SECOND_NS),
@@ -505,11 +578,13 @@ bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now)
 
 	for (unsigned int i = 0; rc >= 0 && i < g->places.nr; i++) {
 		k.place = &g->places.place[i];
+		strangers.nr = 0;
 		errno = 0;
 		rc = kf_ledgers_visit(k.place->fd, visit, &k);
 		if (rc < 0 && errno != ENOMEM)
 			rc = 0;
 	}
+	free(strangers.of);
 	forget_gone(g, now);
 	return rc >= 0;
 }

@@ -373,13 +373,8 @@ int kf_ledgers_visit(int dirfd, kf_ledger_visit_fn *visit, void *ctx)
 		return -1;
 	}
 	while (!rc && nr++ < MAX_NAMES && (de = readdir(dir))) {
-		struct kf_ledger l;
-
-		if (!kf_ledger_is_name(de->d_name, NULL))
-			continue;
-		kf_ledger_read(dirfd, de->d_name, &l);
-		rc = visit(ctx, de->d_name, &l);
-		kf_ledger_release(&l);
+		if (kf_ledger_is_name(de->d_name, NULL))
+			rc = visit(ctx, de->d_name);
 	}
 	closedir(dir);
 	return rc;

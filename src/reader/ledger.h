@@ -109,15 +109,13 @@ unsigned int kf_ledger_row_of(const struct kf_ledger *l,
 			      const struct kf_stats_identity *id,
 			      const struct kf_stats_ending *ending);
 
-/* What is done with a ledger; not 0 ends the visit. */
-typedef int kf_ledger_visit_fn(void *ctx, const char *name,
-			       struct kf_ledger *l);
+/* What is done with a ledger's name; not 0 ends the visit. */
+typedef int kf_ledger_visit_fn(void *ctx, const char *name);
 
 /**
- * kf_ledgers_visit() - read the ledgers of a directory one after the other
- * @dirfd:	the directory, open for reading
- * @visit:	called with each, also with one that could not be read; it is
- *		released afterwards
+ * kf_ledgers_visit() - list the ledgers of a directory
+ * @dirfd:	the directory
+ * @visit:	called with each name; reads the ledger where it wants to
  * @ctx:	handed on
  *
  * At most 65536 names are looked at. @dirfd stays as it is.

@@ -2,12 +2,15 @@
 """With a state file, counters go on over a restart of the exporter, however it
 ended; what was folded is never folded twice."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
+import time
 
 import kftest
+from kfended import Counted
 
 GO = "--stats.keep-ended=0"  # files of the ended go once they count
 
@@ -156,6 +159,74 @@ def a_file_gone_during_the_stop_is_not_lost(world):
     assert mallocs(world.exporter(state=world.state), "sleep") == 10
 
 
+def an_older_state_goes_on(world):
+    """Of before there were ledgers: members end with their base."""
+    process = world.sleeper()
+    living = world.stats_file("b", pid=process.pid, blocks="32:8:0", created=7)
+    ended = world.stats_file("a", start=1, comm="gone", created=8,
+                             blocks="16:6:1")
+    exits = 'process_exits_total{reason="exit"}'
+
+    def group(name, **total):
+        return {"process": name, "container": "",
+                "last_alive": int(time.time()), "total": total}
+
+    def member(path, nr, name, ended, **base):
+        return {"path": path, "created_ns": 7 + nr, "process": name,
+                "container": "", "group": nr, "ended": ended, "base": base}
+    with open(world.state, "w", encoding="utf-8") as f:
+        json.dump({"version": 1, "dropped": 3, "groups": [
+            group("sleep", malloc_total=10),
+            group("gone", malloc_total=20, **{exits: 4})], "members": [
+                member(living, 0, "sleep", False, malloc_total=5),
+                member(ended, 1, "gone", True, malloc_total=6,
+                       **{exits: 1})]}, f)
+        f.write("\n")
+    for _ in range(2):
+        exporter = world.exporter(state=world.state)
+        page = exporter.scrape()
+        assert page.get("konfiscator_malloc_total", process="sleep") == 13
+        assert page.get("konfiscator_malloc_total", process="gone") == 20
+        assert page.get("konfiscator_process_exits_total", process="gone",
+                        reason="exit") == 4
+        assert "damaged" not in exporter.log
+        exporter.stop(signal.SIGKILL)
+    world.stats_file("b", pid=process.pid, blocks="32:9:0", created=7)
+    assert mallocs(world.exporter(state=world.state), "sleep") == 14
+
+
+def like_before_ledgers(path):
+    """Leave out of a state file what its older form does not have."""
+    with open(path, encoding="utf-8") as f:
+        lines = [json.loads(line) for line in f]
+    with open(path, "w", encoding="utf-8") as f:
+        for line in lines:
+            line.pop("ledgers", None)
+            for member in line["members"]:
+                for key in ("folded", "ended_at", "uid", "pid", "keys"):
+                    member.pop(key)
+            f.write(json.dumps(line) + "\n")
+
+
+def what_an_older_state_knows_is_not_counted_again(world):
+    """Processes that it saw alive, and that a ledger has when it is read."""
+    counted = Counted(world)
+    exporter = world.exporter(state=world.state)
+    processes = [counted.waiting() for _ in range(3)]
+    counted.holds(exporter, 0)
+    exporter.stop()
+    counted.end(processes[0], well=True)
+    counted.end(processes[1])
+    counted.run()
+    like_before_ledgers(world.state)
+    exporter = world.exporter(state=world.state)
+    counted.holds(exporter, 3)
+    counted.end(processes[2], well=True)
+    counted.holds(exporter, 4)
+    exporter.stop(signal.SIGKILL)
+    counted.holds(world.exporter(state=world.state), 4)
+
+
 def a_damaged_state_is_put_aside_and_said_so(world):
     with open(world.state, "w") as f:
         f.write('{"version": 1, "groups": [{"process": 3')
@@ -195,6 +266,8 @@ kftest.main(
     killed_before_the_state_is_durable_the_file_is_there,
     a_renamed_process_keeps_its_base,
     a_file_gone_during_the_stop_is_not_lost,
+    an_older_state_goes_on,
+    what_an_older_state_knows_is_not_counted_again,
     a_damaged_state_is_put_aside_and_said_so,
     two_exporters_do_not_share_a_state,
     once_deletes_and_saves_nothing,

@@ -13,14 +13,10 @@
 #include <string.h>
 
 static uint64_t ends, execs, calls;
+static int dirfd = -1;
 
-static int add_up(void *comm, const char *name, struct kf_ledger *l)
+static void add_rows(struct kf_ledger *l, const char *comm)
 {
-	if (l->result != KF_READ_OK) {
-		fprintf(stderr, "%s: %s\n", name,
-			kf_read_result_name(l->result));
-		return l->result == KF_READ_FOREIGN ? 0 : 1;
-	}
 	for (unsigned int i = 0; i < l->nr_rows; i++) {
 		const struct kf_snapshot *s = kf_ledger_row(l, i);
 
@@ -30,14 +26,26 @@ static int add_up(void *comm, const char *name, struct kf_ledger *l)
 		execs += l->rows[i].execs;
 		calls += s->totals.mallocs;
 	}
-	return 0;
+}
+
+static int add_up(void *comm, const char *name)
+{
+	struct kf_ledger l;
+	enum kf_read_result result = kf_ledger_read(dirfd, name, &l);
+
+	if (result == KF_READ_OK)
+		add_rows(&l, comm);
+	else
+		fprintf(stderr, "%s: %s\n", name, kf_read_result_name(result));
+	kf_ledger_release(&l);
+	return result != KF_READ_OK && result != KF_READ_FOREIGN;
 }
 
 int main(int argc, char **argv)
 {
-	int fd = argc == 3 ? open(argv[1], O_RDONLY | O_DIRECTORY) : -1;
-
-	if (fd < 0 || kf_ledgers_visit(fd, add_up, argv[2]))
+	if (argc == 3)
+		dirfd = open(argv[1], O_RDONLY | O_DIRECTORY);
+	if (dirfd < 0 || kf_ledgers_visit(dirfd, add_up, argv[2]))
 		return 1;
 	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", ends, execs, calls);
 	return 0;

@@ -64,9 +64,8 @@ set_problem(struct kf_trial *trial, const char *fmt, const char *what)
 	snprintf(trial->problem, sizeof(trial->problem), fmt, what);
 }
 
-static int remove_ledger(void *ctx, const char *name, struct kf_ledger *l)
+static int remove_ledger(void *ctx, const char *name)
 {
-	(void)l;
 	return unlinkat(*(int *)ctx, name, 0);
 }
 

@@ -40,9 +40,8 @@ static void begin(void)
 	add.class[5].frees = 2;
 }
 
-static int name_it(void *ctx, const char *name, struct kf_ledger *l)
+static int name_it(void *ctx, const char *name)
 {
-	(void)l;
 	snprintf(ledger_name, sizeof(ledger_name), "%s", name);
 	++*(int *)ctx;
 	return 0;
