@@ -15,7 +15,7 @@
 #include <malloc.h>
 #include <stdio.h>
 
-static void look(struct kf_backend_info *info)
+static void info_look(struct kf_backend_info *info)
 {
 	if (kf_start_is_due())
 		kf_start();
@@ -26,7 +26,7 @@ __kf_public struct mallinfo2 mallinfo2(void)
 {
 	struct kf_backend_info i;
 
-	look(&i);
+	info_look(&i);
 	return (struct mallinfo2){
 		.arena = i.arena,
 		.ordblks = i.free_runs,
@@ -60,7 +60,7 @@ __kf_public struct mallinfo mallinfo(void)
 	};
 }
 
-static void line(struct kf_text *text, const char *name, size_t n)
+static void info_line(struct kf_text *text, const char *name, size_t n)
 {
 	size_t start;
 
@@ -77,16 +77,16 @@ __kf_public void malloc_stats(void)
 	struct kf_text text;
 	struct kf_backend_info i;
 
-	look(&i);
+	info_look(&i);
 	kf_text_init(&text, buf, sizeof(buf));
 	kf_text_str(&text, "Arena 0:\n");
-	line(&text, "system bytes     = ", i.arena);
-	line(&text, "in use bytes     = ", i.used);
+	info_line(&text, "system bytes     = ", i.arena);
+	info_line(&text, "in use bytes     = ", i.used);
 	kf_text_str(&text, "Total (incl. mmap):\n");
-	line(&text, "system bytes     = ", i.arena + i.mapped_bytes);
-	line(&text, "in use bytes     = ", i.used + i.mapped_bytes);
-	line(&text, "max mmap regions = ", i.peak_mapped_blocks);
-	line(&text, "max mmap bytes   = ", i.peak_mapped_bytes);
+	info_line(&text, "system bytes     = ", i.arena + i.mapped_bytes);
+	info_line(&text, "in use bytes     = ", i.used + i.mapped_bytes);
+	info_line(&text, "max mmap regions = ", i.peak_mapped_blocks);
+	info_line(&text, "max mmap bytes   = ", i.peak_mapped_bytes);
 	kf_out(&text);
 }
 
@@ -98,7 +98,7 @@ __kf_public int malloc_info(int options, FILE *fp)
 		errno = EINVAL;
 		return -1;
 	}
-	look(&i);
+	info_look(&i);
 	fprintf(fp,
 		"<malloc version=\"1\">\n"
 		"<heap nr=\"0\">\n"

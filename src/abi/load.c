@@ -21,7 +21,7 @@ static const char name[] = "dlopen";
 /* NULL until the first call, which may come before any constructor. */
 static dlopen_fn *next;
 
-static __noinline dlopen_fn *find(void)
+static __noinline dlopen_fn *load_find(void)
 {
 	dlopen_fn *fn = (dlopen_fn *)kf_next(name);
 
@@ -38,7 +38,7 @@ __kf_public __kf_jumps void *dlopen(const char *file, int mode)
 	dlopen_fn *fn = __atomic_load_n(&next, __ATOMIC_RELAXED);
 
 	if (unlikely(!fn))
-		fn = find();
+		fn = load_find();
 	if (unlikely(!fn))
 		return NULL;
 	if (!kf_conf.deepbind)

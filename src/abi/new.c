@@ -27,7 +27,7 @@ typedef void *new_aligned_nothrow_fn(size_t size, size_t align,
 				     const void *tag);
 
 /* Looked up only when it is needed. */
-static __cold __noinline void *next(const char *name)
+static __cold __noinline void *new_next(const char *name)
 {
 	void *fn = kf_next(name);
 
@@ -36,7 +36,7 @@ static __cold __noinline void *next(const char *name)
 	return fn;
 }
 
-#define NEXT(type, name) ((type *)next(#name))
+#define NEXT(type, name) ((type *)new_next(#name))
 
 /* libstdc++ rounds sizes up without a look at what comes out. */
 static size_t clip(size_t size)
@@ -145,21 +145,21 @@ KF_LEAF void _ZdlPvSt11align_val_t(void *p, size_t align)
 	kf_free(p);
 }
 
-#define KF_DELETE(name, base, args, pass, how)            \
-	static __cold __noinline void name##_other args   \
-	{                                                 \
-		if (kf_new_is_ours())                     \
-			how;                              \
-		else                                      \
-			((void(*) args)next(#name)) pass; \
-	}                                                 \
-	KF_LEAF void name args                            \
-	{                                                 \
-		if (unlikely(!kf_new_is_known_ours())) {  \
-			name##_other pass;                \
-			return;                           \
-		}                                         \
-		how;                                      \
+#define KF_DELETE(name, base, args, pass, how)                \
+	static __cold __noinline void name##_other args       \
+	{                                                     \
+		if (kf_new_is_ours())                         \
+			how;                                  \
+		else                                          \
+			((void(*) args)new_next(#name)) pass; \
+	}                                                     \
+	KF_LEAF void name args                                \
+	{                                                     \
+		if (unlikely(!kf_new_is_known_ours())) {      \
+			name##_other pass;                    \
+			return;                               \
+		}                                             \
+		how;                                          \
 	}
 #include "abi/delete.def"
 #undef KF_DELETE

@@ -133,9 +133,9 @@ struct figure {
 	uint64_t value;
 };
 
-static void tell(uint32_t node,
-		 void (*fn)(void *arg, const char *key, uint64_t value),
-		 void *arg)
+static void tags_tell(uint32_t node,
+		      void (*fn)(void *arg, const char *key, uint64_t value),
+		      void *arg)
 {
 	const struct kf_stats_tag *t = kf_tags_at(node);
 	const struct figure figures[] = {
@@ -178,7 +178,7 @@ __kf_public int konf_lib_tag_query(void (*fn)(void *arg, const char *key,
 	for (uint32_t i = 1; i < nr; i++) {
 		if (__atomic_load_n(&kf_tags_at(i)->state, __ATOMIC_ACQUIRE) !=
 		    KF_TAG_FREE)
-			tell(i, fn, arg);
+			tags_tell(i, fn, arg);
 	}
 	return 0;
 }

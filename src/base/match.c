@@ -16,7 +16,7 @@ struct pattern {
 };
 
 /* Take one off the list; returns the rest, NULL behind the last. */
-static const char *take(const char *list, struct pattern *p)
+static const char *match_take(const char *list, struct pattern *p)
 {
 	size_t len = strcspn(list, BETWEEN);
 	const char *rest = list[len] ? list + len + 1 : NULL;
@@ -41,7 +41,7 @@ bool kf_match_is_list(const char *list)
 	struct pattern p;
 
 	while (list) {
-		list = take(list, &p);
+		list = match_take(list, &p);
 		if ((!p.len && !p.begin) || memchr(p.text, '*', p.len))
 			return false;
 	}
@@ -60,7 +60,7 @@ bool kf_match(const char *list, const char *name, size_t len)
 	bool meant = false;
 
 	while (list) {
-		list = take(list, &p);
+		list = match_take(list, &p);
 		if (is_of(&p, name, len))
 			meant = p.plus;
 	}

@@ -33,7 +33,7 @@ static void set_parent(struct kf_rb_node *node, struct kf_rb_node *parent)
 	node->parent_color = (uintptr_t)parent | (node->parent_color & BLACK);
 }
 
-static struct kf_rb_node **child(struct kf_rb_node *node, bool right)
+static struct kf_rb_node **rbtree_child(struct kf_rb_node *node, bool right)
 {
 	return right ? &node->right : &node->left;
 }
@@ -45,7 +45,7 @@ static void replace_below(struct kf_rb_root *root, struct kf_rb_node *parent,
 	if (!parent)
 		root->node = other;
 	else
-		*child(parent, parent->right == node) = other;
+		*rbtree_child(parent, parent->right == node) = other;
 }
 
 /* Rotate so that @node comes to stand above the node that was its parent. */
@@ -55,12 +55,12 @@ static void lift(struct kf_rb_root *root, struct kf_rb_node *node,
 	struct kf_rb_node *parent = kf_rb_parent(node);
 	struct kf_rb_node *above = kf_rb_parent(parent);
 	bool right = parent->right == node;
-	struct kf_rb_node *inner = *child(node, !right);
+	struct kf_rb_node *inner = *rbtree_child(node, !right);
 
-	*child(parent, right) = inner;
+	*rbtree_child(parent, right) = inner;
 	if (inner)
 		set_parent(inner, parent);
-	*child(node, !right) = parent;
+	*rbtree_child(node, !right) = parent;
 	replace_below(root, above, parent, node);
 	set_parent(parent, node);
 	set_parent(node, above);
@@ -85,7 +85,7 @@ static void repair_red(struct kf_rb_root *root, struct kf_rb_node *node,
 
 	while (is_red(parent = kf_rb_parent(node))) {
 		above = kf_rb_parent(parent);
-		uncle = *child(above, above->left == parent);
+		uncle = *rbtree_child(above, above->left == parent);
 		if (!is_red(uncle)) {
 			if ((parent->left == node) != (above->left == parent)) {
 				lift(root, node, update);
@@ -137,15 +137,15 @@ static void repair_black(struct kf_rb_root *root, struct kf_rb_node *node,
 
 	while (parent && !is_red(node)) {
 		right = parent->right == node;
-		sibling = *child(parent, !right);
+		sibling = *rbtree_child(parent, !right);
 		if (is_red(sibling)) {
 			lift(root, sibling, update);
 			set_black(sibling);
 			set_red(parent);
-			sibling = *child(parent, !right);
+			sibling = *rbtree_child(parent, !right);
 		}
-		near = *child(sibling, right);
-		far = *child(sibling, !right);
+		near = *rbtree_child(sibling, right);
+		far = *rbtree_child(sibling, !right);
 		if (is_red(near) || is_red(far)) {
 			if (!is_red(far)) {
 				lift(root, near, update);

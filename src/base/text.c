@@ -25,16 +25,16 @@ void kf_text_init(struct kf_text *text, char *buf, size_t size)
 }
 
 /* Bytes that can still be appended. */
-static size_t room(const struct kf_text *text)
+static size_t text_room(const struct kf_text *text)
 {
 	return text->size ? text->size - 1 - text->len : 0;
 }
 
 void kf_text_strn(struct kf_text *text, const char *s, size_t n)
 {
-	if (n > room(text)) {
+	if (n > text_room(text)) {
 		text->full = true;
-		n = room(text);
+		n = text_room(text);
 	}
 	if (!n)
 		return;
@@ -93,12 +93,12 @@ void kf_text_pad(struct kf_text *text, size_t start, size_t width, bool right)
 	if (held >= width)
 		return;
 	spaces = width - held;
-	if (spaces > room(text))
+	if (spaces > text_room(text))
 		text->full = true;
 	if (!text->size)
 		return;
 	if (!right) {
-		spaces = KF_MIN(spaces, room(text));
+		spaces = KF_MIN(spaces, text_room(text));
 		memset(text->buf + text->len, ' ', spaces);
 		text->len += spaces;
 	} else {

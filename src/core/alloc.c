@@ -29,7 +29,7 @@ void kf_perturb(int value)
 }
 
 /* Fill with a byte derived from M_PERTURB's, if it is set. */
-static void fill(void *p, size_t size, int mask)
+static void alloc_fill(void *p, size_t size, int mask)
 {
 	int value = __atomic_load_n(&perturb, __ATOMIC_RELAXED);
 
@@ -37,7 +37,7 @@ static void fill(void *p, size_t size, int mask)
 		memset(p, value ^ mask, size);
 }
 
-static void prepare(void)
+static void alloc_prepare(void)
 {
 	if (kf_start_is_due())
 		kf_start();
@@ -85,7 +85,7 @@ static void *fail(size_t size)
 }
 
 /* A block of the backend, or a sample. */
-static void *take(size_t size, size_t align, bool zeroed, size_t *usable)
+static void *alloc_take(size_t size, size_t align, bool zeroed, size_t *usable)
 {
 	void *p = kf_sampling_alloc(size, align, zeroed, usable);
 
@@ -119,13 +119,13 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 	bool zeroed = call == KF_CALL_CALLOC;
 	void *p;
 
-	prepare();
+	alloc_prepare();
 	if (unlikely(size >= KF_SIZE_LIMIT || align >= KF_SIZE_LIMIT))
 		return fail(size);
 	if (!size && !kf_host_takes_zero())
 		size = 1;
 	p = mark ? take_tagged(size, align, zeroed, mark, usable)
-		 : take(size, align, zeroed, usable);
+		 : alloc_take(size, align, zeroed, usable);
 	if (unlikely(!p)) {
 		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
 		p = mark ? kf_backend->alloc_marked(size, align, zeroed, mark,
@@ -135,7 +135,7 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 	if (unlikely(!p))
 		return fail(size);
 	if (!zeroed)
-		fill(p, size, 0xff);
+		alloc_fill(p, size, 0xff);
 	return p;
 }
 
@@ -165,20 +165,20 @@ void kf_release(void *p, size_t usable)
 	enum kf_misuse wrong;
 
 	kf_probe_slow_enter(0, KF_CALL_FREE);
-	prepare();
-	fill(p, usable, 0);
+	alloc_prepare();
+	alloc_fill(p, usable, 0);
 	wrong = kf_backend->release(p, usable);
 	if (unlikely(wrong))
 		kf_misuse_tell(p, wrong);
 	kf_probe_slow_leave((uintptr_t)p, usable, KF_CALL_FREE);
 }
 
-static void *resize(void *p, size_t size)
+static void *alloc_resize(void *p, size_t size)
 {
 	enum kf_misuse wrong = KF_FINE;
 	void *to;
 
-	prepare();
+	alloc_prepare();
 	if (unlikely(size >= KF_SIZE_LIMIT))
 		return fail(size);
 	to = kf_backend->resize(p, size, &wrong);
@@ -198,7 +198,7 @@ void *kf_resize(void *p, size_t size)
 	void *to;
 
 	kf_probe_slow_enter(size, KF_CALL_REALLOC);
-	to = resize(p, size);
+	to = alloc_resize(p, size);
 	kf_probe_slow_leave((uintptr_t)to, size, KF_CALL_REALLOC);
 	return to;
 }

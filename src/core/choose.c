@@ -147,7 +147,7 @@ static const char *fault(const struct konf_engine *engine)
 	return NULL;
 }
 
-static void load(const char *path)
+static void choose_load(const char *path)
 {
 	void *symbol = NULL;
 	const char *why = kf_next_load(path, KONF_ENGINE_SYMBOL, &symbol);
@@ -170,7 +170,7 @@ void kf_engine_choose_late(void)
 	if (engine)
 		install(engine);
 	else
-		load(kf_conf.engine);
+		choose_load(kf_conf.engine);
 	kf_stats_name_engine(kf_engine_name());
 }
 

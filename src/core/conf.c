@@ -106,8 +106,8 @@ static void begin_line(struct kf_text *text, const char *name,
 								      : '?');
 }
 
-static void complain(const struct option *o, const char *name,
-		     const char *value)
+static void conf_complain(const struct option *o, const char *name,
+			  const char *value)
 {
 	char buf[256];
 	struct kf_text text;
@@ -123,7 +123,7 @@ static void complain(const struct option *o, const char *name,
 }
 
 /* NULL, with one line, where all texts together are too long. */
-static const char *keep(const char *name, const char *value)
+static const char *conf_keep(const char *name, const char *value)
 {
 	size_t size = strlen(value) + 1;
 	char *kept = texts + texts_used;
@@ -158,20 +158,21 @@ static bool is_from_here(char path[PATH_MAX], const char *value)
 	return !kf_text_full(&text);
 }
 
-static void set_text(const struct option *o, const char *name,
-		     const char *value)
+static void conf_set_text(const struct option *o, const char *name,
+			  const char *value)
 {
 	char path[PATH_MAX];
 	const char *kept;
 
 	if (o->value == &kf_conf.dir && is_from_here(path, value))
 		value = path;
-	kept = keep(name, value);
+	kept = conf_keep(name, value);
 	if (kept)
 		*(const char **)o->value = kept;
 }
 
-static bool parse(const struct option *o, const char *name, const char *value)
+static bool conf_parse(const struct option *o, const char *name,
+		       const char *value)
 {
 	uint64_t n = 0;
 
@@ -192,7 +193,7 @@ static bool parse(const struct option *o, const char *name, const char *value)
 		/* A path is judged when it is loaded. */
 		if (!kf_engine_find(value) && !strchr(value, '/'))
 			return false;
-		set_text(o, name, value);
+		conf_set_text(o, name, value);
 		return true;
 	case KIND_ACTION:
 		if (!kf_parse_choice(o->arg, value, &n))
@@ -203,7 +204,7 @@ static bool parse(const struct option *o, const char *name, const char *value)
 			return false;
 		/* fall through */
 	case KIND_STRING:
-		set_text(o, name, value);
+		conf_set_text(o, name, value);
 		return true;
 	}
 	*(uint64_t *)o->value = n;
@@ -217,8 +218,8 @@ static bool read_variable(const struct option *o, const char *name)
 
 	if (!value || !*value)
 		return false;
-	if (!parse(o, name, value))
-		complain(o, name, value);
+	if (!conf_parse(o, name, value))
+		conf_complain(o, name, value);
 	return true;
 }
 
@@ -240,7 +241,7 @@ static void read_runtime_dir(void)
 	const char *value = kf_env_get(name);
 
 	if (value && *value)
-		kf_conf.runtime_dir = keep(name, value);
+		kf_conf.runtime_dir = conf_keep(name, value);
 }
 
 void kf_conf_read(void)

@@ -32,7 +32,7 @@ static uint32_t publication;
 static uintptr_t publisher; /* while PUBLISHING; it may come again */
 static uint32_t inside;	    /* calls of the thread that forked; atomic */
 
-static void prepare(void)
+static void fork_prepare(void)
 {
 	kf_backend->fork_prepare();
 	kf_stats_prepare_fork();
@@ -45,7 +45,7 @@ static void parent(void)
 	kf_box_put(KF_BOX_fork, 0, 0);
 }
 
-static void child(void)
+static void fork_child(void)
 {
 	int saved = errno;
 
@@ -69,7 +69,7 @@ static void child(void)
  */
 static void child_of_fork(void)
 {
-	child();
+	fork_child();
 	inside = kf_self.depth ? 1 : 0;
 	kf_self.forked = true;
 	kf_front_renew();
@@ -84,7 +84,7 @@ static void end_fork(void)
 void kf_fork_register(void)
 {
 	/* Without memory for it the wiped page still tells of forks. */
-	pthread_atfork(prepare, parent, child_of_fork);
+	pthread_atfork(fork_prepare, parent, child_of_fork);
 }
 
 bool kf_fork_is_due(void)
@@ -129,7 +129,7 @@ void kf_fork_settle(void)
 	uint32_t due = DUE;
 
 	if (!kf_process_is_known())
-		child();
+		fork_child();
 	if (__atomic_compare_exchange_n(&publication, &due, PUBLISHING, false,
 					__ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
 		__atomic_store_n(&publisher, kf_thread_self(),

@@ -36,7 +36,7 @@ struct part {
 };
 
 /* It may hold anything. */
-static void put(struct kf_text *text, struct part part)
+static void glibc_put(struct kf_text *text, struct part part)
 {
 	for (size_t i = 0; i < part.size && i < 64; i++) {
 		char c = part.at[i];
@@ -45,22 +45,22 @@ static void put(struct kf_text *text, struct part part)
 	}
 }
 
-static void tell(struct part name, struct part value, const char *what)
+static void glibc_tell(struct part name, struct part value, const char *what)
 {
 	char buf[256];
 	struct kf_text text;
 
 	kf_text_init(&text, buf, sizeof(buf) - 1);
 	kf_text_str(&text, "konfiscator: ");
-	put(&text, name);
+	glibc_put(&text, name);
 	kf_text_str(&text, "=");
-	put(&text, value);
+	glibc_put(&text, value);
 	kf_text_str(&text, what);
 	kf_out(&text);
 }
 
 /* As glibc reads it, but in decimal: -1 is the largest. */
-static bool parse(struct part value, int64_t *n)
+static bool glibc_parse(struct part value, int64_t *n)
 {
 	char digits[24];
 	bool minus = value.size && value.at[0] == '-';
@@ -78,14 +78,16 @@ static bool parse(struct part value, int64_t *n)
 	return true;
 }
 
-static void set(const struct setting *s, struct part name, struct part value)
+static void glibc_set(const struct setting *s, struct part name,
+		      struct part value)
 {
 	int64_t n;
 
 	if (*s->option && kf_env_get(s->option))
 		return;
-	if (!parse(value, &n) || !kf_tune(s->param, n))
-		tell(name, value, ": not a value for it; the default stays\n");
+	if (!glibc_parse(value, &n) || !kf_tune(s->param, n))
+		glibc_tell(name, value,
+			   ": not a value for it; the default stays\n");
 }
 
 static bool is(struct part part, const char *text)
@@ -102,11 +104,11 @@ static void set_tunable(struct part name, struct part value)
 		return;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(settings); i++) {
 		if (is(tunable, settings[i].tunable)) {
-			set(&settings[i], name, value);
+			glibc_set(&settings[i], name, value);
 			return;
 		}
 	}
-	tell(name, value, ": has no meaning here\n");
+	glibc_tell(name, value, ": has no meaning here\n");
 }
 
 static void read_tunable(struct part part)
@@ -150,11 +152,11 @@ void kf_tune_read(void)
 
 		value = *name ? kf_env_get(name) : NULL;
 		if (value && *value)
-			set(&settings[i], part_of(name), part_of(value));
+			glibc_set(&settings[i], part_of(name), part_of(value));
 	}
 	value = kf_env_get("MALLOC_CHECK_");
 	if (value && *value)
-		tell(part_of("MALLOC_CHECK_"), part_of(value),
-		     ": has no meaning here; see KONFISCATOR_ON_ERROR\n");
+		glibc_tell(part_of("MALLOC_CHECK_"), part_of(value),
+			   ": has no meaning here; see KONFISCATOR_ON_ERROR\n");
 	read_tunables(kf_env_get(TUNABLES));
 }

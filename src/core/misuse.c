@@ -53,7 +53,7 @@ static void put_site(struct kf_text *text, const void *p)
 }
 
 /* The block, its bytes, where it comes from, and the thread. */
-static void put_block(struct kf_text *text, const void *p)
+static void misuse_put_block(struct kf_text *text, const void *p)
 {
 	size_t usable = kf_backend->usable(p);
 
@@ -79,7 +79,7 @@ void kf_misuse_tell(const void *p, enum kf_misuse wrong)
 	kf_text_init(&text, buf, sizeof(buf) - 1);
 	kf_text_str(&text, "konfiscator: ");
 	kf_text_str(&text, kinds[wrong].words);
-	put_block(&text, p);
+	misuse_put_block(&text, p);
 	kf_text_char(&text, '\n');
 	kf_word_add_atomic(kinds[wrong].counter, 1);
 	fire(p, wrong);
@@ -115,7 +115,7 @@ void kf_misuse_tell_size(const void *p, size_t told)
 	kf_text_str(&text, "konfiscator: freed with the size ");
 	kf_text_u64(&text, told);
 	kf_text_str(&text, ": ");
-	put_block(&text, p);
+	misuse_put_block(&text, p);
 	if (!fatal)
 		kf_text_str(&text, "; others are counted only");
 	kf_text_char(&text, '\n');
@@ -124,12 +124,12 @@ void kf_misuse_tell_size(const void *p, size_t told)
 	kf_out(&text);
 }
 
-static void tell(enum konf_misuse wrong, const void *p)
+static void misuse_tell(enum konf_misuse wrong, const void *p)
 {
 	kf_misuse_tell(p, (enum kf_misuse)wrong);
 }
 
 void kf_misuse_init(void)
 {
-	kf_audit_tell_to(tell);
+	kf_audit_tell_to(misuse_tell);
 }

@@ -42,7 +42,7 @@ static void set_quick(bool on)
 	kf_process_change();
 }
 
-static int begin(bool from_start, bool forked)
+static int recorder_begin(bool from_start, bool forked)
 {
 	struct kf_stats_conf stats;
 	struct kf_record_conf conf = {
@@ -72,7 +72,7 @@ int kf_recorder_begin(const char *file)
 {
 	int r = kf_record_pattern(pattern, file);
 
-	return r ? r : begin(false, false);
+	return r ? r : recorder_begin(false, false);
 }
 
 bool kf_recorder_stop(void)
@@ -85,7 +85,7 @@ bool kf_recorder_stop(void)
 	return was_on;
 }
 
-static void complain(int error)
+static void recorder_complain(int error)
 {
 	char buf[PATH_MAX + 128];
 	struct kf_text text;
@@ -109,7 +109,7 @@ void kf_recorder_publish(bool forked)
 	int r;
 
 	if (forked) {
-		if (!parent_recorded || begin(false, true))
+		if (!parent_recorded || recorder_begin(false, true))
 			set_on(false, false);
 		__atomic_store_n(&parent_recorded, false, __ATOMIC_RELAXED);
 		return;
@@ -118,9 +118,9 @@ void kf_recorder_publish(bool forked)
 		return;
 	r = kf_record_pattern(pattern, kf_conf.record);
 	if (!r)
-		r = begin(true, false);
+		r = recorder_begin(true, false);
 	if (r)
-		complain(-r);
+		recorder_complain(-r);
 }
 
 /*
@@ -135,7 +135,7 @@ static void see_to_exit(void)
 	kf_front_step_in(depth);
 }
 
-static __cold void settle(void)
+static __cold void recorder_settle(void)
 {
 	bool to_record = __atomic_load_n(&parent_recorded, __ATOMIC_RELAXED);
 
@@ -159,7 +159,7 @@ void kf_recorder_enter(void)
 	/* What is recorded has started; a child's recording begins last. */
 	if (unlikely(!kf_record_is_on() || !kf_process_is_known() ||
 		     kf_self.forked))
-		settle();
+		recorder_settle();
 	kf_control_poll();
 	kf_self.depth++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -29,7 +29,7 @@ static unsigned int class_of(size_t size, size_t align)
 							 : kf_class_of(rounded);
 }
 
-static bool is_due(struct kf_heap *heap, unsigned int class)
+static bool sampling_is_due(struct kf_heap *heap, unsigned int class)
 {
 	return heap && kf_heap_sample_is_due(heap, class);
 }
@@ -38,7 +38,7 @@ bool kf_sampling_is_due(size_t size, size_t align)
 {
 	unsigned int class = class_of(size, align);
 
-	return class && is_due(kf_heap_self(), class);
+	return class && sampling_is_due(kf_heap_self(), class);
 }
 
 /* Whether a sample falls on bytes that nothing was charged for yet. */
@@ -54,7 +54,7 @@ static bool falls_on(struct kf_heap *heap, uint64_t bytes)
 /* What is due is taken: the class has blocks to give again. */
 static bool take_due(struct kf_heap *heap, unsigned int class)
 {
-	if (!is_due(heap, class))
+	if (!sampling_is_due(heap, class))
 		return false;
 	heap->due[class] = 0;
 	return true;
@@ -68,7 +68,8 @@ static bool is_drawn(struct kf_heap *heap, unsigned int class, size_t bytes,
 	return falls_on(heap, bytes);
 }
 
-static uint32_t take(struct kf_heap *heap, uint64_t bytes, uint32_t tag)
+static uint32_t sampling_take(struct kf_heap *heap, uint64_t bytes,
+			      uint32_t tag)
 {
 	uint64_t mean = heap ? heap->countdown.mean : kf_countdown_mean();
 
@@ -93,11 +94,14 @@ uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag)
 	if (likely(!kf_countdown_mean()))
 		return 0;
 	heap = kf_heap_get();
-	return is_drawn(heap, class, bytes, tag) ? take(heap, bytes, tag) : 0;
+	return is_drawn(heap, class, bytes, tag)
+		       ? sampling_take(heap, bytes, tag)
+		       : 0;
 }
 
 /* A sample that realloc changes, by its own mean. */
-static uint32_t keep(uint32_t old, size_t before, size_t after, uint32_t tag)
+static uint32_t sampling_keep(uint32_t old, size_t before, size_t after,
+			      uint32_t tag)
 {
 	uint64_t mean = kf_sample_mean(old);
 
@@ -117,14 +121,14 @@ uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
 	/* One of each block of a tag says nothing of the others. */
 	if (old & KF_SAMPLE_MARK && kf_sample_mean(old) &&
 	    (large || before == after))
-		return keep(old, before, after, tag);
+		return sampling_keep(old, before, after, tag);
 	if (likely(!kf_countdown_mean()) || before == after)
 		return 0;
 	if (!large)
 		return kf_sampling_draw(after, 1, tag);
 	if (after < before || !falls_on(heap, after - before))
 		return 0;
-	return take(heap, after, tag);
+	return sampling_take(heap, after, tag);
 }
 
 void kf_sampling_drawn(uint32_t mark, const void *p, size_t usable)
@@ -155,7 +159,7 @@ static bool is_allowed(uint64_t mean)
 	       (mean >= KF_SAMPLE_MEAN_MIN && mean <= KF_SAMPLE_MEAN_MAX);
 }
 
-static void set(uint64_t mean)
+static void sampling_set(uint64_t mean)
 {
 	kf_word_set(KF_WORD_sample_mean, mean);
 	kf_countdown_set(mean);
@@ -166,7 +170,7 @@ static const char not_for_engines[] = "samples are taken of the engine "
 				      "firstfit only";
 static const char range[] = "0, or 1K to 1T";
 
-static void complain(const char *why)
+static void sampling_complain(const char *why)
 {
 	char buf[160];
 	struct kf_text text;
@@ -183,11 +187,11 @@ static void complain(const char *why)
 static void start_with(uint64_t mean)
 {
 	if (kf_host_engine())
-		complain(not_for_engines);
+		sampling_complain(not_for_engines);
 	else if (!is_allowed(mean))
-		complain("not a valid size: use 0, or 1K to 1T");
+		sampling_complain("not a valid size: use 0, or 1K to 1T");
 	else
-		set(mean);
+		sampling_set(mean);
 }
 
 void kf_sampling_start(void)
@@ -219,7 +223,7 @@ int kf_sampling_set(const char *value, struct kf_text *reply)
 		kf_text_str(reply, not_for_engines);
 		return ENOTSUP;
 	}
-	set(mean);
+	sampling_set(mean);
 	if (!mean) {
 		kf_text_str(reply, "no samples are taken");
 		return 0;

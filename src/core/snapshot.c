@@ -42,8 +42,8 @@ static uint32_t next_number; /* atomic */
 static bool is_child;
 
 /*
- * Who writes has all of this; see claim(). Nobody asked for a name that was
- * derived: what stands there and is no file of ours is left alone.
+ * Who writes has all of this; see snapshot_claim(). Nobody asked for a name
+ * that was derived: what stands there and is no file of ours is left alone.
  */
 static struct {
 	bool busy;    /* atomic */
@@ -59,17 +59,17 @@ static struct {
 	struct kf_stats_identity id;
 } writer;
 
-static bool claim(void)
+static bool snapshot_claim(void)
 {
 	return !__atomic_exchange_n(&writer.busy, true, __ATOMIC_ACQUIRE);
 }
 
-static void let_go(void)
+static void snapshot_let_go(void)
 {
 	__atomic_store_n(&writer.busy, false, __ATOMIC_RELEASE);
 }
 
-static bool flush(void)
+static bool snapshot_flush(void)
 {
 	if (!writer.error && writer.len)
 		writer.error =
@@ -87,7 +87,7 @@ static bool take_bytes(void *arg, const char *bytes, size_t len)
 		writer.len += n;
 		bytes += n;
 		len -= n;
-		if (writer.len == BUFFER && !flush())
+		if (writer.len == BUFFER && !snapshot_flush())
 			return false;
 	}
 	return true;
@@ -139,7 +139,7 @@ static int write_view(enum kf_snapshot_format format)
 		kf_tags_write_json(&v, &sink);
 	else
 		kf_tags_write_dot(&v, &sink);
-	flush();
+	snapshot_flush();
 	kf_vm_drop(v.node, size);
 	return writer.error;
 }
@@ -160,7 +160,7 @@ static int write_into(enum kf_snapshot_format format)
 	return r;
 }
 
-static int open_new(const char *name)
+static int snapshot_open_new(const char *name)
 {
 	return kf_file_open(writer.dir, name,
 			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0640);
@@ -168,13 +168,13 @@ static int open_new(const char *name)
 
 static int open_beside(void)
 {
-	int fd = open_new(writer.beside);
+	int fd = snapshot_open_new(writer.beside);
 
 	if (fd != -EEXIST)
 		return fd;
 	/* Left by one that was killed while it wrote. */
 	kf_file_unlink(writer.dir, writer.beside);
-	return open_new(writer.beside);
+	return snapshot_open_new(writer.beside);
 }
 
 static int write_beside(enum kf_snapshot_format format)
@@ -201,7 +201,7 @@ static int write_new(enum kf_snapshot_format format)
 {
 	int r;
 
-	writer.fd = open_new(writer.name);
+	writer.fd = snapshot_open_new(writer.name);
 	if (writer.fd < 0)
 		return writer.fd;
 	r = write_view(format);
@@ -242,7 +242,8 @@ static bool may_derive(const char *path, bool numbered)
 }
 
 /* @number: negative: there is none, nor an ending. */
-static int set_path(const char *pattern, int number, const char *ending)
+static int snapshot_set_path(const char *pattern, int number,
+			     const char *ending)
 {
 	struct kf_text text;
 	bool has_pid, to_child;
@@ -275,7 +276,7 @@ static const char *const endings[] = {
 static bool is_taken(const char *prefix, int number)
 {
 	for (size_t i = 0; i < KF_ARRAY_SIZE(endings); i++) {
-		if (!set_path(prefix, number, endings[i]) &&
+		if (!snapshot_set_path(prefix, number, endings[i]) &&
 		    kf_file_mode(writer.path))
 			return true;
 	}
@@ -287,7 +288,7 @@ static int write_pair(const char *prefix, int number, bool fresh)
 	int r = fresh && is_taken(prefix, number) ? -EEXIST : 0;
 
 	for (size_t i = 0; !r && i < KF_ARRAY_SIZE(endings); i++) {
-		r = set_path(prefix, number, endings[i]);
+		r = snapshot_set_path(prefix, number, endings[i]);
 		if (!r)
 			r = write_one((enum kf_snapshot_format)i, fresh);
 	}
@@ -300,12 +301,12 @@ int kf_snapshot_write(const char *path, enum kf_snapshot_format format)
 
 	if (kf_backing_is_barred())
 		return -EPERM;
-	if (!claim())
+	if (!snapshot_claim())
 		return -EBUSY;
-	r = set_path(path, -1, "");
+	r = snapshot_set_path(path, -1, "");
 	if (!r)
 		r = write_one(format, false);
-	let_go();
+	snapshot_let_go();
 	return r;
 }
 
@@ -319,13 +320,13 @@ int kf_snapshot_next(const char *prefix, bool fresh)
 		return -EINVAL;
 	if (kf_backing_is_barred())
 		return -EPERM;
-	if (!claim())
+	if (!snapshot_claim())
 		return -EBUSY;
 	do {
 		number = (int)next_number++;
 		r = write_pair(prefix, number, fresh);
 	} while (fresh && r == -EEXIST && number < LAST_NUMBER);
-	let_go();
+	snapshot_let_go();
 	return r ? r : number;
 }
 
@@ -350,7 +351,8 @@ static void on_signal(int sig)
 	errno = saved;
 }
 
-static void complain(const char *name, const char *value, const char *allowed)
+static void snapshot_complain(const char *name, const char *value,
+			      const char *allowed)
 {
 	char buf[PATH_MAX + 256];
 	struct kf_text text;
@@ -401,8 +403,9 @@ static void hear(const char *name)
 	int saved = errno;
 
 	if (!sig)
-		complain("SNAPSHOT_SIGNAL", name,
-			 "USR1, USR2, HUP, WINCH, PROF, URG or 34 to 64");
+		snapshot_complain(
+			"SNAPSHOT_SIGNAL", name,
+			"USR1, USR2, HUP, WINCH, PROF, URG or 34 to 64");
 	else
 		__sigaction(sig, &act, NULL);
 	errno = saved;
@@ -416,7 +419,7 @@ static void place(char *path, const char *name, const char *value)
 	    (path != prefix_path || may_derive(path, true)))
 		return;
 	path[0] = '\0';
-	complain(name, value, "a path that can be used");
+	snapshot_complain(name, value, "a path that can be used");
 }
 
 void kf_snapshot_init(void)
@@ -440,7 +443,7 @@ void kf_snapshot_fork_child(void)
 	is_child = true;
 	next_number = 0;
 	kf_snapshot_last_ms = kf_now_ms();
-	let_go();
+	snapshot_let_go();
 }
 
 /* Behind the destructors of the program, which may still allocate. */

@@ -47,7 +47,7 @@ static uint32_t stage;
 static uintptr_t starter; /* the thread that starts; it may come again */
 static uint64_t class_bytes[KF_NR_CLASSES];
 
-static void apply(void)
+static void start_apply(void)
 {
 	kf_pages_conf.purge_ms = (uint32_t)kf_conf.purge_ms;
 	kf_pages_conf.huge = kf_conf.huge;
@@ -111,7 +111,7 @@ static void tell_missing(struct kf_text *text)
 	kf_text_str(text, in_words(error));
 }
 
-static void tell(void)
+static void start_tell(void)
 {
 	char buf[PATH_MAX + 128];
 	struct kf_text text;
@@ -152,14 +152,14 @@ void kf_start_publish(bool forked)
 	if (kf_stats_path())
 		kf_probe_stats_open((uintptr_t)kf_stats_path());
 	if (kf_conf.verbose)
-		tell();
+		start_tell();
 	kf_recorder_publish(forked);
 }
 
 static void start(void)
 {
 	kf_conf_read();
-	apply();
+	start_apply();
 	kf_stats_init();
 	kf_box_init((uint32_t)kf_conf.events);
 	kf_thread_exit_init(kf_recorder_thread_exit);

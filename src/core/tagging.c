@@ -24,13 +24,13 @@
  * What carries a mark is billed, sampled or both: the record of a sample holds
  * its tag.
  */
-static uint32_t tag_of(uint32_t mark)
+static uint32_t tagging_tag_of(uint32_t mark)
 {
 	return mark & KF_SAMPLE_MARK ? kf_sample_tag(mark)
 				     : kf_tag_of_mark(mark);
 }
 
-static uint32_t next(uint32_t old, size_t before, size_t after)
+static uint32_t tagging_next(uint32_t old, size_t before, size_t after)
 {
 	uint32_t mark = kf_tag_mark_now(kf_tag_self);
 	uint32_t sample =
@@ -47,7 +47,7 @@ static void lost(uint32_t mark)
 
 static void gone(const void *p, size_t usable, uint32_t mark, bool freed)
 {
-	uint32_t tag = tag_of(mark);
+	uint32_t tag = tagging_tag_of(mark);
 
 	if (mark & KF_SAMPLE_MARK)
 		kf_sample_forget(mark, p);
@@ -57,7 +57,7 @@ static void gone(const void *p, size_t usable, uint32_t mark, bool freed)
 
 static void came(const void *p, size_t usable, uint32_t mark)
 {
-	uint32_t tag = tag_of(mark);
+	uint32_t tag = tagging_tag_of(mark);
 
 	if (mark & KF_SAMPLE_MARK)
 		kf_sampling_drawn(mark, p, usable);
@@ -72,7 +72,7 @@ static uint32_t limit(uint64_t wanted, uint32_t most)
 
 void kf_tagging_init(void)
 {
-	kf_mark_hooks = (struct kf_mark_hooks){next, lost, gone, came};
+	kf_mark_hooks = (struct kf_mark_hooks){tagging_next, lost, gone, came};
 	kf_tags.limits.levels = limit(kf_conf.tag_levels, MAX_LEVELS);
 	kf_tags.limits.nodes = limit(kf_conf.tag_nodes, MAX_NODES);
 	kf_tags.base = kf_conf.tag;
@@ -80,7 +80,7 @@ void kf_tagging_init(void)
 }
 
 /* The end of the thread has to be told, and calloc may be called for that. */
-static bool begin(void)
+static bool tagging_begin(void)
 {
 	if (!kf_tags_claim())
 		return false;
@@ -100,7 +100,7 @@ bool kf_tagging_begin(void)
 	if (kf_fork_is_due())
 		kf_fork_settle();
 	kf_self.depth++;
-	done = kf_tag_has_tree(kf_tag_self) || begin();
+	done = kf_tag_has_tree(kf_tag_self) || tagging_begin();
 	kf_self.depth--;
 	kf_front_choose();
 	errno = saved;

@@ -89,7 +89,7 @@ static inline bool enter(void)
 	return !host.serial || enter_alone();
 }
 
-static inline void leave(void)
+static inline void host_leave(void)
 {
 	if (!host.serial)
 		return;
@@ -106,7 +106,8 @@ static void count_gone(const struct kf_counters *c, size_t usable)
 		kf_tally_gone(c->slot, false, usable, host.elsewhere);
 }
 
-static void count_new(const struct kf_counters *c, size_t asked, size_t usable)
+static void host_count_new(const struct kf_counters *c, size_t asked,
+			   size_t usable)
 {
 	if (unlikely(c->shared))
 		kf_tally_new(c->slot, true, asked, usable, host.elsewhere);
@@ -123,7 +124,7 @@ static void count_resized(size_t had, size_t asked, size_t usable, bool moved)
 	if (!moved && usable == had)
 		return;
 	count_gone(kf_self.counters, had);
-	count_new(kf_self.counters, asked, usable);
+	host_count_new(kf_self.counters, asked, usable);
 	kf_self_stat(moved ? KF_SLOT_realloc_moved : KF_SLOT_reclassed, 1);
 }
 
@@ -191,7 +192,7 @@ static __noinline void *unguarded(size_t size, size_t align, size_t *usable)
 	return p;
 }
 
-static void *alloc(size_t size, size_t align, bool zeroed, size_t *usable)
+static void *host_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 {
 	const struct kf_counters *counters = kf_counters_get();
 	int saved = errno;
@@ -207,9 +208,9 @@ static void *alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	p = ask(size, align, zeroed);
 	if (likely(p)) {
 		*usable = host.engine->usable_size(p);
-		count_new(counters, size, *usable);
+		host_count_new(counters, size, *usable);
 	}
-	leave();
+	host_leave();
 	if (unlikely(!p) && host.extra->falls_back)
 		p = unguarded(size, align, usable);
 	errno = saved;
@@ -217,7 +218,7 @@ static void *alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 }
 
 /* Later, by who comes next with the lock; see drain(). */
-static void put_off(void *p)
+static void host_put_off(void *p)
 {
 	void **block = p;
 	void *old = __atomic_load_n(&host.pending, __ATOMIC_RELAXED);
@@ -229,19 +230,19 @@ static void put_off(void *p)
 					      __ATOMIC_RELAXED));
 }
 
-static inline void give(void *p, size_t usable)
+static inline void host_give(void *p, size_t usable)
 {
 	if (unlikely(!enter())) {
 		/* One without a byte cannot be in a list: it is lost. */
 		if (usable)
-			put_off(p);
+			host_put_off(p);
 		return;
 	}
 	host.engine->free(p);
-	leave();
+	host_leave();
 }
 
-static inline enum kf_misuse check(const void *p)
+static inline enum kf_misuse host_check(const void *p)
 {
 	_Static_assert((int)KONF_FINE == (int)KF_FINE &&
 			       (int)KONF_INVALID_POINTER ==
@@ -263,14 +264,14 @@ static __noinline void leave_mark(const void *p, size_t usable)
 		kf_mark_hooks.gone(p, usable, mark, true);
 }
 
-static enum kf_misuse release(void *p, size_t usable)
+static enum kf_misuse host_release(void *p, size_t usable)
 {
 	int saved = errno;
 	enum kf_misuse wrong;
 
 	if (unlikely(is_default(p)))
 		return FIRSTFIT->release(p, usable);
-	wrong = check(p);
+	wrong = host_check(p);
 	if (unlikely(wrong))
 		return wrong;
 	count_gone(kf_counters_get(), usable);
@@ -278,27 +279,27 @@ static enum kf_misuse release(void *p, size_t usable)
 		leave_mark(p, usable);
 	if (host.extra->give_pages)
 		host.extra->give_pages(p, usable);
-	give(p, usable);
+	host_give(p, usable);
 	errno = saved;
 	return KF_FINE;
 }
 
-static size_t usable(const void *p)
+static size_t host_usable(const void *p)
 {
 	return unlikely(is_default(p)) ? FIRSTFIT->usable(p)
 				       : host.engine->usable_size(p);
 }
 
 /* To another block, of whichever engine. */
-static void *move(void *p, size_t have, size_t size)
+static void *host_move(void *p, size_t have, size_t size)
 {
 	size_t got;
-	void *to = alloc(size, 16, false, &got);
+	void *to = host_alloc(size, 16, false, &got);
 
 	if (!to)
 		return size <= have ? p : NULL;
 	memcpy(to, p, KF_MIN(have, size));
-	release(p, have);
+	host_release(p, have);
 	kf_self_stat(KF_SLOT_realloc_moved, 1);
 	return to;
 }
@@ -318,7 +319,7 @@ static bool resize_inside(void *p, size_t have, size_t size, void **to)
 	if (*to)
 		count_resized(have, size, host.engine->usable_size(*to),
 			      *to != p);
-	leave();
+	host_leave();
 	errno = saved;
 	return true;
 }
@@ -327,11 +328,11 @@ static void *alloc_marked(size_t size, size_t align, bool zeroed, uint32_t mark,
 			  size_t *usable)
 {
 	size_t bytes = KF_MAX(size, KF_MARKS_LEAST);
-	void *p = alloc(bytes, align, zeroed, usable);
+	void *p = host_alloc(bytes, align, zeroed, usable);
 
 	if (!p || likely(set_mark(p, mark)))
 		return p;
-	release(p, *usable);
+	host_release(p, *usable);
 	return kf_marked_alloc(bytes, align, zeroed, mark, usable);
 }
 
@@ -344,7 +345,7 @@ static void *resize_anyhow(void *p, size_t have, size_t size)
 	if (!is_default(p) && resize_inside(p, have, size, &to) &&
 	    (to || !host.extra->falls_back))
 		return to || size > have ? to : p;
-	return kf_resize_stays(have, size) ? p : move(p, have, size);
+	return kf_resize_stays(have, size) ? p : host_move(p, have, size);
 }
 
 /* Of a block that has a mark, or gets one. */
@@ -365,22 +366,22 @@ static __noinline void *resize_marked(void *p, size_t have, size_t size)
 	if (old)
 		kf_mark_hooks.gone(p, have, old, false);
 	if (mark && set_mark(to, mark))
-		kf_mark_hooks.came(to, usable(to), mark);
+		kf_mark_hooks.came(to, host_usable(to), mark);
 	else if (mark)
 		kf_mark_hooks.lost(mark);
 	return to;
 }
 
-static void *resize(void *p, size_t size, enum kf_misuse *wrong)
+static void *host_resize(void *p, size_t size, enum kf_misuse *wrong)
 {
-	size_t have = usable(p);
+	size_t have = host_usable(p);
 	bool ours = is_default(p);
 
 	*wrong = KF_FINE;
 	if (ours && !have)
 		return FIRSTFIT->resize(p, size, wrong);
 	if (!ours)
-		*wrong = check(p);
+		*wrong = host_check(p);
 	if (*wrong)
 		return NULL;
 	kf_counters_get();
@@ -405,29 +406,29 @@ bool kf_host_is_direct(void)
 	       !has_marks();
 }
 
-static bool trim(size_t pad)
+static bool host_trim(size_t pad)
 {
 	bool some = false;
 	int saved = errno;
 
 	if (host.engine->trim && enter()) {
 		some = host.engine->trim(pad) != 0;
-		leave();
+		host_leave();
 	}
 	errno = saved;
 	/* Of what is elsewhere the engine alone knows. */
 	return (FIRSTFIT->trim(pad) && !host.elsewhere) || some;
 }
 
-static void option(int param, int value)
+static void host_option(int param, int value)
 {
 	if (host.engine->option && enter()) {
 		host.engine->option(param, value);
-		leave();
+		host_leave();
 	}
 }
 
-static void fork_prepare(void)
+static void host_fork_prepare(void)
 {
 	kf_lock_fork_begin(&host.lock);
 	kf_heap_fork_prepare();
@@ -437,7 +438,7 @@ static void fork_prepare(void)
 		host.engine->fork_prepare();
 }
 
-static void fork_done(bool child)
+static void host_fork_done(bool child)
 {
 	void (*hook)(void) =
 		child ? host.engine->fork_child : host.engine->fork_parent;
@@ -449,7 +450,7 @@ static void fork_done(bool child)
 	kf_heap_fork_done(child);
 }
 
-static void info(struct kf_backend_info *out)
+static void host_info(struct kf_backend_info *out)
 {
 	struct konf_engine_info of_engine = {0};
 	size_t elsewhere = kf_heap_sum(KF_SLOT_elsewhere);
@@ -457,7 +458,7 @@ static void info(struct kf_backend_info *out)
 	FIRSTFIT->info(out);
 	if (host.engine->info && enter()) {
 		host.engine->info(&of_engine);
-		leave();
+		host_leave();
 	}
 	out->used = kf_heap_live() - out->mapped_bytes;
 	out->arena = KF_MAX(out->arena + elsewhere, out->used);
@@ -468,27 +469,27 @@ static void info(struct kf_backend_info *out)
 }
 
 /* kf_host_install() has done it. */
-static void init(void)
+static void host_init(void)
 {
 }
 
 const struct kf_backend kf_backend_host = {
-	.init = init,
-	.alloc = alloc,
+	.init = host_init,
+	.alloc = host_alloc,
 	.alloc_marked = alloc_marked,
-	.release = release,
-	.resize = resize,
-	.usable = usable,
+	.release = host_release,
+	.resize = host_resize,
+	.usable = host_usable,
 	.slow_down = slow_down,
-	.trim = trim,
-	.option = option,
+	.trim = host_trim,
+	.option = host_option,
 	.thread_exit = kf_heap_detach,
-	.fork_prepare = fork_prepare,
-	.fork_done = fork_done,
-	.info = info,
+	.fork_prepare = host_fork_prepare,
+	.fork_done = host_fork_done,
+	.info = host_info,
 };
 
-static void say(const char *line)
+static void host_say(const char *line)
 {
 	char buf[512];
 	struct kf_text text;
@@ -506,7 +507,7 @@ static struct konf_host services = {
 	.size = sizeof(struct konf_host),
 	.map = kf_engine_map,
 	.unmap = kf_engine_unmap,
-	.say = say,
+	.say = host_say,
 };
 
 static void *alloc_any(size_t size)
@@ -566,7 +567,7 @@ void kf_host_finish(void)
 	if (!host.engine || !host.extra->look_over || !enter())
 		return;
 	host.extra->look_over();
-	leave();
+	host_leave();
 }
 
 const struct konf_engine *kf_host_engine(void)

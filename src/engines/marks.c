@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct leaf) <= KF_META_MAX, "can be had");
 static void *root[1 << (KF_ADDRESS_BITS - ROOT_SHIFT)]; /* atomic: nodes */
 
 /* What comes too late is left: nobody can give it back. */
-static void *make(void **at, size_t size)
+static void *marks_make(void **at, size_t size)
 {
 	void *made = kf_meta_alloc(size), *other = NULL;
 
@@ -45,7 +45,7 @@ static inline void *follow(void **at, size_t size)
 {
 	void *to = __atomic_load_n(at, __ATOMIC_ACQUIRE);
 
-	return likely(to) || !size ? to : make(at, size);
+	return likely(to) || !size ? to : marks_make(at, size);
 }
 
 static uint32_t *mark_of(const void *p, bool wanted)

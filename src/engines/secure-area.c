@@ -195,7 +195,7 @@ static struct kf_secure_area *describe_many(size_t held)
 	return area;
 }
 
-static struct kf_secure_area *describe(uint32_t nr)
+static struct kf_secure_area *secure_area_describe(uint32_t nr)
 {
 	size_t held = nr > 1 ? descriptor_bytes(nr) : 0;
 	struct kf_secure_area *area =
@@ -208,7 +208,7 @@ static struct kf_secure_area *describe(uint32_t nr)
 	return area;
 }
 
-static void forget(struct kf_secure_area *area)
+static void secure_area_forget(struct kf_secure_area *area)
 {
 	size_t held = area->held;
 
@@ -247,8 +247,8 @@ static size_t guard_bytes(void)
 }
 
 /* Addresses with a guard before and behind, with room and wide ones first. */
-static bool reserve(struct kf_secure_area *area, size_t bytes, size_t room,
-		    size_t align)
+static bool secure_area_reserve(struct kf_secure_area *area, size_t bytes,
+				size_t room, size_t align)
 {
 	size_t guard = guard_bytes();
 
@@ -265,23 +265,23 @@ static bool reserve(struct kf_secure_area *area, size_t bytes, size_t room,
 	return false;
 }
 
-static struct kf_secure_area *make(size_t bytes, size_t room, size_t align,
-				   uint32_t nr)
+static struct kf_secure_area *secure_area_make(size_t bytes, size_t room,
+					       size_t align, uint32_t nr)
 {
-	struct kf_secure_area *area = describe(nr);
+	struct kf_secure_area *area = secure_area_describe(nr);
 	size_t span = bytes ? bytes : (size_t)nr * 16;
 
 	if (!area)
 		return NULL;
 	area->run.kind = KF_RUN_POOL;
 	area->bytes = bytes;
-	if (!reserve(area, span, room, align)) {
-		forget(area);
+	if (!secure_area_reserve(area, span, room, align)) {
+		secure_area_forget(area);
 		return NULL;
 	}
 	if (bytes && !kf_engine_commit(area->run.start, bytes)) {
 		kf_vm_drop(area->base, area->reserved);
-		forget(area);
+		secure_area_forget(area);
 		return NULL;
 	}
 	area->first = area->run.start;
@@ -313,11 +313,11 @@ struct kf_secure_area *kf_secure_area_make(size_t bytes, size_t room,
 		if (!give_way())
 			return NULL;
 	}
-	area = make(bytes, room, align, nr);
+	area = secure_area_make(bytes, room, align, nr);
 	if (area)
 		return area;
 	kf_secure_empty();
-	return make(bytes, 0, align, nr);
+	return secure_area_make(bytes, 0, align, nr);
 }
 
 static void unname(const struct kf_secure_area *area)
@@ -356,5 +356,5 @@ void kf_secure_area_drop(struct kf_secure_area *area)
 	area_state.reserved -= area->reserved;
 	kf_secure_area_close(area);
 	kf_pages_unmap_later(area->base, area->reserved);
-	forget(area);
+	secure_area_forget(area);
 }

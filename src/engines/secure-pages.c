@@ -31,7 +31,7 @@ static struct {
 	bool ready;
 } spares;
 
-static void get_ready(void)
+static void secure_pages_get_ready(void)
 {
 	for (size_t i = 0; i < KF_ARRAY_SIZE(spares.of); i++)
 		kf_list_init(&spares.of[i]);
@@ -42,7 +42,7 @@ static void get_ready(void)
 static struct kf_list *spares_of(size_t bytes)
 {
 	if (!spares.ready)
-		get_ready();
+		secure_pages_get_ready();
 	return &spares.of[bytes >> KF_PAGE_SHIFT];
 }
 
@@ -101,8 +101,8 @@ static void unfence(struct kf_secure_area *area)
 	memset(end, 0, (size_t)(area->run.start + area->bytes - end));
 }
 
-static struct kf_secure_area *make(size_t bytes, size_t room, size_t align,
-				   size_t offset)
+static struct kf_secure_area *secure_pages_make(size_t bytes, size_t room,
+						size_t align, size_t offset)
 {
 	struct kf_secure_area *area =
 		kf_secure_area_make(bytes, room, align, 1);
@@ -118,7 +118,7 @@ static struct kf_secure_area *make(size_t bytes, size_t room, size_t align,
 	return NULL;
 }
 
-static void set(struct kf_secure_area *area, size_t size)
+static void secure_pages_set(struct kf_secure_area *area, size_t size)
 {
 	area->slot[0].asked = size;
 	area->slot[0].state = KF_SECURE_LIVE;
@@ -132,7 +132,7 @@ void *kf_secure_pages_alloc(size_t size, size_t align)
 	struct kf_secure_area *area = size ? use_again(bytes, align) : NULL;
 
 	if (!area) {
-		area = make(bytes, 0, align, offset);
+		area = secure_pages_make(bytes, 0, align, offset);
 		if (!area)
 			return NULL;
 		fence(area, size);
@@ -142,7 +142,7 @@ void *kf_secure_pages_alloc(size_t size, size_t align)
 		area->first = area->run.start + offset;
 		fence(area, size);
 	}
-	set(area, size);
+	secure_pages_set(area, size);
 	return area->first;
 }
 
@@ -190,7 +190,8 @@ static bool set_bytes(struct kf_secure_area *area, size_t bytes)
 	return true;
 }
 
-static bool resize_in_place(struct kf_secure_area *area, size_t size)
+static bool secure_pages_resize_in_place(struct kf_secure_area *area,
+					 size_t size)
 {
 	size_t asked = area->slot[0].asked;
 	size_t offset = (size_t)(area->first - area->run.start);
@@ -207,13 +208,14 @@ static bool resize_in_place(struct kf_secure_area *area, size_t size)
 }
 
 /* To an area with as much room again, if there are addresses for it. */
-static struct kf_secure_area *move(struct kf_secure_area *from, size_t size)
+static struct kf_secure_area *secure_pages_move(struct kf_secure_area *from,
+						size_t size)
 {
 	size_t asked = from->slot[0].asked;
 	size_t offset = (size_t)(from->first - from->run.start);
 	size_t bytes = KF_ALIGN_UP(offset + size, KF_PAGE);
-	struct kf_secure_area *to =
-		make(bytes, KF_MIN(bytes, KF_SIZE_LIMIT / 4), KF_PAGE, offset);
+	struct kf_secure_area *to = secure_pages_make(
+		bytes, KF_MIN(bytes, KF_SIZE_LIMIT / 4), KF_PAGE, offset);
 
 	if (!to)
 		return NULL;
@@ -224,7 +226,7 @@ static struct kf_secure_area *move(struct kf_secure_area *from, size_t size)
 	else
 		memset(to->first + asked, 0, from->bytes - offset - asked);
 	fence(to, size);
-	set(to, size);
+	secure_pages_set(to, size);
 	return to;
 }
 
@@ -232,11 +234,11 @@ void *kf_secure_pages_resize(struct kf_secure_area *area, size_t size)
 {
 	struct kf_secure_area *to;
 
-	if (resize_in_place(area, size))
+	if (secure_pages_resize_in_place(area, size))
 		return area->first;
 	if (size < area->slot[0].asked)
 		return NULL;
-	to = move(area, size);
+	to = secure_pages_move(area, size);
 	if (!to)
 		return NULL;
 	kf_secure_pages_free(area);

@@ -21,7 +21,7 @@ static struct {
 	bool ready;
 } slots;
 
-static void get_ready(void)
+static void secure_slot_get_ready(void)
 {
 	for (unsigned int i = 0; i < KF_SECURE_CLASSES; i++)
 		kf_list_init(&slots.room[i]);
@@ -104,7 +104,7 @@ enum konf_misuse kf_secure_judge(const void *p)
 }
 
 /* Classes of larger slots than 2 KiB there are none, so numbers are 16 bits. */
-static struct kf_secure_area *make(uint32_t class)
+static struct kf_secure_area *secure_slot_make(uint32_t class)
 {
 	size_t bytes = slots.nr[class] < AREAS_NARROW ? AREA_BYTES : AREA_WIDE;
 	size_t size = kf_class_bytes(class);
@@ -170,10 +170,10 @@ void *kf_secure_slot_alloc(size_t size)
 	char *p;
 
 	if (!slots.ready)
-		get_ready();
+		secure_slot_get_ready();
 	block.area =
 		kf_list_empty(&slots.room[class])
-			? make(class)
+			? secure_slot_make(class)
 			: kf_container_of(kf_list_first(&slots.room[class]),
 					  struct kf_secure_area, room);
 	if (!block.area)

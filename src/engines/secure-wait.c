@@ -40,18 +40,18 @@ bool kf_secure_wait_init(void)
 }
 
 /* One that lost its pages has no bytes. */
-static size_t bytes_of(struct kf_secure_block block)
+static size_t secure_wait_bytes_of(struct kf_secure_block block)
 {
 	return block.area->nr > 1 ? block.area->size : block.area->bytes;
 }
 
-static void leave(struct ring *ring)
+static void secure_wait_leave(struct ring *ring)
 {
 	struct kf_secure_block block = ring->block[ring->first];
 
 	ring->first = (ring->first + 1) % MOST;
 	ring->nr--;
-	ring->bytes -= bytes_of(block);
+	ring->bytes -= secure_wait_bytes_of(block);
 	if (block.area->nr > 1)
 		kf_secure_slot_leave(block);
 	else
@@ -63,11 +63,11 @@ void kf_secure_wait(struct kf_secure_block block)
 	struct ring *ring = &waiting[block.area->nr > 1 ? SLOTS : PAGES];
 
 	if (ring->nr == MOST)
-		leave(ring);
+		secure_wait_leave(ring);
 	ring->block[(ring->first + ring->nr++) % MOST] = block;
-	ring->bytes += bytes_of(block);
+	ring->bytes += secure_wait_bytes_of(block);
 	while (ring->bytes > MOST_BYTES)
-		leave(ring);
+		secure_wait_leave(ring);
 }
 
 /* Those with pages of their own free more. */
@@ -75,7 +75,7 @@ bool kf_secure_wait_less(void)
 {
 	for (size_t i = NR_RINGS; i-- > 0;) {
 		if (waiting[i].nr) {
-			leave(&waiting[i]);
+			secure_wait_leave(&waiting[i]);
 			return true;
 		}
 	}

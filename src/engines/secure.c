@@ -22,30 +22,31 @@
 
 #define LONG (64 * KF_KIB) /* a block whose pages tools hear of at once */
 
-static const char *init(const struct konf_host *host)
+static const char *secure_init(const struct konf_host *host)
 {
 	kf_secure_area_init();
 	return kf_secure_wait_init() ? NULL : "there is no memory for it";
 }
 
-static bool is_small(size_t size, size_t align)
+static bool secure_is_small(size_t size, size_t align)
 {
 	return size <= KF_SECURE_SMALL && align <= 16;
 }
 
 /* All blocks read as zeroes. */
-static void *alloc(size_t size, size_t align)
+static void *secure_alloc(size_t size, size_t align)
 {
 	if (!size)
 		return align <= 16 ? kf_secure_slot_alloc(0)
 				   : kf_secure_pages_alloc(size, align);
 	size = KF_MAX(size, KF_SECURE_LEAST);
-	return is_small(size, align) ? kf_secure_slot_alloc(size)
-				     : kf_secure_pages_alloc(size, align);
+	return secure_is_small(size, align)
+		       ? kf_secure_slot_alloc(size)
+		       : kf_secure_pages_alloc(size, align);
 }
 
 /* Freed twice at once by two threads, it is judged here only. */
-static void give(void *p)
+static void secure_give(void *p)
 {
 	struct kf_secure_block block;
 	struct kf_secure_area *area;
@@ -65,7 +66,7 @@ static void give(void *p)
 	kf_secure_wait(block);
 }
 
-static size_t usable_size(const void *p)
+static size_t secure_usable_size(const void *p)
 {
 	struct kf_secure_block block;
 
@@ -90,9 +91,9 @@ static bool resize_slot(struct kf_secure_block block, size_t size)
 	return true;
 }
 
-static void *resize(void *p, size_t size)
+static void *secure_resize(void *p, size_t size)
 {
-	size_t have = usable_size(p);
+	size_t have = secure_usable_size(p);
 	struct kf_secure_block block;
 	void *to;
 
@@ -103,11 +104,11 @@ static void *resize(void *p, size_t size)
 		return p;
 	if (block.area->nr == 1 && have && size > KF_SECURE_SMALL)
 		return kf_secure_pages_resize(block.area, size);
-	to = alloc(size, 16);
+	to = secure_alloc(size, 16);
 	if (!to)
 		return NULL;
 	memcpy(to, p, KF_MIN(have, size));
-	give(p);
+	secure_give(p);
 	return to;
 }
 
@@ -122,7 +123,7 @@ void kf_secure_give_pages(char *p, size_t bytes)
 		kf_named_purge((void *)from, to - from);
 }
 
-static size_t trim(size_t pad)
+static size_t secure_trim(size_t pad)
 {
 	size_t held = kf_stats_held();
 
@@ -148,12 +149,12 @@ void kf_secure_look_over(void)
 }
 
 const struct konf_engine kf_engine_secure = {
-	KF_ENGINE_HEAD,	   .flags = KONF_ENGINE_ZERO,
-	.name = "secure",  .alloc = alloc,
-	.free = give,	   .usable_size = usable_size,
-	.init = init,	   .alloc_zeroed = alloc,
-	.realloc = resize, .check = kf_secure_judge,
-	.trim = trim,
+	KF_ENGINE_HEAD,		  .flags = KONF_ENGINE_ZERO,
+	.name = "secure",	  .alloc = secure_alloc,
+	.free = secure_give,	  .usable_size = secure_usable_size,
+	.init = secure_init,	  .alloc_zeroed = secure_alloc,
+	.realloc = secure_resize, .check = kf_secure_judge,
+	.trim = secure_trim,
 };
 
 const struct kf_engine_extra kf_engine_extra_secure = {

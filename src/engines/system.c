@@ -27,7 +27,7 @@ typedef void *aligned_alloc_fn(size_t align, size_t size);
 typedef int trim_fn(size_t pad);
 typedef int mallopt_fn(int param, int value);
 
-/* Constant after init(); those after the gap may be NULL. */
+/* Constant after system_init(); those after the gap may be NULL. */
 static struct {
 	malloc_fn *malloc;
 	free_fn *free;
@@ -42,7 +42,7 @@ static struct {
 	bool rounds; /* alignments that are no power of two */
 } next;
 
-static const char *complain(const char *what)
+static const char *system_complain(const char *what)
 {
 	static char words[256];
 	struct kf_text text;
@@ -103,7 +103,7 @@ static bool find_rounding(const void *beside)
 	return p;
 }
 
-static const char *init(const struct konf_host *host)
+static const char *system_init(const struct konf_host *host)
 {
 	const void *beside;
 
@@ -115,15 +115,15 @@ static const char *init(const struct konf_host *host)
 #define FIND(member, name) \
 	(next.member = (__typeof__(next.member))kf_next_of(name, beside))
 	if (!FIND(free, "free"))
-		return complain("free");
+		return system_complain("free");
 	if (!FIND(calloc, "calloc"))
-		return complain("calloc");
+		return system_complain("calloc");
 	if (!FIND(realloc, "realloc"))
-		return complain("realloc");
+		return system_complain("realloc");
 	if (!FIND(posix_memalign, "posix_memalign"))
-		return complain("posix_memalign");
+		return system_complain("posix_memalign");
 	if (!FIND(usable_size, "malloc_usable_size"))
-		return complain("malloc_usable_size");
+		return system_complain("malloc_usable_size");
 	FIND(trim, "malloc_trim");
 	FIND(mallopt, "mallopt");
 #undef FIND
@@ -132,12 +132,12 @@ static const char *init(const struct konf_host *host)
 	return NULL;
 }
 
-static void *alloc(size_t size, size_t align)
+static void *system_alloc(size_t size, size_t align)
 {
 	return likely(align <= 16) ? next.malloc(size) : aligned(size, align);
 }
 
-static void *alloc_zeroed(size_t size, size_t align)
+static void *system_alloc_zeroed(size_t size, size_t align)
 {
 	void *p;
 
@@ -147,24 +147,24 @@ static void *alloc_zeroed(size_t size, size_t align)
 	return p ? memset(p, 0, size) : NULL;
 }
 
-static void release(void *p)
+static void system_release(void *p)
 {
 	next.free(p);
 }
 
-static void *resize(void *p, size_t size)
+static void *system_resize(void *p, size_t size)
 {
 	return next.realloc(p, size);
 }
 
-static size_t usable_size(const void *p)
+static size_t system_usable_size(const void *p)
 {
 	if (next.heads && kf_chunk_is_short(p))
 		return kf_chunk_usable(kf_chunk_bytes(p));
 	return next.usable_size(p);
 }
 
-static size_t trim(size_t pad)
+static size_t system_trim(size_t pad)
 {
 	return next.trim ? (size_t)next.trim(pad) : 0;
 }
@@ -186,8 +186,8 @@ static void *zeroed(size_t size)
 
 static struct kf_next_malloc next_malloc(void)
 {
-	return (struct kf_next_malloc){next.malloc, next.free, usable_size,
-				       zeroed, next.heads};
+	return (struct kf_next_malloc){next.malloc, next.free,
+				       system_usable_size, zeroed, next.heads};
 }
 
 const struct konf_engine kf_engine_system = {
@@ -195,13 +195,13 @@ const struct konf_engine kf_engine_system = {
 	.flags = KONF_ENGINE_THREADS | KONF_ENGINE_ERRNO |
 		 KONF_ENGINE_ELSEWHERE | KONF_ENGINE_LATE,
 	.name = "system",
-	.alloc = alloc,
-	.free = release,
-	.usable_size = usable_size,
-	.init = init,
-	.alloc_zeroed = alloc_zeroed,
-	.realloc = resize,
-	.trim = trim,
+	.alloc = system_alloc,
+	.free = system_release,
+	.usable_size = system_usable_size,
+	.init = system_init,
+	.alloc_zeroed = system_alloc_zeroed,
+	.realloc = system_resize,
+	.trim = system_trim,
 };
 
 const struct kf_engine_extra kf_engine_extra_system = {

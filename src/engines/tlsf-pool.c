@@ -30,14 +30,14 @@ static inline void set_head(struct kf_tlsf_block *b, size_t head)
 	__atomic_store_n(&b->head, head, __ATOMIC_RELAXED);
 }
 
-static inline size_t bytes_of(const struct kf_tlsf_block *b)
+static inline size_t tlsf_pool_bytes_of(const struct kf_tlsf_block *b)
 {
 	return get_head(b) & ~KF_TLSF_FLAGS;
 }
 
 static inline struct kf_tlsf_block *behind(const struct kf_tlsf_block *b)
 {
-	return (struct kf_tlsf_block *)((uintptr_t)b + bytes_of(b));
+	return (struct kf_tlsf_block *)((uintptr_t)b + tlsf_pool_bytes_of(b));
 }
 
 static inline struct kf_tlsf_block *block_of(const void *p)
@@ -100,7 +100,7 @@ static inline unsigned int power_of(size_t bytes, unsigned int *step)
 
 static void link_block(struct kf_tlsf *t, struct kf_tlsf_block *b)
 {
-	unsigned int step, power = power_of(bytes_of(b), &step);
+	unsigned int step, power = power_of(tlsf_pool_bytes_of(b), &step);
 	struct kf_tlsf_block **list = &t->list[power][step];
 
 	b->prev = NULL;
@@ -110,13 +110,13 @@ static void link_block(struct kf_tlsf *t, struct kf_tlsf_block *b)
 	*list = b;
 	t->powers |= (uint64_t)1 << power;
 	t->steps[power] |= (uint32_t)1 << step;
-	t->free += bytes_of(b);
+	t->free += tlsf_pool_bytes_of(b);
 	t->nr_free++;
 }
 
 static void unlink_block(struct kf_tlsf *t, struct kf_tlsf_block *b)
 {
-	unsigned int step, power = power_of(bytes_of(b), &step);
+	unsigned int step, power = power_of(tlsf_pool_bytes_of(b), &step);
 
 	if (b->next)
 		b->next->prev = b->prev;
@@ -128,12 +128,13 @@ static void unlink_block(struct kf_tlsf *t, struct kf_tlsf_block *b)
 		t->steps[power] &= ~((uint32_t)1 << step);
 	if (!t->steps[power])
 		t->powers &= ~((uint64_t)1 << power);
-	t->free -= bytes_of(b);
+	t->free -= tlsf_pool_bytes_of(b);
 	t->nr_free--;
 }
 
 /* The first block of the first list whose blocks are all large enough. */
-static struct kf_tlsf_block *find(const struct kf_tlsf *t, size_t bytes)
+static struct kf_tlsf_block *tlsf_pool_find(const struct kf_tlsf *t,
+					    size_t bytes)
 {
 	unsigned int step, power = power_of(list_bytes(bytes), &step);
 	uint64_t powers;
@@ -153,23 +154,23 @@ static struct kf_tlsf_block *find(const struct kf_tlsf *t, size_t bytes)
 }
 
 /* Free what is in no list, with its neighbours. */
-static void give(struct kf_tlsf *t, struct kf_tlsf_block *b)
+static void tlsf_pool_give(struct kf_tlsf *t, struct kf_tlsf_block *b)
 {
 	struct kf_tlsf_block *next = behind(b);
-	size_t bytes = bytes_of(b);
+	size_t bytes = tlsf_pool_bytes_of(b);
 
 	t->did.had = bytes;
 	/* It stays in memory: a second free of the block finds it. */
 	set_head(b, get_head(b) | KF_TLSF_FREE);
 	if (get_head(next) & KF_TLSF_FREE) {
 		unlink_block(t, next);
-		bytes += bytes_of(next);
+		bytes += tlsf_pool_bytes_of(next);
 		t->did.merged++;
 	}
 	if (get_head(b) & KF_TLSF_BEFORE_FREE) {
 		b = b->before;
 		unlink_block(t, b);
-		bytes += bytes_of(b);
+		bytes += tlsf_pool_bytes_of(b);
 		t->did.merged++;
 	}
 	set_head(b, bytes | KF_TLSF_FREE);
@@ -193,7 +194,7 @@ static void note_split(struct kf_tlsf *t, struct kf_tlsf_block *b, size_t kept,
 /* Free the end of a block in use, if it is enough for one. */
 static void cut_end(struct kf_tlsf *t, struct kf_tlsf_block *b, size_t bytes)
 {
-	size_t rest = bytes_of(b) - bytes;
+	size_t rest = tlsf_pool_bytes_of(b) - bytes;
 	struct kf_tlsf_block *end;
 
 	if (rest < KF_TLSF_BLOCK_MIN)
@@ -202,7 +203,7 @@ static void cut_end(struct kf_tlsf *t, struct kf_tlsf_block *b, size_t bytes)
 	end = behind(b);
 	set_head(end, rest);
 	note_split(t, b, bytes, rest);
-	give(t, end);
+	tlsf_pool_give(t, end);
 }
 
 /* Free what is before the aligned place in a block that is in no list. */
@@ -218,14 +219,14 @@ static struct kf_tlsf_block *cut_front(struct kf_tlsf *t,
 	if (front < KF_TLSF_BLOCK_MIN)
 		front += align;
 	rest = (struct kf_tlsf_block *)((char *)b + front);
-	set_head(rest, bytes_of(b) - front);
+	set_head(rest, tlsf_pool_bytes_of(b) - front);
 	set_head(b, front);
-	note_split(t, b, bytes_of(rest), front);
-	give(t, b);
+	note_split(t, b, tlsf_pool_bytes_of(rest), front);
+	tlsf_pool_give(t, b);
 	return rest;
 }
 
-static void begin(struct kf_tlsf *t)
+static void tlsf_pool_begin(struct kf_tlsf *t)
 {
 	t->did.splits = 0;
 	t->did.merged = 0;
@@ -236,12 +237,12 @@ void *kf_tlsf_alloc(struct kf_tlsf *t, size_t size, size_t align)
 	size_t bytes = wanted_bytes(size, align);
 	struct kf_tlsf_block *b;
 
-	begin(t);
-	b = bytes == SIZE_MAX ? NULL : find(t, bytes);
+	tlsf_pool_begin(t);
+	b = bytes == SIZE_MAX ? NULL : tlsf_pool_find(t, bytes);
 	if (!b)
 		return NULL;
 	unlink_block(t, b);
-	set_head(b, bytes_of(b));
+	set_head(b, tlsf_pool_bytes_of(b));
 	set_head(behind(b), get_head(behind(b)) & ~KF_TLSF_BEFORE_FREE);
 	if (align > KF_TLSF_ALIGN)
 		b = cut_front(t, b, align);
@@ -251,8 +252,8 @@ void *kf_tlsf_alloc(struct kf_tlsf *t, size_t size, size_t align)
 
 void kf_tlsf_free(struct kf_tlsf *t, void *p)
 {
-	begin(t);
-	give(t, block_of(p));
+	tlsf_pool_begin(t);
+	tlsf_pool_give(t, block_of(p));
 }
 
 bool kf_tlsf_resize(struct kf_tlsf *t, void *p, size_t size)
@@ -261,13 +262,13 @@ bool kf_tlsf_resize(struct kf_tlsf *t, void *p, size_t size)
 	struct kf_tlsf_block *next = behind(b);
 	size_t bytes = block_bytes(size);
 
-	begin(t);
-	if (bytes > bytes_of(b)) {
+	tlsf_pool_begin(t);
+	if (bytes > tlsf_pool_bytes_of(b)) {
 		if (!(get_head(next) & KF_TLSF_FREE) ||
-		    bytes > bytes_of(b) + bytes_of(next))
+		    bytes > tlsf_pool_bytes_of(b) + tlsf_pool_bytes_of(next))
 			return false;
 		unlink_block(t, next);
-		set_head(b, get_head(b) + bytes_of(next));
+		set_head(b, get_head(b) + tlsf_pool_bytes_of(next));
 		next = behind(b);
 		set_head(next, get_head(next) & ~KF_TLSF_BEFORE_FREE);
 	}
@@ -277,7 +278,7 @@ bool kf_tlsf_resize(struct kf_tlsf *t, void *p, size_t size)
 
 size_t kf_tlsf_usable(const void *p)
 {
-	return bytes_of(block_of(p)) - sizeof(void *);
+	return tlsf_pool_bytes_of(block_of(p)) - sizeof(void *);
 }
 
 static struct kf_tlsf_block *first_of(const struct kf_tlsf_pool *pool)
@@ -312,10 +313,10 @@ bool kf_tlsf_add(struct kf_tlsf *t, void *mem, size_t bytes,
 
 	if (bytes < lost + KF_TLSF_POOL_MIN || bytes >= 2 * KF_TLSF_MAX)
 		return false;
-	begin(t);
+	tlsf_pool_begin(t);
 	kf_tlsf_make((void *)start, bytes - lost, pool);
 	kf_tlsf_adopt(t, pool);
-	give(t, first_of(pool));
+	tlsf_pool_give(t, first_of(pool));
 	return true;
 }
 
@@ -352,8 +353,8 @@ enum kf_tlsf_is kf_tlsf_look(const struct kf_tlsf_pool *pool, const void *p)
 	if (here % KF_TLSF_ALIGN || here < first || here >= end)
 		return KF_TLSF_IS_NONE;
 	b = block_of(p);
-	if (bytes_of(b) < KF_TLSF_BLOCK_MIN ||
-	    bytes_of(b) > end - (uintptr_t)b ||
+	if (tlsf_pool_bytes_of(b) < KF_TLSF_BLOCK_MIN ||
+	    tlsf_pool_bytes_of(b) > end - (uintptr_t)b ||
 	    (get_head(b) & KF_TLSF_FLAGS &
 	     ~(KF_TLSF_FREE | KF_TLSF_BEFORE_FREE)))
 		return KF_TLSF_IS_NONE;

@@ -7,8 +7,8 @@
  * twice the one before, until one does. malloc_trim() gives those of them back
  * that are empty, and of the first one the pages.
  *
- * One call at a time is in here (the host sees to it) but for check() and
- * usable_size(), which find a block's pool by the address map.
+ * One call at a time is in here (the host sees to it) but for tlsf_check() and
+ * tlsf_usable_size(), which find a block's pool by the address map.
  */
 #include "engines/tlsf.h"
 
@@ -60,7 +60,7 @@ static struct {
 };
 
 /* A line of words and numbers. */
-static void say(const char *before, size_t bytes, const char *after)
+static void tlsf_say(const char *before, size_t bytes, const char *after)
 {
 	char buf[160];
 	struct kf_text text;
@@ -119,11 +119,13 @@ static void prefault(struct pool *pool, size_t bytes)
 	if (kf_vm_lock(pool, mapped) == 0)
 		return;
 	if (!state.told_unlocked)
-		say("pool of ", bytes,
-		    " bytes: cannot be locked in memory, ulimit -l allows less");
+		tlsf_say(
+			"pool of ", bytes,
+			" bytes: cannot be locked in memory, ulimit -l allows less");
 	state.told_unlocked = true;
 	if (!kf_vm_populate(pool, mapped))
-		say("pool of ", bytes, " bytes: memory for a part of it only");
+		tlsf_say("pool of ", bytes,
+			 " bytes: memory for a part of it only");
 }
 
 static void unmap_pool(struct pool *pool)
@@ -150,7 +152,7 @@ static bool add_pool(struct pool *pool, size_t bytes)
 	return true;
 }
 
-static void drop(struct pool *pool)
+static void tlsf_drop(struct pool *pool)
 {
 	kf_tlsf_remove(&state.tlsf, &pool->bounds);
 	kf_list_del(&pool->link);
@@ -160,7 +162,7 @@ static void drop(struct pool *pool)
 }
 
 /* Give back the pages of a pool that stays, but for its only block's ends. */
-static size_t purge(struct pool *pool)
+static size_t tlsf_purge(struct pool *pool)
 {
 	uintptr_t start = (uintptr_t)pool->bounds.start + KF_TLSF_BLOCK_MIN;
 	char *from = (char *)KF_ALIGN_UP(start, KF_PAGE);
@@ -176,7 +178,7 @@ static size_t purge(struct pool *pool)
 }
 
 /* Pools without a block in use go back. */
-static size_t trim(size_t pad)
+static size_t tlsf_trim(size_t pad)
 {
 	struct kf_list *pos, *next;
 	size_t bytes = 0;
@@ -187,11 +189,11 @@ static size_t trim(size_t pad)
 		if (!kf_tlsf_is_empty(&pool->bounds))
 			continue;
 		if (pool == state.first) {
-			bytes += purge(pool);
+			bytes += tlsf_purge(pool);
 			continue;
 		}
 		bytes += pool->mapped;
-		drop(pool);
+		tlsf_drop(pool);
 	}
 	return bytes;
 }
@@ -200,7 +202,7 @@ static bool add_more(struct pool *pool, size_t bytes, size_t wanted)
 {
 	if (!add_pool(pool, bytes))
 		return false;
-	say("pools exhausted: ", bytes, " bytes added");
+	tlsf_say("pools exhausted: ", bytes, " bytes added");
 	kf_probe_pool_grow((uintptr_t)pool, bytes, wanted);
 	return true;
 }
@@ -221,7 +223,7 @@ static struct pool *map_some(size_t *bytes, size_t least)
  * Double until a pool serves the request. That last one is mapped first: where
  * the kernel refuses it the others would help nobody.
  */
-static bool grow(size_t size, size_t align)
+static bool tlsf_grow(size_t size, size_t align)
 {
 	size_t need = kf_tlsf_need(size, align);
 	size_t step = KF_MAX(kf_tlsf_conf.additional, KF_TLSF_POOL_MIN);
@@ -287,11 +289,11 @@ static char *use(const struct pool *pool, char *p)
 	return KF_MAX(pool->fresh, end);
 }
 
-static void *take(size_t size, size_t align, bool may_grow)
+static void *tlsf_take(size_t size, size_t align, bool may_grow)
 {
 	void *p = kf_tlsf_alloc(&state.tlsf, size, align);
 
-	if (unlikely(!p) && may_grow && grow(size, align))
+	if (unlikely(!p) && may_grow && tlsf_grow(size, align))
 		p = kf_tlsf_alloc(&state.tlsf, size, align);
 	if (unlikely(!p))
 		return NULL;
@@ -311,18 +313,18 @@ static void *note_use(char *p)
 	return p;
 }
 
-static void *alloc(size_t size, size_t align)
+static void *tlsf_alloc(size_t size, size_t align)
 {
-	return note_use(take(size, align, true));
+	return note_use(tlsf_take(size, align, true));
 }
 
 /*
  * Of a fresh part only what a free block has at its two ends was written: the
  * links, and the word that leads back to it.
  */
-static void *alloc_zeroed(size_t size, size_t align)
+static void *tlsf_alloc_zeroed(size_t size, size_t align)
 {
-	char *p = take(size, align, true);
+	char *p = tlsf_take(size, align, true);
 	char *end, *dirty;
 	struct pool *pool;
 
@@ -337,14 +339,14 @@ static void *alloc_zeroed(size_t size, size_t align)
 	return p;
 }
 
-static void release(void *p)
+static void tlsf_release(void *p)
 {
 	kf_tlsf_free(&state.tlsf, p);
 	count_merges(&state.tlsf.did);
 	count_heads(-1);
 }
 
-static size_t usable_size(const void *p)
+static size_t tlsf_usable_size(const void *p)
 {
 	const struct pool *pool = pool_of(p);
 
@@ -353,7 +355,7 @@ static size_t usable_size(const void *p)
 	return kf_tlsf_usable(p);
 }
 
-static enum konf_misuse check(const void *p)
+static enum konf_misuse tlsf_check(const void *p)
 {
 	const struct pool *pool = pool_of(p);
 
@@ -368,14 +370,14 @@ static enum konf_misuse check(const void *p)
 }
 
 /* What has grown will grow again: an eighth more, where a pool has it. */
-static void *take_more(size_t size)
+static void *tlsf_take_more(size_t size)
 {
-	void *p = take(size + size / 8, KF_TLSF_ALIGN, false);
+	void *p = tlsf_take(size + size / 8, KF_TLSF_ALIGN, false);
 
-	return note_use(p ? p : take(size, KF_TLSF_ALIGN, true));
+	return note_use(p ? p : tlsf_take(size, KF_TLSF_ALIGN, true));
 }
 
-static void *resize(void *p, size_t size)
+static void *tlsf_resize(void *p, size_t size)
 {
 	size_t have;
 	void *to;
@@ -386,22 +388,22 @@ static void *resize(void *p, size_t size)
 		return note_use(p);
 	}
 	have = kf_tlsf_usable(p);
-	to = take_more(size);
+	to = tlsf_take_more(size);
 	if (!to)
 		return NULL;
 	/* It did not fit where it was: the new block is larger. */
 	memcpy(to, p, have);
-	release(p);
+	tlsf_release(p);
 	return to;
 }
 
-static void info(struct konf_engine_info *out)
+static void tlsf_info(struct konf_engine_info *out)
 {
 	out->free = state.tlsf.free;
 	out->free_blocks = state.tlsf.nr_free;
 }
 
-static const char *init(const struct konf_host *host)
+static const char *tlsf_init(const struct konf_host *host)
 {
 	size_t wanted = kf_tlsf_conf.initial;
 	size_t bytes = KF_MAX(wanted, KF_TLSF_POOL_MIN);
@@ -417,20 +419,20 @@ static const char *init(const struct konf_host *host)
 		return "the pool is too small or too large";
 	state.first = pool;
 	if (bytes < wanted)
-		say("pool: the kernel has only ", bytes, " bytes for it");
+		tlsf_say("pool: the kernel has only ", bytes, " bytes for it");
 	return NULL;
 }
 
 const struct konf_engine kf_engine_tlsf = {
 	KF_ENGINE_HEAD,
 	.name = "tlsf",
-	.init = init,
-	.alloc = alloc,
-	.alloc_zeroed = alloc_zeroed,
-	.free = release,
-	.realloc = resize,
-	.usable_size = usable_size,
-	.check = check,
-	.trim = trim,
-	.info = info,
+	.init = tlsf_init,
+	.alloc = tlsf_alloc,
+	.alloc_zeroed = tlsf_alloc_zeroed,
+	.free = tlsf_release,
+	.realloc = tlsf_resize,
+	.usable_size = tlsf_usable_size,
+	.check = tlsf_check,
+	.trim = tlsf_trim,
+	.info = tlsf_info,
 };

@@ -147,7 +147,7 @@ static void push_idle(struct kf_counters *c)
  * The caller holds the arenas lock: a fork sees the counters in use before
  * anybody changes them.
  */
-static struct kf_counters *pop(struct kf_counters **stack)
+static struct kf_counters *arenas_pop(struct kf_counters **stack)
 {
 	struct kf_counters *c = __atomic_load_n(stack, __ATOMIC_ACQUIRE);
 
@@ -185,7 +185,7 @@ static struct kf_counters *make_counters(void)
 }
 
 /* The caller holds the arenas lock. */
-static struct kf_counters *make(void)
+static struct kf_counters *arenas_make(void)
 {
 	unsigned int max = kf_large_conf.arena_max;
 	struct kf_counters *c;
@@ -244,7 +244,7 @@ static void settle_heap(struct kf_heap *heap)
 		kf_heap_send_cached(heap);
 }
 
-static void settle(struct kf_counters *c)
+static void arenas_settle(struct kf_counters *c)
 {
 	c->exit_rounds = 0;
 	set_self(c);
@@ -286,16 +286,17 @@ static void attach(void)
 		return;
 	}
 	if (!arenas.slow)
-		c = pop(arenas.only_count ? &arenas.counters : &arenas.idle);
+		c = arenas_pop(arenas.only_count ? &arenas.counters
+						 : &arenas.idle);
 	if (c) {
 		kf_word_add_atomic(KF_WORD_arena_reuses, 1);
 		kf_probe_memory_arena_reuse_free_list((uintptr_t)c->heap);
 	} else if (!arenas.slow) {
-		c = make();
+		c = arenas_make();
 	}
 	kf_lock_drop(&arenas.lock);
 	if (c)
-		settle(c);
+		arenas_settle(c);
 	else
 		share();
 }
@@ -319,7 +320,7 @@ static void leave_heap(struct kf_heap *heap)
  * What it has ready stays for the next thread: threads may come and go by the
  * thousand. If none comes, the next tick flushes it.
  */
-static void leave(struct kf_counters *c)
+static void arenas_leave(struct kf_counters *c)
 {
 	if (c == arenas.first)
 		__atomic_store_n(&arenas.first_thread, 0, __ATOMIC_RELAXED);
@@ -341,7 +342,7 @@ void kf_heap_detach(void)
 	/* Other destructors still allocate: ours is the last round's. */
 	if (++c->exit_rounds < EXIT_ROUNDS && kf_thread_on_exit())
 		return;
-	leave(c);
+	arenas_leave(c);
 	kf_word_add_atomic(KF_WORD_thread_exits, 1);
 	kf_probe_thread_exit((uintptr_t)(c->heap ? (void *)c->heap : c));
 }
@@ -354,7 +355,7 @@ void kf_heap_only_count(void)
 struct kf_counters *kf_counters_get(void)
 {
 	if (unlikely(kf_heap_self())) {
-		leave(kf_self.counters);
+		arenas_leave(kf_self.counters);
 		set_self(&kf_counters_new);
 	}
 	kf_heap_get();
@@ -367,7 +368,7 @@ void kf_heap_slow_down(bool on)
 
 	__atomic_store_n(&arenas.slow, on, __ATOMIC_RELAXED);
 	if (on && c->heap)
-		leave(c);
+		arenas_leave(c);
 	else if (!on && c == &kf_counters_guest)
 		set_self(&kf_counters_new);
 }
@@ -406,7 +407,7 @@ void kf_heap_scavenge(void)
 	if (!__atomic_load_n(&arenas.idle, __ATOMIC_RELAXED) ||
 	    kf_lock_take(&arenas.lock) == KF_LOCK_FORKING)
 		return;
-	while ((c = pop(&arenas.idle)) != NULL) {
+	while ((c = arenas_pop(&arenas.idle)) != NULL) {
 		c->next_idle = list;
 		list = c;
 	}

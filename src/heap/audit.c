@@ -22,7 +22,7 @@ void kf_audit_tell_to(void (*hear)(enum konf_misuse wrong, const void *p))
 	hears = hear;
 }
 
-static bool lies_in(const struct kf_slab *slab, const char *p)
+static bool audit_lies_in(const struct kf_slab *slab, const char *p)
 {
 	const char *blocks = kf_slab_blocks(slab);
 
@@ -33,9 +33,10 @@ static bool lies_in(const struct kf_slab *slab, const char *p)
  * What came into a list by a free has the key, wherever it lies; what it has
  * not was written there.
  */
-static void tell(const struct kf_slab *slab, const void *before, const void *p)
+static void audit_tell(const struct kf_slab *slab, const void *before,
+		       const void *p)
 {
-	if (lies_in(slab, p) && kf_slab_looks_free(slab, p))
+	if (audit_lies_in(slab, p) && kf_slab_looks_free(slab, p))
 		kf_audit_tell(KONF_INVALID_POINTER, p);
 	else
 		kf_audit_tell(KONF_WRITE_AFTER_FREE, before ? before : p);
@@ -49,7 +50,7 @@ static uint32_t look_at_list(const struct kf_slab *slab, uint32_t budget)
 
 	for (; p && budget; budget--) {
 		if (!kf_slab_is_block(slab, p)) {
-			tell(slab, before, p);
+			audit_tell(slab, before, p);
 			break;
 		}
 		before = p;
@@ -139,7 +140,7 @@ void kf_audit_local(struct kf_slab *slab)
 	/* Nobody gets these blocks any more. */
 	slab->local = NULL;
 	slab->used = slab->carved;
-	tell(slab, NULL, p);
+	audit_tell(slab, NULL, p);
 }
 
 bool kf_audit_suspect(struct kf_heap *owner, void *p)

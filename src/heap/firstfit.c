@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-static void init(void)
+static void firstfit_init(void)
 {
 	kf_pages_init();
 	kf_heap_init();
@@ -40,8 +40,8 @@ void kf_heap_tick(void)
 	kf_pages_settle();
 }
 
-static void *alloc_shared(unsigned int class, size_t size, bool near,
-			  bool *zeroed)
+static void *firstfit_alloc_shared(unsigned int class, size_t size, bool near,
+				   bool *zeroed)
 {
 	struct kf_heap *heap = kf_heap_shared_lock();
 	void *p;
@@ -56,7 +56,7 @@ static void *alloc_shared(unsigned int class, size_t size, bool near,
 	return p;
 }
 
-static void *alloc_small(size_t size, size_t align, bool *zeroed)
+static void *firstfit_alloc_small(size_t size, size_t align, bool *zeroed)
 {
 	unsigned int class = kf_class_of(kf_class_request(size, align));
 	struct kf_heap *heap = kf_heap_get();
@@ -65,12 +65,12 @@ static void *alloc_small(size_t size, size_t align, bool *zeroed)
 
 	kf_heap_tick();
 	p = heap ? kf_heap_alloc(heap, class, size, near, zeroed)
-		 : alloc_shared(class, size, near, zeroed);
+		 : firstfit_alloc_shared(class, size, near, zeroed);
 	kf_pages_settle();
 	return p;
 }
 
-static void *provide(size_t size, size_t align, bool zeroed)
+static void *firstfit_provide(size_t size, size_t align, bool zeroed)
 {
 	bool clean = false;
 	size_t rounded = kf_class_request(size, align);
@@ -82,7 +82,7 @@ static void *provide(size_t size, size_t align, bool zeroed)
 		kf_heap_tick();
 		return kf_large_alloc(heap, size, align, zeroed);
 	}
-	p = alloc_small(size, align, &clean);
+	p = firstfit_alloc_small(size, align, &clean);
 	if (p && zeroed) {
 		/* A fresh block is zero but for the link in its first word. */
 		const struct kf_slab *slab = kf_slab_at(p);
@@ -165,7 +165,7 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 	return KF_FINE;
 }
 
-static enum kf_misuse release(void *p, size_t unused)
+static enum kf_misuse firstfit_release(void *p, size_t unused)
 {
 	struct kf_slab *slab = kf_slab_at(p);
 	enum kf_misuse wrong;
@@ -183,7 +183,7 @@ static enum kf_misuse release(void *p, size_t unused)
 	return wrong;
 }
 
-static size_t usable(const void *p)
+static size_t firstfit_usable(const void *p)
 {
 	struct kf_slab *slab = kf_slab_at(p);
 	enum kf_misuse wrong;
@@ -195,15 +195,16 @@ static size_t usable(const void *p)
 	return run ? kf_run_bytes(run) : 0;
 }
 
-static void *alloc(size_t size, size_t align, bool zeroed, size_t *bytes)
+static void *firstfit_alloc(size_t size, size_t align, bool zeroed,
+			    size_t *bytes)
 {
-	void *p = provide(size, align, zeroed);
+	void *p = firstfit_provide(size, align, zeroed);
 	const struct kf_slab *slab;
 
 	if (unlikely(!p))
 		return NULL;
 	slab = kf_slab_at(p);
-	*bytes = likely(slab) ? slab->size : usable(p);
+	*bytes = likely(slab) ? slab->size : firstfit_usable(p);
 	return p;
 }
 
@@ -216,7 +217,7 @@ static void change_mark(void *p, size_t have, uint32_t old, void *to,
 	if (old || mark)
 		kf_mark_set(to, mark);
 	if (mark)
-		kf_mark_hooks.came(to, usable(to), mark);
+		kf_mark_hooks.came(to, firstfit_usable(to), mark);
 }
 
 static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
@@ -226,7 +227,7 @@ static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
 	void *to;
 
 	to = mark ? kf_marked_alloc(room, 16, false, mark, &room)
-		  : provide(room, 16, false);
+		  : firstfit_provide(room, 16, false);
 	if (!to)
 		return NULL;
 	memcpy(to, p, KF_MIN(have, size));
@@ -234,14 +235,14 @@ static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
 	/* What realloc took is not freed as well. */
 	if (old)
 		kf_mark_set(p, 0);
-	release(p, have);
+	firstfit_release(p, have);
 	kf_self_stat(KF_SLOT_realloc_moved, 1);
 	return to;
 }
 
 /* In its place, or by the kernel; NULL: it must be copied. */
-static void *resize_in_place(struct kf_run *run, void *p, size_t have,
-			     size_t size, uint32_t mark)
+static void *firstfit_resize_in_place(struct kf_run *run, void *p, size_t have,
+				      size_t size, uint32_t mark)
 {
 	if (run && size > KF_SMALL_MAX)
 		p = kf_large_resize(kf_heap_self(), run, size);
@@ -260,9 +261,9 @@ static size_t bytes_after(const struct kf_run *run, size_t have, size_t size)
 	return kf_class_bytes(kf_class_of(kf_resize_with_room(have, size)));
 }
 
-static void *resize(void *p, size_t size, enum kf_misuse *wrong)
+static void *firstfit_resize(void *p, size_t size, enum kf_misuse *wrong)
 {
-	size_t have = usable(p);
+	size_t have = firstfit_usable(p);
 	struct kf_run *run = NULL;
 	size_t before, after;
 	uint32_t mark, old;
@@ -280,7 +281,7 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	before = run ? KF_ALIGN_UP(run->asked, KF_PAGE) : have;
 	after = bytes_after(run, have, size);
 	mark = kf_mark_next(old, before, after);
-	to = resize_in_place(run, p, have, size, mark);
+	to = firstfit_resize_in_place(run, p, have, size, mark);
 	if (to)
 		change_mark(p, have, old, to, mark);
 	else
@@ -299,7 +300,7 @@ static void *resize(void *p, size_t size, enum kf_misuse *wrong)
 	return to;
 }
 
-static bool trim(size_t pad)
+static bool firstfit_trim(size_t pad)
 {
 	if (kf_heap_self())
 		kf_heap_flush(kf_heap_self());
@@ -308,23 +309,23 @@ static bool trim(size_t pad)
 }
 
 /* The library's own part is all there is. */
-static void option(int param, int value)
+static void firstfit_option(int param, int value)
 {
 }
 
-static void fork_prepare(void)
+static void firstfit_fork_prepare(void)
 {
 	kf_heap_fork_prepare();
 	kf_pages_fork_prepare();
 }
 
-static void fork_done(bool child)
+static void firstfit_fork_done(bool child)
 {
 	kf_pages_fork_done(child);
 	kf_heap_fork_done(child);
 }
 
-static void info(struct kf_backend_info *out)
+static void firstfit_info(struct kf_backend_info *out)
 {
 	size_t slabs = kf_word_get(KF_WORD_slabs);
 	size_t large = kf_word_get(KF_WORD_large);
@@ -350,19 +351,19 @@ static void info(struct kf_backend_info *out)
 }
 
 const struct kf_backend kf_backend_firstfit = {
-	.init = init,
-	.alloc = alloc,
+	.init = firstfit_init,
+	.alloc = firstfit_alloc,
 	.alloc_marked = kf_marked_alloc,
-	.release = release,
-	.resize = resize,
-	.usable = usable,
+	.release = firstfit_release,
+	.resize = firstfit_resize,
+	.usable = firstfit_usable,
 	.slow_down = kf_heap_slow_down,
-	.trim = trim,
-	.option = option,
+	.trim = firstfit_trim,
+	.option = firstfit_option,
 	.thread_exit = kf_heap_detach,
-	.fork_prepare = fork_prepare,
-	.fork_done = fork_done,
-	.info = info,
+	.fork_prepare = firstfit_fork_prepare,
+	.fork_done = firstfit_fork_done,
+	.info = firstfit_info,
 };
 
 const struct kf_backend *kf_backend = &kf_backend_firstfit;

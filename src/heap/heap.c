@@ -76,7 +76,7 @@ static bool is_medium(size_t offset)
 	return offset > KF_NR_TINY * sizeof(struct kf_bin);
 }
 
-static void *pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
+static void *heap_pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
 {
 	void **block = kf_bin_first(bin);
 
@@ -167,8 +167,8 @@ static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
 	return slab ? kf_slab_take(heap, slab, bin) : nr;
 }
 
-static bool fill(struct kf_heap *heap, unsigned int class, size_t size,
-		 bool make)
+static bool heap_fill(struct kf_heap *heap, unsigned int class, size_t size,
+		      bool make)
 {
 	uint32_t nr;
 
@@ -225,7 +225,7 @@ static unsigned int find_larger(struct kf_heap *heap, unsigned int class,
 {
 	for (unsigned int c = class + 1; c <= last; c++) {
 		if (has_block(&heap->front.bin[c]) ||
-		    fill(heap, c, size, false))
+		    heap_fill(heap, c, size, false))
 			return c;
 		if (take_sample_of(heap, class, c))
 			return 0;
@@ -240,16 +240,16 @@ static unsigned int find_fresh(struct kf_heap *heap, unsigned int class,
 	/* What is billed to a tag is to depend on sizes alone where it can. */
 	unsigned int last = rare && !heap->marks ? kf_share_last(class) : class;
 
-	if (fill(heap, last, size, true))
+	if (heap_fill(heap, last, size, true))
 		return last;
 	if (last == class || take_sample_of(heap, class, last))
 		return 0;
-	return fill(heap, class, size, true) ? class : 0;
+	return heap_fill(heap, class, size, true) ? class : 0;
 }
 
 /*
- * find() where the class itself has none. A near block wastes less than the
- * pages of a slab that may have no other use.
+ * heap_find() where the class itself has none. A near block wastes less than
+ * the pages of a slab that may have no other use.
  */
 static unsigned int find_near(struct kf_heap *heap, unsigned int class,
 			      size_t size)
@@ -272,11 +272,11 @@ static unsigned int find_near(struct kf_heap *heap, unsigned int class,
  * The class whose bin has a block: this one or, before a slab is made, a near
  * one; 0: none, and the kernel has no more or a sample is due.
  */
-static unsigned int find(struct kf_heap *heap, unsigned int class, size_t size,
-			 bool near)
+static unsigned int heap_find(struct kf_heap *heap, unsigned int class,
+			      size_t size, bool near)
 {
 	if (has_block(&heap->front.bin[class]) ||
-	    fill(heap, class, size, !near))
+	    heap_fill(heap, class, size, !near))
 		return class;
 	return near ? find_near(heap, class, size) : 0;
 }
@@ -289,7 +289,7 @@ static void *pop_found(struct kf_heap *heap, unsigned int class, bool *zeroed)
 	if (!class)
 		return NULL;
 	*zeroed = bin->source & KF_BIN_ZEROED;
-	return pop(heap, bin, class * sizeof(*bin));
+	return heap_pop(heap, bin, class * sizeof(*bin));
 }
 
 void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
@@ -299,7 +299,7 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 
 	kf_heap_enter(heap);
 	kf_heap_collect(heap);
-	class = find(heap, class, size, near);
+	class = heap_find(heap, class, size, near);
 	block = pop_found(heap, class, zeroed);
 	kf_heap_leave(heap);
 	return block;
@@ -331,8 +331,8 @@ static inline uint32_t cut_own(struct kf_heap *heap, size_t offset, size_t size,
 }
 
 /* The first of so many blocks that its bin has; NULL: a sample comes first. */
-static inline void *hand_out(struct kf_heap *heap, struct kf_bin *bin,
-			     size_t offset, size_t size, uint32_t nr)
+static inline void *heap_hand_out(struct kf_heap *heap, struct kf_bin *bin,
+				  size_t offset, size_t size, uint32_t nr)
 {
 	size_t bytes = kf_class_bytes((unsigned int)(offset / sizeof(*bin)));
 
@@ -340,7 +340,7 @@ static inline void *hand_out(struct kf_heap *heap, struct kf_bin *bin,
 	if (unlikely(!nr))
 		return NULL;
 	count_fill(heap, bytes, nr, size);
-	return pop(heap, bin, offset);
+	return heap_pop(heap, bin, offset);
 }
 
 /* Any short way; NULL: none leads to a block. */
@@ -354,7 +354,7 @@ static __noinline void *refill_any(struct kf_heap *heap, size_t offset,
 	kf_heap_enter(heap);
 	nr = gather_short(heap, bin, offset);
 	if (likely(nr))
-		block = hand_out(heap, bin, offset, size, nr);
+		block = heap_hand_out(heap, bin, offset, size, nr);
 	kf_heap_leave(heap);
 	return block;
 }

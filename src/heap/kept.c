@@ -47,7 +47,7 @@ static void set_kind(struct kf_run *run, enum kf_run_kind kind)
 	__atomic_store_n(&run->kind, (uint8_t)kind, __ATOMIC_RELAXED);
 }
 
-static void push(struct kf_heap *heap, struct kf_run *run)
+static void kept_push(struct kf_heap *heap, struct kf_run *run)
 {
 	unsigned int i = run->nr_pages - 1;
 
@@ -59,7 +59,7 @@ static void push(struct kf_heap *heap, struct kf_run *run)
 }
 
 /* The latest of a length that there is one of, in pages less one. */
-static struct kf_run *pop(struct kf_heap *heap, unsigned int i)
+static struct kf_run *kept_pop(struct kf_heap *heap, unsigned int i)
 {
 	struct kf_run *run = heap->kept->run[i];
 
@@ -79,7 +79,7 @@ static struct kf_run *pop_next(struct kf_heap *heap)
 		(unsigned int)__builtin_ctzll(next ? next : heap->kept_lengths);
 
 	heap->kept->next = (i + 1) % KF_KEPT_PAGES;
-	return pop(heap, i);
+	return kept_pop(heap, i);
 }
 
 void kf_kept_drop_some(struct kf_heap *heap)
@@ -104,7 +104,7 @@ static bool is_much(const struct kf_heap *heap, size_t nr_pages)
 	return nr_pages > PAGES_MAX && nr_pages > pages_max(heap);
 }
 
-static bool put(struct kf_heap *heap, struct kf_run *run)
+static bool kept_put(struct kf_heap *heap, struct kf_run *run)
 {
 	if (unlikely(!heap->kept))
 		heap->kept = kf_meta_alloc(sizeof(*heap->kept));
@@ -113,7 +113,7 @@ static bool put(struct kf_heap *heap, struct kf_run *run)
 	while (is_much(heap, heap->kept_pages + run->nr_pages))
 		kf_kept_drop_some(heap);
 	set_kind(run, KF_RUN_KEPT);
-	push(heap, run);
+	kept_push(heap, run);
 	return true;
 }
 
@@ -125,7 +125,7 @@ bool kf_kept_put(struct kf_heap *heap, struct kf_run *run)
 	    run->nr_pages > KF_KEPT_PAGES)
 		return false;
 	kf_heap_enter(heap);
-	done = put(heap, run);
+	done = kept_put(heap, run);
 	kf_heap_leave(heap);
 	kf_pages_settle();
 	return done;
@@ -154,7 +154,7 @@ static struct kf_run *best(struct kf_heap *heap, size_t nr_pages,
 				 (unsigned int)__builtin_ctzll(lengths);
 
 		if (!((uintptr_t)heap->kept->run[i]->start & (align - 1)))
-			return pop(heap, i);
+			return kept_pop(heap, i);
 	}
 	return NULL;
 }

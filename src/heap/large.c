@@ -91,8 +91,8 @@ struct want {
 };
 
 /* The room does not decide: what is freed is judged by what was asked. */
-static struct kf_run *take(struct kf_heap *heap, const struct want *want,
-			   bool *zeroed)
+static struct kf_run *large_take(struct kf_heap *heap, const struct want *want,
+				 bool *zeroed)
 {
 	size_t nr = pages_for(want->size + want->room);
 	size_t align_pages = KF_MAX(want->align >> KF_PAGE_SHIFT, (size_t)1);
@@ -133,7 +133,7 @@ static void __noinline zero(struct kf_run *run)
 		__builtin_memset(run->start, 0, bytes);
 }
 
-static void count_new(struct kf_run *run, size_t size)
+static void large_count_new(struct kf_run *run, size_t size)
 {
 	const struct kf_counters *c = kf_self.counters;
 
@@ -147,17 +147,17 @@ static void count_new(struct kf_run *run, size_t size)
 }
 
 /* Such a block, counted. */
-static struct kf_run *provide(struct kf_heap *heap, const struct want *want,
-			      bool zeroed)
+static struct kf_run *large_provide(struct kf_heap *heap,
+				    const struct want *want, bool zeroed)
 {
 	bool clean;
-	struct kf_run *run = take(heap, want, &clean);
+	struct kf_run *run = large_take(heap, want, &clean);
 
 	if (!run)
 		return NULL;
 	if (zeroed && !clean)
 		zero(run);
-	count_new(run, want->size);
+	large_count_new(run, want->size);
 	return run;
 }
 
@@ -184,7 +184,7 @@ struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)
 	if (!run)
 		return NULL;
 	heap->countdown.left -= bytes;
-	count_new(run, size);
+	large_count_new(run, size);
 	return run;
 }
 
@@ -200,7 +200,7 @@ void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 		     bool zeroed)
 {
 	struct want want = {.size = size, .align = align};
-	struct kf_run *run = provide(heap, &want, zeroed);
+	struct kf_run *run = large_provide(heap, &want, zeroed);
 
 	return run ? run->start : NULL;
 }
@@ -256,7 +256,7 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 		kf_pages_adopt(run);
 }
 
-static void count_resize(struct kf_run *run, size_t old, size_t size)
+static void large_count_resize(struct kf_run *run, size_t old, size_t size)
 {
 	size_t bytes = kf_run_bytes(run);
 
@@ -289,7 +289,7 @@ static void *copy_wider(struct kf_heap *heap, struct kf_run *run, size_t size)
 		.align = KF_PAGE,
 		.grows = true,
 	};
-	struct kf_run *to = provide(heap, &want, false);
+	struct kf_run *to = large_provide(heap, &want, false);
 
 	if (!to)
 		return NULL;
@@ -314,6 +314,6 @@ void *kf_large_resize(struct kf_heap *heap, struct kf_run *run, size_t size)
 		return copy_wider(heap, run, size);
 	if (!done)
 		return NULL;
-	count_resize(run, old, size);
+	large_count_resize(run, old, size);
 	return run->start;
 }

@@ -11,7 +11,7 @@
 
 struct kf_mark_hooks kf_mark_hooks;
 
-static struct kf_run *run_of(const void *p)
+static struct kf_run *marked_run_of(const void *p)
 {
 	struct kf_run *run = kf_map_find(p);
 
@@ -30,14 +30,14 @@ static void *alloc_large(size_t size, size_t align, bool zeroed, uint32_t mark,
 
 	if (!p)
 		return NULL;
-	run = run_of(p);
+	run = marked_run_of(p);
 	run->mark = mark;
 	*usable = kf_run_bytes(run);
 	return p;
 }
 
-static void *alloc_small(struct kf_heap *heap, size_t rounded, size_t size,
-			 bool near, bool *zeroed)
+static void *marked_alloc_small(struct kf_heap *heap, size_t rounded,
+				size_t size, bool near, bool *zeroed)
 {
 	struct kf_heap *marked = kf_marked_heap(heap);
 
@@ -46,14 +46,15 @@ static void *alloc_small(struct kf_heap *heap, size_t rounded, size_t size,
 		      : NULL;
 }
 
-static void *alloc_shared(size_t rounded, size_t size, bool near, bool *zeroed)
+static void *marked_alloc_shared(size_t rounded, size_t size, bool near,
+				 bool *zeroed)
 {
 	struct kf_heap *heap = kf_heap_shared_lock();
 	void *p;
 
 	if (!heap)
 		return NULL;
-	p = alloc_small(heap, rounded, size, near, zeroed);
+	p = marked_alloc_small(heap, rounded, size, near, zeroed);
 	kf_heap_shared_unlock();
 	return p;
 }
@@ -70,8 +71,8 @@ void *kf_marked_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,
 	if (rounded > KF_SMALL_MAX || align > KF_PAGE)
 		return alloc_large(size, align, zeroed, mark, usable);
 	kf_heap_tick();
-	p = heap ? alloc_small(heap, rounded, size, near, &clean)
-		 : alloc_shared(rounded, size, near, &clean);
+	p = heap ? marked_alloc_small(heap, rounded, size, near, &clean)
+		 : marked_alloc_shared(rounded, size, near, &clean);
 	/* A large one has room for a mark too, where a fork holds the heap. */
 	if (!p)
 		return alloc_large(size, align, zeroed, mark, usable);
@@ -96,7 +97,7 @@ uint32_t kf_mark_of(const void *p)
 
 	if (slab)
 		return is_marked_block(slab, p) ? *kf_slab_mark(slab, p) : 0;
-	run = run_of(p);
+	run = marked_run_of(p);
 	return run ? run->mark : 0;
 }
 
@@ -112,7 +113,7 @@ void kf_mark_set(void *p, uint32_t mark)
 	const struct kf_slab *slab = kf_slab_at(p);
 
 	if (!slab)
-		run_of(p)->mark = mark;
+		marked_run_of(p)->mark = mark;
 	else if (kf_slab_has_marks(slab))
 		*kf_slab_mark(slab, p) = mark;
 }

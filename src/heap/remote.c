@@ -150,8 +150,8 @@ static __noinline void overdrawn(struct kf_heap *heap)
 
 bool kf_cache_used;
 
-static inline void keep(struct kf_heap *heap, const struct kf_slab *slab,
-			void *p)
+static inline void remote_keep(struct kf_heap *heap, const struct kf_slab *slab,
+			       void *p)
 {
 	struct kf_cached *cache =
 		(void *)((char *)heap->cache + kf_slab_offset(slab));
@@ -165,13 +165,13 @@ static inline void keep(struct kf_heap *heap, const struct kf_slab *slab,
 }
 
 /* Returns false when the budget was used up. */
-static __always_inline_kf bool put(struct kf_heap *heap, struct kf_slab *slab,
-				   void *p)
+static __always_inline_kf bool remote_put(struct kf_heap *heap,
+					  struct kf_slab *slab, void *p)
 {
 	heap->budget -= (int64_t)slab->size;
 	if (heap->reuse && slab->size <= KF_BUDGET / BUDGET_SHARE &&
 	    !kf_slab_has_marks(slab))
-		keep(heap, slab, p);
+		remote_keep(heap, slab, p);
 	else
 		post(heap, kf_slab_owner(slab), p);
 	if (likely(heap->budget > 0))
@@ -215,7 +215,7 @@ void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
 	kf_slot_pair(heap->front.slot, kf_slab_offset(slab))->frees++;
 	if (likely(owner != heap && owner != heap->marked)) {
 		heap->front.slot->scalar[KF_SLOT_remote_frees]++;
-		put(heap, slab, p);
+		remote_put(heap, slab, p);
 	} else {
 		kf_slab_return(owner, slab, p);
 	}
@@ -231,7 +231,7 @@ bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p)
 		send(kf_slab_owner(slab), p, p);
 		return false;
 	}
-	return put(heap, slab, p);
+	return remote_put(heap, slab, p);
 }
 
 void kf_heap_collect(struct kf_heap *heap)

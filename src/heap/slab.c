@@ -146,8 +146,8 @@ static inline size_t carve_bytes(const struct kf_slab *slab)
 }
 
 /* Link fresh blocks, lowest address first. */
-static uint32_t carve(struct kf_heap *heap, struct kf_slab *slab,
-		      struct kf_bin *bin)
+static uint32_t slab_carve(struct kf_heap *heap, struct kf_slab *slab,
+			   struct kf_bin *bin)
 {
 	size_t size = slab->size;
 	size_t nr = KF_MAX(carve_bytes(slab) / size, (size_t)1);
@@ -218,7 +218,7 @@ uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
 	uint32_t nr = slab->carved - slab->used;
 
 	if (!nr)
-		return carve(heap, slab, bin);
+		return slab_carve(heap, slab, bin);
 	if (unlikely(!kf_slab_is_block(slab, slab->local))) {
 		kf_audit_local(slab);
 		return 0;

@@ -21,13 +21,13 @@
 #include "sys/clock.h"
 
 /* Returns 0 for what is not timed. */
-static inline uint64_t begin(bool fast)
+static inline uint64_t observed_begin(bool fast)
 {
 	return fast ? 0 : kf_clock_ticks();
 }
 
 /* Whether the thread's heap has such a block ready. */
-static inline bool is_ready(size_t size)
+static inline bool observed_is_ready(size_t size)
 {
 	const struct kf_bin *bin =
 		&kf_self.inner->bin[kf_class_of(KF_MIN(size, KF_TINY_MAX))];
@@ -36,7 +36,7 @@ static inline bool is_ready(size_t size)
 }
 
 /* Whether the block's slab is the heap's, with others in use. */
-static inline bool is_own(const void *p)
+static inline bool observed_is_own(const void *p)
 {
 	const struct kf_slab *slab =
 		kf_container_of(kf_map_get(p), struct kf_slab, run);
@@ -54,8 +54,8 @@ static inline bool is_seen(void)
 	return kf_record_is_on() && kf_record_is_in();
 }
 
-static inline void *end(enum kf_record_kind kind, uint64_t began, void *p,
-			size_t size, size_t align)
+static inline void *observed_end(enum kf_record_kind kind, uint64_t began,
+				 void *p, size_t size, size_t align)
 {
 	bool seen = is_seen();
 
@@ -89,11 +89,11 @@ static __noinline void *alloc_long(size_t size)
 	if (is_inside())
 		return kf_front_malloc(kf_self.inner, size);
 	kf_recorder_enter();
-	began = begin(is_ready(size));
+	began = observed_begin(observed_is_ready(size));
 	mark = kf_tagging_mark();
 	p = mark ? kf_tagged_malloc(size, mark)
 		 : kf_front_malloc(kf_self.inner, size);
-	return end(KF_RECORD_MALLOC, began, p, size, 0);
+	return observed_end(KF_RECORD_MALLOC, began, p, size, 0);
 }
 
 static __noinline void *gave_far(void *p, size_t size,
@@ -140,12 +140,12 @@ static void *observed_zeroed(size_t size, struct kf_front *front)
 	if (is_inside())
 		return kf_self.inner->mode->zeroed(size, kf_self.inner);
 	kf_recorder_enter();
-	began = begin(is_ready(size));
+	began = observed_begin(observed_is_ready(size));
 	mark = kf_tagging_mark();
 	inner = kf_self.inner;
 	p = mark ? kf_tagged_calloc(size, mark)
 		 : inner->mode->zeroed(size, inner);
-	return end(KF_RECORD_CALLOC, began, p, size, 0);
+	return observed_end(KF_RECORD_CALLOC, began, p, size, 0);
 }
 
 static void *observed_aligned(size_t align, size_t size, struct kf_front *front)
@@ -158,12 +158,12 @@ static void *observed_aligned(size_t align, size_t size, struct kf_front *front)
 	if (is_inside())
 		return kf_self.inner->mode->aligned(align, size, kf_self.inner);
 	kf_recorder_enter();
-	began = begin(false);
+	began = observed_begin(false);
 	mark = kf_tagging_mark();
 	inner = kf_self.inner;
 	p = mark ? kf_tagged_aligned(align, size, mark)
 		 : inner->mode->aligned(align, size, inner);
-	return end(KF_RECORD_ALIGNED, began, p, size, align);
+	return observed_end(KF_RECORD_ALIGNED, began, p, size, align);
 }
 
 static void *observed_resize(void *p, size_t size, struct kf_front *front)
@@ -175,14 +175,14 @@ static void *observed_resize(void *p, size_t size, struct kf_front *front)
 	if (is_inside())
 		return kf_self.inner->mode->resize(p, size, kf_self.inner);
 	kf_recorder_enter();
-	began = begin(false);
+	began = observed_begin(false);
 	if (p && is_seen())
 		kf_record_takes(KF_RECORD_REALLOC_OLD, p);
 	mark = kf_tagging_mark();
 	inner = kf_self.inner;
 	p = mark ? kf_tagged_realloc(p, size, mark)
 		 : inner->mode->resize(p, size, inner);
-	return end(KF_RECORD_REALLOC, began, p, size, 0);
+	return observed_end(KF_RECORD_REALLOC, began, p, size, 0);
 }
 
 static __noinline void free_long(void *p, struct kf_slab *slab)
@@ -199,7 +199,7 @@ static __noinline void free_long(void *p, struct kf_slab *slab)
 	}
 	kf_recorder_enter();
 	is_on = is_seen();
-	fast = is_own(p);
+	fast = observed_is_own(p);
 	if (is_on)
 		began = kf_record_takes(KF_RECORD_FREE, p);
 	kf_front_free(kf_self.inner, p);
@@ -209,8 +209,8 @@ static __noinline void free_long(void *p, struct kf_slab *slab)
 }
 
 /* Whether a block can be freed at once; what is amiss is left to the mode. */
-static inline bool is_plain(const struct kf_heap *heap,
-			    const struct kf_slab *slab, void *p)
+static inline bool observed_is_plain(const struct kf_heap *heap,
+				     const struct kf_slab *slab, void *p)
 {
 	return likely(heap) &&
 	       likely(KF_READ_ONCE(&slab->owner) == (uintptr_t)heap) &&
@@ -219,8 +219,8 @@ static inline bool is_plain(const struct kf_heap *heap,
 }
 
 /* After it was written down. */
-static __always_inline_kf void push(struct kf_heap *heap, struct kf_slab *slab,
-				    void *p)
+static __always_inline_kf void observed_push(struct kf_heap *heap,
+					     struct kf_slab *slab, void *p)
 {
 	kf_fast_push(&heap->front, slab, p);
 	kf_probe_release((uintptr_t)p, slab->size);
@@ -233,7 +233,7 @@ static __noinline void free_far(void *p, struct kf_slab *slab,
 {
 	kf_cursor_write_far(cursor, end, KF_RECORD_FREE_QUICK, (uintptr_t)p, 0,
 			    now);
-	push(recorded_heap(), slab, p);
+	observed_push(recorded_heap(), slab, p);
 }
 
 /*
@@ -255,7 +255,7 @@ static KF_LEAF void observed_free(void *p, struct kf_slab *slab,
 	uint64_t now;
 	uint8_t *end;
 
-	if (is_inside() || !is_plain(heap, slab, p) ||
+	if (is_inside() || !observed_is_plain(heap, slab, p) ||
 	    !kf_cursor_reserve(cursor, &end)) {
 		free_long(p, slab);
 		return;
@@ -266,7 +266,7 @@ static KF_LEAF void observed_free(void *p, struct kf_slab *slab,
 		free_far(p, slab, cursor, end, now);
 		return;
 	}
-	push(heap, slab, p);
+	observed_push(heap, slab, p);
 }
 
 static const struct kf_mode observed = {

@@ -137,8 +137,8 @@ static void *tagged_aligned(size_t align, size_t size, struct kf_front *front)
 	return kf_tagged_aligned(align, size, mark);
 }
 
-static __always_inline_kf void push(struct kf_heap *heap, struct kf_slab *slab,
-				    void *p)
+static __always_inline_kf void tagged_push(struct kf_heap *heap,
+					   struct kf_slab *slab, void *p)
 {
 	kf_probe_release((uintptr_t)p, slab->size);
 	kf_fast_push(&heap->front, slab, p);
@@ -147,8 +147,8 @@ static __always_inline_kf void push(struct kf_heap *heap, struct kf_slab *slab,
 }
 
 /* The tag of a mark, if it is of the calling thread's tree; or NULL. */
-static inline struct kf_stats_tag *tag_of(const struct kf_tag_self *self,
-					  uint32_t mark)
+static inline struct kf_stats_tag *tagged_tag_of(const struct kf_tag_self *self,
+						 uint32_t mark)
 {
 	if (unlikely(mark >> KF_TAG_TREE_SHIFT != self->tree))
 		return NULL;
@@ -169,14 +169,14 @@ static __always_inline_kf bool free_marked(const struct kf_tag_self *self,
 	mark = marks[i];
 	/* Neither a sample, nor freed already, nor another tree's. */
 	if (unlikely(mark != node->quick)) {
-		tag = tag_of(self, mark);
+		tag = tagged_tag_of(self, mark);
 		if (!tag)
 			return false;
 	}
 	marks[i] = 0;
 	tag->frees++;
 	tag->freed += slab->size;
-	push(self->blocks, slab, p);
+	tagged_push(self->blocks, slab, p);
 	return true;
 }
 
@@ -186,7 +186,7 @@ static __noinline void tagged_free_other(void *p, struct kf_slab *slab)
 
 	if (KF_READ_ONCE(&slab->owner) == (uintptr_t)heap &&
 	    !kf_slab_looks_free(slab, p))
-		push(heap, slab, p);
+		tagged_push(heap, slab, p);
 	else
 		kf_self.inner->mode->free(p, slab, kf_self.inner);
 }

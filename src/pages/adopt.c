@@ -74,7 +74,7 @@ static void move_pages(struct kf_run *run, struct kf_run *to)
 	kf_floor_unlock();
 }
 
-static struct kf_run *claim(const struct kf_run *run)
+static struct kf_run *adopt_claim(const struct kf_run *run)
 {
 	struct kf_run *to = NULL;
 
@@ -85,7 +85,7 @@ static struct kf_run *claim(const struct kf_run *run)
 	return to;
 }
 
-static void let_go(struct kf_run *run, bool adopted)
+static void adopt_let_go(struct kf_run *run, bool adopted)
 {
 	struct kf_run *to;
 
@@ -95,7 +95,7 @@ static void let_go(struct kf_run *run, bool adopted)
 	}
 	kf_stats_begin();
 	kf_floor_uncount_mapped(run);
-	to = adopted ? claim(run) : NULL;
+	to = adopted ? adopt_claim(run) : NULL;
 	if (!to)
 		kf_floor_unmap(run);
 	kf_stats_end();
@@ -107,10 +107,10 @@ static void let_go(struct kf_run *run, bool adopted)
 
 void kf_pages_adopt(struct kf_run *run)
 {
-	let_go(run, true);
+	adopt_let_go(run, true);
 }
 
 void kf_pages_unmap(struct kf_run *run)
 {
-	let_go(run, false);
+	adopt_let_go(run, false);
 }

@@ -18,7 +18,7 @@ static const char *check_free(const struct kf_run *run, bool after_free)
 	return NULL;
 }
 
-static void add(struct kf_pages_sums *sums, const struct kf_run *run)
+static void check_add(struct kf_pages_sums *sums, const struct kf_run *run)
 {
 	size_t bytes = kf_run_bytes(run);
 
@@ -57,7 +57,7 @@ static const char *check_region(struct kf_region *region,
 		if (kf_run_is_in_tree(run))
 			wrong = check_free(run, after_free);
 		after_free = kf_run_is_in_tree(run);
-		add(sums, run);
+		check_add(sums, run);
 		i += run->nr_pages;
 	}
 	if (after_free)
@@ -77,14 +77,14 @@ static const char *check_recent(struct kf_pages_sums *sums)
 			return "a recent mapping is not free";
 		if (run->dirty != run->nr_pages)
 			return "a recent mapping is not dirty";
-		add(&recent, run);
-		add(sums, run);
+		check_add(&recent, run);
+		check_add(sums, run);
 		sums->committed += kf_run_bytes(run);
 	}
 	if (recent.runs != kf_floor.nr_recent)
 		return "the recent mappings are miscounted";
 	if (kf_floor.purging)
-		add(&recent, kf_floor.purging);
+		check_add(&recent, kf_floor.purging);
 	if (recent.free != kf_floor.recent_bytes)
 		return "what is out of reach is miscounted";
 	return NULL;

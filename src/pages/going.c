@@ -32,7 +32,7 @@ static struct kf_run *unmap_all(struct kf_run *run)
 }
 
 /* Without a descriptor nobody hears of it. */
-static bool put_off(char *start, size_t size)
+static bool going_put_off(char *start, size_t size)
 {
 	struct kf_run *run;
 
@@ -50,7 +50,7 @@ void kf_pages_unmap_later(void *start, size_t size)
 	bool done = false;
 
 	if (kf_floor_lock()) {
-		done = put_off(start, size);
+		done = going_put_off(start, size);
 		kf_floor_unlock();
 	}
 	if (!done)

@@ -46,7 +46,7 @@ static struct leaf *leaf_of(const void *p)
 	return off && leaf->upper == (uintptr_t)p >> KF_MAP_BITS ? leaf : NULL;
 }
 
-static void count(const void *addr)
+static void map_count(const void *addr)
 {
 	kf_pages_count_map(addr, KF_PAGE);
 	kf_word_add_atomic(KF_WORD_metadata, KF_PAGE);
@@ -88,7 +88,7 @@ static struct leaf *make_leaf(const void *p)
 		return leaf_of(p);
 	}
 	list(leaf);
-	count(leaf->page);
+	map_count(leaf->page);
 	return leaf;
 }
 
@@ -114,16 +114,16 @@ static void begin_names(uint16_t *page, uintptr_t *entry, uint32_t nr)
 			kf_thread_yield();
 			old = __atomic_load_n(page, __ATOMIC_RELAXED);
 		}
-		/* pairs with the release of give_back() */
+		/* pairs with the release of map_give_back() */
 	} while (!__atomic_compare_exchange_n(
 		page, &old, (uint16_t)((old | PAGE_WRITTEN) + nr), true,
 		__ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 	if (!(old & PAGE_WRITTEN))
-		count((void *)KF_ALIGN_DOWN((uintptr_t)entry, KF_PAGE));
+		map_count((void *)KF_ALIGN_DOWN((uintptr_t)entry, KF_PAGE));
 }
 
 /* The entries of one page; each is written by who has the memory. */
-static void set(struct leaf *leaf, size_t first, size_t nr, uintptr_t value)
+static void map_set(struct leaf *leaf, size_t first, size_t nr, uintptr_t value)
 {
 	uint16_t *page = &leaf->page[first / PAGE_ENTRIES];
 	uintptr_t *entry = &leaf->entry[first];
@@ -138,7 +138,7 @@ static void set(struct leaf *leaf, size_t first, size_t nr, uintptr_t value)
 	for (size_t i = 0; i < nr; i++)
 		__atomic_store_n(&entry[i], value, __ATOMIC_RELEASE);
 	if (!value)
-		/* pairs with the acquire of give_back() */
+		/* pairs with the acquire of map_give_back() */
 		__atomic_fetch_sub(page, (uint16_t)named, __ATOMIC_RELEASE);
 }
 
@@ -154,7 +154,7 @@ static void set_all(const void *start, size_t size, uintptr_t value)
 
 		next = KF_MIN(next, end);
 		if (leaf)
-			set(leaf, at % KF_MAP_ENTRIES, next - at, value);
+			map_set(leaf, at % KF_MAP_ENTRIES, next - at, value);
 		at = next;
 	}
 }
@@ -177,7 +177,7 @@ void kf_map_clear(const void *start, size_t size)
 	set_all(start, size, 0);
 }
 
-static void give_back(struct leaf *leaf, size_t i)
+static void map_give_back(struct leaf *leaf, size_t i)
 {
 	uintptr_t *entry = &leaf->entry[i * PAGE_ENTRIES];
 	uint16_t state = PAGE_WRITTEN;
@@ -202,7 +202,7 @@ void kf_map_trim(void)
 
 	for (; leaf; leaf = leaf->next)
 		for (size_t i = 0; i < KF_ARRAY_SIZE(leaf->page); i++)
-			give_back(leaf, i);
+			map_give_back(leaf, i);
 }
 
 struct kf_run *kf_map_find(const void *p)

@@ -32,7 +32,7 @@ static void count_peaks(void)
 }
 
 /* A mapped run that counts nowhere gets its owner. */
-static void hand_out(struct kf_run *run)
+static void mapped_hand_out(struct kf_run *run)
 {
 	run->kind = KF_RUN_MAPPED;
 	kf_word_add_atomic(KF_WORD_large, kf_run_bytes(run));
@@ -41,7 +41,7 @@ static void hand_out(struct kf_run *run)
 	count_peaks();
 }
 
-static struct kf_run *describe(char *start, size_t nr_pages)
+static struct kf_run *mapped_describe(char *start, size_t nr_pages)
 {
 	struct kf_run *run;
 
@@ -54,7 +54,7 @@ static struct kf_run *describe(char *start, size_t nr_pages)
 		kf_desc_give(run);
 		return NULL;
 	}
-	hand_out(run);
+	mapped_hand_out(run);
 	return run;
 }
 
@@ -85,7 +85,7 @@ struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
 	return run;
 }
 
-static void count_resize(struct kf_run *run, size_t old, size_t bytes)
+static void mapped_count_resize(struct kf_run *run, size_t old, size_t bytes)
 {
 	bool locked = kf_floor_lock();
 
@@ -113,7 +113,7 @@ static bool resize_mapped(struct kf_run *run, size_t nr_pages)
 
 	if (!kf_named_resize(run->start, old, bytes))
 		return false;
-	count_resize(run, old, bytes);
+	mapped_count_resize(run, old, bytes);
 	return true;
 }
 
@@ -256,7 +256,7 @@ static bool move_mapped(struct kf_run *run, size_t bytes)
 		return false;
 	}
 	run->start = to;
-	count_resize(run, old, bytes);
+	mapped_count_resize(run, old, bytes);
 	return true;
 }
 
@@ -274,7 +274,7 @@ static struct kf_run *take_recent(size_t nr_pages, size_t align_pages)
 		return NULL;
 	run = kf_recent_take(nr_pages);
 	if (run)
-		hand_out(run);
+		mapped_hand_out(run);
 	return run;
 }
 
@@ -313,7 +313,7 @@ static struct kf_run *map_fresh(size_t nr_pages, size_t align_pages)
 	}
 	kf_stats_begin();
 	kf_pages_count_map(start, bytes);
-	run = describe(start, nr_pages);
+	run = mapped_describe(start, nr_pages);
 	if (!run)
 		kf_pages_count_unmap(start, bytes);
 	kf_stats_end();

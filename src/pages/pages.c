@@ -91,7 +91,8 @@ static void insert_back(const struct kf_run *from, const struct kf_run *run,
  * stays in its place in the tree; which of its pages are dirty nobody knows,
  * they are counted as the first, and those known to be clean are the last.
  */
-static struct kf_run *cut(struct kf_run *from, size_t pad, size_t nr_pages)
+static struct kf_run *pages_cut(struct kf_run *from, size_t pad,
+				size_t nr_pages)
 {
 	size_t behind = from->nr_pages - pad - nr_pages;
 	size_t before = KF_MIN((size_t)from->dirty, pad);
@@ -141,7 +142,7 @@ void kf_floor_count_peak(void)
 }
 
 /* A run that counts nowhere gets its owner. */
-static void hand_out(struct kf_run *run, enum kf_run_kind kind)
+static void pages_hand_out(struct kf_run *run, enum kf_run_kind kind)
 {
 	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
 
@@ -153,14 +154,15 @@ static void hand_out(struct kf_run *run, enum kf_run_kind kind)
 }
 
 /* Cut the wanted pages out of a free run and hand them to their owner. */
-static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
-			    enum kf_run_kind kind, bool *zeroed)
+static struct kf_run *pages_carve(struct kf_run *run, size_t nr_pages,
+				  size_t align, enum kf_run_kind kind,
+				  bool *zeroed)
 {
 	size_t pad = kf_run_front_pad(run, align);
 	uint32_t clean;
 
 	if (run->nr_pages > nr_pages)
-		run = cut(run, pad, nr_pages);
+		run = pages_cut(run, pad, nr_pages);
 	else
 		kf_tree_erase(run);
 	clean = run->clean;
@@ -168,12 +170,12 @@ static struct kf_run *carve(struct kf_run *run, size_t nr_pages, size_t align,
 	run->asked = 0;
 	run->fresh = clean;
 	kf_region_names(run);
-	hand_out(run, kind);
+	pages_hand_out(run, kind);
 	return run;
 }
 
 /* Recent mappings give way before fresh pages are taken. */
-static struct kf_run *find(size_t nr_pages, size_t align_pages)
+static struct kf_run *pages_find(size_t nr_pages, size_t align_pages)
 {
 	struct kf_run *run = kf_tree_find(nr_pages, align_pages);
 
@@ -182,18 +184,18 @@ static struct kf_run *find(size_t nr_pages, size_t align_pages)
 	return run ? run : kf_region_grow(nr_pages, align_pages);
 }
 
-static struct kf_run *take(size_t nr_pages, size_t align_pages,
-			   enum kf_run_kind kind, bool *zeroed)
+static struct kf_run *pages_take(size_t nr_pages, size_t align_pages,
+				 enum kf_run_kind kind, bool *zeroed)
 {
 	struct kf_run *run;
 
 	if (!kf_desc_reserve(2))
 		return NULL;
-	run = find(nr_pages, align_pages);
+	run = pages_find(nr_pages, align_pages);
 	if (run && !kf_desc_reserve(2))
 		run = NULL;
 	if (run)
-		run = carve(run, nr_pages, align_pages, kind, zeroed);
+		run = pages_carve(run, nr_pages, align_pages, kind, zeroed);
 	kf_floor_count_peak();
 	return run;
 }
@@ -212,7 +214,7 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 							    : KF_RUN_MAPPED);
 	}
 	kf_stats_begin();
-	run = take(nr_pages, align_pages, kind, zeroed);
+	run = pages_take(nr_pages, align_pages, kind, zeroed);
 	kf_stats_end();
 	kf_floor_unlock();
 	if (kind != KF_RUN_SLAB)
@@ -232,7 +234,8 @@ struct kf_run *kf_pages_alloc_dirty(size_t nr_pages, size_t align_pages)
 	if (kf_desc_reserve(2))
 		run = kf_tree_find(nr_pages, align_pages);
 	if (run && run->dirty >= nr_pages)
-		run = carve(run, nr_pages, align_pages, KF_RUN_LARGE, &zeroed);
+		run = pages_carve(run, nr_pages, align_pages, KF_RUN_LARGE,
+				  &zeroed);
 	else
 		run = NULL;
 	kf_floor_count_peak();
@@ -264,7 +267,7 @@ static uint32_t clean_end(const struct kf_run *low, const struct kf_run *high)
  * Most of the pages decide on the age, or a small run that comes and goes
  * beside a large one keeps it young.
  */
-static void merge(struct kf_run *into, struct kf_run *run)
+static void pages_merge(struct kf_run *into, struct kf_run *run)
 {
 	char *start = into->start < run->start ? into->start : run->start;
 
@@ -292,10 +295,10 @@ void kf_floor_release(struct kf_run *run)
 	}
 	if (low && high)
 		kf_tree_erase(high);
-	merge(low ? low : high, run);
+	pages_merge(low ? low : high, run);
 	run = low ? low : high;
 	if (low && high)
-		merge(low, high);
+		pages_merge(low, high);
 	kf_region_names(run);
 	kf_word_add(KF_WORD_coalesces, 1);
 	kf_word_add(KF_WORD_defrags, merged);
@@ -461,7 +464,7 @@ bool kf_floor_lock(void)
 	return true;
 }
 
-static bool is_due(void)
+static bool pages_is_due(void)
 {
 	return kf_floor.going ||
 	       (!kf_floor.purging &&
@@ -470,7 +473,7 @@ static bool is_due(void)
 
 void kf_floor_unlock(void)
 {
-	__atomic_store_n(&kf_floor.due, is_due(), __ATOMIC_RELAXED);
+	__atomic_store_n(&kf_floor.due, pages_is_due(), __ATOMIC_RELAXED);
 	kf_lock_drop(&kf_floor.lock);
 }
 

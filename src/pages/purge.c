@@ -100,13 +100,13 @@ static void purge_lasting(uint32_t now)
 		kf_floor.purge_keep = KF_MIN(kf_floor.purge_keep, keep);
 }
 
-static bool is_old(const struct kf_run *run)
+static bool purge_is_old(const struct kf_run *run)
 {
 	return kf_floor.purge_old &&
 	       kf_now_ms() - run->freed_ms >= kf_pages_conf.purge_ms;
 }
 
-static bool is_too_much(void)
+static bool purge_is_too_much(void)
 {
 	return kf_word_get(KF_WORD_dirty) > kf_floor.purge_keep;
 }
@@ -115,9 +115,9 @@ static struct kf_run *next_to_go(void)
 {
 	struct kf_run *run = oldest(&kf_floor.dirty);
 
-	if (run && (is_too_much() || is_old(run)))
+	if (run && (purge_is_too_much() || purge_is_old(run)))
 		return run;
-	return is_too_much() ? oldest(&kf_floor.dirty_short) : NULL;
+	return purge_is_too_much() ? oldest(&kf_floor.dirty_short) : NULL;
 }
 
 static void want_nothing(void)
@@ -136,7 +136,8 @@ static uint32_t pages_to_go(const struct kf_run *run)
 	uint64_t excess = dirty - KF_MIN(dirty, kf_floor.purge_keep);
 	uint64_t nr = KF_MAX(excess >> KF_PAGE_SHIFT, (uint64_t)LEAST_PART);
 
-	if (is_old(run) || nr + LEAST_PART > run->dirty || !kf_desc_reserve(1))
+	if (purge_is_old(run) || nr + LEAST_PART > run->dirty ||
+	    !kf_desc_reserve(1))
 		return run->dirty;
 	return (uint32_t)nr;
 }
@@ -167,7 +168,7 @@ static struct kf_run *take_end(struct kf_run *run, uint32_t dirty)
 }
 
 /* A run's end, with so many of its dirty pages, is out of everybody's reach. */
-static void begin(struct kf_run *run, uint32_t dirty)
+static void purge_begin(struct kf_run *run, uint32_t dirty)
 {
 	kf_stats_begin();
 	run = take_end(run, dirty);
@@ -198,7 +199,7 @@ static void shrink(struct kf_region *region)
  * Locked pages are refused: they are young again, so as not to be tried on. A
  * trim shrinks regions by itself.
  */
-static void end(bool purged, bool shrinks)
+static void purge_end(bool purged, bool shrinks)
 {
 	struct kf_run *run = kf_floor.purging;
 	struct kf_region *region = run->region;
@@ -229,11 +230,11 @@ static void end(bool purged, bool shrinks)
 enum purged { DONE, REFUSED, LOST };
 
 /* So many of a run's dirty pages, those at its end, go: without the lock. */
-static enum purged purge(struct kf_run *run, uint32_t dirty, bool shrinks)
+static enum purged purge_pages(struct kf_run *run, uint32_t dirty, bool shrinks)
 {
 	bool purged;
 
-	begin(run, dirty);
+	purge_begin(run, dirty);
 	run = kf_floor.purging;
 	kf_floor_unlock();
 	purged = kf_named_purge(run->start, kf_run_bytes(run));
@@ -244,7 +245,7 @@ static enum purged purge(struct kf_run *run, uint32_t dirty, bool shrinks)
 				 __ATOMIC_RELEASE);
 		return LOST;
 	}
-	end(purged, shrinks);
+	purge_end(purged, shrinks);
 	return purged ? DONE : REFUSED;
 }
 
@@ -253,7 +254,7 @@ void kf_purge_settle(void)
 	struct kf_run *run;
 
 	while ((run = next_to_go()) != NULL) {
-		if (purge(run, pages_to_go(run), true) == LOST)
+		if (purge_pages(run, pages_to_go(run), true) == LOST)
 			return;
 	}
 	want_nothing();
@@ -266,7 +267,7 @@ void kf_purge_finish(void)
 					    KF_PURGE_GOES_ON, __ATOMIC_ACQUIRE);
 
 	if (left != KF_PURGE_GOES_ON)
-		end(left == KF_PURGE_DONE, true);
+		purge_end(left == KF_PURGE_DONE, true);
 }
 
 /* How the heap grew, for who finds its file: each step is a sixteenth more. */
@@ -341,7 +342,7 @@ static struct kf_run *free_end(const struct kf_list *link)
 }
 
 /* Of the pages that a trim leaves, those that this run has. */
-static uint32_t leave(const struct kf_run *run, size_t *pad)
+static uint32_t purge_leave(const struct kf_run *run, size_t *pad)
 {
 	size_t keep = KF_MIN(*pad >> KF_PAGE_SHIFT, (size_t)run->nr_pages);
 
@@ -366,7 +367,7 @@ static void trim_ends(size_t pad)
 		if (!run ||
 		    (all && run->nr_pages <= kf_region_step(run->region)))
 			continue;
-		keep = leave(run, &pad);
+		keep = purge_leave(run, &pad);
 		keep = KF_MAX(keep, run->nr_pages - run->clean);
 		if (keep < run->nr_pages)
 			kf_region_shrink(run, keep);
@@ -401,7 +402,7 @@ static bool purge_all(void)
 
 	while ((run = dirty_from(from)) != NULL) {
 		from = kf_run_end(run);
-		if (purge(run, run->dirty, false) == LOST)
+		if (purge_pages(run, run->dirty, false) == LOST)
 			return false;
 	}
 	return true;
@@ -418,7 +419,7 @@ static struct kf_run *dirty_end(size_t pad, uint32_t *dirty)
 
 		if (!run)
 			continue;
-		keep = leave(run, &pad);
+		keep = purge_leave(run, &pad);
 		if (!run->dirty || run->nr_pages - keep <= run->clean)
 			continue;
 		*dirty = run->dirty > keep ? run->dirty - keep : run->dirty;
@@ -436,7 +437,7 @@ static bool purge_ends(size_t pad)
 
 	while (done == DONE && kf_desc_reserve(1) &&
 	       (run = dirty_end(pad, &dirty)) != NULL)
-		done = purge(run, dirty, false);
+		done = purge_pages(run, dirty, false);
 	return done != LOST;
 }
 

@@ -18,7 +18,7 @@ void kf_recent_count(size_t bytes, uint64_t dirty)
 	kf_word_add(KF_WORD_purged, bytes - (dirty << KF_PAGE_SHIFT));
 }
 
-static struct kf_run *take(struct kf_run **link)
+static struct kf_run *recent_take(struct kf_run **link)
 {
 	struct kf_run *run = *link;
 
@@ -29,9 +29,9 @@ static struct kf_run *take(struct kf_run **link)
 	return run;
 }
 
-static size_t give_back(struct kf_run **link)
+static size_t recent_give_back(struct kf_run **link)
 {
-	struct kf_run *run = take(link);
+	struct kf_run *run = recent_take(link);
 	size_t bytes = kf_run_bytes(run);
 
 	kf_floor_unmap(run);
@@ -47,7 +47,7 @@ size_t kf_recent_drop(size_t bytes)
 
 		while ((*link)->pending)
 			link = &(*link)->pending;
-		dropped += give_back(link);
+		dropped += recent_give_back(link);
 	}
 	return dropped;
 }
@@ -58,7 +58,7 @@ void kf_recent_tick(uint32_t now)
 
 	while (*link) {
 		if (now - (*link)->freed_ms >= kf_pages_conf.purge_ms)
-			give_back(link);
+			recent_give_back(link);
 		else
 			link = &(*link)->pending;
 	}
@@ -100,7 +100,7 @@ struct kf_run *kf_recent_take(size_t nr_pages)
 		link = &(*link)->pending;
 	if (!*link)
 		return NULL;
-	run = take(link);
+	run = recent_take(link);
 	run->asked = 0;
 	return run;
 }

@@ -101,7 +101,7 @@ static char *reserve_addresses(size_t size)
 	return p ? p : kf_vm_reserve(size, KF_AREA_UNIT);
 }
 
-static struct kf_region *reserve(size_t size)
+static struct kf_region *region_reserve(size_t size)
 {
 	size_t head = head_bytes(size);
 	char *p = reserve_addresses(size);
@@ -167,7 +167,7 @@ static struct kf_region *new_region(size_t nr_pages, size_t align_pages)
 		size /= 2;
 	for (;; size /= 2) {
 		size = KF_MAX(KF_ALIGN_UP(size, KF_AREA_UNIT), need);
-		region = reserve(size);
+		region = region_reserve(size);
 		if (region || size == need)
 			break;
 	}
@@ -205,7 +205,7 @@ static bool fits_at_end(const struct kf_region *region, size_t nr_pages,
 }
 
 /* The pages behind the committed ones are this run from now on. */
-static void append(struct kf_region *region, struct kf_run *run)
+static void region_append(struct kf_region *region, struct kf_run *run)
 {
 	run->start = commit_end(region);
 	run->region = region;
@@ -241,7 +241,7 @@ static bool commit(struct kf_region *region, size_t nr)
 	run->nr_pages = (uint32_t)nr;
 	run->clean = run->nr_pages;
 	kf_pages_count_map(start, bytes);
-	append(region, run);
+	region_append(region, run);
 	kf_floor_release(run);
 	return true;
 }
@@ -305,8 +305,8 @@ bool kf_region_extend(struct kf_region *region, size_t more)
 	       extend(region, more);
 }
 
-static struct kf_run *grow(struct kf_region *region, size_t nr_pages,
-			   size_t align_pages)
+static struct kf_run *region_grow(struct kf_region *region, size_t nr_pages,
+				  size_t align_pages)
 {
 	size_t more;
 
@@ -316,7 +316,7 @@ static struct kf_run *grow(struct kf_region *region, size_t nr_pages,
 	return last_free(region);
 }
 
-static void forget(uintptr_t start, uintptr_t end)
+static void region_forget(uintptr_t start, uintptr_t end)
 {
 	if (start < end)
 		kf_map_clear((void *)start, end - start);
@@ -334,7 +334,7 @@ static void free_region(struct kf_region *region, size_t had)
 		kf_probe_memory_heap_free((uintptr_t)region, had);
 	}
 	kf_list_del(&region->link);
-	forget((uintptr_t)region, (uintptr_t)region + size);
+	region_forget((uintptr_t)region, (uintptr_t)region + size);
 	if (!kf_vm_unmap(region, size)) {
 		kf_list_add_tail(&region->link, &kf_floor.regions);
 		return;
@@ -351,14 +351,14 @@ struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages)
 
 	kf_list_for_each(pos, &kf_floor.regions) {
 		region = kf_container_of(pos, struct kf_region, link);
-		run = grow(region, nr_pages, align_pages);
+		run = region_grow(region, nr_pages, align_pages);
 		if (run)
 			return run;
 	}
 	region = new_region(nr_pages, align_pages);
 	if (!region)
 		return NULL;
-	run = grow(region, nr_pages, align_pages);
+	run = region_grow(region, nr_pages, align_pages);
 	if (!run && !region->committed)
 		free_region(region, 0);
 	return run;
@@ -395,7 +395,7 @@ struct kf_run *kf_region_claim(size_t nr_pages)
 	run = kf_desc_take();
 	run->nr_pages = (uint32_t)nr_pages;
 	run->kind = KF_RUN_LARGE;
-	append(region, run);
+	region_append(region, run);
 	kf_region_names(run);
 	return run;
 }
@@ -420,8 +420,8 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep)
 	__atomic_store_n(&region->committed, region->committed - (uint32_t)nr,
 			 __ATOMIC_RELAXED);
 	forget_huge(region);
-	forget(KF_ALIGN_UP((uintptr_t)start, KF_GRANULE),
-	       (uintptr_t)start + (nr << KF_PAGE_SHIFT));
+	region_forget(KF_ALIGN_UP((uintptr_t)start, KF_GRANULE),
+		      (uintptr_t)start + (nr << KF_PAGE_SHIFT));
 	kf_floor_count_less(start, nr << KF_PAGE_SHIFT);
 	if (keep) {
 		run->clean -= KF_MIN(run->clean, (uint32_t)nr);

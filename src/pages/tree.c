@@ -18,19 +18,19 @@
 /* Candidates tried for an aligned and dirty run. */
 #define TRIES 16
 
-static struct kf_run *run_of(struct kf_rb_node *node)
+static struct kf_run *tree_run_of(struct kf_rb_node *node)
 {
 	return kf_container_of(node, struct kf_run, node);
 }
 
 static uint32_t largest_of(struct kf_rb_node *node)
 {
-	return node ? run_of(node)->largest : 0;
+	return node ? tree_run_of(node)->largest : 0;
 }
 
 static bool update(struct kf_rb_node *node)
 {
-	struct kf_run *run = run_of(node);
+	struct kf_run *run = tree_run_of(node);
 	uint32_t largest = run->nr_pages;
 	bool changed;
 
@@ -61,7 +61,7 @@ static void enlist(struct kf_free_run *f)
 }
 
 /* More free pages, so many of them dirty; modulo 2^64, so fewer too. */
-static void count(size_t nr_pages, size_t dirty)
+static void tree_count(size_t nr_pages, size_t dirty)
 {
 	kf_word_add(KF_WORD_free_runs, nr_pages << KF_PAGE_SHIFT);
 	kf_word_add(KF_WORD_dirty, dirty << KF_PAGE_SHIFT);
@@ -76,14 +76,14 @@ void kf_tree_insert(struct kf_run *run)
 
 	while (*link) {
 		parent = *link;
-		link = run->start < run_of(parent)->start ? &parent->left
-							  : &parent->right;
+		link = run->start < tree_run_of(parent)->start ? &parent->left
+							       : &parent->right;
 	}
 	run->largest = run->nr_pages;
 	kf_rb_insert(&kf_floor.tree, &run->node, parent, link, update);
 	kf_list_init(&f->lru);
 	enlist(f);
-	count(run->nr_pages, run->dirty);
+	tree_count(run->nr_pages, run->dirty);
 }
 
 void kf_tree_resize(struct kf_run *run, char *start, size_t nr_pages,
@@ -91,7 +91,7 @@ void kf_tree_resize(struct kf_run *run, char *start, size_t nr_pages,
 {
 	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
 
-	count(nr_pages - run->nr_pages, dirty - run->dirty);
+	tree_count(nr_pages - run->nr_pages, dirty - run->dirty);
 	run->start = start;
 	run->nr_pages = (uint32_t)nr_pages;
 	run->dirty = (uint32_t)dirty;
@@ -106,7 +106,7 @@ void kf_tree_erase(struct kf_run *run)
 
 	kf_rb_erase(&kf_floor.tree, &run->node, update);
 	kf_list_del(&f->lru);
-	count(-(size_t)run->nr_pages, -(size_t)run->dirty);
+	tree_count(-(size_t)run->nr_pages, -(size_t)run->dirty);
 }
 
 uint32_t kf_tree_largest(void)
@@ -131,7 +131,7 @@ static struct kf_rb_node *lowest(struct kf_rb_node *node, size_t n,
 		++*visited;
 		if (largest_of(node->left) >= n)
 			node = node->left;
-		else if (run_of(node)->nr_pages >= n)
+		else if (tree_run_of(node)->nr_pages >= n)
 			return node;
 		else
 			node = node->right;
@@ -150,7 +150,7 @@ static struct kf_rb_node *next_fit(struct kf_rb_node *node, size_t n,
 		++*visited;
 		if (node != parent->left)
 			continue;
-		if (run_of(parent)->nr_pages >= n)
+		if (tree_run_of(parent)->nr_pages >= n)
 			return parent;
 		if (largest_of(parent->right) >= n)
 			return lowest(parent->right, n, visited);
@@ -162,7 +162,7 @@ static struct kf_rb_node *next_fit(struct kf_rb_node *node, size_t n,
  * Fresh pages are the last resort: younger regions lie at lower addresses,
  * with fresh pages at their ends while there are dirty ones in the older.
  */
-static struct kf_run *find(size_t n, size_t align, uint64_t *visited)
+static struct kf_run *tree_find(size_t n, size_t align, uint64_t *visited)
 {
 	struct kf_rb_node *node = kf_floor.tree.node;
 	struct kf_run *fresh = NULL;
@@ -171,7 +171,7 @@ static struct kf_run *find(size_t n, size_t align, uint64_t *visited)
 		return NULL;
 	node = lowest(node, n, visited);
 	for (int i = 0; node && i < TRIES; i++) {
-		struct kf_run *run = run_of(node);
+		struct kf_run *run = tree_run_of(node);
 		bool fits = kf_run_front_pad(run, align) + n <= run->nr_pages;
 
 		if (fits && run->dirty >= n)
@@ -185,13 +185,13 @@ static struct kf_run *find(size_t n, size_t align, uint64_t *visited)
 	n += align - 1;
 	if (!node || largest_of(kf_floor.tree.node) < n)
 		return NULL;
-	return run_of(lowest(kf_floor.tree.node, n, visited));
+	return tree_run_of(lowest(kf_floor.tree.node, n, visited));
 }
 
 struct kf_run *kf_tree_find(size_t nr_pages, size_t align_pages)
 {
 	uint64_t visited = 0;
-	struct kf_run *run = find(nr_pages, align_pages, &visited);
+	struct kf_run *run = tree_find(nr_pages, align_pages, &visited);
 
 	kf_word_add(KF_WORD_searches, 1);
 	kf_word_add(KF_WORD_visited, visited);

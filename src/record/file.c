@@ -60,7 +60,7 @@ const char *kf_record_path(void)
 	return file.path;
 }
 
-static bool lies_in(const char *addr, const char *window, size_t size)
+static bool file_lies_in(const char *addr, const char *window, size_t size)
 {
 	return window && addr >= window && addr < window + size;
 }
@@ -71,10 +71,10 @@ static bool mend(const char *addr)
 	const struct kf_writer *w;
 
 	__atomic_store_n(&file.full, ESTALE, __ATOMIC_RELAXED);
-	if (lies_in(addr, file.window, kf_vm_page()))
+	if (file_lies_in(addr, file.window, kf_vm_page()))
 		return kf_vm_put_memory(file.window, kf_vm_page());
 	for (uint32_t i = 0; (w = kf_writer_at(i)); i++) {
-		if (lies_in(addr, w->window, KF_WINDOW_SIZE))
+		if (file_lies_in(addr, w->window, KF_WINDOW_SIZE))
 			return kf_vm_put_memory(w->window, KF_WINDOW_SIZE);
 	}
 	return false;
@@ -203,7 +203,7 @@ static int try_name(const struct kf_record_conf *conf, unsigned int try)
 	return r;
 }
 
-static int make(const struct kf_record_conf *conf)
+static int file_make(const struct kf_record_conf *conf)
 {
 	int r = -EEXIST;
 
@@ -236,7 +236,7 @@ int kf_record_begin(const struct kf_record_conf *conf)
 	if (!wait_for_takers())
 		return -EBUSY;
 	kf_clock_init();
-	r = make(conf);
+	r = file_make(conf);
 	if (r)
 		return r;
 	if (conf->guard)
@@ -321,7 +321,8 @@ static int map_part(char *window, uint64_t from, uint64_t to)
 	return r;
 }
 
-static struct kf_record_chunk *chunk_at(const struct kf_writer *w, uint32_t i)
+static struct kf_record_chunk *file_chunk_at(const struct kf_writer *w,
+					     uint32_t i)
 {
 	return (void *)(w->window + i * (size_t)KF_RECORD_CHUNK_SIZE);
 }
@@ -347,7 +348,8 @@ static int copy_chunks(const struct kf_writer *w, uint32_t n, uint64_t from)
 	__atomic_store_n(&kf_record_copying, 0, __ATOMIC_RELAXED);
 	kf_file_close(fd);
 	for (uint32_t i = 0; !r && i < n; i++)
-		__atomic_store_n(&chunk_at(w, i)->magic, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&file_chunk_at(w, i)->magic, 0,
+				 __ATOMIC_RELEASE);
 	return r;
 }
 
@@ -357,7 +359,7 @@ static bool has_window(const struct kf_writer *w)
 }
 
 /* Where a chunk ends in the file. */
-static uint64_t end_of(uint64_t number)
+static uint64_t file_end_of(uint64_t number)
 {
 	return DATA_OFFSET + (number + 1) * KF_RECORD_CHUNK_SIZE;
 }
@@ -376,7 +378,7 @@ static int next_part(struct kf_writer *w)
 	uint64_t from = DATA_OFFSET + nr * KF_RECORD_CHUNK_SIZE;
 	int r;
 
-	if (end_of(nr) > file.max_size)
+	if (file_end_of(nr) > file.max_size)
 		return -EFBIG;
 	n = (uint32_t)KF_MIN(n, (file.max_size - from) / KF_RECORD_CHUNK_SIZE);
 	if (has_window(w) && n == nr_filled(w)) {
@@ -413,7 +415,7 @@ static void fill_chunk(struct kf_writer *w, uint64_t now)
 	w->took = NULL;
 }
 
-static int take(struct kf_writer *w)
+static int file_take(struct kf_writer *w)
 {
 	if (!w->window)
 		w->window = kf_vm_reserve(KF_WINDOW_SIZE, KF_RECORD_CHUNK_SIZE);
@@ -433,14 +435,14 @@ static void mark_full(uint64_t now)
 }
 
 /* A window's worth at once, for the writer alone until the next. */
-static bool take_more(struct kf_writer *w, uint64_t now)
+static bool file_take_more(struct kf_writer *w, uint64_t now)
 {
 	int r = -ECANCELED;
 
 	/* Pairs with kf_record_stop(): one of the two sees the other. */
 	__atomic_fetch_add(&file.takers, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&kf_record_epoch, __ATOMIC_SEQ_CST) == w->epoch) {
-		r = take(w);
+		r = file_take(w);
 		if (r) {
 			mark_full(now);
 			__atomic_store_n(&file.full, (uint32_t)-r,
@@ -453,11 +455,11 @@ static bool take_more(struct kf_writer *w, uint64_t now)
 	return !r;
 }
 
-static bool has_room(uint32_t n)
+static bool file_has_room(uint32_t n)
 {
 	uint64_t nr = __atomic_load_n(&file.next, __ATOMIC_RELAXED);
 
-	return end_of(nr + n - 1) <= file.max_size;
+	return file_end_of(nr + n - 1) <= file.max_size;
 }
 
 /*
@@ -469,7 +471,7 @@ static bool has_chunk_left(const struct kf_writer *w)
 {
 	if (has_window(w) && w->left && w->left <= KF_SPARE_CHUNKS)
 		return __atomic_load_n(&kf_record_copying, __ATOMIC_RELAXED) ||
-		       !has_room(nr_filled(w));
+		       !file_has_room(nr_filled(w));
 	return w->left;
 }
 
@@ -483,7 +485,7 @@ bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 	if (has_chunk_left(w)) {
 		w->left--;
 		w->chunk += KF_RECORD_CHUNK_SIZE;
-	} else if (!take_more(w, now)) {
+	} else if (!file_take_more(w, now)) {
 		return false;
 	}
 	fill_chunk(w, now);

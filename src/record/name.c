@@ -61,7 +61,7 @@ bool kf_record_expand(struct kf_text *text, const char *pattern)
 	return has_pid;
 }
 
-static void append(struct kf_text *text, uint64_t n)
+static void name_append(struct kf_text *text, uint64_t n)
 {
 	kf_text_char(text, '.');
 	kf_text_u64(text, n);
@@ -75,11 +75,11 @@ int kf_record_name(char path[PATH_MAX], const struct kf_record_conf *conf,
 	kf_text_init(&text, path, PATH_MAX);
 	if (!kf_record_expand(&text, conf->file)) {
 		if (conf->forked || try)
-			append(&text, (uint64_t)kf_process_pid());
+			name_append(&text, (uint64_t)kf_process_pid());
 		try -= try && !conf->forked;
 	}
 	if (try)
-		append(&text, try);
+		name_append(&text, try);
 	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
 }
 

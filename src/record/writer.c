@@ -48,14 +48,14 @@ static inline struct kf_writer *mine(void)
 	return (struct kf_writer *)(void *)kf_write_cursor;
 }
 
-static inline bool has_ended(void)
+static inline bool writer_has_ended(void)
 {
 	return unlikely(kf_record_thread_epoch == ENDED);
 }
 
 static inline void forget_epoch(void)
 {
-	if (!has_ended())
+	if (!writer_has_ended())
 		kf_record_thread_epoch = 0;
 }
 
@@ -65,7 +65,7 @@ static struct kf_record_chunk *chunk_of(const struct kf_writer *w)
 }
 
 /* Where there is no chunk to count in, in the header. */
-static __cold void drop(const struct kf_writer *w)
+static __cold void writer_drop(const struct kf_writer *w)
 {
 	if (w && w->begun)
 		chunk_of(w)->dropped++;
@@ -75,7 +75,7 @@ static __cold void drop(const struct kf_writer *w)
 }
 
 /* A chunk of this recording with room for an event. */
-static __noinline bool renew(struct kf_writer *w, uint64_t now)
+static __noinline bool writer_renew(struct kf_writer *w, uint64_t now)
 {
 	uint32_t epoch = __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
 
@@ -98,7 +98,7 @@ static inline uint8_t *limit_of(const struct kf_writer *w)
 	       KF_RECORD_EVENT_MAX + 1;
 }
 
-static inline bool has_room(const struct kf_writer *w)
+static inline bool writer_has_room(const struct kf_writer *w)
 {
 	return w->begun && w->cursor.at < limit_of(w) &&
 	       w->epoch == __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
@@ -148,15 +148,15 @@ static inline uint8_t *open_event(struct kf_writer *w, unsigned int head,
 {
 	/* A signal handler, in the middle of an event. */
 	if (unlikely(is_busy(w))) {
-		drop(w);
+		writer_drop(w);
 		return NULL;
 	}
 	take_up(w);
-	if (unlikely(!has_room(w)) && !renew(w, time)) {
+	if (unlikely(!writer_has_room(w)) && !writer_renew(w, time)) {
 		lay_down(w);
 		/* What is under way when a recording stops is not in it. */
 		if (kf_record_is_on())
-			drop(w);
+			writer_drop(w);
 		return NULL;
 	}
 	return put_head(w, head, time);
@@ -181,8 +181,8 @@ static inline uint8_t *put_took(uint8_t *p, uint16_t took)
 	return p + sizeof(took);
 }
 
-static inline uint8_t *put_block(struct kf_writer *w, uint8_t *p,
-				 unsigned int head, uint64_t address)
+static inline uint8_t *writer_put_block(struct kf_writer *w, uint8_t *p,
+					unsigned int head, uint64_t address)
 {
 	uint64_t n = address - w->cursor.address;
 
@@ -258,7 +258,7 @@ static __cold bool add_block(uint32_t i)
 	return true;
 }
 
-static bool claim(struct kf_writer *w)
+static bool writer_claim(struct kf_writer *w)
 {
 	uintptr_t none = 0;
 
@@ -272,7 +272,7 @@ static bool claim(struct kf_writer *w)
  * One that has our name is ours: ld.so sets the thread's variables anew after
  * the first calls.
  */
-static __cold struct kf_writer *find(void)
+static __cold struct kf_writer *writer_find(void)
 {
 	struct kf_writer *w;
 	uint32_t i;
@@ -290,7 +290,7 @@ static __cold struct kf_writer *find(void)
 			w = kf_writer_at(i);
 		if (!w)
 			return NULL;
-		if (claim(w))
+		if (writer_claim(w))
 			break;
 	}
 	w->stream = i;
@@ -299,7 +299,7 @@ static __cold struct kf_writer *find(void)
 
 static __noinline struct kf_writer *introduce(void)
 {
-	struct kf_writer *w = mine() ? mine() : find();
+	struct kf_writer *w = mine() ? mine() : writer_find();
 
 	if (!w)
 		return NULL;
@@ -311,7 +311,7 @@ static __noinline struct kf_writer *introduce(void)
 	return w;
 }
 
-static void give_back(struct kf_writer *w)
+static void writer_give_back(struct kf_writer *w)
 {
 	w->cursor.state = KF_CURSOR_CLOSED;
 	kf_write_cursor = NULL;
@@ -339,14 +339,14 @@ void kf_cursor_write_far(struct kf_write_cursor *cursor, uint8_t *end,
 
 bool kf_record_enter(void)
 {
-	bool first = !mine() && !has_ended();
+	bool first = !mine() && !writer_has_ended();
 	const struct kf_writer *w;
 
 	if (!kf_record_is_on())
 		return false;
 	w = introduce();
 	/* Whoever has ended gives its writer back: it comes here each time. */
-	if (w && !has_ended())
+	if (w && !writer_has_ended())
 		kf_record_thread_epoch = w->epoch;
 	return first;
 }
@@ -376,7 +376,7 @@ void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
 	uint8_t *at;
 
 	if (unlikely(!w)) {
-		drop(NULL);
+		writer_drop(NULL);
 		return;
 	}
 	head |= p ? odd(w, address) : KF_RECORD_FAILED;
@@ -385,14 +385,14 @@ void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
 		at = put_took(at,
 			      begin ? kf_record_ticks_pack(now - begin) : 0);
 		if (likely(p))
-			at = put_block(w, at, head, address);
+			at = writer_put_block(w, at, head, address);
 		at = kf_record_put_varint(at, size);
 		if (kind == KF_RECORD_ALIGNED)
 			*at++ = (uint8_t)kf_ilog2(align | 1);
 		close_event(w, at);
 	}
-	if (has_ended())
-		give_back(w);
+	if (writer_has_ended())
+		writer_give_back(w);
 }
 
 uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
@@ -404,7 +404,7 @@ uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
 	uint8_t *at, *took = NULL;
 
 	if (unlikely(!w)) {
-		drop(NULL);
+		writer_drop(NULL);
 		return now;
 	}
 	head = kind | odd(w, address);
@@ -415,7 +415,7 @@ uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
 		took = at;
 		at = put_took(at, 0);
 	}
-	at = put_block(w, at, head, address);
+	at = writer_put_block(w, at, head, address);
 	close_event(w, at);
 	w->took = took;
 	return now;
@@ -436,8 +436,8 @@ void kf_record_took(uint64_t begin)
 	/* The chunk may be another one by now, or none. */
 	if (begin && took && w->begun)
 		put_took(took, kf_record_ticks_pack(now - begin));
-	if (has_ended())
-		give_back(w);
+	if (writer_has_ended())
+		writer_give_back(w);
 }
 
 void kf_record_held(uint64_t bytes)
@@ -450,9 +450,9 @@ void kf_record_held(uint64_t bytes)
 
 	if (bytes == last_bytes && last_epoch == kf_record_epoch)
 		return;
-	while (!claim(w)) {
+	while (!writer_claim(w)) {
 		if (++tries == HELD_TRIES) {
-			drop(NULL);
+			writer_drop(NULL);
 			return;
 		}
 		kf_cpu_relax();
@@ -476,5 +476,5 @@ void kf_record_thread_end(void)
 	if (p)
 		close_event(w, p);
 	kf_record_thread_epoch = ENDED;
-	give_back(w);
+	writer_give_back(w);
 }

@@ -39,7 +39,7 @@ static unsigned int read_segments(uint64_t base)
 	return nr;
 }
 
-static uint32_t find_in(size_t size, size_t align, uint8_t *id)
+static uint32_t build_id_find_in(size_t size, size_t align, uint8_t *id)
 {
 	size_t at = 0;
 
@@ -84,7 +84,7 @@ uint32_t kf_build_id_read(uint64_t base, uint8_t id[KF_STATS_BUILD_ID])
 		    kf_vm_copy(elf.notes,
 			       (const void *)(uintptr_t)(bias + p->p_vaddr),
 			       size))
-			n = find_in(size, p->p_align == 8 ? 8 : 4, id);
+			n = build_id_find_in(size, p->p_align == 8 ? 8 : 4, id);
 	}
 	return n;
 }

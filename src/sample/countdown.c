@@ -28,7 +28,7 @@ static uint64_t next_seed(void)
 
 static void next_epoch(void)
 {
-	/* pairs with the acquire load of renew() */
+	/* pairs with the acquire load of countdown_renew() */
 	__atomic_store_n(&kf_sample_epoch, kf_sample_epoch + 1,
 			 __ATOMIC_RELEASE);
 }
@@ -54,7 +54,7 @@ static void restart(struct kf_countdown *c)
 		c->left = (int64_t)kf_distance_next(&c->random, c->mean);
 }
 
-static void renew(struct kf_countdown *c)
+static void countdown_renew(struct kf_countdown *c)
 {
 	c->epoch = __atomic_load_n(&kf_sample_epoch, __ATOMIC_ACQUIRE);
 	c->mean = kf_countdown_mean();
@@ -66,7 +66,7 @@ static void renew(struct kf_countdown *c)
 void kf_countdown_update(struct kf_countdown *c)
 {
 	if (c->epoch != __atomic_load_n(&kf_sample_epoch, __ATOMIC_RELAXED))
-		renew(c);
+		countdown_renew(c);
 }
 
 uint32_t kf_countdown_cross(struct kf_countdown *c, uint64_t bytes, uint32_t nr)
@@ -83,7 +83,7 @@ uint32_t kf_countdown_cross(struct kf_countdown *c, uint64_t bytes, uint32_t nr)
 	return c->mean ? (uint32_t)before : nr;
 }
 
-static bool draw(double probability)
+static bool countdown_draw(double probability)
 {
 	uint64_t state = __atomic_fetch_add(&guests, 0x9e3779b97f4a7c15ULL,
 					    __ATOMIC_RELAXED);
@@ -93,11 +93,11 @@ static bool draw(double probability)
 
 bool kf_countdown_hits(uint64_t bytes, uint64_t mean)
 {
-	return draw(kf_distance_probability(bytes, mean));
+	return countdown_draw(kf_distance_probability(bytes, mean));
 }
 
 bool kf_countdown_stays(uint64_t before, uint64_t after, uint64_t mean)
 {
-	return draw(kf_distance_probability(after, mean) /
-		    kf_distance_probability(before, mean));
+	return countdown_draw(kf_distance_probability(after, mean) /
+			      kf_distance_probability(before, mean));
 }

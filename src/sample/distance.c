@@ -13,7 +13,7 @@
 #define EXP_TERMS 16
 
 /* SplitMix64 (Steele, Lea and Flood, 2014): any state is a good one. */
-static uint64_t draw(uint64_t *state)
+static uint64_t distance_draw(uint64_t *state)
 {
 	uint64_t x = *state += 0x9e3779b97f4a7c15ULL;
 
@@ -25,7 +25,7 @@ static uint64_t draw(uint64_t *state)
 /* From 2^-53 to 1, in steps of 2^-53. */
 static double draw_unit(uint64_t *state)
 {
-	return (double)((draw(state) >> 11) + 1) * 0x1p-53;
+	return (double)((distance_draw(state) >> 11) + 1) * 0x1p-53;
 }
 
 /*

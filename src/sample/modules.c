@@ -67,7 +67,7 @@ static bool all_known(const struct kf_walked *stack)
 	return true;
 }
 
-static bool is_same(const struct known *k, const struct kf_mapping *m)
+static bool modules_is_same(const struct known *k, const struct kf_mapping *m)
 {
 	return k->begin == m->begin && k->end == m->end &&
 	       k->inode == m->inode && k->offset == m->offset;
@@ -91,7 +91,7 @@ static void put_path(struct kf_stats_module *out, const struct kf_mapping *m)
 	memcpy(out->path, path, len);
 }
 
-static void put(const struct kf_mapping *m, uint64_t base)
+static void modules_put(const struct kf_mapping *m, uint64_t base)
 {
 	struct kf_stats_module *table, *out;
 
@@ -115,20 +115,20 @@ static bool learn(const struct kf_mapping *m, uint64_t base)
 	uint32_t nr = nr_known;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		if (is_same(&known[i], m))
+		if (modules_is_same(&known[i], m))
 			return false;
 	}
 	if (nr == NR_KNOWN)
 		return false;
 	known[nr] = (struct known){m->begin, m->end, m->inode, m->offset};
 	if (m->path[0] == '/')
-		put(m, base);
+		modules_put(m, base);
 	/* pairs with the acquire load of all_known() */
 	__atomic_store_n(&nr_known, nr + 1, __ATOMIC_RELEASE);
 	return true;
 }
 
-static bool look(void)
+static bool modules_look(void)
 {
 	uint64_t inode = 0, base = 0;
 	struct kf_mapping m;
@@ -149,7 +149,7 @@ static bool look(void)
 
 static void look_and_settle(void)
 {
-	bool found = look();
+	bool found = modules_look();
 
 	if (found)
 		next_left_out = 0;

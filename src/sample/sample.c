@@ -57,7 +57,7 @@ void kf_sample_fork_child(void)
 	kf_modules_fork_child();
 }
 
-static struct record *chunk_at(uint32_t i)
+static struct record *sample_chunk_at(uint32_t i)
 {
 	size_t bytes = CHUNK_RECORDS * sizeof(struct record);
 	struct record *chunk = __atomic_load_n(&chunks[i], __ATOMIC_ACQUIRE);
@@ -85,7 +85,7 @@ static struct record *record_of(uint32_t mark)
 	return record_at(mark & ~KF_SAMPLE_MARK);
 }
 
-static bool pop(uint32_t *nr)
+static bool sample_pop(uint32_t *nr)
 {
 	uint64_t head = __atomic_load_n(&free_head, __ATOMIC_ACQUIRE);
 	uint64_t rest;
@@ -102,7 +102,7 @@ static bool pop(uint32_t *nr)
 	return true;
 }
 
-static void push(uint32_t nr)
+static void sample_push(uint32_t nr)
 {
 	struct record *r = record_at(nr);
 	uint64_t head = __atomic_load_n(&free_head, __ATOMIC_RELAXED);
@@ -120,11 +120,11 @@ static bool take_record(uint32_t *nr)
 {
 	uint32_t used = __atomic_load_n(&nr_used, __ATOMIC_RELAXED);
 
-	if (pop(nr))
+	if (sample_pop(nr))
 		return true;
 	do {
 		if (used == NR_CHUNKS * CHUNK_RECORDS ||
-		    !chunk_at(used / CHUNK_RECORDS))
+		    !sample_chunk_at(used / CHUNK_RECORDS))
 			return false;
 	} while (!__atomic_compare_exchange_n(&nr_used, &used, used + 1, true,
 					      __ATOMIC_RELAXED,
@@ -165,7 +165,7 @@ uint32_t kf_sample_take(uint64_t bytes, uint64_t mean, uint32_t tag)
 
 void kf_sample_drop(uint32_t mark)
 {
-	push(mark & ~KF_SAMPLE_MARK);
+	sample_push(mark & ~KF_SAMPLE_MARK);
 }
 
 void kf_sample_gave(uint32_t mark, const void *p, size_t usable)
@@ -220,7 +220,7 @@ void kf_sample_forget(uint32_t mark, const void *p)
 			   -kf_sample_variance(r->bytes, r->weight));
 	kf_table_sub(r->stack, r->bytes, r->weight);
 	keep_freed(p, r->stack);
-	push(mark & ~KF_SAMPLE_MARK);
+	sample_push(mark & ~KF_SAMPLE_MARK);
 }
 
 uint32_t kf_sample_tag(uint32_t mark)

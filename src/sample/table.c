@@ -26,7 +26,7 @@ static struct {
 	uint32_t spare; /* one that was given back, or 0; atomic */
 } table;
 
-static uint64_t hash_of(const struct kf_walked *stack, uint32_t tag)
+static uint64_t table_hash_of(const struct kf_walked *stack, uint32_t tag)
 {
 	uint64_t hash = ((uint64_t)tag << 8 | stack->flags) + stack->nr;
 
@@ -67,8 +67,8 @@ static uint32_t *make_index(uint32_t max)
 	return other;
 }
 
-static bool is_same(const struct kf_stats_stack *e, uint64_t hash,
-		    const struct kf_walked *stack, uint32_t tag)
+static bool table_is_same(const struct kf_stats_stack *e, uint64_t hash,
+			  const struct kf_walked *stack, uint32_t tag)
 {
 	return __atomic_load_n(&e->hash, __ATOMIC_RELAXED) == hash &&
 	       e->tag == tag && e->nr_frames == stack->nr &&
@@ -77,7 +77,7 @@ static bool is_same(const struct kf_stats_stack *e, uint64_t hash,
 }
 
 /* A free entry, or 0: all are taken. */
-static uint32_t take_entry(uint32_t max)
+static uint32_t table_take_entry(uint32_t max)
 {
 	uint32_t i = __atomic_exchange_n(&table.spare, 0, __ATOMIC_ACQUIRE);
 
@@ -94,14 +94,14 @@ static uint32_t take_entry(uint32_t max)
 }
 
 /* Where another spare waits already this one is lost. */
-static void give_back(uint32_t i)
+static void table_give_back(uint32_t i)
 {
 	__atomic_store_n(&entry_at(i)->hash, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&table.spare, i, __ATOMIC_RELEASE);
 }
 
-static void fill(uint32_t i, uint64_t hash, const struct kf_walked *stack,
-		 uint32_t tag)
+static void table_fill(uint32_t i, uint64_t hash, const struct kf_walked *stack,
+		       uint32_t tag)
 {
 	struct kf_stats_stack *e = entry_at(i);
 
@@ -125,7 +125,8 @@ static uint32_t *place_of(uint32_t *word, uint64_t hash,
 		uint32_t *w = &word[i & mask];
 
 		*found = __atomic_load_n(w, __ATOMIC_ACQUIRE);
-		if (!*found || is_same(entry_at(*found), hash, stack, tag))
+		if (!*found ||
+		    table_is_same(entry_at(*found), hash, stack, tag))
 			return w;
 	}
 }
@@ -147,16 +148,16 @@ static uint32_t search(uint32_t *word, uint64_t hash,
 
 	if (found)
 		return found;
-	mine = take_entry(max);
+	mine = table_take_entry(max);
 	if (!mine)
 		return 0;
-	fill(mine, hash, stack, tag);
+	table_fill(mine, hash, stack, tag);
 	kf_modules_note(stack);
 	while (!found && !show(w, mine))
 		w = place_of(word, hash, stack, tag, &found);
 	if (!found)
 		return mine;
-	give_back(mine);
+	table_give_back(mine);
 	return found;
 }
 
@@ -169,7 +170,7 @@ uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
 		word = make_index(max);
 	if (unlikely(!word))
 		return KF_TABLE_NONE;
-	return search(word, hash_of(stack, tag), stack, tag, max);
+	return search(word, table_hash_of(stack, tag), stack, tag, max);
 }
 
 uint64_t kf_sample_blocks(uint64_t bytes, uint64_t weight)
@@ -184,7 +185,7 @@ uint64_t kf_sample_variance(uint64_t bytes, uint64_t weight)
 			  0.5);
 }
 
-static uint64_t add(uint64_t *word, uint64_t n)
+static uint64_t table_add(uint64_t *word, uint64_t n)
 {
 	return __atomic_add_fetch(word, n, __ATOMIC_RELAXED);
 }
@@ -206,11 +207,11 @@ void kf_table_add(uint32_t entry, uint64_t bytes, uint64_t weight)
 
 	if (!e)
 		return;
-	add(&e->samples, 1);
-	add(&e->variance, kf_sample_variance(bytes, weight));
-	has = add(&e->allocated, weight);
+	table_add(&e->samples, 1);
+	table_add(&e->variance, kf_sample_variance(bytes, weight));
+	has = table_add(&e->allocated, weight);
 	raise(&e->peak, has - __atomic_load_n(&e->freed, __ATOMIC_RELAXED));
-	has = add(&e->allocated_blocks, kf_sample_blocks(bytes, weight));
+	has = table_add(&e->allocated_blocks, kf_sample_blocks(bytes, weight));
 	raise(&e->peak_blocks,
 	      has - __atomic_load_n(&e->freed_blocks, __ATOMIC_RELAXED));
 }
@@ -221,10 +222,10 @@ void kf_table_sub(uint32_t entry, uint64_t bytes, uint64_t weight)
 
 	if (!e)
 		return;
-	add(&e->freed_samples, 1);
-	add(&e->freed_variance, kf_sample_variance(bytes, weight));
-	add(&e->freed, weight);
-	add(&e->freed_blocks, kf_sample_blocks(bytes, weight));
+	table_add(&e->freed_samples, 1);
+	table_add(&e->freed_variance, kf_sample_variance(bytes, weight));
+	table_add(&e->freed, weight);
+	table_add(&e->freed_blocks, kf_sample_blocks(bytes, weight));
 }
 
 uint64_t kf_table_caller(uint32_t entry)

@@ -59,7 +59,7 @@ static __thread bool walking __attribute__((tls_model("initial-exec")));
 extern const char __ehdr_start[] __kf_hidden;
 extern const char etext[] __kf_hidden;
 
-static bool is_own(uintptr_t pc)
+static bool walk_is_own(uintptr_t pc)
 {
 	return pc - (uintptr_t)__ehdr_start <
 	       (uintptr_t)etext - (uintptr_t)__ehdr_start;
@@ -86,7 +86,7 @@ static bool is_readable(uintptr_t at, uintptr_t *page)
 	return true;
 }
 
-static void add(struct kf_walked *stack, uintptr_t pc)
+static void walk_add(struct kf_walked *stack, uintptr_t pc)
 {
 	if (stack->nr < MAX)
 		stack->frame[stack->nr++] = pc;
@@ -109,8 +109,8 @@ static void walk_chain(struct kf_walked *stack, uintptr_t at)
 			(void *)frame.pc);
 		if (!frame.pc)
 			return;
-		if (stack->nr || !is_own(frame.pc) || ++own > OWN)
-			add(stack, frame.pc);
+		if (stack->nr || !walk_is_own(frame.pc) || ++own > OWN)
+			walk_add(stack, frame.pc);
 		if (stack->flags & KF_STACK_CUT || frame.up <= at)
 			return;
 		at = frame.up;
@@ -136,8 +136,8 @@ static _Unwind_Reason_Code see_frame(struct _Unwind_Context *context, void *arg)
 		u->gave_up = true;
 		return _URC_END_OF_STACK;
 	}
-	if (u->stack->nr || !is_own(pc) || ++u->own > OWN)
-		add(u->stack, pc);
+	if (u->stack->nr || !walk_is_own(pc) || ++u->own > OWN)
+		walk_add(u->stack, pc);
 	return u->stack->flags & KF_STACK_CUT ? _URC_END_OF_STACK
 					      : _URC_NO_REASON;
 }
@@ -150,7 +150,7 @@ static bool unwind(struct kf_walked *stack)
 	return !u.gave_up;
 }
 
-static uint64_t hash_of(const struct kf_walked *stack)
+static uint64_t walk_hash_of(const struct kf_walked *stack)
 {
 	uint64_t hash = stack->nr + 1;
 
@@ -181,7 +181,7 @@ static bool is_tail(uint64_t key, const uint64_t *frame, uint32_t nr)
 	return tail && known == nr && !memcmp(tail, frame, nr * sizeof(*frame));
 }
 
-static bool claim(uint64_t *claimed, uint64_t key)
+static bool walk_claim(uint64_t *claimed, uint64_t key)
 {
 	uint64_t none = 0;
 
@@ -200,7 +200,7 @@ static bool learn_tail(uint64_t key, const uint64_t *frame, uint32_t nr)
 
 	if (tail_of(key, &known))
 		return is_tail(key, frame, nr);
-	while (i < NR_TAILS && !claim(&tails[i].claimed, key))
+	while (i < NR_TAILS && !walk_claim(&tails[i].claimed, key))
 		i++;
 	if (i == NR_TAILS)
 		return false;
@@ -229,7 +229,7 @@ static bool append_tail(struct kf_walked *stack)
 	const uint64_t *tail = tail_of(stack->frame[stack->nr - 1], &nr);
 
 	for (uint32_t i = 0; tail && i < nr; i++)
-		add(stack, tail[i]);
+		walk_add(stack, tail[i]);
 	return tail != NULL;
 }
 
@@ -238,7 +238,7 @@ static bool is_unwinder(uintptr_t pc)
 	return pc - unwinder.from < unwinder.to - unwinder.from;
 }
 
-static void walk(struct kf_walked *stack, uintptr_t from)
+static void walk_stack(struct kf_walked *stack, uintptr_t from)
 {
 	struct kf_walked full = {0};
 	uint64_t *belief, hash;
@@ -250,7 +250,7 @@ static void walk(struct kf_walked *stack, uintptr_t from)
 		stack->nr = 0;
 		return;
 	}
-	hash = hash_of(stack);
+	hash = walk_hash_of(stack);
 	belief = &believed[hash % NR_BELIEVED];
 	if (stack->nr && __atomic_load_n(belief, __ATOMIC_RELAXED) == hash &&
 	    append_tail(stack))
@@ -270,7 +270,7 @@ void kf_walk(struct kf_walked *stack)
 		return;
 	walking = true;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	walk(stack, (uintptr_t)__builtin_frame_address(0));
+	walk_stack(stack, (uintptr_t)__builtin_frame_address(0));
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	walking = false;
 }

@@ -47,19 +47,19 @@ struct kf_stats_section kf_area_section(enum kf_stats_area area)
 	};
 }
 
-static size_t bytes_of(enum kf_stats_area area)
+static size_t area_bytes_of(enum kf_stats_area area)
 {
-	/* pairs with the release store of grow() */
+	/* pairs with the release store of area_grow() */
 	return __atomic_load_n(&kf_stats.area[area].bytes, __ATOMIC_ACQUIRE);
 }
 
 void *kf_stats_area(enum kf_stats_area area, uint32_t *nr)
 {
-	*nr = (uint32_t)(bytes_of(area) / areas[area].entry_size);
+	*nr = (uint32_t)(area_bytes_of(area) / areas[area].entry_size);
 	return *nr ? kf_stats.area[area].base : NULL;
 }
 
-static bool reserve(struct kf_area *a, size_t room)
+static bool area_reserve(struct kf_area *a, size_t room)
 {
 	uint64_t share = kf_process_address_limit() / LIMIT_SHARE;
 
@@ -73,7 +73,7 @@ static bool reserve(struct kf_area *a, size_t room)
 	return a->base != NULL;
 }
 
-static bool put_memory(enum kf_stats_area area, size_t to)
+static bool area_put_memory(enum kf_stats_area area, size_t to)
 {
 	struct kf_area *a = &kf_stats.area[area];
 	uint64_t offset = areas[area].offset;
@@ -88,7 +88,7 @@ static bool put_memory(enum kf_stats_area area, size_t to)
 	return kf_vm_put_memory(a->base + a->bytes, to - a->bytes) != NULL;
 }
 
-static bool grow(enum kf_stats_area area, uint32_t nr)
+static bool area_grow(enum kf_stats_area area, uint32_t nr)
 {
 	struct kf_area *a = &kf_stats.area[area];
 	uint64_t wanted = (uint64_t)nr * areas[area].entry_size;
@@ -96,16 +96,16 @@ static bool grow(enum kf_stats_area area, uint32_t nr)
 
 	if (kf_stats.in_bss || wanted > areas[area].room)
 		return false;
-	if (!a->base && !reserve(a, kf_pow2_up(areas[area].room)))
+	if (!a->base && !area_reserve(a, kf_pow2_up(areas[area].room)))
 		return false;
 	to = KF_MAX(kf_pow2_up((size_t)wanted), (size_t)STEP);
 	to = KF_MIN(to, areas[area].room);
 	if (to <= a->bytes)
 		return true;
-	if (to > a->room || !put_memory(area, to))
+	if (to > a->room || !area_put_memory(area, to))
 		return false;
 	kf_image_show(kf_stats.base, kf_stats.nr_shown);
-	/* pairs with the acquire load of bytes_of() */
+	/* pairs with the acquire load of area_bytes_of() */
 	__atomic_store_n(&a->bytes, to, __ATOMIC_RELEASE);
 	return true;
 }
@@ -120,7 +120,7 @@ void *kf_stats_area_grow(enum kf_stats_area area, uint32_t nr)
 		return base;
 	if (!kf_growth_enter())
 		return NULL;
-	done = grow(area, nr);
+	done = area_grow(area, nr);
 	kf_growth_leave();
 	return done ? kf_stats.area[area].base : NULL;
 }
@@ -158,7 +158,7 @@ void kf_area_map(int fd)
 void kf_area_copy(struct kf_area *copy)
 {
 	for (int i = 0; i < KF_NR_AREAS; i++) {
-		size_t bytes = bytes_of((enum kf_stats_area)i);
+		size_t bytes = area_bytes_of((enum kf_stats_area)i);
 
 		copy[i] = (struct kf_area){.bytes = bytes};
 		if (bytes)
@@ -178,7 +178,7 @@ void kf_area_drop(struct kf_area *copy)
 }
 
 /* What came in after the copy was made is the parent's alone. */
-static bool leave(struct kf_area *a, struct kf_area *copy, bool *lost)
+static bool area_leave(struct kf_area *a, struct kf_area *copy, bool *lost)
 {
 	size_t kept = 0;
 
@@ -199,7 +199,7 @@ bool kf_area_leave(struct kf_area *copy, bool *lost)
 	for (int i = 0; i < KF_NR_AREAS; i++) {
 		struct kf_area *a = &kf_stats.area[i];
 
-		if (a->bytes && !leave(a, &copy[i], lost))
+		if (a->bytes && !area_leave(a, &copy[i], lost))
 			left = false;
 	}
 	kf_area_drop(copy);
@@ -250,7 +250,7 @@ bool kf_area_forget(void)
 
 	for (int i = 0; i < KF_NR_AREAS; i++) {
 		const struct kf_area *a = &kf_stats.area[i];
-		size_t bytes = bytes_of((enum kf_stats_area)i);
+		size_t bytes = area_bytes_of((enum kf_stats_area)i);
 
 		if (bytes && !kf_vm_put_memory(a->base, bytes))
 			done = false;
@@ -264,7 +264,7 @@ bool kf_area_holds(const char *addr)
 		const char *base = kf_stats.area[i].base;
 
 		if (base && addr >= base &&
-		    addr < base + bytes_of((enum kf_stats_area)i))
+		    addr < base + area_bytes_of((enum kf_stats_area)i))
 			return true;
 	}
 	return false;

@@ -53,7 +53,7 @@ void kf_backing_name(char *name, const char *comm, int32_t pid, uint64_t random)
 }
 
 /* A program may change its directory: the path has to be absolute. */
-static int set_path(const char *dir, const char *name)
+static int backing_set_path(const char *dir, const char *name)
 {
 	char *path = kf_stats.path;
 	struct kf_text text;
@@ -107,7 +107,7 @@ static int fill_and_map(int fd)
 	return r;
 }
 
-static int open_new(int dirfd, char *name, struct kf_watch *watch)
+static int backing_open_new(int dirfd, char *name, struct kf_watch *watch)
 {
 	char comm[KF_COMM_SIZE] = {0};
 	uint64_t random;
@@ -132,7 +132,7 @@ static int watch_and_open(int dirfd, char *name)
 	int fd = kf_watch_begin(&watch, dirfd);
 
 	if (!fd)
-		fd = open_new(dirfd, name, &watch);
+		fd = backing_open_new(dirfd, name, &watch);
 	kf_watch_leave(&watch);
 	return fd;
 }
@@ -145,7 +145,7 @@ static int make_in(int dirfd, const char *dir, bool for_group)
 {
 	char name[KF_BACKING_NAME];
 	struct kf_file_stat st;
-	int fd, r = set_path(dir, "");
+	int fd, r = backing_set_path(dir, "");
 
 	if (r)
 		return r;
@@ -154,7 +154,7 @@ static int make_in(int dirfd, const char *dir, bool for_group)
 		return fd;
 	if (for_group)
 		kf_file_chmod(fd, 0640);
-	r = set_path(dir, name);
+	r = backing_set_path(dir, name);
 	if (!r)
 		r = kf_file_stat(fd, &st);
 	if (!r)
@@ -222,7 +222,7 @@ static int try_last_dir(void)
 	r = try_dir(dir, true);
 	/* It is told which directory it was. */
 	if (r)
-		set_path(dir, "");
+		backing_set_path(dir, "");
 	return r;
 }
 
@@ -254,7 +254,7 @@ int kf_backing_make(const struct kf_stats_conf *conf)
 	return try_last_dir();
 }
 
-static bool is_ours(int fd)
+static bool backing_is_ours(int fd)
 {
 	struct kf_file_stat st;
 
@@ -271,7 +271,7 @@ int kf_backing_grow(char *addr, uint64_t from, uint64_t to)
 	fd = kf_file_open(AT_FDCWD, kf_stats.path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return fd;
-	r = is_ours(fd) ? kf_file_extend(fd, from, to) : -ESTALE;
+	r = backing_is_ours(fd) ? kf_file_extend(fd, from, to) : -ESTALE;
 	if (!r) {
 		kf_stats.file_size = KF_MAX(kf_stats.file_size, to);
 		r = kf_vm_put_file(addr, to - from, fd, from);

@@ -38,7 +38,7 @@ void kf_box_init(uint32_t events)
 		nr_chunks = (events + KF_STATS_EVENTS - 1) / KF_STATS_EVENTS;
 }
 
-static struct kf_stats_chunk *chunk_at(uint32_t number)
+static struct kf_stats_chunk *box_chunk_at(uint32_t number)
 {
 	return (void *)kf_image_slot(kf_stats.base, number - 1);
 }
@@ -60,7 +60,7 @@ void kf_box_share(const struct kf_slot *slot)
 }
 
 /* Without room the ring ends with what it has. */
-static struct kf_stats_chunk *take_chunk(struct kf_box *box, uint32_t index)
+static struct kf_stats_chunk *box_take_chunk(struct kf_box *box, uint32_t index)
 {
 	struct kf_stats_chunk *chunk;
 	uint16_t none = 0;
@@ -79,14 +79,14 @@ static struct kf_stats_chunk *take_chunk(struct kf_box *box, uint32_t index)
 	} else {
 		__atomic_store_n(&box->slot, 0, __ATOMIC_RELAXED);
 	}
-	/* pairs with the acquire load of next() */
+	/* pairs with the acquire load of box_next() */
 	__atomic_store_n(&box->chunk[index], (uint16_t)number_of(chunk),
 			 __ATOMIC_RELEASE);
 	return chunk;
 }
 
 /* The place of the next event, or NULL. */
-static struct kf_stats_event *next(struct kf_box *box)
+static struct kf_stats_event *box_next(struct kf_box *box)
 {
 	uint32_t nr, limit, index, number;
 	struct kf_stats_chunk *chunk;
@@ -98,16 +98,16 @@ static struct kf_stats_event *next(struct kf_box *box)
 	index = nr / KF_STATS_EVENTS % (limit ? limit : nr_chunks);
 	number = __atomic_load_n(&box->chunk[index], __ATOMIC_ACQUIRE);
 	if (likely(number && number != TAKING))
-		chunk = chunk_at(number);
+		chunk = box_chunk_at(number);
 	else
-		chunk = take_chunk(box, index);
+		chunk = box_take_chunk(box, index);
 	return chunk ? &chunk->event[nr % KF_STATS_EVENTS] : NULL;
 }
 
 static void put_at(struct kf_box *box, enum kf_box_kind kind, uint64_t time,
 		   uint64_t address, uint64_t bytes)
 {
-	struct kf_stats_event *e = next(box);
+	struct kf_stats_event *e = box_next(box);
 
 	if (!e)
 		return;
@@ -170,7 +170,7 @@ static void take_over(struct kf_box *box, uint32_t slot)
 		if (!number || number == TAKING)
 			continue;
 		__atomic_store_n(&shared.chunk[i], 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&chunk_at(number)->slot, slot,
+		__atomic_store_n(&box_chunk_at(number)->slot, slot,
 				 __ATOMIC_RELAXED);
 		box->chunk[i] = number;
 	}

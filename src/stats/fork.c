@@ -103,7 +103,7 @@ static bool leave_areas(void)
 	return kf_area_leave(spare.area, &kf_stats.torn);
 }
 
-static bool put_memory(size_t from_slot, size_t nr_slots)
+static bool fork_put_memory(size_t from_slot, size_t nr_slots)
 {
 	/* Slot 0 stands for all of the image, its head included. */
 	size_t from = from_slot ? kf_image_size(from_slot) : 0;
@@ -133,7 +133,7 @@ static void leave_file(void)
 		nr = 0;
 	}
 	kf_stats.stranded =
-		!leave_areas() || !put_memory(nr, kf_stats.nr_slots);
+		!leave_areas() || !fork_put_memory(nr, kf_stats.nr_slots);
 }
 
 void kf_stats_fork_child(void)

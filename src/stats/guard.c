@@ -40,7 +40,7 @@ static bool lies_in_file(const char *addr)
  * cut as well. Two threads that fault at once do it twice, which loses a few
  * counts more.
  */
-static bool put_memory(void)
+static bool guard_put_memory(void)
 {
 	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_RELAXED);
 
@@ -70,7 +70,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 		__atomic_load_n(&mend_other, __ATOMIC_RELAXED);
 
 	if (info->si_code == BUS_ADRERR && lies_in_file(info->si_addr) &&
-	    put_memory())
+	    guard_put_memory())
 		return;
 	if (info->si_code == BUS_ADRERR && other && other(info->si_addr))
 		return;

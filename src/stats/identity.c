@@ -20,7 +20,7 @@
 /* Field 22 of /proc/PID/stat, counted from the one behind the name, field 3. */
 #define START_FIELD (22 - 3)
 
-static void set_text(char *dst, size_t size, const char *src)
+static void identity_set_text(char *dst, size_t size, const char *src)
 {
 	struct kf_text text;
 
@@ -28,7 +28,7 @@ static void set_text(char *dst, size_t size, const char *src)
 	kf_text_str(&text, src ? src : "");
 }
 
-static uint64_t number_at(const char *s)
+static uint64_t identity_number_at(const char *s)
 {
 	uint64_t n = 0;
 
@@ -54,7 +54,7 @@ static uint64_t start_of(const char *stat)
 			return 0;
 		p++;
 	}
-	return number_at(p);
+	return identity_number_at(p);
 }
 
 /* The pid in it is of the namespace that /proc was mounted in. */
@@ -65,8 +65,8 @@ static void read_stat(struct kf_stats_identity *id)
 	if (kf_file_read("/proc/self/stat", stat, sizeof(stat)) <= 0)
 		return;
 	id->start_ticks = start_of(stat);
-	if (number_at(stat))
-		id->outer_pid = (int32_t)number_at(stat);
+	if (identity_number_at(stat))
+		id->outer_pid = (int32_t)identity_number_at(stat);
 }
 
 uint64_t kf_identity_start(int32_t pid)
@@ -122,7 +122,7 @@ static void take_cgroup(struct kf_stats_ending *e, const char *path)
 
 	if (length >= sizeof(e->cgroup))
 		path += length - sizeof(e->cgroup) + 1;
-	set_text(e->cgroup, sizeof(e->cgroup), path);
+	identity_set_text(e->cgroup, sizeof(e->cgroup), path);
 }
 
 /*
@@ -164,7 +164,7 @@ void kf_stats_name_engine(const char *name)
 {
 	struct kf_stats_identity *id = (void *)(kf_stats.base + KF_AT_IDENTITY);
 
-	set_text(id->engine, sizeof(id->engine), name);
+	identity_set_text(id->engine, sizeof(id->engine), name);
 }
 
 void kf_identity_fill(struct kf_stats_identity *id,
@@ -182,7 +182,7 @@ void kf_identity_fill(struct kf_stats_identity *id,
 	read_boot_id(id);
 	kf_process_comm(id->comm);
 	kf_file_link("/proc/self/exe", id->exe, sizeof(id->exe));
-	set_text(id->name, sizeof(id->name), conf->name);
-	set_text(id->engine, sizeof(id->engine), conf->engine);
-	set_text(id->version, sizeof(id->version), PACKAGE_VERSION);
+	identity_set_text(id->name, sizeof(id->name), conf->name);
+	identity_set_text(id->engine, sizeof(id->engine), conf->engine);
+	identity_set_text(id->version, sizeof(id->version), PACKAGE_VERSION);
 }

@@ -43,8 +43,8 @@ static const uint8_t word_types[KF_NR_WORD_STATS] = {
 #undef KF_STAT_WORD
 };
 
-static struct kf_stats_section section(uint32_t offset, size_t entry_size,
-				       size_t nr)
+static struct kf_stats_section image_section(uint32_t offset, size_t entry_size,
+					     size_t nr)
 {
 	return (struct kf_stats_section){offset, (uint32_t)entry_size,
 					 (uint32_t)nr, 0};
@@ -65,20 +65,23 @@ void kf_image_fill(char *image, size_t nr_slots)
 		.minor = KF_STATS_MINOR,
 		.header_size = sizeof(*h),
 		.total_size = kf_image_size(nr_slots),
-		.identity = section(KF_AT_IDENTITY,
-				    sizeof(struct kf_stats_identity), 1),
-		.ending = section(KF_AT_ENDING, sizeof(struct kf_stats_ending),
-				  1),
-		.descs = section(KF_AT_DESCS, sizeof(struct kf_stats_desc),
-				 KF_ARRAY_SIZE(descs)),
-		.classes = section(KF_AT_CLASSES, sizeof(struct kf_stats_class),
-				   KF_STATS_NR_CLASSES),
+		.identity = image_section(KF_AT_IDENTITY,
+					  sizeof(struct kf_stats_identity), 1),
+		.ending = image_section(KF_AT_ENDING,
+					sizeof(struct kf_stats_ending), 1),
+		.descs =
+			image_section(KF_AT_DESCS, sizeof(struct kf_stats_desc),
+				      KF_ARRAY_SIZE(descs)),
+		.classes = image_section(KF_AT_CLASSES,
+					 sizeof(struct kf_stats_class),
+					 KF_STATS_NR_CLASSES),
 		/* The sequence number is the first of the words. */
-		.words = section(KF_AT_WORDS, sizeof(uint64_t),
-				 1 + KF_NR_WORD_STATS),
-		.control = section(KF_AT_CONTROL,
-				   sizeof(struct kf_stats_control), 1),
-		.slots = section(KF_AT_SLOTS, sizeof(struct kf_slot), nr_slots),
+		.words = image_section(KF_AT_WORDS, sizeof(uint64_t),
+				       1 + KF_NR_WORD_STATS),
+		.control = image_section(KF_AT_CONTROL,
+					 sizeof(struct kf_stats_control), 1),
+		.slots = image_section(KF_AT_SLOTS, sizeof(struct kf_slot),
+				       nr_slots),
 		.tags = kf_area_section(KF_AREA_TAGS),
 		.stacks = kf_area_section(KF_AREA_STACKS),
 		.modules = kf_area_section(KF_AREA_MODULES),
@@ -92,7 +95,7 @@ const void *kf_image_texts(size_t *bytes)
 	return descs;
 }
 
-static uint64_t end_of(const struct kf_stats_section *s)
+static uint64_t image_end_of(const struct kf_stats_section *s)
 {
 	return s->nr ? s->offset + (uint64_t)s->entry_size * s->nr : 0;
 }
@@ -104,10 +107,10 @@ void kf_image_show(char *image, size_t nr_slots)
 	struct kf_stats_section stacks = kf_area_section(KF_AREA_STACKS);
 	struct kf_stats_section modules = kf_area_section(KF_AREA_MODULES);
 	struct kf_stats_section more = kf_area_section(KF_AREA_SLOTS);
-	uint64_t total = KF_MAX(end_of(&tags), end_of(&stacks));
+	uint64_t total = KF_MAX(image_end_of(&tags), image_end_of(&stacks));
 
-	total = KF_MAX(total, end_of(&modules));
-	total = KF_MAX(total, end_of(&more));
+	total = KF_MAX(total, image_end_of(&modules));
+	total = KF_MAX(total, image_end_of(&more));
 	total = KF_MAX(total, kf_image_size(nr_slots));
 	if (__atomic_load_n(&kf_stats.nr_taken, __ATOMIC_RELAXED) <=
 	    KF_FEW_SLOTS)

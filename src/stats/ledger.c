@@ -91,7 +91,7 @@ void kf_ledger_values(const struct kf_ledger_described *d,
 }
 
 /* By what counters mean, and not by how that is said. */
-static uint64_t hash_of(const struct kf_ledger_described *d)
+static uint64_t ledger_hash_of(const struct kf_ledger_described *d)
 {
 	static const uint16_t version[] = {KF_LEDGER_MAJOR, KF_LEDGER_MINOR};
 	uint64_t h =
@@ -119,33 +119,37 @@ static void make_name(char *name, uint32_t uid, uint64_t hash)
 		kf_text_char(&text, digits[hash >> shift & 15]);
 }
 
-static struct kf_stats_section section(uint32_t offset, size_t entry_size,
-				       uint32_t nr)
+static struct kf_stats_section ledger_section(uint32_t offset,
+					      size_t entry_size, uint32_t nr)
 {
 	return (struct kf_stats_section){offset, (uint32_t)entry_size, nr, 0};
 }
 
-static void fill(struct kf_ledger_header *h, uint32_t uid,
-		 const struct kf_ledger_described *d, uint32_t nr_rows)
+static void ledger_fill(struct kf_ledger_header *h, uint32_t uid,
+			const struct kf_ledger_described *d, uint32_t nr_rows)
 {
 	memset(h, 0, sizeof(*h));
 	h->magic = KF_LEDGER_MAGIC;
 	h->major = KF_LEDGER_MAJOR;
 	h->minor = KF_LEDGER_MINOR;
 	h->header_size = sizeof(*h);
-	h->described = hash_of(d);
+	h->described = ledger_hash_of(d);
 	h->uid = uid;
 	h->ready = 1;
-	h->journal = section(AT_JOURNAL, sizeof(struct kf_ledger_journal), 1);
-	h->descs = section(AT_DESCS, sizeof(struct kf_stats_desc),
-			   kf_ledger_inherited(d) + 1);
-	h->classes = section(AT_CLASSES, sizeof(uint64_t), KF_STATS_NR_CLASSES);
-	h->keys = section(AT_KEYS, sizeof(struct kf_ledger_index), nr_rows);
-	h->folds = section(AT_FOLDS, sizeof(struct kf_ledger_fold),
-			   KF_LEDGER_FOLDS);
-	h->rows = section(AT_ROWS, sizeof(struct kf_ledger_row), nr_rows);
-	h->files = section(AT_FILES, sizeof(struct kf_ledger_file),
-			   KF_LEDGER_FILES);
+	h->journal =
+		ledger_section(AT_JOURNAL, sizeof(struct kf_ledger_journal), 1);
+	h->descs = ledger_section(AT_DESCS, sizeof(struct kf_stats_desc),
+				  kf_ledger_inherited(d) + 1);
+	h->classes = ledger_section(AT_CLASSES, sizeof(uint64_t),
+				    KF_STATS_NR_CLASSES);
+	h->keys = ledger_section(AT_KEYS, sizeof(struct kf_ledger_index),
+				 nr_rows);
+	h->folds = ledger_section(AT_FOLDS, sizeof(struct kf_ledger_fold),
+				  KF_LEDGER_FOLDS);
+	h->rows =
+		ledger_section(AT_ROWS, sizeof(struct kf_ledger_row), nr_rows);
+	h->files = ledger_section(AT_FILES, sizeof(struct kf_ledger_file),
+				  KF_LEDGER_FILES);
 }
 
 static int write_desc(int fd, const struct kf_stats_desc *from, uint32_t value)
@@ -176,8 +180,8 @@ static int write_descs(int fd, const struct kf_ledger_described *d)
 }
 
 /* The header comes last: one that was not written is as no ledger. */
-static int make(int fd, const struct kf_ledger_header *h,
-		const struct kf_ledger_described *d)
+static int ledger_make(int fd, const struct kf_ledger_header *h,
+		       const struct kf_ledger_described *d)
 {
 	int r;
 
@@ -214,7 +218,7 @@ static uint32_t rows_of(int fd)
 	return (uint32_t)KF_MIN(nr, (uint64_t)KF_LEDGER_ROWS);
 }
 
-static bool is_plain(const struct kf_file_stat *st, uint32_t uid)
+static bool ledger_is_plain(const struct kf_file_stat *st, uint32_t uid)
 {
 	return S_ISREG(st->mode) && st->uid == uid &&
 	       !(st->mode & (S_IWGRP | S_IWOTH));
@@ -243,18 +247,18 @@ static int read_head(struct kf_ledger_writer *w, uint32_t uid,
 
 	if (r)
 		return r;
-	if (!is_plain(&st, uid))
+	if (!ledger_is_plain(&st, uid))
 		return -EPERM;
 	/* removed while the lock was waited for */
 	if (!st.nr_links)
 		return -EAGAIN;
-	fill(&wanted, uid, d, KF_LEDGER_ROWS);
+	ledger_fill(&wanted, uid, d, KF_LEDGER_ROWS);
 	memset(h, 0, sizeof(*h));
 	if (st.size >= sizeof(*h) && !kf_file_read_at(w->fd, h, sizeof(*h), 0))
 		return -EIO;
 	if (!h->magic) {
-		fill(h, uid, d, rows_of(w->fd));
-		return h->rows.nr ? make(w->fd, h, d) : -ENOSPC;
+		ledger_fill(h, uid, d, rows_of(w->fd));
+		return h->rows.nr ? ledger_make(w->fd, h, d) : -ENOSPC;
 	}
 	return is_like(h, &wanted) ? 0 : -EINVAL;
 }
@@ -305,7 +309,7 @@ static void remove_name(int dirfd, const struct kf_ledger_journal *j)
 }
 
 /* All that is behind the commit. */
-static int apply(struct kf_ledger_writer *w)
+static int ledger_apply(struct kf_ledger_writer *w)
 {
 	const struct kf_ledger_journal *j = &journal;
 	uint32_t row = j->fold.row;
@@ -352,7 +356,7 @@ static int finish(struct kf_ledger_writer *w, const struct kf_ledger_header *h)
 	    journal.fold.row > KF_MAX(h->nr_rows, 1u))
 		return -EINVAL;
 	journal.name[sizeof(journal.name) - 1] = '\0';
-	return apply(w);
+	return ledger_apply(w);
 }
 
 int kf_ledger_open(struct kf_ledger_writer *w, int dirfd, uint32_t uid,
@@ -366,7 +370,7 @@ int kf_ledger_open(struct kf_ledger_writer *w, int dirfd, uint32_t uid,
 	/* The kernel would send a signal. */
 	if (!kf_file_is_allowed(END))
 		return -EFBIG;
-	make_name(name, uid, hash_of(d));
+	make_name(name, uid, ledger_hash_of(d));
 	w->max_rows = 0;
 	w->dirfd = dirfd;
 	w->fd = kf_file_open(dirfd, name,
@@ -481,8 +485,10 @@ static uint32_t take_row(const struct kf_ledger_writer *w,
 	return 0;
 }
 
-static void add_up(struct kf_ledger_row *to, const struct kf_ledger_row *add,
-		   const struct kf_ledger_key *key, enum kf_ledger_reason why)
+static void ledger_add_up(struct kf_ledger_row *to,
+			  const struct kf_ledger_row *add,
+			  const struct kf_ledger_key *key,
+			  enum kf_ledger_reason why)
 {
 	uint64_t now = kf_process_clock_ns(CLOCK_REALTIME);
 
@@ -529,7 +535,7 @@ int kf_ledger_fold(struct kf_ledger_writer *w, const struct kf_ledger_row *add,
 			     w->nr_rows * sizeof(piece.index[0]), AT_KEYS))
 		return -EIO;
 	row = take_row(w, &key);
-	add_up(&j->row, add, &key, t->reason);
+	ledger_add_up(&j->row, add, &key, t->reason);
 	j->fold = (struct kf_ledger_fold){
 		.number = w->committed + 1,
 		.created_ns = t->created_ns,
@@ -548,7 +554,7 @@ int kf_ledger_fold(struct kf_ledger_writer *w, const struct kf_ledger_row *add,
 	if (!r)
 		r = write_word(w, offsetof(struct kf_ledger_header, committed),
 			       j->fold.number, sizeof(uint64_t));
-	return r ? r : apply(w);
+	return r ? r : ledger_apply(w);
 }
 
 void kf_ledger_files(const struct kf_ledger_writer *w, uint32_t from,

@@ -57,7 +57,7 @@ static size_t next_nr_slots(void)
  * Where the file cannot grow, the counters go on in memory behind it, and no
  * reader sees them: the file cannot be longer than it is without a hole.
  */
-static bool put_memory(size_t nr)
+static bool slots_put_memory(size_t nr)
 {
 	size_t from = kf_image_size(kf_stats.nr_slots);
 	size_t to = kf_image_size(nr);
@@ -80,7 +80,7 @@ static bool put_memory(size_t nr)
 }
 
 /* Returns false when there will be no more than there are. */
-static bool grow(size_t seen)
+static bool slots_grow(size_t seen)
 {
 	size_t nr;
 	bool more = true;
@@ -89,10 +89,10 @@ static bool grow(size_t seen)
 		return false;
 	if (kf_stats.nr_slots == seen) {
 		nr = next_nr_slots();
-		more = nr > seen && put_memory(nr);
+		more = nr > seen && slots_put_memory(nr);
 		if (more) {
 			kf_image_show(kf_stats.base, kf_stats.nr_shown);
-			/* pairs with the acquire load of take() */
+			/* pairs with the acquire load of slots_take() */
 			__atomic_store_n(&kf_stats.nr_slots, nr,
 					 __ATOMIC_RELEASE);
 		}
@@ -110,16 +110,16 @@ static void show_more(void)
 }
 
 /* Returns the slot's number, or SIZE_MAX. */
-static size_t take(void)
+static size_t slots_take(void)
 {
 	size_t i = __atomic_load_n(&kf_stats.nr_taken, __ATOMIC_RELAXED);
 
 	for (;;) {
-		/* pairs with the release store of grow() */
+		/* pairs with the release store of slots_grow() */
 		size_t nr =
 			__atomic_load_n(&kf_stats.nr_slots, __ATOMIC_ACQUIRE);
 
-		if (i >= nr && !grow(nr))
+		if (i >= nr && !slots_grow(nr))
 			return SIZE_MAX;
 		if (i < nr && __atomic_compare_exchange_n(
 				      &kf_stats.nr_taken, &i, i + 1, false,
@@ -138,7 +138,7 @@ struct kf_stats_chunk *kf_stats_chunk_take(void)
 
 	if (__atomic_load_n(&nr_chunks, __ATOMIC_RELAXED) <
 	    kf_stats.max_slots / 2)
-		i = take();
+		i = slots_take();
 	if (i == SIZE_MAX)
 		return NULL;
 	__atomic_fetch_add(&nr_chunks, 1, __ATOMIC_RELAXED);
@@ -146,7 +146,7 @@ struct kf_stats_chunk *kf_stats_chunk_take(void)
 }
 
 /* A slot behind those of the image. @seen: whether readers find it. */
-static struct kf_slot *take_more(bool *seen)
+static struct kf_slot *slots_take_more(bool *seen)
 {
 	const struct kf_area *area = &kf_stats.area[KF_AREA_SLOTS];
 	uint32_t i = __atomic_fetch_add(&kf_stats.nr_more, 1, __ATOMIC_RELAXED);
@@ -161,12 +161,12 @@ static struct kf_slot *take_more(bool *seen)
 
 struct kf_slot *kf_stats_slot_take(void)
 {
-	size_t i = take();
+	size_t i = slots_take();
 	struct kf_slot *slot;
 	bool seen;
 
 	if (i == SIZE_MAX) {
-		slot = take_more(&seen);
+		slot = slots_take_more(&seen);
 	} else {
 		slot = kf_image_slot(kf_stats.base, i);
 		seen = i <

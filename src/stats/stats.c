@@ -68,7 +68,7 @@ static size_t first_slots(void)
  * the kernel takes addresses in turn, from the program's other mappings on.
  * Addresses that nobody uses would count where a program has all it has locked.
  */
-static char *reserve(size_t size)
+static char *stats_reserve(size_t size)
 {
 	char *near = kf_vm_reserve(size, kf_stats.page);
 	char *far = near ? near - APART : NULL;
@@ -86,7 +86,7 @@ void kf_stats_init(void)
 	kf_stats.page = kf_vm_page();
 	first = first_slots();
 	kf_stats.max_slots = KF_MAX(whole_pages(wanted_slots()), first);
-	kf_stats.base = reserve(kf_image_size(first));
+	kf_stats.base = stats_reserve(kf_image_size(first));
 	if (!kf_stats.base ||
 	    !kf_vm_put_memory(kf_stats.base, kf_image_size(first))) {
 		kf_stats.base = last_resort;

@@ -94,7 +94,7 @@ static bool was_us(const struct kf_stats_identity *id)
 	       id->created_ns < me->created_ns;
 }
 
-static bool has_ended(const struct kf_stats_identity *id)
+static bool sweep_has_ended(const struct kf_stats_identity *id)
 {
 	const struct kf_stats_identity *me = kf_stats_self();
 
@@ -144,7 +144,7 @@ static void remove_file(int dirfd, const char *name,
 		kf_file_unlink(dirfd, name);
 }
 
-static bool is_old(uint64_t since_ns)
+static bool sweep_is_old(uint64_t since_ns)
 {
 	return (int64_t)(kf_process_clock_ns(CLOCK_REALTIME) - since_ns) >
 	       (int64_t)DAY_NS;
@@ -153,9 +153,9 @@ static bool is_old(uint64_t since_ns)
 enum ending { GOES, STAYS, UNFOLDED };
 
 /* Add what an ended process counted to the ledger. */
-static enum ending fold(struct kf_ledger_writer *w, const char *name, int fd,
-			const struct kf_file_stat *st,
-			const struct kf_stats_identity *id)
+static enum ending sweep_fold(struct kf_ledger_writer *w, const char *name,
+			      int fd, const struct kf_file_stat *st,
+			      const struct kf_stats_identity *id)
 {
 	bool execed = was_us(id);
 	const struct kf_ledger_row *row;
@@ -178,8 +178,8 @@ static enum ending fold(struct kf_ledger_writer *w, const char *name, int fd,
 }
 
 /* The file of a note, whose process seems to be gone. */
-static void settle(struct kf_ledger_writer *w, uint32_t i,
-		   struct kf_ledger_file *note)
+static void sweep_settle(struct kf_ledger_writer *w, uint32_t i,
+			 struct kf_ledger_file *note)
 {
 	struct kf_stats_identity id;
 	struct kf_file_stat st = {0};
@@ -188,11 +188,11 @@ static void settle(struct kf_ledger_writer *w, uint32_t i,
 
 	kf_backing_name(name, note->comm, note->pid, note->random);
 	fd = open_own(w->dirfd, name, &st, &id);
-	if (fd >= 0 && has_ended(&id)) {
+	if (fd >= 0 && sweep_has_ended(&id)) {
 		note->state = KF_LEDGER_FILE_KEPT;
 		note->bytes = st.space;
 		note->since_ns = kf_process_clock_ns(CLOCK_REALTIME);
-		if (fold(w, name, fd, &st, &id) == GOES)
+		if (sweep_fold(w, name, fd, &st, &id) == GOES)
 			memset(note, 0, sizeof(*note));
 		kf_ledger_set_file(w, i, note);
 	} else if (fd < 0) {
@@ -213,7 +213,7 @@ static void settle(struct kf_ledger_writer *w, uint32_t i,
  * that file two notes, of which the second leads to nothing when its turn
  * comes.
  */
-static void drop(struct kf_ledger_writer *w, const struct found *f)
+static void sweep_drop(struct kf_ledger_writer *w, const struct found *f)
 {
 	uint32_t i = f->oldest;
 	struct kf_ledger_file note;
@@ -226,7 +226,7 @@ static void drop(struct kf_ledger_writer *w, const struct found *f)
 	kf_backing_name(name, note.comm, note.pid, note.random);
 	fd = open_own(w->dirfd, name, &st, &id);
 	if (fd >= 0) {
-		if (has_ended(&id))
+		if (sweep_has_ended(&id))
 			remove_file(w->dirfd, name, &st);
 		kf_file_close(fd);
 	}
@@ -239,7 +239,7 @@ static void drop(struct kf_ledger_writer *w, const struct found *f)
 	kf_ledger_set_file(w, i, &note);
 }
 
-static bool is_ours(const struct kf_ledger_file *note)
+static bool sweep_is_ours(const struct kf_ledger_file *note)
 {
 	return note->pid_ns == kf_stats_self()->pid_ns;
 }
@@ -248,7 +248,7 @@ static bool seems_gone(const struct kf_ledger_file *note, uint32_t *looks)
 {
 	const struct kf_stats_identity *me = kf_stats_self();
 
-	if (!is_ours(note) || !is_able())
+	if (!sweep_is_ours(note) || !is_able())
 		return false;
 	if (note->pid == me->pid)
 		return true;
@@ -258,8 +258,8 @@ static bool seems_gone(const struct kf_ledger_file *note, uint32_t *looks)
 	return kf_process_is_gone(note->pid);
 }
 
-static void count(struct found *f, uint32_t i,
-		  const struct kf_ledger_file *note)
+static void sweep_count(struct found *f, uint32_t i,
+			const struct kf_ledger_file *note)
 {
 	switch ((enum kf_ledger_file_state)note->state) {
 	case KF_LEDGER_FILE_LIVE:
@@ -297,9 +297,9 @@ static bool look_at_piece(struct kf_ledger_writer *w, uint32_t from,
 
 		if (note->state == KF_LEDGER_FILE_LIVE &&
 		    seems_gone(note, looks))
-			settle(w, from + i, note);
+			sweep_settle(w, from + i, note);
 		any = any || note->state;
-		count(f, from + i, note);
+		sweep_count(f, from + i, note);
 	}
 	return any;
 }
@@ -316,10 +316,10 @@ static void look_at_notes(struct kf_ledger_writer *w, uint32_t looks,
 		from += NOTES_AT_ONCE;
 }
 
-static bool is_too_much(const struct found *f, uint64_t total,
-			uint64_t available)
+static bool sweep_is_too_much(const struct found *f, uint64_t total,
+			      uint64_t available)
 {
-	return f->nr_kept > KEPT_MAX || is_old(f->oldest_ns) ||
+	return f->nr_kept > KEPT_MAX || sweep_is_old(f->oldest_ns) ||
 	       f->kept_bytes > total / KEPT_SHARE ||
 	       available < total / FREE_SHARE;
 }
@@ -331,9 +331,9 @@ static void keep_limits(struct kf_ledger_writer *w, struct found *f)
 	for (int i = 0; i < DROPS && f->oldest < KF_LEDGER_FILES; i++) {
 		if (kf_file_space(w->fd, &total, &available))
 			total = available = UINT64_MAX;
-		if (!is_too_much(f, total, available))
+		if (!sweep_is_too_much(f, total, available))
 			return;
-		drop(w, f);
+		sweep_drop(w, f);
 		look_at_notes(w, 0, f);
 	}
 }
@@ -366,14 +366,14 @@ static void look_at_file(struct kf_ledger_writer *w, const char *name)
 
 	if (fd < 0)
 		return;
-	if (has_ended(&id) && fold(w, name, fd, &st, &id) != GOES &&
-	    is_old(id.created_ns))
+	if (sweep_has_ended(&id) && sweep_fold(w, name, fd, &st, &id) != GOES &&
+	    sweep_is_old(id.created_ns))
 		remove_file(w->dirfd, name, &st);
 	kf_file_close(fd);
 }
 
 /* One name in @step is looked at, from a random one on; 0: none is. */
-static size_t walk(struct kf_ledger_writer *w, int fd, size_t step)
+static size_t sweep_walk(struct kf_ledger_writer *w, int fd, size_t step)
 {
 	struct kf_file_names names = {.fd = fd};
 	size_t from = step > 1 ? kf_process_random() % step : 0;
@@ -395,7 +395,7 @@ void kf_sweep_all(struct kf_ledger_writer *w)
 	if (fd < 0)
 		return;
 	if (is_able())
-		walk(w, fd, walk(w, fd, 0) / FILES_MAX + 1);
+		sweep_walk(w, fd, sweep_walk(w, fd, 0) / FILES_MAX + 1);
 	kf_file_close(fd);
 }
 

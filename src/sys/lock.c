@@ -117,8 +117,8 @@ static enum kf_lock_result wait_timed(struct kf_lock *lock, uint64_t self,
 	return result;
 }
 
-static enum kf_lock_result take(struct kf_lock *lock, bool ordered,
-				uint64_t *waited_ns)
+static enum kf_lock_result lock_take(struct kf_lock *lock, bool ordered,
+				     uint64_t *waited_ns)
 {
 	uint64_t self = kf_thread_self();
 	enum kf_lock_result result = KF_LOCK_TAKEN;
@@ -138,13 +138,13 @@ static enum kf_lock_result take(struct kf_lock *lock, bool ordered,
 
 enum kf_lock_result kf_lock_take(struct kf_lock *lock)
 {
-	return take(lock, true, NULL);
+	return lock_take(lock, true, NULL);
 }
 
 enum kf_lock_result kf_lock_take_timed(struct kf_lock *lock,
 				       uint64_t *waited_ns)
 {
-	return take(lock, true, waited_ns);
+	return lock_take(lock, true, waited_ns);
 }
 
 void kf_lock_drop(struct kf_lock *lock)
@@ -178,7 +178,7 @@ void kf_lock_fork_prepare(struct kf_lock *lock)
 	 * Two forks at once: the second waits until the first is through. A
 	 * signal handler that forks may hold any lock from before.
 	 */
-	while (take(lock, false, NULL) == KF_LOCK_FORKING)
+	while (lock_take(lock, false, NULL) == KF_LOCK_FORKING)
 		kf_thread_yield();
 	send_away(lock);
 }

@@ -69,7 +69,7 @@ static char *next_line(struct kf_maps *maps, size_t *len)
 	return NULL;
 }
 
-static uint64_t number(const char **s, unsigned int base)
+static uint64_t maps_number(const char **s, unsigned int base)
 {
 	uint64_t n = 0;
 
@@ -97,30 +97,30 @@ static bool skip(const char **s, char c)
 }
 
 /* BEGIN-END rwxp OFFSET MAJOR:MINOR INODE      PATH */
-static bool parse(const char *line, size_t len, struct kf_mapping *m)
+static bool maps_parse(const char *line, size_t len, struct kf_mapping *m)
 {
 	const char *s = line;
 
-	m->begin = number(&s, 16);
+	m->begin = maps_number(&s, 16);
 	if (!skip(&s, '-'))
 		return false;
-	m->end = number(&s, 16);
+	m->end = maps_number(&s, 16);
 	if (!skip(&s, ' ') || strnlen(s, 5) < 5)
 		return false;
 	m->executable = s[2] == 'x';
 	s += 4;
 	if (!skip(&s, ' '))
 		return false;
-	m->offset = number(&s, 16);
+	m->offset = maps_number(&s, 16);
 	if (!skip(&s, ' '))
 		return false;
-	number(&s, 16);
+	maps_number(&s, 16);
 	if (!skip(&s, ':'))
 		return false;
-	number(&s, 16);
+	maps_number(&s, 16);
 	if (!skip(&s, ' '))
 		return false;
-	m->inode = number(&s, 10);
+	m->inode = maps_number(&s, 10);
 	while (*s == ' ')
 		s++;
 	m->path = s;
@@ -134,7 +134,7 @@ bool kf_maps_next(struct kf_maps *maps, struct kf_mapping *m)
 	char *line;
 
 	while ((line = next_line(maps, &len))) {
-		if (parse(line, len, m))
+		if (maps_parse(line, len, m))
 			return true;
 	}
 	return false;

@@ -27,7 +27,7 @@ static bool by_name(void)
 	return __atomic_load_n(&begun, __ATOMIC_RELAXED);
 }
 
-static void *map(size_t size)
+static void *named_map(size_t size)
 {
 	int saved = errno;
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -46,7 +46,7 @@ static bool unmap(void *addr, size_t size)
 	return r == 0;
 }
 
-static bool purge(void *addr, size_t size)
+static bool named_purge(void *addr, size_t size)
 {
 	int saved = errno;
 	int r = madvise(addr, size, MADV_DONTNEED);
@@ -55,7 +55,7 @@ static bool purge(void *addr, size_t size)
 	return r == 0;
 }
 
-static bool move(void *addr, size_t old, size_t size, int flags, void *to)
+static bool named_move(void *addr, size_t old, size_t size, int flags, void *to)
 {
 	int saved = errno;
 	void *p = mremap(addr, old, size, flags, to);
@@ -64,7 +64,7 @@ static bool move(void *addr, size_t old, size_t size, int flags, void *to)
 	return p != MAP_FAILED;
 }
 
-static const struct kf_vm_names names = {map, unmap, purge};
+static const struct kf_vm_names names = {named_map, unmap, named_purge};
 
 void *kf_named_map(size_t size, size_t align)
 {
@@ -86,13 +86,13 @@ void kf_named_drop(void *addr, size_t size)
 
 bool kf_named_resize(void *addr, size_t old, size_t size)
 {
-	return by_name() ? move(addr, old, size, 0, NULL)
+	return by_name() ? named_move(addr, old, size, 0, NULL)
 			 : kf_vm_resize(addr, old, size);
 }
 
 bool kf_named_move(void *addr, size_t old, size_t size, void *to)
 {
-	return by_name() ? move(addr, old, size, MREMAP_MAYMOVE | MREMAP_FIXED,
-				to)
+	return by_name() ? named_move(addr, old, size,
+				      MREMAP_MAYMOVE | MREMAP_FIXED, to)
 			 : kf_vm_move(addr, old, size, to);
 }

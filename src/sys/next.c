@@ -46,7 +46,7 @@ static const void *dynamic_at(const struct object *o, ElfW(Sxword) tag)
 	return NULL;
 }
 
-static uint32_t hash_of(const char *name)
+static uint32_t next_hash_of(const char *name)
 {
 	uint32_t h = 5381;
 
@@ -73,7 +73,7 @@ static uint32_t find_by_gnu_hash(const struct object *o, const uint32_t *table,
 {
 	const uint32_t *bucket = table + 4 + table[2] * sizeof(ElfW(Addr)) / 4;
 	const uint32_t *chain = bucket + table[0];
-	uint32_t hash = hash_of(name);
+	uint32_t hash = next_hash_of(name);
 	uint32_t i = bucket[hash % table[0]];
 
 	for (; i >= table[1]; i++) {
@@ -103,7 +103,7 @@ static uint32_t find_number(const struct object *o, const char *name)
 	return 0;
 }
 
-static void *find_in(const struct object *o, const char *name)
+static void *next_find_in(const struct object *o, const char *name)
 {
 	uint32_t i = find_number(o, name);
 	const ElfW(Sym) *symbol = dynamic_at(o, DT_SYMTAB);
@@ -123,7 +123,7 @@ void *kf_next_libc(const char *name)
 		struct object o = {m->l_addr, m->l_ld};
 
 		if (find_number(&o, "gnu_get_libc_version"))
-			return find_in(&o, name);
+			return next_find_in(&o, name);
 	}
 	return NULL;
 }
@@ -171,9 +171,9 @@ static int see_symbol(struct dl_phdr_info *info, size_t size, void *arg)
 	if (o.dynamic == _DYNAMIC)
 		search->behind = true;
 	else if (search->behind)
-		search->next = find_in(&o, search->name);
+		search->next = next_find_in(&o, search->name);
 	else if (!search->first)
-		search->first = find_in(&o, search->name);
+		search->first = next_find_in(&o, search->name);
 	return search->next != NULL;
 }
 
@@ -193,7 +193,7 @@ static int see_before(struct dl_phdr_info *info, size_t size, void *arg)
 
 	search->behind = o.dynamic == _DYNAMIC;
 	if (!search->behind)
-		search->first = find_in(&o, search->name);
+		search->first = next_find_in(&o, search->name);
 	return search->behind || search->first;
 }
 
@@ -208,7 +208,8 @@ void *kf_next_before(const char *name)
 typedef void *dlopen_fn(const char *file, int mode);
 
 /* Handles of the GNU C library are the linker's entries for objects. */
-static bool load(const char *path, int flags, const char *name, void **symbol)
+static bool next_load(const char *path, int flags, const char *name,
+		      void **symbol)
 {
 	dlopen_fn *open = (dlopen_fn *)kf_next("dlopen");
 	const struct link_map *m = open ? open(path, flags) : NULL;
@@ -216,7 +217,7 @@ static bool load(const char *path, int flags, const char *name, void **symbol)
 
 	if (m)
 		o = (struct object){m->l_addr, m->l_ld};
-	*symbol = m ? find_in(&o, name) : NULL;
+	*symbol = m ? next_find_in(&o, name) : NULL;
 	return m;
 }
 
@@ -226,7 +227,7 @@ const char *kf_next_load(const char *path, const char *name, void **symbol)
 	struct kf_text text;
 	const char *why;
 
-	if (!load(path, RTLD_NOW | RTLD_LOCAL, name, symbol)) {
+	if (!next_load(path, RTLD_NOW | RTLD_LOCAL, name, symbol)) {
 		why = dlerror();
 		return why ? why : "cannot be loaded";
 	}
@@ -252,7 +253,8 @@ bool kf_next_keep(const char *soname, bool may_load, const char *name,
 	*symbol = NULL;
 	if (!may_load && !iterate(see_name, (void *)soname))
 		return false;
-	if (!load(soname, may_load ? flags : flags | RTLD_NOLOAD, name, symbol))
+	if (!next_load(soname, may_load ? flags : flags | RTLD_NOLOAD, name,
+		       symbol))
 		dlerror();
 	return *symbol != NULL;
 }

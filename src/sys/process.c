@@ -169,7 +169,7 @@ bool kf_process_is_gone(int32_t pid)
 	return kf_sys(SYS_kill, (long)pid, 0L) == -ESRCH;
 }
 
-static uint64_t number_at(const char **s)
+static uint64_t process_number_at(const char **s)
 {
 	uint64_t n = 0;
 
@@ -188,6 +188,6 @@ void kf_process_memory(uint64_t *size, uint64_t *resident)
 	*size = *resident = 0;
 	if (kf_file_read("/proc/self/statm", statm, sizeof(statm)) <= 0)
 		return;
-	*size = number_at(&p) * kf_vm_page();
-	*resident = number_at(&p) * kf_vm_page();
+	*size = process_number_at(&p) * kf_vm_page();
+	*resident = process_number_at(&p) * kf_vm_page();
 }

@@ -35,43 +35,44 @@ static void *address(long result)
 	return result < 0 ? NULL : (void *)result;
 }
 
-static void *map(void *addr, size_t size, long prot, long flags)
+static void *vm_map(void *addr, size_t size, long prot, long flags)
 {
 	return address(kf_sys(SYS_mmap, addr, size, prot, flags, -1, 0));
 }
 
 static void *map_memory(size_t size)
 {
-	return map(NULL, size, READ_WRITE, MEMORY);
+	return vm_map(NULL, size, READ_WRITE, MEMORY);
 }
 
 static void *map_addresses(size_t size)
 {
-	return map(NULL, size, PROT_NONE, MEMORY);
+	return vm_map(NULL, size, PROT_NONE, MEMORY);
 }
 
-static bool purge(void *addr, size_t size)
+static bool vm_purge(void *addr, size_t size)
 {
 	return kf_sys(SYS_madvise, addr, size, MADV_DONTNEED) == 0;
 }
 
-static const struct kf_vm_names memory = {map_memory, kf_vm_unmap, purge};
-static const struct kf_vm_names addresses = {map_addresses, kf_vm_unmap, purge};
+static const struct kf_vm_names memory = {map_memory, kf_vm_unmap, vm_purge};
+static const struct kf_vm_names addresses = {map_addresses, kf_vm_unmap,
+					     vm_purge};
 
-static void drop(const struct kf_vm_names *by, void *addr, size_t size)
+static void vm_drop(const struct kf_vm_names *by, void *addr, size_t size)
 {
 	if (size)
 		by->unmap(addr, size);
 }
 
 /* Cut a mapping down to @size bytes from @start. */
-static void *cut(const struct kf_vm_names *by, char *p, size_t mapped,
-		 char *start, size_t size)
+static void *vm_cut(const struct kf_vm_names *by, char *p, size_t mapped,
+		    char *start, size_t size)
 {
 	size_t head = (size_t)(start - p);
 
-	drop(by, p, head);
-	drop(by, start + size, mapped - head - size);
+	vm_drop(by, p, head);
+	vm_drop(by, start + size, mapped - head - size);
 	return start;
 }
 
@@ -90,13 +91,13 @@ void *kf_vm_map_by(const struct kf_vm_names *by, size_t size, size_t align)
 	if (!p)
 		return NULL;
 	if (!((uintptr_t)p & (align - 1)))
-		return cut(by, p, round, p, size);
-	drop(by, p, round);
+		return vm_cut(by, p, round, p, size);
+	vm_drop(by, p, round);
 	p = by->map(size + align);
 	if (!p)
 		return NULL;
 	start = (char *)KF_ALIGN_UP((uintptr_t)p, align);
-	return cut(by, p, size + align, start, size);
+	return vm_cut(by, p, size + align, start, size);
 }
 
 size_t kf_vm_page(void)
@@ -112,7 +113,7 @@ void *kf_vm_reserve(size_t size, size_t align)
 /* Before Linux 4.17 the flag is not known, and the address a mere hint. */
 bool kf_vm_claim(void *addr, size_t size)
 {
-	void *p = map(addr, size, PROT_NONE, MEMORY | MAP_FIXED_NOREPLACE);
+	void *p = vm_map(addr, size, PROT_NONE, MEMORY | MAP_FIXED_NOREPLACE);
 
 	if (p && p != addr)
 		kf_vm_drop(p, size);
@@ -136,7 +137,7 @@ bool kf_vm_commit(void *addr, size_t size)
 
 bool kf_vm_decommit(void *addr, size_t size)
 {
-	return map(addr, size, PROT_NONE, MEMORY | MAP_FIXED);
+	return vm_map(addr, size, PROT_NONE, MEMORY | MAP_FIXED);
 }
 
 /* Whole pages of the kernel only: what else lies in them is the caller's. */
@@ -231,9 +232,9 @@ bool kf_vm_move(void *addr, size_t old, size_t size, void *to)
 void *kf_vm_put_memory(void *addr, size_t size)
 {
 	long flags = MAP_ANONYMOUS | MAP_NORESERVE | (addr ? MAP_FIXED : 0);
-	void *p = map(addr, size, READ_WRITE, flags | MAP_PRIVATE);
+	void *p = vm_map(addr, size, READ_WRITE, flags | MAP_PRIVATE);
 
-	return p ? p : map(addr, size, READ_WRITE, flags | MAP_SHARED);
+	return p ? p : vm_map(addr, size, READ_WRITE, flags | MAP_SHARED);
 }
 
 int kf_vm_put_file(void *addr, size_t size, int fd, uint64_t offset)

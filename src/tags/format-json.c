@@ -14,7 +14,8 @@ static void key(struct kf_tags_out *o, const char *name)
 	kf_tags_out_str(o, "\": ");
 }
 
-static void number(struct kf_tags_out *o, const char *name, uint64_t n)
+static void format_json_number(struct kf_tags_out *o, const char *name,
+			       uint64_t n)
 {
 	key(o, name);
 	kf_tags_out_u64(o, n);
@@ -41,16 +42,16 @@ static void calls(struct kf_tags_out *o, const struct kf_stats_tag *t)
 {
 	uint64_t blocks = kf_stats_tag_blocks(t);
 
-	number(o, "nCallsTo_malloc", t->mallocs);
-	number(o, "nCallsTo_realloc", t->reallocs);
-	number(o, "nCallsTo_calloc", t->callocs);
-	number(o, "nCallsTo_aligned", t->aligned);
-	number(o, "nCallsTo_free", t->frees + t->remote_frees);
-	number(o, "nCallsTo_freeByOthers", t->remote_frees);
-	number(o, "nBlocksResized", t->resized);
-	number(o, "nBlocksInherited", t->inherited);
+	format_json_number(o, "nCallsTo_malloc", t->mallocs);
+	format_json_number(o, "nCallsTo_realloc", t->reallocs);
+	format_json_number(o, "nCallsTo_calloc", t->callocs);
+	format_json_number(o, "nCallsTo_aligned", t->aligned);
+	format_json_number(o, "nCallsTo_free", t->frees + t->remote_frees);
+	format_json_number(o, "nCallsTo_freeByOthers", t->remote_frees);
+	format_json_number(o, "nBlocksResized", t->resized);
+	format_json_number(o, "nBlocksInherited", t->inherited);
 	/* others go on meanwhile: frees may be seen before their mallocs */
-	number(o, "nBlocksLive", (int64_t)blocks > 0 ? blocks : 0);
+	format_json_number(o, "nBlocksLive", (int64_t)blocks > 0 ? blocks : 0);
 }
 
 /* Longer names are shown up to here, so that two may look the same. */
@@ -96,23 +97,24 @@ static void open_entry(struct kf_tags_out *o, const struct kf_tags_view *v,
 		kf_tags_out_u64(o, entry);
 	}
 	kf_tags_out_str(o, "\": {");
-	number(o, "nBytesTotal", live);
-	number(o, "nBytesTotalAllocated", n->sum_allocated);
-	number(o, "nBytesTotalFreed", n->sum_freed);
-	number(o, "nBytesSelfAllocated", n->allocated);
-	number(o, "nBytesSelfFreed", n->freed);
-	number(o, "nBytesSelfFreedByOthers", t->remote_freed);
-	number(o, "nBytesSelfLive", kf_tags_live(n->allocated, n->freed));
-	number(o, "nBytesSelfPeak", t->peak);
-	number(o, "nTimesEntered", t->entered);
-	number(o, "nTimesEnteredAndExited", t->left);
+	format_json_number(o, "nBytesTotal", live);
+	format_json_number(o, "nBytesTotalAllocated", n->sum_allocated);
+	format_json_number(o, "nBytesTotalFreed", n->sum_freed);
+	format_json_number(o, "nBytesSelfAllocated", n->allocated);
+	format_json_number(o, "nBytesSelfFreed", n->freed);
+	format_json_number(o, "nBytesSelfFreedByOthers", t->remote_freed);
+	format_json_number(o, "nBytesSelfLive",
+			   kf_tags_live(n->allocated, n->freed));
+	format_json_number(o, "nBytesSelfPeak", t->peak);
+	format_json_number(o, "nTimesEntered", t->entered);
+	format_json_number(o, "nTimesEnteredAndExited", t->left);
 	key(o, "nWeightPercentage");
 	kf_tags_out_str(o, "\"");
 	kf_tags_out_share(
 		o, kf_tags_share(live, kf_tags_live(v->allocated, v->freed)));
 	kf_tags_out_str(o, "\", ");
 	calls(o, t);
-	number(o, "nPushFailuresHere", t->failed);
+	format_json_number(o, "nPushFailuresHere", t->failed);
 	kf_tags_out_str(o, "\"nestedScopes\": {");
 }
 
@@ -167,18 +169,18 @@ static void tree(struct kf_tags_out *o, const struct kf_tags_view *v,
 		failed += v->tag[at].failed;
 	}
 	tree_key(o, v, root);
-	number(o, "TID", t->tid > 0 ? (uint64_t)t->tid : 0);
+	format_json_number(o, "TID", t->tid > 0 ? (uint64_t)t->tid : 0);
 	string(o, "ThreadName", name.s);
 	key(o, "bThreadHasEnded");
 	kf_tags_out_str(o, t->state == KF_TAG_FOLDED ? "true, " : "false, ");
-	number(o, "nTreeLevels", levels);
-	number(o, "nTreeNodesInUse", nr);
-	number(o, "nMaxTreeNodes", v->max_nodes);
-	number(o, "nMaxTreeLevels", v->max_levels);
-	number(o, "nPushNodeFailures", failed);
+	format_json_number(o, "nTreeLevels", levels);
+	format_json_number(o, "nTreeNodesInUse", nr);
+	format_json_number(o, "nMaxTreeNodes", v->max_nodes);
+	format_json_number(o, "nMaxTreeLevels", v->max_levels);
+	format_json_number(o, "nPushNodeFailures", failed);
 	/* whoever frees a block is told its tag */
-	number(o, "nFreeTrackingFailed", 0);
-	number(o, "nVmSizeAtCreation", t->vm_size);
+	format_json_number(o, "nFreeTrackingFailed", 0);
+	format_json_number(o, "nVmSizeAtCreation", t->vm_size);
 	kf_tags_out_str(o, "\n");
 	scopes(o, v, root);
 	kf_tags_out_str(o, "},\n");
@@ -191,8 +193,9 @@ bool kf_tags_write_json(const struct kf_tags_view *v,
 
 	kf_tags_out_begin(&o, to);
 	kf_tags_out_str(&o, "{");
-	number(&o, "nSchemaVersion", KF_TAGS_SCHEMA);
-	number(&o, "PID", v->id->pid > 0 ? (uint64_t)v->id->pid : 0);
+	format_json_number(&o, "nSchemaVersion", KF_TAGS_SCHEMA);
+	format_json_number(&o, "PID",
+			   v->id->pid > 0 ? (uint64_t)v->id->pid : 0);
 	string(&o, "Program", v->id->name[0] ? v->id->name : v->id->comm);
 	string(&o, "Executable", v->id->exe);
 	kf_tags_out_str(&o, "\n");
@@ -201,10 +204,10 @@ bool kf_tags_write_json(const struct kf_tags_view *v,
 	for (uint32_t root = v->nr ? v->node[0].child : 0; root;
 	     root = v->node[root].next)
 		tree(&o, v, root);
-	number(&o, "nBytesAllocBeforeInit", v->untagged);
-	number(&o, "nBytesMallocTagSelfUsage", v->self_usage);
-	number(&o, "vmSizeNowBytes", v->vm_size);
-	number(&o, "vmRSSNowBytes", v->vm_rss);
+	format_json_number(&o, "nBytesAllocBeforeInit", v->untagged);
+	format_json_number(&o, "nBytesMallocTagSelfUsage", v->self_usage);
+	format_json_number(&o, "vmSizeNowBytes", v->vm_size);
+	format_json_number(&o, "vmRSSNowBytes", v->vm_rss);
 	key(&o, "nTotalNetTrackedBytes");
 	kf_tags_out_u64(&o, kf_tags_live(v->allocated, v->freed));
 	kf_tags_out_str(&o, "}\n");

@@ -16,7 +16,7 @@ void kf_tags_out_begin(struct kf_tags_out *o, const struct kf_tags_sink *to)
 	kf_text_init(&o->text, o->buf, sizeof(o->buf));
 }
 
-static void flush(struct kf_tags_out *o)
+static void format_out_flush(struct kf_tags_out *o)
 {
 	if (o->text.len && !o->failed)
 		o->failed = !o->to->write(o->to->arg, o->buf, o->text.len);
@@ -25,14 +25,14 @@ static void flush(struct kf_tags_out *o)
 
 bool kf_tags_out_end(struct kf_tags_out *o)
 {
-	flush(o);
+	format_out_flush(o);
 	return !o->failed;
 }
 
-static struct kf_text *room(struct kf_tags_out *o)
+static struct kf_text *format_out_room(struct kf_tags_out *o)
 {
 	if (o->text.size - o->text.len <= PIECE)
-		flush(o);
+		format_out_flush(o);
 	return &o->text;
 }
 
@@ -43,7 +43,7 @@ void kf_tags_out_str(struct kf_tags_out *o, const char *s)
 	while (left) {
 		size_t n = KF_MIN(left, (size_t)PIECE);
 
-		kf_text_strn(room(o), s, n);
+		kf_text_strn(format_out_room(o), s, n);
 		s += n;
 		left -= n;
 	}
@@ -52,12 +52,12 @@ void kf_tags_out_str(struct kf_tags_out *o, const char *s)
 void kf_tags_out_fill(struct kf_tags_out *o, char c, size_t nr)
 {
 	while (nr--)
-		kf_text_char(room(o), c);
+		kf_text_char(format_out_room(o), c);
 }
 
 void kf_tags_out_u64(struct kf_tags_out *o, uint64_t n)
 {
-	kf_text_u64(room(o), n);
+	kf_text_u64(format_out_room(o), n);
 }
 
 static void hex(struct kf_text *t, const char *before, unsigned char c)
@@ -88,7 +88,7 @@ static bool is_like_byte(const char *s)
 static void quote(struct kf_tags_out *o, const char *s, size_t len,
 		  uint32_t code, enum kf_tags_quote how)
 {
-	struct kf_text *t = room(o);
+	struct kf_text *t = format_out_room(o);
 
 	if (!len) {
 		hex(t, how == KF_QUOTE_LINE ? "\\x" : "\\\\x",
@@ -122,7 +122,7 @@ void kf_tags_out_quoted(struct kf_tags_out *o, const char *s,
 
 void kf_tags_out_share(struct kf_tags_out *o, unsigned int share)
 {
-	struct kf_text *t = room(o);
+	struct kf_text *t = format_out_room(o);
 
 	kf_text_u64(t, share / 100);
 	kf_text_char(t, '.');
@@ -135,7 +135,7 @@ void kf_tags_out_bytes(struct kf_tags_out *o, uint64_t bytes, size_t width)
 {
 	static const char *const units[] = {"",	  "Ki", "Mi", "Gi",
 					    "Ti", "Pi", "Ei"};
-	struct kf_text *t = room(o);
+	struct kf_text *t = format_out_room(o);
 	size_t start = t->len, u = 0;
 	uint64_t part = 0; /* in hundredths */
 
@@ -193,10 +193,10 @@ void kf_tags_out_time(struct kf_tags_out *o, uint64_t ns)
 {
 	uint64_t s = ns / 1000000000;
 
-	date(room(o), s / 86400);
-	two_digits(room(o), " @ ", s / 3600 % 24);
-	two_digits(room(o), ":", s / 60 % 60);
-	two_digits(room(o), ":", s % 60);
+	date(format_out_room(o), s / 86400);
+	two_digits(format_out_room(o), " @ ", s / 3600 % 24);
+	two_digits(format_out_room(o), ":", s / 60 % 60);
+	two_digits(format_out_room(o), ":", s % 60);
 	kf_tags_out_str(o, " UTC");
 }
 

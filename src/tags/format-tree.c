@@ -10,7 +10,7 @@
 #define SMALL_BYTES 1024
 #define MAX_INDENT 64 /* columns */
 
-static bool is_small(uint64_t live, unsigned int share)
+static bool format_tree_is_small(uint64_t live, unsigned int share)
 {
 	return live < SMALL_BYTES || share < SMALL_SHARE;
 }
@@ -76,8 +76,9 @@ static void owner(struct kf_tags_out *o, const struct kf_stats_tag *t)
 	}
 }
 
-static void line(struct kf_tags_out *o, const struct kf_tags_view *v,
-		 uint32_t entry, unsigned int share, unsigned int how)
+static void format_tree_line(struct kf_tags_out *o,
+			     const struct kf_tags_view *v, uint32_t entry,
+			     unsigned int share, unsigned int how)
 {
 	const struct kf_tags_node *n = &v->node[entry];
 	struct kf_tags_name name = kf_tags_name(v, entry);
@@ -109,8 +110,8 @@ bool kf_tags_write_tree(const struct kf_tags_view *v, unsigned int how,
 		unsigned int share = kf_tags_share(live, whole);
 
 		if (how & KF_TREE_SMALL || !n->parent ||
-		    !is_small(live, share)) {
-			line(&o, v, at, share, how);
+		    !format_tree_is_small(live, share)) {
+			format_tree_line(&o, v, at, share, how);
 			at = kf_tags_next(v, 0, at);
 		} else {
 			uint32_t end = kf_tags_skip(v, 0, at);

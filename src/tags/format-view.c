@@ -92,7 +92,8 @@ static bool goes_before(const struct kf_tags_view *v, uint32_t a, uint32_t b)
 	return x_live > y_live || (x_live == y_live && a < b);
 }
 
-static uint32_t merge(struct kf_tags_view *v, uint32_t a, uint32_t b)
+static uint32_t format_view_merge(struct kf_tags_view *v, uint32_t a,
+				  uint32_t b)
 {
 	uint32_t first = 0, *tail = &first;
 
@@ -119,18 +120,18 @@ static uint32_t sort(struct kf_tags_view *v, uint32_t list)
 		list = v->node[one].next;
 		v->node[one].next = 0;
 		for (; run[i]; i++) {
-			one = merge(v, run[i], one);
+			one = format_view_merge(v, run[i], one);
 			run[i] = 0;
 		}
 		run[i] = one;
 	}
 	for (unsigned int i = 0; i < KF_ARRAY_SIZE(run); i++)
-		sorted = merge(v, run[i], sorted);
+		sorted = format_view_merge(v, run[i], sorted);
 	return sorted;
 }
 
 /* An entry's sums are complete when the walk leaves it for good. */
-static void leave(struct kf_tags_view *v, uint32_t entry)
+static void format_view_leave(struct kf_tags_view *v, uint32_t entry)
 {
 	struct kf_tags_node *n = &v->node[entry];
 	struct kf_tags_node *up = &v->node[n->parent];
@@ -144,7 +145,7 @@ static void leave(struct kf_tags_view *v, uint32_t entry)
 	}
 }
 
-static void add_up(struct kf_tags_view *v)
+static void format_view_add_up(struct kf_tags_view *v)
 {
 	uint32_t at = 0;
 
@@ -152,10 +153,10 @@ static void add_up(struct kf_tags_view *v)
 		while (v->node[at].child)
 			at = v->node[at].child;
 		while (at && !v->node[at].next) {
-			leave(v, at);
+			format_view_leave(v, at);
 			at = v->node[at].parent;
 		}
-		leave(v, at);
+		format_view_leave(v, at);
 		if (!at)
 			return;
 		at = v->node[at].next;
@@ -174,7 +175,7 @@ void kf_tags_prepare(struct kf_tags_view *v)
 	/* roots hang on entry 0, which is no parent's child itself */
 	v->node[0].depth = NO_DEPTH;
 	link_entries(v);
-	add_up(v);
+	format_view_add_up(v);
 	v->allocated = v->node[0].sum_allocated;
 	v->freed = v->node[0].sum_freed;
 }

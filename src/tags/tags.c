@@ -15,7 +15,7 @@ struct kf_tag_self kf_tag_ended = {.at = &kf_tag_blank, .tree = KF_TAG_NO_TREE};
 __thread struct kf_tag_self *kf_tag_self
 	__attribute__((tls_model("initial-exec"))) = &kf_tag_nobody;
 
-static uint64_t hash_of(const char *name, size_t *len)
+static uint64_t tags_hash_of(const char *name, size_t *len)
 {
 	/* FNV-1a */
 	uint64_t hash = 0xcbf29ce484222325;
@@ -31,7 +31,7 @@ uint32_t kf_tags_find(uint32_t parent, const char *name)
 {
 	struct kf_tag_name n = {.text = name};
 
-	n.hash = hash_of(name, &n.len);
+	n.hash = tags_hash_of(name, &n.len);
 	return kf_tree_child(parent, &n);
 }
 

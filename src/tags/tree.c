@@ -69,7 +69,7 @@ static bool put_once(void *at, size_t size)
 }
 
 /* Untouched pages cost nothing: all that there can be is mapped at once. */
-static bool is_ready(void)
+static bool tree_is_ready(void)
 {
 	void *table = kf_stats_area_grow(KF_AREA_TAGS, CHUNK);
 
@@ -89,7 +89,7 @@ static bool is_ready(void)
 	return true;
 }
 
-static bool take_chunk(struct tree *tree)
+static bool tree_take_chunk(struct tree *tree)
 {
 	uint32_t at = __atomic_load_n(&kf_tags.nr, __ATOMIC_RELAXED);
 
@@ -107,7 +107,7 @@ static bool take_chunk(struct tree *tree)
 	return true;
 }
 
-static uint32_t take_entry(struct tree *tree)
+static uint32_t tree_take_entry(struct tree *tree)
 {
 	struct kf_tag_node *node = tree->free;
 
@@ -115,7 +115,7 @@ static uint32_t take_entry(struct tree *tree)
 		tree->free = node->recent;
 		return node->entry;
 	}
-	if (!tree->left && !take_chunk(tree))
+	if (!tree->left && !tree_take_chunk(tree))
 		return 0;
 	tree->left--;
 	return tree->at++;
@@ -127,11 +127,11 @@ static bool has_stacks(const struct kf_tag_name *name)
 	       kf_match(kf_tags.stacks, name->text, name->len);
 }
 
-static uint32_t make(uint32_t tree, uint32_t parent,
-		     const struct kf_tag_name *name, int32_t tid)
+static uint32_t tree_make(uint32_t tree, uint32_t parent,
+			  const struct kf_tag_name *name, int32_t tid)
 {
 	struct tree *t = &trees[tree];
-	uint32_t i = take_entry(t);
+	uint32_t i = tree_take_entry(t);
 	struct kf_tag_node *node = node_at(i);
 	struct kf_stats_tag *tag = kf_tags_at(i);
 	size_t len = KF_MIN(name->len, sizeof(node->name) - 1);
@@ -192,7 +192,8 @@ uint32_t kf_tree_child(uint32_t parent, const struct kf_tag_name *name)
 		i = node_at(i)->next;
 	if (!i && above->depth + 1U < kf_tags.limits.levels &&
 	    trees[above->tree].nr_nodes < kf_tags.limits.nodes)
-		i = make(above->tree, parent, name, kf_tags_at(parent)->tid);
+		i = tree_make(above->tree, parent, name,
+			      kf_tags_at(parent)->tid);
 	if (i)
 		above->recent = node_at(i)->quick && !node_at(i)->cut
 					? node_at(i)
@@ -259,7 +260,7 @@ static void add_counts(struct kf_stats_tag *to, struct kf_stats_tag *from)
  * Add a tree's counts to the common one, by path, and have its entries back.
  * What finds no room there is added to the node above.
  */
-static void fold(uint32_t tree, uint32_t into)
+static void tree_fold(uint32_t tree, uint32_t into)
 {
 	uint32_t i, next;
 
@@ -327,7 +328,7 @@ static uint32_t claim_new(uint32_t limit, const char *name)
 	return nr + 1;
 }
 
-static void let_go(uint32_t tree)
+static void tree_let_go(uint32_t tree)
 {
 	/* pairs with the acquire of swap_state() */
 	__atomic_store_n(&trees[tree].state, TREE_IDLE, __ATOMIC_RELEASE);
@@ -354,7 +355,7 @@ static uint32_t claim_named(const char *name, int32_t tid)
 		/* It may have been another's between the two looks. */
 		if (!strcmp(trees[i].name, name))
 			return i;
-		let_go(i);
+		tree_let_go(i);
 	}
 	return 0;
 }
@@ -370,7 +371,7 @@ static bool ready_root(uint32_t tree, int32_t tid)
 		label(tree, tid);
 		return true;
 	}
-	root = make(tree, 0, &name, tid);
+	root = tree_make(tree, 0, &name, tid);
 	if (!root)
 		return false;
 	trees[tree].root = root;
@@ -387,7 +388,7 @@ static uint32_t claim_common(void)
 	if (!tree)
 		tree = claim_new(NR_TREES, ended);
 	if (tree && !ready_root(tree, 0)) {
-		let_go(tree);
+		tree_let_go(tree);
 		return 0;
 	}
 	return tree;
@@ -399,9 +400,9 @@ static bool fold_away(uint32_t tree)
 
 	if (!into)
 		return false;
-	fold(tree, into);
+	tree_fold(tree, into);
 	free_entries(tree);
-	let_go(into);
+	tree_let_go(into);
 	return true;
 }
 
@@ -417,7 +418,7 @@ static uint32_t claim_folded(const char *name)
 			set_name(i, name);
 			return i;
 		}
-		let_go(i);
+		tree_let_go(i);
 	}
 	return 0;
 }
@@ -428,7 +429,7 @@ uint32_t kf_tree_claim(void)
 	char name[KF_COMM_SIZE];
 	uint32_t tree;
 
-	if (!is_ready())
+	if (!tree_is_ready())
 		return 0;
 	kf_process_comm(name);
 	tree = claim_named(name, tid);
@@ -439,7 +440,7 @@ uint32_t kf_tree_claim(void)
 	if (!tree)
 		tree = claim_new(NR_TREES, name);
 	if (tree && !ready_root(tree, tid)) {
-		let_go(tree);
+		tree_let_go(tree);
 		return 0;
 	}
 	return tree;
@@ -458,7 +459,7 @@ struct kf_tag_self *kf_tree_self(uint32_t tree)
 void kf_tree_leave(uint32_t tree)
 {
 	label(tree, 0);
-	let_go(tree);
+	tree_let_go(tree);
 }
 
 void kf_tree_fork_child(uint32_t own, int32_t tid)

@@ -82,6 +82,8 @@ plant every_file_names_its_licence src/base/planted.c 'int a;\n'
 plant every_file_names_its_licence src/base/planted.c \
 	'/* SPDX-License-Identifier: GPL-3.0-only */\n'
 plant release_holds_every_file src/base/planted.c "$head"
+plant static_names_stand_once src/base/planted.c \
+	'static struct kf_slab *\nslab_carve(int a,\n\t   int b)\n{\n}\n'
 plant words_are_clean src/base/planted.c "/* TO""DO: all */\n"
 plant words_are_clean src/base/planted.c 'int a; \n'
 
