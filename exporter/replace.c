@@ -7,12 +7,13 @@
 
 #include "exporter/replace.h"
 
+#include "reader/place.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int write_all(int fd, const char *data, size_t len)
@@ -31,62 +32,78 @@ static int write_all(int fd, const char *data, size_t len)
 }
 
 /* The rename is durable only once the directory is. */
-static int sync_dir(const char *path)
+static int sync_dir(int dirfd)
 {
-	char *copy = strdup(path);
-	int fd, rc;
+	int rc = fsync(dirfd);
 
-	if (!copy)
-		return -1;
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	free(copy);
-	if (fd < 0)
-		return -1;
-	rc = fsync(fd);
 	/* some file systems cannot sync a directory: nothing more to do */
-	if (rc != 0 && errno == EINVAL)
-		rc = 0;
-	close(fd);
-	return rc;
+	return rc != 0 && errno == EINVAL ? 0 : rc;
 }
 
-int kf_file_replace(const char *path, mode_t mode, const char *data, size_t len)
+static int write_new(int dirfd, const char *name, mode_t mode, const char *data,
+		     size_t len)
 {
-	char beside[4096];
-	int fd, error, rc;
-	struct stat st;
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd, rc;
 
-	/* a device or a directory that somebody named stays what it is */
-	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
-	    !S_ISLNK(st.st_mode)) {
-		errno = EEXIST;
-		return -1;
-	}
-	if (snprintf(beside, sizeof(beside), "%s.new", path) >=
-	    (int)sizeof(beside)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
 	/* whatever bears the name is a crash's leftover */
-	unlink(beside);
-	fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	unlinkat(dirfd, name, 0);
+	fd = openat(dirfd, name, flags, mode);
 	if (fd < 0)
 		return -1;
 	rc = write_all(fd, data, len);
 	if (rc == 0)
 		rc = fsync(fd);
-	error = errno;
-	if (close(fd) != 0 && rc == 0) {
-		error = errno;
-		rc = -1;
+	if (rc != 0) {
+		int error = errno;
+
+		close(fd);
+		errno = error;
+		return -1;
 	}
-	if (rc == 0 && rename(beside, path) == 0)
-		return sync_dir(path);
-	if (rc == 0)
-		error = errno;
-	unlink(beside);
+	return close(fd);
+}
+
+static int replace(int dirfd, const char *name, mode_t mode, const char *data,
+		   size_t len)
+{
+	char beside[NAME_MAX + 1];
+	struct stat st;
+	int error;
+
+	/* a device or a directory that somebody named stays what it is */
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
+		errno = EEXIST;
+		return -1;
+	}
+	if (snprintf(beside, sizeof(beside), "%s.new", name) >=
+	    (int)sizeof(beside)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if (write_new(dirfd, beside, mode, data, len) == 0 &&
+	    renameat(dirfd, beside, dirfd, name) == 0)
+		return sync_dir(dirfd);
+	error = errno;
+	unlinkat(dirfd, beside, 0);
 	errno = error;
 	return -1;
+}
+
+int kf_file_replace(const char *path, mode_t mode, const char *data, size_t len)
+{
+	const char *name;
+	int dirfd = kf_place_of(path, &name);
+	int error, rc;
+
+	if (dirfd < 0)
+		return -1;
+	rc = replace(dirfd, name, mode, data, len);
+	error = errno;
+	close(dirfd);
+	errno = error;
+	return rc;
 }
 
 int kf_file_append(int fd, const char *data, size_t len)

@@ -1,146 +1,141 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Files of -o: made beside their place and moved there when they are complete.
+ * The directory is opened once, so nobody can lead what follows elsewhere.
  */
 #include "config.h"
 
 #include "cli/output.h"
 
+#include "reader/place.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-static int open_temp(const char *path, char **temp)
+#define NAME_TRIES 16
+
+static mode_t usual_mode(void)
 {
 	mode_t mask = umask(0);
-	int fd;
 
 	umask(mask);
-	*temp = kf_format("%s.XXXXXX", path);
-	fd = mkostemp(*temp, O_CLOEXEC);
+	return 0666 & ~mask;
+}
+
+/* A name beside the place that nobody can guess. */
+static int open_temp(struct kf_output *o)
+{
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	uint64_t random;
+	int fd = -1;
+
+	for (int i = 0; fd < 0 && i < NAME_TRIES; i++) {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return -1;
+		free(o->temp);
+		o->temp = kf_format("%s.%016llx", o->name,
+				    (unsigned long long)random);
+		fd = openat(o->dirfd, o->temp, flags, 0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
 	if (fd >= 0) {
-		fchmod(fd, 0666 & ~mask);
+		fchmod(fd, usual_mode());
 		return fd;
 	}
-	free(*temp);
-	*temp = NULL;
+	free(o->temp);
+	o->temp = NULL;
 	return -1;
 }
 
-/*
- * A link of another user, or one that another user could have put there a
- * moment ago, may lead to what is root's: it is replaced, and others are
- * followed.
+/* What a link of procfs leads to, as /dev/stdout does, is written to as it is.
  */
-
-/* Root's or ours, and nobody else exchanges what is in it. */
-static bool is_trusted(const struct stat *dir)
+static bool is_in_proc(int dirfd)
 {
-	return (!dir->st_uid || dir->st_uid == geteuid()) &&
-	       (dir->st_mode & S_ISVTX ||
-		!(dir->st_mode & (S_IWGRP | S_IWOTH)));
-}
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+	bool is;
 
-/* A place that is looked at and opened through its directory. */
-struct place {
-	int dirfd;
-	const char *name; /* within the path */
-	struct stat st;	  /* of what is there, a link as that */
-	bool follow;	  /* it is a link that is ours or root's for good */
-};
-
-/* Returns whether something is there; then @place is to be closed. */
-static bool look_at(struct place *place, const char *path)
-{
-	char *copy = kf_format("%s", path);
-	const char *slash = strrchr(path, '/');
-	struct stat dir;
-
-	place->name = slash ? slash + 1 : path;
-	place->dirfd = open(dirname(copy), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	free(copy);
-	if (place->dirfd < 0)
+	if (fd < 0)
 		return false;
-	if (fstat(place->dirfd, &dir) ||
-	    fstatat(place->dirfd, place->name, &place->st,
-		    AT_SYMLINK_NOFOLLOW)) {
-		close(place->dirfd);
-		return false;
-	}
-	place->follow = S_ISLNK(place->st.st_mode) && is_trusted(&dir) &&
-			(!place->st.st_uid || place->st.st_uid == geteuid());
-	return true;
+	is = !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+	close(fd);
+	return is;
 }
 
-char *kf_output_place(const char *path)
+static int open_link(struct kf_output *o)
 {
-	struct place place;
-	struct stat st;
-	char *real = NULL, *copy;
-
-	if (look_at(&place, path)) {
-		if (place.follow && !fstatat(place.dirfd, place.name, &st, 0) &&
-		    S_ISREG(st.st_mode))
-			real = realpath(path, NULL);
-		close(place.dirfd);
-	}
-	copy = kf_format("%s", real ? real : path);
-	free(real);
-	return copy;
+	if (!is_in_proc(o->dirfd))
+		return open_temp(o); /* another user's: replaced */
+	return openat(o->dirfd, o->name,
+		      O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
 }
 
-/*
- * What is there and no regular file, as a terminal or a pipe, is written to as
- * it is; -1 where there is none.
- */
-static int open_special(const char *path)
+/* A terminal, a pipe or a device stays what it is. */
+static int open_special(struct kf_output *o)
 {
-	const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
-	struct place place;
+	int fd = openat(o->dirfd, o->name,
+			O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
 	struct stat st;
-	int fd = -1;
 
-	if (!look_at(&place, path))
-		return -1;
-	st = place.st;
-	if (place.follow && fstatat(place.dirfd, place.name, &st, 0))
-		st.st_mode = S_IFREG;
-	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-		fd = openat(place.dirfd, place.name,
-			    flags | (place.follow ? 0 : O_NOFOLLOW));
-	close(place.dirfd);
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	errno = EEXIST;
+	return -1;
+}
+
+int kf_output_make(struct kf_output *o, const char *path)
+{
+	struct stat st;
+	int fd;
+
+	memset(o, 0, sizeof(*o));
+	o->path = kf_format("%s", path);
+	o->dirfd = kf_place_to_write(path, &o->name);
+	if (o->dirfd < 0)
+		fd = -1;
+	else if (fstatat(o->dirfd, o->name, &st, AT_SYMLINK_NOFOLLOW) ||
+		 S_ISREG(st.st_mode))
+		fd = open_temp(o);
+	else
+		fd = S_ISLNK(st.st_mode) ? open_link(o) : open_special(o);
+	if (fd < 0)
+		kf_error("%s: %s", path,
+			 errno == ELOOP ? "another user's symbolic link is on "
+					  "the way"
+					: strerror(errno));
 	return fd;
 }
 
-int kf_output_make(const char *path, char **temp)
+int kf_output_show(struct kf_output *o)
 {
-	struct stat st;
-	int fd = open_special(path);
+	int rc = o->temp ? renameat(o->dirfd, o->temp, o->dirfd, o->name) : 0;
 
-	*temp = NULL;
-	if (fd >= 0 && !fstat(fd, &st) && !S_ISREG(st.st_mode))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	/* A device that may not be written to stays what it is. */
-	if (!lstat(path, &st) && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
-		errno = S_ISDIR(st.st_mode) ? EISDIR : EACCES;
-		return -1;
+	if (!rc) {
+		free(o->temp);
+		o->temp = NULL;
 	}
-	return open_temp(path, temp);
+	return rc;
 }
 
-static int open_failed(struct kf_output *o)
+void kf_output_release(struct kf_output *o)
 {
-	kf_error("%s: %s", o->path, strerror(errno));
+	if (o->temp)
+		unlinkat(o->dirfd, o->temp, 0);
+	if (o->name)
+		close(o->dirfd);
 	free(o->temp);
+	free(o->name);
 	free(o->path);
 	memset(o, 0, sizeof(*o));
-	return -1;
 }
 
 int kf_output_open(struct kf_output *o, const char *path)
@@ -152,10 +147,11 @@ int kf_output_open(struct kf_output *o, const char *path)
 		o->file = stdout;
 		return 0;
 	}
-	o->path = kf_output_place(path);
-	fd = kf_output_make(path, &o->temp);
-	if (fd < 0)
-		return open_failed(o);
+	fd = kf_output_make(o, path);
+	if (fd < 0) {
+		kf_output_release(o);
+		return -1;
+	}
 	o->file = fdopen(fd, "w");
 	if (!o->file) {
 		kf_error("out of memory");
@@ -170,15 +166,11 @@ int kf_output_close(struct kf_output *o, bool good)
 
 	if (o->path && fclose(o->file))
 		rc = -1;
-	if (!rc && good && o->temp)
-		rc = rename(o->temp, o->path);
+	if (!rc && good)
+		rc = kf_output_show(o);
 	if (rc)
 		kf_error("%s: %s", o->path ? o->path : "stdout",
 			 strerror(errno));
-	if (o->temp && (rc || !good))
-		unlink(o->temp);
-	free(o->temp);
-	free(o->path);
-	memset(o, 0, sizeof(*o));
+	kf_output_release(o);
 	return rc;
 }

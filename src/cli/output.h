@@ -12,34 +12,44 @@
 
 /* A file that is complete or not there at all. */
 struct kf_output {
-	FILE *file;
-	char *path; /* NULL: stdout */
-	char *temp; /* NULL: written in its place */
+	FILE *file; /* of kf_output_open() */
+	char *path; /* as named; NULL: stdout */
+	char *name; /* in the directory */
+	char *temp; /* in the directory; NULL: the file is in its place */
+	int dirfd;  /* if @name */
 };
 
 /**
- * kf_output_place() - where a file is to be written
- * @path:	as it was named
+ * kf_output_make() - open a file for writing
+ * @o:		out; to be released, also after a failure
+ * @path:	where
  *
- * Context: one thread; the command has no other.
- * Return: the regular file that a link of ours or of root's leads to, where
- *	   nobody else could have put the link there; else @path. To free().
+ * A regular file is written under another name until kf_output_show(). Anything
+ * else, as a terminal, a pipe or what /dev/stdout leads to, is written in its
+ * place. A link of another user is replaced where it is the last name of @path,
+ * and refused among the directories.
+ *
+ * Context: any thread.
+ * Return: a descriptor, or -1 after a message.
  */
-char *kf_output_place(const char *path);
+int kf_output_make(struct kf_output *o, const char *path);
 
 /**
- * kf_output_make() - open what a file is written to
- * @path:	where, of kf_output_place()
- * @temp:	out: the name beside @path that rename(2) is to move there, to
- *		free(); NULL where @path is no regular file and is written to
- *		as it is
+ * kf_output_show() - move a file to its place
+ * @o:		the file
  *
- * A link that another user made or could exchange is replaced, never followed.
- *
- * Context: one thread; the command has no other.
- * Return: a descriptor, or -1 with errno.
+ * Context: any thread.
+ * Return: 0, or -1 with errno.
  */
-int kf_output_make(const char *path, char **temp);
+int kf_output_show(struct kf_output *o);
+
+/**
+ * kf_output_release() - free what belongs to a file
+ * @o:		the file; what was not moved to its place is deleted
+ *
+ * Context: any thread.
+ */
+void kf_output_release(struct kf_output *o);
 
 /**
  * kf_output_open() - begin a file

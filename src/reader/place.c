@@ -52,29 +52,36 @@ static bool is_ours(const struct stat *st)
 }
 
 /*
- * Whether nobody but root and the caller can have put a link there. The owner
- * of the link does not say it alone: where hard links are not protected, anyone
- * can give root's link a name in a directory that anyone can write.
+ * Whether a link is root's or the caller's. For root the owner does not say it
+ * alone: where hard links are not protected, anyone can give root's link a name
+ * in a directory that anyone can write.
  */
 static bool is_trusted(const struct way *w, const struct stat *link)
 {
 	struct stat dir;
 
-	return is_ours(link) && !fstat(w->fd, &dir) && is_ours(&dir) &&
+	if (!is_ours(link) || geteuid())
+		return is_ours(link);
+	return !fstat(w->fd, &dir) && is_ours(&dir) &&
 	       !(dir.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-static int follow_text(struct way *w, int link)
+static bool is_in_proc(const struct way *w)
 {
-	char text[PATH_MAX];
-	ssize_t n = readlinkat(link, "", text, sizeof(text) - 1);
+	struct statfs fs;
+
+	return !fstatfs(w->fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Reads where a link leads; an absolute one begins at the root. */
+static int read_link(struct way *w, int link, char text[PATH_MAX])
+{
+	ssize_t n = readlinkat(link, "", text, PATH_MAX - 1);
 
 	if (n < 0)
 		return -1;
 	text[n] = '\0';
-	if (text[0] == '/' && start(w, text))
-		return -1;
-	return walk(w, text);
+	return text[0] == '/' ? start(w, text) : 0;
 }
 
 /* Nobody makes links in procfs, and their text is not where they lead. */
@@ -92,15 +99,15 @@ static int follow_proc(struct way *w, const char *name)
 static int follow(struct way *w, const char *name, int link,
 		  const struct stat *st)
 {
-	struct statfs fs;
+	char text[PATH_MAX];
 
-	if (!fstatfs(w->fd, &fs) && fs.f_type == PROC_SUPER_MAGIC)
+	if (is_in_proc(w))
 		return follow_proc(w, name);
 	if (w->elsewhere || ++w->links > MAX_LINKS || !is_trusted(w, st)) {
 		errno = ELOOP;
 		return -1;
 	}
-	return follow_text(w, link);
+	return read_link(w, link, text) ? -1 : walk(w, text);
 }
 
 static int step(struct way *w, const char *name)
@@ -210,6 +217,70 @@ int kf_place_of(const char *path, const char **name)
 	fd = kf_place_open(dir);
 	free(dir);
 	return fd;
+}
+
+/* Returns 1 if @name is a link to follow, with its text; 0 if not; -1. */
+static int next_text(struct way *w, const char *name, char text[PATH_MAX])
+{
+	int fd = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int rc = 0;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (!fstat(fd, &st) && S_ISLNK(st.st_mode) && !w->elsewhere &&
+	    !is_in_proc(w) && is_trusted(w, &st)) {
+		errno = ELOOP;
+		rc = ++w->links > MAX_LINKS || read_link(w, fd, text) ? -1 : 1;
+	}
+	close(fd);
+	return rc;
+}
+
+/* Goes to the directory of @path, which becomes the name of the file in it. */
+static int walk_to_file(struct way *w, char path[PATH_MAX])
+{
+	int rc;
+
+	do {
+		char *slash = strrchr(path, '/');
+		char *name = slash ? slash + 1 : path;
+
+		if (slash)
+			*slash = '\0';
+		if (slash && walk(w, path))
+			return -1;
+		memmove(path, name, strlen(name) + 1);
+		if (!*path || !strcmp(path, ".") || !strcmp(path, "..")) {
+			errno = EISDIR;
+			return -1;
+		}
+		rc = next_text(w, path, path);
+	} while (rc > 0);
+	return rc;
+}
+
+int kf_place_to_write(const char *path, char **name)
+{
+	struct way w = {.fd = -1};
+	char text[PATH_MAX];
+	int error;
+
+	*name = NULL;
+	if (strlen(path) >= sizeof(text)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(text, path, strlen(path) + 1);
+	if (!start(&w, text) && !walk_to_file(&w, text))
+		*name = strdup(text);
+	if (*name)
+		return w.fd;
+	error = errno;
+	if (w.fd >= 0)
+		close(w.fd);
+	errno = error;
+	return -1;
 }
 
 bool kf_place_refused(int error)

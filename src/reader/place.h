@@ -5,10 +5,11 @@
  *
  * Promises: a directory is opened once, name by name, and what is done in it
  * is done by its descriptor, so nobody can put another one in its place
- * meanwhile. A symbolic link on the way is followed only where nobody but root
- * and the caller can have made it. /tmp/konfiscator-stats-UID and
- * /run/user/UID/konfiscator are opened only where they belong to that user,
- * root or the caller. A file is deleted only if it is the one that was read.
+ * meanwhile. A symbolic link on the way is followed only if it is root's or the
+ * caller's; root follows none in a directory that others can write.
+ * /tmp/konfiscator-stats-UID and /run/user/UID/konfiscator are opened only
+ * where they belong to that user, root or the caller. A file is deleted only if
+ * it is the one that was read.
  */
 #ifndef KF_READER_PLACE_H
 #define KF_READER_PLACE_H
@@ -55,6 +56,21 @@ int kf_place_open(const char *path);
  * Return: as kf_place_open().
  */
 int kf_place_of(const char *path, const char **name);
+
+/**
+ * kf_place_to_write() - open the directory that a file is to be written in
+ * @path:	the file
+ * @name:	out: its name in the directory, to free(); NULL on failure
+ *
+ * Links of root and of the caller are followed, the last name of @path too. If
+ * @name is a link, it is another user's or one of procfs.
+ *
+ * Context: any thread; allocates.
+ * Return: a descriptor of the directory (O_PATH); -1 with errno: ELOOP where a
+ *link that others may have made is on the way, EISDIR where @path names no
+ *file, else as open().
+ */
+int kf_place_to_write(const char *path, char **name);
 
 /**
  * kf_place_refused() - whether a directory was not opened for safety

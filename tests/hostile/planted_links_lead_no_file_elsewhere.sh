@@ -60,6 +60,60 @@ cli report -o "$WORK/link.csv" "$WORK/rec"
 [ -h "$WORK/link.csv" ] || fail "root's own link was replaced"
 [ "$(cat "$mine/file")" != precious ] || fail "root's own link leads nowhere"
 
+# Nothing goes through another user's link among the directories, and nothing is
+# replaced or deleted there.
+mkdir -m 0700 "$mine/dir"
+# refused WHAT ARGUMENT...: as long as the directory is a link of the user's
+refused() {
+	what=$1
+	shift
+	! "$KF_CLI" "$@" >"$WORK/out" 2>&1 || fail "$what went through a link"
+	grep -q "symbolic link" "$WORK/out" ||
+		fail "$what says of the link: $(cat "$WORK/out")"
+	equal "root's file after $what" precious "$(cat "$mine/dir/$name")"
+	equal "root's files after $what" "$name" "$(ls -A "$mine/dir")"
+}
+for place in "$theirs" "$WORK/sticky" "$WORK/open"; do
+	ln -s "$mine/dir" "$place/dir"
+	chown -h "$user" "$place/dir"
+	for name in out.json out.profile rec; do
+		rm -f "$mine/dir"/*
+		echo precious >"$mine/dir/$name"
+		out=$place/dir/$name
+		case $name in
+		out.json)
+			refused report report -o "$out" "$WORK/rec"
+			refused tags tags -o "$out" "$WORK/tags"
+			;;
+		out.profile)
+			refused record record --sample=1K -o "$out" -- sh -c :
+			;;
+		rec)
+			refused run run --record="$out" -- sh -c :
+			;;
+		esac
+	done
+	rm "$place/dir"
+done
+# A link of root's own among them is followed.
+ln -s "$mine/dir" "$WORK/dir"
+cli report -o "$WORK/dir/own.csv" "$WORK/rec"
+[ -s "$mine/dir/own.csv" ] || fail "root's own link to a directory leads nowhere"
+rm "$WORK/dir"
+
+# A user follows links of his own where others can write.
+command -v setpriv >/dev/null || skip "setpriv is missing (util-linux)"
+mkdir "$WORK/own"
+chmod 0755 "$WORK"
+chmod 0644 "$WORK/rec"
+chown "$user" "$WORK/own"
+ln -s "$WORK/own" "$WORK/sticky/own"
+chown -h "$user" "$WORK/sticky/own"
+setpriv --reuid "$user" --clear-groups "$KF_CLI" report \
+	-o "$WORK/sticky/own/out.csv" "$WORK/rec" >"$WORK/out" 2>&1 ||
+	fail "a user's own link: $(cat "$WORK/out")"
+[ -s "$WORK/own/out.csv" ] || fail "a user's own link leads nowhere"
+
 # A device stays one, though nothing is recorded.
 mknod "$WORK/null" c 1 3 2>/dev/null || skip "no devices can be made here"
 "$KF_CLI" record -o "$WORK/null" -- /no/such/program >"$WORK/out" 2>&1 || :

@@ -53,7 +53,8 @@ struct recorder {
 	sigset_t old;
 	int fd; /* -1: nothing is written any more */
 	char *path;
-	char *temp;	/* the file, until there is something for it; or NULL */
+	struct kf_output
+		output; /* of -o: shown when there is something in it */
 	char *stats;	/* the stats file's name; NULL: not seen yet */
 	bool ordered;	/* it samples because we said so */
 	uint64_t mean;	/* that it had before; 0: none */
@@ -122,17 +123,8 @@ static struct kf_file *file_of(struct kf_files *files, const struct recorder *r)
 /* An earlier profile of this name is there until now. */
 static void show_file(struct recorder *r)
 {
-	if (!r->temp)
-		return;
-	if (rename(r->temp, r->path)) {
-		int error = errno;
-
-		unlink(r->temp);
-		errno = error;
+	if (r->fd >= 0 && kf_output_show(&r->output))
 		lose_file(r);
-	}
-	free(r->temp);
-	r->temp = NULL;
 }
 
 /* What was written is of a program that the process does not run any more. */
@@ -368,14 +360,13 @@ static int open_usual(const char *path)
 
 static int open_output(struct recorder *r)
 {
-	r->path = output ? kf_output_place(output)
+	r->path = output ? kf_format("%s", output)
 			 : kf_format("konfiscator.%d.profile", r->pid);
-	r->fd = output ? kf_output_make(r->path, &r->temp)
+	r->fd = output ? kf_output_make(&r->output, output)
 		       : open_usual(r->path);
-	if (r->fd >= 0)
-		return 0;
-	kf_error("record: %s: %s", r->path, strerror(errno));
-	return KF_EXIT_FAILED;
+	if (r->fd < 0 && !output)
+		kf_error("record: %s: %s", r->path, strerror(errno));
+	return r->fd >= 0 ? 0 : KF_EXIT_FAILED;
 }
 
 static void __attribute__((noreturn))
@@ -421,14 +412,14 @@ static int finish(struct recorder *r, int status)
 	if (r->stats && r->fd >= 0)
 		kf_note(r->cli, "record: %s: %llu looks at process %d", r->path,
 			(unsigned long long)r->looks, r->pid);
-	else if (r->temp || (r->fd >= 0 && !output))
-		unlink(r->temp ? r->temp : r->path);
+	else if (r->fd >= 0 && !output)
+		unlink(r->path);
 	if (r->fd >= 0)
 		close(r->fd);
 	kf_maker_release(&r->maker);
 	free(r->stats);
 	free(r->path);
-	free(r->temp);
+	kf_output_release(&r->output);
 	return status;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/order.h"
 #include "cli/program.h"
 #include "cli/commands/run.h"
+#include "reader/place.h"
 #include "record/layout.h"
 
 #include <ctype.h>
@@ -258,36 +259,6 @@ static bool is_recording(int dirfd, const char *name, struct stat *st)
 	return is;
 }
 
-/* Through its directory: the way there may be another one in a moment. */
-static void remove_recording(const char *path)
-{
-	char *copy = kf_format("%s", path);
-	int dirfd = open(dirname(copy), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	struct stat read, now;
-
-	free(copy);
-	if (dirfd < 0)
-		return;
-	if (is_recording(dirfd, name, &read) &&
-	    !fstatat(dirfd, name, &now, AT_SYMLINK_NOFOLLOW) &&
-	    now.st_dev == read.st_dev && now.st_ino == read.st_ino &&
-	    unlinkat(dirfd, name, 0))
-		kf_error("run: --record: %s: %s", path, strerror(errno));
-	close(dirfd);
-}
-
-static void set_record(const char *arg)
-{
-	char *pattern = kf_pattern_here(arg);
-
-	if (!strchr(arg, '%'))
-		remove_recording(arg);
-	kf_run_set("record", pattern);
-	free(pattern);
-}
-
 static int refuse(const char *id, const char *what)
 {
 	char *flag = kf_format("--%s", id);
@@ -297,6 +268,36 @@ static int refuse(const char *id, const char *what)
 	kf_error("run: %s: %s", flag, what);
 	free(flag);
 	return KF_EXIT_RUN_FAILED;
+}
+
+static int remove_recording(const char *path)
+{
+	const char *name;
+	int dirfd = kf_place_of(path, &name);
+	struct stat st;
+
+	if (dirfd < 0)
+		return errno == ELOOP
+			       ? refuse("record", "another user's symbolic "
+						  "link is on the way")
+			       : 0; /* the library says what is wrong */
+	if (is_recording(dirfd, name, &st) &&
+	    kf_place_delete(dirfd, name, st.st_dev, st.st_ino))
+		kf_error("run: --record: %s: %s", path, strerror(errno));
+	close(dirfd);
+	return 0;
+}
+
+static int set_record(const char *arg)
+{
+	char *pattern;
+
+	if (!strchr(arg, '%') && remove_recording(arg))
+		return KF_EXIT_RUN_FAILED;
+	pattern = kf_pattern_here(arg);
+	kf_run_set("record", pattern);
+	free(pattern);
+	return 0;
 }
 
 static int set_dir(const char *arg)
@@ -330,7 +331,7 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 	if (!strcmp(c->id, "dir"))
 		return set_dir(arg);
 	else if (!strcmp(c->id, "record"))
-		set_record(arg);
+		return set_record(arg);
 	else if (c->kind == ENGINE && strchr(arg, '/'))
 		set_path(c->id, arg);
 	else
