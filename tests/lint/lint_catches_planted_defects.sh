@@ -8,7 +8,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 origin=$top_srcdir
 
-# plant TEST FILE TEXT: append the text to the file of a fresh copy, run TEST
+# plant TEST FILE TEXT [MODE [LAYERS]]: append the text to the file of a fresh
+# copy, run TEST
 # there, and complain unless it fails and names the file.
 plant()
 {
@@ -21,6 +22,10 @@ plant()
 	if [ -n "${4:-}" ]; then
 		chmod +x "$work/tree/$2"
 	fi
+	for layer in ${5:-}; do
+		printf 'void *f(void)\n{\n\treturn malloc(1);\n}\n' \
+			>"$work/tree/src/$layer/layer.c"
+	done
 	(
 		export top_srcdir="$work/tree"
 		if [ "$1" = release_holds_every_file ]; then
@@ -73,6 +78,16 @@ plant banned_functions_are_not_called src/sys/planted.c \
 	'/* malloc( */\nint f(void)\n{\n\treturn snprintf(0, 0, "");\n}\n'
 plant banned_functions_are_not_called src/core/planted.c \
 	'int f(void)\n{\n\tx->malloc(1);\n\treturn *(int *)malloc (1);\n}\n'
+# One more in each layer: the same run has to name them all.
+layers="base stats record sample tags pages heap engines mode"
+plant banned_functions_are_not_called src/heap/planted.c \
+	'void *f(void)\n{\n\treturn dlsym(0, "malloc");\n}\n' '' "$layers"
+for dir in $layers; do
+	grep -q "src/$dir/layer.c:.*malloc() is banned" "$work/out" ||
+		complain "banned_functions_are_not_called passed src/$dir by"
+done
+plant banned_functions_are_not_called tests/lint/banned.txt \
+	'in src/attic\n  gone: free\n'
 plant foreign_text_is_made_printable src/cli/planted.c \
 	'void f(void)\n{\n\tprintf("%%s, %%s\\n", "a",\n\t       f->snap.id.comm);\n}\n'
 plant foreign_text_is_made_printable exporter/planted.c \
