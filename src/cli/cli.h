@@ -97,7 +97,6 @@ struct kf_command {
 /**
  * kf_commands() - all commands, in the order of the help
  *
- * Context: one thread; the command has no other.
  * Return: an array that ends with NULL.
  */
 const struct kf_command *const *kf_commands(void);
@@ -111,7 +110,6 @@ const struct kf_command *const *kf_commands(void);
  *
  * Prints help or version where asked for, and errors.
  *
- * Context: one thread; the command has no other.
  * Return: index of the first argument that is no option, or -1 to exit.
  */
 int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status);
@@ -122,7 +120,6 @@ int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status);
  * @key:	its letter
  * @arg:	its argument
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_select_option(struct kf_select *sel, int key, const char *arg);
@@ -131,8 +128,6 @@ int kf_select_option(struct kf_select *sel, int key, const char *arg);
  * kf_select_pid() - have a command be about one process
  * @sel:	what is selected
  * @pid:	the process
- *
- * Context: one thread; the command has no other.
  */
 void kf_select_pid(struct kf_select *sel, int32_t pid);
 
@@ -140,7 +135,6 @@ void kf_select_pid(struct kf_select *sel, int32_t pid);
  * kf_select_any() - whether a selector other than -a was given
  * @sel:	the selectors
  *
- * Context: one thread; the command has no other.
  * Return: whether.
  */
 bool kf_select_any(const struct kf_select *sel);
@@ -149,7 +143,6 @@ bool kf_select_any(const struct kf_select *sel);
  * kf_select_hint() - why none of those that have ended may be there
  * @sel:	the selectors
  *
- * Context: as kf_select_any().
  * Return: words for the end of a line; "" where only the living were asked for.
  */
 const char *kf_select_hint(const struct kf_select *sel);
@@ -161,7 +154,6 @@ const char *kf_select_hint(const struct kf_select *sel);
  *
  * -a is left to the caller.
  *
- * Context: one thread; the command has no other.
  * Return: whether.
  */
 bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f);
@@ -171,8 +163,6 @@ bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f);
  * @all:	directories; NULL-terminated; or NULL
  *
  * Only of one that kf_place_open() refuses for safety.
- *
- * Context: any thread.
  */
 void kf_tell_refused(const char *const *all);
 
@@ -180,7 +170,6 @@ void kf_tell_refused(const char *const *all);
  * kf_cli_check_dir() - whether a directory that --dir names is one
  * @path:	the directory
  *
- * Context: one thread; the command has no other.
  * Return: 0, or -1 after a message.
  */
 int kf_cli_check_dir(const char *path);
@@ -192,7 +181,6 @@ int kf_cli_check_dir(const char *path);
  * @part:	what that is; NULL: all
  * @files:	out: the files
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_cli_find(const struct kf_cli *cli, struct kf_files *files);
@@ -205,8 +193,6 @@ int kf_cli_find_part(const struct kf_cli *cli, const char *part,
  * @...:	what @fmt asks for
  *
  * Control bytes of the whole line are escaped.
- *
- * Context: one thread; the command has no other.
  */
 void __kf_printf(1, 2) kf_error(const char *fmt, ...);
 
@@ -215,8 +201,6 @@ void __kf_printf(1, 2) kf_error(const char *fmt, ...);
  * @cli:	the command line
  * @fmt:	printf's
  * @...:	what @fmt asks for
- *
- * Context: one thread; the command has no other.
  */
 void __kf_printf(2, 3) kf_note(const struct kf_cli *cli, const char *fmt, ...);
 
@@ -226,7 +210,6 @@ void __kf_printf(2, 3) kf_note(const struct kf_cli *cli, const char *fmt, ...);
  * @arg:	the argument
  * @seconds:	out
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_take_seconds(const char *option, const char *arg, double *seconds);
@@ -236,7 +219,6 @@ int kf_take_seconds(const char *option, const char *arg, double *seconds);
  * @nr:		number of things
  * @size:	bytes of each
  *
- * Context: one thread; the command has no other.
  * Return: the memory; ends the program with status 1 where there is none.
  */
 void *kf_alloc(size_t nr, size_t size);
@@ -246,7 +228,6 @@ void *kf_alloc(size_t nr, size_t size);
  * @fmt:	printf's
  * @...:	what @fmt asks for
  *
- * Context: one thread; the command has no other.
  * Return: memory to free(); ends the program where there is none.
  */
 char *__kf_printf(1, 2) kf_format(const char *fmt, ...);
@@ -259,8 +240,7 @@ struct kf_map;
  * @key:	of the entry, not 0
  * @is_new:	out: whether it was made now
  *
- * Context: one thread. Where there is no memory the command ends.
- * Return: the entry.
+ * Return: the entry; ends the program with status 1 where there is no memory.
  */
 void *kf_entry(struct kf_map *map, uint64_t key, bool *is_new);
 

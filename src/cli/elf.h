@@ -29,7 +29,6 @@ enum kf_elf_result {
  * @path:	the file
  * @elf:	out
  *
- * Context: one thread; the command has no other.
  * Return: whether it is one.
  */
 enum kf_elf_result kf_elf_read(const char *path, struct kf_elf *elf);

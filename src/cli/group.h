@@ -43,7 +43,6 @@ struct kf_look {
  * @look:	out
  * @cli:	where
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_look_take(struct kf_look *look, const struct kf_cli *cli);
@@ -55,7 +54,6 @@ int kf_look_take(struct kf_look *look, const struct kf_cli *cli);
  * @before:	the same file in an earlier look, or NULL
  * @then:	that look, or NULL
  *
- * Context: one thread; the command has no other.
  * Return: seconds since that look, or since the file was made; more than 0.
  */
 double kf_look_seconds(const struct kf_look *now, const struct kf_file *f,
@@ -67,7 +65,6 @@ double kf_look_seconds(const struct kf_look *now, const struct kf_file *f,
  * @look:	the other look, or NULL
  * @f:		the file
  *
- * Context: one thread; the command has no other.
  * Return: the file there, or NULL.
  */
 const struct kf_file *kf_look_same(const struct kf_look *look,
@@ -78,7 +75,6 @@ const struct kf_file *kf_look_same(const struct kf_look *look,
  * @cli:	selectors
  * @f:		the file
  *
- * Context: one thread; the command has no other.
  * Return: whether: a good file that is selected and, without -a, alive.
  */
 bool kf_look_wants(const struct kf_cli *cli, const struct kf_file *f);
@@ -90,8 +86,6 @@ bool kf_look_wants(const struct kf_cli *cli, const struct kf_file *f);
  * @now:	the look; outlives @g
  * @then:	an earlier one for rates, or NULL: since the processes began
  * @by_container: one group a container, whatever its processes are called
- *
- * Context: one thread; the command has no other.
  */
 void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
 		    const struct kf_look *now, const struct kf_look *then,
@@ -100,8 +94,6 @@ void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
 /**
  * kf_groups_release() - free what groups hold
  * @g:		the groups
- *
- * Context: one thread; the command has no other.
  */
 void kf_groups_release(struct kf_groups *g);
 
@@ -111,7 +103,6 @@ void kf_groups_release(struct kf_groups *g);
  * @group:	one of them
  * @name:	the counter
  *
- * Context: one thread; the command has no other.
  * Return: its value, 0 where no file describes it.
  */
 uint64_t kf_groups_value(const struct kf_groups *g,
@@ -120,8 +111,6 @@ uint64_t kf_groups_value(const struct kf_groups *g,
 /**
  * kf_groups_prom() - print groups in Prometheus' text format
  * @g:		the groups
- *
- * Context: one thread; the command has no other.
  */
 void kf_groups_prom(const struct kf_groups *g);
 

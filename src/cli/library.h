@@ -14,7 +14,6 @@
  * $KONFISCATOR_LIBRARY (its directory for other names), the build tree when
  * the command runs from there, else where it was installed.
  *
- * Context: one thread; the command has no other.
  * Return: the path, to free(); NULL after a message where there is none.
  */
 char *kf_library_find(const char *name);
@@ -24,7 +23,6 @@ char *kf_library_find(const char *name);
  * @name:	its file
  * @tried:	out: the path that was tried, to free()
  *
- * Context: one thread; the command has no other.
  * Return: the path, to free(); NULL with errno.
  */
 char *kf_library_look(const char *name, char **tried);
@@ -38,7 +36,6 @@ char *kf_library_look(const char *name, char **tried);
  * directory of the user's own in $TMPDIR or /tmp. It stays, since children of
  * the program need it as long as they run, and is used again the next time.
  *
- * Context: one thread; the command has no other.
  * Return: the path, to free(); NULL after a message where no link can be made.
  */
 char *kf_library_safe(const char *path);
@@ -47,7 +44,6 @@ char *kf_library_safe(const char *path);
  * kf_library_preload() - put the library into LD_PRELOAD, before what is there
  * @path:	a safe path
  *
- * Context: one thread; the command has no other.
  * Return: 0, or -1 with errno.
  */
 int kf_library_preload(const char *path);
@@ -55,7 +51,6 @@ int kf_library_preload(const char *path);
 /**
  * kf_build_tree() - the build tree that the command runs from
  *
- * Context: one thread; the command has no other.
  * Return: its path, to free(); NULL where the command is installed.
  */
 char *kf_build_tree(void);

@@ -20,7 +20,6 @@ struct kf_one {
  * @path:	the file, or NULL: the process that the selectors mean
  * @one:	out: the file; kf_one_release() it where 0 is returned
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_one_find(const struct kf_cli *cli, const char *path, struct kf_one *one);
@@ -28,8 +27,6 @@ int kf_one_find(const struct kf_cli *cli, const char *path, struct kf_one *one);
 /**
  * kf_one_release() - free what kf_one_find() gave
  * @one:	it
- *
- * Context: one thread; the command has no other.
  */
 void kf_one_release(struct kf_one *one);
 
@@ -39,7 +36,6 @@ void kf_one_release(struct kf_one *one);
  * @path:	the file
  * @s:		what was read; its result is not KF_READ_OK
  *
- * Context: one thread; the command has no other.
  * Return: the exit status.
  */
 int kf_refuse_file(const char *name, const char *path,

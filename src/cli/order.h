@@ -37,7 +37,6 @@ struct kf_answer {
  * itself, and be its end; a filter from before the program began, as a
  * container's, does not count.
  *
- * Context: one thread; the command has no other.
  * Return: what became of it.
  */
 enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
@@ -48,7 +47,6 @@ enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
  * kf_pattern_here() - a recording's name, as it is meant here
  * @pattern:	the name; may hold %p
  *
- * Context: one thread; the command has no other.
  * Return: an absolute path, to free().
  */
 char *kf_pattern_here(const char *pattern);

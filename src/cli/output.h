@@ -29,7 +29,6 @@ struct kf_output {
  * place. A link of another user is replaced where it is the last name of @path,
  * and refused among the directories.
  *
- * Context: any thread.
  * Return: a descriptor, or -1 after a message.
  */
 int kf_output_make(struct kf_output *o, const char *path);
@@ -38,7 +37,6 @@ int kf_output_make(struct kf_output *o, const char *path);
  * kf_output_show() - move a file to its place
  * @o:		the file
  *
- * Context: any thread.
  * Return: 0, or -1 with errno.
  */
 int kf_output_show(struct kf_output *o);
@@ -46,8 +44,6 @@ int kf_output_show(struct kf_output *o);
 /**
  * kf_output_release() - free what belongs to a file
  * @o:		the file; what was not moved to its place is deleted
- *
- * Context: any thread.
  */
 void kf_output_release(struct kf_output *o);
 
@@ -57,7 +53,6 @@ void kf_output_release(struct kf_output *o);
  * @path:	where, or NULL or "-" for stdout; what is there and no regular
  *		file is written to as it is
  *
- * Context: one thread; the command has no other.
  * Return: 0, or -1 after a message.
  */
 int kf_output_open(struct kf_output *o, const char *path);
@@ -67,7 +62,6 @@ int kf_output_open(struct kf_output *o, const char *path);
  * @o:		the file
  * @good:	whether it is what it should be; else nothing is left of it
  *
- * Context: one thread; the command has no other.
  * Return: 0, or -1 after a message if it could not be written.
  */
 int kf_output_close(struct kf_output *o, bool good);
@@ -87,7 +81,6 @@ struct kf_painter {
  *
  * SIGPIPE is ignored from then on: its end is told by its status.
  *
- * Context: one thread; the command has no other.
  * Return: 0, or -1 after a message.
  */
 int kf_painter_start(struct kf_painter *p, int out);
@@ -96,7 +89,6 @@ int kf_painter_start(struct kf_painter *p, int out);
  * kf_painter_end() - close what it reads, and wait for its end
  * @p:		the program
  *
- * Context: one thread; the command has no other.
  * Return: 0, or -1 after a message.
  */
 int kf_painter_end(struct kf_painter *p);

@@ -14,7 +14,6 @@
  * kf_process_id() - the pid to show for a file
  * @f:		the file
  *
- * Context: one thread; the command has no other.
  * Return: the pid as /proc here has it where that is known, else as the
  *	   process saw itself.
  */
@@ -25,8 +24,6 @@ int32_t kf_process_id(const struct kf_file *f);
  * @f:		the file
  * @name:	out: KONFISCATOR_NAME if it had one, else its command name now,
  *		else the one it began with; not escaped
- *
- * Context: one thread; the command has no other.
  */
 void kf_process_name(const struct kf_file *f, char name[KF_PROCESS_NAME]);
 
@@ -34,8 +31,6 @@ void kf_process_name(const struct kf_file *f, char name[KF_PROCESS_NAME]);
  * kf_process_container() - the container of a file's process
  * @f:		the file
  * @id:		out: its id by the cgroup's name, or ""
- *
- * Context: one thread; the command has no other.
  */
 void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID]);
 
@@ -43,7 +38,6 @@ void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID]);
  * kf_process_resident() - how much memory a file's process has in all
  * @f:		the file
  *
- * Context: one thread; the command has no other.
  * Return: bytes, 0 where the process is not here.
  */
 uint64_t kf_process_resident(const struct kf_file *f);
@@ -52,7 +46,6 @@ uint64_t kf_process_resident(const struct kf_file *f);
  * kf_process_virtual() - how much address space a file's process has in use
  * @f:		the file
  *
- * Context: one thread; the command has no other.
  * Return: bytes, 0 where the process is not here.
  */
 uint64_t kf_process_virtual(const struct kf_file *f);

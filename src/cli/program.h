@@ -14,7 +14,6 @@
  * @status:	out where it returns NULL: 127 not found, 126 found and not
  *		executable
  *
- * Context: one thread; the command has no other.
  * Return: the path, to free(); NULL where there is none.
  */
 char *kf_program_find(const char *name, int *status);
@@ -24,7 +23,6 @@ char *kf_program_find(const char *name, int *status);
  * @path:	the program, or a script: then its interpreter is meant
  * @library:	the library, whose class and machine the program must have
  *
- * Context: one thread; the command has no other.
  * Return: the reason in a few words, to free(); NULL where it can be.
  */
 char *kf_program_refusal(const char *path, const char *library);

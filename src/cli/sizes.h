@@ -11,7 +11,6 @@
  * kf_size_empty() - free blocks in the slabs of a class
  * @c:		the class
  *
- * Context: any thread; pure.
  * Return: their bytes; 0 where the file does not know slabs.
  */
 uint64_t kf_size_empty(const struct kf_class_count *c);
@@ -21,7 +20,6 @@ uint64_t kf_size_empty(const struct kf_class_count *c);
  * @s:		the snapshot
  * @class:	the class, any number
  *
- * Context: any thread; pure.
  * Return: usable bytes.
  */
 uint64_t kf_size_live(const struct kf_snapshot *s, unsigned int class);

@@ -11,7 +11,6 @@
  * kf_state_name() - the state of a file in one word
  * @f:		the file
  *
- * Context: one thread; the command has no other.
  * Return: "alive", "dead", "execed", "unknown" or "bad" (it has no readable
  *	   snapshot).
  */
@@ -21,7 +20,6 @@ const char *kf_state_name(const struct kf_file *f);
  * kf_file_age_ns() - how long ago a file was made
  * @f:		the file
  *
- * Context: one thread; the command has no other.
  * Return: nanoseconds, 0 where the clock was set back.
  */
 uint64_t kf_file_age_ns(const struct kf_file *f);

@@ -51,8 +51,6 @@ struct kf_table {
  * @t:		the table
  * @columns:	its columns; they outlive it
  * @nr:		how many
- *
- * Context: one thread; the command has no other.
  */
 void kf_table_init(struct kf_table *t, const struct kf_column *columns,
 		   size_t nr);
@@ -61,7 +59,6 @@ void kf_table_init(struct kf_table *t, const struct kf_column *columns,
  * kf_table_row() - add a row of empty cells
  * @t:		the table
  *
- * Context: one thread; the command has no other.
  * Return: its first cell; valid until the next row is added.
  */
 struct kf_cell *kf_table_row(struct kf_table *t);
@@ -71,7 +68,6 @@ struct kf_cell *kf_table_row(struct kf_table *t);
  * @t:		the table
  * @name:	the head in small letters, up to the first other character
  *
- * Context: one thread; the command has no other.
  * Return: its index, or -1.
  */
 int kf_table_column(const struct kf_table *t, const char *name);
@@ -80,7 +76,6 @@ int kf_table_column(const struct kf_table *t, const char *name);
  * kf_table_column_names() - the names that kf_table_column() takes
  * @t:		the table
  *
- * Context: one thread; the command has no other.
  * Return: the names with commas between; free() it.
  */
 char *kf_table_column_names(const struct kf_table *t);
@@ -91,8 +86,6 @@ char *kf_table_column_names(const struct kf_table *t);
  * @column:	index of the column that decides
  *
  * Rows that are equal in it keep their order.
- *
- * Context: one thread; the command has no other.
  */
 void kf_table_sort(struct kf_table *t, int column);
 
@@ -100,8 +93,6 @@ void kf_table_sort(struct kf_table *t, int column);
  * kf_table_print() - print it on stdout
  * @t:		the table
  * @cli:	in which format, and how
- *
- * Context: one thread; the command has no other.
  */
 void kf_table_print(const struct kf_table *t, const struct kf_cli *cli);
 
@@ -109,7 +100,6 @@ void kf_table_print(const struct kf_table *t, const struct kf_cli *cli);
  * kf_table_json() - its rows, as they are printed in JSON
  * @t:		the table
  *
- * Context: one thread; the command has no other.
  * Return: an array of objects; json_decref() it.
  */
 json_t *kf_table_json(const struct kf_table *t);
@@ -125,7 +115,6 @@ json_t *kf_table_json(const struct kf_table *t);
  * @buf:	room for the text
  * @exact:	no rounding
  *
- * Context: one thread; the command has no other.
  * Return: the text, in @buf or in the table.
  */
 const char *kf_table_text(const struct kf_table *t, size_t row, size_t column,
@@ -135,7 +124,6 @@ const char *kf_table_text(const struct kf_table *t, size_t row, size_t column,
  * kf_text_width() - columns of a text on the screen
  * @text:	the text; what the locale cannot tell counts by the byte
  *
- * Context: one thread; the command has no other.
  * Return: how many.
  */
 int kf_text_width(const char *text);
@@ -145,7 +133,6 @@ int kf_text_width(const char *text);
  * @t:		the table
  * @cli:	how it is printed
  *
- * Context: one thread; the command has no other.
  * Return: as many as there are columns, 0 for those not shown; free() it.
  */
 int *kf_table_widths(const struct kf_table *t, const struct kf_cli *cli);
@@ -153,8 +140,6 @@ int *kf_table_widths(const struct kf_table *t, const struct kf_cli *cli);
 /**
  * kf_table_release() - free what a table holds
  * @t:		the table
- *
- * Context: one thread; the command has no other.
  */
 void kf_table_release(struct kf_table *t);
 
@@ -162,8 +147,6 @@ void kf_table_release(struct kf_table *t);
  * kf_cell_text() - give a text cell its text
  * @cell:	the cell
  * @text:	copied
- *
- * Context: one thread; the command has no other.
  */
 void kf_cell_text(struct kf_cell *cell, const char *text);
 

@@ -14,8 +14,6 @@
  * @cli:	selectors
  * @now:	the look
  * @then:	an earlier one for rates, or NULL: since the processes began
- *
- * Context: one thread; the command has no other.
  */
 void kf_thread_table(struct kf_table *t, const struct kf_cli *cli,
 		     const struct kf_look *now, const struct kf_look *then);

@@ -32,8 +32,6 @@ struct kf_blocks {
 /**
  * kf_blocks_init() - begin without a block
  * @b:		the blocks
- *
- * Context: one thread.
  */
 void kf_blocks_init(struct kf_blocks *b);
 
@@ -43,7 +41,6 @@ void kf_blocks_init(struct kf_blocks *b);
  * @block:	the block; its small fields are cut to their limits above
  * @old:	out: the block that had this address until now, if it returns 1
  *
- * Context: one thread; allocates.
  * Return: 0 if it is new, 1 if another was replaced, -1 when out of memory.
  */
 int kf_blocks_put(struct kf_blocks *b, const struct kf_block *block,
@@ -55,7 +52,6 @@ int kf_blocks_put(struct kf_blocks *b, const struct kf_block *block,
  * @address:	its address, not 0
  * @block:	out: the block
  *
- * Context: one thread.
  * Return: whether there was one.
  */
 bool kf_blocks_take(struct kf_blocks *b, uint64_t address,
@@ -66,8 +62,6 @@ bool kf_blocks_take(struct kf_blocks *b, uint64_t address,
  * @b:		the blocks; they must not change meanwhile
  * @see:	called with each
  * @arg:	for @see
- *
- * Context: one thread.
  */
 void kf_blocks_each(const struct kf_blocks *b,
 		    void (*see)(const struct kf_block *block, void *arg),
@@ -76,8 +70,6 @@ void kf_blocks_each(const struct kf_blocks *b,
 /**
  * kf_blocks_release() - free what the blocks hold
  * @b:		the blocks; harmless twice
- *
- * Context: one thread.
  */
 void kf_blocks_release(struct kf_blocks *b);
 

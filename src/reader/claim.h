@@ -26,7 +26,6 @@ enum kf_claim {
  * Root is also the root of the user namespace that the process is in. User ids
  * are compared as they are seen from here.
  *
- * Context: any thread.
  * Return: the claim; KF_CLAIM_NONE where the process is not to be seen.
  */
 enum kf_claim kf_claim_of(const struct kf_life_view *view, int32_t pid,
@@ -41,7 +40,6 @@ enum kf_claim kf_claim_of(const struct kf_life_view *view, int32_t pid,
  * For processes that cannot be asked any more. User ids of another container
  * are not compared, and the caller may have copies of others' files.
  *
- * Context: any thread.
  * Return: true where it does, and neither root nor the caller owns it.
  */
 bool kf_claim_lies(const struct kf_life_view *view,
@@ -64,7 +62,6 @@ struct kf_claim_verdicts {
  * the whole claim. Where files of several owners would live, those whose owner
  * has only a part are in conflict.
  *
- * Context: one thread; allocates.
  * Return: 0, or -1 when out of memory, or what was returned to it.
  */
 int kf_claims_settle(struct kf_files *files, const struct kf_claim_verdicts *v);

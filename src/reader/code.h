@@ -37,7 +37,6 @@ struct kf_codes {
  *
  * What is mapped now hides what lay there before.
  *
- * Context: any thread; allocates.
  * Return: false when out of memory; release @out whatever the result.
  */
 bool kf_codes_read(const char *procfs, int pid, const struct kf_snapshot *s,
@@ -48,7 +47,6 @@ bool kf_codes_read(const char *procfs, int pid, const struct kf_snapshot *s,
  * @codes:	the mappings
  * @address:	the address
  *
- * Context: any thread; pure.
  * Return: the mapping, or NULL.
  */
 const struct kf_code *kf_codes_find(const struct kf_codes *codes,
@@ -57,8 +55,6 @@ const struct kf_code *kf_codes_find(const struct kf_codes *codes,
 /**
  * kf_codes_release() - free what kf_codes_read() gave
  * @codes:	the mappings; harmless twice
- *
- * Context: any thread.
  */
 void kf_codes_release(struct kf_codes *codes);
 
@@ -66,7 +62,6 @@ void kf_codes_release(struct kf_codes *codes);
  * kf_code_name() - the last part of a mapping's path
  * @code:	the mapping
  *
- * Context: any thread; pure.
  * Return: the name, raw.
  */
 const char *kf_code_name(const struct kf_code *code);
@@ -80,7 +75,6 @@ const char *kf_code_name(const struct kf_code *code);
  * Only a file with the mapping's build id, where that is known; of a process
  * that has ended none otherwise.
  *
- * Context: any thread.
  * Return: a file descriptor to be closed, of a regular file; or -1.
  */
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code);
@@ -90,8 +84,6 @@ int kf_code_open(const char *procfs, int pid, const struct kf_code *code);
  * @procfs:	procfs' mount point
  * @pid:	the process, 0: it has ended
  * @code:	the mapping
- *
- * Context: any thread.
  */
 void kf_code_identify(const char *procfs, int pid, struct kf_code *code);
 
@@ -101,7 +93,6 @@ void kf_code_identify(const char *procfs, int pid, struct kf_code *code);
  * @id:		out
  * @room:	bytes at @id
  *
- * Context: any thread.
  * Return: bytes of it, 0 where there is none, or it has no room.
  */
 size_t kf_elf_build_id(int fd, uint8_t *id, size_t room);

@@ -35,7 +35,6 @@ struct kf_estimate {
  * The table has the variance of bytes; that of blocks is taken to be as large
  * in proportion, which is right where a stack's blocks are of one size.
  *
- * Context: any thread; pure.
  * Return: the estimate.
  */
 struct kf_estimate kf_estimate_stack(const struct kf_stats_stack *stack,
@@ -46,7 +45,6 @@ struct kf_estimate kf_estimate_stack(const struct kf_stats_stack *stack,
  *			samples were taken
  * @s:		a snapshot, of any tables
  *
- * Context: any thread; pure.
  * Return: the estimate; 0 where there were no samples.
  */
 struct kf_estimate kf_estimate_live(const struct kf_snapshot *s);
@@ -62,7 +60,6 @@ static inline struct kf_estimate kf_estimate_sum(struct kf_estimate a,
  * kf_estimate_error() - how far an estimate may be off
  * @e:		the estimate
  *
- * Context: any thread; pure.
  * Return: half the width of the interval that holds the truth in 95 of 100
  *	   cases; what is below 0 in it is impossible.
  */

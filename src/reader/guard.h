@@ -15,7 +15,7 @@
  * Of all that this thread calls, libraries included, but no other kind of
  * opening.
  *
- * Context: any thread, for itself; nests.
+ * Context: guards the calling thread only; calls nest.
  */
 void kf_guard_begin(void);
 

@@ -46,7 +46,6 @@ struct kf_history_stream {
  * @i:		the chunk, in the index
  * @head:	out: the head; @used never goes beyond the chunk or the file
  *
- * Context: one thread.
  * Return: 1, or 0: it was good before, and is in the file no more.
  */
 int kf_history_head(struct kf_history *h, uint64_t i,
@@ -57,7 +56,6 @@ int kf_history_head(struct kf_history *h, uint64_t i,
  * @h:		the recording
  * @s:		the stream; between two chunks
  *
- * Context: one thread.
  * Return: whether it has one.
  */
 bool kf_stream_ready(struct kf_history *h, struct kf_history_stream *s);
@@ -67,7 +65,6 @@ bool kf_stream_ready(struct kf_history *h, struct kf_history_stream *s);
  * @h:		the recording
  * @s:		the stream
  *
- * Context: one thread; allocates.
  * Return: 1, or 0 if the chunk has no more (see kf_stream_ready()), -1 with
  *	   errno.
  */
@@ -78,7 +75,6 @@ int kf_stream_fill(struct kf_history *h, struct kf_history_stream *s);
  * @h:		the recording
  * @s:		the stream
  *
- * Context: one thread; allocates.
  * Return: its index; KF_HISTORY_NO_THREAD when out of memory.
  */
 uint32_t kf_stream_thread(struct kf_history *h, struct kf_history_stream *s);
@@ -87,7 +83,6 @@ uint32_t kf_stream_thread(struct kf_history *h, struct kf_history_stream *s);
  * kf_merge_init() - put all streams on the heap
  * @h:		the recording
  *
- * Context: one thread; allocates.
  * Return: whether there was memory.
  */
 bool kf_merge_init(struct kf_history *h);

@@ -83,7 +83,6 @@ struct kf_history {
  * @path:	its file; anything but a regular file is KF_READ_FOREIGN
  * @h:		out: the recording; close it whatever the result
  *
- * Context: any thread; allocates.
  * Return: how it went; with KF_READ_ERROR errno tells.
  */
 enum kf_read_result kf_history_open(const char *path, struct kf_history *h);
@@ -94,7 +93,6 @@ enum kf_read_result kf_history_open(const char *path, struct kf_history *h);
  * @e:		out: the event; never one of a kind that this version does not
  *		know
  *
- * Context: one thread; allocates.
  * Return: 1, or 0 at the end, or -1 with errno.
  */
 int kf_history_next(struct kf_history *h, struct kf_history_event *e);
@@ -104,7 +102,6 @@ int kf_history_next(struct kf_history *h, struct kf_history_event *e);
  * @h:		the recording
  * @ticks:	the ticks
  *
- * Context: any thread.
  * Return: the ns.
  */
 uint64_t kf_history_ns(const struct kf_history *h, uint64_t ticks);
@@ -112,8 +109,6 @@ uint64_t kf_history_ns(const struct kf_history *h, uint64_t ticks);
 /**
  * kf_history_close() - let a recording go
  * @h:		the recording; harmless twice
- *
- * Context: one thread.
  */
 void kf_history_close(struct kf_history *h);
 

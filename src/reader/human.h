@@ -13,7 +13,6 @@
  * @size:	room in @buf
  * @bytes:	the number
  *
- * Context: one thread; the command has no other.
  * Return: @buf.
  */
 char *kf_human_bytes(char *buf, size_t size, uint64_t bytes);
@@ -24,7 +23,6 @@ char *kf_human_bytes(char *buf, size_t size, uint64_t bytes);
  * @size:	room in @buf
  * @n:		the number
  *
- * Context: one thread; the command has no other.
  * Return: @buf.
  */
 char *kf_human_count(char *buf, size_t size, double n);
@@ -35,7 +33,6 @@ char *kf_human_count(char *buf, size_t size, double n);
  * @size:	room in @buf
  * @seconds:	the span
  *
- * Context: one thread; the command has no other.
  * Return: @buf.
  */
 char *kf_human_age(char *buf, size_t size, uint64_t seconds);
@@ -46,7 +43,6 @@ char *kf_human_age(char *buf, size_t size, uint64_t seconds);
  * @size:	room in @buf
  * @seconds:	the span
  *
- * Context: one thread; the command has no other.
  * Return: @buf.
  */
 char *kf_human_seconds(char *buf, size_t size, double seconds);

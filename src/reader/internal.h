@@ -31,7 +31,6 @@ struct kf_source {
 /**
  * kf_clock_ns() - what time it is
  *
- * Context: any thread.
  * Return: nanoseconds of CLOCK_MONOTONIC.
  */
 uint64_t kf_clock_ns(void);
@@ -40,7 +39,6 @@ uint64_t kf_clock_ns(void);
  * kf_late() - whether there is no time left
  * @until_ns:	when it ends, as of kf_clock_ns(); 0: never
  *
- * Context: any thread.
  * Return: whether; errno is ETIME then.
  */
 bool kf_late(uint64_t until_ns);
@@ -51,7 +49,6 @@ bool kf_late(uint64_t until_ns);
  * @offset:	where it begins
  * @len:	its bytes
  *
- * Context: any thread; pure.
  * Return: the part, or NULL.
  */
 const char *kf_source_get(const struct kf_source *src, uint64_t offset,
@@ -60,8 +57,6 @@ const char *kf_source_get(const struct kf_source *src, uint64_t offset,
 /**
  * kf_totals_derive() - work out a snapshot's totals from its counters
  * @s:		the snapshot; counters, classes and large bytes are filled in
- *
- * Context: any thread; pure.
  */
 void kf_totals_derive(struct kf_snapshot *s);
 
@@ -72,7 +67,6 @@ void kf_totals_derive(struct kf_snapshot *s);
  * @len:	its bytes
  * @offset:	where it is
  *
- * Context: any thread.
  * Return: whether all of it was there and could be read.
  */
 bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset);
@@ -83,7 +77,6 @@ bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset);
  * @tables:	which
  * @s:		out: the tables
  *
- * Context: any thread; allocates.
  * Return: false with errno where it cannot be read.
  */
 bool kf_tables_read(const struct kf_source *src, unsigned int tables,
@@ -94,7 +87,6 @@ bool kf_tables_read(const struct kf_source *src, unsigned int tables,
  * @src:	the file, its header checked
  * @s:		out: the events
  *
- * Context: any thread; allocates.
  * Return: false with errno where it cannot be read.
  */
 bool kf_events_read(const struct kf_source *src, struct kf_snapshot *s);
@@ -248,8 +240,6 @@ void kf_desc_cache_release(struct kf_desc_cache *cache);
  * @id:		as it was read: on disk a string may fill its array
  *
  * A full one loses its last character.
- *
- * Context: any thread.
  */
 void kf_identity_end(struct kf_stats_identity *id);
 
@@ -279,16 +269,12 @@ struct kf_life_view {
  * kf_life_open() - get ready to look processes up
  * @view:	out: the view
  * @procfs:	where procfs is mounted
- *
- * Context: any thread.
  */
 void kf_life_open(struct kf_life_view *view, const char *procfs);
 
 /**
  * kf_life_close() - let a view go
  * @view:	the view
- *
- * Context: any thread.
  */
 void kf_life_close(struct kf_life_view *view);
 

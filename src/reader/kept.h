@@ -62,7 +62,6 @@ struct kf_kept {
  * @name:	its name there
  * @ino:	its inode, as the directory says
  *
- * Context: one thread; allocates.
  * Return: it, with nothing in it where the file is new; NULL when out of
  *	   memory.
  */
@@ -112,7 +111,6 @@ void kf_kept_close(struct kf_kept_file *k);
  * kf_kept_high() - move a descriptor out of the way of others
  * @fd:		the descriptor, closed whatever comes of it; or -1
  *
- * Context: any thread.
  * Return: the descriptor, KF_KEPT_LOWEST or above; -1 where there is none.
  */
 int kf_kept_high(int fd);
@@ -130,7 +128,6 @@ struct kf_statm {
  * @procfd:	its directory in procfs, or -1
  * @m:		out: all 0 where its memory has gone
  *
- * Context: any thread.
  * Return: whether that could be read.
  */
 bool kf_statm_read(int procfd, struct kf_statm *m);

@@ -38,7 +38,6 @@ struct kf_ledger {
  * @name:	a name in a directory
  * @uid:	out: the user it is for; may be NULL
  *
- * Context: any thread.
  * Return: true if so.
  */
 bool kf_ledger_is_name(const char *name, uint32_t *uid);
@@ -53,7 +52,6 @@ bool kf_ledger_is_name(const char *name, uint32_t *uid);
  * KF_READ_NOT_READY: it is being made, or folds came so often that there was no
  * moment between two: try again.
  *
- * Context: any thread; allocates.
  * Return: the same as @l->result.
  */
 enum kf_read_result kf_ledger_read(int dirfd, const char *name,
@@ -62,8 +60,6 @@ enum kf_read_result kf_ledger_read(int dirfd, const char *name,
 /**
  * kf_ledger_release() - free what a ledger holds
  * @l:		the ledger; harmless twice
- *
- * Context: any thread.
  */
 void kf_ledger_release(struct kf_ledger *l);
 
@@ -87,7 +83,6 @@ const struct kf_snapshot *kf_ledger_row(struct kf_ledger *l, unsigned int row);
  * @l:		a ledger that was read well
  * @id:		who wrote the stats file
  *
- * Context: any thread.
  * Return: the fold, or NULL.
  */
 const struct kf_ledger_fold *
@@ -102,7 +97,6 @@ kf_ledger_fold_of(const struct kf_ledger *l,
  *
  * For folds that are no longer among the last ones.
  *
- * Context: any thread.
  * Return: its number; 0, which is the row of all others, too.
  */
 unsigned int kf_ledger_row_of(const struct kf_ledger *l,
@@ -120,7 +114,6 @@ typedef int kf_ledger_visit_fn(void *ctx, const char *name);
  *
  * At most 65536 names are looked at. @dirfd stays as it is.
  *
- * Context: any thread; allocates.
  * Return: 0, or what @visit ended it with; -1 with errno where the directory
  *	   cannot be read.
  */

@@ -23,7 +23,6 @@ struct kf_map {
  * @m:		the map
  * @key:	its key, not 0
  *
- * Context: one thread.
  * Return: the entry, aligned to nothing, valid until the map is changed; or
  *	   NULL.
  */
@@ -34,7 +33,6 @@ void *kf_map_find(const struct kf_map *m, uint64_t key);
  * @m:		the map; all zero at first, but for its entry_size
  * @key:	its key, not 0
  *
- * Context: one thread; allocates.
  * Return: the entry as kf_map_find() gives it, all zero but for the key if it
  *	   is new; NULL when out of memory.
  */
@@ -44,8 +42,6 @@ void *kf_map_add(struct kf_map *m, uint64_t key);
  * kf_map_remove() - remove an entry
  * @m:		the map
  * @key:	its key, not 0; where there is none nothing is done
- *
- * Context: one thread.
  */
 void kf_map_remove(struct kf_map *m, uint64_t key);
 
@@ -54,8 +50,6 @@ void kf_map_remove(struct kf_map *m, uint64_t key);
  * @m:		the map; it must not change meanwhile
  * @see:	called with each
  * @arg:	for @see
- *
- * Context: one thread.
  */
 void kf_map_each(const struct kf_map *m,
 		 void (*see)(const void *entry, void *arg), void *arg);
@@ -63,8 +57,6 @@ void kf_map_each(const struct kf_map *m,
 /**
  * kf_map_release() - free what a map holds
  * @m:		the map; harmless twice, and it may be filled again
- *
- * Context: one thread.
  */
 void kf_map_release(struct kf_map *m);
 

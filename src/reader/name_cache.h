@@ -77,7 +77,6 @@ void kf_name_cache_free(struct kf_name_cache *c);
  * @key:	the file
  * @offset:	of the code in it, in bytes
  *
- * Context: any thread; allocates.
  * Return: the name, "" where the file was found to have none; free() it. NULL
  *	   where the file has to be asked.
  */
@@ -93,8 +92,6 @@ char *kf_name_cache_get(struct kf_name_cache *c, const struct kf_file_key *key,
  *
  * Lets go of the files that were not asked about for longest where there is no
  * room; keeps nothing when out of memory.
- *
- * Context: any thread.
  */
 void kf_name_cache_put(struct kf_name_cache *c, const struct kf_file_key *key,
 		       uint64_t offset, const char *text);

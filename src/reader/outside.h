@@ -33,7 +33,6 @@ typedef int kf_outside_dir(void *ctx, int fd, const char *name);
  *
  * In the caller's own mount namespace it is opened by the rules of place.h.
  *
- * Context: any thread; allocates.
  * Return: 0, or -1 where there is none, or it may not be opened.
  */
 int kf_outside_of(const char *procfs, int pid, unsigned int *hidden,
@@ -47,7 +46,6 @@ int kf_outside_of(const char *procfs, int pid, unsigned int *hidden,
  *		"mnt:[INODE]/PATH" is the same as long as the namespace is
  * @ctx:	handed on
  *
- * Context: any thread; allocates.
  * Return: 0, or what @dir gave, or -1 when out of memory.
  */
 int kf_outside_find(const char *procfs, unsigned int *hidden,

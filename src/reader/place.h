@@ -40,7 +40,6 @@ struct kf_places {
  * A link of procfs that stands for a directory (/proc/PID/root) is followed
  * too; below it no other link is, as its text is meant for another root.
  *
- * Context: any thread.
  * Return: a descriptor to read it by; -1 with errno: ELOOP where a link that
  *	   others may have made is on the way, EPERM where the directory
  *	   belongs to another user, else as open().
@@ -52,7 +51,6 @@ int kf_place_open(const char *path);
  * @path:	the file
  * @name:	out: its name in the directory, a part of @path
  *
- * Context: any thread; allocates.
  * Return: as kf_place_open().
  */
 int kf_place_of(const char *path, const char **name);
@@ -65,7 +63,6 @@ int kf_place_of(const char *path, const char **name);
  * Links of root and of the caller are followed, the last name of @path too. If
  * @name is a link, it is another user's or one of procfs.
  *
- * Context: any thread; allocates.
  * Return: a descriptor of the directory (O_PATH); -1 with errno: ELOOP where a
  *link that others may have made is on the way, EISDIR where @path names no
  *file, else as open().
@@ -76,7 +73,6 @@ int kf_place_to_write(const char *path, char **name);
  * kf_place_refused() - whether a directory was not opened for safety
  * @error:	errno of kf_place_open()
  *
- * Context: any thread; pure.
  * Return: true where it is there, but somebody else made it or the way to it.
  */
 bool kf_place_refused(int error);
@@ -88,7 +84,6 @@ bool kf_place_refused(int error);
  * @dev:	device of the file that was read
  * @ino:	its inode
  *
- * Context: any thread.
  * Return: 0, also where there is no such name any more; -1 with errno: ESTALE
  *	   where the name is another file now, else as unlink().
  */

@@ -24,7 +24,6 @@
  * @buf:	out: its text, "" on error; ends with a null byte
  * @size:	bytes of @buf; what does not fit is left out
  *
- * Context: any thread.
  * Return: bytes read, or -1.
  */
 ssize_t kf_proc_read(int dirfd, const char *name, char *buf, size_t size);
@@ -37,7 +36,6 @@ ssize_t kf_proc_read(int dirfd, const char *name, char *buf, size_t size);
  * @buf:	out: as kf_proc_read()
  * @size:	bytes of @buf
  *
- * Context: any thread.
  * Return: bytes read, or -1.
  */
 ssize_t kf_proc_text(const char *procfs, int pid, const char *name, char *buf,
@@ -51,7 +49,6 @@ ssize_t kf_proc_text(const char *procfs, int pid, const char *name, char *buf,
  * @buf:	out: as kf_proc_read(); what is beyond @size may be cut off
  * @size:	bytes of @buf
  *
- * Context: any thread.
  * Return: bytes read, or -1.
  */
 ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
@@ -64,7 +61,6 @@ ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
  * @buf:	out: what one read() gives, and a NUL; "" where nothing is
  * @size:	room in @buf, more than 1
  *
- * Context: any thread.
  * Return: bytes in @buf, or -1.
  */
 ssize_t kf_proc_read_once(int dirfd, const char *name, char *buf, size_t size);
@@ -74,7 +70,6 @@ ssize_t kf_proc_read_once(int dirfd, const char *name, char *buf, size_t size);
  * @procfd:	procfs, open
  * @pid:	the process
  *
- * Context: any thread.
  * Return: a descriptor, or -1.
  */
 int kf_proc_open(int procfd, int pid);
@@ -85,7 +80,6 @@ int kf_proc_open(int procfd, int pid);
  * @pid:	the process
  * @comm:	out: its name, raw; unchanged where it is not to be seen
  *
- * Context: any thread.
  * Return: whether there is such a process.
  */
 bool kf_proc_comm(const char *procfs, int pid, char comm[KF_PROC_COMM]);
@@ -102,8 +96,6 @@ struct kf_proc_memory {
  * @procfs:	procfs' mount point
  * @pid:	the process, or 0
  * @m:		out: all 0 where it is not to be seen
- *
- * Context: any thread.
  */
 void kf_proc_memory(const char *procfs, int pid, struct kf_proc_memory *m);
 
@@ -115,8 +107,6 @@ void kf_proc_memory(const char *procfs, int pid, struct kf_proc_memory *m);
  * Known are the paths of docker, containerd, cri-o, podman, kubernetes: any
  * part of a cgroup path that ends in 64 hexadecimal digits, with or without a
  * prefix and ".scope". The last one is the innermost.
- *
- * Context: any thread; pure.
  */
 void kf_container_in(const char *text, char id[KF_CONTAINER_ID]);
 
@@ -125,8 +115,6 @@ void kf_container_in(const char *text, char id[KF_CONTAINER_ID]);
  * @procfs:	procfs' mount point
  * @pid:	the process
  * @id:		out: as kf_container_in()
- *
- * Context: any thread.
  */
 void kf_proc_container(const char *procfs, int pid, char id[KF_CONTAINER_ID]);
 

@@ -40,7 +40,6 @@ struct kf_profile {
  * @path:	its file; anything but a regular file is KF_READ_FOREIGN
  * @p:		out: the profile; release it whatever the result
  *
- * Context: any thread; allocates.
  * Return: how it went; with KF_READ_ERROR errno tells.
  */
 enum kf_read_result kf_profile_read(const char *path, struct kf_profile *p);
@@ -51,7 +50,6 @@ enum kf_read_result kf_profile_read(const char *path, struct kf_profile *p);
  * @size:	how many
  * @p:		out: the profile; release it whatever the result
  *
- * Context: any thread; allocates.
  * Return: how it went; with KF_READ_ERROR errno tells.
  */
 enum kf_read_result kf_profile_take(char *bytes, size_t size,
@@ -61,7 +59,6 @@ enum kf_read_result kf_profile_take(char *bytes, size_t size,
  * kf_profile_counts() - the counts of a snapshot
  * @s:		the snapshot
  *
- * Context: any thread; pure.
  * Return: the first of its @nr.
  */
 const struct kf_profile_count *
@@ -71,7 +68,6 @@ kf_profile_counts(const struct kf_profile_snapshot *s);
  * kf_profile_frames() - the return addresses of a stack
  * @s:		the stack
  *
- * Context: any thread; pure.
  * Return: the first of its @nr_frames.
  */
 const uint64_t *kf_profile_frames(const struct kf_profile_stack *s);
@@ -80,7 +76,6 @@ const uint64_t *kf_profile_frames(const struct kf_profile_stack *s);
  * kf_profile_path() - the file of a module
  * @m:		the module
  *
- * Context: any thread; pure.
  * Return: its path, raw.
  */
 const char *kf_profile_path(const struct kf_profile_module *m);
@@ -90,7 +85,6 @@ const char *kf_profile_path(const struct kf_profile_module *m);
  * @p:		the profile
  * @entry:	its entry in the program's table
  *
- * Context: one thread.
  * Return: its index, or -1 where there is none.
  */
 ptrdiff_t kf_profile_stack_of(const struct kf_profile *p, uint32_t entry);
@@ -101,8 +95,6 @@ ptrdiff_t kf_profile_stack_of(const struct kf_profile *p, uint32_t entry);
  * @entry:	the tag's entry, 0 for none
  * @path:	out: the names with '/' between, from the first below the root
  *		on; "" for none
- *
- * Context: any thread.
  */
 void kf_profile_tag_path(const struct kf_profile *p, uint32_t entry,
 			 char path[KF_PROFILE_TAG_PATH]);
@@ -112,8 +104,6 @@ void kf_profile_tag_path(const struct kf_profile *p, uint32_t entry,
  * @p:		the profile
  * @tid:	the thread
  * @name:	out: its name, "" where it is not known
- *
- * Context: any thread.
  */
 void kf_profile_thread_name(const struct kf_profile *p, int32_t tid,
 			    char name[17]);
@@ -123,8 +113,6 @@ void kf_profile_thread_name(const struct kf_profile *p, int32_t tid,
  * @p:		the profile
  * @time_ns:	the time; what was counted last until then
  * @counts:	out: as many as there are stacks, 0 for those not seen yet
- *
- * Context: one thread.
  */
 void kf_profile_at(const struct kf_profile *p, uint64_t time_ns,
 		   struct kf_profile_count *counts);
@@ -132,8 +120,6 @@ void kf_profile_at(const struct kf_profile *p, uint64_t time_ns,
 /**
  * kf_profile_release() - free what a profile holds
  * @p:		the profile; harmless twice
- *
- * Context: one thread.
  */
 void kf_profile_release(struct kf_profile *p);
 

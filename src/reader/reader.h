@@ -151,7 +151,6 @@ enum kf_tables {
  * kf_class_blocks() - the blocks of a class that live
  * @c:		the class
  *
- * Context: any thread; pure.
  * Return: how many; 0 where frees were seen before their mallocs.
  */
 uint64_t kf_class_blocks(const struct kf_class_count *c);
@@ -159,8 +158,6 @@ uint64_t kf_class_blocks(const struct kf_class_count *c);
 /**
  * kf_tag_bound() - keep a tag's figures where sums of them do not go round
  * @t:		the tag
- *
- * Context: any thread; pure.
  */
 void kf_tag_bound(struct kf_stats_tag *t);
 
@@ -170,7 +167,6 @@ void kf_tag_bound(struct kf_stats_tag *t);
  * @name:	the file; a link, FIFO or directory is KF_READ_FOREIGN
  * @s:		out: the snapshot; release it whatever the result
  *
- * Context: any thread; allocates.
  * Return: the same as @s->result.
  */
 enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
@@ -188,7 +184,6 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
  * id fits and its path ends in NUL. Figures of a process that runs are of
  * slightly different moments.
  *
- * Context: any thread; allocates.
  * Return: the same as @s->result.
  */
 enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
@@ -198,8 +193,6 @@ enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
 /**
  * kf_snapshot_release() - free what a snapshot holds
  * @s:		the snapshot; harmless twice
- *
- * Context: any thread.
  */
 void kf_snapshot_release(struct kf_snapshot *s);
 
@@ -208,7 +201,6 @@ void kf_snapshot_release(struct kf_snapshot *s);
  * @s:		the snapshot
  * @name:	the name
  *
- * Context: any thread.
  * Return: its value, or 0 where the file has no such counter.
  */
 uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name);
@@ -218,7 +210,6 @@ uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name);
  * @s:		the snapshot
  * @stat:	which
  *
- * Context: any thread.
  * Return: its value, or 0 where the file has no such counter.
  */
 uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat);
@@ -227,7 +218,6 @@ uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat);
  * kf_read_result_name() - a result in one word, for labels and messages
  * @result:	the result
  *
- * Context: any thread.
  * Return: a constant string: "ok", "not_ready", "foreign", "incompatible",
  *	   "damaged", "error", "late", "conflict", "impossible".
  */
@@ -302,7 +292,6 @@ struct kf_find {
  * result of a file that names the process of another user than its owner is
  * KF_READ_CONFLICT, and it says nothing of any process.
  *
- * Context: any thread; allocates.
  * Return: 0, or -1 with errno when out of memory.
  */
 int kf_files_find(const struct kf_find *find, struct kf_files *out);
@@ -314,7 +303,6 @@ int kf_files_find(const struct kf_find *find, struct kf_files *out);
  * in procfs, stay open, so that only what changes is read. Descriptors are
  * above 1023; where there are no more, files are opened each time.
  *
- * Context: any thread; allocates.
  * Return: for struct kf_find; NULL when out of memory.
  */
 struct kf_kept *kf_kept_new(void);
@@ -344,7 +332,6 @@ typedef int kf_file_visit(void *ctx, const struct kf_file *file);
  * second time it is KF_LIFE_EXECED, or its result is KF_READ_CONFLICT, and that
  * holds.
  *
- * Context: any thread; allocates.
  * Return: 0, or -1 when out of memory, or what @visit ended the search with.
  */
 int kf_files_visit(const struct kf_find *find, kf_file_visit *visit, void *ctx);
@@ -352,8 +339,6 @@ int kf_files_visit(const struct kf_find *find, kf_file_visit *visit, void *ctx);
 /**
  * kf_files_release() - free what kf_files_find() gave
  * @files:	the files; harmless twice
- *
- * Context: any thread.
  */
 void kf_files_release(struct kf_files *files);
 
@@ -364,7 +349,6 @@ void kf_files_release(struct kf_files *files);
  * /tmp/konfiscator-stats-UID; for root every /tmp/konfiscator-stats-* and
  * /run/user/UID/konfiscator too.
  *
- * Context: any thread; allocates.
  * Return: a NULL-terminated array, one allocation to free(); NULL when out
  *	   of memory.
  */
@@ -376,7 +360,6 @@ char **kf_default_dirs(void);
  * @size:	room in @dst, more than 0
  * @src:	the name
  *
- * Context: any thread.
  * Return: @dst.
  */
 char *kf_escape(char *dst, size_t size, const char *src);

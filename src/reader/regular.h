@@ -18,7 +18,6 @@
  * kf_regular_open() - open a regular file for reading
  * @path:	the file; links are followed
  *
- * Context: any thread.
  * Return: the descriptor; -1 with errno, which is ENOTSUP where there is
  *	   something else.
  */
@@ -29,7 +28,6 @@ int kf_regular_open(const char *path);
  * @root:	the directory that is its root, as /proc/PID/root
  * @path:	the file; no link leads out of @root
  *
- * Context: any thread.
  * Return: as kf_regular_open().
  */
 int kf_regular_open_in(const char *root, const char *path);

@@ -98,7 +98,6 @@ struct kf_replay {
  *		the replay's from now on
  * @pick:	what counts
  *
- * Context: one thread; allocates.
  * Return: 0, or -1 when out of memory. Release it in any case.
  */
 int kf_replay_init(struct kf_replay *r, struct kf_history *h,
@@ -110,7 +109,6 @@ int kf_replay_init(struct kf_replay *r, struct kf_history *h,
  * @e:		the event
  * @step:	out: what it did, if it returns 1
  *
- * Context: one thread; allocates.
  * Return: 1, or 0 if there is nothing to tell, or -1 when out of memory.
  */
 int kf_replay_step(struct kf_replay *r, const struct kf_history_event *e,
@@ -121,7 +119,6 @@ int kf_replay_step(struct kf_replay *r, const struct kf_history_event *e,
  * @r:		the replay
  * @block:	the block
  *
- * Context: one thread.
  * Return: whether.
  */
 bool kf_replay_picks(const struct kf_replay *r, const struct kf_block *block);
@@ -131,7 +128,6 @@ bool kf_replay_picks(const struct kf_replay *r, const struct kf_block *block);
  * @size:	bytes asked for
  * @align_log2:	logarithm of its alignment
  *
- * Context: any thread; pure.
  * Return: bytes, heads and rounding included.
  */
 uint64_t kf_replay_pool_bytes(uint64_t size, unsigned int align_log2);
@@ -139,8 +135,6 @@ uint64_t kf_replay_pool_bytes(uint64_t size, unsigned int align_log2);
 /**
  * kf_replay_release() - free what a replay holds
  * @r:		the replay
- *
- * Context: one thread.
  */
 void kf_replay_release(struct kf_replay *r);
 

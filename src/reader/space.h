@@ -21,8 +21,6 @@ struct kf_space {
 /**
  * kf_space_init() - begin with nothing covered
  * @s:		the space
- *
- * Context: one thread.
  */
 void kf_space_init(struct kf_space *s);
 
@@ -32,7 +30,6 @@ void kf_space_init(struct kf_space *s);
  * @address:	the first, rounded down to 8
  * @size:	bytes, up to KF_SPACE_MAX_SIZE; rounded up to 8, 0 is 8
  *
- * Context: one thread; allocates.
  * Return: 0 if all were free, 1 if some were covered already, and then
  *	   nothing is changed; -1 when out of memory.
  */
@@ -43,16 +40,12 @@ int kf_space_cover(struct kf_space *s, uint64_t address, uint64_t size);
  * @s:		the space
  * @address:	as there
  * @size:	as there
- *
- * Context: one thread.
  */
 void kf_space_uncover(struct kf_space *s, uint64_t address, uint64_t size);
 
 /**
  * kf_space_release() - free what a space holds
  * @s:		the space; harmless twice
- *
- * Context: one thread.
  */
 void kf_space_release(struct kf_space *s);
 

@@ -16,7 +16,6 @@
  * @longs:	the options, as getopt_long() had them
  * @given:	the argument, as --frob or --frob=VALUE
  *
- * Context: any thread.
  * Return: @why.
  */
 const char *kf_usage_refused(char *why, size_t size, const struct option *longs,

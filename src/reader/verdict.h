@@ -85,7 +85,6 @@ struct kf_explained {
  * kf_snapshot_used() - what a program has of its heap
  * @s:		the snapshot
  *
- * Context: any thread; pure.
  * Return: bytes, live and rounding.
  */
 uint64_t kf_snapshot_used(const struct kf_snapshot *s);
@@ -94,16 +93,12 @@ uint64_t kf_snapshot_used(const struct kf_snapshot *s);
  * kf_explain_case() - find out why a process has the memory that it has
  * @c:		the look
  * @e:		out: the verdict; kf_explained_release() it
- *
- * Context: any thread; allocates.
  */
 void kf_explain_case(const struct kf_case *c, struct kf_explained *e);
 
 /**
  * kf_explained_release() - free what a verdict holds
  * @e:		the verdict
- *
- * Context: any thread.
  */
 void kf_explained_release(struct kf_explained *e);
 
@@ -111,7 +106,6 @@ void kf_explained_release(struct kf_explained *e);
  * kf_verdict_name() - a verdict in a word or three
  * @verdict:	the verdict
  *
- * Context: any thread.
  * Return: a constant string.
  */
 const char *kf_verdict_name(enum kf_verdict verdict);

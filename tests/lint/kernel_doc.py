@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Every function that a header declares has its kernel-doc.
 
-The block names the function, describes every argument and no other, says in
-which context it may be called, and what it returns unless it returns nothing.
-Inline functions are their own documentation. In src/abi the names of the C
-library and of C++ have theirs in malloc(3) and in the standard.
+The block names the function, describes every argument and no other, and says
+what the function returns unless it returns nothing. Inline functions are their
+own documentation. In src/abi the names of the C library and of C++ have theirs
+in malloc(3) and in the standard.
+
+Code of the preloaded library runs in malloc, in children of fork and in
+handlers of signals, so there each block says in which context the function may
+be called. The programs' functions are called freely: a block of theirs has a
+context only where there is a limit, and none of the sentences that name none.
 """
 import os
 import re
@@ -13,6 +18,16 @@ import sys
 
 TOP = os.environ["top_srcdir"]
 DIRS = ("src", "exporter", "include")
+LIBRARY = re.compile(r"(src(?!/cli/|/reader/)|include)/")
+COMMAND = re.compile(r"src/(cli|reader)/")
+SAYS_NOTHING = (
+    "any thread",
+    "any thread; allocates",
+    "any thread; pure",
+    "one thread",
+    "one thread; allocates",
+    "one thread; the command has no other",
+)
 MARKS = r"\b__(must_check|cold|noinline|kf_\w+)\b(\([^()]*\))?"
 
 
@@ -93,7 +108,18 @@ def prototypes(text):
         yield match.group(2), kind == "void", split_arguments(match.group(3))
 
 
-def faults_of(name, nothing, arguments, body):
+def context_fault(where, body):
+    """what is wrong with the context that a block gives, or None"""
+    match = re.search(r"(?m)^Context:\s*(\S.*(?:\n\s+\S.*)*)", body)
+    if not match:
+        return "has no Context:" if LIBRARY.match(where) else None
+    context = " ".join(match.group(1).split())
+    if COMMAND.match(where) and context.rstrip(".") in SAYS_NOTHING:
+        return f"has a context that says nothing: {context}"
+    return None
+
+
+def faults_of(where, name, nothing, arguments, body):
     if body is None:
         yield "has no kernel-doc"
         return
@@ -105,8 +131,9 @@ def faults_of(name, nothing, arguments, body):
         for argument in described:
             if argument not in arguments:
                 yield f"describes @{argument}, which it does not take"
-    if not re.search(r"(?m)^Context:\s*\S", body):
-        yield "has no Context:"
+    fault = context_fault(where, body)
+    if fault:
+        yield fault
     if not nothing and not re.search(r"(?m)^Return:\s*\S", body):
         yield "has no Return:"
 
@@ -117,14 +144,14 @@ def main():
         with open(path, encoding="utf-8") as file:
             text = file.read()
         documented = blocks(text)
+        where = os.path.relpath(path, TOP)
         for name, nothing, arguments in prototypes(text):
             count += 1
             if not re.match("kf_|konf_", name) and "/src/abi/" in path:
                 continue
-            for fault in faults_of(name, nothing, arguments,
+            for fault in faults_of(where, name, nothing, arguments,
                                    documented.get(name)):
                 faults += 1
-                where = os.path.relpath(path, TOP)
                 print(f"{where}: {name}() {fault}", file=sys.stderr)
     print(f"{count} declared functions looked at, {faults} faults")
     return 1 if faults or count == 0 else 0

@@ -61,6 +61,9 @@ plant declared_functions_are_documented src/base/planted.h \
 	'/**\n * kf_planted() - x\n *\n * Context: z.\n */\nint kf_planted(void);\n'
 plant declared_functions_are_documented src/base/planted.h \
 	'/**\n * kf_planted() - x\n */\nvoid kf_planted(void);\n'
+plant declared_functions_are_documented src/cli/planted.h \
+	'/**\n * kf_planted() - x\n *\n * Context: one thread; the command has
+ *\t    no other.\n */\nvoid kf_planted(void);\n'
 plant code_is_formatted src/base/planted.c "$head"'int  planted;\n'
 # Single quotes: the defect is that the variable stays unquoted in the file.
 # shellcheck disable=SC2016

@@ -19,7 +19,6 @@ struct kf_trial {
  *
  * In a directory of its own, which is removed again.
  *
- * Context: one thread; the command has no other.
  * Return: 0, or -1 and what is wrong in @trial.
  */
 int kf_trial_run(struct kf_trial *trial, const char *library);
@@ -32,7 +31,6 @@ int kf_trial_run(struct kf_trial *trial, const char *library);
  *
  * Its stats file is removed again.
  *
- * Context: one thread; the command has no other.
  * Return: the directory that it made its stats file in, to free(); NULL and
  *	   what is wrong in @trial where it made none.
  */
@@ -43,7 +41,6 @@ char *kf_trial_place(struct kf_trial *trial, const char *library,
  * kf_tool_version() - the first line of what a tool says of its version
  * @path:	the tool; it is run with --version
  *
- * Context: one thread; the command has no other.
  * Return: the line, to free(); NULL where it says nothing.
  */
 char *kf_tool_version(const char *path);

@@ -25,8 +25,6 @@ struct kf_watch {
  * kf_explain() - find out why a process has the memory that it has
  * @w:		the looks
  * @e:		out: the verdict; kf_explained_release() it
- *
- * Context: one thread; the command has no other.
  */
 void kf_explain(const struct kf_watch *w, struct kf_explained *e);
 
@@ -34,8 +32,6 @@ void kf_explain(const struct kf_watch *w, struct kf_explained *e);
  * kf_explain_parts() - a row for each part of the memory
  * @t:		out: the table; kf_table_release() it
  * @f:		the facts
- *
- * Context: one thread; the command has no other.
  */
 void kf_explain_parts(struct kf_table *t, const struct kf_facts *f);
 
@@ -44,8 +40,6 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f);
  * @t:		out: the table, what the verdict is about first; release it
  * @w:		the looks
  * @verdict:	the verdict
- *
- * Context: one thread; the command has no other.
  */
 void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
 		      enum kf_verdict verdict);
@@ -57,7 +51,6 @@ void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
  * @w:		the looks; the first with KF_TABLE_STACKS
  * @verdict:	the verdict
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,

@@ -14,8 +14,7 @@
  * The name of the file is removed with it. A file that was folded before, or
  * is gone, is left as it is.
  *
- * Context: one thread; as root it takes the rights of the file's owner
- *	    meanwhile.
+ * Context: run by root, it has the rights of the file's owner meanwhile.
  * Return: 0, or a negative errno: then nothing was added. -EOVERFLOW where a
  *	   ledger has no place for so many counters, -EPERM where the file is
  *	   another user's or the name of the ledger is no file of its user,

@@ -14,8 +14,6 @@
  * @value:	its value, which is right
  *
  * Ends the process with a message where there is no memory.
- *
- * Context: one thread; the command has no other.
  */
 void kf_run_set(const char *id, const char *value);
 
@@ -25,7 +23,6 @@ void kf_run_set(const char *id, const char *value);
  * @argc:	number of @argv
  * @argv:	the program and its arguments
  *
- * Context: one thread; the command has no other.
  * Return: only after a message, the exit status: 125, 126 or 127.
  */
 int kf_run(struct kf_cli *cli, int argc, char **argv);

@@ -46,16 +46,12 @@ struct kf_trace {
  *
  * $KONFISCATOR_SCRIPTS, the source tree when the command runs from its build
  * tree, else where they were installed.
- *
- * Context: one thread; the command has no other.
  */
 void kf_scripts_find(struct kf_scripts *s);
 
 /**
  * kf_scripts_release() - free what kf_scripts_find() gave
  * @s:		the scripts
- *
- * Context: one thread; the command has no other.
  */
 void kf_scripts_release(struct kf_scripts *s);
 
@@ -64,7 +60,6 @@ void kf_scripts_release(struct kf_scripts *s);
  * @s:		the scripts
  * @name:	the name
  *
- * Context: one thread; the command has no other.
  * Return: the script, or NULL.
  */
 const struct kf_script *kf_scripts_get(const struct kf_scripts *s,
@@ -75,7 +70,6 @@ const struct kf_script *kf_scripts_get(const struct kf_scripts *s,
  * @pid:	the process
  * @glibc:	the GNU C library, not ours
  *
- * Context: one thread; the command has no other.
  * Return: a path to it that is right here, through /proc/PID/root where the
  *	   process has other mounts; free() it. NULL after a message.
  */
@@ -93,7 +87,6 @@ struct kf_child {
  * @argv:	the program, found through PATH
  * @library:	preloaded into it; a safe path, or NULL
  *
- * Context: one thread; the command has no other.
  * Return: 0, or -1 after a message.
  */
 int kf_child_hold(struct kf_child *c, char **argv, const char *library);
@@ -101,16 +94,12 @@ int kf_child_hold(struct kf_child *c, char **argv, const char *library);
 /**
  * kf_child_go() - let a held program run
  * @c:		the program
- *
- * Context: one thread; the command has no other.
  */
 void kf_child_go(struct kf_child *c);
 
 /**
  * kf_child_drop() - end a held program before it began
  * @c:		the program
- *
- * Context: one thread; the command has no other.
  */
 void kf_child_drop(struct kf_child *c);
 
@@ -118,7 +107,6 @@ void kf_child_drop(struct kf_child *c);
  * kf_child_status() - wait for a process
  * @pid:	the process
  *
- * Context: one thread; the command has no other.
  * Return: its exit status as a shell gives it: 128 + n for signal n.
  */
 int kf_child_status(pid_t pid);
@@ -127,7 +115,6 @@ int kf_child_status(pid_t pid);
  * kf_trace_bpftrace() - run a script with bpftrace
  * @t:		what to trace
  *
- * Context: one thread; the command has no other.
  * Return: the program's exit status; without a program the tracer's.
  */
 int kf_trace_bpftrace(const struct kf_trace *t);
@@ -136,7 +123,6 @@ int kf_trace_bpftrace(const struct kf_trace *t);
  * kf_trace_stap() - run a script with SystemTap
  * @t:		what to trace
  *
- * Context: one thread; the command has no other.
  * Return: the tracer's exit status; does not return where it could start.
  */
 int kf_trace_stap(const struct kf_trace *t);

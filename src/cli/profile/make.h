@@ -30,8 +30,6 @@ struct kf_maker {
  * @id:		the process
  * @real_ns:	CLOCK_REALTIME of the begin
  * @interval_ns:	between two looks; 0: there is one
- *
- * Context: one thread; the command has no other.
  */
 void kf_maker_begin(struct kf_maker *m, const struct kf_stats_identity *id,
 		    uint64_t real_ns, uint64_t interval_ns);
@@ -42,7 +40,6 @@ void kf_maker_begin(struct kf_maker *m, const struct kf_stats_identity *id,
  * @f:		the process' stats file; the tables are read anew
  * @time_ns:	since the begin
  *
- * Context: one thread; the command has no other.
  * Return: how the tables could be read; nothing is appended unless
  *	   KF_READ_OK.
  */
@@ -52,16 +49,12 @@ enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
 /**
  * kf_maker_end() - append that the profile has ended
  * @m:		the maker
- *
- * Context: one thread; the command has no other.
  */
 void kf_maker_end(struct kf_maker *m);
 
 /**
  * kf_maker_release() - free what a maker holds
  * @m:		the maker; harmless twice
- *
- * Context: one thread; the command has no other.
  */
 void kf_maker_release(struct kf_maker *m);
 
@@ -72,8 +65,6 @@ void kf_maker_release(struct kf_maker *m);
  * @size:	bytes of it
  * @more:	what follows, or NULL
  * @more_size:	bytes of that; filled up to a multiple of 8
- *
- * Context: one thread; the command has no other.
  */
 void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
 		  size_t more_size);
@@ -83,8 +74,6 @@ void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
  * @m:		the maker
  * @pid:	the process, 0: it has ended
  * @s:		its stats file, read with KF_TABLE_STACKS
- *
- * Context: one thread; the command has no other.
  */
 void kf_maker_modules(struct kf_maker *m, int pid, const struct kf_snapshot *s);
 

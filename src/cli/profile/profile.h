@@ -85,7 +85,6 @@ struct kf_node {
  * kf_prof_open() - read a profile or a stats file and name its sites
  * @prof:	@cli, @path and @pick are filled in; out: the rest
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message; close it in any case.
  */
 int kf_prof_open(struct kf_prof *prof);
@@ -93,8 +92,6 @@ int kf_prof_open(struct kf_prof *prof);
 /**
  * kf_prof_close() - let a profile go
  * @prof:	the profile
- *
- * Context: one thread; the command has no other.
  */
 void kf_prof_close(struct kf_prof *prof);
 
@@ -102,7 +99,6 @@ void kf_prof_close(struct kf_prof *prof);
  * kf_prof_is_one() - whether a file is a profile or a stats file
  * @path:	the file
  *
- * Context: one thread; the command has no other.
  * Return: whether its magic says so.
  */
 bool kf_prof_is_one(const char *path);
@@ -112,7 +108,6 @@ bool kf_prof_is_one(const char *path);
  * @c:		the counts
  * @metric:	the metric
  *
- * Context: one thread; the command has no other.
  * Return: the estimate.
  */
 struct kf_estimate kf_metric_of(const struct kf_profile_count *c,
@@ -122,8 +117,6 @@ struct kf_estimate kf_metric_of(const struct kf_profile_count *c,
  * kf_metric_add() - add an estimate to a sum
  * @sum:	the sum
  * @e:		the estimate
- *
- * Context: one thread; the command has no other.
  */
 void kf_metric_add(struct kf_estimate *sum, const struct kf_estimate *e);
 
@@ -131,7 +124,6 @@ void kf_metric_add(struct kf_estimate *sum, const struct kf_estimate *e);
  * kf_metric_name() - a metric as --metric names it
  * @metric:	the metric
  *
- * Context: one thread; the command has no other.
  * Return: a constant string.
  */
 const char *kf_metric_name(enum kf_metric metric);
@@ -143,7 +135,6 @@ const char *kf_metric_name(enum kf_metric metric);
  * @metric:	the metric
  * @value:	the amount
  *
- * Context: one thread; the command has no other.
  * Return: @buf.
  */
 char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,
@@ -156,7 +147,6 @@ char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,
  * @key:	of enum kf_profile_key
  * @arg:	its argument
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_profile_pick_option(struct kf_profile_pick *pick, const char *command,
@@ -176,7 +166,6 @@ enum kf_profile_key {
  * @prof:	the profile; its grouping decides
  * @frame:	the frame
  *
- * Context: one thread; the command has no other.
  * Return: the name, not escaped; free() it.
  */
 char *kf_site_label(const struct kf_prof *prof, const struct kf_frame *frame);
@@ -190,7 +179,6 @@ char *kf_site_label(const struct kf_prof *prof, const struct kf_frame *frame);
  * A grouping by tag or thread puts these before the functions; one by library
  * names each once as long as it goes on.
  *
- * Context: one thread; the command has no other.
  * Return: the names; kf_site_labels_free() them.
  */
 char **kf_site_labels(const struct kf_prof *prof, const struct kf_site *site,
@@ -200,8 +188,6 @@ char **kf_site_labels(const struct kf_prof *prof, const struct kf_site *site,
  * kf_site_labels_free() - free what kf_site_labels() gave
  * @labels:	the names
  * @nr:		how many
- *
- * Context: one thread; the command has no other.
  */
 void kf_site_labels_free(char **labels, size_t nr);
 
@@ -210,7 +196,6 @@ void kf_site_labels_free(char **labels, size_t nr);
  * @prof:	the profile; its grouping decides
  * @site:	the site
  *
- * Context: one thread; the command has no other.
  * Return: the name; free() it.
  */
 char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site);
@@ -221,7 +206,6 @@ char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site);
  * @from:	index of the inmost one that is wanted
  * @nr:		at most so many
  *
- * Context: one thread; the command has no other.
  * Return: the functions as "a < b < c"; free() it.
  */
 char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr);
@@ -230,7 +214,6 @@ char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr);
  * kf_tree_make() - join all sites to a tree of calls
  * @prof:	the profile
  *
- * Context: one thread; the command has no other.
  * Return: the root, whose value is the total; kf_tree_free() it.
  */
 struct kf_node *kf_tree_make(const struct kf_prof *prof);
@@ -238,8 +221,6 @@ struct kf_node *kf_tree_make(const struct kf_prof *prof);
 /**
  * kf_tree_free() - free a tree
  * @root:	its root
- *
- * Context: one thread; the command has no other.
  */
 void kf_tree_free(struct kf_node *root);
 

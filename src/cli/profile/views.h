@@ -35,7 +35,6 @@ struct kf_prof_format {
  * kf_prof_view_find() - a view by its name
  * @name:	the name
  *
- * Context: one thread; the command has no other.
  * Return: the view, or NULL.
  */
 const struct kf_prof_view *kf_prof_view_find(const char *name);
@@ -46,7 +45,6 @@ const struct kf_prof_view *kf_prof_view_find(const char *name);
  * @pick:	what of the profile
  * @view:	a view, or NULL for the usual one or that of the suffix
  *
- * Context: one thread; the command has no other.
  * Return: the exit status.
  */
 int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
@@ -57,8 +55,6 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
  * @prof:	the profile
  * @root:	its tree
  * @out:	where to
- *
- * Context: one thread; the command has no other.
  */
 void kf_flame_write(const struct kf_prof *prof, const struct kf_node *root,
 		    FILE *out);
@@ -67,8 +63,6 @@ void kf_flame_write(const struct kf_prof *prof, const struct kf_node *root,
  * kf_xml_text() - write text as XML has it
  * @out:	where to
  * @text:	escaped first
- *
- * Context: one thread; the command has no other.
  */
 void kf_xml_text(FILE *out, const char *text);
 

@@ -28,7 +28,6 @@ struct kf_group_sums {
  * @groups:	a map of struct kf_group_sums
  * @b:		the block
  *
- * Context: one thread; the command has no other.
  * Return: the sums; valid until the next call.
  */
 struct kf_group_sums *kf_group_of(struct kf_map *groups,
@@ -38,8 +37,6 @@ struct kf_group_sums *kf_group_of(struct kf_map *groups,
  * kf_group_live() - add a live block to its group
  * @groups:	the map
  * @b:		the block
- *
- * Context: one thread; the command has no other.
  */
 void kf_group_live(struct kf_map *groups, const struct kf_block *b);
 
@@ -47,7 +44,6 @@ void kf_group_live(struct kf_map *groups, const struct kf_block *b);
  * kf_group_thread() - the thread of a group
  * @g:		the group
  *
- * Context: one thread; the command has no other.
  * Return: its index.
  */
 uint32_t kf_group_thread(const struct kf_group_sums *g);
@@ -56,7 +52,6 @@ uint32_t kf_group_thread(const struct kf_group_sums *g);
  * kf_group_function() - the function of a group
  * @g:		the group
  *
- * Context: one thread; the command has no other.
  * Return: its name.
  */
 const char *kf_group_function(const struct kf_group_sums *g);
@@ -65,7 +60,6 @@ const char *kf_group_function(const struct kf_group_sums *g);
  * kf_group_size() - the size of a group's blocks
  * @g:		the group
  *
- * Context: one thread; the command has no other.
  * Return: bytes; the largest size where several are together.
  */
 uint64_t kf_group_size(const struct kf_group_sums *g);
@@ -85,7 +79,6 @@ struct kf_group_view {
  * @r:		the report; with --from only what has become live since counts
  * @view:	what to print
  *
- * Context: one thread; the command has no other.
  * Return: the exit status.
  */
 int kf_group_view_end(struct kf_report *r, const struct kf_group_view *view);

@@ -72,8 +72,6 @@ struct kf_massif {
  * @what:	what the figures are from, as "recording"
  * @path:	the file they are from, escaped
  * @program:	the program, escaped
- *
- * Context: one thread; the command has no other.
  */
 void kf_massif_head(struct kf_massif *m, const char *what, const char *path,
 		    const char *program);
@@ -86,8 +84,6 @@ void kf_massif_head(struct kf_massif *m, const char *what, const char *path,
  * @held:	bytes held from the kernel, with those
  * @tree:	"empty", "detailed" or "peak"; of the latter two the tree
  *		follows
- *
- * Context: one thread; the command has no other.
  */
 void kf_massif_level(struct kf_massif *m, uint64_t time_ns, uint64_t live,
 		     uint64_t held, const char *tree);
@@ -96,7 +92,6 @@ void kf_massif_level(struct kf_massif *m, uint64_t time_ns, uint64_t live,
  * kf_plot() - draw a view into the file of -o
  * @r:		the report
  *
- * Context: one thread; the command has no other.
  * Return: the exit status.
  */
 int kf_plot(struct kf_report *r);
@@ -105,7 +100,6 @@ int kf_plot(struct kf_report *r);
  * kf_plot_is_picture() - whether a file's suffix is that of a picture
  * @path:	the file
  *
- * Context: one thread; the command has no other.
  * Return: whether.
  */
 bool kf_plot_is_picture(const char *path);
@@ -114,8 +108,6 @@ bool kf_plot_is_picture(const char *path);
  * kf_plot_text() - write text as gnuplot quotes it
  * @gnuplot:	where to
  * @text:	escaped first
- *
- * Context: one thread; the command has no other.
  */
 void kf_plot_text(FILE *gnuplot, const char *text);
 
@@ -129,7 +121,6 @@ struct kf_unit {
  * kf_unit_time() - a unit for times up to a longest
  * @ns:		the longest
  *
- * Context: one thread; the command has no other.
  * Return: the unit, of ns.
  */
 struct kf_unit kf_unit_time(uint64_t ns);
@@ -138,7 +129,6 @@ struct kf_unit kf_unit_time(uint64_t ns);
  * kf_unit_bytes() - a unit for sizes up to a largest
  * @bytes:	the largest
  *
- * Context: one thread; the command has no other.
  * Return: the unit, of bytes.
  */
 struct kf_unit kf_unit_bytes(uint64_t bytes);
@@ -149,7 +139,6 @@ struct kf_unit kf_unit_bytes(uint64_t bytes);
  * @key:	of enum kf_report_key
  * @arg:	its argument
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_report_option(struct kf_report_pick *p, int key, const char *arg);
@@ -169,7 +158,6 @@ enum kf_report_key {
  * @thread:	its index
  * @report:	the struct kf_report
  *
- * Context: one thread; the command has no other.
  * Return: whether.
  */
 bool kf_report_thread_is_picked(uint32_t thread, void *report);
@@ -178,7 +166,6 @@ bool kf_report_thread_is_picked(uint32_t thread, void *report);
  * kf_report_function() - the name of a kind of event
  * @kind:	of enum kf_record_kind
  *
- * Context: one thread; the command has no other.
  * Return: a constant string.
  */
 const char *kf_report_function(unsigned int kind);
@@ -187,7 +174,6 @@ const char *kf_report_function(unsigned int kind);
  * kf_report_program() - the name of the program that was recorded
  * @r:		the report
  *
- * Context: one thread; the command has no other.
  * Return: the name, not escaped.
  */
 const char *kf_report_program(const struct kf_report *r);
@@ -198,8 +184,6 @@ const char *kf_report_program(const struct kf_report *r);
  * @thread:	its index
  * @name:	a text cell
  * @tid:	a count cell, or NULL
- *
- * Context: one thread; the command has no other.
  */
 void kf_report_thread(const struct kf_report *r, uint32_t thread,
 		      struct kf_cell *name, struct kf_cell *tid);
@@ -211,7 +195,6 @@ void kf_report_thread(const struct kf_report *r, uint32_t thread,
  * @sort:	the column that decides, or -1 to leave it
  * @usual:	rows, where --rows was not given
  *
- * Context: one thread; the command has no other.
  * Return: the exit status.
  */
 int kf_report_table(const struct kf_report *r, struct kf_table *t, int sort,
@@ -222,15 +205,11 @@ int kf_report_table(const struct kf_report *r, struct kf_table *t, int sort,
  * @r:		the report
  *
  * Nothing unless stderr is a terminal, and then a few times a second.
- *
- * Context: one thread; the command has no other.
  */
 void kf_progress(const struct kf_report *r);
 
 /**
  * kf_progress_end() - remove what kf_progress() showed
- *
- * Context: one thread; the command has no other.
  */
 void kf_progress_end(void);
 
@@ -261,8 +240,6 @@ struct kf_series {
  * @s:		the series
  * @from:	when the first bucket begins, ns
  * @held:	what was held before it
- *
- * Context: one thread; the command has no other.
  */
 void kf_series_init(struct kf_series *s, uint64_t from, uint64_t held);
 
@@ -271,8 +248,6 @@ void kf_series_init(struct kf_series *s, uint64_t from, uint64_t held);
  * @s:		the series
  * @step:	what it did
  * @now:	the level after it
- *
- * Context: one thread; the command has no other.
  */
 void kf_series_step(struct kf_series *s, const struct kf_step *step,
 		    const struct kf_replay_level *now);
@@ -281,8 +256,6 @@ void kf_series_step(struct kf_series *s, const struct kf_step *step,
  * kf_series_finish() - give buckets without events the level before them
  * @s:		the series
  * @nr:		merge neighbours until there are at most so many
- *
- * Context: one thread; the command has no other.
  */
 void kf_series_finish(struct kf_series *s, size_t nr);
 

@@ -37,7 +37,6 @@ struct kf_top {
  * kf_top_look() - look at the processes once more
  * @t:		the looks
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message; the last look stays then.
  */
 int kf_top_look(struct kf_top *t);
@@ -47,7 +46,6 @@ int kf_top_look(struct kf_top *t);
  * @t:		the looks
  * @table:	out: the table; kf_table_release() it
  *
- * Context: one thread; the command has no other.
  * Return: the column that it is sorted by.
  */
 int kf_top_table(const struct kf_top *t, struct kf_table *table);
@@ -59,8 +57,7 @@ int kf_top_table(const struct kf_top *t, struct kf_table *table);
  * The terminal is as it was when this returns, and where a signal ends the
  * program.
  *
- * Context: one thread; the command has no other. stdin and stdout are a
- *	    terminal.
+ * Context: stdin and stdout are a terminal.
  * Return: the exit status.
  */
 int kf_top_screen(struct kf_top *t);
@@ -73,8 +70,6 @@ int kf_top_screen(struct kf_top *t);
  * @cli:	selectors
  * @now:	the look
  * @then:	an earlier one for rates, or NULL: since the processes began
- *
- * Context: one thread; the command has no other.
  */
 void kf_top_processes(struct kf_table *t, const struct kf_cli *cli,
 		      const struct kf_look *now, const struct kf_look *then);

@@ -42,7 +42,6 @@ struct kf_tag_set {
  * @parent:	the entry above it, 0 for a root
  * @name:	its name; what is too long is cut off at a character
  *
- * Context: one thread; the command has no other.
  * Return: the entry.
  */
 uint32_t kf_tag_set_add(struct kf_tag_set *set, uint32_t parent,
@@ -54,7 +53,6 @@ uint32_t kf_tag_set_add(struct kf_tag_set *set, uint32_t parent,
  * @parent:	the entry above it, 0 for a root
  * @name:	its name
  *
- * Context: one thread; the command has no other.
  * Return: the entry.
  */
 uint32_t kf_tag_set_get(struct kf_tag_set *set, uint32_t parent,
@@ -70,7 +68,6 @@ uint32_t kf_tag_set_get(struct kf_tag_set *set, uint32_t parent,
  *
  * A peak of the one is the sum of the peaks: it may never have been so much.
  *
- * Context: one thread; the command has no other.
  * Return: how many trees were merged.
  */
 unsigned int kf_tag_set_merge(struct kf_tag_set *to,
@@ -83,7 +80,6 @@ unsigned int kf_tag_set_merge(struct kf_tag_set *to,
  * @pattern:	an extended regular expression, to be found in their names; it
  *		becomes the name of the one
  *
- * Context: one thread; the command has no other.
  * Return: how many trees became one; -1 after a message.
  */
 int kf_tag_set_aggregate(struct kf_tag_set *set, const char *pattern);
@@ -92,16 +88,12 @@ int kf_tag_set_aggregate(struct kf_tag_set *set, const char *pattern);
  * kf_tag_set_view() - a view of a set, prepared
  * @set:	the set; outlives the view
  * @view:	out; free() its node
- *
- * Context: one thread; the command has no other.
  */
 void kf_tag_set_view(const struct kf_tag_set *set, struct kf_tags_view *view);
 
 /**
  * kf_tag_set_release() - free what a set holds
  * @set:	the set; empty afterwards
- *
- * Context: one thread; the command has no other.
  */
 void kf_tag_set_release(struct kf_tag_set *set);
 
@@ -109,8 +101,6 @@ void kf_tag_set_release(struct kf_tag_set *set);
  * kf_tag_set_of_file() - the tags of a stats file
  * @set:	out: the set
  * @f:		the file, read with KF_TABLE_TAGS
- *
- * Context: one thread; the command has no other.
  */
 void kf_tag_set_of_file(struct kf_tag_set *set, const struct kf_file *f);
 
@@ -119,7 +109,6 @@ void kf_tag_set_of_file(struct kf_tag_set *set, const struct kf_file *f);
  * @set:	out: the set
  * @path:	the file; "-": JSON from stdin
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_tag_set_load(struct kf_tag_set *set, const char *path);
@@ -129,7 +118,6 @@ int kf_tag_set_load(struct kf_tag_set *set, const char *path);
  * @path:	the file
  * @s:		out: what it has; release it whatever the result
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_tag_file_read(const char *path, struct kf_snapshot *s);
@@ -140,7 +128,6 @@ int kf_tag_file_read(const char *path, struct kf_snapshot *s);
  * @in:		where from
  * @path:	how to call it in messages
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_tag_set_parse(struct kf_tag_set *set, FILE *in, const char *path);

@@ -12,8 +12,6 @@
  * kf_tags_flat() - a row for each name, wherever it stands in the trees
  * @set:	the tags
  * @cli:	how to print
- *
- * Context: one thread; the command has no other.
  */
 void kf_tags_flat(const struct kf_tag_set *set, const struct kf_cli *cli);
 
@@ -25,8 +23,6 @@ void kf_tags_flat(const struct kf_tag_set *set, const struct kf_cli *cli);
  * @cli:	how to print
  *
  * Threads of one name are one.
- *
- * Context: one thread; the command has no other.
  */
 void kf_tags_diff(const struct kf_tag_set *then, const struct kf_tag_set *now,
 		  bool all, const struct kf_cli *cli);
@@ -37,7 +33,6 @@ void kf_tags_diff(const struct kf_tag_set *then, const struct kf_tag_set *now,
  * @path:	a stats file
  * @full:	stacks that have nothing left too, and all calls of each
  *
- * Context: one thread; the command has no other.
  * Return: 0, or the exit status after a message.
  */
 int kf_tags_stacks(const struct kf_cli *cli, const char *path, bool full);
