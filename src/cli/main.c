@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator(1): finds the command, hands it its options, and ends with a
- * status that is true of what was printed: stdout is flushed and checked.
+ * konfiscator(1): finds the command, parses its options and runs it. stdout is
+ * flushed and checked before the exit status is returned, so that status 0
+ * means that everything was printed.
  */
 #include "config.h"
 
@@ -48,12 +49,13 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 	if (first < 0)
 		return status;
 	if (!(cli->command->formats & cli->format)) {
-		kf_error("this --format is not for %s", cli->command->name);
+		kf_error("%s does not support this --format",
+			 cli->command->name);
 		return cli->command->usage_status ?: KF_EXIT_USAGE;
 	}
 	if (first < argc && !cli->command->args[0]) {
-		kf_error("%s: '%s': there are no arguments", cli->command->name,
-			 argv[first]);
+		kf_error("%s: '%s': the command takes no arguments",
+			 cli->command->name, argv[first]);
 		return KF_EXIT_USAGE;
 	}
 	for (const char **dir = cli->dirs; dir && *dir; dir++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Options from tables: getopt_long's arrays, --help and the messages all
- * follow from them. Global options are taken before and after the command;
- * where a command has one of the same name, the command's goes first.
+ * Options from tables: getopt_long's arrays, --help and the messages are
+ * derived from them. Global options are accepted before and after the command;
+ * an option of the command overrides a global option of the same name.
  */
 #include "config.h"
 
@@ -28,34 +28,37 @@ enum {
 };
 
 static const struct kf_option global_options[] = {
-	{OPT_DIR, "dir", "DIR", "where the stats files are; may be repeated"},
-	{OPT_FORMAT, "format", "table|json|csv|prom", "how to print"},
-	{OPT_BYTES, "bytes", NULL, "exact numbers in tables"},
-	{OPT_NO_HEADER, "no-header", NULL, "no header line in table and csv"},
+	{OPT_DIR, "dir", "DIR",
+	 "read the stats files in DIR; may be given several times"},
+	{OPT_FORMAT, "format", "table|json|csv|prom",
+	 "print in this format (default table)"},
+	{OPT_BYTES, "bytes", NULL, "print exact numbers in tables"},
+	{OPT_NO_HEADER, "no-header", NULL,
+	 "print no header line in tables and CSV"},
 	{OPT_COLOR, "color", "auto|always|never",
-	 "whether tables have colour; NO_COLOR counts"},
-	{'q', "quiet", NULL, "errors only"},
-	{'v', NULL, NULL, "say more"},
+	 "colour tables (default auto: on a terminal, unless NO_COLOR is set)"},
+	{'q', "quiet", NULL, "print errors only"},
+	{'v', NULL, NULL, "print more details"},
 	{'h', "help", NULL, "print this and exit"},
 	{'V', "version", NULL, "print the version and exit"},
 	{0},
 };
 
 static const struct kf_option select_options[] = {
-	{'p', "pid", "PID,...", "these processes"},
-	{'n', "name", "GLOB", "processes of this name"},
+	{'p', "pid", "PID,...", "select these processes"},
+	{'n', "name", "GLOB", "select processes by name"},
 	{'c', "container", "ID",
-	 "processes of the container whose id begins so"},
-	{'u', "user", "USER", "processes of this user"},
+	 "select processes in containers whose id begins with ID"},
+	{'u', "user", "USER", "select processes of this user"},
 	{0},
 };
 
 static const struct kf_option ended_options[] = {
-	{'a', "all", NULL, "those that have ended too"},
+	{'a', "all", NULL, "include processes that have ended"},
 	{0},
 };
 
-/* The tables of a command line, and what getopt_long makes of them. */
+/* The option tables of a command, and the arguments of getopt_long. */
 struct options {
 	const struct kf_option *tables[4];
 	size_t nr;
@@ -73,7 +76,7 @@ static bool has_long(const struct options *o, const char *name)
 	return false;
 }
 
-/* Names that come from a table of identifiers have dashes on the outside. */
+/* Some names are C identifiers from a table: users write dashes in them. */
 static const char *outer_name(char buf[MAX_NAME], const char *name)
 {
 	snprintf(buf, MAX_NAME, "%s", name ? name : "");
@@ -107,7 +110,10 @@ static void add_table(struct options *o, const struct kf_option *t)
 static void options_make(struct options *o, const struct kf_command *c)
 {
 	memset(o, 0, sizeof(*o));
-	/* "+": options end at the command or program; ":": our own messages */
+	/*
+	 * "+" ends the options at the command or program; ":" keeps
+	 * getopt_long from printing messages of its own.
+	 */
 	snprintf(o->shorts, sizeof(o->shorts), !c || c->stops ? "+:" : ":");
 	o->tables[0] = c ? c->options : NULL;
 	o->tables[1] = c && c->selects ? select_options : NULL;
@@ -150,7 +156,7 @@ static void print_commands(void)
 	printf("\nCommands:\n");
 	for (c = kf_commands(); *c; c++)
 		printf("  %-31s %s\n", (*c)->name, (*c)->help);
-	printf("\n'konfiscator COMMAND --help' tells more.\n");
+	printf("\n'konfiscator COMMAND --help' describes a command.\n");
 }
 
 static void print_help(const struct kf_command *c)
@@ -301,8 +307,8 @@ static int take(struct kf_cli *cli, const struct options *o, int key)
 }
 
 /*
- * optopt has a letter that is no option, or the key of an option that takes no
- * argument.
+ * optopt is a letter that is not an option, or the key of an option that takes
+ * no argument.
  */
 static int wrong_option(const struct kf_cli *cli, const struct options *o,
 			int key, const char *given)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which processes a command is about: -p, -n, -c, -u; -a is the command's.
+ * The selectors -p, -n, -c and -u; each command evaluates -a itself.
  */
 #include "config.h"
 
@@ -97,7 +97,7 @@ bool kf_select_any(const struct kf_select *sel)
 
 const char *kf_select_hint(const struct kf_select *sel)
 {
-	return sel->all ? "; a program that ends well leaves its file only "
+	return sel->all ? "; a program that exits normally keeps its file only "
 			  "with KONFISCATOR_KEEP=1"
 			: "";
 }

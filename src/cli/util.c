@@ -21,7 +21,7 @@ static void print_line(const char *fmt, va_list args)
 	char text[4096], safe[4 * sizeof(text)];
 
 	vsnprintf(text, sizeof(text), fmt, args);
-	/* what was printed so far comes first, where both go to one place */
+	/* keep the order of output where stdout and stderr are the same file */
 	fflush(stdout);
 	fprintf(stderr, "konfiscator: %s\n",
 		kf_escape(safe, sizeof(safe), text));
@@ -111,7 +111,7 @@ void kf_tell_refused(const char *const *all)
 	for (const char *const *dirs = all; dirs && *dirs; dirs++) {
 		int fd;
 
-		/* The user's own is among all users', for root. */
+		/* root's list has its own directory twice */
 		if (is_again(all, dirs))
 			continue;
 		fd = kf_place_open(*dirs);
@@ -127,7 +127,7 @@ void kf_tell_refused(const char *const *all)
 	}
 }
 
-/* Who named a process, and has it, does not ask for others. */
+/* Refused directories do not matter if the selected process was found. */
 static bool has_found(const struct kf_cli *cli, const struct kf_files *files)
 {
 	if (!kf_select_any(&cli->select))
@@ -153,8 +153,7 @@ static void tell_refused(const struct kf_cli *cli, const struct kf_files *files)
 	free(own);
 }
 
-/* Also where another file of the process is shown: that is how it is noticed.
- */
+/* Told even if another file of the process is shown: else nobody notices. */
 static void tell_conflicts(const struct kf_files *files)
 {
 	const struct kf_file *first = NULL;
@@ -186,7 +185,7 @@ int kf_cli_find(const struct kf_cli *cli, struct kf_files *files)
 	return kf_cli_find_part(cli, NULL, files);
 }
 
-/* So that nobody takes what is missing for what is not there. */
+/* Without this a user would take unread files for missing processes. */
 static void tell_late(const struct kf_files *files)
 {
 	unsigned int nr = 0;
@@ -204,7 +203,7 @@ int kf_cli_find_part(const struct kf_cli *cli, const char *part,
 			       .part = part,
 			       .tables = cli->tables};
 
-	/* Who names a directory means that one. */
+	/* --dir restricts the search to that directory */
 	if (!cli->dirs) {
 		find.pids = cli->select.pids;
 		find.nr_pids = cli->select.nr_pids;

@@ -21,7 +21,7 @@ row sh ok
 probes=$(readelf -n "$KF_LIB" 2>/dev/null | grep -c 'Provider: konfiscator$') ||
 	true
 if [ "$probes" -gt 0 ]; then
-	prints "$probes places in the library"
+	prints "$probes probe sites in the library"
 else
 	row probes missing
 fi

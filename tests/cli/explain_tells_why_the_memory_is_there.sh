@@ -125,7 +125,7 @@ holds "fragment" '.state == "dead" and .resident_bytes == null'
 adds_up fragment
 expect 0 cli explain "$file"
 prints "heaps ($pid, dead): fragmentation"
-prints "not known: how much the process had in all, as it has gone"
+prints "not known: the resident memory of the process, which has ended"
 
 start asleep
 says_is "a sleeping thread's" waiting --watch=0.2 -p "$pid"

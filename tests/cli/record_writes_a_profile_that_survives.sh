@@ -48,7 +48,7 @@ for bytes in 0 7 100 520 900 $((whole - 300)) $((whole - 1)); do
 	[ "$kf_got" -le 1 ] || fail "$bytes bytes: status $kf_got"
 done
 expect 0 "$KF_CLI" report part
-says "the profile's end is not whole"
+says "the profile's end is missing"
 
 # the page of a stats file says how long its process has run
 expect 0 "$KF_CLI" report -o live.html stats/mkstacks.*
@@ -88,7 +88,7 @@ grep -q "shows what was left$" err || fail "it is said at what time: $(cat err)"
 # of a program that ended what it had at its most, and it is said
 expect 0 cli record --sample 16K -o freed -- "$top_builddir/tests/cli/heaps" cache
 expect 0 "$KF_CLI" report --format=csv freed
-says "report: the program had ended: the most that each had"
+says "report: each site's peak, as the program had ended"
 prints "peak_bytes,"
 [ "$(sed -n 2p "$WORK/out" | cut -d, -f1)" -gt 30000000 ] ||
 	fail "the peak is $(sed -n 2p "$WORK/out")"
@@ -100,7 +100,7 @@ fi
 expect 0 "$KF_CLI" report --view=leaks freed
 ! grep -q "had ended" "$WORK/err" || fail "leaks tell of a metric"
 expect 0 "$KF_CLI" report --at=0 prof
-says "report: what was live at"
+says "report: live bytes at"
 prints "LIVE"
 
 expect 3 cli record -p 1 -o none

@@ -105,7 +105,7 @@ wait_for 60 first_size 256 || fail "it is not sorted by live bytes"
 terminal send-keys '<'
 wait_for 60 first_size '[0-9.]*Ki' || fail "< does not sort by size"
 terminal send-keys r
-wait_for 60 first_size 16 || fail "r does not turn the order"
+wait_for 60 first_size 16 || fail "r does not reverse the order"
 press h 'Shift-Tab  the next view'
 press x '^ *SIZE +LIVE '
 
@@ -170,4 +170,4 @@ expect 2 cli top --batch=0
 says "top: --batch: '0' is not a number from 1"
 expect 2 cli top --interval=0
 expect 2 cli top 1
-says "there are no arguments"
+says "the command takes no arguments"

@@ -19,7 +19,7 @@ assert all(r["engines"] == "bpftrace,stap" for r in rows
 END
 
 expect 1 env PATH=/no/such/dir "$KF_CLI" trace mmap
-says "nothing here can trace"
+says "neither bpftrace nor SystemTap is installed"
 expect 2 cli trace -p $$ mmap -- true
 says "exclude each other"
 expect 1 cli trace -p $$ mmap

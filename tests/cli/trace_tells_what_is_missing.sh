@@ -32,7 +32,7 @@ mkdir "$WORK/empty"
 refused 2 "which has: none" env KONFISCATOR_SCRIPTS="$WORK/empty" \
 	"$KF_CLI" trace nope
 
-refused 1 "nothing here can trace" env PATH="$WORK/none" \
+refused 1 "neither bpftrace nor SystemTap is installed" env PATH="$WORK/none" \
 	"$KF_CLI" trace frag -- "$touch" "$WORK/ran"
 refused 1 "bpftrace is not installed" env PATH="$WORK/none" \
 	"$KF_CLI" trace --engine=bpftrace frag -- "$touch" "$WORK/ran"
@@ -65,7 +65,7 @@ libc=$(sed -n '/\/libc[-.][0-9.so]*$/s,^[^/]*,,p' /proc/self/maps |
 if grep -q memory_heap_new "$libc"; then
 	echo "$libc has probes of its malloc"
 else
-	refused 1 "has no probes of its malloc" env PATH="$WORK/bin" \
+	refused 1 "has no malloc probes" env PATH="$WORK/bin" \
 		"$KF_CLI" trace glibc-malloc -- "$touch" "$WORK/ran"
 fi
 

@@ -28,7 +28,7 @@ wrong "option --dir needs an argument" "$KF_CLI" ls --dir
 wrong "the directory's name is empty" "$KF_CLI" --dir= ls
 wrong "'xml' is not table, json, csv or prom" "$KF_CLI" --format=xml ls
 wrong "'red' is not auto, always or never" "$KF_CLI" --color=red ls
-wrong "this --format is not for ls" "$KF_CLI" --format=prom ls
+wrong "ls does not support this --format" "$KF_CLI" --format=prom ls
 wrong "'1x' is not a list of process numbers" "$KF_CLI" stat -p 1x
 wrong "'1,' is not a list of process numbers" "$KF_CLI" stat -p 1,
 wrong "'-1' is not a list of process numbers" "$KF_CLI" stat -p -1
@@ -39,9 +39,9 @@ wrong "'x' is not process, thread, container or tag" "$KF_CLI" stat --by=x
 wrong "'nope' is not one of process" cli stat --sort=nope
 wrong "--by thread is not for --format=prom" \
 	"$KF_CLI" --format=prom stat --by=thread
-wrong "'x': there are no arguments" "$KF_CLI" stat x
-wrong "'x': there are no arguments" "$KF_CLI" ls x
-wrong "'x': there are no arguments" "$KF_CLI" prune x
+wrong "'x': the command takes no arguments" "$KF_CLI" stat x
+wrong "'x': the command takes no arguments" "$KF_CLI" ls x
+wrong "'x': the command takes no arguments" "$KF_CLI" prune x
 wrong "a script's name is missing" "$KF_CLI" trace
 wrong "'x' is not a process number" "$KF_CLI" trace -p x list
 wrong "'perf' is not bpftrace or stap" "$KF_CLI" trace --engine=perf list

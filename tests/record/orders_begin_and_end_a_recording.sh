@@ -69,7 +69,7 @@ says "'colour=red' is not SETTING=VALUE"
 expect 2 cli ctl --timeout=0 "$pid" record=
 says "'0' is not a number of seconds"
 expect 3 cli ctl "$pid" record=
-says "no stats file is of a process $pid that lives"
+says "no stats file of a living process $pid"
 expect 0 cli ctl 1
 prints "record"
 

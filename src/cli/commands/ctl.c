@@ -2,9 +2,10 @@
 /*
  * konfiscator ctl: give an order to a process that runs.
  *
- * The order is written into the process' stats file, and the library carries it
- * out the next time a call of the process takes the slow path. The file's
- * owner and root can do that. A lock on the file keeps two orders apart.
+ * The order is written into the process' stats file, which only the file's
+ * owner and root may write. The library carries the order out the next time a
+ * call of the process takes the slow path. A lock on the file serializes
+ * orders.
  */
 #include "config.h"
 
@@ -76,7 +77,7 @@ static bool is_known(const char *order)
 	return false;
 }
 
-/* The stats file of the process that lives under this number, or NULL. */
+/* The stats file of the living process @pid, or NULL. */
 static const struct kf_file *find(const struct kf_files *files, int32_t pid)
 {
 	for (unsigned int i = 0; i < files->nr; i++) {
@@ -90,8 +91,8 @@ static const struct kf_file *find(const struct kf_files *files, int32_t pid)
 }
 
 /*
- * A file's name means what it means here, and "off" is how to stop what goes
- * on, not a file. Other orders are as they are.
+ * A relative file name is relative to our directory, not to the process'; "off"
+ * stops a recording or the samples. Other orders are sent unchanged.
  */
 static char *order_text(const char *arg)
 {
@@ -140,19 +141,19 @@ static int give(const struct kf_cli *cli, const struct kf_file *f,
 			 KF_STATS_CONTROL_TEXT - 1);
 		return KF_EXIT_USAGE;
 	case KF_ORDER_OLD:
-		kf_error("ctl: the library of process %d takes no orders: it "
-			 "is older",
+		kf_error("ctl: the library of process %d is older and takes no "
+			 "orders",
 			 kf_process_id(f));
 		return KF_EXIT_FAILED;
 	case KF_ORDER_FILTERED:
 		kf_error("ctl: process %d filters its system calls (seccomp), "
-			 "and an order might end it: --force gives it",
+			 "and an order might end it: --force sends the order",
 			 kf_process_id(f));
 		return KF_EXIT_FAILED;
 	case KF_ORDER_LATE:
-		kf_error("ctl: process %d has not answered in %llu s, as one "
-			 "that allocates nothing does not: the order stays, "
-			 "and is carried out when it allocates again",
+		kf_error("ctl: process %d has not answered in %llu s, perhaps "
+			 "because it allocates nothing: the order stays, and "
+			 "is carried out when the process allocates again",
 			 kf_process_id(f), (unsigned long long)timeout_s);
 		return KF_EXIT_FAILED;
 	default:
@@ -171,7 +172,7 @@ static int give_all(struct kf_cli *cli, int32_t pid, char **orders)
 		return status;
 	f = find(&files, pid);
 	if (!f) {
-		kf_error("ctl: no stats file is of a process %d that lives: "
+		kf_error("ctl: no stats file of a living process %d: "
 			 "see konfiscator ls",
 			 pid);
 		status = KF_EXIT_NO_MATCH;
@@ -190,8 +191,8 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 	}
 	if (!kf_parse_u64(arg, &timeout_s) || !timeout_s ||
 	    timeout_s > TIMEOUT_MAX_S) {
-		kf_error("ctl: --timeout: '%s' is not a number of seconds to "
-			 "%d",
+		kf_error("ctl: --timeout: '%s' is not a number of seconds from "
+			 "1 to %d",
 			 arg, TIMEOUT_MAX_S);
 		return KF_EXIT_USAGE;
 	}
@@ -224,19 +225,19 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 
 static const struct kf_option options[] = {
 	{OPT_TIMEOUT, "timeout", "SEC",
-	 "how long to wait for the process' answer; usually 10"},
+	 "wait SEC seconds for the process' answer (default 10)"},
 	{OPT_FORCE, "force", NULL,
-	 "order also what might end a process that filters its system calls"},
+	 "send orders even if the process filters its system calls and may be killed"},
 	{0},
 };
 
 const struct kf_command kf_command_ctl = {
 	.name = "ctl",
 	.args = "PID [SETTING=VALUE...]",
-	.help = "Set something in a process that runs",
+	.help = "Change a setting of a running process",
 	.about =
-		"Without a setting it lists what can be set. The process carries an order out\n"
-		"the next time one of its calls takes the slow path, and answers.",
+		"Without SETTING=VALUE the settings are listed. The process applies a setting and\n"
+		"answers the next time one of its calls takes the slow path.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = option,

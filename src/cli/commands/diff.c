@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator diff: what lives in a second profile and did not in a first, or
- * what was allocated or lived at its most.
+ * konfiscator diff: memory that lives in a second profile and did not live in
+ * a first one, or the difference of their peaks or allocations.
  *
  * Stacks are the same when their names are: addresses differ from run to run.
  * What may be chance alone is not told and does not count. Of hundreds of
@@ -293,11 +293,13 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 
 static const struct kf_option options[] = {
 	{OPT_FAIL_OVER, "fail-over", "SIZE",
-	 "exit with 1 where more than this grew"},
-	{OPT_BY, "by", "stack|function", "what is compared; usually stack"},
+	 "exit with status 1 if the growth is more than SIZE"},
+	{OPT_BY, "by", "stack|function",
+	 "compare stacks or functions (default stack)"},
 	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
-	 "what is counted; usually live"},
-	{KF_PROFILE_FILTER, "filter", "REGEX", "stacks that have it in a name"},
+	 "compare this metric (default live)"},
+	{KF_PROFILE_FILTER, "filter", "REGEX",
+	 "compare only stacks with a name that matches REGEX"},
 	{0},
 };
 
@@ -306,9 +308,9 @@ const struct kf_command kf_command_diff = {
 	.args = "BEFORE AFTER",
 	.help = "Show what lives in one profile and not in another",
 	.about =
-		"Both are profiles of konfiscator record, or stats files. What "
-		"may be chance alone\nis left out: a program differs from "
-		"itself in 5 of 100 runs.",
+		"BEFORE and AFTER are profiles of konfiscator record, or stats "
+		"files. Differences\nthat may be chance are left out: two runs "
+		"of the same program differ in 5 of 100\ncomparisons.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = option,

@@ -2,8 +2,8 @@
 /*
  * konfiscator doctor: what works here, what is missing, and what to do.
  *
- * Each check is tried rather than guessed where that costs nothing: a program
- * is started under the library and its stats file is read.
+ * Where it is cheap, a check tries the real thing: a program is started under
+ * the library and its stats file is read.
  */
 #include "config.h"
 
@@ -79,7 +79,7 @@ static bool check_preload(struct kf_table *t, const char *library)
 	return works;
 }
 
-/* Tried, as the library decides: whose directories are, and what is a link. */
+/* The library chooses the directory, so a program is started to find it. */
 static bool check_place(struct kf_table *t, const struct kf_cli *cli,
 			const char *library)
 {
@@ -126,8 +126,8 @@ static void check_permission(struct kf_table *t)
 {
 	if (geteuid())
 		report(t, "permission", WARNING,
-		       "not root: other users' processes and tracing are out "
-		       "of reach");
+		       "not root: other users' processes cannot be read, and "
+		       "nothing can be traced");
 	else
 		report(t, "permission", OK, "root");
 }
@@ -142,7 +142,7 @@ static void check_probes(struct kf_table *t, const char *library)
 		report(t, "probes", MISSING,
 		       "the library was built with --disable-probes");
 	else
-		report(t, "probes", OK, "%u places in the library",
+		report(t, "probes", OK, "%u probe sites in the library",
 		       elf.nr_probes);
 }
 
@@ -169,10 +169,10 @@ static void check_tool(struct kf_table *t, const char *name)
 		report(t, name, MISSING, "not in PATH: install %s",
 		       strcmp(name, "stap") ? name : "systemtap");
 	else if (!version)
-		report(t, name, WARNING, "%s does not tell its version", path);
+		report(t, name, WARNING, "%s --version prints nothing", path);
 	else
 		report(t, name, geteuid() ? WARNING : OK, "%s%s", version,
-		       geteuid() ? ": has to be run by root" : "");
+		       geteuid() ? ": must be run as root" : "");
 	free(version);
 	free(path);
 }
@@ -250,8 +250,8 @@ const struct kf_command kf_command_doctor = {
 	.args = "[PROG]",
 	.help = "Check what works here and what is missing",
 	.about =
-		"The exit status is 0 when programs can be run under the library and their\n"
-		"counters read, and PROG is such a program; tracing may be missing.",
+		"The exit status is 0 if programs, and PROG if it is given, can be run under the\n"
+		"library and their counters can be read. Tracing may be missing.",
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.run = run,
 };

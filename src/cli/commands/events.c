@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator events: what the slow paths of each thread did last.
- *
- * From the rings in the stats file, so also of a process that was killed.
+ * konfiscator events: the latest slow-path events of each thread. They are read
+ * from the rings in the stats file, so events of killed processes are there
+ * too.
  */
 #include "config.h"
 
@@ -20,7 +20,10 @@
 
 #define SECOND ((uint64_t)1000000000)
 
-/* How often --follow looks, and how late: clocks of two threads may differ. */
+/*
+ * --follow reads the rings every LOOK_NS and prints events older than LATE_NS:
+ * a thread may store an event later than another thread's newer one.
+ */
 #define LOOK_NS ((uint64_t)200000000)
 #define LATE_NS ((uint64_t)50000000)
 
@@ -64,7 +67,7 @@ static bool is_wanted(const struct kf_event *e)
 	       !fnmatch(thread, e->thread, 0);
 }
 
-/* The time of day, by the two clocks that the file was made at. */
+/* The time of day: the file has both clocks' times of its creation. */
 static void tell_time(struct kf_cell *cell, const struct kf_event *e,
 		      const struct kf_stats_identity *id, bool whole)
 {
@@ -116,7 +119,7 @@ static void add_event(struct kf_table *t, const struct kf_cli *cli,
 	row[MONOTONIC].count = e->time_ns;
 }
 
-/* Events from one time up to another one; returns how many. */
+/* Prints the events after @from up to @to; returns their number. */
 static size_t print(const struct kf_cli *cli, const struct kf_snapshot *s,
 		    uint64_t from, uint64_t to)
 {
@@ -152,7 +155,7 @@ static void wait_a_little(void)
 	nanosleep(&ts, NULL);
 }
 
-/* Until the process has ended, we are interrupted or stdout goes. */
+/* Ends with the process, at a signal, or when stdout is closed. */
 static int watch(struct kf_cli *cli, struct kf_one *one)
 {
 	char pid[16], *path;
@@ -258,20 +261,21 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 }
 
 static const struct kf_option options[] = {
-	{'k', "kind", "KIND,...", "these events"},
-	{'t', "thread", "TID|GLOB", "of this thread, or of threads named so"},
-	{'f', "follow", NULL,
-	 "go on with those to come until the process ends"},
+	{'k', "kind", "KIND,...", "show only these kinds of events"},
+	{'t', "thread", "TID|GLOB",
+	 "show only threads with this id or a name that matches"},
+	{'f', "follow", NULL, "print new events until the process ends"},
 	{0},
 };
 
 const struct kf_command kf_command_events = {
 	.name = "events",
 	.args = "[FILE]",
-	.help = "Show what the slow paths of each thread did last",
+	.help = "Show the latest slow-path events of each thread",
 	.about =
-		"FILE is a stats file. Without one, the process is looked up, with -a one that\n"
-		"was killed too. Of each thread the last KONFISCATOR_EVENTS are there.",
+		"FILE is a stats file. Without FILE the options below select a process; -a\n"
+		"includes processes that were killed. A stats file keeps the latest\n"
+		"KONFISCATOR_EVENTS events of each thread.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

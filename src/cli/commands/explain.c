@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator explain: why a process has the memory that it has, in a verdict
- * and the numbers that it rests on. A process that has gone answers from its
- * file; a running one is looked at time and again.
+ * konfiscator explain: why a process has the memory that it has, as a verdict
+ * and the numbers behind it. A running process is watched for a while; a
+ * process that has ended is explained from its stats file.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 #define LOOKS_EACH_SECOND 4
 
 static double seconds = 2;
-static const char *file_name; /* of the one file that is meant, or NULL */
+static const char *file_name; /* FILE's last component, or NULL */
 
 static bool wants(const struct kf_cli *cli, const struct kf_file *f)
 {
@@ -35,15 +35,15 @@ static bool wants(const struct kf_cli *cli, const struct kf_file *f)
 	return kf_look_wants(cli, f);
 }
 
-/* The processes that are explained, from the first look on. */
+/* The processes that are explained; the first snapshot selects them. */
 struct watches {
 	struct kf_look first, last;
 	struct kf_watch *all;
 	unsigned int nr;
-	unsigned int alive; /* at the first look */
+	unsigned int alive; /* in the first snapshot */
 };
 
-/* One look at what each has, without the large tables. */
+/* Notes the bytes in use of each process; the large tables are not read. */
 static void note(struct watches *ws)
 {
 	for (unsigned int i = 0; i < ws->nr; i++) {
@@ -62,7 +62,10 @@ static void note_last(struct kf_watch *w)
 	w->used[w->nr_used++] = kf_snapshot_used(&w->last->snap);
 }
 
-/* Who has ended is explained by its file, where that went by the first look. */
+/*
+ * A process that ended meanwhile is explained from its file, or from the first
+ * snapshot if the file is gone.
+ */
 static void finish(struct watches *ws)
 {
 	double span = (double)(ws->last.time_ns - ws->first.time_ns) / 1e9;
@@ -185,28 +188,29 @@ static void print_unknown(const struct kf_watch *w,
 			  const struct kf_explained *e)
 {
 	if (!e->facts.resident_known)
-		printf("not known: how much the process had in all, as it %s\n",
+		printf("not known: the resident memory of the process, which "
+		       "%s\n",
 		       w->last->life == KF_LIFE_UNKNOWN
 			       ? "cannot be seen from here"
-			       : "has gone");
+			       : "has ended");
 	if (w->last->life == KF_LIFE_DEAD && e->verdict == KF_VERDICT_GROWTH)
-		puts("not known: how long the process lived on without a call "
-		     "that looked at the clock");
+		puts("not known: how long the process lived after its last "
+		     "call that read the clock");
 	if (w->last->life == KF_LIFE_DEAD && e->verdict == KF_VERDICT_IN_USE)
-		puts("not known: whether it leaked: that takes looks while it "
-		     "runs, or samples");
+		puts("not known: whether the process leaked: run explain while "
+		     "it runs, or take samples");
 	if (!w->last->snap.knows_slabs)
-		puts("not known: the slabs of each size, as the file is of an "
-		     "older library");
+		puts("not known: the slabs of each size: an older library "
+		     "wrote the file");
 	if (e->facts.uncounted)
-		printf("not known: what %" PRIu64 " of the threads allocated, "
-		       "as the stats file had no room for their counters\n",
+		printf("not known: the allocations of %" PRIu64 " threads: "
+		       "the stats file had no room for their counters\n",
 		       e->facts.uncounted);
 	if (kf_snapshot_value(&w->last->snap, "samples"))
 		return;
 	if (w->last->life == KF_LIFE_ALIVE)
 		printf("not known: the stacks, as no samples are taken: "
-		       "konfiscator ctl %d sample=512K\n",
+		       "konfiscator ctl %d sample=512K starts sampling\n",
 		       kf_process_id(w->last));
 	else
 		puts("not known: the stacks, as no samples were taken: "
@@ -301,7 +305,7 @@ static int print_all(const struct kf_cli *cli, const struct kf_watch *w,
 	return KF_EXIT_OK;
 }
 
-/* Until so many seconds after a moment of CLOCK_MONOTONIC. */
+/* Sleeps until @after seconds after @ts of CLOCK_MONOTONIC. */
 static void wait_until(struct timespec ts, double after)
 {
 	double fraction, whole;
@@ -314,7 +318,7 @@ static void wait_until(struct timespec ts, double after)
 		;
 }
 
-/* Whom to watch, by the first look. */
+/* The processes to watch: those that the first snapshot has. */
 static void choose(const struct kf_cli *cli, struct watches *ws)
 {
 	const struct kf_files *files = &ws->first.files;
@@ -330,7 +334,7 @@ static void choose(const struct kf_cli *cli, struct watches *ws)
 	}
 }
 
-/* A file that was named has to be there and to be good. */
+/* A file named on the command line must exist and be a valid stats file. */
 static int check_file(const struct kf_look *look, const char *path)
 {
 	for (unsigned int i = 0; i < look->files.nr; i++) {
@@ -443,7 +447,7 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 
 static const struct kf_option options[] = {
 	{'w', "watch", "SEC",
-	 "look on for so long, to see what grows; usually 2, 0: look once"},
+	 "watch for SEC seconds to see what grows (default 2; 0 takes one snapshot)"},
 	{0},
 };
 
@@ -452,10 +456,10 @@ const struct kf_command kf_command_explain = {
 	.args = "[FILE]",
 	.help = "Say why a process has the memory that it has",
 	.about =
-		"The verdict is leak, growth, fragmentation, waiting, cache, not the heap or in use;\n"
-		"behind it stand the parts of the memory, the sizes and, where samples are\n"
-		"taken, the stacks. FILE is a stats file, of a process that has gone too.\n"
-		"Several processes are one row each.",
+		"The verdict is leak, growth, fragmentation, waiting, cache, not the heap or in use.\n"
+		"Tables of the parts of the memory, of size classes and, if the process takes\n"
+		"samples, of call stacks follow. FILE is the stats file of a process, which may\n"
+		"have ended. Several processes are printed as one row each.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator ls: the stats files, and what became of their processes.
+ * konfiscator ls: the stats files, and the states of their processes.
  *
- * Shows each file that is in the directories, those that cannot be read too:
- * why a process is missing elsewhere is seen here.
+ * Shows every file in the directories, even if it cannot be read, so that a
+ * user can see why other commands leave a process out.
  */
 #include "config.h"
 
@@ -108,7 +108,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 const struct kf_command kf_command_ls = {
 	.name = "ls",
 	.args = "",
-	.help = "List the stats files and what became of their processes",
+	.help = "List the stats files and the states of their processes",
 	.about =
 		"STATE is alive, dead, execed (the process runs another program now),\n"
 		"unknown (a process that cannot be seen from here) or bad (see RESULT).",

@@ -2,11 +2,11 @@
 /*
  * konfiscator prune: delete the stats files of processes that have ended.
  *
- * What they counted goes to the ledger first: a file whose counters cannot be
- * added stays.
+ * Their counters are added to the ledger first: a file whose counters cannot
+ * be added stays.
  *
- * Never a file of a process that lives or cannot be seen from here, and never
- * one that is not a good stats file: who knows whose it is.
+ * Files of processes that live or cannot be seen from here are never deleted,
+ * nor files that are not valid stats files: their owner is not known.
  */
 #include "config.h"
 
@@ -48,7 +48,7 @@ static int fold_and_delete(const struct kf_file *f, const char *path)
 			path, strerror(-r));
 		return -1;
 	}
-	/* it may have been folded before, and its name be there yet */
+	/* a file that was folded before may still have its name */
 	r = r ? r
 	    : kf_place_delete(f->dirfd, f->name, f->snap.dev, f->snap.ino)
 		    ? -errno
@@ -119,11 +119,11 @@ const struct kf_command kf_command_prune = {
 	.args = "",
 	.help = "Delete the stats files of processes that have ended",
 	.about =
-		"Files of programs that ended well are gone before, and the library removes\n"
-		"those of killed ones after a day, once their counts are in the ledger, see\n"
-		"konfiscator(7). prune adds the counts to the ledger first, if nobody has: a\n"
-		"file whose counts cannot be added, because the disk is full or the file is\n"
-		"another user's, stays, and the status is 1. Ledgers stay.",
+		"A program that exits normally removes its file, and the library removes files of\n"
+		"killed programs after a day, once their counts are in the ledger, see\n"
+		"konfiscator(7). prune adds counts to the ledger that are not in it yet. A file\n"
+		"whose counts cannot be added, because the disk is full or the file is another\n"
+		"user's, stays, and the exit status is 1. Ledgers stay.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = option,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator report: what a recording of a heap's history tells. A profile has
- * views of its own (profile/views.h): the file's magic decides.
+ * konfiscator report: shows a recording of a heap's history, or a profile. The
+ * file's magic number tells which of them FILE is; profiles have views of their
+ * own (profile/views.h).
  *
- * The recording is read once, from its begin to its end or to --to; the view
- * sees each event, and prints what it gathered.
+ * A recording is read once, from its begin to its end or to --to. The view gets
+ * each event and prints its result at the end.
  */
 #include "config.h"
 
@@ -28,7 +29,7 @@ static struct kf_report report = {
 static struct kf_profile_pick profile_pick = {.at = -1, .usual = true};
 static const struct kf_view *view_asked, *export_asked;
 static const char *view_name;	 /* of view_asked, or of a profile's view */
-static const char *history_only; /* an option that a profile has not */
+static const char *history_only; /* an option that is not for profiles */
 static const char *profile_only;
 
 const char *kf_report_function(unsigned int kind)
@@ -72,7 +73,7 @@ int kf_report_table(const struct kf_report *r, struct kf_table *t, int sort,
 
 	if (sort >= 0)
 		kf_table_sort(t, sort);
-	/* files are for programs, which can cut for themselves */
+	/* JSON and CSV are for programs: they get all rows */
 	if (r->cli->format != KF_FORMAT_TABLE && !r->rows_given)
 		most = SIZE_MAX;
 	t->nr_rows = KF_MIN(nr, most);
@@ -116,7 +117,7 @@ static int open_history(struct kf_report *r)
 	return KF_EXIT_FAILED;
 }
 
-/* By the errno of the writer. */
+/* @error is the errno that the writer stopped with. */
 static const char *when_full(uint32_t error)
 {
 	switch (error) {
@@ -149,7 +150,7 @@ static void tell_dropped(const struct kf_report *r)
 			(unsigned long long)h->dropped, *why ? ": " : "", why);
 }
 
-/* What makes figures less than the truth. */
+/* Warns of events that the figures do not include. */
 static void tell_losses(const struct kf_report *r)
 {
 	const struct kf_history_damage *d = &r->history.damage;
@@ -260,7 +261,8 @@ static char *view_names(bool exports)
 	return all;
 }
 
-/* What only profiles have stands apart: which it is, is known later. */
+/* The views of profiles; the kind of FILE is not known when options are read.
+ */
 static const char profile_views[] =
 #define KF_PROFILE_VIEW(id) " " #id
 #define KF_PROFILE_FORMAT(id)
@@ -290,7 +292,7 @@ static int take_view(const char *option, const char *name, bool exports,
 	return KF_EXIT_USAGE;
 }
 
-/* Which view, by what was asked for and the suffix of -o. */
+/* Chooses the view by --view, --export and the suffix of -o. */
 static int choose_view(struct kf_report *r)
 {
 	const char *dot = r->output ? strrchr(r->output, '.') : NULL;
@@ -333,7 +335,7 @@ static int run_profile(struct kf_report *r)
 	return kf_prof_report(r, &profile_pick, view_name);
 }
 
-/* Options that a recording of a history has not. */
+/* Refuses options that are only for profiles. */
 static int check_history(void)
 {
 	if (!profile_only && (!view_name || view_asked))
@@ -403,27 +405,26 @@ static int take_rows(const char *arg)
 
 static const struct kf_option options[] = {
 	{OPT_VIEW, "view", "VIEW",
-	 "what to show; usually summary, of a profile top"},
+	 "show this view (default summary; of a profile top)"},
 	{'o', "output", "FILE",
-	 "a picture (.png, .svg, .pdf), a page (.html) or an export (.log, "
-	 ".csv, .json, .massif, .folded, .pb.gz)"},
+	 "write a picture, a page or an export; the suffix chooses the format"},
 	{OPT_EXPORT, "export", "FORMAT",
-	 "all events, or all levels, for other programs"},
-	{OPT_ROWS, "rows", "N", "rows of a table; 0: all"},
-	{KF_PICK_FROM, "from", "SEC", "count from this time on"},
-	{KF_PICK_TO, "to", "SEC", "as if the recording ended at this time"},
-	{KF_PICK_THREAD, "thread", "TID|GLOB,...", "these threads only"},
+	 "print all events or levels in a format for other programs"},
+	{OPT_ROWS, "rows", "N", "print at most N rows of a table (0: all)"},
+	{KF_PICK_FROM, "from", "SEC", "count events from this time on"},
+	{KF_PICK_TO, "to", "SEC", "ignore events after this time"},
+	{KF_PICK_THREAD, "thread", "TID|GLOB,...", "count only these threads"},
 	{KF_PICK_FUNCTION, "function", "NAME,...",
-	 "only malloc, calloc, aligned, realloc, free, or several of them"},
+	 "count only these of malloc, calloc, aligned, realloc, free"},
 	{KF_PICK_SIZE, "size", "MIN-MAX",
-	 "only sizes asked for from MIN to MAX"},
+	 "count only requests of MIN to MAX bytes"},
 	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
-	 "of a profile: what is counted; usually live, and peak once the program has ended"},
+	 "profiles: show this metric (default live; peak once the program has ended)"},
 	{KF_PROFILE_GROUP, "group", "function|line|lib|tag|thread",
-	 "of a profile: for what it is counted; usually function"},
+	 "profiles: group call stacks by this (default function)"},
 	{KF_PROFILE_FILTER, "filter", "REGEX",
-	 "of a profile: stacks that have it in a name"},
-	{KF_PROFILE_AT, "at", "SEC", "of a profile: as it was at this time"},
+	 "profiles: only stacks with a name that matches REGEX"},
+	{KF_PROFILE_AT, "at", "SEC", "profiles: show the state at this time"},
 	{0},
 };
 
@@ -462,13 +463,13 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 const struct kf_command kf_command_report = {
 	.name = "report",
 	.args = "FILE",
-	.help = "Show what a recording or a profile of a heap tells",
+	.help = "Show a recording or a profile of a heap",
 	.about =
-		"Views: summary, timeline, top, sizes, threads, lifetimes, leaks, latency,\n"
-		"anomalies; of timeline and latency there are pictures too. Exports: log, trace,\n"
-		"csv, json and massif. Views of a profile, or of a stats file: top, tree, leaks,\n"
-		"timeline, summary; its formats: .pb.gz, .folded, .html, .svg, .json, .csv,\n"
-		".massif. Times are seconds since the recording began.",
+		"Views of a recording: summary, timeline, top, sizes, threads, lifetimes, leaks,\n"
+		"latency, anomalies; timeline and latency can be drawn as .png, .svg or .pdf.\n"
+		"Exports: log, trace, csv, json, massif. Views of a profile or a stats file: top,\n"
+		"tree, leaks, timeline, summary; output formats: .pb.gz, .folded, .html, .svg,\n"
+		".json, .csv, .massif. Times are seconds since the recording began.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = option,

@@ -2,9 +2,9 @@
 /*
  * konfiscator stat: what the heaps hold and how busy they are, in one table.
  *
- * The table for people has the columns of the manual; JSON, CSV and prom have
- * every counter that the files describe. Two looks at the files make a rate;
- * without -w the first look is the start of the process.
+ * The table has the columns of the manual; JSON, CSV and prom have every
+ * counter that the files describe. A rate is the difference of two snapshots;
+ * without -w it is the average since the start of the process.
  */
 #include "config.h"
 
@@ -374,11 +374,11 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 
 static const struct kf_option options[] = {
 	{'w', "watch", "SEC",
-	 "print again every SEC seconds, with the rates of that time"},
+	 "print every SEC seconds, with the rates of that interval"},
 	{OPT_BY, "by", "process|thread|container|tag",
-	 "what a row is; usually all processes of one name"},
+	 "print a row for each of these (default: each process name)"},
 	{OPT_SORT, "sort", "COLUMN",
-	 "by its name in small letters; usually held, of threads allocated, of tags live"},
+	 "sort by COLUMN, in lower case (default held; of threads allocated, of tags live)"},
 	{0},
 };
 
@@ -387,10 +387,10 @@ const struct kf_command kf_command_stat = {
 	.args = "",
 	.help = "Show what the heaps hold and how busy they are",
 	.about =
-		"Processes of one name are one row. LIVE is what the programs asked for and\n"
-		"have, HELD what was taken from the kernel for it; FREE% of it is in free pages,\n"
-		"ROUND% in blocks that are larger than was asked for. Without -w rates are since\n"
-		"the processes began.",
+		"Processes of one name share a row. LIVE is the bytes that the programs asked for\n"
+		"and have not freed, HELD the bytes that the heap has from the kernel. FREE% of\n"
+		"HELD is free pages, ROUND% is the difference between the sizes of blocks and\n"
+		"the sizes asked for. Without -w, rates are averages since the processes began.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator tags: who has the memory, by the names that the program gave.
+ * konfiscator tags: the memory of a program by the tags that it set.
  *
  * The tags of a running process come from its stats file, as those of one that
  * has ended; snapshots in JSON are read as well, and written, so that one run's
@@ -293,16 +293,16 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 }
 
 static const struct kf_option options[] = {
-	{OPT_VIEW, "view", "tree|flat|dot", "what to show; usually tree"},
+	{OPT_VIEW, "view", "tree|flat|dot", "show this view (default tree)"},
 	{'o', "output", "FILE",
-	 "a picture (.svg, .png, .pdf), a graph (.dot) or a snapshot (.json)"},
+	 "write a picture (.svg, .png, .pdf), a graph (.dot) or a snapshot (.json)"},
 	{OPT_AGGREGATE, "aggregate", "REGEX",
-	 "make one tree of the threads whose names match; several times too"},
-	{OPT_DIFF, "diff", NULL, "what changed from one file to another"},
+	 "merge the trees of threads whose names match; may be given several times"},
+	{OPT_DIFF, "diff", NULL, "show the changes between two files"},
 	{OPT_STACKS, "stacks", NULL,
-	 "what lives by call stack, of the tags that KONFISCATOR_TAG_STACKS chose"},
+	 "show live memory by call stack, for the tags in KONFISCATOR_TAG_STACKS"},
 	{OPT_FULL, "full", NULL,
-	 "small tags, those without a change, and stacks without blocks, too"},
+	 "include small tags, unchanged tags and stacks without live blocks"},
 	{0},
 };
 
@@ -311,9 +311,10 @@ const struct kf_command kf_command_tags = {
 	.args = "[FILE [FILE]]",
 	.help = "Show which tags of a program have its memory",
 	.about =
-		"FILE is a stats file, or a snapshot in JSON, malloc-tag's too; - is JSON from\n"
-		"stdin. Without one, the process is looked up. LIVE is with all tags below, SELF,\n"
-		"PEAK and EVER are of the tag alone. --format=json is a snapshot of its own.",
+		"FILE is a stats file, or a JSON snapshot of konfiscator or malloc-tag; - reads\n"
+		"JSON from stdin. Without FILE the options below select a process. LIVE includes\n"
+		"the tags below; SELF, PEAK and EVER are of the tag alone. --format=json prints a\n"
+		"snapshot that this command can read.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

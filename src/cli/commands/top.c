@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator top: who has the memory and who asks for it, again and again. On
- * a terminal it is a screen with keys; elsewhere, and with --batch, it is plain
- * tables.
+ * konfiscator top: which processes, tags, threads, sites and sizes have and
+ * allocate memory, refreshed at an interval. On a terminal it is a screen with
+ * keys; elsewhere, and with --batch, it prints plain tables.
  */
 #include "config.h"
 
@@ -134,7 +134,7 @@ static int run_batch(void)
 	return status;
 }
 
-/* A terminal that cannot move its cursor is as good as none. */
+/* The screen needs a terminal that can move its cursor. */
 static bool has_screen(void)
 {
 	const char *term = getenv("TERM");
@@ -210,12 +210,12 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 }
 
 static const struct kf_option options[] = {
-	{'i', "interval", "SEC", "look again every SEC seconds; usually 2"},
+	{'i', "interval", "SEC", "refresh every SEC seconds (default 2)"},
 	{OPT_VIEW, "view", "processes|tags|threads|sites|sizes",
-	 "what to begin with; usually processes"},
+	 "start with this view (default processes)"},
 	{OPT_SORT, "sort", "COLUMN",
-	 "by its name in small letters; usually live, of threads allocated"},
-	{OPT_BATCH, "batch", "N", "print N plain tables, and no screen"},
+	 "sort by COLUMN, in lower case (default live; of threads allocated)"},
+	{OPT_BATCH, "batch", "N", "print N plain tables instead of a screen"},
 	{0},
 };
 
@@ -224,9 +224,9 @@ const struct kf_command kf_command_top = {
 	.args = "",
 	.help = "Watch processes, tags, threads, sites and sizes on a screen",
 	.about =
-		"Keys: 1 to 5 and Tab change the view, < and > the column to sort by, r turns the\n"
-		"order, space freezes, arrows scroll, h helps, q quits. Where stdin or stdout is no\n"
-		"terminal one plain table is printed.",
+		"Keys: 1 to 5 and Tab change the view, < and > the sort column; r reverses the\n"
+		"order, space freezes the screen, arrows scroll, h shows help, q quits. When stdin\n"
+		"or stdout is not a terminal, one plain table is printed.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE,
 	.selects = true,

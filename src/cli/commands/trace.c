@@ -2,7 +2,7 @@
 /*
  * konfiscator trace: run one of the tracing scripts, with all that it needs.
  *
- * Finds script, library and tool; what the tracers do differently is theirs.
+ * Finds script, library and tracer; bpftrace.c and stap.c run the tracers.
  */
 #include "config.h"
 
@@ -95,7 +95,7 @@ static int list(const struct kf_cli *cli, const struct kf_scripts *s)
 	return KF_EXIT_OK;
 }
 
-/* The library that the trace is about, by a path that a tracer can hold. */
+/* The traced library, by a path without characters that tracers reject. */
 static char *trace_library(bool glibc)
 {
 	char *path = pid || glibc ? kf_library_of(pid ? pid : getpid(), glibc)
@@ -116,8 +116,8 @@ static int check_library(const char *library, bool glibc)
 		return KF_EXIT_FAILED;
 	}
 	if (glibc && !elf.nr_marks) {
-		kf_error("trace: %s has no probes of its malloc; Debian's has "
-			 "them from 14 on",
+		kf_error("trace: %s has no malloc probes; Debian's glibc has "
+			 "them from Debian 14 on",
 			 library);
 		return KF_EXIT_FAILED;
 	}
@@ -150,7 +150,7 @@ static int check_program(const char *name, const char *library)
 	return status;
 }
 
-/* The tool for a script: what was asked for, else what is here. */
+/* The tracer for a script: that of --engine, else the first one installed. */
 static unsigned int choose(const struct kf_script *script)
 {
 	unsigned int has = script->engines;
@@ -167,8 +167,7 @@ static unsigned int choose(const struct kf_script *script)
 	free(tool);
 	if (tool && (has & KF_ENGINE_STAP))
 		return KF_ENGINE_STAP;
-	kf_error("trace: neither bpftrace nor SystemTap is installed: nothing "
-		 "here can trace");
+	kf_error("trace: neither bpftrace nor SystemTap is installed");
 	return 0;
 }
 
@@ -264,10 +263,10 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 
 static const struct kf_option options[] = {
 	{OPT_ENGINE, "engine", "bpftrace|stap",
-	 "which tracer; usually the first of them that is installed"},
+	 "use this tracer (default: the first that is installed)"},
 	{OPT_ARG, "arg", "VALUE",
-	 "for the script, after library and process; may be repeated"},
-	{'p', "pid", "PID", "this process, which runs under konfiscator"},
+	 "pass VALUE to the script; may be given several times"},
+	{'p', "pid", "PID", "trace this process, which runs under konfiscator"},
 	{0},
 };
 
@@ -276,11 +275,11 @@ const struct kf_command kf_command_trace = {
 	.args = "list | NAME [-- PROG [ARG...]]",
 	.help = "Run a tracing script on a program, a process or all",
 	.about =
-		"list names the scripts and the question that each answers. With PROG the\n"
-		"program is started under the library once the tracer is ready, and its exit\n"
-		"status is the command's; its children are not traced. With neither PROG nor\n"
-		"--pid every process that uses the library is traced until Ctrl-C.\n"
-		"glibc-malloc follows the C library's own malloc, and starts PROG on that.",
+		"list prints the scripts and the question that each answers. PROG is started\n"
+		"under the library once the tracer is ready; its exit status becomes the exit\n"
+		"status of trace, and its children are not traced. With neither PROG nor --pid\n"
+		"every process that uses the library is traced until Ctrl-C. The script\n"
+		"glibc-malloc traces the C library's malloc, and starts PROG without the library.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = option,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * konfiscator report of a profile: chooses the view, or the format by the
- * suffix of -o, and says what makes the figures less than the truth.
+ * suffix of -o, and warns of samples that the figures do not include.
  */
 #include "config.h"
 
@@ -89,12 +89,12 @@ static void tell_losses(const struct kf_report *r, const struct kf_prof *prof)
 	}
 	if (!prof->profile.nr_stacks)
 		kf_note(r->cli,
-			"report: %s holds no samples: its program took none, "
-			"or has not allocated as much as one stands for; "
-			"konfiscator record has them taken",
+			"report: %s holds no samples: the program took none, "
+			"or allocated less than one sample stands for; "
+			"konfiscator record takes samples",
 			r->path);
 	if (prof->profile.cut)
-		kf_note(r->cli, "report: the profile's end is not whole: its "
+		kf_note(r->cli, "report: the profile's end is missing: its "
 				"recorder was killed, or the file is damaged");
 	if (beyond)
 		kf_note(r->cli,
@@ -105,7 +105,7 @@ static void tell_losses(const struct kf_report *r, const struct kf_prof *prof)
 			(unsigned long long)without);
 }
 
-/* Which look it is, and how to see another: nobody has to guess. */
+/* Says which time and metric the figures are of, and how to see others. */
 static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
 {
 	double seconds = (double)prof->time_ns / 1e9;
@@ -114,18 +114,18 @@ static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
 		return;
 	if (prof->at_end && !prof->time_ns)
 		kf_note(r->cli,
-			"report: the program had ended: the most that each had "
-			"at a time; --metric=live shows what was left");
+			"report: each site's peak, as the program had ended; "
+			"--metric=live shows what was left");
 	else if (prof->at_end)
 		kf_note(r->cli,
-			"report: the program had ended: the most that each had "
-			"at a time; --metric=live shows what was left at %.1f "
-			"s, --at=SEC what was live before",
+			"report: each site's peak, as the program had ended; "
+			"--metric=live shows what was left at %.1f s, --at=SEC "
+			"what was live before",
 			seconds);
 	else
 		kf_note(r->cli,
-			"report: what was live at %.1f s; --metric=peak shows "
-			"the most that each had at a time",
+			"report: live bytes at %.1f s; --metric=peak shows "
+			"each site's peak",
 			seconds);
 }
 

@@ -2,9 +2,9 @@
 /*
  * konfiscator top on a terminal, by ncurses.
  *
- * Signals come only while it waits, so that the terminal is never left in the
- * midst of a change: those that end a program end this one after the terminal
- * is as it was.
+ * Signals are delivered only while the program waits, so that the terminal is
+ * never left in the middle of a change. A fatal signal ends the program after
+ * the terminal was restored.
  */
 #include "config.h"
 
@@ -44,11 +44,11 @@ static const char *const help_lines[] = {
 	"1 2 3 4 5       processes, tags, threads, sites, sizes",
 	"Tab  Shift-Tab  the next view, the one before",
 	"< >             sort by the column to the left, to the right",
-	"r               turn the order",
-	"space           freeze; again: go on",
+	"r               reverse the order",
+	"space           freeze or continue",
 	"up down PgUp PgDn Home End",
 	"                scroll",
-	"h ?             this; any key goes back",
+	"h ?             show this help; any key goes back",
 	"q               quit",
 };
 
@@ -206,8 +206,9 @@ static void draw_rows(const struct screen *s)
 
 static void draw_foot(const struct screen *s)
 {
-	const char *keys = "1-5 view  < > sort  r turn  space freeze  h help  "
-			   "q quit";
+	const char *keys =
+		"1-5 view  < > sort  r reverse  space freeze  h help  "
+		"q quit";
 	char *line = s->table.nr_rows > (size_t)rows_shown()
 			     ? kf_format("%s  %zu of %zu", keys, s->first + 1,
 					 s->table.nr_rows)
