@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the commands of konfiscator(1) share.
+ * Declarations that the commands of konfiscator(1) share.
  *
  * A command is one file, commands/NAME.c, with one `const struct kf_command` at
  * its bottom; help, option parsing and dispatch follow from it. A new command
@@ -29,7 +29,7 @@ enum kf_exit {
 	KF_EXIT_NOT_FOUND = 127,
 };
 
-/* Each a bit, so that a command can say which it has. */
+/* Bits, so that a command can name the formats it supports. */
 enum kf_format {
 	KF_FORMAT_TABLE = 1,
 	KF_FORMAT_JSON = 2,
@@ -43,11 +43,11 @@ enum kf_opt { KF_OPT_COMMON = 256, KF_OPT_OWN = 512 };
 struct kf_option {
 	int key;	  /* its letter, or a number of enum kf_opt */
 	const char *name; /* long name, or NULL */
-	const char *arg;  /* what its argument is, or NULL */
+	const char *arg;  /* name of its argument, or NULL */
 	const char *help;
 };
 
-/* Which processes a command is about. Constant once options are parsed. */
+/* The processes that a command selects. Constant once options are parsed. */
 struct kf_select {
 	unsigned int nr_pids;
 	int32_t *pids;
@@ -55,20 +55,20 @@ struct kf_select {
 	const char *container; /* the start of an id, or NULL */
 	bool by_user;
 	uid_t user;
-	bool all; /* those that have ended too */
+	bool all; /* processes that have ended too */
 };
 
-/* What was asked for. Constant once options are parsed. */
+/* The command line. Constant once options are parsed. */
 struct kf_cli {
 	const struct kf_command *command;
-	const char **dirs; /* NULL-terminated, or NULL: the usual ones */
+	const char **dirs; /* ends with NULL; or NULL: the defaults */
 	enum kf_format format;
 	bool exact; /* --bytes */
 	bool no_header;
 	bool color;
 	bool quiet;
 	bool verbose;
-	unsigned int tables; /* enum kf_tables: what to read of files */
+	unsigned int tables; /* enum kf_tables: the tables to read */
 	struct kf_select select;
 };
 
@@ -86,7 +86,7 @@ struct kf_command {
 
 	/* An option of the table; returns 0, or an exit status. */
 	int (*option)(struct kf_cli *cli, int key, const char *arg);
-	/* What is left of the arguments; returns the exit status. */
+	/* Gets the remaining arguments; returns the exit status. */
 	int (*run)(struct kf_cli *cli, int argc, char **argv);
 };
 
@@ -110,12 +110,12 @@ const struct kf_command *const *kf_commands(void);
  *
  * Prints help or version where asked for, and errors.
  *
- * Return: index of the first argument that is no option, or -1 to exit.
+ * Return: index of the first argument that is not an option, or -1 to exit.
  */
 int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status);
 
 /**
- * kf_select_option() - take a selector
+ * kf_select_option() - parse a selector
  * @sel:	where to put it
  * @key:	its letter
  * @arg:	its argument
@@ -125,7 +125,7 @@ int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status);
 int kf_select_option(struct kf_select *sel, int key, const char *arg);
 
 /**
- * kf_select_pid() - have a command be about one process
+ * kf_select_pid() - select one process
  * @sel:	what is selected
  * @pid:	the process
  */
@@ -140,29 +140,29 @@ void kf_select_pid(struct kf_select *sel, int32_t pid);
 bool kf_select_any(const struct kf_select *sel);
 
 /**
- * kf_select_hint() - why none of those that have ended may be there
+ * kf_select_hint() - a hint why no ended process was found
  * @sel:	the selectors
  *
- * Return: words for the end of a line; "" where only the living were asked for.
+ * Return: words for the end of a message; "" without -a.
  */
 const char *kf_select_hint(const struct kf_select *sel);
 
 /**
- * kf_select_matches() - whether a file's process is one that was asked for
+ * kf_select_matches() - whether a file's process is selected
  * @sel:	the selectors
  * @f:		the file; one without a snapshot only matches no selector
  *
- * -a is left to the caller.
+ * The caller evaluates -a.
  *
  * Return: whether.
  */
 bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f);
 
 /**
- * kf_tell_refused() - say on stderr which directories are not read
+ * kf_tell_refused() - print the directories that are not read, and why
  * @all:	directories; NULL-terminated; or NULL
  *
- * Only of one that kf_place_open() refuses for safety.
+ * Directories that kf_place_open() refuses for safety are printed to stderr.
  */
 void kf_tell_refused(const char *const *all);
 
@@ -176,9 +176,9 @@ int kf_cli_check_dir(const char *path);
 
 /**
  * kf_cli_find() - read the stats files that the command line names
- * kf_cli_find_part() - those that have something in their name
+ * kf_cli_find_part() - read those with a text in their names
  * @cli:	the command line
- * @part:	what that is; NULL: all
+ * @part:	the text; NULL: all files
  * @files:	out: the files
  *
  * Return: 0, or the exit status after a message.
@@ -205,7 +205,7 @@ void __kf_printf(1, 2) kf_error(const char *fmt, ...);
 void __kf_printf(2, 3) kf_note(const struct kf_cli *cli, const char *fmt, ...);
 
 /**
- * kf_take_seconds() - the argument of an option that is a time
+ * kf_take_seconds() - parse the argument of an option that is a time
  * @option:	for the message, as "stat: --watch"
  * @arg:	the argument
  * @seconds:	out
@@ -215,7 +215,7 @@ void __kf_printf(2, 3) kf_note(const struct kf_cli *cli, const char *fmt, ...);
 int kf_take_seconds(const char *option, const char *arg, double *seconds);
 
 /**
- * kf_alloc() - zeroed memory that cannot fail
+ * kf_alloc() - allocate zeroed memory, or exit
  * @nr:		number of things
  * @size:	bytes of each
  *

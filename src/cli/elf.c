@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Reads ELF files by libelf, of any class and machine. A damaged file yields
- * what could be read: the kernel and the loader have the last word on it.
+ * the parts that could be read: the kernel and the loader decide about it.
  */
 #include "config.h"
 

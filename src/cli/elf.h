@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What an ELF file says of itself, as far as preloading depends on it.
+ * The properties of an ELF file on which preloading depends.
  */
 #ifndef KF_CLI_ELF_H
 #define KF_CLI_ELF_H
@@ -13,7 +13,7 @@ struct kf_elf {
 	bool dynamic;		/* has a dynamic section */
 	char loader[256];	/* PT_INTERP, or "" */
 	char soname[64];	/* DT_SONAME, or "" */
-	const char *sanitizer;	/* the one it is built with, or NULL */
+	const char *sanitizer;	/* the sanitizer it is built with, or NULL */
 	unsigned int nr_probes; /* USDT notes of provider konfiscator */
 	unsigned int nr_marks;	/* those of glibc's malloc */
 };
@@ -21,7 +21,7 @@ struct kf_elf {
 enum kf_elf_result {
 	KF_ELF_OK,
 	KF_ELF_NOT_ELF,
-	KF_ELF_ERROR, /* errno tells */
+	KF_ELF_ERROR, /* see errno */
 };
 
 /**
@@ -29,7 +29,7 @@ enum kf_elf_result {
  * @path:	the file
  * @elf:	out
  *
- * Return: whether it is one.
+ * Return: KF_ELF_OK, or why it could not be read.
  */
 enum kf_elf_result kf_elf_read(const char *path, struct kf_elf *elf);
 

@@ -14,7 +14,7 @@
 
 #define TOTAL(member) offsetof(struct kf_group, totals.member)
 
-/* What is derived: where it is in a group, and what it is called. */
+/* The derived metrics: offset in a group, name and help. */
 struct derived {
 	const char *metric;
 	const char *labels;
@@ -108,7 +108,7 @@ static bool is_derived(const char *metric)
 	       !strcmp(metric, "resident_bytes");
 }
 
-/* The calls: what is described of them, and what follows from it. */
+/* The calls by function, and the counters derived from them. */
 static void put_calls(const struct kf_groups *g)
 {
 	put_head("calls_total", "calls, by function", KF_TYPE_COUNTER);
@@ -132,7 +132,7 @@ static void put_calls(const struct kf_groups *g)
 	}
 }
 
-/* A described metric, all its label sets; once, at its first counter. */
+/* Prints a described metric with all its label sets, at its first counter. */
 static void put_described(const struct kf_groups *g, unsigned int first)
 {
 	const struct kf_counter *c = g->counters[first];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Adds files up into groups. A rate is the sum of the processes' rates: each
- * since its own start, or since the look before.
+ * Adds files up into groups. The rate of a group is the sum of its processes'
+ * rates, each since the process' start or since the snapshot before.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ double kf_look_seconds(const struct kf_look *now, const struct kf_file *f,
 	uint64_t since = before ? then->time_ns : f->snap.id.created_ns;
 	int64_t span = (int64_t)(now->time_ns - since);
 
-	/* a process of this millisecond has no rate worth showing */
+	/* a process younger than a millisecond has no useful rate */
 	return span < 1000000 ? 0.001 : (double)span / 1e9;
 }
 
@@ -125,7 +125,7 @@ static void add_totals(struct kf_totals *to, const struct kf_totals *t)
 	to->held = kf_sum(to->held, t->held);
 }
 
-/* Levels that say nothing when added: the largest stands for all. */
+/* Gauges whose sum means nothing: a group has the largest value. */
 static bool is_largest(const struct kf_counter *c)
 {
 	static const char *const names[] = {"largest_free", "mmap_threshold",

@@ -17,22 +17,22 @@ struct kf_group {
 	struct kf_totals totals;
 	double malloc_rate; /* a second */
 	double mmap_rate;
-	uint64_t *values; /* one for each of the list's counters */
+	uint64_t *values; /* one value for each of the groups' counters */
 };
 
 /*
- * The groups of one look at the files. @counters are all that any file
- * describes; they point into the files.
+ * The groups of one snapshot of the files. @counters are all counters that any
+ * file describes; they point into the files.
  */
 struct kf_groups {
-	bool ended; /* those of ended processes are among them */
+	bool ended; /* the groups include ended processes */
 	unsigned int nr;
 	struct kf_group *group;
 	unsigned int nr_counters;
 	const struct kf_counter **counters;
 };
 
-/* One look at the files, and when. */
+/* A snapshot of all files, and its time. */
 struct kf_look {
 	struct kf_files files;
 	uint64_t time_ns; /* CLOCK_REALTIME */
@@ -48,21 +48,21 @@ struct kf_look {
 int kf_look_take(struct kf_look *look, const struct kf_cli *cli);
 
 /**
- * kf_look_seconds() - the time that a file's rates are taken over
+ * kf_look_seconds() - the interval of a file's rates
  * @now:	the look
  * @f:		the file
- * @before:	the same file in an earlier look, or NULL
- * @then:	that look, or NULL
+ * @before:	the same file in an earlier snapshot, or NULL
+ * @then:	that snapshot, or NULL
  *
- * Return: seconds since that look, or since the file was made; more than 0.
+ * Return: seconds since that snapshot, or since the file was made; more than 0.
  */
 double kf_look_seconds(const struct kf_look *now, const struct kf_file *f,
 		       const struct kf_file *before,
 		       const struct kf_look *then);
 
 /**
- * kf_look_same() - the same file in another look
- * @look:	the other look, or NULL
+ * kf_look_same() - the same file in another snapshot
+ * @look:	the other snapshot, or NULL
  * @f:		the file
  *
  * Return: the file there, or NULL.
@@ -75,7 +75,7 @@ const struct kf_file *kf_look_same(const struct kf_look *look,
  * @cli:	selectors
  * @f:		the file
  *
- * Return: whether: a good file that is selected and, without -a, alive.
+ * Return: true for a valid file that is selected and, without -a, alive.
  */
 bool kf_look_wants(const struct kf_cli *cli, const struct kf_file *f);
 
@@ -85,7 +85,8 @@ bool kf_look_wants(const struct kf_cli *cli, const struct kf_file *f);
  * @cli:	selectors
  * @now:	the look; outlives @g
  * @then:	an earlier one for rates, or NULL: since the processes began
- * @by_container: one group a container, whatever its processes are called
+ * @by_container: one group for each container, whatever the names of its
+ *		processes
  */
 void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
 		    const struct kf_look *now, const struct kf_look *then,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * See library.h. A link in $TMPDIR or /tmp is only believed in a directory that
- * is the user's own and writable by nobody else.
+ * See library.h. A link in $TMPDIR or /tmp is trusted only in a directory that
+ * the user owns and nobody else can write.
  */
 #include "config.h"
 
@@ -52,7 +52,7 @@ static char *from_environment(const char *name)
 			 name);
 }
 
-/* By the name that stays when the package is replaced under a program. */
+/* The name that stays when the package is upgraded under a running program. */
 static char *installed(const char *name)
 {
 	if (!strcmp(name, "libkonfiscator.so"))
@@ -96,7 +96,7 @@ static bool dir_is_ours(const char *dir)
 	       st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Whether LD_PRELOAD can hold it as it is. */
+/* Whether LD_PRELOAD can hold the path without a link. */
 static bool is_safe(const char *path)
 {
 	return !path[strcspn(path, " \t\n:$")];
@@ -121,7 +121,7 @@ static char *make_own_dir(void)
 	}
 	if (dir_is_ours(dir))
 		return dir;
-	/* somebody else took the name */
+	/* another user owns the name */
 	free(dir);
 	dir = kf_format("%s/konfiscator-lib.XXXXXX", tmp_dir());
 	if (!mkdtemp(dir) || chmod(dir, 0755)) {
@@ -140,7 +140,7 @@ static bool links_to(const char *link, const char *path)
 	       !memcmp(target, path, (size_t)n);
 }
 
-/* One name for each path: FNV-1a, 64 bits. */
+/* Each path has a link of its own, named by its hash: FNV-1a, 64 bits. */
 static uint64_t hash(const char *s)
 {
 	uint64_t h = 0xcbf29ce484222325;

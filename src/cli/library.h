@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where the library is, and how LD_PRELOAD can name it.
+ * The path of the library, and a path for LD_PRELOAD.
  */
 #ifndef KF_CLI_LIBRARY_H
 #define KF_CLI_LIBRARY_H
@@ -9,12 +9,12 @@
 
 /**
  * kf_library_find() - the library's absolute path
- * @name:	its file, such as "libkonfiscator.so"
+ * @name:	its file name, such as "libkonfiscator.so"
  *
- * $KONFISCATOR_LIBRARY (its directory for other names), the build tree when
- * the command runs from there, else where it was installed.
+ * Searches $KONFISCATOR_LIBRARY (for other names its directory), else the build
+ * tree if the command runs from there, else the installed directory.
  *
- * Return: the path, to free(); NULL after a message where there is none.
+ * Return: the path, to free(); NULL after a message if there is none.
  */
 char *kf_library_find(const char *name);
 
@@ -32,16 +32,16 @@ char *kf_library_look(const char *name, char **tried);
  * @path:	absolute path
  *
  * The loader splits LD_PRELOAD at blanks and colons and expands '$', without
- * any quoting. Where @path has one of them, a link to it is made in a
- * directory of the user's own in $TMPDIR or /tmp. It stays, since children of
- * the program need it as long as they run, and is used again the next time.
+ * any quoting. If @path has one of them, a link to it is made in a directory of
+ * the user in $TMPDIR or /tmp. The link stays, as children of the program may
+ * need it, and is used again the next time.
  *
- * Return: the path, to free(); NULL after a message where no link can be made.
+ * Return: the path, to free(); NULL after a message if no link can be made.
  */
 char *kf_library_safe(const char *path);
 
 /**
- * kf_library_preload() - put the library into LD_PRELOAD, before what is there
+ * kf_library_preload() - put the library at the front of LD_PRELOAD
  * @path:	a safe path
  *
  * Return: 0, or -1 with errno.
@@ -51,7 +51,7 @@ int kf_library_preload(const char *path);
 /**
  * kf_build_tree() - the build tree that the command runs from
  *
- * Return: its path, to free(); NULL where the command is installed.
+ * Return: its path, to free(); NULL if the command is installed.
  */
 char *kf_build_tree(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The one stats file that a command is about: see one.h.
+ * The single stats file of a command: see one.h.
  */
 #include "config.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The one stats file that a command is about: named as a file, or found by its
- * process.
+ * The single stats file of a command: given as a file, or found by its process.
  */
 #ifndef KF_CLI_ONE_H
 #define KF_CLI_ONE_H
@@ -11,14 +10,14 @@
 struct kf_one {
 	struct kf_file *file; /* its result is KF_READ_OK */
 	struct kf_files found;
-	struct kf_file named; /* of a path; its process is not looked up */
+	struct kf_file named; /* FILE; its process is not looked up */
 };
 
 /**
  * kf_one_find() - read it
  * @cli:	the command line; tables and selectors are followed
- * @path:	the file, or NULL: the process that the selectors mean
- * @one:	out: the file; kf_one_release() it where 0 is returned
+ * @path:	the file, or NULL: the process that the selectors match
+ * @one:	out: the file; kf_one_release() it if 0 is returned
  *
  * Return: 0, or the exit status after a message.
  */
@@ -31,10 +30,10 @@ int kf_one_find(const struct kf_cli *cli, const char *path, struct kf_one *one);
 void kf_one_release(struct kf_one *one);
 
 /**
- * kf_refuse_file() - say why a stats file cannot be read
+ * kf_refuse_file() - print why a stats file cannot be read
  * @name:	the command
  * @path:	the file
- * @s:		what was read; its result is not KF_READ_OK
+ * @s:		the snapshot; its result is not KF_READ_OK
  *
  * Return: the exit status.
  */

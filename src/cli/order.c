@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Orders to a process, by its stats file: see order.h.
+ * Orders to a process, through its stats file: see order.h.
  */
 #include "config.h"
 
@@ -48,7 +48,7 @@ static bool write_at(int fd, const void *buf, size_t size, uint64_t offset)
 	return n >= 0 && (size_t)n == size;
 }
 
-/* The file that was read, of the library that it was read as. */
+/* Opens the file for writing if it is still the one that was read. */
 static int open_file(const struct kf_file *f)
 {
 	int fd = openat(f->dirfd, f->name,
@@ -65,7 +65,7 @@ static int open_file(const struct kf_file *f)
 	return -1;
 }
 
-/* Where the control entry is; 0: there is none of this version. */
+/* The offset of the control entry; 0: the file has none of this version. */
 static uint64_t control_at(int fd)
 {
 	struct kf_stats_header h;
@@ -81,7 +81,7 @@ static uint64_t control_at(int fd)
 	return h.control.offset;
 }
 
-/* Whether the kernel says that the process filters its system calls. */
+/* Whether the process filters its system calls, by /proc/PID/status. */
 static bool is_filtered(int32_t pid)
 {
 	char *path = kf_format("/proc/%d/status", pid);
@@ -99,7 +99,7 @@ static bool is_filtered(int32_t pid)
 	return filtered;
 }
 
-/* Since its program began. */
+/* Whether the process installed a filter after its program began. */
 static bool filters_itself(const struct kf_file *f, int fd, uint64_t at)
 {
 	uint32_t before;
@@ -109,7 +109,7 @@ static bool filters_itself(const struct kf_file *f, int fd, uint64_t at)
 	return !before && is_filtered(kf_process_id(f));
 }
 
-/* Returns whether the lock was had in so many looks. */
+/* Returns whether the lock was taken within this number of attempts. */
 static bool lock(int fd, uint64_t looks)
 {
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
@@ -129,7 +129,7 @@ static bool put_order(int fd, uint64_t at, const char *text, uint64_t *number)
 	       write_at(fd, number, sizeof(*number), at + AT(request));
 }
 
-/* The reply is the process', which is not to be trusted either. */
+/* The reply is untrusted: the process wrote it. */
 static enum kf_order_result take_answer(int fd, uint64_t at,
 					struct kf_answer *answer)
 {
@@ -192,7 +192,10 @@ char *kf_pattern_here(const char *pattern)
 		kf_alloc(2 * (cwd ? strlen(cwd) : 0) + 2 + strlen(pattern), 1);
 	char *end = path;
 
-	/* A percent sign of the directory's name stands for itself. */
+	/*
+	 * Percent signs in our directory's name are doubled: %p is the process
+	 * id.
+	 */
 	for (const char *p = cwd; p && *p; p++) {
 		*end++ = *p;
 		if (*p == '%')

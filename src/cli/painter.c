@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Programs that draw: what they draw goes to them through a pipe, and the
- * picture comes out on their stdout, which is the file.
+ * Programs that draw pictures: their input goes through a pipe, and their
+ * stdout is the output file.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Small look-ups in /proc. A process may end between any two of them: each
- * then gives nothing, which is no error.
+ * Small look-ups in /proc. A process may end between any two of them: a look-up
+ * that finds no process is not an error.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What /proc tells of a stats file's process beside what the file says.
+ * Facts about a stats file's process that come from /proc.
  */
 #ifndef KF_CLI_PROCESS_H
 #define KF_CLI_PROCESS_H
@@ -14,16 +14,16 @@
  * kf_process_id() - the pid to show for a file
  * @f:		the file
  *
- * Return: the pid as /proc here has it where that is known, else as the
- *	   process saw itself.
+ * Return: the pid in our /proc if it is known, else the pid in the process' own
+ *	   namespace.
  */
 int32_t kf_process_id(const struct kf_file *f);
 
 /**
- * kf_process_name() - what to call a file's process
+ * kf_process_name() - the name of a file's process
  * @f:		the file
- * @name:	out: KONFISCATOR_NAME if it had one, else its command name now,
- *		else the one it began with; not escaped
+ * @name:	out: KONFISCATOR_NAME if set, else its current command name,
+ *		else its first one; not escaped
  */
 void kf_process_name(const struct kf_file *f, char name[KF_PROCESS_NAME]);
 
@@ -35,7 +35,7 @@ void kf_process_name(const struct kf_file *f, char name[KF_PROCESS_NAME]);
 void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID]);
 
 /**
- * kf_process_resident() - how much memory a file's process has in all
+ * kf_process_resident() - the resident memory of a file's process
  * @f:		the file
  *
  * Return: bytes, 0 where the process is not here.
@@ -43,7 +43,7 @@ void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID]);
 uint64_t kf_process_resident(const struct kf_file *f);
 
 /**
- * kf_process_virtual() - how much address space a file's process has in use
+ * kf_process_virtual() - the mapped address space of a file's process
  * @f:		the file
  *
  * Return: bytes, 0 where the process is not here.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whether preloading can work is told before the program runs, because the
- * loader says nothing (static, set-id) or something that nobody relates to it
- * (foreign class, musl), and a sanitizer's report would be about itself.
+ * Preloading is checked before the program runs, because the loader prints
+ * nothing (static, set-id) or a message that does not name the cause (other ELF
+ * class, musl), and a sanitizer would report errors of its own.
  */
 #include "config.h"
 
@@ -68,7 +68,9 @@ char *kf_program_find(const char *name, int *status)
 	return NULL;
 }
 
-/* Whether the kernel starts it in secure mode, where preloads are ignored. */
+/*
+ * The reason if the program starts in secure mode, without preloads; or NULL.
+ */
 static char *secure_refusal(const char *path)
 {
 	struct statvfs fs;
@@ -108,7 +110,7 @@ static char *elf_refusal(const struct kf_elf *elf, const struct kf_elf *lib)
 		return kf_format("it is for another machine (ELF machine %u, "
 				 "the library has %u)",
 				 elf->machine, lib->machine);
-	/* the loader run by hand, as `ld.so program`, preloads as always */
+	/* the loader started by hand, `ld.so program`, does preload */
 	if (!loader[0] && elf->dynamic && !strncmp(elf->soname, "ld-linux", 8))
 		return NULL;
 	if (!loader[0])
@@ -144,7 +146,7 @@ static char *script_line(const char *path)
 						: NULL;
 }
 
-/* `#!/usr/bin/env python3` runs python3: the program is named after env. */
+/* For `#!/usr/bin/env python3` the interpreter is python3, not env. */
 static char *env_program(char *rest)
 {
 	char *word, *save = NULL;

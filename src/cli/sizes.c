@@ -15,7 +15,7 @@ uint64_t kf_size_empty(const struct kf_class_count *c)
 	return c->carved > blocks ? kf_times(c->carved - blocks, c->bytes) : 0;
 }
 
-/* Blocks that have a run of their own are counted in bytes. */
+/* Large blocks are counted in bytes only. */
 static uint64_t large_of(const struct kf_snapshot *s)
 {
 	uint64_t n = kf_snapshot_value(s, "large_allocated") -

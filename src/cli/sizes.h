@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a snapshot says of a size class. Class 0 stands for the large blocks.
+ * Figures of a size class in a snapshot. Class 0 is the large blocks.
  */
 #ifndef KF_CLI_SIZES_H
 #define KF_CLI_SIZES_H
@@ -11,7 +11,7 @@
  * kf_size_empty() - free blocks in the slabs of a class
  * @c:		the class
  *
- * Return: their bytes; 0 where the file does not know slabs.
+ * Return: their bytes; 0 if the file does not count slabs.
  */
 uint64_t kf_size_empty(const struct kf_class_count *c);
 

@@ -78,7 +78,7 @@ struct order {
 	size_t column;
 };
 
-/* Rows that are equal keep their order. */
+/* The sort is stable. */
 static int compare_rows(const void *a, const void *b, void *arg)
 {
 	const struct order *o = arg;

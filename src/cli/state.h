@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What became of a stats file's process, in one word.
+ * The state of a stats file's process, in one word.
  */
 #ifndef KF_CLI_STATE_H
 #define KF_CLI_STATE_H
@@ -20,7 +20,7 @@ const char *kf_state_name(const struct kf_file *f);
  * kf_file_age_ns() - how long ago a file was made
  * @f:		the file
  *
- * Return: nanoseconds, 0 where the clock was set back.
+ * Return: nanoseconds; 0 if the clock was set back.
  */
 uint64_t kf_file_age_ns(const struct kf_file *f);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The table and its three looks. Text is escaped for people; JSON and CSV
- * have it escaped as well, since a name may be no UTF-8 at all and a CSV file
- * ends up in a terminal too.
+ * A table and its three formats. Text is escaped in each of them: a name may
+ * not be valid UTF-8, and CSV is printed on terminals too.
  */
 #include "config.h"
 
@@ -118,7 +117,9 @@ const char *kf_table_text(const struct kf_table *t, size_t row, size_t column,
 	return show_number(buf, KF_CELL_SIZE, kind, c, exact);
 }
 
-/* Columns on the screen; what the locale cannot tell counts by the byte. */
+/*
+ * Columns on the screen; bytes that are invalid in the locale count one each.
+ */
 int kf_text_width(const char *text)
 {
 	wchar_t wide[KF_CELL_SIZE];
@@ -258,7 +259,7 @@ static void print_json(const struct kf_table *t)
 	json_decref(rows);
 }
 
-/* RFC 4180, but for the end of line, which is this system's. */
+/* RFC 4180, except that lines end in a newline alone. */
 static void put_csv(const char *text, bool first)
 {
 	if (!first)

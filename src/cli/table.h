@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A table that a command fills in once and the user sees as he likes: with
- * columns for people, as JSON or as CSV. Cells hold exact values; rounding is
- * the printer's.
+ * A table that a command fills in once and that is printed as a table, JSON or
+ * CSV. Cells hold exact values; they are rounded when printed.
  */
 #ifndef KF_CLI_TABLE_H
 #define KF_CLI_TABLE_H
@@ -26,8 +25,8 @@ enum kf_cell_kind {
 enum kf_mark { KF_MARK_NONE, KF_MARK_WARN, KF_MARK_BAD };
 
 struct kf_column {
-	const char *head; /* NULL: not in the table for people */
-	const char *key;  /* in JSON and CSV; NULL: not there */
+	const char *head; /* heading; NULL: not in tables */
+	const char *key;  /* name in JSON and CSV; NULL: not there */
 	enum kf_cell_kind kind;
 };
 
@@ -66,7 +65,8 @@ struct kf_cell *kf_table_row(struct kf_table *t);
 /**
  * kf_table_column() - a column by the name that --sort takes
  * @t:		the table
- * @name:	the head in small letters, up to the first other character
+ * @name:	the heading in lower case, up to the first character that is not
+ *		a letter
  *
  * Return: its index, or -1.
  */
@@ -81,18 +81,18 @@ int kf_table_column(const struct kf_table *t, const char *name);
 char *kf_table_column_names(const struct kf_table *t);
 
 /**
- * kf_table_sort() - sort the rows, texts from A on, numbers from the largest on
+ * kf_table_sort() - sort the rows: texts ascending, numbers descending
  * @t:		the table
- * @column:	index of the column that decides
+ * @column:	index of the sort column
  *
- * Rows that are equal in it keep their order.
+ * The sort is stable.
  */
 void kf_table_sort(struct kf_table *t, int column);
 
 /**
  * kf_table_print() - print it on stdout
  * @t:		the table
- * @cli:	in which format, and how
+ * @cli:	the format and its options
  */
 void kf_table_print(const struct kf_table *t, const struct kf_cli *cli);
 
@@ -108,7 +108,7 @@ json_t *kf_table_json(const struct kf_table *t);
 #define KF_CELL_SIZE 1024
 
 /**
- * kf_table_text() - a cell as people see it
+ * kf_table_text() - the printed text of a cell
  * @t:		the table
  * @row:	its row
  * @column:	its column
@@ -122,18 +122,18 @@ const char *kf_table_text(const struct kf_table *t, size_t row, size_t column,
 
 /**
  * kf_text_width() - columns of a text on the screen
- * @text:	the text; what the locale cannot tell counts by the byte
+ * @text:	the text; bytes that are invalid in the locale count one each
  *
  * Return: how many.
  */
 int kf_text_width(const char *text);
 
 /**
- * kf_table_widths() - columns on the screen that each column needs
+ * kf_table_widths() - the width of each column on the screen
  * @t:		the table
- * @cli:	how it is printed
+ * @cli:	the options of the format
  *
- * Return: as many as there are columns, 0 for those not shown; free() it.
+ * Return: an array with an element for each column, 0 if not shown; free() it.
  */
 int *kf_table_widths(const struct kf_table *t, const struct kf_cli *cli);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Threads by their heaps. A block may be freed by another thread than the one
- * that took it: NET below 0 is a thread that frees what others allocate. The
- * heap of a thread that has ended waits, idle, with its counts.
+ * Threads by their heaps. NET is below 0 for a thread that frees blocks which
+ * other threads allocated. The heap of an ended thread stays, idle, with its
+ * counts.
  */
 #include "config.h"
 
@@ -53,7 +53,7 @@ static void add_thread(struct kf_table *table, const struct kf_file *f,
 	struct kf_cell *row = kf_table_row(table);
 	char name[KF_PROCESS_NAME];
 
-	/* slots keep their order: the same place is the same heap */
+	/* slots keep their order: the same index is the same heap */
 	if (before && i < before->snap.nr_threads)
 		was = &before->snap.threads[i];
 	kf_process_name(f, name);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libkonfiscator-alone.so, for `konfiscator run --no-children`: preloaded
- * after the library, it takes both out of LD_PRELOAD before main, so that the
- * program's children start without them. What else was in LD_PRELOAD stays.
+ * libkonfiscator-alone.so, for `konfiscator run --no-children`: preloaded after
+ * the library, it takes both out of LD_PRELOAD before main, so that the
+ * program's children start without them. Other entries of LD_PRELOAD stay.
  *
- * It works on the environment where it lies: nothing is allocated, and a
- * program that reads its environment from the stack sees the same.
+ * The environment is changed in place: nothing is allocated, and a program that
+ * reads its environment from the stack sees the change.
  */
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ static void drop_entry(char **entry)
 	while (*entry++);
 }
 
-/* `run` puts the two in front: all to the end of this one goes. */
+/* `run` puts both libraries at the front, so all up to this one is removed. */
 static void cut_front(char **entry)
 {
 	char *value = *entry + strlen(LD_PRELOAD);

@@ -3,9 +3,9 @@
  * A script under bpftrace, from its first event to its last.
  *
  * The script gets the library's absolute path and a pid, and prints "ready"
- * once all its probes are attached: only then the program is let go, so that
- * no event is missed. When the program ends bpftrace is interrupted, prints
- * its sums, and the status is the program's.
+ * once all its probes are attached. The program is started only then, so that
+ * no event is missed. When the program ends, bpftrace is interrupted and prints
+ * its sums; the exit status is the program's.
  */
 #include "config.h"
 
@@ -28,14 +28,14 @@
 #include <unistd.h>
 
 /*
- * bpftrace loses things where it is told to end at a bad moment. A signal while
- * it handles an event makes it drop the events behind that; one just before it
- * waits is forgotten, and it waits for ever; one while it runs END makes it
- * leave out what END prints. It sleeps only when its buffers are empty. So
- * after the program's end it is told when it was seen asleep so many times in
- * a row, with nothing printed in between; and is told again only where it
- * sleeps like that and has detached nothing. Where it is never idle it is told
- * after the longest time that anybody should wait.
+ * bpftrace loses output if SIGINT arrives at a bad moment. While it handles an
+ * event, it drops the later events; just before it waits, it forgets the signal
+ * and waits for ever; while it runs END, it drops the output of END. It sleeps
+ * only when its buffers are empty. So after the program's end the signal is
+ * sent when bpftrace was found asleep several times in a row, with no output in
+ * between. The signal is sent again only if bpftrace still sleeps and has
+ * detached no probe. A bpftrace that is never idle gets the signal after a
+ * maximum wait.
  */
 #define LOOK_MS 40
 #define LOOKS 5
@@ -51,16 +51,16 @@ struct session {
 	int status;		 /* the program's */
 	pid_t tracer;
 	bool ready;
-	bool interrupted;    /* the tracer was told to end */
-	int asleep;	     /* looks that found the tracer so, in a row */
-	int nr_files;	     /* the tracer had open when it was told */
+	bool interrupted; /* SIGINT was sent to the tracer */
+	int asleep;	  /* times in a row that the tracer was found asleep */
+	int nr_files;	  /* open files of the tracer when SIGINT was sent */
 	int64_t drain_until; /* ms, 0: the program has not ended */
 	char line[4096];
 	size_t len;
 	struct pollfd fds[NR_FDS];
 };
 
-/* A process that is ending has none. */
+/* A process that is exiting has no fd directory. */
 static int count_files(pid_t pid)
 {
 	char *path = kf_format("/proc/%d/fd", pid);
@@ -104,8 +104,8 @@ static int64_t now_ms(void)
 }
 
 /*
- * A map that is full drops what is new, and says nothing of it on 0.17. The
- * name of the limit has changed; what the user has set is left alone.
+ * A full map drops new keys, silently in bpftrace 0.17, so the limit is raised.
+ * Its name differs between versions; a limit set by the user is kept.
  */
 static void raise_map_limit(void)
 {
@@ -132,8 +132,8 @@ tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	snprintf(number, sizeof(number), "%d", pid);
 	/*
-	 * Ctrl-C is for the program, which may go on after it; and no tracer
-	 * is left behind by a command that was killed.
+	 * Ctrl-C is for the program, which may continue after it, so the tracer
+	 * gets a process group of its own. The tracer dies with this command.
 	 */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -185,7 +185,7 @@ static void set_ready(struct session *s)
 	kf_child_go(&s->program);
 }
 
-/* Scripts print names of processes, which are anyone's, and tabs. */
+/* Scripts print names of processes, which are untrusted, and tabs. */
 static void put_line(const char *line)
 {
 	char text[sizeof(((struct session *)0)->line)], safe[4 * sizeof(text)];
@@ -202,7 +202,7 @@ static void put_line(const char *line)
 	}
 }
 
-/* What bpftrace says of itself before it is ready is not the script's. */
+/* Messages of bpftrace itself, before it is ready, are not script output. */
 static void take_line(struct session *s)
 {
 	s->line[s->len] = '\0';
@@ -234,8 +234,8 @@ static bool take_output(struct session *s)
 }
 
 /*
- * What a terminal sends reaches the program by itself; what was sent to us
- * alone is passed on.
+ * Signals of the terminal reach the program directly; other signals are
+ * forwarded.
  */
 static void take_signal(struct session *s)
 {
@@ -260,7 +260,7 @@ static void end_program(struct session *s)
 	s->drain_until = now_ms() + DRAIN_MS;
 }
 
-/* Nothing was printed for a while, and somebody waits for the tracer's end. */
+/* Called when the tracer printed nothing for a while and should end. */
 static void look_at_tracer(struct session *s)
 {
 	s->asleep = is_asleep(s->tracer) ? s->asleep + 1 : 0;
@@ -270,7 +270,6 @@ static void look_at_tracer(struct session *s)
 		interrupt_tracer(s);
 }
 
-/* Wait for something to do. */
 static int poll_output(struct session *s)
 {
 	bool ending = s->drain_until || s->interrupted;
@@ -314,7 +313,7 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* After the tracer's output has ended. */
+/* Called at the end of the tracer's output. */
 static int finish(struct session *s)
 {
 	int tracer;
@@ -344,7 +343,7 @@ static int finish(struct session *s)
 	return s->status;
 }
 
-/* What keeps bpftrace from tracing, or NULL. */
+/* The reason why bpftrace cannot trace, or NULL. */
 static const char *what_is_missing(const char *tool)
 {
 	if (!tool)

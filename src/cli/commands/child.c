@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The program that is traced: it is there, with its pid, before the tracer
- * starts, and executes nothing of its own until the tracer is ready.
+ * The traced program: it is forked before the tracer starts, so that its pid is
+ * known, and calls exec only when the tracer is ready.
  */
 #include "config.h"
 
@@ -63,7 +63,7 @@ int kf_child_hold(struct kf_child *c, char **argv, const char *library)
 
 void kf_child_go(struct kf_child *c)
 {
-	/* where the child has gone its status tells */
+	/* if the child has ended, its exit status is reported */
 	if (write(c->go, "g", 1) != 1)
 		kf_error("trace: the program is gone");
 	close(c->go);
@@ -113,7 +113,7 @@ static bool is_ours(const char *slash)
 	       !strstr(slash, "-alone");
 }
 
-/* The path in a line of maps that is the library's, or NULL. */
+/* The library's path in a line of maps, or NULL. */
 static char *library_in(char *line, bool glibc)
 {
 	char *path = strchr(line, '/');

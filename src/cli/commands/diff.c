@@ -3,13 +3,14 @@
  * konfiscator diff: memory that lives in a second profile and did not live in
  * a first one, or the difference of their peaks or allocations.
  *
- * Stacks are the same when their names are: addresses differ from run to run.
- * What may be chance alone is not told and does not count. Of hundreds of
- * stacks some differ by chance in every run, so each is judged by a level that
- * makes all of them together differ in one of 20 runs of the same program
- * (Bonferroni). Two tests have to agree: a difference of two estimates has both
- * variances; and where one profile has nothing, its variance is not known: then
- * it must be unlikely that none of the other's blocks was drawn.
+ * Stacks are equal if their names are equal: addresses differ from run to run.
+ * A difference that may be chance is not printed and does not count. Among
+ * hundreds of stacks some differ by chance in every run, so the significance
+ * level of each stack is chosen such that in 19 of 20 comparisons of two runs
+ * of one program no stack differs (Bonferroni). Two tests have to agree. The
+ * first uses the variance of the difference, the sum of both variances. If one
+ * profile has no samples of a stack, its variance is not known; the second test
+ * asks how likely it is that none of the other profile's blocks was sampled.
  */
 #include "config.h"
 
@@ -55,7 +56,7 @@ struct places {
 
 static bool by_function;
 static struct kf_profile_pick pick = {.metric = KF_METRIC_LIVE, .at = -1};
-static bool ended; /* one of the programs has, and freed what it has freed */
+static bool ended; /* one of the programs has ended */
 static uint64_t most = UINT64_MAX;
 
 static struct place *place_of(struct places *all, const char *name)
@@ -129,7 +130,9 @@ static int by_change(const void *a, const void *b)
 		      ((const struct place *)b)->name);
 }
 
-/* How many standard deviations a sum by chance exceeds as seldom as @level. */
+/*
+ * The two-sided quantile of the normal distribution for a significance @level.
+ */
 static double deviations(double level)
 {
 	double low = 0, high = 40;
@@ -146,9 +149,9 @@ static double deviations(double level)
 }
 
 /*
- * The logarithm of how likely it is that none of as many blocks was drawn: of n
- * samples that were drawn with the probability p each there are n / p. For
- * blocks of one size the sums give p.
+ * The logarithm of the probability that none of these blocks was sampled. n
+ * samples, each taken with probability p, stand for n / p blocks; for blocks of
+ * one size p follows from the sums.
  */
 static double log_none_drawn(const struct kf_estimate *e, uint64_t samples)
 {
@@ -174,7 +177,7 @@ static bool is_chance(const struct place *p, double level, double most_seldom)
 			      p->samples) > log(level);
 }
 
-/* Returns by how much all that is no chance grew. */
+/* Returns the sum of the significant differences. */
 static double fill(struct kf_table *t, const struct places *all)
 {
 	double level = LEVEL / (double)(all->nr ? all->nr : 1);
@@ -204,7 +207,7 @@ static void print(const struct kf_cli *cli, const struct kf_table *t)
 {
 	struct kf_cli plain = *cli;
 
-	/* a number of blocks is none of bytes */
+	/* do not print a number of blocks in units of bytes */
 	plain.exact |= pick.metric == KF_METRIC_COUNT;
 	kf_table_print(t, &plain);
 	if (!t->nr_rows && ended && pick.metric == KF_METRIC_LIVE)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What doctor tries out by starting programs.
+ * Checks of doctor that start programs.
  */
 #ifndef KF_CLI_COMMANDS_DOCTOR_H
 #define KF_CLI_COMMANDS_DOCTOR_H
 
 #include "base/compiler.h"
 
-/* What came of a trial run. */
+/* The result of a trial run. */
 struct kf_trial {
-	char problem[512]; /* in words, where it failed */
+	char problem[512]; /* the reason in words if it failed */
 };
 
 /**
@@ -17,31 +17,31 @@ struct kf_trial {
  * @trial:	out
  * @library:	the library
  *
- * In a directory of its own, which is removed again.
+ * The trial uses a temporary directory, which is removed.
  *
  * Return: 0, or -1 and what is wrong in @trial.
  */
 int kf_trial_run(struct kf_trial *trial, const char *library);
 
 /**
- * kf_trial_place() - start /bin/true under the library where real programs are
+ * kf_trial_place() - find the directory in which programs make stats files
  * @trial:	out
  * @library:	the library
- * @dir:	KONFISCATOR_DIR, or NULL: as it is set here
+ * @dir:	KONFISCATOR_DIR, or NULL: its value in our environment
  *
- * Its stats file is removed again.
+ * Starts /bin/true under the library; its stats file is removed.
  *
- * Return: the directory that it made its stats file in, to free(); NULL and
- *	   what is wrong in @trial where it made none.
+ * Return: the directory, to free(); NULL if no stats file was made, with the
+ *	   reason in @trial.
  */
 char *kf_trial_place(struct kf_trial *trial, const char *library,
 		     const char *dir);
 
 /**
- * kf_tool_version() - the first line of what a tool says of its version
- * @path:	the tool; it is run with --version
+ * kf_tool_version() - the first line of a tool's --version
+ * @path:	the tool
  *
- * Return: the line, to free(); NULL where it says nothing.
+ * Return: the line, to free(); NULL if it prints nothing.
  */
 char *kf_tool_version(const char *path);
 

@@ -3,9 +3,9 @@
  * The tables behind a verdict: the parts of the memory, the size classes and
  * the sampled stacks.
  *
- * Which stack keeps which half-empty page is not known, as samples are. A
- * stack's mean block says its class, and the free blocks of a class are shared
- * out among its stacks by what they have live there.
+ * Samples do not tell which stack's blocks are on which half-empty page, so a
+ * stack's share is an estimate: its mean block size selects a class, and the
+ * free blocks of a class are divided among its stacks by their live bytes.
  */
 #include "config.h"
 
@@ -167,7 +167,10 @@ static double mean_of(const struct kf_profile_count *c)
 	return blocks > 0 && bytes > 0 ? bytes / blocks : 0;
 }
 
-/* The smallest class with room for it; 0, the large ones, where none has. */
+/*
+ * The smallest class with room for the block; 0, the large blocks, if there is
+ * none.
+ */
 static unsigned int class_of(const struct kf_snapshot *s, double mean)
 {
 	for (unsigned int i = 0; i < s->nr_classes; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Why a process has the memory that it has: the parts of it, and the verdict
- * that follows from them by the rules of reader/verdict.h.
+ * Why a process has the memory that it has: the parts of its memory, and the
+ * verdict by the rules of reader/verdict.h.
  */
 #ifndef KF_CLI_COMMANDS_EXPLAIN_H
 #define KF_CLI_COMMANDS_EXPLAIN_H
@@ -12,17 +12,17 @@
 
 #define KF_WATCH_LOOKS 128 /* at most */
 
-/* Looks at a process, or one: then first and last are the same. */
+/* Snapshots of a process; with one snapshot @first and @last are the same. */
 struct kf_watch {
 	const struct kf_file *first;
 	const struct kf_file *last;
-	double seconds; /* from the first to the last; 0: one look */
+	double seconds; /* from @first to @last; 0: one snapshot */
 	unsigned int nr_used;
-	uint64_t used[KF_WATCH_LOOKS]; /* what it had at each look */
+	uint64_t used[KF_WATCH_LOOKS]; /* bytes in use at each snapshot */
 };
 
 /**
- * kf_explain() - find out why a process has the memory that it has
+ * kf_explain() - the verdict on a process
  * @w:		the looks
  * @e:		out: the verdict; kf_explained_release() it
  */
@@ -37,7 +37,8 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f);
 
 /**
  * kf_explain_sizes() - a row for each size class in use
- * @t:		out: the table, what the verdict is about first; release it
+ * @t:		out: the table, the rows that the verdict is about first;
+ * release it
  * @w:		the looks
  * @verdict:	the verdict
  */
@@ -46,7 +47,8 @@ void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
 
 /**
  * kf_explain_stacks() - a row for each sampled stack that has live blocks
- * @t:		out: the table, what the verdict is about first; release it
+ * @t:		out: the table, the rows that the verdict is about first;
+ * release it
  * @cli:	for messages
  * @w:		the looks; the first with KF_TABLE_STACKS
  * @verdict:	the verdict

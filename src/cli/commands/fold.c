@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Adds what an ended process counted to the ledger, before its file goes: by
- * the library's own writer, so that it happens once whoever else does it.
+ * Adds the counters of an ended process to the ledger before its file is
+ * deleted. The library's own writer is used, so that the counters are added
+ * once even if others do the same at the same time.
  *
- * The descriptions are those of the file. So a file of any version of the
- * library goes to the ledger that this version has.
+ * The counters' descriptions are taken from the file, so files of any version
+ * of the library can be added.
  *
- * For root a file of another user is folded with that user's rights: nothing
- * that the user puts in the way reaches further than the user does, and a
- * ledger that is made is the user's.
+ * Root folds a file of another user with that user's rights: the user cannot
+ * gain root's rights by links or other files in the way, and a new ledger
+ * belongs to the user.
  */
 #include "config.h"
 
@@ -23,9 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NOBODY 65534 /* the group of users who have none */
+#define NOBODY 65534 /* nogroup, for a user without a primary group */
 
-/* Who we were. */
+/* Our own ids, to be restored. */
 struct rights {
 	bool changed;
 	gid_t gid;
@@ -38,7 +39,7 @@ static bool is_counter(const struct kf_counter *c)
 	return c->type == KF_TYPE_COUNTER;
 }
 
-/* NULL: memory is short. */
+/* NULL: out of memory. */
 static struct kf_stats_desc *describe(const struct kf_snapshot *s)
 {
 	struct kf_stats_desc *desc =
@@ -87,7 +88,7 @@ static void fill_row(struct kf_ledger_row *row, const struct kf_snapshot *s,
 	}
 }
 
-/* What is true now that nobody else can fold it. 1: there is nothing to do. */
+/* Checks again under the lock. Returns 1 if there is nothing to do. */
 static int look_again(const struct kf_file *f)
 {
 	struct kf_snapshot now;
@@ -161,7 +162,7 @@ static int take_groups(uid_t uid)
 	return setegid(user ? user->pw_gid : NOBODY);
 }
 
-/* Rights that cannot be had again leave nothing that could go on. */
+/* Without its rights the command cannot go on. */
 static void go_back(struct rights *was)
 {
 	if (was->changed && (seteuid(0) || setegid(was->gid) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tracing scripts: where they are, and the question that each answers,
- * which stands in its head after "Question:" up to an empty line.
+ * The tracing scripts: their directory, and the question that each answers: the
+ * text after "Question:" in its head, up to an empty line.
  */
 #include "config.h"
 

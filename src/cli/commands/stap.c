@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One word for the shell that SystemTap hands the command to. */
+/* Quotes a word for the shell: SystemTap passes the command to sh -c. */
 static char *quote(const char *word)
 {
 	char *out = kf_alloc(4 * strlen(word) + 3, 1), *at = out;
@@ -62,7 +62,7 @@ static char *command_line(const struct kf_trace *t)
 	return line;
 }
 
-/* Where the tapset is: stap itself looks below /usr only. */
+/* The directory of the tapset: stap itself searches below /usr only. */
 static char *tapset_dir(void)
 {
 	char *tree = kf_build_tree();

@@ -55,7 +55,7 @@ enum {
 	NR_BASE
 };
 
-/* After these come the counters that the files describe, by their names. */
+/* The counters that the files describe follow, by their names. */
 static const struct kf_column base[NR_BASE] = {
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
 	[CONTAINER] = {"CONTAINER", "container", KF_CELL_TEXT},
@@ -106,7 +106,9 @@ static void add_totals(struct kf_cell *row, const struct kf_totals *t)
 	row[METADATA_BYTES].count = t->metadata;
 }
 
-/* What samples say of live bytes, with its interval; nothing without any. */
+/*
+ * The samples' estimate of live bytes with its interval; empty without samples.
+ */
 static void add_samples(struct kf_cell *row, const struct kf_groups *g,
 			const struct kf_group *group)
 {
@@ -211,7 +213,7 @@ static int print_groups(const struct kf_cli *cli, const struct kf_groups *g)
 	return status;
 }
 
-/* A table that knows its columns. */
+/* Sorts a table by --sort or @usual, prints and releases it. */
 static int print_made(const struct kf_cli *cli, struct kf_table *t,
 		      const char *usual)
 {
@@ -225,7 +227,7 @@ static int print_made(const struct kf_cli *cli, struct kf_table *t,
 	return status;
 }
 
-/* What is not in the table, and why. */
+/* Warns of files that are not in the table. */
 static void note_others(const struct kf_cli *cli, const struct kf_files *files)
 {
 	unsigned int nr_bad = 0, nr_unknown = 0;
@@ -283,7 +285,7 @@ static void wait_interval(void)
 		;
 }
 
-/* Looks at the files until it is interrupted or stdout goes. */
+/* Repeats until a signal arrives or stdout is closed. */
 static int watch(const struct kf_cli *cli, struct kf_look *then)
 {
 	struct kf_look now;

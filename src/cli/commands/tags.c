@@ -2,9 +2,9 @@
 /*
  * konfiscator tags: the memory of a program by the tags that it set.
  *
- * The tags of a running process come from its stats file, as those of one that
- * has ended; snapshots in JSON are read as well, and written, so that one run's
- * output is the next one's input.
+ * Tags come from the stats file of a process, which may have ended, or from a
+ * JSON snapshot. Snapshots are written too, so that the output of one run is
+ * the input of the next.
  */
 #include "config.h"
 
@@ -25,10 +25,10 @@ static const char *output;
 static const char *patterns[MAX_PATTERNS];
 static unsigned int nr_patterns;
 
-/* What -o writes, by the suffix; dot draws the pictures. */
+/* The formats of -o by suffix; pictures are drawn by dot(1). */
 static const struct kind {
 	const char *suffix;
-	const char *option; /* of dot; NULL: no picture */
+	const char *option; /* option of dot(1); NULL: not a picture */
 } kinds[] = {
 	{".json", NULL},   {".dot", NULL},    {".svg", "-Tsvg"},
 	{".png", "-Tpng"}, {".pdf", "-Tpdf"},
@@ -50,7 +50,7 @@ static bool write_to(void *file, const char *bytes, size_t len)
 	return fwrite(bytes, 1, len, file) == len;
 }
 
-/* How the tree of the command line is written; never for a file. */
+/* The options for printing a tree on stdout; files have the defaults. */
 static unsigned int tree_flags(const struct kf_cli *cli)
 {
 	return (full ? KF_TREE_SMALL : 0) | (cli->exact ? KF_TREE_EXACT : 0) |

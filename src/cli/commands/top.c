@@ -61,7 +61,7 @@ int kf_top_table(const struct kf_top *t, struct kf_table *table)
 	return column;
 }
 
-/* The column of --sort, by the view's own names. */
+/* The column of --sort; each view has its own names. */
 static int find_sort(void)
 {
 	struct kf_table t;

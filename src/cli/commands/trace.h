@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of `konfiscator trace` share: the scripts (scripts.c), the
- * child processes (child.c) and the two tracers (bpftrace.c, stap.c).
+ * The parts of `konfiscator trace`: the scripts (scripts.c), the child
+ * processes (child.c) and the two tracers (bpftrace.c, stap.c).
  */
 #ifndef KF_CLI_COMMANDS_TRACE_H
 #define KF_CLI_COMMANDS_TRACE_H
@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-/* There is none of it where the kernel cannot trace user programs. */
+/* Missing if the kernel cannot trace user programs. */
 #define KF_UPROBES "/sys/bus/event_source/devices/uprobe"
 
 enum kf_engine_bits { KF_ENGINE_BPFTRACE = 1, KF_ENGINE_STAP = 2 };
@@ -19,7 +19,7 @@ struct kf_script {
 	char *name;
 	char *question;	      /* from its head, or "" */
 	unsigned int engines; /* of enum kf_engine_bits */
-	bool glibc;	      /* it follows the C library's own malloc */
+	bool glibc;	      /* it traces the C library's malloc */
 };
 
 struct kf_scripts {
@@ -28,12 +28,12 @@ struct kf_scripts {
 	struct kf_script *script; /* by name */
 };
 
-/* One thing to trace. */
+/* A script to run, and the processes to trace. */
 struct kf_trace {
 	const struct kf_cli *cli;
-	char *script;	     /* path */
-	char *library;	     /* that has the probes; as this process sees it */
-	const char *preload; /* for the program: the library, or NULL */
+	char *script;  /* path */
+	char *library; /* the file with the probes, as this process sees it */
+	const char *preload; /* preloaded into the program, or NULL */
 	int32_t pid;	     /* of -p; 0: none */
 	const char **args;   /* of --arg, for the script; ends with NULL */
 	size_t nr_args;
@@ -41,11 +41,11 @@ struct kf_trace {
 };
 
 /**
- * kf_scripts_find() - the scripts that came with konfiscator
+ * kf_scripts_find() - find the scripts that came with konfiscator
  * @s:		out
  *
- * $KONFISCATOR_SCRIPTS, the source tree when the command runs from its build
- * tree, else where they were installed.
+ * Searches $KONFISCATOR_SCRIPTS, else the source tree if the command runs from
+ * its build tree, else the installed directory.
  */
 void kf_scripts_find(struct kf_scripts *s);
 
@@ -70,15 +70,15 @@ const struct kf_script *kf_scripts_get(const struct kf_scripts *s,
  * @pid:	the process
  * @glibc:	the GNU C library, not ours
  *
- * Return: a path to it that is right here, through /proc/PID/root where the
- *	   process has other mounts; free() it. NULL after a message.
+ * Return: a path that this process can open, through /proc/PID/root if the
+ *	   process has another mount namespace; free() it. NULL after a message.
  */
 char *kf_library_of(int32_t pid, bool glibc);
 
-/* A program that waits at its start until it is let go. */
+/* A program that waits before its exec until it is released. */
 struct kf_child {
 	pid_t pid;
-	int go; /* write end; closed: let go, or not to be */
+	int go; /* the write end of its pipe; -1 once closed */
 };
 
 /**
@@ -92,13 +92,13 @@ struct kf_child {
 int kf_child_hold(struct kf_child *c, char **argv, const char *library);
 
 /**
- * kf_child_go() - let a held program run
+ * kf_child_go() - release a held program
  * @c:		the program
  */
 void kf_child_go(struct kf_child *c);
 
 /**
- * kf_child_drop() - end a held program before it began
+ * kf_child_drop() - end a held program before its exec
  * @c:		the program
  */
 void kf_child_drop(struct kf_child *c);
@@ -123,7 +123,8 @@ int kf_trace_bpftrace(const struct kf_trace *t);
  * kf_trace_stap() - run a script with SystemTap
  * @t:		what to trace
  *
- * Return: the tracer's exit status; does not return where it could start.
+ * Return: the exit status if the tracer could not be started, else it does not
+ *	   return.
  */
 int kf_trace_stap(const struct kf_trace *t);
 

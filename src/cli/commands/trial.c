@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Programs started to see what they do: see doctor.h.
+ * Trial runs of programs: see doctor.h.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Both streams of @argv into @buf; returns its exit status. */
+/* Runs @argv, stores stdout and stderr in @buf; returns the exit status. */
 static int capture(char **argv, char *buf, size_t size)
 {
 	size_t len = 0;
@@ -79,7 +79,7 @@ static void remove_ledgers(const char *dir)
 	close(fd);
 }
 
-/* What the trial left in @dir, and remove it. */
+/* Reads the stats file that the trial left in @dir, and removes it. */
 static int read_result(struct kf_trial *trial, const char *dir)
 {
 	const char *dirs[] = {dir, NULL};
@@ -109,7 +109,7 @@ static int read_result(struct kf_trial *trial, const char *dir)
 	return rc;
 }
 
-/* A line that the library says when it starts, without how it begins. */
+/* A line of the library's start message, without its prefix. */
 static char *said(char *text, const char *begin)
 {
 	char *at = strstr(text, begin);
@@ -135,7 +135,7 @@ static void remove_file(const char *path)
 	close(dirfd);
 }
 
-/* The directory of the file that it said it made. */
+/* The directory of the stats file in the library's message. */
 static char *take_place(struct kf_trial *trial, char *text)
 {
 	char *path = said(text, "konfiscator: stats file ");

@@ -102,7 +102,6 @@ static void release(void)
 
 const struct kf_view kf_view_anomalies = {
 	.name = "anomalies",
-	.help = "what cannot have happened in a heap that is in order",
 	.step = step,
 	.end = end,
 	.release = release,

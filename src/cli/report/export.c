@@ -187,7 +187,6 @@ static int nothing(struct kf_report *r)
 
 const struct kf_view kf_view_log = {
 	.name = "log",
-	.help = "heaphook's text log",
 	.exports = true,
 	.step = log_step,
 	.end = nothing,
@@ -195,7 +194,6 @@ const struct kf_view kf_view_log = {
 
 const struct kf_view kf_view_trace = {
 	.name = "trace",
-	.help = "heaphook's trace",
 	.exports = true,
 	.step = trace_step,
 	.end = nothing,
@@ -203,7 +201,6 @@ const struct kf_view kf_view_trace = {
 
 const struct kf_view kf_view_csv = {
 	.name = "csv",
-	.help = "all events as CSV",
 	.exports = true,
 	.begin = csv_begin,
 	.step = csv_step,
@@ -212,7 +209,6 @@ const struct kf_view kf_view_csv = {
 
 const struct kf_view kf_view_json = {
 	.name = "json",
-	.help = "all events as JSON",
 	.exports = true,
 	.begin = json_begin,
 	.step = json_step,

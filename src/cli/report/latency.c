@@ -233,7 +233,6 @@ static void release(void)
 
 const struct kf_view kf_view_latency = {
 	.name = "latency",
-	.help = "how long the calls took that left the fast path",
 	.begin = begin,
 	.step = step,
 	.end = end,

@@ -53,7 +53,6 @@ static void release(void)
 
 const struct kf_view kf_view_leaks = {
 	.name = "leaks",
-	.help = "what is live at the end",
 	.end = end,
 	.release = release,
 };

@@ -122,7 +122,6 @@ static void release(void)
 
 const struct kf_view kf_view_lifetimes = {
 	.name = "lifetimes",
-	.help = "how long blocks live, and how many are temporary",
 	.begin = begin,
 	.step = step,
 	.end = end,

@@ -91,7 +91,6 @@ static int end(struct kf_report *r)
 
 const struct kf_view kf_view_massif = {
 	.name = "massif",
-	.help = "levels over the time, for ms_print",
 	.exports = true,
 	.begin = begin,
 	.step = step,

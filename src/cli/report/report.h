@@ -42,7 +42,6 @@ struct kf_report {
 
 struct kf_view {
 	const char *name;
-	const char *help;
 	bool exports; /* writes events to @out; is asked for by --export */
 	/* Before the first event; or NULL. */
 	void (*begin)(struct kf_report *r);

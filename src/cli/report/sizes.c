@@ -102,7 +102,6 @@ static int end(struct kf_report *r)
 
 const struct kf_view kf_view_sizes = {
 	.name = "sizes",
-	.help = "how often which sizes were asked for",
 	.step = step,
 	.end = end,
 };

@@ -249,6 +249,5 @@ static int end(struct kf_report *r)
 
 const struct kf_view kf_view_summary = {
 	.name = "summary",
-	.help = "the recording on one screen",
 	.end = end,
 };

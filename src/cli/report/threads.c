@@ -108,7 +108,6 @@ static void release(void)
 
 const struct kf_view kf_view_threads = {
 	.name = "threads",
-	.help = "who allocates, and who frees whose blocks",
 	.begin = begin,
 	.step = step,
 	.end = end,

@@ -149,7 +149,6 @@ static void draw(struct kf_report *r, FILE *g)
 
 const struct kf_view kf_view_timeline = {
 	.name = "timeline",
-	.help = "what was live and held over the time",
 	.begin = begin,
 	.step = step,
 	.end = end,

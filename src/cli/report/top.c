@@ -67,7 +67,6 @@ static void release(void)
 
 const struct kf_view kf_view_top = {
 	.name = "top",
-	.help = "which thread, function and size asked for most bytes",
 	.step = step,
 	.end = end,
 	.release = release,
