@@ -23,7 +23,7 @@ if grep -o '[a-z]*://[^" ]*' page.html | grep -v '^http://www.w3.org/2000/svg$';
 fi
 grep -q "&lt;i&gt;work" page.html || fail "a tag's name is not escaped"
 sed '/<script>/,$d' page.html >still.html
-for text in "<title>cache in mkstacks" "28.6Mi" "Over the time" "boot"; do
+for text in "<title>cache in mkstacks" "28.6Mi" "Over time" "boot"; do
 	grep -qF "$text" still.html || fail "without a script there is no '$text'"
 done
 

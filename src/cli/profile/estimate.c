@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Estimates with their errors, what they are called, and how they are asked
- * for.
+ * Estimates with their errors, the names of metrics, and the options that
+ * select from a profile.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A profile for other programs: folded stacks for flame graphs, JSON, CSV and
- * massif's text.
+ * Exports of a profile: folded stacks for flame graphs, JSON, CSV and massif's
+ * text.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A folded line has ';' between calls and a number behind the last blank. */
+/* In a folded line ';' separates the calls, and the last blank the number. */
 static void folded_label(FILE *out, const char *label)
 {
 	char safe[1024];
@@ -64,7 +64,7 @@ static int by_value(const void *a, const void *b)
 	return by_stack(a, b);
 }
 
-/* Returns how many are left: each stack once. */
+/* Merges equal stacks; returns the number of stacks that are left. */
 static size_t join(struct folded *all, size_t nr)
 {
 	size_t kept = 0;
@@ -103,7 +103,7 @@ static int write_folded(const struct kf_prof *prof, FILE *out)
 	return 0;
 }
 
-/* Names may be of any bytes; JSON is UTF-8. */
+/* Names may be any bytes, but JSON must be UTF-8. */
 static json_t *text(const char *s)
 {
 	char safe[4096];
@@ -279,8 +279,8 @@ static void massif_nodes(FILE *out, const struct kf_node *node, int depth)
 }
 
 /*
- * massif's tree goes from the allocation out to its callers, the other way
- * round than ours: each site's frames are turned.
+ * massif's tree goes from the allocation to its callers, ours from main() to
+ * the allocation: the frames of each site are reversed.
  */
 static struct kf_node *inverted(const struct kf_prof *prof)
 {

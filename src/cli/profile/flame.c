@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A flame graph as SVG: a call is a bar, as wide as what it and all that it
- * called have, above its caller. It needs no script; the page adds one that
- * zooms by the bars' places.
+ * A flame graph as SVG: each call is a bar above its caller; its width is the
+ * value of the call and its callees. The picture needs no script; the script of
+ * the HTML page zooms by moving the bars.
  */
 #include "config.h"
 
@@ -12,8 +12,8 @@
 
 #define WIDTH 1200.0
 #define ROW 18
-#define LETTER 6.6 /* wide, about */
-#define LEAST 0.4  /* a narrower bar is left out */
+#define LETTER 6.6 /* average width of a letter */
+#define LEAST 0.4  /* narrower bars are left out */
 #define HEAD 26
 
 void kf_xml_text(FILE *out, const char *text)
@@ -40,7 +40,9 @@ void kf_xml_text(FILE *out, const char *text)
 	}
 }
 
-/* One hue a library, one shade a function: neighbours differ. */
+/*
+ * A hue for each library, a shade for each function, so that neighbours differ.
+ */
 static void colour(const struct kf_node *node, char buf[32])
 {
 	unsigned int hue = 0, shade = 0;
@@ -84,7 +86,7 @@ static void title(const struct kf_prof *prof, const struct kf_node *node,
 		total > 0 ? 100 * node->value.value / total : 0, node->samples);
 }
 
-/* As much of the name as the bar has room for. */
+/* The name, cut to the width of the bar. */
 static void caption(const struct kf_node *node, double x, double y,
 		    double width, FILE *out)
 {
@@ -96,7 +98,7 @@ static void caption(const struct kf_node *node, double x, double y,
 		int len = (int)strlen(node->label);
 
 		if (len > room) {
-			/* bytes of a cut letter are escaped: leave them out */
+			/* do not print half of a UTF-8 letter */
 			while (room > 0 && (node->label[room] & 0xc0) == 0x80)
 				room--;
 			len = room;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A profile as one page: the flame graph, levels over the time, and tables. It
- * asks no other host for anything, and says so to the browser; the script only
- * adds zoom and search.
+ * A profile as an HTML page: the flame graph, levels over time, and tables. The
+ * page loads nothing from other hosts, which its Content-Security-Policy
+ * enforces. The script adds zoom and search; the page can be read without it.
  */
 #include "config.h"
 
@@ -51,7 +51,7 @@ static void flame(const struct kf_prof *prof, FILE *out)
 {
 	struct kf_node *root = kf_tree_make(prof);
 
-	fputs("<h2>Where it came from</h2>\n<div id=\"find\"><label>Search "
+	fputs("<h2>Call stacks that allocated it</h2>\n<div id=\"find\"><label>Search "
 	      "<input id=\"text\" type=\"search\"></label> "
 	      "<button id=\"reset\">Reset</button> <span id=\"found\" "
 	      "class=\"note\"></span></div>\n",
@@ -62,10 +62,10 @@ static void flame(const struct kf_prof *prof, FILE *out)
 	kf_tree_free(root);
 }
 
-/* Its colour is the style sheet's, by its name. */
+/* The style sheet has a colour for each name. */
 struct line {
 	const char *name;
-	size_t at; /* in the snapshot */
+	size_t at; /* offset in the snapshot */
 };
 
 static const struct line lines[] = {
@@ -149,7 +149,7 @@ static void timeline(const struct kf_profile *p, FILE *out)
 
 	if (!p->nr_snapshots)
 		return;
-	fputs("<h2>Over the time</h2>\n", out);
+	fputs("<h2>Over time</h2>\n", out);
 	chart(p, out);
 	fputs("<details><summary>As a table</summary><table><tr><th "
 	      "class=\"n\">time<th class=\"n\">live<th class=\"n\">held<th "

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define TREE_SHARE 0.005 /* of the total; less is left out of the tree */
+#define TREE_SHARE 0.005 /* smaller shares are not shown */
 #define TREE_ROWS 60
 #define TIMELINE_ROWS 30
 
@@ -69,7 +69,10 @@ static struct kf_column time_columns[NR_TIME] = {
 	[BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
 };
 
-/* All stacks count, filtered or not, as LIVE and HELD are of the whole. */
+/*
+ * All stacks count, even with --filter, as LIVE and HELD are of the whole
+ * program.
+ */
 static struct kf_estimate total_at(struct kf_prof *prof,
 				   const struct kf_profile_snapshot *s,
 				   struct kf_profile_count *counts)
@@ -190,7 +193,10 @@ static int show_summary(struct kf_report *r, struct kf_prof *prof)
 		row[SUM_RESIDENT].count = prof->snapshot->resident;
 		row[SUM_RESIDENT].none = !prof->snapshot->resident;
 	}
-	/* Not of a recording that went on no longer than --duration. */
+	/*
+	 * A recording that was stopped by --duration does not tell whether it
+	 * ended.
+	 */
 	ended = p->nr_snapshots && !p->snapshots[p->nr_snapshots - 1]->resident;
 	kf_cell_text(&row[ENDED], ended ? "yes" : "no");
 	return kf_report_table(r, &t, -1, SIZE_MAX);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Only what changed is appended, so that a profile grows with distinct stacks
- * and with what allocates, not with time alone.
+ * Only changes are appended, so that a profile grows with the number of
+ * distinct stacks and their allocations, but not with time alone.
  */
 #include "config.h"
 
@@ -134,7 +134,7 @@ static struct kf_profile_count count_of(const struct kf_stats_stack *s,
 	};
 }
 
-/* Appends stacks that are new; returns the counts that changed, and how many */
+/* Appends new stacks; returns the changed counts and their number */
 static struct kf_profile_count *
 changes(struct kf_maker *m, const struct kf_snapshot *s, uint64_t *nr)
 {
@@ -202,7 +202,10 @@ static void put_snapshot(struct kf_maker *m, const struct kf_file *f,
 	put_tags(m, s);
 	put_threads(m, s);
 	counts = changes(m, s, &look.nr);
-	/* after the stacks were read, so that their code is mapped */
+	/*
+	 * read the mappings after the stacks, so that they have the stacks'
+	 * code
+	 */
 	kf_maker_modules(m, f->pid, s);
 	kf_maker_put(m, &look, sizeof(look), counts, look.nr * sizeof(*counts));
 	free(counts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Makes a profile of a process: looks at its stats file and its mappings, and
- * appends what is new since the last look, as records of
+ * Makes a profile of a process: reads its stats file and its mappings, and
+ * appends the changes since the last time as records of
  * reader/profile-layout.h.
  */
 #ifndef KF_CLI_PROFILE_MAKE_H
@@ -12,7 +12,9 @@
 #include "reader/reader.h"
 
 struct kf_maker {
-	/* What was made; the user takes it and sets @size to 0. */
+	/*
+	 * New records; the user writes them and sets @size to 0.
+	 */
 	char *bytes;
 	size_t size;
 
@@ -21,33 +23,33 @@ struct kf_maker {
 	struct kf_map counts; /* the last counts, by entry plus 1 */
 	struct kf_map tags;
 	struct kf_map threads;
-	struct kf_map modules; /* by what they are */
+	struct kf_map modules; /* by file and address */
 };
 
 /**
  * kf_maker_begin() - begin a profile with its header
- * @m:		the maker; all zero, or of another profile
+ * @m:		the maker; all zero, or used for another profile
  * @id:		the process
  * @real_ns:	CLOCK_REALTIME of the begin
- * @interval_ns:	between two looks; 0: there is one
+ * @interval_ns:	between two snapshots; 0: there is only one
  */
 void kf_maker_begin(struct kf_maker *m, const struct kf_stats_identity *id,
 		    uint64_t real_ns, uint64_t interval_ns);
 
 /**
- * kf_maker_look() - append a snapshot, and what it needs to be understood
+ * kf_maker_look() - append a snapshot, and the records that it refers to
  * @m:		the maker
  * @f:		the process' stats file; the tables are read anew
  * @time_ns:	since the begin
  *
- * Return: how the tables could be read; nothing is appended unless
+ * Return: the result of reading the tables; nothing is appended unless
  *	   KF_READ_OK.
  */
 enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
 				  uint64_t time_ns);
 
 /**
- * kf_maker_end() - append that the profile has ended
+ * kf_maker_end() - append the end of the profile
  * @m:		the maker
  */
 void kf_maker_end(struct kf_maker *m);
@@ -70,7 +72,7 @@ void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
 		  size_t more_size);
 
 /**
- * kf_maker_modules() - append the code that a process has mapped since
+ * kf_maker_modules() - append newly mapped code of a process
  * @m:		the maker
  * @pid:	the process, 0: it has ended
  * @s:		its stats file, read with KF_TABLE_STACKS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The code that a process has mapped, as records, with the build ids that the
- * library read, or that its files have now.
+ * The mapped code of a process, as records. Build ids are those that the
+ * library read, else those of the files now.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ static void put_module(struct kf_maker *m, const struct kf_code *code)
 		     strlen(code->path) + 1);
 }
 
-/* Another file may lie where one was: both are known. */
+/* A file may be mapped at the address of an earlier one: both are recorded. */
 static uint64_t key_of(const struct kf_code *code)
 {
 	uint64_t key = code->begin ^ code->offset << 20;

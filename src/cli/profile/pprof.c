@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A profile in the format of pprof: what the command knows of its sites, with
- * source lines and inlined calls.
+ * A profile in the format of pprof: its sites with source lines and inlined
+ * calls.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ static void add_module(struct kf_pprof *p, const struct kf_profile_module *m)
 			    });
 }
 
-/* The place of the module that an address was in last, plus 1; 0: none. */
+/* The index of the newest module with the address, plus 1; 0: none. */
 static uint64_t module_at(const struct kf_profile *p, uint64_t pc)
 {
 	for (size_t i = p->nr_modules; i-- > 0;) {
@@ -33,7 +33,9 @@ static uint64_t module_at(const struct kf_profile *p, uint64_t pc)
 	return 0;
 }
 
-/* The location of the call whose frames begin at @f: some may be inlined. */
+/*
+ * The location of the call at @f, which has a frame for each inlined call too.
+ */
 static uint64_t location(struct kf_pprof *p, const struct kf_profile *profile,
 			 const struct kf_frame *const *f, size_t nr)
 {
@@ -113,7 +115,8 @@ static int write_pprof(const struct kf_prof *prof, FILE *out)
 		kf_error("out of memory");
 		return -1;
 	}
-	fwrite(bytes, 1, size, out); /* who closes the file looks for errors */
+	fwrite(bytes, 1, size,
+	       out); /* write errors are found when the file is closed */
 	free(bytes);
 	return 0;
 }

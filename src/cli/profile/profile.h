@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of a profile's report share: its sites with their names, what
- * is counted of them, and the tree that they make.
+ * Declarations for reports of profiles: sites with their names, metrics, and
+ * the call tree.
  *
- * An estimate is a sum over samples; its error is that of a 95 % interval, 1.96
- * times the root of its variance, and variances of sums add up.
+ * An estimate is a sum over samples. Its error is half of the 95 % interval,
+ * 1.96 times the root of its variance; the variance of a sum is the sum of the
+ * variances.
  */
 #ifndef KF_CLI_PROFILE_H
 #define KF_CLI_PROFILE_H
@@ -18,7 +19,7 @@
 
 enum kf_metric {
 	KF_METRIC_LIVE,	 /* bytes not freed yet */
-	KF_METRIC_PEAK,	 /* most bytes that were live at a time */
+	KF_METRIC_PEAK,	 /* peak of live bytes */
 	KF_METRIC_ALLOC, /* bytes, freed or not */
 	KF_METRIC_COUNT, /* blocks, freed or not */
 	KF_NR_METRICS
@@ -33,10 +34,10 @@ enum kf_grouping {
 	KF_NR_GROUPINGS
 };
 
-/* What was asked for. */
+/* The options that select from a profile. */
 struct kf_profile_pick {
 	enum kf_metric metric;
-	bool usual; /* the metric was not asked for: kf_prof_open() chooses */
+	bool usual; /* no --metric was given: kf_prof_open() chooses */
 	enum kf_grouping group;
 	const char *filter; /* a regular expression, or NULL */
 	double at;	    /* seconds since the begin; below 0: the end */
@@ -45,13 +46,13 @@ struct kf_profile_pick {
 /* A stack with its names. Frames of the allocator itself are left out. */
 struct kf_site {
 	const struct kf_profile_stack *stack;
-	struct kf_profile_count now;   /* at the time asked for */
-	struct kf_profile_count first; /* when it was first seen */
+	struct kf_profile_count now;   /* at the time of --at */
+	struct kf_profile_count first; /* in the first snapshot */
 	struct kf_estimate value;      /* of the metric */
 	size_t nr_frames;
 	const struct kf_frame **frames; /* the inmost first */
 	char *tag;			/* path, "" none */
-	char *thread;			/* name and id, "" not known */
+	char *thread;			/* name and id; "" unknown */
 };
 
 struct kf_prof {
@@ -59,24 +60,24 @@ struct kf_prof {
 	const char *path;
 	struct kf_profile_pick pick;
 	struct kf_profile profile;
-	struct kf_codes codes; /* until they are the symbols' */
+	struct kf_codes codes; /* until kf_symbols_open() takes them */
 	int pid; /* the process, if it runs; 0: it has ended, or a recording */
-	uint64_t time_ns; /* of the snapshot that is shown */
+	uint64_t time_ns; /* time of the shown snapshot */
 	bool at_end;	  /* the program had ended by then */
 	const struct kf_profile_snapshot *snapshot; /* NULL: there is none */
 	struct kf_symbols *symbols;
-	size_t nr_sites; /* those of which there is something to show */
+	size_t nr_sites; /* sites with a value that match the filter */
 	struct kf_site *sites;
 	struct kf_estimate total;
 };
 
-/* A function under those that call it; or whatever a group is of. */
+/* A node of the call tree: a function, or another kind of group. */
 struct kf_node {
 	char *label;
-	struct kf_estimate value; /* with all below */
+	struct kf_estimate value; /* of the node and all below it */
 	struct kf_estimate self;
 	double samples;
-	const struct kf_frame *frame; /* one that it stands for, or NULL */
+	const struct kf_frame *frame; /* one of its frames, or NULL */
 	size_t nr;
 	struct kf_node *nodes; /* the largest first */
 };
@@ -90,7 +91,7 @@ struct kf_node {
 int kf_prof_open(struct kf_prof *prof);
 
 /**
- * kf_prof_close() - let a profile go
+ * kf_prof_close() - free a profile
  * @prof:	the profile
  */
 void kf_prof_close(struct kf_prof *prof);
@@ -104,7 +105,7 @@ void kf_prof_close(struct kf_prof *prof);
 bool kf_prof_is_one(const char *path);
 
 /**
- * kf_metric_of() - what a metric is of a stack's counts
+ * kf_metric_of() - the value of a metric for a stack's counts
  * @c:		the counts
  * @metric:	the metric
  *
@@ -141,9 +142,9 @@ char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,
 		     double value);
 
 /**
- * kf_profile_pick_option() - take an option that picks from a profile
+ * kf_profile_pick_option() - parse an option that selects from a profile
  * @pick:	where to put it
- * @command:	whose option it is
+ * @command:	the command, for messages
  * @key:	of enum kf_profile_key
  * @arg:	its argument
  *
@@ -152,7 +153,7 @@ char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,
 int kf_profile_pick_option(struct kf_profile_pick *pick, const char *command,
 			   int key, const char *arg);
 
-/* Far from the keys of enum kf_report_key. */
+/* Distinct from the keys of enum kf_report_key. */
 enum kf_profile_key {
 	KF_PROFILE_METRIC = KF_OPT_OWN + 100,
 	KF_PROFILE_GROUP,
@@ -162,7 +163,7 @@ enum kf_profile_key {
 };
 
 /**
- * kf_site_label() - what a frame of a site is called
+ * kf_site_label() - the label of a frame
  * @prof:	the profile; its grouping decides
  * @frame:	the frame
  *
@@ -176,8 +177,8 @@ char *kf_site_label(const struct kf_prof *prof, const struct kf_frame *frame);
  * @site:	the site
  * @nr:		out: how many, at least 1
  *
- * A grouping by tag or thread puts these before the functions; one by library
- * names each once as long as it goes on.
+ * Grouped by tag or thread, the tag or thread comes before the functions.
+ * Grouped by library, adjacent frames of one library are one label.
  *
  * Return: the names; kf_site_labels_free() them.
  */
@@ -192,7 +193,7 @@ char **kf_site_labels(const struct kf_prof *prof, const struct kf_site *site,
 void kf_site_labels_free(char **labels, size_t nr);
 
 /**
- * kf_site_group() - what a site is counted for
+ * kf_site_group() - the group that a site belongs to
  * @prof:	the profile; its grouping decides
  * @site:	the site
  *
@@ -203,15 +204,15 @@ char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site);
 /**
  * kf_site_callers() - some calls of a site in a line
  * @site:	the site
- * @from:	index of the inmost one that is wanted
- * @nr:		at most so many
+ * @from:	index of the first call, the inmost being 0
+ * @nr:		largest number of calls
  *
  * Return: the functions as "a < b < c"; free() it.
  */
 char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr);
 
 /**
- * kf_tree_make() - join all sites to a tree of calls
+ * kf_tree_make() - make the call tree of all sites
  * @prof:	the profile
  *
  * Return: the root, whose value is the total; kf_tree_free() it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From the records of a profile to its sites: what each had at the time that
- * was asked for, with the names of its calls.
+ * Makes sites from the records of a profile: the counts of each at the time of
+ * --at, and the names of its calls.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Calls inside it lead only from what a program asked for to its block. */
+/* The name of the library, whose own frames are left out of stacks. */
 #define ALLOCATOR "libkonfiscator"
 
 bool kf_prof_is_one(const char *path)
@@ -40,13 +40,13 @@ static __attribute__((noreturn)) void out_of_memory(void)
 	exit(KF_EXIT_FAILED);
 }
 
-/* How long a process has run; 0: it has ended, and nobody says when. */
+/* The age of a process in ns; 0: it has ended at an unknown time. */
 static uint64_t time_of(const struct kf_file *f)
 {
 	return f->life == KF_LIFE_ALIVE ? kf_file_age_ns(f) : 0;
 }
 
-/* A stats file becomes a profile of one look. */
+/* Makes a profile with one snapshot from a stats file. */
 static enum kf_read_result read_stats(struct kf_prof *prof)
 {
 	const char *slash = strrchr(prof->path, '/');
@@ -137,8 +137,8 @@ static void choose_snapshot(struct kf_prof *prof)
 }
 
 /*
- * A program that has ended has freed what it has freed: what lives then is of
- * less use than what it had at its most.
+ * Only memory that was never freed is live when a program has ended, so the
+ * peaks say more then.
  */
 static void choose_metric(struct kf_prof *prof)
 {
@@ -148,7 +148,7 @@ static void choose_metric(struct kf_prof *prof)
 			prof->at_end ? KF_METRIC_PEAK : KF_METRIC_LIVE;
 }
 
-/* Of mappings that lie on each other, the later one was seen last. */
+/* A later mapping replaces earlier ones at the same addresses. */
 static bool is_covered(const struct kf_profile *p, size_t i)
 {
 	const struct kf_profile_module *m = p->modules[i];
@@ -250,8 +250,8 @@ static void name_site(struct kf_prof *prof, struct kf_site *site)
 }
 
 /*
- * What the first look counted, to tell what grew; what came later grew from
- * nothing.
+ * The counts of the first snapshot, from which growth is measured. A stack that
+ * came later has zero counts there.
  */
 static void find_first(struct kf_prof *prof)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The views of a profile that are lists: top, by what it is grouped by, and
- * leaks, by stack.
+ * The list views of a profile: top, by group, and leaks, by stack.
  */
 #include "config.h"
 
@@ -38,14 +37,15 @@ static const char *const heads[KF_NR_GROUPINGS] = {
 	[KF_GROUP_THREAD] = "THREAD",
 };
 
-/* What sites of one group make together. */
+/* The sums over the sites of a group. */
 struct group {
 	char *name;
 	struct kf_estimate self;
-	struct kf_estimate total; /* where it is anywhere in the stack */
+	struct kf_estimate
+		total; /* of sites with the group anywhere in the stack */
 	uint64_t samples;
 	const struct kf_site *site; /* the largest */
-	size_t last;		    /* the last site that @total has, plus 1 */
+	size_t last; /* index of the last site added to @total, plus 1 */
 };
 
 struct groups {
@@ -72,7 +72,7 @@ static struct group *group_of(struct groups *all, const char *name)
 	return &all->group[all->nr++];
 }
 
-/* The groups that a site is in: a function counts once for a recursion. */
+/* Adds a site to its groups; a recursive function counts once. */
 static void add_totals(const struct kf_prof *prof, struct groups *all, size_t n)
 {
 	const struct kf_site *site = &prof->sites[n];
@@ -240,8 +240,9 @@ static void leak_row(const struct kf_prof *prof, struct kf_cell *row,
 }
 
 /*
- * What lives is sorted by how much it grew since the first look: that is 0 for
- * what was there before and stayed. With one look it is what lives.
+ * Live bytes, sorted by growth since the first snapshot: memory that was there
+ * before and stayed has growth 0. With one snapshot the growth is the live
+ * bytes.
  */
 static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What frames are called by the grouping asked for, and the tree of calls that
- * all sites make together.
+ * The labels of frames by --group, and the call tree of all sites.
  */
 #include "config.h"
 
@@ -43,9 +42,8 @@ char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site)
 }
 
 /*
- * The parts of a tag's path, or the thread; then what stands for the outer
- * calls that a stack had no room for, so that such stacks are no programs of
- * their own.
+ * The parts of a tag's path, or the thread. A stack that was cut off gets a
+ * node "[outer calls]", so that it does not look like a program of its own.
  */
 static size_t prefix(const struct kf_prof *prof, const struct kf_site *site,
 		     char **labels)
@@ -147,7 +145,7 @@ static int by_value(const void *a, const void *b)
 	return strcmp(x->label, y->label);
 }
 
-/* A tree is at most as deep as the stacks that it is made of. */
+/* The recursion is bounded: a tree is at most as deep as its stacks. */
 static void sort_nodes(struct kf_node *node)
 {
 	if (node->nr)

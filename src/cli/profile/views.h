@@ -10,7 +10,10 @@
 #include "cli/profile/profile.h"
 #include "cli/report/report.h"
 
-/* Where @weighs, what each stack has at a time is all that is shown. */
+/*
+ * @weighs: only one metric of each stack is shown, so that the default metric
+ * may be the peak.
+ */
 struct kf_prof_view {
 	const char *name;
 	int (*show)(struct kf_report *r, struct kf_prof *prof);
@@ -43,7 +46,7 @@ const struct kf_prof_view *kf_prof_view_find(const char *name);
  * kf_prof_report() - show a profile
  * @r:		the report: its path, output and rows count
  * @pick:	what of the profile
- * @view:	a view, or NULL for the usual one or that of the suffix
+ * @view:	a view, or NULL for the default or the format of the suffix
  *
  * Return: the exit status.
  */
@@ -60,7 +63,7 @@ void kf_flame_write(const struct kf_prof *prof, const struct kf_node *root,
 		    FILE *out);
 
 /**
- * kf_xml_text() - write text as XML has it
+ * kf_xml_text() - write text, escaped for XML
  * @out:	where to
  * @text:	escaped first
  */

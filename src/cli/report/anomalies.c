@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The view anomalies: what cannot have happened in a heap that is in order.
- * Where events were lost, they may be the reason.
+ * The view anomalies: events that an intact heap cannot have. Lost events may
+ * be the reason for them.
  */
 #include "config.h"
 
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define MOST 100000 /* that are kept */
+#define MOST 100000 /* anomalies that are kept */
 
 static struct found {
 	uint64_t time;

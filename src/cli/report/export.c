@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The exports of events, one a line, written as they are read: csv and json
- * have all that there is; log and trace are the formats of heaphook, for its
- * parser and its analyzer.
+ * The exports of events, one on each line, written in the order of reading: csv
+ * and json have all fields; log and trace are the formats of heaphook's parser
+ * and analyzer.
  *
- * Those have a line for a realloc as a whole. Where another thread got the old
- * block before the realloc ended, the line would be false at any place: it is
- * a free then, before the other's, and an alloc.
+ * heaphook's formats have one line for a realloc. If another thread got the old
+ * block before the realloc ended, this line would be wrong at any place: a free
+ * before the other thread's line and an alloc are written instead.
  */
 #include "config.h"
 
@@ -93,7 +93,7 @@ static void trace_step(struct kf_report *r, const struct kf_step *s)
 			(unsigned long long)e->took);
 }
 
-/* What csv and json have of an event. */
+/* The fields of an event in csv and json. */
 struct fields {
 	unsigned long long time;
 	long tid;

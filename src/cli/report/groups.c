@@ -83,7 +83,7 @@ static void find(const void *entry, void *arg)
 	f->groups[f->nr++] = entry;
 }
 
-/* The most bytes first; equal ones in an order that is always the same. */
+/* The most bytes first; the keys make the order of equal rows stable. */
 static int by_allocated(const void *a, const void *b)
 {
 	const struct kf_group_sums *x = *(void *const *)a;

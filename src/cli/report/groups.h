@@ -8,8 +8,8 @@
 #include "cli/report/report.h"
 
 /*
- * From so many groups on, sizes are put together by powers of two; from twice
- * as many on, threads as well.
+ * With more groups than this, sizes are merged by powers of two; with twice as
+ * many, threads are merged too.
  */
 #define KF_GROUPS_FINE 20000
 
@@ -20,7 +20,7 @@ struct kf_group_sums {
 	uint64_t allocated;
 	uint64_t live_blocks;
 	uint64_t live;
-	uint64_t oldest; /* when the oldest live block was made, ns */
+	uint64_t oldest; /* time of the oldest live block, ns */
 };
 
 /**
@@ -60,7 +60,7 @@ const char *kf_group_function(const struct kf_group_sums *g);
  * kf_group_size() - the size of a group's blocks
  * @g:		the group
  *
- * Return: bytes; the largest size where several are together.
+ * Return: bytes; the largest size if several are merged.
  */
 uint64_t kf_group_size(const struct kf_group_sums *g);
 
@@ -69,15 +69,16 @@ struct kf_group_view {
 	struct kf_map *groups;
 	const struct kf_column *columns;
 	size_t nr_columns;
-	bool by_live; /* the most live bytes first; or else allocated ones */
+	bool by_live; /* sort by live bytes, else by allocated bytes */
 	void (*add_row)(const struct kf_report *r, struct kf_table *t,
 			const struct kf_group_sums *g);
 };
 
 /**
- * kf_group_view_end() - add what is live to the groups, and print them
- * @r:		the report; with --from only what has become live since counts
- * @view:	what to print
+ * kf_group_view_end() - add the live blocks to their groups, and print the
+ *			groups
+ * @r:		the report; with --from only blocks allocated since then count
+ * @view:	the columns and the order
  *
  * Return: the exit status.
  */

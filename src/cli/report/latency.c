@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The view latency: how long the calls took, by function; as a picture over
- * the time.
+ * The view latency: the durations of calls by function; as a picture, over
+ * time.
  *
  * Durations are counted in buckets of an eighth of a power of two, so that a
- * percentile is told to within 12.5 %, for each of some hundred columns of
- * time, which double their width when there are too many.
+ * percentile is exact to 12.5 %. There are buckets for each of some hundred
+ * columns of time, whose width doubles when there are too many columns.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 
 #define NR_COLUMNS 256
 #define STEPS 8
-#define NR_BUCKETS (37 * STEPS) /* to 9 minutes, and longer */
+#define NR_BUCKETS (37 * STEPS) /* to 9 minutes; the last one has the rest */
 #define FIRST_WIDTH 512		/* ns */
 
 struct calls {
@@ -71,7 +71,7 @@ static void begin(struct kf_report *r)
 	calls = kf_alloc(KF_RECORD_NR_KINDS, sizeof(*calls));
 }
 
-/* Two columns become one. */
+/* Merges pairs of columns. */
 static void halve(struct calls *c)
 {
 	for (size_t i = 0; i < NR_COLUMNS / 2; i++) {
@@ -146,7 +146,7 @@ static int end(struct kf_report *r)
 	return kf_report_table(r, &t, -1, SIZE_MAX);
 }
 
-/* Time, half, 99 % and the longest of each column that has calls. */
+/* Time, median, 99th percentile and maximum of each column with calls. */
 static void draw_data(const struct kf_report *r, FILE *g, const struct calls *c,
 		      unsigned int kind, struct kf_unit x)
 {

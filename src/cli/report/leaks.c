@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The view leaks: what is live at the end, the most bytes first.
+ * The view leaks: the blocks that are live at the end, the most bytes first.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The view lifetimes: how long blocks live, and how many are temporary: freed
- * by the next call of the thread that made them.
+ * The view lifetimes: how long blocks live, and how many are temporary, which
+ * means freed by the next call of the thread that allocated them.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ static struct {
 	uint64_t foreign;
 } sums[KF_ARRAY_SIZE(spans)];
 
-/* The block that a thread made in its last call, or 0. */
+/* The block that a thread allocated in its last call, or 0. */
 static uint64_t *last_made;
 
 enum { LIFETIME, BELOW, BLOCKS, SHARE, BYTES, MEAN, TEMPORARY, FOREIGN };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The export massif: levels over the time as valgrind's massif writes them, for
- * ms_print and massif-visualizer. What is held from the kernel beyond the live
- * bytes is the "extra heap"; the peak has a tree, by function.
+ * The export massif: levels over time in the format of valgrind's massif, for
+ * ms_print and massif-visualizer. Held bytes that are not live are the "extra
+ * heap"; the peak has a tree, by function.
  */
 #include "config.h"
 
 #include "cli/report/report.h"
 
-#define NR_SNAPSHOTS 99 /* and the peak; massif has as many */
+#define NR_SNAPSHOTS 99 /* and the peak; massif has the same number */
 
 static struct kf_series series;
 static struct kf_massif massif;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which events a report is about.
+ * The options that select events for a report.
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@ static int take_time(const char *option, const char *arg, uint64_t *ns)
 	return 0;
 }
 
-/* A number and perhaps K, M, G or T; returns what follows, or NULL. */
+/* Parses a number and an optional K, M, G or T; returns the rest, or NULL. */
 static const char *parse_size(const char *s, uint64_t *bytes)
 {
 	static const char units[] = "KMGT";
@@ -159,7 +159,7 @@ bool kf_report_thread_is_picked(uint32_t thread, void *report)
 {
 	const struct kf_report *r = report;
 	const struct kf_history *h = &r->history;
-	/* each thread is asked for at every event: two bits for the answer */
+	/* the answer is cached for each thread, as every event asks for it */
 	static uint8_t known[KF_HISTORY_MAX_THREADS];
 	const char *s = r->pick.threads;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Pictures, drawn by gnuplot: its commands and data go to it through a pipe,
- * and what it draws comes out on its stdout, which is the file.
+ * Pictures drawn by gnuplot: commands and data go through a pipe, and gnuplot's
+ * stdout is the output file.
  */
 #include "config.h"
 

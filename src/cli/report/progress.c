@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A bar on stderr while a recording is read, where somebody sits before it.
+ * A progress bar while a recording is read, if stderr is a terminal.
  */
 #include "config.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of `konfiscator report` share.
+ * Declarations that the parts of `konfiscator report` share.
  *
  * A view is one file, report/NAME.c, with one `const struct kf_view` at its
- * bottom: it sees every event of the recording once, and prints in the end. A
- * new view needs its line in views.def, its file in Makemodule.am, its words in
- * doc/konfiscator.1 and its test.
+ * bottom: it gets every event of the recording once, and prints at the end. A
+ * new view needs its line in views.def, its file in Makemodule.am, its section
+ * in doc/konfiscator.1 and its test.
  */
 #ifndef KF_CLI_REPORT_H
 #define KF_CLI_REPORT_H
@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-/* Which events were asked for; see kf_replay_pick. */
+/* The options that select events; see kf_replay_pick. */
 struct kf_report_pick {
 	uint64_t from; /* ns */
 	uint64_t to;
@@ -37,12 +37,12 @@ struct kf_report {
 	struct kf_report_pick pick;
 	struct kf_history history;
 	struct kf_replay replay;
-	FILE *out; /* where exports go */
+	FILE *out; /* the output of exports */
 };
 
 struct kf_view {
 	const char *name;
-	bool exports; /* writes events to @out; is asked for by --export */
+	bool exports; /* an export of --export: writes events to @out */
 	/* Before the first event; or NULL. */
 	void (*begin)(struct kf_report *r);
 	/* After each event that counts; or NULL. */
@@ -59,7 +59,7 @@ struct kf_view {
 #include "cli/report/views.def"
 #undef KF_VIEW
 
-/* A file for ms_print; all zero but for @out at first. */
+/* A file in massif's format; initially all zero except @out. */
 struct kf_massif {
 	FILE *out;
 	unsigned int snapshot;
@@ -68,8 +68,8 @@ struct kf_massif {
 /**
  * kf_massif_head() - begin massif's text
  * @m:		the file
- * @what:	what the figures are from, as "recording"
- * @path:	the file they are from, escaped
+ * @what:	the kind of the source, such as "recording"
+ * @path:	the source file, escaped
  * @program:	the program, escaped
  */
 void kf_massif_head(struct kf_massif *m, const char *what, const char *path,
@@ -80,9 +80,9 @@ void kf_massif_head(struct kf_massif *m, const char *what, const char *path,
  * @m:		the file
  * @time_ns:	when it was
  * @live:	bytes
- * @held:	bytes held from the kernel, with those
- * @tree:	"empty", "detailed" or "peak"; of the latter two the tree
- *		follows
+ * @held:	bytes held from the kernel, @live included
+ * @tree:	"empty", "detailed" or "peak"; the caller writes the tree of the
+ *		latter two
  */
 void kf_massif_level(struct kf_massif *m, uint64_t time_ns, uint64_t live,
 		     uint64_t held, const char *tree);
@@ -96,7 +96,7 @@ void kf_massif_level(struct kf_massif *m, uint64_t time_ns, uint64_t live,
 int kf_plot(struct kf_report *r);
 
 /**
- * kf_plot_is_picture() - whether a file's suffix is that of a picture
+ * kf_plot_is_picture() - whether a file name has the suffix of a picture
  * @path:	the file
  *
  * Return: whether.
@@ -104,7 +104,7 @@ int kf_plot(struct kf_report *r);
 bool kf_plot_is_picture(const char *path);
 
 /**
- * kf_plot_text() - write text as gnuplot quotes it
+ * kf_plot_text() - write text, quoted for gnuplot
  * @gnuplot:	where to
  * @text:	escaped first
  */
@@ -133,7 +133,7 @@ struct kf_unit kf_unit_time(uint64_t ns);
 struct kf_unit kf_unit_bytes(uint64_t bytes);
 
 /**
- * kf_report_option() - take an option that picks events
+ * kf_report_option() - parse an option that selects events
  * @p:		where to put it
  * @key:	of enum kf_report_key
  * @arg:	its argument
@@ -142,7 +142,7 @@ struct kf_unit kf_unit_bytes(uint64_t bytes);
  */
 int kf_report_option(struct kf_report_pick *p, int key, const char *arg);
 
-/* Keys of the options that pick events. */
+/* Keys of the options that select events. */
 enum kf_report_key {
 	KF_PICK_FROM = KF_OPT_OWN,
 	KF_PICK_TO,
@@ -153,7 +153,7 @@ enum kf_report_key {
 };
 
 /**
- * kf_report_thread_is_picked() - whether a thread was asked for
+ * kf_report_thread_is_picked() - whether a thread is selected
  * @thread:	its index
  * @report:	the struct kf_report
  *
@@ -191,8 +191,8 @@ void kf_report_thread(const struct kf_report *r, uint32_t thread,
  * kf_report_table() - sort a table, cut it to --rows, print and release it
  * @r:		the report
  * @t:		the table
- * @sort:	the column that decides, or -1 to leave it
- * @usual:	rows, where --rows was not given
+ * @sort:	the sort column, or -1 to keep the order
+ * @usual:	number of rows without --rows
  *
  * Return: the exit status.
  */
@@ -200,19 +200,19 @@ int kf_report_table(const struct kf_report *r, struct kf_table *t, int sort,
 		    size_t usual);
 
 /**
- * kf_progress() - show how far the recording is read
+ * kf_progress() - show the progress of reading the recording
  * @r:		the report
  *
- * Nothing unless stderr is a terminal, and then a few times a second.
+ * Updates a few times a second, if stderr is a terminal.
  */
 void kf_progress(const struct kf_report *r);
 
 /**
- * kf_progress_end() - remove what kf_progress() showed
+ * kf_progress_end() - remove the progress bar
  */
 void kf_progress_end(void);
 
-/* As many are kept in memory, of whatever length of time each. */
+/* The number of buckets in memory, whatever the length of the recording. */
 #define KF_SERIES_MAX 2048
 
 struct kf_series_bucket {
@@ -226,7 +226,9 @@ struct kf_series_bucket {
 	uint64_t allocated;
 };
 
-/* Levels over time: buckets that double their width when they are too many. */
+/*
+ * Levels over time. The width of the buckets doubles when there are too many.
+ */
 struct kf_series {
 	uint64_t from;	/* ns */
 	uint64_t width; /* ns */
@@ -235,17 +237,17 @@ struct kf_series {
 };
 
 /**
- * kf_series_init() - begin
+ * kf_series_init() - begin a series
  * @s:		the series
- * @from:	when the first bucket begins, ns
- * @held:	what was held before it
+ * @from:	the time at which the first bucket begins, ns
+ * @held:	bytes held before that time
  */
 void kf_series_init(struct kf_series *s, uint64_t from, uint64_t held);
 
 /**
- * kf_series_step() - take in an event
+ * kf_series_step() - add an event
  * @s:		the series
- * @step:	what it did
+ * @step:	the effect of the event
  * @now:	the level after it
  */
 void kf_series_step(struct kf_series *s, const struct kf_step *step,

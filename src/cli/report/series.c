@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Levels over a time whose length is not known beforehand.
+ * Levels over time, for a recording whose length is not known in advance.
  */
 #include "config.h"
 

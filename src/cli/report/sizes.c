@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The view sizes: how often which sizes were asked for, by powers of two.
+ * The view sizes: the number of requests by size, in powers of two.
  */
 #include "config.h"
 

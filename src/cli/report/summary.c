@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The view summary: a recording on one screen, with the peak, and how large a
- * pool of engine tlsf would have to be.
+ * The view summary: a recording on one screen, with the peak and the size of
+ * the pool that engine tlsf would need.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* How much more than the peak a pool should be, for its fragments. */
+/* Room for fragmentation in a pool, in percent of the peak. */
 #define MARGIN_PERCENT 25
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The view threads: who allocates, who frees whose blocks, and how long that
- * takes them.
+ * The view threads: allocations and frees of each thread, frees of other
+ * threads' blocks, and the time of slow calls.
  */
 #include "config.h"
 

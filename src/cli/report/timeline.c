@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The view timeline: what was live and held over the time, as a table with a
- * bar, or as a picture.
+ * The view timeline: live and held bytes over time, as a table with bars or as
+ * a picture.
  */
 #include "config.h"
 
@@ -102,7 +102,7 @@ static void draw_peak(const struct kf_report *r, FILE *g, struct kf_unit x,
 	double n = (double)p->peak.bytes / y.scale;
 	double from = (double)r->pick.from / x.scale;
 	double to = (double)p->end_time / x.scale;
-	/* the words go to the side that has room */
+	/* the label goes to the side with more room */
 	bool left = at - from > (to - from) / 2;
 
 	fprintf(g, "$peak << EOD\n%.9g %.9g\nEOD\n", at, n);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The view top: which thread asked by which function for which size, the most
- * bytes first.
+ * The view top: allocations by thread, function and size, the most bytes first.
  */
 #include "config.h"
 

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <wchar.h>
 
-#define HEAD_LINES 3 /* the summary, the views, the heads of the columns */
+#define HEAD_LINES 3 /* the summary, the views, the column headings */
 #define FOOT_LINES 1
 #define ESCAPE_MS 25
 
@@ -29,13 +29,13 @@ static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 struct screen {
 	struct kf_top *top;
-	struct kf_table table; /* of the looks as they are */
-	int sorted;	       /* its column */
+	struct kf_table table; /* the table of the latest snapshot */
+	int sorted;	       /* its sort column */
 	bool turned;
 	bool frozen;
 	bool help;
 	bool done;
-	size_t first; /* row that is shown first */
+	size_t first; /* first row on the screen */
 	uint64_t next_ns;
 	int status;
 };
@@ -65,7 +65,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* What does not fit is left out; a wide letter is whole or not there. */
+/* Text that does not fit is cut; a wide letter is never cut in half. */
 static void put(int y, int x, const char *text)
 {
 	wchar_t wide[KF_CELL_SIZE];
@@ -400,7 +400,7 @@ static SCREEN *begin(void)
 	return terminal;
 }
 
-/* Over ncurses' own, which would leave at any time. */
+/* Replaces the handlers of ncurses, which exit at any time. */
 static void catch_signals(sigset_t *open)
 {
 	struct sigaction act = {.sa_handler = on_signal};
@@ -415,7 +415,7 @@ static void catch_signals(sigset_t *open)
 	sigprocmask(SIG_BLOCK, &shut, open);
 }
 
-/* As if the signal had never been caught. */
+/* Ends with the default action of the signal, for the exit status. */
 static void end_by(int sig, const sigset_t *open)
 {
 	signal(sig, SIG_DFL);
@@ -423,7 +423,7 @@ static void end_by(int sig, const sigset_t *open)
 	sigprocmask(SIG_SETMASK, open, NULL);
 }
 
-/* For exits from the midst of it, as where there is no memory. */
+/* Restores the terminal if the program exits, for example out of memory. */
 static void restore(void)
 {
 	if (!isendwin())

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The sampled stacks of all processes. Names are looked up once for each stack:
- * that takes a while in a large program, and they stay.
+ * The sampled stacks of all processes. Names are looked up once for each stack
+ * and kept, as the look-up is slow in a large program.
  */
 #include "config.h"
 
@@ -33,13 +33,13 @@ struct known {
 
 static struct kf_map names = {.entry_size = sizeof(struct known)};
 
-/* One process' stacks are not another's, though they have the same code. */
+/* The key has the process: stacks of different processes are different. */
 static uint64_t key_of(const struct kf_file *f, const struct kf_stats_stack *s)
 {
 	return (s->hash ^ (f->snap.id.created_ns * 0x9e3779b97f4a7c15ULL)) | 1;
 }
 
-/* Entries of the map are aligned to nothing. */
+/* Entries of the map are not aligned. */
 static const char *name_of(const struct kf_file *f,
 			   const struct kf_stats_stack *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tables of konfiscator top that no other command has: processes, and sizes
- * over all of them.
+ * The tables of konfiscator top that no other command has: processes, and size
+ * classes over all processes.
  */
 #include "config.h"
 
@@ -112,11 +112,11 @@ static const struct kf_column size_columns[NR_SIZE] = {
 	[SLABS] = {"SLABS", "slabs", KF_CELL_COUNT},
 };
 
-/* A class of all processes. */
+/* A size class, summed over all processes. */
 struct size {
 	uint64_t bytes;
 	uint64_t live;
-	double growth; /* these a second */
+	double growth; /* per second */
 	double mallocs;
 	double frees;
 	uint64_t blocks;
@@ -130,7 +130,7 @@ struct sizes {
 	struct size *size;
 };
 
-/* Nearly always all files have the same classes: then it is at once found. */
+/* Nearly all files have the same classes, so the same index is tried first. */
 static struct size *size_of(struct sizes *all, uint64_t bytes, size_t at)
 {
 	if (at < all->nr && all->size[at].bytes == bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator top: tables that are made anew by the look, on a screen with keys
- * (screen/screen.c) or as plain text.
+ * konfiscator top: tables that are refreshed at an interval, on a screen with
+ * keys (screen/screen.c) or as plain text.
  */
 #ifndef KF_CLI_SCREEN_TOP_H
 #define KF_CLI_SCREEN_TOP_H
@@ -13,37 +13,39 @@
 
 struct kf_top_view {
 	const char *name;
-	const char *sort;  /* the usual column, as --sort names it */
-	const char *empty; /* what is said of a table without rows */
-	/* Makes the table; rates are from @then on, or from the begin. */
+	const char *sort;  /* the default sort column, by its name in --sort */
+	const char *empty; /* the message for a table without rows */
+	/*
+	 * Makes the table; rates are since @then, or since the processes began.
+	 */
 	void (*make)(struct kf_table *t, const struct kf_cli *cli,
 		     const struct kf_look *now, const struct kf_look *then);
 };
 
 extern const struct kf_top_view kf_top_views[KF_TOP_VIEWS];
 
-/* One view of two looks at the processes. */
+/* A view, and the two latest snapshots. */
 struct kf_top {
 	const struct kf_cli *cli;
 	double interval; /* seconds */
-	size_t view;	 /* of kf_top_views */
-	int sort;	 /* column of it; below 0: the usual one */
-	bool has_then;	 /* there was a look before */
+	size_t view;	 /* index in kf_top_views */
+	int sort;	 /* sort column; below 0: the default */
+	bool has_then;	 /* there is an earlier snapshot */
 	struct kf_look now;
 	struct kf_look then;
 };
 
 /**
- * kf_top_look() - look at the processes once more
- * @t:		the looks
+ * kf_top_look() - take the next snapshot of the processes
+ * @t:		the view and its snapshots
  *
- * Return: 0, or the exit status after a message; the last look stays then.
+ * Return: 0, or the exit status after a message, with the last snapshot kept.
  */
 int kf_top_look(struct kf_top *t);
 
 /**
  * kf_top_table() - the table of the view, sorted
- * @t:		the looks
+ * @t:		the view and its snapshots
  * @table:	out: the table; kf_table_release() it
  *
  * Return: the column that it is sorted by.
@@ -51,10 +53,10 @@ int kf_top_look(struct kf_top *t);
 int kf_top_table(const struct kf_top *t, struct kf_table *table);
 
 /**
- * kf_top_screen() - show views on the terminal until the user has enough
- * @t:		the view to begin with, and the first look
+ * kf_top_screen() - show views on the terminal until the user quits
+ * @t:		the first view, and the first snapshot
  *
- * The terminal is as it was when this returns, and where a signal ends the
+ * The terminal is restored when this returns, and when a signal ends the
  * program.
  *
  * Context: stdin and stdout are a terminal.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What became of tags between two moments: of each tag alone, without those
- * below it, so that the changes add up. The largest change is the first row.
+ * The changes of tags between two snapshots, of each tag without the tags below
+ * it, so that the changes add up. The largest change is the first row.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ static const struct kf_column columns[] = {
 	[TAG] = {"TAG", "tag", KF_CELL_TEXT},
 };
 
-/* One entry of both moments. */
+/* An entry of both snapshots. */
 struct change {
 	uint32_t entry;
 	uint64_t before;
@@ -88,7 +88,7 @@ static void add_row(struct kf_table *t, const struct kf_tag_set *set,
 	free(path);
 }
 
-/* @both has the entries of @old at the same places, and then its own. */
+/* @both has the entries of @old at the same indexes, then new ones. */
 static struct change change_of(const struct kf_tag_set *old,
 			       const struct kf_tag_set *both, uint32_t entry)
 {
@@ -107,7 +107,7 @@ static struct change change_of(const struct kf_tag_set *old,
 	};
 }
 
-/* The places of @old, all empty. */
+/* The entries of @old, with all figures zero. */
 static void copy_places(struct kf_tag_set *to, const struct kf_tag_set *old)
 {
 	for (uint32_t i = 1; i < old->nr; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A row for each name: what lives in it alone, and with all that is below it.
- * Where a name stands below itself, its bytes are counted once.
+ * A row for each name: its live bytes with and without the tags below it. If a
+ * name is below itself, its bytes are counted once.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@ static const struct kf_column columns[] = {
 	[ENTERED] = {NULL, "entered", KF_CELL_COUNT},
 };
 
-/* What is added up for a name. */
+/* The sums for a name. */
 struct sums {
 	uint64_t incl;
 	uint64_t excl;

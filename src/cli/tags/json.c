@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reads the tags of a snapshot in JSON, as the library writes it, and as
- * malloc-tag does: fields that are not there are 0. Sums and weights are worked
- * out again and not believed.
+ * Reads the tags of a JSON snapshot of the library or of malloc-tag. Missing
+ * fields are 0. Sums and weights are computed again, as the file is not
+ * trusted.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 #define SCOPE "scope_"
 #define SCOPES "nestedScopes"
 
-/* The first fault ends the reading; @path names the input in messages. */
+/* The first error ends the parsing; @path names the input in messages. */
 struct input {
 	const char *path;
 	struct kf_tag_set *set;
@@ -59,7 +59,7 @@ static void text(struct input *in, json_t *of, const char *key, char *dst,
 		snprintf(dst, size, "%s", json_string_value(s));
 }
 
-/* "2026-11-20 @ 22:26:49 UTC"; what cannot be read is not known. */
+/* "2026-11-20 @ 22:26:49 UTC"; a time that cannot be parsed is 0. */
 static uint64_t moment(struct input *in, json_t *of, const char *key)
 {
 	char s[64] = "";
@@ -107,7 +107,7 @@ static int hex(char c)
 	return c && p ? (int)(p - digits) : -1;
 }
 
-/* The entry of a key: \xNN in it is a byte that could not stand there. */
+/* The entry of a key; \xNN in the key is a byte that JSON cannot hold. */
 static uint32_t add_scope(struct input *in, uint32_t parent, const char *key)
 {
 	const char *s = key + strlen(SCOPE);
@@ -181,7 +181,7 @@ static void tree(struct input *in, json_t *o, const char *key)
 		root = add_scope(in, 0, name);
 		tree_facts(in, o, &in->set->tag[root]);
 		scope(in, child, name, root);
-		/* malloc-tag counts these for the tree alone */
+		/* malloc-tag has these for the whole tree only */
 		if (!json_object_get(child, "nPushFailuresHere"))
 			in->set->tag[root].failed =
 				number(in, o, "nPushNodeFailures");

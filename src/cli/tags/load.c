@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where tags come from: a stats file, or JSON, told apart by the first bytes.
+ * Loads tags from a stats file or from JSON, told apart by the first bytes.
  */
 #include "config.h"
 
@@ -80,7 +80,7 @@ static int load_stats(struct kf_tag_set *set, const char *path)
 	return status;
 }
 
-/* Whether a file begins as a stats file; it is at its begin afterwards. */
+/* Whether a file begins like a stats file; its offset is 0 afterwards. */
 static bool is_stats(FILE *in)
 {
 	uint64_t magic = 0;

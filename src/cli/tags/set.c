@@ -19,7 +19,7 @@ static void grow(struct kf_tag_set *set)
 
 	if (set->nr < set->room)
 		return;
-	/* its lines of cache are none of the command's business */
+	/* struct kf_stats_tag is aligned to a cache line */
 	tag = aligned_alloc(64, (size_t)room * sizeof(*tag));
 	link = kf_alloc(room, sizeof(*link));
 	if (!tag) {
@@ -117,7 +117,7 @@ static void add_figures(struct kf_stats_tag *to, const struct kf_stats_tag *t)
 	kf_tag_bound(to);
 }
 
-/* The tree below @root becomes part of that below @into. */
+/* Merges the tree below @root into the tree below @into. */
 static void merge_tree(struct kf_tag_set *to, const struct kf_tag_set *from,
 		       const struct kf_tags_view *view, uint32_t root,
 		       uint32_t into)
@@ -163,7 +163,7 @@ unsigned int kf_tag_set_merge(struct kf_tag_set *to,
 	return nr;
 }
 
-/* The trees whose names do not match, each as it is. */
+/* Copies the trees whose names do not match. */
 static void copy_others(struct kf_tag_set *to, const struct kf_tag_set *from,
 			const regex_t *match)
 {

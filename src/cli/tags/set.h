@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tags of one moment: read from a stats file or from JSON, merged, and
- * printed. A set is a tag table as the library has it, so that the library's
- * own writers print it.
+ * A snapshot of tags: read from a stats file or from JSON, merged and printed.
+ * A set has the layout of the library's tag table, so that the library's own
+ * writers print it.
  */
 #ifndef KF_CLI_TAGS_SET_H
 #define KF_CLI_TAGS_SET_H
@@ -13,13 +13,13 @@
 #include <regex.h>
 #include <stdio.h>
 
-/* Entries below each other, by index; 0 ends a list. */
+/* Links between entries, by index; 0 ends a list. */
 struct kf_tag_link {
 	uint32_t child;
 	uint32_t next;
 };
 
-/* All zero is an empty set; entry 0 is no tag. */
+/* All zero is an empty set; entry 0 is not a tag. */
 struct kf_tag_set {
 	struct kf_stats_identity id;
 	uint64_t started_ns; /* these as in struct kf_tags_view */
@@ -37,10 +37,10 @@ struct kf_tag_set {
 };
 
 /**
- * kf_tag_set_add() - add an entry, even where there is one of the name
+ * kf_tag_set_add() - add an entry, even if the name exists
  * @set:	the set
  * @parent:	the entry above it, 0 for a root
- * @name:	its name; what is too long is cut off at a character
+ * @name:	its name; cut at a character if too long
  *
  * Return: the entry.
  */
@@ -48,7 +48,7 @@ uint32_t kf_tag_set_add(struct kf_tag_set *set, uint32_t parent,
 			const char *name);
 
 /**
- * kf_tag_set_get() - the entry of a name, made where there is none
+ * kf_tag_set_get() - find the entry of a name, or add it
  * @set:	the set
  * @parent:	the entry above it, 0 for a root
  * @name:	its name
@@ -60,13 +60,14 @@ uint32_t kf_tag_set_get(struct kf_tag_set *set, uint32_t parent,
 
 /**
  * kf_tag_set_merge() - merge trees into one
- * @to:		the set with the one; its other facts are left alone
+ * @to:		the set that gets the tree; its other members are kept
  * @from:	the trees
- * @as:		the name of the one's root; NULL: of each tree its own, so that
- *		those of one name become one
+ * @as:		the name of the merged root; NULL: each tree keeps its name, and
+ *		trees with the same name are merged
  * @match:	only roots whose names match; NULL: all
  *
- * A peak of the one is the sum of the peaks: it may never have been so much.
+ * The peak of the merged tree is the sum of the peaks, which may have been at
+ * different times.
  *
  * Return: how many trees were merged.
  */
@@ -75,12 +76,12 @@ unsigned int kf_tag_set_merge(struct kf_tag_set *to,
 			      const regex_t *match);
 
 /**
- * kf_tag_set_aggregate() - make one tree of those of some threads
- * @set:	the set, whose other trees stay as they are
- * @pattern:	an extended regular expression, to be found in their names; it
- *		becomes the name of the one
+ * kf_tag_set_aggregate() - merge the trees of some threads
+ * @set:	the set; its other trees are kept
+ * @pattern:	an extended regular expression that their names match; it
+ *		becomes the name of the merged tree
  *
- * Return: how many trees became one; -1 after a message.
+ * Return: the number of merged trees; -1 after a message.
  */
 int kf_tag_set_aggregate(struct kf_tag_set *set, const char *pattern);
 
@@ -116,7 +117,7 @@ int kf_tag_set_load(struct kf_tag_set *set, const char *path);
 /**
  * kf_tag_file_read() - read a stats file with its tags
  * @path:	the file
- * @s:		out: what it has; release it whatever the result
+ * @s:		out: its snapshot; release it whatever the result
  *
  * Return: 0, or the exit status after a message.
  */
@@ -126,7 +127,7 @@ int kf_tag_file_read(const char *path, struct kf_snapshot *s);
  * kf_tag_set_parse() - read JSON, ours or malloc-tag's
  * @set:	out: the set
  * @in:		where from
- * @path:	how to call it in messages
+ * @path:	the name of @in for messages
  *
  * Return: 0, or the exit status after a message.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The call stacks of the tags that KONFISCATOR_TAG_STACKS chose: what lives in
- * each, exactly. Threads that did the same are one row.
+ * The call stacks of the tags in KONFISCATOR_TAG_STACKS, with their exact live
+ * bytes. Equal stacks of several threads are one row.
  */
 #include "config.h"
 
@@ -60,7 +60,7 @@ static int by_size(const void *a, const void *b)
 	return by_name(a, b);
 }
 
-/* Add up what is the same; returns how many rows are left. */
+/* Merges equal rows; returns the number of rows that are left. */
 static size_t merge(struct row *rows, size_t nr)
 {
 	size_t left = 0;
@@ -78,7 +78,7 @@ static size_t merge(struct row *rows, size_t nr)
 	return left;
 }
 
-/* @rows are by name. */
+/* @rows are sorted by name. */
 static void sum_tags(struct row *rows, size_t nr)
 {
 	size_t next;

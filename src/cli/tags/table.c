@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Tags over all threads and processes of one name. Figures are of the tag
- * alone, without those below it, so that they add up.
+ * without the tags below it, so that they add up.
  */
 #include "config.h"
 
@@ -46,9 +46,9 @@ static const struct kf_column columns[] = {
 struct item {
 	char process[KF_PROCESS_NAME];
 	const struct kf_stats_tag *tag;
-	const struct kf_stats_tag *was; /* in the earlier look, or nothing */
+	const struct kf_stats_tag *was; /* in the earlier snapshot, or zero */
 	uint32_t file;
-	double seconds; /* that its rates are taken over */
+	double seconds; /* the interval of its rates */
 };
 
 struct items {
@@ -99,7 +99,7 @@ static void add_file(struct items *list, const struct kf_file *f, uint32_t file,
 			continue;
 		it->tag = tag;
 		it->was = &nothing;
-		/* an entry is another's when it was used again */
+		/* the entry may have been reused for another tag */
 		if (before && i < before->snap.nr_tags &&
 		    !strcmp(before->snap.tags[i].name, tag->name))
 			it->was = &before->snap.tags[i];

@@ -9,7 +9,7 @@
 #include "cli/tags/set.h"
 
 /**
- * kf_tags_flat() - a row for each name, wherever it stands in the trees
+ * kf_tags_flat() - a row for each name, wherever it is in the trees
  * @set:	the tags
  * @cli:	how to print
  */
@@ -22,7 +22,7 @@ void kf_tags_flat(const struct kf_tag_set *set, const struct kf_cli *cli);
  * @all:	rows without a difference too
  * @cli:	how to print
  *
- * Threads of one name are one.
+ * Threads with the same name are merged.
  */
 void kf_tags_diff(const struct kf_tag_set *then, const struct kf_tag_set *now,
 		  bool all, const struct kf_cli *cli);
@@ -31,7 +31,7 @@ void kf_tags_diff(const struct kf_tag_set *then, const struct kf_tag_set *now,
  * kf_tags_stacks() - a row for each call stack of the tags that have them
  * @cli:	how to print
  * @path:	a stats file
- * @full:	stacks that have nothing left too, and all calls of each
+ * @full:	include stacks without live blocks, and all calls of each stack
  *
  * Return: 0, or the exit status after a message.
  */
