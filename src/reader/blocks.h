@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The blocks that are live at a moment of a recording, by their address.
+ * The live blocks at a time of a recording, by their address.
  *
- * Millions may be live at once: an entry is 28 bytes, about 42 with the room
- * that its table keeps, and nothing is kept of what has been freed.
+ * Millions may be live at once: an entry has 28 bytes, about 42 with the free
+ * room in the table, and freed blocks take no memory.
  */
 #ifndef KF_READER_BLOCKS_H
 #define KF_READER_BLOCKS_H
@@ -39,9 +39,10 @@ void kf_blocks_init(struct kf_blocks *b);
  * kf_blocks_put() - add a block
  * @b:		the blocks
  * @block:	the block; its small fields are cut to their limits above
- * @old:	out: the block that had this address until now, if it returns 1
+ * @old:	out: the block that had this address before, if 1 is returned
  *
- * Return: 0 if it is new, 1 if another was replaced, -1 when out of memory.
+ * Return: 0 if the address is new, 1 if a block was replaced, -1 when out of
+ *	   memory.
  */
 int kf_blocks_put(struct kf_blocks *b, const struct kf_block *block,
 		  struct kf_block *old);
@@ -58,7 +59,7 @@ bool kf_blocks_take(struct kf_blocks *b, uint64_t address,
 		    struct kf_block *block);
 
 /**
- * kf_blocks_each() - see every block, in no order
+ * kf_blocks_each() - call a function for every block, in no order
  * @b:		the blocks; they must not change meanwhile
  * @see:	called with each
  * @arg:	for @see

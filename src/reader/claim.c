@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whose word a stats file is: see claim.h.
+ * Which stats files are believed: see claim.h.
  */
 #include "config.h"
 
@@ -43,8 +43,8 @@ static bool user_ns(const struct kf_life_view *view, const char *who,
 }
 
 /*
- * Of a process in our own user namespace the map is that to the one around it,
- * and would give somebody else here the place of root.
+ * The uid map of a process in our own user namespace maps to the outer
+ * namespace, and its root would be another user here.
  */
 static bool is_root_there(const struct kf_life_view *view, int32_t pid,
 			  uint32_t owner)
@@ -87,7 +87,7 @@ bool kf_claim_lies(const struct kf_life_view *view,
 	       (!id->pid_ns || id->pid_ns == view->pid_ns);
 }
 
-/* A file in the order of processes; most of them have a pid of their own. */
+/* Files sorted by process; most processes have one file. */
 struct order {
 	int32_t pid;
 	struct kf_file *file;
@@ -130,12 +130,13 @@ static int by_order(const void *va, const void *vb)
 	return cmp ? cmp : by_age(a->file, b->file);
 }
 
-/* The files of one process, by owner and age. */
+/* The files of one process, sorted by owner and age. */
 struct same {
 	struct order *order;
 	unsigned int nr;
-	const struct kf_file *strong; /* the newest with the whole claim */
-	bool mixed; /* files of several owners would be alive */
+	const struct kf_file
+		*strong; /* the newest file whose owner has the whole claim */
+	bool mixed;	 /* files of several owners claim to be alive */
 };
 
 static bool is_strong(const struct kf_file *f)
@@ -161,7 +162,7 @@ static void look_through(struct same *same)
 	}
 }
 
-/* Whether a newer file took the place of the @i-th. */
+/* Whether a newer file replaces the @i-th. */
 static bool has_newer(const struct same *same, unsigned int i)
 {
 	const struct kf_file *f = same->order[i].file;

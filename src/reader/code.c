@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The code that a process has mapped: see code.h.
+ * The mapped code of a process: see code.h.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #define DELETED " (deleted)"
 #define MAX_NOTES ((uint64_t)KF_MIB) /* bytes of a segment of notes */
 
-/* A line of maps; @path leads into it, "" for none. */
+/* A parsed line of maps; @path points into the line, "" if there is none. */
 struct line {
 	uint64_t begin;
 	uint64_t end;
@@ -42,7 +42,7 @@ static bool parse(char *text, struct line *l)
 	return true;
 }
 
-/* Takes @path, which may be NULL: out of memory. */
+/* Takes ownership of @path; NULL means out of memory. */
 static struct kf_code *add(struct kf_codes *out, char *path)
 {
 	struct kf_code *code = out->code;
@@ -115,7 +115,7 @@ static void know(struct kf_code *code, const struct kf_stats_module *m)
 	code->build_id_size = m->build_id_size;
 }
 
-/* Whether it is among the mappings already, or hidden by one of them. */
+/* Whether the mapping is known already, or overlaps a known one. */
 static bool is_there(struct kf_codes *out, const struct kf_stats_module *m)
 {
 	for (size_t i = 0; i < out->nr; i++) {
@@ -203,7 +203,7 @@ const char *kf_code_name(const struct kf_code *code)
 	return slash ? slash + 1 : code->path;
 }
 
-/* Where no build id is known every file is taken. */
+/* Without a known build id every file is accepted. */
 static bool is_of(int fd, const struct kf_code *code)
 {
 	uint8_t id[KF_STATS_BUILD_ID];
@@ -213,7 +213,7 @@ static bool is_of(int fd, const struct kf_code *code)
 		!memcmp(id, code->build_id, code->build_id_size));
 }
 
-/* A mapped file may have been written over: its build id is compared, too. */
+/* The build id is compared because a mapped file may have been overwritten. */
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 {
 	char path[2 * PATH_MAX];
@@ -248,10 +248,10 @@ void kf_code_identify(const char *procfs, int pid, struct kf_code *code)
 	close(fd);
 }
 
-/* Of one segment of notes. */
+/* The build id in a segment of notes. */
 static size_t id_in(Elf *e, const GElf_Phdr *ph, uint8_t *id, size_t room)
 {
-	/* the file says how long they are: what follows is not looked at */
+	/* the size comes from the file, so it is limited */
 	Elf_Data *data = elf_getdata_rawchunk(
 		e, (int64_t)ph->p_offset, KF_MIN(ph->p_filesz, MAX_NOTES),
 		ph->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);

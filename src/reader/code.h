@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The code that a process has or had mapped, and the files that it is of: by
- * /proc/PID/maps while it lives, and by its stats file, where the library wrote
- * down what call stacks lead through. A file that has been deleted or replaced
- * since is opened through /proc/PID/map_files, where that is allowed.
+ * The mapped code of a process and its files: from /proc/PID/maps while the
+ * process lives, and from its stats file, where the library records the modules
+ * of call stacks. A file that was deleted or replaced is opened through
+ * /proc/PID/map_files, if that is allowed.
  */
 #ifndef KF_READER_CODE_H
 #define KF_READER_CODE_H
 
 #include "reader/reader.h"
 
-/* A mapping that may be executed. */
+/* An executable mapping. */
 struct kf_code {
 	uint64_t begin;
 	uint64_t end;
-	uint64_t offset; /* of @begin in the file */
+	uint64_t offset; /* offset of @begin in the file */
 	uint64_t base;	 /* where the file's first mapping begins */
 	char *path;	 /* raw, as the process sees it */
-	bool deleted;	 /* @path is no longer the file's, or not whole */
-	uint32_t build_id_size; /* 0: not known */
+	bool deleted;	 /* the file was deleted or replaced, or @path cut */
+	uint32_t build_id_size; /* 0: unknown */
 	uint8_t build_id[KF_STATS_BUILD_ID];
 };
 
-/* In the order of addresses; none lies on another. */
+/* Sorted by address, without overlaps. */
 struct kf_codes {
 	size_t nr;
 	struct kf_code *code;
@@ -33,9 +33,9 @@ struct kf_codes {
  * @procfs:	procfs' mount point
  * @pid:	the process, 0: it has ended
  * @s:		its stats file, read with KF_TABLE_STACKS
- * @out:	out: the mappings; none where they are not to be seen
+ * @out:	out: the mappings; none if they cannot be read
  *
- * What is mapped now hides what lay there before.
+ * Current mappings replace recorded ones at the same addresses.
  *
  * Return: false when out of memory; release @out whatever the result.
  */
@@ -72,15 +72,15 @@ const char *kf_code_name(const struct kf_code *code);
  * @pid:	the process, 0: it has ended
  * @code:	the mapping
  *
- * Only a file with the mapping's build id, where that is known; of a process
- * that has ended none otherwise.
+ * If the mapping's build id is known, the file must have it. If it is unknown
+ * and the process has ended, no file is opened.
  *
  * Return: a file descriptor to be closed, of a regular file; or -1.
  */
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code);
 
 /**
- * kf_code_identify() - learn the build id of a mapping that has none yet
+ * kf_code_identify() - read the build id of a mapping if it is unknown
  * @procfs:	procfs' mount point
  * @pid:	the process, 0: it has ended
  * @code:	the mapping
@@ -93,7 +93,7 @@ void kf_code_identify(const char *procfs, int pid, struct kf_code *code);
  * @id:		out
  * @room:	bytes at @id
  *
- * Return: bytes of it, 0 where there is none, or it has no room.
+ * Return: its bytes; 0 if there is none, or no room for it.
  */
 size_t kf_elf_build_id(int fd, uint8_t *id, size_t room);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a stats file counts: words, classes, slots. Its header was checked, so
- * that each section lies within the file; what was read at once of it is taken
- * from there, the rest is read piece by piece.
+ * The counters of a stats file: words, classes, slots. The header was checked,
+ * so each section is within the file. The part of the file that was read ahead
+ * is used from memory, the rest is read piece by piece.
  */
 #include "reader/internal.h"
 
@@ -14,14 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_TABLE (4u << 20) /* bytes of a table that is read whole */
-#define NR_SEQ_BRIEF 10	     /* looks where nobody waits */
-#define NR_SEQ_EAGER 100     /* ... before there is a pause between them */
+#define MAX_TABLE (4u << 20) /* largest table that is read whole, in bytes */
+#define NR_SEQ_BRIEF 10	     /* attempts if the caller does not wait */
+#define NR_SEQ_EAGER 100     /* attempts before the first pause */
 #define MAX_SEQ_TRIES 600
 #define SLOTS_AT_ONCE 16
-#define MAX_INHERITED ((int64_t)1 << 50) /* blocks: no heap has more */
+#define MAX_INHERITED ((int64_t)1 << 50) /* blocks: more than any heap has */
 
-/* What a class has in files of all versions. */
+/* The part of a class that files of all versions have. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
 
 const char *kf_source_get(const struct kf_source *src, uint64_t offset,
@@ -34,8 +34,8 @@ const char *kf_source_get(const struct kf_source *src, uint64_t offset,
 }
 
 /*
- * A checked section, whole; what is in @own is to be freed. NULL: no memory,
- * too much to be true.
+ * Reads a checked section; the caller frees @own. NULL: out of memory, or the
+ * section is too large.
  */
 static const char *read_section(struct kf_source *src,
 				const struct kf_stats_section *sec, char **own)
@@ -53,7 +53,7 @@ static const char *read_section(struct kf_source *src,
 	return NULL;
 }
 
-/* Room for a snapshot's classes and threads: lent, or its own. */
+/* Memory for a snapshot's classes and threads: the cache's, or its own. */
 static bool make_room(const struct kf_source *src, struct kf_room *room,
 		      struct kf_snapshot *s)
 {
@@ -81,7 +81,7 @@ static bool make_room(const struct kf_source *src, struct kf_room *room,
 	return s->classes && s->threads;
 }
 
-/* A level below 0 is that of a damaged file. */
+/* A negative level means a damaged file. */
 static uint64_t level_of(int64_t n)
 {
 	return n > 0 ? KF_MIN((uint64_t)n, KF_MOST) : 0;
@@ -123,9 +123,8 @@ static bool read_classes(struct kf_source *src, struct kf_snapshot *s)
 }
 
 /*
- * A group of words as it was at one moment, or NULL. What was read at once is
- * it where a second look finds the same, and an even number: nothing changed
- * between the two.
+ * A consistent group of words, or NULL. Words that were read ahead are
+ * consistent if a second read finds the same even sequence number.
  */
 static const uint64_t *same_twice(struct kf_source *src, uint64_t *words,
 				  size_t bytes)
@@ -156,8 +155,9 @@ bool kf_late(uint64_t until_ns)
 }
 
 /*
- * Words that belong together are read between two equal, even numbers. A writer
- * that was killed between the two leaves an odd one for ever.
+ * Words that belong together are consistent if the sequence number before and
+ * after is the same even number. A writer that was killed in between leaves an
+ * odd number for ever.
  */
 static bool read_words(struct kf_source *src, uint64_t *words, size_t bytes)
 {
@@ -174,7 +174,9 @@ static bool read_words(struct kf_source *src, uint64_t *words, size_t bytes)
 			return true;
 		if (kf_late(src->until_ns))
 			return false;
-		/* The writer may wait for a processor in the midst of it. */
+		/*
+		 * The writer may have been preempted in the middle of a change.
+		 */
 		if (i >= NR_SEQ_EAGER)
 			usleep(100);
 	}
@@ -236,7 +238,7 @@ static void take_classes(struct kf_snapshot *s,
 	for (unsigned int i = 0; i < s->nr_classes; i++) {
 		struct kf_class_count *c = &s->classes[i];
 
-		/* most are of no use to a thread */
+		/* most classes are not used by a thread */
 		if (!(pair[i].mallocs | pair[i].frees))
 			continue;
 		c->mallocs = kf_sum(c->mallocs, pair[i].mallocs);
@@ -260,7 +262,7 @@ static void take_slot(struct kf_snapshot *s, struct kf_described *t,
 
 		if (!c)
 			continue;
-		/* a level's part may be below 0, in one slot */
+		/* one slot's share of a level may be negative */
 		c->value += slot->scalar[i];
 		if (c == t->large_allocated)
 			sums.allocated =
@@ -272,7 +274,7 @@ static void take_slot(struct kf_snapshot *s, struct kf_described *t,
 	take_thread(s, slot, &sums);
 }
 
-/* Slots that lie one after the other; most of a file are not used yet. */
+/* Reads adjacent slots; most slots of a file are unused. */
 static void take_slots(struct kf_snapshot *s, struct kf_described *t,
 		       const char *slots, uint32_t nr, size_t size,
 		       struct kf_slot *one)
@@ -281,9 +283,9 @@ static void take_slots(struct kf_snapshot *s, struct kf_described *t,
 		memcpy(&one->state, slots, sizeof(one->state));
 		if (one->state == KF_SLOT_FREE)
 			continue;
-		/* an entry of odd size leaves the next unaligned */
+		/* entries may be unaligned if their size is odd */
 		memcpy(one, slots, size);
-		/* free when it was copied: it was said not to be */
+		/* the slot was freed between the two reads */
 		if (one->state != KF_SLOT_FREE)
 			take_slot(s, t, one);
 	}
@@ -324,7 +326,7 @@ static bool read_slots(struct kf_source *src, struct kf_snapshot *s,
 	return ok;
 }
 
-/* What counts up never falls below 0; a level may, for a moment. */
+/* Counters are never negative, but levels may be for a moment. */
 static void bound_counters(struct kf_snapshot *s)
 {
 	for (unsigned int i = 0; i < s->nr_counters; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a file says of its counters: each name, label and text is checked, as
- * all of it may end up in a metric. The same table again, byte for byte, costs
- * one comparison.
+ * The descriptions of a file's counters: each name, label and text is checked,
+ * as it may become part of a metric. A table with the same bytes as the one
+ * before costs one comparison.
  */
 #include "reader/internal.h"
 
@@ -17,7 +17,10 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* No two have one name; of each with each it would take long to compare. */
+/*
+ * Names must be unique; they are hashed, as comparing all pairs would take
+ * long.
+ */
 static bool names_differ(const struct kf_snapshot *s)
 {
 	const struct kf_counter **sorted =
@@ -42,8 +45,8 @@ static bool name_is_plain(const char *s)
 }
 
 /*
- * Label pairs end up in metrics as they are: a name, a quoted plain value, and
- * commas between pairs.
+ * Label pairs are copied into metrics unchanged: a name, a quoted plain value,
+ * and commas between pairs.
  */
 static bool labels_are_plain(const char *s)
 {
@@ -113,7 +116,7 @@ static bool take_desc(struct kf_snapshot *s, struct kf_described *t,
 			return false;
 		c->value = t->words[d->index];
 	} else {
-		/* A scope of a later minor version: nothing is known of it. */
+		/* A scope of a later minor version is skipped. */
 		memset(c, 0, sizeof(*c));
 		return true;
 	}
@@ -121,7 +124,7 @@ static bool take_desc(struct kf_snapshot *s, struct kf_described *t,
 	return true;
 }
 
-/* Where @c of @from is in @to. */
+/* The index in @to of counter @c of @from. */
 static const struct kf_counter *same_in(const struct kf_counter *to,
 					const struct kf_counter *from,
 					const struct kf_counter *c)
@@ -146,7 +149,7 @@ static uint64_t next_id(void)
 	return atomic_fetch_add(&last, 1) + 1;
 }
 
-/* Equal bytes have one number, for all caches that share @ids. */
+/* Equal descriptions have the same number in all caches that share @ids. */
 static uint64_t id_of(struct kf_desc_ids *ids,
 		      const struct kf_stats_section *sec, const char *table)
 {
@@ -183,7 +186,7 @@ void kf_desc_ids_release(struct kf_desc_ids *ids)
 	pthread_mutex_destroy(&ids->lock);
 }
 
-/* What a cache remembers of a table that was taken; all of it or nothing. */
+/* Stores a table in a cache, completely or not at all. */
 static void remember(struct kf_desc_cache *cache, struct kf_snapshot *s,
 		     const struct kf_described *t, const char *table,
 		     const struct kf_stats_section *sec)
@@ -192,7 +195,7 @@ static void remember(struct kf_desc_cache *cache, struct kf_snapshot *s,
 	size_t size = s->nr_counters * sizeof(*s->counters);
 
 	forget(cache);
-	/* with a scope that is skipped, counters and entries differ */
+	/* skipped scopes make the numbers of counters and entries differ */
 	if (s->nr_counters != sec->nr)
 		return;
 	cache->raw = malloc(bytes + 1);
@@ -222,7 +225,7 @@ static void remember(struct kf_desc_cache *cache, struct kf_snapshot *s,
 	s->described = cache->id;
 }
 
-/* The counters of a cache for a snapshot: lent, or a copy. */
+/* The counters of a cache for a snapshot: shared, or a copy. */
 static bool use_counters(const struct kf_desc_cache *cache,
 			 struct kf_snapshot *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Names of processes and files are anyone's to choose: here they become
- * harmless for a terminal, a log and a label. Pure; no state.
+ * Names of processes and files are untrusted: they are escaped for terminals,
+ * logs and labels.
  */
 #include "base/text.h"
 #include "reader/reader.h"
@@ -35,7 +35,7 @@ char *kf_escape(char *dst, size_t size, const char *src)
 		if (len == 0)
 			len = 1;
 		need = plain ? len : 4 * len;
-		/* never half a sequence, never half an escape */
+		/* never cut a UTF-8 sequence or an escape */
 		if (need >= size - at)
 			break;
 		if (plain)

@@ -8,7 +8,7 @@
 
 #define NORMAL_95 1.96 /* standard deviations */
 
-/* Counters of a process that runs may be of slightly different moments. */
+/* Counters of a running process may be from slightly different times. */
 static double difference(uint64_t more, uint64_t less)
 {
 	return more > less ? (double)(more - less) : 0;
@@ -44,7 +44,7 @@ static struct kf_estimate bytes_of(const struct kf_stats_stack *s,
 	return (struct kf_estimate){all, variance};
 }
 
-/* Blocks that vary as much as bytes do. */
+/* The variance of blocks, taken to be in proportion to that of bytes. */
 static struct kf_estimate blocks_like(struct kf_estimate bytes, double blocks)
 {
 	double each = share(blocks / KF_STATS_BLOCK_PARTS, bytes.value);

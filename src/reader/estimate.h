@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What samples say of all blocks, and how far that may be off.
+ * Estimates of all blocks by samples, and their errors.
  *
  * A sum of weights is an estimate without bias; its variance is known from the
  * samples themselves, and estimates of different stacks add up as their
@@ -32,8 +32,8 @@ struct kf_estimate {
  * @stack:	the entry
  * @kind:	of what
  *
- * The table has the variance of bytes; that of blocks is taken to be as large
- * in proportion, which is right where a stack's blocks are of one size.
+ * The table has the variance of bytes. The variance of blocks is taken to be in
+ * proportion, which is right if all blocks of a stack have one size.
  *
  * Return: the estimate.
  */
@@ -49,7 +49,7 @@ struct kf_estimate kf_estimate_stack(const struct kf_stats_stack *stack,
  */
 struct kf_estimate kf_estimate_live(const struct kf_snapshot *s);
 
-/* The estimate of two things together. */
+/* The sum of two estimates. */
 static inline struct kf_estimate kf_estimate_sum(struct kf_estimate a,
 						 struct kf_estimate b)
 {
@@ -57,11 +57,11 @@ static inline struct kf_estimate kf_estimate_sum(struct kf_estimate a,
 }
 
 /**
- * kf_estimate_error() - how far an estimate may be off
+ * kf_estimate_error() - the error of an estimate
  * @e:		the estimate
  *
- * Return: half the width of the interval that holds the truth in 95 of 100
- *	   cases; what is below 0 in it is impossible.
+ * Return: half the width of the 95 % confidence interval; its part below 0 is
+ *	   impossible.
  */
 double kf_estimate_error(struct kf_estimate e);
 

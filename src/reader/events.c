@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The black box, as a stats file has it: rings in chunks between the slots,
- * made one list by time.
+ * The event rings of a stats file, which are in chunks between the slots,
+ * merged into one list by time.
  *
- * Threads write meanwhile. An event that is being written has no time, or is
- * another one when it is read a second time: it is left out. Who wrote an event
- * follows from the threads that start and end in its ring.
+ * Threads write meanwhile. An event that is being written has no time, or
+ * differs when it is read again, and is left out. The thread of an event
+ * follows from the start and end events in its ring.
  */
 #include "reader/internal.h"
 
@@ -20,7 +20,7 @@ struct chunk {
 	struct kf_stats_event event[KF_STATS_EVENTS];
 };
 
-/* What is gathered from a file. */
+/* The events of a file while they are read. */
 struct gather {
 	const struct kf_source *src;
 	const struct kf_stats_section *slots;
@@ -39,7 +39,7 @@ static bool is_chunk(const struct kf_stats_chunk *c)
 	return c->state == KF_SLOT_FREE && c->slot;
 }
 
-/* Keep of a chunk what is the same in two readings. */
+/* Keeps the events of a chunk that are equal in both reads. */
 static void take_chunk(struct gather *g, const struct kf_stats_chunk *a,
 		       const struct kf_stats_chunk *b)
 {
@@ -102,7 +102,7 @@ static void add_event(struct kf_snapshot *s, const struct kf_stats_event *e)
 		};
 }
 
-/* A full ring begins where its times step back. */
+/* A full ring begins where the time decreases. */
 static void unroll(struct kf_event *event, uint32_t nr)
 {
 	uint32_t from = 1;
@@ -122,9 +122,9 @@ static void unroll(struct kf_event *event, uint32_t nr)
 }
 
 /*
- * Backwards: what stands before an end is of the thread that ends, and before a
- * start there is the end of another, or what the thread did before it had its
- * heap.
+ * Backwards: events before an end event belong to the ending thread. Before a
+ * start event is the end of another thread, or events of this thread from
+ * before it had the heap.
  */
 static void name_threads(struct kf_event *event, uint32_t nr,
 			 const struct kf_slot *slot)
@@ -191,7 +191,7 @@ static void merge(struct kf_event *to, const struct kf_event *a, uint32_t nr_a,
 	}
 }
 
-/* Those of one time keep their order: qsort() would not. */
+/* The order of events with equal times is kept, which qsort() would not do. */
 static void sort(struct kf_event *event, struct kf_event *room, uint32_t nr)
 {
 	uint32_t half = nr / 2;
@@ -211,7 +211,7 @@ bool kf_events_read(const struct kf_source *src, struct kf_snapshot *s)
 	struct kf_event *room = NULL;
 	bool ok = true;
 
-	/* Older and damaged files have none. */
+	/* Older and damaged files have no events. */
 	if (slots->nr && slots->entry_size >= sizeof(struct kf_stats_chunk))
 		ok = read_chunks(&g);
 	if (ok && g.nr_chunks) {

@@ -2,9 +2,9 @@
 /*
  * All stats files of the directories, each with its snapshot and its life.
  *
- * A file whose process has ended is read once more after that is known, so
- * that what it says is final. A directory is read once however many names it
- * has. What cannot be read is in the list too: its result says why.
+ * A file whose process has ended is read again after the end, so that its
+ * counters are final. A directory with several names is read once. Files that
+ * cannot be read are in the list too, with the reason in their result.
  */
 #include "reader/claim.h"
 #include "reader/internal.h"
@@ -22,16 +22,16 @@
 #include <unistd.h>
 
 #define MAX_READERS KF_KEPT_READERS
-#define MAX_OUTSIDE 20000     /* names in directories that others chose */
-#define FILES_A_READER 64     /* below that a thread is not worth its start */
-#define FILE_NS 1000000000ull /* all that one file may take */
-#define SLOW_NS 20000000ull   /* what takes longer comes last the next time */
-#define TORN_NS 60000000ull   /* a writer may wait so long for a processor */
+#define MAX_OUTSIDE 20000     /* most names in others' directories */
+#define FILES_A_READER 64     /* fewest files for which a thread is started */
+#define FILE_NS 1000000000ull /* most time for one file */
+#define SLOW_NS 20000000ull   /* a slower file comes last in the next search */
+#define TORN_NS 60000000ull   /* most time that a writer may be preempted */
 #define TORN_PAUSE_US 2000
 
 /*
- * A search: first all names are listed, then readers take the files one by
- * one. What readers change of a file is theirs; @lock is for the rest.
+ * A search: first all names are listed, then readers take the files one by one.
+ * A reader owns the file that it took; @lock guards all other members.
  */
 struct search {
 	struct kf_files *out;
@@ -41,7 +41,7 @@ struct search {
 	bool memory;
 	unsigned int room;
 	struct kf_places *places;
-	bool outside; /* the directories are those of others */
+	bool outside; /* other users chose the directories */
 	unsigned int nr_outside;
 	kf_file_visit *visit; /* NULL: snapshots stay in the list */
 	bool (*skip)(void *ctx, const struct kf_file *file); /* or NULL */
@@ -51,18 +51,18 @@ struct search {
 	uint64_t until_ns;
 	bool again;	      /* only files that were left to the next turn */
 	bool last;	      /* ... as they are */
-	atomic_uint nr_again; /* files left to the next turn */
+	atomic_uint nr_again; /* number of files left to the next turn */
 	atomic_uint nr_readers;
 	atomic_uint next;
 	atomic_int rc;
 };
 
-/* What each reader has for itself. */
+/* The private state of a reader. */
 struct reader {
 	struct search *se;
 	struct kf_life_view view;
 	struct kf_desc_cache own;
-	struct kf_desc_cache *cache; /* @own, or one that is kept */
+	struct kf_desc_cache *cache; /* @own, or a cached one */
 };
 
 static bool ended(enum kf_life life)
@@ -70,7 +70,7 @@ static bool ended(enum kf_life life)
 	return life == KF_LIFE_DEAD || life == KF_LIFE_EXECED;
 }
 
-/* Hand a file over; all of its snapshot but the identity goes then. */
+/* Passes a file to @visit, then frees its snapshot except the identity. */
 static int hand_over(struct search *se, struct kf_file *f)
 {
 	int rc;
@@ -86,14 +86,14 @@ static int hand_over(struct search *se, struct kf_file *f)
 
 static void read_again(const struct search *se, int dirfd, struct kf_file *f)
 {
-	/* nobody writes any more: what is torn stays so */
+	/* the process has ended, so a torn read is final */
 	bool torn = false;
 	const struct kf_read_how how = {
 		.tables = se->tables, .until_ns = se->until_ns, .torn = &torn};
 	struct kf_snapshot s;
 
 	kf_snapshot_read_as(dirfd, f->name, &how, &s);
-	/* another file is not the one that was asked about */
+	/* the name has another file now */
 	if (s.result != KF_READ_OK || s.dev != f->snap.dev ||
 	    s.ino != f->snap.ino) {
 		kf_snapshot_release(&s);
@@ -130,7 +130,7 @@ static struct kf_file *file_add(struct search *se, const struct dirent *de)
 	f->outside = se->outside;
 	f->regular = de->d_type == DT_REG;
 	f->dirfd = place->fd;
-	/* a file of a container that stays open keeps its mount busy */
+	/* an open file of a container would keep its mount busy */
 	if (se->kept && f->regular && !f->outside)
 		f->kept = kf_kept_get(se->kept, place, f->name,
 				      (uint64_t)de->d_ino);
@@ -138,7 +138,7 @@ static struct kf_file *file_add(struct search *se, const struct dirent *de)
 	return f;
 }
 
-/* One that went between the look at the directory and ours has no name. */
+/* A file that was removed after the directory was listed is dropped. */
 static void forget(struct kf_file *f)
 {
 	free(f->dir);
@@ -177,7 +177,7 @@ static void set_conflict(struct kf_file *f)
 	f->pid = 0;
 }
 
-/* Whether the file may speak for its process: see claim.h. */
+/* Whether the file is believed about its process: see claim.h. */
 static bool may_claim(struct reader *r, struct kf_file *f)
 {
 	enum kf_claim claim;
@@ -215,7 +215,7 @@ static void look_at_process(struct reader *r, struct kf_file *f)
 		close(procfd);
 }
 
-/* Anybody's file may take long: the others come before it. */
+/* A file that took long the last time is read after all others. */
 static bool leave(struct search *se, struct kf_file *f)
 {
 	kf_snapshot_release(&f->snap);
@@ -224,7 +224,7 @@ static bool leave(struct search *se, struct kf_file *f)
 	return true;
 }
 
-/* Return: whether it was read; false: it is left to the next turn. */
+/* Return: whether it was read; false if it is left to the next turn. */
 static bool snapshot_read(struct reader *r, struct kf_file *f)
 {
 	struct search *se = r->se;
@@ -284,7 +284,7 @@ static int file_read(struct reader *r, struct kf_file *f)
 static void *run_reader(void *arg)
 {
 	struct search *se = arg;
-	/* those that stay in the list have counters of their own */
+	/* files that stay in the list need counters of their own */
 	struct reader r = {.se = se, .own.room.lend = se->visit != NULL};
 	unsigned int i;
 	int rc;
@@ -304,7 +304,7 @@ static void *run_reader(void *arg)
 	return NULL;
 }
 
-/* As many readers as pay, of which the caller is one. */
+/* Starts as many readers as are useful; the caller is one of them. */
 static void run_readers(struct search *se)
 {
 	unsigned int nr = se->out->nr / FILES_A_READER, i;
@@ -325,8 +325,8 @@ static void run_readers(struct search *se)
 }
 
 /*
- * What was torn or slow once more, all together: so any number of files that
- * are torn for ever, as those of killed writers, costs no more than one.
+ * Torn and slow files are read again, all together: any number of files that
+ * stay torn, as their writers were killed, then cost one wait only.
  */
 static void read_again_all(struct search *se)
 {
@@ -341,7 +341,7 @@ static void read_again_all(struct search *se)
 	}
 }
 
-/* All names of a directory; the descriptor is taken over. */
+/* Lists all names of a directory; takes ownership of the descriptor. */
 static int list_names(struct search *se, int fd, const char *path)
 {
 	int copy, rc = kf_places_add(se->places, fd, path, se->outside);
@@ -412,11 +412,11 @@ static int mark_execed(void *ctx, struct kf_file *f)
 	f->life = KF_LIFE_EXECED;
 	f->pid = 0;
 	read_again(se, f->dirfd, f);
-	/* one that could not be read again has no counters any more */
+	/* a file that could not be read again has no counters any more */
 	return f->snap.counters ? hand_over(se, f) : 0;
 }
 
-/* The exporter has seen it already: it is told that this file is none. */
+/* The file was visited already: visit it again with its final result. */
 static int mark_conflict(void *ctx, struct kf_file *f)
 {
 	struct search *se = ctx;
@@ -432,7 +432,7 @@ static int settle_claims(struct search *se)
 	return kf_claims_settle(se->out, &v);
 }
 
-/* Of a process that may not be looked into there is nothing. */
+/* Nothing is listed for a process that may not be inspected. */
 static int list_of(struct search *se, int32_t pid)
 {
 	struct kf_outside found;
@@ -472,7 +472,7 @@ static int list_all(struct search *se, const struct kf_find *find)
 	return rc;
 }
 
-/* What is done under it is over before who waits would be asleep. */
+/* The lock is held briefly, so a waiting thread spins before it sleeps. */
 static void init_lock(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t attr;
@@ -492,7 +492,7 @@ static int search(struct search *se, const struct kf_find *find)
 	se->part = find ? find->part : NULL;
 	se->tables = find ? find->tables : 0;
 	se->memory = find && find->memory;
-	/* what is lent is not to stay in a list */
+	/* the cache's memory must not stay in a list */
 	se->kept = find && se->visit ? find->kept : NULL;
 	se->until_ns = find ? find->until_ns : 0;
 	if (!se->until_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * See guard.h. The program's own open() is the one that its libraries call,
+ * See guard.h. This open() replaces libc's for the libraries of the program,
  * too.
  */
 #include "config.h"

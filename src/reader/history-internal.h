@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of the history reader tell one another: the index of chunks
- * (history.c), a stream's events one after the other (history-stream.c), and
- * the streams merged by time (history-merge.c).
+ * The parts of the history reader: the index of chunks (history.c), the events
+ * of a stream in order (history-stream.c), and the merge of the streams by time
+ * (history-merge.c).
  */
 #ifndef KF_READER_HISTORY_INTERNAL_H
 #define KF_READER_HISTORY_INTERNAL_H
 
 #include "reader/history.h"
 
-/* No recording takes as long; a year and a half at 3 GHz. */
+/* Longer than any recording: a year and a half at 3 GHz. */
 #define KF_HISTORY_MAX_TICKS (1ULL << 57)
 
-/* A chunk with a good head. Sorted by stream, then sequence. */
+/* A chunk with a valid head. Sorted by stream, then sequence. */
 struct kf_history_chunk {
-	uint64_t number; /* its place in the file, where it was seen last */
+	uint64_t number; /* its place in the file when it was read last */
 	uint64_t sequence;
 	uint32_t stream;
-	uint32_t dropped; /* by its head */
+	uint32_t dropped; /* bytes used, by its head */
 };
 
-/* Where the reader is in a stream. */
+/* The position of the reader in a stream. */
 struct kf_history_stream {
 	uint64_t ticks; /* of @event, or the chunk's base before it is open */
 	uint32_t index;
@@ -44,9 +44,9 @@ struct kf_history_stream {
  * kf_history_head() - read and check the head of a chunk, wherever it is now
  * @h:		the recording
  * @i:		the chunk, in the index
- * @head:	out: the head; @used never goes beyond the chunk or the file
+ * @head:	out: the head; @used is limited to the chunk and the file
  *
- * Return: 1, or 0: it was good before, and is in the file no more.
+ * Return: 1, or 0 if the chunk is no longer in the file.
  */
 int kf_history_head(struct kf_history *h, uint64_t i,
 		    struct kf_record_chunk *head);
@@ -61,7 +61,7 @@ int kf_history_head(struct kf_history *h, uint64_t i,
 bool kf_stream_ready(struct kf_history *h, struct kf_history_stream *s);
 
 /**
- * kf_stream_fill() - have a stream's next event in its @event
+ * kf_stream_fill() - read a stream's next event into its @event
  * @h:		the recording
  * @s:		the stream
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Merges the streams by time: a binary heap with the earliest on top. A stream
- * whose chunk is not open yet is there with the chunk's base, so that chunks
- * are open only while they are needed.
+ * whose chunk is not open yet has the chunk's base time, so that chunks are
+ * open only while they are needed.
  */
 #include "reader/history-internal.h"
 
@@ -65,7 +65,7 @@ bool kf_merge_init(struct kf_history *h)
 	return true;
 }
 
-/* The top's next event is read; it sinks to where it belongs, or leaves. */
+/* After the top's next event was read, moves the top down, or removes it. */
 static int step_top(struct kf_history *h)
 {
 	struct kf_history_stream *s = h->heap[0];
@@ -80,7 +80,7 @@ static int step_top(struct kf_history *h)
 	return 0;
 }
 
-/* Until the top is a stream whose event is known. */
+/* Opens chunks until the top is a stream with an event. */
 static int open_top(struct kf_history *h)
 {
 	while (h->nr_heap && !h->heap[0]->open) {
@@ -116,8 +116,8 @@ static int fill_event(struct kf_history *h, struct kf_history_stream *s,
 }
 
 /*
- * Takes the streams whose events have the top's tick off the heap. Returns how
- * many, or -1; @best is the first that fits, or 0.
+ * Removes the streams whose events have the top's tick from the heap. Returns
+ * their number, or -1; @best is the index of the first that fits, or 0.
  */
 static int take_tied(struct kf_history *h, int *best)
 {
@@ -142,7 +142,7 @@ static int take_tied(struct kf_history *h, int *best)
 	}
 }
 
-/* Puts on top a stream whose event fits, of those that have the top's tick. */
+/* Of the streams with the top's tick, puts one whose event fits on top. */
 static int choose_top(struct kf_history *h)
 {
 	int best;
@@ -150,7 +150,7 @@ static int choose_top(struct kf_history *h)
 
 	if (nr < 0)
 		return -1;
-	/* the first that is pushed stays before its equals */
+	/* of equal entries the first one pushed stays on top */
 	push(h, h->tied[best]);
 	for (int i = 0; i < nr; i++) {
 		if (i != best)
@@ -169,8 +169,9 @@ static bool is_tied(const struct kf_history *h)
 }
 
 /*
- * Of a full file some threads go on where others could not: without these their
- * frees are of blocks that nobody took.
+ * Some threads go on recording in a full file after others had to stop. Events
+ * after the first dropped one are left out: among them are frees of blocks
+ * whose allocation was dropped.
  */
 static bool is_behind_the_end(const struct kf_history *h)
 {
@@ -178,8 +179,9 @@ static bool is_behind_the_end(const struct kf_history *h)
 }
 
 /*
- * The next event is on top. Of a recording that goes on some threads' events
- * are read long after others': what came since it was opened is left out.
+ * The next event is on top. In a recording that is still being written, the
+ * events of some threads are read long after others', so events later than its
+ * opening are left out.
  */
 static int find_next(struct kf_history *h)
 {

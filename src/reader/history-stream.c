@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The events of one stream, chunk after chunk, through a window on the file
- * that is there only while a chunk is open.
+ * The events of one stream, chunk after chunk, read through a window on the
+ * file that is allocated only while a chunk is open.
  */
 #include "reader/history-internal.h"
 #include "reader/internal.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any event has: all fields with all bytes of their varints. */
+/* Larger than any event: all fields with varints of full length. */
 #define MAX_EVENT 96
 
 static void close_chunk(struct kf_history *h, struct kf_history_stream *s)
@@ -36,7 +36,7 @@ bool kf_stream_ready(struct kf_history *h, struct kf_history_stream *s)
 	return false;
 }
 
-/* No event is later than the begin of the stream's next chunk. */
+/* Events of a chunk are not later than the begin of the stream's next chunk. */
 static uint64_t limit_of(struct kf_history *h,
 			 const struct kf_history_stream *s)
 {
@@ -69,7 +69,7 @@ static int open_chunk(struct kf_history *h, struct kf_history_stream *s)
 	return 1;
 }
 
-/* A part of the open chunk, which may move while it is read. */
+/* Reads a part of the open chunk, which may be moved meanwhile. */
 static bool read_part(struct kf_history *h, const struct kf_history_stream *s,
 		      void *to, size_t size)
 {
@@ -90,7 +90,7 @@ static bool read_part(struct kf_history *h, const struct kf_history_stream *s,
 	return true;
 }
 
-/* Has at least one whole event in the window, or all that the chunk has. */
+/* Fills the window with at least one whole event, or the rest of the chunk. */
 static bool refill(struct kf_history *h, struct kf_history_stream *s)
 {
 	size_t left = s->len - s->pos;
@@ -114,7 +114,9 @@ static bool is_known(const struct kf_record_event *e)
 	return e->kind >= KF_RECORD_MALLOC && e->kind <= KF_RECORD_THREAD_END;
 }
 
-/* The thread changes by an event, or where that was lost by a chunk's head. */
+/*
+ * The thread changes at an event, or, if that was lost, at the head of a chunk.
+ */
 static void follow_thread(struct kf_history_stream *s)
 {
 	if (s->event.kind == KF_RECORD_THREAD || s->event.tid != s->tid)
@@ -165,9 +167,9 @@ int kf_stream_fill(struct kf_history *h, struct kf_history_stream *s)
 	return rc;
 }
 
-/* Of the last thread that had an id. */
+/* The last thread with an id. */
 struct entry {
-	uint64_t key; /* the id and 1 */
+	uint64_t key; /* the id plus 1 */
 	uint64_t index;
 };
 
@@ -193,7 +195,7 @@ static uint32_t append_thread(struct kf_history *h,
 	return h->nr_threads++;
 }
 
-/* What a thread does at its very end may be in another stream. */
+/* The last events of a thread may be in another stream. */
 static uint32_t add_thread(struct kf_history *h,
 			   const struct kf_record_event *e)
 {

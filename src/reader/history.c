@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Looks at a recording that goes on, until it is no longer than before. */
+/* Most passes over a growing recording, until its length stays the same. */
 #define ROUNDS 16
-/* Looks at all of it, until no chunk is missing that was on its way. */
+/* Most passes over the whole file, until no moving chunk is missing. */
 #define LOOKS 4
 
 #define MIN_CHUNK 1024u
@@ -38,7 +38,7 @@ static enum kf_read_result open_file(const char *path, struct kf_history *h)
 	return KF_READ_OK;
 }
 
-/* What a tick is, by two moments; a recording that has only one has none. */
+/* The length of a tick, by two time stamps; unknown with only one. */
 static uint64_t scale_of(const struct kf_record_header *head)
 {
 	const struct kf_record_moment *a = &head->begin;
@@ -52,7 +52,7 @@ static uint64_t scale_of(const struct kf_record_header *head)
 	return scale && scale < 1ULL << 48 ? (uint64_t)scale : 1ULL << 32;
 }
 
-/* The tick that it is now, by the last of the two moments; see find_next(). */
+/* The current tick, by the later time stamp; see find_next(). */
 static uint64_t ticks_now(const struct kf_history *h)
 {
 	const struct kf_record_header *head = &h->head;
@@ -63,13 +63,13 @@ static uint64_t ticks_now(const struct kf_history *h)
 	if (head->stopped || clock_gettime(CLOCK_MONOTONIC, &now))
 		return UINT64_MAX;
 	ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	/* Of another machine, or before it was started anew. */
+	/* Recorded on another machine, or before the last boot. */
 	if (ns < last->mono_ns)
 		return UINT64_MAX;
 	ns -= last->mono_ns;
 	now_ticks = last->ticks +
 		    (uint64_t)(((unsigned __int128)ns << 32) / h->ns_per_tick);
-	/* Of a damaged header. */
+	/* The header may be damaged. */
 	return now_ticks < last->ticks ? UINT64_MAX : now_ticks;
 }
 
@@ -79,9 +79,9 @@ uint64_t kf_history_ns(const struct kf_history *h, uint64_t ticks)
 }
 
 /*
- * Whether no chunk was ever taken: the moments are at first that of the begin,
- * and are written by turns, beginning with the second, at each chunk and at the
- * stop. The file then is only as long as the header.
+ * Whether the recording has no chunk. Both time stamps are that of the begin at
+ * first, and are written in turn, beginning with the second, at each chunk and
+ * at the stop. Without a chunk the file has only the header.
  */
 static bool is_empty(const struct kf_record_header *head)
 {
@@ -122,7 +122,9 @@ static enum kf_read_result read_header(struct kf_history *h)
 	return KF_READ_OK;
 }
 
-/* Of a recording that goes on; what was cut shows where it is read. */
+/*
+ * For a recording that is still being written; cut chunks are found when read.
+ */
 static void look_at_size(struct kf_history *h)
 {
 	struct stat st;
@@ -140,7 +142,7 @@ static uint64_t nr_places(const struct kf_history *h)
 	return (bytes + h->head.chunk_size - 1) / h->head.chunk_size;
 }
 
-/* The next place from @n on that may have a chunk, or nr_places(). */
+/* The next place from @n on that may have a chunk, else nr_places(). */
 static uint64_t next_place(const struct kf_history *h, uint64_t n)
 {
 	uint64_t begin = h->head.data_offset + n * h->head.chunk_size, end;
@@ -151,7 +153,10 @@ static uint64_t next_place(const struct kf_history *h, uint64_t n)
 	return KF_MIN(n, nr_places(h));
 }
 
-/* Returns 1, 0 if there is none, -1 if it is bad; @used stays in the file. */
+/*
+ * Returns 1, 0 if there is no chunk, -1 if it is damaged; limits @used to the
+ * file.
+ */
 static int read_head(const struct kf_history *h, uint64_t number,
 		     struct kf_record_chunk *chunk)
 {
@@ -179,7 +184,7 @@ static bool is_head_of(const struct kf_record_chunk *head,
 	       head->sequence == chunk->sequence;
 }
 
-/* A chunk goes from its writer's window to a place behind it, once. */
+/* A chunk is moved once, from its writer's window to a later place. */
 int kf_history_head(struct kf_history *h, uint64_t i,
 		    struct kf_record_chunk *head)
 {
@@ -247,7 +252,7 @@ static int add_chunk(struct kf_history *h, uint64_t number)
 	return 1;
 }
 
-/* From @first to before @end: so much as there is, not as the file is long. */
+/* The chunks from @first to before @end; holes of the file are skipped. */
 static bool add_chunks(struct kf_history *h, uint64_t first, uint64_t end)
 {
 	for (uint64_t n = first; n < end; n++) {
@@ -267,7 +272,7 @@ static bool are_twins(const struct kf_history_chunk *a,
 	return a->stream == b->stream && a->sequence == b->sequence;
 }
 
-/* Of a chunk that is there twice the first is whole. */
+/* If a chunk is found twice, the first copy is complete. */
 static void leave_out_twins(struct kf_history *h)
 {
 	uint64_t kept = 0;
@@ -280,7 +285,7 @@ static void leave_out_twins(struct kf_history *h)
 	h->nr_chunks = kept;
 }
 
-/* While it is looked through chunks may move behind what was its end. */
+/* Chunks may move beyond the old end of the file while it is read. */
 static bool list_chunks(struct kf_history *h)
 {
 	uint64_t done = 0;
@@ -308,7 +313,7 @@ static bool same_stream(const struct kf_history *h, uint64_t i)
 	return i && h->chunks[i].stream == h->chunks[i - 1].stream;
 }
 
-/* Sequence numbers that should come right before a chunk's, and do not. */
+/* The number of sequence numbers missing before a chunk. */
 static uint64_t missing_before(const struct kf_history *h, uint64_t i)
 {
 	uint64_t next = same_stream(h, i) ? h->chunks[i - 1].sequence + 1 : 0;
@@ -326,8 +331,9 @@ static uint64_t count_missing(const struct kf_history *h)
 }
 
 /*
- * Where a place was empty when it was read, and others were read later, some
- * may be listed that were filled after one that is not.
+ * A place that was empty when it was read may have been filled before places
+ * that were read later; so a chunk may be missing although a newer one is
+ * listed.
  */
 static bool index_chunks(struct kf_history *h)
 {

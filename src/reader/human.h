@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Numbers for people: three or four digits and a unit. Pure.
+ * Numbers for people: three or four digits and a unit.
  */
 #ifndef KF_READER_HUMAN_H
 #define KF_READER_HUMAN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of the reader tell one another: how a file on disk becomes
- * figures (totals.c), and how a file's process is looked up (life.c). Nothing
- * outside src/reader includes it.
+ * Declarations between the parts of the reader: from a file on disk to figures
+ * (totals.c), and the look-up of a file's process (life.c). Nothing outside
+ * src/reader includes this header.
  */
 #ifndef KF_READER_INTERNAL_H
 #define KF_READER_INTERNAL_H
@@ -12,39 +12,39 @@
 #include <pthread.h>
 
 /*
- * A file being read: its descriptor, its size now, a piece of it that was read
- * at once, its checked header.
+ * A file being read: its descriptor, its current size, the part that was read
+ * ahead, its checked header.
  */
 struct kf_source {
 	int fd;
-	uint64_t until_ns; /* kf_clock_ns() when to give up; 0: never */
+	uint64_t until_ns; /* deadline, of kf_clock_ns(); 0: none */
 	bool *torn;	   /* out, see struct kf_read_how; or NULL */
 	uint64_t size;
 	const char *piece;
-	uint64_t begin; /* of the piece in the file */
+	uint64_t begin; /* offset of the part in the file */
 	size_t nr_piece;
 	struct kf_stats_header h;
 };
 
-#define KF_PIECE_SIZE (32 * KF_KIB) /* all of most files */
+#define KF_PIECE_SIZE (32 * KF_KIB) /* larger than most files */
 
 /**
- * kf_clock_ns() - what time it is
+ * kf_clock_ns() - the current time
  *
  * Return: nanoseconds of CLOCK_MONOTONIC.
  */
 uint64_t kf_clock_ns(void);
 
 /**
- * kf_late() - whether there is no time left
- * @until_ns:	when it ends, as of kf_clock_ns(); 0: never
+ * kf_late() - whether a deadline has passed
+ * @until_ns:	the deadline, of kf_clock_ns(); 0: none
  *
  * Return: whether; errno is ETIME then.
  */
 bool kf_late(uint64_t until_ns);
 
 /**
- * kf_source_get() - a part of a file, if it was read already
+ * kf_source_get() - a part of a file, if it was read ahead
  * @src:	the file
  * @offset:	where it begins
  * @len:	its bytes
@@ -55,19 +55,19 @@ const char *kf_source_get(const struct kf_source *src, uint64_t offset,
 			  uint64_t len);
 
 /**
- * kf_totals_derive() - work out a snapshot's totals from its counters
+ * kf_totals_derive() - compute a snapshot's totals from its counters
  * @s:		the snapshot; counters, classes and large bytes are filled in
  */
 void kf_totals_derive(struct kf_snapshot *s);
 
 /**
- * kf_read_at() - read all of a piece of a file
+ * kf_read_at() - read a part of a file completely
  * @fd:		the file
  * @buf:	out: the piece
  * @len:	its bytes
  * @offset:	where it is
  *
- * Return: whether all of it was there and could be read.
+ * Return: whether all bytes were read.
  */
 bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset);
 
@@ -91,9 +91,9 @@ bool kf_tables_read(const struct kf_source *src, unsigned int tables,
  */
 bool kf_events_read(const struct kf_source *src, struct kf_snapshot *s);
 
-/* Memory that one file after the other is read into. Empty at first. */
+/* Memory that is reused for one file after the other. Initially empty. */
 struct kf_room {
-	bool lend; /* snapshots have it itself, one at a time */
+	bool lend; /* lent to snapshots, one at a time */
 	char *piece;
 	uint64_t *words; /* twice @nr_words, with the sequence numbers */
 	size_t nr_words;
@@ -106,7 +106,7 @@ struct kf_room {
 	uint32_t nr_threads;
 };
 
-/* Which descriptions have which number; shared by caches. */
+/* The numbers of descriptions; shared by caches. */
 struct kf_desc_ids {
 	pthread_mutex_t lock; /* of all below */
 	unsigned int next;
@@ -119,14 +119,13 @@ struct kf_desc_ids {
 };
 
 /*
- * What is kept from one file to the next: room, and the counters that the last
- * one described, as most files describe the same ones, in the same bytes. Empty
- * at first.
+ * Cached from one file to the next: memory, and the counters that the last file
+ * described, as most files have the same descriptions. Initially empty.
  */
 struct kf_desc_cache {
 	struct kf_room room;
-	struct kf_desc_ids *ids; /* NULL: nobody shares them */
-	uint64_t id;		 /* of this description, in this process */
+	struct kf_desc_ids *ids; /* NULL: not shared */
+	uint64_t id;		 /* number of this description */
 	char *raw;		 /* the section, @bytes of it */
 	size_t bytes;
 	size_t entry_size;
@@ -138,7 +137,7 @@ struct kf_desc_cache {
 	const struct kf_counter *large_freed;
 };
 
-/* Where each slot scalar goes, and where the words are. */
+/* The counter of each slot scalar, and the words. */
 struct kf_described {
 	uint64_t *words;
 	size_t nr_words;
@@ -150,46 +149,47 @@ struct kf_described {
 };
 
 /**
- * kf_descs_take() - the counters that a file describes, with its words' values
+ * kf_descs_take() - the counters that a file describes, with the values of its
+ *			words
  * @table:	the section of descriptions, whole
  * @sec:	its size, checked
  * @s:		the snapshot, which has no counters yet
- * @t:		words filled in; the slots' counters are noted here
+ * @t:		@words is filled in; out: the slots' counters
  * @cache:	what the last file described, or NULL
  *
  * Context: one thread a cache; allocates.
- * Return: whether the table holds, and there was memory (else errno ENOMEM).
+ * Return: whether the table is valid; errno is ENOMEM when out of memory.
  */
 bool kf_descs_take(const char *table, const struct kf_stats_section *sec,
 		   struct kf_snapshot *s, struct kf_described *t,
 		   struct kf_desc_cache *cache);
 
 /**
- * kf_descs_recall() - the counters of a description, without reading it
- * @id:		the description, as @s->described said it of another file
+ * kf_descs_recall() - the counters of a cached description
+ * @id:		the description, from @s->described of another file
  * @s:		as for kf_descs_take()
  * @t:		likewise
  * @cache:	likewise, or NULL
  *
  * Context: as kf_descs_take().
- * Return: false where the cache has another one, or there was no memory.
+ * Return: false if the cache has another one, or when out of memory.
  */
 bool kf_descs_recall(uint64_t id, struct kf_snapshot *s, struct kf_described *t,
 		     struct kf_desc_cache *cache);
 
 /**
- * kf_desc_ids_release() - forget which descriptions have which number
+ * kf_desc_ids_release() - forget the numbers of descriptions
  * @ids:	the numbers
  *
- * Context: when no cache has them any more.
+ * Context: when no cache uses them any more.
  */
 void kf_desc_ids_release(struct kf_desc_ids *ids);
 
 /**
- * kf_counts_read() - read what a file counts
+ * kf_counts_read() - read the counters of a file
  * @src:	the file, its header checked
- * @described:	what it is known to describe, or 0
- * @cache:	room, and what the last file described
+ * @described:	its description, if known, or 0
+ * @cache:	memory, and the description of the last file
  * @s:		out: counters, classes and threads
  *
  * Context: one thread a cache; allocates.
@@ -198,17 +198,17 @@ void kf_desc_ids_release(struct kf_desc_ids *ids);
 bool kf_counts_read(struct kf_source *src, uint64_t described,
 		    struct kf_desc_cache *cache, struct kf_snapshot *s);
 
-/* How a file is read. */
+/* Options for reading a file. */
 struct kf_read_how {
-	unsigned int tables;	     /* enum kf_tables, or-ed */
-	bool regular;		     /* a file, as its directory says */
-	struct kf_desc_cache *cache; /* NULL: it is the only one */
-	struct kf_kept_file *kept;   /* what is known of it, or NULL */
-	uint64_t until_ns;	     /* of kf_clock_ns(); 0: no end */
+	unsigned int tables; /* enum kf_tables, or-ed */
+	bool regular; /* from the directory entry: it is a regular file */
+	struct kf_desc_cache *cache; /* NULL: a single file is read */
+	struct kf_kept_file *kept;   /* its cache entry, or NULL */
+	uint64_t until_ns;	     /* deadline, of kf_clock_ns(); 0: none */
 	/*
-	 * Words that belong together may change whenever they are read. NULL:
-	 * wait until they stand still, as long as a writer may wait for a
-	 * processor. Else do not, and say here whether they did.
+	 * Words that belong together may change while they are read. NULL:
+	 * retry until they are consistent, at most as long as a writer may be
+	 * preempted. Else do not wait; out: whether they were consistent.
 	 */
 	bool *torn;
 };
@@ -217,7 +217,7 @@ struct kf_read_how {
  * kf_snapshot_read_as() - read one of many stats files
  * @dirfd:	as for kf_snapshot_read()
  * @name:	likewise
- * @how:	what is known and wanted
+ * @how:	the options
  * @s:		as for kf_snapshot_read()
  *
  * Context: one thread a cache; allocates.
@@ -236,14 +236,14 @@ enum kf_read_result kf_snapshot_read_as(int dirfd, const char *name,
 void kf_desc_cache_release(struct kf_desc_cache *cache);
 
 /**
- * kf_identity_end() - let the strings of an identity end
- * @id:		as it was read: on disk a string may fill its array
+ * kf_identity_end() - terminate the strings of an identity
+ * @id:		as read: a string on disk may fill its array
  *
  * A full one loses its last character.
  */
 void kf_identity_end(struct kf_stats_identity *id);
 
-/* A process that procfs shows, with its pid in its innermost namespace. */
+/* A process in procfs, with its pid in its innermost namespace. */
 struct kf_proc {
 	int32_t pid;
 	int32_t inner_pid;
@@ -251,37 +251,37 @@ struct kf_proc {
 };
 
 /*
- * One look at procfs. @procs is filled in by the first file that comes from
- * another pid namespace: most readers never need it.
+ * A view of procfs. @procs is filled in for the first file from another pid
+ * namespace: most readers never need it.
  */
 struct kf_life_view {
-	int procfd;	 /* -1: no procfs, everything is unknown */
-	uint64_t pid_ns; /* of this procfs; 0: not readable */
+	int procfd;	 /* -1: no procfs; all processes are unknown */
+	uint64_t pid_ns; /* pid namespace of this procfs; 0: unreadable */
 	bool sees_all;	 /* of the outermost namespace, by root */
 	char boot_id[40];
-	char comm[16]; /* of the process looked at last, raw; "": none */
+	char comm[16]; /* name of the last process, unescaped; "": none */
 	bool listed;   /* whether @procs is filled in */
 	unsigned int nr_procs;
 	struct kf_proc *procs;
 };
 
 /**
- * kf_life_open() - get ready to look processes up
+ * kf_life_open() - open a view for looking up processes
  * @view:	out: the view
  * @procfs:	where procfs is mounted
  */
 void kf_life_open(struct kf_life_view *view, const char *procfs);
 
 /**
- * kf_life_close() - let a view go
+ * kf_life_close() - close a view
  * @view:	the view
  */
 void kf_life_close(struct kf_life_view *view);
 
 /**
- * kf_life_start() - when a process that has not ended began
- * @view:	the view; its comm is the process' then, "" where it has ended
- * @pid:	the process as procfs shows it
+ * kf_life_start() - the start time of a process
+ * @view:	the view; sets its comm to the process' name, "" if it has ended
+ * @pid:	its pid in procfs
  *
  * Context: one thread a view.
  * Return: clock ticks since boot, or 0.
@@ -289,31 +289,31 @@ void kf_life_close(struct kf_life_view *view);
 uint64_t kf_life_start(struct kf_life_view *view, int32_t pid);
 
 /**
- * kf_life_execed() - whether a process left a file's program by exec
+ * kf_life_execed() - whether a process runs another program than the file's
  * @view:	the view
- * @pid:	the process as procfs shows it
- * @id:		who the file says wrote it
+ * @pid:	its pid in procfs
+ * @id:		the identity in the file
  * @dirfd:	as for kf_life_of()
  * @file:	the file's name
  *
  * Context: one thread a view; may allocate.
- * Return: true where it did for certain.
+ * Return: true if it certainly does.
  */
 bool kf_life_execed(struct kf_life_view *view, int32_t pid,
 		    const struct kf_stats_identity *id, int dirfd,
 		    const char *file);
 
 /**
- * kf_life_of() - whether a file's process still is the one that wrote it
+ * kf_life_of() - whether the process that wrote a file still exists
  * @view:	the view
- * @id:		who the file says wrote it
+ * @id:		the identity in the file
  * @dirfd:	directory of the file
- * @name:	the file's name, to find its mapping where the program's
- *		path has changed
- * @pid:	out: the process as this procfs shows it; 0 unless it is alive
+ * @name:	the file's name, to find its mapping if the program's path has
+ *		changed
+ * @pid:	out: its pid in this procfs; 0 unless it is alive
  *
  * Context: one thread a view; may allocate.
- * Return: what procfs says; unknown where it cannot be told.
+ * Return: the state by procfs, which may be unknown.
  */
 enum kf_life kf_life_of(struct kf_life_view *view,
 			const struct kf_stats_identity *id, int dirfd,

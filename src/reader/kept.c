@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What one search leaves for the next: see kept.h.
+ * The cache of a search: see kept.h.
  *
- * An open directory of procfs is its process' for ever: where that has ended,
- * nothing is found in it, whoever has the pid by then.
+ * An open directory of procfs belongs to its process for ever: after the end of
+ * the process it is empty, even if the pid was reused.
  */
 #include "config.h"
 
@@ -63,7 +63,7 @@ struct kf_kept_file *kf_kept_get(struct kf_kept *kept,
 		k->next = *at;
 		*at = k;
 	}
-	/* another file has its name */
+	/* another file has the name now */
 	if (k->file_ino != ino)
 		kf_kept_close(k);
 	k->file_ino = ino;
@@ -114,8 +114,7 @@ void kf_kept_free(struct kf_kept *kept)
 {
 	if (!kept)
 		return;
-	/* nothing is listed: all goes, but what the last search did not sweep
-	 */
+	/* nothing is listed, so two sweeps drop all entries */
 	kf_kept_sweep(kept);
 	kf_kept_sweep(kept);
 	for (int i = 0; i < KF_KEPT_READERS; i++)
@@ -171,13 +170,13 @@ bool kf_kept_same(const struct kf_kept_file *k, const struct kf_stats_header *h)
 	       same_place(&k->h.more, &h->more);
 }
 
-/* What a process is called; false where another way of asking says more. */
+/* Reads the name of a process; false if kf_life_of() has to be asked. */
 static bool read_comm(struct kf_life_view *view, const struct kf_kept_file *k)
 {
 	char text[32];
 	ssize_t len = kf_proc_read_once(k->procfd, "comm", text, sizeof(text));
 
-	/* these stand otherwise in stat, which kf_life_of() reads */
+	/* stat, which kf_life_of() reads, has such names in another form */
 	if (len < 1 || text[len - 1] != '\n' || memchr(text, '\\', (size_t)len))
 		return false;
 	text[len - 1] = '\0';
@@ -207,10 +206,10 @@ bool kf_kept_alive(struct kf_life_view *view, struct kf_kept_file *k, int dirfd,
 	if (k->fd < 0 || k->procfd < 0 || !read_comm(view, k) ||
 	    !kf_statm_read(k->procfd, m))
 		return false;
-	/* one that waits to be reaped, too: who has ended is told elsewhere */
+	/* a zombie has no memory: kf_life_of() decides */
 	if (!m->all)
 		return false;
-	/* another program has another name, most often, and another size */
+	/* another program usually has another name and size */
 	if (m->text == k->text && !strcmp(view->comm, k->comm) &&
 	    ++k->looked % KF_EXE_EVERY)
 		return true;
@@ -231,7 +230,7 @@ void kf_kept_process(struct kf_life_view *view, struct kf_kept_file *k,
 	k->procfd = kf_kept_high(kf_proc_open(view->procfd, f->pid));
 	k->pid = f->pid;
 	k->firm = f->firm;
-	/* was the pid still its own when that was opened? */
+	/* check that the pid was not reused before the directory was opened */
 	if (k->procfd >= 0 && kf_life_start(view, f->pid) != k->id.start_ticks)
 		drop_process(k);
 }

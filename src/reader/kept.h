@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What one search leaves for the next: stats files that stay open, and the
- * directories of their processes in procfs. Nothing outside src/reader includes
- * it.
+ * The cache of a search: stats files that stay open until the next search, and
+ * the directories of their processes in procfs. Nothing outside src/reader
+ * includes this header.
  *
- * Promises that what is kept changes no answer but two: that a process runs
- * another program now, without a stats file of its own, under the same name and
- * with as many pages of text, and that its user ids are others now, may be seen
- * up to KF_EXE_EVERY searches late.
+ * Promises that the cache changes only two answers, which may be up to
+ * KF_EXE_EVERY searches late: that a process has other user ids now, and that
+ * it runs another program now which has no stats file, the same name and the
+ * same number of text pages.
  */
 #ifndef KF_READER_KEPT_H
 #define KF_READER_KEPT_H
@@ -16,21 +16,21 @@
 
 #define KF_KEPT_BUCKETS 4096
 #define KF_KEPT_READERS 4
-#define KF_KEPT_LOWEST 1024 /* descriptors below it are for others */
+#define KF_KEPT_LOWEST 1024 /* lowest descriptor that the cache uses */
 #define KF_EXE_EVERY 8
 
 /*
- * A file by its directory, name and inode, and what it said of itself that does
- * not change. One reader at a time has it.
+ * A file by its directory, name and inode, with its constant contents. One
+ * reader at a time uses it.
  */
 struct kf_kept_file {
 	struct kf_kept_file *next;
 	uint64_t dir_dev;
 	uint64_t dir_ino;
 	uint64_t file_ino; /* as the directory says */
-	bool listed;	   /* by the search that goes on */
-	bool slow;	   /* it took long to read the last time */
-	int fd;		   /* -1: not open, and nothing is known of it */
+	bool listed;	   /* listed by the current search */
+	bool slow;	   /* reading took long the last time */
+	int fd;		   /* -1: not open, and nothing is cached */
 	uint64_t size;
 	uint64_t described; /* as of struct kf_snapshot, like those below */
 	uint64_t dev;
@@ -38,8 +38,8 @@ struct kf_kept_file {
 	uint32_t owner;
 	struct kf_stats_header h;
 	struct kf_stats_identity id;
-	struct kf_stats_ending ending; /* likewise, when it was opened */
-	/* of its process, while that is alive */
+	struct kf_stats_ending ending; /* likewise, at the time of opening */
+	/* of its process, while it is alive */
 	int procfd; /* its directory in procfs; -1: not open */
 	int32_t pid;
 	bool firm;	     /* as of struct kf_file */
@@ -56,21 +56,20 @@ struct kf_kept {
 };
 
 /**
- * kf_kept_get() - what is kept of a file that is listed
+ * kf_kept_get() - the cache entry of a listed file
  * @kept:	all that is kept
  * @dir:	its directory
  * @name:	its name there
- * @ino:	its inode, as the directory says
+ * @ino:	the inode in the directory entry
  *
- * Return: it, with nothing in it where the file is new; NULL when out of
- *	   memory.
+ * Return: the entry, empty for a new file; NULL when out of memory.
  */
 struct kf_kept_file *kf_kept_get(struct kf_kept *kept,
 				 const struct kf_place *dir, const char *name,
 				 uint64_t ino);
 
 /**
- * kf_kept_sweep() - forget the files that were not listed since the last call
+ * kf_kept_sweep() - drop the files that were not listed since the last call
  * @kept:	all that is kept
  *
  * Context: one thread, when all readers have ended.

@@ -3,8 +3,8 @@
  * Ledgers, read between two folds: see ledger.h.
  *
  * Folds go on meanwhile. The words @committed and @applied are read before and
- * after all the rest: equal, nothing was changed in between but what a journal
- * says, and that is put in its place here.
+ * after all the rest. If they are unchanged, only a fold that is in the journal
+ * may be incomplete, and its changes are applied here.
  */
 #include "reader/ledger.h"
 
@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 #define MAX_DESCS 4096
-#define MAX_BYTES (8u << 20) /* of a section; ours have less than 1 MiB */
+#define MAX_BYTES (8u << 20) /* of a section; our own have less than 1 MiB */
 #define MAX_NAMES 65536
 #define TRIES_EAGER 20
 #define MAX_TRIES 200
 #define HASH_DIGITS 16
 
-/* The words that tell whether a fold was made. */
+/* The words that change with each fold. */
 struct words {
 	uint64_t committed;
 	uint64_t applied;
@@ -80,7 +80,9 @@ static enum kf_read_result check(const struct kf_ledger_header *h, uint32_t uid)
 	return KF_READ_DAMAGED;
 }
 
-/* Entries of a section, each cut to what this version knows of it. */
+/*
+ * Reads the entries of a section, each cut to the size that this version knows.
+ */
 static bool read_entries(int fd, const struct kf_stats_section *sec,
 			 uint32_t nr, void *to, size_t size)
 {
@@ -111,7 +113,7 @@ static bool same(const struct words *a, const struct words *b)
 	       a->nr_rows == b->nr_rows;
 }
 
-/* Rows as they are in the file; @l->rows has room for all there can be. */
+/* Reads the rows; @l->rows has room for the largest number. */
 static bool read_changing(int fd, const struct kf_ledger_header *h,
 			  const struct words *w, struct kf_ledger *l,
 			  struct kf_ledger_journal *j)
@@ -124,7 +126,7 @@ static bool read_changing(int fd, const struct kf_ledger_header *h,
 			    sizeof(*l->rows));
 }
 
-/* A fold that was committed and not finished counts. */
+/* Applies a fold that was committed but not finished. */
 static bool finish_fold(const struct kf_ledger_header *h, struct kf_ledger *l,
 			const struct kf_ledger_journal *j)
 {
@@ -251,7 +253,7 @@ void kf_ledger_release(struct kf_ledger *l)
 	free(l->descs);
 	free(l->folds);
 	free(l->rows);
-	/* of the snapshot all but the classes is the cache's */
+	/* the cache owns all of the snapshot but the classes */
 	free(l->snap.classes);
 	if (l->cache)
 		kf_desc_cache_release(l->cache);
@@ -272,7 +274,7 @@ static void take_key(struct kf_snapshot *s, const struct kf_ledger_key *key,
 	memcpy(s->ending.cgroup, key->cgroup, sizeof(key->cgroup));
 }
 
-/* Blocks that forked children began with are in no class: any will do. */
+/* Blocks inherited by forked children are in no class here: use any class. */
 static void take_classes(const struct kf_ledger *l,
 			 const struct kf_ledger_row *row, struct kf_snapshot *s)
 {

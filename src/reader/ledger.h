@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reads ledgers: what processes that have ended counted, see
+ * Reads ledgers, the counters of processes that have ended: see
  * stats/ledger-layout.h.
  *
- * Promises what reader.h promises of stats files: pread only, each length is
- * checked before it is used, nothing is written. All that is read of one ledger
- * is of one moment, between two folds. It leaves to its callers to add rows to
- * what processes that live have counted.
+ * Has the promises of reader.h: pread only, each length is checked before it is
+ * used, nothing is written. A ledger is read as it was between two folds.
+ * Callers add the rows to the counters of living processes.
  */
 #ifndef KF_READER_LEDGER_H
 #define KF_READER_LEDGER_H
@@ -16,15 +15,16 @@
 
 struct kf_ledger {
 	enum kf_read_result result;
-	int error;    /* errno where result is KF_READ_ERROR */
-	uint32_t uid; /* whose processes */
+	int error;    /* errno if result is KF_READ_ERROR */
+	uint32_t uid; /* user id of the processes */
 	uint64_t dev;
 	uint64_t ino;
-	uint64_t nr_folds; /* made so far; the number of the last one */
+	uint64_t nr_folds; /* number of the last fold */
 	unsigned int nr_rows;
-	struct kf_ledger_row *rows;   /* by number; strings end in NUL */
-	struct kf_ledger_fold *folds; /* KF_LEDGER_FOLDS; number 0: none */
-	/* for kf_ledger_row() */
+	struct kf_ledger_row *rows; /* by row number; strings end in NUL */
+	struct kf_ledger_fold
+		*folds; /* KF_LEDGER_FOLDS entries; number 0: unused */
+	/* memory of kf_ledger_row() */
 	unsigned int nr_descs;
 	struct kf_stats_desc *descs;
 	unsigned int nr_classes;
@@ -34,9 +34,9 @@ struct kf_ledger {
 };
 
 /**
- * kf_ledger_is_name() - whether a name is that of a ledger
+ * kf_ledger_is_name() - whether a file name is that of a ledger
  * @name:	a name in a directory
- * @uid:	out: the user it is for; may be NULL
+ * @uid:	out: its user; may be NULL
  *
  * Return: true if so.
  */
@@ -45,12 +45,12 @@ bool kf_ledger_is_name(const char *name, uint32_t *uid);
 /**
  * kf_ledger_read() - read a ledger
  * @dirfd:	directory the name is relative to
- * @name:	its name; KF_READ_FOREIGN where it is no plain file of the user
- *		in the name
+ * @name:	its name; KF_READ_FOREIGN if it is not a regular file of the
+ *		user in the name
  * @l:		out: the ledger; release it whatever the result
  *
- * KF_READ_NOT_READY: it is being made, or folds came so often that there was no
- * moment between two: try again.
+ * KF_READ_NOT_READY: the ledger is being made, or folds came too often to read
+ * it between two of them: try again.
  *
  * Return: the same as @l->result.
  */
@@ -64,24 +64,23 @@ enum kf_read_result kf_ledger_read(int dirfd, const char *name,
 void kf_ledger_release(struct kf_ledger *l);
 
 /**
- * kf_ledger_row() - a row as a snapshot, as if one process had counted it all
- * @l:		a ledger that was read well
+ * kf_ledger_row() - a row, as the snapshot of a single process
+ * @l:		a ledger with result KF_READ_OK
  * @row:	its number, less than @l->nr_rows
  *
  * The snapshot has the row's key in its identity and ending, its counters and
- * classes, and the totals of these. What is live, and gauges, mean nothing in
- * it.
+ * classes, and their totals. Its live figures and gauges are meaningless.
  *
  * Context: one thread a ledger; allocates.
- * Return: the snapshot, until the next call; NULL where the row is not in use,
- *	   or memory is short.
+ * Return: the snapshot, valid until the next call; NULL if the row is unused,
+ *	   or when out of memory.
  */
 const struct kf_snapshot *kf_ledger_row(struct kf_ledger *l, unsigned int row);
 
 /**
- * kf_ledger_fold_of() - the fold of a stats file, among the last ones
- * @l:		a ledger that was read well
- * @id:		who wrote the stats file
+ * kf_ledger_fold_of() - the fold of a stats file, if it is among the last ones
+ * @l:		a ledger with result KF_READ_OK
+ * @id:		the identity in the stats file
  *
  * Return: the fold, or NULL.
  */
@@ -91,11 +90,11 @@ kf_ledger_fold_of(const struct kf_ledger *l,
 
 /**
  * kf_ledger_row_of() - the row that has a process' counters, if it was folded
- * @l:		a ledger that was read well
- * @id:		the process, as its stats file has it
+ * @l:		a ledger with result KF_READ_OK
+ * @id:		the identity in its stats file
  * @ending:	likewise
  *
- * For folds that are no longer among the last ones.
+ * For older folds, which kf_ledger_fold_of() does not find.
  *
  * Return: its number; 0, which is the row of all others, too.
  */
@@ -103,19 +102,19 @@ unsigned int kf_ledger_row_of(const struct kf_ledger *l,
 			      const struct kf_stats_identity *id,
 			      const struct kf_stats_ending *ending);
 
-/* What is done with a ledger's name; not 0 ends the visit. */
+/* Called with a ledger's name; a result other than 0 ends the visit. */
 typedef int kf_ledger_visit_fn(void *ctx, const char *name);
 
 /**
  * kf_ledgers_visit() - list the ledgers of a directory
  * @dirfd:	the directory
- * @visit:	called with each name; reads the ledger where it wants to
- * @ctx:	handed on
+ * @visit:	called with each name; may read the ledger
+ * @ctx:	passed to @visit
  *
- * At most 65536 names are looked at. @dirfd stays as it is.
+ * At most 65536 names are read. The offset of @dirfd is unchanged.
  *
- * Return: 0, or what @visit ended it with; -1 with errno where the directory
- *	   cannot be read.
+ * Return: 0, or the result of @visit that ended the visit; -1 with errno if the
+ *	   directory cannot be read.
  */
 int kf_ledgers_visit(int dirfd, kf_ledger_visit_fn *visit, void *ctx);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whether the process that wrote a file still is that process.
+ * Whether the process that wrote a file still exists.
  *
- * A pid alone says nothing: it is reused, and every container has a pid 1. So
- * a process is the one of the file when boot, pid in its own namespace and
- * start time are the file's; and it still runs the file's program when
- * its executable is the same, or, where that was moved, when it maps the file.
- * Looks only, by procfs; what is unreadable never makes a process dead.
+ * A pid alone is not enough: pids are reused, and every container has a pid 1.
+ * A process is the file's process if boot id, pid in its own namespace and
+ * start time are those in the file. It still runs the file's program if its
+ * executable is the same, or, if that was moved, if it maps the file. Only
+ * procfs is read, and an unreadable process is never taken for dead.
  */
 #include "reader/internal.h"
 
@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The kernel gives the outermost pid namespace this inode, always. */
+/* The fixed inode of the initial pid namespace. */
 #define OUTERMOST_PID_NS 0xeffffffcu
 
 static uint64_t ns_inode(int procfd, const char *name)
@@ -66,8 +66,8 @@ static int32_t last_pid(const char *line, unsigned int *depth)
 }
 
 /*
- * procfs may be another namespace's, mounted here: the reader then has more
- * than one pid in it, and the namespace is that of its pid 1.
+ * The mounted procfs may belong to another pid namespace. Then the reader has
+ * several pids in it, and the namespace is that of procfs' pid 1.
  */
 static uint64_t procfs_pid_ns(int procfd)
 {
@@ -104,7 +104,7 @@ void kf_life_close(struct kf_life_view *view)
 	view->procfd = -1;
 }
 
-/* From the blank before a field to that before the @n-th behind it, or NULL. */
+/* Skips @n fields from a blank; returns the blank there, or NULL. */
 static const char *fields_on(const char *blank, unsigned int n)
 {
 	while (blank && n--)
@@ -113,8 +113,8 @@ static const char *fields_on(const char *blank, unsigned int n)
 }
 
 /*
- * One that waits to be reaped has ended; but a main thread may end before the
- * others. The name stands there as it is, whatever it holds.
+ * A zombie has ended, but a main thread may end before other threads do. The
+ * name in stat is not escaped and may hold any bytes.
  */
 uint64_t kf_life_start(struct kf_life_view *view, int32_t pid)
 {
@@ -161,7 +161,7 @@ static bool add_proc(struct kf_life_view *view, struct kf_proc proc)
 {
 	struct kf_proc *grown;
 
-	/* doubled at each power of two */
+	/* the room doubles at each power of two */
 	if (!(view->nr_procs & (view->nr_procs - 1))) {
 		size_t room = view->nr_procs ? 2 * (size_t)view->nr_procs : 1;
 
@@ -174,7 +174,7 @@ static bool add_proc(struct kf_life_view *view, struct kf_proc proc)
 	return true;
 }
 
-/* All processes of inner namespaces. */
+/* Lists all processes of inner namespaces. */
 static void list_procs(struct kf_life_view *view)
 {
 	int fd = openat(view->procfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -216,7 +216,7 @@ static bool same_ns(struct kf_life_view *view, int32_t pid, uint64_t pid_ns)
 	return ns == 0 || ns == pid_ns;
 }
 
-/* The pid here of a process of another namespace, or 0. */
+/* Our pid of a process in another namespace, or 0. */
 static int32_t find_outer(struct kf_life_view *view,
 			  const struct kf_stats_identity *id)
 {
@@ -239,7 +239,7 @@ static int32_t find_outer(struct kf_life_view *view,
 	return 0;
 }
 
-/* Whether the process maps the file of inode @ino; true where unreadable. */
+/* Whether the process maps the file of inode @ino; true if unreadable. */
 static bool maps_file(int procfd, int32_t pid, uint64_t ino)
 {
 	char name[32], *line = NULL;
@@ -295,7 +295,7 @@ bool kf_life_execed(struct kf_life_view *view, int32_t pid,
 	       !maps_file(view->procfd, pid, (uint64_t)st.st_ino);
 }
 
-/* The process of a file of this boot; 0: not found. */
+/* The process of a file that was made since boot; 0: not found. */
 static int32_t find_pid(struct kf_life_view *view,
 			const struct kf_stats_identity *id)
 {

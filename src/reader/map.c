@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Linear probing. A key's place is the lower half of its hash times the
- * table's size, so that a table may have any size and grow by half; a removal
- * moves later entries back into the hole, so that there are no tombstones
- * (Knuth, The Art of Computer Programming 3, 6.4, algorithm R).
+ * Linear probing. A key's index is the lower half of its hash times the table's
+ * size, so that a table may have any size and grow by half. A removal moves
+ * later entries back into the hole, so that there are no tombstones (Knuth, The
+ * Art of Computer Programming 3, 6.4, algorithm R).
  */
 #include "reader/map.h"
 
@@ -13,7 +13,7 @@
 #define NR_TABLES 256
 #define MIN_SLOTS 8
 
-/* A slot whose key is 0 is empty; one always is. */
+/* A slot with key 0 is empty; a table always has an empty slot. */
 struct kf_map_table {
 	char *slots;
 	uint32_t nr_slots;
@@ -58,7 +58,7 @@ static uint32_t after(const struct kf_map_table *t, uint32_t i)
 	return i + 1 < t->nr_slots ? i + 1 : 0;
 }
 
-/* The slot with this key, or the empty one where it belongs. */
+/* The slot with this key, or the empty slot for it. */
 static uint32_t seek(const struct kf_map *m, const struct kf_map_table *t,
 		     uint64_t key)
 {
@@ -73,7 +73,7 @@ static uint32_t seek(const struct kf_map *m, const struct kf_map_table *t,
 	}
 }
 
-/* By half, when it is five sixths full. */
+/* Grows a table by half when it is five sixths full. */
 static bool grow(const struct kf_map *m, struct kf_map_table *t)
 {
 	struct kf_map_table old = *t;

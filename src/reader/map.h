@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A map from 64-bit keys to small entries, for millions of them: open
- * addressing, two thirds full on average, nothing beside the entries. The keys
- * are spread over 256 tables that grow one at a time, so that growing never
- * needs room for all entries twice.
+ * addressing, two thirds full on average, without memory beside the entries.
+ * The keys are spread over 256 tables that grow one at a time, so that growing
+ * never needs room for all entries twice.
  */
 #ifndef KF_READER_MAP_H
 #define KF_READER_MAP_H
@@ -23,30 +23,29 @@ struct kf_map {
  * @m:		the map
  * @key:	its key, not 0
  *
- * Return: the entry, aligned to nothing, valid until the map is changed; or
- *	   NULL.
+ * Return: the entry, unaligned, valid until the map is changed; or NULL.
  */
 void *kf_map_find(const struct kf_map *m, uint64_t key);
 
 /**
- * kf_map_add() - look an entry up, and make it where there is none
- * @m:		the map; all zero at first, but for its entry_size
+ * kf_map_add() - find an entry, or add it
+ * @m:		the map; initially all zero except entry_size
  * @key:	its key, not 0
  *
- * Return: the entry as kf_map_find() gives it, all zero but for the key if it
- *	   is new; NULL when out of memory.
+ * Return: the entry, as from kf_map_find(); a new entry is zero except its key;
+ *	   NULL when out of memory.
  */
 void *kf_map_add(struct kf_map *m, uint64_t key);
 
 /**
  * kf_map_remove() - remove an entry
  * @m:		the map
- * @key:	its key, not 0; where there is none nothing is done
+ * @key:	its key, not 0; a missing key is ignored
  */
 void kf_map_remove(struct kf_map *m, uint64_t key);
 
 /**
- * kf_map_each() - see every entry, in no order
+ * kf_map_each() - call a function for every entry, in no order
  * @m:		the map; it must not change meanwhile
  * @see:	called with each
  * @arg:	for @see

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A table of names for each file; the file that was not asked about for longest
- * goes first.
+ * A table of names for each file; the least recently used file is dropped
+ * first.
  */
 #include "config.h"
 
@@ -53,7 +53,7 @@ static struct kf_cached_file *find(struct kf_name_cache *c,
 	return NULL;
 }
 
-/* With @from 0 a place that is not in use comes before all others. */
+/* With @from 0 an unused entry is chosen first. */
 static struct kf_cached_file *oldest(struct kf_name_cache *c, uint64_t from)
 {
 	struct kf_cached_file *found = NULL;
@@ -67,7 +67,7 @@ static struct kf_cached_file *oldest(struct kf_name_cache *c, uint64_t from)
 	return found;
 }
 
-/* Where a name is, or would be put; there is an empty place. */
+/* The index of a name, or of the empty place for it. */
 static struct kf_cached_name *place(const struct kf_cached_file *f,
 				    uint64_t offset)
 {
@@ -151,7 +151,7 @@ void kf_name_cache_put(struct kf_name_cache *c, const struct kf_file_key *key,
 		f->used = ++c->uses;
 	}
 	add(c, f, offset, text);
-	/* the last to go is the one that fills it by itself */
+	/* a single file may fill the cache: it is dropped last */
 	while (c->bytes > KF_NAME_CACHE_BYTES)
 		forget(c, oldest(c, 1));
 	pthread_mutex_unlock(&c->lock);

@@ -33,7 +33,7 @@ static bool hides(int error)
 	return error == EACCES || error == EPERM;
 }
 
-/* The inode of a process' mount namespace; 0: gone, or not to be seen. */
+/* The inode of a process' mount namespace; 0: ended, or not readable. */
 static uint64_t mount_ns(const struct look *l, const char *pid)
 {
 	char name[32];
@@ -47,8 +47,8 @@ static uint64_t mount_ns(const struct look *l, const char *pid)
 }
 
 /*
- * Whether a line of maps is a stats file's: shared, of a file that is there,
- * with a name COMM.PID.RANDOM. What it is in truth is seen when it is read.
+ * Whether a line of maps looks like a stats file's: a shared mapping of an
+ * existing file named COMM.PID.RANDOM. Reading the file decides.
  * Return: its path within the line, or NULL.
  */
 static char *stats_path(char *line)
@@ -67,7 +67,7 @@ static char *stats_path(char *line)
 	return end < dot && end > base + 1 && end[-1] == '.' ? path : NULL;
 }
 
-/* A directory as the process would open it, links and all. */
+/* Opens a directory below the process' root, following links. */
 static int open_below(const struct look *l, const char *pid, const char *path)
 {
 	struct open_how how = {

@@ -19,11 +19,11 @@
 
 #define MAX_LINKS 40
 
-/* How far the way to a directory was gone. */
+/* The state of a path walk. */
 struct way {
-	int fd; /* the directory reached, O_PATH; -1: none */
+	int fd; /* the current directory, O_PATH; -1: none */
 	unsigned int links;
-	bool elsewhere; /* below a link of procfs */
+	bool elsewhere; /* the walk went through a link of procfs */
 };
 
 static int walk(struct way *w, const char *path);
@@ -52,9 +52,9 @@ static bool is_ours(const struct stat *st)
 }
 
 /*
- * Whether a link is root's or the caller's. For root the owner does not say it
- * alone: where hard links are not protected, anyone can give root's link a name
- * in a directory that anyone can write.
+ * Whether a link is root's or the caller's. For root the owner of the link is
+ * not enough: without protected hard links, anyone can link root's link into a
+ * world-writable directory.
  */
 static bool is_trusted(const struct way *w, const struct stat *link)
 {
@@ -84,7 +84,7 @@ static int read_link(struct way *w, int link, char text[PATH_MAX])
 	return text[0] == '/' ? start(w, text) : 0;
 }
 
-/* Nobody makes links in procfs, and their text is not where they lead. */
+/* Users cannot make links in procfs, and their text is not their target. */
 static int follow_proc(struct way *w, const char *name)
 {
 	int fd = openat(w->fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -149,7 +149,7 @@ static int walk(struct way *w, const char *path)
 	return rc;
 }
 
-/* The user whose directory it is, by its name; false: anyone's. */
+/* The user in the name of a directory; false: no user in it. */
 static bool user_of(const char *path, uint32_t *user)
 {
 	static const char *const patterns[] = {"/tmp/konfiscator-stats-%u%n",
@@ -289,9 +289,8 @@ bool kf_place_refused(int error)
 }
 
 /*
- * Who can write the directory may put another file under the name between the
- * look and the unlink, but no other than one whose name there he could delete
- * himself: he moved it there.
+ * A user who can write the directory may replace the file between fstatat and
+ * unlinkat, but only by a file whose name that user could delete anyway.
  */
 int kf_place_delete(int dirfd, const char *name, uint64_t dev, uint64_t ino)
 {

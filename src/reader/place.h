@@ -3,13 +3,12 @@
  * The directories of stats files. Users own them, and root reads them and
  * deletes files in them.
  *
- * Promises: a directory is opened once, name by name, and what is done in it
- * is done by its descriptor, so nobody can put another one in its place
- * meanwhile. A symbolic link on the way is followed only if it is root's or the
- * caller's; root follows none in a directory that others can write.
- * /tmp/konfiscator-stats-UID and /run/user/UID/konfiscator are opened only
- * where they belong to that user, root or the caller. A file is deleted only if
- * it is the one that was read.
+ * Promises: a directory is opened once, name by name, and used by its
+ * descriptor, so nobody can replace it meanwhile. A symbolic link in the path
+ * is followed only if it is root's or the caller's; root follows none in a
+ * directory that others can write. /tmp/konfiscator-stats-UID and
+ * /run/user/UID/konfiscator are opened only if they belong to that user, root
+ * or the caller. A file is deleted only if it is the one that was read.
  */
 #ifndef KF_READER_PLACE_H
 #define KF_READER_PLACE_H
@@ -20,12 +19,12 @@
 
 /* An open directory of stats files. */
 struct kf_place {
-	char *name; /* its path, or as outside.h makes it */
+	char *name; /* its path, or the name that outside.h gives it */
 	int fd;
 	uint64_t dev;
 	uint64_t ino;
 	uint32_t owner; /* user id */
-	bool outside;	/* of another mount namespace: @name is no path here */
+	bool outside;	/* @name is not a path in our mount namespace / */
 };
 
 struct kf_places {
@@ -37,12 +36,12 @@ struct kf_places {
  * kf_place_open() - open a directory of stats files
  * @path:	the directory
  *
- * A link of procfs that stands for a directory (/proc/PID/root) is followed
- * too; below it no other link is, as its text is meant for another root.
+ * A magic link of procfs to a directory (/proc/PID/root) is followed too. Below
+ * it no link is followed, as its text is relative to another root.
  *
- * Return: a descriptor to read it by; -1 with errno: ELOOP where a link that
- *	   others may have made is on the way, EPERM where the directory
- *	   belongs to another user, else as open().
+ * Return: a descriptor to read it by; -1 with errno: ELOOP for a link that
+ *	   others may have made, EPERM for a directory of another user, else as
+ *	   open().
  */
 int kf_place_open(const char *path);
 
@@ -73,7 +72,7 @@ int kf_place_to_write(const char *path, char **name);
  * kf_place_refused() - whether a directory was not opened for safety
  * @error:	errno of kf_place_open()
  *
- * Return: true where it is there, but somebody else made it or the way to it.
+ * Return: true if the directory, or a link to it, is another user's.
  */
 bool kf_place_refused(int error);
 
@@ -84,20 +83,20 @@ bool kf_place_refused(int error);
  * @dev:	device of the file that was read
  * @ino:	its inode
  *
- * Return: 0, also where there is no such name any more; -1 with errno: ESTALE
- *	   where the name is another file now, else as unlink().
+ * Return: 0, also if the name is gone; -1 with errno: ESTALE if the name is
+ *	   another file now, else as unlink().
  */
 int kf_place_delete(int dirfd, const char *name, uint64_t dev, uint64_t ino);
 
 /**
  * kf_places_add() - add an open directory to a list
  * @places:	the list
- * @fd:		the directory; the list's own if it is added
+ * @fd:		the directory; owned by the list if it is added
  * @name:	its name, copied
- * @outside:	whether it is of another mount namespace
+ * @outside:	whether it is in another mount namespace
  *
  * Context: one thread a list; allocates.
- * Return: 1; 0 where the list has that directory already; -1 with errno.
+ * Return: 1; 0 if the list has that directory already; -1 with errno.
  */
 int kf_places_add(struct kf_places *places, int fd, const char *name,
 		  bool outside);

@@ -22,7 +22,7 @@ static const char *const values[KF_PPROF_NR_VALUES][2] = {
 	[KF_PPROF_INUSE_SPACE] = {"inuse_space", "bytes"},
 };
 
-/* By a string's hash, an address, or the string of a name plus 1. */
+/* Keys: a string's hash, an address, or a name's string index plus 1. */
 struct known {
 	uint64_t key;
 	uint64_t id;
@@ -36,7 +36,7 @@ struct kf_pprof {
 	bool failed; /* out of memory */
 };
 
-/* Room for one more; all that is here is freed by protobuf-c. */
+/* Makes room for one more element; protobuf-c frees the array. */
 static bool grow(struct kf_pprof *w, void *list, size_t nr, size_t size)
 {
 	void **at = list, *more;
@@ -69,7 +69,7 @@ static void *make(struct kf_pprof *w,
 	return m;
 }
 
-/* The id that stands at @key; 0 where there is none. */
+/* The id of @key; 0 if there is none. */
 static uint64_t look_up(const struct kf_map *map, uint64_t key)
 {
 	const char *entry = kf_map_find(map, key);
@@ -100,7 +100,7 @@ static uint64_t hash(const char *text)
 	return h ? h : 1;
 }
 
-/* The index of a string; that of "", which is the first, is never looked up */
+/* The index of a string. "", the first string, is never looked up */
 static int64_t string(struct kf_pprof *w, const char *raw)
 {
 	char text[4096], *copy;
@@ -109,7 +109,7 @@ static int64_t string(struct kf_pprof *w, const char *raw)
 	if (!raw[0])
 		return 0;
 	kf_escape(text, sizeof(text), raw);
-	/* the key moves on where two strings have the same hash */
+	/* strings with the same hash use the next key */
 	for (key = hash(text); (index = look_up(&w->strings, key));
 	     key = key + 1 ? key + 1 : 1) {
 		if (!strcmp(w->p.string[index], text))
@@ -282,7 +282,7 @@ static Kf__Pprof__ValueType *value_type(struct kf_pprof *w, const char *type,
 	return v;
 }
 
-/* Index 0 is for what is not there. */
+/* Index 0 means "none". */
 static void fill_head(struct kf_pprof *w)
 {
 	Kf__Pprof__ValueType *type;
@@ -320,7 +320,7 @@ struct kf_pprof *kf_pprof_begin(uint64_t real_ns, uint64_t duration_ns)
 	return w;
 }
 
-/* zlib's compressor with gzip's head and foot. */
+/* zlib's compressor, in gzip format. */
 static char *zip(uint8_t *bytes, size_t size, size_t *zipped)
 {
 	z_stream z = {.next_in = bytes, .avail_in = (uInt)size};

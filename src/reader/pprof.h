@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Writes profiles in the format of pprof: messages by protobuf-c, packed by
- * zlib. The four values of a sample are those of Go's heap profiles, so that
- * its tools choose as they are used to.
+ * zlib. The four values of a sample are those of Go's heap profiles, as its
+ * tools expect.
  *
- * Names may be any bytes; they come out escaped. What runs out of memory fails
- * as a whole, at the end.
+ * Names may be any bytes; they are escaped. When memory runs out,
+ * kf_pprof_end() fails.
  */
 #ifndef KF_READER_PPROF_H
 #define KF_READER_PPROF_H
@@ -22,7 +22,7 @@ enum kf_pprof_value {
 
 struct kf_pprof;
 
-/* What code is of. */
+/* A mapping of a file. */
 struct kf_pprof_mapping {
 	uint64_t begin;
 	uint64_t end;
@@ -30,28 +30,28 @@ struct kf_pprof_mapping {
 	const char *path;
 	const uint8_t *build_id;
 	size_t build_id_size;
-	bool named; /* names that can be found are in the profile */
+	bool named; /* its function names are in the profile */
 };
 
-/* What a stack has counted, as in struct kf_stats_stack. */
+/* The counts of a stack, as in struct kf_stats_stack. */
 struct kf_pprof_count {
 	uint64_t allocated;
 	uint64_t freed;
-	uint64_t allocated_blocks; /* in parts */
+	uint64_t allocated_blocks; /* an estimate, with fractions */
 	uint64_t freed_blocks;
 };
 
 /* A call at an address; of inlined ones the inmost comes first. */
 struct kf_pprof_line {
 	const char *function;
-	const char *file; /* of the source, or NULL */
+	const char *file; /* source file, or NULL */
 	unsigned int line;
 };
 
 /**
  * kf_pprof_begin() - begin a profile
- * @real_ns:	CLOCK_REALTIME of what it shows
- * @duration_ns:	what it spans, or 0
+ * @real_ns:	CLOCK_REALTIME of the profile
+ * @duration_ns:	its duration, or 0
  *
  * Context: one thread for a profile; allocates.
  * Return: the profile, or NULL when out of memory.
@@ -59,7 +59,7 @@ struct kf_pprof_line {
 struct kf_pprof *kf_pprof_begin(uint64_t real_ns, uint64_t duration_ns);
 
 /**
- * kf_pprof_process() - go on with another process, whose addresses are others
+ * kf_pprof_process() - begin the next process, with its own addresses
  * @p:		the profile
  *
  * Context: as kf_pprof_begin().
@@ -69,10 +69,10 @@ void kf_pprof_process(struct kf_pprof *p);
 /**
  * kf_pprof_mapping() - add mapped code
  * @p:		the profile
- * @m:		what it is
+ * @m:		the mapping
  *
  * Context: as kf_pprof_begin().
- * Return: its id: the first is 1, and each has one more.
+ * Return: its id, counted from 1.
  */
 uint64_t kf_pprof_mapping(struct kf_pprof *p, const struct kf_pprof_mapping *m);
 
@@ -82,7 +82,7 @@ uint64_t kf_pprof_mapping(struct kf_pprof *p, const struct kf_pprof_mapping *m);
  * @address:	a return address in the process
  *
  * Context: as kf_pprof_begin().
- * Return: its id, or 0 where it is new.
+ * Return: its id, or 0 if the address is new.
  */
 uint64_t kf_pprof_known(const struct kf_pprof *p, uint64_t address);
 
@@ -92,7 +92,7 @@ uint64_t kf_pprof_known(const struct kf_pprof *p, uint64_t address);
  * @address:	a return address in the process
  * @mapping:	the id of its mapping, or 0
  * @line:	the calls there
- * @nr:		how many; 0 where they have no name
+ * @nr:		their number; 0 without names
  *
  * Context: as kf_pprof_begin().
  * Return: its id.
@@ -106,7 +106,7 @@ uint64_t kf_pprof_location(struct kf_pprof *p, uint64_t address,
  * @p:		the profile
  * @location:	ids, the inmost call first
  * @nr:		how many
- * @c:		what it has counted
+ * @c:		its counts
  *
  * Context: as kf_pprof_begin().
  */
@@ -114,10 +114,10 @@ void kf_pprof_sample(struct kf_pprof *p, const uint64_t *location, size_t nr,
 		     const struct kf_pprof_count *c);
 
 /**
- * kf_pprof_label() - say something of the last sample
+ * kf_pprof_label() - add a label to the last sample
  * @p:		the profile
  * @key:	what
- * @str:	a text, or NULL: then @num is meant
+ * @str:	a text; NULL: @num is the value
  * @num:	a number
  *
  * Context: as kf_pprof_begin().
@@ -126,7 +126,7 @@ void kf_pprof_label(struct kf_pprof *p, const char *key, const char *str,
 		    int64_t num);
 
 /**
- * kf_pprof_comment() - say something of the profile, for people
+ * kf_pprof_comment() - add a comment to the profile
  * @p:		the profile
  * @text:	what
  *

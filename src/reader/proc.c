@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What procfs tells of a process: see proc.h.
+ * Facts about a process from procfs: see proc.h.
  */
 #include "config.h"
 
@@ -114,7 +114,7 @@ bool kf_proc_comm(const char *procfs, int pid, char comm[KF_PROC_COMM])
 
 	if (len <= 0)
 		return false;
-	/* a newline ends it, but it may hold others */
+	/* the file ends in a newline, but the name may have newlines too */
 	if (buf[len - 1] == '\n')
 		buf[len - 1] = '\0';
 	memcpy(comm, buf, sizeof(buf));
@@ -130,7 +130,7 @@ void kf_container_in(const char *text, char id[KF_CONTAINER_ID])
 		run = isxdigit((unsigned char)*p) ? run + 1 : 0;
 		if (run != ID_DIGITS)
 			continue;
-		/* a part of a path ends here, perhaps as a scope's name */
+		/* the end of a path component, or of a scope's name */
 		if (!p[1] || strchr("/\n.:", p[1])) {
 			memcpy(id, p + 1 - ID_DIGITS, ID_DIGITS);
 			id[ID_DIGITS] = '\0';

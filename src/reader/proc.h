@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What procfs tells of a process. All of it may be gone at the next look, and
- * the name of a process is whatever the process says: raw bytes, to be cleaned
- * by others.
+ * Facts about a process from procfs. A process may end at any time, and its
+ * name is untrusted: raw bytes, which callers have to escape.
  */
 #ifndef KF_READER_PROC_H
 #define KF_READER_PROC_H
@@ -13,7 +12,7 @@
 
 #define KF_PROC_COMM 64
 
-/* Of a container's id, 64 digits; so many are enough to tell it by. */
+/* The number of digits of a container's id that are used, of 64. */
 #define KF_CONTAINER_ID 65
 #define KF_CONTAINER_SHORT 13
 
@@ -22,7 +21,7 @@
  * @dirfd:	directory @name is relative to
  * @name:	the file
  * @buf:	out: its text, "" on error; ends with a null byte
- * @size:	bytes of @buf; what does not fit is left out
+ * @size:	bytes of @buf; a longer text is cut
  *
  * Return: bytes read, or -1.
  */
@@ -46,7 +45,7 @@ ssize_t kf_proc_text(const char *procfs, int pid, const char *name, char *buf,
  * @procfd:	procfs' mount point
  * @pid:	the process
  * @name:	"stat", "statm" and such
- * @buf:	out: as kf_proc_read(); what is beyond @size may be cut off
+ * @buf:	out: as kf_proc_read(); a longer text may be cut
  * @size:	bytes of @buf
  *
  * Return: bytes read, or -1.
@@ -55,10 +54,10 @@ ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
 		     size_t size);
 
 /**
- * kf_proc_read_once() - a file of procfs that is no more than a line
+ * kf_proc_read_once() - read a file of procfs that has a single line
  * @dirfd:	directory the name is relative to
  * @name:	the file
- * @buf:	out: what one read() gives, and a NUL; "" where nothing is
+ * @buf:	out: the result of one read() and a NUL; "" if empty
  * @size:	room in @buf, more than 1
  *
  * Return: bytes in @buf, or -1.
@@ -66,7 +65,7 @@ ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
 ssize_t kf_proc_read_once(int dirfd, const char *name, char *buf, size_t size);
 
 /**
- * kf_proc_open() - a process' directory, to open files in it
+ * kf_proc_open() - open the directory of a process
  * @procfd:	procfs, open
  * @pid:	the process
  *
@@ -75,38 +74,38 @@ ssize_t kf_proc_read_once(int dirfd, const char *name, char *buf, size_t size);
 int kf_proc_open(int procfd, int pid);
 
 /**
- * kf_proc_comm() - what a process is called now
+ * kf_proc_comm() - the current name of a process
  * @procfs:	procfs' mount point
  * @pid:	the process
- * @comm:	out: its name, raw; unchanged where it is not to be seen
+ * @comm:	out: its name, raw; unchanged if it cannot be read
  *
  * Return: whether there is such a process.
  */
 bool kf_proc_comm(const char *procfs, int pid, char comm[KF_PROC_COMM]);
 
-/* What the kernel counts of a process, in bytes. */
+/* The memory of a process by the kernel, in bytes. */
 struct kf_proc_memory {
-	uint64_t all; /* addresses */
+	uint64_t all; /* mapped address space */
 	uint64_t resident;
-	uint64_t shared; /* resident, and of files or shared memory */
+	uint64_t shared; /* resident pages of files and shared memory */
 };
 
 /**
- * kf_proc_memory() - how much memory a process has
+ * kf_proc_memory() - the memory of a process
  * @procfs:	procfs' mount point
  * @pid:	the process, or 0
- * @m:		out: all 0 where it is not to be seen
+ * @m:		out: all 0 if it cannot be read
  */
 void kf_proc_memory(const char *procfs, int pid, struct kf_proc_memory *m);
 
 /**
- * kf_container_in() - the id of the container that a cgroup is of
+ * kf_container_in() - the container id in the path of a cgroup
  * @text:	paths of cgroups
  * @id:		out: the id, or "" on the host
  *
- * Known are the paths of docker, containerd, cri-o, podman, kubernetes: any
- * part of a cgroup path that ends in 64 hexadecimal digits, with or without a
- * prefix and ".scope". The last one is the innermost.
+ * Knows the paths of docker, containerd, cri-o, podman and kubernetes: a
+ * component of a cgroup path that ends in 64 hexadecimal digits, with or
+ * without a prefix and ".scope". The last one, the innermost, is used.
  */
 void kf_container_in(const char *text, char id[KF_CONTAINER_ID]);
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A profile, byte for byte: what a program's table of sampled stacks was at
- * several times. This header is ABI.
+ * The format of a profile: a program's table of sampled stacks at several
+ * times. This header is ABI.
  *
  *	header | record | record | ...
  *
  * A record begins with its kind and its size, a multiple of 8 bytes, and is
- * never changed: what a later one says of the same thing holds from there on.
- * Things are named before a snapshot counts them. What was found at one time is
- * appended at once, so a file that ends in the middle of a record is whole up
- * to that record. Records of a kind that a reader does not know are skipped.
- * All integers are in the machine's order, and a file that is not of that order
- * fails the magic.
+ * never changed: a later record of the same thing replaces it from there on.
+ * Things are described before a snapshot counts them. A file that ends in the
+ * middle of a record is valid up to that record. Readers skip records of
+ * unknown kinds. Integers have the machine's byte order; the magic number tells
+ * a file of another order.
  */
 #ifndef KF_READER_PROFILE_LAYOUT_H
 #define KF_READER_PROFILE_LAYOUT_H
@@ -32,7 +31,7 @@ enum kf_profile_kind {
 	KF_PROFILE_THREAD = 3,
 	KF_PROFILE_STACK = 4,
 	KF_PROFILE_SNAPSHOT = 5,
-	KF_PROFILE_END = 6, /* a head alone: the recorder stopped by itself */
+	KF_PROFILE_END = 6, /* only the head: the recorder stopped regularly */
 };
 
 struct kf_profile_header {
@@ -41,22 +40,22 @@ struct kf_profile_header {
 	uint16_t minor;
 	uint32_t header_size;
 	uint64_t real_ns;     /* CLOCK_REALTIME at the begin */
-	uint64_t interval_ns; /* between two looks; 0: there is one */
+	uint64_t interval_ns; /* between two snapshots; 0: there is only one */
 	uint64_t reserved[2];
 	struct kf_stats_identity identity;
 };
 
 struct kf_profile_record {
 	uint32_t kind; /* enum kf_profile_kind */
-	uint32_t size; /* bytes, with this */
+	uint32_t size; /* bytes, this head included */
 };
 
-/* Code of a file that is mapped; its path follows and ends in NUL. */
+/* Mapped code of a file; its path follows and ends in NUL. */
 struct kf_profile_module {
 	struct kf_profile_record record;
-	uint64_t begin; /* of the executable mapping */
+	uint64_t begin; /* begin of the executable mapping */
 	uint64_t end;
-	uint64_t offset;	/* in the file, of @begin */
+	uint64_t offset;	/* offset of @begin in the file */
 	uint64_t base;		/* where the file's first mapping begins */
 	uint32_t build_id_size; /* 0: not known */
 	uint32_t reserved;
@@ -83,7 +82,7 @@ struct kf_profile_thread {
 /* A stack; @nr_frames return addresses of 8 bytes follow, inmost first. */
 struct kf_profile_stack {
 	struct kf_profile_record record;
-	uint32_t entry; /* in the table */
+	uint32_t entry; /* index in the table */
 	uint32_t nr_frames;
 	uint32_t tag;	/* entry of a tag, 0 none */
 	uint32_t flags; /* enum kf_stack_flags */
@@ -91,7 +90,7 @@ struct kf_profile_stack {
 	uint32_t reserved;
 };
 
-/* What a stack counted until then; see struct kf_stats_stack. */
+/* The counts of a stack at that time; see struct kf_stats_stack. */
 struct kf_profile_count {
 	uint32_t entry;
 	uint32_t reserved;
@@ -108,8 +107,8 @@ struct kf_profile_count {
 };
 
 /*
- * One look at the process; @nr counts follow, of the stacks that changed since
- * the snapshot before.
+ * A snapshot of the process; @nr counts follow, of the stacks that changed
+ * since the snapshot before.
  */
 struct kf_profile_snapshot {
 	struct kf_profile_record record;
@@ -120,7 +119,7 @@ struct kf_profile_snapshot {
 	uint64_t free;
 	uint64_t metadata;
 	uint64_t held;
-	uint64_t resident; /* bytes of the whole process, 0 not known */
+	uint64_t resident; /* bytes of the whole process; 0: unknown */
 	uint64_t live_blocks;
 	uint64_t nr;
 };

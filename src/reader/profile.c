@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A profile in memory: its records are checked one by one, and those of each
- * kind are listed. A record that does not hold ends the reading: what follows
- * cannot be found.
+ * A profile in memory: its records are checked one by one and listed by kind.
+ * Reading ends at an invalid record, as the begin of the next one is not known
+ * then.
  */
 #include "reader/profile.h"
 
@@ -188,7 +188,7 @@ enum kf_read_result kf_profile_take(char *bytes, size_t size,
 	return result;
 }
 
-/* Where what a file has ends: behind that it may be as long as it likes. */
+/* The end of the file's data, after which there may be a hole. */
 static uint64_t end_of_data(int fd)
 {
 	uint64_t begin = 0, end = 0;
@@ -198,7 +198,7 @@ static uint64_t end_of_data(int fd)
 	return end;
 }
 
-/* Into zeroes. */
+/* Reads data and leaves holes zero. */
 static bool read_data(int fd, char *bytes, uint64_t size)
 {
 	uint64_t begin = 0, end;
@@ -284,7 +284,10 @@ void kf_profile_tag_path(const struct kf_profile *p, uint32_t entry,
 	const struct kf_profile_tag *t = tag_of(p, entry);
 	size_t at = KF_PROFILE_TAG_PATH - 1;
 
-	/* from its end; each step goes up, so a loop of parents ends too */
+	/*
+	 * filled from the end; the steps are limited, as parents may form a
+	 * loop
+	 */
 	path[at] = '\0';
 	for (int up = 0; t && t->parent && up < KF_PROFILE_TAG_PATH; up++) {
 		size_t len = strlen(t->name);

@@ -2,8 +2,8 @@
 /*
  * Reads a profile (profile-layout.h) into memory, whole.
  *
- * Promises: every length is checked; no bytes in the file can do harm. A file
- * that was not ended is read as far as it is whole.
+ * Promises: every length is checked; no contents of the file can do harm. An
+ * incomplete file is read up to its last complete record.
  */
 #ifndef KF_READER_PROFILE_H
 #define KF_READER_PROFILE_H
@@ -14,11 +14,11 @@
 
 #define KF_PROFILE_TAG_PATH 256
 
-/* All pointers lead into @bytes. */
+/* All pointers point into @bytes. */
 struct kf_profile {
 	struct kf_profile_header head; /* strings always end in NUL */
-	bool ended;		       /* by itself */
-	bool cut;		       /* its last record is not whole */
+	bool ended;		       /* the recorder stopped regularly */
+	bool cut;		       /* its last record is incomplete */
 	size_t nr_modules;
 	const struct kf_profile_module **modules;
 	size_t nr_tags;
@@ -32,7 +32,7 @@ struct kf_profile {
 
 	/* Private. */
 	char *bytes;
-	struct kf_map by_entry; /* the place of a stack, plus 1 */
+	struct kf_map by_entry; /* index of a stack by its entry, plus 1 */
 };
 
 /**
@@ -40,7 +40,7 @@ struct kf_profile {
  * @path:	its file; anything but a regular file is KF_READ_FOREIGN
  * @p:		out: the profile; release it whatever the result
  *
- * Return: how it went; with KF_READ_ERROR errno tells.
+ * Return: the result; with KF_READ_ERROR see errno.
  */
 enum kf_read_result kf_profile_read(const char *path, struct kf_profile *p);
 
@@ -50,7 +50,7 @@ enum kf_read_result kf_profile_read(const char *path, struct kf_profile *p);
  * @size:	how many
  * @p:		out: the profile; release it whatever the result
  *
- * Return: how it went; with KF_READ_ERROR errno tells.
+ * Return: the result; with KF_READ_ERROR see errno.
  */
 enum kf_read_result kf_profile_take(char *bytes, size_t size,
 				    struct kf_profile *p);

@@ -2,10 +2,10 @@
 /*
  * Finds and reads stats files, for the command line and the exporter.
  *
- * Promises: pread only, never mmap; every length is checked against the
- * file's real size before it is used; a file is never written. The reader
- * prints what the file describes, so a file of an older or newer library is
- * read as well. It leaves to its callers how figures are shown.
+ * Promises: pread only, never mmap; every length is checked against the file's
+ * real size before it is used; a file is never written. The reader prints what
+ * the file describes, so a file of an older or newer library is read as well.
+ * Callers decide how figures are shown.
  */
 #ifndef KF_READER_READER_H
 #define KF_READER_READER_H
@@ -18,30 +18,30 @@
 
 enum kf_read_result {
 	KF_READ_OK,
-	KF_READ_NOT_READY,    /* being made: try again later */
+	KF_READ_NOT_READY,    /* the file is being made: try again later */
 	KF_READ_FOREIGN,      /* not a stats file at all */
 	KF_READ_INCOMPATIBLE, /* a stats file of another major version */
-	KF_READ_DAMAGED,      /* a length in it does not hold */
-	KF_READ_ERROR,	      /* errno tells */
-	KF_READ_LATE,	      /* there was no time for it */
-	/* good files that are not believed */
-	KF_READ_CONFLICT,   /* its owner is no user of the process it names */
-	KF_READ_IMPOSSIBLE, /* counts what no process can: see figures.h */
+	KF_READ_DAMAGED,      /* a length in it is wrong */
+	KF_READ_ERROR,	      /* see errno */
+	KF_READ_LATE,	      /* the search ended before the file was read */
+	/* valid files that are not believed */
+	KF_READ_CONFLICT, /* its owner is not a user of the process it names */
+	KF_READ_IMPOSSIBLE, /* its counters are impossible: see figures.h */
 	KF_NR_READ_RESULTS
 };
 
-/* Whether the process that wrote a file is still that process. */
+/* The state of the process that wrote a file. */
 enum kf_life {
 	KF_LIFE_ALIVE,
-	KF_LIFE_DEAD,	 /* gone, or its pid is another process now */
+	KF_LIFE_DEAD,	 /* ended, or its pid belongs to another process */
 	KF_LIFE_EXECED,	 /* the process runs another program now */
-	KF_LIFE_UNKNOWN, /* of another pid namespace or host */
+	KF_LIFE_UNKNOWN, /* in another pid namespace or on another host */
 };
 
 /* One described counter with its value, summed over the slots. */
 struct kf_counter {
 	char name[33];
-	char metric[41]; /* less "konfiscator_"; "" feeds a derived one */
+	char metric[41]; /* without "konfiscator_"; "": no metric of its own */
 	char labels[41];
 	char help[137];
 	uint8_t scope; /* enum kf_stats_scope */
@@ -55,7 +55,7 @@ struct kf_class_count {
 	uint64_t mallocs;
 	uint64_t frees;
 	int64_t inherited;
-	uint64_t carved; /* blocks of its slabs, with those that are free */
+	uint64_t carved; /* blocks of its slabs, free ones included */
 	uint64_t slabs;
 };
 
@@ -70,7 +70,7 @@ struct kf_thread_count {
 };
 
 /*
- * What follows from the counters. live + rounding + cached + free + metadata
+ * Figures derived from the counters. live + rounding + cached + free + metadata
  * = held; mallocs - frees + inherited = live_blocks.
  */
 struct kf_totals {
@@ -80,8 +80,8 @@ struct kf_totals {
 	uint64_t live_blocks;
 	uint64_t allocated; /* usable bytes, ever */
 	uint64_t freed;
-	uint64_t live;	   /* bytes the program asked for and has */
-	uint64_t rounding; /* what its blocks have beyond that */
+	uint64_t live;	   /* bytes the program asked for and has not freed */
+	uint64_t rounding; /* bytes of its blocks beyond that */
 	uint64_t cached;   /* free blocks inside slabs */
 	uint64_t free;	   /* free pages */
 	uint64_t metadata;
@@ -98,11 +98,11 @@ enum kf_stat {
 	KF_NR_STATS
 };
 
-/* An event of the black box; see src/stats/box.def. */
+/* An event of the rings; see src/stats/box.def. */
 struct kf_event {
 	uint64_t time_ns; /* of CLOCK_MONOTONIC */
 	uint32_t kind;	  /* enum kf_box_kind, or of a later version */
-	int32_t tid;	  /* whose; 0: not known */
+	int32_t tid;	  /* thread; 0: unknown */
 	char thread[17];  /* its name, or "" */
 	uint64_t address;
 	uint64_t bytes;
@@ -110,9 +110,9 @@ struct kf_event {
 
 struct kf_snapshot {
 	enum kf_read_result result;
-	int error; /* errno where result is KF_READ_ERROR */
+	int error; /* errno if result is KF_READ_ERROR */
 	uint64_t file_size;
-	uint64_t dev; /* of the file that was read */
+	uint64_t dev; /* device of the file that was read */
 	uint64_t ino;
 	uint32_t owner; /* user id */
 	uint32_t major;
@@ -121,16 +121,17 @@ struct kf_snapshot {
 	struct kf_stats_ending ending; /* likewise; all 0 in old files */
 	unsigned int nr_counters;
 	struct kf_counter *counters;
-	bool lent; /* @counters, @classes and @threads are the reader's */
-	uint64_t described; /* equal: the same counters; 0: not known */
+	bool lent; /* the reader owns @counters, @classes and @threads */
+	uint64_t described; /* equal for the same counters; 0: unknown / */
 	unsigned int nr_classes;
 	struct kf_class_count *classes;
-	bool knows_slabs; /* of each class; files of minor versions 0, 1 no */
+	bool knows_slabs; /* the file has slabs of each class, which minor
+			     versions 0 and 1 do not */
 	unsigned int nr_threads; /* slots in use or idle */
 	struct kf_thread_count *threads;
 	struct kf_totals totals;
-	/* Only where asked for; an entry that is not whole reads as free. */
-	uint32_t nr_tags; /* entry 0 is none */
+	/* Only if requested; an incomplete entry reads as free. */
+	uint32_t nr_tags; /* entry 0 is unused */
 	struct kf_stats_tag *tags;
 	uint32_t nr_stacks;
 	struct kf_stats_stack *stacks;
@@ -140,7 +141,7 @@ struct kf_snapshot {
 	struct kf_event *events;
 };
 
-/* Tables that few readers want, or-ed. */
+/* Optional tables, or-ed. */
 enum kf_tables {
 	KF_TABLE_TAGS = 1,
 	KF_TABLE_STACKS = 2, /* and modules */
@@ -148,15 +149,15 @@ enum kf_tables {
 };
 
 /**
- * kf_class_blocks() - the blocks of a class that live
+ * kf_class_blocks() - the live blocks of a class
  * @c:		the class
  *
- * Return: how many; 0 where frees were seen before their mallocs.
+ * Return: their number; 0 if frees were read before their mallocs.
  */
 uint64_t kf_class_blocks(const struct kf_class_count *c);
 
 /**
- * kf_tag_bound() - keep a tag's figures where sums of them do not go round
+ * kf_tag_bound() - limit a tag's figures so that their sums do not overflow
  * @t:		the tag
  */
 void kf_tag_bound(struct kf_stats_tag *t);
@@ -179,10 +180,10 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
  * @tables:	enum kf_tables, or-ed
  * @s:		out: as there
  *
- * Of a tag, name ends in NUL, parent and root are entries of the table, and
- * a parent has less depth; of a stack, nr_frames fits; of a module, its build
- * id fits and its path ends in NUL. Figures of a process that runs are of
- * slightly different moments.
+ * Checked: the name of a tag ends in NUL, its parent and root are entries of
+ * the table, and the parent has less depth; nr_frames of a stack fits; the
+ * build id of a module fits, and its path ends in NUL. Figures of a running
+ * process are from slightly different times.
  *
  * Return: the same as @s->result.
  */
@@ -206,7 +207,7 @@ void kf_snapshot_release(struct kf_snapshot *s);
 uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name);
 
 /**
- * kf_snapshot_stat() - a counter of stats.def, quickly
+ * kf_snapshot_stat() - a counter of stats.def, without a search by name
  * @s:		the snapshot
  * @stat:	which
  *
@@ -227,16 +228,16 @@ const char *kf_read_result_name(enum kf_read_result result);
 struct kf_file {
 	char *dir;
 	char *name;   /* within @dir */
-	int dirfd;    /* of @dir, as long as it is open */
-	bool outside; /* of another mount namespace: @dir is no path here */
-	bool regular; /* as the directory says; false: not known */
-	bool again;   /* left to the search's next turn */
+	int dirfd;    /* descriptor of @dir, while it is open */
+	bool outside; /* @dir is not a path in our mount namespace / */
+	bool regular; /* by the directory entry; false: unknown / */
+	bool again;   /* left to the next turn of the search */
 	enum kf_life life;
-	bool firm;	   /* alive, and its owner may be believed about it */
-	int32_t pid;	   /* as procfs shows it; 0: not alive or unknown */
-	char comm[16];	   /* what it is called now, raw; "": not looked */
-	uint64_t resident; /* bytes in memory, where asked for */
-	uint64_t shared;   /* ... of these, of files or shared */
+	bool firm;	   /* alive, and the owner's claim is believed */
+	int32_t pid;	   /* pid in procfs; 0: not alive or unknown */
+	char comm[16];	   /* its current name, raw; "": not read */
+	uint64_t resident; /* resident bytes, if requested */
+	uint64_t shared;   /* ... the part in files and shared memory */
 	struct kf_kept_file *kept; /* of the search */
 	struct kf_snapshot snap;
 };
@@ -250,32 +251,36 @@ struct kf_files {
 struct kf_kept;
 struct kf_kept_file;
 
-/* How long a search may take that is told no end, seconds. */
+/* Default duration of a search, seconds. */
 #define KF_SEARCH_S 10
 
-/* Where to look, and where /proc is. NULL members take the defaults. */
+/* Options of a search. NULL members take the defaults. */
 struct kf_find {
 	const char *const
-		*dirs;	    /* NULL-terminated; NULL: the library's order */
+		*dirs;	    /* ends with NULL; NULL: the default directories */
 	const char *procfs; /* NULL: "/proc" */
-	const char *part; /* not NULL: only files that have it in their name */
-	/* not NULL: look into other mount namespaces, too (see outside.h) */
-	unsigned int *hidden; /* out: processes that are not to be seen */
-	/* look also where these processes have their files, wherever that is */
+	const char
+		*part; /* not NULL: only files with this text in their name */
+	/* not NULL: search other mount namespaces too (see outside.h) */
+	unsigned int *hidden; /* out: number of processes that cannot be read */
+	/* also find the files of these processes, in any directory */
 	const int32_t *pids;
 	unsigned int nr_pids;
-	unsigned int tables;  /* enum kf_tables, or-ed: read these, too */
-	bool memory;	      /* ask the kernel what it has in memory, too */
-	struct kf_kept *kept; /* NULL: nothing; else for one search at a time */
-	uint64_t until_ns;    /* of CLOCK_MONOTONIC; 0: KF_SEARCH_S from now */
+	unsigned int
+		tables; /* enum kf_tables, or-ed: optional tables to read */
+	bool memory;	/* read the resident memory from procfs too */
+	struct kf_kept
+		*kept; /* NULL: no cache; else used by one search at a time */
+	uint64_t until_ns; /* deadline of CLOCK_MONOTONIC; 0: KF_SEARCH_S from
+			      now */
 	/*
-	 * for kf_files_visit(), not NULL: called as its visit is, before a file
-	 * is read; true: it is not read, and not visited
+	 * for kf_files_visit(), not NULL: called like its visit, before a file
+	 * is read; true: skip the file
 	 */
 	bool (*skip)(void *ctx, const struct kf_file *file);
 	/*
-	 * for kf_files_visit(), not NULL: out: the directories stay open until
-	 * kf_places_close(), also where the search fails
+	 * for kf_files_visit(), not NULL: out: the directories, which stay open
+	 * until kf_places_close(), even if the search fails
 	 */
 	struct kf_places *places;
 };
@@ -283,56 +288,56 @@ struct kf_find {
 /**
  * kf_files_find() - read every stats file of the directories
  * @find:	where to look, or NULL for the defaults
- * @out:	out: the files, those that could not be read included; sorted
- *		by directory, then name
+ * @out:	out: the files, unreadable ones included; sorted by directory,
+ *		then name
  *
- * A directory that is not there is no error. Files that there was no time for
- * are KF_READ_LATE: anybody may have made any number of them. Of several files
- * of one process (it called exec), all but the newest are KF_LIFE_EXECED. The
- * result of a file that names the process of another user than its owner is
- * KF_READ_CONFLICT, and it says nothing of any process.
+ * A missing directory is not an error. Files that were not read before the
+ * deadline are KF_READ_LATE: other users may make any number of files. Of
+ * several files of one process (it called exec), all but the newest are
+ * KF_LIFE_EXECED. A file that names the process of a user who is not its owner
+ * has the result KF_READ_CONFLICT, and counts for no process.
  *
  * Return: 0, or -1 with errno when out of memory.
  */
 int kf_files_find(const struct kf_find *find, struct kf_files *out);
 
 /**
- * kf_kept_new() - begin to keep files open from one search to the next
+ * kf_kept_new() - make a cache that keeps files open between searches
  *
- * For who searches again and again: a stats file, and its process' directory
- * in procfs, stay open, so that only what changes is read. Descriptors are
- * above 1023; where there are no more, files are opened each time.
+ * For repeated searches: a stats file, and its process' directory in procfs,
+ * stay open, so that only changing parts are read. Descriptors are above 1023;
+ * if there are no more, files are opened each time.
  *
  * Return: for struct kf_find; NULL when out of memory.
  */
 struct kf_kept *kf_kept_new(void);
 
 /**
- * kf_kept_free() - close all that is kept
- * @kept:	what kf_kept_new() gave, or NULL
+ * kf_kept_free() - close and free the cache
+ * @kept:	the cache, or NULL
  *
- * Context: while nobody searches with it.
+ * Context: while no search uses it.
  */
 void kf_kept_free(struct kf_kept *kept);
 
-/* What is done with a file; not 0 ends the search. */
+/* Called with a file; a result other than 0 ends the search. */
 typedef int kf_file_visit(void *ctx, const struct kf_file *file);
 
 /**
  * kf_files_visit() - read the stats files one after the other
  * @find:	where to look, or NULL for the defaults
- * @visit:	called for each file, in no order and perhaps by another
- *		thread, one call at a time; the file is its own only for the
- *		call
- * @ctx:	handed on
+ * @visit:	called for each file, in no order and perhaps by another thread,
+ *		one call at a time; the file is valid during the call
+ * @ctx:	passed to @visit
  *
- * As kf_files_find(), but few snapshots at a time are in memory, and threads
- * read many files at once. A file that
- * turns out to be older than another of its process is visited twice: the
- * second time it is KF_LIFE_EXECED, or its result is KF_READ_CONFLICT, and that
- * holds.
+ * As kf_files_find(), but few snapshots are in memory at the same time, and
+ * threads read many files at once. A file that turns out to be older than
+ * another file of its process is visited twice: the second time it is
+ * KF_LIFE_EXECED, or its result is KF_READ_CONFLICT, and the second visit is
+ * final.
  *
- * Return: 0, or -1 when out of memory, or what @visit ended the search with.
+ * Return: 0, or -1 when out of memory, or the result of @visit that ended the
+ *	   search.
  */
 int kf_files_visit(const struct kf_find *find, kf_file_visit *visit, void *ctx);
 
@@ -343,7 +348,7 @@ int kf_files_visit(const struct kf_find *find, kf_file_visit *visit, void *ctx);
 void kf_files_release(struct kf_files *files);
 
 /**
- * kf_default_dirs() - the library's directories, in its order
+ * kf_default_dirs() - the default directories, in the library's order
  *
  * $KONFISCATOR_DIR, /run/konfiscator, $XDG_RUNTIME_DIR/konfiscator and
  * /tmp/konfiscator-stats-UID; for root every /tmp/konfiscator-stats-* and
@@ -355,7 +360,7 @@ void kf_files_release(struct kf_files *files);
 char **kf_default_dirs(void);
 
 /**
- * kf_escape() - make a name harmless for a terminal or a log
+ * kf_escape() - escape a name for a terminal or a log
  * @dst:	out: the name, control bytes and invalid UTF-8 as \xNN
  * @size:	room in @dst, more than 0
  * @src:	the name

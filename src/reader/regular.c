@@ -16,7 +16,7 @@
 
 #define FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-/* Opens what @at, which is closed, was found to be. */
+/* Opens the file of the O_PATH descriptor @at, and closes @at. */
 static int open_found(int at)
 {
 	char self[32];

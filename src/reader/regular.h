@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The one door to files that somebody else named or made.
+ * Opens files that others named or made.
  *
- * Promises that nothing but a regular file is ever opened: no device, to open
- * which may do something, and no FIFO, on which a reader waits. What the path
- * leads to is looked at before, without opening it, and that is what is opened
- * then, whatever the path leads to by that time. And nothing is read of a file
- * where it has nothing.
+ * Promises that only regular files are opened: opening a device may have side
+ * effects, and opening a FIFO may wait. The file is first found with O_PATH and
+ * checked, and then the same file is opened, even if the path was changed
+ * meanwhile. Holes of files are not read.
  */
 #ifndef KF_READER_REGULAR_H
 #define KF_READER_REGULAR_H
@@ -18,8 +17,7 @@
  * kf_regular_open() - open a regular file for reading
  * @path:	the file; links are followed
  *
- * Return: the descriptor; -1 with errno, which is ENOTSUP where there is
- *	   something else.
+ * Return: the descriptor; -1 with errno: ENOTSUP if it is not a regular file.
  */
 int kf_regular_open(const char *path);
 
@@ -33,16 +31,16 @@ int kf_regular_open(const char *path);
 int kf_regular_open_in(const char *root, const char *path);
 
 /**
- * kf_data_find() - find what a file has on its disk
+ * kf_data_find() - find the next data of a file
  * @fd:		the file
- * @begin:	where to look from; out: where the next data begins
- * @end:	out: where it ends
+ * @begin:	start of the search; out: begin of the data
+ * @end:	out: end of the data
  *
- * A file may be as long as its owner likes, with nothing in it. Where the file
- * system does not know holes all of it is data.
+ * A file may be long and have no data. If the file system has no holes, the
+ * whole file is data.
  *
- * Context: any thread; moves the file's offset.
- * Return: whether there is more.
+ * Context: moves the file's offset.
+ * Return: whether there is data.
  */
 bool kf_data_find(int fd, uint64_t *begin, uint64_t *end);
 

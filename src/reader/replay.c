@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What engine tlsf adds to a request, and its least block. */
+/* The header that engine tlsf adds to a request, and its smallest block. */
 #define POOL_HEAD 8
 #define POOL_ALIGN 16
 #define POOL_MIN 32
 
-/* A block that was freed; @address 0: none. */
+/* A freed block; @address 0: none. */
 struct kf_replay_freed {
 	uint64_t address;
 };
@@ -73,7 +73,7 @@ static struct kf_replay_freed *freed_of(const struct kf_replay *r,
 	return &r->freed[hash >> 32 & (KF_REPLAY_NR_FREED - 1)];
 }
 
-/* Of two events at one tick, the one that makes no anomaly comes first. */
+/* Of events with the same tick, one that is not an anomaly comes first. */
 static bool event_fits(const struct kf_history_event *e, void *arg)
 {
 	const struct kf_replay *r = arg;
@@ -102,7 +102,7 @@ int kf_replay_init(struct kf_replay *r, struct kf_history *h,
 	kf_space_init(&r->space);
 	r->flying.entry_size = sizeof(struct flying);
 	r->now.held = h->head.held;
-	/* a peak before the recording is one of the whole time only */
+	/* a peak from before the recording counts only without --from */
 	if (!pick->from)
 		r->peak_held = h->head.peak_held;
 	r->freed = calloc(KF_REPLAY_NR_FREED, sizeof(*r->freed));
@@ -170,7 +170,7 @@ static enum kf_anomaly unknown_free(struct kf_replay *r, uint64_t address)
 	return KF_ANOMALY_NONE;
 }
 
-/* Takes a block out of the live ones; its bytes still count. */
+/* Removes a block from the live ones; its bytes still count. */
 static bool take_block(struct kf_replay *r, uint64_t address,
 		       struct kf_block *block, enum kf_anomaly *anomaly)
 {
@@ -184,7 +184,7 @@ static bool take_block(struct kf_replay *r, uint64_t address,
 	return true;
 }
 
-/* The flag of a block says that its addresses are another's. */
+/* The flag of a block tells that its addresses overlap another block. */
 static int put_block(struct kf_replay *r, struct kf_block *block,
 		     enum kf_anomaly *anomaly)
 {
@@ -235,7 +235,7 @@ static int acquire(struct kf_replay *r, struct kf_step *step)
 	return 0;
 }
 
-/* A realloc whose end was lost: the block is gone, that is all. */
+/* The end of a realloc was lost: the block counts as freed. */
 static void drop_pending(struct kf_replay *r, uint32_t stream)
 {
 	struct kf_replay_pending *p = &r->pending[stream];
@@ -303,7 +303,7 @@ static int play_realloc_end(struct kf_replay *r, struct kf_step *step)
 		step->stolen = p.stolen;
 		kf_map_remove(&r->flying, p.address);
 	}
-	/* the old block stays where it is */
+	/* the realloc failed: the old block stays */
 	if (p.in_use && p.known && failed && e->size)
 		return put_block(r, &p.block, &step->anomaly);
 	if (p.in_use && p.known) {
@@ -363,7 +363,7 @@ static void count(struct kf_replay *r, struct kf_step *step)
 int kf_replay_step(struct kf_replay *r, const struct kf_history_event *e,
 		   struct kf_step *step)
 {
-	/* the level that the time of interest begins with is its first peak */
+	/* the level at the begin of the counted time is its first peak */
 	if (!r->counting && e->time >= r->pick.from) {
 		r->counting = true;
 		note_peaks(r, e->time);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Plays a recording again: which blocks are live after each event, how many
- * bytes they are, and what cannot have happened in a heap that is in order.
+ * Replays a recording: the live blocks and bytes after each event, and events
+ * that an intact heap cannot have.
  *
- * Of a realloc the old block is gone when it begins and counts until it ends;
- * the two events become one call at its end. Memory is for the live blocks
- * (see blocks.h) and the last frees, to tell a double one.
+ * The two events of a realloc become one call at its end: the old block is
+ * freed at the begin, but counts until the end. Memory is needed for the live
+ * blocks (see blocks.h) and the latest frees, to find double frees.
  */
 #ifndef KF_READER_REPLAY_H
 #define KF_READER_REPLAY_H
@@ -18,16 +18,16 @@
 
 enum kf_anomaly {
 	KF_ANOMALY_NONE,
-	KF_ANOMALY_FREE_UNKNOWN, /* freed, and was never given */
-	KF_ANOMALY_DOUBLE_FREE,	 /* freed, and was freed already */
-	KF_ANOMALY_DOUBLE_ALLOC, /* given, and is live */
-	KF_ANOMALY_OVERLAP,	 /* given, and part of it is live */
+	KF_ANOMALY_FREE_UNKNOWN, /* freed, but never allocated */
+	KF_ANOMALY_DOUBLE_FREE,	 /* freed twice */
+	KF_ANOMALY_DOUBLE_ALLOC, /* allocated, but live */
+	KF_ANOMALY_OVERLAP,	 /* allocated, but overlaps a live block */
 	KF_NR_ANOMALIES
 };
 
-/* Which calls count; blocks by the call that made them. */
+/* The calls that count; a block counts if the call that allocated it does. */
 struct kf_replay_pick {
-	uint64_t from; /* ns; what is before is played, not counted */
+	uint64_t from; /* ns; earlier events are replayed, but not counted */
 	uint64_t min_size;
 	uint64_t max_size;
 	unsigned int kinds; /* bit of enum kf_record_kind; 0: all */
@@ -35,7 +35,7 @@ struct kf_replay_pick {
 	void *thread_arg;
 };
 
-/* Levels, all of them of picked blocks but @held. */
+/* Levels of the selected blocks; @held is of the whole heap. */
 struct kf_replay_level {
 	uint64_t bytes;
 	uint64_t blocks;
@@ -44,20 +44,21 @@ struct kf_replay_level {
 	uint64_t by_kind[KF_RECORD_NR_KINDS]; /* bytes */
 };
 
-/* What one event did. */
+/* The effect of an event. */
 struct kf_step {
 	const struct kf_history_event *event;
-	bool call;   /* a call has ended, or held has changed if not */
+	bool call;   /* a call has ended; false: only @held changed */
 	bool picked; /* the call counts */
-	bool made;   /* @block is new, and picked */
-	bool gone;   /* @old is gone, and was picked */
+	bool made;   /* @block is new, and selected */
+	bool gone;   /* @old was freed, and was selected */
 	struct kf_block block;
-	struct kf_block old; /* address 0: not known */
+	struct kf_block old; /* address 0: unknown */
 	uint64_t old_address;
 	enum kf_anomaly anomaly;
 	/*
-	 * For what writes a realloc as one event: @block is where the old one
-	 * of a realloc that has not ended was; and the end of that realloc.
+	 * For exports that write a realloc as one event: @block has the address
+	 * of the old block of a realloc that has not ended; and the end of that
+	 * realloc.
 	 */
 	bool steals;
 	bool stolen;
@@ -70,33 +71,33 @@ struct kf_replay {
 	struct kf_replay_pick pick;
 	struct kf_blocks blocks;
 	struct kf_replay_level now;
-	struct kf_replay_level peak; /* when most bytes were live */
+	struct kf_replay_level peak; /* levels at the peak of live bytes */
 	uint64_t peak_time;	     /* ns */
 	uint64_t peak_held;
 	uint64_t peak_held_time;
 	uint64_t peak_pool;
 	uint64_t end_time;		     /* of the last event, ns */
-	uint64_t calls[KF_RECORD_NR_KINDS];  /* picked, that did not fail */
-	uint64_t failed[KF_RECORD_NR_KINDS]; /* picked */
-	uint64_t allocated;		     /* bytes of picked blocks */
+	uint64_t calls[KF_RECORD_NR_KINDS];  /* selected, successful */
+	uint64_t failed[KF_RECORD_NR_KINDS]; /* selected */
+	uint64_t allocated;		     /* bytes of selected blocks */
 	uint64_t anomalies[KF_NR_ANOMALIES];
-	uint64_t from_before; /* frees of what was live at the begin */
+	uint64_t from_before; /* frees of blocks from before the recording */
 
 	/* Private. */
 	const struct kf_history *history;
 	struct kf_space space;
-	struct kf_replay_freed *freed;	   /* by address, the last ones */
+	struct kf_replay_freed *freed;	   /* the latest frees, by address */
 	struct kf_replay_pending *pending; /* reallocs, by stream */
-	struct kf_map flying;		   /* old blocks of these */
-	bool counting;			   /* @pick.from is over */
+	struct kf_map flying;		   /* old blocks of these reallocs */
+	bool counting;			   /* the time @pick.from was reached */
 };
 
 /**
  * kf_replay_init() - begin a replay
  * @r:		the replay
- * @h:		the recording, of which no event has been read; its ties are
- *		the replay's from now on
- * @pick:	what counts
+ * @h:		the recording, of which no event has been read; the replay sets
+ *		its tie-breaking function
+ * @pick:	the calls that count
  *
  * Return: 0, or -1 when out of memory. Release it in any case.
  */
@@ -107,9 +108,9 @@ int kf_replay_init(struct kf_replay *r, struct kf_history *h,
  * kf_replay_step() - play an event
  * @r:		the replay
  * @e:		the event
- * @step:	out: what it did, if it returns 1
+ * @step:	out: its effect, if 1 is returned
  *
- * Return: 1, or 0 if there is nothing to tell, or -1 when out of memory.
+ * Return: 1, or 0 if the event has no effect, or -1 when out of memory.
  */
 int kf_replay_step(struct kf_replay *r, const struct kf_history_event *e,
 		   struct kf_step *step);
@@ -124,11 +125,11 @@ int kf_replay_step(struct kf_replay *r, const struct kf_history_event *e,
 bool kf_replay_picks(const struct kf_replay *r, const struct kf_block *block);
 
 /**
- * kf_replay_pool_bytes() - what TLSF takes for a block
+ * kf_replay_pool_bytes() - the bytes of a TLSF pool that a block needs
  * @size:	bytes asked for
  * @align_log2:	logarithm of its alignment
  *
- * Return: bytes, heads and rounding included.
+ * Return: bytes, header and rounding included.
  */
 uint64_t kf_replay_pool_bytes(uint64_t size, unsigned int align_log2);
 

@@ -2,10 +2,10 @@
 /*
  * One stats file from disk into memory.
  *
- * Promises that nothing in the file is believed: each offset, size and number
- * is checked against the size that fstat gives before it is used, every string
- * is forced to end, and numbers that make no sense are "damaged". What the
- * figures mean together is left to totals.c.
+ * Promises that nothing in the file is trusted: each offset, size and number is
+ * checked against the size from fstat before it is used, every string is
+ * terminated, and impossible numbers are "damaged". totals.c derives figures
+ * from the counters.
  */
 #include "reader/internal.h"
 #include "reader/kept.h"
@@ -17,11 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_ENTRIES 4096 /* of any table but the slots */
+#define MAX_ENTRIES \
+	4096 /* largest number of entries of a table, except slots */
 #define MAX_ENTRY_SIZE (1u << 16)
 
-/* The header of minor versions that have no modules, no more slots, no ledger.
- */
+/* The header of minor versions without modules, more slots and ledger. */
 #define HEADER_MIN offsetof(struct kf_stats_header, modules)
 #define MINOR_MODULES 3
 #define HEADER_3 offsetof(struct kf_stats_header, more)
@@ -29,7 +29,7 @@
 #define HEADER_4 offsetof(struct kf_stats_header, ending)
 #define MINOR_ENDING 5
 
-/* What a class has in files of all versions. */
+/* The part of a class that files of all versions have. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
 
 bool kf_read_at(int fd, void *buf, size_t len, uint64_t offset)
@@ -62,7 +62,7 @@ static bool read_piece(const struct kf_source *src, void *buf, size_t len,
 }
 
 /*
- * Where nothing comes, the parts are tried one by one, and their errors told.
+ * If nothing was read ahead, the parts are read one by one, with their errors.
  */
 static void read_at_once(struct kf_source *src, struct kf_room *room,
 			 uint64_t begin, size_t len)
@@ -85,7 +85,7 @@ static enum kf_read_result failed(struct kf_snapshot *s)
 	return KF_READ_ERROR;
 }
 
-/* Opening a FIFO or a device could wait or do harm: look before. */
+/* Opening a FIFO may wait, and opening a device may do harm: check first. */
 static enum kf_read_result open_regular(int dirfd, const char *name,
 					bool regular, struct kf_snapshot *s,
 					int *fd)
@@ -121,7 +121,7 @@ static bool section_holds(const struct kf_source *src,
 
 	if (sec->nr < nr_min || sec->nr > nr_max)
 		return false;
-	/* also where there is none: room is made for one */
+	/* checked even if @nr is 0: memory for one entry is allocated */
 	if (sec->entry_size > MAX_ENTRY_SIZE)
 		return false;
 	if (!sec->nr)
@@ -133,7 +133,10 @@ static bool section_holds(const struct kf_source *src,
 	return sec->offset <= src->size && bytes <= src->size - sec->offset;
 }
 
-/* One that is not @more: it lies where no reader needs much memory for it. */
+/*
+ * A section other than @more: it must be near the begin of the file, so that
+ * readers need little memory.
+ */
 static bool rest_holds(const struct kf_source *src,
 		       const struct kf_stats_section *sec, size_t entry_min,
 		       uint32_t nr_min, uint32_t nr_max)
@@ -193,8 +196,8 @@ static bool header_holds(const struct kf_source *src)
 }
 
 /*
- * The file grows before its header says so: a header that names more than there
- * was before it was read, and also more than there is now, is damaged.
+ * The file grows before its header does. A header that does not fit the size
+ * from before it was read is checked against the size now.
  */
 static enum kf_read_result check_header(struct kf_source *src,
 					struct kf_snapshot *s)
@@ -324,7 +327,7 @@ static enum kf_read_result read_anew(int dirfd, const char *name,
 	return s->result;
 }
 
-/* From the first to the last of what changes. */
+/* The range of the changing parts. */
 static void read_what_changes(struct kf_source *src, struct kf_room *room)
 {
 	const struct kf_stats_header *h = &src->h;
@@ -336,7 +339,7 @@ static void read_what_changes(struct kf_source *src, struct kf_room *room)
 	read_at_once(src, room, begin, KF_MIN(end - begin, KF_PIECE_SIZE));
 }
 
-/* A file that is still open; false: it is to be read anew. */
+/* Reads a file that is open from the last search; false: read it anew. */
 static bool read_kept(const struct kf_read_how *how,
 		      struct kf_desc_cache *cache, struct kf_snapshot *s)
 {
@@ -431,7 +434,7 @@ uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat)
 	};
 	const char *name = names[stat];
 
-	/* our own files have it in its place */
+	/* files of this version have the counters in the order of stats.def */
 	if ((unsigned int)stat < s->nr_counters &&
 	    !strcmp(s->counters[stat].name, name))
 		return s->counters[stat].value;

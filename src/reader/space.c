@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A range is taken apart into whole units of the highest floor that has some,
- * and at either end what is left, which is taken apart a floor below. A bit of
- * a node is "full" when all of its unit is covered by one range, and "part"
- * when the node of that unit on the floor below has bits.
+ * A range is split into whole units of the highest possible level, and the
+ * rests at both ends, which are split on the level below. A bit of a node is
+ * "full" if one range covers its whole unit, and "part" if the node of that
+ * unit on the level below has bits.
  */
 #include "reader/space.h"
 
@@ -12,16 +12,16 @@
 #define NODE_SHIFT 9
 #define GRAIN_SHIFT 3
 
-/* On the lowest floor nodes have no part. */
+/* Nodes of the lowest level have no "part" bits. */
 struct node {
-	uint64_t key; /* its number and 1 */
+	uint64_t key; /* its number plus 1 */
 	uint64_t full[NODE_WORDS];
 	uint64_t part[NODE_WORDS];
 };
 
 enum op { CHECK, COVER, UNCOVER };
 
-/* Grains of 8 bytes, @end not included, all in one node of the floor. */
+/* Grains of 8 bytes, without @end, all in one node of the level. */
 struct range {
 	uint64_t begin;
 	uint64_t end;
@@ -88,7 +88,7 @@ static bool node_is_empty(int floor, const struct node *n)
 
 static int node_walk(struct kf_space *s, enum op op, int floor, struct range r);
 
-/* What is less than a unit: it belongs to the node below. */
+/* A range smaller than a unit, covered by the node below. */
 static int part_walk(struct kf_space *s, enum op op, int floor, struct node *n,
 		     struct range r)
 {
@@ -161,7 +161,7 @@ static int node_walk(struct kf_space *s, enum op op, int floor, struct range r)
 	return rc;
 }
 
-/* Node by node of the highest floor. */
+/* Goes through the nodes of the highest level. */
 static int walk(struct kf_space *s, enum op op, uint64_t address, uint64_t size)
 {
 	const int top = KF_SPACE_FLOORS - 1;
@@ -185,8 +185,8 @@ static int walk(struct kf_space *s, enum op op, uint64_t address, uint64_t size)
 }
 
 /*
- * Most blocks are within one node of the lowest floor, and there are others in
- * it: then all above is as it has to be. Returns NULL where it is not so.
+ * Fast path: most blocks are within one node of the lowest level that exists
+ * already, so that the levels above need no change. Returns NULL otherwise.
  */
 static struct node *near_node(const struct kf_space *s, uint64_t address,
 			      uint64_t size, unsigned int *first,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which addresses live blocks cover, to find two that overlap.
+ * The addresses that live blocks cover, to find blocks that overlap.
  *
- * In the shape of a page table: nodes of 512 bits, each bit 8 bytes, 4 KiB,
- * 2 MiB or 1 GiB by the floor, so that a large block costs no more bits than a
- * small one. A page of small blocks costs a node of 72 bytes.
+ * A tree like a page table: nodes of 512 bits, each for 8 bytes, 4 KiB, 2 MiB
+ * or 1 GiB by the level, so that a large block needs no more bits than a small
+ * one. A page of small blocks costs a node of 72 bytes.
  */
 #ifndef KF_READER_SPACE_H
 #define KF_READER_SPACE_H
@@ -19,7 +19,7 @@ struct kf_space {
 };
 
 /**
- * kf_space_init() - begin with nothing covered
+ * kf_space_init() - make an empty space
  * @s:		the space
  */
 void kf_space_init(struct kf_space *s);
@@ -30,13 +30,13 @@ void kf_space_init(struct kf_space *s);
  * @address:	the first, rounded down to 8
  * @size:	bytes, up to KF_SPACE_MAX_SIZE; rounded up to 8, 0 is 8
  *
- * Return: 0 if all were free, 1 if some were covered already, and then
- *	   nothing is changed; -1 when out of memory.
+ * Return: 0 if all were free; 1 if some were covered, with nothing changed; -1
+ *	   when out of memory.
  */
 int kf_space_cover(struct kf_space *s, uint64_t address, uint64_t size);
 
 /**
- * kf_space_uncover() - the opposite of a kf_space_cover() that returned 0
+ * kf_space_uncover() - undo a kf_space_cover() that returned 0
  * @s:		the space
  * @address:	as there
  * @size:	as there

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls of debug information. Inlined ones are the DW_TAG_inlined_subroutine
- * entries around an address, from the innermost out to the function that has
- * the code; each gives the place of its call to the one outside it.
+ * Inlined calls from debug information: the DW_TAG_inlined_subroutine entries
+ * around an address, from the innermost to the function that has the code. Each
+ * entry has the source line of its call in the entry around it.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ static bool is_call(Dwarf_Die *die)
 	       tag == DW_TAG_entry_point;
 }
 
-/* Where @die was inlined: the place in the function outside of it. */
+/* The source line at which @die was inlined, in the function around it. */
 static void call_place(Dwarf_Die *cu, Dwarf_Die *die, struct kf_raw_call *raw)
 {
 	Dwarf_Attribute attr;
@@ -47,8 +47,8 @@ static void call_place(Dwarf_Die *cu, Dwarf_Die *die, struct kf_raw_call *raw)
 }
 
 /*
- * The scopes around an address end with the abstract function where there is
- * an inlined one; those around the inmost one's own entry are the real ones.
+ * With an inlined function, the scopes of the address end with the abstract
+ * function; the scopes of the innermost entry itself end with the real one.
  */
 static int real_scopes(Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die **scopes)
 {
@@ -64,8 +64,8 @@ static int real_scopes(Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die **scopes)
 }
 
 /*
- * libdw looks a unit up in .debug_aranges alone, which clang does not write:
- * the ranges of each unit say it too.
+ * libdw finds units by .debug_aranges only, which clang does not write, so the
+ * ranges of each unit are searched too.
  */
 static Dwarf_Die *unit_of(Dwfl_Module *mod, Dwarf_Addr pc, Dwarf_Addr *bias)
 {
@@ -80,7 +80,7 @@ static Dwarf_Die *unit_of(Dwfl_Module *mod, Dwarf_Addr pc, Dwarf_Addr *bias)
 	return NULL;
 }
 
-/* Where a call is in the source. */
+/* The source line of a call. */
 static void place(Dwarf_Die *cu, Dwarf_Addr addr, struct kf_raw_call *raw)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(cu, addr);
@@ -91,7 +91,7 @@ static void place(Dwarf_Die *cu, Dwarf_Addr addr, struct kf_raw_call *raw)
 	dwarf_lineno(line, &raw->line);
 }
 
-/* Fills in the calls from the inmost on; returns how many there are. */
+/* Fills in the calls, the innermost first; returns their number. */
 static size_t inlined(Dwarf_Die *cu, Dwarf_Addr addr, struct kf_raw_call *raw)
 {
 	Dwarf_Die *scopes = NULL;

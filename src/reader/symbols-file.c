@@ -2,13 +2,13 @@
 /*
  * The file of a mapping, read by libdwfl of elfutils.
  *
- * Each mapping has a Dwfl of its own. An address becomes an offset in the file,
- * and by the executable segment there the address that the file was linked for:
- * segments of a file may share a page, so the distance from the file's first
- * mapping does not tell.
+ * Each mapping has a Dwfl of its own. An address is converted to an offset in
+ * the file, and by the executable segment there to a link-time address. The
+ * distance from the file's first mapping would be wrong, as segments may share
+ * a page.
  *
- * Functions come from the symbol table, sorted once; libdwfl itself would look
- * at all of it for each address.
+ * Functions come from the symbol table, sorted once; libdwfl itself would
+ * search all of it for each address.
  */
 #include "config.h"
 
@@ -24,16 +24,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_TABLE (64 * KF_MIB) /* bytes of symbols, or of their names */
-#define MAX_AROUND 16		/* symbols that may lie in a larger one */
-#define SETTLED_S 2		/* as coarse as times of files may be */
+#define MAX_TABLE \
+	(64 * KF_MIB) /* largest symbol table or string table, in bytes */
+#define MAX_AROUND 16 /* most symbols within a larger symbol */
+#define SETTLED_S 2   /* the coarsest resolution of file times */
 #define NS_PER_S 1000000000ull
 
 struct kf_symbol {
 	uint64_t begin;
 	uint64_t end;
 	const char *name;
-	int rank; /* of symbols for one place the least is taken */
+	int rank; /* of symbols at one address the lowest rank is used */
 };
 
 static bool is_table(const GElf_Shdr *h)
@@ -43,9 +44,8 @@ static bool is_table(const GElf_Shdr *h)
 }
 
 /*
- * Whether a file of another user can be given to libdwfl: its tables have a
- * bounded size, and what would have to be unpacked, as .gnu_debugdata, is
- * hidden.
+ * Whether libdwfl may read a file of another user: its tables must have a
+ * bounded size, and compressed data such as .gnu_debugdata is hidden.
  */
 static bool is_moderate(Elf *elf)
 {
@@ -93,12 +93,12 @@ static int find_elf(Dwfl_Module *mod, void **data, const char *name,
 	fd = dwfl_build_id_find_elf(mod, data, name, base, path, elf);
 	if (fd >= 0 || *elf)
 		return fd;
-	/* Its debug information alone has its names, too. */
+	/* A separate debug file has the names of stripped functions. */
 	return dwfl_standard_find_debuginfo(mod, data, name, base, of, NULL, 0,
 					    path);
 }
 
-/* By name alone libdw would take any file. */
+/* libdw accepts any file with the right name, so the build id is checked. */
 static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name,
 			  Dwarf_Addr base, const char *file, const char *link,
 			  GElf_Word crc, char **path)
@@ -131,7 +131,7 @@ static bool read_state(int fd, struct kf_file_key *key)
 	return true;
 }
 
-/* What changes a file twice within a tick of its clock cannot be told. */
+/* A second change within the resolution of the file's time cannot be seen. */
 static bool is_settled(const struct kf_file_key *key)
 {
 	struct timespec now;
@@ -141,9 +141,8 @@ static bool is_settled(const struct kf_file_key *key)
 }
 
 /*
- * Without a build id its time is all that a file can be known by: that of the
- * last change, which also tells of a file that was moved there, and which
- * nobody can set.
+ * Without a build id a file is known by its ctime only, which changes if the
+ * file is moved, and which users cannot set.
  */
 static bool is_of_then(const struct kf_symbol_file *f)
 {
@@ -193,7 +192,7 @@ static void report(struct kf_symbol_file *f)
 		return;
 	dwfl_module_info(f->mod, &data, NULL, NULL, NULL, NULL, NULL, NULL);
 	*data = f;
-	/* libdwfl has the file from here on, and may refuse it */
+	/* libdwfl owns the file from here on, and may refuse it */
 	if (!dwfl_module_getelf(f->mod, &f->bias))
 		f->mod = NULL;
 }
@@ -255,7 +254,7 @@ static int by_begin(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Global before weak before local, then few underscores at the begin. */
+/* The rank: global before weak before local, then by leading underscores. */
 static int rank_of(const GElf_Sym *sym, const char *name)
 {
 	unsigned int bind = GELF_ST_BIND(sym->st_info);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Between the parts of the symbolizer: the file of a mapping (symbols-file.c),
- * the calls that its debug information has at an address (symbols-dwarf.c), and
- * the frames made of both (symbols.c).
+ * The parts of the symbolizer: the file of a mapping (symbols-file.c), the
+ * calls at an address by debug information (symbols-dwarf.c), and the frames
+ * made of both (symbols.c).
  */
 #ifndef KF_READER_SYMBOLS_INTERNAL_H
 #define KF_READER_SYMBOLS_INTERNAL_H
@@ -15,25 +15,25 @@
 
 struct kf_symbol;
 
-/* The file of a mapping. Zero, but for @how, @code and @fd. */
+/* The file of a mapping. Initially zero, except @how, @code and @fd. */
 struct kf_symbol_file {
 	const struct kf_symbols_how *how;
 	const struct kf_code *code;
 	bool opened;
-	bool kept;   /* names found may go into the cache */
+	bool kept;   /* found names may be cached */
 	bool loaded; /* @mod is filled in */
 	bool sorted; /* @symbol is filled in */
-	int fd;	     /* -1: not to be had */
+	int fd;	     /* -1: cannot be opened */
 	Elf *elf;    /* of @fd, @dwfl's; NULL: only a separate debug file */
 	Dwfl *dwfl;
-	Dwfl_Module *mod; /* NULL: nothing can be read */
-	uint64_t bias;	  /* from the addresses in @elf to those of @mod */
+	Dwfl_Module *mod; /* NULL: unreadable */
+	uint64_t bias;	  /* offset from addresses in @elf to those in @mod */
 	struct kf_file_key key;
 	size_t nr;
 	struct kf_symbol *symbol; /* by address */
 };
 
-/* A call as libdw has it: strings live as long as the module. */
+/* A call from libdw: strings live as long as the module. */
 struct kf_raw_call {
 	const char *function; /* NULL: not known */
 	const char *file;     /* NULL: not known */
@@ -44,7 +44,8 @@ struct kf_raw_call {
  * kf_symbol_file_open() - open the file, without looking into it
  * @f:		the file
  *
- * Context: one thread for each struct, guarded.
+ * Context: one thread at a time for each struct, between kf_guard_begin() and
+ *	    kf_guard_end().
  */
 void kf_symbol_file_open(struct kf_symbol_file *f);
 
@@ -57,13 +58,13 @@ void kf_symbol_file_open(struct kf_symbol_file *f);
 void kf_symbol_file_load(struct kf_symbol_file *f);
 
 /**
- * kf_symbol_file_address() - the address by which libdwfl knows one
+ * kf_symbol_file_address() - convert an address to libdwfl's
  * @f:		the file, with @mod
  * @address:	an address in its mapping
  * @pc:		out: the address in @mod
  *
  * Context: as kf_symbol_file_open().
- * Return: false where the file has no code for it.
+ * Return: false if the file has no code there.
  */
 bool kf_symbol_file_address(const struct kf_symbol_file *f, uint64_t address,
 			    uint64_t *pc);
@@ -79,11 +80,11 @@ bool kf_symbol_file_address(const struct kf_symbol_file *f, uint64_t address,
 const char *kf_symbol_file_function(struct kf_symbol_file *f, uint64_t pc);
 
 /**
- * kf_symbol_file_is_same() - whether a file is what it was when opened
+ * kf_symbol_file_is_same() - whether a file is unchanged since it was opened
  * @f:		the file
  *
  * Context: as kf_symbol_file_open().
- * Return: true where nobody wrote to it since.
+ * Return: true if it was not written to.
  */
 bool kf_symbol_file_is_same(const struct kf_symbol_file *f);
 
@@ -102,7 +103,8 @@ void kf_symbol_file_close(struct kf_symbol_file *f);
  * @raw:	out: the calls, the innermost first; zero before
  *
  * Context: as kf_symbol_file_open(); reads the module's debug information.
- * Return: how many; 0 where there is none, though @raw[0] may have a place.
+ * Return: their number; 0 if there are none, but @raw[0] may have a source
+ *	   line.
  */
 size_t kf_dwarf_calls(Dwfl_Module *mod, uint64_t pc,
 		      struct kf_raw_call raw[KF_MAX_INLINED]);

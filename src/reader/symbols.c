@@ -18,8 +18,8 @@
 #include <time.h>
 
 #define NS_PER_S 1000000000ull
-#define MAX_NAME 4096 /* bytes; the rest is cut off */
-/* Longer names stay as they are: the demangler's stack grows with them. */
+#define MAX_NAME 4096 /* longest name, in bytes */
+/* Longer names are not demangled: the demangler's stack grows with them. */
 #define MAX_MANGLED 1024
 
 struct found {
@@ -31,9 +31,10 @@ struct found {
 struct kf_symbols {
 	struct kf_symbols_how how;
 	struct kf_codes codes;
-	struct kf_symbol_file *files; /* of each of @codes */
+	struct kf_symbol_file *files; /* an element for each of @codes */
 	struct kf_map found;	      /* by address */
-	uint64_t end_ns; /* of the budget, by CLOCK_MONOTONIC; 0: none */
+	uint64_t
+		end_ns; /* end of the budget, of CLOCK_MONOTONIC; 0: no limit */
 };
 
 static uint64_t clock_ns(void)
@@ -49,13 +50,13 @@ static bool is_late(const struct kf_symbols *s)
 	return s->end_ns && clock_ns() > s->end_ns;
 }
 
-/* Fills in the calls, of which there is at least one. */
+/* Fills in the calls; there is at least one. */
 static size_t look_up(struct kf_symbol_file *f, uint64_t pc,
 		      struct kf_raw_call *raw)
 {
 	size_t nr = f->how->debug ? kf_dwarf_calls(f->mod, pc, raw) : 0;
 
-	/* the linker knows the outermost function; it may have no entry */
+	/* the symbol table has the outermost function; DWARF may not */
 	if (!nr || !raw[nr - 1].function)
 		raw[nr ? nr - 1 : 0].function = kf_symbol_file_function(f, pc);
 	return nr ? nr : 1;
@@ -75,7 +76,7 @@ static char *pretty(const char *name)
 	return plain;
 }
 
-/* Takes @function, "" where it is known to have no name. */
+/* Takes ownership of @function; "": known to have no name. */
 static void put_name(struct kf_frame *frame, char *function)
 {
 	frame->named = function[0];
@@ -85,7 +86,7 @@ static void put_name(struct kf_frame *frame, char *function)
 		free(function);
 }
 
-/* The name that a function without one has in its place. */
+/* LIBRARY+0xN, for a function without a name. */
 static bool put_place(struct kf_frame *frame)
 {
 	const struct kf_code *code = frame->code;
@@ -138,7 +139,7 @@ static bool add_raw(struct found *to, struct kf_symbol_file *f,
 	return to->frames;
 }
 
-/* Unless the file is another by now than when it was opened. */
+/* Caches names, unless the file has changed since it was opened. */
 static void keep(struct kf_symbol_file *f, uint64_t offset,
 		 const struct kf_frame *frame)
 {
@@ -148,7 +149,7 @@ static void keep(struct kf_symbol_file *f, uint64_t offset,
 				  frame->named ? frame->function : "");
 }
 
-/* False where the cache does not know it. */
+/* Returns false if the name is not cached. */
 static bool find_in_cache(const struct kf_symbol_file *f, uint64_t offset,
 			  uint64_t address, struct found *to)
 {
@@ -162,7 +163,7 @@ static bool find_in_cache(const struct kf_symbol_file *f, uint64_t offset,
 	return to->frames;
 }
 
-/* False when out of memory. */
+/* Returns false when out of memory. */
 static bool find_in_file(struct kf_symbols *s, struct kf_symbol_file *f,
 			 uint64_t address, struct found *to)
 {

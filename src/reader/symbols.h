@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The symbolizer: from addresses in a process, which runs or has ended, to
- * functions, source lines and inlined calls. The command line and the exporter
- * have no other.
+ * The symbolizer of the command line and the exporter: from addresses in a
+ * process, which may have ended, to functions, source lines and inlined calls.
  *
  * Promises:
  *
@@ -36,36 +35,38 @@
 #include "reader/code.h"
 #include "reader/name_cache.h"
 
-/* How to look for names. Zero is a profile of a program that has ended. */
+/*
+ * Options of the symbolizer. Zero is right for a profile of an ended program.
+ */
 struct kf_symbols_how {
-	const char *procfs;	     /* procfs' mount point; needed with @pid */
-	int pid;		     /* the process there, 0: it has ended */
-	bool debug;		     /* files, lines and inlined calls, too */
-	uint64_t budget_ns;	     /* of work, 0: no limit */
-	uint64_t recorded_ns;	     /* since the epoch, 0: not known */
-	struct kf_name_cache *cache; /* NULL: none; not for @debug */
+	const char *procfs; /* procfs' mount point; needed with @pid */
+	int pid;	    /* the process there, 0: it has ended */
+	bool debug; /* also find source files, lines and inlined calls */
+	uint64_t budget_ns;	     /* time limit, 0: none */
+	uint64_t recorded_ns;	     /* since the epoch, 0: unknown */
+	struct kf_name_cache *cache; /* NULL: none; not with @debug */
 };
 
 /* One call at an address. Strings are raw and live as long as the symbols. */
 struct kf_frame {
 	uint64_t address;	    /* the return address */
 	const char *function;	    /* demangled; LIBRARY+0xN without a name */
-	const char *file;	    /* of the source; NULL: not known */
-	unsigned int line;	    /* 0: not known */
+	const char *file;	    /* source file; NULL: unknown */
+	unsigned int line;	    /* 0: unknown */
 	const char *library;	    /* the last part of @code's path, or "?" */
-	const struct kf_code *code; /* NULL: in no file */
-	bool inlined;		    /* into the next of the address' frames */
-	bool named;		    /* @function is a name */
+	const struct kf_code *code; /* NULL: not in a file */
+	bool inlined; /* inlined into the next frame of the address */
+	bool named;   /* @function is a name, not LIBRARY+0xN */
 };
 
 struct kf_symbols;
 
 /**
  * kf_symbols_open() - begin to look up addresses
- * @codes:	the code; the symbols' own from now on, empty afterwards
- * @how:	how; its strings and its cache outlive the symbols
+ * @codes:	the code; the symbols take its contents and leave it empty
+ * @how:	the options; its strings and its cache outlive the symbols
  *
- * Context: one thread for each struct; allocates.
+ * Context: one thread at a time for each struct.
  * Return: the symbols; NULL when out of memory.
  */
 struct kf_symbols *kf_symbols_open(struct kf_codes *codes,
@@ -77,7 +78,7 @@ struct kf_symbols *kf_symbols_open(struct kf_codes *codes,
  * @address:	the address
  * @nr:		out: how many, at least 1
  *
- * Context: as kf_symbols_open(); the first address in a file has it read.
+ * Context: as kf_symbols_open(); reads a file at its first address.
  * Return: the calls, the innermost first; they live as long as the symbols.
  *	   NULL when out of memory.
  */
@@ -85,7 +86,7 @@ const struct kf_frame *kf_symbols_frames(struct kf_symbols *s, uint64_t address,
 					 size_t *nr);
 
 /**
- * kf_symbols_codes() - the code that addresses are looked up in
+ * kf_symbols_codes() - the code of the symbols
  * @s:		the symbols
  *
  * Context: as kf_symbols_open().

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tables of tags, call stacks and code, as a stats file has them.
+ * The tables of tags, call stacks and code in a stats file.
  *
- * The writer stores into them meanwhile and anybody may have damaged them: an
- * entry that refers to nothing is left out, so that who walks the trees comes
- * to an end. What lies between the tables, a hole in the file, is not read.
+ * The writer may change them meanwhile, and they may be damaged: an entry with
+ * an invalid reference is left out, so that walks of the trees end. Holes
+ * between the tables are not read.
  */
 #include "reader/internal.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a later version's longer entries, what is known of them. */
+/* Longer entries of a later version are cut to the known part. */
 static void *copy_table(const struct kf_source *src,
 			const struct kf_stats_section *sec, size_t entry_size)
 {
@@ -60,7 +60,7 @@ void kf_tag_bound(struct kf_stats_tag *t)
 				    &t->allocated, &t->freed,	    &t->peak,
 				    &t->vm_size,   &t->remote_freed};
 
-	/* the sum of all kinds of calls is bounded, too */
+	/* the sum of all kinds of calls is bounded too */
 	for (size_t i = 0; i < KF_ARRAY_SIZE(blocks); i++)
 		*blocks[i] =
 			KF_MIN(*blocks[i], KF_MOST / KF_ARRAY_SIZE(blocks));
@@ -68,7 +68,7 @@ void kf_tag_bound(struct kf_stats_tag *t)
 		*others[i] = KF_MIN(*others[i], KF_MOST);
 }
 
-/* Depths were checked, so that nobody goes in a circle. */
+/* Depths were checked, so there is no loop of parents. */
 static void settle_tags(struct kf_snapshot *s)
 {
 	if (s->nr_tags)
@@ -140,7 +140,9 @@ bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 		return false;
 	if (!(tables & KF_TABLE_STACKS))
 		return true;
-	/* the stacks first, so that their code is there */
+	/*
+	 * read the modules after the stacks, so that the stacks' code is there
+	 */
 	return (!h->stacks.nr || read_stacks(src, &h->stacks, s)) &&
 	       (!h->modules.nr || read_modules(src, &h->modules, s));
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the counters mean together.
+ * The totals of the counters.
  *
  * Promises two equations for every snapshot, also for one taken in the middle
  * of a change: mallocs - frees + inherited = live blocks, and live + rounding +
- * cached + free + metadata = held. Where the figures were read at different
- * moments the difference goes where it does least harm: to the free pages.
+ * cached + free + metadata = held. If the figures were read at different times,
+ * the difference is added to the free pages, where it matters least.
  */
 #include "reader/internal.h"
 
 #include "base/saturate.h"
 
-#define MAX_LEVEL ((uint64_t)1 << 58) /* bytes: no addresses beyond */
+#define MAX_LEVEL ((uint64_t)1 << 58) /* bytes: the largest address */
 
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-/* Levels are summed over slots: one slot's share may be below 0. */
+/* Levels are sums over slots: the share of a slot may be negative. */
 static uint64_t level(const struct kf_snapshot *s, enum kf_stat stat)
 {
 	int64_t v = (int64_t)kf_snapshot_stat(s, stat);
@@ -27,9 +27,9 @@ static uint64_t level(const struct kf_snapshot *s, enum kf_stat stat)
 }
 
 /*
- * A realloc that copied, or that gave a block another class in its place, was
- * counted in both classes, as a malloc and a free; for the program it is one
- * block that went on living.
+ * A realloc that copied, or that changed a block's class in place, was counted
+ * in both classes, as a malloc and a free; for the program one block stayed
+ * live.
  */
 static void forget_moves(const struct kf_snapshot *s, struct kf_totals *t)
 {
@@ -47,7 +47,7 @@ uint64_t kf_class_blocks(const struct kf_class_count *c)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-/* Blocks and usable bytes; returns the live bytes of the size classes. */
+/* Adds blocks and usable bytes; returns the live bytes of the size classes. */
 static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
 {
 	uint64_t small = 0;
@@ -55,7 +55,7 @@ static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
 	for (unsigned int i = 0; i < s->nr_classes; i++) {
 		const struct kf_class_count *c = &s->classes[i];
 
-		/* most are of no use to a process */
+		/* most classes are not used by a process */
 		if (!(c->mallocs | c->frees | (uint64_t)c->inherited))
 			continue;
 		t->mallocs = kf_sum(t->mallocs, c->mallocs);
@@ -66,20 +66,23 @@ static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
 		t->freed = kf_sum(t->freed, kf_times(c->frees, c->bytes));
 		small = kf_sum(small, kf_times(kf_class_blocks(c), c->bytes));
 	}
-	/* of a file that lies, or was read while the process forked */
+	/* the file is false, or was read while the process forked */
 	if ((int64_t)t->inherited_blocks < 0)
 		t->inherited_blocks = 0;
-	/* What a damaged file claims still has to fit a double and back. */
+	/*
+	 * Figures of a damaged file must survive a conversion to double and
+	 * back.
+	 */
 	small = KF_MIN(small, MAX_LEVEL);
 	forget_moves(s, t);
-	/* A free may be seen before its malloc. */
+	/* A free may be read before its malloc. */
 	if ((int64_t)(t->mallocs + t->inherited_blocks - t->frees) < 0)
 		t->frees = t->mallocs + t->inherited_blocks;
 	t->live_blocks = t->mallocs + t->inherited_blocks - t->frees;
 	return small;
 }
 
-/* The small blocks' share beyond what was asked, known from a sample only. */
+/* The rounding of small blocks is an estimate from samples. */
 static uint64_t small_rounding(const struct kf_snapshot *s, uint64_t small)
 {
 	double asked = (double)kf_snapshot_stat(s, KF_STAT_asked_sample);
@@ -113,8 +116,8 @@ static void balance(struct kf_totals *t)
 }
 
 /*
- * The pages' word is the more recent; the slots' count has those of engines
- * that take no pages too.
+ * The figure of the pages is more recent; the slots' figure includes engines
+ * that use no pages.
  */
 static uint64_t large_blocks(const struct kf_snapshot *s, uint64_t kept)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * getopt_long() takes a whole name, or the begin of a single one. A name that
- * it refused although it is one of these was given a value.
+ * getopt_long() accepts a whole name, or a unique prefix. An option of these
+ * that it refused nevertheless was given a value.
  */
 #include "config.h"
 

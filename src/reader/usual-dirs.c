@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where stats files are, if nobody says where: the library's directories, and
- * for root those of all users.
+ * The default directories of stats files: the library's, and for root those of
+ * all users.
  */
 #include "reader/reader.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the patterns of the other users' directories match, for root. */
+/* For root: the matches of the patterns of other users' directories. */
 static void glob_all(glob_t *g)
 {
 	memset(g, 0, sizeof(*g));

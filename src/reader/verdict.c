@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The facts of a verdict, and the rules. A rule that asks for the memory of
- * the process is left out where the process is gone: its file tells of the heap
- * alone.
+ * The facts of a verdict, and the rules. If the process has ended, only its
+ * file with the heap's figures is left, and rules about the memory of the
+ * process are skipped.
  */
 #include "config.h"
 
@@ -49,8 +49,8 @@ uint64_t kf_snapshot_used(const struct kf_snapshot *s)
 }
 
 /*
- * Bytes of slabs of which no live block keeps any: each block keeps one at
- * most. A thread that allocates or frees gives such slabs back.
+ * Bytes of slabs without a live block, at least: each live block keeps at most
+ * one slab. A thread that allocates or frees gives such slabs back.
  */
 static uint64_t waiting_of(const struct kf_snapshot *s)
 {
@@ -68,9 +68,8 @@ static uint64_t waiting_of(const struct kf_snapshot *s)
 }
 
 /*
- * An engine of pools says of free memory only that it is in them: it counts as
- * pages that were not given back, as it is kept for what comes; limit_pools()
- * knows better.
+ * An engine with pools reports only the bytes that are free in them. They count
+ * as dirty pages, kept for later allocations; limit_pools() corrects this.
  */
 static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 {
@@ -92,7 +91,10 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->uncounted = level(s, "lost_slots");
 }
 
-/* Of free memory in pools no more was touched than the process has. */
+/*
+ * The touched part of the free memory in pools is at most the resident memory
+ * of the process.
+ */
 static void limit_pools(struct kf_facts *f, uint64_t anonymous)
 {
 	uint64_t others = f->live + f->rounding + f->half_empty + f->metadata;
@@ -103,8 +105,8 @@ static void limit_pools(struct kf_facts *f, uint64_t anonymous)
 }
 
 /*
- * The heap has no pages of files and none that are shared, and it has no more
- * resident than it may have touched.
+ * Pages of files and shared pages are outside the heap, and the heap has at
+ * most the pages that it may have touched.
  */
 static void take_process(struct kf_facts *f, const struct kf_case *c)
 {
@@ -136,9 +138,9 @@ static struct span span_of(const uint64_t *used, unsigned int from,
 }
 
 /*
- * Who allocates and frees in turn is at times on his way up: so it is the least
- * of each quarter that counts. It does not fall, rises more than once, and at
- * the end the program never comes down to what was the most at the beginning.
+ * The memory of a program that allocates and frees in turn rises at times, so
+ * the lows of the quarters count. In a leak they never fall, they rise more
+ * than once, and the last low is above the first high.
  */
 static void take_rise(struct kf_facts *f, const struct kf_case *c)
 {
@@ -169,7 +171,7 @@ static void take_watch(struct kf_facts *f, const struct kf_case *c)
 		return;
 	f->grown = (int64_t)(c->used[c->nr_used - 1] - c->used[0]);
 	take_rise(f, c);
-	/* in pools all is held from the start */
+	/* the pools of such engines are held from the start */
 	f->record = level(c->snap, "pools") ||
 		    (f->risen > 0 &&
 		     less(f->peak_held, c->before) >=
@@ -185,9 +187,9 @@ static uint64_t now_ms(void)
 }
 
 /*
- * Times are of one clock; a file begins when its process does, or at a fork.
- * How long a process that has gone lived after its last look at the clock,
- * nobody knows.
+ * All times are of one clock; a file begins when its process does, or at a
+ * fork. The time that an ended process lived after it last read the clock is
+ * unknown.
  */
 static void take_life(struct kf_facts *f, const struct kf_case *c)
 {
@@ -218,7 +220,7 @@ static bool grows(const struct kf_facts *f)
 	       used >= f->half_empty + f->dirty;
 }
 
-/* To now, or as far as the file tells: that may be a leak. */
+/* Growth until now, or until the end of the file, may be a leak. */
 static bool grew_until_the_end(const struct kf_facts *f)
 {
 	return !f->watched && f->life_known && f->life >= KF_EXPLAIN_LIFE_MIN &&
@@ -242,12 +244,12 @@ static enum kf_verdict judge_waste(const struct kf_facts *f)
 					      : KF_VERDICT_FRAGMENTATION;
 }
 
-/* The rules: the first that holds decides. */
+/* The rules: the first one that applies decides. */
 static enum kf_verdict judge(const struct kf_facts *f)
 {
 	if (grows(f) && f->record)
 		return KF_VERDICT_LEAK;
-	/* what threads have that nobody sees would count as outside, too */
+	/* memory of threads without counters would count as outside the heap */
 	if (f->resident_known && !f->uncounted && f->outside > f->resident / 2)
 		return KF_VERDICT_NOT_THE_HEAP;
 	if (wastes(f))
@@ -257,7 +259,7 @@ static enum kf_verdict judge(const struct kf_facts *f)
 	return KF_VERDICT_IN_USE;
 }
 
-/* A number of bytes in a sentence. */
+/* A number of bytes as text. */
 struct words {
 	char text[32];
 };
@@ -272,7 +274,7 @@ static struct words words(uint64_t n)
 
 #define BYTES(n) (words(n).text)
 
-/* NULL when out of memory. */
+/* Returns NULL when out of memory. */
 static __attribute__((format(printf, 1, 2))) char *say(const char *fmt, ...)
 {
 	va_list args;
@@ -292,8 +294,8 @@ static double percent(uint64_t part, uint64_t whole)
 
 static char *why_leak(const struct kf_facts *f)
 {
-	return say("what the program has grew by %s in %.1f s, to %s; each "
-		   "quarter had its lows higher, and the heap was never larger "
+	return say("the memory in use grew by %s in %.1f s, to %s; the lows of "
+		   "each quarter were higher, and the heap was never larger "
 		   "before",
 		   BYTES((uint64_t)f->grown), f->seconds,
 		   BYTES(f->live + f->rounding));
@@ -303,9 +305,9 @@ static char *why_growth(const struct kf_facts *f)
 {
 	return say("the heap grew to %s: by its last sixteenth after %.1f s "
 		   "of %s%.1f s%s; %s of the %s that were allocated are live; "
-		   "whether it leaked, or has what it needs, is not known",
+		   "whether this is a leak is not known",
 		   BYTES(f->held), f->growing, f->resident_known ? "" : "the ",
-		   f->life, f->resident_known ? "" : " that its file tells of",
+		   f->life, f->resident_known ? "" : " that its file covers",
 		   BYTES(f->live + f->rounding), BYTES(f->allocated));
 }
 
@@ -314,22 +316,22 @@ static char *why_in_use(const struct kf_facts *f)
 	uint64_t used = f->live + f->rounding;
 
 	if (f->watched && grows(f))
-		return say("what the program has grew by %s in %.1f s, to %s, "
-			   "but its heap was larger before, %s; a longer watch "
-			   "tells whether its lows rise",
+		return say("the memory in use grew by %s in %.1f s, to %s, but "
+			   "the heap was larger before, %s; a longer watch "
+			   "tells whether the lows rise",
 			   BYTES((uint64_t)f->grown), f->seconds, BYTES(used),
 			   BYTES(f->peak_held));
 	if (f->watched)
-		return say("the program has %s of %s, and that changed "
-			   "by %s%s in %.1f s",
+		return say("the program uses %s of %s, a change of %s%s in "
+			   "%.1f s",
 			   BYTES(used), BYTES(whole_of(f)),
 			   f->grown < 0 ? "-" : "+",
 			   BYTES((uint64_t)llabs(f->grown)), f->seconds);
 	if (!f->life_known || f->life < KF_EXPLAIN_LIFE_MIN)
-		return say("the program has %s of %s; whether it grew is "
+		return say("the program uses %s of %s; whether it grew is "
 			   "not known",
 			   BYTES(used), BYTES(whole_of(f)));
-	return say("the program has %s of %s; the heap grew by its last "
+	return say("the program uses %s of %s; the heap grew by its last "
 		   "sixteenth after %.1f s of %.1f s",
 		   BYTES(used), BYTES(whole_of(f)), f->growing, f->life);
 }
@@ -350,19 +352,19 @@ static char *why(const struct kf_facts *f, enum kf_verdict verdict)
 			   percent(f->half_empty, heap));
 	case KF_VERDICT_WAITING:
 		return say("%s of the heap's %s (%.0f%%) are free memory in "
-			   "the heaps of threads that sleep; it goes back when "
-			   "they allocate or free",
+			   "the heaps of threads that sleep; these threads "
+			   "give it back when they allocate or free",
 			   BYTES(f->waiting), BYTES(heap),
 			   percent(f->waiting, heap));
 	case KF_VERDICT_CACHE:
 		return say("%s of the heap's %s (%.0f%%) are free pages "
-			   "kept for what comes; they go back while the "
-			   "program allocates",
+			   "kept for later allocations; they are given back "
+			   "while the program allocates",
 			   BYTES(f->dirty), BYTES(heap),
 			   percent(f->dirty, heap));
 	case KF_VERDICT_NOT_THE_HEAP:
-		return say("%s of the process' %s (%.0f%%) are not the "
-			   "heap's, which has %s",
+		return say("%s of the process' %s (%.0f%%) are outside the "
+			   "heap, which has %s",
 			   BYTES(f->outside), BYTES(f->resident),
 			   percent(f->outside, f->resident), BYTES(heap));
 	default:

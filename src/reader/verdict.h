@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Why a process has the memory that it has: the verdict, and what it rests on.
- * The rules stand in kf_explain_case() and nowhere else; doc/explain.md says
- * them in words, with these thresholds.
+ * Why a process has the memory that it has: the verdict and its facts. The
+ * rules are in kf_explain_case() and nowhere else; doc/explain.md describes
+ * them with these thresholds.
  */
 #ifndef KF_READER_VERDICT_H
 #define KF_READER_VERDICT_H
 
 #include "reader/reader.h"
 
-/* Growth while the process is watched: less than this is no leak. */
+/* Growth while the process is watched: less than this is not a leak. */
 #define KF_EXPLAIN_GROWTH_MIN (64u << 10) /* bytes */
 #define KF_EXPLAIN_GROWTH_PART 256	  /* of the process, one part */
 #define KF_EXPLAIN_QUARTERS 4		  /* of a watch, each with its least */
 #define KF_EXPLAIN_NOISE_PART 8	 /* of the rise, one part, is no step */
 #define KF_EXPLAIN_RECORD_PART 4 /* of the rise, one part, is new */
-/* Free memory in the heap: less than this is no waste. */
+/* Free memory in the heap: less than this does not matter. */
 #define KF_EXPLAIN_WASTE_MIN (256u << 10) /* bytes */
 #define KF_EXPLAIN_WASTE_PART 3		  /* of the heap, one part */
 /* Growth until the end, without a watch. */
@@ -33,46 +33,50 @@ enum kf_verdict {
 	KF_VERDICT_IN_USE,
 };
 
-/* A look at a process, and what is known of the time before it. */
+/* A snapshot of a process, and the figures from before it. */
 struct kf_case {
 	const struct kf_snapshot *snap;
 	const char *procfs; /* procfs' mount point */
-	int pid;	    /* as procfs shows it; 0: it is gone or hidden */
-	double seconds;	    /* that it was watched; 0: this look is all */
-	/* kf_snapshot_used() meanwhile, in turn; where @seconds is not 0 */
+	int pid; /* pid in @procfs; 0: the process has ended or is hidden */
+	double seconds; /* the time of the watch; 0: one snapshot */
+	/*
+	 * the results of kf_snapshot_used() during the watch; if @seconds is
+	 * not 0
+	 */
 	const uint64_t *used;
 	unsigned int nr_used;
 	uint64_t before; /* most bytes held until the watch began */
 };
 
 /*
- * What a verdict rests on, in bytes unless said. live + rounding + half_empty +
+ * The facts of a verdict, in bytes unless noted. live + rounding + half_empty +
  * dirty + unused + metadata = held.
  */
 struct kf_facts {
-	bool resident_known; /* the process is there to be asked */
+	bool resident_known; /* the process is alive and can be read */
 	uint64_t resident;   /* of the process */
-	uint64_t outside;    /* of that what is not the heap's */
-	uint64_t live;	     /* that the program asked for and has */
-	uint64_t rounding;   /* that its blocks have beyond that */
+	uint64_t outside;    /* the part of it outside the heap */
+	uint64_t live; /* bytes that the program asked for and has not freed */
+	uint64_t rounding;   /* bytes of its blocks beyond that */
 	uint64_t half_empty; /* free blocks in slabs */
-	uint64_t waiting;    /* of these what no live block keeps */
+	uint64_t waiting;    /* the part of it in slabs without a live block */
 	uint64_t dirty;	     /* free pages that were not given back yet */
-	uint64_t unused;     /* free, and nothing is behind it */
+	uint64_t unused;     /* free address space without memory */
 	uint64_t metadata;
 	uint64_t held;
 	uint64_t peak_held;
-	uint64_t uncounted; /* threads with no room in the file */
+	uint64_t uncounted; /* threads without counters in the file */
 	bool watched;
 	double seconds;	    /* of the watch */
 	int64_t grown;	    /* live and rounding, in the watch */
-	int64_t risen;	    /* the least of them, in the watch */
-	bool rising;	    /* through all of it */
+	int64_t risen;	    /* change of the lows, in the watch */
+	bool rising;	    /* @grown during the whole watch */
 	bool record;	    /* the heap was never larger before */
 	uint64_t allocated; /* ever */
 	bool life_known;
-	double life;	/* seconds, until now, or until the file tells */
-	double growing; /* of these, until the heap grew by a sixteenth last */
+	double life;	/* seconds, until now or the end of the file */
+	double growing; /* seconds of @life until the heap last grew by a
+			   sixteenth */
 };
 
 struct kf_explained {
@@ -82,7 +86,7 @@ struct kf_explained {
 };
 
 /**
- * kf_snapshot_used() - what a program has of its heap
+ * kf_snapshot_used() - the bytes of a heap in use by the program
  * @s:		the snapshot
  *
  * Return: bytes, live and rounding.
@@ -90,8 +94,8 @@ struct kf_explained {
 uint64_t kf_snapshot_used(const struct kf_snapshot *s);
 
 /**
- * kf_explain_case() - find out why a process has the memory that it has
- * @c:		the look
+ * kf_explain_case() - the verdict on a process
+ * @c:		the snapshot and its history
  * @e:		out: the verdict; kf_explained_release() it
  */
 void kf_explain_case(const struct kf_case *c, struct kf_explained *e);

@@ -31,8 +31,8 @@ large="mapped=$((64 * m)) large=$((64 * m)) large_allocated=$((64 * m))"
 # shellcheck disable=SC2086 # words
 {
 	judged growth $large seen_at=100000 grown_at=75000
-	why "the heap grew to 64.0Mi: by its last sixteenth after 75.0 s of the 100.0 s that its file tells of"
-	why "whether it leaked, or has what it needs, is not known"
+	why "the heap grew to 64.0Mi: by its last sixteenth after 75.0 s of the 100.0 s that its file covers"
+	why "whether this is a leak is not known"
 	judged "in use" $large seen_at=100000 grown_at=74000
 	why "the heap grew by its last sixteenth after 74.0 s of 100.0 s"
 	judged growth $large seen_at=1000 grown_at=1000
@@ -86,13 +86,13 @@ slabs="mapped=$((3 * m)) slabs=$((3 * m)) carved=$((3 * m))"
 	judged waiting $slabs blocks=1024:24:0:3072:48
 	why "1.50Mi of the heap's 3.00Mi (50%) are free memory in the heaps of threads that sleep"
 	judged waiting $slabs blocks=1024:8:8:3072:48
-	why "it goes back when they allocate or free"
+	why "these threads give it back when they allocate or free"
 }
 
 # the larger part of what is free decides; what was given back is no part
 judged cache mapped=$((5 * m)) slabs=$((3 * m)) carved=$m \
 	blocks=1024:1024:0 free_runs=$((2 * m)) dirty=$((2 * m))
-why "2.00Mi of the heap's 3.00Mi (67%) are free pages kept for what comes"
+why "2.00Mi of the heap's 3.00Mi (67%) are free pages kept for later allocations"
 judged fragmentation mapped=$((5 * m)) slabs=$((3 * m)) carved=$((3 * m)) \
 	free_runs=$((2 * m)) dirty=$((2 * m))
 judged "in use" mapped=$((9 * m)) slabs=$m carved=$m blocks=1024:1024:0 \

@@ -187,7 +187,7 @@ def without_scripts_pages_say_what_they_know(scene):
 def what_grew_all_the_time_is_a_leak(scene):
     def is_a_leak():
         scene.grow()
-        return b"<b>leak</b>: what the program has grew by" in \
+        return b"<b>leak</b>: the memory in use grew by" in \
             scene.get(scene.link)
     kftest.until("a verdict by what was noted", is_a_leak)
 

@@ -23,7 +23,7 @@ struct kf_watch {
 
 /**
  * kf_explain() - the verdict on a process
- * @w:		the looks
+ * @w:		the snapshots
  * @e:		out: the verdict; kf_explained_release() it
  */
 void kf_explain(const struct kf_watch *w, struct kf_explained *e);
@@ -39,7 +39,7 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f);
  * kf_explain_sizes() - a row for each size class in use
  * @t:		out: the table, the rows that the verdict is about first;
  * release it
- * @w:		the looks
+ * @w:		the snapshots
  * @verdict:	the verdict
  */
 void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
@@ -50,7 +50,7 @@ void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
  * @t:		out: the table, the rows that the verdict is about first;
  * release it
  * @cli:	for messages
- * @w:		the looks; the first with KF_TABLE_STACKS
+ * @w:		the snapshots; the first with KF_TABLE_STACKS
  * @verdict:	the verdict
  *
  * Return: 0, or the exit status after a message.
