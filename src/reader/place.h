@@ -62,9 +62,9 @@ int kf_place_of(const char *path, const char **name);
  * Links of root and of the caller are followed, the last name of @path too. If
  * @name is a link, it is another user's or one of procfs.
  *
- * Return: a descriptor of the directory (O_PATH); -1 with errno: ELOOP where a
- *link that others may have made is on the way, EISDIR where @path names no
- *file, else as open().
+ * Return: a descriptor of the directory (O_PATH); -1 with errno: ELOOP for a
+ *	   link that others may have made, EISDIR if @path names a directory,
+ *	   else as open().
  */
 int kf_place_to_write(const char *path, char **name);
 
