@@ -4,24 +4,24 @@
 #
 #	awk -v mode=MODE -f generate.awk konfiscator.d
 #
-#	header		a semaphore, an inline function that fires and one that
-#			says whether anybody listens, for each probe
-#	source		the semaphores, and the one location of each probe
-#	percall		the bare probes of every call
-#	header-stub	functions of the same names that do nothing
-#	percall-stub	likewise
+#	header		for each probe a semaphore, an inline function that fires
+#			it, and one that says whether it is traced
+#	source		the semaphores, and the only location of each probe
+#	percall		the bare ("per call") probes
+#	header-stub	header, with functions that do nothing
+#	percall-stub	percall, with functions that do nothing
 #	tapset		SystemTap's aliases; -v library=PATH of the library
 #	manual		the manual page; -v version=VERSION, -v tapset=DIRECTORY
 #	page		doc/probes.md's part about each probe
-#	names		a line a probe: provider, name, guarded or bare, how many
-#			arguments, their names
+#	names		a line for each probe: provider, name, guarded or bare,
+#			number of arguments, their names
 #
-# With -v box=FILE, src/stats/box.def, the functions that fire write the events
-# of that table too, those that do nothing else included.
+# With -v box=FILE (src/stats/box.def) the functions of header and header-stub
+# also write the events of that table.
 #
-# Promises: POSIX awk is enough, and what dtrace(1) would not understand, or
-# what breaks a rule of the ABI, ends in one line on stderr and status 1. It
-# leaves to its callers where the output goes.
+# POSIX awk is enough. A declaration that dtrace(1) would not understand, or that
+# breaks a rule of the ABI, ends in one line on stderr and status 1. The output
+# goes to stdout.
 
 function fail(what)
 {
@@ -40,7 +40,7 @@ function add_probe(line,    head, args, n, part, i, word)
 	args = substr(line, index(line, "(") + 1)
 	sub(/\);$/, "", args)
 	if (provider == "")
-		fail("probe " head " is of no provider")
+		fail("probe " head " has no provider")
 	if ((provider, head) in seen)
 		fail("probe " head " is declared twice")
 	if (head ~ /__/)
@@ -97,7 +97,7 @@ function words(p,    i, s)
 	return s
 }
 
-# With @in its arguments are numbered variables of that name
+# With @in_name the arguments are numbered variables of that name
 function stap_probe(p, in_name,    i, s)
 {
 	s = of[p] ", " name[p]
@@ -117,7 +117,7 @@ function c_head(guard, about)
 	print ""
 }
 
-# The table of the black box: which probes have an event, of which arguments
+# Read the table of the black box: the events of probes and their arguments
 function read_box(    line, part, n)
 {
 	while ((getline line < box) > 0) {
@@ -132,7 +132,7 @@ function read_box(    line, part, n)
 	close(box)
 }
 
-# The events of which no probe is left are of none
+# Fail for an event whose guarded probe is not declared
 function check_box(    id_, p)
 {
 	for (id_ in event) {
@@ -188,14 +188,14 @@ function write_source(    p, i, register)
 	print "#include \"probes/konfiscator-probes.h\""
 	print ""
 	print "/*"
-	print " * The probe stands first, and its arguments are where the calling"
-	print " * convention puts them: there are tracers that read these registers and"
-	print " * not the notes, and without optimization only a register variable is"
-	print " * sure to be there. Naming the frame makes the compiler"
-	print " * keep it, which -fno-omit-frame-pointer alone does not do in a function"
-	print " * that calls nothing; a tracer would lose the caller. The functions"
-	print " * return different numbers so that neither compiler nor linker folds two"
-	print " * of them into one."
+	print " * The probe is the first instruction, with its arguments in the registers"
+	print " * of the calling convention, because some tracers read these registers"
+	print " * and not the notes; without optimization only a register variable is"
+	print " * certain to be in its register. Using the frame address makes the"
+	print " * compiler keep the frame, without which a tracer would lose the caller;"
+	print " * -fno-omit-frame-pointer alone does not keep it in a leaf function. The"
+	print " * functions return different numbers so that neither compiler nor linker"
+	print " * merges two of them."
 	print " */"
 	print "#ifdef __clang__"
 	print "#define KF_FIRE __kf_hidden __noinline __cold"
@@ -235,15 +235,15 @@ function write_percall(    p)
 {
 	c_head("KF_KONFISCATOR_PERCALL_H", "the probes of every call.")
 	print "/*"
-	print " * A bare nop each, without a test: a note with the arguments where they"
-	print " * happen to be. Not for a file that asks sys/sdt.h for semaphores."
+	print " * Each is a nop without a test, and a note that says where the arguments"
+	print " * are. A file that uses sys/sdt.h with semaphores cannot include this."
 	print " */"
 	print "#ifdef _SDT_HAS_SEMAPHORES"
 	print "#error \"these probes have no semaphores\""
 	print "#endif"
 	print "/*"
-	print " * A field of what free looks at anyway needs no register. Clang would store"
-	print " * what it has in registers to name that memory."
+	print " * An argument may stay in memory: free needs no register for a field of the"
+	print " * slab. Clang would store a register to memory for such an argument."
 	print " */"
 	print "#if !defined(__x86_64__) || defined(__clang__)"
 	print "#define STAP_SDT_ARG_CONSTRAINT nr"
@@ -267,7 +267,7 @@ function write_percall(    p)
 
 function write_stub(guard, want_bare,    p)
 {
-	c_head(guard, "nothing, by their names.")
+	c_head(guard, "functions that do nothing.")
 	print "#include \"base/compiler.h\""
 	if (box != "" && !want_bare)
 		print "#include \"stats/box.h\""
@@ -293,9 +293,9 @@ function write_tapset(    p, i)
 {
 	print "# SPDX-License-Identifier: LGPL-2.1-or-later"
 	print "# Made by probes/generate.awk from konfiscator.d: aliases of the probes"
-	print "# with names for their arguments. A script's first argument, where it is an"
-	print "# absolute path, is the library that they are for, in place of the installed"
-	print "# one. (Only absolute paths sort from \"/\" to \"0\".)"
+	print "# with names for their arguments. If a script's first argument is an absolute"
+	print "# path, it is the library to trace instead of the installed one. (Only"
+	print "# absolute paths sort from \"/\" to \"0\".)"
 	print ""
 	print "@define konfiscator_library %("
 	print "\t%( $# > 0 %? %( @1 >= \"/\" && @1 < \"0\" %? @1"
@@ -315,7 +315,7 @@ function write_tapset(    p, i)
 	}
 }
 
-# A probe's name as pages have it
+# The name of a probe in the manual and the page
 function full_name(p)
 {
 	return (of[p] == main ? "" : of[p] ":") name[p]
@@ -329,28 +329,27 @@ function write_manual(    p, i)
 	print ".SH NAME"
 	print "konfiscator_probes \\- the USDT probes of konfiscator's malloc"
 	print ".SH DESCRIPTION"
-	print "The library carries user-level statically defined tracing probes that"
-	print "bpftrace, SystemTap, perf and every other reader of ELF notes of type"
-	print "stapsdt can attach to."
+	print "The library has user-level statically defined tracing (USDT) probes, to"
+	print "which bpftrace, SystemTap, perf and every other reader of ELF notes of"
+	print "type stapsdt can attach."
 	print "The provider is"
 	print ".BR " main ","
-	print "but for those whose names begin with another one and a colon."
-	print "Every argument is an unsigned integer of 64 bits;"
-	print "addresses, sizes in bytes and counts are told apart by their names."
+	print "except for probes listed with another provider and a colon."
+	print "Every argument is an unsigned 64-bit integer;"
+	print "its name says whether it is an address, a size in bytes or a count."
 	print ".PP"
-	print "A probe is never renamed, arguments are only ever appended, and a"
-	print "changed meaning gets a name that ends in"
+	print "A probe is never renamed, arguments are only appended, and a probe"
+	print "whose meaning changes gets a new name that ends in"
 	print ".IR _v2 ."
-	print "Where the C library of GNU has a probe of the same meaning, its name"
-	print "and its order of arguments are kept:"
-	print "a script moves over by changing the provider."
+	print "A probe that the GNU C library has too has the same name and order of"
+	print "arguments: to port a script, change the provider."
 	print ".PP"
-	print "All but the"
+	print "All probes except the"
 	print ".I per call"
-	print "probes are guarded by a semaphore, and cost one predictable test while"
-	print "nobody traces them."
-	print "Attach by the absolute path of the library, for every process that"
-	print "uses it, and filter by process:"
+	print "ones are guarded by a semaphore, and cost one predictable branch while"
+	print "they are not traced."
+	print "Attach by the absolute path of the library, which selects every process"
+	print "that uses it, and filter by process:"
 	print ".PP"
 	print ".EX"
 	print "bpftrace \\-e \\(aqusdt:" library ":" main ":defrag_coalesce"
@@ -359,11 +358,11 @@ function write_manual(    p, i)
 	print ".PP"
 	print "For SystemTap there is a tapset: an alias for each probe, with names for"
 	print "its arguments."
-	print "It is for the installed library; an absolute path as the first argument"
-	print "of a script takes its place."
-	print "Where it is not below"
-	print ".I /usr"
-	print "SystemTap has to be told by \\-I:"
+	print "It uses the installed library, or the library whose absolute path is the"
+	print "first argument of the script."
+	print "If the tapset is not below"
+	print ".IR /usr ,"
+	print "pass its directory with \\-I:"
 	print ".PP"
 	print ".EX"
 	print "stap \\-I " tapset " \\-e \\(aqglobal total"
@@ -387,7 +386,7 @@ function write_manual(    p, i)
 	print ".BR stap (1)"
 }
 
-# How a script would read it: a sum of bytes, else a count by the first argument
+# An example of use: a sum of bytes, otherwise a count by the first argument
 function example(p,    i, what)
 {
 	what = nr_args[p] ? "@[arg0] = count();" : "@ = count();"
@@ -472,7 +471,7 @@ END {
 	if (failed)
 		exit 1
 	if (pending != "" || in_comment || !nr)
-		fail("the end of the page comes too early")
+		fail("unexpected end of file")
 	if (box != "") {
 		read_box()
 		check_box()

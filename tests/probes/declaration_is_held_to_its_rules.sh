@@ -34,7 +34,7 @@ uint64_t d, uint64_t e, uint64_t f, uint64_t g);'
 refused 'int b' "$c" 'probe a(int b);'
 refused 'not a probe' "$c" 'prob a(uint64_t b);'
 refused 'hides it' "$c" 'probe a(uint64_t b); /* late */'
-refused 'too early' "$c" 'probe a(uint64_t b)'
+refused 'unexpected end' "$c" 'probe a(uint64_t b)'
 refused 'tapset' "$c" 'probe a(uint64_t name);'
 
 # The same lines, put right, are accepted: the refusals are not for all.
