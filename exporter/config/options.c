@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Parsing of the command line. A flag is a line in the table: its name, what
- * it takes, its default as text (parsed by the same function as the argument),
- * and its help.
+ * Parsing of the command line. Each flag is a line in the table: its name, the
+ * name of its argument, its default as text (parsed like an argument), and its
+ * help.
  */
 #include "config.h"
 
@@ -21,10 +21,10 @@
 
 struct flag {
 	const char *name;
-	const char *metavar;  /* NULL: takes nothing */
+	const char *metavar;  /* NULL: no argument */
 	const char *fallback; /* shown and parsed; NULL: none */
 	const char *help;
-	/* Return: NULL, or what is allowed where @value is not. */
+	/* Return: NULL; or, if @value is not allowed, what is. */
 	const char *(*set)(struct kf_options *o, const char *value);
 };
 
@@ -32,7 +32,7 @@ static const char *set_listen(struct kf_options *o, const char *value)
 {
 	const char *port = strrchr(value, ':');
 
-	/* a number beyond would be cut to 16 bits; 0 is any port */
+	/* a larger number would be truncated to 16 bits; 0 is any port */
 	if (!port || !port[1] ||
 	    (isdigit((unsigned char)port[1]) &&
 	     (port[1 + strspn(port + 1, "0123456789")] ||
@@ -77,7 +77,7 @@ static bool number(const char *value, unsigned long max, unsigned int *out)
 	return true;
 }
 
-/* A time with its unit, in seconds; more than 0. */
+/* Parse a time with its unit, in seconds, above 0. */
 static bool seconds(const char *value, unsigned int *out)
 {
 	static const struct {
@@ -133,7 +133,7 @@ static const char *set_web_config(struct kf_options *o, const char *value)
 	return *value && strlen(value) < 4000 ? NULL : "a file";
 }
 
-/* A pattern has its star at its begin, where it stands for whole labels. */
+/* A star is allowed only at the beginning, and stands for whole labels. */
 static const char *set_host(struct kf_options *o, const char *value)
 {
 	const char *name = value[0] == '*' ? value + 1 : value;
@@ -248,7 +248,7 @@ static const char *set_trace(struct kf_options *o, const char *value)
 		return "konfiscator, sizes, latency, mmap, frag or prometheus";
 	for (i = 0; i < o->trace.nr; i++) {
 		if (o->trace.name[i] == name)
-			return "there only once";
+			return "allowed only once";
 	}
 	o->trace.name[o->trace.nr++] = name;
 	return NULL;
@@ -315,80 +315,81 @@ static const char *set_textfile(struct kf_options *o, const char *value)
 
 static const struct flag flags[] = {
 	{"web.listen-address", "[HOST]:PORT", ":10170",
-	 "address to serve on; may be given again", set_listen},
+	 "address to listen on; may be repeated", set_listen},
 	{"web.systemd-socket", NULL, NULL,
-	 "fail where systemd passes no socket; one that it passes is served without this too, in place of the default address",
+	 "fail if systemd passes no socket; passed sockets are used without this flag too, in place of the default address",
 	 set_systemd},
-	{"web.telemetry-path", "PATH", "/metrics", "where the metrics are",
+	{"web.telemetry-path", "PATH", "/metrics", "path of the metrics",
 	 set_path},
 	{"web.max-requests", "N", "40",
-	 "scrapes at once, 503 beyond; 0: no limit", set_max_requests},
+	 "limit of simultaneous scrapes, others get 503; 0: no limit",
+	 set_max_requests},
 	{"web.max-rate", "N", "0",
-	 "requests in a second, 429 beyond; 0: no limit", set_max_rate},
+	 "limit of requests per second, others get 429; 0: no limit",
+	 set_max_rate},
 	{"web.max-wrong-passwords", "N", "10",
-	 "wrong passwords in a minute that an address may give, 429 beyond; 0: no limit",
+	 "limit of wrong passwords per minute and address, others get 429; 0: no limit",
 	 set_max_wrong},
 	{"web.timeout", "TIME", "30s",
-	 "how long a client may take to send a request, or to take its answer",
+	 "limit for a client to send a request, and to receive the response",
 	 set_timeout},
 	{"web.config.file", "FILE", NULL,
 	 "TLS, users and headers, with the keys of exporter-toolkit",
 	 set_web_config},
 	{"web.allowed-hosts", "NAME", NULL,
-	 "host name that browsers may use for this exporter, *.DOMAIN or *; may be given again",
+	 "host name that browsers may use for this exporter, *.DOMAIN or *; may be repeated",
 	 set_host},
 	{"web.disable-exporter-metrics", NULL, NULL,
 	 "leave out the metrics of the exporter itself", set_disable},
 	{"stats.dir", "DIR", NULL,
-	 "where stats files are; may be given again; default: the library's order",
+	 "directory of stats files; may be repeated; default: the library's directories",
 	 set_dir},
 	{"stats.state-file", "FILE", NULL,
-	 "keeps the counters of ended processes; empty: none; default: /var/lib/konfiscator/state where that can be written",
+	 "file for the counters of ended processes; empty: none; default: /var/lib/konfiscator/state if that can be written",
 	 set_state},
 	{"stats.keep-ended", "TIME", "24h",
-	 "how long files of ended processes stay, as far as there is room; 0: until they are counted",
+	 "how long files of ended processes stay, within limits; 0: until they are counted",
 	 set_keep},
 	{"stats.containers", NULL, NULL,
-	 "find stats files in containers, too, without a shared volume",
+	 "also find stats files in containers without a shared volume",
 	 set_containers},
-	{"path.procfs", "DIR", "/proc", "where procfs is mounted", set_procfs},
-	{"path.cgroupfs", "DIR", "/sys/fs/cgroup", "where cgroups are mounted",
-	 set_cgroupfs},
+	{"path.procfs", "DIR", "/proc", "mount point of procfs", set_procfs},
+	{"path.cgroupfs", "DIR", "/sys/fs/cgroup",
+	 "mount point of the cgroup file system", set_cgroupfs},
 	{"resident.smaps", NULL, NULL,
-	 "collector resident reads smaps_rollup too: shared pages by share, and swap",
+	 "collector resident also reads smaps_rollup: proportional shares, and swap",
 	 set_smaps},
 	{"config.file", "FILE", NULL,
-	 "process_names, which make the groups, and tracers to run",
-	 set_config},
+	 "process_names, the rules for groups, and tracers to run", set_config},
 	{"check-config", NULL, NULL,
-	 "read the configuration files, say what is wrong, and exit",
-	 set_check},
-	{"groups.max", "N", "500", "groups, beyond which all are \"other\"",
+	 "check the configuration files, report errors, and exit", set_check},
+	{"groups.max", "N", "500",
+	 "limit of groups; further processes are in group \"other\"",
 	 set_groups_max},
 	{"groups.forget-after", "TIME", "1h",
 	 "how long a group without processes is kept", set_forget},
 	{"trace", "NAME", NULL,
-	 "run bpftrace with script NAME (konfiscator, sizes, latency, mmap, frag) for metrics, or follow the page of SystemTap's script prometheus; may be given again",
+	 "run bpftrace with script NAME (konfiscator, sizes, latency, mmap, frag) for metrics, or read the page of SystemTap's script prometheus; may be repeated",
 	 set_trace},
 	{"trace.scripts", "DIR", NULL,
-	 "where the scripts are; default: where they were installed",
+	 "directory of the scripts; default: where they were installed",
 	 set_trace_scripts},
 	{"trace.library", "FILE", NULL,
 	 "the library whose probes are traced; default: the installed one",
 	 set_trace_library},
 	{"trace.page", "FILE", "/proc/systemtap/konfiscator/__prometheus",
-	 "where the page is that --trace=prometheus follows", set_trace_page},
+	 "page that --trace=prometheus reads", set_trace_page},
 	{"trace.every", "TIME", "5s",
-	 "how often a tracer is asked for its sums", set_trace_every},
+	 "interval at which a tracer's sums are read", set_trace_every},
 	{"log.level", "LEVEL", "info", "debug, info, warn or error", set_level},
 	{"log.format", "FORMAT", "logfmt", "logfmt or json", set_format},
 	{"once", NULL, NULL,
 	 "print one scrape on stdout; delete and save nothing", set_once},
 	{"once.textfile", "FILE", NULL,
-	 "as --once, into a file that is replaced whole", set_textfile},
+	 "as --once, to a file that is replaced atomically", set_textfile},
 };
 
-/* What getopt returns for each kind of flag; below are letters. */
+/* Return values of getopt for each kind of flag; smaller ones are letters. */
 enum {
 	OPT_FLAG = 500,
 	OPT_COLLECTOR = 1000,
@@ -469,7 +470,8 @@ static enum kf_parse finish_stdout(void)
 	return KF_PARSE_USAGE;
 }
 
-/* What getopt_long() refused: a letter, or the argument before optind. */
+/* Report what getopt_long() refused: a letter, or the argument at optind - 1.
+ */
 static enum kf_parse refuse_flag(const struct table *t, const char *given)
 {
 	char why[256];
@@ -534,7 +536,7 @@ static enum kf_parse apply(struct kf_options *o, int c)
 	else {
 		const struct flag *f = &flags[c - OPT_FLAG];
 
-		/* the first address given stands instead of the default */
+		/* the first given address replaces the default */
 		if (f->set == set_listen && !o->listens) {
 			o->nr_listen = 0;
 			o->listens = true;
