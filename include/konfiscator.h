@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The public interface of konfiscator, for C and C++: tags, which say who
- * allocates.
+ * The public interface of konfiscator for C and C++: tags, which attribute
+ * memory to parts of a program.
  *
  *	#include <konfiscator.h>
  *
  *	void load(void)
  *	{
  *		KONF_TAG_SCOPE("load");
- *		...	what is allocated here is billed to thread.load
+ *		...	allocations here count for the tag thread.load
  *	}
  *
  * A program that uses this header needs no library at build time or at run
- * time: where konfiscator is not loaded a call is one test that is always
- * false. Under `konfiscator run` or the preload tags are counted, and
- * `konfiscator tags -p PID` shows them while the program runs.
+ * time: without konfiscator each call costs one predictable branch. Under
+ * `konfiscator run` or LD_PRELOAD the tags are counted, and `konfiscator tags
+ * -p PID` shows them while the program runs.
  *
- * A tag is a name within those that were entered before it by the same thread;
- * the outermost stands for the thread. Names are compared whole, and shown up
- * to 63 bytes. A block belongs to the tag that was current when it was
- * allocated until it is freed, by whatever thread; realloc takes it to the tag
- * that is current then. Signal handlers may use tags if they leave what they
- * enter.
+ * Tags nest: a tag is identified by its name and the tags that the same thread
+ * entered before; the outermost tag is the thread. Names are compared in full,
+ * and shown up to 63 bytes. A block belongs to the tag that was current when it
+ * was allocated, until any thread frees it; realloc moves the block to the
+ * current tag. A signal handler may use tags if it leaves all tags that it
+ * enters.
  */
 #ifndef KONFISCATOR_H
 #define KONFISCATOR_H
@@ -34,7 +34,7 @@
 #define KONF_VERSION_MINOR 1
 #define KONF_VERSION_PATCH 0
 
-/* A version as one number that can be compared; each part is below 1000. */
+/* A version as one comparable number; each part is below 1000. */
 #define KONF_VERSION_OF(major, minor, patch) \
 	((major)*1000000 + (minor)*1000 + (patch))
 
@@ -46,27 +46,28 @@
 extern "C" {
 #endif
 
-/* The tags of a thread, to be entered in another. */
+/* The current tags of a thread, to be entered in another thread. */
 struct konf_tags {
 	uint32_t id;
 	uint32_t generation;
 };
 
-/* What konf_tag_limit() tells. */
+/* The limits that konf_tag_limit() returns. */
 enum konf_tag_limit {
-	KONF_TAG_LEVELS, /* tags within each other, the thread's included */
-	KONF_TAG_NODES,	 /* different tags of a thread */
+	KONF_TAG_LEVELS, /* depth of nested tags, including the thread's */
+	KONF_TAG_NODES,	 /* number of different tags of a thread */
 	KONF_TAG_NAME,	 /* bytes of a name that are shown */
 };
 
-/* What konf_tag_write() writes. */
+/* Output formats of konf_tag_write(). */
 enum konf_tag_format { KONF_TAG_JSON, KONF_TAG_DOT };
 
 /*
- * What the library defines; 0 where it is not loaded. The functions below look
- * first: call these. In code that is built without PIC and PIE the linker
- * would settle the question too early but for noplt; clang has no such way, and
- * such a program finds no library.
+ * Functions of the library; NULL if the library is not loaded. Do not call
+ * them: use the functions below, which test for NULL. In code built without PIC
+ * and PIE the linker would resolve these addresses at link time without noplt.
+ * clang has no noplt: a program built by clang without PIC and PIE does not
+ * find the library.
  */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
@@ -122,7 +123,7 @@ static inline void konf_tag_push_all(const char *const *names, unsigned int nr)
 		konf_tag_push(names[i]);
 }
 
-/* The calling thread's tags, for konf_tag_adopt() in another. */
+/* Return the calling thread's tags, for konf_tag_adopt() in another thread. */
 static inline struct konf_tags konf_tag_capture(void)
 {
 	struct konf_tags tags = {0, 0};
@@ -133,8 +134,9 @@ static inline struct konf_tags konf_tag_capture(void)
 }
 
 /*
- * Enter the tags of another thread within one's own. Returns how many: that
- * many konf_tag_pop() leave them. 0 where that thread's tags are gone by now.
+ * Enter the tags of another thread below the current tag. Returns the number of
+ * tags entered, for konf_tag_pop_all(); 0 if the other thread's tags no longer
+ * exist.
  */
 static inline unsigned int konf_tag_adopt(struct konf_tags tags)
 {
@@ -143,7 +145,7 @@ static inline unsigned int konf_tag_adopt(struct konf_tags tags)
 		       : 0;
 }
 
-/* Bill nothing that this thread allocates until konf_tag_resume(). */
+/* Count this thread's allocations for no tag until konf_tag_resume(). */
 static inline void konf_tag_pause(void)
 {
 	if (__builtin_expect(konf_lib_tag_pause != NULL, 0))
@@ -156,7 +158,7 @@ static inline void konf_tag_resume(void)
 		konf_lib_tag_pause(0);
 }
 
-/* A limit that is set by an option; 0 where the library is not loaded. */
+/* Return a limit, set by an option; 0 if the library is not loaded. */
 static inline uint64_t konf_tag_limit(enum konf_tag_limit which)
 {
 	return __builtin_expect(konf_lib_tag_limit != NULL, 0)
@@ -165,9 +167,9 @@ static inline uint64_t konf_tag_limit(enum konf_tag_limit which)
 }
 
 /*
- * Call @fn for each figure of each tag of all threads. The key is
- * tidTID:THREAD.TAG.TAG.FIGURE, as tid4711:main.load.nBytesSelfAllocated; it is
- * valid during the call. @fn may allocate. Returns 0 or ENOSYS.
+ * Call @fn for each value of each tag of all threads. The key is
+ * tidTID:THREAD.TAG.TAG.VALUE, as in tid4711:main.load.nBytesSelfAllocated; it
+ * is valid during the call. @fn may allocate. Returns 0 or ENOSYS.
  */
 static inline int konf_tag_query(void (*fn)(void *arg, const char *key,
 					    uint64_t value),
@@ -178,7 +180,7 @@ static inline int konf_tag_query(void (*fn)(void *arg, const char *key,
 		       : ENOSYS;
 }
 
-/* Write all tags into a file. Returns 0 or an errno; ENOSYS: no library. */
+/* Write all tags to a file. Returns 0 or an errno; ENOSYS: no library. */
 static inline int konf_tag_write(const char *path, enum konf_tag_format format)
 {
 	return __builtin_expect(konf_lib_tag_write != NULL, 0)
@@ -187,8 +189,9 @@ static inline int konf_tag_write(const char *path, enum konf_tag_format format)
 }
 
 /*
- * Write PREFIX.NNNN.json and .dot with the next number. NULL: the prefix of
- * KONFISCATOR_SNAPSHOT_PREFIX. Returns 0 or an errno; ENOSYS: no library.
+ * Write PREFIX.NNNN.json and .dot with the next number. If @prefix is NULL,
+ * KONFISCATOR_SNAPSHOT_PREFIX is used. Returns 0 or an errno; ENOSYS: no
+ * library.
  */
 static inline int konf_tag_snapshot(const char *prefix)
 {
@@ -197,7 +200,7 @@ static inline int konf_tag_snapshot(const char *prefix)
 		       : ENOSYS;
 }
 
-/* Let the peak of every tag be what is live in it now. */
+/* Reset the peak of every tag to its live bytes. */
 static inline void konf_tag_reset_peaks(void)
 {
 	if (__builtin_expect(konf_lib_tag_reset_peaks != NULL, 0))
@@ -220,7 +223,7 @@ static inline const char *konf_tag_scope_begin(const char *name)
 #define KONF_JOIN_(a, b) a##b
 #define KONF_JOIN(a, b) KONF_JOIN_(a, b)
 
-/* Have a tag from here to the end of the block. */
+/* Enter a tag until the end of the enclosing block. */
 #define KONF_TAG_SCOPE(name)                                           \
 	const char *const KONF_JOIN(konf_scope_, __LINE__)             \
 		__attribute__((cleanup(konf_tag_scope_end), unused)) = \
@@ -233,8 +236,8 @@ namespace konf
 {
 
 /*
- * A tag, or several within each other, from here to the end of the scope or to
- * release(), whichever comes first. Scopes end in the reverse order.
+ * A tag, or several nested tags, until the end of the scope or release(),
+ * whichever comes first. Release scopes in reverse order.
  */
 class tag_scope
 {
@@ -244,7 +247,7 @@ class tag_scope
 		konf_tag_push(name);
 	}
 
-	/* As "Class", "function". */
+	/* For example "Class", "function". */
 	tag_scope(const char *outer, const char *inner) : nr_(2)
 	{
 		konf_tag_push(outer);
