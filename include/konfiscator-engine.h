@@ -9,7 +9,7 @@
  * semantics of the C library's functions for all engines.
  *
  * Guarantees to an engine:
- *	- @size is not 0, unless it says KONF_ENGINE_ZERO, and @size + @align
+ *	- @size is not 0, except with KONF_ENGINE_ZERO, and @size + @align
  *	  is at most PTRDIFF_MAX;
  *	- @align is a power of two, at least 16;
  *	- @p is not NULL, was allocated by this engine and is not freed, as far
