@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The growing string and its escapes. Knows nothing of metrics.
+ * A growing string and its escapes.
  */
 #include "config.h"
 
@@ -92,7 +92,7 @@ void kf_buf_double(struct kf_buf *b, double v)
 		kf_buf_str(b, v < 0 ? "-Inf" : "+Inf");
 		return;
 	}
-	/* most are whole */
+	/* most names are valid UTF-8 */
 	if (v > 0 && v < 1e15 && v == (double)(uint64_t)v) {
 		kf_buf_u64(b, (uint64_t)v);
 		kf_buf_str(b, ".0");

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A string that grows, and what makes a foreign name fit to stand in it.
+ * A growing string, and escapes for names of other programs.
  *
- * Promises: a failed allocation is remembered and asked about once, at the
- * end; no call in between needs a check. Leaves it to the caller which escape
- * a place needs.
+ * A failed allocation sets a flag, which the caller checks once, at the end.
+ * The caller chooses the escape that a place needs.
  */
 #ifndef KF_EXPORTER_BUF_H
 #define KF_EXPORTER_BUF_H
 
 #include "base/compiler.h"
 
-/* @data ends in NUL where @room is not 0; owned by whoever owns the struct. */
+/* @data ends in NUL if @room is not 0; the owner of the struct owns it. */
 struct kf_buf {
 	char *data;
 	size_t len;
@@ -32,7 +31,7 @@ void kf_buf_add(struct kf_buf *b, const char *data, size_t len);
 /**
  * kf_buf_str() - append a string
  * @b:		the string
- * @s:		what to append
+ * @s:		the string to append
  *
  * Context: as kf_buf_add().
  */
@@ -73,10 +72,10 @@ void kf_buf_double(struct kf_buf *b, double v);
 /**
  * kf_buf_escape() - append with a backslash before some characters
  * @b:		the string
- * @s:		what to append
+ * @s:		the string to append
  * @quote:	whether to escape the double quote too
  *
- * Backslash and newline are always escaped, as both metrics formats want it.
+ * Backslash and newline are always escaped, as both metrics formats require.
  *
  * Context: as kf_buf_add().
  */
@@ -85,7 +84,7 @@ void kf_buf_escape(struct kf_buf *b, const char *s, bool quote);
 /**
  * kf_buf_html() - append a string as HTML text or attribute value
  * @b:		the string
- * @s:		what to append
+ * @s:		the string to append
  *
  * Context: as kf_buf_add().
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The files of a cgroup, by the names that each version gives them.
+ * The files of a cgroup, in versions 1 and 2.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ const char *const kf_cgroup_event_names[KF_NR_CGROUP_EVENTS] = {
 	[KF_CGROUP_OOM_KILL] = "oom_kill",
 };
 
-/* A limit of version 1 that is none is the largest multiple of a page. */
+/* In version 1 "no limit" is the largest multiple of the page size. */
 #define NO_LIMIT (1ull << 62)
 
 static bool leads_upwards(const char *path)
@@ -44,7 +44,7 @@ static bool take(struct kf_cgroup_place *place, const char *path, bool v1)
 	return true;
 }
 
-/* Whether a list "a,b,c" has the word. */
+/* Whether a list "a,b,c" contains the word. */
 static bool lists(const char *list, const char *word)
 {
 	size_t len = strlen(word), n;
@@ -71,7 +71,7 @@ bool kf_cgroup_find(const char *procfs, int pid, struct kf_cgroup_place *place)
 			continue;
 		*controllers++ = '\0';
 		*path++ = '\0';
-		/* where version 1 has the memory, version 2 has not */
+		/* if version 1 accounts memory, version 2 does not */
 		if (lists(controllers, "memory"))
 			return take(place, path, true);
 		if (strcmp(line, "0") == 0 && !*controllers)
@@ -105,7 +105,7 @@ static bool read_number(const char *cgroupfs,
 	return end != text && !errno && *value <= INT64_MAX;
 }
 
-/* What holds for a cgroup is the lowest limit on its way to the root. */
+/* The limit of a cgroup is the lowest one on the path to the root. */
 static uint64_t lowest_limit(const char *cgroupfs,
 			     const struct kf_cgroup_place *place)
 {
@@ -130,7 +130,7 @@ static void set_event(struct kf_cgroup_memory *m, enum kf_cgroup_event e,
 	m->has_event[e] = true;
 }
 
-/* Lines "NAME NUMBER", as memory.events and memory.oom_control have them. */
+/* Read lines "NAME NUMBER", as in memory.events and memory.oom_control. */
 static void read_events(struct kf_cgroup_memory *m, char *text)
 {
 	char *line, name[32];

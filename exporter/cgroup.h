@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The memory figures of cgroups, of version 2 and of the memory controller of
- * version 1. A path comes from the kernel but may lie in a container's hands:
- * one that leads upwards is refused, and nothing is followed out of it.
+ * Memory statistics of cgroups of version 2 and of the memory controller of
+ * version 1. A container may control a path that the kernel reports: a path
+ * with ".." is refused, and links out of the cgroup file system are not
+ * followed.
  */
 #ifndef KF_EXPORTER_CGROUP_H
 #define KF_EXPORTER_CGROUP_H
@@ -11,7 +12,7 @@
 
 #define KF_CGROUP_PATH 1024
 
-/* Where a process' memory is accounted. */
+/* The cgroup to which a process' memory is charged. */
 struct kf_cgroup_place {
 	char path[KF_CGROUP_PATH]; /* as the kernel names it, from "/" on */
 	bool v1;
@@ -35,24 +36,24 @@ struct kf_cgroup_memory {
 };
 
 /**
- * kf_cgroup_find() - which cgroup accounts a process' memory
+ * kf_cgroup_find() - find the cgroup to which a process' memory is charged
  * @procfs:	procfs' mount point
  * @pid:	the process
  * @place:	out: the cgroup
  *
  * Context: any thread.
- * Return: false where it is not to be seen.
+ * Return: false if the cgroup cannot be determined.
  */
 bool kf_cgroup_find(const char *procfs, int pid, struct kf_cgroup_place *place);
 
 /**
- * kf_cgroup_read() - read a cgroup's figures
+ * kf_cgroup_read() - read a cgroup's memory statistics
  * @cgroupfs:	where cgroups are mounted
  * @place:	the cgroup
- * @m:		out: what it says
+ * @m:		out: the result
  *
  * Context: any thread.
- * Return: false where there are none, as for the root.
+ * Return: false if there are none, as for the root.
  */
 bool kf_cgroup_read(const char *cgroupfs, const struct kf_cgroup_place *place,
 		    struct kf_cgroup_memory *m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log. Names pass through kf_escape() first, so that what is left to
- * quote is the same for both formats.
+ * The log. Names pass through kf_escape() first; after that both formats need
+ * the same quoting.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@ const char *const kf_log_format_names[KF_NR_LOG_FORMATS] = {"logfmt", "json"};
 static enum kf_log_level least = KF_LOG_INFO;
 static enum kf_log_format form = KF_LOGFMT;
 
-/* Lines that stderr did not take, since the last that it took. */
+/* Lines lost since the last line that was written. */
 static atomic_uint lost;
 
 void kf_log_setup(enum kf_log_level level, enum kf_log_format format)
@@ -67,7 +67,7 @@ static void add_time(struct kf_buf *b)
 	add_pair(b, "ts", text);
 }
 
-/* A disk that is full, or a pipe, takes the next line perhaps. */
+/* Return false if the line was lost, as on a full disk or pipe. */
 static bool put(const struct kf_buf *b)
 {
 	ssize_t n;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the exporter says on stderr: one event a line, as logfmt or JSON.
+ * The log on stderr: one event a line, as logfmt or JSON.
  *
- * Promises: a line is written whole and at once, and no name in it can break
- * the line or the terminal. A line that stderr does not take is counted, and
- * the next one that it takes tells the number as lost_lines. Leaves it to the
- * callers to say a thing only once.
+ * A line is written by one write(2), and no name in it can break the line or
+ * the terminal. Lines that cannot be written are counted, and the next line has
+ * their number as lost_lines. Callers avoid repeated messages.
  */
 #ifndef KF_EXPORTER_LOG_H
 #define KF_EXPORTER_LOG_H
@@ -25,17 +24,17 @@ extern const char *const kf_log_level_names[KF_NR_LOG_LEVELS];
 extern const char *const kf_log_format_names[KF_NR_LOG_FORMATS];
 
 /**
- * kf_log_setup() - choose what is said and how
- * @level:	the least level that is said
- * @format:	how a line looks
+ * kf_log_setup() - set level and format of the log
+ * @level:	lowest level that is logged
+ * @format:	format of a line
  *
  * Context: before there are threads.
  */
 void kf_log_setup(enum kf_log_level level, enum kf_log_format format);
 
 /**
- * kf_log() - say what happened
- * @level:	how much it matters
+ * kf_log() - log an event
+ * @level:	its level
  * @msg:	the event, a constant phrase
  * @...:	keys and values in turn, all strings, then NULL
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * konfiscator_exporter: start, wait for a signal, end.
+ * The main function of konfiscator_exporter.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ static bool is_directory(const char *path)
 	return true;
 }
 
-/* Without procfs nothing can be said of a process; cgroups some hosts lack. */
+/* procfs is required; cgroups are optional. */
 static bool check_places(const struct kf_options *o)
 {
 	if (!is_directory(o->procfs)) {
@@ -45,12 +45,13 @@ static bool check_places(const struct kf_options *o)
 	}
 	if (kf_collector_is_on(&kf_collect_cgroup, o->collector) &&
 	    !is_directory(o->cgroupfs))
-		kf_log(KF_LOG_WARN, "no cgroups: their limits are not served",
-		       "path", o->cgroupfs, "error", strerror(errno), NULL);
+		kf_log(KF_LOG_WARN,
+		       "no cgroup file system: limits are not served", "path",
+		       o->cgroupfs, "error", strerror(errno), NULL);
 	return true;
 }
 
-/* Where the counters of ended processes are kept, or NULL. */
+/* Return the state file, or NULL for none. */
 static const char *choose_state_file(const struct kf_options *o)
 {
 	if (o->state_file)
@@ -58,7 +59,7 @@ static const char *choose_state_file(const struct kf_options *o)
 	if (access(STATE_DIR, W_OK | X_OK) == 0)
 		return STATE_DIR "/state";
 	kf_log(KF_LOG_INFO,
-	       "no state file: after a restart counters begin with what ledgers and stats files have",
+	       "no state file: after a restart counters start from ledgers and stats files",
 	       "directory", STATE_DIR, "error", strerror(errno), NULL);
 	return NULL;
 }
@@ -102,7 +103,7 @@ static int print_once(const struct kf_options *o,
 	return rc;
 }
 
-/* Before anything is opened or started: a tracer is to inherit none. */
+/* Call before a tracer is started, which must not inherit the sockets. */
 static bool take_sockets(struct kf_options *o)
 {
 	int nr = kf_activation_sockets(o->socket, KF_MAX_LISTEN);
@@ -114,7 +115,7 @@ static bool take_sockets(struct kf_options *o)
 	return nr > 0 || (nr == 0 && !o->systemd_socket);
 }
 
-/* Each process of which a stats file is kept open takes two. */
+/* Each process with an open stats file takes two descriptors. */
 static void raise_files(void)
 {
 	struct rlimit files;
@@ -123,7 +124,7 @@ static void raise_files(void)
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
 		return;
 	wanted = KF_MIN(files.rlim_max, (rlim_t)MAX_FILES);
-	/* a service may not be allowed to ask for what it has */
+	/* a service may not be allowed to set even its current limit */
 	if (files.rlim_cur >= wanted)
 		return;
 	files.rlim_cur = wanted;
@@ -141,7 +142,7 @@ static bool traces(const struct kf_options *o, const char *name)
 	return false;
 }
 
-/* The rules for names alone; tracers run on as they do. */
+/* Reload the naming rules; tracers do not change. */
 static void reload(const struct kf_options *o, struct kf_groups *g)
 {
 	const char *name[KF_MAX_TRACES];
@@ -150,24 +151,24 @@ static void reload(const struct kf_options *o, struct kf_groups *g)
 	unsigned int i;
 
 	if (!o->config) {
-		kf_log(KF_LOG_INFO, "no --config.file to read again", NULL);
+		kf_log(KF_LOG_INFO, "no --config.file to reload", NULL);
 		return;
 	}
 	naming = kf_naming_read(o->config, error, sizeof(error));
 	if (!naming) {
 		kf_log(KF_LOG_ERROR,
-		       "configuration is wrong: the old one holds", "error",
-		       error, NULL);
+		       "configuration has an error: keeping the previous one",
+		       "error", error, NULL);
 		return;
 	}
 	for (i = kf_naming_traces(naming, name); i--;) {
 		if (!traces(o, name[i]))
-			kf_log(KF_LOG_WARN, "tracers start with the exporter",
+			kf_log(KF_LOG_WARN,
+			       "a tracer starts only when the exporter starts",
 			       "tracer", name[i], NULL);
 	}
 	kf_naming_free(kf_groups_rename(g, naming));
-	kf_log(KF_LOG_INFO, "configuration read again", "path", o->config,
-	       NULL);
+	kf_log(KF_LOG_INFO, "configuration reloaded", "path", o->config, NULL);
 }
 
 static int serve(const struct kf_options *o, struct kf_sources *sources)
@@ -180,7 +181,7 @@ static int serve(const struct kf_options *o, struct kf_sources *sources)
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
 	sigaddset(&end, SIGINT);
-	/* a terminal that is closed ends it */
+	/* on a terminal SIGHUP ends the process */
 	if (!isatty(STDERR_FILENO))
 		sigaddset(&end, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &end, NULL);
@@ -207,7 +208,7 @@ static int serve(const struct kf_options *o, struct kf_sources *sources)
 	return 0;
 }
 
-/* Tracers of the command line are not doubled by those of the file. */
+/* Add the configuration's tracers that the command line does not have. */
 static void add_traces(struct kf_options *o, const struct kf_naming *n)
 {
 	const char *name[KF_MAX_TRACES];
@@ -234,7 +235,7 @@ static bool read_config(struct kf_options *o, struct kf_naming **naming)
 	return true;
 }
 
-/* What kf_web_open() prints is what there is to say. */
+/* kf_web_open() prints errors. */
 static bool check_web(const struct kf_options *o)
 {
 	struct kf_web *web = kf_web_open(o->web_config, 0);
@@ -249,8 +250,9 @@ static bool check_web(const struct kf_options *o)
 }
 
 /*
- * Requests and readers are threads that come and go: with an arena of malloc
- * for each, what they leave for later pins most of every one.
+ * Limit the arenas of malloc. Requests and readers are short-lived threads;
+ * with an arena for each, long-lived blocks would keep most pages of every
+ * arena.
  */
 static void share_arenas(void)
 {

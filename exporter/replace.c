@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Replacing a file: written beside, made durable, renamed over it. Adding to
- * it: written, made durable.
+ * To replace a file: write PATH.new, sync it, rename it. To append: write and
+ * sync.
  */
 #include "config.h"
 
@@ -31,12 +31,12 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-/* The rename is durable only once the directory is. */
+/* A rename is durable only after the directory is synced. */
 static int sync_dir(int dirfd)
 {
 	int rc = fsync(dirfd);
 
-	/* some file systems cannot sync a directory: nothing more to do */
+	/* some file systems cannot sync a directory */
 	return rc != 0 && errno == EINVAL ? 0 : rc;
 }
 
@@ -46,7 +46,7 @@ static int write_new(int dirfd, const char *name, mode_t mode, const char *data,
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int fd, rc;
 
-	/* whatever bears the name is a crash's leftover */
+	/* a file of this name is left over from a crash */
 	unlinkat(dirfd, name, 0);
 	fd = openat(dirfd, name, flags, mode);
 	if (fd < 0)
@@ -71,7 +71,7 @@ static int replace(int dirfd, const char *name, mode_t mode, const char *data,
 	struct stat st;
 	int error;
 
-	/* a device or a directory that somebody named stays what it is */
+	/* do not replace a device or a directory */
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
 		errno = EEXIST;

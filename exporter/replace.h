@@ -11,15 +11,15 @@
 /**
  * kf_file_replace() - give a file new contents
  * @path:	the file; only a regular one, or a link, is replaced
- * @mode:	its mode, less the umask
- * @data:	what is in it afterwards
- * @len:	bytes of it
+ * @mode:	its mode, before the umask
+ * @data:	the new contents
+ * @len:	bytes of @data
  *
- * One at a time for a path: PATH.new is written first.
+ * Do not call at the same time for the same path: PATH.new is written first.
  *
  * Context: any thread. Waits for the disk.
- * Return: 0, or -1 with errno; the old file is whole then. EEXIST: something
- *	   else than a file is there.
+ * Return: 0, or -1 with errno and the old file unchanged. EEXIST: @path is not
+ *	   a regular file.
  */
 int kf_file_replace(const char *path, mode_t mode, const char *data,
 		    size_t len);
@@ -27,12 +27,11 @@ int kf_file_replace(const char *path, mode_t mode, const char *data,
 /**
  * kf_file_append() - add to a file
  * @fd:		the file, open with O_APPEND
- * @data:	what is added
- * @len:	bytes of it
+ * @data:	bytes to append
+ * @len:	bytes of @data
  *
- * Context: any thread, one at a time for a file. Waits for the disk.
- * Return: 0, or -1 with errno; what was there before is there then, and behind
- *	   it perhaps a part of @data.
+ * Context: one thread at a time for a file. Waits for the disk.
+ * Return: 0, or -1 with errno; then a part of @data may have been appended.
  */
 int kf_file_append(int fd, const char *data, size_t len);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which collectors a request asks for: ?collect[]=NAME of some alone, or
- * ?exclude[]=NAME of all others, as node_exporter has them.
+ * The collectors chosen by a request: ?collect[]=NAME for some, or
+ * ?exclude[]=NAME for all others, as in node_exporter.
  */
 #ifndef KF_EXPORTER_COLLECT_CHOICE_H
 #define KF_EXPORTER_COLLECT_CHOICE_H
@@ -18,28 +18,28 @@ struct kf_choice {
 };
 
 /**
- * kf_choice_add() - take one argument of the query
+ * kf_choice_add() - process one argument of the query
  * @c:		the choice
- * @key:	as it was sent; others than the two are of no concern here
- * @value:	as it was sent, or NULL
+ * @key:	its name; other names are ignored
+ * @value:	its value, or NULL
  *
  * Context: one thread at a time for one choice.
  */
 void kf_choice_add(struct kf_choice *c, const char *key, const char *value);
 
 /**
- * kf_choice_left_out() - what was not chosen
+ * kf_choice_left_out() - get the collectors that were not chosen
  * @c:		the choice
  * @left_out:	out: bit i for kf_collectors[i]
  *
  * Context: as kf_choice_add().
- * Return: false where the choice is wrong: both ways at once, or a name of no
- *	   collector that is on.
+ * Return: false if both arguments were given, or a name is not that of an
+ *	   enabled collector.
  */
 bool kf_choice_left_out(const struct kf_choice *c, uint32_t *left_out);
 
 /**
- * kf_choice_explain() - say what may be asked for
+ * kf_choice_explain() - describe the valid choices
  * @c:		the choice
  * @out:	one line is added
  *

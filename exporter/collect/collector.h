@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Collectors: each turns one source into metrics on a page.
+ * A collector writes the metrics of one source to a page.
  *
- * A new one is a file collect/NAME.c that ends in a const struct kf_collector,
- * declared here and listed in registry.c; its flag, its line in --help and its
- * scrape metrics follow from that.
+ * To add one, write collect/NAME.c that ends in a const struct kf_collector,
+ * declare it here and list it in registry.c; its flag, its line in --help and
+ * its scrape metrics are derived.
  */
 #ifndef KF_EXPORTER_COLLECT_COLLECTOR_H
 #define KF_EXPORTER_COLLECT_COLLECTOR_H
@@ -57,12 +57,12 @@ extern const struct kf_collector *const kf_collectors[];
 extern const unsigned int kf_nr_collectors;
 
 /**
- * kf_collector_is_on() - whether a collector was asked for
+ * kf_collector_is_on() - whether a collector is enabled
  * @c:		one of kf_collectors
  * @enabled:	one for each of them
  *
  * Context: any thread.
- * Return: whether.
+ * Return: true if so.
  */
 bool kf_collector_is_on(const struct kf_collector *c, const bool *enabled);
 
@@ -70,15 +70,15 @@ bool kf_collector_is_on(const struct kf_collector *c, const bool *enabled);
  * kf_scrape_run() - collect a page
  * @scrape:	sources and deadline set, page empty; release the page
  *
- * Once the deadline has passed, collectors are left out and counted as failed:
- * what is ready is what is served.
+ * After the deadline the remaining collectors are left out and counted as
+ * failed.
  *
  * Context: any thread, several at once.
  */
 void kf_scrape_run(struct kf_scrape *scrape);
 
 /**
- * kf_collectors_finish() - let all collectors forget what they keep
+ * kf_collectors_finish() - free the state of all collectors
  * @g:		the groups
  *
  * Context: once, when no scrape is left.
@@ -86,18 +86,18 @@ void kf_scrape_run(struct kf_scrape *scrape);
 void kf_collectors_finish(struct kf_groups *g);
 
 /**
- * kf_scrape_groups() - the groups as they are now, locked
+ * kf_scrape_groups() - scan and lock the groups
  * @scrape:	the scrape
  *
- * The files are read once for a scrape, whoever asks first.
+ * The files are read once for each scrape.
  *
  * Context: any thread.
- * Return: the groups; unlock them. NULL where they could not be read in time.
+ * Return: the groups; unlock them. NULL if they could not be read in time.
  */
 struct kf_groups *kf_scrape_groups(struct kf_scrape *scrape);
 
 /**
- * kf_group_labels() - the labels that every series of a group has
+ * kf_group_labels() - render the common labels of a group's series
  * @page:	the page, which keeps them
  * @group:	the group
  *
@@ -107,10 +107,10 @@ struct kf_groups *kf_scrape_groups(struct kf_scrape *scrape);
 const char *kf_group_labels(struct kf_page *page, const struct kf_group *group);
 
 /**
- * kf_page_dropped() - say how much a limit has left out
+ * kf_page_dropped() - report how much a limit has left out
  * @page:	the page
  * @limit:	which limit
- * @nr:		how often, ever
+ * @nr:		number left out since the start
  *
  * Context: as kf_page_family().
  */

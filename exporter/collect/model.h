@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One scrape before it has a form: families of metrics, and their series.
+ * The contents of a scrape: families of metrics, and their series.
  *
- * Collectors fill a page, a writer turns it into text; neither knows the
- * other. Promises: a page never holds the same series twice, nor two families
- * whose sample names clash in any of the formats, whatever the collectors do.
+ * Collectors fill a page, and a writer turns it into text. A page never has the
+ * same series twice, nor two families whose sample names clash in any of the
+ * formats.
  */
 #ifndef KF_EXPORTER_COLLECT_MODEL_H
 #define KF_EXPORTER_COLLECT_MODEL_H
@@ -74,13 +74,13 @@ struct kf_page {
  * @page:	the page
  * @name:	the full name; a counter's ends in _total
  * @type:	its type
- * @unit:	"bytes", "seconds" or ""; ignored where @name lacks the suffix
+ * @unit:	"bytes", "seconds" or ""; ignored if @name lacks the suffix
  * @help:	one sentence, any bytes
  *
  * Context: one thread at a time for one page.
- * Return: the family, or NULL where the name clashes with another family, a
- *	   counter lacks its suffix or memory is short; adding a series to NULL
- *	   is harmless.
+ * Return: the family; NULL if the name clashes with another family, a counter
+ *	   lacks its suffix, or memory is short. Adding a series to NULL has no
+ *	   effect.
  */
 struct kf_family *kf_page_family(struct kf_page *page, const char *name,
 				 enum kf_metric_type type, const char *unit,
@@ -90,7 +90,7 @@ struct kf_family *kf_page_family(struct kf_page *page, const char *name,
  * kf_page_labels() - render labels
  * @page:	the page, which keeps the result
  * @label:	names and values; values valid UTF-8
- * @nr:		how many
+ * @nr:		their number
  *
  * Context: as kf_page_family().
  * Return: the labels as text without braces; "" when out of memory.
@@ -99,7 +99,7 @@ const char *kf_page_labels(struct kf_page *page, const struct kf_label *label,
 			   unsigned int nr);
 
 /**
- * kf_page_join() - two rendered label lists in one
+ * kf_page_join() - join two rendered label lists
  * @page:	the page, which keeps the result
  * @a:		rendered labels, or ""
  * @b:		rendered labels, or ""
@@ -119,7 +119,7 @@ const char *kf_page_join(struct kf_page *page, const char *a, const char *b);
  * @value:	the value; a histogram's bounds must outlive the page, its
  *		counts are copied
  *
- * A series that is there already is refused and counted in @page->refused.
+ * A duplicate series is refused and counted in @page->refused.
  *
  * Context: as kf_page_family().
  */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A page as text: the classic format 0.0.4 and OpenMetrics 1.0, and the
- * choice between them.
+ * The text formats of a page: the classic format 0.0.4 and OpenMetrics 1.0.
  */
 #ifndef KF_EXPORTER_COLLECT_WRITER_H
 #define KF_EXPORTER_COLLECT_WRITER_H
@@ -18,12 +17,12 @@ extern const struct kf_format kf_format_classic;
 extern const struct kf_format kf_format_openmetrics;
 
 /**
- * kf_format_choose() - the format for an Accept header
- * @accept:	the header's value, or NULL where it is missing
+ * kf_format_choose() - choose the format for an Accept header
+ * @accept:	the header's value, or NULL if it is missing
  *
- * Quality values and wildcards count as HTTP has it; the classic format is
- * taken where both are equally welcome without being named, and where nothing
- * we have is welcome: a scrape is never refused for its Accept.
+ * Quality values and wildcards have HTTP's meaning. The classic format is
+ * chosen if both are equally acceptable without being named, and if neither is
+ * acceptable: no scrape is refused for its Accept.
  *
  * Context: any thread.
  * Return: a format, never NULL.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The flags of konfiscator_exporter: one table, from which getopt's table and
- * --help are made; a test holds the manual page to it.
+ * The flags of konfiscator_exporter. One table gives getopt's table and --help;
+ * a test compares the manual page with it.
  */
 #ifndef KF_EXPORTER_CONFIG_OPTIONS_H
 #define KF_EXPORTER_CONFIG_OPTIONS_H
@@ -19,9 +19,9 @@
 struct kf_options {
 	const char *listen[KF_MAX_LISTEN];
 	unsigned int nr_listen;
-	bool listens; /* @listen was given, it is not the default */
+	bool listens; /* @listen was given, not the default */
 	bool systemd_socket;
-	int socket[KF_MAX_LISTEN]; /* that systemd passed; not a flag */
+	int socket[KF_MAX_LISTEN]; /* passed by systemd; not a flag */
 	unsigned int nr_sockets;
 	const char *telemetry_path;
 	unsigned int max_requests; /* 0: no limit */
@@ -29,12 +29,12 @@ struct kf_options {
 	unsigned int max_wrong;	   /* passwords in a minute; 0: no limit */
 	unsigned int timeout_s;
 	const char *web_config;		/* NULL: none */
-	const char *host[KF_MAX_HOSTS]; /* names that are ours too */
+	const char *host[KF_MAX_HOSTS]; /* further names of this server */
 	unsigned int nr_hosts;
 	bool disable_exporter_metrics;
 	const char *dirs[KF_MAX_DIRS + 1]; /* NULL-terminated */
 	unsigned int nr_dirs;
-	const char *state_file; /* NULL: not said; "": none */
+	const char *state_file; /* NULL: not given; "": none */
 	const char *procfs;
 	const char *cgroupfs;
 	bool smaps;
@@ -44,7 +44,7 @@ struct kf_options {
 	bool collector[KF_MAX_COLLECTORS];
 	unsigned int groups_max;
 	unsigned int forget_after_s;
-	unsigned int keep_ended_s; /* 0: deleted once they count */
+	unsigned int keep_ended_s; /* 0: delete as soon as they are counted */
 	struct kf_trace_conf trace;
 	enum kf_log_level log_level;
 	enum kf_log_format log_format;
@@ -56,15 +56,14 @@ enum kf_parse { KF_PARSE_RUN, KF_PARSE_DONE, KF_PARSE_USAGE };
 
 /**
  * kf_options_parse() - read the command line
- * @o:		out: what it says, defaults filled in
+ * @o:		out: the result, defaults filled in
  * @argc:	as main's
  * @argv:	as main's
  *
- * Prints help and version on stdout, and what is wrong, in one line, on
- * stderr.
+ * Prints help and version on stdout, and an error, in one line, on stderr.
  *
  * Context: once, before there are threads.
- * Return: whether to run, or that all is done, or that the usage was wrong.
+ * Return: KF_PARSE_RUN, KF_PARSE_DONE after help or version, or KF_PARSE_USAGE.
  */
 enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv);
 

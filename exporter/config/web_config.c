@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The keys of the web configuration, a function for each.
+ * The keys of the web configuration, each with a function.
  */
 #include "config.h"
 
@@ -208,10 +208,9 @@ static bool take_header(struct kf_yaml *y, yaml_node_t *at, const char *key,
 		if (strcmp(key, kf_web_header_names[i]) != 0)
 			continue;
 		if (c->header[i])
-			return kf_yaml_fail(y, at, "key \"%s\" is there twice",
-					    key);
+			return kf_yaml_fail(y, at, "duplicate key \"%s\"", key);
 		if (strpbrk(value, "\r\n"))
-			return kf_yaml_fail(y, at, "%s: one line is allowed",
+			return kf_yaml_fail(y, at, "%s: more than one line",
 					    key);
 		c->header[i] = strdup(value);
 		return c->header[i] ? true
@@ -228,7 +227,7 @@ static bool take_headers(struct kf_yaml *y, yaml_node_t *n, void *out)
 
 static bool take_http(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	/* http2: there is none, so it is as good as off */
+	/* http2 is not supported, as if off */
 	static const struct kf_yaml_key keys[] = {
 		{"http2", take_ignored_bool},
 		{"headers", take_headers},
@@ -247,13 +246,14 @@ static bool take_user(struct kf_yaml *y, yaml_node_t *at, const char *key,
 	if (c->nr_users == KF_MAX_USERS)
 		return kf_yaml_fail(y, at, "more than %d users", KF_MAX_USERS);
 	if (!*key || strchr(key, ':'))
-		return kf_yaml_fail(y, at, "a user's name has no colon");
+		return kf_yaml_fail(
+			y, at,
+			"a user name must not be empty or contain a colon");
 	for (i = 0; i < c->nr_users; i++) {
 		if (strcmp(c->user[i].name, key) == 0)
-			return kf_yaml_fail(y, at, "user %s is there twice",
-					    key);
+			return kf_yaml_fail(y, at, "duplicate user %s", key);
 	}
-	/* the value is a secret: it is not said */
+	/* the value is a secret: do not print it */
 	if (strncmp(value, "$2", 2) != 0 || strlen(value) != BCRYPT_LENGTH ||
 	    crypt_checksalt(value) != CRYPT_SALT_OK)
 		return kf_yaml_fail(

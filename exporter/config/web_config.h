@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The web configuration file: the keys that Prometheus' exporter-toolkit has
- * for TLS, headers and users.
+ * The web configuration file, with the keys of Prometheus' exporter-toolkit for
+ * TLS, headers and users.
  *
- * Promises: it is read anew when it has changed; a file that became wrong lets
- * nobody in until it is right. A file is read once the daemon began, but
- * whether there is TLS at all, its versions, its client authorities and a
- * certificate that stands in it are those of the start.
+ * The file is read again when it has changed. While it has an error, all
+ * requests are refused. Use of TLS, TLS versions, client authorities and an
+ * inline certificate do not change after the start.
  */
 #ifndef KF_EXPORTER_CONFIG_WEB_CONFIG_H
 #define KF_EXPORTER_CONFIG_WEB_CONFIG_H
@@ -36,12 +35,12 @@ struct kf_web_pem {
 	char *text;
 };
 
-/* Constant once read; NULL strings were not said. */
+/* Constant once read; a NULL string was not given. */
 struct kf_web_config {
 	bool tls;
 	struct kf_web_pem cert;
 	struct kf_web_pem key;
-	struct kf_web_pem client_ca; /* not said: no file and no text */
+	struct kf_web_pem client_ca; /* none: no file and no text */
 	enum kf_client_auth client_auth;
 	unsigned int min_version; /* of TLS, in tenths: 10 to 13 */
 	unsigned int max_version;
@@ -60,21 +59,21 @@ extern const char *const kf_web_header_names[KF_NR_WEB_HEADERS];
 
 /**
  * kf_web_config_read() - read and check a web configuration
- * @c:		out: what it says; release it in any case
+ * @c:		out: the result; release it in any case
  * @path:	the file
- * @error:	out: one line, where it is wrong
+ * @error:	out: one line, if the file has an error
  * @size:	bytes of @error
  *
- * Relative paths in it begin at its directory.
+ * Relative paths in the file are relative to its directory.
  *
  * Context: any thread.
- * Return: whether it is right.
+ * Return: true if the file is valid.
  */
 bool kf_web_config_read(struct kf_web_config *c, const char *path, char *error,
 			size_t size);
 
 /**
- * kf_web_config_release() - free what it holds
+ * kf_web_config_release() - free a configuration
  * @c:		the configuration
  *
  * Context: any thread.

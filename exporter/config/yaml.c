@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Strict YAML: see yaml.h. libyaml's loader keeps a key that stands twice, so
- * that is looked for here.
+ * Strict YAML: see yaml.h. libyaml's loader accepts duplicate keys; the
+ * functions here refuse them.
  */
 #include "config.h"
 
@@ -37,7 +37,7 @@ bool kf_yaml_fail(struct kf_yaml *y, const yaml_node_t *n, const char *fmt, ...)
 	return false;
 }
 
-/* An alias would let a small file stand for a huge tree, or an endless one. */
+/* With aliases a small file could expand to a huge or infinite tree. */
 static bool no_aliases(struct kf_yaml *y, const char *text, size_t len)
 {
 	yaml_parser_t parser;
@@ -119,7 +119,7 @@ const char *kf_yaml_text(struct kf_yaml *y, const yaml_node_t *n)
 
 	if (n->type != YAML_SCALAR_NODE ||
 	    strlen(text) != n->data.scalar.length) {
-		kf_yaml_fail(y, n, "a plain value is wanted here");
+		kf_yaml_fail(y, n, "expected a plain value");
 		return NULL;
 	}
 	return text;
@@ -143,7 +143,7 @@ static bool take_pair(struct kf_yaml *y, const yaml_node_pair_t *pair,
 		if (strcmp(name, keys[i].name) != 0)
 			continue;
 		if (*seen & 1u << i)
-			return kf_yaml_fail(y, key, "key \"%s\" is there twice",
+			return kf_yaml_fail(y, key, "duplicate key \"%s\"",
 					    name);
 		*seen |= 1u << i;
 		return keys[i].take(
@@ -161,7 +161,7 @@ bool kf_yaml_mapping(struct kf_yaml *y, yaml_node_t *n,
 	if (is_empty(n))
 		return true;
 	if (n->type != YAML_MAPPING_NODE)
-		return kf_yaml_fail(y, n, "keys with values are wanted here");
+		return kf_yaml_fail(y, n, "expected keys with values");
 	for (p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
 	     p++) {
 		if (!take_pair(y, p, keys, nr, &seen, out))
@@ -180,7 +180,7 @@ bool kf_yaml_pairs(struct kf_yaml *y, yaml_node_t *n,
 	if (is_empty(n))
 		return true;
 	if (n->type != YAML_MAPPING_NODE)
-		return kf_yaml_fail(y, n, "keys with values are wanted here");
+		return kf_yaml_fail(y, n, "expected keys with values");
 	for (p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
 	     p++) {
 		yaml_node_t *key = yaml_document_get_node(&y->doc, p->key);
@@ -204,7 +204,7 @@ bool kf_yaml_list(struct kf_yaml *y, yaml_node_t *n,
 	if (is_empty(n))
 		return true;
 	if (n->type != YAML_SEQUENCE_NODE)
-		return kf_yaml_fail(y, n, "a list is wanted here");
+		return kf_yaml_fail(y, n, "expected a list");
 	for (i = n->data.sequence.items.start; i < n->data.sequence.items.top;
 	     i++) {
 		if (!take(y, yaml_document_get_node(&y->doc, *i), out))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reading configuration in YAML, strictly: an unknown key, a key twice or a
- * value of another kind is an error, said in one line with file and line.
+ * A strict reader of YAML configuration: an unknown key, a duplicate key or a
+ * value of the wrong kind is an error, reported in one line with file and line.
  *
- * Over libyaml's tree of nodes. Files are bounded in size, and aliases are
- * refused, so that no file grows when it is read.
+ * It uses libyaml's tree of nodes. The size of files is limited, and aliases
+ * are refused.
  */
 #ifndef KF_EXPORTER_CONFIG_YAML_H
 #define KF_EXPORTER_CONFIG_YAML_H
@@ -13,7 +13,7 @@
 
 #include <yaml.h>
 
-/* A file that was read; @error is the first thing that was wrong. */
+/* A file that was read; @error is the first error. */
 struct kf_yaml {
 	const char *path;
 	yaml_document_t doc;
@@ -21,7 +21,7 @@ struct kf_yaml {
 	char error[512];
 };
 
-/* A key of a mapping, and who takes its value into @out. */
+/* A key of a mapping, and the function that stores its value in @out. */
 struct kf_yaml_key {
 	const char *name;
 	bool (*take)(struct kf_yaml *y, yaml_node_t *value, void *out);
@@ -29,12 +29,12 @@ struct kf_yaml_key {
 
 /**
  * kf_yaml_load() - read a file
- * @y:		out: the tree, or what was wrong
+ * @y:		out: the tree, or the error
  * @path:	the file; outlives @y
  *
  * Context: any thread.
- * Return: its root, or NULL with @y->error. Of an empty file NULL as well, with
- *	   an empty @y->error. kf_yaml_release() in any case.
+ * Return: its root, or NULL with @y->error. For an empty file NULL with an
+ *	   empty @y->error. Call kf_yaml_release() in any case.
  */
 yaml_node_t *kf_yaml_load(struct kf_yaml *y, const char *path);
 
@@ -47,9 +47,9 @@ yaml_node_t *kf_yaml_load(struct kf_yaml *y, const char *path);
 void kf_yaml_release(struct kf_yaml *y);
 
 /**
- * kf_yaml_fail() - say what is wrong
+ * kf_yaml_fail() - set an error
  * @y:		the file
- * @n:		where, or NULL
+ * @n:		position, or NULL
  * @fmt:	as printf's
  * @...:	likewise
  *
@@ -60,12 +60,12 @@ bool kf_yaml_fail(struct kf_yaml *y, const yaml_node_t *n, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /**
- * kf_yaml_mapping() - take the values of known keys
+ * kf_yaml_mapping() - process a mapping with known keys
  * @y:		the file
- * @n:		what should be a mapping; an empty value is an empty one
- * @keys:	what is allowed
+ * @n:		the mapping; an empty value counts as an empty mapping
+ * @keys:	allowed keys
  * @nr:		number of @keys, at most 32
- * @out:	handed on
+ * @out:	passed to the functions
  *
  * Context: any thread.
  * Return: false with @y->error.
@@ -74,11 +74,11 @@ bool kf_yaml_mapping(struct kf_yaml *y, yaml_node_t *n,
 		     const struct kf_yaml_key *keys, size_t nr, void *out);
 
 /**
- * kf_yaml_pairs() - take all pairs of a mapping of strings
+ * kf_yaml_pairs() - process all pairs of a mapping of strings
  * @y:		the file
- * @n:		what should be a mapping
+ * @n:		the mapping
  * @take:	called for each pair
- * @out:	handed on
+ * @out:	passed to the functions
  *
  * Context: any thread.
  * Return: false with @y->error.
@@ -89,11 +89,11 @@ bool kf_yaml_pairs(struct kf_yaml *y, yaml_node_t *n,
 		   void *out);
 
 /**
- * kf_yaml_list() - take all elements of a sequence
+ * kf_yaml_list() - process all elements of a sequence
  * @y:		the file
- * @n:		what should be a sequence; an empty value is an empty one
+ * @n:		the sequence; an empty value counts as an empty sequence
  * @take:	called for each element
- * @out:	handed on
+ * @out:	passed to the functions
  *
  * Context: any thread.
  * Return: false with @y->error.
@@ -104,9 +104,9 @@ bool kf_yaml_list(struct kf_yaml *y, yaml_node_t *n,
 		  void *out);
 
 /**
- * kf_yaml_text() - a node's text
+ * kf_yaml_text() - get a node's text
  * @y:		the file
- * @n:		what should be a scalar
+ * @n:		the scalar
  *
  * Context: any thread.
  * Return: its text, which lives as long as @y; NULL with @y->error.
@@ -114,10 +114,10 @@ bool kf_yaml_list(struct kf_yaml *y, yaml_node_t *n,
 const char *kf_yaml_text(struct kf_yaml *y, const yaml_node_t *n);
 
 /**
- * kf_yaml_bool() - a node as true or false
+ * kf_yaml_bool() - get a node as true or false
  * @y:		the file
- * @n:		what should be true or false
- * @out:	out: which
+ * @n:		the scalar
+ * @out:	out: the value
  *
  * Context: any thread.
  * Return: false with @y->error.

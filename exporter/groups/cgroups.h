@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The cgroups that living processes of ours are in. One has one figure for all
- * in it: there is no sum over processes.
+ * The cgroups of living processes. A cgroup has one figure for all of its
+ * processes, so there is no sum over processes.
  */
 #ifndef KF_EXPORTER_GROUPS_CGROUPS_H
 #define KF_EXPORTER_GROUPS_CGROUPS_H
@@ -27,7 +27,7 @@ struct kf_cgroup {
 void kf_cgroups_look(struct kf_groups *g);
 
 /**
- * kf_cgroups_finish() - forget them
+ * kf_cgroups_finish() - forget all cgroups
  * @g:		the groups, locked or not yet shared
  *
  * Context: any thread.

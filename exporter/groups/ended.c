@@ -209,7 +209,8 @@ static void delete_file(struct kf_member *m)
 		return;
 	}
 	if (!m->stuck)
-		kf_log(KF_LOG_WARN, "stats file of an ended process stays",
+		kf_log(KF_LOG_WARN,
+		       "cannot delete the stats file of an ended process",
 		       "path", m->path, "error", strerror(errno), NULL);
 	m->stuck = true;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is counted of a process, numbered.
+ * The metrics of a process, numbered.
  *
- * A stats file describes its counters by name; a group adds up many files, of
- * several versions perhaps. Here each metric gets one number, so that the
- * rest works on arrays. Promises: what a file says is checked before it
- * becomes a metric, and our own metrics cannot be redefined by a file.
+ * A stats file describes its counters by name; a group sums many files,
+ * possibly of several versions. Each metric gets a number, by which arrays are
+ * indexed. Descriptions are checked before they become metrics, and no file can
+ * redefine the exporter's own metrics.
  */
 #ifndef KF_EXPORTER_GROUPS_FIGURES_H
 #define KF_EXPORTER_GROUPS_FIGURES_H
@@ -73,7 +73,7 @@ struct kf_figures {
 	/* of each figure, in few bytes: all are asked for each process */
 	uint8_t kind[KF_MAX_FIGURES];
 	struct kf_figure figure[KF_MAX_FIGURES];
-	int hint[KF_MAX_FIGURES]; /* figure of a file's nth counter, last time
+	int hint[KF_MAX_FIGURES]; /* figure of the nth counter in the last file
 				   */
 	struct kf_figure_map map[KF_FIGURE_MAPS];
 	unsigned int next_map;
@@ -82,7 +82,7 @@ struct kf_figures {
 extern const double kf_sizes[KF_NR_SIZES];
 
 /**
- * kf_figures_init() - number what this version knows
+ * kf_figures_init() - number the counters known to this version
  * @t:		out: the table
  *
  * Context: once for a table.
@@ -93,7 +93,7 @@ void kf_figures_init(struct kf_figures *t);
  * kf_kind_grows() - whether figures of a kind are counters
  * @kind:	enum kf_figure_kind
  *
- * Return: true where they add up over process ends.
+ * Return: true if they add up over process ends.
  */
 static inline bool kf_kind_grows(unsigned int kind)
 {
@@ -112,7 +112,7 @@ static inline bool kf_figure_grows(const struct kf_figure *f)
 }
 
 /**
- * kf_figures_find() - a figure by its key
+ * kf_figures_find() - find a figure by its key
  * @t:		the table
  * @key:	metric{labels}
  *
@@ -125,27 +125,28 @@ int kf_figures_find(const struct kf_figures *t, const char *key);
 #define KF_FIGURE_MOST ((uint64_t)1 << 60)
 
 /**
- * kf_figures_possible() - whether a process can have counted so much
+ * kf_figures_possible() - whether counts of a process are plausible
  * @t:		the table
- * @value:	what a file says
- * @before:	counters when they were last read, or NULL: all 0
+ * @value:	the counts of a file
+ * @before:	the previous counts, or NULL: all 0
  * @ns:		nanoseconds since
  *
- * Each processor makes at most 2^30 calls and gives 2^50 bytes a second, and no
- * counter comes to KF_FIGURE_MOST. Gauges are not judged: they do not stay.
+ * Each processor makes at most 2^30 calls and allocates 2^50 bytes a second,
+ * and no counter reaches KF_FIGURE_MOST. Gauges are not checked, since they are
+ * not kept.
  *
  * Context: any thread; pure.
- * Return: false where somebody made the numbers up.
+ * Return: false if the counts are forged.
  */
 bool kf_figures_possible(const struct kf_figures *t, const uint64_t *value,
 			 const uint64_t *before, uint64_t ns);
 
 /**
- * kf_figures_fill() - the figures of one process
- * @t:		the table; counters that are new to it are added
- * @s:		a snapshot that was read well
- * @value:	out: a value for each figure, 0 where the file has none; at
- *		most INT64_MAX
+ * kf_figures_fill() - get the figures of one process
+ * @t:		the table; new counters are added
+ * @s:		a valid snapshot
+ * @value:	out: a value for each figure, at most INT64_MAX; 0 if the file
+ *		does not have it
  *
  * Context: one thread at a time for one table.
  */

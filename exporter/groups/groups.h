@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Groups: many processes under one name and container, added up.
+ * Groups: the sums of all processes with the same name and container.
  *
- * Promises: no counter of a group ever falls, over the end of its processes,
- * exec, a change of name, and a restart of the exporter where there is a state
- * file. A process that ended is folded into its group's totals, the state is
- * made durable, and only then its stats file may be deleted. Whoever cannot be
- * known to be dead is never deleted. Processes that live and end between two
+ * No counter of a group ever falls: not when its processes end, call exec or
+ * change their name, nor, with a state file, when the exporter restarts. A
+ * process that ended is folded into its group's totals, the state is made
+ * durable, and only then may its stats file be deleted. The file of a process
+ * that may be alive is never deleted. Processes that begin and end between two
  * scans are counted by the ledgers: see ledgers.h.
  *
- * How: a member is a stats file. For each of its counters it has a base: what
- * was moved to totals already. It contributes what the file says beyond its
- * base; to fold is to move that into the totals and to raise the base. So
- * folding twice, or reading a folded file again, adds nothing.
+ * A member is a stats file. For each of its counters it has a base: the part
+ * that is already in the totals. A member contributes its counts minus its
+ * base. Folding adds this difference to the totals and to the base, so folding
+ * twice, or reading a folded file again, adds nothing.
  */
 #ifndef KF_EXPORTER_GROUPS_H
 #define KF_EXPORTER_GROUPS_H
@@ -29,8 +29,8 @@
 #define KF_NAME_SIZE 200
 
 /*
- * Constant after kf_groups_init(), but for the rules of kf_groups_rename(); the
- * strings outlive it.
+ * Constant after kf_groups_init(), except for the rules of kf_groups_rename();
+ * the strings must stay valid.
  */
 struct kf_groups_conf {
 	const char *const *dirs; /* NULL: the library's order */
@@ -179,48 +179,49 @@ struct kf_groups {
 };
 
 /**
- * kf_groups_init() - begin, with what the state file knows
+ * kf_groups_init() - initialize groups from the state file
  * @g:		out: the groups
  * @conf:	copied
  *
- * A damaged state file is put aside and said so.
+ * A damaged state file is moved aside, and reported.
  *
  * Context: once, before there are threads.
- * Return: 0, or -1 when the state file is another exporter's or cannot be
- *	   used; the reason was printed on stderr.
+ * Return: 0, or -1 if the state file is in use by another exporter or unusable;
+ *	   the reason was printed on stderr.
  */
 int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf);
 
 /**
- * kf_groups_scan() - read all files, fold what has ended
+ * kf_groups_scan() - read all files, fold ended processes
  * @g:		the groups, locked
- * @since:	CLOCK_MONOTONIC; a scan that began then or later will do
- * @until:	likewise; half of the time left until then is for reading, and
- *		never more than KF_SEARCH_S. NULL: that
+ * @since:	CLOCK_MONOTONIC; a scan that began at that time or later is
+ * reused
+ * @until:	CLOCK_MONOTONIC; reading takes at most half of the time left
+ *		until then, and at most KF_SEARCH_S. NULL: KF_SEARCH_S
  *
- * Files that there was no time for keep what they were last seen to say.
+ * Files that were not read in time keep their previous counts.
  *
  * Context: any thread.
- * Return: 0, or -1 when memory is short; the figures are not to be shown then.
+ * Return: 0, or -1 when out of memory; then do not serve the figures.
  */
 int kf_groups_scan(struct kf_groups *g, const struct timespec *since,
 		   const struct timespec *until);
 
 /**
- * kf_groups_rename() - take other rules for the names of groups
+ * kf_groups_rename() - replace the naming rules
  * @g:		the groups
- * @naming:	the rules; they are asked in the next scan
+ * @naming:	the rules, used from the next scan on
  *
- * What processes have counted stays in the groups that they leave.
+ * Earlier counts of a process stay in its old group.
  *
  * Context: any thread, without the lock.
- * Return: the rules until now, which nobody uses any more.
+ * Return: the old rules, no longer in use.
  */
 struct kf_naming *kf_groups_rename(struct kf_groups *g,
 				   struct kf_naming *naming);
 
 /**
- * kf_groups_save() - write the state file, if there is one and news for it
+ * kf_groups_save() - write the state file if something changed
  * @g:		the groups, locked
  *
  * Context: any thread. Waits for the disk. Failure is logged once and leaves
@@ -229,7 +230,7 @@ struct kf_naming *kf_groups_rename(struct kf_groups *g,
 void kf_groups_save(struct kf_groups *g);
 
 /**
- * kf_groups_finish() - save what is known and let go
+ * kf_groups_finish() - save the state and free the groups
  * @g:		the groups
  *
  * Context: once, when no other thread is left.
@@ -245,7 +246,7 @@ void kf_groups_finish(struct kf_groups *g);
 void kf_groups_clear(struct kf_groups *g);
 
 /**
- * kf_group_get() - the group of a name, made if need be
+ * kf_group_get() - find or make the group of a name
  * @g:		the groups, locked
  * @name:	cleaned name
  * @container:	container id or ""
@@ -260,28 +261,28 @@ struct kf_group *kf_group_get(struct kf_groups *g, const char *name,
 typedef bool kf_member_fn(struct kf_groups *g, struct kf_member *m, time_t now);
 
 /**
- * kf_members_each() - do something with each member
+ * kf_members_each() - call a function for each member
  * @g:		the groups, locked
- * @fn:		what is done
- * @now:	handed on
+ * @fn:		the function
+ * @now:	passed to the function
  *
  * Context: any thread.
- * Return: whether @fn was true for all of them.
+ * Return: whether @fn returned true for all members.
  */
 bool kf_members_each(struct kf_groups *g, kf_member_fn *fn, time_t now);
 
 /**
  * kf_members_drop() - forget some members
  * @g:		the groups, locked
- * @goes:	whether a member is to go
- * @now:	handed on
+ * @goes:	returns whether to forget a member
+ * @now:	passed to the function
  *
  * Context: any thread.
  */
 void kf_members_drop(struct kf_groups *g, kf_member_fn *goes, time_t now);
 
 /**
- * kf_member_fold() - move what a member has counted into its group's totals
+ * kf_member_fold() - move a member's counts into its group's totals
  * @g:		the groups, locked
  * @m:		the member
  *
@@ -297,7 +298,7 @@ bool kf_member_fold(struct kf_groups *g, struct kf_member *m);
  * @name:	cleaned name, not @m's
  * @container:	container id or "", not @m's
  *
- * What it counted so far stays in the group that it had.
+ * Its earlier counts stay in its old group.
  *
  * Context: any thread.
  * Return: false when out of memory.
@@ -306,7 +307,7 @@ bool kf_member_place(struct kf_groups *g, struct kf_member *m, const char *name,
 		     const char *container);
 
 /**
- * kf_member_is_over() - whether a member's process has ended, or called exec
+ * kf_member_is_over() - whether a member's process has ended or called exec
  * @m:		the member, read in this scan
  *
  * Context: any thread; pure.
@@ -315,20 +316,20 @@ bool kf_member_place(struct kf_groups *g, struct kf_member *m, const char *name,
 bool kf_member_is_over(const struct kf_member *m);
 
 /**
- * kf_file_is_gone() - whether a file is not there
+ * kf_file_is_gone() - whether a file does not exist
  * @path:	the file
  *
  * Context: any thread; allocates.
- * Return: false also where that cannot be known.
+ * Return: false also if that is unknown.
  */
 bool kf_file_is_gone(const char *path);
 
 /**
- * kf_groups_complain() - say that a file is not used, once
+ * kf_groups_complain() - log once that a file is not used
  * @g:		the groups, locked
  * @path:	the file
- * @result:	why
- * @error:	errno where that is KF_READ_ERROR
+ * @result:	the reason
+ * @error:	errno if @result is KF_READ_ERROR
  *
  * Context: any thread; allocates.
  */
@@ -336,17 +337,17 @@ void kf_groups_complain(struct kf_groups *g, const char *path,
 			enum kf_read_result result, int error);
 
 /**
- * kf_member_bucket() - the list that a file's members are in
+ * kf_member_bucket() - get the hash bucket of a file
  * @g:		the groups, locked
  * @path:	the file
  *
  * Context: any thread.
- * Return: where the list begins.
+ * Return: the first member of its list.
  */
 struct kf_member **kf_member_bucket(struct kf_groups *g, const char *path);
 
 /**
- * kf_member_find() - the member of a file
+ * kf_member_find() - find the member of a file
  * @g:		the groups, locked
  * @path:	its path
  * @created_ns:	when the file was made
@@ -358,7 +359,7 @@ struct kf_member *kf_member_find(struct kf_groups *g, const char *path,
 				 uint64_t created_ns);
 
 /**
- * kf_member_get() - the member of a file, made if need be
+ * kf_member_get() - find or make the member of a file
  * @g:		the groups, locked
  * @path:	its path
  * @created_ns:	when the file was made

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Ledgers as part of the groups: what processes counted that have ended, also
- * between two scans.
+ * Ledgers as part of the groups: counts of ended processes, including those
+ * that began and ended between two scans.
  *
- * Promises: each call counts once. A row of a ledger adds to the group that its
- * key names what it has more than when it was last seen, without what the
- * members counted whose files were folded into it: that stays in their groups.
- * What was seen of each row is in the state file, in the line that has the
- * totals it went into. A ledger that is not there, or cannot be read, takes
- * nothing away; one in the place of another begins anew.
+ * Each call counts once. A row of a ledger adds its growth since the last scan
+ * to the group of its key, minus the counts of members whose files were folded
+ * into it, which stay in their groups. The last seen values of each row are in
+ * the state file, in the same line as the totals that include them. A missing
+ * or unreadable ledger takes nothing away; a ledger that replaces another
+ * starts from 0.
  */
 #ifndef KF_EXPORTER_GROUPS_LEDGERS_H
 #define KF_EXPORTER_GROUPS_LEDGERS_H
@@ -37,12 +37,12 @@ struct kf_seen_ledger {
 };
 
 /**
- * kf_ledgers_scan() - add what the ledgers have more than when last seen
+ * kf_ledgers_scan() - add the growth of all ledgers
  * @g:		the groups, locked; the files of all directories were read
  * @until_ns:	CLOCK_MONOTONIC; one second more is taken at most
  * @now:	CLOCK_REALTIME
  *
- * Members that were folded end with it.
+ * Members that were folded end.
  *
  * Context: any thread; before members are settled.
  * Return: false when out of memory.
@@ -55,12 +55,12 @@ bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now);
  * @m:		the member
  *
  * Context: any thread.
- * Return: true where its user has a ledger in its directory.
+ * Return: true if its user has a ledger in its directory.
  */
 bool kf_ledgers_cover(const struct kf_groups *g, const struct kf_member *m);
 
 /**
- * kf_ledgers_get() - what was seen of a ledger, made if need be
+ * kf_ledgers_get() - find or make the last seen values of a ledger
  * @g:		the groups, locked
  * @path:	the ledger
  *

@@ -218,7 +218,7 @@ static bool take_rule(struct kf_yaml *y, yaml_node_t *n, void *out)
 	if (!kf_yaml_mapping(y, n, keys, KF_ARRAY_SIZE(keys), r))
 		return false;
 	if (!r->nr_comm && !r->nr_exe && !r->nr_cmdline)
-		return kf_yaml_fail(y, n, "comm, exe or cmdline is wanted");
+		return kf_yaml_fail(y, n, "comm, exe or cmdline is required");
 	if (!r->name)
 		r->name = strdup("{{.ExeBase}}");
 	return r->name ? true : kf_yaml_fail(y, n, "out of memory");
@@ -243,7 +243,7 @@ static bool take_trace(struct kf_yaml *y, yaml_node_t *n, void *out)
 				    text);
 	for (i = 0; i < naming->nr_traces; i++) {
 		if (naming->trace[i] == name)
-			return kf_yaml_fail(y, n, "%s is there twice", text);
+			return kf_yaml_fail(y, n, "duplicate tracer %s", text);
 	}
 	naming->trace[naming->nr_traces++] = name;
 	return true;
@@ -363,7 +363,7 @@ static void tell_limit(struct expression *e)
 {
 	if (!__atomic_exchange_n(&e->told, true, __ATOMIC_RELAXED))
 		kf_log(KF_LOG_WARN,
-		       "expression takes too much for a command line, which counts as no match",
+		       "matching an expression exceeded its limits: counted as no match",
 		       "expression", e->text, NULL);
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which group a process belongs to, by process-exporter's process_names:
- * matchers on comm, exe and cmdline, and a template for the group's name. The
- * first that matches wins; who matches none is not in a group of its own but
- * in "other".
+ * The group of a process, by process-exporter's process_names: matchers on
+ * comm, exe and cmdline, and a template for the group's name. The first rule
+ * that matches wins. A process that matches none is in group "other".
  *
- * Promises: expressions, what they are tried on, and the steps that a match
- * takes are bounded; the environment of a process is never looked at.
+ * The number and size of expressions, the length of subjects and the steps of a
+ * match are bounded. The environment of a process is never read.
  */
 #ifndef KF_EXPORTER_GROUPS_NAMING_H
 #define KF_EXPORTER_GROUPS_NAMING_H
@@ -29,7 +28,7 @@ struct kf_naming_process {
 /**
  * kf_naming_read() - read a configuration file
  * @path:	the file
- * @error:	out: one line, where it is wrong
+ * @error:	out: one line, if the file has an error
  * @size:	bytes of @error
  *
  * Context: once.
@@ -38,26 +37,26 @@ struct kf_naming_process {
 struct kf_naming *kf_naming_read(const char *path, char *error, size_t size);
 
 /**
- * kf_naming_traces() - the tracers that the configuration wants to run
+ * kf_naming_traces() - get the tracers in the configuration
  * @n:		the rules
  * @name:	out: their names, at most KF_MAX_TRACES, constants
  *
  * Context: any thread.
- * Return: how many.
+ * Return: their number.
  */
 unsigned int kf_naming_traces(const struct kf_naming *n, const char **name);
 
 /**
- * kf_naming_has_rules() - whether there are rules for names at all
+ * kf_naming_has_rules() - whether there are naming rules
  * @n:		the rules, or NULL
  *
  * Context: any thread.
- * Return: false where processes keep their own names.
+ * Return: false if groups have the names of processes.
  */
 bool kf_naming_has_rules(const struct kf_naming *n);
 
 /**
- * kf_naming_of_process() - the name of a living process' group
+ * kf_naming_of_process() - name the group of a living process
  * @n:		the rules
  * @procfs:	procfs' mount point
  * @pid:	the process
@@ -66,28 +65,28 @@ bool kf_naming_has_rules(const struct kf_naming *n);
  * @size:	bytes of @name
  *
  * Context: any thread; allocates.
- * Return: false where no rule matches.
+ * Return: false if no rule matches.
  */
 bool kf_naming_of_process(const struct kf_naming *n, const char *procfs,
 			  int pid, const char *comm, char *name, size_t size);
 
 /**
- * kf_naming_of_ended() - the name of the group of a process that has ended
+ * kf_naming_of_ended() - name the group of a process that has ended
  * @n:		the rules
  * @s:		its stats file, or its row of a ledger
  * @name:	out: the group's name, raw
  * @size:	bytes of @name
  *
- * Its command line may be cut, and that of a row be missing.
+ * Its command line may be truncated, or missing in a row.
  *
  * Context: any thread; allocates.
- * Return: false where no rule matches.
+ * Return: false if no rule matches.
  */
 bool kf_naming_of_ended(const struct kf_naming *n, const struct kf_snapshot *s,
 			char *name, size_t size);
 
 /**
- * kf_naming_free() - let rules go
+ * kf_naming_free() - free rules
  * @n:		the rules, or NULL
  *
  * Context: any thread.
@@ -95,14 +94,14 @@ bool kf_naming_of_ended(const struct kf_naming *n, const struct kf_snapshot *s,
 void kf_naming_free(struct kf_naming *n);
 
 /**
- * kf_naming_apply() - the name of a process' group
+ * kf_naming_apply() - name the group of a process
  * @n:		the rules
  * @p:		the process
  * @name:	out: the name, raw
- * @size:	bytes of @name; what is longer is cut
+ * @size:	bytes of @name; longer names are truncated
  *
  * Context: any thread; allocates.
- * Return: false where no rule matches.
+ * Return: false if no rule matches.
  */
 bool kf_naming_apply(const struct kf_naming *n,
 		     const struct kf_naming_process *p, char *name,

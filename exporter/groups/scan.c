@@ -516,7 +516,7 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 	tell_late(g);
 	if (g->hidden && !g->hidden_said)
 		kf_log(KF_LOG_WARN,
-		       "some containers cannot be looked into: CAP_SYS_PTRACE is missing",
+		       "some containers cannot be examined: CAP_SYS_PTRACE is missing",
 		       NULL);
 	g->hidden_said = g->hidden_said || g->hidden;
 	done = done && kf_ledgers_scan(g, until_ns, now);

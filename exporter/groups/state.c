@@ -539,12 +539,12 @@ static int put_aside(struct kf_groups *g, const char *why)
 	snprintf(aside, sizeof(aside), "%s.damaged", g->conf.state_file);
 	if (!g->conf.read_only && rename(g->conf.state_file, aside) != 0) {
 		fprintf(stderr,
-			"konfiscator_exporter: state file %s is damaged (%s) and cannot be put aside: %s\n",
+			"konfiscator_exporter: state file %s is damaged (%s) and cannot be moved aside: %s\n",
 			g->conf.state_file, why, strerror(errno));
 		return -1;
 	}
-	kf_log(KF_LOG_ERROR, "state file is damaged: counters start anew",
-	       "path", g->conf.state_file, "why", why, NULL);
+	kf_log(KF_LOG_ERROR, "state file is damaged: counters restart", "path",
+	       g->conf.state_file, "why", why, NULL);
 	return 0;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The state file: what groups have counted and which files are part of it.
+ * The state file: the counts of groups, and the files included in them.
  *
- * Promises: what was saved is there whatever happens to the exporter, and one
- * exporter at a time uses it. Its first line is all that was known when it was
- * last replaced, whole and durably; what changed since is appended, a line for
- * each save, until these are as long as the first one. A last line that does
- * not end was being written when the exporter was killed, and says nothing.
- * Lines are JSON; unknown counters are kept only where this version knows them.
+ * Saved state survives any end of the exporter, and one exporter at a time uses
+ * the file. The first line has the complete state at the last rewrite, which is
+ * atomic and durable. Each save appends a line with the changes, until the
+ * appended lines are as long as the first. An incomplete last line, from a
+ * killed exporter, is ignored. Lines are JSON; counters unknown to this version
+ * are dropped.
  */
 #ifndef KF_EXPORTER_GROUPS_STATE_H
 #define KF_EXPORTER_GROUPS_STATE_H
@@ -15,7 +15,7 @@
 #include "exporter/groups/groups.h"
 
 /**
- * kf_state_lock() - keep other exporters from the state file
+ * kf_state_lock() - lock the state file against other exporters
  * @g:		the groups
  *
  * Context: once, before kf_state_load().
@@ -27,7 +27,7 @@ int kf_state_lock(struct kf_groups *g);
  * kf_state_load() - read the state file into empty groups
  * @g:		the groups
  *
- * A file that is not there is an empty one.
+ * A missing file counts as empty.
  *
  * Context: once, before the first scan.
  * Return: 0, or -1 when it cannot be read; the reason was printed.
@@ -35,11 +35,11 @@ int kf_state_lock(struct kf_groups *g);
 int kf_state_load(struct kf_groups *g);
 
 /**
- * kf_state_save() - make what the groups know durable
+ * kf_state_save() - save the groups durably
  * @g:		the groups, locked
  *
  * Context: any thread. Waits for the disk.
- * Return: 0, or -1 with errno; what the state file said it says then.
+ * Return: 0, or -1 with errno and the saved state unchanged.
  */
 int kf_state_save(struct kf_groups *g);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the tags of a process have, by name: over all threads and all places in
- * their trees. Noted when its file is read, as the table is not kept.
+ * Memory of the tags of a process by name, summed over all threads and
+ * positions in their trees. It is stored when the file is read, since the table
+ * of tags is not kept.
  */
 #ifndef KF_EXPORTER_GROUPS_TAGS_H
 #define KF_EXPORTER_GROUPS_TAGS_H
@@ -15,12 +16,12 @@ struct kf_member_tag {
 };
 
 /**
- * kf_member_tags_note() - note the tags of a file in place of those before
+ * kf_member_tags_note() - replace a member's tags by those of its file
  * @m:		the member
  * @s:		its file, read with KF_TABLE_TAGS
  *
  * Context: any thread, the groups locked.
- * Return: false when out of memory; it has none then.
+ * Return: false when out of memory; then it has no tags.
  */
 bool kf_member_tags_note(struct kf_member *m, const struct kf_snapshot *s);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Content negotiation (RFC 9110, 12.5.1 and 12.5.3): between the two formats,
- * and whether to compress. The header
- * comes from outside: no length in it is believed, nothing is copied.
+ * Content negotiation (RFC 9110, 12.5.1 and 12.5.3): the format, and whether to
+ * compress. The headers are not trusted, and not copied.
  */
 #include "config.h"
 

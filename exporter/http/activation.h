@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Sockets that systemd listened on and passes to the service that it starts
- * (sd_listen_fds(3)). The protocol is three lines of environment and a number,
- * promised to stay; so libsystemd, with all that it needs, is not linked.
+ * Sockets passed by systemd (sd_listen_fds(3)). The protocol is stable and
+ * consists of three environment variables and a number, so libsystemd is not
+ * linked.
  */
 #ifndef KF_EXPORTER_HTTP_ACTIVATION_H
 #define KF_EXPORTER_HTTP_ACTIVATION_H
@@ -10,16 +10,15 @@
 #include "base/compiler.h"
 
 /**
- * kf_activation_sockets() - the sockets that were passed to this process
+ * kf_activation_sockets() - get the sockets that were passed to this process
  * @fds:	out: listening stream sockets, close-on-exec
  * @max:	room in @fds
  *
- * Takes them out of the environment, so that no child thinks they are its own.
+ * Removes the variables from the environment, so that no child uses them.
  *
  * Context: once, before there are threads.
- * Return: how many, 0 where none were passed; -1 where something else than
- *	   listening stream sockets was, or more than @max: the reason was
- *	   printed on stderr.
+ * Return: their number; or -1, with the reason printed on stderr, if there are
+ *	   more than @max, or one is not a listening stream socket.
  */
 int kf_activation_sockets(int *fds, unsigned int max);
 

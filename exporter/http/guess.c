@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Wrong passwords, by address: see guess.h. Of more addresses than there is
- * room for, the one goes that guessed longest ago: its guesses are back
- * soonest.
+ * Wrong passwords by address: see guess.h. If there is no room for another
+ * address, it replaces the one that guessed longest ago.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An address that guesses passwords has to wait.
+ * A limit on wrong passwords for each client address.
  *
  * Promises: an address has so many wrong passwords in a minute, counted when
  * they are tried, so that it has no more of them worked out at a time either;
@@ -20,8 +20,8 @@
 /* Of one address. */
 struct kf_guesser {
 	struct kf_peer peer;
-	double left;		/* wrong passwords that it has now */
-	struct timespec filled; /* when that was so; 0: not in use */
+	double left;		/* wrong passwords still allowed at @filled */
+	struct timespec filled; /* CLOCK_MONOTONIC; 0: not in use */
 };
 
 struct kf_guesses {
@@ -31,19 +31,20 @@ struct kf_guesses {
 };
 
 /**
- * kf_guess_begin() - count a password that may be wrong
- * @g:		the guesses
- * @peer:	who gave it
+ * kf_guess_begin() - count a password before it is checked
+ * @g:		the limits
+ * @peer:	the client
  *
  * Context: any thread.
- * Return: false where it had too many: the password is not to be looked at.
+ * Return: false if the client has no guess left; then do not check the
+ * password.
  */
 bool kf_guess_begin(struct kf_guesses *g, const struct kf_peer *peer);
 
 /**
- * kf_guess_was_right() - a password that was counted was none
- * @g:		the guesses
- * @peer:	who gave it
+ * kf_guess_was_right() - uncount a password that was right
+ * @g:		the limits
+ * @peer:	the client
  *
  * Context: any thread.
  */

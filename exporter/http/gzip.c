@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * gzip by zlib, in one go, at its fastest: a page is mostly the same names over
- * and over.
+ * gzip by zlib in one call, at the fastest level, since a page mostly repeats
+ * the same names.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Compression of what is served, for those who ask for it.
+ * Compression of responses.
  */
 #ifndef KF_EXPORTER_HTTP_GZIP_H
 #define KF_EXPORTER_HTTP_GZIP_H
@@ -8,14 +8,14 @@
 #include "exporter/buf.h"
 
 /**
- * kf_gzip_wanted() - whether an Accept-Encoding header asks for gzip
- * @accept_encoding:	the header's value, or NULL where it is missing
+ * kf_gzip_wanted() - whether an Accept-Encoding header accepts gzip
+ * @accept_encoding:	the header's value, or NULL if it is missing
  *
- * By name, or by a star; a quality of 0 is a no, and so is what does not
- * parse. In accept.c, with the other header.
+ * By name or by "*"; a quality of 0, or a malformed header, means no. Defined
+ * in accept.c.
  *
  * Context: any thread.
- * Return: true where gzip is welcome.
+ * Return: true if gzip is accepted.
  */
 bool kf_gzip_wanted(const char *accept_encoding);
 
@@ -24,7 +24,7 @@ bool kf_gzip_wanted(const char *accept_encoding);
  * @b:		the string; replaced by its gzip form, or left as it is
  *
  * Context: as kf_buf_add().
- * Return: false where there was no memory, or nothing to be won.
+ * Return: false if there was no memory, or gzip is not smaller.
  */
 bool kf_gzip(struct kf_buf *b);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The HTTP server, on libmicrohttpd: a thread for each of a bounded number of
- * connections, since a scrape reads files and may wait for the disk.
+ * The HTTP server, using libmicrohttpd: a bounded number of connections, each
+ * with a thread, since a scrape reads files and may wait for the disk.
  */
 #include "config.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The HTTP side: listens, and answers with metrics and the landing page.
+ * The HTTP server: serves metrics and pages.
  *
- * Promises: connections, their memory and their time are bounded, so that one
- * who sends or takes a byte now and then is cut off; a scrape beyond the limit
- * gets 503 at once; every answer has a Content-Type and a strict
- * Content-Security-Policy. With a web configuration nobody learns more than
- * that it is wanted: not even which paths there are.
+ * Connections, their memory and their time are bounded, so that slow clients
+ * are disconnected. A scrape beyond the limit gets 503 at once. Every response
+ * has a Content-Type and a strict Content-Security-Policy. With passwords
+ * configured, a client without one learns nothing, not even which paths exist.
  */
 #ifndef KF_EXPORTER_HTTP_H
 #define KF_EXPORTER_HTTP_H
@@ -28,7 +27,7 @@ struct kf_http *kf_http_start(const struct kf_options *options,
 			      const struct kf_sources *sources);
 
 /**
- * kf_http_tick() - do what is due now and then
+ * kf_http_tick() - do periodic work
  * @http:	the server
  *
  * Context: any thread, about once a second.

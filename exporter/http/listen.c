@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Listening sockets. ":PORT" is both families on one socket where the kernel
- * has IPv6, else IPv4 alone.
+ * Listening sockets. ":PORT" is one socket for both families if the kernel has
+ * IPv6, otherwise for IPv4.
  */
 #include "config.h"
 

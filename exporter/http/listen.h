@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Addresses to listen on.
+ * Listening sockets.
  */
 #ifndef KF_EXPORTER_HTTP_LISTEN_H
 #define KF_EXPORTER_HTTP_LISTEN_H
@@ -8,9 +8,9 @@
 #include "base/compiler.h"
 
 /**
- * kf_listen() - a listening socket
+ * kf_listen() - make a listening socket
  * @address:	HOST:PORT, [IPV6]:PORT or :PORT, which means all addresses
- * @name:	out: the address really bound, for the log
+ * @name:	out: the bound address, for the log
  * @size:	room in @name
  *
  * Context: any thread.
@@ -19,9 +19,9 @@
 int kf_listen(const char *address, char *name, size_t size);
 
 /**
- * kf_listen_name() - where a socket listens, for the log
+ * kf_listen_name() - get a socket's address, for the log
  * @fd:		the socket, of any family
- * @name:	out: HOST:PORT, or unix:PATH; empty where it cannot be told
+ * @name:	out: HOST:PORT, or unix:PATH; empty if unknown
  * @size:	room in @name
  *
  * Context: any thread.

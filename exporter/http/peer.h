@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who a client is, for limits: the address that it comes from.
+ * The identity of a client for limits: its address.
  *
- * Clients that may have several addresses at no cost are one: a network of 64
- * bits of IPv6, and all of this machine's own loopback and Unix sockets.
+ * An IPv6 /64 network counts as one client, since its owner has all of its
+ * addresses; so do the loopback and all Unix sockets.
  */
 #ifndef KF_EXPORTER_HTTP_PEER_H
 #define KF_EXPORTER_HTTP_PEER_H
@@ -17,9 +17,9 @@ struct kf_peer {
 };
 
 /**
- * kf_peer_of() - who has an address
- * @address:	of a client; NULL counts as this machine
- * @peer:	out: who
+ * kf_peer_of() - get the client of an address
+ * @address:	its address; NULL: this machine
+ * @peer:	out: the client
  *
  * Context: any thread.
  */
@@ -27,17 +27,17 @@ void kf_peer_of(const struct sockaddr *address, struct kf_peer *peer);
 
 /**
  * kf_peer_is_local() - whether a client is on this machine
- * @peer:	who
+ * @peer:	the client
  *
  * Context: any thread.
- * Return: true if it came by the loopback or by a Unix socket.
+ * Return: true if it uses the loopback or a Unix socket.
  */
 bool kf_peer_is_local(const struct kf_peer *peer);
 
 /**
- * kf_peer_same() - whether two are one
- * @a:		who
- * @b:		who
+ * kf_peer_same() - whether two clients are the same
+ * @a:		a client
+ * @b:		a client
  *
  * Context: any thread.
  * Return: true if so.
@@ -45,8 +45,8 @@ bool kf_peer_is_local(const struct kf_peer *peer);
 bool kf_peer_same(const struct kf_peer *a, const struct kf_peer *b);
 
 /**
- * kf_peer_name() - write who a client is
- * @peer:	who
+ * kf_peer_name() - write the name of a client
+ * @peer:	the client
  * @name:	out: an address, or "localhost"
  * @size:	room in @name, INET6_ADDRSTRLEN or more
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How many requests were answered, by what and with which status.
+ * Counts of responses, by handler and status.
  */
 #ifndef KF_EXPORTER_HTTP_REQUESTS_H
 #define KF_EXPORTER_HTTP_REQUESTS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Heads of requests: see screen.h.
+ * Headers of requests: see screen.h.
  */
 #include "config.h"
 

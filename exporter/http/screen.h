@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Requests that are refused for what their head says, before users are asked.
+ * Checks of a request's header, before authentication.
  *
- * A head that gives the length of the body twice, or in two ways, may end
- * elsewhere for a proxy than it does for us.
+ * A request that gives the length of its body twice, or in two ways, may end at
+ * another byte for a proxy than for this server.
  *
- * A page of another site can make a browser send requests here under the site's
- * own name, once that name leads to our address (DNS rebinding). So a request
- * whose Host is a name that is not known is refused if a browser sent it, or if
- * it came over the loopback, where a program has no need of such a name.
- * Scrapers are not browsers and may use any name.
+ * A web page can make a browser send requests here under the page's host name,
+ * if that name resolves to this server's address (DNS rebinding). A request
+ * whose Host is an unknown name is therefore refused if it is from a browser,
+ * or came over the loopback, where programs can use localhost. Scrapers are not
+ * browsers and may use any name.
  */
 #ifndef KF_EXPORTER_HTTP_SCREEN_H
 #define KF_EXPORTER_HTTP_SCREEN_H
@@ -20,13 +20,13 @@
 #include <microhttpd.h>
 
 /**
- * kf_screen() - whether a request is refused by its head
- * @o:		names that are ours
+ * kf_screen() - check a request's header
+ * @o:		the names of this server
  * @c:		its connection
- * @code:	out: the status, where it is
+ * @code:	out: the status, if it is refused
  *
  * Context: any thread; may look up this machine's name, once.
- * Return: why, a line for the client; NULL where it is not refused.
+ * Return: NULL, or why it is refused, a line for the client.
  */
 const char *kf_screen(const struct kf_options *o, struct MHD_Connection *c,
 		      enum kf_code *code);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The list of connections with the time of each: see slow.h. A socket is shut
- * down, not closed: whoever serves it sees the end and closes it.
+ * down, not closed: the thread that serves it then closes it.
  */
 #include "config.h"
 
@@ -129,7 +129,7 @@ static void tell(const struct kf_peer *peer)
 
 	kf_peer_name(peer, name, sizeof(name));
 	kf_log(KF_LOG_WARN,
-	       "too many connections: those that wait longest are cut off",
+	       "too many connections: closing those that wait longest",
 	       "address", name, NULL);
 }
 

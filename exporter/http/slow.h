@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Cuts off clients that are slow, ask too often, or hold too many connections.
+ * Limits on slow clients, request rates and numbers of connections.
  *
- * A client that sends a byte now and then is never idle; so a request has to be
- * there whole, and an answer taken whole, by a time that counts from its first
- * byte. Promises: no connection takes longer than that, whatever it does.
+ * A client that sends a byte now and then is never idle. Therefore a request
+ * must be complete, and a response received, within a time that counts from its
+ * first byte; no connection takes longer.
  *
- * There are KF_MAX_CONNECTIONS, an address has a part of them, and another part
- * is for known clients: those on this machine, and the addresses that scraped
- * last. Where a new connection is one too many, the one that has waited longest
- * for its client is cut off, of those under the same limit: a client that sends
- * its request at once is served, however many connections others hold. The new
- * one is refused only where all of these are being served.
+ * There are KF_MAX_CONNECTIONS connections. One address may have a part of
+ * them, and another part is reserved for known clients: clients on this
+ * machine, and the addresses that scraped last. A new connection above a limit
+ * replaces the connection, among those under the same limit, that has waited
+ * longest for its client: a client that sends its request at once is served,
+ * however many connections others hold. The new connection is refused only if
+ * all of these are being served.
  */
 #ifndef KF_EXPORTER_HTTP_SLOW_H
 #define KF_EXPORTER_HTTP_SLOW_H
@@ -28,24 +29,24 @@
 
 struct kf_slow_connection;
 
-/* All below the lock is under it. */
+/* The lock guards all fields below it. */
 struct kf_slow {
-	unsigned int timeout_s; /* for a request, and for its answer */
+	unsigned int timeout_s; /* for a request, and for its response */
 	unsigned int rate;	/* requests in a second; 0: no limit */
 	pthread_mutex_t lock;
 	struct kf_slow_connection *first;
-	double tokens; /* requests that may come now */
+	double tokens; /* requests allowed now */
 	struct timespec filled;
 	struct kf_peer scraper[KF_NR_SCRAPERS]; /* the last first */
 	unsigned int nr_scrapers;
-	time_t told; /* that there were too many; CLOCK_MONOTONIC */
+	time_t told; /* last message about too many; CLOCK_MONOTONIC */
 };
 
 /**
  * kf_slow_open() - watch a new connection
- * @s:		the watch
+ * @s:		the limits
  * @fd:		the connection's socket
- * @peer:	who is connected
+ * @peer:	the client
  *
  * Context: any thread.
  * Return: the connection, which is shut down where there is no room for it;
@@ -55,8 +56,8 @@ struct kf_slow_connection *kf_slow_open(struct kf_slow *s, int fd,
 					const struct kf_peer *peer);
 
 /**
- * kf_slow_close() - watch a connection no more
- * @s:		the watch
+ * kf_slow_close() - stop watching a connection
+ * @s:		the limits
  * @c:		the connection, or NULL; its socket is still open
  *
  * Context: any thread.
@@ -64,10 +65,10 @@ struct kf_slow_connection *kf_slow_open(struct kf_slow *s, int fd,
 void kf_slow_close(struct kf_slow *s, struct kf_slow_connection *c);
 
 /**
- * kf_slow_restart() - give a connection its time anew
- * @s:		the watch
+ * kf_slow_restart() - restart the time limit of a connection
+ * @s:		the limits
  * @c:		the connection, or NULL
- * @busy:	true while we work for it: then there is no end
+ * @busy:	the server is working on its request: no limit
  *
  * Context: any thread.
  */
@@ -75,8 +76,8 @@ void kf_slow_restart(struct kf_slow *s, struct kf_slow_connection *c,
 		     bool busy);
 
 /**
- * kf_slow_scraped() - know a client that was given what it scrapes
- * @s:		the watch
+ * kf_slow_scraped() - remember a client that was served metrics
+ * @s:		the limits
  * @c:		its connection, or NULL
  *
  * Context: any thread.
@@ -84,8 +85,8 @@ void kf_slow_restart(struct kf_slow *s, struct kf_slow_connection *c,
 void kf_slow_scraped(struct kf_slow *s, struct kf_slow_connection *c);
 
 /**
- * kf_slow_cut() - shut down all connections whose time is over
- * @s:		the watch
+ * kf_slow_cut() - shut down all connections whose time has expired
+ * @s:		the limits
  *
  * Context: any thread, about once a second.
  */
@@ -93,10 +94,10 @@ void kf_slow_cut(struct kf_slow *s);
 
 /**
  * kf_slow_admit() - whether one more request is within the rate
- * @s:		the watch
+ * @s:		the limits
  *
  * Context: any thread.
- * Return: false where it is too much.
+ * Return: false if the rate is exceeded.
  */
 bool kf_slow_admit(struct kf_slow *s);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Certificates: see tls.h. A pair that was given to a handshake stays until the
- * end, as nobody says when the handshake is over; they change a few times a
- * year.
+ * Certificates: see tls.h. A pair that a handshake has used is kept until the
+ * end, since the end of a handshake is not reported; certificates change a few
+ * times a year.
  */
 #include "config.h"
 
@@ -199,7 +199,8 @@ int kf_tls_certificate(gnutls_session_t session,
 	*key = tls.pairs->key;
 	pthread_mutex_unlock(&tls.lock);
 	if (rc)
-		kf_log(KF_LOG_ERROR, "certificate stays the old one", "file",
+		kf_log(KF_LOG_ERROR,
+		       "invalid certificate: keeping the previous one", "file",
 		       what, "error", reason(what, rc), NULL);
 	return 0;
 }
@@ -238,7 +239,7 @@ static bool trust(const struct kf_web_pem *from)
 		unload(&pem);
 	if (rc > 0)
 		return true;
-	return fail(what, rc ? reason(what, rc) : "no certificate in it");
+	return fail(what, rc ? reason(what, rc) : "no certificate found");
 }
 
 bool kf_tls_begin(const struct kf_web_config *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * TLS for the HTTP server: the server's certificate, read anew for a handshake
- * when its files have changed, and the demand for a client's.
+ * TLS for the HTTP server: the server's certificate, which a handshake reads
+ * again when its files have changed, and requests for client certificates.
  */
 #ifndef KF_EXPORTER_HTTP_TLS_H
 #define KF_EXPORTER_HTTP_TLS_H
@@ -13,7 +13,7 @@
 
 /**
  * kf_tls_begin() - load certificate and client authorities
- * @c:		a configuration with TLS; outlives it all
+ * @c:		a configuration with TLS; must stay valid until kf_tls_end()
  *
  * Context: once, before there are threads; one server a process.
  * Return: false; the reason was printed on stderr.
@@ -28,7 +28,7 @@ bool kf_tls_begin(const struct kf_web_config *c);
 void kf_tls_end(void);
 
 /**
- * kf_tls_priorities() - which versions of TLS are spoken
+ * kf_tls_priorities() - the accepted versions of TLS
  *
  * Context: after kf_tls_begin().
  * Return: a priority string of GnuTLS.
@@ -58,7 +58,7 @@ int kf_tls_certificate(gnutls_session_t session,
 		       gnutls_privkey_t *key);
 
 /**
- * kf_tls_client() - ask a new connection for what the configuration demands
+ * kf_tls_client() - request a client certificate if configured
  * @session:	the connection, before its handshake
  *
  * Context: any thread.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The configuration that holds, counted by those who use it, and passwords.
+ * The reference-counted current configuration, and passwords.
  *
- * bcrypt is slow by intent. What was right once is remembered, as a digest
- * under a key that only this process has; what was wrong is not, and is worked
- * out one after the other.
+ * bcrypt is slow by design. Accepted passwords are remembered, as a digest with
+ * a key of this process; wrong passwords are not, and are checked one at a
+ * time.
  */
 #include "config.h"
 
@@ -145,8 +145,8 @@ const struct kf_web_config *kf_web_get(struct kf_web *w)
 	pthread_mutex_unlock(&w->lock);
 	if (error[0])
 		kf_log(KF_LOG_ERROR,
-		       "web configuration is wrong: all are refused", "error",
-		       error, NULL);
+		       "web configuration has an error: refusing all requests",
+		       "error", error, NULL);
 	return h ? &h->config : NULL;
 }
 
@@ -232,9 +232,9 @@ static void make_fake(char fake[64], unsigned int cost)
 }
 
 /*
- * What is wrong takes as long as the highest cost, whoever it is asked for: a
- * user whose hash costs less is worked for at each cost between, which is the
- * rest, as 2^a + 2^a + 2^(a+1) + ... + 2^(b-1) = 2^b.
+ * A wrong password takes as long as the highest cost of all users. For a user
+ * with cost a below the highest cost b, dummy hashes of costs a to b - 1 take
+ * the difference: 2^a + (2^a + 2^(a+1) + ... + 2^(b-1)) = 2^b.
  */
 static bool is_right(struct kf_web *w, const struct kf_web_config *c,
 		     const char *hash, const char *password)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The web configuration at work: the one that holds now, and who may come in.
+ * The current web configuration, and authentication.
  *
- * Promises: a wrong password takes as long for a user that there is not as for
- * one that there is, whatever bcrypt's cost is for each, and is compared in
- * constant time. Guesses cost one processor at most, and an address has so many
- * of them in a minute; who was let in before is let in all the same.
+ * A wrong password takes the same time for existing and unknown users, whatever
+ * the bcrypt cost of each user, and hashes are compared in constant time.
+ * Guesses use at most one processor, and each address has a limited number a
+ * minute. A password that was accepted before does not count as a guess.
  */
 #ifndef KF_EXPORTER_HTTP_WEB_H
 #define KF_EXPORTER_HTTP_WEB_H
@@ -16,9 +16,9 @@
 struct kf_web;
 
 /**
- * kf_web_open() - begin with a web configuration
- * @path:	the file, or NULL for none: then all may come in
- * @max_wrong:	passwords that may be wrong in a minute, of each address; 0: all
+ * kf_web_open() - load a web configuration
+ * @path:	the file; NULL: none, and no authentication
+ * @max_wrong:	wrong passwords allowed per minute and address; 0: no limit
  *
  * Context: once, before there are threads.
  * Return: the configuration, or NULL; the reason was printed on stderr.
@@ -26,28 +26,29 @@ struct kf_web;
 struct kf_web *kf_web_open(const char *path, unsigned int max_wrong);
 
 /**
- * kf_web_close() - let a configuration go
+ * kf_web_close() - free a configuration
  * @w:		the configuration, or NULL
  *
- * Context: once, when nobody uses it any more.
+ * Context: once, when no thread uses it.
  */
 void kf_web_close(struct kf_web *w);
 
 /**
- * kf_web_get() - the configuration that holds now
+ * kf_web_get() - get the current configuration
  * @w:		the configuration
  *
- * Looks whether the file has changed.
+ * Reads the file again if it has changed.
  *
  * Context: any thread.
- * Return: what holds until kf_web_put(); NULL where the file has become wrong.
+ * Return: the configuration, valid until kf_web_put(); NULL if the file has an
+ * error.
  */
 const struct kf_web_config *kf_web_get(struct kf_web *w);
 
 /**
- * kf_web_put() - let go of what kf_web_get() gave
+ * kf_web_put() - release the result of kf_web_get()
  * @w:		the configuration
- * @c:		what it gave, or NULL
+ * @c:		the result, or NULL
  *
  * Context: any thread.
  */
@@ -60,16 +61,15 @@ enum kf_web_answer {
 };
 
 /**
- * kf_web_asks() - whether a user may come in
+ * kf_web_asks() - authenticate a user
  * @w:		the configuration
- * @c:		as kf_web_get() gave it
- * @peer:	who asks
+ * @c:		the result of kf_web_get()
+ * @peer:	the client
  * @user:	the name that was given, or NULL
  * @password:	likewise
  *
  * Context: any thread; may take as long as bcrypt does.
- * Return: KF_WEB_COMES_IN where the password is right, or where there are no
- *	   users.
+ * Return: KF_WEB_COMES_IN if the password is right, or no users are configured.
  */
 enum kf_web_answer kf_web_asks(struct kf_web *w, const struct kf_web_config *c,
 			       const struct kf_peer *peer, const char *user,

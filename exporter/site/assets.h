@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The files that pages need beside them: style sheet, picture, and the scripts
- * of charts, unless it was built without. They are part of the program.
+ * The files that pages refer to: style sheet, icon, and the scripts of charts,
+ * unless built without. They are embedded in the program.
  */
 #ifndef KF_EXPORTER_SITE_ASSETS_H
 #define KF_EXPORTER_SITE_ASSETS_H
@@ -16,8 +16,8 @@ struct kf_asset {
 };
 
 /**
- * kf_asset_find() - a file by its path
- * @url:	the path, without what follows a question mark
+ * kf_asset_find() - find a file by its path
+ * @url:	the path, without the query
  *
  * Context: any thread.
  * Return: the file, or NULL.
@@ -28,29 +28,29 @@ const struct kf_asset *kf_asset_find(const char *url);
  * kf_assets_charts() - whether the scripts of charts were built in
  *
  * Context: any thread; pure.
- * Return: whether.
+ * Return: true if so.
  */
 bool kf_assets_charts(void);
 
 /**
- * kf_assets_link() - what a page's head says of the files
+ * kf_assets_link() - write the links to the files in a page's head
  * @out:	the page
  *
- * An address holds a checksum of the file, so that a browser may keep the
- * file for good.
+ * A link has a checksum of the file, so that browsers can cache the file
+ * forever.
  *
  * Context: as kf_buf_add().
  */
 void kf_assets_link(struct kf_buf *out);
 
 /**
- * kf_hash() - a number for some bytes (FNV-1a, 64 bits)
- * @seed:	0, or what the bytes before them gave
+ * kf_hash() - hash bytes (FNV-1a, 64 bits)
+ * @seed:	0, or the hash of the preceding bytes
  * @data:	the bytes
  * @len:	how many
  *
  * Context: any thread; pure.
- * Return: the number.
+ * Return: the hash.
  */
 uint64_t kf_hash(uint64_t seed, const void *data, size_t len);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parts that pages are made of: head and foot, numbers, bars and lines.
+ * Elements of pages: head and foot, numbers, bars and lines.
  *
- * Promises: what is written is well-formed XML as well as HTML; no style and
- * no script stands in a page, so the strictest policy fits it; a name, of
- * whatever bytes, comes out as text.
+ * The output is well-formed XML as well as HTML. A page has no inline style or
+ * script, as the strictest policy requires. A name, of any bytes, is written as
+ * text.
  */
 #ifndef KF_EXPORTER_SITE_HTML_H
 #define KF_EXPORTER_SITE_HTML_H
@@ -24,17 +24,17 @@ enum kf_part {
 extern const char *const kf_part_names[KF_NR_PARTS];
 
 /**
- * kf_html_begin() - all of a page before its content
+ * kf_html_begin() - write the beginning of a page
  * @out:	the page
- * @title:	of the window; any bytes
- * @metrics:	where the metrics are
+ * @title:	its title, any bytes
+ * @metrics:	path of the metrics
  *
  * Context: as kf_buf_add().
  */
 void kf_html_begin(struct kf_buf *out, const char *title, const char *metrics);
 
 /**
- * kf_html_end() - all of a page after its content
+ * kf_html_end() - write the end of a page
  * @out:	the page
  *
  * Context: as kf_buf_add().
@@ -42,7 +42,7 @@ void kf_html_begin(struct kf_buf *out, const char *title, const char *metrics);
 void kf_html_end(struct kf_buf *out);
 
 /**
- * kf_html_text() - a foreign name as text or attribute value
+ * kf_html_text() - write a name as text or attribute value
  * @out:	the page
  * @raw:	the name, any bytes
  *
@@ -51,28 +51,28 @@ void kf_html_end(struct kf_buf *out);
 void kf_html_text(struct kf_buf *out, const char *raw);
 
 /**
- * kf_html_bytes() - a number of bytes in a unit that suits it
+ * kf_html_bytes() - write a number of bytes with a unit
  * @out:	the page
- * @bytes:	the number; stands there in full as the tooltip
+ * @bytes:	the number; also the tooltip
  *
  * Context: as kf_buf_add().
  */
 void kf_html_bytes(struct kf_buf *out, double bytes);
 
 /**
- * kf_html_count() - a number, with k, M, G and so on where it is large
+ * kf_html_count() - write a number, with k, M, G and so on if it is large
  * @out:	the page
- * @n:		the number; stands there in full as the tooltip
+ * @n:		the number; also the tooltip
  *
  * Context: as kf_buf_add().
  */
 void kf_html_count(struct kf_buf *out, uint64_t n);
 
 /**
- * kf_html_bytes_cell() - a table's cell with bytes
- * kf_html_count_cell() - a table's cell with a number
+ * kf_html_bytes_cell() - write a table cell with bytes
+ * kf_html_count_cell() - write a table cell with a number
  * @out:	the page
- * @label:	what the column is called, for narrow screens
+ * @label:	name of the column, for narrow screens
  * @n:		the number
  *
  * Context: as kf_buf_add().
@@ -81,7 +81,7 @@ void kf_html_bytes_cell(struct kf_buf *out, const char *label, uint64_t n);
 void kf_html_count_cell(struct kf_buf *out, const char *label, uint64_t n);
 
 /**
- * kf_html_bar() - a stacked bar of memory by its parts
+ * kf_html_bar() - write a stacked bar of memory by its parts
  * @out:	the page
  * @part:	bytes of each
  * @full:	bytes of the whole width; less than the sum: the sum
@@ -92,7 +92,7 @@ void kf_html_bar(struct kf_buf *out, const uint64_t part[KF_NR_PARTS],
 		 uint64_t full);
 
 /**
- * kf_html_share() - a plain bar
+ * kf_html_share() - write a plain bar
  * @out:	the page
  * @n:		its length
  * @full:	of the whole width
@@ -102,7 +102,7 @@ void kf_html_bar(struct kf_buf *out, const uint64_t part[KF_NR_PARTS],
 void kf_html_share(struct kf_buf *out, uint64_t n, uint64_t full);
 
 /**
- * kf_html_legend() - which colour is which part, with bytes and percents
+ * kf_html_legend() - write a legend of the parts, with bytes and percents
  * @out:	the page
  * @part:	bytes of each
  *
@@ -111,11 +111,11 @@ void kf_html_share(struct kf_buf *out, uint64_t n, uint64_t full);
 void kf_html_legend(struct kf_buf *out, const uint64_t part[KF_NR_PARTS]);
 
 /**
- * kf_html_spark() - a small line of how something went
+ * kf_html_spark() - write a sparkline
  * @out:	the page
- * @ms:	when, rising
- * @value:	values, oldest first; NAN: nothing is known of that moment
- * @nr:		how many; fewer than two are drawn as nothing
+ * @ms:	times, ascending
+ * @value:	values at these times; NAN: unknown
+ * @nr:		their number; fewer than two draw nothing
  *
  * Context: as kf_buf_add().
  */
@@ -125,7 +125,7 @@ void kf_html_spark(struct kf_buf *out, const uint64_t *ms, const float *value,
 /**
  * kf_html_card() - begin a card with a large number; close it with </div>
  * @out:	the page
- * @title:	what it is
+ * @title:	its title
  *
  * Context: as kf_buf_add().
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How the exporter asks the symbolizer (reader/symbols.h): functions only, of a
- * process for two seconds at most. Debug information is left to the command
- * line, since to read it may take long.
+ * The exporter's use of the symbolizer (reader/symbols.h): functions only, at
+ * most two seconds for a process. It does not read debug information, which may
+ * take long.
  */
 #ifndef KF_EXPORTER_SITE_NAMES_H
 #define KF_EXPORTER_SITE_NAMES_H
@@ -13,9 +13,9 @@
 #define KF_NAME_ROOM 4096
 
 /**
- * kf_names_open() - begin to look up what calls of a process are
- * @cache:	names that are known, and where procfs is; outlives the symbols
- * @pid:	the process there, 0: it has ended
+ * kf_names_open() - open the symbols of a process
+ * @cache:	cached names, and where procfs is; outlives the symbols
+ * @pid:	its PID in that procfs; 0: it has ended
  * @s:		its stats file, read with KF_TABLE_STACKS
  *
  * Context: any thread; allocates.
@@ -25,10 +25,10 @@ struct kf_symbols *kf_names_open(struct kf_name_cache *cache, int pid,
 				 const struct kf_snapshot *s);
 
 /**
- * kf_names_find() - the call that returns to an address
+ * kf_names_find() - find the call that returns to an address
  * @symbols:	the symbols
  * @address:	the return address
- * @text:	out: its function as valid UTF-8, or what stands for it
+ * @text:	out: its function as valid UTF-8, or a substitute
  *
  * Context: as kf_symbols_frames().
  * Return: the call; NULL when out of memory, with an empty @text.

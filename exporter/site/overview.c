@@ -110,7 +110,7 @@ static void number_cell(struct kf_buf *out, const struct row *row)
 			   row->m->pid);
 	else
 		kf_buf_str(out, "<td class=\"n\" data-label=\"Pid\">"
-				"<span title=\"not to be seen from here\">"
+				"<span title=\"not visible from here\">"
 				"hidden</span></td>");
 }
 

@@ -121,8 +121,8 @@ void kf_site_timeline(const struct kf_site *site, uint64_t id,
 	if (past->nr < 2)
 		kf_buf_str(
 			out,
-			"<p class=\"hint\">The line begins with the second "
-			"look: each scrape, and each look at a page, is one.</p>");
+			"<p class=\"hint\">The line starts with the second "
+			"scan: each scrape and each page view makes one.</p>");
 	kf_buf_str(out, "</div>\n");
 	if (past->nr > 1) {
 		kf_buf_fmt(out,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * All that is for a person with a browser: which address shows what.
+ * The pages for a browser, by address.
  *
- * Promises: pages need no script; where one is built in it draws charts of
- * what is asked for by addresses of their own. Whatever a stats file or a
- * process says of itself is text on a page, never markup.
+ * Pages are complete without scripts; scripts, if built in, draw charts from
+ * data at addresses of their own. Text from a stats file or a process is never
+ * markup.
  */
 #ifndef KF_EXPORTER_SITE_H
 #define KF_EXPORTER_SITE_H
@@ -42,21 +42,21 @@ struct kf_site_answer {
  * @path:	the path
  *
  * Context: any thread.
- * Return: whether kf_site_answer() may know it.
+ * Return: true if kf_site_answer() handles it.
  */
 bool kf_site_has(const char *path);
 
 /**
- * kf_site_id() - the id of a process in a path
+ * kf_site_id() - get the id of a process in a path
  * @path:	the path
  *
  * Context: any thread; pure.
- * Return: what should be the id, or NULL where the path has none.
+ * Return: the id, unchecked, or NULL if the path has none.
  */
 const char *kf_site_id(const char *path);
 
 /**
- * kf_site_flame() - write the place of a flame graph, for who has scripts
+ * kf_site_flame() - write the element for a flame graph
  * @id:		the process
  * @out:	the page
  *
@@ -66,10 +66,10 @@ void kf_site_flame(uint64_t id, struct kf_buf *out);
 
 /**
  * kf_site_answer() - make a page
- * @site:	what it is made from
- * @q:		what is asked for
- * @a:		out: the answer; free its body. @a->found is false where there
- *		is no such page, or no such process any more
+ * @site:	data and settings of the pages
+ * @q:		the request
+ * @a:		out: the response; free its body. @a->found is false if there is
+ *		no such page or process
  *
  * Context: any thread; scans the stats files.
  */
@@ -78,7 +78,7 @@ void kf_site_answer(const struct kf_site *site, const struct kf_site_request *q,
 
 /**
  * kf_site_overview() - write the first page
- * @site:	what it is made from
+ * @site:	data and settings of the pages
  * @out:	the page
  *
  * Context: as kf_site_answer().
@@ -86,7 +86,7 @@ void kf_site_answer(const struct kf_site *site, const struct kf_site_request *q,
 void kf_site_overview(const struct kf_site *site, struct kf_buf *out);
 
 /**
- * kf_site_warnings() - write what somebody should look at
+ * kf_site_warnings() - write warnings
  * @g:		the groups, locked, after a scan
  * @out:	the page
  *
@@ -95,9 +95,9 @@ void kf_site_overview(const struct kf_site *site, struct kf_buf *out);
 void kf_site_warnings(struct kf_groups *g, struct kf_buf *out);
 
 /**
- * kf_site_limits() - write what containers take and may take
- * @g:		the groups, locked, after kf_site_warnings(), which has looked
- *		at the cgroups
+ * kf_site_limits() - write memory and limits of containers
+ * @g:		the groups, locked, after kf_site_warnings(), which reads the
+ *		cgroups
  * @out:	the page
  *
  * Context: any thread; reads the files of cgroups.
@@ -105,8 +105,8 @@ void kf_site_warnings(struct kf_groups *g, struct kf_buf *out);
 void kf_site_limits(const struct kf_groups *g, struct kf_buf *out);
 
 /**
- * kf_site_verdict() - write why a process has the memory that it has
- * @site:	what it is made from
+ * kf_site_verdict() - write the verdict on a process' memory
+ * @site:	data and settings of the pages
  * @subject:	the process
  * @s:		its snapshot
  * @out:	the page
@@ -119,12 +119,12 @@ void kf_site_verdict(const struct kf_site *site,
 
 /**
  * kf_site_process() - write the page of a process
- * @site:	what it is made from
+ * @site:	data and settings of the pages
  * @q:		the process: by the id in the path, or by pid
  * @out:	the page
  *
  * Context: as kf_site_answer().
- * Return: false where there is no such process.
+ * Return: false if there is no such process.
  */
 bool kf_site_process(const struct kf_site *site,
 		     const struct kf_site_request *q, struct kf_buf *out);
@@ -132,8 +132,8 @@ bool kf_site_process(const struct kf_site *site,
 /**
  * kf_site_tables() - write the tables of a process' page
  * @s:		its snapshot, with tags and stacks
- * @cache:	names that are known
- * @pid:	the process there, or 0
+ * @cache:	cached names
+ * @pid:	its PID in that procfs, or 0
  * @out:	the page
  *
  * Context: any thread.
@@ -142,8 +142,8 @@ void kf_site_tables(const struct kf_snapshot *s, struct kf_name_cache *cache,
 		    int pid, struct kf_buf *out);
 
 /**
- * kf_site_timeline() - write how held memory went lately
- * @site:	what it is made from
+ * kf_site_timeline() - write the timeline of held memory
+ * @site:	data and settings of the pages
  * @id:		the timeline
  * @out:	the page
  *

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who has the memory of a process, on its page: tags, and the call stacks of
- * its samples.
+ * The tables of tags and sampled call stacks on the page of a process.
  */
 #ifndef KF_EXPORTER_SITE_SITES_H
 #define KF_EXPORTER_SITE_SITES_H
@@ -11,11 +10,11 @@
 #include "reader/reader.h"
 
 /**
- * kf_sites_tag_path() - the names of a tag and those above it
+ * kf_sites_tag_path() - write the names of a tag and its parents
  * @s:		a snapshot with tags
- * @at:		the tag's entry, 0 for none
- * @path:	out: the names with '/' between, raw; "" for none
- * @size:	bytes of @path, more than 0; what does not fit is left out
+ * @at:		the tag's entry; 0: none
+ * @path:	out: the names separated by '/', raw; "" for none
+ * @size:	bytes of @path, more than 0; longer paths are truncated
  *
  * Context: any thread.
  */
@@ -34,8 +33,8 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out);
 /**
  * kf_sites_stacks() - write the call stacks with most live bytes
  * @s:		a snapshot with stacks
- * @cache:	names that are known
- * @pid:	the process there, whose files tell what an address is in; or 0
+ * @cache:	cached names
+ * @pid:	its PID in that procfs, for its mapped files; or 0
  * @out:	the page
  *
  * Context: any thread.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The process that a page or a profile is about: what is kept of it beyond the
- * groups' lock, so that its file is read without it.
+ * The process of a page or a profile: a copy of its facts, so that its file can
+ * be read without the lock of the groups.
  */
 #ifndef KF_EXPORTER_SITE_SUBJECT_H
 #define KF_EXPORTER_SITE_SUBJECT_H
@@ -30,10 +30,10 @@ struct kf_subjects {
  * @g:		the groups, not locked
  * @q:		the process: by the id in the path or the argument id, or by
  *		pid
- * @subject:	out: release it where it was found
+ * @subject:	out: release it if it was found
  *
  * Context: any thread.
- * Return: whether there is such a process.
+ * Return: true if there is such a process.
  */
 bool kf_subject_find(struct kf_groups *g, const struct kf_site_request *q,
 		     struct kf_subject *subject);
@@ -42,10 +42,10 @@ bool kf_subject_find(struct kf_groups *g, const struct kf_site_request *q,
  * kf_subject_read() - read its stats file
  * @subject:	the process
  * @tables:	as for kf_snapshot_read_with()
- * @s:		out: likewise; release it whatever the result
+ * @s:		out: the snapshot; release it in any case
  *
  * Context: any thread; allocates.
- * Return: whether it could be read.
+ * Return: true if it could be read.
  */
 bool kf_subject_read(const struct kf_subject *subject, unsigned int tables,
 		     struct kf_snapshot *s);
@@ -61,10 +61,10 @@ void kf_subject_release(struct kf_subject *subject);
 /**
  * kf_subjects_list() - list all living processes
  * @g:		the groups, not locked
- * @out:	out: those that hold most memory first
+ * @out:	out: the processes, by held memory, largest first
  *
  * Context: any thread.
- * Return: false when out of memory; release @out whatever the result.
+ * Return: false when out of memory; release @out in any case.
  */
 bool kf_subjects_list(struct kf_groups *g, struct kf_subjects *out);
 

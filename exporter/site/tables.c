@@ -111,7 +111,7 @@ static void sizes(const struct kf_snapshot *s, struct kf_buf *out)
 		sizes_that(true, s, out);
 	if (empty) {
 		kf_buf_fmt(out,
-			   "<details><summary>of which no block is live: %u"
+			   "<details><summary>without live blocks: %u"
 			   "</summary>\n",
 			   empty);
 		sizes_that(false, s, out);
@@ -167,8 +167,10 @@ static void counters(const struct kf_snapshot *s, struct kf_buf *out)
 					      NULL};
 	unsigned int i;
 
-	kf_buf_str(out, "<section id=\"counters\">\n<h2>Counters</h2>\n"
-			"<details><summary>all of its stats file</summary>\n");
+	kf_buf_str(
+		out,
+		"<section id=\"counters\">\n<h2>Counters</h2>\n"
+		"<details><summary>all counters of its stats file</summary>\n");
 	head_row(out, columns);
 	for (i = 0; i < s->nr_counters; i++) {
 		const struct kf_counter *c = &s->counters[i];

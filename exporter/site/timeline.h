@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How the memory of groups and processes went lately.
+ * The recent history of memory of groups and processes.
  *
- * Promises: bounded memory, whatever comes and goes; no stats file is read for
- * it: what was scanned for a scrape or a page is noted, at most once in a few
- * seconds. It is for the eye: a restart forgets it.
+ * Memory is bounded, and no stats file is read for it: it stores the scans made
+ * for scrapes and pages, at most one in a few seconds. A restart loses it.
  */
 #ifndef KF_EXPORTER_SITE_TIMELINE_H
 #define KF_EXPORTER_SITE_TIMELINE_H
@@ -38,7 +37,7 @@ struct kf_past {
 };
 
 /**
- * kf_timelines_note() - note the last scan, if it is news
+ * kf_timelines_note() - store the last scan, if it is new
  * @t:		the timelines
  * @g:		the groups, locked
  *
@@ -47,10 +46,10 @@ struct kf_past {
 void kf_timelines_note(struct kf_timelines *t, struct kf_groups *g);
 
 /**
- * kf_timelines_get() - how one of them went
+ * kf_timelines_get() - get one timeline
  * @t:		the timelines
  * @id:		KF_TIMELINE_ALL, kf_group_id() or kf_member_id()
- * @past:	out: the copy; @past->nr is 0 where nothing is known
+ * @past:	out: a copy; @past->nr is 0 if nothing is known
  *
  * Context: any thread.
  */
@@ -58,16 +57,16 @@ void kf_timelines_get(struct kf_timelines *t, uint64_t id,
 		      struct kf_past *past);
 
 /**
- * kf_past_top() - the most that was held
- * @past:	how it went
+ * kf_past_top() - get the peak of held memory
+ * @past:	the timeline
  *
  * Context: any thread.
- * Return: bytes; 0 where nothing is known.
+ * Return: bytes; 0 if nothing is known.
  */
 float kf_past_top(const struct kf_past *past);
 
 /**
- * kf_timelines_free() - forget all
+ * kf_timelines_free() - free all timelines
  * @t:		the timelines
  *
  * Context: once, when no thread uses them.
@@ -75,23 +74,23 @@ float kf_past_top(const struct kf_past *past);
 void kf_timelines_free(struct kf_timelines *t);
 
 /**
- * kf_group_id() - what a group is known by in addresses of pages
- * kf_member_id() - the same of a process
+ * kf_group_id() - get the id of a group in addresses of pages
+ * kf_member_id() - get the id of a process in addresses of pages
  * @group:	the group
  * @m:		the process' stats file
  *
  * Context: the groups are locked.
- * Return: a number, the same as long as it lives; not 0.
+ * Return: a number, constant while the group or process exists; not 0.
  */
 uint64_t kf_group_id(const struct kf_group *group);
 uint64_t kf_member_id(const struct kf_member *m);
 
 /**
- * kf_member_shown() - whether a process is there to be shown
+ * kf_member_shown() - whether to show a process
  * @m:		its stats file
  *
  * Context: the groups are locked, after a scan.
- * Return: false where it has ended, or its file is gone.
+ * Return: false if it has ended, or its file is gone.
  */
 static inline bool kf_member_shown(const struct kf_member *m)
 {
@@ -99,7 +98,7 @@ static inline bool kf_member_shown(const struct kf_member *m)
 }
 
 /**
- * kf_parts_of() - the parts of held memory
+ * kf_parts_of() - get the parts of held memory
  * @figure:	the figures of a group or a process
  * @part:	out: bytes of each
  *

@@ -115,7 +115,7 @@ void kf_site_verdict(const struct kf_site *site,
 			   subject->pid);
 	else
 		kf_buf_str(out, "<code>konfiscator explain</code>");
-	kf_buf_str(out, " tells which sizes and sites it is.</p>\n"
+	kf_buf_str(out, " lists the sizes and call sites.</p>\n"
 			"</section>\n");
 	kf_explained_release(&e);
 }

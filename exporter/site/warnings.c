@@ -146,7 +146,7 @@ void kf_site_warnings(struct kf_groups *g, struct kf_buf *out)
 	if (g->dropped) {
 		begin(&list, "mild");
 		kf_buf_fmt(out,
-			   "%" PRIu64 " processes were put together as "
+			   "%" PRIu64 " processes are counted as "
 			   "\"" KF_OTHER "\": there are more groups than "
 			   "--groups.max allows</li>\n",
 			   g->dropped);

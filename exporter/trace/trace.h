@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What tracers count, as metrics: konfiscator's bpftrace scripts, run here, and
- * the page of SystemTap's script prometheus, which is followed.
+ * Counts of tracers as metrics: of konfiscator's bpftrace scripts, which the
+ * exporter runs, and of SystemTap's script prometheus, whose page it reads.
  *
- * Promises: nothing that a tracer prints is believed. Only maps that the table
- * in trace/values.c names are taken, keys are plain words, numbers may not
- * fall, lines and names are bounded. A tracer that ends is started again, later
- * each time, and what it had counted stays counted.
+ * The output of a tracer is not trusted: only maps in the table of
+ * trace/values.c are accepted, keys must be plain words, numbers may not fall,
+ * and lines and names are bounded. A tracer that ends is restarted after a
+ * growing delay, and its counts are kept.
  */
 #ifndef KF_EXPORTER_TRACE_H
 #define KF_EXPORTER_TRACE_H
@@ -78,26 +78,26 @@ struct kf_trace_values {
 const char *kf_trace_known(const char *script);
 
 /**
- * kf_trace_take() - take what one line of a tracer says
+ * kf_trace_take() - process one line of a tracer
  * @v:		the script's values
  * @line:	the line, JSON as bpftrace prints it
- * @len:	bytes of it
+ * @len:	bytes of @data
  *
  * Context: as @v is locked; allocates.
- * Return: what became of the line.
+ * Return: the result for the line.
  */
 enum kf_trace_line kf_trace_take(struct kf_trace_values *v, const char *line,
 				 size_t len);
 
 /**
- * kf_trace_take_page() - take a page of SystemTap's script prometheus
- * @v:		the script's values; as they were where the page is bad
+ * kf_trace_take_page() - process a page of SystemTap's script prometheus
+ * @v:		the script's values; unchanged if the page is bad
  * @text:	the page
- * @len:	bytes of it
- * @lines:	in and out: lines by what became of them
+ * @len:	bytes of @data
+ * @lines:	in and out: counts of lines by result
  *
  * Context: as @v is locked; allocates.
- * Return: whose page it is.
+ * Return: the source of the page.
  */
 enum kf_trace_page kf_trace_take_page(struct kf_trace_values *v,
 				      const char *text, size_t len,
@@ -106,7 +106,7 @@ enum kf_trace_page kf_trace_take_page(struct kf_trace_values *v,
 /**
  * kf_trace_value() - find or begin a value
  * @v:		the script's values
- * @metric:	which
+ * @metric:	the metric
  * @event:	its event, kf_trace_plain()
  *
  * Context: as @v is locked.
@@ -121,33 +121,34 @@ struct kf_trace_value *kf_trace_value(struct kf_trace_values *v,
  * @word:	the word
  *
  * Context: any thread.
- * Return: true for one of a to z, 0 to 9 and _, shorter than KF_TRACE_EVENT.
+ * Return: true if it has only a to z, 0 to 9 and _, and is shorter than
+ * KF_TRACE_EVENT.
  */
 bool kf_trace_plain(const char *word);
 
 /**
- * kf_trace_bucket() - the bucket of a histogram
- * @metric:	whose
- * @top:	the largest number that is to go there
+ * kf_trace_bucket() - find the bucket of a histogram
+ * @metric:	the histogram
+ * @top:	its largest number
  *
  * Context: any thread.
- * Return: index of the count.
+ * Return: index of its count.
  */
 unsigned int kf_trace_bucket(enum kf_trace_metric_id metric, uint64_t top);
 
 /**
- * kf_trace_falls() - whether a count is less than it was
- * @from:	as they were
- * @to:		as they are
+ * kf_trace_falls() - whether any count has fallen
+ * @from:	earlier counts
+ * @to:		later counts
  *
  * Context: any thread.
- * Return: whether any is.
+ * Return: true if so.
  */
 bool kf_trace_falls(const struct kf_trace_counts *from,
 		    const struct kf_trace_counts *to);
 
 /**
- * kf_trace_fold() - the tracer has ended: its counts are those of the past
+ * kf_trace_fold() - keep the counts of a tracer that has ended
  * @v:		the script's values
  *
  * Context: as @v is locked.
@@ -193,10 +194,10 @@ struct kf_tracers *kf_tracers_start(const struct kf_trace_conf *conf);
 void kf_tracers_stop(struct kf_tracers *t);
 
 /**
- * kf_tracers_show() - put what they counted, and how they are, on a page
+ * kf_tracers_show() - put counts and states of all tracers on a page
  * @t:		the tracers
  * @page:	the page
- * @latency:	that of latency alone, or all others
+ * @latency:	true: only tracer latency; false: all others
  *
  * Context: any thread.
  */

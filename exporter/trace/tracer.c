@@ -191,8 +191,8 @@ static void finish(struct tracer *t)
 	else
 		snprintf(how, sizeof(how), "signal %d", WTERMSIG(status));
 	if (!is(t, &t->stop))
-		kf_log(KF_LOG_WARN, "tracer ended: it is started again",
-		       "script", t->values.script, "how", how, NULL);
+		kf_log(KF_LOG_WARN, "tracer ended: restarting it", "script",
+		       t->values.script, "how", how, NULL);
 }
 
 /* True where it is time to end. */

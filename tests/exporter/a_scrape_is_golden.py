@@ -158,7 +158,7 @@ def the_guide_knows_how_many_series_a_name_has(_):
     with open(os.path.join(kftest.SOURCE, "doc", "scaling.md"),
               encoding="utf-8") as f:
         told = re.findall(r"(\d+) series for each name|"
-                          r"each of them saves (\d+) series", f.read())
+                          r"each name less saves (\d+) series", f.read())
     assert len(told) == 2, told
     assert {int(a or b) for a, b in told} == {len(series)}, (told, len(series))
 

@@ -116,13 +116,13 @@ def a_place_that_is_not_there_is_told(world):
         assert result.stderr.count("\n") == 1 and path in result.stderr
     # some machines have none
     exporter = world.exporter("--path.cgroupfs=" + nowhere)
-    exporter.says("no cgroups")
+    exporter.says("no cgroup file system")
     exporter.says(nowhere)
     exporter.scrape()
     silent = world.exporter("--path.cgroupfs=" + nowhere,
                             "--no-collector.cgroup")
     silent.scrape()
-    assert silent.stop() == 0 and "no cgroups" not in silent.log
+    assert silent.stop() == 0 and "no cgroup file system" not in silent.log
 
 
 def several_addresses_are_served(world):

@@ -87,9 +87,9 @@ process_names:
 - {name: idle, cmdline: [1001]}
 """))
     assert names(exporter) == {"read a": 10, "other": 10, "idle": 10}
-    exporter.says("expression takes too much")
+    exporter.says("matching an expression exceeded its limits")
     names(exporter)
-    assert exporter.log.count("takes too much") == 3, exporter.log
+    assert exporter.log.count("exceeded its limits") == 3, exporter.log
 
 
 def limits_fold_into_other(world):
@@ -125,9 +125,9 @@ process_names:
 def mistakes_are_named(world):
     for text, wanted in (
             ("process_name: []", 'config.yml:1: unknown key "process_name"'),
-            ("process_names:\n- {name: x}", "comm, exe or cmdline is wanted"),
+            ("process_names:\n- {name: x}", "comm, exe or cmdline is required"),
             ("process_names:\n- {comm: [a], when: b}", 'unknown key "when"'),
-            ("process_names:\n- {comm: a}", "a list is wanted"),
+            ("process_names:\n- {comm: a}", "expected a list"),
             ("process_names:\n- {cmdline: ['ab(']}",
              "config.yml:2: ab(: at offset 3: missing closing parenthesis"),
             ("process_names:\n- {cmdline: ['a**']}", "a**: at offset 2: "),
@@ -143,9 +143,9 @@ def mistakes_are_named(world):
             ("process_names:\n- {name: '{{Comm}}', comm: [a]}",
              "not {{.NAME}}"),
             ("trace: [nonsense]", "nonsense is not a script"),
-            ("trace: [sizes, sizes]", "sizes is there twice"),
+            ("trace: [sizes, sizes]", "duplicate tracer sizes"),
             ("a: 1\na: 1", 'unknown key "a"'),
-            ("trace: []\ntrace: []", '"trace" is there twice')):
+            ("trace: []\ntrace: []", 'duplicate key "trace"')):
         result = subprocess.run(
             [kftest.EXPORTER, "--check-config", config(world, text)],
             capture_output=True, text=True, timeout=kftest.PATIENCE)
@@ -176,10 +176,10 @@ def a_signal_has_the_rules_read_again(world):
         exporter.says(words)
     assert names(exporter) == {"old": 10} and living() == {"old": 1}
     reload("process_names: [{name: new, comm: [sleep]}]\ntrace: [sizes]\n",
-           "configuration read again")
+           "configuration reloaded")
     assert living() == {"old": 0, "new": 1}
     assert names(exporter) == {"old": 10, "new": 0}
-    assert "tracers start with the exporter" in exporter.log
+    assert "a tracer starts only when the exporter starts" in exporter.log
     reload("process_names: [{name: wrong", "the old one holds")
     process(world, sleep, "1002")
     assert living() == {"old": 0, "new": 2}

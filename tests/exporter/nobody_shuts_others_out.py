@@ -69,7 +69,7 @@ def halves_of_requests_shut_nobody_out(world):
             s is not None for s in holder.held) <= 128)
     finally:
         holder.end()
-    exporter.says("too many connections: those that wait longest are cut off")
+    exporter.says("too many connections: closing those that wait longest")
     assert exporter.log.count("too many connections") == 1, exporter.log
 
 

@@ -60,7 +60,7 @@ def a_changed_configuration_counts_at_once(world):
     for _ in range(3):
         assert exporter.request(**basic("carol", "right"))[0] == 500
     exporter.says("No such file")
-    assert exporter.log.count("web configuration is wrong") == 2, exporter.log
+    assert exporter.log.count("web configuration has an error") == 2, exporter.log
     config(world, "http_server_config:\n  headers:\n"
            "    X-Frame-Options: deny\n    X-Content-Type-Options: ''\n")
     status, headers, _ = exporter.request()
@@ -77,7 +77,7 @@ def mistakes_in_the_file_are_named(world):
     make_cert(world, "ca", "other", "serverAuth")
     for text, wanted in (
             ("nonsense: 1", 'web.yml:1: unknown key "nonsense"'),
-            (USERS + "  alice: x", "user alice is there twice"),
+            (USERS + "  alice: x", "duplicate user alice"),
             ("basic_auth_users: {bob: secret}",
              "user bob: the password is not a bcrypt hash"),
             ("tls_server_config: {cert_file: x}", "missing key_file"),
@@ -101,7 +101,7 @@ def mistakes_in_the_file_are_named(world):
             ("http_server_config: {headers: {Server: x}}",
              'HTTP header "Server" can not be configured'),
             ("a: &x [1]\nb: *x", "aliases are not allowed"),
-            ("- list", "keys with values are wanted")):
+            ("- list", "expected keys with values")):
         result = subprocess.run(
             [kftest.EXPORTER, "--web.listen-address=127.0.0.1:0",
              "--stats.state-file=", config(world, text)],
@@ -135,7 +135,7 @@ def tls_is_served_and_a_new_certificate_taken(world):
     with open(world.path("server.key"), "w") as f:
         f.write("no key")
     assert get(exporter, client(world))[0] == 200
-    exporter.says("certificate stays the old one")
+    exporter.says("invalid certificate: keeping the previous one")
 
 
 def wrong_client_certificates_are_refused(world):
