@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Collector "cgroup": what the cgroups of the processes take and may take.
- * There is no sum over processes here: a cgroup has one figure for all in it.
+ * Collector "cgroup": memory and limits of the cgroups of the processes. A
+ * cgroup has one figure for all of its processes, so there is no sum over
+ * processes.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Brackets come as they are, or escaped: Prometheus does the latter.
+ * Brackets may be escaped, as by Prometheus.
  */
 #include "config.h"
 

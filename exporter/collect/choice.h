@@ -9,9 +9,9 @@
 #include "base/compiler.h"
 #include "exporter/buf.h"
 
-/* Begins as zeroes; bit i stands for kf_collectors[i]. */
+/* Initialize with zeroes; bit i is for kf_collectors[i]. */
 struct kf_choice {
-	const bool *enabled; /* one for each of them; set by the caller */
+	const bool *enabled; /* one for each collector; set by the caller */
 	uint32_t collected;
 	uint32_t excluded;
 	bool wrong;

@@ -15,7 +15,7 @@
 
 struct kf_tracers;
 
-/* What there is to collect from; constant while the exporter serves. */
+/* The sources of collectors; constant while the exporter serves. */
 struct kf_sources {
 	struct kf_groups *groups;
 	struct kf_requests *requests;
@@ -24,10 +24,10 @@ struct kf_sources {
 	bool own_metrics; /* of the exporter's process and its requests */
 };
 
-/* One scrape: where the metrics go, and how long it may take. */
+/* A scrape: its page and its deadline. */
 struct kf_scrape {
 	const struct kf_sources *sources;
-	uint32_t left_out; /* bit i: kf_collectors[i] is not asked for */
+	uint32_t left_out; /* bit i: kf_collectors[i] was not requested */
 	struct kf_page page;
 	struct timespec began; /* CLOCK_MONOTONIC, as is the deadline */
 	struct timespec deadline;
@@ -36,10 +36,10 @@ struct kf_scrape {
 struct kf_collector {
 	const char *name;
 	const char *help; /* for --help, one phrase */
-	bool off;	  /* unless asked for */
+	bool off;	  /* off by default */
 	/* Return: whether it worked; on false what it added stays. */
 	bool (*collect)(struct kf_scrape *scrape);
-	/* Let go of what it keeps in the groups; may be NULL. */
+	/* Free its state in the groups; may be NULL. */
 	void (*finish)(struct kf_groups *g);
 };
 

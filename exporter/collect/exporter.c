@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Collector "exporter": what the exporter is, what it found, and what it
- * takes itself.
+ * Collector "exporter": the build, results of scans, and the exporter's own
+ * process.
  */
 #include "config.h"
 
@@ -59,7 +59,7 @@ static bool add_files(struct kf_scrape *scrape)
 			kf_page_family(
 				page, "konfiscator_exporter_hidden_processes",
 				KF_METRIC_GAUGE, "",
-				"processes that could not be looked into for --stats.containers"),
+				"processes that could not be examined for --stats.containers"),
 			"", g->hidden);
 	kf_family_int(
 		page,
@@ -98,7 +98,7 @@ static void add_requests(struct kf_page *page, struct kf_requests *r)
 	}
 }
 
-/* Linux tells it as the size from 6.2 on: a list of thousands takes long. */
+/* From Linux 6.2 on the size is the number; listing thousands takes long. */
 static unsigned int open_fds(void)
 {
 	DIR *dir;
@@ -114,10 +114,10 @@ static unsigned int open_fds(void)
 	while ((de = readdir(dir)))
 		nr += de->d_name[0] != '.';
 	closedir(dir);
-	return nr - 1; /* less the one that looks */
+	return nr - 1; /* without the descriptor that lists */
 }
 
-/* Start in seconds since 1970: boot time and the ticks since. */
+/* Start in seconds since 1970: boot time plus ticks since boot. */
 static double start_time(unsigned long long ticks)
 {
 	struct timespec now, boot;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Collector "latency": the time of calls. The stats files have none, as reading
- * the clock costs what a call does; so it is what tracer "latency" counts of
- * the calls that leave the fast path. Empty unless --trace=latency runs it.
+ * Collector "latency": durations of calls that leave the fast path, from tracer
+ * "latency". Stats files have no durations, since reading the clock costs as
+ * much as a call. Empty without --trace=latency.
  */
 #include "config.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The page: a bump allocator, a list of families, and one hash table in which
- * every sample name and every series has an entry. Who finds an entry there
- * already is a duplicate.
+ * The page: a bump allocator, a list of families, and a hash table with an
+ * entry for every sample name and every series, which detects duplicates.
  */
 #include "config.h"
 
@@ -22,7 +21,9 @@ struct kf_chunk {
 	_Alignas(16) char data[];
 };
 
-/* A taken name: @labels NULL for a sample name, else a series of @family. */
+/*
+ * A used name: a sample name if @labels is NULL, otherwise a series of @family.
+ */
 struct kf_entry {
 	struct kf_entry *next;
 	uint64_t hash;
@@ -63,7 +64,7 @@ static char *keep(struct kf_page *page, const char *s)
 	return copy ? memcpy(copy, s, len) : NULL;
 }
 
-/* Eight bytes at a time: a page has megabytes of names. */
+/* Hash eight bytes at a time: a page has megabytes of names. */
 static uint64_t mix(uint64_t h, const char *s)
 {
 	size_t len = strlen(s);
@@ -150,7 +151,7 @@ static bool enter(struct kf_page *page, uint64_t hash, struct kf_family *family,
 	return true;
 }
 
-/* The names that samples of a family bear in any format; NULL ends them. */
+/* The sample names of a family in all formats, NULL-terminated. */
 static bool sample_names(struct kf_page *page, const char *name,
 			 enum kf_metric_type type, const char *out[5])
 {

@@ -21,8 +21,9 @@ enum kf_metric_type {
 /* Constant bounds and counts of a histogram; @nr bounds, @nr + 1 counts. */
 struct kf_histogram {
 	unsigned int nr;
-	const double *le;      /* upper bounds, rising, without +Inf */
-	const uint64_t *count; /* not cumulative; the last one is above all */
+	const double *le; /* upper bounds, rising, without +Inf */
+	const uint64_t
+		*count; /* not cumulative; the last is above all bounds */
 	double sum;
 };
 
@@ -57,7 +58,7 @@ struct kf_label {
 struct kf_chunk;
 struct kf_entry;
 
-/* All memory of a page is its own and goes with it. */
+/* A page owns all of its memory. */
 struct kf_page {
 	struct kf_family *first;
 	struct kf_family *last;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The list of collectors, and how they are run: one after the other, each
- * timed. The page itself refuses what two of them would say twice; here that
- * is told.
+ * The list of collectors, which are run and timed one after the other. The page
+ * refuses duplicate series; the log of them is here.
  */
 #include "config.h"
 

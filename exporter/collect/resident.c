@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Collector "resident": what the kernel holds in memory for the processes,
- * heap or not. Plain from /proc/PID/statm; with --resident.smaps also shared
- * pages by their share, and what was swapped out, which costs the kernel a
- * walk over every mapping.
+ * Collector "resident": resident memory of the processes, from /proc/PID/statm.
+ * With --resident.smaps also proportional shares and swapped memory, for which
+ * the kernel walks all mappings.
  */
 #include "config.h"
 
@@ -19,7 +18,7 @@ static void look_at_statm(const struct kf_member *m, uint64_t *sum)
 	sum[KF_RESIDENT_FILE] += m->shared;
 }
 
-/* The number of a line "NAME:   N kB", in bytes. */
+/* Return the number of a line "NAME:   N kB", in bytes. */
 static uint64_t kib_of(const char *text, const char *name)
 {
 	const char *line = strstr(text, name);
@@ -35,7 +34,7 @@ static void look_at_smaps(const struct kf_groups *g, const struct kf_member *m,
 {
 	char text[4096];
 
-	/* of another user, or without the right to trace: nothing is said */
+	/* no permission: leave the values out */
 	if (kf_proc_text(g->conf.procfs, m->pid, "smaps_rollup", text,
 			 sizeof(text)) <= 0)
 		return;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Collector "sizes": live blocks by size, in the bounds of the
- * histogram of allocations. A histogram of what is now would have to fall at
- * times, which Prometheus takes for a restart: so these are gauges, a range
- * of sizes each, not added up.
+ * Collector "sizes": live blocks by size, with the bounds of the histogram of
+ * allocations. Each range of sizes is a gauge: the buckets of a histogram would
+ * fall at times, which Prometheus takes for a restart.
  */
 #include "config.h"
 

@@ -43,7 +43,7 @@ static void add_group(struct kf_page *page, const struct kf_figures *t,
 	const char *labels = kf_group_labels(page, group);
 	unsigned int i;
 
-	/* before all that files describe, so that none can take its place */
+	/* added first, so that no file can redefine it */
 	add_sizes(page, t, group, labels);
 	kf_family_int(page,
 		      kf_page_family(page, "konfiscator_processes",

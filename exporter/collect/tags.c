@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Collector "tags": what the tags of living processes have, by process name
- * and container. A program may make up any number of names: of each group the
- * largest have series of their own, and the rest is one more. So these are
- * gauges: what comes and goes with its size can be no counter.
+ * Collector "tags": live memory of tags of living processes, by process name
+ * and container. A program may have any number of tags: the largest of each
+ * group have series of their own, the others share one. The series are gauges,
+ * since they come and go with their size.
  */
 #include "config.h"
 
@@ -79,7 +79,7 @@ static bool gather(const struct kf_groups *g, struct rows *rows)
 	return true;
 }
 
-/* One row for each name. */
+/* Merge rows with the same name. */
 static void merge(struct rows *rows)
 {
 	size_t nr = 0;
@@ -118,7 +118,9 @@ static void add_row(struct kf_page *page, const char *labels,
 		all, r->blocks);
 }
 
-/* The rows of a group; one that is called as the rest is part of it. */
+/*
+ * The rows of a group; a tag named like the remainder is part of the remainder.
+ */
 static void add_group(struct kf_page *page, struct row *row, size_t nr)
 {
 	const char *labels = kf_group_labels(page, row->group);

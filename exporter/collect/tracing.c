@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Collector "tracing": what tracers count that the stats files do not have, as
- * sizes asked. Empty unless --trace names some; that of latency is collector
- * "latency"'s.
+ * Collector "tracing": counts of tracers that stats files do not have, such as
+ * requested sizes. Empty without --trace; tracer latency has a collector of its
+ * own.
  */
 #include "config.h"
 

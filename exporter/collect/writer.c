@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The two writers. They differ in what a counter's family is called, in the
- * escapes of help, in units and in the end mark; samples are the same.
+ * The two writers. They differ in the names of counter families, the escapes of
+ * help, units and the end mark; samples are the same.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The cgroups that living processes of ours are in: see cgroups.h.
+ * The cgroups of living processes: see cgroups.h.
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ static bool look(struct kf_groups *g, struct kf_member *m, time_t now)
 		m->cgroup_looked = false;
 		return true;
 	}
-	/* once is enough: processes are moved when they begin, if at all */
+	/* look once: processes rarely change their cgroup after they begin */
 	if (!m->cgroup_looked)
 		m->cgroup = get(g, m);
 	m->cgroup_looked = true;

@@ -9,13 +9,13 @@
 #include "exporter/cgroup.h"
 #include "exporter/groups/groups.h"
 
-/* @place.path is from the kernel, raw. */
+/* @place.path is from the kernel, unescaped. */
 struct kf_cgroup {
 	struct kf_cgroup *next;
 	struct kf_cgroup_place place;
 	char container[KF_CONTAINER_SHORT];
-	unsigned int processes; /* of ours, living */
-	uint64_t held;		/* by these, from the kernel, in bytes */
+	unsigned int processes; /* living processes with stats files */
+	uint64_t held;		/* held by these, bytes */
 };
 
 /**

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Members whose process has ended: see ended.h.
+ * Members whose processes have ended: see ended.h.
  *
- * The bounds on files are those of src/stats/sweep.c, where the processes of a
- * user keep them: here they hold for users none of whose processes begin.
+ * The limits on files are those of src/stats/sweep.c, which a user's own
+ * processes apply; here they hold for users who start no more processes.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 #define KEPT_MAX 256
 #define KEPT_SHARE 100
 #define FREE_SHARE 10
-#define SETTLED_S 2 /* as coarse as times of files may be */
+#define SETTLED_S 2 /* resolution of file times */
 
 void kf_ended_name(struct kf_groups *g, const struct kf_snapshot *s,
 		   char name[KF_NAME_SIZE], char container[KF_CONTAINER_SHORT])
@@ -78,7 +78,7 @@ bool kf_member_end_folded(struct kf_groups *g, struct kf_member *m, time_t now)
 {
 	bool over = m->read && kf_member_is_over(m);
 
-	/* of a file that is there all counts where its process did */
+	/* the counts of an existing file belong to the group of its process */
 	if (m->group && over && !kf_member_end(g, m, now))
 		return false;
 	if (m->group && !m->ended && !kf_member_fold(g, m))
@@ -102,7 +102,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* What changes a file twice within a tick of its clock cannot be told. */
+/* Two changes within a tick of the file system's clock look the same. */
 static bool is_settled(const struct stat *st)
 {
 	return time(NULL) - st->st_ctim.tv_sec > SETTLED_S;
@@ -114,7 +114,7 @@ bool kf_ended_skip(struct kf_groups *g, const struct kf_file *f,
 	struct kf_member *m = *kf_member_bucket(g, path);
 	struct stat st;
 
-	/* of a path that had several files only the last is there */
+	/* if a path had several files, only the last exists */
 	while (m && !(m->ended && m->ino && strcmp(m->path, path) == 0))
 		m = m->next;
 	if (!m || fstatat(f->dirfd, f->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
@@ -133,7 +133,7 @@ bool kf_ended_skip(struct kf_groups *g, const struct kf_file *f,
 	return true;
 }
 
-/* The file of a member, as it is now. */
+/* The file of a member, with its current size and time. */
 struct file {
 	struct kf_member *m;
 	uint64_t bytes;
@@ -172,7 +172,7 @@ static int compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Those of a user in a directory lie together, the oldest first. */
+/* Sort by directory and user, then the oldest first. */
 static int by_owner_and_age(const void *a, const void *b)
 {
 	const struct kf_member *x = ((const struct file *)a)->m;
@@ -215,7 +215,7 @@ static void delete_file(struct kf_member *m)
 	m->stuck = true;
 }
 
-/* @f: of one user in one directory, the oldest first. */
+/* @f: files of one user in one directory, the oldest first. */
 static void keep_bounds(const struct kf_groups *g, struct file *f, size_t nr,
 			time_t now)
 {
@@ -229,7 +229,7 @@ static void keep_bounds(const struct kf_groups *g, struct file *f, size_t nr,
 	}
 }
 
-/* Of the same user in the same directory. */
+/* Whether two files are of the same user in the same directory. */
 static bool is_beside(const struct file *a, const struct file *b)
 {
 	return a->m->dirfd == b->m->dirfd && a->m->owner == b->m->owner;

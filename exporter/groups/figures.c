@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The numbering of figures. Our own come from the table below and from
- * stats.def, before any file is read: the first to name a metric says what it
- * is. A file of another version may add to them, within bounds; anyone may
- * write such a file where the directory is shared, so its texts are not
- * trusted.
+ * The numbering of figures. The table below and stats.def come before any file:
+ * the first definition of a metric wins. A file of another version may add
+ * metrics, within limits. In a shared directory anyone may write such a file,
+ * so its texts are not trusted.
  */
 #include "config.h"
 
@@ -81,7 +80,7 @@ static const struct kf_counter described[] = {
 #undef KF_STAT_SLOT
 };
 
-/* Gauges of which a sum over processes would say nothing. */
+/* Gauges whose sum over processes is meaningless. */
 static const char *const largest[] = {
 	"largest_free_bytes", "mmap_threshold_bytes", "trim_threshold_bytes"};
 
@@ -97,7 +96,10 @@ static bool is_name(const char *s, const char *end)
 	return true;
 }
 
-/* Either nothing, or one label with a plain value that is not one of ours. */
+/*
+ * Accept no label, or one label with a plain value whose name the exporter does
+ * not use.
+ */
 static bool labels_valid(const char *s)
 {
 	static const char *const ours[] = {"process", "container", "le",
@@ -122,7 +124,7 @@ static bool labels_valid(const char *s)
 	return true;
 }
 
-/* Names that the exporter, or a format, keeps for itself. */
+/* Names reserved by the exporter or by a format. */
 static bool is_reserved(const char *metric)
 {
 	static const char *const first[] = {
@@ -207,7 +209,7 @@ int kf_figures_find(const struct kf_figures *t, const char *key)
 	return -1;
 }
 
-/* The figure of a counter, a new one if need be; -1 where it is not one. */
+/* Find or add the figure of a counter; -1 if it is invalid. */
 static int figure_of(struct kf_figures *t, const struct kf_counter *c)
 {
 	char key[sizeof(t->figure[0].key)];
@@ -274,13 +276,16 @@ static bool matches(const struct kf_figure *f, const struct kf_counter *c)
 	       kf_figure_grows(f) == (c->type == KF_TYPE_COUNTER);
 }
 
-/* What a torn read left below zero is none. */
+/* A value below zero, from an inconsistent read, counts as 0. */
 static uint64_t clamp(uint64_t v)
 {
 	return v > INT64_MAX ? 0 : v;
 }
 
-/* Bounds are powers of two from 16 on; large blocks, of size 0, are above. */
+/*
+ * Bounds are powers of two from 16 on; large blocks, with size 0, are above
+ * all.
+ */
 static unsigned int bucket_of(uint64_t bytes)
 {
 	unsigned int bits;
@@ -366,7 +371,7 @@ void kf_figures_fill(struct kf_figures *t, const struct kf_snapshot *s,
 		const struct kf_counter *c = &s->counters[i];
 
 		id = i < KF_MAX_FIGURES ? map[i] : figure_of(t, c);
-		/* a derived figure is not for a file to say */
+		/* a file cannot set a derived figure */
 		if (id >= KF_NR_DERIVED)
 			value[id] = c->value;
 	}
@@ -384,7 +389,7 @@ static uint64_t most_in(uint64_t ns, bool bytes)
 	if (cpus < 1)
 		cpus = sysconf(_SC_NPROCESSORS_CONF);
 	rate = (double)KF_MAX(cpus, 1L) * (bytes ? 0x1p50 : 0x1p30);
-	/* a second more, as clocks and reads are not of the same moment */
+	/* add a second, since clock and counters are read at different times */
 	most = rate * ((double)ns * 1e-9 + 1);
 	return most < (double)KF_FIGURE_MOST ? (uint64_t)most : KF_FIGURE_MOST;
 }

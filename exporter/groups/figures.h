@@ -13,13 +13,16 @@
 #include "base/compiler.h"
 #include "reader/reader.h"
 
-/* Enough for stats.def, what is derived, and as much again from new files. */
+/*
+ * Enough for stats.def, derived figures, and as many from files of other
+ * versions.
+ */
 #define KF_MAX_FIGURES 192
 
 /* Upper bounds of the size histogram: powers of two from 16 bytes on. */
 #define KF_NR_SIZES 12
 
-/* What follows from the counters; all others come after these. */
+/* Derived figures; all others follow. */
 enum kf_figure_id {
 	KF_FIG_MALLOCS,
 	KF_FIG_FREES,
@@ -45,7 +48,7 @@ enum kf_figure_id {
 enum kf_figure_kind {
 	KF_FIGURE_COUNTER,
 	KF_FIGURE_GAUGE_SUM, /* a group's gauge is the sum over processes */
-	KF_FIGURE_GAUGE_MAX, /* ... or the largest, where a sum means nothing */
+	KF_FIGURE_GAUGE_MAX, /* a group's gauge is the maximum over processes */
 	KF_FIGURE_BUCKET,    /* a counter, shown as part of the histogram */
 	KF_FIGURE_LIVE,	     /* a sum, shown by collector sizes */
 };
@@ -60,17 +63,18 @@ struct kf_figure {
 	enum kf_figure_kind kind;
 };
 
-/* The figure of each counter of files that describe the same ones, or -1. */
+/* The figure of each counter, or -1, of files with the same descriptions. */
 struct kf_figure_map {
-	uint64_t described; /* of struct kf_snapshot; 0: of no other file */
+	uint64_t described; /* of struct kf_snapshot; 0: not shared with other
+			       files */
 	int id[KF_MAX_FIGURES];
 };
 
-#define KF_FIGURE_MAPS 8 /* the last ones: more than scans read at once */
+#define KF_FIGURE_MAPS 8 /* cached; more than a scan reads at once */
 
 struct kf_figures {
 	unsigned int nr;
-	/* of each figure, in few bytes: all are asked for each process */
+	/* kinds of the figures, compact since each process reads all */
 	uint8_t kind[KF_MAX_FIGURES];
 	struct kf_figure figure[KF_MAX_FIGURES];
 	int hint[KF_MAX_FIGURES]; /* figure of the nth counter in the last file
@@ -121,7 +125,7 @@ static inline bool kf_figure_grows(const struct kf_figure *f)
  */
 int kf_figures_find(const struct kf_figures *t, const char *key);
 
-/* What no counter of a process comes to: a gibibyte a second for a lifetime. */
+/* A value that no counter of a process reaches. */
 #define KF_FIGURE_MOST ((uint64_t)1 << 60)
 
 /**

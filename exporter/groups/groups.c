@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The groups and their members, from the first to the last: see groups.h.
- * What a scan does with them is in scan.c.
+ * The groups and their members: see groups.h. Scans are in scan.c.
  */
 #include "config.h"
 
@@ -131,7 +130,10 @@ void kf_members_drop(struct kf_groups *g, kf_member_fn *goes, time_t now)
 	}
 }
 
-/* Put a member into the group of its name; what it counted so far stays. */
+/*
+ * Put a member into the group of its name; its earlier counts stay in the old
+ * group.
+ */
 bool kf_member_place(struct kf_groups *g, struct kf_member *m, const char *name,
 		     const char *container)
 {
@@ -200,7 +202,7 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf)
 	g->state.fd = -1;
 	pthread_mutex_init(&g->lock, NULL);
 	kf_figures_init(&g->figures);
-	/* without it, files are opened each time */
+	/* without @kept, files are opened each time */
 	g->kept = conf->read_only ? NULL : kf_kept_new();
 	read_boot_id(g);
 	if (!conf->state_file)
@@ -225,7 +227,7 @@ struct kf_naming *kf_groups_rename(struct kf_groups *g,
 	old = g->conf.naming;
 	g->conf.naming = naming;
 	kf_members_each(g, ask_again, 0);
-	/* one that was made by the old rules would do for a while */
+	/* a scan made with the old rules would be reused for a while */
 	g->scanned = false;
 	pthread_mutex_unlock(&g->lock);
 	return old;
@@ -259,7 +261,7 @@ void kf_groups_finish(struct kf_groups *g)
 {
 	struct kf_bad_file *b;
 
-	/* so that files which go while nobody looks are not lost */
+	/* so that files deleted between scans are not lost */
 	if (g->conf.state_file && !g->conf.read_only) {
 		kf_members_each(g, fold_living, 0);
 		kf_groups_save(g);

@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* 16 bytes of comm or 64 of a given name, each byte at worst three. */
+/* 16 bytes of comm or 64 of a given name, at most 3 bytes for each. */
 #define KF_NAME_SIZE 200
 
 /*
@@ -33,16 +33,17 @@
  * the strings must stay valid.
  */
 struct kf_groups_conf {
-	const char *const *dirs; /* NULL: the library's order */
+	const char *const *dirs; /* NULL: the library's directories */
 	const char *procfs;
 	const char *cgroupfs;
 	bool outside;		  /* look into other mount namespaces */
 	struct kf_naming *naming; /* NULL: names as they are */
-	bool smaps;		  /* read what is dear to the kernel, too */
-	bool tags;		  /* read the tables of tags, too */
-	bool resident;		  /* ask what the kernel has in memory, too */
-	const char *state_file;	  /* NULL: totals die with the exporter */
-	unsigned int max; /* groups, beyond which they go into "other" */
+	bool smaps;		  /* also read smaps_rollup */
+	bool tags;		  /* also read the tables of tags */
+	bool resident;		  /* also read resident memory */
+	const char *state_file;	  /* NULL: totals are lost at the end */
+	unsigned int
+		max; /* limit of groups; further processes are in "other" */
 	unsigned int forget_s;
 	unsigned int keep_s; /* files of ended processes */
 	bool read_only;	     /* delete nothing, save nothing */
@@ -61,13 +62,13 @@ struct kf_cgroup;
 struct kf_member_tag;
 struct kf_seen_ledger;
 
-/* All fields are under the lock of struct kf_groups. */
+/* The lock of struct kf_groups guards all fields. */
 struct kf_group {
 	struct kf_group *next;
 	char name[KF_NAME_SIZE];
 	char container[KF_CONTAINER_SHORT];
-	bool changed; /* the state file does not know it so */
-	int nth;      /* in the list, while that is written down */
+	bool changed; /* differs from the state file */
+	int nth;      /* number in the list while the state is written */
 	time_t last_alive;
 	unsigned int processes;
 	uint64_t oldest_ns; /* CLOCK_REALTIME; 0: no process */
@@ -76,55 +77,56 @@ struct kf_group {
 	uint64_t now[KF_MAX_FIGURES];	/* totals and living members */
 };
 
-/* A stats file, known by its path and the time it was made. */
+/* A stats file, identified by its path and creation time. */
 struct kf_member {
 	struct kf_member *next;
 	char *path;
 	uint64_t created_ns;
 	struct kf_group *group;	 /* NULL: forgotten, contributes nothing */
-	char name[KF_NAME_SIZE]; /* what it would be called, limits aside */
+	char name[KF_NAME_SIZE]; /* name of its group without limits */
 	char container[KF_CONTAINER_SHORT];
-	bool looked;  /* its container is known as well as it can be */
-	bool ended;   /* folded, its end is counted */
-	bool folded;  /* what it counts is in a ledger; ended, too */
-	bool deleted; /* its file was, by us */
-	bool changed; /* the state file does not know it so */
-	bool doomed;  /* its file may go as soon as the state is durable */
-	bool stuck;   /* its file could not be deleted; said once */
+	bool looked;  /* its container was determined, as far as possible */
+	bool ended;   /* folded, and its end counted */
+	bool folded;  /* its counts are in a ledger; @ended is set too */
+	bool deleted; /* the exporter has deleted its file */
+	bool changed; /* differs from the state file */
+	bool doomed;  /* delete its file when the state is durable */
+	bool stuck;   /* its file could not be deleted; logged */
 	bool present; /* seen in this scan */
-	bool read;    /* ... and could be read */
-	bool late;    /* ... or there was no time for it */
-	/* its file when it was last read, and what it said */
+	bool read;    /* was read in this scan */
+	bool late;    /* was not read in time */
+	/* its file at the last reading, and facts from it */
 	int dirfd; /* of its directory, while the scan lasts; -1: not read */
 	uint64_t dev;
 	uint64_t ino;
 	uint32_t owner;	 /* user id */
 	bool owned;	 /* @owner is known */
-	int32_t id_pid;	 /* as the process calls itself; 0: not known */
+	int32_t id_pid;	 /* pid in its own namespace; 0: not known */
 	uint64_t key[2]; /* of its row in a ledger; 0: not known */
-	bool marked;	 /* its file says that it was folded */
+	bool marked;	 /* its file is marked as folded */
 	enum kf_life life;
-	int32_t pid;	   /* as procfs shows it; 0: ended or not to be seen */
-	bool of_this_boot; /* ... and in a directory of ours */
-	char given[64];	   /* KONFISCATOR_NAME, raw, or "" */
-	char comm[16];	   /* raw */
-	char called[16];   /* what the process is called now, raw, or "" */
-	uint64_t resident; /* bytes in memory */
-	uint64_t shared;   /* ... of these, of files or shared */
-	char ruled[KF_PROC_COMM]; /* the name that rules were asked with */
-	struct kf_cgroup *cgroup; /* NULL: not looked, or none */
+	int32_t pid;		  /* pid in procfs; 0: ended or not visible */
+	bool of_this_boot;	  /* of this boot, in a configured directory */
+	char given[64];		  /* KONFISCATOR_NAME, raw, or "" */
+	char comm[16];		  /* raw */
+	char called[16];	  /* current command name, raw, or "" */
+	uint64_t resident;	  /* bytes in memory */
+	uint64_t shared;	  /* file-backed and shared part of @resident */
+	char ruled[KF_PROC_COMM]; /* command name at the last use of the rules
+				   */
+	struct kf_cgroup *cgroup; /* NULL: not determined, or none */
 	bool cgroup_looked;
-	struct stat last; /* of its file before it was read; ended only */
+	struct stat last; /* state of its file before it was read; ended only */
 	uint64_t seen_ns; /* CLOCK_BOOTTIME when @seen was read; 0: not yet */
 	time_t gone;	  /* since when its file is not there, or 0 */
 	time_t ended_at;  /* when that was seen, or 0 */
 	uint64_t *base;	  /* NULL: all 0 */
-	uint64_t seen[KF_MAX_FIGURES]; /* counters: the most ever seen */
+	uint64_t seen[KF_MAX_FIGURES]; /* counters: largest values seen */
 	unsigned int nr_tags;	       /* see tags.h */
 	struct kf_member_tag *tags;
 };
 
-/* A file that could not be read, so that it is said only once. */
+/* A file that could not be read, so that it is logged only once. */
 struct kf_bad_file {
 	struct kf_bad_file *next;
 	char *path;
@@ -135,45 +137,45 @@ struct kf_bad_file {
 #define KF_MEMBER_BUCKETS 4096
 #define KF_SEEN_ROWS 256 /* of a ledger */
 
-/* Where the state file is appended to; see state.h. */
+/* The open state file; see state.h. */
 struct kf_state_end {
-	int fd;		   /* -1: it is written anew */
-	uint64_t whole;	   /* bytes when it was written anew */
-	uint64_t appended; /* bytes since */
+	int fd;		   /* -1: rewrite the file */
+	uint64_t whole;	   /* bytes after the last rewrite */
+	uint64_t appended; /* bytes appended since */
 };
 
-/* The name of the group for all that are beyond the limit. */
+/* The group of processes beyond the limit. */
 #define KF_OTHER "other"
 
-/* @lock covers all below it; hold it from the scan to the last look. */
+/* @lock guards all fields below it; hold it from the scan to the last read. */
 struct kf_groups {
 	struct kf_groups_conf conf;
 	pthread_mutex_t lock;
-	struct kf_kept *kept; /* what scans leave for the next one, or NULL */
-	struct kf_places places; /* the directories, while a scan lasts */
+	struct kf_kept *kept;	 /* open files kept between scans, or NULL */
+	struct kf_places places; /* the directories during a scan */
 	struct kf_figures figures;
 	struct kf_group *groups;
 	unsigned int nr_groups; /* without "other" */
 	struct kf_member *members[KF_MEMBER_BUCKETS];
 	struct kf_seen_ledger *ledgers;
 	struct kf_cgroup *cgroups; /* with living members */
-	uint64_t dropped_cgroups;  /* looks that found no room in the list */
+	uint64_t dropped_cgroups;  /* cgroups that found no room in the list */
 	struct kf_bad_file *bad;
 	unsigned int nr_bad;
 	unsigned int files[KF_NR_READ_RESULTS];
 	uint64_t dropped; /* processes that went into "other" */
 	uint64_t save_errors;
-	unsigned int hidden; /* processes that could not be looked into */
+	unsigned int hidden; /* processes that could not be examined */
 	bool hidden_said;
 	bool late_said;
-	bool some_gone;	  /* members of the last scan whose file has gone */
-	bool some_doomed; /* ... whose file is to go */
-	bool dirty;	  /* the state file lacks something */
-	bool anew;	  /* ... that cannot be appended to it */
+	bool some_gone;	  /* some members lost their file in the last scan */
+	bool some_doomed; /* some files are to be deleted */
+	bool dirty;	  /* the state file is out of date */
+	bool anew;	  /* the state file must be rewritten */
 	struct kf_state_end state;
 	int lock_fd; /* of the state file's lock, or -1 */
 	bool scanned;
-	int scan_result; /* of the last scan, and when it began */
+	int scan_result; /* result and start of the last scan */
 	struct timespec scan_began;
 	char boot_id[40];
 };
@@ -257,7 +259,7 @@ void kf_groups_clear(struct kf_groups *g);
 struct kf_group *kf_group_get(struct kf_groups *g, const char *name,
 			      const char *container);
 
-/* What is done with a member. */
+/* A function for a member. */
 typedef bool kf_member_fn(struct kf_groups *g, struct kf_member *m, time_t now);
 
 /**

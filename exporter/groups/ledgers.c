@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One look at the ledgers, after the stats files were read:
+ * A scan of the ledgers, after the stats files were read:
  *
- *	1. of each row that has changed, what it has more than its base
- *	2. less what members counted that were folded into it since
- *	3. the rest goes to the row's group, and the base rises
+ *	1. calculate the growth of each changed row over its base
+ *	2. subtract the counts of members that were folded into it since
+ *	3. add the rest to the row's group, and raise the base
  *
- * A file that was read and is folded before its ledger is read is found among
- * the folds, and ends here. One that is folded later is for the next scan.
+ * A file that was folded after it was read and before its ledger is read is
+ * found among the folds, and ends here. A file folded later is handled by the
+ * next scan.
  */
 #include "config.h"
 
@@ -21,10 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_OF_USER 8 /* ledgers in a directory: versions of the library */
+#define MAX_OF_USER 8 /* ledgers of a user in a directory */
 #define SECOND_NS 1000000000ull
 
-/* Ledgers of a user that were read, and that are still unknown. */
+/* Numbers of a user's ledgers that were read, and that are unknown. */
 struct strangers {
 	struct {
 		uint32_t uid;
@@ -34,20 +35,21 @@ struct strangers {
 	size_t room;
 };
 
-/* A ledger that is being added. */
+/* The ledger being added. */
 struct look {
 	struct kf_groups *g;
 	const struct kf_place *place;
 	struct strangers *strangers; /* in @place */
 	struct kf_ledger *l;
 	struct kf_seen_ledger *seen;
-	uint64_t began_ns; /* no process folded into it was made before */
-	bool overflowed;   /* folds were made that are no longer listed */
+	uint64_t began_ns; /* earliest start of a process folded into it */
+	bool overflowed;   /* some folds are no longer listed */
 	time_t now;
 	uint64_t until_ns;
-	unsigned int nr_new; /* folds since the last look, by created_ns */
+	unsigned int
+		nr_new; /* folds since the last scan, sorted by created_ns */
 	const struct kf_ledger_fold *fold[KF_LEDGER_FOLDS];
-	/* of rows that have changed: what is new in it, and behind that all */
+	/* of changed rows: the growth, followed by the values */
 	uint64_t *rest[KF_SEEN_ROWS];
 };
 
@@ -119,7 +121,7 @@ static uint64_t ends_of(const struct kf_ledger_row *row)
 	return row->exits + row->execs;
 }
 
-/* Rows stay where they are, and only grow: else it is another ledger. */
+/* Rows keep their place and only grow; otherwise the ledger was replaced. */
 static bool is_same(const struct kf_seen_ledger *seen,
 		    const struct kf_ledger *l)
 {
@@ -137,14 +139,14 @@ static bool is_same(const struct kf_seen_ledger *seen,
 	return true;
 }
 
-/* @len: of the directory's name. */
+/* @len: length of the directory's name. */
 static bool is_in(const char *dir, size_t len, const char *path)
 {
 	return strncmp(path, dir, len) == 0 && path[len] == '/' &&
 	       !strchr(path + len + 1, '/');
 }
 
-/* A user's ledgers in a directory; @all: also those that are gone. */
+/* Count a user's ledgers in a directory; @all: including deleted ones. */
 static unsigned int nr_ledgers(const struct kf_groups *g, const char *dir,
 			       size_t len, uint32_t user, bool all)
 {
@@ -166,7 +168,7 @@ bool kf_ledgers_cover(const struct kf_groups *g, const struct kf_member *m)
 	return nr_ledgers(g, m->path, len, m->owner, false);
 }
 
-/* Its processes began after the machine, or are from before its first fold. */
+/* Its processes began after boot, or before its first fold. */
 static uint64_t age_ns(const struct kf_ledger_row *row)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME);
@@ -182,7 +184,7 @@ static void refuse(struct kf_groups *g, const char *path,
 	kf_groups_complain(g, path, result, error);
 }
 
-/* What a row has beyond its base, unless that cannot be. */
+/* Calculate the growth of a row over its base, unless it is impossible. */
 static bool take_row(struct look *k, unsigned int i)
 {
 	const struct kf_ledger_row *row = &k->l->rows[i];
@@ -235,7 +237,7 @@ static void list_new_folds(struct look *k)
 	qsort(k->fold, k->nr_new, sizeof(k->fold[0]), by_created);
 }
 
-/* A member that was read when the state file had no pid yet has none. */
+/* A member from an old state file has no pid. */
 static const struct kf_ledger_fold *fold_of(const struct look *k,
 					    const struct kf_member *m)
 {
@@ -265,7 +267,7 @@ static unsigned int row_with(const struct kf_ledger *l, uint64_t key_hash)
 	return 0;
 }
 
-/* The row of a member whose fold is no longer listed. */
+/* Find the row of a member whose fold is no longer listed. */
 static unsigned int row_of(const struct look *k, const struct kf_member *m)
 {
 	unsigned int row = row_with(k->l, m->key[0]);
@@ -273,7 +275,7 @@ static unsigned int row_of(const struct look *k, const struct kf_member *m)
 	return row ? row : row_with(k->l, m->key[1]);
 }
 
-/* Whether all that a member counted can be in what a row has more. */
+/* Whether the growth of a row is large enough to include a member's counts. */
 static bool may_be_in(const struct look *k, unsigned int row,
 		      const struct kf_member *m)
 {
@@ -288,7 +290,10 @@ static bool may_be_in(const struct look *k, unsigned int row,
 	return rest;
 }
 
-/* What the member's groups have of it stays there, the row has the rest. */
+/*
+ * The counts in the member's groups stay there; the rest is counted for the
+ * row.
+ */
 static void subtract(struct look *k, unsigned int row,
 		     enum kf_ledger_reason reason, const struct kf_member *m)
 {
@@ -303,13 +308,13 @@ static void subtract(struct look *k, unsigned int row,
 		    i != KF_FIG_EXECS)
 			rest[i] -= KF_MIN(rest[i], m->base[i]);
 	}
-	/* we may have called an end what was an exec */
+	/* this end may have been counted as an exec */
 	ends = m->base[KF_FIG_EXITS] + m->base[KF_FIG_EXECS];
 	row = reason == KF_LEDGER_EXEC ? KF_FIG_EXECS : KF_FIG_EXITS;
 	rest[row] -= KF_MIN(rest[row], ends);
 }
 
-/* Of a fold that is not listed any more the row tells. */
+/* If the fold is no longer listed, use the row. */
 static bool seems_folded(const struct look *k, const struct kf_member *m)
 {
 	if (!k->overflowed || m->created_ns < k->began_ns ||
@@ -335,7 +340,7 @@ static bool take_member(struct look *k, struct kf_member *m)
 
 static bool is_of(const struct look *k, const struct kf_member *m)
 {
-	/* of those in old state files the owner is not known */
+	/* the owner is unknown for members of old state files */
 	return !m->folded && (!m->owned || m->owner == k->l->uid) &&
 	       is_in(k->place->name, strlen(k->place->name), m->path);
 }
@@ -437,7 +442,7 @@ static bool add_ledger(struct look *k)
 	return done;
 }
 
-/* One in the place of another has nothing of those from before the machine. */
+/* A ledger that replaces another has no processes from before boot. */
 static void begin(struct look *k)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME), up = clock_ns(CLOCK_BOOTTIME);
@@ -493,8 +498,9 @@ static bool add_stranger(struct strangers *all, uint32_t uid)
 }
 
 /*
- * A user may make any number of ledgers. Those that are gone count until they
- * are forgotten, or he could have us remember one after the other.
+ * A user may make any number of ledgers. Deleted ledgers count for the limit
+ * until they are forgotten; otherwise the exporter would have to remember ever
+ * more.
  */
 static bool is_one_too_many(const struct look *k, const char *path,
 			    uint32_t uid)
@@ -516,7 +522,7 @@ static int take_result(struct look *k, const char *path, uint32_t uid)
 	if (l->result != KF_READ_NOT_READY &&
 	    !(l->result == KF_READ_ERROR && l->error == ENOENT))
 		refuse(k->g, path, l->result, l->error);
-	/* without a number it is not known to be this user's */
+	/* a name without a user id is not known to be this user's */
 	if (l->ino && !find(k->g, path) && !add_stranger(k->strangers, uid))
 		return -1;
 	return 0;
@@ -544,7 +550,7 @@ static int visit(void *ctx, const char *name)
 	return rc ? rc : clock_ns(CLOCK_MONOTONIC) > k.until_ns;
 }
 
-/* One that is not there, or not to be seen, may be so for a while. */
+/* A ledger may be missing or invisible for a while. */
 static void forget_gone(struct kf_groups *g, time_t now)
 {
 	struct kf_seen_ledger **at = &g->ledgers, *seen;

@@ -15,24 +15,24 @@
 
 #include "exporter/groups/groups.h"
 
-/* A row as it was last seen. */
+/* The last seen values of a row. */
 struct kf_seen_row {
 	uint64_t key_hash; /* 0: never seen */
-	uint64_t first_ns; /* of its first fold, by which it is known */
+	uint64_t first_ns; /* time of its first fold, its identity */
 	uint64_t ends;	   /* processes folded into it */
 	uint64_t *base;	   /* counters that are in totals; NULL: all 0 */
-	bool changed;	   /* the state file does not know it so */
+	bool changed;	   /* differs from the state file */
 };
 
-/* A ledger, known by its path and the rows that were seen of it. */
+/* A ledger, identified by its path, and its last seen rows. */
 struct kf_seen_ledger {
 	struct kf_seen_ledger *next;
 	char *path;
-	uint64_t nr_folds; /* the last one that was seen */
+	uint64_t nr_folds; /* number of the last fold seen */
 	time_t gone;	   /* since when it is not there, or 0 */
 	bool present;	   /* seen in this scan */
-	bool anew;	   /* nothing that the state file has of it holds */
-	bool changed;	   /* the state file does not know it so */
+	bool anew;	   /* its rows in the state file are invalid */
+	bool changed;	   /* differs from the state file */
 	struct kf_seen_row row[KF_SEEN_ROWS];
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * process_names:
- *   - name: "{{.ExeBase}}:{{.Matches.Port}}"
- *     comm: [a, b]		any of these is the command's name
- *     exe: [/usr/bin/a, b]	... the executable's path, or its last part
- *     cmdline: [regex, ...]	all of these match the command line
+ *   - name: "{{.ExeBase}}:{{.Matches.Port}}" comm: [a, b]		any of
+ *     these is the command's name exe: [/usr/bin/a, b]	any of these is the
+ *     executable's path, or its last component cmdline: [regex, ...]	all of
+ *     these match the command line
  *
- * Groups of cmdline's expressions that have a name, (?P<Port>[0-9]+), are
- * Matches of the template. The expressions are PCRE2's, on bytes: Go's syntax,
- * which process-exporter takes, is part of it.
+ * Named groups in cmdline's expressions, such as (?P<Port>[0-9]+), are Matches
+ * in the template. Expressions are PCRE2's, on bytes; they include Go's syntax,
+ * which process-exporter uses.
  */
 #include "config.h"
 
@@ -30,16 +30,17 @@
 #define MAX_REGEX 512
 
 /*
- * Any user chooses a command line, and an expression may backtrack: a match
- * that takes more steps, or KiB of memory, counts as none.
+ * Limits of a match: any user can choose a command line on which an expression
+ * backtracks. Beyond a limit the match counts as no match.
  */
 #define MATCH_STEPS 100000
 #define MATCH_KIB 16384
 
 /*
- * "$" is the end alone, as in Go; "." is a newline as well, as arguments have
- * them. Bytes need not be UTF-8. A name may stand in two branches. Callouts
- * count the steps: PCRE2's own limit begins again at each byte of the text.
+ * "$" matches only at the end, as in Go; "." also matches a newline, which
+ * arguments may contain. Bytes need not be UTF-8. Two branches may use the same
+ * name. Callouts count the steps, since PCRE2's own limit restarts at each byte
+ * of the subject.
  */
 #define COMPILE_OPTIONS                                          \
 	(PCRE2_DOLLAR_ENDONLY | PCRE2_DOTALL | PCRE2_NEVER_UTF | \
@@ -48,7 +49,7 @@
 struct expression {
 	pcre2_code *code;
 	char *text;
-	bool told; /* that it took too much; atomic */
+	bool told; /* the limit was logged; atomic */
 };
 
 struct rule {
@@ -57,7 +58,7 @@ struct rule {
 	char *exe[MAX_WORDS];
 	struct expression cmdline[MAX_WORDS / 4];
 	unsigned int nr_comm, nr_exe, nr_cmdline;
-	uint32_t nr_names; /* of groups, in all of cmdline */
+	uint32_t nr_names; /* of named groups, in all of cmdline */
 };
 
 struct kf_naming {
@@ -67,7 +68,7 @@ struct kf_naming {
 	struct rule *rule[MAX_RULES];
 };
 
-/* What a match found: a name and a piece of the command line. */
+/* A named group of a match: name and part of the command line. */
 struct found {
 	unsigned int nr;
 	struct {
@@ -104,7 +105,7 @@ static bool take_exe_word(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return take_word(y, n, r->exe, &r->nr_exe);
 }
 
-/* The names of groups in @code: how many, and PCRE2's table of them. */
+/* Get the number of named groups in @code, and PCRE2's table of them. */
 static uint32_t names_of(const pcre2_code *code, PCRE2_SPTR *table,
 			 uint32_t *row)
 {
@@ -150,7 +151,7 @@ static bool take_expression(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return e->text ? true : kf_yaml_fail(y, n, "out of memory");
 }
 
-/* What a template may name; NULL where @s, behind "{{", is right. */
+/* Check the name at @s, after "{{". Return NULL, or the allowed names. */
 static const char *wrong_field(const char *s)
 {
 	static const char *const known[] = {"Comm",	"ExeBase", "ExeFull",
@@ -327,7 +328,10 @@ static bool comm_matches(const struct rule *r, const char *comm)
 	return !r->nr_comm;
 }
 
-/* A path is the whole path, a word without a slash its last part. */
+/*
+ * An entry with a slash is compared with the path, otherwise with its last
+ * component.
+ */
 static bool exe_matches(const struct rule *r, const char *exe)
 {
 	unsigned int i;
@@ -346,7 +350,10 @@ static void note_names(const struct expression *e, const PCRE2_SIZE *at,
 	PCRE2_SPTR name;
 	uint32_t row, nr;
 
-	/* a row of PCRE2's table: the group's number in two bytes, its name */
+	/*
+	 * a row of PCRE2's table: two bytes with the group's number, then its
+	 * name
+	 */
 	for (nr = names_of(e->code, &name, &row); nr; nr--, name += row) {
 		size_t g = (size_t)name[0] << 8 | name[1];
 
@@ -358,7 +365,7 @@ static void note_names(const struct expression *e, const PCRE2_SIZE *at,
 	}
 }
 
-/* Logged once for each expression: any process may bring the next. */
+/* Log once for each expression: any process could cause more messages. */
 static void tell_limit(struct expression *e)
 {
 	if (!__atomic_exchange_n(&e->told, true, __ATOMIC_RELAXED))
@@ -367,7 +374,7 @@ static void tell_limit(struct expression *e)
 		       "expression", e->text, NULL);
 }
 
-/* PCRE2 calls it before each item of an expression that it tries. */
+/* PCRE2 calls this before each item of an expression. */
 static int count_step(pcre2_callout_block *block, void *steps)
 {
 	return ++*(unsigned int *)steps > MATCH_STEPS ? PCRE2_ERROR_MATCHLIMIT
@@ -410,7 +417,7 @@ static bool cmdline_matches(struct rule *r, const char *cmdline,
 	return true;
 }
 
-/* What stands for .NAME; its length in @len. */
+/* Return the value of .NAME, and its length in @len. */
 static const char *field(const char *name, size_t n,
 			 const struct kf_naming_process *p,
 			 const struct found *f, char number[16], int *len)

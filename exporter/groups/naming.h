@@ -15,7 +15,7 @@
 
 struct kf_naming;
 
-/* What is known of a process; raw bytes. */
+/* Facts about a process; raw bytes. */
 struct kf_naming_process {
 	const char *comm;
 	const char *exe;     /* path, or "" */

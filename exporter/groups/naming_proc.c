@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rules for names want to know of a process, from procfs.
+ * Facts about a process for the naming rules, from procfs.
  */
 #include "config.h"
 
@@ -47,7 +47,7 @@ static void read_user(const char *procfs, int pid, char *user, size_t size)
 		name_user(st.st_uid, user, size);
 }
 
-/* Arguments end in NUL each; a blank stands between them here. */
+/* Replace the NUL after each argument by a blank. */
 static void read_cmdline(const char *procfs, int pid, char *text, size_t size)
 {
 	ssize_t n = kf_proc_text(procfs, pid, "cmdline", text, size), i;

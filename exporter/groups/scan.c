@@ -4,13 +4,14 @@
  *
  *	1. every file finds its member
  *	2. ledgers add what ended processes counted: see ledgers.h
- *	3. every member finds its group; members whose file went are folded with
- *	   what was last seen of them
- *	4. the living are added to the totals
- *	5. the state is saved, then files of the ended are deleted: see ended.h
+ *	3. every member finds its group; members without a file are folded with
+ *	   their last counts
+ *	4. living members are added to the totals
+ *	5. the state is saved, then files of ended processes are deleted: see
+ *	   ended.h
  *
- * The directories are other users': they stay open from the first step to the
- * last, and only the file that was read is deleted.
+ * Other users may own the directories: these stay open from the first step to
+ * the last, and only the file that was read is deleted.
  */
 #include "config.h"
 
@@ -33,9 +34,9 @@
 #include <unistd.h>
 
 #define MAX_BAD_FILES 1000
-#define DELETED_S 60 /* longer than a ledger takes to be written */
+#define DELETED_S 60 /* longer than writing a ledger takes */
 
-/* What a member's counter adds to its group. */
+/* The part of a member's counter beyond its base. */
 static uint64_t beyond_base(const struct kf_member *m, unsigned int i)
 {
 	return m->seen[i] - (m->base ? m->base[i] : 0);
@@ -78,17 +79,17 @@ static void see(struct kf_groups *g, struct kf_member *m, const uint64_t *value)
 	unsigned int i;
 
 	m->seen_ns = boot_ns();
-	/* a ledger has what it counts now */
+	/* its counts are in a ledger now */
 	if (m->folded)
 		return;
 	for (i = 0; i < g->figures.nr; i++) {
-		/* counters read in the middle of a change may seem to fall */
+		/* an inconsistent read may make counters seem to fall */
 		if (!kf_kind_grows(g->figures.kind[i]) || value[i] > m->seen[i])
 			m->seen[i] = value[i];
 	}
 }
 
-/* Rules are asked again where the process took another name. */
+/* Apply the rules again if the process changed its name. */
 static bool place_by_rules(struct kf_groups *g, struct kf_member *m,
 			   const char *comm, const char *container)
 {
@@ -104,7 +105,7 @@ static bool place_by_rules(struct kf_groups *g, struct kf_member *m,
 	return kf_member_place(g, m, *name ? name : KF_OTHER, container);
 }
 
-/* One whose process is not to be seen keeps the name that it has. */
+/* A member whose process is not visible keeps its name. */
 static bool place_living(struct kf_groups *g, struct kf_member *m)
 {
 	char name[KF_NAME_SIZE], container[KF_CONTAINER_ID];
@@ -140,7 +141,9 @@ bool kf_member_is_over(const struct kf_member *m)
 	return m->life == KF_LIFE_DEAD || m->life == KF_LIFE_EXECED;
 }
 
-/* Once all files were read: only then it is known which are the last ones. */
+/*
+ * Call after all files were read, when the last file of each process is known.
+ */
 static bool settle(struct kf_groups *g, struct kf_member *m, time_t now)
 {
 	if (!m->read)
@@ -149,7 +152,7 @@ static bool settle(struct kf_groups *g, struct kf_member *m, time_t now)
 		m->doomed = kf_member_is_over(m) && m->of_this_boot;
 		return true;
 	}
-	/* folded into a ledger that is not there any more */
+	/* folded into a ledger that no longer exists */
 	if (m->marked && !m->group && kf_member_is_over(m))
 		return kf_member_end_folded(g, m, now);
 	return kf_member_is_over(m) ? kf_member_end(g, m, now)
@@ -167,7 +170,7 @@ void kf_groups_complain(struct kf_groups *g, const char *path,
 			return;
 		}
 	}
-	/* of those that come too late one line is enough */
+	/* log late files only once */
 	if (result == KF_READ_NOT_READY || result == KF_READ_LATE ||
 	    g->nr_bad >= MAX_BAD_FILES)
 		return;
@@ -189,7 +192,7 @@ void kf_groups_complain(struct kf_groups *g, const char *path,
 	       result == KF_READ_ERROR ? strerror(error) : "", NULL);
 }
 
-/* As a file that cannot be read: else nobody would see that all are missing. */
+/* Count as an unreadable file, so that missing files are noticed. */
 static void look_at_dir(struct kf_groups *g, const char *dir)
 {
 	int fd = kf_place_open(dir);
@@ -198,7 +201,7 @@ static void look_at_dir(struct kf_groups *g, const char *dir)
 		close(fd);
 		return;
 	}
-	/* of the library's own some are never made */
+	/* some of the library's default directories may not exist */
 	if (errno == ENOENT && !g->conf.dirs)
 		return;
 	g->files[KF_READ_ERROR]++;
@@ -232,7 +235,7 @@ static void forget_bad_files(struct kf_groups *g)
 	}
 }
 
-/* By what a ledger would know it: its own row's key, or its program's. */
+/* Its key in a ledger: that of its own row, or of its program. */
 static void note_key(struct kf_member *m, const struct kf_snapshot *s)
 {
 	struct kf_ledger_key key;
@@ -264,12 +267,12 @@ static void note(struct kf_groups *g, struct kf_member *m,
 	memcpy(m->called, f->comm, sizeof(m->called));
 	m->resident = f->resident;
 	m->shared = f->shared;
-	/* another boot's files may be another host's; others' are theirs */
+	/* files of another boot may be another host's */
 	m->of_this_boot = !f->outside && g->boot_id[0] &&
 			  strcmp(g->boot_id, id->boot_id) == 0;
 }
 
-/* Of each file in each scan: snprintf() would take as long as all the rest. */
+/* This runs for each file in each scan; snprintf() would dominate the time. */
 static void make_path(char *path, size_t size, const struct kf_file *f)
 {
 	struct kf_text text;
@@ -280,7 +283,7 @@ static void make_path(char *path, size_t size, const struct kf_file *f)
 	kf_text_str(&text, f->name);
 }
 
-/* The members that are known stay as they were last seen. */
+/* Known members keep their last counts. */
 static int skip(struct kf_groups *g, const char *path,
 		enum kf_read_result result, int error)
 {
@@ -291,7 +294,7 @@ static int skip(struct kf_groups *g, const char *path,
 	for (m = *kf_member_bucket(g, path); m; m = m->next) {
 		if (strcmp(m->path, path) != 0)
 			continue;
-		/* a conflict may show when all files were read */
+		/* a conflict may be known only after all files were read */
 		g->files[KF_READ_OK] -= m->read;
 		m->read = false;
 		m->late = result == KF_READ_LATE;
@@ -300,7 +303,9 @@ static int skip(struct kf_groups *g, const char *path,
 	return 0;
 }
 
-/* How long a process has counted: of this boot, or as it says itself. */
+/*
+ * How long a process has counted, from its start in this boot or from its file.
+ */
 static uint64_t age_ns(const struct kf_groups *g,
 		       const struct kf_stats_identity *id)
 {
@@ -353,7 +358,7 @@ static int scan_file(void *ctx, const struct kf_file *f)
 	m = kf_member_get(g, path, f->snap.id.created_ns);
 	if (!m)
 		return -1;
-	/* an older file of a process is given a second time */
+	/* an older file of a process is passed a second time */
 	g->files[KF_READ_OK] += !m->read;
 	m->present = true;
 	m->read = true;
@@ -366,8 +371,8 @@ static int scan_file(void *ctx, const struct kf_file *f)
 }
 
 /*
- * A file that is not listed is gone only if it is not there: a directory may
- * be unreadable for a while. Whoever comes back goes on above his base.
+ * A file that was not listed is gone only if it does not exist: a directory may
+ * be unreadable for a while. A member that comes back continues above its base.
  */
 static bool check_absent(struct kf_groups *g, struct kf_member *m, time_t now)
 {
@@ -447,7 +452,7 @@ static bool long_gone(struct kf_groups *g, struct kf_member *m, time_t now)
 {
 	time_t after = (time_t)g->conf.forget_s;
 
-	/* it may have been folded while it was deleted */
+	/* it may have been folded before it was deleted */
 	if (m->deleted)
 		after = kf_ledgers_cover(g, m)
 				? KF_MIN(after, (time_t)DELETED_S)
@@ -523,12 +528,12 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 	done = done && kf_members_each(g, settle_or_check, now);
 	g->some_gone = g->some_doomed = false;
 	sum_up(g, now);
-	/* each walk over all members takes longer than it looks */
+	/* each walk over all members is expensive */
 	if (g->some_gone)
 		kf_members_drop(g, long_gone, now);
 	forget_groups(g, now);
 	kf_groups_save(g);
-	/* what the state file does not know yet must not go */
+	/* files whose counts are not saved must not be deleted */
 	if (g->some_doomed && !g->dirty && !g->conf.read_only)
 		kf_ended_sweep(g, now);
 	kf_places_close(&g->places);
@@ -546,7 +551,7 @@ static uint64_t ns_of(const struct timespec *t)
 	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
 }
 
-/* The rest is for what is made of it, and for who waits for the lock. */
+/* The rest of the time is for building the page and waiting for the lock. */
 static uint64_t read_until(const struct timespec *now,
 			   const struct timespec *until)
 {
@@ -562,7 +567,7 @@ static uint64_t read_until(const struct timespec *now,
 int kf_groups_scan(struct kf_groups *g, const struct timespec *since,
 		   const struct timespec *until)
 {
-	/* whoever waited for the lock takes what was found meanwhile */
+	/* a scan finished while waiting for the lock is reused */
 	if (g->scanned && !before(&g->scan_began, since))
 		return g->scan_result;
 	clock_gettime(CLOCK_MONOTONIC, &g->scan_began);

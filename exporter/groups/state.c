@@ -11,13 +11,13 @@
  *		      "rows": [{"row", "key", "first_ns", "ends",
  *				"base": {KEY: N}}]}]}
  *
- * "group" is the number of the member's group, in the order in which the file
- * first names them, or -1. Zeroes are left out. "ledgers" is missing where
- * there are none; older files have nothing of members behind "base". Paths may
- * hold any bytes and are percent-encoded. A line takes the place of what lines
- * before it say of the same group, member or row; "new", of all rows of a
- * ledger. When one is forgotten the file is written anew, or, as it would be
- * forgotten again, nothing is.
+ * "group" is the number of the member's group, in the order of first appearance
+ * in the file, or -1. Zeroes are left out. "ledgers" is missing if there are
+ * none; older files lack the fields of members after "base". Paths may contain
+ * any bytes and are percent-encoded. A line replaces earlier lines for the same
+ * group, member or row; "new" replaces all rows of a ledger. When a group,
+ * member or ledger is forgotten, the file is rewritten; if it would be
+ * forgotten again at the next start, nothing is written.
  */
 #include "config.h"
 
@@ -39,7 +39,7 @@
 #include <unistd.h>
 
 #define STATE_VERSION 1
-#define APPENDED_MIN (64 * KF_KIB) /* before the file is written anew */
+#define APPENDED_MIN (64 * KF_KIB) /* before the file is rewritten */
 
 static json_t *path_to_json(const char *path)
 {
@@ -65,7 +65,7 @@ static int hex(char c)
 	return c && p ? (int)(p - digits) : -1;
 }
 
-/* Decode in place; false where the text is no encoded path. */
+/* Decode in place; return false if the text is not an encoded path. */
 static bool path_from_json(char *s)
 {
 	char *out = s;
@@ -112,7 +112,7 @@ static void values_from_json(const struct kf_figures *t, json_t *j,
 	}
 }
 
-/* Of all, or of those that have changed. */
+/* Write all, or only those that have changed. */
 static json_t *groups_to_json(const struct kf_groups *g, bool all)
 {
 	json_t *list = json_array();
@@ -210,7 +210,7 @@ static json_t *ledgers_to_json(const struct kf_groups *g, bool all)
 	return list;
 }
 
-/* A line, to be freed. */
+/* Return a line, which the caller frees. */
 static char *line_of(const struct kf_groups *g, bool all, size_t *len)
 {
 	/* groups are numbered first */
@@ -254,7 +254,7 @@ static int save_all(struct kf_groups *g, const char *line, size_t len)
 	return 0;
 }
 
-/* Nobody took the file away, and it is not long enough yet to be replaced. */
+/* Whether the file still exists and is not long enough to be rewritten. */
 static bool may_append(const struct kf_groups *g)
 {
 	const struct kf_state_end *end = &g->state;
@@ -303,7 +303,7 @@ int kf_state_save(struct kf_groups *g)
 	if (all) {
 		rc = save_all(g, line, len);
 	} else {
-		/* where it fails the size is another one: see may_append() */
+		/* if it fails the size differs: see may_append() */
 		rc = kf_file_append(g->state.fd, line, len);
 		g->state.appended += len;
 		g->anew = rc != 0;
@@ -363,7 +363,7 @@ static bool load_group(struct kf_groups *g, json_t *j)
 	return true;
 }
 
-/* What older files do not have. */
+/* Fields that older files do not have. */
 static void load_ending(struct kf_member *m, json_t *j)
 {
 	json_int_t ended_at, uid, key[2];
@@ -505,7 +505,7 @@ static bool load_line(struct kf_groups *g, json_t *root)
 	return true;
 }
 
-/* The lines of a file; @why: out, where they are none of ours. */
+/* Parse the lines of a file; @why: out, the reason if they are invalid. */
 static bool load_lines(struct kf_groups *g, FILE *f, const char **why)
 {
 	char *line = NULL;
@@ -516,7 +516,10 @@ static bool load_lines(struct kf_groups *g, FILE *f, const char **why)
 	int nth;
 
 	for (nth = 0; done && (len = getline(&line, &room, f)) > 0; nth++) {
-		/* a kill while it was written; the first is never cut */
+		/*
+		 * the exporter was killed while writing it; the first line is
+		 * never truncated
+		 */
 		if (nth && line[len - 1] != '\n')
 			break;
 		root = json_loadb(line, (size_t)len, JSON_REJECT_DUPLICATES,
@@ -531,7 +534,7 @@ static bool load_lines(struct kf_groups *g, FILE *f, const char **why)
 	return done && nth > 0;
 }
 
-/* A damaged file is kept for whoever wants to look at it. */
+/* Keep a damaged file for examination. */
 static int put_aside(struct kf_groups *g, const char *why)
 {
 	char aside[4096];

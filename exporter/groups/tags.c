@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tags of a file, added up by name. See tags.h.
+ * The tags of a file, summed by name: see tags.h.
  */
 #include "config.h"
 
@@ -18,13 +18,13 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* A root bears its thread's name, and most have nothing themselves. */
+/* A root has its thread's name, and usually no memory of its own. */
 static bool counts(const struct kf_stats_tag *t)
 {
 	return t->state != KF_TAG_FREE && (t->parent || t->allocated);
 }
 
-/* A free may be seen before its malloc. */
+/* A free may be visible before its malloc. */
 static uint64_t at_least_none(uint64_t n)
 {
 	return n > (uint64_t)INT64_MAX ? 0 : n;

@@ -11,9 +11,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* What an Accept header says of one format so far; a closer match wins. */
+/*
+ * The preference of an Accept header for a format so far; a closer match wins.
+ */
 struct wish {
-	int closeness; /* 0: nothing said, 1: star, 2: type/star, 3: named */
+	int closeness; /* 0: none, 1: any type, 2: any subtype, 3: full */
 	unsigned int quality; /* in thousandths */
 };
 
@@ -38,7 +40,7 @@ static bool is(const char *s, const char *end, const char *word)
 	return (size_t)(end - s) == len && strncasecmp(s, word, len) == 0;
 }
 
-/* A quality in thousandths; what does not parse counts as not welcome. */
+/* Parse a quality, in thousandths; a malformed one counts as 0. */
 static unsigned int parse_quality(const char *s, const char *end)
 {
 	unsigned int q = 0, unit = 1000;
@@ -136,7 +138,7 @@ const struct kf_format *kf_format_choose(const char *accept)
 	return &kf_format_classic;
 }
 
-/* The quality among the parameters of a list's element. */
+/* Find the quality in the parameters of a list element. */
 static unsigned int quality_of(const char *s, const char *end)
 {
 	unsigned int quality = 1000;

@@ -11,7 +11,7 @@
 
 #define FIRST_FD 3
 
-/* A whole number over 0 in the environment, or 0. */
+/* Read a positive number from the environment; 0 if there is none. */
 static long number_of(const char *name)
 {
 	const char *text = getenv(name);
@@ -38,7 +38,7 @@ static bool listens(int fd)
 
 int kf_activation_sockets(int *fds, unsigned int max)
 {
-	/* inherited by chance, they are meant for another process */
+	/* the sockets are meant for another process */
 	long nr = number_of("LISTEN_PID") == getpid() ? number_of("LISTEN_FDS")
 						      : 0;
 	long i;

@@ -22,7 +22,7 @@ static bool is_older(const struct kf_guesser *a, const struct kf_guesser *b)
 	return a->filled.tv_nsec < b->filled.tv_nsec;
 }
 
-/* The caller holds the lock. What it has is as of now. */
+/* Find and refill the entry of a client. The caller holds the lock. */
 static struct kf_guesser *get(struct kf_guesses *g, const struct kf_peer *peer)
 {
 	struct kf_guesser *oldest = g->guesser, *found = NULL;

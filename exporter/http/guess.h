@@ -17,7 +17,7 @@
 
 #define KF_NR_GUESSERS 1024
 
-/* Of one address. */
+/* The limit of an address. */
 struct kf_guesser {
 	struct kf_peer peer;
 	double left;		/* wrong passwords still allowed at @filled */

@@ -40,6 +40,6 @@ bool kf_gzip(struct kf_buf *b)
 	free(b->data);
 	b->data = data;
 	b->len = z.total_out;
-	b->room = 0; /* no NUL behind it, and nothing is appended */
+	b->room = 0; /* not NUL-terminated; nothing may be appended */
 	return true;
 }

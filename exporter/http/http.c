@@ -24,7 +24,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Above ours, so that what is too many comes to us and not to a queue. */
+/*
+ * Above kf_slow's limit, so that surplus connections reach kf_slow and are not
+ * queued.
+ */
 #define MAX_CONNECTIONS (KF_MAX_CONNECTIONS + 64)
 #define CONNECTION_MEMORY (32 * KF_KIB)
 #define STACK_SIZE (1 * KF_MIB)
@@ -48,25 +51,25 @@ struct kf_http {
 	const struct kf_options *options;
 	const struct kf_sources *sources;
 	struct kf_web *web;
-	const struct kf_web_config *first; /* as of the start */
+	const struct kf_web_config *first; /* at the start */
 	bool tls;
 	struct kf_slow slow;
-	/* of addresses, and of sockets that were passed */
+	/* addresses and passed sockets */
 	struct MHD_Daemon *daemon[2 * KF_MAX_LISTEN];
 	unsigned int nr_daemons;
-	atomic_uint busy; /* requests of the kind that is limited */
+	atomic_uint busy; /* active requests that are limited */
 	struct kf_timelines timelines;
 	struct kf_name_cache names;
 	struct kf_site site;
 };
 
-/* One request, from its first line to the last byte of its answer. */
+/* A request, from its first line to the last byte of its response. */
 struct request {
 	enum kf_handler handler;
 	bool counted;	      /* among @busy */
-	bool lasting;	      /* the answer may be kept for good */
+	bool lasting;	      /* the answer may be cached forever */
 	bool packed;	      /* ... is packed already */
-	unsigned int retry_s; /* who is refused may come again then; 0: 1 */
+	unsigned int retry_s; /* seconds for Retry-After; 0: 1 */
 	const struct kf_web_config *config;
 	struct kf_slow_connection *slow;
 };
@@ -88,7 +91,7 @@ static bool limited(enum kf_handler h)
 	"default-src 'none'; style-src 'self'; img-src 'self'; " \
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/* Only charts have a script, and it may ask only us for its data. */
+/* Charts alone need a script, which may load data only from this server. */
 static const char *policy(void)
 {
 	return kf_assets_charts() ? POLICY
@@ -96,7 +99,7 @@ static const char *policy(void)
 				  : POLICY;
 }
 
-/* What is sent with every answer, where the configuration says no other. */
+/* Default headers of every response. */
 static void add_headers(struct MHD_Response *r, const struct kf_web_config *c,
 			bool lasting)
 {
@@ -123,7 +126,7 @@ static void add_headers_of_code(struct MHD_Response *r, enum kf_code code,
 	char seconds[16];
 
 	snprintf(seconds, sizeof(seconds), "%u", KF_MAX(retry_s, 1u));
-	/* what follows in the connection may not be what it seems */
+	/* the next bytes may not be a request */
 	if (code == KF_CODE_400)
 		MHD_add_response_header(r, "Connection", "close");
 	if (code == KF_CODE_405)
@@ -183,7 +186,7 @@ static enum MHD_Result say(struct kf_http *http, struct MHD_Connection *c,
 	return answer(http, c, q, code, TEXT, &body);
 }
 
-/* A scraper says how long it waits; a tenth of it is left for the way back. */
+/* A scraper sends its timeout; a tenth of it is kept for the response. */
 static void set_deadline(struct kf_scrape *scrape, struct MHD_Connection *c)
 {
 	const char *text = MHD_lookup_connection_value(
@@ -326,7 +329,7 @@ static enum kf_web_answer asks(struct kf_http *http, struct MHD_Connection *c,
 	return is;
 }
 
-/* The head of a request is there: whether to go on with it. */
+/* The header of a request is complete: decide whether to continue. */
 static enum MHD_Result begin(struct kf_http *http, struct MHD_Connection *c,
 			     const char *method, struct request *r)
 {
@@ -359,7 +362,7 @@ static enum MHD_Result begin(struct kf_http *http, struct MHD_Connection *c,
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
 	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return say(http, c, r, KF_CODE_405, "only GET and HEAD\n");
-	/* what is left of the request is slow at the client's cost */
+	/* from here on the client must be fast again */
 	kf_slow_restart(&http->slow, r->slow, false);
 	return MHD_YES;
 }
@@ -380,7 +383,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *c,
 		*con_cls = r;
 		return begin(http, c, method, r);
 	}
-	/* a body is of no use here: it is let through and dropped */
+	/* drop the body */
 	if (*upload_size) {
 		*upload_size = 0;
 		return MHD_YES;
@@ -430,7 +433,7 @@ static void connected(void *cls, struct MHD_Connection *c,
 		kf_tls_client(info->tls_session);
 }
 
-/* No path of ours needs an escape, so none is undone: %00 cuts nothing off. */
+/* No path needs escapes, so none is decoded: %00 cannot truncate a path. */
 static size_t keep_escapes(void *cls, struct MHD_Connection *c, char *s)
 {
 	return strlen(s);
@@ -445,7 +448,7 @@ static void be_quiet(void *cls, const char *fmt, va_list ap)
 	kf_log(KF_LOG_DEBUG, "http", "detail", text, NULL);
 }
 
-/* The socket is closed with the server, or here. */
+/* The server closes the socket; on failure this function does. */
 static bool serve(struct kf_http *http, int fd, const char *name)
 {
 	struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
@@ -483,7 +486,7 @@ static bool serve(struct kf_http *http, int fd, const char *name)
 	return true;
 }
 
-/* Sockets that were passed stand in place of the default address. */
+/* Passed sockets replace the default address. */
 static bool serve_all(struct kf_http *http)
 {
 	const struct kf_options *o = http->options;
@@ -506,7 +509,7 @@ static bool serve_all(struct kf_http *http)
 	return true;
 }
 
-/* The first configuration is kept: TLS is what it says of it. */
+/* Keep the first configuration, which decides about TLS. */
 static bool set_up_web(struct kf_http *http)
 {
 	http->web = kf_web_open(http->options->web_config,
@@ -567,7 +570,7 @@ void kf_http_tick(struct kf_http *http)
 	struct kf_groups *g = http->sources->groups;
 
 	kf_slow_cut(&http->slow);
-	/* a scan that goes on is noted the next time */
+	/* a running scan is stored the next time */
 	if (pthread_mutex_trylock(&g->lock) == 0) {
 		kf_timelines_note(&http->timelines, g);
 		pthread_mutex_unlock(&g->lock);

@@ -35,7 +35,7 @@ static int bind_one(const struct addrinfo *ai)
 	return -1;
 }
 
-/* Split HOST:PORT; brackets around an IPv6 host go. */
+/* Split HOST:PORT; remove brackets around an IPv6 host. */
 static bool split(const char *address, char *host, size_t size,
 		  const char **port)
 {

@@ -18,7 +18,7 @@
 
 #define NAME_SIZE 256 /* of a host's */
 
-/* How often a head has what it may have once. */
+/* Counts of headers that may occur once. */
 struct head {
 	unsigned int hosts;
 	unsigned int lengths;
@@ -50,7 +50,7 @@ static bool is_ambiguous(const struct head *head)
 	       (head->codings && !head->chunked);
 }
 
-/* The machine's own names, looked up when one is needed first. */
+/* The machine's own names, looked up at first use. */
 static struct {
 	pthread_once_t once;
 	char name[NAME_SIZE];
@@ -78,7 +78,7 @@ static bool ends_with(const char *name, const char *end)
 	return len > n && strcasecmp(name + len - n, end) == 0;
 }
 
-/* The name less its port, its brackets and a dot at its end. */
+/* Remove port, brackets and a trailing dot from a name. */
 static bool take_name(const char *host, char name[NAME_SIZE])
 {
 	bool bracket = host[0] == '[';
@@ -87,7 +87,7 @@ static bool take_name(const char *host, char name[NAME_SIZE])
 
 	if (bracket && *end++ != ']')
 		return false;
-	/* a port may have a name where we listen */
+	/* a configured port may be a service name */
 	if (*end && *end != ':')
 		return false;
 	if (len && host[bracket + len - 1] == '.')
@@ -179,7 +179,7 @@ static bool is_browsers(struct MHD_Connection *c)
 
 enum way { BY_NETWORK, BY_LOOPBACK, BY_UNIX_SOCKET };
 
-/* By the address that the client connected to. */
+/* Whether the client connected to a loopback address. */
 static enum way way_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *info =
@@ -208,7 +208,7 @@ const char *kf_screen(const struct kf_options *o, struct MHD_Connection *c,
 		*code = KF_CODE_400;
 		return "a length, a coding or a host is said twice\n";
 	}
-	/* no browser comes by a Unix socket: a proxy does */
+	/* browsers do not use Unix sockets; proxies do */
 	if (way == BY_UNIX_SOCKET || !head.host || is_ours(o, head.host) ||
 	    (way == BY_NETWORK && !is_browsers(c)))
 		return NULL;

@@ -15,12 +15,12 @@
 
 struct kf_slow_connection {
 	struct kf_slow_connection *next;
-	struct kf_slow_connection **from; /* what points here */
+	struct kf_slow_connection **from; /* the pointer to this entry */
 	struct timespec since;
 	struct kf_peer peer;
 	int fd;
 	bool busy;
-	bool cut; /* shut down: it is about to go */
+	bool cut; /* shut down, not closed yet */
 };
 
 #define TELL_EVERY_S 60
@@ -34,7 +34,7 @@ static double seconds_since(const struct timespec *start)
 	       (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
 }
 
-/* All below: the caller holds the lock. */
+/* Callers of the functions below hold the lock. */
 
 static bool is_known(const struct kf_slow *s, const struct kf_peer *peer)
 {
@@ -45,7 +45,7 @@ static bool is_known(const struct kf_slow *s, const struct kf_peer *peer)
 	return kf_peer_is_local(peer);
 }
 
-/* Connections that compete with a new one for the same room. */
+/* Connections under the same limit as a new one. */
 enum rivals { OF_ITS_ADDRESS, OF_STRANGERS, OF_ALL };
 
 static bool competes(const struct kf_slow *s,
@@ -111,7 +111,7 @@ static bool admits(struct kf_slow *s, const struct kf_peer *peer, bool *full)
 	return make_room(s, OF_ALL, KF_MAX_CONNECTIONS, peer, full);
 }
 
-/* Whether it is time to say that there are too many. */
+/* Whether to log again that there are too many. */
 static bool is_to_tell(struct kf_slow *s)
 {
 	struct timespec now;

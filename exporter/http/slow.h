@@ -37,7 +37,7 @@ struct kf_slow {
 	struct kf_slow_connection *first;
 	double tokens; /* requests allowed now */
 	struct timespec filled;
-	struct kf_peer scraper[KF_NR_SCRAPERS]; /* the last first */
+	struct kf_peer scraper[KF_NR_SCRAPERS]; /* the latest first */
 	unsigned int nr_scrapers;
 	time_t told; /* last message about too many; CLOCK_MONOTONIC */
 };

@@ -20,17 +20,17 @@
 #define MAX_CHAIN 16
 
 struct pair {
-	struct pair *next; /* the one before */
+	struct pair *next; /* previous pair */
 	unsigned int nr;
 	gnutls_pcert_st chain[MAX_CHAIN];
 	gnutls_privkey_t key;
 };
 
-/* GnuTLS' callback has no argument of ours, so there is one of these. */
+/* A global: GnuTLS' callback has no user argument. */
 static struct {
 	const struct kf_web_config *config;
 	char priorities[128];
-	gnutls_x509_trust_list_t clients; /* NULL: none are verified */
+	gnutls_x509_trust_list_t clients; /* NULL: clients are not verified */
 	pthread_mutex_t lock;		  /* for all below */
 	struct stat cert, key;		  /* as they were last looked at */
 	struct pair *pairs;
@@ -47,7 +47,7 @@ static void pair_free(struct pair *p)
 	free(p);
 }
 
-/* To be given back to unload(). */
+/* Free the result with unload(). */
 static int load(const struct kf_web_pem *from, gnutls_datum_t *pem)
 {
 	if (!from->text)
@@ -66,7 +66,7 @@ static void unload(gnutls_datum_t *pem)
 	gnutls_free(pem->data);
 }
 
-/* What is said of it, never what is in it. */
+/* Log the name of a file, never its contents. */
 static const char *name_of(const struct kf_web_pem *from, const char *key)
 {
 	return from->text ? key : from->file;
@@ -130,7 +130,7 @@ static int check_pair(const struct pair *p)
 	return rc;
 }
 
-/* Of a file that cannot be read GnuTLS does not say why. */
+/* GnuTLS does not report why a file cannot be read. */
 static const char *reason(const char *file, int rc)
 {
 	if (rc == GNUTLS_E_FILE_ERROR && access(file, R_OK) != 0)
@@ -138,7 +138,7 @@ static const char *reason(const char *file, int rc)
 	return gnutls_strerror(rc);
 }
 
-/* Load the pair anew; on failure the last one stays. Return: GnuTLS' error. */
+/* Reload the pair; on failure the previous one stays. Return GnuTLS' error. */
 static int load_pair(const char **what)
 {
 	const struct kf_web_config *c = tls.config;

@@ -31,10 +31,10 @@ struct held {
 
 struct kf_web {
 	const char *path;
-	pthread_mutex_t lock; /* for all up to the next lock */
+	pthread_mutex_t lock; /* guards the fields up to the next lock */
 	bool looked;	      /* at the file, which was as in @seen */
-	struct stat seen;     /* all 0: it was not to be seen */
-	struct held *held;    /* NULL: the file is wrong */
+	struct stat seen;     /* all 0: not visible */
+	struct held *held;    /* NULL: the file has an error */
 	unsigned int nr_remembered;
 	unsigned char remembered[NR_REMEMBERED][DIGEST];
 	pthread_mutex_t crypt_lock; /* one bcrypt at a time */
@@ -61,7 +61,7 @@ static void put(struct held *h)
 	free(h);
 }
 
-/* Read the file if it is not as it was last: so a mistake is said once. */
+/* Read the file if it has changed, so that an error is logged once. */
 static void refresh(struct kf_web *w, char *error, size_t size)
 {
 	struct stat st = {0};
@@ -166,7 +166,7 @@ static bool digest(const struct kf_web *w, const char *user, const char *hash,
 
 	if (gnutls_hmac_init(&h, GNUTLS_MAC_SHA256, w->key, sizeof(w->key)))
 		return false;
-	/* with their NULs, so that no two triples are the same bytes */
+	/* with their NULs, so that different triples have different bytes */
 	gnutls_hmac(h, user, strlen(user) + 1);
 	gnutls_hmac(h, hash, strlen(hash) + 1);
 	gnutls_hmac(h, password, strlen(password) + 1);
@@ -208,7 +208,7 @@ static bool matches(struct kf_web *w, const char *hash, const char *password)
 	return equal;
 }
 
-/* bcrypt works for 2 to the power of this. */
+/* The bcrypt cost, a logarithm. */
 static unsigned int cost_of(const char *hash)
 {
 	return (unsigned int)(hash[4] - '0') * 10 +
@@ -224,7 +224,7 @@ static unsigned int highest_cost(const struct kf_web_config *c)
 	return cost;
 }
 
-/* A hash that no password has. */
+/* A hash that no password matches. */
 static void make_fake(char fake[64], unsigned int cost)
 {
 	snprintf(fake, 64, "$2b$%02u$%s", cost,

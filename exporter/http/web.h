@@ -57,7 +57,7 @@ void kf_web_put(struct kf_web *w, const struct kf_web_config *c);
 enum kf_web_answer {
 	KF_WEB_COMES_IN,
 	KF_WEB_IS_REFUSED,
-	KF_WEB_HAS_TO_WAIT, /* it gave too many wrong passwords */
+	KF_WEB_HAS_TO_WAIT, /* the address gave too many wrong passwords */
 };
 
 /**

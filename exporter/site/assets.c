@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The files that pages need beside them; embed.sh makes arrays of them.
+ * The files that pages refer to; embed.sh makes arrays of them.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@ static const struct kf_asset assets[NR_ASSETS] = {
 		      licences_txt, sizeof(licences_txt)},
 };
 
-/* An array has a newline before its file. */
+/* An array begins with a newline before the file. */
 static bool built_in(const struct kf_asset *a)
 {
 	return a->size > 1;
@@ -57,7 +57,7 @@ static void link_to(struct kf_buf *out, const char *before,
 void kf_assets_link(struct kf_buf *out)
 {
 	link_to(out, "<link rel=\"icon\" href=\"", &assets[ICON], "\" />");
-	/* ours comes last: it has the last word on what charts look like */
+	/* page.css comes last, to override the styles of charts */
 	if (kf_assets_charts()) {
 		link_to(out, "<link rel=\"stylesheet\" href=\"",
 			&assets[CHARTS_STYLE], "\" />");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tree of calls. It is built as jansson has it at once: a call is an object
- * whose children stand in an array.
+ * The tree of calls, built as jansson values: a call is an object with an array
+ * of children.
  */
 #include "config.h"
 
@@ -44,7 +44,7 @@ static json_t *make(const char *name, const char *library)
 	return node;
 }
 
-/* NULL when out of memory, as for all that is made of nothing. */
+/* NULL when out of memory; jansson's functions accept NULL. */
 static json_t *child_of(json_t *node, const char *name, const char *library)
 {
 	json_t *children = json_object_get(node, "children"), *child;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Profiles for those who scrape them. A function has its name where a table of
- * symbols has one; with the build ids the servers find the rest.
+ * Profiles for scrapers. Functions have the names of symbol tables; servers
+ * find other names by build id.
  */
 #include "config.h"
 
@@ -16,16 +16,17 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_SAMPLES 50000 /* from there on no further process is taken */
+#define MAX_SAMPLES 50000 /* beyond it no further process is added */
 
-/* What is known of the process whose samples are added. */
+/* The process whose samples are being added. */
 struct source {
 	struct kf_pprof *p;
 	struct kf_name_cache *cache;
 	const struct kf_subject *subject;
 	const struct kf_snapshot *s;
 	struct kf_symbols *symbols;
-	uint64_t *mapping; /* the ids of its code, 0: not there yet */
+	uint64_t *mapping; /* ids of its mappings in the profile; 0: not added
+			      yet */
 	bool failed;	   /* out of memory */
 };
 
@@ -110,7 +111,7 @@ static size_t add_samples(struct source *from)
 	return nr;
 }
 
-/* Returns how many samples there were; a process that has ended has none. */
+/* Return the number of samples; 0 for a process that has ended. */
 static size_t add_process(struct kf_pprof *p, struct kf_name_cache *cache,
 			  const struct kf_subject *subject, bool *failed)
 {

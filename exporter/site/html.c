@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parts that pages are made of. Bars and lines are SVG within the page:
- * what is drawn stands in attributes, what it looks like in the style sheet.
+ * Elements of pages. Bars and lines are inline SVG: geometry is in attributes,
+ * appearance in the style sheet.
  */
 #include "config.h"
 
@@ -213,7 +213,7 @@ void kf_html_spark(struct kf_buf *out, const uint64_t *ms, const float *value,
 		   "preserveAspectRatio=\"none\" aria-hidden=\"true\">"
 		   "<polyline points=\"",
 		   SPARK_WIDTH, SPARK_HEIGHT);
-	/* the last moment is drawn whatever the step */
+	/* always draw the last value */
 	for (i = (nr - 1) % step; i < nr; i += step) {
 		if (!isnan(value[i]))
 			kf_buf_fmt(out, "%.1f,%.1f ",

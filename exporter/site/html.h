@@ -11,7 +11,7 @@
 
 #include "exporter/buf.h"
 
-/* The parts that held memory falls into, in the order they are drawn. */
+/* The parts of held memory, in drawing order. */
 enum kf_part {
 	KF_PART_LIVE,
 	KF_PART_ROUNDING,

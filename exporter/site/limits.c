@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What containers and other cgroups take and may take: those that are nearest
- * to their limit first, and a warning for those that are near.
+ * Memory and limits of containers and other cgroups, those nearest to their
+ * limit first, with a warning for those near it.
  */
 #include "config.h"
 

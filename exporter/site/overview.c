@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The first page: sums, warnings, groups and processes, those that hold most
- * memory first. All of it is written under the groups' lock, so that its
- * figures agree with each other.
+ * The overview: sums, warnings, groups and processes, those that hold most
+ * memory first. It is written under the groups' lock, so that its figures are
+ * consistent.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 #define MAX_ROWS 200
 
-/* A group, or one of its processes, as a line of a table. */
+/* A row of a table: a group, or one of its processes. */
 struct row {
 	const struct kf_group *group;
 	const struct kf_member *m; /* NULL: the group as a whole */
@@ -83,7 +83,7 @@ static bool add_processes(struct rows *rows, const struct kf_groups *g)
 	return done;
 }
 
-/* Its name; that of a process leads to its page. */
+/* Write its name, for a process with a link to its page. */
 static void name_cell(struct kf_buf *out, const struct row *row)
 {
 	kf_buf_str(out, "<td class=\"name\">");

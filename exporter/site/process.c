@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The page of a process: who it is, what it holds, and the tables of its stats
- * file, which is read anew for it.
+ * The page of a process: its identity, its memory, and the tables of its stats
+ * file, which is read for each request.
  */
 #include "config.h"
 

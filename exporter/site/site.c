@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which address shows what, and the history that charts are drawn from.
+ * The pages by address, and the history for charts.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #define HISTORY "/api/v1/history"
 #define STACKS "/api/v1/stacks"
 #define HEAP "/debug/pprof/heap"
-#define ALLOCS "/debug/pprof/allocs" /* the same, by Go's other name */
+#define ALLOCS "/debug/pprof/allocs" /* the same profile, Go's other name */
 #define PROCESS "/process"
 
 #define HTML "text/html; charset=utf-8"
@@ -77,7 +77,9 @@ static void put_values(struct kf_buf *out, const char *name, const float *value,
 	kf_buf_str(out, "]");
 }
 
-/* Times in seconds, then bytes of each part, as lists of the same length. */
+/*
+ * Write times in seconds, then bytes of each part, as lists of the same length.
+ */
 static void history(const struct kf_site *site, const char *id,
 		    struct kf_buf *out)
 {
@@ -164,7 +166,7 @@ static bool stacks(const struct kf_site *site, const struct kf_site_request *q,
 	return found;
 }
 
-/* Of one process where one is named, else of all. */
+/* The named process, or all. */
 static bool profile(const struct kf_site *site, const struct kf_site_request *q,
 		    struct kf_buf *out)
 {

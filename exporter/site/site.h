@@ -14,7 +14,7 @@
 #include "exporter/site/timeline.h"
 #include "reader/name_cache.h"
 
-/* What pages are made from; constant but for what has a lock. */
+/* Data and settings of pages; constant except for fields with a lock. */
 struct kf_site {
 	const struct kf_sources *sources;
 	const char *telemetry_path;
@@ -22,7 +22,7 @@ struct kf_site {
 	struct kf_name_cache *names;
 };
 
-/* What is asked for: the path, and two of the arguments, or NULL. */
+/* A request: the path, and two arguments, or NULL. */
 struct kf_site_request {
 	const char *path;
 	const char *pid;
@@ -31,8 +31,8 @@ struct kf_site_request {
 
 struct kf_site_answer {
 	bool found;
-	bool lasting; /* may be kept for good */
-	bool packed;  /* the body is a file of gzip by itself */
+	bool lasting; /* may be cached forever */
+	bool packed;  /* the body is a gzip file itself */
 	const char *type;
 	struct kf_buf body;
 };

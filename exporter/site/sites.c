@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who has the memory of a process.
+ * Tables of tags and call stacks.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #define MAX_FRAMES 12
 #define NR_CALLERS 3
 
-/* An entry with what it is sorted by; most first. */
+/* An entry with its sort key, largest first. */
 struct ranked {
 	uint64_t bytes;
 	uint32_t at;
@@ -33,7 +33,7 @@ static int by_bytes(const void *a, const void *b)
 	return x->at < y->at ? -1 : 1;
 }
 
-/* What is left of a difference of counters read at different moments. */
+/* The difference of counters read at different times, at least 0. */
 static uint64_t not_below_0(uint64_t n)
 {
 	return (int64_t)n < 0 ? 0 : n;
@@ -41,7 +41,7 @@ static uint64_t not_below_0(uint64_t n)
 
 #define MAX_DEPTH 16
 
-/* A tag and those above it; returns how many. */
+/* Collect a tag and its parents; return their number. */
 static unsigned int ancestry(const struct kf_snapshot *s, uint32_t at,
 			     uint32_t path[MAX_DEPTH])
 {
@@ -60,7 +60,7 @@ void kf_sites_tag_path(const struct kf_snapshot *s, uint32_t at, char *path,
 	size_t len = 0;
 
 	path[0] = '\0';
-	/* the root is the thread, which is told elsewhere */
+	/* the root is the thread, which is shown elsewhere */
 	for (nr -= nr > 0; nr && len < size; nr--)
 		len += (size_t)snprintf(path + len, size - len, "%s%s",
 					len ? "/" : "",
@@ -152,7 +152,7 @@ static void frame(struct kf_symbols *names, uint64_t address,
 	kf_buf_str(out, "</li>");
 }
 
-/* The innermost functions, in a line: who asked for it. */
+/* Write the innermost functions in a line. */
 static void callers(const struct kf_stats_stack *st, struct kf_symbols *names,
 		    struct kf_buf *out)
 {

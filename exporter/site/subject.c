@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The process that a page or a profile is about: see subject.h.
+ * The process of a page or a profile: see subject.h.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The number that a whole string is, or 0. */
+/* Parse a whole string as a number; 0 if it is not one. */
 static uint64_t number(const char *text, int base)
 {
 	uint64_t n;

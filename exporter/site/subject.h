@@ -19,7 +19,7 @@ struct kf_subject {
 	char container[KF_CONTAINER_SHORT];
 };
 
-/* Some of them; @path of each is its own. */
+/* A list of subjects; each owns its @path. */
 struct kf_subjects {
 	size_t nr;
 	struct kf_subject *subject;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tables of a process' page: sizes, threads, tags, sites, counters. Each
- * is there only where the stats file has something for it.
+ * The tables of a process' page: sizes, threads, tags, sites, counters. A table
+ * without rows is left out.
  */
 #include "config.h"
 
@@ -43,7 +43,7 @@ static void end_table(struct kf_buf *out, size_t left_out)
 	kf_buf_str(out, "</section>\n");
 }
 
-/* Bytes in blocks of a class; large ones have sizes of their own. */
+/* Live bytes of a class; large blocks have different sizes. */
 static uint64_t live_bytes(const struct kf_class_count *c)
 {
 	return kf_times(kf_class_blocks(c), c->bytes);
@@ -71,7 +71,7 @@ static void size_row(const struct kf_class_count *c, uint64_t most,
 	kf_buf_str(out, "</tr>\n");
 }
 
-/* The table of those that have live blocks, or had some. */
+/* The table of classes with live blocks, or of the others. */
 static void sizes_that(bool live, const struct kf_snapshot *s,
 		       struct kf_buf *out)
 {
@@ -86,7 +86,7 @@ static void sizes_that(bool live, const struct kf_snapshot *s,
 		most = KF_MAX(most, kf_class_blocks(&s->classes[i]));
 	head_row(out, columns);
 	for (i = 0; i < s->nr_classes; i++) {
-		/* large blocks stand first in the file, and last here */
+		/* large blocks are first in the file, and last here */
 		c = &s->classes[(i + 1) % s->nr_classes];
 		if (live ? kf_class_blocks(c)
 			 : c->mallocs && !kf_class_blocks(c))
@@ -136,7 +136,7 @@ static void threads(const struct kf_snapshot *s, struct kf_buf *out)
 		">Allocated", "Allocated",  NULL};
 	unsigned int i;
 
-	/* the snapshot is ours alone */
+	/* no other thread uses the snapshot */
 	qsort(s->threads, s->nr_threads, sizeof(s->threads[0]), by_allocated);
 	begin_table(out, "threads", "Threads", columns);
 	for (i = 0; i < s->nr_threads && i < MAX_ROWS; i++) {
@@ -160,7 +160,7 @@ static void threads(const struct kf_snapshot *s, struct kf_buf *out)
 	end_table(out, s->nr_threads - i);
 }
 
-/* Long, and seldom asked for: folded up. */
+/* This table is long and rarely needed, so it is collapsed. */
 static void counters(const struct kf_snapshot *s, struct kf_buf *out)
 {
 	static const char *const columns[] = {"Counter", ">Value", "Meaning",

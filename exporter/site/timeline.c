@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How the memory of groups and processes went lately: one ring of moments for
- * all, and a ring of values for each. The sum comes first, then groups, then
- * processes, as long as there is room; who was not seen for a whole round of
- * the ring makes room for others.
+ * The recent history of memory: a common ring of times, and a ring of values
+ * for each line. The sum comes first, then groups, then processes, as long as
+ * there is room. A line without values for a whole round of the ring is
+ * removed.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 struct kf_timeline {
 	struct kf_timeline *next;
 	uint64_t id;
-	uint64_t last; /* the moment of its newest value */
+	uint64_t last; /* number of the time of its newest value */
 	float part[KF_NR_PARTS][KF_NR_MOMENTS];
 };
 
@@ -89,7 +89,7 @@ static void put(struct kf_timelines *t, uint64_t id, const uint64_t *part)
 		line->part[i][at] = (float)part[i];
 }
 
-/* Room for the moment that begins: what is a round old goes. */
+/* Make room for a new time: drop values that are a round old. */
 static void clear_moment(struct kf_timelines *t, struct kf_timeline **link)
 {
 	unsigned int at = t->nr_moments % KF_NR_MOMENTS, i;
@@ -164,7 +164,7 @@ void kf_timelines_note(struct kf_timelines *t, struct kf_groups *g)
 			clear_moment(t, &t->bucket[i]);
 		ms = (uint64_t)(ms_of(&now) - ms_of(&mono) +
 				ms_of(&g->scan_began));
-		/* the line runs forward even where the clock was set back */
+		/* times ascend even if the clock was set back */
 		if (t->nr_moments)
 			ms = KF_MAX(ms, last + 1);
 		t->ms[t->nr_moments % KF_NR_MOMENTS] = ms;

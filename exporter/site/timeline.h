@@ -18,17 +18,20 @@
 
 struct kf_timeline;
 
-/* @lock covers the rest; taken while that of the groups may be held. */
+/*
+ * @lock guards the other fields; it may be taken while the lock of the groups
+ * is held.
+ */
 struct kf_timelines {
 	pthread_mutex_t lock;
-	struct timespec scan;	    /* the last one that was noted */
-	uint64_t nr_moments;	    /* ever; the nth is at n % KF_NR_MOMENTS */
+	struct timespec scan; /* the last stored scan */
+	uint64_t nr_moments; /* total number; the nth is at n % KF_NR_MOMENTS */
 	uint64_t ms[KF_NR_MOMENTS]; /* CLOCK_REALTIME */
 	struct kf_timeline *bucket[KF_TIMELINE_BUCKETS];
 	unsigned int nr;
 };
 
-/* A copy, oldest first; NAN where nothing is known. */
+/* A copy, oldest first; NAN: unknown. */
 struct kf_past {
 	unsigned int nr;
 	uint64_t ms[KF_NR_MOMENTS];

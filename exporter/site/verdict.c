@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Why a process has the memory that it has, by the rules of `konfiscator
- * explain`. What was noted of it lately is the watch that they ask for.
+ * The verdict on a process' memory, by the rules of `konfiscator explain`. The
+ * recent history is the watch that the rules need.
  */
 #include "config.h"
 
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 
 #define WATCH_MS 600000	    /* at most */
-#define WATCH_LEAST_MS 8000 /* less tells nothing */
+#define WATCH_LEAST_MS 8000 /* a shorter history is not used */
 
-/* What a verdict rests on beside the snapshot. */
+/* Facts for a verdict beside the snapshot. */
 struct memory {
 	struct kf_past past;
 	uint64_t used[KF_NR_MOMENTS];
@@ -26,7 +26,7 @@ static float used_at(const struct kf_past *past, unsigned int i)
 	return past->part[KF_PART_LIVE][i] + past->part[KF_PART_ROUNDING][i];
 }
 
-/* The first moment from @ms on at which the process was seen; @nr: none. */
+/* Find the first time from @ms on at which the process was seen; @nr: none. */
 static unsigned int seen_from(const struct kf_past *past, uint64_t ms)
 {
 	unsigned int i;
@@ -39,8 +39,8 @@ static unsigned int seen_from(const struct kf_past *past, uint64_t ms)
 }
 
 /*
- * The most that was held until a moment: what was noted, or, where the heap had
- * clearly more than ever was noted, that.
+ * The peak of held memory until a time: the largest stored value or, if the
+ * heap's own peak is clearly larger, that.
  */
 static uint64_t held_before(const struct kf_snapshot *s,
 			    const struct kf_past *past, unsigned int moment)
@@ -56,8 +56,7 @@ static uint64_t held_before(const struct kf_snapshot *s,
 }
 
 /*
- * What was noted first is left out, a half of it: most programs grow when they
- * begin.
+ * Leave out the first half of the history: most programs grow when they begin.
  */
 static void add_watch(struct kf_case *c, struct memory *m)
 {

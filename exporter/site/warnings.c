@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What somebody should look at, as a list; nothing where all is well.
+ * A list of warnings; empty if there are none.
  */
 #include "config.h"
 
@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-/* Free pages are called fragmentation from both of these on. */
+/* Free pages count as fragmentation from both of these values on. */
 #define FRAGMENTED_BYTES (64 * KF_MIB)
 #define FRAGMENTED_SHARE 0.5
 

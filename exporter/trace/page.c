@@ -3,9 +3,10 @@
  * The page of SystemTap's script prometheus, in the classic text format, as
  * values of a tracer.
  *
- * A page is taken whole or not at all: one that was cut would have sums that
- * fell. Where one does fall, another run of the script made it, and what was
- * counted before stays counted. Programs are added up, as other tracers do.
+ * A page is accepted as a whole or not at all: sums would fall in a truncated
+ * page. If a sum falls in a complete page, the script was restarted, and
+ * earlier counts are kept. Counts of all programs are summed, as by other
+ * tracers.
  */
 #include "config.h"
 
@@ -20,13 +21,13 @@
 
 struct reading {
 	struct kf_trace_values *v; /* of this page alone */
-	uint64_t below;		   /* the histogram, up to its last bucket */
-	bool all;		   /* ... and its bucket +Inf was there */
-	bool whole; /* it is the last on a page, and does not end here */
+	uint64_t below; /* counts up to the last bucket of the histogram */
+	bool all;	/* bucket +Inf was seen */
+	bool whole;	/* a last line that is truncated */
 	uint64_t *lines;
 };
 
-/* A line in two: "name{labels}" of @len bytes, and its value. */
+/* Split a line into "name{labels}" of @len bytes and its value. */
 struct sample {
 	const char *series;
 	size_t len;
@@ -56,7 +57,10 @@ static bool parse_sample(const char *line, size_t len, struct sample *s)
 	return s->len && parse_number(blank + 1, len - s->len - 1, &s->value);
 }
 
-/* What is behind @head in a series that begins so, or NULL. */
+/*
+ * Return the rest of a series after @head, or NULL if it does not begin with
+ * it.
+ */
 static const char *behind(const struct sample *s, const char *head)
 {
 	size_t len = strlen(head);
@@ -74,7 +78,7 @@ counts_of(struct reading *r, enum kf_trace_metric_id metric, const char *event)
 	return value ? &value->now : NULL;
 }
 
-/* Buckets come with rising bounds, each with all that is below it. */
+/* Buckets have ascending bounds and cumulative counts. */
 static bool take_bucket(struct reading *r, const struct sample *s,
 			const char *le)
 {
@@ -95,7 +99,7 @@ static bool take_bucket(struct reading *r, const struct sample *s,
 	return true;
 }
 
-/* A name of ours that ends in _total, its labels whatever they are. */
+/* A known name that ends in _total, with any labels. */
 static bool take_counter(struct reading *r, const struct sample *s,
 			 const char *name, size_t len)
 {
@@ -171,12 +175,12 @@ static bool take_lines(struct reading *r, const char *text, size_t len)
 			return false;
 		text = eol + 1;
 	}
-	/* what is missing is a bad line, too */
+	/* a missing line counts as a bad line */
 	r->lines[KF_TRACE_BAD] += !r->whole;
 	return r->whole;
 }
 
-/* Whether another run has counted @page than that which counted @v. */
+/* Whether @page is from another run than @v. */
 static bool is_another(struct kf_trace_values *v, struct kf_trace_values *page)
 {
 	unsigned int i;

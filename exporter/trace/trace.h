@@ -16,11 +16,11 @@
 #include <pthread.h>
 
 #define KF_MAX_TRACES 8
-#define KF_TRACE_PAGE "prometheus" /* the script whose page is followed */
+#define KF_TRACE_PAGE "prometheus" /* the script whose page is read */
 #define KF_TRACE_EVENT 32	   /* bytes of an event's name, with its NUL */
 #define KF_TRACE_BUCKETS 24	   /* of a histogram, without +Inf */
 #define KF_TRACE_VALUES 64	   /* of one script */
-#define KF_TRACE_MOST ((uint64_t)INT64_MAX / 4) /* that a count may be */
+#define KF_TRACE_MOST ((uint64_t)INT64_MAX / 4) /* largest count */
 
 enum kf_trace_metric_id {
 	KF_TRACE_EVENTS,
@@ -31,22 +31,22 @@ enum kf_trace_metric_id {
 	KF_NR_TRACE_METRICS
 };
 
-/* One line of output: what became of it. */
+/* The result for a line of output. */
 enum kf_trace_line {
 	KF_TRACE_TAKEN,
-	KF_TRACE_IGNORED, /* of no map that is known */
-	KF_TRACE_BAD,	  /* not what a tracer of ours prints */
+	KF_TRACE_IGNORED, /* not a known map */
+	KF_TRACE_BAD,	  /* not the output of a script */
 	KF_NR_TRACE_LINES
 };
 
-/* A whole page: whose it is. */
+/* The source of a whole page. */
 enum kf_trace_page {
-	KF_TRACE_PAGE_SAME,    /* of the run whose pages were taken */
-	KF_TRACE_PAGE_ANOTHER, /* of one that began after that */
-	KF_TRACE_PAGE_BAD      /* not whole, or not a page */
+	KF_TRACE_PAGE_SAME,    /* of the same run as before */
+	KF_TRACE_PAGE_ANOTHER, /* of a later run */
+	KF_TRACE_PAGE_BAD      /* incomplete, or not a page */
 };
 
-/* Counts of a run, or of all runs that are over; [0] alone for a counter. */
+/* Counts of a run, or of all ended runs; a counter uses only [0]. */
 struct kf_trace_counts {
 	uint64_t count[KF_TRACE_BUCKETS + 1];
 	uint64_t sum;
@@ -59,13 +59,13 @@ struct kf_trace_value {
 	struct kf_trace_counts before;
 };
 
-/* All that a script has counted. Not locked: its owner does that. */
+/* The counts of a script. The owner locks it. */
 struct kf_trace_values {
 	const char *script;
 	unsigned int nr;
 	struct kf_trace_value value[KF_TRACE_VALUES];
 	uint64_t dropped; /* values beyond the limit */
-	uint64_t lost;	  /* events that the tracer says it lost */
+	uint64_t lost;	  /* events that the tracer reported as lost */
 };
 
 /**
@@ -164,9 +164,9 @@ void kf_trace_fold(struct kf_trace_values *v);
  */
 void kf_trace_show(const struct kf_trace_values *v, struct kf_page *page);
 
-/* What to run; strings outlive it. */
+/* Tracers to run; the strings must stay valid. */
 struct kf_trace_conf {
-	const char *name[KF_MAX_TRACES]; /* as kf_trace_known() gave them */
+	const char *name[KF_MAX_TRACES]; /* results of kf_trace_known() */
 	unsigned int nr;
 	const char *scripts; /* directory */
 	const char *library; /* absolute path */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs tracers: a thread for each, which starts bpftrace, asks it now and then
- * for its maps (that is what SIGUSR1 means to it), reads what it prints, and
- * starts it again when it has ended. SystemTap's is not run: whoever loads its
- * module, its page is read now and then.
+ * Runs tracers. Each has a thread, which starts bpftrace, makes it print its
+ * maps at intervals (with SIGUSR1), reads its output, and restarts it when it
+ * has ended. SystemTap is not run: only the page of its module is read at
+ * intervals.
  */
 #include "config.h"
 
@@ -27,28 +27,28 @@
 #define FIRST_WAIT_S 1
 #define LONGEST_WAIT_S 300
 #define BAD_PAGE (-1)
-#define WELL_S 60 /* who ran so long begins with the first wait again */
+#define WELL_S 60 /* after so long the restart delay is reset */
 #define READY "{\"type\": \"printf\", \"data\": \"ready\\n\"}"
 
 struct tracer {
 	const struct kf_trace_conf *conf;
 	char script[PATH_MAX];
 	pthread_t thread;
-	pthread_mutex_t lock; /* for all up to the next comment */
+	pthread_mutex_t lock; /* guards the fields up to the next comment */
 	pthread_cond_t wake;  /* @stop was set */
 	struct kf_trace_values values;
 	bool stop;
-	bool up; /* it runs, and its probes are set */
+	bool up; /* it runs with its probes attached */
 	uint64_t starts;
 	uint64_t lines[KF_NR_TRACE_LINES];
-	/* the thread's own */
+	/* used by the thread only */
 	pid_t pid;
 	int fd;
 	char *line;
 	size_t len;
-	bool too_long; /* the rest of the line is left out */
-	bool gone;     /* there was no page: the next is another run's */
-	int told;      /* the error that was logged last, of its page */
+	bool too_long; /* skip the rest of the line */
+	bool gone;     /* there was no page: the next page is of another run */
+	int told;      /* last logged error of its page */
 };
 
 struct kf_tracers {
@@ -64,7 +64,7 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* Other threads hold locks of libc: only system calls until the exec. */
+/* Other threads may hold locks of libc: make only system calls until exec. */
 static void __attribute__((noreturn))
 run(const struct tracer *t, int out, const sigset_t *none)
 {
@@ -126,7 +126,7 @@ static void take_line(struct tracer *t)
 	t->too_long = false;
 }
 
-/* False at the end of the output. */
+/* Return false at the end of the output. */
 static bool take_output(struct tracer *t)
 {
 	char buf[16384];
@@ -155,14 +155,14 @@ static bool is(struct tracer *t, const bool *flag)
 	return value;
 }
 
-/* Until the tracer closes its output, or it is to end. */
+/* Read until the tracer closes its output, or must end. */
 static void follow(struct tracer *t)
 {
 	struct pollfd p = {.fd = t->fd, .events = POLLIN};
 	double ask = now() + t->conf->every_s;
 
 	while (!is(t, &t->stop)) {
-		/* the stop is looked for often, as nothing wakes poll */
+		/* check @stop often, since nothing wakes poll() */
 		if (poll(&p, 1, 100) > 0 && !take_output(t))
 			return;
 		if (now() < ask || !is(t, &t->up))
@@ -177,7 +177,7 @@ static void finish(struct tracer *t)
 	int status = 0;
 	char how[64];
 
-	/* the last word of one that ended by itself was read already */
+	/* the last output of a tracer that ended by itself was already read */
 	kill(t->pid, SIGKILL);
 	while (waitpid(t->pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -195,7 +195,7 @@ static void finish(struct tracer *t)
 		       t->values.script, "how", how, NULL);
 }
 
-/* True where it is time to end. */
+/* Return true if the tracer must end. */
 static bool pause_for(struct tracer *t, unsigned int seconds)
 {
 	struct timespec until;
@@ -233,9 +233,9 @@ static void *supervise(void *arg)
 }
 
 /*
- * @error is one of errno or BAD_PAGE; each is logged when it is news. Only
- * where there is no file its run is over: what cannot be read now goes on
- * later.
+ * @error is one of errno or BAD_PAGE; each is logged when it is news. Only if
+ * there is no file the run has ended; if it cannot be read now, the run may
+ * continue.
  */
 static void page_is_wrong(struct tracer *t, int error)
 {
@@ -274,7 +274,7 @@ static void take_page(struct tracer *t)
 
 static void look(struct tracer *t)
 {
-	/* what is no file of procfs may have nobody to write it */
+	/* a FIFO may have no writer */
 	int fd = open(t->conf->page, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = -1;
 	int error;

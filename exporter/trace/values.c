@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which maps of which scripts are metrics, and how a line of bpftrace's JSON
- * becomes their values.
+ * The maps of scripts that are metrics, and the parser of bpftrace's JSON
+ * lines.
  */
 #include "config.h"
 
@@ -12,14 +12,14 @@
 
 enum kind { COUNTER, HISTOGRAM, SUM };
 
-/* @scale makes the metric's unit of what the script counts. */
+/* @scale converts the script's unit to the metric's. */
 static const struct metric {
 	const char *name;
 	const char *unit;
 	const char *help;
 	enum kf_metric_type type;
 	double scale;
-	unsigned int low; /* the first bound is two to this, less one */
+	unsigned int low; /* the first bound is 2^low - 1 */
 	unsigned int nr;  /* of bounds */
 } metrics[KF_NR_TRACE_METRICS] = {
 	[KF_TRACE_EVENTS] = {"konfiscator_trace_events_total", "",
@@ -40,7 +40,7 @@ static const struct metric {
 			       KF_METRIC_HISTOGRAM, 1, 0, 9},
 };
 
-/* @key NULL: all of them, each an event of its name. */
+/* @key NULL: all keys, each an event with its name. */
 static const struct row {
 	const char *script;
 	const char *map;
@@ -112,7 +112,7 @@ struct kf_trace_value *kf_trace_value(struct kf_trace_values *v,
 	return value;
 }
 
-/* A number from outside, in the range that a counter may have. */
+/* Accept a number in the range of a counter. */
 static bool number(json_t *j, uint64_t *out)
 {
 	json_int_t n = json_integer_value(j);
@@ -172,7 +172,7 @@ bool kf_trace_falls(const struct kf_trace_counts *from,
 	return to->sum < from->sum;
 }
 
-/* One entry of a map: a number, or a histogram's buckets. */
+/* Process an entry of a map: a number, or the buckets of a histogram. */
 static bool take_entry(struct kf_trace_values *v, const struct row *r,
 		       const char *event, json_t *j)
 {
@@ -296,7 +296,7 @@ void kf_trace_fold(struct kf_trace_values *v)
 
 static double bounds[KF_NR_TRACE_METRICS][KF_TRACE_BUCKETS];
 
-/* Bytes and nodes are whole: below two to the k is two to the k less one. */
+/* Bytes and nodes are integers: below 2^k means at most 2^k - 1. */
 static void make_bounds(void)
 {
 	unsigned int id, b;

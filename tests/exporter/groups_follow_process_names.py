@@ -180,7 +180,7 @@ def a_signal_has_the_rules_read_again(world):
     assert living() == {"old": 0, "new": 1}
     assert names(exporter) == {"old": 10, "new": 0}
     assert "a tracer starts only when the exporter starts" in exporter.log
-    reload("process_names: [{name: wrong", "the old one holds")
+    reload("process_names: [{name: wrong", "keeping the previous one")
     process(world, sleep, "1002")
     assert living() == {"old": 0, "new": 2}
     assert names(exporter) == {"old": 10, "new": 10}
