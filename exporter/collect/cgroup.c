@@ -24,7 +24,7 @@ static void add_events(struct kf_page *page, const char *labels,
 			kf_page_family(
 				page, "konfiscator_cgroup_memory_events_total",
 				KF_METRIC_COUNTER, "",
-				"times that a cgroup came to a limit of its memory, by what happened then"),
+				"times that a cgroup hit a memory limit, by event"),
 			kf_page_join(page, labels,
 				     kf_page_labels(page, &event, 1)),
 			m->event[e]);
@@ -49,7 +49,7 @@ static void add(struct kf_page *page, const struct kf_groups *g,
 		kf_page_family(
 			page, "konfiscator_cgroup_memory_bytes",
 			KF_METRIC_GAUGE, "bytes",
-			"memory that the kernel accounts to a cgroup with processes of ours"),
+			"memory charged to a cgroup with processes under konfiscator"),
 		labels, m.current);
 	if (m.limit)
 		kf_family_int(
@@ -57,7 +57,7 @@ static void add(struct kf_page *page, const struct kf_groups *g,
 			kf_page_family(
 				page, "konfiscator_cgroup_memory_limit_bytes",
 				KF_METRIC_GAUGE, "bytes",
-				"the lowest memory limit that holds for a cgroup, where there is one"),
+				"the lowest memory limit in force for a cgroup"),
 			labels, m.limit);
 	add_events(page, labels, &m);
 }

@@ -49,8 +49,8 @@ bool kf_choice_left_out(const struct kf_choice *c, uint32_t *left_out)
 
 void kf_choice_explain(const struct kf_choice *c, struct kf_buf *out)
 {
-	const char *before = "collect[] or exclude[], not both, take a "
-			     "collector that is on: ";
+	const char *before = "use collect[] or exclude[], not both, with an "
+			     "enabled collector: ";
 	unsigned int i;
 
 	for (i = 0; i < kf_nr_collectors; i++) {

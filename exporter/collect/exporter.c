@@ -50,7 +50,7 @@ static bool add_files(struct kf_scrape *scrape)
 			kf_page_family(
 				page, "konfiscator_stats_files",
 				KF_METRIC_GAUGE, "",
-				"files in the stats directories, by how reading them went"),
+				"files in the stats directories, by the result of reading them"),
 			kf_page_labels(page, &label, 1), g->files[i]);
 	}
 	if (g->conf.outside)
@@ -149,7 +149,7 @@ static void add_stat(struct kf_page *page)
 			   &ticks, &vsize, &rss) != 3)
 		return;
 	gauge(page, "process_start_time_seconds", "seconds",
-	      "when the exporter began, in seconds since 1970",
+	      "start of the exporter, in seconds since 1970",
 	      start_time(ticks));
 	gauge(page, "process_virtual_memory_bytes", "bytes",
 	      "address space of the exporter", (double)vsize);

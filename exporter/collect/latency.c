@@ -18,6 +18,6 @@ static bool collect(struct kf_scrape *scrape)
 
 const struct kf_collector kf_collect_latency = {
 	.name = "latency",
-	.help = "the time of calls that leave the fast path, with --trace=latency",
+	.help = "durations of calls that leave the fast path, with --trace=latency",
 	.collect = collect,
 };

@@ -86,7 +86,7 @@ void kf_page_dropped(struct kf_page *page, const char *limit, uint64_t nr)
 		kf_page_family(
 			page, "konfiscator_series_dropped_total",
 			KF_METRIC_COUNTER, "",
-			"what was left out or counted under \"other\" because of a limit"),
+			"items left out or counted under \"other\" because of a limit"),
 		kf_page_labels(page, label, 1), nr);
 }
 

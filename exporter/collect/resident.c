@@ -90,7 +90,7 @@ static void add_group(struct kf_page *page, const struct kf_groups *g,
 			kf_page_family(
 				page, "konfiscator_resident_bytes",
 				KF_METRIC_GAUGE, "bytes",
-				"pages in memory of the processes: anon has the heap, file what is mapped or shared; shared ones count for each process"),
+				"resident memory of the processes: anon includes the heap, file is file-backed and shared memory, counted for each process"),
 			kf_page_join(page, labels,
 				     kf_page_labels(page, &kind, 1)),
 			group->resident[i]);
@@ -102,7 +102,7 @@ static void add_group(struct kf_page *page, const struct kf_groups *g,
 		kf_page_family(
 			page, "konfiscator_proportional_bytes", KF_METRIC_GAUGE,
 			"bytes",
-			"pages in memory of the processes, shared ones by their share"),
+			"resident memory of the processes, shared pages proportionally"),
 		labels, group->resident[KF_RESIDENT_SHARE]);
 	kf_family_int(page,
 		      kf_page_family(page, "konfiscator_swapped_bytes",
@@ -130,6 +130,6 @@ static bool collect(struct kf_scrape *scrape)
 
 const struct kf_collector kf_collect_resident = {
 	.name = "resident",
-	.help = "memory of the processes as the kernel sees it",
+	.help = "resident memory of the processes",
 	.collect = collect,
 };

@@ -27,7 +27,7 @@ static void add_group(struct kf_page *page, const struct kf_group *group)
 			kf_page_family(
 				page, "konfiscator_size_live_blocks",
 				KF_METRIC_GAUGE, "",
-				"blocks that are not freed, of so many usable bytes or fewer, but more than the next smaller size"),
+				"live blocks with at most this many usable bytes, and more than the next smaller size"),
 			kf_page_join(page, labels,
 				     kf_page_labels(page, label, 1)),
 			group->now[KF_FIG_LIVE_SIZES + i]);

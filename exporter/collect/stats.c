@@ -47,8 +47,7 @@ static void add_group(struct kf_page *page, const struct kf_figures *t,
 	add_sizes(page, t, group, labels);
 	kf_family_int(page,
 		      kf_page_family(page, "konfiscator_processes",
-				     KF_METRIC_GAUGE, "",
-				     "processes not known to have ended"),
+				     KF_METRIC_GAUGE, "", "living processes"),
 		      labels, group->processes);
 	for (i = 0; i < t->nr; i++) {
 		if (t->figure[i].kind != KF_FIGURE_BUCKET &&
@@ -62,7 +61,7 @@ static void add_group(struct kf_page *page, const struct kf_figures *t,
 		kf_page_family(
 			page, "konfiscator_oldest_start_time_seconds",
 			KF_METRIC_GAUGE, "seconds",
-			"when the oldest process began, in seconds since 1970"),
+			"start of the oldest process, in seconds since 1970"),
 		labels, (double)group->oldest_ns / 1e9);
 }
 

@@ -104,18 +104,15 @@ static void add_row(struct kf_page *page, const char *labels,
 
 	kf_family_int(
 		page,
-		kf_page_family(
-			page, "konfiscator_tag_live_bytes", KF_METRIC_GAUGE,
-			"bytes",
-			"bytes of blocks that were allocated under a tag and are not freed"),
+		kf_page_family(page, "konfiscator_tag_live_bytes",
+			       KF_METRIC_GAUGE, "bytes",
+			       "bytes of live blocks allocated under a tag"),
 		all, r->live);
-	kf_family_int(
-		page,
-		kf_page_family(
-			page, "konfiscator_tag_live_blocks", KF_METRIC_GAUGE,
-			"",
-			"blocks that were allocated under a tag and are not freed"),
-		all, r->blocks);
+	kf_family_int(page,
+		      kf_page_family(page, "konfiscator_tag_live_blocks",
+				     KF_METRIC_GAUGE, "",
+				     "live blocks allocated under a tag"),
+		      all, r->blocks);
 }
 
 /*
@@ -173,6 +170,6 @@ static bool collect(struct kf_scrape *scrape)
 
 const struct kf_collector kf_collect_tags = {
 	.name = "tags",
-	.help = "live memory by tag, 100 tags of each group at most",
+	.help = "live memory by tag, at most 100 tags of each group",
 	.collect = collect,
 };

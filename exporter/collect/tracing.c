@@ -18,6 +18,6 @@ static bool collect(struct kf_scrape *scrape)
 
 const struct kf_collector kf_collect_tracing = {
 	.name = "tracing",
-	.help = "what the other tracers of --trace count",
+	.help = "counts of the other tracers of --trace",
 	.collect = collect,
 };

@@ -31,8 +31,8 @@ static const struct {
 	[KF_FIG_FREES] = {"free_total", "", "konfiscator free calls", "",
 			  KF_FIGURE_COUNTER},
 	[KF_FIG_ALLOCATED] = {"allocated_bytes_total", "",
-			      "usable bytes of all blocks ever given", "bytes",
-			      KF_FIGURE_COUNTER},
+			      "usable bytes of all blocks ever allocated",
+			      "bytes", KF_FIGURE_COUNTER},
 	[KF_FIG_FREED] = {"freed_bytes_total", "",
 			  "usable bytes of all blocks ever freed", "bytes",
 			  KF_FIGURE_COUNTER},
@@ -45,15 +45,16 @@ static const struct {
 				 KF_FIGURE_COUNTER},
 	[KF_FIG_CALL_FREE] = {"calls_total", "call=\"free\"", "", "",
 			      KF_FIGURE_COUNTER},
-	[KF_FIG_EXITS] = {"process_exits_total", "reason=\"exit\"",
-			  "processes seen to end, or to exec another program",
-			  "", KF_FIGURE_COUNTER},
+	[KF_FIG_EXITS] =
+		{"process_exits_total", "reason=\"exit\"",
+		 "processes that ended, or ran another program by exec", "",
+		 KF_FIGURE_COUNTER},
 	[KF_FIG_EXECS] = {"process_exits_total", "reason=\"exec\"", "", "",
 			  KF_FIGURE_COUNTER},
-	[KF_FIG_LIVE_BLOCKS] = {"live_blocks", "", "blocks that are not freed",
-				"", KF_FIGURE_GAUGE_SUM},
+	[KF_FIG_LIVE_BLOCKS] = {"live_blocks", "", "live blocks", "",
+				KF_FIGURE_GAUGE_SUM},
 	[KF_FIG_HEAP_LIVE] = {"heap_bytes", "state=\"live\"",
-			      "bytes held from the kernel by their use: live, "
+			      "bytes held from the kernel by state: live, "
 			      "rounding, cached, free, metadata",
 			      "bytes", KF_FIGURE_GAUGE_SUM},
 	[KF_FIG_HEAP_ROUNDING] = {"heap_bytes", "state=\"rounding\"", "",
@@ -244,7 +245,7 @@ static void add_size(struct kf_figures *t, const char *metric, unsigned int i,
 		snprintf(labels, sizeof(labels), "le=\"%.1f\"", kf_sizes[i]);
 	else
 		snprintf(labels, sizeof(labels), "le=\"+Inf\"");
-	f = add(t, metric, labels, "usable bytes of the blocks given");
+	f = add(t, metric, labels, "usable bytes of allocated blocks");
 	f->unit = "bytes";
 	set_kind(t, f, kind);
 }

@@ -2,7 +2,7 @@
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-// As the exporter writes bytes on its pages.
+// Format bytes like the exporter's pages.
 export function bytes(n) {
 	let i = 0;
 	let value = Math.abs(n);
@@ -15,7 +15,7 @@ export function bytes(n) {
 	return `${n < 0 ? "-" : ""}${value.toFixed(digits)} ${units[i]}`;
 }
 
-// A colour of the style sheet, as it is now: light or dark.
+// A colour of the style sheet in the current scheme, light or dark.
 export function colour(name) {
 	return getComputedStyle(document.documentElement)
 		.getPropertyValue(`--${name}`)

@@ -1,18 +1,18 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
-// A flame graph of the sampled blocks: a call is a bar below its caller, as
-// wide as what it and all that it called have. A click zooms in.
+// SPDX-License-Identifier: LGPL-2.1-or-later A flame graph of the sampled
+// blocks: a call is a bar below its caller; its width is the memory of the call
+// and of all calls below it. A click zooms in.
 import { select } from "d3-selection";
 import flamegraph from "d3-flame-graph";
 import { bytes, element, load } from "./common.js";
 
 const metrics = {
 	live: "live bytes",
-	allocated: "bytes allocated, ever",
+	allocated: "bytes ever allocated",
 };
 const row = 20;
 const leastPixels = 1;
 
-// One hue a library, one shade a function: neighbours differ.
+// Each library has a hue, each function a shade, so that neighbours differ.
 function fill(d) {
 	let hue = 0;
 	let shade = 0;
@@ -26,7 +26,8 @@ function fill(d) {
 	return `hsl(${(hue * 47) % 360} 65% ${68 + (shade % 14)}%)`;
 }
 
-// What the chart wants, of one metric; what has none of it is left out.
+// Convert a tree to the chart's format for one metric; calls with a value of 0
+// are left out.
 function tree(node, metric) {
 	return {
 		name: node.name,
@@ -40,7 +41,7 @@ function tree(node, metric) {
 }
 
 function toolbar() {
-	const choice = element("select", { ariaLabel: "what is counted" });
+	const choice = element("select", { ariaLabel: "metric" });
 	const search = element("input", {
 		type: "search",
 		placeholder: "Search functions",

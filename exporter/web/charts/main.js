@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
-// What a page gains where scripts run: timelines to zoom into, and a flame
-// graph. A page says by attributes where the data is; without this file it has
-// small pictures and tables in their place.
+// SPDX-License-Identifier: LGPL-2.1-or-later Charts for browsers with scripts:
+// zoomable timelines, and a flame graph. Attributes of a page name the sources
+// of the data; without this file the page has small pictures and tables
+// instead.
 import { drawFlame } from "./flame.js";
 import { drawTimeline } from "./timeline.js";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The memory held, by use, over time: areas on each other. A drag zooms in;
-// the button, or a double click, shows all of it again. What is new comes by
-// itself while all is shown and the page is seen.
+// Held memory by state over time, as stacked areas. Dragging zooms in; the
+// button, or a double click, shows everything again. While everything is shown
+// and the page is visible, new data is loaded automatically.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { bytes, colour, element, load, whenDark } from "./common.js";
@@ -10,8 +10,8 @@ const parts = ["metadata", "live", "rounding", "cached", "free"];
 const refreshMs = 10000;
 const height = 260;
 
-// uPlot draws the first series on top of none: each is the sum of those up to
-// it, and the area between it and the one before is its own.
+// uPlot does not stack series: each series is the sum of the parts up to it,
+// and the area between it and the previous one is its part.
 function stack(past) {
 	const sums = [];
 	let before = past.time.map(() => 0);
@@ -42,8 +42,8 @@ function series(past) {
 	];
 }
 
-// Seconds between two lines at least, what stands at each, and below it where
-// the date or the minute changes.
+// Minimum seconds between two grid lines, their label, and the second label
+// where the date or the minute changes.
 const times = [
 	[86400, "{YYYY}-{MM}-{DD}", null, null, null, null, null, null, 1],
 	[60, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", null, "\n{YYYY}-{MM}-{DD}", null, null, null, 1],
@@ -66,7 +66,7 @@ function options(width, past, zoomed) {
 		width,
 		height,
 		series: series(past),
-		// the area of a part ends where that of the one below begins
+		// the area of a part is bounded by the series below it
 		bands: parts.slice(1).map((_, i) => ({ series: [i + 2, i + 1] })),
 		scales: { y: { range: (u, min, max) => [0, max > 0 ? max * 1.05 : 1] } },
 		axes: [
@@ -82,7 +82,7 @@ function options(width, past, zoomed) {
 	};
 }
 
-// A chart in a place; it is made anew where the colours change.
+// A chart in an element; it is rebuilt when the colour scheme changes.
 class Timeline {
 	constructor(place, past) {
 		this.place = place;
