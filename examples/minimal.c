@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Volatile, so that no compiler leaves an allocation out. */
+/* Volatile, so that the compiler does not remove an allocation. */
 static void *volatile kept[4];
 
 static void func_b(void)
@@ -19,7 +19,7 @@ static void func_b(void)
 	KONF_TAG_SCOPE("FuncB");
 	void *volatile scratch = malloc(500);
 
-	free(scratch); /* nothing of it lives on */
+	free(scratch); /* FuncB has no live memory after this */
 }
 
 static void func_a(void)
@@ -27,7 +27,7 @@ static void func_a(void)
 	KONF_TAG_SCOPE("FuncA");
 
 	kept[0] = malloc(100);
-	kept[0] = realloc(kept[0], 200); /* 100 bytes leave, 200 come */
+	kept[0] = realloc(kept[0], 200); /* FuncA: 100 bytes fewer, 200 more */
 	func_b();			 /* FuncB within FuncA */
 }
 

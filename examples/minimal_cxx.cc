@@ -27,7 +27,7 @@ class store
 		konf::tag_scope tag("store", __func__);
 
 		index_ = std::make_unique<char[]>(2000);
-		tag.release(); /* what follows has no tag */
+		tag.release(); /* the following allocations have no tag */
 		name_ = std::make_unique<char[]>(300);
 	}
 

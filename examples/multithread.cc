@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * multithread [FILE]: each thread has a tree of its own; one has no tags at
- * all. Writes its tags to FILE, as JSON.
+ * multithread [FILE]: each thread has a tree of its own; one thread uses no
+ * tags. Writes its tags to FILE, as JSON.
  *
  *	c++ -std=c++17 -pthread multithread.cc -o multithread
  *	konfiscator run -- ./multithread tags.json
@@ -18,10 +18,12 @@
 
 using bytes = std::vector<char>;
 
-/* What the threads leave behind; its own memory is of no tag. */
+/* Results of the threads; the memory of the vector itself has no tag. */
 static std::vector<bytes> kept(16);
 
-/* What nobody can see a compiler may leave out, the allocation with it. */
+/*
+ * Make the result visible, so that the compiler does not remove the allocation.
+ */
 static thread_local const void *volatile shown;
 
 static void func_b(int thread)
@@ -47,7 +49,7 @@ static void example_thread(int thread)
 {
 	std::string name = "Example/" + std::to_string(thread);
 
-	/* the name first: it is the tree's, from the first tag on */
+	/* set the name first: the first tag makes the tree with it */
 	pthread_setname_np(pthread_self(), name.c_str());
 	konf::tag_scope tag("ExampleThread");
 

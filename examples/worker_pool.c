@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * worker_pool [FILE]: what a worker allocates for a request is billed to the
- * tags of whoever made the request. Writes its tags to FILE, as JSON.
+ * worker_pool [FILE]: allocations of a worker count for the tags of the thread
+ * that made the request. Writes its tags to FILE, as JSON.
  *
  *	cc -pthread worker_pool.c -o worker_pool
  *	konfiscator run -- ./worker_pool tags.json
@@ -19,7 +19,7 @@
 #define NR_JOBS 30
 
 struct job {
-	struct konf_tags tags; /* of whoever wants it done */
+	struct konf_tags tags; /* of the thread that made the request */
 	size_t size;
 };
 
@@ -32,7 +32,7 @@ static struct {
 	void *answers[NR_JOBS];
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
 
-/* Ask for an answer of so many bytes. */
+/* Request a result of that many bytes. */
 static void ask(size_t size)
 {
 	pthread_mutex_lock(&pool.lock);
@@ -50,7 +50,7 @@ static int next_job(void)
 		pthread_cond_wait(&pool.news, &pool.lock);
 	if (pool.nr_taken < NR_JOBS)
 		job = pool.nr_taken++;
-	/* the others need not wait for what does not come */
+	/* let the other threads stop waiting */
 	if (pool.nr_taken == NR_JOBS)
 		pthread_cond_broadcast(&pool.news);
 	pthread_mutex_unlock(&pool.lock);

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=sh
-# What ./demo and ./check share: install what is missing, and build.
+# Common functions of ./demo and ./check: install missing packages, and build.
 #
 # Both may be started from anywhere, as root or by someone with sudo, without a
-# terminal, any number of times. Nothing outside the checkout is changed but
-# for the packages, and a link in /tmp where the checkout's path needs one.
+# terminal, any number of times. Outside of the checkout they only install
+# packages, and make a link in /tmp if the checkout's path needs one.
 
 say()
 {
@@ -16,7 +16,8 @@ warn()
 	printf '\n!! %s\n' "$*" >&2
 }
 
-# missing_packages FILE: those of "FOR COMMAND PACKAGE" that are not here.
+# missing_packages FILE: packages of its lines "FOR COMMAND PACKAGE" that are
+# not installed.
 missing_packages()
 {
 	while read -r _ command package; do
@@ -41,8 +42,8 @@ as_root()
 	fi
 }
 
-# Servers that come with a package are not started: for as long as this runs,
-# Debian's policy hook says no, unless the machine has a hook of its own.
+# Keep packages from starting servers, with Debian's policy hook, unless the
+# machine has such a hook.
 install_packages()
 {
 	# The script's variables are its own, not this shell's.
@@ -59,7 +60,7 @@ install_packages()
 	"$@" </dev/null' sh "$@"
 }
 
-# install_missing FILE: install what the list names and the machine lacks.
+# install_missing FILE: install the missing packages of the list.
 install_missing()
 {
 	if ! command -v apt-get >/dev/null; then
@@ -79,7 +80,7 @@ install_missing()
 	fi
 	as_root apt-get -qq update </dev/null ||
 		warn "apt-get update failed; trying with the lists there are"
-	# One unknown name makes apt refuse all: then each on its own.
+	# If one name is unknown apt refuses all: then install each on its own.
 	# shellcheck disable=SC2086
 	if ! install_packages $packages; then
 		for package in $packages; do
@@ -92,9 +93,9 @@ install_missing()
 	[ -z "$packages" ] || warn "still missing:" $packages
 }
 
-# plain_path DIRECTORY: the directory under a name that configure and libtool
-# can bear: itself, or where its path has a blank, a link in a directory of our
-# own. The link's name follows from the path, so that a second build finds it.
+# plain_path DIRECTORY: a name of the directory that configure and libtool
+# accept: itself or, if its path has a blank, a link in a private directory. The
+# name of the link derives from the path, so that a second build finds it.
 plain_path()
 {
 	case $1 in
@@ -118,8 +119,8 @@ plain_path()
 	ln -sfn "$1" "$link" && echo "$link"
 }
 
-# configure_and_make DIRECTORY ARGUMENT...: out of tree, and incrementally; a
-# build that fails on what an older one left is done again from nothing.
+# configure_and_make DIRECTORY ARGUMENT...: build out of tree, incrementally; a
+# build that fails on files of an older one is repeated from scratch.
 configure_and_make()
 {
 	into=$1
@@ -151,8 +152,8 @@ build_once()
 	in_build make -s -j"$jobs"
 }
 
-# in_build COMMAND ARGUMENT...: make, or another, in the build directory. By cd
-# and not by -C: so PWD keeps the name without blanks.
+# in_build COMMAND ARGUMENT...: run make or another command in the build
+# directory. Use cd instead of -C, so that PWD keeps the name without blanks.
 in_build()
 {
 	(
@@ -164,7 +165,7 @@ in_build()
 
 jobs=$(getconf _NPROCESSORS_ONLN)
 
-# What this shell was given must not steer the build or the tests.
+# Variables of this shell must not influence the build or the tests.
 unset LD_PRELOAD MAKEFLAGS MFLAGS MAKELEVEL CDPATH ENV CONFIG_SITE
 for variable in $(env | sed -n 's/^\(KONFISCATOR_[A-Z_]*\)=.*/\1/p'); do
 	unset "$variable"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# bundle.sh SOURCE OUT: joins the pages' scripts in SOURCE and the libraries
-# that its package-lock.json pins to OUT/charts.js and OUT/charts.css, with the
-# libraries' licences in OUT/licences.txt. Nothing is minified: who has a release
-# can read and change what is in it, as Debian asks of every source.
+# bundle.sh SOURCE OUT: bundle the pages' scripts in SOURCE and the libraries
+# pinned by its package-lock.json into OUT/charts.js and OUT/charts.css, with the
+# libraries' licences in OUT/licences.txt. Nothing is minified, so that the
+# scripts of a release can be read and changed, as Debian requires of sources.
 #
-# The libraries come from npm's registry. Where it cannot be reached the files
-# are empty, which is said loudly, and the pages have no charts.
+# The libraries come from npm's registry. If it cannot be reached the files are
+# empty, with a warning, and the pages have no charts.
 set -u
 
 source=$(cd "$1" && pwd) || exit 1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# embed.sh NAME= [FILE...] [NAME= [FILE...]]...: prints a C header with an array
-# for each NAME, which holds a newline and then the bytes of its files.
+# embed.sh NAME= [FILE...] [NAME= [FILE...]]...: print a C header with an array
+# for each NAME, which has a newline followed by the bytes of its files.
 set -eu
 bytes() {
 	od -An -v -tx1 | sed 's/ *\(..\)/0x\1,/g'

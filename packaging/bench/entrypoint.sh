@@ -4,9 +4,9 @@
 #
 #	entrypoint.sh [PROGRAM [ARGUMENT...]]
 #
-# Without a program, a python3 that allocates and frees. The exporter serves
+# The default program is a python3 that allocates and frees. The exporter serves
 # until SIGTERM or SIGINT, also after the program has ended, so that its counts
-# can be looked at; then both are ended. From the environment:
+# can be read; then both are ended. Environment:
 #
 #	KF_LIB		the library [what ldconfig or /usr/local/lib has]
 #	KF_EXPORTER	the exporter [konfiscator_exporter]

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# bash completion of konfiscator_exporter(8): its flags are those that --help
-# tells, the words that a flag takes those that it names when it is given none
-# of them.
+# bash completion of konfiscator_exporter(8). Flags are read from --help, the
+# values of a flag from the error message for an invalid value.
 
-# _konfiscator_exporter_flags PROGRAM: a flag a line, and what stands for its
-# argument.
+# _konfiscator_exporter_flags PROGRAM: the flags, one a line, each with the name
+# of its argument.
 _konfiscator_exporter_flags()
 {
 	local line flag='^  --(\[no-\])?([a-z.-]+)(=([^ ]+))?'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Puts the ids of the tables into the template, which comes last:
+# Insert the names of the tables into the template, the last argument:
 #
 #	awk -f tables.awk TABLE... TEMPLATE
 #

@@ -19,7 +19,7 @@ LIBRARY = "libkonfiscator.so.1"
 
 def merged_preload(library, before):
     """LD_PRELOAD with a library first, and once; @before may be None."""
-    # ld.so takes spaces and colons for separators, and knows no quoting.
+    # ld.so splits at spaces and colons, without quoting.
     if not library or any(c in library for c in " :"):
         raise ValueError("'%s' cannot stand in LD_PRELOAD" % library)
     name = os.path.basename(library)
