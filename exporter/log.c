@@ -21,16 +21,16 @@ const char *const kf_log_level_names[KF_NR_LOG_LEVELS] = {"debug", "info",
 							  "warn", "error"};
 const char *const kf_log_format_names[KF_NR_LOG_FORMATS] = {"logfmt", "json"};
 
-static enum kf_log_level least = KF_LOG_INFO;
-static enum kf_log_format form = KF_LOGFMT;
+static enum kf_log_level min_level = KF_LOG_INFO;
+static enum kf_log_format line_format = KF_LOGFMT;
 
 /* Lines lost since the last line that was written. */
 static atomic_uint lost;
 
 void kf_log_setup(enum kf_log_level level, enum kf_log_format format)
 {
-	least = level;
-	form = format;
+	min_level = level;
+	line_format = format;
 }
 
 static void add_pair(struct kf_buf *b, const char *key, const char *value)
@@ -38,7 +38,7 @@ static void add_pair(struct kf_buf *b, const char *key, const char *value)
 	char clean[1024];
 
 	kf_escape(clean, sizeof(clean), value);
-	if (form == KF_LOG_JSON) {
+	if (line_format == KF_LOG_JSON) {
 		kf_buf_fmt(b, "%s\"%s\":\"", b->len ? "," : "{", key);
 		kf_buf_escape(b, clean, true);
 		kf_buf_str(b, "\"");
@@ -87,7 +87,7 @@ void kf_log(enum kf_log_level level, const char *msg, ...)
 	const char *key;
 	va_list ap;
 
-	if (level < least)
+	if (level < min_level)
 		return;
 	add_time(&b);
 	add_pair(&b, "level", kf_log_level_names[level]);
@@ -101,7 +101,7 @@ void kf_log(enum kf_log_level level, const char *msg, ...)
 		snprintf(number, sizeof(number), "%u", missed);
 		add_pair(&b, "lost_lines", number);
 	}
-	kf_buf_str(&b, form == KF_LOG_JSON ? "}\n" : "\n");
+	kf_buf_str(&b, line_format == KF_LOG_JSON ? "}\n" : "\n");
 	if (b.failed || !put(&b))
 		atomic_fetch_add(&lost, missed + 1);
 	kf_buf_free(&b);

@@ -186,12 +186,12 @@ static bool take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
 		return false;
 	if (c->min_version > c->max_version)
 		return kf_yaml_fail(y, n, "min_version is above max_version");
-	if (kf_web_pem_is_said(&c->client_ca) &&
+	if (kf_web_pem_is_set(&c->client_ca) &&
 	    c->client_auth == KF_CLIENT_NONE)
 		return kf_yaml_fail(
 			y, n,
 			"client CA's have been configured without a client auth policy");
-	if (!kf_web_pem_is_said(&c->client_ca) &&
+	if (!kf_web_pem_is_set(&c->client_ca) &&
 	    c->client_auth >= KF_CLIENT_VERIFY_IF_GIVEN)
 		return kf_yaml_fail(y, n, "%s needs client_ca_file",
 				    client_auths[c->client_auth]);

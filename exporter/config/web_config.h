@@ -49,7 +49,7 @@ struct kf_web_config {
 	struct kf_web_user user[KF_MAX_USERS];
 };
 
-static inline bool kf_web_pem_is_said(const struct kf_web_pem *p)
+static inline bool kf_web_pem_is_set(const struct kf_web_pem *p)
 {
 	return p->file || p->text;
 }

@@ -70,13 +70,13 @@ bool kf_member_end(struct kf_groups *g, struct kf_member *m, time_t now)
 			return false;
 		note_end(g, m, now);
 	}
-	m->doomed = m->of_this_boot;
+	m->to_delete = m->of_this_boot;
 	return true;
 }
 
 bool kf_member_end_folded(struct kf_groups *g, struct kf_member *m, time_t now)
 {
-	bool over = m->read && kf_member_is_over(m);
+	bool over = m->read && kf_member_has_ended(m);
 
 	/* the counts of an existing file belong to the group of its process */
 	if (m->group && over && !kf_member_end(g, m, now))
@@ -87,7 +87,7 @@ bool kf_member_end_folded(struct kf_groups *g, struct kf_member *m, time_t now)
 		note_end(g, m, now);
 	m->folded = true;
 	m->changed = true;
-	m->doomed = over && m->of_this_boot;
+	m->to_delete = over && m->of_this_boot;
 	g->dirty = true;
 	return true;
 }
@@ -119,7 +119,7 @@ bool kf_ended_skip(struct kf_groups *g, const struct kf_file *f,
 		m = m->next;
 	if (!m || fstatat(f->dirfd, f->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return false;
-	if (!kf_member_is_over(m) || m->ino != st.st_ino ||
+	if (!kf_member_has_ended(m) || m->ino != st.st_ino ||
 	    m->dev != st.st_dev || !is_same_file(&m->last, &st) ||
 	    !is_settled(&st)) {
 		m->last = st;
@@ -150,7 +150,7 @@ static bool add_file(struct files *all, struct kf_member *m)
 	const char *name = strrchr(m->path, '/') + 1;
 	struct stat st;
 
-	if (!m->doomed || m->dirfd < 0 ||
+	if (!m->to_delete || m->dirfd < 0 ||
 	    fstatat(m->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    st.st_dev != m->dev || st.st_ino != m->ino)
 		return true;
@@ -204,7 +204,7 @@ static void delete_file(struct kf_member *m)
 
 	if (kf_place_delete(m->dirfd, name, m->dev, m->ino) == 0 ||
 	    errno == ESTALE) {
-		m->doomed = false;
+		m->to_delete = false;
 		m->deleted = true;
 		return;
 	}

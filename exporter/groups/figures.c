@@ -395,8 +395,8 @@ static uint64_t most_in(uint64_t ns, bool bytes)
 	return most < (double)KF_FIGURE_MOST ? (uint64_t)most : KF_FIGURE_MOST;
 }
 
-bool kf_figures_possible(const struct kf_figures *t, const uint64_t *value,
-			 const uint64_t *before, uint64_t ns)
+bool kf_figures_plausible(const struct kf_figures *t, const uint64_t *value,
+			  const uint64_t *before, uint64_t ns)
 {
 	const uint64_t most[] = {most_in(ns, false), most_in(ns, true)};
 	unsigned int i;

@@ -129,7 +129,7 @@ int kf_figures_find(const struct kf_figures *t, const char *key);
 #define KF_FIGURE_MOST ((uint64_t)1 << 60)
 
 /**
- * kf_figures_possible() - whether counts of a process are plausible
+ * kf_figures_plausible() - whether counts of a process are plausible
  * @t:		the table
  * @value:	the counts of a file
  * @before:	the previous counts, or NULL: all 0
@@ -142,8 +142,8 @@ int kf_figures_find(const struct kf_figures *t, const char *key);
  * Context: any thread; pure.
  * Return: false if the counts are forged.
  */
-bool kf_figures_possible(const struct kf_figures *t, const uint64_t *value,
-			 const uint64_t *before, uint64_t ns);
+bool kf_figures_plausible(const struct kf_figures *t, const uint64_t *value,
+			  const uint64_t *before, uint64_t ns);
 
 /**
  * kf_figures_fill() - get the figures of one process

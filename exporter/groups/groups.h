@@ -85,16 +85,17 @@ struct kf_member {
 	struct kf_group *group;	 /* NULL: forgotten, contributes nothing */
 	char name[KF_NAME_SIZE]; /* name of its group without limits */
 	char container[KF_CONTAINER_SHORT];
-	bool looked;  /* its container was determined, as far as possible */
-	bool ended;   /* folded, and its end counted */
-	bool folded;  /* its counts are in a ledger; @ended is set too */
-	bool deleted; /* the exporter has deleted its file */
-	bool changed; /* differs from the state file */
-	bool doomed;  /* delete its file when the state is durable */
-	bool stuck;   /* its file could not be deleted; logged */
-	bool present; /* seen in this scan */
-	bool read;    /* was read in this scan */
-	bool late;    /* was not read in time */
+	bool container_known; /* its container was determined, as far as
+				 possible */
+	bool ended;	      /* folded, and its end counted */
+	bool folded;	/* its counts are in a ledger; @ended is set too */
+	bool deleted;	/* the exporter has deleted its file */
+	bool changed;	/* differs from the state file */
+	bool to_delete; /* delete its file when the state is durable */
+	bool stuck;	/* its file could not be deleted; logged */
+	bool present;	/* seen in this scan */
+	bool read;	/* was read in this scan */
+	bool late;	/* was not read in time */
 	/* its file at the last reading, and facts from it */
 	int dirfd; /* of its directory, while the scan lasts; -1: not read */
 	uint64_t dev;
@@ -168,10 +169,10 @@ struct kf_groups {
 	unsigned int hidden; /* processes that could not be examined */
 	bool hidden_said;
 	bool late_said;
-	bool some_gone;	  /* some members lost their file in the last scan */
-	bool some_doomed; /* some files are to be deleted */
-	bool dirty;	  /* the state file is out of date */
-	bool anew;	  /* the state file must be rewritten */
+	bool some_gone;	     /* some members lost their file in the last scan */
+	bool some_to_delete; /* some files are to be deleted */
+	bool dirty;	     /* the state file is out of date */
+	bool rewrite;	     /* the state file must be rewritten */
 	struct kf_state_end state;
 	int lock_fd; /* of the state file's lock, or -1 */
 	bool scanned;
@@ -309,13 +310,13 @@ bool kf_member_place(struct kf_groups *g, struct kf_member *m, const char *name,
 		     const char *container);
 
 /**
- * kf_member_is_over() - whether a member's process has ended or called exec
+ * kf_member_has_ended() - whether a member's process has ended or called exec
  * @m:		the member, read in this scan
  *
  * Context: any thread; pure.
  * Return: true if so.
  */
-bool kf_member_is_over(const struct kf_member *m);
+bool kf_member_has_ended(const struct kf_member *m);
 
 /**
  * kf_file_is_gone() - whether a file does not exist

@@ -26,7 +26,7 @@
 #define SECOND_NS 1000000000ull
 
 /* Numbers of a user's ledgers that were read, and that are unknown. */
-struct strangers {
+struct unknown_ledgers {
 	struct {
 		uint32_t uid;
 		unsigned int nr;
@@ -39,7 +39,7 @@ struct strangers {
 struct look {
 	struct kf_groups *g;
 	const struct kf_place *place;
-	struct strangers *strangers; /* in @place */
+	struct unknown_ledgers *unknown_ledgers; /* in @place */
 	struct kf_ledger *l;
 	struct kf_seen_ledger *seen;
 	uint64_t began_ns; /* earliest start of a process folded into it */
@@ -84,7 +84,7 @@ struct kf_seen_ledger *kf_ledgers_get(struct kf_groups *g, const char *path)
 		free(seen);
 		return NULL;
 	}
-	seen->anew = true;
+	seen->rewrite = true;
 	seen->next = g->ledgers;
 	return g->ledgers = seen;
 }
@@ -95,7 +95,7 @@ void kf_seen_ledger_reset(struct kf_seen_ledger *seen)
 		free(seen->row[i].base);
 	memset(seen->row, 0, sizeof(seen->row));
 	seen->nr_folds = 0;
-	seen->anew = true;
+	seen->rewrite = true;
 	seen->changed = true;
 }
 
@@ -203,7 +203,7 @@ static bool take_row(struct look *k, unsigned int i)
 	kf_figures_fill(t, s, all);
 	all[KF_FIG_EXITS] = row->exits;
 	all[KF_FIG_EXECS] = row->execs;
-	if (!kf_figures_possible(t, all, NULL, age_ns(row))) {
+	if (!kf_figures_plausible(t, all, NULL, age_ns(row))) {
 		free(rest);
 		refuse(k->g, k->seen->path, KF_READ_IMPOSSIBLE, 0);
 		return true;
@@ -468,7 +468,8 @@ static int take_ledger(struct look *k, const char *path)
 	return !has_news || add_ledger(k) ? 0 : -1;
 }
 
-static unsigned int nr_strangers(const struct strangers *all, uint32_t uid)
+static unsigned int count_unknown(const struct unknown_ledgers *all,
+				  uint32_t uid)
 {
 	for (size_t i = 0; i < all->nr; i++) {
 		if (all->of[i].uid == uid)
@@ -477,7 +478,7 @@ static unsigned int nr_strangers(const struct strangers *all, uint32_t uid)
 	return 0;
 }
 
-static bool add_stranger(struct strangers *all, uint32_t uid)
+static bool add_unknown(struct unknown_ledgers *all, uint32_t uid)
 {
 	for (size_t i = 0; i < all->nr; i++) {
 		if (all->of[i].uid == uid)
@@ -509,7 +510,7 @@ static bool is_one_too_many(const struct look *k, const char *path,
 
 	return !find(k->g, path) &&
 	       nr_ledgers(k->g, dir, strlen(dir), uid, true) +
-			       nr_strangers(k->strangers, uid) >=
+			       count_unknown(k->unknown_ledgers, uid) >=
 		       MAX_OF_USER;
 }
 
@@ -523,7 +524,8 @@ static int take_result(struct look *k, const char *path, uint32_t uid)
 	    !(l->result == KF_READ_ERROR && l->error == ENOENT))
 		refuse(k->g, path, l->result, l->error);
 	/* a name without a user id is not known to be this user's */
-	if (l->ino && !find(k->g, path) && !add_stranger(k->strangers, uid))
+	if (l->ino && !find(k->g, path) &&
+	    !add_unknown(k->unknown_ledgers, uid))
 		return -1;
 	return 0;
 }
@@ -572,10 +574,10 @@ static void forget_gone(struct kf_groups *g, time_t now)
 
 bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now)
 {
-	struct strangers strangers = {0};
+	struct unknown_ledgers unknown_ledgers = {0};
 	struct look k = {
 		.g = g,
-		.strangers = &strangers,
+		.unknown_ledgers = &unknown_ledgers,
 		.now = now,
 		.until_ns =
 			KF_MAX(until_ns, clock_ns(CLOCK_MONOTONIC) + SECOND_NS),
@@ -584,13 +586,13 @@ bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now)
 
 	for (unsigned int i = 0; rc >= 0 && i < g->places.nr; i++) {
 		k.place = &g->places.place[i];
-		strangers.nr = 0;
+		unknown_ledgers.nr = 0;
 		errno = 0;
 		rc = kf_ledgers_visit(k.place->fd, visit, &k);
 		if (rc < 0 && errno != ENOMEM)
 			rc = 0;
 	}
-	free(strangers.of);
+	free(unknown_ledgers.of);
 	forget_gone(g, now);
 	return rc >= 0;
 }

@@ -31,7 +31,7 @@ struct kf_seen_ledger {
 	uint64_t nr_folds; /* number of the last fold seen */
 	time_t gone;	   /* since when it is not there, or 0 */
 	bool present;	   /* seen in this scan */
-	bool anew;	   /* its rows in the state file are invalid */
+	bool rewrite;	   /* its rows in the state file are invalid */
 	bool changed;	   /* differs from the state file */
 	struct kf_seen_row row[KF_SEEN_ROWS];
 };

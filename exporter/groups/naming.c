@@ -49,7 +49,7 @@
 struct expression {
 	pcre2_code *code;
 	char *text;
-	bool told; /* the limit was logged; atomic */
+	bool logged; /* the limit was logged; atomic */
 };
 
 struct rule {
@@ -368,7 +368,7 @@ static void note_names(const struct expression *e, const PCRE2_SIZE *at,
 /* Log once for each expression: any process could cause more messages. */
 static void tell_limit(struct expression *e)
 {
-	if (!__atomic_exchange_n(&e->told, true, __ATOMIC_RELAXED))
+	if (!__atomic_exchange_n(&e->logged, true, __ATOMIC_RELAXED))
 		kf_log(KF_LOG_WARN,
 		       "matching an expression exceeded its limits: counted as no match",
 		       "expression", e->text, NULL);

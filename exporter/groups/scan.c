@@ -113,7 +113,7 @@ static bool place_living(struct kf_groups *g, struct kf_member *m)
 	bool found;
 
 	m->ended = false;
-	m->doomed = false;
+	m->to_delete = false;
 	found = m->pid && m->called[0];
 	if (found)
 		memcpy(comm, m->called, sizeof(m->called));
@@ -122,10 +122,10 @@ static bool place_living(struct kf_groups *g, struct kf_member *m)
 	if (!found && m->group)
 		return true;
 	memcpy(container, m->container, sizeof(m->container));
-	if (found && !m->looked) {
+	if (found && !m->container_known) {
 		kf_proc_container(g->conf.procfs, m->pid, container);
 		container[KF_CONTAINER_SHORT - 1] = '\0';
-		m->looked = true;
+		m->container_known = true;
 	}
 	if (kf_naming_has_rules(g->conf.naming) && found)
 		return place_by_rules(g, m, comm, container);
@@ -136,7 +136,7 @@ static bool place_living(struct kf_groups *g, struct kf_member *m)
 	return kf_member_place(g, m, name, container);
 }
 
-bool kf_member_is_over(const struct kf_member *m)
+bool kf_member_has_ended(const struct kf_member *m)
 {
 	return m->life == KF_LIFE_DEAD || m->life == KF_LIFE_EXECED;
 }
@@ -149,14 +149,14 @@ static bool settle(struct kf_groups *g, struct kf_member *m, time_t now)
 	if (!m->read)
 		return true;
 	if (m->folded) {
-		m->doomed = kf_member_is_over(m) && m->of_this_boot;
+		m->to_delete = kf_member_has_ended(m) && m->of_this_boot;
 		return true;
 	}
 	/* folded into a ledger that no longer exists */
-	if (m->marked && !m->group && kf_member_is_over(m))
+	if (m->marked && !m->group && kf_member_has_ended(m))
 		return kf_member_end_folded(g, m, now);
-	return kf_member_is_over(m) ? kf_member_end(g, m, now)
-				    : place_living(g, m);
+	return kf_member_has_ended(m) ? kf_member_end(g, m, now)
+				      : place_living(g, m);
 }
 
 void kf_groups_complain(struct kf_groups *g, const char *path,
@@ -329,9 +329,9 @@ static bool is_possible(struct kf_groups *g, const char *path,
 	const struct kf_member *m = kf_member_find(g, path, id->created_ns);
 
 	if (m && m->seen_ns)
-		return kf_figures_possible(&g->figures, value, m->seen,
-					   boot_ns() - m->seen_ns);
-	return kf_figures_possible(&g->figures, value, NULL, age_ns(g, id));
+		return kf_figures_plausible(&g->figures, value, m->seen,
+					    boot_ns() - m->seen_ns);
+	return kf_figures_plausible(&g->figures, value, NULL, age_ns(g, id));
 }
 
 static bool skip_file(void *ctx, const struct kf_file *f)
@@ -365,7 +365,7 @@ static int scan_file(void *ctx, const struct kf_file *f)
 	m->gone = 0;
 	note(g, m, f);
 	see(g, m, value);
-	if (kf_member_is_over(m) && !m->group && !m->ended)
+	if (kf_member_has_ended(m) && !m->group && !m->ended)
 		kf_ended_name(g, &f->snap, m->name, m->container);
 	return kf_member_tags_note(m, &f->snap) ? 0 : -1;
 }
@@ -428,7 +428,7 @@ static bool sum_member(struct kf_groups *g, struct kf_member *m, time_t now)
 			count_process(m);
 	}
 	g->some_gone = g->some_gone || m->gone;
-	g->some_doomed = g->some_doomed || m->doomed;
+	g->some_to_delete = g->some_to_delete || m->to_delete;
 	if (!m->read && !m->late)
 		m->pid = 0;
 	if (!m->read)
@@ -480,7 +480,7 @@ static void forget_groups(struct kf_groups *g, time_t now)
 			g->nr_groups--;
 		*at = group->next;
 		free(group);
-		g->dirty = g->anew = true;
+		g->dirty = g->rewrite = true;
 	}
 }
 
@@ -526,7 +526,7 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 	g->hidden_said = g->hidden_said || g->hidden;
 	done = done && kf_ledgers_scan(g, until_ns, now);
 	done = done && kf_members_each(g, settle_or_check, now);
-	g->some_gone = g->some_doomed = false;
+	g->some_gone = g->some_to_delete = false;
 	sum_up(g, now);
 	/* each walk over all members is expensive */
 	if (g->some_gone)
@@ -534,7 +534,7 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 	forget_groups(g, now);
 	kf_groups_save(g);
 	/* files whose counts are not saved must not be deleted */
-	if (g->some_doomed && !g->dirty && !g->conf.read_only)
+	if (g->some_to_delete && !g->dirty && !g->conf.read_only)
 		kf_ended_sweep(g, now);
 	kf_places_close(&g->places);
 	return done ? 0 : -1;

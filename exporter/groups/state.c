@@ -179,7 +179,7 @@ static json_t *rows_to_json(const struct kf_groups *g,
 	for (unsigned int i = 0; i < KF_SEEN_ROWS; i++) {
 		const struct kf_seen_row *row = &seen->row[i];
 
-		if (!row->key_hash || !(all || seen->anew || row->changed))
+		if (!row->key_hash || !(all || seen->rewrite || row->changed))
 			continue;
 		json_array_append_new(
 			list,
@@ -204,7 +204,7 @@ static json_t *ledgers_to_json(const struct kf_groups *g, bool all)
 			list, json_pack("{s:o, s:I, s:b, s:o}", "path",
 					path_to_json(seen->path), "folds",
 					(json_int_t)seen->nr_folds, "new",
-					all || seen->anew, "rows",
+					all || seen->rewrite, "rows",
 					rows_to_json(g, seen, all)));
 	}
 	return list;
@@ -250,7 +250,7 @@ static int save_all(struct kf_groups *g, const char *line, size_t len)
 	end->fd = open(g->conf.state_file, O_WRONLY | O_APPEND | O_CLOEXEC);
 	end->whole = len;
 	end->appended = 0;
-	g->anew = false;
+	g->rewrite = false;
 	return 0;
 }
 
@@ -260,7 +260,7 @@ static bool may_append(const struct kf_groups *g)
 	const struct kf_state_end *end = &g->state;
 	struct stat now, open;
 
-	return end->fd >= 0 && !g->anew &&
+	return end->fd >= 0 && !g->rewrite &&
 	       end->appended < KF_MAX(end->whole, (uint64_t)APPENDED_MIN) &&
 	       fstat(end->fd, &open) == 0 &&
 	       stat(g->conf.state_file, &now) == 0 &&
@@ -282,7 +282,7 @@ static void forget_changes(struct kf_groups *g)
 			m->changed = false;
 	}
 	for (seen = g->ledgers; seen; seen = seen->next) {
-		seen->changed = seen->anew = false;
+		seen->changed = seen->rewrite = false;
 		for (i = 0; i < KF_SEEN_ROWS; i++)
 			seen->row[i].changed = false;
 	}
@@ -306,7 +306,7 @@ int kf_state_save(struct kf_groups *g)
 		/* if it fails the size differs: see may_append() */
 		rc = kf_file_append(g->state.fd, line, len);
 		g->state.appended += len;
-		g->anew = rc != 0;
+		g->rewrite = rc != 0;
 	}
 	free(line);
 	if (rc == 0)
@@ -407,7 +407,7 @@ static bool load_member(struct kf_groups *g, json_t *j)
 	snprintf(m->container, sizeof(m->container), "%s", container);
 	m->group = nth_group(g, group);
 	m->ended = ended;
-	m->looked = true;
+	m->container_known = true;
 	if (!m->base)
 		m->base = calloc(KF_MAX_FIGURES, sizeof(m->base[0]));
 	if (!m->base)
@@ -524,7 +524,7 @@ static bool load_lines(struct kf_groups *g, FILE *f, const char **why)
 			break;
 		root = json_loadb(line, (size_t)len, JSON_REJECT_DUPLICATES,
 				  NULL);
-		*why = root ? "not of this form" : "not JSON";
+		*why = root ? "not a state file" : "not JSON";
 		done = root && load_line(g, root);
 		json_decref(root);
 	}

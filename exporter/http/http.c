@@ -310,18 +310,18 @@ static enum MHD_Result dispatch(struct kf_http *http, struct MHD_Connection *c,
 	}
 }
 
-static enum kf_web_answer asks(struct kf_http *http, struct MHD_Connection *c,
+static enum kf_web_result asks(struct kf_http *http, struct MHD_Connection *c,
 			       const struct kf_web_config *config)
 {
 	char *user, *password = NULL;
-	enum kf_web_answer is;
+	enum kf_web_result is;
 	struct kf_peer peer;
 
 	if (!config->nr_users)
-		return KF_WEB_COMES_IN;
+		return KF_WEB_ACCEPTED;
 	user = MHD_basic_auth_get_username_password(c, &password);
 	peer_of(c, &peer);
-	is = kf_web_asks(http->web, config, &peer, user, password);
+	is = kf_web_authenticate(http->web, config, &peer, user, password);
 	if (password)
 		gnutls_memset(password, 0, strlen(password));
 	MHD_free(user);
@@ -335,7 +335,7 @@ static enum MHD_Result begin(struct kf_http *http, struct MHD_Connection *c,
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	enum kf_web_answer is;
+	enum kf_web_result is;
 	enum kf_code code;
 	const char *why;
 
@@ -351,13 +351,13 @@ static enum MHD_Result begin(struct kf_http *http, struct MHD_Connection *c,
 		return say(http, c, r, KF_CODE_500,
 			   "the web configuration is wrong\n");
 	is = asks(http, c, r->config);
-	if (is == KF_WEB_HAS_TO_WAIT) {
+	if (is == KF_WEB_LIMITED) {
 		r->retry_s = (60 + http->options->max_wrong - 1) /
 			     http->options->max_wrong;
 		return say(http, c, r, KF_CODE_429,
 			   "too many wrong passwords\n");
 	}
-	if (is == KF_WEB_IS_REFUSED)
+	if (is == KF_WEB_REFUSED)
 		return say(http, c, r, KF_CODE_401, "unauthorized\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
 	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
@@ -569,7 +569,7 @@ void kf_http_tick(struct kf_http *http)
 {
 	struct kf_groups *g = http->sources->groups;
 
-	kf_slow_cut(&http->slow);
+	kf_slow_expire(&http->slow);
 	/* a running scan is stored the next time */
 	if (pthread_mutex_trylock(&g->lock) == 0) {
 		kf_timelines_note(&http->timelines, g);

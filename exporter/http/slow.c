@@ -23,7 +23,7 @@ struct kf_slow_connection {
 	bool cut; /* shut down, not closed yet */
 };
 
-#define TELL_EVERY_S 60
+#define LOG_EVERY_S 60
 
 static double seconds_since(const struct timespec *start)
 {
@@ -46,7 +46,7 @@ static bool is_known(const struct kf_slow *s, const struct kf_peer *peer)
 }
 
 /* Connections under the same limit as a new one. */
-enum rivals { OF_ITS_ADDRESS, OF_STRANGERS, OF_ALL };
+enum rivals { OF_ITS_ADDRESS, OF_UNKNOWN, OF_ALL };
 
 static bool competes(const struct kf_slow *s,
 		     const struct kf_slow_connection *c, enum rivals rivals,
@@ -100,13 +100,14 @@ static bool make_room(struct kf_slow *s, enum rivals rivals, unsigned int most,
 
 static bool admits(struct kf_slow *s, const struct kf_peer *peer, bool *full)
 {
-	const unsigned int strangers =
-		KF_MAX_CONNECTIONS - KF_CONNECTIONS_OF_KNOWN;
+	const unsigned int unknown =
+		KF_MAX_CONNECTIONS - KF_CONNECTIONS_FOR_KNOWN;
 	bool known = is_known(s, peer);
 
-	if (!make_room(s, OF_ITS_ADDRESS, KF_CONNECTIONS_OF_ONE, peer, full))
+	if (!make_room(s, OF_ITS_ADDRESS, KF_MAX_CONNECTIONS_OF_PEER, peer,
+		       full))
 		return false;
-	if (!known && !make_room(s, OF_STRANGERS, strangers, peer, full))
+	if (!known && !make_room(s, OF_UNKNOWN, unknown, peer, full))
 		return false;
 	return make_room(s, OF_ALL, KF_MAX_CONNECTIONS, peer, full);
 }
@@ -117,9 +118,9 @@ static bool is_to_tell(struct kf_slow *s)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (s->told && now.tv_sec - s->told < TELL_EVERY_S)
+	if (s->logged && now.tv_sec - s->logged < LOG_EVERY_S)
 		return false;
-	s->told = now.tv_sec;
+	s->logged = now.tv_sec;
 	return true;
 }
 
@@ -200,7 +201,7 @@ void kf_slow_restart(struct kf_slow *s, struct kf_slow_connection *c, bool busy)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void kf_slow_cut(struct kf_slow *s)
+void kf_slow_expire(struct kf_slow *s)
 {
 	struct kf_slow_connection *c;
 

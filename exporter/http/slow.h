@@ -23,8 +23,8 @@
 #include <time.h>
 
 #define KF_MAX_CONNECTIONS 256
-#define KF_CONNECTIONS_OF_ONE 128  /* address */
-#define KF_CONNECTIONS_OF_KNOWN 64 /* clients alone */
+#define KF_MAX_CONNECTIONS_OF_PEER 128 /* address */
+#define KF_CONNECTIONS_FOR_KNOWN 64    /* clients alone */
 #define KF_NR_SCRAPERS 16
 
 struct kf_slow_connection;
@@ -39,7 +39,7 @@ struct kf_slow {
 	struct timespec filled;
 	struct kf_peer scraper[KF_NR_SCRAPERS]; /* the latest first */
 	unsigned int nr_scrapers;
-	time_t told; /* last message about too many; CLOCK_MONOTONIC */
+	time_t logged; /* last message about too many; CLOCK_MONOTONIC */
 };
 
 /**
@@ -85,12 +85,12 @@ void kf_slow_restart(struct kf_slow *s, struct kf_slow_connection *c,
 void kf_slow_scraped(struct kf_slow *s, struct kf_slow_connection *c);
 
 /**
- * kf_slow_cut() - shut down all connections whose time has expired
+ * kf_slow_expire() - shut down all connections whose time has expired
  * @s:		the limits
  *
  * Context: any thread, about once a second.
  */
-void kf_slow_cut(struct kf_slow *s);
+void kf_slow_expire(struct kf_slow *s);
 
 /**
  * kf_slow_admit() - whether one more request is within the rate

@@ -32,7 +32,7 @@ static struct {
 	char priorities[128];
 	gnutls_x509_trust_list_t clients; /* NULL: clients are not verified */
 	pthread_mutex_t lock;		  /* for all below */
-	struct stat cert, key;		  /* as they were last looked at */
+	struct stat cert, key;		  /* state at the last check */
 	struct pair *pairs;
 } tls = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -254,7 +254,7 @@ bool kf_tls_begin(const struct kf_web_config *c)
 	rc = load_pair(&what);
 	if (rc)
 		return fail(what, reason(what, rc));
-	return !kf_web_pem_is_said(&c->client_ca) || trust(&c->client_ca);
+	return !kf_web_pem_is_set(&c->client_ca) || trust(&c->client_ca);
 }
 
 void kf_tls_end(void)

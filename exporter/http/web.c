@@ -32,7 +32,7 @@ struct held {
 struct kf_web {
 	const char *path;
 	pthread_mutex_t lock; /* guards the fields up to the next lock */
-	bool looked;	      /* at the file, which was as in @seen */
+	bool container_known; /* at the file, which was as in @seen */
 	struct stat seen;     /* all 0: not visible */
 	struct held *held;    /* NULL: the file has an error */
 	unsigned int nr_remembered;
@@ -72,9 +72,9 @@ static void refresh(struct kf_web *w, char *error, size_t size)
 		return;
 	if (stat(w->path, &st) != 0)
 		memset(&st, 0, sizeof(st));
-	if (w->looked && same(&st, &w->seen))
+	if (w->container_known && same(&st, &w->seen))
 		return;
-	w->looked = true;
+	w->container_known = true;
 	w->seen = st;
 	put(w->held);
 	w->held = NULL;
@@ -257,31 +257,32 @@ static bool is_right(struct kf_web *w, const struct kf_web_config *c,
 	return false;
 }
 
-enum kf_web_answer kf_web_asks(struct kf_web *w, const struct kf_web_config *c,
-			       const struct kf_peer *peer, const char *user,
-			       const char *password)
+enum kf_web_result kf_web_authenticate(struct kf_web *w,
+				       const struct kf_web_config *c,
+				       const struct kf_peer *peer,
+				       const char *user, const char *password)
 {
 	const char *hash = NULL;
 	unsigned char d[DIGEST];
 	unsigned int i;
 
 	if (!c->nr_users)
-		return KF_WEB_COMES_IN;
+		return KF_WEB_ACCEPTED;
 	if (!user || !password)
-		return KF_WEB_IS_REFUSED;
+		return KF_WEB_REFUSED;
 	for (i = 0; i < c->nr_users; i++) {
 		if (strcmp(user, c->user[i].name) == 0)
 			hash = c->user[i].hash;
 	}
 	if (!digest(w, user, hash ? hash : "", password, d))
-		return KF_WEB_IS_REFUSED;
+		return KF_WEB_REFUSED;
 	if (is_remembered(w, d))
-		return KF_WEB_COMES_IN;
+		return KF_WEB_ACCEPTED;
 	if (!kf_guess_begin(&w->guesses, peer))
-		return KF_WEB_HAS_TO_WAIT;
+		return KF_WEB_LIMITED;
 	if (!is_right(w, c, hash, password))
-		return KF_WEB_IS_REFUSED;
+		return KF_WEB_REFUSED;
 	kf_guess_was_right(&w->guesses, peer);
 	remember(w, d);
-	return KF_WEB_COMES_IN;
+	return KF_WEB_ACCEPTED;
 }

@@ -54,14 +54,14 @@ const struct kf_web_config *kf_web_get(struct kf_web *w);
  */
 void kf_web_put(struct kf_web *w, const struct kf_web_config *c);
 
-enum kf_web_answer {
-	KF_WEB_COMES_IN,
-	KF_WEB_IS_REFUSED,
-	KF_WEB_HAS_TO_WAIT, /* the address gave too many wrong passwords */
+enum kf_web_result {
+	KF_WEB_ACCEPTED,
+	KF_WEB_REFUSED,
+	KF_WEB_LIMITED, /* the address gave too many wrong passwords */
 };
 
 /**
- * kf_web_asks() - authenticate a user
+ * kf_web_authenticate() - authenticate a user
  * @w:		the configuration
  * @c:		the result of kf_web_get()
  * @peer:	the client
@@ -69,10 +69,11 @@ enum kf_web_answer {
  * @password:	likewise
  *
  * Context: any thread; may take as long as bcrypt does.
- * Return: KF_WEB_COMES_IN if the password is right, or no users are configured.
+ * Return: KF_WEB_ACCEPTED if the password is right, or no users are configured.
  */
-enum kf_web_answer kf_web_asks(struct kf_web *w, const struct kf_web_config *c,
-			       const struct kf_peer *peer, const char *user,
-			       const char *password);
+enum kf_web_result kf_web_authenticate(struct kf_web *w,
+				       const struct kf_web_config *c,
+				       const struct kf_peer *peer,
+				       const char *user, const char *password);
 
 #endif

@@ -189,7 +189,7 @@ static bool is_another(struct kf_trace_values *v, struct kf_trace_values *page)
 		struct kf_trace_value *was = &v->value[i], *is;
 
 		is = kf_trace_value(page, was->metric, was->event);
-		if (!is || kf_trace_falls(&was->now, &is->now))
+		if (!is || kf_trace_has_fallen(&was->now, &is->now))
 			return true;
 	}
 	return false;

@@ -137,15 +137,15 @@ bool kf_trace_plain(const char *word);
 unsigned int kf_trace_bucket(enum kf_trace_metric_id metric, uint64_t top);
 
 /**
- * kf_trace_falls() - whether any count has fallen
+ * kf_trace_has_fallen() - whether any count has fallen
  * @from:	earlier counts
  * @to:		later counts
  *
  * Context: any thread.
  * Return: true if so.
  */
-bool kf_trace_falls(const struct kf_trace_counts *from,
-		    const struct kf_trace_counts *to);
+bool kf_trace_has_fallen(const struct kf_trace_counts *from,
+			 const struct kf_trace_counts *to);
 
 /**
  * kf_trace_fold() - keep the counts of a tracer that has ended

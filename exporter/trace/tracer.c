@@ -27,7 +27,7 @@
 #define FIRST_WAIT_S 1
 #define LONGEST_WAIT_S 300
 #define BAD_PAGE (-1)
-#define WELL_S 60 /* after so long the restart delay is reset */
+#define STABLE_S 60 /* after so long the restart delay is reset */
 #define READY "{\"type\": \"printf\", \"data\": \"ready\\n\"}"
 
 struct tracer {
@@ -48,7 +48,7 @@ struct tracer {
 	size_t len;
 	bool too_long; /* skip the rest of the line */
 	bool gone;     /* there was no page: the next page is of another run */
-	int told;      /* last logged error of its page */
+	int logged;    /* last logged error of its page */
 };
 
 struct kf_tracers {
@@ -223,7 +223,7 @@ static void *supervise(void *arg)
 			follow(t);
 			finish(t);
 		}
-		if (now() - began > WELL_S)
+		if (now() - began > STABLE_S)
 			wait_s = FIRST_WAIT_S;
 		if (pause_for(t, wait_s))
 			break;
@@ -246,13 +246,13 @@ static void page_is_wrong(struct tracer *t, int error)
 		t->gone = true;
 	}
 	pthread_mutex_unlock(&t->lock);
-	if (t->told != error)
+	if (t->logged != error)
 		kf_log(KF_LOG_WARN, "tracer's page cannot be used", "path",
 		       t->conf->page, "error",
 		       error == BAD_PAGE ? "not a page of script " KF_TRACE_PAGE
 					 : strerror(error),
 		       NULL);
-	t->told = error;
+	t->logged = error;
 }
 
 static void take_page(struct tracer *t)
@@ -269,7 +269,7 @@ static void take_page(struct tracer *t)
 		return;
 	}
 	t->gone = false;
-	t->told = 0;
+	t->logged = 0;
 }
 
 static void look(struct tracer *t)

@@ -160,8 +160,8 @@ static bool take_histogram(enum kf_trace_metric_id metric, json_t *j,
 	return true;
 }
 
-bool kf_trace_falls(const struct kf_trace_counts *from,
-		    const struct kf_trace_counts *to)
+bool kf_trace_has_fallen(const struct kf_trace_counts *from,
+			 const struct kf_trace_counts *to)
 {
 	unsigned int i;
 
@@ -194,7 +194,7 @@ static bool take_entry(struct kf_trace_values *v, const struct row *r,
 		right = number(j, &c.count[0]);
 	if (r->kind == SUM)
 		right = number(j, &c.sum);
-	if (!right || kf_trace_falls(&value->now, &c))
+	if (!right || kf_trace_has_fallen(&value->now, &c))
 		return false;
 	value->now = c;
 	return true;

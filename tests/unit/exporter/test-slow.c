@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define MAX 400
-#define STRANGERS (KF_MAX_CONNECTIONS - KF_CONNECTIONS_OF_KNOWN)
+#define STRANGERS (KF_MAX_CONNECTIONS - KF_CONNECTIONS_FOR_KNOWN)
 
 static struct kf_slow slow = {.timeout_s = 86400};
 
@@ -89,7 +89,7 @@ static void end(void)
 static void fill(unsigned int n, bool busy)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		struct client *at = come(100 + i / KF_CONNECTIONS_OF_ONE);
+		struct client *at = come(100 + i / KF_MAX_CONNECTIONS_OF_PEER);
 
 		kf_slow_restart(&slow, at->c, busy);
 	}
@@ -98,13 +98,13 @@ static void fill(unsigned int n, bool busy)
 START_TEST(address_has_a_part_of_the_connections)
 {
 	begin();
-	for (unsigned int i = 0; i < 3 * KF_CONNECTIONS_OF_ONE; i++)
+	for (unsigned int i = 0; i < 3 * KF_MAX_CONNECTIONS_OF_PEER; i++)
 		ck_assert(is_there(come(1)));
-	ck_assert_uint_eq(nr_there(), KF_CONNECTIONS_OF_ONE);
+	ck_assert_uint_eq(nr_there(), KF_MAX_CONNECTIONS_OF_PEER);
 	/* the ones that waited longest went */
 	for (unsigned int i = 0; i < nr; i++)
 		ck_assert_int_eq(is_there(&client[i]),
-				 i >= 2 * KF_CONNECTIONS_OF_ONE);
+				 i >= 2 * KF_MAX_CONNECTIONS_OF_PEER);
 	end();
 }
 END_TEST
@@ -116,15 +116,15 @@ START_TEST(who_is_worked_for_stays)
 	begin();
 	busy = come(1);
 	kf_slow_restart(&slow, busy->c, true);
-	for (unsigned int i = 0; i < 2 * KF_CONNECTIONS_OF_ONE; i++)
+	for (unsigned int i = 0; i < 2 * KF_MAX_CONNECTIONS_OF_PEER; i++)
 		come(1);
 	ck_assert(is_there(busy));
-	ck_assert_uint_eq(nr_there(), KF_CONNECTIONS_OF_ONE);
+	ck_assert_uint_eq(nr_there(), KF_MAX_CONNECTIONS_OF_PEER);
 	end();
-	for (unsigned int i = 0; i < KF_CONNECTIONS_OF_ONE; i++)
+	for (unsigned int i = 0; i < KF_MAX_CONNECTIONS_OF_PEER; i++)
 		kf_slow_restart(&slow, come(1)->c, true);
 	ck_assert(!is_there(come(1)));
-	ck_assert_uint_eq(nr_there(), KF_CONNECTIONS_OF_ONE);
+	ck_assert_uint_eq(nr_there(), KF_MAX_CONNECTIONS_OF_PEER);
 	end();
 }
 END_TEST
@@ -168,7 +168,7 @@ START_TEST(there_are_never_more_than_there_may_be)
 {
 	begin();
 	fill(STRANGERS, false);
-	for (unsigned int i = 0; i < KF_CONNECTIONS_OF_ONE; i++)
+	for (unsigned int i = 0; i < KF_MAX_CONNECTIONS_OF_PEER; i++)
 		ck_assert(is_there(come(0)));
 	for (unsigned int i = 0; i < 4; i++) {
 		struct client *at = come(1);

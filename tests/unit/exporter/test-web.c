@@ -86,12 +86,12 @@ static struct kf_peer from(const char *address)
 	return peer;
 }
 
-static enum kf_web_answer ask(const char *address, const char *user,
+static enum kf_web_result ask(const char *address, const char *user,
 			      const char *password)
 {
 	struct kf_peer peer = from(address);
 
-	return kf_web_asks(web, config, &peer, user, password);
+	return kf_web_authenticate(web, config, &peer, user, password);
 }
 
 START_TEST(wrong_password_takes_as_long_for_every_user)
@@ -102,8 +102,7 @@ START_TEST(wrong_password_takes_as_long_for_every_user)
 	begin(0);
 	for (size_t i = 0; i < KF_ARRAY_SIZE(names); i++) {
 		worked = 0;
-		ck_assert_int_eq(ask("::1", names[i], "wrong"),
-				 KF_WEB_IS_REFUSED);
+		ck_assert_int_eq(ask("::1", names[i], "wrong"), KF_WEB_REFUSED);
 		ck_assert_uint_eq(worked, 1 << 12);
 	}
 	end();
@@ -113,9 +112,9 @@ END_TEST
 START_TEST(nobody_comes_in_by_the_password_of_no_user)
 {
 	begin(0);
-	ck_assert_int_eq(ask("::1", "nobody", "right"), KF_WEB_IS_REFUSED);
-	ck_assert_int_eq(ask("::1", NULL, NULL), KF_WEB_IS_REFUSED);
-	ck_assert_int_eq(ask("::1", "user2", "right"), KF_WEB_COMES_IN);
+	ck_assert_int_eq(ask("::1", "nobody", "right"), KF_WEB_REFUSED);
+	ck_assert_int_eq(ask("::1", NULL, NULL), KF_WEB_REFUSED);
+	ck_assert_int_eq(ask("::1", "user2", "right"), KF_WEB_ACCEPTED);
 	end();
 }
 END_TEST
@@ -125,19 +124,19 @@ START_TEST(address_that_guesses_has_to_wait)
 	begin(MAX_WRONG);
 	for (int i = 0; i < MAX_WRONG; i++)
 		ck_assert_int_eq(ask("192.0.2.1", "user1", "wrong"),
-				 KF_WEB_IS_REFUSED);
+				 KF_WEB_REFUSED);
 	worked = 0;
 	for (int i = 0; i < MAX_WRONG; i++) {
 		ck_assert_int_eq(ask("192.0.2.1", "user1", "wrong"),
-				 KF_WEB_HAS_TO_WAIT);
+				 KF_WEB_LIMITED);
 		ck_assert_int_eq(ask("192.0.2.1", "nobody", "wrong"),
-				 KF_WEB_HAS_TO_WAIT);
+				 KF_WEB_LIMITED);
 		ck_assert_int_eq(ask("::ffff:192.0.2.1", "user1", "right"),
-				 KF_WEB_HAS_TO_WAIT);
+				 KF_WEB_LIMITED);
 	}
 	ck_assert_uint_eq(worked, 0);
 	/* without a password there is nothing to guess */
-	ck_assert_int_eq(ask("192.0.2.1", NULL, NULL), KF_WEB_IS_REFUSED);
+	ck_assert_int_eq(ask("192.0.2.1", NULL, NULL), KF_WEB_REFUSED);
 	end();
 }
 END_TEST
@@ -145,15 +144,15 @@ END_TEST
 START_TEST(others_do_not_wait_for_who_guesses)
 {
 	begin(MAX_WRONG);
-	ck_assert_int_eq(ask("192.0.2.2", "user0", "right"), KF_WEB_COMES_IN);
+	ck_assert_int_eq(ask("192.0.2.2", "user0", "right"), KF_WEB_ACCEPTED);
 	for (int i = 0; i < 2 * MAX_WRONG; i++) {
 		ask("192.0.2.1", "user1", "wrong");
 		ask("192.0.2.2", "user1", "wrong");
 	}
-	ck_assert_int_eq(ask("192.0.2.3", "user1", "right"), KF_WEB_COMES_IN);
-	ck_assert_int_eq(ask("127.0.0.1", "user2", "right"), KF_WEB_COMES_IN);
+	ck_assert_int_eq(ask("192.0.2.3", "user1", "right"), KF_WEB_ACCEPTED);
+	ck_assert_int_eq(ask("127.0.0.1", "user2", "right"), KF_WEB_ACCEPTED);
 	/* it was let in before, so this is no guess */
-	ck_assert_int_eq(ask("192.0.2.2", "user0", "right"), KF_WEB_COMES_IN);
+	ck_assert_int_eq(ask("192.0.2.2", "user0", "right"), KF_WEB_ACCEPTED);
 	end();
 }
 END_TEST
@@ -163,11 +162,11 @@ START_TEST(right_passwords_are_no_guesses)
 	begin(MAX_WRONG);
 	for (int i = 0; i < 3 * MAX_WRONG; i++) {
 		ck_assert_int_eq(ask("192.0.2.1", "user0", "right"),
-				 KF_WEB_COMES_IN);
+				 KF_WEB_ACCEPTED);
 		ck_assert_int_eq(ask("192.0.2.1", "user1", "right"),
-				 KF_WEB_COMES_IN);
+				 KF_WEB_ACCEPTED);
 	}
-	ck_assert_int_eq(ask("192.0.2.1", "user0", "wrong"), KF_WEB_IS_REFUSED);
+	ck_assert_int_eq(ask("192.0.2.1", "user0", "wrong"), KF_WEB_REFUSED);
 	end();
 }
 END_TEST
@@ -180,17 +179,17 @@ START_TEST(network_of_one_client_guesses_as_one)
 	for (int i = 0; i < MAX_WRONG; i++) {
 		snprintf(address, sizeof(address), "2001:db8:0:1::%x", i);
 		ck_assert_int_eq(ask(address, "user1", "wrong"),
-				 KF_WEB_IS_REFUSED);
+				 KF_WEB_REFUSED);
 	}
 	ck_assert_int_eq(ask("2001:db8:0:1:ff::", "user1", "wrong"),
-			 KF_WEB_HAS_TO_WAIT);
+			 KF_WEB_LIMITED);
 	ck_assert_int_eq(ask("2001:db8:0:2::1", "user1", "wrong"),
-			 KF_WEB_IS_REFUSED);
+			 KF_WEB_REFUSED);
 	for (int i = 0; i < MAX_WRONG; i++) {
 		snprintf(address, sizeof(address), "127.0.0.%d", i + 1);
 		ask(address, "user1", "wrong");
 	}
-	ck_assert_int_eq(ask("::1", "user1", "wrong"), KF_WEB_HAS_TO_WAIT);
+	ck_assert_int_eq(ask("::1", "user1", "wrong"), KF_WEB_LIMITED);
 	end();
 }
 END_TEST
@@ -205,11 +204,11 @@ START_TEST(addresses_beyond_the_room_there_is_are_counted_too)
 		snprintf(address, sizeof(address), "10.0.%d.%d", i >> 8,
 			 i & 255);
 		ck_assert_int_eq(ask(address, "user1", "wrong"),
-				 KF_WEB_IS_REFUSED);
+				 KF_WEB_REFUSED);
 	}
 	for (int i = 1; i < MAX_WRONG; i++)
 		ask(address, "user1", "wrong");
-	ck_assert_int_eq(ask(address, "user1", "wrong"), KF_WEB_HAS_TO_WAIT);
+	ck_assert_int_eq(ask(address, "user1", "wrong"), KF_WEB_LIMITED);
 	end();
 }
 END_TEST
