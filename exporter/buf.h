@@ -105,7 +105,6 @@ void kf_buf_free(struct kf_buf *b);
  *		characters
  * @src:	the name, any bytes up to NUL
  *
- * Context: any thread.
  * Return: @dst.
  */
 char *kf_utf8_clean(char *dst, size_t size, const char *src);

@@ -41,7 +41,6 @@ struct kf_cgroup_memory {
  * @pid:	the process
  * @place:	out: the cgroup
  *
- * Context: any thread.
  * Return: false if the cgroup cannot be determined.
  */
 bool kf_cgroup_find(const char *procfs, int pid, struct kf_cgroup_place *place);
@@ -52,7 +51,6 @@ bool kf_cgroup_find(const char *procfs, int pid, struct kf_cgroup_place *place);
  * @place:	the cgroup
  * @m:		out: the result
  *
- * Context: any thread.
  * Return: false if there are none, as for the root.
  */
 bool kf_cgroup_read(const char *cgroupfs, const struct kf_cgroup_place *place,

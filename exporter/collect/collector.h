@@ -61,7 +61,6 @@ extern const unsigned int kf_nr_collectors;
  * @c:		one of kf_collectors
  * @enabled:	one for each of them
  *
- * Context: any thread.
  * Return: true if so.
  */
 bool kf_collector_is_on(const struct kf_collector *c, const bool *enabled);
@@ -91,7 +90,6 @@ void kf_collectors_finish(struct kf_groups *g);
  *
  * The files are read once for each scrape.
  *
- * Context: any thread.
  * Return: the groups; unlock them. NULL if they could not be read in time.
  */
 struct kf_groups *kf_scrape_groups(struct kf_scrape *scrape);
@@ -120,7 +118,6 @@ void kf_page_dropped(struct kf_page *page, const char *limit, uint64_t nr);
  * kf_scrape_late() - whether the deadline has passed
  * @scrape:	the scrape
  *
- * Context: any thread.
  * Return: true from the deadline on.
  */
 bool kf_scrape_late(const struct kf_scrape *scrape);

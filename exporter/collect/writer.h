@@ -24,7 +24,6 @@ extern const struct kf_format kf_format_openmetrics;
  * chosen if both are equally acceptable without being named, and if neither is
  * acceptable: no scrape is refused for its Accept.
  *
- * Context: any thread.
  * Return: a format, never NULL.
  */
 const struct kf_format *kf_format_choose(const char *accept);

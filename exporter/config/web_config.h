@@ -66,7 +66,6 @@ extern const char *const kf_web_header_names[KF_NR_WEB_HEADERS];
  *
  * Relative paths in the file are relative to its directory.
  *
- * Context: any thread.
  * Return: true if the file is valid.
  */
 bool kf_web_config_read(struct kf_web_config *c, const char *path, char *error,
@@ -75,8 +74,6 @@ bool kf_web_config_read(struct kf_web_config *c, const char *path, char *error,
 /**
  * kf_web_config_release() - free a configuration
  * @c:		the configuration
- *
- * Context: any thread.
  */
 void kf_web_config_release(struct kf_web_config *c);
 

@@ -32,7 +32,6 @@ struct kf_yaml_key {
  * @y:		out: the tree, or the error
  * @path:	the file; outlives @y
  *
- * Context: any thread.
  * Return: its root, or NULL with @y->error. For an empty file NULL with an
  *	   empty @y->error. Call kf_yaml_release() in any case.
  */
@@ -41,8 +40,6 @@ yaml_node_t *kf_yaml_load(struct kf_yaml *y, const char *path);
 /**
  * kf_yaml_release() - free the tree
  * @y:		the file
- *
- * Context: any thread.
  */
 void kf_yaml_release(struct kf_yaml *y);
 
@@ -53,7 +50,6 @@ void kf_yaml_release(struct kf_yaml *y);
  * @fmt:	as printf's
  * @...:	likewise
  *
- * Context: any thread.
  * Return: false, always.
  */
 bool kf_yaml_fail(struct kf_yaml *y, const yaml_node_t *n, const char *fmt, ...)
@@ -67,7 +63,6 @@ bool kf_yaml_fail(struct kf_yaml *y, const yaml_node_t *n, const char *fmt, ...)
  * @nr:		number of @keys, at most 32
  * @out:	passed to the functions
  *
- * Context: any thread.
  * Return: false with @y->error.
  */
 bool kf_yaml_mapping(struct kf_yaml *y, yaml_node_t *n,
@@ -80,7 +75,6 @@ bool kf_yaml_mapping(struct kf_yaml *y, yaml_node_t *n,
  * @take:	called for each pair
  * @out:	passed to the functions
  *
- * Context: any thread.
  * Return: false with @y->error.
  */
 bool kf_yaml_pairs(struct kf_yaml *y, yaml_node_t *n,
@@ -95,7 +89,6 @@ bool kf_yaml_pairs(struct kf_yaml *y, yaml_node_t *n,
  * @take:	called for each element
  * @out:	passed to the functions
  *
- * Context: any thread.
  * Return: false with @y->error.
  */
 bool kf_yaml_list(struct kf_yaml *y, yaml_node_t *n,
@@ -108,7 +101,6 @@ bool kf_yaml_list(struct kf_yaml *y, yaml_node_t *n,
  * @y:		the file
  * @n:		the scalar
  *
- * Context: any thread.
  * Return: its text, which lives as long as @y; NULL with @y->error.
  */
 const char *kf_yaml_text(struct kf_yaml *y, const yaml_node_t *n);
@@ -119,7 +111,6 @@ const char *kf_yaml_text(struct kf_yaml *y, const yaml_node_t *n);
  * @n:		the scalar
  * @out:	out: the value
  *
- * Context: any thread.
  * Return: false with @y->error.
  */
 bool kf_yaml_bool(struct kf_yaml *y, const yaml_node_t *n, bool *out);

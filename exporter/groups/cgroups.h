@@ -21,16 +21,12 @@ struct kf_cgroup {
 /**
  * kf_cgroups_look() - bring the list of cgroups up to date
  * @g:		the groups, locked, after a scan
- *
- * Context: any thread.
  */
 void kf_cgroups_look(struct kf_groups *g);
 
 /**
  * kf_cgroups_finish() - forget all cgroups
  * @g:		the groups, locked or not yet shared
- *
- * Context: any thread.
  */
 void kf_cgroups_finish(struct kf_groups *g);
 

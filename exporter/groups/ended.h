@@ -45,7 +45,6 @@ bool kf_member_end(struct kf_groups *g, struct kf_member *m, time_t now);
  * The counts in its groups become its base. Counts beyond them are added by the
  * ledger.
  *
- * Context: any thread.
  * Return: false when out of memory.
  */
 bool kf_member_end_folded(struct kf_groups *g, struct kf_member *m, time_t now);
@@ -58,7 +57,6 @@ bool kf_member_end_folded(struct kf_groups *g, struct kf_member *m, time_t now);
  *
  * If so, marks its member as present and read.
  *
- * Context: any thread.
  * Return: true if so.
  */
 bool kf_ended_skip(struct kf_groups *g, const struct kf_file *f,

@@ -204,7 +204,6 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf);
  *
  * Files that were not read in time keep their previous counts.
  *
- * Context: any thread.
  * Return: 0, or -1 when out of memory; then do not serve the figures.
  */
 int kf_groups_scan(struct kf_groups *g, const struct timespec *since,
@@ -243,8 +242,6 @@ void kf_groups_finish(struct kf_groups *g);
 /**
  * kf_groups_clear() - forget all groups and members
  * @g:		the groups, locked or not yet shared
- *
- * Context: any thread.
  */
 void kf_groups_clear(struct kf_groups *g);
 
@@ -254,7 +251,6 @@ void kf_groups_clear(struct kf_groups *g);
  * @name:	cleaned name
  * @container:	container id or ""
  *
- * Context: any thread.
  * Return: the group; "other" beyond the limit; NULL when out of memory.
  */
 struct kf_group *kf_group_get(struct kf_groups *g, const char *name,
@@ -269,7 +265,6 @@ typedef bool kf_member_fn(struct kf_groups *g, struct kf_member *m, time_t now);
  * @fn:		the function
  * @now:	passed to the function
  *
- * Context: any thread.
  * Return: whether @fn returned true for all members.
  */
 bool kf_members_each(struct kf_groups *g, kf_member_fn *fn, time_t now);
@@ -279,8 +274,6 @@ bool kf_members_each(struct kf_groups *g, kf_member_fn *fn, time_t now);
  * @g:		the groups, locked
  * @goes:	returns whether to forget a member
  * @now:	passed to the function
- *
- * Context: any thread.
  */
 void kf_members_drop(struct kf_groups *g, kf_member_fn *goes, time_t now);
 
@@ -289,7 +282,6 @@ void kf_members_drop(struct kf_groups *g, kf_member_fn *goes, time_t now);
  * @g:		the groups, locked
  * @m:		the member
  *
- * Context: any thread.
  * Return: false when out of memory.
  */
 bool kf_member_fold(struct kf_groups *g, struct kf_member *m);
@@ -303,7 +295,6 @@ bool kf_member_fold(struct kf_groups *g, struct kf_member *m);
  *
  * Its earlier counts stay in its old group.
  *
- * Context: any thread.
  * Return: false when out of memory.
  */
 bool kf_member_place(struct kf_groups *g, struct kf_member *m, const char *name,
@@ -344,7 +335,6 @@ void kf_groups_complain(struct kf_groups *g, const char *path,
  * @g:		the groups, locked
  * @path:	the file
  *
- * Context: any thread.
  * Return: the first member of its list.
  */
 struct kf_member **kf_member_bucket(struct kf_groups *g, const char *path);
@@ -355,7 +345,6 @@ struct kf_member **kf_member_bucket(struct kf_groups *g, const char *path);
  * @path:	its path
  * @created_ns:	when the file was made
  *
- * Context: any thread.
  * Return: the member, or NULL.
  */
 struct kf_member *kf_member_find(struct kf_groups *g, const char *path,
@@ -367,7 +356,6 @@ struct kf_member *kf_member_find(struct kf_groups *g, const char *path,
  * @path:	its path
  * @created_ns:	when the file was made
  *
- * Context: any thread.
  * Return: the member; NULL when out of memory.
  */
 struct kf_member *kf_member_get(struct kf_groups *g, const char *path,

@@ -54,7 +54,6 @@ bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now);
  * @g:		the groups, locked
  * @m:		the member
  *
- * Context: any thread.
  * Return: true if its user has a ledger in its directory.
  */
 bool kf_ledgers_cover(const struct kf_groups *g, const struct kf_member *m);
@@ -64,7 +63,6 @@ bool kf_ledgers_cover(const struct kf_groups *g, const struct kf_member *m);
  * @g:		the groups, locked
  * @path:	the ledger
  *
- * Context: any thread.
  * Return: NULL when out of memory.
  */
 struct kf_seen_ledger *kf_ledgers_get(struct kf_groups *g, const char *path);
@@ -80,8 +78,6 @@ void kf_seen_ledger_reset(struct kf_seen_ledger *seen);
 /**
  * kf_ledgers_clear() - forget all ledgers
  * @g:		the groups, locked or not yet shared
- *
- * Context: any thread.
  */
 void kf_ledgers_clear(struct kf_groups *g);
 

@@ -41,7 +41,6 @@ struct kf_naming *kf_naming_read(const char *path, char *error, size_t size);
  * @n:		the rules
  * @name:	out: their names, at most KF_MAX_TRACES, constants
  *
- * Context: any thread.
  * Return: their number.
  */
 unsigned int kf_naming_traces(const struct kf_naming *n, const char **name);
@@ -50,7 +49,6 @@ unsigned int kf_naming_traces(const struct kf_naming *n, const char **name);
  * kf_naming_has_rules() - whether there are naming rules
  * @n:		the rules, or NULL
  *
- * Context: any thread.
  * Return: false if groups have the names of processes.
  */
 bool kf_naming_has_rules(const struct kf_naming *n);
@@ -88,8 +86,6 @@ bool kf_naming_of_ended(const struct kf_naming *n, const struct kf_snapshot *s,
 /**
  * kf_naming_free() - free rules
  * @n:		the rules, or NULL
- *
- * Context: any thread.
  */
 void kf_naming_free(struct kf_naming *n);
 

@@ -35,7 +35,6 @@ struct kf_guesses {
  * @g:		the limits
  * @peer:	the client
  *
- * Context: any thread.
  * Return: false if the client has no guess left; then do not check the
  * password.
  */
@@ -45,8 +44,6 @@ bool kf_guess_begin(struct kf_guesses *g, const struct kf_peer *peer);
  * kf_guess_was_right() - uncount a password that was right
  * @g:		the limits
  * @peer:	the client
- *
- * Context: any thread.
  */
 void kf_guess_was_right(struct kf_guesses *g, const struct kf_peer *peer);
 

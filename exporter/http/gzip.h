@@ -14,7 +14,6 @@
  * By name or by "*"; a quality of 0, or a malformed header, means no. Defined
  * in accept.c.
  *
- * Context: any thread.
  * Return: true if gzip is accepted.
  */
 bool kf_gzip_wanted(const char *accept_encoding);

@@ -13,7 +13,6 @@
  * @name:	out: the bound address, for the log
  * @size:	room in @name
  *
- * Context: any thread.
  * Return: the socket, or -1; the reason was printed on stderr.
  */
 int kf_listen(const char *address, char *name, size_t size);
@@ -23,8 +22,6 @@ int kf_listen(const char *address, char *name, size_t size);
  * @fd:		the socket, of any family
  * @name:	out: HOST:PORT, or unix:PATH; empty if unknown
  * @size:	room in @name
- *
- * Context: any thread.
  */
 void kf_listen_name(int fd, char *name, size_t size);
 

@@ -20,8 +20,6 @@ struct kf_peer {
  * kf_peer_of() - get the client of an address
  * @address:	its address; NULL: this machine
  * @peer:	out: the client
- *
- * Context: any thread.
  */
 void kf_peer_of(const struct sockaddr *address, struct kf_peer *peer);
 
@@ -29,7 +27,6 @@ void kf_peer_of(const struct sockaddr *address, struct kf_peer *peer);
  * kf_peer_is_local() - whether a client is on this machine
  * @peer:	the client
  *
- * Context: any thread.
  * Return: true if it uses the loopback or a Unix socket.
  */
 bool kf_peer_is_local(const struct kf_peer *peer);
@@ -39,7 +36,6 @@ bool kf_peer_is_local(const struct kf_peer *peer);
  * @a:		a client
  * @b:		a client
  *
- * Context: any thread.
  * Return: true if so.
  */
 bool kf_peer_same(const struct kf_peer *a, const struct kf_peer *b);
@@ -49,8 +45,6 @@ bool kf_peer_same(const struct kf_peer *a, const struct kf_peer *b);
  * @peer:	the client
  * @name:	out: an address, or "localhost"
  * @size:	room in @name, INET6_ADDRSTRLEN or more
- *
- * Context: any thread.
  */
 void kf_peer_name(const struct kf_peer *peer, char *name, socklen_t size);
 

@@ -48,7 +48,6 @@ struct kf_slow {
  * @fd:		the connection's socket
  * @peer:	the client
  *
- * Context: any thread.
  * Return: the connection, which is shut down where there is no room for it;
  *	   NULL, and it is shut down too, when out of memory.
  */
@@ -59,8 +58,6 @@ struct kf_slow_connection *kf_slow_open(struct kf_slow *s, int fd,
  * kf_slow_close() - stop watching a connection
  * @s:		the limits
  * @c:		the connection, or NULL; its socket is still open
- *
- * Context: any thread.
  */
 void kf_slow_close(struct kf_slow *s, struct kf_slow_connection *c);
 
@@ -69,8 +66,6 @@ void kf_slow_close(struct kf_slow *s, struct kf_slow_connection *c);
  * @s:		the limits
  * @c:		the connection, or NULL
  * @busy:	the server is working on its request: no limit
- *
- * Context: any thread.
  */
 void kf_slow_restart(struct kf_slow *s, struct kf_slow_connection *c,
 		     bool busy);
@@ -79,8 +74,6 @@ void kf_slow_restart(struct kf_slow *s, struct kf_slow_connection *c,
  * kf_slow_scraped() - remember a client that was served metrics
  * @s:		the limits
  * @c:		its connection, or NULL
- *
- * Context: any thread.
  */
 void kf_slow_scraped(struct kf_slow *s, struct kf_slow_connection *c);
 
@@ -96,7 +89,6 @@ void kf_slow_expire(struct kf_slow *s);
  * kf_slow_admit() - whether one more request is within the rate
  * @s:		the limits
  *
- * Context: any thread.
  * Return: false if the rate is exceeded.
  */
 bool kf_slow_admit(struct kf_slow *s);

@@ -48,7 +48,6 @@ const char *kf_tls_priorities(void);
  *
  * Is a gnutls_certificate_retrieve_function2.
  *
- * Context: any thread.
  * Return: 0.
  */
 int kf_tls_certificate(gnutls_session_t session,
@@ -60,8 +59,6 @@ int kf_tls_certificate(gnutls_session_t session,
 /**
  * kf_tls_client() - request a client certificate if configured
  * @session:	the connection, before its handshake
- *
- * Context: any thread.
  */
 void kf_tls_client(gnutls_session_t session);
 

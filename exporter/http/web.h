@@ -39,7 +39,6 @@ void kf_web_close(struct kf_web *w);
  *
  * Reads the file again if it has changed.
  *
- * Context: any thread.
  * Return: the configuration, valid until kf_web_put(); NULL if the file has an
  * error.
  */
@@ -49,8 +48,6 @@ const struct kf_web_config *kf_web_get(struct kf_web *w);
  * kf_web_put() - release the result of kf_web_get()
  * @w:		the configuration
  * @c:		the result, or NULL
- *
- * Context: any thread.
  */
 void kf_web_put(struct kf_web *w, const struct kf_web_config *c);
 

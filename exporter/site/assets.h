@@ -19,7 +19,6 @@ struct kf_asset {
  * kf_asset_find() - find a file by its path
  * @url:	the path, without the query
  *
- * Context: any thread.
  * Return: the file, or NULL.
  */
 const struct kf_asset *kf_asset_find(const char *url);

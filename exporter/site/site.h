@@ -41,7 +41,6 @@ struct kf_site_answer {
  * kf_site_has() - whether a path belongs to the site
  * @path:	the path
  *
- * Context: any thread.
  * Return: true if kf_site_answer() handles it.
  */
 bool kf_site_has(const char *path);
@@ -59,8 +58,6 @@ const char *kf_site_id(const char *path);
  * kf_site_flame() - write the element for a flame graph
  * @id:		the process
  * @out:	the page
- *
- * Context: any thread.
  */
 void kf_site_flame(uint64_t id, struct kf_buf *out);
 
@@ -89,8 +86,6 @@ void kf_site_overview(const struct kf_site *site, struct kf_buf *out);
  * kf_site_warnings() - write warnings
  * @g:		the groups, locked, after a scan
  * @out:	the page
- *
- * Context: any thread.
  */
 void kf_site_warnings(struct kf_groups *g, struct kf_buf *out);
 
@@ -110,8 +105,6 @@ void kf_site_limits(const struct kf_groups *g, struct kf_buf *out);
  * @subject:	the process
  * @s:		its snapshot
  * @out:	the page
- *
- * Context: any thread.
  */
 void kf_site_verdict(const struct kf_site *site,
 		     const struct kf_subject *subject,
@@ -135,8 +128,6 @@ bool kf_site_process(const struct kf_site *site,
  * @cache:	cached names
  * @pid:	its PID in that procfs, or 0
  * @out:	the page
- *
- * Context: any thread.
  */
 void kf_site_tables(const struct kf_snapshot *s, struct kf_name_cache *cache,
 		    int pid, struct kf_buf *out);
@@ -146,8 +137,6 @@ void kf_site_tables(const struct kf_snapshot *s, struct kf_name_cache *cache,
  * @site:	data and settings of the pages
  * @id:		the timeline
  * @out:	the page
- *
- * Context: any thread.
  */
 void kf_site_timeline(const struct kf_site *site, uint64_t id,
 		      struct kf_buf *out);

@@ -15,8 +15,6 @@
  * @at:		the tag's entry; 0: none
  * @path:	out: the names separated by '/', raw; "" for none
  * @size:	bytes of @path, more than 0; longer paths are truncated
- *
- * Context: any thread.
  */
 void kf_sites_tag_path(const struct kf_snapshot *s, uint32_t at, char *path,
 		       size_t size);
@@ -25,8 +23,6 @@ void kf_sites_tag_path(const struct kf_snapshot *s, uint32_t at, char *path,
  * kf_sites_tags() - write the table of tags, those with most live bytes first
  * @s:		a snapshot with tags
  * @out:	the page
- *
- * Context: any thread.
  */
 void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out);
 
@@ -36,8 +32,6 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out);
  * @cache:	cached names
  * @pid:	its PID in that procfs, for its mapped files; or 0
  * @out:	the page
- *
- * Context: any thread.
  */
 void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 		     int pid, struct kf_buf *out);

@@ -32,7 +32,6 @@ struct kf_subjects {
  *		pid
  * @subject:	out: release it if it was found
  *
- * Context: any thread.
  * Return: true if there is such a process.
  */
 bool kf_subject_find(struct kf_groups *g, const struct kf_site_request *q,
@@ -53,8 +52,6 @@ bool kf_subject_read(const struct kf_subject *subject, unsigned int tables,
 /**
  * kf_subject_release() - free what a subject holds
  * @subject:	the subject; harmless twice
- *
- * Context: any thread.
  */
 void kf_subject_release(struct kf_subject *subject);
 
@@ -63,7 +60,6 @@ void kf_subject_release(struct kf_subject *subject);
  * @g:		the groups, not locked
  * @out:	out: the processes, by held memory, largest first
  *
- * Context: any thread.
  * Return: false when out of memory; release @out in any case.
  */
 bool kf_subjects_list(struct kf_groups *g, struct kf_subjects *out);
@@ -71,8 +67,6 @@ bool kf_subjects_list(struct kf_groups *g, struct kf_subjects *out);
 /**
  * kf_subjects_release() - free a list
  * @s:		the list; harmless twice
- *
- * Context: any thread.
  */
 void kf_subjects_release(struct kf_subjects *s);
 

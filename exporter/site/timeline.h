@@ -43,8 +43,6 @@ struct kf_past {
  * kf_timelines_note() - store the last scan, if it is new
  * @t:		the timelines
  * @g:		the groups, locked
- *
- * Context: any thread.
  */
 void kf_timelines_note(struct kf_timelines *t, struct kf_groups *g);
 
@@ -53,8 +51,6 @@ void kf_timelines_note(struct kf_timelines *t, struct kf_groups *g);
  * @t:		the timelines
  * @id:		KF_TIMELINE_ALL, kf_group_id() or kf_member_id()
  * @past:	out: a copy; @past->nr is 0 if nothing is known
- *
- * Context: any thread.
  */
 void kf_timelines_get(struct kf_timelines *t, uint64_t id,
 		      struct kf_past *past);
@@ -63,7 +59,6 @@ void kf_timelines_get(struct kf_timelines *t, uint64_t id,
  * kf_past_top() - get the peak of held memory
  * @past:	the timeline
  *
- * Context: any thread.
  * Return: bytes; 0 if nothing is known.
  */
 float kf_past_top(const struct kf_past *past);
@@ -104,8 +99,6 @@ static inline bool kf_member_shown(const struct kf_member *m)
  * kf_parts_of() - get the parts of held memory
  * @figure:	the figures of a group or a process
  * @part:	out: bytes of each
- *
- * Context: any thread.
  */
 static inline void kf_parts_of(const uint64_t *figure,
 			       uint64_t part[KF_NR_PARTS])

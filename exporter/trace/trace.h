@@ -72,7 +72,6 @@ struct kf_trace_values {
  * kf_trace_known() - whether there are metrics for a script
  * @script:	its name, without suffix
  *
- * Context: any thread.
  * Return: the name as a constant, or NULL.
  */
 const char *kf_trace_known(const char *script);
@@ -120,7 +119,6 @@ struct kf_trace_value *kf_trace_value(struct kf_trace_values *v,
  * kf_trace_plain() - whether a word may name an event
  * @word:	the word
  *
- * Context: any thread.
  * Return: true if it has only a to z, 0 to 9 and _, and is shorter than
  * KF_TRACE_EVENT.
  */
@@ -131,7 +129,6 @@ bool kf_trace_plain(const char *word);
  * @metric:	the histogram
  * @top:	its largest number
  *
- * Context: any thread.
  * Return: index of its count.
  */
 unsigned int kf_trace_bucket(enum kf_trace_metric_id metric, uint64_t top);
@@ -141,7 +138,6 @@ unsigned int kf_trace_bucket(enum kf_trace_metric_id metric, uint64_t top);
  * @from:	earlier counts
  * @to:		later counts
  *
- * Context: any thread.
  * Return: true if so.
  */
 bool kf_trace_has_fallen(const struct kf_trace_counts *from,
@@ -198,8 +194,6 @@ void kf_tracers_stop(struct kf_tracers *t);
  * @t:		the tracers
  * @page:	the page
  * @latency:	true: only tracer latency; false: all others
- *
- * Context: any thread.
  */
 void kf_tracers_show(struct kf_tracers *t, struct kf_page *page, bool latency);
 
