@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the compiler is asked for, under the names the tree uses.
+ * Attributes, constants and small macros for all of the library.
  *
- * The lowest room of the house: included by everything, includes only the
- * freestanding headers. It promises no state and no code.
+ * Every file includes this header; it includes only freestanding headers and
+ * has neither state nor code.
  */
 #ifndef KF_BASE_COMPILER_H
 #define KF_BASE_COMPILER_H
@@ -40,17 +40,17 @@
 #define KF_MIB ((size_t)1 << 20)
 #define KF_GIB ((size_t)1 << 30)
 
-/* Of the addresses that the kernel gives to who asks for none in particular. */
+/* Bits of the addresses that the kernel gives out where no address is asked. */
 #ifdef __x86_64__
 #define KF_ADDRESS_BITS 47
 #else
 #define KF_ADDRESS_BITS 48
 #endif
 
-/* No block can have as many bytes, or begin at a multiple of more. */
+/* Every block has fewer bytes than this, and its alignment is at most this. */
 #define KF_SIZE_LIMIT ((size_t)1 << KF_ADDRESS_BITS)
 
-/* A function that ends in a jump to another, and where it does. */
+/* A function that ends in a jump to another one, and the jump itself. */
 #if defined(__has_attribute) && __has_attribute(musttail)
 #define __kf_jumps
 #define __kf_jump __attribute__((musttail))
@@ -60,20 +60,35 @@
 #endif
 
 /*
- * A word that others may be writing, where it is enough to see some value that
- * it had. Compilers do not fold an atomic load into what uses it, and on the
- * fast paths that is an instruction; so it is one for ThreadSanitizer alone.
+ * Atomic access to a word that other threads use at the same time. An acquire
+ * load and the release store that it reads from are commented with each other's
+ * place. kf_cas() stores @value where the word has the value *@expected, and
+ * else sets *@expected to the value found; it is acquire and release.
+ */
+#define kf_load(word) __atomic_load_n(word, __ATOMIC_RELAXED)
+#define kf_store(word, value) __atomic_store_n(word, value, __ATOMIC_RELAXED)
+#define kf_load_acquire(word) __atomic_load_n(word, __ATOMIC_ACQUIRE)
+#define kf_store_release(word, value) \
+	__atomic_store_n(word, value, __ATOMIC_RELEASE)
+#define kf_fetch_add(word, n) __atomic_fetch_add(word, n, __ATOMIC_RELAXED)
+#define kf_cas(word, expected, value)                             \
+	__atomic_compare_exchange_n(word, expected, value, false, \
+				    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+
+/*
+ * kf_load() for fast paths. Compilers do not fold an atomic load into the
+ * instruction that uses its value, so only ThreadSanitizer sees an atomic one.
  */
 #ifdef KF_THREAD_SANITIZER
-#define KF_READ_ONCE(word) __atomic_load_n(word, __ATOMIC_RELAXED)
+#define KF_READ_ONCE(word) kf_load(word)
 #else
 #define KF_READ_ONCE(word) (*(word))
 #endif
 
 /*
- * Have a pointer in the register that functions return it in, or in that of the
- * first argument; or have a copy in the former, so that the pointer itself may
- * be elsewhere.
+ * Keep a pointer in the register of a function's result, or in that of its
+ * first argument; or copy it to the former, so that the pointer itself may be
+ * in any register.
  */
 #ifdef __x86_64__
 #define kf_keep_in_result(p) __asm__("" : "+a"(p))
@@ -86,15 +101,15 @@
 #endif
 
 /*
- * Have the compiler forget what it knows of a value. A function that returns
- * its argument is called by clang, with the argument kept meanwhile, where its
- * caller could jump to it: so it returns one that is unknown.
+ * Hide from the optimizer where a value came from. If clang knows that a
+ * function returns its own argument, it calls that function and keeps the
+ * argument, where a jump would do.
  */
 #define kf_hide(p) __asm__("" : "+r"(p))
 
 /*
- * A word that was added to: clang makes one vector of two neighbours, which
- * takes more instructions.
+ * Keep clang from changing two neighbouring words as one vector, which takes
+ * more instructions.
  */
 #ifdef __clang__
 #define kf_stays_alone(word) __asm__("" : "+m"(word))

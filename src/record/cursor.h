@@ -76,8 +76,7 @@ static __always_inline_kf bool kf_cursor_reserve(struct kf_write_cursor *cursor,
 	*(uint8_t *volatile *)&cursor->end = NULL;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (likely(cursor->at < *end) &&
-	    likely(cursor->state ==
-		   __atomic_load_n(kf_process_state, __ATOMIC_RELAXED)))
+	    likely(cursor->state == kf_load(kf_process_state)))
 		return true;
 	cursor->end = *end;
 	return false;
@@ -115,9 +114,8 @@ static __always_inline_kf void kf_cursor_done(struct kf_write_cursor *cursor,
 	cursor->time = now;
 	cursor->address = address;
 	/* Chunks are aligned to their size, and no event ends where they do. */
-	__atomic_store_n(cursor->used,
-			 (uint32_t)((uintptr_t)at & (KF_RECORD_CHUNK_SIZE - 1)),
-			 __ATOMIC_RELEASE);
+	kf_store_release(cursor->used, (uint32_t)((uintptr_t)at &
+						  (KF_RECORD_CHUNK_SIZE - 1)));
 }
 
 /**

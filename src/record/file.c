@@ -70,7 +70,7 @@ static bool mend(const char *addr)
 {
 	const struct kf_writer *w;
 
-	__atomic_store_n(&file.full, ESTALE, __ATOMIC_RELAXED);
+	kf_store(&file.full, ESTALE);
 	if (file_lies_in(addr, file.window, kf_vm_page()))
 		return kf_vm_put_memory(file.window, kf_vm_page());
 	for (uint32_t i = 0; (w = kf_writer_at(i)); i++) {
@@ -90,11 +90,10 @@ void kf_record_moment(void)
 		return;
 	next = !(h->last_index & 1);
 	/* kf_record_moment_again() reads it meanwhile. */
-	__atomic_store_n(&h->last[next].ticks, kf_clock_ticks(),
-			 __ATOMIC_RELAXED);
+	kf_store(&h->last[next].ticks, kf_clock_ticks());
 	h->last[next].mono_ns = kf_now_ns();
-	__atomic_store_n(&h->last_index, next, __ATOMIC_RELEASE);
-	__atomic_store_n(&moment_busy, 0, __ATOMIC_RELEASE);
+	kf_store_release(&h->last_index, next);
+	kf_store_release(&moment_busy, 0);
 }
 
 /*
@@ -104,9 +103,8 @@ void kf_record_moment(void)
 void kf_record_moment_again(uint64_t now)
 {
 	const struct kf_record_header *h = kf_record_header;
-	uint32_t index = __atomic_load_n(&h->last_index, __ATOMIC_RELAXED) & 1;
-	uint64_t last =
-		__atomic_load_n(&h->last[index].ticks, __ATOMIC_RELAXED);
+	uint32_t index = kf_load(&h->last_index) & 1;
+	uint64_t last = kf_load(&h->last[index].ticks);
 
 	if (now - last >= KF_MIN(last - h->begin.ticks, (uint64_t)LATELY))
 		kf_record_moment();
@@ -243,7 +241,7 @@ int kf_record_begin(const struct kf_record_conf *conf)
 		kf_guard_also(mend);
 	kf_record_header = (void *)file.window;
 	fill_header(kf_record_header, conf);
-	__atomic_store_n(&kf_record_header->ready, 1, __ATOMIC_RELEASE);
+	kf_store_release(&kf_record_header->ready, 1);
 	/* 0 means that nothing is recorded. */
 	file.nr += file.nr + 1 ? 1 : 2;
 	__atomic_store_n(&kf_record_epoch, file.nr, __ATOMIC_SEQ_CST);
@@ -256,8 +254,7 @@ void kf_record_stop(void)
 		return;
 	__atomic_store_n(&kf_record_epoch, 0, __ATOMIC_SEQ_CST);
 	kf_record_moment();
-	__atomic_store_n(&kf_record_header->stopped, kf_clock_stamp(),
-			 __ATOMIC_RELAXED);
+	kf_store(&kf_record_header->stopped, kf_clock_stamp());
 }
 
 static int reopen(void)
@@ -339,17 +336,16 @@ static int copy_chunks(const struct kf_writer *w, uint32_t n, uint64_t from)
 
 	if (fd < 0)
 		return fd;
-	__atomic_store_n(&kf_record_copying, 1, __ATOMIC_RELAXED);
+	kf_store(&kf_record_copying, 1);
 	r = kf_file_extend(fd, from, from + size);
 	if (!r && was_cut(fd))
 		r = -ESTALE;
 	if (!r)
 		r = kf_file_write(fd, w->window, size, from);
-	__atomic_store_n(&kf_record_copying, 0, __ATOMIC_RELAXED);
+	kf_store(&kf_record_copying, 0);
 	kf_file_close(fd);
 	for (uint32_t i = 0; !r && i < n; i++)
-		__atomic_store_n(&file_chunk_at(w, i)->magic, 0,
-				 __ATOMIC_RELEASE);
+		kf_store_release(&file_chunk_at(w, i)->magic, 0);
 	return r;
 }
 
@@ -374,7 +370,7 @@ static uint32_t nr_filled(const struct kf_writer *w)
 static int next_part(struct kf_writer *w)
 {
 	uint32_t n = has_window(w) ? nr_filled(w) : chunks_for(w);
-	uint64_t nr = __atomic_fetch_add(&file.next, n, __ATOMIC_RELAXED);
+	uint64_t nr = kf_fetch_add(&file.next, n);
 	uint64_t from = DATA_OFFSET + nr * KF_RECORD_CHUNK_SIZE;
 	int r;
 
@@ -405,8 +401,7 @@ static void fill_chunk(struct kf_writer *w, uint64_t now)
 	memcpy(chunk->comm, w->comm, sizeof(chunk->comm));
 	chunk->dropped = 0;
 	chunk->used = sizeof(*chunk);
-	__atomic_store_n(&chunk->magic, KF_RECORD_CHUNK_MAGIC,
-			 __ATOMIC_RELEASE);
+	kf_store_release(&chunk->magic, KF_RECORD_CHUNK_MAGIC);
 	w->begun = true;
 	w->cursor.at = (uint8_t *)(chunk + 1);
 	w->cursor.used = &chunk->used;
@@ -426,11 +421,9 @@ static int file_take(struct kf_writer *w)
 static void mark_full(uint64_t now)
 {
 	uint64_t *at = &kf_record_header->full_at;
-	uint64_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
+	uint64_t old = kf_load(at);
 
-	while ((!old || now < old) &&
-	       !__atomic_compare_exchange_n(at, &old, now, true,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while ((!old || now < old) && !kf_cas(at, &old, now))
 		;
 }
 
@@ -445,10 +438,8 @@ static bool file_take_more(struct kf_writer *w, uint64_t now)
 		r = file_take(w);
 		if (r) {
 			mark_full(now);
-			__atomic_store_n(&file.full, (uint32_t)-r,
-					 __ATOMIC_RELAXED);
-			__atomic_store_n(&kf_record_header->full, (uint32_t)-r,
-					 __ATOMIC_RELAXED);
+			kf_store(&file.full, (uint32_t)-r);
+			kf_store(&kf_record_header->full, (uint32_t)-r);
 		}
 	}
 	__atomic_fetch_sub(&file.takers, 1, __ATOMIC_SEQ_CST);
@@ -457,7 +448,7 @@ static bool file_take_more(struct kf_writer *w, uint64_t now)
 
 static bool file_has_room(uint32_t n)
 {
-	uint64_t nr = __atomic_load_n(&file.next, __ATOMIC_RELAXED);
+	uint64_t nr = kf_load(&file.next);
 
 	return file_end_of(nr + n - 1) <= file.max_size;
 }
@@ -470,7 +461,7 @@ static bool file_has_room(uint32_t n)
 static bool has_chunk_left(const struct kf_writer *w)
 {
 	if (has_window(w) && w->left && w->left <= KF_SPARE_CHUNKS)
-		return __atomic_load_n(&kf_record_copying, __ATOMIC_RELAXED) ||
+		return kf_load(&kf_record_copying) ||
 		       !file_has_room(nr_filled(w));
 	return w->left;
 }
@@ -478,7 +469,7 @@ static bool has_chunk_left(const struct kf_writer *w)
 /* Where one thread finds no more, the others do not go on by themselves. */
 bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 {
-	if (__atomic_load_n(&file.full, __ATOMIC_RELAXED)) {
+	if (kf_load(&file.full)) {
 		mark_full(now);
 		return false;
 	}

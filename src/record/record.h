@@ -33,7 +33,7 @@ extern uint32_t kf_record_epoch __kf_hidden;
 
 static inline bool kf_record_is_on(void)
 {
-	return unlikely(__atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED));
+	return unlikely(kf_load(&kf_record_epoch));
 }
 
 /**
@@ -73,8 +73,7 @@ extern __thread uint32_t kf_record_thread_epoch __kf_hidden
 /* Whether the thread has a place to write to, or needs none. */
 static inline bool kf_record_is_in(void)
 {
-	return kf_record_thread_epoch ==
-	       __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
+	return kf_record_thread_epoch == kf_load(&kf_record_epoch);
 }
 
 /**

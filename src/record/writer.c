@@ -70,14 +70,13 @@ static __cold void writer_drop(const struct kf_writer *w)
 	if (w && w->begun)
 		chunk_of(w)->dropped++;
 	else
-		__atomic_fetch_add(&kf_record_header->dropped, 1,
-				   __ATOMIC_RELAXED);
+		kf_fetch_add(&kf_record_header->dropped, 1);
 }
 
 /* A chunk of this recording with room for an event. */
 static __noinline bool writer_renew(struct kf_writer *w, uint64_t now)
 {
-	uint32_t epoch = __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
+	uint32_t epoch = kf_load(&kf_record_epoch);
 
 	if (!epoch)
 		return false;
@@ -101,7 +100,7 @@ static inline uint8_t *limit_of(const struct kf_writer *w)
 static inline bool writer_has_room(const struct kf_writer *w)
 {
 	return w->begun && w->cursor.at < limit_of(w) &&
-	       w->epoch == __atomic_load_n(&kf_record_epoch, __ATOMIC_RELAXED);
+	       w->epoch == kf_load(&kf_record_epoch);
 }
 
 static inline bool is_busy(const struct kf_writer *w)
@@ -167,8 +166,7 @@ static inline void close_event(struct kf_writer *w, uint8_t *p)
 {
 	bool compare = ((uintptr_t)p ^ (uintptr_t)w->cursor.at) & COMPARE_BYTES;
 
-	__atomic_store_n(w->cursor.used, (uint32_t)(p - (uint8_t *)w->chunk),
-			 __ATOMIC_RELEASE);
+	kf_store_release(w->cursor.used, (uint32_t)(p - (uint8_t *)w->chunk));
 	w->cursor.at = p;
 	lay_down(w);
 	if (unlikely(compare))
@@ -234,7 +232,7 @@ struct kf_writer *kf_writer_at(uint32_t i)
 	if (block >= KF_MORE_WRITERS)
 		return NULL;
 	/* pairs with the release of add_block() */
-	more = __atomic_load_n(&more_writers[block], __ATOMIC_ACQUIRE);
+	more = kf_load_acquire(&more_writers[block]);
 	return more ? more + i - writers_in(block) : NULL;
 }
 
@@ -251,9 +249,7 @@ static __cold bool add_block(uint32_t i)
 	if (!more)
 		return false;
 	/* pairs with the acquire load of kf_writer_at() */
-	if (!__atomic_compare_exchange_n(&more_writers[block], &none, more,
-					 false, __ATOMIC_RELEASE,
-					 __ATOMIC_RELAXED))
+	if (!kf_cas(&more_writers[block], &none, more))
 		kf_vm_drop(more, size);
 	return true;
 }
@@ -262,10 +258,8 @@ static bool writer_claim(struct kf_writer *w)
 {
 	uintptr_t none = 0;
 
-	return !__atomic_load_n(&w->owner, __ATOMIC_RELAXED) &&
-	       __atomic_compare_exchange_n(&w->owner, &none, kf_thread_self(),
-					   false, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
+	return !kf_load(&w->owner) &&
+	       kf_cas(&w->owner, &none, kf_thread_self());
 }
 
 /*
@@ -278,10 +272,9 @@ static __cold struct kf_writer *writer_find(void)
 	uint32_t i;
 
 	for (i = 1; (w = kf_writer_at(i)); i++) {
-		if (__atomic_load_n(&w->owner, __ATOMIC_RELAXED) ==
-		    kf_thread_self())
+		if (kf_load(&w->owner) == kf_thread_self())
 			return w;
-		if (!__atomic_load_n(&w->owner, __ATOMIC_RELAXED))
+		if (!kf_load(&w->owner))
 			break;
 	}
 	for (i = 1;; i++) {
@@ -316,7 +309,7 @@ static void writer_give_back(struct kf_writer *w)
 	w->cursor.state = KF_CURSOR_CLOSED;
 	kf_write_cursor = NULL;
 	forget_epoch();
-	__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);
+	kf_store_release(&w->owner, 0);
 }
 
 void kf_cursor_write_far(struct kf_write_cursor *cursor, uint8_t *end,
@@ -462,7 +455,7 @@ void kf_record_held(uint64_t bytes)
 		close_event(w, kf_record_put_varint(p, bytes));
 	last_bytes = bytes;
 	last_epoch = kf_record_epoch;
-	__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);
+	kf_store_release(&w->owner, 0);
 }
 
 void kf_record_thread_end(void)

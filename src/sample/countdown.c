@@ -21,7 +21,7 @@ static uint64_t guests;	     /* the state of their generator; atomic */
 static uint64_t next_seed(void)
 {
 	uint64_t nr = __atomic_add_fetch(&seeds_given, 1, __ATOMIC_RELAXED);
-	uint64_t seed = __atomic_load_n(&seed_now, __ATOMIC_RELAXED);
+	uint64_t seed = kf_load(&seed_now);
 
 	return (seed + 1) * 0xd1342543de82ef95ULL ^ nr << 32;
 }
@@ -29,21 +29,19 @@ static uint64_t next_seed(void)
 static void next_epoch(void)
 {
 	/* pairs with the acquire load of countdown_renew() */
-	__atomic_store_n(&kf_sample_epoch, kf_sample_epoch + 1,
-			 __ATOMIC_RELEASE);
+	kf_store_release(&kf_sample_epoch, kf_sample_epoch + 1);
 }
 
 void kf_countdown_set(uint64_t mean)
 {
-	__atomic_store_n(&kf_countdown_bytes, mean, __ATOMIC_RELAXED);
+	kf_store(&kf_countdown_bytes, mean);
 	next_epoch();
 }
 
 void kf_countdown_seed(uint64_t seed)
 {
-	__atomic_store_n(&seed_now, seed ? seed : kf_process_random(),
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&guests, next_seed(), __ATOMIC_RELAXED);
+	kf_store(&seed_now, seed ? seed : kf_process_random());
+	kf_store(&guests, next_seed());
 	next_epoch();
 }
 
@@ -56,7 +54,7 @@ static void restart(struct kf_countdown *c)
 
 static void countdown_renew(struct kf_countdown *c)
 {
-	c->epoch = __atomic_load_n(&kf_sample_epoch, __ATOMIC_ACQUIRE);
+	c->epoch = kf_load_acquire(&kf_sample_epoch);
 	c->mean = kf_countdown_mean();
 	if (c->mean)
 		c->random = next_seed();
@@ -65,7 +63,7 @@ static void countdown_renew(struct kf_countdown *c)
 
 void kf_countdown_update(struct kf_countdown *c)
 {
-	if (c->epoch != __atomic_load_n(&kf_sample_epoch, __ATOMIC_RELAXED))
+	if (c->epoch != kf_load(&kf_sample_epoch))
 		countdown_renew(c);
 }
 
@@ -85,8 +83,7 @@ uint32_t kf_countdown_cross(struct kf_countdown *c, uint64_t bytes, uint32_t nr)
 
 static bool countdown_draw(double probability)
 {
-	uint64_t state = __atomic_fetch_add(&guests, 0x9e3779b97f4a7c15ULL,
-					    __ATOMIC_RELAXED);
+	uint64_t state = kf_fetch_add(&guests, 0x9e3779b97f4a7c15ULL);
 
 	return kf_distance_hit(&state, probability);
 }

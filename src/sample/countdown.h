@@ -39,7 +39,7 @@ void kf_countdown_set(uint64_t mean);
 /* The mean distance of samples, bytes; 0: none are taken. */
 static inline uint64_t kf_countdown_mean(void)
 {
-	return __atomic_load_n(&kf_countdown_bytes, __ATOMIC_RELAXED);
+	return kf_load(&kf_countdown_bytes);
 }
 
 /**
@@ -78,8 +78,7 @@ static inline bool kf_countdown_may_pass(const struct kf_countdown *c,
 					 int64_t bytes)
 {
 	return likely(bytes <= c->left &&
-		      c->epoch == __atomic_load_n(&kf_sample_epoch,
-						  __ATOMIC_RELAXED));
+		      c->epoch == kf_load(&kf_sample_epoch));
 }
 
 /**

@@ -57,7 +57,7 @@ static bool is_known(uint64_t pc, uint32_t nr, uint32_t *last)
 /* A return address may lie behind the last byte of its code. */
 static bool all_known(const struct kf_walked *stack)
 {
-	uint32_t nr = __atomic_load_n(&nr_known, __ATOMIC_ACQUIRE);
+	uint32_t nr = kf_load_acquire(&nr_known);
 	uint32_t last = 0;
 
 	for (uint32_t i = 0; i < stack->nr; i++) {
@@ -106,7 +106,7 @@ static void modules_put(const struct kf_mapping *m, uint64_t base)
 	out->build_id_size = kf_build_id_read(base, out->build_id);
 	put_path(out, m);
 	/* pairs with the loads of readers: whole once it has a begin */
-	__atomic_store_n(&out->begin, m->begin, __ATOMIC_RELEASE);
+	kf_store_release(&out->begin, m->begin);
 }
 
 /* Returns whether it was not known. */
@@ -124,7 +124,7 @@ static bool learn(const struct kf_mapping *m, uint64_t base)
 	if (m->path[0] == '/')
 		modules_put(m, base);
 	/* pairs with the acquire load of all_known() */
-	__atomic_store_n(&nr_known, nr + 1, __ATOMIC_RELEASE);
+	kf_store_release(&nr_known, nr + 1);
 	return true;
 }
 
@@ -156,15 +156,15 @@ static void look_and_settle(void)
 	else
 		next_left_out =
 			KF_MIN(2 * next_left_out + 1, (uint32_t)MOST_LEFT_OUT);
-	__atomic_store_n(&left_out, next_left_out, __ATOMIC_RELAXED);
+	kf_store(&left_out, next_left_out);
 }
 
 static bool is_left_out(void)
 {
-	uint32_t n = __atomic_load_n(&left_out, __ATOMIC_RELAXED);
+	uint32_t n = kf_load(&left_out);
 
 	if (n)
-		__atomic_store_n(&left_out, n - 1, __ATOMIC_RELAXED);
+		kf_store(&left_out, n - 1);
 	return n;
 }
 
@@ -188,9 +188,9 @@ void kf_modules_fork_child(void)
 	const struct kf_stats_module *table =
 		kf_stats_area(KF_AREA_MODULES, &nr);
 
-	__atomic_store_n(&looking, false, __ATOMIC_RELAXED);
+	kf_store(&looking, false);
 	/* The child's table was copied before: what came since is known anew.
 	 */
 	if (nr_modules && (nr_modules > nr || !table[nr_modules - 1].begin))
-		__atomic_store_n(&nr_known, 0, __ATOMIC_RELAXED);
+		kf_store(&nr_known, 0);
 }

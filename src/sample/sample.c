@@ -60,15 +60,13 @@ void kf_sample_fork_child(void)
 static struct record *sample_chunk_at(uint32_t i)
 {
 	size_t bytes = CHUNK_RECORDS * sizeof(struct record);
-	struct record *chunk = __atomic_load_n(&chunks[i], __ATOMIC_ACQUIRE);
+	struct record *chunk = kf_load_acquire(&chunks[i]);
 	struct record *other = NULL;
 
 	if (likely(chunk))
 		return chunk;
 	chunk = kf_vm_map(bytes, KF_PAGE);
-	if (!chunk ||
-	    __atomic_compare_exchange_n(&chunks[i], &other, chunk, false,
-					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	if (!chunk || kf_cas(&chunks[i], &other, chunk))
 		return chunk;
 	kf_vm_drop(chunk, bytes);
 	return other;
@@ -87,38 +85,34 @@ static struct record *record_of(uint32_t mark)
 
 static bool sample_pop(uint32_t *nr)
 {
-	uint64_t head = __atomic_load_n(&free_head, __ATOMIC_ACQUIRE);
+	uint64_t head = kf_load_acquire(&free_head);
 	uint64_t rest;
 
 	do {
 		if (!(uint32_t)head)
 			return false;
 		*nr = (uint32_t)head - 1;
-		rest = __atomic_load_n(&record_at(*nr)->next, __ATOMIC_RELAXED);
+		rest = kf_load(&record_at(*nr)->next);
 		rest |= ((head >> 32) + 1) << 32;
-	} while (!__atomic_compare_exchange_n(&free_head, &head, rest, true,
-					      __ATOMIC_ACQUIRE,
-					      __ATOMIC_ACQUIRE));
+	} while (!kf_cas(&free_head, &head, rest));
 	return true;
 }
 
 static void sample_push(uint32_t nr)
 {
 	struct record *r = record_at(nr);
-	uint64_t head = __atomic_load_n(&free_head, __ATOMIC_RELAXED);
+	uint64_t head = kf_load(&free_head);
 	uint64_t first;
 
 	do {
-		__atomic_store_n(&r->next, (uint32_t)head, __ATOMIC_RELAXED);
+		kf_store(&r->next, (uint32_t)head);
 		first = ((head >> 32) + 1) << 32 | (nr + 1);
-	} while (!__atomic_compare_exchange_n(&free_head, &head, first, true,
-					      __ATOMIC_RELEASE,
-					      __ATOMIC_RELAXED));
+	} while (!kf_cas(&free_head, &head, first));
 }
 
 static bool take_record(uint32_t *nr)
 {
-	uint32_t used = __atomic_load_n(&nr_used, __ATOMIC_RELAXED);
+	uint32_t used = kf_load(&nr_used);
 
 	if (sample_pop(nr))
 		return true;
@@ -126,9 +120,7 @@ static bool take_record(uint32_t *nr)
 		if (used == NR_CHUNKS * CHUNK_RECORDS ||
 		    !sample_chunk_at(used / CHUNK_RECORDS))
 			return false;
-	} while (!__atomic_compare_exchange_n(&nr_used, &used, used + 1, true,
-					      __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
+	} while (!kf_cas(&nr_used, &used, used + 1));
 	*nr = used;
 	return true;
 }
@@ -195,14 +187,13 @@ static uint64_t *freed_at(const void *p)
 static void keep_freed(const void *p, uint32_t stack)
 {
 	if (stack < FREED_STACKS)
-		__atomic_store_n(freed_at(p),
-				 (uintptr_t)p >> 4 << FREED_BITS | (stack + 1),
-				 __ATOMIC_RELAXED);
+		kf_store(freed_at(p),
+			 (uintptr_t)p >> 4 << FREED_BITS | (stack + 1));
 }
 
 static uint32_t find_freed(const void *p)
 {
-	uint64_t word = __atomic_load_n(freed_at(p), __ATOMIC_RELAXED);
+	uint64_t word = kf_load(freed_at(p));
 
 	return word >> FREED_BITS == (uintptr_t)p >> 4
 		       ? (uint32_t)(word & FREED_STACKS) - 1

@@ -57,11 +57,10 @@ static uint32_t *make_index(uint32_t max)
 	if (!word)
 		return NULL;
 	/* the same, whoever is first */
-	__atomic_store_n(&table.nr, (uint32_t)nr, __ATOMIC_RELAXED);
-	__atomic_store_n(&all->flags, KF_STACK_OVERFLOW, __ATOMIC_RELAXED);
-	__atomic_store_n(&all->hash, 1, __ATOMIC_RELEASE);
-	if (__atomic_compare_exchange_n(&table.word, &other, word, false,
-					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	kf_store(&table.nr, (uint32_t)nr);
+	kf_store(&all->flags, KF_STACK_OVERFLOW);
+	kf_store_release(&all->hash, 1);
+	if (kf_cas(&table.word, &other, word))
 		return word;
 	kf_vm_drop(word, bytes);
 	return other;
@@ -70,8 +69,8 @@ static uint32_t *make_index(uint32_t max)
 static bool table_is_same(const struct kf_stats_stack *e, uint64_t hash,
 			  const struct kf_walked *stack, uint32_t tag)
 {
-	return __atomic_load_n(&e->hash, __ATOMIC_RELAXED) == hash &&
-	       e->tag == tag && e->nr_frames == stack->nr &&
+	return kf_load(&e->hash) == hash && e->tag == tag &&
+	       e->nr_frames == stack->nr &&
 	       !memcmp(e->frame, stack->frame,
 		       stack->nr * sizeof(stack->frame[0]));
 }
@@ -83,21 +82,19 @@ static uint32_t table_take_entry(uint32_t max)
 
 	if (i)
 		return i;
-	i = __atomic_load_n(&table.taken, __ATOMIC_RELAXED);
+	i = kf_load(&table.taken);
 	do {
 		if (i == max || !kf_stats_area_grow(KF_AREA_STACKS, i + 2))
 			return 0;
-	} while (!__atomic_compare_exchange_n(&table.taken, &i, i + 1, true,
-					      __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
+	} while (!kf_cas(&table.taken, &i, i + 1));
 	return i + 1;
 }
 
 /* Where another spare waits already this one is lost. */
 static void table_give_back(uint32_t i)
 {
-	__atomic_store_n(&entry_at(i)->hash, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&table.spare, i, __ATOMIC_RELEASE);
+	kf_store(&entry_at(i)->hash, 0);
+	kf_store_release(&table.spare, i);
 }
 
 static void table_fill(uint32_t i, uint64_t hash, const struct kf_walked *stack,
@@ -111,7 +108,7 @@ static void table_fill(uint32_t i, uint64_t hash, const struct kf_walked *stack,
 	e->tid = kf_process_tid();
 	memcpy(e->frame, stack->frame, stack->nr * sizeof(stack->frame[0]));
 	/* pairs with the loads of readers: whole once it has a hash */
-	__atomic_store_n(&e->hash, hash, __ATOMIC_RELEASE);
+	kf_store_release(&e->hash, hash);
 }
 
 /* The place of a stack in the index, or the free one where it belongs. */
@@ -119,12 +116,12 @@ static uint32_t *place_of(uint32_t *word, uint64_t hash,
 			  const struct kf_walked *stack, uint32_t tag,
 			  uint32_t *found)
 {
-	uint32_t mask = __atomic_load_n(&table.nr, __ATOMIC_RELAXED) - 1;
+	uint32_t mask = kf_load(&table.nr) - 1;
 
 	for (uint64_t i = hash;; i++) {
 		uint32_t *w = &word[i & mask];
 
-		*found = __atomic_load_n(w, __ATOMIC_ACQUIRE);
+		*found = kf_load_acquire(w);
 		if (!*found ||
 		    table_is_same(entry_at(*found), hash, stack, tag))
 			return w;
@@ -135,8 +132,7 @@ static bool show(uint32_t *w, uint32_t mine)
 {
 	uint32_t none = 0;
 
-	return __atomic_compare_exchange_n(w, &none, mine, false,
-					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	return kf_cas(w, &none, mine);
 }
 
 static uint32_t search(uint32_t *word, uint64_t hash,
@@ -164,7 +160,7 @@ static uint32_t search(uint32_t *word, uint64_t hash,
 uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
 		       uint32_t max)
 {
-	uint32_t *word = __atomic_load_n(&table.word, __ATOMIC_ACQUIRE);
+	uint32_t *word = kf_load_acquire(&table.word);
 
 	if (unlikely(!word))
 		word = make_index(max);
@@ -192,11 +188,9 @@ static uint64_t table_add(uint64_t *word, uint64_t n)
 
 static void raise(uint64_t *peak, uint64_t level)
 {
-	uint64_t old = __atomic_load_n(peak, __ATOMIC_RELAXED);
+	uint64_t old = kf_load(peak);
 
-	while (level > old &&
-	       !__atomic_compare_exchange_n(peak, &old, level, true,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (level > old && !kf_cas(peak, &old, level))
 		;
 }
 
@@ -210,10 +204,9 @@ void kf_table_add(uint32_t entry, uint64_t bytes, uint64_t weight)
 	table_add(&e->samples, 1);
 	table_add(&e->variance, kf_sample_variance(bytes, weight));
 	has = table_add(&e->allocated, weight);
-	raise(&e->peak, has - __atomic_load_n(&e->freed, __ATOMIC_RELAXED));
+	raise(&e->peak, has - kf_load(&e->freed));
 	has = table_add(&e->allocated_blocks, kf_sample_blocks(bytes, weight));
-	raise(&e->peak_blocks,
-	      has - __atomic_load_n(&e->freed_blocks, __ATOMIC_RELAXED));
+	raise(&e->peak_blocks, has - kf_load(&e->freed_blocks));
 }
 
 void kf_table_sub(uint32_t entry, uint64_t bytes, uint64_t weight)

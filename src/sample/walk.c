@@ -165,7 +165,7 @@ static uint64_t walk_hash_of(const struct kf_walked *stack)
 static const uint64_t *tail_of(uint64_t key, uint32_t *nr)
 {
 	for (int i = 0; i < NR_TAILS; i++) {
-		if (__atomic_load_n(&tails[i].key, __ATOMIC_ACQUIRE) != key)
+		if (kf_load_acquire(&tails[i].key) != key)
 			continue;
 		*nr = tails[i].nr;
 		return tails[i].frame;
@@ -185,8 +185,7 @@ static bool walk_claim(uint64_t *claimed, uint64_t key)
 {
 	uint64_t none = 0;
 
-	return __atomic_compare_exchange_n(claimed, &none, key, false,
-					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return kf_cas(claimed, &none, key);
 }
 
 /*
@@ -206,7 +205,7 @@ static bool learn_tail(uint64_t key, const uint64_t *frame, uint32_t nr)
 		return false;
 	tails[i].nr = nr;
 	memcpy(tails[i].frame, frame, nr * sizeof(*frame));
-	__atomic_store_n(&tails[i].key, key, __ATOMIC_RELEASE);
+	kf_store_release(&tails[i].key, key);
 	return true;
 }
 
@@ -252,13 +251,12 @@ static void walk_stack(struct kf_walked *stack, uintptr_t from)
 	}
 	hash = walk_hash_of(stack);
 	belief = &believed[hash % NR_BELIEVED];
-	if (stack->nr && __atomic_load_n(belief, __ATOMIC_RELAXED) == hash &&
-	    append_tail(stack))
+	if (stack->nr && kf_load(belief) == hash && append_tail(stack))
 		return;
 	if (unwinder.barred || !unwind(&full))
 		full = (struct kf_walked){0};
 	else if (agree(stack, &full))
-		__atomic_store_n(belief, hash, __ATOMIC_RELAXED);
+		kf_store(belief, hash);
 	*stack = full;
 }
 
@@ -277,7 +275,7 @@ void kf_walk(struct kf_walked *stack)
 
 bool kf_walk_is_loaded(void)
 {
-	return __atomic_load_n(&unwinder.backtrace, __ATOMIC_ACQUIRE) != NULL;
+	return kf_load_acquire(&unwinder.backtrace) != NULL;
 }
 
 void kf_walk_fork_child(void)
@@ -301,7 +299,6 @@ bool kf_walk_load(bool load)
 	/* What it sets up at its first use is done now. */
 	((backtrace_fn *)backtrace)(see_frame,
 				    &(struct unwinding){.stack = &stack});
-	__atomic_store_n(&unwinder.backtrace, (backtrace_fn *)backtrace,
-			 __ATOMIC_RELEASE);
+	kf_store_release(&unwinder.backtrace, (backtrace_fn *)backtrace);
 	return true;
 }

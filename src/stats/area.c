@@ -50,7 +50,7 @@ struct kf_stats_section kf_area_section(enum kf_stats_area area)
 static size_t area_bytes_of(enum kf_stats_area area)
 {
 	/* pairs with the release store of area_grow() */
-	return __atomic_load_n(&kf_stats.area[area].bytes, __ATOMIC_ACQUIRE);
+	return kf_load_acquire(&kf_stats.area[area].bytes);
 }
 
 void *kf_stats_area(enum kf_stats_area area, uint32_t *nr)
@@ -82,7 +82,7 @@ static bool area_put_memory(enum kf_stats_area area, size_t to)
 	if (kf_stats.on_file && whole &&
 	    !kf_backing_grow(a->base + a->bytes, offset + a->bytes,
 			     offset + to)) {
-		__atomic_store_n(&a->shown, to, __ATOMIC_RELAXED);
+		kf_store(&a->shown, to);
 		return true;
 	}
 	return kf_vm_put_memory(a->base + a->bytes, to - a->bytes) != NULL;
@@ -106,7 +106,7 @@ static bool area_grow(enum kf_stats_area area, uint32_t nr)
 		return false;
 	kf_image_show(kf_stats.base, kf_stats.nr_shown);
 	/* pairs with the acquire load of area_bytes_of() */
-	__atomic_store_n(&a->bytes, to, __ATOMIC_RELEASE);
+	kf_store_release(&a->bytes, to);
 	return true;
 }
 

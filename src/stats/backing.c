@@ -238,7 +238,7 @@ bool kf_backing_is_barred(void)
 
 bool kf_backing_is_trusted(void)
 {
-	return __atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED) &&
+	return kf_load(&kf_stats.on_file) &&
 	       (!kf_stats.owner || kf_process_is_users(kf_stats.owner));
 }
 

@@ -28,7 +28,7 @@ static inline struct kf_box *own(void)
 /* Whether events are kept in it; threads that share one may give up. */
 static inline uint32_t slot_of(const struct kf_box *box)
 {
-	return __atomic_load_n(&box->slot, __ATOMIC_RELAXED);
+	return kf_load(&box->slot);
 }
 
 void kf_box_init(uint32_t events)
@@ -55,8 +55,7 @@ static uint32_t number_of(const void *slot)
 
 void kf_box_share(const struct kf_slot *slot)
 {
-	__atomic_store_n(&shared.slot, nr_chunks ? number_of(slot) : 0,
-			 __ATOMIC_RELAXED);
+	kf_store(&shared.slot, nr_chunks ? number_of(slot) : 0);
 }
 
 /* Without room the ring ends with what it has. */
@@ -65,23 +64,19 @@ static struct kf_stats_chunk *box_take_chunk(struct kf_box *box, uint32_t index)
 	struct kf_stats_chunk *chunk;
 	uint16_t none = 0;
 
-	if (!__atomic_compare_exchange_n(&box->chunk[index], &none, TAKING,
-					 false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
+	if (!kf_cas(&box->chunk[index], &none, TAKING))
 		return NULL;
 	chunk = kf_stats_chunk_take();
 	if (chunk) {
 		chunk->index = index;
-		__atomic_store_n(&chunk->slot, slot_of(box), __ATOMIC_RELEASE);
+		kf_store_release(&chunk->slot, slot_of(box));
 	} else if (index) {
-		__atomic_store_n(&box->nr_chunks, (uint16_t)index,
-				 __ATOMIC_RELAXED);
+		kf_store(&box->nr_chunks, (uint16_t)index);
 	} else {
-		__atomic_store_n(&box->slot, 0, __ATOMIC_RELAXED);
+		kf_store(&box->slot, 0);
 	}
 	/* pairs with the acquire load of box_next() */
-	__atomic_store_n(&box->chunk[index], (uint16_t)number_of(chunk),
-			 __ATOMIC_RELEASE);
+	kf_store_release(&box->chunk[index], (uint16_t)number_of(chunk));
 	return chunk;
 }
 
@@ -93,10 +88,10 @@ static struct kf_stats_event *box_next(struct kf_box *box)
 
 	if (!slot_of(box))
 		return NULL;
-	nr = __atomic_fetch_add(&box->nr, 1, __ATOMIC_RELAXED);
-	limit = __atomic_load_n(&box->nr_chunks, __ATOMIC_RELAXED);
+	nr = kf_fetch_add(&box->nr, 1);
+	limit = kf_load(&box->nr_chunks);
 	index = nr / KF_STATS_EVENTS % (limit ? limit : nr_chunks);
-	number = __atomic_load_n(&box->chunk[index], __ATOMIC_ACQUIRE);
+	number = kf_load_acquire(&box->chunk[index]);
 	if (likely(number && number != TAKING))
 		chunk = box_chunk_at(number);
 	else
@@ -112,17 +107,15 @@ static void put_at(struct kf_box *box, enum kf_box_kind kind, uint64_t time,
 	if (!e)
 		return;
 	/* Fine and coarse times are of two clocks: a ring is in order. */
-	time = KF_MAX(time, __atomic_load_n(&box->last, __ATOMIC_RELAXED));
-	__atomic_store_n(&box->last, time, __ATOMIC_RELAXED);
-	__atomic_store_n(&e->when, 0, __ATOMIC_RELAXED);
+	time = KF_MAX(time, kf_load(&box->last));
+	kf_store(&box->last, time);
+	kf_store(&e->when, 0);
 	/* who reads a half of the rest reads no time, or a changed one */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&e->address, address, __ATOMIC_RELAXED);
-	__atomic_store_n(&e->bytes, bytes, __ATOMIC_RELAXED);
-	__atomic_store_n(&e->when,
-			 (uint64_t)kind << KF_STATS_EVENT_TIME_BITS |
-				 (time & KF_STATS_EVENT_TIME),
-			 __ATOMIC_RELEASE);
+	kf_store(&e->address, address);
+	kf_store(&e->bytes, bytes);
+	kf_store_release(&e->when, (uint64_t)kind << KF_STATS_EVENT_TIME_BITS |
+					   (time & KF_STATS_EVENT_TIME));
 }
 
 void kf_box_write(enum kf_box_kind kind, uint64_t address, uint64_t bytes)
@@ -134,7 +127,7 @@ void kf_box_write(enum kf_box_kind kind, uint64_t address, uint64_t bytes)
 	    (coarse && box == &shared && kf_box_is_repeat(box)))
 		return;
 	if (!coarse)
-		__atomic_store_n(&box->repeats, 0, __ATOMIC_RELAXED);
+		kf_store(&box->repeats, 0);
 	put_at(box, kind, coarse ? kf_now_coarse_ns() : kf_now_ns(), address,
 	       bytes);
 }
@@ -147,9 +140,9 @@ void kf_box_refill(uint64_t bytes)
 	if (!slot_of(box))
 		return;
 	now = kf_now_coarse_ns();
-	if (__atomic_load_n(&box->refilled, __ATOMIC_RELAXED) == now)
+	if (kf_load(&box->refilled) == now)
 		return;
-	__atomic_store_n(&box->refilled, now, __ATOMIC_RELAXED);
+	kf_store(&box->refilled, now);
 	put_at(box, KF_BOX_refill, now, 0, bytes);
 }
 
@@ -160,18 +153,16 @@ void kf_box_refill(uint64_t bytes)
 static void take_over(struct kf_box *box, uint32_t slot)
 {
 	box->slot = slot;
-	box->last = __atomic_load_n(&shared.last, __ATOMIC_RELAXED);
-	box->nr_chunks = __atomic_load_n(&shared.nr_chunks, __ATOMIC_RELAXED);
+	box->last = kf_load(&shared.last);
+	box->nr_chunks = kf_load(&shared.nr_chunks);
 	box->nr = __atomic_exchange_n(&shared.nr, 0, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < nr_chunks; i++) {
-		uint16_t number =
-			__atomic_load_n(&shared.chunk[i], __ATOMIC_ACQUIRE);
+		uint16_t number = kf_load_acquire(&shared.chunk[i]);
 
 		if (!number || number == TAKING)
 			continue;
-		__atomic_store_n(&shared.chunk[i], 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&box_chunk_at(number)->slot, slot,
-				 __ATOMIC_RELAXED);
+		kf_store(&shared.chunk[i], 0);
+		kf_store(&box_chunk_at(number)->slot, slot);
 		box->chunk[i] = number;
 	}
 }

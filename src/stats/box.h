@@ -108,9 +108,9 @@ static inline bool kf_box_is_coarse(enum kf_box_kind kind)
 
 static inline bool kf_box_is_repeat(struct kf_box *box)
 {
-	uint32_t repeats = __atomic_load_n(&box->repeats, __ATOMIC_RELAXED);
+	uint32_t repeats = kf_load(&box->repeats);
 
-	__atomic_store_n(&box->repeats, repeats + 1, __ATOMIC_RELAXED);
+	kf_store(&box->repeats, repeats + 1);
 	/* Two in a row: mostly these come in pairs. */
 	return likely(repeats % KF_BOX_REPEATS > 1);
 }

@@ -60,7 +60,7 @@ static void add_inherited(const struct kf_stats_class *class)
 
 const struct kf_ledger_row *kf_fold_memory(void)
 {
-	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_ACQUIRE);
+	size_t nr = kf_load_acquire(&kf_stats.nr_slots);
 	uint32_t nr_more;
 	const struct kf_slot *more = kf_stats_area(KF_AREA_SLOTS, &nr_more);
 

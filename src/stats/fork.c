@@ -43,7 +43,7 @@ static char *copy_image(size_t nr_slots)
 
 static size_t slots_now(void)
 {
-	return __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_ACQUIRE);
+	return kf_load_acquire(&kf_stats.nr_slots);
 }
 
 void kf_stats_prepare_fork(void)
@@ -51,12 +51,10 @@ void kf_stats_prepare_fork(void)
 	uintptr_t none = 0;
 
 	/* Another thread forks as well: then one of the two has no copy. */
-	if (!__atomic_compare_exchange_n(&spare.owner, &none, kf_thread_self(),
-					 false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
+	if (!kf_cas(&spare.owner, &none, kf_thread_self()))
 		return;
 	spare.tid = kf_process_tid();
-	if (!__atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED))
+	if (!kf_load(&kf_stats.on_file))
 		return;
 	spare.nr_slots = slots_now();
 	spare.image = copy_image(spare.nr_slots);
@@ -66,12 +64,12 @@ void kf_stats_prepare_fork(void)
 static void forget_spare(void)
 {
 	spare.image = NULL;
-	__atomic_store_n(&spare.owner, 0, __ATOMIC_RELEASE);
+	kf_store_release(&spare.owner, 0);
 }
 
 void kf_stats_parent_fork(void)
 {
-	if (__atomic_load_n(&spare.owner, __ATOMIC_RELAXED) != kf_thread_self())
+	if (kf_load(&spare.owner) != kf_thread_self())
 		return;
 	if (spare.image)
 		kf_vm_drop(spare.image, kf_image_size(spare.nr_slots));

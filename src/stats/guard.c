@@ -28,7 +28,7 @@ static bool (*mend_other)(const char *addr); /* or NULL; atomic */
 
 static bool lies_in_file(const char *addr)
 {
-	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_RELAXED);
+	size_t nr = kf_load(&kf_stats.nr_slots);
 
 	return (kf_stats.base && addr >= kf_stats.base &&
 		addr < kf_stats.base + kf_image_size(nr)) ||
@@ -42,10 +42,10 @@ static bool lies_in_file(const char *addr)
  */
 static bool guard_put_memory(void)
 {
-	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_RELAXED);
+	size_t nr = kf_load(&kf_stats.nr_slots);
 
-	__atomic_store_n(&kf_stats.torn, true, __ATOMIC_RELAXED);
-	__atomic_store_n(&kf_stats.on_file, false, __ATOMIC_RELAXED);
+	kf_store(&kf_stats.torn, true);
+	kf_store(&kf_stats.on_file, false);
 	kf_stats.error = ESTALE;
 	return kf_vm_put_memory(kf_stats.base, kf_image_size(nr)) &&
 	       kf_area_forget();
@@ -66,8 +66,7 @@ static void die_of(int sig, siginfo_t *info)
 
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
-	bool (*other)(const char *addr) =
-		__atomic_load_n(&mend_other, __ATOMIC_RELAXED);
+	bool (*other)(const char *addr) = kf_load(&mend_other);
 
 	if (info->si_code == BUS_ADRERR && lies_in_file(info->si_addr) &&
 	    guard_put_memory())
@@ -79,7 +78,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 
 void kf_guard_also(bool (*mend)(const char *addr))
 {
-	__atomic_store_n(&mend_other, mend, __ATOMIC_RELAXED);
+	kf_store(&mend_other, mend);
 	kf_guard_install();
 }
 

@@ -112,16 +112,15 @@ void kf_image_show(char *image, size_t nr_slots)
 	total = KF_MAX(total, image_end_of(&modules));
 	total = KF_MAX(total, image_end_of(&more));
 	total = KF_MAX(total, kf_image_size(nr_slots));
-	if (__atomic_load_n(&kf_stats.nr_taken, __ATOMIC_RELAXED) <=
-	    KF_FEW_SLOTS)
+	if (kf_load(&kf_stats.nr_taken) <= KF_FEW_SLOTS)
 		nr_slots = KF_MIN(nr_slots, (size_t)KF_FEW_SLOTS);
-	__atomic_store_n(&h->total_size, total, __ATOMIC_RELEASE);
+	kf_store_release(&h->total_size, total);
 	/* A reader that sees the new number has the file's new size as well. */
-	__atomic_store_n(&h->slots.nr, (uint32_t)nr_slots, __ATOMIC_RELEASE);
-	__atomic_store_n(&h->tags.nr, tags.nr, __ATOMIC_RELEASE);
-	__atomic_store_n(&h->stacks.nr, stacks.nr, __ATOMIC_RELEASE);
-	__atomic_store_n(&h->modules.nr, modules.nr, __ATOMIC_RELEASE);
-	__atomic_store_n(&h->more.nr, more.nr, __ATOMIC_RELEASE);
+	kf_store_release(&h->slots.nr, (uint32_t)nr_slots);
+	kf_store_release(&h->tags.nr, tags.nr);
+	kf_store_release(&h->stacks.nr, stacks.nr);
+	kf_store_release(&h->modules.nr, modules.nr);
+	kf_store_release(&h->more.nr, more.nr);
 }
 
 void kf_image_set_classes(char *image, const uint64_t *bytes)
@@ -165,7 +164,7 @@ static void add_live(const struct kf_slot *slots, size_t nr, uint64_t *blocks,
 void kf_stats_live(uint64_t *blocks, uint64_t *bytes)
 {
 	const struct kf_stats_class *class = classes_of(kf_stats.base);
-	size_t nr = __atomic_load_n(&kf_stats.nr_slots, __ATOMIC_ACQUIRE);
+	size_t nr = kf_load_acquire(&kf_stats.nr_slots);
 	uint32_t nr_more;
 	const struct kf_slot *more = kf_stats_area(KF_AREA_SLOTS, &nr_more);
 

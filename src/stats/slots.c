@@ -25,9 +25,7 @@ bool kf_growth_enter(void)
 {
 	uintptr_t none = 0;
 
-	while (!__atomic_compare_exchange_n(&grower, &none, kf_thread_self(),
-					    false, __ATOMIC_ACQUIRE,
-					    __ATOMIC_RELAXED)) {
+	while (!kf_cas(&grower, &none, kf_thread_self())) {
 		if (none == kf_thread_self())
 			return false;
 		none = 0;
@@ -38,12 +36,12 @@ bool kf_growth_enter(void)
 
 void kf_growth_leave(void)
 {
-	__atomic_store_n(&grower, 0, __ATOMIC_RELEASE);
+	kf_store_release(&grower, 0);
 }
 
 void kf_growth_reset(void)
 {
-	__atomic_store_n(&grower, 0, __ATOMIC_RELAXED);
+	kf_store(&grower, 0);
 }
 
 static size_t next_nr_slots(void)
@@ -67,7 +65,7 @@ static bool slots_put_memory(size_t nr)
 		return false;
 	if (kf_stats.on_file && whole &&
 	    !kf_backing_grow(kf_stats.base + from, from, to)) {
-		__atomic_store_n(&kf_stats.nr_shown, nr, __ATOMIC_RELAXED);
+		kf_store(&kf_stats.nr_shown, nr);
 		return true;
 	}
 	if (!kf_vm_put_memory(kf_stats.base + from, to - from)) {
@@ -75,7 +73,7 @@ static bool slots_put_memory(size_t nr)
 		return false;
 	}
 	if (!kf_stats.on_file)
-		__atomic_store_n(&kf_stats.nr_shown, nr, __ATOMIC_RELAXED);
+		kf_store(&kf_stats.nr_shown, nr);
 	return true;
 }
 
@@ -93,8 +91,7 @@ static bool slots_grow(size_t seen)
 		if (more) {
 			kf_image_show(kf_stats.base, kf_stats.nr_shown);
 			/* pairs with the acquire load of slots_take() */
-			__atomic_store_n(&kf_stats.nr_slots, nr,
-					 __ATOMIC_RELEASE);
+			kf_store_release(&kf_stats.nr_slots, nr);
 		}
 	}
 	kf_growth_leave();
@@ -112,18 +109,15 @@ static void show_more(void)
 /* Returns the slot's number, or SIZE_MAX. */
 static size_t slots_take(void)
 {
-	size_t i = __atomic_load_n(&kf_stats.nr_taken, __ATOMIC_RELAXED);
+	size_t i = kf_load(&kf_stats.nr_taken);
 
 	for (;;) {
 		/* pairs with the release store of slots_grow() */
-		size_t nr =
-			__atomic_load_n(&kf_stats.nr_slots, __ATOMIC_ACQUIRE);
+		size_t nr = kf_load_acquire(&kf_stats.nr_slots);
 
 		if (i >= nr && !slots_grow(nr))
 			return SIZE_MAX;
-		if (i < nr && __atomic_compare_exchange_n(
-				      &kf_stats.nr_taken, &i, i + 1, false,
-				      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		if (i < nr && kf_cas(&kf_stats.nr_taken, &i, i + 1)) {
 			if (i == KF_FEW_SLOTS)
 				show_more();
 			return i;
@@ -136,12 +130,11 @@ struct kf_stats_chunk *kf_stats_chunk_take(void)
 	static uint32_t nr_chunks; /* atomic */
 	size_t i = SIZE_MAX;
 
-	if (__atomic_load_n(&nr_chunks, __ATOMIC_RELAXED) <
-	    kf_stats.max_slots / 2)
+	if (kf_load(&nr_chunks) < kf_stats.max_slots / 2)
 		i = slots_take();
 	if (i == SIZE_MAX)
 		return NULL;
-	__atomic_fetch_add(&nr_chunks, 1, __ATOMIC_RELAXED);
+	kf_fetch_add(&nr_chunks, 1);
 	return (void *)kf_image_slot(kf_stats.base, i);
 }
 
@@ -149,13 +142,11 @@ struct kf_stats_chunk *kf_stats_chunk_take(void)
 static struct kf_slot *slots_take_more(bool *seen)
 {
 	const struct kf_area *area = &kf_stats.area[KF_AREA_SLOTS];
-	uint32_t i = __atomic_fetch_add(&kf_stats.nr_more, 1, __ATOMIC_RELAXED);
+	uint32_t i = kf_fetch_add(&kf_stats.nr_more, 1);
 	struct kf_slot *more = kf_stats_area_grow(KF_AREA_SLOTS, i + 1);
 
-	*seen = more &&
-		(!__atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED) ||
-		 i < __atomic_load_n(&area->shown, __ATOMIC_RELAXED) /
-				 sizeof(*more));
+	*seen = more && (!kf_load(&kf_stats.on_file) ||
+			 i < kf_load(&area->shown) / sizeof(*more));
 	return more ? &more[i] : &shared_slot;
 }
 
@@ -169,12 +160,11 @@ struct kf_slot *kf_stats_slot_take(void)
 		slot = slots_take_more(&seen);
 	} else {
 		slot = kf_image_slot(kf_stats.base, i);
-		seen = i <
-		       __atomic_load_n(&kf_stats.nr_shown, __ATOMIC_RELAXED);
+		seen = i < kf_load(&kf_stats.nr_shown);
 	}
 	if (!seen)
 		kf_word_add_atomic(KF_WORD_lost_slots, 1);
-	__atomic_store_n(&slot->state, KF_SLOT_IN_USE, __ATOMIC_RELAXED);
+	kf_store(&slot->state, KF_SLOT_IN_USE);
 	return slot;
 }
 
@@ -183,10 +173,10 @@ void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state)
 	char comm[KF_COMM_SIZE];
 
 	/* Nobody reads it then, and a filter of calls may kill. */
-	if (!__atomic_load_n(&kf_stats.unseen, __ATOMIC_RELAXED)) {
+	if (!kf_load(&kf_stats.unseen)) {
 		kf_process_comm(comm);
 		memcpy(slot->name, comm, sizeof(slot->name));
 		slot->tid = kf_process_tid();
 	}
-	__atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
+	kf_store_release(&slot->state, state);
 }

@@ -116,7 +116,7 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 
 	kf_image_set_classes(kf_stats.base, conf->class_bytes);
 	kf_stats.class_bytes = conf->class_bytes;
-	__atomic_store_n(&kf_stats.unseen, !conf->enabled, __ATOMIC_RELAXED);
+	kf_store(&kf_stats.unseen, !conf->enabled);
 	if (kf_stats.unseen || kf_stats.on_file)
 		return;
 	if (!forked)
@@ -137,7 +137,7 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	kf_stats.on_file = true;
 	if (conf->guard)
 		kf_guard_install();
-	__atomic_store_n(&h->ready, 1, __ATOMIC_RELEASE);
+	kf_store_release(&h->ready, 1);
 }
 
 void kf_stats_publish(const struct kf_stats_conf *conf, bool forked)
@@ -152,9 +152,7 @@ void kf_stats_publish(const struct kf_stats_conf *conf, bool forked)
 
 const char *kf_stats_path(void)
 {
-	return __atomic_load_n(&kf_stats.on_file, __ATOMIC_RELAXED)
-		       ? kf_stats.path
-		       : NULL;
+	return kf_load(&kf_stats.on_file) ? kf_stats.path : NULL;
 }
 
 const char *kf_stats_tried(void)

@@ -276,7 +276,7 @@ static inline void kf_stats_begin(void)
 {
 	uint64_t *seq = &kf_stats_words->seq;
 
-	__atomic_store_n(seq, *seq + 1, __ATOMIC_RELAXED);
+	kf_store(seq, *seq + 1);
 	/* pairs with the acquire fence of kf_snapshot_read() */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
@@ -285,7 +285,7 @@ static inline void kf_stats_end(void)
 {
 	uint64_t *seq = &kf_stats_words->seq;
 
-	__atomic_store_n(seq, *seq + 1, __ATOMIC_RELEASE);
+	kf_store_release(seq, *seq + 1);
 }
 
 /* Add to a word; the caller holds the pages lock. */
@@ -293,7 +293,7 @@ static inline void kf_word_add(enum kf_word_stat w, uint64_t n)
 {
 	uint64_t *p = &kf_stats_words->word[w];
 
-	__atomic_store_n(p, *p + n, __ATOMIC_RELAXED);
+	kf_store(p, *p + n);
 }
 
 static inline void kf_word_sub(enum kf_word_stat w, uint64_t n)
@@ -303,12 +303,12 @@ static inline void kf_word_sub(enum kf_word_stat w, uint64_t n)
 
 static inline void kf_word_set(enum kf_word_stat w, uint64_t n)
 {
-	__atomic_store_n(&kf_stats_words->word[w], n, __ATOMIC_RELAXED);
+	kf_store(&kf_stats_words->word[w], n);
 }
 
 static inline uint64_t kf_word_get(enum kf_word_stat w)
 {
-	return __atomic_load_n(&kf_stats_words->word[w], __ATOMIC_RELAXED);
+	return kf_load(&kf_stats_words->word[w]);
 }
 
 /* Bytes held from the kernel. */
@@ -320,7 +320,7 @@ static inline uint64_t kf_stats_held(void)
 /* Add to a word from any thread, without a lock. */
 static inline void kf_word_add_atomic(enum kf_word_stat w, uint64_t n)
 {
-	__atomic_fetch_add(&kf_stats_words->word[w], n, __ATOMIC_RELAXED);
+	kf_fetch_add(&kf_stats_words->word[w], n);
 }
 
 /* Add to what slabs of a class there are, in blocks and slabs; any thread. */
@@ -329,9 +329,9 @@ static inline void kf_class_add(unsigned int class, int64_t carved,
 {
 	struct kf_stats_class *c = &kf_stats_classes[class];
 
-	__atomic_fetch_add(&c->carved, carved, __ATOMIC_RELAXED);
+	kf_fetch_add(&c->carved, carved);
 	if (slabs)
-		__atomic_fetch_add(&c->slabs, slabs, __ATOMIC_RELAXED);
+		kf_fetch_add(&c->slabs, slabs);
 }
 
 /* Add to a slot's scalar; the caller is the slot's thread. */

@@ -45,20 +45,19 @@ static bool try_take(struct kf_lock *lock, uint64_t self)
 {
 	uint64_t none = 0;
 
-	return __atomic_compare_exchange_n(&lock->word, &none, self, false,
-					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return kf_cas(&lock->word, &none, self);
 }
 
 static bool is_mine(const struct kf_lock *lock)
 {
-	return (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) &
-		~(SLEEPERS | SENT_AWAY)) == kf_thread_self();
+	return (kf_load(&lock->word) & ~(SLEEPERS | SENT_AWAY)) ==
+	       kf_thread_self();
 }
 
 static bool held_by_fork(const struct kf_lock *lock)
 {
 	/* pairs with the release store of send_away() */
-	return __atomic_load_n(&lock->forking, __ATOMIC_ACQUIRE) != 0;
+	return kf_load_acquire(&lock->forking) != 0;
 }
 
 /* The half that changes with the owner and has the sleepers' bit. */
@@ -73,14 +72,11 @@ static uint32_t *low_half(struct kf_lock *lock)
 static void sleep_on(struct kf_lock *lock)
 {
 	/* pairs with the release of send_away() */
-	uint64_t seen = __atomic_load_n(&lock->word, __ATOMIC_ACQUIRE);
+	uint64_t seen = kf_load_acquire(&lock->word);
 
 	if (!seen)
 		return;
-	if (!(seen & SLEEPERS) &&
-	    !__atomic_compare_exchange_n(&lock->word, &seen, seen | SLEEPERS,
-					 false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
+	if (!(seen & SLEEPERS) && !kf_cas(&lock->word, &seen, seen | SLEEPERS))
 		return;
 	if (held_by_fork(lock))
 		return;
@@ -94,8 +90,7 @@ static enum kf_lock_result wait_for(struct kf_lock *lock, uint64_t self)
 			return KF_LOCK_FORKING;
 		kf_cpu_relax();
 		/* Only to read leaves the line with who works beside it. */
-		if (!__atomic_load_n(&lock->word, __ATOMIC_RELAXED) &&
-		    try_take(lock, self))
+		if (!kf_load(&lock->word) && try_take(lock, self))
 			return KF_LOCK_WAITED;
 	}
 	/* Who has slept must assume that others still do. */
@@ -160,7 +155,7 @@ void kf_lock_drop(struct kf_lock *lock)
 
 static void send_away(struct kf_lock *lock)
 {
-	__atomic_store_n(&lock->forking, 1, __ATOMIC_RELEASE);
+	kf_store_release(&lock->forking, 1);
 	/* pairs with the acquire load of sleep_on() */
 	__atomic_fetch_or(&lock->word, SENT_AWAY, __ATOMIC_RELEASE);
 	kf_futex_wake(low_half(lock), INT32_MAX);
@@ -185,12 +180,12 @@ void kf_lock_fork_prepare(struct kf_lock *lock)
 
 void kf_lock_fork_done(struct kf_lock *lock, bool child)
 {
-	__atomic_store_n(&lock->forking, 0, __ATOMIC_RELEASE);
+	kf_store_release(&lock->forking, 0);
 	if (!child) {
 		kf_lock_drop(lock);
 		return;
 	}
 	check_drop(lock);
 	lock->depth = 0;
-	__atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE);
+	kf_store_release(&lock->word, 0);
 }

@@ -17,14 +17,14 @@ static bool begun; /* atomic */
 
 void kf_named_begin(void)
 {
-	__atomic_store_n(&begun, true, __ATOMIC_RELAXED);
+	kf_store(&begun, true);
 }
 
 static bool by_name(void)
 {
 	if (KF_DEBUG && kf_lock_is_any_held())
 		abort();
-	return __atomic_load_n(&begun, __ATOMIC_RELAXED);
+	return kf_load(&begun);
 }
 
 static void *named_map(size_t size)

@@ -131,14 +131,14 @@ void *kf_next_libc(const char *name)
 static int iterate(see_fn *see, void *arg)
 {
 	static iterate_fn *found; /* atomic; all threads find the same */
-	iterate_fn *fn = __atomic_load_n(&found, __ATOMIC_RELAXED);
+	iterate_fn *fn = kf_load(&found);
 
 	if (!fn) {
 		fn = (iterate_fn *)kf_next_libc("dl_iterate_phdr");
 		/* Where this library is in a namespace of its own. */
 		if (!fn)
 			fn = dl_iterate_phdr;
-		__atomic_store_n(&found, fn, __ATOMIC_RELAXED);
+		kf_store(&found, fn);
 	}
 	return fn(see, arg);
 }

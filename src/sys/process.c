@@ -110,8 +110,8 @@ uint64_t kf_process_address_limit(void)
 
 	if (!kf_process_is_barred() &&
 	    kf_sys(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0)
-		__atomic_store_n(&last, limit.rlim_cur, __ATOMIC_RELAXED);
-	return __atomic_load_n(&last, __ATOMIC_RELAXED);
+		kf_store(&last, limit.rlim_cur);
+	return kf_load(&last);
 }
 
 typedef int gettime_fn(clockid_t clock, struct timespec *ts);
@@ -123,13 +123,13 @@ typedef int gettime_fn(clockid_t clock, struct timespec *ts);
 static gettime_fn *find_gettime(void)
 {
 	static gettime_fn *found; /* atomic; all threads find the same */
-	gettime_fn *fn = __atomic_load_n(&found, __ATOMIC_RELAXED);
+	gettime_fn *fn = kf_load(&found);
 
 	if (unlikely(!fn)) {
 		fn = (gettime_fn *)kf_next_libc("clock_gettime");
 		if (!fn)
 			fn = clock_gettime;
-		__atomic_store_n(&found, fn, __ATOMIC_RELAXED);
+		kf_store(&found, fn);
 	}
 	return fn;
 }

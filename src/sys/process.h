@@ -29,7 +29,7 @@ extern bool kf_process_barred __kf_hidden;
  */
 static inline bool kf_process_is_barred(void)
 {
-	return unlikely(__atomic_load_n(&kf_process_barred, __ATOMIC_RELAXED));
+	return unlikely(kf_load(&kf_process_barred));
 }
 
 /**

@@ -72,27 +72,25 @@ void kf_process_know(void)
 			kf_process_state = page;
 	}
 	/* pairs with the acquire of kf_process_see() */
-	__atomic_store_n(kf_process_state,
-			 __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED),
-			 __ATOMIC_RELEASE);
+	kf_store_release(kf_process_state,
+			 __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED));
 }
 
 void kf_process_change(void)
 {
-	uint32_t was = __atomic_load_n(kf_process_state, __ATOMIC_RELAXED);
+	uint32_t was = kf_load(kf_process_state);
 	uint32_t next = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 
 	/* pairs with the acquire of kf_process_see() */
 	while (was >= KF_STATE_FIRST && was < next &&
-	       !__atomic_compare_exchange_n(kf_process_state, &was, next, true,
-					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+	       !kf_cas(kf_process_state, &was, next))
 		;
 }
 
 void kf_process_see(void)
 {
 	/* pairs with the release of kf_process_change() */
-	uint32_t state = __atomic_load_n(kf_process_state, __ATOMIC_ACQUIRE);
+	uint32_t state = kf_load_acquire(kf_process_state);
 
 	kf_process_seen = state >= KF_STATE_FIRST ? state : KF_STATE_NONE;
 }

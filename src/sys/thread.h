@@ -88,8 +88,7 @@ enum { KF_STATE_FORKED, KF_STATE_STARTING, KF_STATE_NONE, KF_STATE_FIRST };
  */
 static inline bool kf_process_is_known(void)
 {
-	return __atomic_load_n(kf_process_state, __ATOMIC_RELAXED) !=
-	       KF_STATE_FORKED;
+	return kf_load(kf_process_state) != KF_STATE_FORKED;
 }
 
 /**
@@ -101,8 +100,7 @@ static inline bool kf_process_is_known(void)
  */
 static inline bool kf_process_is_current(void)
 {
-	return likely(kf_process_seen ==
-		      __atomic_load_n(kf_process_state, __ATOMIC_RELAXED));
+	return likely(kf_process_seen == kf_load(kf_process_state));
 }
 
 /**

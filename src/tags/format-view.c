@@ -30,14 +30,14 @@ static void read_entry(const struct kf_stats_tag *tag, struct kf_tags_node *n)
 	memset(n, 0, sizeof(*n));
 	n->depth = NO_DEPTH;
 	/* pairs with the store that ends an entry's making */
-	if (__atomic_load_n(&tag->state, __ATOMIC_ACQUIRE) == KF_TAG_FREE)
+	if (kf_load_acquire(&tag->state) == KF_TAG_FREE)
 		return;
 	n->depth = tag->depth;
 	n->parent = tag->parent;
 	/* frees first: what is freed was allocated before */
-	n->freed = __atomic_load_n(&tag->remote_freed, __ATOMIC_ACQUIRE) +
-		   __atomic_load_n(&tag->freed, __ATOMIC_ACQUIRE);
-	n->allocated = __atomic_load_n(&tag->allocated, __ATOMIC_RELAXED);
+	n->freed = kf_load_acquire(&tag->remote_freed) +
+		   kf_load_acquire(&tag->freed);
+	n->allocated = kf_load(&tag->allocated);
 }
 
 static bool has_place(const struct kf_tags_view *v, uint32_t entry)

@@ -97,42 +97,41 @@ const struct kf_tag_node *kf_tags_above(uint32_t node, uint32_t depth)
 
 void kf_tags_reset_peaks(void)
 {
-	uint32_t nr = __atomic_load_n(&kf_tags.nr, __ATOMIC_ACQUIRE);
+	uint32_t nr = kf_load_acquire(&kf_tags.nr);
 
 	for (uint32_t i = 1; i < nr; i++) {
 		struct kf_stats_tag *t = kf_tags_at(i);
 
-		__atomic_store_n(&t->peak, kf_stats_tag_live(t),
-				 __ATOMIC_RELAXED);
+		kf_store(&t->peak, kf_stats_tag_live(t));
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		__atomic_store_n(&kf_tags.node[i].bar, 0, __ATOMIC_RELAXED);
+		kf_store(&kf_tags.node[i].bar, 0);
 	}
 }
 
 void kf_tags_rise(struct kf_tag_node *node)
 {
 	struct kf_stats_tag *t = node->tag;
-	uint64_t remote = __atomic_load_n(&t->remote_freed, __ATOMIC_RELAXED);
+	uint64_t remote = kf_load(&t->remote_freed);
 	uint64_t live = t->allocated - t->freed - remote;
-	uint64_t peak = __atomic_load_n(&t->peak, __ATOMIC_RELAXED);
+	uint64_t peak = kf_load(&t->peak);
 
 	if (live > peak) {
-		__atomic_store_n(&t->peak, live, __ATOMIC_RELAXED);
+		kf_store(&t->peak, live);
 		peak = live;
 	}
 	/* Either this or kf_tags_reset_peaks() sees what the other stored. */
-	__atomic_store_n(&node->bar, peak + remote, __ATOMIC_RELAXED);
+	kf_store(&node->bar, peak + remote);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&t->peak, __ATOMIC_RELAXED) != peak)
-		__atomic_store_n(&node->bar, 0, __ATOMIC_RELAXED);
+	if (kf_load(&t->peak) != peak)
+		kf_store(&node->bar, 0);
 }
 
 void kf_tags_gone_elsewhere(uint32_t node, size_t usable)
 {
 	struct kf_stats_tag *t = kf_tags_at(node);
 
-	__atomic_fetch_add(&t->remote_frees, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->remote_freed, usable, __ATOMIC_RELAXED);
+	kf_fetch_add(&t->remote_frees, 1);
+	kf_fetch_add(&t->remote_freed, usable);
 }
 
 static struct kf_tag_node *base_of(uint32_t tree)

@@ -57,13 +57,12 @@ static bool put_once(void *at, size_t size)
 	void **where = at, *none = NULL;
 	void *memory;
 
-	if (__atomic_load_n(where, __ATOMIC_ACQUIRE))
+	if (kf_load_acquire(where))
 		return true;
 	memory = kf_vm_map(size, KF_PAGE);
 	if (!memory)
 		return false;
-	if (!__atomic_compare_exchange_n(where, &none, memory, false,
-					 __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+	if (!kf_cas(where, &none, memory))
 		kf_vm_drop(memory, size);
 	return true;
 }
@@ -80,25 +79,22 @@ static bool tree_is_ready(void)
 	    !put_once(&trees,
 		      KF_ALIGN_UP(NR_TREES * sizeof(struct tree), KF_PAGE)))
 		return false;
-	if (__atomic_load_n(&kf_tags.tag, __ATOMIC_ACQUIRE) != table)
-		__atomic_store_n(&kf_tags.tag, table, __ATOMIC_RELEASE);
-	if (!__atomic_load_n(&kf_tags.began_ns, __ATOMIC_RELAXED))
-		__atomic_store_n(&kf_tags.began_ns,
-				 kf_process_clock_ns(CLOCK_REALTIME),
-				 __ATOMIC_RELAXED);
+	if (kf_load_acquire(&kf_tags.tag) != table)
+		kf_store_release(&kf_tags.tag, table);
+	if (!kf_load(&kf_tags.began_ns))
+		kf_store(&kf_tags.began_ns,
+			 kf_process_clock_ns(CLOCK_REALTIME));
 	return true;
 }
 
 static bool tree_take_chunk(struct tree *tree)
 {
-	uint32_t at = __atomic_load_n(&kf_tags.nr, __ATOMIC_RELAXED);
+	uint32_t at = kf_load(&kf_tags.nr);
 
 	do {
 		if (at + CHUNK > NR_ENTRIES)
 			return false;
-	} while (!__atomic_compare_exchange_n(&kf_tags.nr, &at, at + CHUNK,
-					      false, __ATOMIC_RELEASE,
-					      __ATOMIC_RELAXED));
+	} while (!kf_cas(&kf_tags.nr, &at, at + CHUNK));
 	if (!kf_stats_area_grow(KF_AREA_TAGS, at + CHUNK))
 		return false;
 	/* Entry 0 is none. */
@@ -164,8 +160,7 @@ static uint32_t tree_make(uint32_t tree, uint32_t parent,
 		.flags = node->stacks ? KF_TAG_STACKS : 0,
 	};
 	memcpy(tag->name, node->name, sizeof(tag->name));
-	__atomic_store_n(&tag->state, tid ? KF_TAG_IN_USE : KF_TAG_FOLDED,
-			 __ATOMIC_RELEASE);
+	kf_store_release(&tag->state, tid ? KF_TAG_IN_USE : KF_TAG_FOLDED);
 	t->nr_nodes++;
 	if (parent) {
 		node->next = node_at(parent)->child;
@@ -213,21 +208,19 @@ static uint32_t next_of(uint32_t i)
 
 static void label(uint32_t tree, int32_t tid)
 {
-	__atomic_store_n(&trees[tree].tid, tid, __ATOMIC_RELAXED);
+	kf_store(&trees[tree].tid, tid);
 	for (uint32_t i = trees[tree].root; i; i = next_of(i)) {
 		struct kf_stats_tag *tag = kf_tags_at(i);
 
 		tag->tid = tid;
-		__atomic_store_n(&tag->state,
-				 tid ? KF_TAG_IN_USE : KF_TAG_FOLDED,
-				 __ATOMIC_RELEASE);
+		kf_store_release(&tag->state,
+				 tid ? KF_TAG_IN_USE : KF_TAG_FOLDED);
 	}
 }
 
 static bool swap_state(uint32_t tree, uint32_t from, uint32_t to)
 {
-	return __atomic_compare_exchange_n(&trees[tree].state, &from, to, false,
-					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return kf_cas(&trees[tree].state, &from, to);
 }
 
 static bool has_live(uint32_t tree)
@@ -284,8 +277,7 @@ static void tree_fold(uint32_t tree, uint32_t into)
 	}
 	for (i = trees[tree].root; i; i = next) {
 		next = next_of(i);
-		__atomic_store_n(&kf_tags_at(i)->state, KF_TAG_FREE,
-				 __ATOMIC_RELEASE);
+		kf_store_release(&kf_tags_at(i)->state, KF_TAG_FREE);
 		node_at(i)->generation++;
 		node_at(i)->tree = 0;
 	}
@@ -314,24 +306,22 @@ static void set_name(uint32_t tree, const char *name)
 
 static uint32_t claim_new(uint32_t limit, const char *name)
 {
-	uint32_t nr = __atomic_load_n(&kf_tags.nr_trees, __ATOMIC_RELAXED);
+	uint32_t nr = kf_load(&kf_tags.nr_trees);
 
 	do {
 		if (nr + 1 >= limit)
 			return 0;
-	} while (!__atomic_compare_exchange_n(&kf_tags.nr_trees, &nr, nr + 1,
-					      false, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
+	} while (!kf_cas(&kf_tags.nr_trees, &nr, nr + 1));
 	set_name(nr + 1, name);
 	/* pairs with the acquire of swap_state() */
-	__atomic_store_n(&trees[nr + 1].state, TREE_IN_USE, __ATOMIC_RELEASE);
+	kf_store_release(&trees[nr + 1].state, TREE_IN_USE);
 	return nr + 1;
 }
 
 static void tree_let_go(uint32_t tree)
 {
 	/* pairs with the acquire of swap_state() */
-	__atomic_store_n(&trees[tree].state, TREE_IDLE, __ATOMIC_RELEASE);
+	kf_store_release(&trees[tree].state, TREE_IDLE);
 }
 
 /*
@@ -340,14 +330,13 @@ static void tree_let_go(uint32_t tree)
  */
 static uint32_t claim_named(const char *name, int32_t tid)
 {
-	uint32_t nr = __atomic_load_n(&kf_tags.nr_trees, __ATOMIC_RELAXED);
+	uint32_t nr = kf_load(&kf_tags.nr_trees);
 
 	for (uint32_t i = 1; i <= nr; i++) {
-		uint32_t state =
-			__atomic_load_n(&trees[i].state, __ATOMIC_ACQUIRE);
+		uint32_t state = kf_load_acquire(&trees[i].state);
 
 		if (state == TREE_IN_USE && tid &&
-		    __atomic_load_n(&trees[i].tid, __ATOMIC_RELAXED) == tid)
+		    kf_load(&trees[i].tid) == tid)
 			return i;
 		if (state != TREE_IDLE || strcmp(trees[i].name, name) ||
 		    !swap_state(i, TREE_IDLE, TREE_IN_USE))
@@ -375,7 +364,7 @@ static bool ready_root(uint32_t tree, int32_t tid)
 	if (!root)
 		return false;
 	trees[tree].root = root;
-	__atomic_store_n(&trees[tree].tid, tid, __ATOMIC_RELAXED);
+	kf_store(&trees[tree].tid, tid);
 	if (!kf_backing_is_barred())
 		kf_process_memory(&kf_tags_at(root)->vm_size, &resident);
 	return true;
@@ -408,7 +397,7 @@ static bool fold_away(uint32_t tree)
 
 static uint32_t claim_folded(const char *name)
 {
-	uint32_t nr = __atomic_load_n(&kf_tags.nr_trees, __ATOMIC_RELAXED);
+	uint32_t nr = kf_load(&kf_tags.nr_trees);
 
 	for (uint32_t i = 1; i <= nr; i++) {
 		if (!swap_state(i, TREE_IDLE, TREE_IN_USE))
