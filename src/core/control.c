@@ -15,6 +15,7 @@
 #include "core/snapshot.h"
 #include "stats/stats.h"
 #include "sys/env.h"
+#include "sys/process.h"
 
 #include <errno.h>
 #include <string.h>
@@ -126,7 +127,7 @@ static int obey(const struct kf_stats_control *from, struct kf_text *reply)
 		kf_text_str(reply, "a set-id program takes no orders");
 		return EPERM;
 	}
-	if (kf_backing_is_barred()) {
+	if (kf_process_is_barred()) {
 		kf_text_str(reply, "the program filters its system calls "
 				   "(seccomp), and might be killed");
 		return EPERM;

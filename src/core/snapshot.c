@@ -299,7 +299,7 @@ int kf_snapshot_write(const char *path, enum kf_snapshot_format format)
 {
 	int r;
 
-	if (kf_backing_is_barred())
+	if (kf_process_is_barred())
 		return -EPERM;
 	if (!snapshot_claim())
 		return -EBUSY;
@@ -318,7 +318,7 @@ int kf_snapshot_next(const char *prefix, bool fresh)
 		prefix = prefix_path;
 	if (!*prefix)
 		return -EINVAL;
-	if (kf_backing_is_barred())
+	if (kf_process_is_barred())
 		return -EPERM;
 	if (!snapshot_claim())
 		return -EBUSY;

@@ -228,7 +228,7 @@ int kf_record_begin(const struct kf_record_conf *conf)
 {
 	int r;
 
-	if (kf_backing_is_barred())
+	if (kf_process_is_barred())
 		return -EPERM;
 	kf_record_stop();
 	if (!wait_for_takers())
@@ -262,7 +262,7 @@ static int reopen(void)
 	struct kf_file_stat st;
 	int fd, r;
 
-	if (kf_backing_is_barred())
+	if (kf_process_is_barred())
 		return -EPERM;
 	fd = kf_file_open(AT_FDCWD, file.path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)

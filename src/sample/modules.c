@@ -14,6 +14,7 @@
 
 #include "stats/stats.h"
 #include "sys/maps.h"
+#include "sys/process.h"
 
 #include <string.h>
 
@@ -134,7 +135,7 @@ static bool modules_look(void)
 	struct kf_mapping m;
 	bool found = false;
 
-	if (kf_backing_is_barred() || kf_maps_open(&maps))
+	if (kf_process_is_barred() || kf_maps_open(&maps))
 		return false;
 	while (kf_maps_next(&maps, &m)) {
 		if (m.inode != inode || !m.offset)

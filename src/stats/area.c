@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Areas: tables that most programs never use, and that grow on their own.
+ * Areas: tables that most programs never use.
  *
- * Each has addresses of its own, reserved at first use, and a fixed place in
- * the file, behind all that the slots could take: so neither moves when the
- * other grows, and the file has a hole between. Memory comes by doubling; it is
- * anonymous while there is no file, and the file's afterwards. Where the file
- * cannot take more the table goes on in memory that no reader sees.
+ * Each has addresses of its own, reserved at first use, and a fixed offset in
+ * the file, behind the room of all slots: so slots and areas grow without
+ * moving each other, and the file has holes. An area doubles its memory, which
+ * is anonymous until there is a file. Where the file cannot grow, the table
+ * continues in private memory that no reader sees.
  */
 #include "stats/internal.h"
 
@@ -19,7 +19,7 @@
 
 #define STEP (64 * KF_KIB)
 
-/* Of a limited address space at most this part is taken for an area. */
+/* An area may take at most this share of a limited address space. */
 #define LIMIT_SHARE 64
 
 static const struct {
@@ -104,7 +104,7 @@ static bool area_grow(enum kf_stats_area area, uint32_t nr)
 		return true;
 	if (to > a->room || !area_put_memory(area, to))
 		return false;
-	kf_image_show(kf_stats.base, kf_stats.nr_shown);
+	kf_image_show();
 	/* pairs with the acquire load of area_bytes_of() */
 	kf_store_release(&a->bytes, to);
 	return true;
@@ -177,7 +177,7 @@ void kf_area_drop(struct kf_area *copy)
 	}
 }
 
-/* What came in after the copy was made is the parent's alone. */
+/* Entries that were added after the copy was made are the parent's alone. */
 static bool area_leave(struct kf_area *a, struct kf_area *copy, bool *lost)
 {
 	size_t kept = 0;
@@ -244,7 +244,7 @@ void kf_area_inherit(void)
 		kf_stats.area[i].shown = 0;
 }
 
-bool kf_area_forget(void)
+bool kf_area_clear(void)
 {
 	bool done = true;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The file behind the counters: where it is made, how it is mapped and grown.
+ * The stats file: where it is made, how it is mapped and grown.
  *
- * Its space is taken before it is mapped, so that no store finds the disk
- * full; it is made with O_EXCL through a directory that was looked at while it
- * was held, so that nothing planted is followed. No descriptor stays open.
+ * Space is allocated before it is mapped, so that no store finds the disk full.
+ * The file is made with O_EXCL, relative to the descriptor of a directory that
+ * was checked, so that no planted link is followed. No descriptor stays open.
  */
 #include "config.h"
 
@@ -22,10 +22,10 @@
 #define SYSTEM_DIR "/run/konfiscator"
 #define LAST_DIR "/tmp/konfiscator-stats-"
 
-/* Names are random: one that is taken is bad luck, many are an attack. */
+/* Names are random: one taken name is chance, several are an attack. */
 #define NAME_TRIES 8
 
-/* In a name it hides nothing, and is no part of a path. */
+/* The command, safe in a file name: no slash, no control, no hidden file. */
 static void safe_comm(char *comm)
 {
 	kf_process_comm(comm);
@@ -52,7 +52,7 @@ void kf_backing_name(char *name, const char *comm, int32_t pid, uint64_t random)
 	kf_text_u64(&text, random);
 }
 
-/* A program may change its directory: the path has to be absolute. */
+/* The path is absolute, as a program may change its directory. */
 static int backing_set_path(const char *dir, const char *name)
 {
 	char *path = kf_stats.path;
@@ -73,17 +73,15 @@ static int backing_set_path(const char *dir, const char *name)
 	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
 }
 
-/* Between the header and the counters are texts, which no image has in memory.
- */
 static int write_image(int fd, size_t size)
 {
 	const char *image = kf_stats.base;
 	size_t bytes;
-	const void *texts = kf_image_texts(&bytes);
+	const void *descs = kf_image_descs(&bytes);
 	int r = kf_file_write(fd, image, KF_AT_DESCS, 0);
 
 	if (!r)
-		r = kf_file_write(fd, texts, bytes, KF_AT_DESCS);
+		r = kf_file_write(fd, descs, bytes, KF_AT_DESCS);
 	if (!r)
 		r = kf_file_write(fd, image + KF_AT_CLASSES,
 				  size - KF_AT_CLASSES, KF_AT_CLASSES);
@@ -125,7 +123,8 @@ static int backing_open_new(int dirfd, char *name, struct kf_watch *watch)
 	return fd;
 }
 
-/* Others of the user wait until the name is there, not until all is written. */
+/* The ledger is locked until the file's name exists, not until it is written.
+ */
 static int watch_and_open(int dirfd, char *name)
 {
 	struct kf_watch watch;
@@ -138,8 +137,8 @@ static int watch_and_open(int dirfd, char *name)
 }
 
 /*
- * In a set-group-id directory the group is the directory's choice: it is meant
- * to read, whatever the umask of the program.
+ * In a set-group-id directory the group may read the file, whatever the umask
+ * of the program: the directory's owner chose that group.
  */
 static int make_in(int dirfd, const char *dir, bool for_group)
 {
@@ -176,8 +175,9 @@ static bool is_private(const struct kf_file_stat *st)
 }
 
 /*
- * O_PATH, as a directory in which anyone may make files need not be readable.
- * @own: it is ours: made when missing, no link, nobody else's.
+ * Make the file in @dir. O_PATH, as a directory in which users may make files
+ * need not be readable. @own: @dir is private to the user: it is made when
+ * missing, and refused if it is a link or another user may write to it.
  */
 static int try_dir(const char *dir, bool own)
 {
@@ -220,7 +220,7 @@ static int try_last_dir(void)
 	kf_text_str(&text, LAST_DIR);
 	kf_text_u64(&text, kf_process_uid());
 	r = try_dir(dir, true);
-	/* It is told which directory it was. */
+	/* for kf_stats_tried() */
 	if (r)
 		backing_set_path(dir, "");
 	return r;
@@ -229,11 +229,6 @@ static int try_last_dir(void)
 static bool is_set(const char *s)
 {
 	return s && *s;
-}
-
-bool kf_backing_is_barred(void)
-{
-	return kf_process_is_barred();
 }
 
 bool kf_backing_is_trusted(void)
@@ -266,7 +261,7 @@ int kf_backing_grow(char *addr, uint64_t from, uint64_t to)
 {
 	int fd, r;
 
-	if (kf_backing_is_barred())
+	if (kf_process_is_barred())
 		return -EPERM;
 	fd = kf_file_open(AT_FDCWD, kf_stats.path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)

@@ -9,14 +9,14 @@
 #include "sys/process.h"
 #include "sys/thread.h"
 
-/* A chunk that somebody is about to take. */
+/* In place of the number of a chunk that a thread is taking. */
 #define TAKING UINT16_MAX
 
 _Static_assert(KF_STATS_MAX_SLOTS < TAKING, "a chunk's number fits");
 
 static struct kf_box shared;
 static uint32_t nr_chunks; /* of a ring; constant after kf_box_init() */
-static bool taken_over;	   /* what happened at the start; atomic */
+static bool taken_over;	   /* the first events, by the first heap; atomic */
 
 __thread struct kf_box *kf_box_mine __attribute__((tls_model("initial-exec")));
 
@@ -25,7 +25,7 @@ static inline struct kf_box *own(void)
 	return kf_box_mine ? kf_box_mine : &shared;
 }
 
-/* Whether events are kept in it; threads that share one may give up. */
+/* The number of the ring's slot; 0: the ring keeps no events. */
 static inline uint32_t slot_of(const struct kf_box *box)
 {
 	return kf_load(&box->slot);
@@ -43,7 +43,7 @@ static struct kf_stats_chunk *box_chunk_at(uint32_t number)
 	return (void *)kf_image_slot(kf_stats.base, number - 1);
 }
 
-/* 0 for one that is not in the image. */
+/* The number of a slot; 0: it is not in the image. */
 static uint32_t number_of(const void *slot)
 {
 	uintptr_t at = (uintptr_t)slot - (uintptr_t)kf_stats.base - KF_AT_SLOTS;
@@ -58,7 +58,7 @@ void kf_box_share(const struct kf_slot *slot)
 	kf_store(&shared.slot, nr_chunks ? number_of(slot) : 0);
 }
 
-/* Without room the ring ends with what it has. */
+/* Where there is no room for a chunk, the ring has no more from then on. */
 static struct kf_stats_chunk *box_take_chunk(struct kf_box *box, uint32_t index)
 {
 	struct kf_stats_chunk *chunk;
@@ -106,11 +106,11 @@ static void put_at(struct kf_box *box, enum kf_box_kind kind, uint64_t time,
 
 	if (!e)
 		return;
-	/* Fine and coarse times are of two clocks: a ring is in order. */
+	/* The fine and the coarse clock differ; a ring's times never fall. */
 	time = KF_MAX(time, kf_load(&box->last));
 	kf_store(&box->last, time);
 	kf_store(&e->when, 0);
-	/* who reads a half of the rest reads no time, or a changed one */
+	/* A reader of a half-written event finds @when 0 or changed. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	kf_store(&e->address, address);
 	kf_store(&e->bytes, bytes);
@@ -147,8 +147,8 @@ void kf_box_refill(uint64_t bytes)
 }
 
 /*
- * What the process did before it had a heap is of the first thread's. Others
- * may go on putting meanwhile: what they are about to take stays shared.
+ * Events before the first heap belong to the first thread. Other threads may
+ * write to the shared ring meanwhile: chunks that they are taking stay there.
  */
 static void take_over(struct kf_box *box, uint32_t slot)
 {

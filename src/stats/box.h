@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The black box: what a thread's slow paths did last, in the stats file, so
- * that it is there after a SIGKILL too.
+ * The black box: the last events of each thread's slow paths, in the stats
+ * file, so that they survive a SIGKILL.
  *
- * Each heap has a ring of events, in chunks that are taken from the slots as
- * the ring fills, and goes on with it when another thread has the heap. A
- * thread without a heap writes into a ring that all such share. No lock: who
- * writes takes a place by one atomic addition, and a reader finds a place that
- * is being written empty, or finds it changed when it looks again.
+ * Each heap has a ring of events, in chunks that take the place of slots as the
+ * ring fills; the ring stays with the heap when another thread adopts it.
+ * Threads without a heap share one ring. There is no lock: a writer takes a
+ * place by one atomic addition. A reader sees a place that is being written as
+ * empty, or sees that it changed between two reads.
  */
 #ifndef KF_STATS_BOX_H
 #define KF_STATS_BOX_H
@@ -29,31 +29,29 @@ enum kf_box_kind {
 };
 
 /*
- * A ring. What is in it is its thread's, but in the shared ring, which is
- * written by many.
+ * A ring. Its thread alone writes it, except the shared ring; all fields are
+ * atomic.
  */
 struct kf_box {
-	uint64_t last;	    /* ns: no event is told to be older; atomic */
-	uint64_t refilled;  /* ns: the last refill that was told; atomic */
-	uint32_t repeats;   /* events of large blocks in a row; atomic */
-	uint32_t nr;	    /* events, ever; atomic */
-	uint32_t slot;	    /* number of its slot, from 1; 0: nothing is kept;
-			     * atomic */
-	uint16_t nr_chunks; /* it ends with these; 0: not known yet; atomic */
-	uint16_t chunk[KF_BOX_MAX_CHUNKS]; /* number of the slot from 1; atomic
-					    */
+	uint64_t last;	    /* ns: time of the last event; times never fall */
+	uint64_t refilled;  /* ns: time of the last refill event */
+	uint32_t repeats;   /* events of large blocks in a row */
+	uint32_t nr;	    /* events, ever */
+	uint32_t slot;	    /* number of its slot, from 1; 0: keeps nothing */
+	uint16_t nr_chunks; /* chunks of a ring that found no more; else 0 */
+	uint16_t chunk[KF_BOX_MAX_CHUNKS]; /* numbers of slots, from 1 */
 };
 
 /**
- * kf_box_init() - say how long rings are
- * @events:	kept of each thread, at least; 0: none are
+ * kf_box_init() - set the length of the rings
+ * @events:	least number of events that a ring keeps; 0: no rings
  *
  * Context: once, after kf_stats_init().
  */
 void kf_box_init(uint32_t events);
 
 /**
- * kf_box_share() - say who counts for the ring that threads share
+ * kf_box_share() - set the slot of the shared ring
  * @slot:	the slot
  *
  * Context: once, after kf_box_init().
@@ -61,14 +59,14 @@ void kf_box_init(uint32_t events);
 void kf_box_share(const struct kf_slot *slot);
 
 /**
- * kf_box_attach() - have the calling thread write into a ring
- * kf_box_resume() - the same, where it did so before and it was forgotten
- * kf_box_detach() - have it write into the shared one again
+ * kf_box_attach() - let the calling thread write to a ring
+ * kf_box_resume() - the same after ld.so reset the thread's variables
+ * kf_box_detach() - let the calling thread write to the shared ring again
  * @box:	the ring, zeroes at first
- * @slot:	where the thread counts
+ * @slot:	the thread's slot
  *
- * The first to attach takes over what the shared ring holds: it is what this
- * thread did before.
+ * The first thread that attaches takes over the events of the shared ring,
+ * which are its own.
  *
  * Context: any thread.
  */
@@ -78,9 +76,9 @@ void kf_box_detach(void);
 
 /**
  * kf_box_write() - write an event
- * @kind:	which
- * @address:	what it is about, or 0
- * @bytes:	how much, or 0
+ * @kind:	its kind
+ * @address:	of a block or mapping, or 0
+ * @bytes:	a size, or 0
  *
  * Context: any thread, any lock held. May take another chunk, by a few system
  *	    calls. errno kept.
@@ -88,7 +86,7 @@ void kf_box_detach(void);
 __cold void kf_box_write(enum kf_box_kind kind, uint64_t address,
 			 uint64_t bytes);
 
-/* Whether an event is cheap otherwise: see box.def. A bit for each kind. */
+/* Whether a kind has the coarse clock, see box.def. */
 static inline bool kf_box_is_coarse(enum kf_box_kind kind)
 {
 	enum { FINE, COARSE };
@@ -99,11 +97,11 @@ static inline bool kf_box_is_coarse(enum kf_box_kind kind)
 #undef KF_BOX
 		0;
 
-	_Static_assert(KF_NR_BOX_KINDS <= 64, "each has a bit");
+	_Static_assert(KF_NR_BOX_KINDS <= 64, "each kind has a bit");
 	return coarse >> kind & 1;
 }
 
-/* Of such events in a row, with no other between, two of so many are told. */
+/* Of coarse events in a row the first two of each so many are written. */
 #define KF_BOX_REPEATS 64
 
 static inline bool kf_box_is_repeat(struct kf_box *box)
@@ -111,11 +109,11 @@ static inline bool kf_box_is_repeat(struct kf_box *box)
 	uint32_t repeats = kf_load(&box->repeats);
 
 	kf_store(&box->repeats, repeats + 1);
-	/* Two in a row: mostly these come in pairs. */
+	/* Two, as an allocation and its free often come in pairs. */
 	return likely(repeats % KF_BOX_REPEATS > 1);
 }
 
-/* NULL: the shared one, for threads before ld.so has set up their variables. */
+/* NULL, as before ld.so sets up the thread's variables, is the shared ring. */
 extern __thread struct kf_box *kf_box_mine
 	__attribute__((tls_model("initial-exec"))) __kf_hidden;
 
@@ -130,8 +128,8 @@ static inline void kf_box_put(enum kf_box_kind kind, uint64_t address,
 }
 
 /**
- * kf_box_refill() - write that a list was filled, if this tick has none yet
- * @bytes:	of a block
+ * kf_box_refill() - write a refill event, at most one each tick
+ * @bytes:	size of a block
  *
  * Context: as kf_box_put().
  */

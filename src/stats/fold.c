@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is added to the ledger: the counters of this process when it ends well,
- * and those that a stats file has of one that is gone.
+ * The counters that are added to a ledger: those of this process when it ends
+ * well, and those in the stats file of a killed process.
  *
- * Of files only those are read whose counters and classes are those of this
- * library, byte for byte; others are left to one that knows them.
+ * A stats file is read only if its counters and classes are those of this
+ * library, byte for byte; a process with the other library folds other files.
  */
 #include "config.h"
 
@@ -18,21 +18,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Of who has the right of growth. */
+/* Buffers, guarded by the right of growth. */
 static struct kf_ledger_row sum;
 static struct kf_slot one_slot;
 static char piece[4096] __kf_aligned(8);
 
 _Static_assert(sizeof(piece) >=
 		       KF_STATS_NR_CLASSES * sizeof(struct kf_stats_class),
-	       "the classes are read at once");
+	       "one read has all classes");
 
 const struct kf_ledger_described *kf_fold_described(void)
 {
 	static struct kf_ledger_described d;
 	size_t bytes;
 
-	d.desc = kf_image_texts(&bytes);
+	d.desc = kf_image_descs(&bytes);
 	d.nr = (uint32_t)(bytes / sizeof(*d.desc));
 	d.class_bytes = kf_stats.class_bytes;
 	return &d;
@@ -87,7 +87,7 @@ static bool has_slots(const struct kf_stats_section *s,
 		s->offset + s->nr * (uint64_t)sizeof(one_slot) <= size);
 }
 
-/* Sections that lie where this library puts them, of the same entries. */
+/* Whether all sections are where this library puts them. */
 static bool is_like_ours(const struct kf_stats_header *h, uint64_t size)
 {
 	const struct kf_stats_header *me = (const void *)kf_stats.base;
@@ -105,12 +105,12 @@ static bool is_like_ours(const struct kf_stats_header *h, uint64_t size)
 static bool has_our_descs(int fd)
 {
 	size_t bytes, n;
-	const char *texts = kf_image_texts(&bytes);
+	const char *descs = (const char *)kf_image_descs(&bytes);
 
 	for (size_t at = 0; at < bytes; at += n) {
 		n = KF_MIN(bytes - at, sizeof(piece));
 		if (!kf_file_read_at(fd, piece, n, KF_AT_DESCS + at) ||
-		    memcmp(piece, texts + at, n))
+		    memcmp(piece, descs + at, n))
 			return false;
 	}
 	return true;
@@ -174,25 +174,7 @@ const struct kf_ledger_row *kf_fold_file(int fd, uint64_t size)
 		       : NULL;
 }
 
-/* The directory of our file, or where we would have had one; O_PATH. */
-static int open_dir(const char **name)
-{
-	char dir[PATH_MAX];
-	const char *path = kf_stats.path;
-	size_t length = 0;
-
-	for (size_t i = 0; path[i]; i++) {
-		dir[i] = path[i];
-		if (path[i] == '/')
-			length = i;
-	}
-	dir[length] = '\0';
-	*name = path + length + 1;
-	return length ? kf_file_open(AT_FDCWD, dir, O_PATH | O_DIRECTORY, 0)
-		      : -ENOENT;
-}
-
-/* Samples were asked for, and are read when their process has ended. */
+/* A file with samples stays, as they are read after the end of the process. */
 static bool has_samples(void)
 {
 	uint32_t nr;
@@ -211,9 +193,9 @@ static bool counted_anything(const struct kf_ledger_row *row)
 	return false;
 }
 
-/* Nothing is put where our file is not, or not ours: the path may be stale. */
-static bool aim_at_file(int dirfd, const char *name, bool keep,
-			struct kf_ledger_target *t)
+/* Returns false where the path no longer leads to the file of this process. */
+static bool target_own_file(int dirfd, const char *name, bool keep,
+			    struct kf_ledger_target *t)
 {
 	const struct kf_stats_identity *id = kf_stats_self();
 	struct kf_file_stat st;
@@ -239,9 +221,9 @@ static void fold_self(int dirfd, const char *name, bool keep)
 	struct kf_ledger_writer w;
 	const struct kf_ledger_row *row;
 
-	if (kf_stats.on_file && !aim_at_file(dirfd, name, keep, &t))
+	if (kf_stats.on_file && !target_own_file(dirfd, name, keep, &t))
 		return;
-	/* A child that never had a file makes nothing in directories. */
+	/* A child that never had a file makes no ledger either. */
 	if (kf_ledger_open(&w, dirfd, kf_process_uid(), kf_fold_described(),
 			   kf_stats.on_file))
 		return;
@@ -254,14 +236,16 @@ static void fold_self(int dirfd, const char *name, bool keep)
 
 void kf_stats_finish(bool keep)
 {
+	char path[PATH_MAX];
 	const char *name;
 	int dirfd;
 
-	if (kf_stats.unseen || kf_stats.torn || kf_stats.stranded ||
-	    kf_stats.in_bss || !kf_stats.path[0] || kf_backing_is_barred() ||
-	    !kf_growth_enter())
+	if (kf_stats.disabled || kf_stats.counts_lost ||
+	    kf_stats.on_parents_file || kf_stats.in_bss || !kf_stats.path[0] ||
+	    kf_process_is_barred() || !kf_growth_enter())
 		return;
-	dirfd = open_dir(&name);
+	memcpy(path, kf_stats.path, sizeof(path));
+	dirfd = kf_file_open_dir(path, &name);
 	if (dirfd >= 0) {
 		fold_self(dirfd, name, keep);
 		kf_file_close(dirfd);

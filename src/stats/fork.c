@@ -2,10 +2,10 @@
 /*
  * A forked child leaves its parent's file at once.
  *
- * The mapping is shared with a parent that goes on counting, so the child's
- * start is copied before the fork, by the thread that forks: the copy is the
- * child's own by the time it runs, and takes the mapping's place in one step.
- * A fork that ran no handlers has no copy; it takes what the file says now.
+ * The parent goes on counting in the shared mapping, so the forking thread
+ * copies the image before the fork; the child moves its copy over the mapping
+ * in one step. After a fork that ran no handlers the child copies the image as
+ * it is then.
  */
 #include "stats/internal.h"
 
@@ -16,16 +16,17 @@
 #include <string.h>
 
 /*
- * What a child starts with, from prepare to child or parent. The copy is made
- * only where a file stands behind the image.
+ * The copy for a child, from prepare to child or parent. All but @owner is the
+ * owner's. There is a copy only where a file is mapped at the image.
  */
 static struct {
-	uintptr_t owner; /* the thread that forks; atomic, 0 none */
-	int32_t tid;	 /* the owner's, as its parent knows it */
-	char *image;	 /* the owner's; a copy, or NULL */
-	size_t nr_slots; /* the owner's; in the copy */
-	struct kf_area area[KF_NR_AREAS]; /* likewise */
-} spare;
+	uintptr_t owner; /* kf_thread_self() of the forking thread, or 0; atomic
+			  */
+	int32_t tid;	 /* of the owner, in the parent */
+	char *image;	 /* the copy, or NULL */
+	size_t nr_slots; /* in the copy */
+	struct kf_area area[KF_NR_AREAS]; /* copies */
+} fork_copy;
 
 static char *copy_image(size_t nr_slots)
 {
@@ -34,7 +35,7 @@ static char *copy_image(size_t nr_slots)
 
 	if (!image)
 		return NULL;
-	/* The texts between are in no image. */
+	/* The descriptions between are in no image. */
 	memcpy(image, kf_stats.base, KF_AT_DESCS);
 	memcpy(image + KF_AT_CLASSES, kf_stats.base + KF_AT_CLASSES,
 	       size - KF_AT_CLASSES);
@@ -50,60 +51,60 @@ void kf_stats_prepare_fork(void)
 {
 	uintptr_t none = 0;
 
-	/* Another thread forks as well: then one of the two has no copy. */
-	if (!kf_cas(&spare.owner, &none, kf_thread_self()))
+	/* Of two threads that fork at once one has no copy. */
+	if (!kf_cas(&fork_copy.owner, &none, kf_thread_self()))
 		return;
-	spare.tid = kf_process_tid();
+	fork_copy.tid = kf_process_tid();
 	if (!kf_load(&kf_stats.on_file))
 		return;
-	spare.nr_slots = slots_now();
-	spare.image = copy_image(spare.nr_slots);
-	kf_area_copy(spare.area);
+	fork_copy.nr_slots = slots_now();
+	fork_copy.image = copy_image(fork_copy.nr_slots);
+	kf_area_copy(fork_copy.area);
 }
 
-static void forget_spare(void)
+static void release_copy(void)
 {
-	spare.image = NULL;
-	kf_store_release(&spare.owner, 0);
+	fork_copy.image = NULL;
+	kf_store_release(&fork_copy.owner, 0);
 }
 
 void kf_stats_parent_fork(void)
 {
-	if (kf_load(&spare.owner) != kf_thread_self())
+	if (kf_load(&fork_copy.owner) != kf_thread_self())
 		return;
-	if (spare.image)
-		kf_vm_drop(spare.image, kf_image_size(spare.nr_slots));
-	kf_area_drop(spare.area);
-	forget_spare();
+	if (fork_copy.image)
+		kf_vm_drop(fork_copy.image, kf_image_size(fork_copy.nr_slots));
+	kf_area_drop(fork_copy.area);
+	release_copy();
 }
 
 static char *take_copy(size_t *nr_slots)
 {
-	char *image = spare.image;
+	char *image = fork_copy.image;
 
-	spare.image = NULL;
-	*nr_slots = spare.nr_slots;
-	if (image && spare.owner == kf_thread_self())
+	fork_copy.image = NULL;
+	*nr_slots = fork_copy.nr_slots;
+	if (image && fork_copy.owner == kf_thread_self())
 		return image;
 	if (image)
-		kf_vm_drop(image, kf_image_size(spare.nr_slots));
+		kf_vm_drop(image, kf_image_size(fork_copy.nr_slots));
 	*nr_slots = kf_stats.nr_slots;
 	return copy_image(*nr_slots);
 }
 
-/* The areas of a copy that is not ours are of another moment. */
+/* Copies of another thread's fork were made at another moment: drop them. */
 static bool leave_areas(void)
 {
-	if (spare.owner != kf_thread_self()) {
-		kf_area_drop(spare.area);
-		kf_area_copy(spare.area);
+	if (fork_copy.owner != kf_thread_self()) {
+		kf_area_drop(fork_copy.area);
+		kf_area_copy(fork_copy.area);
 	}
-	return kf_area_leave(spare.area, &kf_stats.torn);
+	return kf_area_leave(fork_copy.area, &kf_stats.counts_lost);
 }
 
 static bool fork_put_memory(size_t from_slot, size_t nr_slots)
 {
-	/* Slot 0 stands for all of the image, its head included. */
+	/* From slot 0 on means all of the image, its header too. */
 	size_t from = from_slot ? kf_image_size(from_slot) : 0;
 	size_t to = kf_image_size(nr_slots);
 
@@ -111,10 +112,10 @@ static bool fork_put_memory(size_t from_slot, size_t nr_slots)
 }
 
 /*
- * Where there is no memory even for the copy, the counts start anew, and a
- * file with half the truth is not made. Where the kernel has no memory at all
- * the child has to stay, as the addresses are in use; it tries again when it
- * is to be published.
+ * Without memory for the copy the child counts from zero and makes no file, as
+ * its figures would be wrong. Without memory for zeroes the child stays on its
+ * parent's file, as its threads use the addresses; kf_stats_publish() tries
+ * again.
  */
 static void leave_file(void)
 {
@@ -127,27 +128,27 @@ static void leave_file(void)
 		image = NULL;
 	}
 	if (!image) {
-		kf_stats.torn = true;
+		kf_stats.counts_lost = true;
 		nr = 0;
 	}
-	kf_stats.stranded =
+	kf_stats.on_parents_file =
 		!leave_areas() || !fork_put_memory(nr, kf_stats.nr_slots);
 }
 
 void kf_stats_fork_child(void)
 {
 	kf_growth_reset();
-	if (kf_stats.on_file || kf_stats.stranded)
+	if (kf_stats.on_file || kf_stats.on_parents_file)
 		leave_file();
 	kf_stats.on_file = false;
 	kf_stats.note = 0;
 	kf_stats.error = 0;
 	kf_stats.nr_shown = kf_stats.nr_slots;
-	if (!kf_stats.stranded)
+	if (!kf_stats.on_parents_file) {
 		kf_area_inherit();
-	if (!kf_stats.stranded)
-		kf_image_inherit(kf_stats.base, kf_stats.nr_slots,
-				 spare.owner == kf_thread_self() ? spare.tid
-								 : 0);
-	forget_spare();
+		kf_image_inherit(fork_copy.owner == kf_thread_self()
+					 ? fork_copy.tid
+					 : 0);
+	}
+	release_copy();
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * SIGBUS, when somebody cuts the file short under its writer.
+ * SIGBUS, when the file is truncated while it is mapped.
  *
- * Only where the program left the signal alone: then a store behind the file's
- * end finds memory in its place, the counts so far are lost, and the program
- * runs on. Every other SIGBUS kills as it would have. Programs that handle the
- * signal themselves, or block it, are not guarded.
+ * The handler maps memory in place of the file: the counts so far are lost, and
+ * the program runs on. Every other SIGBUS kills as without the handler. A
+ * program that handles, ignores or blocks the signal itself is not guarded.
  */
 #include "config.h"
 
@@ -18,13 +17,13 @@
 #include <signal.h>
 
 /*
- * libc's own name: another library's sigaction, preloaded too, may allocate
- * before we are ready for it.
+ * glibc's own name: the sigaction() of another preloaded library may allocate
+ * before this library is ready.
  */
 extern int __sigaction(int sig, const struct sigaction *act,
 		       struct sigaction *old);
 
-static bool (*mend_other)(const char *addr); /* or NULL; atomic */
+static bool (*repair_other)(const char *addr); /* or NULL; atomic */
 
 static bool lies_in_file(const char *addr)
 {
@@ -36,19 +35,19 @@ static bool lies_in_file(const char *addr)
 }
 
 /*
- * The whole image goes, not the page alone: what is left of the file may be
- * cut as well. Two threads that fault at once do it twice, which loses a few
- * counts more.
+ * Replace the whole image, not one page: the rest of the file may be truncated
+ * as well. Two threads that fault at once do it twice, which loses a few more
+ * counts.
  */
 static bool guard_put_memory(void)
 {
 	size_t nr = kf_load(&kf_stats.nr_slots);
 
-	kf_store(&kf_stats.torn, true);
+	kf_store(&kf_stats.counts_lost, true);
 	kf_store(&kf_stats.on_file, false);
 	kf_stats.error = ESTALE;
 	return kf_vm_put_memory(kf_stats.base, kf_image_size(nr)) &&
-	       kf_area_forget();
+	       kf_area_clear();
 }
 
 static void die_of(int sig, siginfo_t *info)
@@ -57,7 +56,7 @@ static void die_of(int sig, siginfo_t *info)
 	int saved = errno;
 
 	__sigaction(sig, &dfl, NULL);
-	/* A fault repeats on return; what was sent has to be sent again. */
+	/* A fault repeats on return; a signal that was sent is sent again. */
 	if (info->si_code <= 0)
 		kf_sys(SYS_rt_tgsigqueueinfo, kf_process_pid(),
 		       kf_process_tid(), sig, info);
@@ -66,7 +65,7 @@ static void die_of(int sig, siginfo_t *info)
 
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
-	bool (*other)(const char *addr) = kf_load(&mend_other);
+	bool (*other)(const char *addr) = kf_load(&repair_other);
 
 	if (info->si_code == BUS_ADRERR && lies_in_file(info->si_addr) &&
 	    guard_put_memory())
@@ -76,9 +75,9 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 	die_of(sig, info);
 }
 
-void kf_guard_also(bool (*mend)(const char *addr))
+void kf_guard_also(bool (*repair)(const char *addr))
 {
-	kf_store(&mend_other, mend);
+	kf_store(&repair_other, repair);
 	kf_guard_install();
 }
 

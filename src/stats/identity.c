@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who writes the file, as far as the process can find out.
+ * The identity of the process, and its key in the ledger.
  *
- * A pid is not enough: it is reused, and every container has its pid 1. Start
- * time, boot and pid namespace make it one process for all readers. What
- * /proc does not tell stays 0 or empty.
+ * A pid is not enough: it is reused, and every container has a pid 1. With
+ * start time, boot id and pid namespace it names one process. A field that
+ * /proc does not have stays 0 or empty.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Field 22 of /proc/PID/stat, counted from the one behind the name, field 3. */
+/* Field 22 of /proc/PID/stat, counted from field 3, which follows the name. */
 #define START_FIELD (22 - 3)
 
 static void identity_set_text(char *dst, size_t size, const char *src)
@@ -38,8 +38,8 @@ static uint64_t identity_number_at(const char *s)
 }
 
 /*
- * The name in it may hold anything, parentheses and spaces too, but nothing
- * behind the last parenthesis is the program's choice.
+ * The program chooses the name, which may have parentheses and spaces; all
+ * behind the last parenthesis is the kernel's.
  */
 static uint64_t start_of(const char *stat)
 {
@@ -57,7 +57,7 @@ static uint64_t start_of(const char *stat)
 	return identity_number_at(p);
 }
 
-/* The pid in it is of the namespace that /proc was mounted in. */
+/* The pid in /proc/self/stat is of the namespace in which /proc was mounted. */
 static void read_stat(struct kf_stats_identity *id)
 {
 	char stat[1024];
@@ -93,7 +93,7 @@ static void read_boot_id(struct kf_stats_identity *id)
 		boot[end - boot] = '\0';
 }
 
-/* Arguments end in NUL each. */
+/* Each argument ends in NUL. */
 static void read_cmdline(struct kf_stats_ending *e)
 {
 	ssize_t n = kf_file_read("/proc/self/cmdline", e->cmdline,
@@ -126,8 +126,8 @@ static void take_cgroup(struct kf_stats_ending *e, const char *path)
 }
 
 /*
- * Lines are "NUMBER:CONTROLLERS:PATH". Where version 1 has the memory, version
- * 2, which names no controllers, has not.
+ * Lines are "NUMBER:CONTROLLERS:PATH". Where a cgroup of version 1 has the
+ * memory controller, that of version 2, whose list is empty, does not.
  */
 static void read_cgroup(struct kf_stats_ending *e)
 {

@@ -2,8 +2,8 @@
 /*
  * The bytes of the stats file, filled in from stats.def.
  *
- * Promises the layout of layout.h in memory; what stands behind the memory is
- * not known here.
+ * Promises the layout of layout.h in memory. Whether a file or private memory
+ * is mapped there is not known here.
  */
 #include "stats/internal.h"
 
@@ -50,21 +50,21 @@ static struct kf_stats_section image_section(uint32_t offset, size_t entry_size,
 					 (uint32_t)nr, 0};
 }
 
-static struct kf_stats_class *classes_of(char *image)
+static struct kf_stats_header *image_header(void)
 {
-	return (struct kf_stats_class *)(void *)(image + KF_AT_CLASSES);
+	return (struct kf_stats_header *)(void *)kf_stats.base;
 }
 
-void kf_image_fill(char *image, size_t nr_slots)
+void kf_image_fill(void)
 {
-	struct kf_stats_header *h = (void *)image;
+	struct kf_stats_header *h = image_header();
 
 	*h = (struct kf_stats_header){
 		.magic = KF_STATS_MAGIC,
 		.major = KF_STATS_MAJOR,
 		.minor = KF_STATS_MINOR,
 		.header_size = sizeof(*h),
-		.total_size = kf_image_size(nr_slots),
+		.total_size = kf_image_size(kf_stats.nr_slots),
 		.identity = image_section(KF_AT_IDENTITY,
 					  sizeof(struct kf_stats_identity), 1),
 		.ending = image_section(KF_AT_ENDING,
@@ -75,13 +75,13 @@ void kf_image_fill(char *image, size_t nr_slots)
 		.classes = image_section(KF_AT_CLASSES,
 					 sizeof(struct kf_stats_class),
 					 KF_STATS_NR_CLASSES),
-		/* The sequence number is the first of the words. */
+		/* The first word is the sequence number. */
 		.words = image_section(KF_AT_WORDS, sizeof(uint64_t),
 				       1 + KF_NR_WORD_STATS),
 		.control = image_section(KF_AT_CONTROL,
 					 sizeof(struct kf_stats_control), 1),
 		.slots = image_section(KF_AT_SLOTS, sizeof(struct kf_slot),
-				       nr_slots),
+				       kf_stats.nr_slots),
 		.tags = kf_area_section(KF_AREA_TAGS),
 		.stacks = kf_area_section(KF_AREA_STACKS),
 		.modules = kf_area_section(KF_AREA_MODULES),
@@ -89,46 +89,39 @@ void kf_image_fill(char *image, size_t nr_slots)
 	};
 }
 
-const void *kf_image_texts(size_t *bytes)
+const struct kf_stats_desc *kf_image_descs(size_t *bytes)
 {
 	*bytes = sizeof(descs);
 	return descs;
 }
 
-static uint64_t image_end_of(const struct kf_stats_section *s)
+void kf_image_show(void)
 {
-	return s->nr ? s->offset + (uint64_t)s->entry_size * s->nr : 0;
-}
+	struct kf_stats_header *h = image_header();
+	uint32_t *const area_nr[KF_NR_AREAS] = {
+		[KF_AREA_TAGS] = &h->tags.nr,
+		[KF_AREA_STACKS] = &h->stacks.nr,
+		[KF_AREA_MODULES] = &h->modules.nr,
+		[KF_AREA_SLOTS] = &h->more.nr,
+	};
+	size_t nr_slots = kf_stats.nr_shown;
+	uint64_t total = kf_image_size(nr_slots);
+	struct kf_stats_section s[KF_NR_AREAS];
 
-void kf_image_show(char *image, size_t nr_slots)
-{
-	struct kf_stats_header *h = (void *)image;
-	struct kf_stats_section tags = kf_area_section(KF_AREA_TAGS);
-	struct kf_stats_section stacks = kf_area_section(KF_AREA_STACKS);
-	struct kf_stats_section modules = kf_area_section(KF_AREA_MODULES);
-	struct kf_stats_section more = kf_area_section(KF_AREA_SLOTS);
-	uint64_t total = KF_MAX(image_end_of(&tags), image_end_of(&stacks));
-
-	total = KF_MAX(total, image_end_of(&modules));
-	total = KF_MAX(total, image_end_of(&more));
-	total = KF_MAX(total, kf_image_size(nr_slots));
+	for (int i = 0; i < KF_NR_AREAS; i++) {
+		s[i] = kf_area_section((enum kf_stats_area)i);
+		if (s[i].nr)
+			total = KF_MAX(total,
+				       s[i].offset + (uint64_t)s[i].entry_size *
+							     s[i].nr);
+	}
 	if (kf_load(&kf_stats.nr_taken) <= KF_FEW_SLOTS)
 		nr_slots = KF_MIN(nr_slots, (size_t)KF_FEW_SLOTS);
 	kf_store_release(&h->total_size, total);
-	/* A reader that sees the new number has the file's new size as well. */
+	/* A reader that sees a new number finds the file's new size as well. */
 	kf_store_release(&h->slots.nr, (uint32_t)nr_slots);
-	kf_store_release(&h->tags.nr, tags.nr);
-	kf_store_release(&h->stacks.nr, stacks.nr);
-	kf_store_release(&h->modules.nr, modules.nr);
-	kf_store_release(&h->more.nr, more.nr);
-}
-
-void kf_image_set_classes(char *image, const uint64_t *bytes)
-{
-	struct kf_stats_class *class = classes_of(image);
-
-	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++)
-		class[i].bytes = bytes[i];
+	for (int i = 0; i < KF_NR_AREAS; i++)
+		kf_store_release(area_nr[i], s[i].nr);
 }
 
 struct kf_stats_control *kf_stats_control(void)
@@ -139,13 +132,11 @@ struct kf_stats_control *kf_stats_control(void)
 static void add_live_slot(const struct kf_slot *slot, uint64_t *blocks,
 			  uint64_t *bytes)
 {
-	const struct kf_stats_class *class = classes_of(kf_stats.base);
-
 	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
 		uint64_t nr = slot->class[i].mallocs - slot->class[i].frees;
 
 		*blocks += nr;
-		*bytes += nr * class[i].bytes;
+		*bytes += nr * kf_stats_classes[i].bytes;
 	}
 	*bytes += slot->scalar[KF_SLOT_large_allocated] -
 		  slot->scalar[KF_SLOT_large_freed] -
@@ -163,7 +154,7 @@ static void add_live(const struct kf_slot *slots, size_t nr, uint64_t *blocks,
 
 void kf_stats_live(uint64_t *blocks, uint64_t *bytes)
 {
-	const struct kf_stats_class *class = classes_of(kf_stats.base);
+	const struct kf_stats_class *class = kf_stats_classes;
 	size_t nr = kf_load_acquire(&kf_stats.nr_slots);
 	uint32_t nr_more;
 	const struct kf_slot *more = kf_stats_area(KF_AREA_SLOTS, &nr_more);
@@ -178,13 +169,12 @@ void kf_stats_live(uint64_t *blocks, uint64_t *bytes)
 	add_live(more, nr_more, blocks, bytes);
 }
 
-static void inherit_classes(char *image, const struct kf_slot *slot)
+static void inherit_classes(const struct kf_slot *slot)
 {
-	struct kf_stats_class *class = classes_of(image);
-
 	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++)
-		class[i].inherited += (int64_t)(slot->class[i].mallocs -
-						slot->class[i].frees);
+		kf_stats_classes[i].inherited +=
+			(int64_t)(slot->class[i].mallocs -
+				  slot->class[i].frees);
 }
 
 static void restart_slot(struct kf_slot *slot, int32_t forker)
@@ -201,45 +191,43 @@ static void restart_slot(struct kf_slot *slot, int32_t forker)
 	slot->tid = lives_on ? kf_process_tid() : 0;
 }
 
-/* Rings stay where they are, but tell of their own process. */
-static void forget_events(struct kf_stats_chunk *chunk)
+/* The child's rings stay in their chunks, without the parent's events. */
+static void clear_events(struct kf_stats_chunk *chunk)
 {
 	if (chunk->slot)
 		memset(chunk->event, 0, sizeof(chunk->event));
 }
 
-/* Returns the bytes of large blocks that are live in the slots. */
-static uint64_t inherit_slots(char *image, struct kf_slot *slot, size_t nr,
-			      int32_t forker)
+/* Returns the bytes of live large blocks in the slots. */
+static uint64_t inherit_slots(struct kf_slot *slot, size_t nr, int32_t forker)
 {
 	uint64_t large = 0;
 
 	for (; nr; nr--, slot++) {
 		if (slot->state == KF_SLOT_FREE) {
-			forget_events((void *)slot);
+			clear_events((void *)slot);
 			continue;
 		}
 		large += slot->scalar[KF_SLOT_large_allocated] -
 			 slot->scalar[KF_SLOT_large_freed];
-		inherit_classes(image, slot);
+		inherit_classes(slot);
 		restart_slot(slot, forker);
 	}
 	return large;
 }
 
-void kf_image_inherit(char *image, size_t nr_slots, int32_t forker)
+void kf_image_inherit(int32_t forker)
 {
-	struct kf_stats_header *h = (void *)image;
-	struct kf_stats_words *words = (void *)(image + KF_AT_WORDS);
+	struct kf_stats_words *words = kf_stats_words;
 	uint64_t large = words->word[KF_WORD_inherited_large];
 	uint32_t nr_more;
 	struct kf_slot *more = kf_stats_area(KF_AREA_SLOTS, &nr_more);
 
-	h->ready = 0;
-	kf_image_show(image, nr_slots);
-	large +=
-		inherit_slots(image, kf_image_slot(image, 0), nr_slots, forker);
-	large += inherit_slots(image, more, nr_more, forker);
+	image_header()->ready = 0;
+	kf_image_show();
+	large += inherit_slots(kf_image_slot(kf_stats.base, 0),
+			       kf_stats.nr_slots, forker);
+	large += inherit_slots(more, nr_more, forker);
 	words->seq = 0;
 	for (uint32_t i = 0; i < KF_NR_WORD_STATS; i++) {
 		if (word_types[i] != KF_TYPE_GAUGE)

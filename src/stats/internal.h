@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of this layer share; nobody outside includes it.
+ * Declarations that the files of this directory share; no other directory
+ * includes this header.
  *
  *	image.c		the file's bytes: filled, grown, handed to a child
- *	identity.c	who writes the file
+ *	identity.c	which process writes the file
  *	backing.c	directories and files, and the mapping of one
  *	slots.c		slots taken and labelled, the image grown
- *	box.c		what slow paths did last, in the place of slots
- *	area.c		the tables of tags, stacks and code, behind the image's
- *			slots, and the slots that the image has no room for
- *	guard.c		SIGBUS of a file that was cut short
- *	ledger.c	the counters of processes that have ended, added up
- *	fold.c		what is added to them
- *	sweep.c		the user's files in a directory, and those of the dead
+ *	box.c		the last events of slow paths, in the place of slots
+ *	area.c		the tables of tags, stacks and modules behind the
+ *			image's slots, and the slots that the image has no room
+ *			for
+ *	guard.c		SIGBUS after a truncation of the file
+ *	ledger.c	the counters of ended processes, added up
+ *	fold.c		the counters that are added to a ledger
+ *	sweep.c		the user's files in a directory: limits, ended processes
  *	fork.c		a child leaves its parent's file
  *	stats.c		start and publication
  *
- * The image lives at one address for the life of the process and takes the
- * addresses behind it as it grows, for as long as nobody else has them; what
- * stands behind it is private memory or a file. The
- * library decides nothing by what it reads from there: the file is open to
- * others, so all that steers is in struct kf_stats_state.
+ * The image stays at one address for the life of the process and grows into
+ * the addresses behind it, as long as they are free. Private memory or a file
+ * is mapped there. Other processes may write to the file, so the library
+ * decides nothing by what it reads there: all state is in struct
+ * kf_stats_state.
  */
 #ifndef KF_STATS_INTERNAL_H
 #define KF_STATS_INTERNAL_H
@@ -33,8 +35,8 @@
 #include <limits.h>
 
 /*
- * Where the sections are; each begins on a cache line of its own, and what is
- * counted on a page: the texts before it are not mapped, see backing.c.
+ * Offsets of the sections. Each begins on a cache line of its own, and the
+ * counters begin on a page: the descriptions before them are only in the file.
  */
 enum kf_image_at {
 	KF_AT_IDENTITY =
@@ -61,10 +63,11 @@ enum kf_image_at {
 			    sizeof(struct kf_slot)),
 };
 
-/* What a program without threads has taken after a while. */
+/* Slots that a program without threads uses. */
 #define KF_FEW_SLOTS 3
 
-/* Behind the room that all slots can ever take; a file has holes between. */
+/* Offsets of the areas, behind the largest image; the file has holes between.
+ */
 enum {
 	KF_AT_TAGS = 16 * KF_MIB,
 	KF_AT_MODULES = 32 * KF_MIB,
@@ -77,42 +80,44 @@ _Static_assert(KF_AT_SLOTS + KF_STATS_MAX_SLOTS * sizeof(struct kf_slot) <=
 	       "slots end before the tags begin");
 
 /*
- * An area: a table in addresses of its own. @bytes, a multiple of 64 KiB, have
- * memory behind them; of these @shown are in the file and its header.
+ * An area: a table in addresses of its own. Invariant: shown <= bytes <= room;
+ * all are multiples of 64 KiB. The first @bytes have memory, the first @shown
+ * of these are in the file and its header. "growth": written by the thread that
+ * has the right of kf_growth_enter(), read atomically by all.
  */
 struct kf_area {
 	char *base;   /* NULL until first use, then constant */
-	size_t room;  /* bytes of addresses; constant likewise */
-	size_t bytes; /* growth, read by all */
-	size_t shown; /* growth, read by all */
+	size_t room;  /* bytes of addresses; constant after first use */
+	size_t bytes; /* growth */
+	size_t shown; /* growth */
 };
 
 /*
  * Invariant: nr_taken <= nr_slots <= max_slots, nr_shown <= nr_slots, and
- * kf_image_size(nr_slots) is a multiple of the page, except in_bss. "growth"
- * below is the right that kf_growth_enter() gives.
+ * kf_image_size(nr_slots) is a multiple of the page, except in_bss. "init":
+ * constant after kf_stats_init(). "growth": as in struct kf_area.
  */
 struct kf_stats_state {
-	char *base;	  /* constant after kf_stats_init() */
-	size_t page;	  /* likewise */
-	size_t max_slots; /* likewise */
-	bool in_bss;	  /* likewise: memory of last resort, one slot */
-	size_t nr_slots;  /* with memory behind them; growth, read by all */
-	size_t nr_shown;  /* that the header speaks of; growth */
+	char *base;	  /* init */
+	size_t page;	  /* init */
+	size_t max_slots; /* init */
+	bool in_bss;	  /* init: one slot in static memory, mmap failed */
+	size_t nr_slots;  /* slots that have memory; growth */
+	size_t nr_shown;  /* slots that the file has; growth */
 	size_t nr_taken;  /* atomic */
-	uint32_t nr_more; /* of KF_AREA_SLOTS; atomic */
+	uint32_t nr_more; /* slots taken in KF_AREA_SLOTS; atomic */
 	struct kf_area area[KF_NR_AREAS];
-	uint64_t file_size; /* as we left it; growth */
-	bool on_file;	    /* growth; cleared by the guard */
-	bool unseen;	    /* no file is wanted; growth, read by all */
-	bool torn;	    /* atomic: the counts were lost with a file */
-	bool stranded;	    /* a child could not leave its parent's file */
-	bool was_filtered;  /* by seccomp, when the program began; growth */
-	uint64_t dev;	    /* of the file; growth */
-	uint64_t ino;	    /* likewise */
-	uint32_t owner;	    /* likewise: its user, when it was made */
-	uint32_t note;	    /* of it in the ledger, from 1; 0: none; growth */
-	const uint64_t *class_bytes; /* NULL until it is known; growth */
+	uint64_t file_size;   /* as this process left it; growth */
+	bool on_file;	      /* growth; the SIGBUS handler clears it */
+	bool disabled;	      /* no file is wanted; growth */
+	bool counts_lost;     /* with a truncated file, or in a fork; atomic */
+	bool on_parents_file; /* a child's failed to leave it; growth */
+	bool was_filtered;    /* by seccomp, at the start; growth */
+	uint64_t dev;	      /* of the file; growth */
+	uint64_t ino;	      /* of the file; growth */
+	uint32_t owner;	      /* uid that made the file; growth */
+	uint32_t note;	      /* in the ledger, from 1; 0: none; growth */
+	const uint64_t *class_bytes; /* NULL before publication; growth */
 	int error;		     /* errno why there is no file; growth */
 	char path[PATH_MAX];	     /* growth */
 };
@@ -148,7 +153,7 @@ static inline size_t kf_image_fit(size_t nr_slots, size_t page)
 
 /**
  * kf_image_slot() - a slot of an image
- * @image:	the image
+ * @image:	the image, or the bytes of a file
  * @i:		its number
  *
  * Context: any.
@@ -160,65 +165,50 @@ static inline struct kf_slot *kf_image_slot(char *image, size_t i)
 }
 
 /**
- * kf_image_texts() - what a file has from KF_AT_DESCS on
- * @bytes:	out: how much
+ * kf_image_descs() - the descriptions of counters, at KF_AT_DESCS of a file
+ * @bytes:	out: their size
  *
- * Of use to readers only, so no image has it in memory.
+ * Only readers use the descriptions, so the image in memory has none.
  *
  * Context: any.
- * Return: the texts; constant.
+ * Return: the descriptions; constant.
  */
-const void *kf_image_texts(size_t *bytes);
+const struct kf_stats_desc *kf_image_descs(size_t *bytes);
 
 /**
- * kf_image_fill() - make zeroed memory an image, not ready yet
- * @image:	the memory, on a page boundary
- * @nr_slots:	slots that fit
+ * kf_image_fill() - write the header of an image, not ready yet
  *
- * Context: one thread.
+ * Context: kf_stats_init(); the image is zeroes.
  */
-void kf_image_fill(char *image, size_t nr_slots);
+void kf_image_fill(void);
 
 /**
- * kf_image_show() - have the header speak of so many slots, and of the areas
- * @image:	the image
- * @nr_slots:	slots; they exist already
+ * kf_image_show() - write the numbers of slots and of areas to the header
  *
- * Of KF_FEW_SLOTS until more are taken: readers read what it speaks of.
+ * The header shows KF_FEW_SLOTS slots until more are taken, as readers read all
+ * slots that it shows.
  *
- * Context: growth; readers may look on.
+ * Context: growth; readers may read the header meanwhile.
  */
-void kf_image_show(char *image, size_t nr_slots);
-
-/**
- * kf_image_set_classes() - fill in the size classes
- * @image:	the image
- * @bytes:	KF_STATS_NR_CLASSES sizes in bytes
- *
- * Context: growth.
- */
-void kf_image_set_classes(char *image, const uint64_t *bytes);
+void kf_image_show(void);
 
 /**
  * kf_image_inherit() - turn the copy of a parent's image into its child's
- * @image:	the image, private
- * @nr_slots:	slots in it
- * @forker:	the thread that forked, as the parent knew it; 0: unknown
+ * @forker:	tid of the thread that forked, in the parent; 0: unknown
  *
- * Counters become 0 and gauges stay; blocks and large bytes that are live
- * become inherited; slots in use become idle, as their threads are gone, but
- * for that of the thread that forked.
+ * Counters become 0 and gauges stay; live blocks and large bytes become
+ * inherited; slots become idle, except the one of the thread that forked.
  *
- * Context: the child's only thread.
+ * Context: the child's only thread; the image is private.
  */
-void kf_image_inherit(char *image, size_t nr_slots, int32_t forker);
+void kf_image_inherit(int32_t forker);
 
 /**
  * kf_backing_make() - make a file in the first usable directory and map it
  * @conf:	the directories
  *
- * On success the image's addresses are the file's. A failure leaves nothing
- * behind, in memory or on disk.
+ * On success the file is mapped at the image's addresses. A failure changes
+ * nothing, in memory or on disk.
  *
  * Context: growth.
  * Return: 0, or the negative errno of the last directory.
@@ -226,31 +216,31 @@ void kf_image_inherit(char *image, size_t nr_slots, int32_t forker);
 int kf_backing_make(const struct kf_stats_conf *conf);
 
 /**
- * kf_backing_grow() - take a part of the file and map it
- * @addr:	where
- * @from:	offset of its first byte
- * @to:		offset behind its last
+ * kf_backing_grow() - extend the file and map the new part
+ * @addr:	where to map
+ * @from:	offset of the part's first byte
+ * @to:		offset behind its last byte
  *
  * Context: growth.
- * Return: 0, or a negative errno: -ESTALE when the file at the path is not
- *	   ours or not as long as we left it.
+ * Return: 0, or a negative errno: -ESTALE when the file at the path is another
+ *	   one, or another process changed its length.
  */
 int kf_backing_grow(char *addr, uint64_t from, uint64_t to);
 
 /**
- * kf_area_section() - what the header says of an area
- * @area:	which
+ * kf_area_section() - the header's section of an area
+ * @area:	the area
  *
  * Context: growth.
- * Return: its section; none of its entries until it is in the file.
+ * Return: the section; it has no entries while the area is not in the file.
  */
 struct kf_stats_section kf_area_section(enum kf_stats_area area);
 
 /**
- * kf_area_write() - write what the areas hold into a new file
+ * kf_area_write() - write the areas to a new file
  * @fd:		the file
  *
- * Its space is taken first.
+ * Space is allocated before it is written.
  *
  * Context: growth.
  * Return: 0, or a negative errno.
@@ -258,10 +248,10 @@ struct kf_stats_section kf_area_section(enum kf_stats_area area);
 int kf_area_write(int fd);
 
 /**
- * kf_area_map() - have the file behind the areas
+ * kf_area_map() - map the file at the areas' addresses
  * @fd:		the file, after kf_area_write()
  *
- * One that cannot be mapped stays in memory and is not shown.
+ * An area that cannot be mapped stays in private memory and is not shown.
  *
  * Context: growth.
  */
@@ -269,46 +259,46 @@ void kf_area_map(int fd);
 
 /**
  * kf_area_copy() - private copies of the areas, for a child
- * @copy:	out: KF_NR_AREAS of them; base is NULL where there is none
+ * @copy:	out: KF_NR_AREAS copies; base is NULL where a copy failed
  *
  * Context: the forking thread, or the child's only one.
  */
 void kf_area_copy(struct kf_area *copy);
 
 /**
- * kf_area_drop() - give copies back
- * @copy:	what kf_area_copy() made
+ * kf_area_drop() - unmap copies
+ * @copy:	made by kf_area_copy()
  *
  * Context: any.
  */
 void kf_area_drop(struct kf_area *copy);
 
 /**
- * kf_area_leave() - put copies in the place of the parent's file
- * @copy:	copies; dropped afterwards
- * @lost:	out: set where zeroes had to be put there
+ * kf_area_leave() - map copies in place of the parent's file
+ * @copy:	the copies; dropped afterwards
+ * @lost:	out: set where zeroes were mapped, for want of a copy
  *
  * Context: a forked child's only thread.
- * Return: false where the kernel has no memory: the file is still there.
+ * Return: false where the kernel has no memory and the file is still mapped.
  */
 bool kf_area_leave(struct kf_area *copy, bool *lost);
 
 /**
  * kf_area_inherit() - turn tables of a parent into its child's
  *
- * A node or stack begins with what is live in it; all else is 0.
+ * A node or stack begins with its live bytes and blocks; all else is 0.
  *
  * Context: a forked child's only thread; nothing is shown yet.
  */
 void kf_area_inherit(void);
 
 /**
- * kf_area_forget() - put zeroes in the place of a file that was cut short
+ * kf_area_clear() - map zeroes in place of a truncated file
  *
  * Context: any, signal handlers too.
  * Return: false where the kernel has no memory.
  */
-bool kf_area_forget(void);
+bool kf_area_clear(void);
 
 /**
  * kf_area_holds() - whether an address lies in an area's memory
@@ -321,11 +311,10 @@ bool kf_area_holds(const char *addr);
 
 /**
  * kf_identity_start() - when a process began
- * @pid:	the process, as our /proc has it
+ * @pid:	the process, by the number that /proc has
  *
  * Context: any.
- * Return: its start time as struct kf_stats_identity has it; 0: not to be
- *	   found out.
+ * Return: start_ticks of struct kf_stats_identity; 0: unknown.
  */
 uint64_t kf_identity_start(int32_t pid);
 
@@ -335,9 +324,9 @@ uint64_t kf_identity_start(int32_t pid);
 /**
  * kf_backing_name() - the name of a stats file
  * @name:	out: the name, of KF_BACKING_NAME
- * @comm:	the command name, as it is in the name
+ * @comm:	the command name, made safe for a path
  * @pid:	the process
- * @random:	what tells it from others
+ * @random:	a random number
  *
  * Context: any.
  */
@@ -345,101 +334,101 @@ void kf_backing_name(char *name, const char *comm, int32_t pid,
 		     uint64_t random);
 
 /**
- * kf_stats_self() - who we are
+ * kf_stats_self() - the identity of this process
  *
- * Context: after kf_stats_init(); filled in when we are published.
- * Return: our identity; it stays.
+ * Context: after kf_stats_init(); kf_stats_publish() fills it in.
+ * Return: the identity; the address is constant.
  */
 const struct kf_stats_identity *kf_stats_self(void);
 
 /**
- * kf_fold_described() - what our ledgers are for
+ * kf_fold_described() - the counters and classes of this library's ledgers
  *
- * Context: who has the right of growth, once the classes are known.
- * Return: our counters and classes; constant.
+ * Context: growth, after publication.
+ * Return: the counters and classes; constant.
  */
 const struct kf_ledger_described *kf_fold_described(void);
 
 /**
- * kf_fold_memory() - what this process has counted
+ * kf_fold_memory() - the counters of this process
  *
  * Context: growth.
- * Return: its key and sums, until the next call of this or kf_fold_file().
+ * Return: its key and sums; valid until the next call of this function or of
+ *	   kf_fold_file().
  */
 const struct kf_ledger_row *kf_fold_memory(void);
 
 /**
- * kf_fold_file() - what a process counted by its stats file
+ * kf_fold_file() - the counters of an ended process, from its stats file
  * @fd:		the file
- * @size:	its bytes
+ * @size:	bytes of the file
  *
- * Context: growth; the process has ended.
- * Return: as kf_fold_memory(); NULL where it is damaged, or another library's
- *	   that counts something else.
+ * Context: growth.
+ * Return: as kf_fold_memory(); NULL where the file is damaged, or a library
+ *	   with other counters wrote it.
  */
 const struct kf_ledger_row *kf_fold_file(int fd, uint64_t size);
 
 /* A directory in which a file is about to be made. */
 struct kf_watch {
-	struct kf_ledger_writer w; /* fd is -1 where there is none */
-	uint32_t unused;	   /* a note; KF_LEDGER_FILES: there is none */
+	struct kf_ledger_writer w; /* fd is -1 where there is no ledger */
+	uint32_t unused;	   /* an unused note, or KF_LEDGER_FILES */
 };
 
 /**
- * kf_watch_begin() - look after the user's files of a directory
- * @watch:	out: leave it whatever the result
+ * kf_watch_begin() - lock the ledger of a directory and sweep its files
+ * @watch:	out; kf_watch_leave() is due whatever the result
  * @dirfd:	the directory
  *
- * Files of processes that have ended are folded, and those beyond the limits
- * removed.
+ * Folds files of ended processes and removes files beyond the limits.
  *
- * Context: growth; our identity is filled in.
- * Return: 0: one more file is allowed; -EDQUOT: the user has too much already;
- *	   -ENOSPC: the file system has not enough.
+ * Context: growth; the identity of this process is filled in.
+ * Return: 0: one more file is allowed; -EDQUOT: the user's files are at a
+ *	   limit; -ENOSPC: the file system has too little space.
  */
 int kf_watch_begin(struct kf_watch *watch, int dirfd) __must_check;
 
 /**
- * kf_watch_note() - take a note of the file that we have made
+ * kf_watch_note() - add a note of this process' new file to the ledger
  * @watch:	the directory
- * @comm:	in its name, KF_COMM_SIZE bytes
- * @random:	likewise
+ * @comm:	the command in the file's name, KF_COMM_SIZE bytes
+ * @random:	the random number in the file's name
  *
- * Context: as kf_watch_begin().
+ * Context: between kf_watch_begin() and kf_watch_leave().
  */
 void kf_watch_note(struct kf_watch *watch, const char *comm, uint64_t random);
 
 /**
- * kf_watch_leave() - let others look after the directory
+ * kf_watch_leave() - unlock the ledger of a directory
  * @watch:	the directory
  *
- * Context: as kf_watch_begin().
+ * Context: after kf_watch_begin().
  */
 void kf_watch_leave(struct kf_watch *watch);
 
 /**
- * kf_watch_end() - our file was folded
+ * kf_watch_end() - update the note of this process' file, which was folded
  * @w:		the ledger of its directory
- * @keep:	it is still there
+ * @keep:	true: the file is still there
  *
- * Context: as kf_watch_begin().
+ * Context: growth.
  */
 void kf_watch_end(struct kf_ledger_writer *w, bool keep);
 
 /**
- * kf_sweep_all() - look at files that the ledger has no note of
+ * kf_sweep_all() - fold and remove files of which the ledger has no note
  * @w:		the ledger of the directory
  *
- * Of many files a random part is looked at.
+ * Of many files a random part is read.
  *
- * Context: as kf_watch_begin().
+ * Context: growth.
  */
 void kf_sweep_all(struct kf_ledger_writer *w);
 
 /**
  * kf_stats_chunk_take() - a chunk for the black box, in the place of a slot
  *
- * Half of all slots are left to threads.
+ * Chunks take at most half of the slots.
  *
  * Context: any thread.
  * Return: a zeroed chunk; NULL where the file cannot grow, or in a signal
@@ -448,35 +437,35 @@ void kf_sweep_all(struct kf_ledger_writer *w);
 struct kf_stats_chunk *kf_stats_chunk_take(void);
 
 /**
- * kf_growth_enter() - take the right to change what stands behind the image
+ * kf_growth_enter() - take the right to change the mappings of image and areas
  *
- * Not held over a fork: a child rebuilds all that it guards.
+ * The right is not held over a fork: a child rebuilds all that it guards.
  *
- * Context: any thread; sleeps while another has it.
- * Return: false when the caller has it already: a signal handler, that
- *	   interrupted itself.
+ * Context: any thread; sleeps while another thread has the right.
+ * Return: false when the calling thread has the right already: the caller is a
+ *	   signal handler that interrupted growth.
  */
 bool kf_growth_enter(void) __must_check;
 
 /**
  * kf_growth_leave() - give the right back
  *
- * Context: who has it.
+ * Context: the thread that has the right.
  */
 void kf_growth_leave(void);
 
 /**
- * kf_growth_reset() - forget who had the right
+ * kf_growth_reset() - free the right, whichever thread had it
  *
- * What growth left half done lies behind the last slot, and the next growth
- * maps over it.
+ * Mappings of an unfinished growth lie behind the last slot; the next growth
+ * maps over them.
  *
  * Context: a forked child's only thread.
  */
 void kf_growth_reset(void);
 
 /**
- * kf_guard_install() - survive the truncation of the file from now on
+ * kf_guard_install() - survive a truncation of the file from now on
  *
  * Does nothing where the program handles or ignores SIGBUS itself.
  *

@@ -15,10 +15,10 @@
  * answer than "damaged" (a length that does not hold).
  *
  * Glossary
- *	slot	what one arena counts: scalars, then a pair of words a class
- *	chunk	a part of the ring of events of one, in the place of a slot
+ *	slot	the counters of one arena: scalars, then two words a class
+ *	chunk	a part of an arena's ring of events, in the place of a slot
  *	class	a size class; class 0 stands for all large blocks
- *	word	what the process counts as a whole
+ *	word	a counter of the whole process
  */
 #ifndef KF_STATS_LAYOUT_H
 #define KF_STATS_LAYOUT_H
@@ -59,9 +59,9 @@ struct kf_stats_section {
 };
 
 /*
- * Constant once @ready is 1, but for @total_size and the @nr of slots, tags,
- * stacks, modules and more slots, which grow: the file is extended first, then
- * they are stored. All but @more lie in the first KF_STATS_MAX_REST bytes.
+ * Constant once @ready is 1, except @total_size and the @nr of slots, tags,
+ * stacks, modules and more slots. These grow: the file is extended, then they
+ * are stored. All sections but @more are in the first KF_STATS_MAX_REST bytes.
  * Minor versions 0 to 2 end with @stacks, 3 with @modules, 4 with
  * @more.
  */
@@ -86,16 +86,16 @@ struct kf_stats_header {
 	struct kf_stats_section ending;
 };
 
-/* Who writes the file. Strings end in NUL or fill their array. */
+/* The process that writes the file. Strings end in NUL or fill their array. */
 struct kf_stats_identity {
 	int32_t pid;	   /* as the process sees itself */
-	int32_t outer_pid; /* as its /proc shows it outermost */
+	int32_t outer_pid; /* in the pid namespace that its /proc shows */
 	uint32_t uid;
 	uint32_t forked;       /* 1: started by fork, 0: by exec */
-	uint64_t pid_ns;       /* inode of /proc/self/ns/pid, 0 unknown */
-	uint64_t start_ticks;  /* field 22 of /proc/self/stat, 0 unknown */
+	uint64_t pid_ns;       /* inode of /proc/self/ns/pid, 0: unknown */
+	uint64_t start_ticks;  /* field 22 of /proc/self/stat, 0: unknown */
 	uint64_t created_ns;   /* CLOCK_REALTIME when the file was made */
-	uint64_t created_mono; /* CLOCK_MONOTONIC likewise */
+	uint64_t created_mono; /* CLOCK_MONOTONIC when the file was made */
 	char boot_id[40];
 	char comm[16];
 	char exe[256];
@@ -105,17 +105,17 @@ struct kf_stats_identity {
 };
 
 /*
- * What becomes of the counters when the process has ended: they are added to
- * those of its like in the ledger, see ledger-layout.h. Strings end in NUL or
- * fill their array.
+ * When the process has ended, its counters are added to the ledger's row of its
+ * program, see ledger-layout.h. Strings end in NUL or fill their array.
  */
 struct kf_stats_ending {
-	uint64_t folded; /* number of the fold that added them; 0: none did */
-	char cmdline[KF_STATS_CMDLINE]; /* blanks between arguments; cut */
-	char cgroup[KF_STATS_CGROUP];	/* path; of a long one the end */
+	uint64_t folded; /* number of the fold that added them; 0: none */
+	char cmdline[KF_STATS_CMDLINE]; /* a blank between arguments; the begin
+					 */
+	char cgroup[KF_STATS_CGROUP];	/* the end of the path */
 };
 
-/* One counter: where it is, and what it means. */
+/* A counter: its place and its meaning. */
 struct kf_stats_desc {
 	char name[32];
 	char metric[40];
@@ -129,14 +129,14 @@ struct kf_stats_desc {
 };
 
 /*
- * One size class; entry 0 is for all large blocks and has size 0. Minor
- * versions 0 and 1 end with @inherited. What is carved and not live lies in
- * pages that other blocks keep from going back to the kernel.
+ * A size class; entry 0 is for all large blocks and has size 0. Minor versions
+ * 0 and 1 end with @inherited. Blocks that are carved and not live are in pages
+ * that cannot go back to the kernel, as other blocks of the slab are live.
  */
 struct kf_stats_class {
 	uint64_t bytes;
-	int64_t inherited; /* blocks a forked child found live */
-	int64_t carved;	   /* blocks that its slabs are cut into; atomic */
+	int64_t inherited; /* live blocks at the fork that began the process */
+	int64_t carved;	   /* blocks carved in slabs; atomic */
 	int64_t slabs;	   /* atomic */
 };
 
@@ -148,9 +148,9 @@ struct kf_stats_pair {
 };
 
 /*
- * What one arena counts. Written by its thread alone; a reader may see it in
- * the middle of a change, so sums over slots are exact only when the program
- * stands still, and a free may be seen before its malloc.
+ * The counters of one arena, written by its thread alone. A reader may see them
+ * in the middle of a change: sums over slots are exact only while no thread
+ * allocates, and a free may be seen before its malloc.
  */
 struct kf_slot {
 	uint32_t state;
@@ -162,35 +162,36 @@ struct kf_slot {
 } __attribute__((aligned(64)));
 
 /*
- * An event of the black box. @when holds its kind, of src/stats/box.def, above
- * its time, nanoseconds of CLOCK_MONOTONIC; 0: there is none. It is 0 while the
- * rest is written, and is stored last.
+ * An event of the black box. The upper bits of @when are its kind, of
+ * src/stats/box.def, the lower ones its time in nanoseconds of CLOCK_MONOTONIC.
+ * @when is 0 where there is no event and while the others are written; it is
+ * stored last.
  */
 struct kf_stats_event {
 	uint64_t when;
-	uint64_t address; /* what it is about, or 0 */
-	uint64_t bytes;	  /* how much, or 0; of threads their tid */
+	uint64_t address; /* of a block or mapping, or 0 */
+	uint64_t bytes;	  /* a size, or 0; a tid for events of threads */
 };
 
 #define KF_STATS_EVENT_TIME_BITS 56
 #define KF_STATS_EVENT_TIME (((uint64_t)1 << KF_STATS_EVENT_TIME_BITS) - 1)
 
 /*
- * A part of a ring of events, in the place of a slot: those of one ring, in the
- * order of @index, hold what its thread did last. A ring that is full goes on
- * at its begin.
+ * A part of a ring of events, in the place of a slot. The chunks of one ring,
+ * in the order of @index, hold the last events of its thread. A full ring
+ * continues at its begin.
  */
 struct kf_stats_chunk {
-	uint32_t state; /* KF_SLOT_FREE: there are no counters here */
-	uint32_t slot;	/* whose events: the slot's number, from 1; 0: none */
+	uint32_t state; /* KF_SLOT_FREE, as there are no counters here */
+	uint32_t slot;	/* number of the ring's slot, from 1; 0: no ring */
 	uint32_t index; /* of this chunk in its ring */
 	uint32_t reserved[5];
 	struct kf_stats_event event[KF_STATS_EVENTS];
 };
 
 /*
- * The process' words. @seq is odd while a group of them changes; a reader
- * that wants them to agree reads again until it is even and unmoved.
+ * The process' words. @seq is odd while a group of words changes; a reader that
+ * needs a consistent group reads again until @seq is even and did not change.
  */
 struct kf_stats_words {
 	uint64_t seq;
@@ -198,62 +199,62 @@ struct kf_stats_words {
 };
 
 /*
- * An order to the process: who gives it writes @text, then @request. The
- * library looks on its slow paths, writes @result and @reply, then @answer.
- * Minor version 0 has the first 64 bytes, and takes no orders.
+ * An order to the process. The sender writes @text, then @request; the library
+ * reads them on its slow paths and writes @result and @reply, then @answer.
+ * Minor version 0 has only the first 64 bytes and takes no orders.
  */
 struct kf_stats_control {
 	uint64_t request;  /* number of the order: one more than the last */
 	uint64_t answer;   /* number of the last order that was carried out */
-	uint32_t result;   /* of that: 0 done, else an errno */
-	uint32_t filtered; /* 1: system calls were when the program began */
+	uint32_t result;   /* of that order: 0, or an errno */
+	uint32_t filtered; /* 1: the program began under a seccomp filter */
 	char text[KF_STATS_CONTROL_TEXT]; /* NAME=VALUE, ends in NUL */
 	char reply[KF_STATS_CONTROL_REPLY];
 };
 
 /*
- * One node of a tag tree: a tag under the tags that were pushed before it, in
- * one thread. Entry 0 stays free, so that 0 means "no tag". A node's counters
- * are written by its tree's thread alone, but for those of the last line,
- * which other threads add to atomically. A block that realloc changes leaves
- * its node, and enters the one that is current then. A forked child's nodes
- * begin with what they have live, in @inherited and @allocated.
+ * A node of a tag tree: a tag below the tags that were pushed before it, in one
+ * thread. Entry 0 stays free, so that 0 means "no tag". A node's counters are
+ * written by its tree's thread alone, except those of the last cache line, to
+ * which other threads add atomically. A block that realloc changes leaves its
+ * node and enters the current one. A forked child's nodes begin with their live
+ * blocks and bytes in @inherited and @allocated.
  */
 enum kf_tag_state {
 	KF_TAG_FREE,
 	KF_TAG_IN_USE,
-	KF_TAG_FOLDED, /* of a thread that has gone: no thread's any more */
+	KF_TAG_FOLDED, /* its thread has ended */
 };
 
 enum kf_tag_flags {
-	KF_TAG_STACKS = 1, /* the stack of each of its blocks is taken */
+	KF_TAG_STACKS = 1, /* each of its blocks has its stack taken */
 };
 
 struct kf_stats_tag {
 	uint32_t state;	 /* enum kf_tag_state; stored last */
 	uint32_t parent; /* entry; 0: a root, whose name is its thread's */
-	uint32_t root;	 /* entry of the tree's root; of itself for a root */
+	uint32_t root;	 /* entry of the tree's root */
 	int32_t tid;	 /* of the tree's thread; 0 when folded */
 	uint32_t depth;	 /* 0 for a root */
 	uint32_t flags;	 /* enum kf_tag_flags */
-	uint64_t failed; /* pushes billed here, as there was no room below */
+	uint64_t failed; /* pushes that found no room for a node below */
 	char name[KF_STATS_TAG_NAME]; /* ends in NUL */
 	uint64_t entered;	      /* pushes */
 	uint64_t left;		      /* pops */
-	uint64_t mallocs;	      /* calls that gave a block of the node */
+	uint64_t mallocs;	      /* calls that returned a block */
 	uint64_t callocs;
 	uint64_t reallocs;
 	uint64_t aligned;
 	uint64_t frees;	    /* of the node's blocks, by its thread */
-	uint64_t allocated; /* bytes, usable ones */
-	uint64_t freed;	    /* bytes, by the node's thread */
+	uint64_t allocated; /* usable bytes */
+	uint64_t freed;	    /* usable bytes, by the node's thread */
 	uint64_t peak;	    /* most live bytes at an allocation */
-	uint64_t resized;   /* its blocks that realloc took, by its thread */
+	uint64_t resized;   /* blocks that realloc took, by the node's thread */
 	uint64_t vm_size;   /* of a root: the process' when it was made, or 0 */
-	uint64_t remote_frees __attribute__((aligned(64))); /* or took; atomic
-							     */
-	uint64_t remote_freed;				    /* bytes; atomic */
-	uint64_t inherited; /* blocks that a forked child found live */
+	/* frees and reallocs by other threads; atomic */
+	uint64_t remote_frees __attribute__((aligned(64)));
+	uint64_t remote_freed; /* usable bytes of these; atomic */
+	uint64_t inherited;    /* live blocks at the fork of this process */
 	uint64_t reserved[5];
 } __attribute__((aligned(64)));
 
@@ -273,62 +274,61 @@ static inline uint64_t kf_stats_tag_blocks(const struct kf_stats_tag *t)
 }
 
 /*
- * One call stack that sampled blocks came from, under one tag. Estimates are
- * sums over samples: a sampled block of S bytes stands for weight = S / (1 -
- * exp(-S / R)) bytes and weight / S blocks at a mean distance of R bytes. The
- * variance of a sum of weights is the sum of weight * (weight - S). Written by
- * any thread, atomically.
+ * A call stack that allocated sampled blocks under one tag. Estimates are sums
+ * over samples: at a mean distance of R bytes a sampled block of S bytes stands
+ * for weight = S / (1 - exp(-S / R)) bytes and weight / S blocks. The variance
+ * of a sum of weights is the sum of weight * (weight - S). Any thread writes,
+ * atomically.
  */
 struct kf_stats_stack {
 	uint64_t hash;	    /* 0: a free entry; stored last */
-	uint32_t nr_frames; /* of @frame; 0: the stack could not be taken */
-	uint32_t tag;	    /* entry of the tag table, 0 none */
+	uint32_t nr_frames; /* in @frame; 0: the stack could not be taken */
+	uint32_t tag;	    /* entry of the tag table; 0: none */
 	uint64_t samples;   /* sampled blocks, ever */
 	uint64_t freed_samples;
 	uint64_t allocated;	   /* estimate of bytes, ever */
-	uint64_t freed;		   /* the same of those freed */
+	uint64_t freed;		   /* bytes of @allocated that were freed */
 	uint64_t allocated_blocks; /* estimate of blocks, in parts, ever */
-	uint64_t freed_blocks;	   /* the same of those freed */
-	uint64_t peak;		   /* largest allocated - freed seen */
-	uint64_t peak_blocks;	   /* the same of blocks, in parts */
-	uint64_t variance;	   /* of allocated, in its unit */
+	uint64_t freed_blocks;	   /* blocks of these that were freed */
+	uint64_t peak;		   /* largest allocated - freed */
+	uint64_t peak_blocks;	   /* largest difference of blocks, in parts */
+	uint64_t variance;	   /* of @allocated, in its unit */
 	uint64_t freed_variance;   /* the part of it that was freed */
 	uint32_t flags;		   /* enum kf_stack_flags */
 	int32_t tid;		   /* the thread that took the first sample */
-	uint64_t frame[KF_STATS_STACK_FRAMES]; /* return addresses, inmost
-						  first */
+	/* return addresses, innermost first */
+	uint64_t frame[KF_STATS_STACK_FRAMES];
 } __attribute__((aligned(64)));
 
-#define KF_STATS_BLOCK_PARTS 256	  /* a block in estimates of blocks */
+#define KF_STATS_BLOCK_PARTS 256	  /* parts of a block in estimates */
 #define KF_STATS_VARIANCE_UNIT (1u << 20) /* bytes^2 */
 
 enum kf_stack_flags {
 	KF_STACK_CUT = 1,      /* there were more frames */
-	KF_STACK_OVERFLOW = 2, /* stands for all that found no entry */
+	KF_STACK_OVERFLOW = 2, /* for all stacks that found no free entry */
 };
 
 _Static_assert(sizeof(struct kf_stats_stack) == 384, "a stack's size is ABI");
 
 /*
- * Code that addresses of stacks are in: a mapping of a file, as it was when the
- * library came upon such an address. One that is unmapped stays; of two that
- * lie on each other the later entry came later. Written by one thread at a
- * time.
+ * An executable mapping of a file with return addresses of stacks. The entry of
+ * a file that is unmapped stays; where entries overlap, the last one is the
+ * newest. One thread writes at a time.
  */
 struct kf_stats_module {
-	uint64_t begin; /* of the executable mapping; 0: free; stored last */
+	uint64_t begin; /* first address; 0: a free entry; stored last */
 	uint64_t end;
 	uint64_t offset;	/* of @begin in the file */
-	uint64_t base;		/* where the file's first mapping begins */
+	uint64_t base;		/* first address of the file's first mapping */
 	uint32_t flags;		/* enum kf_module_flags */
-	uint32_t build_id_size; /* 0: not known */
+	uint32_t build_id_size; /* 0: unknown */
 	uint8_t build_id[KF_STATS_BUILD_ID];
 	char path[KF_STATS_MODULE_PATH]; /* raw, ends in NUL */
 } __attribute__((aligned(64)));
 
 enum kf_module_flags {
-	KF_MODULE_DELETED = 1, /* the path was no longer the file's */
-	KF_MODULE_CUT = 2,     /* of the path only the end is there */
+	KF_MODULE_DELETED = 1, /* the file at the path was deleted */
+	KF_MODULE_CUT = 2,     /* @path is the end of a longer path */
 };
 
 _Static_assert(sizeof(struct kf_stats_module) == 512, "a module's size is ABI");

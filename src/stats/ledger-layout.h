@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The ledger, byte for byte: what processes that have ended counted, added up.
- * This header is ABI.
+ * The ledger, byte for byte: the counters of ended processes, added up. This
+ * header is ABI.
  *
  *	header | journal | descriptions | classes | keys | folds | rows
  *	... a hole | files
  *
- * There is one ledger for a directory, a user and a description. Its name is
- * ".ledger.UID.HASH"; HASH is 16 hexadecimal digits of the version and of what
- * the ledger describes. A library that counts something else has a ledger of
- * its own, and nobody adds to a counter that it does not know. The ledger
- * belongs to UID and is a plain file. One that is not, or whose header differs
- * from what its library would write, is never used. All integers are in the
- * machine's order. Readers find sections by the header, as in layout.h, and
- * print what the descriptions say; a minor version appends.
+ * There is one ledger for each directory, user and description. Its name is
+ * ".ledger.UID.HASH"; HASH is 16 hexadecimal digits, a hash of the version and
+ * of the names of the counters and the sizes of the classes. So a library with
+ * other counters has a ledger of its own. The ledger is a plain file of UID;
+ * another file, or one whose header differs from the library's, is never used.
+ * All integers are in the machine's order. Readers find sections by the header,
+ * as in layout.h, and print what the descriptions say; a minor version appends.
  *
  * Glossary
- *	row	what all processes of one key counted; row 0 is for all that
- *		found no row of their own, and has no key
+ *	row	the counters of all processes with one key; row 0 has no key and
+ *		is for processes that found no row of their own
  *	value	one counter of a row; src/stats/stats.def without its gauges
- *	fold	a stats file's counters were added to a row
- *	file	a stats file that its owner's processes watch over
+ *	fold	the addition of a stats file's counters to a row
+ *	file	a note of a stats file that the user's processes sweep
  *
  * Rules of writers
- *	1. A write lock on the whole file (fcntl, F_SETLK) is held from the look
- *	   at the header until all of a fold is done.
+ *	1. A write lock on the whole file (fcntl, F_SETLK) is held from the read
+ *	   of the header to the end of a fold.
  *	2. Folds are numbered from 1. Fold N is made in this order:
  *	   - the journal is written, then @committed becomes N;
  *	   - the row, its entry in the keys, the fold's entry and @nr_rows
@@ -32,23 +31,23 @@
  *	   - the stats file is marked (struct kf_stats_ending, folded), or its
  *	     name is removed;
  *	   - @applied becomes N.
- *	3. A writer that finds @applied one less than @committed does all of 2
- *	   behind the commit again, from the journal, before anything else. All
- *	   of it says what is, not what to add: to do it twice is to do it once.
+ *	3. A writer that finds @applied one less than @committed first repeats
+ *	   all steps of 2 behind the commit, from the journal. The journal has
+ *	   new values, not differences, so a repetition changes nothing.
  *	4. A stats file is folded only if it is not marked, no entry of the
  *	   folds has its @created_ns and @pid, it belongs to UID, and its
  *	   process has ended or is the one that folds.
  *
  * Rules of readers
- *	1. No lock is needed. @committed and @applied are read, then all the
- *	   rest, then both again; if either has changed, all is read again.
+ *	1. No lock is needed. @committed and @applied are read, then the rest,
+ *	   then both again; if either has changed, everything is read again.
  *	2. Where @applied is one less than @committed, the journal's row and
  *	   fold stand for what is in their places: that fold counts.
  *	3. A stats file's counters are part of the ledger where the file is
  *	   marked, or the folds have its @created_ns and @pid. The ledger is
- *	   read after the stats files: a file that was folded meanwhile is then
- *	   found among the folds, unless more folds than these were made since
- *	   the ledger was read before.
+ *	   read after the stats files, so that a file that is folded meanwhile
+ *	   is found among the folds, unless KF_LEDGER_FOLDS more folds were made
+ *	   since.
  *	4. Values, and the pairs of classes, only grow; rows stay where they are
  *	   and keep their key. A row whose key_hash is 0 is not in use.
  */
@@ -70,7 +69,7 @@
 #define KF_LEDGER_VALUES 64  /* of which as many are used as described */
 
 /*
- * Constant but for @committed, @applied and @nr_rows. The entries of @descs
+ * Constant, except @committed, @applied and @nr_rows. The entries of @descs
  * have KF_SCOPE_WORD and the number of their value; those of @classes are
  * usable bytes, 8 bytes each, 0 for large blocks.
  */
@@ -98,12 +97,11 @@ struct kf_ledger_header {
 };
 
 /*
- * Whose counters are in one row: what its identity and ending say. Each ends in
- * NUL, for which a full one loses its last character, and all behind it is 0. A
- * key that is new gets a row of its own; but one with a command line, of a
- * program that has KF_LEDGER_CMDLINES rows with command lines, gets that of the
- * same key with an empty command line, and where there are no more rows it gets
- * row 0.
+ * The key of a row, from the identity and the ending of a stats file. Each
+ * string ends in NUL (a full one loses its last character) and is padded with
+ * zeroes. A new key gets a row of its own. Where its program has
+ * KF_LEDGER_CMDLINES rows with command lines already, the command line of the
+ * key becomes empty; where no row is free, the key gets row 0.
  */
 struct kf_ledger_key {
 	char comm[16];
@@ -117,15 +115,15 @@ struct kf_ledger_row {
 	uint64_t key_hash; /* kf_ledger_hash() of @key; 0: not in use */
 	struct kf_ledger_key key;
 	uint64_t exits;	   /* processes that ended, by exit or a signal */
-	uint64_t execs;	   /* ... that went on as another program */
+	uint64_t execs;	   /* programs that ended with an exec */
 	uint64_t first_ns; /* CLOCK_REALTIME of the first fold */
-	uint64_t last_ns;  /* ... of the last one */
+	uint64_t last_ns;  /* CLOCK_REALTIME of the last fold */
 	uint64_t value[KF_LEDGER_VALUES];
 	struct kf_stats_pair class[KF_STATS_NR_CLASSES];
 	uint64_t reserved[7]; /* 0 */
 } __attribute__((aligned(64)));
 
-/* A row's key, for those who look for one: two numbers instead of all of it. */
+/* The hashes of a row's key: a search reads these in place of all keys. */
 struct kf_ledger_index {
 	uint64_t key_hash;     /* as the row's */
 	uint64_t program_hash; /* of the key with an empty command line */
@@ -137,7 +135,7 @@ enum kf_ledger_reason { KF_LEDGER_EXIT = 1, KF_LEDGER_EXEC = 2 };
 struct kf_ledger_fold {
 	uint64_t number;     /* 0: free */
 	uint64_t created_ns; /* of the stats file's identity */
-	int32_t pid;	     /* likewise */
+	int32_t pid;	     /* of the stats file's identity */
 	uint32_t row;
 	uint32_t reason; /* enum kf_ledger_reason */
 	uint32_t reserved;
@@ -150,22 +148,21 @@ enum kf_ledger_file_state {
 };
 
 /*
- * A stats file of the directory. It is a hint: whoever acts on it looks at the
- * file itself first. The name is made of @comm, @pid and @random.
+ * A note of a stats file in the directory. It is a hint: a process reads the
+ * file itself before it acts. The name is made of @comm, @pid and @random.
  */
 struct kf_ledger_file {
 	uint32_t state; /* enum kf_ledger_file_state */
 	int32_t pid;
 	uint64_t pid_ns;
 	uint64_t start_ticks;
-	uint64_t
-		since_ns; /* CLOCK_REALTIME when it was made, or its end seen */
-	uint64_t bytes;	  /* that the file system gave it, about */
+	uint64_t since_ns; /* CLOCK_REALTIME of its begin; kept: of its end */
+	uint64_t bytes;	   /* of the file system, about */
 	uint64_t random;
-	char comm[16]; /* as it is in the name */
+	char comm[16]; /* made safe for the name */
 };
 
-/* A fold that is being made. */
+/* The fold that is being made. */
 struct kf_ledger_journal {
 	struct kf_ledger_fold fold;
 	uint64_t dev; /* of the stats file; 0: there is none to mark */
@@ -174,7 +171,7 @@ struct kf_ledger_journal {
 	uint32_t reserved;
 	char name[KF_LEDGER_NAME];
 	uint64_t room[3];	  /* 0 */
-	struct kf_ledger_row row; /* what the row becomes */
+	struct kf_ledger_row row; /* the new content of the row */
 };
 
 /* FNV-1a, continued from @h; begin with KF_LEDGER_HASH. */

@@ -2,13 +2,13 @@
 /*
  * The ledger's writer: see ledger.h, and the rules in ledger-layout.h.
  *
- * All writes are those of pwrite(2), which a mapping's stores would be as well
- * but for files that somebody cuts short. The order of the writes is what makes
- * a fold happen once: up to the word @committed nothing has happened, from
- * there on everything has, as whoever comes next makes all of it again.
+ * All writes are pwrite(2), as a truncated file has no SIGBUS then. The order
+ * of the writes makes a fold happen exactly once: a fold is not made before the
+ * word @committed is written, and is made from then on, as the next writer
+ * repeats the rest.
  *
- * The lock is a record lock: it needs the right to write, so no reader can keep
- * writers away, and a child that inherits the descriptor has not got it.
+ * The lock is a record lock: it needs write permission, so no reader can block
+ * writers, and a child does not inherit it.
  */
 #include "config.h"
 
@@ -43,16 +43,16 @@ _Static_assert(AT_ROWS + KF_LEDGER_ROWS * sizeof(struct kf_ledger_row) <=
 		       AT_FILES,
 	       "rows end before the files begin");
 
-/* At most this part of a file system is for the rows of one ledger. */
+/* The rows of a ledger take at most this share of a file system. */
 #define ROWS_SHARE 64
 #define FEWEST_ROWS 8
 
-/* Pauses of 50 us while somebody else has the lock. */
+/* Pauses of 50 us while another process has the lock. */
 #define MAX_TRIES 400
 
 #define NAME_SIZE (sizeof(KF_LEDGER_PREFIX) + 10 + 1 + 16)
 
-/* Of the thread that has a ledger open. */
+/* Buffers of the one thread that has a ledger open. */
 static struct kf_ledger_journal journal;
 static union {
 	struct kf_ledger_index index[KF_LEDGER_ROWS];
@@ -90,7 +90,7 @@ void kf_ledger_values(const struct kf_ledger_described *d,
 	}
 }
 
-/* By what counters mean, and not by how that is said. */
+/* Names and sizes count, not help texts: these may be reworded. */
 static uint64_t ledger_hash_of(const struct kf_ledger_described *d)
 {
 	static const uint16_t version[] = {KF_LEDGER_MAJOR, KF_LEDGER_MINOR};
@@ -179,7 +179,7 @@ static int write_descs(int fd, const struct kf_ledger_described *d)
 	return r ? r : write_desc(fd, &inherited, value);
 }
 
-/* The header comes last: one that was not written is as no ledger. */
+/* The header is written last: a file without magic is made anew. */
 static int ledger_make(int fd, const struct kf_ledger_header *h,
 		       const struct kf_ledger_described *d)
 {
@@ -187,7 +187,7 @@ static int ledger_make(int fd, const struct kf_ledger_header *h,
 
 	kf_file_truncate(fd, 0);
 	r = kf_file_extend(fd, 0, AT_ROWS);
-	/* So that the files can be read however few there are. */
+	/* The last note exists from the start, so that all can be read. */
 	if (!r)
 		r = kf_file_extend(fd, END - sizeof(struct kf_ledger_file),
 				   END);
@@ -204,7 +204,7 @@ static int ledger_make(int fd, const struct kf_ledger_header *h,
 	return r;
 }
 
-/* 0: the file system is too small for any. */
+/* The most rows of a ledger on this file system; 0: it is too small. */
 static uint32_t rows_of(int fd)
 {
 	uint64_t total, available, nr;
@@ -224,7 +224,7 @@ static bool ledger_is_plain(const struct kf_file_stat *st, uint32_t uid)
 	       !(st->mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Where they are counted, rows may be fewer on a smaller file system. */
+/* All must agree but the number of rows, which depends on the file system. */
 static bool is_like(const struct kf_ledger_header *h,
 		    const struct kf_ledger_header *wanted)
 {
@@ -249,7 +249,7 @@ static int read_head(struct kf_ledger_writer *w, uint32_t uid,
 		return r;
 	if (!ledger_is_plain(&st, uid))
 		return -EPERM;
-	/* removed while the lock was waited for */
+	/* removed while this process waited for the lock */
 	if (!st.nr_links)
 		return -EAGAIN;
 	ledger_fill(&wanted, uid, d, KF_LEDGER_ROWS);
@@ -280,8 +280,8 @@ static int write_word(const struct kf_ledger_writer *w, size_t at, uint64_t n,
 	return kf_file_write(w->fd, &n, bytes, at);
 }
 
-/* One that cannot be marked is among the folds all the same. */
-static int mark(int dirfd, const struct kf_ledger_journal *j)
+/* Write the fold's number to the stats file. On failure the folds have it. */
+static int mark_folded(int dirfd, const struct kf_ledger_journal *j)
 {
 	struct kf_stats_header h;
 	struct kf_file_stat st;
@@ -299,16 +299,7 @@ static int mark(int dirfd, const struct kf_ledger_journal *j)
 	return r;
 }
 
-static void remove_name(int dirfd, const struct kf_ledger_journal *j)
-{
-	struct kf_file_stat st;
-
-	if (!kf_file_look(dirfd, j->name, &st) && st.dev == j->dev &&
-	    st.ino == j->ino)
-		kf_file_unlink(dirfd, j->name);
-}
-
-/* All that is behind the commit. */
+/* The steps of rule 2 behind the commit. */
 static int ledger_apply(struct kf_ledger_writer *w)
 {
 	const struct kf_ledger_journal *j = &journal;
@@ -335,15 +326,17 @@ static int ledger_apply(struct kf_ledger_writer *w)
 	if (r)
 		return r;
 	if (j->dev && j->keep)
-		r = mark(w->dirfd, j);
+		r = mark_folded(w->dirfd, j);
 	else if (j->dev)
-		remove_name(w->dirfd, j);
+		kf_file_unlink_same(w->dirfd, j->name, j->dev, j->ino);
 	w->committed = j->fold.number;
 	return write_word(w, offsetof(struct kf_ledger_header, applied),
 			  j->fold.number, sizeof(uint64_t));
 }
 
-static int finish(struct kf_ledger_writer *w, const struct kf_ledger_header *h)
+/* Finish the fold of a writer that was interrupted, if there is one. */
+static int ledger_recover(struct kf_ledger_writer *w,
+			  const struct kf_ledger_header *h)
 {
 	w->committed = h->committed;
 	w->nr_rows = h->nr_rows;
@@ -367,7 +360,7 @@ int kf_ledger_open(struct kf_ledger_writer *w, int dirfd, uint32_t uid,
 	char name[NAME_SIZE];
 	int r;
 
-	/* The kernel would send a signal. */
+	/* Above RLIMIT_FSIZE the kernel would send a signal. */
 	if (!kf_file_is_allowed(END))
 		return -EFBIG;
 	make_name(name, uid, ledger_hash_of(d));
@@ -381,12 +374,13 @@ int kf_ledger_open(struct kf_ledger_writer *w, int dirfd, uint32_t uid,
 	if (!r)
 		r = read_head(w, uid, d, &h);
 	if (!r)
-		r = finish(w, &h);
-	/* In a set-group-id directory the group is meant to read. */
+		r = ledger_recover(w, &h);
+	/* In a set-group-id directory the group may read, as in backing.c. */
 	if (!r && make && !h.committed && !kf_file_stat(dirfd, &st) &&
 	    st.mode & S_ISGID)
 		kf_file_chmod(w->fd, 0640);
-	/* Our own, and of no use to anybody: the next one begins anew. */
+	/* Remove a useless ledger of the user: the next process makes a new
+	 * one. */
 	if ((r == -EINVAL || (r == -ENOSPC && !w->max_rows)) && make &&
 	    uid == kf_process_uid())
 		kf_file_unlink(dirfd, name);
@@ -436,11 +430,11 @@ static bool row_is(const struct kf_ledger_writer *w, uint32_t row,
 }
 
 /*
- * The row of a key is read into the journal, where it was found. Row 0 is never
- * looked for by its key. Returns the row; UINT32_MAX: it has none. @others:
- * out: rows of the same program with command lines.
+ * Find the row of a key and read it into the journal; row 0 has no key. Returns
+ * the row; UINT32_MAX: the key has none. @others: out: rows of the same program
+ * with command lines.
  */
-static uint32_t look_for(const struct kf_ledger_writer *w,
+static uint32_t find_row(const struct kf_ledger_writer *w,
 			 const struct kf_ledger_key *key, uint32_t *others)
 {
 	struct kf_ledger_key program = *key;
@@ -463,18 +457,18 @@ static uint32_t look_for(const struct kf_ledger_writer *w,
 static uint32_t take_row(const struct kf_ledger_writer *w,
 			 struct kf_ledger_key *key)
 {
-	uint32_t others, row = look_for(w, key, &others);
+	uint32_t others, row = find_row(w, key, &others);
 	uint32_t next = KF_MAX(w->nr_rows, 1u);
 
 	if (row == UINT32_MAX && key->cmdline[0] &&
 	    (others >= KF_LEDGER_CMDLINES || next >= w->max_rows)) {
 		memset(key->cmdline, 0, sizeof(key->cmdline));
-		row = look_for(w, key, &others);
+		row = find_row(w, key, &others);
 	}
 	if (row != UINT32_MAX)
 		return row;
 	memset(&journal.row, 0, sizeof(journal.row));
-	/* Space is taken before anything is promised. */
+	/* Space is allocated before the commit. */
 	if (next < w->max_rows &&
 	    !kf_file_extend(w->fd, AT_ROWS + next * sizeof(journal.row),
 			    AT_ROWS + (next + 1) * sizeof(journal.row)))
@@ -507,8 +501,9 @@ static void ledger_add_up(struct kf_ledger_row *to,
 	}
 }
 
-/* The file of a target, to be marked or removed. */
-static void aim(struct kf_ledger_journal *j, const struct kf_ledger_target *t)
+/* The journal's part about the stats file, which is marked or removed. */
+static void journal_set_target(struct kf_ledger_journal *j,
+			       const struct kf_ledger_target *t)
 {
 	struct kf_text text;
 
@@ -543,9 +538,9 @@ int kf_ledger_fold(struct kf_ledger_writer *w, const struct kf_ledger_row *add,
 		.row = row,
 		.reason = t->reason,
 	};
-	aim(j, t);
+	journal_set_target(j, t);
 	if (!row) {
-		/* no space was taken for it yet */
+		/* no space was allocated for row 0 yet */
 		r = kf_file_extend(w->fd, AT_ROWS, AT_ROWS + sizeof(j->row));
 		if (r)
 			return r;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Slots: taken one by one and never given back, as arenas are adopted.
+ * Slots: taken one by one and never given back, as new threads adopt the slots
+ * of ended ones.
  *
- * Taking one is a compare and swap; only making room for more of them is done
- * by one thread at a time. The image has addresses for some thousands of slots
- * and of chunks of the black box. Later slots are in an area of their own;
- * their threads leave no events.
+ * A slot is taken by compare and swap; only one thread at a time makes room for
+ * more. The image has addresses for KF_STATS_MAX_SLOTS slots and chunks of the
+ * black box. Further slots are in an area of their own, and their threads leave
+ * no events.
  */
 #include "stats/internal.h"
 
@@ -15,10 +16,10 @@
 
 #include <string.h>
 
-/* Counts that nobody sees: for arenas that no memory was found for. */
+/* Shared by heaps whose slots found no memory; no reader sees it. */
 static struct kf_slot shared_slot;
 
-/* The thread that has the right of growth, 0 none. */
+/* kf_thread_self() of the thread that has the right of growth, or 0; atomic. */
 static uintptr_t grower;
 
 bool kf_growth_enter(void)
@@ -52,8 +53,8 @@ static size_t next_nr_slots(void)
 }
 
 /*
- * Where the file cannot grow, the counters go on in memory behind it, and no
- * reader sees them: the file cannot be longer than it is without a hole.
+ * Where the file cannot grow, slots are in private memory behind it, which no
+ * reader sees. Later slots are too, so that the file has no hole.
  */
 static bool slots_put_memory(size_t nr)
 {
@@ -77,7 +78,7 @@ static bool slots_put_memory(size_t nr)
 	return true;
 }
 
-/* Returns false when there will be no more than there are. */
+/* Returns false when there will be no more slots. */
 static bool slots_grow(size_t seen)
 {
 	size_t nr;
@@ -89,7 +90,7 @@ static bool slots_grow(size_t seen)
 		nr = next_nr_slots();
 		more = nr > seen && slots_put_memory(nr);
 		if (more) {
-			kf_image_show(kf_stats.base, kf_stats.nr_shown);
+			kf_image_show();
 			/* pairs with the acquire load of slots_take() */
 			kf_store_release(&kf_stats.nr_slots, nr);
 		}
@@ -102,7 +103,7 @@ static void show_more(void)
 {
 	if (!kf_growth_enter())
 		return;
-	kf_image_show(kf_stats.base, kf_stats.nr_shown);
+	kf_image_show();
 	kf_growth_leave();
 }
 
@@ -138,7 +139,7 @@ struct kf_stats_chunk *kf_stats_chunk_take(void)
 	return (void *)kf_image_slot(kf_stats.base, i);
 }
 
-/* A slot behind those of the image. @seen: whether readers find it. */
+/* Take a slot behind those of the image. @seen: out: readers find it. */
 static struct kf_slot *slots_take_more(bool *seen)
 {
 	const struct kf_area *area = &kf_stats.area[KF_AREA_SLOTS];
@@ -172,8 +173,8 @@ void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state)
 {
 	char comm[KF_COMM_SIZE];
 
-	/* Nobody reads it then, and a filter of calls may kill. */
-	if (!kf_load(&kf_stats.unseen)) {
+	/* Without a file no reader needs it, and a seccomp filter may kill. */
+	if (!kf_load(&kf_stats.disabled)) {
 		kf_process_comm(comm);
 		memcpy(slot->name, comm, sizeof(slot->name));
 		slot->tid = kf_process_tid();

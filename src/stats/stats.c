@@ -9,26 +9,25 @@
 #include <errno.h>
 
 /*
- * A file begins with this size, what the descriptions leave of it is slots:
- * one for the thread that every program has, one for what it counts before
- * and behind its threads, and those of the thread's events: so the file of a
- * program without threads never grows. One that has itself killed for opening
- * a file would not survive that.
+ * The first size of a file; the bytes behind the descriptions are slots. They
+ * are enough for a program without threads: one slot for its thread, one for
+ * calls that no heap counts, and chunks for the thread's events. So its file
+ * never grows, which a seccomp filter might answer with a kill.
  */
 #define FIRST_BYTES (24 * KF_KIB)
 #define FEWEST_SLOTS 6
 
 /*
- * Of a limited address space at most this part is taken for slots, as most
- * programs never use more than the first.
+ * Slots may take at most this share of a limited address space, as most
+ * programs use only the first few.
  */
 #define LIMIT_SHARE 256
 #define FEW_SLOTS 16
 
-/* How far the image lies from the other mappings. */
-#define APART KF_GIB
+/* Distance of the image from the other mappings. */
+#define DISTANCE KF_GIB
 
-/* Where the kernel gives nothing at the start: an image with one slot. */
+/* An image with one slot, for a process whose first mmap fails. */
 static char last_resort[KF_AT_SLOTS + sizeof(struct kf_slot)] __kf_aligned(
 	KF_CACHE_LINE);
 
@@ -46,7 +45,7 @@ static size_t wanted_slots(void)
 	return nr;
 }
 
-/* Pages may be large: the slots are those that end with a page. */
+/* The most slots, at most @nr, of an image that ends with a page. */
 static size_t whole_pages(size_t nr)
 {
 	size_t size = KF_ALIGN_DOWN(kf_image_size(nr), kf_stats.page);
@@ -64,14 +63,15 @@ static size_t first_slots(void)
 }
 
 /*
- * Addresses for the first slots, where those behind them stay free for long:
- * the kernel takes addresses in turn, from the program's other mappings on.
- * Addresses that nobody uses would count where a program has all it has locked.
+ * Reserve addresses for the first slots, far from the other mappings: the
+ * kernel places mappings next to each other, so the addresses behind stay free
+ * for long. Addresses for all slots would count in a program that called
+ * mlockall().
  */
 static char *stats_reserve(size_t size)
 {
 	char *near = kf_vm_reserve(size, kf_stats.page);
-	char *far = near ? near - APART : NULL;
+	char *far = near ? near - DISTANCE : NULL;
 
 	if (!near || !kf_vm_claim(far, size))
 		return near;
@@ -93,37 +93,38 @@ void kf_stats_init(void)
 		kf_stats.in_bss = true;
 		kf_stats.max_slots = first = 1;
 	}
-	kf_image_fill(kf_stats.base, first);
 	kf_stats.nr_slots = first;
 	kf_stats.nr_shown = first;
 	kf_stats_words = (void *)(kf_stats.base + KF_AT_WORDS);
 	kf_stats_classes = (void *)(kf_stats.base + KF_AT_CLASSES);
+	kf_image_fill();
 }
 
-/* Returns why there can be no file, or 0. */
-static int unfit(void)
+/* Returns the errno why there can be no file, or 0. */
+static int file_obstacle(void)
 {
-	if (kf_stats.torn)
+	if (kf_stats.counts_lost)
 		return ESTALE;
 	if (kf_stats.in_bss)
 		return ENOMEM;
-	return kf_backing_is_barred() ? EPERM : 0;
+	return kf_process_is_barred() ? EPERM : 0;
 }
 
 static void publish(const struct kf_stats_conf *conf, bool forked)
 {
 	struct kf_stats_header *h = (void *)kf_stats.base;
 
-	kf_image_set_classes(kf_stats.base, conf->class_bytes);
+	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++)
+		kf_stats_classes[i].bytes = conf->class_bytes[i];
 	kf_stats.class_bytes = conf->class_bytes;
-	kf_store(&kf_stats.unseen, !conf->enabled);
-	if (kf_stats.unseen || kf_stats.on_file)
+	kf_store(&kf_stats.disabled, !conf->enabled);
+	if (kf_stats.disabled || kf_stats.on_file)
 		return;
 	if (!forked)
 		kf_stats.was_filtered = kf_process_is_filtered();
 	kf_stats_control()->filtered = kf_stats.was_filtered;
 	kf_stats.path[0] = '\0';
-	kf_stats.error = unfit();
+	kf_stats.error = file_obstacle();
 	if (kf_stats.error)
 		return;
 	kf_identity_fill((void *)(kf_stats.base + KF_AT_IDENTITY), conf,
@@ -133,7 +134,7 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	if (kf_stats.error)
 		return;
 	kf_stats.nr_shown = kf_stats.nr_slots;
-	kf_image_show(kf_stats.base, kf_stats.nr_shown);
+	kf_image_show();
 	kf_stats.on_file = true;
 	if (conf->guard)
 		kf_guard_install();
@@ -142,9 +143,9 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 
 void kf_stats_publish(const struct kf_stats_conf *conf, bool forked)
 {
-	if (kf_stats.stranded)
+	if (kf_stats.on_parents_file)
 		kf_stats_fork_child();
-	if (kf_stats.stranded || !kf_growth_enter())
+	if (kf_stats.on_parents_file || !kf_growth_enter())
 		return;
 	publish(conf, forked);
 	kf_growth_leave();

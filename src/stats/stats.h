@@ -2,10 +2,9 @@
 /*
  * The counters as the library writes them.
  *
- * From the first call on there is always memory to count in; whether a file
- * stands behind it is decided by kf_stats_publish() and may change at a fork.
- * Addresses of slots and words never change, so nobody holds a stale pointer.
- * Nothing here can fail in a way that its caller must handle.
+ * From the first call on there is memory to count in; kf_stats_publish() maps a
+ * file there, and a forked child leaves it. Slots and words never move. No
+ * failure of this module needs handling by its caller.
  */
 #ifndef KF_STATS_STATS_H
 #define KF_STATS_STATS_H
@@ -32,11 +31,11 @@ _Static_assert(sizeof(struct kf_slot) == 2048, "the slot's size is ABI");
 _Static_assert(sizeof(struct kf_stats_chunk) == sizeof(struct kf_slot),
 	       "a chunk takes the place of a slot");
 
-/* What decides whether and where a file is made; strings outlive the call. */
+/* Whether and where a file is made; the strings outlive the call. */
 struct kf_stats_conf {
 	bool enabled;
 	bool trusted;		 /* false: set-id, the environment is ignored */
-	bool guard;		 /* survive a file cut short, by a handler */
+	bool guard;		 /* install a handler against truncation */
 	const char *dir;	 /* KONFISCATOR_DIR, or NULL */
 	const char *runtime_dir; /* XDG_RUNTIME_DIR, or NULL */
 	const char *name;	 /* KONFISCATOR_NAME, or NULL */
@@ -47,11 +46,11 @@ struct kf_stats_conf {
 /* The process' words; constant after kf_stats_init(). */
 extern struct kf_stats_words *kf_stats_words;
 
-/* The size classes, KF_STATS_NR_CLASSES; likewise. */
+/* KF_STATS_NR_CLASSES size classes; constant after kf_stats_init(). */
 extern struct kf_stats_class *kf_stats_classes;
 
 /**
- * kf_stats_init() - give the counters their memory, anonymous at first
+ * kf_stats_init() - map memory for the counters, anonymous at first
  *
  * Context: once, before any other call of this module; before main() too.
  *	    Falls back to static memory for one slot where mmap fails.
@@ -59,12 +58,12 @@ extern struct kf_stats_class *kf_stats_classes;
 void kf_stats_init(void);
 
 /**
- * kf_stats_publish() - put a file behind the counters
- * @conf:	where, and what it says of the process
+ * kf_stats_publish() - make the stats file and map it at the counters
+ * @conf:	where, and how the process is called
  * @forked:	whether the process began with fork
  *
- * What was counted before is carried over. When no file can be made the
- * counters stay in anonymous memory; kf_stats_path() tells.
+ * The file begins with the counts so far. Where no file can be made, the
+ * counters stay in anonymous memory, and kf_stats_path() is NULL.
  *
  * Context: one thread at a time; not from a signal handler. errno kept.
  */
@@ -72,26 +71,26 @@ void kf_stats_publish(const struct kf_stats_conf *conf, bool forked);
 
 /**
  * kf_stats_finish() - add the counters to the ledger, and remove the file
- * @keep:	the file stays; it does too where samples were taken
+ * @keep:	the file stays; it stays too where samples were taken
  *
- * What is counted afterwards is lost. A process that has no file adds what it
- * counted in memory. Does nothing where the ledger cannot be had soon: the next
- * process of the user does it then.
+ * Later counts are lost. A process without a file adds its counters in memory.
+ * Where another process has the ledger for long, nothing is done, and the
+ * user's next process adds the counters of the file.
  *
- * Context: once, when the program ends; not under a filter of system calls.
+ * Context: once, when the program ends; not under a seccomp filter.
  */
 void kf_stats_finish(bool keep);
 
 /**
- * kf_stats_name_engine() - say which engine serves from now on
- * @name:	its name
+ * kf_stats_name_engine() - write the name of the engine that serves now
+ * @name:	the engine's name
  *
  * Context: one thread at a time.
  */
 void kf_stats_name_engine(const char *name);
 
 /**
- * kf_stats_path() - the name of the file behind the counters
+ * kf_stats_path() - the path of the stats file
  *
  * Context: any thread.
  * Return: the path, or NULL when there is no file.
@@ -99,10 +98,10 @@ void kf_stats_name_engine(const char *name);
 const char *kf_stats_path(void);
 
 /**
- * kf_stats_tried() - where the last attempt was to make a file
+ * kf_stats_tried() - the last directory in which making a file failed
  *
  * Context: right after kf_stats_publish(), where kf_stats_error() is not 0.
- * Return: the last directory tried, with a slash behind it; "" where none was.
+ * Return: the directory, with a slash at its end; "" where none was tried.
  */
 const char *kf_stats_tried(void);
 
@@ -117,77 +116,76 @@ int kf_stats_error(void);
 /**
  * kf_stats_slot_take() - a slot for a new arena
  *
- * Context: any thread; serialised by a lock of its own.
- * Return: a zeroed slot, never NULL: where the file cannot grow, one that no
- *	   reader sees (counted in the word lost_slots).
+ * Context: any thread; may wait for another thread that makes room.
+ * Return: a zeroed slot, never NULL. Where the file cannot grow, no reader sees
+ *	   the slot, and the word lost_slots counts it.
  */
 struct kf_slot *kf_stats_slot_take(void);
 
 /**
- * kf_stats_slot_label() - say which thread counts in a slot
+ * kf_stats_slot_label() - write the calling thread's name and tid to a slot
  * @slot:	the slot
  * @state:	in use or idle
  *
- * The thread is the caller. errno kept.
+ * Keeps errno.
  *
  * Context: the slot's thread; three system calls.
  */
 void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state);
 
 /*
- * The tables that grow on their own; struct kf_stats_tag, kf_stats_stack,
- * kf_stats_module, kf_slot.
+ * Tables that grow on their own, of struct kf_stats_tag, kf_stats_stack,
+ * kf_stats_module and kf_slot.
  */
 enum kf_stats_area {
 	KF_AREA_TAGS,
 	KF_AREA_STACKS,
 	KF_AREA_MODULES,
-	KF_AREA_SLOTS, /* more of them than the image has addresses for */
+	KF_AREA_SLOTS, /* slots beyond those of the image */
 	KF_NR_AREAS
 };
 
 /**
- * kf_stats_area_grow() - the table of an area, with room
- * @area:	which
+ * kf_stats_area_grow() - the table of an area, with room for entries
+ * @area:	the area
  * @nr:		entries wanted
  *
- * At first use it takes addresses, and memory by steps of 64 KiB or more.
- * Entries are zeroes until somebody writes them, and never move.
+ * Reserves addresses at first use, and maps memory in steps of 64 KiB or more.
+ * New entries are zeroes; entries never move.
  *
  * Context: any thread; not from a signal handler. Cheap when there is room.
- * Return: entry 0, or NULL where there cannot be so many.
+ * Return: entry 0, or NULL where there is no room for @nr entries.
  */
 void *kf_stats_area_grow(enum kf_stats_area area, uint32_t nr);
 
 /**
  * kf_stats_area() - the table of an area as it is
- * @area:	which
+ * @area:	the area
  * @nr:		out: entries that have memory
  *
  * Context: any thread, signal handlers too.
- * Return: entry 0; NULL, and 0 entries, where it was never used.
+ * Return: entry 0; NULL, and 0 entries, where the area was never used.
  */
 void *kf_stats_area(enum kf_stats_area area, uint32_t *nr);
 
 /**
  * kf_stats_fork_child() - leave the parent's file at once
  *
- * The mapping becomes anonymous at the same address; counters start at 0,
- * gauges stay, what is live becomes inherited, slots of other threads than the
- * one that forked become idle. A later kf_stats_publish() makes the child's
- * own file.
+ * Private memory takes the mapping's place. Counters start at 0, gauges stay,
+ * live blocks become inherited, and slots become idle except the one of the
+ * thread that forked. A later kf_stats_publish() makes the child's own file.
  *
  * Context: the child's only thread. Without kf_stats_prepare_fork() before
- *	    the fork it starts from what the parent has counted by now.
+ *	    the fork the child starts from the parent's counts at this moment.
  */
 void kf_stats_fork_child(void);
 
 /**
- * kf_stats_prepare_fork() - copy for a child what it is to start from
- * kf_stats_parent_fork() - give the copy back in the parent
+ * kf_stats_prepare_fork() - copy the image and the areas for a child
+ * kf_stats_parent_fork() - unmap the copy in the parent
  *
- * The parent goes on counting in the shared mapping before the child has left
- * it. No lock is held over the fork.
+ * The child needs a copy, as the parent goes on counting in the shared mapping.
+ * No lock is held over the fork.
  *
  * Context: the forking thread.
  */
@@ -195,28 +193,28 @@ void kf_stats_prepare_fork(void);
 void kf_stats_parent_fork(void);
 
 /**
- * kf_stats_control() - where orders to the process come in
+ * kf_stats_control() - where orders to the process arrive
  *
- * Anybody who may write to the file may write there: what is read from it has
- * to be checked.
+ * Every process that may write to the file may write there, so the caller
+ * checks all that it reads from it.
  *
  * Context: any thread, after kf_stats_init().
- * Return: the place; it stays.
+ * Return: the place; constant.
  */
 struct kf_stats_control *kf_stats_control(void);
 
 /**
- * kf_stats_live() - what all slots together say is live
- * @blocks:	out: a number
- * @bytes:	out: usable bytes of these
+ * kf_stats_live() - live blocks, summed up over all slots
+ * @blocks:	out: live blocks
+ * @bytes:	out: their usable bytes
  *
- * Context: any thread; exact when the others stand still.
+ * Context: any thread; exact when no other thread allocates meanwhile.
  */
 void kf_stats_live(uint64_t *blocks, uint64_t *bytes);
 
 /**
- * kf_identity_fill() - say who writes a file
- * @id:		out: the identity; what cannot be found out is 0 or ""
+ * kf_identity_fill() - the identity of the calling process
+ * @id:		out: the identity; an unknown field is 0 or ""
  * @conf:	name and engine
  * @forked:	whether the process began with fork
  *
@@ -226,50 +224,38 @@ void kf_identity_fill(struct kf_stats_identity *id,
 		      const struct kf_stats_conf *conf, bool forked);
 
 /**
- * kf_ending_fill() - say to what the process' counters will be added
- * @e:		out: not folded, its command line and cgroup; what cannot be
- *		found out is ""
+ * kf_ending_fill() - the part of the process' ledger key that is not identity
+ * @e:		out: not folded, command line and cgroup; an unknown one is ""
  *
  * Context: any thread. Works without /proc.
  */
 void kf_ending_fill(struct kf_stats_ending *e);
 
 /**
- * kf_backing_is_barred() - whether opening a file may kill the program
+ * kf_backing_is_trusted() - whether orders in the stats file may be obeyed
  *
- * A program that filtered its system calls since it began may be killed by
- * ours, and so may its child. Where it began with a filter, as in a container,
- * that filter was not made for the program alone.
- *
- * Context: any thread.
- * Return: true if no file is to be opened.
- */
-bool kf_backing_is_barred(void);
-
-/**
- * kf_backing_is_trusted() - whether what others wrote there may be obeyed
- *
- * A process may have made its file while its effective user was another one
- * than before and after, and be able to do more than that user. So the file's
- * owner counts, when the file was made, and what the process is now.
+ * A process may make its file while its effective user is another one, and may
+ * have more rights than that user. So the owner at that time and the rights of
+ * the process now decide.
  *
  * Context: any thread; makes two system calls.
- * Return: true if the file is root's, or a user's who is the process' real,
- *	   effective and saved one; false where there is no file.
+ * Return: true if the file's owner is root, or the process' real, effective and
+ *	   saved user; false where there is no file.
  */
 bool kf_backing_is_trusted(void);
 
 /**
  * kf_guard_also() - survive the truncation of another file too
- * @mend:	called with an address that faulted, in the signal handler; puts
- *		memory there and returns true, where it is of that file
+ * @repair:	called in the signal handler with the address that faulted;
+ *		where the address is of that file, maps memory there and returns
+ *		true
  *
- * Does nothing where the program handles or ignores SIGBUS itself. Later calls
- * have to name the same function.
+ * Does nothing where the program handles or ignores SIGBUS itself. All calls
+ * name the same function.
  *
  * Context: one thread at a time.
  */
-void kf_guard_also(bool (*mend)(const char *addr));
+void kf_guard_also(bool (*repair)(const char *addr));
 
 /* Begin and end a change of several words: the caller holds the pages lock. */
 static inline void kf_stats_begin(void)
@@ -323,7 +309,7 @@ static inline void kf_word_add_atomic(enum kf_word_stat w, uint64_t n)
 	kf_fetch_add(&kf_stats_words->word[w], n);
 }
 
-/* Add to what slabs of a class there are, in blocks and slabs; any thread. */
+/* Add to a class' carved blocks and slabs; any thread. */
 static inline void kf_class_add(unsigned int class, int64_t carved,
 				int64_t slabs)
 {

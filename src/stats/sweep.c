@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The user's stats files in a directory, watched over by all of its processes.
+ * The sweep of a user's stats files in a directory.
  *
- * A process that ends well removes its file itself (fold.c). For those that
- * were killed, whoever makes a file next in the directory looks at the files
- * that the ledger has a note of: what its dead counted goes into the ledger,
- * once; their files stay for a day as black boxes, but no more of them than the
- * limits below, and the oldest go first. So directories do not fill up, and
- * nobody but the user himself pays for what his processes leave.
+ * A process that ends well removes its file itself (fold.c). The files of
+ * killed processes are swept by the user's next process that makes a file in
+ * the directory: it reads the notes in the ledger and folds the files of ended
+ * processes. A folded file stays for a day as a black box, within the limits
+ * below; the oldest goes first. So directories do not fill up, and a user's
+ * processes remove only files of that user.
  *
- * Notes are hints. A file is acted upon only if it is a plain file of the user,
- * written in this boot and pid namespace by a process that is gone, or that
- * runs another program by now. One process in some dozens looks at files that
- * have no note, too. What is in doubt stays.
+ * Notes are hints. A file is folded or removed only if it is a plain file of
+ * the user, written in this boot and pid namespace by a process that has ended
+ * or has called exec since. One process in ONE_IN also sweeps files without a
+ * note. A doubtful file stays.
  */
 #include "config.h"
 
@@ -32,32 +32,32 @@
 #define FILES_MAX 256
 #define DAY_NS (24 * 3600 * (uint64_t)1000000000)
 
-/* Looks at processes, and files that go, for one start. */
-#define LOOKS 16
+/* The most processes that are checked, and files removed, at one start. */
+#define CHECKS 16
 #define DROPS 32
 
-/* What a user's files may take of a file system. */
+/* Limits of a user's files: numbers, and shares of the file system. */
 #define LIVE_MAX (KF_LEDGER_FILES - KEPT_MAX)
 #define LIVE_SHARE 4
 #define KEPT_MAX 256
 #define KEPT_SHARE 100
 #define FREE_SHARE 10
-#define FREE_ENOUGH (64 * (uint64_t)KF_MIB) /* for files that live */
+#define FREE_ENOUGH (64 * (uint64_t)KF_MIB) /* for files of live processes */
 
 #define NOTES_AT_ONCE 64
 
-/* Of who has the right of growth. */
+/* A buffer, guarded by the right of growth. */
 static struct kf_ledger_file notes[NOTES_AT_ONCE];
 
-/* What one walk through the notes found. */
+/* The result of a walk through the notes; KF_LEDGER_FILES stands for none. */
 struct found {
 	uint32_t nr_live;
 	uint32_t nr_kept;
 	uint64_t live_bytes;
 	uint64_t kept_bytes;
-	uint32_t unused; /* a note; KF_LEDGER_FILES: none is */
-	uint32_t oldest; /* of those kept; likewise */
-	uint32_t last;	 /* of those kept; likewise */
+	uint32_t unused; /* first unused note */
+	uint32_t oldest; /* note of the oldest kept file */
+	uint32_t last;	 /* last note of a kept file */
 	uint64_t oldest_ns;
 };
 
@@ -66,8 +66,8 @@ const struct kf_stats_identity *kf_stats_self(void)
 	return (const void *)(kf_stats.base + KF_AT_IDENTITY);
 }
 
-/* Whether the files' processes can be told apart from ours at all. */
-static bool is_able(void)
+/* Whether this process can find out which of the others have ended. */
+static bool sweep_is_able(void)
 {
 	const struct kf_stats_identity *me = kf_stats_self();
 
@@ -85,8 +85,8 @@ static bool is_gone(const struct kf_stats_identity *id)
 	return start && start != id->start_ticks;
 }
 
-/* Before exec our own process was this one. */
-static bool was_us(const struct kf_stats_identity *id)
+/* Whether a file is of this process before its last exec. */
+static bool is_before_exec(const struct kf_stats_identity *id)
 {
 	const struct kf_stats_identity *me = kf_stats_self();
 
@@ -101,10 +101,10 @@ static bool sweep_has_ended(const struct kf_stats_identity *id)
 	return id->pid > 0 && id->start_ticks && id->uid == me->uid &&
 	       id->pid_ns == me->pid_ns &&
 	       !memcmp(id->boot_id, me->boot_id, sizeof(id->boot_id)) &&
-	       (was_us(id) || is_gone(id));
+	       (is_before_exec(id) || is_gone(id));
 }
 
-/* A file of the user, open; its identity where it is a stats file. */
+/* Open a stats file of the user and read its identity. */
 static int open_own(int dirfd, const char *name, struct kf_file_stat *st,
 		    struct kf_stats_identity *id)
 {
@@ -134,16 +134,6 @@ static bool is_folded(int fd)
 	       folded;
 }
 
-static void remove_file(int dirfd, const char *name,
-			const struct kf_file_stat *st)
-{
-	struct kf_file_stat now;
-
-	if (!kf_file_look(dirfd, name, &now) && now.dev == st->dev &&
-	    now.ino == st->ino)
-		kf_file_unlink(dirfd, name);
-}
-
 static bool sweep_is_old(uint64_t since_ns)
 {
 	return (int64_t)(kf_process_clock_ns(CLOCK_REALTIME) - since_ns) >
@@ -152,12 +142,12 @@ static bool sweep_is_old(uint64_t since_ns)
 
 enum ending { GOES, STAYS, UNFOLDED };
 
-/* Add what an ended process counted to the ledger. */
+/* Add the counters of an ended process to the ledger. */
 static enum ending sweep_fold(struct kf_ledger_writer *w, const char *name,
 			      int fd, const struct kf_file_stat *st,
 			      const struct kf_stats_identity *id)
 {
-	bool execed = was_us(id);
+	bool execed = is_before_exec(id);
 	const struct kf_ledger_row *row;
 	struct kf_ledger_target t = {
 		.name = name,
@@ -177,9 +167,9 @@ static enum ending sweep_fold(struct kf_ledger_writer *w, const char *name,
 	return UNFOLDED;
 }
 
-/* The file of a note, whose process seems to be gone. */
-static void sweep_settle(struct kf_ledger_writer *w, uint32_t i,
-			 struct kf_ledger_file *note)
+/* Sweep the file of a note whose process seems to have ended. */
+static void sweep_note(struct kf_ledger_writer *w, uint32_t i,
+		       struct kf_ledger_file *note)
 {
 	struct kf_stats_identity id;
 	struct kf_file_stat st = {0};
@@ -196,10 +186,10 @@ static void sweep_settle(struct kf_ledger_writer *w, uint32_t i,
 			memset(note, 0, sizeof(*note));
 		kf_ledger_set_file(w, i, note);
 	} else if (fd < 0) {
-		/* its process died while it made the file */
+		/* its process was killed while it made the file */
 		if (fd == -EINVAL && st.uid == kf_stats_self()->uid &&
 		    S_ISREG(st.mode))
-			remove_file(w->dirfd, name, &st);
+			kf_file_unlink_same(w->dirfd, name, st.dev, st.ino);
 		memset(note, 0, sizeof(*note));
 		kf_ledger_set_file(w, i, note);
 	}
@@ -208,10 +198,9 @@ static void sweep_settle(struct kf_ledger_writer *w, uint32_t i,
 }
 
 /*
- * The oldest that was kept goes. The last note of such a file takes the place
- * of its note, so that no walk ends before it: whoever dies in between leaves
- * that file two notes, of which the second leads to nothing when its turn
- * comes.
+ * Remove the oldest kept file. The last note of a kept file moves to its place,
+ * so that no walk ends before that note. A process that is killed in between
+ * leaves two notes of one file; the second leads to no file later, and goes.
  */
 static void sweep_drop(struct kf_ledger_writer *w, const struct found *f)
 {
@@ -227,7 +216,7 @@ static void sweep_drop(struct kf_ledger_writer *w, const struct found *f)
 	fd = open_own(w->dirfd, name, &st, &id);
 	if (fd >= 0) {
 		if (sweep_has_ended(&id))
-			remove_file(w->dirfd, name, &st);
+			kf_file_unlink_same(w->dirfd, name, st.dev, st.ino);
 		kf_file_close(fd);
 	}
 	if (f->last > i) {
@@ -239,22 +228,17 @@ static void sweep_drop(struct kf_ledger_writer *w, const struct found *f)
 	kf_ledger_set_file(w, i, &note);
 }
 
-static bool sweep_is_ours(const struct kf_ledger_file *note)
-{
-	return note->pid_ns == kf_stats_self()->pid_ns;
-}
-
-static bool seems_gone(const struct kf_ledger_file *note, uint32_t *looks)
+static bool seems_gone(const struct kf_ledger_file *note, uint32_t *checks)
 {
 	const struct kf_stats_identity *me = kf_stats_self();
 
-	if (!sweep_is_ours(note) || !is_able())
+	if (note->pid_ns != me->pid_ns || !sweep_is_able())
 		return false;
 	if (note->pid == me->pid)
 		return true;
-	if (!*looks)
+	if (!*checks)
 		return false;
-	--*looks;
+	--*checks;
 	return kf_process_is_gone(note->pid);
 }
 
@@ -283,11 +267,11 @@ static void sweep_count(struct found *f, uint32_t i,
 }
 
 /*
- * Notes are taken from the lowest on, so that all lie together: the walk ends
- * where a piece has none. Returns whether there may be more.
+ * Read a part of the notes. The lowest unused note is taken first, so the walk
+ * ends at a part without notes. Returns whether there may be more.
  */
-static bool look_at_piece(struct kf_ledger_writer *w, uint32_t from,
-			  uint32_t *looks, struct found *f)
+static bool sweep_part(struct kf_ledger_writer *w, uint32_t from,
+		       uint32_t *checks, struct found *f)
 {
 	bool any = false;
 
@@ -296,23 +280,23 @@ static bool look_at_piece(struct kf_ledger_writer *w, uint32_t from,
 		struct kf_ledger_file *note = &notes[i];
 
 		if (note->state == KF_LEDGER_FILE_LIVE &&
-		    seems_gone(note, looks))
-			sweep_settle(w, from + i, note);
+		    seems_gone(note, checks))
+			sweep_note(w, from + i, note);
 		any = any || note->state;
 		sweep_count(f, from + i, note);
 	}
 	return any;
 }
 
-static void look_at_notes(struct kf_ledger_writer *w, uint32_t looks,
-			  struct found *f)
+static void sweep_notes(struct kf_ledger_writer *w, uint32_t checks,
+			struct found *f)
 {
 	uint32_t from = 0;
 
 	*f = (struct found){.unused = KF_LEDGER_FILES,
 			    .oldest = KF_LEDGER_FILES,
 			    .last = KF_LEDGER_FILES};
-	while (from < KF_LEDGER_FILES && look_at_piece(w, from, &looks, f))
+	while (from < KF_LEDGER_FILES && sweep_part(w, from, &checks, f))
 		from += NOTES_AT_ONCE;
 }
 
@@ -334,7 +318,7 @@ static void keep_limits(struct kf_ledger_writer *w, struct found *f)
 		if (!sweep_is_too_much(f, total, available))
 			return;
 		sweep_drop(w, f);
-		look_at_notes(w, 0, f);
+		sweep_notes(w, 0, f);
 	}
 }
 
@@ -356,9 +340,8 @@ static int quota(int fd, const struct found *f)
 		       : 0;
 }
 
-/* A file that perhaps has no note. One that cannot be folded goes after a day.
- */
-static void look_at_file(struct kf_ledger_writer *w, const char *name)
+/* Sweep a file without a note; one that cannot be folded goes after a day. */
+static void sweep_file(struct kf_ledger_writer *w, const char *name)
 {
 	struct kf_stats_identity id;
 	struct kf_file_stat st;
@@ -368,11 +351,12 @@ static void look_at_file(struct kf_ledger_writer *w, const char *name)
 		return;
 	if (sweep_has_ended(&id) && sweep_fold(w, name, fd, &st, &id) != GOES &&
 	    sweep_is_old(id.created_ns))
-		remove_file(w->dirfd, name, &st);
+		kf_file_unlink_same(w->dirfd, name, st.dev, st.ino);
 	kf_file_close(fd);
 }
 
-/* One name in @step is looked at, from a random one on; 0: none is. */
+/* Sweep one file in @step, from a random one on; 0: none. Returns the number.
+ */
 static size_t sweep_walk(struct kf_ledger_writer *w, int fd, size_t step)
 {
 	struct kf_file_names names = {.fd = fd};
@@ -382,7 +366,7 @@ static size_t sweep_walk(struct kf_ledger_writer *w, int fd, size_t step)
 
 	while ((name = kf_file_next_name(&names)) != NULL) {
 		if (step && nr % step == from)
-			look_at_file(w, name);
+			sweep_file(w, name);
 		nr++;
 	}
 	return nr;
@@ -394,7 +378,7 @@ void kf_sweep_all(struct kf_ledger_writer *w)
 
 	if (fd < 0)
 		return;
-	if (is_able())
+	if (sweep_is_able())
 		sweep_walk(w, fd, sweep_walk(w, fd, 0) / FILES_MAX + 1);
 	kf_file_close(fd);
 }
@@ -409,12 +393,12 @@ int kf_watch_begin(struct kf_watch *watch, int dirfd)
 	if (kf_ledger_open(&watch->w, dirfd, kf_stats_self()->uid,
 			   kf_fold_described(), true)) {
 		watch->w.fd = -1;
-		/* a full file system is as full without a ledger */
+		/* the limits of the file system hold without a ledger too */
 		return quota(dirfd, &(struct found){0});
 	}
 	if (kf_process_random() % ONE_IN == 0)
 		kf_sweep_all(&watch->w);
-	look_at_notes(&watch->w, LOOKS, &f);
+	sweep_notes(&watch->w, CHECKS, &f);
 	keep_limits(&watch->w, &f);
 	watch->unused = f.unused;
 	return quota(watch->w.fd, &f);

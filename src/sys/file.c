@@ -119,6 +119,15 @@ void kf_file_unlink(int dirfd, const char *name)
 	kf_sys(SYS_unlinkat, dirfd, name, 0);
 }
 
+void kf_file_unlink_same(int dirfd, const char *name, uint64_t dev,
+			 uint64_t ino)
+{
+	struct kf_file_stat st;
+
+	if (!kf_file_look(dirfd, name, &st) && st.dev == dev && st.ino == ino)
+		kf_file_unlink(dirfd, name);
+}
+
 void kf_file_chmod(int fd, mode_t mode)
 {
 	kf_sys(SYS_fchmod, fd, mode);

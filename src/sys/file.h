@@ -128,6 +128,18 @@ int kf_file_mkdir(const char *path);
 void kf_file_unlink(int dirfd, const char *name);
 
 /**
+ * kf_file_unlink_same() - remove a file's name if it still leads to that file
+ * @dirfd:	directory @name is relative to
+ * @name:	the name
+ * @dev:	device of the file
+ * @ino:	inode of the file
+ *
+ * Context: any.
+ */
+void kf_file_unlink_same(int dirfd, const char *name, uint64_t dev,
+			 uint64_t ino);
+
+/**
  * kf_file_chmod() - set a file's permissions, whatever the umask
  * @fd:		the file
  * @mode:	the permissions

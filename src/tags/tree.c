@@ -365,7 +365,7 @@ static bool ready_root(uint32_t tree, int32_t tid)
 		return false;
 	trees[tree].root = root;
 	kf_store(&trees[tree].tid, tid);
-	if (!kf_backing_is_barred())
+	if (!kf_process_is_barred())
 		kf_process_memory(&kf_tags_at(root)->vm_size, &resident);
 	return true;
 }
