@@ -2,8 +2,7 @@
 /*
  * Arithmetic on powers of two.
  *
- * Pure functions of their arguments, one or two instructions each. What a
- * power of two is good for is left to the callers.
+ * Pure functions of their arguments, one or two instructions each.
  */
 #ifndef KF_BASE_BITS_H
 #define KF_BASE_BITS_H
@@ -29,7 +28,7 @@ static inline unsigned int kf_ilog2(size_t x)
  * @x:	the number
  *
  * Context: anywhere, signal handlers too.
- * Return: true for 1, 2, 4, ...; false for all else, 0 included.
+ * Return: true for 1, 2, 4, ...; false for other numbers and 0.
  */
 static inline bool kf_is_pow2(size_t x)
 {

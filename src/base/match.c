@@ -12,10 +12,10 @@ struct pattern {
 	const char *text; /* without sign, * and blanks */
 	size_t len;
 	bool plus;
-	bool begin; /* names that begin so */
+	bool begin; /* a prefix of names */
 };
 
-/* Take one off the list; returns the rest, NULL behind the last. */
+/* Parse the first pattern; returns the rest, NULL after the last pattern. */
 static const char *match_take(const char *list, struct pattern *p)
 {
 	size_t len = strcspn(list, BETWEEN);
@@ -48,7 +48,8 @@ bool kf_match_is_list(const char *list)
 	return true;
 }
 
-static bool is_of(const struct pattern *p, const char *name, size_t len)
+static bool pattern_matches(const struct pattern *p, const char *name,
+			    size_t len)
 {
 	return (p->begin ? len >= p->len : len == p->len) &&
 	       !memcmp(name, p->text, p->len);
@@ -57,12 +58,12 @@ static bool is_of(const struct pattern *p, const char *name, size_t len)
 bool kf_match(const char *list, const char *name, size_t len)
 {
 	struct pattern p;
-	bool meant = false;
+	bool selected = false;
 
 	while (list) {
 		list = match_take(list, &p);
-		if (is_of(&p, name, len))
-			meant = p.plus;
+		if (pattern_matches(&p, name, len))
+			selected = p.plus;
 	}
-	return meant;
+	return selected;
 }

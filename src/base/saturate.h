@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Arithmetic with figures that anybody may have written: it ends at KF_MOST,
- * so that what is made of it still has a sign, and the sum of two never wraps.
+ * Arithmetic with figures from files of other users. Results end at KF_MOST, so
+ * that they fit in a signed number and the sum of two never wraps.
  */
 #ifndef KF_BASE_SATURATE_H
 #define KF_BASE_SATURATE_H
@@ -10,16 +10,16 @@
 
 #include <stdint.h>
 
-/* No true figure comes here: bytes at 100 GB a second for a year and a half. */
+/* No true figure is as large: 100 GB a second for a year and a half. */
 #define KF_MOST ((uint64_t)INT64_MAX / 2)
 
 /**
  * kf_sum() - add two figures
- * @a:		the one
- * @b:		the other
+ * @a:		a figure
+ * @b:		a figure
  *
  * Context: anywhere.
- * Return: their sum; KF_MOST where it is more.
+ * Return: their sum, KF_MOST at most.
  */
 static inline uint64_t kf_sum(uint64_t a, uint64_t b)
 {
@@ -31,11 +31,11 @@ static inline uint64_t kf_sum(uint64_t a, uint64_t b)
 
 /**
  * kf_times() - multiply two figures
- * @a:		the one
- * @b:		the other
+ * @a:		a figure
+ * @b:		a figure
  *
  * Context: anywhere.
- * Return: their product; KF_MOST where it is more.
+ * Return: their product, KF_MOST at most.
  */
 static inline uint64_t kf_times(uint64_t a, uint64_t b)
 {

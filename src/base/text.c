@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Building bounded text and reading numbers.
+ * Text without stdio: see text.h.
  *
- * All appending goes through kf_text_strn(), the one place that knows the
- * bound, except for the shifting that kf_text_pad() does inside the bound.
+ * kf_text_strn() and kf_text_pad() check the bound; the other functions append
+ * through kf_text_strn().
  */
 #include "base/text.h"
 
@@ -111,7 +111,26 @@ void kf_text_pad(struct kf_text *text, size_t start, size_t width, bool right)
 	text->buf[text->len] = '\0';
 }
 
-/* Read digits at @s; return what follows them, NULL if none or too large. */
+uint64_t kf_parse_digits(const char **s, unsigned int base)
+{
+	uint64_t n = 0;
+
+	for (;; ++*s) {
+		unsigned int digit = (unsigned char)**s;
+
+		if (digit >= '0' && digit <= '9')
+			digit -= '0';
+		else if (digit >= 'a' && digit <= 'f')
+			digit -= 'a' - 10;
+		else
+			return n;
+		if (digit >= base)
+			return n;
+		n = n * base + digit;
+	}
+}
+
+/* Returns the end of the digits at @s; NULL: there are none, or too many. */
 static const char *parse_digits(const char *s, uint64_t *out)
 {
 	const char *at = s;
@@ -137,7 +156,7 @@ bool kf_parse_u64(const char *s, uint64_t *out)
 	return true;
 }
 
-/* The power of two that a unit's letter stands for, 0 for any other byte. */
+/* The power of two of a unit's letter; 0 for other characters. */
 static unsigned int unit_shift(char c)
 {
 	switch (c) {
@@ -233,13 +252,13 @@ bool kf_utf8_is_printable(uint32_t code)
 	} harmful[] = {
 		{0, 0x1f},	    /* C0 */
 		{0x7f, 0x9f},	    /* DEL, C1 */
-		{0x61c, 0x61c},	    /* a mark of direction */
-		{0x200e, 0x200f},   /* others */
-		{0x2028, 0x202e},   /* ends of lines, overrides of direction */
-		{0x2060, 0x206f},   /* not seen; isolates of direction */
-		{0xfeff, 0xfeff},   /* a byte order mark */
+		{0x61c, 0x61c},	    /* direction mark */
+		{0x200e, 0x200f},   /* direction marks */
+		{0x2028, 0x202e},   /* ends of lines, direction overrides */
+		{0x2060, 0x206f},   /* invisible; direction isolates */
+		{0xfeff, 0xfeff},   /* byte order mark */
 		{0xfff9, 0xfffb},   /* annotations */
-		{0xe0000, 0xe007f}, /* tags, not seen */
+		{0xe0000, 0xe007f}, /* invisible tags */
 	};
 
 	for (size_t i = 0; i < sizeof(harmful) / sizeof(harmful[0]); i++) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Text without stdio: building it in a bounded buffer, reading numbers and
- * characters from it.
+ * Text without stdio: a builder for strings in bounded buffers, and parsers of
+ * numbers and characters.
  *
  * Works inside malloc and in signal handlers: no allocation, no locale, no
- * errno. The buffer holds a terminated string after every call; what does not
- * fit is cut off, and kf_text_full() tells. Where the text goes is left to the
- * callers.
+ * errno. The buffer is a terminated string after every call. Text that does not
+ * fit is cut off, and kf_text_full() is true from then on.
  */
 #ifndef KF_BASE_TEXT_H
 #define KF_BASE_TEXT_H
@@ -16,20 +15,20 @@
 #include <stdint.h>
 
 /*
- * Invariant: size == 0, or len < size and buf[len] == '\0'. One owner.
+ * Invariant: size == 0, or len < size and buf[len] == '\0'. One thread uses it.
  */
 struct kf_text {
 	char *buf;   /* the caller's; constant after kf_text_init() */
 	size_t size; /* bytes at buf; constant after kf_text_init() */
 	size_t len;  /* bytes of text so far, without the terminator */
-	bool full;   /* something was cut off */
+	bool full;   /* text was cut off */
 };
 
 /**
  * kf_text_init() - begin an empty text
  * @text:	the text
  * @buf:	where it is built; stays the caller's
- * @size:	bytes at @buf, for the terminator too; 0: all is cut off
+ * @size:	bytes at @buf, with the terminator; 0: all text is cut off
  *
  * Context: anywhere, signal handlers too.
  */
@@ -38,8 +37,8 @@ void kf_text_init(struct kf_text *text, char *buf, size_t size);
 /**
  * kf_text_strn() - append bytes
  * @text:	the text
- * @s:		the bytes, NUL not among them; not inside @text's buffer
- * @n:		how many
+ * @s:		the bytes, none of them NUL; not inside @text's buffer
+ * @n:		number of bytes
  *
  * Context: anywhere, signal handlers too.
  */
@@ -94,18 +93,16 @@ void kf_text_hex(struct kf_text *text, uint64_t value);
  * kf_text_pad() - fill a column with spaces
  * @text:	the text
  * @start:	text->len as it was where the column began
- * @width:	width of the column in bytes; what is wider already stays
- * @right:	true: the spaces go before what the column holds, so that
- *		numbers end below each other; false: behind it
- *
- * What of the spaces or of the column is pushed over the end is cut off.
+ * @width:	width of the column in bytes; a wider text stays as it is
+ * @right:	true: the spaces go before the column's text, so that numbers
+ *		are aligned at their ends; false: behind it
  *
  * Context: anywhere, signal handlers too.
  */
 void kf_text_pad(struct kf_text *text, size_t start, size_t width, bool right);
 
 /**
- * kf_text_full() - whether something was cut off
+ * kf_text_full() - whether text was cut off
  * @text:	the text
  *
  * Context: anywhere, signal handlers too.
@@ -115,6 +112,16 @@ static inline bool kf_text_full(const struct kf_text *text)
 {
 	return text->full;
 }
+
+/**
+ * kf_parse_digits() - read a number of a file in /proc
+ * @s:		in: its first digit; out: the first character that is no digit
+ * @base:	10 or 16
+ *
+ * Context: anywhere, signal handlers too.
+ * Return: the number, modulo 2^64; 0 where there is no digit.
+ */
+uint64_t kf_parse_digits(const char **s, unsigned int base);
 
 /**
  * kf_parse_u64() - read a decimal number
@@ -129,9 +136,9 @@ bool kf_parse_u64(const char *s, uint64_t *out);
 
 /**
  * kf_parse_size() - read a number of bytes
- * @s:		the string: digits; then perhaps K, M, G or T for the powers
- *		of 1024; then perhaps B, or i or iB after a letter: 4096, 64K,
- *		64KiB, 512B; capitals or not
+ * @s:		the string: digits, then optionally K, M, G or T for a power of
+ *		1024, then optionally B, or i or iB behind a letter: 4096, 64K,
+ *		64KiB, 512B; upper or lower case
  * @out:	out: bytes; untouched on failure
  *
  * Context: anywhere, signal handlers too.
@@ -143,7 +150,7 @@ bool kf_parse_size(const char *s, uint64_t *out);
  * kf_parse_choice() - read one of several words
  * @choices:	the words, with | between them: "abort|count"
  * @s:		the string
- * @out:	out: which, from 0; untouched on failure
+ * @out:	out: the number of the word, from 0; untouched on failure
  *
  * Context: anywhere, signal handlers too.
  * Return: true; false when @s is none of them.
@@ -153,23 +160,23 @@ bool kf_parse_choice(const char *choices, const char *s, uint64_t *out);
 /**
  * kf_utf8_decode() - the character that a string begins with
  * @s:		the string, ends in NUL
- * @code:	out: its code point; untouched where there is none
+ * @code:	out: its code point; untouched on failure
  *
  * Context: anywhere, signal handlers too.
- * Return: bytes that it takes, 1 to 4; 0 where @s does not begin with UTF-8 by
- *	   RFC 3629: overlong forms and surrogates are none.
+ * Return: its bytes, 1 to 4; 0 where @s does not begin with valid UTF-8 of
+ *	   RFC 3629, which has no overlong forms and no surrogates.
  */
 size_t kf_utf8_decode(const char *s, uint32_t *code);
 
 /**
- * kf_utf8_is_printable() - whether a character does no harm where it is shown
+ * kf_utf8_is_printable() - whether a character is harmless on a terminal
  * @code:	its code point
  *
- * Controls of both sets do, a terminal obeys them; and so does what ends lines,
- * turns text around or is not seen, as that makes one name look like another.
+ * Terminals obey controls. Characters that end lines, change the direction of
+ * text or are invisible make one name look like another.
  *
  * Context: anywhere, signal handlers too.
- * Return: whether.
+ * Return: false for all of these.
  */
 bool kf_utf8_is_printable(uint32_t code);
 

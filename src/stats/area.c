@@ -182,7 +182,8 @@ static bool area_leave(struct kf_area *a, struct kf_area *copy, bool *lost)
 {
 	size_t kept = 0;
 
-	if (copy->base && kf_vm_put_mapping(a->base, copy->bytes, copy->base)) {
+	if (copy->base &&
+	    kf_vm_move(copy->base, copy->bytes, copy->bytes, a->base)) {
 		kept = copy->bytes;
 		copy->base = NULL;
 	} else if (copy->bytes) {

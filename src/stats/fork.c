@@ -122,8 +122,8 @@ static void leave_file(void)
 	size_t nr;
 	char *image = take_copy(&nr);
 
-	if (image &&
-	    !kf_vm_put_mapping(kf_stats.base, kf_image_size(nr), image)) {
+	if (image && !kf_vm_move(image, kf_image_size(nr), kf_image_size(nr),
+				 kf_stats.base)) {
 		kf_vm_drop(image, kf_image_size(nr));
 		image = NULL;
 	}

@@ -28,15 +28,6 @@ static void identity_set_text(char *dst, size_t size, const char *src)
 	kf_text_str(&text, src ? src : "");
 }
 
-static uint64_t identity_number_at(const char *s)
-{
-	uint64_t n = 0;
-
-	while (*s >= '0' && *s <= '9')
-		n = n * 10 + (uint64_t)(*s++ - '0');
-	return n;
-}
-
 /*
  * The program chooses the name, which may have parentheses and spaces; all
  * behind the last parenthesis is the kernel's.
@@ -54,19 +45,22 @@ static uint64_t start_of(const char *stat)
 			return 0;
 		p++;
 	}
-	return identity_number_at(p);
+	return kf_parse_digits(&p, 10);
 }
 
 /* The pid in /proc/self/stat is of the namespace in which /proc was mounted. */
 static void read_stat(struct kf_stats_identity *id)
 {
 	char stat[1024];
+	const char *s = stat;
+	uint64_t pid;
 
 	if (kf_file_read("/proc/self/stat", stat, sizeof(stat)) <= 0)
 		return;
 	id->start_ticks = start_of(stat);
-	if (identity_number_at(stat))
-		id->outer_pid = (int32_t)identity_number_at(stat);
+	pid = kf_parse_digits(&s, 10);
+	if (pid)
+		id->outer_pid = (int32_t)pid;
 }
 
 uint64_t kf_identity_start(int32_t pid)

@@ -2,11 +2,10 @@
 /*
  * System calls without the C library.
  *
- * A wrapper may be a cancellation point, and its name, syscall() too, may be
- * another preloaded library's, which allocates (torsocks, uid_wrapper). These
- * go to the kernel at once: errno is not touched, and a failure is the negative
- * errno as inside the kernel. Which call is made is left to the rooms of this
- * layer.
+ * A wrapper of the C library may be a cancellation point, and other preloaded
+ * libraries (torsocks, uid_wrapper) define wrappers, syscall() too, that
+ * allocate. kf_sys() enters the kernel directly: errno stays as it is, and a
+ * failure is a negative errno.
  */
 #ifndef KF_SYS_CALL_H
 #define KF_SYS_CALL_H
@@ -52,7 +51,7 @@ static __always_inline_kf long kf_sys_call(long nr, long a, long b, long c,
 	return x0;
 }
 #else
-#error "system calls of x86-64 and aarch64 are known"
+#error "only x86-64 and aarch64 are supported"
 #endif
 
 #define KF_SYS_SIX(nr, a, b, c, d, e, f, ...)                               \

@@ -13,7 +13,8 @@
 
 bool kf_clock_is_tsc;
 
-/* The kernel watches the counter, and goes by another clock if it is bad. */
+/* The kernel checks the counter and leaves it for another clock if it is bad.
+ */
 void kf_clock_init(void)
 {
 #if defined(__x86_64__)

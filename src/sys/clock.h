@@ -2,9 +2,10 @@
 /*
  * A clock that is cheap enough to be read at each call, in ticks.
  *
- * The processor's time stamp counter, where the kernel itself goes by it: then
- * it runs on at one pace and is the same on all processors. CLOCK_MONOTONIC
- * elsewhere. How long a tick is, is left to who compares two readings.
+ * It is the processor's time stamp counter where the kernel uses that as its
+ * clock source: then the counter has a constant rate and is the same on all
+ * processors. Elsewhere it is CLOCK_MONOTONIC. The length of a tick follows
+ * from two readings of both clocks.
  */
 #ifndef KF_SYS_CLOCK_H
 #define KF_SYS_CLOCK_H
@@ -12,17 +13,17 @@
 #include "base/compiler.h"
 #include "sys/thread.h"
 
-/* Whether ticks are the counter's; constant after kf_clock_init(). */
+/* Whether ticks are those of the counter; constant after kf_clock_init(). */
 extern bool kf_clock_is_tsc;
 
 /**
  * kf_clock_init() - choose the clock
  *
- * Context: one thread at a time; again it does nothing.
+ * Context: one thread at a time; a second call changes nothing.
  */
 void kf_clock_init(void);
 
-/* Whether it is the processor's counter that is read. */
+/* Whether kf_clock_ticks() reads the processor's counter. */
 static inline bool kf_clock_is_cheap(void)
 {
 #if defined(__x86_64__)
@@ -42,7 +43,7 @@ static inline uint64_t kf_clock_read(void)
 #endif
 }
 
-/* Likewise: see kf_clock_stamp(). */
+/* The counter as kf_clock_stamp() reads it, where kf_clock_is_cheap(). */
 static inline uint64_t kf_clock_read_between(void)
 {
 #if defined(__x86_64__)
@@ -64,9 +65,8 @@ static inline uint64_t kf_clock_ticks(void)
 }
 
 /*
- * The time after all that was loaded before and before all that is stored
- * after: the counter waits for earlier loads by the fence, and later stores
- * wait for it, as they are made in order.
+ * The time after all earlier loads and before all later stores: the fence lets
+ * the counter wait for earlier loads, and stores become visible in order.
  */
 static inline uint64_t kf_clock_stamp(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The environment: see env.h. ld.so calls malloc before libc.so has stored
- * environ, so the kernel's copy is the fallback.
+ * The environment: see env.h. ld.so calls malloc before libc.so sets environ;
+ * until then the environment is read from /proc.
  */
 #include "sys/env.h"
 

@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 
 /**
- * kf_env_is_trusted() - whether the environment may be believed
+ * kf_env_is_trusted() - whether the process' own user set the environment
  *
  * Context: any.
  * Return: false in set-id programs and those with file capabilities.
@@ -21,7 +21,7 @@ bool kf_env_is_trusted(void);
  *
  * Context: any, before libc's own start too (then /proc is read into a
  *	    static buffer). Keeps errno.
- * Return: the value, or NULL. Trust is the caller's question.
+ * Return: the value, or NULL, whether or not the environment is trusted.
  */
 const char *kf_env_get(const char *name);
 

@@ -16,15 +16,15 @@
 #include <sys/uio.h>
 #include <sys/vfs.h>
 
-/* Programs that close what they did not open rarely go this far. */
+/* Programs that close descriptors of others rarely go beyond this number. */
 #define HIGH_FD 500
 
-/* A signal that comes again and again may interrupt fallocate for ever. */
+/* Frequent signals may interrupt every call of fallocate(). */
 #define MAX_INTERRUPTS 64
 
 #define ZEROES 4096
 
-/* A step of kf_file_fill(); the most that a writer of a recording takes. */
+/* A step of kf_file_fill(). */
 #define FILL 262144
 
 int kf_file_open(int dirfd, const char *path, int flags, mode_t mode)
@@ -306,7 +306,7 @@ ssize_t kf_file_cwd(char *buf, size_t size)
 
 	if (n < 0)
 		return n;
-	/* "(unreachable)/..." is no path: the directory lies outside. */
+	/* "(unreachable)/..." is a directory outside of the process' root. */
 	return buf[0] == '/' ? n - 1 : -ENOENT;
 }
 
@@ -315,7 +315,7 @@ bool kf_file_read_at(int fd, void *buf, size_t size, uint64_t offset)
 	return kf_sys(SYS_pread64, (long)fd, buf, size, offset) == (long)size;
 }
 
-/* As the kernel writes it. */
+/* An entry as getdents64() writes it. */
 struct record {
 	uint64_t ino;
 	int64_t off;

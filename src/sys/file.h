@@ -3,9 +3,9 @@
  * Files, opened for a moment from inside malloc.
  *
  * No call allocates, blocks on a FIFO, is a cancellation point or changes
- * errno; failures are negative errnos. A descriptor is moved up to a high
- * number while it is open, so that a program which counts on its own numbers,
- * or closes them in a loop, seldom meets it.
+ * errno; failures are negative errnos. A descriptor is moved to a high number
+ * while it is open, out of the way of programs that expect certain numbers or
+ * close all low ones in a loop.
  */
 #ifndef KF_SYS_FILE_H
 #define KF_SYS_FILE_H
@@ -14,12 +14,12 @@
 
 #include <sys/types.h>
 
-/* What is asked of a file; constant after kf_file_stat(). */
+/* The attributes of a file. */
 struct kf_file_stat {
 	uint64_t dev;
 	uint64_t ino;
 	uint64_t size;	/* bytes */
-	uint64_t space; /* bytes that the file system has given it */
+	uint64_t space; /* bytes allocated on the file system */
 	uint32_t nr_links;
 	uint32_t uid;
 	uint32_t mode; /* as st_mode, type included */
@@ -47,9 +47,9 @@ int kf_file_open(int dirfd, const char *path, int flags,
 void kf_file_close(int fd);
 
 /**
- * kf_file_stat() - ask what a descriptor stands for
+ * kf_file_stat() - the attributes of an open file
  * @fd:		the descriptor
- * @st:		out: the answer
+ * @st:		out: the attributes
  *
  * Context: any.
  * Return: 0, or a negative errno.
@@ -57,10 +57,10 @@ void kf_file_close(int fd);
 int kf_file_stat(int fd, struct kf_file_stat *st) __must_check;
 
 /**
- * kf_file_look() - ask what a name stands for, links not followed
+ * kf_file_look() - the attributes of a file by its name, links not followed
  * @dirfd:	directory @name is relative to
  * @name:	the name
- * @st:		out: the answer
+ * @st:		out: the attributes
  *
  * Context: any.
  * Return: 0, or a negative errno.
@@ -69,25 +69,26 @@ int kf_file_look(int dirfd, const char *name,
 		 struct kf_file_stat *st) __must_check;
 
 /**
- * kf_file_lock() - keep other processes from a file
+ * kf_file_lock() - take a record lock on a whole file
  * @fd:		the file, open for writing
  *
- * A record lock on all of it. It goes when the process closes any descriptor of
- * the file; a forked child has not got it.
+ * The lock ends when the process closes any descriptor of the file; a forked
+ * child does not inherit it.
  *
  * Context: any; never waits.
- * Return: 0, or a negative errno: -EAGAIN or -EACCES where another has it.
+ * Return: 0, or a negative errno: -EAGAIN or -EACCES where another process has
+ *	   the lock.
  */
 int kf_file_lock(int fd) __must_check;
 
 /**
- * kf_file_space() - what a file system has
- * @fd:		a file or directory of it
+ * kf_file_space() - the size of a file system
+ * @fd:		a file or directory on it
  * @total:	out: its bytes
- * @available:	out: bytes that the user can have yet
+ * @available:	out: bytes that the user can still allocate
  *
  * Context: any.
- * Return: 0, or a negative errno; -ENOSYS where it does not say.
+ * Return: 0, or a negative errno; -ENOSYS where the file system reports none.
  */
 int kf_file_space(int fd, uint64_t *total, uint64_t *available) __must_check;
 
@@ -105,7 +106,7 @@ bool kf_file_is_allowed(uint64_t size);
  * @path:	the path
  *
  * Context: any.
- * Return: its number, or 0 when it cannot be had.
+ * Return: its number; 0: unknown.
  */
 uint64_t kf_file_inode(const char *path);
 
@@ -162,7 +163,7 @@ int kf_file_write(int fd, const void *buf, size_t len,
 		  uint64_t offset) __must_check;
 
 /**
- * kf_file_append() - write where the file's own position is
+ * kf_file_append() - write at the file's own position
  * @fd:		the file, or a pipe or device
  * @buf:	the bytes
  * @len:	how many
@@ -173,12 +174,12 @@ int kf_file_write(int fd, const void *buf, size_t len,
 int kf_file_append(int fd, const void *buf, size_t len) __must_check;
 
 /**
- * kf_file_open_dir() - open the directory that a file is in, or is to be in
- * @path:	the file's; changed meanwhile, and as it was afterwards
- * @name:	out: the file's name in it, within @path
+ * kf_file_open_dir() - open the directory of a file
+ * @path:	path of the file, which need not exist; unchanged afterwards
+ * @name:	out: the file's name in the directory, within @path
  *
- * What is done to the file through the directory, and by its name alone, is
- * done in one place, whatever becomes of the path meanwhile.
+ * Calls relative to the descriptor stay in that directory, even if another
+ * process changes a directory of the path meanwhile.
  *
  * Context: any.
  * Return: the descriptor, or a negative errno.
@@ -186,37 +187,36 @@ int kf_file_append(int fd, const void *buf, size_t len) __must_check;
 int kf_file_open_dir(char *path, const char **name) __must_check;
 
 /**
- * kf_file_rename() - give a file another name, in place of what has it
- * kf_file_rename_new() - give a file another name, if nothing has it: else the
- *			  answer is -EEXIST
+ * kf_file_rename() - rename a file; a file of the new name is replaced
+ * kf_file_rename_new() - rename a file unless the new name exists
  * @dirfd:	directory that both names are relative to, or AT_FDCWD
- * @from:	its name
- * @to:		the other
+ * @from:	the name
+ * @to:		the new name
  *
  * Context: any.
- * Return: 0, or a negative errno.
+ * Return: 0, or a negative errno; -EEXIST of kf_file_rename_new().
  */
 int kf_file_rename(int dirfd, const char *from, const char *to) __must_check;
 int kf_file_rename_new(int dirfd, const char *from,
 		       const char *to) __must_check;
 
 /**
- * kf_file_mode() - what a path is, links not followed
+ * kf_file_mode() - the type and permissions at a path, links not followed
  * @path:	the path
  *
  * Context: any.
- * Return: its st_mode; 0: nothing.
+ * Return: st_mode; 0 where there is no such file.
  */
 uint32_t kf_file_mode(const char *path);
 
 /**
- * kf_file_extend() - make a file longer, with the space for it taken
+ * kf_file_extend() - make a file longer and allocate the space
  * @fd:		the file
  * @from:	its size in bytes
  * @to:		the size wanted
  *
- * A file beyond RLIMIT_FSIZE is refused before the kernel would send a
- * signal. Where the file system cannot set space aside, zeroes are written.
+ * A size above RLIMIT_FSIZE is refused, as the kernel would send a signal.
+ * Where the file system cannot allocate space ahead, zeroes are written.
  *
  * Context: any.
  * Return: 0, or a negative errno: -EFBIG, -ENOSPC, -EDQUOT, ...
@@ -233,16 +233,14 @@ int kf_file_extend(int fd, uint64_t from, uint64_t to) __must_check;
 void kf_file_truncate(int fd, uint64_t size);
 
 /**
- * kf_file_fill() - have the pages of a part of a file in memory
+ * kf_file_fill() - bring a part of a file into the page cache
  * @fd:		the file
- * @from:	where the part begins, of which space is taken and all is 0
- * @to:		where it ends
+ * @from:	begin of the part, whose space is allocated and reads as zeroes
+ * @to:		end of the part
  *
- * Zeroes are written there, in large steps: file systems that can then keep
- * them in large folios, and a mapping of the part has one page fault for all
- * pages of one, not one for each that finds the place on the disk anew. What
- * is less than 4 KiB is left, and so is all where that fails: it is done for
- * speed alone.
+ * Writes zeroes in large steps. File systems may then use large folios, and a
+ * mapping has one page fault for each folio, not for each page. This is for
+ * speed only: a rest below 4 KiB is left out, and failures are ignored.
  *
  * Context: any.
  */
@@ -252,7 +250,7 @@ void kf_file_fill(int fd, uint64_t from, uint64_t to);
  * kf_file_read() - read a small file whole
  * @path:	the file
  * @buf:	out: its bytes, always terminated
- * @size:	room, more than 0; what does not fit is left out
+ * @size:	bytes at @buf, more than 0; the rest of the file is left out
  *
  * Context: any.
  * Return: bytes read, or a negative errno; @buf is empty then.
@@ -262,17 +260,17 @@ ssize_t kf_file_read(const char *path, char *buf, size_t size);
 /**
  * kf_file_read_at() - read part of a file
  * @fd:		the file
- * @buf:	out: its bytes
- * @size:	how many
- * @offset:	of the first
+ * @buf:	out: the bytes
+ * @size:	number of bytes
+ * @offset:	of the first byte
  *
  * Context: any.
- * Return: whether all of them were there.
+ * Return: whether all bytes were read.
  */
 bool kf_file_read_at(int fd, void *buf, size_t size,
 		     uint64_t offset) __must_check;
 
-/* A walk through a directory; all but @fd is 0 at its begin. */
+/* A walk through a directory; at its begin all fields but @fd are 0. */
 struct kf_file_names {
 	int fd;
 	bool begun;
@@ -283,11 +281,13 @@ struct kf_file_names {
 
 /**
  * kf_file_next_name() - the next name of a directory
- * @names:	the walk; it starts at the first name
+ * @names:	the walk
+ *
+ * Names that begin with a dot are left out.
  *
  * Context: any; no other walk through the same descriptor.
- * Return: a name, valid until the next call, none that begins with a dot; or
- *	   NULL at the end and where the directory cannot be read.
+ * Return: a name, valid until the next call; NULL at the end, and where the
+ *	   directory cannot be read.
  */
 const char *kf_file_next_name(struct kf_file_names *names);
 
@@ -295,7 +295,7 @@ const char *kf_file_next_name(struct kf_file_names *names);
  * kf_file_link() - where a symbolic link leads
  * @path:	the link
  * @buf:	out: its contents, terminated; empty where it cannot be read
- * @size:	room, more than 0; what does not fit is left out
+ * @size:	bytes at @buf, more than 0; the rest is left out
  *
  * Context: any.
  */
@@ -304,7 +304,7 @@ void kf_file_link(const char *path, char *buf, size_t size);
 /**
  * kf_file_cwd() - the working directory
  * @buf:	out: its path, terminated
- * @size:	room
+ * @size:	bytes at @buf
  *
  * Context: any.
  * Return: bytes of the path, or a negative errno.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Locks that know their owner: see lock.h. A futex lock with a bit for
- * sleepers, after Drepper's "Futexes are tricky".
+ * Recursive locks: see lock.h. Each is a futex with a bit for sleepers, after
+ * Drepper's "Futexes are tricky".
  */
 #include "sys/lock.h"
 #include "sys/thread.h"
@@ -10,7 +10,7 @@
 
 #define SPINS 100
 
-/* One bit a rank that the thread holds; kept in debug builds only. */
+/* A bit for each rank that the thread holds; in debug builds only. */
 static __thread uint32_t held __attribute__((tls_model("initial-exec")));
 
 static void check_take(const struct kf_lock *lock, bool ordered)
@@ -36,8 +36,8 @@ bool kf_lock_is_any_held(void)
 #define SLEEPERS ((uint64_t)1)
 
 /*
- * Set when a fork begins to hold the lock: the word is another one then, so
- * that who was about to sleep on it does not.
+ * Set when a fork begins to hold the lock: the word changes then, so that a
+ * thread that is about to sleep on the old value does not.
  */
 #define SENT_AWAY ((uint64_t)2)
 
@@ -89,11 +89,11 @@ static enum kf_lock_result wait_for(struct kf_lock *lock, uint64_t self)
 		if (held_by_fork(lock))
 			return KF_LOCK_FORKING;
 		kf_cpu_relax();
-		/* Only to read leaves the line with who works beside it. */
+		/* A load leaves the cache line with the owner. */
 		if (!kf_load(&lock->word) && try_take(lock, self))
 			return KF_LOCK_WAITED;
 	}
-	/* Who has slept must assume that others still do. */
+	/* Other threads may still sleep: the bit stays set. */
 	while (!try_take(lock, self | SLEEPERS)) {
 		if (held_by_fork(lock))
 			return KF_LOCK_FORKING;
@@ -170,8 +170,8 @@ void kf_lock_fork_begin(struct kf_lock *lock)
 void kf_lock_fork_prepare(struct kf_lock *lock)
 {
 	/*
-	 * Two forks at once: the second waits until the first is through. A
-	 * signal handler that forks may hold any lock from before.
+	 * Of two forks at once the second waits for the first. A signal handler
+	 * that forks may hold any lock already, so the order is not checked.
 	 */
 	while (lock_take(lock, false, NULL) == KF_LOCK_FORKING)
 		kf_thread_yield();

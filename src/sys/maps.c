@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What this process has mapped: see maps.h.
+ * The mappings of this process: see maps.h.
  */
 #include "config.h"
 
 #include "sys/maps.h"
 
+#include "base/text.h"
 #include "sys/call.h"
 #include "sys/file.h"
 
@@ -39,7 +40,7 @@ static bool read_more(struct kf_maps *maps)
 	return n > 0;
 }
 
-/* Up to the end of the next line, NULL where none is whole in the buffer. */
+/* The next line of the buffer, terminated; NULL: none is whole. */
 static char *take_line(struct kf_maps *maps, size_t *len)
 {
 	char *line = maps->buf + maps->at;
@@ -53,7 +54,7 @@ static char *take_line(struct kf_maps *maps, size_t *len)
 	return line;
 }
 
-/* The next line, its end made a NUL; NULL at the end. */
+/* The next line, terminated; NULL at the end. */
 static char *next_line(struct kf_maps *maps, size_t *len)
 {
 	char *line;
@@ -62,65 +63,36 @@ static char *next_line(struct kf_maps *maps, size_t *len)
 		line = take_line(maps, len);
 		if (line && !maps->cuts)
 			return line;
-		/* the rest of one that was too long */
+		/* this is the rest of a line that was too long */
 		if (line)
 			maps->cuts = false;
 	} while (line || read_more(maps));
 	return NULL;
 }
 
-static uint64_t maps_number(const char **s, unsigned int base)
+/* A number and the character behind it. */
+static bool maps_field(const char **s, unsigned int base, char end, uint64_t *n)
 {
-	uint64_t n = 0;
-
-	for (;; ++*s) {
-		unsigned int digit = (unsigned char)**s;
-
-		if (digit >= '0' && digit <= '9')
-			digit -= '0';
-		else if (digit >= 'a' && digit <= 'f')
-			digit -= 'a' - 10;
-		else
-			return n;
-		if (digit >= base)
-			return n;
-		n = n * base + digit;
-	}
-}
-
-static bool skip(const char **s, char c)
-{
-	if (**s != c)
-		return false;
-	++*s;
-	return true;
+	*n = kf_parse_digits(s, base);
+	return *(*s)++ == end;
 }
 
 /* BEGIN-END rwxp OFFSET MAJOR:MINOR INODE      PATH */
 static bool maps_parse(const char *line, size_t len, struct kf_mapping *m)
 {
 	const char *s = line;
+	uint64_t device;
 
-	m->begin = maps_number(&s, 16);
-	if (!skip(&s, '-'))
-		return false;
-	m->end = maps_number(&s, 16);
-	if (!skip(&s, ' ') || strnlen(s, 5) < 5)
+	if (!maps_field(&s, 16, '-', &m->begin) ||
+	    !maps_field(&s, 16, ' ', &m->end) || strnlen(s, 5) < 5)
 		return false;
 	m->executable = s[2] == 'x';
-	s += 4;
-	if (!skip(&s, ' '))
+	s += 5;
+	if (!maps_field(&s, 16, ' ', &m->offset) ||
+	    !maps_field(&s, 16, ':', &device) ||
+	    !maps_field(&s, 16, ' ', &device))
 		return false;
-	m->offset = maps_number(&s, 16);
-	if (!skip(&s, ' '))
-		return false;
-	maps_number(&s, 16);
-	if (!skip(&s, ':'))
-		return false;
-	maps_number(&s, 16);
-	if (!skip(&s, ' '))
-		return false;
-	m->inode = maps_number(&s, 10);
+	m->inode = kf_parse_digits(&s, 10);
 	while (*s == ' ')
 		s++;
 	m->path = s;

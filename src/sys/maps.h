@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What this process has mapped, by /proc/self/maps, read from inside malloc.
+ * The mappings of this process, read from /proc/self/maps inside malloc.
  *
  * No call allocates or takes the dynamic linker's lock. Mappings come in the
- * order of addresses; what changes meanwhile is seen as it was or as it is. A
- * line that is longer than the buffer is left out.
+ * order of addresses; a mapping that changes during the walk is seen before or
+ * after the change. A line that is longer than the buffer is left out.
  */
 #ifndef KF_SYS_MAPS_H
 #define KF_SYS_MAPS_H
 
 #include "base/compiler.h"
 
-/* A mapping; the path lies in the walk's buffer, until the next is read. */
+/* A mapping; the path is in the walk's buffer, valid until the next call. */
 struct kf_mapping {
 	uint64_t begin;
 	uint64_t end;
 	uint64_t offset; /* of @begin in the file */
-	uint64_t inode;	 /* 0: it is of no file */
+	uint64_t inode;	 /* 0: not of a file */
 	bool executable;
 	const char *path; /* raw, ends in NUL; "" for none */
 	size_t path_len;
@@ -25,7 +25,7 @@ struct kf_mapping {
 /* A walk through the mappings. */
 struct kf_maps {
 	int fd;
-	bool cuts; /* the line that is read has lost its begin */
+	bool cuts; /* the begin of the current line did not fit in @buf */
 	size_t at; /* byte in @buf of the next line */
 	size_t len;
 	char buf[8192];

@@ -2,18 +2,19 @@
 /*
  * Memory calls by the C library's names.
  *
- * Other tools hear by these of pages that come and go: they define them, or
- * patch the code behind them (UCX does, as network cards go on reading pages
- * that it does not know to be gone). So what was the program's goes back to the
- * kernel by name; what it never had does not, see vm.h.
+ * Other tools intercept mmap, munmap, madvise and mremap to follow the
+ * program's pages: they define these names or patch their code. UCX does, as
+ * network cards continue to read pages that it does not know to be unmapped. So
+ * memory that the program had goes back to the kernel by these names; memory
+ * that it never had does not, see vm.h.
  *
- * Behind a name may be code that allocates, and that waits for a lock of its
- * own which another thread holds while it allocates. So nobody here may hold a
- * lock of the library or be in the middle of a change to a thread's heap. A
- * build with --enable-debug aborts where a lock is held.
+ * The intercepting code may allocate, and may wait for a lock of its own that
+ * another thread holds while it allocates. So the caller holds no lock of the
+ * library and is not in the middle of a change to a heap. A build with
+ * --enable-debug aborts where a lock is held.
  *
- * errno is kept, whatever such code does to it. Before kf_named_begin() the
- * calls go to the kernel at once, as other libraries may not be ready.
+ * errno is kept. Before kf_named_begin() the calls are system calls, as other
+ * libraries may not be ready.
  */
 #ifndef KF_SYS_NAMED_H
 #define KF_SYS_NAMED_H
@@ -38,11 +39,12 @@ void kf_named_begin(void);
 void *kf_named_map(size_t size, size_t align) __must_check;
 
 /**
- * kf_named_drop() - give memory and addresses back
+ * kf_named_drop() - unmap memory
  * @addr:	first byte
  * @size:	bytes
  *
- * Where the kernel refuses the addresses (max_map_count) the pages alone go.
+ * Where the kernel refuses (max_map_count), the pages are purged and the
+ * addresses stay mapped.
  *
  * Context: no lock held, errno kept. The memory is the caller's alone.
  */
@@ -65,7 +67,7 @@ bool kf_named_purge(void *addr, size_t size);
  * @size:	bytes wanted
  *
  * Context: no lock held, errno kept.
- * Return: false when it cannot stay in its place.
+ * Return: false when the mapping cannot grow at its address.
  */
 bool kf_named_resize(void *addr, size_t old, size_t size) __must_check;
 

@@ -2,14 +2,13 @@
 /*
  * Functions of other objects: see next.h.
  *
- * What the dynamic linker offers for that are names like others, which a
- * preloaded library may define: MangoHud and uftrace define dlsym, fakechroot
- * dl_iterate_phdr. The answer is then to another question, as the linker goes
- * by who calls it, or is none before that library is ready. So objects are
- * walked by the C library's own dl_iterate_phdr, which keeps others from
- * changing the list, and symbols are looked up here. The C library itself is
- * found in the linker's list for debuggers: it, and all before it, are there
- * from the start and stay.
+ * A preloaded library may define the dynamic linker's functions: MangoHud and
+ * uftrace define dlsym, fakechroot defines dl_iterate_phdr. dlsym(RTLD_NEXT)
+ * would then search behind that library, as it depends on its caller, and
+ * either may fail before that library is ready. So objects are walked by the C
+ * library's own dl_iterate_phdr, under the linker's lock, and symbols are
+ * looked up here. The C library is found in the linker's list for debuggers: it
+ * and all objects before it are loaded at the start and stay.
  */
 #define _GNU_SOURCE
 #include "sys/next.h"
@@ -21,23 +20,23 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* In a version that a symbol has: one for programs of old alone. */
+/* In a symbol's version: only for programs linked with an old version. */
 #define VERSION_HIDDEN 0x8000
 
 typedef int see_fn(struct dl_phdr_info *info, size_t size, void *arg);
 typedef int iterate_fn(see_fn *see, void *arg);
 
-/* An object as symbols are looked up in it. */
+/* An object for symbol lookup. */
 struct object {
 	uintptr_t base;
-	const ElfW(Dyn) * dynamic; /* NULL: it has none */
+	const ElfW(Dyn) * dynamic; /* its dynamic section, or NULL */
 };
 
-/* Where an entry of the dynamic section points to, or NULL. */
+/* The address in an entry of the dynamic section, or NULL. */
 static const void *dynamic_at(const struct object *o, ElfW(Sxword) tag)
 {
 	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL; d++) {
-		/* The linker has added the base, but to the kernel's object. */
+		/* The linker adds the base, except for the vDSO. */
 		if (d->d_tag == tag)
 			return (const void *)(d->d_un.d_ptr < o->base
 						      ? d->d_un.d_ptr + o->base
@@ -55,7 +54,7 @@ static uint32_t next_hash_of(const char *name)
 	return h;
 }
 
-static bool is_meant(const struct object *o, uint32_t i, const char *name)
+static bool is_symbol(const struct object *o, uint32_t i, const char *name)
 {
 	const ElfW(Sym) *symbol = dynamic_at(o, DT_SYMTAB);
 	const char *names = dynamic_at(o, DT_STRTAB);
@@ -79,7 +78,7 @@ static uint32_t find_by_gnu_hash(const struct object *o, const uint32_t *table,
 	for (; i >= table[1]; i++) {
 		uint32_t h = chain[i - table[1]];
 
-		if ((h | 1) == (hash | 1) && is_meant(o, i, name))
+		if ((h | 1) == (hash | 1) && is_symbol(o, i, name))
 			return i;
 		if (h & 1)
 			break;
@@ -87,17 +86,17 @@ static uint32_t find_by_gnu_hash(const struct object *o, const uint32_t *table,
 	return 0;
 }
 
-/* The number of a symbol; 0: there is none of the name. */
+/* The number of a symbol; 0: the object does not define it. */
 static uint32_t find_number(const struct object *o, const char *name)
 {
 	const uint32_t *table = dynamic_at(o, DT_GNU_HASH);
 
 	if (table)
 		return find_by_gnu_hash(o, table, name);
-	/* Of old, and rare: all of them. */
+	/* Objects with the old hash table are rare: walk all symbols. */
 	table = dynamic_at(o, DT_HASH);
 	for (uint32_t i = 1; table && i < table[1]; i++) {
-		if (is_meant(o, i, name))
+		if (is_symbol(o, i, name))
 			return i;
 	}
 	return 0;
@@ -135,7 +134,7 @@ static int iterate(see_fn *see, void *arg)
 
 	if (!fn) {
 		fn = (iterate_fn *)kf_next_libc("dl_iterate_phdr");
-		/* Where this library is in a namespace of its own. */
+		/* in a dlmopen() namespace of its own */
 		if (!fn)
 			fn = dl_iterate_phdr;
 		kf_store(&found, fn);
@@ -158,9 +157,9 @@ static struct object object_of(const struct dl_phdr_info *info)
 
 struct search {
 	const char *name;
-	bool behind; /* this library was seen */
-	void *first; /* before it */
-	void *next;
+	bool behind; /* the walk has passed this library */
+	void *first; /* first definition before this library */
+	void *next;  /* first definition after this library */
 };
 
 static int see_symbol(struct dl_phdr_info *info, size_t size, void *arg)
@@ -177,7 +176,6 @@ static int see_symbol(struct dl_phdr_info *info, size_t size, void *arg)
 	return search->next != NULL;
 }
 
-/* One that was loaded late may have nothing behind it. */
 void *kf_next(const char *name)
 {
 	struct search search = {.name = name};
@@ -207,7 +205,7 @@ void *kf_next_before(const char *name)
 
 typedef void *dlopen_fn(const char *file, int mode);
 
-/* Handles of the GNU C library are the linker's entries for objects. */
+/* A handle of glibc's dlopen() is the object's link_map. */
 static bool next_load(const char *path, int flags, const char *name,
 		      void **symbol)
 {
@@ -244,7 +242,7 @@ static int see_name(struct dl_phdr_info *info, size_t size, void *soname)
 	return !strcmp(slash ? slash + 1 : info->dlpi_name, soname);
 }
 
-/* RTLD_NOLOAD would read the linker's cache where the object is not there. */
+/* RTLD_NOLOAD alone would read ld.so.cache where the object is not loaded. */
 bool kf_next_keep(const char *soname, bool may_load, const char *name,
 		  void **symbol)
 {
@@ -329,7 +327,8 @@ bool kf_next_imports(const void *addr, const char *name)
 	hash = dynamic_at(&span.object, DT_GNU_HASH);
 	if (!symbol || !names || !hash)
 		return false;
-	/* Those of others come first: the hash says where its own begin. */
+	/* Imports come first: hash[1] is the first symbol of the object's own.
+	 */
 	for (uint32_t i = 0; i < hash[1]; i++) {
 		if (!strcmp(names + symbol[i].st_name, name))
 			return true;

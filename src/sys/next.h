@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Functions of other objects of the process, found by name: those that come
- * after this library in the order of look-up, and those of an object that is
- * loaded for it.
+ * after this library in the order of symbol lookup, and those of an object that
+ * is loaded for this library.
  *
- * No other preloaded library is asked for that, whatever it defines. To load an
- * object is the dynamic linker's, which may allocate meanwhile.
+ * The lookup uses no function that another preloaded library may define. Only
+ * the dynamic linker can load an object; it may allocate.
  */
 #ifndef KF_SYS_NEXT_H
 #define KF_SYS_NEXT_H
@@ -13,11 +13,11 @@
 #include "base/compiler.h"
 
 /**
- * kf_next() - what a name means behind this library
+ * kf_next() - find a symbol in the objects after this library
  * @name:	the symbol
  *
- * Where nothing behind it has the name, as when it was loaded late, what the
- * first object before it has.
+ * Where no object after this library defines it, as when this library was
+ * loaded late, the first object before it that does is taken.
  *
  * Context: once the process is relocated; not from a signal handler. Allocates
  *	    nothing.
@@ -26,38 +26,37 @@
 void *kf_next(const char *name);
 
 /**
- * kf_next_libc() - what a name means in the C library
+ * kf_next_libc() - find a symbol in the C library
  * @name:	the symbol
  *
- * Context: any, as soon as the C library is relocated. Takes no lock and
- *	    allocates nothing.
- * Return: its address, or NULL where the process has no C library that
- *	   debuggers would find.
+ * Context: any, once the C library is relocated. Takes no lock and allocates
+ *	    nothing.
+ * Return: its address, or NULL where the linker's list for debuggers has no C
+ *	   library.
  */
 void *kf_next_libc(const char *name);
 
 /**
- * kf_next_before() - what a name means before this library
+ * kf_next_before() - find a symbol in the objects before this library
  * @name:	the symbol
  *
  * Context: as kf_next().
- * Return: its address, or NULL: then the name is this library's, where it has
- * it.
+ * Return: its address, or NULL: a definition in this library is the first.
  */
 void *kf_next_before(const char *name);
 
 /**
- * kf_next_of() - kf_next(), in one object only
+ * kf_next_of() - kf_next(), for a symbol of one object
  * @name:	the symbol
- * @beside:	an address in the object it must be of
+ * @beside:	an address in that object
  *
  * Context: as kf_next().
- * Return: its address, or NULL where it is missing or another object's.
+ * Return: its address, or NULL where it is missing or in another object.
  */
 void *kf_next_of(const char *name, const void *beside);
 
 /**
- * kf_next_path() - the object that an address lies in
+ * kf_next_path() - the path of the object at an address
  * @addr:	the address
  *
  * Context: as kf_next().
@@ -66,22 +65,22 @@ void *kf_next_of(const char *name, const void *beside);
 const char *kf_next_path(const void *addr);
 
 /**
- * kf_next_load() - load an object, for good, for this library alone
+ * kf_next_load() - load an object for this library alone and find a symbol
  * @path:	the file
- * @name:	a symbol of it
+ * @name:	the symbol
  * @symbol:	out: its address
  *
+ * The object is never unloaded.
+ *
  * Context: as kf_next(); runs the object's constructors.
- * Return: NULL, or why not, mostly in the dynamic linker's words; valid until
- *	   the next call.
+ * Return: NULL, or an error message, valid until the next call.
  */
 const char *kf_next_load(const char *path, const char *name, void **symbol);
 
 /**
- * kf_next_keep() - a symbol of an object that then stays
+ * kf_next_keep() - find a symbol of an object and keep the object loaded
  * @soname:	the object, as the dynamic linker finds it
- * @may_load:	load it for this library alone where the process has not; false:
- *		only if it is there
+ * @may_load:	true: load the object where the process has not loaded it
  * @name:	the symbol
  * @symbol:	out: its address
  *
@@ -93,23 +92,23 @@ bool kf_next_keep(const char *soname, bool may_load, const char *name,
 		  void **symbol);
 
 /**
- * kf_next_span() - where the object of an address begins and ends
+ * kf_next_span() - the addresses of the object at an address
  * @addr:	the address
- * @from:	out: its first
- * @to:		out: the one behind its last
+ * @from:	out: the object's first byte
+ * @to:		out: the byte behind its last
  *
  * Context: as kf_next().
- * Return: false where the address is of no object.
+ * Return: false where there is no object at the address.
  */
 bool kf_next_span(const void *addr, uintptr_t *from, uintptr_t *to);
 
 /**
- * kf_next_imports() - whether the object of an address uses a symbol of others
+ * kf_next_imports() - whether the object at an address imports a symbol
  * @addr:	the address
  * @name:	the symbol
  *
  * Context: as kf_next().
- * Return: true if it does; false too where that cannot be told.
+ * Return: true if it does; false also where that is unknown.
  */
 bool kf_next_imports(const void *addr, const char *name);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The library's only voice: see out.h.
+ * Messages on stderr: see out.h.
  */
 #include "sys/out.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The library's only voice: a line on stderr, written without stdio.
+ * Messages on stderr, written without stdio.
  */
 #ifndef KF_SYS_OUT_H
 #define KF_SYS_OUT_H
@@ -11,7 +11,7 @@ struct kf_text;
 
 /**
  * kf_out() - write a text to stderr
- * @text:	what to write; the caller ends it with a newline
+ * @text:	the text, with a newline at its end
  *
  * Context: any, in signal handlers too; no cancellation point. Keeps errno.
  */
@@ -19,7 +19,7 @@ void kf_out(const struct kf_text *text);
 
 /**
  * kf_out_die() - write a text to stderr and abort
- * @text:	what to write
+ * @text:	the text, with a newline at its end
  *
  * Context: any.
  * Return: never.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a process and a thread may ask of themselves: see process.h.
+ * Facts about the process and the thread: see process.h.
  */
 #include "sys/process.h"
 
+#include "base/text.h"
 #include "sys/call.h"
 #include "sys/file.h"
 #include "sys/next.h"
@@ -35,9 +36,9 @@ int32_t kf_process_pid(void)
 	return kf_process_is_barred() ? 0 : (int32_t)kf_sys(SYS_getpid);
 }
 
-/* The thread that the process began with: told when others are not. */
+/* The first thread of the process, known while system calls are barred. */
 static struct {
-	uintptr_t self; /* 0: none */
+	uintptr_t self; /* kf_thread_self(); 0: unknown */
 	int32_t tid;
 	char comm[KF_COMM_SIZE];
 } first;
@@ -62,7 +63,7 @@ uint32_t kf_process_uid(void)
 	return (uint32_t)kf_sys(SYS_geteuid);
 }
 
-/* What a daemon without root may have kept, or got from its manager. */
+/* Capabilities that pass over file permissions; daemons may keep some. */
 #define FILE_CAPABILITIES                                              \
 	(1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER | \
 	 1U << CAP_SETUID)
@@ -99,7 +100,8 @@ bool kf_process_is_filtered(void)
 {
 	long mode = kf_sys(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
 
-	/* A filter may refuse the question; a kernel without says EINVAL. */
+	/* -EINVAL: a kernel without seccomp; others: a filter refused the call.
+	 */
 	return mode > 0 || (mode < 0 && mode != -EINVAL);
 }
 
@@ -117,8 +119,8 @@ uint64_t kf_process_address_limit(void)
 typedef int gettime_fn(clockid_t clock, struct timespec *ts);
 
 /*
- * The C library's, whatever else has the name: libfaketime's allocates, and we
- * hold locks.
+ * The C library's clock_gettime(): that of another preloaded library may
+ * allocate (libfaketime's does), and the caller may hold locks.
  */
 static gettime_fn *find_gettime(void)
 {
@@ -151,7 +153,7 @@ uint64_t kf_process_random(void)
 	if (!kf_process_is_barred() &&
 	    kf_sys(SYS_getrandom, &n, sizeof(n), GRND_NONBLOCK) == sizeof(n))
 		return n;
-	/* Addresses are randomised: the next best that is at hand. */
+	/* Next best: the clock, and a stack address, which is randomized. */
 	n = kf_process_clock_ns(CLOCK_MONOTONIC) ^ (uintptr_t)&n;
 	return (n ^ (uint64_t)kf_process_pid() << 40) * 0x9e3779b97f4a7c15;
 }
@@ -169,17 +171,6 @@ bool kf_process_is_gone(int32_t pid)
 	return kf_sys(SYS_kill, (long)pid, 0L) == -ESRCH;
 }
 
-static uint64_t process_number_at(const char **s)
-{
-	uint64_t n = 0;
-
-	while (**s == ' ')
-		++*s;
-	while (**s >= '0' && **s <= '9')
-		n = n * 10 + (uint64_t)(*(*s)++ - '0');
-	return n;
-}
-
 void kf_process_memory(uint64_t *size, uint64_t *resident)
 {
 	char statm[128];
@@ -188,6 +179,7 @@ void kf_process_memory(uint64_t *size, uint64_t *resident)
 	*size = *resident = 0;
 	if (kf_file_read("/proc/self/statm", statm, sizeof(statm)) <= 0)
 		return;
-	*size = process_number_at(&p) * kf_vm_page();
-	*resident = process_number_at(&p) * kf_vm_page();
+	*size = kf_parse_digits(&p, 10) * kf_vm_page();
+	p += *p == ' ';
+	*resident = kf_parse_digits(&p, 10) * kf_vm_page();
 }

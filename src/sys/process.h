@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a process and a thread may ask of themselves.
+ * Facts about the process and the thread: ids, names, limits, clocks.
  *
- * Nothing is cached: a cached pid is wrong in a child. Every call keeps errno
- * and allocates nothing.
+ * Nothing is cached, as a cached pid is wrong in a child. Every call keeps
+ * errno and allocates nothing.
  *
- * A program may have the kernel kill it for system calls that it does not need
- * (seccomp), and to ask whether it does is such a call. So whoever sets a
- * filter tells here before, and from then on none is made but those by which
- * memory is taken and given back, and futex: what would need another is left
- * out.
+ * A seccomp filter of the program may kill it for system calls that it does not
+ * make itself, even for the call that asks whether there is a filter. So calls
+ * of the program that set a filter are intercepted and bar the library's system
+ * calls before (kf_process_bar()). From then on the library makes only those
+ * that map and unmap memory, and futex; it does without the others.
  */
 #ifndef KF_SYS_PROCESS_H
 #define KF_SYS_PROCESS_H
@@ -18,14 +18,17 @@
 
 #define KF_COMM_SIZE 16
 
-/* Atomic: see kf_process_bar(). */
+/* Set by kf_process_bar(); atomic. */
 extern bool kf_process_barred __kf_hidden;
 
 /**
- * kf_process_is_barred() - whether other system calls than malloc's may kill
+ * kf_process_is_barred() - whether system calls beyond malloc's may kill
+ *
+ * A filter that was there when the program began, as in a container, does not
+ * count: it was not made for this program alone.
  *
  * Context: any; one load.
- * Return: true where the program has filtered its calls since it began.
+ * Return: true where the program has set a seccomp filter since it began.
  */
 static inline bool kf_process_is_barred(void)
 {
@@ -33,11 +36,11 @@ static inline bool kf_process_is_barred(void)
 }
 
 /**
- * kf_process_bar() - say what kf_process_is_barred() answers, in children too
- * @barred:	the answer
+ * kf_process_bar() - bar or allow system calls, in this process and children
+ * @barred:	true: bar them
  *
  * Context: any thread.
- * Return: what the answer was.
+ * Return: whether they were barred before.
  */
 bool kf_process_bar(bool barred);
 
@@ -45,7 +48,7 @@ bool kf_process_bar(bool barred);
  * kf_process_pid() - the process' id in its own namespace
  *
  * Context: any, signal handlers too.
- * Return: the pid; 0 where the question is barred.
+ * Return: the pid; 0 where system calls are barred.
  */
 int32_t kf_process_pid(void);
 
@@ -53,13 +56,13 @@ int32_t kf_process_pid(void);
  * kf_process_tid() - the calling thread's id
  *
  * Context: any, signal handlers too.
- * Return: the tid; 0 where the question is barred, but for the thread that
- *	   kf_process_note_first() was called by.
+ * Return: the tid; where system calls are barred, 0 except for the thread that
+ *	   called kf_process_note_first().
  */
 int32_t kf_process_tid(void);
 
 /**
- * kf_process_note_first() - remember who the calling thread is
+ * kf_process_note_first() - keep the tid and name of the calling thread
  *
  * Context: at the start, and in a forked child: its only thread.
  */
@@ -69,17 +72,17 @@ void kf_process_note_first(void);
  * kf_process_uid() - the effective user
  *
  * Context: any.
- * Return: the uid that files made now belong to.
+ * Return: the uid, which owns files made now.
  */
 uint32_t kf_process_uid(void);
 
 /**
- * kf_process_is_users() - whether the process is a user's and no more
+ * kf_process_is_users() - whether the process has the rights of one user only
  * @uid:	the user
  *
  * Context: any; makes two system calls.
- * Return: true if the user is the process' real, effective and saved one, and
- *	   the process may not pass over permissions of files.
+ * Return: true if @uid is the process' real, effective and saved user, and the
+ *	   process has no capability that passes over file permissions.
  */
 bool kf_process_is_users(uint32_t uid);
 
@@ -88,14 +91,15 @@ bool kf_process_is_users(uint32_t uid);
  * @pid:	the id, in our namespace
  *
  * Context: any.
- * Return: true if none has it; false for one that we may not signal, too.
+ * Return: true if no process has the id; false also for a process that this one
+ *	   may not signal.
  */
 bool kf_process_is_gone(int32_t pid);
 
 /**
  * kf_process_comm() - the calling thread's name
- * @comm:	out: the name, terminated; "" where it cannot be had, or the
- *		question is barred
+ * @comm:	out: the name, terminated; "" where it is unknown or system
+ *		calls are barred
  *
  * Context: any.
  */
@@ -104,9 +108,9 @@ void kf_process_comm(char comm[KF_COMM_SIZE]);
 /**
  * kf_process_is_filtered() - whether system calls are filtered by seccomp
  *
- * Context: at the start, when what filters there are were not made for this
- *	    program alone; a filter that kills who asks does so.
- * Return: true if so, or if the question is refused.
+ * Context: at the start, before the program may have set a filter, which might
+ *	    kill for this call.
+ * Return: true if they are, or if the call is refused.
  */
 bool kf_process_is_filtered(void);
 
@@ -114,16 +118,16 @@ bool kf_process_is_filtered(void);
  * kf_process_address_limit() - RLIMIT_AS
  *
  * Context: any.
- * Return: bytes; UINT64_MAX: no limit. Where the question is barred, what it
- *	   was when it was asked last.
+ * Return: bytes; UINT64_MAX: no limit. Where system calls are barred, the last
+ *	   known limit.
  */
 uint64_t kf_process_address_limit(void);
 
 /**
- * kf_process_random() - a number nobody else can guess or has
+ * kf_process_random() - an unpredictable number
  *
- * Before the kernel's pool is ready, and where the question is barred, it is
- * only hard to guess.
+ * Before the kernel's pool is ready, and where system calls are barred, it
+ * comes from the clock and an address, and is only hard to guess.
  *
  * Context: any; never waits.
  * Return: the number.
@@ -131,16 +135,16 @@ uint64_t kf_process_address_limit(void);
 uint64_t kf_process_random(void);
 
 /**
- * kf_process_memory() - what the process has of the kernel, as /proc says
- * @size:	out: bytes of address space; 0 unknown
- * @resident:	out: bytes in RAM; 0 unknown
+ * kf_process_memory() - the memory of the process, from /proc/self/statm
+ * @size:	out: bytes of address space; 0: unknown
+ * @resident:	out: bytes in RAM; 0: unknown
  *
  * Context: any thread, signal handlers too; opens a file.
  */
 void kf_process_memory(uint64_t *size, uint64_t *resident);
 
 /**
- * kf_process_clock_ns() - a clock
+ * kf_process_clock_ns() - read a clock
  * @clock:	CLOCK_REALTIME or CLOCK_MONOTONIC
  *
  * Context: any.
@@ -149,9 +153,9 @@ void kf_process_memory(uint64_t *size, uint64_t *resident);
 uint64_t kf_process_clock_ns(int clock);
 
 /**
- * kf_process_pause() - let others run for a moment
+ * kf_process_pause() - sleep for 50 us
  *
- * Sleeps on a futex, so that a thread of lower priority comes to its turn too.
+ * Sleeps on a futex, so that threads of lower priority can run too.
  *
  * Context: any; no cancellation point.
  */

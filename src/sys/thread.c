@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Threads as the allocator sees them: see thread.h.
+ * Threads for the allocator: see thread.h.
  */
 #include "sys/thread.h"
 
@@ -52,7 +52,7 @@ bool kf_thread_on_exit(void)
 	       pthread_setspecific(exit_key, (void *)kf_thread_self()) == 0;
 }
 
-/* Where there is no page that the kernel wipes. */
+/* The state where there is no page that the kernel wipes. */
 static uint32_t unwiped = KF_STATE_STARTING;
 
 uint32_t *kf_process_state = &unwiped;
@@ -60,7 +60,7 @@ uint32_t *kf_process_state = &unwiped;
 __thread uint32_t kf_process_seen __attribute__((tls_model("initial-exec"))) =
 	KF_STATE_NONE;
 
-/* The state that was given last, whoever has been forked since; atomic. */
+/* The last state, in this process or before its fork; atomic. */
 static uint32_t last = KF_STATE_NONE;
 
 void kf_process_know(void)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Threads as the allocator sees them: who am I, wait, wake, be told of the
- * end, and whether this process is a fork that nobody announced.
+ * Threads for the allocator: identity, futexes, a function at a thread's end,
+ * the state of the process, and the monotonic clock.
  */
 #ifndef KF_SYS_THREAD_H
 #define KF_SYS_THREAD_H
 
 #include "base/compiler.h"
 
-/* The state (kf_process_state) by which the calling thread has chosen. */
+/* The value of *kf_process_state for which the thread chose its front. */
 extern __thread uint32_t kf_process_seen __kf_hidden
 	__attribute__((tls_model("initial-exec")));
 
-/* An address in the thread's own TLS: tells live threads apart. */
+/* An address in the thread's own TLS, which differs between live threads. */
 static inline uintptr_t kf_thread_self(void)
 {
 	return (uintptr_t)&kf_process_seen;
@@ -38,7 +38,7 @@ void kf_futex_wait(uint32_t *word, uint32_t value);
 /**
  * kf_futex_wake() - wake threads that sleep on a word
  * @word:	the word
- * @nr:		at most so many
+ * @nr:		the most threads to wake
  *
  * Context: any. Keeps errno.
  */
@@ -52,16 +52,16 @@ void kf_futex_wake(uint32_t *word, int nr);
 void kf_thread_yield(void);
 
 /**
- * kf_thread_exit_init() - name the function that thread ends call
- * @fn:		called late, but other destructors may follow; it may call
- *		kf_thread_on_exit() again to be called once more
+ * kf_thread_exit_init() - set the function that runs at the end of threads
+ * @fn:		called late; other destructors may follow, so it may call
+ *		kf_thread_on_exit() to be called once more
  *
  * Context: once, at start.
  */
 void kf_thread_exit_init(void (*fn)(void));
 
 /**
- * kf_thread_on_exit() - have that function called when this thread ends
+ * kf_thread_on_exit() - have that function called at the calling thread's end
  *
  * Context: any thread. pthread_setspecific may call calloc: the thread's heap
  *	    must be in place.
@@ -70,21 +70,21 @@ void kf_thread_exit_init(void (*fn)(void));
 bool kf_thread_on_exit(void);
 
 /*
- * The state of the process, a number that changes whenever something happens by
- * which threads choose how their calls go: a recording, samples, an engine, a
- * fork. It lies in a page that the kernel wipes in a child, so 0 tells of a
- * fork that ran no handlers; where the kernel cannot wipe, it never is 0.
+ * The state of the process, a number that grows with each change of the facts
+ * by which threads choose their fronts: a recording, samples, an engine, a
+ * fork. The kernel wipes its page in a child, so 0 means a fork that ran no
+ * handlers. Where the kernel cannot wipe pages, it is never 0. Atomic.
  */
 extern uint32_t *kf_process_state __kf_hidden;
 
-/* The numbers that are no state of a process that has started. */
+/* Values before the first state; KF_STATE_NONE equals no state ever. */
 enum { KF_STATE_FORKED, KF_STATE_STARTING, KF_STATE_NONE, KF_STATE_FIRST };
 
 /**
- * kf_process_is_known() - whether this process is the one that last said so
+ * kf_process_is_known() - whether this process has called kf_process_know()
  *
  * Context: any; two loads.
- * Return: false in a forked child until kf_process_know().
+ * Return: false in a child of a fork without handlers.
  */
 static inline bool kf_process_is_known(void)
 {
@@ -92,7 +92,7 @@ static inline bool kf_process_is_known(void)
 }
 
 /**
- * kf_process_is_current() - whether the calling thread has chosen by what holds
+ * kf_process_is_current() - whether the thread has seen the present state
  *
  * Context: any; three loads.
  * Return: false before the start has ended, in a forked child, and after each
@@ -104,28 +104,28 @@ static inline bool kf_process_is_current(void)
 }
 
 /**
- * kf_process_know() - this process has started; its state is a new one
+ * kf_process_know() - begin a new state, at the start or in a forked child
  *
  * Context: one thread at a time.
  */
 void kf_process_know(void);
 
 /**
- * kf_process_change() - what threads choose by is another from now on
+ * kf_process_change() - begin a new state, so that threads choose anew
  *
  * Context: any thread, after the change.
  */
 void kf_process_change(void);
 
 /**
- * kf_process_see() - the calling thread chooses by what holds now
+ * kf_process_see() - note that the calling thread has seen the present state
  *
- * Context: any thread, before it looks at what it chooses by.
+ * Context: any thread, before it reads the facts by which it chooses.
  */
 void kf_process_see(void);
 
 /**
- * kf_now_ms() - milliseconds of the monotonic clock, to some milliseconds
+ * kf_now_ms() - the coarse monotonic clock in milliseconds
  *
  * Context: any; no system call where the kernel's vDSO has the clock.
  * Return: the time; wraps after 49 days, so compare differences.
@@ -133,18 +133,18 @@ void kf_process_see(void);
 uint32_t kf_now_ms(void);
 
 /**
- * kf_now_coarse_ns() - nanoseconds of the monotonic clock at the last tick
+ * kf_now_coarse_ns() - the monotonic clock at the kernel's last tick
  *
  * Context: any; no system call where the kernel's vDSO has the clock.
- * Return: the time; 0 where there is no such clock.
+ * Return: nanoseconds; 0 where there is no such clock.
  */
 uint64_t kf_now_coarse_ns(void);
 
 /**
- * kf_now_ns() - nanoseconds of the monotonic clock
+ * kf_now_ns() - the monotonic clock
  *
  * Context: any; no system call where the kernel's vDSO has the clock.
- * Return: the time; 0 where there is no such clock.
+ * Return: nanoseconds; 0 where there is no such clock.
  */
 uint64_t kf_now_ns(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whether memcheck watches: see valgrind.h.
+ * Detection of memcheck: see valgrind.h.
  */
 #include "config.h"
 
@@ -16,6 +16,6 @@ bool kf_memcheck_is_on(void)
 {
 	char here = 0;
 
-	/* A request that memcheck answers and nobody else knows. */
+	/* Only memcheck answers this request. */
 	return VALGRIND_MAKE_MEM_DEFINED(&here, sizeof(here)) != 0;
 }

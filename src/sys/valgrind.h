@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whether this process runs inside valgrind's memcheck, as far as the build
- * had valgrind's header.
+ * Whether the process runs under valgrind's memcheck; always false where the
+ * build had no valgrind/memcheck.h.
  */
 #ifndef KF_SYS_VALGRIND_H
 #define KF_SYS_VALGRIND_H
@@ -11,11 +11,10 @@
 /**
  * kf_memcheck_is_on() - whether memcheck watches this process
  *
- * A few instructions that do nothing elsewhere. Not of valgrind's other tools,
- * which count what runs.
+ * Takes a few instructions outside of valgrind.
  *
  * Context: any.
- * Return: true if so.
+ * Return: true under memcheck; false under valgrind's other tools.
  */
 bool kf_memcheck_is_on(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The only door to the kernel's memory calls: see vm.h.
+ * The kernel's memory calls: see vm.h.
  */
 #include "config.h"
 
@@ -77,8 +77,8 @@ static void *vm_cut(const struct kf_vm_names *by, char *p, size_t mapped,
 }
 
 /*
- * The kernel places mappings below each other, so pieces of whole multiples
- * of the alignment come out aligned: the first try is nearly always right.
+ * The kernel places mappings directly below each other, so a mapping of a
+ * multiple of the alignment is nearly always aligned at the first try.
  */
 void *kf_vm_map_by(const struct kf_vm_names *by, size_t size, size_t align)
 {
@@ -110,7 +110,7 @@ void *kf_vm_reserve(size_t size, size_t align)
 	return kf_vm_map_by(&addresses, size, align);
 }
 
-/* Before Linux 4.17 the flag is not known, and the address a mere hint. */
+/* Kernels before 4.17 ignore the flag and take the address as a hint. */
 bool kf_vm_claim(void *addr, size_t size)
 {
 	void *p = vm_map(addr, size, PROT_NONE, MEMORY | MAP_FIXED_NOREPLACE);
@@ -125,7 +125,7 @@ void *kf_vm_map(size_t size, size_t align)
 	return kf_vm_map_by(&memory, size, align);
 }
 
-/* The kernel's pages may be longer than KF_PAGE: these are all it touches. */
+/* The kernel's pages may be larger than KF_PAGE: commit all that it touches. */
 bool kf_vm_commit(void *addr, size_t size)
 {
 	uintptr_t page = kf_vm_page();
@@ -140,7 +140,7 @@ bool kf_vm_decommit(void *addr, size_t size)
 	return vm_map(addr, size, PROT_NONE, MEMORY | MAP_FIXED);
 }
 
-/* Whole pages of the kernel only: what else lies in them is the caller's. */
+/* Whole pages of the kernel only, as the caller uses the rest of a page. */
 bool kf_vm_hide(void *addr, size_t size)
 {
 	uintptr_t page = kf_vm_page();
@@ -157,8 +157,8 @@ bool kf_vm_take(void *to, size_t size, void *from)
 }
 
 /*
- * The kernel rounds the end up to its page, which may be longer than KF_PAGE:
- * what it is given ends before that, and the rest is zeroed here.
+ * The kernel rounds the end up to its page, which may be larger than KF_PAGE:
+ * so only whole pages are purged, and the rest is zeroed here.
  */
 bool kf_vm_purge_by(const struct kf_vm_names *by, void *addr, size_t size)
 {
@@ -184,7 +184,7 @@ bool kf_vm_huge(void *addr, size_t size)
 	return kf_sys(SYS_madvise, addr, size, MADV_HUGEPAGE) == 0;
 }
 
-/* Kernels before 5.14 do not know the call: then a write to each page does. */
+/* Kernels before 5.14 lack the call: write to each page. */
 bool kf_vm_populate(void *addr, size_t size)
 {
 	long r = kf_sys(SYS_madvise, addr, size, MADV_POPULATE_WRITE);
@@ -245,12 +245,7 @@ int kf_vm_put_file(void *addr, size_t size, int fd, uint64_t offset)
 	return r < 0 ? (int)r : 0;
 }
 
-bool kf_vm_put_mapping(void *addr, size_t size, void *from)
-{
-	return kf_vm_move(from, size, size, addr);
-}
-
-/* The kernel reads the set before it finds that the operation is none. */
+/* The kernel reads the set before it rejects the invalid operation. */
 bool kf_vm_is_readable(const void *addr)
 {
 	const void *word =

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The only door to the kernel's memory calls.
+ * The kernel's memory calls, as system calls.
  *
- * Every call keeps errno: who asks for memory decides what errno to leave.
- * Sizes and addresses are bytes and multiples of the page. What the kernel
- * refuses is reported, never fatal. Counting and probing are the callers'
- * business. These are system calls: what goes back to the kernel of what the
- * program had is for named.h, so that other tools hear of it.
+ * Every call keeps errno, which the caller decides on. Sizes and addresses are
+ * bytes and multiples of the page. A refusal of the kernel is reported, never
+ * fatal. Counters and probes are left to the callers. Memory that the program
+ * had goes back to the kernel through named.h, so that other tools see it.
  *
- * The kf_vm_put_*() are for addresses that stay while what stands behind them
- * changes; the others are for memory that is taken and given back.
+ * The kf_vm_put_*() replace the mapping at addresses that stay in use; the
+ * others map and unmap memory.
  */
 #ifndef KF_SYS_VM_H
 #define KF_SYS_VM_H
@@ -21,8 +20,8 @@
 #define KF_HUGE_PAGE ((size_t)2 * KF_MIB)
 
 /*
- * How memory is taken and given back: by system calls, or by names. @map is
- * NULL where there is no more, the others false where the kernel refuses.
+ * Functions that map, unmap and purge: system calls, or the C library's names.
+ * On failure @map returns NULL, the others false.
  */
 struct kf_vm_names {
 	void *(*map)(size_t size);
@@ -39,7 +38,7 @@ struct kf_vm_names {
 size_t kf_vm_page(void);
 
 /**
- * kf_vm_reserve() - take address space without memory behind it
+ * kf_vm_reserve() - reserve addresses without memory
  * @size:	bytes
  * @align:	power of two, at least a page
  *
@@ -49,17 +48,17 @@ size_t kf_vm_page(void);
 void *kf_vm_reserve(size_t size, size_t align) __must_check;
 
 /**
- * kf_vm_claim() - take these addresses, without memory behind them
+ * kf_vm_claim() - reserve certain addresses, without memory
  * @addr:	first byte, a multiple of the kernel's page
  * @size:	bytes
  *
  * Context: any; no lock.
- * Return: false where somebody has one of them; nothing changed.
+ * Return: false where one of them is mapped already; nothing changed.
  */
 bool kf_vm_claim(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_map() - take zeroed memory that can be read and written
+ * kf_vm_map() - map zeroed memory
  * @size:	bytes
  * @align:	power of two, at least a page
  *
@@ -69,8 +68,8 @@ bool kf_vm_claim(void *addr, size_t size) __must_check;
 void *kf_vm_map(size_t size, size_t align) __must_check;
 
 /**
- * kf_vm_map_by() - take an aligned piece of addresses
- * @by:		how
+ * kf_vm_map_by() - map aligned memory or addresses
+ * @by:		the functions that map and unmap
  * @size:	bytes
  * @align:	power of two, at least a page
  *
@@ -81,8 +80,8 @@ void *kf_vm_map_by(const struct kf_vm_names *by, size_t size,
 		   size_t align) __must_check;
 
 /**
- * kf_vm_purge_by() - kf_vm_purge(), by other means
- * @by:		how
+ * kf_vm_purge_by() - kf_vm_purge() by another function
+ * @by:		the functions
  * @addr:	first byte
  * @size:	bytes
  *
@@ -93,7 +92,7 @@ bool kf_vm_purge_by(const struct kf_vm_names *by, void *addr,
 		    size_t size) __must_check;
 
 /**
- * kf_vm_commit() - make reserved memory usable; it reads as zeroes
+ * kf_vm_commit() - make reserved addresses usable; they read as zeroes
  * @addr:	first byte
  * @size:	bytes
  *
@@ -108,28 +107,28 @@ bool kf_vm_commit(void *addr, size_t size) __must_check;
  * @size:	bytes
  *
  * Context: any; no lock.
- * Return: false when the kernel refused; the memory is as it was.
+ * Return: false when the kernel refused; nothing changed.
  */
 bool kf_vm_decommit(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_hide() - let addresses fault, keep the pages behind them
+ * kf_vm_hide() - make accesses fault, keep the pages
  * @addr:	first byte
- * @size:	bytes; kf_vm_commit() shows what they held
+ * @size:	bytes; kf_vm_commit() makes their contents accessible again
  *
  * Context: any; no lock.
- * Return: false when the kernel refused; the memory is as it was.
+ * Return: false when the kernel refused; nothing changed.
  */
 bool kf_vm_hide(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_take() - move pages to another place, and leave the old addresses
- * @to:		where; whatever is mapped there goes
+ * kf_vm_take() - move pages to other addresses, keep the old ones mapped
+ * @to:		the new address; replaces the mapping there
  * @size:	bytes
- * @from:	private memory, which has no pages then and reads as zeroes
+ * @from:	private memory, which reads as zeroes afterwards
  *
  * Context: any; no lock.
- * Return: false when the kernel refused (before Linux 5.7 always) and nothing
+ * Return: false when the kernel refused (always before Linux 5.7); nothing
  *	   changed.
  */
 bool kf_vm_take(void *to, size_t size, void *from) __must_check;
@@ -140,13 +139,13 @@ bool kf_vm_take(void *to, size_t size, void *from) __must_check;
  * @size:	bytes
  *
  * Context: any; no lock.
- * Return: false when the kernel refused (locked pages) or none of its pages is
- *	   whole in it; contents are kept.
+ * Return: false when the kernel refused (locked pages) or the range has no
+ *whole page of the kernel; contents are kept.
  */
 bool kf_vm_purge(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_huge() - ask for huge pages behind some memory
+ * kf_vm_huge() - ask for huge pages
  * @addr:	first byte
  * @size:	bytes
  *
@@ -156,27 +155,27 @@ bool kf_vm_purge(void *addr, size_t size) __must_check;
 bool kf_vm_huge(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_populate() - have pages behind some memory now, not when it is touched
+ * kf_vm_populate() - allocate the pages of memory before it is touched
  * @addr:	first byte; contents stay
  * @size:	bytes
  *
  * Context: any; no lock. The memory is the caller's alone.
- * Return: false when the kernel has not enough.
+ * Return: false when the kernel has too little memory.
  */
 bool kf_vm_populate(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_lock() - have pages behind some memory that stay in RAM
+ * kf_vm_lock() - lock memory in RAM
  * @addr:	first byte
  * @size:	bytes
  *
- * Context: any; no lock. Children of a fork have them unlocked.
+ * Context: any; no lock. Forked children do not inherit the lock.
  * Return: 0, or a negative errno: -ENOMEM or -EPERM above RLIMIT_MEMLOCK.
  */
 int kf_vm_lock(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_wipe_on_fork() - let a forked child find zeroes there
+ * kf_vm_wipe_on_fork() - have the kernel zero memory in forked children
  * @addr:	first byte
  * @size:	bytes
  *
@@ -186,7 +185,7 @@ int kf_vm_lock(void *addr, size_t size) __must_check;
 bool kf_vm_wipe_on_fork(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_unmap() - give memory and addresses back
+ * kf_vm_unmap() - unmap memory
  * @addr:	first byte
  * @size:	bytes
  *
@@ -196,43 +195,41 @@ bool kf_vm_wipe_on_fork(void *addr, size_t size) __must_check;
 bool kf_vm_unmap(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_drop() - give memory and addresses back, if the kernel takes them
+ * kf_vm_drop() - unmap memory that stays unused even if the kernel refuses
  * @addr:	first byte
  * @size:	bytes
- *
- * For what nobody will look at again: what is refused stays mapped.
  *
  * Context: any, signal handlers too.
  */
 void kf_vm_drop(void *addr, size_t size);
 
 /**
- * kf_vm_resize() - grow or shrink a mapping where it stands
+ * kf_vm_resize() - grow or shrink a mapping at its address
  * @addr:	first byte
  * @old:	bytes it has
  * @size:	bytes wanted
  *
  * Context: any; no lock.
- * Return: false when it cannot stay in its place.
+ * Return: false when the mapping cannot grow at its address.
  */
 bool kf_vm_resize(void *addr, size_t old, size_t size) __must_check;
 
 /**
- * kf_vm_move() - move a mapping's pages to another place without copying
+ * kf_vm_move() - move a mapping to another address without copying
  * @addr:	first byte
  * @old:	bytes it has
  * @size:	bytes wanted
- * @to:		where; whatever is mapped there goes
+ * @to:		the new address; replaces the mapping there
  *
- * Context: any; no lock.
- * Return: false when the kernel refused; @addr is as it was then, but what
- *	   was mapped at @to may have gone.
+ * Context: any, signal handlers too.
+ * Return: false when the kernel refused; the mapping at @addr is unchanged, but
+ *	   that at @to may be gone.
  */
 bool kf_vm_move(void *addr, size_t old, size_t size, void *to) __must_check;
 
 /**
- * kf_vm_put_memory() - put zeroed memory somewhere
- * @addr:	where; whatever is mapped there goes. NULL: anywhere
+ * kf_vm_put_memory() - map zeroed memory at an address
+ * @addr:	the address; replaces the mapping there. NULL: any address
  * @size:	bytes
  *
  * Where private memory is refused (RLIMIT_DATA), shared memory is tried.
@@ -243,38 +240,27 @@ bool kf_vm_move(void *addr, size_t old, size_t size, void *to) __must_check;
 void *kf_vm_put_memory(void *addr, size_t size) __must_check;
 
 /**
- * kf_vm_put_file() - put a file's bytes behind addresses, shared
- * @addr:	where; whatever is mapped there goes
+ * kf_vm_put_file() - map a part of a file at an address, shared
+ * @addr:	the address; replaces the mapping there
  * @size:	bytes
  * @fd:		the file, open for reading and writing
  * @offset:	of the first byte
  *
  * Context: any.
- * Return: 0, or a negative errno and nothing changed.
+ * Return: 0, or a negative errno: nothing changed.
  */
 int kf_vm_put_file(void *addr, size_t size, int fd,
 		   uint64_t offset) __must_check;
 
 /**
- * kf_vm_put_mapping() - move a mapping over another place in one step
- * @addr:	where; whatever is mapped there goes
- * @size:	bytes
- * @from:	the mapping
- *
- * Context: any.
- * Return: false when the kernel refused and nothing changed.
- */
-bool kf_vm_put_mapping(void *addr, size_t size, void *from) __must_check;
-
-/**
- * kf_vm_copy() - read memory that may be gone, or go meanwhile
+ * kf_vm_copy() - read memory that another thread may unmap meanwhile
  * @to:		out: the bytes
- * @from:	where they are
- * @size:	how many
+ * @from:	their address
+ * @size:	number of bytes
  *
  * Context: any, signal handlers too.
- * Return: whether all of them could be read; false also where the kernel does
- *	   not allow it.
+ * Return: whether all bytes were read; false also where the kernel does not
+ *	   allow the call.
  */
 bool kf_vm_copy(void *to, const void *from, size_t size) __must_check;
 
@@ -282,11 +268,11 @@ bool kf_vm_copy(void *to, const void *from, size_t size) __must_check;
  * kf_vm_is_readable() - whether a byte can be read
  * @addr:	any address
  *
- * Asked of the kernel, by a call that every program makes and that does
- * nothing (as Abseil does).
+ * The kernel reads the byte in a system call that every program makes and that
+ * changes nothing (as in Abseil).
  *
  * Context: any, signal handlers too.
- * Return: true if it can, at this moment.
+ * Return: true if it can be read at this moment.
  */
 bool kf_vm_is_readable(const void *addr) __must_check;
 

@@ -103,10 +103,10 @@ START_TEST(copy_takes_a_files_place_in_one_step)
 	UNIT_REQUIRE(kf_vm_put_file(p, size, fd, 0) == 0);
 	*p = 'f';
 	memset(copy, 'c', size);
-	UNIT_REQUIRE(kf_vm_put_mapping(p, size, copy));
+	UNIT_REQUIRE(kf_vm_move(copy, size, size, p));
 	UNIT_REQUIRE(p[0] == 'c' && p[size - 1] == 'c');
 	UNIT_REQUIRE(pread(fd, &c, 1, 0) == 1 && c == 'f');
-	UNIT_REQUIRE(!kf_vm_put_mapping(p, size, copy));
+	UNIT_REQUIRE(!kf_vm_move(copy, size, size, p));
 	UNIT_REQUIRE(p[0] == 'c');
 	close(fd);
 }
