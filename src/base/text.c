@@ -54,35 +54,88 @@ void kf_text_char(struct kf_text *text, char c)
 }
 
 static void append_number(struct kf_text *text, uint64_t value,
-			  unsigned int base)
+			  unsigned int base, size_t least)
 {
 	char digits[DIGITS_MAX];
-	size_t at = sizeof(digits);
+	size_t nr = 0;
 
 	do {
-		digits[--at] = "0123456789abcdef"[value % base];
+		digits[DIGITS_MAX - ++nr] = "0123456789abcdef"[value % base];
 		value /= base;
-	} while (value);
-	kf_text_strn(text, digits + at, sizeof(digits) - at);
+	} while (value || (nr < least && nr < DIGITS_MAX));
+	kf_text_strn(text, digits + DIGITS_MAX - nr, nr);
 }
 
 void kf_text_u64(struct kf_text *text, uint64_t value)
 {
-	append_number(text, value, 10);
+	append_number(text, value, 10, 1);
 }
 
 void kf_text_i64(struct kf_text *text, int64_t value)
 {
 	if (value < 0)
 		kf_text_char(text, '-');
-	/* Negated without sign, as INT64_MIN has no positive counterpart. */
-	append_number(text, value < 0 ? -(uint64_t)value : (uint64_t)value, 10);
+	/* Negated as unsigned, as INT64_MIN has no positive counterpart. */
+	kf_text_u64(text, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void kf_text_hex(struct kf_text *text, uint64_t value)
 {
 	kf_text_str(text, "0x");
-	append_number(text, value, 16);
+	append_number(text, value, 16, 1);
+}
+
+/* Appends one conversion; returns the format behind it. */
+static const char *text_convert(struct kf_text *text, const char *f,
+				va_list *args)
+{
+	size_t least = 0;
+	bool wide;
+
+	for (; *f >= '0' && *f <= '9'; f++)
+		least = least * 10 + (size_t)(*f - '0');
+	wide = *f == 'l';
+	f += wide;
+	if (*f == 's')
+		kf_text_str(text, va_arg(*args, const char *));
+	else if (*f == 'c')
+		kf_text_char(text, (char)va_arg(*args, int));
+	else if (*f == 'd')
+		kf_text_i64(text,
+			    wide ? va_arg(*args, long) : va_arg(*args, int));
+	else if (*f == 'u' || *f == 'x')
+		append_number(text,
+			      wide ? va_arg(*args, unsigned long)
+				   : va_arg(*args, unsigned int),
+			      *f == 'u' ? 10 : 16, least);
+	else
+		kf_text_char(text, *f);
+	return f + 1;
+}
+
+void kf_text_addv(struct kf_text *text, const char *format, va_list args)
+{
+	va_list rest;
+
+	va_copy(rest, args);
+	while (*format) {
+		size_t n = strcspn(format, "%");
+
+		kf_text_strn(text, format, n);
+		format += n;
+		if (*format)
+			format = text_convert(text, format + 1, &rest);
+	}
+	va_end(rest);
+}
+
+void kf_text_add(struct kf_text *text, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	kf_text_addv(text, format, args);
+	va_end(args);
 }
 
 void kf_text_pad(struct kf_text *text, size_t start, size_t width, bool right)

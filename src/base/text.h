@@ -10,6 +10,7 @@
 #ifndef KF_BASE_TEXT_H
 #define KF_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,6 +89,22 @@ void kf_text_i64(struct kf_text *text, int64_t value);
  * Context: anywhere, signal handlers too.
  */
 void kf_text_hex(struct kf_text *text, uint64_t value);
+
+/**
+ * kf_text_add() - append formatted text
+ * kf_text_addv() - the same with a list of arguments
+ * @text:	the text
+ * @format:	a format of printf(3) with the conversions s, c, d, u, x and %
+ *		only; l before d, u and x; a least number of digits before u and
+ *		x, as 02
+ * @...:	the arguments; strings are not inside @text's buffer
+ * @args:	the same as a list
+ *
+ * Context: anywhere, signal handlers too.
+ */
+void kf_text_add(struct kf_text *text, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void kf_text_addv(struct kf_text *text, const char *format, va_list args);
 
 /**
  * kf_text_pad() - fill a column with spaces

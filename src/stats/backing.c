@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define SYSTEM_DIR "/run/konfiscator"
@@ -44,12 +45,8 @@ void kf_backing_name(char *name, const char *comm, int32_t pid, uint64_t random)
 	struct kf_text text;
 
 	kf_text_init(&text, name, KF_BACKING_NAME);
-	for (int i = 0; i < KF_COMM_SIZE && comm[i]; i++)
-		kf_text_char(&text, comm[i]);
-	kf_text_char(&text, '.');
-	kf_text_i64(&text, pid);
-	kf_text_char(&text, '.');
-	kf_text_u64(&text, random);
+	kf_text_strn(&text, comm, strnlen(comm, KF_COMM_SIZE));
+	kf_text_add(&text, ".%d.%lu", pid, random);
 }
 
 /* The path is absolute, as a program may change its directory. */
@@ -67,9 +64,7 @@ static int backing_set_path(const char *dir, const char *name)
 		text.len = (size_t)n;
 		kf_text_char(&text, '/');
 	}
-	kf_text_str(&text, dir);
-	kf_text_char(&text, '/');
-	kf_text_str(&text, name);
+	kf_text_add(&text, "%s/%s", dir, name);
 	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
 }
 
@@ -205,8 +200,7 @@ static int try_runtime_dir(const char *runtime_dir)
 	struct kf_text text;
 
 	kf_text_init(&text, dir, sizeof(dir));
-	kf_text_str(&text, runtime_dir);
-	kf_text_str(&text, "/konfiscator");
+	kf_text_add(&text, "%s/konfiscator", runtime_dir);
 	return kf_text_full(&text) ? -ENAMETOOLONG : try_dir(dir, true);
 }
 
@@ -217,8 +211,7 @@ static int try_last_dir(void)
 	int r;
 
 	kf_text_init(&text, dir, sizeof(dir));
-	kf_text_str(&text, LAST_DIR);
-	kf_text_u64(&text, kf_process_uid());
+	kf_text_add(&text, LAST_DIR "%u", kf_process_uid());
 	r = try_dir(dir, true);
 	/* for kf_stats_tried() */
 	if (r)

@@ -69,9 +69,7 @@ uint64_t kf_identity_start(int32_t pid)
 	struct kf_text text;
 
 	kf_text_init(&text, path, sizeof(path));
-	kf_text_str(&text, "/proc/");
-	kf_text_i64(&text, pid);
-	kf_text_str(&text, "/stat");
+	kf_text_add(&text, "/proc/%d/stat", pid);
 	return kf_file_read(path, stat, sizeof(stat)) > 0 ? start_of(stat) : 0;
 }
 

@@ -108,15 +108,10 @@ static uint64_t ledger_hash_of(const struct kf_ledger_described *d)
 
 static void make_name(char *name, uint32_t uid, uint64_t hash)
 {
-	static const char digits[] = "0123456789abcdef";
 	struct kf_text text;
 
 	kf_text_init(&text, name, NAME_SIZE);
-	kf_text_str(&text, KF_LEDGER_PREFIX);
-	kf_text_u64(&text, uid);
-	kf_text_char(&text, '.');
-	for (int shift = 60; shift >= 0; shift -= 4)
-		kf_text_char(&text, digits[hash >> shift & 15]);
+	kf_text_add(&text, KF_LEDGER_PREFIX "%u.%016lx", uid, hash);
 }
 
 static struct kf_stats_section ledger_section(uint32_t offset,

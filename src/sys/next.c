@@ -230,8 +230,7 @@ const char *kf_next_load(const char *path, const char *name, void **symbol)
 		return why ? why : "cannot be loaded";
 	}
 	kf_text_init(&text, missing, sizeof(missing));
-	kf_text_str(&text, "undefined symbol: ");
-	kf_text_str(&text, name);
+	kf_text_add(&text, "undefined symbol: %s", name);
 	return *symbol ? NULL : missing;
 }
 

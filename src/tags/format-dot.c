@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A tag table for Graphviz: one cluster a thread, a box for its root, a node
- * for each place of a tag in the tree. The redder and larger a node, the more
- * of all live bytes lives in itself. Nodes are named by their entries, as one
- * tag may stand at many places.
+ * A tag table for Graphviz: a cluster for each thread, a box for its root, a
+ * node for each entry. The redder and larger a node, the larger its own share
+ * of all live bytes. Nodes are named by their entries, as a tag may have
+ * several.
  */
 #include "tags/format-internal.h"
 
-/* A fill that dark letters cannot be read on. */
+/* The first fill on which dark letters cannot be read. */
 #define WHITE_TEXT 6
 
-/* Of malloc-tag: reds of Brewer's nine, and font sizes, by share in percent. */
+/* As in malloc-tag: Brewer's reds and font sizes, by share in percent. */
 static const struct {
 	unsigned int below;
 	unsigned int fill;
@@ -27,16 +27,14 @@ static void text(struct kf_tags_out *o, const char *s)
 
 static void line_bytes(struct kf_tags_out *o, const char *what, uint64_t n)
 {
-	kf_tags_out_str(o, what);
+	kf_tags_out_print(o, "%s", what);
 	kf_tags_out_bytes(o, n, 0);
 }
 
 static void line_count(struct kf_tags_out *o, const char *what, uint64_t n)
 {
-	if (!n)
-		return;
-	kf_tags_out_str(o, what);
-	kf_tags_out_u64(o, n);
+	if (n)
+		kf_tags_out_print(o, "%s%lu", what, n);
 }
 
 static unsigned int line_share(struct kf_tags_out *o,
@@ -45,16 +43,10 @@ static unsigned int line_share(struct kf_tags_out *o,
 	unsigned int share =
 		kf_tags_share(live, kf_tags_live(v->allocated, v->freed));
 
-	kf_tags_out_str(o, " (");
+	kf_tags_out_print(o, " (");
 	kf_tags_out_share(o, share);
-	kf_tags_out_str(o, "%)");
+	kf_tags_out_print(o, "%%)");
 	return share;
-}
-
-static void id(struct kf_tags_out *o, uint32_t entry)
-{
-	kf_tags_out_str(o, "n");
-	kf_tags_out_u64(o, entry);
 }
 
 static void node(struct kf_tags_out *o, const struct kf_tags_view *v,
@@ -67,9 +59,8 @@ static void node(struct kf_tags_out *o, const struct kf_tags_view *v,
 	uint64_t self = kf_tags_live(n->allocated, n->freed);
 	unsigned int share, i = 0;
 
-	kf_tags_out_str(o, "  ");
-	id(o, entry);
-	kf_tags_out_str(o, n->parent ? " [label=\"" : " [label=\"thread ");
+	kf_tags_out_print(o, "  n%u [label=\"%s", entry,
+			  n->parent ? "" : "thread ");
 	text(o, name.s);
 	line_bytes(o, "\\nlive ", total);
 	line_share(o, v, total);
@@ -85,56 +76,46 @@ static void node(struct kf_tags_out *o, const struct kf_tags_view *v,
 	line_count(o, "\\nfree ", t->frees + t->remote_frees);
 	while (share >= shades[i].below * 100ULL)
 		i++;
-	kf_tags_out_str(o, n->parent ? "\" fillcolor="
-				     : "\" shape=box fillcolor=");
-	kf_tags_out_u64(o, shades[i].fill);
-	kf_tags_out_str(o, " fontsize=");
-	kf_tags_out_u64(o, shades[i].font);
-	kf_tags_out_str(o, shades[i].fill >= WHITE_TEXT ? " fontcolor=white]\n"
-							: "]\n");
-	if (!n->parent)
-		return;
-	kf_tags_out_str(o, "  ");
-	id(o, n->parent);
-	kf_tags_out_str(o, " -> ");
-	id(o, entry);
-	kf_tags_out_str(o, "\n");
+	kf_tags_out_print(
+		o, "\"%s fillcolor=%u fontsize=%u%s]\n",
+		n->parent ? "" : " shape=box", shades[i].fill, shades[i].font,
+		shades[i].fill >= WHITE_TEXT ? " fontcolor=white" : "");
+	if (n->parent)
+		kf_tags_out_print(o, "  n%u -> n%u\n", n->parent, entry);
 }
 
 static void cluster(struct kf_tags_out *o, const struct kf_tags_view *v,
 		    uint32_t root)
 {
 	const struct kf_stats_tag *t = &v->tag[root];
+	uint32_t tid = t->tid > 0 ? (uint32_t)t->tid : 0;
 	uint64_t failed = 0, nr = 0;
 
 	for (uint32_t at = root; at; at = kf_tags_next(v, root, at)) {
 		nr++;
 		failed += v->tag[at].failed;
 	}
-	kf_tags_out_str(o, " subgraph cluster_TID");
-	kf_tags_out_u64(o, t->tid > 0 ? (uint64_t)t->tid : 0);
-	kf_tags_out_str(o, "_");
-	kf_tags_out_u64(o, root);
-	kf_tags_out_str(o, " {\n  labelloc=b\n  label=\"");
-	if (t->tid > 0) {
-		kf_tags_out_str(o, "TID ");
-		kf_tags_out_u64(o, (uint64_t)t->tid);
-	} else {
-		kf_tags_out_str(o, t->state == KF_TAG_FOLDED
-					   ? "threads that have ended"
-					   : "several threads");
-	}
+	kf_tags_out_print(o,
+			  " subgraph cluster_TID%u_%u {\n  labelloc=b\n"
+			  "  label=\"",
+			  tid, root);
+	if (tid)
+		kf_tags_out_print(o, "TID %u", tid);
+	else
+		kf_tags_out_print(o, t->state == KF_TAG_FOLDED
+					     ? "threads that have ended"
+					     : "several threads");
 	line_count(o, "\\ntags ", nr);
 	line_count(o, "\\ntags without room ", failed);
-	kf_tags_out_str(o, "\"\n");
+	kf_tags_out_print(o, "\"\n");
 	for (uint32_t at = root; at; at = kf_tags_next(v, root, at))
 		node(o, v, at);
-	kf_tags_out_str(o, " }\n");
+	kf_tags_out_print(o, " }\n");
 }
 
 static void caption(struct kf_tags_out *o, const struct kf_tags_view *v)
 {
-	kf_tags_out_str(o, " labelloc=b\n label=\"");
+	kf_tags_out_print(o, " labelloc=b\n label=\"");
 	text(o, v->id->name[0] ? v->id->name : v->id->comm);
 	line_count(o, "\\nPID ", v->id->pid > 0 ? (uint64_t)v->id->pid : 0);
 	line_bytes(o, "\\nlive in all tags ",
@@ -144,11 +125,11 @@ static void caption(struct kf_tags_out *o, const struct kf_tags_view *v)
 		line_bytes(o, "\\nvirtual size ", v->vm_size);
 	if (v->vm_rss)
 		line_bytes(o, "\\nresident ", v->vm_rss);
-	kf_tags_out_str(o, "\\nstarted ");
+	kf_tags_out_print(o, "\\nstarted ");
 	kf_tags_out_time(o, v->started_ns);
-	kf_tags_out_str(o, "\\ntaken ");
+	kf_tags_out_print(o, "\\ntaken ");
 	kf_tags_out_time(o, v->now_ns);
-	kf_tags_out_str(o, "\"\n");
+	kf_tags_out_print(o, "\"\n");
 }
 
 bool kf_tags_write_dot(const struct kf_tags_view *v,
@@ -157,12 +138,12 @@ bool kf_tags_write_dot(const struct kf_tags_view *v,
 	struct kf_tags_out o;
 
 	kf_tags_out_begin(&o, to);
-	kf_tags_out_str(&o, "digraph AllMallocTrees {\n"
-			    " node [colorscheme=reds9 style=filled]\n");
+	kf_tags_out_print(&o, "digraph AllMallocTrees {\n"
+			      " node [colorscheme=reds9 style=filled]\n");
 	for (uint32_t root = v->nr ? v->node[0].child : 0; root;
 	     root = v->node[root].next)
 		cluster(&o, v, root);
 	caption(&o, v);
-	kf_tags_out_str(&o, "}\n");
+	kf_tags_out_print(&o, "}\n");
 	return kf_tags_out_end(&o);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the formats share: text on its way to a sink, gathered in a small
- * buffer, and how names and figures are written.
+ * Declarations that the formats share: a buffered writer to a sink, and
+ * functions that write names and figures.
  */
 #ifndef KF_TAGS_FORMAT_INTERNAL_H
 #define KF_TAGS_FORMAT_INTERNAL_H
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "tags/format.h"
 
-/* One owner, on its stack. After @failed nothing is written any more. */
+/* Used by one thread, on its stack. After @failed nothing is written. */
 struct kf_tags_out {
 	const struct kf_tags_sink *to;
 	bool failed;
@@ -17,14 +17,14 @@ struct kf_tags_out {
 	char buf[512];
 };
 
-/* How the bytes of a name are made harmless. */
+/* How the bytes of a name are escaped. */
 enum kf_tags_quote {
-	KF_QUOTE_JSON, /* inside a string of JSON */
-	KF_QUOTE_DOT,  /* inside a label of DOT */
+	KF_QUOTE_JSON, /* in a JSON string */
+	KF_QUOTE_DOT,  /* in a DOT label */
 	KF_QUOTE_LINE, /* on a line for people */
 };
 
-/* A name, as long as its array, and a terminator. */
+/* A copy of a name, terminated. */
 struct kf_tags_name {
 	char s[KF_STATS_TAG_NAME + 1];
 };
@@ -32,14 +32,14 @@ struct kf_tags_name {
 /**
  * kf_tags_out_begin() - begin a text
  * @o:		out: the text
- * @to:		where it goes
+ * @to:		the sink
  *
  * Context: any thread, signal handlers too.
  */
 void kf_tags_out_begin(struct kf_tags_out *o, const struct kf_tags_sink *to);
 
 /**
- * kf_tags_out_end() - hand out what is left
+ * kf_tags_out_end() - write the rest of the buffer
  * @o:		the text
  *
  * Context: any thread, signal handlers too.
@@ -48,13 +48,15 @@ void kf_tags_out_begin(struct kf_tags_out *o, const struct kf_tags_sink *to);
 bool kf_tags_out_end(struct kf_tags_out *o);
 
 /**
- * kf_tags_out_str() - write a string
+ * kf_tags_out_print() - write formatted text
  * @o:		the text
- * @s:		the string, as it is
+ * @format:	a format of kf_text_add(); the text has at most 128 bytes
+ * @...:	its arguments
  *
  * Context: any thread, signal handlers too.
  */
-void kf_tags_out_str(struct kf_tags_out *o, const char *s);
+void kf_tags_out_print(struct kf_tags_out *o, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /**
  * kf_tags_out_fill() - write a character several times
@@ -67,19 +69,10 @@ void kf_tags_out_str(struct kf_tags_out *o, const char *s);
 void kf_tags_out_fill(struct kf_tags_out *o, char c, size_t nr);
 
 /**
- * kf_tags_out_u64() - write a number
- * @o:		the text
- * @n:		the number
- *
- * Context: any thread, signal handlers too.
- */
-void kf_tags_out_u64(struct kf_tags_out *o, uint64_t n);
-
-/**
  * kf_tags_out_quoted() - write a name of any bytes
  * @o:		the text
  * @s:		the name
- * @how:	where it stands; bytes that are no UTF-8 become \xNN
+ * @how:	the escapes; bytes that are not UTF-8 become \xNN
  *
  * Context: any thread, signal handlers too.
  */
@@ -99,7 +92,7 @@ void kf_tags_out_share(struct kf_tags_out *o, unsigned int share);
  * kf_tags_out_bytes() - write a number of bytes for people, such as 9.54Mi
  * @o:		the text
  * @bytes:	the number
- * @width:	with spaces before it to this width
+ * @width:	least width; spaces are written before the number
  *
  * Context: any thread, signal handlers too.
  */
@@ -115,7 +108,7 @@ void kf_tags_out_bytes(struct kf_tags_out *o, uint64_t bytes, size_t width);
 void kf_tags_out_time(struct kf_tags_out *o, uint64_t ns);
 
 /**
- * kf_tags_name() - a copy of an entry's name that ends
+ * kf_tags_name() - a terminated copy of an entry's name
  * @v:		the view
  * @entry:	the entry
  *
@@ -125,7 +118,7 @@ void kf_tags_out_time(struct kf_tags_out *o, uint64_t ns);
 struct kf_tags_name kf_tags_name(const struct kf_tags_view *v, uint32_t entry);
 
 /**
- * kf_tags_skip() - as kf_tags_next(), past all that is below the last entry
+ * kf_tags_skip() - as kf_tags_next(), without the entries below the last one
  * @v:		the view, prepared
  * @root:	where the walk began
  * @at:		the last entry

@@ -1,68 +1,57 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * JSON of a tag table: malloc-tag's fields under malloc-tag's names, and ours
- * beside them. A tag is one line of figures.
+ * A tag table as JSON: malloc-tag's fields under malloc-tag's names, and fields
+ * of konfiscator. Each tag is one line.
  */
 #include "tags/format-internal.h"
 
 #include <string.h>
 
-static void key(struct kf_tags_out *o, const char *name)
+static void json_number(struct kf_tags_out *o, const char *name, uint64_t n)
 {
-	kf_tags_out_str(o, "\"");
-	kf_tags_out_str(o, name);
-	kf_tags_out_str(o, "\": ");
+	kf_tags_out_print(o, "\"%s\": %lu, ", name, n);
 }
 
-static void format_json_number(struct kf_tags_out *o, const char *name,
-			       uint64_t n)
+static void json_string(struct kf_tags_out *o, const char *name,
+			const char *text)
 {
-	key(o, name);
-	kf_tags_out_u64(o, n);
-	kf_tags_out_str(o, ", ");
-}
-
-static void string(struct kf_tags_out *o, const char *name, const char *text)
-{
-	key(o, name);
-	kf_tags_out_str(o, "\"");
+	kf_tags_out_print(o, "\"%s\": \"", name);
 	kf_tags_out_quoted(o, text, KF_QUOTE_JSON);
-	kf_tags_out_str(o, "\", ");
+	kf_tags_out_print(o, "\", ");
 }
 
-static void time_of(struct kf_tags_out *o, const char *name, uint64_t ns)
+static void json_time(struct kf_tags_out *o, const char *name, uint64_t ns)
 {
-	key(o, name);
-	kf_tags_out_str(o, "\"");
+	kf_tags_out_print(o, "\"%s\": \"", name);
 	kf_tags_out_time(o, ns);
-	kf_tags_out_str(o, "\",\n");
+	kf_tags_out_print(o, "\",\n");
 }
 
 static void calls(struct kf_tags_out *o, const struct kf_stats_tag *t)
 {
 	uint64_t blocks = kf_stats_tag_blocks(t);
 
-	format_json_number(o, "nCallsTo_malloc", t->mallocs);
-	format_json_number(o, "nCallsTo_realloc", t->reallocs);
-	format_json_number(o, "nCallsTo_calloc", t->callocs);
-	format_json_number(o, "nCallsTo_aligned", t->aligned);
-	format_json_number(o, "nCallsTo_free", t->frees + t->remote_frees);
-	format_json_number(o, "nCallsTo_freeByOthers", t->remote_frees);
-	format_json_number(o, "nBlocksResized", t->resized);
-	format_json_number(o, "nBlocksInherited", t->inherited);
-	/* others go on meanwhile: frees may be seen before their mallocs */
-	format_json_number(o, "nBlocksLive", (int64_t)blocks > 0 ? blocks : 0);
+	json_number(o, "nCallsTo_malloc", t->mallocs);
+	json_number(o, "nCallsTo_realloc", t->reallocs);
+	json_number(o, "nCallsTo_calloc", t->callocs);
+	json_number(o, "nCallsTo_aligned", t->aligned);
+	json_number(o, "nCallsTo_free", t->frees + t->remote_frees);
+	json_number(o, "nCallsTo_freeByOthers", t->remote_frees);
+	json_number(o, "nBlocksResized", t->resized);
+	json_number(o, "nBlocksInherited", t->inherited);
+	/* threads continue meanwhile: a free may be seen before its malloc */
+	json_number(o, "nBlocksLive", (int64_t)blocks > 0 ? blocks : 0);
 }
 
-/* Longer names are shown up to here, so that two may look the same. */
+/* Whether a name may be the begin of a longer one, and equal another one. */
 static bool is_cut(const char *name)
 {
 	return strlen(name) >= KF_STATS_TAG_NAME - 1;
 }
 
 /*
- * Whether one before it in its list would have the same key: a tag of the same
- * shown name, or the tree of a thread whose number was given out again.
+ * Whether an earlier entry of the same list has the same key: a tag with the
+ * same begin of its name, or the tree of an earlier thread of the same tid.
  */
 static bool is_second(const struct kf_tags_view *v, uint32_t entry)
 {
@@ -81,7 +70,7 @@ static bool is_second(const struct kf_tags_view *v, uint32_t entry)
 	return false;
 }
 
-/* All of an entry but the brace that closes it, and those below it. */
+/* An entry without its closing braces and the entries below it. */
 static void open_entry(struct kf_tags_out *o, const struct kf_tags_view *v,
 		       uint32_t entry)
 {
@@ -90,32 +79,28 @@ static void open_entry(struct kf_tags_out *o, const struct kf_tags_view *v,
 	struct kf_tags_name name = kf_tags_name(v, entry);
 	uint64_t live = kf_tags_live(n->sum_allocated, n->sum_freed);
 
-	kf_tags_out_str(o, "\"scope_");
+	kf_tags_out_print(o, "\"scope_");
 	kf_tags_out_quoted(o, name.s, KF_QUOTE_JSON);
-	if (v->node[entry].parent && is_second(v, entry)) {
-		kf_tags_out_str(o, "~");
-		kf_tags_out_u64(o, entry);
-	}
-	kf_tags_out_str(o, "\": {");
-	format_json_number(o, "nBytesTotal", live);
-	format_json_number(o, "nBytesTotalAllocated", n->sum_allocated);
-	format_json_number(o, "nBytesTotalFreed", n->sum_freed);
-	format_json_number(o, "nBytesSelfAllocated", n->allocated);
-	format_json_number(o, "nBytesSelfFreed", n->freed);
-	format_json_number(o, "nBytesSelfFreedByOthers", t->remote_freed);
-	format_json_number(o, "nBytesSelfLive",
-			   kf_tags_live(n->allocated, n->freed));
-	format_json_number(o, "nBytesSelfPeak", t->peak);
-	format_json_number(o, "nTimesEntered", t->entered);
-	format_json_number(o, "nTimesEnteredAndExited", t->left);
-	key(o, "nWeightPercentage");
-	kf_tags_out_str(o, "\"");
+	if (v->node[entry].parent && is_second(v, entry))
+		kf_tags_out_print(o, "~%u", entry);
+	kf_tags_out_print(o, "\": {");
+	json_number(o, "nBytesTotal", live);
+	json_number(o, "nBytesTotalAllocated", n->sum_allocated);
+	json_number(o, "nBytesTotalFreed", n->sum_freed);
+	json_number(o, "nBytesSelfAllocated", n->allocated);
+	json_number(o, "nBytesSelfFreed", n->freed);
+	json_number(o, "nBytesSelfFreedByOthers", t->remote_freed);
+	json_number(o, "nBytesSelfLive", kf_tags_live(n->allocated, n->freed));
+	json_number(o, "nBytesSelfPeak", t->peak);
+	json_number(o, "nTimesEntered", t->entered);
+	json_number(o, "nTimesEnteredAndExited", t->left);
+	kf_tags_out_print(o, "\"nWeightPercentage\": \"");
 	kf_tags_out_share(
 		o, kf_tags_share(live, kf_tags_live(v->allocated, v->freed)));
-	kf_tags_out_str(o, "\", ");
+	kf_tags_out_print(o, "\", ");
 	calls(o, t);
-	format_json_number(o, "nPushFailuresHere", t->failed);
-	kf_tags_out_str(o, "\"nestedScopes\": {");
+	json_number(o, "nPushFailuresHere", t->failed);
+	kf_tags_out_print(o, "\"nestedScopes\": {");
 }
 
 static void scopes(struct kf_tags_out *o, const struct kf_tags_view *v,
@@ -128,31 +113,16 @@ static void scopes(struct kf_tags_out *o, const struct kf_tags_view *v,
 		bool below = v->node[next].parent == at;
 
 		while (v->node[next].parent != at) {
-			kf_tags_out_str(o, "}}");
+			kf_tags_out_print(o, "}}");
 			at = v->node[at].parent;
 		}
-		kf_tags_out_str(o, below ? "\n" : ",\n");
+		kf_tags_out_print(o, below ? "\n" : ",\n");
 		open_entry(o, v, next);
 		at = next;
 	}
 	for (; at != root; at = v->node[at].parent)
-		kf_tags_out_str(o, "}}");
-	kf_tags_out_str(o, "}}");
-}
-
-/* A tree of threads that have gone has no thread's number to be told by. */
-static void tree_key(struct kf_tags_out *o, const struct kf_tags_view *v,
-		     uint32_t root)
-{
-	const struct kf_stats_tag *t = &v->tag[root];
-
-	kf_tags_out_str(o, "\"tree_for_TID");
-	kf_tags_out_u64(o, t->tid > 0 ? (uint64_t)t->tid : 0);
-	if (t->tid <= 0 || is_second(v, root)) {
-		kf_tags_out_str(o, "_");
-		kf_tags_out_u64(o, root);
-	}
-	kf_tags_out_str(o, "\": {");
+		kf_tags_out_print(o, "}}");
+	kf_tags_out_print(o, "}}");
 }
 
 static void tree(struct kf_tags_out *o, const struct kf_tags_view *v,
@@ -160,6 +130,7 @@ static void tree(struct kf_tags_out *o, const struct kf_tags_view *v,
 {
 	const struct kf_stats_tag *t = &v->tag[root];
 	struct kf_tags_name name = kf_tags_name(v, root);
+	uint32_t tid = t->tid > 0 ? (uint32_t)t->tid : 0;
 	uint64_t failed = 0;
 	uint32_t nr = 0, levels = 0;
 
@@ -168,22 +139,26 @@ static void tree(struct kf_tags_out *o, const struct kf_tags_view *v,
 		levels = KF_MAX(levels, v->node[at].depth + 1);
 		failed += v->tag[at].failed;
 	}
-	tree_key(o, v, root);
-	format_json_number(o, "TID", t->tid > 0 ? (uint64_t)t->tid : 0);
-	string(o, "ThreadName", name.s);
-	key(o, "bThreadHasEnded");
-	kf_tags_out_str(o, t->state == KF_TAG_FOLDED ? "true, " : "false, ");
-	format_json_number(o, "nTreeLevels", levels);
-	format_json_number(o, "nTreeNodesInUse", nr);
-	format_json_number(o, "nMaxTreeNodes", v->max_nodes);
-	format_json_number(o, "nMaxTreeLevels", v->max_levels);
-	format_json_number(o, "nPushNodeFailures", failed);
-	/* whoever frees a block is told its tag */
-	format_json_number(o, "nFreeTrackingFailed", 0);
-	format_json_number(o, "nVmSizeAtCreation", t->vm_size);
-	kf_tags_out_str(o, "\n");
+	kf_tags_out_print(o, "\"tree_for_TID%u", tid);
+	/* the entry tells trees without a tid of their own apart */
+	if (!tid || is_second(v, root))
+		kf_tags_out_print(o, "_%u", root);
+	kf_tags_out_print(o, "\": {");
+	json_number(o, "TID", tid);
+	json_string(o, "ThreadName", name.s);
+	kf_tags_out_print(o, "\"bThreadHasEnded\": %s, ",
+			  t->state == KF_TAG_FOLDED ? "true" : "false");
+	json_number(o, "nTreeLevels", levels);
+	json_number(o, "nTreeNodesInUse", nr);
+	json_number(o, "nMaxTreeNodes", v->max_nodes);
+	json_number(o, "nMaxTreeLevels", v->max_levels);
+	json_number(o, "nPushNodeFailures", failed);
+	/* each free finds the block's tag */
+	json_number(o, "nFreeTrackingFailed", 0);
+	json_number(o, "nVmSizeAtCreation", t->vm_size);
+	kf_tags_out_print(o, "\n");
 	scopes(o, v, root);
-	kf_tags_out_str(o, "},\n");
+	kf_tags_out_print(o, "},\n");
 }
 
 bool kf_tags_write_json(const struct kf_tags_view *v,
@@ -192,24 +167,22 @@ bool kf_tags_write_json(const struct kf_tags_view *v,
 	struct kf_tags_out o;
 
 	kf_tags_out_begin(&o, to);
-	kf_tags_out_str(&o, "{");
-	format_json_number(&o, "nSchemaVersion", KF_TAGS_SCHEMA);
-	format_json_number(&o, "PID",
-			   v->id->pid > 0 ? (uint64_t)v->id->pid : 0);
-	string(&o, "Program", v->id->name[0] ? v->id->name : v->id->comm);
-	string(&o, "Executable", v->id->exe);
-	kf_tags_out_str(&o, "\n");
-	time_of(&o, "tmStartProfiling", v->started_ns);
-	time_of(&o, "tmCurrentSnapshot", v->now_ns);
+	kf_tags_out_print(&o, "{");
+	json_number(&o, "nSchemaVersion", KF_TAGS_SCHEMA);
+	json_number(&o, "PID", v->id->pid > 0 ? (uint64_t)v->id->pid : 0);
+	json_string(&o, "Program", v->id->name[0] ? v->id->name : v->id->comm);
+	json_string(&o, "Executable", v->id->exe);
+	kf_tags_out_print(&o, "\n");
+	json_time(&o, "tmStartProfiling", v->started_ns);
+	json_time(&o, "tmCurrentSnapshot", v->now_ns);
 	for (uint32_t root = v->nr ? v->node[0].child : 0; root;
 	     root = v->node[root].next)
 		tree(&o, v, root);
-	format_json_number(&o, "nBytesAllocBeforeInit", v->untagged);
-	format_json_number(&o, "nBytesMallocTagSelfUsage", v->self_usage);
-	format_json_number(&o, "vmSizeNowBytes", v->vm_size);
-	format_json_number(&o, "vmRSSNowBytes", v->vm_rss);
-	key(&o, "nTotalNetTrackedBytes");
-	kf_tags_out_u64(&o, kf_tags_live(v->allocated, v->freed));
-	kf_tags_out_str(&o, "}\n");
+	json_number(&o, "nBytesAllocBeforeInit", v->untagged);
+	json_number(&o, "nBytesMallocTagSelfUsage", v->self_usage);
+	json_number(&o, "vmSizeNowBytes", v->vm_size);
+	json_number(&o, "vmRSSNowBytes", v->vm_rss);
+	kf_tags_out_print(&o, "\"nTotalNetTrackedBytes\": %lu}\n",
+			  kf_tags_live(v->allocated, v->freed));
 	return kf_tags_out_end(&o);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Text on its way to a sink. The buffer is handed on when the next piece might
- * not fit; no piece that is written at once is longer than PIECE.
+ * A buffered writer to a sink. The buffer is flushed when the next piece might
+ * not fit; a piece has at most PIECE bytes.
  */
 #include "tags/format-internal.h"
 
 #include <string.h>
 
-#define PIECE 32 /* a number, an escape */
+#define PIECE 128
 
 void kf_tags_out_begin(struct kf_tags_out *o, const struct kf_tags_sink *to)
 {
@@ -36,17 +36,13 @@ static struct kf_text *format_out_room(struct kf_tags_out *o)
 	return &o->text;
 }
 
-void kf_tags_out_str(struct kf_tags_out *o, const char *s)
+void kf_tags_out_print(struct kf_tags_out *o, const char *format, ...)
 {
-	size_t left = strlen(s);
+	va_list args;
 
-	while (left) {
-		size_t n = KF_MIN(left, (size_t)PIECE);
-
-		kf_text_strn(format_out_room(o), s, n);
-		s += n;
-		left -= n;
-	}
+	va_start(args, format);
+	kf_text_addv(format_out_room(o), format, args);
+	va_end(args);
 }
 
 void kf_tags_out_fill(struct kf_tags_out *o, char c, size_t nr)
@@ -55,52 +51,36 @@ void kf_tags_out_fill(struct kf_tags_out *o, char c, size_t nr)
 		kf_text_char(format_out_room(o), c);
 }
 
-void kf_tags_out_u64(struct kf_tags_out *o, uint64_t n)
-{
-	kf_text_u64(format_out_room(o), n);
-}
-
-static void hex(struct kf_text *t, const char *before, unsigned char c)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	kf_text_str(t, before);
-	kf_text_char(t, digits[c >> 4]);
-	kf_text_char(t, digits[c & 15]);
-}
-
 static bool is_hex(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* Whether a name says what a byte of it would be written as. */
+/* Whether a name has the text of an escaped byte. */
 static bool is_like_byte(const char *s)
 {
 	return s[0] == '\\' && s[1] == 'x' && is_hex(s[2]) && is_hex(s[3]);
 }
 
 /*
- * A backslash of the name is doubled where a backslash escapes; on a line it
- * is not, as for kf_escape(). In JSON two names are never one key: whoever
- * undoes each \xNN has the name.
+ * A backslash of the name is doubled in JSON and DOT; on a line it is not, as
+ * in kf_escape(). In JSON two different names never become the same key: to
+ * replace each \xNN by its byte gives the name.
  */
 static void quote(struct kf_tags_out *o, const char *s, size_t len,
 		  uint32_t code, enum kf_tags_quote how)
 {
 	struct kf_text *t = format_out_room(o);
+	const char *escape = how == KF_QUOTE_LINE ? "\\x" : "\\\\x";
 
-	if (!len) {
-		hex(t, how == KF_QUOTE_LINE ? "\\x" : "\\\\x",
-		    (unsigned char)*s);
-	} else if (how == KF_QUOTE_JSON && is_like_byte(s)) {
+	if (how == KF_QUOTE_JSON && len && is_like_byte(s)) {
 		kf_text_str(t, "\\\\x5c");
-	} else if (how == KF_QUOTE_JSON && code < 0x20) {
-		hex(t, "\\u00", (unsigned char)code);
-	} else if (how != KF_QUOTE_JSON && !kf_utf8_is_printable(code)) {
-		for (size_t i = 0; i < len; i++)
-			hex(t, how == KF_QUOTE_LINE ? "\\x" : "\\\\x",
-			    (unsigned char)s[i]);
+	} else if (how == KF_QUOTE_JSON && len && code < 0x20) {
+		kf_text_add(t, "\\u%04x", code);
+	} else if (!len ||
+		   (how != KF_QUOTE_JSON && !kf_utf8_is_printable(code))) {
+		for (size_t i = 0; !i || i < len; i++)
+			kf_text_add(t, "%s%02x", escape, (unsigned char)s[i]);
 	} else {
 		if (how != KF_QUOTE_LINE && (code == '"' || code == '\\'))
 			kf_text_char(t, '\\');
@@ -122,12 +102,7 @@ void kf_tags_out_quoted(struct kf_tags_out *o, const char *s,
 
 void kf_tags_out_share(struct kf_tags_out *o, unsigned int share)
 {
-	struct kf_text *t = format_out_room(o);
-
-	kf_text_u64(t, share / 100);
-	kf_text_char(t, '.');
-	kf_text_u64(t, share / 10 % 10);
-	kf_text_u64(t, share % 10);
+	kf_tags_out_print(o, "%u.%02u", share / 100, share % 100);
 }
 
 /* Rounded as `konfiscator stat` does: 9.54Mi, but 10.0Mi. */
@@ -150,30 +125,20 @@ void kf_tags_out_bytes(struct kf_tags_out *o, uint64_t bytes, size_t width)
 	bytes += part / 100;
 	part %= 100;
 	kf_text_u64(t, bytes);
-	if (u) {
-		kf_text_char(t, '.');
-		kf_text_u64(t, part / 10);
-		if (bytes < 10)
-			kf_text_u64(t, part % 10);
-	}
+	if (u && bytes < 10)
+		kf_text_add(t, ".%02lu", part);
+	else if (u)
+		kf_text_add(t, ".%lu", part / 10);
 	kf_text_str(t, units[u]);
 	kf_text_pad(t, start, width, true);
 }
 
-static void two_digits(struct kf_text *t, const char *before, uint64_t n)
-{
-	kf_text_str(t, before);
-	if (n < 10)
-		kf_text_char(t, '0');
-	kf_text_u64(t, n);
-}
-
 /*
- * The date of a day by its number. Years begin in March here, so that a leap
- * day is the last of its year; 400 of them have 146097 days, and months of 31
- * and 30 days repeat every 153 days, five months.
+ * Write the date of a day, counted from 1970. Years begin in March here, so
+ * that a leap day is the last day of its year. 400 years have 146097 days; the
+ * lengths of months repeat every five months, 153 days.
  */
-static void date(struct kf_text *t, uint64_t days)
+static void out_date(struct kf_tags_out *o, uint64_t days)
 {
 	uint64_t era, day, year, month;
 
@@ -184,20 +149,18 @@ static void date(struct kf_text *t, uint64_t days)
 	day -= 365 * year + year / 4 - year / 100;
 	month = (5 * day + 2) / 153;
 	day -= (153 * month + 2) / 5;
-	kf_text_u64(t, era * 400 + year + (month >= 10));
-	two_digits(t, "-", month < 10 ? month + 3 : month - 9);
-	two_digits(t, "-", day + 1);
+	kf_tags_out_print(o, "%lu-%02lu-%02lu",
+			  era * 400 + year + (month >= 10),
+			  month < 10 ? month + 3 : month - 9, day + 1);
 }
 
 void kf_tags_out_time(struct kf_tags_out *o, uint64_t ns)
 {
 	uint64_t s = ns / 1000000000;
 
-	date(format_out_room(o), s / 86400);
-	two_digits(format_out_room(o), " @ ", s / 3600 % 24);
-	two_digits(format_out_room(o), ":", s / 60 % 60);
-	two_digits(format_out_room(o), ":", s % 60);
-	kf_tags_out_str(o, " UTC");
+	out_date(o, s / 86400);
+	kf_tags_out_print(o, " @ %02lu:%02lu:%02lu UTC", s / 3600 % 24,
+			  s / 60 % 60, s % 60);
 }
 
 struct kf_tags_name kf_tags_name(const struct kf_tags_view *v, uint32_t entry)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A tag table for people: a line a tag, below each those that were pushed
- * under it, the largest first. Where most bytes live is marked.
+ * A tag table for people: a line for each tag, followed by the tags that were
+ * pushed under it, the largest first. Tags with most of the bytes are marked.
  */
 #include "tags/format-internal.h"
 
@@ -28,7 +28,7 @@ static void figure(struct kf_tags_out *o, uint64_t bytes, unsigned int how,
 	for (uint64_t n = bytes; n >= 10; n /= 10)
 		digits++;
 	kf_tags_out_fill(o, ' ', width + 4 > digits ? width + 4 - digits : 1);
-	kf_tags_out_u64(o, bytes);
+	kf_tags_out_print(o, "%lu", bytes);
 }
 
 static void figures(struct kf_tags_out *o, const struct kf_tags_view *v,
@@ -47,33 +47,24 @@ static void figures(struct kf_tags_out *o, const struct kf_tags_view *v,
 
 static void heading(struct kf_tags_out *o, unsigned int how)
 {
-	static const char gap[] = "    ";
-	const char *wide = how & KF_TREE_EXACT ? gap : "";
+	const char *gap = how & KF_TREE_EXACT ? "    " : "";
 
-	if (how & KF_TREE_BARE)
-		return;
-	kf_tags_out_str(o, wide);
-	kf_tags_out_str(o, "    LIVE       %");
-	kf_tags_out_str(o, wide);
-	kf_tags_out_str(o, "      SELF");
-	kf_tags_out_str(o, wide);
-	kf_tags_out_str(o, "      PEAK");
-	kf_tags_out_str(o, wide);
-	kf_tags_out_str(o, "      EVER  TAG\n");
+	if (!(how & KF_TREE_BARE))
+		kf_tags_out_print(o,
+				  "%s    LIVE       %%%s      SELF%s      PEAK"
+				  "%s      EVER  TAG\n",
+				  gap, gap, gap, gap);
 }
 
-/* Whose tree it is, behind its root's name. */
+/* The thread of a tree, behind its root's name. */
 static void owner(struct kf_tags_out *o, const struct kf_stats_tag *t)
 {
-	if (t->tid > 0) {
-		kf_tags_out_str(o, " (thread ");
-		kf_tags_out_u64(o, (uint64_t)t->tid);
-		kf_tags_out_str(o, ")");
-	} else if (t->state == KF_TAG_FOLDED) {
-		kf_tags_out_str(o, " (threads that have ended)");
-	} else {
-		kf_tags_out_str(o, " (several threads)");
-	}
+	if (t->tid > 0)
+		kf_tags_out_print(o, " (thread %d)", t->tid);
+	else
+		kf_tags_out_print(o, t->state == KF_TAG_FOLDED
+					     ? " (threads that have ended)"
+					     : " (several threads)");
 }
 
 static void format_tree_line(struct kf_tags_out *o,
@@ -89,9 +80,9 @@ static void format_tree_line(struct kf_tags_out *o,
 	if (!n->parent)
 		owner(o, &v->tag[entry]);
 	if (share >= HOT)
-		kf_tags_out_str(o, n->child ? "  <<<- hot path"
-					    : "  <<<- hot leaf");
-	kf_tags_out_str(o, "\n");
+		kf_tags_out_print(o, "  <<<- hot %s",
+				  n->child ? "path" : "leaf");
+	kf_tags_out_print(o, "\n");
 }
 
 bool kf_tags_write_tree(const struct kf_tags_view *v, unsigned int how,
@@ -120,10 +111,10 @@ bool kf_tags_write_tree(const struct kf_tags_view *v, unsigned int how,
 				hidden++;
 		}
 	}
-	if (hidden) {
-		kf_tags_out_u64(&o, hidden);
-		kf_tags_out_str(&o, " tags with less than 1 KiB or 1 % are "
-				    "not shown\n");
-	}
+	if (hidden)
+		kf_tags_out_print(&o,
+				  "%lu tags with less than 1 KiB or 1 %% are "
+				  "not shown\n",
+				  hidden);
 	return kf_tags_out_end(&o);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How the entries of a tag table hang together.
+ * The links between the entries of a tag table.
  *
- * A child is an entry whose depth is its parent's and one, so that going up
- * ends at a root whatever the table says. Depths are read once, into the nodes:
- * a thread may make its tree over meanwhile.
+ * The depth of a child is one more than its parent's, so that every walk up
+ * ends at a root, whatever the table holds. Depths are read once, into the
+ * nodes, as a thread may reuse its entries meanwhile.
  */
 #include "tags/format-internal.h"
 
@@ -29,12 +29,12 @@ static void read_entry(const struct kf_stats_tag *tag, struct kf_tags_node *n)
 {
 	memset(n, 0, sizeof(*n));
 	n->depth = NO_DEPTH;
-	/* pairs with the store that ends an entry's making */
+	/* pairs with the release store of the entry's state */
 	if (kf_load_acquire(&tag->state) == KF_TAG_FREE)
 		return;
 	n->depth = tag->depth;
 	n->parent = tag->parent;
-	/* frees first: what is freed was allocated before */
+	/* frees are read first, so that each freed byte is also allocated */
 	n->freed = kf_load_acquire(&tag->remote_freed) +
 		   kf_load_acquire(&tag->freed);
 	n->allocated = kf_load(&tag->allocated);
@@ -54,7 +54,7 @@ static bool has_place(const struct kf_tags_view *v, uint32_t entry)
 
 static void link_entries(struct kf_tags_view *v)
 {
-	/* from behind, so that lists are in the order of the table */
+	/* from the end, so that lists are in the order of the table */
 	for (uint32_t i = v->nr; i-- > 1;) {
 		struct kf_tags_node *n = &v->node[i];
 
@@ -108,7 +108,7 @@ static uint32_t format_view_merge(struct kf_tags_view *v, uint32_t a,
 	return first;
 }
 
-/* Merge sort from below: run[i] is a sorted list of 2^i entries, or none. */
+/* Bottom-up merge sort: run[i] is a sorted list of 2^i entries, or empty. */
 static uint32_t sort(struct kf_tags_view *v, uint32_t list)
 {
 	uint32_t run[32] = {0}, sorted = 0;
@@ -130,7 +130,7 @@ static uint32_t sort(struct kf_tags_view *v, uint32_t list)
 	return sorted;
 }
 
-/* An entry's sums are complete when the walk leaves it for good. */
+/* An entry's sums are complete when the walk leaves its last child. */
 static void format_view_leave(struct kf_tags_view *v, uint32_t entry)
 {
 	struct kf_tags_node *n = &v->node[entry];
@@ -172,7 +172,7 @@ void kf_tags_prepare(struct kf_tags_view *v)
 	memset(&v->node[0], 0, sizeof(v->node[0]));
 	for (uint32_t i = 1; i < v->nr; i++)
 		read_entry(&v->tag[i], &v->node[i]);
-	/* roots hang on entry 0, which is no parent's child itself */
+	/* entry 0 is the parent of the roots and has no parent itself */
 	v->node[0].depth = NO_DEPTH;
 	link_entries(v);
 	format_view_add_up(v);

@@ -2,12 +2,11 @@
 /*
  * The tag table as text: JSON, Graphviz' DOT, and a tree for people.
  *
- * Pure functions over a view of a table, which may be the library's own, one
- * that was read from a stats file, or one that was made from JSON. No
- * allocation, no system call, no lock, no recursion, and less than 2 KiB of
- * stack: a signal handler may call them, and counters may change meanwhile.
- * Whatever the table holds, the text is valid: a loop, a parent that is not
- * there, a name of any bytes. Where the text goes is the sink's business.
+ * Pure functions over a view of a table: the library's own, one from a stats
+ * file, or one from JSON. No allocation, no system call, no lock, no recursion,
+ * and less than 2 KiB of stack: a signal handler may call them, and counters
+ *may change meanwhile. The text is valid whatever the table holds: loops,
+ *missing parents, names of any bytes. A sink takes the text.
  *
  *	view.tag, view.nr, view.node and the rest are filled in
  *	kf_tags_prepare(&view);
@@ -19,78 +18,77 @@
 #include "base/compiler.h"
 #include "stats/layout.h"
 
-/* Of the JSON: it grows by one when a field changes its meaning. */
+/* Version of the JSON: grows by one when a field changes its meaning. */
 #define KF_TAGS_SCHEMA 1
 
 /*
- * What kf_tags_prepare() knows of an entry. Entry 0 is no tag: 0 ends lists,
- * and is the parent of the roots.
+ * An entry's links and sums, by kf_tags_prepare(). Entry 0 is no tag: 0 ends
+ * lists, and entry 0 is the parent of the roots.
  */
 struct kf_tags_node {
 	uint32_t parent;
-	uint32_t child; /* first, that with the most live bytes */
+	uint32_t child; /* the first child, which has the most live bytes */
 	uint32_t next;	/* sibling */
 	uint32_t depth; /* 0 for a root */
 	uint64_t allocated;
-	uint64_t freed;		/* whoever freed them */
+	uint64_t freed;		/* by all threads */
 	uint64_t sum_allocated; /* with all tags below */
 	uint64_t sum_freed;
 };
 
 struct kf_tags_view {
 	const struct kf_stats_identity *id;
-	const struct kf_stats_tag *tag; /* entry 0 is not looked at */
+	const struct kf_stats_tag *tag; /* entry 0 is not read */
 	uint32_t nr;			/* entries at @tag and at @node */
-	struct kf_tags_node *node;	/* the caller's, of any content */
+	struct kf_tags_node *node;	/* the caller's memory */
 	uint64_t started_ns;		/* CLOCK_REALTIME */
 	uint64_t now_ns;		/* CLOCK_REALTIME */
-	uint64_t vm_size;		/* bytes; 0 unknown */
-	uint64_t vm_rss;		/* bytes; 0 unknown */
-	uint64_t untagged;   /* live bytes of blocks that no tag has */
-	uint64_t self_usage; /* bytes taken to keep the tags */
-	uint32_t max_nodes;  /* of a thread's tree; 0 unknown */
-	uint32_t max_levels; /* 0 unknown */
+	uint64_t vm_size;		/* bytes; 0: unknown */
+	uint64_t vm_rss;		/* bytes; 0: unknown */
+	uint64_t untagged;		/* live bytes of blocks without a tag */
+	uint64_t self_usage;		/* bytes of the tables of tags */
+	uint32_t max_nodes;		/* of a thread's tree; 0: unknown */
+	uint32_t max_levels;		/* of a thread's tree; 0: unknown */
 
-	/* Out, by kf_tags_prepare(). */
+	/* out, by kf_tags_prepare() */
 	uint64_t allocated; /* over all trees */
 	uint64_t freed;
 	uint32_t nr_roots;
 };
 
-/* Where text goes. */
+/* A function that takes text. */
 struct kf_tags_sink {
-	/* Returns whether it took all @len bytes; after false it rests. */
+	/* Returns whether it took all bytes; it is not called after false. */
 	bool (*write)(void *arg, const char *bytes, size_t len);
 	void *arg;
 };
 
 /**
- * kf_tags_prepare() - find out how the entries hang together
- * @v:		the view; fills in its nodes and what follows
+ * kf_tags_prepare() - link the entries and sum them up
+ * @v:		the view; its nodes and sums are filled in
  *
- * An entry counts when its parents lead to a root; siblings are sorted by the
- * bytes that live in them and below. Takes time n log n at most.
+ * Entries whose parents do not lead to a root are left out. Siblings are sorted
+ * by their live bytes, with the entries below. Takes O(n log n).
  *
- * Context: any thread, signal handlers too, the table may change meanwhile.
+ * Context: any thread, signal handlers too; the table may change meanwhile.
  */
 void kf_tags_prepare(struct kf_tags_view *v);
 
 /**
- * kf_tags_next() - go through a tree from the top
+ * kf_tags_next() - walk through a tree, parents first
  * @v:		the view, prepared
- * @root:	where the walk began: any entry, 0 for all trees
+ * @root:	the entry where the walk began; 0: all trees
  * @at:		the last entry; @root for the first step
  *
  * Context: any thread, signal handlers too.
- * Return: the next entry below @root, each before those below it; 0 at the
- *	   end.
+ * Return: the next entry below @root; 0 at the end.
  */
 uint32_t kf_tags_next(const struct kf_tags_view *v, uint32_t root, uint32_t at);
 
 /**
- * kf_tags_live() - bytes that live
- * @allocated:	bytes that were allocated
- * @freed:	bytes that were freed
+ * kf_tags_live() - live bytes
+ * @allocated:	bytes allocated
+ * @freed:	bytes freed
  *
  * Context: any thread, signal handlers too.
  * Return: the difference; 0 where a free was seen before its malloc.

@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -350,6 +351,39 @@ START_TEST(utf8_is_what_the_rules_say)
 }
 END_TEST
 
+START_TEST(formats_are_those_of_printf)
+{
+	char buf[160], expected[160];
+	struct kf_text text;
+
+	kf_text_init(&text, buf, sizeof(buf));
+	kf_text_add(&text, "%s%c %d %ld %u %lu %x %016lx %02u %02lu%%", "a",
+		    'b', INT_MIN, LONG_MIN, UINT_MAX, ULONG_MAX, 0xbeefu,
+		    0x1fUL, 7u, 123UL);
+	snprintf(expected, sizeof(expected),
+		 "%s%c %d %ld %u %lu %x %016lx %02u %02lu%%", "a", 'b', INT_MIN,
+		 LONG_MIN, UINT_MAX, ULONG_MAX, 0xbeefu, 0x1fUL, 7u, 123UL);
+	ck_assert_str_eq(buf, expected);
+	kf_text_init(&text, buf, 4);
+	kf_text_add(&text, "%s", "abcd");
+	ck_assert(kf_text_full(&text));
+	ck_assert_str_eq(buf, "abc");
+}
+END_TEST
+
+START_TEST(digits_end_at_the_first_other_character)
+{
+	const char *s = "7f0-12 x";
+
+	ck_assert_uint_eq(kf_parse_digits(&s, 16), 0x7f0);
+	ck_assert_str_eq(s++, "-12 x");
+	ck_assert_uint_eq(kf_parse_digits(&s, 10), 12);
+	ck_assert_str_eq(s++, " x");
+	ck_assert_uint_eq(kf_parse_digits(&s, 10), 0);
+	ck_assert_str_eq(s, "x");
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -368,6 +402,8 @@ int main(void)
 		size_that_overflows_by_its_unit_is_refused,
 		choice_is_a_whole_word_of_its_list,
 		utf8_is_what_the_rules_say,
+		formats_are_those_of_printf,
+		digits_end_at_the_first_other_character,
 	};
 
 	return unit_run("base/text", tests, KF_ARRAY_SIZE(tests));
