@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A thread's way through its tree: see tags.h.
+ * A thread's position in its tree: see tags.h.
  */
 #include "tags/tree.h"
 
@@ -15,33 +15,20 @@ struct kf_tag_self kf_tag_ended = {.at = &kf_tag_blank, .tree = KF_TAG_NO_TREE};
 __thread struct kf_tag_self *kf_tag_self
 	__attribute__((tls_model("initial-exec"))) = &kf_tag_nobody;
 
-static uint64_t tags_hash_of(const char *name, size_t *len)
-{
-	/* FNV-1a */
-	uint64_t hash = 0xcbf29ce484222325;
-	const char *p = name;
-
-	for (; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3;
-	*len = (size_t)(p - name);
-	return hash;
-}
-
 uint32_t kf_tags_find(uint32_t parent, const char *name)
 {
-	struct kf_tag_name n = {.text = name};
+	struct kf_tag_name n = {.text = name, .hash = 0xcbf29ce484222325};
 
-	n.hash = tags_hash_of(name, &n.len);
+	/* FNV-1a */
+	for (; name[n.len]; n.len++)
+		n.hash = (n.hash ^ (unsigned char)name[n.len]) * 0x100000001b3;
 	return kf_tree_child(parent, &n);
 }
 
-/* Be at a node of one's tree. */
-static void be_at(struct kf_tag_self *self, struct kf_tag_node *node)
+static void set_current(struct kf_tag_self *self, struct kf_tag_node *node)
 {
-	bool aside = self->lost || self->paused;
-
 	self->kept = node;
-	self->at = aside ? &kf_tag_blank : node;
+	self->at = self->lost || self->paused ? &kf_tag_blank : node;
 }
 
 void kf_tags_push(const char *name)
@@ -57,7 +44,7 @@ void kf_tags_push(const char *name)
 		self->lost++;
 		current->tag->failed++;
 	}
-	be_at(self, current);
+	set_current(self, current);
 }
 
 void kf_tags_pop(void)
@@ -71,7 +58,7 @@ void kf_tags_pop(void)
 		current->tag->left++;
 		current = current->up;
 	}
-	be_at(self, current);
+	set_current(self, current);
 }
 
 void kf_tags_pause(bool on)
@@ -83,7 +70,7 @@ void kf_tags_pause(bool on)
 		self->paused++;
 	else if (self->paused)
 		self->paused--;
-	be_at(self, current);
+	set_current(self, current);
 }
 
 const struct kf_tag_node *kf_tags_above(uint32_t node, uint32_t depth)
@@ -126,7 +113,7 @@ void kf_tags_rise(struct kf_tag_node *node)
 		kf_store(&node->bar, 0);
 }
 
-void kf_tags_gone_elsewhere(uint32_t node, size_t usable)
+void kf_tags_gone_remote(uint32_t node, size_t usable)
 {
 	struct kf_stats_tag *t = kf_tags_at(node);
 
@@ -159,7 +146,7 @@ bool kf_tags_claim(void)
 		return false;
 	self = kf_tree_self(tree);
 	*self = (struct kf_tag_self){.tree = tree};
-	be_at(self, base_of(tree));
+	set_current(self, base_of(tree));
 	kf_tag_self = self;
 	return true;
 }
@@ -173,15 +160,10 @@ void kf_tags_leave(void)
 		kf_tree_leave(self->tree);
 }
 
-/* What the child's tags have counted began anew. */
-static void lower_bars(void)
-{
-	for (uint32_t i = 1; i < kf_tags.nr; i++)
-		kf_tags.node[i].bar = 0;
-}
-
 void kf_tags_fork_child(void)
 {
-	lower_bars();
+	/* The child's counts and peaks began anew. */
+	for (uint32_t i = 1; i < kf_tags.nr; i++)
+		kf_tags.node[i].bar = 0;
 	kf_tree_fork_child(kf_tag_self->tree, kf_process_tid());
 }

@@ -2,9 +2,9 @@
 /*
  * Trees of tags: see tree.h.
  *
- * A tree has its entries from chunks that are its own for good, so that its
- * thread makes nodes without asking anybody. A node is whole before it is
- * linked: a fork at any instruction finds a tree, at worst an entry is lost.
+ * A tree takes entries in chunks and keeps them, so that its thread makes nodes
+ * without synchronization. A node is complete before it is linked: after a fork
+ * at any instruction the tree is valid, and at worst one entry is lost.
  */
 #include "tags/tree.h"
 
@@ -20,39 +20,40 @@
 
 _Static_assert(NR_ENTRIES == 1 << KF_TAG_TREE_SHIFT &&
 		       NR_TREES << KF_TAG_TREE_SHIFT < 1u << 31,
-	       "a mark holds both");
+	       "a mark holds tree and entry");
 
-/* So many trees are made before those that are idle are folded. */
+/* The number of trees from which on idle trees are folded. */
 #define FEW_TREES 64
 
 static const char ended[] = "(ended)";
 
 enum { TREE_NONE, TREE_IN_USE, TREE_IDLE };
 
-/* Its writer is who swapped @state to TREE_IN_USE. */
+/* The thread that swaps @state to TREE_IN_USE may write the other fields. */
 struct tree {
 	uint32_t state; /* atomic */
 	uint32_t root;
 	uint32_t nr_nodes;
-	struct kf_tag_node *free; /* to be used again, linked by @recent */
+	struct kf_tag_node *free; /* nodes to use again, linked by @recent */
 	uint32_t at;		  /* next entry of the chunk */
-	uint32_t left;		  /* entries left in it */
-	int32_t tid;		  /* whose it is or was last */
+	uint32_t left;		  /* entries left in the chunk */
+	int32_t tid;		  /* of its thread, or its last one; atomic */
 	char name[KF_COMM_SIZE];
-	/* The thread's alone: its push and pop share no line with who looks. */
+	/* in a cache line that no other thread reads */
 	struct kf_tag_self self __kf_aligned(KF_CACHE_LINE);
 };
 
 struct kf_tags kf_tags = {.limits = {.levels = 256, .nodes = 4096}};
 
-static struct tree *trees; /* NR_TREES, 0 is none; constant once set */
+static struct tree *trees; /* NR_TREES; 0 is no tree; constant once set */
 
 static struct kf_tag_node *node_at(uint32_t i)
 {
 	return &kf_tags.node[i];
 }
 
-static bool put_once(void *at, size_t size)
+/* Map a table and store its address at @at, unless there is one already. */
+static bool map_once(void *at, size_t size)
 {
 	void **where = at, *none = NULL;
 	void *memory;
@@ -67,16 +68,17 @@ static bool put_once(void *at, size_t size)
 	return true;
 }
 
-/* Untouched pages cost nothing: all that there can be is mapped at once. */
+/* The tables are mapped for all entries at once: untouched pages cost nothing.
+ */
 static bool tree_is_ready(void)
 {
 	void *table = kf_stats_area_grow(KF_AREA_TAGS, CHUNK);
 
 	if (!table ||
-	    !put_once(&kf_tags.node,
+	    !map_once(&kf_tags.node,
 		      KF_ALIGN_UP(NR_ENTRIES * sizeof(struct kf_tag_node),
 				  KF_PAGE)) ||
-	    !put_once(&trees,
+	    !map_once(&trees,
 		      KF_ALIGN_UP(NR_TREES * sizeof(struct tree), KF_PAGE)))
 		return false;
 	if (kf_load_acquire(&kf_tags.tag) != table)
@@ -97,7 +99,7 @@ static bool tree_take_chunk(struct tree *tree)
 	} while (!kf_cas(&kf_tags.nr, &at, at + CHUNK));
 	if (!kf_stats_area_grow(KF_AREA_TAGS, at + CHUNK))
 		return false;
-	/* Entry 0 is none. */
+	/* Entry 0 means "no node". */
 	tree->at = at ? at : 1;
 	tree->left = at ? CHUNK : CHUNK - 1;
 	return true;
@@ -148,7 +150,7 @@ static uint32_t tree_make(uint32_t tree, uint32_t parent,
 		.stacks = parent && has_stacks(name),
 	};
 	memcpy(node->name, name->text, len);
-	/* One does not leave the root, nor the tag that all begin with. */
+	/* A pop leaves neither the root nor the first tag of every thread. */
 	if (parent && !(kf_tags.base && node->depth == 1))
 		node->up = node_at(parent);
 	node->quick = node->stacks ? 0 : kf_tag_mark(node);
@@ -196,8 +198,8 @@ uint32_t kf_tree_child(uint32_t parent, const struct kf_tag_name *name)
 	return i;
 }
 
-/* The node behind @i when all of a tree is visited, parents first; 0: none. */
-static uint32_t next_of(uint32_t i)
+/* The next node of a walk through a tree, parents first; 0: the end. */
+static uint32_t next_node(uint32_t i)
 {
 	if (node_at(i)->child)
 		return node_at(i)->child;
@@ -209,7 +211,7 @@ static uint32_t next_of(uint32_t i)
 static void label(uint32_t tree, int32_t tid)
 {
 	kf_store(&trees[tree].tid, tid);
-	for (uint32_t i = trees[tree].root; i; i = next_of(i)) {
+	for (uint32_t i = trees[tree].root; i; i = next_node(i)) {
 		struct kf_stats_tag *tag = kf_tags_at(i);
 
 		tag->tid = tid;
@@ -225,7 +227,7 @@ static bool swap_state(uint32_t tree, uint32_t from, uint32_t to)
 
 static bool has_live(uint32_t tree)
 {
-	for (uint32_t i = trees[tree].root; i; i = next_of(i)) {
+	for (uint32_t i = trees[tree].root; i; i = next_node(i)) {
 		if (kf_stats_tag_blocks(kf_tags_at(i)))
 			return true;
 	}
@@ -250,14 +252,15 @@ static void add_counts(struct kf_stats_tag *to, struct kf_stats_tag *from)
 }
 
 /*
- * Add a tree's counts to the common one, by path, and have its entries back.
- * What finds no room there is added to the node above.
+ * Add a tree's counts to the nodes of the same paths in the common tree, and
+ * free the tree's entries. Where the common tree has no room for a node, the
+ * counts are added to the node above.
  */
 static void tree_fold(uint32_t tree, uint32_t into)
 {
 	uint32_t i, next;
 
-	for (i = trees[tree].root; i; i = next_of(i)) {
+	for (i = trees[tree].root; i; i = next_node(i)) {
 		struct kf_tag_node *node = node_at(i);
 		struct kf_tag_name name = {node->name, strlen(node->name),
 					   node->hash};
@@ -266,7 +269,7 @@ static void tree_fold(uint32_t tree, uint32_t into)
 		if (node->cut)
 			name.len = sizeof(node->name);
 		if (node->parent) {
-			/* Where the parent went is kept in its @recent. */
+			/* @recent of a folded node is its node in @into. */
 			uint32_t above = node_at(node->parent)->recent->entry;
 
 			to = kf_tree_child(above, &name);
@@ -276,14 +279,14 @@ static void tree_fold(uint32_t tree, uint32_t into)
 		node->recent = node_at(to);
 	}
 	for (i = trees[tree].root; i; i = next) {
-		next = next_of(i);
+		next = next_node(i);
 		kf_store_release(&kf_tags_at(i)->state, KF_TAG_FREE);
 		node_at(i)->generation++;
 		node_at(i)->tree = 0;
 	}
 }
 
-/* All entries of a tree that was folded; a fork meanwhile loses them. */
+/* Free all entries of a folded tree; a fork meanwhile loses them. */
 static void free_entries(uint32_t tree)
 {
 	struct tree *t = &trees[tree];
@@ -293,7 +296,7 @@ static void free_entries(uint32_t tree)
 	t->nr_nodes = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	for (; i; i = next) {
-		next = next_of(i);
+		next = next_node(i);
 		node_at(i)->recent = t->free;
 		t->free = node_at(i);
 	}
@@ -318,15 +321,15 @@ static uint32_t claim_new(uint32_t limit, const char *name)
 	return nr + 1;
 }
 
-static void tree_let_go(uint32_t tree)
+static void tree_release(uint32_t tree)
 {
 	/* pairs with the acquire of swap_state() */
 	kf_store_release(&trees[tree].state, TREE_IDLE);
 }
 
 /*
- * One that was left by a thread of that name; or that this thread has already,
- * if its variables were filled anew meanwhile (abi/early.c).
+ * Claim the idle tree of a thread of the same name; or find the tree that this
+ * thread has already, if ld.so has reset its variables since (abi/early.c).
  */
 static uint32_t claim_named(const char *name, int32_t tid)
 {
@@ -341,15 +344,16 @@ static uint32_t claim_named(const char *name, int32_t tid)
 		if (state != TREE_IDLE || strcmp(trees[i].name, name) ||
 		    !swap_state(i, TREE_IDLE, TREE_IN_USE))
 			continue;
-		/* It may have been another's between the two looks. */
+		/* Another thread may have renamed it before the swap. */
 		if (!strcmp(trees[i].name, name))
 			return i;
-		tree_let_go(i);
+		tree_release(i);
 	}
 	return 0;
 }
 
-static bool ready_root(uint32_t tree, int32_t tid)
+/* Label the nodes of a claimed tree, or make its root. */
+static bool prepare_root(uint32_t tree, int32_t tid)
 {
 	struct kf_tag_name name = {.text = trees[tree].name,
 				   .len = strlen(trees[tree].name)};
@@ -376,14 +380,14 @@ static uint32_t claim_common(void)
 
 	if (!tree)
 		tree = claim_new(NR_TREES, ended);
-	if (tree && !ready_root(tree, 0)) {
-		tree_let_go(tree);
+	if (tree && !prepare_root(tree, 0)) {
+		tree_release(tree);
 		return 0;
 	}
 	return tree;
 }
 
-static bool fold_away(uint32_t tree)
+static bool fold_tree(uint32_t tree)
 {
 	uint32_t into = claim_common();
 
@@ -391,7 +395,7 @@ static bool fold_away(uint32_t tree)
 		return false;
 	tree_fold(tree, into);
 	free_entries(tree);
-	tree_let_go(into);
+	tree_release(into);
 	return true;
 }
 
@@ -403,11 +407,11 @@ static uint32_t claim_folded(const char *name)
 		if (!swap_state(i, TREE_IDLE, TREE_IN_USE))
 			continue;
 		if (strcmp(trees[i].name, ended) && !has_live(i) &&
-		    fold_away(i)) {
+		    fold_tree(i)) {
 			set_name(i, name);
 			return i;
 		}
-		tree_let_go(i);
+		tree_release(i);
 	}
 	return 0;
 }
@@ -428,8 +432,8 @@ uint32_t kf_tree_claim(void)
 		tree = claim_folded(name);
 	if (!tree)
 		tree = claim_new(NR_TREES, name);
-	if (tree && !ready_root(tree, tid)) {
-		tree_let_go(tree);
+	if (tree && !prepare_root(tree, tid)) {
+		tree_release(tree);
 		return 0;
 	}
 	return tree;
@@ -448,7 +452,7 @@ struct kf_tag_self *kf_tree_self(uint32_t tree)
 void kf_tree_leave(uint32_t tree)
 {
 	label(tree, 0);
-	tree_let_go(tree);
+	tree_release(tree);
 }
 
 void kf_tree_fork_child(uint32_t own, int32_t tid)

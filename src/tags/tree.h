@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The trees behind tags.h: entries handed out, nodes found and made, trees
- * claimed, left and folded. Nobody outside src/tags includes it.
+ * Trees of tags: entries given out, nodes found and made, trees claimed, left
+ * and folded. No other directory includes this header.
  */
 #ifndef KF_TAGS_TREE_H
 #define KF_TAGS_TREE_H
@@ -15,19 +15,19 @@ struct kf_tag_name {
 };
 
 /**
- * kf_tree_child() - a node below another, made if need be
- * @parent:	a node of a tree that the caller has
- * @name:	its name
+ * kf_tree_child() - find or make a node below another one
+ * @parent:	a node of the thread's tree
+ * @name:	the node's name
  *
- * Context: who has the tree.
+ * Context: the tree's thread.
  * Return: the node, or 0 where there is no room.
  */
 uint32_t kf_tree_child(uint32_t parent, const struct kf_tag_name *name);
 
 /**
- * kf_tree_claim() - a tree with the name of the calling thread
+ * kf_tree_claim() - claim a tree with the name of the calling thread
  *
- * One that a thread of that name left, a new one, or one that is folded.
+ * Takes the tree of an ended thread of that name, a new one, or a folded one.
  *
  * Context: any thread.
  * Return: the tree, or 0 where there is none.
@@ -38,32 +38,32 @@ uint32_t kf_tree_claim(void);
  * kf_tree_root() - a tree's root
  * @tree:	the tree
  *
- * Context: who has the tree.
+ * Context: the tree's thread.
  * Return: the node.
  */
 uint32_t kf_tree_root(uint32_t tree);
 
 /**
- * kf_tree_self() - room for the place of the thread that has a tree
+ * kf_tree_self() - where the position of a tree's thread is stored
  * @tree:	the tree
  *
- * Context: who has the tree.
- * Return: the room, as it was left.
+ * Context: the tree's thread.
+ * Return: the position of the tree's last thread.
  */
 struct kf_tag_self *kf_tree_self(uint32_t tree);
 
 /**
- * kf_tree_leave() - leave a tree to others
+ * kf_tree_leave() - leave a tree to other threads
  * @tree:	the tree
  *
- * Context: who has the tree.
+ * Context: the tree's thread.
  */
 void kf_tree_leave(uint32_t tree);
 
 /**
- * kf_tree_fork_child() - leave all trees but one to others
- * @own:	that one, or KF_TAG_NO_TREE
- * @tid:	of the thread that has it, in the child
+ * kf_tree_fork_child() - leave all trees but one to other threads
+ * @own:	the tree that stays, or KF_TAG_NO_TREE
+ * @tid:	tid of its thread in the child
  *
  * Context: a forked child's only thread.
  */

@@ -353,7 +353,7 @@ START_TEST(peak_is_exact_whoever_frees)
 	node = push("a");
 	came(node, 100, KF_TAG_MALLOC);
 	ck_assert_uint_eq(kf_tags_at(node)->peak, 100);
-	kf_tags_gone_elsewhere(node, 100);
+	kf_tags_gone_remote(node, 100);
 	came(node, 80, KF_TAG_MALLOC);
 	ck_assert_uint_eq(kf_tags_at(node)->peak, 100);
 	came(node, 60, KF_TAG_MALLOC);
