@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The short way to write a call down: malloc that had a block ready, free of a
- * block of the thread's own heap. Nothing is looked after here; the first event
- * in each page goes the long way (writer.c).
+ * The fast path of recording: malloc that finds a block in its bin, free of a
+ * block of the thread's own heap. The first event in each page takes the slow
+ * path (writer.c), which does all that is not needed for each event.
  *
- * Usual numbers have room in fields of fixed widths: two bytes for the time,
- * three for the block, two for the size. These are varints that may end in
- * zeroes, and with the kind they make one word.
+ * Usual numbers fit in fields of fixed widths: two bytes for the time, three
+ * for the block, two for the size. These are varints that may end in zeroes;
+ * with the kind they make one word.
  */
 #ifndef KF_RECORD_CURSOR_H
 #define KF_RECORD_CURSOR_H
@@ -18,24 +18,24 @@
 
 #include <string.h>
 
-/* Numbers of fewer bits have room in that many bytes. */
+/* The bits of numbers that fit in two and in three bytes. */
 #define KF_CURSOR_TWO 14
 #define KF_CURSOR_THREE 21
 
 /*
- * What an event needs. Only the thread touches it whose it is, and its signal
- * handlers, which find no @end in the middle of an event.
+ * The position of a writer. Only its thread uses it, and the thread's signal
+ * handlers, which find @end NULL in the middle of an event.
  */
 struct kf_write_cursor {
-	uint8_t *at;	  /* where the next event goes */
-	uint8_t *end;	  /* events may begin before it; NULL: none may now */
-	uint32_t *used;	  /* of the chunk */
-	uint64_t time;	  /* ticks, of the last event */
-	uint64_t address; /* that the last event had */
-	uint32_t state;	  /* of the process while this may be used */
+	uint8_t *at;	  /* place of the next event */
+	uint8_t *end;	  /* events begin before it; NULL: none may begin */
+	uint32_t *used;	  /* @used of the chunk */
+	uint64_t time;	  /* of the last event, ticks */
+	uint64_t address; /* of the last event that had one */
+	uint32_t state;	  /* of the process in which the cursor may be used */
 };
 
-/* In place of a state: this may not be used. */
+/* In place of a state: the fast path is closed. */
 #define KF_CURSOR_CLOSED KF_STATE_NONE
 
 /* The calling thread's, or NULL. */
@@ -43,9 +43,9 @@ extern __thread struct kf_write_cursor *kf_write_cursor __kf_hidden
 	__attribute__((tls_model("initial-exec")));
 
 /**
- * kf_record_open() - let the calling thread go the short way, or not
- * @state:	KF_CURSOR_CLOSED: not; else as long as it is the state of the
- *		process
+ * kf_record_open() - open or close the fast path of the calling thread
+ * @state:	the state of the process for which it is open, or
+ *		KF_CURSOR_CLOSED
  *
  * Context: any thread.
  */
@@ -53,18 +53,18 @@ static inline void kf_record_open(uint32_t state)
 {
 	struct kf_write_cursor *cursor = kf_write_cursor;
 
-	/* A difference to an odd address has no room for its lowest bits. */
+	/* The fast path has no room for the lowest bits of odd addresses. */
 	if (likely(cursor))
 		cursor->state = cursor->address & 15 ? KF_CURSOR_CLOSED : state;
 }
 
 /**
- * kf_cursor_reserve() - have the cursor in hand
+ * kf_cursor_reserve() - begin an event, and keep signal handlers out
  * @cursor:	kf_write_cursor
- * @end:	out: what kf_cursor_commit() is to be given
+ * @end:	out: the argument of kf_cursor_commit()
  *
  * Context: any thread.
- * Return: false: it is as it was, take the long way.
+ * Return: false: nothing changed, take the slow path.
  */
 static __always_inline_kf bool kf_cursor_reserve(struct kf_write_cursor *cursor,
 						 uint8_t **end)
@@ -72,7 +72,7 @@ static __always_inline_kf bool kf_cursor_reserve(struct kf_write_cursor *cursor,
 	if (unlikely(!cursor))
 		return false;
 	*end = cursor->end;
-	/* Handlers write before this or not at all. */
+	/* From here on signal handlers find no @end and write nothing. */
 	*(uint8_t *volatile *)&cursor->end = NULL;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (likely(cursor->at < *end) &&
@@ -82,7 +82,7 @@ static __always_inline_kf bool kf_cursor_reserve(struct kf_write_cursor *cursor,
 	return false;
 }
 
-/* Let handlers use it again. */
+/* End an event: signal handlers may use the cursor again. */
 static __always_inline_kf void kf_cursor_commit(struct kf_write_cursor *cursor,
 						uint8_t *end)
 {
@@ -90,7 +90,7 @@ static __always_inline_kf void kf_cursor_commit(struct kf_write_cursor *cursor,
 	cursor->end = end;
 }
 
-/* Varints without the bits that say where they end, KF_CURSOR_MORE(). */
+/* Varints without their continuation bits, see KF_CURSOR_MORE(). */
 static __always_inline_kf uint64_t kf_cursor_two(uint64_t n)
 {
 	return n + (n & 0x3f80);
@@ -101,7 +101,7 @@ static __always_inline_kf uint64_t kf_cursor_three(uint64_t n)
 	return n + (n & 0x1fff80) + 2 * (n & 0x1fc000);
 }
 
-/* Those bits of a varint of so many bytes that begins at a byte of a word. */
+/* The continuation bits of a varint of so many bytes at a byte of a word. */
 #define KF_CURSOR_MORE(bytes, at) \
 	((0x8080808080808080 >> 8 * (9 - (bytes))) << 8 * (at))
 
@@ -113,29 +113,28 @@ static __always_inline_kf void kf_cursor_done(struct kf_write_cursor *cursor,
 	cursor->at = at;
 	cursor->time = now;
 	cursor->address = address;
-	/* Chunks are aligned to their size, and no event ends where they do. */
+	/* Chunks are aligned to their size; no event ends at a chunk's end. */
 	kf_store_release(cursor->used, (uint32_t)((uintptr_t)at &
 						  (KF_RECORD_CHUNK_SIZE - 1)));
 }
 
 /**
- * kf_cursor_write() - write an event of the usual numbers
- * kf_cursor_write_far() - write one of any
- * @cursor:	in hand, so kf_clock_is_cheap(); lowered unless the answer is
+ * kf_cursor_write() - write an event whose numbers fit the fixed fields
+ * kf_cursor_write_far() - write an event of any numbers
+ * @cursor:	reserved, so kf_clock_is_cheap(); committed unless the result is
  *		false
  * @end:	of kf_cursor_reserve()
  * @kind:	KF_RECORD_MALLOC_QUICK or KF_RECORD_FREE_QUICK
- * @between:	whether the clock waits for the block's address, as
- *		kf_clock_stamp() does: another thread may have given the block
- *		a moment ago; it costs as much as the rest
+ * @between:	read the clock as kf_clock_stamp() does, as another thread may
+ *		have passed on the block a moment ago; doubles the cost
  * @address:	of the block, a multiple of 16
  * @size:	bytes asked of malloc, of KF_CURSOR_TWO bits; 0 of free
- * @now:	ticks; out: by kf_cursor_write(), where the answer is false
+ * @now:	ticks; out of kf_cursor_write()
  *
- * The event is in the file when these return.
+ * The event is in the file when the function returns.
  *
- * Context: the thread.
- * Return: false: nothing was written, the other one has to.
+ * Context: the cursor's thread.
+ * Return: false: nothing was written, call kf_cursor_write_far().
  */
 static __always_inline_kf bool kf_cursor_write(struct kf_write_cursor *cursor,
 					       uint8_t *end,
@@ -154,7 +153,7 @@ static __always_inline_kf bool kf_cursor_write(struct kf_write_cursor *cursor,
 
 	*now = ticks;
 	_Static_assert(KF_CURSOR_THREE > KF_CURSOR_TWO,
-		       "else the shift is none");
+		       "the shift is positive");
 	if (unlikely((since | block >> (KF_CURSOR_THREE - KF_CURSOR_TWO)) >>
 		     KF_CURSOR_TWO))
 		return false;

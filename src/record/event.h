@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One event of a recording, packed and unpacked. The writer and all readers
- * use this.
+ * An event of a recording, packed and unpacked, for the writer and all readers.
  *
- * An event is a byte, a varint and its fields. The byte's low half is the
- * kind, KF_RECORD_FAILED and KF_RECORD_ODD are flags. The varint is the time
- * in ticks since the event before it, for the first since the chunk's base.
- * Which fields follow is said by the kind, through the header's table; the
- * block is missing where the call failed.
+ * An event is a byte, a varint and its fields. The byte's low half is the kind,
+ * KF_RECORD_FAILED and KF_RECORD_ODD are flags. The varint is the time in ticks
+ * since the last event, or since the chunk's base. The kind's entry in the
+ * header's table has the fields; a failed call has no block.
  *
  * A varint has seven bits a byte, the lowest first, and the eighth set in all
  * bytes but the last, which may be zero. A block's address is the difference to
@@ -27,7 +25,7 @@
 #define KF_RECORD_FAILED 0x10u /* the call gave no block */
 #define KF_RECORD_ODD 0x20u    /* the address is no multiple of 16 */
 
-/* No event needs more bytes: see kf_record_pack(). */
+/* The most bytes of an event. */
 #define KF_RECORD_EVENT_MAX 64
 
 enum kf_record_kind {
@@ -37,7 +35,7 @@ enum kf_record_kind {
 #undef KF_EVENT
 };
 
-/* What an event does to its block. */
+/* The effect of an event on its block. */
 enum kf_record_effect {
 	KF_RECORD_NOTHING,
 	KF_RECORD_ACQUIRES,
@@ -45,15 +43,16 @@ enum kf_record_effect {
 };
 
 /*
- * An event. What its kind does not have is 0; tid and comm are the stream's.
- * What is read is never of a quick kind: it is told by its took.
+ * An event. Fields that its kind does not have are 0; tid and comm are those of
+ * the stream. Readers get a MALLOC for a MALLOC_QUICK, with @took 0, and a FREE
+ * for a FREE_QUICK.
  */
 struct kf_record_event {
 	uint8_t kind;
-	bool failed;   /* no block was given: @address is 0 */
+	bool failed;   /* the call returned no block: @address is 0 */
 	uint8_t align; /* logarithm to base 2 */
-	uint64_t time; /* ticks: end of what gives, begin of what takes */
-	uint64_t took; /* ticks; 0: not known */
+	uint64_t time; /* ticks: end of an allocation, begin of a free */
+	uint64_t took; /* ticks; 0: unknown */
 	uint64_t address;
 	uint64_t size;
 	uint64_t number;
@@ -61,11 +60,11 @@ struct kf_record_event {
 	char comm[16];
 };
 
-/* What a reader carries from event to event of a chunk. */
+/* A reader's state between the events of a chunk. */
 struct kf_record_cursor {
 	const uint8_t *fields; /* of the file's header */
 	uint64_t time;	       /* of the last event */
-	uint64_t address;      /* the last that an event had */
+	uint64_t address;      /* of the last event that had one */
 	int32_t tid;
 	char comm[16];
 };
@@ -83,7 +82,7 @@ static inline uint16_t kf_record_ticks_pack(uint64_t ticks)
 	return (uint16_t)(shift << 11 | ticks >> shift);
 }
 
-/* The duration that two bytes stand for: too short by less than 1/1024. */
+/* The duration in two bytes: rounded down by less than 1/1024. */
 static inline uint64_t kf_record_ticks_of(uint16_t packed)
 {
 	return (uint64_t)(packed & 2047) << (packed >> 11);
@@ -146,7 +145,7 @@ static inline uint8_t kf_record_fields(unsigned int kind)
 	}
 }
 
-/* What a kind is to who reads. */
+/* A kind as readers see it. */
 static inline uint8_t kf_record_kind_read(unsigned int kind)
 {
 	switch (kind) {
@@ -159,7 +158,7 @@ static inline uint8_t kf_record_kind_read(unsigned int kind)
 	}
 }
 
-/* Where a chunk's events begin. */
+/* Begin to read a chunk's events. */
 static inline void kf_record_cursor_init(struct kf_record_cursor *c,
 					 const struct kf_record_header *h,
 					 const struct kf_record_chunk *chunk)
@@ -227,8 +226,8 @@ static inline const uint8_t *kf_record_unpack_tail(struct kf_record_cursor *c,
  * @end:	where the chunk's used bytes end
  * @e:		out: the event
  *
- * Any bytes are safe to read. Return: where the next event begins, or NULL:
- * the event is not whole. No progress is made at @end: ask before.
+ * Any bytes are safe to read. Return: the begin of the next event; NULL at
+ * @end, and where the event is not whole.
  */
 static inline const uint8_t *kf_record_unpack(struct kf_record_cursor *c,
 					      const uint8_t *p,

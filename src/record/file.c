@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The file of a recording: made, grown chunk by chunk, and what becomes of it
- * when somebody cuts it short.
+ * The file of a recording: made, grown by chunks, repaired after a truncation.
  *
- * A chunk's space is taken before it is mapped, so that no store finds the
- * disk full. No descriptor stays open: the file is found again by its name, and
- * is ours by its inode. The library decides nothing by what it reads from the
- * file, but for who gets its name (name.c); what steers is in struct file.
+ * A chunk's space is allocated before it is mapped, so that no store finds the
+ * disk full. No descriptor stays open: the file is opened again by its name,
+ * and checked by its inode. The library decides nothing by what it reads from
+ * the file, except in name.c; all state is in struct file.
  *
- * Who has filled many chunks keeps a window of the file for good, and copies
- * what it has filled to the file's end. To map each next part would cost a page
- * fault for each of its pages and, as the last part has to go, an interrupt of
- * all processors that the program's other threads run on.
+ * A writer that has filled many chunks keeps its window mapped and copies the
+ * filled chunks to the file's end. Mapping each next part would cost a page
+ * fault for each of its pages, and an interrupt of all processors that run the
+ * program's threads, to unmap the last part.
  */
 #include "record/internal.h"
 
@@ -26,23 +25,26 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* The header has a chunk's place, of which only a page is ever written. */
+/* The header has the room of a chunk, of which one page is written. */
 #define DATA_OFFSET KF_RECORD_CHUNK_SIZE
 
 /* Ticks: less than a millisecond of most clocks. */
 #define LATELY 1000000u
 
-/* A thread that takes a chunk is done long before that. */
+/* Waits for threads that take a chunk, 50 us each. */
 #define TAKER_TRIES 20000
 
-/* Changed while nothing is recorded and nobody takes a chunk. */
+/*
+ * The file. Fields that are not atomic change only while nothing is recorded
+ * and no thread takes a chunk.
+ */
 static struct {
 	char path[PATH_MAX];
 	uint64_t dev;
 	uint64_t ino;
 	uint64_t max_size;
 	uint64_t next;	 /* number of the next chunk; atomic */
-	uint32_t full;	 /* errno; atomic */
+	uint32_t full;	 /* errno why it cannot grow; atomic */
 	uint32_t takers; /* threads that take a chunk; atomic */
 	uint32_t nr;	 /* recordings so far */
 	char *window;	 /* addresses for the header; constant once set */
@@ -65,8 +67,8 @@ static bool file_lies_in(const char *addr, const char *window, size_t size)
 	return window && addr >= window && addr < window + size;
 }
 
-/* Memory in place of what is no longer in the file. In a signal handler. */
-static bool mend(const char *addr)
+/* Map memory in place of the truncated file; in the SIGBUS handler. */
+static bool file_repair(const char *addr)
 {
 	const struct kf_writer *w;
 
@@ -80,7 +82,7 @@ static bool mend(const char *addr)
 	return false;
 }
 
-/* Two readings by turns: one of them is whole whenever we are killed. */
+/* Two readings in turn, so that one is whole when the process is killed. */
 void kf_record_moment(void)
 {
 	struct kf_record_header *h = kf_record_header;
@@ -89,7 +91,7 @@ void kf_record_moment(void)
 	if (__atomic_exchange_n(&moment_busy, 1, __ATOMIC_ACQUIRE))
 		return;
 	next = !(h->last_index & 1);
-	/* kf_record_moment_again() reads it meanwhile. */
+	/* kf_record_moment_again() reads it at the same time */
 	kf_store(&h->last[next].ticks, kf_clock_ticks());
 	h->last[next].mono_ns = kf_now_ns();
 	kf_store_release(&h->last_index, next);
@@ -97,8 +99,9 @@ void kf_record_moment(void)
 }
 
 /*
- * Threads would take the line from one another with each page that they fill.
- * The rate between the clocks is known well when as much time has passed again.
+ * Threads must not contend for the header's cache line at each page. The rate
+ * of the clocks is precise enough when the time since the begin has doubled, or
+ * LATELY ticks have passed.
  */
 void kf_record_moment_again(uint64_t now)
 {
@@ -157,8 +160,8 @@ static int open_in(int dirfd, const char *name)
 			    0600);
 }
 
-/* What is named and no file has no files of such names beside it. */
-static int taken(unsigned int try, const struct kf_record_conf *conf)
+/* A name that exists: try another name, unless it is that of a device etc. */
+static int name_exists(unsigned int try, const struct kf_record_conf *conf)
 {
 	bool derived = try || conf->forked;
 
@@ -177,7 +180,8 @@ static int fill_new(int fd)
 	return r;
 }
 
-/* Through its directory: the way there may be another one in a moment. */
+/* Relative to the directory, as a directory of the path may change meanwhile.
+ */
 static int try_name(const struct kf_record_conf *conf, unsigned int try)
 {
 	const char *name;
@@ -190,7 +194,7 @@ static int try_name(const struct kf_record_conf *conf, unsigned int try)
 	fd = open_in(dirfd, name);
 	if (fd == -EEXIST && kf_record_make_way(file.path, conf, try))
 		fd = open_in(dirfd, name);
-	r = fd == -EEXIST ? taken(try, conf) : fd;
+	r = fd == -EEXIST ? name_exists(try, conf) : fd;
 	if (fd >= 0) {
 		r = fill_new(fd);
 		if (r)
@@ -213,7 +217,7 @@ static int file_make(const struct kf_record_conf *conf)
 	return r;
 }
 
-/* Who takes a chunk reads what is about to change. */
+/* Threads that take a chunk read the fields that are about to change. */
 static bool wait_for_takers(void)
 {
 	for (int i = 0; i < TAKER_TRIES; i++) {
@@ -238,11 +242,11 @@ int kf_record_begin(const struct kf_record_conf *conf)
 	if (r)
 		return r;
 	if (conf->guard)
-		kf_guard_also(mend);
+		kf_guard_also(file_repair);
 	kf_record_header = (void *)file.window;
 	fill_header(kf_record_header, conf);
 	kf_store_release(&kf_record_header->ready, 1);
-	/* 0 means that nothing is recorded. */
+	/* 0 means that nothing is recorded, so it is skipped. */
 	file.nr += file.nr + 1 ? 1 : 2;
 	__atomic_store_n(&kf_record_epoch, file.nr, __ATOMIC_SEQ_CST);
 	return 0;
@@ -277,7 +281,7 @@ static int reopen(void)
 	return r;
 }
 
-/* Who has filled many chunks takes more at once: of these few stay empty. */
+/* A writer that has filled many chunks takes more at once. */
 static uint32_t chunks_for(const struct kf_writer *w)
 {
 	uint64_t n = 1 + w->sequence / KF_STEP_CHUNKS;
@@ -286,10 +290,10 @@ static uint32_t chunks_for(const struct kf_writer *w)
 }
 
 /*
- * Whether somebody cut it after it was looked at, so that it was made longer
- * again from nothing.
+ * Whether the file was truncated after it was opened, and then extended again
+ * with zeroes.
  */
-static bool was_cut(int fd)
+static bool was_truncated(int fd)
 {
 	uint64_t magic;
 
@@ -310,7 +314,7 @@ static int map_part(char *window, uint64_t from, uint64_t to)
 	r = kf_file_extend(fd, from, to);
 	if (!r)
 		kf_file_fill(fd, from, to);
-	if (!r && was_cut(fd))
+	if (!r && was_truncated(fd))
 		r = -ESTALE;
 	if (!r)
 		r = kf_vm_put_file(window, to - from, fd, from);
@@ -325,8 +329,8 @@ static struct kf_record_chunk *file_chunk_at(const struct kf_writer *w,
 }
 
 /*
- * Where we are killed in the middle, or cannot write all, chunks are there
- * twice: those in the window are whole, and stand before the others.
+ * After a kill in the middle, or a failed write, chunks are in the file twice;
+ * those of the window are whole and come first.
  */
 static int copy_chunks(const struct kf_writer *w, uint32_t n, uint64_t from)
 {
@@ -338,7 +342,7 @@ static int copy_chunks(const struct kf_writer *w, uint32_t n, uint64_t from)
 		return fd;
 	kf_store(&kf_record_copying, 1);
 	r = kf_file_extend(fd, from, from + size);
-	if (!r && was_cut(fd))
+	if (!r && was_truncated(fd))
 		r = -ESTALE;
 	if (!r)
 		r = kf_file_write(fd, w->window, size, from);
@@ -354,19 +358,19 @@ static bool has_window(const struct kf_writer *w)
 	return w->mapped == KF_WINDOW_CHUNKS;
 }
 
-/* Where a chunk ends in the file. */
+/* The end of a chunk in the file. */
 static uint64_t file_end_of(uint64_t number)
 {
 	return DATA_OFFSET + (number + 1) * KF_RECORD_CHUNK_SIZE;
 }
 
-/* How many chunks are there to be copied. */
+/* The number of filled chunks, which are copied. */
 static uint32_t nr_filled(const struct kf_writer *w)
 {
 	return w->mapped - w->left;
 }
 
-/* The next part of the file, mapped, or what was in the window moved there. */
+/* Map the next part of the file, or copy the filled chunks of the window. */
 static int next_part(struct kf_writer *w)
 {
 	uint32_t n = has_window(w) ? nr_filled(w) : chunks_for(w);
@@ -417,7 +421,7 @@ static int file_take(struct kf_writer *w)
 	return w->window ? next_part(w) : -ENOMEM;
 }
 
-/* The first by its time is not always the first to come here. */
+/* The first event that found no room is not always the first to come here. */
 static void mark_full(uint64_t now)
 {
 	uint64_t *at = &kf_record_header->full_at;
@@ -427,7 +431,7 @@ static void mark_full(uint64_t now)
 		;
 }
 
-/* A window's worth at once, for the writer alone until the next. */
+/* Take new chunks for a writer. */
 static bool file_take_more(struct kf_writer *w, uint64_t now)
 {
 	int r = -ECANCELED;
@@ -454,9 +458,10 @@ static bool file_has_room(uint32_t n)
 }
 
 /*
- * Writers of a file wait for one another in the kernel, and threads that do the
- * same come there together again and again: who finds another one there, or no
- * room for all, fills a spare chunk first.
+ * Whether there is a chunk to fill in the window. Threads that copy at once
+ * wait for each other in the kernel, and similar threads copy at once again and
+ * again: so a writer fills a spare chunk first while another one copies, or
+ * where the file has no room for all its chunks.
  */
 static bool has_chunk_left(const struct kf_writer *w)
 {
@@ -466,7 +471,7 @@ static bool has_chunk_left(const struct kf_writer *w)
 	return w->left;
 }
 
-/* Where one thread finds no more, the others do not go on by themselves. */
+/* After a failure of one thread no other thread extends the file. */
 bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 {
 	if (kf_load(&file.full)) {
@@ -484,7 +489,7 @@ bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 	return true;
 }
 
-/* The mappings are of the parent's file. */
+/* Unmap the parent's file. */
 static void leave_parent(void)
 {
 	kf_writers_reset();

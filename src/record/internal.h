@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of this layer share; nobody outside includes it.
+ * Declarations that the files of this directory share; no other directory
+ * includes this header.
  *
- *	name.c		what a file is called
- *	file.c		the file: made, grown by chunks, cut short
- *	writer.c	who writes where, and the events
+ *	name.c		names of files
+ *	file.c		the file: made, grown by chunks, truncated
+ *	writer.c	writers of threads, and the events
  */
 #ifndef KF_RECORD_INTERNAL_H
 #define KF_RECORD_INTERNAL_H
@@ -15,43 +16,43 @@
 #include <limits.h>
 
 /*
- * Writers, for as many threads as record at once: the first block is always
- * there, each further one doubles their number, and the last comes to as many
- * as Linux can have threads. The first writer is for the bytes held.
+ * Writers, one for each thread that records. The first block is static, each
+ * further block doubles their number, up to the number of threads that Linux
+ * can have. Writer 0 is for the bytes held.
  */
 #define KF_FIRST_WRITERS 1024u
 #define KF_MORE_WRITERS 12
 
 /*
- * Chunks that a writer takes at once, at most. It fills the spare ones, which
- * are the last, only while another writer has the file, or where the file has
+ * The most chunks that a writer has at once. It fills the spare ones, which are
+ * the last, only while another writer copies to the file, or where the file has
  * no room for the others.
  */
 #define KF_WINDOW_CHUNKS 16
 #define KF_SPARE_CHUNKS 4
 
-/* A writer takes one more at once whenever it has filled so many. */
+/* A writer takes one more chunk at once for each so many that it has filled. */
 #define KF_STEP_CHUNKS 5
 
 #define KF_WINDOW_SIZE (KF_WINDOW_CHUNKS * (size_t)KF_RECORD_CHUNK_SIZE)
 
 /*
- * Who writes a stream. Only its owner touches it, but for @owner, and for the
- * window, which the guard looks at.
+ * The writer of a stream. Only its owner uses it, except @owner, and @window,
+ * which the SIGBUS handler reads.
  */
 struct kf_writer {
 	struct kf_write_cursor cursor; /* comes first */
-	uint32_t epoch;	 /* of the recording that the chunk belongs to */
-	bool begun;	 /* there is a chunk */
-	bool busy;	 /* in the middle of an event that goes the long way */
-	uintptr_t owner; /* atomic: kf_thread_self(), 0 none */
+	uint32_t epoch;		       /* the recording of the chunk */
+	bool begun;		       /* there is a chunk */
+	bool busy;	 /* in the middle of an event of the slow path */
+	uintptr_t owner; /* kf_thread_self(); 0: none; atomic */
 	char *window;	 /* KF_WINDOW_SIZE addresses; constant once not NULL */
-	char *chunk;	 /* the one in use, in the window; NULL: none yet */
-	uint32_t left;	 /* chunks behind it that are in the window too */
+	char *chunk;	 /* the chunk in use, in the window; NULL: none yet */
+	uint32_t left;	 /* unused chunks behind it in the window */
 	uint32_t mapped; /* chunks in the window, of this recording */
 	uint64_t sequence; /* of the next chunk */
 	uint32_t stream;   /* number of the writer */
-	uint8_t *took; /* where the duration of the last free goes, or NULL */
+	uint8_t *took; /* place for the duration of the last free, or NULL */
 	int32_t tid;   /* of the owner */
 	char comm[16];
 } __kf_aligned(KF_CACHE_LINE);
@@ -63,21 +64,21 @@ extern struct kf_writer kf_writers[KF_FIRST_WRITERS];
  * @i:		the number, from 0
  *
  * Context: any, signal handlers too.
- * Return: the writer, or NULL: there are no more.
+ * Return: the writer, or NULL: there are fewer writers.
  */
 struct kf_writer *kf_writer_at(uint32_t i);
 
-/* The header of the file that is written, or of memory in its place. */
+/* The header of the file, or static memory while there is no file. */
 extern struct kf_record_header *kf_record_header;
 
-/* Whether some thread copies its window to the file: a hint. Atomic. */
+/* Whether a thread copies its window to the file: a hint. Atomic. */
 extern uint32_t kf_record_copying;
 
 /**
- * kf_record_name() - what a recording's file is called
+ * kf_record_name() - the name of a recording's file
  * @path:	out: an absolute path
  * @conf:	the pattern
- * @try:	0 at first; with each further one another name comes out
+ * @try:	0 for the first name; each number gives another name
  *
  * Context: any.
  * Return: 0, or a negative errno.
@@ -85,42 +86,41 @@ extern uint32_t kf_record_copying;
 int kf_record_name(char path[PATH_MAX], const struct kf_record_conf *conf,
 		   unsigned int try);
 
-/* As many names are tried. */
 #define KF_RECORD_NAME_TRIES 100
 
 /**
- * kf_record_make_way() - give a recording of before exec another name
- * @path:	a name that is taken
+ * kf_record_make_way() - rename a recording that this process made before exec
+ * @path:	the name, which exists
  * @conf:	the pattern
- * @try:	of which kf_record_name() made @path
+ * @try:	the number from which kf_record_name() made @path
  *
  * Context: as kf_record_begin().
- * Return: whether the name is free now; else the file is not of an earlier
- *	   program of this process, or cannot be renamed.
+ * Return: whether the name is free now; false where another process made the
+ *	   file, or it cannot be renamed.
  */
 bool kf_record_make_way(const char *path, const struct kf_record_conf *conf,
 			unsigned int try);
 
 /**
- * kf_chunk_take() - have a fresh chunk in a writer's window
- * @w:		the writer; its stream goes on in the chunk
+ * kf_chunk_take() - begin a new chunk in a writer's window
+ * @w:		the writer
  * @now:	ticks
  *
- * Context: its owner.
- * Return: false when the file has no more; its header says why.
+ * Context: the writer's owner.
+ * Return: false when the file cannot grow; its header has the errno.
  */
 bool kf_chunk_take(struct kf_writer *w, uint64_t now) __must_check;
 
 /**
- * kf_writers_reset() - forget all writers and unmap their chunks
+ * kf_writers_reset() - free all writers and unmap their chunks
  *
  * Context: a forked child's only thread.
  */
 void kf_writers_reset(void);
 
 /**
- * kf_record_moment() - note in the header what both clocks say
- * kf_record_moment_again() - the same, unless some thread did so lately
+ * kf_record_moment() - write readings of both clocks to the header
+ * kf_record_moment_again() - the same, unless a thread did so lately
  * @now:	ticks
  *
  * Context: any thread.

@@ -61,12 +61,6 @@ bool kf_record_expand(struct kf_text *text, const char *pattern)
 	return has_pid;
 }
 
-static void name_append(struct kf_text *text, uint64_t n)
-{
-	kf_text_char(text, '.');
-	kf_text_u64(text, n);
-}
-
 int kf_record_name(char path[PATH_MAX], const struct kf_record_conf *conf,
 		   unsigned int try)
 {
@@ -75,11 +69,11 @@ int kf_record_name(char path[PATH_MAX], const struct kf_record_conf *conf,
 	kf_text_init(&text, path, PATH_MAX);
 	if (!kf_record_expand(&text, conf->file)) {
 		if (conf->forked || try)
-			name_append(&text, (uint64_t)kf_process_pid());
+			kf_text_add(&text, ".%d", kf_process_pid());
 		try -= try && !conf->forked;
 	}
 	if (try)
-		name_append(&text, try);
+		kf_text_add(&text, ".%u", try);
 	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
 }
 
@@ -91,7 +85,7 @@ static bool is_same_process(const struct kf_stats_identity *a,
 	       !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
 }
 
-/* Whether an earlier program of this process has recorded into a file. */
+/* Whether this process made a file before its last exec. */
 static bool is_of_this_process(const char *path,
 			       const struct kf_record_conf *conf)
 {
@@ -115,7 +109,7 @@ bool kf_record_make_way(const char *path, const struct kf_record_conf *conf,
 	char aside[PATH_MAX];
 	int r = -EEXIST;
 
-	/* What is ordered later finds files of this program, too. */
+	/* Later recordings may find files of this program. */
 	if (!conf->from_start || !is_of_this_process(path, conf))
 		return false;
 	while (r == -EEXIST && ++try < KF_RECORD_NAME_TRIES) {

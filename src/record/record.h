@@ -2,11 +2,11 @@
 /*
  * Writes a recording: every call with its time, thread and block.
  *
- * A thread writes into a chunk of the file that is mapped for it alone: no
- * lock is taken, nobody waits for anybody. What finds no room, as the file is
- * as large as it may be or the disk is full, is dropped and counted. Who calls
- * when, and which thread's calls come here at all, is left to abi and core.
- * The layout is in layout.h.
+ * A thread writes to a chunk of the file that is mapped for it alone, without
+ * locks and without waiting for other threads. An event that finds no room, as
+ * the file has its largest size or the disk is full, is dropped and counted.
+ * Which calls of which threads are recorded is left to mode and core. The
+ * layout is in layout.h.
  */
 #ifndef KF_RECORD_RECORD_H
 #define KF_RECORD_RECORD_H
@@ -22,13 +22,13 @@
 struct kf_record_conf {
 	const char *file;  /* an absolute path; may hold %p */
 	uint64_t max_size; /* bytes */
-	bool guard;	   /* survive the truncation of the file */
-	bool from_start;   /* no block was given yet */
+	bool guard;	   /* install a handler against truncation */
+	bool from_start;   /* no block was allocated yet */
 	bool forked; /* the process began with fork: the name has its pid */
-	const struct kf_stats_conf *stats; /* who we are */
+	const struct kf_stats_conf *stats; /* identity of the process */
 };
 
-/* 0: nothing is recorded now; else the number of the recording. Atomic. */
+/* The number of the present recording; 0: none is on. Atomic. */
 extern uint32_t kf_record_epoch __kf_hidden;
 
 static inline bool kf_record_is_on(void)
@@ -37,59 +37,57 @@ static inline bool kf_record_is_on(void)
 }
 
 /**
- * kf_record_begin() - make a file and record into it from now on
- * @conf:	where
+ * kf_record_begin() - make a file and start a recording
+ * @conf:	the file
  *
- * A file that exists is never written to: then another name is taken. What is
- * named and is no file, a device, directory or link, is refused: nothing is
- * made beside it. Where one is recorded already it is stopped. The recording is
- * on when this returns, for who calls kf_record_gave() and its kin.
+ * An existing file is never written: another name is taken. A name of a device,
+ * directory or link is refused. A recording that is on is stopped before.
  *
  * Context: one thread at a time; keeps errno.
- * Return: 0, or a negative errno: then nothing is recorded. -ENOTSUP: what is
- *	   named is no file.
+ * Return: 0, or a negative errno: nothing is recorded. -ENOTSUP: the name is
+ *	   not that of a regular file.
  */
 int kf_record_begin(const struct kf_record_conf *conf) __must_check;
 
 /**
- * kf_record_stop() - record no longer
+ * kf_record_stop() - stop the recording
  *
  * Context: one thread at a time.
  */
 void kf_record_stop(void);
 
 /**
- * kf_record_path() - the file of the recording that is on or was last
+ * kf_record_path() - the file of the present or the last recording
  *
  * Context: as kf_record_begin().
  * Return: its absolute path; "" before the first.
  */
 const char *kf_record_path(void);
 
-/* The recording that the thread has a place in; 0 none. */
+/* The recording for which the thread has a writer; 0: none. */
 extern __thread uint32_t kf_record_thread_epoch __kf_hidden
 	__attribute__((tls_model("initial-exec")));
 
-/* Whether the thread has a place to write to, or needs none. */
+/* Whether the thread has a writer, or nothing is recorded. */
 static inline bool kf_record_is_in(void)
 {
 	return kf_record_thread_epoch == kf_load(&kf_record_epoch);
 }
 
 /**
- * kf_record_enter() - have a place to write to
+ * kf_record_enter() - get a writer for the calling thread
  *
- * The first time it writes down which thread this is.
+ * Writes a THREAD event.
  *
- * Context: any thread, where kf_record_is_in() says no.
- * Return: whether this was the first time.
+ * Context: any thread, where kf_record_is_in() is false.
+ * Return: whether this was the thread's first time.
  */
 bool kf_record_enter(void);
 
 /**
- * kf_record_gave() - a call that gives a block has ended
+ * kf_record_gave() - record the end of a call that returns a block
  * @kind:	KF_RECORD_MALLOC and so on
- * @begin:	kf_clock_ticks() when it began; 0: it is not timed, as the block
+ * @begin:	kf_clock_ticks() when the call began; 0: not timed, as the block
  *		was the thread's before
  * @p:		the block, or NULL
  * @size:	bytes asked
@@ -101,35 +99,35 @@ void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
 		    size_t size, size_t align);
 
 /**
- * kf_record_takes() - a call that takes a block has begun
+ * kf_record_takes() - record the begin of a call that frees a block
  * @kind:	KF_RECORD_FREE or KF_RECORD_REALLOC_OLD
  * @p:		the block, still the caller's
  *
- * It is in the file when this returns.
+ * The event is in the file when the function returns.
  *
  * Context: any thread; keeps errno.
- * Return: the time it was given.
+ * Return: the time of the event in ticks.
  */
 uint64_t kf_record_takes(enum kf_record_kind kind, const void *p);
 
 /**
- * kf_record_took() - the free that was written last has ended
- * @begin:	what kf_record_takes() returned; 0: it is not timed
+ * kf_record_took() - add the duration to the thread's last free
+ * @begin:	returned by kf_record_takes(); 0: not timed
  *
- * Context: its thread.
+ * Context: any thread.
  */
 void kf_record_took(uint64_t begin);
 
 /**
- * kf_record_held() - so many bytes are held from the kernel now
- * @bytes:	how many
+ * kf_record_held() - record the bytes held from the kernel
+ * @bytes:	the number
  *
- * Context: any thread, in the order of the figures: the pages lock is held.
+ * Context: any thread; the pages lock is held, so that events are in order.
  */
 void kf_record_held(uint64_t bytes);
 
 /**
- * kf_record_thread_end() - the calling thread will hardly call again
+ * kf_record_thread_end() - record the end of the thread and free its writer
  *
  * Context: late in the life of a thread.
  */
@@ -139,16 +137,17 @@ void kf_record_thread_end(void);
  * kf_record_fork_child() - leave the parent's file at once
  *
  * Context: a forked child's only thread.
- * Return: whether the parent was recording.
+ * Return: whether the parent recorded.
  */
 bool kf_record_fork_child(void);
 
 /**
  * kf_record_pattern() - make a pattern of a file's name absolute
  * @out:	out: the pattern
- * @file:	the name; a percent sign of the directory stands for itself
+ * @file:	the pattern; the percent signs of a directory before it are
+ *		doubled
  *
- * A program may change its directory later.
+ * The program may change its directory later.
  *
  * Context: any thread.
  * Return: 0, or a negative errno.
@@ -161,7 +160,7 @@ int kf_record_pattern(char out[PATH_MAX], const char *file) __must_check;
  * @pattern:	the name; %p becomes the process' id, %% a percent sign
  *
  * Context: any thread, signal handlers too.
- * Return: whether the id is in it.
+ * Return: whether the name has the id.
  */
 bool kf_record_expand(struct kf_text *text, const char *pattern);
 

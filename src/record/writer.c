@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who writes where, and the events.
+ * The writers of threads, and the events.
  *
- * A thread has a writer of its own until it ends; the next thread goes on in
- * the same chunk. Nothing is shared on the way of an event: it is packed into
- * the thread's chunk, then the chunk's word of used bytes is stored, which
- * makes it part of the file. This is the long way; the short one is in
- * cursor.h.
+ * A thread has a writer of its own until it ends; the next thread continues in
+ * the same chunk. To write an event shares nothing with other threads: the
+ * event is packed into the thread's chunk, then the chunk's word of used bytes
+ * is stored, which makes the event part of the file. This is the slow path; the
+ * fast path is in cursor.h.
  */
 #include "record/internal.h"
 
@@ -17,15 +17,15 @@
 
 #include <string.h>
 
-/* Both clocks may be compared when an event begins in another page. */
+/* An event that begins in another page may take readings of both clocks. */
 #define COMPARE_BYTES 4096u
 
-/* Tries for the writer of the bytes held, which engines may share. */
+/* Tries for writer 0: engines may call without the pages lock. */
 #define HELD_TRIES 1000
 
 struct kf_writer kf_writers[KF_FIRST_WRITERS];
 
-/* Block i has as many as all before it; a NULL and what follows it: atomic. */
+/* Block i has as many writers as all blocks before it; atomic. */
 static struct kf_writer *more_writers[KF_MORE_WRITERS];
 
 __thread uint32_t kf_record_thread_epoch
@@ -35,8 +35,8 @@ __thread struct kf_write_cursor *kf_write_cursor
 	__attribute__((tls_model("initial-exec")));
 
 /*
- * In place of an epoch: the thread has said that it ends. What it does now it
- * does with a borrowed writer.
+ * In place of an epoch: the thread has written THREAD_END. It borrows a writer
+ * for each later event.
  */
 #define ENDED UINT32_MAX
 
@@ -64,7 +64,7 @@ static struct kf_record_chunk *chunk_of(const struct kf_writer *w)
 	return (struct kf_record_chunk *)(void *)w->chunk;
 }
 
-/* Where there is no chunk to count in, in the header. */
+/* Count a dropped event in the chunk, or in the header where there is none. */
 static __cold void writer_drop(const struct kf_writer *w)
 {
 	if (w && w->begun)
@@ -73,7 +73,7 @@ static __cold void writer_drop(const struct kf_writer *w)
 		kf_fetch_add(&kf_record_header->dropped, 1);
 }
 
-/* A chunk of this recording with room for an event. */
+/* Begin a chunk of the present recording. */
 static __noinline bool writer_renew(struct kf_writer *w, uint64_t now)
 {
 	uint32_t epoch = kf_load(&kf_record_epoch);
@@ -90,7 +90,7 @@ static __noinline bool writer_renew(struct kf_writer *w, uint64_t now)
 	return kf_chunk_take(w, now);
 }
 
-/* Where the room for further events in the chunk ends. */
+/* The end of the places where events of the chunk may begin. */
 static inline uint8_t *limit_of(const struct kf_writer *w)
 {
 	return (uint8_t *)w->chunk + KF_RECORD_CHUNK_SIZE -
@@ -108,8 +108,11 @@ static inline bool is_busy(const struct kf_writer *w)
 	return w->busy || (w->begun && !w->cursor.end);
 }
 
-/* The short way is closed first and opened last: handlers have both or none. */
-static inline void take_up(struct kf_writer *w)
+/*
+ * Keep signal handlers out. The fast path closes first and opens last, so that
+ * a handler finds both paths open or both closed.
+ */
+static inline void writer_reserve(struct kf_writer *w)
 {
 	w->cursor.end = NULL;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -117,8 +120,8 @@ static inline void take_up(struct kf_writer *w)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* The short way may go on up to the end of the page. */
-static inline void lay_down(struct kf_writer *w)
+/* Let signal handlers in; the fast path is open up to the end of the page. */
+static inline void writer_commit(struct kf_writer *w)
 {
 	uintptr_t page = KF_ALIGN_DOWN((uintptr_t)w->cursor.at, COMPARE_BYTES);
 	uint8_t *end = (uint8_t *)(page + COMPARE_BYTES);
@@ -141,7 +144,7 @@ static inline uint8_t *put_head(struct kf_writer *w, unsigned int head,
 	return p;
 }
 
-/* Returns where the event goes on, or NULL: it is lost. */
+/* Returns the place of the event's fields; NULL: the event is dropped. */
 static inline uint8_t *open_event(struct kf_writer *w, unsigned int head,
 				  uint64_t time)
 {
@@ -150,10 +153,10 @@ static inline uint8_t *open_event(struct kf_writer *w, unsigned int head,
 		writer_drop(w);
 		return NULL;
 	}
-	take_up(w);
+	writer_reserve(w);
 	if (unlikely(!writer_has_room(w)) && !writer_renew(w, time)) {
-		lay_down(w);
-		/* What is under way when a recording stops is not in it. */
+		writer_commit(w);
+		/* An event that races with the stop is not part of the file. */
 		if (kf_record_is_on())
 			writer_drop(w);
 		return NULL;
@@ -161,14 +164,14 @@ static inline uint8_t *open_event(struct kf_writer *w, unsigned int head,
 	return put_head(w, head, time);
 }
 
-/* From here on the event is in the file, whatever becomes of us. */
+/* The event is in the file from the store of @used on. */
 static inline void close_event(struct kf_writer *w, uint8_t *p)
 {
 	bool compare = ((uintptr_t)p ^ (uintptr_t)w->cursor.at) & COMPARE_BYTES;
 
 	kf_store_release(w->cursor.used, (uint32_t)(p - (uint8_t *)w->chunk));
 	w->cursor.at = p;
-	lay_down(w);
+	writer_commit(w);
 	if (unlikely(compare))
 		kf_record_moment_again(w->cursor.time);
 }
@@ -193,7 +196,7 @@ static inline uint8_t *writer_put_block(struct kf_writer *w, uint8_t *p,
 	return kf_record_put_varint(p, kf_record_zigzag(n));
 }
 
-/* An odd address makes the one behind it odd too. */
+/* The difference to an odd address needs its lowest bits too. */
 static inline unsigned int odd(const struct kf_writer *w, uint64_t address)
 {
 	return (w->cursor.address | address) & 15 ? KF_RECORD_ODD : 0;
@@ -208,12 +211,6 @@ static void write_thread(struct kf_writer *w)
 	p = kf_record_put_varint(p, (uint32_t)w->tid);
 	memcpy(p, w->comm, sizeof(w->comm));
 	close_event(w, p + sizeof(w->comm));
-}
-
-static void know(struct kf_writer *w)
-{
-	w->tid = kf_process_tid();
-	kf_process_comm(w->comm);
 }
 
 static uint32_t writers_in(unsigned int block)
@@ -236,7 +233,7 @@ struct kf_writer *kf_writer_at(uint32_t i)
 	return more ? more + i - writers_in(block) : NULL;
 }
 
-/* Room for the writer @i, which is not there; false: there is no memory. */
+/* Map the block of writer @i; false: there is no memory. */
 static __cold bool add_block(uint32_t i)
 {
 	unsigned int block = kf_ilog2(i / KF_FIRST_WRITERS);
@@ -263,8 +260,8 @@ static bool writer_claim(struct kf_writer *w)
 }
 
 /*
- * One that has our name is ours: ld.so sets the thread's variables anew after
- * the first calls.
+ * Find or claim a writer. ld.so resets the thread's variables after the first
+ * calls, so the thread may own a writer already.
  */
 static __cold struct kf_writer *writer_find(void)
 {
@@ -290,7 +287,8 @@ static __cold struct kf_writer *writer_find(void)
 	return w;
 }
 
-static __noinline struct kf_writer *introduce(void)
+/* Attach the calling thread to a writer and write its THREAD event. */
+static __noinline struct kf_writer *writer_attach(void)
 {
 	struct kf_writer *w = mine() ? mine() : writer_find();
 
@@ -298,7 +296,8 @@ static __noinline struct kf_writer *introduce(void)
 		return NULL;
 	w->cursor.state = KF_CURSOR_CLOSED;
 	kf_write_cursor = &w->cursor;
-	know(w);
+	w->tid = kf_process_tid();
+	kf_process_comm(w->comm);
 	if (!is_busy(w))
 		write_thread(w);
 	return w;
@@ -320,7 +319,7 @@ void kf_cursor_write_far(struct kf_write_cursor *cursor, uint8_t *end,
 	uint8_t *p = cursor->at;
 
 	*p++ = (uint8_t)kind;
-	/* The event before may have been stamped a little later. */
+	/* The last event may have a slightly later time. */
 	now = KF_MAX(now, cursor->time);
 	p = kf_record_put_varint(p, now - cursor->time);
 	p = kf_record_put_varint(p, kf_record_zigzag(n));
@@ -337,8 +336,8 @@ bool kf_record_enter(void)
 
 	if (!kf_record_is_on())
 		return false;
-	w = introduce();
-	/* Whoever has ended gives its writer back: it comes here each time. */
+	w = writer_attach();
+	/* A thread that has ended keeps no epoch: it borrows a writer again. */
 	if (w && !writer_has_ended())
 		kf_record_thread_epoch = w->epoch;
 	return first;
@@ -361,7 +360,8 @@ void kf_writers_reset(void)
 void kf_record_gave(enum kf_record_kind kind, uint64_t begin, const void *p,
 		    size_t size, size_t align)
 {
-	/* What is not timed was ready since a call that waited for it. */
+	/* A call that is not timed returns a block of an earlier, timed call.
+	 */
 	uint64_t now = begin ? kf_clock_stamp() : kf_clock_ticks();
 	struct kf_writer *w = mine();
 	uint64_t address = (uintptr_t)p;
@@ -417,16 +417,16 @@ uint64_t kf_record_takes(enum kf_record_kind kind, const void *p)
 void kf_record_took(uint64_t begin)
 {
 	struct kf_writer *w = mine();
-	/* Later events are not stamped earlier: the heap may be new to us. */
+	/* A stamp, so that later events of the block have later times. */
 	uint64_t now = begin ? kf_clock_stamp() : 0;
 	uint8_t *took;
 
 	if (unlikely(!w))
 		return;
-	/* Signal handlers have theirs, and leave none. */
+	/* A signal handler's free resets it. */
 	took = w->took;
 	w->took = NULL;
-	/* The chunk may be another one by now, or none. */
+	/* A new recording may have begun meanwhile. */
 	if (begin && took && w->begun)
 		put_took(took, kf_record_ticks_pack(now - begin));
 	if (writer_has_ended())
