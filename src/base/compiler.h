@@ -63,7 +63,8 @@
  * Atomic access to a word that other threads use at the same time. An acquire
  * load and the release store that it reads from are commented with each other's
  * place. kf_cas() stores @value where the word has the value *@expected, and
- * else sets *@expected to the value found; it is acquire and release.
+ * else sets *@expected to the value found; it is acquire and release, as is
+ * kf_claim(), which stores @value where the word is 0.
  */
 #define kf_load(word) __atomic_load_n(word, __ATOMIC_RELAXED)
 #define kf_store(word, value) __atomic_store_n(word, value, __ATOMIC_RELAXED)
@@ -74,6 +75,12 @@
 #define kf_cas(word, expected, value)                             \
 	__atomic_compare_exchange_n(word, expected, value, false, \
 				    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+
+#define kf_claim(word, value)                  \
+	({                                     \
+		__typeof__(*(word)) zero_ = 0; \
+		kf_cas(word, &zero_, (value)); \
+	})
 
 /*
  * kf_load() for fast paths. Compilers do not fold an atomic load into the

@@ -237,7 +237,7 @@ struct kf_writer *kf_writer_at(uint32_t i)
 static __cold bool add_block(uint32_t i)
 {
 	unsigned int block = kf_ilog2(i / KF_FIRST_WRITERS);
-	struct kf_writer *more, *none = NULL;
+	struct kf_writer *more;
 	size_t size = writers_in(block) * sizeof(*more);
 
 	if (block >= KF_MORE_WRITERS)
@@ -246,17 +246,15 @@ static __cold bool add_block(uint32_t i)
 	if (!more)
 		return false;
 	/* pairs with the acquire load of kf_writer_at() */
-	if (!kf_cas(&more_writers[block], &none, more))
+	if (!kf_claim(&more_writers[block], more))
 		kf_vm_drop(more, size);
 	return true;
 }
 
 static bool writer_claim(struct kf_writer *w)
 {
-	uintptr_t none = 0;
 
-	return !kf_load(&w->owner) &&
-	       kf_cas(&w->owner, &none, kf_thread_self());
+	return !kf_load(&w->owner) && kf_claim(&w->owner, kf_thread_self());
 }
 
 /*

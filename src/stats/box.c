@@ -62,9 +62,8 @@ void kf_box_share(const struct kf_slot *slot)
 static struct kf_stats_chunk *box_take_chunk(struct kf_box *box, uint32_t index)
 {
 	struct kf_stats_chunk *chunk;
-	uint16_t none = 0;
 
-	if (!kf_cas(&box->chunk[index], &none, TAKING))
+	if (!kf_claim(&box->chunk[index], TAKING))
 		return NULL;
 	chunk = kf_stats_chunk_take();
 	if (chunk) {

@@ -49,10 +49,9 @@ static size_t slots_now(void)
 
 void kf_stats_prepare_fork(void)
 {
-	uintptr_t none = 0;
 
 	/* Of two threads that fork at once one has no copy. */
-	if (!kf_cas(&fork_copy.owner, &none, kf_thread_self()))
+	if (!kf_claim(&fork_copy.owner, kf_thread_self()))
 		return;
 	fork_copy.tid = kf_process_tid();
 	if (!kf_load(&kf_stats.on_file))

@@ -24,12 +24,9 @@ static uintptr_t grower;
 
 bool kf_growth_enter(void)
 {
-	uintptr_t none = 0;
-
-	while (!kf_cas(&grower, &none, kf_thread_self())) {
-		if (none == kf_thread_self())
+	while (!kf_claim(&grower, kf_thread_self())) {
+		if (kf_load(&grower) == kf_thread_self())
 			return false;
-		none = 0;
 		kf_process_pause();
 	}
 	return true;

@@ -41,13 +41,6 @@ bool kf_lock_is_any_held(void)
  */
 #define SENT_AWAY ((uint64_t)2)
 
-static bool try_take(struct kf_lock *lock, uint64_t self)
-{
-	uint64_t none = 0;
-
-	return kf_cas(&lock->word, &none, self);
-}
-
 static bool is_mine(const struct kf_lock *lock)
 {
 	return (kf_load(&lock->word) & ~(SLEEPERS | SENT_AWAY)) ==
@@ -90,11 +83,11 @@ static enum kf_lock_result wait_for(struct kf_lock *lock, uint64_t self)
 			return KF_LOCK_FORKING;
 		kf_cpu_relax();
 		/* A load leaves the cache line with the owner. */
-		if (!kf_load(&lock->word) && try_take(lock, self))
+		if (!kf_load(&lock->word) && kf_claim(&lock->word, self))
 			return KF_LOCK_WAITED;
 	}
 	/* Other threads may still sleep: the bit stays set. */
-	while (!try_take(lock, self | SLEEPERS)) {
+	while (!kf_claim(&lock->word, self | SLEEPERS)) {
 		if (held_by_fork(lock))
 			return KF_LOCK_FORKING;
 		sleep_on(lock);
@@ -118,7 +111,7 @@ static enum kf_lock_result lock_take(struct kf_lock *lock, bool ordered,
 	uint64_t self = kf_thread_self();
 	enum kf_lock_result result = KF_LOCK_TAKEN;
 
-	if (unlikely(!try_take(lock, self))) {
+	if (unlikely(!kf_claim(&lock->word, self))) {
 		if (is_mine(lock)) {
 			lock->depth++;
 			return KF_LOCK_TAKEN;

@@ -55,7 +55,7 @@ static struct kf_tag_node *node_at(uint32_t i)
 /* Map a table and store its address at @at, unless there is one already. */
 static bool map_once(void *at, size_t size)
 {
-	void **where = at, *none = NULL;
+	void **where = at;
 	void *memory;
 
 	if (kf_load_acquire(where))
@@ -63,7 +63,7 @@ static bool map_once(void *at, size_t size)
 	memory = kf_vm_map(size, KF_PAGE);
 	if (!memory)
 		return false;
-	if (!kf_cas(where, &none, memory))
+	if (!kf_claim(where, memory))
 		kf_vm_drop(memory, size);
 	return true;
 }
