@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The build id of code that is mapped, from its own notes: no file has to be
- * opened, and the file may be another by now. What lies at an address may be
- * anything and may go meanwhile, so it is copied by the kernel and each length
- * is checked.
+ * The build id of a mapped file, from its notes in memory: the file at the path
+ * may be another one by now. Memory at an address may hold anything and may be
+ * unmapped at any time, so the kernel copies it and each length is checked.
  */
 #include "sample/internal.h"
 
@@ -15,7 +14,7 @@
 #define MAX_HEADERS 32
 #define MAX_NOTES 1024
 
-/* Whoever looks is alone: see modules.c. */
+/* Guarded by the right to read the mappings, see modules.c. */
 static struct {
 	Elf64_Ehdr file;
 	Elf64_Phdr segment[MAX_HEADERS];

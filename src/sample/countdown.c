@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The way to the next sample: see countdown.h.
+ * The bytes before the next sample: see countdown.h.
  */
 #include "sample/countdown.h"
 
 #include "sample/distance.h"
 #include "sys/process.h"
 
-/* Whoever allocates so much has waited for it. */
+/* Off: more bytes than a program can allocate. */
 #define FAR (INT64_MAX / 2)
 
 uint32_t kf_sample_epoch = 1;
 
 uint64_t kf_countdown_bytes;
-static uint64_t seed_now;    /* atomic; likewise */
-static uint64_t seeds_given; /* atomic */
-static uint64_t guests;	     /* the state of their generator; atomic */
+static uint64_t seed_now;     /* atomic, stored before the epoch */
+static uint64_t seeds_given;  /* atomic */
+static uint64_t shared_state; /* generator without a countdown; atomic */
 
-/* Apart from each other, also those of seeds that follow on each other. */
+/* States of two generators differ, also those of neighbouring seeds. */
 static uint64_t next_seed(void)
 {
 	uint64_t nr = __atomic_add_fetch(&seeds_given, 1, __ATOMIC_RELAXED);
@@ -41,7 +41,7 @@ void kf_countdown_set(uint64_t mean)
 void kf_countdown_seed(uint64_t seed)
 {
 	kf_store(&seed_now, seed ? seed : kf_process_random());
-	kf_store(&guests, next_seed());
+	kf_store(&shared_state, next_seed());
 	next_epoch();
 }
 
@@ -83,7 +83,7 @@ uint32_t kf_countdown_cross(struct kf_countdown *c, uint64_t bytes, uint32_t nr)
 
 static bool countdown_draw(double probability)
 {
-	uint64_t state = kf_fetch_add(&guests, 0x9e3779b97f4a7c15ULL);
+	uint64_t state = kf_fetch_add(&shared_state, 0x9e3779b97f4a7c15ULL);
 
 	return kf_distance_hit(&state, probability);
 }

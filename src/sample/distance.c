@@ -8,7 +8,7 @@
 
 #define LN2 0.69314718055994530942
 
-/* Of the series below, enough for the last bit of a double. */
+/* Terms of the series below, enough for the last bit of a double. */
 #define LOG_TERMS 12
 #define EXP_TERMS 16
 
@@ -53,7 +53,7 @@ static double natural_log(double x)
 	return (double)exponent * LN2 + 2 * sum;
 }
 
-/* 1 - exp(-x) for x from 0; of a small one no digit is lost. */
+/* 1 - exp(-x) for x >= 0, precise for small x too. */
 static double one_less_exp(double x)
 {
 	double term, sum = 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The arithmetic of samples: pure.
+ * The arithmetic of samples; pure functions.
  *
- * Points lie on the line of all bytes that a thread allocates, at exponential
- * distances of a mean of R bytes (a Poisson process). A block that a point
- * falls on is a sample: so one of S bytes is with the probability 1 - exp(-S /
- * R), whatever came before, and S over that probability is its weight. A sum of
- * weights is then an estimate without bias of the bytes of all blocks (Horvitz
- * and Thompson, 1952).
+ * Points are on the line of all bytes that a thread allocates, at exponential
+ * distances with a mean of R bytes (a Poisson process). A block is sampled if a
+ * point falls on it: a block of S bytes has the probability 1 - exp(-S / R),
+ * whatever was allocated before. Its weight is S divided by its probability. A
+ * sum of weights is then an unbiased estimate of the bytes of all blocks
+ * (Horvitz and Thompson, 1952).
  *
- * The logarithm and the exponential are our own: the C library's are another
- * library to load.
+ * The logarithm and the exponential are implemented here, as libm would be
+ * another library to load.
  */
 #ifndef KF_SAMPLE_DISTANCE_H
 #define KF_SAMPLE_DISTANCE_H
@@ -25,23 +25,23 @@
  * @state:	of the generator, any number; changes
  * @mean:	of the distances, bytes, not 0
  *
- * Context: any thread; pure but for @state.
- * Return: whole bytes before the point, the next byte is the one it falls on.
+ * Context: any thread.
+ * Return: bytes before the byte on which the point falls.
  */
 uint64_t kf_distance_next(uint64_t *state, uint64_t mean);
 
 /**
- * kf_distance_hit() - draw whether something of a probability happens
+ * kf_distance_hit() - draw true with a probability
  * @state:	of the generator; changes
  * @probability: from 0 to 1
  *
- * Context: any thread; pure but for @state.
- * Return: whether it does.
+ * Context: any thread.
+ * Return: true with that probability.
  */
 bool kf_distance_hit(uint64_t *state, double probability);
 
 /**
- * kf_distance_probability() - how likely a block is a sample
+ * kf_distance_probability() - the probability that a block is sampled
  * @bytes:	of the block
  * @mean:	of the distances, bytes, not 0
  *
@@ -51,12 +51,12 @@ bool kf_distance_hit(uint64_t *state, double probability);
 double kf_distance_probability(uint64_t bytes, uint64_t mean);
 
 /**
- * kf_distance_weight() - bytes that a sampled block stands for
+ * kf_distance_weight() - the weight of a sampled block
  * @bytes:	of the block, not 0
  * @mean:	of the distances, bytes, not 0
  *
  * Context: any thread; pure.
- * Return: the weight, rounded.
+ * Return: the weight in bytes, rounded.
  */
 uint64_t kf_distance_weight(uint64_t bytes, uint64_t mean);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of this layer share; nobody outside includes it.
+ * Declarations that the files of this directory share; no other directory
+ * includes this header.
  *
- *	build-id.c	what code that is mapped is known by
+ *	build-id.c	build ids of mapped files
  *	distance.c	arithmetic
- *	countdown.c	the way to the next sample
- *	modules.c	what code the stacks lead through
+ *	countdown.c	the bytes before the next sample
+ *	modules.c	the files whose code is in the stacks
  *	sample.c	records, counted and probed
  *	table.c		distinct stacks in the stats file
  *	walk.c		the calling thread's stack
@@ -26,53 +27,55 @@ struct kf_walked {
 };
 
 /**
- * kf_table_find() - the entry of a stack under a tag, made if need be
+ * kf_table_find() - find or make the entry of a stack under a tag
  * @stack:	the stack
- * @tag:	entry of the tag table, 0 none
- * @max:	entries that the table may have
+ * @tag:	entry of the tag table; 0: none
+ * @max:	the most entries of the table
  *
- * Context: any thread. May wait for memory to be put behind the table.
- * Return: the entry, that for all that find none, or KF_TABLE_NONE.
+ * Context: any thread. May wait while another thread lets the table grow.
+ * Return: the entry; entry 0 where the table is full; KF_TABLE_NONE where there
+ *	   is no table.
  */
 uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
 		       uint32_t max) __must_check;
 
 /**
- * kf_modules_note() - see that the code of a stack is in the stats file
- * @stack:	the stack; it is new
+ * kf_modules_note() - write the modules of a stack to the stats file
+ * @stack:	the new stack
  *
  * Keeps errno.
  *
- * Context: any thread, signal handlers too. May wait for memory to be put
- *	    behind the table, never for who looks already.
+ * Context: any thread, signal handlers too. May wait while another thread lets
+ *	    the table grow, but not for a thread that reads the mappings.
  */
 void kf_modules_note(const struct kf_walked *stack);
 
 /**
  * kf_modules_fork_child() - the process is a forked child
  *
- * Who looked in the parent is not there to end it.
+ * Frees the right to read the mappings, which a thread of the parent may have
+ * had.
  *
  * Context: the child's only thread.
  */
 void kf_modules_fork_child(void);
 
 /**
- * kf_build_id_read() - the build id of a file that is mapped
- * @base:	where its first mapping begins
- * @id:		out
+ * kf_build_id_read() - the build id of a mapped file
+ * @base:	address of its first mapping
+ * @id:		out: the build id
  *
- * Context: who looks for modules.
- * Return: bytes of it, 0 where there is none.
+ * Context: the thread that reads the mappings.
+ * Return: bytes of the build id; 0: unknown.
  */
 uint32_t kf_build_id_read(uint64_t base, uint8_t id[KF_STATS_BUILD_ID]);
 
 /**
- * kf_table_add() - bill a sample to its stack
- * kf_table_sub() - take it off again, as the block is gone
+ * kf_table_add() - add a sample to its stack's counts
+ * kf_table_sub() - count a sample of a stack as freed
  * @entry:	of kf_table_find()
  * @bytes:	of the block
- * @weight:	bytes that it stands for
+ * @weight:	of the sample, bytes
  *
  * Context: any thread.
  */
@@ -80,19 +83,19 @@ void kf_table_add(uint32_t entry, uint64_t bytes, uint64_t weight);
 void kf_table_sub(uint32_t entry, uint64_t bytes, uint64_t weight);
 
 /**
- * kf_table_caller() - who called the allocator
+ * kf_table_caller() - the call site of a stack
  * @entry:	of kf_table_find()
  *
  * Context: any thread.
- * Return: the return address, or 0: it is not known.
+ * Return: the innermost return address; 0: unknown.
  */
 uint64_t kf_table_caller(uint32_t entry);
 
 /**
- * kf_sample_blocks() - blocks that a sample stands for
- * kf_sample_variance() - what it adds to the variance of a sum of weights
+ * kf_sample_blocks() - the number of blocks that a sample stands for
+ * kf_sample_variance() - a sample's part of the variance of a sum of weights
  * @bytes:	of the block
- * @weight:	bytes that it stands for
+ * @weight:	of the sample, bytes
  *
  * Context: any; pure.
  * Return: in units of the table: KF_STATS_BLOCK_PARTS and

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What code the addresses of stacks are in, for who reads the stats file when
- * the process has gone.
+ * The files whose code is in the stacks, for readers of the stats file after
+ * the end of the process.
  *
- * A new stack with an address in no known mapping has the process' mappings
- * read, by one thread at a time; others leave word that there is more to find,
- * and nobody waits. Known mappings are ours alone; those of files are in the
- * stats file as well. Addresses that are in no mapping come from broken chains
- * of frames: after looks that found nothing the next are left out, twice as
- * many each time.
+ * A new stack with an address in no known mapping lets a thread read the
+ * process' mappings. Only one thread reads at a time; another thread sets a
+ * flag that there is more to find, and does not wait. Known mappings are in
+ * private memory; those of files are in the stats file as well. Broken chains
+ * of frames have addresses in no mapping: after a read that found nothing, the
+ * next ones are skipped, twice as many each time.
  */
 #include "sample/internal.h"
 
@@ -19,11 +19,11 @@
 #include <string.h>
 
 #define NR_KNOWN 2048
-#define MOST_LEFT_OUT 256
+#define MOST_SKIPPED 256
 
 #define DELETED " (deleted)"
 
-/* Of a mapping; constant once it is counted. */
+/* A known mapping; constant once @nr_known counts it. */
 struct known {
 	uint64_t begin;
 	uint64_t end;
@@ -32,15 +32,15 @@ struct known {
 };
 
 static struct known known[NR_KNOWN];
-static uint32_t nr_known; /* atomic; stored by who looks */
-static bool looking;	  /* atomic: the right to look */
-static bool more;	  /* atomic: there may be more to find */
-static uint32_t left_out; /* atomic: looks to leave out */
+static uint32_t nr_known; /* atomic; written by the reading thread */
+static bool reading;	  /* the right to read the mappings; atomic */
+static bool more;	  /* there may be more to find; atomic */
+static uint32_t skips;	  /* reads to skip; atomic */
 
-/* Who looks has these. */
+/* Guarded by @reading. */
 static struct kf_maps maps;
 static uint32_t nr_modules;
-static uint32_t next_left_out;
+static uint32_t next_skips;
 
 static bool is_known(uint64_t pc, uint32_t nr, uint32_t *last)
 {
@@ -55,7 +55,7 @@ static bool is_known(uint64_t pc, uint32_t nr, uint32_t *last)
 	return false;
 }
 
-/* A return address may lie behind the last byte of its code. */
+/* A return address may be behind the last byte of its code. */
 static bool all_known(const struct kf_walked *stack)
 {
 	uint32_t nr = kf_load_acquire(&nr_known);
@@ -74,7 +74,7 @@ static bool modules_is_same(const struct known *k, const struct kf_mapping *m)
 	       k->inode == m->inode && k->offset == m->offset;
 }
 
-/* Keeps the end of a path that has no room: the name is there. */
+/* Of a long path the end is stored, which has the file's name. */
 static void put_path(struct kf_stats_module *out, const struct kf_mapping *m)
 {
 	const char *path = m->path;
@@ -106,11 +106,11 @@ static void modules_put(const struct kf_mapping *m, uint64_t base)
 	out->flags = 0;
 	out->build_id_size = kf_build_id_read(base, out->build_id);
 	put_path(out, m);
-	/* pairs with the loads of readers: whole once it has a begin */
+	/* readers in other processes: an entry with a begin is whole */
 	kf_store_release(&out->begin, m->begin);
 }
 
-/* Returns whether it was not known. */
+/* Returns whether the mapping is new. */
 static bool learn(const struct kf_mapping *m, uint64_t base)
 {
 	uint32_t nr = nr_known;
@@ -129,7 +129,7 @@ static bool learn(const struct kf_mapping *m, uint64_t base)
 	return true;
 }
 
-static bool modules_look(void)
+static bool modules_read(void)
 {
 	uint64_t inode = 0, base = 0;
 	struct kf_mapping m;
@@ -148,38 +148,37 @@ static bool modules_look(void)
 	return found;
 }
 
-static void look_and_settle(void)
+static void read_and_settle(void)
 {
-	bool found = modules_look();
+	bool found = modules_read();
 
 	if (found)
-		next_left_out = 0;
+		next_skips = 0;
 	else
-		next_left_out =
-			KF_MIN(2 * next_left_out + 1, (uint32_t)MOST_LEFT_OUT);
-	kf_store(&left_out, next_left_out);
+		next_skips = KF_MIN(2 * next_skips + 1, (uint32_t)MOST_SKIPPED);
+	kf_store(&skips, next_skips);
 }
 
-static bool is_left_out(void)
+static bool is_skipped(void)
 {
-	uint32_t n = kf_load(&left_out);
+	uint32_t n = kf_load(&skips);
 
 	if (n)
-		kf_store(&left_out, n - 1);
+		kf_store(&skips, n - 1);
 	return n;
 }
 
 void kf_modules_note(const struct kf_walked *stack)
 {
-	if (likely(all_known(stack)) || !kf_stats_path() || is_left_out())
+	if (likely(all_known(stack)) || !kf_stats_path() || is_skipped())
 		return;
 	__atomic_store_n(&more, true, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&more, __ATOMIC_SEQ_CST)) {
-		if (__atomic_exchange_n(&looking, true, __ATOMIC_SEQ_CST))
+		if (__atomic_exchange_n(&reading, true, __ATOMIC_SEQ_CST))
 			return;
 		if (__atomic_exchange_n(&more, false, __ATOMIC_SEQ_CST))
-			look_and_settle();
-		__atomic_store_n(&looking, false, __ATOMIC_SEQ_CST);
+			read_and_settle();
+		__atomic_store_n(&reading, false, __ATOMIC_SEQ_CST);
 	}
 }
 
@@ -189,9 +188,8 @@ void kf_modules_fork_child(void)
 	const struct kf_stats_module *table =
 		kf_stats_area(KF_AREA_MODULES, &nr);
 
-	kf_store(&looking, false);
-	/* The child's table was copied before: what came since is known anew.
-	 */
+	kf_store(&reading, false);
+	/* The child's copy of the table may lack the parent's last entries. */
 	if (nr_modules && (nr_modules > nr || !table[nr_modules - 1].begin))
 		kf_store(&nr_known, 0);
 }

@@ -2,10 +2,10 @@
 /*
  * Records of samples: see sample.h.
  *
- * Records lie in chunks that are mapped when they are needed and stay. Free
- * ones are a stack without lock (Treiber, 1986); the number of each change
- * stands beside its head, so that a head which has come back is seen. A record
- * that was never used is found by counting.
+ * Records are in chunks that are mapped on demand and stay mapped. Free records
+ * are on a lock-free stack (Treiber, 1986) whose head has a change counter, so
+ * that a compare and swap fails where a head has come back (ABA). Records that
+ * were never used are taken in order.
  */
 #include "sample/sample.h"
 
@@ -20,30 +20,32 @@
 #define CHUNK_RECORDS 8192
 #define NR_CHUNKS 128
 
-/* Of the program's block while it is marked; else @next alone counts. */
+/* Written by the owner of the marked block; of free records @next, atomically.
+ */
 struct record {
 	uint64_t bytes;
 	uint64_t weight;
 	uint64_t mean;
-	uint32_t stack; /* KF_TABLE_NONE: billed to nobody */
+	uint32_t stack; /* entry, or KF_TABLE_NONE */
 	uint32_t tag;
-	uint32_t next; /* of the free ones, counted from 1; 0: the last */
+	uint32_t next; /* next free record, counted from 1; 0: the last */
 	uint32_t reserved;
 };
 
-/* Samples that were freed: what a second free of one is told by. */
+/* Freed samples, so that a report of a double free has the call site. */
 #define FREED_BITS 20
 #define FREED_STACKS (((uint64_t)1 << FREED_BITS) - 1)
 
-_Static_assert(KF_ADDRESS_BITS - 4 + FREED_BITS <= 64, "both fit a word");
+_Static_assert(KF_ADDRESS_BITS - 4 + FREED_BITS <= 64,
+	       "address and stack fit in a word");
 
 static uint64_t freed[256]; /* atomic */
 
 static struct kf_sample_conf conf;
 
-/* Free records: the first, counted from 1, below the number of changes. */
+/* Low half: the first free record, counted from 1; high half: changes. */
 static uint64_t free_head;		 /* atomic */
-static uint32_t nr_used;		 /* ever; atomic */
+static uint32_t nr_used;		 /* records used ever; atomic */
 static struct record *chunks[NR_CHUNKS]; /* atomic */
 
 void kf_sample_init(const struct kf_sample_conf *from)
@@ -72,7 +74,7 @@ static struct record *sample_chunk_at(uint32_t i)
 	return other;
 }
 
-/* The record of a number that was given out. */
+/* The record of a number in use or on the stack of free records. */
 static struct record *record_at(uint32_t nr)
 {
 	return &chunks[nr / CHUNK_RECORDS][nr % CHUNK_RECORDS];
@@ -176,8 +178,8 @@ void kf_sample_gave(uint32_t mark, const void *p, size_t usable)
 }
 
 /*
- * A word: the block's address without its lowest four bits, over the stack that
- * it came from, counted from 1.
+ * The word of a freed block: its address without the lowest four bits in the
+ * upper part, and its stack, counted from 1, in the lower part.
  */
 static uint64_t *freed_at(const void *p)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Samples: blocks that stand for all, and what is known of them.
+ * Samples of blocks, and their records.
  *
  * Glossary
  *	sample	a live block that was drawn (see distance.h)
- *	record	what is kept of one: bytes, weight, stack, tag; its number with
- *		bit 31 set is the block's mark (heap/marked.h)
- *	stack	an entry of the stats file's table: who allocates
+ *	record	a sample's bytes, weight, stack and tag; its number with bit 31
+ *		set is the block's mark (heap/marked.h)
+ *	stack	an entry of the stats file's table: a call stack
  *
- * Promises that nothing here allocates, waits for another thread but to let the
- * table of stacks grow, or fails in a way that its caller must handle: a block
- * that finds no record is no sample, a sample without a stack is billed to one
- * that says so, and both are counted. When a block is drawn and where its mark
- * is kept is left to the engine and the core.
+ * Nothing here allocates; a thread waits for another one only while the table
+ *of stacks grows; and no failure needs handling by the caller. A block that
+ *finds no record is not sampled; a sample whose stack cannot be taken gets an
+ *entry without frames; both are counted. When a block is drawn and where its
+ *mark is stored is left to the engine and the core.
  */
 #ifndef KF_SAMPLE_SAMPLE_H
 #define KF_SAMPLE_SAMPLE_H
@@ -23,13 +23,13 @@
 
 /* Constant after kf_sample_init(). */
 struct kf_sample_conf {
-	bool stacks;	     /* take them */
-	uint32_t max_stacks; /* entries of the table */
+	bool stacks;	     /* take the stacks of samples */
+	uint32_t max_stacks; /* the most entries of the table */
 };
 
 /**
- * kf_sample_init() - say how samples are kept
- * @conf:	how
+ * kf_sample_init() - set the options
+ * @conf:	the options; copied
  *
  * Context: once, at start.
  */
@@ -43,24 +43,25 @@ void kf_sample_init(const struct kf_sample_conf *conf);
 void kf_sample_fork_child(void);
 
 /**
- * kf_sample_take() - a record for a block to come
- * @bytes:	of the block, as it was drawn by; not 0
- * @mean:	of the distances; 0: every block is one, and stands for itself
- * @tag:	entry of the tag table, 0 none
+ * kf_sample_take() - take a record for the block that is allocated next
+ * @bytes:	of the block, not 0; its probability depends on them
+ * @mean:	of the distances; 0: every block is sampled, with its usable
+ *		bytes as weight
+ * @tag:	entry of the tag table; 0: none
  *
  * Walks the stack.
  *
- * Context: any thread, no lock of ours held.
- * Return: the mark for the block; or 0: there is no record left, counted.
+ * Context: any thread, no lock of the library held.
+ * Return: the mark for the block; 0: there is no free record, which is counted.
  */
 uint32_t kf_sample_take(uint64_t bytes, uint64_t mean,
 			uint32_t tag) __must_check;
 
 /**
- * kf_sample_gave() - a block has been marked
+ * kf_sample_gave() - count a sampled block
  * @mark:	of kf_sample_take()
- * @p:		the block
- * @usable:	its usable bytes, which one that stands for itself counts with
+ * @p:		the block, which has the mark
+ * @usable:	its usable bytes
  *
  * Counts and fires sample_alloc and otel_memory's alloc.
  *
@@ -69,7 +70,7 @@ uint32_t kf_sample_take(uint64_t bytes, uint64_t mean,
 void kf_sample_gave(uint32_t mark, const void *p, size_t usable);
 
 /**
- * kf_sample_drop() - there was no block for a mark
+ * kf_sample_drop() - free a record, as the allocation failed
  * @mark:	of kf_sample_take()
  *
  * Context: any thread.
@@ -77,27 +78,27 @@ void kf_sample_gave(uint32_t mark, const void *p, size_t usable);
 void kf_sample_drop(uint32_t mark);
 
 /**
- * kf_sample_forget() - a sampled block is no longer one
+ * kf_sample_forget() - count a sampled block as freed
  * @mark:	the block's
  * @p:		the block
  *
  * Counts and fires sample_free and otel_memory's free.
  *
- * Context: any thread; before the block can be another's.
+ * Context: any thread; before the block can be allocated again.
  */
 void kf_sample_forget(uint32_t mark, const void *p);
 
 /**
- * kf_sample_tag() - the tag that a sampled block was allocated under
+ * kf_sample_tag() - the tag of a sampled block
  * @mark:	the block's
  *
  * Context: any thread, while the block is live.
- * Return: entry of the tag table, 0 none.
+ * Return: entry of the tag table; 0: none.
  */
 uint32_t kf_sample_tag(uint32_t mark);
 
 /**
- * kf_sample_mean() - the mean distance that a block was drawn by
+ * kf_sample_mean() - the mean distance with which a block was drawn
  * @mark:	the block's
  *
  * Context: any thread, while the block is live.
@@ -106,13 +107,12 @@ uint32_t kf_sample_tag(uint32_t mark);
 uint64_t kf_sample_mean(uint32_t mark);
 
 /**
- * kf_sample_site() - where a block was allocated, if it is or was a sample
- * @mark:	the block's, 0 for none
+ * kf_sample_site() - the call site of a block that is or was sampled
+ * @mark:	the block's; 0: none
  * @p:		the block; it may be free already
  *
- * Context: any thread. Of blocks that are free, the last of some hundred
- *	    samples are known.
- * Return: a return address, or 0: it is not known.
+ * Context: any thread. Some hundred of the last freed samples are known.
+ * Return: a return address; 0: unknown.
  */
 uint64_t kf_sample_site(uint32_t mark, const void *p);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Distinct stacks: the stats file's table, and an index to find them by.
+ * Distinct stacks: the stats file's table, and a private index for the search.
  *
- * Entries are given out in turn and stay; entry 0 stands for all that find
- * none. The index is ours alone, open addressing over twice as many words as
- * entries, and is what steers: an entry that somebody damaged in the file is
- * not found again, no more. Who makes an entry fills it first and shows it with
- * one compare and swap; of two who make the same one at a time the loser leaves
- * his for the next stack.
+ * Entries are taken in order and stay; entry 0 is for all stacks that find no
+ * free entry. The index uses open addressing, with at least twice as many words
+ * as entries. An entry that another process damaged in the file is only not
+ * found again. A thread fills an entry before it stores it in the index with
+ * one compare and swap; of two threads that make the same entry at once, the
+ * loser leaves its entry for the next stack.
  */
 #include "sample/internal.h"
 
@@ -18,12 +18,12 @@
 
 #include <string.h>
 
-/* Of the index; @words stored last. */
+/* The index; @word is stored last. */
 static struct {
-	uint32_t *word; /* entries, 0: none; each atomic */
-	uint32_t nr;	/* a power of two; one value ever; atomic */
-	uint32_t taken; /* entries given out but 0; atomic */
-	uint32_t spare; /* one that was given back, or 0; atomic */
+	uint32_t *word; /* entries; 0: none; each atomic */
+	uint32_t nr; /* of words, a power of two; constant once set; atomic */
+	uint32_t taken; /* entries taken, without entry 0; atomic */
+	uint32_t spare; /* an entry that was given back, or 0; atomic */
 } table;
 
 static uint64_t table_hash_of(const struct kf_walked *stack, uint32_t tag)
@@ -34,7 +34,7 @@ static uint64_t table_hash_of(const struct kf_walked *stack, uint32_t tag)
 		hash = (hash ^ stack->frame[i]) * 0xff51afd7ed558ccdULL;
 		hash ^= hash >> 32;
 	}
-	/* 0 is a free entry's, 1 that of entry 0. */
+	/* 0 is the hash of a free entry, 1 that of entry 0. */
 	return hash < 2 ? 2 : hash;
 }
 
@@ -56,7 +56,7 @@ static uint32_t *make_index(uint32_t max)
 	word = all ? kf_vm_map(bytes, KF_PAGE) : NULL;
 	if (!word)
 		return NULL;
-	/* the same, whoever is first */
+	/* each thread stores the same number */
 	kf_store(&table.nr, (uint32_t)nr);
 	kf_store(&all->flags, KF_STACK_OVERFLOW);
 	kf_store_release(&all->hash, 1);
@@ -75,7 +75,7 @@ static bool table_is_same(const struct kf_stats_stack *e, uint64_t hash,
 		       stack->nr * sizeof(stack->frame[0]));
 }
 
-/* A free entry, or 0: all are taken. */
+/* A free entry; 0: all are taken. */
 static uint32_t table_take_entry(uint32_t max)
 {
 	uint32_t i = __atomic_exchange_n(&table.spare, 0, __ATOMIC_ACQUIRE);
@@ -90,7 +90,7 @@ static uint32_t table_take_entry(uint32_t max)
 	return i + 1;
 }
 
-/* Where another spare waits already this one is lost. */
+/* Where there is a spare entry already, that one is lost. */
 static void table_give_back(uint32_t i)
 {
 	kf_store(&entry_at(i)->hash, 0);
@@ -107,11 +107,11 @@ static void table_fill(uint32_t i, uint64_t hash, const struct kf_walked *stack,
 	e->tag = tag;
 	e->tid = kf_process_tid();
 	memcpy(e->frame, stack->frame, stack->nr * sizeof(stack->frame[0]));
-	/* pairs with the loads of readers: whole once it has a hash */
+	/* readers in other processes: an entry with a hash is whole */
 	kf_store_release(&e->hash, hash);
 }
 
-/* The place of a stack in the index, or the free one where it belongs. */
+/* The word of a stack in the index, or the free word for it. */
 static uint32_t *place_of(uint32_t *word, uint64_t hash,
 			  const struct kf_walked *stack, uint32_t tag,
 			  uint32_t *found)
@@ -128,13 +128,6 @@ static uint32_t *place_of(uint32_t *word, uint64_t hash,
 	}
 }
 
-static bool show(uint32_t *w, uint32_t mine)
-{
-	uint32_t none = 0;
-
-	return kf_cas(w, &none, mine);
-}
-
 static uint32_t search(uint32_t *word, uint64_t hash,
 		       const struct kf_walked *stack, uint32_t tag,
 		       uint32_t max)
@@ -149,7 +142,7 @@ static uint32_t search(uint32_t *word, uint64_t hash,
 		return 0;
 	table_fill(mine, hash, stack, tag);
 	kf_modules_note(stack);
-	while (!found && !show(w, mine))
+	while (!found && !kf_claim(w, mine))
 		w = place_of(word, hash, stack, tag, &found);
 	if (!found)
 		return mine;

@@ -2,16 +2,17 @@
 /*
  * The calling thread's stack: see walk.h.
  *
- * Where the program keeps frame pointers and the C library does not, the chain
+ * Where the program has frame pointers and the C library has none, the chain
  * ends in the C library's start of the program or thread, a few frames before
- * the unwinder. These are the same behind one address each time, so they are
- * remembered by it, and chain and stack agree but for them.
+ * the unwinder's stack. These frames, the tail, are always the same behind one
+ * address: so they are kept by that address, and a chain agrees with a stack if
+ * only the tail differs.
  *
- * The unwinder of libgcc 12 and later finds its tables without a lock by the
- * dynamic linker's _dl_find_object(), of glibc 2.35; an older one takes the
- * linker's lock, which in a forked child may be nobody's. Where code was
- * registered at run time it takes a lock of its own, and may call malloc with
- * it: called from there we give up.
+ * The unwinder of libgcc 12 and later finds its tables without a lock, by
+ * _dl_find_object() of glibc 2.35. An older one takes the dynamic linker's
+ * lock, which in a forked child may never be released. Where code was
+ * registered at run time the unwinder takes a lock of its own and may call
+ * malloc while it holds it: there is no stack for such a call.
  */
 #include "sample/walk.h"
 
@@ -25,7 +26,7 @@
 
 #define UNWINDER "libgcc_s.so.1"
 
-/* Our own frames above the program's at most. */
+/* The most frames of the library before those of the program. */
 #define OWN 16
 
 #define NR_BELIEVED 1024
@@ -39,14 +40,14 @@ typedef _Unwind_Word ip_fn(struct _Unwind_Context *context, int *before);
 static struct {
 	backtrace_fn *backtrace; /* atomic */
 	ip_fn *ip;
-	uintptr_t from, to; /* where the unwinder lies */
-	bool locks;	    /* the dynamic linker */
-	bool barred;	    /* in a forked child, as it does; not to be asked */
+	uintptr_t from, to; /* addresses of the unwinder's object */
+	bool locks;	    /* it takes the dynamic linker's lock */
+	bool barred;	    /* in a forked child, if @locks: do not use it */
 } unwinder;
 
 static uint64_t believed[NR_BELIEVED]; /* hashes of chains; atomic */
 
-/* What follows an outmost frame of chains; @key is stored last, once. */
+/* Frames behind the outermost frame @key of chains; @key is stored last. */
 static struct {
 	uint64_t claimed; /* atomic */
 	uint64_t key;	  /* atomic */
@@ -65,13 +66,13 @@ static bool walk_is_own(uintptr_t pc)
 	       (uintptr_t)etext - (uintptr_t)__ehdr_start;
 }
 
-/* Two words of the stack, as every function begins with frame pointers. */
+/* The saved frame pointer and the return address of a function. */
 struct frame {
 	uintptr_t up;
 	uintptr_t pc;
 };
 
-/* Which page was found readable last; the walk is upwards. */
+/* @page: the last page found readable; the walk goes upwards. */
 static bool is_readable(uintptr_t at, uintptr_t *page)
 {
 	uintptr_t end = at + sizeof(struct frame) - 1;
@@ -131,7 +132,7 @@ static _Unwind_Reason_Code see_frame(struct _Unwind_Context *context, void *arg)
 
 	if (!pc)
 		return _URC_END_OF_STACK;
-	/* Interrupted code goes on where it was, it does not return. */
+	/* The address of a signal frame is not a return address. */
 	if (before) {
 		u->gave_up = true;
 		return _URC_END_OF_STACK;
@@ -161,7 +162,7 @@ static uint64_t walk_hash_of(const struct kf_walked *stack)
 	return hash;
 }
 
-/* The tail behind a frame, NULL: none is known. */
+/* The tail behind a frame; NULL: unknown. */
 static const uint64_t *tail_of(uint64_t key, uint32_t *nr)
 {
 	for (int i = 0; i < NR_TAILS; i++) {
@@ -181,16 +182,9 @@ static bool is_tail(uint64_t key, const uint64_t *frame, uint32_t nr)
 	return tail && known == nr && !memcmp(tail, frame, nr * sizeof(*frame));
 }
 
-static bool walk_claim(uint64_t *claimed, uint64_t key)
-{
-	uint64_t none = 0;
-
-	return kf_cas(claimed, &none, key);
-}
-
 /*
- * Whether this is what follows @key, now and from now on. Two threads that
- * learn the same at a time fill a place each; the first is found.
+ * Store the tail behind @key, or compare it with the stored one. Two threads
+ * that store the same tail at once use a place each; the first one is found.
  */
 static bool learn_tail(uint64_t key, const uint64_t *frame, uint32_t nr)
 {
@@ -199,7 +193,7 @@ static bool learn_tail(uint64_t key, const uint64_t *frame, uint32_t nr)
 
 	if (tail_of(key, &known))
 		return is_tail(key, frame, nr);
-	while (i < NR_TAILS && !walk_claim(&tails[i].claimed, key))
+	while (i < NR_TAILS && !kf_claim(&tails[i].claimed, key))
 		i++;
 	if (i == NR_TAILS)
 		return false;
@@ -296,7 +290,7 @@ bool kf_walk_load(bool load)
 		return false;
 	unwinder.ip = (ip_fn *)ip;
 	unwinder.locks = !kf_next_imports(backtrace, "_dl_find_object");
-	/* What it sets up at its first use is done now. */
+	/* The unwinder initializes itself at its first use: now. */
 	((backtrace_fn *)backtrace)(see_frame,
 				    &(struct unwinding){.stack = &stack});
 	kf_store_release(&unwinder.backtrace, (backtrace_fn *)backtrace);

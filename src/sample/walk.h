@@ -2,18 +2,17 @@
 /*
  * The calling thread's stack, from inside malloc.
  *
- * Two ways: along the frame pointers, which is quick but right only where all
- * code keeps them, and by the tables for exceptions, with libgcc's unwinder.
- * The first time that a chain of frame pointers is met the unwinder is asked
- * as well; where both agree the chain is believed from then on, else the
- * unwinder's stack is taken each time. Without the unwinder the chain is all
- * there is.
+ * There are two ways: the chain of frame pointers, which is fast but correct
+ * only where all code has frame pointers, and libgcc's unwinder, which uses the
+ * exception tables. A new chain is compared with the unwinder's stack; if both
+ * agree the chain is believed from then on, else the unwinder runs each time.
+ * Without an unwinder the chain is taken.
  *
- * Promises never to fault on a broken chain, as it asks the kernel for each
- * page before it reads it, and never to allocate, to wait or to be entered
- * again: in the midst of itself, called by the unwinder, below a signal
- * handler, or in a forked child whose unwinder may wait for a thread that is
- * not there, it gives up. The library's own frames are left out.
+ * The walk never faults on a broken chain, as the kernel checks each page
+ * before it is read. It never allocates, waits or enters itself: inside another
+ * walk, when the unwinder calls malloc, below a signal handler, and in a forked
+ * child whose unwinder may wait for a thread of the parent, there is no stack.
+ * The library's own frames are left out.
  */
 #ifndef KF_SAMPLE_WALK_H
 #define KF_SAMPLE_WALK_H
@@ -21,13 +20,12 @@
 #include "sample/internal.h"
 
 /**
- * kf_walk_load() - get the unwinder ready
- * @load:	load it if the program has not; false: use it only if it is
- *		there
+ * kf_walk_load() - prepare the unwinder
+ * @load:	true: load it if the program has not
  *
- * Context: once, not inside of malloc: the dynamic linker allocates. Later
- *	    calls do nothing where it is ready.
- * Return: whether there is one now.
+ * Context: not inside of malloc, as the dynamic linker allocates; one thread at
+ *	    a time.
+ * Return: whether the unwinder is ready.
  */
 bool kf_walk_load(bool load);
 
@@ -35,15 +33,15 @@ bool kf_walk_load(bool load);
  * kf_walk_is_loaded() - whether the unwinder is ready
  *
  * Context: any thread.
- * Return: true if so.
+ * Return: true if it is.
  */
 bool kf_walk_is_loaded(void);
 
 /**
  * kf_walk_fork_child() - the process is a forked child
  *
- * An unwinder that takes the dynamic linker's lock is asked no more: another
- * thread of the parent may have had it, and has it for ever.
+ * An unwinder that takes the dynamic linker's lock is not used any more: a
+ * thread of the parent may have held the lock during the fork.
  *
  * Context: the child's only thread.
  */
@@ -51,9 +49,9 @@ void kf_walk_fork_child(void);
 
 /**
  * kf_walk() - take the calling thread's stack
- * @stack:	out: return addresses, inmost first; none where it gave up
+ * @stack:	out: return addresses, innermost first; none on failure
  *
- * Context: any thread, no lock of ours held.
+ * Context: any thread, no lock of the library held.
  */
 void kf_walk(struct kf_walked *stack);
 
