@@ -13,7 +13,7 @@
 
 #include "reader/map.h"
 #include "reader/reader.h"
-#include "record/event.h"
+#include "reader/history-event.h"
 
 #define KF_HISTORY_MAX_THREADS 65536u
 #define KF_HISTORY_NO_THREAD UINT32_MAX

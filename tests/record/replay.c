@@ -10,7 +10,7 @@
  * never given though the recording is from the program's start ("unknown"
  * counts those in any case). Status 1 for a file that is no recording.
  */
-#include "record/event.h"
+#include "reader/history-event.h"
 
 #include <fcntl.h>
 #include <stdio.h>

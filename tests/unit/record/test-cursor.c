@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/cursor.h"
+#include "reader/history-event.h"
 
 #include "tests/unit/unit.h"
 

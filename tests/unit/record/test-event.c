@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/event.h"
+#include "reader/history-event.h"
 
 #include "tests/unit/unit.h"
 
