@@ -43,7 +43,7 @@ struct kf_list {
 
 /**
  * kf_list_init() - make a head empty, or a member its own only neighbour
- * @list:	the head or member; what it held is forgotten
+ * @list:	the head or member; its old links are overwritten
  *
  * Context: the caller keeps others away from @list.
  */

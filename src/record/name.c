@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a recording's file is called.
+ * The name of a recording's file.
  *
- * %p in the name becomes the process' id and %% a percent sign. Without %p a
- * forked child, and who finds the name taken, appends its id: a program and
- * all it starts can have one setting. Where that is taken too, a number
- * follows.
+ * %p in the pattern becomes the process' id and %% a percent sign. Without %p a
+ * forked child, and a process that finds the name taken, append their ids, so
+ * that a program and its children can have one setting. Where that name exists
+ * too, a number follows.
  *
- * A process that calls exec keeps its id: env, nice, or a script that leads to
- * a program. The last one is what somebody wants to see, so it takes the name,
- * and what the one before has recorded gets another.
+ * A process that calls exec keeps its id, as after env, nice or a script. The
+ * last program is the one to look at, so it takes the name, and the recording
+ * of the program before gets another name.
  */
 #include "record/internal.h"
 

@@ -27,7 +27,7 @@
  *	2. Folds are numbered from 1. Fold N is made in this order:
  *	   - the journal is written, then @committed becomes N;
  *	   - the row, its entry in the keys, the fold's entry and @nr_rows
- *	     become what the journal says;
+ *	     are written from the journal;
  *	   - the stats file is marked (struct kf_stats_ending, folded), or its
  *	     name is removed;
  *	   - @applied becomes N.

@@ -63,7 +63,7 @@ static __always_inline_kf long kf_sys_call(long nr, long a, long b, long c,
  *	      are numbers or addresses
  *
  * Context: any, signal handlers too. Keeps errno.
- * Return: what the kernel returned, a failure as its negative errno.
+ * Return: the kernel's result; on failure a negative errno.
  */
 #define kf_sys(...) KF_SYS_SIX(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 

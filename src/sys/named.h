@@ -76,7 +76,7 @@ bool kf_named_resize(void *addr, size_t old, size_t size) __must_check;
  * @addr:	first byte
  * @old:	bytes it has
  * @size:	bytes wanted
- * @to:		where; whatever is mapped there goes
+ * @to:		the new address; replaces the mapping there
  *
  * Context: no lock held, errno kept.
  * Return: as kf_vm_move().
