@@ -90,6 +90,12 @@ struct want {
 	bool grows;   /* it was shorter, elsewhere */
 };
 
+static struct kf_run *large_map(size_t nr, size_t align_pages, bool *zeroed)
+{
+	*zeroed = true;
+	return kf_pages_map(nr, align_pages);
+}
+
 /* The room does not decide: what is freed is judged by what was asked. */
 static struct kf_run *large_take(struct kf_heap *heap, const struct want *want,
 				 bool *zeroed)
@@ -108,14 +114,14 @@ static struct kf_run *large_take(struct kf_heap *heap, const struct want *want,
 	if (mapped && !grows && kf_large_conf.dynamic)
 		run = take_dirty(heap, nr, align_pages);
 	if (!run && mapped)
-		run = kf_pages_map(nr, align_pages, zeroed);
+		run = large_map(nr, align_pages, zeroed);
 	if (!run && !mapped && heap && heap->kept_pages > FEW_KEPT_PAGES)
 		run = take_dirty(heap, nr, align_pages);
 	/* Each is tried where the other finds no room: addresses are scarce. */
 	if (!run)
 		run = kf_pages_alloc(nr, align_pages, KF_RUN_LARGE, zeroed);
 	if (!run && !mapped && mapping_is_left())
-		run = kf_pages_map(nr, align_pages, zeroed);
+		run = large_map(nr, align_pages, zeroed);
 	return run;
 }
 
@@ -247,10 +253,10 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 		kf_pages_free(run);
 		return;
 	}
-	/* Where the next of its size will be a run its pages are for that. */
-	if (move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE)))
-		kf_pages_unmap(run);
-	else if (wants_mapping(run->asked, 1))
+	/* Where the next block of its size is a run, that run gets its pages.
+	 */
+	if (move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE)) ||
+	    wants_mapping(run->asked, 1))
 		kf_pages_free(run);
 	else
 		kf_pages_adopt(run);

@@ -85,7 +85,7 @@ static struct kf_run *adopt_claim(const struct kf_run *run)
 	return to;
 }
 
-static void adopt_let_go(struct kf_run *run, bool adopted)
+void kf_pages_adopt(struct kf_run *run)
 {
 	struct kf_run *to;
 
@@ -95,7 +95,7 @@ static void adopt_let_go(struct kf_run *run, bool adopted)
 	}
 	kf_stats_begin();
 	kf_floor_uncount_mapped(run);
-	to = adopted ? adopt_claim(run) : NULL;
+	to = adopt_claim(run);
 	if (!to)
 		kf_floor_unmap(run);
 	kf_stats_end();
@@ -103,14 +103,4 @@ static void adopt_let_go(struct kf_run *run, bool adopted)
 	if (to)
 		move_pages(run, to);
 	kf_pages_settle();
-}
-
-void kf_pages_adopt(struct kf_run *run)
-{
-	adopt_let_go(run, true);
-}
-
-void kf_pages_unmap(struct kf_run *run)
-{
-	adopt_let_go(run, false);
 }

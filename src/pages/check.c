@@ -32,7 +32,7 @@ static void check_add(struct kf_pages_sums *sums, const struct kf_run *run)
 	sums->free += bytes;
 	sums->free_runs++;
 	sums->dirty += (size_t)run->dirty << KF_PAGE_SHIFT;
-	if (run->recent)
+	if (run->purging)
 		return;
 	sums->largest = KF_MAX(sums->largest, bytes);
 }
@@ -66,35 +66,11 @@ static const char *check_region(struct kf_region *region,
 	return wrong;
 }
 
-/* A mapping lies in no region: it was not seen before. */
-static const char *check_recent(struct kf_pages_sums *sums)
-{
-	struct kf_pages_sums recent = {0};
-
-	for (const struct kf_run *run = kf_floor.recent; run;
-	     run = run->pending) {
-		if (run->kind != KF_RUN_FREE || !run->recent || run->region)
-			return "a recent mapping is not free";
-		if (run->dirty != run->nr_pages)
-			return "a recent mapping is not dirty";
-		check_add(&recent, run);
-		check_add(sums, run);
-		sums->committed += kf_run_bytes(run);
-	}
-	if (recent.runs != kf_floor.nr_recent)
-		return "the recent mappings are miscounted";
-	if (kf_floor.purging)
-		check_add(&recent, kf_floor.purging);
-	if (recent.free != kf_floor.recent_bytes)
-		return "what is out of reach is miscounted";
-	return NULL;
-}
-
 static const char *check_tree(const struct kf_pages_sums *sums)
 {
 	struct kf_rb_node *node = kf_rb_first(&kf_floor.tree);
 	const char *last = NULL;
-	size_t free = 0;
+	size_t free = kf_floor.purging ? kf_run_bytes(kf_floor.purging) : 0;
 
 	for (; node; node = kf_rb_next(node)) {
 		struct kf_run *run = kf_container_of(node, struct kf_run, node);
@@ -106,7 +82,7 @@ static const char *check_tree(const struct kf_pages_sums *sums)
 		last = run->start;
 		free += kf_run_bytes(run);
 	}
-	if (free + kf_floor.recent_bytes != sums->free)
+	if (free != sums->free)
 		return "the tree and the regions disagree on free pages";
 	if ((size_t)kf_tree_largest() << KF_PAGE_SHIFT != sums->largest)
 		return "the tree does not know its largest run";
@@ -147,8 +123,6 @@ const char *kf_pages_check(struct kf_pages_sums *sums)
 		if (!wrong)
 			wrong = check_region(region, sums);
 	}
-	if (!wrong)
-		wrong = check_recent(sums);
 	if (!wrong)
 		wrong = check_tree(sums);
 	if (!wrong)

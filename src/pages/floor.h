@@ -16,7 +16,7 @@
 
 /*
  * All under @lock, but for @pending and @purge_left. A descriptor is in the
- * tree, in use, in @recent, @going, @purging or in @spare.
+ * tree, in use, in @going, @purging or in @spare.
  */
 struct kf_floor {
 	struct kf_lock lock;
@@ -26,11 +26,8 @@ struct kf_floor {
 	struct kf_list dirty_short; /* likewise, of the short ones */
 	struct kf_run *spare;	    /* descriptors, linked by pending */
 	unsigned int nr_spare;
-	unsigned int nr_recent;
 	unsigned int nr_adopted; /* mappings whose pages a region has got */
-	size_t recent_bytes;
-	struct kf_run *recent; /* mappings, newest first, linked by pending */
-	char *meta;	       /* next free byte of the metadata chunk */
+	char *meta;		 /* next free byte of the metadata chunk */
 	char *meta_end;
 	size_t next_region;	       /* bytes to reserve next time */
 	uint32_t last_tick;	       /* ms; read without the lock */
@@ -160,42 +157,6 @@ static inline const char **kf_floor_gone_at(const void *start)
 _Static_assert(KF_NR_GONE == 1 << (64 - 58), "as many as the hash has");
 
 /**
- * kf_recent_put() - keep a freed mapping as it is
- * @run:	a mapped run that counts nowhere
- *
- * Context: pages lock held, inside kf_stats_begin().
- * Return: false when it is too large; nothing changed.
- */
-bool kf_recent_put(struct kf_run *run) __must_check;
-
-/**
- * kf_recent_take() - a mapping that was freed a moment ago
- * @nr_pages:	pages wanted
- *
- * Context: pages lock held, inside kf_stats_begin().
- * Return: the run, from half to twice as long, which counts nowhere and may
- *	   not read as zeroes, or NULL.
- */
-struct kf_run *kf_recent_take(size_t nr_pages) __must_check;
-
-/**
- * kf_recent_drop() - give recent mappings back, the oldest first
- * @bytes:	how many, at least; SIZE_MAX: all
- *
- * Context: pages lock held, inside kf_stats_begin().
- * Return: bytes that there were, 0: none.
- */
-size_t kf_recent_drop(size_t bytes);
-
-/**
- * kf_recent_tick() - give back what nobody asked for long enough
- * @now:	kf_now_ms()
- *
- * Context: pages lock held, inside kf_stats_begin().
- */
-void kf_recent_tick(uint32_t now);
-
-/**
  * kf_tree_insert() - add a free run, and to the dirty list if it is worth it
  * kf_tree_erase() - take a free run off tree and list
  * @run:	the run
@@ -204,6 +165,15 @@ void kf_recent_tick(uint32_t now);
  */
 void kf_tree_insert(struct kf_run *run);
 void kf_tree_erase(struct kf_run *run);
+
+/**
+ * kf_tree_count() - count free pages
+ * @nr_pages:	how many more; modulo 2^64, so fewer too
+ * @dirty:	how many of these are dirty, likewise
+ *
+ * Context: pages lock held, inside kf_stats_begin().
+ */
+void kf_tree_count(size_t nr_pages, size_t dirty);
 
 /**
  * kf_tree_resize() - change a run's ends where it lies in the tree
@@ -358,13 +328,15 @@ struct kf_run *kf_desc_take(void);
 void kf_desc_give(struct kf_run *run);
 
 /**
- * kf_recent_count() - count a free run that is not in the tree
- * @bytes:	its bytes; negative: it is no longer one
- * @dirty:	its dirty pages, likewise
+ * kf_purge_begin() - take the end of a free run out of reach, to be purged
+ * @run:	a run in the tree
+ * @dirty:	how many of its dirty pages
  *
- * Context: pages lock held, inside kf_stats_begin().
+ * The pages go on to count as free and dirty.
+ *
+ * Context: pages lock held, nothing being purged.
  */
-void kf_recent_count(size_t bytes, uint64_t dirty);
+void kf_purge_begin(struct kf_run *run, uint32_t dirty);
 
 /**
  * kf_purge_settle() - hand back what is to go, and let the lock go

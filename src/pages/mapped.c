@@ -266,45 +266,14 @@ bool kf_pages_remap(struct kf_run *run, size_t nr_pages)
 	       move_mapped(run, nr_pages << KF_PAGE_SHIFT);
 }
 
-static struct kf_run *take_recent(size_t nr_pages, size_t align_pages)
-{
-	struct kf_run *run;
-
-	if (align_pages > 1)
-		return NULL;
-	run = kf_recent_take(nr_pages);
-	if (run)
-		mapped_hand_out(run);
-	return run;
-}
-
-/* Without one, the others make room for the fresh pages that will come. */
-static struct kf_run *reuse(size_t nr_pages, size_t align_pages)
-{
-	struct kf_run *run;
-
-	if (!kf_floor_lock())
-		return NULL;
-	kf_stats_begin();
-	run = take_recent(nr_pages, align_pages);
-	if (!run)
-		kf_recent_drop(nr_pages << KF_PAGE_SHIFT);
-	kf_stats_end();
-	kf_floor_unlock();
-	kf_pages_settle();
-	if (!run || run->nr_pages == nr_pages || resize_mapped(run, nr_pages) ||
-	    move_mapped(run, nr_pages << KF_PAGE_SHIFT))
-		return run;
-	kf_pages_free(run);
-	return NULL;
-}
-
-static struct kf_run *map_fresh(size_t nr_pages, size_t align_pages)
+struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages)
 {
 	size_t bytes = nr_pages << KF_PAGE_SHIFT;
-	char *start = kf_named_map(bytes, align_bytes(align_pages));
 	struct kf_run *run;
+	char *start = NULL;
 
+	if (nr_pages <= PAGES_MAX && align_pages <= PAGES_MAX)
+		start = kf_named_map(bytes, align_bytes(align_pages));
 	if (!start)
 		return NULL;
 	if (!kf_floor_lock()) {
@@ -321,15 +290,4 @@ static struct kf_run *map_fresh(size_t nr_pages, size_t align_pages)
 	if (!run)
 		kf_named_drop(start, bytes);
 	return run;
-}
-
-struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages, bool *zeroed)
-{
-	struct kf_run *run;
-
-	if (nr_pages > PAGES_MAX || align_pages > PAGES_MAX)
-		return NULL;
-	run = reuse(nr_pages, align_pages);
-	*zeroed = !run;
-	return run ? run : map_fresh(nr_pages, align_pages);
 }

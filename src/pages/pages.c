@@ -19,7 +19,6 @@ struct kf_pages_conf kf_pages_conf = {
 	.region_bytes = KF_MIB,
 	.trim_threshold = 128 * KF_KIB,
 	.dirty_max = 14 * KF_MIB, /* 16 with what threads keep */
-	.recent_max = 32,
 	.purge_ms = 1000,
 	.tick_ms = 50,
 };
@@ -174,16 +173,6 @@ static struct kf_run *pages_carve(struct kf_run *run, size_t nr_pages,
 	return run;
 }
 
-/* Recent mappings give way before fresh pages are taken. */
-static struct kf_run *pages_find(size_t nr_pages, size_t align_pages)
-{
-	struct kf_run *run = kf_tree_find(nr_pages, align_pages);
-
-	if (!run || run->dirty < nr_pages)
-		kf_recent_drop(nr_pages << KF_PAGE_SHIFT);
-	return run ? run : kf_region_grow(nr_pages, align_pages);
-}
-
 static struct kf_run *pages_take(size_t nr_pages, size_t align_pages,
 				 enum kf_run_kind kind, bool *zeroed)
 {
@@ -191,7 +180,9 @@ static struct kf_run *pages_take(size_t nr_pages, size_t align_pages,
 
 	if (!kf_desc_reserve(2))
 		return NULL;
-	run = pages_find(nr_pages, align_pages);
+	run = kf_tree_find(nr_pages, align_pages);
+	if (!run)
+		run = kf_region_grow(nr_pages, align_pages);
 	if (run && !kf_desc_reserve(2))
 		run = NULL;
 	if (run)
@@ -353,8 +344,7 @@ void kf_floor_uncount_mapped(const struct kf_run *run)
 static void free_mapped(struct kf_run *run)
 {
 	kf_floor_uncount_mapped(run);
-	if (!kf_recent_put(run))
-		kf_floor_unmap(run);
+	kf_floor_unmap(run);
 }
 
 void kf_floor_push_pending(struct kf_run *run)

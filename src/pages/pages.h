@@ -23,14 +23,13 @@
 
 /* How the floor behaves; set at start and by mallopt, under the lock. */
 struct kf_pages_conf {
-	size_t region_bytes;	 /* reserved at a time, at first */
-	size_t top_pad;		 /* committed beyond what is needed */
-	size_t trim_threshold;	 /* free bytes at a region's end to give back */
-	size_t dirty_max;	 /* dirty bytes, beside a part of the live */
-	unsigned int recent_max; /* freed mappings kept as they are */
-	uint32_t purge_ms;	 /* age at which dirty pages go */
-	uint32_t tick_ms;	 /* how often slow paths look for what is due */
-	bool huge;		 /* ask for huge pages in large regions */
+	size_t region_bytes;   /* reserved at a time, at first */
+	size_t top_pad;	       /* committed beyond what is needed */
+	size_t trim_threshold; /* free bytes at a region's end to give back */
+	size_t dirty_max;      /* dirty bytes, beside a part of the live */
+	uint32_t purge_ms;     /* age at which dirty pages go */
+	uint32_t tick_ms;      /* how often slow paths look for what is due */
+	bool huge;	       /* ask for huge pages in large regions */
 };
 
 extern struct kf_pages_conf kf_pages_conf;
@@ -100,33 +99,22 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages) __must_check;
  * kf_pages_map() - a run with a mapping of its own
  * @nr_pages:	pages wanted, not 0
  * @align_pages: power of two
- * @zeroed:	out: whether the run reads as zeroes
  *
  * Context: as kf_pages_alloc().
- * Return: the run, or NULL when the kernel has no more.
+ * Return: the run, which reads as zeroes, or NULL when the kernel has no more.
  */
-struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages,
-			    bool *zeroed) __must_check;
+struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages) __must_check;
 
 /**
  * kf_pages_adopt() - free a mapping of its own whose pages a run could use
  * @run:	a mapped run
  *
  * Its pages are moved to the end of a region, where they lie free and dirty.
- * Where that cannot be they go back to the kernel. kf_pages_free() may keep it
- * for the next kf_pages_map().
+ * Where that cannot be they go back to the kernel, as with kf_pages_free().
  *
  * Context: any thread. Takes the pages lock. Leaves errno alone; never fails.
  */
 void kf_pages_adopt(struct kf_run *run);
-
-/**
- * kf_pages_unmap() - give a mapping of its own back to the kernel at once
- * @run:	a mapped run
- *
- * Context: as kf_pages_adopt().
- */
-void kf_pages_unmap(struct kf_run *run);
 
 /**
  * kf_pages_was_mapped() - whether a mapping that is gone began at an address
@@ -230,7 +218,7 @@ struct kf_pages_sums {
 	size_t free;
 	size_t slabs;
 	size_t large;
-	size_t committed; /* with recent mappings */
+	size_t committed;
 	size_t dirty;
 	size_t largest;
 	size_t top;	  /* free at the regions' ends */

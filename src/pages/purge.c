@@ -167,13 +167,12 @@ static struct kf_run *take_end(struct kf_run *run, uint32_t dirty)
 	return end;
 }
 
-/* A run's end, with so many of its dirty pages, is out of everybody's reach. */
-static void purge_begin(struct kf_run *run, uint32_t dirty)
+void kf_purge_begin(struct kf_run *run, uint32_t dirty)
 {
 	kf_stats_begin();
 	run = take_end(run, dirty);
-	run->recent = true;
-	kf_recent_count(kf_run_bytes(run), run->dirty);
+	run->purging = true;
+	kf_tree_count(run->nr_pages, run->dirty);
 	kf_stats_end();
 	kf_floor.purging = run;
 	kf_floor.purger = kf_thread_self();
@@ -207,9 +206,9 @@ static void purge_end(bool purged, bool shrinks)
 	bool last = at_region_end(run);
 
 	kf_stats_begin();
-	kf_recent_count(-kf_run_bytes(run), -(uint64_t)run->dirty);
+	kf_tree_count(-(size_t)run->nr_pages, -(size_t)run->dirty);
 	kf_floor.purging = NULL;
-	run->recent = false;
+	run->purging = false;
 	if (purged) {
 		run->clean = run->nr_pages;
 		run->dirty = 0;
@@ -234,7 +233,7 @@ static enum purged purge_pages(struct kf_run *run, uint32_t dirty, bool shrinks)
 {
 	bool purged;
 
-	purge_begin(run, dirty);
+	kf_purge_begin(run, dirty);
 	run = kf_floor.purging;
 	kf_floor_unlock();
 	purged = kf_named_purge(run->start, kf_run_bytes(run));
@@ -318,7 +317,6 @@ bool kf_pages_tick(void)
 		return false;
 	__atomic_store_n(&kf_floor.last_tick, now, __ATOMIC_RELAXED);
 	kf_stats_begin();
-	kf_recent_tick(now);
 	kf_floor.purge_old = true;
 	purge_lasting(now);
 	kf_floor_count_peak();
@@ -475,9 +473,6 @@ size_t kf_pages_trim(size_t pad)
 	if (!lock_alone())
 		return 0;
 	before = kf_word_get(KF_WORD_returned);
-	kf_stats_begin();
-	kf_recent_drop(SIZE_MAX);
-	kf_stats_end();
 	if (trim_pages(pad)) {
 		kf_stats_begin();
 		trim_ends(pad);

@@ -10,16 +10,14 @@
  *	run	adjacent pages of a region with one owner: free, a slab, a
  *		large block; or a mapping of its own outside of all regions
  *	dirty	a free page that the kernel has not got back yet
- *	recent	a freed mapping, kept as it is for the next of about its size
  *	purge	give pages back to the kernel, keep their addresses
  *
  * Invariants, with the pages lock held:
  *	- every committed page of a region belongs to exactly one run;
  *	- region->page[] names the run at the first and at the last page of
  *	  each run, so both neighbours of a run are found in one load;
- *	- every free run is in the tree but for the recent mappings and one
- *	  that is being purged, and no other run is; of those that are, no two
- *	  are neighbours.
+ *	- every free run is in the tree but for one that is being purged, and
+ *	  no other run is; of those that are, no two are neighbours.
  */
 #ifndef KF_PAGES_RUN_H
 #define KF_PAGES_RUN_H
@@ -60,7 +58,7 @@ struct kf_run {
 	uint32_t nr_pages;	  /* pages lock */
 	uint8_t kind;		  /* enum kf_run_kind; pages lock */
 	bool private;		  /* made during a fork: its head is in it */
-	bool recent;		  /* free, and not in the tree; pages lock */
+	bool purging;		  /* free, and not in the tree; pages lock */
 	union {
 		struct {
 			struct kf_rb_node node;
@@ -75,8 +73,8 @@ struct kf_run {
 			uint32_t fresh; /* what @clean was, until it is used */
 		};			/* large: the owner's */
 		uint32_t *marks;	/* slab: heap/marked.h; the owner's */
-		struct kf_run *pending; /* freed while a fork was on, spare or
-					   recent: the next */
+		struct kf_run *pending; /* freed while a fork was on, or
+					   spare: the next */
 	};
 } __kf_aligned(KF_CACHE_LINE);
 
@@ -121,7 +119,7 @@ static inline bool kf_run_is_in_tree(const struct kf_run *run)
 {
 	/* of a run in use, whose owner may be keeping it: see kept.c */
 	return __atomic_load_n(&run->kind, __ATOMIC_RELAXED) == KF_RUN_FREE &&
-	       !run->recent;
+	       !run->purging;
 }
 
 static inline uint32_t kf_page_index(const struct kf_region *region,

@@ -60,8 +60,7 @@ static void enlist(struct kf_free_run *f)
 		kf_list_add_tail(&f->lru, list);
 }
 
-/* More free pages, so many of them dirty; modulo 2^64, so fewer too. */
-static void tree_count(size_t nr_pages, size_t dirty)
+void kf_tree_count(size_t nr_pages, size_t dirty)
 {
 	kf_word_add(KF_WORD_free_runs, nr_pages << KF_PAGE_SHIFT);
 	kf_word_add(KF_WORD_dirty, dirty << KF_PAGE_SHIFT);
@@ -83,7 +82,7 @@ void kf_tree_insert(struct kf_run *run)
 	kf_rb_insert(&kf_floor.tree, &run->node, parent, link, update);
 	kf_list_init(&f->lru);
 	enlist(f);
-	tree_count(run->nr_pages, run->dirty);
+	kf_tree_count(run->nr_pages, run->dirty);
 }
 
 void kf_tree_resize(struct kf_run *run, char *start, size_t nr_pages,
@@ -91,7 +90,7 @@ void kf_tree_resize(struct kf_run *run, char *start, size_t nr_pages,
 {
 	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
 
-	tree_count(nr_pages - run->nr_pages, dirty - run->dirty);
+	kf_tree_count(nr_pages - run->nr_pages, dirty - run->dirty);
 	run->start = start;
 	run->nr_pages = (uint32_t)nr_pages;
 	run->dirty = (uint32_t)dirty;
@@ -106,7 +105,7 @@ void kf_tree_erase(struct kf_run *run)
 
 	kf_rb_erase(&kf_floor.tree, &run->node, update);
 	kf_list_del(&f->lru);
-	tree_count(-(size_t)run->nr_pages, -(size_t)run->dirty);
+	kf_tree_count(-(size_t)run->nr_pages, -(size_t)run->dirty);
 }
 
 uint32_t kf_tree_largest(void)

@@ -24,7 +24,6 @@ static inline void floor_start_of(size_t region_bytes)
 	kf_stats_init();
 	kf_pages_conf.purge_ms = NEVER_MS;
 	kf_pages_conf.dirty_max = SIZE_MAX / 2;
-	kf_pages_conf.recent_max = 0;
 	kf_pages_conf.region_bytes = region_bytes;
 	kf_pages_init();
 }

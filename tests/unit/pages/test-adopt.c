@@ -14,8 +14,7 @@
 
 static struct kf_run *take_written(size_t nr_pages)
 {
-	bool zeroed;
-	struct kf_run *run = kf_pages_map(nr_pages, 1, &zeroed);
+	struct kf_run *run = kf_pages_map(nr_pages, 1);
 
 	UNIT_REQUIRE(run && run->kind == KF_RUN_MAPPED);
 	memset(run->start, 1, kf_run_bytes(run));
@@ -232,7 +231,8 @@ START_TEST(random_mappings_and_runs_leave_every_byte_counted)
 		runs[n] = NULL;
 		switch (chance_below(&state, 4)) {
 		case 0:
-			runs[n] = kf_pages_map(nr, 1, &zeroed);
+			runs[n] = kf_pages_map(nr, 1);
+			zeroed = true;
 			break;
 		case 1:
 			runs[n] = kf_pages_alloc(nr, 1, KF_RUN_LARGE, &zeroed);

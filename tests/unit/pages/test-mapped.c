@@ -12,8 +12,7 @@
 
 static struct kf_run *take_mapped(size_t nr_pages, size_t align_pages)
 {
-	bool zeroed;
-	struct kf_run *run = kf_pages_map(nr_pages, align_pages, &zeroed);
+	struct kf_run *run = kf_pages_map(nr_pages, align_pages);
 
 	ck_assert_ptr_nonnull(run);
 	ck_assert_uint_eq(run->nr_pages, nr_pages);

@@ -339,7 +339,7 @@ START_TEST(impossible_sizes_are_refused)
 		kf_pages_alloc((size_t)1 << 40, 1, KF_RUN_LARGE, &zeroed));
 	ck_assert_ptr_null(
 		kf_pages_alloc(1, (size_t)1 << 50, KF_RUN_LARGE, &zeroed));
-	ck_assert_ptr_null(kf_pages_map((size_t)1 << 50, 1, &zeroed));
+	ck_assert_ptr_null(kf_pages_map((size_t)1 << 50, 1));
 	floor_check();
 }
 END_TEST
@@ -370,7 +370,7 @@ START_TEST(floor_survives_the_end_of_memory)
 	floor_check();
 	/* Nearly all that the limit allows has been given out. */
 	ck_assert_uint_gt(kf_word_get(KF_WORD_large), 40 * KF_MIB);
-	ck_assert_ptr_null(kf_pages_map(64 * KF_MIB / KF_PAGE, 1, &zeroed));
+	ck_assert_ptr_null(kf_pages_map(64 * KF_MIB / KF_PAGE, 1));
 	floor_check();
 	for (size_t i = 0; i < nr; i++)
 		kf_pages_free(runs[i]);

@@ -27,12 +27,7 @@ static struct kf_run *leave_in_purging(uintptr_t purger)
 	memset(run->start, 1, NR_PAGES * KF_PAGE);
 	kf_pages_free(run);
 	UNIT_REQUIRE(kf_floor_lock());
-	kf_stats_begin();
-	kf_tree_erase(run);
-	run->recent = true;
-	kf_recent_count(kf_run_bytes(run), run->dirty);
-	kf_stats_end();
-	kf_floor.purging = run;
+	kf_purge_begin(run, run->dirty);
 	kf_floor.purger = purger;
 	kf_floor_unlock();
 	return run;
