@@ -102,7 +102,7 @@ static struct kf_run *run_at(const void *p, enum kf_misuse *wrong)
 	    (run->kind == KF_RUN_LARGE || run->kind == KF_RUN_MAPPED))
 		return run;
 	if (run && run->start == (const char *)p &&
-	    (run->kind == KF_RUN_FREE || run->kind == KF_RUN_KEPT))
+	    (run->kind == KF_RUN_FREE || run->kind == KF_RUN_CACHED))
 		*wrong = KF_DOUBLE_FREE;
 	else if (!run && kf_pages_was_mapped(p))
 		*wrong = KF_DOUBLE_FREE;

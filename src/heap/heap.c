@@ -474,8 +474,7 @@ void kf_heap_trim(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
 	kf_cache_drop(heap);
-	kf_spare_drop(heap);
-	kf_kept_drop(heap);
+	kf_runs_drop(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
 		struct kf_slab *slab = kf_bin_source(&heap->front.bin[class]);
 
@@ -503,7 +502,6 @@ void kf_heap_flush(struct kf_heap *heap)
 		drop_empty(heap, class);
 	}
 	kf_heap_send_all(heap);
-	kf_spare_drop(heap);
-	kf_kept_drop(heap);
+	kf_runs_drop(heap);
 	kf_heap_leave(heap);
 }

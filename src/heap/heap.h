@@ -13,8 +13,7 @@
  *	inbox		where a heap finds those that others sent it
  *	front		what a thread points at: heap/front.h
  *	counters	a thread's place in the stats file
- *	spare		an empty slab that waits to be one of another class
- *	kept		a freed run of a large block that waits to be another's
+ *	run cache	freed runs of slabs and large blocks: heap/runs.h
  *
  * Invariants, seen by the owner:
  *	- carved = used + blocks in the local list; what is in a bin, in the
@@ -32,6 +31,7 @@
 
 #include "base/list.h"
 #include "heap/front.h"
+#include "heap/runs.h"
 #include "heap/slab.h"
 #include "pages/pages.h"
 #include "sample/countdown.h"
@@ -69,12 +69,6 @@ struct kf_outbox {
 #define KF_NR_MEDIUM 8 /* of its own medium ones of a class at most */
 #define KF_NR_SPARSE 2 /* of those that are dear */
 #define KF_NR_OUTBOXES 8
-#define KF_NR_SPARES 16
-
-/* A longer run costs more to fill than the lock costs, and is not kept. */
-#define KF_KEPT_PAGES ((256 * KF_KIB) >> KF_PAGE_SHIFT)
-
-_Static_assert(KF_KEPT_PAGES == 64, "a bit for each length");
 
 /* Of so many short ways one goes the long way: it collects and looks around. */
 #define KF_SHORT_FILLS 64
@@ -92,12 +86,6 @@ struct kf_sharer {
 	uint8_t of;	/* that class, or 0 */
 	bool parted;	/* it is to have slabs of its own */
 	uint8_t uses;	/* requests until the next look */
-};
-
-/* Most heaps have none of these. */
-struct kf_kept {
-	struct kf_run *run[KF_KEPT_PAGES]; /* by length, latest first */
-	unsigned int next;		   /* the length that goes next */
 };
 
 enum kf_counters_state {
@@ -132,26 +120,22 @@ struct kf_heap {
 	bool marks;	     /* its slabs have marks: constant */
 	bool unflushed;	     /* left as it was; arenas lock */
 	uint8_t busy;	     /* owner is in a slow path */
-	uint8_t nr_spares;   /* owner */
 	uint8_t next_colour; /* for the colour of slabs; owner */
 	bool reuse;	     /* it keeps blocks of others; owner */
 	uint32_t refills;    /* owner */
-	uint32_t kept_pages; /* owner */
 	int64_t budget; /* bytes it may still have in its block cache; owner */
 	int64_t budget_max;	/* of these at most; owner */
 	struct kf_heap *marked; /* for marked blocks, or NULL; owner */
 	struct kf_share share[KF_NR_TINY + 1];	 /* owner */
 	struct kf_sharer sharer[KF_NR_TINY + 1]; /* owner */
-	struct kf_slab *spare[KF_NR_SPARES];	 /* owner */
 	struct kf_cached cache[KF_NR_CLASSES];	 /* owner */
 	struct kf_outbox outbox[KF_NR_OUTBOXES]; /* owner */
 	struct kf_list slabs[KF_NR_CLASSES];	 /* not full ones; owner */
 	uint32_t nr_slabs[KF_NR_CLASSES];	 /* full ones too; owner */
 	struct kf_countdown countdown;		 /* owner */
 	uint32_t due[KF_NR_CLASSES]; /* the epoch of a sample due; owner */
-	uint64_t kept_lengths; /* of which runs are kept, a bit each; owner */
-	struct kf_kept *kept;  /* these, or NULL: never any; owner */
-	void *inbox_snapshot;  /* @inbox when a fork began; owner */
+	struct kf_runs runs;	     /* owner */
+	void *inbox_snapshot;	     /* @inbox when a fork began; owner */
 	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
 	void *suspect; /* see kf_audit_suspect(); atomic */
 } __kf_aligned(KF_CACHE_LINE);
@@ -478,49 +462,10 @@ void kf_heap_collect(struct kf_heap *heap);
 void kf_cache_drop(struct kf_heap *heap);
 
 /**
- * kf_spare_put() - keep an empty slab for a while
- * @heap:	the heap
- * @slab:	its slab, in no list
- *
- * Context: the heap's owner.
- * Return: false when there is no place for it: give its pages back.
- */
-bool kf_spare_put(struct kf_heap *heap, struct kf_slab *slab) __must_check;
-
-/**
- * kf_spare_get() - a kept slab
- * @heap:	the heap
- * @nr_pages:	pages it must have
- *
- * Context: the heap's owner.
- * Return: the slab, or NULL.
- */
-struct kf_slab *kf_spare_get(struct kf_heap *heap,
-			     size_t nr_pages) __must_check;
-
-/**
- * kf_spare_drop() - give the kept slabs' pages back
- * @heap:	the heap
- *
- * Context: the heap's owner.
- */
-void kf_spare_drop(struct kf_heap *heap);
-
-/**
- * kf_kept_drop() - give the kept runs back
- * kf_kept_drop_some() - give some back at once, one of each length in turn
- * @heap:	the heap
- *
- * Context: the heap's owner.
- */
-void kf_kept_drop(struct kf_heap *heap);
-void kf_kept_drop_some(struct kf_heap *heap);
-
-/**
  * kf_heap_trim() - give back what was empty for a while
  * @heap:	the heap
  *
- * Spares, kept runs, medium blocks, and the slabs that only wait to be filled
+ * Cached runs, medium blocks, and the slabs that only wait to be filled
  * from again.
  *
  * Context: the heap's owner, some times a second.
@@ -528,7 +473,7 @@ void kf_kept_drop_some(struct kf_heap *heap);
 void kf_heap_trim(struct kf_heap *heap);
 
 /**
- * kf_heap_flush() - give back bins, remote frees, spares and empty slabs
+ * kf_heap_flush() - give back bins, remote frees, cached runs and empty slabs
  * @heap:	the heap
  *
  * Context: the heap's owner.

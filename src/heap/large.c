@@ -18,7 +18,6 @@
 #define THRESHOLD_MAX (32 * KF_MIB)
 #define GROWN_MIN KF_MIB
 #define MAPPED_MAX ((size_t)32765)
-#define FEW_KEPT_PAGES ((128 * KF_KIB) >> KF_PAGE_SHIFT)
 
 struct kf_large_conf kf_large_conf = {
 	.mmap_threshold = 128 * KF_KIB,
@@ -62,24 +61,15 @@ static bool grows_best_mapped(size_t size)
 }
 
 /*
- * A dirty run. What the thread has kept goes before fresh pages are taken, if
- * it is much; no more of it than is needed, or each such block would cost all
- * others the way by the lock.
+ * The cached run that wastes least: half of what is wanted at most, or an
+ * eighth where no other thread may wait for the pages lock.
  */
-static struct kf_run *take_dirty(struct kf_heap *heap, size_t nr,
-				 size_t align_pages)
+static struct kf_run *large_take_cached(struct kf_heap *heap, size_t nr,
+					size_t align)
 {
-	bool much = heap && heap->kept_pages > FEW_KEPT_PAGES;
+	size_t part = kf_word_get(KF_WORD_threads) > 1 ? 2 : 8;
 
-	for (;;) {
-		struct kf_run *run = kf_pages_alloc_dirty(nr, align_pages);
-
-		if (run || !much || !heap->kept_pages)
-			return run;
-		kf_heap_enter(heap);
-		kf_kept_drop_some(heap);
-		kf_heap_leave(heap);
-	}
+	return kf_runs_take(heap, nr, nr + nr / part, align, KF_RUN_LARGE);
 }
 
 /* A block that is wanted. */
@@ -102,7 +92,7 @@ static struct kf_run *large_take(struct kf_heap *heap, const struct want *want,
 {
 	size_t nr = pages_for(want->size + want->room);
 	size_t align_pages = KF_MAX(want->align >> KF_PAGE_SHIFT, (size_t)1);
-	struct kf_run *run = kf_kept_take(heap, nr, want->align);
+	struct kf_run *run = large_take_cached(heap, nr, want->align);
 	bool grows, mapped;
 
 	*zeroed = false;
@@ -112,14 +102,13 @@ static struct kf_run *large_take(struct kf_heap *heap, const struct want *want,
 	mapped = grows || wants_mapping(want->size, want->align);
 	/* What lies free and dirty comes before what has to be mapped. */
 	if (mapped && !grows && kf_large_conf.dynamic)
-		run = take_dirty(heap, nr, align_pages);
+		run = kf_runs_alloc_dirty(heap, nr, align_pages, KF_RUN_LARGE);
 	if (!run && mapped)
 		run = large_map(nr, align_pages, zeroed);
-	if (!run && !mapped && heap && heap->kept_pages > FEW_KEPT_PAGES)
-		run = take_dirty(heap, nr, align_pages);
 	/* Each is tried where the other finds no room: addresses are scarce. */
 	if (!run)
-		run = kf_pages_alloc(nr, align_pages, KF_RUN_LARGE, zeroed);
+		run = kf_runs_alloc(heap, nr, align_pages, KF_RUN_LARGE,
+				    zeroed);
 	if (!run && !mapped && mapping_is_left())
 		run = large_map(nr, align_pages, zeroed);
 	return run;
@@ -179,14 +168,14 @@ struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)
 	int64_t bytes = (int64_t)KF_ALIGN_UP(size, KF_PAGE);
 	struct kf_run *run;
 
-	if (!heap->kept_lengths || !may_be_quick(heap))
+	if (!heap->runs.lengths || !may_be_quick(heap))
 		return NULL;
 	if (unlikely(!kf_countdown_may_pass(&heap->countdown, bytes))) {
 		/* Nobody else may look: such blocks may be all it asks for. */
 		kf_countdown_update(&heap->countdown);
 		return NULL;
 	}
-	run = kf_kept_take(heap, pages_for(size), KF_PAGE);
+	run = large_take_cached(heap, pages_for(size), KF_PAGE);
 	if (!run)
 		return NULL;
 	heap->countdown.left -= bytes;
@@ -198,7 +187,7 @@ bool kf_large_may_keep(struct kf_heap *heap, const struct kf_run *run,
 		       const void *p)
 {
 	return run->kind == KF_RUN_LARGE && run->start == (const char *)p &&
-	       !run->mark && run->nr_pages <= KF_KEPT_PAGES &&
+	       !run->mark && run->nr_pages <= KF_RUNS_LONGEST &&
 	       may_be_quick(heap);
 }
 
@@ -247,8 +236,10 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 	kf_counters_stat(c, KF_SLOT_large_freed, bytes);
 	kf_counters_stat(c, KF_SLOT_large_slack, -(bytes - run->asked));
 	kf_probe_large_free((uintptr_t)run->start, run->asked);
-	if (kf_kept_put(heap, run))
+	if (kf_runs_put(heap, run)) {
+		kf_pages_settle();
 		return;
+	}
 	if (run->kind != KF_RUN_MAPPED || run->private) {
 		kf_pages_free(run);
 		return;

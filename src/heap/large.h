@@ -80,26 +80,4 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run);
 void *kf_large_resize(struct kf_heap *heap, struct kf_run *run,
 		      size_t size) __must_check;
 
-/**
- * kf_kept_put() - keep a freed large block's run for the heap's next one
- * @heap:	the calling thread's, or NULL
- * @run:	the run, counted as freed
- *
- * Context: the heap's owner; any thread without a heap, which keeps nothing.
- * Return: false when it is not worth keeping; nothing changed.
- */
-bool kf_kept_put(struct kf_heap *heap, struct kf_run *run) __must_check;
-
-/**
- * kf_kept_take() - a kept run
- * @heap:	the calling thread's, or NULL
- * @nr_pages:	pages wanted; it has a half more at most
- * @align:	bytes, power of two
- *
- * Context: as kf_kept_put().
- * Return: the run, which may not read as zeroes, or NULL.
- */
-struct kf_run *kf_kept_take(struct kf_heap *heap, size_t nr_pages,
-			    size_t align) __must_check;
-
 #endif

@@ -15,20 +15,23 @@
 
 #include "probes/konfiscator-probes.h"
 
-/* What is kept for large blocks comes before pages that nobody has used. */
-static struct kf_slab *take_pages(struct kf_heap *heap, size_t nr_pages)
+static struct kf_slab *slab_take_run(struct kf_heap *heap, size_t nr_pages)
 {
+	struct kf_run *run =
+		kf_runs_take(heap, nr_pages, nr_pages, KF_PAGE, KF_RUN_SLAB);
 	struct kf_slab *slab;
-	struct kf_run *run;
-	bool zeroed;
+	bool zeroed = false;
 
-	if (kf_word_get(KF_WORD_dirty) < nr_pages << KF_PAGE_SHIFT)
-		kf_kept_drop(heap);
-	run = kf_pages_alloc(nr_pages, KF_GRANULE_PAGES, KF_RUN_SLAB, &zeroed);
-	slab = kf_container_of(run, struct kf_slab, run);
+	if (!run)
+		run = kf_runs_alloc(heap, nr_pages, KF_GRANULE_PAGES,
+				    KF_RUN_SLAB, &zeroed);
 	if (!run)
 		return NULL;
+	slab = kf_container_of(run, struct kf_slab, run);
 	slab->zeroed = zeroed;
+	slab->used = 0;
+	slab->carved = 0;
+	slab->local = NULL;
 	return slab;
 }
 
@@ -73,10 +76,8 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 	size_t mark_bytes = heap->marks ? sizeof(uint32_t) : 0;
 	size_t nr_pages =
 		kf_class_slab_pages(class, heap->nr_slabs[class], mark_bytes);
-	struct kf_slab *slab = kf_spare_get(heap, nr_pages);
+	struct kf_slab *slab = slab_take_run(heap, nr_pages);
 
-	if (!slab)
-		slab = take_pages(heap, nr_pages);
 	if (!slab)
 		return NULL;
 	slab->frees = &heap->front.slot->class[class].frees;
@@ -116,7 +117,7 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 	__atomic_store_n(&slab->owner, 0, __ATOMIC_RELAXED);
 	slab->carved = 0;
 	slab->local = NULL;
-	if (!kf_spare_put(heap, slab))
+	if (!kf_runs_put(heap, &slab->run))
 		kf_pages_free(&slab->run);
 }
 

@@ -25,7 +25,7 @@ static void check_add(struct kf_pages_sums *sums, const struct kf_run *run)
 	sums->runs++;
 	if (run->kind == KF_RUN_SLAB)
 		sums->slabs += bytes;
-	else if (run->kind == KF_RUN_LARGE || run->kind == KF_RUN_KEPT)
+	else if (run->kind == KF_RUN_LARGE || run->kind == KF_RUN_CACHED)
 		sums->large += bytes;
 	if (run->kind != KF_RUN_FREE)
 		return;

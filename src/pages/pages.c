@@ -140,6 +140,12 @@ void kf_floor_count_peak(void)
 						  << KF_PAGE_SHIFT);
 }
 
+static void pages_name(struct kf_run *run, bool slab)
+{
+	kf_map_rename(run->start, kf_run_bytes(run),
+		      slab ? run : &run->region->stand_in);
+}
+
 /* A run that counts nowhere gets its owner. */
 static void pages_hand_out(struct kf_run *run, enum kf_run_kind kind)
 {
@@ -148,7 +154,7 @@ static void pages_hand_out(struct kf_run *run, enum kf_run_kind kind)
 	__builtin_memset(&f->lru, 0, KF_RUN_BYTES - sizeof(*run));
 	run->kind = (uint8_t)kind;
 	if (kind == KF_RUN_SLAB)
-		kf_map_rename(run->start, kf_run_bytes(run), run);
+		pages_name(run, true);
 	kf_floor_count_use(run, kind, kf_run_bytes(run));
 }
 
@@ -213,7 +219,8 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 	return run;
 }
 
-struct kf_run *kf_pages_alloc_dirty(size_t nr_pages, size_t align_pages)
+struct kf_run *kf_pages_alloc_dirty(size_t nr_pages, size_t align_pages,
+				    enum kf_run_kind kind)
 {
 	struct kf_run *run = NULL;
 	bool zeroed;
@@ -225,14 +232,35 @@ struct kf_run *kf_pages_alloc_dirty(size_t nr_pages, size_t align_pages)
 	if (kf_desc_reserve(2))
 		run = kf_tree_find(nr_pages, align_pages);
 	if (run && run->dirty >= nr_pages)
-		run = pages_carve(run, nr_pages, align_pages, KF_RUN_LARGE,
-				  &zeroed);
+		run = pages_carve(run, nr_pages, align_pages, kind, &zeroed);
 	else
 		run = NULL;
 	kf_floor_count_peak();
 	kf_stats_end();
 	kf_floor_unlock();
 	return run;
+}
+
+bool kf_pages_set_kind(struct kf_run *run, enum kf_run_kind kind)
+{
+	bool changes = (kind == KF_RUN_SLAB) != (run->kind == KF_RUN_SLAB);
+
+	if (changes && !kf_floor_lock())
+		return false;
+	if (changes) {
+		kf_stats_begin();
+		kf_floor_count_use(run, run->kind, -kf_run_bytes(run));
+		kf_floor_count_use(run, kind, kf_run_bytes(run));
+		pages_name(run, kind == KF_RUN_SLAB);
+	}
+	/* A thread that looks at its neighbours sees a run in use, either way.
+	 */
+	__atomic_store_n(&run->kind, (uint8_t)kind, __ATOMIC_RELAXED);
+	if (changes) {
+		kf_stats_end();
+		kf_floor_unlock();
+	}
+	return true;
 }
 
 static struct kf_run *neighbour(const struct kf_run *run, bool before)
@@ -308,8 +336,7 @@ static void mark_dirty(struct kf_run *run)
 static void free_run(struct kf_run *run)
 {
 	if (run->kind == KF_RUN_SLAB)
-		kf_map_rename(run->start, kf_run_bytes(run),
-			      &run->region->stand_in);
+		pages_name(run, false);
 	kf_floor_count_use(run, run->kind, -kf_run_bytes(run));
 	mark_dirty(run);
 	kf_floor_release(run);

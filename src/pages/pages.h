@@ -58,16 +58,27 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 			      enum kf_run_kind kind, bool *zeroed) __must_check;
 
 /**
- * kf_pages_alloc_dirty() - take a large run of pages that the process has
+ * kf_pages_alloc_dirty() - take a run of pages that the process has
  * @nr_pages:	pages wanted, not 0
  * @align_pages: power of two
+ * @kind:	KF_RUN_SLAB or KF_RUN_LARGE
  *
  * Context: as kf_pages_alloc().
  * Return: a run of a region that may not read as zeroes, or NULL where fresh
  *	   pages would be needed.
  */
-struct kf_run *kf_pages_alloc_dirty(size_t nr_pages,
-				    size_t align_pages) __must_check;
+struct kf_run *kf_pages_alloc_dirty(size_t nr_pages, size_t align_pages,
+				    enum kf_run_kind kind) __must_check;
+
+/**
+ * kf_pages_set_kind() - use a run of a region for something else
+ * @run:	a slab, whose owner is 0, or a large or cached run
+ * @kind:	KF_RUN_SLAB or KF_RUN_LARGE
+ *
+ * Context: the owner. Takes the pages lock where slabs become more or fewer.
+ * Return: false while another thread forks; nothing changed.
+ */
+bool kf_pages_set_kind(struct kf_run *run, enum kf_run_kind kind) __must_check;
 
 /**
  * kf_pages_free() - give a run back

@@ -40,7 +40,7 @@ enum kf_run_kind {
 	KF_RUN_FREE,
 	KF_RUN_SLAB,
 	KF_RUN_LARGE,
-	KF_RUN_KEPT,   /* a large block's, freed, in its owner's hands */
+	KF_RUN_CACHED, /* a large block's, freed, in a heap's run cache */
 	KF_RUN_MAPPED, /* a mapping of its own */
 	KF_RUN_POOL,   /* no run: an engine's memory, whose head begins so */
 };
@@ -117,7 +117,7 @@ static inline char *kf_run_end(const struct kf_run *run)
 
 static inline bool kf_run_is_in_tree(const struct kf_run *run)
 {
-	/* of a run in use, whose owner may be keeping it: see kept.c */
+	/* of a run in use, whose owner may put it in a run cache */
 	return __atomic_load_n(&run->kind, __ATOMIC_RELAXED) == KF_RUN_FREE &&
 	       !run->purging;
 }

@@ -216,8 +216,7 @@ START_TEST(empty_slab_is_kept_for_another_class_until_trimmed)
 	heap = kf_heap_get();
 	take_all(NULL);
 	drop_all(NULL);
-	ck_assert_uint_gt(heap->nr_spares, 0);
-	ck_assert_uint_le(heap->nr_spares, KF_NR_SPARES);
+	ck_assert_uint_gt(heap->runs.nr_pages, 0);
 	made = kf_word_get(KF_WORD_slabs_made);
 	slabs = kf_word_get(KF_WORD_slabs);
 	p = supply->alloc(2 * BYTES, 16, false, &usable);
@@ -225,7 +224,7 @@ START_TEST(empty_slab_is_kept_for_another_class_until_trimmed)
 	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), slabs);
 	UNIT_REQUIRE(supply->release(p, 0) == KF_FINE);
 	kf_heap_flush(heap);
-	ck_assert_uint_eq(heap->nr_spares, 0);
+	ck_assert_uint_eq(heap->runs.nr_pages, 0);
 	check_all_is_home();
 }
 END_TEST
@@ -283,6 +282,22 @@ START_TEST(small_class_that_is_used_gets_a_slab_of_its_own)
 	ck_assert_int_gt(i, 0);
 	ck_assert_int_lt(i, 64);
 	ck_assert_uint_eq(slab_of(p)->size, 320);
+}
+END_TEST
+
+START_TEST(zeroed_large_block_of_a_slabs_run_is_zero)
+{
+	const size_t size = 2 * KF_SMALL_MAX;
+	unsigned char *at;
+
+	start();
+	/* Of fresh pages, which read as zeroes then. */
+	at = supply->alloc(KF_SMALL_MAX, 16, false, &usable);
+	memset(at, 1, KF_SMALL_MAX);
+	UNIT_REQUIRE(supply->release(at, 0) == KF_FINE);
+	ck_assert_ptr_eq(supply->alloc(size, 16, true, &usable), at);
+	for (size_t i = 0; i < size; i++)
+		UNIT_REQUIRE(!at[i]);
 }
 END_TEST
 
@@ -492,6 +507,7 @@ int main(void)
 		near_class_serves_before_a_slab_is_made,
 		rare_small_classes_share_the_slab_of_their_group,
 		small_class_that_is_used_gets_a_slab_of_its_own,
+		zeroed_large_block_of_a_slabs_run_is_zero,
 		slab_is_carved_a_page_at_a_time,
 		classes_tell_their_slabs_and_what_is_carved,
 		block_is_one_at_its_start_and_when_carved,

@@ -52,7 +52,7 @@ START_TEST(pages_of_a_mapping_serve_a_run)
 	ck_assert_int_eq(nr_resident(from, NR_PAGES), -1);
 	ck_assert_ptr_null(kf_map_find(from));
 	ck_assert(kf_pages_was_mapped(from));
-	run = kf_pages_alloc_dirty(NR_PAGES, 1);
+	run = kf_pages_alloc_dirty(NR_PAGES, 1, KF_RUN_LARGE);
 	ck_assert_ptr_nonnull(run);
 	ck_assert_ptr_nonnull(run->region);
 	/* Before them lies what the region had committed and not used. */
@@ -99,7 +99,8 @@ START_TEST(mapping_longer_than_any_region_is_adopted)
 	floor_take(1, 1);
 	kf_pages_adopt(take_written(4 * NR_PAGES));
 	ck_assert_uint_eq(floor_check().dirty, 4 * NR_PAGES * KF_PAGE);
-	ck_assert_ptr_nonnull(kf_pages_alloc_dirty(4 * NR_PAGES, 1));
+	ck_assert_ptr_nonnull(
+		kf_pages_alloc_dirty(4 * NR_PAGES, 1, KF_RUN_LARGE));
 	floor_check();
 }
 END_TEST
@@ -116,7 +117,7 @@ START_TEST(older_pages_make_room_for_adopted_ones)
 	kf_pages_free(run);
 	kf_pages_adopt(take_written(NR_PAGES));
 	ck_assert_uint_le(floor_check().dirty, 2 * NR_PAGES * KF_PAGE);
-	run = kf_pages_alloc_dirty(NR_PAGES, 1);
+	run = kf_pages_alloc_dirty(NR_PAGES, 1, KF_RUN_LARGE);
 	ck_assert_ptr_nonnull(run);
 	kf_pages_free(run);
 	floor_check();
@@ -199,15 +200,15 @@ START_TEST(fresh_pages_are_no_dirty_ones)
 	struct kf_run *run;
 
 	floor_start();
-	ck_assert_ptr_null(kf_pages_alloc_dirty(1, 1));
+	ck_assert_ptr_null(kf_pages_alloc_dirty(1, 1, KF_RUN_LARGE));
 	run = floor_take(NR_PAGES, 1);
 	floor_take(1, 1);
 	kf_pages_free(run);
-	ck_assert_ptr_null(kf_pages_alloc_dirty(NR_PAGES + 1, 1));
-	ck_assert_ptr_eq(kf_pages_alloc_dirty(NR_PAGES, 1), run);
+	ck_assert_ptr_null(kf_pages_alloc_dirty(NR_PAGES + 1, 1, KF_RUN_LARGE));
+	ck_assert_ptr_eq(kf_pages_alloc_dirty(NR_PAGES, 1, KF_RUN_LARGE), run);
 	kf_pages_free(run);
 	kf_pages_trim(0);
-	ck_assert_ptr_null(kf_pages_alloc_dirty(NR_PAGES, 1));
+	ck_assert_ptr_null(kf_pages_alloc_dirty(NR_PAGES, 1, KF_RUN_LARGE));
 	floor_check();
 }
 END_TEST
@@ -238,7 +239,7 @@ START_TEST(random_mappings_and_runs_leave_every_byte_counted)
 			runs[n] = kf_pages_alloc(nr, 1, KF_RUN_LARGE, &zeroed);
 			break;
 		case 2:
-			runs[n] = kf_pages_alloc_dirty(nr, 1);
+			runs[n] = kf_pages_alloc_dirty(nr, 1, KF_RUN_LARGE);
 			zeroed = false;
 			break;
 		}

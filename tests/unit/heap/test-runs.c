@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * heap/large.c and kept.c: large blocks, and the freed runs that a heap
+ * heap/large.c and runs.c: large blocks, and the freed runs that a heap
  * keeps for its next ones.
  *
  * All through the supply's table, as the core asks it; what is kept is told by
@@ -204,13 +204,13 @@ START_TEST(all_lengths_go_back_alike)
 	ck_assert_uint_eq(kept(), 36 * KF_PAGE);
 	/* Two of each. */
 	for (size_t left = 30; left >= 12; left -= 6) {
-		kf_kept_drop_some(kf_heap_self());
+		kf_runs_drop_some(kf_heap_self());
 		ck_assert_uint_eq(kept(), left * KF_PAGE);
 	}
 	/* A quarter and what is begun of it. */
-	kf_kept_drop_some(kf_heap_self());
+	kf_runs_drop_some(kf_heap_self());
 	ck_assert_uint_eq(kept(), 8 * KF_PAGE);
-	kf_kept_drop(kf_heap_self());
+	kf_runs_drop(kf_heap_self());
 	ck_assert_uint_eq(kept(), 0);
 	ck_assert_ptr_null(kf_pages_check(&(struct kf_pages_sums){0}));
 }
@@ -229,6 +229,35 @@ START_TEST(short_way_needs_no_small_blocks)
 	ck_assert_ptr_nonnull(run);
 	ck_assert_uint_eq(kept(), 0);
 	drop(run->start);
+}
+END_TEST
+
+START_TEST(one_cache_serves_slabs_and_large_blocks)
+{
+	const size_t size = 16 * KF_PAGE;
+	struct kf_pages_sums sums;
+	unsigned char *at, *small;
+
+	start();
+	/* The first slab of the largest class has two blocks. */
+	ck_assert_uint_eq(size, 2 * KF_SMALL_MAX);
+	at = take(size, 16, false);
+	drop(at);
+	small = take(KF_SMALL_MAX, 16, false);
+	ck_assert_ptr_eq(small, at);
+	ck_assert_ptr_nonnull(kf_slab_at(at + KF_PAGE));
+	ck_assert_uint_eq(kept(), 0);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), size);
+	ck_assert_uint_eq(kf_word_get(KF_WORD_large), 0);
+	ck_assert_ptr_null(kf_pages_check(&sums));
+	drop(small);
+	ck_assert_ptr_eq(take(size, 16, true), at);
+	for (size_t i = 0; i < size; i++)
+		UNIT_REQUIRE(at[i] == 0);
+	ck_assert_ptr_null(kf_slab_at(at + KF_PAGE));
+	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), 0);
+	ck_assert_uint_eq(live_large(), size);
+	ck_assert_ptr_null(kf_pages_check(&sums));
 }
 END_TEST
 
@@ -568,6 +597,7 @@ int main(void)
 		a_thread_keeps_by_its_part_of_others_blocks,
 		all_lengths_go_back_alike,
 		short_way_needs_no_small_blocks,
+		one_cache_serves_slabs_and_large_blocks,
 		very_long_run_is_not_kept,
 		kept_block_freed_again_is_a_double_free,
 		kept_runs_go_before_fresh_pages_are_taken,
@@ -586,5 +616,5 @@ int main(void)
 		info_counts_kept_runs_as_cached,
 	};
 
-	return unit_run("heap/kept", tests, KF_ARRAY_SIZE(tests));
+	return unit_run("heap/runs", tests, KF_ARRAY_SIZE(tests));
 }
