@@ -29,7 +29,7 @@ __kf_public void *calloc(size_t nr, size_t size)
 		bytes = SIZE_MAX;
 	if (unlikely(bytes > KF_TINY_MAX))
 		return front->mode->zeroed(bytes, front);
-	offset = KF_ALIGN_UP(bytes, (size_t)16);
+	offset = kf_class_offset(bytes);
 	p = kf_fast_alloc(front, offset);
 	if (unlikely(!p))
 		return front->mode->zeroed(bytes, front);

@@ -237,9 +237,6 @@ static void tell_of_exit(void)
 
 static void settle_heap(struct kf_heap *heap)
 {
-	/* What a thread before it needed says little of this one. */
-	__builtin_memset(heap->share, 0, sizeof(heap->share));
-	__builtin_memset(heap->sharer, 0, sizeof(heap->sharer));
 	if (__atomic_load_n(&kf_cache_barred, __ATOMIC_RELAXED))
 		kf_heap_send_cached(heap);
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Size classes: 64 steps of 16 bytes to 1 KiB, then eight to a doubling (at
- * most 12.5 % apart) to 32 KiB. Class 0 is no class: in the counters it
- * stands for all large blocks.
+ * Size classes: steps of 16 bytes to 128, then eight to a doubling (at most
+ * 12.5 % apart) to 32 KiB.
+ *
+ * To 1 KiB a class is numbered by its bytes in units of 16, so that one number
+ * is the offset of its bin, the offset of its counters, and the bytes of its
+ * blocks; the numbers between, such as 17 (272 bytes), count blocks of other
+ * engines alone. Class 0 is no class: in the counters it stands for all large
+ * blocks.
  *
  * Aligned blocks need no classes of their own: to 1 KiB, and to an alignment of
  * KF_SLAB_COLOUR above that, a size rounded up to an alignment falls into a
@@ -23,6 +28,15 @@
 
 _Static_assert(KF_NR_CLASSES == 1 + KF_NR_TINY + 5 * 8, "the classes");
 
+/* Bytes of the class of each size up to KF_TINY_MAX. */
+extern const uint16_t kf_class_tiny[KF_TINY_MAX + 1] __kf_hidden;
+
+/* The offset of the bin of a size up to KF_TINY_MAX, and its class' bytes. */
+static __always_inline_kf size_t kf_class_offset(size_t size)
+{
+	return kf_class_tiny[size];
+}
+
 /* The class of a size above KF_TINY_MAX, to KF_SMALL_MAX. */
 static inline unsigned int kf_class_of_medium(size_t size)
 {
@@ -35,7 +49,7 @@ static inline unsigned int kf_class_of_medium(size_t size)
 /* The class of a size from 0 (which gives the empty class) to KF_SMALL_MAX. */
 static inline unsigned int kf_class_of(size_t size)
 {
-	return size <= KF_TINY_MAX ? (unsigned int)((size + 15) >> 4)
+	return size <= KF_TINY_MAX ? (unsigned int)(kf_class_offset(size) >> 4)
 				   : kf_class_of_medium(size);
 }
 
@@ -50,8 +64,8 @@ static inline size_t kf_class_bytes(unsigned int class)
 }
 
 /*
- * kf_class_of() a size to KF_SMALL_MAX, where 0 is of the smallest class, and
- * kf_class_bytes() of it: cheaper than one after the other.
+ * The number and the bytes of the class that counts another engine's block of
+ * 0 to KF_SMALL_MAX bytes: to 1 KiB each multiple of 16 has a number.
  */
 static __always_inline_kf unsigned int kf_class_around(size_t size,
 						       size_t *bytes)

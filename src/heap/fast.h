@@ -83,28 +83,6 @@ static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
 }
 
 /**
- * kf_fast_share() - a block of the class that serves for one
- * @heap:	the calling thread's
- * @offset:	the class, times 16, up to KF_TINY_MAX, whose bin is empty; out:
- *		that of the other, if there is one
- *
- * Context: any thread.
- * Return: the block, counted, or NULL: the bin is to be filled.
- */
-static __always_inline_kf void *kf_fast_share(struct kf_heap *heap,
-					      size_t *offset)
-{
-	struct kf_share *share = &heap->share[*offset / sizeof(struct kf_bin)];
-
-	if (!share->to)
-		return NULL;
-	*offset = share->to * sizeof(struct kf_bin);
-	if (unlikely(!--share->left))
-		share->to = 0;
-	return kf_fast_alloc(&heap->front, *offset);
-}
-
-/**
  * kf_fast_pop() - a block of any small size, the bin filled if need be
  * @heap:	the calling thread's
  * @size:	bytes, at most KF_SMALL_MAX
@@ -129,27 +107,14 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
 	if (p)
 		return p;
 	p = kf_fast_alloc(&heap->front, offset);
-	if (unlikely(!p) && near && class <= KF_NR_TINY) {
-		p = kf_fast_share(heap, &offset);
-		*usable = offset;
-	}
-	if (unlikely(!p))
-		p = kf_heap_refill(heap, offset, size);
-	if (unlikely(!p) && near && class > KF_NR_TINY) {
-		/*
-		 * It says nothing but where the block is: with addresses of
-		 * their variables in its hands callers could not jump to the
-		 * slow path, which is not to have their frame below it.
-		 */
-		p = kf_heap_refill_near(heap, class, size);
+	if (unlikely(!p)) {
+		p = kf_heap_refill(heap, offset, size, near);
 		if (unlikely(!p))
 			return NULL;
 		*usable = kf_slab_at(p)->size;
-		offset = kf_class_of(*usable) * sizeof(struct kf_bin);
+		class = kf_class_of(*usable);
 	}
-	*zeroed =
-		((struct kf_bin *)((char *)heap->front.bin + offset))->source &
-		KF_BIN_ZEROED;
+	*zeroed = heap->front.bin[class].source & KF_BIN_ZEROED;
 	return p;
 }
 

@@ -6,7 +6,6 @@
 
 #include "heap/audit.h"
 #include "heap/boundary.h"
-#include "heap/share.h"
 
 #include "pages/pages.h"
 
@@ -15,7 +14,7 @@
 /* Slabs looked at in a search; more would cost more than it brings. */
 #define LOOKED_AT 8
 
-/* Larger classes that serve before a slab is made. */
+/* Larger medium classes that serve before a slab is made. */
 #define NEAR 2
 
 static inline struct kf_slab *at(struct kf_list *link)
@@ -141,7 +140,7 @@ static struct kf_slab *own_slab(struct kf_bin *bin)
 	return NULL;
 }
 
-/* Blocks for an empty bin, of what the heap has; returns how many. */
+/* Blocks for an empty bin, of a new slab too if @make; returns how many. */
 static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
 {
 	struct kf_bin *bin = &heap->front.bin[class];
@@ -170,11 +169,8 @@ static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
 static bool heap_fill(struct kf_heap *heap, unsigned int class, size_t size,
 		      bool make)
 {
-	uint32_t nr;
+	uint32_t nr = gather(heap, class, make);
 
-	if (kf_heap_sample_is_due(heap, class))
-		return false;
-	nr = gather(heap, class, make);
 	if (nr)
 		nr = kf_heap_bound(heap, class * sizeof(struct kf_bin), nr);
 	if (nr) {
@@ -182,18 +178,6 @@ static bool heap_fill(struct kf_heap *heap, unsigned int class, size_t size,
 		kf_box_refill(kf_class_bytes(class));
 	}
 	return nr;
-}
-
-/*
- * The last class that serves for @class before a slab is made for it: up to
- * 1 KiB a quarter more steps if it is rare. A sized free of such a block has to
- * find it near enough: kf_resize_stays().
- */
-static unsigned int last_near(unsigned int class, bool rare)
-{
-	if (class > KF_NR_TINY)
-		return KF_MIN(class + NEAR, KF_NR_CLASSES - 1);
-	return rare ? KF_MIN(class + class / 4, KF_NR_TINY) : class;
 }
 
 static bool has_block(struct kf_bin *bin)
@@ -206,163 +190,70 @@ static bool has_block(struct kf_bin *bin)
 }
 
 /*
- * Whether another class has no block but a sample that is due: who would have
- * had that block is sampled, or nobody would be until one asks for its class.
- */
-static bool take_sample_of(struct kf_heap *heap, unsigned int class,
-			   unsigned int other)
-{
-	if (other == class || !kf_heap_sample_is_due(heap, other))
-		return false;
-	heap->due[class] = heap->due[other];
-	heap->due[other] = 0;
-	return true;
-}
-
-/* A larger class that has a block, up to the last; 0: none, or a sample. */
-static unsigned int find_larger(struct kf_heap *heap, unsigned int class,
-				unsigned int last, size_t size)
-{
-	for (unsigned int c = class + 1; c <= last; c++) {
-		if (has_block(&heap->front.bin[c]) ||
-		    heap_fill(heap, c, size, false))
-			return c;
-		if (take_sample_of(heap, class, c))
-			return 0;
-	}
-	return 0;
-}
-
-/* A slab is made of the class, or of the last of its group; 0: none is. */
-static unsigned int find_fresh(struct kf_heap *heap, unsigned int class,
-			       bool rare, size_t size)
-{
-	/* What is billed to a tag is to depend on sizes alone where it can. */
-	unsigned int last = rare && !heap->marks ? kf_share_last(class) : class;
-
-	if (heap_fill(heap, last, size, true))
-		return last;
-	if (last == class || take_sample_of(heap, class, last))
-		return 0;
-	return heap_fill(heap, class, size, true) ? class : 0;
-}
-
-/*
- * heap_find() where the class itself has none. A near block wastes less than
- * the pages of a slab that may have no other use.
- */
-static unsigned int find_near(struct kf_heap *heap, unsigned int class,
-			      size_t size)
-{
-	unsigned int found;
-	bool rare;
-
-	if (kf_heap_sample_is_due(heap, class))
-		return 0;
-	rare = class <= KF_NR_TINY && kf_share_is_rare(heap, class);
-	found = find_larger(heap, class, last_near(class, rare), size);
-	if (!found && !kf_heap_sample_is_due(heap, class))
-		found = find_fresh(heap, class, rare, size);
-	if (rare && found > class)
-		kf_share_begin(heap, class, found);
-	return found;
-}
-
-/*
- * The class whose bin has a block: this one or, before a slab is made, a near
- * one; 0: none, and the kernel has no more or a sample is due.
+ * The class whose bin has a block: this one or, before a slab is made, one of
+ * the next medium ones, as that wastes less than the pages of a slab that may
+ * have no other use. 0: the kernel has no more, or a sample is due. A sample
+ * that is due in a larger class is taken here, as nobody may ask for that
+ * class.
  */
 static unsigned int heap_find(struct kf_heap *heap, unsigned int class,
 			      size_t size, bool near)
 {
-	if (has_block(&heap->front.bin[class]) ||
-	    heap_fill(heap, class, size, !near))
-		return class;
-	return near ? find_near(heap, class, size) : 0;
-}
+	unsigned int last = class;
 
-/* A block of the class that one was found in, 0: NULL. */
-static void *pop_found(struct kf_heap *heap, unsigned int class, bool *zeroed)
-{
-	struct kf_bin *bin = &heap->front.bin[class];
-
-	if (!class)
-		return NULL;
-	*zeroed = bin->source & KF_BIN_ZEROED;
-	return heap_pop(heap, bin, class * sizeof(*bin));
+	if (near && class > KF_NR_TINY)
+		last = KF_MIN(class + NEAR, KF_NR_CLASSES - 1);
+	for (unsigned int c = class; c <= last; c++) {
+		if (has_block(&heap->front.bin[c]))
+			return c;
+		if (kf_heap_sample_is_due(heap, c)) {
+			heap->due[c] = 0;
+			heap->due[class] = kf_sample_epoch;
+			return 0;
+		}
+		if (heap_fill(heap, c, size, false))
+			return c;
+	}
+	return !kf_heap_sample_is_due(heap, class) &&
+			       heap_fill(heap, class, size, true)
+		       ? class
+		       : 0;
 }
 
 void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 		    bool near, bool *zeroed)
 {
-	void *block;
+	void *block = NULL;
 
 	kf_heap_enter(heap);
 	kf_heap_collect(heap);
 	class = heap_find(heap, class, size, near);
-	block = pop_found(heap, class, zeroed);
-	kf_heap_leave(heap);
-	return block;
-}
+	if (class) {
+		struct kf_bin *bin = &heap->front.bin[class];
 
-/* As gather(), but for what only the long way does first: to collect. */
-static uint32_t gather_short(struct kf_heap *heap, struct kf_bin *bin,
-			     size_t offset)
-{
-	struct kf_slab *slab = kf_bin_source(bin);
-
-	if (slab && slab->local && !is_medium(offset))
-		return kf_slab_take(heap, slab, bin);
-	if (__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
-		return kf_cache_take(heap, offset);
-	return gather(heap, (unsigned int)(offset / sizeof(*bin)), false);
-}
-
-/* kf_heap_bound() for a heap that is a thread's own. */
-static inline uint32_t cut_own(struct kf_heap *heap, size_t offset, size_t size,
-			       uint32_t nr)
-{
-	int64_t all = (int64_t)(size * nr);
-
-	if (unlikely(!kf_countdown_may_pass(&heap->countdown, all)))
-		return kf_heap_bound(heap, offset, nr);
-	heap->countdown.left -= all;
-	return nr;
-}
-
-/* The first of so many blocks that its bin has; NULL: a sample comes first. */
-static inline void *heap_hand_out(struct kf_heap *heap, struct kf_bin *bin,
-				  size_t offset, size_t size, uint32_t nr)
-{
-	size_t bytes = kf_class_bytes((unsigned int)(offset / sizeof(*bin)));
-
-	nr = cut_own(heap, offset, bytes, nr);
-	if (unlikely(!nr))
-		return NULL;
-	count_fill(heap, bytes, nr, size);
-	return heap_pop(heap, bin, offset);
-}
-
-/* Any short way; NULL: none leads to a block. */
-static __noinline void *refill_any(struct kf_heap *heap, size_t offset,
-				   size_t size)
-{
-	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
-	void *block = NULL;
-	uint32_t nr;
-
-	kf_heap_enter(heap);
-	nr = gather_short(heap, bin, offset);
-	if (likely(nr))
-		block = heap_hand_out(heap, bin, offset, size, nr);
+		*zeroed = bin->source & KF_BIN_ZEROED;
+		block = heap_pop(heap, bin, class * sizeof(*bin));
+	}
 	kf_heap_leave(heap);
 	return block;
 }
 
 /*
+ * Without the address of a caller's variable, the caller can jump to the slow
+ * path, which is not to have its frame below it.
+ */
+static __noinline void *refill_any(struct kf_heap *heap, unsigned int class,
+				   size_t size, bool near)
+{
+	bool zeroed;
+
+	return kf_heap_alloc(heap, class, size, near, &zeroed);
+}
+
+/*
  * The shortest, which four in five fills take: what the program has freed of
  * the bin's own slab since. NULL: nothing was done, as something is not as it
- * mostly is. As refill_any() does it, with all that is read looked at first.
+ * mostly is. As heap_find() does it, with all that is read looked at first.
  */
 static __always_inline_kf void *
 refill_own(struct kf_heap *heap, struct kf_bin *bin, size_t offset, size_t size)
@@ -406,35 +297,19 @@ static inline bool may_be_short(const struct kf_heap *heap, unsigned int class)
 	       !kf_heap_tick_is_due(heap);
 }
 
-void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size)
+void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size,
+		     bool near)
 {
 	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
 	unsigned int class = (unsigned int)(offset / sizeof(*bin));
-	void *block;
+	void *block = NULL;
 
-	if (kf_bin_first(bin) || ++heap->refills % KF_SHORT_FILLS == 0 ||
-	    !may_be_short(heap, class))
+	if (!offset || kf_bin_first(bin) ||
+	    ++heap->refills % KF_SHORT_FILLS == 0 || !may_be_short(heap, class))
 		return NULL;
-	block = is_medium(offset) ? NULL : refill_own(heap, bin, offset, size);
-	return likely(block) ? block : refill_any(heap, offset, size);
-}
-
-void *kf_heap_refill_near(struct kf_heap *heap, unsigned int class, size_t size)
-{
-	void *block;
-	bool zeroed;
-
-	/* What a bin leads to is no block where its link is damaged. */
-	if (kf_bin_first(&heap->front.bin[class]) ||
-	    heap->refills % KF_SHORT_FILLS == 0 || !may_be_short(heap, class))
-		return NULL;
-	if (__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
-		return kf_heap_alloc(heap, class, size, true, &zeroed);
-	kf_heap_enter(heap);
-	class = find_near(heap, class, size);
-	block = pop_found(heap, class, &zeroed);
-	kf_heap_leave(heap);
-	return block;
+	if (!is_medium(offset))
+		block = refill_own(heap, bin, offset, size);
+	return likely(block) ? block : refill_any(heap, class, size, near);
 }
 
 /*

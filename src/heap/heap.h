@@ -73,21 +73,6 @@ struct kf_outbox {
 /* Of so many short ways one goes the long way: it collects and looks around. */
 #define KF_SHORT_FILLS 64
 
-/* A class up to KF_TINY_MAX that has no slab may be served by another. */
-struct kf_share {
-	uint8_t to;   /* the class, or 0: none does */
-	uint8_t left; /* requests until it is looked at again */
-};
-
-/* What the heap had counted when it was looked at last. */
-struct kf_sharer {
-	uint32_t all;	/* blocks given */
-	uint32_t given; /* of these, of the class that served for it then */
-	uint8_t of;	/* that class, or 0 */
-	bool parted;	/* it is to have slabs of its own */
-	uint8_t uses;	/* requests until the next look */
-};
-
 enum kf_counters_state {
 	KF_COUNTERS_IN_USE,
 	KF_COUNTERS_IDLE,
@@ -126,8 +111,6 @@ struct kf_heap {
 	int64_t budget; /* bytes it may still have in its block cache; owner */
 	int64_t budget_max;	/* of these at most; owner */
 	struct kf_heap *marked; /* for marked blocks, or NULL; owner */
-	struct kf_share share[KF_NR_TINY + 1];	 /* owner */
-	struct kf_sharer sharer[KF_NR_TINY + 1]; /* owner */
 	struct kf_cached cache[KF_NR_CLASSES];	 /* owner */
 	struct kf_outbox outbox[KF_NR_OUTBOXES]; /* owner */
 	struct kf_list slabs[KF_NR_CLASSES];	 /* not full ones; owner */
@@ -298,40 +281,24 @@ void kf_heap_slow_down(bool on);
  * @heap:	the calling thread's
  * @offset:	the class, times 16, as in kf_fast_alloc()
  * @size:	bytes asked, for the estimate of rounding
+ * @near:	whether a medium block may be of one of the next classes
  *
- * The short way: from the bin's own slab. Now and then it refuses, so that
- * what only the long way does gets its turn.
+ * The short way. Now and then it refuses, so that what only the long way does
+ * gets its turn.
  *
  * Context: any thread.
  * Return: a block, counted, or NULL: take the slow path, for kf_heap_alloc()
  *	   or a sample.
  */
-void *kf_heap_refill(struct kf_heap *heap, size_t offset,
-		     size_t size) __must_check;
-
-/**
- * kf_heap_refill_near() - a larger block, where kf_heap_refill() had none
- * @heap:	the calling thread's
- * @class:	of blocks above KF_TINY_MAX
- * @size:	bytes asked
- *
- * Of one of the next classes or of a new slab, as kf_heap_alloc() has it: a
- * slab has few such blocks, so this is frequent. Refuses in turn with
- * kf_heap_refill().
- *
- * Context: any thread.
- * Return: a block, counted, from the bin of its class; or NULL: take the slow
- *	   path.
- */
-void *kf_heap_refill_near(struct kf_heap *heap, unsigned int class,
-			  size_t size) __must_check;
+void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size,
+		     bool near) __must_check;
 
 /**
  * kf_heap_alloc() - a small block by the slow path
  * @heap:	the caller's own heap, or the shared one with its lock held
  * @class:	not 0
  * @size:	bytes asked, for the estimate of rounding
- * @near:	whether a block of one of the next classes will do as well
+ * @near:	whether a medium block may be of one of the next classes
  * @zeroed:	out: whether the block reads as zeroes behind its first word
  *
  * Context: the heap's owner.

@@ -91,8 +91,6 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 			 __ATOMIC_RELAXED);
 	kf_list_add(&slab->link, &heap->slabs[class]);
 	heap->nr_slabs[class]++;
-	if (class <= KF_NR_TINY)
-		heap->share[class].to = 0;
 	kf_class_add(class, 0, 1);
 	kf_word_add_atomic(KF_WORD_slabs_made, 1);
 	kf_probe_slab_new((uintptr_t)slab->run.start, size);

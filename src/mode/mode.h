@@ -65,7 +65,7 @@ static inline struct kf_front *kf_mode_renew(struct kf_front *front)
 static __always_inline_kf void *kf_front_quick(struct kf_front *front,
 					       size_t size)
 {
-	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	size_t offset = kf_class_offset(size);
 	void *p = kf_fast_alloc(front, offset);
 
 	if (unlikely(!p))

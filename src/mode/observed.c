@@ -110,14 +110,15 @@ static KF_LEAF void *observed_alloc(size_t size, struct kf_front *front)
 {
 	struct kf_heap *heap = recorded_heap();
 	struct kf_write_cursor *cursor = kf_write_cursor;
-	size_t offset = KF_ALIGN_UP(size, (size_t)16);
 	uint64_t now;
+	size_t offset;
 	uint8_t *end;
 	void *p;
 
 	if (unlikely(size > KF_TINY_MAX || !heap) || is_inside() ||
 	    !kf_cursor_reserve(cursor, &end))
 		return alloc_long(size);
+	offset = kf_class_offset(size);
 	p = kf_fast_alloc(&heap->front, offset);
 	if (unlikely(!p)) {
 		kf_cursor_commit(cursor, end);

@@ -10,11 +10,9 @@
 /* Of 1 to KF_TINY_MAX bytes, for which the bin had none. */
 static inline void *plain_refill(struct kf_heap *heap, size_t size)
 {
-	size_t offset = KF_ALIGN_UP(size, (size_t)16);
-	void *p = kf_fast_share(heap, &offset);
+	size_t offset = kf_class_offset(size);
+	void *p = kf_heap_refill(heap, offset, size, false);
 
-	if (!p)
-		p = kf_heap_refill(heap, offset, size);
 	if (unlikely(!p))
 		return NULL;
 	kf_probe_alloc((uintptr_t)p, size, offset);

@@ -57,7 +57,7 @@ static void *tagged_small(size_t size, enum kf_tag_call call)
 	void *p = kf_fast_alloc(&self->blocks->front, offset);
 
 	if (unlikely(!p))
-		p = kf_heap_refill(self->blocks, offset, size);
+		p = kf_heap_refill(self->blocks, offset, size, false);
 	return p ? bill(self, offset, p, size, kf_class_bytes(class), call)
 		 : NULL;
 }
@@ -84,11 +84,12 @@ static __noinline void *tagged_alloc_more(size_t size, struct kf_front *front)
 static KF_LEAF void *tagged_alloc(size_t size, struct kf_front *front)
 {
 	const struct kf_tag_self *self = kf_tag_self;
-	size_t offset = KF_ALIGN_UP(size, (size_t)16);
+	size_t offset;
 	void *p;
 
 	if (unlikely(size > KF_TINY_MAX))
 		return tagged_alloc_more(size, front);
+	offset = kf_class_offset(size);
 	p = kf_fast_alloc(&self->blocks->front, offset);
 	return likely(p) ? bill(self, offset, p, size, offset, KF_TAG_MALLOC)
 			 : tagged_alloc_more(size, front);

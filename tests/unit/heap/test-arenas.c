@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -229,59 +230,29 @@ START_TEST(empty_slab_is_kept_for_another_class_until_trimmed)
 }
 END_TEST
 
-START_TEST(near_class_serves_before_a_slab_is_made)
+START_TEST(one_cache_serves_slabs_and_large_blocks)
 {
-	struct kf_slab *slab;
-	void *p, *q;
+	const size_t size = 16 * KF_PAGE;
+	struct kf_pages_sums sums;
+	unsigned char *at;
 
 	start();
-	p = supply->alloc(1250, 16, false, &usable);
-	slab = slab_of(p);
-	q = supply->alloc(1100, 16, false, &usable);
-	ck_assert_ptr_eq(slab_of(q), slab);
-	/* Not where an alignment is asked for: the class may not have it. */
-	ck_assert_ptr_ne(slab_of(supply->alloc(1100, 128, false, &usable)),
-			 slab);
-}
-END_TEST
-
-/* Four classes to a doubling have slabs as long as each is asked for seldom. */
-START_TEST(rare_small_classes_share_the_slab_of_their_group)
-{
-	const size_t sizes[] = {272, 320, 257, 304, 288};
-	struct kf_slab *slab;
-
-	start();
-	slab = slab_of(supply->alloc(290, 16, false, &usable));
-	ck_assert_uint_eq(slab->size, 320);
-	for (size_t i = 0; i < KF_ARRAY_SIZE(sizes); i++) {
-		void *p = supply->alloc(sizes[i], 16, false, &usable);
-
-		ck_assert_ptr_eq(slab_of(p), slab);
-		ck_assert_uint_eq(usable, 320);
-	}
-	ck_assert_uint_eq(slab_of(supply->alloc(321, 16, false, &usable))->size,
-			  384);
-}
-END_TEST
-
-/* And others only while they have a block that is free. */
-START_TEST(small_class_that_is_used_gets_a_slab_of_its_own)
-{
-	struct kf_slab *slab;
-	void *p = NULL;
-	int i;
-
-	start();
-	slab = slab_of(supply->alloc(352, 16, false, &usable));
-	for (i = 0; i < 64; i++) {
-		p = supply->alloc(320, 16, false, &usable);
-		if (slab_of(p) != slab)
-			break;
-	}
-	ck_assert_int_gt(i, 0);
-	ck_assert_int_lt(i, 64);
-	ck_assert_uint_eq(slab_of(p)->size, 320);
+	/* The first slab of the largest class has two blocks. */
+	ck_assert_uint_eq(size, 2 * KF_SMALL_MAX);
+	at = supply->alloc(size, 16, false, &usable);
+	memset(at, 1, size);
+	UNIT_REQUIRE(supply->release(at, 0) == KF_FINE);
+	ck_assert_ptr_eq(supply->alloc(KF_SMALL_MAX, 16, false, &usable), at);
+	ck_assert_ptr_eq(slab_of(at + KF_PAGE), slab_of(at));
+	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), size);
+	ck_assert_uint_eq(kf_heap_sum(KF_SLOT_large_kept), 0);
+	ck_assert_ptr_null(kf_pages_check(&sums));
+	UNIT_REQUIRE(supply->release(at, 0) == KF_FINE);
+	ck_assert_ptr_eq(supply->alloc(size, 16, true, &usable), at);
+	UNIT_REQUIRE(!at[0] && !at[size - 1]);
+	ck_assert_ptr_null(kf_slab_at(at + KF_PAGE));
+	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), 0);
+	ck_assert_ptr_null(kf_pages_check(&sums));
 }
 END_TEST
 
@@ -504,9 +475,7 @@ int main(void)
 		blocks_of_others_wait_in_outboxes_within_the_credit,
 		blocks_of_others_are_handed_out_again,
 		empty_slab_is_kept_for_another_class_until_trimmed,
-		near_class_serves_before_a_slab_is_made,
-		rare_small_classes_share_the_slab_of_their_group,
-		small_class_that_is_used_gets_a_slab_of_its_own,
+		one_cache_serves_slabs_and_large_blocks,
 		zeroed_large_block_of_a_slabs_run_is_zero,
 		slab_is_carved_a_page_at_a_time,
 		classes_tell_their_slabs_and_what_is_carved,

@@ -8,12 +8,17 @@
 
 START_TEST(every_small_size_has_the_least_class_that_holds_it)
 {
+	size_t last = 0;
+
 	for (size_t size = 1; size <= KF_SMALL_MAX; size++) {
 		unsigned int class = kf_class_of(size);
+		size_t bytes = kf_class_bytes(class);
 
 		UNIT_REQUIRE(class >= 1 && class < KF_NR_CLASSES);
-		UNIT_REQUIRE(kf_class_bytes(class) >= size);
-		UNIT_REQUIRE(class == 1 || kf_class_bytes(class - 1) < size);
+		UNIT_REQUIRE(bytes >= size);
+		UNIT_REQUIRE(bytes == last || last == size - 1);
+		UNIT_REQUIRE(kf_class_of(bytes) == class);
+		last = bytes;
 	}
 }
 END_TEST
@@ -24,15 +29,17 @@ START_TEST(size_0_is_of_the_empty_class)
 }
 END_TEST
 
-START_TEST(class_and_bytes_are_the_same_when_found_at_once)
+START_TEST(blocks_of_other_engines_are_counted_to_16_bytes)
 {
 	size_t bytes;
 
 	for (size_t size = 1; size <= KF_SMALL_MAX; size++) {
-		unsigned int class = kf_class_of(size);
+		unsigned int class = kf_class_around(size, &bytes);
 
-		UNIT_REQUIRE(kf_class_around(size, &bytes) == class);
 		UNIT_REQUIRE(bytes == kf_class_bytes(class));
+		UNIT_REQUIRE(class == (size <= KF_TINY_MAX
+					       ? (size + 15) / 16
+					       : kf_class_of(size)));
 	}
 	ck_assert_uint_eq(kf_class_around(0, &bytes), 1);
 	ck_assert_uint_eq(bytes, 16);
@@ -41,13 +48,21 @@ END_TEST
 
 START_TEST(classes_are_at_most_an_eighth_apart)
 {
-	for (unsigned int class = 2; class < KF_NR_CLASSES; class ++) {
-		size_t below = kf_class_bytes(class - 1);
-		size_t step = kf_class_bytes(class) - below;
+	size_t nr = 0, below = 0;
 
-		ck_assert_uint_eq(kf_class_bytes(class) % 16, 0);
-		ck_assert(step == 16 || step * 8 <= below);
+	for (size_t size = 1; size <= KF_SMALL_MAX; size++) {
+		size_t bytes = kf_class_bytes(kf_class_of(size));
+
+		if (bytes == below)
+			continue;
+		UNIT_REQUIRE(bytes % 16 == 0);
+		UNIT_REQUIRE(bytes - below == 16 ||
+			     (bytes - below) * 8 <= below);
+		below = bytes;
+		nr++;
 	}
+	/* Eight to 128 bytes, eight to each doubling from there on. */
+	ck_assert_uint_eq(nr, 8 + 8 * 8);
 	ck_assert_uint_eq(kf_class_bytes(KF_NR_CLASSES - 1), KF_SMALL_MAX);
 }
 END_TEST
@@ -97,7 +112,7 @@ int main(void)
 	const TTest *const tests[] = {
 		every_small_size_has_the_least_class_that_holds_it,
 		size_0_is_of_the_empty_class,
-		class_and_bytes_are_the_same_when_found_at_once,
+		blocks_of_other_engines_are_counted_to_16_bytes,
 		classes_are_at_most_an_eighth_apart,
 		request_at_an_alignment_has_a_class_that_serves,
 		slab_is_whole_granules_and_holds_several_blocks,

@@ -232,35 +232,6 @@ START_TEST(short_way_needs_no_small_blocks)
 }
 END_TEST
 
-START_TEST(one_cache_serves_slabs_and_large_blocks)
-{
-	const size_t size = 16 * KF_PAGE;
-	struct kf_pages_sums sums;
-	unsigned char *at, *small;
-
-	start();
-	/* The first slab of the largest class has two blocks. */
-	ck_assert_uint_eq(size, 2 * KF_SMALL_MAX);
-	at = take(size, 16, false);
-	drop(at);
-	small = take(KF_SMALL_MAX, 16, false);
-	ck_assert_ptr_eq(small, at);
-	ck_assert_ptr_nonnull(kf_slab_at(at + KF_PAGE));
-	ck_assert_uint_eq(kept(), 0);
-	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), size);
-	ck_assert_uint_eq(kf_word_get(KF_WORD_large), 0);
-	ck_assert_ptr_null(kf_pages_check(&sums));
-	drop(small);
-	ck_assert_ptr_eq(take(size, 16, true), at);
-	for (size_t i = 0; i < size; i++)
-		UNIT_REQUIRE(at[i] == 0);
-	ck_assert_ptr_null(kf_slab_at(at + KF_PAGE));
-	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), 0);
-	ck_assert_uint_eq(live_large(), size);
-	ck_assert_ptr_null(kf_pages_check(&sums));
-}
-END_TEST
-
 START_TEST(very_long_run_is_not_kept)
 {
 	start();
@@ -597,7 +568,6 @@ int main(void)
 		a_thread_keeps_by_its_part_of_others_blocks,
 		all_lengths_go_back_alike,
 		short_way_needs_no_small_blocks,
-		one_cache_serves_slabs_and_large_blocks,
 		very_long_run_is_not_kept,
 		kept_block_freed_again_is_a_double_free,
 		kept_runs_go_before_fresh_pages_are_taken,
