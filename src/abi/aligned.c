@@ -8,7 +8,7 @@
 #include "abi/own.h"
 #include "abi/replaced.h"
 #include "base/bits.h"
-#include "engines/host.h"
+#include "engines/engine.h"
 #include "mode/mode.h"
 #include "sys/vm.h"
 
@@ -51,12 +51,9 @@ __kf_public int posix_memalign(void **out, size_t align, size_t size)
 
 __kf_public void *aligned_alloc(size_t align, size_t size)
 {
-	const struct kf_engine_extra *extra;
-
 	if (kf_is_pow2(align))
 		return kf_aligned(align, size);
-	extra = kf_engine_extra(kf_host_engine());
-	if (extra->rounds && extra->rounds())
+	if (kf_engine->rounds && kf_engine->rounds())
 		return memalign(align, size);
 	return invalid();
 }

@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "core/core.h"
-#include "heap/backend.h"
+#include "engines/host.h"
 #include "stats/box.h"
 #include "sys/out.h"
 
@@ -15,27 +15,27 @@
 #include <malloc.h>
 #include <stdio.h>
 
-static void info_look(struct kf_backend_info *info)
+static void info_look(struct kf_host_info *info)
 {
 	if (kf_start_is_due())
 		kf_start();
-	kf_backend->info(info);
+	kf_host_info(info);
 }
 
 __kf_public struct mallinfo2 mallinfo2(void)
 {
-	struct kf_backend_info i;
+	struct kf_host_info i;
 
 	info_look(&i);
 	return (struct mallinfo2){
 		.arena = i.arena,
-		.ordblks = i.free_runs,
+		.ordblks = i.free.free_blocks,
 		.hblks = i.mapped_blocks,
 		.hblkhd = i.mapped_bytes,
 		.fsmblks = i.cached,
 		.uordblks = i.used,
 		.fordblks = i.arena - i.used,
-		.keepcost = i.top,
+		.keepcost = i.free.top,
 	};
 }
 
@@ -75,7 +75,7 @@ __kf_public void malloc_stats(void)
 {
 	char buf[512];
 	struct kf_text text;
-	struct kf_backend_info i;
+	struct kf_host_info i;
 
 	info_look(&i);
 	kf_text_init(&text, buf, sizeof(buf));
@@ -92,7 +92,7 @@ __kf_public void malloc_stats(void)
 
 __kf_public int malloc_info(int options, FILE *fp)
 {
-	struct kf_backend_info i;
+	struct kf_host_info i;
 
 	if (options != 0) {
 		errno = EINVAL;
@@ -115,8 +115,8 @@ __kf_public int malloc_info(int options, FILE *fp)
 		"<system type=\"current\" size=\"%zu\"/>\n"
 		"<system type=\"max\" size=\"%zu\"/>\n"
 		"</malloc>\n",
-		i.cached, i.free_runs, i.free, i.arena, i.peak, i.arena,
-		i.arena, i.mapped_blocks, i.mapped_bytes,
+		i.cached, i.free.free_blocks, i.free.free, i.arena, i.peak,
+		i.arena, i.arena, i.mapped_blocks, i.mapped_bytes,
 		i.arena + i.mapped_bytes, i.peak);
 	return 0;
 }
@@ -126,5 +126,5 @@ __kf_public int malloc_trim(size_t pad)
 	if (kf_start_is_due())
 		return 0;
 	kf_box_put(KF_BOX_trim, 0, pad);
-	return kf_backend->trim(pad);
+	return kf_host_trim(pad);
 }

@@ -42,8 +42,8 @@ static bool fits(void *p, size_t size, size_t rounded)
 		return true;
 	/* Another engine's. */
 	if (!run || run->kind == KF_RUN_POOL)
-		return kf_misuse_is_strict() ? is_exact(usable, size)
-					     : size <= usable;
+		return kf_engine->is_exact ? is_exact(usable, size)
+					   : size <= usable;
 	if (run->kind == KF_RUN_SLAB)
 		return kf_resize_stays(usable, rounded);
 	return size >= run->asked && size <= usable;
@@ -52,7 +52,7 @@ static bool fits(void *p, size_t size, size_t rounded)
 /* Whether it can be said without asking anybody, and it fits. */
 static inline bool fits_chunk(const void *p, size_t size)
 {
-	return p && kf_host_way.to.heads &&
+	return p && kf_host_direct.heads &&
 	       kf_map_peek(p)->kind == KF_RUN_NONE && kf_chunk_is_short(p) &&
 	       size <= kf_chunk_usable(kf_chunk_bytes(p));
 }

@@ -11,7 +11,6 @@
 #include "core/snapshot.h"
 #include "heap/heap.h"
 #include "heap/marked.h"
-#include "heap/backend.h"
 #include "stats/stats.h"
 #include "tags/tags.h"
 
@@ -25,7 +24,7 @@ static int perturb; /* atomic; see kf_perturb() */
 void kf_perturb(int value)
 {
 	__atomic_store_n(&perturb, value & 0xff, __ATOMIC_RELAXED);
-	kf_backend->slow_down(value & 0xff);
+	kf_host_slow_down(value & 0xff);
 }
 
 /* Fill with a byte derived from M_PERTURB's, if it is set. */
@@ -73,7 +72,7 @@ static void make_room(size_t size, size_t other, enum kf_call call)
 {
 	kf_word_add_atomic(KF_WORD_retries, 1);
 	tell_retry(size, other, call);
-	kf_backend->trim(0);
+	kf_host_trim(0);
 }
 
 static void *fail(size_t size)
@@ -84,29 +83,29 @@ static void *fail(size_t size)
 	return NULL;
 }
 
-/* A block of the backend, or a sample. */
+/* A block of the engine, or a sample. */
 static void *alloc_take(size_t size, size_t align, bool zeroed, size_t *usable)
 {
 	void *p = kf_sampling_alloc(size, align, zeroed, usable);
 
 	if (likely(!p))
-		p = kf_backend->alloc(size, align, zeroed, usable);
+		p = kf_host_alloc(size, align, zeroed, 0, usable);
 	if (unlikely(!p) && kf_sampling_is_due(size, align)) {
 		p = kf_sampling_alloc(size, align, zeroed, usable);
-		/* Where that fails, nothing is due any more. */
+		/* If that fails, no sample is due any more. */
 		if (!p)
-			p = kf_backend->alloc(size, align, zeroed, usable);
+			p = kf_host_alloc(size, align, zeroed, 0, usable);
 	}
 	return p;
 }
 
-/* One with a tag: it may be a sample as well, and its mark is that then. */
+/* A block with a tag. If it is a sample too, its mark is the sample's. */
 static void *take_tagged(size_t size, size_t align, bool zeroed, uint32_t mark,
 			 size_t *usable)
 {
 	uint32_t sample = kf_sampling_draw(size, align, kf_tag_of_mark(mark));
-	void *p = kf_backend->alloc_marked(size, align, zeroed,
-					   sample ? sample : mark, usable);
+	void *p = kf_host_alloc(size, align, zeroed, sample ? sample : mark,
+				usable);
 
 	if (sample)
 		kf_sampling_drawn(sample, p, p ? *usable : 0);
@@ -122,15 +121,13 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 	alloc_prepare();
 	if (unlikely(size >= KF_SIZE_LIMIT || align >= KF_SIZE_LIMIT))
 		return fail(size);
-	if (!size && !kf_host_takes_zero())
+	if (!size && !(kf_engine->base.flags & KONF_ENGINE_ZERO))
 		size = 1;
 	p = mark ? take_tagged(size, align, zeroed, mark, usable)
 		 : alloc_take(size, align, zeroed, usable);
 	if (unlikely(!p)) {
 		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
-		p = mark ? kf_backend->alloc_marked(size, align, zeroed, mark,
-						    usable)
-			 : kf_backend->alloc(size, align, zeroed, usable);
+		p = kf_host_alloc(size, align, zeroed, mark, usable);
 	}
 	if (unlikely(!p))
 		return fail(size);
@@ -162,33 +159,33 @@ void *kf_alloc_tagged(size_t size, size_t align, enum kf_call call,
 
 void kf_release(void *p, size_t usable)
 {
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 
 	kf_probe_slow_enter(0, KF_CALL_FREE);
 	alloc_prepare();
 	alloc_fill(p, usable, 0);
-	wrong = kf_backend->release(p, usable);
+	wrong = kf_host_free(p, usable);
 	if (unlikely(wrong))
-		kf_misuse_tell(p, wrong);
+		kf_misuse_tell(wrong, p);
 	kf_probe_slow_leave((uintptr_t)p, usable, KF_CALL_FREE);
 }
 
 static void *alloc_resize(void *p, size_t size)
 {
-	enum kf_misuse wrong = KF_FINE;
+	enum konf_misuse wrong;
 	void *to;
 
 	alloc_prepare();
 	if (unlikely(size >= KF_SIZE_LIMIT))
 		return fail(size);
-	to = kf_backend->resize(p, size, &wrong);
+	to = kf_host_realloc(p, size, &wrong);
 	if (unlikely(wrong)) {
-		kf_misuse_tell(p, wrong);
+		kf_misuse_tell(wrong, p);
 		return fail(size);
 	}
 	if (unlikely(!to)) {
 		make_room(size, (uintptr_t)p, KF_CALL_REALLOC);
-		to = kf_backend->resize(p, size, &wrong);
+		to = kf_host_realloc(p, size, &wrong);
 	}
 	return likely(to) ? to : fail(size);
 }
@@ -207,5 +204,5 @@ size_t kf_usable(const void *p)
 {
 	if (!p || kf_start_is_due())
 		return 0;
-	return kf_backend->usable(p);
+	return kf_host_usable(p);
 }

@@ -52,7 +52,7 @@ static void refuse(const char *why, const char *then)
 	kf_out(&text);
 }
 
-static void install(const struct konf_engine *engine)
+static void install(const struct kf_engine *engine)
 {
 	const char *why = kf_host_install(engine);
 
@@ -63,7 +63,7 @@ static void install(const struct konf_engine *engine)
 /* Secure mode is an engine: it leaves no choice of another. */
 static void choose_secure(void)
 {
-	const char *name = kf_engine_secure.name;
+	const char *name = kf_engine_secure.base.name;
 
 	if (!kf_conf.secure)
 		return;
@@ -79,21 +79,21 @@ static void choose_secure(void)
 static void choose_for_memcheck(void)
 {
 	if (!kf_conf.engine && kf_memcheck_is_on())
-		kf_conf.engine = kf_engine_system.name;
+		kf_conf.engine = kf_engine_system.base.name;
 }
 
 void kf_engine_choose(void)
 {
-	const struct konf_engine *engine;
+	const struct kf_engine *engine;
 
 	choose_secure();
 	choose_for_memcheck();
 	engine = kf_engine_find(kf_conf.engine);
 
-	if (!engine || engine->flags & KONF_ENGINE_LATE)
+	if (!engine || engine->base.flags & KONF_ENGINE_LATE)
 		return;
 	is_due = false;
-	if (engine != kf_engine_find(NULL))
+	if (engine != kf_engine)
 		install(engine);
 }
 
@@ -149,20 +149,23 @@ static const char *fault(const struct konf_engine *engine)
 
 static void choose_load(const char *path)
 {
+	static struct kf_engine outside;
 	void *symbol = NULL;
 	const char *why = kf_next_load(path, KONF_ENGINE_SYMBOL, &symbol);
 
 	if (!why)
 		why = fault(symbol);
-	if (why)
+	if (why) {
 		refuse(why, DEFAULT_STAYS);
-	else
-		install(symbol);
+		return;
+	}
+	outside.base = *(const struct konf_engine *)symbol;
+	install(&outside);
 }
 
 void kf_engine_choose_late(void)
 {
-	const struct konf_engine *engine = kf_engine_find(kf_conf.engine);
+	const struct kf_engine *engine = kf_engine_find(kf_conf.engine);
 
 	if (!is_due)
 		return;
@@ -171,12 +174,5 @@ void kf_engine_choose_late(void)
 		install(engine);
 	else
 		choose_load(kf_conf.engine);
-	kf_stats_name_engine(kf_engine_name());
-}
-
-const char *kf_engine_name(void)
-{
-	const struct konf_engine *engine = kf_host_engine();
-
-	return engine ? engine->name : kf_engine_find(NULL)->name;
+	kf_stats_name_engine(kf_engine->base.name);
 }

@@ -26,12 +26,4 @@ void kf_engine_choose(void);
  */
 void kf_engine_choose_late(void);
 
-/**
- * kf_engine_name() - the engine that serves
- *
- * Context: any.
- * Return: its name; constant after the constructor.
- */
-const char *kf_engine_name(void);
-
 #endif

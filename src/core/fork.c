@@ -12,7 +12,7 @@
 #include "core/sampling.h"
 #include "core/snapshot.h"
 #include "heap/heap.h"
-#include "heap/backend.h"
+#include "engines/host.h"
 #include "stats/box.h"
 #include "stats/stats.h"
 #include "sys/process.h"
@@ -34,14 +34,14 @@ static uint32_t inside;	    /* calls of the thread that forked; atomic */
 
 static void fork_prepare(void)
 {
-	kf_backend->fork_prepare();
+	kf_host_fork_prepare();
 	kf_stats_prepare_fork();
 }
 
 static void parent(void)
 {
 	kf_stats_parent_fork();
-	kf_backend->fork_done(false);
+	kf_host_fork_done(false);
 	kf_box_put(KF_BOX_fork, 0, 0);
 }
 
@@ -49,7 +49,7 @@ static void fork_child(void)
 {
 	int saved = errno;
 
-	kf_backend->fork_done(true);
+	kf_host_fork_done(true);
 	kf_stats_fork_child();
 	kf_heap_fork_count();
 	kf_tags_fork_child();

@@ -141,11 +141,11 @@ static struct part part_of(const char *text)
 
 void kf_tune_read(void)
 {
+	const struct kf_engine *engine = kf_engine_find(kf_conf.engine);
 	const char *value;
 
 	/* A malloc that is passed on to reads its names by itself. */
-	if (!kf_env_is_trusted() ||
-	    kf_engine_extra(kf_engine_find(kf_conf.engine))->mallopt)
+	if (!kf_env_is_trusted() || (engine && engine->mallopt))
 		return;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(settings); i++) {
 		const char *name = settings[i].variable;

@@ -8,8 +8,6 @@
 #include "base/text.h"
 #include "core/conf.h"
 #include "engines/host.h"
-#include "engines/engine.h"
-#include "heap/audit.h"
 #include "heap/marked.h"
 #include "sample/sample.h"
 #include "stats/stats.h"
@@ -22,21 +20,21 @@ static const struct {
 	const char *words;
 	enum kf_word_stat counter;
 } kinds[] = {
-	[KF_INVALID_POINTER] = {"invalid pointer ", KF_WORD_invalid_frees},
-	[KF_DOUBLE_FREE] = {"double free of ", KF_WORD_double_frees},
-	[KF_OVERFLOW] = {"bytes were written beside the block ",
-			 KF_WORD_overflows},
-	[KF_WRITE_AFTER_FREE] = {"bytes were written after the free of ",
-				 KF_WORD_writes_after_free},
-	[KF_MISMATCH] = {"freed in another way than it was made: ",
-			 KF_WORD_mismatches},
+	[KONF_INVALID_POINTER] = {"invalid pointer ", KF_WORD_invalid_frees},
+	[KONF_DOUBLE_FREE] = {"double free of ", KF_WORD_double_frees},
+	[KONF_OVERFLOW] = {"bytes were written beside the block ",
+			   KF_WORD_overflows},
+	[KONF_WRITE_AFTER_FREE] = {"bytes were written after the free of ",
+				   KF_WORD_writes_after_free},
+	[KONF_MISMATCH] = {"freed in another way than it was made: ",
+			   KF_WORD_mismatches},
 };
 
-static void fire(const void *p, enum kf_misuse wrong)
+static void fire(const void *p, enum konf_misuse wrong)
 {
-	if (wrong == KF_DOUBLE_FREE)
+	if (wrong == KONF_DOUBLE_FREE)
 		kf_probe_double_free((uintptr_t)p);
-	else if (wrong == KF_INVALID_POINTER)
+	else if (wrong == KONF_INVALID_POINTER)
 		kf_probe_invalid_free((uintptr_t)p);
 	else
 		kf_probe_heap_corruption((uintptr_t)p, wrong);
@@ -55,7 +53,7 @@ static void put_site(struct kf_text *text, const void *p)
 /* The block, its bytes, where it comes from, and the thread. */
 static void misuse_put_block(struct kf_text *text, const void *p)
 {
-	size_t usable = kf_backend->usable(p);
+	size_t usable = kf_host_usable(p);
 
 	if (p)
 		kf_text_hex(text, (uintptr_t)p);
@@ -71,7 +69,7 @@ static void misuse_put_block(struct kf_text *text, const void *p)
 	kf_text_i64(text, kf_process_tid());
 }
 
-void kf_misuse_tell(const void *p, enum kf_misuse wrong)
+void kf_misuse_tell(enum konf_misuse wrong, const void *p)
 {
 	char buf[160];
 	struct kf_text text;
@@ -88,15 +86,10 @@ void kf_misuse_tell(const void *p, enum kf_misuse wrong)
 	kf_out(&text);
 }
 
-bool kf_misuse_is_strict(void)
-{
-	return kf_engine_extra(kf_host_engine())->is_exact;
-}
-
 static bool size_is_fatal(void)
 {
 	if (kf_conf.on_error == KF_ON_ERROR_ABORT)
-		return kf_misuse_is_strict();
+		return kf_engine->is_exact;
 	return kf_conf.on_error == KF_ON_ERROR_ABORT_ON_SIZE;
 }
 
@@ -108,7 +101,7 @@ void kf_misuse_tell_size(const void *p, size_t told)
 	struct kf_text text;
 
 	kf_word_add_atomic(KF_WORD_size_mismatches, 1);
-	kf_probe_size_mismatch((uintptr_t)p, told, kf_backend->usable(p));
+	kf_probe_size_mismatch((uintptr_t)p, told, kf_host_usable(p));
 	if (!fatal && __atomic_exchange_n(&is_told, true, __ATOMIC_RELAXED))
 		return;
 	kf_text_init(&text, buf, sizeof(buf) - 1);
@@ -122,14 +115,4 @@ void kf_misuse_tell_size(const void *p, size_t told)
 	if (fatal)
 		kf_out_die(&text);
 	kf_out(&text);
-}
-
-static void misuse_tell(enum konf_misuse wrong, const void *p)
-{
-	kf_misuse_tell(p, (enum kf_misuse)wrong);
-}
-
-void kf_misuse_init(void)
-{
-	kf_audit_tell_to(misuse_tell);
 }

@@ -6,27 +6,20 @@
 #define KF_CORE_MISUSE_H
 
 #include "base/compiler.h"
-#include "heap/backend.h"
+
+#include "konfiscator-engine.h"
 
 /**
- * kf_misuse_tell() - say what was found wrong, in one line on stderr
- * @p:		the pointer
- * @wrong:	what, not KF_FINE
+ * kf_misuse_tell() - report misuse of the heap, in one line on stderr
+ * @wrong:	the kind, not KONF_FINE
+ * @p:		the pointer, NULL where it is not known
  *
  * Counts, and fires double_free, invalid_free or heap_corruption. Then the
  * program ends by abort(), unless the option on_error says to count only.
  *
  * Context: any.
  */
-void kf_misuse_tell(const void *p, enum kf_misuse wrong) __cold;
-
-/**
- * kf_misuse_is_strict() - whether secure mode is on
- *
- * Context: any.
- * Return: true if so.
- */
-bool kf_misuse_is_strict(void);
+void kf_misuse_tell(enum konf_misuse wrong, const void *p) __cold;
 
 /**
  * kf_misuse_tell_size() - say that a block is freed with a size it cannot have
@@ -41,12 +34,5 @@ bool kf_misuse_is_strict(void);
  * Context: any.
  */
 void kf_misuse_tell_size(const void *p, size_t told) __cold;
-
-/**
- * kf_misuse_init() - have engines tell here of what they find by themselves
- *
- * Context: once, at start.
- */
-void kf_misuse_init(void);
 
 #endif

@@ -10,7 +10,6 @@
 #include "core/core.h"
 #include "core/tagging.h"
 #include "heap/heap.h"
-#include "heap/backend.h"
 #include "record/cursor.h"
 #include "sys/clock.h"
 #include "sys/out.h"
@@ -184,7 +183,7 @@ void kf_recorder_thread_exit(void)
 	bool gone;
 
 	kf_self.depth++;
-	kf_backend->thread_exit();
+	kf_heap_detach();
 	gone = kf_self.counters == &kf_counters_guest;
 	kf_self.depth--;
 	if (gone)

@@ -62,7 +62,7 @@ void kf_recorder_leave(void);
 /**
  * kf_recorder_thread_exit() - the calling thread ends
  *
- * Context: as struct kf_backend.thread_exit, which it calls.
+ * Context: as kf_heap_detach(), which it calls.
  */
 void kf_recorder_thread_exit(void);
 

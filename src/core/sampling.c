@@ -186,7 +186,7 @@ static void sampling_complain(const char *why)
 
 static void start_with(uint64_t mean)
 {
-	if (kf_host_engine())
+	if (kf_engine_is_hosted())
 		sampling_complain(not_for_engines);
 	else if (!is_allowed(mean))
 		sampling_complain("not a valid size: use 0, or 1K to 1T");
@@ -219,7 +219,7 @@ int kf_sampling_set(const char *value, struct kf_text *reply)
 		kf_text_str(reply, range);
 		return EINVAL;
 	}
-	if (kf_host_engine()) {
+	if (kf_engine_is_hosted()) {
 		kf_text_str(reply, not_for_engines);
 		return ENOTSUP;
 	}

@@ -85,13 +85,13 @@ void kf_sampling_drawn(uint32_t mark, const void *p, size_t usable);
  * @usable:	out: its usable bytes
  *
  * Context: as kf_sampling_draw().
- * Return: the block, counted; NULL: it is no sample, ask the backend.
+ * Return: the block, counted; NULL: it is no sample, ask the engine.
  */
 void *kf_sampling_alloc(size_t size, size_t align, bool zeroed,
 			size_t *usable) __must_check;
 
 /**
- * kf_sampling_is_due() - whether the backend gave nothing, for a sample is due
+ * kf_sampling_is_due() - whether the engine gave no block as a sample is due
  * @size:	as kf_sampling_alloc()
  * @align:	likewise
  *

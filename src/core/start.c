@@ -18,10 +18,8 @@
 #include "core/tune.h"
 #include "heap/audit.h"
 #include "heap/class.h"
-#include "engines/engine.h"
 #include "heap/large.h"
 #include "heap/heap.h"
-#include "heap/backend.h"
 #include "engines/tlsf.h"
 #include "pages/pages.h"
 #include "stats/box.h"
@@ -138,7 +136,7 @@ void kf_start_stats_conf(struct kf_stats_conf *conf)
 		.dir = kf_conf.dir,
 		.runtime_dir = kf_conf.runtime_dir,
 		.name = kf_conf.name,
-		.engine = kf_engine_name(),
+		.engine = kf_engine->base.name,
 		.class_bytes = class_bytes,
 	};
 }
@@ -163,8 +161,8 @@ static void start(void)
 	kf_stats_init();
 	kf_box_init((uint32_t)kf_conf.events);
 	kf_thread_exit_init(kf_recorder_thread_exit);
-	kf_backend->init();
-	kf_misuse_init();
+	kf_host_init();
+	kf_audit_tell_to(kf_misuse_tell);
 	kf_engine_choose();
 	kf_tune_read();
 	kf_process_know();
@@ -209,9 +207,7 @@ void kf_start_loaded(void)
 /* As much as takes no time: what a short program did wrong is all there. */
 static void look_at_free(void)
 {
-	if (kf_backend != &kf_backend_firstfit)
-		return;
-	if (kf_heap_self() && !kf_heap_self()->busy)
+	if (!kf_engine_is_hosted() && kf_heap_self() && !kf_heap_self()->busy)
 		kf_audit_heap(kf_heap_self(), LOOKED_AT_LAST);
 }
 

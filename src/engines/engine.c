@@ -10,36 +10,23 @@
 
 #include <string.h>
 
-static const struct konf_engine *const engines[] = {
+static const struct kf_engine *const engines[] = {
 #define KF_ENGINE(id, help) &kf_engine_##id,
 #include "engines/engines.def"
 #undef KF_ENGINE
 };
 
-/* The default engine: src/heap, which the core asks as its own backend. */
-const struct konf_engine kf_engine_firstfit = {
-	KF_ENGINE_HEAD,
-	.name = "firstfit",
-};
+const struct kf_engine *kf_engine = &kf_engine_firstfit;
 
-const struct konf_engine *kf_engine_find(const char *name)
+const struct kf_engine *kf_engine_find(const char *name)
 {
 	if (!name)
 		return engines[0];
 	for (size_t i = 0; i < KF_ARRAY_SIZE(engines); i++) {
-		if (strcmp(engines[i]->name, name) == 0)
+		if (strcmp(engines[i]->base.name, name) == 0)
 			return engines[i];
 	}
 	return NULL;
-}
-
-const struct kf_engine_extra *kf_engine_extra(const struct konf_engine *engine)
-{
-	static const struct kf_engine_extra none;
-
-	if (engine == &kf_engine_secure)
-		return &kf_engine_extra_secure;
-	return engine == &kf_engine_system ? &kf_engine_extra_system : &none;
 }
 
 static void count_map(const void *addr, size_t size)

@@ -3,7 +3,7 @@
  * The engines of the library. What an engine is, is said in
  * include/konfiscator-engine.h; here is what those inside share.
  *
- * An engine NAME defines `const struct konf_engine kf_engine_NAME` in NAME.c.
+ * An engine NAME defines `const struct kf_engine kf_engine_NAME` in NAME.c.
  * It takes memory by kf_engine_map(), or counts in the same words; memory of
  * the page runs would be taken for the default engine's. It may use base to
  * pages.
@@ -15,11 +15,7 @@
 
 #include "konfiscator-engine.h"
 
-#define KF_ENGINE(id, help) extern const struct konf_engine kf_engine_##id;
-#include "engines/engines.def"
-#undef KF_ENGINE
-
-/* Opens the definition of an engine inside the library. */
+/* Opens the contract's part of an engine inside the library. */
 #define KF_ENGINE_HEAD \
 	.version = KONF_ENGINE_VERSION, .size = sizeof(struct konf_engine)
 
@@ -30,7 +26,7 @@
  * Context: any.
  * Return: the engine, or NULL where none has that name.
  */
-const struct konf_engine *kf_engine_find(const char *name);
+const struct kf_engine *kf_engine_find(const char *name);
 
 /**
  * kf_engine_map() - memory of the kernel for an engine, counted as held
@@ -81,41 +77,61 @@ struct kf_next_malloc {
 };
 
 /*
- * What an engine of the library may have besides what the contract says. The
- * host asks for these members, never for an engine by its name.
+ * An engine: the contract, and what an engine of the library may have besides;
+ * these members may be NULL or false. Nobody asks for an engine by its name.
+ * Constant, but for the copy of an engine from outside, which is constant once
+ * it serves.
  */
-struct kf_engine_extra {
+struct kf_engine {
+	struct konf_engine base;
+
 	/*
-	 * Give up what is in a part of a live block that will be freed or cut
-	 * off next: the pages go by name, which the engine cannot do as it is
-	 * under a lock. The block's owner calls it, with no lock held.
+	 * An engine that counts its blocks itself, and knows their marks
+	 * (heap/marked.h), has these in place of alloc, free, realloc and
+	 * check: then its fast paths come before the host. All keep errno.
+	 * @mark: 0 for none. @usable: out: usable bytes of the block.
+	 */
+	void *(*counted_alloc)(size_t size, size_t align, bool zeroed,
+			       uint32_t mark, size_t *usable);
+	enum konf_misuse (*counted_free)(void *p);
+	/*
+	 * NULL: nothing changed.
+	 * @wrong: out: what is wrong with the pointer
+	 */
+	void *(*counted_realloc)(void *p, size_t size, enum konf_misuse *wrong);
+
+	/*
+	 * Give up the contents of a part of a live block that will be freed or
+	 * cut off next. The pages go by munmap's name (sys/named.h), for which
+	 * no lock may be held. Called by the block's owner.
 	 */
 	void (*give_pages)(char *p, size_t bytes);
-	/* The program ends: look at all blocks and tell of what is wrong. */
-	void (*look_over)(void);
-	/* The malloc that it passes on to, to be asked at once. */
+	/* The program ends: check all blocks and report what is wrong. */
+	void (*finish)(void);
+	/* The malloc behind this engine, to be called without it. */
 	struct kf_next_malloc (*next)(void);
-	/* All of mallopt(3) is for that malloc: what it says. */
+	/* mallopt(3) of the malloc behind the engine, in place of ours. */
 	int (*mallopt)(int param, int value);
-	/* Whether aligned_alloc(3) rounds up there, and does not refuse. */
+	/* Whether aligned_alloc(3) rounds a bad alignment up. */
 	bool (*rounds)(void);
-	/* Without memory of its own for it, a block is the default engine's. */
+	/* When the engine has no memory, the default engine gives the block. */
 	bool falls_back;
-	/* It knows what was asked for a block to the byte. */
+	/* The usable size of a block is what was asked for. */
 	bool is_exact;
 };
 
-extern const struct kf_engine_extra kf_engine_extra_secure;
-extern const struct kf_engine_extra kf_engine_extra_system;
+#define KF_ENGINE(id, help) extern const struct kf_engine kf_engine_##id;
+#include "engines/engines.def"
+#undef KF_ENGINE
 
-/**
- * kf_engine_extra() - what an engine has besides the contract
- * @engine:	the engine, or NULL for the default
- *
- * Context: any.
- * Return: its extra members; all are NULL or false for most.
- */
-const struct kf_engine_extra *kf_engine_extra(const struct konf_engine *engine);
+/* The engine that serves. Changes once at most, before main(); atomic. */
+extern const struct kf_engine *kf_engine __kf_hidden;
+
+/* Whether the engine that serves is asked by the host, and counted there. */
+static inline bool kf_engine_is_hosted(void)
+{
+	return !__atomic_load_n(&kf_engine, __ATOMIC_RELAXED)->counted_alloc;
+}
 
 /**
  * kf_engine_commit() - let reserved addresses have pages, counted as held

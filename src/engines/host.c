@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The host of engines: see hosted.h.
+ * The host of engines: see host.h.
  *
- * An engine without KONF_ENGINE_THREADS is asked under one lock. While another
+ * An engine without KONF_ENGINE_THREADS is called under one lock. While another
  * thread forks with that lock nobody waits for it: requests go to the default
- * engine, and blocks that are freed wait in a list, linked by their first word,
- * until somebody has the lock again.
+ * engine, and freed blocks are put on a list, linked by their first word, which
+ * the next holder of the lock empties.
  */
 #include "engines/host.h"
 
 #include "engines/marks.h"
 #include "engines/tally.h"
-#include "engines/engine.h"
 #include "heap/fast.h"
 #include "heap/heap.h"
 #include "heap/marked.h"
@@ -27,43 +26,52 @@
 #include <errno.h>
 #include <string.h>
 
-#define FIRSTFIT (&kf_backend_firstfit)
+#define FIRSTFIT (&kf_engine_firstfit)
 
-/* @engine and the four behind it: constant once the engine is installed. */
+/*
+ * The hosted engine's state. @lock guards @inside; the others are atomic, or
+ * constant once the engine serves.
+ */
 static struct {
-	const struct konf_engine *engine;
-	const struct kf_engine_extra *extra;
-	bool serial;
-	bool elsewhere;
-	size_t least;	     /* bytes that may be asked for, 0 or 1 */
-	bool slow;	     /* calls have to go all the way */
-	bool marks;	     /* some block has had one: atomic */
-	struct kf_lock lock; /* for one call at a time */
-	bool inside;	     /* who has the lock is in such a call */
-	void *pending;	     /* freed while a fork was on; atomic */
+	size_t least;	     /* smallest size of a request, 0 or 1; constant */
+	bool slow;	     /* no call may skip the slow path; atomic */
+	bool marks;	     /* some block has had a mark; atomic */
+	struct kf_lock lock; /* serializes the calls of an engine */
+	bool inside;	     /* the holder of @lock is in the engine */
+	void *deferred;	     /* blocks freed during a fork; atomic */
 } host = {
 	.lock = KF_LOCK_INIT(KF_RANK_ENGINE),
 };
 
-struct kf_host_way kf_host_way;
+struct kf_next_malloc kf_host_direct;
 
+static inline bool host_has(uint32_t flag)
+{
+	return kf_engine->base.flags & flag;
+}
+
+/* Whether an address is the default engine's; the hosted engine has the rest.
+ */
 static bool is_default(const void *p)
 {
-	uint8_t kind = kf_map_get(p)->kind;
+	uint8_t kind;
 
+	if (!kf_engine_is_hosted())
+		return true;
+	kind = kf_map_get(p)->kind;
 	return kind != KF_RUN_NONE && kind != KF_RUN_POOL;
 }
 
 /* The caller has the lock. */
-static __cold void drain(void)
+static __cold void host_free_deferred(void)
 {
 	void **block =
-		__atomic_exchange_n(&host.pending, NULL, __ATOMIC_ACQUIRE);
+		__atomic_exchange_n(&host.deferred, NULL, __ATOMIC_ACQUIRE);
 
 	while (block) {
 		void **next = *block;
 
-		host.engine->free(block);
+		kf_engine->base.free(block);
 		block = next;
 	}
 }
@@ -72,26 +80,26 @@ static __noinline bool enter_alone(void)
 {
 	if (kf_lock_take(&host.lock) == KF_LOCK_FORKING)
 		return false;
-	/* The lock may be taken again, the engine not be asked. */
+	/* The lock is recursive, the engine is not reentrant. */
 	if (host.inside) {
 		kf_lock_drop(&host.lock);
 		return false;
 	}
 	host.inside = true;
-	if (unlikely(__atomic_load_n(&host.pending, __ATOMIC_RELAXED)))
-		drain();
+	if (unlikely(__atomic_load_n(&host.deferred, __ATOMIC_RELAXED)))
+		host_free_deferred();
 	return true;
 }
 
 /* Returns false when the engine must not be asked now. */
 static inline bool enter(void)
 {
-	return !host.serial || enter_alone();
+	return host_has(KONF_ENGINE_THREADS) || enter_alone();
 }
 
 static inline void host_leave(void)
 {
-	if (!host.serial)
+	if (host_has(KONF_ENGINE_THREADS))
 		return;
 	host.inside = false;
 	kf_lock_drop(&host.lock);
@@ -100,24 +108,28 @@ static inline void host_leave(void)
 
 static void count_gone(const struct kf_counters *c, size_t usable)
 {
+	bool elsewhere = host_has(KONF_ENGINE_ELSEWHERE);
+
 	if (unlikely(c->shared))
-		kf_tally_gone(c->slot, true, usable, host.elsewhere);
+		kf_tally_gone(c->slot, true, usable, elsewhere);
 	else
-		kf_tally_gone(c->slot, false, usable, host.elsewhere);
+		kf_tally_gone(c->slot, false, usable, elsewhere);
 }
 
 static void host_count_new(const struct kf_counters *c, size_t asked,
 			   size_t usable)
 {
+	bool elsewhere = host_has(KONF_ENGINE_ELSEWHERE);
+
 	if (unlikely(c->shared))
-		kf_tally_new(c->slot, true, asked, usable, host.elsewhere);
+		kf_tally_new(c->slot, true, asked, usable, elsewhere);
 	else
-		kf_tally_new(c->slot, false, asked, usable, host.elsewhere);
+		kf_tally_new(c->slot, false, asked, usable, elsewhere);
 }
 
 /*
- * For readers the block lives on: those that count here twice are told apart
- * by the last word.
+ * A resized block counts as freed and allocated here, for its class; the
+ * counters at the end let readers subtract these two calls.
  */
 static void count_resized(size_t had, size_t asked, size_t usable, bool moved)
 {
@@ -130,7 +142,7 @@ static void count_resized(size_t had, size_t asked, size_t usable, bool moved)
 
 static void *ask(size_t size, size_t align, bool zeroed)
 {
-	const struct konf_engine *engine = host.engine;
+	const struct konf_engine *engine = &kf_engine->base;
 	void *p;
 
 	if (!zeroed)
@@ -149,8 +161,9 @@ static inline bool has_marks(void)
 }
 
 /*
- * From the first mark on each free has to look for one: there is no short way
- * any more. Who frees the block has it from the thread that closed it.
+ * From the first mark on every free looks for a mark, so the hosted mode ends.
+ * A thread that frees the marked block got the pointer from this thread, and
+ * with it this store.
  */
 static bool set_mark(void *p, uint32_t mark)
 {
@@ -180,12 +193,13 @@ static uint32_t take_mark(void *p)
 }
 
 /*
- * Where the engine secure has no addresses or mappings left: rather a block
- * without guards than none.
+ * When the engine secure has no addresses or mappings left, a block without
+ * guards is better than none.
  */
 static __noinline void *unguarded(size_t size, size_t align, size_t *usable)
 {
-	void *p = FIRSTFIT->alloc(KF_MAX(size, (size_t)1), align, true, usable);
+	void *p = FIRSTFIT->counted_alloc(KF_MAX(size, (size_t)1), align, true,
+					  0, usable);
 
 	if (p)
 		kf_word_add_atomic(KF_WORD_unguarded, 1);
@@ -198,34 +212,33 @@ static void *host_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	int saved = errno;
 	void *p;
 
-	/* Where size 0 is not taken it is none of these as well. */
+	/* With @least 1 the difference wraps for size 0. */
 	if (unlikely(size - host.least >=
 		     KF_SIZE_LIMIT - KF_MIN(align, KF_SIZE_LIMIT)))
 		return NULL;
 	if (unlikely(!enter()))
-		return FIRSTFIT->alloc(KF_MAX(size, (size_t)1), align, zeroed,
-				       usable);
+		return FIRSTFIT->counted_alloc(KF_MAX(size, (size_t)1), align,
+					       zeroed, 0, usable);
 	p = ask(size, align, zeroed);
 	if (likely(p)) {
-		*usable = host.engine->usable_size(p);
+		*usable = kf_engine->base.usable_size(p);
 		host_count_new(counters, size, *usable);
 	}
 	host_leave();
-	if (unlikely(!p) && host.extra->falls_back)
+	if (unlikely(!p) && kf_engine->falls_back)
 		p = unguarded(size, align, usable);
 	errno = saved;
 	return p;
 }
 
-/* Later, by who comes next with the lock; see drain(). */
-static void host_put_off(void *p)
+static void host_defer(void *p)
 {
 	void **block = p;
-	void *old = __atomic_load_n(&host.pending, __ATOMIC_RELAXED);
+	void *old = __atomic_load_n(&host.deferred, __ATOMIC_RELAXED);
 
 	do {
 		*block = old;
-	} while (!__atomic_compare_exchange_n(&host.pending, &old, p, true,
+	} while (!__atomic_compare_exchange_n(&host.deferred, &old, p, true,
 					      __ATOMIC_RELEASE,
 					      __ATOMIC_RELAXED));
 }
@@ -233,26 +246,18 @@ static void host_put_off(void *p)
 static inline void host_give(void *p, size_t usable)
 {
 	if (unlikely(!enter())) {
-		/* One without a byte cannot be in a list: it is lost. */
+		/* A block without a byte cannot be linked: it leaks. */
 		if (usable)
-			host_put_off(p);
+			host_defer(p);
 		return;
 	}
-	host.engine->free(p);
+	kf_engine->base.free(p);
 	host_leave();
 }
 
-static inline enum kf_misuse host_check(const void *p)
+static inline enum konf_misuse host_check(const void *p)
 {
-	_Static_assert((int)KONF_FINE == (int)KF_FINE &&
-			       (int)KONF_INVALID_POINTER ==
-				       (int)KF_INVALID_POINTER &&
-			       (int)KONF_DOUBLE_FREE == (int)KF_DOUBLE_FREE &&
-			       (int)KONF_OVERFLOW == (int)KF_OVERFLOW &&
-			       (int)KONF_MISMATCH == (int)KF_MISMATCH,
-		       "one meaning");
-	return host.engine->check ? (enum kf_misuse)host.engine->check(p)
-				  : KF_FINE;
+	return kf_engine->base.check ? kf_engine->base.check(p) : KONF_FINE;
 }
 
 /* Before the block can be another's. */
@@ -264,33 +269,33 @@ static __noinline void leave_mark(const void *p, size_t usable)
 		kf_mark_hooks.gone(p, usable, mark, true);
 }
 
-static enum kf_misuse host_release(void *p, size_t usable)
+enum konf_misuse kf_host_free(void *p, size_t usable)
 {
 	int saved = errno;
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 
-	if (unlikely(is_default(p)))
-		return FIRSTFIT->release(p, usable);
+	if (is_default(p))
+		return FIRSTFIT->counted_free(p);
 	wrong = host_check(p);
 	if (unlikely(wrong))
 		return wrong;
 	count_gone(kf_counters_get(), usable);
 	if (has_marks())
 		leave_mark(p, usable);
-	if (host.extra->give_pages)
-		host.extra->give_pages(p, usable);
+	if (kf_engine->give_pages)
+		kf_engine->give_pages(p, usable);
 	host_give(p, usable);
 	errno = saved;
-	return KF_FINE;
+	return KONF_FINE;
 }
 
-static size_t host_usable(const void *p)
+size_t kf_host_usable(const void *p)
 {
-	return unlikely(is_default(p)) ? FIRSTFIT->usable(p)
-				       : host.engine->usable_size(p);
+	return is_default(p) ? FIRSTFIT->base.usable_size(p)
+			     : kf_engine->base.usable_size(p);
 }
 
-/* To another block, of whichever engine. */
+/* Either block may be of the default engine. */
 static void *host_move(void *p, size_t have, size_t size)
 {
 	size_t got;
@@ -299,25 +304,25 @@ static void *host_move(void *p, size_t have, size_t size)
 	if (!to)
 		return size <= have ? p : NULL;
 	memcpy(to, p, KF_MIN(have, size));
-	host_release(p, have);
+	kf_host_free(p, have);
 	kf_self_stat(KF_SLOT_realloc_moved, 1);
 	return to;
 }
 
-/* The engine's own realloc; false: it cannot be asked. */
+/* The engine's own realloc; false: it has none, or cannot be entered. */
 static bool resize_inside(void *p, size_t have, size_t size, void **to)
 {
 	int saved = errno;
 
-	if (!host.engine->realloc)
+	if (!kf_engine->base.realloc)
 		return false;
-	if (size < have && host.extra->give_pages)
-		host.extra->give_pages((char *)p + size, have - size);
+	if (size < have && kf_engine->give_pages)
+		kf_engine->give_pages((char *)p + size, have - size);
 	if (!enter())
 		return false;
-	*to = host.engine->realloc(p, size);
+	*to = kf_engine->base.realloc(p, size);
 	if (*to)
-		count_resized(have, size, host.engine->usable_size(*to),
+		count_resized(have, size, kf_engine->base.usable_size(*to),
 			      *to != p);
 	host_leave();
 	errno = saved;
@@ -332,33 +337,42 @@ static void *alloc_marked(size_t size, size_t align, bool zeroed, uint32_t mark,
 
 	if (!p || likely(set_mark(p, mark)))
 		return p;
-	host_release(p, *usable);
+	kf_host_free(p, *usable);
 	return kf_marked_alloc(bytes, align, zeroed, mark, usable);
 }
 
-/* As the engine does it, or by a copy. */
-static void *resize_anyhow(void *p, size_t have, size_t size)
+void *kf_host_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,
+		    size_t *usable)
+{
+	if (!kf_engine_is_hosted())
+		return FIRSTFIT->counted_alloc(size, align, zeroed, mark,
+					       usable);
+	return unlikely(mark) ? alloc_marked(size, align, zeroed, mark, usable)
+			      : host_alloc(size, align, zeroed, usable);
+}
+
+static void *resize_plain(void *p, size_t have, size_t size)
 {
 	void *to;
 
 	/* A shrink never fails: the block it was is still large enough. */
 	if (!is_default(p) && resize_inside(p, have, size, &to) &&
-	    (to || !host.extra->falls_back))
+	    (to || !kf_engine->falls_back))
 		return to || size > have ? to : p;
 	return kf_resize_stays(have, size) ? p : host_move(p, have, size);
 }
 
-/* Of a block that has a mark, or gets one. */
+/* A block that has a mark, or gets one. */
 static __noinline void *resize_marked(void *p, size_t have, size_t size)
 {
 	uint32_t old = take_mark(p);
 	uint32_t mark = kf_mark_next(old, have, size);
-	void *to = resize_anyhow(p, have, KF_MAX(size, KF_MARKS_LEAST));
+	void *to = resize_plain(p, have, KF_MAX(size, KF_MARKS_LEAST));
 
 	if (!to) {
 		if (mark)
 			kf_mark_hooks.lost(mark);
-		/* There is room where it was. */
+		/* The old place has room for its mark. */
 		if (old && !set_mark(p, old))
 			kf_mark_hooks.gone(p, have, old, false);
 		return NULL;
@@ -366,34 +380,36 @@ static __noinline void *resize_marked(void *p, size_t have, size_t size)
 	if (old)
 		kf_mark_hooks.gone(p, have, old, false);
 	if (mark && set_mark(to, mark))
-		kf_mark_hooks.came(to, host_usable(to), mark);
+		kf_mark_hooks.came(to, kf_host_usable(to), mark);
 	else if (mark)
 		kf_mark_hooks.lost(mark);
 	return to;
 }
 
-static void *host_resize(void *p, size_t size, enum kf_misuse *wrong)
+void *kf_host_realloc(void *p, size_t size, enum konf_misuse *wrong)
 {
-	size_t have = host_usable(p);
-	bool ours = is_default(p);
+	bool is_ours = is_default(p);
+	size_t have;
 
-	*wrong = KF_FINE;
-	if (ours && !have)
-		return FIRSTFIT->resize(p, size, wrong);
-	if (!ours)
-		*wrong = host_check(p);
+	if (!kf_engine_is_hosted() || (is_ours && !kf_host_usable(p)))
+		return FIRSTFIT->counted_realloc(p, size, wrong);
+	*wrong = is_ours ? KONF_FINE : host_check(p);
 	if (*wrong)
 		return NULL;
+	have = kf_host_usable(p);
 	kf_counters_get();
 	return has_marks() || unlikely(kf_tag_mark_now(kf_tag_self))
 		       ? resize_marked(p, have, size)
-		       : resize_anyhow(p, have, size);
+		       : resize_plain(p, have, size);
 }
 
-/* There is no fast path to leave, but the hosted mode. */
-static void slow_down(bool on)
+void kf_host_slow_down(bool on)
 {
-	host.slow = on;
+	if (!kf_engine_is_hosted()) {
+		kf_heap_slow_down(on);
+		return;
+	}
+	__atomic_store_n(&host.slow, on, __ATOMIC_RELAXED);
 	kf_process_change();
 }
 
@@ -401,47 +417,47 @@ bool kf_host_is_direct(void)
 {
 	const uint32_t needed = KONF_ENGINE_THREADS | KONF_ENGINE_ERRNO;
 
-	/* From the first mark on each free has to look for one. */
-	return (host.engine->flags & needed) == needed && !host.slow &&
-	       !has_marks();
+	return (kf_engine->base.flags & needed) == needed &&
+	       !__atomic_load_n(&host.slow, __ATOMIC_RELAXED) && !has_marks();
 }
 
-static bool host_trim(size_t pad)
+bool kf_host_trim(size_t pad)
 {
 	bool some = false;
 	int saved = errno;
 
-	if (host.engine->trim && enter()) {
-		some = host.engine->trim(pad) != 0;
+	if (kf_engine_is_hosted() && kf_engine->base.trim && enter()) {
+		some = kf_engine->base.trim(pad) != 0;
 		host_leave();
 	}
 	errno = saved;
-	/* Of what is elsewhere the engine alone knows. */
-	return (FIRSTFIT->trim(pad) && !host.elsewhere) || some;
+	/* What an engine with memory elsewhere gave back, it alone knows. */
+	return (FIRSTFIT->base.trim(pad) && !host_has(KONF_ENGINE_ELSEWHERE)) ||
+	       some;
 }
 
-static void host_option(int param, int value)
+void kf_host_option(int param, int value)
 {
-	if (host.engine->option && enter()) {
-		host.engine->option(param, value);
+	if (kf_engine->base.option && enter()) {
+		kf_engine->base.option(param, value);
 		host_leave();
 	}
 }
 
-static void host_fork_prepare(void)
+void kf_host_fork_prepare(void)
 {
 	kf_lock_fork_begin(&host.lock);
 	kf_heap_fork_prepare();
 	kf_lock_fork_prepare(&host.lock);
 	kf_pages_fork_prepare();
-	if (host.engine->fork_prepare)
-		host.engine->fork_prepare();
+	if (kf_engine->base.fork_prepare)
+		kf_engine->base.fork_prepare();
 }
 
-static void host_fork_done(bool child)
+void kf_host_fork_done(bool child)
 {
-	void (*hook)(void) =
-		child ? host.engine->fork_child : host.engine->fork_parent;
+	void (*hook)(void) = child ? kf_engine->base.fork_child
+				   : kf_engine->base.fork_parent;
 
 	if (hook)
 		hook();
@@ -450,44 +466,44 @@ static void host_fork_done(bool child)
 	kf_heap_fork_done(child);
 }
 
-static void host_info(struct kf_backend_info *out)
+/* The hosted engine's part: its blocks are in the slots' counts alone. */
+static void add_hosted(struct kf_host_info *out)
 {
-	struct konf_engine_info of_engine = {0};
+	struct konf_engine_info info = {0};
 	size_t elsewhere = kf_heap_sum(KF_SLOT_elsewhere);
 
-	FIRSTFIT->info(out);
-	if (host.engine->info && enter()) {
-		host.engine->info(&of_engine);
+	if (kf_engine->base.info && enter()) {
+		kf_engine->base.info(&info);
 		host_leave();
 	}
 	out->used = kf_heap_live() - out->mapped_bytes;
 	out->arena = KF_MAX(out->arena + elsewhere, out->used);
-	out->free += of_engine.free;
-	out->free_runs += of_engine.free_blocks;
-	out->top += of_engine.top;
+	out->free.free += info.free;
+	out->free.free_blocks += info.free_blocks;
+	out->free.top += info.top;
 	out->peak = KF_MAX(out->peak, out->arena + out->mapped_bytes);
 }
 
-/* kf_host_install() has done it. */
-static void host_init(void)
+void kf_host_info(struct kf_host_info *out)
 {
-}
+	size_t slabs = kf_word_get(KF_WORD_slabs);
+	size_t large = kf_word_get(KF_WORD_large);
+	size_t live = kf_heap_live_small();
+	size_t kept = kf_heap_sum(KF_SLOT_large_kept);
 
-const struct kf_backend kf_backend_host = {
-	.init = host_init,
-	.alloc = host_alloc,
-	.alloc_marked = alloc_marked,
-	.release = host_release,
-	.resize = host_resize,
-	.usable = host_usable,
-	.slow_down = slow_down,
-	.trim = host_trim,
-	.option = host_option,
-	.thread_exit = kf_heap_detach,
-	.fork_prepare = host_fork_prepare,
-	.fork_done = host_fork_done,
-	.info = host_info,
-};
+	*out = (struct kf_host_info){0};
+	FIRSTFIT->base.info(&out->free);
+	out->mapped_blocks = kf_word_get(KF_WORD_mapped_blocks);
+	out->mapped_bytes = kf_word_get(KF_WORD_mapped_blocks_size);
+	out->arena = kf_word_get(KF_WORD_mapped) - out->mapped_bytes;
+	out->used = live + (large - kept - out->mapped_bytes);
+	out->cached = (slabs > live ? slabs - live : 0) + kept;
+	out->peak = kf_word_get(KF_WORD_peak_held);
+	out->peak_mapped_blocks = kf_word_get(KF_WORD_peak_mapped_blocks);
+	out->peak_mapped_bytes = kf_word_get(KF_WORD_peak_mapped_size);
+	if (kf_engine_is_hosted())
+		add_hosted(out);
+}
 
 static void host_say(const char *line)
 {
@@ -501,7 +517,7 @@ static void host_say(const char *line)
 	kf_out(&text);
 }
 
-/* @unmap: constant once the engine stands. */
+/* @unmap: constant once the engine serves. */
 static struct konf_host services = {
 	.version = KONF_ENGINE_VERSION,
 	.size = sizeof(struct konf_host),
@@ -510,11 +526,11 @@ static struct konf_host services = {
 	.say = host_say,
 };
 
+/* NULL for a size that must not reach the engine: the slow path refuses it. */
 static void *alloc_any(size_t size)
 {
-	/* What an engine is not asked for is left to the slow path. */
 	return likely(size - host.least < KF_SIZE_LIMIT - 16)
-		       ? host.engine->alloc(size, 16)
+		       ? kf_engine->base.alloc(size, 16)
 		       : NULL;
 }
 
@@ -525,52 +541,38 @@ static void *zeroed_any(size_t size)
 		       : NULL;
 }
 
-/* What the engine would only pass on is asked at once. */
-static struct kf_host_way way_to(const struct konf_engine *engine)
+void kf_host_init(void)
 {
-	struct kf_next_malloc any = {alloc_any, engine->free,
-				     engine->usable_size, zeroed_any, false};
-
-	return (struct kf_host_way){host.extra->next ? host.extra->next() : any,
-				    engine->flags & KONF_ENGINE_ELSEWHERE};
+	FIRSTFIT->base.init(&services);
 }
 
-const char *kf_host_install(const struct konf_engine *engine)
+const char *kf_host_install(const struct kf_engine *engine)
 {
+	const struct konf_engine *base = &engine->base;
 	const char *why;
 
-	if (engine->flags & KONF_ENGINE_THREADS)
+	if (base->flags & KONF_ENGINE_THREADS)
 		services.unmap = kf_engine_unmap_at_once;
-	why = engine->init ? engine->init(&services) : NULL;
+	why = base->init ? base->init(&services) : NULL;
 	if (why)
 		return why;
-	host.extra = kf_engine_extra(engine);
-	host.engine = engine;
-	host.serial = !(engine->flags & KONF_ENGINE_THREADS);
-	host.elsewhere = engine->flags & KONF_ENGINE_ELSEWHERE;
-	host.least = engine->flags & KONF_ENGINE_ZERO ? 0 : 1;
-	kf_host_way = way_to(engine);
+	host.least = base->flags & KONF_ENGINE_ZERO ? 0 : 1;
+	kf_host_direct =
+		engine->next ? engine->next()
+			     : (struct kf_next_malloc){alloc_any, base->free,
+						       base->usable_size,
+						       zeroed_any, false};
 	kf_heap_only_count();
 	/* pairs with nothing: there is one thread yet, or it finds either */
-	__atomic_store_n(&kf_backend, &kf_backend_host, __ATOMIC_RELEASE);
+	__atomic_store_n(&kf_engine, engine, __ATOMIC_RELEASE);
 	kf_process_change();
 	return NULL;
 }
 
-bool kf_host_takes_zero(void)
-{
-	return host.engine && !host.least;
-}
-
 void kf_host_finish(void)
 {
-	if (!host.engine || !host.extra->look_over || !enter())
+	if (!kf_engine->finish || !enter())
 		return;
-	host.extra->look_over();
+	kf_engine->finish();
 	host_leave();
-}
-
-const struct konf_engine *kf_host_engine(void)
-{
-	return host.engine;
 }

@@ -112,7 +112,11 @@ static void *secure_resize(void *p, size_t size)
 	return to;
 }
 
-void kf_secure_give_pages(char *p, size_t bytes)
+/*
+ * When a long block is freed or shrinks, the engine takes its pages by calls
+ * that tools do not see, as it is under a lock: so they go by name before.
+ */
+static void secure_give_pages(char *p, size_t bytes)
 {
 	uintptr_t page = kf_vm_page();
 	uintptr_t from = KF_ALIGN_UP((uintptr_t)p, page);
@@ -131,7 +135,7 @@ static size_t secure_trim(size_t pad)
 	return held - KF_MIN(kf_stats_held(), held);
 }
 
-void kf_secure_look_over(void)
+static void secure_finish(void)
 {
 	struct kf_list *pos;
 
@@ -148,18 +152,23 @@ void kf_secure_look_over(void)
 	}
 }
 
-const struct konf_engine kf_engine_secure = {
-	KF_ENGINE_HEAD,		  .flags = KONF_ENGINE_ZERO,
-	.name = "secure",	  .alloc = secure_alloc,
-	.free = secure_give,	  .usable_size = secure_usable_size,
-	.init = secure_init,	  .alloc_zeroed = secure_alloc,
-	.realloc = secure_resize, .check = kf_secure_judge,
-	.trim = secure_trim,
-};
-
-const struct kf_engine_extra kf_engine_extra_secure = {
-	.give_pages = kf_secure_give_pages,
-	.look_over = kf_secure_look_over,
+const struct kf_engine kf_engine_secure = {
+	.base =
+		{
+			KF_ENGINE_HEAD,
+			.flags = KONF_ENGINE_ZERO,
+			.name = "secure",
+			.alloc = secure_alloc,
+			.free = secure_give,
+			.usable_size = secure_usable_size,
+			.init = secure_init,
+			.alloc_zeroed = secure_alloc,
+			.realloc = secure_resize,
+			.check = kf_secure_judge,
+			.trim = secure_trim,
+		},
+	.give_pages = secure_give_pages,
+	.finish = secure_finish,
 	.falls_back = true,
 	.is_exact = true,
 };

@@ -301,28 +301,7 @@ bool kf_secure_wait_less(void);
  */
 bool kf_secure_wait_init(void);
 
-/**
- * kf_secure_look_over() - check all blocks, live, in quarantine and free
- *
- * Tells of what it finds.
- *
- * Context: inside the engine.
- */
-void kf_secure_look_over(void);
-
 /* All areas; inside the engine. */
 extern struct kf_list kf_secure_areas;
-
-/**
- * kf_secure_give_pages() - give up what is in a live block, before it is freed
- * @p:		first byte
- * @bytes:	how many
- *
- * The engine takes the pages of a long block when it is freed or shrinks, by
- * calls that nobody hears of, as it is under a lock: so they go by name before.
- *
- * Context: the block's owner, no lock held. Keeps errno.
- */
-void kf_secure_give_pages(char *p, size_t bytes);
 
 #endif

@@ -190,21 +190,21 @@ static struct kf_next_malloc next_malloc(void)
 				       system_usable_size, zeroed, next.heads};
 }
 
-const struct konf_engine kf_engine_system = {
-	KF_ENGINE_HEAD,
-	.flags = KONF_ENGINE_THREADS | KONF_ENGINE_ERRNO |
-		 KONF_ENGINE_ELSEWHERE | KONF_ENGINE_LATE,
-	.name = "system",
-	.alloc = system_alloc,
-	.free = system_release,
-	.usable_size = system_usable_size,
-	.init = system_init,
-	.alloc_zeroed = system_alloc_zeroed,
-	.realloc = system_resize,
-	.trim = system_trim,
-};
-
-const struct kf_engine_extra kf_engine_extra_system = {
+const struct kf_engine kf_engine_system = {
+	.base =
+		{
+			KF_ENGINE_HEAD,
+			.flags = KONF_ENGINE_THREADS | KONF_ENGINE_ERRNO |
+				 KONF_ENGINE_ELSEWHERE | KONF_ENGINE_LATE,
+			.name = "system",
+			.alloc = system_alloc,
+			.free = system_release,
+			.usable_size = system_usable_size,
+			.init = system_init,
+			.alloc_zeroed = system_alloc_zeroed,
+			.realloc = system_resize,
+			.trim = system_trim,
+		},
 	.next = next_malloc,
 	.mallopt = pass_mallopt,
 	.rounds = rounds,

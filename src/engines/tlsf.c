@@ -423,16 +423,19 @@ static const char *tlsf_init(const struct konf_host *host)
 	return NULL;
 }
 
-const struct konf_engine kf_engine_tlsf = {
-	KF_ENGINE_HEAD,
-	.name = "tlsf",
-	.init = tlsf_init,
-	.alloc = tlsf_alloc,
-	.alloc_zeroed = tlsf_alloc_zeroed,
-	.free = tlsf_release,
-	.realloc = tlsf_resize,
-	.usable_size = tlsf_usable_size,
-	.check = tlsf_check,
-	.trim = tlsf_trim,
-	.info = tlsf_info,
+const struct kf_engine kf_engine_tlsf = {
+	.base =
+		{
+			KF_ENGINE_HEAD,
+			.name = "tlsf",
+			.init = tlsf_init,
+			.alloc = tlsf_alloc,
+			.alloc_zeroed = tlsf_alloc_zeroed,
+			.free = tlsf_release,
+			.realloc = tlsf_resize,
+			.usable_size = tlsf_usable_size,
+			.check = tlsf_check,
+			.trim = tlsf_trim,
+			.info = tlsf_info,
+		},
 };

@@ -359,6 +359,18 @@ struct kf_counters *kf_counters_get(void)
 	return kf_self.counters;
 }
 
+void kf_heap_tick(void)
+{
+	if (likely(!kf_pages_tick()))
+		return;
+	if (kf_heap_self())
+		kf_heap_trim(kf_heap_self());
+	kf_heap_scavenge();
+	if (kf_pages_is_much_dirty())
+		kf_pages_hear_live(kf_heap_live());
+	kf_pages_settle();
+}
+
 void kf_heap_slow_down(bool on)
 {
 	struct kf_counters *c = kf_self.counters;

@@ -11,12 +11,17 @@
 #include "engines/tally.h"
 #include "engines/chunk.h"
 
+static inline bool hosted_elsewhere(void)
+{
+	return kf_engine->base.flags & KONF_ENGINE_ELSEWHERE;
+}
+
 static __noinline void *hosted_count_asked(void *p, size_t size)
 {
-	size_t usable = kf_host_way.to.usable_size(p);
+	size_t usable = kf_host_direct.usable_size(p);
 
 	kf_tally_new(kf_self.counters->slot, false, size, usable,
-		     kf_host_way.elsewhere);
+		     hosted_elsewhere());
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	kf_hide(p);
 	return p;
@@ -38,7 +43,7 @@ static __noinline void *hosted_count_chunk(void *p, size_t size)
 
 static __noinline void *hosted_count(void *p, size_t size)
 {
-	return kf_host_way.to.heads && kf_chunk_is_short(p)
+	return kf_host_direct.heads && kf_chunk_is_short(p)
 		       ? hosted_count_chunk(p, size)
 		       : hosted_count_asked(p, size);
 }
@@ -46,7 +51,7 @@ static __noinline void *hosted_count(void *p, size_t size)
 /* A tiny chunk's bytes are those of its class; mappings have whole pages. */
 static inline bool hosted_is_tiny(const void *p, size_t *chunk)
 {
-	*chunk = likely(kf_host_way.to.heads) ? kf_chunk_bytes(p) : SIZE_MAX;
+	*chunk = likely(kf_host_direct.heads) ? kf_chunk_bytes(p) : SIZE_MAX;
 	return likely(*chunk <= KF_TINY_MAX);
 }
 
@@ -73,7 +78,7 @@ static inline bool hosted_may(size_t size)
 
 static void *hosted_alloc(size_t size, struct kf_front *front)
 {
-	void *p = hosted_may(size) ? kf_host_way.to.malloc(size) : NULL;
+	void *p = hosted_may(size) ? kf_host_direct.malloc(size) : NULL;
 
 	/* To keep @front over the call would cost all calls something. */
 	return likely(p) ? hosted_new(p, size)
@@ -82,7 +87,7 @@ static void *hosted_alloc(size_t size, struct kf_front *front)
 
 static void *hosted_zeroed(size_t size, struct kf_front *front)
 {
-	void *p = hosted_may(size) ? kf_host_way.to.zeroed(size) : NULL;
+	void *p = hosted_may(size) ? kf_host_direct.zeroed(size) : NULL;
 
 	if (unlikely(!p))
 		return kf_slow_zeroed(size, kf_front_self);
@@ -92,12 +97,12 @@ static void *hosted_zeroed(size_t size, struct kf_front *front)
 
 static __noinline void hosted_give_asked(void *p)
 {
-	size_t usable = kf_host_way.to.usable_size(p);
+	size_t usable = kf_host_direct.usable_size(p);
 
 	kf_probe_release((uintptr_t)p, usable);
 	kf_tally_gone(kf_self.counters->slot, false, usable,
-		      kf_host_way.elsewhere);
-	kf_host_way.to.free(p);
+		      hosted_elsewhere());
+	kf_host_direct.free(p);
 }
 
 static __noinline void hosted_give_chunk(void *p)
@@ -106,12 +111,12 @@ static __noinline void hosted_give_chunk(void *p)
 
 	kf_probe_release((uintptr_t)p, usable);
 	kf_tally_gone(kf_self.counters->slot, false, usable, true);
-	kf_host_way.to.free(p);
+	kf_host_direct.free(p);
 }
 
 static __noinline void hosted_give(void *p)
 {
-	if (kf_host_way.to.heads && kf_chunk_is_short(p))
+	if (kf_host_direct.heads && kf_chunk_is_short(p))
 		hosted_give_chunk(p);
 	else
 		hosted_give_asked(p);
@@ -135,7 +140,7 @@ static void hosted_free(void *p, struct kf_slab *slab, struct kf_front *front)
 	kf_tally_small_gone(kf_self.counters->slot, false,
 			    (unsigned int)(chunk / KF_CHUNK_STEP), usable,
 			    KF_CHUNK_HEAD, true);
-	kf_host_way.to.free(p);
+	kf_host_direct.free(p);
 }
 
 static const struct kf_mode hosted = {

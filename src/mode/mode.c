@@ -21,7 +21,7 @@ static struct kf_front *inner_front(const struct kf_self *self)
 {
 	struct kf_heap *heap = self->counters->heap;
 
-	if (!kf_host_engine())
+	if (!kf_engine_is_hosted())
 		return heap ? &heap->front : &kf_front_guest;
 	return kf_host_is_direct() && !self->counters->shared &&
 			       !kf_mode_elsewhere
@@ -80,7 +80,7 @@ struct kf_front *kf_front_renew(void)
 	if (unlikely(!kf_self.forked && kf_fork_is_due()))
 		kf_fork_settle();
 	kf_process_see();
-	if (kf_host_engine())
+	if (kf_engine_is_hosted())
 		kf_counters_get();
 	else
 		kf_heap_get();

@@ -14,7 +14,6 @@
 #include "engines/host.h"
 #include "engines/engine.h"
 #include "heap/heap.h"
-#include "heap/backend.h"
 #include "stats/stats.h"
 
 #include <stdio.h>
@@ -59,25 +58,25 @@ static bool threads; /* the engine has heaps of threads */
 static void end_thread(void)
 {
 	for (int i = 0; i < EXIT_ROUNDS; i++)
-		kf_backend->thread_exit();
+		kf_heap_detach();
 	kf_self = (struct kf_self)KF_SELF_NEW;
 }
 
 static void start(void)
 {
-	const struct konf_engine *engine = kf_engine_find(FUZZ_ENGINE);
+	const struct kf_engine *engine = kf_engine_find(FUZZ_ENGINE);
 	size_t usable;
 
 	fuzz_require(engine, "no such engine");
 	kf_stats_init();
-	kf_backend_firstfit.init();
+	kf_host_init();
 	threads = engine == kf_engine_find(NULL);
 	if (!threads)
 		fuzz_require(!kf_host_install(engine), "it does not stand");
 	/* The first heap is its maker's whatever comes: nobody's here. */
-	fuzz_require(!kf_backend->release(
-			     kf_backend->alloc(1, 16, false, &usable), usable),
-		     "the first block is no block");
+	fuzz_require(
+		!kf_host_free(kf_host_alloc(1, 16, false, 0, &usable), usable),
+		"the first block is no block");
 	if (threads)
 		end_thread();
 	for (int i = 0; i < NR_THREADS; i++)
@@ -86,7 +85,7 @@ static void start(void)
 
 static void check(const struct block *b)
 {
-	fuzz_require(kf_backend->usable(b->at) == b->usable,
+	fuzz_require(kf_host_usable(b->at) == b->usable,
 		     "a block's size has changed");
 	fuzz_require(pattern_holds(b->at, b->usable, b->key),
 		     "a block's contents are damaged");
@@ -117,7 +116,7 @@ static void take(struct block *b, size_t size, size_t align, bool zeroed)
 
 	if (live + size + align > MOST_LIVE)
 		return;
-	b->at = kf_backend->alloc(size, align, zeroed, &usable);
+	b->at = kf_host_alloc(size, align, zeroed, 0, &usable);
 	fuzz_require(b->at, "there is no memory");
 	b->usable = usable;
 	fuzz_require(usable >= size, "a block is too small");
@@ -130,7 +129,7 @@ static void take(struct block *b, size_t size, size_t align, bool zeroed)
 static void drop(struct block *b)
 {
 	check(b);
-	fuzz_require(kf_backend->release(b->at, b->usable) == KF_FINE,
+	fuzz_require(kf_host_free(b->at, b->usable) == KONF_FINE,
 		     "a block is refused");
 	live -= b->usable;
 	b->at = NULL;
@@ -139,17 +138,17 @@ static void drop(struct block *b)
 static void resize(struct block *b, size_t size)
 {
 	size_t kept = KF_MIN(size, b->usable) & ~(size_t)7;
-	enum kf_misuse wrong = KF_FINE;
+	enum konf_misuse wrong = KONF_FINE;
 	unsigned char *to;
 
 	if (live + size > MOST_LIVE)
 		return;
 	check(b);
-	to = kf_backend->resize(b->at, size, &wrong);
-	fuzz_require(to && wrong == KF_FINE, "a block is not resized");
+	to = kf_host_realloc(b->at, size, &wrong);
+	fuzz_require(to && wrong == KONF_FINE, "a block is not resized");
 	live -= b->usable;
 	b->at = to;
-	b->usable = kf_backend->usable(to);
+	b->usable = kf_host_usable(to);
 	fuzz_require(b->usable >= size, "a resized block is too small");
 	fuzz_require(pattern_holds(to, kept, b->key),
 		     "a resized block lost its contents");
@@ -160,13 +159,13 @@ static void resize(struct block *b, size_t size)
 static void give_wrong(const struct block *b, size_t offset)
 {
 	unsigned char *p = b->at + 1 + offset % (b->usable - 1);
-	enum kf_misuse wrong = KF_FINE;
-	size_t usable = kf_backend->usable(p);
+	enum konf_misuse wrong = KONF_FINE;
+	size_t usable = kf_host_usable(p);
 
 	fuzz_require(!usable, "what is inside a block has a size");
-	fuzz_require(kf_backend->release(p, usable) != KF_FINE,
+	fuzz_require(kf_host_free(p, usable) != KONF_FINE,
 		     "what is inside a block is freed");
-	fuzz_require(!kf_backend->resize(p, 100, &wrong) && wrong != KF_FINE,
+	fuzz_require(!kf_host_realloc(p, 100, &wrong) && wrong != KONF_FINE,
 		     "what is inside a block is resized");
 	check(b);
 }
@@ -215,7 +214,7 @@ static void step(struct fuzz_in *in)
 
 	/* Seldom: it gives back what the others are to find again. */
 	if (op == OP_TRIM && which < 16)
-		kf_backend->trim(which);
+		kf_host_trim(which);
 	else if (op == OP_SCAVENGE)
 		kf_heap_scavenge();
 	else if (op == OP_THREAD && threads)

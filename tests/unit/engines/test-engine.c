@@ -3,15 +3,14 @@
  * engines/engine.h: the contract, for every engine of engines.def.
  *
  * Each test runs once for each engine, in a process of its own, and asks it
- * as the core does: by the supply that counts what it does. What the C
- * library's names mean is tested with the names.
+ * as the core does: through the host. What the C library's names mean is tested
+ * with the names.
  */
 #include "config.h"
 
 #include "engines/host.h"
 #include "engines/engine.h"
 #include "heap/large.h"
-#include "heap/backend.h"
 #include "engines/tlsf.h"
 
 #include <errno.h>
@@ -27,7 +26,7 @@
 #define NR_BLOCKS 1000
 #define KEY 0x0123456789abcdef
 
-static const struct konf_engine *const engines[] = {
+static const struct kf_engine *const engines[] = {
 #define KF_ENGINE(id, help) &kf_engine_##id,
 #include "engines/engines.def"
 #undef KF_ENGINE
@@ -36,7 +35,7 @@ static const struct konf_engine *const engines[] = {
 static const size_t sizes[] = {1,     15,      123,	   1024,       4096,
 			       32768, 0x12345, 2 * KF_MIB, 40 * KF_MIB};
 
-static const struct konf_engine *engine;
+static const struct kf_engine *engine;
 static __thread size_t usable; /* of the last block */
 
 struct block {
@@ -49,7 +48,7 @@ static void start(int number)
 {
 	kf_stats_init();
 	engine = engines[number];
-	kf_backend_firstfit.init();
+	kf_host_init();
 	if (engine != kf_engine_find(NULL))
 		ck_assert_ptr_null(kf_host_install(engine));
 	errno = ERANGE;
@@ -57,30 +56,30 @@ static void start(int number)
 
 static unsigned char *take(size_t size, size_t align, bool zeroed)
 {
-	unsigned char *at = kf_backend->alloc(size, align, zeroed, &usable);
+	unsigned char *at = kf_host_alloc(size, align, zeroed, 0, &usable);
 
 	UNIT_REQUIRE(at);
 	UNIT_REQUIRE((uintptr_t)at % align == 0);
 	UNIT_REQUIRE(usable >= size);
-	UNIT_REQUIRE(kf_backend->usable(at) == usable);
+	UNIT_REQUIRE(kf_host_usable(at) == usable);
 	UNIT_REQUIRE(errno == ERANGE);
 	return at;
 }
 
-static enum kf_misuse release(void *at)
+static enum konf_misuse release(void *at)
 {
-	return kf_backend->release(at, kf_backend->usable(at));
+	return kf_host_free(at, kf_host_usable(at));
 }
 
 static void drop(unsigned char *at)
 {
-	UNIT_REQUIRE(release(at) == KF_FINE);
+	UNIT_REQUIRE(release(at) == KONF_FINE);
 	UNIT_REQUIRE(errno == ERANGE);
 }
 
 START_TEST(engine_is_found_by_its_name)
 {
-	ck_assert_ptr_eq(kf_engine_find(engines[_i]->name), engines[_i]);
+	ck_assert_ptr_eq(kf_engine_find(engines[_i]->base.name), engines[_i]);
 	ck_assert_ptr_eq(kf_engine_find(NULL), engines[0]);
 	ck_assert_ptr_null(kf_engine_find("no such engine"));
 	ck_assert_ptr_null(kf_engine_find(""));
@@ -94,7 +93,7 @@ START_TEST(usable_bytes_are_all_writable)
 	start(_i);
 	for (size_t i = 0; i < KF_ARRAY_SIZE(sizes); i++) {
 		blocks[i].at = take(sizes[i], 16, false);
-		blocks[i].bytes = kf_backend->usable(blocks[i].at);
+		blocks[i].bytes = kf_host_usable(blocks[i].at);
 		pattern_fill(blocks[i].at, blocks[i].bytes, KEY + i);
 	}
 	for (size_t i = 0; i < KF_ARRAY_SIZE(sizes); i++) {
@@ -112,7 +111,7 @@ START_TEST(block_is_aligned_as_asked)
 		for (size_t i = 0; i < KF_ARRAY_SIZE(sizes) - 1; i++) {
 			unsigned char *at = take(sizes[i], align, false);
 
-			memset(at, 1, kf_backend->usable(at));
+			memset(at, 1, kf_host_usable(at));
 			/* Some stay, so that the next find other places. */
 			if (i % 2)
 				drop(at);
@@ -132,7 +131,7 @@ START_TEST(zeroed_block_is_zero_where_others_were_before)
 
 			at[i] = take(sizes[i], align, true);
 			UNIT_REQUIRE(pattern_is_zero(at[i], sizes[i]));
-			memset(at[i], 0xff, kf_backend->usable(at[i]));
+			memset(at[i], 0xff, kf_host_usable(at[i]));
 		}
 		for (size_t i = 0; i < KF_ARRAY_SIZE(sizes); i++)
 			drop(at[i]);
@@ -143,7 +142,7 @@ END_TEST
 /* A block by each of the ways to get one. */
 static unsigned char *obtain(int way, size_t size)
 {
-	enum kf_misuse wrong = KF_FINE;
+	enum konf_misuse wrong = KONF_FINE;
 
 	switch (way) {
 	case 0:
@@ -153,8 +152,7 @@ static unsigned char *obtain(int way, size_t size)
 	case 2:
 		return take(size, 1024, false);
 	default:
-		return kf_backend->resize(take(3 * size, 16, false), size,
-					  &wrong);
+		return kf_host_realloc(take(3 * size, 16, false), size, &wrong);
 	}
 }
 
@@ -171,17 +169,17 @@ START_TEST(resized_block_keeps_its_contents)
 	for (size_t i = 0; i < KF_ARRAY_SIZE(pairs) * 4; i++) {
 		size_t from = pairs[i / 4][0], to = pairs[i / 4][1];
 		unsigned char *at = obtain((int)(i % 4), from);
-		enum kf_misuse wrong = KF_INVALID_POINTER;
+		enum konf_misuse wrong = KONF_INVALID_POINTER;
 
 		ck_assert_ptr_nonnull(at);
 		pattern_fill(at, from, KEY);
-		at = kf_backend->resize(at, to, &wrong);
+		at = kf_host_realloc(at, to, &wrong);
 		ck_assert_ptr_nonnull(at);
-		ck_assert_int_eq(wrong, KF_FINE);
+		ck_assert_int_eq(wrong, KONF_FINE);
 		ck_assert_uint_eq((uintptr_t)at % 16, 0);
-		ck_assert_uint_ge(kf_backend->usable(at), to);
+		ck_assert_uint_ge(kf_host_usable(at), to);
 		ck_assert(pattern_holds(at, KF_MIN(from, to), KEY));
-		memset(at, 0xee, kf_backend->usable(at));
+		memset(at, 0xee, kf_host_usable(at));
 		/* Every other stays, in the way of later growth. */
 		if (i % 2)
 			drop(at);
@@ -193,11 +191,11 @@ END_TEST
 START_TEST(blocks_that_grow_in_turn_move_rarely)
 {
 	static unsigned char *at[20];
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 	int nr_moved = 0;
 
 	start(_i);
-	if (engine->flags & KONF_ENGINE_ELSEWHERE)
+	if (engine->base.flags & KONF_ENGINE_ELSEWHERE)
 		return;
 	/* Who resizes a block there learns where the next one is not. */
 	if (engine == &kf_engine_secure)
@@ -209,10 +207,10 @@ START_TEST(blocks_that_grow_in_turn_move_rarely)
 	for (size_t size = 44096; size < 2 * KF_MIB; size += 4096) {
 		for (size_t i = 0; i < KF_ARRAY_SIZE(at); i++) {
 			unsigned char *to =
-				kf_backend->resize(at[i], size, &wrong);
+				kf_host_realloc(at[i], size, &wrong);
 
 			UNIT_REQUIRE(to);
-			UNIT_REQUIRE(kf_backend->usable(to) >= size);
+			UNIT_REQUIRE(kf_host_usable(to) >= size);
 			to[size - 1] = (unsigned char)i;
 			UNIT_REQUIRE(size == 44096 || to[size - 4097] == i);
 			nr_moved += to != at[i];
@@ -228,17 +226,17 @@ END_TEST
 
 START_TEST(shrunk_block_gives_back_what_it_has_beyond)
 {
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 	unsigned char *at;
 
 	start(_i);
 	at = take(KF_MIB, 16, false);
 	take(40000, 16, false);
-	at = kf_backend->resize(at, 3 * KF_MIB, &wrong);
+	at = kf_host_realloc(at, 3 * KF_MIB, &wrong);
 	ck_assert_ptr_nonnull(at);
-	at = kf_backend->resize(at, 2 * KF_MIB, &wrong);
+	at = kf_host_realloc(at, 2 * KF_MIB, &wrong);
 	ck_assert_ptr_nonnull(at);
-	ck_assert_uint_lt(kf_backend->usable(at), 2 * KF_MIB + 2 * 4096);
+	ck_assert_uint_lt(kf_host_usable(at), 2 * KF_MIB + 2 * 4096);
 	drop(at);
 }
 END_TEST
@@ -250,7 +248,7 @@ static void take_random(struct block *block, uint64_t *state)
 
 	block->bytes = 1 + chance_below(state, limit);
 	block->at = take(block->bytes, align, false);
-	block->bytes = kf_backend->usable(block->at);
+	block->bytes = kf_host_usable(block->at);
 	block->key = chance_next(state);
 	pattern_fill(block->at, block->bytes, block->key);
 }
@@ -282,27 +280,27 @@ END_TEST
 
 START_TEST(what_is_no_block_is_refused)
 {
-	enum kf_misuse wrong = KF_FINE;
+	enum konf_misuse wrong = KONF_FINE;
 	static char in_data[64];
 	unsigned char *at;
 
 	start(_i);
 	/* The C library's own heap answers for the engine that passes through.
 	 */
-	if (engine->flags & KONF_ENGINE_ELSEWHERE)
+	if (engine->base.flags & KONF_ENGINE_ELSEWHERE)
 		return;
-	ck_assert_int_eq(release(in_data), KF_INVALID_POINTER);
-	ck_assert_int_eq(release((void *)16), KF_INVALID_POINTER);
-	ck_assert_uint_eq(kf_backend->usable(in_data), 0);
-	ck_assert_ptr_null(kf_backend->resize(in_data, 100, &wrong));
-	ck_assert_int_eq(wrong, KF_INVALID_POINTER);
+	ck_assert_int_eq(release(in_data), KONF_INVALID_POINTER);
+	ck_assert_int_eq(release((void *)16), KONF_INVALID_POINTER);
+	ck_assert_uint_eq(kf_host_usable(in_data), 0);
+	ck_assert_ptr_null(kf_host_realloc(in_data, 100, &wrong));
+	ck_assert_int_eq(wrong, KONF_INVALID_POINTER);
 	for (size_t i = 2; i < KF_ARRAY_SIZE(sizes); i++) {
 		at = take(sizes[i], 16, false);
 		memset(at, 1, sizes[i]);
-		ck_assert_int_ne(release(at + 16), KF_FINE);
-		ck_assert_uint_eq(kf_backend->usable(at + 8), 0);
-		ck_assert_ptr_null(kf_backend->resize(at + 8, 100, &wrong));
-		ck_assert_int_ne(wrong, KF_FINE);
+		ck_assert_int_ne(release(at + 16), KONF_FINE);
+		ck_assert_uint_eq(kf_host_usable(at + 8), 0);
+		ck_assert_ptr_null(kf_host_realloc(at + 8, 100, &wrong));
+		ck_assert_int_ne(wrong, KONF_FINE);
 		ck_assert(at[0] == 1 && at[sizes[i] - 1] == 1);
 		drop(at);
 	}
@@ -312,7 +310,7 @@ END_TEST
 START_TEST(large_block_freed_twice_is_refused)
 {
 	start(_i);
-	if (engine->flags & KONF_ENGINE_ELSEWHERE)
+	if (engine->base.flags & KONF_ENGINE_ELSEWHERE)
 		return;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(sizes); i++) {
 		unsigned char *at, *fence;
@@ -322,7 +320,7 @@ START_TEST(large_block_freed_twice_is_refused)
 		at = take(sizes[i], 16, false);
 		fence = take(sizes[i], 16, false);
 		drop(at);
-		ck_assert_int_ne(release(at), KF_FINE);
+		ck_assert_int_ne(release(at), KONF_FINE);
 		drop(fence);
 	}
 }
@@ -335,7 +333,7 @@ static void *drop_all(void *arg)
 	errno = ERANGE;
 	for (int i = 0; i < NR_BLOCKS; i++)
 		drop_checked(&blocks[i]);
-	kf_backend->thread_exit();
+	kf_heap_detach();
 	return NULL;
 }
 
@@ -347,7 +345,7 @@ static void *take_all(void *arg)
 	errno = ERANGE;
 	for (int i = 0; i < NR_BLOCKS; i++)
 		take_random(&blocks[i], &state);
-	kf_backend->thread_exit();
+	kf_heap_detach();
 	return NULL;
 }
 
@@ -362,14 +360,14 @@ static void run(void *(*fn)(void *), void *arg)
 START_TEST(another_thread_may_free_after_the_first_has_gone)
 {
 	static struct block blocks[NR_BLOCKS];
-	struct kf_backend_info info;
+	struct kf_host_info info;
 
 	start(_i);
 	for (int i = 0; i < 20; i++) {
 		run(take_all, blocks);
 		run(drop_all, blocks);
 	}
-	kf_backend->info(&info);
+	kf_host_info(&info);
 	ck_assert_uint_eq(info.used, 0);
 	ck_assert_uint_eq(info.mapped_blocks, 0);
 	/* Heaps change hands: twenty rounds hold what one holds. */
@@ -380,20 +378,20 @@ END_TEST
 START_TEST(info_tells_what_is_live_and_held)
 {
 	static unsigned char *at[NR_BLOCKS];
-	struct kf_backend_info info;
+	struct kf_host_info info;
 	size_t live = 0;
 
 	start(_i);
 	for (int i = 0; i < NR_BLOCKS; i++) {
 		at[i] = take(100 + (size_t)i * 40, 16, false);
-		live += kf_backend->usable(at[i]);
+		live += kf_host_usable(at[i]);
 	}
-	kf_backend->info(&info);
+	kf_host_info(&info);
 	ck_assert_uint_eq(info.used + info.mapped_bytes, live);
-	ck_assert_uint_ge(info.arena, info.used + info.cached + info.free);
+	ck_assert_uint_ge(info.arena, info.used + info.cached + info.free.free);
 	for (int i = 0; i < NR_BLOCKS; i++)
 		drop(at[i]);
-	kf_backend->info(&info);
+	kf_host_info(&info);
 	ck_assert_uint_eq(info.used + info.mapped_bytes, 0);
 }
 END_TEST
@@ -401,13 +399,14 @@ END_TEST
 START_TEST(reclaim_gives_back_what_nobody_uses)
 {
 	static unsigned char *at[NR_BLOCKS];
-	struct kf_backend_info before, after;
+	struct kf_host_info before, after;
 
 	/* Of TLSF's pools the first one stays. */
 	kf_tlsf_conf.initial = kf_tlsf_conf.additional = KF_MIB;
 	start(_i);
 	/* Some never give back, and of some it is not known. */
-	if (_i && (!engine->trim || engine->flags & KONF_ENGINE_ELSEWHERE))
+	if (_i &&
+	    (!engine->base.trim || engine->base.flags & KONF_ENGINE_ELSEWHERE))
 		return;
 	for (int i = 0; i < NR_BLOCKS; i++) {
 		at[i] = take(20000, 16, false);
@@ -415,9 +414,9 @@ START_TEST(reclaim_gives_back_what_nobody_uses)
 	}
 	for (int i = 0; i < NR_BLOCKS; i++)
 		drop(at[i]);
-	kf_backend->info(&before);
-	kf_backend->trim(0);
-	kf_backend->info(&after);
+	kf_host_info(&before);
+	kf_host_trim(0);
+	kf_host_info(&after);
 	ck_assert_uint_lt(after.arena, before.arena / 2);
 	take(20000, 16, false);
 }
@@ -426,20 +425,20 @@ END_TEST
 START_TEST(impossible_sizes_give_null)
 {
 	unsigned char *at;
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 
 	start(_i);
-	ck_assert_ptr_null(kf_backend->alloc(PTRDIFF_MAX, 16, false, &usable));
+	ck_assert_ptr_null(kf_host_alloc(PTRDIFF_MAX, 16, false, 0, &usable));
 	ck_assert_ptr_null(
-		kf_backend->alloc(PTRDIFF_MAX, (size_t)1 << 40, true, &usable));
+		kf_host_alloc(PTRDIFF_MAX, (size_t)1 << 40, true, 0, &usable));
 	ck_assert_ptr_null(
-		kf_backend->alloc((size_t)1 << 48, 16, false, &usable));
+		kf_host_alloc((size_t)1 << 48, 16, false, 0, &usable));
 	ck_assert_ptr_null(
-		kf_backend->alloc(1, (size_t)1 << 62, false, &usable));
+		kf_host_alloc(1, (size_t)1 << 62, false, 0, &usable));
 	at = take(100, 16, false);
 	pattern_fill(at, 100, KEY);
-	ck_assert_ptr_null(kf_backend->resize(at, PTRDIFF_MAX, &wrong));
-	ck_assert_int_eq(wrong, KF_FINE);
+	ck_assert_ptr_null(kf_host_realloc(at, PTRDIFF_MAX, &wrong));
+	ck_assert_int_eq(wrong, KONF_FINE);
 	ck_assert(pattern_holds(at, 100, KEY));
 	ck_assert_int_eq(errno, ERANGE);
 	drop(at);
@@ -450,8 +449,8 @@ static size_t fill_memory(unsigned char **at, size_t nr)
 {
 	size_t i = 0;
 
-	while (i < nr && (at[i] = kf_backend->alloc(3000 + i % 60000, 16, false,
-						    &usable)))
+	while (i < nr &&
+	       (at[i] = kf_host_alloc(3000 + i % 60000, 16, false, 0, &usable)))
 		i++;
 	UNIT_REQUIRE(i < nr);
 	return i;
@@ -486,6 +485,30 @@ static size_t room_at_first(int number, unsigned char **at, size_t max)
 	return nr;
 }
 
+#define AT(member) offsetof(struct konf_engine, member)
+
+/* Engines that were built against version 1 have their members there. */
+START_TEST(contract_has_the_layout_of_version_1)
+{
+	static const size_t at[][2] = {
+		{AT(version), 0},	 {AT(size), 4},
+		{AT(flags), 8},		 {AT(name), 16},
+		{AT(alloc), 24},	 {AT(free), 32},
+		{AT(usable_size), 40},	 {AT(init), 48},
+		{AT(alloc_zeroed), 56},	 {AT(realloc), 64},
+		{AT(check), 72},	 {AT(trim), 80},
+		{AT(info), 88},		 {AT(option), 96},
+		{AT(fork_prepare), 104}, {AT(fork_parent), 112},
+		{AT(fork_child), 120},
+	};
+
+	ck_assert_int_eq(KONF_ENGINE_VERSION, 1);
+	ck_assert_uint_eq(sizeof(struct konf_engine), 128);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(at); i++)
+		ck_assert_uint_eq(at[i][0], at[i][1]);
+}
+END_TEST
+
 /*
  * How many blocks an engine has room for may depend on chance, as secure's do:
  * so four later fills are held against the first ones of four processes.
@@ -494,9 +517,10 @@ START_TEST(end_of_memory_is_survived)
 {
 	static unsigned char *at[100000];
 	size_t first = 0, later = 0;
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 
-	if (!UNIT_MALLOC_HAS_AN_END && !strcmp(engines[_i]->name, "system"))
+	if (!UNIT_MALLOC_HAS_AN_END &&
+	    !strcmp(engines[_i]->base.name, "system"))
 		return;
 	for (int i = 0; i < 4; i++)
 		first += room_at_first(_i, at, KF_ARRAY_SIZE(at));
@@ -507,12 +531,12 @@ START_TEST(end_of_memory_is_survived)
 		later += round ? nr : 0;
 		/* A smaller size is had even then: it is where the block is. */
 		memset(at[0], 5, 3000);
-		at[0] = kf_backend->resize(at[0], 1000, &wrong);
+		at[0] = kf_host_realloc(at[0], 1000, &wrong);
 		ck_assert_ptr_nonnull(at[0]);
 		ck_assert(at[0][0] == 5 && at[0][999] == 5);
 		for (size_t i = 0; i < nr; i++)
 			drop(at[i]);
-		kf_backend->trim(0);
+		kf_host_trim(0);
 	}
 	unit_limit_address_space(SIZE_MAX);
 	ck_assert_uint_ge(later, first - first / 8);
@@ -537,6 +561,7 @@ int main(void)
 		reclaim_gives_back_what_nobody_uses,
 		impossible_sizes_give_null,
 		end_of_memory_is_survived,
+		contract_has_the_layout_of_version_1,
 	};
 
 	return unit_run_each("engines/engine", tests, KF_ARRAY_SIZE(tests),

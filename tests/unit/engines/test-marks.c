@@ -7,14 +7,14 @@
 #include <pthread.h>
 
 #include "engines/marks.h"
-#include "heap/backend.h"
+#include "engines/host.h"
 #include "stats/stats.h"
 #include "tests/unit/unit.h"
 
 static void start(void)
 {
 	kf_stats_init();
-	kf_backend_firstfit.init();
+	kf_host_init();
 }
 
 static const void *at(uintptr_t address)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "heap/large.h"
-#include "heap/backend.h"
+#include "engines/host.h"
 #include "heap/heap.h"
 #include "pages/pages.h"
 #include "sys/thread.h"
@@ -21,7 +21,6 @@
 #define NR_BLOCKS 2000
 #define BYTES 224 /* the last class of its group, so that it is made itself */
 
-static const struct kf_backend *supply = &kf_backend_firstfit;
 static __thread size_t usable; /* of the last block */
 static void *blocks[NR_BLOCKS];
 
@@ -30,8 +29,8 @@ static void start(void)
 	kf_stats_init();
 	kf_pages_conf.dirty_max = SIZE_MAX / 2;
 	kf_pages_conf.tick_ms = UINT32_MAX;
-	kf_thread_exit_init(supply->thread_exit);
-	supply->init();
+	kf_thread_exit_init(kf_heap_detach);
+	kf_host_init();
 }
 
 static void in_a_thread(void *(*fn)(void *), void *arg)
@@ -45,7 +44,7 @@ static void in_a_thread(void *(*fn)(void *), void *arg)
 static void *take_all(void *unused)
 {
 	for (size_t i = 0; i < NR_BLOCKS; i++) {
-		blocks[i] = supply->alloc(BYTES, 16, false, &usable);
+		blocks[i] = kf_host_alloc(BYTES, 16, false, 0, &usable);
 		UNIT_REQUIRE(blocks[i]);
 	}
 	return NULL;
@@ -54,7 +53,7 @@ static void *take_all(void *unused)
 static void *drop_all(void *unused)
 {
 	for (size_t i = 0; i < NR_BLOCKS; i++)
-		UNIT_REQUIRE(supply->release(blocks[i], 0) == KF_FINE);
+		UNIT_REQUIRE(kf_host_free(blocks[i], 0) == KONF_FINE);
 	return NULL;
 }
 
@@ -170,7 +169,7 @@ START_TEST(blocks_of_others_wait_in_outboxes_within_the_credit)
 		struct kf_heap *owner = kf_slab_owner(slab_of(blocks[i]));
 		void *before = owner->inbox;
 
-		UNIT_REQUIRE(supply->release(blocks[i], 0) == KF_FINE);
+		UNIT_REQUIRE(kf_host_free(blocks[i], 0) == KONF_FINE);
 		waiting += slab_of(blocks[i])->size;
 		if (owner->inbox != before)
 			waiting = 0;
@@ -190,17 +189,17 @@ START_TEST(blocks_of_others_are_handed_out_again)
 	start();
 	heap = kf_heap_get();
 	in_a_thread(take_all, NULL);
-	UNIT_REQUIRE(supply->alloc(BYTES, 16, false, &usable));
+	UNIT_REQUIRE(kf_host_alloc(BYTES, 16, false, 0, &usable));
 	ck_assert(heap->reuse);
 	/* From here on a block of its own may be one that others gave. */
 	ck_assert(!kf_cache_used);
-	UNIT_REQUIRE(supply->release(blocks[0], 0) == KF_FINE);
+	UNIT_REQUIRE(kf_host_free(blocks[0], 0) == KONF_FINE);
 	ck_assert(kf_cache_used);
 	for (size_t i = 0; i < NR_BLOCKS && p != blocks[0]; i++)
-		p = supply->alloc(BYTES, 16, false, &usable);
+		p = kf_host_alloc(BYTES, 16, false, 0, &usable);
 	ck_assert_ptr_eq(p, blocks[0]);
 	ck_assert_int_eq(heap->budget, KF_BUDGET);
-	UNIT_REQUIRE(supply->release(p, 0) == KF_FINE);
+	UNIT_REQUIRE(kf_host_free(p, 0) == KONF_FINE);
 	ck_assert_int_lt(heap->budget, KF_BUDGET);
 	kf_heap_flush(heap);
 	ck_assert_ptr_nonnull(kf_slab_owner(slab_of(p))->inbox);
@@ -220,10 +219,10 @@ START_TEST(empty_slab_is_kept_for_another_class_until_trimmed)
 	ck_assert_uint_gt(heap->runs.nr_pages, 0);
 	made = kf_word_get(KF_WORD_slabs_made);
 	slabs = kf_word_get(KF_WORD_slabs);
-	p = supply->alloc(2 * BYTES, 16, false, &usable);
+	p = kf_host_alloc(2 * BYTES, 16, false, 0, &usable);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs_made), made + 1);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), slabs);
-	UNIT_REQUIRE(supply->release(p, 0) == KF_FINE);
+	UNIT_REQUIRE(kf_host_free(p, 0) == KONF_FINE);
 	kf_heap_flush(heap);
 	ck_assert_uint_eq(heap->runs.nr_pages, 0);
 	check_all_is_home();
@@ -239,16 +238,17 @@ START_TEST(one_cache_serves_slabs_and_large_blocks)
 	start();
 	/* The first slab of the largest class has two blocks. */
 	ck_assert_uint_eq(size, 2 * KF_SMALL_MAX);
-	at = supply->alloc(size, 16, false, &usable);
+	at = kf_host_alloc(size, 16, false, 0, &usable);
 	memset(at, 1, size);
-	UNIT_REQUIRE(supply->release(at, 0) == KF_FINE);
-	ck_assert_ptr_eq(supply->alloc(KF_SMALL_MAX, 16, false, &usable), at);
+	UNIT_REQUIRE(kf_host_free(at, 0) == KONF_FINE);
+	ck_assert_ptr_eq(kf_host_alloc(KF_SMALL_MAX, 16, false, 0, &usable),
+			 at);
 	ck_assert_ptr_eq(slab_of(at + KF_PAGE), slab_of(at));
 	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), size);
 	ck_assert_uint_eq(kf_heap_sum(KF_SLOT_large_kept), 0);
 	ck_assert_ptr_null(kf_pages_check(&sums));
-	UNIT_REQUIRE(supply->release(at, 0) == KF_FINE);
-	ck_assert_ptr_eq(supply->alloc(size, 16, true, &usable), at);
+	UNIT_REQUIRE(kf_host_free(at, 0) == KONF_FINE);
+	ck_assert_ptr_eq(kf_host_alloc(size, 16, true, 0, &usable), at);
 	UNIT_REQUIRE(!at[0] && !at[size - 1]);
 	ck_assert_ptr_null(kf_slab_at(at + KF_PAGE));
 	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), 0);
@@ -263,10 +263,10 @@ START_TEST(zeroed_large_block_of_a_slabs_run_is_zero)
 
 	start();
 	/* Of fresh pages, which read as zeroes then. */
-	at = supply->alloc(KF_SMALL_MAX, 16, false, &usable);
+	at = kf_host_alloc(KF_SMALL_MAX, 16, false, 0, &usable);
 	memset(at, 1, KF_SMALL_MAX);
-	UNIT_REQUIRE(supply->release(at, 0) == KF_FINE);
-	ck_assert_ptr_eq(supply->alloc(size, 16, true, &usable), at);
+	UNIT_REQUIRE(kf_host_free(at, 0) == KONF_FINE);
+	ck_assert_ptr_eq(kf_host_alloc(size, 16, true, 0, &usable), at);
 	for (size_t i = 0; i < size; i++)
 		UNIT_REQUIRE(!at[i]);
 }
@@ -277,7 +277,7 @@ START_TEST(slab_is_carved_a_page_at_a_time)
 	struct kf_slab *slab;
 
 	start();
-	slab = slab_of(supply->alloc(BYTES, 16, false, &usable));
+	slab = slab_of(kf_host_alloc(BYTES, 16, false, 0, &usable));
 	ck_assert_uint_gt(slab->carved, 1);
 	ck_assert_uint_le(slab->carved * slab->size, KF_PAGE);
 	ck_assert_uint_eq(slab->carved, slab->used);
@@ -313,7 +313,7 @@ START_TEST(block_is_one_at_its_start_and_when_carved)
 	char *p;
 
 	start();
-	p = supply->alloc(BYTES, 16, false, &usable);
+	p = kf_host_alloc(BYTES, 16, false, 0, &usable);
 	slab = slab_of(p);
 	ck_assert(kf_slab_is_block(slab, p));
 	ck_assert(!kf_slab_is_block(slab, p + 16));
@@ -333,7 +333,7 @@ START_TEST(full_slab_is_off_the_list_until_a_block_is_freed)
 	slab = slab_of(blocks[0]);
 	ck_assert(slab->owner & KF_SLAB_FULL);
 	ck_assert(kf_list_empty(&slab->link));
-	ck_assert_int_eq(supply->release(blocks[0], 0), KF_FINE);
+	ck_assert_int_eq(kf_host_free(blocks[0], 0), KONF_FINE);
 	ck_assert(!(slab->owner & KF_SLAB_FULL));
 	ck_assert(!kf_list_empty(&slab->link));
 	ck_assert_uint_eq(slab->used, slab->carved - 1);
@@ -351,12 +351,12 @@ START_TEST(sparse_slab_is_left_to_become_empty)
 	take_all(NULL);
 	sparse = slab_of(blocks[0]);
 	for (i = 1; slab_of(blocks[i]) == sparse; i++)
-		UNIT_REQUIRE(supply->release(blocks[i], 0) == KF_FINE);
+		UNIT_REQUIRE(kf_host_free(blocks[i], 0) == KONF_FINE);
 	dense = slab_of(blocks[i]);
-	UNIT_REQUIRE(supply->release(blocks[i], 0) == KF_FINE);
+	UNIT_REQUIRE(kf_host_free(blocks[i], 0) == KONF_FINE);
 	/* Use up what the bin and the last slab have left. */
 	for (last = 0; last < NR_BLOCKS; last++) {
-		void *p = supply->alloc(BYTES, 16, false, &usable);
+		void *p = kf_host_alloc(BYTES, 16, false, 0, &usable);
 
 		UNIT_REQUIRE(slab_of(p) != sparse);
 		if (slab_of(p) == dense)
@@ -419,15 +419,15 @@ START_TEST(heap_that_another_thread_has_is_nobodys_in_a_child)
 	if (running == idle)
 		in_a_thread(tell_heap, &idle);
 	ck_assert_ptr_ne(running, idle);
-	supply->fork_prepare();
+	kf_host_fork_prepare();
 	self->inbox = blocks;
 	pid = fork();
 	if (!pid) {
-		supply->fork_done(true);
+		kf_host_fork_done(true);
 		_exit(look_at_child(self, running, idle));
 	}
 	self->inbox = NULL;
-	supply->fork_done(false);
+	kf_host_fork_done(false);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 	ck_assert_int_eq(running->counters.state, KF_COUNTERS_IN_USE);
@@ -446,13 +446,13 @@ START_TEST(child_that_nobody_prepared_for_trusts_no_heap)
 	start();
 	self = kf_heap_get();
 	in_a_thread(tell_heap, &idle);
-	supply->fork_prepare();
+	kf_host_fork_prepare();
 	UNIT_REQUIRE(idle->counters.rests);
-	supply->fork_done(false);
+	kf_host_fork_done(false);
 	self->inbox = blocks;
 	pid = fork();
 	if (!pid) {
-		supply->fork_done(true);
+		kf_host_fork_done(true);
 		_exit(idle->counters.state != KF_COUNTERS_LOST ||
 		      self->inbox != NULL);
 	}

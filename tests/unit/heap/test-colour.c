@@ -7,7 +7,7 @@
 
 #include "heap/large.h"
 #include "heap/heap.h"
-#include "heap/backend.h"
+#include "engines/host.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
 #include "tests/unit/unit.h"
@@ -15,12 +15,10 @@
 #define NR_SLABS 64
 #define NR_COLOURS (KF_PAGE / KF_SLAB_COLOUR)
 
-static const struct kf_backend *supply = &kf_backend_firstfit;
-
 static struct kf_heap *start(void)
 {
 	kf_stats_init();
-	supply->init();
+	kf_host_init();
 	return kf_heap_get();
 }
 
@@ -105,7 +103,7 @@ END_TEST
 
 static void free_block(void *p)
 {
-	ck_assert_int_eq(supply->release(p, 0), KF_FINE);
+	ck_assert_int_eq(kf_host_free(p, 0), KONF_FINE);
 }
 
 START_TEST(blocks_are_aligned_beside_coloured_ones)
@@ -115,12 +113,12 @@ START_TEST(blocks_are_aligned_beside_coloured_ones)
 	size_t usable;
 
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++)
-		plain[class] = supply->alloc(kf_class_bytes(class), 16, false,
-					     &usable);
+		plain[class] = kf_host_alloc(kf_class_bytes(class), 16, false,
+					     0, &usable);
 	for (size_t align = 32; align <= KF_PAGE; align *= 2) {
 		for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
 			size_t size = kf_class_bytes(class) - 1;
-			void *p = supply->alloc(size, align, false, &usable);
+			void *p = kf_host_alloc(size, align, false, 0, &usable);
 
 			UNIT_REQUIRE(p && (uintptr_t)p % align == 0);
 			UNIT_REQUIRE(usable >= size);

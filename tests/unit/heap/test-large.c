@@ -5,7 +5,7 @@
 #include "config.h"
 
 #include "heap/large.h"
-#include "heap/backend.h"
+#include "engines/host.h"
 
 #include <string.h>
 
@@ -17,20 +17,19 @@
 #define SHORT ((size_t)320 * KF_KIB)
 #define LONG (2 * SHORT)
 
-static const struct kf_backend *supply = &kf_backend_firstfit;
-
 /* Blocks too long for a thread to keep, and all of them in a region. */
 static void start(void)
 {
 	kf_stats_init();
-	supply->init();
+	kf_host_init();
 	kf_large_conf.mmap_threshold = SIZE_MAX;
 }
 
 static unsigned char *take(size_t size, bool zeroed)
 {
 	size_t usable;
-	unsigned char *at = supply->alloc(size, 64 * KF_KIB, zeroed, &usable);
+	unsigned char *at =
+		kf_host_alloc(size, 64 * KF_KIB, zeroed, 0, &usable);
 
 	UNIT_REQUIRE(at);
 	UNIT_REQUIRE(!zeroed || at[0] == 0);
@@ -39,7 +38,7 @@ static unsigned char *take(size_t size, bool zeroed)
 
 static void drop(unsigned char *at)
 {
-	UNIT_REQUIRE(supply->release(at, 0) == KF_FINE);
+	UNIT_REQUIRE(kf_host_free(at, 0) == KONF_FINE);
 }
 
 static int resident(unsigned char *at)

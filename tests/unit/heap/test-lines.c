@@ -10,7 +10,7 @@
 
 #include "heap/large.h"
 #include "heap/fast.h"
-#include "heap/backend.h"
+#include "engines/host.h"
 #include "tests/unit/unit.h"
 
 #define NR_THREADS 64
@@ -63,7 +63,7 @@ static void *work(void *arg)
 	size_t usable;
 
 	for (size_t i = 0; i < NR_SIZES; i++) {
-		p[i] = kf_backend_firstfit.alloc(sizes[i], 16, false, &usable);
+		p[i] = kf_host_alloc(sizes[i], 16, false, 0, &usable);
 		UNIT_REQUIRE(p[i]);
 	}
 	pthread_barrier_wait(&together);
@@ -75,8 +75,7 @@ static void *work(void *arg)
 	/* Nobody adopts another's heap while there is something to see. */
 	pthread_barrier_wait(&together);
 	for (size_t i = 0; i < NR_SIZES; i++)
-		UNIT_REQUIRE(kf_backend_firstfit.release(p[i], sizes[i]) ==
-			     KF_FINE);
+		UNIT_REQUIRE(kf_host_free(p[i], sizes[i]) == KONF_FINE);
 	return NULL;
 }
 
@@ -92,7 +91,7 @@ static void run(void)
 	pthread_t threads[NR_THREADS];
 
 	kf_stats_init();
-	kf_backend_firstfit.init();
+	kf_host_init();
 	UNIT_REQUIRE(!pthread_barrier_init(&together, NULL, NR_THREADS));
 	for (intptr_t i = 0; i < NR_THREADS; i++)
 		UNIT_REQUIRE(

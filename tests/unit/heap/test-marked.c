@@ -12,7 +12,7 @@
 
 #include "heap/large.h"
 #include "heap/marked.h"
-#include "heap/backend.h"
+#include "engines/host.h"
 #include "pages/pages.h"
 #include "sys/thread.h"
 #include "tests/unit/unit.h"
@@ -21,7 +21,6 @@
 #define BYTES 200
 #define CHILD_OK 23
 
-static const struct kf_backend *supply = &kf_backend_firstfit;
 static __thread size_t usable; /* of the last block */
 static void *blocks[NR_BLOCKS];
 
@@ -46,7 +45,7 @@ static void gone(const void *p, size_t bytes, uint32_t mark, bool freed)
 static void came(const void *p, size_t bytes, uint32_t mark)
 {
 	UNIT_REQUIRE(mark == next_mark && kf_mark_of(p) == mark);
-	UNIT_REQUIRE(supply->usable(p) == bytes);
+	UNIT_REQUIRE(kf_host_usable(p) == bytes);
 	nr_came++;
 }
 
@@ -55,8 +54,8 @@ static void start(void)
 	kf_stats_init();
 	kf_pages_conf.dirty_max = SIZE_MAX / 2;
 	kf_pages_conf.tick_ms = UINT32_MAX;
-	kf_thread_exit_init(supply->thread_exit);
-	supply->init();
+	kf_thread_exit_init(kf_heap_detach);
+	kf_host_init();
 	kf_mark_hooks = (struct kf_mark_hooks){
 		.next = next, .gone = gone, .came = came};
 }
@@ -64,9 +63,9 @@ static void start(void)
 static void *take(size_t size, uint32_t mark)
 {
 	void *p = mark ? kf_marked_alloc(size, 16, false, mark, &usable)
-		       : supply->alloc(size, 16, false, &usable);
+		       : kf_host_alloc(size, 16, false, 0, &usable);
 
-	UNIT_REQUIRE(p && usable >= size && usable == supply->usable(p));
+	UNIT_REQUIRE(p && usable >= size && usable == kf_host_usable(p));
 	UNIT_REQUIRE(kf_mark_of(p) == mark);
 	memset(p, 0xff, usable);
 	return p;
@@ -74,16 +73,16 @@ static void *take(size_t size, uint32_t mark)
 
 static void drop(void *p)
 {
-	UNIT_REQUIRE(supply->release(p, 0) == KF_FINE);
+	UNIT_REQUIRE(kf_host_free(p, 0) == KONF_FINE);
 }
 
 static void *resize(void *p, size_t size)
 {
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 
-	p = supply->resize(p, size, &wrong);
-	UNIT_REQUIRE(p && wrong == KF_FINE);
-	usable = supply->usable(p);
+	p = kf_host_realloc(p, size, &wrong);
+	UNIT_REQUIRE(p && wrong == KONF_FINE);
+	usable = kf_host_usable(p);
 	return p;
 }
 
@@ -97,7 +96,7 @@ static void in_a_thread(void *(*fn)(void *), void *arg)
 
 static void check_all_is_home(void)
 {
-	supply->trim(0);
+	kf_host_trim(0);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs_made),
 			  kf_word_get(KF_WORD_slabs_freed));
 	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), 0);
@@ -195,7 +194,7 @@ START_TEST(realloc_takes_the_old_state_and_gives_the_new)
 		for (size_t i = 0; i < KF_ARRAY_SIZE(to); i++) {
 			bool marked = kf_mark_of(p);
 
-			had = supply->usable(p);
+			had = kf_host_usable(p);
 			nr_taken = taken_bytes = nr_came = 0;
 			p = resize(p, to[i]);
 			ck_assert_uint_eq(nr_taken, marked);
@@ -327,7 +326,7 @@ static int child_job(void)
 {
 	uint64_t before;
 
-	supply->fork_done(true);
+	kf_host_fork_done(true);
 	before = nr_freed;
 	drop_all(NULL);
 	take_all(NULL);
@@ -346,11 +345,11 @@ START_TEST(forked_child_has_the_blocks_and_their_marks)
 	for (int i = 0; i < 20; i++) {
 		pid_t pid;
 
-		supply->fork_prepare();
+		kf_host_fork_prepare();
 		pid = fork();
 		if (pid == 0)
 			_exit(child_job());
-		supply->fork_done(false);
+		kf_host_fork_done(false);
 		UNIT_REQUIRE(waitpid(pid, &status, 0) == pid);
 		UNIT_REQUIRE(WIFEXITED(status));
 		ck_assert_int_eq(WEXITSTATUS(status), CHILD_OK);

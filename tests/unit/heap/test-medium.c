@@ -6,7 +6,7 @@
 
 #include "heap/large.h"
 #include "heap/fast.h"
-#include "heap/backend.h"
+#include "engines/host.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
 #include "tests/unit/unit.h"
@@ -14,14 +14,13 @@
 #define BYTES ((size_t)4096)
 #define NR_BLOCKS 100
 
-static const struct kf_backend *supply = &kf_backend_firstfit;
 static unsigned int class;
 static void *blocks[NR_BLOCKS];
 
 static struct kf_heap *start(void)
 {
 	kf_stats_init();
-	supply->init();
+	kf_host_init();
 	class = kf_class_of(BYTES);
 	return kf_heap_get();
 }
@@ -45,7 +44,7 @@ static void *take(struct kf_heap *heap)
 	void *p = kf_fast_pop(heap, BYTES, true, &usable, &zeroed);
 
 	if (!p)
-		p = supply->alloc(BYTES, 16, false, &usable);
+		p = kf_host_alloc(BYTES, 16, false, 0, &usable);
 	UNIT_REQUIRE(p);
 	ck_assert_uint_eq(usable, BYTES);
 	return p;
@@ -111,8 +110,7 @@ START_TEST(trim_gives_them_back)
 	take_all(heap);
 	for (size_t i = 0; i < NR_BLOCKS; i++) {
 		if (!keep(heap, blocks[i]))
-			ck_assert_int_eq(supply->release(blocks[i], 0),
-					 KF_FINE);
+			ck_assert_int_eq(kf_host_free(blocks[i], 0), KONF_FINE);
 	}
 	ck_assert_uint_gt(heap->cache[class].nr, 0);
 	kf_heap_trim(heap);
@@ -136,7 +134,7 @@ START_TEST(what_is_no_block_or_free_is_not_taken)
 	UNIT_REQUIRE(keep(heap, blocks[0]));
 	UNIT_REQUIRE(!keep(heap, blocks[0]));
 	UNIT_REQUIRE(kf_slab_has_free(heap, slab, blocks[0]));
-	ck_assert_int_eq(supply->release(blocks[0], 0), KF_DOUBLE_FREE);
+	ck_assert_int_eq(kf_host_free(blocks[0], 0), KONF_DOUBLE_FREE);
 }
 END_TEST
 

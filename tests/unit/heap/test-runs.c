@@ -3,14 +3,14 @@
  * heap/large.c and runs.c: large blocks, and the freed runs that a heap
  * keeps for its next ones.
  *
- * All through the supply's table, as the core asks it; what is kept is told by
+ * All through the host, as the core asks; what is kept is told by
  * the counters that readers use.
  */
 #include "config.h"
 
 #include "heap/heap.h"
 #include "heap/large.h"
-#include "heap/backend.h"
+#include "engines/host.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -23,21 +23,19 @@
 #define BLOCK ((size_t)80 * KF_KIB)
 #define NR_BLOCKS 40
 
-static const struct kf_backend *supply = &kf_backend_firstfit;
-
 static void start(void)
 {
 	kf_stats_init();
 	kf_pages_conf.tick_ms = UINT32_MAX;
 	/* One region for all of a test. */
 	kf_pages_conf.region_bytes = 32 * KF_MIB;
-	supply->init();
+	kf_host_init();
 }
 
 static unsigned char *take(size_t size, size_t align, bool zeroed)
 {
 	size_t usable;
-	unsigned char *at = supply->alloc(size, align, zeroed, &usable);
+	unsigned char *at = kf_host_alloc(size, align, zeroed, 0, &usable);
 
 	UNIT_REQUIRE(at);
 	UNIT_REQUIRE((uintptr_t)at % align == 0);
@@ -47,7 +45,7 @@ static unsigned char *take(size_t size, size_t align, bool zeroed)
 
 static void drop(void *at)
 {
-	UNIT_REQUIRE(supply->release(at, 0) == KF_FINE);
+	UNIT_REQUIRE(kf_host_free(at, 0) == KONF_FINE);
 }
 
 static size_t kept(void)
@@ -236,7 +234,7 @@ START_TEST(very_long_run_is_not_kept)
 {
 	start();
 	drop(take(100 * KF_KIB, 16, false));
-	UNIT_REQUIRE(supply->trim(0));
+	UNIT_REQUIRE(kf_host_trim(0));
 	kf_large_conf.mmap_threshold = 32 * KF_MIB;
 	drop(take(KF_MIB, 16, false));
 	ck_assert_uint_eq(kept(), 0);
@@ -247,16 +245,16 @@ END_TEST
 START_TEST(kept_block_freed_again_is_a_double_free)
 {
 	unsigned char *at;
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 
 	start();
 	at = take(BLOCK, 16, false);
 	drop(at);
 	ck_assert_uint_eq(kept(), BLOCK);
-	ck_assert_int_eq(supply->release(at, 0), KF_DOUBLE_FREE);
-	ck_assert_uint_eq(supply->usable(at), 0);
-	ck_assert_ptr_null(supply->resize(at, 2 * BLOCK, &wrong));
-	ck_assert_int_eq(wrong, KF_DOUBLE_FREE);
+	ck_assert_int_eq(kf_host_free(at, 0), KONF_DOUBLE_FREE);
+	ck_assert_uint_eq(kf_host_usable(at), 0);
+	ck_assert_ptr_null(kf_host_realloc(at, 2 * BLOCK, &wrong));
+	ck_assert_int_eq(wrong, KONF_DOUBLE_FREE);
 }
 END_TEST
 
@@ -270,7 +268,7 @@ START_TEST(all_are_given_back_where_memory_is_short)
 	for (int i = 0; i < 4; i++)
 		drop(at[i]);
 	ck_assert_uint_gt(kept(), 3 * BLOCK);
-	UNIT_REQUIRE(supply->trim(0));
+	UNIT_REQUIRE(kf_host_trim(0));
 	ck_assert_uint_eq(kept(), 0);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_large), 0);
 }
@@ -376,14 +374,14 @@ END_TEST
 
 START_TEST(room_to_grow_makes_no_mapping)
 {
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 	unsigned char *at;
 
 	start();
 	kf_large_conf.mmap_threshold = 100 * KF_PAGE;
 	at = take(60 * KF_PAGE, 16, false);
 	take(BLOCK, 16, false);
-	ck_assert_ptr_nonnull(supply->resize(at, 95 * KF_PAGE, &wrong));
+	ck_assert_ptr_nonnull(kf_host_realloc(at, 95 * KF_PAGE, &wrong));
 	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 0);
 	take(100 * KF_PAGE, 16, false);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 1);
@@ -392,8 +390,8 @@ END_TEST
 
 static unsigned char *outgrow(unsigned char *at, size_t size)
 {
-	enum kf_misuse wrong;
-	unsigned char *to = supply->resize(at, size, &wrong);
+	enum konf_misuse wrong;
+	unsigned char *to = kf_host_realloc(at, size, &wrong);
 
 	UNIT_REQUIRE(to);
 	ck_assert_ptr_ne(to, at);
@@ -404,7 +402,7 @@ START_TEST(what_outgrows_a_long_run_is_a_mapping_from_then_on)
 {
 	uint64_t moved;
 	unsigned char *at;
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 
 	start();
 	kf_large_conf.mmap_threshold = 16 * KF_MIB;
@@ -414,7 +412,7 @@ START_TEST(what_outgrows_a_long_run_is_a_mapping_from_then_on)
 	at = outgrow(at, 2 * KF_MIB);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_mapped_blocks), 1);
 	for (size_t size = 3 * KF_MIB; size <= 12 * KF_MIB; size += KF_MIB) {
-		at = supply->resize(at, size, &wrong);
+		at = kf_host_realloc(at, size, &wrong);
 		UNIT_REQUIRE(at);
 	}
 	ck_assert_uint_eq(kf_heap_sum(KF_SLOT_realloc_moved), moved + 1);
@@ -483,12 +481,12 @@ START_TEST(what_grows_by_little_has_a_quarter_of_room)
 	kf_large_conf.mmap_threshold = 16 * KF_MIB;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(sizes); i++) {
 		unsigned char *at = take(sizes[i], 16, false);
-		size_t size = supply->usable(at) + sizes[i] / 16;
+		size_t size = kf_host_usable(at) + sizes[i] / 16;
 
 		take(sizes[i], 16, false);
 		at = outgrow(at, size);
-		ck_assert_uint_ge(supply->usable(at), size + size / 4);
-		ck_assert_uint_le(supply->usable(at),
+		ck_assert_uint_ge(kf_host_usable(at), size + size / 4);
+		ck_assert_uint_le(kf_host_usable(at),
 				  size + size / 2 + KF_PAGE);
 	}
 }
@@ -506,13 +504,13 @@ START_TEST(what_grows_by_much_has_no_room)
 
 		take(sizes[i], 16, false);
 		at = outgrow(at, size);
-		ck_assert_uint_eq(supply->usable(at), size);
+		ck_assert_uint_eq(kf_host_usable(at), size);
 	}
 	/* As much as a new one of its size. */
 	for (size_t size = 224; size <= KF_SMALL_MAX / 2; size *= 2) {
 		unsigned char *at = outgrow(take(size, 16, false), 2 * size);
 
-		ck_assert_uint_eq(supply->usable(at),
+		ck_assert_uint_eq(kf_host_usable(at),
 				  kf_class_bytes(kf_class_of(2 * size)));
 	}
 }
@@ -521,7 +519,7 @@ END_TEST
 static void *take_and_drop(void *unused)
 {
 	drop(take(BLOCK, 16, false));
-	supply->thread_exit();
+	kf_heap_detach();
 	return unused;
 }
 
@@ -542,17 +540,17 @@ END_TEST
 
 START_TEST(info_counts_kept_runs_as_cached)
 {
-	struct kf_backend_info before, info;
+	struct kf_host_info before, info;
 	unsigned char *at;
 
 	start();
 	at = take(BLOCK, 16, false);
-	supply->info(&before);
+	kf_host_info(&before);
 	drop(at);
-	supply->info(&info);
+	kf_host_info(&info);
 	ck_assert_uint_eq(info.used, before.used - BLOCK);
 	ck_assert_uint_eq(info.cached, before.cached + BLOCK);
-	ck_assert_uint_eq(info.free, before.free);
+	ck_assert_uint_eq(info.free.free, before.free.free);
 }
 END_TEST
 

@@ -4,15 +4,16 @@
  *
  * A small size goes to its class: the thread's bin, filled from a slab of the
  * thread's heap. A large one takes a run of pages, lowest address first, or
- * from the dynamic threshold on a mapping of its own. This file is the table
- * that the core asks; the fast path of fast.h comes before it. It counts by
- * itself, and so is a backend and no guest of the engines' host.
+ * from the dynamic threshold on a mapping of its own. The fast paths of
+ * heap/fast.h come before these functions, so this engine counts its blocks
+ * itself.
  */
+#include "engines/engine.h"
+
 #include "heap/audit.h"
 #include "heap/fast.h"
 #include "heap/large.h"
 #include "heap/marked.h"
-#include "heap/backend.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
 
@@ -20,24 +21,13 @@
 
 #include <string.h>
 
-static void firstfit_init(void)
+static const char *firstfit_init(const struct konf_host *host)
 {
 	kf_pages_init();
 	kf_heap_init();
 	kf_word_set(KF_WORD_mmap_threshold, kf_large_conf.mmap_threshold);
 	kf_word_set(KF_WORD_trim_threshold, kf_pages_conf.trim_threshold);
-}
-
-void kf_heap_tick(void)
-{
-	if (likely(!kf_pages_tick()))
-		return;
-	if (kf_heap_self())
-		kf_heap_trim(kf_heap_self());
-	kf_heap_scavenge();
-	if (kf_pages_is_much_dirty())
-		kf_pages_hear_live(kf_heap_live());
-	kf_pages_settle();
+	return NULL;
 }
 
 static void *firstfit_alloc_shared(unsigned int class, size_t size, bool near,
@@ -93,44 +83,44 @@ static void *firstfit_provide(size_t size, size_t align, bool zeroed)
 }
 
 /* The run whose start @p is, or NULL with what is wrong about it. */
-static struct kf_run *run_at(const void *p, enum kf_misuse *wrong)
+static struct kf_run *run_at(const void *p, enum konf_misuse *wrong)
 {
 	struct kf_run *run = kf_map_find(p);
 
-	*wrong = KF_FINE;
+	*wrong = KONF_FINE;
 	if (run && run->start == (const char *)p &&
 	    (run->kind == KF_RUN_LARGE || run->kind == KF_RUN_MAPPED))
 		return run;
 	if (run && run->start == (const char *)p &&
 	    (run->kind == KF_RUN_FREE || run->kind == KF_RUN_CACHED))
-		*wrong = KF_DOUBLE_FREE;
+		*wrong = KONF_DOUBLE_FREE;
 	else if (!run && kf_pages_was_mapped(p))
-		*wrong = KF_DOUBLE_FREE;
+		*wrong = KONF_DOUBLE_FREE;
 	else
-		*wrong = KF_INVALID_POINTER;
+		*wrong = KONF_INVALID_POINTER;
 	return NULL;
 }
 
 /* What is wrong about a small block, which should be live. */
-static enum kf_misuse block_at(const struct kf_slab *slab, const void *p)
+static enum konf_misuse block_at(const struct kf_slab *slab, const void *p)
 {
 	const struct kf_heap *heap = kf_heap_self();
 
 	if (!kf_slab_is_block(slab, p))
-		return KF_INVALID_POINTER;
+		return KONF_INVALID_POINTER;
 	if (kf_slab_looks_sent(p) && kf_slab_is_sent(slab, p))
-		return KF_DOUBLE_FREE;
+		return KONF_DOUBLE_FREE;
 	if (likely(!kf_slab_looks_free(slab, p)))
-		return KF_FINE;
+		return KONF_FINE;
 	return (heap && kf_slab_has_free(heap, slab, p)) ||
 			       kf_audit_shared_has(slab, p)
-		       ? KF_DOUBLE_FREE
-		       : KF_FINE;
+		       ? KONF_DOUBLE_FREE
+		       : KONF_FINE;
 }
 
-static enum kf_misuse release_small(struct kf_slab *slab, void *p)
+static enum konf_misuse release_small(struct kf_slab *slab, void *p)
 {
-	enum kf_misuse wrong = block_at(slab, p);
+	enum konf_misuse wrong = block_at(slab, p);
 	struct kf_heap *self, *owner;
 	bool is_own;
 
@@ -149,11 +139,11 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 		1);
 	if (unlikely(kf_slab_looks_free(slab, p)) && !is_own &&
 	    kf_audit_suspect(owner, p))
-		return KF_FINE;
+		return KONF_FINE;
 	if (!self) {
 		kf_heap_send(NULL, slab, p);
 		kf_heap_tick();
-		return KF_FINE;
+		return KONF_FINE;
 	}
 	kf_heap_enter(self);
 	if (is_own)
@@ -162,13 +152,13 @@ static enum kf_misuse release_small(struct kf_slab *slab, void *p)
 		kf_heap_send(self, slab, p);
 	kf_heap_leave(self);
 	kf_heap_tick();
-	return KF_FINE;
+	return KONF_FINE;
 }
 
-static enum kf_misuse firstfit_release(void *p, size_t unused)
+static enum konf_misuse firstfit_release(void *p)
 {
 	struct kf_slab *slab = kf_slab_at(p);
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 	struct kf_run *run;
 
 	if (slab)
@@ -186,7 +176,7 @@ static enum kf_misuse firstfit_release(void *p, size_t unused)
 static size_t firstfit_usable(const void *p)
 {
 	struct kf_slab *slab = kf_slab_at(p);
-	enum kf_misuse wrong;
+	enum konf_misuse wrong;
 	struct kf_run *run;
 
 	if (slab)
@@ -196,11 +186,14 @@ static size_t firstfit_usable(const void *p)
 }
 
 static void *firstfit_alloc(size_t size, size_t align, bool zeroed,
-			    size_t *bytes)
+			    uint32_t mark, size_t *bytes)
 {
-	void *p = firstfit_provide(size, align, zeroed);
 	const struct kf_slab *slab;
+	void *p;
 
+	if (mark)
+		return kf_marked_alloc(size, align, zeroed, mark, bytes);
+	p = firstfit_provide(size, align, zeroed);
 	if (unlikely(!p))
 		return NULL;
 	slab = kf_slab_at(p);
@@ -235,7 +228,7 @@ static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
 	/* What realloc took is not freed as well. */
 	if (old)
 		kf_mark_set(p, 0);
-	firstfit_release(p, have);
+	firstfit_release(p);
 	kf_self_stat(KF_SLOT_realloc_moved, 1);
 	return to;
 }
@@ -261,7 +254,7 @@ static size_t bytes_after(const struct kf_run *run, size_t have, size_t size)
 	return kf_class_bytes(kf_class_of(kf_resize_with_room(have, size)));
 }
 
-static void *firstfit_resize(void *p, size_t size, enum kf_misuse *wrong)
+static void *firstfit_resize(void *p, size_t size, enum konf_misuse *wrong)
 {
 	size_t have = firstfit_usable(p);
 	struct kf_run *run = NULL;
@@ -269,7 +262,7 @@ static void *firstfit_resize(void *p, size_t size, enum kf_misuse *wrong)
 	uint32_t mark, old;
 	void *to;
 
-	*wrong = KF_FINE;
+	*wrong = KONF_FINE;
 	if (!kf_slab_at(p))
 		run = run_at(p, wrong);
 	else if (!have)
@@ -300,70 +293,37 @@ static void *firstfit_resize(void *p, size_t size, enum kf_misuse *wrong)
 	return to;
 }
 
-static bool firstfit_trim(size_t pad)
+static size_t firstfit_trim(size_t pad)
 {
 	if (kf_heap_self())
 		kf_heap_flush(kf_heap_self());
 	kf_heap_scavenge();
-	return kf_pages_trim(pad) != 0;
+	return kf_pages_trim(pad);
 }
 
-/* The library's own part is all there is. */
-static void firstfit_option(int param, int value)
+static void firstfit_info(struct konf_engine_info *out)
 {
-}
-
-static void firstfit_fork_prepare(void)
-{
-	kf_heap_fork_prepare();
-	kf_pages_fork_prepare();
-}
-
-static void firstfit_fork_done(bool child)
-{
-	kf_pages_fork_done(child);
-	kf_heap_fork_done(child);
-}
-
-static void firstfit_info(struct kf_backend_info *out)
-{
-	size_t slabs = kf_word_get(KF_WORD_slabs);
-	size_t large = kf_word_get(KF_WORD_large);
-	size_t live = kf_heap_live_small();
-	size_t kept = kf_heap_sum(KF_SLOT_large_kept);
 	struct kf_pages_sums sums;
 
-	*out = (struct kf_backend_info){0};
-	if (kf_pages_check(&sums) != NULL)
-		sums = (struct kf_pages_sums){0};
-	out->mapped_blocks = kf_word_get(KF_WORD_mapped_blocks);
-	out->mapped_bytes = kf_word_get(KF_WORD_mapped_blocks_size);
-	out->arena = kf_word_get(KF_WORD_mapped) - out->mapped_bytes;
-	out->used = live + (large - kept - out->mapped_bytes);
-	out->cached = (slabs > live ? slabs - live : 0) + kept;
 	out->free = kf_word_get(KF_WORD_free_runs);
-	out->free_runs = sums.free_runs;
+	if (kf_pages_check(&sums))
+		return;
+	out->free_blocks = sums.free_runs;
 	out->top = sums.top;
-	out->arenas = kf_word_get(KF_WORD_arenas);
-	out->peak = kf_word_get(KF_WORD_peak_held);
-	out->peak_mapped_blocks = kf_word_get(KF_WORD_peak_mapped_blocks);
-	out->peak_mapped_bytes = kf_word_get(KF_WORD_peak_mapped_size);
 }
 
-const struct kf_backend kf_backend_firstfit = {
-	.init = firstfit_init,
-	.alloc = firstfit_alloc,
-	.alloc_marked = kf_marked_alloc,
-	.release = firstfit_release,
-	.resize = firstfit_resize,
-	.usable = firstfit_usable,
-	.slow_down = kf_heap_slow_down,
-	.trim = firstfit_trim,
-	.option = firstfit_option,
-	.thread_exit = kf_heap_detach,
-	.fork_prepare = firstfit_fork_prepare,
-	.fork_done = firstfit_fork_done,
-	.info = firstfit_info,
+const struct kf_engine kf_engine_firstfit = {
+	.base =
+		{
+			KF_ENGINE_HEAD,
+			.flags = KONF_ENGINE_THREADS | KONF_ENGINE_ERRNO,
+			.name = "firstfit",
+			.usable_size = firstfit_usable,
+			.init = firstfit_init,
+			.trim = firstfit_trim,
+			.info = firstfit_info,
+		},
+	.counted_alloc = firstfit_alloc,
+	.counted_free = firstfit_release,
+	.counted_realloc = firstfit_resize,
 };
-
-const struct kf_backend *kf_backend = &kf_backend_firstfit;
