@@ -136,18 +136,8 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 	return p;
 }
 
-void *kf_alloc(size_t size, size_t align, enum kf_call call, size_t *usable)
-{
-	void *p;
-
-	kf_probe_slow_enter(size, call);
-	p = allocate(size, align, call, 0, usable);
-	kf_probe_slow_leave((uintptr_t)p, size, call);
-	return p;
-}
-
-void *kf_alloc_tagged(size_t size, size_t align, enum kf_call call,
-		      uint32_t mark, size_t *usable)
+void *kf_alloc(size_t size, size_t align, enum kf_call call, uint32_t mark,
+	       size_t *usable)
 {
 	void *p;
 

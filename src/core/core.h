@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "stats/stats.h"
 
-/* Who asks, for probes and for zeroing; slow_enter's numbers, which are ABI. */
+/* The calls that take the slow path, as the probe slow_enter numbers them. */
 enum kf_call {
 	KF_CALL_MALLOC,
 	KF_CALL_CALLOC,
@@ -22,7 +22,9 @@ enum kf_call {
  * kf_alloc() - a block by the slow path
  * @size:	bytes; 0 is taken as 1
  * @align:	power of two, at least 16
- * @call:	who asks; KF_CALL_CALLOC wants zeroes
+ * @call:	the caller; for KF_CALL_CALLOC the block reads as zeroes
+ * @mark:	the mark of the thread's tag, 0 for none; the tag's counters do
+ *		not have the block yet
  * @usable:	out: usable bytes of the block
  *
  * Fires the retry probes and out_of_memory.
@@ -30,22 +32,8 @@ enum kf_call {
  * Context: any thread, before main() too; starts the library.
  * Return: the block, counted, errno kept; or NULL with errno ENOMEM.
  */
-void *kf_alloc(size_t size, size_t align, enum kf_call call,
+void *kf_alloc(size_t size, size_t align, enum kf_call call, uint32_t mark,
 	       size_t *usable) __must_check;
-
-/**
- * kf_alloc_tagged() - kf_alloc(), for a tag
- * @size:	as there
- * @align:	as there
- * @call:	as there
- * @mark:	its mark, not 0; the block is not billed yet
- * @usable:	as there
- *
- * Context: as there.
- * Return: as there.
- */
-void *kf_alloc_tagged(size_t size, size_t align, enum kf_call call,
-		      uint32_t mark, size_t *usable) __must_check;
 
 /**
  * kf_release() - free a block by the slow path

@@ -26,7 +26,7 @@
 
 #define BUFFER 4096
 
-/* Where the search for a number that nobody has ends. */
+/* The search for an unused number ends here. */
 #define LAST_NUMBER 9999
 
 extern int __sigaction(int sig, const struct sigaction *act,
@@ -42,18 +42,19 @@ static uint32_t next_number; /* atomic */
 static bool is_child;
 
 /*
- * Who writes has all of this; see snapshot_claim(). Nobody asked for a name
- * that was derived: what stands there and is no file of ours is left alone.
+ * The snapshot that is being written. The thread that set @busy in
+ * snapshot_claim() owns all of this. If @path was derived from the name that
+ * the user gave, anything there but a regular file is left alone.
  */
 static struct {
 	bool busy;    /* atomic */
-	bool derived; /* from the name that was given */
+	bool derived; /* @path is not the name that was given */
 	char path[PATH_MAX];
 	char beside[PATH_MAX];
 	const char *name; /* within @path: its last part */
 	char bytes[BUFFER];
 	size_t len;
-	int dir; /* that @name and @beside are in */
+	int dir; /* of @name and @beside */
 	int fd;
 	int error;
 	struct kf_stats_identity id;
@@ -64,7 +65,7 @@ static bool snapshot_claim(void)
 	return !__atomic_exchange_n(&writer.busy, true, __ATOMIC_ACQUIRE);
 }
 
-static void snapshot_let_go(void)
+static void snapshot_unclaim(void)
 {
 	__atomic_store_n(&writer.busy, false, __ATOMIC_RELEASE);
 }
@@ -78,7 +79,7 @@ static bool snapshot_flush(void)
 	return !writer.error;
 }
 
-static bool take_bytes(void *arg, const char *bytes, size_t len)
+static bool snapshot_put(void *arg, const char *bytes, size_t len)
 {
 	while (len) {
 		size_t n = KF_MIN(len, BUFFER - writer.len);
@@ -119,7 +120,7 @@ static void fill_view(struct kf_tags_view *v)
 
 static int write_view(enum kf_snapshot_format format)
 {
-	const struct kf_tags_sink sink = {.write = take_bytes};
+	const struct kf_tags_sink sink = {.write = snapshot_put};
 	struct kf_tags_view v;
 	uint64_t blocks, live, tagged;
 	size_t size;
@@ -144,20 +145,28 @@ static int write_view(enum kf_snapshot_format format)
 	return writer.error;
 }
 
-/*
- * What is a device, a pipe or a link stays what it is: /dev/stdout is such a
- * link, and may lead to a file that holds what the program wrote.
- */
-static int write_into(enum kf_snapshot_format format)
+/* @fd: closed afterwards; a negative errno is returned */
+static int write_to(int fd, enum kf_snapshot_format format)
 {
 	int r;
 
-	writer.fd = kf_file_open(AT_FDCWD, writer.path, O_WRONLY | O_APPEND, 0);
-	if (writer.fd < 0)
-		return writer.fd;
+	if (fd < 0)
+		return fd;
+	writer.fd = fd;
 	r = write_view(format);
-	kf_file_close(writer.fd);
+	kf_file_close(fd);
 	return r;
+}
+
+/*
+ * A device, a pipe or a link is not replaced: /dev/stdout is a link, and may
+ * lead to a file with the program's output.
+ */
+static int write_into(enum kf_snapshot_format format)
+{
+	return write_to(
+		kf_file_open(AT_FDCWD, writer.path, O_WRONLY | O_APPEND, 0),
+		format);
 }
 
 static int snapshot_open_new(const char *name)
@@ -172,7 +181,7 @@ static int open_beside(void)
 
 	if (fd != -EEXIST)
 		return fd;
-	/* Left by one that was killed while it wrote. */
+	/* A process that was killed while it wrote left this file. */
 	kf_file_unlink(writer.dir, writer.beside);
 	return snapshot_open_new(writer.beside);
 }
@@ -180,33 +189,26 @@ static int open_beside(void)
 static int write_beside(enum kf_snapshot_format format)
 {
 	struct kf_text text;
-	int r;
+	int fd, r;
 
 	kf_text_init(&text, writer.beside, sizeof(writer.beside));
 	kf_text_str(&text, writer.name);
 	kf_text_str(&text, ".part");
-	writer.fd = open_beside();
-	if (writer.fd < 0)
-		return writer.fd;
-	r = write_view(format);
-	kf_file_close(writer.fd);
+	fd = open_beside();
+	r = write_to(fd, format);
 	if (!r)
 		r = kf_file_rename(writer.dir, writer.beside, writer.name);
-	if (r)
+	if (fd >= 0 && r)
 		kf_file_unlink(writer.dir, writer.beside);
 	return r;
 }
 
 static int write_new(enum kf_snapshot_format format)
 {
-	int r;
+	int fd = snapshot_open_new(writer.name);
+	int r = write_to(fd, format);
 
-	writer.fd = snapshot_open_new(writer.name);
-	if (writer.fd < 0)
-		return writer.fd;
-	r = write_view(format);
-	kf_file_close(writer.fd);
-	if (r)
+	if (fd >= 0 && r)
 		kf_file_unlink(writer.dir, writer.name);
 	return r;
 }
@@ -233,7 +235,7 @@ static int write_one(enum kf_snapshot_format format, bool fresh)
 	return r;
 }
 
-/* What is a device, a pipe or a link has no files of such names beside it. */
+/* A device, a pipe or a link gets no files of derived names beside it. */
 static bool may_derive(const char *path, bool numbered)
 {
 	uint32_t mode = kf_file_mode(path);
@@ -241,7 +243,7 @@ static bool may_derive(const char *path, bool numbered)
 	return !mode || S_ISREG(mode) || (numbered && S_ISDIR(mode));
 }
 
-/* @number: negative: there is none, nor an ending. */
+/* @number: negative for none; then there is no ending either */
 static int snapshot_set_path(const char *pattern, int number,
 			     const char *ending)
 {
@@ -306,7 +308,7 @@ int kf_snapshot_write(const char *path, enum kf_snapshot_format format)
 	r = snapshot_set_path(path, -1, "");
 	if (!r)
 		r = write_one(format, false);
-	snapshot_let_go();
+	snapshot_unclaim();
 	return r;
 }
 
@@ -326,7 +328,7 @@ int kf_snapshot_next(const char *prefix, bool fresh)
 		number = (int)next_number++;
 		r = write_pair(prefix, number, fresh);
 	} while (fresh && r == -EEXIST && number < LAST_NUMBER);
-	snapshot_let_go();
+	snapshot_unclaim();
 	return r ? r : number;
 }
 
@@ -370,7 +372,7 @@ static void snapshot_complain(const char *name, const char *value,
 	kf_out(&text);
 }
 
-/* A signal that ends the program or is a fault is none to ask by. */
+/* 0 for a signal that ends the program or reports a fault. */
 static int signal_of(const char *name)
 {
 	static const struct {
@@ -395,7 +397,7 @@ static int signal_of(const char *name)
 	return n >= 34 && n <= 64 ? (int)n : 0;
 }
 
-static void hear(const char *name)
+static void install_signal(const char *name)
 {
 	struct sigaction act = {.sa_handler = on_signal,
 				.sa_flags = SA_RESTART};
@@ -411,7 +413,7 @@ static void hear(const char *name)
 	errno = saved;
 }
 
-static void place(char *path, const char *name, const char *value)
+static void set_pattern(char *path, const char *name, const char *value)
 {
 	if (!value)
 		return;
@@ -424,18 +426,18 @@ static void place(char *path, const char *name, const char *value)
 
 void kf_snapshot_init(void)
 {
-	place(json_path, "TAGS_JSON", kf_conf.tags_json);
-	place(dot_path, "TAGS_DOT", kf_conf.tags_dot);
-	place(prefix_path, "SNAPSHOT_PREFIX",
-	      kf_conf.snapshot_prefix ? kf_conf.snapshot_prefix
-	      : kf_conf.snapshot_interval || kf_conf.snapshot_signal
-		      ? "konfiscator-tags"
-		      : NULL);
+	set_pattern(json_path, "TAGS_JSON", kf_conf.tags_json);
+	set_pattern(dot_path, "TAGS_DOT", kf_conf.tags_dot);
+	set_pattern(prefix_path, "SNAPSHOT_PREFIX",
+		    kf_conf.snapshot_prefix ? kf_conf.snapshot_prefix
+		    : kf_conf.snapshot_interval || kf_conf.snapshot_signal
+			    ? "konfiscator-tags"
+			    : NULL);
 	kf_snapshot_last_ms = kf_now_ms();
 	kf_snapshot_interval_ms =
 		(uint32_t)KF_MIN(kf_conf.snapshot_interval, 86400U) * 1000;
 	if (kf_conf.snapshot_signal)
-		hear(kf_conf.snapshot_signal);
+		install_signal(kf_conf.snapshot_signal);
 }
 
 void kf_snapshot_fork_child(void)
@@ -443,10 +445,10 @@ void kf_snapshot_fork_child(void)
 	is_child = true;
 	next_number = 0;
 	kf_snapshot_last_ms = kf_now_ms();
-	snapshot_let_go();
+	snapshot_unclaim();
 }
 
-/* Behind the destructors of the program, which may still allocate. */
+/* Runs after the destructors of the program, which may still allocate. */
 __attribute__((destructor)) static void write_last(void)
 {
 	if (json_path[0])

@@ -79,14 +79,13 @@ void kf_tagging_init(void)
 	kf_tags.stacks = kf_conf.stacks ? kf_conf.tag_stacks : NULL;
 }
 
-/* The end of the thread has to be told, and calloc may be called for that. */
+/* To be told of the end of the thread may call calloc. */
 static bool tagging_begin(void)
 {
 	if (!kf_tags_claim())
 		return false;
 	kf_heap_get();
-	if (!kf_thread_on_exit())
-		return true;
+	kf_thread_on_exit();
 	return true;
 }
 

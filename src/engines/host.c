@@ -108,23 +108,15 @@ static inline void host_leave(void)
 
 static void count_gone(const struct kf_counters *c, size_t usable)
 {
-	bool elsewhere = host_has(KONF_ENGINE_ELSEWHERE);
-
-	if (unlikely(c->shared))
-		kf_tally_gone(c->slot, true, usable, elsewhere);
-	else
-		kf_tally_gone(c->slot, false, usable, elsewhere);
+	kf_tally_gone(c->slot, c->shared, usable,
+		      host_has(KONF_ENGINE_ELSEWHERE));
 }
 
 static void host_count_new(const struct kf_counters *c, size_t asked,
 			   size_t usable)
 {
-	bool elsewhere = host_has(KONF_ENGINE_ELSEWHERE);
-
-	if (unlikely(c->shared))
-		kf_tally_new(c->slot, true, asked, usable, elsewhere);
-	else
-		kf_tally_new(c->slot, false, asked, usable, elsewhere);
+	kf_tally_new(c->slot, c->shared, asked, usable,
+		     host_has(KONF_ENGINE_ELSEWHERE));
 }
 
 /*

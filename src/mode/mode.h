@@ -3,11 +3,12 @@
  * The modes of heap/front.h: one file for each, and mode.c, which chooses.
  * Nothing outside of this directory asks which mode is on.
  *
- *	plain.c		the thread's heap; its front is the only one with blocks
- *	slow.c		every call takes the slow path: a thread that has made
- *no call yet or has no heap, an engine under a lock hosted.c	an engine that
- *needs no lock, as the C library's malloc tagged.c	the thread is inside of
- *a tag observed.c	each call is written down, or has to be looked at first
+ * - plain.c: the thread has a heap; its front is the only one with blocks.
+ * - slow.c: every call takes the slow path. The thread has made no call yet or
+ *   has no heap, or the engine needs a lock.
+ * - hosted.c: the engine needs no lock, as the C library's malloc.
+ * - tagged.c: the thread is inside a tag.
+ * - observed.c: calls are recorded, or need a check first.
  *
  * Modes compose in one way: tagged and observed call the thread's inner front
  * (kf_self.inner), which is one of the first three.
@@ -31,15 +32,13 @@
 #define KF_LEAF __attribute__((optimize("omit-frame-pointer")))
 #endif
 
-extern const struct kf_mode kf_mode_slow __kf_hidden;
 extern struct kf_front kf_front_tagged __kf_hidden;
 extern struct kf_front kf_front_observed __kf_hidden;
-
 extern struct kf_front kf_front_hosted __kf_hidden;
 
 /*
- * Takes the blocks of a malloc that was preloaded before this library's, or
- * NULL: there is none. Constant after the first constructor.
+ * Frees blocks of a malloc that was preloaded before this library; NULL: there
+ * is none. Constant after the first constructor.
  */
 typedef void kf_free_fn(void *p);
 extern kf_free_fn *kf_mode_elsewhere __kf_hidden;
@@ -162,5 +161,25 @@ void *kf_slow_aligned(size_t align, size_t size,
 		      struct kf_front *front) __kf_hidden;
 void kf_slow_free(void *p, struct kf_slab *slab,
 		  struct kf_front *front) __kf_hidden;
+
+/**
+ * kf_call_malloc() - malloc() by the core
+ * kf_call_calloc() - calloc() likewise
+ * kf_call_aligned() - an aligned block
+ * kf_call_realloc() - realloc()
+ * @p:		as there
+ * @align:	a power of two
+ * @size:	as there
+ * @mark:	the mark of the thread's tag, which is billed; 0 for none
+ *
+ * Fire the probes of the call.
+ *
+ * Context: as there, once the thread's front is current.
+ * Return: as there.
+ */
+void *kf_call_malloc(size_t size, uint32_t mark) __kf_hidden;
+void *kf_call_calloc(size_t size, uint32_t mark) __kf_hidden;
+void *kf_call_aligned(size_t align, size_t size, uint32_t mark) __kf_hidden;
+void *kf_call_realloc(void *p, size_t size, uint32_t mark) __kf_hidden;
 
 #endif

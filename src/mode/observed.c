@@ -14,9 +14,10 @@
  * only be written down, and by the usual numbers, that takes a few stores
  * (record/cursor.h).
  */
-#include "mode/tagged.h"
+#include "mode/mode.h"
 
 #include "core/recorder.h"
+#include "core/tagging.h"
 #include "record/cursor.h"
 #include "sys/clock.h"
 
@@ -91,7 +92,7 @@ static __noinline void *alloc_long(size_t size)
 	kf_recorder_enter();
 	began = observed_begin(observed_is_ready(size));
 	mark = kf_tagging_mark();
-	p = mark ? kf_tagged_malloc(size, mark)
+	p = mark ? kf_call_malloc(size, mark)
 		 : kf_front_malloc(kf_self.inner, size);
 	return observed_end(KF_RECORD_MALLOC, began, p, size, 0);
 }
@@ -144,7 +145,7 @@ static void *observed_zeroed(size_t size, struct kf_front *front)
 	began = observed_begin(observed_is_ready(size));
 	mark = kf_tagging_mark();
 	inner = kf_self.inner;
-	p = mark ? kf_tagged_calloc(size, mark)
+	p = mark ? kf_call_calloc(size, mark)
 		 : inner->mode->zeroed(size, inner);
 	return observed_end(KF_RECORD_CALLOC, began, p, size, 0);
 }
@@ -162,7 +163,7 @@ static void *observed_aligned(size_t align, size_t size, struct kf_front *front)
 	began = observed_begin(false);
 	mark = kf_tagging_mark();
 	inner = kf_self.inner;
-	p = mark ? kf_tagged_aligned(align, size, mark)
+	p = mark ? kf_call_aligned(align, size, mark)
 		 : inner->mode->aligned(align, size, inner);
 	return observed_end(KF_RECORD_ALIGNED, began, p, size, align);
 }
@@ -181,7 +182,7 @@ static void *observed_resize(void *p, size_t size, struct kf_front *front)
 		kf_record_takes(KF_RECORD_REALLOC_OLD, p);
 	mark = kf_tagging_mark();
 	inner = kf_self.inner;
-	p = mark ? kf_tagged_realloc(p, size, mark)
+	p = mark ? kf_call_realloc(p, size, mark)
 		 : inner->mode->resize(p, size, inner);
 	return observed_end(KF_RECORD_REALLOC, began, p, size, 0);
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The tagged mode: the thread is inside of a tag, and nobody but the tag wants
- * to know of its blocks. They come from the slabs with marks of its heap
- * (heap/marked.h), get the tag's mark and are billed to it.
+ * The tagged mode: the thread is inside a tag, and nothing else observes its
+ * calls. Blocks come from the slabs with marks of the thread's heap
+ * (heap/marked.h), get the tag's mark and are billed to the tag.
  *
- * A tag whose blocks are samples, a recording and another engine go by the
- * observed mode; see kf_tagged_malloc() and the like, which both use.
+ * With samples, a recording or another engine a thread inside a tag is in the
+ * observed mode.
  */
-#include "mode/tagged.h"
+#include "mode/mode.h"
 
-#include "core/core.h"
+#include "heap/marked.h"
+#include "tags/tags.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ static __always_inline_kf void *bill(const struct kf_tag_self *self,
 	return given;
 }
 
-/* Of any small size; NULL: take the long way. */
+/* A small block of any size; NULL: take the slow path. */
 static void *tagged_small(size_t size, enum kf_tag_call call)
 {
 	const struct kf_tag_self *self = kf_tag_self;
@@ -69,7 +70,7 @@ static __noinline void *tagged_alloc_long(size_t size, struct kf_front *front)
 
 	if (other || !mark)
 		return kf_front_malloc(other ? other : kf_self.inner, size);
-	return kf_tagged_malloc(size, mark);
+	return kf_call_malloc(size, mark);
 }
 
 static __noinline void *tagged_alloc_more(size_t size, struct kf_front *front)
@@ -111,7 +112,7 @@ static void *tagged_zeroed(size_t size, struct kf_front *front)
 		other = other ? other : kf_self.inner;
 		return other->mode->zeroed(size, other);
 	}
-	return kf_tagged_calloc(size, mark);
+	return kf_call_calloc(size, mark);
 }
 
 static void *tagged_resize(void *p, size_t size, struct kf_front *front)
@@ -123,7 +124,7 @@ static void *tagged_resize(void *p, size_t size, struct kf_front *front)
 		other = other ? other : kf_self.inner;
 		return other->mode->resize(p, size, other);
 	}
-	return kf_tagged_realloc(p, size, mark);
+	return kf_call_realloc(p, size, mark);
 }
 
 static void *tagged_aligned(size_t align, size_t size, struct kf_front *front)
@@ -135,7 +136,7 @@ static void *tagged_aligned(size_t align, size_t size, struct kf_front *front)
 		other = other ? other : kf_self.inner;
 		return other->mode->aligned(align, size, other);
 	}
-	return kf_tagged_aligned(align, size, mark);
+	return kf_call_aligned(align, size, mark);
 }
 
 static __always_inline_kf void tagged_push(struct kf_heap *heap,
@@ -212,62 +213,3 @@ static const struct kf_mode tagged = {
 };
 
 struct kf_front kf_front_tagged = {.mode = &tagged};
-
-static void *tagged_new(size_t size, size_t align, enum kf_call call,
-			enum kf_tag_call kind, uint32_t mark)
-{
-	size_t usable;
-	void *p = kf_alloc_tagged(size, align, call, mark, &usable);
-	struct kf_tag_node *node = &kf_tags.node[kf_tag_of_mark(mark)];
-
-	if (unlikely(!p))
-		return NULL;
-	if (kf_tags_came(node, usable, kind))
-		kf_tags_rise(node);
-	kf_probe_alloc((uintptr_t)p, size, usable);
-	return p;
-}
-
-void *kf_tagged_malloc(size_t size, uint32_t mark)
-{
-	return tagged_new(size, 16, KF_CALL_MALLOC, KF_TAG_MALLOC, mark);
-}
-
-void *kf_tagged_calloc(size_t size, uint32_t mark)
-{
-	void *p = tagged_new(size, 16, KF_CALL_CALLOC, KF_TAG_CALLOC, mark);
-
-	if (p)
-		kf_self_stat(KF_SLOT_calloc_calls, 1);
-	return p;
-}
-
-void *kf_tagged_aligned(size_t align, size_t size, uint32_t mark)
-{
-	void *p = tagged_new(size, KF_MAX(align, (size_t)16), KF_CALL_ALIGNED,
-			     KF_TAG_ALIGNED, mark);
-
-	if (p)
-		kf_self_stat(KF_SLOT_aligned_calls, 1);
-	return p;
-}
-
-void *kf_tagged_realloc(void *p, size_t size, uint32_t mark)
-{
-	void *to = NULL;
-
-	if (!p) {
-		to = tagged_new(size, 16, KF_CALL_REALLOC, KF_TAG_REALLOC,
-				mark);
-		if (to)
-			kf_self_stat(KF_SLOT_realloc_new, 1);
-	} else if (!size) {
-		kf_front_free(kf_self.inner, p);
-	} else {
-		to = kf_resize(p, size);
-		if (to)
-			kf_probe_resize((uintptr_t)p, (uintptr_t)to, size);
-	}
-	kf_self_stat(KF_SLOT_realloc_calls, 1);
-	return to;
-}
