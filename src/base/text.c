@@ -48,6 +48,12 @@ void kf_text_str(struct kf_text *text, const char *s)
 	kf_text_strn(text, s, strlen(s));
 }
 
+void kf_text_ascii(struct kf_text *text, const char *s, size_t n)
+{
+	for (; n && *s; n--, s++)
+		kf_text_char(text, *s >= ' ' && *s <= '~' ? *s : '?');
+}
+
 void kf_text_char(struct kf_text *text, char c)
 {
 	kf_text_strn(text, &c, 1);

@@ -55,6 +55,16 @@ void kf_text_strn(struct kf_text *text, const char *s, size_t n);
 void kf_text_str(struct kf_text *text, const char *s);
 
 /**
+ * kf_text_ascii() - append foreign bytes; all but printable ASCII become '?'
+ * @text:	the text
+ * @s:		the bytes, or as many as there are before a NUL
+ * @n:		how many at most
+ *
+ * Context: any.
+ */
+void kf_text_ascii(struct kf_text *text, const char *s, size_t n);
+
+/**
  * kf_text_char() - append one byte
  * @text:	the text
  * @c:		the byte, not NUL

@@ -21,12 +21,6 @@
 /* What may stand early has not yet, or cannot. */
 static bool is_due = true;
 
-static void put_line(struct kf_text *text, const char *s)
-{
-	for (size_t i = 0; s[i] && i < 256; i++)
-		kf_text_char(text, s[i] >= ' ' && s[i] <= '~' ? s[i] : '?');
-}
-
 /* The dynamic linker begins with the path, as we do. */
 static const char *without_path(const char *why)
 {
@@ -40,14 +34,12 @@ static const char *without_path(const char *why)
 
 static void refuse(const char *why, const char *then)
 {
-	char buf[640];
+	char buf[768];
 	struct kf_text text;
 
-	kf_text_init(&text, buf, sizeof(buf));
-	kf_text_str(&text, "konfiscator: KONFISCATOR_ENGINE=");
-	put_line(&text, kf_conf.engine);
-	kf_text_str(&text, ": ");
-	put_line(&text, without_path(why));
+	kf_conf_begin_line(&text, buf, sizeof(buf), "KONFISCATOR_ENGINE",
+			   kf_conf.engine);
+	kf_text_ascii(&text, without_path(why), 256);
 	kf_text_str(&text, then);
 	kf_out(&text);
 }

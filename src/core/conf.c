@@ -95,26 +95,27 @@ static void variable_name(const struct option *o, char *buf, size_t size)
 					    : *c);
 }
 
-static void begin_line(struct kf_text *text, const char *name,
-		       const char *value)
+void kf_conf_begin_line(struct kf_text *text, char *buf, size_t size,
+			const char *name, const char *value)
 {
+	kf_text_init(text, buf, size - 1);
 	kf_text_str(text, "konfiscator: ");
 	kf_text_str(text, name);
-	kf_text_str(text, "=");
-	for (size_t i = 0; value[i] && i < 64; i++)
-		kf_text_char(text, value[i] >= ' ' && value[i] <= '~' ? value[i]
-								      : '?');
+	kf_text_char(text, '=');
+	kf_text_ascii(text, value, size - 256);
+	if (strlen(value) > size - 256)
+		kf_text_str(text, "...");
+	kf_text_str(text, ": ");
 }
 
 static void conf_complain(const struct option *o, const char *name,
 			  const char *value)
 {
-	char buf[256];
+	char buf[320];
 	struct kf_text text;
 
-	kf_text_init(&text, buf, sizeof(buf) - 1);
-	begin_line(&text, name, value);
-	kf_text_str(&text, ": not ");
+	kf_conf_begin_line(&text, buf, sizeof(buf), name, value);
+	kf_text_str(&text, "not ");
 	kf_text_str(&text, allowed[o->kind]);
 	if (o->kind == KIND_ACTION)
 		kf_text_str(&text, o->arg);
@@ -127,7 +128,7 @@ static const char *conf_keep(const char *name, const char *value)
 {
 	size_t size = strlen(value) + 1;
 	char *kept = texts + texts_used;
-	char buf[256];
+	char buf[320];
 	struct kf_text text;
 
 	if (size <= sizeof(texts) - texts_used) {
@@ -135,9 +136,8 @@ static const char *conf_keep(const char *name, const char *value)
 		memcpy(kept, value, size);
 		return kept;
 	}
-	kf_text_init(&text, buf, sizeof(buf) - 1);
-	begin_line(&text, name, value);
-	kf_text_str(&text, "...: too long; the default stays\n");
+	kf_conf_begin_line(&text, buf, sizeof(buf), name, value);
+	kf_text_str(&text, "too long; the default stays\n");
 	kf_out(&text);
 	return NULL;
 }

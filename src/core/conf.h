@@ -7,6 +7,8 @@
 
 #include "base/compiler.h"
 
+struct kf_text;
+
 #define KF_CONF_C_BOOL uint64_t
 #define KF_CONF_C_SIZE uint64_t
 #define KF_CONF_C_COUNT uint64_t
@@ -45,5 +47,18 @@ extern struct kf_conf kf_conf;
  * Context: once, at start.
  */
 void kf_conf_read(void);
+
+/**
+ * kf_conf_begin_line() - begin the warning about the value of a variable
+ * @text:	out: "konfiscator: NAME=VALUE: ", VALUE in printable ASCII
+ * @buf:	where
+ * @size:	bytes there, more than 256; a longer VALUE is cut to leave 256
+ * @name:	NAME
+ * @value:	VALUE, any text
+ *
+ * Context: any.
+ */
+void kf_conf_begin_line(struct kf_text *text, char *buf, size_t size,
+			const char *name, const char *value);
 
 #endif

@@ -35,16 +35,6 @@ struct part {
 	size_t size;
 };
 
-/* It may hold anything. */
-static void glibc_put(struct kf_text *text, struct part part)
-{
-	for (size_t i = 0; i < part.size && i < 64; i++) {
-		char c = part.at[i];
-
-		kf_text_char(text, c >= ' ' && c <= '~' ? c : '?');
-	}
-}
-
 static void glibc_tell(struct part name, struct part value, const char *what)
 {
 	char buf[256];
@@ -52,9 +42,9 @@ static void glibc_tell(struct part name, struct part value, const char *what)
 
 	kf_text_init(&text, buf, sizeof(buf) - 1);
 	kf_text_str(&text, "konfiscator: ");
-	glibc_put(&text, name);
+	kf_text_ascii(&text, name.at, KF_MIN(name.size, (size_t)64));
 	kf_text_str(&text, "=");
-	glibc_put(&text, value);
+	kf_text_ascii(&text, value.at, KF_MIN(value.size, (size_t)64));
 	kf_text_str(&text, what);
 	kf_out(&text);
 }

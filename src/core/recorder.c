@@ -86,13 +86,12 @@ bool kf_recorder_stop(void)
 
 static void recorder_complain(int error)
 {
-	char buf[PATH_MAX + 128];
+	char buf[PATH_MAX + 256];
 	struct kf_text text;
 
-	kf_text_init(&text, buf, sizeof(buf) - 1);
-	kf_text_str(&text, "konfiscator: KONFISCATOR_RECORD=");
-	kf_text_str(&text, kf_conf.record);
-	kf_text_str(&text, ": cannot be recorded into: ");
+	kf_conf_begin_line(&text, buf, sizeof(buf), "KONFISCATOR_RECORD",
+			   kf_conf.record);
+	kf_text_str(&text, "cannot be recorded into: ");
 	if (error == ENOTSUP) {
 		kf_text_str(&text, "it is there, and no regular file");
 	} else {

@@ -359,14 +359,8 @@ static void snapshot_complain(const char *name, const char *value,
 	char buf[PATH_MAX + 256];
 	struct kf_text text;
 
-	kf_text_init(&text, buf, sizeof(buf) - 1);
-	kf_text_str(&text, "konfiscator: KONFISCATOR_");
-	kf_text_str(&text, name);
-	kf_text_char(&text, '=');
-	for (; *value; value++)
-		kf_text_char(&text,
-			     *value >= ' ' && *value <= '~' ? *value : '?');
-	kf_text_str(&text, ": not ");
+	kf_conf_begin_line(&text, buf, sizeof(buf), name, value);
+	kf_text_str(&text, "not ");
 	kf_text_str(&text, allowed);
 	kf_text_char(&text, '\n');
 	kf_out(&text);
@@ -406,7 +400,7 @@ static void install_signal(const char *name)
 
 	if (!sig)
 		snapshot_complain(
-			"SNAPSHOT_SIGNAL", name,
+			"KONFISCATOR_SNAPSHOT_SIGNAL", name,
 			"USR1, USR2, HUP, WINCH, PROF, URG or 34 to 64");
 	else
 		__sigaction(sig, &act, NULL);
@@ -426,9 +420,9 @@ static void set_pattern(char *path, const char *name, const char *value)
 
 void kf_snapshot_init(void)
 {
-	set_pattern(json_path, "TAGS_JSON", kf_conf.tags_json);
-	set_pattern(dot_path, "TAGS_DOT", kf_conf.tags_dot);
-	set_pattern(prefix_path, "SNAPSHOT_PREFIX",
+	set_pattern(json_path, "KONFISCATOR_TAGS_JSON", kf_conf.tags_json);
+	set_pattern(dot_path, "KONFISCATOR_TAGS_DOT", kf_conf.tags_dot);
+	set_pattern(prefix_path, "KONFISCATOR_SNAPSHOT_PREFIX",
 		    kf_conf.snapshot_prefix ? kf_conf.snapshot_prefix
 		    : kf_conf.snapshot_interval || kf_conf.snapshot_signal
 			    ? "konfiscator-tags"
