@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * malloc, free, calloc, realloc: the fast paths of mode/mode.h, and what C and
- * POSIX say of sizes.
+ * malloc, free, calloc, realloc: the fast paths of mode/mode.h, and the rules
+ * of C and POSIX for sizes.
  */
 #include "abi/abi.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The library's own names of what it exports: nobody can take their place.
+ * Hidden names of the exported functions, which no other object can replace.
  */
 #ifndef KF_ABI_OWN_H
 #define KF_ABI_OWN_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whose names are in effect: see replaced.h, and new.h for operators new and
- * delete. The addresses of those come from the GOT, so they are what the
- * program sees; a definition elsewhere has another object's address. Those of
- * malloc and free are not seen there: of a function whose address a program
- * takes, that may be a place in the program, whoever defines it.
+ * The check whether other objects define our names: see replaced.h, and new.h
+ * for operators new and delete. The GOT has the addresses of the operators that
+ * the program uses; an address outside this library means another definition.
+ * That test does not work for malloc and free: if the program takes their
+ * address, the GOT may hold a place in the program, whatever object defines
+ * them.
  */
 #include "abi/replaced.h"
 
@@ -25,7 +26,7 @@ static bool ours(const void *fn)
 signed char kf_new_answer;
 bool kf_malloc_replaced;
 
-/* Of objects before this library; constant likewise. NULL: none has it. */
+/* Of objects before this library, NULL if none has it. Constant likewise. */
 static struct {
 	__typeof__(malloc) *malloc;
 	__typeof__(free) *free;
@@ -91,7 +92,7 @@ __kf_public void *reallocarray(void *p, size_t nr, size_t size)
 {
 	size_t bytes;
 
-	/* Refused there as too large, and counted. */
+	/* realloc refuses and counts it. */
 	if (unlikely(__builtin_mul_overflow(nr, size, &bytes)))
 		bytes = SIZE_MAX;
 	return unlikely(before.realloc) ? before.realloc(p, bytes)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * free() by those who say how large a block is.
+ * The forms of free() with a size.
  *
- * What they say is held against what the block has, and is a hint only: real
- * programs delete by a base class without a virtual destructor, or have C++
- * allocators free what they did not make. A block is freed with the bytes that
- * it has, whatever is said; core/misuse.h counts and tells.
+ * The size is compared with the block's, and is a hint only: real programs
+ * delete by a base class without a virtual destructor, or pass blocks to C++
+ * allocators that did not make them. The block is freed with its own size;
+ * core/misuse.h counts and reports the difference.
  *
- * A small block may have more bytes than were asked: it may be of a near class,
- * or have been made smaller in its place. So what is found of those is a size
- * that no call can have made this block of. Of large ones, and in secure mode
- * of all, the size is known to the byte.
+ * A small block may be larger than its request: it may be of a near class, or
+ * have been shrunk in place. So only a size that no request for this block can
+ * have had is reported. The request of a large block, and in secure mode of
+ * any, is known to the byte.
  */
 #include "abi/abi.h"
 
@@ -25,22 +25,22 @@
 
 #include <stdlib.h>
 
-/* Fewer bytes may be asked than a block, or one with a mark, has at least. */
+/* A request may be smaller than the smallest block, marked or not. */
 static bool is_exact(size_t usable, size_t size)
 {
 	return size == usable || (size < usable && usable <= KF_MARKS_LEAST);
 }
 
-/* @rounded: what was taken for it, where that was from a slab. */
+/* @rounded: the size that a slab was asked for */
 static bool fits(void *p, size_t size, size_t rounded)
 {
 	size_t usable = kf_usable(p);
 	const struct kf_run *run = kf_map_find(p);
 
-	/* Of no block; free() will say so. */
+	/* No block: free() reports it. */
 	if (!usable)
 		return true;
-	/* Another engine's. */
+	/* A block of a hosted engine. */
 	if (!run || run->kind == KF_RUN_POOL)
 		return kf_engine->is_exact ? is_exact(usable, size)
 					   : size <= usable;
@@ -49,7 +49,7 @@ static bool fits(void *p, size_t size, size_t rounded)
 	return size >= run->asked && size <= usable;
 }
 
-/* Whether it can be said without asking anybody, and it fits. */
+/* Whether the size fits a block with its size in front. */
 static inline bool fits_chunk(const void *p, size_t size)
 {
 	return p && kf_host_direct.heads &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tags of include/konfiscator.h. Nothing here reaches malloc's fast path:
- * a thread inside of a tag points at another front (mode/tagged.c).
+ * The tags of include/konfiscator.h. The fast path of malloc has no test for
+ * tags: a thread inside a tag points at another front (mode/tagged.c).
  */
 #include "konfiscator.h"
 
@@ -60,7 +60,7 @@ __kf_public KF_LEAF void konf_lib_tag_pop(unsigned int nr)
 		return pop_slowly(nr);
 	node = self->at;
 	up = node->up;
-	/* Nowhere, or to a tag whose blocks go the long way. */
+	/* The root, or a tag whose blocks need the slow path. */
 	if (unlikely(!up || (up->parent && !up->quick)))
 		return pop_slowly(nr);
 	node->tag->left++;

@@ -18,10 +18,10 @@
 #define NAME_MAX_BYTES 15
 #define DEFAULT_STAYS "; the default stays\n"
 
-/* What may stand early has not yet, or cannot. */
+/* The engine is still to be installed, by kf_engine_choose_late(). */
 static bool is_due = true;
 
-/* The dynamic linker begins with the path, as we do. */
+/* Messages of the dynamic linker begin with the path, as this line does. */
 static const char *without_path(const char *why)
 {
 	size_t len = strlen(kf_conf.engine);
@@ -52,7 +52,7 @@ static void install(const struct kf_engine *engine)
 		refuse(why, DEFAULT_STAYS);
 }
 
-/* Secure mode is an engine: it leaves no choice of another. */
+/* Secure mode is an engine; the option `engine` cannot choose another. */
 static void choose_secure(void)
 {
 	const char *name = kf_engine_secure.base.name;
@@ -115,7 +115,7 @@ static const char *other_number(const char *of, uint32_t has, const char *what,
 	return words;
 }
 
-/* What keeps an engine from outside from being used, or NULL. */
+/* Why an engine from outside cannot be used, or NULL. */
 static const char *fault(const struct konf_engine *engine)
 {
 	if (engine->version != KONF_ENGINE_VERSION)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which engine serves: the option `engine` says.
+ * The choice of the engine, by the option `engine`.
  *
- * Those inside the library stand before the first block is given out. Those
- * that need the C library whole, and those outside, stand when our constructor
- * runs; the default engine serves until then, and for good where they cannot,
- * after one line on stderr.
+ * Engines inside the library are installed before the first allocation. Engines
+ * with KONF_ENGINE_LATE and engines from outside are installed by the library's
+ * constructor; the default engine serves until then. If an engine cannot be
+ * used, there is one line on stderr and the default engine serves on.
  */
 #ifndef KF_CORE_CHOOSE_H
 #define KF_CORE_CHOOSE_H
 
 /**
- * kf_engine_choose() - let the engine stand, if it may so early
+ * kf_engine_choose() - install the engine, if that is possible at start
  *
  * Context: once, at start, after the default backend's init.
  */
 void kf_engine_choose(void);
 
 /**
- * kf_engine_choose_late() - let the engine stand that could not before
+ * kf_engine_choose_late() - install an engine that needs a full C library
  *
  * May allocate.
  *

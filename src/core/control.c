@@ -2,10 +2,9 @@
 /*
  * Orders to a process that runs: see control.h.
  *
- * The file is open to others: an order is copied, looked at byte by byte, and
- * believed no further than that. A program that does not believe its
- * environment takes none, and one that can do more than the file's owner none
- * of that owner.
+ * Other processes can write to the file, so an order is copied first and each
+ * byte checked. Set-id programs take no orders, and no process takes orders of
+ * a file's owner who has fewer rights than the process.
  */
 #include "core/control.h"
 
@@ -22,7 +21,7 @@
 
 struct control {
 	const char *id;
-	/* Returns 0 or an errno; what it says is shown to who gave the order.
+	/* Returns 0 or an errno; @reply is shown to the user.
 	 */
 	int (*set)(const char *value, struct kf_text *reply);
 };
@@ -88,7 +87,7 @@ static const struct control controls[] = {
 #undef KF_CONTROL
 };
 
-/* Returns whether the text is whole and has nothing odd in it. */
+/* False if the text has no end or has control characters. */
 static bool copy_order(char order[KF_STATS_CONTROL_TEXT],
 		       const struct kf_stats_control *from)
 {

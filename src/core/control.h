@@ -8,34 +8,34 @@
 
 #include "base/compiler.h"
 
-/* Where the number of the last order stands, and which was seen; atomic. */
+/* The numbers of the last order, and of the last one carried out; atomic. */
 extern const uint64_t *kf_control_request __kf_hidden;
 extern uint64_t kf_control_seen __kf_hidden;
 
 /**
  * kf_control_start() - look for orders from now on
  *
- * What stands there already is not for us: a child finds its parent's.
+ * An order that is there already is ignored: in a child it is the parent's.
  *
  * Context: after kf_stats_init(), and in a forked child.
  */
 void kf_control_start(void);
 
 /**
- * kf_control_obey() - carry out the order that stands in the stats file
+ * kf_control_obey() - carry out the order in the stats file
  *
  * Context: any thread; one of them does it. Keeps errno.
  */
 void kf_control_obey(void);
 
-/* Whether there is an order that nobody has seen. */
+/* Whether there is a new order. */
 static inline bool kf_control_is_due(void)
 {
 	return unlikely(__atomic_load_n(kf_control_request, __ATOMIC_RELAXED) !=
 			__atomic_load_n(&kf_control_seen, __ATOMIC_RELAXED));
 }
 
-/* Look whether there is an order: on slow paths. */
+/* Carry out a new order, if any: on slow paths. */
 static inline void kf_control_poll(void)
 {
 	if (kf_control_is_due())

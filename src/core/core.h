@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is done once for all engines: start, retry when memory is short,
- * errno, misuse, fork.
+ * The parts that all engines share: start, retry when memory is short, errno,
+ * misuse, fork.
  */
 #ifndef KF_CORE_CORE_H
 #define KF_CORE_CORE_H
@@ -40,7 +40,7 @@ void *kf_alloc(size_t size, size_t align, enum kf_call call, uint32_t mark,
  * @p:		not NULL
  * @usable:	kf_usable() of it
  *
- * What is no block ends the program with one line on stderr.
+ * If @p is no block, the program ends with one line on stderr.
  *
  * Context: any thread. Keeps errno.
  */

@@ -119,10 +119,10 @@ static void wait_for_forker(void)
 }
 
 /*
- * What is counted in memory while that becomes a file is lost. Every thread
- * that the child makes comes here before it counts, and waits for the one that
- * publishes. That one waits for a call of the thread that forked, which counts
- * in memory until it comes here by itself.
+ * Counts made in memory while the memory becomes a file are lost. So every new
+ * thread of the child calls this before it counts, and waits for the thread
+ * that publishes. The publisher waits for a running call of the thread that
+ * forked, which counts in memory until it gets here itself.
  */
 void kf_fork_settle(void)
 {

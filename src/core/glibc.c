@@ -29,7 +29,7 @@ static const struct setting {
 #undef KF_GLIBC
 };
 
-/* A piece of the environment, which does not end where it does. */
+/* A part of a string, without a NUL at its end. */
 struct part {
 	const char *at;
 	size_t size;
@@ -134,7 +134,7 @@ void kf_tune_read(void)
 	const struct kf_engine *engine = kf_engine_find(kf_conf.engine);
 	const char *value;
 
-	/* A malloc that is passed on to reads its names by itself. */
+	/* The malloc behind an engine reads these variables itself. */
 	if (!kf_env_is_trusted() || (engine && engine->mallopt))
 		return;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(settings); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What becomes of a program that does wrong with its heap.
+ * Reports of misuse of the heap.
  */
 #ifndef KF_CORE_MISUSE_H
 #define KF_CORE_MISUSE_H
@@ -12,7 +12,7 @@
 /**
  * kf_misuse_tell() - report misuse of the heap, in one line on stderr
  * @wrong:	the kind, not KONF_FINE
- * @p:		the pointer, NULL where it is not known
+ * @p:		the pointer, NULL if it is not known
  *
  * Counts, and fires double_free, invalid_free or heap_corruption. Then the
  * program ends by abort(), unless the option on_error says to count only.

@@ -122,10 +122,10 @@ void kf_recorder_publish(bool forked)
 }
 
 /*
- * Where it has a heap that was seen to already. A thread that cannot be told of
- * its end leaves its writer to nobody.
+ * A thread with a heap is registered already. If this fails, the thread's
+ * writer is lost when the thread ends.
  */
-static void see_to_exit(void)
+static void recorder_register_exit(void)
 {
 	uint16_t depth = kf_front_step_out();
 
@@ -145,7 +145,7 @@ static __cold void recorder_settle(void)
 		kf_fork_settle();
 }
 
-static uint32_t pen_state(void)
+static uint32_t cursor_state(void)
 {
 	return kf_record_is_in() && __atomic_load_n(&quick, __ATOMIC_RELAXED)
 		       ? kf_process_seen
@@ -154,7 +154,7 @@ static uint32_t pen_state(void)
 
 void kf_recorder_enter(void)
 {
-	/* What is recorded has started; a child's recording begins last. */
+	/* The library has started; in a child the recording begins last. */
 	if (unlikely(!kf_record_is_on() || !kf_process_is_known() ||
 		     kf_self.forked))
 		recorder_settle();
@@ -164,8 +164,8 @@ void kf_recorder_enter(void)
 	if (unlikely(!kf_process_is_current()))
 		kf_front_renew();
 	if (unlikely(!kf_record_is_in()) && kf_record_enter())
-		see_to_exit();
-	kf_record_open(pen_state());
+		recorder_register_exit();
+	kf_record_open(cursor_state());
 }
 
 /* A signal handler is to find the thread inside until the call has ended. */

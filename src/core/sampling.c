@@ -20,7 +20,7 @@
 
 #include <errno.h>
 
-/* The class of a small block, 0: it is large. */
+/* The class of a small block; 0 for a large one. */
 static unsigned int class_of(size_t size, size_t align)
 {
 	size_t rounded = kf_class_request(size, align);
@@ -41,7 +41,7 @@ bool kf_sampling_is_due(size_t size, size_t align)
 	return class && sampling_is_due(kf_heap_self(), class);
 }
 
-/* Whether a sample falls on bytes that nothing was charged for yet. */
+/* Whether a sample falls on bytes that were not charged yet. */
 static bool falls_on(struct kf_heap *heap, uint64_t bytes)
 {
 	uint64_t mean = kf_countdown_mean();
@@ -51,7 +51,7 @@ static bool falls_on(struct kf_heap *heap, uint64_t bytes)
 	return !kf_countdown_pass(&heap->countdown, bytes, 1);
 }
 
-/* What is due is taken: the class has blocks to give again. */
+/* Take the sample that is due, which lets the class serve blocks again. */
 static bool take_due(struct kf_heap *heap, unsigned int class)
 {
 	if (!sampling_is_due(heap, class))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * When blocks are sampled: by the options, on order, in children; and which,
- * between the engine, which says where one is due, and src/sample, which keeps
- * what is known of it.
+ * When blocks are sampled (by option, by order, in children), and which blocks:
+ * the engine says when a sample is due, src/sample keeps its record.
  *
  * A block of S bytes is a sample with the probability 1 - exp(-S / R), and
  * stays so when realloc changes it: one that moves to a small block is drawn as
@@ -21,7 +20,7 @@ struct kf_text;
  *
  * Loads the unwinder, where samples are wanted or stacks asked for.
  *
- * Context: once, in a constructor, when the engine stands; not inside malloc.
+ * Context: once, in a constructor, when the engine serves; not inside malloc.
  */
 void kf_sampling_start(void);
 
@@ -50,7 +49,7 @@ void kf_sampling_fork_child(void);
  *		what is due in its class, else for itself
  *
  * Context: any thread. Walks the stack.
- * Return: a mark for kf_marked_alloc(), then kf_sample_gave(); 0: it is none.
+ * Return: a mark for kf_marked_alloc(), then kf_sample_gave(); 0: no sample.
  */
 uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag) __must_check;
 

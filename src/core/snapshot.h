@@ -4,11 +4,11 @@
  * order, when the program asks, and at its end.
  *
  * One is written at a time, from static memory: so a signal handler may do it.
- * A file is written beside its name and then takes it, so that nobody reads a
- * half of it; what is no regular file is written into, where it was named and
- * its name not derived. On order a file is made under its own name, if nothing
- * has that yet: the process may have rights that whoever planted something
- * there has not.
+ * A file is written under another name and renamed, so that readers see whole
+ * files only. A device, pipe or link is written to directly, if the user gave
+ * its name and the name was not derived. On order a file is created under its
+ * own name and never replaces another: the process may have more rights than a
+ * user who planted a file there.
  */
 #ifndef KF_CORE_SNAPSHOT_H
 #define KF_CORE_SNAPSHOT_H

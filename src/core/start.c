@@ -65,7 +65,7 @@ static void start_apply(void)
 		class_bytes[c] = kf_class_bytes(c);
 }
 
-/* Nothing here may ask the C library what an errno is in words. */
+/* strerror() allocates. */
 static const char *in_words(int error)
 {
 	switch (error) {
@@ -204,7 +204,7 @@ void kf_start_loaded(void)
 	kf_fork_register();
 }
 
-/* As much as takes no time: what a short program did wrong is all there. */
+/* A bounded number of blocks, which covers short programs fully. */
 static void look_at_free(void)
 {
 	if (!kf_engine_is_hosted() && kf_heap_self() && !kf_heap_self()->busy)
@@ -218,8 +218,9 @@ static void finish_stats(void *arg)
 }
 
 /*
- * What other libraries' destructors do is to be counted: what is registered
- * now, and for no library, the C library runs after the last of them.
+ * The calls of other libraries' destructors are to be counted. The C library
+ * runs a function that is registered now, and for no library, after the last of
+ * them.
  */
 void kf_start_finish(void)
 {

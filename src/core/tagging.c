@@ -21,8 +21,8 @@
 #define MAX_NODES 32768
 
 /*
- * What carries a mark is billed, sampled or both: the record of a sample holds
- * its tag.
+ * A marked block is billed, sampled or both. The record of a sample holds the
+ * block's tag.
  */
 static uint32_t tagging_tag_of(uint32_t mark)
 {

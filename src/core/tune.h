@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What glibc lets users set about its malloc, for our heap: mallopt's
- * parameters, and the names that the environment has for them.
+ * The settings of glibc's malloc, for our heap: the parameters of mallopt(3)
+ * and their environment variables.
  */
 #ifndef KF_CORE_TUNE_H
 #define KF_CORE_TUNE_H
@@ -25,7 +25,7 @@ int kf_tune(int param, int64_t value);
  * An option of ours for the same goes before it. What has no meaning here, or a
  * bad value, is told in a line on stderr.
  *
- * Context: once, at start, when the engine stands; does nothing in set-id
+ * Context: once, at start, when the engine serves; does nothing in set-id
  *	    programs, and with the engine system, behind which these names work.
  */
 void kf_tune_read(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the GNU C library's malloc keeps in front of a block: one word with the
+ * The header of a block of the GNU C library's malloc: one word with the
  * bytes of the chunk and three flags. The chunk begins two words before its
  * block and ends one word behind the next one's begin, so that a block has all
  * of it but a word.
@@ -15,12 +15,12 @@
 
 /* Bytes of a chunk are multiples of this; below are flags. */
 #define KF_CHUNK_STEP ((size_t)16)
-/* What a chunk has more than its block. */
+/* Bytes of a chunk that its block does not have. */
 #define KF_CHUNK_HEAD sizeof(size_t)
-/* This flag: a mapping of its own, whose block has less. */
+/* Flag: the chunk is a mapping of its own; its block is smaller. */
 #define KF_CHUNK_MAPPED ((size_t)2)
 
-/* Longer ones may be mappings, and are asked for. */
+/* Longer chunks may be mappings; malloc_usable_size() is called for them. */
 #define KF_CHUNK_MAX ((size_t)1 << 17)
 
 static inline size_t kf_chunk_word(const void *p)

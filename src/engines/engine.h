@@ -53,7 +53,7 @@ void *kf_engine_map(size_t size, size_t align) __must_check;
 void kf_engine_unmap(void *addr, size_t size);
 
 /**
- * kf_engine_unmap_at_once() - the same, by a system call that nobody hears of
+ * kf_engine_unmap_at_once() - the same, by a system call that tools do not see
  * @addr:	first byte
  * @size:	bytes; may be a part
  *

@@ -37,7 +37,7 @@ static void *firstfit_alloc_shared(unsigned int class, size_t size, bool near,
 	void *p;
 
 	if (!heap) {
-		/* A fork is on and waits for nobody: neither do we. */
+		/* A fork holds the lock: use a run of its own instead. */
 		*zeroed = true;
 		return kf_large_alloc(NULL, size, KF_PAGE, true);
 	}
@@ -82,7 +82,7 @@ static void *firstfit_provide(size_t size, size_t align, bool zeroed)
 	return p;
 }
 
-/* The run whose start @p is, or NULL with what is wrong about it. */
+/* The run that starts at @p; or NULL, and @wrong is set. */
 static struct kf_run *run_at(const void *p, enum konf_misuse *wrong)
 {
 	struct kf_run *run = kf_map_find(p);
@@ -101,7 +101,7 @@ static struct kf_run *run_at(const void *p, enum konf_misuse *wrong)
 	return NULL;
 }
 
-/* What is wrong about a small block, which should be live. */
+/* KONF_FINE for a live small block. */
 static enum konf_misuse block_at(const struct kf_slab *slab, const void *p)
 {
 	const struct kf_heap *heap = kf_heap_self();
@@ -128,7 +128,7 @@ static enum konf_misuse release_small(struct kf_slab *slab, void *p)
 		return wrong;
 	if (kf_slab_has_marks(slab))
 		kf_mark_leave(slab, p);
-	/* A thread that only frees has use for outboxes too. */
+	/* A thread that only frees gets a heap too, for its outboxes. */
 	self = kf_heap_get();
 	owner = kf_slab_owner(slab);
 	is_own = self && (owner == self || owner == self->marked);
@@ -201,7 +201,7 @@ static void *firstfit_alloc(size_t size, size_t align, bool zeroed,
 	return p;
 }
 
-/* A block realloc has at another size or place: its mark is another too. */
+/* After realloc: unbill the old mark, bill the new one. */
 static void change_mark(void *p, size_t have, uint32_t old, void *to,
 			uint32_t mark)
 {
@@ -225,7 +225,7 @@ static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
 		return NULL;
 	memcpy(to, p, KF_MIN(have, size));
 	change_mark(p, have, old, to, mark);
-	/* What realloc took is not freed as well. */
+	/* realloc has unbilled the block: the free must not do it again. */
 	if (old)
 		kf_mark_set(p, 0);
 	firstfit_release(p);
@@ -233,7 +233,7 @@ static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
 	return to;
 }
 
-/* In its place, or by the kernel; NULL: it must be copied. */
+/* In place, or by mremap; NULL: the caller must copy. */
 static void *firstfit_resize_in_place(struct kf_run *run, void *p, size_t have,
 				      size_t size, uint32_t mark)
 {
@@ -244,7 +244,7 @@ static void *firstfit_resize_in_place(struct kf_run *run, void *p, size_t have,
 	return p;
 }
 
-/* Bytes that a block of another size will be reckoned with. */
+/* Bytes that a sample counts for the block after realloc. */
 static size_t bytes_after(const struct kf_run *run, size_t have, size_t size)
 {
 	if (size > KF_SMALL_MAX)
@@ -279,14 +279,14 @@ static void *firstfit_resize(void *p, size_t size, enum konf_misuse *wrong)
 		change_mark(p, have, old, to, mark);
 	else
 		to = copy_to(p, have, size, mark);
-	/* Where a sample has come due meanwhile this is it. */
+	/* A sample came due meanwhile: the block becomes this sample. */
 	if (!to && !mark) {
 		mark = kf_mark_next(old, before, after);
 		to = mark ? copy_to(p, have, size, mark) : NULL;
 	}
 	if (!to && mark)
 		kf_mark_hooks.lost(mark);
-	/* A shrink never fails: the block it was is still large enough. */
+	/* A shrink never fails: the old block is large enough. */
 	if (!to && size <= have)
 		to = p;
 	kf_heap_tick();

@@ -21,12 +21,12 @@ struct leaf {
 	uint32_t mark[1 << (LEAF_SHIFT - STEP_SHIFT)]; /* atomic */
 };
 
-_Static_assert(sizeof(struct node) <= KF_META_MAX, "can be had");
-_Static_assert(sizeof(struct leaf) <= KF_META_MAX, "can be had");
+_Static_assert(sizeof(struct node) <= KF_META_MAX, "fits a metadata block");
+_Static_assert(sizeof(struct leaf) <= KF_META_MAX, "fits a metadata block");
 
 static void *root[1 << (KF_ADDRESS_BITS - ROOT_SHIFT)]; /* atomic: nodes */
 
-/* What comes too late is left: nobody can give it back. */
+/* If another thread is faster, the new table leaks: it cannot be freed. */
 static void *marks_make(void **at, size_t size)
 {
 	void *made = kf_meta_alloc(size), *other = NULL;
@@ -40,7 +40,7 @@ static void *marks_make(void **at, size_t size)
 		       : other;
 }
 
-/* @size: of what is made where nothing is; 0: nothing is made. */
+/* @size: bytes of a missing table, which is made; 0 to make none */
 static inline void *follow(void **at, size_t size)
 {
 	void *to = __atomic_load_n(at, __ATOMIC_ACQUIRE);

@@ -20,7 +20,7 @@
  * @p:		the block, of at least KF_MARKS_LEAST bytes
  * @mark:	the mark, not 0
  *
- * Context: who owns the block. May take the pages lock.
+ * Context: the block's owner. May take the pages lock.
  * Return: false where there is no place for it: it is not aligned to 16, or
  *	   there is no memory, or a fork is on.
  */
@@ -30,7 +30,7 @@ bool kf_marks_put(const void *p, uint32_t mark) __must_check;
  * kf_marks_take() - the mark of a block, which has none afterwards
  * @p:		any address
  *
- * Context: who owns the block. No lock; signal handlers too.
+ * Context: the block's owner. No lock; signal handlers too.
  * Return: the mark; 0: it had none.
  */
 uint32_t kf_marks_take(const void *p);

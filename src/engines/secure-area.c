@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Areas of the engine secure: pages between guards, and what stands in them
+ * Areas of the engine secure: pages between guards, and their contents
  * that must not change.
  *
  * A guard has a random length of more than a MiB where addresses are plentiful,
@@ -29,7 +29,7 @@
 
 struct kf_list kf_secure_areas = KF_LIST_INIT(kf_secure_areas);
 
-/* Mappings of a process, where nobody says: the kernel's usual number. */
+/* Mappings of a process if the limit cannot be read: the kernel's default. */
 #define MAPPINGS 65530
 
 /* @secret, @most and @addresses: constant. */

@@ -69,7 +69,7 @@ bool kf_secure_pages_drop_spare(void)
 	return true;
 }
 
-/* What was behind the canaries is zero: the block was zeroed when it went. */
+/* The bytes after the canaries are zero: the block was zeroed when freed. */
 static struct kf_secure_area *use_again(size_t bytes, size_t align)
 {
 	struct kf_secure_area *area;

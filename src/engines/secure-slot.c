@@ -72,7 +72,7 @@ enum konf_misuse kf_secure_slot_check(struct kf_secure_block block)
 	const char *p = kf_secure_slot_at(block);
 	const char *from, *to;
 
-	/* Blocks of size 0, and those whose pages fault. */
+	/* The pages of blocks of size 0 and of hidden areas fault. */
 	if (!block.area->bytes || block.area->hidden ||
 	    slot->state == KF_SECURE_FRESH)
 		return KONF_FINE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The engine secure: what a program does wrong with its heap is seen, most of
- * it at once, the rest when the block is freed or the program ends.
+ * The engine secure: it detects misuse of the heap, most of it at once, the
+ * rest when the block is freed or the program ends.
  *
  * Up to 2 KiB a block is a slot in an area of its class, between redzones;
  * larger ones, and aligned ones, have pages of their own that end where the
@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-#define LONG (64 * KF_KIB) /* a block whose pages tools hear of at once */
+#define LONG (64 * KF_KIB) /* blocks whose pages are purged by name */
 
 static const char *secure_init(const struct konf_host *host)
 {
@@ -45,7 +45,7 @@ static void *secure_alloc(size_t size, size_t align)
 		       : kf_secure_pages_alloc(size, align);
 }
 
-/* Freed twice at once by two threads, it is judged here only. */
+/* A double free by two threads at once is detected here only. */
 static void secure_give(void *p)
 {
 	struct kf_secure_block block;
@@ -76,7 +76,7 @@ static size_t secure_usable_size(const void *p)
 	return block.area->slot[block.index].asked;
 }
 
-/* Where it stands, if it stays in its class; else it moves. */
+/* In place if the class stays the same; false: the block must move. */
 static bool resize_slot(struct kf_secure_block block, size_t size)
 {
 	struct kf_secure_slot *slot = &block.area->slot[block.index];

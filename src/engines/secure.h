@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parts of the engine secure, which trades time and memory for seeing what
- * a program does wrong.
+ * The parts of the engine secure, which trades time and memory for the
+ *detection of misuse.
  *
  * Glossary
  *	area	pages between guards, with one block or many slots
@@ -103,7 +103,7 @@ struct kf_secure_block {
  * @from:	first byte
  * @to:		behind the last
  *
- * Context: who may touch these bytes.
+ * Context: the owner of these bytes.
  * Return: true if so.
  */
 void kf_secure_fill(char *from, const char *to);
@@ -182,19 +182,19 @@ void kf_secure_area_drop(struct kf_secure_area *area);
 void *kf_secure_pages_alloc(size_t size, size_t align) __must_check;
 
 /**
- * kf_secure_pages_resize() - give such a block another size
+ * kf_secure_pages_resize() - resize a block with pages of its own
  * @area:	its area
  * @size:	bytes, at least KF_SECURE_LEAST
  *
  * Context: inside the engine.
- * Return: the block where it is now, contents kept, what is new zeroed; or NULL
+ * Return: the block where it is now, contents kept, new bytes zeroed; or NULL
  *	   without memory, and nothing changed.
  */
 void *kf_secure_pages_resize(struct kf_secure_area *area,
 			     size_t size) __must_check;
 
 /**
- * kf_secure_pages_free() - let the pages of such a block fault
+ * kf_secure_pages_free() - let the pages of a block fault
  * kf_secure_pages_leave() - the block leaves the quarantine
  * @area:	its area
  *
@@ -207,7 +207,7 @@ void kf_secure_pages_leave(struct kf_secure_area *area);
  * kf_secure_pages_drop_spare() - give the oldest spare area back
  *
  * Context: inside the engine.
- * Return: false: there is none.
+ * Return: false if there is none.
  */
 bool kf_secure_pages_drop_spare(void);
 
@@ -289,7 +289,7 @@ void kf_secure_wait(struct kf_secure_block block);
  * kf_secure_wait_less() - the oldest block leaves the quarantine
  *
  * Context: inside the engine.
- * Return: false: there is none.
+ * Return: false if there is none.
  */
 bool kf_secure_wait_less(void);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What hosted engines do, counted as if the default engine had done it.
+ * Counts blocks of hosted engines as if the default engine had made them.
  *
- * A block counts in the class of its usable size. Where it has less than the
- * class says, the difference is kept, so that live bytes are exact for any
- * engine.
+ * A block counts in the class of its usable size. The slack, which is the
+ * class' size minus the usable size, is counted too, so that live bytes are
+ * exact for any engine.
  */
 #ifndef KF_ENGINES_TALLY_H
 #define KF_ENGINES_TALLY_H
@@ -24,9 +24,7 @@ static __always_inline_kf void tally_add(uint64_t *word, uint64_t n,
 	kf_stays_alone(*word);
 }
 
-/*
- * One of a small class, which has @slack bytes more than the block.
- */
+/* A block of a small class, which is @slack bytes larger than the block. */
 static __always_inline_kf void
 kf_tally_small_gone(struct kf_slot *slot, bool shared, unsigned int class,
 		    size_t usable, size_t slack, bool elsewhere)
@@ -50,8 +48,8 @@ kf_tally_small_new(struct kf_slot *slot, bool shared, unsigned int class,
 }
 
 /**
- * kf_tally_gone() - count a block that goes
- * kf_tally_new() - count a block that comes
+ * kf_tally_gone() - count a freed block
+ * kf_tally_new() - count a new block
  * @slot:	where
  * @shared:	whether other threads count there too
  * @asked:	bytes asked

@@ -58,7 +58,7 @@ struct kf_tlsf_block {
 #define KF_TLSF_POOL_MIN (KF_TLSF_BLOCK_MIN + KF_TLSF_BLOCK_HEAD)
 
 /*
- * What the last operation did to free blocks, for those who count it. All are
+ * Splits and merges of free blocks by the last operation, for counters. All are
  * bytes of whole blocks but the two numbers.
  */
 struct kf_tlsf_did {
@@ -96,7 +96,7 @@ enum kf_tlsf_is { KF_TLSF_IS_USED, KF_TLSF_IS_FREE, KF_TLSF_IS_NONE };
 /**
  * kf_tlsf_add() - add a pool
  * @t:		the state
- * @mem:	its memory; nobody else looks at it any more
+ * @mem:	its memory, which the pool owns from now on
  * @bytes:	how many
  * @pool:	out: its bounds
  *
@@ -180,7 +180,7 @@ void *kf_tlsf_alloc(struct kf_tlsf *t, size_t size, size_t align) __must_check;
 void kf_tlsf_free(struct kf_tlsf *t, void *p);
 
 /**
- * kf_tlsf_resize() - make a block longer or shorter where it stands
+ * kf_tlsf_resize() - resize a block in place
  * @t:		the state
  * @p:		a block in use
  * @size:	bytes, not 0

@@ -136,7 +136,7 @@ static void unmap_pool(struct pool *pool)
 	kf_engine_unmap(pool, mapped);
 }
 
-/* Returns false where it is too small or too large for one; it is gone then. */
+/* Returns false if @bytes are too few or too many; the memory is unmapped. */
 static bool add_pool(struct pool *pool, size_t bytes)
 {
 	if (!kf_tlsf_add(&state.tlsf, pool + 1, bytes, &pool->bounds)) {
@@ -281,7 +281,7 @@ static void count_merges(const struct kf_tlsf_did *did)
 				 did->merged);
 }
 
-/* What is fresh begins behind the block and the head behind it. */
+/* Fresh memory begins behind the block and the next header. */
 static char *use(const struct pool *pool, char *p)
 {
 	char *end = p + kf_tlsf_usable(p) - sizeof(size_t) + KF_TLSF_BLOCK_MIN;
@@ -369,7 +369,7 @@ static enum konf_misuse tlsf_check(const void *p)
 	}
 }
 
-/* What has grown will grow again: an eighth more, where a pool has it. */
+/* A block that grew will grow again: ask for an eighth more first. */
 static void *tlsf_take_more(size_t size)
 {
 	void *p = tlsf_take(size + size / 8, KF_TLSF_ALIGN, false);
@@ -391,7 +391,7 @@ static void *tlsf_resize(void *p, size_t size)
 	to = tlsf_take_more(size);
 	if (!to)
 		return NULL;
-	/* It did not fit where it was: the new block is larger. */
+	/* The block did not fit in place: the new one is larger. */
 	memcpy(to, p, have);
 	tlsf_release(p);
 	return to;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * The hosted mode: an engine that is safe with threads and keeps errno itself,
- * as the malloc behind the engine system does, is asked at once, and its blocks
- * are counted on the way. What the engine refuses is left to the slow path.
+ * as the malloc behind the engine system does, is called directly, and its
+ * blocks are counted here. If the engine gives no block, the slow path is
+ * taken.
  */
 #include "mode/mode.h"
 
@@ -28,8 +29,8 @@ static __noinline void *hosted_count_asked(void *p, size_t size)
 }
 
 /*
- * A block whose size can be read in front of it (engines/chunk.h). The memory
- * of such an engine is not counted as held.
+ * A block with its size in front (engines/chunk.h). The memory of an engine
+ * with these blocks is not counted as held.
  */
 static __noinline void *hosted_count_chunk(void *p, size_t size)
 {
@@ -48,7 +49,7 @@ static __noinline void *hosted_count(void *p, size_t size)
 		       : hosted_count_asked(p, size);
 }
 
-/* A tiny chunk's bytes are those of its class; mappings have whole pages. */
+/* The size of a tiny chunk is the size of its class. */
 static inline bool hosted_is_tiny(const void *p, size_t *chunk)
 {
 	*chunk = likely(kf_host_direct.heads) ? kf_chunk_bytes(p) : SIZE_MAX;
@@ -69,7 +70,7 @@ static inline void *hosted_new(void *p, size_t size)
 	return p;
 }
 
-/* Of more bytes the slow path refuses some without asking the engine. */
+/* The slow path refuses some larger sizes without the engine. */
 static inline bool hosted_may(size_t size)
 {
 	return likely(kf_process_is_current()) && size <= INT32_MAX &&
@@ -80,7 +81,7 @@ static void *hosted_alloc(size_t size, struct kf_front *front)
 {
 	void *p = hosted_may(size) ? kf_host_direct.malloc(size) : NULL;
 
-	/* To keep @front over the call would cost all calls something. */
+	/* Reading the front again is cheaper than keeping it over the call. */
 	return likely(p) ? hosted_new(p, size)
 			 : kf_slow_alloc(size, kf_front_self);
 }

@@ -2,11 +2,11 @@
 /*
  * Which front a thread points at: see heap/front.h and mode.h.
  *
- * What it is chosen by changes rarely. Whoever changes it tells the process
- * (kf_process_change()), and each thread chooses anew in the next of its calls
- * that leaves the fast path. While a recording has begun that not all threads
- * know of yet, none of them may free unseen what another was seen to allocate:
- * see kf_cache_barred.
+ * The inputs of the choice change rarely. Code that changes one calls
+ * kf_process_change(), and each thread chooses again in its next call that
+ * leaves the fast path. Between the start of a recording and that call, a
+ * thread must not free a block unrecorded that another allocated recorded: see
+ * kf_cache_barred.
  */
 #include "mode/mode.h"
 
@@ -30,8 +30,8 @@ static struct kf_front *inner_front(const struct kf_self *self)
 }
 
 /*
- * Where the blocks of a tag come from while a push or a pop of one has nothing
- * to do but to change the tag; or NULL.
+ * The heap with marks, if a push or a pop of a tag only has to change the tag;
+ * else NULL.
  */
 static struct kf_heap *quick_blocks(const struct kf_self *self,
 				    const struct kf_tag_self *tags, bool tagged)
@@ -46,7 +46,7 @@ static struct kf_heap *quick_blocks(const struct kf_self *self,
 		       : NULL;
 }
 
-/* Whether the thread will have the tag that all threads begin with. */
+/* Whether the thread has yet to enter the tag of all threads. */
 static bool is_to_begin(const struct kf_tag_self *tags)
 {
 	return unlikely(kf_tags.base) && !kf_tag_has_tree(tags);
@@ -59,7 +59,7 @@ void kf_front_choose(void)
 	bool tagged = kf_tag_mark_now(tags) != 0;
 	bool recorded = kf_recorder_is_on();
 
-	/* For signal handlers meanwhile: of the tagged front nothing holds. */
+	/* A signal handler must not find the tagged front with old blocks. */
 	self->inner = inner_front(self);
 	kf_front_self = self->inner;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -85,7 +85,7 @@ struct kf_front *kf_front_renew(void)
 	else
 		kf_heap_get();
 	kf_front_choose();
-	/* What it has of others' goes home before it is observed. */
+	/* Cached blocks of other heaps go home before calls are recorded. */
 	if (__atomic_load_n(&kf_cache_barred, __ATOMIC_RELAXED) &&
 	    kf_heap_self())
 		kf_heap_send_cached(kf_heap_self());

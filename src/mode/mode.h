@@ -97,7 +97,7 @@ static __always_inline_kf void *kf_front_malloc(struct kf_front *front,
 	p = kf_front_quick(front, size);
 	if (likely(p))
 		return p;
-	/* What follows must not say which registers the fast path has. */
+	/* The call below must not influence the registers of the fast path. */
 	__asm__("" : "+r"(front), "+r"(size) : : "memory");
 	return front->mode->alloc(size, front);
 }
@@ -122,7 +122,7 @@ static __always_inline_kf void kf_front_free(struct kf_front *front, void *p)
  * kf_mode_zero() - let a fresh block read as zeroes
  * @p:		the block
  * @usable:	its bytes
- * @zeroed:	whether only the link in its first word is none
+ * @zeroed:	whether all but its first word is zero already
  *
  * Context: any.
  */

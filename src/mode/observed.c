@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The observed mode: each call is written down in the recording, or has to be
- * looked at before: the thread's tag goes by the slow path, or it is the one of
- * a child that forked, which has no file yet. Then the call is made by the
- * thread's inner front.
+ * The observed mode: each call is recorded, or needs a check first, because the
+ * thread's tag needs the slow path, or because this is the thread of a forked
+ * child without a stats file. Then the thread's inner front makes the call.
  *
- * A block is written down as given when it is ours, and as taken before it can
- * be another's: so the order of the times is one in which all that happened
- * could have happened.
+ * An allocation is recorded after it, a free before it. So the order of times
+ * in the recording is an order in which the calls could have happened.
  *
- * To read the clock costs as much as to take a block: so calls that stay on the
- * fast path, which all last about as long, are not timed. Where a call need
- * only be written down, and by the usual numbers, that takes a few stores
- * (record/cursor.h).
+ * Reading the clock costs as much as an allocation, so calls on the fast path,
+ * which all take about the same time, are not timed. A call that only has to be
+ * recorded, with small numbers, takes a few stores (record/cursor.h).
  */
 #include "mode/mode.h"
 
@@ -21,13 +18,13 @@
 #include "record/cursor.h"
 #include "sys/clock.h"
 
-/* Returns 0 for what is not timed. */
+/* Returns 0 for a call that is not timed. */
 static inline uint64_t observed_begin(bool fast)
 {
 	return fast ? 0 : kf_clock_ticks();
 }
 
-/* Whether the thread's heap has such a block ready. */
+/* Whether the thread's bin has a block of this size. */
 static inline bool observed_is_ready(size_t size)
 {
 	const struct kf_bin *bin =
@@ -36,7 +33,7 @@ static inline bool observed_is_ready(size_t size)
 	return size <= KF_TINY_MAX && kf_link_leads_on(kf_bin_first(bin));
 }
 
-/* Whether the block's slab is the heap's, with others in use. */
+/* Whether the block's slab is the thread's and has other used blocks. */
 static inline bool observed_is_own(const void *p)
 {
 	const struct kf_slab *slab =
@@ -46,9 +43,7 @@ static inline bool observed_is_own(const void *p)
 	       slab->used > 1;
 }
 
-/*
- * Whether the call is to be written down: the recording was there when the call
- * began, or has the thread's place all the same.
+/* Whether the call is to be recorded: the thread has a place in the recording.
  */
 static inline bool is_seen(void)
 {
@@ -67,15 +62,15 @@ static inline void *observed_end(enum kf_record_kind kind, uint64_t began,
 }
 
 /*
- * Whether the call is inside of one that is observed: a signal handler's, or
- * one that the library makes. It goes by unseen.
+ * Whether the call is inside an observed one: by a signal handler or by the
+ * library. It is not recorded.
  */
 static inline bool is_inside(void)
 {
 	return unlikely(kf_self.depth);
 }
 
-/* The thread's heap, where calls need only be written down; or NULL. */
+/* The thread's heap, if calls only have to be recorded; else NULL. */
 static inline struct kf_heap *recorded_heap(void)
 {
 	return likely(kf_self.recorded) ? kf_heap_self() : NULL;
@@ -210,7 +205,7 @@ static __noinline void free_long(void *p, struct kf_slab *slab)
 		kf_record_took(fast ? 0 : began);
 }
 
-/* Whether a block can be freed at once; what is amiss is left to the mode. */
+/* Whether the free is valid and on the fast path. */
 static inline bool observed_is_plain(const struct kf_heap *heap,
 				     const struct kf_slab *slab, void *p)
 {
@@ -220,7 +215,7 @@ static inline bool observed_is_plain(const struct kf_heap *heap,
 	       likely(slab->used > 1) && likely(!((uintptr_t)p & 15));
 }
 
-/* After it was written down. */
+/* After the free was recorded. */
 static __always_inline_kf void observed_push(struct kf_heap *heap,
 					     struct kf_slab *slab, void *p)
 {
@@ -239,10 +234,9 @@ static __noinline void free_far(void *p, struct kf_slab *slab,
 }
 
 /*
- * Whether others may have given a block of this heap's. Where they do not hand
- * out each other's blocks it was given by this thread, or by one that had the
- * heap before: and the call that took the heap over has waited, see
- * kf_record_took().
+ * Whether another thread may have allocated a block of this heap. Without block
+ * caches only this thread and the heap's earlier owners allocate from it, and
+ * the call that took the heap over has waited: see kf_record_took().
  */
 static inline bool given_by_others(void)
 {

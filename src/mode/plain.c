@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The plain mode: the front is the one of the thread's heap. Whatever the heap
- * can do by itself is done here; the rest is the slow path's.
+ * The plain mode: the front is inside the thread's heap. Requests that the heap
+ * can serve without a lock are served here; others take the slow path.
  */
 #include "mode/mode.h"
 
 #include "heap/large.h"
 
-/* Of 1 to KF_TINY_MAX bytes, for which the bin had none. */
+/* 1 to KF_TINY_MAX bytes; the bin is empty. */
 static inline void *plain_refill(struct kf_heap *heap, size_t size)
 {
 	size_t offset = kf_class_offset(size);
@@ -122,7 +122,7 @@ static void *plain_aligned(size_t align, size_t size, struct kf_front *front)
 	return p;
 }
 
-/* Of what lies in a region, and in no slab; false: nothing was done. */
+/* An address in a region, but in no slab; false: nothing was done. */
 static bool plain_free_large(struct kf_heap *heap, void *p)
 {
 	struct kf_run *run = kf_map_find(p);
