@@ -20,12 +20,6 @@
 
 #include <stdlib.h>
 
-typedef void *new_fn(size_t size);
-typedef void *new_nothrow_fn(size_t size, const void *tag);
-typedef void *new_aligned_fn(size_t size, size_t align);
-typedef void *new_aligned_nothrow_fn(size_t size, size_t align,
-				     const void *tag);
-
 /* Looked up only when it is needed. */
 static __cold __noinline void *new_next(const char *name)
 {
@@ -35,8 +29,6 @@ static __cold __noinline void *new_next(const char *name)
 		abort();
 	return fn;
 }
-
-#define NEXT(type, name) ((type *)new_next(#name))
 
 /* libstdc++ rounds sizes up without a look at what comes out. */
 static size_t clip(size_t size)
@@ -50,7 +42,8 @@ static __noinline void *new_missed(struct kf_front *front, size_t size)
 
 	if (likely(!kf_malloc_replaced))
 		p = front->mode->alloc(size, front);
-	return likely(p) ? p : NEXT(new_fn, _Znwm)(clip(size));
+	return likely(p) ? p
+			 : ((__typeof__(&_Znwm))new_next("_Znwm"))(clip(size));
 }
 
 KF_LEAF void *_Znwm(size_t size)
@@ -69,70 +62,32 @@ static inline void *new_alloc(size_t size)
 	return kf_front_malloc(kf_front_self, size);
 }
 
-void *_Znam(size_t size)
-{
-	void *p = kf_new_is_ours() ? new_alloc(size) : NULL;
-
-	return likely(p) ? p : NEXT(new_fn, _Znam)(clip(size));
-}
-
-void *_ZnwmRKSt9nothrow_t(size_t size, const void *tag)
-{
-	void *p = kf_new_is_ours() ? new_alloc(size) : NULL;
-
-	return likely(p) ? p
-			 : NEXT(new_nothrow_fn, _ZnwmRKSt9nothrow_t)(clip(size),
-								     tag);
-}
-
-void *_ZnamRKSt9nothrow_t(size_t size, const void *tag)
-{
-	void *p = kf_new_is_ours() ? new_alloc(size) : NULL;
-
-	return likely(p) ? p
-			 : NEXT(new_nothrow_fn, _ZnamRKSt9nothrow_t)(clip(size),
-								     tag);
-}
-
 void *_ZnwmSt11align_val_t(size_t size, size_t align)
 {
 	void *p = memalign(align, size);
 
 	return likely(p) ? p
-			 : NEXT(new_aligned_fn,
-				_ZnwmSt11align_val_t)(clip(size), align);
+			 : ((__typeof__(&_ZnwmSt11align_val_t))new_next(
+				   "_ZnwmSt11align_val_t"))(clip(size), align);
 }
 
-void *_ZnamSt11align_val_t(size_t size, size_t align)
-{
-	void *p = kf_new_is_ours() ? memalign(align, size) : NULL;
-
-	return likely(p) ? p
-			 : NEXT(new_aligned_fn,
-				_ZnamSt11align_val_t)(clip(size), align);
-}
-
-void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
-					 const void *tag)
-{
-	void *p = kf_new_is_ours() ? memalign(align, size) : NULL;
-
-	return likely(p) ? p
-			 : NEXT(new_aligned_nothrow_fn,
-				_ZnwmSt11align_val_tRKSt9nothrow_t)(clip(size),
-								    align, tag);
-}
-
-void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
-					 const void *tag)
-{
-	void *p = kf_new_is_ours() ? memalign(align, size) : NULL;
-
-	return likely(p) ? p
-			 : NEXT(new_aligned_nothrow_fn,
-				_ZnamSt11align_val_tRKSt9nothrow_t)(clip(size),
-								    align, tag);
-}
+/* The forms that the standard defines by one of the two above. */
+#define KF_NEW(name, args, pass, alloc)                                      \
+	void *name args                                                      \
+	{                                                                    \
+		void *p = kf_new_is_ours() ? alloc : NULL;                   \
+                                                                             \
+		return likely(p) ? p : ((void *(*)args)new_next(#name))pass; \
+	}
+/* clang-format off */
+KF_NEW(_Znam, (size_t size), (clip(size)), new_alloc(size))
+KF_NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (clip(size), tag), new_alloc(size))
+KF_NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (clip(size), tag), new_alloc(size))
+KF_NEW(_ZnamSt11align_val_t, (size_t size, size_t align), (clip(size), align), memalign(align, size))
+KF_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), (clip(size), align, tag), memalign(align, size))
+KF_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), (clip(size), align, tag), memalign(align, size))
+/* clang-format on */
+#undef KF_NEW
 
 /* Alignments are hints; sizes are looked at, in sized.c. */
 KF_LEAF void _ZdlPv(void *p)

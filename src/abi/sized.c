@@ -60,7 +60,7 @@ static inline bool fits_chunk(const void *p, size_t size)
 static __noinline void ask_and_free(void *p, size_t size, size_t rounded)
 {
 	if (unlikely(p && !fits(p, size, rounded)))
-		kf_misuse_tell_size(p, size);
+		kf_misuse_report_size(p, size);
 	kf_free(p);
 }
 

@@ -41,12 +41,12 @@ static void alloc_prepare(void)
 	if (kf_start_is_due())
 		kf_start();
 	if (unlikely(kf_fork_is_due()))
-		kf_fork_settle();
+		kf_fork_complete();
 	kf_control_poll();
 	kf_snapshot_poll();
 }
 
-static void tell_retry(size_t size, size_t other, enum kf_call call)
+static void fire_retry(size_t size, size_t other, enum kf_call call)
 {
 	kf_probe_memory_arena_retry(size, (uintptr_t)kf_front_self);
 	switch (call) {
@@ -71,7 +71,7 @@ static void tell_retry(size_t size, size_t other, enum kf_call call)
 static void make_room(size_t size, size_t other, enum kf_call call)
 {
 	kf_word_add_atomic(KF_WORD_retries, 1);
-	tell_retry(size, other, call);
+	fire_retry(size, other, call);
 	kf_host_trim(0);
 }
 
@@ -156,7 +156,7 @@ void kf_release(void *p, size_t usable)
 	alloc_fill(p, usable, 0);
 	wrong = kf_host_free(p, usable);
 	if (unlikely(wrong))
-		kf_misuse_tell(wrong, p);
+		kf_misuse_report(wrong, p);
 	kf_probe_slow_leave((uintptr_t)p, usable, KF_CALL_FREE);
 }
 
@@ -170,7 +170,7 @@ static void *alloc_resize(void *p, size_t size)
 		return fail(size);
 	to = kf_host_realloc(p, size, &wrong);
 	if (unlikely(wrong)) {
-		kf_misuse_tell(wrong, p);
+		kf_misuse_report(wrong, p);
 		return fail(size);
 	}
 	if (unlikely(!to)) {

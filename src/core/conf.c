@@ -108,8 +108,8 @@ void kf_conf_begin_line(struct kf_text *text, char *buf, size_t size,
 	kf_text_str(text, ": ");
 }
 
-static void conf_complain(const struct option *o, const char *name,
-			  const char *value)
+static void conf_warn(const struct option *o, const char *name,
+		      const char *value)
 {
 	char buf[320];
 	struct kf_text text;
@@ -219,7 +219,7 @@ static bool read_variable(const struct option *o, const char *name)
 	if (!value || !*value)
 		return false;
 	if (!conf_parse(o, name, value))
-		conf_complain(o, name, value);
+		conf_warn(o, name, value);
 	return true;
 }
 

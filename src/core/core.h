@@ -88,7 +88,7 @@ void kf_start(void);
 
 /**
  * kf_start_is_due() - whether slow paths must call kf_start() or
- *			kf_fork_settle() first
+ *			kf_fork_complete() first
  *
  * Context: any.
  * Return: true until all is set up.
@@ -130,17 +130,17 @@ void kf_start_publish(bool forked);
 void kf_fork_register(void);
 
 /**
- * kf_fork_settle() - in a child: what the fork left to do
+ * kf_fork_complete() - in a child: what the fork left to do
  *
  * A fork without handlers is noticed here. The child's own stats file is made
  * here, by its first slow path: a child that only calls exec makes none.
  *
  * Context: any thread; cheap when there is nothing to do.
  */
-void kf_fork_settle(void);
+void kf_fork_complete(void);
 
 /**
- * kf_fork_is_due() - whether kf_fork_settle() has something to do
+ * kf_fork_is_due() - whether kf_fork_complete() has something to do
  *
  * Context: any.
  * Return: true until it was called in a child.

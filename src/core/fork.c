@@ -124,7 +124,7 @@ static void wait_for_forker(void)
  * that publishes. The publisher waits for a running call of the thread that
  * forked, which counts in memory until it gets here itself.
  */
-void kf_fork_settle(void)
+void kf_fork_complete(void)
 {
 	uint32_t due = DUE;
 
@@ -151,7 +151,7 @@ void kf_fork_enter(bool at_once)
 	if (!at_once && __atomic_load_n(&publication, __ATOMIC_SEQ_CST) == DUE)
 		return;
 	__atomic_store_n(&inside, 0, __ATOMIC_RELEASE);
-	kf_fork_settle();
+	kf_fork_complete();
 	end_fork();
 }
 

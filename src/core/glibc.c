@@ -35,7 +35,7 @@ struct part {
 	size_t size;
 };
 
-static void glibc_tell(struct part name, struct part value, const char *what)
+static void glibc_warn(struct part name, struct part value, const char *what)
 {
 	char buf[256];
 	struct kf_text text;
@@ -76,7 +76,7 @@ static void glibc_set(const struct setting *s, struct part name,
 	if (*s->option && kf_env_get(s->option))
 		return;
 	if (!glibc_parse(value, &n) || !kf_tune(s->param, n))
-		glibc_tell(name, value,
+		glibc_warn(name, value,
 			   ": not a value for it; the default stays\n");
 }
 
@@ -98,7 +98,7 @@ static void set_tunable(struct part name, struct part value)
 			return;
 		}
 	}
-	glibc_tell(name, value, ": has no meaning here\n");
+	glibc_warn(name, value, ": has no meaning here\n");
 }
 
 static void read_tunable(struct part part)
@@ -146,7 +146,7 @@ void kf_tune_read(void)
 	}
 	value = kf_env_get("MALLOC_CHECK_");
 	if (value && *value)
-		glibc_tell(part_of("MALLOC_CHECK_"), part_of(value),
+		glibc_warn(part_of("MALLOC_CHECK_"), part_of(value),
 			   ": has no meaning here; see KONFISCATOR_ON_ERROR\n");
 	read_tunables(kf_env_get(TUNABLES));
 }

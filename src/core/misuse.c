@@ -69,7 +69,7 @@ static void misuse_put_block(struct kf_text *text, const void *p)
 	kf_text_i64(text, kf_process_tid());
 }
 
-void kf_misuse_tell(enum konf_misuse wrong, const void *p)
+void kf_misuse_report(enum konf_misuse wrong, const void *p)
 {
 	char buf[160];
 	struct kf_text text;
@@ -93,7 +93,7 @@ static bool size_is_fatal(void)
 	return kf_conf.on_error == KF_ON_ERROR_ABORT_ON_SIZE;
 }
 
-void kf_misuse_tell_size(const void *p, size_t told)
+void kf_misuse_report_size(const void *p, size_t told)
 {
 	static bool is_told; /* atomic */
 	bool fatal = size_is_fatal();

@@ -10,7 +10,7 @@
 #include "konfiscator-engine.h"
 
 /**
- * kf_misuse_tell() - report misuse of the heap, in one line on stderr
+ * kf_misuse_report() - report misuse of the heap, in one line on stderr
  * @wrong:	the kind, not KONF_FINE
  * @p:		the pointer, NULL if it is not known
  *
@@ -19,10 +19,11 @@
  *
  * Context: any.
  */
-void kf_misuse_tell(enum konf_misuse wrong, const void *p) __cold;
+void kf_misuse_report(enum konf_misuse wrong, const void *p) __cold;
 
 /**
- * kf_misuse_tell_size() - say that a block is freed with a size it cannot have
+ * kf_misuse_report_size() - say that a block is freed with a size it cannot
+ * have
  * @p:		the block
  * @told:	bytes that the caller says
  *
@@ -33,6 +34,6 @@ void kf_misuse_tell(enum konf_misuse wrong, const void *p) __cold;
  *
  * Context: any.
  */
-void kf_misuse_tell_size(const void *p, size_t told) __cold;
+void kf_misuse_report_size(const void *p, size_t told) __cold;
 
 #endif

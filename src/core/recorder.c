@@ -84,7 +84,7 @@ bool kf_recorder_stop(void)
 	return was_on;
 }
 
-static void recorder_complain(int error)
+static void recorder_warn(int error)
 {
 	char buf[PATH_MAX + 256];
 	struct kf_text text;
@@ -118,7 +118,7 @@ void kf_recorder_publish(bool forked)
 	if (!r)
 		r = recorder_begin(true, false);
 	if (r)
-		recorder_complain(-r);
+		recorder_warn(-r);
 }
 
 /*
@@ -133,7 +133,7 @@ static void recorder_register_exit(void)
 	kf_front_step_in(depth);
 }
 
-static __cold void recorder_settle(void)
+static __cold void recorder_complete(void)
 {
 	bool to_record = __atomic_load_n(&parent_recorded, __ATOMIC_RELAXED);
 
@@ -142,7 +142,7 @@ static __cold void recorder_settle(void)
 	if (kf_self.forked)
 		kf_fork_enter(to_record);
 	else if (kf_fork_is_due())
-		kf_fork_settle();
+		kf_fork_complete();
 }
 
 static uint32_t cursor_state(void)
@@ -157,7 +157,7 @@ void kf_recorder_enter(void)
 	/* The library has started; in a child the recording begins last. */
 	if (unlikely(!kf_record_is_on() || !kf_process_is_known() ||
 		     kf_self.forked))
-		recorder_settle();
+		recorder_complete();
 	kf_control_poll();
 	kf_self.depth++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -170,7 +170,7 @@ static const char not_for_engines[] = "samples are taken of the engine "
 				      "firstfit only";
 static const char range[] = "0, or 1K to 1T";
 
-static void sampling_complain(const char *why)
+static void sampling_warn(const char *why)
 {
 	char buf[160];
 	struct kf_text text;
@@ -187,9 +187,9 @@ static void sampling_complain(const char *why)
 static void start_with(uint64_t mean)
 {
 	if (kf_engine_is_hosted())
-		sampling_complain(not_for_engines);
+		sampling_warn(not_for_engines);
 	else if (!is_allowed(mean))
-		sampling_complain("not a valid size: use 0, or 1K to 1T");
+		sampling_warn("not a valid size: use 0, or 1K to 1T");
 	else
 		sampling_set(mean);
 }

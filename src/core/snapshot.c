@@ -353,8 +353,8 @@ static void on_signal(int sig)
 	errno = saved;
 }
 
-static void snapshot_complain(const char *name, const char *value,
-			      const char *allowed)
+static void snapshot_warn(const char *name, const char *value,
+			  const char *allowed)
 {
 	char buf[PATH_MAX + 256];
 	struct kf_text text;
@@ -399,9 +399,8 @@ static void install_signal(const char *name)
 	int saved = errno;
 
 	if (!sig)
-		snapshot_complain(
-			"KONFISCATOR_SNAPSHOT_SIGNAL", name,
-			"USR1, USR2, HUP, WINCH, PROF, URG or 34 to 64");
+		snapshot_warn("KONFISCATOR_SNAPSHOT_SIGNAL", name,
+			      "USR1, USR2, HUP, WINCH, PROF, URG or 34 to 64");
 	else
 		__sigaction(sig, &act, NULL);
 	errno = saved;
@@ -415,7 +414,7 @@ static void set_pattern(char *path, const char *name, const char *value)
 	    (path != prefix_path || may_derive(path, true)))
 		return;
 	path[0] = '\0';
-	snapshot_complain(name, value, "a path that can be used");
+	snapshot_warn(name, value, "a path that can be used");
 }
 
 void kf_snapshot_init(void)

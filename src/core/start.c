@@ -90,7 +90,7 @@ static const char *in_words(int error)
 	}
 }
 
-static void tell_missing(struct kf_text *text)
+static void report_no_file(struct kf_text *text)
 {
 	int error = kf_stats_error();
 
@@ -109,7 +109,7 @@ static void tell_missing(struct kf_text *text)
 	kf_text_str(text, in_words(error));
 }
 
-static void start_tell(void)
+static void start_report(void)
 {
 	char buf[PATH_MAX + 128];
 	struct kf_text text;
@@ -121,7 +121,7 @@ static void start_tell(void)
 		kf_text_str(&text, "stats file ");
 		kf_text_str(&text, path);
 	} else {
-		tell_missing(&text);
+		report_no_file(&text);
 	}
 	kf_text_char(&text, '\n');
 	kf_out(&text);
@@ -150,7 +150,7 @@ void kf_start_publish(bool forked)
 	if (kf_stats_path())
 		kf_probe_stats_open((uintptr_t)kf_stats_path());
 	if (kf_conf.verbose)
-		start_tell();
+		start_report();
 	kf_recorder_publish(forked);
 }
 
@@ -162,7 +162,7 @@ static void start(void)
 	kf_box_init((uint32_t)kf_conf.events);
 	kf_thread_exit_init(kf_recorder_thread_exit);
 	kf_host_init();
-	kf_audit_tell_to(kf_misuse_tell);
+	kf_audit_tell_to(kf_misuse_report);
 	kf_engine_choose();
 	kf_tune_read();
 	kf_process_know();

@@ -39,13 +39,14 @@ static uint32_t tagging_next(uint32_t old, size_t before, size_t after)
 	return sample ? sample : mark;
 }
 
-static void lost(uint32_t mark)
+static void tagging_lost(uint32_t mark)
 {
 	if (mark & KF_SAMPLE_MARK)
 		kf_sampling_drawn(mark, NULL, 0);
 }
 
-static void gone(const void *p, size_t usable, uint32_t mark, bool freed)
+static void tagging_gone(const void *p, size_t usable, uint32_t mark,
+			 bool freed)
 {
 	uint32_t tag = tagging_tag_of(mark);
 
@@ -55,7 +56,7 @@ static void gone(const void *p, size_t usable, uint32_t mark, bool freed)
 		kf_tags_gone(tag, usable, freed);
 }
 
-static void came(const void *p, size_t usable, uint32_t mark)
+static void tagging_came(const void *p, size_t usable, uint32_t mark)
 {
 	uint32_t tag = tagging_tag_of(mark);
 
@@ -72,7 +73,8 @@ static uint32_t limit(uint64_t wanted, uint32_t most)
 
 void kf_tagging_init(void)
 {
-	kf_mark_hooks = (struct kf_mark_hooks){tagging_next, lost, gone, came};
+	kf_mark_hooks = (struct kf_mark_hooks){tagging_next, tagging_lost,
+					       tagging_gone, tagging_came};
 	kf_tags.limits.levels = limit(kf_conf.tag_levels, MAX_LEVELS);
 	kf_tags.limits.nodes = limit(kf_conf.tag_nodes, MAX_NODES);
 	kf_tags.base = kf_conf.tag;
@@ -97,7 +99,7 @@ bool kf_tagging_begin(void)
 	if (kf_start_is_due())
 		kf_start();
 	if (kf_fork_is_due())
-		kf_fork_settle();
+		kf_fork_complete();
 	kf_self.depth++;
 	done = kf_tag_has_tree(kf_tag_self) || tagging_begin();
 	kf_self.depth--;

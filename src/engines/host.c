@@ -50,8 +50,7 @@ static inline bool host_has(uint32_t flag)
 	return kf_engine->base.flags & flag;
 }
 
-/* Whether an address is the default engine's; the hosted engine has the rest.
- */
+/* Whether an address is the default engine's, not the hosted one's. */
 static bool is_default(const void *p)
 {
 	uint8_t kind;
@@ -235,7 +234,7 @@ static void host_defer(void *p)
 					      __ATOMIC_RELAXED));
 }
 
-static inline void host_give(void *p, size_t usable)
+static inline void host_pass_free(void *p, size_t usable)
 {
 	if (unlikely(!enter())) {
 		/* A block without a byte cannot be linked: it leaks. */
@@ -276,7 +275,7 @@ enum konf_misuse kf_host_free(void *p, size_t usable)
 		leave_mark(p, usable);
 	if (kf_engine->give_pages)
 		kf_engine->give_pages(p, usable);
-	host_give(p, usable);
+	host_pass_free(p, usable);
 	errno = saved;
 	return KONF_FINE;
 }

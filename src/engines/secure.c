@@ -46,7 +46,7 @@ static void *secure_alloc(size_t size, size_t align)
 }
 
 /* A double free by two threads at once is detected here only. */
-static void secure_give(void *p)
+static void secure_free(void *p)
 {
 	struct kf_secure_block block;
 	struct kf_secure_area *area;
@@ -108,7 +108,7 @@ static void *secure_resize(void *p, size_t size)
 	if (!to)
 		return NULL;
 	memcpy(to, p, KF_MIN(have, size));
-	secure_give(p);
+	secure_free(p);
 	return to;
 }
 
@@ -159,7 +159,7 @@ const struct kf_engine kf_engine_secure = {
 			.flags = KONF_ENGINE_ZERO,
 			.name = "secure",
 			.alloc = secure_alloc,
-			.free = secure_give,
+			.free = secure_free,
 			.usable_size = secure_usable_size,
 			.init = secure_init,
 			.alloc_zeroed = secure_alloc,

@@ -33,8 +33,9 @@ static struct kf_front *inner_front(const struct kf_self *self)
  * The heap with marks, if a push or a pop of a tag only has to change the tag;
  * else NULL.
  */
-static struct kf_heap *quick_blocks(const struct kf_self *self,
-				    const struct kf_tag_self *tags, bool tagged)
+static struct kf_heap *heap_for_tags(const struct kf_self *self,
+				     const struct kf_tag_self *tags,
+				     bool tagged)
 {
 	struct kf_heap *heap = self->counters->heap;
 
@@ -64,7 +65,7 @@ void kf_front_choose(void)
 	kf_front_self = self->inner;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (kf_tag_has_tree(tags))
-		tags->blocks = quick_blocks(self, tags, tagged);
+		tags->blocks = heap_for_tags(self, tags, tagged);
 	self->recorded =
 		recorded && !tagged && !self->forked && self->counters->heap;
 	if (tagged && tags->blocks)
@@ -78,7 +79,7 @@ struct kf_front *kf_front_renew(void)
 	if (unlikely(kf_start_is_due()))
 		kf_start();
 	if (unlikely(!kf_self.forked && kf_fork_is_due()))
-		kf_fork_settle();
+		kf_fork_complete();
 	kf_process_see();
 	if (kf_engine_is_hosted())
 		kf_counters_get();
