@@ -3,9 +3,9 @@
  * Making, adopting and leaving thread heaps and counters.
  *
  * All counters, most of them a heap's, are in one list that only grows. Those
- * whose thread has gone are
- * on an idle stack: pushed without a lock, popped under the arenas lock, so
- * that no address can come back between a popper's two loads.
+ * of threads that have ended are on an idle stack too. They are pushed without
+ * a lock and popped under the arenas lock, so no address can come back between
+ * the two loads of a pop.
  */
 #include "heap/heap.h"
 
@@ -98,8 +98,8 @@ static struct kf_heap *marked_of(const struct kf_heap *heap)
 	return __atomic_load_n(&heap->marked, __ATOMIC_ACQUIRE);
 }
 
-/* Whether others sent it blocks. */
-static bool has_mail(const struct kf_heap *heap)
+/* Whether other threads sent blocks to the heap. */
+static bool has_remote_frees(const struct kf_heap *heap)
 {
 	return __atomic_load_n(&heap->inbox, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&heap->suspect, __ATOMIC_RELAXED) ||
@@ -112,7 +112,7 @@ void kf_heap_init(void)
 	static const char name[] = "(shared)";
 	struct kf_slot *slot = kf_stats_slot_take();
 
-	/* No address has any of these, not even where the top byte is free. */
+	/* No address has these bits, even where the top byte is ignored. */
 	kf_link_key = kf_process_random() | 1ull << 63 | 1ull << 54;
 	__builtin_memcpy(slot->name, name, sizeof(name));
 	kf_counters_new.slot = slot;
@@ -224,8 +224,8 @@ static void share(void)
 }
 
 /*
- * May call calloc, which finds the heap in place. A thread that cannot be told
- * of its end leaves its heap to nobody.
+ * May call calloc, which finds the heap in place. If the thread's end cannot be
+ * noticed, no other thread gets its heap.
  */
 static void tell_of_exit(void)
 {
@@ -235,7 +235,7 @@ static void tell_of_exit(void)
 	kf_front_step_in(depth);
 }
 
-static void settle_heap(struct kf_heap *heap)
+static void attach_heap(struct kf_heap *heap)
 {
 	if (__atomic_load_n(&kf_cache_barred, __ATOMIC_RELAXED))
 		kf_heap_send_cached(heap);
@@ -249,7 +249,7 @@ static void arenas_settle(struct kf_counters *c)
 	kf_stats_slot_label(c->slot, KF_SLOT_IN_USE);
 	kf_box_attach(&c->box, c->slot);
 	if (c->heap)
-		settle_heap(c->heap);
+		attach_heap(c->heap);
 	tell_of_exit();
 }
 
@@ -314,8 +314,8 @@ static void leave_heap(struct kf_heap *heap)
 }
 
 /*
- * What it has ready stays for the next thread: threads may come and go by the
- * thousand. If none comes, the next tick flushes it.
+ * The blocks in the heap's bins stay for the next thread, as threads may come
+ * and go by the thousand. If no thread comes, the next tick flushes the heap.
  */
 static void arenas_leave(struct kf_counters *c)
 {
@@ -336,7 +336,7 @@ void kf_heap_detach(void)
 
 	if (c->shared)
 		return;
-	/* Other destructors still allocate: ours is the last round's. */
+	/* Other destructors may still allocate: wait for the last round. */
 	if (++c->exit_rounds < EXIT_ROUNDS && kf_thread_on_exit())
 		return;
 	arenas_leave(c);
@@ -399,7 +399,7 @@ static void scavenge_shared(void)
 {
 	struct kf_heap *heap;
 
-	if (!has_mail(&shared_heap))
+	if (!has_remote_frees(&shared_heap))
 		return;
 	heap = kf_heap_shared_lock();
 	if (!heap)
@@ -422,7 +422,7 @@ void kf_heap_scavenge(void)
 	}
 	while ((c = list) != NULL) {
 		list = c->next_idle;
-		if (c->heap->unflushed || has_mail(c->heap))
+		if (c->heap->unflushed || has_remote_frees(c->heap))
 			kf_heap_flush(c->heap);
 		c->heap->unflushed = false;
 		push_idle(c);
@@ -469,18 +469,18 @@ size_t kf_heap_live(void)
 	       kf_word_get(KF_WORD_inherited_large);
 }
 
-static void remember_mail(struct kf_heap *heap)
+static void snapshot_inbox(struct kf_heap *heap)
 {
 	/* pairs with the release of send() */
 	heap->inbox_snapshot = __atomic_load_n(&heap->inbox, __ATOMIC_ACQUIRE);
 }
 
-static void recall_mail(struct kf_heap *heap)
+static void restore_inbox(struct kf_heap *heap)
 {
 	__atomic_store_n(&heap->inbox, heap->inbox_snapshot, __ATOMIC_RELAXED);
 }
 
-static void forget_mail(struct kf_heap *heap)
+static void forget_inbox(struct kf_heap *heap)
 {
 	heap->inbox_snapshot = NULL;
 }
@@ -498,22 +498,22 @@ static void with_all(void (*fn)(struct kf_heap *heap))
 	}
 }
 
-static void remember_all(void)
+static void snapshot_all(void)
 {
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
 		/* pairs with the release store of push_idle() */
 		c->rests = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE) ==
 			   KF_COUNTERS_IDLE;
 	}
-	with_all(remember_mail);
+	with_all(snapshot_inbox);
 }
 
-/* So that the child of a clone that nobody prepared for trusts no heap. */
+/* A child of a clone without fork handlers then trusts no heap. */
 static void forget_all(void)
 {
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all)
 		c->rests = false;
-	with_all(forget_mail);
+	with_all(forget_inbox);
 }
 
 void kf_heap_fork_prepare(void)
@@ -523,7 +523,7 @@ void kf_heap_fork_prepare(void)
 	kf_pages_fork_begin();
 	kf_lock_fork_prepare(&arenas.lock);
 	kf_lock_fork_prepare(&arenas.shared_lock);
-	remember_all();
+	snapshot_all();
 }
 
 /*
@@ -540,7 +540,7 @@ static void adopt_all(void)
 	arenas.idle = NULL;
 	arenas.counters = NULL;
 	arenas.nr = 0;
-	with_all(recall_mail);
+	with_all(restore_inbox);
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
 		if (c == kf_self.counters)
 			threads++;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A look at free blocks. free() does not ask whether a pointer into a slab is
- * the start of a block, and nobody knows who writes into a block that is free:
- * both show in the lists of free blocks afterwards.
+ * Checks of free blocks. free() does not test whether a pointer into a slab is
+ * the start of a block, and a write to a free block goes unnoticed: both show
+ * in the lists of free blocks afterwards.
  */
 #include "heap/audit.h"
 
@@ -123,7 +123,7 @@ void kf_audit_bin(struct kf_bin *bin)
 
 	if (!(bin->source & KF_BIN_CACHED))
 		slab = kf_bin_source(bin);
-	/* Nobody gets what came behind it any more. */
+	/* The blocks behind the damaged link are never handed out again. */
 	bin->coded = kf_link_code(NULL);
 	kf_audit_tell(KONF_WRITE_AFTER_FREE, with_link(slab, link));
 }
@@ -137,7 +137,7 @@ void kf_audit_local(struct kf_slab *slab)
 {
 	const void *p = slab->local;
 
-	/* Nobody gets these blocks any more. */
+	/* These blocks are never handed out again. */
 	slab->local = NULL;
 	slab->used = slab->carved;
 	audit_tell(slab, NULL, p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The upper floor: thread heaps over slabs.
+ * Thread heaps over slabs: the default engine's state and its parts.
  *
  * Glossary
  *	arena, heap	what a thread allocates small blocks from
@@ -67,10 +67,10 @@ struct kf_outbox {
 	32	       /* and this part of the medium ones that it has carved \
 			*/
 #define KF_NR_MEDIUM 8 /* of its own medium ones of a class at most */
-#define KF_NR_SPARSE 2 /* of those that are dear */
+#define KF_NR_SPARSE 2 /* likewise, where a slab of the class is sparse */
 #define KF_NR_OUTBOXES 8
 
-/* Of so many short ways one goes the long way: it collects and looks around. */
+/* One in so many refills takes the slow path, which does all periodic work. */
 #define KF_SHORT_FILLS 64
 
 enum kf_counters_state {
@@ -124,15 +124,15 @@ struct kf_heap {
 } __kf_aligned(KF_CACHE_LINE);
 
 /*
- * Whether a heap ever kept a block of another's: until then a block of the
- * heap's own slabs was given by nobody else. Atomic.
+ * Whether a heap ever cached another heap's block: until then only its owner
+ * hands out a slab's blocks. Atomic.
  */
 extern bool kf_cache_used __kf_hidden;
 
 /*
- * Whether no heap may keep blocks of others: while some threads are observed
- * and others not yet, nobody frees unseen what another was seen to allocate.
- * Atomic.
+ * Whether no heap may cache blocks of other heaps. While some threads are
+ * observed and others not yet, a thread must not reuse a block unseen that an
+ * observed thread allocated. Atomic.
  */
 extern bool kf_cache_barred __kf_hidden;
 
@@ -142,7 +142,7 @@ static inline struct kf_heap *kf_heap_self(void)
 	return kf_self.counters->heap;
 }
 
-/* The heap whose front it is; of the fronts of heaps alone. */
+/* The heap that a front is part of; the plain mode's fronts alone are. */
 static inline struct kf_heap *kf_heap_of(struct kf_front *front)
 {
 	return kf_container_of(front, struct kf_heap, front);
@@ -176,7 +176,7 @@ static inline void kf_self_stat(enum kf_slot_stat s, uint64_t n)
 	kf_counters_stat(kf_self.counters, s, n);
 }
 
-/* Who carves more medium blocks may hold more of them back. */
+/* A heap that carves more medium blocks may cache more of them. */
 static inline void kf_heap_grow_budget(struct kf_heap *heap, size_t size,
 				       int64_t bytes)
 {
@@ -192,7 +192,7 @@ static inline struct kf_stats_pair *kf_slot_pair(struct kf_slot *slot,
 	return (void *)((char *)slot->class + offset);
 }
 
-/* The first block of a bin; NULL: it is empty; what is no block: damaged. */
+/* The first block of a bin; NULL: the bin is empty; negative: damaged. */
 static inline void *kf_bin_first(const struct kf_bin *bin)
 {
 	return kf_link_code(bin->coded);
@@ -206,14 +206,14 @@ static inline struct kf_slab *kf_bin_source(const struct kf_bin *bin)
 }
 
 /**
- * kf_heap_init() - make the heap of those who have none, and the key of links
+ * kf_heap_init() - make the heap that guests share, and the key of links
  *
  * Context: once, at start.
  */
 void kf_heap_init(void);
 
 /**
- * kf_heap_get() - the calling thread's heap, made or adopted if need be
+ * kf_heap_get() - the calling thread's heap, made or adopted when it has none
  *
  * Context: any thread. Takes the arenas lock the first time.
  * Return: the heap, or NULL when the thread must share one.
@@ -251,9 +251,9 @@ size_t kf_heap_live(void);
 uint64_t kf_heap_sum(enum kf_slot_stat stat);
 
 /*
- * Whether a short way must become a long one, which has a kf_heap_tick(). The
- * clock costs as much as a short way, so one in eight looks at it, and all do
- * while much lies free that may have to go.
+ * Whether a refill must take the slow path for a kf_heap_tick(). Reading the
+ * clock costs as much as a refill, so one in eight reads it, and each does
+ * while many pages are dirty that may have to go.
  */
 static inline bool kf_heap_tick_is_due(const struct kf_heap *heap)
 {
@@ -283,8 +283,7 @@ void kf_heap_slow_down(bool on);
  * @size:	bytes asked, for the estimate of rounding
  * @near:	whether a medium block may be of one of the next classes
  *
- * The short way. Now and then it refuses, so that what only the long way does
- * gets its turn.
+ * Now and then it refuses, so that the slow path does its periodic work.
  *
  * Context: any thread.
  * Return: a block, counted, or NULL: take the slow path, for kf_heap_alloc()
@@ -483,7 +482,7 @@ void kf_heap_fork_prepare(void);
 void kf_heap_fork_done(bool child);
 void kf_heap_fork_count(void);
 
-/* Where a handler ends the program a busy heap is not looked at any more. */
+/* A signal handler that ends the program does not look at a busy heap. */
 static inline void kf_heap_enter(struct kf_heap *heap)
 {
 	heap->busy++;

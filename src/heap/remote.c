@@ -8,12 +8,12 @@
  * outboxes, one list for each owner, and is sent together: one compare and
  * swap a list, as in snmalloc ("snmalloc: a message passing allocator", ISMM
  * 2019). The owner takes its whole inbox with one exchange and puts each block
- * into its slab. Until then the blocks are used, so no slab goes while one of
- * its blocks is on the way.
+ * into its slab. Until then the blocks count as used, so a slab stays while one
+ * of its blocks is on the way.
  *
- * What a heap may have of others is bounded by its budget. When that is used
- * up all is sent, and blocks of others are not kept again until a bin had none
- * of its own.
+ * The budget of a heap bounds the bytes of other heaps' blocks that it holds.
+ * When the budget is used up all are sent home, and none is cached again until
+ * a bin of the heap has no block of its own.
  */
 #include "heap/heap.h"
 
@@ -27,10 +27,10 @@
 #define BUDGET_SHARE 4
 
 /*
- * The second word of a block under way, where others have their key, leads to
- * one that comes KF_AHEAD later in the list, or to none. Whoever walks the list
- * has its lines fetched in time, which they would otherwise be one by one; and
- * by it free knows what is under way already.
+ * The second word of a block on its way, where other free blocks have their
+ * key, leads to the block that comes KF_AHEAD later in the list, or to none.
+ * The owner prefetches by it when it walks the list, and free() finds by it
+ * that a block is on its way already.
  */
 static inline void set_later(void *block, const void *later)
 {
@@ -76,7 +76,7 @@ static inline void post(struct kf_heap *heap, struct kf_heap *to, void *p)
 	box->first = p;
 }
 
-/* Each goes to its owner, which may be the heap itself. */
+/* Each block goes to its owner, which may be the heap itself. */
 static uint32_t post_list(struct kf_heap *heap, void *block)
 {
 	uint32_t nr = 0;

@@ -120,8 +120,8 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 }
 
 /*
- * The one that a bin is filled from stays, unless it is dear: it will be wanted
- * again.
+ * The slab that a bin is filled from stays, unless it is sparse: the bin is
+ * likely to need it again.
  */
 void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab)
 {
@@ -138,7 +138,7 @@ void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
 	kf_pages_settle();
 }
 
-/* Bytes to carve at a time: more where the pages were in use before. */
+/* Bytes to carve at a time: more where the pages are dirty already. */
 static inline size_t carve_bytes(const struct kf_slab *slab)
 {
 	return slab->zeroed ? KF_PAGE : 4 * KF_PAGE;

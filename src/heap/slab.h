@@ -10,15 +10,15 @@
  *	key		the owner's address, in the second word of a free block
  *	link		the next block's address, in the first word, coded
  *
- * The key tells a block that is freed twice from others: free looks for it, and
- * who hands a block out wipes it off. A program may have the same value
- * there by chance, so the lists are looked through before it is believed.
- * Blocks on their way to another thread's heap have another word there, which
- * nobody has by chance: see kf_slab_is_sent().
+ * The key marks a free block: free() finds a block that is freed twice by it,
+ * and malloc clears it. A program may store the same value there by chance, so
+ * the lists of free blocks are searched before a double free is reported. A
+ * block on its way to another thread's heap has a code in that word that does
+ * not occur by chance: see kf_slab_is_sent().
  *
- * Links are coded with a random number whose upper bit is set: an address, a
- * small number, a text or zeroes that somebody wrote over one come out as a
- * negative number, which malloc finds with the test that finds an empty list.
+ * A link is coded with a random number whose upper bit is set. An address, a
+ * small number, a text or zeroes that the program wrote over a link decode to a
+ * negative number, which malloc's test for an empty list finds too.
  */
 #ifndef KF_HEAP_SLAB_H
 #define KF_HEAP_SLAB_H
@@ -32,10 +32,10 @@ struct kf_heap;
 struct kf_bin;
 
 /*
- * A slab of larger blocks goes as soon as it is empty: the pages that a program
- * used it for once may be all that other classes need.
+ * A slab of larger blocks leaves the class as soon as it is empty: a program
+ * may have used such blocks once, and its other classes need the pages.
  */
-#define KF_DEAR_MIN ((size_t)8192)
+#define KF_SPARSE_MIN ((size_t)8192)
 
 #define KF_SLAB_FULL ((uintptr_t)1)   /* tags in the owner word */
 #define KF_SLAB_MARKED ((uintptr_t)2) /* see heap/marked.h */
@@ -81,7 +81,7 @@ static inline size_t kf_slab_offset(const struct kf_slab *slab)
 
 static inline bool kf_slab_is_sparse(const struct kf_slab *slab)
 {
-	return slab->size > KF_DEAR_MIN;
+	return slab->size > KF_SPARSE_MIN;
 }
 
 /* The slab that an address lies in, or NULL. */
@@ -105,7 +105,7 @@ static inline struct kf_slab *kf_slab_at(const void *p)
 static inline bool kf_slab_is_block(const struct kf_slab *slab, const void *p)
 {
 	uint64_t offset = (uint64_t)((const char *)p - kf_slab_blocks(slab));
-	/* which its owner may be about to carve more of */
+	/* The owner may be carving more blocks. */
 	uint16_t carved = __atomic_load_n(&slab->carved, __ATOMIC_RELAXED);
 
 	/* A multiple, by the inverse: Lemire and others, 2019. */
@@ -130,19 +130,19 @@ static __always_inline_kf void *kf_link_code(const void *p)
 	return (void *)((uintptr_t)p ^ kf_link_key);
 }
 
-/* Whether what came out of a link may be a block: not NULL, and not damaged. */
+/* Whether a decoded link may be a block: not NULL, and not damaged. */
 static __always_inline_kf bool kf_link_leads_on(const void *p)
 {
 	return (intptr_t)p > 0;
 }
 
-/* Whether a link was written over by somebody, by what came out of it. */
+/* Whether a decoded link shows that the program wrote over it. */
 static __always_inline_kf bool kf_link_is_damaged(const void *p)
 {
 	return unlikely((intptr_t)p < 0);
 }
 
-/* What the link of a free block leads to. */
+/* The block that a free block's link leads to. */
 static __always_inline_kf void *kf_link_next(const void *block)
 {
 	return kf_link_code(*(void *const *)block);
@@ -166,9 +166,9 @@ static inline bool kf_slab_looks_free(const struct kf_slab *slab, const void *p)
 }
 
 /*
- * What the second word of a block on its way to its owner is: a block that
- * comes later in the same list, or NULL, coded as links are but for the lower
- * bits, so that no link that a program copies looks like it.
+ * The second word of a block on its way to its owner: a later block of the same
+ * list, or NULL. It is coded as a link is, but for the lower bits, so that no
+ * link that a program copies looks like it.
  */
 #define KF_REMOTE_BITS ((uintptr_t)9)
 
@@ -207,7 +207,7 @@ bool kf_slab_is_sent(const struct kf_slab *slab, const void *p);
  * @slab:	the slab, of any heap
  * @p:		the block
  *
- * Looks through the lists that are the caller's to look at.
+ * Searches the lists that the caller may read.
  *
  * Context: the heap's owner.
  * Return: true if it is in one of them.
@@ -233,7 +233,7 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap,
  * @bin:	the empty bin
  *
  * Context: the heap's owner.
- * Return: how many blocks; 0: those there were are damaged, which was told.
+ * Return: how many blocks; 0: the list was damaged, which was reported.
  */
 uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,
 		      struct kf_bin *bin);
@@ -250,7 +250,7 @@ void kf_slab_retire(struct kf_slab *slab);
 void kf_slab_unretire(struct kf_heap *heap, struct kf_slab *slab);
 
 /**
- * kf_slab_emptied() - decide what becomes of a slab without used blocks
+ * kf_slab_emptied() - dispose of a slab without used blocks, or keep it
  * kf_slab_emptied_alone() - the same, outside of kf_heap_enter()
  * @heap:	the heap
  * @slab:	its slab, in the heap's list

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The ground floor's own state and the seams between its files. Private to
+ * The state of the pages' layer and the functions between its files. Private to
  * src/pages.
  */
 #ifndef KF_PAGES_FLOOR_H
@@ -15,8 +15,8 @@
 #define KF_ADOPTED_MAX 1024 /* mappings */
 
 /*
- * All under @lock, but for @pending and @purge_left. A descriptor is in the
- * tree, in use, in @going, @purging or in @spare.
+ * The lock guards all fields but those said to be atomic. A descriptor is in
+ * one place: in the tree, in use, in @going, in @purging or in @spare.
  */
 struct kf_floor {
 	struct kf_lock lock;

@@ -87,8 +87,8 @@ static void insert_back(const struct kf_run *from, const struct kf_run *run,
 
 /*
  * Cut pages out of a free run, @pad pages from its start. What is left of it
- * stays in its place in the tree; which of its pages are dirty nobody knows,
- * they are counted as the first, and those known to be clean are the last.
+ * stays in its place in the tree. Which of its pages are dirty is not known:
+ * the first ones count as dirty, and those known to be clean are the last.
  */
 static struct kf_run *pages_cut(struct kf_run *from, size_t pad,
 				size_t nr_pages)

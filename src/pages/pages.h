@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The ground floor: runs of pages, first fit.
+ * The pages' layer: runs of pages, first fit.
  *
  * Free runs lie in one tree ordered by address, each node knowing the
  * largest run below it (as the kernel's tree of free vmap areas), so the
@@ -10,7 +10,7 @@
  *
  * Nothing is given back to the kernel under a lock, nor in the middle of what a
  * heap does: that is put off until kf_pages_settle(). Memory is committed, and
- * addresses are reserved, by system calls that nobody hears of.
+ * addresses are reserved, by system calls that no other tool can intercept.
  *
  * One lock guards it all; it counts what it does in the process' words, so
  * that at every moment metadata + free runs + slabs + large = mapped.
@@ -21,7 +21,7 @@
 #include "pages/map.h"
 #include "pages/run.h"
 
-/* How the floor behaves; set at start and by mallopt, under the lock. */
+/* Options of the pages' layer; set at start and by mallopt, under the lock. */
 struct kf_pages_conf {
 	size_t region_bytes;   /* reserved at a time, at first */
 	size_t top_pad;	       /* committed beyond what is needed */
@@ -35,7 +35,7 @@ struct kf_pages_conf {
 extern struct kf_pages_conf kf_pages_conf;
 
 /**
- * kf_pages_init() - make the floor usable
+ * kf_pages_init() - make the pages' layer usable
  *
  * Context: once, at start.
  */
@@ -198,7 +198,8 @@ bool kf_pages_is_much_dirty(void);
  * kf_pages_hear_live() - learn how much of what is in use is live
  * @bytes:	of live blocks
  *
- * Until the next such call what else is in use is taken to be as much as now.
+ * Until the next such call the rest of what is in use is taken to stay the
+ * same.
  *
  * Context: any thread.
  */
@@ -254,7 +255,7 @@ const char *kf_pages_check(struct kf_pages_sums *sums);
 void kf_pages_fork_begin(void);
 
 /**
- * kf_pages_fork_prepare() - hold the floor still for a fork
+ * kf_pages_fork_prepare() - take the pages lock for a fork
  * kf_pages_fork_done() - let go, in the parent or in the child
  * @child:	which of the two
  *

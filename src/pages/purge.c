@@ -3,9 +3,9 @@
  * Giving pages back: by age on the ticks of slow paths, at once where dirty
  * pages are many, all of them at a trim.
  *
- * Not at once, or a loop of malloc and free becomes a loop of page faults;
- * not never, or a peak stays in the resident size. MADV_DONTNEED and not
- * MADV_FREE, so that the resident size tells the truth.
+ * A purge at once would make a loop of malloc and free a loop of page faults;
+ * without a purge a peak would stay in the resident size. MADV_DONTNEED and not
+ * MADV_FREE, so that the resident size is true.
  *
  * The kernel needs some 40 us for a mebibyte, so the lock is not held then: one
  * run at a time is taken out of the tree, purged, and put back. If its thread
@@ -70,7 +70,7 @@ uint64_t kf_dirty_limit(void)
 	return kf_pages_conf.dirty_max + live() / 2;
 }
 
-/* Of what nobody fills for seconds a part is enough. */
+/* Of dirty pages that stay unused for seconds a smaller part is enough. */
 static uint64_t lasting_limit(void)
 {
 	return kf_pages_conf.dirty_max + live() / 10;
@@ -269,7 +269,7 @@ void kf_purge_finish(void)
 		purge_end(left == KF_PURGE_DONE, true);
 }
 
-/* How the heap grew, for who finds its file: each step is a sixteenth more. */
+/* How the heap grew, for readers of the file: each step is a sixteenth more. */
 static void mark_growth(void)
 {
 	uint64_t now = kf_now_ns() / 1000000;
@@ -440,9 +440,9 @@ static bool purge_ends(size_t pad)
 }
 
 /*
- * The lock while nothing is being purged: who trims wants to have it all. Not
- * for ever, as the thread that purges may be the one that a signal handler of
- * ours interrupted.
+ * Take the lock while nothing is being purged, as a trim gives all pages back.
+ * The wait is bounded: the thread that purges may be one that a signal handler
+ * of ours interrupted.
  */
 static bool lock_alone(void)
 {
