@@ -101,13 +101,24 @@ static struct kf_run *run_at(const void *p, enum konf_misuse *wrong)
 	return NULL;
 }
 
+/* Whether a block of a slab that is in a run cache by now was at @p. */
+static bool was_block(const struct kf_slab *slab, const void *p)
+{
+	uint64_t offset = (uint64_t)((const char *)p - kf_slab_blocks(slab));
+
+	return !kf_slab_owner(slab) &&
+	       offset < (uint64_t)slab->capacity * slab->size &&
+	       offset * slab->inverse < slab->inverse;
+}
+
 /* KONF_FINE for a live small block. */
 static enum konf_misuse block_at(const struct kf_slab *slab, const void *p)
 {
 	const struct kf_heap *heap = kf_heap_self();
 
 	if (!kf_slab_is_block(slab, p))
-		return KONF_INVALID_POINTER;
+		return was_block(slab, p) ? KONF_DOUBLE_FREE
+					  : KONF_INVALID_POINTER;
 	if (kf_slab_looks_sent(p) && kf_slab_is_sent(slab, p))
 		return KONF_DOUBLE_FREE;
 	if (likely(!kf_slab_looks_free(slab, p)))

@@ -15,8 +15,8 @@ exec 3>"$WORK/in"
 at_exit "kill -KILL $pid 2>/dev/null"
 wait_for 120 grep -q ready "$WORK/out" || fail "the program is not ready"
 
-# 11 of 23 blocks of 100 bytes, which have 112; 23 of 1000, which have 1008.
-bytes=$((11 * 112 + 23 * 1008))
+# 11 of 23 blocks of 100 bytes, which have 112; 23 of 1000, which have 1024.
+bytes=$((11 * 112 + 23 * 1024))
 blocks=$((11 + 23))
 sums='[.. | objects | .scope_shared // empty] |
 	"\(map(.nBytesSelfLive) | add) \(map(.nBlocksLive) | add)"'

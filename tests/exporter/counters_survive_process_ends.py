@@ -180,8 +180,8 @@ def a_file_that_cannot_be_deleted_is_counted_once(world):
         assert page.get("konfiscator_process_exits_total", process="gone",
                         reason="exit") == 1
     assert os.path.exists(path)
-    exporter.says("stays")
-    assert exporter.log.count("stays") == 1
+    exporter.says("cannot delete")
+    assert exporter.log.count("cannot delete") == 1
 
 
 def a_counter_that_seems_to_fall_stands_still(world):
