@@ -435,7 +435,8 @@ static size_t live_of(const struct kf_slot *slot)
 	size_t live = 0;
 
 	for (unsigned int c = 1; c < KF_NR_CLASSES; c++)
-		live += (slot->class[c].mallocs - slot->class[c].frees) *
+		live += (kf_counter_read(&slot->class[c].mallocs) -
+			 kf_counter_read(&slot->class[c].frees)) *
 			kf_class_bytes(c);
 	return live;
 }
@@ -453,11 +454,11 @@ size_t kf_heap_live_small(void)
 
 uint64_t kf_heap_sum(enum kf_slot_stat stat)
 {
-	uint64_t sum = kf_counters_guest.slot->scalar[stat];
+	uint64_t sum = kf_counter_read(&kf_counters_guest.slot->scalar[stat]);
 	const struct kf_counters *c;
 
 	for (c = arenas.all; c; c = c->next_all)
-		sum += c->slot->scalar[stat];
+		sum += kf_counter_read(&c->slot->scalar[stat]);
 	return sum;
 }
 

@@ -40,13 +40,14 @@ const struct kf_ledger_described *kf_fold_described(void)
 
 static void add_slot(const struct kf_slot *slot)
 {
-	if (slot->state == KF_SLOT_FREE)
+	if (kf_load(&slot->state) == KF_SLOT_FREE)
 		return;
 	kf_ledger_values(kf_fold_described(), KF_SCOPE_SLOT, slot->scalar,
 			 KF_STATS_SLOT_SCALARS, &sum);
 	for (uint32_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
-		sum.class[i].mallocs += slot->class[i].mallocs;
-		sum.class[i].frees += slot->class[i].frees;
+		sum.class[i].mallocs +=
+			kf_counter_read(&slot->class[i].mallocs);
+		sum.class[i].frees += kf_counter_read(&slot->class[i].frees);
 	}
 }
 

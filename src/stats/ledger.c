@@ -85,7 +85,8 @@ void kf_ledger_values(const struct kf_ledger_described *d,
 		if (!is_counter(desc))
 			continue;
 		if (desc->scope == scope && desc->index < nr)
-			row->value[value] += word[desc->index];
+			row->value[value] +=
+				kf_counter_read(&word[desc->index]);
 		value++;
 	}
 }

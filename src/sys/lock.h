@@ -10,6 +10,16 @@
  *
  * Locks are taken in the order of enum kf_lock_rank. The fork handlers walk the
  * ranks; a build with --enable-debug aborts where a thread breaks the order.
+ *
+ * Some steps are taken by one thread without such a lock, by a word of their
+ * own. After a fork the child resets the word or makes its own:
+ *
+ * - grower (stats/slots.c): threads that need a longer stats file wait.
+ * - stage (core/start.c): threads that call before the start is done wait.
+ * - publication, inside (core/fork.c): threads of a child wait for its file.
+ * - writer.busy (core/snapshot.c): nobody waits, a second snapshot is left out.
+ * - moment_busy (record/file.c): nobody waits, a second moment is left out.
+ * - the file lock of the ledger (stats/ledger.c): processes of one user wait.
  */
 #ifndef KF_SYS_LOCK_H
 #define KF_SYS_LOCK_H
