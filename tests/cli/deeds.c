@@ -47,10 +47,12 @@ static void *work(void *unused)
 
 static void misuse(void)
 {
-	char *volatile block = malloc(64);
+	static char none[64];
+	char *volatile block = none;
 
 	p = malloc((size_t)1 << 45);
 	free(block + 16);
+	block = malloc(64);
 	free(block);
 	free(block);
 }
