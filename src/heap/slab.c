@@ -113,6 +113,8 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 	kf_word_add_atomic(KF_WORD_slabs_freed, 1);
 	kf_probe_slab_free((uintptr_t)slab->run.start, slab->size);
 	__atomic_store_n(&slab->owner, 0, __ATOMIC_RELAXED);
+	/* In the run cache the slab still tells which blocks it had. */
+	slab->capacity = slab->carved;
 	slab->carved = 0;
 	slab->local = NULL;
 	if (!kf_runs_put(heap, &slab->run))

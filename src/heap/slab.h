@@ -54,7 +54,7 @@ struct kf_slab {
 	struct kf_list link; /* in the heap's list of the class */
 	uint16_t used;
 	uint16_t carved;
-	uint16_t capacity; /* blocks at most; constant */
+	uint16_t capacity; /* blocks at most; constant until disposed */
 	uint8_t colour;	   /* of KF_SLAB_COLOUR, before its blocks; constant */
 	bool zeroed;	   /* what is not carved reads as zero; constant */
 } __kf_aligned(KF_CACHE_LINE);
