@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,6 +101,42 @@ int kf_file_replace(const char *path, mode_t mode, const char *data, size_t len)
 	if (dirfd < 0)
 		return -1;
 	rc = replace(dirfd, name, mode, data, len);
+	error = errno;
+	close(dirfd);
+	errno = error;
+	return rc;
+}
+
+int kf_file_open_trusted(const char *path, int flags, mode_t mode)
+{
+	char *name;
+	int dirfd = kf_place_to_write(path, &name);
+	int fd, error;
+
+	if (dirfd < 0)
+		return -1;
+	fd = openat(dirfd, name, flags | O_NOFOLLOW | O_CLOEXEC, mode);
+	error = errno;
+	close(dirfd);
+	free(name);
+	errno = error;
+	return fd;
+}
+
+int kf_file_move_aside(const char *path, const char *suffix)
+{
+	char aside[NAME_MAX + 1];
+	const char *name;
+	int dirfd = kf_place_of(path, &name);
+	int error, rc = -1;
+
+	if (dirfd < 0)
+		return -1;
+	if (snprintf(aside, sizeof(aside), "%s%s", name, suffix) <
+	    (int)sizeof(aside))
+		rc = renameat(dirfd, name, dirfd, aside);
+	else
+		errno = ENAMETOOLONG;
 	error = errno;
 	close(dirfd);
 	errno = error;

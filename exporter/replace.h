@@ -25,6 +25,25 @@ int kf_file_replace(const char *path, mode_t mode, const char *data,
 		    size_t len);
 
 /**
+ * kf_file_open_trusted() - open a file through no link of another user
+ * @path:	the file
+ * @flags:	as of open(); O_CLOEXEC and O_NOFOLLOW are added
+ * @mode:	likewise
+ *
+ * Return: a descriptor, or -1 with errno, as kf_place_to_write() and open().
+ */
+int kf_file_open_trusted(const char *path, int flags, mode_t mode);
+
+/**
+ * kf_file_move_aside() - add a suffix to the name of a file
+ * @path:	the file
+ * @suffix:	the suffix; a file of that name is replaced
+ *
+ * Return: 0, or -1 with errno.
+ */
+int kf_file_move_aside(const char *path, const char *suffix);
+
+/**
  * kf_file_append() - add to a file
  * @fd:		the file, open with O_APPEND
  * @data:	bytes to append

@@ -26,6 +26,7 @@
 #include "exporter/groups/ledgers.h"
 #include "exporter/log.h"
 #include "exporter/replace.h"
+#include "reader/place.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -247,7 +248,8 @@ static int save_all(struct kf_groups *g, const char *line, size_t len)
 	end->fd = -1;
 	if (kf_file_replace(g->conf.state_file, 0640, line, len) != 0)
 		return -1;
-	end->fd = open(g->conf.state_file, O_WRONLY | O_APPEND | O_CLOEXEC);
+	end->fd = kf_file_open_trusted(g->conf.state_file, O_WRONLY | O_APPEND,
+				       0);
 	end->whole = len;
 	end->appended = 0;
 	g->rewrite = false;
@@ -537,10 +539,8 @@ static bool load_lines(struct kf_groups *g, FILE *f, const char **why)
 /* Keep a damaged file for examination. */
 static int put_aside(struct kf_groups *g, const char *why)
 {
-	char aside[4096];
-
-	snprintf(aside, sizeof(aside), "%s.damaged", g->conf.state_file);
-	if (!g->conf.read_only && rename(g->conf.state_file, aside) != 0) {
+	if (!g->conf.read_only &&
+	    kf_file_move_aside(g->conf.state_file, ".damaged") != 0) {
 		fprintf(stderr,
 			"konfiscator_exporter: state file %s is damaged (%s) and cannot be moved aside: %s\n",
 			g->conf.state_file, why, strerror(errno));
@@ -553,7 +553,9 @@ static int put_aside(struct kf_groups *g, const char *why)
 
 int kf_state_load(struct kf_groups *g)
 {
-	FILE *f = fopen(g->conf.state_file, "re");
+	int fd = kf_file_open_trusted(g->conf.state_file, O_RDONLY | O_NONBLOCK,
+				      0);
+	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
 	const char *why = NULL;
 	bool whole;
 
@@ -562,7 +564,7 @@ int kf_state_load(struct kf_groups *g)
 	if (!f) {
 		fprintf(stderr,
 			"konfiscator_exporter: cannot read state file %s: %s\n",
-			g->conf.state_file, strerror(errno));
+			g->conf.state_file, kf_place_error(errno));
 		return -1;
 	}
 	whole = load_lines(g, f, &why);
@@ -581,8 +583,7 @@ int kf_state_lock(struct kf_groups *g)
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s.lock", g->conf.state_file);
-	g->lock_fd =
-		open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+	g->lock_fd = kf_file_open_trusted(path, O_RDWR | O_CREAT, 0640);
 	if (g->lock_fd >= 0 && fcntl(g->lock_fd, F_OFD_SETLK, &whole) == 0)
 		return 0;
 	if (g->lock_fd >= 0 && (errno == EAGAIN || errno == EACCES))
@@ -592,6 +593,6 @@ int kf_state_lock(struct kf_groups *g)
 	else
 		fprintf(stderr,
 			"konfiscator_exporter: cannot lock state file with %s: %s\n",
-			path, strerror(errno));
+			path, kf_place_error(errno));
 	return -1;
 }

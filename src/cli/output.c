@@ -11,12 +11,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #define NAME_TRIES 16
@@ -55,24 +53,10 @@ static int open_temp(struct kf_output *o)
 	return -1;
 }
 
-/* What a link of procfs leads to, as /dev/stdout does, is written to as it is.
- */
-static bool is_in_proc(int dirfd)
-{
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct statfs fs;
-	bool is;
-
-	if (fd < 0)
-		return false;
-	is = !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
-	close(fd);
-	return is;
-}
-
+/* A link of procfs, as /dev/stdout leads to one, is written to as it is. */
 static int open_link(struct kf_output *o)
 {
-	if (!is_in_proc(o->dirfd))
+	if (!kf_place_is_proc(o->dirfd))
 		return open_temp(o); /* another user's: replaced */
 	return openat(o->dirfd, o->name,
 		      O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
@@ -108,10 +92,7 @@ int kf_output_make(struct kf_output *o, const char *path)
 	else
 		fd = S_ISLNK(st.st_mode) ? open_link(o) : open_special(o);
 	if (fd < 0)
-		kf_error("%s: %s", path,
-			 errno == ELOOP ? "another user's symbolic link is on "
-					  "the way"
-					: strerror(errno));
+		kf_error("%s: %s", path, kf_place_error(errno));
 	return fd;
 }
 

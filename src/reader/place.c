@@ -66,11 +66,11 @@ static bool is_trusted(const struct way *w, const struct stat *link)
 	       !(dir.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-static bool is_in_proc(const struct way *w)
+bool kf_place_is_proc(int dirfd)
 {
 	struct statfs fs;
 
-	return !fstatfs(w->fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+	return !fstatfs(dirfd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
 /* Reads where a link leads; an absolute one begins at the root. */
@@ -101,7 +101,7 @@ static int follow(struct way *w, const char *name, int link,
 {
 	char text[PATH_MAX];
 
-	if (is_in_proc(w))
+	if (kf_place_is_proc(w->fd))
 		return follow_proc(w, name);
 	if (w->elsewhere || ++w->links > MAX_LINKS || !is_trusted(w, st)) {
 		errno = ELOOP;
@@ -229,7 +229,7 @@ static int next_text(struct way *w, const char *name, char text[PATH_MAX])
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
 	if (!fstat(fd, &st) && S_ISLNK(st.st_mode) && !w->elsewhere &&
-	    !is_in_proc(w) && is_trusted(w, &st)) {
+	    !kf_place_is_proc(w->fd) && is_trusted(w, &st)) {
 		errno = ELOOP;
 		rc = ++w->links > MAX_LINKS || read_link(w, fd, text) ? -1 : 1;
 	}
@@ -281,6 +281,13 @@ int kf_place_to_write(const char *path, char **name)
 		close(w.fd);
 	errno = error;
 	return -1;
+}
+
+const char *kf_place_error(int error)
+{
+	return error == ELOOP ? "a symbolic link in the path may be another "
+				"user's"
+			      : strerror(error);
 }
 
 bool kf_place_refused(int error)

@@ -69,6 +69,24 @@ int kf_place_of(const char *path, const char **name);
 int kf_place_to_write(const char *path, char **name);
 
 /**
+ * kf_place_is_proc() - whether a directory is one of procfs
+ * @dirfd:	the directory, O_PATH too
+ *
+ * A link there leads to what a process has open, not to what its text names.
+ *
+ * Return: true if so.
+ */
+bool kf_place_is_proc(int dirfd);
+
+/**
+ * kf_place_error() - why a path was not opened
+ * @error:	errno of a function of this file
+ *
+ * Return: the reason, for a message.
+ */
+const char *kf_place_error(int error);
+
+/**
  * kf_place_refused() - whether a directory was not opened for safety
  * @error:	errno of kf_place_open()
  *

@@ -277,10 +277,8 @@ static int remove_recording(const char *path)
 	struct stat st;
 
 	if (dirfd < 0)
-		return errno == ELOOP
-			       ? refuse("record", "another user's symbolic "
-						  "link is on the way")
-			       : 0; /* the library says what is wrong */
+		return errno == ELOOP ? refuse("record", kf_place_error(errno))
+				      : 0; /* the library says what is wrong */
 	if (is_recording(dirfd, name, &st) &&
 	    kf_place_delete(dirfd, name, st.st_dev, st.st_ino))
 		kf_error("run: --record: %s: %s", path, strerror(errno));
