@@ -47,7 +47,8 @@ static void add_group(struct kf_page *page, const struct kf_figures *t,
 	add_sizes(page, t, group, labels);
 	kf_family_int(page,
 		      kf_page_family(page, "konfiscator_processes",
-				     KF_METRIC_GAUGE, "", "living processes"),
+				     KF_METRIC_GAUGE, "",
+				     "processes not known to have ended"),
 		      labels, group->processes);
 	for (i = 0; i < t->nr; i++) {
 		if (t->figure[i].kind != KF_FIGURE_BUCKET &&

@@ -32,7 +32,7 @@ struct held {
 struct kf_web {
 	const char *path;
 	pthread_mutex_t lock; /* guards the fields up to the next lock */
-	bool container_known; /* at the file, which was as in @seen */
+	bool checked;	      /* at the file, which was as in @seen */
 	struct stat seen;     /* all 0: not visible */
 	struct held *held;    /* NULL: the file has an error */
 	unsigned int nr_remembered;
@@ -72,9 +72,9 @@ static void refresh(struct kf_web *w, char *error, size_t size)
 		return;
 	if (stat(w->path, &st) != 0)
 		memset(&st, 0, sizeof(st));
-	if (w->container_known && same(&st, &w->seen))
+	if (w->checked && same(&st, &w->seen))
 		return;
-	w->container_known = true;
+	w->checked = true;
 	w->seen = st;
 	put(w->held);
 	w->held = NULL;
