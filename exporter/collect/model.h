@@ -21,9 +21,8 @@ enum kf_metric_type {
 /* Constant bounds and counts of a histogram; @nr bounds, @nr + 1 counts. */
 struct kf_histogram {
 	unsigned int nr;
-	const double *le; /* upper bounds, rising, without +Inf */
-	const uint64_t
-		*count; /* not cumulative; the last is above all bounds */
+	const double *le;      /* upper bounds, rising, without +Inf */
+	const uint64_t *count; /* not cumulative; the last: above all */
 	double sum;
 };
 

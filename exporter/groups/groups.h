@@ -42,8 +42,7 @@ struct kf_groups_conf {
 	bool tags;		  /* also read the tables of tags */
 	bool resident;		  /* also read resident memory */
 	const char *state_file;	  /* NULL: totals are lost at the end */
-	unsigned int
-		max; /* limit of groups; further processes are in "other" */
+	unsigned int max;	  /* groups; further processes are in "other" */
 	unsigned int forget_s;
 	unsigned int keep_s; /* files of ended processes */
 	bool read_only;	     /* delete nothing, save nothing */

@@ -46,8 +46,7 @@ struct look {
 	bool overflowed;   /* some folds are no longer listed */
 	time_t now;
 	uint64_t until_ns;
-	unsigned int
-		nr_new; /* folds since the last scan, sorted by created_ns */
+	unsigned int nr_new; /* folds since the last scan, by created_ns */
 	const struct kf_ledger_fold *fold[KF_LEDGER_FOLDS];
 	/* of changed rows: the growth, followed by the values */
 	uint64_t *rest[KF_SEEN_ROWS];

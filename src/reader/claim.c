@@ -134,9 +134,8 @@ static int by_order(const void *va, const void *vb)
 struct same {
 	struct order *order;
 	unsigned int nr;
-	const struct kf_file
-		*strong; /* the newest file whose owner has the whole claim */
-	bool mixed;	 /* files of several owners claim to be alive */
+	const struct kf_file *strong; /* newest of an owner with all claims */
+	bool mixed; /* files of several owners claim to be alive */
 };
 
 static bool is_strong(const struct kf_file *f)

@@ -21,9 +21,8 @@ struct kf_ledger {
 	uint64_t ino;
 	uint64_t nr_folds; /* number of the last fold */
 	unsigned int nr_rows;
-	struct kf_ledger_row *rows; /* by row number; strings end in NUL */
-	struct kf_ledger_fold
-		*folds; /* KF_LEDGER_FOLDS entries; number 0: unused */
+	struct kf_ledger_row *rows;   /* by row number; strings end in NUL */
+	struct kf_ledger_fold *folds; /* KF_LEDGER_FOLDS; number 0: unused */
 	/* memory of kf_ledger_row() */
 	unsigned int nr_descs;
 	struct kf_stats_desc *descs;

@@ -259,18 +259,15 @@ struct kf_find {
 	const char *const
 		*dirs;	    /* ends with NULL; NULL: the default directories */
 	const char *procfs; /* NULL: "/proc" */
-	const char
-		*part; /* not NULL: only files with this text in their name */
+	const char *part;   /* only files with this in the name; NULL: all */
 	/* not NULL: search other mount namespaces too (see outside.h) */
 	unsigned int *hidden; /* out: number of processes that cannot be read */
 	/* also find the files of these processes, in any directory */
 	const int32_t *pids;
 	unsigned int nr_pids;
-	unsigned int
-		tables; /* enum kf_tables, or-ed: optional tables to read */
-	bool memory;	/* read the resident memory from procfs too */
-	struct kf_kept
-		*kept; /* NULL: no cache; else used by one search at a time */
+	unsigned int tables;  /* optional tables to read, enum kf_tables */
+	bool memory;	      /* read the resident memory from procfs too */
+	struct kf_kept *kept; /* cache of one search at a time, or NULL */
 	uint64_t until_ns; /* deadline of CLOCK_MONOTONIC; 0: KF_SEARCH_S from
 			      now */
 	/*

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_ENTRIES \
-	4096 /* largest number of entries of a table, except slots */
+/* The largest number of entries of a table, except slots. */
+#define MAX_ENTRIES 4096
 #define MAX_ENTRY_SIZE (1u << 16)
 
 /* The header of minor versions without modules, more slots and ledger. */

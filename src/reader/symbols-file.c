@@ -24,8 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_TABLE \
-	(64 * KF_MIB) /* largest symbol table or string table, in bytes */
+/* The largest symbol table or string table, in bytes. */
+#define MAX_TABLE (64 * KF_MIB)
 #define MAX_AROUND 16 /* most symbols within a larger symbol */
 #define SETTLED_S 2   /* the coarsest resolution of file times */
 #define NS_PER_S 1000000000ull

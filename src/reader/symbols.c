@@ -33,8 +33,7 @@ struct kf_symbols {
 	struct kf_codes codes;
 	struct kf_symbol_file *files; /* an element for each of @codes */
 	struct kf_map found;	      /* by address */
-	uint64_t
-		end_ns; /* end of the budget, of CLOCK_MONOTONIC; 0: no limit */
+	uint64_t end_ns; /* of the budget, CLOCK_MONOTONIC; 0: no limit */
 };
 
 static uint64_t clock_ns(void)

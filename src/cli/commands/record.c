@@ -53,13 +53,12 @@ struct recorder {
 	sigset_t old;
 	int fd; /* -1: nothing is written any more */
 	char *path;
-	struct kf_output
-		output; /* of -o: shown when there is something in it */
-	char *stats;	/* the stats file's name; NULL: not seen yet */
-	bool ordered;	/* it samples because we said so */
-	uint64_t mean;	/* that it had before; 0: none */
-	uint64_t begin; /* CLOCK_MONOTONIC */
-	uint64_t next;	/* the next look likewise */
+	struct kf_output output; /* of -o */
+	char *stats;		 /* the stats file's name; NULL: not seen yet */
+	bool ordered;		 /* it samples because we said so */
+	uint64_t mean;		 /* that it had before; 0: none */
+	uint64_t begin;		 /* CLOCK_MONOTONIC */
+	uint64_t next;		 /* the next look likewise */
 	uint64_t looks;
 	uint64_t started; /* CLOCK_REALTIME */
 	struct kf_maker maker;

@@ -115,8 +115,8 @@ static int write_pprof(const struct kf_prof *prof, FILE *out)
 		kf_error("out of memory");
 		return -1;
 	}
-	fwrite(bytes, 1, size,
-	       out); /* write errors are found when the file is closed */
+	/* Closing the file finds write errors. */
+	fwrite(bytes, 1, size, out);
 	free(bytes);
 	return 0;
 }

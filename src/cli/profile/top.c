@@ -41,8 +41,7 @@ static const char *const heads[KF_NR_GROUPINGS] = {
 struct group {
 	char *name;
 	struct kf_estimate self;
-	struct kf_estimate
-		total; /* of sites with the group anywhere in the stack */
+	struct kf_estimate total; /* the group is anywhere in the stack */
 	uint64_t samples;
 	const struct kf_site *site; /* the largest */
 	size_t last; /* index of the last site added to @total, plus 1 */
