@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * heap/heap.c, slab.c and arenas.c: who has which heap, and that every
+ * heap/bin.c, slab.c and arenas.c: who has which heap, and that every
  * block and slab comes home.
  */
 #include "config.h"

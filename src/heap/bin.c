@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Thread heaps: filling and flushing their bins.
+ * Bins: how a heap fills them and flushes them.
  */
 #include "heap/heap.h"
 
