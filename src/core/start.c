@@ -162,7 +162,7 @@ static void start(void)
 	kf_box_init((uint32_t)kf_conf.events);
 	kf_thread_exit_init(kf_recorder_thread_exit);
 	kf_host_init();
-	kf_audit_tell_to(kf_misuse_report);
+	kf_audit_report_to(kf_misuse_report);
 	kf_engine_choose();
 	kf_tune_read();
 	kf_process_know();

@@ -145,14 +145,14 @@ static enum konf_misuse release_small(struct kf_slab *slab, void *p)
 	is_own = self && (owner == self || owner == self->marked);
 	kf_counters_add(
 		kf_self.counters,
-		&kf_slot_pair(kf_self.counters->slot, kf_slab_offset(slab))
+		&kf_slot_pair(kf_self.counters->slot, kf_slab_bin_offset(slab))
 			 ->frees,
 		1);
 	if (unlikely(kf_slab_looks_free(slab, p)) && !is_own &&
 	    kf_audit_suspect(owner, p))
 		return KONF_FINE;
 	if (!self) {
-		kf_heap_send(NULL, slab, p);
+		kf_remote_free(NULL, slab, p);
 		kf_heap_tick();
 		return KONF_FINE;
 	}
@@ -160,7 +160,7 @@ static enum konf_misuse release_small(struct kf_slab *slab, void *p)
 	if (is_own)
 		kf_slab_return(owner, slab, p);
 	else
-		kf_heap_send(self, slab, p);
+		kf_remote_free(self, slab, p);
 	kf_heap_leave(self);
 	kf_heap_tick();
 	return KONF_FINE;

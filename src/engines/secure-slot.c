@@ -143,7 +143,7 @@ static void prime(struct kf_secure_area *area, uint32_t index)
 	if (!area->slot[index].primed)
 		kf_secure_fill(p - KF_SECURE_REDZONE, p);
 	else if (!kf_secure_holds(p - KF_SECURE_REDZONE, p))
-		kf_audit_tell(KONF_OVERFLOW, p);
+		kf_audit_report(KONF_OVERFLOW, p);
 	area->slot[index].primed = 1;
 }
 
@@ -185,7 +185,7 @@ void *kf_secure_slot_alloc(size_t size)
 		prime(block.area, block.index);
 		prime(block.area, block.index + 1);
 		if (kf_secure_slot_check(block)) {
-			kf_audit_tell(KONF_WRITE_AFTER_FREE, p);
+			kf_audit_report(KONF_WRITE_AFTER_FREE, p);
 			memset(p, 0, block.area->size);
 		}
 		kf_secure_fill(p + size, p + block.area->size);
@@ -213,7 +213,7 @@ void kf_secure_slot_leave(struct kf_secure_block block)
 	char *p = kf_secure_slot_at(block);
 
 	if (kf_secure_slot_check(block)) {
-		kf_audit_tell(KONF_WRITE_AFTER_FREE, p);
+		kf_audit_report(KONF_WRITE_AFTER_FREE, p);
 		memset(p, 0, area->size);
 	}
 	area->slot[block.index].state = KF_SECURE_FREE;

@@ -53,7 +53,7 @@ static void secure_free(void *p)
 
 	if (!kf_secure_find(p, &block) ||
 	    block.area->slot[block.index].state != KF_SECURE_LIVE) {
-		kf_audit_tell(KONF_DOUBLE_FREE, p);
+		kf_audit_report(KONF_DOUBLE_FREE, p);
 		return;
 	}
 	area = block.area;
@@ -147,7 +147,8 @@ static void secure_finish(void)
 			enum konf_misuse wrong = kf_secure_slot_check(block);
 
 			if (wrong)
-				kf_audit_tell(wrong, kf_secure_slot_at(block));
+				kf_audit_report(wrong,
+						kf_secure_slot_at(block));
 		}
 	}
 }

@@ -56,14 +56,14 @@ static struct {
 	.shared_lock = KF_LOCK_INIT(KF_RANK_SHARED),
 };
 
-static void reset_lists(struct kf_heap *heap)
+static void arenas_reset_lists(struct kf_heap *heap)
 {
 	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
 		kf_list_init(&heap->slabs[i]);
 }
 
 /* After the key of links was made. */
-static void empty_bins(struct kf_heap *heap)
+static void arenas_empty_bins(struct kf_heap *heap)
 {
 	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
 		heap->front.bin[i].coded = kf_link_code(NULL);
@@ -79,27 +79,27 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 	marked = kf_meta_alloc(sizeof(*marked));
 	if (!marked)
 		return NULL;
-	reset_lists(marked);
-	empty_bins(marked);
+	arenas_reset_lists(marked);
+	arenas_empty_bins(marked);
 	marked->front.slot = heap->front.slot;
 	marked->counters.slot = heap->front.slot;
 	marked->counters.shared = heap->counters.shared;
 	marked->marks = true;
 	marked->budget = marked->budget_max = KF_BUDGET;
-	/* pairs with the acquire load of marked_of() */
+	/* pairs with the acquire load of arenas_marked_of() */
 	__atomic_store_n(&heap->marked, marked, __ATOMIC_RELEASE);
 	return marked;
 }
 
 /* Of a heap that another thread may have. */
-static struct kf_heap *marked_of(const struct kf_heap *heap)
+static struct kf_heap *arenas_marked_of(const struct kf_heap *heap)
 {
 	/* pairs with the release store of kf_marked_heap() */
 	return __atomic_load_n(&heap->marked, __ATOMIC_ACQUIRE);
 }
 
 /* Whether other threads sent blocks to the heap. */
-static bool has_remote_frees(const struct kf_heap *heap)
+static bool arenas_has_remote_frees(const struct kf_heap *heap)
 {
 	return __atomic_load_n(&heap->inbox, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&heap->suspect, __ATOMIC_RELAXED) ||
@@ -121,17 +121,17 @@ void kf_heap_init(void)
 }
 
 /* The caller holds the shared lock. */
-static void prepare_shared(void)
+static void arenas_prepare_shared(void)
 {
 	if (shared_heap.front.slot)
 		return;
-	reset_lists(&shared_heap);
-	empty_bins(&shared_heap);
+	arenas_reset_lists(&shared_heap);
+	arenas_empty_bins(&shared_heap);
 	shared_heap.front.slot = kf_counters_guest.slot;
 	shared_heap.counters.slot = kf_counters_guest.slot;
 }
 
-static void push_idle(struct kf_counters *c)
+static void arenas_push(struct kf_counters *c)
 {
 	struct kf_counters **stack = c->heap ? &arenas.idle : &arenas.counters;
 	struct kf_counters *old = __atomic_load_n(stack, __ATOMIC_RELAXED);
@@ -161,21 +161,21 @@ static struct kf_counters *arenas_pop(struct kf_counters **stack)
 	return c;
 }
 
-static struct kf_counters *make_heap(void)
+static struct kf_counters *arenas_make_heap(void)
 {
 	struct kf_heap *heap = kf_meta_alloc(sizeof(*heap));
 
 	if (!heap)
 		return NULL;
-	reset_lists(heap);
-	empty_bins(heap);
+	arenas_reset_lists(heap);
+	arenas_empty_bins(heap);
 	heap->budget = heap->budget_max = KF_BUDGET;
 	heap->counters.heap = heap;
 	kf_probe_memory_arena_new((uintptr_t)heap, sizeof(*heap));
 	return &heap->counters;
 }
 
-static struct kf_counters *make_counters(void)
+static struct kf_counters *arenas_make_counters(void)
 {
 	struct kf_counters *c = kf_meta_alloc(sizeof(*c));
 
@@ -192,7 +192,7 @@ static struct kf_counters *arenas_make(void)
 
 	if (max && arenas.nr >= max)
 		return NULL;
-	c = arenas.only_count ? make_counters() : make_heap();
+	c = arenas.only_count ? arenas_make_counters() : arenas_make_heap();
 	if (!c)
 		return NULL;
 	c->slot = kf_stats_slot_take();
@@ -210,24 +210,24 @@ static struct kf_counters *arenas_make(void)
 	return c;
 }
 
-static void set_self(struct kf_counters *c)
+static void arenas_set_self(struct kf_counters *c)
 {
 	kf_self.counters = c;
 	kf_front_choose();
 }
 
-static void share(void)
+static void arenas_share(void)
 {
 	kf_probe_memory_arena_reuse((uintptr_t)&shared_heap,
 				    (uintptr_t)kf_front_self);
-	set_self(&kf_counters_guest);
+	arenas_set_self(&kf_counters_guest);
 }
 
 /*
  * May call calloc, which finds the heap in place. If the thread's end cannot be
  * noticed, no other thread gets its heap.
  */
-static void tell_of_exit(void)
+static void arenas_watch_exit(void)
 {
 	uint16_t depth = kf_front_step_out();
 
@@ -235,29 +235,29 @@ static void tell_of_exit(void)
 	kf_front_step_in(depth);
 }
 
-static void attach_heap(struct kf_heap *heap)
+static void arenas_attach_heap(struct kf_heap *heap)
 {
 	if (__atomic_load_n(&kf_cache_barred, __ATOMIC_RELAXED))
-		kf_heap_send_cached(heap);
+		kf_remote_send_cached(heap);
 }
 
 static void arenas_settle(struct kf_counters *c)
 {
-	c->exit_rounds = 0;
-	set_self(c);
+	c->exit_round = 0;
+	arenas_set_self(c);
 	kf_word_add_atomic(KF_WORD_threads, 1);
 	kf_stats_slot_label(c->slot, KF_SLOT_IN_USE);
 	kf_box_attach(&c->box, c->slot);
 	if (c->heap)
-		attach_heap(c->heap);
-	tell_of_exit();
+		arenas_attach_heap(c->heap);
+	arenas_watch_exit();
 }
 
 /*
  * Heaps made while ld.so relocates are forgotten when it fills the thread's
  * variables (abi/early.c): the first heap is its maker's all the same.
  */
-static struct kf_counters *forgotten(void)
+static struct kf_counters *arenas_find_forgotten(void)
 {
 	uintptr_t maker =
 		__atomic_load_n(&arenas.first_thread, __ATOMIC_RELAXED);
@@ -268,17 +268,17 @@ static struct kf_counters *forgotten(void)
 	return NULL;
 }
 
-static void attach(void)
+static void arenas_attach(void)
 {
 	struct kf_counters *c = NULL;
 
 	/* A fork is on: share a heap for this once. */
 	if (!kf_wait_take(&arenas.lock, 0))
 		return;
-	c = forgotten();
+	c = arenas_find_forgotten();
 	if (c) {
 		kf_lock_drop(&arenas.lock);
-		set_self(c);
+		arenas_set_self(c);
 		kf_box_resume(&c->box);
 		return;
 	}
@@ -295,22 +295,22 @@ static void attach(void)
 	if (c)
 		arenas_settle(c);
 	else
-		share();
+		arenas_share();
 }
 
 struct kf_heap *kf_heap_get(void)
 {
 	if (unlikely(kf_self.counters == &kf_counters_new))
-		attach();
+		arenas_attach();
 	return kf_heap_self();
 }
 
-static void leave_heap(struct kf_heap *heap)
+static void arenas_leave_heap(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
-	kf_heap_send_all(heap);
+	kf_remote_send_all(heap);
 	kf_heap_leave(heap);
-	heap->unflushed = true;
+	heap->needs_flush = true;
 }
 
 /*
@@ -322,12 +322,12 @@ static void arenas_leave(struct kf_counters *c)
 	if (c == arenas.first)
 		__atomic_store_n(&arenas.first_thread, 0, __ATOMIC_RELAXED);
 	if (c->heap)
-		leave_heap(c->heap);
-	set_self(&kf_counters_guest);
+		arenas_leave_heap(c->heap);
+	arenas_set_self(&kf_counters_guest);
 	kf_stats_slot_label(c->slot, KF_SLOT_IDLE);
 	kf_box_detach();
 	kf_word_add_atomic(KF_WORD_threads, -1ULL);
-	push_idle(c);
+	arenas_push(c);
 }
 
 void kf_heap_detach(void)
@@ -337,7 +337,7 @@ void kf_heap_detach(void)
 	if (c->shared)
 		return;
 	/* Other destructors may still allocate: wait for the last round. */
-	if (++c->exit_rounds < EXIT_ROUNDS && kf_thread_on_exit())
+	if (++c->exit_round < EXIT_ROUNDS && kf_thread_on_exit())
 		return;
 	arenas_leave(c);
 	kf_word_add_atomic(KF_WORD_thread_exits, 1);
@@ -353,7 +353,7 @@ struct kf_counters *kf_counters_get(void)
 {
 	if (unlikely(kf_heap_self())) {
 		arenas_leave(kf_self.counters);
-		set_self(&kf_counters_new);
+		arenas_set_self(&kf_counters_new);
 	}
 	kf_heap_get();
 	return kf_self.counters;
@@ -379,14 +379,14 @@ void kf_heap_slow_down(bool on)
 	if (on && c->heap)
 		arenas_leave(c);
 	else if (!on && c == &kf_counters_guest)
-		set_self(&kf_counters_new);
+		arenas_set_self(&kf_counters_new);
 }
 
 struct kf_heap *kf_heap_shared_lock(void)
 {
 	if (!kf_wait_take(&arenas.shared_lock, (uintptr_t)&shared_heap))
 		return NULL;
-	prepare_shared();
+	arenas_prepare_shared();
 	return &shared_heap;
 }
 
@@ -395,11 +395,11 @@ void kf_heap_shared_unlock(void)
 	kf_lock_drop(&arenas.shared_lock);
 }
 
-static void scavenge_shared(void)
+static void arenas_scavenge_shared(void)
 {
 	struct kf_heap *heap;
 
-	if (!has_remote_frees(&shared_heap))
+	if (!arenas_has_remote_frees(&shared_heap))
 		return;
 	heap = kf_heap_shared_lock();
 	if (!heap)
@@ -412,7 +412,7 @@ void kf_heap_scavenge(void)
 {
 	struct kf_counters *c, *list = NULL;
 
-	scavenge_shared();
+	arenas_scavenge_shared();
 	if (!__atomic_load_n(&arenas.idle, __ATOMIC_RELAXED) ||
 	    kf_lock_take(&arenas.lock) == KF_LOCK_FORKING)
 		return;
@@ -422,15 +422,15 @@ void kf_heap_scavenge(void)
 	}
 	while ((c = list) != NULL) {
 		list = c->next_idle;
-		if (c->heap->unflushed || has_remote_frees(c->heap))
+		if (c->heap->needs_flush || arenas_has_remote_frees(c->heap))
 			kf_heap_flush(c->heap);
-		c->heap->unflushed = false;
-		push_idle(c);
+		c->heap->needs_flush = false;
+		arenas_push(c);
 	}
 	kf_lock_drop(&arenas.lock);
 }
 
-static size_t live_of(const struct kf_slot *slot)
+static size_t arenas_live_of(const struct kf_slot *slot)
 {
 	size_t live = 0;
 
@@ -446,9 +446,9 @@ size_t kf_heap_live_small(void)
 	size_t live = (size_t)arenas.inherited_small;
 	const struct kf_counters *c;
 
-	live += live_of(kf_counters_guest.slot);
+	live += arenas_live_of(kf_counters_guest.slot);
 	for (c = arenas.all; c; c = c->next_all)
-		live += live_of(c->slot);
+		live += arenas_live_of(c->slot);
 	return live;
 }
 
@@ -470,51 +470,52 @@ size_t kf_heap_live(void)
 	       kf_word_get(KF_WORD_inherited_large);
 }
 
-static void snapshot_inbox(struct kf_heap *heap)
+static void arenas_snapshot_inbox(struct kf_heap *heap)
 {
-	/* pairs with the release of send() */
+	/* pairs with the release of remote_send() */
 	heap->inbox_snapshot = __atomic_load_n(&heap->inbox, __ATOMIC_ACQUIRE);
 }
 
-static void restore_inbox(struct kf_heap *heap)
+static void arenas_restore_inbox(struct kf_heap *heap)
 {
 	__atomic_store_n(&heap->inbox, heap->inbox_snapshot, __ATOMIC_RELAXED);
 }
 
-static void forget_inbox(struct kf_heap *heap)
+static void arenas_forget_inbox(struct kf_heap *heap)
 {
 	heap->inbox_snapshot = NULL;
 }
 
 /* Do so with every heap. */
-static void with_all(void (*fn)(struct kf_heap *heap))
+static void arenas_for_each_heap(void (*fn)(struct kf_heap *heap))
 {
 	fn(&shared_heap);
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
 		if (!c->heap)
 			continue;
 		fn(c->heap);
-		if (marked_of(c->heap))
-			fn(marked_of(c->heap));
+		if (arenas_marked_of(c->heap))
+			fn(arenas_marked_of(c->heap));
 	}
 }
 
-static void snapshot_all(void)
+static void arenas_snapshot_all(void)
 {
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
-		/* pairs with the release store of push_idle() */
-		c->rests = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE) ==
-			   KF_COUNTERS_IDLE;
+		/* pairs with the release store of arenas_push() */
+		c->idle_at_fork =
+			__atomic_load_n(&c->state, __ATOMIC_ACQUIRE) ==
+			KF_COUNTERS_IDLE;
 	}
-	with_all(snapshot_inbox);
+	arenas_for_each_heap(arenas_snapshot_inbox);
 }
 
 /* A child of a clone without fork handlers then trusts no heap. */
-static void forget_all(void)
+static void arenas_forget_all(void)
 {
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all)
-		c->rests = false;
-	with_all(forget_inbox);
+		c->idle_at_fork = false;
+	arenas_for_each_heap(arenas_forget_inbox);
 }
 
 void kf_heap_fork_prepare(void)
@@ -524,7 +525,7 @@ void kf_heap_fork_prepare(void)
 	kf_pages_fork_begin();
 	kf_lock_fork_prepare(&arenas.lock);
 	kf_lock_fork_prepare(&arenas.shared_lock);
-	snapshot_all();
+	arenas_snapshot_all();
 }
 
 /*
@@ -534,19 +535,19 @@ void kf_heap_fork_prepare(void)
  * an inbox meanwhile. Heaps that nobody had when the arenas were locked are
  * whole.
  */
-static void adopt_all(void)
+static void arenas_adopt_all(void)
 {
 	unsigned int threads = 0;
 
 	arenas.idle = NULL;
 	arenas.counters = NULL;
 	arenas.nr = 0;
-	with_all(restore_inbox);
+	arenas_for_each_heap(arenas_restore_inbox);
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
 		if (c == kf_self.counters)
 			threads++;
-		else if (c->rests)
-			push_idle(c);
+		else if (c->idle_at_fork)
+			arenas_push(c);
 		else
 			c->state = KF_COUNTERS_LOST;
 		arenas.nr += c->state != KF_COUNTERS_LOST;
@@ -563,9 +564,9 @@ void kf_heap_fork_done(bool child)
 {
 	if (child) {
 		arenas.inherited_small = (int64_t)kf_heap_live_small();
-		adopt_all();
+		arenas_adopt_all();
 	}
-	forget_all();
+	arenas_forget_all();
 	kf_lock_fork_done(&arenas.shared_lock, child);
 	kf_lock_fork_done(&arenas.lock, child);
 }

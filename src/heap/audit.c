@@ -9,17 +9,17 @@
 #include "heap/heap.h"
 
 /* Constant after the start. */
-static void (*hears)(enum konf_misuse wrong, const void *p);
+static void (*audit_handler)(enum konf_misuse wrong, const void *p);
 
-void kf_audit_tell(enum konf_misuse wrong, const void *p)
+void kf_audit_report(enum konf_misuse wrong, const void *p)
 {
-	if (hears)
-		hears(wrong, p);
+	if (audit_handler)
+		audit_handler(wrong, p);
 }
 
-void kf_audit_tell_to(void (*hear)(enum konf_misuse wrong, const void *p))
+void kf_audit_report_to(void (*hear)(enum konf_misuse wrong, const void *p))
 {
-	hears = hear;
+	audit_handler = hear;
 }
 
 static bool audit_lies_in(const struct kf_slab *slab, const char *p)
@@ -33,24 +33,24 @@ static bool audit_lies_in(const struct kf_slab *slab, const char *p)
  * What came into a list by a free has the key, wherever it lies; what it has
  * not was written there.
  */
-static void audit_tell(const struct kf_slab *slab, const void *before,
-		       const void *p)
+static void audit_report(const struct kf_slab *slab, const void *before,
+			 const void *p)
 {
 	if (audit_lies_in(slab, p) && kf_slab_looks_free(slab, p))
-		kf_audit_tell(KONF_INVALID_POINTER, p);
+		kf_audit_report(KONF_INVALID_POINTER, p);
 	else
-		kf_audit_tell(KONF_WRITE_AFTER_FREE, before ? before : p);
+		kf_audit_report(KONF_WRITE_AFTER_FREE, before ? before : p);
 }
 
 /* Returns what is left of @budget. */
-static uint32_t look_at_list(const struct kf_slab *slab, uint32_t budget)
+static uint32_t audit_list(const struct kf_slab *slab, uint32_t budget)
 {
 	const void *before = NULL;
 	const void *p = slab->local;
 
 	for (; p && budget; budget--) {
 		if (!kf_slab_is_block(slab, p)) {
-			audit_tell(slab, before, p);
+			audit_report(slab, before, p);
 			break;
 		}
 		before = p;
@@ -71,8 +71,8 @@ bool kf_audit_cache(struct kf_heap *heap, unsigned int class)
 		if (!slab || !kf_slab_is_block(slab, p) ||
 		    !kf_slab_looks_free(slab, p)) {
 			*cache = (struct kf_cached){NULL, 0};
-			kf_audit_tell(KONF_WRITE_AFTER_FREE,
-				      before ? before : p);
+			kf_audit_report(KONF_WRITE_AFTER_FREE,
+					before ? before : p);
 			return false;
 		}
 		before = p;
@@ -89,7 +89,7 @@ void kf_audit_heap(struct kf_heap *heap, uint32_t budget)
 		if (class > KF_NR_TINY)
 			kf_audit_cache(heap, class);
 		kf_list_for_each(pos, &heap->slabs[class])
-			budget = look_at_list(
+			budget = audit_list(
 				kf_container_of(pos, struct kf_slab, link),
 				budget);
 	}
@@ -101,7 +101,7 @@ void kf_audit_heap(struct kf_heap *heap, uint32_t budget)
  * The block whose link it was has been handed out, but the program may not have
  * written to it since. NULL if others have that word as well.
  */
-static const void *with_link(const struct kf_slab *slab, const void *link)
+static const void *audit_find_link(const struct kf_slab *slab, const void *link)
 {
 	const char *p = slab ? kf_slab_blocks(slab) : NULL;
 	const void *found = NULL;
@@ -125,12 +125,12 @@ void kf_audit_bin(struct kf_bin *bin)
 		slab = kf_bin_source(bin);
 	/* The blocks behind the damaged link are never handed out again. */
 	bin->coded = kf_link_code(NULL);
-	kf_audit_tell(KONF_WRITE_AFTER_FREE, with_link(slab, link));
+	kf_audit_report(KONF_WRITE_AFTER_FREE, audit_find_link(slab, link));
 }
 
 void kf_audit_link(const void *block)
 {
-	kf_audit_tell(KONF_WRITE_AFTER_FREE, block);
+	kf_audit_report(KONF_WRITE_AFTER_FREE, block);
 }
 
 void kf_audit_local(struct kf_slab *slab)
@@ -140,7 +140,7 @@ void kf_audit_local(struct kf_slab *slab)
 	/* These blocks are never handed out again. */
 	slab->local = NULL;
 	slab->used = slab->carved;
-	audit_tell(slab, NULL, p);
+	audit_report(slab, NULL, p);
 }
 
 bool kf_audit_suspect(struct kf_heap *owner, void *p)
@@ -161,12 +161,12 @@ void kf_audit_judge(struct kf_heap *heap)
 		return;
 	/* What does not look free any more has been handed out meanwhile. */
 	if (!kf_slab_looks_free(slab, p) || kf_slab_has_free(heap, slab, p)) {
-		kf_counters_add(
-			&heap->counters,
-			&kf_slot_pair(heap->front.slot, kf_slab_offset(slab))
-				 ->frees,
-			-1);
-		kf_audit_tell(KONF_DOUBLE_FREE, p);
+		kf_counters_add(&heap->counters,
+				&kf_slot_pair(heap->front.slot,
+					      kf_slab_bin_offset(slab))
+					 ->frees,
+				-1);
+		kf_audit_report(KONF_DOUBLE_FREE, p);
 		return;
 	}
 	kf_slab_return(heap, slab, p);

@@ -14,7 +14,7 @@
  * @heap:	the heap
  * @budget:	blocks to look at, at most
  *
- * Tells of what it finds by kf_audit_tell().
+ * Tells of what it finds by kf_audit_report().
  *
  * Context: the heap's owner.
  */
@@ -25,7 +25,7 @@ void kf_audit_heap(struct kf_heap *heap, uint32_t budget) __cold;
  * @heap:	the heap; it loses them where one is damaged
  * @class:	the class
  *
- * Tells of what it finds by kf_audit_tell().
+ * Tells of what it finds by kf_audit_report().
  *
  * Context: the heap's owner.
  * Return: false where one is damaged.
@@ -113,20 +113,20 @@ void kf_audit_judge(struct kf_heap *heap);
 bool kf_audit_shared_has(const struct kf_slab *slab, const void *p);
 
 /**
- * kf_audit_tell() - tell of what is wrong with a block nobody asked about
+ * kf_audit_report() - tell of what is wrong with a block nobody asked about
  * @wrong:	what
  * @p:		the block
  *
  * Context: an engine's functions. May end the program, or come back.
  */
-void kf_audit_tell(enum konf_misuse wrong, const void *p);
+void kf_audit_report(enum konf_misuse wrong, const void *p);
 
 /**
- * kf_audit_tell_to() - say who hears of it
+ * kf_audit_report_to() - say who hears of it
  * @hear:	called for each; before that, nobody hears
  *
  * Context: once, at start.
  */
-void kf_audit_tell_to(void (*hear)(enum konf_misuse wrong, const void *p));
+void kf_audit_report_to(void (*hear)(enum konf_misuse wrong, const void *p));
 
 #endif

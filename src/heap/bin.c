@@ -17,13 +17,13 @@
 /* Larger medium classes that serve before a slab is made. */
 #define NEAR 2
 
-static inline struct kf_slab *at(struct kf_list *link)
+static inline struct kf_slab *bin_slab_at(struct kf_list *link)
 {
 	return kf_container_of(link, struct kf_slab, link);
 }
 
-static void count_fill(struct kf_heap *heap, size_t bytes, uint32_t nr,
-		       size_t size)
+static void bin_count_fill(struct kf_heap *heap, size_t bytes, uint32_t nr,
+			   size_t size)
 {
 	kf_heap_stat(heap, KF_SLOT_cache_fills, 1);
 	kf_heap_stat(heap, KF_SLOT_asked_sample, size * nr);
@@ -33,7 +33,7 @@ static void count_fill(struct kf_heap *heap, size_t bytes, uint32_t nr,
 
 /* End the bin after @nr of its blocks; returns the next one, NULL if damaged.
  */
-static void *end_after(struct kf_bin *bin, uint32_t nr)
+static void *bin_end_after(struct kf_bin *bin, uint32_t nr)
 {
 	void **link = &bin->coded;
 	void *next = kf_link_code(*link);
@@ -59,7 +59,7 @@ uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr)
 	kept = kf_countdown_pass(&heap->countdown, kf_class_bytes(class), nr);
 	if (likely(kept == nr))
 		return nr;
-	rest = end_after(bin, kept);
+	rest = bin_end_after(bin, kept);
 	if (unlikely(!rest))
 		return nr;
 	heap->due[class] = heap->countdown.epoch;
@@ -70,26 +70,26 @@ uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr)
 	return kept;
 }
 
-static bool is_medium(size_t offset)
+static bool bin_is_medium(size_t offset)
 {
 	return offset > KF_NR_TINY * sizeof(struct kf_bin);
 }
 
-static void *heap_pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
+static void *bin_pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
 {
 	void **block = kf_bin_first(bin);
 
 	/* First, so that what is said of a damaged link says its size too. */
 	*kf_slab_key(block) = 0;
 	bin->coded = kf_link_code(kf_audit_next(block));
-	if (is_medium(offset))
+	if (bin_is_medium(offset))
 		*block = NULL;
 	kf_counters_add(&heap->counters,
 			&kf_slot_pair(heap->front.slot, offset)->mallocs, 1);
 	return block;
 }
 
-static bool has_nothing(const struct kf_slab *slab)
+static bool bin_slab_is_exhausted(const struct kf_slab *slab)
 {
 	return !slab->local && slab->carved == slab->capacity;
 }
@@ -99,20 +99,20 @@ static bool has_nothing(const struct kf_slab *slab)
  * in it; one with few used blocks is left to become empty if others are there.
  * At worst one with room to carve, or NULL.
  */
-static struct kf_slab *next_slab(struct kf_heap *heap, unsigned int class)
+static struct kf_slab *bin_next_slab(struct kf_heap *heap, unsigned int class)
 {
 	struct kf_list *list = &heap->slabs[class];
 	struct kf_slab *sparse = NULL, *fresh = NULL;
 
 	for (int i = 0; i < LOOKED_AT && !kf_list_empty(list); i++) {
-		struct kf_slab *slab = at(kf_list_first(list));
+		struct kf_slab *slab = bin_slab_at(kf_list_first(list));
 
 		if (slab == sparse || slab == fresh)
 			break;
 		if (slab->local && slab->used >= slab->carved / 2)
 			return slab;
 		/* The source of a bin that had cached blocks since. */
-		if (has_nothing(slab)) {
+		if (bin_slab_is_exhausted(slab)) {
 			kf_slab_retire(slab);
 			continue;
 		}
@@ -127,13 +127,13 @@ static struct kf_slab *next_slab(struct kf_heap *heap, unsigned int class)
 }
 
 /* The bin's own slab, if it has free blocks; one that has nothing retires. */
-static struct kf_slab *own_slab(struct kf_bin *bin)
+static struct kf_slab *bin_source_slab(struct kf_bin *bin)
 {
 	struct kf_slab *slab = kf_bin_source(bin);
 
 	if (!slab || slab->local)
 		return slab;
-	if (has_nothing(slab)) {
+	if (bin_slab_is_exhausted(slab)) {
 		kf_slab_retire(slab);
 		bin->source = 0;
 	}
@@ -141,21 +141,21 @@ static struct kf_slab *own_slab(struct kf_bin *bin)
 }
 
 /* Blocks for an empty bin, of a new slab too if @make; returns how many. */
-static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
+static uint32_t bin_take(struct kf_heap *heap, unsigned int class, bool make)
 {
 	struct kf_bin *bin = &heap->front.bin[class];
 	bool has_cached = heap->cache[class].nr;
 	struct kf_slab *slab = NULL;
 	uint32_t nr = 0;
 
-	if (has_cached && is_medium(class * sizeof(*bin)))
+	if (has_cached && bin_is_medium(class * sizeof(*bin)))
 		nr = kf_cache_take(heap, class * sizeof(*bin));
 	if (!nr)
-		slab = own_slab(bin);
+		slab = bin_source_slab(bin);
 	if (!slab && !nr) {
 		heap->reuse =
 			!__atomic_load_n(&kf_cache_barred, __ATOMIC_RELAXED);
-		slab = next_slab(heap, class);
+		slab = bin_next_slab(heap, class);
 		if (has_cached && (!slab || !slab->local)) {
 			nr = kf_cache_take(heap, class * sizeof(*bin));
 			slab = nr ? NULL : slab;
@@ -166,21 +166,21 @@ static uint32_t gather(struct kf_heap *heap, unsigned int class, bool make)
 	return slab ? kf_slab_take(heap, slab, bin) : nr;
 }
 
-static bool heap_fill(struct kf_heap *heap, unsigned int class, size_t size,
-		      bool make)
+static bool bin_fill(struct kf_heap *heap, unsigned int class, size_t size,
+		     bool make)
 {
-	uint32_t nr = gather(heap, class, make);
+	uint32_t nr = bin_take(heap, class, make);
 
 	if (nr)
 		nr = kf_heap_bound(heap, class * sizeof(struct kf_bin), nr);
 	if (nr) {
-		count_fill(heap, kf_class_bytes(class), nr, size);
+		bin_count_fill(heap, kf_class_bytes(class), nr, size);
 		kf_box_refill(kf_class_bytes(class));
 	}
 	return nr;
 }
 
-static bool has_block(struct kf_bin *bin)
+static bool bin_has_block(struct kf_bin *bin)
 {
 	void *first = kf_bin_first(bin);
 
@@ -196,26 +196,26 @@ static bool has_block(struct kf_bin *bin)
  * that is due in a larger class is taken here, as nobody may ask for that
  * class.
  */
-static unsigned int heap_find(struct kf_heap *heap, unsigned int class,
-			      size_t size, bool near)
+static unsigned int bin_find_class(struct kf_heap *heap, unsigned int class,
+				   size_t size, bool near)
 {
 	unsigned int last = class;
 
 	if (near && class > KF_NR_TINY)
 		last = KF_MIN(class + NEAR, KF_NR_CLASSES - 1);
 	for (unsigned int c = class; c <= last; c++) {
-		if (has_block(&heap->front.bin[c]))
+		if (bin_has_block(&heap->front.bin[c]))
 			return c;
 		if (kf_heap_sample_is_due(heap, c)) {
 			heap->due[c] = 0;
 			heap->due[class] = kf_sample_epoch;
 			return 0;
 		}
-		if (heap_fill(heap, c, size, false))
+		if (bin_fill(heap, c, size, false))
 			return c;
 	}
 	return !kf_heap_sample_is_due(heap, class) &&
-			       heap_fill(heap, class, size, true)
+			       bin_fill(heap, class, size, true)
 		       ? class
 		       : 0;
 }
@@ -226,13 +226,13 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 	void *block = NULL;
 
 	kf_heap_enter(heap);
-	kf_heap_collect(heap);
-	class = heap_find(heap, class, size, near);
+	kf_remote_collect(heap);
+	class = bin_find_class(heap, class, size, near);
 	if (class) {
 		struct kf_bin *bin = &heap->front.bin[class];
 
 		*zeroed = bin->source & KF_BIN_ZEROED;
-		block = heap_pop(heap, bin, class * sizeof(*bin));
+		block = bin_pop(heap, bin, class * sizeof(*bin));
 	}
 	kf_heap_leave(heap);
 	return block;
@@ -242,8 +242,9 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
  * Without the address of a caller's variable, the caller can jump to the slow
  * path, which is not to have its frame below it.
  */
-static __noinline void *refill_any(struct kf_heap *heap, unsigned int class,
-				   size_t size, bool near)
+static __noinline void *bin_refill_from_any(struct kf_heap *heap,
+					    unsigned int class, size_t size,
+					    bool near)
 {
 	bool zeroed;
 
@@ -253,10 +254,13 @@ static __noinline void *refill_any(struct kf_heap *heap, unsigned int class,
 /*
  * The shortest, which four in five fills take: what the program has freed of
  * the bin's own slab since. NULL: nothing was done, as something is not as it
- * mostly is. As heap_find() does it, with all that is read looked at first.
+ * mostly is. As bin_find_class() does it, with all that is read looked at
+ * first.
  */
-static __always_inline_kf void *
-refill_own(struct kf_heap *heap, struct kf_bin *bin, size_t offset, size_t size)
+static __always_inline_kf void *bin_refill_from_source(struct kf_heap *heap,
+						       struct kf_bin *bin,
+						       size_t offset,
+						       size_t size)
 {
 	struct kf_slab *slab = kf_bin_source(bin);
 	uint64_t *sum = heap->front.slot->scalar;
@@ -291,7 +295,8 @@ refill_own(struct kf_heap *heap, struct kf_bin *bin, size_t offset, size_t size)
 }
 
 /* Whether there is nothing to do but to find a block. */
-static inline bool may_be_short(const struct kf_heap *heap, unsigned int class)
+static inline bool bin_may_refill(const struct kf_heap *heap,
+				  unsigned int class)
 {
 	return kf_process_is_current() && !kf_heap_sample_is_due(heap, class) &&
 	       !kf_heap_tick_is_due(heap);
@@ -305,18 +310,20 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size,
 	void *block = NULL;
 
 	if (!offset || kf_bin_first(bin) ||
-	    ++heap->refills % KF_SHORT_FILLS == 0 || !may_be_short(heap, class))
+	    ++heap->refills % KF_FAST_REFILLS == 0 ||
+	    !bin_may_refill(heap, class))
 		return NULL;
-	if (!is_medium(offset))
-		block = refill_own(heap, bin, offset, size);
-	return likely(block) ? block : refill_any(heap, class, size, near);
+	if (!bin_is_medium(offset))
+		block = bin_refill_from_source(heap, bin, offset, size);
+	return likely(block) ? block
+			     : bin_refill_from_any(heap, class, size, near);
 }
 
 /*
  * A sample that would come after these is not due any more: what is handed out
  * later is charged anew, and is as likely to be one as these were.
  */
-static uint32_t flush_bin(struct kf_heap *heap, struct kf_bin *bin)
+static uint32_t bin_flush(struct kf_heap *heap, struct kf_bin *bin)
 {
 	struct kf_slab *slab = kf_bin_source(bin);
 	uint32_t nr = 0;
@@ -325,7 +332,7 @@ static uint32_t flush_bin(struct kf_heap *heap, struct kf_bin *bin)
 	if (bin->source & KF_BIN_CACHED)
 		return kf_cache_flush(heap, bin);
 	bin->source = 0;
-	while (has_block(bin)) {
+	while (bin_has_block(bin)) {
 		void **block = kf_bin_first(bin);
 
 		bin->coded = *block;
@@ -335,13 +342,13 @@ static uint32_t flush_bin(struct kf_heap *heap, struct kf_bin *bin)
 	return nr;
 }
 
-static void drop_empty(struct kf_heap *heap, unsigned int class)
+static void bin_drop_slabs(struct kf_heap *heap, unsigned int class)
 {
 	struct kf_list *pos, *tmp;
 
 	kf_list_for_each_safe(pos, tmp, &heap->slabs[class]) {
-		if (!at(pos)->used)
-			kf_slab_dispose(heap, at(pos));
+		if (!bin_slab_at(pos)->used)
+			kf_slab_dispose(heap, bin_slab_at(pos));
 	}
 }
 
@@ -366,17 +373,17 @@ void kf_heap_flush(struct kf_heap *heap)
 	if (heap->marked)
 		kf_heap_flush(heap->marked);
 	kf_heap_enter(heap);
-	kf_heap_collect(heap);
+	kf_remote_collect(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
-		uint32_t nr = flush_bin(heap, &heap->front.bin[class]);
+		uint32_t nr = bin_flush(heap, &heap->front.bin[class]);
 
 		if (nr) {
 			kf_heap_stat(heap, KF_SLOT_cache_flushes, 1);
 			kf_probe_cache_flush(kf_class_bytes(class), nr);
 		}
-		drop_empty(heap, class);
+		bin_drop_slabs(heap, class);
 	}
-	kf_heap_send_all(heap);
+	kf_remote_send_all(heap);
 	kf_runs_drop(heap);
 	kf_heap_leave(heap);
 }

@@ -10,8 +10,8 @@
  * blocks.
  *
  * Aligned blocks need no classes of their own: to 1 KiB, and to an alignment of
- * KF_SLAB_COLOUR above that, a size rounded up to an alignment falls into a
- * class of multiples of that alignment; else a power of two serves.
+ * KF_SLAB_OFFSET_STEP above that, a size rounded up to an alignment falls into
+ * a class of multiples of that alignment; else a power of two serves.
  */
 #ifndef KF_HEAP_CLASS_H
 #define KF_HEAP_CLASS_H
@@ -84,7 +84,7 @@ static __always_inline_kf unsigned int kf_class_around(size_t size,
 }
 
 /* Bytes; slabs of classes above KF_TINY_MAX may begin at any multiple. */
-#define KF_SLAB_COLOUR ((size_t)64)
+#define KF_SLAB_OFFSET_STEP ((size_t)64)
 
 /*
  * What to ask the classes for, so that @size bytes lie at a multiple of @align,
@@ -95,7 +95,7 @@ static inline size_t kf_class_request(size_t size, size_t align)
 {
 	size_t rounded = KF_ALIGN_UP(size, align);
 
-	if (align <= KF_SLAB_COLOUR || rounded <= KF_TINY_MAX ||
+	if (align <= KF_SLAB_OFFSET_STEP || rounded <= KF_TINY_MAX ||
 	    rounded > KF_SMALL_MAX)
 		return rounded;
 	return kf_pow2_up(rounded);

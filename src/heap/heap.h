@@ -51,15 +51,16 @@ struct kf_cached {
 _Static_assert(sizeof(struct kf_cached) == sizeof(struct kf_bin),
 	       "one offset for these too");
 
-#define KF_AHEAD 4 /* how far a list tells what comes; a power of two */
+#define KF_PREFETCH_DISTANCE \
+	4 /* how far a list tells what comes; a power of two */
 
 /* Freed blocks of one other heap. */
 struct kf_outbox {
 	struct kf_heap *to; /* NULL: nothing here */
 	void *first;
 	void *last;
-	uint64_t nr;		/* posted, ever */
-	void *latest[KF_AHEAD]; /* of these; the oldest at @nr */
+	uint64_t nr;			    /* posted, ever */
+	void *window[KF_PREFETCH_DISTANCE]; /* of these; the oldest at @nr */
 };
 
 #define KF_BUDGET 65536 /* bytes that a block cache may hold in any case */
@@ -71,7 +72,7 @@ struct kf_outbox {
 #define KF_NR_OUTBOXES 8
 
 /* One in so many refills takes the slow path, which does all periodic work. */
-#define KF_SHORT_FILLS 64
+#define KF_FAST_REFILLS 64
 
 enum kf_counters_state {
 	KF_COUNTERS_IN_USE,
@@ -89,10 +90,10 @@ struct kf_counters {
 	struct kf_heap *heap;	       /* that it is a part of, or NULL;
 					  constant */
 	bool shared;		       /* others count in @slot too: constant */
-	bool rests;		       /* nobody's when a fork began; arenas
-					  lock */
+	bool idle_at_fork;	       /* nobody's when a fork began; arenas
+				  lock */
 	uint8_t state;		       /* enum kf_counters_state; atomic */
-	uint8_t exit_rounds;	       /* owner */
+	uint8_t exit_round;	       /* owner */
 	struct kf_counters *next_all;  /* constant once listed */
 	struct kf_counters *next_idle; /* of the idle stack */
 	struct kf_box box;	       /* owner */
@@ -103,9 +104,9 @@ struct kf_heap {
 				  address */
 	struct kf_counters counters;
 	bool marks;	     /* its slabs have marks: constant */
-	bool unflushed;	     /* left as it was; arenas lock */
+	bool needs_flush;    /* left as it was; arenas lock */
 	uint8_t busy;	     /* owner is in a slow path */
-	uint8_t next_colour; /* for the colour of slabs; owner */
+	uint8_t next_offset; /* of new slabs (colouring); owner */
 	bool reuse;	     /* it keeps blocks of others; owner */
 	uint32_t refills;    /* owner */
 	int64_t budget; /* bytes it may still have in its block cache; owner */
@@ -308,31 +309,31 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 		    bool near, bool *zeroed) __must_check;
 
 /**
- * kf_heap_may_give() - whether a block may be freed by the short way
+ * kf_heap_may_free_small() - whether a block may be freed by the short way
  * @slab:	a slab
  * @p:		an address in it
  *
  * Context: any thread.
  * Return: false where @p is no block, or where the long way has things to do.
  */
-static __always_inline_kf bool kf_heap_may_give(const struct kf_slab *slab,
-						const void *p)
+static __always_inline_kf bool
+kf_heap_may_free_small(const struct kf_slab *slab, const void *p)
 {
 	return kf_slab_is_block(slab, p) && !kf_slab_looks_free(slab, p) &&
 	       !kf_slab_looks_sent(p) && kf_process_is_current();
 }
 
 /**
- * kf_heap_give() - free a small block by the short way
+ * kf_heap_free_small() - free a small block by the short way
  * @heap:	the calling thread's
  * @slab:	the block's slab, its own or another heap's
  * @p:		the block
  *
  * The slab may be gone afterwards. Fires nothing.
  *
- * Context: after kf_heap_may_give().
+ * Context: after kf_heap_may_free_small().
  */
-void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p);
+void kf_heap_free_small(struct kf_heap *heap, struct kf_slab *slab, void *p);
 
 /**
  * kf_heap_resize() - a small block at another small size, by the short way
@@ -358,7 +359,7 @@ struct kf_heap *kf_heap_shared_lock(void) __must_check;
 void kf_heap_shared_unlock(void);
 
 /**
- * kf_heap_send() - free a block of another heap
+ * kf_remote_free() - free a block of another heap
  * @heap:	the caller's, or NULL
  * @slab:	the block's slab
  * @p:		the block
@@ -369,15 +370,15 @@ void kf_heap_shared_unlock(void);
  * Context: the heap's owner, inside kf_heap_enter().
  * Return: false when much has been sent: time for a tick.
  */
-bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p);
+bool kf_remote_free(struct kf_heap *heap, struct kf_slab *slab, void *p);
 
 /**
- * kf_heap_send_all() - send home all that others own
+ * kf_remote_send_all() - send home all that others own
  * @heap:	the heap
  *
  * Context: the heap's owner, inside kf_heap_enter().
  */
-void kf_heap_send_all(struct kf_heap *heap);
+void kf_remote_send_all(struct kf_heap *heap);
 
 /**
  * kf_cache_take() - fill a bin with others' blocks
@@ -395,27 +396,27 @@ uint32_t kf_cache_take(struct kf_heap *heap, size_t offset);
  * @bin:	its bin; empty afterwards
  *
  * Context: the heap's owner, inside kf_heap_enter().
- * Return: how many blocks; kf_heap_send_all() sends them.
+ * Return: how many blocks; kf_remote_send_all() sends them.
  */
 uint32_t kf_cache_flush(struct kf_heap *heap, struct kf_bin *bin);
 
 /**
- * kf_heap_send_cached() - send home what others own, bins included
+ * kf_remote_send_cached() - send home what others own, bins included
  * @heap:	the heap
  *
  * Context: the heap's owner.
  */
-void kf_heap_send_cached(struct kf_heap *heap);
+void kf_remote_send_cached(struct kf_heap *heap);
 
 /**
- * kf_heap_collect() - take home what other threads freed
+ * kf_remote_collect() - take home what other threads freed
  * @heap:	the heap
  *
  * Fires remote_collect.
  *
  * Context: the heap's owner, inside kf_heap_enter().
  */
-void kf_heap_collect(struct kf_heap *heap);
+void kf_remote_collect(struct kf_heap *heap);
 
 /**
  * kf_cache_drop() - let blocks go that nobody asked for in a while

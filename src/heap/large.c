@@ -25,7 +25,7 @@ struct kf_large_conf kf_large_conf = {
 	.dynamic = true,
 };
 
-static size_t pages_for(size_t size)
+static size_t large_pages(size_t size)
 {
 	return (size >> KF_PAGE_SHIFT) + ((size & (KF_PAGE - 1)) != 0);
 }
@@ -36,28 +36,29 @@ static size_t pages_for(size_t size)
  * takes a file; where it is smaller, mmap fails and the block is a run of a
  * region.
  */
-static bool mapping_is_left(void)
+static bool large_mapping_is_left(void)
 {
 	return kf_word_get(KF_WORD_mapped_blocks) <
 	       KF_MIN(kf_large_conf.mmap_max, MAPPED_MAX);
 }
 
 /* A mapping too where a region would be torn apart by the alignment. */
-static bool wants_mapping(size_t size, size_t align)
+static bool large_wants_mapping(size_t size, size_t align)
 {
 	return (align > KF_MIB ||
 		size >= __atomic_load_n(&kf_large_conf.mmap_threshold,
 					__ATOMIC_RELAXED)) &&
-	       mapping_is_left();
+	       large_mapping_is_left();
 }
 
 /*
  * What grew out of its place will again: a run is copied each time, the pages
  * of a mapping are moved.
  */
-static bool grows_best_mapped(size_t size)
+static bool large_grows_best_mapped(size_t size)
 {
-	return size >= GROWN_MIN && kf_large_conf.dynamic && mapping_is_left();
+	return size >= GROWN_MIN && kf_large_conf.dynamic &&
+	       large_mapping_is_left();
 }
 
 /*
@@ -73,7 +74,7 @@ static struct kf_run *large_take_cached(struct kf_heap *heap, size_t nr,
 }
 
 /* A block that is wanted. */
-struct want {
+struct large_request {
 	size_t size;  /* bytes asked */
 	size_t room;  /* bytes behind them */
 	size_t align; /* power of two */
@@ -87,19 +88,20 @@ static struct kf_run *large_map(size_t nr, size_t align_pages, bool *zeroed)
 }
 
 /* The room does not decide: what is freed is judged by what was asked. */
-static struct kf_run *large_take(struct kf_heap *heap, const struct want *want,
+static struct kf_run *large_take(struct kf_heap *heap,
+				 const struct large_request *request,
 				 bool *zeroed)
 {
-	size_t nr = pages_for(want->size + want->room);
-	size_t align_pages = KF_MAX(want->align >> KF_PAGE_SHIFT, (size_t)1);
-	struct kf_run *run = large_take_cached(heap, nr, want->align);
+	size_t nr = large_pages(request->size + request->room);
+	size_t align_pages = KF_MAX(request->align >> KF_PAGE_SHIFT, (size_t)1);
+	struct kf_run *run = large_take_cached(heap, nr, request->align);
 	bool grows, mapped;
 
 	*zeroed = false;
 	if (run)
 		return run;
-	grows = want->grows && grows_best_mapped(want->size);
-	mapped = grows || wants_mapping(want->size, want->align);
+	grows = request->grows && large_grows_best_mapped(request->size);
+	mapped = grows || large_wants_mapping(request->size, request->align);
 	/* What lies free and dirty comes before what has to be mapped. */
 	if (mapped && !grows && kf_large_conf.dynamic)
 		run = kf_runs_alloc_dirty(heap, nr, align_pages, KF_RUN_LARGE);
@@ -109,7 +111,7 @@ static struct kf_run *large_take(struct kf_heap *heap, const struct want *want,
 	if (!run)
 		run = kf_runs_alloc(heap, nr, align_pages, KF_RUN_LARGE,
 				    zeroed);
-	if (!run && !mapped && mapping_is_left())
+	if (!run && !mapped && large_mapping_is_left())
 		run = large_map(nr, align_pages, zeroed);
 	return run;
 }
@@ -119,7 +121,7 @@ static struct kf_run *large_take(struct kf_heap *heap, const struct want *want,
  * any block what nobody had before. On its own, as the compiler would put it
  * far off with what never runs.
  */
-static void __noinline zero(struct kf_run *run)
+static void __noinline large_zero(struct kf_run *run)
 {
 	size_t bytes =
 		kf_run_bytes(run) - ((size_t)run->fresh << KF_PAGE_SHIFT);
@@ -143,23 +145,24 @@ static void large_count_new(struct kf_run *run, size_t size)
 
 /* Such a block, counted. */
 static struct kf_run *large_provide(struct kf_heap *heap,
-				    const struct want *want, bool zeroed)
+				    const struct large_request *request,
+				    bool zeroed)
 {
 	bool clean;
-	struct kf_run *run = large_take(heap, want, &clean);
+	struct kf_run *run = large_take(heap, request, &clean);
 
 	if (!run)
 		return NULL;
 	if (zeroed && !clean)
-		zero(run);
-	large_count_new(run, want->size);
+		large_zero(run);
+	large_count_new(run, request->size);
 	return run;
 }
 
 /* What only the long way does gets its turn now and then. */
-static bool may_be_quick(struct kf_heap *heap)
+static bool large_may_be_fast(struct kf_heap *heap)
 {
-	return kf_process_is_current() && ++heap->refills % KF_SHORT_FILLS &&
+	return kf_process_is_current() && ++heap->refills % KF_FAST_REFILLS &&
 	       !kf_heap_tick_is_due(heap);
 }
 
@@ -168,14 +171,14 @@ struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)
 	int64_t bytes = (int64_t)KF_ALIGN_UP(size, KF_PAGE);
 	struct kf_run *run;
 
-	if (!heap->runs.lengths || !may_be_quick(heap))
+	if (!heap->runs.lengths || !large_may_be_fast(heap))
 		return NULL;
 	if (unlikely(!kf_countdown_may_pass(&heap->countdown, bytes))) {
 		/* Nobody else may look: such blocks may be all it asks for. */
 		kf_countdown_update(&heap->countdown);
 		return NULL;
 	}
-	run = large_take_cached(heap, pages_for(size), KF_PAGE);
+	run = large_take_cached(heap, large_pages(size), KF_PAGE);
 	if (!run)
 		return NULL;
 	heap->countdown.left -= bytes;
@@ -183,19 +186,19 @@ struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)
 	return run;
 }
 
-bool kf_large_may_keep(struct kf_heap *heap, const struct kf_run *run,
+bool kf_large_may_free(struct kf_heap *heap, const struct kf_run *run,
 		       const void *p)
 {
 	return run->kind == KF_RUN_LARGE && run->start == (const char *)p &&
 	       !run->mark && run->nr_pages <= KF_RUNS_LONGEST &&
-	       may_be_quick(heap);
+	       large_may_be_fast(heap);
 }
 
 void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 		     bool zeroed)
 {
-	struct want want = {.size = size, .align = align};
-	struct kf_run *run = large_provide(heap, &want, zeroed);
+	struct large_request request = {.size = size, .align = align};
+	struct kf_run *run = large_provide(heap, &request, zeroed);
 
 	return run ? run->start : NULL;
 }
@@ -205,7 +208,7 @@ void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
  * is to be another block as long, and its pages go rather than lie about. Few
  * can be, as a threshold doubles eight times at most.
  */
-static bool move_thresholds(size_t bytes)
+static bool large_move_thresholds(size_t bytes)
 {
 	size_t old = __atomic_load_n(&kf_large_conf.mmap_threshold,
 				     __ATOMIC_RELAXED);
@@ -246,8 +249,8 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 	}
 	/* Where the next block of its size is a run, that run gets its pages.
 	 */
-	if (move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE)) ||
-	    wants_mapping(run->asked, 1))
+	if (large_move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE)) ||
+	    large_wants_mapping(run->asked, 1))
 		kf_pages_free(run);
 	else
 		kf_pages_adopt(run);
@@ -270,7 +273,7 @@ static void large_count_resize(struct kf_run *run, size_t old, size_t size)
  * by small steps moves so rarely that all moves together cost what one does
  * at the end. Pages never touched cost none.
  */
-static bool grow_mapped(struct kf_run *run, size_t nr)
+static bool large_grow_mapped(struct kf_run *run, size_t nr)
 {
 	size_t medium = nr + nr / 8;
 
@@ -278,15 +281,15 @@ static bool grow_mapped(struct kf_run *run, size_t nr)
 	       kf_pages_resize(run, nr) || kf_pages_remap(run, nr);
 }
 
-static void *copy_wider(struct kf_heap *heap, struct kf_run *run, size_t size)
+static void *large_move(struct kf_heap *heap, struct kf_run *run, size_t size)
 {
-	struct want want = {
+	struct large_request request = {
 		.size = size,
 		.room = kf_resize_room(run->asked, size),
 		.align = KF_PAGE,
 		.grows = true,
 	};
-	struct kf_run *to = large_provide(heap, &want, false);
+	struct kf_run *to = large_provide(heap, &request, false);
 
 	if (!to)
 		return NULL;
@@ -300,15 +303,15 @@ static void *copy_wider(struct kf_heap *heap, struct kf_run *run, size_t size)
 void *kf_large_resize(struct kf_heap *heap, struct kf_run *run, size_t size)
 {
 	size_t old = kf_run_bytes(run);
-	size_t nr = pages_for(size);
+	size_t nr = large_pages(size);
 	bool done = true;
 
 	if (nr > run->nr_pages && run->kind == KF_RUN_MAPPED)
-		done = grow_mapped(run, nr);
+		done = large_grow_mapped(run, nr);
 	else if (nr > run->nr_pages || size < run->asked)
 		done = nr == run->nr_pages || kf_pages_resize(run, nr);
 	if (!done && nr > run->nr_pages)
-		return copy_wider(heap, run, size);
+		return large_move(heap, run, size);
 	if (!done)
 		return NULL;
 	large_count_resize(run, old, size);

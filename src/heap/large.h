@@ -46,7 +46,7 @@ void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size) __must_check;
 
 /**
- * kf_large_may_keep() - whether kf_large_free() may be called at once
+ * kf_large_may_free() - whether kf_large_free() may be called at once
  * @heap:	the calling thread's
  * @run:	the run that the address map has
  * @p:		the address
@@ -54,7 +54,7 @@ struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size) __must_check;
  * Context: any thread.
  * Return: false where @p is no block, or where the long way has things to do.
  */
-bool kf_large_may_keep(struct kf_heap *heap, const struct kf_run *run,
+bool kf_large_may_free(struct kf_heap *heap, const struct kf_run *run,
 		       const void *p);
 
 /**

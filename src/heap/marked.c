@@ -22,8 +22,8 @@ static struct kf_run *marked_run_of(const void *p)
 		       : NULL;
 }
 
-static void *alloc_large(size_t size, size_t align, bool zeroed, uint32_t mark,
-			 size_t *usable)
+static void *marked_alloc_large(size_t size, size_t align, bool zeroed,
+				uint32_t mark, size_t *usable)
 {
 	void *p = kf_large_alloc(kf_heap_self(), size, align, zeroed);
 	struct kf_run *run;
@@ -69,13 +69,13 @@ void *kf_marked_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,
 	void *p;
 
 	if (rounded > KF_SMALL_MAX || align > KF_PAGE)
-		return alloc_large(size, align, zeroed, mark, usable);
+		return marked_alloc_large(size, align, zeroed, mark, usable);
 	kf_heap_tick();
 	p = heap ? marked_alloc_small(heap, rounded, size, near, &clean)
 		 : marked_alloc_shared(rounded, size, near, &clean);
 	/* A large one has room for a mark too, where a fork holds the heap. */
 	if (!p)
-		return alloc_large(size, align, zeroed, mark, usable);
+		return marked_alloc_large(size, align, zeroed, mark, usable);
 	slab = kf_slab_at(p);
 	*kf_slab_mark(slab, p) = mark;
 	*usable = slab->size;
@@ -85,7 +85,7 @@ void *kf_marked_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,
 	return p;
 }
 
-static bool is_marked_block(const struct kf_slab *slab, const void *p)
+static bool marked_is_block(const struct kf_slab *slab, const void *p)
 {
 	return kf_slab_has_marks(slab) && kf_slab_is_block(slab, p);
 }
@@ -96,7 +96,7 @@ uint32_t kf_mark_of(const void *p)
 	const struct kf_run *run;
 
 	if (slab)
-		return is_marked_block(slab, p) ? *kf_slab_mark(slab, p) : 0;
+		return marked_is_block(slab, p) ? *kf_slab_mark(slab, p) : 0;
 	run = marked_run_of(p);
 	return run ? run->mark : 0;
 }

@@ -28,16 +28,16 @@
 
 /*
  * The second word of a block on its way, where other free blocks have their
- * key, leads to the block that comes KF_AHEAD later in the list, or to none.
- * The owner prefetches by it when it walks the list, and free() finds by it
- * that a block is on its way already.
+ * key, leads to the block that comes KF_PREFETCH_DISTANCE later in the list, or
+ * to none. The owner prefetches by it when it walks the list, and free() finds
+ * by it that a block is on its way already.
  */
-static inline void set_later(void *block, const void *later)
+static inline void remote_set_later(void *block, const void *later)
 {
 	*kf_slab_key(block) = kf_remote_code(later);
 }
 
-static void send(struct kf_heap *to, void *first, void *last)
+static void remote_send(struct kf_heap *to, void *first, void *last)
 {
 	void *old = __atomic_load_n(&to->inbox, __ATOMIC_RELAXED);
 
@@ -48,36 +48,37 @@ static void send(struct kf_heap *to, void *first, void *last)
 					      __ATOMIC_RELAXED));
 }
 
-static void send_box(struct kf_outbox *box)
+static void remote_send_outbox(struct kf_outbox *box)
 {
 	if (box->to)
-		send(box->to, box->first, box->last);
+		remote_send(box->to, box->first, box->last);
 	box->to = NULL;
 }
 
-static __noinline void change_box(struct kf_outbox *box, struct kf_heap *to,
-				  void *p)
+static __noinline void remote_change_outbox(struct kf_outbox *box,
+					    struct kf_heap *to, void *p)
 {
-	send_box(box);
+	remote_send_outbox(box);
 	*box = (struct kf_outbox){.to = to, .last = p};
 }
 
-static inline void post(struct kf_heap *heap, struct kf_heap *to, void *p)
+static inline void remote_queue(struct kf_heap *heap, struct kf_heap *to,
+				void *p)
 {
 	/* Heaps are about a page apart. */
 	size_t i = ((uintptr_t)to >> KF_PAGE_SHIFT) % KF_NR_OUTBOXES;
 	struct kf_outbox *box = &heap->outbox[i];
 
 	if (unlikely(box->to != to))
-		change_box(box, to, p);
+		remote_change_outbox(box, to, p);
 	kf_link_set(p, box->first);
-	set_later(p, box->latest[box->nr % KF_AHEAD]);
-	box->latest[box->nr++ % KF_AHEAD] = p;
+	remote_set_later(p, box->window[box->nr % KF_PREFETCH_DISTANCE]);
+	box->window[box->nr++ % KF_PREFETCH_DISTANCE] = p;
 	box->first = p;
 }
 
 /* Each block goes to its owner, which may be the heap itself. */
-static uint32_t post_list(struct kf_heap *heap, void *block)
+static uint32_t remote_queue_list(struct kf_heap *heap, void *block)
 {
 	uint32_t nr = 0;
 	void *next;
@@ -89,26 +90,26 @@ static uint32_t post_list(struct kf_heap *heap, void *block)
 		if (kf_slab_owner(slab) == heap)
 			kf_slab_return(heap, slab, block);
 		else
-			post(heap, kf_slab_owner(slab), block);
+			remote_queue(heap, kf_slab_owner(slab), block);
 	}
 	return nr;
 }
 
-static void post_class(struct kf_heap *heap, unsigned int class)
+static void remote_queue_class(struct kf_heap *heap, unsigned int class)
 {
 	struct kf_cached *cache = &heap->cache[class];
 	void *first = cache->first;
 
 	*cache = (struct kf_cached){NULL, 0};
-	post_list(heap, first);
+	remote_queue_list(heap, first);
 }
 
-void kf_heap_send_all(struct kf_heap *heap)
+void kf_remote_send_all(struct kf_heap *heap)
 {
 	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
-		post_class(heap, i);
+		remote_queue_class(heap, i);
 	for (unsigned int i = 0; i < KF_NR_OUTBOXES; i++)
-		send_box(&heap->outbox[i]);
+		remote_send_outbox(&heap->outbox[i]);
 	heap->budget = heap->budget_max;
 }
 
@@ -117,20 +118,20 @@ void kf_cache_drop(struct kf_heap *heap)
 	for (unsigned int i = KF_NR_TINY + 1; i < KF_NR_CLASSES; i++) {
 		heap->budget +=
 			(int64_t)(heap->cache[i].nr * kf_class_bytes(i));
-		post_class(heap, i);
+		remote_queue_class(heap, i);
 	}
 }
 
 uint32_t kf_cache_flush(struct kf_heap *heap, struct kf_bin *bin)
 {
-	uint32_t nr = post_list(heap, kf_bin_first(bin));
+	uint32_t nr = remote_queue_list(heap, kf_bin_first(bin));
 
 	heap->due[bin - heap->front.bin] = 0;
 	*bin = (struct kf_bin){kf_link_code(NULL), 0};
 	return nr;
 }
 
-void kf_heap_send_cached(struct kf_heap *heap)
+void kf_remote_send_cached(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
@@ -138,23 +139,23 @@ void kf_heap_send_cached(struct kf_heap *heap)
 			kf_cache_flush(heap, &heap->front.bin[class]);
 	}
 	heap->reuse = false;
-	kf_heap_send_all(heap);
+	kf_remote_send_all(heap);
 	kf_heap_leave(heap);
 }
 
-static __noinline void overdrawn(struct kf_heap *heap)
+static __noinline void remote_end_reuse(struct kf_heap *heap)
 {
 	heap->reuse = false;
-	kf_heap_send_all(heap);
+	kf_remote_send_all(heap);
 }
 
 bool kf_cache_used;
 
-static inline void remote_keep(struct kf_heap *heap, const struct kf_slab *slab,
-			       void *p)
+static inline void remote_cache(struct kf_heap *heap,
+				const struct kf_slab *slab, void *p)
 {
 	struct kf_cached *cache =
-		(void *)((char *)heap->cache + kf_slab_offset(slab));
+		(void *)((char *)heap->cache + kf_slab_bin_offset(slab));
 
 	if (unlikely(!__atomic_load_n(&kf_cache_used, __ATOMIC_RELAXED)))
 		__atomic_store_n(&kf_cache_used, true, __ATOMIC_RELAXED);
@@ -165,18 +166,18 @@ static inline void remote_keep(struct kf_heap *heap, const struct kf_slab *slab,
 }
 
 /* Returns false when the budget was used up. */
-static __always_inline_kf bool remote_put(struct kf_heap *heap,
-					  struct kf_slab *slab, void *p)
+static __always_inline_kf bool remote_take(struct kf_heap *heap,
+					   struct kf_slab *slab, void *p)
 {
 	heap->budget -= (int64_t)slab->size;
 	if (heap->reuse && slab->size <= KF_BUDGET / BUDGET_SHARE &&
 	    !kf_slab_has_marks(slab))
-		remote_keep(heap, slab, p);
+		remote_cache(heap, slab, p);
 	else
-		post(heap, kf_slab_owner(slab), p);
+		remote_queue(heap, kf_slab_owner(slab), p);
 	if (likely(heap->budget > 0))
 		return true;
-	overdrawn(heap);
+	remote_end_reuse(heap);
 	return false;
 }
 
@@ -205,17 +206,17 @@ void kf_cache_restore(struct kf_heap *heap, size_t offset, void *first,
 	heap->budget -= (int64_t)(nr * kf_class_bytes(class));
 }
 
-void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
+void kf_heap_free_small(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
 	struct kf_heap *owner = kf_slab_owner(slab);
 
 	if (kf_slab_has_marks(slab))
 		kf_mark_leave(slab, p);
 	kf_heap_enter(heap);
-	kf_slot_pair(heap->front.slot, kf_slab_offset(slab))->frees++;
+	kf_slot_pair(heap->front.slot, kf_slab_bin_offset(slab))->frees++;
 	if (likely(owner != heap && owner != heap->marked)) {
 		heap->front.slot->scalar[KF_SLOT_remote_frees]++;
-		remote_put(heap, slab, p);
+		remote_take(heap, slab, p);
 	} else {
 		kf_slab_return(owner, slab, p);
 	}
@@ -223,18 +224,18 @@ void kf_heap_give(struct kf_heap *heap, struct kf_slab *slab, void *p)
 	kf_pages_settle();
 }
 
-bool kf_heap_send(struct kf_heap *heap, struct kf_slab *slab, void *p)
+bool kf_remote_free(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
 	kf_self_stat(KF_SLOT_remote_frees, 1);
 	if (unlikely(!heap)) {
-		set_later(p, NULL);
-		send(kf_slab_owner(slab), p, p);
+		remote_set_later(p, NULL);
+		remote_send(kf_slab_owner(slab), p, p);
 		return false;
 	}
-	return remote_put(heap, slab, p);
+	return remote_take(heap, slab, p);
 }
 
-void kf_heap_collect(struct kf_heap *heap)
+void kf_remote_collect(struct kf_heap *heap)
 {
 	uint64_t total = 0;
 	void *block, *next;
@@ -243,7 +244,7 @@ void kf_heap_collect(struct kf_heap *heap)
 		kf_audit_judge(heap);
 	if (!__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
 		return;
-	/* pairs with the release of send() */
+	/* pairs with the release of remote_send() */
 	block = __atomic_exchange_n(&heap->inbox, NULL, __ATOMIC_ACQUIRE);
 	heap->inbox_snapshot = NULL;
 	for (; block; block = next) {
@@ -255,7 +256,7 @@ void kf_heap_collect(struct kf_heap *heap)
 		 * slab, and so is what follows: nobody gets the others.
 		 */
 		if (unlikely(*kf_slab_key(block) == (uintptr_t)heap)) {
-			kf_audit_tell(KONF_DOUBLE_FREE, block);
+			kf_audit_report(KONF_DOUBLE_FREE, block);
 			break;
 		}
 		/* It has come home, should there be something to tell. */

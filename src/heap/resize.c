@@ -27,7 +27,7 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 	void *to;
 
 	if (!slab || size > KF_SMALL_MAX || kf_slab_has_marks(slab) ||
-	    !kf_heap_may_give(slab, p))
+	    !kf_heap_may_free_small(slab, p))
 		return NULL;
 	have = slab->size;
 	if (kf_resize_stays(have, size))
@@ -40,7 +40,7 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 	kf_heap_stat(heap, KF_SLOT_realloc_moved, 1);
 	if (!kf_fast_free(&heap->front, p, &slab)) {
 		if (!kf_fast_keep(heap, slab, p))
-			kf_heap_give(heap, slab, p);
+			kf_heap_free_small(heap, slab, p);
 	} else if (unlikely(--slab->used == 0)) {
 		kf_slab_emptied_alone(heap, slab);
 	}

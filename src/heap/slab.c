@@ -35,7 +35,7 @@ static struct kf_slab *slab_take_run(struct kf_heap *heap, size_t nr_pages)
 	return slab;
 }
 
-static uintptr_t tags(const struct kf_heap *heap, size_t size)
+static uintptr_t slab_owner_tags(const struct kf_heap *heap, size_t size)
 {
 	if (heap->marks)
 		return KF_SLAB_MARKED;
@@ -46,17 +46,18 @@ static uintptr_t tags(const struct kf_heap *heap, size_t size)
  * A place for the first block, of what the blocks leave of a page: after J.
  * Bonwick, "The slab allocator", 1994. Where slabs begin alike, the heads of
  * blocks do too, and few lines of the caches have to hold them all. Powers of
- * two leave nothing, and so are what an alignment above KF_SLAB_COLOUR is
+ * two leave nothing, and so are what an alignment above KF_SLAB_OFFSET_STEP is
  * served from. Slabs with marks have these there.
  *
  * Not a multiple of 512: processors copy slowly to a few bytes behind where
  * the source is in its page, as the kernel does when it reads a file to a
  * buffer that has a small head.
  */
-static uint8_t next_colour(struct kf_heap *heap, const struct kf_slab *slab)
+static uint8_t slab_next_offset(struct kf_heap *heap,
+				const struct kf_slab *slab)
 {
 	size_t left = -(slab->capacity * slab->size) % KF_PAGE;
-	size_t nr = left / KF_SLAB_COLOUR;
+	size_t nr = left / KF_SLAB_OFFSET_STEP;
 	size_t i;
 
 	if (slab->size <= KF_TINY_MAX)
@@ -65,8 +66,8 @@ static uint8_t next_colour(struct kf_heap *heap, const struct kf_slab *slab)
 	if (!nr)
 		return 0;
 	/* Far from the last ones, whatever there is: by the golden ratio. */
-	heap->next_colour += 159;
-	i = heap->next_colour * nr >> 8;
+	heap->next_offset += 159;
+	i = heap->next_offset * nr >> 8;
 	return (uint8_t)(i + i / 7 + 1);
 }
 
@@ -84,10 +85,11 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 	slab->size = size;
 	slab->capacity =
 		(uint16_t)(kf_run_bytes(&slab->run) / (size + mark_bytes));
-	slab->colour = heap->marks ? 0 : next_colour(heap, slab);
+	slab->first_offset = heap->marks ? 0 : slab_next_offset(heap, slab);
 	slab->inverse = UINT64_MAX / size + 1;
 	slab->run.marks = (void *)(slab->run.start + slab->capacity * size);
-	__atomic_store_n(&slab->owner, (uintptr_t)heap | tags(heap, size),
+	__atomic_store_n(&slab->owner,
+			 (uintptr_t)heap | slab_owner_tags(heap, size),
 			 __ATOMIC_RELAXED);
 	kf_list_add(&slab->link, &heap->slabs[class]);
 	heap->nr_slabs[class]++;
@@ -141,7 +143,7 @@ void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
 }
 
 /* Bytes to carve at a time: more where the pages are dirty already. */
-static inline size_t carve_bytes(const struct kf_slab *slab)
+static inline size_t slab_carve_bytes(const struct kf_slab *slab)
 {
 	return slab->zeroed ? KF_PAGE : 4 * KF_PAGE;
 }
@@ -151,7 +153,7 @@ static uint32_t slab_carve(struct kf_heap *heap, struct kf_slab *slab,
 			   struct kf_bin *bin)
 {
 	size_t size = slab->size;
-	size_t nr = KF_MAX(carve_bytes(slab) / size, (size_t)1);
+	size_t nr = KF_MAX(slab_carve_bytes(slab) / size, (size_t)1);
 	char *block = (char *)kf_slab_blocks(slab) + slab->carved * size;
 
 	nr = KF_MIN(nr, (size_t)(slab->capacity - slab->carved));
@@ -187,7 +189,7 @@ bool kf_slab_is_sent(const struct kf_slab *slab, const void *p)
 }
 
 /* Whether a list of at most @nr blocks, or one that is damaged, has a block. */
-static bool is_in(const void *block, const void *p, uint64_t nr)
+static bool slab_list_has(const void *block, const void *p, uint64_t nr)
 {
 	while (nr-- && kf_link_leads_on(block) && block != p)
 		block = kf_link_next(block);
@@ -204,13 +206,14 @@ bool kf_slab_has_free(const struct kf_heap *heap, const struct kf_slab *slab,
 
 	if (owner == heap->marked)
 		return kf_slab_has_free(owner, slab, p);
-	if (is_in(cache->first, p, cache->nr) ||
+	if (slab_list_has(cache->first, p, cache->nr) ||
 	    (bin->source & KF_BIN_CACHED &&
-	     is_in(kf_bin_first(bin), p, UINT16_MAX)))
+	     slab_list_has(kf_bin_first(bin), p, UINT16_MAX)))
 		return true;
-	return owner == heap && (is_in(slab->local, p, slab->carved) ||
-				 (kf_bin_source(bin) == slab &&
-				  is_in(kf_bin_first(bin), p, slab->carved)));
+	return owner == heap &&
+	       (slab_list_has(slab->local, p, slab->carved) ||
+		(kf_bin_source(bin) == slab &&
+		 slab_list_has(kf_bin_first(bin), p, slab->carved)));
 }
 
 uint32_t kf_slab_take(struct kf_heap *heap, struct kf_slab *slab,

@@ -4,8 +4,9 @@
  *
  * Glossary
  *	carved		blocks of a slab that exist; the rest is untouched
- *	colour		where the first of larger blocks is, so that those of
- *			many slabs do not share few places of the caches
+ *	slab offset	(colouring) bytes before a slab's first block, so that
+ *			blocks of many slabs spread over the sets of the
+ *			processor's caches
  *	local list	a slab's blocks freed by its owner
  *	key		the owner's address, in the second word of a free block
  *	link		the next block's address, in the first word, coded
@@ -54,9 +55,10 @@ struct kf_slab {
 	struct kf_list link; /* in the heap's list of the class */
 	uint16_t used;
 	uint16_t carved;
-	uint16_t capacity; /* blocks at most; constant until disposed */
-	uint8_t colour;	   /* of KF_SLAB_COLOUR, before its blocks; constant */
-	bool zeroed;	   /* what is not carved reads as zero; constant */
+	uint16_t capacity;    /* blocks at most; constant until disposed */
+	uint8_t first_offset; /* of KF_SLAB_OFFSET_STEP, before its blocks;
+				 constant */
+	bool zeroed;	      /* what is not carved reads as zero; constant */
 } __kf_aligned(KF_CACHE_LINE);
 
 _Static_assert(sizeof(struct kf_slab) == KF_RUN_BYTES, "fits a descriptor");
@@ -70,11 +72,12 @@ static inline unsigned int kf_slab_class(const struct kf_slab *slab)
 /* The first block. */
 static inline const char *kf_slab_blocks(const struct kf_slab *slab)
 {
-	return slab->run.start + (size_t)slab->colour * KF_SLAB_COLOUR;
+	return slab->run.start +
+	       (size_t)slab->first_offset * KF_SLAB_OFFSET_STEP;
 }
 
 /* Where the class' bin is in a heap, and its counters in a slot. */
-static inline size_t kf_slab_offset(const struct kf_slab *slab)
+static inline size_t kf_slab_bin_offset(const struct kf_slab *slab)
 {
 	return kf_slab_class(slab) * sizeof(struct kf_stats_pair);
 }

@@ -89,7 +89,7 @@ struct kf_front *kf_front_renew(void)
 	/* Cached blocks of other heaps go home before calls are recorded. */
 	if (__atomic_load_n(&kf_cache_barred, __ATOMIC_RELAXED) &&
 	    kf_heap_self())
-		kf_heap_send_cached(kf_heap_self());
+		kf_remote_send_cached(kf_heap_self());
 	return kf_self.depth ? kf_self.inner : kf_front_self;
 }
 

@@ -127,7 +127,7 @@ static bool plain_free_large(struct kf_heap *heap, void *p)
 {
 	struct kf_run *run = kf_map_find(p);
 
-	if (!run || !kf_large_may_keep(heap, run, p))
+	if (!run || !kf_large_may_free(heap, run, p))
 		return false;
 	kf_probe_release((uintptr_t)p, kf_run_bytes(run));
 	kf_large_free(heap, run);
@@ -142,10 +142,10 @@ static bool plain_free_small(struct kf_heap *heap, struct kf_slab *slab,
 		kf_probe_release((uintptr_t)p, slab->size);
 		return true;
 	}
-	if (!kf_heap_may_give(slab, p))
+	if (!kf_heap_may_free_small(slab, p))
 		return false;
 	kf_probe_release((uintptr_t)p, slab->size);
-	kf_heap_give(heap, slab, p);
+	kf_heap_free_small(heap, slab, p);
 	return true;
 }
 

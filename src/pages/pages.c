@@ -513,7 +513,7 @@ void kf_pages_fork_done(bool child)
 	if (child && kf_floor.purging && kf_floor.purger != kf_thread_self() &&
 	    !kf_floor.purge_left)
 		kf_floor.purge_left = KF_PURGE_REFUSED;
-	/* What came since was copied while it was written, see adopt_all(). */
+	/* Later frees were copied half written: see arenas_adopt_all(). */
 	if (child)
 		__atomic_store_n(&kf_floor.pending, kf_floor.pending_before,
 				 __ATOMIC_RELAXED);

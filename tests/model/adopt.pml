@@ -33,7 +33,7 @@
 /* struct kf_heap; heaps count from 1, and each has one block */
 byte next_idle[HEAPS + 1];
 bool mail[HEAPS + 1];	   /* @inbox, with its block or without */
-bool unflushed[HEAPS + 1];
+bool needs_flush[HEAPS + 1];
 /* Only to check: who uses it, and whether its block is home. */
 byte users[HEAPS + 1];
 bool home[HEAPS + 1];
@@ -62,8 +62,8 @@ inline unuse(h)
 	users[h]--
 }
 
-/* push_idle(): without the lock */
-inline push_idle(h)
+/* arenas_push(): without the lock */
+inline arenas_push(h)
 {
 	old = idle;
 	do
@@ -116,7 +116,7 @@ inline attach()
 	use(heap)
 }
 
-/* kf_heap_collect(): an exchange */
+/* kf_remote_collect(): an exchange */
 inline collect(h)
 {
 	if
@@ -134,13 +134,13 @@ inline collect(h)
 inline leave()
 {
 #ifdef PLANT_LEFT_TOO_EARLY
-	push_idle(heap);
-	unflushed[heap] = true;
+	arenas_push(heap);
+	needs_flush[heap] = true;
 	unuse(heap)
 #else
-	unflushed[heap] = true;
+	needs_flush[heap] = true;
 	unuse(heap);
-	push_idle(heap)
+	arenas_push(heap)
 #endif
 }
 
@@ -166,9 +166,9 @@ inline scavenge()
 		list = next_idle[h];
 		if
 #ifdef PLANT_MAIL_IGNORED
-		:: unflushed[h] ->
+		:: needs_flush[h] ->
 #else
-		:: unflushed[h] || mail[h] ->
+		:: needs_flush[h] || mail[h] ->
 #endif
 			/* kf_heap_flush() */
 			use(h);
@@ -176,14 +176,14 @@ inline scavenge()
 			unuse(h)
 		:: else
 		fi;
-		unflushed[h] = false;
+		needs_flush[h] = false;
 #ifdef PLANT_NOT_PUSHED_BACK
 		if
-		:: idle == NONE -> push_idle(h)
+		:: idle == NONE -> arenas_push(h)
 		:: else
 		fi
 #else
-		push_idle(h)
+		arenas_push(h)
 #endif
 	od;
 	h = NONE;
@@ -205,7 +205,7 @@ inline allocate()
 	}
 }
 
-/* kf_heap_give(), or release_small() of one whose heap is left already */
+/* kf_heap_free_small(), or release_small() of one whose heap is left already */
 inline release()
 {
 	atomic {
@@ -240,7 +240,7 @@ proctype thread()
 		leave();
 		heap = NONE
 	od;
-	/* a destructor after our own: a guest frees, kf_heap_send() */
+	/* a destructor after our own: a guest frees, kf_remote_free() */
 	release();
 	ended++
 }

@@ -57,7 +57,7 @@ inline give_to_program(b)
 	}
 }
 
-/* send() */
+/* remote_send() */
 inline send(first, last)
 {
 	old = inbox;
@@ -104,8 +104,8 @@ inline send(first, last)
 	od
 }
 
-/* send_box() */
-inline send_box()
+/* remote_send_outbox() */
+inline remote_send_outbox()
 {
 	if
 	:: first != NONE ->
@@ -122,7 +122,7 @@ inline send_box()
 	fi
 }
 
-/* post() */
+/* remote_queue() */
 inline post(b)
 {
 	d_step {
@@ -136,7 +136,7 @@ inline post(b)
 	}
 }
 
-/* A thread that frees blocks of the owner's: kf_heap_give(), put(). */
+/* A thread that frees blocks of the owner's: remote_take(). */
 proctype freer()
 {
 	byte b, old, first, last, foreign;
@@ -148,9 +148,9 @@ proctype freer()
 		if
 		/* keep(): a list of foreign blocks, here of one */
 		:: foreign == NONE -> place[b] = kept; foreign = b
-		/* post(), and now and then overdrawn() or change_box() */
+		/* remote_queue(), and remote_end_reuse() at times */
 		:: post(b)
-		:: post(b); send_box()
+		:: post(b); remote_send_outbox()
 		fi
 	/* kf_cache_take(), and the block is handed out again */
 	:: foreign != NONE && gives < GIVES ->
@@ -167,18 +167,18 @@ proctype freer()
 		}
 	:: closed && empty(program) -> break
 	od;
-	/* leave(): kf_heap_send_all() */
+	/* leave(): kf_remote_send_all() */
 	if
 	:: foreign != NONE -> post(foreign); foreign = NONE
 	:: else
 	fi;
 #ifndef PLANT_FULL_OUTBOX
-	send_box();
+	remote_send_outbox();
 #endif
 	ended++
 }
 
-/* kf_heap_collect() */
+/* kf_remote_collect() */
 inline collect()
 {
 	if

@@ -150,7 +150,7 @@ START_TEST(what_was_freed_into_an_idle_heap_goes_home_when_scavenged)
 	in_a_thread(take_all, NULL);
 	ck_assert_uint_gt(kf_word_get(KF_WORD_slabs), 0);
 	drop_all(NULL);
-	kf_heap_send_all(heap);
+	kf_remote_send_all(heap);
 	kf_heap_scavenge();
 	check_all_is_home();
 }
@@ -447,7 +447,7 @@ START_TEST(child_that_nobody_prepared_for_trusts_no_heap)
 	self = kf_heap_get();
 	in_a_thread(tell_heap, &idle);
 	kf_host_fork_prepare();
-	UNIT_REQUIRE(idle->counters.rests);
+	UNIT_REQUIRE(idle->counters.idle_at_fork);
 	kf_host_fork_done(false);
 	self->inbox = blocks;
 	pid = fork();

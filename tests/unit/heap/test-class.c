@@ -78,7 +78,7 @@ START_TEST(request_at_an_alignment_has_a_class_that_serves)
 			UNIT_REQUIRE(request <= KF_SMALL_MAX);
 			UNIT_REQUIRE(bytes % align == 0);
 			/* The others' slabs may begin anywhere. */
-			UNIT_REQUIRE(align <= KF_SLAB_COLOUR ||
+			UNIT_REQUIRE(align <= KF_SLAB_OFFSET_STEP ||
 				     bytes <= KF_TINY_MAX ||
 				     (bytes & (bytes - 1)) == 0);
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * heap/slab.c: where the first blocks of slabs are, and aligned ones all the
- * same.
+ * heap/slab.c: slab offsets (colouring) spread the first blocks of slabs, and
+ * aligned blocks stay aligned.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "tests/unit/unit.h"
 
 #define NR_SLABS 64
-#define NR_COLOURS (KF_PAGE / KF_SLAB_COLOUR)
+#define NR_OFFSETS (KF_PAGE / KF_SLAB_OFFSET_STEP)
 
 static struct kf_heap *start(void)
 {
@@ -33,10 +33,10 @@ static struct kf_slab *make(struct kf_heap *heap, unsigned int class)
 	return slab;
 }
 
-/* How many different colours so many slabs have. */
-static size_t colours(struct kf_heap *heap, unsigned int class)
+/* The number of different offsets that NR_SLABS new slabs have. */
+static size_t offsets(struct kf_heap *heap, unsigned int class)
 {
-	bool seen[NR_COLOURS] = {false};
+	bool seen[NR_OFFSETS] = {false};
 	size_t nr = 0;
 
 	for (int i = 0; i < NR_SLABS; i++) {
@@ -47,10 +47,10 @@ static size_t colours(struct kf_heap *heap, unsigned int class)
 
 		ck_assert_uint_lt(before, KF_PAGE);
 		ck_assert_uint_le(used, kf_run_bytes(&slab->run));
-		nr += !seen[slab->colour];
-		seen[slab->colour] = true;
+		nr += !seen[slab->first_offset];
+		seen[slab->first_offset] = true;
 	}
-	UNIT_REQUIRE(nr == 1 || !seen[NR_COLOURS / 2]);
+	UNIT_REQUIRE(nr == 1 || !seen[NR_OFFSETS / 2]);
 	return nr;
 }
 
@@ -59,10 +59,10 @@ START_TEST(slabs_of_larger_blocks_begin_differently)
 	struct kf_heap *heap = start();
 
 	/* 14 blocks leave 1024 of 16 pages: 16 places but two of 512. */
-	ck_assert_uint_ge(colours(heap, kf_class_of(4608)), 14);
-	ck_assert_uint_ge(colours(heap, kf_class_of(7168)), 14);
+	ck_assert_uint_ge(offsets(heap, kf_class_of(4608)), 14);
+	ck_assert_uint_ge(offsets(heap, kf_class_of(7168)), 14);
 	/* 51 leave 256. */
-	ck_assert_uint_ge(colours(heap, kf_class_of(1280)), 4);
+	ck_assert_uint_ge(offsets(heap, kf_class_of(1280)), 4);
 }
 END_TEST
 
@@ -71,15 +71,16 @@ START_TEST(others_begin_with_their_pages)
 	struct kf_heap *heap = start();
 
 	for (size_t size = 16; size <= KF_TINY_MAX; size += 16)
-		ck_assert_uint_eq(colours(heap, kf_class_of(size)), 1);
+		ck_assert_uint_eq(offsets(heap, kf_class_of(size)), 1);
 	for (size_t size = KF_TINY_MAX; size <= KF_SMALL_MAX; size *= 2) {
-		ck_assert_uint_eq(colours(heap, kf_class_of(size)), 1);
-		ck_assert_uint_eq(make(heap, kf_class_of(size))->colour, 0);
+		ck_assert_uint_eq(offsets(heap, kf_class_of(size)), 1);
+		ck_assert_uint_eq(make(heap, kf_class_of(size))->first_offset,
+				  0);
 	}
 }
 END_TEST
 
-START_TEST(coloured_blocks_are_told_from_other_addresses)
+START_TEST(offset_blocks_are_told_from_other_addresses)
 {
 	struct kf_heap *heap = start();
 	unsigned int class = kf_class_of(4608);
@@ -91,7 +92,7 @@ START_TEST(coloured_blocks_are_told_from_other_addresses)
 
 		p = kf_heap_alloc(heap, class, 4608, false, &zeroed);
 		slab = kf_slab_at(p);
-		UNIT_REQUIRE(slab && slab->colour);
+		UNIT_REQUIRE(slab && slab->first_offset);
 		UNIT_REQUIRE(kf_slab_is_block(slab, p));
 		UNIT_REQUIRE(!kf_slab_is_block(slab, slab->run.start));
 		UNIT_REQUIRE(!kf_slab_is_block(slab, p + 16));
@@ -106,7 +107,7 @@ static void free_block(void *p)
 	ck_assert_int_eq(kf_host_free(p, 0), KONF_FINE);
 }
 
-START_TEST(blocks_are_aligned_beside_coloured_ones)
+START_TEST(blocks_are_aligned_beside_offset_ones)
 {
 	static void *plain[KF_NR_CLASSES], *aligned[KF_NR_CLASSES];
 	struct kf_heap *heap = start();
@@ -140,9 +141,9 @@ int main(void)
 	const TTest *const tests[] = {
 		slabs_of_larger_blocks_begin_differently,
 		others_begin_with_their_pages,
-		coloured_blocks_are_told_from_other_addresses,
-		blocks_are_aligned_beside_coloured_ones,
+		offset_blocks_are_told_from_other_addresses,
+		blocks_are_aligned_beside_offset_ones,
 	};
 
-	return unit_run("heap/colour", tests, KF_ARRAY_SIZE(tests));
+	return unit_run("heap/slab", tests, KF_ARRAY_SIZE(tests));
 }
