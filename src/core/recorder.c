@@ -9,7 +9,7 @@
 #include "core/control.h"
 #include "core/core.h"
 #include "core/tagging.h"
-#include "heap/heap.h"
+#include "heap/remote.h"
 #include "record/cursor.h"
 #include "sys/clock.h"
 #include "sys/out.h"

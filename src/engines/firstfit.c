@@ -14,6 +14,7 @@
 #include "heap/fast.h"
 #include "heap/large.h"
 #include "heap/marked.h"
+#include "heap/remote.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
 

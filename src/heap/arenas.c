@@ -11,6 +11,7 @@
 
 #include "heap/large.h"
 #include "heap/marked.h"
+#include "heap/remote.h"
 #include "pages/pages.h"
 #include "pages/wait.h"
 #include "sys/lock.h"
@@ -23,8 +24,6 @@
 #define EXIT_ROUNDS 4
 
 uintptr_t kf_link_key;
-
-bool kf_cache_barred;
 
 struct kf_counters kf_counters_new = {.shared = true};
 struct kf_counters kf_counters_guest = {.shared = true};

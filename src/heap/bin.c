@@ -6,6 +6,7 @@
 
 #include "heap/audit.h"
 #include "heap/boundary.h"
+#include "heap/remote.h"
 
 #include "pages/pages.h"
 

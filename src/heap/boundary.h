@@ -36,18 +36,6 @@ static inline bool kf_heap_sample_is_due(const struct kf_heap *heap,
 uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr);
 
 /**
- * kf_cache_restore() - undo kf_cache_take() for the last blocks of a bin
- * @heap:	the heap
- * @offset:	the class, times 16
- * @first:	of these, linked
- * @nr:		how many
- *
- * Context: as kf_cache_take(), right after it.
- */
-void kf_cache_restore(struct kf_heap *heap, size_t offset, void *first,
-		      uint32_t nr);
-
-/**
  * kf_slab_untake() - undo kf_slab_take() for the last blocks of a list
  * @slab:	the slab
  * @first:	of these, linked

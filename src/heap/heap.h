@@ -124,19 +124,6 @@ struct kf_heap {
 	void *suspect; /* see kf_audit_suspect(); atomic */
 } __kf_aligned(KF_CACHE_LINE);
 
-/*
- * Whether a heap ever cached another heap's block: until then only its owner
- * hands out a slab's blocks. Atomic.
- */
-extern bool kf_cache_used __kf_hidden;
-
-/*
- * Whether no heap may cache blocks of other heaps. While some threads are
- * observed and others not yet, a thread must not reuse a block unseen that an
- * observed thread allocated. Atomic.
- */
-extern bool kf_cache_barred __kf_hidden;
-
 /* The calling thread's heap, or NULL: it has none of its own. */
 static inline struct kf_heap *kf_heap_self(void)
 {
@@ -357,76 +344,6 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size) __must_check;
  */
 struct kf_heap *kf_heap_shared_lock(void) __must_check;
 void kf_heap_shared_unlock(void);
-
-/**
- * kf_remote_free() - free a block of another heap
- * @heap:	the caller's, or NULL
- * @slab:	the block's slab
- * @p:		the block
- *
- * It is kept for the next request of its class, or waits in an outbox until
- * there is more to send; where the caller has no heap it goes at once.
- *
- * Context: the heap's owner, inside kf_heap_enter().
- * Return: false when much has been sent: time for a tick.
- */
-bool kf_remote_free(struct kf_heap *heap, struct kf_slab *slab, void *p);
-
-/**
- * kf_remote_send_all() - send home all that others own
- * @heap:	the heap
- *
- * Context: the heap's owner, inside kf_heap_enter().
- */
-void kf_remote_send_all(struct kf_heap *heap);
-
-/**
- * kf_cache_take() - fill a bin with others' blocks
- * @heap:	the heap
- * @offset:	the class, times 16
- *
- * Context: the heap's owner, inside kf_heap_enter().
- * Return: how many blocks, 0: there are none.
- */
-uint32_t kf_cache_take(struct kf_heap *heap, size_t offset);
-
-/**
- * kf_cache_flush() - let a bin of others' blocks go
- * @heap:	the heap
- * @bin:	its bin; empty afterwards
- *
- * Context: the heap's owner, inside kf_heap_enter().
- * Return: how many blocks; kf_remote_send_all() sends them.
- */
-uint32_t kf_cache_flush(struct kf_heap *heap, struct kf_bin *bin);
-
-/**
- * kf_remote_send_cached() - send home what others own, bins included
- * @heap:	the heap
- *
- * Context: the heap's owner.
- */
-void kf_remote_send_cached(struct kf_heap *heap);
-
-/**
- * kf_remote_collect() - take home what other threads freed
- * @heap:	the heap
- *
- * Fires remote_collect.
- *
- * Context: the heap's owner, inside kf_heap_enter().
- */
-void kf_remote_collect(struct kf_heap *heap);
-
-/**
- * kf_cache_drop() - let blocks go that nobody asked for in a while
- * @heap:	the heap
- *
- * Its own medium ones go back to their slabs.
- *
- * Context: the heap's owner, inside kf_heap_enter().
- */
-void kf_cache_drop(struct kf_heap *heap);
 
 /**
  * kf_heap_trim() - give back what was empty for a while

@@ -15,13 +15,15 @@
  * When the budget is used up all are sent home, and none is cached again until
  * a bin of the heap has no block of its own.
  */
-#include "heap/heap.h"
+#include "heap/remote.h"
 
 #include "heap/audit.h"
-#include "heap/boundary.h"
 #include "heap/marked.h"
 
 #include "probes/konfiscator-probes.h"
+
+bool kf_cache_used;
+bool kf_cache_barred;
 
 /* Blocks beyond this part of it are not kept. */
 #define BUDGET_SHARE 4
@@ -148,8 +150,6 @@ static __noinline void remote_end_reuse(struct kf_heap *heap)
 	heap->reuse = false;
 	kf_remote_send_all(heap);
 }
-
-bool kf_cache_used;
 
 static inline void remote_cache(struct kf_heap *heap,
 				const struct kf_slab *slab, void *p)

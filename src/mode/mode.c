@@ -15,6 +15,7 @@
 #include "core/recorder.h"
 #include "core/tagging.h"
 #include "heap/marked.h"
+#include "heap/remote.h"
 #include "sample/countdown.h"
 
 static struct kf_front *inner_front(const struct kf_self *self)

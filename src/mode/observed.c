@@ -15,6 +15,7 @@
 
 #include "core/recorder.h"
 #include "core/tagging.h"
+#include "heap/remote.h"
 #include "record/cursor.h"
 #include "sys/clock.h"
 

@@ -13,7 +13,7 @@
 
 #include "heap/large.h"
 #include "engines/host.h"
-#include "heap/heap.h"
+#include "heap/remote.h"
 #include "pages/pages.h"
 #include "sys/thread.h"
 #include "tests/unit/unit.h"
