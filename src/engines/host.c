@@ -397,7 +397,7 @@ void *kf_host_realloc(void *p, size_t size, enum konf_misuse *wrong)
 void kf_host_slow_down(bool on)
 {
 	if (!kf_engine_is_hosted()) {
-		kf_heap_slow_down(on);
+		kf_heap_only_guests(on);
 		return;
 	}
 	__atomic_store_n(&host.slow, on, __ATOMIC_RELAXED);

@@ -48,7 +48,7 @@ static struct {
 	uintptr_t first_thread;	   /* who made it; kf_thread_self(); atomic */
 	int64_t inherited_small;   /* bytes; of the child's birth */
 	unsigned int survivors;	   /* threads of a child at its birth */
-	bool slow;		   /* nobody gets a heap; atomic */
+	bool only_guests;	   /* no thread gets a heap; atomic */
 	bool only_count;	   /* likewise, and never will; set once */
 } arenas = {
 	.lock = KF_LOCK_INIT(KF_RANK_ARENAS),
@@ -281,13 +281,13 @@ static void arenas_attach(void)
 		kf_box_resume(&c->box);
 		return;
 	}
-	if (!arenas.slow)
+	if (!arenas.only_guests)
 		c = arenas_pop(arenas.only_count ? &arenas.counters
 						 : &arenas.idle);
 	if (c) {
 		kf_word_add_atomic(KF_WORD_arena_reuses, 1);
 		kf_probe_memory_arena_reuse_free_list((uintptr_t)c->heap);
-	} else if (!arenas.slow) {
+	} else if (!arenas.only_guests) {
 		c = arenas_make();
 	}
 	kf_lock_drop(&arenas.lock);
@@ -370,11 +370,11 @@ void kf_heap_tick(void)
 	kf_pages_settle();
 }
 
-void kf_heap_slow_down(bool on)
+void kf_heap_only_guests(bool on)
 {
 	struct kf_counters *c = kf_self.counters;
 
-	__atomic_store_n(&arenas.slow, on, __ATOMIC_RELAXED);
+	__atomic_store_n(&arenas.only_guests, on, __ATOMIC_RELAXED);
 	if (on && c->heap)
 		arenas_leave(c);
 	else if (!on && c == &kf_counters_guest)

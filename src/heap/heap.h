@@ -257,12 +257,12 @@ static inline bool kf_heap_tick_is_due(const struct kf_heap *heap)
 void kf_heap_detach(void);
 
 /**
- * kf_heap_slow_down() - make this and all later threads guests, or end that
+ * kf_heap_only_guests() - make this and all later threads guests, or end that
  * @on:		which
  *
  * Context: any thread.
  */
-void kf_heap_slow_down(bool on);
+void kf_heap_only_guests(bool on);
 
 /**
  * kf_heap_refill() - a small block, where a bin can be filled at once
