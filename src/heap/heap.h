@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Thread heaps over slabs: the default engine's state and its parts.
+ * Thread heaps over slabs: the state of the default engine.
  *
  * Glossary
- *	arena, heap	what a thread allocates small blocks from
- *	bin		a heap's list of blocks ready to be handed out
- *	source		the slab that a bin had its last blocks from
- *	medium		of a class above KF_TINY_MAX, of which a slab has few
- *	block cache	blocks that a thread freed, kept to be handed out again:
- *			another heap's, and medium ones of its own
- *	outbox		such blocks on their way home
- *	inbox		where a heap finds those that others sent it
- *	front		what a thread points at: heap/front.h
- *	counters	a thread's place in the stats file
- *	run cache	freed runs of slabs and large blocks: heap/runs.h
+ *	heap, arena	the bins, slabs and caches that a thread allocates small
+ *			blocks from; the thread is its owner
+ *	guest		a thread without a heap of its own; all guests share one
+ *			heap, under a lock
+ *	bin		a heap's list of free blocks of one class, for malloc
+ *	source		the slab that a bin was filled from last
+ *	medium		of a class above KF_TINY_MAX; a slab has few such blocks
+ *	block cache	freed blocks that the heap hands out again: blocks of
+ *			other heaps, and its own medium blocks
+ *	outbox		freed blocks of another heap, not sent yet
+ *	inbox		freed blocks that other threads sent to the heap
+ *	front		what a thread points at, bins and a mode: front.h
+ *	counters	a thread's slot in the stats file, and its state
+ *	run cache	freed runs of slabs and large blocks: runs.h
  *
- * Invariants, seen by the owner:
- *	- carved = used + blocks in the local list; what is in a bin, in the
- *	  program's hands, in the block cache, in an outbox or in the inbox
- *	  is used;
- *	- a slab is in its class' list of the heap unless it is full, and full
- *	  means: no local list when last looked at, nothing left to carve,
- *	  owner word tagged;
- *	- a bin's blocks are all of its source, or all cached ones, and one flag
- *	  says whether they read as zeroes behind their first word;
- *	- only the owner writes the slab's line, only atomics touch the inbox.
+ * Invariants, as the owner sees them:
+ *	- carved = used + blocks in the local list. A block in a bin, a block
+ *	  cache, an outbox or an inbox is used, and so is a live block;
+ *	- a slab is in its heap's list of the class unless it is full. A full
+ *	  slab has KF_SLAB_FULL in its owner word, nothing left to carve, and
+ *	  had no local list when the owner last looked;
+ *	- the blocks of a bin are all of its source, or all cached blocks. One
+ *	  flag says whether they all read as zeroes after their first word;
+ *	- only the owner writes the owner's line of a slab. The inbox is read
+ *	  and written by atomic operations alone.
  */
 #ifndef KF_HEAP_HEAP_H
 #define KF_HEAP_HEAP_H
@@ -39,39 +42,49 @@
 #include "stats/stats.h"
 #include "sys/thread.h"
 
-#define KF_BIN_ZEROED ((uintptr_t)1) /* tag in a bin's source */
-#define KF_BIN_CACHED ((uintptr_t)2) /* the source is no slab, but others */
+/* Tags in a bin's source: the blocks read as zeroes; they were cached. */
+#define KF_BIN_ZEROED ((uintptr_t)1)
+#define KF_BIN_CACHED ((uintptr_t)2)
 
-/* Blocks of one class, of any slab, that the heap may hand out again. */
+/* The block cache of one class: blocks of any slab, linked. */
 struct kf_cached {
 	void *first;
 	uint64_t nr;
 };
 
 _Static_assert(sizeof(struct kf_cached) == sizeof(struct kf_bin),
-	       "one offset for these too");
+	       "one offset finds a bin and its cache");
 
-#define KF_PREFETCH_DISTANCE \
-	4 /* how far a list tells what comes; a power of two */
+/*
+ * How many blocks ahead a remote list names a block to prefetch: see remote.c.
+ * A power of two.
+ */
+#define KF_PREFETCH_DISTANCE 4
 
-/* Freed blocks of one other heap. */
+/* Freed blocks of one other heap, to be sent together. */
 struct kf_outbox {
-	struct kf_heap *to; /* NULL: nothing here */
+	struct kf_heap *to; /* NULL: the outbox is empty */
 	void *first;
 	void *last;
-	uint64_t nr;			    /* posted, ever */
-	void *window[KF_PREFETCH_DISTANCE]; /* of these; the oldest at @nr */
+	uint64_t nr; /* blocks queued since @to was set */
+	/* the last blocks queued, as a ring: the oldest at @nr */
+	void *window[KF_PREFETCH_DISTANCE];
 };
 
-#define KF_BUDGET 65536 /* bytes that a block cache may hold in any case */
-#define KF_BUDGET_PART                                                        \
-	32	       /* and this part of the medium ones that it has carved \
-			*/
-#define KF_NR_MEDIUM 8 /* of its own medium ones of a class at most */
-#define KF_NR_SPARSE 2 /* likewise, where a slab of the class is sparse */
+/*
+ * The bytes that a block cache may hold: KF_BUDGET, and one part in
+ * KF_BUDGET_PART of the medium blocks that the heap has carved.
+ */
+#define KF_BUDGET 65536
+#define KF_BUDGET_PART 32
+
+/* The heap's own medium blocks of a class that its cache may hold, at most. */
+#define KF_NR_MEDIUM 8
+#define KF_NR_SPARSE 2 /* where kf_slab_is_sparse() */
+
 #define KF_NR_OUTBOXES 8
 
-/* One in so many refills takes the slow path, which does all periodic work. */
+/* Every 64th refill takes the slow path, which does all periodic work. */
 #define KF_FAST_REFILLS 64
 
 enum kf_counters_state {
@@ -81,62 +94,62 @@ enum kf_counters_state {
 };
 
 /*
- * A thread's place in the stats file, which the next thread takes over when it
- * ends; a heap has one, and where another engine serves it is all that a thread
- * has.
+ * A thread's slot in the stats file. The next new thread takes over the
+ * counters of a thread that has ended. Each heap contains counters; a thread of
+ * another engine has counters alone.
  */
 struct kf_counters {
-	struct kf_slot *slot;	       /* constant */
-	struct kf_heap *heap;	       /* that it is a part of, or NULL;
-					  constant */
-	bool shared;		       /* others count in @slot too: constant */
-	bool idle_at_fork;	       /* nobody's when a fork began; arenas
-				  lock */
-	uint8_t state;		       /* enum kf_counters_state; atomic */
-	uint8_t exit_round;	       /* owner */
+	struct kf_slot *slot; /* constant */
+	struct kf_heap *heap; /* that contains this, or NULL; constant */
+	bool shared;	      /* other threads count in @slot too; constant */
+	bool idle_at_fork;    /* arenas lock */
+	uint8_t state;	      /* enum kf_counters_state; atomic */
+	uint8_t exit_round;   /* of the owner's destructors; owner */
 	struct kf_counters *next_all;  /* constant once listed */
-	struct kf_counters *next_idle; /* of the idle stack */
+	struct kf_counters *next_idle; /* in the stack of idle counters */
 	struct kf_box box;	       /* owner */
 };
 
 struct kf_heap {
-	struct kf_front front; /* owner; first: an owner word is its
-				  address */
+	/* Comes first, as the address of the heap is its owner word; owner. */
+	struct kf_front front;
 	struct kf_counters counters;
-	bool marks;	     /* its slabs have marks: constant */
-	bool needs_flush;    /* left as it was; arenas lock */
-	uint8_t busy;	     /* owner is in a slow path */
+	bool marks; /* the slabs have marks: marked.h; constant */
+	/* Not flushed since its thread left; the owner, then arenas lock. */
+	bool needs_flush;
+	uint8_t busy;	     /* the owner is in kf_heap_enter(); owner */
 	uint8_t next_offset; /* of new slabs (colouring); owner */
-	bool reuse;	     /* it keeps blocks of others; owner */
+	bool reuse;	     /* it caches blocks of other heaps; owner */
 	uint32_t refills;    /* owner */
-	int64_t budget; /* bytes it may still have in its block cache; owner */
-	int64_t budget_max;	/* of these at most; owner */
-	struct kf_heap *marked; /* for marked blocks, or NULL; owner */
+	/* Bytes that the block cache may still take, and its bound; owner. */
+	int64_t budget;
+	int64_t budget_max;
+	struct kf_heap *marked; /* for marked blocks, or NULL; written once */
 	struct kf_cached cache[KF_NR_CLASSES];	 /* owner */
 	struct kf_outbox outbox[KF_NR_OUTBOXES]; /* owner */
-	struct kf_list slabs[KF_NR_CLASSES];	 /* not full ones; owner */
-	uint32_t nr_slabs[KF_NR_CLASSES];	 /* full ones too; owner */
-	struct kf_countdown countdown;		 /* owner */
-	uint32_t due[KF_NR_CLASSES]; /* the epoch of a sample due; owner */
+	struct kf_list slabs[KF_NR_CLASSES];	 /* not full; owner */
+	uint32_t nr_slabs[KF_NR_CLASSES];	 /* with full slabs; owner */
+	struct kf_countdown countdown;		 /* to the next sample; owner */
+	uint32_t due[KF_NR_CLASSES]; /* epoch of the sample due; owner */
 	struct kf_runs runs;	     /* owner */
 	void *inbox_snapshot;	     /* @inbox when a fork began; owner */
 	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
-	void *suspect; /* see kf_audit_suspect(); atomic */
+	void *suspect; /* kf_audit_suspect(); atomic */
 } __kf_aligned(KF_CACHE_LINE);
 
-/* The calling thread's heap, or NULL: it has none of its own. */
+/* The calling thread's heap; NULL for a guest and under another engine. */
 static inline struct kf_heap *kf_heap_self(void)
 {
 	return kf_self.counters->heap;
 }
 
-/* The heap that a front is part of; the plain mode's fronts alone are. */
+/* The heap that contains a front of the plain mode. */
 static inline struct kf_heap *kf_heap_of(struct kf_front *front)
 {
 	return kf_container_of(front, struct kf_heap, front);
 }
 
-/* Add to a word of a slot, which others may count in too. */
+/* Add to a word of the slot, atomically where other threads count in it too. */
 static inline void kf_counters_add(const struct kf_counters *counters,
 				   uint64_t *word, uint64_t n)
 {
@@ -158,13 +171,16 @@ static inline void kf_heap_stat(struct kf_heap *heap, enum kf_slot_stat s,
 	kf_counters_stat(&heap->counters, s, n);
 }
 
-/* The same, in what the calling thread counts in. */
+/* kf_counters_stat() for the counters of the calling thread. */
 static inline void kf_self_stat(enum kf_slot_stat s, uint64_t n)
 {
 	kf_counters_stat(kf_self.counters, s, n);
 }
 
-/* A heap that carves more medium blocks may cache more of them. */
+/*
+ * Let the block cache hold more after @bytes of blocks of @size bytes were
+ * carved; negative: less, after their slab was disposed of.
+ */
 static inline void kf_heap_grow_budget(struct kf_heap *heap, size_t size,
 				       int64_t bytes)
 {
@@ -174,19 +190,20 @@ static inline void kf_heap_grow_budget(struct kf_heap *heap, size_t size,
 	heap->budget += bytes / KF_BUDGET_PART;
 }
 
+/* The counters of the class whose bin is at @offset. */
 static inline struct kf_stats_pair *kf_slot_pair(struct kf_slot *slot,
 						 size_t offset)
 {
 	return (void *)((char *)slot->class + offset);
 }
 
-/* The first block of a bin; NULL: the bin is empty; negative: damaged. */
+/* The first block of a bin; NULL: empty; kf_link_is_damaged() may be true. */
 static inline void *kf_bin_first(const struct kf_bin *bin)
 {
 	return kf_link_code(bin->coded);
 }
 
-/* The slab a bin had its last blocks from, or NULL. */
+/* The slab that a bin was filled from last, or NULL. */
 static inline struct kf_slab *kf_bin_source(const struct kf_bin *bin)
 {
 	return (struct kf_slab *)(bin->source &
@@ -194,54 +211,58 @@ static inline struct kf_slab *kf_bin_source(const struct kf_bin *bin)
 }
 
 /**
- * kf_heap_init() - make the heap that guests share, and the key of links
+ * kf_heap_init() - set up the key of links and the counters of guests
  *
  * Context: once, at start.
  */
 void kf_heap_init(void);
 
 /**
- * kf_heap_get() - the calling thread's heap, made or adopted when it has none
+ * kf_heap_get() - the calling thread's heap
  *
- * Context: any thread. Takes the arenas lock the first time.
- * Return: the heap, or NULL when the thread must share one.
+ * A thread without a heap adopts an idle one or makes one.
+ *
+ * Context: any thread. May take the arenas lock and call calloc the first time.
+ * Return: the heap, or NULL: the thread is a guest.
  */
 struct kf_heap *kf_heap_get(void);
 
 /**
- * kf_heap_only_count() - have this and all later threads only count
+ * kf_heap_only_count() - give threads counters alone, without a heap
  *
- * For another engine than the default one. A thread that has a heap leaves it
- * in kf_counters_get().
+ * For engines other than the default one. A thread that has a heap already
+ * leaves the heap in kf_counters_get().
  *
  * Context: once, before main().
  */
 void kf_heap_only_count(void);
 
 /**
- * kf_counters_get() - what the calling thread counts in, taken if need be
+ * kf_counters_get() - the calling thread's counters
+ *
+ * A thread without counters takes over idle ones or makes them.
  *
  * Context: any thread, after kf_heap_only_count(). May take the arenas lock and
  *	    call calloc the first time.
- * Return: counters; never NULL.
+ * Return: the counters, those of guests if there are no others; never NULL.
  */
 struct kf_counters *kf_counters_get(void);
 
 /**
- * kf_heap_live() - usable bytes of all live blocks by the slots' counts
- * kf_heap_sum() - a scalar of all slots
- * @stat:	which
+ * kf_heap_live() - usable bytes of all live blocks, by the counters
+ * kf_heap_sum() - the sum of a scalar over all slots
+ * @stat:	the scalar
  *
- * Context: any thread; exact when the others stand still.
- * Return: bytes.
+ * Context: any thread; exact while no other thread counts.
+ * Return: bytes, or the unit of @stat.
  */
 size_t kf_heap_live(void);
 uint64_t kf_heap_sum(enum kf_slot_stat stat);
 
 /*
  * Whether a refill must take the slow path for a kf_heap_tick(). Reading the
- * clock costs as much as a refill, so one in eight reads it, and each does
- * while many pages are dirty that may have to go.
+ * clock costs as much as a refill. So every eighth refill reads it, and every
+ * refill while there are many dirty pages, which may have to be purged.
  */
 static inline bool kf_heap_tick_is_due(const struct kf_heap *heap)
 {
@@ -250,58 +271,60 @@ static inline bool kf_heap_tick_is_due(const struct kf_heap *heap)
 }
 
 /**
- * kf_heap_detach() - leave the heap to the next thread
+ * kf_heap_detach() - leave the calling thread's heap to the next new thread
  *
- * Context: late in the life of a thread; may be called again.
+ * Does so only in the last round of the thread's destructors.
+ *
+ * Context: destructors of the thread; may be called again.
  */
 void kf_heap_detach(void);
 
 /**
- * kf_heap_only_guests() - make this and all later threads guests, or end that
- * @on:		which
+ * kf_heap_only_guests() - make this and all later threads guests
+ * @on:		false: let them have heaps again
  *
  * Context: any thread.
  */
 void kf_heap_only_guests(bool on);
 
 /**
- * kf_heap_refill() - a small block, where a bin can be filled at once
+ * kf_heap_refill() - fill an empty bin and take its first block
  * @heap:	the calling thread's
- * @offset:	the class, times 16, as in kf_fast_alloc()
+ * @offset:	of the bin, in bytes, as in kf_fast_alloc()
  * @size:	bytes asked, for the estimate of rounding
  * @near:	whether a medium block may be of one of the next classes
  *
- * Now and then it refuses, so that the slow path does its periodic work.
+ * Refuses every 64th time, so that the slow path does its periodic work.
  *
  * Context: any thread.
- * Return: a block, counted, or NULL: take the slow path, for kf_heap_alloc()
- *	   or a sample.
+ * Return: a block, counted, or NULL: take the slow path.
  */
 void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size,
 		     bool near) __must_check;
 
 /**
- * kf_heap_alloc() - a small block by the slow path
+ * kf_heap_alloc() - a small block, after the inbox was collected
  * @heap:	the caller's own heap, or the shared one with its lock held
  * @class:	not 0
  * @size:	bytes asked, for the estimate of rounding
  * @near:	whether a medium block may be of one of the next classes
- * @zeroed:	out: whether the block reads as zeroes behind its first word
+ * @zeroed:	out: whether the block reads as zeroes after its first word
  *
  * Context: the heap's owner.
- * Return: a block, counted, or NULL when the kernel has no more, or when a
- *	   sample of the class has come due.
+ * Return: a block, counted; NULL when the kernel has no more memory, or when a
+ *	   sample of the class is due.
  */
 void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 		    bool near, bool *zeroed) __must_check;
 
 /**
- * kf_heap_may_free_small() - whether a block may be freed by the short way
+ * kf_heap_may_free_small() - whether kf_heap_free_small() may be called
  * @slab:	a slab
  * @p:		an address in it
  *
  * Context: any thread.
- * Return: false where @p is no block, or where the long way has things to do.
+ * Return: false: take the slow path. @p may not be a live block, or the thread
+ *	   has to choose its front anew.
  */
 static __always_inline_kf bool
 kf_heap_may_free_small(const struct kf_slab *slab, const void *p)
@@ -311,48 +334,49 @@ kf_heap_may_free_small(const struct kf_slab *slab, const void *p)
 }
 
 /**
- * kf_heap_free_small() - free a small block by the short way
+ * kf_heap_free_small() - free a small block without the slow path
  * @heap:	the calling thread's
- * @slab:	the block's slab, its own or another heap's
+ * @slab:	the block's slab, of this heap or of another
  * @p:		the block
  *
- * The slab may be gone afterwards. Fires nothing.
+ * The slab may be gone afterwards. Fires no probe.
  *
  * Context: after kf_heap_may_free_small().
  */
 void kf_heap_free_small(struct kf_heap *heap, struct kf_slab *slab, void *p);
 
 /**
- * kf_heap_resize() - a small block at another small size, by the short way
+ * kf_heap_resize() - resize a small block without the slow path
  * @heap:	the calling thread's
  * @p:		any pointer
  * @size:	bytes wanted, any
  *
- * Fires nothing.
+ * Fires no probe.
  *
  * Context: any thread.
- * Return: the block, or NULL: nothing was done, take the slow path.
+ * Return: the block at @size, perhaps moved; NULL: nothing was done, take the
+ *	   slow path.
  */
 void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size) __must_check;
 
 /**
- * kf_heap_shared_lock() - the shared heap, for guests
- * kf_heap_shared_unlock() - let it go
+ * kf_heap_shared_lock() - lock the heap that guests share
+ * kf_heap_shared_unlock() - unlock it
  *
- * Context: any.
+ * Context: any thread.
  * Return: the heap, or NULL while another thread forks.
  */
 struct kf_heap *kf_heap_shared_lock(void) __must_check;
 void kf_heap_shared_unlock(void);
 
 /**
- * kf_heap_trim() - give back what was empty for a while
+ * kf_heap_trim() - give back memory that was not used since the last tick
  * @heap:	the heap
  *
- * Cached runs, medium blocks, and the slabs that only wait to be filled
- * from again.
+ * Empties the run cache and the block cache of medium classes, and disposes of
+ * empty slabs that are sources of bins.
  *
- * Context: the heap's owner, some times a second.
+ * Context: the heap's owner, on ticks.
  */
 void kf_heap_trim(struct kf_heap *heap);
 
@@ -365,16 +389,17 @@ void kf_heap_trim(struct kf_heap *heap);
 void kf_heap_flush(struct kf_heap *heap);
 
 /**
- * kf_heap_scavenge() - flush the heaps that no thread has to itself
+ * kf_heap_scavenge() - flush idle heaps and the shared heap
  *
- * Those of threads that have gone, and the shared one.
+ * An idle heap is flushed once after its thread ended, and whenever it has
+ * remote frees; the shared heap when it has remote frees.
  *
  * Context: any thread. Takes the shared lock, then the arenas lock.
  */
 void kf_heap_scavenge(void);
 
 /**
- * kf_heap_tick() - do what is due by the clock: trim, scavenge
+ * kf_heap_tick() - trim and scavenge if a tick of the clock is due
  *
  * Context: any thread, on slow paths.
  */
@@ -383,15 +408,15 @@ void kf_heap_tick(void);
 /**
  * kf_heap_live_small() - usable bytes of all live small blocks
  *
- * Context: any thread; exact when the others stand still.
+ * Context: any thread; exact while no other thread counts.
  * Return: bytes.
  */
 size_t kf_heap_live_small(void);
 
 /**
- * kf_heap_fork_prepare() - hold heaps still over a fork
- * kf_heap_fork_done() - let go; in the child the others' heaps become idle
- * kf_heap_fork_count() - count the child's threads, in counters of its own
+ * kf_heap_fork_prepare() - take the locks and note which heaps are idle
+ * kf_heap_fork_done() - drop the locks; a child adopts the idle heaps
+ * kf_heap_fork_count() - set the child's count of threads, in its own file
  * @child:	whether this is the child
  *
  * Context: the forking thread.
@@ -400,7 +425,10 @@ void kf_heap_fork_prepare(void);
 void kf_heap_fork_done(bool child);
 void kf_heap_fork_count(void);
 
-/* A signal handler that ends the program does not look at a busy heap. */
+/*
+ * Mark a heap as being changed: a signal handler that ends the program does not
+ * check a busy heap.
+ */
 static inline void kf_heap_enter(struct kf_heap *heap)
 {
 	heap->busy++;
