@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Bins: how a heap fills them and flushes them.
+ *
+ * An empty bin is filled from its source, then from another slab of the class
+ * with free blocks, then from blocks of other heaps that the heap has cached,
+ * and at last from a new slab. A medium bin takes cached blocks first.
  */
 #include "heap/heap.h"
 
@@ -12,11 +16,11 @@
 
 #include "probes/konfiscator-probes.h"
 
-/* Slabs looked at in a search; more would cost more than it brings. */
-#define LOOKED_AT 8
+/* Slabs that a search looks at; a longer search costs more than it saves. */
+#define BIN_SLABS_SEARCHED 8
 
-/* Larger medium classes that serve before a slab is made. */
-#define NEAR 2
+/* How many larger medium classes may serve a request before a slab is made. */
+#define BIN_NEAR_CLASSES 2
 
 static inline struct kf_slab *bin_slab_at(struct kf_list *link)
 {
@@ -32,8 +36,7 @@ static void bin_count_fill(struct kf_heap *heap, size_t bytes, uint32_t nr,
 	kf_probe_cache_fill(bytes, nr);
 }
 
-/* End the bin after @nr of its blocks; returns the next one, NULL if damaged.
- */
+/* Cut the bin after @nr blocks. Returns the rest; NULL if it is damaged. */
 static void *bin_end_after(struct kf_bin *bin, uint32_t nr)
 {
 	void **link = &bin->coded;
@@ -54,7 +57,7 @@ uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr)
 	uint32_t kept;
 	void *rest;
 
-	/* Who shares it is charged block by block, as marked blocks are. */
+	/* Blocks of guests and marked blocks are charged one by one. */
 	if (heap->counters.shared || heap->marks)
 		return nr;
 	kept = kf_countdown_pass(&heap->countdown, kf_class_bytes(class), nr);
@@ -80,7 +83,7 @@ static void *bin_pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
 {
 	void **block = kf_bin_first(bin);
 
-	/* First, so that what is said of a damaged link says its size too. */
+	/* Without the key the report of a damaged link finds the size. */
 	*kf_slab_key(block) = 0;
 	bin->coded = kf_link_code(kf_audit_next(block));
 	if (bin_is_medium(offset))
@@ -96,38 +99,39 @@ static bool bin_slab_is_exhausted(const struct kf_slab *slab)
 }
 
 /*
- * A slab with free blocks that has waited longest, so that more have gathered
- * in it; one with few used blocks is left to become empty if others are there.
- * At worst one with room to carve, or NULL.
+ * The next slab to fill a bin from. The slab at the head of the list has waited
+ * longest, so most blocks have gathered in it. Slabs with few used blocks are
+ * passed over while there are others, so that they become empty. Next best is a
+ * slab with room to carve. NULL: no slab of those searched has a block.
  */
 static struct kf_slab *bin_next_slab(struct kf_heap *heap, unsigned int class)
 {
 	struct kf_list *list = &heap->slabs[class];
-	struct kf_slab *sparse = NULL, *fresh = NULL;
+	struct kf_slab *little_used = NULL, *fresh = NULL;
 
-	for (int i = 0; i < LOOKED_AT && !kf_list_empty(list); i++) {
+	for (int i = 0; i < BIN_SLABS_SEARCHED && !kf_list_empty(list); i++) {
 		struct kf_slab *slab = bin_slab_at(kf_list_first(list));
 
-		if (slab == sparse || slab == fresh)
+		if (slab == little_used || slab == fresh)
 			break;
 		if (slab->local && slab->used >= slab->carved / 2)
 			return slab;
-		/* The source of a bin that had cached blocks since. */
+		/* The source of a bin that cached blocks filled since. */
 		if (bin_slab_is_exhausted(slab)) {
 			kf_slab_retire(slab);
 			continue;
 		}
-		if (slab->local && !sparse)
-			sparse = slab;
+		if (slab->local && !little_used)
+			little_used = slab;
 		else if (slab->carved < slab->capacity && !fresh)
 			fresh = slab;
 		kf_list_del(&slab->link);
 		kf_list_add_tail(&slab->link, list);
 	}
-	return sparse ? sparse : fresh;
+	return little_used ? little_used : fresh;
 }
 
-/* The bin's own slab, if it has free blocks; one that has nothing retires. */
+/* The source, if it has free blocks. Retires a source that is exhausted. */
 static struct kf_slab *bin_source_slab(struct kf_bin *bin)
 {
 	struct kf_slab *slab = kf_bin_source(bin);
@@ -141,7 +145,10 @@ static struct kf_slab *bin_source_slab(struct kf_bin *bin)
 	return NULL;
 }
 
-/* Blocks for an empty bin, of a new slab too if @make; returns how many. */
+/*
+ * Find blocks for an empty bin; @make: make a slab if there are none. Returns
+ * the number of blocks.
+ */
 static uint32_t bin_take(struct kf_heap *heap, unsigned int class, bool make)
 {
 	struct kf_bin *bin = &heap->front.bin[class];
@@ -191,11 +198,11 @@ static bool bin_has_block(struct kf_bin *bin)
 }
 
 /*
- * The class whose bin has a block: this one or, before a slab is made, one of
- * the next medium ones, as that wastes less than the pages of a slab that may
- * have no other use. 0: the kernel has no more, or a sample is due. A sample
- * that is due in a larger class is taken here, as nobody may ask for that
- * class.
+ * Fill a bin that can serve a class, and return its class. Before a slab is
+ * made, the bins of the next medium classes are tried: their rounding wastes
+ * less than the pages of a slab that may have no other use. 0: the kernel has
+ * no more memory, or a sample is due. A sample that is due in a larger class
+ * becomes due in this class, as there may be no request for the larger class.
  */
 static unsigned int bin_find_class(struct kf_heap *heap, unsigned int class,
 				   size_t size, bool near)
@@ -203,7 +210,7 @@ static unsigned int bin_find_class(struct kf_heap *heap, unsigned int class,
 	unsigned int last = class;
 
 	if (near && class > KF_NR_TINY)
-		last = KF_MIN(class + NEAR, KF_NR_CLASSES - 1);
+		last = KF_MIN(class + BIN_NEAR_CLASSES, KF_NR_CLASSES - 1);
 	for (unsigned int c = class; c <= last; c++) {
 		if (bin_has_block(&heap->front.bin[c]))
 			return c;
@@ -240,8 +247,8 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 }
 
 /*
- * Without the address of a caller's variable, the caller can jump to the slow
- * path, which is not to have its frame below it.
+ * kf_heap_alloc() without @zeroed: kf_heap_refill() passes no address of a
+ * local variable and so can tail-call this function.
  */
 static __noinline void *bin_refill_from_any(struct kf_heap *heap,
 					    unsigned int class, size_t size,
@@ -253,10 +260,9 @@ static __noinline void *bin_refill_from_any(struct kf_heap *heap,
 }
 
 /*
- * The shortest, which four in five fills take: what the program has freed of
- * the bin's own slab since. NULL: nothing was done, as something is not as it
- * mostly is. As bin_find_class() does it, with all that is read looked at
- * first.
+ * The common refill, four of five: take the source's local list. Does what
+ * bin_find_class() would do, but makes all checks before the first change.
+ * NULL: nothing was done, as the case is not the common one.
  */
 static __always_inline_kf void *bin_refill_from_source(struct kf_heap *heap,
 						       struct kf_bin *bin,
@@ -272,7 +278,7 @@ static __always_inline_kf void *bin_refill_from_source(struct kf_heap *heap,
 		return NULL;
 	block = slab->local;
 	nr = (uint64_t)slab->carved - slab->used;
-	bytes = nr * offset; /* which is a tiny class' bytes */
+	bytes = nr * offset; /* the offset of a tiny bin is its block size */
 	if (unlikely(!kf_slab_is_block(slab, block)) ||
 	    !kf_countdown_may_pass(&heap->countdown, (int64_t)bytes))
 		return NULL;
@@ -295,7 +301,7 @@ static __always_inline_kf void *bin_refill_from_source(struct kf_heap *heap,
 	return block;
 }
 
-/* Whether there is nothing to do but to find a block. */
+/* Whether nothing is due that the slow path has to do. */
 static inline bool bin_may_refill(const struct kf_heap *heap,
 				  unsigned int class)
 {
@@ -321,8 +327,9 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size,
 }
 
 /*
- * A sample that would come after these is not due any more: what is handed out
- * later is charged anew, and is as likely to be one as these were.
+ * Return a bin's blocks to their slabs. A sample that was due after these
+ * blocks is due no more: the blocks are charged again when a bin takes them,
+ * and are then as likely to be sampled.
  */
 static uint32_t bin_flush(struct kf_heap *heap, struct kf_bin *bin)
 {

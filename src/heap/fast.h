@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The fast paths, inlined into the C library's names.
+ * The fast paths, inlined into the functions malloc, free and their relatives.
  *
- * One compare covers everything rare. In malloc an empty bin means: nothing
- * left, size 0, a front that never has blocks; and so does one whose first link
- * is damaged. In free an owner word that is not this front means: another
- * thread's block, a full slab, a large block, a foreign pointer, NULL, a front
- * that owns no slabs. A second compare finds what is free already. The mode has
- * the rest.
+ * One compare covers all rare cases, which the mode tells apart. In malloc the
+ * bin has no block: the bin is empty, the size is 0, the front never has
+ * blocks, or the first link is damaged. In free the slab's owner word is not
+ * this front: the slab is full or another heap's, the block is a large one, the
+ * pointer is NULL or no block, or the front owns no slabs. A second compare in
+ * free finds a block that is free already.
  */
 #ifndef KF_HEAP_FAST_H
 #define KF_HEAP_FAST_H
@@ -17,7 +17,7 @@
 #include "heap/boundary.h"
 #include "heap/heap.h"
 
-/* Count a call; a build without counters is there to measure them by. */
+/* Count a call. Builds without counters show what counting costs. */
 static __always_inline_kf void kf_fast_count(uint64_t *word)
 {
 	if (KF_COUNTERS)
@@ -27,7 +27,7 @@ static __always_inline_kf void kf_fast_count(uint64_t *word)
 /**
  * kf_fast_alloc() - pop a block of a class
  * @front:	the calling thread's
- * @offset:	the class, times 16: the offset of its bin and of its counters
+ * @offset:	of the class's bin and counters, in bytes: 16 times the class
  *
  * Context: any thread.
  * Return: the block, counted, or NULL: take the slow path.
@@ -40,7 +40,7 @@ static __always_inline_kf void *kf_fast_alloc(struct kf_front *front,
 	_Static_assert(offsetof(struct kf_front, bin) == 0, "bins come first");
 	if (unlikely(!kf_link_leads_on(block)))
 		return NULL;
-	/* Otherwise the sum of the two takes an instruction and a register. */
+	/* Keeps the compiler from adding the two into a register of its own. */
 	__asm__("" : "+r"(front));
 	*(void **)((char *)front + offset) = *block;
 	*kf_slab_key(block) = 0;
@@ -49,13 +49,13 @@ static __always_inline_kf void *kf_fast_alloc(struct kf_front *front,
 }
 
 /**
- * kf_fast_reuse() - the medium block of a class that was freed last
+ * kf_fast_reuse() - take the medium block of a class that was freed last
  * @heap:	the calling thread's
  * @class:	above KF_NR_TINY
  *
  * Context: any thread.
- * Return: the block, counted, or NULL: there is none that is the heap's own, as
- *	   its key says, its link is damaged, or a sample is near.
+ * Return: the block, counted, or NULL: none is cached, the first is another
+ *	   heap's or has a damaged link, or a sample may be due.
  */
 static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
 					      unsigned int class)
@@ -83,12 +83,12 @@ static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
 }
 
 /**
- * kf_fast_pop() - a block of any small size, the bin filled if need be
+ * kf_fast_pop() - a block of any small size; fills the bin if it is empty
  * @heap:	the calling thread's
  * @size:	bytes, at most KF_SMALL_MAX
- * @near:	whether a larger class will do, which has other alignments
- * @usable:	out: bytes of the block
- * @zeroed:	out: whether it reads as zeroes behind its first word
+ * @near:	whether a larger class may serve; its alignment may be less
+ * @usable:	out: usable bytes of the block
+ * @zeroed:	out: whether the block reads as zeroes after its first word
  *
  * Context: any thread.
  * Return: the block, counted, or NULL: take the slow path.
@@ -119,19 +119,20 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
 }
 
 /**
- * kf_resize_stays() - whether a small block may stay where it is
- * @have:	bytes it has
+ * kf_resize_stays() - whether realloc leaves a small block where it is
+ * @have:	usable bytes of the block
  * @size:	bytes wanted
  *
  * Context: any.
- * Return: false where it is too small or would waste half of it.
+ * Return: false: the block is too small, or more than half of it would be
+ *	   wasted.
  */
 static inline bool kf_resize_stays(size_t have, size_t size)
 {
 	return size <= have && (size >= have / 2 || have <= 64);
 }
 
-/* Push a block to its slab's local list; @front: of the heap that owns it. */
+/* Push a block to its slab's local list; @front is of the slab's heap. */
 static __always_inline_kf void kf_fast_push(struct kf_front *front,
 					    struct kf_slab *slab, void *p)
 {
@@ -141,14 +142,14 @@ static __always_inline_kf void kf_fast_push(struct kf_front *front,
 	kf_fast_count(slab->frees);
 }
 
-/* Whether a pointer may be pushed; @slab: what the address map has for it. */
+/* Whether a pointer may be pushed; sets @slab to the address map's entry. */
 static __always_inline_kf bool kf_fast_is_own(struct kf_front *front, void *p,
 					      struct kf_slab **slab)
 {
 	struct kf_slab *s =
 		kf_container_of(kf_map_peek(p), struct kf_slab, run);
 
-	/* One address: clang would have it in two parts, and add them twice. */
+	/* Keeps clang from computing this address twice. */
 	kf_hide(s);
 	*slab = s;
 	_Static_assert(offsetof(struct kf_heap, front) == 0, "an owner word");
@@ -158,14 +159,14 @@ static __always_inline_kf bool kf_fast_is_own(struct kf_front *front, void *p,
 
 /**
  * kf_fast_free() - push a block to its slab's local list
- * kf_fast_free_sized() - the same, where the caller knows the size
+ * kf_fast_free_sized() - the same, after a check of the size
  * @front:	the calling thread's
  * @p:		any pointer
- * @size:	bytes that were asked
- * @slab:	out: the slab; where the answer is false, what the address map
- *		has in its place
+ * @size:	bytes asked, as the program says
+ * @slab:	out: the slab; if false is returned, the address map's entry,
+ *		which may not be of a slab
  *
- * The caller takes the block off the slab's used ones.
+ * The caller decrements the slab's @used.
  *
  * Context: any thread.
  * Return: false: nothing was done, take the slow path.
@@ -191,14 +192,14 @@ static __always_inline_kf bool kf_fast_free_sized(struct kf_front *front,
 }
 
 /**
- * kf_fast_keep() - free a medium block of this thread's
+ * kf_fast_keep() - free a medium block of the calling thread to its block cache
  * @heap:	the calling thread's
- * @slab:	the block's slab
+ * @slab:	a slab
  * @p:		an address in it
  *
- * It is kept for the next request of its class: of a slab with few blocks
- * hardly more than one is free at a time, so a list of each slab's own would
- * take the way through the slabs for each. Counted; fires nothing.
+ * The next request of the class takes the block. A slab of few blocks rarely
+ * has more than one free block, so with local lists alone most refills of a
+ * medium bin would have to search the slabs. Counts the free; fires no probe.
  *
  * Context: any thread.
  * Return: false: nothing was done, take the slow path.
@@ -232,7 +233,7 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
  * @p:	any pointer
  *
  * Context: any thread.
- * Return: bytes; 0: it is none, or looks free: ask the engine.
+ * Return: bytes; 0: @p is no small block or looks free, ask the engine.
  */
 static inline size_t kf_fast_usable(const void *p)
 {
@@ -245,27 +246,26 @@ static inline size_t kf_fast_usable(const void *p)
 }
 
 /**
- * kf_resize_room() - bytes of room behind a block that has to move
- * @have:	bytes it has
+ * kf_resize_room() - extra bytes for a block that realloc has to move
+ * @have:	usable bytes of the block
  * @size:	bytes wanted
  *
- * A buffer that grows by little at a time will grow again: with a quarter of
- * room it moves three times for each doubling and not each time. One that grows
- * by more would not find its next step in any room that it could be given.
+ * A buffer that grows in small steps will grow again: with a quarter of room it
+ * moves three times for each doubling instead of at each step. Room would be
+ * too small for the next step of a buffer that grows in large steps.
  *
  * Context: any.
- * Return: bytes, 0 for a block that does not grow or does so by more than an
- *	   eighth.
+ * Return: bytes; 0 for a block that shrinks or grows by more than an eighth.
  */
 size_t kf_resize_room(size_t have, size_t size);
 
 /**
  * kf_resize_with_room() - bytes to ask for when a small block has to move
- * @have:	bytes it has
+ * @have:	usable bytes of the block
  * @size:	bytes wanted
  *
  * Context: any.
- * Return: @size and perhaps room, not both above KF_SMALL_MAX.
+ * Return: @size, plus room if the sum is at most KF_SMALL_MAX.
  */
 size_t kf_resize_with_room(size_t have, size_t size);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Blocks freed by a thread that does not own them.
+ * Blocks that a thread frees and another heap owns.
  *
- * A thread that allocates too hands them out again itself: so nothing has to
- * be sent where threads free about as much as they allocate, and an owner that
- * sleeps does not make the others grow. What it has no use for gathers in
- * outboxes, one list for each owner, and is sent together: one compare and
- * swap a list, as in snmalloc ("snmalloc: a message passing allocator", ISMM
- * 2019). The owner takes its whole inbox with one exchange and puts each block
- * into its slab. Until then the blocks count as used, so a slab stays while one
- * of its blocks is on the way.
+ * The freeing heap first keeps such blocks in its block cache and hands them
+ * out again. So threads that free about as much as they allocate need not send
+ * anything, and memory does not grow while an owner sleeps. Other blocks are
+ * queued in outboxes, one list for each owner. A list is sent by one compare
+ * and swap, as in snmalloc ("snmalloc: a message passing allocator", ISMM
+ * 2019). The owner takes its whole inbox by one exchange and puts each block
+ * into its slab. Until then the blocks count as used, so no slab goes away
+ * while one of its blocks is in a cache, an outbox or an inbox.
  *
  * The budget of a heap bounds the bytes of other heaps' blocks that it holds.
- * When the budget is used up all are sent home, and none is cached again until
- * a bin of the heap has no block of its own.
+ * When the budget is used up, all such blocks are sent to their owners, and the
+ * heap caches none until a bin finds no block in the heap's own slabs.
  */
 #include "heap/remote.h"
 
@@ -25,14 +25,14 @@
 bool kf_cache_used;
 bool kf_cache_barred;
 
-/* Blocks beyond this part of it are not kept. */
+/* Blocks larger than KF_BUDGET divided by this are not cached. */
 #define BUDGET_SHARE 4
 
 /*
- * The second word of a block on its way, where other free blocks have their
- * key, leads to the block that comes KF_PREFETCH_DISTANCE later in the list, or
- * to none. The owner prefetches by it when it walks the list, and free() finds
- * by it that a block is on its way already.
+ * In the second word, where other free blocks have their key, a queued block
+ * has the address of the block that comes KF_PREFETCH_DISTANCE later in the
+ * list, or NULL. The owner prefetches that block when it walks the list, and
+ * free() recognizes a block that was sent already by this word.
  */
 static inline void remote_set_later(void *block, const void *later)
 {
@@ -67,7 +67,7 @@ static __noinline void remote_change_outbox(struct kf_outbox *box,
 static inline void remote_queue(struct kf_heap *heap, struct kf_heap *to,
 				void *p)
 {
-	/* Heaps are about a page apart. */
+	/* The addresses of heaps differ by about a page. */
 	size_t i = ((uintptr_t)to >> KF_PAGE_SHIFT) % KF_NR_OUTBOXES;
 	struct kf_outbox *box = &heap->outbox[i];
 
@@ -79,7 +79,10 @@ static inline void remote_queue(struct kf_heap *heap, struct kf_heap *to,
 	box->first = p;
 }
 
-/* Each block goes to its owner, which may be the heap itself. */
+/*
+ * Queue each block of a list for its owner; a block of the heap's own goes to
+ * its slab. Returns the number of blocks.
+ */
 static uint32_t remote_queue_list(struct kf_heap *heap, void *block)
 {
 	uint32_t nr = 0;
@@ -165,7 +168,7 @@ static inline void remote_cache(struct kf_heap *heap,
 	cache->nr++;
 }
 
-/* Returns false when the budget was used up. */
+/* Cache or queue a block. Returns false when the budget is used up. */
 static __always_inline_kf bool remote_take(struct kf_heap *heap,
 					   struct kf_slab *slab, void *p)
 {
@@ -252,14 +255,15 @@ void kf_remote_collect(struct kf_heap *heap)
 
 		__builtin_prefetch(kf_remote_later(block), 1);
 		/*
-		 * Freed again while it was under way, it is in a list of its
-		 * slab, and so is what follows: nobody gets the others.
+		 * The owner freed the block again after it was sent. The block
+		 * is in its slab's list, and its link leads through that list:
+		 * the rest of the inbox is lost.
 		 */
 		if (unlikely(*kf_slab_key(block) == (uintptr_t)heap)) {
 			kf_audit_report(KONF_DOUBLE_FREE, block);
 			break;
 		}
-		/* It has come home, should there be something to tell. */
+		/* A report of a damaged link must not find a sent block. */
 		*kf_slab_key(block) = 0;
 		next = kf_audit_next(block);
 		kf_slab_return(heap, kf_container_of(run, struct kf_slab, run),

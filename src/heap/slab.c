@@ -3,8 +3,8 @@
  * Slabs: see slab.h.
  *
  * A slab is carved a page at a time, so that a program that needs few blocks
- * touches few pages. Free blocks are linked through their first word; all
- * other state is in the descriptor.
+ * touches few pages. Free blocks are linked through their first word; all other
+ * state is in the slab's descriptor.
  */
 #include "heap/heap.h"
 
@@ -43,15 +43,16 @@ static uintptr_t slab_owner_tags(const struct kf_heap *heap, size_t size)
 }
 
 /*
- * A place for the first block, of what the blocks leave of a page: after J.
- * Bonwick, "The slab allocator", 1994. Where slabs begin alike, the heads of
- * blocks do too, and few lines of the caches have to hold them all. Powers of
- * two leave nothing, and so are what an alignment above KF_SLAB_OFFSET_STEP is
- * served from. Slabs with marks have these there.
+ * Choose a slab offset (colouring) within the bytes that the blocks leave
+ * unused: J. Bonwick, "The slab allocator", 1994. If all slabs had their first
+ * block at the same offset in a page, the heads of blocks would compete for few
+ * sets of the processor's caches. Blocks of a power of two leave no bytes, so
+ * they can serve any alignment. Slabs with marks have no offset: their marks
+ * use these bytes.
  *
- * Not a multiple of 512: processors copy slowly to a few bytes behind where
- * the source is in its page, as the kernel does when it reads a file to a
- * buffer that has a small head.
+ * No offset is a multiple of 512. A copy is slow when its destination is a few
+ * bytes further in its page than its source, as when the kernel reads a file
+ * into a buffer that has a small header.
  */
 static uint8_t slab_next_offset(struct kf_heap *heap,
 				const struct kf_slab *slab)
@@ -65,7 +66,7 @@ static uint8_t slab_next_offset(struct kf_heap *heap,
 	nr -= nr / 8;
 	if (!nr)
 		return 0;
-	/* Far from the last ones, whatever there is: by the golden ratio. */
+	/* Steps by the golden ratio keep successive offsets far apart. */
 	heap->next_offset += 159;
 	i = heap->next_offset * nr >> 8;
 	return (uint8_t)(i + i / 7 + 1);
@@ -115,7 +116,7 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 	kf_word_add_atomic(KF_WORD_slabs_freed, 1);
 	kf_probe_slab_free((uintptr_t)slab->run.start, slab->size);
 	__atomic_store_n(&slab->owner, 0, __ATOMIC_RELAXED);
-	/* In the run cache the slab still tells which blocks it had. */
+	/* A double free finds in the run cache which blocks were carved. */
 	slab->capacity = slab->carved;
 	slab->carved = 0;
 	slab->local = NULL;
@@ -124,8 +125,8 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 }
 
 /*
- * The slab that a bin is filled from stays, unless it is sparse: the bin is
- * likely to need it again.
+ * The source of a bin stays, unless it is sparse: the bin is likely to need the
+ * slab again.
  */
 void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab)
 {
@@ -142,13 +143,13 @@ void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
 	kf_pages_settle();
 }
 
-/* Bytes to carve at a time: more where the pages are dirty already. */
+/* Bytes to carve at a time: more if the pages are dirty already. */
 static inline size_t slab_carve_bytes(const struct kf_slab *slab)
 {
 	return slab->zeroed ? KF_PAGE : 4 * KF_PAGE;
 }
 
-/* Link fresh blocks, lowest address first. */
+/* Carve blocks into an empty bin, lowest address first; returns how many. */
 static uint32_t slab_carve(struct kf_heap *heap, struct kf_slab *slab,
 			   struct kf_bin *bin)
 {
@@ -188,7 +189,7 @@ bool kf_slab_is_sent(const struct kf_slab *slab, const void *p)
 	       kf_slab_owner(other) == kf_slab_owner(slab);
 }
 
-/* Whether a list of at most @nr blocks, or one that is damaged, has a block. */
+/* Whether @p is among the first @nr blocks of a list, which may be damaged. */
 static bool slab_list_has(const void *block, const void *p, uint64_t nr)
 {
 	while (nr-- && kf_link_leads_on(block) && block != p)
