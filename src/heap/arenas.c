@@ -2,10 +2,11 @@
 /*
  * Making, adopting and leaving thread heaps and counters.
  *
- * All counters, most of them a heap's, are in one list that only grows. Those
- * of threads that have ended are on an idle stack too. They are pushed without
- * a lock and popped under the arenas lock, so no address can come back between
- * the two loads of a pop.
+ * All counters, most of them part of a heap, are in one list that only grows.
+ * The counters of threads that have ended are also on one of two idle stacks.
+ * Threads push without a lock and pop under the arenas lock. So no entry can be
+ * popped and pushed again between the two loads of another pop (the ABA
+ * problem).
  */
 #include "heap/heap.h"
 
@@ -20,7 +21,7 @@
 
 #include "probes/konfiscator-probes.h"
 
-/* pthread_key destructors run this often at most; the last time is ours. */
+/* Rounds of pthread_key destructors; the heap is left in the last round. */
 #define EXIT_ROUNDS 4
 
 uintptr_t kf_link_key;
@@ -33,23 +34,23 @@ __thread struct kf_front *kf_front_self
 __thread struct kf_self kf_self __attribute__((tls_model("initial-exec"))) =
 	KF_SELF_NEW;
 
-/* What guests allocate from; under arenas.shared_lock. */
+/* The heap that guests share; under arenas.shared_lock. */
 static struct kf_heap shared_heap = {.counters.shared = true};
 
-/* @all, @nr and pops of @idle under @lock. */
+/* @lock guards @all, @nr, @first and pops from both idle stacks. */
 static struct {
 	struct kf_lock lock;
 	struct kf_lock shared_lock;
 	struct kf_counters *all;
 	struct kf_counters *idle;     /* of heaps; atomic */
-	struct kf_counters *counters; /* idle ones that only count; atomic */
+	struct kf_counters *counters; /* idle ones without a heap; atomic */
 	unsigned int nr;
-	struct kf_counters *first; /* the first made */
-	uintptr_t first_thread;	   /* who made it; kf_thread_self(); atomic */
-	int64_t inherited_small;   /* bytes; of the child's birth */
-	unsigned int survivors;	   /* threads of a child at its birth */
-	bool only_guests;	   /* no thread gets a heap; atomic */
-	bool only_count;	   /* likewise, and never will; set once */
+	struct kf_counters *first; /* made first */
+	uintptr_t first_thread;	   /* its maker: kf_thread_self(); atomic */
+	int64_t inherited_small;   /* live bytes when the child was forked */
+	unsigned int survivors;	   /* threads when the child was forked */
+	bool only_guests;	   /* no thread gets a heap for now; atomic */
+	bool only_count;	   /* threads get counters alone; set once */
 } arenas = {
 	.lock = KF_LOCK_INIT(KF_RANK_ARENAS),
 	.shared_lock = KF_LOCK_INIT(KF_RANK_SHARED),
@@ -61,7 +62,7 @@ static void arenas_reset_lists(struct kf_heap *heap)
 		kf_list_init(&heap->slabs[i]);
 }
 
-/* After the key of links was made. */
+/* Make all bins empty. The key of links must be set. */
 static void arenas_empty_bins(struct kf_heap *heap)
 {
 	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
@@ -90,14 +91,14 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 	return marked;
 }
 
-/* Of a heap that another thread may have. */
+/* The marked sibling of a heap that another thread may own; NULL: none. */
 static struct kf_heap *arenas_marked_of(const struct kf_heap *heap)
 {
 	/* pairs with the release store of kf_marked_heap() */
 	return __atomic_load_n(&heap->marked, __ATOMIC_ACQUIRE);
 }
 
-/* Whether other threads sent blocks to the heap. */
+/* Whether other threads sent blocks to the heap or to its marked sibling. */
 static bool arenas_has_remote_frees(const struct kf_heap *heap)
 {
 	return __atomic_load_n(&heap->inbox, __ATOMIC_RELAXED) ||
@@ -111,7 +112,7 @@ void kf_heap_init(void)
 	static const char name[] = "(shared)";
 	struct kf_slot *slot = kf_stats_slot_take();
 
-	/* No address has these bits, even where the top byte is ignored. */
+	/* No address has both bits, even with a top byte that is ignored. */
 	kf_link_key = kf_process_random() | 1ull << 63 | 1ull << 54;
 	__builtin_memcpy(slot->name, name, sizeof(name));
 	kf_counters_new.slot = slot;
@@ -143,8 +144,8 @@ static void arenas_push(struct kf_counters *c)
 }
 
 /*
- * The caller holds the arenas lock: a fork sees the counters in use before
- * anybody changes them.
+ * Pop idle counters, or return NULL. The caller holds the arenas lock, so a
+ * fork does not begin between the pop and the change of the state.
  */
 static struct kf_counters *arenas_pop(struct kf_counters **stack)
 {
@@ -223,8 +224,8 @@ static void arenas_share(void)
 }
 
 /*
- * May call calloc, which finds the heap in place. If the thread's end cannot be
- * noticed, no other thread gets its heap.
+ * Have kf_heap_detach() called when the thread ends. May call calloc, which
+ * finds the heap in place. On failure no other thread gets this thread's heap.
  */
 static void arenas_watch_exit(void)
 {
@@ -253,8 +254,9 @@ static void arenas_settle(struct kf_counters *c)
 }
 
 /*
- * Heaps made while ld.so relocates are forgotten when it fills the thread's
- * variables (abi/early.c): the first heap is its maker's all the same.
+ * The calling thread's counters, if ld.so has overwritten the thread's pointer
+ * to them: a heap may be made while ld.so relocates, before it initializes the
+ * thread's variables (abi/early.c). Only the first counters can be affected.
  */
 static struct kf_counters *arenas_find_forgotten(void)
 {
@@ -271,7 +273,7 @@ static void arenas_attach(void)
 {
 	struct kf_counters *c = NULL;
 
-	/* A fork is on: share a heap for this once. */
+	/* Another thread forks: be a guest in this call. */
 	if (!kf_wait_take(&arenas.lock, 0))
 		return;
 	c = arenas_find_forgotten();
@@ -313,8 +315,9 @@ static void arenas_leave_heap(struct kf_heap *heap)
 }
 
 /*
- * The blocks in the heap's bins stay for the next thread, as threads may come
- * and go by the thousand. If no thread comes, the next tick flushes the heap.
+ * Make the calling thread a guest, and its counters idle. The blocks in the
+ * bins stay for the next thread, as a program may start thousands of short
+ * threads. If no thread adopts the heap, the next tick flushes it.
  */
 static void arenas_leave(struct kf_counters *c)
 {
@@ -335,7 +338,7 @@ void kf_heap_detach(void)
 
 	if (c->shared)
 		return;
-	/* Other destructors may still allocate: wait for the last round. */
+	/* Other destructors may still allocate, so wait for the last round. */
 	if (++c->exit_round < EXIT_ROUNDS && kf_thread_on_exit())
 		return;
 	arenas_leave(c);
@@ -485,7 +488,7 @@ static void arenas_forget_inbox(struct kf_heap *heap)
 	heap->inbox_snapshot = NULL;
 }
 
-/* Do so with every heap. */
+/* Call a function for each heap: shared, threads' and marked. */
 static void arenas_for_each_heap(void (*fn)(struct kf_heap *heap))
 {
 	fn(&shared_heap);
@@ -509,7 +512,7 @@ static void arenas_snapshot_all(void)
 	arenas_for_each_heap(arenas_snapshot_inbox);
 }
 
-/* A child of a clone without fork handlers then trusts no heap. */
+/* So that a child made by clone, without fork handlers, adopts no heap. */
 static void arenas_forget_all(void)
 {
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all)
@@ -528,11 +531,11 @@ void kf_heap_fork_prepare(void)
 }
 
 /*
- * The kernel copies the memory page by page while the other threads run on: a
- * heap that one of them used is in no state that it ever had, one page of it
- * being older than the next. So it is never used again; nor is what came into
- * an inbox meanwhile. Heaps that nobody had when the arenas were locked are
- * whole.
+ * Adopt the idle heaps in a child. The kernel copies memory page by page while
+ * other threads of the parent run, so the pages of a heap that such a thread
+ * used were copied at different times and do not fit together. The child never
+ * uses such a heap, nor the blocks that reached an inbox during the fork. Heaps
+ * that were idle when the parent locked the arenas are consistent.
  */
 static void arenas_adopt_all(void)
 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Checks of free blocks. free() does not test whether a pointer into a slab is
- * the start of a block, and a write to a free block goes unnoticed: both show
- * in the lists of free blocks afterwards.
+ * Checks of lists of free blocks. The fast path of free() does not test whether
+ * a pointer into a slab is the start of a block, and cannot notice a later
+ * write to a free block. Both damage a list of free blocks, where these checks
+ * find them.
  */
 #include "heap/audit.h"
 
 #include "heap/heap.h"
 
-/* Constant after the start. */
+/* Called with each report; constant after the start. */
 static void (*audit_handler)(enum konf_misuse wrong, const void *p);
 
 void kf_audit_report(enum konf_misuse wrong, const void *p)
@@ -17,9 +18,9 @@ void kf_audit_report(enum konf_misuse wrong, const void *p)
 		audit_handler(wrong, p);
 }
 
-void kf_audit_report_to(void (*hear)(enum konf_misuse wrong, const void *p))
+void kf_audit_report_to(void (*report)(enum konf_misuse wrong, const void *p))
 {
-	audit_handler = hear;
+	audit_handler = report;
 }
 
 static bool audit_lies_in(const struct kf_slab *slab, const char *p)
@@ -30,8 +31,9 @@ static bool audit_lies_in(const struct kf_slab *slab, const char *p)
 }
 
 /*
- * What came into a list by a free has the key, wherever it lies; what it has
- * not was written there.
+ * Report an address in a list that is not the start of a block. With the key at
+ * it, free() put it there: an invalid pointer. Otherwise the program wrote it
+ * over the link of the block @before.
  */
 static void audit_report(const struct kf_slab *slab, const void *before,
 			 const void *p)
@@ -42,7 +44,7 @@ static void audit_report(const struct kf_slab *slab, const void *before,
 		kf_audit_report(KONF_WRITE_AFTER_FREE, before ? before : p);
 }
 
-/* Returns what is left of @budget. */
+/* Check a slab's local list. Returns the blocks that are left of @budget. */
 static uint32_t audit_list(const struct kf_slab *slab, uint32_t budget)
 {
 	const void *before = NULL;
@@ -98,8 +100,9 @@ void kf_audit_heap(struct kf_heap *heap, uint32_t budget)
 }
 
 /*
- * The block whose link it was has been handed out, but the program may not have
- * written to it since. NULL if others have that word as well.
+ * Find the block that a damaged link was read from. malloc has handed out the
+ * block, but the link is still in its first word if the program has not written
+ * to it since. NULL: not found, or several blocks have this word.
  */
 static const void *audit_find_link(const struct kf_slab *slab, const void *link)
 {
@@ -159,7 +162,7 @@ void kf_audit_judge(struct kf_heap *heap)
 
 	if (!slab)
 		return;
-	/* What does not look free any more has been handed out meanwhile. */
+	/* Without the key the block was handed out since, so it was free. */
 	if (!kf_slab_looks_free(slab, p) || kf_slab_has_free(heap, slab, p)) {
 		kf_counters_add(&heap->counters,
 				&kf_slot_pair(heap->front.slot,

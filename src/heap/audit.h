@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A look at free blocks.
+ * Checks of lists of free blocks, and reports of misuse found there.
  */
 #ifndef KF_HEAP_AUDIT_H
 #define KF_HEAP_AUDIT_H
@@ -10,48 +10,49 @@
 #include "konfiscator-engine.h"
 
 /**
- * kf_audit_heap() - look through lists of free blocks for what is none
+ * kf_audit_heap() - check the local lists and the block cache of a heap
  * @heap:	the heap
- * @budget:	blocks to look at, at most
+ * @budget:	blocks of local lists to check, at most
  *
- * Tells of what it finds by kf_audit_report().
+ * Reports damage by kf_audit_report().
  *
  * Context: the heap's owner.
  */
 void kf_audit_heap(struct kf_heap *heap, uint32_t budget) __cold;
 
 /**
- * kf_audit_cache() - look through the blocks that a heap kept of a class
- * @heap:	the heap; it loses them where one is damaged
+ * kf_audit_cache() - check the block cache of a class
+ * @heap:	the heap
  * @class:	the class
  *
- * Tells of what it finds by kf_audit_report().
+ * Reports damage by kf_audit_report(). A damaged cache is emptied; its blocks
+ * are lost.
  *
  * Context: the heap's owner.
- * Return: false where one is damaged.
+ * Return: false if the cache was damaged.
  */
 bool kf_audit_cache(struct kf_heap *heap, unsigned int class);
 
 /**
- * kf_audit_local() - tell of a local list that begins with no block
- * @slab:	the slab; it loses the list
+ * kf_audit_local() - report a local list that begins with no block
+ * @slab:	the slab; its list is empty afterwards
  *
  * Context: the heap's owner.
  */
 void kf_audit_local(struct kf_slab *slab) __cold;
 
 /**
- * kf_audit_bin() - tell of a bin that begins with a damaged link
+ * kf_audit_bin() - report a bin whose first link is damaged
  * @bin:	the bin; empty afterwards
  *
- * The block that had the link is NULL where it is not known any more.
+ * Reports NULL if the block that had the link cannot be found.
  *
  * Context: the heap's owner.
  */
 void kf_audit_bin(struct kf_bin *bin) __cold;
 
 /**
- * kf_audit_link() - tell of a block whose link is damaged
+ * kf_audit_link() - report a block whose link is damaged
  * @block:	the block
  *
  * Context: the owner of the list.
@@ -59,13 +60,13 @@ void kf_audit_bin(struct kf_bin *bin) __cold;
 void kf_audit_link(const void *block) __cold;
 
 /**
- * kf_audit_next() - what the link of a free block leads to
+ * kf_audit_next() - the block after a free block
  * @block:	the block
  *
- * Tells of a link that is damaged.
+ * Reports a damaged link.
  *
  * Context: the owner of the list.
- * Return: the next block, or NULL: there is none, or none is known.
+ * Return: the next block; NULL at the end of the list or at a damaged link.
  */
 static inline void *kf_audit_next(const void *block)
 {
@@ -79,54 +80,55 @@ static inline void *kf_audit_next(const void *block)
 }
 
 /**
- * kf_audit_suspect() - hand a block to its owner that looks as if it were free
- * @owner:	of its slab, another heap than the caller's
- * @p:		the block, its free counted; it is not written to, as it may be
- *		in a list
+ * kf_audit_suspect() - let the owner decide whether a block is free already
+ * @owner:	the heap that owns the slab, not the caller's
+ * @p:		a block with the key of a free one, its free counted; it is not
+ *		written to, as it may be in a list
  *
- * The owner judges it when it collects next. A block that is live may look so,
- * where the program copied what a freed one had in it.
+ * The owner decides in its next kf_remote_collect(). A live block has a key if
+ * the program copied the contents of a freed block to it.
  *
  * Context: any thread.
- * Return: false where one waits already: the block is to be freed as others.
+ * Return: false: the owner has a suspect already, free the block as any other.
  */
 bool kf_audit_suspect(struct kf_heap *owner, void *p);
 
 /**
- * kf_audit_judge() - look for a block that was handed over so
- * @heap:	its owner
+ * kf_audit_judge() - decide on the block that kf_audit_suspect() handed over
+ * @heap:	the block's owner
  *
- * Tells of it where it is free already; else frees it.
+ * Reports a double free if the block is free already; otherwise frees it.
  *
  * Context: the heap's owner.
  */
 void kf_audit_judge(struct kf_heap *heap);
 
 /**
- * kf_audit_shared_has() - whether a block is free in the guests' heap
- * @slab:	its slab, of any heap
+ * kf_audit_shared_has() - search for a block in the shared heap's free lists
+ * @slab:	the block's slab, of any heap
  * @p:		the block
  *
- * Context: any thread.
- * Return: true if it is in one of its lists.
+ * Context: any thread. Takes the shared lock.
+ * Return: true if the block is in one of the lists; false also while another
+ *	   thread forks.
  */
 bool kf_audit_shared_has(const struct kf_slab *slab, const void *p);
 
 /**
- * kf_audit_report() - tell of what is wrong with a block nobody asked about
- * @wrong:	what
- * @p:		the block
+ * kf_audit_report() - report misuse found outside of a free of the block
+ * @wrong:	the kind of misuse
+ * @p:		the block, or NULL if it is not known
  *
- * Context: an engine's functions. May end the program, or come back.
+ * Context: an engine's functions. May end the program or return.
  */
 void kf_audit_report(enum konf_misuse wrong, const void *p);
 
 /**
- * kf_audit_report_to() - say who hears of it
- * @hear:	called for each; before that, nobody hears
+ * kf_audit_report_to() - set the function that reports go to
+ * @report:	the function; without one, reports are dropped
  *
  * Context: once, at start.
  */
-void kf_audit_report_to(void (*hear)(enum konf_misuse wrong, const void *p));
+void kf_audit_report_to(void (*report)(enum konf_misuse wrong, const void *p));
 
 #endif

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where a sample comes among the blocks of a bin.
+ * Sample boundaries: where a bin is cut so that a sampled malloc finds it
+ * empty.
  *
- * A bin's blocks are charged to the heap's countdown when they come in, and end
- * before the one that a sample falls on: so the malloc that is to be the sample
- * finds an empty bin, and the fast path needs no test. What was cut off goes
- * back to where it came from. Until the sample is taken its class has nothing
- * to give on any path; who takes it (core/sampling.c) ends that.
+ * The blocks of a bin are charged to the heap's countdown when the bin is
+ * filled. The bin is cut before the block that a sample falls on, so the fast
+ * path needs no test for samples. The blocks behind the cut go back to the slab
+ * or to the block cache. While a sample of a class is due, no path hands out a
+ * block of the class; core/sampling.c takes the sample and ends this.
  */
 #ifndef KF_HEAP_BOUNDARY_H
 #define KF_HEAP_BOUNDARY_H
 
 #include "heap/heap.h"
 
-/* Whether the next block of a class is to be a sample; its bin is empty. */
+/* Whether the next block of a class has to be sampled; its bin is empty. */
 static inline bool kf_heap_sample_is_due(const struct kf_heap *heap,
 					 unsigned int class)
 {
@@ -22,24 +23,22 @@ static inline bool kf_heap_sample_is_due(const struct kf_heap *heap,
 }
 
 /**
- * kf_heap_bound() - charge a bin's fresh blocks, end it before the next sample
+ * kf_heap_bound() - charge a bin's new blocks and cut it before the next sample
  * @heap:	the heap
- * @offset:	the class, times 16
- * @nr:		blocks in the bin
- *
- * What is cut off goes back to where it came from.
+ * @offset:	of the bin, in bytes
+ * @nr:		number of blocks in the bin
  *
  * Context: the heap's owner, inside kf_heap_enter().
- * Return: blocks that are left; where it is fewer than @nr a sample is due
- *	   once these are gone.
+ * Return: number of blocks left. If it is less than @nr, a sample is due when
+ *	   these blocks are gone.
  */
 uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr);
 
 /**
- * kf_slab_untake() - undo kf_slab_take() for the last blocks of a list
+ * kf_slab_untake() - undo kf_slab_take() for the last blocks of a bin
  * @slab:	the slab
- * @first:	of these, linked
- * @nr:		how many
+ * @first:	first of the blocks, linked
+ * @nr:		number of blocks
  *
  * Context: the heap's owner, right after kf_slab_take().
  */

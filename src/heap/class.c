@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The classes up to KF_TINY_MAX: see class.h.
+ * The table of classes up to KF_TINY_MAX: see class.h.
  */
 #include "heap/class.h"
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Size classes: steps of 16 bytes to 128, then eight to a doubling (at most
- * 12.5 % apart) to 32 KiB.
+ * Size classes: steps of 16 bytes up to 128, then eight to a doubling (at most
+ * 12.5 % apart) up to 32 KiB.
  *
- * To 1 KiB a class is numbered by its bytes in units of 16, so that one number
- * is the offset of its bin, the offset of its counters, and the bytes of its
- * blocks; the numbers between, such as 17 (272 bytes), count blocks of other
- * engines alone. Class 0 is no class: in the counters it stands for all large
+ * Up to 1 KiB the number of a class is its bytes divided by 16. So one number
+ * is the offset of the bin, the offset of the counters and the bytes of a
+ * block. Numbers that are not a class, such as 17 (272 bytes), only count
+ * blocks of other engines. Number 0 is no class; its counters count all large
  * blocks.
  *
- * Aligned blocks need no classes of their own: to 1 KiB, and to an alignment of
- * KF_SLAB_OFFSET_STEP above that, a size rounded up to an alignment falls into
- * a class of multiples of that alignment; else a power of two serves.
+ * Aligned blocks need no classes of their own. Up to 1 KiB, and above that for
+ * alignments up to KF_SLAB_OFFSET_STEP, a size rounded up to the alignment
+ * falls into a class of multiples of the alignment. Otherwise the next power of
+ * two serves.
  */
 #ifndef KF_HEAP_CLASS_H
 #define KF_HEAP_CLASS_H
@@ -28,16 +29,16 @@
 
 _Static_assert(KF_NR_CLASSES == 1 + KF_NR_TINY + 5 * 8, "the classes");
 
-/* Bytes of the class of each size up to KF_TINY_MAX. */
+/* For each size up to KF_TINY_MAX, the bytes of its class. */
 extern const uint16_t kf_class_tiny[KF_TINY_MAX + 1] __kf_hidden;
 
-/* The offset of the bin of a size up to KF_TINY_MAX, and its class' bytes. */
+/* For a size up to KF_TINY_MAX, the offset of its bin: its class's bytes. */
 static __always_inline_kf size_t kf_class_offset(size_t size)
 {
 	return kf_class_tiny[size];
 }
 
-/* The class of a size above KF_TINY_MAX, to KF_SMALL_MAX. */
+/* The class of a size above KF_TINY_MAX, up to KF_SMALL_MAX. */
 static inline unsigned int kf_class_of_medium(size_t size)
 {
 	unsigned int shift = kf_ilog2(size - 1);
@@ -46,7 +47,7 @@ static inline unsigned int kf_class_of_medium(size_t size)
 	       (((size - 1) >> (shift - 3)) & 7);
 }
 
-/* The class of a size from 0 (which gives the empty class) to KF_SMALL_MAX. */
+/* The class of a size up to KF_SMALL_MAX; 0 for size 0. */
 static inline unsigned int kf_class_of(size_t size)
 {
 	return size <= KF_TINY_MAX ? (unsigned int)(kf_class_offset(size) >> 4)
@@ -64,8 +65,8 @@ static inline size_t kf_class_bytes(unsigned int class)
 }
 
 /*
- * The number and the bytes of the class that counts another engine's block of
- * 0 to KF_SMALL_MAX bytes: to 1 KiB each multiple of 16 has a number.
+ * The number and the bytes of the counters of another engine's block of 0 to
+ * KF_SMALL_MAX bytes. Up to 1 KiB each multiple of 16 has a number.
  */
 static __always_inline_kf unsigned int kf_class_around(size_t size,
 						       size_t *bytes)
@@ -83,13 +84,14 @@ static __always_inline_kf unsigned int kf_class_around(size_t size,
 	return KF_NR_TINY + 1 + (shift - 7) * 8 + (unsigned int)steps - 8;
 }
 
-/* Bytes; slabs of classes above KF_TINY_MAX may begin at any multiple. */
+/* Bytes; the slab offset of a medium class is a multiple of this. */
 #define KF_SLAB_OFFSET_STEP ((size_t)64)
 
 /*
- * What to ask the classes for, so that @size bytes lie at a multiple of @align,
- * a power of two up to KF_PAGE: above KF_SMALL_MAX where none serves, and less
- * than @size where that is near SIZE_MAX.
+ * The size to request so that the block has @size bytes and is aligned to
+ * @align, a power of two up to KF_PAGE. Above KF_SMALL_MAX: no class serves.
+ * Less than
+ * @size: the rounding overflowed.
  */
 static inline size_t kf_class_request(size_t size, size_t align)
 {
@@ -104,13 +106,16 @@ static inline size_t kf_class_request(size_t size, size_t align)
 #define KF_SLAB_PAGES 16 /* usually */
 
 /*
- * Pages of a slab of a heap that has @nr others of its class, where a block has
- * @more bytes than the class. Large classes get more, so that they have eight
- * blocks; the first eight of a class less, two of each number of pages, as the
- * heap may never need more, and what becomes empty serves other classes: two
- * blocks or a page at least. Of blocks from half a KiB to one a page has so few
- * that nearly each malloc would go the slow way: they have large slabs sooner.
- * Larger ones wait in a list of the heap and do not mind.
+ * The pages of a new slab in a heap that has @nr slabs of the class; each block
+ * takes @more bytes beyond its size (a mark). Usually KF_SLAB_PAGES, with these
+ * exceptions:
+ *	- large classes get more pages, so that a slab has eight blocks;
+ *	- the first eight slabs of a class get fewer, two slabs of each number
+ *of pages: the heap may never need more blocks of the class, and small slabs
+ *	  become empty sooner. A slab has at least two blocks and one page;
+ *	- for blocks above 512 up to 1024 bytes only the first four get fewer
+ *pages. A page has few such blocks, so with small slabs nearly each malloc
+ *would refill its bin. Medium classes have the block cache instead.
  */
 static inline size_t kf_class_slab_pages(unsigned int class, size_t nr,
 					 size_t more)

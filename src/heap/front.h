@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Fronts and modes: what every call of a thread comes to first.
+ * Fronts and modes: where every call of a thread begins.
  *
- * A thread points at a front, which has bins of blocks that are ready and a
- * mode, which does whatever the fast paths (heap/fast.h) cannot: an empty bin
- * and an owner that is not the front's make one tail call into it. Only the
- * front inside of a thread's heap ever has blocks. All others are constant and
- * empty, so every call reaches their mode and the fast paths have no test for
- * any of them: a thread that has no heap yet or shares one, another engine, a
- * tag, a recording, a child that has just been forked.
+ * A thread points at a front. A front has bins of free blocks and a mode. The
+ * mode does what the fast paths (heap/fast.h) cannot do: if the bin is empty,
+ * or the owner of a slab is not the front, one tail call reaches the mode. Only
+ * the front inside a thread's heap ever has blocks. All other fronts are
+ * constant and empty, so every call reaches their mode, and the fast paths have
+ * no test for any of these cases: a thread without a heap, another engine, a
+ * tag, a recording, a child that was just forked.
  *
- * A front is chosen (kf_front_renew()) by the state of the process; see
+ * kf_front_renew() chooses the front by the state of the process; see
  * kf_process_is_current().
  */
 #ifndef KF_HEAP_FRONT_H
@@ -24,10 +24,10 @@ struct kf_front;
 struct kf_slab;
 
 /*
- * What a mode does with a call. Every function is given the front that the call
- * came to, fires the probes of the call and counts it; sizes and pointers are
- * those of the program. free's @slab is what the address map has for the
- * pointer, a slab only where its run's kind says so.
+ * A mode. Each function serves a call that the fast path of @front could not:
+ * it fires the probes of the call and counts it. Sizes and pointers are as the
+ * program passed them. @slab is the address map's entry for @p, which is a slab
+ * only if the kind of its run is KF_RUN_SLAB.
  */
 struct kf_mode {
 	void *(*alloc)(size_t size, struct kf_front *front);
@@ -38,17 +38,17 @@ struct kf_mode {
 	void (*free)(void *p, struct kf_slab *slab, struct kf_front *front);
 };
 
-/* 16 bytes, as a pair of counters: one offset finds both. */
+/* A bin has the size of a pair of counters, so one offset finds both. */
 struct kf_bin {
 	void *coded;	  /* the first block: kf_link_code() */
-	uintptr_t source; /* slab, tagged when the blocks read as zeroes */
+	uintptr_t source; /* the slab it was filled from, with KF_BIN_ tags */
 };
 
 _Static_assert(sizeof(struct kf_bin) == sizeof(struct kf_stats_pair),
 	       "one offset for bins and counters");
 
 struct kf_front {
-	struct kf_bin bin[KF_NR_CLASSES]; /* the thread */
+	struct kf_bin bin[KF_NR_CLASSES]; /* owner */
 	struct kf_slot *slot;		  /* of its counters; constant */
 	const struct kf_mode *mode;	  /* constant */
 };
@@ -56,14 +56,14 @@ struct kf_front {
 extern __thread struct kf_front *kf_front_self
 	__attribute__((tls_model("initial-exec")));
 
-/* A thread's part; only the thread and its signal handlers touch it. */
+/* A thread's state; only the thread and its signal handlers access it. */
 struct kf_self {
-	struct kf_counters *counters; /* what it counts in; never NULL */
+	struct kf_counters *counters; /* never NULL */
 	struct kf_front *inner;	      /* of its heap or engine; never NULL */
-	uint16_t depth; /* inside of so many calls that are observed */
-	bool forked;	/* of a child that has no file yet */
-	bool recorded;	/* it has a heap, and nothing but a recording observes
-			   its calls */
+	uint16_t depth;		      /* of observed calls in progress */
+	bool forked;		      /* a child that has no stats file yet */
+	/* The thread has a heap, and only a recording observes its calls. */
+	bool recorded;
 };
 
 #define KF_SELF_NEW                                                    \
@@ -74,39 +74,39 @@ struct kf_self {
 extern __thread struct kf_self kf_self
 	__attribute__((tls_model("initial-exec")));
 
-/* Of threads without a call yet, and of threads without a heap. */
+/* The counters of threads before their first call, and of guests. */
 extern struct kf_counters kf_counters_new;
 extern struct kf_counters kf_counters_guest;
 
-/* The front of threads without a heap, and the mode of heaps' fronts. */
+/* The front of guests, and the mode of the fronts of heaps. */
 extern struct kf_front kf_front_guest;
 extern const struct kf_mode kf_mode_plain;
 
 /**
- * kf_front_renew() - choose the calling thread's front by what holds now
+ * kf_front_renew() - choose the calling thread's front anew
  *
- * Starts the library and settles a fork, if that is due.
+ * Before that, starts the library and handles a fork, if either is due.
  *
- * Context: any thread, on slow paths where kf_process_is_current() says no.
- * Return: the front that the call belongs to; the inner one in a call that is
- *	   observed already.
+ * Context: any thread, on slow paths when kf_process_is_current() is false.
+ * Return: the front that has to serve the call; the inner front inside a call
+ *	   that is observed.
  */
 struct kf_front *kf_front_renew(void);
 
 /**
- * kf_front_choose() - the same, where nothing is due
+ * kf_front_choose() - choose the front, when neither a start nor a fork is due
  *
- * Context: any thread, after a change that concerns it alone.
+ * Context: any thread, after a change that concerns this thread alone.
  */
 void kf_front_choose(void);
 
 /**
- * kf_front_step_out() - let a call be observed that is made inside another
- * kf_front_step_in() - and go on with that other
+ * kf_front_step_out() - let calls be observed inside an observed call
+ * kf_front_step_in() - return to the observed call
  * @depth:	what kf_front_step_out() returned
  *
  * Context: any thread.
- * Return: how deep the thread was.
+ * Return: the depth of observed calls, for kf_front_step_in().
  */
 uint16_t kf_front_step_out(void) __must_check;
 void kf_front_step_in(uint16_t depth);

@@ -116,7 +116,7 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 	kf_word_add_atomic(KF_WORD_slabs_freed, 1);
 	kf_probe_slab_free((uintptr_t)slab->run.start, slab->size);
 	__atomic_store_n(&slab->owner, 0, __ATOMIC_RELAXED);
-	/* A double free finds in the run cache which blocks were carved. */
+	/* Tells a double free of its blocks from a free of a wild pointer. */
 	slab->capacity = slab->carved;
 	slab->carved = 0;
 	slab->local = NULL;
