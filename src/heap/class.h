@@ -89,9 +89,8 @@ static __always_inline_kf unsigned int kf_class_around(size_t size,
 
 /*
  * The size to request so that the block has @size bytes and is aligned to
- * @align, a power of two up to KF_PAGE. Above KF_SMALL_MAX: no class serves.
- * Less than
- * @size: the rounding overflowed.
+ * @align, a power of two up to KF_PAGE. A result above KF_SMALL_MAX: no class
+ * serves; a result less than @size: the rounding overflowed.
  */
 static inline size_t kf_class_request(size_t size, size_t align)
 {
@@ -107,15 +106,17 @@ static inline size_t kf_class_request(size_t size, size_t align)
 
 /*
  * The pages of a new slab in a heap that has @nr slabs of the class; each block
- * takes @more bytes beyond its size (a mark). Usually KF_SLAB_PAGES, with these
- * exceptions:
- *	- large classes get more pages, so that a slab has eight blocks;
- *	- the first eight slabs of a class get fewer, two slabs of each number
- *of pages: the heap may never need more blocks of the class, and small slabs
- *	  become empty sooner. A slab has at least two blocks and one page;
- *	- for blocks above 512 up to 1024 bytes only the first four get fewer
- *pages. A page has few such blocks, so with small slabs nearly each malloc
- *would refill its bin. Medium classes have the block cache instead.
+ * takes @more bytes beyond its size (a mark). Usually KF_SLAB_PAGES, but:
+ *
+ * Large classes get more pages, so that a slab has eight blocks.
+ *
+ * The first eight slabs of a class get fewer pages, two slabs of each number of
+ * pages. The heap may never need more blocks of the class, and small slabs
+ * become empty sooner. A slab has at least two blocks and one page.
+ *
+ * For blocks above 512 up to 1024 bytes, only the first four slabs get fewer
+ * pages. A page has few such blocks, so with small slabs nearly each malloc
+ * would refill its bin. Medium classes have the block cache instead.
  */
 static inline size_t kf_class_slab_pages(unsigned int class, size_t nr,
 					 size_t more)

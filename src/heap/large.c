@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Large blocks: see large.h. The threshold between runs and mappings follows
- * glibc's rule: the free of a mapped block of s bytes, up to 32 MiB, sets the
- * mmap threshold to s and the trim threshold to 2 s; so what is allocated
- * again and again stops being mapped and unmapped each time. As in glibc, where
- * a block has a header, s is more than what was asked.
+ * Large blocks: see large.h.
+ *
+ * The threshold between runs and mappings follows glibc's rule: the free of a
+ * mapped block of s bytes, up to 32 MiB, sets the mmap threshold to s and the
+ * trim threshold to 2 s. So blocks of a size that is allocated often are not
+ * mapped and unmapped each time. As in glibc, where a block has a header, s is
+ * more than the bytes asked.
  */
 #include "heap/large.h"
 
@@ -31,10 +33,10 @@ static size_t large_pages(size_t size)
 }
 
 /*
- * Each may be a mapping of its own to the kernel, which has 65530 for a process
- * (vm.max_map_count): half of them are the program's. Asking for the number
- * takes a file; where it is smaller, mmap fails and the block is a run of a
- * region.
+ * Whether another block may be a mapping. The kernel allows a process 65530
+ * mappings (vm.max_map_count), and half of them are left to the program. The
+ * actual number would have to be read from a file; if it is smaller, mmap
+ * fails, and the block becomes a run of a region.
  */
 static bool large_mapping_is_left(void)
 {
@@ -42,7 +44,7 @@ static bool large_mapping_is_left(void)
 	       KF_MIN(kf_large_conf.mmap_max, MAPPED_MAX);
 }
 
-/* A mapping too where a region would be torn apart by the alignment. */
+/* A large alignment wants a mapping too: it would fragment a region. */
 static bool large_wants_mapping(size_t size, size_t align)
 {
 	return (align > KF_MIB ||
@@ -52,8 +54,9 @@ static bool large_wants_mapping(size_t size, size_t align)
 }
 
 /*
- * What grew out of its place will again: a run is copied each time, the pages
- * of a mapping are moved.
+ * Whether a block that has to move is better mapped: such a block is likely to
+ * grow again, and the kernel moves the pages of a mapping, while a run is
+ * copied.
  */
 static bool large_grows_best_mapped(size_t size)
 {
@@ -62,8 +65,9 @@ static bool large_grows_best_mapped(size_t size)
 }
 
 /*
- * The cached run that wastes least: half of what is wanted at most, or an
- * eighth where no other thread may wait for the pages lock.
+ * Take the cached run that wastes least: at most half of the pages wanted, or
+ * an eighth in a process with one thread, where the pages lock is never
+ * contended.
  */
 static struct kf_run *large_take_cached(struct kf_heap *heap, size_t nr,
 					size_t align)
@@ -73,12 +77,12 @@ static struct kf_run *large_take_cached(struct kf_heap *heap, size_t nr,
 	return kf_runs_take(heap, nr, nr + nr / part, align, KF_RUN_LARGE);
 }
 
-/* A block that is wanted. */
+/* A request for a large block. */
 struct large_request {
 	size_t size;  /* bytes asked */
-	size_t room;  /* bytes behind them */
-	size_t align; /* power of two */
-	bool grows;   /* it was shorter, elsewhere */
+	size_t room;  /* bytes to grow into */
+	size_t align; /* bytes, power of two */
+	bool grows;   /* it replaces a shorter block */
 };
 
 static struct kf_run *large_map(size_t nr, size_t align_pages, bool *zeroed)
@@ -87,7 +91,10 @@ static struct kf_run *large_map(size_t nr, size_t align_pages, bool *zeroed)
 	return kf_pages_map(nr, align_pages);
 }
 
-/* The room does not decide: what is freed is judged by what was asked. */
+/*
+ * Take a run for a block. The bytes asked, without the room, decide about a
+ * mapping, as they do when the block is freed.
+ */
 static struct kf_run *large_take(struct kf_heap *heap,
 				 const struct large_request *request,
 				 bool *zeroed)
@@ -102,12 +109,12 @@ static struct kf_run *large_take(struct kf_heap *heap,
 		return run;
 	grows = request->grows && large_grows_best_mapped(request->size);
 	mapped = grows || large_wants_mapping(request->size, request->align);
-	/* What lies free and dirty comes before what has to be mapped. */
+	/* Free dirty pages are used before others are mapped. */
 	if (mapped && !grows && kf_large_conf.dynamic)
 		run = kf_runs_alloc_dirty(heap, nr, align_pages, KF_RUN_LARGE);
 	if (!run && mapped)
 		run = large_map(nr, align_pages, zeroed);
-	/* Each is tried where the other finds no room: addresses are scarce. */
+	/* Where addresses are scarce, only one of the two may find room. */
 	if (!run)
 		run = kf_runs_alloc(heap, nr, align_pages, KF_RUN_LARGE,
 				    zeroed);
@@ -117,9 +124,9 @@ static struct kf_run *large_take(struct kf_heap *heap,
 }
 
 /*
- * A huge block may stay empty for the most part: let it cost no pages, and of
- * any block what nobody had before. On its own, as the compiler would put it
- * far off with what never runs.
+ * Zero a run, but for the pages at its end that were never used. The pages of a
+ * huge run go back to the kernel, as the program may never touch most of them.
+ * Not inlined: the compiler would place this code with code that never runs.
  */
 static void __noinline large_zero(struct kf_run *run)
 {
@@ -143,7 +150,7 @@ static void large_count_new(struct kf_run *run, size_t size)
 	kf_probe_large_alloc((uintptr_t)run->start, size);
 }
 
-/* Such a block, counted. */
+/* Take a run for a block, zeroed on request, and count it. */
 static struct kf_run *large_provide(struct kf_heap *heap,
 				    const struct large_request *request,
 				    bool zeroed)
@@ -159,7 +166,7 @@ static struct kf_run *large_provide(struct kf_heap *heap,
 	return run;
 }
 
-/* What only the long way does gets its turn now and then. */
+/* Whether nothing is due that the slow path has to do. */
 static bool large_may_be_fast(struct kf_heap *heap)
 {
 	return kf_process_is_current() && ++heap->refills % KF_FAST_REFILLS &&
@@ -174,7 +181,7 @@ struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size)
 	if (!heap->runs.lengths || !large_may_be_fast(heap))
 		return NULL;
 	if (unlikely(!kf_countdown_may_pass(&heap->countdown, bytes))) {
-		/* Nobody else may look: such blocks may be all it asks for. */
+		/* The thread may allocate only large blocks: update here. */
 		kf_countdown_update(&heap->countdown);
 		return NULL;
 	}
@@ -204,9 +211,10 @@ void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 }
 
 /*
- * Whether they have doubled by it at least: then nothing tells yet that there
- * is to be another block as long, and its pages go rather than lie about. Few
- * can be, as a threshold doubles eight times at most.
+ * Move the thresholds after the free of a mapped block. Returns whether the
+ * mmap threshold has at least doubled: then the block is the first of its size,
+ * and nothing shows that another will follow, so its pages should go back. This
+ * happens at most eight times.
  */
 static bool large_move_thresholds(size_t bytes)
 {
@@ -215,7 +223,7 @@ static bool large_move_thresholds(size_t bytes)
 
 	if (!kf_large_conf.dynamic || bytes > THRESHOLD_MAX)
 		return false;
-	/* Of threads that free such blocks at once one moves it. */
+	/* Of several threads that free such blocks at once, one moves it. */
 	do {
 		if (bytes <= old)
 			return false;
@@ -247,8 +255,7 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 		kf_pages_free(run);
 		return;
 	}
-	/* Where the next block of its size is a run, that run gets its pages.
-	 */
+	/* Keep the pages if the next block of this size will be a run. */
 	if (large_move_thresholds(KF_ALIGN_UP(run->asked + 1, KF_PAGE)) ||
 	    large_wants_mapping(run->asked, 1))
 		kf_pages_free(run);
@@ -269,15 +276,15 @@ static void large_count_resize(struct kf_run *run, size_t old, size_t size)
 }
 
 /*
- * What grows is likely to grow on: with an eighth of room a block that grows
- * by small steps moves so rarely that all moves together cost what one does
- * at the end. Pages never touched cost none.
+ * A block that grows is likely to grow again. With room of an eighth, a block
+ * that grows in small steps moves so rarely that all moves together cost as
+ * much as one move at the end. Room that is not touched takes no memory.
  */
 static bool large_grow_mapped(struct kf_run *run, size_t nr)
 {
-	size_t medium = nr + nr / 8;
+	size_t roomy = nr + nr / 8;
 
-	return kf_pages_resize(run, medium) || kf_pages_remap(run, medium) ||
+	return kf_pages_resize(run, roomy) || kf_pages_remap(run, roomy) ||
 	       kf_pages_resize(run, nr) || kf_pages_remap(run, nr);
 }
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Large blocks: runs of pages with one owner, or mappings of their own from
- * the dynamic threshold on.
+ * Large blocks, above KF_SMALL_MAX: a run of pages each, or a mapping of its
+ * own from the mmap threshold on.
  */
 #ifndef KF_HEAP_LARGE_H
 #define KF_HEAP_LARGE_H
 
 #include "heap/heap.h"
 
-/* Thresholds of large blocks, glibc's rule; set by mallopt too. */
+/* Settings of large blocks; mallopt changes them too. */
 struct kf_large_conf {
-	size_t mmap_threshold;	/* atomic */
+	size_t mmap_threshold;	/* bytes; atomic */
 	size_t mmap_max;	/* mapped blocks at most */
-	bool dynamic;		/* the thresholds follow what is freed */
+	bool dynamic;		/* frees of mapped blocks move the thresholds */
 	unsigned int arena_max; /* thread heaps at most, 0: no limit */
 };
 
@@ -34,25 +34,26 @@ void *kf_large_alloc(struct kf_heap *heap, size_t size, size_t align,
 		     bool zeroed) __must_check;
 
 /**
- * kf_large_reuse() - a large block by the short way: one that the heap kept
+ * kf_large_reuse() - take a large block from the run cache
  * @heap:	the calling thread's
  * @size:	bytes asked, above KF_SMALL_MAX
  *
  * Fires large_alloc.
  *
  * Context: any thread.
- * Return: its run, counted; or NULL: take the slow path.
+ * Return: the block's run, counted, or NULL: take the slow path.
  */
 struct kf_run *kf_large_reuse(struct kf_heap *heap, size_t size) __must_check;
 
 /**
- * kf_large_may_free() - whether kf_large_free() may be called at once
+ * kf_large_may_free() - whether kf_large_free() may be called without checks
  * @heap:	the calling thread's
- * @run:	the run that the address map has
- * @p:		the address
+ * @run:	the run that the address map has for @p
+ * @p:		any pointer
  *
  * Context: any thread.
- * Return: false where @p is no block, or where the long way has things to do.
+ * Return: false: take the slow path. @p may be no block, the block is marked or
+ *	   too long for the run cache, or the slow path has work that is due.
  */
 bool kf_large_may_free(struct kf_heap *heap, const struct kf_run *run,
 		       const void *p);
@@ -69,13 +70,15 @@ bool kf_large_may_free(struct kf_heap *heap, const struct kf_run *run,
 void kf_large_free(struct kf_heap *heap, struct kf_run *run);
 
 /**
- * kf_large_resize() - grow or shrink without a copy
+ * kf_large_resize() - resize a large block
  * @heap:	the calling thread's, or NULL
- * @run:	its run
+ * @run:	the block's run
  * @size:	bytes wanted, above KF_SMALL_MAX
  *
+ * A block that grows may move: the kernel moves its pages, or it is copied.
+ *
  * Context: any thread.
- * Return: the block, moved by the kernel perhaps; NULL: it must be copied.
+ * Return: the block, or NULL: nothing was done, and the caller has to copy it.
  */
 void *kf_large_resize(struct kf_heap *heap, struct kf_run *run,
 		      size_t size) __must_check;

@@ -73,13 +73,13 @@ void *kf_marked_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,
 	kf_heap_tick();
 	p = heap ? marked_alloc_small(heap, rounded, size, near, &clean)
 		 : marked_alloc_shared(rounded, size, near, &clean);
-	/* A large one has room for a mark too, where a fork holds the heap. */
+	/* While a fork holds the heap, a large block can carry the mark. */
 	if (!p)
 		return marked_alloc_large(size, align, zeroed, mark, usable);
 	slab = kf_slab_at(p);
 	*kf_slab_mark(slab, p) = mark;
 	*usable = slab->size;
-	/* A fresh block is zero but for the link in its first word. */
+	/* A clean block reads as zeroes but for the link in its first word. */
 	if (zeroed)
 		memset(p, 0, clean ? sizeof(void *) : slab->size);
 	return p;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Marked blocks: a block may carry a number, and somebody hears when it goes.
+ * Marked blocks: a block may carry a number, its mark. Hooks are called when
+ * such a block is freed or resized.
  *
- * Small ones come from slabs of their own, with an array of marks at the end of
- * each. These belong to a marked sibling of the thread's heap, made at first
- * use, which lives and is adopted with it and counts in its slot. Their owner
- * word has a tag, and is no thread's heap in any case: so the fast path of free
- * fails for them, and only the slow path looks at marks. Large blocks have
- * their mark in the run. Mark 0 is none: what a marked slab gives may lose its
- * mark again.
+ * Small marked blocks come from slabs of their own, which have an array of
+ * marks at the end. These slabs belong to a marked sibling of the thread's
+ * heap. The sibling is made at first use, is adopted together with the heap,
+ * and counts in the heap's slot. No thread points at the sibling's front, so
+ * the fast path of free fails for its blocks, and only the mode looks at marks.
+ * A large block has its mark in the run. Mark 0 means no mark: a block of a
+ * marked slab may lose its mark.
  *
- * Blocks of another heap's marked slabs are not kept to be handed out again,
- * they go home.
+ * The block cache takes no blocks of another heap's marked slabs: they are sent
+ * to their owner.
  */
 #ifndef KF_HEAP_MARKED_H
 #define KF_HEAP_MARKED_H
@@ -19,41 +20,42 @@
 #include "heap/heap.h"
 
 /*
- * Who hears of marked blocks; set before the first mark is given. All may run
- * in any thread, inside free and realloc; none may allocate or free.
+ * Hooks for marked blocks, set before the first mark is given. They run in any
+ * thread, inside free and realloc, and must not allocate or free.
  */
 struct kf_mark_hooks {
 	/*
-	 * The mark for a block that realloc gives the calling thread now, in
-	 * place of one with the mark @old; @before and @after are the bytes
-	 * that both are reckoned with: usable ones, but no room to grow.
+	 * Returns the mark for the block that realloc is going to return, in
+	 * place of a block with the mark @old. @before and @after are the bytes
+	 * that the two blocks are counted with: usable bytes without room to
+	 * grow.
 	 */
 	uint32_t (*next)(uint32_t old, size_t before, size_t after);
-	/* There was no memory for a block with the mark that next() said. */
+	/* There was no memory for the block that next() returned @mark for. */
 	void (*lost)(uint32_t mark);
 	/*
-	 * A marked block goes: freed, which is about to happen, or taken by
-	 * realloc, which may have moved it already.
+	 * A marked block ends: it is about to be freed (@freed), or realloc
+	 * replaces it and may have moved it already.
 	 */
 	void (*gone)(const void *p, size_t usable, uint32_t mark, bool freed);
-	/* A block that realloc gave, with the mark that next() said. */
+	/* realloc returns a block, with the mark that next() returned. */
 	void (*came)(const void *p, size_t usable, uint32_t mark);
 };
 
 extern struct kf_mark_hooks kf_mark_hooks __kf_hidden;
 
 /**
- * kf_marked_alloc() - a block with a mark
+ * kf_marked_alloc() - allocate a block with a mark
  * @size:	bytes, not 0, below KF_SIZE_LIMIT
  * @align:	power of two, at least 16
  * @zeroed:	whether it must read as zeroes
  * @mark:	the mark, not 0
- * @usable:	out: its usable bytes
+ * @usable:	out: usable bytes of the block
  *
- * Of the default engine, whatever engine serves. Calls no hook.
+ * The block is of the default engine, whichever engine serves. Calls no hook.
  *
  * Context: any thread.
- * Return: the block, counted, or NULL when the kernel has no more.
+ * Return: the block, counted, or NULL when the kernel has no more memory.
  */
 void *kf_marked_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,
 		      size_t *usable) __must_check;
@@ -62,49 +64,49 @@ void *kf_marked_alloc(size_t size, size_t align, bool zeroed, uint32_t mark,
  * kf_mark_of() - the mark of a block
  * @p:		any pointer
  *
- * Context: any thread; of a live block that nobody frees meanwhile.
- * Return: the mark; 0: none, or no block of the default engine.
+ * Context: any thread; no other thread may free the block meanwhile.
+ * Return: the mark; 0: no mark, or no block of the default engine.
  */
 uint32_t kf_mark_of(const void *p);
 
 /**
- * kf_mark_may() - whether a block where it is may have a mark
+ * kf_mark_may() - whether a block can have a mark without being moved
  * @p:		a live block of the default engine
- * @mark:	the mark
+ * @mark:	the mark, or 0
  *
  * Context: any thread.
- * Return: false where it would have to move.
+ * Return: false: the block would have to move.
  */
 bool kf_mark_may(const void *p, uint32_t mark);
 
 /**
- * kf_mark_set() - give a block another mark; calls no hook
+ * kf_mark_set() - change the mark of a block; calls no hook
  * @p:		a live block, after kf_mark_may()
- * @mark:	the mark
+ * @mark:	the mark, or 0
  *
- * Context: who owns the block.
+ * Context: the thread that uses the block.
  */
 void kf_mark_set(void *p, uint32_t mark);
 
 /**
- * kf_mark_leave() - tell that a small block is about to be freed
- * @slab:	its slab, with marks
- * @p:		the block; it has no mark afterwards
+ * kf_mark_leave() - remove the mark of a small block and call the hook gone()
+ * @slab:	the block's slab, with marks
+ * @p:		the block, about to be freed
  *
- * Context: who frees it, outside of kf_heap_enter().
+ * Context: the thread that frees the block, outside of kf_heap_enter().
  */
 void kf_mark_leave(const struct kf_slab *slab, void *p);
 
 /**
- * kf_mark_leave_large() - tell that a large block is about to be freed
- * @run:	its run; it has no mark afterwards
+ * kf_mark_leave_large() - remove the mark of a large block and call gone()
+ * @run:	the run of the block, about to be freed; it has a mark
  *
- * Context: who frees it.
+ * Context: the thread that frees the block.
  */
 void kf_mark_leave_large(struct kf_run *run);
 
 /**
- * kf_marked_heap() - the sibling for marked blocks
+ * kf_marked_heap() - the sibling for marked blocks; made at first use
  * @heap:	a heap
  *
  * Context: the heap's owner.
@@ -112,34 +114,31 @@ void kf_mark_leave_large(struct kf_run *run);
  */
 struct kf_heap *kf_marked_heap(struct kf_heap *heap);
 
-/* Whether a slab's blocks have marks. */
+/* Whether a slab has an array of marks. */
 static inline bool kf_slab_has_marks(const struct kf_slab *slab)
 {
 	return __atomic_load_n(&slab->owner, __ATOMIC_RELAXED) & KF_SLAB_MARKED;
 }
 
-/* The marks of a marked slab's blocks. */
+/* The array of marks of a marked slab. */
 static inline uint32_t *kf_slab_marks(const struct kf_slab *slab)
 {
 	return slab->run.marks;
 }
 
-/*
- * The place of a slab's block among the blocks; false: the address is inside of
- * one.
- */
+/* The index of a marked slab's block; false: @p is not the start of a block. */
 static inline bool kf_slab_place(const struct kf_slab *slab, const void *p,
 				 size_t *place)
 {
 	uint64_t offset = (uint64_t)((const char *)p - slab->run.start);
-	/* The quotient, by the inverse: Lemire and others, 2019. */
+	/* The quotient: Lemire and others, 2019. */
 	unsigned __int128 i = (unsigned __int128)offset * slab->inverse;
 
 	*place = (size_t)(i >> 64);
 	return (uint64_t)i < slab->inverse;
 }
 
-/* Where the mark of a marked slab's block is. */
+/* The mark of a marked slab's block. */
 static inline uint32_t *kf_slab_mark(const struct kf_slab *slab, const void *p)
 {
 	size_t place;
@@ -148,7 +147,7 @@ static inline uint32_t *kf_slab_mark(const struct kf_slab *slab, const void *p)
 	return kf_slab_marks(slab) + place;
 }
 
-/* The mark for what realloc gives. */
+/* The mark for the block that realloc returns: kf_mark_hooks.next(). */
 static inline uint32_t kf_mark_next(uint32_t old, size_t before, size_t after)
 {
 	return unlikely(kf_mark_hooks.next)

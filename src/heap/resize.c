@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Small blocks at another small size, and the room of all that grow.
+ * Resizing small blocks, and the room that blocks get when they grow.
  */
 #include "heap/fast.h"
 #include "heap/marked.h"

@@ -6,18 +6,21 @@
 
 #include "pages/pages.h"
 
+/* The bounds of the cache, in pages: PAGES_MAX and a PART of what is in use. */
 #define PAGES_MAX ((512 * KF_KIB) >> KF_PAGE_SHIFT)
 #define PART 12
 #define PART_MAX ((1536 * KF_KIB) >> KF_PAGE_SHIFT)
-#define FEW ((128 * KF_KIB) >> KF_PAGE_SHIFT)
-#define DROPPED 4 /* runs at once */
+/* With fewer pages cached, no runs are given back for dirty pages. */
+#define PAGES_MIN ((128 * KF_KIB) >> KF_PAGE_SHIFT)
+#define DROPPED 4 /* runs given back at once, at most */
 
 _Static_assert(KF_RUNS_LONGEST <= PAGES_MAX, "one run fits");
 
 /*
- * An estimate: the counters do not know which of the thread's blocks another
- * thread freed. A thread that lives on what others allocated has an equal part
- * of what all have in use.
+ * The bound of the cache in pages. What the heap has in use is an estimate, as
+ * the counters of a thread do not show which of its blocks other threads freed.
+ * A thread that uses blocks that other threads allocated is given an equal part
+ * of what all threads have in use.
  */
 static uint64_t runs_max(const struct kf_heap *heap)
 {
@@ -46,7 +49,7 @@ static void runs_push(struct kf_heap *heap, struct kf_run *run)
 		kf_heap_stat(heap, KF_SLOT_large_kept, kf_run_bytes(run));
 }
 
-/* The latest of @i + 1 pages, of which there is one. */
+/* Take the run of @i + 1 pages that was cached last; there must be one. */
 static struct kf_run *runs_pop(struct kf_heap *heap, unsigned int i)
 {
 	struct kf_runs *runs = &heap->runs;
@@ -61,7 +64,7 @@ static struct kf_run *runs_pop(struct kf_heap *heap, unsigned int i)
 	return run;
 }
 
-/* A run of the length whose turn it is. */
+/* Take a run of the next length, in turn. */
 static struct kf_run *runs_pop_next(struct kf_heap *heap)
 {
 	uint64_t all = heap->runs.lengths;
@@ -108,8 +111,7 @@ bool kf_runs_put(struct kf_heap *heap, struct kf_run *run)
 	while (runs_are_too_many(heap, heap->runs.nr_pages + run->nr_pages))
 		kf_runs_drop_some(heap);
 	kf_heap_enter(heap);
-	/* A thread that looks at its neighbours sees a run in use, either way.
-	 */
+	/* Neighbours that are freed see a run in use with either kind. */
 	if (run->kind == KF_RUN_LARGE)
 		__atomic_store_n(&run->kind, (uint8_t)KF_RUN_CACHED,
 				 __ATOMIC_RELAXED);
@@ -118,7 +120,7 @@ bool kf_runs_put(struct kf_heap *heap, struct kf_run *run)
 	return true;
 }
 
-/* The lengths of which a run does, a bit each. */
+/* The cached lengths from @nr_pages to @most, a bit each. */
 static uint64_t runs_fitting(const struct kf_heap *heap, size_t nr_pages,
 			     size_t most)
 {
@@ -130,8 +132,8 @@ static uint64_t runs_fitting(const struct kf_heap *heap, size_t nr_pages,
 }
 
 /*
- * Of each length only the latest run is looked at for its alignment: it may
- * still be in the processor's cache.
+ * Take the shortest run that is aligned. Of each length only the run cached
+ * last is considered, as its pages may still be in the processor's cache.
  */
 static struct kf_run *runs_pop_aligned(struct kf_heap *heap, uint64_t lengths,
 				       size_t align)
@@ -158,7 +160,7 @@ struct kf_run *kf_runs_take(struct kf_heap *heap, size_t nr_pages, size_t most,
 		runs_push(heap, run);
 		run = NULL;
 	}
-	/* What a slab's first use left there. */
+	/* Not cleared while the run was a slab. */
 	if (run && kind == KF_RUN_LARGE)
 		run->fresh = 0;
 	kf_heap_leave(heap);
@@ -168,7 +170,7 @@ struct kf_run *kf_runs_take(struct kf_heap *heap, size_t nr_pages, size_t most,
 struct kf_run *kf_runs_alloc_dirty(struct kf_heap *heap, size_t nr_pages,
 				   size_t align_pages, enum kf_run_kind kind)
 {
-	bool many = heap && heap->runs.nr_pages > FEW;
+	bool many = heap && heap->runs.nr_pages > PAGES_MIN;
 
 	for (;;) {
 		struct kf_run *run =
@@ -187,7 +189,7 @@ struct kf_run *kf_runs_alloc(struct kf_heap *heap, size_t nr_pages,
 	struct kf_run *run = NULL;
 
 	*zeroed = false;
-	if (heap && heap->runs.nr_pages > FEW)
+	if (heap && heap->runs.nr_pages > PAGES_MIN)
 		run = kf_runs_alloc_dirty(heap, nr_pages, align_pages, kind);
 	return run ? run : kf_pages_alloc(nr_pages, align_pages, kind, zeroed);
 }
