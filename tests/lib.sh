@@ -33,6 +33,9 @@
 #                        background, `run_under_exec CMD & pid=$!`, it makes $!
 #                        the program's own pid
 #   equal WHAT WANT GOT  fail unless the two strings are the same
+#   engine_names [BUT...]  the names of engines.def, one a line, but those given:
+#                        a test of "each engine" takes them from here, so that a
+#                        new engine is tested by its line in the table
 #   wait_for S CMD...    try CMD each tenth of a second until it succeeds; give
 #                        up after S seconds with status 1. S is there to end a
 #                        broken test, not to judge a slow machine: make it large
@@ -144,6 +147,18 @@ run_under() {
 
 equal() {
 	[ "$2" = "$3" ] || fail "$1: wanted '$2', got '$3'"
+}
+
+engine_names() {
+	kf_all=$(sed -n 's/^KF_ENGINE(\([a-z0-9_]*\),.*/\1/p' \
+		"$top_srcdir/src/engines/engines.def")
+	for kf_but in "$@"; do
+		echo "$kf_all" | grep -qx "$kf_but" ||
+			fail "engines.def has no engine $kf_but"
+		kf_all=$(echo "$kf_all" | grep -vx "$kf_but")
+	done
+	[ -n "$kf_all" ] || fail "engines.def names no engine"
+	echo "$kf_all"
 }
 
 wait_for() {

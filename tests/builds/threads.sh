@@ -75,7 +75,11 @@ run() {
 	fi
 }
 
-for with in STATS=1 ENGINE=tlsf SECURE=1 SAMPLE=64k "RECORD=$into/recording" \
+# The engine system passes on to the sanitizer's malloc; secure has its option.
+others=$(sed -n 's/^KF_ENGINE(\([a-z0-9_]*\),.*/ENGINE=\1/p' \
+	"$source/src/engines/engines.def" |
+	grep -vx 'ENGINE=\(firstfit\|secure\|system\)')
+for with in STATS=1 $others SECURE=1 SAMPLE=64k "RECORD=$into/recording" \
 	TAG=all; do
 	run "random operations, KONFISCATOR_$with" \
 		env "KONFISCATOR_$with" "$into/random" --threads 8 \

@@ -18,8 +18,7 @@ told() {
 		"$(cat "$WORK/err")"
 }
 
-names=$(sed -n 's/^KF_ENGINE(\([a-z0-9_]*\),.*/\1, /p' \
-	"$top_srcdir/src/engines/engines.def" | tr -d '\n')
+names=$(engine_names | sed 's/$/, /' | tr -d '\n')
 for bad in abc -1 100X 1180591620717411303424 FIRSTFIT 'tl sf'; do
 	told "$bad" "not ${names}or the path of an engine"
 done

@@ -16,9 +16,7 @@ build() {
 }
 
 engines() {
-	sed -n 's/^KF_ENGINE(\([a-z0-9_]*\),.*/\1/p' \
-		"$top_srcdir/src/engines/engines.def" | grep . ||
-		fail "engines.def names no engine"
+	engine_names
 	build example example.c
 	build outside outside.c
 	echo "$WORK/example.so"

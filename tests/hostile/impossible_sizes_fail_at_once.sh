@@ -20,10 +20,10 @@ calls() {
 	grep -c '(' "$WORK/log"
 }
 
-for engine in firstfit tlsf secure system; do
-	none=$(calls $engine 0)
+for engine in $(engine_names); do
+	none=$(calls "$engine" 0)
 	rm -f "$WORK"/stats/*
-	many=$(calls $engine 300)
+	many=$(calls "$engine" 300)
 	# The clock may say that pages go meanwhile.
 	[ "$many" -le $((none + 20)) ] ||
 		fail "$engine: $((many - none)) system calls of 21000 requests"

@@ -26,7 +26,8 @@ for top in /sys/fs/cgroup/memory /sys/fs/cgroup none; do
 	! cgroup_of "$top" || break
 done
 
-for engine in firstfit tlsf secure; do
+# The engine system does not know what the C library holds.
+for engine in $(engine_names system); do
 	rm -f "$KONFISCATOR_DIR"/*
 	status=0
 	# shellcheck disable=SC2016

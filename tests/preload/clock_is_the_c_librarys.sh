@@ -35,7 +35,7 @@ run() {
 
 wanted="in 2001 threads 4"
 equal "without the library" "$wanted" "$(run "$other")"
-for engine in firstfit tlsf secure system; do
+for engine in $(engine_names); do
 	export KONFISCATOR_ENGINE="$engine"
 	equal "before libfaketime, engine $engine" "$wanted" \
 		"$(run "$KF_PRELOAD:$other")"

@@ -56,7 +56,7 @@ for other in "$WORK/libhook.so" \
 	/usr/lib/*/fakechroot/libfakechroot.so; do
 	[ -e "$other" ] || continue
 	equal "without the library, ${other##*/}" "$wanted" "$(run "$other")"
-	for engine in firstfit tlsf secure system; do
+	for engine in $(engine_names); do
 		export KONFISCATOR_ENGINE="$engine"
 		equal "behind ${other##*/}, engine $engine" "$wanted" \
 			"$(run "$other:$KF_PRELOAD")"

@@ -33,7 +33,7 @@ $preload: $(cat "$WORK/err")"
 
 # Without the library first: what the C library does in its place.
 served "" "$WORK/own"
-for engine in firstfit tlsf secure system; do
+for engine in $(engine_names); do
 	export KONFISCATOR_ENGINE="$engine"
 	served "$KF_PRELOAD" "$WORK/names" aligned
 	served "$KF_PRELOAD" "$WORK/own"
@@ -51,7 +51,7 @@ for other in libjemalloc.so.2 libtcmalloc_minimal.so.4 libefence.so.0; do
 	[ -n "$path" ] || continue
 	aligned=aligned
 	[ "$other" != libefence.so.0 ] || aligned=
-	for engine in firstfit secure system; do
+	for engine in $(engine_names); do
 		export KONFISCATOR_ENGINE="$engine"
 		# shellcheck disable=SC2086
 		served "$path:$KF_PRELOAD" "$WORK/names" $aligned

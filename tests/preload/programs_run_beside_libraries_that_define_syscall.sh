@@ -33,7 +33,7 @@ ran=0
 for other in /usr/lib/*/torsocks/libtorsocks.so /usr/lib/*/libuid_wrapper.so; do
 	[ -e "$other" ] || continue
 	without=$(run "$other")
-	for engine in firstfit tlsf secure system; do
+	for engine in $(engine_names); do
 		export KONFISCATOR_ENGINE="$engine"
 		equal "library before ${other##*/}, engine $engine" \
 			"$without" "$(run "$KF_PRELOAD:$other")"

@@ -30,8 +30,10 @@ for order in "$KF_PRELOAD:$WORK/hook.so" "$WORK/hook.so:$KF_PRELOAD"; do
 	done
 	KONFISCATOR_SAMPLE=10000 run "$order"
 	KONFISCATOR_RECORD=$WORK/recording run "$order"
-	KONFISCATOR_ENGINE=secure run "$order" late
-	# These give nothing back, or by the C library's own ways.
-	KONFISCATOR_ENGINE=tlsf run "$order" quiet
-	KONFISCATOR_ENGINE=system run "$order" quiet
+	# Other engines give nothing back, or by the C library's own ways.
+	for engine in $(engine_names firstfit); do
+		how=quiet
+		[ "$engine" != secure ] || how=late
+		KONFISCATOR_ENGINE=$engine run "$order" "$how"
+	done
 done

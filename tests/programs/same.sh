@@ -93,8 +93,7 @@ same_result()
 	[ -s "$WORK/without/out" ] || fail "the job printed nothing to compare"
 	[ "$(cat "$WORK/without/status")" -eq 0 ] ||
 		fail "ended with $(cat "$WORK/without/status") without the library"
-	sed -n 's/^KF_ENGINE(\([a-z0-9_]*\),.*/\1/p' \
-		"$top_srcdir/src/engines/engines.def" >"$WORK/engines"
+	engine_names >"$WORK/engines"
 	while read -r engine; do
 		with "$engine"
 	done <"$WORK/engines"
