@@ -72,9 +72,9 @@ provider konfiscator {
 	probe free_list_split(uint64_t run, uint64_t kept, uint64_t left_over);
 	/* a freed run was merged with one or both of its free neighbours. Lock: pages; in the engine tlsf: engine */
 	probe defrag_coalesce(uint64_t run, uint64_t had, uint64_t has, uint64_t merged);
-	/* a slab of one size class was made */
+	/* a slab of one size class was made, of pages from the thread's run cache or the free runs */
 	probe slab_new(uint64_t slab, uint64_t class_bytes);
-	/* an empty slab was given back to the free runs */
+	/* an empty slab was freed; its pages go to the thread's run cache or to the free runs */
 	probe slab_free(uint64_t slab, uint64_t class_bytes);
 	/* a thread's empty bin was filled */
 	probe cache_fill(uint64_t class_bytes, uint64_t blocks);
