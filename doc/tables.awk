@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Fills in a manual page: the lines @ENVIRONMENT@, @RUN_OPTIONS@, @CONTROLS@,
-# @COUNTERS@ and @EVENTS@ become mdoc lists from conf.def, control.def, stats.def
-# and box.def.
+# @COUNTERS@, @EVENTS@ and @ENGINES@ become mdoc lists from conf.def, control.def,
+# stats.def, box.def and engines.def.
 #
-#	awk -f tables.awk conf.def control.def stats.def box.def page.in
+#	awk -f tables.awk conf.def control.def stats.def box.def engines.def page.in
 
 # The arguments of a macro call on one line, into @part; returns how many.
 function split_call(line, part,    n, i, c, text, quoted) {
@@ -66,7 +66,7 @@ function dashes(s) {
 function fallback(kind, value) {
 	if (kind == "STRING" || kind == "ENGINE" || value == "0")
 		return ""
-	return "Usually " value ".\n"
+	return "The default is " value ".\n"
 }
 
 function take_option(part) {
@@ -116,11 +116,18 @@ function take_counter(part,    metric) {
 	next
 }
 
+/^KF_ENGINE\(/ {
+	split_call($0, part)
+	engines = engines ".It Cm " part[1] "\n" sentence(part[2]) "\n"
+	next
+}
+
 FILENAME !~ /\.in$/ { next }
 
 /^@ENVIRONMENT@$/ { printf "%s", environment; next }
 /^@RUN_OPTIONS@$/ { printf "%s", run_options; next }
 /^@CONTROLS@$/ { printf "%s", controls; next }
+/^@ENGINES@$/ { printf "%s", engines; next }
 /^@EVENTS@$/ { printf "%s", events; next }
 /^@COUNTERS@$/ { printf "%s", counters; next }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Every option of --help is in the manual and the other way round; so is every
-# command, every variable of the environment and every counter.
+# command, every variable of the environment with its default, every engine and
+# every counter.
 . "$top_srcdir/tests/lib.sh"
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
@@ -48,15 +49,42 @@ for command in $commands; do
 done
 [ "$(help_options run Options | wc -l)" -gt 5 ] || fail "run has no options"
 
-sed -n 's/^KF_CONF(\([a-z_]*\),.*/\1/p' "$top_srcdir/src/core/conf.def" \
-	>"$WORK/options"
+# The text of an item of a list in konfiscator(7).
+item() {
+	awk -v head="$1" '/^\.(It|El|Sh)/ { on = index($0 " ", head " ") == 1 } on' \
+		"$tables"
+}
+
+# stated ID DEFAULT TEXT: the default that a text states, if any, is this one
+stated() {
+	told=$(echo "$3" | tr '\n' ' ' |
+		sed -n 's/.*\((default\|[Tt]he default is\) \([0-9A-Za-z]*\).*/\2/p')
+	[ -z "$told" ] || equal "the default of $1 that a text states" "$2" "$told"
+}
+
+sed -n 's/^KF_CONF(\([a-z0-9_]*\), [A-Z]*, \([^,]*\),.*/\1 \2/p' \
+	"$top_srcdir/src/core/conf.def" >"$WORK/options"
 [ "$(wc -l <"$WORK/options")" -gt 5 ] || fail "conf.def has too few options"
-while read -r id; do
+equal "options read of conf.def" "$(grep -c '^KF_CONF(' \
+	"$top_srcdir/src/core/conf.def")" "$(wc -l <"$WORK/options")"
+"$KF_CLI" run --help >"$WORK/run"
+while read -r id default; do
 	name=KONFISCATOR_$(echo "$id" | tr '[:lower:]' '[:upper:]')
-	grep -q "^\.It Ev $name Ns" "$tables" || fail "$name is in no manual"
-	"$KF_CLI" run --help | grep -q -e "--$(echo "$id" | tr _ -)=" ||
+	item ".It Ev $name Ns" >"$WORK/item"
+	[ -s "$WORK/item" ] || fail "$name is in no manual"
+	grep -e "--$(echo "$id" | tr _ -)=" -A 1 "$WORK/run" >"$WORK/help" ||
 		fail "run has no --$id"
+	stated "$name" "$default" "$(cat "$WORK/item")"
+	stated "--$id" "$default" "$(grep -v '^$' "$WORK/help")"
+	[ "$default" = 0 ] || grep -q 'The default is' "$WORK/item" ||
+		fail "konfiscator(7) does not state the default of $name"
 done <"$WORK/options"
+
+engine_names >"$WORK/engines"
+while read -r engine; do
+	[ "$(item ".It Cm $engine" | wc -l)" -ge 2 ] ||
+		fail "konfiscator(7) does not describe the engine $engine"
+done <"$WORK/engines"
 
 sed -n 's/^KF_STAT_[A-Z]*(\([a-z_]*\),.*/\1/p' \
 	"$top_srcdir/src/stats/stats.def" >"$WORK/counters"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # doc/probes.md has every declared probe, with what the declaration says of it.
-# To bring it up, put there what this prints.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 # shellcheck source=tests/probes/probes.sh
@@ -12,4 +11,6 @@ generate page | sed '$d' >"$WORK/wanted"
 grep -q '^### ' "$WORK/wanted" || fail "the generator writes no page"
 sed '1,/^<!-- made by: /d' "$top_srcdir/doc/probes.md" | sed 1d >"$WORK/page"
 diff "$WORK/page" "$WORK/wanted" ||
-	fail "doc/probes.md (left) is not what is declared (right)"
+	fail "doc/probes.md (left) is not what is declared (right): put the" \
+		"output of 'awk -v mode=page -f probes/generate.awk" \
+		"probes/konfiscator.d' below its line '<!-- made by: ... -->'"
