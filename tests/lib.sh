@@ -36,6 +36,8 @@
 #   engine_names [BUT...]  the names of engines.def, one a line, but those given:
 #                        a test of "each engine" takes them from here, so that a
 #                        new engine is tested by its line in the table
+#   compile ARG...       run the C compiler; CC may be several words, as
+#                        "ccache gcc" or "gcc -m64"
 #   wait_for S CMD...    try CMD each tenth of a second until it succeeds; give
 #                        up after S seconds with status 1. S is there to end a
 #                        broken test, not to judge a slow machine: make it large
@@ -159,6 +161,11 @@ engine_names() {
 	done
 	[ -n "$kf_all" ] || fail "engines.def names no engine"
 	echo "$kf_all"
+}
+
+compile() {
+	# shellcheck disable=SC2086 # a list
+	${CC:-cc} "$@"
 }
 
 wait_for() {

@@ -44,7 +44,7 @@ void free(void *p)
 	(void)p;
 }
 END
-$CC -O1 -shared -fPIC -fno-builtin -o "$WORK/keeps.so" "$WORK/keeps.c"
+compile -O1 -shared -fPIC -fno-builtin -o "$WORK/keeps.so" "$WORK/keeps.c"
 measure --library "$WORK/keeps.so" --only light-use
 between full 25 40
 between "3 s later" 25 50

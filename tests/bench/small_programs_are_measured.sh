@@ -16,7 +16,7 @@ __attribute__((constructor)) static void start(void)
 		*(volatile char *)(more + i) = 1;
 }
 END
-$CC -O1 -shared -fPIC -o "$WORK/more.so" "$WORK/more.c"
+compile -O1 -shared -fPIC -o "$WORK/more.so" "$WORK/more.c"
 
 small() {
 	"$PYTHON3" "$top_srcdir/bench/small.py" --build "$top_builddir" \
@@ -45,7 +45,7 @@ __attribute__((constructor)) static void start(void)
 		_exit(3);
 }
 END
-$CC -O1 -shared -fPIC -o "$WORK/ends.so" "$WORK/ends.c"
+compile -O1 -shared -fPIC -o "$WORK/ends.so" "$WORK/ends.c"
 status=0
 small --peer "ends=$WORK/ends.so" --peers glibc,ends --subject ends \
 	--env ends:KF_END=1 --only cat >"$WORK/out" 2>&1 || status=$?

@@ -47,7 +47,7 @@ void *malloc(size_t size)
 	return next(size);
 }
 END
-$CC -O1 -shared -fPIC -o "$WORK/slow.so" "$WORK/slow.c" -ldl
+compile -O1 -shared -fPIC -o "$WORK/slow.so" "$WORK/slow.c" -ldl
 "$PYTHON3" "$top_srcdir/bench/worst.py" --build "$top_builddir" \
 	--library "$WORK/slow.so" --operations 5000 --rounds 1 \
 	--only firstfit --markdown "$WORK/md" >/dev/null

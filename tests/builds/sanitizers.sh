@@ -39,7 +39,8 @@ mkdir -p "sanitized/$kind"
 cd "sanitized/$kind"
 link=
 if [ "$kind" = thread ]; then
-	"${CC:-cc}" -O1 -fsanitize=thread -c "$source/tests/builds/tsan.c" \
+	# shellcheck disable=SC2086 # CC may be a list
+	${CC:-cc} -O1 -fsanitize=thread -c "$source/tests/builds/tsan.c" \
 		-o leave.o
 	link="-Wl,$PWD/leave.o"
 	for call in pthread_setspecific kf_heap_detach kf_vm_map kf_vm_reserve \
@@ -49,7 +50,8 @@ if [ "$kind" = thread ]; then
 	KF_TSAN_LINK=$link
 	export KF_TSAN_LINK
 	# gcc says of each fence that it does not look at it.
-	"${CC:-cc}" -Werror -Wno-tsan -E -x c /dev/null >/dev/null 2>&1 &&
+	# shellcheck disable=SC2086
+	${CC:-cc} -Werror -Wno-tsan -E -x c /dev/null >/dev/null 2>&1 &&
 		flags="$flags -Wno-tsan"
 fi
 # shellcheck disable=SC2086 # a list of options, perhaps empty

@@ -48,8 +48,8 @@ join() {
 			set -- "$@" "${object##*/}"
 			shift
 		done
-		# shellcheck disable=SC2086 # a list of options
-		"${CC:-cc}" -fsanitize=thread -o "$program" "$@" \
+		# shellcheck disable=SC2086 # lists
+		${CC:-cc} -fsanitize=thread -o "$program" "$@" \
 			${KF_TSAN_LINK:?} \
 			libkonfiscator_la-*.o ../.libs/libkfcore.a \
 			../.libs/libkfreader.a -lpthread -lm -ldl

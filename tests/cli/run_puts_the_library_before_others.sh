@@ -6,7 +6,7 @@
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
 
-"$CC" -shared -fPIC -x c -o "$WORK/other.so" - <<'END'
+compile -shared -fPIC -x c -o "$WORK/other.so" - <<'END'
 int other(void) { return 0; }
 END
 

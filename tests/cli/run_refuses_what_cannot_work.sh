@@ -12,7 +12,7 @@ END
 build() {
 	kf_out=$1
 	shift
-	"$CC" -o "$WORK/$kf_out" "$WORK/main.c" "$@" 2>"$WORK/err"
+	compile -o "$WORK/$kf_out" "$WORK/main.c" "$@" 2>"$WORK/err"
 }
 refused() {
 	kf_text=$1

@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 	return 5;
 }
 END
-"$CC" -O0 -o "$WORK/main" "$WORK/main.c"
+compile -O0 -o "$WORK/main" "$WORK/main.c"
 KONFISCATOR_SCRIPTS=$WORK/scripts
 export KONFISCATOR_SCRIPTS
 expect 0 cli trace list

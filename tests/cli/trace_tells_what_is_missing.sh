@@ -40,7 +40,7 @@ refused 1 "stap is not installed" env PATH="$WORK/none" \
 	"$KF_CLI" trace --engine=stap frag -- "$touch" "$WORK/ran"
 
 echo 'int none;' >"$WORK/none.c"
-"$CC" -shared -fPIC -o "$WORK/libkonfiscator.so" "$WORK/none.c"
+compile -shared -fPIC -o "$WORK/libkonfiscator.so" "$WORK/none.c"
 refused 1 "has no probes" env PATH="$WORK/bin" \
 	KONFISCATOR_LIBRARY="$WORK/libkonfiscator.so" \
 	"$KF_CLI" trace frag -- "$touch" "$WORK/ran"
@@ -53,7 +53,7 @@ refused 1 "cannot be read as a library" env PATH="$WORK/bin" \
 sleep_static() {
 	printf '#include <unistd.h>\nint main(void) { return pause(); }\n' \
 		>"$WORK/sleep.c"
-	"$CC" -static -o "$WORK/sleep" "$WORK/sleep.c"
+	compile -static -o "$WORK/sleep" "$WORK/sleep.c"
 	"$WORK/sleep" &
 	at_exit "kill $!"
 }

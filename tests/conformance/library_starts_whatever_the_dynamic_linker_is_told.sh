@@ -10,7 +10,7 @@ workdir
 echo 'unsigned int la_version(unsigned int v) { return v; }
 unsigned int la_objopen(void *map, long space, void *cookie) { return 3; }' \
 	>"$WORK/auditor.c"
-"${CC:-cc}" -shared -fPIC -o "$WORK/auditor.so" "$WORK/auditor.c" ||
+compile -shared -fPIC -o "$WORK/auditor.so" "$WORK/auditor.c" ||
 	fail "no auditor is made"
 
 # starts SETTING...: sort works with it, on the library

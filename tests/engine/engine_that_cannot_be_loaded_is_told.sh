@@ -57,7 +57,7 @@ cat >"$WORK/twice.c" <<'END'
 #include <stdlib.h>
 int main(void) { char *volatile p = malloc(100); free(p); free(p); return 0; }
 END
-"${CC:-cc}" -O0 -w -o "$WORK/twice" "$WORK/twice.c"
+compile -O0 -w -o "$WORK/twice" "$WORK/twice.c"
 status=0
 KONFISCATOR_ENGINE=$WORK/outside.so run_under "$WORK/twice" 2>"$WORK/err" ||
 	status=$?

@@ -10,7 +10,7 @@ build() {
 	kf_so=$WORK/$1.so
 	kf_c=$top_srcdir/tests/engine/$2
 	shift 2
-	"${CC:-cc}" -shared -fPIC -O2 -Wall -Werror "$@" \
+	compile -shared -fPIC -O2 -Wall -Werror "$@" \
 		-I"$top_srcdir/include" -o "$kf_so" "$kf_c" -lpthread ||
 		fail "$kf_c cannot be built"
 }

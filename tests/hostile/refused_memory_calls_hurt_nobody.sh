@@ -7,7 +7,7 @@
 . "${top_srcdir:?}/tests/lib.sh"
 workdir
 
-"${CC:-cc}" -shared -fPIC -fno-plt -O1 -fno-builtin -o "$WORK/refuse.so" \
+compile -shared -fPIC -fno-plt -O1 -fno-builtin -o "$WORK/refuse.so" \
 	"$top_srcdir/tests/hostile/refuse.c" || fail "refuse.c cannot be built"
 refused=${top_builddir:?}/tests/hostile/refused
 

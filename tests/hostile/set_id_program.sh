@@ -6,7 +6,7 @@
 [ "$(id -u)" -eq 0 ] || skip "only root can install a program for another user"
 private_mounts "$0"
 workdir
-need setpriv "$CC"
+need setpriv "${CC%% *}"
 # Nobody's, so that what is in the usual place is of this test.
 user=$((1000000000 + $$))
 usual=/tmp/konfiscator-stats-$user
@@ -17,12 +17,12 @@ chmod 1777 "$KONFISCATOR_DIR"
 mkdir -m 0755 "$WORK/bin"
 cp "$KF_LIB" "$WORK/bin/libkonfiscator.so.1"
 chmod 0755 "$WORK/bin/libkonfiscator.so.1"
-"$CC" -fno-builtin -o "$WORK/bin/program" "$top_srcdir/tests/hostile/set_id.c" \
+compile -fno-builtin -o "$WORK/bin/program" "$top_srcdir/tests/hostile/set_id.c" \
 	-Wl,--no-as-needed "$WORK/bin/libkonfiscator.so.1" \
 	-Wl,-rpath,"$WORK/bin"
 
 # An engine that says so when it is asked to serve.
-"$CC" -shared -fPIC -Wno-unused-function -DWHY='"the moon is full"' \
+compile -shared -fPIC -Wno-unused-function -DWHY='"the moon is full"' \
 	-I"$top_srcdir/include" -o "$WORK/bin/outside.so" \
 	"$top_srcdir/tests/engine/outside.c"
 chmod 0755 "$WORK/bin/outside.so"

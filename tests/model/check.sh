@@ -22,7 +22,7 @@ search()
 	shift
 	spin -a "$@" "$models/$model.pml" >translated ||
 		{ cat translated; exit 1; }
-	"${CC:-cc}" $optimise -w -DSAFETY -DCOLLAPSE -o pan pan.c
+	${CC:-cc} $optimise -w -DSAFETY -DCOLLAPSE -o pan pan.c
 	./pan -m1000000 >said 2>&1
 }
 

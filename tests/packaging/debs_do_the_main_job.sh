@@ -133,7 +133,7 @@ for page in "1 konfiscator" "7 konfiscator" "7 konfiscator_probes" \
 	inside man $page >"$WORK/page" 2>&1 || fail "man $page: $(cat "$WORK/page")"
 	grep -q '^NAME' "$WORK/page" || fail "man $page shows nothing"
 done
-"$CC" -fsyntax-only -I"$root/usr/include" -x c - <<'END'
+compile -fsyntax-only -I"$root/usr/include" -x c - <<'END'
 #include <konfiscator.h>
 #include <konfiscator-engine.h>
 END

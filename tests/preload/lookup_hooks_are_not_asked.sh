@@ -11,9 +11,9 @@ needs fakechroot fakechroot
 
 # The first version of dlsym that this C library has.
 version=$(printf '#include <dlfcn.h>\nint main(void) { return !dlsym(0, ""); }' |
-	$CC -x c - -o "$WORK/probe" -ldl &&
+	compile -x c - -o "$WORK/probe" -ldl &&
 	objdump -T "$WORK/probe" | sed -n 's/.*(*\(GLIBC_[0-9.]*\))* *dlsym$/\1/p')
-$CC -O1 -fPIC -shared -DDLSYM_VERSION="\"$version\"" -o "$WORK/libhook.so" \
+compile -O1 -fPIC -shared -DDLSYM_VERSION="\"$version\"" -o "$WORK/libhook.so" \
 	"$top_srcdir/tests/preload/lookup.c" -ldl
 
 cat >"$WORK/job.py" <<'END'

@@ -9,7 +9,7 @@
 . "${top_srcdir:?}/tests/lib.sh"
 workdir
 
-"${CC:-cc}" -shared -fPIC -O1 -fno-builtin -o "$WORK/hook.so" \
+compile -shared -fPIC -O1 -fno-builtin -o "$WORK/hook.so" \
 	"$top_srcdir/tests/preload/hook.c" || fail "hook.c cannot be built"
 
 # run PRELOAD [quiet]: in the environment that there is

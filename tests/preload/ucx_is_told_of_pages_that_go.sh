@@ -7,7 +7,7 @@
 . "${top_srcdir:?}/tests/lib.sh"
 workdir
 
-"${CC:-cc}" -O1 -fno-builtin -o "$WORK/busy" \
+compile -O1 -fno-builtin -o "$WORK/busy" \
 	"$top_srcdir/tests/preload/busy.c" "$top_srcdir/tests/preload/ucx.c" \
 	-lucm -lucs -lpthread 2>"$WORK/err" ||
 	skip "UCX is missing (package libucx-dev)"

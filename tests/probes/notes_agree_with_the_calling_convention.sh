@@ -35,7 +35,8 @@ wanted() {
 
 # check COMPILER LEVEL
 check() {
-	"$1" "$2" -std=gnu11 -fPIC -fno-omit-frame-pointer -I"$WORK" \
+	# shellcheck disable=SC2086 # CC may be a list
+	$1 "$2" -std=gnu11 -fPIC -fno-omit-frame-pointer -I"$WORK" \
 		-I"$top_srcdir/src" -c -o "$WORK/probes.o" "$WORK/probes.c"
 	notes "$WORK/probes.o" | awk '{
 		line = $1 " " $2
@@ -53,7 +54,7 @@ grep -q '^otel_memory alloc' "$WORK/wanted" ||
 	fail "otel_memory:alloc is not declared"
 checked=
 for compiler in "${CC:-cc}" gcc clang; do
-	command -v "$compiler" >/dev/null || continue
+	command -v "${compiler%% *}" >/dev/null || continue
 	for level in -O0 -O2; do
 		check "$compiler" "$level"
 	done

@@ -49,7 +49,7 @@ int main(void)
 	return 0;
 }
 END
-"${CC:-cc}" -O1 -g -o "$WORK/program" "$WORK/program.c" ||
+compile -O1 -g -o "$WORK/program" "$WORK/program.c" ||
 	fail "the program cannot be built"
 
 mkdir "$WORK/src"
@@ -103,7 +103,8 @@ build() {
 			done' build "$WORK/objects" "$1" \
 			"$(cat tests/probes/library-flags) -w $2" <"$WORK/sources"
 	) || fail "$1 $2 cannot build the library"
-	"$1" -shared -pthread -o "$WORK/built.so" "$WORK/objects"/*.o \
+	# shellcheck disable=SC2086 # CC may be a list
+	$1 -shared -pthread -o "$WORK/built.so" "$WORK/objects"/*.o \
 		-Wl,--version-script="$top_srcdir/src/abi/konfiscator.map" \
 		-ldl || fail "$1 $2 cannot link the library"
 }

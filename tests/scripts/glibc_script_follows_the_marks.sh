@@ -10,7 +10,7 @@ workdir
 need_tracing
 
 TRACED=$WORK/marks
-"${CC:-cc}" -o "$TRACED" "$top_srcdir/tests/scripts/marks.c"
+compile -o "$TRACED" "$top_srcdir/tests/scripts/marks.c"
 traced "$top_srcdir/scripts/glibc/glibc-malloc.bt" "$TRACED"
 sed 's/^[0-9]*:/TID:/; s/^\(	*\)[0-9][0-9]* ->/\1TID ->/; s/^	[0-9]*:/	TID:/
      /^Attaching/d; /^$/d' "$WORK/trace" >"$WORK/got"

@@ -77,7 +77,7 @@ fi
 glibc=$top_srcdir/scripts/glibc/glibc-malloc.stp
 resolve "${glibc##*/} without a mark" "$glibc" "$KF_LIB"
 grep -q '^begin(-1)' "$WORK/out" || fail "${glibc##*/} would say nothing"
-"${CC:-cc}" -o "$WORK/marks" "$top_srcdir/tests/scripts/marks.c"
+compile -o "$WORK/marks" "$top_srcdir/tests/scripts/marks.c"
 resolve "${glibc##*/}" "$glibc" "$WORK/marks"
 equal "places that it finds" 12 "$(sed -n \
 	's/^process("[^"]*").statement(\([^)]*\))?.*/\1/p' "$WORK/out" |

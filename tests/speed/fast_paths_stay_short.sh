@@ -12,7 +12,7 @@ count steps "$KF_PRELOAD"
 printf '%-8s %6s %6s %9s %7s\n' call bytes median mean largest
 cat "$WORK/steps"
 by=gcc
-case $("${CC:-cc}" --version) in
+case $(compile --version) in
 *clang*) by=clang ;;
 esac
 awk -v by="$by" '
