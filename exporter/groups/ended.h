@@ -19,8 +19,6 @@
  * @s:		its stats file, or its row of a ledger
  * @name:	out: the group's name, clean
  * @container:	out: its container, or ""
- *
- * Context: any thread; allocates.
  */
 void kf_ended_name(struct kf_groups *g, const struct kf_snapshot *s,
 		   char name[KF_NAME_SIZE], char container[KF_CONTAINER_SHORT]);
@@ -67,8 +65,6 @@ bool kf_ended_skip(struct kf_groups *g, const struct kf_file *f,
  * @g:		the groups, locked; their directories are open, and their counts
  *		are durable
  * @now:	CLOCK_REALTIME
- *
- * Context: any thread; allocates.
  */
 void kf_ended_sweep(struct kf_groups *g, time_t now);
 

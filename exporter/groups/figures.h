@@ -139,7 +139,6 @@ int kf_figures_find(const struct kf_figures *t, const char *key);
  * and no counter reaches KF_FIGURE_MOST. Gauges are not checked, since they are
  * not kept.
  *
- * Context: any thread; pure.
  * Return: false if the counts are forged.
  */
 bool kf_figures_plausible(const struct kf_figures *t, const uint64_t *value,

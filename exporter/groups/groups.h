@@ -303,7 +303,6 @@ bool kf_member_place(struct kf_groups *g, struct kf_member *m, const char *name,
  * kf_member_has_ended() - whether a member's process has ended or called exec
  * @m:		the member, read in this scan
  *
- * Context: any thread; pure.
  * Return: true if so.
  */
 bool kf_member_has_ended(const struct kf_member *m);
@@ -312,7 +311,6 @@ bool kf_member_has_ended(const struct kf_member *m);
  * kf_file_is_gone() - whether a file does not exist
  * @path:	the file
  *
- * Context: any thread; allocates.
  * Return: false also if that is unknown.
  */
 bool kf_file_is_gone(const char *path);
@@ -323,8 +321,6 @@ bool kf_file_is_gone(const char *path);
  * @path:	the file
  * @result:	the reason
  * @error:	errno if @result is KF_READ_ERROR
- *
- * Context: any thread; allocates.
  */
 void kf_groups_complain(struct kf_groups *g, const char *path,
 			enum kf_read_result result, int error);

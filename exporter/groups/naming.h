@@ -62,7 +62,6 @@ bool kf_naming_has_rules(const struct kf_naming *n);
  * @name:	out: the group's name, raw
  * @size:	bytes of @name
  *
- * Context: any thread; allocates.
  * Return: false if no rule matches.
  */
 bool kf_naming_of_process(const struct kf_naming *n, const char *procfs,
@@ -77,7 +76,6 @@ bool kf_naming_of_process(const struct kf_naming *n, const char *procfs,
  *
  * Its command line may be truncated, or missing in a row.
  *
- * Context: any thread; allocates.
  * Return: false if no rule matches.
  */
 bool kf_naming_of_ended(const struct kf_naming *n, const struct kf_snapshot *s,
@@ -96,7 +94,6 @@ void kf_naming_free(struct kf_naming *n);
  * @name:	out: the name, raw
  * @size:	bytes of @name; longer names are truncated
  *
- * Context: any thread; allocates.
  * Return: false if no rule matches.
  */
 bool kf_naming_apply(const struct kf_naming *n,

@@ -26,7 +26,6 @@ const struct kf_asset *kf_asset_find(const char *url);
 /**
  * kf_assets_charts() - whether the scripts of charts were built in
  *
- * Context: any thread; pure.
  * Return: true if so.
  */
 bool kf_assets_charts(void);
@@ -48,7 +47,6 @@ void kf_assets_link(struct kf_buf *out);
  * @data:	the bytes
  * @len:	how many
  *
- * Context: any thread; pure.
  * Return: the hash.
  */
 uint64_t kf_hash(uint64_t seed, const void *data, size_t len);

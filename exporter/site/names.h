@@ -18,7 +18,6 @@
  * @pid:	its PID in that procfs; 0: it has ended
  * @s:		its stats file, read with KF_TABLE_STACKS
  *
- * Context: any thread; allocates.
  * Return: the symbols; NULL when out of memory.
  */
 struct kf_symbols *kf_names_open(struct kf_name_cache *cache, int pid,

@@ -49,7 +49,6 @@ bool kf_site_has(const char *path);
  * kf_site_id() - get the id of a process in a path
  * @path:	the path
  *
- * Context: any thread; pure.
  * Return: the id, unchecked, or NULL if the path has none.
  */
 const char *kf_site_id(const char *path);

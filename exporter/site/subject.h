@@ -43,7 +43,6 @@ bool kf_subject_find(struct kf_groups *g, const struct kf_site_request *q,
  * @tables:	as for kf_snapshot_read_with()
  * @s:		out: the snapshot; release it in any case
  *
- * Context: any thread; allocates.
  * Return: true if it could be read.
  */
 bool kf_subject_read(const struct kf_subject *subject, unsigned int tables,

@@ -19,7 +19,7 @@ import sys
 TOP = os.environ["top_srcdir"]
 DIRS = ("src", "exporter", "include")
 LIBRARY = re.compile(r"(src(?!/cli/|/reader/)|include)/")
-COMMAND = re.compile(r"src/(cli|reader)/")
+PROGRAMS = re.compile(r"(src/(cli|reader)|exporter)/")
 SAYS_NOTHING = (
     "any thread",
     "any thread; allocates",
@@ -114,7 +114,7 @@ def context_fault(where, body):
     if not match:
         return "has no Context:" if LIBRARY.match(where) else None
     context = " ".join(match.group(1).split())
-    if COMMAND.match(where) and context.rstrip(".") in SAYS_NOTHING:
+    if PROGRAMS.match(where) and context.rstrip(".") in SAYS_NOTHING:
         return f"has a context that says nothing: {context}"
     return None
 
