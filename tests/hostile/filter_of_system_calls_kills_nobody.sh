@@ -30,7 +30,7 @@ timeout 60 "$job" prctl nothing ||
 lives alone KONFISCATOR_ENGINE=system
 for what in alone late threads fork; do
 	lives "$what"
-	for engine in $(engine_names firstfit system); do
+	for engine in $(engines_but firstfit system); do
 		lives "$what" KONFISCATOR_ENGINE="$engine"
 	done
 	lives "$what" KONFISCATOR_STATS=0

@@ -27,7 +27,7 @@ for top in /sys/fs/cgroup/memory /sys/fs/cgroup none; do
 done
 
 # The engine system does not know what the C library holds.
-for engine in $(engine_names system); do
+for engine in $(engines_but system); do
 	rm -f "$KONFISCATOR_DIR"/*
 	status=0
 	# shellcheck disable=SC2016

@@ -56,7 +56,7 @@ step() {
 
 # The engine system takes no memory from the kernel itself; secure makes a call
 # or two for each large block.
-for engine in $(engine_names system); do
+for engine in $(engines_but system); do
 	case $engine in
 	firstfit)
 		sweep firstfit 1 "$(step 5)"

@@ -31,7 +31,7 @@ for order in "$KF_PRELOAD:$WORK/hook.so" "$WORK/hook.so:$KF_PRELOAD"; do
 	KONFISCATOR_SAMPLE=10000 run "$order"
 	KONFISCATOR_RECORD=$WORK/recording run "$order"
 	# Other engines give nothing back, or by the C library's own ways.
-	for engine in $(engine_names firstfit); do
+	for engine in $(engines_but firstfit); do
 		how=quiet
 		[ "$engine" != secure ] || how=late
 		KONFISCATOR_ENGINE=$engine run "$order" "$how"

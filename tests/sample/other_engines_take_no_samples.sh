@@ -30,7 +30,7 @@ has_file() {
 	[ -n "$(find "$WORK/stats" -name "jq.$program.*")" ]
 }
 
-for option in SECURE=1 $(engine_names firstfit | sed 's/^/ENGINE=/'); do
+for option in SECURE=1 $(engines_but firstfit | sed 's/^/ENGINE=/'); do
 	rm -rf "$WORK/in" "$WORK/stop" "$WORK/stats"/*
 	mkfifo "$WORK/in"
 	feed >"$WORK/in" &
