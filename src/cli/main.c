@@ -41,7 +41,7 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 
 	cli->command = command_find(argv[0]);
 	if (!cli->command) {
-		kf_error("there is no command '%s': see konfiscator --help",
+		kf_error("unknown command '%s': see konfiscator --help",
 			 argv[0]);
 		return KF_EXIT_USAGE;
 	}

@@ -323,7 +323,7 @@ static int wrong_option(const struct kf_cli *cli, const struct options *o,
 			"option %s needs an argument: see konfiscator%s%s --help",
 			given, gap, help);
 	else if (letter)
-		kf_error("there is no option -%c: see konfiscator%s%s --help",
+		kf_error("unknown option -%c: see konfiscator%s%s --help",
 			 optopt, gap, help);
 	else
 		kf_error("option %s %s: see konfiscator%s%s --help", given,

@@ -15,15 +15,15 @@ wrong() {
 }
 
 wrong "a command is missing" "$KF_CLI"
-wrong "there is no command 'nope'" "$KF_CLI" nope
+wrong "unknown command 'nope'" "$KF_CLI" nope
 wrong "option --nope is unknown" "$KF_CLI" --nope
 wrong "option --nope is unknown" "$KF_CLI" stat --nope
 wrong "option --frob=1 is unknown" "$KF_CLI" stat --frob=1
 wrong "option --f=1 is ambiguous: --f" "$KF_CLI" report --f=1 a
 wrong "option --quiet=1 takes no argument" "$KF_CLI" --quiet=1 ls
 wrong "option --byt=1 takes no argument" "$KF_CLI" stat --byt=1
-wrong "there is no option -Z" "$KF_CLI" stat -Z
-wrong "there is no option -Z" "$KF_CLI" ls --no-header -Zq
+wrong "unknown option -Z" "$KF_CLI" stat -Z
+wrong "unknown option -Z" "$KF_CLI" ls --no-header -Zq
 wrong "option --dir needs an argument" "$KF_CLI" ls --dir
 wrong "the directory's name is empty" "$KF_CLI" --dir= ls
 wrong "'xml' is not table, json, csv or prom" "$KF_CLI" --format=xml ls

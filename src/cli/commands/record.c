@@ -489,13 +489,16 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 }
 
 static const struct kf_option options[] = {
-	{'p', "pid", "PID", "a process that runs under the library"},
-	{'o', "output", "FILE", "the profile; usually konfiscator.PID.profile"},
-	{OPT_INTERVAL, "interval", "SEC", "between two looks; usually 1"},
-	{OPT_DURATION, "duration", "SEC", "stop after so long"},
+	{'p', "pid", "PID",
+	 "record this process, which runs under the library"},
+	{'o', "output", "FILE",
+	 "write the profile to FILE (default konfiscator.PID.profile)"},
+	{OPT_INTERVAL, "interval", "SEC",
+	 "read the samples every SEC seconds (default 1)"},
+	{OPT_DURATION, "duration", "SEC", "stop after SEC seconds"},
 	{OPT_SAMPLE, "sample", "BYTES",
-	 "mean distance of the program's samples; usually 512K, or what a "
-	 "running process has"},
+	 "sample one block for BYTES allocated bytes on average (default 512K, or "
+	 "the setting of a running process)"},
 	{0},
 };
 
@@ -504,9 +507,9 @@ const struct kf_command kf_command_record = {
 	.args = "-p PID | [--] PROG [ARG...]",
 	.help = "Write a profile of where a program's memory came from",
 	.about =
-		"The stacks that the library samples are looked at now and then, until the\n"
-		"program ends. A running process that takes no samples, or others than --sample\n"
-		"says, is told to, and to take what it took before at the end. konfiscator report shows the profile.",
+		"The samples that the library takes are read at intervals, until the program\n"
+		"ends. A running process whose setting of samples differs from --sample gets the\n"
+		"setting for this time. konfiscator report shows the profile.",
 	.options = options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,

@@ -97,7 +97,7 @@ static int open_history(struct kf_report *r)
 		kf_error("report: %s: %s", r->path, strerror(errno));
 		break;
 	case KF_READ_FOREIGN:
-		kf_error("report: %s: this is no recording and no profile",
+		kf_error("report: %s: neither a recording nor a profile",
 			 r->path);
 		break;
 	case KF_READ_INCOMPATIBLE:

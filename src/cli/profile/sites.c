@@ -112,8 +112,8 @@ static int read_any(struct kf_prof *prof)
 			 prof->cli->command->name, prof->path);
 		break;
 	case KF_READ_NOT_READY:
-		kf_error("%s: %s: it is being made", prof->cli->command->name,
-			 prof->path);
+		kf_error("%s: %s: still being written",
+			 prof->cli->command->name, prof->path);
 		break;
 	default:
 		kf_error("%s: %s: damaged", prof->cli->command->name,

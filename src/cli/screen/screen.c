@@ -437,7 +437,7 @@ int kf_top_screen(struct kf_top *t)
 	sigset_t open;
 
 	if (!terminal) {
-		kf_error("top: the terminal '%s' is not known: --batch=1 needs "
+		kf_error("top: unknown terminal type '%s': --batch=1 needs "
 			 "none",
 			 getenv("TERM") ? getenv("TERM") : "");
 		return KF_EXIT_FAILED;
