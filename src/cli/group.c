@@ -13,19 +13,21 @@
 #include <string.h>
 #include <time.h>
 
-int kf_look_take(struct kf_look *look, const struct kf_cli *cli)
+int kf_snapshots_take(struct kf_snapshots *snaps, const struct kf_cli *cli)
 {
 	struct timespec now;
-	int status = kf_cli_find(cli, &look->files);
+	int status = kf_cli_find(cli, &snaps->files);
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	look->time_ns =
+	snaps->time_ns =
 		(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	return status;
 }
 
-double kf_look_seconds(const struct kf_look *now, const struct kf_file *f,
-		       const struct kf_file *before, const struct kf_look *then)
+double kf_snapshots_seconds(const struct kf_snapshots *now,
+			    const struct kf_file *f,
+			    const struct kf_file *before,
+			    const struct kf_snapshots *then)
 {
 	uint64_t since = before ? then->time_ns : f->snap.id.created_ns;
 	int64_t span = (int64_t)(now->time_ns - since);
@@ -34,13 +36,13 @@ double kf_look_seconds(const struct kf_look *now, const struct kf_file *f,
 	return span < 1000000 ? 0.001 : (double)span / 1e9;
 }
 
-const struct kf_file *kf_look_same(const struct kf_look *look,
-				   const struct kf_file *f)
+const struct kf_file *kf_snapshots_same(const struct kf_snapshots *snaps,
+					const struct kf_file *f)
 {
-	if (!look)
+	if (!snaps)
 		return NULL;
-	for (unsigned int i = 0; i < look->files.nr; i++) {
-		const struct kf_file *o = &look->files.file[i];
+	for (unsigned int i = 0; i < snaps->files.nr; i++) {
+		const struct kf_file *o = &snaps->files.file[i];
 
 		if (o->snap.result == KF_READ_OK && !strcmp(o->name, f->name) &&
 		    !strcmp(o->dir, f->dir))
@@ -49,7 +51,7 @@ const struct kf_file *kf_look_same(const struct kf_look *look,
 	return NULL;
 }
 
-bool kf_look_wants(const struct kf_cli *cli, const struct kf_file *f)
+bool kf_snapshots_wants(const struct kf_cli *cli, const struct kf_file *f)
 {
 	return f->snap.result == KF_READ_OK &&
 	       (cli->select.all || f->life == KF_LIFE_ALIVE) &&
@@ -66,20 +68,20 @@ static int counter_index(const struct kf_groups *g, const char *name)
 }
 
 static void collect_counters(struct kf_groups *g, const struct kf_cli *cli,
-			     const struct kf_look *look)
+			     const struct kf_snapshots *snaps)
 {
 	unsigned int room = 0;
 
-	for (unsigned int i = 0; i < look->files.nr; i++)
-		room += look->files.file[i].snap.nr_counters;
+	for (unsigned int i = 0; i < snaps->files.nr; i++)
+		room += snaps->files.file[i].snap.nr_counters;
 	g->counters = kf_alloc(room, sizeof(struct kf_counter *));
-	for (unsigned int i = 0; i < look->files.nr; i++) {
-		const struct kf_file *f = &look->files.file[i];
+	for (unsigned int i = 0; i < snaps->files.nr; i++) {
+		const struct kf_file *f = &snaps->files.file[i];
 
 		for (unsigned int k = 0; k < f->snap.nr_counters; k++) {
 			const struct kf_counter *c = &f->snap.counters[k];
 
-			if (kf_look_wants(cli, f) &&
+			if (kf_snapshots_wants(cli, f) &&
 			    counter_index(g, c->name) < 0)
 				g->counters[g->nr_counters++] = c;
 		}
@@ -160,11 +162,11 @@ static double rate(uint64_t now, uint64_t before, double seconds)
 }
 
 static void add_file(struct kf_groups *g, struct kf_group *group,
-		     const struct kf_file *f, const struct kf_look *now,
-		     const struct kf_look *then)
+		     const struct kf_file *f, const struct kf_snapshots *now,
+		     const struct kf_snapshots *then)
 {
-	const struct kf_file *before = kf_look_same(then, f);
-	double seconds = kf_look_seconds(now, f, before, then);
+	const struct kf_file *before = kf_snapshots_same(then, f);
+	double seconds = kf_snapshots_seconds(now, f, before, then);
 	const struct kf_snapshot *s = &f->snap;
 
 	group->nr_processes++;
@@ -181,8 +183,8 @@ static void add_file(struct kf_groups *g, struct kf_group *group,
 }
 
 void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
-		    const struct kf_look *now, const struct kf_look *then,
-		    bool by_container)
+		    const struct kf_snapshots *now,
+		    const struct kf_snapshots *then, bool by_container)
 {
 	memset(g, 0, sizeof(*g));
 	g->ended = cli->select.all;
@@ -191,7 +193,7 @@ void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
 	for (unsigned int i = 0; i < now->files.nr; i++) {
 		const struct kf_file *f = &now->files.file[i];
 
-		if (kf_look_wants(cli, f))
+		if (kf_snapshots_wants(cli, f))
 			add_file(g, group_of(g, f, by_container), f, now, then);
 	}
 }

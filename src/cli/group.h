@@ -33,64 +33,65 @@ struct kf_groups {
 };
 
 /* A snapshot of all files, and its time. */
-struct kf_look {
+struct kf_snapshots {
 	struct kf_files files;
 	uint64_t time_ns; /* CLOCK_REALTIME */
 };
 
 /**
- * kf_look_take() - read the files
- * @look:	out
+ * kf_snapshots_take() - read the files
+ * @snaps:	out
  * @cli:	where
  *
  * Return: 0, or the exit status after a message.
  */
-int kf_look_take(struct kf_look *look, const struct kf_cli *cli);
+int kf_snapshots_take(struct kf_snapshots *snaps, const struct kf_cli *cli);
 
 /**
- * kf_look_seconds() - the interval of a file's rates
- * @now:	the look
+ * kf_snapshots_seconds() - the interval of a file's rates
+ * @now:	the later snapshot
  * @f:		the file
  * @before:	the same file in an earlier snapshot, or NULL
  * @then:	that snapshot, or NULL
  *
  * Return: seconds since that snapshot, or since the file was made; more than 0.
  */
-double kf_look_seconds(const struct kf_look *now, const struct kf_file *f,
-		       const struct kf_file *before,
-		       const struct kf_look *then);
+double kf_snapshots_seconds(const struct kf_snapshots *now,
+			    const struct kf_file *f,
+			    const struct kf_file *before,
+			    const struct kf_snapshots *then);
 
 /**
- * kf_look_same() - the same file in another snapshot
- * @look:	the other snapshot, or NULL
+ * kf_snapshots_same() - the same file in another snapshot
+ * @snaps:	the other snapshot, or NULL
  * @f:		the file
  *
  * Return: the file there, or NULL.
  */
-const struct kf_file *kf_look_same(const struct kf_look *look,
-				   const struct kf_file *f);
+const struct kf_file *kf_snapshots_same(const struct kf_snapshots *snaps,
+					const struct kf_file *f);
 
 /**
- * kf_look_wants() - whether a file is among those that the command shows
+ * kf_snapshots_wants() - whether a file is among those that the command shows
  * @cli:	selectors
  * @f:		the file
  *
  * Return: true for a valid file that is selected and, without -a, alive.
  */
-bool kf_look_wants(const struct kf_cli *cli, const struct kf_file *f);
+bool kf_snapshots_wants(const struct kf_cli *cli, const struct kf_file *f);
 
 /**
  * kf_groups_make() - add up the files that the command line selects
  * @g:		out
  * @cli:	selectors
- * @now:	the look; outlives @g
+ * @now:	the later snapshot; outlives @g
  * @then:	an earlier one for rates, or NULL: since the processes began
  * @by_container: one group for each container, whatever the names of its
  *		processes
  */
 void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
-		    const struct kf_look *now, const struct kf_look *then,
-		    bool by_container);
+		    const struct kf_snapshots *now,
+		    const struct kf_snapshots *then, bool by_container);
 
 /**
  * kf_groups_release() - free what groups hold

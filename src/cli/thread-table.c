@@ -73,15 +73,16 @@ static void add_thread(struct kf_table *table, const struct kf_file *f,
 }
 
 void kf_thread_table(struct kf_table *t, const struct kf_cli *cli,
-		     const struct kf_look *now, const struct kf_look *then)
+		     const struct kf_snapshots *now,
+		     const struct kf_snapshots *then)
 {
 	kf_table_init(t, columns, KF_ARRAY_SIZE(columns));
 	for (unsigned int i = 0; i < now->files.nr; i++) {
 		const struct kf_file *f = &now->files.file[i];
-		const struct kf_file *before = kf_look_same(then, f);
-		double seconds = kf_look_seconds(now, f, before, then);
+		const struct kf_file *before = kf_snapshots_same(then, f);
+		double seconds = kf_snapshots_seconds(now, f, before, then);
 
-		if (!kf_look_wants(cli, f))
+		if (!kf_snapshots_wants(cli, f))
 			continue;
 		for (unsigned int k = 0; k < f->snap.nr_threads; k++)
 			add_thread(t, f, k, before, seconds);

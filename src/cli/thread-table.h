@@ -16,6 +16,7 @@
  * @then:	an earlier one for rates, or NULL: since the processes began
  */
 void kf_thread_table(struct kf_table *t, const struct kf_cli *cli,
-		     const struct kf_look *now, const struct kf_look *then);
+		     const struct kf_snapshots *now,
+		     const struct kf_snapshots *then);
 
 #endif

@@ -32,12 +32,12 @@ static bool wants(const struct kf_cli *cli, const struct kf_file *f)
 {
 	if (file_name)
 		return !strcmp(f->name, file_name);
-	return kf_look_wants(cli, f);
+	return kf_snapshots_wants(cli, f);
 }
 
 /* The processes that are explained; the first snapshot selects them. */
 struct watches {
-	struct kf_look first, last;
+	struct kf_snapshots first, last;
 	struct kf_watch *all;
 	unsigned int nr;
 	unsigned int alive; /* in the first snapshot */
@@ -72,7 +72,8 @@ static void finish(struct watches *ws)
 
 	for (unsigned int i = 0; i < ws->nr; i++) {
 		struct kf_watch *w = &ws->all[i];
-		const struct kf_file *f = kf_look_same(&ws->last, w->first);
+		const struct kf_file *f =
+			kf_snapshots_same(&ws->last, w->first);
 
 		w->last = f ? f : w->first;
 		if (f && f->life == KF_LIFE_ALIVE) {
@@ -335,7 +336,7 @@ static void choose(const struct kf_cli *cli, struct watches *ws)
 }
 
 /* A file named on the command line must exist and be a valid stats file. */
-static int check_file(const struct kf_look *look, const char *path)
+static int check_file(const struct kf_snapshots *look, const char *path)
 {
 	for (unsigned int i = 0; i < look->files.nr; i++) {
 		const struct kf_file *f = &look->files.file[i];
@@ -369,7 +370,7 @@ static int watch(const struct kf_cli *cli, struct watches *ws)
 		note(ws);
 	}
 	wait_until(begin, seconds);
-	status = kf_look_take(&ws->last, cli);
+	status = kf_snapshots_take(&ws->last, cli);
 	finish(ws);
 	return status;
 }
@@ -377,7 +378,7 @@ static int watch(const struct kf_cli *cli, struct watches *ws)
 static int look_on(const struct kf_cli *cli, struct watches *ws,
 		   const char *path)
 {
-	int status = kf_look_take(&ws->first, cli);
+	int status = kf_snapshots_take(&ws->first, cli);
 
 	if (!status && path)
 		status = check_file(&ws->first, path);

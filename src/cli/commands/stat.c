@@ -255,8 +255,8 @@ static void note_others(const struct kf_cli *cli, const struct kf_files *files)
 			nr_unknown);
 }
 
-static int print_look(const struct kf_cli *cli, const struct kf_look *now,
-		      const struct kf_look *then)
+static int print_look(const struct kf_cli *cli, const struct kf_snapshots *now,
+		      const struct kf_snapshots *then)
 {
 	struct kf_groups g;
 	struct kf_table t;
@@ -286,14 +286,14 @@ static void wait_interval(void)
 }
 
 /* Repeats until a signal arrives or stdout is closed. */
-static int watch(const struct kf_cli *cli, struct kf_look *then)
+static int watch(const struct kf_cli *cli, struct kf_snapshots *then)
 {
-	struct kf_look now;
+	struct kf_snapshots now;
 	int status;
 
 	for (;;) {
 		wait_interval();
-		status = kf_look_take(&now, cli);
+		status = kf_snapshots_take(&now, cli);
 		if (status)
 			return status;
 		if (cli->format == KF_FORMAT_TABLE && !cli->no_header)
@@ -310,7 +310,7 @@ static int watch(const struct kf_cli *cli, struct kf_look *then)
 
 static int run(struct kf_cli *cli, int argc, char **argv)
 {
-	struct kf_look look;
+	struct kf_snapshots look;
 	int status;
 
 	if ((by == BY_THREAD || by == BY_TAG) &&
@@ -320,7 +320,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 		return KF_EXIT_USAGE;
 	}
 	cli->tables = by == BY_TAG ? KF_TABLE_TAGS : 0;
-	status = kf_look_take(&look, cli);
+	status = kf_snapshots_take(&look, cli);
 	if (status)
 		return status;
 	note_others(cli, &look.files);

@@ -36,8 +36,8 @@ const struct kf_top_view kf_top_views[KF_TOP_VIEWS] = {
 
 int kf_top_look(struct kf_top *t)
 {
-	struct kf_look look;
-	int status = kf_look_take(&look, t->cli);
+	struct kf_snapshots look;
+	int status = kf_snapshots_take(&look, t->cli);
 
 	if (status)
 		return status;

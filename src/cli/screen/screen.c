@@ -116,7 +116,7 @@ static void draw_summary(const struct screen *s)
 	for (unsigned int i = 0; i < t->now.files.nr; i++) {
 		const struct kf_file *f = &t->now.files.file[i];
 
-		if (!kf_look_wants(t->cli, f))
+		if (!kf_snapshots_wants(t->cli, f))
 			continue;
 		nr++;
 		live += f->snap.totals.live;

@@ -146,15 +146,16 @@ static void add_stack(struct kf_table *t, const struct kf_file *f,
 }
 
 void kf_top_sites(struct kf_table *t, const struct kf_cli *cli,
-		  const struct kf_look *now, const struct kf_look *then)
+		  const struct kf_snapshots *now,
+		  const struct kf_snapshots *then)
 {
 	kf_table_init(t, columns, NR_COLUMNS);
 	for (unsigned int i = 0; i < now->files.nr; i++) {
 		const struct kf_file *f = &now->files.file[i];
-		const struct kf_file *before = kf_look_same(then, f);
-		double seconds = kf_look_seconds(now, f, before, then);
+		const struct kf_file *before = kf_snapshots_same(then, f);
+		double seconds = kf_snapshots_seconds(now, f, before, then);
 
-		if (!kf_look_wants(cli, f))
+		if (!kf_snapshots_wants(cli, f))
 			continue;
 		if (!all_have_names(f))
 			find_names(cli, f);

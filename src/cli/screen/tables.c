@@ -74,16 +74,17 @@ static void add_process(struct kf_table *t, const struct kf_file *f,
 }
 
 void kf_top_processes(struct kf_table *t, const struct kf_cli *cli,
-		      const struct kf_look *now, const struct kf_look *then)
+		      const struct kf_snapshots *now,
+		      const struct kf_snapshots *then)
 {
 	kf_table_init(t, process_columns, NR_PROCESS);
 	for (unsigned int i = 0; i < now->files.nr; i++) {
 		const struct kf_file *f = &now->files.file[i];
-		const struct kf_file *before = kf_look_same(then, f);
+		const struct kf_file *before = kf_snapshots_same(then, f);
 
-		if (kf_look_wants(cli, f))
+		if (kf_snapshots_wants(cli, f))
 			add_process(t, f, before,
-				    kf_look_seconds(now, f, before, then));
+				    kf_snapshots_seconds(now, f, before, then));
 	}
 }
 
@@ -189,7 +190,8 @@ static void add_size_row(struct kf_table *t, const struct size *s)
 }
 
 void kf_top_sizes(struct kf_table *t, const struct kf_cli *cli,
-		  const struct kf_look *now, const struct kf_look *then)
+		  const struct kf_snapshots *now,
+		  const struct kf_snapshots *then)
 {
 	struct sizes all = {0};
 	size_t room = 0;
@@ -199,11 +201,11 @@ void kf_top_sizes(struct kf_table *t, const struct kf_cli *cli,
 	all.size = kf_alloc(room, sizeof(*all.size));
 	for (unsigned int i = 0; i < now->files.nr; i++) {
 		const struct kf_file *f = &now->files.file[i];
-		const struct kf_file *before = kf_look_same(then, f);
+		const struct kf_file *before = kf_snapshots_same(then, f);
 
-		if (kf_look_wants(cli, f))
+		if (kf_snapshots_wants(cli, f))
 			add_sizes(&all, &f->snap, before ? &before->snap : NULL,
-				  kf_look_seconds(now, f, before, then));
+				  kf_snapshots_seconds(now, f, before, then));
 	}
 	kf_table_init(t, size_columns, NR_SIZE);
 	for (size_t i = 0; i < all.nr; i++) {

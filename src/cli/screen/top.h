@@ -19,7 +19,8 @@ struct kf_top_view {
 	 * Makes the table; rates are since @then, or since the processes began.
 	 */
 	void (*make)(struct kf_table *t, const struct kf_cli *cli,
-		     const struct kf_look *now, const struct kf_look *then);
+		     const struct kf_snapshots *now,
+		     const struct kf_snapshots *then);
 };
 
 extern const struct kf_top_view kf_top_views[KF_TOP_VIEWS];
@@ -31,8 +32,8 @@ struct kf_top {
 	size_t view;	 /* index in kf_top_views */
 	int sort;	 /* sort column; below 0: the default */
 	bool has_then;	 /* there is an earlier snapshot */
-	struct kf_look now;
-	struct kf_look then;
+	struct kf_snapshots now;
+	struct kf_snapshots then;
 };
 
 /**
@@ -74,10 +75,13 @@ int kf_top_screen(struct kf_top *t);
  * @then:	an earlier one for rates, or NULL: since the processes began
  */
 void kf_top_processes(struct kf_table *t, const struct kf_cli *cli,
-		      const struct kf_look *now, const struct kf_look *then);
+		      const struct kf_snapshots *now,
+		      const struct kf_snapshots *then);
 void kf_top_sizes(struct kf_table *t, const struct kf_cli *cli,
-		  const struct kf_look *now, const struct kf_look *then);
+		  const struct kf_snapshots *now,
+		  const struct kf_snapshots *then);
 void kf_top_sites(struct kf_table *t, const struct kf_cli *cli,
-		  const struct kf_look *now, const struct kf_look *then);
+		  const struct kf_snapshots *now,
+		  const struct kf_snapshots *then);
 
 #endif

@@ -159,7 +159,8 @@ static void add_rows(struct kf_table *t, const struct items *list)
 }
 
 void kf_tag_table(struct kf_table *t, const struct kf_cli *cli,
-		  const struct kf_look *now, const struct kf_look *then)
+		  const struct kf_snapshots *now,
+		  const struct kf_snapshots *then)
 {
 	struct items list = {0};
 	size_t room = 0;
@@ -169,11 +170,11 @@ void kf_tag_table(struct kf_table *t, const struct kf_cli *cli,
 	list.item = kf_alloc(room, sizeof(*list.item));
 	for (unsigned int i = 0; i < now->files.nr; i++) {
 		const struct kf_file *f = &now->files.file[i];
-		const struct kf_file *before = kf_look_same(then, f);
+		const struct kf_file *before = kf_snapshots_same(then, f);
 
-		if (kf_look_wants(cli, f))
+		if (kf_snapshots_wants(cli, f))
 			add_file(&list, f, i, before,
-				 kf_look_seconds(now, f, before, then));
+				 kf_snapshots_seconds(now, f, before, then));
 	}
 	if (list.nr)
 		qsort(list.item, list.nr, sizeof(*list.item), by_name);
