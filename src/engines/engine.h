@@ -45,7 +45,7 @@ void *kf_engine_map(size_t size, size_t align) __must_check;
  * @addr:	first byte
  * @size:	bytes; may be a part
  *
- * By name, once the engine has returned: see kf_pages_settle(). Fires
+ * By name, once the engine has returned: see kf_pages_release_deferred(). Fires
  * memory_mmap_less.
  *
  * Context: an engine that one call at a time is in. Keeps errno.

@@ -57,7 +57,7 @@ static void *firstfit_alloc_small(size_t size, size_t align, bool *zeroed)
 	kf_heap_tick();
 	p = heap ? kf_heap_alloc(heap, class, size, near, zeroed)
 		 : firstfit_alloc_shared(class, size, near, zeroed);
-	kf_pages_settle();
+	kf_pages_release_deferred();
 	return p;
 }
 

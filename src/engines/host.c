@@ -102,7 +102,7 @@ static inline void host_leave(void)
 		return;
 	host.inside = false;
 	kf_lock_drop(&host.lock);
-	kf_pages_settle();
+	kf_pages_release_deferred();
 }
 
 static void count_gone(const struct kf_counters *c, size_t usable)

@@ -21,15 +21,15 @@ struct leaf {
 	uint32_t mark[1 << (LEAF_SHIFT - STEP_SHIFT)]; /* atomic */
 };
 
-_Static_assert(sizeof(struct node) <= KF_META_MAX, "fits a metadata block");
-_Static_assert(sizeof(struct leaf) <= KF_META_MAX, "fits a metadata block");
+_Static_assert(sizeof(struct node) <= KF_METADATA_MAX, "fits a metadata block");
+_Static_assert(sizeof(struct leaf) <= KF_METADATA_MAX, "fits a metadata block");
 
 static void *root[1 << (KF_ADDRESS_BITS - ROOT_SHIFT)]; /* atomic: nodes */
 
 /* If another thread is faster, the new table leaks: it cannot be freed. */
 static void *marks_make(void **at, size_t size)
 {
-	void *made = kf_meta_alloc(size), *other = NULL;
+	void *made = kf_metadata_alloc(size), *other = NULL;
 
 	if (!made)
 		return NULL;

@@ -14,7 +14,7 @@
 #include "heap/marked.h"
 #include "heap/remote.h"
 #include "pages/pages.h"
-#include "pages/wait.h"
+#include "pages/counted-lock.h"
 #include "sys/lock.h"
 #include "sys/process.h"
 #include "sys/thread.h"
@@ -76,7 +76,7 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 
 	if (likely(marked))
 		return marked;
-	marked = kf_meta_alloc(sizeof(*marked));
+	marked = kf_metadata_alloc(sizeof(*marked));
 	if (!marked)
 		return NULL;
 	arenas_reset_lists(marked);
@@ -163,7 +163,7 @@ static struct kf_counters *arenas_pop(struct kf_counters **stack)
 
 static struct kf_counters *arenas_make_heap(void)
 {
-	struct kf_heap *heap = kf_meta_alloc(sizeof(*heap));
+	struct kf_heap *heap = kf_metadata_alloc(sizeof(*heap));
 
 	if (!heap)
 		return NULL;
@@ -177,7 +177,7 @@ static struct kf_counters *arenas_make_heap(void)
 
 static struct kf_counters *arenas_make_counters(void)
 {
-	struct kf_counters *c = kf_meta_alloc(sizeof(*c));
+	struct kf_counters *c = kf_metadata_alloc(sizeof(*c));
 
 	if (c)
 		kf_probe_memory_arena_new((uintptr_t)c, sizeof(*c));
@@ -274,7 +274,7 @@ static void arenas_attach(void)
 	struct kf_counters *c = NULL;
 
 	/* Another thread forks: be a guest in this call. */
-	if (!kf_wait_take(&arenas.lock, 0))
+	if (!kf_counted_lock_take(&arenas.lock, 0))
 		return;
 	c = arenas_find_forgotten();
 	if (c) {
@@ -368,9 +368,9 @@ void kf_heap_tick(void)
 	if (kf_heap_self())
 		kf_heap_trim(kf_heap_self());
 	kf_heap_scavenge();
-	if (kf_pages_is_much_dirty())
-		kf_pages_hear_live(kf_heap_live());
-	kf_pages_settle();
+	if (kf_pages_exceeds_dirty_max())
+		kf_pages_set_live(kf_heap_live());
+	kf_pages_release_deferred();
 }
 
 void kf_heap_only_guests(bool on)
@@ -386,7 +386,7 @@ void kf_heap_only_guests(bool on)
 
 struct kf_heap *kf_heap_shared_lock(void)
 {
-	if (!kf_wait_take(&arenas.shared_lock, (uintptr_t)&shared_heap))
+	if (!kf_counted_lock_take(&arenas.shared_lock, (uintptr_t)&shared_heap))
 		return NULL;
 	arenas_prepare_shared();
 	return &shared_heap;

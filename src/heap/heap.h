@@ -266,7 +266,8 @@ uint64_t kf_heap_sum(enum kf_slot_stat stat);
  */
 static inline bool kf_heap_tick_is_due(const struct kf_heap *heap)
 {
-	return unlikely(heap->refills % 8 == 0 || kf_pages_is_much_dirty()) &&
+	return unlikely(heap->refills % 8 == 0 ||
+			kf_pages_exceeds_dirty_max()) &&
 	       kf_pages_tick_is_due();
 }
 

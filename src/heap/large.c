@@ -248,7 +248,7 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 	kf_counters_stat(c, KF_SLOT_large_slack, -(bytes - run->asked));
 	kf_probe_large_free((uintptr_t)run->start, run->asked);
 	if (kf_runs_put(heap, run)) {
-		kf_pages_settle();
+		kf_pages_release_deferred();
 		return;
 	}
 	if (run->kind != KF_RUN_MAPPED || run->private) {
@@ -260,7 +260,7 @@ void kf_large_free(struct kf_heap *heap, struct kf_run *run)
 	    large_wants_mapping(run->asked, 1))
 		kf_pages_free(run);
 	else
-		kf_pages_adopt(run);
+		kf_pages_recycle(run);
 }
 
 static void large_count_resize(struct kf_run *run, size_t old, size_t size)

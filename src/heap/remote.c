@@ -224,7 +224,7 @@ void kf_heap_free_small(struct kf_heap *heap, struct kf_slab *slab, void *p)
 		kf_slab_return(owner, slab, p);
 	}
 	kf_heap_leave(heap);
-	kf_pages_settle();
+	kf_pages_release_deferred();
 }
 
 bool kf_remote_free(struct kf_heap *heap, struct kf_slab *slab, void *p)

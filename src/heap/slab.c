@@ -140,7 +140,7 @@ void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
 	kf_heap_enter(heap);
 	kf_slab_emptied(heap, slab);
 	kf_heap_leave(heap);
-	kf_pages_settle();
+	kf_pages_release_deferred();
 }
 
 /* Bytes to carve at a time: more if the pages are dirty already. */

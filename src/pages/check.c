@@ -3,7 +3,7 @@
  * A walk of all runs that tests every invariant of run.h: for the unit tests,
  * and the sums are what mallinfo tells.
  */
-#include "pages/floor.h"
+#include "pages/internal.h"
 
 static const char *check_free(const struct kf_run *run, bool after_free)
 {
@@ -68,9 +68,9 @@ static const char *check_region(struct kf_region *region,
 
 static const char *check_tree(const struct kf_pages_sums *sums)
 {
-	struct kf_rb_node *node = kf_rb_first(&kf_floor.tree);
+	struct kf_rb_node *node = kf_rb_first(&kf_pages.tree);
 	const char *last = NULL;
-	size_t free = kf_floor.purging ? kf_run_bytes(kf_floor.purging) : 0;
+	size_t free = kf_pages.purging ? kf_run_bytes(kf_pages.purging) : 0;
 
 	for (; node; node = kf_rb_next(node)) {
 		struct kf_run *run = kf_container_of(node, struct kf_run, node);
@@ -114,9 +114,9 @@ const char *kf_pages_check(struct kf_pages_sums *sums)
 	struct kf_list *pos;
 
 	*sums = (struct kf_pages_sums){0};
-	if (!kf_floor_lock())
+	if (!kf_pages_lock())
 		return "a fork is on";
-	kf_list_for_each(pos, &kf_floor.regions) {
+	kf_list_for_each(pos, &kf_pages.regions) {
 		struct kf_region *region =
 			kf_container_of(pos, struct kf_region, link);
 
@@ -127,6 +127,6 @@ const char *kf_pages_check(struct kf_pages_sums *sums)
 		wrong = check_tree(sums);
 	if (!wrong)
 		wrong = check_words(sums);
-	kf_floor_unlock();
+	kf_pages_unlock();
 	return wrong;
 }

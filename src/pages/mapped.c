@@ -2,7 +2,7 @@
 /*
  * Runs with a mapping of their own, and growing runs in their place.
  */
-#include "pages/floor.h"
+#include "pages/internal.h"
 
 #include "sys/named.h"
 
@@ -28,7 +28,7 @@ static void count_peaks(void)
 		kf_word_set(KF_WORD_peak_mapped_blocks, blocks);
 	if (size > kf_word_get(KF_WORD_peak_mapped_size))
 		kf_word_set(KF_WORD_peak_mapped_size, size);
-	kf_floor_count_peak();
+	kf_pages_count_peak();
 }
 
 /* A mapped run that counts nowhere gets its owner. */
@@ -87,7 +87,7 @@ struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
 
 static void mapped_count_resize(struct kf_run *run, size_t old, size_t bytes)
 {
-	bool locked = kf_floor_lock();
+	bool locked = kf_pages_lock();
 
 	if (locked)
 		kf_stats_begin();
@@ -103,7 +103,7 @@ static void mapped_count_resize(struct kf_run *run, size_t old, size_t bytes)
 		return;
 	count_peaks();
 	kf_stats_end();
-	kf_floor_unlock();
+	kf_pages_unlock();
 }
 
 static bool resize_mapped(struct kf_run *run, size_t nr_pages)
@@ -127,9 +127,9 @@ static void give_tail(struct kf_run *run, size_t nr_pages)
 	tail->dirty = tail->nr_pages;
 	tail->freed_ms = kf_now_ms();
 	run->nr_pages = (uint32_t)nr_pages;
-	kf_region_names(run);
+	kf_region_set_ends(run);
 	kf_word_add_atomic(KF_WORD_large, -kf_run_bytes(tail));
-	kf_floor_release(tail);
+	kf_pages_coalesce(tail);
 	kf_purge_excess();
 }
 
@@ -170,7 +170,7 @@ static bool take_head(struct kf_run *run, size_t more)
 			KF_MIN(next->clean, next->nr_pages - (uint32_t)more);
 		kf_tree_resize(next, next->start + (more << KF_PAGE_SHIFT),
 			       next->nr_pages - more, next->dirty - dirty);
-		kf_region_names(next);
+		kf_region_set_ends(next);
 		kf_word_add(KF_WORD_splits, 1);
 		kf_probe_free_list_split((uintptr_t)run->start,
 					 more << KF_PAGE_SHIFT,
@@ -180,7 +180,7 @@ static bool take_head(struct kf_run *run, size_t more)
 		kf_desc_give(next);
 	}
 	run->nr_pages += (uint32_t)more;
-	kf_region_names(run);
+	kf_region_set_ends(run);
 	kf_word_add_atomic(KF_WORD_large, more << KF_PAGE_SHIFT);
 	return true;
 }
@@ -195,7 +195,7 @@ static bool resize_run(struct kf_run *run, size_t nr_pages)
 		give_tail(run, nr_pages);
 	else if (nr_pages > run->nr_pages)
 		done = take_head(run, nr_pages - run->nr_pages);
-	kf_floor_count_peak();
+	kf_pages_count_peak();
 	return done;
 }
 
@@ -207,13 +207,13 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages)
 		return false;
 	if (!run->region)
 		return resize_mapped(run, nr_pages);
-	if (!kf_floor_lock())
+	if (!kf_pages_lock())
 		return false;
 	kf_stats_begin();
 	done = resize_run(run, nr_pages);
 	kf_stats_end();
-	kf_floor_unlock();
-	kf_pages_settle();
+	kf_pages_unlock();
+	kf_pages_release_deferred();
 	return done;
 }
 
@@ -239,7 +239,7 @@ bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to)
 		kf_map_rename(from, KF_GRANULE, run);
 		return false;
 	}
-	__atomic_store_n(kf_floor_gone_at(from), from, __ATOMIC_RELAXED);
+	__atomic_store_n(kf_pages_unmapped_slot(from), from, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -276,7 +276,7 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages)
 		start = kf_named_map(bytes, align_bytes(align_pages));
 	if (!start)
 		return NULL;
-	if (!kf_floor_lock()) {
+	if (!kf_pages_lock()) {
 		kf_named_drop(start, bytes);
 		return kf_private_alloc(nr_pages, align_pages, KF_RUN_MAPPED);
 	}
@@ -286,7 +286,7 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages)
 	if (!run)
 		kf_pages_count_unmap(start, bytes);
 	kf_stats_end();
-	kf_floor_unlock();
+	kf_pages_unlock();
 	if (!run)
 		kf_named_drop(start, bytes);
 	return run;

@@ -2,8 +2,8 @@
 /*
  * Taking and freeing runs: split, coalesce, grow in place.
  */
-#include "pages/floor.h"
-#include "pages/wait.h"
+#include "pages/internal.h"
+#include "pages/counted-lock.h"
 #include "record/record.h"
 
 #include "probes/konfiscator-probes.h"
@@ -11,7 +11,7 @@
 /* Requests above this are refused at once: 8 TiB. */
 #define PAGES_MAX ((size_t)1 << 31)
 
-struct kf_floor kf_floor = {
+struct kf_pages kf_pages = {
 	.lock = KF_LOCK_INIT(KF_RANK_PAGES),
 	.purge_keep = UINT64_MAX,
 };
@@ -33,12 +33,12 @@ static size_t first_region(void)
 
 void kf_pages_init(void)
 {
-	kf_list_init(&kf_floor.regions);
-	kf_list_init(&kf_floor.dirty);
-	kf_list_init(&kf_floor.dirty_short);
-	kf_floor.next_region = first_region();
-	kf_floor.last_tick = kf_now_ms();
-	kf_floor.few_at = kf_floor.last_tick;
+	kf_list_init(&kf_pages.regions);
+	kf_list_init(&kf_pages.dirty);
+	kf_list_init(&kf_pages.dirty_short);
+	kf_pages.next_region = first_region();
+	kf_pages.last_tick = kf_now_ms();
+	kf_pages.dirty_low_at = kf_pages.last_tick;
 }
 
 void kf_pages_count_map(const void *addr, size_t size)
@@ -48,7 +48,7 @@ void kf_pages_count_map(const void *addr, size_t size)
 	kf_probe_memory_mmap_more((uintptr_t)addr, size);
 }
 
-void kf_floor_count_less(const void *addr, size_t size)
+void kf_pages_count_decommit(const void *addr, size_t size)
 {
 	kf_word_add_atomic(KF_WORD_munmaps, 1);
 	kf_word_add_atomic(KF_WORD_mapped, -size);
@@ -58,7 +58,7 @@ void kf_floor_count_less(const void *addr, size_t size)
 void kf_pages_count_unmap(const void *addr, size_t size)
 {
 	kf_word_add_atomic(KF_WORD_returned, size);
-	kf_floor_count_less(addr, size);
+	kf_pages_count_decommit(addr, size);
 }
 
 static void count_split(const struct kf_run *run, size_t kept, size_t left)
@@ -81,7 +81,7 @@ static void insert_back(const struct kf_run *from, const struct kf_run *run,
 	back->clean = clean;
 	back->dirty = (uint32_t)dirty;
 	back->freed_ms = from->freed_ms;
-	kf_region_names(back);
+	kf_region_set_ends(back);
 	kf_tree_insert(back);
 }
 
@@ -111,7 +111,7 @@ static struct kf_run *pages_cut(struct kf_run *from, size_t pad,
 		kf_tree_resize(from, kf_run_end(run), behind, rest);
 	else
 		kf_tree_resize(from, from->start, pad, before);
-	kf_region_names(from);
+	kf_region_set_ends(from);
 	if (pad)
 		count_split(run, nr_pages + behind, pad);
 	if (pad && behind)
@@ -121,14 +121,14 @@ static struct kf_run *pages_cut(struct kf_run *from, size_t pad,
 	return run;
 }
 
-void kf_floor_count_use(const struct kf_run *run, enum kf_run_kind kind,
+void kf_pages_count_use(const struct kf_run *run, enum kf_run_kind kind,
 			size_t bytes)
 {
 	kf_word_add_atomic(kind == KF_RUN_SLAB ? KF_WORD_slabs : KF_WORD_large,
 			   bytes);
 }
 
-void kf_floor_count_peak(void)
+void kf_pages_count_peak(void)
 {
 	uint64_t held = kf_stats_held();
 
@@ -155,7 +155,7 @@ static void pages_hand_out(struct kf_run *run, enum kf_run_kind kind)
 	run->kind = (uint8_t)kind;
 	if (kind == KF_RUN_SLAB)
 		pages_name(run, true);
-	kf_floor_count_use(run, kind, kf_run_bytes(run));
+	kf_pages_count_use(run, kind, kf_run_bytes(run));
 }
 
 /* Cut the wanted pages out of a free run and hand them to their owner. */
@@ -174,7 +174,7 @@ static struct kf_run *pages_carve(struct kf_run *run, size_t nr_pages,
 	*zeroed = clean == run->nr_pages;
 	run->asked = 0;
 	run->fresh = clean;
-	kf_region_names(run);
+	kf_region_set_ends(run);
 	pages_hand_out(run, kind);
 	return run;
 }
@@ -193,7 +193,7 @@ static struct kf_run *pages_take(size_t nr_pages, size_t align_pages,
 		run = NULL;
 	if (run)
 		run = pages_carve(run, nr_pages, align_pages, kind, zeroed);
-	kf_floor_count_peak();
+	kf_pages_count_peak();
 	return run;
 }
 
@@ -204,7 +204,7 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 
 	if (nr_pages > PAGES_MAX || align_pages > PAGES_MAX)
 		return NULL;
-	if (!kf_floor_lock()) {
+	if (!kf_pages_lock()) {
 		*zeroed = true;
 		return kf_private_alloc(nr_pages, align_pages,
 					kind == KF_RUN_SLAB ? kind
@@ -213,9 +213,9 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 	kf_stats_begin();
 	run = pages_take(nr_pages, align_pages, kind, zeroed);
 	kf_stats_end();
-	kf_floor_unlock();
+	kf_pages_unlock();
 	if (kind != KF_RUN_SLAB)
-		kf_pages_settle();
+		kf_pages_release_deferred();
 	return run;
 }
 
@@ -226,7 +226,7 @@ struct kf_run *kf_pages_alloc_dirty(size_t nr_pages, size_t align_pages,
 	bool zeroed;
 
 	if (nr_pages > kf_word_get(KF_WORD_dirty) >> KF_PAGE_SHIFT ||
-	    align_pages > PAGES_MAX || !kf_floor_lock())
+	    align_pages > PAGES_MAX || !kf_pages_lock())
 		return NULL;
 	kf_stats_begin();
 	if (kf_desc_reserve(2))
@@ -235,9 +235,9 @@ struct kf_run *kf_pages_alloc_dirty(size_t nr_pages, size_t align_pages,
 		run = pages_carve(run, nr_pages, align_pages, kind, &zeroed);
 	else
 		run = NULL;
-	kf_floor_count_peak();
+	kf_pages_count_peak();
 	kf_stats_end();
-	kf_floor_unlock();
+	kf_pages_unlock();
 	return run;
 }
 
@@ -245,12 +245,12 @@ bool kf_pages_set_kind(struct kf_run *run, enum kf_run_kind kind)
 {
 	bool changes = (kind == KF_RUN_SLAB) != (run->kind == KF_RUN_SLAB);
 
-	if (changes && !kf_floor_lock())
+	if (changes && !kf_pages_lock())
 		return false;
 	if (changes) {
 		kf_stats_begin();
-		kf_floor_count_use(run, run->kind, -kf_run_bytes(run));
-		kf_floor_count_use(run, kind, kf_run_bytes(run));
+		kf_pages_count_use(run, run->kind, -kf_run_bytes(run));
+		kf_pages_count_use(run, kind, kf_run_bytes(run));
 		pages_name(run, kind == KF_RUN_SLAB);
 	}
 	/* A thread that looks at its neighbours sees a run in use, either way.
@@ -258,7 +258,7 @@ bool kf_pages_set_kind(struct kf_run *run, enum kf_run_kind kind)
 	__atomic_store_n(&run->kind, (uint8_t)kind, __ATOMIC_RELAXED);
 	if (changes) {
 		kf_stats_end();
-		kf_floor_unlock();
+		kf_pages_unlock();
 	}
 	return true;
 }
@@ -299,7 +299,7 @@ static void pages_merge(struct kf_run *into, struct kf_run *run)
 	kf_desc_give(run);
 }
 
-void kf_floor_release(struct kf_run *run)
+void kf_pages_coalesce(struct kf_run *run)
 {
 	struct kf_run *low = neighbour(run, true);
 	struct kf_run *high = neighbour(run, false);
@@ -308,7 +308,7 @@ void kf_floor_release(struct kf_run *run)
 
 	run->kind = KF_RUN_FREE;
 	if (!low && !high) {
-		kf_region_names(run);
+		kf_region_set_ends(run);
 		kf_tree_insert(run);
 		return;
 	}
@@ -318,7 +318,7 @@ void kf_floor_release(struct kf_run *run)
 	run = low ? low : high;
 	if (low && high)
 		pages_merge(low, high);
-	kf_region_names(run);
+	kf_region_set_ends(run);
 	kf_word_add(KF_WORD_coalesces, 1);
 	kf_word_add(KF_WORD_defrags, merged);
 	kf_probe_defrag_coalesce((uintptr_t)run->start, had, kf_run_bytes(run),
@@ -337,29 +337,29 @@ static void free_run(struct kf_run *run)
 {
 	if (run->kind == KF_RUN_SLAB)
 		pages_name(run, false);
-	kf_floor_count_use(run, run->kind, -kf_run_bytes(run));
+	kf_pages_count_use(run, run->kind, -kf_run_bytes(run));
 	mark_dirty(run);
-	kf_floor_release(run);
+	kf_pages_coalesce(run);
 	kf_purge_excess();
-	kf_floor_count_peak();
+	kf_pages_count_peak();
 }
 
 bool kf_pages_was_mapped(const void *start)
 {
-	return start && __atomic_load_n(kf_floor_gone_at(start),
+	return start && __atomic_load_n(kf_pages_unmapped_slot(start),
 					__ATOMIC_RELAXED) == start;
 }
 
-void kf_floor_unmap(struct kf_run *run)
+void kf_pages_unmap(struct kf_run *run)
 {
 	kf_map_clear(run->start, KF_GRANULE);
 	kf_pages_count_unmap(run->start, kf_run_bytes(run));
-	__atomic_store_n(kf_floor_gone_at(run->start), run->start,
+	__atomic_store_n(kf_pages_unmapped_slot(run->start), run->start,
 			 __ATOMIC_RELAXED);
-	kf_floor_push_going(run);
+	kf_pages_defer_unmap(run);
 }
 
-void kf_floor_uncount_mapped(const struct kf_run *run)
+void kf_pages_uncount_mapped(const struct kf_run *run)
 {
 	size_t bytes = kf_run_bytes(run);
 
@@ -370,18 +370,18 @@ void kf_floor_uncount_mapped(const struct kf_run *run)
 
 static void free_mapped(struct kf_run *run)
 {
-	kf_floor_uncount_mapped(run);
-	kf_floor_unmap(run);
+	kf_pages_uncount_mapped(run);
+	kf_pages_unmap(run);
 }
 
-void kf_floor_push_pending(struct kf_run *run)
+void kf_pages_defer_free(struct kf_run *run)
 {
 	struct kf_run *old =
-		__atomic_load_n(&kf_floor.pending, __ATOMIC_RELAXED);
+		__atomic_load_n(&kf_pages.pending, __ATOMIC_RELAXED);
 
 	do {
 		run->pending = old;
-	} while (!__atomic_compare_exchange_n(&kf_floor.pending, &old, run,
+	} while (!__atomic_compare_exchange_n(&kf_pages.pending, &old, run,
 					      true, __ATOMIC_RELEASE,
 					      __ATOMIC_RELAXED));
 }
@@ -398,18 +398,18 @@ static void free_private(struct kf_run *run)
 	kf_word_add_atomic(KF_WORD_metadata, -(size_t)(run->start - head));
 	bytes += (size_t)(run->start - head);
 	kf_pages_count_unmap(head, bytes);
-	if (!kf_floor_lock()) {
-		kf_floor_push_pending(run);
+	if (!kf_pages_lock()) {
+		kf_pages_defer_free(run);
 		return;
 	}
-	kf_floor_push_going(run);
-	kf_floor_unlock();
+	kf_pages_defer_unmap(run);
+	kf_pages_unlock();
 }
 
-void kf_floor_free(struct kf_run *run)
+void kf_pages_free_locked(struct kf_run *run)
 {
 	if (run->private)
-		kf_floor_push_going(run);
+		kf_pages_defer_unmap(run);
 	else if (run->region)
 		free_run(run);
 	else
@@ -419,7 +419,7 @@ void kf_floor_free(struct kf_run *run)
 static void free_locked(struct kf_run *run)
 {
 	kf_stats_begin();
-	kf_floor_free(run);
+	kf_pages_free_locked(run);
 	kf_stats_end();
 }
 
@@ -427,11 +427,11 @@ static void free_any(struct kf_run *run)
 {
 	if (run->private) {
 		free_private(run);
-	} else if (!kf_floor_lock()) {
-		kf_floor_push_pending(run);
+	} else if (!kf_pages_lock()) {
+		kf_pages_defer_free(run);
 	} else {
 		free_locked(run);
-		kf_floor_unlock();
+		kf_pages_unlock();
 	}
 }
 
@@ -441,39 +441,40 @@ void kf_pages_free(struct kf_run *run)
 
 	free_any(run);
 	if (!slab)
-		kf_pages_settle();
+		kf_pages_release_deferred();
 }
 
 void kf_pages_free_list(struct kf_run *run)
 {
 	struct kf_run *next;
-	bool locked = kf_floor_lock();
+	bool locked = kf_pages_lock();
 
 	for (; run; run = next) {
 		next = run->pending;
 		if (likely(locked))
 			free_locked(run);
 		else
-			kf_floor_push_pending(run);
+			kf_pages_defer_free(run);
 	}
 	if (likely(locked))
-		kf_floor_unlock();
+		kf_pages_unlock();
 }
 
-bool kf_floor_lock(void)
+bool kf_pages_lock(void)
 {
 	struct kf_run *run, *next;
 
-	if (!kf_wait_take(&kf_floor.lock, 0))
+	if (!kf_counted_lock_take(&kf_pages.lock, 0))
 		return false;
-	if (unlikely(__atomic_load_n(&kf_floor.purge_left, __ATOMIC_RELAXED)) &&
-	    !kf_floor.lock.depth)
+	if (unlikely(__atomic_load_n(&kf_pages.purge_result,
+				     __ATOMIC_RELAXED)) &&
+	    !kf_pages.lock.depth)
 		kf_purge_finish();
-	if (likely(!__atomic_load_n(&kf_floor.pending, __ATOMIC_RELAXED)))
+	if (likely(!__atomic_load_n(&kf_pages.pending, __ATOMIC_RELAXED)))
 		return true;
 	/* pairs with the release of push_pending() */
-	run = __atomic_exchange_n(&kf_floor.pending, NULL, __ATOMIC_ACQUIRE);
-	kf_floor.pending_before = NULL;
+	run = __atomic_exchange_n(&kf_pages.pending, NULL, __ATOMIC_ACQUIRE);
+	kf_pages.pending_at_fork = NULL;
 	for (; run; run = next) {
 		next = run->pending;
 		free_locked(run);
@@ -483,40 +484,42 @@ bool kf_floor_lock(void)
 
 static bool pages_is_due(void)
 {
-	return kf_floor.going ||
-	       (!kf_floor.purging &&
-		(kf_floor.purge_old || kf_floor.purge_keep != UINT64_MAX));
+	return kf_pages.unmap_later ||
+	       (!kf_pages.purging &&
+		(kf_pages.purge_old || kf_pages.purge_keep != UINT64_MAX));
 }
 
-void kf_floor_unlock(void)
+void kf_pages_unlock(void)
 {
-	__atomic_store_n(&kf_floor.due, pages_is_due(), __ATOMIC_RELAXED);
-	kf_lock_drop(&kf_floor.lock);
+	__atomic_store_n(&kf_pages.has_deferred, pages_is_due(),
+			 __ATOMIC_RELAXED);
+	kf_lock_drop(&kf_pages.lock);
 }
 
 void kf_pages_fork_begin(void)
 {
-	kf_lock_fork_begin(&kf_floor.lock);
+	kf_lock_fork_begin(&kf_pages.lock);
 }
 
 void kf_pages_fork_prepare(void)
 {
-	kf_lock_fork_prepare(&kf_floor.lock);
+	kf_lock_fork_prepare(&kf_pages.lock);
 	/* pairs with the release of push_pending() */
-	kf_floor.pending_before =
-		__atomic_load_n(&kf_floor.pending, __ATOMIC_ACQUIRE);
+	kf_pages.pending_at_fork =
+		__atomic_load_n(&kf_pages.pending, __ATOMIC_ACQUIRE);
 }
 
 void kf_pages_fork_done(bool child)
 {
 	/* The thread that purges is not in the child, unless it is this one. */
-	if (child && kf_floor.purging && kf_floor.purger != kf_thread_self() &&
-	    !kf_floor.purge_left)
-		kf_floor.purge_left = KF_PURGE_REFUSED;
-	/* Later frees were copied half written: see arenas_adopt_all(). */
+	if (child && kf_pages.purging && kf_pages.purger != kf_thread_self() &&
+	    !kf_pages.purge_result)
+		kf_pages.purge_result = KF_PURGE_REFUSED;
+	/* What came since was copied while it was written, see kf_pages_lock().
+	 */
 	if (child)
-		__atomic_store_n(&kf_floor.pending, kf_floor.pending_before,
+		__atomic_store_n(&kf_pages.pending, kf_pages.pending_at_fork,
 				 __ATOMIC_RELAXED);
-	kf_floor.pending_before = NULL;
-	kf_lock_fork_done(&kf_floor.lock, child);
+	kf_pages.pending_at_fork = NULL;
+	kf_lock_fork_done(&kf_pages.lock, child);
 }

@@ -9,8 +9,9 @@
  * for a while and are purged by age (kf_pages_tick()) or when they are many.
  *
  * Nothing is given back to the kernel under a lock, nor in the middle of what a
- * heap does: that is put off until kf_pages_settle(). Memory is committed, and
- * addresses are reserved, by system calls that no other tool can intercept.
+ * heap does: that is put off until kf_pages_release_deferred(). Memory is
+ * committed, and addresses are reserved, by system calls that no other tool can
+ * intercept.
  *
  * One lock guards it all; it counts what it does in the process' words, so
  * that at every moment metadata + free runs + slabs + large = mapped.
@@ -117,7 +118,7 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages) __must_check;
 struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages) __must_check;
 
 /**
- * kf_pages_adopt() - free a mapping of its own whose pages a run could use
+ * kf_pages_recycle() - free a mapping of its own whose pages a run could use
  * @run:	a mapped run
  *
  * Its pages are moved to the end of a region, where they lie free and dirty.
@@ -125,7 +126,7 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages) __must_check;
  *
  * Context: any thread. Takes the pages lock. Leaves errno alone; never fails.
  */
-void kf_pages_adopt(struct kf_run *run);
+void kf_pages_recycle(struct kf_run *run);
 
 /**
  * kf_pages_was_mapped() - whether a mapping that is gone began at an address
@@ -147,7 +148,8 @@ bool kf_pages_was_mapped(const void *start);
 bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
 
 /**
- * kf_pages_unmap_later() - have kf_pages_settle() unmap what is no run's
+ * kf_pages_unmap_later() - have kf_pages_release_deferred() unmap what is no
+ * run's
  * @start:	first byte
  * @size:	bytes, whole pages
  *
@@ -158,17 +160,17 @@ bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
 void kf_pages_unmap_later(void *start, size_t size);
 
 /**
- * kf_pages_settle() - hand back to the kernel what is to go
+ * kf_pages_release_deferred() - hand back to the kernel what is to go
  *
  * What kf_pages_alloc() and kf_pages_free() of slabs, kf_pages_free_list(),
- * kf_pages_unmap_later() and kf_meta_alloc() leave; the other calls do it
+ * kf_pages_unmap_later() and kf_metadata_alloc() leave; the other calls do it
  * themselves. By the C library's
  * names, behind which anything may be: see sys/named.h.
  *
  * Context: any thread that holds no lock and is in no heap, often; mostly one
  *	    look. Leaves errno alone.
  */
-void kf_pages_settle(void);
+void kf_pages_release_deferred(void);
 
 /**
  * kf_pages_tick() - purge what is old enough, if it is time
@@ -187,15 +189,16 @@ bool kf_pages_tick(void);
 bool kf_pages_tick_is_due(void);
 
 /**
- * kf_pages_is_much_dirty() - whether more lies free and dirty than may always
+ * kf_pages_exceeds_dirty_max() - whether more lies free and dirty than may
+ * always
  *
  * Context: any; one load.
  * Return: true: how much may depends on what is live.
  */
-bool kf_pages_is_much_dirty(void);
+bool kf_pages_exceeds_dirty_max(void);
 
 /**
- * kf_pages_hear_live() - learn how much of what is in use is live
+ * kf_pages_set_live() - learn how much of what is in use is live
  * @bytes:	of live blocks
  *
  * Until the next such call the rest of what is in use is taken to stay the
@@ -203,7 +206,7 @@ bool kf_pages_is_much_dirty(void);
  *
  * Context: any thread.
  */
-void kf_pages_hear_live(uint64_t bytes);
+void kf_pages_set_live(uint64_t bytes);
 
 /**
  * kf_pages_trim() - give all free pages back now
@@ -215,15 +218,15 @@ void kf_pages_hear_live(uint64_t bytes);
 size_t kf_pages_trim(size_t pad);
 
 /**
- * kf_meta_alloc() - memory for tables, never given back
- * @size:	bytes, at most KF_META_MAX
+ * kf_metadata_alloc() - memory for tables, never given back
+ * @size:	bytes, at most KF_METADATA_MAX
  *
  * Context: any thread. Takes the pages lock.
  * Return: zeroed memory aligned to a cache line, or NULL.
  */
-void *kf_meta_alloc(size_t size) __must_check;
+void *kf_metadata_alloc(size_t size) __must_check;
 
-#define KF_META_MAX ((size_t)8192)
+#define KF_METADATA_MAX ((size_t)8192)
 
 /* What kf_pages_check() found. All are bytes. */
 struct kf_pages_sums {

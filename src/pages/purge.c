@@ -12,8 +12,8 @@
  * cannot have the lock again because another forks, or is not there any more in
  * a child, the next to take the lock puts the run back.
  */
-#include "pages/floor.h"
-#include "pages/wait.h"
+#include "pages/internal.h"
+#include "pages/counted-lock.h"
 
 #include "sys/named.h"
 #include "sys/thread.h"
@@ -56,7 +56,7 @@ static uint64_t live(void)
 {
 	uint64_t used = kf_word_get(KF_WORD_slabs) + kf_word_get(KF_WORD_large);
 
-	return used - KF_MIN(used, __atomic_load_n(&kf_floor.unused,
+	return used - KF_MIN(used, __atomic_load_n(&kf_pages.unused,
 						   __ATOMIC_RELAXED));
 }
 
@@ -84,8 +84,8 @@ static bool too_many(void)
 void kf_purge_excess(void)
 {
 	if (too_many())
-		kf_floor.purge_keep =
-			KF_MIN(kf_floor.purge_keep, kf_dirty_limit());
+		kf_pages.purge_keep =
+			KF_MIN(kf_pages.purge_keep, kf_dirty_limit());
 }
 
 /* Dirty pages that were many at each tick for long enough are to be few. */
@@ -95,35 +95,35 @@ static void purge_lasting(uint32_t now)
 	uint64_t keep = lasting_limit();
 
 	if (kf_word_get(KF_WORD_dirty) <= keep)
-		kf_floor.few_at = now;
-	else if (now - kf_floor.few_at >= ms)
-		kf_floor.purge_keep = KF_MIN(kf_floor.purge_keep, keep);
+		kf_pages.dirty_low_at = now;
+	else if (now - kf_pages.dirty_low_at >= ms)
+		kf_pages.purge_keep = KF_MIN(kf_pages.purge_keep, keep);
 }
 
 static bool purge_is_old(const struct kf_run *run)
 {
-	return kf_floor.purge_old &&
+	return kf_pages.purge_old &&
 	       kf_now_ms() - run->freed_ms >= kf_pages_conf.purge_ms;
 }
 
 static bool purge_is_too_much(void)
 {
-	return kf_word_get(KF_WORD_dirty) > kf_floor.purge_keep;
+	return kf_word_get(KF_WORD_dirty) > kf_pages.purge_keep;
 }
 
 static struct kf_run *next_to_go(void)
 {
-	struct kf_run *run = oldest(&kf_floor.dirty);
+	struct kf_run *run = oldest(&kf_pages.dirty);
 
 	if (run && (purge_is_too_much() || purge_is_old(run)))
 		return run;
-	return purge_is_too_much() ? oldest(&kf_floor.dirty_short) : NULL;
+	return purge_is_too_much() ? oldest(&kf_pages.dirty_short) : NULL;
 }
 
 static void want_nothing(void)
 {
-	kf_floor.purge_keep = UINT64_MAX;
-	kf_floor.purge_old = false;
+	kf_pages.purge_keep = UINT64_MAX;
+	kf_pages.purge_old = false;
 }
 
 /*
@@ -133,7 +133,7 @@ static void want_nothing(void)
 static uint32_t pages_to_go(const struct kf_run *run)
 {
 	uint64_t dirty = kf_word_get(KF_WORD_dirty);
-	uint64_t excess = dirty - KF_MIN(dirty, kf_floor.purge_keep);
+	uint64_t excess = dirty - KF_MIN(dirty, kf_pages.purge_keep);
 	uint64_t nr = KF_MAX(excess >> KF_PAGE_SHIFT, (uint64_t)LEAST_PART);
 
 	if (purge_is_old(run) || nr + LEAST_PART > run->dirty ||
@@ -162,8 +162,8 @@ static struct kf_run *take_end(struct kf_run *run, uint32_t dirty)
 	end->freed_ms = run->freed_ms;
 	run->clean -= end->clean;
 	kf_tree_resize(run, run->start, left, left);
-	kf_region_names(run);
-	kf_region_names(end);
+	kf_region_set_ends(run);
+	kf_region_set_ends(end);
 	return end;
 }
 
@@ -174,8 +174,8 @@ void kf_purge_begin(struct kf_run *run, uint32_t dirty)
 	run->purging = true;
 	kf_tree_count(run->nr_pages, run->dirty);
 	kf_stats_end();
-	kf_floor.purging = run;
-	kf_floor.purger = kf_thread_self();
+	kf_pages.purging = run;
+	kf_pages.purger = kf_thread_self();
 }
 
 /*
@@ -200,14 +200,14 @@ static void shrink(struct kf_region *region)
  */
 static void purge_end(bool purged, bool shrinks)
 {
-	struct kf_run *run = kf_floor.purging;
+	struct kf_run *run = kf_pages.purging;
 	struct kf_region *region = run->region;
 	size_t bytes = (size_t)run->dirty << KF_PAGE_SHIFT;
 	bool last = at_region_end(run);
 
 	kf_stats_begin();
 	kf_tree_count(-(size_t)run->nr_pages, -(size_t)run->dirty);
-	kf_floor.purging = NULL;
+	kf_pages.purging = NULL;
 	run->purging = false;
 	if (purged) {
 		run->clean = run->nr_pages;
@@ -218,10 +218,10 @@ static void purge_end(bool purged, bool shrinks)
 		run->freed_ms = kf_now_ms();
 		want_nothing();
 	}
-	kf_floor_release(run);
+	kf_pages_coalesce(run);
 	if (purged && last && shrinks)
 		shrink(region);
-	kf_floor_count_peak();
+	kf_pages_count_peak();
 	kf_stats_end();
 }
 
@@ -234,12 +234,12 @@ static enum purged purge_pages(struct kf_run *run, uint32_t dirty, bool shrinks)
 	bool purged;
 
 	kf_purge_begin(run, dirty);
-	run = kf_floor.purging;
-	kf_floor_unlock();
+	run = kf_pages.purging;
+	kf_pages_unlock();
 	purged = kf_named_purge(run->start, kf_run_bytes(run));
-	if (!kf_wait_take(&kf_floor.lock, 0)) {
+	if (!kf_counted_lock_take(&kf_pages.lock, 0)) {
 		/* pairs with the acquire of kf_purge_finish() */
-		__atomic_store_n(&kf_floor.purge_left,
+		__atomic_store_n(&kf_pages.purge_result,
 				 purged ? KF_PURGE_DONE : KF_PURGE_REFUSED,
 				 __ATOMIC_RELEASE);
 		return LOST;
@@ -248,7 +248,7 @@ static enum purged purge_pages(struct kf_run *run, uint32_t dirty, bool shrinks)
 	return purged ? DONE : REFUSED;
 }
 
-void kf_purge_settle(void)
+void kf_purge_release_deferred(void)
 {
 	struct kf_run *run;
 
@@ -257,15 +257,15 @@ void kf_purge_settle(void)
 			return;
 	}
 	want_nothing();
-	kf_floor_unlock();
+	kf_pages_unlock();
 }
 
 void kf_purge_finish(void)
 {
-	uint32_t left = __atomic_exchange_n(&kf_floor.purge_left,
-					    KF_PURGE_GOES_ON, __ATOMIC_ACQUIRE);
+	uint32_t left = __atomic_exchange_n(&kf_pages.purge_result,
+					    KF_PURGE_RUNNING, __ATOMIC_ACQUIRE);
 
-	if (left != KF_PURGE_GOES_ON)
+	if (left != KF_PURGE_RUNNING)
 		purge_end(left == KF_PURGE_DONE, true);
 }
 
@@ -285,12 +285,12 @@ static void mark_growth(void)
 
 static bool is_time(uint32_t now)
 {
-	uint32_t last = __atomic_load_n(&kf_floor.last_tick, __ATOMIC_RELAXED);
+	uint32_t last = __atomic_load_n(&kf_pages.last_tick, __ATOMIC_RELAXED);
 
 	return now - last >= kf_pages_conf.tick_ms;
 }
 
-bool kf_pages_is_much_dirty(void)
+bool kf_pages_exceeds_dirty_max(void)
 {
 	return kf_word_get(KF_WORD_dirty) > kf_pages_conf.dirty_max;
 }
@@ -300,11 +300,11 @@ bool kf_pages_tick_is_due(void)
 	return is_time(kf_now_ms());
 }
 
-void kf_pages_hear_live(uint64_t bytes)
+void kf_pages_set_live(uint64_t bytes)
 {
 	uint64_t used = kf_word_get(KF_WORD_slabs) + kf_word_get(KF_WORD_large);
 
-	__atomic_store_n(&kf_floor.unused, used - KF_MIN(used, bytes),
+	__atomic_store_n(&kf_pages.unused, used - KF_MIN(used, bytes),
 			 __ATOMIC_RELAXED);
 }
 
@@ -312,18 +312,18 @@ bool kf_pages_tick(void)
 {
 	uint32_t now = kf_now_ms();
 
-	kf_pages_settle();
-	if (likely(!is_time(now)) || !kf_floor_lock())
+	kf_pages_release_deferred();
+	if (likely(!is_time(now)) || !kf_pages_lock())
 		return false;
-	__atomic_store_n(&kf_floor.last_tick, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&kf_pages.last_tick, now, __ATOMIC_RELAXED);
 	kf_stats_begin();
-	kf_floor.purge_old = true;
+	kf_pages.purge_old = true;
 	purge_lasting(now);
-	kf_floor_count_peak();
+	kf_pages_count_peak();
 	mark_growth();
 	kf_stats_end();
-	kf_floor_unlock();
-	kf_pages_settle();
+	kf_pages_unlock();
+	kf_pages_release_deferred();
 	return true;
 }
 
@@ -358,7 +358,7 @@ static void trim_ends(size_t pad)
 	bool all = !pad;
 	struct kf_list *pos, *tmp;
 
-	kf_list_for_each_safe(pos, tmp, &kf_floor.regions) {
+	kf_list_for_each_safe(pos, tmp, &kf_pages.regions) {
 		struct kf_run *run = free_end(pos);
 		uint32_t keep;
 
@@ -375,7 +375,7 @@ static void trim_ends(size_t pad)
 /* The first run behind an address that has dirty pages, or NULL. */
 static struct kf_run *dirty_from(const char *from)
 {
-	struct kf_rb_node *node = kf_floor.tree.node, *found = NULL;
+	struct kf_rb_node *node = kf_pages.tree.node, *found = NULL;
 	struct kf_run *run;
 
 	while (node) {
@@ -411,7 +411,7 @@ static struct kf_run *dirty_end(size_t pad, uint32_t *dirty)
 {
 	struct kf_list *pos;
 
-	kf_list_for_each(pos, &kf_floor.regions) {
+	kf_list_for_each(pos, &kf_pages.regions) {
 		struct kf_run *run = free_end(pos);
 		uint32_t keep;
 
@@ -447,11 +447,11 @@ static bool purge_ends(size_t pad)
 static bool lock_alone(void)
 {
 	for (int i = 0;; i++) {
-		if (!kf_floor_lock())
+		if (!kf_pages_lock())
 			return false;
-		if (!kf_floor.purging || i == PATIENCE)
+		if (!kf_pages.purging || i == PATIENCE)
 			return true;
-		kf_floor_unlock();
+		kf_pages_unlock();
 		kf_thread_yield();
 	}
 }
@@ -461,7 +461,7 @@ static bool lock_alone(void)
 static bool trim_pages(size_t pad)
 {
 	/* Of a signal handler of ours that interrupted the one or the other. */
-	if (kf_floor.purging || kf_floor.lock.depth)
+	if (kf_pages.purging || kf_pages.lock.depth)
 		return true;
 	return pad ? purge_ends(pad) : purge_all();
 }
@@ -478,10 +478,10 @@ size_t kf_pages_trim(size_t pad)
 		trim_ends(pad);
 		if (!pad)
 			kf_map_trim();
-		kf_floor_count_peak();
+		kf_pages_count_peak();
 		kf_stats_end();
-		kf_floor_unlock();
+		kf_pages_unlock();
 	}
-	kf_pages_settle();
+	kf_pages_release_deferred();
 	return kf_word_get(KF_WORD_returned) - before;
 }

@@ -9,7 +9,7 @@
  * Steps shorter than a huge page are also what keeps a small program small
  * where the system makes every page huge that it can.
  */
-#include "pages/floor.h"
+#include "pages/internal.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -37,7 +37,7 @@ static size_t region_size(const struct kf_region *region)
 	return (size_t)region->committed << KF_PAGE_SHIFT;
 }
 
-void kf_region_names(struct kf_run *run)
+void kf_region_set_ends(struct kf_run *run)
 {
 	struct kf_region *region = run->region;
 	uint32_t first = kf_page_index(region, run->start);
@@ -119,7 +119,7 @@ static struct kf_region *region_reserve(size_t size)
 	region->huge_end = first_huge(region);
 	region->head_bytes = head;
 	region->nr_pages = (uint32_t)((size - head) >> KF_PAGE_SHIFT);
-	kf_list_add_tail(&region->link, &kf_floor.regions);
+	kf_list_add_tail(&region->link, &kf_pages.regions);
 	kf_pages_count_map(p, head);
 	kf_word_add_atomic(KF_WORD_metadata, head);
 	return region;
@@ -158,7 +158,7 @@ static bool leaves_most(size_t size)
 static struct kf_region *new_region(size_t nr_pages, size_t align_pages)
 {
 	size_t need = least_size(nr_pages, align_pages);
-	size_t size = kf_floor.next_region + kf_pages_conf.top_pad;
+	size_t size = kf_pages.next_region + kf_pages_conf.top_pad;
 	struct kf_region *region;
 
 	if (!need)
@@ -171,8 +171,8 @@ static struct kf_region *new_region(size_t nr_pages, size_t align_pages)
 		if (region || size == need)
 			break;
 	}
-	if (region && kf_floor.next_region < REGION_MAX)
-		kf_floor.next_region *= 2;
+	if (region && kf_pages.next_region < REGION_MAX)
+		kf_pages.next_region *= 2;
 	return region;
 }
 
@@ -242,7 +242,7 @@ static bool commit(struct kf_region *region, size_t nr)
 	run->clean = run->nr_pages;
 	kf_pages_count_map(start, bytes);
 	region_append(region, run);
-	kf_floor_release(run);
+	kf_pages_coalesce(run);
 	return true;
 }
 
@@ -277,7 +277,7 @@ static size_t commit_step(const struct kf_region *region, size_t more)
 	return KF_MIN(step, left);
 }
 
-void kf_region_has_grown(struct kf_region *region)
+void kf_region_report_growth(struct kf_region *region)
 {
 	ask_for_huge(region);
 	if (!region->told) {
@@ -295,7 +295,7 @@ static bool extend(struct kf_region *region, size_t more)
 {
 	if (!commit(region, commit_step(region, more)) && !commit(region, more))
 		return false;
-	kf_region_has_grown(region);
+	kf_region_report_growth(region);
 	return true;
 }
 
@@ -336,7 +336,7 @@ static void free_region(struct kf_region *region, size_t had)
 	kf_list_del(&region->link);
 	region_forget((uintptr_t)region, (uintptr_t)region + size);
 	if (!kf_vm_unmap(region, size)) {
-		kf_list_add_tail(&region->link, &kf_floor.regions);
+		kf_list_add_tail(&region->link, &kf_pages.regions);
 		return;
 	}
 	kf_pages_count_unmap(region, head);
@@ -349,7 +349,7 @@ struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages)
 	struct kf_region *region;
 	struct kf_run *run;
 
-	kf_list_for_each(pos, &kf_floor.regions) {
+	kf_list_for_each(pos, &kf_pages.regions) {
 		region = kf_container_of(pos, struct kf_region, link);
 		run = region_grow(region, nr_pages, align_pages);
 		if (run)
@@ -368,7 +368,7 @@ static struct kf_region *with_addresses_for(size_t nr_pages)
 {
 	struct kf_list *pos;
 
-	kf_list_for_each(pos, &kf_floor.regions) {
+	kf_list_for_each(pos, &kf_pages.regions) {
 		struct kf_region *region =
 			kf_container_of(pos, struct kf_region, link);
 
@@ -396,7 +396,7 @@ struct kf_run *kf_region_claim(size_t nr_pages)
 	run->nr_pages = (uint32_t)nr_pages;
 	run->kind = KF_RUN_LARGE;
 	region_append(region, run);
-	kf_region_names(run);
+	kf_region_set_ends(run);
 	return run;
 }
 
@@ -422,12 +422,12 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep)
 	forget_huge(region);
 	region_forget(KF_ALIGN_UP((uintptr_t)start, KF_GRANULE),
 		      (uintptr_t)start + (nr << KF_PAGE_SHIFT));
-	kf_floor_count_less(start, nr << KF_PAGE_SHIFT);
+	kf_pages_count_decommit(start, nr << KF_PAGE_SHIFT);
 	if (keep) {
 		run->clean -= KF_MIN(run->clean, (uint32_t)nr);
 		kf_tree_resize(run, run->start, keep,
 			       KF_MIN((size_t)run->dirty, keep));
-		kf_region_names(run);
+		kf_region_set_ends(run);
 	} else {
 		kf_desc_give(run);
 	}

@@ -8,7 +8,7 @@
  * if this run has n, else go right. O(log n) in the number of free runs. A few
  * further ones are looked at where its pages would be fresh ones.
  */
-#include "pages/floor.h"
+#include "pages/internal.h"
 
 #include "probes/konfiscator-probes.h"
 
@@ -47,10 +47,10 @@ static bool update(struct kf_rb_node *node)
  */
 static void enlist(struct kf_free_run *f)
 {
-	int32_t age = (int32_t)(kf_floor.last_tick - f->run.freed_ms);
+	int32_t age = (int32_t)(kf_pages.last_tick - f->run.freed_ms);
 	struct kf_list *list = f->run.nr_pages < WORTH_PURGING
-				       ? &kf_floor.dirty_short
-				       : &kf_floor.dirty;
+				       ? &kf_pages.dirty_short
+				       : &kf_pages.dirty;
 
 	if (f->run.clean == f->run.nr_pages)
 		return;
@@ -70,7 +70,7 @@ void kf_tree_count(size_t nr_pages, size_t dirty)
 void kf_tree_insert(struct kf_run *run)
 {
 	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
-	struct kf_rb_node **link = &kf_floor.tree.node;
+	struct kf_rb_node **link = &kf_pages.tree.node;
 	struct kf_rb_node *parent = NULL;
 
 	while (*link) {
@@ -79,7 +79,7 @@ void kf_tree_insert(struct kf_run *run)
 							       : &parent->right;
 	}
 	run->largest = run->nr_pages;
-	kf_rb_insert(&kf_floor.tree, &run->node, parent, link, update);
+	kf_rb_insert(&kf_pages.tree, &run->node, parent, link, update);
 	kf_list_init(&f->lru);
 	enlist(f);
 	kf_tree_count(run->nr_pages, run->dirty);
@@ -103,14 +103,14 @@ void kf_tree_erase(struct kf_run *run)
 {
 	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
 
-	kf_rb_erase(&kf_floor.tree, &run->node, update);
+	kf_rb_erase(&kf_pages.tree, &run->node, update);
 	kf_list_del(&f->lru);
 	kf_tree_count(-(size_t)run->nr_pages, -(size_t)run->dirty);
 }
 
 uint32_t kf_tree_largest(void)
 {
-	return largest_of(kf_floor.tree.node);
+	return largest_of(kf_pages.tree.node);
 }
 
 size_t kf_run_front_pad(const struct kf_run *run, size_t align_pages)
@@ -163,7 +163,7 @@ static struct kf_rb_node *next_fit(struct kf_rb_node *node, size_t n,
  */
 static struct kf_run *tree_find(size_t n, size_t align, uint64_t *visited)
 {
-	struct kf_rb_node *node = kf_floor.tree.node;
+	struct kf_rb_node *node = kf_pages.tree.node;
 	struct kf_run *fresh = NULL;
 
 	if (largest_of(node) < n)
@@ -182,9 +182,9 @@ static struct kf_run *tree_find(size_t n, size_t align, uint64_t *visited)
 	if (fresh)
 		return fresh;
 	n += align - 1;
-	if (!node || largest_of(kf_floor.tree.node) < n)
+	if (!node || largest_of(kf_pages.tree.node) < n)
 		return NULL;
-	return tree_run_of(lowest(kf_floor.tree.node, n, visited));
+	return tree_run_of(lowest(kf_pages.tree.node, n, visited));
 }
 
 struct kf_run *kf_tree_find(size_t nr_pages, size_t align_pages)

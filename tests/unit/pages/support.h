@@ -8,7 +8,7 @@
 
 #include <sys/mman.h>
 
-#include "pages/floor.h"
+#include "pages/internal.h"
 #include "tests/unit/unit.h"
 
 #define NEVER_MS ((uint32_t)1 << 30)

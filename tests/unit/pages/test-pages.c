@@ -217,7 +217,7 @@ static char *lowest_free(size_t nr_pages, bool dirty)
 	struct kf_list *pos;
 	char *found = NULL;
 
-	kf_list_for_each(pos, &kf_floor.regions) {
+	kf_list_for_each(pos, &kf_pages.regions) {
 		struct kf_region *region =
 			kf_container_of(pos, struct kf_region, link);
 		uint32_t i = 0;

@@ -178,7 +178,7 @@ START_TEST(what_is_in_use_and_not_live_lets_nothing_be_dirty)
 	floor_start();
 	kf_pages_conf.dirty_max = LIMIT;
 	floor_take(8 * NR_PAGES, 1);
-	kf_pages_hear_live(0);
+	kf_pages_set_live(0);
 	free_dirty_runs(20, NR_PAGES);
 	/* Of which only those pages are live that came since. */
 	ck_assert_uint_le(floor_check().dirty, LIMIT + 10 * KF_PAGE);
@@ -206,8 +206,8 @@ START_TEST(dirty_pages_that_are_many_for_long_become_few)
 	large = floor_check().large;
 	ck_assert_uint_gt(floor_check().dirty, LIMIT + large / 3);
 	/* As if the ticks of so long had seen it. */
-	kf_floor.few_at = kf_now_ms() - NEVER_MS;
-	kf_floor.last_tick -= kf_pages_conf.tick_ms;
+	kf_pages.dirty_low_at = kf_now_ms() - NEVER_MS;
+	kf_pages.last_tick -= kf_pages_conf.tick_ms;
 	ck_assert(kf_pages_tick());
 	ck_assert_uint_le(floor_check().dirty, LIMIT + large / 10);
 	ck_assert_uint_gt(floor_check().dirty, LIMIT - NR_PAGES * KF_PAGE);

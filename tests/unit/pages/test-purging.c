@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pages/floor.h"
+#include "pages/internal.h"
 #include "tests/unit/pages/support.h"
 
 #define NR_PAGES 512
@@ -26,10 +26,10 @@ static struct kf_run *leave_in_purging(uintptr_t purger)
 	floor_take(1, 1);
 	memset(run->start, 1, NR_PAGES * KF_PAGE);
 	kf_pages_free(run);
-	UNIT_REQUIRE(kf_floor_lock());
+	UNIT_REQUIRE(kf_pages_lock());
 	kf_purge_begin(run, run->dirty);
-	kf_floor.purger = purger;
-	kf_floor_unlock();
+	kf_pages.purger = purger;
+	kf_pages_unlock();
 	return run;
 }
 
@@ -62,10 +62,10 @@ START_TEST(run_is_put_back_in_a_child_without_its_thread)
 	floor_start();
 	run = leave_in_purging(1);
 	fork_as_child();
-	ck_assert_ptr_eq(kf_floor.purging, run);
-	UNIT_REQUIRE(kf_floor_lock());
-	ck_assert_ptr_null(kf_floor.purging);
-	kf_floor_unlock();
+	ck_assert_ptr_eq(kf_pages.purging, run);
+	UNIT_REQUIRE(kf_pages_lock());
+	ck_assert_ptr_null(kf_pages.purging);
+	kf_pages_unlock();
 	ck_assert_uint_eq(run->clean, 0);
 	ck_assert_uint_eq(floor_check().dirty, NR_PAGES * KF_PAGE);
 }
@@ -79,9 +79,9 @@ START_TEST(run_stays_in_a_child_with_its_thread)
 	floor_start();
 	run = leave_in_purging(kf_thread_self());
 	fork_as_child();
-	UNIT_REQUIRE(kf_floor_lock());
-	ck_assert_ptr_eq(kf_floor.purging, run);
-	kf_floor_unlock();
+	UNIT_REQUIRE(kf_pages_lock());
+	ck_assert_ptr_eq(kf_pages.purging, run);
+	kf_pages_unlock();
 	floor_check();
 }
 END_TEST
@@ -92,10 +92,10 @@ START_TEST(run_is_put_back_by_the_next_where_its_thread_had_to_leave)
 
 	floor_start();
 	run = leave_in_purging(1);
-	kf_floor.purge_left = KF_PURGE_DONE;
-	UNIT_REQUIRE(kf_floor_lock());
-	ck_assert_ptr_null(kf_floor.purging);
-	kf_floor_unlock();
+	kf_pages.purge_result = KF_PURGE_DONE;
+	UNIT_REQUIRE(kf_pages_lock());
+	ck_assert_ptr_null(kf_pages.purging);
+	kf_pages_unlock();
 	ck_assert_uint_eq(run->dirty, 0);
 	ck_assert_uint_eq(floor_check().dirty, 0);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_purges), 1);
@@ -174,7 +174,7 @@ START_TEST(purges_among_threads_and_forks_lose_nothing)
 	floor_check();
 	kf_pages_trim(0);
 	ck_assert_uint_eq(floor_check().dirty, 0);
-	ck_assert_ptr_null(kf_floor.purging);
+	ck_assert_ptr_null(kf_pages.purging);
 }
 END_TEST
 

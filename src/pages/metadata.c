@@ -4,11 +4,12 @@
  * heaps. Out of band, bumped from chunks, never given back; a descriptor that
  * is no longer needed serves again.
  */
-#include "pages/floor.h"
+#include "pages/internal.h"
 
 #define CHUNK_BYTES (32 * KF_KIB)
 
-_Static_assert(KF_META_MAX <= CHUNK_BYTES, "a chunk holds the largest piece");
+_Static_assert(KF_METADATA_MAX <= CHUNK_BYTES,
+	       "a chunk holds the largest piece");
 
 static void *bump(size_t size)
 {
@@ -16,7 +17,7 @@ static void *bump(size_t size)
 	char *p;
 
 	size = KF_ALIGN_UP(size, (size_t)KF_CACHE_LINE);
-	if (size > (size_t)(kf_floor.meta_end - kf_floor.meta)) {
+	if (size > (size_t)(kf_pages.metadata_end - kf_pages.metadata)) {
 		/* What is scarce is asked for a page at a time. */
 		p = kf_vm_map(chunk, KF_PAGE);
 		if (!p) {
@@ -25,32 +26,32 @@ static void *bump(size_t size)
 		}
 		if (!p)
 			return NULL;
-		kf_floor.meta = p;
-		kf_floor.meta_end = p + chunk;
+		kf_pages.metadata = p;
+		kf_pages.metadata_end = p + chunk;
 		kf_pages_count_map(p, chunk);
 		kf_word_add_atomic(KF_WORD_metadata, chunk);
 	}
-	p = kf_floor.meta;
-	kf_floor.meta += size;
+	p = kf_pages.metadata;
+	kf_pages.metadata += size;
 	return p;
 }
 
-void *kf_meta_alloc(size_t size)
+void *kf_metadata_alloc(size_t size)
 {
 	void *p;
 
-	if (!kf_floor_lock())
+	if (!kf_pages_lock())
 		return NULL;
 	kf_stats_begin();
 	p = bump(size);
 	kf_stats_end();
-	kf_floor_unlock();
+	kf_pages_unlock();
 	return p;
 }
 
 bool kf_desc_reserve(unsigned int nr)
 {
-	while (kf_floor.nr_spare < nr) {
+	while (kf_pages.nr_spare < nr) {
 		struct kf_run *run = bump(KF_RUN_BYTES);
 
 		if (!run)
@@ -62,10 +63,10 @@ bool kf_desc_reserve(unsigned int nr)
 
 struct kf_run *kf_desc_take(void)
 {
-	struct kf_run *run = kf_floor.spare;
+	struct kf_run *run = kf_pages.spare;
 
-	kf_floor.spare = run->pending;
-	kf_floor.nr_spare--;
+	kf_pages.spare = run->pending;
+	kf_pages.nr_spare--;
 	__builtin_memset(run, 0, KF_RUN_BYTES);
 	return run;
 }
@@ -74,7 +75,7 @@ void kf_desc_give(struct kf_run *run)
 {
 	run->kind = KF_RUN_NONE;
 	run->start = NULL;
-	run->pending = kf_floor.spare;
-	kf_floor.spare = run;
-	kf_floor.nr_spare++;
+	run->pending = kf_pages.spare;
+	kf_pages.spare = run;
+	kf_pages.nr_spare++;
 }

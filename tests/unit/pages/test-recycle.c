@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * kf_pages_adopt() and kf_pages_alloc_dirty(): the pages of a freed mapping
+ * kf_pages_recycle() and kf_pages_alloc_dirty(): the pages of a freed mapping
  * serve runs, and what lies dirty serves before anything is mapped.
  */
 #include "config.h"
@@ -44,7 +44,7 @@ START_TEST(pages_of_a_mapping_serve_a_run)
 	run = take_written(NR_PAGES);
 	from = run->start;
 	held = held_for_blocks();
-	kf_pages_adopt(run);
+	kf_pages_recycle(run);
 	ck_assert_uint_eq(floor_check().dirty, NR_PAGES * KF_PAGE);
 	ck_assert_uint_eq(held_for_blocks(), held);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_returned), 0);
@@ -63,14 +63,14 @@ START_TEST(pages_of_a_mapping_serve_a_run)
 }
 END_TEST
 
-START_TEST(adopted_pages_merge_and_go_like_others)
+START_TEST(recycled_pages_merge_and_go_like_others)
 {
 	struct kf_run *run;
 
 	floor_start();
 	run = floor_take(1, 1);
 	for (int i = 0; i < 3; i++)
-		kf_pages_adopt(take_written(NR_PAGES));
+		kf_pages_recycle(take_written(NR_PAGES));
 	kf_pages_free(run);
 	ck_assert_uint_ge(floor_check().largest, 3 * NR_PAGES * KF_PAGE);
 	ck_assert_uint_eq(floor_check().free_runs, 1);
@@ -82,10 +82,10 @@ START_TEST(adopted_pages_merge_and_go_like_others)
 }
 END_TEST
 
-START_TEST(first_memory_of_all_may_be_adopted)
+START_TEST(first_memory_of_all_may_be_recycled)
 {
 	floor_start();
-	kf_pages_adopt(take_written(NR_PAGES));
+	kf_pages_recycle(take_written(NR_PAGES));
 	ck_assert_uint_eq(floor_check().dirty, NR_PAGES * KF_PAGE);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_heaps), 1);
 	kf_pages_trim(0);
@@ -93,11 +93,11 @@ START_TEST(first_memory_of_all_may_be_adopted)
 }
 END_TEST
 
-START_TEST(mapping_longer_than_any_region_is_adopted)
+START_TEST(mapping_longer_than_any_region_is_recycled)
 {
 	floor_start_of(KF_MIB);
 	floor_take(1, 1);
-	kf_pages_adopt(take_written(4 * NR_PAGES));
+	kf_pages_recycle(take_written(4 * NR_PAGES));
 	ck_assert_uint_eq(floor_check().dirty, 4 * NR_PAGES * KF_PAGE);
 	ck_assert_ptr_nonnull(
 		kf_pages_alloc_dirty(4 * NR_PAGES, 1, KF_RUN_LARGE));
@@ -105,7 +105,7 @@ START_TEST(mapping_longer_than_any_region_is_adopted)
 }
 END_TEST
 
-START_TEST(older_pages_make_room_for_adopted_ones)
+START_TEST(older_pages_make_room_for_recycled_ones)
 {
 	struct kf_run *run;
 
@@ -115,7 +115,7 @@ START_TEST(older_pages_make_room_for_adopted_ones)
 	floor_take(1, 1);
 	memset(run->start, 1, kf_run_bytes(run));
 	kf_pages_free(run);
-	kf_pages_adopt(take_written(NR_PAGES));
+	kf_pages_recycle(take_written(NR_PAGES));
 	ck_assert_uint_le(floor_check().dirty, 2 * NR_PAGES * KF_PAGE);
 	run = kf_pages_alloc_dirty(NR_PAGES, 1, KF_RUN_LARGE);
 	ck_assert_ptr_nonnull(run);
@@ -124,20 +124,20 @@ START_TEST(older_pages_make_room_for_adopted_ones)
 }
 END_TEST
 
-START_TEST(of_a_mapping_that_is_too_long_a_part_is_adopted)
+START_TEST(of_a_mapping_that_is_too_long_a_part_is_recycled)
 {
 	uint64_t dirty, free;
 
 	floor_start();
 	kf_pages_conf.dirty_max = 2 * NR_PAGES * KF_PAGE;
 	floor_take(1, 1);
-	kf_pages_adopt(take_written(3 * NR_PAGES));
+	kf_pages_recycle(take_written(3 * NR_PAGES));
 	dirty = floor_check().dirty;
 	ck_assert_uint_le(dirty, (2 * NR_PAGES + 1) * KF_PAGE);
 	ck_assert_uint_gt(dirty, NR_PAGES * KF_PAGE);
 	free = floor_check().free;
 	/* More than twice as much as may lie dirty goes whole. */
-	kf_pages_adopt(take_written(5 * NR_PAGES));
+	kf_pages_recycle(take_written(5 * NR_PAGES));
 	ck_assert_uint_eq(floor_check().free, free);
 	ck_assert_uint_eq(floor_check().dirty, dirty);
 }
@@ -151,7 +151,7 @@ START_TEST(protected_mapping_can_be_written_again)
 	floor_take(1, 1);
 	run = take_written(NR_PAGES);
 	ck_assert_int_eq(mprotect(run->start, KF_PAGE, PROT_READ), 0);
-	kf_pages_adopt(run);
+	kf_pages_recycle(run);
 	run = floor_take(NR_PAGES, 1);
 	memset(run->start, 2, kf_run_bytes(run));
 	floor_check();
@@ -170,7 +170,7 @@ START_TEST(mapping_that_the_kernel_refuses_goes_back)
 	run = take_written(NR_PAGES);
 	from = run->start;
 	ck_assert_int_eq(munmap(from + KF_PAGE, KF_PAGE), 0);
-	kf_pages_adopt(run);
+	kf_pages_recycle(run);
 	ck_assert_int_eq(nr_resident(from, 1), -1);
 	ck_assert_int_eq(nr_resident(from + 2 * KF_PAGE, 1), -1);
 	ck_assert_ptr_null(kf_map_find(from));
@@ -183,13 +183,13 @@ START_TEST(mapping_that_the_kernel_refuses_goes_back)
 }
 END_TEST
 
-START_TEST(mappings_are_adopted_up_to_a_number)
+START_TEST(mappings_are_recycled_up_to_a_number)
 {
 	floor_start();
-	kf_floor.nr_adopted = KF_ADOPTED_MAX - 1;
-	kf_pages_adopt(take_written(4));
+	kf_pages.nr_recycled = KF_RECYCLED_MAX - 1;
+	kf_pages_recycle(take_written(4));
 	ck_assert_uint_eq(floor_check().dirty, 4 * KF_PAGE);
-	kf_pages_adopt(take_written(4));
+	kf_pages_recycle(take_written(4));
 	ck_assert_uint_eq(floor_check().dirty, 4 * KF_PAGE);
 	ck_assert_uint_eq(owned(), 0);
 }
@@ -226,7 +226,7 @@ START_TEST(random_mappings_and_runs_leave_every_byte_counted)
 		bool zeroed;
 
 		if (runs[n] && runs[n]->kind == KF_RUN_MAPPED)
-			kf_pages_adopt(runs[n]);
+			kf_pages_recycle(runs[n]);
 		else if (runs[n])
 			kf_pages_free(runs[n]);
 		runs[n] = NULL;
@@ -252,7 +252,7 @@ START_TEST(random_mappings_and_runs_leave_every_byte_counted)
 		if (i % 50 == 0)
 			floor_check();
 		/* A number that most of this test does not reach. */
-		kf_floor.nr_adopted = 0;
+		kf_pages.nr_recycled = 0;
 	}
 	ck_assert_uint_gt(kf_word_get(KF_WORD_purges), 0);
 }
@@ -262,17 +262,17 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		pages_of_a_mapping_serve_a_run,
-		adopted_pages_merge_and_go_like_others,
-		first_memory_of_all_may_be_adopted,
-		mapping_longer_than_any_region_is_adopted,
-		older_pages_make_room_for_adopted_ones,
-		of_a_mapping_that_is_too_long_a_part_is_adopted,
+		recycled_pages_merge_and_go_like_others,
+		first_memory_of_all_may_be_recycled,
+		mapping_longer_than_any_region_is_recycled,
+		older_pages_make_room_for_recycled_ones,
+		of_a_mapping_that_is_too_long_a_part_is_recycled,
 		protected_mapping_can_be_written_again,
 		mapping_that_the_kernel_refuses_goes_back,
-		mappings_are_adopted_up_to_a_number,
+		mappings_are_recycled_up_to_a_number,
 		fresh_pages_are_no_dirty_ones,
 		random_mappings_and_runs_leave_every_byte_counted,
 	};
 
-	return unit_run("pages/adopt", tests, KF_ARRAY_SIZE(tests));
+	return unit_run("pages/recycle", tests, KF_ARRAY_SIZE(tests));
 }

@@ -3,8 +3,8 @@
  * Taking a lock that threads contend for: a wait is counted, and told to who
  * traces. Here, as src/sys knows neither counters nor probes.
  */
-#ifndef KF_PAGES_WAIT_H
-#define KF_PAGES_WAIT_H
+#ifndef KF_PAGES_COUNTED_LOCK_H
+#define KF_PAGES_COUNTED_LOCK_H
 
 #include "base/compiler.h"
 #include "stats/stats.h"
@@ -13,14 +13,14 @@
 #include "probes/konfiscator-probes.h"
 
 /**
- * kf_wait_take() - take a lock; a wait fires memory_arena_reuse_wait
+ * kf_counted_lock_take() - take a lock; a wait fires memory_arena_reuse_wait
  * @lock:	the lock
  * @arena:	address of the thread heap that it guards, 0 for none
  *
  * Context: as kf_lock_take(). Time is measured only while the probe is traced.
  * Return: whether the lock was taken: not while another thread forks.
  */
-static inline bool kf_wait_take(struct kf_lock *lock, uintptr_t arena)
+static inline bool kf_counted_lock_take(struct kf_lock *lock, uintptr_t arena)
 {
 	bool traced = kf_traces_memory_arena_reuse_wait();
 	uint64_t waited_ns = 0;

@@ -2,16 +2,16 @@
 /*
  * Mappings that are freed for good: their pages serve runs, or go.
  */
-#include "pages/floor.h"
+#include "pages/internal.h"
 
 /*
  * Each mapping that was moved stays one to the kernel, which limits them. Older
  * pages go instead where they become too many, and of one that is longer than
  * may lie dirty the rest.
  */
-static bool is_worth_adopting(const struct kf_run *run)
+static bool is_worth_recycling(const struct kf_run *run)
 {
-	return kf_floor.nr_adopted < KF_ADOPTED_MAX &&
+	return kf_pages.nr_recycled < KF_RECYCLED_MAX &&
 	       kf_run_bytes(run) / 2 <= kf_dirty_limit();
 }
 
@@ -33,10 +33,10 @@ static void unclaim(struct kf_run *to)
 	const char *end = kf_run_end(to);
 	uint32_t nr = to->nr_pages;
 
-	kf_floor_count_use(to, KF_RUN_LARGE, -kf_run_bytes(to));
+	kf_pages_count_use(to, KF_RUN_LARGE, -kf_run_bytes(to));
 	to->dirty = 0;
 	to->clean = nr;
-	kf_floor_release(to);
+	kf_pages_coalesce(to);
 	to = region->page[region->committed - 1];
 	if (kf_run_end(to) == end)
 		kf_region_shrink(to, to->nr_pages - nr);
@@ -54,53 +54,53 @@ static void move_pages(struct kf_run *run, struct kf_run *to)
 
 	if (!moved)
 		kf_pages_count_map(to->start, kf_run_bytes(to));
-	if (!kf_floor_lock()) {
+	if (!kf_pages_lock()) {
 		if (usable)
-			kf_floor_push_pending(to);
+			kf_pages_defer_free(to);
 		return;
 	}
 	kf_stats_begin();
-	kf_region_has_grown(to->region);
+	kf_region_report_growth(to->region);
 	if (moved) {
 		kf_desc_give(run);
-		kf_floor.nr_adopted++;
-		kf_floor_free(to);
+		kf_pages.nr_recycled++;
+		kf_pages_free_locked(to);
 	} else {
-		kf_floor_unmap(run);
+		kf_pages_unmap(run);
 		if (usable)
 			unclaim(to);
 	}
 	kf_stats_end();
-	kf_floor_unlock();
+	kf_pages_unlock();
 }
 
-static struct kf_run *adopt_claim(const struct kf_run *run)
+static struct kf_run *recycle_claim(const struct kf_run *run)
 {
 	struct kf_run *to = NULL;
 
-	if (is_worth_adopting(run))
+	if (is_worth_recycling(run))
 		to = kf_region_claim(run->nr_pages);
 	if (to)
-		kf_floor_count_use(to, KF_RUN_LARGE, kf_run_bytes(to));
+		kf_pages_count_use(to, KF_RUN_LARGE, kf_run_bytes(to));
 	return to;
 }
 
-void kf_pages_adopt(struct kf_run *run)
+void kf_pages_recycle(struct kf_run *run)
 {
 	struct kf_run *to;
 
-	if (run->private || !kf_floor_lock()) {
+	if (run->private || !kf_pages_lock()) {
 		kf_pages_free(run);
 		return;
 	}
 	kf_stats_begin();
-	kf_floor_uncount_mapped(run);
-	to = adopt_claim(run);
+	kf_pages_uncount_mapped(run);
+	to = recycle_claim(run);
 	if (!to)
-		kf_floor_unmap(run);
+		kf_pages_unmap(run);
 	kf_stats_end();
-	kf_floor_unlock();
+	kf_pages_unlock();
 	if (to)
 		move_pages(run, to);
-	kf_pages_settle();
+	kf_pages_release_deferred();
 }

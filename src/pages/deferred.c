@@ -2,18 +2,18 @@
 /*
  * What is to go back to the kernel waits here until no lock is held.
  */
-#include "pages/floor.h"
+#include "pages/internal.h"
 
 #include "sys/named.h"
 
-void kf_floor_push_going(struct kf_run *run)
+void kf_pages_defer_unmap(struct kf_run *run)
 {
-	run->pending = kf_floor.going;
-	kf_floor.going = run;
+	run->pending = kf_pages.unmap_later;
+	kf_pages.unmap_later = run;
 }
 
 /* Returns descriptors that nobody needs any more: a private run's goes, too. */
-static struct kf_run *unmap_all(struct kf_run *run)
+static struct kf_run *unmap_list(struct kf_run *run)
 {
 	struct kf_run *left = NULL, *next;
 
@@ -32,7 +32,7 @@ static struct kf_run *unmap_all(struct kf_run *run)
 }
 
 /* Without a descriptor nobody hears of it. */
-static bool going_put_off(char *start, size_t size)
+static bool defer_unmap(char *start, size_t size)
 {
 	struct kf_run *run;
 
@@ -41,7 +41,7 @@ static bool going_put_off(char *start, size_t size)
 	run = kf_desc_take();
 	run->start = start;
 	run->nr_pages = (uint32_t)(size >> KF_PAGE_SHIFT);
-	kf_floor_push_going(run);
+	kf_pages_defer_unmap(run);
 	return true;
 }
 
@@ -49,24 +49,24 @@ void kf_pages_unmap_later(void *start, size_t size)
 {
 	bool done = false;
 
-	if (kf_floor_lock()) {
-		done = going_put_off(start, size);
-		kf_floor_unlock();
+	if (kf_pages_lock()) {
+		done = defer_unmap(start, size);
+		kf_pages_unlock();
 	}
 	if (!done)
 		kf_vm_drop(start, size);
 }
 
 /* Returns false where the lock could not be had again. */
-static bool unmap_going(void)
+static bool unmap_deferred(void)
 {
-	struct kf_run *run = kf_floor.going, *next;
+	struct kf_run *run = kf_pages.unmap_later, *next;
 
-	kf_floor.going = NULL;
-	kf_floor_unlock();
-	run = unmap_all(run);
+	kf_pages.unmap_later = NULL;
+	kf_pages_unlock();
+	run = unmap_list(run);
 	/* Without it the descriptors are lost. */
-	if (!kf_floor_lock())
+	if (!kf_pages_lock())
 		return false;
 	for (; run; run = next) {
 		next = run->pending;
@@ -75,20 +75,21 @@ static bool unmap_going(void)
 	return true;
 }
 
-void kf_pages_settle(void)
+void kf_pages_release_deferred(void)
 {
-	if (likely(!__atomic_load_n(&kf_floor.due, __ATOMIC_RELAXED)) ||
-	    !kf_floor_lock())
+	if (likely(!__atomic_load_n(&kf_pages.has_deferred,
+				    __ATOMIC_RELAXED)) ||
+	    !kf_pages_lock())
 		return;
 	/* In a signal handler while the thread holds the lock: later. */
-	if (kf_floor.lock.depth) {
-		kf_floor_unlock();
+	if (kf_pages.lock.depth) {
+		kf_pages_unlock();
 		return;
 	}
-	if (kf_floor.going && !unmap_going())
+	if (kf_pages.unmap_later && !unmap_deferred())
 		return;
-	if (kf_floor.purging)
-		kf_floor_unlock();
+	if (kf_pages.purging)
+		kf_pages_unlock();
 	else
-		kf_purge_settle();
+		kf_purge_release_deferred();
 }

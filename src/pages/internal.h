@@ -3,22 +3,22 @@
  * The state of the pages' layer and the functions between its files. Private to
  * src/pages.
  */
-#ifndef KF_PAGES_FLOOR_H
-#define KF_PAGES_FLOOR_H
+#ifndef KF_PAGES_INTERNAL_H
+#define KF_PAGES_INTERNAL_H
 
 #include "pages/pages.h"
 #include "stats/stats.h"
 #include "sys/lock.h"
 #include "sys/thread.h"
 
-#define KF_NR_GONE 64	    /* mappings */
-#define KF_ADOPTED_MAX 1024 /* mappings */
+#define KF_NR_UNMAPPED 64    /* mappings */
+#define KF_RECYCLED_MAX 1024 /* mappings */
 
 /*
  * The lock guards all fields but those said to be atomic. A descriptor is in
- * one place: in the tree, in use, in @going, in @purging or in @spare.
+ * one place: in the tree, in use, in @unmap_later, in @purging or in @spare.
  */
-struct kf_floor {
+struct kf_pages {
 	struct kf_lock lock;
 	struct kf_rb_root tree;	    /* free runs by address */
 	struct kf_list regions;	    /* struct kf_region.link, oldest first */
@@ -26,33 +26,34 @@ struct kf_floor {
 	struct kf_list dirty_short; /* likewise, of the short ones */
 	struct kf_run *spare;	    /* descriptors, linked by pending */
 	unsigned int nr_spare;
-	unsigned int nr_adopted; /* mappings whose pages a region has got */
-	char *meta;		 /* next free byte of the metadata chunk */
-	char *meta_end;
-	size_t next_region;	       /* bytes to reserve next time */
-	uint32_t last_tick;	       /* ms; read without the lock */
-	struct kf_run *pending;	       /* atomic: runs freed during a fork */
-	struct kf_run *pending_before; /* of these, when the fork began */
-	uint32_t few_at;	       /* ms: when few pages were dirty */
-	uint64_t unused;	       /* atomic: bytes in use, not live */
-	uint64_t purge_keep;	       /* dirty bytes above this are to go */
-	bool purge_old;		       /* those old enough too */
-	struct kf_run *going;	       /* to be unmapped, linked by pending */
-	bool due;		       /* atomic: kf_pages_settle() has to do */
+	unsigned int nr_recycled; /* mappings whose pages a region has got */
+	char *metadata;		  /* next free byte of the metadata chunk */
+	char *metadata_end;
+	size_t next_region;		/* bytes to reserve next time */
+	uint32_t last_tick;		/* ms; read without the lock */
+	struct kf_run *pending;		/* atomic: runs freed during a fork */
+	struct kf_run *pending_at_fork; /* @pending when the fork began */
+	uint32_t dirty_low_at;		/* ms: when few pages were dirty */
+	uint64_t unused;		/* atomic: bytes in use, not live */
+	uint64_t purge_keep;		/* dirty bytes above this are to go */
+	bool purge_old;			/* those old enough too */
+	struct kf_run *unmap_later;	/* mappings, linked by pending */
+	bool has_deferred; /* atomic: kf_pages_release_deferred() has work */
 	struct kf_run *purging; /* whose pages go now, without the lock */
 	uintptr_t purger;	/* by this thread */
-	uint32_t purge_left;	/* atomic: enum kf_purge_left */
-	/* Atomic: where mappings were that are gone, by kf_floor_gone_at(). */
-	const char *gone[KF_NR_GONE];
+	uint32_t purge_result;	/* atomic: enum kf_purge_result */
+	/* Atomic: where mappings were that are gone, by
+	 * kf_pages_unmapped_slot(). */
+	const char *unmapped[KF_NR_UNMAPPED];
 };
 
 /* What became of @purging, where its thread could not take the lock again. */
-enum kf_purge_left { KF_PURGE_GOES_ON, KF_PURGE_DONE, KF_PURGE_REFUSED };
+enum kf_purge_result { KF_PURGE_RUNNING, KF_PURGE_DONE, KF_PURGE_REFUSED };
 
-extern struct kf_floor kf_floor;
+extern struct kf_pages kf_pages;
 
 /**
- * kf_floor_lock() - take the pages lock
+ * kf_pages_lock() - take the pages lock
  *
  * Fires memory_arena_reuse_wait after a wait. Takes in what was freed during
  * a fork.
@@ -60,101 +61,102 @@ extern struct kf_floor kf_floor;
  * Context: any.
  * Return: false while another thread forks: do without.
  */
-bool kf_floor_lock(void) __must_check;
+bool kf_pages_lock(void) __must_check;
 
 /**
- * kf_floor_unlock() - let the pages lock go
+ * kf_pages_unlock() - let the pages lock go
  *
- * Says whether there is something for kf_pages_settle().
+ * Says whether there is something for kf_pages_release_deferred().
  *
  * Context: the owner.
  */
-void kf_floor_unlock(void);
+void kf_pages_unlock(void);
 
 /**
- * kf_floor_count_peak() - bring the words of peaks and the largest run up
+ * kf_pages_count_peak() - bring the words of peaks and the largest run up
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
-void kf_floor_count_peak(void);
+void kf_pages_count_peak(void);
 
 /**
- * kf_floor_release() - put a run among the free ones and merge it
+ * kf_pages_coalesce() - put a run among the free ones and merge it
  * @run:	a run of a region, no longer in anybody's hands
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
-void kf_floor_release(struct kf_run *run);
+void kf_pages_coalesce(struct kf_run *run);
 
 /**
- * kf_floor_free() - take a run from its owner
+ * kf_pages_free_locked() - take a run from its owner
  * @run:	a run that is not private
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
-void kf_floor_free(struct kf_run *run);
+void kf_pages_free_locked(struct kf_run *run);
 
 /**
- * kf_floor_count_use() - count bytes of slabs or of large blocks
+ * kf_pages_count_use() - count bytes of slabs or of large blocks
  * @run:	a run of a region
  * @kind:	KF_RUN_SLAB or KF_RUN_LARGE
  * @bytes:	how many more; negative: fewer
  *
  * Context: any; atomic.
  */
-void kf_floor_count_use(const struct kf_run *run, enum kf_run_kind kind,
+void kf_pages_count_use(const struct kf_run *run, enum kf_run_kind kind,
 			size_t bytes);
 
 /**
- * kf_floor_uncount_mapped() - count a mapped block less
+ * kf_pages_uncount_mapped() - count a mapped block less
  * @run:	the block's run
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
-void kf_floor_uncount_mapped(const struct kf_run *run);
+void kf_pages_uncount_mapped(const struct kf_run *run);
 
 /**
- * kf_floor_push_pending() - free a run when the lock can be had again
+ * kf_pages_defer_free() - free a run when the lock can be had again
  * @run:	the run
  *
  * Context: any thread, while another forks.
  */
-void kf_floor_push_pending(struct kf_run *run);
+void kf_pages_defer_free(struct kf_run *run);
 
 /**
- * kf_floor_push_going() - leave a mapping to kf_pages_settle()
+ * kf_pages_defer_unmap() - leave a mapping to kf_pages_release_deferred()
  * @run:	a run that nobody knows any more; its descriptor goes too
  *
  * Context: pages lock held.
  */
-void kf_floor_push_going(struct kf_run *run);
+void kf_pages_defer_unmap(struct kf_run *run);
 
 /**
- * kf_floor_unmap() - have a mapping that counts nowhere given back
- * @run:	a mapped run; kf_pages_settle()'s afterwards
+ * kf_pages_unmap() - have a mapping that counts nowhere given back
+ * @run:	a mapped run; kf_pages_release_deferred()'s afterwards
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
-void kf_floor_unmap(struct kf_run *run);
+void kf_pages_unmap(struct kf_run *run);
 
 /**
- * kf_floor_count_less() - count committed pages that had been given back before
+ * kf_pages_count_decommit() - count committed pages that had been given back
+ * before
  * @addr:	first byte
  * @size:	bytes
  *
  * Context: any; atomic.
  */
-void kf_floor_count_less(const void *addr, size_t size);
+void kf_pages_count_decommit(const void *addr, size_t size);
 
 /* Where a mapping's start is remembered. */
-static inline const char **kf_floor_gone_at(const void *start)
+static inline const char **kf_pages_unmapped_slot(const void *start)
 {
 	uintptr_t granule = (uintptr_t)start / KF_GRANULE;
 
-	return &kf_floor.gone[granule * 0x9e3779b97f4a7c15 >> 58];
+	return &kf_pages.unmapped[granule * 0x9e3779b97f4a7c15 >> 58];
 }
 
-_Static_assert(KF_NR_GONE == 1 << (64 - 58), "as many as the hash has");
+_Static_assert(KF_NR_UNMAPPED == 1 << (64 - 58), "as many as the hash has");
 
 /**
  * kf_tree_insert() - add a free run, and to the dirty list if it is worth it
@@ -258,7 +260,7 @@ size_t kf_region_step(const struct kf_region *region);
  * kf_region_claim() - addresses at the end of a region
  * @nr_pages:	how many pages
  *
- * The caller puts pages there, and then calls kf_region_has_grown().
+ * The caller puts pages there, and then calls kf_region_report_growth().
  *
  * Context: pages lock held, inside kf_stats_begin().
  * Return: a large run that counts nowhere and has no pages, or NULL.
@@ -266,12 +268,12 @@ size_t kf_region_step(const struct kf_region *region);
 struct kf_run *kf_region_claim(size_t nr_pages) __must_check;
 
 /**
- * kf_region_has_grown() - tell of it, and ask for huge pages
+ * kf_region_report_growth() - tell of it, and ask for huge pages
  * @region:	the region
  *
  * Context: pages lock held.
  */
-void kf_region_has_grown(struct kf_region *region);
+void kf_region_report_growth(struct kf_region *region);
 
 /**
  * kf_mapping_move() - move the pages of a mapping, whose address is forgotten
@@ -300,12 +302,12 @@ bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to) __must_check;
 size_t kf_region_shrink(struct kf_run *run, size_t keep);
 
 /**
- * kf_region_names() - enter a run's first and last page in its region
+ * kf_region_set_ends() - enter a run's first and last page in its region
  * @run:	the run
  *
  * Context: pages lock held.
  */
-void kf_region_names(struct kf_run *run);
+void kf_region_set_ends(struct kf_run *run);
 
 /**
  * kf_desc_reserve() - make sure that descriptors are spare
@@ -339,7 +341,7 @@ void kf_desc_give(struct kf_run *run);
 void kf_purge_begin(struct kf_run *run, uint32_t dirty);
 
 /**
- * kf_purge_settle() - hand back what is to go, and let the lock go
+ * kf_purge_release_deferred() - hand back what is to go, and let the lock go
  *
  * One run at a time, without the lock while the kernel works: meanwhile the
  * run counts as free and dirty, but is in nobody's reach.
@@ -347,7 +349,7 @@ void kf_purge_begin(struct kf_run *run, uint32_t dirty);
  * Context: pages lock held, not nested, nothing being purged; dropped
  *	    afterwards.
  */
-void kf_purge_settle(void);
+void kf_purge_release_deferred(void);
 
 /**
  * kf_purge_finish() - put back a run whose purging thread could not
@@ -359,7 +361,7 @@ void kf_purge_finish(void);
 /**
  * kf_purge_excess() - have the oldest pages above the limit handed back
  *
- * By kf_pages_settle(), as the kernel takes its time.
+ * By kf_pages_release_deferred(), as the kernel takes its time.
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
