@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A walk of all runs that tests every invariant of run.h: for the unit tests,
- * and the sums are what mallinfo tells.
+ * A walk of all runs that tests every invariant of run.h, for the unit tests.
+ * mallinfo reports its sums.
  */
 #include "pages/internal.h"
 

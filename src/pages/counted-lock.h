@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Taking a lock that threads contend for: a wait is counted, and told to who
- * traces. Here, as src/sys knows neither counters nor probes.
+ * Take a lock, count a wait for it, and fire the probe of the wait. The
+ * function is not in src/sys because that layer knows neither counters nor
+ * probes.
  */
 #ifndef KF_PAGES_COUNTED_LOCK_H
 #define KF_PAGES_COUNTED_LOCK_H
@@ -18,7 +19,7 @@
  * @arena:	address of the thread heap that it guards, 0 for none
  *
  * Context: as kf_lock_take(). Time is measured only while the probe is traced.
- * Return: whether the lock was taken: not while another thread forks.
+ * Return: true if the lock was taken; false while another thread forks.
  */
 static inline bool kf_counted_lock_take(struct kf_lock *lock, uintptr_t arena)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is to go back to the kernel waits here until no lock is held.
+ * System calls that were postponed because a lock was held: mappings wait in a
+ * list until kf_pages_release_deferred() unmaps them.
  */
 #include "pages/internal.h"
 
@@ -12,7 +13,7 @@ void kf_pages_defer_unmap(struct kf_run *run)
 	kf_pages.unmap_later = run;
 }
 
-/* Returns descriptors that nobody needs any more: a private run's goes, too. */
+/* Returns the unused descriptors; a private run loses its own. */
 static struct kf_run *unmap_list(struct kf_run *run)
 {
 	struct kf_run *left = NULL, *next;
@@ -31,7 +32,7 @@ static struct kf_run *unmap_list(struct kf_run *run)
 	return left;
 }
 
-/* Without a descriptor nobody hears of it. */
+/* Returns false when no descriptor can be had. */
 static bool defer_unmap(char *start, size_t size)
 {
 	struct kf_run *run;
@@ -57,7 +58,7 @@ void kf_pages_unmap_later(void *start, size_t size)
 		kf_vm_drop(start, size);
 }
 
-/* Returns false where the lock could not be had again. */
+/* Returns false when the lock could not be taken again. */
 static bool unmap_deferred(void)
 {
 	struct kf_run *run = kf_pages.unmap_later, *next;
@@ -65,7 +66,7 @@ static bool unmap_deferred(void)
 	kf_pages.unmap_later = NULL;
 	kf_pages_unlock();
 	run = unmap_list(run);
-	/* Without it the descriptors are lost. */
+	/* Without the lock the descriptors are lost. */
 	if (!kf_pages_lock())
 		return false;
 	for (; run; run = next) {
@@ -81,7 +82,7 @@ void kf_pages_release_deferred(void)
 				    __ATOMIC_RELAXED)) ||
 	    !kf_pages_lock())
 		return;
-	/* In a signal handler while the thread holds the lock: later. */
+	/* A signal handler interrupted the lock's owner: leave it for later. */
 	if (kf_pages.lock.depth) {
 		kf_pages_unlock();
 		return;

@@ -15,39 +15,39 @@
 #define KF_RECYCLED_MAX 1024 /* mappings */
 
 /*
- * The lock guards all fields but those said to be atomic. A descriptor is in
- * one place: in the tree, in use, in @unmap_later, in @purging or in @spare.
+ * The lock guards all fields but those marked atomic. A descriptor is in one
+ * place at a time: in the tree, in use, in @pending, in @unmap_later, in
+ * @purging or in @spare.
  */
 struct kf_pages {
 	struct kf_lock lock;
 	struct kf_rb_root tree;	    /* free runs by address */
 	struct kf_list regions;	    /* struct kf_region.link, oldest first */
 	struct kf_list dirty;	    /* struct kf_free_run.lru, oldest first */
-	struct kf_list dirty_short; /* likewise, of the short ones */
+	struct kf_list dirty_short; /* likewise, short runs */
 	struct kf_run *spare;	    /* descriptors, linked by pending */
 	unsigned int nr_spare;
-	unsigned int nr_recycled; /* mappings whose pages a region has got */
+	unsigned int nr_recycled; /* mappings moved into regions */
 	char *metadata;		  /* next free byte of the metadata chunk */
 	char *metadata_end;
 	size_t next_region;		/* bytes to reserve next time */
 	uint32_t last_tick;		/* ms; read without the lock */
 	struct kf_run *pending;		/* atomic: runs freed during a fork */
 	struct kf_run *pending_at_fork; /* @pending when the fork began */
-	uint32_t dirty_low_at;		/* ms: when few pages were dirty */
-	uint64_t unused;		/* atomic: bytes in use, not live */
-	uint64_t purge_keep;		/* dirty bytes above this are to go */
-	bool purge_old;			/* those old enough too */
-	struct kf_run *unmap_later;	/* mappings, linked by pending */
+	uint32_t dirty_low_at; /* ms; the last time that few pages were dirty */
+	uint64_t unused;       /* atomic: bytes in use, not live */
+	uint64_t purge_keep;   /* dirty bytes above this are purged */
+	bool purge_old;	       /* runs older than purge_ms are purged too */
+	struct kf_run *unmap_later; /* mappings, linked by pending */
 	bool has_deferred; /* atomic: kf_pages_release_deferred() has work */
-	struct kf_run *purging; /* whose pages go now, without the lock */
-	uintptr_t purger;	/* by this thread */
+	struct kf_run *purging; /* being purged without the lock */
+	uintptr_t purger;	/* the thread that purges @purging */
 	uint32_t purge_result;	/* atomic: enum kf_purge_result */
-	/* Atomic: where mappings were that are gone, by
-	 * kf_pages_unmapped_slot(). */
+	/* Atomic: starts of unmapped mappings, see kf_pages_unmapped_slot(). */
 	const char *unmapped[KF_NR_UNMAPPED];
 };
 
-/* What became of @purging, where its thread could not take the lock again. */
+/* The result for @purging if its thread could not take the lock again. */
 enum kf_purge_result { KF_PURGE_RUNNING, KF_PURGE_DONE, KF_PURGE_REFUSED };
 
 extern struct kf_pages kf_pages;
@@ -55,40 +55,40 @@ extern struct kf_pages kf_pages;
 /**
  * kf_pages_lock() - take the pages lock
  *
- * Fires memory_arena_reuse_wait after a wait. Takes in what was freed during
- * a fork.
+ * Fires memory_arena_reuse_wait after a wait. Frees the runs that were deferred
+ * during a fork.
  *
  * Context: any.
- * Return: false while another thread forks: do without.
+ * Return: false while another thread forks; the caller does without the lock.
  */
 bool kf_pages_lock(void) __must_check;
 
 /**
- * kf_pages_unlock() - let the pages lock go
+ * kf_pages_unlock() - release the pages lock
  *
- * Says whether there is something for kf_pages_release_deferred().
+ * Sets has_deferred for kf_pages_release_deferred().
  *
  * Context: the owner.
  */
 void kf_pages_unlock(void);
 
 /**
- * kf_pages_count_peak() - bring the words of peaks and the largest run up
+ * kf_pages_count_peak() - update the peak and the largest free run
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
 void kf_pages_count_peak(void);
 
 /**
- * kf_pages_coalesce() - put a run among the free ones and merge it
- * @run:	a run of a region, no longer in anybody's hands
+ * kf_pages_coalesce() - make a run free and merge it with free neighbours
+ * @run:	a run of a region that nothing uses any more
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
 void kf_pages_coalesce(struct kf_run *run);
 
 /**
- * kf_pages_free_locked() - take a run from its owner
+ * kf_pages_free_locked() - free a run, the lock held
  * @run:	a run that is not private
  *
  * Context: pages lock held, inside kf_stats_begin().
@@ -99,7 +99,7 @@ void kf_pages_free_locked(struct kf_run *run);
  * kf_pages_count_use() - count bytes of slabs or of large blocks
  * @run:	a run of a region
  * @kind:	KF_RUN_SLAB or KF_RUN_LARGE
- * @bytes:	how many more; negative: fewer
+ * @bytes:	bytes to add; modulo 2^64, so a negative number subtracts
  *
  * Context: any; atomic.
  */
@@ -107,7 +107,7 @@ void kf_pages_count_use(const struct kf_run *run, enum kf_run_kind kind,
 			size_t bytes);
 
 /**
- * kf_pages_uncount_mapped() - count a mapped block less
+ * kf_pages_uncount_mapped() - subtract a mapped block from the counters
  * @run:	the block's run
  *
  * Context: pages lock held, inside kf_stats_begin().
@@ -115,7 +115,7 @@ void kf_pages_count_use(const struct kf_run *run, enum kf_run_kind kind,
 void kf_pages_uncount_mapped(const struct kf_run *run);
 
 /**
- * kf_pages_defer_free() - free a run when the lock can be had again
+ * kf_pages_defer_free() - free a run as soon as a thread can take the lock
  * @run:	the run
  *
  * Context: any thread, while another forks.
@@ -123,24 +123,23 @@ void kf_pages_uncount_mapped(const struct kf_run *run);
 void kf_pages_defer_free(struct kf_run *run);
 
 /**
- * kf_pages_defer_unmap() - leave a mapping to kf_pages_release_deferred()
- * @run:	a run that nobody knows any more; its descriptor goes too
+ * kf_pages_defer_unmap() - have kf_pages_release_deferred() unmap a run
+ * @run:	a run without an entry in the map; its descriptor is freed too
  *
  * Context: pages lock held.
  */
 void kf_pages_defer_unmap(struct kf_run *run);
 
 /**
- * kf_pages_unmap() - have a mapping that counts nowhere given back
- * @run:	a mapped run; kf_pages_release_deferred()'s afterwards
+ * kf_pages_unmap() - forget a mapping and have it unmapped later
+ * @run:	a mapped run, subtracted from the counters of mapped blocks
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
 void kf_pages_unmap(struct kf_run *run);
 
 /**
- * kf_pages_count_decommit() - count committed pages that had been given back
- * before
+ * kf_pages_count_decommit() - count decommitted pages that were purged before
  * @addr:	first byte
  * @size:	bytes
  *
@@ -148,7 +147,7 @@ void kf_pages_unmap(struct kf_run *run);
  */
 void kf_pages_count_decommit(const void *addr, size_t size);
 
-/* Where a mapping's start is remembered. */
+/* The slot of @unmapped for a mapping that starts at @start. */
 static inline const char **kf_pages_unmapped_slot(const void *start)
 {
 	uintptr_t granule = (uintptr_t)start / KF_GRANULE;
@@ -159,8 +158,8 @@ static inline const char **kf_pages_unmapped_slot(const void *start)
 _Static_assert(KF_NR_UNMAPPED == 1 << (64 - 58), "as many as the hash has");
 
 /**
- * kf_tree_insert() - add a free run, and to the dirty list if it is worth it
- * kf_tree_erase() - take a free run off tree and list
+ * kf_tree_insert() - add a free run to the tree and to its dirty list
+ * kf_tree_erase() - remove a free run from tree and list
  * @run:	the run
  *
  * Context: pages lock held.
@@ -170,23 +169,23 @@ void kf_tree_erase(struct kf_run *run);
 
 /**
  * kf_tree_count() - count free pages
- * @nr_pages:	how many more; modulo 2^64, so fewer too
- * @dirty:	how many of these are dirty, likewise
+ * @nr_pages:	pages to add; modulo 2^64, so a negative number subtracts
+ * @dirty:	dirty ones among these, likewise
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
 void kf_tree_count(size_t nr_pages, size_t dirty);
 
 /**
- * kf_tree_resize() - change a run's ends where it lies in the tree
+ * kf_tree_resize() - change a run's ends, keep its place in the tree
  * @run:	a free run
  * @start:	its first page from now on
  * @nr_pages:	its pages, not 0
  * @dirty:	how many of them are dirty
  *
- * Its order among the others stays, so nothing is searched and nothing is
- * balanced. The caller sets clean and freed_ms before, and enters the
- * names afterwards.
+ * The order of runs does not change, so the tree is neither searched nor
+ * balanced. The caller sets clean and freed_ms before, and calls
+ * kf_region_set_ends() afterwards.
  *
  * Context: pages lock held.
  */
@@ -229,26 +228,27 @@ size_t kf_run_front_pad(const struct kf_run *run, size_t align_pages);
  * @nr_pages:	pages wanted
  * @align_pages: power of two
  *
- * The caller takes the run that it is given: a search by kf_tree_find() may
- * give up among runs that are long enough but not aligned.
+ * The caller uses the returned run and does not search again: kf_tree_find()
+ * may give up among runs that are long enough but not aligned.
  *
  * Context: pages lock held, inside kf_stats_begin().
- * Return: the free run that holds it, NULL when the kernel has no more.
+ * Return: the free run that holds the aligned run, NULL when the kernel has no
+ *	   more memory.
  */
 struct kf_run *kf_region_grow(size_t nr_pages, size_t align_pages) __must_check;
 
 /**
- * kf_region_extend() - commit more pages at the end of a region
+ * kf_region_extend() - commit free pages at the end of a region
  * @region:	the region
- * @more:	pages, at least; free afterwards
+ * @more:	least number of pages
  *
  * Context: pages lock held, inside kf_stats_begin().
- * Return: false where the region or the kernel has no more.
+ * Return: false when the region or the kernel has no more.
  */
 bool kf_region_extend(struct kf_region *region, size_t more) __must_check;
 
 /**
- * kf_region_step() - how much would be committed at a time
+ * kf_region_step() - size of the region's next commit
  * @region:	the region
  *
  * Context: pages lock held.
@@ -257,18 +257,18 @@ bool kf_region_extend(struct kf_region *region, size_t more) __must_check;
 size_t kf_region_step(const struct kf_region *region);
 
 /**
- * kf_region_claim() - addresses at the end of a region
+ * kf_region_claim() - take addresses at the end of a region
  * @nr_pages:	how many pages
  *
- * The caller puts pages there, and then calls kf_region_report_growth().
+ * The caller maps pages there, then calls kf_region_report_growth().
  *
  * Context: pages lock held, inside kf_stats_begin().
- * Return: a large run that counts nowhere and has no pages, or NULL.
+ * Return: a large run without pages that no counter includes, or NULL.
  */
 struct kf_run *kf_region_claim(size_t nr_pages) __must_check;
 
 /**
- * kf_region_report_growth() - tell of it, and ask for huge pages
+ * kf_region_report_growth() - fire the growth probe, ask for huge pages
  * @region:	the region
  *
  * Context: pages lock held.
@@ -276,25 +276,26 @@ struct kf_run *kf_region_claim(size_t nr_pages) __must_check;
 void kf_region_report_growth(struct kf_region *region);
 
 /**
- * kf_mapping_move() - move the pages of a mapping, whose address is forgotten
+ * kf_mapping_move() - move the pages of a mapping and forget its address
  * @run:	a mapped run
- * @bytes:	how many it is to have
- * @to:		where to; what is mapped there goes
+ * @bytes:	new size
+ * @to:		the new address; replaces the mapping there
  *
- * The caller names the new address before, and enters it in @run.
+ * The caller enters the new address in the map before the call and in @run
+ * afterwards.
  *
- * Context: the run is the caller's. No lock, as of sys/named.h.
+ * Context: the owner of @run; no lock held, see sys/named.h.
  * Return: false when the kernel refuses; nothing changed.
  */
 bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to) __must_check;
 
 /**
- * kf_region_shrink() - give the addresses of a region's end back
- * @run:	the free run at that end; it is gone afterwards
- * @keep:	pages of it to leave; those behind are clean, as nobody hears
- *		of it
+ * kf_region_shrink() - decommit the end of a region
+ * @run:	the free run at that end; invalid afterwards if @keep is 0
+ * @keep:	pages of the run that stay; the others are clean, as other tools
+ *	   are not told of the call
  *
- * A region left empty goes back to the kernel, but for the last.
+ * An empty region is unmapped unless it is the only one.
  *
  * Context: pages lock held, inside kf_stats_begin().
  * Return: pages given back, 0 when the kernel refused; then nothing changed.
@@ -302,7 +303,7 @@ bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to) __must_check;
 size_t kf_region_shrink(struct kf_run *run, size_t keep);
 
 /**
- * kf_region_set_ends() - enter a run's first and last page in its region
+ * kf_region_set_ends() - enter a run in its region's page[]
  * @run:	the run
  *
  * Context: pages lock held.
@@ -310,7 +311,7 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep);
 void kf_region_set_ends(struct kf_run *run);
 
 /**
- * kf_desc_reserve() - make sure that descriptors are spare
+ * kf_desc_reserve() - make sure that spare descriptors exist
  * @nr:		how many
  *
  * Context: pages lock held.
@@ -319,8 +320,8 @@ void kf_region_set_ends(struct kf_run *run);
 bool kf_desc_reserve(unsigned int nr) __must_check;
 
 /**
- * kf_desc_take() - a zeroed descriptor, reserved before
- * kf_desc_give() - one that is no longer needed
+ * kf_desc_take() - take a zeroed descriptor, reserved before
+ * kf_desc_give() - put a descriptor back
  * @run:	the descriptor
  *
  * Context: pages lock held.
@@ -330,45 +331,44 @@ struct kf_run *kf_desc_take(void);
 void kf_desc_give(struct kf_run *run);
 
 /**
- * kf_purge_begin() - take the end of a free run out of reach, to be purged
+ * kf_purge_begin() - take the end of a free run out of the tree to purge it
  * @run:	a run in the tree
- * @dirty:	how many of its dirty pages
+ * @dirty:	dirty pages to purge
  *
- * The pages go on to count as free and dirty.
+ * The pages still count as free and dirty.
  *
  * Context: pages lock held, nothing being purged.
  */
 void kf_purge_begin(struct kf_run *run, uint32_t dirty);
 
 /**
- * kf_purge_release_deferred() - hand back what is to go, and let the lock go
+ * kf_purge_release_deferred() - purge the runs that are due, release the lock
  *
- * One run at a time, without the lock while the kernel works: meanwhile the
- * run counts as free and dirty, but is in nobody's reach.
+ * One run at a time; the lock is not held during the system call. Meanwhile the
+ * run counts as free and dirty, but cannot be allocated.
  *
- * Context: pages lock held, not nested, nothing being purged; dropped
- *	    afterwards.
+ * Context: pages lock held, not nested, nothing being purged; releases it.
  */
 void kf_purge_release_deferred(void);
 
 /**
- * kf_purge_finish() - put back a run whose purging thread could not
+ * kf_purge_finish() - put a purged run back for a thread that could not
  *
  * Context: pages lock held.
  */
 void kf_purge_finish(void);
 
 /**
- * kf_purge_excess() - have the oldest pages above the limit handed back
+ * kf_purge_excess() - have the oldest pages above the limit purged later
  *
- * By kf_pages_release_deferred(), as the kernel takes its time.
+ * kf_pages_release_deferred() does the system calls, as they are slow.
  *
  * Context: pages lock held, inside kf_stats_begin().
  */
 void kf_purge_excess(void);
 
 /**
- * kf_dirty_limit() - dirty bytes that may lie about
+ * kf_dirty_limit() - dirty bytes that are allowed at any time
  *
  * Context: pages lock held.
  * Return: bytes.
@@ -376,7 +376,7 @@ void kf_purge_excess(void);
 uint64_t kf_dirty_limit(void);
 
 /**
- * kf_private_alloc() - a run without the lock, while another thread forks
+ * kf_private_alloc() - map a run without the lock while another thread forks
  * @nr_pages:	pages wanted
  * @align_pages: power of two
  * @kind:	KF_RUN_SLAB or KF_RUN_MAPPED

@@ -12,17 +12,17 @@
 #define PAGE_ENTRIES (KF_PAGE / sizeof(uintptr_t))
 
 /*
- * What is known of a page of a leaf: how many entries name a run, and the
- * flags. One that has been written counts as metadata, for until then it costs
- * only addresses; one that names nothing can be given back.
+ * The state of a leaf's page: the number of entries that name a run, and flags.
+ * A written page counts as metadata; before, it costs only addresses. A page
+ * without entries can be purged.
  */
 #define PAGE_NAMES 0x0fffu
 #define PAGE_WRITTEN 0x4000u
-#define PAGE_GOES 0x8000u /* is being given back */
+#define PAGE_GOES 0x8000u /* is being purged */
 
 _Static_assert(PAGE_ENTRIES <= PAGE_NAMES, "can be counted");
 
-/* The entries of some addresses, whose upper bits are these. */
+/* The entries of addresses with the upper bits @upper. */
 struct leaf {
 	uintptr_t entry[KF_MAP_ENTRIES];
 	uint16_t page[KF_MAP_ENTRIES / PAGE_ENTRIES]; /* atomic */
@@ -35,7 +35,7 @@ struct leaf {
 struct kf_map kf_map;
 static struct leaf *leaves; /* atomic; the last one made */
 
-/* NULL where it is that of addresses with other upper bits, too. */
+/* NULL also when the leaf is for addresses with other upper bits. */
 static struct leaf *leaf_of(const void *p)
 {
 	uintptr_t off =
@@ -68,7 +68,7 @@ static void list(struct leaf *leaf)
 		&leaves, &old, leaf, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* Two threads may race here during a fork: one leaf wins, the other goes. */
+/* Two threads may race here during a fork; the loser drops its leaf. */
 static struct leaf *make_leaf(const void *p)
 {
 	uintptr_t *slot = &kf_map.root[kf_map_root(p)];
@@ -104,7 +104,7 @@ static bool make_leaves(uintptr_t first, uintptr_t last)
 	return true;
 }
 
-/* So many more of a page's entries will name something. */
+/* Announces that @nr more entries of a page will name a run. */
 static void begin_names(uint16_t *page, uintptr_t *entry, uint32_t nr)
 {
 	uint16_t old = __atomic_load_n(page, __ATOMIC_RELAXED);
@@ -122,7 +122,7 @@ static void begin_names(uint16_t *page, uintptr_t *entry, uint32_t nr)
 		map_count((void *)KF_ALIGN_DOWN((uintptr_t)entry, KF_PAGE));
 }
 
-/* The entries of one page; each is written by who has the memory. */
+/* Sets entries of one page; the owner of the memory writes each entry. */
 static void map_set(struct leaf *leaf, size_t first, size_t nr, uintptr_t value)
 {
 	uint16_t *page = &leaf->page[first / PAGE_ENTRIES];
@@ -142,7 +142,7 @@ static void map_set(struct leaf *leaf, size_t first, size_t nr, uintptr_t value)
 		__atomic_fetch_sub(page, (uint16_t)named, __ATOMIC_RELEASE);
 }
 
-/* Where there is no leaf, all is foreign and is to stay so. */
+/* Addresses without a leaf are foreign and stay foreign. */
 static void set_all(const void *start, size_t size, uintptr_t value)
 {
 	uintptr_t at = (uintptr_t)start >> KF_GRANULE_SHIFT;
@@ -182,7 +182,7 @@ static void map_give_back(struct leaf *leaf, size_t i)
 	uintptr_t *entry = &leaf->entry[i * PAGE_ENTRIES];
 	uint16_t state = PAGE_WRITTEN;
 
-	/* Most are not: to look is cheaper than to try. */
+	/* Most pages have entries: a load is cheaper than an exchange. */
 	if (__atomic_load_n(&leaf->page[i], __ATOMIC_RELAXED) != state ||
 	    !__atomic_compare_exchange_n(&leaf->page[i], &state, PAGE_GOES,
 					 false, __ATOMIC_ACQUIRE,

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The address map: which run does an address belong to.
+ * The address map finds the run of an address.
  *
- * Two levels over granules of a page. Roots say how many entries behind the
- * empty leaf theirs lies, entries how many bytes behind the map their run, so
- * that a map of zeroes says "foreign" for every address without having been
- * initialised and without a test on the way: two loads and two additions,
- * before main() too. Entries are written under the pages lock (or for memory
- * nobody else knows yet) and read without any.
+ * The map has two levels over granules of a page. A root is the distance of its
+ * leaf from the empty leaf in entries; an entry is the distance of its run from
+ * the map in bytes. So a map of zeroes maps every address to the foreign run
+ * without initialisation and without a test: a lookup is two loads and two
+ * additions, before main() too. Entries are written under the pages lock (or
+ * for memory that no other thread knows yet) and read without a lock.
  *
- * The map knows the lower 44 bits of an address. That keeps it at 1.5 MiB of
- * addresses. Of what the kernel gives to who asks for no address in particular
+ * The map knows the lower 44 bits of an address and so takes 1.5 MiB of
+ * addresses. No two addresses chosen by the kernel have these bits in common
  * (the program and its heap, mappings from the top or, where the stack has no
- * limit, from a third of the addresses on) no two have these bits in common. So
- * a foreign address that looks like one of ours is one that the program has
- * chosen, or garbage that faults when it is read. All but the fast free look at
- * the other bits too.
+ * limit, from a third of the addresses on). So a foreign address with the lower
+ * bits of a run was chosen by the program, or is garbage that faults when it is
+ * read. All functions except the fast free compare the other bits too.
  */
 #ifndef KF_PAGES_MAP_H
 #define KF_PAGES_MAP_H
@@ -43,7 +42,7 @@ struct kf_map {
 
 extern struct kf_map kf_map;
 
-/* The place of an address in the root's table. */
+/* The index of an address in the root table. */
 static __always_inline_kf size_t kf_map_root(const void *p)
 {
 	return (uint32_t)((uintptr_t)p >> KF_GRANULE_SHIFT) >> 16;
@@ -61,7 +60,7 @@ static __always_inline_kf struct kf_run *kf_map_peek(const void *p)
 	uintptr_t low;
 	uint32_t high;
 
-	/* Otherwise the halves take two instructions more. */
+	/* Without hiding, the compiler needs two more instructions. */
 	kf_hide(granule);
 	low = (uint16_t)granule;
 	kf_hide(low);
@@ -83,20 +82,20 @@ static inline struct kf_run *kf_map_get(const void *p)
 }
 
 /**
- * kf_map_set() - name the run of some granules
+ * kf_map_set() - enter the run of some granules
  * @start:	first granule
  * @size:	bytes, rounded up to granules
  * @run:	the run, whose start is set
  *
- * Context: the caller holds the pages lock or alone knows the memory.
- * Return: false when the kernel has no memory for the map, or a run of ours
- *	   has the lower bits of these addresses; nothing changed.
+ * Context: the caller holds the pages lock or no other thread knows the memory.
+ * Return: false when the kernel has no memory for the map, or another run has
+ *	   the lower bits of these addresses; nothing changed.
  */
 bool kf_map_set(const void *start, size_t size,
 		struct kf_run *run) __must_check;
 
 /**
- * kf_map_rename() - name another run of granules that had a name before
+ * kf_map_rename() - replace the run of granules that have an entry
  * @start:	first granule
  * @size:	bytes, rounded up to granules
  * @run:	the run, whose start is set
@@ -108,7 +107,7 @@ bool kf_map_set(const void *start, size_t size,
 void kf_map_rename(const void *start, size_t size, struct kf_run *run);
 
 /**
- * kf_map_clear() - make granules foreign, whatever they were before
+ * kf_map_clear() - make granules foreign
  * @start:	first granule
  * @size:	bytes, rounded up to granules
  *
@@ -127,10 +126,10 @@ void kf_map_clear(const void *start, size_t size);
 struct kf_run *kf_map_find(const void *p);
 
 /**
- * kf_map_trim() - give back the pages of the map that name nothing
+ * kf_map_trim() - purge the pages of the map without entries
  *
- * Context: the caller holds the pages lock, so that no fork comes between. Who
- * names something there without it waits.
+ * Context: the caller holds the pages lock, so that no fork happens meanwhile.
+ *	   A thread that enters a run without the lock waits for the purge.
  */
 void kf_map_trim(void);
 

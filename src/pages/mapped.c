@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs with a mapping of their own, and growing runs in their place.
+ * Runs with a mapping of their own, and resizing runs in place.
  */
 #include "pages/internal.h"
 
@@ -11,8 +11,8 @@
 #define PAGES_MAX ((size_t)1 << 31)
 
 /*
- * No more than a page where nobody asks for it: the kernel puts mappings side
- * by side and makes one of them, as long as no hole is between. It has few.
+ * Mappings are aligned to a page unless the caller wants more: the kernel joins
+ * mappings without a hole between them, and limits their number.
  */
 static size_t align_bytes(size_t align_pages)
 {
@@ -31,7 +31,7 @@ static void count_peaks(void)
 	kf_pages_count_peak();
 }
 
-/* A mapped run that counts nowhere gets its owner. */
+/* Counts a mapped run and makes it the owner's. */
 static void mapped_hand_out(struct kf_run *run)
 {
 	run->kind = KF_RUN_MAPPED;
@@ -63,7 +63,7 @@ struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
 {
 	size_t align = align_bytes(align_pages);
 	size_t bytes = nr_pages << KF_PAGE_SHIFT;
-	/* Called in a heap too: not by name. */
+	/* A heap may be in the middle of a change, so not by name. */
 	char *head = kf_vm_map(align + bytes, align);
 	struct kf_run *run = (void *)head;
 
@@ -149,14 +149,14 @@ static struct kf_run *free_behind(const struct kf_run *run, size_t more)
 		if (has >= more)
 			return next;
 	}
-	/* The last run of a region grows as far as the region does. */
+	/* The last run of a region can grow with the region. */
 	if (behind + has != region->committed ||
 	    !kf_region_extend(region, more - has))
 		return NULL;
 	return region->page[behind];
 }
 
-/* Take the first pages of the free run behind. */
+/* Adds the first pages of the free run behind to a run. */
 static bool take_head(struct kf_run *run, size_t more)
 {
 	struct kf_run *next = free_behind(run, more);
@@ -217,7 +217,7 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages)
 	return done;
 }
 
-/* Addresses for a run, named already; NULL when there are none. */
+/* Reserves addresses and enters them in the map; NULL when there are none. */
 static char *named_addresses(struct kf_run *run, size_t bytes)
 {
 	char *to = kf_vm_reserve(bytes, KF_PAGE);
@@ -229,7 +229,7 @@ static char *named_addresses(struct kf_run *run, size_t bytes)
 	return to;
 }
 
-/* The name goes before the pages: others may have the addresses at once. */
+/* Clear the map first: another thread may get the addresses at once. */
 bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to)
 {
 	char *from = run->start;

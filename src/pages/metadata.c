@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Memory for the allocator's own tables: descriptors of runs and thread
- * heaps. Out of band, bumped from chunks, never given back; a descriptor that
- * is no longer needed serves again.
+ * heaps. The memory is cut from chunks apart from all blocks and never given
+ * back. Descriptors are reused.
  */
 #include "pages/internal.h"
 
@@ -18,7 +18,7 @@ static void *bump(size_t size)
 
 	size = KF_ALIGN_UP(size, (size_t)KF_CACHE_LINE);
 	if (size > (size_t)(kf_pages.metadata_end - kf_pages.metadata)) {
-		/* What is scarce is asked for a page at a time. */
+		/* When memory is scarce, ask for the least number of pages. */
 		p = kf_vm_map(chunk, KF_PAGE);
 		if (!p) {
 			chunk = KF_ALIGN_UP(size, KF_PAGE);

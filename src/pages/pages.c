@@ -18,12 +18,12 @@ struct kf_pages kf_pages = {
 struct kf_pages_conf kf_pages_conf = {
 	.region_bytes = KF_MIB,
 	.trim_threshold = 128 * KF_KIB,
-	.dirty_max = 14 * KF_MIB, /* 16 with what threads keep */
+	.dirty_max = 14 * KF_MIB, /* 16 with the threads' caches */
 	.purge_ms = 1000,
 	.tick_ms = 50,
 };
 
-/* Huge pages are asked for in large regions alone, so those begin large. */
+/* Only large regions ask for huge pages, so with huge pages start large. */
 static size_t first_region(void)
 {
 	return kf_pages_conf.huge
@@ -68,7 +68,7 @@ static void count_split(const struct kf_run *run, size_t kept, size_t left)
 				 left << KF_PAGE_SHIFT);
 }
 
-/* What lies behind a run that was cut out of the middle. */
+/* Inserts the pages behind a run that was cut out of the middle. */
 static void insert_back(const struct kf_run *from, const struct kf_run *run,
 			size_t nr_pages, size_t dirty, uint32_t clean)
 {
@@ -86,9 +86,9 @@ static void insert_back(const struct kf_run *from, const struct kf_run *run,
 }
 
 /*
- * Cut pages out of a free run, @pad pages from its start. What is left of it
- * stays in its place in the tree. Which of its pages are dirty is not known:
- * the first ones count as dirty, and those known to be clean are the last.
+ * Cuts pages out of a free run, @pad pages from its start. The rest keeps its
+ * place in the tree. The layer knows only the number of dirty pages: the first
+ * pages count as dirty, and the known clean pages are the last.
  */
 static struct kf_run *pages_cut(struct kf_run *from, size_t pad,
 				size_t nr_pages)
@@ -146,7 +146,7 @@ static void pages_name(struct kf_run *run, bool slab)
 		      slab ? run : &run->region->stand_in);
 }
 
-/* A run that counts nowhere gets its owner. */
+/* Counts a run and makes it the owner's. */
 static void pages_hand_out(struct kf_run *run, enum kf_run_kind kind)
 {
 	struct kf_free_run *f = kf_container_of(run, struct kf_free_run, run);
@@ -158,7 +158,7 @@ static void pages_hand_out(struct kf_run *run, enum kf_run_kind kind)
 	kf_pages_count_use(run, kind, kf_run_bytes(run));
 }
 
-/* Cut the wanted pages out of a free run and hand them to their owner. */
+/* Cuts the wanted pages out of a free run and makes them the owner's. */
 static struct kf_run *pages_carve(struct kf_run *run, size_t nr_pages,
 				  size_t align, enum kf_run_kind kind,
 				  bool *zeroed)
@@ -253,8 +253,7 @@ bool kf_pages_set_kind(struct kf_run *run, enum kf_run_kind kind)
 		kf_pages_count_use(run, kind, kf_run_bytes(run));
 		pages_name(run, kind == KF_RUN_SLAB);
 	}
-	/* A thread that looks at its neighbours sees a run in use, either way.
-	 */
+	/* Atomic: a thread that frees a neighbour reads the kind. */
 	__atomic_store_n(&run->kind, (uint8_t)kind, __ATOMIC_RELAXED);
 	if (changes) {
 		kf_stats_end();
@@ -275,16 +274,16 @@ static struct kf_run *neighbour(const struct kf_run *run, bool before)
 	return kf_run_is_in_tree(next) ? next : NULL;
 }
 
-/* Of two neighbours that become one. */
+/* Clean pages at the end of two neighbours that are merged. */
 static uint32_t clean_end(const struct kf_run *low, const struct kf_run *high)
 {
 	return high->clean + (high->clean == high->nr_pages ? low->clean : 0);
 }
 
 /*
- * Put a run's pages to a free neighbour's, which keeps its place in the tree.
- * Most of the pages decide on the age, or a small run that comes and goes
- * beside a large one keeps it young.
+ * Adds a run's pages to a free neighbour, which keeps its place in the tree.
+ * The run with more dirty pages determines the age: otherwise a small run that
+ * is allocated and freed beside a large one would keep the large one young.
  */
 static void pages_merge(struct kf_run *into, struct kf_run *run)
 {
@@ -332,7 +331,7 @@ static void mark_dirty(struct kf_run *run)
 	run->freed_ms = kf_now_ms();
 }
 
-/* Pages of a region come home. */
+/* Frees a run of a region. */
 static void free_run(struct kf_run *run)
 {
 	if (run->kind == KF_RUN_SLAB)
@@ -511,12 +510,11 @@ void kf_pages_fork_prepare(void)
 
 void kf_pages_fork_done(bool child)
 {
-	/* The thread that purges is not in the child, unless it is this one. */
+	/* The child lacks the thread that purges, unless it is this thread. */
 	if (child && kf_pages.purging && kf_pages.purger != kf_thread_self() &&
 	    !kf_pages.purge_result)
 		kf_pages.purge_result = KF_PURGE_REFUSED;
-	/* What came since was copied while it was written, see kf_pages_lock().
-	 */
+	/* Runs deferred since then may have been copied half written. */
 	if (child)
 		__atomic_store_n(&kf_pages.pending, kf_pages.pending_at_fork,
 				 __ATOMIC_RELAXED);

@@ -8,13 +8,13 @@
  * taken and merged with both neighbours when it is freed. Freed pages stay
  * for a while and are purged by age (kf_pages_tick()) or when they are many.
  *
- * Nothing is given back to the kernel under a lock, nor in the middle of what a
- * heap does: that is put off until kf_pages_release_deferred(). Memory is
- * committed, and addresses are reserved, by system calls that no other tool can
- * intercept.
+ * No memory is given back to the kernel while a lock is held or a heap is in
+ * the middle of a change: kf_pages_release_deferred() does these system calls
+ * later. Memory is committed, and addresses are reserved, by system calls that
+ * no other tool can intercept.
  *
- * One lock guards it all; it counts what it does in the process' words, so
- * that at every moment metadata + free runs + slabs + large = mapped.
+ * One lock guards the layer. The process' words count its memory, so that at
+ * every moment metadata + free runs + slabs + large = mapped.
  */
 #ifndef KF_PAGES_PAGES_H
 #define KF_PAGES_PAGES_H
@@ -27,9 +27,9 @@ struct kf_pages_conf {
 	size_t region_bytes;   /* reserved at a time, at first */
 	size_t top_pad;	       /* committed beyond what is needed */
 	size_t trim_threshold; /* free bytes at a region's end to give back */
-	size_t dirty_max;      /* dirty bytes, beside a part of the live */
-	uint32_t purge_ms;     /* age at which dirty pages go */
-	uint32_t tick_ms;      /* how often slow paths look for what is due */
+	size_t dirty_max;      /* dirty bytes beside a part of live ones */
+	uint32_t purge_ms;     /* age at which dirty pages are purged */
+	uint32_t tick_ms;      /* least time between ticks */
 	bool huge;	       /* ask for huge pages in large regions */
 };
 
@@ -47,8 +47,8 @@ void kf_pages_init(void);
  * @nr_pages:	pages wanted, not 0
  * @align_pages: power of two; the run starts at a multiple of it
  * @kind:	KF_RUN_SLAB (then it names itself in the map) or KF_RUN_LARGE
- * @zeroed:	out: whether all of the run reads as zeroes; fresh of a large
- *		one says how many pages at its end do
+ * @zeroed:	out: whether the whole run reads as zeroes; fresh of a large run
+ *		is the number of zeroed pages at its end
  *
  * Context: any thread, before main() too. Takes the pages lock. Leaves errno
  *	    alone.
@@ -59,24 +59,24 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 			      enum kf_run_kind kind, bool *zeroed) __must_check;
 
 /**
- * kf_pages_alloc_dirty() - take a run of pages that the process has
+ * kf_pages_alloc_dirty() - take a run of dirty pages
  * @nr_pages:	pages wanted, not 0
  * @align_pages: power of two
  * @kind:	KF_RUN_SLAB or KF_RUN_LARGE
  *
  * Context: as kf_pages_alloc().
- * Return: a run of a region that may not read as zeroes, or NULL where fresh
+ * Return: a run of a region whose contents are undefined, or NULL where fresh
  *	   pages would be needed.
  */
 struct kf_run *kf_pages_alloc_dirty(size_t nr_pages, size_t align_pages,
 				    enum kf_run_kind kind) __must_check;
 
 /**
- * kf_pages_set_kind() - use a run of a region for something else
+ * kf_pages_set_kind() - change the kind of a run of a region
  * @run:	a slab, whose owner is 0, or a large or cached run
  * @kind:	KF_RUN_SLAB or KF_RUN_LARGE
  *
- * Context: the owner. Takes the pages lock where slabs become more or fewer.
+ * Context: the owner. Takes the pages lock if the run becomes or was a slab.
  * Return: false while another thread forks; nothing changed.
  */
 bool kf_pages_set_kind(struct kf_run *run, enum kf_run_kind kind) __must_check;
@@ -118,22 +118,22 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages) __must_check;
 struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages) __must_check;
 
 /**
- * kf_pages_recycle() - free a mapping of its own whose pages a run could use
+ * kf_pages_recycle() - free a mapping and keep its pages for other runs
  * @run:	a mapped run
  *
- * Its pages are moved to the end of a region, where they lie free and dirty.
- * Where that cannot be they go back to the kernel, as with kf_pages_free().
+ * The pages are moved to the end of a region, where they are free and dirty. If
+ * they cannot be moved they are unmapped, as by kf_pages_free().
  *
  * Context: any thread. Takes the pages lock. Leaves errno alone; never fails.
  */
 void kf_pages_recycle(struct kf_run *run);
 
 /**
- * kf_pages_was_mapped() - whether a mapping that is gone began at an address
- * @start:	an address that no run has
+ * kf_pages_was_mapped() - whether an unmapped mapping started at an address
+ * @start:	an address outside of all runs
  *
  * Context: any thread.
- * Return: false too of a mapping that went long ago.
+ * Return: true if so; false also for a mapping that was unmapped long ago.
  */
 bool kf_pages_was_mapped(const void *start);
 
@@ -148,8 +148,7 @@ bool kf_pages_was_mapped(const void *start);
 bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
 
 /**
- * kf_pages_unmap_later() - have kf_pages_release_deferred() unmap what is no
- * run's
+ * kf_pages_unmap_later() - have kf_pages_release_deferred() unmap memory
  * @start:	first byte
  * @size:	bytes, whole pages
  *
@@ -160,28 +159,28 @@ bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
 void kf_pages_unmap_later(void *start, size_t size);
 
 /**
- * kf_pages_release_deferred() - hand back to the kernel what is to go
+ * kf_pages_release_deferred() - do the system calls that were postponed
  *
- * What kf_pages_alloc() and kf_pages_free() of slabs, kf_pages_free_list(),
- * kf_pages_unmap_later() and kf_metadata_alloc() leave; the other calls do it
- * themselves. By the C library's
- * names, behind which anything may be: see sys/named.h.
+ * kf_pages_alloc() and kf_pages_free() of slabs, kf_pages_free_list(),
+ * kf_pages_unmap_later() and kf_metadata_alloc() leave system calls to this
+ * function; the other functions call it themselves. It uses the C library's
+ * names, which other tools may intercept: see sys/named.h.
  *
- * Context: any thread that holds no lock and is in no heap, often; mostly one
- *	    look. Leaves errno alone.
+ * Context: any thread that holds no lock and changes no heap; called often,
+ *	   usually one load. Leaves errno alone.
  */
 void kf_pages_release_deferred(void);
 
 /**
- * kf_pages_tick() - purge what is old enough, if it is time
+ * kf_pages_tick() - purge old dirty pages, if tick_ms have passed
  *
- * Context: slow paths of any thread, often; mostly one look at the clock.
- * Return: whether it was time, that is some times a second.
+ * Context: slow paths of any thread; called often, mostly one clock read.
+ * Return: true if it was time, which is a few times a second.
  */
 bool kf_pages_tick(void);
 
 /**
- * kf_pages_tick_is_due() - whether kf_pages_tick() would do anything
+ * kf_pages_tick_is_due() - whether tick_ms have passed since the last tick
  *
  * Context: any.
  * Return: whether it is time.
@@ -189,28 +188,26 @@ bool kf_pages_tick(void);
 bool kf_pages_tick_is_due(void);
 
 /**
- * kf_pages_exceeds_dirty_max() - whether more lies free and dirty than may
- * always
+ * kf_pages_exceeds_dirty_max() - whether dirty bytes exceed dirty_max
  *
  * Context: any; one load.
- * Return: true: how much may depends on what is live.
+ * Return: true if so; how much more is allowed depends on the live bytes.
  */
 bool kf_pages_exceeds_dirty_max(void);
 
 /**
- * kf_pages_set_live() - learn how much of what is in use is live
+ * kf_pages_set_live() - set the number of live bytes
  * @bytes:	of live blocks
  *
- * Until the next such call the rest of what is in use is taken to stay the
- * same.
+ * The rest of the bytes in use is assumed constant until the next call.
  *
  * Context: any thread.
  */
 void kf_pages_set_live(uint64_t bytes);
 
 /**
- * kf_pages_trim() - give all free pages back now
- * @pad:	bytes to leave
+ * kf_pages_trim() - give free pages back to the kernel now
+ * @pad:	free bytes to keep at the regions' ends
  *
  * Context: any thread. Takes the pages lock.
  * Return: bytes given back.
@@ -228,7 +225,7 @@ void *kf_metadata_alloc(size_t size) __must_check;
 
 #define KF_METADATA_MAX ((size_t)8192)
 
-/* What kf_pages_check() found. All are bytes. */
+/* The sums of kf_pages_check(), in bytes unless noted. */
 struct kf_pages_sums {
 	size_t free;
 	size_t slabs;
@@ -246,7 +243,7 @@ struct kf_pages_sums {
  * @sums:	out: what was seen
  *
  * Context: any thread; slow; for tests and mallinfo. Takes the pages lock.
- * Return: NULL, or in words what does not hold.
+ * Return: NULL, or a text that names the broken invariant.
  */
 const char *kf_pages_check(struct kf_pages_sums *sums);
 
@@ -259,8 +256,8 @@ void kf_pages_fork_begin(void);
 
 /**
  * kf_pages_fork_prepare() - take the pages lock for a fork
- * kf_pages_fork_done() - let go, in the parent or in the child
- * @child:	which of the two
+ * kf_pages_fork_done() - release the lock in the parent or in the child
+ * @child:	true in the child
  *
  * Context: the forking thread.
  */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Giving pages back: by age on the ticks of slow paths, at once where dirty
- * pages are many, all of them at a trim.
+ * Purging: old pages on the ticks of slow paths, the oldest at once when too
+ * many pages are dirty, all pages at a trim.
  *
- * A purge at once would make a loop of malloc and free a loop of page faults;
- * without a purge a peak would stay in the resident size. MADV_DONTNEED and not
- * MADV_FREE, so that the resident size is true.
+ * If each free purged its pages, a loop of malloc and free would be a loop of
+ * page faults; without a purge a peak would stay in the resident size.
+ * MADV_DONTNEED is used and not MADV_FREE, so that the resident size is true.
  *
- * The kernel needs some 40 us for a mebibyte, so the lock is not held then: one
- * run at a time is taken out of the tree, purged, and put back. If its thread
- * cannot have the lock again because another forks, or is not there any more in
- * a child, the next to take the lock puts the run back.
+ * The kernel needs some 40 us for a mebibyte, so the lock is not held
+ * meanwhile: one run at a time is taken out of the tree, purged, and put back.
+ * If the purging thread cannot take the lock again because another thread
+ * forks, or does not exist in the child of a fork, the next thread that takes
+ * the lock puts the run back.
  */
 #include "pages/internal.h"
 #include "pages/counted-lock.h"
@@ -20,13 +21,13 @@
 
 #include "probes/konfiscator-probes.h"
 
-/* Yields to a thread that purges before a trim goes on without it. */
+/* Yields that a trim waits for another thread's purge. */
 #define PATIENCE 1000
 
-/* Pages: runs are not purged, nor left, by smaller parts. */
+/* Pages: no smaller part of a run is purged, and no smaller part is left. */
 #define LEAST_PART 256
 
-/* How long more may be dirty than a tenth of what is live, beside dirty_max. */
+/* Time after which lasting_limit() holds in place of kf_dirty_limit(). */
 #define LASTING_MS 4000
 
 static struct kf_run *oldest(const struct kf_list *list)
@@ -51,7 +52,7 @@ static void count_purge(const struct kf_run *run)
 	kf_word_add(KF_WORD_purges, 1);
 }
 
-/* Bytes of live blocks, by what was known of the others at the last tick. */
+/* Live bytes, as estimated from the last kf_pages_set_live(). */
 static uint64_t live(void)
 {
 	uint64_t used = kf_word_get(KF_WORD_slabs) + kf_word_get(KF_WORD_large);
@@ -61,16 +62,16 @@ static uint64_t live(void)
 }
 
 /*
- * By what is live: a program that replaces blocks all the time has holes of all
- * sizes, which the next blocks will fill, and one that has torn down all it had
- * gives back nearly all.
+ * The limit grows with the live bytes: a program that replaces blocks has holes
+ * of all sizes, which the next blocks fill; a program that freed all blocks
+ * gives nearly all pages back.
  */
 uint64_t kf_dirty_limit(void)
 {
 	return kf_pages_conf.dirty_max + live() / 2;
 }
 
-/* Of dirty pages that stay unused for seconds a smaller part is enough. */
+/* The lower limit for pages that stay dirty for seconds. */
 static uint64_t lasting_limit(void)
 {
 	return kf_pages_conf.dirty_max + live() / 10;
@@ -88,7 +89,7 @@ void kf_purge_excess(void)
 			KF_MIN(kf_pages.purge_keep, kf_dirty_limit());
 }
 
-/* Dirty pages that were many at each tick for long enough are to be few. */
+/* Applies lasting_limit() when dirty bytes exceeded it for LASTING_MS. */
 static void purge_lasting(uint32_t now)
 {
 	uint32_t ms = KF_MAX(kf_pages_conf.purge_ms, (uint32_t)LASTING_MS);
@@ -127,8 +128,8 @@ static void want_nothing(void)
 }
 
 /*
- * How many of a run's dirty pages are to go: all of an old one, of another as
- * many as are too many, if enough of it is left.
+ * The number of dirty pages of a run to purge: all of an old run; of another
+ * run the excess, or all if only a small part would be left.
  */
 static uint32_t pages_to_go(const struct kf_run *run)
 {
@@ -142,7 +143,7 @@ static uint32_t pages_to_go(const struct kf_run *run)
 	return (uint32_t)nr;
 }
 
-/* The end of a run, with so many of its dirty pages, out of the tree. */
+/* Takes the end of a run with @dirty dirty pages out of the tree. */
 static struct kf_run *take_end(struct kf_run *run, uint32_t dirty)
 {
 	uint32_t left = run->dirty - dirty;
@@ -179,13 +180,13 @@ void kf_purge_begin(struct kf_run *run, uint32_t dirty)
 }
 
 /*
- * A region's clean end goes with its addresses, if it is long enough: what is
- * known to be clean, as nobody hears of it.
+ * Decommits a region's end if it is long enough. Only pages known to be clean
+ * are decommitted, as other tools are not told of the call.
  */
 static void shrink(struct kf_region *region)
 {
 	struct kf_run *run = region->page[region->committed - 1];
-	/* which another thread's free may be moving */
+	/* Atomic: another thread's free may change the threshold. */
 	size_t least = __atomic_load_n(&kf_pages_conf.trim_threshold,
 				       __ATOMIC_RELAXED);
 
@@ -195,8 +196,9 @@ static void shrink(struct kf_region *region)
 }
 
 /*
- * Locked pages are refused: they are young again, so as not to be tried on. A
- * trim shrinks regions by itself.
+ * The kernel refuses to purge locked pages: their run becomes young again, so
+ * that it is not tried again at once. A trim shrinks regions by itself
+ * (@shrinks is false).
  */
 static void purge_end(bool purged, bool shrinks)
 {
@@ -225,10 +227,10 @@ static void purge_end(bool purged, bool shrinks)
 	kf_stats_end();
 }
 
-/* LOST: the lock could not be had again. */
+/* LOST: the lock could not be taken again. */
 enum purged { DONE, REFUSED, LOST };
 
-/* So many of a run's dirty pages, those at its end, go: without the lock. */
+/* Purges the last @dirty dirty pages of a run, without the lock. */
 static enum purged purge_pages(struct kf_run *run, uint32_t dirty, bool shrinks)
 {
 	bool purged;
@@ -269,7 +271,7 @@ void kf_purge_finish(void)
 		purge_end(left == KF_PURGE_DONE, true);
 }
 
-/* How the heap grew, for readers of the file: each step is a sixteenth more. */
+/* Records growth by a sixteenth or more for readers of the stats file. */
 static void mark_growth(void)
 {
 	uint64_t now = kf_now_ns() / 1000000;
@@ -339,7 +341,7 @@ static struct kf_run *free_end(const struct kf_list *link)
 	return run && kf_run_is_in_tree(run) ? run : NULL;
 }
 
-/* Of the pages that a trim leaves, those that this run has. */
+/* Pages of this run that a trim keeps, subtracted from @pad. */
 static uint32_t purge_leave(const struct kf_run *run, size_t *pad)
 {
 	size_t keep = KF_MIN(*pad >> KF_PAGE_SHIFT, (size_t)run->nr_pages);
@@ -349,9 +351,9 @@ static uint32_t purge_leave(const struct kf_run *run, size_t *pad)
 }
 
 /*
- * Every region's end goes with its addresses: but for one that the next block
- * might bring back. Where a program trims again and again, to commit and name
- * it each time would be most of the work.
+ * Decommits every region's end, except an end that the next block might need: a
+ * program that trims again and again would spend most of its time to commit
+ * that end and enter it in the map.
  */
 static void trim_ends(size_t pad)
 {
@@ -372,7 +374,7 @@ static void trim_ends(size_t pad)
 	}
 }
 
-/* The first run behind an address that has dirty pages, or NULL. */
+/* The first run with dirty pages at or above an address, or NULL. */
 static struct kf_run *dirty_from(const char *from)
 {
 	struct kf_rb_node *node = kf_pages.tree.node, *found = NULL;
@@ -392,7 +394,7 @@ static struct kf_run *dirty_from(const char *from)
 	return NULL;
 }
 
-/* Returns false where the lock could not be had again. */
+/* Returns false when the lock could not be taken again. */
 static bool purge_all(void)
 {
 	const char *from = NULL;
@@ -406,7 +408,7 @@ static bool purge_all(void)
 	return true;
 }
 
-/* A region's end of which more is to go than is known to be clean, or NULL. */
+/* A free end with dirty pages to purge before it can shrink, or NULL. */
 static struct kf_run *dirty_end(size_t pad, uint32_t *dirty)
 {
 	struct kf_list *pos;
@@ -426,7 +428,7 @@ static struct kf_run *dirty_end(size_t pad, uint32_t *dirty)
 	return NULL;
 }
 
-/* As purge_all(), but for @pad bytes of the regions' ends. */
+/* Purges the regions' ends except for @pad bytes. See purge_all(). */
 static bool purge_ends(size_t pad)
 {
 	enum purged done = DONE;
@@ -440,9 +442,9 @@ static bool purge_ends(size_t pad)
 }
 
 /*
- * Take the lock while nothing is being purged, as a trim gives all pages back.
- * The wait is bounded: the thread that purges may be one that a signal handler
- * of ours interrupted.
+ * Takes the lock when nothing is being purged, as a trim gives all pages back.
+ * The wait is bounded: the caller may be a signal handler that interrupted the
+ * purge.
  */
 static bool lock_alone(void)
 {
@@ -456,11 +458,10 @@ static bool lock_alone(void)
 	}
 }
 
-/* With the lock, which it drops for a while; false: it could not be had again.
- */
+/* Releases the lock meanwhile. Returns false if it could not be taken again. */
 static bool trim_pages(size_t pad)
 {
-	/* Of a signal handler of ours that interrupted the one or the other. */
+	/* A signal handler may have interrupted a purge or the lock's owner. */
 	if (kf_pages.purging || kf_pages.lock.depth)
 		return true;
 	return pad ? purge_ends(pad) : purge_all();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Mappings that are freed for good: their pages serve runs, or go.
+ * Reuse of freed mappings: their pages are moved to the end of a region or
+ * unmapped.
  */
 #include "pages/internal.h"
 
 /*
- * Each mapping that was moved stays one to the kernel, which limits them. Older
- * pages go instead where they become too many, and of one that is longer than
- * may lie dirty the rest.
+ * The kernel limits the number of mappings, and a moved mapping remains one. A
+ * mapping over twice the dirty limit would be purged at once for the most part.
  */
 static bool is_worth_recycling(const struct kf_run *run)
 {
@@ -15,18 +15,18 @@ static bool is_worth_recycling(const struct kf_run *run)
 	       kf_run_bytes(run) / 2 <= kf_dirty_limit();
 }
 
-/* What is at @to goes in any case; false: there is no memory now. */
+/* Replaces the mapping at @to. Returns false when @to has no memory. */
 static bool put_pages(struct kf_run *run, struct kf_run *to, bool *moved)
 {
 	size_t bytes = kf_run_bytes(run);
 
-	/* Its owner may have protected some of it. */
+	/* The owner may have protected a part of the mapping. */
 	*moved = kf_vm_commit(run->start, bytes) &&
 		 kf_mapping_move(run, bytes, to->start);
 	return *moved || kf_vm_put_memory(to->start, bytes);
 }
 
-/* Addresses that could not get the pages of a mapping; others may be behind. */
+/* Gives claimed addresses back; runs behind them may have been added since. */
 static void unclaim(struct kf_run *to)
 {
 	struct kf_region *region = to->region;
@@ -43,9 +43,10 @@ static void unclaim(struct kf_run *to)
 }
 
 /*
- * The pages of a mapping that counts nowhere become those of @to, which is free
- * then. Where another thread forks @to waits for that; the mapping's descriptor
- * is lost, or the mapping, if it could not be moved either.
+ * Moves the pages of @run, already subtracted from the counters, to @to, which
+ * becomes free.
+ * While another thread forks, @to is freed after the fork and the descriptor of
+ * @run is lost, as is the mapping if the kernel refused to move it.
  */
 static void move_pages(struct kf_run *run, struct kf_run *to)
 {

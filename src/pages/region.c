@@ -3,11 +3,11 @@
  * Regions: address space reserved in large pieces, committed from the low end
  * in steps, given back from the high end.
  *
- * Growing by reservation and not by one mapping a need keeps the number of
- * mappings small; committing in steps keeps mlockall(MCL_FUTURE) programs
- * small. The first step is 64 KiB, later ones are a quarter of what there is.
- * Steps shorter than a huge page are also what keeps a small program small
- * where the system makes every page huge that it can.
+ * Large reservations keep the number of mappings small; committing in steps
+ * keeps programs with mlockall(MCL_FUTURE) small. The first step is 64 KiB,
+ * later steps are a quarter of the committed pages. Steps shorter than a huge
+ * page also keep a small program small where the system uses huge pages
+ * whenever it can.
  */
 #include "pages/internal.h"
 
@@ -15,16 +15,16 @@
 
 #define REGION_ALIGN KF_HUGE_PAGE
 #define REGION_MAX KF_GIB
-#define STEP_PAGES 16 /* the least that is committed at a time */
+#define STEP_PAGES 16 /* least number of pages committed at a time */
 #define STEP_MAX_PAGES (4 * KF_MIB / KF_PAGE)
 
-/* A region with less is too small for huge pages. */
+/* Committed pages from which a region asks for huge pages. */
 #define HUGE_FROM_PAGES (8 * KF_MIB / KF_PAGE)
 
-/* Of the addresses left a region takes at most this part, if it can. */
+/* A region takes at most 1/LIMIT_SHARE of the addresses left, if it can. */
 #define LIMIT_SHARE 16
 
-/* Of one region: its pages are counted in 32 bits. */
+/* Of one region; its pages are counted in 32 bits. */
 #define PAGES_MAX ((size_t)1 << 31)
 
 static char *commit_end(const struct kf_region *region)
@@ -47,7 +47,7 @@ void kf_region_set_ends(struct kf_run *run)
 			 __ATOMIC_RELAXED);
 }
 
-/* Where the first huge page can begin: behind the head, which stays sparse. */
+/* The first huge page starts behind the head, which stays sparse. */
 static char *first_huge(const struct kf_region *region)
 {
 	return (char *)KF_ALIGN_UP((uintptr_t)region->base, KF_HUGE_PAGE);
@@ -58,7 +58,7 @@ static bool wants_huge(const struct kf_region *region)
 	return kf_pages_conf.huge && region->committed >= HUGE_FROM_PAGES;
 }
 
-/* Once for each that is committed whole; who refuses is not asked again. */
+/* Asks once for each whole huge page, and never again after a refusal. */
 static void ask_for_huge(struct kf_region *region)
 {
 	char *start = region->huge_end;
@@ -73,7 +73,7 @@ static void ask_for_huge(struct kf_region *region)
 		kf_pages_conf.huge = false;
 }
 
-/* What is committed again must be asked for again. */
+/* Pages that are committed again need a new request for huge pages. */
 static void forget_huge(struct kf_region *region)
 {
 	char *end = commit_end(region);
@@ -91,7 +91,7 @@ static size_t head_bytes(size_t size)
 	return KF_ALIGN_UP(head, KF_PAGE);
 }
 
-/* Where addresses are scarce, without the room that alignment costs. */
+/* When addresses are scarce, use the least alignment. */
 static char *reserve_addresses(size_t size)
 {
 	char *p = NULL;
@@ -142,8 +142,8 @@ static size_t least_size(size_t nr_pages, size_t align_pages)
 }
 
 /*
- * Addresses may be limited (RLIMIT_AS). Trying tells more than the limit does,
- * and by calls that every heap makes: a program may kill itself for others.
+ * Addresses may be limited (RLIMIT_AS). A trial reservation tells more than
+ * reading the limit, and a seccomp filter may kill the program for getrlimit().
  */
 static bool leaves_most(size_t size)
 {
@@ -188,8 +188,8 @@ static struct kf_run *last_free(const struct kf_region *region)
 }
 
 /*
- * Whether the run can be had at the end, and how many pages to commit for it:
- * none, where the search gave up before it came to the last free run.
+ * Whether the aligned run fits at the end, and the number of pages to commit
+ * for it: 0 if the search gave up before it reached the last free run.
  */
 static bool fits_at_end(const struct kf_region *region, size_t nr_pages,
 			size_t align_pages, size_t *more)
@@ -204,7 +204,7 @@ static bool fits_at_end(const struct kf_region *region, size_t nr_pages,
 	return *more <= region->nr_pages - region->committed;
 }
 
-/* The pages behind the committed ones are this run from now on. */
+/* Makes the addresses behind the committed end this run's. */
 static void region_append(struct kf_region *region, struct kf_run *run)
 {
 	run->start = commit_end(region);
@@ -222,7 +222,7 @@ static bool name_end(struct kf_region *region, size_t bytes)
 			  &region->stand_in);
 }
 
-/* The kernel's word first: the map of what it refuses would be large too. */
+/* Commit before the map: the map of a refused commit could be large too. */
 static bool commit(struct kf_region *region, size_t nr)
 {
 	size_t bytes = nr << KF_PAGE_SHIFT;
@@ -232,7 +232,7 @@ static bool commit(struct kf_region *region, size_t nr)
 	if (!kf_desc_reserve(1) || !kf_vm_commit(start, bytes))
 		return false;
 	if (!name_end(region, bytes)) {
-		/* What cannot be given back is found committed next time. */
+		/* Pages that stay committed are committed again next time. */
 		if (!kf_vm_decommit(start, bytes))
 			return false;
 		return false;
@@ -322,7 +322,7 @@ static void region_forget(uintptr_t start, uintptr_t end)
 		kf_map_clear((void *)start, end - start);
 }
 
-/* Nothing but its head is left of the region, which @had so many bytes. */
+/* Frees an empty region; @had is its size in bytes before, for the probe. */
 static void free_region(struct kf_region *region, size_t had)
 {
 	size_t head = region->head_bytes;
@@ -385,7 +385,7 @@ struct kf_run *kf_region_claim(size_t nr_pages)
 
 	if (!region)
 		return NULL;
-	/* Named in vain is what is behind the end: nobody is found there. */
+	/* Entries behind the end do no harm: kf_map_find() checks the end. */
 	if (!kf_desc_reserve(1) ||
 	    !name_end(region, nr_pages << KF_PAGE_SHIFT)) {
 		if (!region->committed)

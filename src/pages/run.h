@@ -6,18 +6,18 @@
  *	page	4 KiB, whatever the hardware's is
  *	granule	a page: the unit of the address map
  *	region	address space reserved from the kernel in one piece; its pages
- *		are committed from the low end on, as far as they were needed
+ *		are committed from the low end on when they are needed
  *	run	adjacent pages of a region with one owner: free, a slab, a
  *		large block; or a mapping of its own outside of all regions
- *	dirty	a free page that the kernel has not got back yet
+ *	dirty	a free page that was not given back to the kernel yet
  *	purge	give pages back to the kernel, keep their addresses
  *
  * Invariants, with the pages lock held:
  *	- every committed page of a region belongs to exactly one run;
  *	- region->page[] names the run at the first and at the last page of
  *	  each run, so both neighbours of a run are found in one load;
- *	- every free run is in the tree but for one that is being purged, and
- *	  no other run is; of those that are, no two are neighbours.
+ *	- the tree holds every free run except one that is being purged, and no
+ *	   other run; no two runs of the tree are neighbours.
  */
 #ifndef KF_PAGES_RUN_H
 #define KF_PAGES_RUN_H
@@ -31,34 +31,40 @@
 #define KF_GRANULE ((size_t)1 << KF_GRANULE_SHIFT)
 #define KF_GRANULE_PAGES (KF_GRANULE / KF_PAGE)
 
-/* What regions and the guards of engine secure begin at multiples of. */
+/* Regions and the guards of engine secure start at multiples of this. */
 #define KF_AREA_UNIT (16 * KF_KIB)
 
 enum kf_run_kind {
-	KF_RUN_NONE,   /* no run of ours: the address is foreign */
+	KF_RUN_NONE,   /* the address belongs to no run */
 	KF_RUN_REGION, /* a region's stand-in: look at its page[] */
 	KF_RUN_FREE,
 	KF_RUN_SLAB,
 	KF_RUN_LARGE,
-	KF_RUN_CACHED, /* a large block's, freed, in a heap's run cache */
+	KF_RUN_CACHED, /* freed, in a run cache of the floor above */
 	KF_RUN_MAPPED, /* a mapping of its own */
-	KF_RUN_POOL,   /* no run: an engine's memory, whose head begins so */
+	KF_RUN_POOL,   /* an engine's memory, whose head starts with a kf_run */
 };
 
 struct kf_region;
 
 /*
- * One run. The first cache line is the pages' layer's; whoever owns the run
- * has the line behind it (struct kf_slab of the engine). A free run has
- * its place in the list of dirty runs there.
+ * One run. This cache line belongs to the pages' layer. The line behind it
+ * belongs to the run's owner (struct kf_slab); a free run has its list node
+ * there.
+ *
+ * The kinds SLAB to POOL and the fields asked, mark and marks are the owner's
+ * and mean nothing to this layer. The map's readers tell owners apart by the
+ * kind. The fields use room that only a free run needs: the owner's line of a
+ * slab is full, and a large block without an owner's line touches one cache
+ * line less.
  */
 struct kf_run {
 	char *start;		  /* constant while in one owner's hands */
-	struct kf_region *region; /* NULL: a mapping of its own */
+	struct kf_region *region; /* NULL: the run is a mapping of its own */
 	uint32_t nr_pages;	  /* pages lock */
 	uint8_t kind;		  /* enum kf_run_kind; pages lock */
-	bool private;		  /* made during a fork: its head is in it */
-	bool purging;		  /* free, and not in the tree; pages lock */
+	bool private; /* mapped during a fork, with its descriptor */
+	bool purging; /* free, and not in the tree; pages lock */
 	union {
 		struct {
 			struct kf_rb_node node;
@@ -70,11 +76,10 @@ struct kf_run {
 		struct {
 			size_t asked;	/* bytes */
 			uint32_t mark;	/* heap/marked.h */
-			uint32_t fresh; /* what @clean was, until it is used */
+			uint32_t fresh; /* @clean before; 0 after use */
 		};			/* large: the owner's */
 		uint32_t *marks;	/* slab: heap/marked.h; the owner's */
-		struct kf_run *pending; /* freed while a fork was on, or
-					   spare: the next */
+		struct kf_run *pending; /* next in a list */
 	};
 } __kf_aligned(KF_CACHE_LINE);
 
@@ -89,8 +94,8 @@ _Static_assert(sizeof(struct kf_run) == KF_CACHE_LINE, "one line");
 _Static_assert(sizeof(struct kf_free_run) <= KF_RUN_BYTES, "fits");
 
 /*
- * One region. @stand_in is what the address map holds for granules without a
- * slab; its engine part stays zero, so that no heap ever owns it.
+ * One region. The address map holds @stand_in for granules without a slab.
+ * Its @engine_part stays zero, so no heap owns the stand-in.
  */
 struct kf_region {
 	struct kf_run stand_in;
@@ -117,7 +122,7 @@ static inline char *kf_run_end(const struct kf_run *run)
 
 static inline bool kf_run_is_in_tree(const struct kf_run *run)
 {
-	/* of a run in use, whose owner may put it in a run cache */
+	/* Atomic: the owner of a run in use may change the kind meanwhile. */
 	return __atomic_load_n(&run->kind, __ATOMIC_RELAXED) == KF_RUN_FREE &&
 	       !run->purging;
 }

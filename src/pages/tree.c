@@ -5,14 +5,14 @@
  * Ordered by address; each node knows the largest run of the tree below it,
  * as the kernel's tree of free vmap areas (mm/vmalloc.c) does. The lowest
  * address with at least n pages: go left while the left tree has n, else stay
- * if this run has n, else go right. O(log n) in the number of free runs. A few
- * further ones are looked at where its pages would be fresh ones.
+ * if this run has n, else go right. O(log n) in the number of free runs. If
+ * that run is not dirty, a few further ones are tried.
  */
 #include "pages/internal.h"
 
 #include "probes/konfiscator-probes.h"
 
-/* Pages: shorter runs are purged only where dirty pages are too many. */
+/* Pages: shorter runs are purged only when dirty pages are too many. */
 #define WORTH_PURGING 16
 
 /* Candidates tried for an aligned and dirty run. */
@@ -42,8 +42,8 @@ static bool update(struct kf_rb_node *node)
 }
 
 /*
- * What a split left over is as old as it was: it goes among the oldest. The
- * last tick may be before the free.
+ * The rest of a split run keeps its age, so an old one goes to the list's head.
+ * The age is signed because the run may have been freed after the last tick.
  */
 static void enlist(struct kf_free_run *f)
 {
@@ -158,8 +158,9 @@ static struct kf_rb_node *next_fit(struct kf_rb_node *node, size_t n,
 }
 
 /*
- * Fresh pages are the last resort: younger regions lie at lower addresses,
- * with fresh pages at their ends while there are dirty ones in the older.
+ * Runs with fresh pages are the last resort: younger regions lie at lower
+ * addresses and have fresh pages at their ends while older regions have dirty
+ * ones.
  */
 static struct kf_run *tree_find(size_t n, size_t align, uint64_t *visited)
 {

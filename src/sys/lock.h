@@ -120,8 +120,7 @@ void kf_lock_fork_prepare(struct kf_lock *lock);
 /**
  * kf_lock_fork_done() - release a lock after the fork
  * @lock:	the lock
- * @child:	true in the child, where the lock becomes free whatever its
- * depth
+ * @child:	true in the child, where the lock becomes free at any depth
  *
  * Context: the thread that forked, or its copy in the child.
  */

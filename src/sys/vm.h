@@ -140,7 +140,7 @@ bool kf_vm_take(void *to, size_t size, void *from) __must_check;
  *
  * Context: any; no lock.
  * Return: false when the kernel refused (locked pages) or the range has no
- *whole page of the kernel; contents are kept.
+ *	   whole page of the kernel; contents are kept.
  */
 bool kf_vm_purge(void *addr, size_t size) __must_check;
 
