@@ -14,6 +14,9 @@
 #define KF_NR_UNMAPPED 64    /* mappings */
 #define KF_RECYCLED_MAX 1024 /* mappings */
 
+/* Pages. Longer requests are refused at once (8 TiB): 32 bits count pages. */
+#define KF_PAGES_MAX ((size_t)1 << 31)
+
 /*
  * The lock guards all fields but those marked atomic. A descriptor is in one
  * place at a time: in the tree, in use, in @pending, in @unmap_later, in
@@ -97,14 +100,12 @@ void kf_pages_free_locked(struct kf_run *run);
 
 /**
  * kf_pages_count_use() - count bytes of slabs or of large blocks
- * @run:	a run of a region
  * @kind:	KF_RUN_SLAB or KF_RUN_LARGE
  * @bytes:	bytes to add; modulo 2^64, so a negative number subtracts
  *
  * Context: any; atomic.
  */
-void kf_pages_count_use(const struct kf_run *run, enum kf_run_kind kind,
-			size_t bytes);
+void kf_pages_count_use(enum kf_run_kind kind, size_t bytes);
 
 /**
  * kf_pages_uncount_mapped() - subtract a mapped block from the counters

@@ -8,8 +8,6 @@
 
 #include "probes/konfiscator-probes.h"
 
-#define PAGES_MAX ((size_t)1 << 31)
-
 /*
  * Mappings are aligned to a page unless the caller wants more: the kernel joins
  * mappings without a hole between them, and limits their number.
@@ -80,8 +78,7 @@ struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
 	}
 	kf_pages_count_map(head, align + bytes);
 	kf_word_add_atomic(KF_WORD_metadata, align);
-	kf_word_add_atomic(kind == KF_RUN_SLAB ? KF_WORD_slabs : KF_WORD_large,
-			   bytes);
+	kf_pages_count_use(kind, bytes);
 	return run;
 }
 
@@ -203,7 +200,7 @@ bool kf_pages_resize(struct kf_run *run, size_t nr_pages)
 {
 	bool done;
 
-	if (nr_pages > PAGES_MAX)
+	if (nr_pages > KF_PAGES_MAX)
 		return false;
 	if (!run->region)
 		return resize_mapped(run, nr_pages);
@@ -262,7 +259,7 @@ static bool move_mapped(struct kf_run *run, size_t bytes)
 
 bool kf_pages_remap(struct kf_run *run, size_t nr_pages)
 {
-	return nr_pages <= PAGES_MAX && !run->private &&
+	return nr_pages <= KF_PAGES_MAX && !run->private &&
 	       move_mapped(run, nr_pages << KF_PAGE_SHIFT);
 }
 
@@ -272,7 +269,7 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages)
 	struct kf_run *run;
 	char *start = NULL;
 
-	if (nr_pages <= PAGES_MAX && align_pages <= PAGES_MAX)
+	if (nr_pages <= KF_PAGES_MAX && align_pages <= KF_PAGES_MAX)
 		start = kf_named_map(bytes, align_bytes(align_pages));
 	if (!start)
 		return NULL;

@@ -8,9 +8,6 @@
 
 #include "probes/konfiscator-probes.h"
 
-/* Requests above this are refused at once: 8 TiB. */
-#define PAGES_MAX ((size_t)1 << 31)
-
 struct kf_pages kf_pages = {
 	.lock = KF_LOCK_INIT(KF_RANK_PAGES),
 	.purge_keep = UINT64_MAX,
@@ -121,8 +118,7 @@ static struct kf_run *pages_cut(struct kf_run *from, size_t pad,
 	return run;
 }
 
-void kf_pages_count_use(const struct kf_run *run, enum kf_run_kind kind,
-			size_t bytes)
+void kf_pages_count_use(enum kf_run_kind kind, size_t bytes)
 {
 	kf_word_add_atomic(kind == KF_RUN_SLAB ? KF_WORD_slabs : KF_WORD_large,
 			   bytes);
@@ -155,7 +151,7 @@ static void pages_hand_out(struct kf_run *run, enum kf_run_kind kind)
 	run->kind = (uint8_t)kind;
 	if (kind == KF_RUN_SLAB)
 		pages_name(run, true);
-	kf_pages_count_use(run, kind, kf_run_bytes(run));
+	kf_pages_count_use(kind, kf_run_bytes(run));
 }
 
 /* Cuts the wanted pages out of a free run and makes them the owner's. */
@@ -202,7 +198,7 @@ struct kf_run *kf_pages_alloc(size_t nr_pages, size_t align_pages,
 {
 	struct kf_run *run;
 
-	if (nr_pages > PAGES_MAX || align_pages > PAGES_MAX)
+	if (nr_pages > KF_PAGES_MAX || align_pages > KF_PAGES_MAX)
 		return NULL;
 	if (!kf_pages_lock()) {
 		*zeroed = true;
@@ -226,7 +222,7 @@ struct kf_run *kf_pages_alloc_dirty(size_t nr_pages, size_t align_pages,
 	bool zeroed;
 
 	if (nr_pages > kf_word_get(KF_WORD_dirty) >> KF_PAGE_SHIFT ||
-	    align_pages > PAGES_MAX || !kf_pages_lock())
+	    align_pages > KF_PAGES_MAX || !kf_pages_lock())
 		return NULL;
 	kf_stats_begin();
 	if (kf_desc_reserve(2))
@@ -249,8 +245,8 @@ bool kf_pages_set_kind(struct kf_run *run, enum kf_run_kind kind)
 		return false;
 	if (changes) {
 		kf_stats_begin();
-		kf_pages_count_use(run, run->kind, -kf_run_bytes(run));
-		kf_pages_count_use(run, kind, kf_run_bytes(run));
+		kf_pages_count_use(run->kind, -kf_run_bytes(run));
+		kf_pages_count_use(kind, kf_run_bytes(run));
 		pages_name(run, kind == KF_RUN_SLAB);
 	}
 	/* Atomic: a thread that frees a neighbour reads the kind. */
@@ -336,7 +332,7 @@ static void free_run(struct kf_run *run)
 {
 	if (run->kind == KF_RUN_SLAB)
 		pages_name(run, false);
-	kf_pages_count_use(run, run->kind, -kf_run_bytes(run));
+	kf_pages_count_use(run->kind, -kf_run_bytes(run));
 	mark_dirty(run);
 	kf_pages_coalesce(run);
 	kf_purge_excess();
@@ -389,11 +385,10 @@ static void free_private(struct kf_run *run)
 {
 	size_t bytes = kf_run_bytes(run);
 	size_t named = run->kind == KF_RUN_SLAB ? bytes : KF_GRANULE;
-	bool slab = run->kind == KF_RUN_SLAB;
 	char *head = (char *)run;
 
 	kf_map_clear(run->start, named);
-	kf_word_add_atomic(slab ? KF_WORD_slabs : KF_WORD_large, -bytes);
+	kf_pages_count_use(run->kind, -bytes);
 	kf_word_add_atomic(KF_WORD_metadata, -(size_t)(run->start - head));
 	bytes += (size_t)(run->start - head);
 	kf_pages_count_unmap(head, bytes);

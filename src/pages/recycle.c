@@ -33,7 +33,7 @@ static void unclaim(struct kf_run *to)
 	const char *end = kf_run_end(to);
 	uint32_t nr = to->nr_pages;
 
-	kf_pages_count_use(to, KF_RUN_LARGE, -kf_run_bytes(to));
+	kf_pages_count_use(KF_RUN_LARGE, -kf_run_bytes(to));
 	to->dirty = 0;
 	to->clean = nr;
 	kf_pages_coalesce(to);
@@ -82,7 +82,7 @@ static struct kf_run *recycle_claim(const struct kf_run *run)
 	if (is_worth_recycling(run))
 		to = kf_region_claim(run->nr_pages);
 	if (to)
-		kf_pages_count_use(to, KF_RUN_LARGE, kf_run_bytes(to));
+		kf_pages_count_use(KF_RUN_LARGE, kf_run_bytes(to));
 	return to;
 }
 

@@ -24,9 +24,6 @@
 /* A region takes at most 1/LIMIT_SHARE of the addresses left, if it can. */
 #define LIMIT_SHARE 16
 
-/* Of one region; its pages are counted in 32 bits. */
-#define PAGES_MAX ((size_t)1 << 31)
-
 static char *commit_end(const struct kf_region *region)
 {
 	return region->base + ((size_t)region->committed << KF_PAGE_SHIFT);
@@ -132,7 +129,7 @@ static size_t least_size(size_t nr_pages, size_t align_pages)
 	size_t pad = align_pages << KF_PAGE_SHIFT;
 	size_t head;
 
-	if (nr_pages + align_pages >= PAGES_MAX)
+	if (nr_pages + align_pages >= KF_PAGES_MAX)
 		return 0;
 	head = head_bytes(run + pad + REGION_ALIGN);
 	head = head_bytes(run + pad + head + REGION_ALIGN);
