@@ -40,7 +40,7 @@ enum kf_run_kind {
 	KF_RUN_FREE,
 	KF_RUN_SLAB,
 	KF_RUN_LARGE,
-	KF_RUN_CACHED, /* freed, in a run cache of the floor above */
+	KF_RUN_CACHED, /* freed, in a run cache of the layer above */
 	KF_RUN_MAPPED, /* a mapping of its own */
 	KF_RUN_POOL,   /* an engine's memory, whose head starts with a kf_run */
 };
