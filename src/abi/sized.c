@@ -82,7 +82,7 @@ KF_LEAF void kf_free_sized(void *p, size_t size)
 		return;
 	}
 	kf_probe_release((uintptr_t)p, slab->size);
-	if (unlikely(--slab->used == 0))
+	if (kf_slab_unuse(slab))
 		kf_slab_emptied_alone(kf_heap_of(front), slab);
 }
 

@@ -167,6 +167,7 @@ static void start(void)
 	kf_tune_read();
 	kf_process_know();
 	kf_process_note_first();
+	kf_process_membarrier_init();
 	kf_control_start();
 	kf_tagging_init();
 	kf_start_publish(false);
@@ -207,8 +208,13 @@ void kf_start_loaded(void)
 /* A bounded number of blocks, which covers short programs fully. */
 static void look_at_free(void)
 {
-	if (!kf_engine_is_hosted() && kf_heap_self() && !kf_heap_self()->busy)
-		kf_audit_heap(kf_heap_self(), LOOKED_AT_LAST);
+	struct kf_heap *heap = kf_heap_self();
+
+	if (kf_engine_is_hosted() || !heap || heap->busy)
+		return;
+	kf_heap_enter(heap);
+	kf_audit_heap(heap, LOOKED_AT_LAST);
+	kf_heap_leave(heap);
 }
 
 static void finish_stats(void *arg)

@@ -14,6 +14,7 @@
 #include "heap/fast.h"
 #include "heap/large.h"
 #include "heap/marked.h"
+#include "heap/reclaim.h"
 #include "heap/remote.h"
 #include "pages/pages.h"
 #include "stats/stats.h"
@@ -120,7 +121,7 @@ static enum konf_misuse block_at(const struct kf_slab *slab, const void *p)
 	if (!kf_slab_is_block(slab, p))
 		return was_block(slab, p) ? KONF_DOUBLE_FREE
 					  : KONF_INVALID_POINTER;
-	if (kf_slab_looks_sent(p) && kf_slab_is_sent(slab, p))
+	if (kf_slab_is_sent(slab, p))
 		return KONF_DOUBLE_FREE;
 	if (likely(!kf_slab_looks_free(slab, p)))
 		return KONF_FINE;
@@ -310,6 +311,7 @@ static size_t firstfit_trim(size_t pad)
 	if (kf_heap_self())
 		kf_heap_flush(kf_heap_self());
 	kf_heap_scavenge();
+	kf_heap_reclaim();
 	return kf_pages_trim(pad);
 }
 

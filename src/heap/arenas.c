@@ -86,25 +86,9 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 	marked->counters.shared = heap->counters.shared;
 	marked->marks = true;
 	marked->budget = marked->budget_max = KF_BUDGET;
-	/* pairs with the acquire load of arenas_marked_of() */
+	/* pairs with the acquire load of kf_marked_of() */
 	__atomic_store_n(&heap->marked, marked, __ATOMIC_RELEASE);
 	return marked;
-}
-
-/* The marked sibling of a heap that another thread may own; NULL: none. */
-static struct kf_heap *arenas_marked_of(const struct kf_heap *heap)
-{
-	/* pairs with the release store of kf_marked_heap() */
-	return __atomic_load_n(&heap->marked, __ATOMIC_ACQUIRE);
-}
-
-/* Whether other threads sent blocks to the heap or to its marked sibling. */
-static bool arenas_has_remote_frees(const struct kf_heap *heap)
-{
-	return __atomic_load_n(&heap->inbox, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&heap->suspect, __ATOMIC_RELAXED) ||
-	       (heap->marked &&
-		__atomic_load_n(&heap->marked->inbox, __ATOMIC_RELAXED));
 }
 
 void kf_heap_init(void)
@@ -361,16 +345,29 @@ struct kf_counters *kf_counters_get(void)
 	return kf_self.counters;
 }
 
-void kf_heap_tick(void)
+bool kf_arenas_lock(void)
 {
-	if (likely(!kf_pages_tick()))
-		return;
-	if (kf_heap_self())
-		kf_heap_trim(kf_heap_self());
-	kf_heap_scavenge();
-	if (kf_pages_exceeds_dirty_max())
-		kf_pages_set_live(kf_heap_live());
-	kf_pages_release_deferred();
+	if (kf_lock_take(&arenas.lock) == KF_LOCK_FORKING)
+		return false;
+	if (!arenas.lock.depth)
+		return true;
+	kf_lock_drop(&arenas.lock);
+	return false;
+}
+
+void kf_arenas_unlock(void)
+{
+	kf_lock_drop(&arenas.lock);
+}
+
+struct kf_heap *kf_arenas_next(const struct kf_heap *heap)
+{
+	const struct kf_counters *c =
+		heap ? heap->counters.next_all : arenas.all;
+
+	while (c && (!c->heap || c == kf_self.counters))
+		c = c->next_all;
+	return c ? c->heap : NULL;
 }
 
 void kf_heap_only_guests(bool on)
@@ -401,7 +398,7 @@ static void arenas_scavenge_shared(void)
 {
 	struct kf_heap *heap;
 
-	if (!arenas_has_remote_frees(&shared_heap))
+	if (!kf_remote_is_pending(&shared_heap))
 		return;
 	heap = kf_heap_shared_lock();
 	if (!heap)
@@ -424,7 +421,7 @@ void kf_heap_scavenge(void)
 	}
 	while ((c = list) != NULL) {
 		list = c->next_idle;
-		if (c->heap->needs_flush || arenas_has_remote_frees(c->heap))
+		if (c->heap->needs_flush || kf_remote_is_pending(c->heap))
 			kf_heap_flush(c->heap);
 		c->heap->needs_flush = false;
 		arenas_push(c);
@@ -472,20 +469,14 @@ size_t kf_heap_live(void)
 	       kf_word_get(KF_WORD_inherited_large);
 }
 
-static void arenas_snapshot_inbox(struct kf_heap *heap)
-{
-	/* pairs with the release of remote_send() */
-	heap->inbox_snapshot = __atomic_load_n(&heap->inbox, __ATOMIC_ACQUIRE);
-}
-
-static void arenas_restore_inbox(struct kf_heap *heap)
-{
-	__atomic_store_n(&heap->inbox, heap->inbox_snapshot, __ATOMIC_RELAXED);
-}
-
+/*
+ * The kernel may have copied a part of what other threads sent: the child never
+ * uses these blocks.
+ */
 static void arenas_forget_inbox(struct kf_heap *heap)
 {
-	heap->inbox_snapshot = NULL;
+	heap->inbox = NULL;
+	heap->held = false;
 }
 
 /* Call a function for each heap: shared, threads' and marked. */
@@ -496,8 +487,8 @@ static void arenas_for_each_heap(void (*fn)(struct kf_heap *heap))
 		if (!c->heap)
 			continue;
 		fn(c->heap);
-		if (arenas_marked_of(c->heap))
-			fn(arenas_marked_of(c->heap));
+		if (kf_marked_of(c->heap))
+			fn(kf_marked_of(c->heap));
 	}
 }
 
@@ -509,7 +500,6 @@ static void arenas_snapshot_all(void)
 			__atomic_load_n(&c->state, __ATOMIC_ACQUIRE) ==
 			KF_COUNTERS_IDLE;
 	}
-	arenas_for_each_heap(arenas_snapshot_inbox);
 }
 
 /* So that a child made by clone, without fork handlers, adopts no heap. */
@@ -517,11 +507,34 @@ static void arenas_forget_all(void)
 {
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all)
 		c->idle_at_fork = false;
-	arenas_for_each_heap(arenas_forget_inbox);
+}
+
+static void arenas_collect(struct kf_heap *heap)
+{
+	kf_heap_enter(heap);
+	kf_remote_collect(heap);
+	kf_heap_leave(heap);
+}
+
+/* So that the child loses little: blocks that are sent from now on. */
+static void arenas_collect_all(void)
+{
+	struct kf_heap *heap = kf_heap_self();
+
+	if (heap && !heap->busy)
+		arenas_collect(heap);
+	if (!kf_arenas_lock())
+		return;
+	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
+		if (c->heap && kf_load(&c->state) == KF_COUNTERS_IDLE)
+			arenas_collect(c->heap);
+	}
+	kf_arenas_unlock();
 }
 
 void kf_heap_fork_prepare(void)
 {
+	arenas_collect_all();
 	kf_lock_fork_begin(&arenas.lock);
 	kf_lock_fork_begin(&arenas.shared_lock);
 	kf_pages_fork_begin();
@@ -534,7 +547,7 @@ void kf_heap_fork_prepare(void)
  * Adopt the idle heaps in a child. The kernel copies memory page by page while
  * other threads of the parent run, so the pages of a heap that such a thread
  * used were copied at different times and do not fit together. The child never
- * uses such a heap, nor the blocks that reached an inbox during the fork. Heaps
+ * uses such a heap, nor blocks that were sent during the fork. Heaps
  * that were idle when the parent locked the arenas are consistent.
  */
 static void arenas_adopt_all(void)
@@ -544,7 +557,8 @@ static void arenas_adopt_all(void)
 	arenas.idle = NULL;
 	arenas.counters = NULL;
 	arenas.nr = 0;
-	arenas_for_each_heap(arenas_restore_inbox);
+	kf_remote_epoch++;
+	arenas_for_each_heap(arenas_forget_inbox);
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
 		if (c == kf_self.counters)
 			threads++;

@@ -10,6 +10,7 @@
 
 #include "heap/audit.h"
 #include "heap/boundary.h"
+#include "heap/reclaim.h"
 #include "heap/remote.h"
 
 #include "pages/pages.h"
@@ -285,7 +286,6 @@ static __always_inline_kf void *bin_refill_from_source(struct kf_heap *heap,
 	next = kf_link_next(block);
 	if (kf_link_is_damaged(next))
 		return NULL;
-	kf_heap_enter(heap);
 	heap->countdown.left -= (int64_t)bytes;
 	slab->local = NULL;
 	slab->used = slab->carved;
@@ -296,7 +296,6 @@ static __always_inline_kf void *bin_refill_from_source(struct kf_heap *heap,
 	sum[KF_SLOT_asked_sample] += size * nr;
 	sum[KF_SLOT_given_sample] += bytes;
 	kf_slot_pair(heap->front.slot, offset)->mallocs++;
-	kf_heap_leave(heap);
 	kf_probe_cache_fill(offset, nr);
 	return block;
 }
@@ -320,8 +319,11 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size,
 	    ++heap->refills % KF_FAST_REFILLS == 0 ||
 	    !bin_may_refill(heap, class))
 		return NULL;
-	if (!bin_is_medium(offset))
+	if (!bin_is_medium(offset)) {
+		kf_heap_enter(heap);
 		block = bin_refill_from_source(heap, bin, offset, size);
+		kf_heap_leave(heap);
+	}
 	return likely(block) ? block
 			     : bin_refill_from_any(heap, class, size, near);
 }
@@ -363,6 +365,8 @@ static void bin_drop_slabs(struct kf_heap *heap, unsigned int class)
 void kf_heap_trim(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
+	kf_heap_grow_budget(heap, KF_SMALL_MAX, -heap->reclaimed_bytes);
+	heap->reclaimed_bytes = 0;
 	kf_cache_drop(heap);
 	kf_runs_drop(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
@@ -376,12 +380,9 @@ void kf_heap_trim(struct kf_heap *heap)
 		kf_heap_trim(heap->marked);
 }
 
-void kf_heap_flush(struct kf_heap *heap)
+/* Give blocks back to their slabs, and empty slabs to the run cache. */
+static void bin_flush_all(struct kf_heap *heap)
 {
-	if (heap->marked)
-		kf_heap_flush(heap->marked);
-	kf_heap_enter(heap);
-	kf_remote_collect(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
 		uint32_t nr = bin_flush(heap, &heap->front.bin[class]);
 
@@ -392,6 +393,28 @@ void kf_heap_flush(struct kf_heap *heap)
 		bin_drop_slabs(heap, class);
 	}
 	kf_remote_send_all(heap);
+}
+
+void kf_heap_tick(void)
+{
+	if (likely(!kf_pages_tick()))
+		return;
+	if (kf_heap_self())
+		kf_heap_trim(kf_heap_self());
+	kf_heap_scavenge();
+	kf_heap_reclaim_old();
+	if (kf_pages_exceeds_dirty_max())
+		kf_pages_set_live(kf_heap_live());
+	kf_pages_release_deferred();
+}
+
+void kf_heap_flush(struct kf_heap *heap)
+{
+	if (heap->marked)
+		kf_heap_flush(heap->marked);
+	kf_heap_enter(heap);
+	kf_remote_collect(heap);
+	bin_flush_all(heap);
 	kf_runs_drop(heap);
 	kf_heap_leave(heap);
 }

@@ -12,8 +12,9 @@
  *	medium		of a class above KF_TINY_MAX; a slab has few such blocks
  *	block cache	freed blocks that the heap hands out again: blocks of
  *			other heaps, and its own medium blocks
- *	outbox		freed blocks of another heap, not sent yet
- *	inbox		freed blocks that other threads sent to the heap
+ *	outbox		freed blocks of another heap's slab, not sent yet
+ *	remote list	freed blocks of a slab that other threads sent to it
+ *	inbox		slabs of the heap with a remote list
  *	front		what a thread points at, bins and a mode: front.h
  *	counters	a thread's slot in the stats file, and its state
  *	run cache	freed runs of slabs and large blocks: runs.h
@@ -55,20 +56,12 @@ struct kf_cached {
 _Static_assert(sizeof(struct kf_cached) == sizeof(struct kf_bin),
 	       "one offset finds a bin and its cache");
 
-/*
- * How many blocks ahead a remote list names a block to prefetch: see remote.c.
- * A power of two.
- */
-#define KF_PREFETCH_DISTANCE 4
-
-/* Freed blocks of one other heap, to be sent together. */
+/* Freed blocks of a slab of another heap, to be sent together. */
 struct kf_outbox {
-	struct kf_heap *to; /* NULL: the outbox is empty */
+	struct kf_slab *slab; /* NULL: the outbox is empty */
 	void *first;
 	void *last;
-	uint64_t nr; /* blocks queued since @to was set */
-	/* the last blocks queued, as a ring: the oldest at @nr */
-	void *window[KF_PREFETCH_DISTANCE];
+	uint64_t nr;
 };
 
 /*
@@ -82,7 +75,7 @@ struct kf_outbox {
 #define KF_NR_MEDIUM 8
 #define KF_NR_SPARSE 2 /* where kf_slab_is_sparse() */
 
-#define KF_NR_OUTBOXES 8
+#define KF_NR_OUTBOXES 64
 
 /* Every 64th refill takes the slow path, which does all periodic work. */
 #define KF_FAST_REFILLS 64
@@ -118,12 +111,20 @@ struct kf_heap {
 	/* Not flushed since its thread left; the owner, then arenas lock. */
 	bool needs_flush;
 	uint8_t busy;	     /* the owner is in kf_heap_enter(); owner */
+	bool held;	     /* kept from its owner: reclaim.h; atomic */
+	bool idle;	     /* no slow path since the last look; arenas lock */
 	uint8_t next_offset; /* of new slabs (colouring); owner */
 	bool reuse;	     /* it caches blocks of other heaps; owner */
 	uint32_t refills;    /* owner */
+	uint32_t entries;    /* slow paths begun; owner */
+	uint32_t seen;	     /* @entries at the last look; arenas lock */
 	/* Bytes that the block cache may still take, and its bound; owner. */
 	int64_t budget;
 	int64_t budget_max;
+	/* Carved bytes of reclaimed medium slabs, for the budget; holder,
+	 * owner. */
+	int64_t reclaimed_bytes;
+	struct kf_run *reclaimed; /* slabs that are being reclaimed; holder */
 	struct kf_heap *marked; /* for marked blocks, or NULL; written once */
 	struct kf_cached cache[KF_NR_CLASSES];	 /* owner */
 	struct kf_outbox outbox[KF_NR_OUTBOXES]; /* owner */
@@ -132,8 +133,8 @@ struct kf_heap {
 	struct kf_countdown countdown;		 /* to the next sample; owner */
 	uint32_t due[KF_NR_CLASSES]; /* epoch of the sample due; owner */
 	struct kf_runs runs;	     /* owner */
-	void *inbox_snapshot;	     /* @inbox when a fork began; owner */
-	void *inbox __kf_aligned(KF_CACHE_LINE); /* atomic */
+	/* Slabs with a remote list, linked by queued; atomic. */
+	struct kf_run *inbox __kf_aligned(KF_CACHE_LINE);
 	void *suspect; /* kf_audit_suspect(); atomic */
 } __kf_aligned(KF_CACHE_LINE);
 
@@ -331,7 +332,7 @@ static __always_inline_kf bool
 kf_heap_may_free_small(const struct kf_slab *slab, const void *p)
 {
 	return kf_slab_is_block(slab, p) && !kf_slab_looks_free(slab, p) &&
-	       !kf_slab_looks_sent(p) && kf_process_is_current();
+	       !kf_slab_is_sent(slab, p) && kf_process_is_current();
 }
 
 /**
@@ -400,7 +401,27 @@ void kf_heap_flush(struct kf_heap *heap);
 void kf_heap_scavenge(void);
 
 /**
- * kf_heap_tick() - trim and scavenge if a tick of the clock is due
+ * kf_arenas_lock() - take the arenas lock
+ * kf_arenas_unlock() - release it
+ *
+ * Context: any thread.
+ * Return: false, without the lock, during a fork, and in a signal handler whose
+ *	   thread has the lock.
+ */
+bool kf_arenas_lock(void) __must_check;
+void kf_arenas_unlock(void);
+
+/**
+ * kf_arenas_next() - the next heap of another thread, or of none
+ * @heap:	the heap before; NULL: the first
+ *
+ * Context: the arenas lock.
+ * Return: the heap; NULL: there is no other.
+ */
+struct kf_heap *kf_arenas_next(const struct kf_heap *heap);
+
+/**
+ * kf_heap_tick() - trim, scavenge and reclaim if a tick of the clock is due
  *
  * Context: any thread, on slow paths.
  */
@@ -415,7 +436,7 @@ void kf_heap_tick(void);
 size_t kf_heap_live_small(void);
 
 /**
- * kf_heap_fork_prepare() - take the locks and note which heaps are idle
+ * kf_heap_fork_prepare() - collect, take the locks, note which heaps are idle
  * kf_heap_fork_done() - drop the locks; a child adopts the idle heaps
  * kf_heap_fork_count() - set the child's count of threads, in its own file
  * @child:	whether this is the child
@@ -426,20 +447,39 @@ void kf_heap_fork_prepare(void);
 void kf_heap_fork_done(bool child);
 void kf_heap_fork_count(void);
 
+/**
+ * kf_heap_wait() - wait until no other thread reclaims memory of a heap
+ * @heap:	the heap, just marked busy
+ *
+ * Context: the heap's owner. Takes the arenas lock.
+ */
+void kf_heap_wait(struct kf_heap *heap);
+
+/* The heap of a heap's marked blocks, or NULL; @heap: of any thread. */
+static inline struct kf_heap *kf_marked_of(const struct kf_heap *heap)
+{
+	/* pairs with the release store of kf_marked_heap() */
+	return __atomic_load_n(&heap->marked, __ATOMIC_ACQUIRE);
+}
+
 /*
- * Mark a heap as being changed: a signal handler that ends the program does not
- * check a busy heap.
+ * Mark a heap as being changed by its owner: no other thread reclaims memory of
+ * it, and a signal handler that ends the program does not check it.
  */
 static inline void kf_heap_enter(struct kf_heap *heap)
 {
 	heap->busy++;
+	heap->entries++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	/* pairs with the release of reclaim_end() */
+	if (unlikely(kf_load_acquire(&heap->held)))
+		kf_heap_wait(heap);
 }
 
 static inline void kf_heap_leave(struct kf_heap *heap)
 {
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	heap->busy--;
+	/* pairs with the acquire of reclaim_is_busy() */
+	kf_store_release(&heap->busy, (uint8_t)(heap->busy - 1));
 }
 
 #endif

@@ -5,11 +5,14 @@
  * The freeing heap first keeps such blocks in its block cache and hands them
  * out again. So threads that free about as much as they allocate need not send
  * anything, and memory does not grow while an owner sleeps. Other blocks are
- * queued in outboxes, one list for each owner. A list is sent by one compare
- * and swap, as in snmalloc ("snmalloc: a message passing allocator", ISMM
- * 2019). The owner takes its whole inbox by one exchange and puts each block
- * into its slab. Until then the blocks count as used, so no slab goes away
- * while one of its blocks is in a cache, an outbox or an inbox.
+ * queued in outboxes, one for a slab, and a list is sent by one compare and
+ * swap to the slab, as in rpmalloc: the slab's word @remote has the first block
+ * and the number of all. The thread that makes this word other than 0 pushes
+ * the slab to the inbox of its heap. The owner takes its whole inbox by one
+ * exchange and the list of each slab by another. Until then the blocks count as
+ * used, so no slab goes away while one of its blocks is in a cache, an outbox
+ * or a remote list. If all used blocks of a slab are in its remote list, other
+ * threads may reclaim the slab: reclaim.h.
  *
  * The budget of a heap bounds the bytes of other heaps' blocks that it holds.
  * When the budget is used up, all such blocks are sent to their owners, and the
@@ -28,55 +31,65 @@ bool kf_cache_barred;
 /* Blocks larger than KF_BUDGET divided by this are not cached. */
 #define BUDGET_SHARE 4
 
-/*
- * In the second word, where other free blocks have their key, a queued block
- * has the address of the block that comes KF_PREFETCH_DISTANCE later in the
- * list, or NULL. The owner prefetches that block when it walks the list, and
- * free() recognizes a block that was sent already by this word.
- */
-static inline void remote_set_later(void *block, const void *later)
-{
-	*kf_slab_key(block) = kf_remote_code(later);
-}
+uint32_t kf_remote_epoch;
 
-static void remote_send(struct kf_heap *to, void *first, void *last)
+void kf_remote_push(struct kf_heap *to, struct kf_slab *slab)
 {
-	void *old = __atomic_load_n(&to->inbox, __ATOMIC_RELAXED);
+	struct kf_run *old = kf_load(&to->inbox);
 
 	do {
-		kf_link_set(last, old);
-	} while (!__atomic_compare_exchange_n(&to->inbox, &old, first, true,
-					      __ATOMIC_RELEASE,
+		slab->run.queued = old;
+	} while (!__atomic_compare_exchange_n(&to->inbox, &old, &slab->run,
+					      true, __ATOMIC_RELEASE,
 					      __ATOMIC_RELAXED));
 }
 
+/*
+ * The slab does not go away before it is in the inbox: its blocks are used, and
+ * only the remote lists of slabs from the inbox are taken.
+ */
 static void remote_send_outbox(struct kf_outbox *box)
 {
-	if (box->to)
-		remote_send(box->to, box->first, box->last);
-	box->to = NULL;
+	struct kf_slab *slab = box->slab;
+	uint64_t old, word;
+
+	if (!slab)
+		return;
+	old = kf_load(&slab->run.remote);
+	do {
+		uint64_t nr = kf_remote_nr(old) + box->nr;
+
+		kf_link_set(box->last, kf_remote_first(slab, old));
+		word = kf_remote_word(slab, box->first, nr);
+	} while (!__atomic_compare_exchange_n(&slab->run.remote, &old, word,
+					      true, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+	box->slab = NULL;
+	if (!kf_remote_nr(old))
+		kf_remote_push(kf_slab_owner(slab), slab);
 }
 
 static __noinline void remote_change_outbox(struct kf_outbox *box,
-					    struct kf_heap *to, void *p)
+					    struct kf_slab *slab, void *p)
 {
 	remote_send_outbox(box);
-	*box = (struct kf_outbox){.to = to, .last = p};
+	*box = (struct kf_outbox){.slab = slab, .last = p};
 }
 
-static inline void remote_queue(struct kf_heap *heap, struct kf_heap *to,
+/* Blocks of a class that are freed one after the other are often of one slab.
+ */
+static inline void remote_queue(struct kf_heap *heap, struct kf_slab *slab,
 				void *p)
 {
-	/* The addresses of heaps differ by about a page. */
-	size_t i = ((uintptr_t)to >> KF_PAGE_SHIFT) % KF_NR_OUTBOXES;
+	size_t i = kf_slab_class(slab) % KF_NR_OUTBOXES;
 	struct kf_outbox *box = &heap->outbox[i];
 
-	if (unlikely(box->to != to))
-		remote_change_outbox(box, to, p);
+	if (unlikely(box->slab != slab))
+		remote_change_outbox(box, slab, p);
 	kf_link_set(p, box->first);
-	remote_set_later(p, box->window[box->nr % KF_PREFETCH_DISTANCE]);
-	box->window[box->nr++ % KF_PREFETCH_DISTANCE] = p;
+	*kf_slab_key(p) = kf_slab_sent_key(slab);
 	box->first = p;
+	box->nr++;
 }
 
 /*
@@ -95,7 +108,7 @@ static uint32_t remote_queue_list(struct kf_heap *heap, void *block)
 		if (kf_slab_owner(slab) == heap)
 			kf_slab_return(heap, slab, block);
 		else
-			remote_queue(heap, kf_slab_owner(slab), block);
+			remote_queue(heap, slab, block);
 	}
 	return nr;
 }
@@ -177,7 +190,7 @@ static __always_inline_kf bool remote_take(struct kf_heap *heap,
 	    !kf_slab_has_marks(slab))
 		remote_cache(heap, slab, p);
 	else
-		remote_queue(heap, kf_slab_owner(slab), p);
+		remote_queue(heap, slab, p);
 	if (likely(heap->budget > 0))
 		return true;
 	remote_end_reuse(heap);
@@ -231,44 +244,82 @@ bool kf_remote_free(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
 	kf_self_stat(KF_SLOT_remote_frees, 1);
 	if (unlikely(!heap)) {
-		remote_set_later(p, NULL);
-		remote_send(kf_slab_owner(slab), p, p);
+		struct kf_outbox box = {slab, p, p, 1};
+
+		*kf_slab_key(p) = kf_slab_sent_key(slab);
+		remote_send_outbox(&box);
 		return false;
 	}
 	return remote_take(heap, slab, p);
 }
 
-void kf_remote_collect(struct kf_heap *heap)
+/*
+ * Put the remote blocks of a slab before those of its local list. Returns their
+ * number. The rest is lost where the owner freed a block again after it was
+ * sent, as the block's link leads through the local list then, and where a link
+ * is damaged.
+ */
+static uint32_t remote_collect_list(struct kf_heap *heap, struct kf_slab *slab,
+				    void *first, uint32_t nr)
 {
-	uint64_t total = 0;
-	void *block, *next;
+	void *block = first, *last = NULL, *next;
+	uint32_t done = 0;
 
-	if (unlikely(__atomic_load_n(&heap->suspect, __ATOMIC_RELAXED)))
-		kf_audit_judge(heap);
-	if (!__atomic_load_n(&heap->inbox, __ATOMIC_RELAXED))
-		return;
-	/* pairs with the release of remote_send() */
-	block = __atomic_exchange_n(&heap->inbox, NULL, __ATOMIC_ACQUIRE);
-	heap->inbox_snapshot = NULL;
-	for (; block; block = next) {
-		struct kf_run *run = kf_map_peek(block);
-
-		__builtin_prefetch(kf_remote_later(block), 1);
-		/*
-		 * The owner freed the block again after it was sent. The block
-		 * is in its slab's list, and its link leads through that list:
-		 * the rest of the inbox is lost.
-		 */
+	for (; block && done < nr; block = next, done++) {
 		if (unlikely(*kf_slab_key(block) == (uintptr_t)heap)) {
 			kf_audit_report(KONF_DOUBLE_FREE, block);
 			break;
 		}
-		/* A report of a damaged link must not find a sent block. */
-		*kf_slab_key(block) = 0;
+		*kf_slab_key(block) = (uintptr_t)heap;
 		next = kf_audit_next(block);
-		kf_slab_return(heap, kf_container_of(run, struct kf_slab, run),
-			       block);
-		total++;
+		last = block;
+	}
+	if (last) {
+		kf_link_set(last, slab->local);
+		slab->local = first;
+		slab->used = (uint16_t)(slab->used - done);
+	}
+	return done;
+}
+
+static uint32_t remote_collect_slab(struct kf_heap *heap, struct kf_slab *slab)
+{
+	/* pairs with the release of remote_send_outbox() */
+	uint64_t word =
+		__atomic_exchange_n(&slab->run.remote, 0, __ATOMIC_ACQUIRE);
+	uint32_t nr = remote_collect_list(
+		heap, slab, kf_remote_first(slab, word), kf_remote_nr(word));
+
+	if (nr && slab->owner & KF_SLAB_FULL)
+		kf_slab_unretire(heap, slab);
+	if (nr && !slab->used)
+		kf_slab_emptied(heap, slab);
+	return nr;
+}
+
+bool kf_remote_is_pending(const struct kf_heap *heap)
+{
+	const struct kf_heap *marked = kf_marked_of(heap);
+
+	return kf_load(&heap->inbox) || kf_load(&heap->suspect) ||
+	       (marked && kf_load(&marked->inbox));
+}
+
+void kf_remote_collect(struct kf_heap *heap)
+{
+	struct kf_run *run, *next;
+	uint64_t total = 0;
+
+	if (unlikely(kf_load(&heap->suspect)))
+		kf_audit_judge(heap);
+	if (!kf_load(&heap->inbox))
+		return;
+	/* pairs with the release of kf_remote_push() */
+	run = __atomic_exchange_n(&heap->inbox, NULL, __ATOMIC_ACQUIRE);
+	for (; run; run = next) {
+		next = run->queued;
+		total += remote_collect_slab(
+			heap, kf_container_of(run, struct kf_slab, run));
 	}
 	kf_heap_stat(heap, KF_SLOT_remote_collected, total);
 	kf_probe_remote_collect((uintptr_t)heap, total);

@@ -3,7 +3,7 @@
  * Remote frees: blocks that a thread frees and another heap owns.
  *
  * A block is first kept in the freeing heap's block cache, then queued in an
- * outbox, then pushed to the inbox of its owner: see remote.c.
+ * outbox, then sent to its slab: see remote.c.
  */
 #ifndef KF_HEAP_REMOTE_H
 #define KF_HEAP_REMOTE_H
@@ -30,12 +30,30 @@ extern bool kf_cache_barred __kf_hidden;
  * @p:		the block
  *
  * The block goes to @heap's block cache or to an outbox. Without a heap it is
- * sent to the owner's inbox at once.
+ * sent to its slab at once.
  *
  * Context: the heap's owner, inside kf_heap_enter().
  * Return: false when blocks were sent: a good time for kf_heap_tick().
  */
 bool kf_remote_free(struct kf_heap *heap, struct kf_slab *slab, void *p);
+
+/**
+ * kf_remote_push() - push a slab with a remote list to the inbox of its heap
+ * @to:		the heap
+ * @slab:	a slab that is in no inbox
+ *
+ * Context: any thread.
+ */
+void kf_remote_push(struct kf_heap *to, struct kf_slab *slab);
+
+/**
+ * kf_remote_is_pending() - whether a heap or its marked sibling has to collect
+ * @heap:	the heap, of any thread
+ *
+ * Context: any thread.
+ * Return: true if other threads sent blocks, or a suspect.
+ */
+bool kf_remote_is_pending(const struct kf_heap *heap);
 
 /**
  * kf_remote_send_all() - send the block cache and the outboxes to the owners
@@ -54,7 +72,8 @@ void kf_remote_send_all(struct kf_heap *heap);
 void kf_remote_send_cached(struct kf_heap *heap);
 
 /**
- * kf_remote_collect() - put the blocks of the inbox into their slabs
+ * kf_remote_collect() - put the remote blocks of the heap's slabs into the
+ * slabs
  * @heap:	the heap
  *
  * Fires remote_collect.

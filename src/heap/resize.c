@@ -41,7 +41,7 @@ void *kf_heap_resize(struct kf_heap *heap, void *p, size_t size)
 	if (!kf_fast_free(&heap->front, p, &slab)) {
 		if (!kf_fast_keep(heap, slab, p))
 			kf_heap_free_small(heap, slab, p);
-	} else if (unlikely(--slab->used == 0)) {
+	} else if (kf_slab_unuse(slab)) {
 		kf_slab_emptied_alone(heap, slab);
 	}
 	return to;

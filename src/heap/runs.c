@@ -75,6 +75,17 @@ static struct kf_run *runs_pop_next(struct kf_heap *heap)
 	return runs_pop(heap, i);
 }
 
+struct kf_run *kf_runs_take_all(struct kf_heap *heap, struct kf_run *list)
+{
+	while (heap->runs.lengths) {
+		struct kf_run *run = runs_pop_next(heap);
+
+		run->pending = list;
+		list = run;
+	}
+	return list;
+}
+
 void kf_runs_drop_some(struct kf_heap *heap)
 {
 	uint32_t stay = heap->runs.nr_pages - heap->runs.nr_pages / 4;

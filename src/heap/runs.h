@@ -85,6 +85,16 @@ struct kf_run *kf_runs_alloc_dirty(struct kf_heap *heap, size_t nr_pages,
 				   enum kf_run_kind kind) __must_check;
 
 /**
+ * kf_runs_take_all() - empty the cache
+ * @heap:	the heap
+ * @list:	runs, linked by pending; the cached ones come before
+ *
+ * Context: the heap is held (heap/reclaim.h).
+ * Return: the list.
+ */
+struct kf_run *kf_runs_take_all(struct kf_heap *heap, struct kf_run *list);
+
+/**
  * kf_runs_drop() - give back all cached runs
  * kf_runs_drop_some() - give back up to four runs, of all lengths in turn
  * @heap:	the heap

@@ -28,6 +28,7 @@ static struct kf_slab *slab_take_run(struct kf_heap *heap, size_t nr_pages)
 	if (!run)
 		return NULL;
 	slab = kf_container_of(run, struct kf_slab, run);
+	slab->run.remote = 0;
 	slab->zeroed = zeroed;
 	slab->used = 0;
 	slab->carved = 0;
@@ -100,18 +101,17 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 	return slab;
 }
 
-void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
+void kf_slab_forget(struct kf_heap *heap, struct kf_slab *slab)
 {
 	struct kf_bin *bin = &heap->front.bin[kf_slab_class(slab)];
 
 	if (kf_bin_source(bin) == slab)
 		bin->source = 0;
-	kf_list_del(&slab->link);
+	if (!(slab->owner & KF_SLAB_FULL))
+		kf_list_del(&slab->link);
 	heap->nr_slabs[kf_slab_class(slab)]--;
 	kf_heap_stat(heap, KF_SLOT_carved,
 		     -(uint64_t)slab->carved * slab->size);
-	kf_heap_grow_budget(heap, slab->size,
-			    -(int64_t)(slab->carved * slab->size));
 	kf_class_add(kf_slab_class(slab), -(int64_t)slab->carved, -1);
 	kf_word_add_atomic(KF_WORD_slabs_freed, 1);
 	kf_probe_slab_free((uintptr_t)slab->run.start, slab->size);
@@ -120,6 +120,13 @@ void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 	slab->capacity = slab->carved;
 	slab->carved = 0;
 	slab->local = NULL;
+}
+
+void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
+{
+	kf_heap_grow_budget(heap, slab->size,
+			    -(int64_t)(slab->carved * slab->size));
+	kf_slab_forget(heap, slab);
 	if (!kf_runs_put(heap, &slab->run))
 		kf_pages_free(&slab->run);
 }
@@ -138,7 +145,9 @@ void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab)
 void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
 {
 	kf_heap_enter(heap);
-	kf_slab_emptied(heap, slab);
+	/* Another thread may have reclaimed the slab before. */
+	if (kf_slab_owner(slab) == heap && !slab->used)
+		kf_slab_emptied(heap, slab);
 	kf_heap_leave(heap);
 	kf_pages_release_deferred();
 }
@@ -173,20 +182,6 @@ static uint32_t slab_carve(struct kf_heap *heap, struct kf_slab *slab,
 	kf_heap_grow_budget(heap, size, (int64_t)(nr * size));
 	kf_class_add(kf_slab_class(slab), nr, 0);
 	return (uint32_t)nr;
-}
-
-bool kf_slab_is_sent(const struct kf_slab *slab, const void *p)
-{
-	const void *later = kf_remote_later(p);
-	const struct kf_slab *other;
-
-	if (!later)
-		return true;
-	if (!kf_slab_looks_sent(p))
-		return false;
-	other = kf_slab_at(later);
-	return other && kf_slab_is_block(other, later) &&
-	       kf_slab_owner(other) == kf_slab_owner(slab);
 }
 
 /* Whether @p is among the first @nr blocks of a list, which may be damaged. */

@@ -67,6 +67,8 @@ struct kf_slab {
 
 _Static_assert(sizeof(struct kf_slab) == KF_RUN_BYTES, "fits a descriptor");
 _Static_assert(KF_SLAB_PAGES *KF_PAGE / 16 <= UINT16_MAX, "can be counted");
+_Static_assert(4 * KF_SLAB_PAGES * KF_PAGE / 16 <= UINT16_MAX,
+	       "an offset fits 16 bits");
 
 static inline unsigned int kf_slab_class(const struct kf_slab *slab)
 {
@@ -173,40 +175,47 @@ static inline bool kf_slab_looks_free(const struct kf_slab *slab, const void *p)
 }
 
 /*
- * The second word of a block that was sent to its owner: a later block of the
- * same list, or NULL. The word is coded as a link with other low bits, so that
- * no copy of a link looks like it.
+ * The second word of a block that was sent to its owner: the address of its
+ * slab. The word is coded as a link with other low bits, so that no copy of a
+ * link looks like it.
  */
-#define KF_REMOTE_BITS ((uintptr_t)9)
-
-static __always_inline_kf uintptr_t kf_remote_code(const void *later)
+static __always_inline_kf uintptr_t kf_slab_sent_key(const struct kf_slab *slab)
 {
-	return (uintptr_t)kf_link_code(later) ^ KF_REMOTE_BITS;
+	return (uintptr_t)kf_link_code(slab) ^ 9;
 }
 
-static __always_inline_kf const void *kf_remote_later(const void *p)
+/* Whether a block is on its way to its owner. */
+static __always_inline_kf bool kf_slab_is_sent(const struct kf_slab *slab,
+					       const void *p)
 {
-	uintptr_t word = ((const uintptr_t *)p)[1];
-
-	return kf_link_code((const void *)(word ^ KF_REMOTE_BITS));
+	return unlikely(((const uintptr_t *)p)[1] == kf_slab_sent_key(slab));
 }
 
-/* Whether a block may have been sent: true for one random word in 2^17. */
-static __always_inline_kf bool kf_slab_looks_sent(const void *p)
-{
-	return unlikely((uintptr_t)kf_remote_later(p) >> KF_ADDRESS_BITS == 0);
-}
-
-/**
- * kf_slab_is_sent() - whether a block was sent to its owner
- * @slab:	the slab
- * @p:		the block
- *
- * Context: any.
- * Return: true if the second word decodes to NULL or to a block of the same
- *	   owner.
+/*
+ * Blocks of a slab that other threads freed, in one word: the first one's
+ * offset in units of 16 bytes, their number, and the epoch. A forked child has
+ * a new epoch, as the kernel may have copied the word and not the links. A word
+ * of an earlier epoch stands for none.
  */
-bool kf_slab_is_sent(const struct kf_slab *slab, const void *p);
+extern uint32_t kf_remote_epoch __kf_hidden;
+
+static inline uint64_t kf_remote_word(const struct kf_slab *slab,
+				      const char *first, uint64_t nr)
+{
+	return (uint64_t)(first - slab->run.start) / 16 | nr << 16 |
+	       (uint64_t)kf_remote_epoch << 32;
+}
+
+static inline uint32_t kf_remote_nr(uint64_t word)
+{
+	return word >> 32 == kf_remote_epoch ? (uint16_t)(word >> 16) : 0;
+}
+
+static inline void *kf_remote_first(const struct kf_slab *slab, uint64_t word)
+{
+	return kf_remote_nr(word) ? slab->run.start + (word & 0xffff) * 16
+				  : NULL;
+}
 
 /**
  * kf_slab_has_free() - search for a block in lists of free blocks
@@ -272,13 +281,28 @@ void kf_slab_emptied(struct kf_heap *heap, struct kf_slab *slab);
 void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab);
 
 /**
- * kf_slab_dispose() - end a slab; its run goes to the run cache
+ * kf_slab_dispose() - give a slab's pages to the run cache, or back
+ * kf_slab_forget() - let a slab be only a run, which the caller gives back
  * @heap:	the heap
- * @slab:	its slab, in the heap's list, without used blocks
+ * @slab:	its slab, without used blocks
  *
- * Context: the heap's owner.
+ * kf_slab_forget() leaves the heap's budget as it is.
+ *
+ * Context: the heap's owner; kf_slab_forget() also while the heap is held.
  */
 void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab);
+void kf_slab_forget(struct kf_heap *heap, struct kf_slab *slab);
+
+/*
+ * Take a block that was pushed to the local list off the used ones. The store
+ * comes last: when all used blocks are remote ones, another thread may reclaim
+ * the slab. Returns whether none is left.
+ */
+static __always_inline_kf bool kf_slab_unuse(struct kf_slab *slab)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return unlikely(--slab->used == 0);
+}
 
 /**
  * kf_slab_return() - put a used block into its slab's local list

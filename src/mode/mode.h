@@ -114,7 +114,7 @@ static __always_inline_kf void kf_front_free(struct kf_front *front, void *p)
 	}
 	kf_keep_in_argument(p);
 	kf_probe_release((uintptr_t)p, slab->size);
-	if (unlikely(--slab->used == 0))
+	if (kf_slab_unuse(slab))
 		kf_slab_emptied_alone(kf_heap_of(front), slab);
 }
 

@@ -222,7 +222,7 @@ static __always_inline_kf void observed_push(struct kf_heap *heap,
 {
 	kf_fast_push(&heap->front, slab, p);
 	kf_probe_release((uintptr_t)p, slab->size);
-	slab->used--;
+	kf_slab_unuse(slab);
 }
 
 static __noinline void free_far(void *p, struct kf_slab *slab,

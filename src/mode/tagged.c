@@ -144,7 +144,7 @@ static __always_inline_kf void tagged_push(struct kf_heap *heap,
 {
 	kf_probe_release((uintptr_t)p, slab->size);
 	kf_fast_push(&heap->front, slab, p);
-	if (unlikely(--slab->used == 0))
+	if (kf_slab_unuse(slab))
 		kf_slab_emptied_alone(heap, slab);
 }
 

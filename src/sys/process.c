@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -156,6 +157,29 @@ uint64_t kf_process_random(void)
 	/* Next best: the clock, and a stack address, which is randomized. */
 	n = kf_process_clock_ns(CLOCK_MONOTONIC) ^ (uintptr_t)&n;
 	return (n ^ (uint64_t)kf_process_pid() << 40) * 0x9e3779b97f4a7c15;
+}
+
+static bool has_membarrier; /* constant after the start */
+
+static bool membarrier(int command)
+{
+	return kf_sys(SYS_membarrier, command, 0, 0) == 0;
+}
+
+void kf_process_membarrier_init(void)
+{
+	has_membarrier = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
+bool kf_process_has_membarrier(void)
+{
+	return has_membarrier && !kf_process_is_barred();
+}
+
+bool kf_process_membarrier(void)
+{
+	return kf_process_has_membarrier() &&
+	       membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
 void kf_process_pause(void)

@@ -153,6 +153,31 @@ void kf_process_memory(uint64_t *size, uint64_t *resident);
 uint64_t kf_process_clock_ns(int clock);
 
 /**
+ * kf_process_membarrier_init() - prepare kf_process_membarrier()
+ *
+ * Later, when the process has threads, this would take milliseconds.
+ *
+ * Context: at start.
+ */
+void kf_process_membarrier_init(void);
+
+/**
+ * kf_process_has_membarrier() - whether kf_process_membarrier() may be called
+ *
+ * Context: any thread.
+ * Return: false where the kernel or a filter of system calls refuses it.
+ */
+bool kf_process_has_membarrier(void);
+
+/**
+ * kf_process_membarrier() - a memory barrier in all threads of the process
+ *
+ * Context: after kf_process_has_membarrier() said so.
+ * Return: whether it was made.
+ */
+bool kf_process_membarrier(void);
+
+/**
  * kf_process_pause() - sleep for 50 us
  *
  * Sleeps on a futex, so that threads of lower priority can run too.

@@ -2,9 +2,10 @@
 /*
  * Blocks that other threads free, on their way home: src/heap/remote.c.
  *
- * One owner gives out blocks; each is freed by some other thread, which keeps
- * it, hands it out again itself, or gathers it in its outbox and sends it. The
- * inbox is the only word that two threads write.
+ * One owner gives out blocks of two slabs; each is freed by some other thread,
+ * which keeps it, hands it out again itself, or gathers it in an outbox and
+ * sends it to its slab. Who finds a slab without such blocks puts the slab in
+ * the owner's inbox. Two threads write the inbox and the words of the slabs.
  *
  * Shown, over all interleavings of single memory accesses: a block is in one
  * place at a time, so none is given twice; no list leads through a word that
@@ -20,22 +21,29 @@
 #define FREERS 3
 #define GIVES 4
 #else
-#define BLOCKS 2
+#define BLOCKS 3
 #define FREERS 2
 #define GIVES 3 /* how often a block is given to the program, in all */
 #endif
 
+#define SLABS 2
 #define NONE 0
 #define PROGRAM 255 /* what the program writes into a block's first word */
 
+#define slab_of(b) ((b) % SLABS + 1)
+#define word_of(first, nr) ((first) * 8 + (nr))
+
 mtype = { home, given_out, kept, posted, sent };
 
-/* Blocks count from 1. The first words, which lists lead through. */
+/* Blocks and slabs count from 1. The first words, which lists lead through. */
 byte next[BLOCKS + 1];
 /* Where each is: not in the code, only to check it. */
 mtype place[BLOCKS + 1];
 
-byte inbox;		 /* struct kf_heap, of the owner */
+byte remote[SLABS + 1]; /* struct kf_run, of a slab: first block and number */
+byte queued[SLABS + 1]; /* likewise, the next slab in the inbox */
+byte inbox;		/* struct kf_heap, of the owner */
+bool is_queued[SLABS + 1]; /* not in the code, only to check it */
 chan program = [BLOCKS] of { byte };
 byte gives;
 byte ended;
@@ -57,55 +65,29 @@ inline give_to_program(b)
 	}
 }
 
-/* remote_send() */
-inline send(first, last)
+/* kf_inbox_push() */
+inline inbox_push(s)
 {
 	old = inbox;
 	do
 	:: true ->
-#ifdef PLANT_LINKED_LATE
-		skip;
-#else
-		next[last] = old;
-#endif
-#ifdef PLANT_PLAIN_STORE
-		inbox = first;
-		break
-#else
+		queued[s] = old;
 		/* a weak compare and swap may fail for no reason */
 		atomic {
 			if
 			:: inbox == old ->
-				inbox = first;
-				swapped = true
-			:: true ->
-#ifndef PLANT_STALE_LINK
-				old = inbox;
-#endif
-				swapped = false
+				inbox = s;
+				assert(!is_queued[s]);
+				is_queued[s] = true;
+				break
+			:: true -> old = inbox
 			fi
-		};
-#ifdef PLANT_STALE_LINK
-		/* links once, and compares with what it finds later */
-		if
-		:: swapped -> break
-		:: else -> atomic { inbox = first; break }
-		fi
-#endif
-		if
-		:: swapped ->
-#ifdef PLANT_LINKED_LATE
-			next[last] = old;
-#endif
-			break
-		:: else
-		fi
-#endif
+		}
 	od
 }
 
-/* remote_send_outbox() */
-inline remote_send_outbox()
+/* outbox_send() */
+inline outbox_send()
 {
 	if
 	:: first != NONE ->
@@ -116,30 +98,85 @@ inline remote_send_outbox()
 			:: b != last -> place[b] = sent; b = next[b]
 			od
 		};
-		send(first, last);
-		first = NONE
+		old = remote[slab];
+		do
+		:: true ->
+#ifndef PLANT_LINKED_LATE
+			next[last] = old / 8;
+#endif
+#ifdef PLANT_PLAIN_STORE
+			remote[slab] = word_of(first, old % 8 + nr);
+			break
+#else
+			atomic {
+				if
+				:: remote[slab] == old ->
+					remote[slab] = word_of(first,
+							       old % 8 + nr);
+					swapped = true
+				:: true ->
+#ifndef PLANT_STALE_LINK
+					old = remote[slab];
+#endif
+					swapped = false
+				fi
+			};
+#ifdef PLANT_STALE_LINK
+			/* links once, and compares with what it finds later */
+			if
+			:: swapped -> break
+			:: else -> atomic {
+				remote[slab] = word_of(first, old % 8 + nr);
+				break }
+			fi
+#endif
+			if
+			:: swapped ->
+#ifdef PLANT_LINKED_LATE
+				next[last] = old / 8;
+#endif
+				break
+			:: else
+			fi
+#endif
+		od;
+		first = NONE;
+		if
+#ifdef PLANT_QUEUED_TWICE
+		:: true -> inbox_push(slab)
+#else
+		:: old == 0 -> inbox_push(slab)
+		:: else
+#endif
+		fi
 	:: else
 	fi
 }
 
-/* remote_queue() */
+/* outbox_add() */
 inline post(b)
 {
+	if
+	:: first != NONE && slab != slab_of(b) -> held = b; outbox_send();
+		b = held
+	:: else
+	fi;
 	d_step {
 		place[b] = posted;
 		if
-		:: first == NONE -> last = b
+		:: first == NONE -> last = b; nr = 0; slab = slab_of(b)
 		:: else
 		fi;
 		next[b] = first;
-		first = b
+		first = b;
+		nr++
 	}
 }
 
 /* A thread that frees blocks of the owner's: remote_take(). */
 proctype freer()
 {
-	byte b, old, first, last, foreign;
+	byte b, old, first, last, foreign, slab, nr, held;
 	bool swapped;
 
 	do
@@ -148,9 +185,9 @@ proctype freer()
 		if
 		/* keep(): a list of foreign blocks, here of one */
 		:: foreign == NONE -> place[b] = kept; foreign = b
-		/* remote_queue(), and remote_end_reuse() at times */
-		:: post(b)
-		:: post(b); remote_send_outbox()
+		/* post(), and now and then overdrawn() or change_box() */
+		:: true -> post(b)
+		:: true -> post(b); outbox_send()
 		fi
 	/* kf_cache_take(), and the block is handed out again */
 	:: foreign != NONE && gives < GIVES ->
@@ -169,11 +206,11 @@ proctype freer()
 	od;
 	/* leave(): kf_remote_send_all() */
 	if
-	:: foreign != NONE -> post(foreign); foreign = NONE
+	:: foreign != NONE -> b = foreign; post(b); foreign = NONE
 	:: else
 	fi;
 #ifndef PLANT_FULL_OUTBOX
-	remote_send_outbox();
+	outbox_send();
 #endif
 	ended++
 }
@@ -185,23 +222,41 @@ inline collect()
 	:: inbox == NONE
 	:: else ->
 #ifdef PLANT_LOAD_AND_CLEAR
-		block = inbox;
+		slab = inbox;
 		inbox = NONE;
 #else
-		atomic { block = inbox; inbox = NONE };
+		atomic { slab = inbox; inbox = NONE };
 #endif
 		do
-		:: block == NONE -> break
+		:: slab == NONE -> break
 		:: else ->
-			follow(block, after);
-			/* kf_slab_return() */
-			assert(place[block] == sent);
-			d_step {
-				place[block] = home;
-				next[block] = own;
-				own = block
+#ifndef PLANT_QUEUE_READ_LATE
+			after_slab = queued[slab];
+#endif
+			atomic {
+				is_queued[slab] = false;
+				block = remote[slab] / 8;
+				left = remote[slab] % 8;
+				remote[slab] = 0
 			};
-			block = after
+			do
+			:: left == 0 -> break
+			:: else ->
+				follow(block, after);
+				assert(place[block] == sent);
+				assert(slab_of(block) == slab);
+				d_step {
+					place[block] = home;
+					next[block] = own;
+					own = block;
+					left--
+				};
+				block = after
+			od;
+#ifdef PLANT_QUEUE_READ_LATE
+			after_slab = queued[slab];
+#endif
+			slab = after_slab
 		od
 	fi;
 	skip
@@ -210,7 +265,7 @@ inline collect()
 /* The thread that allocates: kf_heap_alloc() */
 proctype owner()
 {
-	byte block, after, own;
+	byte block, after, own, slab, after_slab, left;
 
 	d_step {
 		block = BLOCKS;
@@ -236,6 +291,7 @@ proctype owner()
 			:: else
 			fi
 		}
+	:: collect()
 	:: closed = true; break
 	od;
 	ended == FREERS && empty(program);

@@ -420,7 +420,7 @@ START_TEST(heap_that_another_thread_has_is_nobodys_in_a_child)
 		in_a_thread(tell_heap, &idle);
 	ck_assert_ptr_ne(running, idle);
 	kf_host_fork_prepare();
-	self->inbox = blocks;
+	self->inbox = (struct kf_run *)(void *)blocks;
 	pid = fork();
 	if (!pid) {
 		kf_host_fork_done(true);
@@ -449,7 +449,7 @@ START_TEST(child_that_nobody_prepared_for_trusts_no_heap)
 	kf_host_fork_prepare();
 	UNIT_REQUIRE(idle->counters.idle_at_fork);
 	kf_host_fork_done(false);
-	self->inbox = blocks;
+	self->inbox = (struct kf_run *)(void *)blocks;
 	pid = fork();
 	if (!pid) {
 		kf_host_fork_done(true);

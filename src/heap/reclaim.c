@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Memory of a heap whose owner does nothing: see reclaim.h.
+ */
+#include "heap/reclaim.h"
+
+#include "heap/remote.h"
+#include "pages/pages.h"
+
+#include "sys/thread.h"
+#include "sys/process.h"
+
+#include "probes/konfiscator-probes.h"
+
+#define PERIOD_MS 1000
+
+/* Slabs in a period, so that no thread works for others for long. */
+#define SLABS_MAX 32768
+
+static struct kf_slab *reclaim_slab_of(struct kf_run *run)
+{
+	return kf_container_of(run, struct kf_slab, run);
+}
+
+/* Note whether the owner took no slow path since the last look. */
+static void reclaim_look(struct kf_heap *heap)
+{
+	uint32_t entries = kf_load(&heap->entries);
+
+	heap->idle = heap->seen == entries;
+	heap->seen = entries;
+}
+
+static void reclaim_begin(struct kf_heap *heap, bool idle)
+{
+	heap->reclaimed = NULL;
+	heap->idle = idle;
+	kf_store(&heap->held, true);
+}
+
+/* Hold the heaps that may have free memory; returns their number. */
+static uint32_t reclaim_hold_heaps(bool all)
+{
+	struct kf_heap *heap = NULL;
+	uint32_t nr = 0;
+
+	while ((heap = kf_arenas_next(heap)) != NULL) {
+		struct kf_heap *marked = kf_marked_of(heap);
+
+		reclaim_look(heap);
+		heap->idle |= all;
+		if (kf_load(&heap->counters.state) != KF_COUNTERS_IN_USE ||
+		    (!heap->idle && !kf_remote_is_pending(heap)))
+			continue;
+		reclaim_begin(heap, heap->idle);
+		if (marked)
+			reclaim_begin(marked, heap->idle);
+		nr++;
+	}
+	return nr;
+}
+
+static void reclaim_end(struct kf_heap *heap)
+{
+	/* pairs with the acquire of kf_heap_enter() */
+	kf_store_release(&heap->held, false);
+}
+
+static void reclaim_push(struct kf_heap *heap, struct kf_slab *slab)
+{
+	slab->run.queued = heap->reclaimed;
+	heap->reclaimed = &slab->run;
+}
+
+/* Choose slabs of the inbox without other used blocks; the others stay. */
+static void reclaim_gather_remote(struct kf_heap *heap, uint32_t *budget)
+{
+	/* pairs with the release of kf_remote_push() */
+	struct kf_run *run =
+		__atomic_exchange_n(&heap->inbox, NULL, __ATOMIC_ACQUIRE);
+	struct kf_run *next;
+
+	for (; run; run = next) {
+		struct kf_slab *slab = reclaim_slab_of(run);
+		uint32_t nr = kf_remote_nr(kf_load(&run->remote));
+
+		next = run->queued;
+		if (*budget && nr && nr == kf_load(&slab->used) &&
+		    run->region) {
+			reclaim_push(heap, slab);
+			--*budget;
+		} else {
+			kf_remote_push(heap, slab);
+		}
+	}
+}
+
+/* Choose the sources of bins that have no used block. */
+static void reclaim_gather_empty(struct kf_heap *heap)
+{
+	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
+		struct kf_slab *slab = kf_bin_source(&heap->front.bin[class]);
+
+		if (slab && !kf_load(&slab->used) && slab->run.region)
+			reclaim_push(heap, slab);
+	}
+}
+
+static void reclaim_gather_slabs(struct kf_heap *heap, uint32_t *budget)
+{
+	reclaim_gather_remote(heap, budget);
+	if (heap->idle)
+		reclaim_gather_empty(heap);
+}
+
+static bool reclaim_is_held(const struct kf_heap *heap)
+{
+	return heap && kf_load(&heap->held);
+}
+
+/* Whether the owner is in a slow path. */
+static bool reclaim_is_busy(const struct kf_heap *heap)
+{
+	const struct kf_heap *marked = kf_marked_of(heap);
+
+	/* pairs with the release of kf_heap_leave() */
+	return kf_load_acquire(&heap->busy) ||
+	       (marked && kf_load_acquire(&marked->busy));
+}
+
+static void reclaim_end_both(struct kf_heap *heap)
+{
+	reclaim_end(heap);
+	if (reclaim_is_held(kf_marked_of(heap)))
+		reclaim_end(kf_marked_of(heap));
+}
+
+static void reclaim_gather(struct kf_heap *heap, uint32_t *budget)
+{
+	struct kf_heap *marked = kf_marked_of(heap);
+
+	reclaim_gather_slabs(heap, budget);
+	if (reclaim_is_held(marked))
+		reclaim_gather_slabs(marked, budget);
+}
+
+/* Empty the remote list of a slab without other used blocks; returns its
+ * length. */
+static uint32_t reclaim_take_blocks(struct kf_slab *slab)
+{
+	/* pairs with the release of remote_send_outbox() */
+	uint64_t word =
+		__atomic_exchange_n(&slab->run.remote, 0, __ATOMIC_ACQUIRE);
+
+	slab->used = 0;
+	return kf_remote_nr(word);
+}
+
+/* Take the chosen slabs and the run cache, and let the owner go on. */
+static struct kf_run *reclaim_take(struct kf_heap *heap, struct kf_run *list)
+{
+	struct kf_run *run, *next;
+	uint64_t total = 0;
+
+	for (run = heap->reclaimed; run; run = next) {
+		struct kf_slab *slab = reclaim_slab_of(run);
+
+		next = run->queued;
+		total += reclaim_take_blocks(slab);
+		if (slab->size > KF_TINY_MAX)
+			heap->reclaimed_bytes +=
+				(int64_t)(slab->carved * slab->size);
+		kf_slab_forget(heap, slab);
+		run->pending = list;
+		list = run;
+	}
+	if (heap->idle)
+		list = kf_runs_take_all(heap, list);
+	if (total) {
+		kf_heap_stat(heap, KF_SLOT_remote_collected, total);
+		kf_probe_remote_collect((uintptr_t)heap, total);
+	}
+	reclaim_end(heap);
+	return list;
+}
+
+static struct kf_run *reclaim_held(uint32_t budget)
+{
+	bool is_barrier = kf_process_membarrier();
+	struct kf_heap *heap = NULL;
+	struct kf_run *list = NULL;
+
+	while ((heap = kf_arenas_next(heap)) != NULL) {
+		if (!reclaim_is_held(heap))
+			continue;
+		if (is_barrier && !reclaim_is_busy(heap))
+			reclaim_gather(heap, &budget);
+		else
+			reclaim_end_both(heap);
+	}
+	kf_process_membarrier();
+	while ((heap = kf_arenas_next(heap)) != NULL) {
+		if (reclaim_is_held(heap))
+			list = reclaim_take(heap, list);
+		if (reclaim_is_held(kf_marked_of(heap)))
+			list = reclaim_take(kf_marked_of(heap), list);
+	}
+	return list;
+}
+
+static void reclaim(bool all, uint32_t slabs)
+{
+	struct kf_run *list = NULL;
+
+	if (!kf_process_has_membarrier() || !kf_arenas_lock())
+		return;
+	if (reclaim_hold_heaps(all))
+		list = reclaim_held(slabs);
+	kf_arenas_unlock();
+	if (list)
+		kf_pages_free_list(list);
+}
+
+void kf_heap_reclaim(void)
+{
+	reclaim(true, UINT32_MAX);
+}
+
+void kf_heap_reclaim_old(void)
+{
+	static uint32_t last; /* atomic */
+	uint32_t now = kf_now_ms();
+
+	if (now - kf_load(&last) < PERIOD_MS)
+		return;
+	kf_store(&last, now);
+	reclaim(false, SLABS_MAX);
+}
+
+void kf_heap_wait(struct kf_heap *heap)
+{
+	/* A heap that is busy already was left alone; a child holds none. */
+	while (heap->busy == 1 && kf_load_acquire(&heap->held) &&
+	       kf_process_is_current()) {
+		heap->busy--;
+		if (kf_arenas_lock())
+			kf_arenas_unlock();
+		else
+			kf_thread_yield();
+		heap->busy++;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
+}
