@@ -20,6 +20,9 @@
 /* Slabs that a search looks at; a longer search costs more than it saves. */
 #define BIN_SLABS_SEARCHED 8
 
+/* Bytes of slabs that a thread without live blocks may keep in any case. */
+#define PINNED_MAX (256 * KF_KIB)
+
 /* How many larger medium classes may serve a request before a slab is made. */
 #define BIN_NEAR_CLASSES 2
 
@@ -393,6 +396,26 @@ static void bin_flush_all(struct kf_heap *heap)
 		bin_drop_slabs(heap, class);
 	}
 	kf_remote_send_all(heap);
+	heap->carved_peak = heap->front.slot->scalar[KF_SLOT_carved];
+}
+
+/*
+ * A bin or a list of the block cache may be all that keeps a slab. A thread
+ * that frees most of what it had may sleep for long afterwards, and no other
+ * thread can flush its bins: they are flushed each time that half of the slabs,
+ * or of what is left of them, has gone, if the run cache shows that little is
+ * live.
+ */
+void kf_heap_flush_drained(struct kf_heap *heap)
+{
+	uint64_t carved = heap->front.slot->scalar[KF_SLOT_carved];
+	uint64_t cached = (uint64_t)heap->runs.nr_pages << KF_PAGE_SHIFT;
+
+	if (carved > heap->carved_peak)
+		heap->carved_peak = carved;
+	else if (carved <= heap->carved_peak / 2 && carved > PINNED_MAX &&
+		 cached > carved / 2)
+		bin_flush_all(heap);
 }
 
 void kf_heap_tick(void)

@@ -125,6 +125,8 @@ struct kf_heap {
 	 * owner. */
 	int64_t reclaimed_bytes;
 	struct kf_run *reclaimed; /* slabs that are being reclaimed; holder */
+	uint64_t carved_peak; /* carved bytes, most since the last flush; owner
+			       */
 	struct kf_heap *marked; /* for marked blocks, or NULL; written once */
 	struct kf_cached cache[KF_NR_CLASSES];	 /* owner */
 	struct kf_outbox outbox[KF_NR_OUTBOXES]; /* owner */
@@ -389,6 +391,14 @@ void kf_heap_trim(struct kf_heap *heap);
  * Context: the heap's owner.
  */
 void kf_heap_flush(struct kf_heap *heap);
+
+/**
+ * kf_heap_flush_drained() - flush bins and block cache if little is live
+ * @heap:	the heap
+ *
+ * Context: the heap's owner, inside kf_heap_enter().
+ */
+void kf_heap_flush_drained(struct kf_heap *heap);
 
 /**
  * kf_heap_scavenge() - flush idle heaps and the shared heap

@@ -235,6 +235,7 @@ void kf_heap_free_small(struct kf_heap *heap, struct kf_slab *slab, void *p)
 		remote_take(heap, slab, p);
 	} else {
 		kf_slab_return(owner, slab, p);
+		kf_heap_flush_drained(heap);
 	}
 	kf_heap_leave(heap);
 	kf_pages_release_deferred();

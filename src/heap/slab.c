@@ -148,6 +148,7 @@ void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
 	/* Another thread may have reclaimed the slab before. */
 	if (kf_slab_owner(slab) == heap && !slab->used)
 		kf_slab_emptied(heap, slab);
+	kf_heap_flush_drained(heap);
 	kf_heap_leave(heap);
 	kf_pages_release_deferred();
 }

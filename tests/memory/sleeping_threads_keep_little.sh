@@ -26,3 +26,5 @@ at_most() {
 
 at_most 512 owners 16 16
 at_most 512 owners 100 2
+at_most 256 bursts 16 16
+at_most 256 bursts 200 2
