@@ -110,13 +110,12 @@ static inline size_t kf_class_request(size_t size, size_t align)
  *
  * Large classes get more pages, so that a slab has eight blocks.
  *
- * The first eight slabs of a class get fewer pages, two slabs of each number of
- * pages. The heap may never need more blocks of the class, and small slabs
- * become empty sooner. A slab has at least two blocks and one page.
- *
- * For blocks above 512 up to 1024 bytes, only the first four slabs get fewer
- * pages. A page has few such blocks, so with small slabs nearly each malloc
- * would refill its bin. Medium classes have the block cache instead.
+ * The first slabs of a class get fewer pages: 1, 2 and 4. The heap may never
+ * need more blocks of the class, and small slabs become empty sooner. A heap
+ * with many blocks of a class has few slabs of it, so that a bin gets many
+ * blocks at a time. Medium classes have the block cache instead: eight slabs
+ * get fewer pages, two of each number. A slab has at least two blocks and one
+ * page.
  */
 static inline size_t kf_class_slab_pages(unsigned int class, size_t nr,
 					 size_t more)
@@ -127,10 +126,10 @@ static inline size_t kf_class_slab_pages(unsigned int class, size_t nr,
 
 	if (bytes > KF_SLAB_PAGES * KF_PAGE / 8)
 		pages *= bytes <= KF_SLAB_PAGES * KF_PAGE / 4 ? 2 : 4;
-	if (bytes <= KF_TINY_MAX / 2 || bytes > KF_TINY_MAX)
+	if (bytes > KF_TINY_MAX)
 		pages >>= nr < 8 ? 4 - nr / 2 : 0;
-	else if (nr < 4)
-		pages >>= nr < 2 ? 4 - nr : 1;
+	else if (nr < 3)
+		pages >>= 4 - nr;
 	return KF_MAX(pages, (least + KF_PAGE - 1) >> KF_PAGE_SHIFT);
 }
 

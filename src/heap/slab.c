@@ -153,10 +153,13 @@ void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab)
 	kf_pages_release_deferred();
 }
 
-/* Bytes to carve at a time: more if the pages are dirty already. */
-static inline size_t slab_carve_bytes(const struct kf_slab *slab)
+/* Blocks to carve at a time: more if the pages are dirty already. */
+static inline size_t slab_carve_nr(const struct kf_slab *slab)
 {
-	return slab->zeroed ? KF_PAGE : 4 * KF_PAGE;
+	size_t nr = (slab->zeroed ? KF_PAGE : 4 * KF_PAGE) / slab->size;
+	bool few = slab->zeroed || kf_slab_is_sparse(slab);
+
+	return KF_MAX(nr, (size_t)(few ? 1 : 8));
 }
 
 /* Carve blocks into an empty bin, lowest address first; returns how many. */
@@ -164,7 +167,7 @@ static uint32_t slab_carve(struct kf_heap *heap, struct kf_slab *slab,
 			   struct kf_bin *bin)
 {
 	size_t size = slab->size;
-	size_t nr = KF_MAX(slab_carve_bytes(slab) / size, (size_t)1);
+	size_t nr = slab_carve_nr(slab);
 	char *block = (char *)kf_slab_blocks(slab) + slab->carved * size;
 
 	nr = KF_MIN(nr, (size_t)(slab->capacity - slab->carved));
