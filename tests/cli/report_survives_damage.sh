@@ -43,14 +43,14 @@ head -c 100000 /dev/zero >zero
 cp rec major
 printf '\011' | dd of=major bs=1 seek=8 conv=notrunc 2>/dev/null
 told "recording is being made, or its program was killed" empty
-told "is no recording" text
+told "neither a recording nor a profile" text
 told "header is damaged" short
 told "recording is being made" zero
 head -c 4096 rec >cut-to-its-header
 told "header is damaged" cut-to-its-header
 told "version 9" major
 told "No such file" missing
-told "is no recording" .
+told "neither a recording nor a profile" .
 
 cat >fuzz.py <<'END'
 import random, subprocess, sys
