@@ -148,12 +148,8 @@ static void reclaim_gather(struct kf_heap *heap, uint32_t *budget)
  * length. */
 static uint32_t reclaim_take_blocks(struct kf_slab *slab)
 {
-	/* pairs with the release of remote_send_outbox() */
-	uint64_t word =
-		__atomic_exchange_n(&slab->run.remote, 0, __ATOMIC_ACQUIRE);
-
 	slab->used = 0;
-	return kf_remote_nr(word);
+	return kf_remote_nr(kf_remote_take(slab));
 }
 
 /* Take the chosen slabs and the run cache, and let the owner go on. */

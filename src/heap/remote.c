@@ -56,13 +56,14 @@ static void remote_send_outbox(struct kf_outbox *box)
 	if (!slab)
 		return;
 	old = kf_load(&slab->run.remote);
+	/* pairs with kf_remote_take() */
 	do {
 		uint64_t nr = kf_remote_nr(old) + box->nr;
 
 		kf_link_set(box->last, kf_remote_first(slab, old));
 		word = kf_remote_word(slab, box->first, nr);
 	} while (!__atomic_compare_exchange_n(&slab->run.remote, &old, word,
-					      true, __ATOMIC_RELEASE,
+					      true, __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED));
 	box->slab = NULL;
 	if (!kf_remote_nr(old))
@@ -285,9 +286,7 @@ static uint32_t remote_collect_list(struct kf_heap *heap, struct kf_slab *slab,
 
 static uint32_t remote_collect_slab(struct kf_heap *heap, struct kf_slab *slab)
 {
-	/* pairs with the release of remote_send_outbox() */
-	uint64_t word =
-		__atomic_exchange_n(&slab->run.remote, 0, __ATOMIC_ACQUIRE);
+	uint64_t word = kf_remote_take(slab);
 	uint32_t nr = remote_collect_list(
 		heap, slab, kf_remote_first(slab, word), kf_remote_nr(word));
 

@@ -46,6 +46,16 @@ bool kf_remote_free(struct kf_heap *heap, struct kf_slab *slab, void *p);
  */
 void kf_remote_push(struct kf_heap *to, struct kf_slab *slab);
 
+/*
+ * Take the remote list of a slab that came out of the inbox, and whose link
+ * there was read. Release: the next thread that sends a block writes that link.
+ */
+static inline uint64_t kf_remote_take(struct kf_slab *slab)
+{
+	/* pairs with remote_send_outbox() */
+	return __atomic_exchange_n(&slab->run.remote, 0, __ATOMIC_ACQ_REL);
+}
+
 /**
  * kf_remote_is_pending() - whether a heap or its marked sibling has to collect
  * @heap:	the heap, of any thread
