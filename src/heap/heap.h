@@ -478,7 +478,7 @@ static inline struct kf_heap *kf_marked_of(const struct kf_heap *heap)
  */
 static inline void kf_heap_enter(struct kf_heap *heap)
 {
-	heap->busy++;
+	kf_store(&heap->busy, (uint8_t)(heap->busy + 1));
 	kf_store(&heap->entries, heap->entries + 1);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/* pairs with the release of reclaim_end() */

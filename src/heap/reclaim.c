@@ -238,12 +238,12 @@ void kf_heap_wait(struct kf_heap *heap)
 	/* A heap that is busy already was left alone; a child holds none. */
 	while (heap->busy == 1 && kf_load_acquire(&heap->held) &&
 	       kf_process_is_current()) {
-		heap->busy--;
+		kf_store_release(&heap->busy, 0);
 		if (kf_arenas_lock())
 			kf_arenas_unlock();
 		else
 			kf_thread_yield();
-		heap->busy++;
+		kf_store(&heap->busy, 1);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	}
 }
