@@ -22,7 +22,7 @@ BEGIN {
 	bound["calloc", 64] = 103
 	bound["_Znwm", 64] = 58; bound["_ZdlPvm", 64] = 80
 }
-# Calls under a tag have no bound here: they go the long way.
+# Calls under a tag have no bound here: they take the slow path.
 $6 { next }
 # Some are there more than once.
 { what = $1 " " $2 " " ++seen[FILENAME, $1, $2] }

@@ -25,7 +25,7 @@ static struct kf_heap *start(void)
 	return kf_heap_get();
 }
 
-/* With the short ways open. */
+/* With the fast paths open. */
 static struct kf_heap *start_known(void)
 {
 	struct kf_heap *heap = start();
