@@ -59,11 +59,13 @@ def run(bench, argv, preload, more):
         env = bench.environment(scratch, more)
         if preload:
             env["LD_PRELOAD"] = preload
-        with subprocess.Popen(argv, env=env, cwd=scratch,
+        with subprocess.Popen(argv, env=env, cwd=scratch, bufsize=0,
                               stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as p:
-            p.stdin.write(b"1\n")
-            p.stdin.flush()
+            try:
+                p.stdin.write(b"1\n")
+            except BrokenPipeError:
+                pass  # it has ended; the status says how
             said = p.stdout.readline()
             found = memory(p.pid) if said == b"1\n" else None
             p.stdin.close()
