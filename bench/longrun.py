@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Fragmentation over time: bench/programs/longrun under every allocator of the
-machine, one after the other. A line for each so many operations has live/held
+"""Fragmentation over time: bench/programs/longrun under every allocator, one
+after the other. A line for each so many operations has live/held
 of each peer: what the program has in its blocks to what the process has of the
 kernel. Nearer to 1 is better; a column that falls is fragmentation.
 """
@@ -13,16 +13,14 @@ import sys
 
 sys.dont_write_bytecode = True  # the source may be somebody else's
 
+import measure
 import peers
 from suite import die, start
 
 
 def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
-    p.add_argument("--library", metavar="PATH", required=True,
-                   help="the library that is the peer konfiscator")
-    p.add_argument("--build", metavar="DIR", default=".",
-                   help="the build directory (the current one)")
+    peers.add_options(p, ratios=False)
     p.add_argument("--threads", metavar="N", type=int, default=2)
     p.add_argument("--operations", metavar="N", type=int, default=10 ** 8)
     p.add_argument("--blocks", metavar="N", type=int, default=200000)
@@ -31,19 +29,16 @@ def parse():
     return p.parse_args()
 
 
-def run(options, program, library):
+def run(options, program, env):
     """(operations, live, held) of each line that the program printed."""
-    env = dict(os.environ)
-    env.pop("LD_PRELOAD", None)
-    if library:
-        env["LD_PRELOAD"] = library
     done = subprocess.run(
         [program, str(options.threads), str(options.operations),
          str(options.blocks), str(options.operations // options.lines)],
         env=env, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         print("longrun ended with %d under %s" %
-              (done.returncode, library or "glibc"), file=sys.stderr)
+              (done.returncode, env.get("LD_PRELOAD", "glibc")),
+              file=sys.stderr)
         return None
     return [tuple(int(word) for word in line.split()[:3])
             for line in done.stdout.splitlines()]
@@ -52,17 +47,20 @@ def run(options, program, library):
 def main():
     options = parse()
     program = os.path.join(options.build, "bench", "programs", "longrun")
-    for path in (program, options.library):
-        if not os.path.isfile(path):
-            die("%s is not there: run make bench-longrun" % path)
+    compared = peers.chosen(options)
+    if not os.path.isfile(program):
+        die("%s is not there: run make bench-longrun" % program)
     if options.lines < 1 or options.operations < options.lines:
         die("--lines %d is not from 1 to --operations %d" %
             (options.lines, options.operations))
-    compared = peers.installed()
-    compared["konfiscator"] = os.path.abspath(options.library)
     got = {}
-    for name, library in compared.items():
-        got[name] = run(options, program, library)
+    with measure.Bench(options.build, 600) as bench:
+        for name, preload in peers.preloads(bench, compared).items():
+            env = bench.environment(bench.data,
+                                    peers.settings(options, name))
+            if preload:
+                env["LD_PRELOAD"] = preload
+            got[name] = run(options, program, env)
     if not all(got.values()):
         return 1
     print("%d threads, %d blocks; live/held" %
@@ -71,7 +69,7 @@ def main():
           *("%11s" % name for name in got))
     for look in range(min(len(lines) for lines in got.values())):
         # Threads differ by some operations in how far they are.
-        operations, live, _ = got["glibc"][look]
+        operations, live, _ = next(iter(got.values()))[look]
         print("%12d %9.1f" % (operations, live / 2 ** 20),
               *("%11.3f" % (lines[look][1] / lines[look][2])
                 for lines in got.values()))

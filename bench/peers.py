@@ -1,5 +1,7 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Who is compared, and on what machine."""
+"""The allocators that the benchmarks compare, and the machine. As a program:
+list the allocators that are found, those that are not, and how to give others."""
 
 import argparse
 import glob
@@ -7,17 +9,27 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
+import tempfile
 
-from suite import die
+sys.dont_write_bytecode = True  # the source may be somebody else's
+
+from measure import preloadable
+from suite import die, start
 
 # glibc is what a program has without a preload.
 KNOWN = (
     ("jemalloc", ("libjemalloc.so.2",)),
     ("tcmalloc", ("libtcmalloc_minimal.so.4",)),
-    ("mimalloc", ("libmimalloc.so.2.0", "libmimalloc.so.2")),
+    ("mimalloc", ("libmimalloc.so.3", "libmimalloc.so.2.0", "libmimalloc.so.2")),
+    ("rpmalloc", ("librpmallocwrap.so", "librpmalloc.so")),
+    ("snmalloc", ("libsnmallocshim.so",)),
 )
 DIRECTORIES = ("/usr/local/lib", "/usr/lib/*-linux-gnu", "/usr/lib64",
                "/usr/lib", "/lib/*-linux-gnu", "/lib64")
+
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def output(command, **more):
@@ -55,6 +67,15 @@ def is_loaded(path):
     # Some address of the library has to be mapped from its file.
     maps = output(["cat", "/proc/self/maps"], env=env)
     return os.path.realpath(path) in maps
+
+
+def serves_malloc(path):
+    """Whether a program gets its malloc from this preload. A library without
+    the C library's names can be preloaded and then serves nothing."""
+    env = dict(os.environ, LD_PRELOAD=path, LD_DEBUG="bindings", LC_ALL="C")
+    said = subprocess.run(["cat", "/dev/null"], env=env, check=False, text=True,
+                          stderr=subprocess.PIPE, errors="replace").stderr
+    return "to %s [0]: normal symbol `malloc'" % path in said
 
 
 def version(name, path):
@@ -128,8 +149,9 @@ def positive(what):
     return int(what)
 
 
-def add_options(p):
-    """Those of all the programs that compare."""
+def add_options(p, ratios=True):
+    """Those of all the programs that compare. Without ratios none of the peers
+    is the reference or the subject."""
     p.add_argument("--library", metavar="PATH",
                    help="the library that is the peer konfiscator")
     p.add_argument("--build", metavar="DIR", default=".",
@@ -141,6 +163,8 @@ def add_options(p):
     p.add_argument("--env", metavar="PEER:VARIABLE=VALUE", type=setting,
                    action="append", default=[],
                    help="an option for one of the peers")
+    if not ratios:
+        return
     p.add_argument("--reference", metavar="NAME", default="glibc",
                    help="the peer that ratios are to (glibc)")
     p.add_argument("--subject", metavar="NAME", default="konfiscator",
@@ -161,7 +185,7 @@ def chosen(args):
                 die("peer '%s' is not one of %s" % (name, ", ".join(found)))
         found = {n: found[n] for n in names}
     for what in ("reference", "subject"):
-        if getattr(args, what) not in found:
+        if getattr(args, what, None) not in (None, *found):
             die("--%s '%s' is not one of the peers %s%s" %
                 (what, getattr(args, what), ", ".join(found),
                  "" if args.library else "; --library PATH adds konfiscator"))
@@ -176,11 +200,15 @@ def chosen(args):
 
 
 def preloads(bench, found):
-    """What LD_PRELOAD is for each peer; dies where the loader refuses it."""
+    """LD_PRELOAD of each peer. Dies where the loader refuses a library, warns
+    where programs do not get its malloc."""
     paths = {n: bench.preload(p) for n, p in found.items()}
     for name, path in paths.items():
         if path and not is_loaded(path):
             die("peer %s: %s cannot be preloaded" % (name, found[name]))
+        if path and not serves_malloc(path):
+            print("warning: peer %s: programs do not get the malloc of %s" %
+                  (name, found[name]), file=sys.stderr)
     return paths
 
 
@@ -197,3 +225,36 @@ def described(args, found, commit_name):
         words += ["%s=%s" % s for s in settings(args, name).items()]
         kept[name] = {"path": path, "version": " ".join(words)}
     return kept
+
+
+def listed(args):
+    """What is found, what is not, and how to give others, in lines."""
+    found = chosen(args)
+    kept = described(args, found, commit(SOURCE))
+    lines = []
+    with tempfile.TemporaryDirectory(prefix="konfiscator-bench.") as root:
+        for name, path in found.items():
+            line = "%s: %s, %s" % (name, kept[name]["version"],
+                                   path or "without a preload")
+            if path and not serves_malloc(preloadable(path, root)):
+                line += ": NOT USABLE, programs do not get its malloc"
+            lines.append(line)
+    lines += ["%s: not found (%s)" % (name, " or ".join(files))
+              for name, files in KNOWN if name not in found]
+    return lines + [
+        "", "Looked for in: " + " ".join(DIRECTORIES),
+        "For other libraries and versions: "
+        "make bench PEERS='NAME=/PATH/LIBRARY.so ...'",
+        "bench/README.md has commands that build them."]
+
+
+def main():
+    p = argparse.ArgumentParser(prog="peers.py", allow_abbrev=False,
+                                description=__doc__)
+    add_options(p, ratios=False)
+    args = p.parse_args()
+    print("\n".join(listed(args)))
+
+
+if __name__ == "__main__":
+    start(main)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The memory of a process over time, under every allocator of the machine:
+"""The memory of a process over time, under every allocator:
 resident, and of that private and dirty, in MiB beyond what it had at the start."""
 
 import argparse
@@ -23,10 +23,7 @@ SCENARIOS = ("phases", "idle-threads", "sleeping-owners", "peak-then-idle",
 def parse():
     p = argparse.ArgumentParser(prog="rss.py", allow_abbrev=False,
                                 description=__doc__)
-    p.add_argument("--library", metavar="PATH", required=True,
-                   help="the library that is compared with the others")
-    p.add_argument("--build", metavar="DIR", default=".",
-                   help="the build directory (the current one)")
+    peers.add_options(p, ratios=False)
     p.add_argument("--rounds", metavar="N", type=peers.positive, default=3,
                    help="runs of each, of which the median counts (3)")
     p.add_argument("--parts", metavar="N", type=peers.positive, default=100,
@@ -37,14 +34,14 @@ def parse():
     return p.parse_args()
 
 
-def run(bench, options, library, scenario):
+def run(bench, options, preload, more, scenario):
     """Each moment's resident and dirty KiB, the medians of the rounds; the
     latter is None where nobody knows it."""
     program = os.path.join(options.build, "bench", "rss")
     rounds = {}
     for _ in range(options.rounds):
         last = bench.run([program, scenario, str(options.parts)],
-                         bench.preload(library))["last"]
+                         preload, more)["last"]
         for field in last.split():
             moment, rss, dirty = field.split(":")
             rounds.setdefault(moment, []).append(
@@ -77,33 +74,32 @@ def rows(scenario, found):
 
 def main():
     options = parse()
-    options.build = os.path.abspath(options.build)
-    for path in (os.path.join(options.build, "bench", "rss"),
-                 options.library):
-        if not os.path.isfile(path):
-            die("%s is not there: run make bench-rss" % path)
+    subjects = peers.chosen(options)
+    program = os.path.join(options.build, "bench", "rss")
+    if not os.path.isfile(program):
+        die("%s is not there: run make bench-rss" % program)
     for name in options.only:
         if name not in SCENARIOS:
             die("--only '%s' is not one of %s" % (name, ", ".join(SCENARIOS)))
-    subjects = dict(peers.installed(), konfiscator=options.library)
     table = [["MiB", ""] + list(subjects)]
     failed = 0
     with measure.Bench(options.build, 300) as bench:
+        preloads = peers.preloads(bench, subjects)
         for scenario in SCENARIOS:
             if options.only and scenario not in options.only:
                 continue
             found = {}
-            for name, library in subjects.items():
+            for name, preload in preloads.items():
                 try:
-                    found[name] = run(bench, options, library, scenario)
+                    found[name] = run(bench, options, preload,
+                                      peers.settings(options, name), scenario)
                 except measure.Failure as e:
                     failed = 1
                     found[name] = {}
                     print("FAIL %s under %s: %s" % (scenario, name, e),
                           file=sys.stderr)
             table += rows(scenario, found)
-    source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    machine = peers.machine(source)
+    machine = peers.machine(peers.SOURCE)
     head = "commit %s, %s, kernel %s, %d CPUs; %d rounds" % (
         machine["commit"], machine["cpu"], machine["kernel"],
         machine["cpus"], options.rounds)

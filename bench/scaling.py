@@ -8,7 +8,7 @@ empty list, which are all that leaves the fast path of malloc; slabs made and
 given back and searches for pages, which are what happens under a lock; waits
 for a lock; frees of other threads' blocks. A fast path that shares something
 would show in the time alone; what must not grow with the threads is the part
-under locks. Then the wall time under each allocator of the machine: on few
+under locks. Then the wall time under each allocator: on few
 processors it says what more threads cost, not what they gain.
 """
 
@@ -18,10 +18,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.dont_write_bytecode = True  # the source may be somebody else's
 
+import measure
 import peers
 from suite import die, start
 
@@ -38,29 +38,26 @@ COLUMNS = (
 
 def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
-    p.add_argument("--library", metavar="PATH", required=True,
-                   help="the library that is the peer konfiscator")
-    p.add_argument("--build", metavar="DIR", default=".",
-                   help="the build directory (the current one)")
+    peers.add_options(p, ratios=False)
     p.add_argument("--operations", metavar="N", type=int, default=10 ** 7,
                    help="of all threads together (10000000)")
+    p.add_argument("--threads", metavar="N", type=peers.positive,
+                   action="append", default=[],
+                   help="only with this many threads (%s)" %
+                   ", ".join(str(n) for n in THREADS))
     return p.parse_args()
 
 
-def run(options, library, threads, crossed, directory):
+def run(bench, options, name, preload, threads, crossed, directory):
     """Wall time in seconds."""
-    env = dict(os.environ, KONFISCATOR_DIR=directory)
-    env.pop("LD_PRELOAD", None)
-    if library:
-        env["LD_PRELOAD"] = library
     program = os.path.join(options.build, "bench", "programs", "scaling")
-    start = time.monotonic()
-    status = subprocess.run([program, str(threads), str(options.operations),
-                             str(crossed)], env=env, check=False).returncode
-    if status:
-        sys.exit("scaling.py: scaling ended with %d under %s" %
-                 (status, library or "glibc"))
-    return time.monotonic() - start
+    more = dict(peers.settings(options, name), KONFISCATOR_DIR=directory,
+                KONFISCATOR_KEEP="1")
+    try:
+        return bench.run([program, str(threads), str(options.operations),
+                          str(crossed)], preload, more)["wall"]
+    except measure.Failure as e:
+        sys.exit("scaling.py: scaling under %s: %s" % (name, e))
 
 
 def counters(options, directory):
@@ -75,16 +72,16 @@ def counters(options, directory):
     return rows[0]
 
 
-def sweep(options, compared, crossed):
+def sweep(bench, options, compared, crossed):
     print("%d %% of the blocks freed by another thread" % crossed)
     print("%7s" % "threads", *("%9s" % name for name, _ in COLUMNS),
           *("%11s" % name for name in compared))
-    for threads in THREADS:
+    for threads in options.threads or THREADS:
         walls = []
-        for name, library in compared.items():
+        for name, preload in compared.items():
             with tempfile.TemporaryDirectory(prefix="kf-bench.") as directory:
-                walls.append(run(options, library, threads, crossed,
-                                 directory))
+                walls.append(run(bench, options, name, preload, threads,
+                                 crossed, directory))
                 if name == "konfiscator":
                     got = counters(options, directory)
         print("%7d" % threads,
@@ -95,18 +92,20 @@ def sweep(options, compared, crossed):
 
 def main():
     options = parse()
-    for path in (options.library,
-                 os.path.join(options.build, "bench", "programs", "scaling"),
+    compared = peers.chosen(options)
+    if "konfiscator" not in compared:
+        die("the peer konfiscator is missing, whose counters are printed")
+    for path in (os.path.join(options.build, "bench", "programs", "scaling"),
                  os.path.join(options.build, "konfiscator")):
         if not os.path.isfile(path):
             die("%s is not there: run make bench-scaling" % path)
     if options.operations < 1000000:
         die("--operations %d is not 1000000 or more" % options.operations)
-    compared = peers.installed()
-    compared["konfiscator"] = os.path.abspath(options.library)
-    for crossed in (0, 50):
-        sweep(options, compared, crossed)
-        print()
+    with measure.Bench(options.build, 600) as bench:
+        preloads = peers.preloads(bench, compared)
+        for crossed in (0, 50):
+            sweep(bench, options, preloads, crossed)
+            print()
     print("columns up to collected: per million operations")
     return 0
 

@@ -111,8 +111,7 @@ def main():
                 status = 1
                 print("FAIL %s under %s: %s" % (name, peer, reason),
                       file=sys.stderr)
-    source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    machine = peers.machine(source)
+    machine = peers.machine(peers.SOURCE)
     head = "commit %s, %s, kernel %s, %d CPUs; medians of %d rounds" % (
         machine["commit"], machine["cpu"], machine["kernel"],
         machine["cpus"], args.rounds)

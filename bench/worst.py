@@ -28,10 +28,7 @@ FIGURES = ("mean", "99.99 %", "longest", "in each round")
 def parse():
     p = argparse.ArgumentParser(prog="worst.py", allow_abbrev=False,
                                 description=__doc__)
-    p.add_argument("--library", metavar="PATH", required=True,
-                   help="the library whose engines are compared")
-    p.add_argument("--build", metavar="DIR", default=".",
-                   help="the build directory (the current one)")
+    peers.add_options(p, ratios=False)
     p.add_argument("--operations", metavar="N", type=peers.positive,
                    default=10 ** 7, help="calls in a round (10^7)")
     p.add_argument("--rounds", metavar="N", type=peers.positive, default=5,
@@ -43,8 +40,11 @@ def parse():
 
 
 def subjects(options):
-    """Name, library and variables of all that is compared."""
-    found = [(name, path, {}) for name, path in peers.installed().items()]
+    """Name, library and variables of all that is compared; the peer
+    konfiscator is there by each of its engines."""
+    found = [(name, path, peers.settings(options, name))
+             for name, path in peers.chosen(options).items()
+             if name != "konfiscator"]
     found += [(name, options.library, more) for name, more in ENGINES]
     for name in options.only:
         if name not in [f[0] for f in found]:
@@ -53,14 +53,14 @@ def subjects(options):
     return [f for f in found if not options.only or f[0] in options.only]
 
 
-def run(bench, options, name, library, more):
+def run(bench, options, name, preload, more):
     """The figures of malloc and of free, and how many were not counted."""
     program = os.path.join(options.build, "bench", "worst")
     kept = os.path.join(bench.data, "worst-" + name)
     rounds = []
     for _ in range(options.rounds):
         last = bench.run([program, kept, str(options.operations)],
-                         bench.preload(library), more)["last"]
+                         preload, more)["last"]
         rounds.append([float(word) for word in last.split()])
     os.unlink(kept)
     kinds = []
@@ -73,26 +73,27 @@ def run(bench, options, name, library, more):
 
 def main():
     options = parse()
-    options.build = os.path.abspath(options.build)
-    for path in (os.path.join(options.build, "bench", "worst"),
-                 options.library):
-        if not os.path.isfile(path):
-            die("%s is not there: run make bench-worst" % path)
+    if not options.library:
+        die("--library is missing: the library whose engines are compared")
+    compared = subjects(options)
+    program = os.path.join(options.build, "bench", "worst")
+    if not os.path.isfile(program):
+        die("%s is not there: run make bench-worst" % program)
     table = [["ns"] + ["malloc " + f for f in FIGURES] +
              ["free " + f for f in FIGURES] + ["not counted"]]
     failed = 0
     with measure.Bench(options.build, 600) as bench:
-        for name, library, more in subjects(options):
+        preloads = peers.preloads(bench, {n: path for n, path, _ in compared})
+        for name, _, more in compared:
             try:
-                kinds, away = run(bench, options, name, library, more)
+                kinds, away = run(bench, options, name, preloads[name], more)
             except measure.Failure as e:
                 failed = 1
                 print("FAIL %s: %s" % (name, e), file=sys.stderr)
                 continue
             table.append([name] + ["%.0f" % n for k in kinds for n in k] +
                          ["%.0f" % away])
-    source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    machine = peers.machine(source)
+    machine = peers.machine(peers.SOURCE)
     head = "commit %s, %s, kernel %s, %d CPUs; %d operations, %d rounds" % (
         machine["commit"], machine["cpu"], machine["kernel"],
         machine["cpus"], options.operations, options.rounds)
