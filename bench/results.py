@@ -104,6 +104,18 @@ class Results:
     def reference(self):
         return self.head["reference"]
 
+    @property
+    def again(self):
+        """The second copy of the reference, which is no peer; or None."""
+        return self.head.get("again")
+
+    def columns(self):
+        """The peers, and the second copy of the reference after it."""
+        names = self.peers
+        if self.again:
+            names.insert(names.index(self.reference) + 1, self.again)
+        return names
+
     def others(self):
         return [p for p in self.peers if p != self.subject]
 
@@ -134,7 +146,7 @@ class Results:
 
     def failures(self):
         return [(r.name, p, r.failure(p)) for r in self.rows
-                for p in self.peers if r.failure(p)]
+                for p in self.columns() if r.failure(p)]
 
     def save(self, path):
         """All or nothing, so that a broken run leaves the last whole state."""

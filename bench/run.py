@@ -38,6 +38,9 @@ def add_input(p):
     p.add_argument("--only", metavar="GLOB", action="append", default=[],
                    help="only tests of such names")
     p.add_argument("--group", choices=suite.GROUPS)
+    p.add_argument("--no-again", action="store_true",
+                   help="do not measure the reference a second time, which "
+                   "shows the noise")
 
 
 def parse(argv):
@@ -62,22 +65,41 @@ def head_of(args, found, argv):
              "%Y-%m-%d %H:%M UTC"),
          "rounds": args.rounds, "limit": args.limit,
          "reference": args.reference, "subject": args.subject}
+    if not args.no_again:
+        h["again"] = args.reference + " again"
     h.update(peers.machine(args.source))
     h["peers"] = peers.described(args, found, h["commit"])
     return h
 
 
-def run_test(bench, args, test, preloads):
+def ways_of(bench, args, found, again):
+    """Preload and variables of each peer, in the order of a round. The second
+    copy of the reference is half a round away from the first."""
+    preloads = peers.preloads(bench, found)
+    ways = {n: (p, peers.settings(args, n)) for n, p in preloads.items()}
+    if not again:
+        return ways
+    if again in ways:
+        suite.die("peer '%s' has the name of the second copy of %s" %
+                  (again, args.reference))
+    names = list(ways)
+    far = names.index(args.reference) + (len(names) + 1) // 2
+    names.insert(far % (len(names) + 1), again)
+    ways[again] = ways[args.reference]
+    return {name: ways[name] for name in names}
+
+
+def run_test(bench, args, test, ways):
     """All rounds of one test, as a row."""
     row = {"name": test.name, "group": test.group,
            "command": [test.command] + test.arguments}
     row["skip"] = test.missing()
     if row["skip"]:
         return results.Row(row)
-    runs = {name: {f: [] for f in results.FIGURES} for name in preloads}
+    runs = {name: {f: [] for f in results.FIGURES} for name in ways}
     row["runs"] = runs
     failed = bench.prepare(test)
-    names = list(preloads)
+    names = list(ways)
     for n in range(args.rounds + 1):
         # The first is the warm-up. Who has failed once is left out.
         for name in names[n % len(names):] + names[:n % len(names)]:
@@ -85,9 +107,8 @@ def run_test(bench, args, test, preloads):
                 runs[name]["fail"] = failed
             if "fail" in runs[name]:
                 continue
-            more = peers.settings(args, name)
             try:
-                got = bench.run(test.argv(), preloads[name], more)
+                got = bench.run(test.argv(), *ways[name])
             except measure.Failure as e:
                 runs[name]["fail"] = str(e)
                 continue
@@ -103,7 +124,7 @@ def tell(result, row, number, total):
         text = "skipped, " + row.skip
     else:
         text = "  ".join("%s %s" % (p, tables.cell(result, row, p, "wall"))
-                         for p in result.peers)
+                         for p in result.columns())
     print("[%d/%d] %s: %s" % (number, total, row.name, text),
           file=sys.stderr, flush=True)
 
@@ -112,9 +133,9 @@ def measure_all(args, tests, argv):
     found = peers.chosen(args)
     result = results.Results(head_of(args, found, argv), [])
     with measure.Bench(args.build, args.limit) as bench:
-        preloads = peers.preloads(bench, found)
+        ways = ways_of(bench, args, found, result.again)
         for number, test in enumerate(tests, 1):
-            row = run_test(bench, args, test, preloads)
+            row = run_test(bench, args, test, ways)
             result.rows.append(row)
             tell(result, row, number, len(tests))
             if args.json:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Results as tables, plain for a terminal or as markdown."""
 
+import statistics
+
 from results import RSS_FROM, geometric_mean
 
 # What the suite is held to: a ratio of time above these is told.
@@ -14,6 +16,7 @@ SIZES = (("%d to 32 MiB" % (RSS_FROM >> 20), RSS_FROM, 32 << 20),
 
 TITLES = (("wall", "Wall time, s"), ("cpu", "User and system time, s"),
           ("rss", "Peak RSS, MiB"))
+NAMES = (("wall", "wall"), ("cpu", "user+system"), ("rss", "peak RSS"))
 
 
 def amount(figure, value):
@@ -59,14 +62,15 @@ def cell(results, row, peer, figure):
 
 def per_test(results, figure):
     """A line a test: every peer, and the subject to the best of the others."""
-    table = [["test"] + results.peers + [results.subject + "/best"]]
+    table = [["test"] + results.columns() + [results.subject + "/best"]]
     for row in results.rows:
         if row.skip:
             continue
         best = results.best(row, figure)
         share = row.ratio(results.subject, best, figure) if best else None
         table.append([row.name] +
-                     [cell(results, row, p, figure) for p in results.peers] +
+                     [cell(results, row, p, figure)
+                      for p in results.columns()] +
                      ["%s %s" % (ratio(share), best) if share else "-"])
     return table
 
@@ -99,12 +103,28 @@ def everyone(results):
     """Each peer against the reference, over all tests."""
     table = [["against %s" % results.reference, "tests", "wall",
               "user+system", "peak RSS"]]
-    for peer in results.peers:
+    for peer in results.columns():
         got = [results.mean(peer, results.reference, f)
                for f in ("wall", "cpu", "rss")]
         if peer != results.reference and got[0]:
             table.append([peer, str(got[0][1])] + mean_cells(got))
     return table
+
+
+def noise(results):
+    """What the reference differs from itself, a line for each figure."""
+    lines = []
+    for figure, name in NAMES:
+        pairs = [(r.ratio(results.again, results.reference, figure), r.name)
+                 for r in results.rows if results.counts(r, figure)]
+        off = [(abs(share - 1), test) for share, test in pairs if share]
+        if off:
+            most, where = max(off)
+            lines.append("%s: a test differs by %.1f %% in the median, by at "
+                         "most %.1f %% (%s)" %
+                         (name, 100 * statistics.median(o for o, _ in off),
+                          100 * most, where))
+    return lines
 
 
 def by_size(results):
@@ -177,6 +197,9 @@ def report(results, render=plain):
             parts += [title % "Geometric means", render(means(results)),
                       render(everyone(results)),
                       render(by_size(results))]
+        if results.again:
+            parts += [title % ("Noise, %s against itself" % results.reference),
+                      listing(noise(results))]
         lines = beyond(results)
         if lines:
             parts += [title % "Slower than it should be", listing(lines)]
