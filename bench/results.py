@@ -16,6 +16,9 @@ FIGURES = ("wall", "cpu", "rss")
 # in a coarse grain; bench/small.py compares these.
 RSS_FROM = 8 << 20
 
+# Stands for another peer in each test: the best but the subject.
+BEST = "best of each test"
+
 
 def spread(values):
     """The interquartile range as a share of the median."""
@@ -131,9 +134,13 @@ class Results:
             (row.median(self.reference, "rss") or 0) >= RSS_FROM
 
     def mean(self, peer, other, figure, group=None, rows=None):
-        """The geometric mean of the ratios of peer to other, and of how many
-        tests; None where both have a figure for none."""
-        ratios = [r.ratio(peer, other, figure)
+        """The geometric mean of the ratios of peer to other, of which one may
+        be BEST, and of how many tests; None where both have a figure for
+        none."""
+        def at(row, name):
+            return self.best(row, figure) if name == BEST else name
+
+        ratios = [r.ratio(at(r, peer), at(r, other), figure)
                   for r in (self.rows if rows is None else rows)
                   if (not group or r.group == group) and
                   self.counts(r, figure)]
