@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * launch OUTPUT SECONDS PRELOAD COMMAND ARGUMENT...: run a command, with the
- * library PRELOAD unless that is empty, its output into the file OUTPUT, and
- * say on one line what it took:
+ * launch [-m] OUTPUT SECONDS PRELOAD COMMAND ARGUMENT...
+ *
+ * Run a command, with the library PRELOAD unless that is empty, its output into
+ * the file OUTPUT, and say on one line what it took:
  *
  *	WALL_NS USER_US SYSTEM_US PEAK_KIB exit|signal|limit NUMBER
  *
  * Time and memory are of the command and of all that it waited for; the memory
  * is that of the biggest process among them. What it leaves behind is killed,
- * as is all of it when the seconds are over.
+ * as is all of it when the seconds are over. With -m a second line says what
+ * memory the command had over time (bench/watch.h).
  *
  * The runner cannot do this itself: a process begins with the peak memory of
  * the one that forked it, and a python is larger than what is measured here.
  */
+#include "bench/watch.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -20,6 +24,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -61,7 +66,8 @@ become(const char *output, const char *preload, char **argv, sigset_t *old)
 }
 
 /* Wait for the child; false: the time was over, or a signal ended us. */
-static bool ended_in_time(pid_t child, int64_t end, const sigset_t *wanted)
+static bool ended_in_time(pid_t child, int64_t end, const sigset_t *wanted,
+			  bool watched)
 {
 	siginfo_t info;
 
@@ -75,11 +81,16 @@ static bool ended_in_time(pid_t child, int64_t end, const sigset_t *wanted)
 			return true;
 		if (left <= 0)
 			return false;
+		if (watched && left > WATCH_NS)
+			left = WATCH_NS;
 		t.tv_sec = left / 1000000000;
 		t.tv_nsec = left % 1000000000;
 		switch (sigtimedwait(wanted, NULL, &t)) {
 		case SIGCHLD:
+			break;
 		case -1:
+			if (watched)
+				watch_look(child);
 			break;
 		default:
 			return false;
@@ -135,12 +146,15 @@ int main(int argc, char **argv)
 	sigset_t wanted, old;
 	struct rusage use;
 	int64_t start, end;
-	bool in_time;
+	bool in_time, watched;
 	int status;
 	pid_t child;
 
+	watched = argc > 1 && !strcmp(argv[1], "-m");
+	argc -= watched;
+	argv += watched;
 	if (argc < 5 || strtol(argv[2], NULL, 10) <= 0) {
-		fputs("usage: launch OUTPUT SECONDS PRELOAD COMMAND...\n",
+		fputs("usage: launch [-m] OUTPUT SECONDS PRELOAD COMMAND...\n",
 		      stderr);
 		return 2;
 	}
@@ -161,7 +175,7 @@ int main(int argc, char **argv)
 	}
 	if (!child)
 		become(argv[1], argv[3], argv + 4, &old);
-	in_time = ended_in_time(child, end, &wanted);
+	in_time = ended_in_time(child, end, &wanted, watched);
 	if (!in_time)
 		kill(-child, SIGKILL);
 	while (wait4(child, &status, 0, &use) != child)
@@ -169,5 +183,7 @@ int main(int argc, char **argv)
 	end = now_ns();
 	end_all();
 	say(end - start, &use, in_time, status);
+	if (watched)
+		watch_say();
 	return 0;
 }

@@ -97,31 +97,38 @@ class Bench:
         env.update(more)
         return env
 
-    def run(self, argv, preload="", more=None):
+    def run(self, argv, preload="", more=None, watched=False):
         """Wall and CPU seconds and peak bytes of a command, and the last
-        line that it printed, as a dict."""
+        line that it printed, as a dict. Watched: also the bytes of memory
+        over time that are known."""
         scratch = tempfile.mkdtemp(dir=self.root)
         os.mkdir(os.path.join(scratch, ".stats"), 0o700)
         log = os.path.join(self.root, "output")
         try:
             done = subprocess.run(
-                [self.launch, log, str(self.limit), preload] + argv,
+                [self.launch] + ["-m"] * watched +
+                [log, str(self.limit), preload] + argv,
                 cwd=scratch, env=self.environment(scratch, more or {}),
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 text=True, check=False)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        words = done.stdout.split()
+        first, _, second = done.stdout.partition("\n")
+        words = first.split()
         if done.returncode or len(words) != 6:
             raise Failure("bench/launch ended with status %d" %
                           done.returncode)
         if words[4:] != ["exit", "0"]:
             raise Failure(reason(words[4], int(words[5]), self.limit,
                                  last_line(log)))
-        return {"wall": int(words[0]) / 1e9,
-                "cpu": (int(words[1]) + int(words[2])) / 1e6,
-                "rss": int(words[3]) * 1024,
-                "last": last_line(log)}
+        got = {"wall": int(words[0]) / 1e9,
+               "cpu": (int(words[1]) + int(words[2])) / 1e6,
+               "rss": int(words[3]) * 1024,
+               "last": last_line(log)}
+        got.update((figure, int(kib) * 1024) for figure, kib in
+                   zip(("mean", "end", "dirty", "pss"), second.split())
+                   if kib != "-")
+        return got
 
     def prepare(self, test):
         """Let a workload make its data, once; why it could not, or None."""

@@ -18,7 +18,7 @@ def panel(axes, results, rows, figure, title):
         if peer == results.reference:
             continue
         got = [(r.ratio(peer, results.reference, figure), y)
-               for y, r in zip(places, rows)]
+               for y, r in zip(places, rows) if results.counts(r, figure)]
         got = [(x, y) for x, y in got if x]
         mine = peer == results.subject
         axes.scatter([x for x, _ in got], [y for _, y in got], label=peer,

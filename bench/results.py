@@ -10,10 +10,14 @@ import statistics
 from suite import die
 
 FORMAT = "konfiscator-bench 1"
-FIGURES = ("wall", "cpu", "rss")
+TIMES = ("wall", "cpu")
+RESIDENT = ("rss", "mean", "end")
+SMALL = ("dirty", "pss")
+FIGURES = TIMES + RESIDENT + SMALL
 
-# Bytes. The peak of a smaller program is mostly what the kernel maps of files,
-# in a coarse grain; bench/small.py compares these.
+# Bytes of peak RSS under the reference. What is resident of a smaller program is
+# mostly what the kernel maps of files, in a coarse grain: such programs are
+# compared by the figures SMALL, as bench/small.py does.
 RSS_FROM = 8 << 20
 
 # Stands for another peer in each test: the best but the subject.
@@ -128,10 +132,11 @@ class Results:
         return min(able, key=lambda p: row.median(p, figure), default=None)
 
     def counts(self, row, figure):
-        """Whether a test has a part in the means of a figure: of peak RSS by
-        what the reference needs."""
-        return figure != "rss" or \
-            (row.median(self.reference, "rss") or 0) >= RSS_FROM
+        """Whether a test has a part in a figure: of memory by what the
+        reference needs."""
+        peak = row.median(self.reference, "rss") or 0
+        return figure in TIMES or \
+            (figure in RESIDENT) == (peak >= RSS_FROM)
 
     def mean(self, peer, other, figure, group=None, rows=None):
         """The geometric mean of the ratios of peer to other, of which one may

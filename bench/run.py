@@ -108,13 +108,13 @@ def run_test(bench, args, test, ways):
             if "fail" in runs[name]:
                 continue
             try:
-                got = bench.run(test.argv(), *ways[name])
+                got = bench.run(test.argv(), *ways[name], watched=True)
             except measure.Failure as e:
                 runs[name]["fail"] = str(e)
                 continue
             if n:
                 for figure in results.FIGURES:
-                    runs[name][figure].append(got[figure])
+                    runs[name][figure] += [got[figure]] if figure in got else []
     return results.Row(row)
 
 

@@ -3,7 +3,7 @@
 
 import statistics
 
-from results import BEST, RSS_FROM, geometric_mean
+from results import BEST, RESIDENT, RSS_FROM, SMALL, TIMES, geometric_mean
 
 # What the suite is held to: a ratio of time above these is told.
 WORST_TO_REFERENCE = 1.10
@@ -14,15 +14,23 @@ REAL_TO_BEST = 1.03
 SIZES = (("%d to 32 MiB" % (RSS_FROM >> 20), RSS_FROM, 32 << 20),
          ("from 32 MiB", 32 << 20, float("inf")))
 
+BELOW = " of tests below %d MiB" % (RSS_FROM >> 20)
 TITLES = (("wall", "Wall time, s"), ("cpu", "User and system time, s"),
-          ("rss", "Peak RSS, MiB"))
-NAMES = (("wall", "wall"), ("cpu", "user+system"), ("rss", "peak RSS"))
+          ("rss", "Peak RSS, MiB"), ("mean", "Mean RSS, MiB"),
+          ("end", "RSS at the end, MiB"),
+          ("dirty", "Private dirty pages, KiB," + BELOW),
+          ("pss", "PSS, KiB," + BELOW))
+NAMES = {"wall": "wall", "cpu": "user+system", "rss": "peak RSS",
+         "mean": "mean RSS", "end": "RSS at the end",
+         "dirty": "private dirty" + BELOW, "pss": "PSS" + BELOW}
 
 
 def amount(figure, value):
-    if figure == "rss":
-        return "%.1f" % (value / 2 ** 20)
-    return "%.3f" % value
+    if figure in TIMES:
+        return "%.3f" % value
+    if figure in SMALL:
+        return "%.0f" % (value / 1024)
+    return "%.1f" % (value / 2 ** 20)
 
 
 def ratio(value):
@@ -64,7 +72,7 @@ def per_test(results, figure):
     """A line a test: every peer, and the subject to the best of the others."""
     table = [["test"] + results.columns() + [results.subject + "/best"]]
     for row in results.rows:
-        if row.skip:
+        if row.skip or not results.counts(row, figure):
             continue
         best = results.best(row, figure)
         share = row.ratio(results.subject, best, figure) if best else None
@@ -114,7 +122,7 @@ def everyone(results):
 def noise(results):
     """What the reference differs from itself, a line for each figure."""
     lines = []
-    for figure, name in NAMES:
+    for figure, name in NAMES.items():
         pairs = [(r.ratio(results.again, results.reference, figure), r.name)
                  for r in results.rows if results.counts(r, figure)]
         off = [(abs(share - 1), test) for share, test in pairs if share]
@@ -139,6 +147,16 @@ def by_size(results):
             got = results.mean(results.subject, peer, "rss", rows=rows)
             cells.append("%.3f of %d" % got if got else "-")
         table.append(cells)
+    return table
+
+
+def over_time(results):
+    """Memory against each peer: resident over time, and of small programs."""
+    figures = RESIDENT + SMALL
+    table = [["%s against" % results.subject] + [NAMES[f] for f in figures]]
+    for peer in results.others() + [BEST]:
+        got = [results.mean(results.subject, peer, f) for f in figures]
+        table.append([peer] + ["%.3f of %d" % g if g else "-" for g in got])
     return table
 
 
@@ -192,11 +210,14 @@ def report(results, render=plain):
     parts = [listing(head(results))]
     if results.groups():
         for figure, name in TITLES:
-            parts += [title % name, render(per_test(results, figure))]
+            # Older results have fewer figures, a suite may have one size.
+            if any(r.median(p, figure) for r in results.rows
+                   for p in results.peers if results.counts(r, figure)):
+                parts += [title % name, render(per_test(results, figure))]
         if results.others():
             parts += [title % "Geometric means", render(means(results)),
                       render(everyone(results)),
-                      render(by_size(results))]
+                      render(by_size(results)), render(over_time(results))]
         if results.again:
             parts += [title % ("Noise, %s against itself" % results.reference),
                       listing(noise(results))]
