@@ -2,20 +2,23 @@
 /*
  * rss SCENARIO [PARTS]: what memory a process has at fixed moments.
  *
- *	phases		blocks of 64 to 512 bytes, then of 1 to 8 KiB, then of
- *64 to 512 KiB, all of one kind freed before the next
- *	idle-threads	64 threads that used 2 MiB each and sleep
- *	sleeping-owners	four threads sleep, and the first frees what they
- *allocated peak-then-idle	all of 256 MiB is freed, then nothing for three
- *seconds light-use	the same, and a little is allocated meanwhile
- *	growing-vectors	two vectors that grow by an eighth in turn
- *	producer-consumer	one thread frees what another allocates
- *	thread-pools	twenty times eight threads that do mixed work and end
+ * phases: blocks of 64 to 512 bytes, then of 1 to 8 KiB, then of 64 to 512 KiB,
+ * all of one kind freed before the next.
+ * idle-threads: 64 threads that used 2 MiB each and sleep; then the first
+ * thread allocates a little for three seconds, then it calls malloc_trim().
+ * sleeping-owners: four threads sleep, and the first frees what they allocated;
+ * then as above.
+ * peak-then-idle: all of 256 MiB is freed, then nothing for three seconds.
+ * light-use: the same, and a little is allocated meanwhile.
+ * growing-vectors: two vectors that grow by an eighth in turn.
+ * producer-consumer: one thread frees what another allocates, of which at most
+ * 4096 blocks are on the way.
+ * thread-pools: twenty times eight threads that do mixed work and end.
  *
  * The amounts are for PARTS = 100, in hundredths of them else. Prints in one
- *line, for each moment, its name, the resident KiB and how many of them are
- *private and dirty, with colons between; what there was at the start is left
- *out.
+ * line, for each moment, its name, the resident KiB and how many of them are
+ * private and dirty, with colons between; what there was at the start is left
+ * out.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -164,6 +167,29 @@ static void phases(void)
 	look("freed");
 }
 
+static void use_lightly(void)
+{
+	for (int i = 0; i < 30; i++) {
+		void *small[64];
+
+		nanosleep(&(struct timespec){0, 100000000}, NULL);
+		for (int k = 0; k < 64; k++)
+			small[k] = take(100);
+		for (int k = 0; k < 64; k++)
+			free(small[k]);
+		free(take(100000));
+	}
+}
+
+/* What other threads' memory does when the first is in use, and trims. */
+static void look_later(void)
+{
+	use_lightly();
+	look("3-s-later");
+	malloc_trim(0);
+	look("trimmed");
+}
+
 static pthread_barrier_t done;
 
 static void *use_and_sleep(void *arg)
@@ -189,6 +215,7 @@ static void idle_threads(void)
 	}
 	pthread_barrier_wait(&done);
 	look("idle");
+	look_later();
 }
 
 static void *fill_and_sleep(void *arg)
@@ -197,20 +224,6 @@ static void *fill_and_sleep(void *arg)
 	pthread_barrier_wait(&done);
 	pause();
 	return NULL;
-}
-
-static void use_lightly(void)
-{
-	for (int i = 0; i < 30; i++) {
-		void *small[64];
-
-		nanosleep(&(struct timespec){0, 100000000}, NULL);
-		for (int k = 0; k < 64; k++)
-			small[k] = take(100);
-		for (int k = 0; k < 64; k++)
-			free(small[k]);
-		free(take(100000));
-	}
 }
 
 static void sleeping_owners(void)
@@ -228,8 +241,7 @@ static void sleeping_owners(void)
 	for (size_t i = 0; i < OWNERS; i++)
 		empty(&pile[i]);
 	look("freed");
-	use_lightly();
-	look("3-s-later");
+	look_later();
 }
 
 static void peak(void (*then)(void))

@@ -4,8 +4,10 @@
  *
  * Stands for pipelines: readers that make messages, workers that use them up.
  * Producers put batches of blocks into a queue, consumers take a batch and
- * free it. Stressed: the way a block takes back to the thread it came from,
- * and caches that only fill or only empty.
+ * free it. At most QUEUE batches wait in the queue: with few, producers and
+ * consumers wait for each other, with many the slower side decides how many
+ * blocks are live. Stressed: the way a block takes back to the thread it came
+ * from, and caches that only fill or only empty.
  *
  * After the description of xmalloc by C. Lever and D. Boreham, "malloc()
  * Performance in a Multithreaded Linux Environment", USENIX 2000, in the
@@ -20,6 +22,7 @@ static uint64_t consumers = 1;
 static uint64_t batches = 40000;
 static uint64_t min_bytes = 16;
 static uint64_t max_bytes = 512;
+static uint64_t queue_batches = 64;
 
 static const struct bench_arg args[] = {
 	{"PRODUCERS", &producers, 1, BENCH_MAX_THREADS / 2},
@@ -27,6 +30,7 @@ static const struct bench_arg args[] = {
 	{"BATCHES", &batches, 1, 1ULL << 40},
 	{"MIN", &min_bytes, 8, 1 << 20},
 	{"MAX", &max_bytes, 8, 1 << 20},
+	{"QUEUE", &queue_batches, 1, 1 << 20},
 };
 
 struct batch {
@@ -78,7 +82,7 @@ int main(int argc, char **argv)
 {
 	bench_args(argc, argv, args, sizeof(args) / sizeof(args[0]));
 	bench_range("sizes", min_bytes, max_bytes);
-	queue = bench_queue_new(64);
+	queue = bench_queue_new(queue_batches);
 	bench_threads(producers + consumers, run);
 	return 0;
 }
