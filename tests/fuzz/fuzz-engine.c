@@ -66,6 +66,7 @@ static void start(void)
 {
 	const struct kf_engine *engine = kf_engine_find(FUZZ_ENGINE);
 	size_t usable;
+	void *p;
 
 	fuzz_require(engine, "no such engine");
 	kf_stats_init();
@@ -74,9 +75,8 @@ static void start(void)
 	if (!threads)
 		fuzz_require(!kf_host_install(engine), "it does not stand");
 	/* The first heap is its maker's whatever comes: nobody's here. */
-	fuzz_require(
-		!kf_host_free(kf_host_alloc(1, 16, false, 0, &usable), usable),
-		"the first block is no block");
+	p = kf_host_alloc(1, 16, false, 0, &usable);
+	fuzz_require(!kf_host_free(p, usable), "the first block is no block");
 	if (threads)
 		end_thread();
 	for (int i = 0; i < NR_THREADS; i++)
