@@ -461,9 +461,9 @@ void kf_heap_fork_count(void);
  * kf_heap_wait() - wait until no other thread reclaims memory of a heap
  * @heap:	the heap, just marked busy
  *
- * Context: the heap's owner. Takes the arenas lock.
+ * Context: the heap's owner, with any lock.
  */
-void kf_heap_wait(struct kf_heap *heap);
+void kf_heap_wait(const struct kf_heap *heap);
 
 /* The heap of a heap's marked blocks, or NULL; @heap: of any thread. */
 static inline struct kf_heap *kf_marked_of(const struct kf_heap *heap)

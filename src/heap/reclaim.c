@@ -17,6 +17,8 @@
 /* Slabs in a period, so that no thread works for others for long. */
 #define SLABS_MAX 32768
 
+#define SPINS 100
+
 static struct kf_slab *reclaim_slab_of(struct kf_run *run)
 {
 	return kf_container_of(run, struct kf_slab, run);
@@ -180,19 +182,28 @@ static struct kf_run *reclaim_take(struct kf_heap *heap, struct kf_run *list)
 	return list;
 }
 
-static struct kf_run *reclaim_held(uint32_t budget)
+/* Let the owners of busy heaps go on at once: a nested enter waits for it. */
+static void reclaim_leave_busy(void)
 {
 	bool is_barrier = kf_process_membarrier();
 	struct kf_heap *heap = NULL;
-	struct kf_run *list = NULL;
 
 	while ((heap = kf_arenas_next(heap)) != NULL) {
-		if (!reclaim_is_held(heap))
-			continue;
-		if (is_barrier && !reclaim_is_busy(heap))
-			reclaim_gather(heap, &budget);
-		else
+		if (reclaim_is_held(heap) &&
+		    (!is_barrier || reclaim_is_busy(heap)))
 			reclaim_end_both(heap);
+	}
+}
+
+static struct kf_run *reclaim_held(uint32_t budget)
+{
+	struct kf_heap *heap = NULL;
+	struct kf_run *list = NULL;
+
+	reclaim_leave_busy();
+	while ((heap = kf_arenas_next(heap)) != NULL) {
+		if (reclaim_is_held(heap))
+			reclaim_gather(heap, &budget);
 	}
 	kf_process_membarrier();
 	while ((heap = kf_arenas_next(heap)) != NULL) {
@@ -233,17 +244,15 @@ void kf_heap_reclaim_old(void)
 	reclaim(false, SLABS_MAX);
 }
 
-void kf_heap_wait(struct kf_heap *heap)
+void kf_heap_wait(const struct kf_heap *heap)
 {
-	/* A heap that is busy already was left alone; a child holds none. */
-	while (heap->busy == 1 && kf_load_acquire(&heap->held) &&
-	       kf_process_is_current()) {
-		kf_store_release(&heap->busy, 0);
-		if (kf_arenas_lock())
-			kf_arenas_unlock();
+	/* A child without fork handlers lacks the thread that holds the heap.
+	 */
+	for (int i = 0; kf_load_acquire(&heap->held) && kf_process_is_known();
+	     i++) {
+		if (i < SPINS)
+			kf_cpu_relax();
 		else
-			kf_thread_yield();
-		kf_store(&heap->busy, 1);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+			kf_process_pause();
 	}
 }

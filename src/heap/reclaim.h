@@ -13,7 +13,10 @@
  * and then reads @held, the other thread sets @held and then reads @busy; a
  * membarrier(2) of the other thread takes the place of the owner's fence
  * between the two, so slow paths cost no more. A busy heap is left alone. The
- * owner of a held heap waits for the arenas lock, which is held meanwhile.
+ * owner of a held heap waits, and so does its signal handler that came between
+ * the owner's two steps. The other thread holds the arenas lock, but the owner
+ * does not wait for it: where the handler came, the owner may have a lock of a
+ * higher rank. Who holds a heap waits for nothing.
  *
  * The last store of a fast path to a slab takes a block off the used ones. If
  * all used blocks are remote ones, no fast path can be given a block of the

@@ -52,14 +52,7 @@ inline enter()
 {
 	busy++;
 #ifndef PLANT_HELD_IGNORED
-	do
-	:: held ->
-		busy--;
-		take_lock();
-		lock = false;
-		busy++
-	:: else -> break
-	od
+	!held
 #endif
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * heap/reclaim.c: an owner is kept out of a held heap, whatever else happens,
+ * and waits for nothing else.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+
+#include "engines/host.h"
+#include "heap/reclaim.h"
+#include "heap/remote.h"
+#include "pages/pages.h"
+#include "sys/thread.h"
+#include "tests/unit/unit.h"
+
+#define HOLD_US 30000
+#define NR_TRIES 2000 /* of a millisecond each */
+
+static sem_t is_held;
+static bool let_go;  /* atomic */
+static bool entered; /* atomic */
+
+static void start(void)
+{
+	kf_stats_init();
+	kf_pages_conf.dirty_max = SIZE_MAX / 2;
+	kf_pages_conf.tick_ms = UINT32_MAX;
+	kf_thread_exit_init(kf_heap_detach);
+	kf_host_init();
+	kf_process_know();
+	kf_process_see();
+	ck_assert_int_eq(sem_init(&is_held, 0, 0), 0);
+}
+
+static bool comes_true(const bool *word)
+{
+	for (int i = 0; i < NR_TRIES && !kf_load_acquire(word); i++)
+		usleep(1000);
+	return kf_load(word);
+}
+
+/* As another thread that reclaims, but slowly. */
+static void hold(struct kf_heap *heap)
+{
+	kf_store(&heap->held, true);
+	sem_post(&is_held);
+	usleep(HOLD_US);
+	kf_store(&let_go, true);
+	kf_store_release(&heap->held, false);
+}
+
+static void *hold_with_lock(void *heap)
+{
+	UNIT_REQUIRE(kf_arenas_lock());
+	hold(heap);
+	UNIT_REQUIRE(comes_true(&entered));
+	kf_arenas_unlock();
+	return NULL;
+}
+
+static void *hold_and_change(void *heap)
+{
+	kf_process_change();
+	hold(heap);
+	return NULL;
+}
+
+static void enter_while(void *(*fn)(void *heap))
+{
+	struct kf_heap *heap = kf_heap_get();
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, fn, heap), 0);
+	ck_assert_int_eq(sem_wait(&is_held), 0);
+	kf_heap_enter(heap);
+	ck_assert(kf_load(&let_go));
+	kf_store_release(&entered, true);
+	kf_heap_leave(heap);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+
+START_TEST(owner_does_not_wait_for_the_lock_of_who_holds_the_heap)
+{
+	start();
+	enter_while(hold_with_lock);
+}
+END_TEST
+
+/* A thread that sleeps sees late that the process is recorded or sampled. */
+START_TEST(owner_waits_when_it_has_not_seen_the_state_of_the_process)
+{
+	start();
+	enter_while(hold_and_change);
+	ck_assert(!kf_process_is_current());
+}
+END_TEST
+
+/* The handler came when the heap was marked busy, but not seen to be held. */
+START_TEST(handler_that_interrupts_its_owner_at_the_entrance_waits)
+{
+	struct kf_heap *heap;
+
+	start();
+	heap = kf_heap_get();
+	heap->busy++;
+	enter_while(hold_and_change);
+	heap->busy--;
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		owner_does_not_wait_for_the_lock_of_who_holds_the_heap,
+		owner_waits_when_it_has_not_seen_the_state_of_the_process,
+		handler_that_interrupts_its_owner_at_the_entrance_waits,
+	};
+
+	return unit_run("heap/reclaim", tests, KF_ARRAY_SIZE(tests));
+}
