@@ -86,8 +86,12 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 	marked->counters.shared = heap->counters.shared;
 	marked->marks = true;
 	marked->budget = marked->budget_max = KF_BUDGET;
+	/* Not while the heap is held, or it would be held without its sibling.
+	 */
+	kf_heap_enter(heap);
 	/* pairs with the acquire load of kf_marked_of() */
 	__atomic_store_n(&heap->marked, marked, __ATOMIC_RELEASE);
+	kf_heap_leave(heap);
 	return marked;
 }
 

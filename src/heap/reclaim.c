@@ -120,14 +120,15 @@ static bool reclaim_is_held(const struct kf_heap *heap)
 	return heap && kf_load(&heap->held);
 }
 
-/* Whether the owner is in a slow path. */
+/* Whether the owner is in a slow path, or has just made the sibling. */
 static bool reclaim_is_busy(const struct kf_heap *heap)
 {
 	const struct kf_heap *marked = kf_marked_of(heap);
 
 	/* pairs with the release of kf_heap_leave() */
 	return kf_load_acquire(&heap->busy) ||
-	       (marked && kf_load_acquire(&marked->busy));
+	       (marked &&
+		(!reclaim_is_held(marked) || kf_load_acquire(&marked->busy)));
 }
 
 static void reclaim_end_both(struct kf_heap *heap)
@@ -154,7 +155,7 @@ static uint32_t reclaim_take_blocks(struct kf_slab *slab)
 	return kf_remote_nr(kf_remote_take(slab));
 }
 
-/* Take the chosen slabs and the run cache, and let the owner go on. */
+/* Take the chosen slabs and the run cache. */
 static struct kf_run *reclaim_take(struct kf_heap *heap, struct kf_run *list)
 {
 	struct kf_run *run, *next;
@@ -178,7 +179,17 @@ static struct kf_run *reclaim_take(struct kf_heap *heap, struct kf_run *list)
 		kf_heap_stat(heap, KF_SLOT_remote_collected, total);
 		kf_probe_remote_collect((uintptr_t)heap, total);
 	}
-	reclaim_end(heap);
+	return list;
+}
+
+/* Siblings have one slot: the owner may enter neither while one is changed. */
+static struct kf_run *reclaim_take_both(struct kf_heap *heap,
+					struct kf_run *list)
+{
+	list = reclaim_take(heap, list);
+	if (reclaim_is_held(kf_marked_of(heap)))
+		list = reclaim_take(kf_marked_of(heap), list);
+	reclaim_end_both(heap);
 	return list;
 }
 
@@ -208,9 +219,7 @@ static struct kf_run *reclaim_held(uint32_t budget)
 	kf_process_membarrier();
 	while ((heap = kf_arenas_next(heap)) != NULL) {
 		if (reclaim_is_held(heap))
-			list = reclaim_take(heap, list);
-		if (reclaim_is_held(kf_marked_of(heap)))
-			list = reclaim_take(kf_marked_of(heap), list);
+			list = reclaim_take_both(heap, list);
 	}
 	return list;
 }

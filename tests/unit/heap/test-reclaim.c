@@ -10,13 +10,17 @@
 #include <unistd.h>
 
 #include "engines/host.h"
+#include "heap/large.h"
+#include "heap/marked.h"
 #include "heap/reclaim.h"
 #include "heap/remote.h"
 #include "pages/pages.h"
+#include "sys/process.h"
 #include "sys/thread.h"
 #include "tests/unit/unit.h"
 
 #define HOLD_US 30000
+#define NR_CHANGES 1000000
 #define NR_TRIES 2000 /* of a millisecond each */
 
 static sem_t is_held;
@@ -29,6 +33,7 @@ static void start(void)
 	kf_pages_conf.dirty_max = SIZE_MAX / 2;
 	kf_pages_conf.tick_ms = UINT32_MAX;
 	kf_thread_exit_init(kf_heap_detach);
+	kf_process_membarrier_init();
 	kf_host_init();
 	kf_process_know();
 	kf_process_see();
@@ -111,12 +116,51 @@ START_TEST(handler_that_interrupts_its_owner_at_the_entrance_waits)
 }
 END_TEST
 
+static void take_and_free(size_t bytes, uint32_t mark)
+{
+	size_t usable;
+	void *p = kf_host_alloc(bytes, 16, false, mark, &usable);
+
+	UNIT_REQUIRE(p);
+	kf_mark_set(p, 0);
+	UNIT_REQUIRE(kf_host_free(p, 0) == KONF_FINE);
+}
+
+/* Make and dispose of slabs, each with blocks that other threads may reclaim.
+ */
+static void *change_slabs(void *unused)
+{
+	for (int i = 0; i < NR_CHANGES; i++) {
+		take_and_free(KF_SPARSE_MIN + 1, 0);
+		take_and_free(KF_TINY_MAX, i % 8 == 0);
+	}
+	kf_heap_flush(kf_heap_self());
+	kf_store(&entered, true);
+	return NULL;
+}
+
+START_TEST(siblings_with_one_slot_are_counted_right)
+{
+	pthread_t thread;
+
+	start();
+	kf_heap_get();
+	ck_assert_int_eq(pthread_create(&thread, NULL, change_slabs, NULL), 0);
+	while (!kf_load(&entered))
+		kf_heap_reclaim();
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	kf_heap_scavenge();
+	ck_assert_uint_eq(kf_heap_sum(KF_SLOT_carved), 0);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
 		owner_does_not_wait_for_the_lock_of_who_holds_the_heap,
 		owner_waits_when_it_has_not_seen_the_state_of_the_process,
 		handler_that_interrupts_its_owner_at_the_entrance_waits,
+		siblings_with_one_slot_are_counted_right,
 	};
 
 	return unit_run("heap/reclaim", tests, KF_ARRAY_SIZE(tests));
