@@ -206,6 +206,32 @@ static void reclaim_leave_busy(void)
 	}
 }
 
+/* Leave the chosen slabs to their owner: empty ones are where they were. */
+static void reclaim_undo(struct kf_heap *heap)
+{
+	struct kf_run *run, *next;
+
+	for (run = heap->reclaimed; run; run = next) {
+		next = run->queued;
+		if (kf_remote_nr(kf_load(&run->remote)))
+			kf_remote_push(heap, reclaim_slab_of(run));
+	}
+}
+
+static void reclaim_undo_all(void)
+{
+	struct kf_heap *heap = NULL;
+
+	while ((heap = kf_arenas_next(heap)) != NULL) {
+		if (!reclaim_is_held(heap))
+			continue;
+		reclaim_undo(heap);
+		if (reclaim_is_held(kf_marked_of(heap)))
+			reclaim_undo(kf_marked_of(heap));
+		reclaim_end_both(heap);
+	}
+}
+
 static struct kf_run *reclaim_held(uint32_t budget)
 {
 	struct kf_heap *heap = NULL;
@@ -216,7 +242,9 @@ static struct kf_run *reclaim_held(uint32_t budget)
 		if (reclaim_is_held(heap))
 			reclaim_gather(heap, &budget);
 	}
-	kf_process_membarrier();
+	/* Another thread may have set a filter of system calls since. */
+	if (!kf_process_membarrier())
+		reclaim_undo_all();
 	while ((heap = kf_arenas_next(heap)) != NULL) {
 		if (reclaim_is_held(heap))
 			list = reclaim_take_both(heap, list);
