@@ -473,14 +473,10 @@ size_t kf_heap_live(void)
 	       kf_word_get(KF_WORD_inherited_large);
 }
 
-/*
- * The kernel may have copied a part of what other threads sent: the child never
- * uses these blocks.
- */
-static void arenas_forget_inbox(struct kf_heap *heap)
+static void arenas_restore(struct kf_heap *heap)
 {
-	heap->inbox = NULL;
 	heap->held = false;
+	kf_remote_restore(heap);
 }
 
 /* Call a function for each heap: shared, threads' and marked. */
@@ -506,53 +502,50 @@ static void arenas_snapshot_all(void)
 	}
 }
 
+/* Whether a child can use the heap: no other thread changes it meanwhile. */
+static bool arenas_is_whole(const struct kf_counters *c)
+{
+	return c == kf_self.counters || c->idle_at_fork;
+}
+
+static void arenas_note_all(void)
+{
+	kf_remote_note(&shared_heap);
+	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
+		struct kf_heap *heap = arenas_is_whole(c) ? c->heap : NULL;
+
+		if (heap)
+			kf_remote_note(heap);
+		if (heap && kf_marked_of(heap))
+			kf_remote_note(kf_marked_of(heap));
+	}
+}
+
 /* So that a child made by clone, without fork handlers, adopts no heap. */
 static void arenas_forget_all(void)
 {
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all)
 		c->idle_at_fork = false;
-}
-
-static void arenas_collect(struct kf_heap *heap)
-{
-	kf_heap_enter(heap);
-	kf_remote_collect(heap);
-	kf_heap_leave(heap);
-}
-
-/* So that the child loses little: blocks that are sent from now on. */
-static void arenas_collect_all(void)
-{
-	struct kf_heap *heap = kf_heap_self();
-
-	if (heap && !heap->busy)
-		arenas_collect(heap);
-	if (!kf_arenas_lock())
-		return;
-	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
-		if (c->heap && kf_load(&c->state) == KF_COUNTERS_IDLE)
-			arenas_collect(c->heap);
-	}
-	kf_arenas_unlock();
+	arenas_for_each_heap(kf_remote_forget_noted);
 }
 
 void kf_heap_fork_prepare(void)
 {
-	arenas_collect_all();
 	kf_lock_fork_begin(&arenas.lock);
 	kf_lock_fork_begin(&arenas.shared_lock);
 	kf_pages_fork_begin();
 	kf_lock_fork_prepare(&arenas.lock);
 	kf_lock_fork_prepare(&arenas.shared_lock);
 	arenas_snapshot_all();
+	arenas_note_all();
 }
 
 /*
  * Adopt the idle heaps in a child. The kernel copies memory page by page while
  * other threads of the parent run, so the pages of a heap that such a thread
  * used were copied at different times and do not fit together. The child never
- * uses such a heap, nor blocks that were sent during the fork. Heaps
- * that were idle when the parent locked the arenas are consistent.
+ * uses such a heap, nor blocks that were sent during the fork. Heaps that were
+ * idle when the parent locked the arenas are consistent.
  */
 static void arenas_adopt_all(void)
 {
@@ -562,7 +555,7 @@ static void arenas_adopt_all(void)
 	arenas.counters = NULL;
 	arenas.nr = 0;
 	kf_remote_epoch++;
-	arenas_for_each_heap(arenas_forget_inbox);
+	arenas_for_each_heap(arenas_restore);
 	for (struct kf_counters *c = arenas.all; c; c = c->next_all) {
 		if (c == kf_self.counters)
 			threads++;

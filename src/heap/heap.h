@@ -137,7 +137,8 @@ struct kf_heap {
 	struct kf_runs runs;	     /* owner */
 	/* Slabs with a remote list, linked by queued; atomic. */
 	struct kf_run *inbox __kf_aligned(KF_CACHE_LINE);
-	void *suspect; /* kf_audit_suspect(); atomic */
+	struct kf_run *inbox_at_fork; /* what is noted: remote.h */
+	void *suspect;		      /* kf_audit_suspect(); atomic */
 } __kf_aligned(KF_CACHE_LINE);
 
 /* The calling thread's heap; NULL for a guest and under another engine. */
@@ -446,7 +447,7 @@ void kf_heap_tick(void);
 size_t kf_heap_live_small(void);
 
 /**
- * kf_heap_fork_prepare() - collect, take the locks, note which heaps are idle
+ * kf_heap_fork_prepare() - take the locks, note idle heaps and what was sent
  * kf_heap_fork_done() - drop the locks; a child adopts the idle heaps
  * kf_heap_fork_count() - set the child's count of threads, in its own file
  * @child:	whether this is the child

@@ -324,3 +324,42 @@ void kf_remote_collect(struct kf_heap *heap)
 	kf_heap_stat(heap, KF_SLOT_remote_collected, total);
 	kf_probe_remote_collect((uintptr_t)heap, total);
 }
+
+/*
+ * The fork's locks keep all but the forking thread from taking what is noted,
+ * and blocks that are sent later do not change the links of those sent before.
+ */
+void kf_remote_note(struct kf_heap *heap)
+{
+	struct kf_run *run;
+
+	/* pairs with the release of kf_remote_push() */
+	heap->inbox_at_fork = kf_load_acquire(&heap->inbox);
+	for (run = heap->inbox_at_fork; run; run = run->queued) {
+		/* pairs with the release of remote_send_outbox() */
+		uint64_t word = kf_load_acquire(&run->remote);
+
+		run->remote_at_fork = kf_remote_nr(word) ? word : 0;
+	}
+}
+
+void kf_remote_restore(struct kf_heap *heap)
+{
+	struct kf_run *run, *next;
+
+	heap->inbox = NULL;
+	for (run = heap->inbox_at_fork; run; run = next) {
+		next = run->queued;
+		run->remote = kf_remote_renew(run->remote_at_fork);
+		if (kf_remote_nr(run->remote))
+			kf_remote_push(heap, kf_container_of(
+						     run, struct kf_slab, run));
+	}
+}
+
+void kf_remote_forget_noted(struct kf_heap *heap)
+{
+	/* Few have any: a store would have the kernel copy a page. */
+	if (heap->inbox_at_fork)
+		heap->inbox_at_fork = NULL;
+}

@@ -93,6 +93,26 @@ void kf_remote_send_cached(struct kf_heap *heap);
 void kf_remote_collect(struct kf_heap *heap);
 
 /**
+ * kf_remote_note() - note what other threads have sent to a heap
+ * kf_remote_restore() - in a child, let the inbox be what was noted
+ * kf_remote_forget_noted() - let nothing be noted
+ * @heap:	a heap that only the forking thread may use
+ *
+ * The kernel may copy a part of what is sent during a fork: the child never
+ * uses these blocks. Where nothing was noted, kf_remote_restore() empties the
+ * inbox of any heap. It puts what was noted into the present epoch.
+ *
+ * Nothing is collected, as a signal handler that forks may have interrupted a
+ * fast path.
+ *
+ * Context: the forking thread, with the locks of the fork, or its copy in the
+ *	    child.
+ */
+void kf_remote_note(struct kf_heap *heap);
+void kf_remote_restore(struct kf_heap *heap);
+void kf_remote_forget_noted(struct kf_heap *heap);
+
+/**
  * kf_cache_take() - move all cached blocks of a class into its bin
  * @heap:	the heap
  * @offset:	of the class's bin, in bytes; the bin is empty

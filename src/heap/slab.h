@@ -211,6 +211,12 @@ static inline uint32_t kf_remote_nr(uint64_t word)
 	return word >> 32 == kf_remote_epoch ? (uint16_t)(word >> 16) : 0;
 }
 
+/* The word of an earlier epoch as one of this epoch. */
+static inline uint64_t kf_remote_renew(uint64_t word)
+{
+	return (uint32_t)word | (uint64_t)kf_remote_epoch << 32;
+}
+
 static inline void *kf_remote_first(const struct kf_slab *slab, uint64_t word)
 {
 	return kf_remote_nr(word) ? slab->run.start + (word & 0xffff) * 16

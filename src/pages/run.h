@@ -52,11 +52,11 @@ struct kf_region;
  * belongs to the run's owner (struct kf_slab); a free run has its list node
  * there.
  *
- * The kinds SLAB to POOL and the fields asked, mark, marks, queued and remote
- * are the owner's and mean nothing to this layer. The map's readers tell owners
- * apart by the kind. The fields use room that only a free run needs: the
- * owner's line of a slab is full, and a large block without an owner's line
- * touches one cache line less.
+ * The kinds SLAB to POOL and the fields asked, mark, marks, queued, remote and
+ * remote_at_fork are the owner's and mean nothing to this layer. The map's
+ * readers tell owners apart by the kind. The fields use room that only a free
+ * run needs: the owner's line of a slab is full, and a large block without an
+ * owner's line touches one cache line less.
  */
 struct kf_run {
 	char *start;		  /* constant while in one owner's hands */
@@ -83,8 +83,9 @@ struct kf_run {
 			/* heap/remote.c; atomic */
 			struct kf_run *queued;
 			uint64_t remote;
-		};			/* slab */
-		struct kf_run *pending; /* next in a list */
+			uint64_t remote_at_fork; /* heap/remote.h */
+		};				 /* slab */
+		struct kf_run *pending;		 /* next in a list */
 	};
 } __kf_aligned(KF_CACHE_LINE);
 

@@ -462,11 +462,39 @@ START_TEST(child_that_nobody_prepared_for_trusts_no_heap)
 }
 END_TEST
 
+/* The words of the remote lists are of another epoch in the child. */
+START_TEST(what_was_freed_before_a_fork_goes_home_in_the_child)
+{
+	int status;
+	pid_t pid;
+
+	start();
+	kf_heap_get();
+	take_all(NULL);
+	in_a_thread(drop_all, NULL);
+	ck_assert_ptr_nonnull(kf_heap_self()->inbox);
+	kf_host_fork_prepare();
+	pid = fork();
+	if (!pid) {
+		kf_host_fork_done(true);
+		kf_heap_flush(kf_heap_self());
+		_exit(kf_word_get(KF_WORD_slabs) != 0);
+	}
+	kf_host_fork_done(false);
+	ck_assert_ptr_null(kf_heap_self()->inbox_at_fork);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	kf_heap_flush(kf_heap_self());
+	check_all_is_home();
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
 		heap_that_another_thread_has_is_nobodys_in_a_child,
 		child_that_nobody_prepared_for_trusts_no_heap,
+		what_was_freed_before_a_fork_goes_home_in_the_child,
 		heap_of_an_ended_thread_is_adopted,
 		thread_beyond_arena_max_is_a_guest,
 		what_guests_freed_goes_home_when_scavenged,
