@@ -117,7 +117,8 @@ struct kf_heap {
 	bool reuse;	     /* it caches blocks of other heaps; owner */
 	uint32_t refills;    /* owner */
 	uint32_t entries;    /* slow paths begun; owner */
-	uint32_t seen;	     /* @entries at the last look; arenas lock */
+	/* @entries at the last look, with those of @marked; arenas lock. */
+	uint32_t seen;
 	/* Bytes that the block cache may still take, and its bound; owner. */
 	int64_t budget;
 	int64_t budget_max;

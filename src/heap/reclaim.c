@@ -24,11 +24,17 @@ static struct kf_slab *reclaim_slab_of(struct kf_run *run)
 	return kf_container_of(run, struct kf_slab, run);
 }
 
-/* Note whether the owner took no slow path since the last look. */
+/*
+ * Note whether the owner took no slow path since the last look. Inside a tag it
+ * may enter the sibling only.
+ */
 static void reclaim_look(struct kf_heap *heap)
 {
+	const struct kf_heap *marked = kf_marked_of(heap);
 	uint32_t entries = kf_load(&heap->entries);
 
+	if (marked)
+		entries += kf_load(&marked->entries);
 	heap->idle = heap->seen == entries;
 	heap->seen = entries;
 }
