@@ -4,6 +4,7 @@
  */
 #include "heap/reclaim.h"
 
+#include "heap/audit.h"
 #include "heap/remote.h"
 #include "pages/pages.h"
 
@@ -157,8 +158,12 @@ static void reclaim_gather(struct kf_heap *heap, uint32_t *budget)
  * length. */
 static uint32_t reclaim_take_blocks(struct kf_slab *slab)
 {
+	uint64_t word = kf_remote_take(slab);
+
 	slab->used = 0;
-	return kf_remote_nr(kf_remote_take(slab));
+	/* For reclaim_is_sound(): no other thread has a block of the slab. */
+	slab->run.remote = word;
+	return kf_remote_nr(word);
 }
 
 /* Take the chosen slabs and the run cache. */
@@ -258,6 +263,58 @@ static struct kf_run *reclaim_held(uint32_t budget)
 	return list;
 }
 
+/* Report the first block of a remote list that is not only there. */
+static void reclaim_report(const struct kf_slab *slab)
+{
+	uint32_t nr = kf_remote_nr(slab->run.remote);
+	const void *p = kf_remote_first(slab, slab->run.remote);
+
+	for (; nr-- && kf_link_leads_on(p); p = kf_link_next(p)) {
+		if (!kf_slab_is_sent(slab, p)) {
+			kf_audit_report(KONF_DOUBLE_FREE, p);
+			return;
+		}
+	}
+	kf_audit_report(KONF_WRITE_AFTER_FREE, NULL);
+}
+
+/*
+ * Whether all blocks of a remote list are as they were sent. If the owner freed
+ * one of them again, it was taken off the used ones twice, and another block
+ * may be live. In order of addresses, which is faster than to follow the list.
+ */
+static bool reclaim_is_sound(const struct kf_slab *slab)
+{
+	const char *p = kf_slab_blocks(slab);
+	uint32_t nr = 0;
+
+	/* kf_slab_forget() has left the number of carved blocks there. */
+	for (uint32_t i = 0; i < slab->capacity; i++, p += slab->size)
+		nr += ((const uintptr_t *)(const void *)p)[1] ==
+		      kf_slab_sent_key(slab);
+	return nr == kf_remote_nr(slab->run.remote);
+}
+
+/* Drop the slabs that are not sound from the list, and report them. */
+static struct kf_run *reclaim_check(struct kf_run *list)
+{
+	struct kf_run **link = &list;
+
+	while (*link) {
+		struct kf_run *run = *link;
+		struct kf_slab *slab = reclaim_slab_of(run);
+
+		if (run->kind != KF_RUN_SLAB || !run->remote ||
+		    reclaim_is_sound(slab)) {
+			link = &run->pending;
+			continue;
+		}
+		*link = run->pending;
+		reclaim_report(slab);
+	}
+	return list;
+}
+
 static void reclaim(bool all, uint32_t slabs)
 {
 	struct kf_run *list = NULL;
@@ -267,6 +324,7 @@ static void reclaim(bool all, uint32_t slabs)
 	if (reclaim_hold_heaps(all))
 		list = reclaim_held(slabs);
 	kf_arenas_unlock();
+	list = reclaim_check(list);
 	if (list)
 		kf_pages_free_list(list);
 }

@@ -24,6 +24,11 @@
  * slab without any used block may be about to be disposed of by its owner, who
  * looks again in the slow path: kf_slab_emptied_alone().
  *
+ * Before the pages of slabs go back, the keys of their blocks are counted. If
+ * the program freed a block again that was sent, the slab may have a live
+ * block: the double free is reported, and the slab is left as it is, without an
+ * owner.
+ *
  * Without membarrier(2), or where the program filters system calls, memory
  * waits for its owner.
  */
