@@ -15,8 +15,10 @@
 
 #define PERIOD_MS 1000
 
-/* Slabs in a period, so that no thread works for others for long. */
-#define SLABS_MAX 32768
+/* Slabs at a time, so that no thread works for others for long; then a pause.
+ */
+#define SLABS_MAX 2048
+#define PAUSE_MS 100
 
 #define SPINS 100
 
@@ -243,7 +245,7 @@ static void reclaim_undo_all(void)
 	}
 }
 
-static struct kf_run *reclaim_held(uint32_t budget)
+static struct kf_run *reclaim_held(uint32_t *budget)
 {
 	struct kf_heap *heap = NULL;
 	struct kf_run *list = NULL;
@@ -251,7 +253,7 @@ static struct kf_run *reclaim_held(uint32_t budget)
 	reclaim_leave_busy();
 	while ((heap = kf_arenas_next(heap)) != NULL) {
 		if (reclaim_is_held(heap))
-			reclaim_gather(heap, &budget);
+			reclaim_gather(heap, budget);
 	}
 	/* Another thread may have set a filter of system calls since. */
 	if (!kf_process_membarrier())
@@ -315,14 +317,15 @@ static struct kf_run *reclaim_check(struct kf_run *list)
 	return list;
 }
 
-static void reclaim(bool all, uint32_t slabs)
+/* @budget: slabs to reclaim at most; decreases. */
+static void reclaim(bool all, uint32_t *budget)
 {
 	struct kf_run *list = NULL;
 
 	if (!kf_process_has_membarrier() || !kf_arenas_lock())
 		return;
 	if (reclaim_hold_heaps(all))
-		list = reclaim_held(slabs);
+		list = reclaim_held(budget);
 	kf_arenas_unlock();
 	list = reclaim_check(list);
 	if (list)
@@ -331,18 +334,22 @@ static void reclaim(bool all, uint32_t slabs)
 
 void kf_heap_reclaim(void)
 {
-	reclaim(true, UINT32_MAX);
+	uint32_t budget = UINT32_MAX;
+
+	reclaim(true, &budget);
 }
 
 void kf_heap_reclaim_old(void)
 {
 	static uint32_t last; /* atomic */
-	uint32_t now = kf_now_ms();
+	uint32_t now = kf_now_ms(), budget = SLABS_MAX;
 
 	if (now - kf_load(&last) < PERIOD_MS)
 		return;
 	kf_store(&last, now);
-	reclaim(false, SLABS_MAX);
+	reclaim(false, &budget);
+	if (!budget)
+		kf_store(&last, now - PERIOD_MS + PAUSE_MS);
 }
 
 void kf_heap_wait(const struct kf_heap *heap)

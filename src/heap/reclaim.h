@@ -39,9 +39,9 @@
  * kf_heap_reclaim() - free memory of all heaps of other threads
  * kf_heap_reclaim_old() - the same, now and then
  *
- * kf_heap_reclaim_old() does so once in a second, and frees a bounded number of
- * slabs. It leaves run caches and empty slabs to owners that took a slow path
- * since the last time.
+ * kf_heap_reclaim_old() does so once in a second, and sooner again if there
+ * were more slabs than it frees at a time. It leaves run caches and empty slabs
+ * to owners that took a slow path since the last time.
  *
  * Context: any thread. Takes the arenas lock, then the pages lock.
  */
