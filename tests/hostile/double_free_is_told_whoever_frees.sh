@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A block that is freed twice is told of where its thread has no heap of its own,
 # where mallopt(M_PERTURB) was called, and where another thread frees: at the
-# second free, or when its owner takes back what others freed.
+# second free, or when its owner or another thread takes back what others freed.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 needs prlimit util-linux
@@ -21,7 +21,7 @@ told() {
 
 what='double free of'
 for bytes in 16 32 200 1000 5000; do
-	for shape in perturbed later other owner-then; do
+	for shape in perturbed later other owner-then sleeper; do
 		told $shape $bytes
 	done
 	told guest $bytes KONFISCATOR_ARENA_MAX=1

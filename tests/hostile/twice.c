@@ -8,11 +8,14 @@
  *	twice other BYTES	both times in another thread
  *	twice then-owner BYTES	in another thread, then by its owner
  *	twice owner-then BYTES	by its owner, then in another thread
+ *	twice sleeper BYTES	in the main thread, then by its owner, which
+ *sleeps while the main thread frees all but one
  *
  * Prints whether a block was given twice, if the program comes so far.
  */
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +86,41 @@ static void elsewhere(void *run(void *), void *arg)
 	pthread_join(thread, NULL);
 }
 
+static sem_t owned, freed, over;
+
+/* The block before lets the slab have a local list again. */
+static void *own_and_sleep(void *arg)
+{
+	allocate();
+	sem_post(&owned);
+	sem_wait(&freed);
+	free(block[6]);
+	free(block[7]);
+	sem_post(&owned);
+	sem_wait(&over);
+	return arg;
+}
+
+static void sleeper(void)
+{
+	pthread_t thread;
+
+	if (sem_init(&owned, 0, 0) || sem_init(&freed, 0, 0) ||
+	    sem_init(&over, 0, 0) ||
+	    pthread_create(&thread, NULL, own_and_sleep, NULL))
+		_Exit(2);
+	sem_wait(&owned);
+	free(block[7]);
+	malloc_trim(0);
+	sem_post(&freed);
+	sem_wait(&owned);
+	for (size_t i = 0; i < BLOCKS; i++)
+		if (i < 6 || i > 8)
+			free(block[i]);
+	malloc_trim(0);
+	look();
+}
+
 static void perturbed(int later)
 {
 	void *p;
@@ -122,6 +160,8 @@ int main(int argc, char **argv)
 		elsewhere(free_most, NULL);
 		free(block[7]);
 		look();
+	} else if (!strcmp(what, "sleeper")) {
+		sleeper();
 	} else if (!strcmp(what, "owner-then")) {
 		allocate();
 		free(block[7]);
