@@ -15,11 +15,11 @@
 
 #define PERIOD_MS 1000
 
-/* Slabs at a time, so that no thread works for others for long; then a pause.
- */
+/* Slabs at a time, and the pause then: no thread works long for others. */
 #define SLABS_MAX 2048
 #define PAUSE_MS 100
 
+/* Tests of @held before the owner sleeps for some microseconds. */
 #define SPINS 100
 
 static struct kf_slab *reclaim_slab_of(struct kf_run *run)
@@ -28,18 +28,22 @@ static struct kf_slab *reclaim_slab_of(struct kf_run *run)
 }
 
 /*
- * Note whether the owner took no slow path since the last look. Inside a tag it
- * may enter the sibling only.
+ * Note whether the owner took no slow path since the last look; inside a tag it
+ * may enter the sibling only. Returns whether an idle heap may have a run cache
+ * or empty slabs: not if they were taken after the last look.
  */
-static void reclaim_look(struct kf_heap *heap)
+static bool reclaim_look(struct kf_heap *heap, bool all)
 {
 	const struct kf_heap *marked = kf_marked_of(heap);
 	uint32_t entries = kf_load(&heap->entries);
+	bool was_idle = heap->idle, same;
 
 	if (marked)
 		entries += kf_load(&marked->entries);
-	heap->idle = heap->seen == entries;
+	same = heap->seen == entries;
 	heap->seen = entries;
+	heap->idle = same || all;
+	return heap->idle && !(same && was_idle);
 }
 
 static void reclaim_begin(struct kf_heap *heap, bool idle)
@@ -58,10 +62,8 @@ static uint32_t reclaim_hold_heaps(bool all)
 	while ((heap = kf_arenas_next(heap)) != NULL) {
 		struct kf_heap *marked = kf_marked_of(heap);
 
-		reclaim_look(heap);
-		heap->idle |= all;
 		if (kf_load(&heap->counters.state) != KF_COUNTERS_IN_USE ||
-		    (!heap->idle && !kf_remote_is_pending(heap)))
+		    (!reclaim_look(heap, all) && !kf_remote_is_pending(heap)))
 			continue;
 		reclaim_begin(heap, heap->idle);
 		if (marked)
@@ -156,8 +158,9 @@ static void reclaim_gather(struct kf_heap *heap, uint32_t *budget)
 		reclaim_gather_slabs(marked, budget);
 }
 
-/* Empty the remote list of a slab without other used blocks; returns its
- * length. */
+/* Empty the remote list of a slab without other used blocks. Returns its
+ * length.
+ */
 static uint32_t reclaim_take_blocks(struct kf_slab *slab)
 {
 	uint64_t word = kf_remote_take(slab);
@@ -206,6 +209,13 @@ static struct kf_run *reclaim_take_both(struct kf_heap *heap,
 	return list;
 }
 
+/* Let a heap be as if it had not been looked at. */
+static void reclaim_leave(struct kf_heap *heap)
+{
+	heap->idle = false;
+	reclaim_end_both(heap);
+}
+
 /* Let the owners of busy heaps go on at once: a nested enter waits for it. */
 static void reclaim_leave_busy(void)
 {
@@ -215,7 +225,7 @@ static void reclaim_leave_busy(void)
 	while ((heap = kf_arenas_next(heap)) != NULL) {
 		if (reclaim_is_held(heap) &&
 		    (!is_barrier || reclaim_is_busy(heap)))
-			reclaim_end_both(heap);
+			reclaim_leave(heap);
 	}
 }
 
@@ -241,7 +251,7 @@ static void reclaim_undo_all(void)
 		reclaim_undo(heap);
 		if (reclaim_is_held(kf_marked_of(heap)))
 			reclaim_undo(kf_marked_of(heap));
-		reclaim_end_both(heap);
+		reclaim_leave(heap);
 	}
 }
 
@@ -354,8 +364,7 @@ void kf_heap_reclaim_old(void)
 
 void kf_heap_wait(const struct kf_heap *heap)
 {
-	/* A child without fork handlers lacks the thread that holds the heap.
-	 */
+	/* A child without fork handlers lacks the holder. */
 	for (int i = 0; kf_load_acquire(&heap->held) && kf_process_is_known();
 	     i++) {
 		if (i < SPINS)
