@@ -352,8 +352,9 @@ static char *why(const struct kf_facts *f, enum kf_verdict verdict)
 			   percent(f->half_empty, heap));
 	case KF_VERDICT_WAITING:
 		return say("%s of the heap's %s (%.0f%%) are free memory in "
-			   "the heaps of threads that sleep; when any thread "
-			   "allocates, most of it is given back within seconds",
+			   "the heaps of threads that sleep; other threads "
+			   "take what no bin keeps, these threads give the "
+			   "rest back when they allocate or free",
 			   BYTES(f->waiting), BYTES(heap),
 			   percent(f->waiting, heap));
 	case KF_VERDICT_CACHE:

@@ -86,7 +86,7 @@ slabs="mapped=$((3 * m)) slabs=$((3 * m)) carved=$((3 * m))"
 	judged waiting $slabs blocks=1024:24:0:3072:48
 	why "1.50Mi of the heap's 3.00Mi (50%) are free memory in the heaps of threads that sleep"
 	judged waiting $slabs blocks=1024:8:8:3072:48
-	why "when any thread allocates, most of it is given back within seconds"
+	why "these threads give the rest back when they allocate or free"
 }
 
 # the larger part of what is free decides; what was given back is no part
