@@ -74,7 +74,7 @@ provider konfiscator {
 	probe defrag_coalesce(uint64_t run, uint64_t had, uint64_t has, uint64_t merged);
 	/* a slab of one size class was made, of pages from the thread's run cache or the free runs */
 	probe slab_new(uint64_t slab, uint64_t class_bytes);
-	/* an empty slab was freed; its pages go to the thread's run cache or to the free runs */
+	/* an empty slab was freed; its pages go to the thread's run cache or to the free runs. Lock: arenas, if another thread freed it */
 	probe slab_free(uint64_t slab, uint64_t class_bytes);
 	/* a thread's empty bin was filled */
 	probe cache_fill(uint64_t class_bytes, uint64_t blocks);
@@ -82,7 +82,7 @@ provider konfiscator {
 	probe cache_flush(uint64_t class_bytes, uint64_t blocks);
 	/* the engine tlsf added a pool, because no pool could serve a request for wanted bytes. Lock: engine */
 	probe pool_grow(uint64_t pool, uint64_t bytes, uint64_t wanted);
-	/* a thread collected blocks that other threads had freed */
+	/* blocks that other threads had freed came back to a heap: its thread collected them, or another thread took their slabs. Lock: arenas, if another thread did */
 	probe remote_collect(uint64_t arena, uint64_t blocks);
 	/* per call: a block was allocated, by any function */
 	probe alloc(uint64_t pointer, uint64_t bytes, uint64_t usable);

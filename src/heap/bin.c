@@ -368,6 +368,7 @@ static void bin_drop_slabs(struct kf_heap *heap, unsigned int class)
 void kf_heap_trim(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
+	/* Of medium slabs alone, so any medium size will do. */
 	kf_heap_grow_budget(heap, KF_SMALL_MAX, -heap->reclaimed_bytes);
 	heap->reclaimed_bytes = 0;
 	kf_cache_drop(heap);

@@ -21,14 +21,15 @@
  *
  * Invariants, as the owner sees them:
  *	- carved = used + blocks in the local list. A block in a bin, a block
- *	  cache, an outbox or an inbox is used, and so is a live block;
+ *	  cache, an outbox or a remote list is used, and so is a live block;
  *	- a slab is in its heap's list of the class unless it is full. A full
  *	  slab has KF_SLAB_FULL in its owner word, nothing left to carve, and
  *	  had no local list when the owner last looked;
  *	- the blocks of a bin are all of its source, or all cached blocks. One
  *	  flag says whether they all read as zeroes after their first word;
- *	- only the owner writes the owner's line of a slab. The inbox is read
- *	  and written by atomic operations alone.
+ *	- only the owner, or a thread that holds the heap (reclaim.h), writes
+ *the owner's line of a slab. Inboxes and remote lists are read and written by
+ *atomic operations alone.
  */
 #ifndef KF_HEAP_HEAP_H
 #define KF_HEAP_HEAP_H
@@ -112,7 +113,7 @@ struct kf_heap {
 	bool needs_flush;
 	uint8_t busy;	     /* the owner is in kf_heap_enter(); owner */
 	bool held;	     /* kept from its owner: reclaim.h; atomic */
-	bool idle;	     /* no slow path since the last look; arenas lock */
+	bool idle;	     /* at the last look of reclaim.c; arenas lock */
 	uint8_t next_offset; /* of new slabs (colouring); owner */
 	bool reuse;	     /* it caches blocks of other heaps; owner */
 	uint32_t refills;    /* owner */
@@ -122,12 +123,11 @@ struct kf_heap {
 	/* Bytes that the block cache may still take, and its bound; owner. */
 	int64_t budget;
 	int64_t budget_max;
-	/* Carved bytes of reclaimed medium slabs, for the budget; holder,
-	 * owner. */
+	/* Carved bytes of reclaimed medium slabs; the holder, the owner. */
 	int64_t reclaimed_bytes;
 	struct kf_run *reclaimed; /* slabs that are being reclaimed; holder */
-	uint64_t carved_peak; /* carved bytes, most since the last flush; owner
-			       */
+	/* Most carved bytes since the last flush; owner. */
+	uint64_t carved_peak;
 	struct kf_heap *marked; /* for marked blocks, or NULL; written once */
 	struct kf_cached cache[KF_NR_CLASSES];	 /* owner */
 	struct kf_outbox outbox[KF_NR_OUTBOXES]; /* owner */

@@ -16,7 +16,7 @@
  * owner of a held heap waits, and so does its signal handler that came between
  * the owner's two steps. The other thread holds the arenas lock, but the owner
  * does not wait for it: where the handler came, the owner may have a lock of a
- * higher rank. Who holds a heap waits for nothing.
+ * higher rank. The holder waits for nothing.
  *
  * The last store of a fast path to a slab takes a block off the used ones. If
  * all used blocks are remote ones, no fast path can be given a block of the

@@ -66,9 +66,8 @@ struct kf_slab {
 } __kf_aligned(KF_CACHE_LINE);
 
 _Static_assert(sizeof(struct kf_slab) == KF_RUN_BYTES, "fits a descriptor");
-_Static_assert(KF_SLAB_PAGES *KF_PAGE / 16 <= UINT16_MAX, "can be counted");
 _Static_assert(4 * KF_SLAB_PAGES * KF_PAGE / 16 <= UINT16_MAX,
-	       "an offset fits 16 bits");
+	       "16 bits hold a number of blocks, and an offset of one");
 
 static inline unsigned int kf_slab_class(const struct kf_slab *slab)
 {

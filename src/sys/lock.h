@@ -19,6 +19,7 @@
  * - publication, inside (core/fork.c): threads of a child wait for its file.
  * - writer.busy (core/snapshot.c): nobody waits, a second snapshot is left out.
  * - moment_busy (record/file.c): nobody waits, a second moment is left out.
+ * - held of a heap (heap/reclaim.c): the owner of the heap waits.
  * - the file lock of the ledger (stats/ledger.c): processes of one user wait.
  */
 #ifndef KF_SYS_LOCK_H
