@@ -421,8 +421,11 @@ void kf_heap_flush_drained(struct kf_heap *heap)
 
 void kf_heap_tick(void)
 {
-	if (likely(!kf_pages_tick()))
+	if (likely(!kf_pages_tick())) {
+		if (unlikely(kf_load(&kf_reclaim_goes_on)))
+			kf_heap_reclaim_old();
 		return;
+	}
 	if (kf_heap_self())
 		kf_heap_trim(kf_heap_self());
 	kf_heap_scavenge();

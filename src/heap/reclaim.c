@@ -15,12 +15,13 @@
 
 #define PERIOD_MS 1000
 
-/* Slabs at a time, and the pause then: no thread works long for others. */
+/* Slabs at a time: no call of a thread works long for others. */
 #define SLABS_MAX 2048
-#define PAUSE_MS 100
 
 /* Tests of @held before the owner sleeps for some microseconds. */
 #define SPINS 100
+
+bool kf_reclaim_goes_on;
 
 static struct kf_slab *reclaim_slab_of(struct kf_run *run)
 {
@@ -354,12 +355,11 @@ void kf_heap_reclaim_old(void)
 	static uint32_t last; /* atomic */
 	uint32_t now = kf_now_ms(), budget = SLABS_MAX;
 
-	if (now - kf_load(&last) < PERIOD_MS)
+	if (!kf_load(&kf_reclaim_goes_on) && now - kf_load(&last) < PERIOD_MS)
 		return;
 	kf_store(&last, now);
 	reclaim(false, &budget);
-	if (!budget)
-		kf_store(&last, now - PERIOD_MS + PAUSE_MS);
+	kf_store(&kf_reclaim_goes_on, !budget);
 }
 
 void kf_heap_wait(const struct kf_heap *heap)

@@ -35,13 +35,18 @@
 #ifndef KF_HEAP_RECLAIM_H
 #define KF_HEAP_RECLAIM_H
 
+#include "base/compiler.h"
+
+/* Whether there were more slabs than kf_heap_reclaim_old() takes. Atomic. */
+extern bool kf_reclaim_goes_on __kf_hidden;
+
 /**
  * kf_heap_reclaim() - free memory of all heaps of other threads
  * kf_heap_reclaim_old() - the same, now and then
  *
- * kf_heap_reclaim_old() does so once in a second, and sooner again if there
- * were more slabs than it frees at a time. It leaves run caches and empty slabs
- * to owners that took a slow path since the last time.
+ * kf_heap_reclaim_old() does so once in a second, and in the next slow paths
+ * while there are more slabs than it frees at a time. It leaves run caches and
+ * empty slabs to owners that took a slow path since the last time.
  *
  * Context: any thread. Takes the arenas lock, then the pages lock.
  */
