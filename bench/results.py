@@ -15,9 +15,9 @@ RESIDENT = ("rss", "mean", "end")
 SMALL = ("dirty", "pss")
 FIGURES = TIMES + RESIDENT + SMALL
 
-# Bytes of peak RSS under the reference. What is resident of a smaller program is
-# mostly what the kernel maps of files, in a coarse grain: such programs are
-# compared by the figures SMALL, as bench/small.py does.
+# Bytes of peak RSS under the reference. The resident pages of smaller programs are
+# mostly of files, which the kernel maps many at a time: such programs are compared
+# by the figures SMALL, as bench/small.py does.
 RSS_FROM = 8 << 20
 
 # Stands for another peer in each test: the best but the subject.

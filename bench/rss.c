@@ -181,7 +181,7 @@ static void use_lightly(void)
 	}
 }
 
-/* What other threads' memory does when the first is in use, and trims. */
+/* Print what other threads have after calls of the first, and after a trim. */
 static void look_later(void)
 {
 	use_lightly();

@@ -72,7 +72,7 @@ static struct seen *entry_of(pid_t pid)
 	return &seen[nr_seen++];
 }
 
-/* What is once unknown stays so: the most may have been then. */
+/* A figure that was unknown once stays unknown: that may have been its most. */
 static void keep_most(long *most, long now)
 {
 	if (now < 0 || *most < 0)

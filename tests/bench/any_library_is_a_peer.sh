@@ -89,7 +89,7 @@ for name in jemalloc tcmalloc mimalloc rpmalloc snmalloc; do
 	equal "lines of $name" 1 "$(grep -c "^$name: " "$WORK/out")"
 done
 
-# What measures anything warns of such a library, and refuses what is no library.
+# Each benchmark warns of such a library, and refuses a file that is no library.
 peer_of_small() {
 	"$PYTHON3" "$top_srcdir/bench/small.py" --build "$top_builddir" \
 		--peer "odd=$1" --peers odd --only cat --rounds 1 \

@@ -98,7 +98,7 @@ static void begin(struct owner *o)
 	pthread_attr_destroy(&attr);
 }
 
-/* What the lists of blocks and the stacks take is no memory of the heap's. */
+/* Lists of blocks and stacks are not memory of the heap. */
 static size_t beyond(size_t start, size_t lists, size_t nr)
 {
 	size_t now = space_bytes(SPACE_RESIDENT);

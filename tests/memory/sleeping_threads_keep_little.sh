@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What was freed of a thread's blocks goes back to the kernel though the thread
-# sleeps: within seconds in which any other thread allocates, and by malloc_trim().
-# A thread that freed its blocks itself keeps 256 KiB at most. One whose blocks
-# others freed has a slab of each size class, 40 here, that its bin was filled from.
+# Freed blocks of a thread that sleeps go back to the kernel: within seconds in which
+# any other thread allocates, and by malloc_trim(). A thread that freed its blocks
+# itself keeps 256 KiB at most. A thread whose blocks others freed keeps a slab of each
+# size class, 40 here, that its bin was filled from.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 workdir

@@ -4,7 +4,7 @@
  *
  * One owner gives out blocks of two slabs; each is freed by some other thread,
  * which keeps it, hands it out again itself, or gathers it in an outbox and
- * sends it to its slab. Who finds a slab without such blocks puts the slab in
+ * sends it to its slab. A thread that finds no such block there puts the slab in
  * the owner's inbox. Two threads write the inbox and the words of the slabs.
  *
  * Shown, over all interleavings of single memory accesses: a block is in one
