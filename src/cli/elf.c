@@ -17,7 +17,7 @@
 
 #define NT_STAPSDT 3
 
-static void copy(char *dst, size_t size, const char *src)
+static void elf_copy(char *dst, size_t size, const char *src)
 {
 	snprintf(dst, size, "%s", src ? src : "");
 }
@@ -32,7 +32,7 @@ static void read_loader(Elf *e, const GElf_Phdr *ph, struct kf_elf *elf)
 			 (int)data->d_size, (const char *)data->d_buf);
 }
 
-static void read_segments(Elf *e, struct kf_elf *elf)
+static void elf_read_segments(Elf *e, struct kf_elf *elf)
 {
 	size_t nr = 0;
 
@@ -106,14 +106,14 @@ static void read_dynamic(Elf *e, Elf_Scn *scn, const GElf_Shdr *sh,
 		if (dyn.d_tag == DT_NULL)
 			return;
 		if (dyn.d_tag == DT_SONAME)
-			copy(elf->soname, sizeof(elf->soname), text);
+			elf_copy(elf->soname, sizeof(elf->soname), text);
 		else if (dyn.d_tag == DT_NEEDED && !elf->sanitizer)
 			elf->sanitizer = sanitizer_library(text);
 	}
 }
 
-static void read_symbols(Elf *e, Elf_Scn *scn, const GElf_Shdr *sh,
-			 struct kf_elf *elf)
+static void elf_read_symbols(Elf *e, Elf_Scn *scn, const GElf_Shdr *sh,
+			     struct kf_elf *elf)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	GElf_Sym sym;
@@ -168,7 +168,7 @@ static void read_sections(Elf *e, struct kf_elf *elf)
 		if (sh.sh_type == SHT_DYNAMIC)
 			read_dynamic(e, scn, &sh, elf);
 		else if (sh.sh_type == SHT_DYNSYM || sh.sh_type == SHT_SYMTAB)
-			read_symbols(e, scn, &sh, elf);
+			elf_read_symbols(e, scn, &sh, elf);
 		else if (sh.sh_type == SHT_NOTE)
 			read_notes(scn, elf);
 	}
@@ -189,7 +189,7 @@ enum kf_elf_result kf_elf_read(const char *path, struct kf_elf *elf)
 	if (e && elf_kind(e) == ELF_K_ELF && gelf_getehdr(e, &eh)) {
 		elf->class = eh.e_ident[EI_CLASS];
 		elf->machine = eh.e_machine;
-		read_segments(e, elf);
+		elf_read_segments(e, elf);
 		read_sections(e, elf);
 		result = KF_ELF_OK;
 	}

@@ -23,7 +23,7 @@ struct derived {
 	enum kf_stats_type type;
 };
 
-static const struct derived derived[] = {
+static const struct derived prom_derived[] = {
 	{"malloc_total", "", "konfiscator malloc calls", TOTAL(mallocs),
 	 KF_TYPE_COUNTER},
 	{"free_total", "", "konfiscator free calls", TOTAL(frees),
@@ -70,8 +70,8 @@ static void put_sample(const struct kf_groups *g, const struct kf_group *group,
 	       (unsigned long long)value);
 }
 
-static void put_head(const char *metric, const char *help,
-		     enum kf_stats_type type)
+static void prom_put_head(const char *metric, const char *help,
+			  enum kf_stats_type type)
 {
 	printf("# HELP konfiscator_%s ", metric);
 	for (; *help; help++)
@@ -82,11 +82,11 @@ static void put_head(const char *metric, const char *help,
 
 static void put_derived(const struct kf_groups *g)
 {
-	for (size_t i = 0; i < KF_ARRAY_SIZE(derived); i++) {
-		const struct derived *d = &derived[i];
+	for (size_t i = 0; i < KF_ARRAY_SIZE(prom_derived); i++) {
+		const struct derived *d = &prom_derived[i];
 
-		if (!i || strcmp(d->metric, derived[i - 1].metric))
-			put_head(d->metric, d->help, d->type);
+		if (!i || strcmp(d->metric, prom_derived[i - 1].metric))
+			prom_put_head(d->metric, d->help, d->type);
 		for (unsigned int k = 0; k < g->nr; k++) {
 			const char *group = (const char *)&g->group[k];
 			uint64_t value;
@@ -100,8 +100,8 @@ static void put_derived(const struct kf_groups *g)
 
 static bool is_derived(const char *metric)
 {
-	for (size_t i = 0; i < KF_ARRAY_SIZE(derived); i++) {
-		if (!strcmp(derived[i].metric, metric))
+	for (size_t i = 0; i < KF_ARRAY_SIZE(prom_derived); i++) {
+		if (!strcmp(prom_derived[i].metric, metric))
 			return true;
 	}
 	return !strcmp(metric, "calls_total") || !strcmp(metric, "processes") ||
@@ -111,7 +111,7 @@ static bool is_derived(const char *metric)
 /* The calls by function, and the counters derived from them. */
 static void put_calls(const struct kf_groups *g)
 {
-	put_head("calls_total", "calls, by function", KF_TYPE_COUNTER);
+	prom_put_head("calls_total", "calls, by function", KF_TYPE_COUNTER);
 	for (unsigned int i = 0; i < g->nr; i++) {
 		const struct kf_group *group = &g->group[i];
 		uint64_t callocs = kf_groups_value(g, group, "calloc_calls");
@@ -143,7 +143,7 @@ static void put_described(const struct kf_groups *g, unsigned int first)
 		if (!strcmp(g->counters[i]->metric, c->metric))
 			return;
 	}
-	put_head(c->metric, c->help, c->type);
+	prom_put_head(c->metric, c->help, c->type);
 	for (unsigned int i = first; i < g->nr_counters; i++) {
 		if (strcmp(g->counters[i]->metric, c->metric))
 			continue;
@@ -158,12 +158,12 @@ void kf_groups_prom(const struct kf_groups *g)
 {
 	put_derived(g);
 	put_calls(g);
-	put_head("processes", "processes", KF_TYPE_GAUGE);
+	prom_put_head("processes", "processes", KF_TYPE_GAUGE);
 	for (unsigned int i = 0; i < g->nr; i++)
 		put_sample(g, &g->group[i], "processes", "",
 			   g->group[i].nr_processes);
-	put_head("resident_bytes", "memory of the processes in all",
-		 KF_TYPE_GAUGE);
+	prom_put_head("resident_bytes", "memory of the processes in all",
+		      KF_TYPE_GAUGE);
 	for (unsigned int i = 0; i < g->nr; i++)
 		put_sample(g, &g->group[i], "resident_bytes", "",
 			   g->group[i].resident);

@@ -88,8 +88,8 @@ static void collect_counters(struct kf_groups *g, const struct kf_cli *cli,
 	}
 }
 
-static struct kf_group *group_of(struct kf_groups *g, const struct kf_file *f,
-				 bool by_container)
+static struct kf_group *groups_get(struct kf_groups *g, const struct kf_file *f,
+				   bool by_container)
 {
 	struct kf_group key = {.state = kf_state_name(f)};
 	struct kf_group *group;
@@ -110,7 +110,7 @@ static struct kf_group *group_of(struct kf_groups *g, const struct kf_file *f,
 	return group;
 }
 
-static void add_totals(struct kf_totals *to, const struct kf_totals *t)
+static void group_add_totals(struct kf_totals *to, const struct kf_totals *t)
 {
 	to->mallocs = kf_sum(to->mallocs, t->mallocs);
 	to->frees = kf_sum(to->frees, t->frees);
@@ -156,14 +156,15 @@ static void add_counters(const struct kf_groups *g, struct kf_group *group,
 	}
 }
 
-static double rate(uint64_t now, uint64_t before, double seconds)
+static double group_rate(uint64_t now, uint64_t before, double seconds)
 {
 	return now > before ? (double)(now - before) / seconds : 0;
 }
 
-static void add_file(struct kf_groups *g, struct kf_group *group,
-		     const struct kf_file *f, const struct kf_snapshots *now,
-		     const struct kf_snapshots *then)
+static void group_add_file(struct kf_groups *g, struct kf_group *group,
+			   const struct kf_file *f,
+			   const struct kf_snapshots *now,
+			   const struct kf_snapshots *then)
 {
 	const struct kf_file *before = kf_snapshots_same(then, f);
 	double seconds = kf_snapshots_seconds(now, f, before, then);
@@ -171,15 +172,15 @@ static void add_file(struct kf_groups *g, struct kf_group *group,
 
 	group->nr_processes++;
 	group->resident += kf_process_resident(f);
-	add_totals(&group->totals, &s->totals);
+	group_add_totals(&group->totals, &s->totals);
 	add_counters(g, group, s);
 	group->malloc_rate +=
-		rate(s->totals.mallocs,
-		     before ? before->snap.totals.mallocs : 0, seconds);
-	group->mmap_rate +=
-		rate(kf_snapshot_value(s, "mmaps"),
-		     before ? kf_snapshot_value(&before->snap, "mmaps") : 0,
-		     seconds);
+		group_rate(s->totals.mallocs,
+			   before ? before->snap.totals.mallocs : 0, seconds);
+	group->mmap_rate += group_rate(
+		kf_snapshot_value(s, "mmaps"),
+		before ? kf_snapshot_value(&before->snap, "mmaps") : 0,
+		seconds);
 }
 
 void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
@@ -194,7 +195,8 @@ void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
 		const struct kf_file *f = &now->files.file[i];
 
 		if (kf_snapshots_wants(cli, f))
-			add_file(g, group_of(g, f, by_container), f, now, then);
+			group_add_file(g, groups_get(g, f, by_container), f,
+				       now, then);
 	}
 }
 

@@ -53,7 +53,7 @@ static char *from_environment(const char *name)
 }
 
 /* The name that stays when the package is upgraded under a running program. */
-static char *installed(const char *name)
+static char *library_installed(const char *name)
 {
 	if (!strcmp(name, "libkonfiscator.so"))
 		return kf_format("%s", KF_LIBRARY);
@@ -68,7 +68,7 @@ char *kf_library_look(const char *name, char **tried)
 
 	if (!path)
 		path = tree ? kf_format("%s/.libs/%s", tree, name)
-			    : installed(name);
+			    : library_installed(name);
 	free(tree);
 	*tried = path;
 	if (elsewhere)
@@ -141,7 +141,7 @@ static bool links_to(const char *link, const char *path)
 }
 
 /* Each path has a link of its own, named by its hash: FNV-1a, 64 bits. */
-static uint64_t hash(const char *s)
+static uint64_t library_hash(const char *s)
 {
 	uint64_t h = 0xcbf29ce484222325;
 
@@ -157,7 +157,8 @@ static char *make_link(const char *dir, const char *path)
 	int rc;
 
 	/* libkonfiscator-alone.so looks for its name in LD_PRELOAD */
-	link = kf_format("%s/%016llx-%s", dir, (unsigned long long)hash(path),
+	link = kf_format("%s/%016llx-%s", dir,
+			 (unsigned long long)library_hash(path),
 			 is_safe(name) ? name : "libkonfiscator.so");
 
 	if (links_to(link, path))

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct kf_command *const commands[] = {
+static const struct kf_command *const cli_commands[] = {
 #define KF_COMMAND(id) &kf_command_##id,
 #include "cli/commands.def"
 #undef KF_COMMAND
@@ -23,14 +23,14 @@ static const struct kf_command *const commands[] = {
 
 const struct kf_command *const *kf_commands(void)
 {
-	return commands;
+	return cli_commands;
 }
 
 static const struct kf_command *command_find(const char *name)
 {
-	for (size_t i = 0; commands[i]; i++) {
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
+	for (size_t i = 0; cli_commands[i]; i++) {
+		if (!strcmp(cli_commands[i]->name, name))
+			return cli_commands[i];
 	}
 	return NULL;
 }

@@ -123,8 +123,8 @@ static void options_make(struct options *o, const struct kf_command *c)
 		add_table(o, o->tables[i]);
 }
 
-static void print_table(const struct kf_option *t,
-			const struct kf_option *hides)
+static void options_print_table(const struct kf_option *t,
+				const struct kf_option *hides)
 {
 	for (; t && t->key; t++) {
 		const struct kf_option *h = hides;
@@ -159,7 +159,7 @@ static void print_commands(void)
 	printf("\n'konfiscator COMMAND --help' describes a command.\n");
 }
 
-static void print_help(const struct kf_command *c)
+static void options_print_help(const struct kf_command *c)
 {
 	if (!c) {
 		printf("Usage: konfiscator [OPTION...] COMMAND [ARGUMENT...]\n"
@@ -167,7 +167,7 @@ static void print_help(const struct kf_command *c)
 		       "their heaps do.\n");
 		print_commands();
 		printf("\nOptions of all commands:\n");
-		print_table(global_options, NULL);
+		options_print_table(global_options, NULL);
 		return;
 	}
 	printf("Usage: konfiscator %s [OPTION...]%s%s\n\n%s.\n", c->name,
@@ -176,16 +176,16 @@ static void print_help(const struct kf_command *c)
 		printf("\n%s\n", c->about);
 	if (c->options) {
 		printf("\nOptions:\n");
-		print_table(c->options, NULL);
+		options_print_table(c->options, NULL);
 	}
 	if (c->selects) {
 		printf("\nWhich processes:\n");
-		print_table(select_options, NULL);
+		options_print_table(select_options, NULL);
 		if (c->selects_ended)
-			print_table(ended_options, NULL);
+			options_print_table(ended_options, NULL);
 	}
 	printf("\nOptions of all commands:\n");
-	print_table(global_options, c->options);
+	options_print_table(global_options, c->options);
 }
 
 static int usage_status(const struct kf_cli *cli)
@@ -297,7 +297,7 @@ static bool has_key(const struct options *o, int key)
 	return false;
 }
 
-static int take(struct kf_cli *cli, const struct options *o, int key)
+static int options_take(struct kf_cli *cli, const struct options *o, int key)
 {
 	if (in_table(o->tables[0], key))
 		return cli->command->option(cli, key, optarg);
@@ -349,14 +349,14 @@ int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status)
 			return -1;
 		}
 		if (key == 'h') {
-			print_help(cli->command);
+			options_print_help(cli->command);
 			return -1;
 		}
 		if (key == 'V') {
 			printf("konfiscator %s\n", PACKAGE_VERSION);
 			return -1;
 		}
-		*status = take(cli, &o, key);
+		*status = options_take(cli, &o, key);
 		if (*status)
 			return -1;
 	}

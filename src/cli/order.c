@@ -49,7 +49,7 @@ static bool write_at(int fd, const void *buf, size_t size, uint64_t offset)
 }
 
 /* Opens the file for writing if it is still the one that was read. */
-static int open_file(const struct kf_file *f)
+static int order_open_file(const struct kf_file *f)
 {
 	int fd = openat(f->dirfd, f->name,
 			O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -110,7 +110,7 @@ static bool filters_itself(const struct kf_file *f, int fd, uint64_t at)
 }
 
 /* Returns whether the lock was taken within this number of attempts. */
-static bool lock(int fd, uint64_t looks)
+static bool order_lock(int fd, uint64_t looks)
 {
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK || !looks--)
@@ -143,8 +143,8 @@ static enum kf_order_result take_answer(int fd, uint64_t at,
 	return result ? KF_ORDER_REFUSED : KF_ORDER_DONE;
 }
 
-static enum kf_order_result ask(int fd, uint64_t at, const char *text,
-				uint64_t looks, struct kf_answer *answer)
+static enum kf_order_result order_ask(int fd, uint64_t at, const char *text,
+				      uint64_t looks, struct kf_answer *answer)
 {
 	uint64_t number, answered;
 
@@ -171,7 +171,7 @@ enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
 
 	if (strlen(text) >= KF_STATS_CONTROL_TEXT)
 		return KF_ORDER_TOO_LONG;
-	fd = open_file(f);
+	fd = order_open_file(f);
 	if (fd < 0)
 		return r;
 	at = control_at(fd);
@@ -179,8 +179,8 @@ enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
 		r = KF_ORDER_OLD;
 	else if (!force && filters_itself(f, fd, at))
 		r = KF_ORDER_FILTERED;
-	else if (lock(fd, looks))
-		r = ask(fd, at, text, looks, answer);
+	else if (order_lock(fd, looks))
+		r = order_ask(fd, at, text, looks, answer);
 	close(fd);
 	return r;
 }

@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-static int spawn(struct kf_painter *p, const int fds[2], int out)
+static int painter_spawn(struct kf_painter *p, const int fds[2], int out)
 {
 	posix_spawn_file_actions_t actions;
 	int rc;
@@ -42,7 +42,7 @@ int kf_painter_start(struct kf_painter *p, int out)
 		kf_error("pipe: %s", strerror(errno));
 		return -1;
 	}
-	rc = spawn(p, fds, out);
+	rc = painter_spawn(p, fds, out);
 	close(fds[0]);
 	p->in = rc ? NULL : fdopen(fds[1], "w");
 	if (p->in)

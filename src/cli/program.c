@@ -175,8 +175,8 @@ static char *script_interpreter(const char *path)
 	return found;
 }
 
-static char *refusal(const char *path, const struct kf_elf *lib,
-		     unsigned int depth)
+static char *program_refusal(const char *path, const struct kf_elf *lib,
+			     unsigned int depth)
 {
 	struct kf_elf elf;
 	char *interpreter, *reason, *whole;
@@ -196,7 +196,7 @@ static char *refusal(const char *path, const struct kf_elf *lib,
 		free(interpreter);
 		return NULL;
 	}
-	reason = refusal(interpreter, lib, depth + 1);
+	reason = program_refusal(interpreter, lib, depth + 1);
 	whole = reason ? kf_format("its interpreter %s: %s", interpreter,
 				   reason)
 		       : NULL;
@@ -211,5 +211,5 @@ char *kf_program_refusal(const char *path, const char *library)
 
 	if (kf_elf_read(library, &lib) != KF_ELF_OK)
 		return kf_format("the library %s is not an ELF file", library);
-	return refusal(path, &lib, 0);
+	return program_refusal(path, &lib, 0);
 }

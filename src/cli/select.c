@@ -50,7 +50,7 @@ void kf_select_pid(struct kf_select *sel, int32_t pid)
 	sel->nr_pids = 1;
 }
 
-static int take_user(struct kf_select *sel, const char *arg)
+static int select_take_user(struct kf_select *sel, const char *arg)
 {
 	const struct passwd *pw = getpwnam(arg);
 	unsigned long uid;
@@ -77,7 +77,7 @@ int kf_select_option(struct kf_select *sel, int key, const char *arg)
 	case 'p':
 		return take_pids(sel, arg);
 	case 'u':
-		return take_user(sel, arg);
+		return select_take_user(sel, arg);
 	case 'n':
 		sel->name = arg;
 		return 0;

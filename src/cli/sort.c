@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* "FREE%" is free, "MALLOC/s" is malloc. */
-static void name_of(const struct kf_column *c, char *name, size_t size)
+static void column_name(const struct kf_column *c, char *name, size_t size)
 {
 	size_t len = 0;
 
@@ -30,7 +30,7 @@ int kf_table_column(const struct kf_table *t, const char *name)
 	for (size_t i = 0; i < t->nr_columns; i++) {
 		if (!t->columns[i].head)
 			continue;
-		name_of(&t->columns[i], own, sizeof(own));
+		column_name(&t->columns[i], own, sizeof(own));
 		if (!strcmp(own, name))
 			return (int)i;
 	}
@@ -47,7 +47,7 @@ char *kf_table_column_names(const struct kf_table *t)
 
 		if (!t->columns[i].head)
 			continue;
-		name_of(&t->columns[i], own, sizeof(own));
+		column_name(&t->columns[i], own, sizeof(own));
 		more = kf_format("%s%s%s", names, names[0] ? ", " : "", own);
 		free(names);
 		names = more;
@@ -55,8 +55,8 @@ char *kf_table_column_names(const struct kf_table *t)
 	return names;
 }
 
-static int compare(const struct kf_cell *a, const struct kf_cell *b,
-		   enum kf_cell_kind kind)
+static int cells_compare(const struct kf_cell *a, const struct kf_cell *b,
+			 enum kf_cell_kind kind)
 {
 	switch (kind) {
 	case KF_CELL_TEXT:
@@ -84,9 +84,9 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	const struct order *o = arg;
 	const struct kf_table *t = o->table;
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	int c = compare(&t->cells[x * t->nr_columns + o->column],
-			&t->cells[y * t->nr_columns + o->column],
-			t->columns[o->column].kind);
+	int c = cells_compare(&t->cells[x * t->nr_columns + o->column],
+			      &t->cells[y * t->nr_columns + o->column],
+			      t->columns[o->column].kind);
 
 	return c ? c : (x > y) - (x < y);
 }

@@ -133,8 +133,8 @@ int kf_text_width(const char *text)
 	return width < 0 ? (int)strlen(text) : width;
 }
 
-static void put(const char *text, int width, bool left, bool last,
-		const char *color)
+static void table_put_cell(const char *text, int width, bool left, bool last,
+			   const char *color)
 {
 	int pad = width - kf_text_width(text);
 
@@ -171,9 +171,10 @@ static void print_row(const struct kf_table *t, size_t row, const int *width,
 
 		if (!col->head)
 			continue;
-		put(kf_table_text(t, row, i, buf, cli->exact), width[i],
-		    col->kind == KF_CELL_TEXT, i == last,
-		    cli->color ? colors[cell_at(t, row, i)->mark] : NULL);
+		table_put_cell(kf_table_text(t, row, i, buf, cli->exact),
+			       width[i], col->kind == KF_CELL_TEXT, i == last,
+			       cli->color ? colors[cell_at(t, row, i)->mark]
+					  : NULL);
 	}
 }
 
@@ -204,9 +205,10 @@ static void print_people(const struct kf_table *t, const struct kf_cli *cli)
 
 	for (size_t i = 0; i <= last && !cli->no_header; i++) {
 		if (t->columns[i].head)
-			put(t->columns[i].head, width[i],
-			    t->columns[i].kind == KF_CELL_TEXT, i == last,
-			    cli->color ? "\033[1m" : NULL);
+			table_put_cell(t->columns[i].head, width[i],
+				       t->columns[i].kind == KF_CELL_TEXT,
+				       i == last,
+				       cli->color ? "\033[1m" : NULL);
 	}
 	for (size_t row = 0; row < t->nr_rows; row++)
 		print_row(t, row, width, cli);
@@ -250,7 +252,7 @@ json_t *kf_table_json(const struct kf_table *t)
 	return rows;
 }
 
-static void print_json(const struct kf_table *t)
+static void table_print_json(const struct kf_table *t)
 {
 	json_t *rows = kf_table_json(t);
 
@@ -323,7 +325,7 @@ static void print_csv(const struct kf_table *t, bool no_header)
 void kf_table_print(const struct kf_table *t, const struct kf_cli *cli)
 {
 	if (cli->format == KF_FORMAT_JSON)
-		print_json(t);
+		table_print_json(t);
 	else if (cli->format == KF_FORMAT_CSV)
 		print_csv(t, cli->no_header);
 	else

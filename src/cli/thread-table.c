@@ -23,7 +23,7 @@ enum {
 	FREED
 };
 
-static const struct kf_column columns[] = {
+static const struct kf_column thread_columns[] = {
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
 	[PID] = {"PID", "pid", KF_CELL_COUNT},
 	[TID] = {"TID", "tid", KF_CELL_COUNT},
@@ -38,14 +38,14 @@ static const struct kf_column columns[] = {
 	[FREED] = {NULL, "freed_bytes", KF_CELL_BYTES},
 };
 
-static double rate(uint64_t now, uint64_t before, double seconds)
+static double thread_rate(uint64_t now, uint64_t before, double seconds)
 {
 	return now > before ? (double)(now - before) / seconds : 0;
 }
 
-static void add_thread(struct kf_table *table, const struct kf_file *f,
-		       unsigned int i, const struct kf_file *before,
-		       double seconds)
+static void thread_table_add(struct kf_table *table, const struct kf_file *f,
+			     unsigned int i, const struct kf_file *before,
+			     double seconds)
 {
 	static const struct kf_thread_count nothing;
 	const struct kf_thread_count *t = &f->snap.threads[i];
@@ -65,8 +65,8 @@ static void add_thread(struct kf_table *table, const struct kf_file *f,
 		     t->state == KF_SLOT_IN_USE ? "in use" : "idle");
 	row[ALLOCATED].count = t->allocated;
 	row[NET].count = t->allocated - t->freed;
-	row[MALLOC_RATE].real = rate(t->mallocs, was->mallocs, seconds);
-	row[FREE_RATE].real = rate(t->frees, was->frees, seconds);
+	row[MALLOC_RATE].real = thread_rate(t->mallocs, was->mallocs, seconds);
+	row[FREE_RATE].real = thread_rate(t->frees, was->frees, seconds);
 	row[MALLOCS].count = t->mallocs;
 	row[FREES].count = t->frees;
 	row[FREED].count = t->freed;
@@ -76,7 +76,7 @@ void kf_thread_table(struct kf_table *t, const struct kf_cli *cli,
 		     const struct kf_snapshots *now,
 		     const struct kf_snapshots *then)
 {
-	kf_table_init(t, columns, KF_ARRAY_SIZE(columns));
+	kf_table_init(t, thread_columns, KF_ARRAY_SIZE(thread_columns));
 	for (unsigned int i = 0; i < now->files.nr; i++) {
 		const struct kf_file *f = &now->files.file[i];
 		const struct kf_file *before = kf_snapshots_same(then, f);
@@ -85,6 +85,6 @@ void kf_thread_table(struct kf_table *t, const struct kf_cli *cli,
 		if (!kf_snapshots_wants(cli, f))
 			continue;
 		for (unsigned int k = 0; k < f->snap.nr_threads; k++)
-			add_thread(t, f, k, before, seconds);
+			thread_table_add(t, f, k, before, seconds);
 	}
 }

@@ -186,7 +186,7 @@ int kf_cli_find(const struct kf_cli *cli, struct kf_files *files)
 }
 
 /* Without this a user would take unread files for missing processes. */
-static void tell_late(const struct kf_files *files)
+static void files_tell_late(const struct kf_files *files)
 {
 	unsigned int nr = 0;
 
@@ -214,7 +214,7 @@ int kf_cli_find_part(const struct kf_cli *cli, const char *part,
 		return KF_EXIT_FAILED;
 	}
 	tell_refused(cli, files);
-	tell_late(files);
+	files_tell_late(files);
 	tell_conflicts(files);
 	return 0;
 }

@@ -16,7 +16,7 @@ struct entry {
 
 _Static_assert(sizeof(struct entry) == 28, "entries stay small");
 
-static void unpack(const struct entry *e, struct kf_block *block)
+static void block_unpack(const struct entry *e, struct kf_block *block)
 {
 	*block = (struct kf_block){
 		.address = e->address,
@@ -42,7 +42,7 @@ int kf_blocks_put(struct kf_blocks *b, const struct kf_block *block,
 
 	if (!e)
 		return -1;
-	unpack(e, old);
+	block_unpack(e, old);
 	e->size = block->size;
 	e->time = block->time;
 	e->thread = KF_MIN(block->thread, KF_BLOCK_MAX_THREAD);
@@ -59,7 +59,7 @@ bool kf_blocks_take(struct kf_blocks *b, uint64_t address,
 
 	if (!e)
 		return false;
-	unpack(e, block);
+	block_unpack(e, block);
 	kf_map_remove(&b->map, address);
 	return true;
 }
@@ -74,7 +74,7 @@ static void see_entry(const void *entry, void *arg)
 	const struct each *each = arg;
 	struct kf_block block;
 
-	unpack(entry, &block);
+	block_unpack(entry, &block);
 	each->see(&block, each->arg);
 }
 

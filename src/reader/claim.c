@@ -93,14 +93,14 @@ struct order {
 	struct kf_file *file;
 };
 
-static int compare(uint64_t a, uint64_t b)
+static int claim_compare(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
 static int by_age(const struct kf_file *a, const struct kf_file *b)
 {
-	int cmp = compare(a->snap.id.created_ns, b->snap.id.created_ns);
+	int cmp = claim_compare(a->snap.id.created_ns, b->snap.id.created_ns);
 
 	return cmp ? cmp : strcmp(a->name, b->name);
 }
@@ -111,9 +111,9 @@ static int by_process(const struct kf_file *fa, const struct kf_file *fb)
 	int cmp = (a->pid > b->pid) - (a->pid < b->pid);
 
 	if (!cmp)
-		cmp = compare(a->pid_ns, b->pid_ns);
+		cmp = claim_compare(a->pid_ns, b->pid_ns);
 	if (!cmp)
-		cmp = compare(a->start_ticks, b->start_ticks);
+		cmp = claim_compare(a->start_ticks, b->start_ticks);
 	return cmp ? cmp : memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
 }
 
@@ -126,7 +126,7 @@ static int by_order(const void *va, const void *vb)
 		return a->pid < b->pid ? -1 : 1;
 	cmp = by_process(a->file, b->file);
 	if (!cmp)
-		cmp = compare(a->file->snap.owner, b->file->snap.owner);
+		cmp = claim_compare(a->file->snap.owner, b->file->snap.owner);
 	return cmp ? cmp : by_age(a->file, b->file);
 }
 
@@ -172,7 +172,7 @@ static bool has_newer(const struct same *same, unsigned int i)
 	return same->strong && by_age(f, same->strong) < 0;
 }
 
-static int settle(struct same *same, const struct kf_claim_verdicts *v)
+static int claim_settle(struct same *same, const struct kf_claim_verdicts *v)
 {
 	int rc = 0;
 
@@ -221,7 +221,7 @@ int kf_claims_settle(struct kf_files *files, const struct kf_claim_verdicts *v)
 
 		i += same.nr;
 		if (same.nr > 1)
-			rc = settle(&same, v);
+			rc = claim_settle(&same, v);
 	}
 	free(order);
 	return rc;

@@ -27,7 +27,7 @@ struct line {
 	const char *path;
 };
 
-static bool parse(char *text, struct line *l)
+static bool maps_parse_line(char *text, struct line *l)
 {
 	char modes[5];
 	int at = 0;
@@ -43,7 +43,7 @@ static bool parse(char *text, struct line *l)
 }
 
 /* Takes ownership of @path; NULL means out of memory. */
-static struct kf_code *add(struct kf_codes *out, char *path)
+static struct kf_code *codes_add(struct kf_codes *out, char *path)
 {
 	struct kf_code *code = out->code;
 
@@ -65,7 +65,7 @@ static struct kf_code *add(struct kf_codes *out, char *path)
 
 static bool add_line(struct kf_codes *out, const struct line *l, uint64_t base)
 {
-	struct kf_code *code = add(out, strdup(l->path));
+	struct kf_code *code = codes_add(out, strdup(l->path));
 	size_t len = strlen(l->path), tail = strlen(DELETED);
 
 	if (!code)
@@ -94,7 +94,7 @@ static bool read_maps(const char *procfs, int pid, struct kf_codes *out)
 	while (f && done && getline(&text, &room, f) > 0) {
 		struct line l;
 
-		if (!parse(text, &l) || l.path[0] != '/')
+		if (!maps_parse_line(text, &l) || l.path[0] != '/')
 			continue;
 		if (strcmp(l.path, file) || !l.offset) {
 			snprintf(file, sizeof(file), "%s", l.path);
@@ -109,7 +109,7 @@ static bool read_maps(const char *procfs, int pid, struct kf_codes *out)
 	return done;
 }
 
-static void know(struct kf_code *code, const struct kf_stats_module *m)
+static void code_know(struct kf_code *code, const struct kf_stats_module *m)
 {
 	memcpy(code->build_id, m->build_id, m->build_id_size);
 	code->build_id_size = m->build_id_size;
@@ -125,19 +125,20 @@ static bool is_there(struct kf_codes *out, const struct kf_stats_module *m)
 			continue;
 		if (m->begin == code->begin && m->offset == code->offset &&
 		    !strcmp(m->path, code->path))
-			know(code, m);
+			code_know(code, m);
 		return true;
 	}
 	return false;
 }
 
-static bool add_module(struct kf_codes *out, const struct kf_stats_module *m)
+static bool codes_add_module(struct kf_codes *out,
+			     const struct kf_stats_module *m)
 {
 	struct kf_code *code;
 
 	if (!m->begin || is_there(out, m))
 		return true;
-	code = add(out, strdup(m->path));
+	code = codes_add(out, strdup(m->path));
 	if (!code)
 		return false;
 	code->begin = m->begin;
@@ -145,11 +146,11 @@ static bool add_module(struct kf_codes *out, const struct kf_stats_module *m)
 	code->offset = m->offset;
 	code->base = m->base;
 	code->deleted = m->flags & (KF_MODULE_DELETED | KF_MODULE_CUT);
-	know(code, m);
+	code_know(code, m);
 	return true;
 }
 
-static int by_begin(const void *a, const void *b)
+static int codes_by_begin(const void *a, const void *b)
 {
 	const struct kf_code *x = a, *y = b;
 
@@ -165,9 +166,9 @@ bool kf_codes_read(const char *procfs, int pid, const struct kf_snapshot *s,
 	if (pid)
 		done = read_maps(procfs, pid, out);
 	for (uint32_t i = s->nr_modules; done && i-- > 0;)
-		done = add_module(out, &s->modules[i]);
+		done = codes_add_module(out, &s->modules[i]);
 	if (out->nr)
-		qsort(out->code, out->nr, sizeof(*out->code), by_begin);
+		qsort(out->code, out->nr, sizeof(*out->code), codes_by_begin);
 	return done;
 }
 
@@ -204,7 +205,7 @@ const char *kf_code_name(const struct kf_code *code)
 }
 
 /* Without a known build id every file is accepted. */
-static bool is_of(int fd, const struct kf_code *code)
+static bool code_is_of(int fd, const struct kf_code *code)
 {
 	uint8_t id[KF_STATS_BUILD_ID];
 
@@ -228,7 +229,7 @@ int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 		fd = pid ? kf_regular_open_in(path, code->path)
 			 : kf_regular_open(code->path);
 	}
-	if (fd >= 0 && !is_of(fd, code)) {
+	if (fd >= 0 && !code_is_of(fd, code)) {
 		close(fd);
 		fd = -1;
 	}

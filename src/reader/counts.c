@@ -54,8 +54,8 @@ static const char *read_section(struct kf_source *src,
 }
 
 /* Memory for a snapshot's classes and threads: the cache's, or its own. */
-static bool make_room(const struct kf_source *src, struct kf_room *room,
-		      struct kf_snapshot *s)
+static bool counts_make_room(const struct kf_source *src, struct kf_room *room,
+			     struct kf_snapshot *s)
 {
 	uint32_t nr_classes = src->h.classes.nr;
 	uint32_t nr_threads = src->h.slots.nr + src->h.more.nr;
@@ -159,7 +159,8 @@ bool kf_late(uint64_t until_ns)
  * after is the same even number. A writer that was killed in between leaves an
  * odd number for ever.
  */
-static bool read_words(struct kf_source *src, uint64_t *words, size_t bytes)
+static bool counts_read_words(struct kf_source *src, uint64_t *words,
+			      size_t bytes)
 {
 	uint64_t before = 1, after;
 	uint64_t offset = src->h.words.offset;
@@ -203,7 +204,7 @@ static bool take_words(struct kf_source *src, struct kf_room *room,
 	t->words = room->words + 1;
 	if (same_twice(src, room->words, nr * 8))
 		return true;
-	return read_words(src, room->words + 1, (nr - 1) * 8);
+	return counts_read_words(src, room->words + 1, (nr - 1) * 8);
 }
 
 static bool read_counters(struct kf_source *src, struct kf_snapshot *s,
@@ -218,8 +219,9 @@ static bool read_counters(struct kf_source *src, struct kf_snapshot *s,
 	return ok;
 }
 
-static void take_thread(struct kf_snapshot *s, const struct kf_slot *slot,
-			const struct kf_thread_count *sums)
+static void counts_take_thread(struct kf_snapshot *s,
+			       const struct kf_slot *slot,
+			       const struct kf_thread_count *sums)
 {
 	struct kf_thread_count *t = &s->threads[s->nr_threads];
 
@@ -231,9 +233,9 @@ static void take_thread(struct kf_snapshot *s, const struct kf_slot *slot,
 	s->nr_threads++;
 }
 
-static void take_classes(struct kf_snapshot *s,
-			 const struct kf_stats_pair *pair,
-			 struct kf_thread_count *sums)
+static void counts_take_classes(struct kf_snapshot *s,
+				const struct kf_stats_pair *pair,
+				struct kf_thread_count *sums)
 {
 	for (unsigned int i = 0; i < s->nr_classes; i++) {
 		struct kf_class_count *c = &s->classes[i];
@@ -270,8 +272,8 @@ static void take_slot(struct kf_snapshot *s, struct kf_described *t,
 		else if (c == t->large_freed)
 			sums.freed = kf_sum(sums.freed, slot->scalar[i]);
 	}
-	take_classes(s, slot->class, &sums);
-	take_thread(s, slot, &sums);
+	counts_take_classes(s, slot->class, &sums);
+	counts_take_thread(s, slot, &sums);
 }
 
 /* Reads adjacent slots; most slots of a file are unused. */
@@ -344,7 +346,7 @@ bool kf_counts_read(struct kf_source *src, uint64_t described,
 	struct kf_described t = {0};
 	bool ok;
 
-	ok = make_room(src, &cache->room, s) &&
+	ok = counts_make_room(src, &cache->room, s) &&
 	     take_words(src, &cache->room, &t) && read_classes(src, s) &&
 	     (kf_descs_recall(described, s, &t, cache) ||
 	      read_counters(src, s, &t, cache)) &&

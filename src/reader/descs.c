@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b)
+static int counters_by_name(const void *a, const void *b)
 {
 	const struct kf_counter *const *x = a, *const *y = b;
 
@@ -31,8 +31,9 @@ static bool names_differ(const struct kf_snapshot *s)
 		return false;
 	for (unsigned int k = 0; k < s->nr_counters; k++)
 		sorted[k] = &s->counters[k];
-	qsort(sorted, s->nr_counters, sizeof(*sorted), by_name);
-	while (i < s->nr_counters && by_name(&sorted[i - 1], &sorted[i]))
+	qsort(sorted, s->nr_counters, sizeof(*sorted), counters_by_name);
+	while (i < s->nr_counters &&
+	       counters_by_name(&sorted[i - 1], &sorted[i]))
 		i++;
 	free(sorted);
 	return i >= s->nr_counters;
@@ -125,14 +126,14 @@ static bool take_desc(struct kf_snapshot *s, struct kf_described *t,
 }
 
 /* The index in @to of counter @c of @from. */
-static const struct kf_counter *same_in(const struct kf_counter *to,
-					const struct kf_counter *from,
-					const struct kf_counter *c)
+static const struct kf_counter *counter_same_in(const struct kf_counter *to,
+						const struct kf_counter *from,
+						const struct kf_counter *c)
 {
 	return c ? to + (c - from) : NULL;
 }
 
-static void forget(struct kf_desc_cache *cache)
+static void descs_forget(struct kf_desc_cache *cache)
 {
 	free(cache->raw);
 	free(cache->counters);
@@ -187,14 +188,14 @@ void kf_desc_ids_release(struct kf_desc_ids *ids)
 }
 
 /* Stores a table in a cache, completely or not at all. */
-static void remember(struct kf_desc_cache *cache, struct kf_snapshot *s,
-		     const struct kf_described *t, const char *table,
-		     const struct kf_stats_section *sec)
+static void descs_remember(struct kf_desc_cache *cache, struct kf_snapshot *s,
+			   const struct kf_described *t, const char *table,
+			   const struct kf_stats_section *sec)
 {
 	size_t bytes = (size_t)sec->entry_size * sec->nr;
 	size_t size = s->nr_counters * sizeof(*s->counters);
 
-	forget(cache);
+	descs_forget(cache);
 	/* skipped scopes make the numbers of counters and entries differ */
 	if (s->nr_counters != sec->nr)
 		return;
@@ -202,7 +203,7 @@ static void remember(struct kf_desc_cache *cache, struct kf_snapshot *s,
 	cache->counters = malloc(size + 1);
 	cache->index = calloc(s->nr_counters + 1, sizeof(*cache->index));
 	if (!cache->raw || !cache->counters || !cache->index) {
-		forget(cache);
+		descs_forget(cache);
 		return;
 	}
 	memcpy(cache->raw, table, bytes);
@@ -217,10 +218,10 @@ static void remember(struct kf_desc_cache *cache, struct kf_snapshot *s,
 	cache->entry_size = sec->entry_size;
 	cache->nr_words = t->nr_words;
 	cache->nr_counters = s->nr_counters;
-	cache->large_allocated =
-		same_in(cache->counters, s->counters, t->large_allocated);
+	cache->large_allocated = counter_same_in(cache->counters, s->counters,
+						 t->large_allocated);
 	cache->large_freed =
-		same_in(cache->counters, s->counters, t->large_freed);
+		counter_same_in(cache->counters, s->counters, t->large_freed);
 	cache->id = cache->ids ? id_of(cache->ids, sec, table) : next_id();
 	s->described = cache->id;
 }
@@ -242,15 +243,15 @@ static bool use_counters(const struct kf_desc_cache *cache,
 	return true;
 }
 
-static bool recall(const struct kf_desc_cache *cache, struct kf_snapshot *s,
-		   struct kf_described *t)
+static bool descs_recall(const struct kf_desc_cache *cache,
+			 struct kf_snapshot *s, struct kf_described *t)
 {
 	if (cache->nr_words != t->nr_words || !use_counters(cache, s))
 		return false;
-	t->large_allocated =
-		same_in(s->counters, cache->counters, cache->large_allocated);
-	t->large_freed =
-		same_in(s->counters, cache->counters, cache->large_freed);
+	t->large_allocated = counter_same_in(s->counters, cache->counters,
+					     cache->large_allocated);
+	t->large_freed = counter_same_in(s->counters, cache->counters,
+					 cache->large_freed);
 	for (unsigned int i = 0; i < s->nr_counters; i++) {
 		struct kf_counter *c = &s->counters[i];
 
@@ -263,8 +264,8 @@ static bool recall(const struct kf_desc_cache *cache, struct kf_snapshot *s,
 	return true;
 }
 
-static bool is_same(const struct kf_desc_cache *cache, const char *table,
-		    const struct kf_stats_section *sec)
+static bool descs_is_same(const struct kf_desc_cache *cache, const char *table,
+			  const struct kf_stats_section *sec)
 {
 	return cache->raw && cache->entry_size == sec->entry_size &&
 	       cache->bytes == (size_t)sec->entry_size * sec->nr &&
@@ -275,12 +276,12 @@ bool kf_descs_recall(uint64_t id, struct kf_snapshot *s, struct kf_described *t,
 		     struct kf_desc_cache *cache)
 {
 	return id && cache && cache->raw && cache->id == id &&
-	       recall(cache, s, t);
+	       descs_recall(cache, s, t);
 }
 
 void kf_desc_cache_release(struct kf_desc_cache *cache)
 {
-	forget(cache);
+	descs_forget(cache);
 	free(cache->room.piece);
 	free(cache->room.words);
 	free(cache->room.counters);
@@ -307,7 +308,8 @@ bool kf_descs_take(const char *table, const struct kf_stats_section *sec,
 		   struct kf_snapshot *s, struct kf_described *t,
 		   struct kf_desc_cache *cache)
 {
-	if (cache && is_same(cache, table, sec) && recall(cache, s, t))
+	if (cache && descs_is_same(cache, table, sec) &&
+	    descs_recall(cache, s, t))
 		return true;
 	s->counters = calloc((size_t)sec->nr + 1, sizeof(*s->counters));
 	if (!s->counters)
@@ -319,6 +321,6 @@ bool kf_descs_take(const char *table, const struct kf_stats_section *sec,
 	if (!take_all(table, sec, s, t))
 		return false;
 	if (cache)
-		remember(cache, s, t, table, sec);
+		descs_remember(cache, s, t, table, sec);
 	return true;
 }

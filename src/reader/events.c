@@ -29,7 +29,7 @@ struct gather {
 	struct kf_snapshot *s;
 };
 
-static uint64_t place_of(const struct gather *g, uint32_t i)
+static uint64_t event_place(const struct gather *g, uint32_t i)
 {
 	return g->slots->offset + (uint64_t)i * g->slots->entry_size;
 }
@@ -64,12 +64,12 @@ static bool read_chunks(struct gather *g)
 		const size_t head = offsetof(struct kf_stats_chunk, event);
 
 		if (kf_late(g->src->until_ns) ||
-		    !kf_read_at(g->src->fd, &a, head, place_of(g, i)))
+		    !kf_read_at(g->src->fd, &a, head, event_place(g, i)))
 			return false;
 		if (!is_chunk(&a))
 			continue;
-		if (!kf_read_at(g->src->fd, &a, sizeof(a), place_of(g, i)) ||
-		    !kf_read_at(g->src->fd, &b, sizeof(b), place_of(g, i)))
+		if (!kf_read_at(g->src->fd, &a, sizeof(a), event_place(g, i)) ||
+		    !kf_read_at(g->src->fd, &b, sizeof(b), event_place(g, i)))
 			return false;
 		if (is_chunk(&a) && a.slot <= g->slots->nr)
 			take_chunk(g, &a, &b);
@@ -86,16 +86,16 @@ static int by_ring(const void *va, const void *vb)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-static uint64_t time_of(const struct kf_stats_event *e)
+static uint64_t event_time(const struct kf_stats_event *e)
 {
 	return e->when & KF_STATS_EVENT_TIME;
 }
 
-static void add_event(struct kf_snapshot *s, const struct kf_stats_event *e)
+static void events_take(struct kf_snapshot *s, const struct kf_stats_event *e)
 {
 	if (e->when)
 		s->events[s->nr_events++] = (struct kf_event){
-			.time_ns = time_of(e),
+			.time_ns = event_time(e),
 			.kind = (uint32_t)(e->when >> KF_STATS_EVENT_TIME_BITS),
 			.address = e->address,
 			.bytes = e->bytes,
@@ -103,7 +103,7 @@ static void add_event(struct kf_snapshot *s, const struct kf_stats_event *e)
 }
 
 /* A full ring begins where the time decreases. */
-static void unroll(struct kf_event *event, uint32_t nr)
+static void events_unroll(struct kf_event *event, uint32_t nr)
 {
 	uint32_t from = 1;
 	struct kf_event *copy;
@@ -153,12 +153,12 @@ static bool take_ring(struct gather *g, const struct chunk *first,
 
 	for (const struct chunk *c = first; c < end; c++) {
 		for (unsigned int i = 0; i < KF_STATS_EVENTS; i++)
-			add_event(s, &c->event[i]);
+			events_take(s, &c->event[i]);
 	}
 	if (!kf_read_at(g->src->fd, &slot, offsetof(struct kf_slot, scalar),
-			place_of(g, first->slot - 1)))
+			event_place(g, first->slot - 1)))
 		return false;
-	unroll(s->events + begin, s->nr_events - begin);
+	events_unroll(s->events + begin, s->nr_events - begin);
 	name_threads(s->events + begin, s->nr_events - begin, &slot);
 	return true;
 }
@@ -177,8 +177,8 @@ static bool take_rings(struct gather *g)
 	return true;
 }
 
-static void merge(struct kf_event *to, const struct kf_event *a, uint32_t nr_a,
-		  const struct kf_event *b, uint32_t nr_b)
+static void events_merge(struct kf_event *to, const struct kf_event *a,
+			 uint32_t nr_a, const struct kf_event *b, uint32_t nr_b)
 {
 	while (nr_a || nr_b) {
 		bool first = nr_a && (!nr_b || a->time_ns <= b->time_ns);
@@ -192,15 +192,16 @@ static void merge(struct kf_event *to, const struct kf_event *a, uint32_t nr_a,
 }
 
 /* The order of events with equal times is kept, which qsort() would not do. */
-static void sort(struct kf_event *event, struct kf_event *room, uint32_t nr)
+static void events_sort(struct kf_event *event, struct kf_event *room,
+			uint32_t nr)
 {
 	uint32_t half = nr / 2;
 
 	if (nr < 2)
 		return;
-	sort(event, room, half);
-	sort(event + half, room, nr - half);
-	merge(room, event, half, event + half, nr - half);
+	events_sort(event, room, half);
+	events_sort(event + half, room, nr - half);
+	events_merge(room, event, half, event + half, nr - half);
 	memcpy(event, room, nr * sizeof(*event));
 }
 
@@ -221,7 +222,7 @@ bool kf_events_read(const struct kf_source *src, struct kf_snapshot *s)
 		room = calloc(most, sizeof(*room));
 		ok = s->events && room && take_rings(&g);
 		if (ok)
-			sort(s->events, room, s->nr_events);
+			events_sort(s->events, room, s->nr_events);
 	}
 	free(room);
 	free(g.chunks);

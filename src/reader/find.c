@@ -65,7 +65,7 @@ struct reader {
 	struct kf_desc_cache *cache; /* @own, or a cached one */
 };
 
-static bool ended(enum kf_life life)
+static bool life_ended(enum kf_life life)
 {
 	return life == KF_LIFE_DEAD || life == KF_LIFE_EXECED;
 }
@@ -139,7 +139,7 @@ static struct kf_file *file_add(struct search *se, const struct dirent *de)
 }
 
 /* A file that was removed after the directory was listed is dropped. */
-static void forget(struct kf_file *f)
+static void file_forget(struct kf_file *f)
 {
 	free(f->dir);
 	free(f->name);
@@ -199,7 +199,7 @@ static void look_at_process(struct reader *r, struct kf_file *f)
 		set_conflict(f);
 		return;
 	}
-	if (ended(f->life))
+	if (life_ended(f->life))
 		read_again(r->se, f->dirfd, f);
 	if (!f->pid)
 		return;
@@ -216,7 +216,7 @@ static void look_at_process(struct reader *r, struct kf_file *f)
 }
 
 /* A file that took long the last time is read after all others. */
-static bool leave(struct search *se, struct kf_file *f)
+static bool search_leave(struct search *se, struct kf_file *f)
 {
 	kf_snapshot_release(&f->snap);
 	f->again = true;
@@ -239,15 +239,15 @@ static bool snapshot_read(struct reader *r, struct kf_file *f)
 		.torn = &torn};
 
 	if (f->kept && f->kept->slow && !f->again)
-		return !leave(se, f);
+		return !search_leave(se, f);
 	f->again = false;
 	kf_snapshot_read_as(f->dirfd, f->name, &how, &f->snap);
 	if (f->kept)
 		f->kept->slow = kf_clock_ns() - begin > SLOW_NS;
-	return !torn || se->last || !leave(se, f);
+	return !torn || se->last || !search_leave(se, f);
 }
 
-static bool is_skipped(struct search *se, const struct kf_file *f)
+static bool search_skips(struct search *se, const struct kf_file *f)
 {
 	bool skipped;
 
@@ -262,14 +262,14 @@ static bool is_skipped(struct search *se, const struct kf_file *f)
 static int file_read(struct reader *r, struct kf_file *f)
 {
 	f->life = KF_LIFE_UNKNOWN;
-	if (is_skipped(r->se, f)) {
-		forget(f);
+	if (search_skips(r->se, f)) {
+		file_forget(f);
 		return 0;
 	}
 	if (!snapshot_read(r, f))
 		return 0;
 	if (f->snap.result == KF_READ_ERROR && f->snap.error == ENOENT) {
-		forget(f);
+		file_forget(f);
 		return 0;
 	}
 	if (f->snap.result == KF_READ_ERROR && f->snap.error == ENOMEM)
@@ -395,7 +395,7 @@ static void drop_forgotten(struct kf_files *out)
 	out->nr = kept;
 }
 
-static int by_place(const void *va, const void *vb)
+static int files_by_place(const void *va, const void *vb)
 {
 	const struct kf_file *a = va, *b = vb;
 	int cmp = strcmp(a->dir, b->dir);
@@ -483,7 +483,7 @@ static void init_lock(pthread_mutex_t *lock)
 	pthread_mutexattr_destroy(&attr);
 }
 
-static int search(struct search *se, const struct kf_find *find)
+static int search_dirs(struct search *se, const struct kf_find *find)
 {
 	int rc;
 
@@ -519,12 +519,12 @@ int kf_files_find(const struct kf_find *find, struct kf_files *out)
 {
 	struct search se = {.out = out, .places = &out->places};
 
-	if (search(&se, find)) {
+	if (search_dirs(&se, find)) {
 		errno = ENOMEM;
 		return -1;
 	}
 	if (out->nr)
-		qsort(out->file, out->nr, sizeof(*out->file), by_place);
+		qsort(out->file, out->nr, sizeof(*out->file), files_by_place);
 	return 0;
 }
 
@@ -538,7 +538,7 @@ int kf_files_visit(const struct kf_find *find, kf_file_visit *visit, void *ctx)
 	int rc;
 
 	se.places = find && find->places ? find->places : &files.places;
-	rc = search(&se, find);
+	rc = search_dirs(&se, find);
 	if (!rc)
 		kf_files_release(&files);
 	return rc;

@@ -13,21 +13,21 @@
 #include <stdarg.h>
 #include <sys/types.h>
 
-static _Thread_local int guarded;
+static _Thread_local int guard_fd;
 
 void kf_guard_begin(void)
 {
-	guarded++;
+	guard_fd++;
 }
 
 void kf_guard_end(void)
 {
-	guarded--;
+	guard_fd--;
 }
 
-static int open_file(const char *path, int flags, mode_t mode)
+static int guard_open_file(const char *path, int flags, mode_t mode)
 {
-	if (guarded && (flags & (O_ACCMODE | O_CREAT | O_PATH)) == O_RDONLY &&
+	if (guard_fd && (flags & (O_ACCMODE | O_CREAT | O_PATH)) == O_RDONLY &&
 	    !(flags & O_DIRECTORY))
 		return kf_regular_open(path);
 	return openat(AT_FDCWD, path, flags, mode);
@@ -45,7 +45,7 @@ static int open_file(const char *path, int flags, mode_t mode)
 			mode = va_arg(args, mode_t);                       \
 			va_end(args);                                      \
 		}                                                          \
-		return open_file(path, flags, mode);                       \
+		return guard_open_file(path, flags, mode);                 \
 	}
 
 KF_OPEN(open)

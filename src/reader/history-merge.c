@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void sink(struct kf_history *h, unsigned int i)
+static void streams_sink(struct kf_history *h, unsigned int i)
 {
 	struct kf_history_stream *s = h->heap[i];
 
@@ -29,7 +29,7 @@ static void sink(struct kf_history *h, unsigned int i)
 	h->heap[i] = s;
 }
 
-static void push(struct kf_history *h, struct kf_history_stream *s)
+static void streams_push(struct kf_history *h, struct kf_history_stream *s)
 {
 	unsigned int i = h->nr_heap++;
 
@@ -40,13 +40,13 @@ static void push(struct kf_history *h, struct kf_history_stream *s)
 	h->heap[i] = s;
 }
 
-static struct kf_history_stream *pop(struct kf_history *h)
+static struct kf_history_stream *streams_pop(struct kf_history *h)
 {
 	struct kf_history_stream *s = h->heap[0];
 
 	h->heap[0] = h->heap[--h->nr_heap];
 	if (h->nr_heap)
-		sink(h, 0);
+		streams_sink(h, 0);
 	return s;
 }
 
@@ -60,7 +60,7 @@ bool kf_merge_init(struct kf_history *h)
 		return false;
 	for (unsigned int i = 0; i < h->nr_streams; i++) {
 		if (kf_stream_ready(h, &h->streams[i]))
-			push(h, &h->streams[i]);
+			streams_push(h, &h->streams[i]);
 	}
 	return true;
 }
@@ -74,9 +74,9 @@ static int step_top(struct kf_history *h)
 	if (rc < 0)
 		return -1;
 	if (!rc && !kf_stream_ready(h, s))
-		pop(h);
+		streams_pop(h);
 	else
-		sink(h, 0);
+		streams_sink(h, 0);
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static int open_top(struct kf_history *h)
 	return h->nr_heap > 0;
 }
 
-static bool is_call(const struct kf_record_event *e)
+static bool event_is_call(const struct kf_record_event *e)
 {
 	return e->kind >= KF_RECORD_MALLOC && e->kind <= KF_RECORD_FREE;
 }
@@ -105,14 +105,14 @@ static int fill_event(struct kf_history *h, struct kf_history_stream *s,
 		.kind = r->kind,
 		.failed = r->failed,
 		.align_log2 = r->align,
-		.thread = is_call(r) ? kf_stream_thread(h, s) : s->thread,
+		.thread = event_is_call(r) ? kf_stream_thread(h, s) : s->thread,
 		.stream = s->index,
 		.time = kf_history_ns(h, r->time > begin ? r->time - begin : 0),
 		.took = kf_history_ns(h, r->took),
 		.address = r->address,
 		.size = r->size,
 	};
-	return is_call(r) && e->thread == KF_HISTORY_NO_THREAD ? -1 : 0;
+	return event_is_call(r) && e->thread == KF_HISTORY_NO_THREAD ? -1 : 0;
 }
 
 /*
@@ -138,7 +138,7 @@ static int take_tied(struct kf_history *h, int *best)
 			found = true;
 			*best = nr;
 		}
-		h->tied[nr++] = pop(h);
+		h->tied[nr++] = streams_pop(h);
 	}
 }
 
@@ -151,10 +151,10 @@ static int choose_top(struct kf_history *h)
 	if (nr < 0)
 		return -1;
 	/* of equal entries the first one pushed stays on top */
-	push(h, h->tied[best]);
+	streams_push(h, h->tied[best]);
 	for (int i = 0; i < nr; i++) {
 		if (i != best)
-			push(h, h->tied[i]);
+			streams_push(h, h->tied[i]);
 	}
 	return 0;
 }

@@ -37,8 +37,8 @@ bool kf_stream_ready(struct kf_history *h, struct kf_history_stream *s)
 }
 
 /* Events of a chunk are not later than the begin of the stream's next chunk. */
-static uint64_t limit_of(struct kf_history *h,
-			 const struct kf_history_stream *s)
+static uint64_t stream_limit(struct kf_history *h,
+			     const struct kf_history_stream *s)
 {
 	struct kf_record_chunk next;
 
@@ -64,7 +64,7 @@ static int open_chunk(struct kf_history *h, struct kf_history_stream *s)
 	s->offset = sizeof(head);
 	s->end = head.used;
 	s->pos = s->len = 0;
-	s->limit = limit_of(h, s);
+	s->limit = stream_limit(h, s);
 	kf_record_cursor_init(&s->cursor, &h->head, &head);
 	return 1;
 }
@@ -91,7 +91,7 @@ static bool read_part(struct kf_history *h, const struct kf_history_stream *s,
 }
 
 /* Fills the window with at least one whole event, or the rest of the chunk. */
-static bool refill(struct kf_history *h, struct kf_history_stream *s)
+static bool stream_refill(struct kf_history *h, struct kf_history_stream *s)
 {
 	size_t left = s->len - s->pos;
 	size_t more;
@@ -109,7 +109,7 @@ static bool refill(struct kf_history *h, struct kf_history_stream *s)
 	return true;
 }
 
-static bool is_known(const struct kf_record_event *e)
+static bool event_is_known(const struct kf_record_event *e)
 {
 	return e->kind >= KF_RECORD_MALLOC && e->kind <= KF_RECORD_THREAD_END;
 }
@@ -129,7 +129,7 @@ static int next_in_chunk(struct kf_history *h, struct kf_history_stream *s)
 	const uint8_t *p, *end;
 
 	for (;;) {
-		if (!refill(h, s)) {
+		if (!stream_refill(h, s)) {
 			h->damage.cut_chunks++;
 			return 0;
 		}
@@ -145,7 +145,7 @@ static int next_in_chunk(struct kf_history *h, struct kf_history_stream *s)
 		}
 		s->pos = (size_t)(p - s->window);
 		follow_thread(s);
-		if (!is_known(&s->event))
+		if (!event_is_known(&s->event))
 			continue;
 		s->ticks = s->event.time;
 		return 1;
@@ -196,8 +196,8 @@ static uint32_t append_thread(struct kf_history *h,
 }
 
 /* The last events of a thread may be in another stream. */
-static uint32_t add_thread(struct kf_history *h,
-			   const struct kf_record_event *e)
+static uint32_t history_add_thread(struct kf_history *h,
+				   const struct kf_record_event *e)
 {
 	uint32_t index = KF_HISTORY_MAX_THREADS - 1;
 	struct entry *entry;
@@ -220,6 +220,6 @@ static uint32_t add_thread(struct kf_history *h,
 uint32_t kf_stream_thread(struct kf_history *h, struct kf_history_stream *s)
 {
 	if (s->thread == KF_HISTORY_NO_THREAD)
-		s->thread = add_thread(h, &s->event);
+		s->thread = history_add_thread(h, &s->event);
 	return s->thread;
 }

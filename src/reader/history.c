@@ -25,7 +25,8 @@
 #define MIN_WINDOW 1024u
 #define ALL_WINDOWS (32u << 20)
 
-static enum kf_read_result open_file(const char *path, struct kf_history *h)
+static enum kf_read_result history_open_file(const char *path,
+					     struct kf_history *h)
 {
 	struct stat st;
 
@@ -83,13 +84,13 @@ uint64_t kf_history_ns(const struct kf_history *h, uint64_t ticks)
  * first, and are written in turn, beginning with the second, at each chunk and
  * at the stop. Without a chunk the file has only the header.
  */
-static bool is_empty(const struct kf_record_header *head)
+static bool header_is_empty(const struct kf_record_header *head)
 {
 	return head->last[0].ticks == head->begin.ticks &&
 	       (!(head->last_index & 1) || head->stopped);
 }
 
-static enum kf_read_result read_header(struct kf_history *h)
+static enum kf_read_result history_read_header(struct kf_history *h)
 {
 	struct kf_record_header *head = &h->head;
 
@@ -113,7 +114,7 @@ static enum kf_read_result read_header(struct kf_history *h)
 	if (head->header_size < sizeof(*head) || head->chunk_size < MIN_CHUNK ||
 	    head->chunk_size > MAX_CHUNK ||
 	    head->data_offset < head->header_size ||
-	    (head->data_offset > h->file_size && !is_empty(head)))
+	    (head->data_offset > h->file_size && !header_is_empty(head)))
 		return KF_READ_DAMAGED;
 	kf_identity_end(&head->identity);
 	h->ns_per_tick = scale_of(head);
@@ -157,8 +158,8 @@ static uint64_t next_place(const struct kf_history *h, uint64_t n)
  * Returns 1, 0 if there is no chunk, -1 if it is damaged; limits @used to the
  * file.
  */
-static int read_head(const struct kf_history *h, uint64_t number,
-		     struct kf_record_chunk *chunk)
+static int history_read_head(const struct kf_history *h, uint64_t number,
+			     struct kf_record_chunk *chunk)
 {
 	uint64_t offset = h->head.data_offset + number * h->head.chunk_size;
 	uint64_t room = h->file_size - offset;
@@ -190,11 +191,12 @@ int kf_history_head(struct kf_history *h, uint64_t i,
 {
 	struct kf_history_chunk *chunk = &h->chunks[i];
 
-	if (read_head(h, chunk->number, head) > 0 && is_head_of(head, chunk))
+	if (history_read_head(h, chunk->number, head) > 0 &&
+	    is_head_of(head, chunk))
 		return 1;
 	look_at_size(h);
 	for (uint64_t n = chunk->number + 1; n < nr_places(h); n++) {
-		int rc = read_head(h, n, head);
+		int rc = history_read_head(h, n, head);
 
 		if (rc > 0 && is_head_of(head, chunk)) {
 			chunk->number = n;
@@ -218,7 +220,7 @@ static int by_stream(const void *a, const void *b)
 }
 
 /* The room doubles: it is full whenever the number is a power of 2. */
-static bool make_room(struct kf_history *h)
+static bool history_make_room(struct kf_history *h)
 {
 	struct kf_history_chunk *chunks;
 
@@ -235,13 +237,13 @@ static bool make_room(struct kf_history *h)
 static int add_chunk(struct kf_history *h, uint64_t number)
 {
 	struct kf_record_chunk head;
-	int rc = read_head(h, number, &head);
+	int rc = history_read_head(h, number, &head);
 
 	if (rc < 0)
 		h->damage.bad_chunks++;
 	if (rc <= 0)
 		return rc < 0;
-	if (!make_room(h))
+	if (!history_make_room(h))
 		return -1;
 	h->chunks[h->nr_chunks++] = (struct kf_history_chunk){
 		.number = number,
@@ -379,9 +381,9 @@ enum kf_read_result kf_history_open(const char *path, struct kf_history *h)
 	enum kf_read_result result;
 
 	memset(h, 0, sizeof(*h));
-	result = open_file(path, h);
+	result = history_open_file(path, h);
 	if (result == KF_READ_OK)
-		result = read_header(h);
+		result = history_read_header(h);
 	if (result != KF_READ_OK)
 		return result;
 	if (!index_chunks(h) || !index_streams(h) || !kf_merge_init(h)) {

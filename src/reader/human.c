@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-static void scaled(char *buf, size_t size, double n, double step,
-		   const char *const *units, size_t nr_units)
+static void human_scaled(char *buf, size_t size, double n, double step,
+			 const char *const *units, size_t nr_units)
 {
 	size_t u = 0;
 
@@ -29,8 +29,8 @@ char *kf_human_bytes(char *buf, size_t size, uint64_t bytes)
 	if (bytes < 1024)
 		snprintf(buf, size, "%u", (unsigned int)bytes);
 	else
-		scaled(buf, size, (double)bytes, 1024, units,
-		       KF_ARRAY_SIZE(units));
+		human_scaled(buf, size, (double)bytes, 1024, units,
+			     KF_ARRAY_SIZE(units));
 	return buf;
 }
 
@@ -41,7 +41,7 @@ char *kf_human_count(char *buf, size_t size, double n)
 	if (n < 999.95)
 		snprintf(buf, size, "%.1f", n);
 	else
-		scaled(buf, size, n, 1000, units, KF_ARRAY_SIZE(units));
+		human_scaled(buf, size, n, 1000, units, KF_ARRAY_SIZE(units));
 	return buf;
 }
 
@@ -67,7 +67,7 @@ char *kf_human_seconds(char *buf, size_t size, double seconds)
 	if (!(seconds > 0))
 		snprintf(buf, size, "0s");
 	else
-		scaled(buf, size, seconds * 1e9, 1000, units,
-		       KF_ARRAY_SIZE(units));
+		human_scaled(buf, size, seconds * 1e9, 1000, units,
+			     KF_ARRAY_SIZE(units));
 	return buf;
 }

@@ -30,7 +30,8 @@ struct kf_kept *kf_kept_new(void)
 	return kept;
 }
 
-static struct kf_kept_file **bucket_of(struct kf_kept *kept, const char *name)
+static struct kf_kept_file **file_cache_bucket(struct kf_kept *kept,
+					       const char *name)
 {
 	uint32_t h = 2166136261u;
 
@@ -43,7 +44,7 @@ struct kf_kept_file *kf_kept_get(struct kf_kept *kept,
 				 const struct kf_place *dir, const char *name,
 				 uint64_t ino)
 {
-	struct kf_kept_file **at = bucket_of(kept, name), *k;
+	struct kf_kept_file **at = file_cache_bucket(kept, name), *k;
 	size_t len = strlen(name) + 1;
 
 	for (k = *at; k; k = k->next) {
@@ -88,7 +89,7 @@ void kf_kept_close(struct kf_kept_file *k)
 	k->described = 0;
 }
 
-static void sweep(struct kf_kept_file **at)
+static void file_cache_sweep_bucket(struct kf_kept_file **at)
 {
 	struct kf_kept_file *k;
 
@@ -107,7 +108,7 @@ static void sweep(struct kf_kept_file **at)
 void kf_kept_sweep(struct kf_kept *kept)
 {
 	for (int i = 0; i < KF_KEPT_BUCKETS; i++)
-		sweep(&kept->file[i]);
+		file_cache_sweep_bucket(&kept->file[i]);
 }
 
 void kf_kept_free(struct kf_kept *kept)

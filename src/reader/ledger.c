@@ -51,8 +51,9 @@ bool kf_ledger_is_name(const char *name, uint32_t *uid)
 	return true;
 }
 
-static bool holds(const struct kf_stats_section *sec, size_t entry_min,
-		  uint32_t nr_min, uint32_t nr_max)
+static bool ledger_section_holds(const struct kf_stats_section *sec,
+				 size_t entry_min, uint32_t nr_min,
+				 uint32_t nr_max)
 {
 	return sec->nr >= nr_min && sec->nr <= nr_max &&
 	       sec->entry_size >= entry_min && sec->entry_size <= 65536 &&
@@ -61,7 +62,8 @@ static bool holds(const struct kf_stats_section *sec, size_t entry_min,
 	       sec->offset % 8 == 0;
 }
 
-static enum kf_read_result check(const struct kf_ledger_header *h, uint32_t uid)
+static enum kf_read_result ledger_check(const struct kf_ledger_header *h,
+					uint32_t uid)
 {
 	if (h->magic != KF_LEDGER_MAGIC)
 		return h->magic ? KF_READ_FOREIGN : KF_READ_NOT_READY;
@@ -70,12 +72,16 @@ static enum kf_read_result check(const struct kf_ledger_header *h, uint32_t uid)
 	if (h->ready != 1)
 		return KF_READ_NOT_READY;
 	if (h->uid == uid &&
-	    holds(&h->journal, sizeof(struct kf_ledger_journal), 1, 1) &&
-	    holds(&h->descs, sizeof(struct kf_stats_desc), 0, MAX_DESCS) &&
-	    holds(&h->classes, sizeof(uint64_t), 0, KF_STATS_NR_CLASSES) &&
-	    holds(&h->folds, sizeof(struct kf_ledger_fold), KF_LEDGER_FOLDS,
-		  KF_LEDGER_FOLDS) &&
-	    holds(&h->rows, sizeof(struct kf_ledger_row), 1, MAX_DESCS))
+	    ledger_section_holds(&h->journal, sizeof(struct kf_ledger_journal),
+				 1, 1) &&
+	    ledger_section_holds(&h->descs, sizeof(struct kf_stats_desc), 0,
+				 MAX_DESCS) &&
+	    ledger_section_holds(&h->classes, sizeof(uint64_t), 0,
+				 KF_STATS_NR_CLASSES) &&
+	    ledger_section_holds(&h->folds, sizeof(struct kf_ledger_fold),
+				 KF_LEDGER_FOLDS, KF_LEDGER_FOLDS) &&
+	    ledger_section_holds(&h->rows, sizeof(struct kf_ledger_row), 1,
+				 MAX_DESCS))
 		return KF_READ_OK;
 	return KF_READ_DAMAGED;
 }
@@ -97,7 +103,7 @@ static bool read_entries(int fd, const struct kf_stats_section *sec,
 	return ok;
 }
 
-static bool read_words(int fd, struct words *w)
+static bool ledger_read_words(int fd, struct words *w)
 {
 	struct kf_ledger_header h;
 
@@ -107,7 +113,7 @@ static bool read_words(int fd, struct words *w)
 	return true;
 }
 
-static bool same(const struct words *a, const struct words *b)
+static bool words_are_same(const struct words *a, const struct words *b)
 {
 	return a->committed == b->committed && a->applied == b->applied &&
 	       a->nr_rows == b->nr_rows;
@@ -154,7 +160,7 @@ static void end_strings(struct kf_ledger *l)
 	}
 }
 
-static enum kf_read_result fail(struct kf_ledger *l)
+static enum kf_read_result ledger_fail(struct kf_ledger *l)
 {
 	l->error = errno ? errno : EIO;
 	return KF_READ_ERROR;
@@ -170,11 +176,11 @@ static enum kf_read_result read_moment(int fd, const struct kf_ledger_header *h,
 		if (i >= TRIES_EAGER)
 			usleep(100);
 		errno = 0;
-		if (!read_words(fd, &before) ||
+		if (!ledger_read_words(fd, &before) ||
 		    !read_changing(fd, h, &before, l, &j) ||
-		    !read_words(fd, &after))
-			return errno ? fail(l) : KF_READ_DAMAGED;
-		if (!same(&before, &after))
+		    !ledger_read_words(fd, &after))
+			return errno ? ledger_fail(l) : KF_READ_DAMAGED;
+		if (!words_are_same(&before, &after))
 			continue;
 		l->nr_folds = before.committed;
 		end_strings(l);
@@ -196,8 +202,8 @@ static enum kf_read_result read_open(int fd, uint32_t uid, struct kf_ledger *l)
 
 	errno = 0;
 	if (!kf_read_at(fd, &h, sizeof(h), 0))
-		return errno ? fail(l) : KF_READ_NOT_READY;
-	r = check(&h, uid);
+		return errno ? ledger_fail(l) : KF_READ_NOT_READY;
+	r = ledger_check(&h, uid);
 	if (r != KF_READ_OK)
 		return r;
 	l->uid = uid;
@@ -208,14 +214,14 @@ static enum kf_read_result read_open(int fd, uint32_t uid, struct kf_ledger *l)
 	l->rows = aligned_alloc(64, ((size_t)h.rows.nr + 1) * sizeof(*l->rows));
 	l->cache = calloc(1, sizeof(*l->cache));
 	if (!l->descs || !l->folds || !l->rows || !l->cache)
-		return fail(l);
+		return ledger_fail(l);
 	memset(l->rows, 0, ((size_t)h.rows.nr + 1) * sizeof(*l->rows));
 	l->cache->room.lend = true;
 	if (!read_entries(fd, &h.descs, h.descs.nr, l->descs,
 			  sizeof(*l->descs)) ||
 	    !read_entries(fd, &h.classes, h.classes.nr, l->class_bytes,
 			  sizeof(l->class_bytes[0])))
-		return errno ? fail(l) : KF_READ_DAMAGED;
+		return errno ? ledger_fail(l) : KF_READ_DAMAGED;
 	return read_moment(fd, &h, l);
 }
 
@@ -234,11 +240,11 @@ enum kf_read_result kf_ledger_read(int dirfd, const char *name,
 		    O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0) {
 		if (errno != ELOOP)
-			l->result = fail(l);
+			l->result = ledger_fail(l);
 		return l->result;
 	}
 	if (fstat(fd, &st)) {
-		l->result = fail(l);
+		l->result = ledger_fail(l);
 	} else if (S_ISREG(st.st_mode) && st.st_uid == uid) {
 		l->dev = st.st_dev;
 		l->ino = st.st_ino;
@@ -261,8 +267,8 @@ void kf_ledger_release(struct kf_ledger *l)
 	*l = (struct kf_ledger){.result = l->result, .error = l->error};
 }
 
-static void take_key(struct kf_snapshot *s, const struct kf_ledger_key *key,
-		     uint32_t uid)
+static void ledger_take_key(struct kf_snapshot *s,
+			    const struct kf_ledger_key *key, uint32_t uid)
 {
 	struct kf_stats_identity *id = &s->id;
 
@@ -275,8 +281,9 @@ static void take_key(struct kf_snapshot *s, const struct kf_ledger_key *key,
 }
 
 /* Blocks inherited by forked children are in no class here: use any class. */
-static void take_classes(const struct kf_ledger *l,
-			 const struct kf_ledger_row *row, struct kf_snapshot *s)
+static void ledger_take_classes(const struct kf_ledger *l,
+				const struct kf_ledger_row *row,
+				struct kf_snapshot *s)
 {
 	s->nr_classes = l->nr_classes;
 	for (unsigned int i = 0; i < s->nr_classes; i++)
@@ -314,8 +321,8 @@ const struct kf_snapshot *kf_ledger_row(struct kf_ledger *l, unsigned int row)
 	if (!classes ||
 	    !kf_descs_take((const char *)l->descs, &sec, s, &t, l->cache))
 		return NULL;
-	take_key(s, &r->key, l->uid);
-	take_classes(l, r, s);
+	ledger_take_key(s, &r->key, l->uid);
+	ledger_take_classes(l, r, s);
 	kf_totals_derive(s);
 	return s;
 }

@@ -20,7 +20,7 @@ struct kf_map_table {
 	uint32_t nr; /* in use */
 };
 
-static uint64_t hash_of(uint64_t key)
+static uint64_t map_hash(uint64_t key)
 {
 	uint64_t z = key * 0x9e3779b97f4a7c15;
 
@@ -45,22 +45,22 @@ static uint64_t key_at(const struct kf_map *m, const struct kf_map_table *t,
 
 static struct kf_map_table *table_of(const struct kf_map *m, uint64_t key)
 {
-	return &m->tables[hash_of(key) >> 56];
+	return &m->tables[map_hash(key) >> 56];
 }
 
 static uint32_t home_of(const struct kf_map_table *t, uint64_t key)
 {
-	return (uint32_t)((hash_of(key) & UINT32_MAX) * t->nr_slots >> 32);
+	return (uint32_t)((map_hash(key) & UINT32_MAX) * t->nr_slots >> 32);
 }
 
-static uint32_t after(const struct kf_map_table *t, uint32_t i)
+static uint32_t map_after(const struct kf_map_table *t, uint32_t i)
 {
 	return i + 1 < t->nr_slots ? i + 1 : 0;
 }
 
 /* The slot with this key, or the empty slot for it. */
-static uint32_t seek(const struct kf_map *m, const struct kf_map_table *t,
-		     uint64_t key)
+static uint32_t map_seek(const struct kf_map *m, const struct kf_map_table *t,
+			 uint64_t key)
 {
 	uint32_t i = home_of(t, key);
 
@@ -69,12 +69,12 @@ static uint32_t seek(const struct kf_map *m, const struct kf_map_table *t,
 
 		if (!there || there == key)
 			return i;
-		i = after(t, i);
+		i = map_after(t, i);
 	}
 }
 
 /* Grows a table by half when it is five sixths full. */
-static bool grow(const struct kf_map *m, struct kf_map_table *t)
+static bool map_grow(const struct kf_map *m, struct kf_map_table *t)
 {
 	struct kf_map_table old = *t;
 	uint64_t nr = (uint64_t)old.nr_slots + old.nr_slots / 2;
@@ -94,7 +94,7 @@ static bool grow(const struct kf_map *m, struct kf_map_table *t)
 		uint64_t key = key_at(m, &old, i);
 
 		if (key)
-			memcpy(slot_at(m, t, seek(m, t, key)),
+			memcpy(slot_at(m, t, map_seek(m, t, key)),
 			       slot_at(m, &old, i), m->entry_size);
 	}
 	free(old.slots);
@@ -111,7 +111,7 @@ void *kf_map_find(const struct kf_map *m, uint64_t key)
 	t = table_of(m, key);
 	if (!t->nr)
 		return NULL;
-	i = seek(m, t, key);
+	i = map_seek(m, t, key);
 	return key_at(m, t, i) ? slot_at(m, t, i) : NULL;
 }
 
@@ -126,9 +126,9 @@ void *kf_map_add(struct kf_map *m, uint64_t key)
 			return NULL;
 	}
 	t = table_of(m, key);
-	if (!grow(m, t))
+	if (!map_grow(m, t))
 		return NULL;
-	i = seek(m, t, key);
+	i = map_seek(m, t, key);
 	if (!key_at(m, t, i)) {
 		memcpy(slot_at(m, t, i), &key, sizeof(key));
 		t->nr++;
@@ -152,13 +152,13 @@ void kf_map_remove(struct kf_map *m, uint64_t key)
 
 	if (!t || !t->nr)
 		return;
-	hole = i = seek(m, t, key);
+	hole = i = map_seek(m, t, key);
 	if (!key_at(m, t, i))
 		return;
 	for (;;) {
 		uint64_t there;
 
-		i = after(t, i);
+		i = map_after(t, i);
 		there = key_at(m, t, i);
 		if (!there)
 			break;

@@ -23,7 +23,7 @@ void kf_name_cache_init(struct kf_name_cache *c, const char *procfs)
 	pthread_mutex_init(&c->lock, NULL);
 }
 
-static void forget(struct kf_name_cache *c, struct kf_cached_file *f)
+static void names_forget(struct kf_name_cache *c, struct kf_cached_file *f)
 {
 	for (size_t i = 0; i < f->room; i++)
 		free(f->name[i].text);
@@ -35,12 +35,12 @@ static void forget(struct kf_name_cache *c, struct kf_cached_file *f)
 void kf_name_cache_free(struct kf_name_cache *c)
 {
 	for (size_t i = 0; i < KF_NAME_CACHE_FILES; i++)
-		forget(c, &c->file[i]);
+		names_forget(c, &c->file[i]);
 	pthread_mutex_destroy(&c->lock);
 }
 
-static struct kf_cached_file *find(struct kf_name_cache *c,
-				   const struct kf_file_key *key)
+static struct kf_cached_file *names_find_file(struct kf_name_cache *c,
+					      const struct kf_file_key *key)
 {
 	for (size_t i = 0; i < KF_NAME_CACHE_FILES; i++) {
 		struct kf_cached_file *f = &c->file[i];
@@ -54,7 +54,8 @@ static struct kf_cached_file *find(struct kf_name_cache *c,
 }
 
 /* With @from 0 an unused entry is chosen first. */
-static struct kf_cached_file *oldest(struct kf_name_cache *c, uint64_t from)
+static struct kf_cached_file *names_oldest(struct kf_name_cache *c,
+					   uint64_t from)
 {
 	struct kf_cached_file *found = NULL;
 
@@ -68,8 +69,8 @@ static struct kf_cached_file *oldest(struct kf_name_cache *c, uint64_t from)
 }
 
 /* The index of a name, or of the empty place for it. */
-static struct kf_cached_name *place(const struct kf_cached_file *f,
-				    uint64_t offset)
+static struct kf_cached_name *names_place(const struct kf_cached_file *f,
+					  uint64_t offset)
 {
 	/* Knuth, The Art of Computer Programming 3, 6.4: the golden ratio */
 	size_t i = (size_t)((offset * 0x9e3779b97f4a7c15) >> 32);
@@ -80,7 +81,7 @@ static struct kf_cached_name *place(const struct kf_cached_file *f,
 	return &f->name[i & (f->room - 1)];
 }
 
-static bool grow(struct kf_name_cache *c, struct kf_cached_file *f)
+static bool names_grow(struct kf_name_cache *c, struct kf_cached_file *f)
 {
 	struct kf_cached_file old = *f;
 	size_t room = f->room ? 2 * f->room : FIRST_ROOM;
@@ -92,7 +93,7 @@ static bool grow(struct kf_name_cache *c, struct kf_cached_file *f)
 	f->room = room;
 	for (size_t i = 0; i < old.room; i++) {
 		if (old.name[i].text)
-			*place(f, old.name[i].offset) = old.name[i];
+			*names_place(f, old.name[i].offset) = old.name[i];
 	}
 	free(old.name);
 	f->bytes += (room - old.room) * sizeof(*name);
@@ -108,23 +109,23 @@ char *kf_name_cache_get(struct kf_name_cache *c, const struct kf_file_key *key,
 	char *text = NULL;
 
 	pthread_mutex_lock(&c->lock);
-	f = find(c, key);
-	name = f && f->room ? place(f, offset) : NULL;
+	f = names_find_file(c, key);
+	name = f && f->room ? names_place(f, offset) : NULL;
 	if (name && name->text)
 		text = strdup(name->text);
 	pthread_mutex_unlock(&c->lock);
 	return text;
 }
 
-static void add(struct kf_name_cache *c, struct kf_cached_file *f,
-		uint64_t offset, const char *text)
+static void names_add(struct kf_name_cache *c, struct kf_cached_file *f,
+		      uint64_t offset, const char *text)
 {
 	struct kf_cached_name *name;
 	size_t bytes = strlen(text) + 1;
 
-	if (2 * (f->nr + 1) > f->room && !grow(c, f))
+	if (2 * (f->nr + 1) > f->room && !names_grow(c, f))
 		return;
-	name = place(f, offset);
+	name = names_place(f, offset);
 	if (name->text)
 		return;
 	name->text = malloc(bytes);
@@ -143,16 +144,16 @@ void kf_name_cache_put(struct kf_name_cache *c, const struct kf_file_key *key,
 	struct kf_cached_file *f;
 
 	pthread_mutex_lock(&c->lock);
-	f = find(c, key);
+	f = names_find_file(c, key);
 	if (!f) {
-		f = oldest(c, 0);
-		forget(c, f);
+		f = names_oldest(c, 0);
+		names_forget(c, f);
 		f->key = *key;
 		f->used = ++c->uses;
 	}
-	add(c, f, offset, text);
+	names_add(c, f, offset, text);
 	/* a single file may fill the cache: it is dropped last */
 	while (c->bytes > KF_NAME_CACHE_BYTES)
-		forget(c, oldest(c, 1));
+		names_forget(c, names_oldest(c, 1));
 	pthread_mutex_unlock(&c->lock);
 }

@@ -28,7 +28,7 @@ struct look {
 	void *ctx;
 };
 
-static bool hides(int error)
+static bool mount_hides(int error)
 {
 	return error == EACCES || error == EPERM;
 }
@@ -42,7 +42,7 @@ static uint64_t mount_ns(const struct look *l, const char *pid)
 	snprintf(name, sizeof(name), "%s/ns/mnt", pid);
 	if (fstatat(l->procfd, name, &st, 0) == 0)
 		return (uint64_t)st.st_ino;
-	*l->hidden += hides(errno);
+	*l->hidden += mount_hides(errno);
 	return 0;
 }
 
@@ -80,12 +80,12 @@ static int open_below(const struct look *l, const char *pid, const char *path)
 	snprintf(name, sizeof(name), "%s/root", pid);
 	root = openat(l->procfd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0) {
-		*l->hidden += hides(errno);
+		*l->hidden += mount_hides(errno);
 		return -1;
 	}
 	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	if (fd < 0)
-		*l->hidden += hides(errno) || errno == ENOSYS;
+		*l->hidden += mount_hides(errno) || errno == ENOSYS;
 	close(root);
 	return fd;
 }
@@ -105,7 +105,7 @@ static int give_dir(struct look *l, const char *pid, uint64_t ns, char *path)
 }
 
 /* The path of the stats file that a process maps, to free(), or NULL. */
-static char *path_of(const struct look *l, const char *pid)
+static char *outside_path(const struct look *l, const char *pid)
 {
 	char name[32], *line = NULL, *path = NULL;
 	size_t size = 0;
@@ -116,7 +116,7 @@ static char *path_of(const struct look *l, const char *pid)
 	fd = openat(l->procfd, name, O_RDONLY | O_CLOEXEC);
 	f = fd < 0 ? NULL : fdopen(fd, "re");
 	if (!f) {
-		*l->hidden += fd < 0 && hides(errno);
+		*l->hidden += fd < 0 && mount_hides(errno);
 		if (fd >= 0)
 			close(fd);
 		return NULL;
@@ -130,10 +130,10 @@ static char *path_of(const struct look *l, const char *pid)
 	return path;
 }
 
-static int look_at(struct look *l, const char *pid)
+static int outside_look_at(struct look *l, const char *pid)
 {
 	uint64_t ns = mount_ns(l, pid);
-	char *path = ns && ns != l->own_ns ? path_of(l, pid) : NULL;
+	char *path = ns && ns != l->own_ns ? outside_path(l, pid) : NULL;
 	int rc = path ? give_dir(l, pid, ns, path) : 0;
 
 	free(path);
@@ -165,7 +165,7 @@ int kf_outside_of(const char *procfs, int pid, unsigned int *hidden,
 		return -1;
 	snprintf(name, sizeof(name), "%d", pid);
 	ns = mount_ns(&l, name);
-	path = ns ? path_of(&l, name) : NULL;
+	path = ns ? outside_path(&l, name) : NULL;
 	found->outside = ns != l.own_ns;
 	if (path)
 		*strrchr(path, '/') = '\0';
@@ -200,7 +200,7 @@ int kf_outside_find(const char *procfs, unsigned int *hidden,
 	while (l.own_ns && !rc && (de = readdir(d))) {
 		if (isdigit((unsigned char)de->d_name[0]) &&
 		    strlen(de->d_name) < 12)
-			rc = look_at(&l, de->d_name);
+			rc = outside_look_at(&l, de->d_name);
 	}
 	closedir(d);
 	return rc;

@@ -26,27 +26,27 @@ struct way {
 	bool elsewhere; /* the walk went through a link of procfs */
 };
 
-static int walk(struct way *w, const char *path);
+static int way_walk(struct way *w, const char *path);
 
-static void reach(struct way *w, int fd)
+static void way_reach(struct way *w, int fd)
 {
 	if (w->fd >= 0)
 		close(w->fd);
 	w->fd = fd;
 }
 
-static int start(struct way *w, const char *path)
+static int way_start(struct way *w, const char *path)
 {
 	int fd = open(path[0] == '/' ? "/" : ".",
 		      O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -1;
-	reach(w, fd);
+	way_reach(w, fd);
 	return 0;
 }
 
-static bool is_ours(const struct stat *st)
+static bool place_is_ours(const struct stat *st)
 {
 	return st->st_uid == 0 || st->st_uid == geteuid();
 }
@@ -60,9 +60,9 @@ static bool is_trusted(const struct way *w, const struct stat *link)
 {
 	struct stat dir;
 
-	if (!is_ours(link) || geteuid())
-		return is_ours(link);
-	return !fstat(w->fd, &dir) && is_ours(&dir) &&
+	if (!place_is_ours(link) || geteuid())
+		return place_is_ours(link);
+	return !fstat(w->fd, &dir) && place_is_ours(&dir) &&
 	       !(dir.st_mode & (S_IWGRP | S_IWOTH));
 }
 
@@ -81,7 +81,7 @@ static int read_link(struct way *w, int link, char text[PATH_MAX])
 	if (n < 0)
 		return -1;
 	text[n] = '\0';
-	return text[0] == '/' ? start(w, text) : 0;
+	return text[0] == '/' ? way_start(w, text) : 0;
 }
 
 /* Users cannot make links in procfs, and their text is not their target. */
@@ -92,12 +92,12 @@ static int follow_proc(struct way *w, const char *name)
 	if (fd < 0)
 		return -1;
 	w->elsewhere = true;
-	reach(w, fd);
+	way_reach(w, fd);
 	return 0;
 }
 
-static int follow(struct way *w, const char *name, int link,
-		  const struct stat *st)
+static int way_follow(struct way *w, const char *name, int link,
+		      const struct stat *st)
 {
 	char text[PATH_MAX];
 
@@ -107,10 +107,10 @@ static int follow(struct way *w, const char *name, int link,
 		errno = ELOOP;
 		return -1;
 	}
-	return read_link(w, link, text) ? -1 : walk(w, text);
+	return read_link(w, link, text) ? -1 : way_walk(w, text);
 }
 
-static int step(struct way *w, const char *name)
+static int way_step(struct way *w, const char *name)
 {
 	int fd = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -120,16 +120,16 @@ static int step(struct way *w, const char *name)
 		return -1;
 	rc = fstat(fd, &st);
 	if (!rc && !S_ISLNK(st.st_mode)) {
-		reach(w, fd);
+		way_reach(w, fd);
 		return 0;
 	}
 	if (!rc)
-		rc = follow(w, name, fd, &st);
+		rc = way_follow(w, name, fd, &st);
 	close(fd);
 	return rc;
 }
 
-static int walk(struct way *w, const char *path)
+static int way_walk(struct way *w, const char *path)
 {
 	char name[NAME_MAX + 1];
 	int rc = 0;
@@ -144,7 +144,7 @@ static int walk(struct way *w, const char *path)
 		memcpy(name, path, len);
 		name[len] = '\0';
 		path += len;
-		rc = step(w, name);
+		rc = way_step(w, name);
 	}
 	return rc;
 }
@@ -172,7 +172,7 @@ static bool may_use(const char *path, int fd)
 
 	if (fstat(fd, &st))
 		return false;
-	if (!user_of(path, &user) || st.st_uid == user || is_ours(&st))
+	if (!user_of(path, &user) || st.st_uid == user || place_is_ours(&st))
 		return true;
 	errno = EPERM;
 	return false;
@@ -187,7 +187,7 @@ int kf_place_open(const char *path)
 		errno = ENOENT;
 		return -1;
 	}
-	if (!start(&w, path) && !walk(&w, path))
+	if (!way_start(&w, path) && !way_walk(&w, path))
 		fd = openat(w.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	error = errno;
 	if (w.fd >= 0)
@@ -248,7 +248,7 @@ static int walk_to_file(struct way *w, char path[PATH_MAX])
 
 		if (slash)
 			*slash = '\0';
-		if (slash && walk(w, path))
+		if (slash && way_walk(w, path))
 			return -1;
 		memmove(path, name, strlen(name) + 1);
 		if (!*path || !strcmp(path, ".") || !strcmp(path, "..")) {
@@ -272,7 +272,7 @@ int kf_place_to_write(const char *path, char **name)
 		return -1;
 	}
 	memcpy(text, path, strlen(path) + 1);
-	if (!start(&w, text) && !walk_to_file(&w, text))
+	if (!way_start(&w, text) && !walk_to_file(&w, text))
 		*name = strdup(text);
 	if (*name)
 		return w.fd;

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <zlib.h>
 
-static const char *const values[KF_PPROF_NR_VALUES][2] = {
+static const char *const pprof_values[KF_PPROF_NR_VALUES][2] = {
 	[KF_PPROF_ALLOC_OBJECTS] = {"alloc_objects", "count"},
 	[KF_PPROF_ALLOC_SPACE] = {"alloc_space", "bytes"},
 	[KF_PPROF_INUSE_OBJECTS] = {"inuse_objects", "count"},
@@ -37,7 +37,7 @@ struct kf_pprof {
 };
 
 /* Makes room for one more element; protobuf-c frees the array. */
-static bool grow(struct kf_pprof *w, void *list, size_t nr, size_t size)
+static bool pprof_grow(struct kf_pprof *w, void *list, size_t nr, size_t size)
 {
 	void **at = list, *more;
 
@@ -52,13 +52,13 @@ static bool grow(struct kf_pprof *w, void *list, size_t nr, size_t size)
 }
 
 /* False: nothing was appended. */
-#define APPEND(w, p, field, value)                                    \
-	(grow(w, &(p)->field, (p)->n_##field, sizeof(*(p)->field)) && \
+#define APPEND(w, p, field, value)                                          \
+	(pprof_grow(w, &(p)->field, (p)->n_##field, sizeof(*(p)->field)) && \
 	 ((p)->field[(p)->n_##field++] = (value), true))
 
 /* A message, initialized; NULL when out of memory. */
-static void *make(struct kf_pprof *w,
-		  const ProtobufCMessageDescriptor *descriptor)
+static void *pprof_make(struct kf_pprof *w,
+			const ProtobufCMessageDescriptor *descriptor)
 {
 	void *m = calloc(1, descriptor->sizeof_message);
 
@@ -70,7 +70,7 @@ static void *make(struct kf_pprof *w,
 }
 
 /* The id of @key; 0 if there is none. */
-static uint64_t look_up(const struct kf_map *map, uint64_t key)
+static uint64_t pprof_look_up(const struct kf_map *map, uint64_t key)
 {
 	const char *entry = kf_map_find(map, key);
 	uint64_t id = 0;
@@ -80,8 +80,8 @@ static uint64_t look_up(const struct kf_map *map, uint64_t key)
 	return id;
 }
 
-static void remember(struct kf_pprof *w, struct kf_map *map, uint64_t key,
-		     uint64_t id)
+static void pprof_remember(struct kf_pprof *w, struct kf_map *map, uint64_t key,
+			   uint64_t id)
 {
 	char *entry = kf_map_add(map, key);
 
@@ -91,7 +91,7 @@ static void remember(struct kf_pprof *w, struct kf_map *map, uint64_t key,
 		w->failed = true;
 }
 
-static uint64_t hash(const char *text)
+static uint64_t pprof_hash(const char *text)
 {
 	uint64_t h = 14695981039346656037u; /* FNV-1a */
 
@@ -101,7 +101,7 @@ static uint64_t hash(const char *text)
 }
 
 /* The index of a string. "", the first string, is never looked up */
-static int64_t string(struct kf_pprof *w, const char *raw)
+static int64_t pprof_string(struct kf_pprof *w, const char *raw)
 {
 	char text[4096], *copy;
 	uint64_t key, index;
@@ -110,7 +110,7 @@ static int64_t string(struct kf_pprof *w, const char *raw)
 		return 0;
 	kf_escape(text, sizeof(text), raw);
 	/* strings with the same hash use the next key */
-	for (key = hash(text); (index = look_up(&w->strings, key));
+	for (key = pprof_hash(text); (index = pprof_look_up(&w->strings, key));
 	     key = key + 1 ? key + 1 : 1) {
 		if (!strcmp(w->p.string[index], text))
 			return (int64_t)index;
@@ -122,27 +122,28 @@ static int64_t string(struct kf_pprof *w, const char *raw)
 		free(copy);
 		return 0;
 	}
-	remember(w, &w->strings, key, index);
+	pprof_remember(w, &w->strings, key, index);
 	return (int64_t)index;
 }
 
-static uint64_t function(struct kf_pprof *w, const struct kf_pprof_line *l)
+static uint64_t pprof_function(struct kf_pprof *w,
+			       const struct kf_pprof_line *l)
 {
-	int64_t name = string(w, l->function);
-	uint64_t id = look_up(&w->functions, (uint64_t)name + 1);
+	int64_t name = pprof_string(w, l->function);
+	uint64_t id = pprof_look_up(&w->functions, (uint64_t)name + 1);
 	Kf__Pprof__Function *f;
 
 	if (id)
 		return id;
-	f = make(w, &kf__pprof__function__descriptor);
+	f = pprof_make(w, &kf__pprof__function__descriptor);
 	if (!f || !APPEND(w, &w->p, function, f)) {
 		free(f);
 		return 0;
 	}
 	f->id = id = w->p.n_function;
 	f->name = f->system_name = name;
-	f->file = l->file ? string(w, l->file) : 0;
-	remember(w, &w->functions, (uint64_t)name + 1, id);
+	f->file = l->file ? pprof_string(w, l->file) : 0;
+	pprof_remember(w, &w->functions, (uint64_t)name + 1, id);
 	return id;
 }
 
@@ -153,14 +154,15 @@ void kf_pprof_process(struct kf_pprof *w)
 
 uint64_t kf_pprof_known(const struct kf_pprof *w, uint64_t address)
 {
-	return look_up(&w->locations, address ? address : 1);
+	return pprof_look_up(&w->locations, address ? address : 1);
 }
 
 uint64_t kf_pprof_location(struct kf_pprof *w, uint64_t address,
 			   uint64_t mapping, const struct kf_pprof_line *line,
 			   size_t nr)
 {
-	Kf__Pprof__Location *l = make(w, &kf__pprof__location__descriptor);
+	Kf__Pprof__Location *l =
+		pprof_make(w, &kf__pprof__location__descriptor);
 
 	if (!l || !APPEND(w, &w->p, location, l)) {
 		free(l);
@@ -172,20 +174,20 @@ uint64_t kf_pprof_location(struct kf_pprof *w, uint64_t address,
 	l->address = address - 1;
 	for (size_t i = 0; i < nr; i++) {
 		Kf__Pprof__Line *message =
-			make(w, &kf__pprof__line__descriptor);
+			pprof_make(w, &kf__pprof__line__descriptor);
 
 		if (!message || !APPEND(w, l, line, message)) {
 			free(message);
 			break;
 		}
-		message->function = function(w, &line[i]);
+		message->function = pprof_function(w, &line[i]);
 		message->line = line[i].line;
 	}
-	remember(w, &w->locations, address ? address : 1, l->id);
+	pprof_remember(w, &w->locations, address ? address : 1, l->id);
 	return l->id;
 }
 
-static int64_t difference(uint64_t a, uint64_t b)
+static int64_t pprof_difference(uint64_t a, uint64_t b)
 {
 	return a > b ? (int64_t)(a - b) : 0;
 }
@@ -198,11 +200,12 @@ void kf_pprof_sample(struct kf_pprof *w, const uint64_t *location, size_t nr,
 			(int64_t)(c->allocated_blocks / KF_STATS_BLOCK_PARTS),
 		[KF_PPROF_ALLOC_SPACE] = (int64_t)c->allocated,
 		[KF_PPROF_INUSE_OBJECTS] =
-			difference(c->allocated_blocks, c->freed_blocks) /
+			pprof_difference(c->allocated_blocks, c->freed_blocks) /
 			KF_STATS_BLOCK_PARTS,
-		[KF_PPROF_INUSE_SPACE] = difference(c->allocated, c->freed),
+		[KF_PPROF_INUSE_SPACE] =
+			pprof_difference(c->allocated, c->freed),
 	};
-	Kf__Pprof__Sample *s = make(w, &kf__pprof__sample__descriptor);
+	Kf__Pprof__Sample *s = pprof_make(w, &kf__pprof__sample__descriptor);
 
 	if (!s || !APPEND(w, &w->p, sample, s)) {
 		free(s);
@@ -225,19 +228,19 @@ void kf_pprof_label(struct kf_pprof *w, const char *key, const char *str,
 
 	if (w->failed || !w->p.n_sample)
 		return;
-	l = make(w, &kf__pprof__label__descriptor);
+	l = pprof_make(w, &kf__pprof__label__descriptor);
 	if (!l || !APPEND(w, w->p.sample[w->p.n_sample - 1], label, l)) {
 		free(l);
 		return;
 	}
-	l->key = string(w, key);
-	l->str = str ? string(w, str) : 0;
+	l->key = pprof_string(w, key);
+	l->str = str ? pprof_string(w, str) : 0;
 	l->num = num;
 }
 
 void kf_pprof_comment(struct kf_pprof *w, const char *text)
 {
-	int64_t index = string(w, text);
+	int64_t index = pprof_string(w, text);
 
 	APPEND(w, &w->p, comment, index);
 }
@@ -248,12 +251,13 @@ static int64_t build_id(struct kf_pprof *w, const struct kf_pprof_mapping *m)
 
 	for (size_t i = 0; i < m->build_id_size && i < sizeof(text) / 2; i++)
 		snprintf(text + 2 * i, 3, "%02x", m->build_id[i]);
-	return string(w, text);
+	return pprof_string(w, text);
 }
 
 uint64_t kf_pprof_mapping(struct kf_pprof *w, const struct kf_pprof_mapping *m)
 {
-	Kf__Pprof__Mapping *message = make(w, &kf__pprof__mapping__descriptor);
+	Kf__Pprof__Mapping *message =
+		pprof_make(w, &kf__pprof__mapping__descriptor);
 
 	if (!message || !APPEND(w, &w->p, mapping, message)) {
 		free(message);
@@ -263,7 +267,7 @@ uint64_t kf_pprof_mapping(struct kf_pprof *w, const struct kf_pprof_mapping *m)
 	message->begin = m->begin;
 	message->end = m->end;
 	message->offset = m->offset;
-	message->file = string(w, m->path);
+	message->file = pprof_string(w, m->path);
 	message->build_id = build_id(w, m);
 	message->has_functions = message->has_files = message->has_lines =
 		message->has_inlined = m->named;
@@ -273,11 +277,12 @@ uint64_t kf_pprof_mapping(struct kf_pprof *w, const struct kf_pprof_mapping *m)
 static Kf__Pprof__ValueType *value_type(struct kf_pprof *w, const char *type,
 					const char *unit)
 {
-	Kf__Pprof__ValueType *v = make(w, &kf__pprof__value_type__descriptor);
+	Kf__Pprof__ValueType *v =
+		pprof_make(w, &kf__pprof__value_type__descriptor);
 
 	if (v) {
-		v->type = string(w, type);
-		v->unit = string(w, unit);
+		v->type = pprof_string(w, type);
+		v->unit = pprof_string(w, unit);
 	}
 	return v;
 }
@@ -294,14 +299,15 @@ static void fill_head(struct kf_pprof *w)
 		return;
 	}
 	for (int i = 0; i < KF_PPROF_NR_VALUES; i++) {
-		type = value_type(w, values[i][0], values[i][1]);
+		type = value_type(w, pprof_values[i][0], pprof_values[i][1]);
 		if (!type || !APPEND(w, &w->p, sample_type, type)) {
 			free(type);
 			return;
 		}
 	}
 	w->p.period_type = value_type(w, "space", "bytes");
-	w->p.default_sample_type = string(w, values[KF_PPROF_INUSE_SPACE][0]);
+	w->p.default_sample_type =
+		pprof_string(w, pprof_values[KF_PPROF_INUSE_SPACE][0]);
 }
 
 struct kf_pprof *kf_pprof_begin(uint64_t real_ns, uint64_t duration_ns)
@@ -321,7 +327,7 @@ struct kf_pprof *kf_pprof_begin(uint64_t real_ns, uint64_t duration_ns)
 }
 
 /* zlib's compressor, in gzip format. */
-static char *zip(uint8_t *bytes, size_t size, size_t *zipped)
+static char *pprof_zip(uint8_t *bytes, size_t size, size_t *zipped)
 {
 	z_stream z = {.next_in = bytes, .avail_in = (uInt)size};
 	size_t room;
@@ -360,7 +366,7 @@ char *kf_pprof_end(struct kf_pprof *w, size_t *size)
 		bytes = malloc(len);
 		if (bytes) {
 			kf__pprof__profile__pack(p, bytes);
-			out = zip(bytes, len, size);
+			out = pprof_zip(bytes, len, size);
 		}
 	}
 	free(bytes);

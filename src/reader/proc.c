@@ -63,7 +63,7 @@ ssize_t kf_proc_read_once(int dirfd, const char *name, char *buf, size_t size)
 }
 
 /* PID/NAME, or PID alone. */
-static void make_path(char *text, size_t size, int pid, const char *name)
+static void proc_make_path(char *text, size_t size, int pid, const char *name)
 {
 	struct kf_text path;
 
@@ -79,7 +79,7 @@ ssize_t kf_proc_line(int procfd, int pid, const char *name, char *buf,
 {
 	char path[64];
 
-	make_path(path, sizeof(path), pid, name);
+	proc_make_path(path, sizeof(path), pid, name);
 	return kf_proc_read_once(procfd, path, buf, size);
 }
 
@@ -87,7 +87,7 @@ int kf_proc_open(int procfd, int pid)
 {
 	char path[64];
 
-	make_path(path, sizeof(path), pid, NULL);
+	proc_make_path(path, sizeof(path), pid, NULL);
 	return openat(procfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 

@@ -23,7 +23,7 @@ struct place {
 	uint64_t index;
 };
 
-static bool append(void *list, size_t *nr, const void *record)
+static bool profile_append(void *list, size_t *nr, const void *record)
 {
 	const void ***all = list;
 
@@ -57,7 +57,7 @@ static bool take_module(struct kf_profile *p, const void *record, uint32_t size)
 		errno = EBADMSG;
 		return false;
 	}
-	return append(&p->modules, &p->nr_modules, m);
+	return profile_append(&p->modules, &p->nr_modules, m);
 }
 
 static bool take_tag(struct kf_profile *p, const void *record, uint32_t size)
@@ -68,19 +68,21 @@ static bool take_tag(struct kf_profile *p, const void *record, uint32_t size)
 		errno = EBADMSG;
 		return false;
 	}
-	return append(&p->tags, &p->nr_tags, t);
+	return profile_append(&p->tags, &p->nr_tags, t);
 }
 
-static bool take_thread(struct kf_profile *p, const void *record, uint32_t size)
+static bool profile_take_thread(struct kf_profile *p, const void *record,
+				uint32_t size)
 {
 	if (size < sizeof(struct kf_profile_thread)) {
 		errno = EBADMSG;
 		return false;
 	}
-	return append(&p->threads, &p->nr_threads, record);
+	return profile_append(&p->threads, &p->nr_threads, record);
 }
 
-static bool take_stack(struct kf_profile *p, const void *record, uint32_t size)
+static bool profile_take_stack(struct kf_profile *p, const void *record,
+			       uint32_t size)
 {
 	const struct kf_profile_stack *s = record;
 	struct place *place;
@@ -96,7 +98,7 @@ static bool take_stack(struct kf_profile *p, const void *record, uint32_t size)
 		return false;
 	memcpy((char *)place + offsetof(struct place, index), &p->nr_stacks,
 	       sizeof(uint64_t));
-	return append(&p->stacks, &p->nr_stacks, s);
+	return profile_append(&p->stacks, &p->nr_stacks, s);
 }
 
 static bool take_snapshot(struct kf_profile *p, const void *record,
@@ -112,10 +114,11 @@ static bool take_snapshot(struct kf_profile *p, const void *record,
 		errno = EBADMSG;
 		return false;
 	}
-	return append(&p->snapshots, &p->nr_snapshots, s);
+	return profile_append(&p->snapshots, &p->nr_snapshots, s);
 }
 
-static bool take_record(struct kf_profile *p, const struct kf_profile_record *r)
+static bool profile_take_record(struct kf_profile *p,
+				const struct kf_profile_record *r)
 {
 	switch (r->kind) {
 	case KF_PROFILE_MODULE:
@@ -123,9 +126,9 @@ static bool take_record(struct kf_profile *p, const struct kf_profile_record *r)
 	case KF_PROFILE_TAG:
 		return take_tag(p, r, r->size);
 	case KF_PROFILE_THREAD:
-		return take_thread(p, r, r->size);
+		return profile_take_thread(p, r, r->size);
 	case KF_PROFILE_STACK:
-		return take_stack(p, r, r->size);
+		return profile_take_stack(p, r, r->size);
 	case KF_PROFILE_SNAPSHOT:
 		return take_snapshot(p, r, r->size);
 	case KF_PROFILE_END:
@@ -146,7 +149,7 @@ static enum kf_read_result take_records(struct kf_profile *p, size_t at,
 		if (r->size < sizeof(*r) || r->size % 8 || r->size > size - at)
 			break;
 		errno = 0;
-		if (!take_record(p, r))
+		if (!profile_take_record(p, r))
 			break;
 		at += r->size;
 	}
@@ -154,7 +157,8 @@ static enum kf_read_result take_records(struct kf_profile *p, size_t at,
 	return errno == ENOMEM ? KF_READ_ERROR : KF_READ_OK;
 }
 
-static enum kf_read_result take_header(struct kf_profile *p, size_t size)
+static enum kf_read_result profile_take_header(struct kf_profile *p,
+					       size_t size)
 {
 	struct kf_profile_header *h = &p->head;
 
@@ -182,7 +186,7 @@ enum kf_read_result kf_profile_take(char *bytes, size_t size,
 	memset(p, 0, sizeof(*p));
 	p->bytes = bytes;
 	p->by_entry.entry_size = sizeof(struct place);
-	result = take_header(p, size);
+	result = profile_take_header(p, size);
 	if (result == KF_READ_OK)
 		result = take_records(p, p->head.header_size, size);
 	return result;

@@ -209,7 +209,7 @@ static int put_block(struct kf_replay *r, struct kf_block *block,
 	return 0;
 }
 
-static int acquire(struct kf_replay *r, struct kf_step *step)
+static int replay_acquire(struct kf_replay *r, struct kf_step *step)
 {
 	const struct kf_history_event *e = step->event;
 	struct flying *f;
@@ -253,7 +253,7 @@ static int play_make(struct kf_replay *r, struct kf_step *step)
 	drop_pending(r, step->event->stream);
 	if (step->event->failed || !step->event->address)
 		return 0;
-	return acquire(r, step);
+	return replay_acquire(r, step);
 }
 
 static int play_free(struct kf_replay *r, struct kf_step *step)
@@ -311,10 +311,10 @@ static int play_realloc_end(struct kf_replay *r, struct kf_step *step)
 		level_sub(r, &p.block);
 		step->gone = kf_replay_picks(r, &p.block);
 	}
-	return failed ? 0 : acquire(r, step);
+	return failed ? 0 : replay_acquire(r, step);
 }
 
-static int play(struct kf_replay *r, struct kf_step *step)
+static int replay_play(struct kf_replay *r, struct kf_step *step)
 {
 	const struct kf_history_event *e = step->event;
 
@@ -341,7 +341,7 @@ static int play(struct kf_replay *r, struct kf_step *step)
 	}
 }
 
-static void count(struct kf_replay *r, struct kf_step *step)
+static void replay_count(struct kf_replay *r, struct kf_step *step)
 {
 	const struct kf_history_event *e = step->event;
 	uint64_t size = e->kind == KF_RECORD_FREE ? step->old.size : e->size;
@@ -370,13 +370,13 @@ int kf_replay_step(struct kf_replay *r, const struct kf_history_event *e,
 	}
 	memset(step, 0, sizeof(*step));
 	step->event = e;
-	if (play(r, step))
+	if (replay_play(r, step))
 		return -1;
 	if (!r->counting)
 		return 0;
 	r->end_time = KF_MAX(r->end_time, e->time);
 	note_peaks(r, e->time);
 	if (step->call)
-		count(r, step);
+		replay_count(r, step);
 	return step->call || e->kind == KF_RECORD_HELD;
 }

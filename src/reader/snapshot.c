@@ -79,7 +79,7 @@ static void read_at_once(struct kf_source *src, struct kf_room *room,
 	src->nr_piece = n > 0 ? (size_t)n : 0;
 }
 
-static enum kf_read_result failed(struct kf_snapshot *s)
+static enum kf_read_result snapshot_failed(struct kf_snapshot *s)
 {
 	s->error = errno;
 	return KF_READ_ERROR;
@@ -94,16 +94,16 @@ static enum kf_read_result open_regular(int dirfd, const char *name,
 
 	if (!regular) {
 		if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
-			return failed(s);
+			return snapshot_failed(s);
 		if (!S_ISREG(st.st_mode))
 			return KF_READ_FOREIGN;
 	}
 	*fd = openat(dirfd, name,
 		     O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 	if (*fd < 0)
-		return errno == ELOOP ? KF_READ_FOREIGN : failed(s);
+		return errno == ELOOP ? KF_READ_FOREIGN : snapshot_failed(s);
 	if (fstat(*fd, &st))
-		return failed(s);
+		return snapshot_failed(s);
 	if (!S_ISREG(st.st_mode))
 		return KF_READ_FOREIGN;
 	s->file_size = (uint64_t)st.st_size;
@@ -215,8 +215,8 @@ static enum kf_read_result check_header(struct kf_source *src,
 	return header_holds(src) ? KF_READ_OK : KF_READ_DAMAGED;
 }
 
-static enum kf_read_result read_header(struct kf_source *src,
-				       struct kf_snapshot *s)
+static enum kf_read_result snapshot_read_header(struct kf_source *src,
+						struct kf_snapshot *s)
 {
 	struct kf_stats_header *h = &src->h;
 
@@ -286,7 +286,7 @@ static enum kf_read_result read_tables(struct kf_source *src,
 	if (errno == ETIME)
 		return KF_READ_LATE;
 	if (errno == ENOMEM || errno == EIO)
-		return failed(s);
+		return snapshot_failed(s);
 	return KF_READ_DAMAGED;
 }
 
@@ -316,7 +316,7 @@ static enum kf_read_result read_anew(int dirfd, const char *name,
 	s->result = open_regular(dirfd, name, how->regular, s, &src.fd);
 	if (s->result == KF_READ_OK) {
 		read_at_once(&src, &cache->room, 0, KF_PIECE_SIZE);
-		s->result = read_header(&src, s);
+		s->result = snapshot_read_header(&src, s);
 	}
 	if (s->result == KF_READ_OK)
 		s->result = read_tables(&src, how, cache, s);
@@ -352,7 +352,7 @@ static bool read_kept(const struct kf_read_how *how,
 	s->ino = k->ino;
 	s->owner = k->owner;
 	read_at_once(&src, &cache->room, 0, sizeof(src.h));
-	s->result = read_header(&src, s);
+	s->result = snapshot_read_header(&src, s);
 	if (s->result != KF_READ_OK || !kf_kept_same(k, &src.h))
 		return false;
 	k->size = s->file_size;

@@ -162,7 +162,8 @@ static int node_walk(struct kf_space *s, enum op op, int floor, struct range r)
 }
 
 /* Goes through the nodes of the highest level. */
-static int walk(struct kf_space *s, enum op op, uint64_t address, uint64_t size)
+static int space_walk(struct kf_space *s, enum op op, uint64_t address,
+		      uint64_t size)
 {
 	const int top = KF_SPACE_FLOORS - 1;
 	const unsigned int shift = NODE_SHIFT * KF_SPACE_FLOORS;
@@ -215,9 +216,9 @@ int kf_space_cover(struct kf_space *s, uint64_t address, uint64_t size)
 		set_full(n, first, end, true);
 		return 0;
 	}
-	rc = walk(s, CHECK, address, size);
+	rc = space_walk(s, CHECK, address, size);
 
-	return rc ? rc : walk(s, COVER, address, size);
+	return rc ? rc : space_walk(s, COVER, address, size);
 }
 
 void kf_space_uncover(struct kf_space *s, uint64_t address, uint64_t size)
@@ -230,5 +231,5 @@ void kf_space_uncover(struct kf_space *s, uint64_t address, uint64_t size)
 		if (!node_is_empty(0, n))
 			return;
 	}
-	walk(s, UNCOVER, address, size);
+	space_walk(s, UNCOVER, address, size);
 }

@@ -22,7 +22,7 @@ static const char *die_name(Dwarf_Die *die)
 	return linkage ? linkage : dwarf_diename(die);
 }
 
-static bool is_call(Dwarf_Die *die)
+static bool die_is_call(Dwarf_Die *die)
 {
 	int tag = dwarf_tag(die);
 
@@ -67,7 +67,7 @@ static int real_scopes(Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die **scopes)
  * libdw finds units by .debug_aranges only, which clang does not write, so the
  * ranges of each unit are searched too.
  */
-static Dwarf_Die *unit_of(Dwfl_Module *mod, Dwarf_Addr pc, Dwarf_Addr *bias)
+static Dwarf_Die *module_unit(Dwfl_Module *mod, Dwarf_Addr pc, Dwarf_Addr *bias)
 {
 	Dwarf_Die *cu = dwfl_module_addrdie(mod, pc, bias);
 
@@ -81,7 +81,7 @@ static Dwarf_Die *unit_of(Dwfl_Module *mod, Dwarf_Addr pc, Dwarf_Addr *bias)
 }
 
 /* The source line of a call. */
-static void place(Dwarf_Die *cu, Dwarf_Addr addr, struct kf_raw_call *raw)
+static void die_place(Dwarf_Die *cu, Dwarf_Addr addr, struct kf_raw_call *raw)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(cu, addr);
 
@@ -92,14 +92,15 @@ static void place(Dwarf_Die *cu, Dwarf_Addr addr, struct kf_raw_call *raw)
 }
 
 /* Fills in the calls, the innermost first; returns their number. */
-static size_t inlined(Dwarf_Die *cu, Dwarf_Addr addr, struct kf_raw_call *raw)
+static size_t die_inlined(Dwarf_Die *cu, Dwarf_Addr addr,
+			  struct kf_raw_call *raw)
 {
 	Dwarf_Die *scopes = NULL;
 	int nr_scopes = real_scopes(cu, addr, &scopes);
 	size_t nr = 0;
 
 	for (int i = 0; i < nr_scopes && nr < KF_MAX_INLINED - 1; i++) {
-		if (!is_call(&scopes[i]))
+		if (!die_is_call(&scopes[i]))
 			continue;
 		raw[nr].function = die_name(&scopes[i]);
 		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) {
@@ -117,10 +118,10 @@ size_t kf_dwarf_calls(Dwfl_Module *mod, uint64_t pc,
 		      struct kf_raw_call raw[KF_MAX_INLINED])
 {
 	Dwarf_Addr bias = 0;
-	Dwarf_Die *cu = unit_of(mod, pc, &bias);
+	Dwarf_Die *cu = module_unit(mod, pc, &bias);
 
 	if (!cu)
 		return 0;
-	place(cu, pc - bias, &raw[0]);
-	return inlined(cu, pc - bias, raw);
+	die_place(cu, pc - bias, &raw[0]);
+	return die_inlined(cu, pc - bias, raw);
 }

@@ -112,7 +112,7 @@ static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name,
 					    crc, path);
 }
 
-static const Dwfl_Callbacks callbacks = {
+static const Dwfl_Callbacks dwfl_callbacks = {
 	.find_elf = find_elf,
 	.find_debuginfo = find_debuginfo,
 };
@@ -132,7 +132,7 @@ static bool read_state(int fd, struct kf_file_key *key)
 }
 
 /* A second change within the resolution of the file's time cannot be seen. */
-static bool is_settled(const struct kf_file_key *key)
+static bool symbol_file_is_settled(const struct kf_file_key *key)
 {
 	struct timespec now;
 
@@ -171,12 +171,12 @@ void kf_symbol_file_open(struct kf_symbol_file *f)
 		f->fd = -1;
 		return;
 	}
-	f->kept = how->cache && is_settled(&f->key);
+	f->kept = how->cache && symbol_file_is_settled(&f->key);
 	f->key.build_id_size = kf_elf_build_id(f->fd, f->key.build_id,
 					       sizeof(f->key.build_id));
 }
 
-static void report(struct kf_symbol_file *f)
+static void symbol_file_report(struct kf_symbol_file *f)
 {
 	const struct kf_code *code = f->code;
 	void **data;
@@ -204,7 +204,7 @@ void kf_symbol_file_load(struct kf_symbol_file *f)
 	f->loaded = true;
 	if (f->code->base > f->code->begin)
 		return;
-	f->dwfl = dwfl_begin(&callbacks);
+	f->dwfl = dwfl_begin(&dwfl_callbacks);
 	if (!f->dwfl)
 		return;
 	elf_version(EV_CURRENT);
@@ -218,7 +218,7 @@ void kf_symbol_file_load(struct kf_symbol_file *f)
 		f->elf = NULL;
 	}
 	if (f->elf || debug)
-		report(f);
+		symbol_file_report(f);
 }
 
 bool kf_symbol_file_address(const struct kf_symbol_file *f, uint64_t address,
@@ -243,7 +243,7 @@ bool kf_symbol_file_address(const struct kf_symbol_file *f, uint64_t address,
 	return false;
 }
 
-static int by_begin(const void *a, const void *b)
+static int symbols_by_begin(const void *a, const void *b)
 {
 	const struct kf_symbol *x = a, *y = b;
 
@@ -263,7 +263,7 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 	return 256 * rank + KF_MIN((int)strspn(name, "_"), 255);
 }
 
-static void read_symbols(struct kf_symbol_file *f)
+static void symbol_file_read(struct kf_symbol_file *f)
 {
 	int nr = dwfl_module_getsymtab(f->mod);
 
@@ -288,7 +288,7 @@ static void read_symbols(struct kf_symbol_file *f)
 		};
 	}
 	if (f->symbol)
-		qsort(f->symbol, f->nr, sizeof(*f->symbol), by_begin);
+		qsort(f->symbol, f->nr, sizeof(*f->symbol), symbols_by_begin);
 }
 
 const char *kf_symbol_file_function(struct kf_symbol_file *f, uint64_t pc)
@@ -296,7 +296,7 @@ const char *kf_symbol_file_function(struct kf_symbol_file *f, uint64_t pc)
 	size_t low = 0, high, mid;
 
 	if (!f->sorted)
-		read_symbols(f);
+		symbol_file_read(f);
 	high = f->nr;
 	while (low < high) {
 		mid = low + (high - low) / 2;

@@ -36,7 +36,7 @@ struct kf_symbols {
 	uint64_t end_ns; /* of the budget, CLOCK_MONOTONIC; 0: no limit */
 };
 
-static uint64_t clock_ns(void)
+static uint64_t symbols_clock_ns(void)
 {
 	struct timespec now;
 
@@ -46,12 +46,12 @@ static uint64_t clock_ns(void)
 
 static bool is_late(const struct kf_symbols *s)
 {
-	return s->end_ns && clock_ns() > s->end_ns;
+	return s->end_ns && symbols_clock_ns() > s->end_ns;
 }
 
 /* Fills in the calls; there is at least one. */
-static size_t look_up(struct kf_symbol_file *f, uint64_t pc,
-		      struct kf_raw_call *raw)
+static size_t symbols_look_up(struct kf_symbol_file *f, uint64_t pc,
+			      struct kf_raw_call *raw)
 {
 	size_t nr = f->how->debug ? kf_dwarf_calls(f->mod, pc, raw) : 0;
 
@@ -61,7 +61,7 @@ static size_t look_up(struct kf_symbol_file *f, uint64_t pc,
 	return nr ? nr : 1;
 }
 
-static char *pretty(const char *name)
+static char *name_pretty(const char *name)
 {
 	char *plain = NULL;
 
@@ -101,8 +101,9 @@ static bool put_place(struct kf_frame *frame)
 	return n >= 0;
 }
 
-static struct kf_frame *add_frames(struct found *to, size_t nr,
-				   const struct kf_code *code, uint64_t address)
+static struct kf_frame *symbols_add_frames(struct found *to, size_t nr,
+					   const struct kf_code *code,
+					   uint64_t address)
 {
 	to->frames = calloc(nr, sizeof(*to->frames));
 	for (size_t i = 0; to->frames && i < nr; i++) {
@@ -120,7 +121,7 @@ static struct kf_frame *add_frames(struct found *to, size_t nr,
 static bool add_raw(struct found *to, struct kf_symbol_file *f,
 		    uint64_t address, const struct kf_raw_call *raw, size_t nr)
 {
-	struct kf_frame *frame = add_frames(to, nr, f->code, address);
+	struct kf_frame *frame = symbols_add_frames(to, nr, f->code, address);
 	char *function;
 
 	for (size_t i = 0; frame && i < nr; i++, frame++) {
@@ -130,7 +131,7 @@ static bool add_raw(struct found *to, struct kf_symbol_file *f,
 			return false;
 		if (!raw[i].function)
 			continue;
-		function = pretty(raw[i].function);
+		function = name_pretty(raw[i].function);
 		if (!function)
 			return false;
 		put_name(frame, function);
@@ -139,8 +140,8 @@ static bool add_raw(struct found *to, struct kf_symbol_file *f,
 }
 
 /* Caches names, unless the file has changed since it was opened. */
-static void keep(struct kf_symbol_file *f, uint64_t offset,
-		 const struct kf_frame *frame)
+static void symbols_keep(struct kf_symbol_file *f, uint64_t offset,
+			 const struct kf_frame *frame)
 {
 	f->kept = f->kept && f->nr && kf_symbol_file_is_same(f);
 	if (f->kept)
@@ -155,7 +156,7 @@ static bool find_in_cache(const struct kf_symbol_file *f, uint64_t offset,
 	char *name = f->kept ? kf_name_cache_get(f->how->cache, &f->key, offset)
 			     : NULL;
 
-	if (name && add_frames(to, 1, f->code, address))
+	if (name && symbols_add_frames(to, 1, f->code, address))
 		put_name(to->frames, name);
 	else
 		free(name);
@@ -178,10 +179,10 @@ static bool find_in_file(struct kf_symbols *s, struct kf_symbol_file *f,
 	if (f->opened && !f->loaded && !is_late(s))
 		kf_symbol_file_load(f);
 	if (f->mod && kf_symbol_file_address(f, address - 1, &pc))
-		nr = look_up(f, pc, raw);
+		nr = symbols_look_up(f, pc, raw);
 	if (!add_raw(to, f, address, raw, nr))
 		return false;
-	keep(f, offset, to->frames);
+	symbols_keep(f, offset, to->frames);
 	return true;
 }
 
@@ -194,7 +195,8 @@ static void free_frames(const struct found *f)
 	free(f->frames);
 }
 
-static bool find(struct kf_symbols *s, uint64_t address, struct found *to)
+static bool symbols_find(struct kf_symbols *s, uint64_t address,
+			 struct found *to)
 {
 	const struct kf_code *code = kf_codes_find(&s->codes, address - 1);
 	bool done;
@@ -204,7 +206,7 @@ static bool find(struct kf_symbols *s, uint64_t address, struct found *to)
 		done = find_in_file(s, &s->files[code - s->codes.code], address,
 				    to);
 	else
-		done = add_frames(to, 1, NULL, address);
+		done = symbols_add_frames(to, 1, NULL, address);
 	kf_guard_end();
 	for (uint64_t i = 0; done && i < to->nr; i++)
 		done = to->frames[i].named || put_place(&to->frames[i]);
@@ -228,7 +230,7 @@ struct kf_symbols *kf_symbols_open(struct kf_codes *codes,
 	*codes = (struct kf_codes){0};
 	s->found.entry_size = sizeof(struct found);
 	if (how->budget_ns)
-		s->end_ns = clock_ns() + how->budget_ns;
+		s->end_ns = symbols_clock_ns() + how->budget_ns;
 	for (size_t i = 0; i < s->codes.nr; i++) {
 		s->files[i].how = &s->how;
 		s->files[i].code = &s->codes.code[i];
@@ -244,7 +246,7 @@ const struct kf_frame *kf_symbols_frames(struct kf_symbols *s, uint64_t address,
 	void *entry = kf_map_find(&s->found, f.key);
 
 	if (!entry) {
-		if (find(s, address, &f))
+		if (symbols_find(s, address, &f))
 			entry = kf_map_add(&s->found, f.key);
 		if (!entry) {
 			free_frames(&f);

@@ -13,13 +13,13 @@
 
 #define MAX_LEVEL ((uint64_t)1 << 58) /* bytes: the largest address */
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t totals_less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
 /* Levels are sums over slots: the share of a slot may be negative. */
-static uint64_t level(const struct kf_snapshot *s, enum kf_stat stat)
+static uint64_t totals_level(const struct kf_snapshot *s, enum kf_stat stat)
 {
 	int64_t v = (int64_t)kf_snapshot_stat(s, stat);
 
@@ -36,8 +36,8 @@ static void forget_moves(const struct kf_snapshot *s, struct kf_totals *t)
 	uint64_t moved = kf_snapshot_stat(s, KF_STAT_realloc_moved) +
 			 kf_snapshot_stat(s, KF_STAT_reclassed);
 
-	t->mallocs = less(t->mallocs, moved);
-	t->frees = less(t->frees, moved);
+	t->mallocs = totals_less(t->mallocs, moved);
+	t->frees = totals_less(t->frees, moved);
 }
 
 uint64_t kf_class_blocks(const struct kf_class_count *c)
@@ -101,13 +101,13 @@ static void take_from(uint64_t *part, uint64_t *excess)
 	*excess -= n;
 }
 
-static void balance(struct kf_totals *t)
+static void totals_balance(struct kf_totals *t)
 {
 	uint64_t sum =
 		t->live + t->rounding + t->cached + t->free + t->metadata;
-	uint64_t excess = less(sum, t->held);
+	uint64_t excess = totals_less(sum, t->held);
 
-	t->free += less(t->held, sum);
+	t->free += totals_less(t->held, sum);
 	take_from(&t->free, &excess);
 	take_from(&t->cached, &excess);
 	take_from(&t->rounding, &excess);
@@ -125,7 +125,7 @@ static uint64_t large_blocks(const struct kf_snapshot *s, uint64_t kept)
 		(int64_t)(kf_snapshot_stat(s, KF_STAT_large_allocated) -
 			  kf_snapshot_stat(s, KF_STAT_large_freed) +
 			  kf_snapshot_stat(s, KF_STAT_inherited_large));
-	uint64_t word = less(level(s, KF_STAT_large), kept);
+	uint64_t word = totals_less(totals_level(s, KF_STAT_large), kept);
 
 	return counted > 0 ? KF_MAX(word, KF_MIN((uint64_t)counted, MAX_LEVEL))
 			   : word;
@@ -134,27 +134,28 @@ static uint64_t large_blocks(const struct kf_snapshot *s, uint64_t kept)
 void kf_totals_derive(struct kf_snapshot *s)
 {
 	struct kf_totals *t = &s->totals;
-	uint64_t kept = level(s, KF_STAT_large_kept);
+	uint64_t kept = totals_level(s, KF_STAT_large_kept);
 	uint64_t large = large_blocks(s, kept);
-	uint64_t carved = level(s, KF_STAT_carved);
-	uint64_t purged = level(s, KF_STAT_purged);
+	uint64_t carved = totals_level(s, KF_STAT_carved);
+	uint64_t purged = totals_level(s, KF_STAT_purged);
 	uint64_t small;
 
 	*t = (struct kf_totals){0};
 	small = sum_classes(s, t);
-	small = less(small, level(s, KF_STAT_class_slack));
+	small = totals_less(small, totals_level(s, KF_STAT_class_slack));
 	t->allocated = kf_sum(t->allocated,
 			      kf_snapshot_stat(s, KF_STAT_large_allocated));
 	t->freed = kf_sum(t->freed, kf_snapshot_stat(s, KF_STAT_large_freed));
 
-	t->rounding = level(s, KF_STAT_large_slack) + small_rounding(s, small);
+	t->rounding =
+		totals_level(s, KF_STAT_large_slack) + small_rounding(s, small);
 	t->rounding = KF_MIN(t->rounding, small + large);
 	t->live = small + large - t->rounding;
-	t->cached = less(carved, small) + kept;
-	t->free = less(level(s, KF_STAT_free_runs), purged) +
-		  less(level(s, KF_STAT_slabs), carved);
-	t->metadata = level(s, KF_STAT_metadata);
-	t->held = less(level(s, KF_STAT_mapped), purged) +
-		  level(s, KF_STAT_elsewhere);
-	balance(t);
+	t->cached = totals_less(carved, small) + kept;
+	t->free = totals_less(totals_level(s, KF_STAT_free_runs), purged) +
+		  totals_less(totals_level(s, KF_STAT_slabs), carved);
+	t->metadata = totals_level(s, KF_STAT_metadata);
+	t->held = totals_less(totals_level(s, KF_STAT_mapped), purged) +
+		  totals_level(s, KF_STAT_elsewhere);
+	totals_balance(t);
 }

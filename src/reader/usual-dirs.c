@@ -22,7 +22,7 @@ static void glob_all(glob_t *g)
 	     g);
 }
 
-static char *place(char *at, const char *text)
+static char *usual_place(char *at, const char *text)
 {
 	size_t len = strlen(text) + 1;
 
@@ -53,13 +53,13 @@ char **kf_default_dirs(void)
 	}
 	at = (char *)(dirs + g.gl_pathc + 5);
 	if (env && env[0])
-		at = place(dirs[nr++] = at, env);
-	at = place(dirs[nr++] = at, "/run/konfiscator");
+		at = usual_place(dirs[nr++] = at, env);
+	at = usual_place(dirs[nr++] = at, "/run/konfiscator");
 	if (user[0])
-		at = place(dirs[nr++] = at, user);
-	at = place(dirs[nr++] = at, tmp);
+		at = usual_place(dirs[nr++] = at, user);
+	at = usual_place(dirs[nr++] = at, tmp);
 	for (size_t i = 0; i < g.gl_pathc; i++)
-		at = place(dirs[nr++] = at, g.gl_pathv[i]);
+		at = usual_place(dirs[nr++] = at, g.gl_pathv[i]);
 	dirs[nr] = NULL;
 	globfree(&g);
 	return dirs;

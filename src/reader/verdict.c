@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static const char *const names[] = {
+static const char *const verdict_names[] = {
 	[KF_VERDICT_LEAK] = "leak",
 	[KF_VERDICT_FRAGMENTATION] = "fragmentation",
 	[KF_VERDICT_WAITING] = "waiting",
@@ -28,15 +28,15 @@ static const char *const names[] = {
 
 const char *kf_verdict_name(enum kf_verdict verdict)
 {
-	return names[verdict];
+	return verdict_names[verdict];
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t facts_less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-static uint64_t level(const struct kf_snapshot *s, const char *name)
+static uint64_t facts_level(const struct kf_snapshot *s, const char *name)
 {
 	int64_t v = (int64_t)kf_snapshot_value(s, name);
 
@@ -74,8 +74,9 @@ static uint64_t waiting_of(const struct kf_snapshot *s)
 static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 {
 	const struct kf_totals *t = &s->totals;
-	uint64_t kept = KF_MIN(level(s, "large_kept"), t->cached);
-	uint64_t dirty = level(s, "pools") ? t->free : level(s, "dirty");
+	uint64_t kept = KF_MIN(facts_level(s, "large_kept"), t->cached);
+	uint64_t dirty =
+		facts_level(s, "pools") ? t->free : facts_level(s, "dirty");
 
 	dirty = KF_MIN(dirty, t->free);
 	f->live = t->live;
@@ -86,9 +87,9 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->unused = t->free - dirty;
 	f->metadata = t->metadata;
 	f->held = t->held;
-	f->peak_held = KF_MAX(level(s, "peak_held"), t->held);
+	f->peak_held = KF_MAX(facts_level(s, "peak_held"), t->held);
 	f->allocated = t->allocated;
-	f->uncounted = level(s, "lost_slots");
+	f->uncounted = facts_level(s, "lost_slots");
 }
 
 /*
@@ -98,7 +99,7 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 static void limit_pools(struct kf_facts *f, uint64_t anonymous)
 {
 	uint64_t others = f->live + f->rounding + f->half_empty + f->metadata;
-	uint64_t excess = less(f->dirty, less(anonymous, others));
+	uint64_t excess = facts_less(f->dirty, facts_less(anonymous, others));
 
 	f->dirty -= excess;
 	f->unused += excess;
@@ -115,9 +116,9 @@ static void take_process(struct kf_facts *f, const struct kf_case *c)
 	kf_proc_memory(c->procfs, c->pid, &m);
 	f->resident = m.resident;
 	f->resident_known = f->resident > 0;
-	if (f->resident_known && level(c->snap, "pools"))
-		limit_pools(f, less(f->resident, m.shared));
-	f->outside = KF_MAX(less(f->resident, f->held - f->unused),
+	if (f->resident_known && facts_level(c->snap, "pools"))
+		limit_pools(f, facts_less(f->resident, m.shared));
+	f->outside = KF_MAX(facts_less(f->resident, f->held - f->unused),
 			    KF_MIN(m.shared, f->resident));
 }
 
@@ -172,13 +173,13 @@ static void take_watch(struct kf_facts *f, const struct kf_case *c)
 	f->grown = (int64_t)(c->used[c->nr_used - 1] - c->used[0]);
 	take_rise(f, c);
 	/* the pools of such engines are held from the start */
-	f->record = level(c->snap, "pools") ||
+	f->record = facts_level(c->snap, "pools") ||
 		    (f->risen > 0 &&
-		     less(f->peak_held, c->before) >=
+		     facts_less(f->peak_held, c->before) >=
 			     (uint64_t)f->risen / KF_EXPLAIN_RECORD_PART);
 }
 
-static uint64_t now_ms(void)
+static uint64_t verdict_now_ms(void)
 {
 	struct timespec now;
 
@@ -199,10 +200,10 @@ static void take_life(struct kf_facts *f, const struct kf_case *c)
 	uint64_t grown = kf_snapshot_value(s, "grown_at");
 
 	if (f->resident_known && seen)
-		seen = KF_MAX(seen, now_ms());
+		seen = KF_MAX(seen, verdict_now_ms());
 	f->life_known = seen > begin;
-	f->life = (double)less(seen, begin) / 1e3;
-	f->growing = (double)less(KF_MIN(grown, seen), begin) / 1e3;
+	f->life = (double)facts_less(seen, begin) / 1e3;
+	f->growing = (double)facts_less(KF_MIN(grown, seen), begin) / 1e3;
 }
 
 static uint64_t whole_of(const struct kf_facts *f)
@@ -210,7 +211,7 @@ static uint64_t whole_of(const struct kf_facts *f)
 	return f->resident_known ? f->resident : f->held - f->unused;
 }
 
-static bool grows(const struct kf_facts *f)
+static bool facts_grow(const struct kf_facts *f)
 {
 	uint64_t used = f->live + f->rounding;
 	uint64_t least = KF_MAX(whole_of(f) / KF_EXPLAIN_GROWTH_PART,
@@ -228,7 +229,7 @@ static bool grew_until_the_end(const struct kf_facts *f)
 	       f->held >= f->peak_held - f->peak_held / KF_EXPLAIN_PEAK_PARTS;
 }
 
-static bool wastes(const struct kf_facts *f)
+static bool facts_waste(const struct kf_facts *f)
 {
 	uint64_t waste = f->half_empty + f->dirty;
 
@@ -245,14 +246,14 @@ static enum kf_verdict judge_waste(const struct kf_facts *f)
 }
 
 /* The rules: the first one that applies decides. */
-static enum kf_verdict judge(const struct kf_facts *f)
+static enum kf_verdict facts_judge(const struct kf_facts *f)
 {
-	if (grows(f) && f->record)
+	if (facts_grow(f) && f->record)
 		return KF_VERDICT_LEAK;
 	/* memory of threads without counters would count as outside the heap */
 	if (f->resident_known && !f->uncounted && f->outside > f->resident / 2)
 		return KF_VERDICT_NOT_THE_HEAP;
-	if (wastes(f))
+	if (facts_waste(f))
 		return judge_waste(f);
 	if (grew_until_the_end(f))
 		return KF_VERDICT_GROWTH;
@@ -264,7 +265,7 @@ struct words {
 	char text[32];
 };
 
-static struct words words(uint64_t n)
+static struct words verdict_words(uint64_t n)
 {
 	struct words w;
 
@@ -272,10 +273,11 @@ static struct words words(uint64_t n)
 	return w;
 }
 
-#define BYTES(n) (words(n).text)
+#define BYTES(n) (verdict_words(n).text)
 
 /* Returns NULL when out of memory. */
-static __attribute__((format(printf, 1, 2))) char *say(const char *fmt, ...)
+static __attribute__((format(printf, 1, 2))) char *verdict_say(const char *fmt,
+							       ...)
 {
 	va_list args;
 	char *text;
@@ -287,56 +289,62 @@ static __attribute__((format(printf, 1, 2))) char *say(const char *fmt, ...)
 	return n < 0 ? NULL : text;
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double facts_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
 static char *why_leak(const struct kf_facts *f)
 {
-	return say("the memory in use grew by %s in %.1f s, to %s; the lows of "
-		   "each quarter were higher, and the heap was never larger "
-		   "before",
-		   BYTES((uint64_t)f->grown), f->seconds,
-		   BYTES(f->live + f->rounding));
+	return verdict_say(
+		"the memory in use grew by %s in %.1f s, to %s; the lows of "
+		"each quarter were higher, and the heap was never larger "
+		"before",
+		BYTES((uint64_t)f->grown), f->seconds,
+		BYTES(f->live + f->rounding));
 }
 
 static char *why_growth(const struct kf_facts *f)
 {
-	return say("the heap grew to %s: by its last sixteenth after %.1f s "
-		   "of %s%.1f s%s; %s of the %s that were allocated are live; "
-		   "whether this is a leak is not known",
-		   BYTES(f->held), f->growing, f->resident_known ? "" : "the ",
-		   f->life, f->resident_known ? "" : " that its file covers",
-		   BYTES(f->live + f->rounding), BYTES(f->allocated));
+	return verdict_say(
+		"the heap grew to %s: by its last sixteenth after %.1f s "
+		"of %s%.1f s%s; %s of the %s that were allocated are live; "
+		"whether this is a leak is not known",
+		BYTES(f->held), f->growing, f->resident_known ? "" : "the ",
+		f->life, f->resident_known ? "" : " that its file covers",
+		BYTES(f->live + f->rounding), BYTES(f->allocated));
 }
 
 static char *why_in_use(const struct kf_facts *f)
 {
 	uint64_t used = f->live + f->rounding;
 
-	if (f->watched && grows(f))
-		return say("the memory in use grew by %s in %.1f s, to %s, but "
-			   "the heap was larger before, %s; a longer watch "
-			   "tells whether the lows rise",
-			   BYTES((uint64_t)f->grown), f->seconds, BYTES(used),
-			   BYTES(f->peak_held));
+	if (f->watched && facts_grow(f))
+		return verdict_say(
+			"the memory in use grew by %s in %.1f s, to %s, but "
+			"the heap was larger before, %s; a longer watch "
+			"tells whether the lows rise",
+			BYTES((uint64_t)f->grown), f->seconds, BYTES(used),
+			BYTES(f->peak_held));
 	if (f->watched)
-		return say("the program uses %s of %s, a change of %s%s in "
-			   "%.1f s",
-			   BYTES(used), BYTES(whole_of(f)),
-			   f->grown < 0 ? "-" : "+",
-			   BYTES((uint64_t)llabs(f->grown)), f->seconds);
+		return verdict_say(
+			"the program uses %s of %s, a change of %s%s in "
+			"%.1f s",
+			BYTES(used), BYTES(whole_of(f)),
+			f->grown < 0 ? "-" : "+",
+			BYTES((uint64_t)llabs(f->grown)), f->seconds);
 	if (!f->life_known || f->life < KF_EXPLAIN_LIFE_MIN)
-		return say("the program uses %s of %s; whether it grew is "
-			   "not known",
-			   BYTES(used), BYTES(whole_of(f)));
-	return say("the program uses %s of %s; the heap grew by its last "
-		   "sixteenth after %.1f s of %.1f s",
-		   BYTES(used), BYTES(whole_of(f)), f->growing, f->life);
+		return verdict_say(
+			"the program uses %s of %s; whether it grew is "
+			"not known",
+			BYTES(used), BYTES(whole_of(f)));
+	return verdict_say(
+		"the program uses %s of %s; the heap grew by its last "
+		"sixteenth after %.1f s of %.1f s",
+		BYTES(used), BYTES(whole_of(f)), f->growing, f->life);
 }
 
-static char *why(const struct kf_facts *f, enum kf_verdict verdict)
+static char *verdict_why(const struct kf_facts *f, enum kf_verdict verdict)
 {
 	uint64_t heap = f->held - f->unused;
 
@@ -346,28 +354,32 @@ static char *why(const struct kf_facts *f, enum kf_verdict verdict)
 	case KF_VERDICT_GROWTH:
 		return why_growth(f);
 	case KF_VERDICT_FRAGMENTATION:
-		return say("%s of the heap's %s (%.0f%%) are free blocks "
-			   "in pages that live blocks keep",
-			   BYTES(f->half_empty), BYTES(heap),
-			   percent(f->half_empty, heap));
+		return verdict_say(
+			"%s of the heap's %s (%.0f%%) are free blocks "
+			"in pages that live blocks keep",
+			BYTES(f->half_empty), BYTES(heap),
+			facts_percent(f->half_empty, heap));
 	case KF_VERDICT_WAITING:
-		return say("%s of the heap's %s (%.0f%%) are free memory in "
-			   "the heaps of threads that sleep; other threads "
-			   "take what no bin keeps, these threads give the "
-			   "rest back when they allocate or free",
-			   BYTES(f->waiting), BYTES(heap),
-			   percent(f->waiting, heap));
+		return verdict_say(
+			"%s of the heap's %s (%.0f%%) are free memory in "
+			"the heaps of threads that sleep; other threads "
+			"take what no bin keeps, these threads give the "
+			"rest back when they allocate or free",
+			BYTES(f->waiting), BYTES(heap),
+			facts_percent(f->waiting, heap));
 	case KF_VERDICT_CACHE:
-		return say("%s of the heap's %s (%.0f%%) are free pages "
-			   "kept for later allocations; they are given back "
-			   "while the program allocates",
-			   BYTES(f->dirty), BYTES(heap),
-			   percent(f->dirty, heap));
+		return verdict_say(
+			"%s of the heap's %s (%.0f%%) are free pages "
+			"kept for later allocations; they are given back "
+			"while the program allocates",
+			BYTES(f->dirty), BYTES(heap),
+			facts_percent(f->dirty, heap));
 	case KF_VERDICT_NOT_THE_HEAP:
-		return say("%s of the process' %s (%.0f%%) are outside the "
-			   "heap, which has %s",
-			   BYTES(f->outside), BYTES(f->resident),
-			   percent(f->outside, f->resident), BYTES(heap));
+		return verdict_say(
+			"%s of the process' %s (%.0f%%) are outside the "
+			"heap, which has %s",
+			BYTES(f->outside), BYTES(f->resident),
+			facts_percent(f->outside, f->resident), BYTES(heap));
 	default:
 		return why_in_use(f);
 	}
@@ -380,8 +392,8 @@ void kf_explain_case(const struct kf_case *c, struct kf_explained *e)
 	take_process(&e->facts, c);
 	take_watch(&e->facts, c);
 	take_life(&e->facts, c);
-	e->verdict = judge(&e->facts);
-	e->why = why(&e->facts, e->verdict);
+	e->verdict = facts_judge(&e->facts);
+	e->why = verdict_why(&e->facts, e->verdict);
 }
 
 void kf_explained_release(struct kf_explained *e)

@@ -23,7 +23,7 @@ static void drop_entry(char **entry)
 }
 
 /* `run` puts both libraries at the front, so all up to this one is removed. */
-static void cut_front(char **entry)
+static void argv_cut_front(char **entry)
 {
 	char *value = *entry + strlen(LD_PRELOAD);
 	char *at = strstr(value, ALONE);
@@ -42,7 +42,7 @@ __attribute__((constructor)) static void leave_environment(void)
 {
 	for (char **entry = environ; entry && *entry; entry++) {
 		if (!strncmp(*entry, LD_PRELOAD, strlen(LD_PRELOAD))) {
-			cut_front(entry);
+			argv_cut_front(entry);
 			return;
 		}
 	}

@@ -95,7 +95,7 @@ static void interrupt_tracer(struct session *s)
 	kill(s->tracer, SIGINT);
 }
 
-static int64_t now_ms(void)
+static int64_t bpftrace_now_ms(void)
 {
 	struct timespec ts;
 
@@ -203,7 +203,7 @@ static void put_line(const char *line)
 }
 
 /* Messages of bpftrace itself, before it is ready, are not script output. */
-static void take_line(struct session *s)
+static void bpftrace_take_line(struct session *s)
 {
 	s->line[s->len] = '\0';
 	s->len = 0;
@@ -217,7 +217,7 @@ static void take_line(struct session *s)
 }
 
 /* Returns false at the end of the output. */
-static bool take_output(struct session *s)
+static bool bpftrace_take_output(struct session *s)
 {
 	char buf[4096];
 	ssize_t n = read(s->fds[FD_OUTPUT].fd, buf, sizeof(buf));
@@ -227,7 +227,7 @@ static bool take_output(struct session *s)
 	for (ssize_t i = 0; i < n; i++) {
 		s->line[s->len++] = buf[i];
 		if (buf[i] == '\n' || s->len == sizeof(s->line) - 1)
-			take_line(s);
+			bpftrace_take_line(s);
 	}
 	fflush(stdout);
 	return n > 0;
@@ -257,7 +257,7 @@ static void end_program(struct session *s)
 	s->program.pid = 0;
 	close(s->fds[FD_PROGRAM].fd);
 	s->fds[FD_PROGRAM].fd = -1;
-	s->drain_until = now_ms() + DRAIN_MS;
+	s->drain_until = bpftrace_now_ms() + DRAIN_MS;
 }
 
 /* Called when the tracer printed nothing for a while and should end. */
@@ -279,12 +279,13 @@ static int poll_output(struct session *s)
 		look_at_tracer(s);
 	else
 		s->asleep = 0;
-	if (s->drain_until && !s->interrupted && now_ms() > s->drain_until)
+	if (s->drain_until && !s->interrupted &&
+	    bpftrace_now_ms() > s->drain_until)
 		interrupt_tracer(s);
 	return n;
 }
 
-static void follow(struct session *s)
+static void bpftrace_follow(struct session *s)
 {
 	for (;;) {
 		int n = poll_output(s);
@@ -297,7 +298,7 @@ static void follow(struct session *s)
 			take_signal(s);
 		if (s->fds[FD_PROGRAM].revents)
 			end_program(s);
-		if (s->fds[FD_OUTPUT].revents && !take_output(s))
+		if (s->fds[FD_OUTPUT].revents && !bpftrace_take_output(s))
 			return;
 	}
 }
@@ -314,12 +315,12 @@ static int open_signals(void)
 }
 
 /* Called at the end of the tracer's output. */
-static int finish(struct session *s)
+static int bpftrace_finish(struct session *s)
 {
 	int tracer;
 
 	if (s->len)
-		take_line(s);
+		bpftrace_take_line(s);
 	fflush(stdout);
 	if (s->program.pid && !s->ready)
 		kf_child_drop(&s->program);
@@ -373,8 +374,8 @@ int kf_trace_bpftrace(const struct kf_trace *t)
 	s.fds[FD_SIGNAL] = (struct pollfd){open_signals(), POLLIN, 0};
 	if (!t->argv || !kf_child_hold(&s.program, t->argv, t->preload)) {
 		if (!start_tracer(&s, tool)) {
-			follow(&s);
-			status = finish(&s);
+			bpftrace_follow(&s);
+			status = bpftrace_finish(&s);
 		} else if (t->argv) {
 			kf_child_drop(&s.program);
 		}

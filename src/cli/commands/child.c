@@ -107,7 +107,7 @@ static bool is_glibc(const char *slash)
 	       !strncmp(slash, "/libc-2.", 8);
 }
 
-static bool is_ours(const char *slash)
+static bool child_var_is_ours(const char *slash)
 {
 	return !strncmp(slash, "/libkonfiscator", 15) &&
 	       !strstr(slash, "-alone");
@@ -119,7 +119,7 @@ static char *library_in(char *line, bool glibc)
 	char *path = strchr(line, '/');
 	char *slash = path ? strrchr(path, '/') : NULL;
 
-	if (!slash || !(glibc ? is_glibc(slash) : is_ours(slash)))
+	if (!slash || !(glibc ? is_glibc(slash) : child_var_is_ours(slash)))
 		return NULL;
 	path[strcspn(path, "\n")] = '\0';
 	return path;

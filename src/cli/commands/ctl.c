@@ -34,51 +34,53 @@ struct control {
 	const char *help;
 };
 
-static const struct control controls[] = {
+static const struct control ctl_controls[] = {
 #define KF_CONTROL(id, argument, text) {#id, argument, text},
 #include "core/control.def"
 #undef KF_CONTROL
 };
 
-static const struct kf_column columns[] = {
+static const struct kf_column ctl_columns[] = {
 	[SETTING] = {"SETTING", "setting", KF_CELL_TEXT},
 	[ARGUMENT] = {"VALUE", "value", KF_CELL_TEXT},
 	[HELP] = {"HELP", "help", KF_CELL_TEXT},
 };
 
 static uint64_t timeout_s = TIMEOUT_S;
-static bool force;
+static bool ctl_force;
 
-static int list(const struct kf_cli *cli)
+static int ctl_list_settings(const struct kf_cli *cli)
 {
 	struct kf_table t;
 
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
-	for (size_t i = 0; i < KF_ARRAY_SIZE(controls); i++) {
+	kf_table_init(&t, ctl_columns, KF_ARRAY_SIZE(ctl_columns));
+	for (size_t i = 0; i < KF_ARRAY_SIZE(ctl_controls); i++) {
 		struct kf_cell *row = kf_table_row(&t);
 
-		kf_cell_text(&row[SETTING], controls[i].id);
-		kf_cell_text(&row[ARGUMENT], controls[i].argument);
-		kf_cell_text(&row[HELP], controls[i].help);
+		kf_cell_text(&row[SETTING], ctl_controls[i].id);
+		kf_cell_text(&row[ARGUMENT], ctl_controls[i].argument);
+		kf_cell_text(&row[HELP], ctl_controls[i].help);
 	}
 	kf_table_print(&t, cli);
 	kf_table_release(&t);
 	return KF_EXIT_OK;
 }
 
-static bool is_known(const char *order)
+static bool ctl_is_known(const char *order)
 {
-	for (size_t i = 0; i < KF_ARRAY_SIZE(controls); i++) {
-		size_t len = strlen(controls[i].id);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(ctl_controls); i++) {
+		size_t len = strlen(ctl_controls[i].id);
 
-		if (!strncmp(order, controls[i].id, len) && order[len] == '=')
+		if (!strncmp(order, ctl_controls[i].id, len) &&
+		    order[len] == '=')
 			return true;
 	}
 	return false;
 }
 
 /* The stats file of the living process @pid, or NULL. */
-static const struct kf_file *find(const struct kf_files *files, int32_t pid)
+static const struct kf_file *ctl_find_process(const struct kf_files *files,
+					      int32_t pid)
 {
 	for (unsigned int i = 0; i < files->nr; i++) {
 		const struct kf_file *f = &files->file[i];
@@ -116,14 +118,14 @@ static char *order_text(const char *arg)
 	return kf_format("%s", arg);
 }
 
-static int give(const struct kf_cli *cli, const struct kf_file *f,
-		const char *arg)
+static int ctl_give_order(const struct kf_cli *cli, const struct kf_file *f,
+			  const char *arg)
 {
 	char safe[4 * sizeof(((struct kf_answer *)0)->reply)];
 	struct kf_answer answer;
 	char *text = order_text(arg);
 	enum kf_order_result r =
-		kf_order_give(f, text, timeout_s, force, &answer);
+		kf_order_give(f, text, timeout_s, ctl_force, &answer);
 
 	free(text);
 	switch (r) {
@@ -170,7 +172,7 @@ static int give_all(struct kf_cli *cli, int32_t pid, char **orders)
 
 	if (status)
 		return status;
-	f = find(&files, pid);
+	f = ctl_find_process(&files, pid);
 	if (!f) {
 		kf_error("ctl: no stats file of a living process %d: "
 			 "see konfiscator ls",
@@ -178,15 +180,15 @@ static int give_all(struct kf_cli *cli, int32_t pid, char **orders)
 		status = KF_EXIT_NO_MATCH;
 	}
 	while (f && !status && *orders)
-		status = give(cli, f, *orders++);
+		status = ctl_give_order(cli, f, *orders++);
 	kf_files_release(&files);
 	return status;
 }
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int ctl_option(struct kf_cli *cli, int key, const char *arg)
 {
 	if (key == OPT_FORCE) {
-		force = true;
+		ctl_force = true;
 		return 0;
 	}
 	if (!kf_parse_u64(arg, &timeout_s) || !timeout_s ||
@@ -199,7 +201,7 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 	return 0;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int ctl_run(struct kf_cli *cli, int argc, char **argv)
 {
 	uint64_t pid;
 
@@ -212,7 +214,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 		return KF_EXIT_USAGE;
 	}
 	for (int i = 1; i < argc; i++) {
-		if (!is_known(argv[i])) {
+		if (!ctl_is_known(argv[i])) {
 			kf_error("ctl: '%s' is not SETTING=VALUE of a setting "
 				 "that 'konfiscator ctl PID' lists",
 				 argv[i]);
@@ -220,10 +222,11 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 		}
 	}
 	kf_select_pid(&cli->select, (int32_t)pid);
-	return argc == 1 ? list(cli) : give_all(cli, (int32_t)pid, argv + 1);
+	return argc == 1 ? ctl_list_settings(cli)
+			 : give_all(cli, (int32_t)pid, argv + 1);
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option ctl_options[] = {
 	{OPT_TIMEOUT, "timeout", "SEC",
 	 "wait SEC seconds for the process' answer (default 10)"},
 	{OPT_FORCE, "force", NULL,
@@ -238,8 +241,8 @@ const struct kf_command kf_command_ctl = {
 	.about =
 		"Without SETTING=VALUE the settings are listed. The process applies a setting and\n"
 		"answers the next time one of its calls takes the slow path.",
-	.options = options,
+	.options = ctl_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
-	.option = option,
-	.run = run,
+	.option = ctl_option,
+	.run = ctl_run,
 };

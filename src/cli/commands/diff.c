@@ -55,11 +55,11 @@ struct places {
 };
 
 static bool by_function;
-static struct kf_profile_pick pick = {.metric = KF_METRIC_LIVE, .at = -1};
-static bool ended; /* one of the programs has ended */
-static uint64_t most = UINT64_MAX;
+static struct kf_profile_pick diff_pick = {.metric = KF_METRIC_LIVE, .at = -1};
+static bool diff_ended; /* one of the programs has ended */
+static uint64_t diff_most = UINT64_MAX;
 
-static struct place *place_of(struct places *all, const char *name)
+static struct place *places_get(struct places *all, const char *name)
 {
 	for (size_t i = 0; i < all->nr; i++) {
 		if (!strcmp(all->place[i].name, name))
@@ -81,7 +81,8 @@ static struct place *place_of(struct places *all, const char *name)
 
 static uint64_t samples_of(const struct kf_profile_count *c)
 {
-	return pick.metric == KF_METRIC_LIVE && c->freed_samples <= c->samples
+	return diff_pick.metric == KF_METRIC_LIVE &&
+			       c->freed_samples <= c->samples
 		       ? c->samples - c->freed_samples
 		       : c->samples;
 }
@@ -92,17 +93,17 @@ static int add_profile(struct kf_cli *cli, const char *path, bool is_after,
 	struct kf_prof prof = {
 		.cli = cli,
 		.path = path,
-		.pick = pick,
+		.pick = diff_pick,
 	};
 	int status = kf_prof_open(&prof);
 
-	ended |= prof.at_end;
+	diff_ended |= prof.at_end;
 	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
 		const struct kf_site *site = &prof.sites[i];
 		char *name = by_function || !site->nr_frames
 				     ? kf_site_group(&prof, site)
 				     : kf_site_callers(site, 0, SIZE_MAX);
-		struct place *p = place_of(all, name);
+		struct place *p = places_get(all, name);
 
 		kf_metric_add(is_after ? &p->after : &p->before, &site->value);
 		p->samples += samples_of(&site->now);
@@ -112,7 +113,7 @@ static int add_profile(struct kf_cli *cli, const char *path, bool is_after,
 	return status;
 }
 
-static struct kf_estimate change_of(const struct place *p)
+static struct kf_estimate place_change(const struct place *p)
 {
 	return (struct kf_estimate){
 		p->after.value - p->before.value,
@@ -122,7 +123,7 @@ static struct kf_estimate change_of(const struct place *p)
 
 static int by_change(const void *a, const void *b)
 {
-	double x = change_of(a).value, y = change_of(b).value;
+	double x = place_change(a).value, y = place_change(b).value;
 
 	if (x != y)
 		return x < y ? 1 : -1;
@@ -133,7 +134,7 @@ static int by_change(const void *a, const void *b)
 /*
  * The two-sided quantile of the normal distribution for a significance @level.
  */
-static double deviations(double level)
+static double deviations_sum(double level)
 {
 	double low = 0, high = 40;
 
@@ -167,7 +168,7 @@ static double log_none_drawn(const struct kf_estimate *e, uint64_t samples)
 
 static bool is_chance(const struct place *p, double level, double most_seldom)
 {
-	struct kf_estimate change = change_of(p);
+	struct kf_estimate change = place_change(p);
 
 	if (fabs(change.value) <= most_seldom * sqrt(change.variance))
 		return true;
@@ -178,15 +179,15 @@ static bool is_chance(const struct place *p, double level, double most_seldom)
 }
 
 /* Returns the sum of the significant differences. */
-static double fill(struct kf_table *t, const struct places *all)
+static double places_fill_table(struct kf_table *t, const struct places *all)
 {
 	double level = LEVEL / (double)(all->nr ? all->nr : 1);
-	double most_seldom = deviations(level);
+	double most_seldom = deviations_sum(level);
 	double grown = 0;
 
 	for (size_t i = 0; i < all->nr; i++) {
 		const struct place *p = &all->place[i];
-		struct kf_estimate change = change_of(p);
+		struct kf_estimate change = place_change(p);
 		double error = kf_estimate_error(change);
 		struct kf_cell *row;
 
@@ -203,21 +204,21 @@ static double fill(struct kf_table *t, const struct places *all)
 	return grown;
 }
 
-static void print(const struct kf_cli *cli, const struct kf_table *t)
+static void diff_print(const struct kf_cli *cli, const struct kf_table *t)
 {
 	struct kf_cli plain = *cli;
 
 	/* do not print a number of blocks in units of bytes */
-	plain.exact |= pick.metric == KF_METRIC_COUNT;
+	plain.exact |= diff_pick.metric == KF_METRIC_COUNT;
 	kf_table_print(t, &plain);
-	if (!t->nr_rows && ended && pick.metric == KF_METRIC_LIVE)
+	if (!t->nr_rows && diff_ended && diff_pick.metric == KF_METRIC_LIVE)
 		kf_note(cli, "diff: of what the programs left when they ended "
 			     "nothing differs; --metric=peak compares the most "
 			     "that lived at a time, alloc all that was "
 			     "allocated");
 }
 
-static int refuse(double grown)
+static int diff_refuse(double grown)
 {
 	static const char *const what[KF_NR_METRICS] = {
 		[KF_METRIC_LIVE] = "live",
@@ -228,30 +229,31 @@ static int refuse(double grown)
 	char grown_text[32], most_text[32];
 
 	kf_error("diff: %s more %s than before, over %s",
-		 kf_metric_text(grown_text, sizeof(grown_text), pick.metric,
-				grown),
-		 what[pick.metric],
-		 kf_metric_text(most_text, sizeof(most_text), pick.metric,
-				(double)most));
+		 kf_metric_text(grown_text, sizeof(grown_text),
+				diff_pick.metric, grown),
+		 what[diff_pick.metric],
+		 kf_metric_text(most_text, sizeof(most_text), diff_pick.metric,
+				(double)diff_most));
 	return KF_EXIT_FAILED;
 }
 
-static int show(struct kf_cli *cli, struct places *all)
+static int diff_show(struct kf_cli *cli, struct places *all)
 {
 	struct kf_table t;
 	double grown;
 
 	if (all->nr)
 		qsort(all->place, all->nr, sizeof(*all->place), by_change);
-	kf_table_init(&t, pick.metric == KF_METRIC_COUNT ? in_blocks : in_bytes,
-		      NR_COLUMNS);
-	grown = fill(&t, all);
-	print(cli, &t);
+	kf_table_init(
+		&t, diff_pick.metric == KF_METRIC_COUNT ? in_blocks : in_bytes,
+		NR_COLUMNS);
+	grown = places_fill_table(&t, all);
+	diff_print(cli, &t);
 	kf_table_release(&t);
-	return grown <= (double)most ? KF_EXIT_OK : refuse(grown);
+	return grown <= (double)diff_most ? KF_EXIT_OK : diff_refuse(grown);
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int diff_run(struct kf_cli *cli, int argc, char **argv)
 {
 	struct places all = {0};
 	int status;
@@ -264,7 +266,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	if (!status)
 		status = add_profile(cli, argv[1], true, &all);
 	if (!status)
-		status = show(cli, &all);
+		status = diff_show(cli, &all);
 	for (size_t i = 0; i < all.nr; i++)
 		free(all.place[i].name);
 	free(all.place);
@@ -273,11 +275,11 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 
 enum { OPT_FAIL_OVER = KF_OPT_OWN, OPT_BY };
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int diff_option(struct kf_cli *cli, int key, const char *arg)
 {
 	switch (key) {
 	case OPT_FAIL_OVER:
-		if (kf_parse_size(arg, &most) && most <= PTRDIFF_MAX)
+		if (kf_parse_size(arg, &diff_most) && diff_most <= PTRDIFF_MAX)
 			return 0;
 		kf_error("diff: --fail-over: '%s' is not a number of bytes, "
 			 "with K, M, G or T",
@@ -290,11 +292,11 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 		kf_error("diff: --by: '%s' is not stack or function", arg);
 		return KF_EXIT_USAGE;
 	default:
-		return kf_profile_pick_option(&pick, "diff", key, arg);
+		return kf_profile_pick_option(&diff_pick, "diff", key, arg);
 	}
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option diff_options[] = {
 	{OPT_FAIL_OVER, "fail-over", "SIZE",
 	 "exit with status 1 if the growth is more than SIZE"},
 	{OPT_BY, "by", "stack|function",
@@ -314,8 +316,8 @@ const struct kf_command kf_command_diff = {
 		"BEFORE and AFTER are profiles of konfiscator record, or stats "
 		"files. Differences\nthat may be chance are left out: two runs "
 		"of the same program differ in 5 of 100\ncomparisons.",
-	.options = options,
+	.options = diff_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
-	.option = option,
-	.run = run,
+	.option = diff_option,
+	.run = diff_run,
 };

@@ -26,15 +26,15 @@ enum state { OK, WARNING, MISSING };
 
 enum { CHECK, STATE, DETAIL };
 
-static const struct kf_column columns[] = {
+static const struct kf_column doctor_columns[] = {
 	[CHECK] = {"CHECK", "check", KF_CELL_TEXT},
 	[STATE] = {"STATE", "state", KF_CELL_TEXT},
 	[DETAIL] = {"DETAIL", "detail", KF_CELL_TEXT},
 };
 
 static void __attribute__((format(printf, 4, 5)))
-report(struct kf_table *t, const char *check, enum state state, const char *fmt,
-       ...)
+doctor_add_row(struct kf_table *t, const char *check, enum state state,
+	       const char *fmt, ...)
 {
 	static const char *const names[] = {"ok", "warning", "missing"};
 	static const enum kf_mark marks[] = {KF_MARK_NONE, KF_MARK_WARN,
@@ -52,16 +52,16 @@ report(struct kf_table *t, const char *check, enum state state, const char *fmt,
 	kf_cell_text(&row[DETAIL], text);
 }
 
-static char *check_library(struct kf_table *t)
+static char *doctor_check_library(struct kf_table *t)
 {
 	char *tried, *path = kf_library_look("libkonfiscator.so", &tried);
 
 	if (path)
-		report(t, "library", OK, "%s", path);
+		doctor_add_row(t, "library", OK, "%s", path);
 	else
-		report(t, "library", MISSING,
-		       "%s: %s: install it, or set KONFISCATOR_LIBRARY", tried,
-		       strerror(errno));
+		doctor_add_row(t, "library", MISSING,
+			       "%s: %s: install it, or set KONFISCATOR_LIBRARY",
+			       tried, strerror(errno));
 	free(tried);
 	return path;
 }
@@ -72,10 +72,11 @@ static bool check_preload(struct kf_table *t, const char *library)
 	bool works = !kf_trial_run(&trial, library);
 
 	if (works)
-		report(t, "preload", OK,
-		       "/bin/true ran under it and left its stats file");
+		doctor_add_row(
+			t, "preload", OK,
+			"/bin/true ran under it and left its stats file");
 	else
-		report(t, "preload", MISSING, "%s", trial.problem);
+		doctor_add_row(t, "preload", MISSING, "%s", trial.problem);
 	return works;
 }
 
@@ -89,11 +90,13 @@ static bool check_place(struct kf_table *t, const struct kf_cli *cli,
 	bool found = dir != NULL;
 
 	if (found)
-		report(t, "directory", OK, "stats files are made in %s", dir);
+		doctor_add_row(t, "directory", OK, "stats files are made in %s",
+			       dir);
 	else
-		report(t, "directory", MISSING,
-		       "%s: set KONFISCATOR_DIR to a directory of your own",
-		       trial.problem);
+		doctor_add_row(
+			t, "directory", MISSING,
+			"%s: set KONFISCATOR_DIR to a directory of your own",
+			trial.problem);
 	free(dir);
 	return found;
 }
@@ -115,21 +118,23 @@ static void check_readable(struct kf_table *t, const struct kf_cli *cli)
 		else
 			nr_other++;
 	}
-	report(t, "stats files", nr_bad ? WARNING : OK,
-	       "%u of living processes, %u of others, %u not readable%s",
-	       nr_alive, nr_other, nr_bad,
-	       nr_bad ? ": see konfiscator ls" : "");
+	doctor_add_row(
+		t, "stats files", nr_bad ? WARNING : OK,
+		"%u of living processes, %u of others, %u not readable%s",
+		nr_alive, nr_other, nr_bad,
+		nr_bad ? ": see konfiscator ls" : "");
 	kf_files_release(&files);
 }
 
 static void check_permission(struct kf_table *t)
 {
 	if (geteuid())
-		report(t, "permission", WARNING,
-		       "not root: other users' processes cannot be read, and "
-		       "nothing can be traced");
+		doctor_add_row(
+			t, "permission", WARNING,
+			"not root: other users' processes cannot be read, and "
+			"nothing can be traced");
 	else
-		report(t, "permission", OK, "root");
+		doctor_add_row(t, "permission", OK, "root");
 }
 
 static void check_probes(struct kf_table *t, const char *library)
@@ -137,13 +142,14 @@ static void check_probes(struct kf_table *t, const char *library)
 	struct kf_elf elf;
 
 	if (kf_elf_read(library, &elf) != KF_ELF_OK)
-		report(t, "probes", MISSING, "%s is not an ELF file", library);
+		doctor_add_row(t, "probes", MISSING, "%s is not an ELF file",
+			       library);
 	else if (!elf.nr_probes)
-		report(t, "probes", MISSING,
-		       "the library was built with --disable-probes");
+		doctor_add_row(t, "probes", MISSING,
+			       "the library was built with --disable-probes");
 	else
-		report(t, "probes", OK, "%u probe sites in the library",
-		       elf.nr_probes);
+		doctor_add_row(t, "probes", OK, "%u probe sites in the library",
+			       elf.nr_probes);
 }
 
 static void check_kernel(struct kf_table *t)
@@ -152,11 +158,13 @@ static void check_kernel(struct kf_table *t)
 	bool btf = !access("/sys/kernel/btf/vmlinux", F_OK);
 
 	if (!uprobes)
-		report(t, "kernel", MISSING,
-		       "no uprobes: the kernel needs CONFIG_UPROBE_EVENTS, and "
-		       "/sys has to be mounted");
+		doctor_add_row(
+			t, "kernel", MISSING,
+			"no uprobes: the kernel needs CONFIG_UPROBE_EVENTS, and "
+			"/sys has to be mounted");
 	else
-		report(t, "kernel", OK, "uprobes%s", btf ? ", BTF" : "");
+		doctor_add_row(t, "kernel", OK, "uprobes%s",
+			       btf ? ", BTF" : "");
 }
 
 static void check_tool(struct kf_table *t, const char *name)
@@ -166,13 +174,15 @@ static void check_tool(struct kf_table *t, const char *name)
 	char *version = path ? kf_tool_version(path) : NULL;
 
 	if (!path)
-		report(t, name, MISSING, "not in PATH: install %s",
-		       strcmp(name, "stap") ? name : "systemtap");
+		doctor_add_row(t, name, MISSING, "not in PATH: install %s",
+			       strcmp(name, "stap") ? name : "systemtap");
 	else if (!version)
-		report(t, name, WARNING, "%s --version prints nothing", path);
+		doctor_add_row(t, name, WARNING, "%s --version prints nothing",
+			       path);
 	else
-		report(t, name, geteuid() ? WARNING : OK, "%s%s", version,
-		       geteuid() ? ": must be run as root" : "");
+		doctor_add_row(t, name, geteuid() ? WARNING : OK, "%s%s",
+			       version,
+			       geteuid() ? ": must be run as root" : "");
 	free(version);
 	free(path);
 }
@@ -183,16 +193,17 @@ static void check_scripts(struct kf_table *t)
 
 	kf_scripts_find(&s);
 	if (s.nr)
-		report(t, "scripts", OK,
-		       "%zu in %s: see konfiscator trace list", s.nr, s.dir);
+		doctor_add_row(t, "scripts", OK,
+			       "%zu in %s: see konfiscator trace list", s.nr,
+			       s.dir);
 	else
-		report(t, "scripts", MISSING,
-		       "none in %s: set KONFISCATOR_SCRIPTS", s.dir);
+		doctor_add_row(t, "scripts", MISSING,
+			       "none in %s: set KONFISCATOR_SCRIPTS", s.dir);
 	kf_scripts_release(&s);
 }
 
-static bool check_program(struct kf_table *t, const char *name,
-			  const char *library)
+static bool doctor_check_program(struct kf_table *t, const char *name,
+				 const char *library)
 {
 	int status;
 	char *path = kf_program_find(name, &status);
@@ -201,21 +212,23 @@ static bool check_program(struct kf_table *t, const char *name,
 	bool good = path && library && !reason;
 
 	if (!path)
-		report(t, name, MISSING, "%s",
-		       status == KF_EXIT_NOT_FOUND ? "not found"
-						   : "not executable");
+		doctor_add_row(t, name, MISSING, "%s",
+			       status == KF_EXIT_NOT_FOUND ? "not found"
+							   : "not executable");
 	else if (!library)
-		report(t, name, MISSING, "there is no library to preload");
+		doctor_add_row(t, name, MISSING,
+			       "there is no library to preload");
 	else if (reason)
-		report(t, name, MISSING, "%s", reason);
+		doctor_add_row(t, name, MISSING, "%s", reason);
 	else
-		report(t, name, OK, "%s can be run under konfiscator", path);
+		doctor_add_row(t, name, OK, "%s can be run under konfiscator",
+			       path);
 	free(reason);
 	free(path);
 	return good;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int doctor_run(struct kf_cli *cli, int argc, char **argv)
 {
 	struct kf_table t;
 	char *library;
@@ -225,8 +238,8 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 		kf_error("doctor: '%s': one program at a time", argv[1]);
 		return KF_EXIT_USAGE;
 	}
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
-	library = check_library(&t);
+	kf_table_init(&t, doctor_columns, KF_ARRAY_SIZE(doctor_columns));
+	library = doctor_check_library(&t);
 	good = library && check_preload(&t, library);
 	good = good && check_place(&t, cli, library);
 	check_readable(&t, cli);
@@ -238,7 +251,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	check_tool(&t, "stap");
 	check_scripts(&t);
 	if (argc)
-		good &= check_program(&t, argv[0], library);
+		good &= doctor_check_program(&t, argv[0], library);
 	kf_table_print(&t, cli);
 	kf_table_release(&t);
 	free(library);
@@ -253,5 +266,5 @@ const struct kf_command kf_command_doctor = {
 		"The exit status is 0 if programs, and PROG if it is given, can be run under the\n"
 		"library and their counters can be read. Tracing may be missing.",
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
-	.run = run,
+	.run = doctor_run,
 };

@@ -32,21 +32,21 @@ enum { NEITHER, ADDRESS, BYTES, BOTH };
 static const struct kind {
 	const char *name;
 	unsigned int shows;
-} kinds[KF_NR_BOX_KINDS] = {
+} event_kinds[KF_NR_BOX_KINDS] = {
 #define KF_BOX(id, number, probe, address, bytes, clock, shows, help) \
 	[KF_BOX_##id] = {#id, shows},
 #include "stats/box.def"
 #undef KF_BOX
 };
 
-static const char *thread;
-static bool follow;
-static bool wanted[KF_NR_BOX_KINDS];
+static const char *events_thread;
+static bool events_follow;
+static bool events_wanted[KF_NR_BOX_KINDS];
 static bool by_kind;
 
 enum { TIME, TID, THREAD, EVENT, AT, SIZE, MONOTONIC };
 
-static const struct kf_column columns[] = {
+static const struct kf_column events_columns[] = {
 	[TIME] = {"TIME", "time", KF_CELL_TEXT},
 	[TID] = {"TID", "tid", KF_CELL_COUNT},
 	[THREAD] = {"THREAD", "thread", KF_CELL_TEXT},
@@ -60,11 +60,11 @@ static bool is_wanted(const struct kf_event *e)
 {
 	char tid[16];
 
-	if (by_kind && (e->kind >= KF_NR_BOX_KINDS || !wanted[e->kind]))
+	if (by_kind && (e->kind >= KF_NR_BOX_KINDS || !events_wanted[e->kind]))
 		return false;
 	snprintf(tid, sizeof(tid), "%d", e->tid);
-	return !thread || !strcmp(thread, tid) ||
-	       !fnmatch(thread, e->thread, 0);
+	return !events_thread || !strcmp(events_thread, tid) ||
+	       !fnmatch(events_thread, e->thread, 0);
 }
 
 /* The time of day: the file has both clocks' times of its creation. */
@@ -89,12 +89,12 @@ static void tell_time(struct kf_cell *cell, const struct kf_event *e,
 
 static void tell_kind(struct kf_cell *row, const struct kf_event *e)
 {
-	bool known = e->kind < KF_NR_BOX_KINDS && kinds[e->kind].name;
-	unsigned int shows = known ? kinds[e->kind].shows : BOTH;
+	bool known = e->kind < KF_NR_BOX_KINDS && event_kinds[e->kind].name;
+	unsigned int shows = known ? event_kinds[e->kind].shows : BOTH;
 	char text[32];
 
 	snprintf(text, sizeof(text), "kind %u", e->kind);
-	kf_cell_text(&row[EVENT], known ? kinds[e->kind].name : text);
+	kf_cell_text(&row[EVENT], known ? event_kinds[e->kind].name : text);
 	if (e->kind >= KF_BOX_out_of_memory)
 		row[EVENT].mark = KF_MARK_BAD;
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)e->address);
@@ -104,9 +104,9 @@ static void tell_kind(struct kf_cell *row, const struct kf_event *e)
 	row[SIZE].none = !(shows & BYTES);
 }
 
-static void add_event(struct kf_table *t, const struct kf_cli *cli,
-		      const struct kf_event *e,
-		      const struct kf_stats_identity *id)
+static void events_add_row(struct kf_table *t, const struct kf_cli *cli,
+			   const struct kf_event *e,
+			   const struct kf_stats_identity *id)
 {
 	struct kf_cell *row = kf_table_row(t);
 
@@ -120,27 +120,28 @@ static void add_event(struct kf_table *t, const struct kf_cli *cli,
 }
 
 /* Prints the events after @from up to @to; returns their number. */
-static size_t print(const struct kf_cli *cli, const struct kf_snapshot *s,
-		    uint64_t from, uint64_t to)
+static size_t events_print(const struct kf_cli *cli,
+			   const struct kf_snapshot *s, uint64_t from,
+			   uint64_t to)
 {
 	struct kf_table t;
 	size_t nr;
 
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	kf_table_init(&t, events_columns, KF_ARRAY_SIZE(events_columns));
 	for (uint32_t i = 0; i < s->nr_events; i++) {
 		const struct kf_event *e = &s->events[i];
 
 		if (e->time_ns > from && e->time_ns <= to && is_wanted(e))
-			add_event(&t, cli, e, &s->id);
+			events_add_row(&t, cli, e, &s->id);
 	}
 	nr = t.nr_rows;
-	if (nr || !follow)
+	if (nr || !events_follow)
 		kf_table_print(&t, cli);
 	kf_table_release(&t);
 	return nr;
 }
 
-static uint64_t now(void)
+static uint64_t events_now(void)
 {
 	struct timespec ts;
 
@@ -156,7 +157,7 @@ static void wait_a_little(void)
 }
 
 /* Ends with the process, at a signal, or when stdout is closed. */
-static int watch(struct kf_cli *cli, struct kf_one *one)
+static int events_watch(struct kf_cli *cli, struct kf_one *one)
 {
 	char pid[16], *path;
 	int32_t process = one->file->pid;
@@ -167,14 +168,15 @@ static int watch(struct kf_cli *cli, struct kf_one *one)
 	path = kf_format("%s/%s", one->file->dir, one->file->name);
 	snprintf(pid, sizeof(pid), "/proc/%d", process);
 	while (lives && !status) {
-		uint64_t to = now() - LATE_NS;
+		uint64_t to = events_now() - LATE_NS;
 
 		kf_one_release(one);
 		lives = access(pid, F_OK) == 0;
 		status = kf_one_find(cli, path, one);
 		if (status)
 			break;
-		if (print(cli, &one->file->snap, from, lives ? to : UINT64_MAX))
+		if (events_print(cli, &one->file->snap, from,
+				 lives ? to : UINT64_MAX))
 			cli->no_header = true;
 		from = to;
 		if (fflush(stdout) || ferror(stdout)) {
@@ -188,33 +190,34 @@ static int watch(struct kf_cli *cli, struct kf_one *one)
 	return status;
 }
 
-static int refuse(const char *why)
+static int events_refuse(const char *why)
 {
 	kf_error("events: %s", why);
 	return KF_EXIT_USAGE;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int events_run(struct kf_cli *cli, int argc, char **argv)
 {
 	struct kf_one one;
 	int status;
 
 	if (argc > 1)
-		return refuse("one file at a time");
+		return events_refuse("one file at a time");
 	if (argc && kf_select_any(&cli->select))
-		return refuse("a file, or a process: one of them");
-	if (argc && follow)
-		return refuse("--follow: for a process that runs, not a file");
-	if (follow && cli->format == KF_FORMAT_JSON)
-		return refuse("--follow has no end, and JSON needs one: "
-			      "use --format=csv");
+		return events_refuse("a file, or a process: one of them");
+	if (argc && events_follow)
+		return events_refuse(
+			"--follow: for a process that runs, not a file");
+	if (events_follow && cli->format == KF_FORMAT_JSON)
+		return events_refuse("--follow has no end, and JSON needs one: "
+				     "use --format=csv");
 	cli->tables = KF_TABLE_EVENTS;
 	status = kf_one_find(cli, argc ? argv[0] : NULL, &one);
 	if (status)
 		return status;
-	if (follow && one.file->life == KF_LIFE_ALIVE)
-		status = watch(cli, &one);
-	else if (!print(cli, &one.file->snap, 0, UINT64_MAX))
+	if (events_follow && one.file->life == KF_LIFE_ALIVE)
+		status = events_watch(cli, &one);
+	else if (!events_print(cli, &one.file->snap, 0, UINT64_MAX))
 		kf_note(cli, "events: there are none");
 	kf_one_release(&one);
 	return status;
@@ -229,10 +232,10 @@ static int take_kinds(const char *arg)
 	while (!status && (name = strsep(&at, ",")) != NULL) {
 		unsigned int k = 1;
 
-		while (k < KF_NR_BOX_KINDS && strcmp(kinds[k].name, name))
+		while (k < KF_NR_BOX_KINDS && strcmp(event_kinds[k].name, name))
 			k++;
 		if (k < KF_NR_BOX_KINDS) {
-			wanted[k] = true;
+			events_wanted[k] = true;
 			continue;
 		}
 		kf_error("events: --kind: '%s' is none of %s", name,
@@ -246,21 +249,21 @@ static int take_kinds(const char *arg)
 	return status;
 }
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int events_option(struct kf_cli *cli, int key, const char *arg)
 {
 	switch (key) {
 	case 'k':
 		return take_kinds(arg);
 	case 't':
-		thread = arg;
+		events_thread = arg;
 		return 0;
 	default:
-		follow = true;
+		events_follow = true;
 		return 0;
 	}
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option events_options[] = {
 	{'k', "kind", "KIND,...", "show only these kinds of events"},
 	{'t', "thread", "TID|GLOB",
 	 "show only threads with this id or a name that matches"},
@@ -276,10 +279,10 @@ const struct kf_command kf_command_events = {
 		"FILE is a stats file. Without FILE the options below select a process; -a\n"
 		"includes processes that were killed. A stats file keeps the latest\n"
 		"KONFISCATOR_EVENTS events of each thread.",
-	.options = options,
+	.options = events_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
 	.selects_ended = true,
-	.option = option,
-	.run = run,
+	.option = events_option,
+	.run = events_run,
 };

@@ -81,7 +81,7 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
 
 enum { SIZE, LIVE, GROWN, EMPTY, FILL, SLABS, BLOCKS, CARVED, NR_SIZES };
 
-static const struct kf_column size_columns[NR_SIZES] = {
+static const struct kf_column explain_size_columns[NR_SIZES] = {
 	[SIZE] = {"SIZE", "size_bytes", KF_CELL_BYTES},
 	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 	[GROWN] = {"GROWN", "grown_bytes", KF_CELL_SIGNED},
@@ -92,8 +92,8 @@ static const struct kf_column size_columns[NR_SIZES] = {
 	[CARVED] = {NULL, "carved_blocks", KF_CELL_COUNT},
 };
 
-static void add_size(struct kf_table *t, const struct kf_watch *w,
-		     unsigned int class)
+static void explain_add_size(struct kf_table *t, const struct kf_watch *w,
+			     unsigned int class)
 {
 	const struct kf_snapshot *s = &w->last->snap;
 	const struct kf_class_count *c = &s->classes[class];
@@ -131,9 +131,9 @@ void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
 {
 	bool grown = verdict == KF_VERDICT_LEAK && w->seconds > 0;
 
-	kf_table_init(t, size_columns, NR_SIZES);
+	kf_table_init(t, explain_size_columns, NR_SIZES);
 	for (unsigned int i = 0; i < w->last->snap.nr_classes; i++)
-		add_size(t, w, i);
+		explain_add_size(t, w, i);
 	kf_table_sort(t, is_half_empty(verdict) ? EMPTY : grown ? GROWN : LIVE);
 }
 
@@ -171,7 +171,7 @@ static double mean_of(const struct kf_profile_count *c)
  * The smallest class with room for the block; 0, the large blocks, if there is
  * none.
  */
-static unsigned int class_of(const struct kf_snapshot *s, double mean)
+static unsigned int explain_class(const struct kf_snapshot *s, double mean)
 {
 	for (unsigned int i = 0; i < s->nr_classes; i++) {
 		if ((double)s->classes[i].bytes >= mean - 0.5)
@@ -188,7 +188,8 @@ static double *live_by_class(const struct kf_prof *prof,
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *site = &prof->sites[i];
 
-		live[class_of(s, mean_of(&site->now))] += site->value.value;
+		live[explain_class(s, mean_of(&site->now))] +=
+			site->value.value;
 	}
 	return live;
 }
@@ -203,13 +204,13 @@ static double first_live(const struct kf_snapshot *s,
 	return kf_estimate_stack(&s->stacks[entry], KF_ESTIMATE_LIVE).value;
 }
 
-static void add_stack(struct kf_table *t, const struct kf_prof *prof,
-		      const struct kf_site *site, const struct kf_watch *w,
-		      const double *by_class)
+static void explain_add_stack(struct kf_table *t, const struct kf_prof *prof,
+			      const struct kf_site *site,
+			      const struct kf_watch *w, const double *by_class)
 {
 	const struct kf_snapshot *s = &w->last->snap;
 	double live = site->value.value, mean = mean_of(&site->now);
-	unsigned int class = class_of(s, mean);
+	unsigned int class = explain_class(s, mean);
 	char *stack = site->nr_frames ? kf_site_callers(site, 0, CALLERS)
 				      : kf_site_group(prof, site);
 	struct kf_cell *row = kf_table_row(t);
@@ -242,7 +243,8 @@ int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
 	kf_table_init(t, stack_columns, NR_STACKS);
 	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
 		if (prof.sites[i].value.value > 0)
-			add_stack(t, &prof, &prof.sites[i], w, by_class);
+			explain_add_stack(t, &prof, &prof.sites[i], w,
+					  by_class);
 	}
 	kf_table_sort(t, is_half_empty(verdict) ? STACK_EMPTY
 			 : grown		? STACK_GROWN

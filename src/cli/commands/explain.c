@@ -25,10 +25,10 @@
 #define LOOKS_LEAST 17
 #define LOOKS_EACH_SECOND 4
 
-static double seconds = 2;
+static double explain_seconds = 2;
 static const char *file_name; /* FILE's last component, or NULL */
 
-static bool wants(const struct kf_cli *cli, const struct kf_file *f)
+static bool explain_wants(const struct kf_cli *cli, const struct kf_file *f)
 {
 	if (file_name)
 		return !strcmp(f->name, file_name);
@@ -44,7 +44,7 @@ struct watches {
 };
 
 /* Notes the bytes in use of each process; the large tables are not read. */
-static void note(struct watches *ws)
+static void watches_note(struct watches *ws)
 {
 	for (unsigned int i = 0; i < ws->nr; i++) {
 		struct kf_watch *w = &ws->all[i];
@@ -66,7 +66,7 @@ static void note_last(struct kf_watch *w)
  * A process that ended meanwhile is explained from its file, or from the first
  * snapshot if the file is gone.
  */
-static void finish(struct watches *ws)
+static void watches_finish(struct watches *ws)
 {
 	double span = (double)(ws->last.time_ns - ws->first.time_ns) / 1e9;
 
@@ -109,7 +109,7 @@ enum {
 	NR_COLUMNS
 };
 
-static const struct kf_column columns[NR_COLUMNS] = {
+static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
 	[PID] = {"PID", "pid", KF_CELL_COUNT},
 	[STATE] = {"STATE", "state", KF_CELL_TEXT},
@@ -154,8 +154,8 @@ static void add_facts(struct kf_cell *row, const struct kf_facts *f)
 	row[LIFE].none = row[GROWING].none = !f->life_known;
 }
 
-static void add_row(struct kf_table *t, const struct kf_file *f,
-		    const struct kf_explained *e)
+static void explain_add_row(struct kf_table *t, const struct kf_file *f,
+			    const struct kf_explained *e)
 {
 	struct kf_cell *row = kf_table_row(t);
 	char name[KF_PROCESS_NAME];
@@ -169,8 +169,8 @@ static void add_row(struct kf_table *t, const struct kf_file *f,
 	add_facts(row, &e->facts);
 }
 
-static void print_table(const struct kf_cli *cli, struct kf_table *t,
-			const char *what)
+static void explain_print_table(const struct kf_cli *cli, struct kf_table *t,
+				const char *what)
 {
 	size_t nr = t->nr_rows;
 
@@ -236,10 +236,10 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 	kf_table_print(&t, cli);
 	kf_table_release(&t);
 	kf_explain_sizes(&t, w, e.verdict);
-	print_table(cli, &t, "sizes");
+	explain_print_table(cli, &t, "sizes");
 	kf_table_release(&t);
 	status = kf_explain_stacks(&t, cli, w, e.verdict);
-	print_table(cli, &t, "stacks");
+	explain_print_table(cli, &t, "stacks");
 	kf_table_release(&t);
 	kf_explained_release(&e);
 	return status;
@@ -254,8 +254,8 @@ static int json_one(const struct kf_cli *cli, const struct kf_watch *w,
 	int status;
 
 	kf_explain(w, &e);
-	kf_table_init(&t, columns, NR_COLUMNS);
-	add_row(&t, w->last, &e);
+	kf_table_init(&t, explain_columns, NR_COLUMNS);
+	explain_add_row(&t, w->last, &e);
 	rows = kf_table_json(&t);
 	o = json_incref(json_array_get(rows, 0));
 	json_decref(rows);
@@ -271,8 +271,8 @@ static int json_one(const struct kf_cli *cli, const struct kf_watch *w,
 	return status;
 }
 
-static int print_json(const struct kf_cli *cli, const struct kf_watch *w,
-		      unsigned int nr)
+static int explain_print_json(const struct kf_cli *cli,
+			      const struct kf_watch *w, unsigned int nr)
 {
 	json_t *all = json_array();
 	int status = 0;
@@ -292,13 +292,13 @@ static int print_all(const struct kf_cli *cli, const struct kf_watch *w,
 	struct kf_table t;
 
 	if (cli->format == KF_FORMAT_JSON)
-		return print_json(cli, w, nr);
+		return explain_print_json(cli, w, nr);
 	if (nr == 1 && cli->format == KF_FORMAT_TABLE)
 		return print_one(cli, w);
-	kf_table_init(&t, columns, NR_COLUMNS);
+	kf_table_init(&t, explain_columns, NR_COLUMNS);
 	for (unsigned int i = 0; i < nr; i++) {
 		kf_explain(&w[i], &e);
-		add_row(&t, w[i].last, &e);
+		explain_add_row(&t, w[i].last, &e);
 		kf_explained_release(&e);
 	}
 	kf_table_print(&t, cli);
@@ -320,7 +320,7 @@ static void wait_until(struct timespec ts, double after)
 }
 
 /* The processes to watch: those that the first snapshot has. */
-static void choose(const struct kf_cli *cli, struct watches *ws)
+static void watches_choose(const struct kf_cli *cli, struct watches *ws)
 {
 	const struct kf_files *files = &ws->first.files;
 
@@ -328,7 +328,7 @@ static void choose(const struct kf_cli *cli, struct watches *ws)
 	for (unsigned int i = 0; i < files->nr; i++) {
 		const struct kf_file *f = &files->file[i];
 
-		if (!wants(cli, f))
+		if (!explain_wants(cli, f))
 			continue;
 		ws->all[ws->nr++] = (struct kf_watch){.first = f, .last = f};
 		ws->alive += f->life == KF_LIFE_ALIVE;
@@ -358,20 +358,20 @@ static unsigned int looks_in(double time)
 	return KF_MAX(LOOKS_LEAST, (unsigned int)(time * LOOKS_EACH_SECOND));
 }
 
-static int watch(const struct kf_cli *cli, struct watches *ws)
+static int explain_watch(const struct kf_cli *cli, struct watches *ws)
 {
-	unsigned int nr = looks_in(seconds);
+	unsigned int nr = looks_in(explain_seconds);
 	struct timespec begin;
 	int status;
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (unsigned int i = 0; i < nr - 1; i++) {
-		wait_until(begin, seconds * i / (nr - 1));
-		note(ws);
+		wait_until(begin, explain_seconds * i / (nr - 1));
+		watches_note(ws);
 	}
-	wait_until(begin, seconds);
+	wait_until(begin, explain_seconds);
 	status = kf_snapshots_take(&ws->last, cli);
-	finish(ws);
+	watches_finish(ws);
 	return status;
 }
 
@@ -384,7 +384,7 @@ static int look_on(const struct kf_cli *cli, struct watches *ws,
 		status = check_file(&ws->first, path);
 	if (status)
 		return status;
-	choose(cli, ws);
+	watches_choose(cli, ws);
 	if (!ws->nr) {
 		kf_note(cli, "explain: no process %s%s",
 			kf_select_any(&cli->select) ? "matches"
@@ -393,8 +393,8 @@ static int look_on(const struct kf_cli *cli, struct watches *ws,
 					: "; -a takes those that have ended");
 		return KF_EXIT_NO_MATCH;
 	}
-	if (ws->alive && seconds > 0)
-		status = watch(cli, ws);
+	if (ws->alive && explain_seconds > 0)
+		status = explain_watch(cli, ws);
 	return status ? status : print_all(cli, ws->all, ws->nr);
 }
 
@@ -409,7 +409,7 @@ static int run_with(const struct kf_cli *cli, const char *path)
 	return status;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int explain_run(struct kf_cli *cli, int argc, char **argv)
 {
 	const char *slash, *path = argc ? argv[0] : NULL;
 	const char *dirs[2] = {NULL, NULL};
@@ -437,16 +437,16 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	return status;
 }
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int explain_option(struct kf_cli *cli, int key, const char *arg)
 {
 	if (!strcmp(arg, "0")) {
-		seconds = 0;
+		explain_seconds = 0;
 		return 0;
 	}
-	return kf_take_seconds("explain: --watch", arg, &seconds);
+	return kf_take_seconds("explain: --watch", arg, &explain_seconds);
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option explain_options[] = {
 	{'w', "watch", "SEC",
 	 "watch for SEC seconds to see what grows (default 2; 0 takes one snapshot)"},
 	{0},
@@ -461,10 +461,10 @@ const struct kf_command kf_command_explain = {
 		"Tables of the parts of the memory, of size classes and, if the process takes\n"
 		"samples, of call stacks follow. FILE is the stats file of a process, which may\n"
 		"have ended. Several processes are printed as one row each.",
-	.options = options,
+	.options = explain_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
 	.selects_ended = true,
-	.option = option,
-	.run = run,
+	.option = explain_option,
+	.run = explain_run,
 };

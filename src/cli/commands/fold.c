@@ -34,13 +34,13 @@ struct rights {
 	gid_t *groups;
 };
 
-static bool is_counter(const struct kf_counter *c)
+static bool fold_is_counter(const struct kf_counter *c)
 {
 	return c->type == KF_TYPE_COUNTER;
 }
 
 /* NULL: out of memory. */
-static struct kf_stats_desc *describe(const struct kf_snapshot *s)
+static struct kf_stats_desc *fold_describe(const struct kf_snapshot *s)
 {
 	struct kf_stats_desc *desc =
 		calloc((size_t)s->nr_counters + 1, sizeof(*desc));
@@ -61,24 +61,24 @@ static struct kf_stats_desc *describe(const struct kf_snapshot *s)
 }
 
 /* Whether all counters and classes have a place in a row. */
-static bool fits(const struct kf_snapshot *s)
+static bool fold_fits(const struct kf_snapshot *s)
 {
 	unsigned int nr = 0;
 
 	for (unsigned int i = 0; i < s->nr_counters; i++)
-		nr += is_counter(&s->counters[i]);
+		nr += fold_is_counter(&s->counters[i]);
 	return nr < KF_LEDGER_VALUES && s->nr_classes <= KF_STATS_NR_CLASSES;
 }
 
-static void fill_row(struct kf_ledger_row *row, const struct kf_snapshot *s,
-		     uint32_t inherited)
+static void fold_fill_row(struct kf_ledger_row *row,
+			  const struct kf_snapshot *s, uint32_t inherited)
 {
 	uint32_t value = 0;
 
 	memset(row, 0, sizeof(*row));
 	kf_ledger_key_of(&row->key, &s->id, &s->ending);
 	for (unsigned int i = 0; i < s->nr_counters; i++) {
-		if (is_counter(&s->counters[i]))
+		if (fold_is_counter(&s->counters[i]))
 			row->value[value++] = s->counters[i].value;
 	}
 	for (unsigned int i = 0; i < s->nr_classes; i++) {
@@ -106,7 +106,8 @@ static int look_again(const struct kf_file *f)
 	return r;
 }
 
-static int add(const struct kf_file *f, const struct kf_ledger_described *d)
+static int fold_add(const struct kf_file *f,
+		    const struct kf_ledger_described *d)
 {
 	const struct kf_stats_identity *id = &f->snap.id;
 	struct kf_ledger_target t = {
@@ -126,7 +127,7 @@ static int add(const struct kf_file *f, const struct kf_ledger_described *d)
 		return r;
 	r = look_again(f);
 	if (!r) {
-		fill_row(&row, &f->snap, kf_ledger_inherited(d));
+		fold_fill_row(&row, &f->snap, kf_ledger_inherited(d));
 		r = kf_ledger_fold(&w, &row, &t);
 	}
 	kf_ledger_close(&w);
@@ -136,7 +137,7 @@ static int add(const struct kf_file *f, const struct kf_ledger_described *d)
 static int add_described(const struct kf_file *f)
 {
 	uint64_t class_bytes[KF_STATS_NR_CLASSES] = {0};
-	struct kf_stats_desc *desc = describe(&f->snap);
+	struct kf_stats_desc *desc = fold_describe(&f->snap);
 	struct kf_ledger_described d = {
 		.desc = desc,
 		.nr = f->snap.nr_counters,
@@ -148,7 +149,7 @@ static int add_described(const struct kf_file *f)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < f->snap.nr_classes; i++)
 		class_bytes[i] = f->snap.classes[i].bytes;
-	r = add(f, &d);
+	r = fold_add(f, &d);
 	free(desc);
 	return r;
 }
@@ -171,7 +172,7 @@ static void go_back(struct rights *was)
 	free(was->groups);
 }
 
-static int become(uid_t uid, struct rights *was)
+static int rights_become(uid_t uid, struct rights *was)
 {
 	*was = (struct rights){0};
 	if (geteuid() == uid)
@@ -198,9 +199,9 @@ int kf_fold_ended(const struct kf_file *f)
 
 	if (f->snap.ending.folded)
 		return 0;
-	if (!fits(&f->snap))
+	if (!fold_fits(&f->snap))
 		return -EOVERFLOW;
-	r = become(f->snap.owner, &was);
+	r = rights_become(f->snap.owner, &was);
 	if (!r)
 		r = add_described(f);
 	go_back(&was);

@@ -28,7 +28,7 @@ enum {
 	FILE_NAME
 };
 
-static const struct kf_column columns[] = {
+static const struct kf_column ls_columns[] = {
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
 	[PID] = {"PID", "pid", KF_CELL_COUNT},
 	[USER] = {NULL, "uid", KF_CELL_COUNT},
@@ -42,7 +42,7 @@ static const struct kf_column columns[] = {
 	[FILE_NAME] = {"FILE", "file", KF_CELL_TEXT},
 };
 
-static void add_process(struct kf_cell *row, const struct kf_file *f)
+static void ls_add_process(struct kf_cell *row, const struct kf_file *f)
 {
 	const struct kf_stats_identity *id = &f->snap.id;
 	char name[KF_PROCESS_NAME];
@@ -63,7 +63,7 @@ static void mark_bad(struct kf_cell *row)
 	row[PID].none = row[USER].none = row[AGE].none = true;
 }
 
-static void add_file(struct kf_table *t, const struct kf_file *f)
+static void ls_add_file(struct kf_table *t, const struct kf_file *f)
 {
 	struct kf_cell *row = kf_table_row(t);
 	char *path = kf_format("%s/%s", f->dir, f->name);
@@ -73,13 +73,13 @@ static void add_file(struct kf_table *t, const struct kf_file *f)
 	kf_cell_text(&row[FILE_NAME], path);
 	row[SIZE].count = f->snap.file_size;
 	if (f->snap.result == KF_READ_OK)
-		add_process(row, f);
+		ls_add_process(row, f);
 	else
 		mark_bad(row);
 	free(path);
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int ls_run(struct kf_cli *cli, int argc, char **argv)
 {
 	struct kf_files files;
 	struct kf_table t;
@@ -89,10 +89,10 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	status = kf_cli_find(cli, &files);
 	if (status)
 		return status;
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	kf_table_init(&t, ls_columns, KF_ARRAY_SIZE(ls_columns));
 	for (unsigned int i = 0; i < files.nr; i++) {
 		if (kf_select_matches(&cli->select, &files.file[i]))
-			add_file(&t, &files.file[i]);
+			ls_add_file(&t, &files.file[i]);
 	}
 	nr = t.nr_rows;
 	kf_table_print(&t, cli);
@@ -114,5 +114,5 @@ const struct kf_command kf_command_ls = {
 		"unknown (a process that cannot be seen from here) or bad (see RESULT).",
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
-	.run = run,
+	.run = ls_run,
 };

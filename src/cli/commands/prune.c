@@ -24,7 +24,7 @@ static bool dry_run;
 
 enum { PROCESS, PID, STATE, ACTION, FILE_NAME };
 
-static const struct kf_column columns[] = {
+static const struct kf_column prune_columns[] = {
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
 	[PID] = {"PID", "pid", KF_CELL_COUNT},
 	[STATE] = {"STATE", "state", KF_CELL_TEXT},
@@ -82,13 +82,13 @@ static int prune_file(struct kf_table *t, const struct kf_file *f)
 	return rc;
 }
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int prune_option(struct kf_cli *cli, int key, const char *arg)
 {
 	dry_run = true;
 	return 0;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int prune_run(struct kf_cli *cli, int argc, char **argv)
 {
 	struct kf_files files;
 	struct kf_table t;
@@ -97,7 +97,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	status = kf_cli_find(cli, &files);
 	if (status)
 		return status;
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	kf_table_init(&t, prune_columns, KF_ARRAY_SIZE(prune_columns));
 	for (unsigned int i = 0; i < files.nr; i++) {
 		if (has_ended(&files.file[i]))
 			failed |= prune_file(&t, &files.file[i]);
@@ -109,7 +109,7 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 	return failed ? KF_EXIT_FAILED : KF_EXIT_OK;
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option prune_options[] = {
 	{'n', "dry-run", NULL, "say what would be deleted, and delete nothing"},
 	{0},
 };
@@ -124,8 +124,8 @@ const struct kf_command kf_command_prune = {
 		"konfiscator(7). prune adds counts to the ledger that are not in it yet. A file\n"
 		"whose counts cannot be added, because the disk is full or the file is another\n"
 		"user's, stays, and the exit status is 1. Ledgers stay.",
-	.options = options,
+	.options = prune_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
-	.option = option,
-	.run = run,
+	.option = prune_option,
+	.run = prune_run,
 };

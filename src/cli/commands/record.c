@@ -38,10 +38,10 @@
 /* How long a process that runs may take to begin to sample, in seconds. */
 #define ORDER_S 3
 
-static const char *output;
-static const char *sample; /* NULL: not said */
-static double interval = 1, duration;
-static pid_t pid;
+static const char *record_output;
+static const char *record_sample; /* NULL: not said */
+static double record_interval = 1, record_duration;
+static pid_t record_pid;
 
 /* A recording in the making. */
 struct recorder {
@@ -64,7 +64,7 @@ struct recorder {
 	struct kf_maker maker;
 };
 
-static uint64_t now_ns(clockid_t clock)
+static uint64_t record_now_ns(clockid_t clock)
 {
 	struct timespec t;
 
@@ -80,7 +80,7 @@ static void lose_file(struct recorder *r)
 	r->fd = -1;
 }
 
-static void flush(struct recorder *r)
+static void recorder_flush(struct recorder *r)
 {
 	struct kf_maker *m = &r->maker;
 	size_t done = 0;
@@ -127,7 +127,7 @@ static void show_file(struct recorder *r)
 }
 
 /* What was written is of a program that the process does not run any more. */
-static void begin(struct recorder *r, const struct kf_file *f)
+static void recorder_begin_file(struct recorder *r, const struct kf_file *f)
 {
 	if (r->stats && r->fd >= 0) {
 		kf_note(r->cli,
@@ -140,9 +140,9 @@ static void begin(struct recorder *r, const struct kf_file *f)
 	show_file(r);
 	free(r->stats);
 	r->stats = kf_format("%s", f->name);
-	r->begin = now_ns(CLOCK_MONOTONIC);
-	kf_maker_begin(&r->maker, &f->snap.id, now_ns(CLOCK_REALTIME),
-		       (uint64_t)(interval * 1e9));
+	r->begin = record_now_ns(CLOCK_MONOTONIC);
+	kf_maker_begin(&r->maker, &f->snap.id, record_now_ns(CLOCK_REALTIME),
+		       (uint64_t)(record_interval * 1e9));
 }
 
 /*
@@ -151,15 +151,15 @@ static void begin(struct recorder *r, const struct kf_file *f)
  */
 static void set_next(struct recorder *r, uint64_t now)
 {
-	uint64_t step = (uint64_t)(interval * 1e9);
-	uint64_t end = r->begin + (uint64_t)(duration * 1e9);
+	uint64_t step = (uint64_t)(record_interval * 1e9);
+	uint64_t end = r->begin + (uint64_t)(record_duration * 1e9);
 
 	if (!r->stats) {
 		r->next = now + FIRST_NS;
 		return;
 	}
 	r->next = now + KF_MAX(KF_MIN(now - r->begin, step), FIRST_NS);
-	if (duration > 0)
+	if (record_duration > 0)
 		r->next = KF_MIN(r->next, end);
 }
 
@@ -167,7 +167,7 @@ static void set_next(struct recorder *r, uint64_t now)
  * A file is named by the pid that its process sees, and there may be thousands:
  * only where none has ours, as of a container's, all of them are read.
  */
-static int find(struct recorder *r, struct kf_files *files)
+static int recorder_find(struct recorder *r, struct kf_files *files)
 {
 	char part[16];
 	int status;
@@ -231,13 +231,13 @@ static int order_samples(struct recorder *r, const struct kf_file *f)
 	bool needed;
 	char *text;
 
-	if (r->child || f->life != KF_LIFE_ALIVE || (mean && !sample))
+	if (r->child || f->life != KF_LIFE_ALIVE || (mean && !record_sample))
 		return 0;
-	kf_parse_size(sample ? sample : USUAL_SAMPLE, &wanted);
+	kf_parse_size(record_sample ? record_sample : USUAL_SAMPLE, &wanted);
 	if (wanted == mean)
 		return 0;
 	needed = !r->stats &&
-		 (sample || !kf_snapshot_value(&f->snap, "samples"));
+		 (record_sample || !kf_snapshot_value(&f->snap, "samples"));
 	text = kf_format("sample=%llu", (unsigned long long)wanted);
 	result = kf_order_give(f, text, ORDER_S, false, &answer);
 	free(text);
@@ -256,7 +256,7 @@ static void order_back(struct recorder *r)
 
 	if (!r->ordered)
 		return;
-	if (!find(r, &files))
+	if (!recorder_find(r, &files))
 		f = file_of(&files, r);
 	text = kf_format("sample=%llu", (unsigned long long)r->mean);
 	if (f && f->life == KF_LIFE_ALIVE && !strcmp(f->name, r->stats))
@@ -265,33 +265,34 @@ static void order_back(struct recorder *r)
 	kf_files_release(&files);
 }
 
-static int look(struct recorder *r)
+static int recorder_look(struct recorder *r)
 {
 	struct kf_files files = {0};
 	struct kf_file *f;
-	int status = find(r, &files);
+	int status = recorder_find(r, &files);
 
 	f = status ? NULL : file_of(&files, r);
 	if (f) {
 		if (!r->stats || strcmp(r->stats, f->name) != 0) {
 			status = order_samples(r, f);
 			if (!status)
-				begin(r, f);
+				recorder_begin_file(r, f);
 		}
 	}
 	if (f && !status) {
-		kf_maker_look(&r->maker, f, now_ns(CLOCK_MONOTONIC) - r->begin);
-		flush(r);
+		kf_maker_look(&r->maker, f,
+			      record_now_ns(CLOCK_MONOTONIC) - r->begin);
+		recorder_flush(r);
 		r->looks++;
 	}
 	kf_files_release(&files);
-	set_next(r, now_ns(CLOCK_MONOTONIC));
+	set_next(r, record_now_ns(CLOCK_MONOTONIC));
 	return status;
 }
 
 static int wait_ms(const struct recorder *r)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	uint64_t now = record_now_ns(CLOCK_MONOTONIC);
 
 	return r->next <= now ? 1 : (int)((r->next - now) / 1000000) + 1;
 }
@@ -309,13 +310,14 @@ static bool wait_more(struct recorder *r)
 	    read(r->signals, &info, sizeof(info)) == sizeof(info))
 		/* a terminal's ^C is the program's too: it decides */
 		return !r->child || info.ssi_signo == SIGTERM;
-	return duration > 0 && r->stats &&
-	       now_ns(CLOCK_MONOTONIC) - r->begin >= (uint64_t)(duration * 1e9);
+	return record_duration > 0 && r->stats &&
+	       record_now_ns(CLOCK_MONOTONIC) - r->begin >=
+		       (uint64_t)(record_duration * 1e9);
 }
 
-static int record(struct recorder *r)
+static int record_loop(struct recorder *r)
 {
-	int status = look(r);
+	int status = recorder_look(r);
 
 	if (!status && !r->child && !r->stats) {
 		kf_error("record: process %d has no stats file: it runs "
@@ -324,13 +326,13 @@ static int record(struct recorder *r)
 		status = KF_EXIT_NO_MATCH;
 	}
 	while (!status && !wait_more(r))
-		status = look(r);
+		status = recorder_look(r);
 	if (!status)
-		status = look(r);
+		status = recorder_look(r);
 	order_back(r);
 	if (r->stats) {
 		kf_maker_end(&r->maker);
-		flush(r);
+		recorder_flush(r);
 	}
 	return status;
 }
@@ -359,24 +361,25 @@ static int open_usual(const char *path)
 
 static int open_output(struct recorder *r)
 {
-	r->path = output ? kf_format("%s", output)
-			 : kf_format("konfiscator.%d.profile", r->pid);
-	r->fd = output ? kf_output_make(&r->output, output)
-		       : open_usual(r->path);
-	if (r->fd < 0 && !output)
+	r->path = record_output ? kf_format("%s", record_output)
+				: kf_format("konfiscator.%d.profile", r->pid);
+	r->fd = record_output ? kf_output_make(&r->output, record_output)
+			      : open_usual(r->path);
+	if (r->fd < 0 && !record_output)
 		kf_error("record: %s: %s", r->path, strerror(errno));
 	return r->fd >= 0 ? 0 : KF_EXIT_FAILED;
 }
 
 static void __attribute__((noreturn))
-become(struct kf_cli *cli, const sigset_t *old, int argc, char **argv)
+record_exec(struct kf_cli *cli, const sigset_t *old, int argc, char **argv)
 {
 	sigprocmask(SIG_SETMASK, old, NULL);
-	kf_run_set("sample", sample ? sample : USUAL_SAMPLE);
+	kf_run_set("sample", record_sample ? record_sample : USUAL_SAMPLE);
 	_exit(kf_run(cli, argc, argv));
 }
 
-static int start(struct recorder *r, struct kf_cli *cli, int argc, char **argv)
+static int recorder_start(struct recorder *r, struct kf_cli *cli, int argc,
+			  char **argv)
 {
 	sigset_t set;
 
@@ -386,13 +389,13 @@ static int start(struct recorder *r, struct kf_cli *cli, int argc, char **argv)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &r->old);
 	r->signals = signalfd(-1, &set, SFD_CLOEXEC);
-	r->pid = pid;
-	r->started = now_ns(CLOCK_REALTIME);
+	r->pid = record_pid;
+	r->started = record_now_ns(CLOCK_REALTIME);
 	if (argc) {
 		fflush(NULL);
 		r->child = r->pid = fork();
 		if (!r->child)
-			become(cli, &r->old, argc, argv);
+			record_exec(cli, &r->old, argc, argv);
 	}
 	r->pidfd = r->pid > 0 ? (int)syscall(SYS_pidfd_open, r->pid, 0) : -1;
 	if (r->signals >= 0 && r->pidfd >= 0)
@@ -401,7 +404,7 @@ static int start(struct recorder *r, struct kf_cli *cli, int argc, char **argv)
 	return KF_EXIT_FAILED;
 }
 
-static int finish(struct recorder *r, int status)
+static int recorder_finish(struct recorder *r, int status)
 {
 	if (r->child > 0) {
 		int ended = kf_child_status(r->child);
@@ -411,7 +414,7 @@ static int finish(struct recorder *r, int status)
 	if (r->stats && r->fd >= 0)
 		kf_note(r->cli, "record: %s: %llu looks at process %d", r->path,
 			(unsigned long long)r->looks, r->pid);
-	else if (r->fd >= 0 && !output)
+	else if (r->fd >= 0 && !record_output)
 		unlink(r->path);
 	if (r->fd >= 0)
 		close(r->fd);
@@ -422,29 +425,29 @@ static int finish(struct recorder *r, int status)
 	return status;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int record_run(struct kf_cli *cli, int argc, char **argv)
 {
 	struct recorder r = {.cli = cli, .fd = -1};
 	int status;
 
-	if (!argc == !pid) {
+	if (!argc == !record_pid) {
 		kf_error(argc ? "record: a program or --pid: one of them"
 			      : "record: a program is missing, or --pid");
 		return KF_EXIT_USAGE;
 	}
-	if (pid)
-		kf_select_pid(&cli->select, pid);
-	status = start(&r, cli, argc, argv);
+	if (record_pid)
+		kf_select_pid(&cli->select, record_pid);
+	status = recorder_start(&r, cli, argc, argv);
 	if (!status)
 		status = open_output(&r);
 	if (!status)
-		status = record(&r);
-	return finish(&r, status);
+		status = record_loop(&r);
+	return recorder_finish(&r, status);
 }
 
 enum { OPT_INTERVAL = KF_OPT_OWN, OPT_DURATION, OPT_SAMPLE };
 
-static int take_sample(const char *arg)
+static int record_take_sample(const char *arg)
 {
 	uint64_t n;
 
@@ -455,7 +458,7 @@ static int take_sample(const char *arg)
 			 arg);
 		return KF_EXIT_USAGE;
 	}
-	sample = arg;
+	record_sample = arg;
 	return 0;
 }
 
@@ -467,28 +470,30 @@ static int take_pid(const char *arg)
 		kf_error("record: --pid: '%s' is not a process number", arg);
 		return KF_EXIT_USAGE;
 	}
-	pid = (pid_t)n;
+	record_pid = (pid_t)n;
 	return 0;
 }
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int record_option(struct kf_cli *cli, int key, const char *arg)
 {
 	switch (key) {
 	case OPT_INTERVAL:
-		return kf_take_seconds("record: --interval", arg, &interval);
+		return kf_take_seconds("record: --interval", arg,
+				       &record_interval);
 	case OPT_DURATION:
-		return kf_take_seconds("record: --duration", arg, &duration);
+		return kf_take_seconds("record: --duration", arg,
+				       &record_duration);
 	case OPT_SAMPLE:
-		return take_sample(arg);
+		return record_take_sample(arg);
 	case 'p':
 		return take_pid(arg);
 	default:
-		output = arg;
+		record_output = arg;
 		return 0;
 	}
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option record_options[] = {
 	{'p', "pid", "PID",
 	 "record this process, which runs under the library"},
 	{'o', "output", "FILE",
@@ -510,10 +515,10 @@ const struct kf_command kf_command_record = {
 		"The samples that the library takes are read at intervals, until the program\n"
 		"ends. A running process whose setting of samples differs from --sample gets the\n"
 		"setting for this time. konfiscator report shows the profile.",
-	.options = options,
+	.options = record_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,
 	.stops = true,
-	.option = option,
-	.run = run,
+	.option = record_option,
+	.run = record_run,
 };

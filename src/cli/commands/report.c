@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct kf_view *const views[] = {
+static const struct kf_view *const report_views[] = {
 #define KF_VIEW(id) &kf_view_##id,
 #include "cli/report/views.def"
 #undef KF_VIEW
 };
 
-static struct kf_report report = {
+static struct kf_report report_state = {
 	.rows = SIZE_MAX,
 	.pick = {.to = UINT64_MAX, .max_size = UINT64_MAX},
 };
@@ -151,7 +151,7 @@ static void tell_dropped(const struct kf_report *r)
 }
 
 /* Warns of events that the figures do not include. */
-static void tell_losses(const struct kf_report *r)
+static void report_tell_losses(const struct kf_report *r)
 {
 	const struct kf_history_damage *d = &r->history.damage;
 
@@ -165,7 +165,7 @@ static void tell_losses(const struct kf_report *r)
 			(unsigned long long)d->missing);
 }
 
-static int play(struct kf_report *r)
+static int report_play(struct kf_report *r)
 {
 	struct kf_history_event e;
 	struct kf_step step;
@@ -188,7 +188,7 @@ static int play(struct kf_report *r)
 	return KF_EXIT_FAILED;
 }
 
-static int print(struct kf_report *r)
+static int report_print(struct kf_report *r)
 {
 	struct kf_output o;
 	int status;
@@ -200,7 +200,7 @@ static int print(struct kf_report *r)
 	r->out = o.file;
 	if (r->view->begin)
 		r->view->begin(r);
-	status = play(r);
+	status = report_play(r);
 	if (!status)
 		status = r->view->end(r);
 	if (kf_output_close(&o, !status))
@@ -208,7 +208,7 @@ static int print(struct kf_report *r)
 	return status;
 }
 
-static int show(struct kf_report *r)
+static int report_show(struct kf_report *r)
 {
 	struct kf_replay_pick pick = {
 		.from = r->pick.from,
@@ -225,21 +225,21 @@ static int show(struct kf_report *r)
 		return KF_EXIT_FAILED;
 	}
 	if (r->view->exports)
-		return print(r);
+		return report_print(r);
 	if (r->view->begin)
 		r->view->begin(r);
-	status = play(r);
+	status = report_play(r);
 	if (!status)
-		status = r->output ? kf_plot(r) : print(r);
+		status = r->output ? kf_plot(r) : report_print(r);
 	return status;
 }
 
 static const struct kf_view *view_find(const char *name, bool exports)
 {
-	for (size_t i = 0; i < KF_ARRAY_SIZE(views); i++) {
-		if (!strcmp(views[i]->name, name) &&
-		    views[i]->exports == exports)
-			return views[i];
+	for (size_t i = 0; i < KF_ARRAY_SIZE(report_views); i++) {
+		if (!strcmp(report_views[i]->name, name) &&
+		    report_views[i]->exports == exports)
+			return report_views[i];
 	}
 	return NULL;
 }
@@ -248,13 +248,13 @@ static char *view_names(bool exports)
 {
 	char *all = kf_format("%s", "");
 
-	for (size_t i = 0; i < KF_ARRAY_SIZE(views); i++) {
+	for (size_t i = 0; i < KF_ARRAY_SIZE(report_views); i++) {
 		char *longer;
 
-		if (views[i]->exports != exports)
+		if (report_views[i]->exports != exports)
 			continue;
 		longer = kf_format("%s%s%s", all, all[0] ? ", " : "",
-				   views[i]->name);
+				   report_views[i]->name);
 		free(all);
 		all = longer;
 	}
@@ -271,8 +271,8 @@ static const char profile_views[] =
 #undef KF_PROFILE_FORMAT
 	;
 
-static int take_view(const char *option, const char *name, bool exports,
-		     const struct kf_view **view)
+static int report_take_view(const char *option, const char *name, bool exports,
+			    const struct kf_view **view)
 {
 	char *names;
 
@@ -355,9 +355,9 @@ static int run_history(struct kf_report *r)
 		return status;
 	status = open_history(r);
 	if (!status)
-		status = show(r);
+		status = report_show(r);
 	if (!status)
-		tell_losses(r);
+		report_tell_losses(r);
 	if (r->view->release)
 		r->view->release();
 	kf_replay_release(&r->replay);
@@ -365,9 +365,9 @@ static int run_history(struct kf_report *r)
 	return status;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int report_run(struct kf_cli *cli, int argc, char **argv)
 {
-	struct kf_report *r = &report;
+	struct kf_report *r = &report_state;
 
 	if (argc != 1) {
 		kf_error(argc ? "report: one recording at a time"
@@ -398,12 +398,12 @@ static int take_rows(const char *arg)
 			 arg);
 		return KF_EXIT_USAGE;
 	}
-	report.rows = n ? n : SIZE_MAX;
-	report.rows_given = true;
+	report_state.rows = n ? n : SIZE_MAX;
+	report_state.rows_given = true;
 	return 0;
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option report_options[] = {
 	{OPT_VIEW, "view", "VIEW",
 	 "show this view (default summary; of a profile top)"},
 	{'o', "output", "FILE",
@@ -430,24 +430,24 @@ static const struct kf_option options[] = {
 
 static const char *option_name(int key)
 {
-	const struct kf_option *o = options;
+	const struct kf_option *o = report_options;
 
 	while (o->key && o->key != key)
 		o++;
 	return o->name;
 }
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int report_option(struct kf_cli *cli, int key, const char *arg)
 {
 	switch (key) {
 	case OPT_VIEW:
-		return take_view("view", arg, false, &view_asked);
+		return report_take_view("view", arg, false, &view_asked);
 	case OPT_EXPORT:
-		return take_view("export", arg, true, &export_asked);
+		return report_take_view("export", arg, true, &export_asked);
 	case OPT_ROWS:
 		return take_rows(arg);
 	case 'o':
-		report.output = arg;
+		report_state.output = arg;
 		return 0;
 	default:
 		if (key >= KF_PROFILE_METRIC) {
@@ -456,7 +456,7 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 						      key, arg);
 		}
 		history_only = option_name(key);
-		return kf_report_option(&report.pick, key, arg);
+		return kf_report_option(&report_state.pick, key, arg);
 	}
 }
 
@@ -470,8 +470,8 @@ const struct kf_command kf_command_report = {
 		"Exports: log, trace, csv, json, massif. Views of a profile or a stats file: top,\n"
 		"tree, leaks, timeline, summary; output formats: .pb.gz, .folded, .html, .svg,\n"
 		".json, .csv, .massif. Times are seconds since the recording began.",
-	.options = options,
+	.options = report_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
-	.option = option,
-	.run = run,
+	.option = report_option,
+	.run = report_run,
 };

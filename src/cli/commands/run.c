@@ -40,13 +40,13 @@ struct conf {
 	const char *argument;
 };
 
-static const struct conf confs[] = {
+static const struct conf run_confs[] = {
 #define KF_CONF(id, kind, fallback, argument, text) {#id, kind, argument},
 #include "core/conf.def"
 #undef KF_CONF
 };
 
-static const char *const engines[] = {
+static const char *const run_engines[] = {
 #define KF_ENGINE(id, text) #id,
 #include "engines/engines.def"
 #undef KF_ENGINE
@@ -72,15 +72,15 @@ static bool no_children;
 
 static bool is_engine(const char *value)
 {
-	for (size_t i = 0; i < KF_ARRAY_SIZE(engines); i++) {
-		if (!strcmp(engines[i], value))
+	for (size_t i = 0; i < KF_ARRAY_SIZE(run_engines); i++) {
+		if (!strcmp(run_engines[i], value))
 			return true;
 	}
 	return strchr(value, '/') && !access(value, R_OK);
 }
 
 /* What is allowed, where @value is not; else NULL. */
-static const char *wanted(const struct conf *conf, const char *value)
+static const char *conf_wanted(const struct conf *conf, const char *value)
 {
 	uint64_t n;
 
@@ -117,7 +117,7 @@ static const struct {
 	bool none; /* 0 is allowed, too */
 	uint64_t least, most;
 	const char *text;
-} bounds[] = {
+} conf_bounds[] = {
 	{CONF_sample, true, 1ULL << 10, 1ULL << 40, "0, or from 1K to 1T"},
 	{CONF_events, true, 1, 4096, "a number to 4096"},
 	{CONF_tag_levels, false, 2, 256, "a number from 2 to 256"},
@@ -128,12 +128,12 @@ static const char *out_of_bounds(enum conf_id id, const char *value)
 {
 	uint64_t n;
 
-	for (size_t i = 0; i < KF_ARRAY_SIZE(bounds); i++) {
-		if (bounds[i].id != id || !kf_parse_size(value, &n) ||
-		    (bounds[i].none && !n) ||
-		    (n >= bounds[i].least && n <= bounds[i].most))
+	for (size_t i = 0; i < KF_ARRAY_SIZE(conf_bounds); i++) {
+		if (conf_bounds[i].id != id || !kf_parse_size(value, &n) ||
+		    (conf_bounds[i].none && !n) ||
+		    (n >= conf_bounds[i].least && n <= conf_bounds[i].most))
 			continue;
-		return bounds[i].text;
+		return conf_bounds[i].text;
 	}
 	return NULL;
 }
@@ -161,7 +161,7 @@ static bool is_signal(const char *name)
 /* What is allowed, where the library would leave the option out. */
 static const char *wanted_of(enum conf_id id, const char *value)
 {
-	const char *allowed = wanted(&confs[id], value);
+	const char *allowed = conf_wanted(&run_confs[id], value);
 
 	if (!allowed)
 		allowed = out_of_bounds(id, value);
@@ -182,8 +182,8 @@ static char *variable_of(const char *id)
 
 static bool is_option(const char *entry, size_t length)
 {
-	for (size_t i = 0; i < KF_ARRAY_SIZE(confs); i++) {
-		char *name = variable_of(confs[i].id);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(run_confs); i++) {
+		char *name = variable_of(run_confs[i].id);
 		bool is =
 			strlen(name) == length && !strncmp(name, entry, length);
 
@@ -228,7 +228,7 @@ void kf_run_set(const char *id, const char *value)
 }
 
 /* Children may start elsewhere: the path is the one that is meant here. */
-static void set_path(const char *id, const char *relative)
+static void run_set_path(const char *id, const char *relative)
 {
 	char *cwd = relative[0] == '/' ? NULL : getcwd(NULL, 0);
 	char *path =
@@ -259,7 +259,7 @@ static bool is_recording(int dirfd, const char *name, struct stat *st)
 	return is;
 }
 
-static int refuse(const char *id, const char *what)
+static int run_refuse(const char *id, const char *what)
 {
 	char *flag = kf_format("--%s", id);
 
@@ -277,8 +277,9 @@ static int remove_recording(const char *path)
 	struct stat st;
 
 	if (dirfd < 0)
-		return errno == ELOOP ? refuse("record", kf_place_error(errno))
-				      : 0; /* the library says what is wrong */
+		return errno == ELOOP
+			       ? run_refuse("record", kf_place_error(errno))
+			       : 0; /* the library says what is wrong */
 	if (is_recording(dirfd, name, &st) &&
 	    kf_place_delete(dirfd, name, st.st_dev, st.st_ino))
 		kf_error("run: --record: %s: %s", path, strerror(errno));
@@ -286,7 +287,7 @@ static int remove_recording(const char *path)
 	return 0;
 }
 
-static int set_record(const char *arg)
+static int run_set_record(const char *arg)
 {
 	char *pattern;
 
@@ -298,15 +299,15 @@ static int set_record(const char *arg)
 	return 0;
 }
 
-static int set_dir(const char *arg)
+static int run_set_dir(const char *arg)
 {
 	if (kf_cli_check_dir(arg))
 		return KF_EXIT_RUN_FAILED;
-	set_path("dir", arg);
+	run_set_path("dir", arg);
 	return 0;
 }
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int run_option(struct kf_cli *cli, int key, const char *arg)
 {
 	const struct conf *c;
 	const char *allowed;
@@ -315,30 +316,30 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 		no_children = true;
 		return 0;
 	}
-	c = &confs[key - OPT_CONF];
+	c = &run_confs[key - OPT_CONF];
 	if (!arg[0])
-		return refuse(c->id, "must not be empty");
+		return run_refuse(c->id, "must not be empty");
 	allowed = wanted_of((enum conf_id)(key - OPT_CONF), arg);
 	if (allowed) {
 		char *what = kf_format("'%s' is not %s", arg, allowed);
-		int status = refuse(c->id, what);
+		int status = run_refuse(c->id, what);
 
 		free(what);
 		return status;
 	}
 	if (!strcmp(c->id, "dir"))
-		return set_dir(arg);
+		return run_set_dir(arg);
 	else if (!strcmp(c->id, "record"))
-		return set_record(arg);
+		return run_set_record(arg);
 	else if (c->kind == ENGINE && strchr(arg, '/'))
-		set_path(c->id, arg);
+		run_set_path(c->id, arg);
 	else
 		kf_run_set(c->id, arg);
 	return 0;
 }
 
 /* A library of ours, by a path that LD_PRELOAD can hold. */
-static int preload(const char *name, char **found)
+static int run_preload(const char *name, char **found)
 {
 	char *path = kf_library_find(name);
 	char *safe = path ? kf_library_safe(path) : NULL;
@@ -417,13 +418,13 @@ static void tell_no_place(const struct kf_cli *cli)
 }
 
 /* Returns 0, or the exit status after a message. */
-static int prepare(const struct kf_cli *cli, const char *program)
+static int run_prepare(const struct kf_cli *cli, const char *program)
 {
 	char *library = NULL, *reason;
 
-	if (no_children && preload(ALONE, NULL))
+	if (no_children && run_preload(ALONE, NULL))
 		return KF_EXIT_RUN_FAILED;
-	if (preload("libkonfiscator.so", &library))
+	if (run_preload("libkonfiscator.so", &library))
 		return KF_EXIT_RUN_FAILED;
 	reason = kf_program_refusal(program, library);
 	if (reason)
@@ -445,7 +446,7 @@ int kf_run(struct kf_cli *cli, int argc, char **argv)
 		return KF_EXIT_RUN_FAILED;
 	}
 	if (cli->dirs)
-		set_path("dir", cli->dirs[0]);
+		run_set_path("dir", cli->dirs[0]);
 	program = kf_program_find(argv[0], &status);
 	if (!program) {
 		kf_error("run: %s: %s", argv[0],
@@ -453,7 +454,7 @@ int kf_run(struct kf_cli *cli, int argc, char **argv)
 						     : "not executable");
 		return status;
 	}
-	status = prepare(cli, program);
+	status = run_prepare(cli, program);
 	if (!status) {
 		tell_unknown(cli);
 		tell_no_place(cli);
@@ -467,7 +468,7 @@ int kf_run(struct kf_cli *cli, int argc, char **argv)
 	return status;
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option run_options[] = {
 #define KF_CONF(id, kind, fallback, argument, text) \
 	{OPT_CONF + (int)CONF_##id, #id, argument, text},
 #include "core/conf.def"
@@ -488,11 +489,11 @@ const struct kf_command kf_command_run = {
 		"the program's own; 125 where it cannot be run so (static, set-id, of another\n"
 		"machine, musl, built with a sanitizer), 126 where it is not executable, 127\n"
 		"where it is not found.",
-	.options = options,
+	.options = run_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,
 	.stops = true,
 	.usage_status = KF_EXIT_RUN_FAILED,
-	.option = option,
+	.option = run_option,
 	.run = kf_run,
 };

@@ -23,7 +23,7 @@ static const struct {
 	const char *suffix;
 	enum kf_engine_bits engine;
 	bool glibc;
-} kinds[] = {
+} script_kinds[] = {
 	{"bpftrace", ".bt", KF_ENGINE_BPFTRACE, false},
 	{"stap", ".stp", KF_ENGINE_STAP, false},
 	{"glibc", ".bt", KF_ENGINE_BPFTRACE, true},
@@ -54,7 +54,7 @@ static char *comment_text(char *line)
 	return line;
 }
 
-static char *join(char *a, const char *b)
+static char *scripts_join(char *a, const char *b)
 {
 	char *both = kf_format("%s%s%s", a, a[0] && b[0] ? " " : "", b);
 
@@ -83,7 +83,7 @@ static char *question_of(const char *path)
 			text += strspn(text, " ");
 		}
 		if (inside)
-			question = join(question, text);
+			question = scripts_join(question, text);
 	}
 	free(line);
 	if (f)
@@ -114,7 +114,7 @@ static struct kf_script *script_add(struct kf_scripts *s, const char *name,
 static void take_file(struct kf_scripts *s, const char *dir, const char *name,
 		      size_t kind)
 {
-	const char *suffix = kinds[kind].suffix;
+	const char *suffix = script_kinds[kind].suffix;
 	size_t len = strlen(name), end = strlen(suffix);
 	struct kf_script *script;
 	char *path;
@@ -122,8 +122,8 @@ static void take_file(struct kf_scripts *s, const char *dir, const char *name,
 	if (len <= end || strcmp(name + len - end, suffix))
 		return;
 	script = script_add(s, name, len - end);
-	script->engines |= kinds[kind].engine;
-	script->glibc = kinds[kind].glibc;
+	script->engines |= script_kinds[kind].engine;
+	script->glibc = script_kinds[kind].glibc;
 	if (script->question[0])
 		return;
 	path = kf_format("%s/%s", dir, name);
@@ -132,7 +132,7 @@ static void take_file(struct kf_scripts *s, const char *dir, const char *name,
 	free(path);
 }
 
-static int by_name(const void *a, const void *b)
+static int scripts_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct kf_script *)a)->name,
 		      ((const struct kf_script *)b)->name);
@@ -142,8 +142,8 @@ void kf_scripts_find(struct kf_scripts *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->dir = scripts_dir();
-	for (size_t i = 0; i < KF_ARRAY_SIZE(kinds); i++) {
-		char *path = kf_format("%s/%s", s->dir, kinds[i].dir);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(script_kinds); i++) {
+		char *path = kf_format("%s/%s", s->dir, script_kinds[i].dir);
 		DIR *dir = opendir(path);
 		struct dirent *de;
 
@@ -154,7 +154,7 @@ void kf_scripts_find(struct kf_scripts *s)
 		free(path);
 	}
 	if (s->nr)
-		qsort(s->script, s->nr, sizeof(*s->script), by_name);
+		qsort(s->script, s->nr, sizeof(*s->script), scripts_by_name);
 }
 
 void kf_scripts_release(struct kf_scripts *s)

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* Quotes a word for the shell: SystemTap passes the command to sh -c. */
-static char *quote(const char *word)
+static char *stap_quote(const char *word)
 {
 	char *out = kf_alloc(4 * strlen(word) + 3, 1), *at = out;
 
@@ -31,12 +31,12 @@ static char *quote(const char *word)
 	return out;
 }
 
-static char *preloaded(const char *library)
+static char *stap_preloaded(const char *library)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *preload = kf_format("LD_PRELOAD=%s%s%s", library,
 				  old && old[0] ? ":" : "", old ? old : "");
-	char *word = quote(preload);
+	char *word = stap_quote(preload);
 	char *line = kf_format("/usr/bin/env %s", word);
 
 	free(word);
@@ -46,14 +46,14 @@ static char *preloaded(const char *library)
 
 static char *command_line(const struct kf_trace *t)
 {
-	char *line =
-		t->preload ? preloaded(t->preload) : kf_format("/usr/bin/env");
+	char *line = t->preload ? stap_preloaded(t->preload)
+				: kf_format("/usr/bin/env");
 	char *word;
 
 	for (char **arg = t->argv; *arg; arg++) {
 		char *more;
 
-		word = quote(*arg);
+		word = stap_quote(*arg);
 		more = kf_format("%s %s", line, word);
 		free(word);
 		free(line);

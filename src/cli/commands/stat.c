@@ -23,9 +23,9 @@
 
 enum by { BY_PROCESS, BY_THREAD, BY_CONTAINER, BY_TAG };
 
-static enum by by;
-static double interval;
-static const char *sort = NULL;
+static enum by stat_by;
+static double stat_interval;
+static const char *stat_sort = NULL;
 
 enum {
 	PROCESS,
@@ -56,7 +56,7 @@ enum {
 };
 
 /* The counters that the files describe follow, by their names. */
-static const struct kf_column base[NR_BASE] = {
+static const struct kf_column stat_columns[NR_BASE] = {
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
 	[CONTAINER] = {"CONTAINER", "container", KF_CELL_TEXT},
 	[STATE] = {NULL, "state", KF_CELL_TEXT},
@@ -83,18 +83,18 @@ static const struct kf_column base[NR_BASE] = {
 	[SAMPLE_ERROR] = {NULL, "sample_error_bytes", KF_CELL_BYTES},
 };
 
-static double percent(uint64_t part, uint64_t whole)
+static double stat_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void add_totals(struct kf_cell *row, const struct kf_totals *t)
+static void stat_add_totals(struct kf_cell *row, const struct kf_totals *t)
 {
 	row[LIVE].count = t->live;
 	row[HELD].count = t->held;
-	row[FREE].real = percent(t->free, t->held);
+	row[FREE].real = stat_percent(t->free, t->held);
 	row[FREE].mark = row[FREE].real > 50 ? KF_MARK_WARN : KF_MARK_NONE;
-	row[ROUND].real = percent(t->rounding, t->held);
+	row[ROUND].real = stat_percent(t->rounding, t->held);
 	row[MALLOCS].count = t->mallocs;
 	row[FREES].count = t->frees;
 	row[LIVE_BLOCKS].count = t->live_blocks;
@@ -109,8 +109,8 @@ static void add_totals(struct kf_cell *row, const struct kf_totals *t)
 /*
  * The samples' estimate of live bytes with its interval; empty without samples.
  */
-static void add_samples(struct kf_cell *row, const struct kf_groups *g,
-			const struct kf_group *group)
+static void stat_add_samples(struct kf_cell *row, const struct kf_groups *g,
+			     const struct kf_group *group)
 {
 	uint64_t live = kf_groups_value(g, group, "sample_live");
 	uint64_t variance = kf_groups_value(g, group, "sample_variance");
@@ -128,8 +128,8 @@ static void add_samples(struct kf_cell *row, const struct kf_groups *g,
 	kf_cell_text(&row[SAMPLED], text);
 }
 
-static void add_group(struct kf_table *t, const struct kf_groups *g,
-		      const struct kf_group *group, bool people)
+static void stat_add_group(struct kf_table *t, const struct kf_groups *g,
+			   const struct kf_group *group, bool people)
 {
 	struct kf_cell *row = kf_table_row(t);
 	char id[13];
@@ -146,8 +146,8 @@ static void add_group(struct kf_table *t, const struct kf_groups *g,
 	row[MMAP_RATE].real = group->mmap_rate;
 	row[FAIL].count = kf_groups_value(g, group, "failed");
 	row[FAIL].mark = row[FAIL].count ? KF_MARK_BAD : KF_MARK_NONE;
-	add_totals(row, &group->totals);
-	add_samples(row, g, group);
+	stat_add_totals(row, &group->totals);
+	stat_add_samples(row, g, group);
 	for (unsigned int i = 0; i < g->nr_counters; i++)
 		row[NR_BASE + i].count = group->values[i];
 }
@@ -158,14 +158,14 @@ static struct kf_column *make_columns(const struct kf_groups *g,
 	struct kf_column *columns =
 		kf_alloc(NR_BASE + g->nr_counters, sizeof(*columns));
 
-	memcpy(columns, base, sizeof(base));
+	memcpy(columns, stat_columns, sizeof(stat_columns));
 	if (cli->select.all)
 		columns[STATE].head = "STATE";
 	for (unsigned int i = 0; i < g->nr; i++) {
 		if (kf_groups_value(g, &g->group[i], "samples"))
 			columns[SAMPLED].head = "SAMPLED";
 	}
-	if (by == BY_CONTAINER) {
+	if (stat_by == BY_CONTAINER) {
 		columns[PROCESS].head = NULL;
 		columns[PROCESS].key = NULL;
 	}
@@ -178,7 +178,7 @@ static struct kf_column *make_columns(const struct kf_groups *g,
 
 static int sort_table(struct kf_table *t, const char *usual)
 {
-	const char *name = sort ? sort : usual;
+	const char *name = stat_sort ? stat_sort : usual;
 	int column = kf_table_column(t, name);
 	char *names;
 
@@ -200,7 +200,8 @@ static int print_groups(const struct kf_cli *cli, const struct kf_groups *g)
 
 	kf_table_init(&t, columns, NR_BASE + g->nr_counters);
 	for (unsigned int i = 0; i < g->nr; i++)
-		add_group(&t, g, &g->group[i], cli->format == KF_FORMAT_TABLE);
+		stat_add_group(&t, g, &g->group[i],
+			       cli->format == KF_FORMAT_TABLE);
 	status = sort_table(&t, "held");
 	if (!status && cli->format == KF_FORMAT_PROM)
 		kf_groups_prom(g);
@@ -262,37 +263,37 @@ static int print_look(const struct kf_cli *cli, const struct kf_snapshots *now,
 	struct kf_table t;
 	int status;
 
-	if (by == BY_THREAD) {
+	if (stat_by == BY_THREAD) {
 		kf_thread_table(&t, cli, now, then);
 		return print_made(cli, &t, "allocated");
 	}
-	if (by == BY_TAG) {
+	if (stat_by == BY_TAG) {
 		kf_tag_table(&t, cli, now, then);
 		return print_made(cli, &t, "live");
 	}
-	kf_groups_make(&g, cli, now, then, by == BY_CONTAINER);
+	kf_groups_make(&g, cli, now, then, stat_by == BY_CONTAINER);
 	status = print_groups(cli, &g);
 	kf_groups_release(&g);
 	return status;
 }
 
-static void wait_interval(void)
+static void stat_wait(void)
 {
-	struct timespec ts = {.tv_sec = (time_t)interval};
+	struct timespec ts = {.tv_sec = (time_t)stat_interval};
 
-	ts.tv_nsec = (long)((interval - (double)ts.tv_sec) * 1e9);
+	ts.tv_nsec = (long)((stat_interval - (double)ts.tv_sec) * 1e9);
 	while (nanosleep(&ts, &ts) && errno == EINTR)
 		;
 }
 
 /* Repeats until a signal arrives or stdout is closed. */
-static int watch(const struct kf_cli *cli, struct kf_snapshots *then)
+static int stat_watch(const struct kf_cli *cli, struct kf_snapshots *then)
 {
 	struct kf_snapshots now;
 	int status;
 
 	for (;;) {
-		wait_interval();
+		stat_wait();
 		status = kf_snapshots_take(&now, cli);
 		if (status)
 			return status;
@@ -308,30 +309,30 @@ static int watch(const struct kf_cli *cli, struct kf_snapshots *then)
 	}
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int stat_run(struct kf_cli *cli, int argc, char **argv)
 {
 	struct kf_snapshots look;
 	int status;
 
-	if ((by == BY_THREAD || by == BY_TAG) &&
+	if ((stat_by == BY_THREAD || stat_by == BY_TAG) &&
 	    cli->format == KF_FORMAT_PROM) {
 		kf_error("stat: --by %s is not for --format=prom",
-			 by == BY_TAG ? "tag" : "thread");
+			 stat_by == BY_TAG ? "tag" : "thread");
 		return KF_EXIT_USAGE;
 	}
-	cli->tables = by == BY_TAG ? KF_TABLE_TAGS : 0;
+	cli->tables = stat_by == BY_TAG ? KF_TABLE_TAGS : 0;
 	status = kf_snapshots_take(&look, cli);
 	if (status)
 		return status;
 	note_others(cli, &look.files);
 	status = print_look(cli, &look, NULL);
-	if (interval > 0 &&
+	if (stat_interval > 0 &&
 	    (status == KF_EXIT_OK || status == KF_EXIT_NO_MATCH)) {
 		fflush(stdout);
-		status = watch(cli, &look);
+		status = stat_watch(cli, &look);
 	} else if (status == KF_EXIT_NO_MATCH) {
 		kf_note(cli, "stat: no %s%s%s",
-			by == BY_TAG ? "tagged process" : "process",
+			stat_by == BY_TAG ? "tagged process" : "process",
 			kf_select_any(&cli->select) ? " matches"
 						    : " under konfiscator",
 			kf_select_hint(&cli->select));
@@ -343,13 +344,13 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 static int take_by(const char *arg)
 {
 	if (!strcmp(arg, "process"))
-		by = BY_PROCESS;
+		stat_by = BY_PROCESS;
 	else if (!strcmp(arg, "thread"))
-		by = BY_THREAD;
+		stat_by = BY_THREAD;
 	else if (!strcmp(arg, "container"))
-		by = BY_CONTAINER;
+		stat_by = BY_CONTAINER;
 	else if (!strcmp(arg, "tag"))
-		by = BY_TAG;
+		stat_by = BY_TAG;
 	else {
 		kf_error("stat: --by: '%s' is not process, thread, container "
 			 "or tag",
@@ -361,20 +362,20 @@ static int take_by(const char *arg)
 
 enum { OPT_BY = KF_OPT_OWN, OPT_SORT };
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int stat_option(struct kf_cli *cli, int key, const char *arg)
 {
 	switch (key) {
 	case 'w':
-		return kf_take_seconds("stat: --watch", arg, &interval);
+		return kf_take_seconds("stat: --watch", arg, &stat_interval);
 	case OPT_BY:
 		return take_by(arg);
 	default:
-		sort = arg;
+		stat_sort = arg;
 		return 0;
 	}
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option stat_options[] = {
 	{'w', "watch", "SEC",
 	 "print every SEC seconds, with the rates of that interval"},
 	{OPT_BY, "by", "process|thread|container|tag",
@@ -393,11 +394,11 @@ const struct kf_command kf_command_stat = {
 		"and have not freed, HELD the bytes that the heap has from the kernel. FREE% of\n"
 		"HELD is free pages, ROUND% is the difference between the sizes of blocks and\n"
 		"the sizes asked for. Without -w, rates are averages since the processes began.",
-	.options = options,
+	.options = stat_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,
 	.selects = true,
 	.selects_ended = true,
-	.option = option,
-	.run = run,
+	.option = stat_option,
+	.run = stat_run,
 };

@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct kf_top top = {.interval = 2, .sort = -1};
-static uint64_t batches;
+static struct kf_top top_state = {.interval = 2, .sort = -1};
+static uint64_t top_batches;
 static const char *sort_name;
 
 const struct kf_top_view kf_top_views[KF_TOP_VIEWS] = {
@@ -69,33 +69,33 @@ static int find_sort(void)
 
 	if (!sort_name)
 		return 0;
-	kf_top_table(&top, &t);
-	top.sort = kf_table_column(&t, sort_name);
+	kf_top_table(&top_state, &t);
+	top_state.sort = kf_table_column(&t, sort_name);
 	names = kf_table_column_names(&t);
-	if (top.sort < 0)
+	if (top_state.sort < 0)
 		kf_error("top: --sort: '%s' is not one of %s", sort_name,
 			 names);
 	free(names);
 	kf_table_release(&t);
-	return top.sort < 0 ? KF_EXIT_USAGE : 0;
+	return top_state.sort < 0 ? KF_EXIT_USAGE : 0;
 }
 
-static int print(void)
+static int top_print(void)
 {
 	char when[32];
 	struct kf_table t;
-	time_t now = (time_t)(top.now.time_ns / 1000000000);
+	time_t now = (time_t)(top_state.now.time_ns / 1000000000);
 	struct tm tm;
 	int status = KF_EXIT_OK;
 
-	kf_top_table(&top, &t);
-	if (!top.cli->no_header) {
+	kf_top_table(&top_state, &t);
+	if (!top_state.cli->no_header) {
 		gmtime_r(&now, &tm);
 		strftime(when, sizeof(when), "%FT%TZ", &tm);
-		printf("%s at %s\n", kf_top_views[top.view].name, when);
+		printf("%s at %s\n", kf_top_views[top_state.view].name, when);
 	}
 	if (t.nr_rows)
-		kf_table_print(&t, top.cli);
+		kf_table_print(&t, top_state.cli);
 	else
 		status = KF_EXIT_NO_MATCH;
 	kf_table_release(&t);
@@ -106,9 +106,9 @@ static int print(void)
 	return status;
 }
 
-static void wait_interval(void)
+static void top_wait(void)
 {
-	double whole, fraction = modf(top.interval, &whole);
+	double whole, fraction = modf(top_state.interval, &whole);
 	struct timespec ts = {.tv_sec = (time_t)whole};
 
 	ts.tv_nsec = (long)(fraction * 1e9);
@@ -118,19 +118,20 @@ static void wait_interval(void)
 
 static int run_batch(void)
 {
-	int status = print();
+	int status = top_print();
 
-	for (uint64_t i = 1; i < batches && status != KF_EXIT_FAILED; i++) {
-		wait_interval();
-		status = kf_top_look(&top);
+	for (uint64_t i = 1; i < top_batches && status != KF_EXIT_FAILED; i++) {
+		top_wait();
+		status = kf_top_look(&top_state);
 		if (status)
 			return status;
-		if (!top.cli->no_header)
+		if (!top_state.cli->no_header)
 			putchar('\n');
-		status = print();
+		status = top_print();
 	}
 	if (status == KF_EXIT_NO_MATCH)
-		kf_note(top.cli, "top: %s", kf_top_views[top.view].empty);
+		kf_note(top_state.cli, "top: %s",
+			kf_top_views[top_state.view].empty);
 	return status;
 }
 
@@ -143,32 +144,32 @@ static bool has_screen(void)
 	       strcmp(term, "dumb") != 0;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int top_run(struct kf_cli *cli, int argc, char **argv)
 {
 	int status;
 
-	top.cli = cli;
+	top_state.cli = cli;
 	cli->tables = KF_TABLE_TAGS | KF_TABLE_STACKS;
-	status = kf_top_look(&top);
+	status = kf_top_look(&top_state);
 	if (!status)
 		status = find_sort();
-	if (!status && !batches && has_screen())
-		status = kf_top_screen(&top);
+	if (!status && !top_batches && has_screen())
+		status = kf_top_screen(&top_state);
 	else if (!status)
 		status = run_batch();
-	kf_files_release(&top.now.files);
-	if (top.has_then)
-		kf_files_release(&top.then.files);
+	kf_files_release(&top_state.now.files);
+	if (top_state.has_then)
+		kf_files_release(&top_state.then.files);
 	return status;
 }
 
-static int take_view(const char *arg)
+static int top_take_view(const char *arg)
 {
 	char *names, *more;
 
 	for (size_t i = 0; i < KF_TOP_VIEWS; i++) {
 		if (!strcmp(kf_top_views[i].name, arg)) {
-			top.view = i;
+			top_state.view = i;
 			return 0;
 		}
 	}
@@ -185,7 +186,8 @@ static int take_view(const char *arg)
 
 static int take_batch(const char *arg)
 {
-	if (kf_parse_u64(arg, &batches) && batches && batches <= 1000000000)
+	if (kf_parse_u64(arg, &top_batches) && top_batches &&
+	    top_batches <= 1000000000)
 		return 0;
 	kf_error("top: --batch: '%s' is not a number from 1 to 1000000000",
 		 arg);
@@ -194,22 +196,23 @@ static int take_batch(const char *arg)
 
 enum { OPT_VIEW = KF_OPT_OWN, OPT_SORT, OPT_BATCH };
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int top_option(struct kf_cli *cli, int key, const char *arg)
 {
 	switch (key) {
 	case OPT_VIEW:
-		return take_view(arg);
+		return top_take_view(arg);
 	case OPT_BATCH:
 		return take_batch(arg);
 	case OPT_SORT:
 		sort_name = arg;
 		return 0;
 	default:
-		return kf_take_seconds("top: --interval", arg, &top.interval);
+		return kf_take_seconds("top: --interval", arg,
+				       &top_state.interval);
 	}
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option top_options[] = {
 	{'i', "interval", "SEC", "refresh every SEC seconds (default 2)"},
 	{OPT_VIEW, "view", "processes|tags|threads|sites|sizes",
 	 "start with this view (default processes)"},
@@ -227,9 +230,9 @@ const struct kf_command kf_command_top = {
 		"Keys: 1 to 5 and Tab change the view, < and > the sort column; r reverses the\n"
 		"order, space freezes the screen, arrows scroll, h shows help, q quits. When stdin\n"
 		"or stdout is not a terminal, one plain table is printed.",
-	.options = options,
+	.options = top_options,
 	.formats = KF_FORMAT_TABLE,
 	.selects = true,
-	.option = option,
-	.run = run,
+	.option = top_option,
+	.run = top_run,
 };

@@ -20,8 +20,8 @@
 
 enum { OPT_ENGINE = KF_OPT_OWN, OPT_ARG };
 
-static unsigned int engine;
-static int32_t pid;
+static unsigned int trace_engine;
+static int32_t trace_pid;
 static const char **script_args;
 static size_t nr_script_args;
 
@@ -36,16 +36,16 @@ static void add_script_arg(const char *arg)
 	script_args = all;
 }
 
-static int option(struct kf_cli *cli, int key, const char *arg)
+static int trace_option(struct kf_cli *cli, int key, const char *arg)
 {
 	char *end;
 	long n;
 
 	if (key == OPT_ENGINE) {
-		engine = !strcmp(arg, "bpftrace") ? KF_ENGINE_BPFTRACE
-			 : !strcmp(arg, "stap")	  ? KF_ENGINE_STAP
-						  : 0;
-		if (engine)
+		trace_engine = !strcmp(arg, "bpftrace") ? KF_ENGINE_BPFTRACE
+			       : !strcmp(arg, "stap")	? KF_ENGINE_STAP
+							: 0;
+		if (trace_engine)
 			return 0;
 		kf_error("trace: --engine: '%s' is not bpftrace or stap", arg);
 		return KF_EXIT_USAGE;
@@ -60,19 +60,19 @@ static int option(struct kf_cli *cli, int key, const char *arg)
 		kf_error("trace: --pid: '%s' is not a process number", arg);
 		return KF_EXIT_USAGE;
 	}
-	pid = (int32_t)n;
+	trace_pid = (int32_t)n;
 	return 0;
 }
 
 enum { NAME, ENGINES, QUESTION };
 
-static const struct kf_column columns[] = {
+static const struct kf_column trace_columns[] = {
 	[NAME] = {"NAME", "name", KF_CELL_TEXT},
 	[ENGINES] = {"ENGINES", "engines", KF_CELL_TEXT},
 	[QUESTION] = {"QUESTION", "question", KF_CELL_TEXT},
 };
 
-static int list(const struct kf_cli *cli, const struct kf_scripts *s)
+static int trace_list(const struct kf_cli *cli, const struct kf_scripts *s)
 {
 	static const char *const engines[] = {"", "bpftrace", "stap",
 					      "bpftrace,stap"};
@@ -82,7 +82,7 @@ static int list(const struct kf_cli *cli, const struct kf_scripts *s)
 		kf_error("trace: there are no scripts in %s", s->dir);
 		return KF_EXIT_NO_MATCH;
 	}
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	kf_table_init(&t, trace_columns, KF_ARRAY_SIZE(trace_columns));
 	for (size_t i = 0; i < s->nr; i++) {
 		struct kf_cell *row = kf_table_row(&t);
 
@@ -98,8 +98,10 @@ static int list(const struct kf_cli *cli, const struct kf_scripts *s)
 /* The traced library, by a path without characters that tracers reject. */
 static char *trace_library(bool glibc)
 {
-	char *path = pid || glibc ? kf_library_of(pid ? pid : getpid(), glibc)
-				  : kf_library_find("libkonfiscator.so");
+	char *path =
+		trace_pid || glibc
+			? kf_library_of(trace_pid ? trace_pid : getpid(), glibc)
+			: kf_library_find("libkonfiscator.so");
 	char *safe = path ? kf_library_safe(path) : NULL;
 
 	free(path);
@@ -107,7 +109,7 @@ static char *trace_library(bool glibc)
 }
 
 /* 0, or the exit status after a message. */
-static int check_library(const char *library, bool glibc)
+static int trace_check_library(const char *library, bool glibc)
 {
 	struct kf_elf elf;
 
@@ -131,7 +133,7 @@ static int check_library(const char *library, bool glibc)
 }
 
 /* 0, or the exit status after a message. NULL: nothing is preloaded. */
-static int check_program(const char *name, const char *library)
+static int trace_check_program(const char *name, const char *library)
 {
 	int status;
 	char *path = kf_program_find(name, &status);
@@ -151,14 +153,14 @@ static int check_program(const char *name, const char *library)
 }
 
 /* The tracer for a script: that of --engine, else the first one installed. */
-static unsigned int choose(const struct kf_script *script)
+static unsigned int trace_choose(const struct kf_script *script)
 {
 	unsigned int has = script->engines;
 	int unused;
 	char *tool;
 
-	if (engine)
-		return has & engine;
+	if (trace_engine)
+		return has & trace_engine;
 	tool = kf_program_find("bpftrace", &unused);
 	free(tool);
 	if (tool && (has & KF_ENGINE_BPFTRACE))
@@ -181,20 +183,20 @@ static char *script_path(const struct kf_scripts *s,
 			 script->name, stap ? "stp" : "bt");
 }
 
-static int trace(const struct kf_cli *cli, const struct kf_scripts *s,
-		 const struct kf_script *script, char **argv)
+static int trace_start(const struct kf_cli *cli, const struct kf_scripts *s,
+		       const struct kf_script *script, char **argv)
 {
 	struct kf_trace t = {
 		.cli = cli,
-		.pid = pid,
+		.pid = trace_pid,
 		.args = script_args,
 		.nr_args = nr_script_args,
 	};
-	unsigned int tool = choose(script);
+	unsigned int tool = trace_choose(script);
 	int status = KF_EXIT_FAILED;
 
 	if (!tool) {
-		if (engine)
+		if (trace_engine)
 			kf_error("trace: %s has no script for this engine",
 				 script->name);
 		return KF_EXIT_FAILED;
@@ -204,9 +206,9 @@ static int trace(const struct kf_cli *cli, const struct kf_scripts *s,
 	t.preload = script->glibc ? NULL : t.library;
 	t.script = script_path(s, script, tool);
 	if (t.library) {
-		status = t.argv ? check_program(argv[0], t.preload) : 0;
+		status = t.argv ? trace_check_program(argv[0], t.preload) : 0;
 		if (!status)
-			status = check_library(t.library, script->glibc);
+			status = trace_check_library(t.library, script->glibc);
 		if (!status)
 			status = tool == KF_ENGINE_STAP ? kf_trace_stap(&t)
 							: kf_trace_bpftrace(&t);
@@ -233,7 +235,7 @@ static int no_script(const struct kf_scripts *s, const char *name)
 	return KF_EXIT_USAGE;
 }
 
-static int run(struct kf_cli *cli, int argc, char **argv)
+static int trace_run(struct kf_cli *cli, int argc, char **argv)
 {
 	const struct kf_script *script;
 	struct kf_scripts s;
@@ -244,24 +246,24 @@ static int run(struct kf_cli *cli, int argc, char **argv)
 			 "trace list");
 		return KF_EXIT_USAGE;
 	}
-	if (pid && argc > 1) {
+	if (trace_pid && argc > 1) {
 		kf_error("trace: a program and --pid exclude each other");
 		return KF_EXIT_USAGE;
 	}
 	kf_scripts_find(&s);
 	script = kf_scripts_get(&s, argv[0]);
 	if (!strcmp(argv[0], "list") && argc == 1) {
-		status = list(cli, &s);
+		status = trace_list(cli, &s);
 	} else if (!script) {
 		status = no_script(&s, argv[0]);
 	} else {
-		status = trace(cli, &s, script, argv + 1);
+		status = trace_start(cli, &s, script, argv + 1);
 	}
 	kf_scripts_release(&s);
 	return status;
 }
 
-static const struct kf_option options[] = {
+static const struct kf_option trace_options[] = {
 	{OPT_ENGINE, "engine", "bpftrace|stap",
 	 "use this tracer (default: the first that is installed)"},
 	{OPT_ARG, "arg", "VALUE",
@@ -280,8 +282,8 @@ const struct kf_command kf_command_trace = {
 		"status of trace, and its children are not traced. With neither PROG nor --pid\n"
 		"every process that uses the library is traced until Ctrl-C. The script\n"
 		"glibc-malloc traces the C library's malloc, and starts PROG without the library.",
-	.options = options,
+	.options = trace_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
-	.option = option,
-	.run = run,
+	.option = trace_option,
+	.run = trace_run,
 };

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Runs @argv, stores stdout and stderr in @buf; returns the exit status. */
-static int capture(char **argv, char *buf, size_t size)
+static int trial_capture(char **argv, char *buf, size_t size)
 {
 	size_t len = 0;
 	int fds[2];
@@ -52,7 +52,7 @@ char *kf_tool_version(const char *path)
 	char *argv[] = {(char *)path, (char *)"--version", NULL};
 	char text[1024];
 
-	if (capture(argv, text, sizeof(text)))
+	if (trial_capture(argv, text, sizeof(text)))
 		return NULL;
 	text[strcspn(text, "\n")] = '\0';
 	return text[0] ? kf_format("%s", text) : NULL;
@@ -110,7 +110,7 @@ static int read_result(struct kf_trial *trial, const char *dir)
 }
 
 /* A line of the library's start message, without its prefix. */
-static char *said(char *text, const char *begin)
+static char *trial_said(char *text, const char *begin)
 {
 	char *at = strstr(text, begin);
 
@@ -138,8 +138,9 @@ static void remove_file(const char *path)
 /* The directory of the stats file in the library's message. */
 static char *take_place(struct kf_trial *trial, char *text)
 {
-	char *path = said(text, "konfiscator: stats file ");
-	char *why = path ? NULL : said(text, "konfiscator: no stats file: ");
+	char *path = trial_said(text, "konfiscator: stats file ");
+	char *why =
+		path ? NULL : trial_said(text, "konfiscator: no stats file: ");
 
 	if (path) {
 		remove_file(path);
@@ -164,11 +165,11 @@ char *kf_trial_place(struct kf_trial *trial, const char *library,
 	if (!safe) {
 		set_problem(trial, "no directory in /tmp: %s", strerror(errno));
 	} else {
-		capture((char *[]){(char *)"/usr/bin/env", preload, place,
-				   (char *)"KONFISCATOR_KEEP=1",
-				   (char *)"KONFISCATOR_VERBOSE=1",
-				   (char *)"/bin/true", NULL},
-			text, sizeof(text));
+		trial_capture((char *[]){(char *)"/usr/bin/env", preload, place,
+					 (char *)"KONFISCATOR_KEEP=1",
+					 (char *)"KONFISCATOR_VERBOSE=1",
+					 (char *)"/bin/true", NULL},
+			      text, sizeof(text));
 		found = take_place(trial, text);
 	}
 	free(place);
@@ -191,10 +192,11 @@ int kf_trial_run(struct kf_trial *trial, const char *library)
 		set_problem(trial, "no directory in /tmp: %s", strerror(errno));
 	} else {
 		place = kf_format("KONFISCATOR_DIR=%s", dir);
-		status = capture((char *[]){(char *)"/usr/bin/env", preload,
-					    place, (char *)"KONFISCATOR_KEEP=1",
-					    (char *)"/bin/true", NULL},
-				 text, sizeof(text));
+		status = trial_capture((char *[]){(char *)"/usr/bin/env",
+						  preload, place,
+						  (char *)"KONFISCATOR_KEEP=1",
+						  (char *)"/bin/true", NULL},
+				       text, sizeof(text));
 		text[strcspn(text, "\n")] = '\0';
 		rc = read_result(trial, dir);
 		remove_ledgers(dir);

@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const metrics[KF_NR_METRICS] = {
+static const char *const estimate_metrics[KF_NR_METRICS] = {
 	[KF_METRIC_LIVE] = "live",
 	[KF_METRIC_PEAK] = "peak",
 	[KF_METRIC_ALLOC] = "alloc",
 	[KF_METRIC_COUNT] = "count",
 };
 
-static const char *const groupings[KF_NR_GROUPINGS] = {
+static const char *const estimate_groupings[KF_NR_GROUPINGS] = {
 	[KF_GROUP_FUNCTION] = "function", [KF_GROUP_LINE] = "line",
 	[KF_GROUP_LIB] = "lib",		  [KF_GROUP_TAG] = "tag",
 	[KF_GROUP_THREAD] = "thread",
@@ -55,7 +55,7 @@ void kf_metric_add(struct kf_estimate *sum, const struct kf_estimate *e)
 
 const char *kf_metric_name(enum kf_metric metric)
 {
-	return metrics[metric];
+	return estimate_metrics[metric];
 }
 
 char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,
@@ -66,8 +66,9 @@ char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,
 	return kf_human_bytes(buf, size, value > 0 ? (uint64_t)value : 0);
 }
 
-static int take_name(const char *command, const char *option, const char *arg,
-		     const char *const *names, int nr, int *index)
+static int estimate_take_name(const char *command, const char *option,
+			      const char *arg, const char *const *names, int nr,
+			      int *index)
 {
 	char *all, *longer;
 
@@ -106,14 +107,16 @@ int kf_profile_pick_option(struct kf_profile_pick *pick, const char *command,
 
 	switch (key) {
 	case KF_PROFILE_METRIC:
-		status = take_name(command, "metric", arg, metrics,
-				   KF_NR_METRICS, &n);
+		status =
+			estimate_take_name(command, "metric", arg,
+					   estimate_metrics, KF_NR_METRICS, &n);
 		pick->metric = (enum kf_metric)n;
 		pick->usual = false;
 		return status;
 	case KF_PROFILE_GROUP:
-		status = take_name(command, "group", arg, groupings,
-				   KF_NR_GROUPINGS, &n);
+		status = estimate_take_name(command, "group", arg,
+					    estimate_groupings, KF_NR_GROUPINGS,
+					    &n);
 		pick->group = (enum kf_grouping)n;
 		return status;
 	case KF_PROFILE_FILTER:

@@ -55,7 +55,7 @@ static int by_stack(const void *a, const void *b)
 	return strcmp(x->stack, y->stack);
 }
 
-static int by_value(const void *a, const void *b)
+static int nodes_by_value(const void *a, const void *b)
 {
 	const struct folded *x = a, *y = b;
 
@@ -65,7 +65,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Merges equal stacks; returns the number of stacks that are left. */
-static size_t join(struct folded *all, size_t nr)
+static size_t folded_join(struct folded *all, size_t nr)
 {
 	size_t kept = 0;
 
@@ -78,7 +78,7 @@ static size_t join(struct folded *all, size_t nr)
 			all[kept++] = all[i];
 		}
 	}
-	qsort(all, kept, sizeof(*all), by_value);
+	qsort(all, kept, sizeof(*all), nodes_by_value);
 	return kept;
 }
 
@@ -92,7 +92,7 @@ static int write_folded(const struct kf_prof *prof, FILE *out)
 		all[i].stack = folded_stack(prof, &prof->sites[i]);
 		all[i].value = prof->sites[i].value.value;
 	}
-	nr = join(all, nr);
+	nr = folded_join(all, nr);
 	for (size_t i = 0; i < nr; i++) {
 		if (all[i].value >= 1)
 			fprintf(out, "%s %" PRIu64 "\n", all[i].stack,
@@ -104,7 +104,7 @@ static int write_folded(const struct kf_prof *prof, FILE *out)
 }
 
 /* Names may be any bytes, but JSON must be UTF-8. */
-static json_t *text(const char *s)
+static json_t *export_text(const char *s)
 {
 	char safe[4096];
 
@@ -121,10 +121,11 @@ static json_t *frames_json(const struct kf_site *site)
 		char address[32];
 
 		snprintf(address, sizeof(address), "0x%" PRIx64, f->address);
-		json_object_set_new(o, "function", text(f->function));
-		json_object_set_new(o, "library", text(f->library));
+		json_object_set_new(o, "function", export_text(f->function));
+		json_object_set_new(o, "library", export_text(f->library));
 		json_object_set_new(o, "file",
-				    f->file ? text(f->file) : json_null());
+				    f->file ? export_text(f->file)
+					    : json_null());
 		json_object_set_new(o, "line", json_integer(f->line));
 		json_object_set_new(o, "address", json_string(address));
 		json_object_set_new(o, "inlined", json_boolean(f->inlined));
@@ -152,8 +153,8 @@ static json_t *site_json(const struct kf_site *site)
 	}
 	json_object_set_new(o, "samples",
 			    json_integer((json_int_t)site->now.samples));
-	json_object_set_new(o, "tag", text(site->tag));
-	json_object_set_new(o, "thread", text(site->thread));
+	json_object_set_new(o, "tag", export_text(site->tag));
+	json_object_set_new(o, "thread", export_text(site->thread));
 	json_object_set_new(o, "tid", json_integer(site->stack->tid));
 	json_object_set_new(o, "frames", frames_json(site));
 	return o;
@@ -194,8 +195,8 @@ static int write_json(const struct kf_prof *prof, FILE *out)
 	int rc;
 
 	json_object_set_new(o, "program",
-			    text(id->name[0] ? id->name : id->comm));
-	json_object_set_new(o, "exe", text(id->exe));
+			    export_text(id->name[0] ? id->name : id->comm));
+	json_object_set_new(o, "exe", export_text(id->exe));
 	json_object_set_new(o, "pid", json_integer(id->pid));
 	json_object_set_new(o, "time", json_real((double)prof->time_ns / 1e9));
 	json_object_set_new(o, "snapshots", snapshots_json(&prof->profile));
@@ -282,7 +283,7 @@ static void massif_nodes(FILE *out, const struct kf_node *node, int depth)
  * massif's tree goes from the allocation to its callers, ours from main() to
  * the allocation: the frames of each site are reversed.
  */
-static struct kf_node *inverted(const struct kf_prof *prof)
+static struct kf_node *prof_inverted(const struct kf_prof *prof)
 {
 	struct kf_prof turned = *prof;
 	struct kf_node *root;
@@ -307,7 +308,7 @@ static struct kf_node *inverted(const struct kf_prof *prof)
 static int write_massif(const struct kf_prof *prof, FILE *out)
 {
 	const struct kf_stats_identity *id = &prof->profile.head.identity;
-	struct kf_node *root = inverted(prof);
+	struct kf_node *root = prof_inverted(prof);
 	char path[1024], program[256];
 	struct kf_massif m = {.out = out};
 

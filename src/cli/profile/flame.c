@@ -43,7 +43,7 @@ void kf_xml_text(FILE *out, const char *text)
 /*
  * A hue for each library, a shade for each function, so that neighbours differ.
  */
-static void colour(const struct kf_node *node, char buf[32])
+static void flame_colour(const struct kf_node *node, char buf[32])
 {
 	unsigned int hue = 0, shade = 0;
 	const char *library = node->frame ? node->frame->library : "";
@@ -67,8 +67,8 @@ static int depth_of(const struct kf_node *node, double scale)
 	return most + 1;
 }
 
-static void title(const struct kf_prof *prof, const struct kf_node *node,
-		  double total, FILE *out)
+static void flame_title(const struct kf_prof *prof, const struct kf_node *node,
+			double total, FILE *out)
 {
 	char value[32], error[32];
 	enum kf_metric metric = prof->pick.metric;
@@ -87,8 +87,8 @@ static void title(const struct kf_prof *prof, const struct kf_node *node,
 }
 
 /* The name, cut to the width of the bar. */
-static void caption(const struct kf_node *node, double x, double y,
-		    double width, FILE *out)
+static void flame_caption(const struct kf_node *node, double x, double y,
+			  double width, FILE *out)
 {
 	int room = (int)((width - 6) / LETTER);
 	char part[256];
@@ -109,29 +109,29 @@ static void caption(const struct kf_node *node, double x, double y,
 	fputs("</text>", out);
 }
 
-static void bar(const struct kf_prof *prof, const struct kf_node *node,
-		double x, int level, int levels, double total, FILE *out)
+static void flame_bar(const struct kf_prof *prof, const struct kf_node *node,
+		      double x, int level, int levels, double total, FILE *out)
 {
 	double scale = WIDTH / total;
 	double width = node->value.value * scale;
 	double y = HEAD + (levels - 1 - level) * ROW;
 	char fill[32];
 
-	colour(node, fill);
+	flame_colour(node, fill);
 	fputs("<g class=\"bar\">", out);
-	title(prof, node, total, out);
+	flame_title(prof, node, total, out);
 	fprintf(out,
 		"<rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" "
 		"rx=\"1\" fill=\"%s\"/>",
 		x, y, width, ROW - 1, fill);
-	caption(node, x, y, width, out);
+	flame_caption(node, x, y, width, out);
 	fputs("</g>\n", out);
 	for (size_t i = 0; i < node->nr; i++) {
 		const struct kf_node *child = &node->nodes[i];
 
 		if (child->value.value * scale < LEAST)
 			continue;
-		bar(prof, child, x, level + 1, levels, total, out);
+		flame_bar(prof, child, x, level + 1, levels, total, out);
 		x += child->value.value * scale;
 	}
 }
@@ -158,7 +158,7 @@ void kf_flame_write(const struct kf_prof *prof, const struct kf_node *root,
 		kf_metric_name(prof->pick.metric),
 		kf_metric_text(value, sizeof(value), prof->pick.metric, total));
 	if (total > 0)
-		bar(prof, root, 0, 0, levels, total, out);
+		flame_bar(prof, root, 0, 0, levels, total, out);
 	fputs("</svg>\n", out);
 }
 

@@ -16,7 +16,7 @@
 #define CHART_HEIGHT 160.0
 #define MAX_SITES 50
 
-static void begin(const struct kf_prof *prof, FILE *out)
+static void html_begin(const struct kf_prof *prof, FILE *out)
 {
 	const struct kf_stats_identity *id = &prof->profile.head.identity;
 	const char *name = id->name[0] ? id->name : id->comm;
@@ -47,7 +47,7 @@ static void begin(const struct kf_prof *prof, FILE *out)
 	fputs("</p>\n", out);
 }
 
-static void flame(const struct kf_prof *prof, FILE *out)
+static void html_flame(const struct kf_prof *prof, FILE *out)
 {
 	struct kf_node *root = kf_tree_make(prof);
 
@@ -68,31 +68,32 @@ struct line {
 	size_t at; /* offset in the snapshot */
 };
 
-static const struct line lines[] = {
+static const struct line chart_lines[] = {
 	{"resident", offsetof(struct kf_profile_snapshot, resident)},
 	{"held", offsetof(struct kf_profile_snapshot, held)},
 	{"live", offsetof(struct kf_profile_snapshot, live)},
 };
 
-static uint64_t level(const struct kf_profile_snapshot *s,
-		      const struct line *line)
+static uint64_t chart_level(const struct kf_profile_snapshot *s,
+			    const struct line *line)
 {
 	return *(const uint64_t *)((const char *)s + line->at);
 }
 
-static uint64_t highest(const struct kf_profile *p)
+static uint64_t chart_highest(const struct kf_profile *p)
 {
 	uint64_t most = 1;
 
 	for (size_t i = 0; i < p->nr_snapshots; i++) {
-		for (size_t k = 0; k < KF_ARRAY_SIZE(lines); k++)
-			most = KF_MAX(most, level(p->snapshots[i], &lines[k]));
+		for (size_t k = 0; k < KF_ARRAY_SIZE(chart_lines); k++)
+			most = KF_MAX(most, chart_level(p->snapshots[i],
+							&chart_lines[k]));
 	}
 	return most;
 }
 
-static void curve(const struct kf_profile *p, const struct line *line,
-		  uint64_t most, uint64_t last, FILE *out)
+static void html_curve(const struct kf_profile *p, const struct line *line,
+		       uint64_t most, uint64_t last, FILE *out)
 {
 	fprintf(out,
 		"<g class=\"%s\"><polyline fill=\"none\" "
@@ -100,21 +101,21 @@ static void curve(const struct kf_profile *p, const struct line *line,
 		line->name);
 	for (size_t i = 0; i < p->nr_snapshots; i++) {
 		const struct kf_profile_snapshot *s = p->snapshots[i];
+		uint64_t at = chart_level(s, line);
 
-		if (level(s, line))
+		if (at)
 			fprintf(out, "%.1f,%.1f ",
 				CHART_WIDTH * (double)s->time_ns / (double)last,
-				CHART_HEIGHT * (1 - (double)level(s, line) /
-							    (double)most));
+				CHART_HEIGHT * (1 - (double)at / (double)most));
 	}
 	fprintf(out, "\"/><text x=\"%zu\" y=\"%.0f\">%s</text></g>\n",
-		200 + 80 * (size_t)(line - lines), CHART_HEIGHT + 15,
+		200 + 80 * (size_t)(line - chart_lines), CHART_HEIGHT + 15,
 		line->name);
 }
 
-static void chart(const struct kf_profile *p, FILE *out)
+static void html_chart(const struct kf_profile *p, FILE *out)
 {
-	uint64_t most = highest(p);
+	uint64_t most = chart_highest(p);
 	uint64_t last = p->snapshots[p->nr_snapshots - 1]->time_ns;
 	char text[32];
 
@@ -124,8 +125,8 @@ static void chart(const struct kf_profile *p, FILE *out)
 		"width=\"100%%\" font-family=\"sans-serif\" "
 		"font-size=\"11\">\n",
 		CHART_WIDTH, CHART_HEIGHT + 20);
-	for (size_t k = 0; k < KF_ARRAY_SIZE(lines); k++)
-		curve(p, &lines[k], most, KF_MAX(last, 1ULL), out);
+	for (size_t k = 0; k < KF_ARRAY_SIZE(chart_lines); k++)
+		html_curve(p, &chart_lines[k], most, KF_MAX(last, 1ULL), out);
 	fprintf(out,
 		"<text x=\"3\" y=\"11\">%s</text>\n"
 		"<text x=\"3\" y=\"%.0f\">0 s</text>\n"
@@ -143,14 +144,14 @@ static void cell_bytes(FILE *out, uint64_t bytes)
 		kf_human_bytes(text, sizeof(text), bytes));
 }
 
-static void timeline(const struct kf_profile *p, FILE *out)
+static void html_timeline(const struct kf_profile *p, FILE *out)
 {
 	size_t step = p->nr_snapshots / 20 + 1;
 
 	if (!p->nr_snapshots)
 		return;
 	fputs("<h2>Over time</h2>\n", out);
-	chart(p, out);
+	html_chart(p, out);
 	fputs("<details><summary>As a table</summary><table><tr><th "
 	      "class=\"n\">time<th class=\"n\">live<th class=\"n\">held<th "
 	      "class=\"n\">resident<th class=\"n\">blocks</tr>\n",
@@ -169,8 +170,8 @@ static void timeline(const struct kf_profile *p, FILE *out)
 	fputs("</table></details>\n", out);
 }
 
-static void amount(const struct kf_prof *prof, const struct kf_estimate *e,
-		   FILE *out)
+static void html_amount(const struct kf_prof *prof, const struct kf_estimate *e,
+			FILE *out)
 {
 	char value[32], error[32];
 	enum kf_metric m = prof->pick.metric;
@@ -183,8 +184,8 @@ static void amount(const struct kf_prof *prof, const struct kf_estimate *e,
 		prof->total.value > 0 ? 100 * e->value / prof->total.value : 0);
 }
 
-static void stack(const struct kf_prof *prof, const struct kf_site *site,
-		  FILE *out)
+static void html_stack(const struct kf_prof *prof, const struct kf_site *site,
+		       FILE *out)
 {
 	fputs("<details><summary>", out);
 	if (!site->nr_frames)
@@ -209,7 +210,7 @@ static void stack(const struct kf_prof *prof, const struct kf_site *site,
 	fputs("</details>", out);
 }
 
-static void sites(const struct kf_prof *prof, FILE *out)
+static void html_sites(const struct kf_prof *prof, FILE *out)
 {
 	size_t nr = KF_MIN(prof->nr_sites, (size_t)MAX_SITES);
 
@@ -224,20 +225,20 @@ static void sites(const struct kf_prof *prof, FILE *out)
 		const struct kf_site *site = &prof->sites[i];
 
 		fputs("<tr>", out);
-		amount(prof, &site->value, out);
+		html_amount(prof, &site->value, out);
 		fprintf(out, "<td class=\"n\">%" PRIu64 "</td><td>",
 			site->now.samples);
 		kf_xml_text(out, site->tag);
 		fputs("</td><td>", out);
 		kf_xml_text(out, site->thread);
 		fputs("</td><td>", out);
-		stack(prof, site, out);
+		html_stack(prof, site, out);
 		fputs("</td></tr>\n", out);
 	}
 	fputs("</table></div>\n", out);
 }
 
-static void modules(const struct kf_profile *p, FILE *out)
+static void html_modules(const struct kf_profile *p, FILE *out)
 {
 	fputs("<h2>Code</h2>\n<details><summary>Files and their build ids"
 	      "</summary><table><tr><th>file<th>build id</tr>\n",
@@ -257,11 +258,11 @@ static void modules(const struct kf_profile *p, FILE *out)
 
 static int write_html(const struct kf_prof *prof, FILE *out)
 {
-	begin(prof, out);
-	flame(prof, out);
-	timeline(&prof->profile, out);
-	sites(prof, out);
-	modules(&prof->profile, out);
+	html_begin(prof, out);
+	html_flame(prof, out);
+	html_timeline(&prof->profile, out);
+	html_sites(prof, out);
+	html_modules(&prof->profile, out);
 	fprintf(out, "<script>\n%s</script>\n</body></html>\n", page_js);
 	return 0;
 }

@@ -136,7 +136,7 @@ static struct kf_profile_count count_of(const struct kf_stats_stack *s,
 
 /* Appends new stacks; returns the changed counts and their number */
 static struct kf_profile_count *
-changes(struct kf_maker *m, const struct kf_snapshot *s, uint64_t *nr)
+maker_changes(struct kf_maker *m, const struct kf_snapshot *s, uint64_t *nr)
 {
 	struct kf_profile_count *all = kf_alloc(s->nr_stacks, sizeof(*all));
 
@@ -201,7 +201,7 @@ static void put_snapshot(struct kf_maker *m, const struct kf_file *f,
 
 	put_tags(m, s);
 	put_threads(m, s);
-	counts = changes(m, s, &look.nr);
+	counts = maker_changes(m, s, &look.nr);
 	/*
 	 * read the mappings after the stacks, so that they have the stacks'
 	 * code

@@ -29,7 +29,7 @@ static void put_module(struct kf_maker *m, const struct kf_code *code)
 }
 
 /* A file may be mapped at the address of an earlier one: both are recorded. */
-static uint64_t key_of(const struct kf_code *code)
+static uint64_t module_key(const struct kf_code *code)
 {
 	uint64_t key = code->begin ^ code->offset << 20;
 
@@ -48,7 +48,7 @@ void kf_maker_modules(struct kf_maker *m, int pid, const struct kf_snapshot *s)
 		exit(KF_EXIT_FAILED);
 	}
 	for (size_t i = 0; i < codes.nr; i++) {
-		kf_entry(&m->modules, key_of(&codes.code[i]), &is_new);
+		kf_entry(&m->modules, module_key(&codes.code[i]), &is_new);
 		if (!is_new)
 			continue;
 		kf_code_identify("/proc", pid, &codes.code[i]);

@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-static void add_module(struct kf_pprof *p, const struct kf_profile_module *m)
+static void pprof_add_module(struct kf_pprof *p,
+			     const struct kf_profile_module *m)
 {
 	kf_pprof_mapping(p, &(struct kf_pprof_mapping){
 				    .begin = m->begin,
@@ -36,8 +37,9 @@ static uint64_t module_at(const struct kf_profile *p, uint64_t pc)
 /*
  * The location of the call at @f, which has a frame for each inlined call too.
  */
-static uint64_t location(struct kf_pprof *p, const struct kf_profile *profile,
-			 const struct kf_frame *const *f, size_t nr)
+static uint64_t pprof_location(struct kf_pprof *p,
+			       const struct kf_profile *profile,
+			       const struct kf_frame *const *f, size_t nr)
 {
 	uint64_t id = kf_pprof_known(p, f[0]->address);
 	struct kf_pprof_line *lines;
@@ -58,8 +60,8 @@ static uint64_t location(struct kf_pprof *p, const struct kf_profile *profile,
 	return id;
 }
 
-static void add_labels(struct kf_pprof *p, const struct kf_prof *prof,
-		       const struct kf_site *site)
+static void pprof_add_labels(struct kf_pprof *p, const struct kf_prof *prof,
+			     const struct kf_site *site)
 {
 	char comm[17];
 
@@ -72,8 +74,8 @@ static void add_labels(struct kf_pprof *p, const struct kf_prof *prof,
 		kf_pprof_label(p, "comm", comm, 0);
 }
 
-static void add_site(struct kf_pprof *p, const struct kf_prof *prof,
-		     const struct kf_site *site)
+static void pprof_add_site(struct kf_pprof *p, const struct kf_prof *prof,
+			   const struct kf_site *site)
 {
 	uint64_t *ids = kf_alloc(site->nr_frames, sizeof(*ids));
 	size_t nr_ids = 0, nr;
@@ -83,7 +85,7 @@ static void add_site(struct kf_pprof *p, const struct kf_prof *prof,
 			     i + nr < site->nr_frames;)
 			nr++;
 		ids[nr_ids++] =
-			location(p, &prof->profile, &site->frames[i], nr);
+			pprof_location(p, &prof->profile, &site->frames[i], nr);
 	}
 	kf_pprof_sample(p, ids, nr_ids,
 			&(struct kf_pprof_count){
@@ -93,7 +95,7 @@ static void add_site(struct kf_pprof *p, const struct kf_prof *prof,
 				.freed_blocks = site->now.freed_blocks,
 			});
 	free(ids);
-	add_labels(p, prof, site);
+	pprof_add_labels(p, prof, site);
 }
 
 static int write_pprof(const struct kf_prof *prof, FILE *out)
@@ -106,9 +108,9 @@ static int write_pprof(const struct kf_prof *prof, FILE *out)
 
 	if (p) {
 		for (size_t i = 0; i < profile->nr_modules; i++)
-			add_module(p, profile->modules[i]);
+			pprof_add_module(p, profile->modules[i]);
 		for (size_t i = 0; i < prof->nr_sites; i++)
-			add_site(p, prof, &prof->sites[i]);
+			pprof_add_site(p, prof, &prof->sites[i]);
 		bytes = kf_pprof_end(p, &size);
 	}
 	if (!bytes) {

@@ -12,7 +12,7 @@
 
 #define KF_PROFILE_FORMAT(id)
 #define KF_PROFILE_VIEW(id) &kf_prof_view_##id,
-static const struct kf_prof_view *const views[] = {
+static const struct kf_prof_view *const prof_views[] = {
 #include "cli/profile/views.def"
 };
 #undef KF_PROFILE_VIEW
@@ -20,7 +20,7 @@ static const struct kf_prof_view *const views[] = {
 
 #define KF_PROFILE_VIEW(id)
 #define KF_PROFILE_FORMAT(id) &kf_prof_format_##id,
-static const struct kf_prof_format *const formats[] = {
+static const struct kf_prof_format *const prof_formats[] = {
 #include "cli/profile/views.def"
 };
 #undef KF_PROFILE_VIEW
@@ -28,31 +28,32 @@ static const struct kf_prof_format *const formats[] = {
 
 const struct kf_prof_view *kf_prof_view_find(const char *name)
 {
-	for (size_t i = 0; i < KF_ARRAY_SIZE(views); i++) {
-		if (!strcmp(views[i]->name, name))
-			return views[i];
+	for (size_t i = 0; i < KF_ARRAY_SIZE(prof_views); i++) {
+		if (!strcmp(prof_views[i]->name, name))
+			return prof_views[i];
 	}
 	return NULL;
 }
 
 static const struct kf_prof_format *format_of(const char *path)
 {
-	for (size_t i = 0; i < KF_ARRAY_SIZE(formats); i++) {
-		size_t len = strlen(formats[i]->suffix), all = strlen(path);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(prof_formats); i++) {
+		size_t len = strlen(prof_formats[i]->suffix),
+		       all = strlen(path);
 
 		if (all > len + 1 && path[all - len - 1] == '.' &&
-		    !strcmp(path + all - len, formats[i]->suffix))
-			return formats[i];
+		    !strcmp(path + all - len, prof_formats[i]->suffix))
+			return prof_formats[i];
 	}
 	return NULL;
 }
 
 static int unknown_suffix(const char *path)
 {
-	char *all = kf_format(".%s", formats[0]->suffix), *longer;
+	char *all = kf_format(".%s", prof_formats[0]->suffix), *longer;
 
-	for (size_t i = 1; i < KF_ARRAY_SIZE(formats); i++) {
-		longer = kf_format("%s, .%s", all, formats[i]->suffix);
+	for (size_t i = 1; i < KF_ARRAY_SIZE(prof_formats); i++) {
+		longer = kf_format("%s, .%s", all, prof_formats[i]->suffix);
 		free(all);
 		all = longer;
 	}
@@ -61,8 +62,8 @@ static int unknown_suffix(const char *path)
 	return KF_EXIT_USAGE;
 }
 
-static int write_file(struct kf_report *r, const struct kf_prof *prof,
-		      const struct kf_prof_format *format)
+static int prof_write_file(struct kf_report *r, const struct kf_prof *prof,
+			   const struct kf_prof_format *format)
 {
 	struct kf_output o;
 	int rc;
@@ -75,7 +76,8 @@ static int write_file(struct kf_report *r, const struct kf_prof *prof,
 	return rc ? KF_EXIT_FAILED : KF_EXIT_OK;
 }
 
-static void tell_losses(const struct kf_report *r, const struct kf_prof *prof)
+static void prof_tell_losses(const struct kf_report *r,
+			     const struct kf_prof *prof)
 {
 	uint64_t beyond = 0, without = 0;
 
@@ -134,7 +136,7 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 {
 	const struct kf_prof_format *format = NULL;
 	const struct kf_prof_view *shown =
-		view ? kf_prof_view_find(view) : views[0];
+		view ? kf_prof_view_find(view) : prof_views[0];
 	struct kf_prof prof = {.cli = r->cli, .path = r->path, .pick = *pick};
 	int status;
 
@@ -150,12 +152,12 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 	prof.pick.usual &= format ? format->weighs : shown->weighs;
 	status = kf_prof_open(&prof);
 	if (!status)
-		status = format ? write_file(r, &prof, format)
+		status = format ? prof_write_file(r, &prof, format)
 				: shown->show(r, &prof);
 	if (!status)
 		tell_metric(r, &prof);
 	if (!status)
-		tell_losses(r, &prof);
+		prof_tell_losses(r, &prof);
 	kf_prof_close(&prof);
 	return status;
 }

@@ -41,7 +41,7 @@ static __attribute__((noreturn)) void out_of_memory(void)
 }
 
 /* The age of a process in ns; 0: it has ended at an unknown time. */
-static uint64_t time_of(const struct kf_file *f)
+static uint64_t file_time(const struct kf_file *f)
 {
 	return f->life == KF_LIFE_ALIVE ? kf_file_age_ns(f) : 0;
 }
@@ -68,7 +68,7 @@ static enum kf_read_result read_stats(struct kf_prof *prof)
 		if (strcmp(f->name, slash ? slash + 1 : prof->path) != 0)
 			continue;
 		kf_maker_begin(&m, &f->snap.id, f->snap.id.created_ns, 0);
-		result = kf_maker_look(&m, f, time_of(f));
+		result = kf_maker_look(&m, f, file_time(f));
 		if (result == KF_READ_OK) {
 			kf_maker_end(&m);
 			result = kf_profile_take(m.bytes, m.size,
@@ -162,7 +162,7 @@ static bool is_covered(const struct kf_profile *p, size_t i)
 	return false;
 }
 
-static int by_begin(const void *a, const void *b)
+static int snapshots_by_begin(const void *a, const void *b)
 {
 	const struct kf_code *x = a, *y = b;
 
@@ -187,7 +187,7 @@ static void take_modules(const struct kf_profile *p, struct kf_codes *codes)
 		memcpy(code->build_id, m->build_id, m->build_id_size);
 		codes->nr++;
 	}
-	qsort(codes->code, codes->nr, sizeof(*codes->code), by_begin);
+	qsort(codes->code, codes->nr, sizeof(*codes->code), snapshots_by_begin);
 }
 
 static void open_symbols(struct kf_prof *prof)
@@ -208,7 +208,7 @@ static void open_symbols(struct kf_prof *prof)
 		out_of_memory();
 }
 
-static void add_frames(struct kf_prof *prof, struct kf_site *site)
+static void site_add_frames(struct kf_prof *prof, struct kf_site *site)
 {
 	const uint64_t *address = kf_profile_frames(site->stack);
 	size_t room = 0;
@@ -246,7 +246,7 @@ static void name_site(struct kf_prof *prof, struct kf_site *site)
 	else
 		site->thread =
 			kf_format("%s (%d)", thread[0] ? thread : "?", tid);
-	add_frames(prof, site);
+	site_add_frames(prof, site);
 }
 
 /*
@@ -271,7 +271,7 @@ static void find_first(struct kf_prof *prof)
 	}
 }
 
-static bool matches(const regex_t *re, const struct kf_site *site)
+static bool site_matches(const regex_t *re, const struct kf_site *site)
 {
 	if (!regexec(re, site->tag, 0, NULL, 0) ||
 	    !regexec(re, site->thread, 0, NULL, 0))
@@ -294,7 +294,7 @@ static void release_site(struct kf_site *site)
 	free(site->thread);
 }
 
-static int by_value(const void *a, const void *b)
+static int sites_by_value(const void *a, const void *b)
 {
 	const struct kf_site *x = a, *y = b;
 
@@ -321,7 +321,7 @@ static int keep_sites(struct kf_prof *prof)
 		struct kf_site *site = &prof->sites[i];
 
 		if ((!site->now.samples && site->value.value <= 0) ||
-		    (filtered && !matches(&re, site))) {
+		    (filtered && !site_matches(&re, site))) {
 			release_site(site);
 			continue;
 		}
@@ -331,7 +331,7 @@ static int keep_sites(struct kf_prof *prof)
 	prof->nr_sites = kept;
 	if (filtered)
 		regfree(&re);
-	qsort(prof->sites, kept, sizeof(*prof->sites), by_value);
+	qsort(prof->sites, kept, sizeof(*prof->sites), sites_by_value);
 	return 0;
 }
 

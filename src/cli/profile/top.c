@@ -24,14 +24,14 @@ static struct kf_column top_columns[NR_TOP] = {
 	[WHERE] = {"CALLED-BY", "callers", KF_CELL_TEXT},
 };
 
-static const struct kf_column values[KF_NR_METRICS] = {
+static const struct kf_column prof_columns[KF_NR_METRICS] = {
 	[KF_METRIC_LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 	[KF_METRIC_PEAK] = {"PEAK", "peak_bytes", KF_CELL_BYTES},
 	[KF_METRIC_ALLOC] = {"ALLOC", "allocated_bytes", KF_CELL_BYTES},
 	[KF_METRIC_COUNT] = {"COUNT", "allocated_blocks", KF_CELL_COUNT},
 };
 
-static const char *const heads[KF_NR_GROUPINGS] = {
+static const char *const prof_heads[KF_NR_GROUPINGS] = {
 	[KF_GROUP_FUNCTION] = "FUNCTION", [KF_GROUP_LINE] = "LINE",
 	[KF_GROUP_LIB] = "LIBRARY",	  [KF_GROUP_TAG] = "TAG",
 	[KF_GROUP_THREAD] = "THREAD",
@@ -52,7 +52,7 @@ struct groups {
 	struct group *group;
 };
 
-static struct group *group_of(struct groups *all, const char *name)
+static struct group *prof_group(struct groups *all, const char *name)
 {
 	for (size_t i = 0; i < all->nr; i++) {
 		if (!strcmp(all->group[i].name, name))
@@ -72,14 +72,15 @@ static struct group *group_of(struct groups *all, const char *name)
 }
 
 /* Adds a site to its groups; a recursive function counts once. */
-static void add_totals(const struct kf_prof *prof, struct groups *all, size_t n)
+static void prof_add_totals(const struct kf_prof *prof, struct groups *all,
+			    size_t n)
 {
 	const struct kf_site *site = &prof->sites[n];
 	size_t nr;
 	char **labels = kf_site_labels(prof, site, &nr);
 
 	for (size_t i = 0; i < nr; i++) {
-		struct group *g = group_of(all, labels[i]);
+		struct group *g = prof_group(all, labels[i]);
 
 		if (g->last == n + 1)
 			continue;
@@ -89,7 +90,7 @@ static void add_totals(const struct kf_prof *prof, struct groups *all, size_t n)
 	kf_site_labels_free(labels, nr);
 }
 
-static void gather(const struct kf_prof *prof, struct groups *all)
+static void prof_gather(const struct kf_prof *prof, struct groups *all)
 {
 	bool by_frame = prof->pick.group != KF_GROUP_TAG &&
 			prof->pick.group != KF_GROUP_THREAD;
@@ -97,7 +98,7 @@ static void gather(const struct kf_prof *prof, struct groups *all)
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *site = &prof->sites[i];
 		char *name = kf_site_group(prof, site);
-		struct group *g = group_of(all, name);
+		struct group *g = prof_group(all, name);
 
 		kf_metric_add(&g->self, &site->value);
 		g->samples += site->now.samples;
@@ -107,7 +108,7 @@ static void gather(const struct kf_prof *prof, struct groups *all)
 			kf_metric_add(&g->total, &site->value);
 		free(name);
 		if (by_frame)
-			add_totals(prof, all, i);
+			prof_add_totals(prof, all, i);
 	}
 }
 
@@ -136,8 +137,8 @@ char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr)
 	return text;
 }
 
-static void fill_row(const struct kf_prof *prof, struct kf_cell *row,
-		     const struct group *g)
+static void prof_fill_row(const struct kf_prof *prof, struct kf_cell *row,
+			  const struct group *g)
 {
 	char *where = g->site ? kf_site_callers(g->site, 1, CALLERS)
 			      : kf_format("%s", "");
@@ -160,16 +161,16 @@ static int show_top(struct kf_report *r, struct kf_prof *prof)
 	struct groups all = {0};
 	struct kf_table t;
 
-	top_columns[VALUE] = values[prof->pick.metric];
-	top_columns[ERROR].kind = values[prof->pick.metric].kind;
-	top_columns[TOTAL].kind = values[prof->pick.metric].kind;
-	top_columns[WHAT].head = heads[prof->pick.group];
-	gather(prof, &all);
+	top_columns[VALUE] = prof_columns[prof->pick.metric];
+	top_columns[ERROR].kind = prof_columns[prof->pick.metric].kind;
+	top_columns[TOTAL].kind = prof_columns[prof->pick.metric].kind;
+	top_columns[WHAT].head = prof_heads[prof->pick.group];
+	prof_gather(prof, &all);
 	if (all.nr)
 		qsort(all.group, all.nr, sizeof(*all.group), by_self);
 	kf_table_init(&t, top_columns, NR_TOP);
 	for (size_t i = 0; i < all.nr; i++) {
-		fill_row(prof, kf_table_row(&t), &all.group[i]);
+		prof_fill_row(prof, kf_table_row(&t), &all.group[i]);
 		free(all.group[i].name);
 	}
 	free(all.group);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *no_stack(const struct kf_site *site)
+static const char *tree_no_stack(const struct kf_site *site)
 {
 	return site->stack->flags & KF_STACK_OVERFLOW
 		       ? "[stacks beyond the table]"
@@ -37,7 +37,7 @@ char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site)
 	default:
 		if (site->nr_frames)
 			return kf_site_label(prof, site->frames[0]);
-		return kf_format("%s", no_stack(site));
+		return kf_format("%s", tree_no_stack(site));
 	}
 }
 
@@ -45,8 +45,8 @@ char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site)
  * The parts of a tag's path, or the thread. A stack that was cut off gets a
  * node "[outer calls]", so that it does not look like a program of its own.
  */
-static size_t prefix(const struct kf_prof *prof, const struct kf_site *site,
-		     char **labels)
+static size_t tree_prefix(const struct kf_prof *prof,
+			  const struct kf_site *site, char **labels)
 {
 	size_t nr = 0;
 	char *path, *part, *save;
@@ -71,7 +71,7 @@ char **kf_site_labels(const struct kf_prof *prof, const struct kf_site *site,
 {
 	size_t room = site->nr_frames + KF_PROFILE_TAG_PATH + 2;
 	char **labels = kf_alloc(room, sizeof(*labels));
-	size_t n = prefix(prof, site, labels);
+	size_t n = tree_prefix(prof, site, labels);
 
 	for (size_t i = site->nr_frames; i-- > 0;) {
 		char *label = kf_site_label(prof, site->frames[i]);
@@ -83,7 +83,7 @@ char **kf_site_labels(const struct kf_prof *prof, const struct kf_site *site,
 			labels[n++] = label;
 	}
 	if (!site->nr_frames)
-		labels[n++] = kf_format("%s", no_stack(site));
+		labels[n++] = kf_format("%s", tree_no_stack(site));
 	*nr = n;
 	return labels;
 }
@@ -95,7 +95,7 @@ void kf_site_labels_free(char **labels, size_t nr)
 	free(labels);
 }
 
-static struct kf_node *child_of(struct kf_node *node, const char *label)
+static struct kf_node *tree_child(struct kf_node *node, const char *label)
 {
 	for (size_t i = 0; i < node->nr; i++) {
 		if (!strcmp(node->nodes[i].label, label))
@@ -117,8 +117,8 @@ static struct kf_node *child_of(struct kf_node *node, const char *label)
 	return &node->nodes[node->nr++];
 }
 
-static void add_site(const struct kf_prof *prof, struct kf_node *node,
-		     const struct kf_site *site)
+static void tree_add_site(const struct kf_prof *prof, struct kf_node *node,
+			  const struct kf_site *site)
 {
 	size_t nr;
 	char **labels = kf_site_labels(prof, site, &nr);
@@ -126,7 +126,7 @@ static void add_site(const struct kf_prof *prof, struct kf_node *node,
 	kf_metric_add(&node->value, &site->value);
 	node->samples += (double)site->now.samples;
 	for (size_t i = 0; i < nr; i++) {
-		node = child_of(node, labels[i]);
+		node = tree_child(node, labels[i]);
 		kf_metric_add(&node->value, &site->value);
 		node->samples += (double)site->now.samples;
 		if (nr - i <= site->nr_frames)
@@ -136,7 +136,7 @@ static void add_site(const struct kf_prof *prof, struct kf_node *node,
 	kf_site_labels_free(labels, nr);
 }
 
-static int by_value(const void *a, const void *b)
+static int tree_by_value(const void *a, const void *b)
 {
 	const struct kf_node *x = a, *y = b;
 
@@ -149,7 +149,8 @@ static int by_value(const void *a, const void *b)
 static void sort_nodes(struct kf_node *node)
 {
 	if (node->nr)
-		qsort(node->nodes, node->nr, sizeof(*node->nodes), by_value);
+		qsort(node->nodes, node->nr, sizeof(*node->nodes),
+		      tree_by_value);
 	for (size_t i = 0; i < node->nr; i++)
 		sort_nodes(&node->nodes[i]);
 }
@@ -161,7 +162,7 @@ struct kf_node *kf_tree_make(const struct kf_prof *prof)
 	root->label = kf_format("all");
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		if (prof->sites[i].value.value > 0)
-			add_site(prof, root, &prof->sites[i]);
+			tree_add_site(prof, root, &prof->sites[i]);
 	}
 	sort_nodes(root);
 	return root;

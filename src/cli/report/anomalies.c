@@ -18,10 +18,10 @@ static struct found {
 	uint32_t thread;
 	uint8_t kind;
 	uint8_t anomaly;
-} * found;
-static size_t nr, room;
+} * anomalies_found;
+static size_t anomalies_nr, anomalies_room;
 
-static const char *const names[KF_NR_ANOMALIES] = {
+static const char *const anomaly_names[KF_NR_ANOMALIES] = {
 	[KF_ANOMALY_FREE_UNKNOWN] = "free before alloc",
 	[KF_ANOMALY_DOUBLE_FREE] = "double free",
 	[KF_ANOMALY_DOUBLE_ALLOC] = "alloc of a live block",
@@ -30,7 +30,7 @@ static const char *const names[KF_NR_ANOMALIES] = {
 
 enum { TIME, ANOMALY, ADDRESS, SIZE, FUNCTION, THREAD, TID };
 
-static const struct kf_column columns[] = {
+static const struct kf_column anomalies_columns[] = {
 	[TIME] = {"TIME", "time_seconds", KF_CELL_SECONDS},
 	[ANOMALY] = {"ANOMALY", "anomaly", KF_CELL_TEXT},
 	[ADDRESS] = {"ADDRESS", "address", KF_CELL_TEXT},
@@ -40,21 +40,23 @@ static const struct kf_column columns[] = {
 	[TID] = {"TID", "tid", KF_CELL_COUNT},
 };
 
-static void step(struct kf_report *r, const struct kf_step *s)
+static void anomalies_step(struct kf_report *r, const struct kf_step *s)
 {
 	bool given = s->anomaly >= KF_ANOMALY_DOUBLE_ALLOC;
 
-	if (!s->anomaly || nr == MOST)
+	if (!s->anomaly || anomalies_nr == MOST)
 		return;
-	if (nr == room) {
-		room = room ? 2 * room : 64;
-		found = realloc(found, room * sizeof(*found));
-		if (!found) {
+	if (anomalies_nr == anomalies_room) {
+		anomalies_room = anomalies_room ? 2 * anomalies_room : 64;
+		anomalies_found =
+			realloc(anomalies_found,
+				anomalies_room * sizeof(*anomalies_found));
+		if (!anomalies_found) {
 			kf_error("out of memory");
 			exit(KF_EXIT_FAILED);
 		}
 	}
-	found[nr++] = (struct found){
+	anomalies_found[anomalies_nr++] = (struct found){
 		.time = s->event->time,
 		.address = given ? s->event->address : s->old_address,
 		.size = s->event->size,
@@ -64,14 +66,14 @@ static void step(struct kf_report *r, const struct kf_step *s)
 	};
 }
 
-static void add_row(const struct kf_report *r, struct kf_table *t,
-		    const struct found *f)
+static void anomalies_add_row(const struct kf_report *r, struct kf_table *t,
+			      const struct found *f)
 {
 	struct kf_cell *row = kf_table_row(t);
 	char *address = kf_format("0x%llx", (unsigned long long)f->address);
 
 	row[TIME].real = (double)f->time / 1e9;
-	kf_cell_text(&row[ANOMALY], names[f->anomaly]);
+	kf_cell_text(&row[ANOMALY], anomaly_names[f->anomaly]);
 	kf_cell_text(&row[ADDRESS], address);
 	row[SIZE].count = f->size;
 	row[SIZE].none = f->kind == KF_RECORD_FREE;
@@ -80,14 +82,14 @@ static void add_row(const struct kf_report *r, struct kf_table *t,
 	free(address);
 }
 
-static int end(struct kf_report *r)
+static int anomalies_end(struct kf_report *r)
 {
 	struct kf_table t;
 
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
-	for (size_t i = 0; i < nr; i++)
-		add_row(r, &t, &found[i]);
-	if (!nr && r->cli->format == KF_FORMAT_TABLE) {
+	kf_table_init(&t, anomalies_columns, KF_ARRAY_SIZE(anomalies_columns));
+	for (size_t i = 0; i < anomalies_nr; i++)
+		anomalies_add_row(r, &t, &anomalies_found[i]);
+	if (!anomalies_nr && r->cli->format == KF_FORMAT_TABLE) {
 		printf("no anomalies\n");
 		kf_table_release(&t);
 		return KF_EXIT_OK;
@@ -95,14 +97,14 @@ static int end(struct kf_report *r)
 	return kf_report_table(r, &t, -1, 20);
 }
 
-static void release(void)
+static void anomalies_release(void)
 {
-	free(found);
+	free(anomalies_found);
 }
 
 const struct kf_view kf_view_anomalies = {
 	.name = "anomalies",
-	.step = step,
-	.end = end,
-	.release = release,
+	.step = anomalies_step,
+	.end = anomalies_end,
+	.release = anomalies_release,
 };

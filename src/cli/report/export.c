@@ -18,7 +18,7 @@ static bool is_realloc(const struct kf_step *s)
 }
 
 /* A call that leaves a block, in heaphook's sense. */
-static bool gives(const struct kf_step *s)
+static bool export_gives(const struct kf_step *s)
 {
 	return s->event->kind != KF_RECORD_FREE && !s->event->failed &&
 	       s->event->address;
@@ -27,7 +27,7 @@ static bool gives(const struct kf_step *s)
 static bool takes_only(const struct kf_step *s)
 {
 	return s->event->kind == KF_RECORD_FREE ||
-	       (is_realloc(s) && !s->event->size && !gives(s));
+	       (is_realloc(s) && !s->event->size && !export_gives(s));
 }
 
 static void log_step(struct kf_report *r, const struct kf_step *s)
@@ -43,7 +43,7 @@ static void log_step(struct kf_report *r, const struct kf_step *s)
 	if (takes_only(s) && s->old_address && !s->stolen)
 		fprintf(r->out, "free 0x%llx 0 0\n",
 			(unsigned long long)s->old_address);
-	if (!gives(s))
+	if (!export_gives(s))
 		return;
 	if (is_realloc(s) && s->old_address && !s->stolen) {
 		fprintf(r->out, "realloc 0x%llx %llu 0x%llx\n",
@@ -73,7 +73,7 @@ static void trace_step(struct kf_report *r, const struct kf_step *s)
 		fprintf(r->out, "dealloc, 0x%016llx, %llu\n",
 			(unsigned long long)s->old_address,
 			(unsigned long long)e->took);
-	if (!gives(s))
+	if (!export_gives(s))
 		return;
 	if (e->kind == KF_RECORD_CALLOC)
 		fprintf(r->out, "alloc_zeroed, %llu, 0x%016llx, %llu\n",
@@ -150,11 +150,11 @@ static void csv_step(struct kf_report *r, const struct kf_step *s)
 			f.address, f.took, f.failed);
 }
 
-static bool any;
+static bool export_any;
 
 static void json_begin(struct kf_report *r)
 {
-	any = false;
+	export_any = false;
 	fputs("[", r->out);
 }
 
@@ -169,9 +169,9 @@ static void json_step(struct kf_report *r, const struct kf_step *s)
 		"\"size_bytes\": %llu, \"alignment\": %llu, "
 		"\"old_address\": \"0x%llx\", \"address\": \"0x%llx\", "
 		"\"duration_ns\": %llu, \"failed\": %s}",
-		any ? "," : "", f.time, f.tid, f.function, f.size, f.align,
-		f.old, f.address, f.took, f.failed ? "true" : "false");
-	any = true;
+		export_any ? "," : "", f.time, f.tid, f.function, f.size,
+		f.align, f.old, f.address, f.took, f.failed ? "true" : "false");
+	export_any = true;
 }
 
 static int json_end(struct kf_report *r)
@@ -180,7 +180,7 @@ static int json_end(struct kf_report *r)
 	return KF_EXIT_OK;
 }
 
-static int nothing(struct kf_report *r)
+static int export_nothing(struct kf_report *r)
 {
 	return KF_EXIT_OK;
 }
@@ -189,14 +189,14 @@ const struct kf_view kf_view_log = {
 	.name = "log",
 	.exports = true,
 	.step = log_step,
-	.end = nothing,
+	.end = export_nothing,
 };
 
 const struct kf_view kf_view_trace = {
 	.name = "trace",
 	.exports = true,
 	.step = trace_step,
-	.end = nothing,
+	.end = export_nothing,
 };
 
 const struct kf_view kf_view_csv = {
@@ -204,7 +204,7 @@ const struct kf_view kf_view_csv = {
 	.exports = true,
 	.begin = csv_begin,
 	.step = csv_step,
-	.end = nothing,
+	.end = export_nothing,
 };
 
 const struct kf_view kf_view_json = {

@@ -18,7 +18,7 @@
 _Static_assert(KF_HISTORY_MAX_THREADS <= 1u << 16, "a thread fits the key");
 _Static_assert(KF_RECORD_NR_KINDS <= 1u << 4, "a function fits the key");
 
-static uint64_t key_of(const struct kf_block *b, uint64_t size)
+static uint64_t group_key(const struct kf_block *b, uint64_t size)
 {
 	return (uint64_t)b->function << 60 |
 	       (uint64_t)(b->thread & ANY_THREAD) << SIZE_BITS |
@@ -28,14 +28,14 @@ static uint64_t key_of(const struct kf_block *b, uint64_t size)
 struct kf_group_sums *kf_group_of(struct kf_map *groups,
 				  const struct kf_block *b)
 {
-	struct kf_group_sums *g = kf_map_find(groups, key_of(b, b->size));
+	struct kf_group_sums *g = kf_map_find(groups, group_key(b, b->size));
 	uint64_t size = b->size, key;
 
 	if (g)
 		return g;
 	if (groups->nr >= KF_GROUPS_FINE && size <= MAX_SIZE)
 		size = kf_pow2_up(size);
-	key = key_of(b, size);
+	key = group_key(b, size);
 	if (groups->nr >= 2 * KF_GROUPS_FINE)
 		key |= ANY_THREAD << SIZE_BITS;
 	g = kf_map_add(groups, key);
@@ -76,7 +76,7 @@ struct found {
 	size_t nr;
 };
 
-static void find(const void *entry, void *arg)
+static void groups_find_longest(const void *entry, void *arg)
 {
 	struct found *f = arg;
 
@@ -84,7 +84,7 @@ static void find(const void *entry, void *arg)
 }
 
 /* The most bytes first; the keys make the order of equal rows stable. */
-static int by_allocated(const void *a, const void *b)
+static int groups_by_allocated(const void *a, const void *b)
 {
 	const struct kf_group_sums *x = *(void *const *)a;
 	const struct kf_group_sums *y = *(void *const *)b;
@@ -104,15 +104,16 @@ static int by_live(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-static const struct kf_group_sums **sorted(const struct kf_map *groups,
-					   bool live)
+static const struct kf_group_sums **groups_sorted(const struct kf_map *groups,
+						  bool live)
 {
 	struct found f = {
 		.groups = kf_alloc(groups->nr, sizeof(*f.groups)),
 	};
 
-	kf_map_each(groups, find, &f);
-	qsort(f.groups, f.nr, sizeof(*f.groups), live ? by_live : by_allocated);
+	kf_map_each(groups, groups_find_longest, &f);
+	qsort(f.groups, f.nr, sizeof(*f.groups),
+	      live ? by_live : groups_by_allocated);
 	return f.groups;
 }
 
@@ -121,7 +122,7 @@ struct live {
 	struct kf_map *groups;
 };
 
-static void see_live(const struct kf_block *b, void *arg)
+static void groups_see_live(const struct kf_block *b, void *arg)
 {
 	const struct live *live = arg;
 	const struct kf_report *r = live->report;
@@ -136,9 +137,9 @@ int kf_group_view_end(struct kf_report *r, const struct kf_group_view *view)
 	const struct kf_group_sums **g;
 	struct kf_table t;
 
-	kf_blocks_each(&r->replay.blocks, see_live, &live);
+	kf_blocks_each(&r->replay.blocks, groups_see_live, &live);
 	kf_table_init(&t, view->columns, view->nr_columns);
-	g = sorted(view->groups, view->by_live);
+	g = groups_sorted(view->groups, view->by_live);
 	for (uint64_t i = 0; i < view->groups->nr; i++)
 		view->add_row(r, &t, g[i]);
 	free(g);

@@ -30,12 +30,12 @@ struct calls {
 	uint32_t column[NR_COLUMNS][NR_BUCKETS];
 };
 
-static struct calls *calls; /* by kind */
-static uint64_t width = FIRST_WIDTH;
+static struct calls *latency_calls; /* by kind */
+static uint64_t latency_width = FIRST_WIDTH;
 
 enum { FUNCTION, TIMED, MEAN, P50, P90, P99, P999, MOST, TOTAL };
 
-static const struct kf_column columns[] = {
+static const struct kf_column latency_columns[] = {
 	[FUNCTION] = {"FUNCTION", "function", KF_CELL_TEXT},
 	[TIMED] = {"TIMED", "timed_calls", KF_CELL_COUNT},
 	[MEAN] = {"MEAN", "mean_seconds", KF_CELL_SECONDS},
@@ -47,7 +47,7 @@ static const struct kf_column columns[] = {
 	[TOTAL] = {"TOTAL", "total_seconds", KF_CELL_SECONDS},
 };
 
-static size_t bucket_of(uint64_t ns)
+static size_t latency_bucket(uint64_t ns)
 {
 	unsigned int log2 = kf_ilog2(ns | 1);
 	size_t i;
@@ -66,13 +66,13 @@ static uint64_t bucket_end(size_t i)
 	return ((STEPS + i % STEPS + 1) << (i / STEPS - 1)) - 1;
 }
 
-static void begin(struct kf_report *r)
+static void latency_begin(struct kf_report *r)
 {
-	calls = kf_alloc(KF_RECORD_NR_KINDS, sizeof(*calls));
+	latency_calls = kf_alloc(KF_RECORD_NR_KINDS, sizeof(*latency_calls));
 }
 
 /* Merges pairs of columns. */
-static void halve(struct calls *c)
+static void latency_halve(struct calls *c)
 {
 	for (size_t i = 0; i < NR_COLUMNS / 2; i++) {
 		uint32_t *to = c->column[i];
@@ -85,7 +85,7 @@ static void halve(struct calls *c)
 	memset(c->column[NR_COLUMNS / 2], 0, sizeof(c->column) / 2);
 }
 
-static void step(struct kf_report *r, const struct kf_step *s)
+static void latency_step(struct kf_report *r, const struct kf_step *s)
 {
 	uint64_t since = s->event->time - r->pick.from;
 	uint64_t took = s->event->took;
@@ -93,20 +93,21 @@ static void step(struct kf_report *r, const struct kf_step *s)
 
 	if (!s->picked || !took)
 		return;
-	while (since / width >= NR_COLUMNS) {
+	while (since / latency_width >= NR_COLUMNS) {
 		for (size_t k = 0; k < KF_RECORD_NR_KINDS; k++)
-			halve(&calls[k]);
-		width *= 2;
+			latency_halve(&latency_calls[k]);
+		latency_width *= 2;
 	}
-	c = &calls[s->event->kind];
+	c = &latency_calls[s->event->kind];
 	c->nr++;
 	c->took += took;
 	c->most = KF_MAX(c->most, took);
-	c->bucket[bucket_of(took)]++;
-	c->column[since / width][bucket_of(took)]++;
+	c->bucket[latency_bucket(took)]++;
+	c->column[since / latency_width][latency_bucket(took)]++;
 }
 
-static uint64_t share(const uint64_t *bucket, uint64_t nr, unsigned int mille)
+static uint64_t latency_share(const uint64_t *bucket, uint64_t nr,
+			      unsigned int mille)
 {
 	uint64_t below = 0, want = (nr * mille + 999) / 1000;
 	size_t i = 0;
@@ -118,16 +119,17 @@ static uint64_t share(const uint64_t *bucket, uint64_t nr, unsigned int mille)
 
 static double share_seconds(const struct calls *c, unsigned int mille)
 {
-	return (double)KF_MIN(share(c->bucket, c->nr, mille), c->most) / 1e9;
+	return (double)KF_MIN(latency_share(c->bucket, c->nr, mille), c->most) /
+	       1e9;
 }
 
-static int end(struct kf_report *r)
+static int latency_end(struct kf_report *r)
 {
 	struct kf_table t;
 
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	kf_table_init(&t, latency_columns, KF_ARRAY_SIZE(latency_columns));
 	for (unsigned int k = 0; k < KF_RECORD_NR_KINDS; k++) {
-		const struct calls *c = &calls[k];
+		const struct calls *c = &latency_calls[k];
 		struct kf_cell *row;
 
 		if (!c->nr)
@@ -147,14 +149,15 @@ static int end(struct kf_report *r)
 }
 
 /* Time, median, 99th percentile and maximum of each column with calls. */
-static void draw_data(const struct kf_report *r, FILE *g, const struct calls *c,
-		      unsigned int kind, struct kf_unit x)
+static void latency_draw_data(const struct kf_report *r, FILE *g,
+			      const struct calls *c, unsigned int kind,
+			      struct kf_unit x)
 {
 	fprintf(g, "$d%u << EOD\n", kind);
 	for (size_t i = 0; i < NR_COLUMNS; i++) {
 		uint64_t bucket[NR_BUCKETS], nr = 0;
 		double at = (double)r->pick.from +
-			    ((double)i + 0.5) * (double)width;
+			    ((double)i + 0.5) * (double)latency_width;
 
 		for (size_t k = 0; k < NR_BUCKETS; k++) {
 			bucket[k] = c->column[i][k];
@@ -162,9 +165,14 @@ static void draw_data(const struct kf_report *r, FILE *g, const struct calls *c,
 		}
 		if (nr)
 			fprintf(g, "%.9g %llu %llu %llu\n", at / x.scale,
-				(unsigned long long)share(bucket, nr, 500) + 1,
-				(unsigned long long)share(bucket, nr, 990) + 1,
-				(unsigned long long)share(bucket, nr, 1000) +
+				(unsigned long long)latency_share(bucket, nr,
+								  500) +
+					1,
+				(unsigned long long)latency_share(bucket, nr,
+								  990) +
+					1,
+				(unsigned long long)latency_share(bucket, nr,
+								  1000) +
 					1);
 	}
 	fprintf(g, "EOD\n");
@@ -187,7 +195,7 @@ static void draw_panel(FILE *g, const struct calls *c, unsigned int kind)
 		kind, mean);
 }
 
-static void draw(struct kf_report *r, FILE *g)
+static void latency_draw(struct kf_report *r, FILE *g)
 {
 	static const unsigned int grid[][2] = {{1, 1}, {1, 1}, {1, 2},
 					       {2, 2}, {2, 2}, {2, 3}};
@@ -199,7 +207,7 @@ static void draw(struct kf_report *r, FILE *g)
 			  kf_report_program(r), r->history.head.identity.pid);
 
 	for (unsigned int k = 0; k < KF_RECORD_NR_KINDS; k++)
-		nr += calls[k].nr > 0;
+		nr += latency_calls[k].nr > 0;
 	nr = KF_MIN(nr, (unsigned int)KF_ARRAY_SIZE(grid) - 1);
 	fprintf(g, "set multiplot layout %u,%u title ", grid[nr][0],
 		grid[nr][1]);
@@ -217,25 +225,25 @@ static void draw(struct kf_report *r, FILE *g)
 		fprintf(g, "set title 'no call was timed'\n"
 			   "set yrange [1:10]\nplot NaN notitle\n");
 	for (unsigned int k = 0; k < KF_RECORD_NR_KINDS; k++) {
-		if (!calls[k].nr)
+		if (!latency_calls[k].nr)
 			continue;
-		draw_data(r, g, &calls[k], k, x);
-		draw_panel(g, &calls[k], k);
+		latency_draw_data(r, g, &latency_calls[k], k, x);
+		draw_panel(g, &latency_calls[k], k);
 	}
 	fprintf(g, "unset multiplot\n");
 	free(title);
 }
 
-static void release(void)
+static void latency_release(void)
 {
-	free(calls);
+	free(latency_calls);
 }
 
 const struct kf_view kf_view_latency = {
 	.name = "latency",
-	.begin = begin,
-	.step = step,
-	.end = end,
-	.draw = draw,
-	.release = release,
+	.begin = latency_begin,
+	.step = latency_step,
+	.end = latency_end,
+	.draw = latency_draw,
+	.release = latency_release,
 };

@@ -6,11 +6,12 @@
 
 #include "cli/report/groups.h"
 
-static struct kf_map groups = {.entry_size = sizeof(struct kf_group_sums)};
+static struct kf_map leaks_groups = {.entry_size =
+					     sizeof(struct kf_group_sums)};
 
 enum { LIVE, BLOCKS, SIZE, FUNCTION, THREAD, TID, OLDEST };
 
-static const struct kf_column columns[] = {
+static const struct kf_column leaks_columns[] = {
 	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 	[BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
 	[SIZE] = {"SIZE", "size_bytes", KF_CELL_BYTES},
@@ -20,8 +21,8 @@ static const struct kf_column columns[] = {
 	[OLDEST] = {"OLDEST", "oldest_seconds", KF_CELL_SECONDS},
 };
 
-static void add_row(const struct kf_report *r, struct kf_table *t,
-		    const struct kf_group_sums *g)
+static void leaks_add_row(const struct kf_report *r, struct kf_table *t,
+			  const struct kf_group_sums *g)
 {
 	struct kf_cell *row = kf_table_row(t);
 
@@ -33,26 +34,26 @@ static void add_row(const struct kf_report *r, struct kf_table *t,
 	row[OLDEST].real = (double)(r->replay.end_time - g->oldest) / 1e9;
 }
 
-static int end(struct kf_report *r)
+static int leaks_end(struct kf_report *r)
 {
 	const struct kf_group_view view = {
-		.groups = &groups,
-		.columns = columns,
-		.nr_columns = KF_ARRAY_SIZE(columns),
+		.groups = &leaks_groups,
+		.columns = leaks_columns,
+		.nr_columns = KF_ARRAY_SIZE(leaks_columns),
 		.by_live = true,
-		.add_row = add_row,
+		.add_row = leaks_add_row,
 	};
 
 	return kf_group_view_end(r, &view);
 }
 
-static void release(void)
+static void leaks_release(void)
 {
-	kf_map_release(&groups);
+	kf_map_release(&leaks_groups);
 }
 
 const struct kf_view kf_view_leaks = {
 	.name = "leaks",
-	.end = end,
-	.release = release,
+	.end = leaks_end,
+	.release = leaks_release,
 };

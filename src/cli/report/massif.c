@@ -10,17 +10,17 @@
 
 #define NR_SNAPSHOTS 99 /* and the peak; massif has the same number */
 
-static struct kf_series series;
-static struct kf_massif massif;
+static struct kf_series massif_series;
+static struct kf_massif massif_state;
 
-static void begin(struct kf_report *r)
+static void massif_begin(struct kf_report *r)
 {
-	kf_series_init(&series, r->pick.from, r->history.head.held);
+	kf_series_init(&massif_series, r->pick.from, r->history.head.held);
 }
 
-static void step(struct kf_report *r, const struct kf_step *s)
+static void massif_step(struct kf_report *r, const struct kf_step *s)
 {
-	kf_series_step(&series, s, &r->replay.now);
+	kf_series_step(&massif_series, s, &r->replay.now);
 }
 
 void kf_massif_head(struct kf_massif *m, const char *what, const char *path,
@@ -46,10 +46,10 @@ void kf_massif_level(struct kf_massif *m, uint64_t time_ns, uint64_t live,
 static void write_peak(const struct kf_replay *p)
 {
 	unsigned int nr = 0;
-	FILE *f = massif.out;
+	FILE *f = massif_state.out;
 
-	kf_massif_level(&massif, p->peak_time, p->peak.bytes, p->peak.held,
-			"peak");
+	kf_massif_level(&massif_state, p->peak_time, p->peak.bytes,
+			p->peak.held, "peak");
 	for (unsigned int k = 0; k < KF_RECORD_NR_KINDS; k++)
 		nr += p->peak.by_kind[k] > 0;
 	fprintf(f,
@@ -64,7 +64,7 @@ static void write_peak(const struct kf_replay *p)
 	}
 }
 
-static int end(struct kf_report *r)
+static int massif_end(struct kf_report *r)
 {
 	const struct kf_replay *p = &r->replay;
 	bool peak_written = !p->peak.bytes;
@@ -72,19 +72,20 @@ static int end(struct kf_report *r)
 
 	kf_escape(program, sizeof(program), kf_report_program(r));
 	kf_escape(path, sizeof(path), r->path);
-	massif.out = r->out;
-	kf_massif_head(&massif, "recording", path, program);
-	kf_series_finish(&series, NR_SNAPSHOTS);
-	for (size_t i = 0; i < series.nr; i++) {
-		const struct kf_series_bucket *b = &series.bucket[i];
-		uint64_t time = series.from + (i + 1) * series.width;
+	massif_state.out = r->out;
+	kf_massif_head(&massif_state, "recording", path, program);
+	kf_series_finish(&massif_series, NR_SNAPSHOTS);
+	for (size_t i = 0; i < massif_series.nr; i++) {
+		const struct kf_series_bucket *b = &massif_series.bucket[i];
+		uint64_t time =
+			massif_series.from + (i + 1) * massif_series.width;
 
 		time = KF_MIN(time, p->end_time);
 		if (!peak_written && p->peak_time <= time) {
 			write_peak(p);
 			peak_written = true;
 		}
-		kf_massif_level(&massif, time, b->live, b->held, "empty");
+		kf_massif_level(&massif_state, time, b->live, b->held, "empty");
 	}
 	return KF_EXIT_OK;
 }
@@ -92,7 +93,7 @@ static int end(struct kf_report *r)
 const struct kf_view kf_view_massif = {
 	.name = "massif",
 	.exports = true,
-	.begin = begin,
-	.step = step,
-	.end = end,
+	.begin = massif_begin,
+	.step = massif_step,
+	.end = massif_end,
 };

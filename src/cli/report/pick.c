@@ -83,9 +83,9 @@ static int take_size(struct kf_report_pick *p, const char *arg)
 	return KF_EXIT_USAGE;
 }
 
-static const unsigned int kinds[] = {KF_RECORD_MALLOC, KF_RECORD_CALLOC,
-				     KF_RECORD_ALIGNED, KF_RECORD_REALLOC,
-				     KF_RECORD_FREE};
+static const unsigned int pick_kinds[] = {KF_RECORD_MALLOC, KF_RECORD_CALLOC,
+					  KF_RECORD_ALIGNED, KF_RECORD_REALLOC,
+					  KF_RECORD_FREE};
 
 static int take_function(struct kf_report_pick *p, const char *arg)
 {
@@ -95,13 +95,14 @@ static int take_function(struct kf_report_pick *p, const char *arg)
 		size_t len = strcspn(s, ",");
 		size_t i = 0;
 
-		while (i < KF_ARRAY_SIZE(kinds) &&
-		       (strlen(kf_report_function(kinds[i])) != len ||
-			strncmp(kf_report_function(kinds[i]), s, len) != 0))
+		while (i < KF_ARRAY_SIZE(pick_kinds) &&
+		       (strlen(kf_report_function(pick_kinds[i])) != len ||
+			strncmp(kf_report_function(pick_kinds[i]), s, len) !=
+				0))
 			i++;
-		if (i == KF_ARRAY_SIZE(kinds))
+		if (i == KF_ARRAY_SIZE(pick_kinds))
 			break;
-		p->kinds |= 1u << kinds[i];
+		p->kinds |= 1u << pick_kinds[i];
 		if (!s[len])
 			return 0;
 		s += len + 1;

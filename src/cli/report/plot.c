@@ -12,7 +12,7 @@
 static const struct {
 	const char *suffix;
 	const char *terminal;
-} kinds[] = {
+} plot_kinds[] = {
 	{".png", "pngcairo noenhanced size 1200,675 font 'sans,11'"},
 	{".svg", "svg noenhanced size 1200,675 font 'sans,14' background "
 		 "'white'"},
@@ -23,9 +23,9 @@ static const char *terminal_of(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 
-	for (size_t i = 0; dot && i < KF_ARRAY_SIZE(kinds); i++) {
-		if (!strcasecmp(dot, kinds[i].suffix))
-			return kinds[i].terminal;
+	for (size_t i = 0; dot && i < KF_ARRAY_SIZE(plot_kinds); i++) {
+		if (!strcasecmp(dot, plot_kinds[i].suffix))
+			return plot_kinds[i].terminal;
 	}
 	return NULL;
 }

@@ -12,9 +12,9 @@
 #define WIDTH 40
 #define PAUSE_NS 100000000
 
-static bool shown;
+static bool progress_shown;
 
-static uint64_t now_ns(void)
+static uint64_t progress_now_ns(void)
 {
 	struct timespec ts;
 
@@ -22,7 +22,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static void show(uint64_t done, uint64_t all, uint64_t bytes)
+static void progress_show(uint64_t done, uint64_t all, uint64_t bytes)
 {
 	unsigned int full = (unsigned int)(done * WIDTH / all);
 	char size[32];
@@ -32,7 +32,7 @@ static void show(uint64_t done, uint64_t all, uint64_t bytes)
 		"", (unsigned int)(done * 100 / all),
 		kf_human_bytes(size, sizeof(size), bytes));
 	fflush(stderr);
-	shown = true;
+	progress_shown = true;
 }
 
 void kf_progress(const struct kf_report *r)
@@ -47,16 +47,17 @@ void kf_progress(const struct kf_report *r)
 	if (!terminal || !h->nr_chunks || h->done_chunks == last_done)
 		return;
 	last_done = h->done_chunks;
-	time = now_ns();
+	time = progress_now_ns();
 	if (time - last_time < PAUSE_NS)
 		return;
 	last_time = time;
-	show(KF_MIN(last_done, h->nr_chunks), h->nr_chunks, h->file_size);
+	progress_show(KF_MIN(last_done, h->nr_chunks), h->nr_chunks,
+		      h->file_size);
 }
 
 void kf_progress_end(void)
 {
-	if (shown)
+	if (progress_shown)
 		fprintf(stderr, "\r\033[K");
-	shown = false;
+	progress_shown = false;
 }

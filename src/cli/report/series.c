@@ -18,8 +18,8 @@ void kf_series_init(struct kf_series *s, uint64_t from, uint64_t held)
 	s->width = FIRST_WIDTH;
 }
 
-static void merge(struct kf_series_bucket *to,
-		  const struct kf_series_bucket *later)
+static void series_merge(struct kf_series_bucket *to,
+			 const struct kf_series_bucket *later)
 {
 	if (!later->any)
 		return;
@@ -34,7 +34,7 @@ static void merge(struct kf_series_bucket *to,
 	to->allocated += later->allocated;
 }
 
-static void halve(struct kf_series *s)
+static void series_halve(struct kf_series *s)
 {
 	size_t nr = (s->nr + 1) / 2;
 
@@ -42,7 +42,7 @@ static void halve(struct kf_series *s)
 		struct kf_series_bucket b = s->bucket[2 * i];
 
 		if (2 * i + 1 < s->nr)
-			merge(&b, &s->bucket[2 * i + 1]);
+			series_merge(&b, &s->bucket[2 * i + 1]);
 		s->bucket[i] = b;
 	}
 	memset(s->bucket + nr, 0, (KF_SERIES_MAX - nr) * sizeof(*s->bucket));
@@ -55,7 +55,7 @@ static struct kf_series_bucket *bucket_at(struct kf_series *s, uint64_t time)
 	uint64_t since = time > s->from ? time - s->from : 0;
 
 	while (since / s->width >= KF_SERIES_MAX)
-		halve(s);
+		series_halve(s);
 	s->nr = KF_MAX(s->nr, (size_t)(since / s->width) + 1);
 	return &s->bucket[since / s->width];
 }
@@ -74,13 +74,13 @@ void kf_series_step(struct kf_series *s, const struct kf_step *step,
 		.allocated = step->made ? step->block.size : 0,
 	};
 
-	merge(bucket_at(s, step->event->time), &after);
+	series_merge(bucket_at(s, step->event->time), &after);
 }
 
 void kf_series_finish(struct kf_series *s, size_t nr)
 {
 	while (s->nr > nr)
-		halve(s);
+		series_halve(s);
 	for (size_t i = 1; i < s->nr; i++) {
 		struct kf_series_bucket *b = &s->bucket[i];
 		const struct kf_series_bucket *before = b - 1;

@@ -17,11 +17,11 @@ static struct {
 	uint64_t allocated;
 	uint64_t live;
 	uint64_t live_blocks;
-} sums[NR_ROWS];
+} sizes_sums[NR_ROWS];
 
 enum { SIZE, MIN, MAX, ALLOCS, SHARE, ALLOCATED, LIVE_BLOCKS, LIVE };
 
-static const struct kf_column columns[] = {
+static const struct kf_column sizes_columns[] = {
 	[SIZE] = {"SIZE", NULL, KF_CELL_TEXT},
 	[MIN] = {NULL, "min_bytes", KF_CELL_BYTES},
 	[MAX] = {NULL, "max_bytes", KF_CELL_BYTES},
@@ -32,7 +32,7 @@ static const struct kf_column columns[] = {
 	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 };
 
-static size_t row_of(uint64_t size)
+static size_t sizes_row(uint64_t size)
 {
 	return size > 1 ? kf_ilog2(size - 1) + 2 : (size_t)size;
 }
@@ -42,28 +42,28 @@ static uint64_t max_of(size_t row)
 	return row == NR_ROWS - 1 ? UINT64_MAX : row ? 1ULL << (row - 1) : 0;
 }
 
-static void step(struct kf_report *r, const struct kf_step *s)
+static void sizes_step(struct kf_report *r, const struct kf_step *s)
 {
-	size_t row = row_of(s->block.size);
+	size_t row = sizes_row(s->block.size);
 
 	if (s->made) {
-		sums[row].allocs++;
-		sums[row].allocated += s->block.size;
+		sizes_sums[row].allocs++;
+		sizes_sums[row].allocated += s->block.size;
 	}
 }
 
-static void see_live(const struct kf_block *b, void *arg)
+static void sizes_see_live(const struct kf_block *b, void *arg)
 {
 	const struct kf_report *r = arg;
-	size_t row = row_of(b->size);
+	size_t row = sizes_row(b->size);
 
 	if (!kf_replay_picks(&r->replay, b))
 		return;
-	sums[row].live += b->size;
-	sums[row].live_blocks++;
+	sizes_sums[row].live += b->size;
+	sizes_sums[row].live_blocks++;
 }
 
-static void add_row(struct kf_table *t, size_t i, uint64_t all)
+static void sizes_add_row(struct kf_table *t, size_t i, uint64_t all)
 {
 	struct kf_cell *row = kf_table_row(t);
 	uint64_t min = i ? max_of(i - 1) + 1 : 0;
@@ -76,32 +76,32 @@ static void add_row(struct kf_table *t, size_t i, uint64_t all)
 	free(text);
 	row[MIN].count = min;
 	row[MAX].count = max_of(i);
-	row[ALLOCS].count = sums[i].allocs;
+	row[ALLOCS].count = sizes_sums[i].allocs;
 	row[SHARE].real =
-		all ? 100.0 * (double)sums[i].allocs / (double)all : 0;
-	row[ALLOCATED].count = sums[i].allocated;
-	row[LIVE_BLOCKS].count = sums[i].live_blocks;
-	row[LIVE].count = sums[i].live;
+		all ? 100.0 * (double)sizes_sums[i].allocs / (double)all : 0;
+	row[ALLOCATED].count = sizes_sums[i].allocated;
+	row[LIVE_BLOCKS].count = sizes_sums[i].live_blocks;
+	row[LIVE].count = sizes_sums[i].live;
 }
 
-static int end(struct kf_report *r)
+static int sizes_end(struct kf_report *r)
 {
 	struct kf_table t;
 	uint64_t all = 0;
 
-	kf_blocks_each(&r->replay.blocks, see_live, r);
+	kf_blocks_each(&r->replay.blocks, sizes_see_live, r);
 	for (size_t i = 0; i < NR_ROWS; i++)
-		all += sums[i].allocs;
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+		all += sizes_sums[i].allocs;
+	kf_table_init(&t, sizes_columns, KF_ARRAY_SIZE(sizes_columns));
 	for (size_t i = 0; i < NR_ROWS; i++) {
-		if (sums[i].allocs || sums[i].live_blocks)
-			add_row(&t, i, all);
+		if (sizes_sums[i].allocs || sizes_sums[i].live_blocks)
+			sizes_add_row(&t, i, all);
 	}
 	return kf_report_table(r, &t, -1, SIZE_MAX);
 }
 
 const struct kf_view kf_view_sizes = {
 	.name = "sizes",
-	.step = step,
-	.end = end,
+	.step = sizes_step,
+	.end = sizes_end,
 };

@@ -45,7 +45,7 @@ enum {
 	NR_FACTS
 };
 
-static const struct kf_column columns[] = {
+static const struct kf_column summary_columns[] = {
 	[PROGRAM] = {NULL, "program", KF_CELL_TEXT},
 	[PID] = {NULL, "pid", KF_CELL_COUNT},
 	[EXE] = {NULL, "exe", KF_CELL_TEXT},
@@ -76,9 +76,10 @@ static const struct kf_column columns[] = {
 	[DAMAGED] = {NULL, "damaged_chunks", KF_CELL_COUNT},
 };
 
-_Static_assert(KF_ARRAY_SIZE(columns) == NR_FACTS, "each fact is a column");
+_Static_assert(KF_ARRAY_SIZE(summary_columns) == NR_FACTS,
+	       "each fact is a column");
 
-static uint64_t anomalies(const struct kf_replay *p)
+static uint64_t summary_anomalies(const struct kf_replay *p)
 {
 	uint64_t nr = 0;
 
@@ -87,7 +88,7 @@ static uint64_t anomalies(const struct kf_replay *p)
 	return nr;
 }
 
-static uint64_t failed(const struct kf_replay *p)
+static uint64_t summary_failed(const struct kf_replay *p)
 {
 	uint64_t nr = 0;
 
@@ -110,7 +111,7 @@ static uint64_t suggested_pool(const struct kf_report *r)
 	return KF_ALIGN_UP(KF_MAX(bytes, 1u), KF_MIB);
 }
 
-static char *began(const struct kf_report *r)
+static char *summary_began(const struct kf_report *r)
 {
 	time_t seconds = (time_t)(r->history.head.real_ns / 1000000000u);
 	char text[40] = "";
@@ -124,7 +125,7 @@ static char *began(const struct kf_report *r)
 static void fill_program(const struct kf_report *r, struct kf_cell *row)
 {
 	const struct kf_stats_identity *id = &r->history.head.identity;
-	char *when = began(r);
+	char *when = summary_began(r);
 
 	kf_cell_text(&row[PROGRAM], kf_report_program(r));
 	row[PID].count = (uint64_t)id->pid;
@@ -144,7 +145,7 @@ static void fill_calls(const struct kf_report *r, struct kf_cell *row)
 	row[ALIGNEDS].count = p->calls[KF_RECORD_ALIGNED];
 	row[REALLOCS].count = p->calls[KF_RECORD_REALLOC];
 	row[FREES].count = p->calls[KF_RECORD_FREE];
-	row[FAILED].count = failed(p);
+	row[FAILED].count = summary_failed(p);
 	row[ALLOCATED].count = p->allocated;
 }
 
@@ -167,14 +168,14 @@ static void fill_levels(const struct kf_report *r, struct kf_cell *row)
 	row[BEFORE_BLOCKS].count = h->head.live_blocks;
 	row[PEAK_POOL].count = peak_pool(r);
 	row[POOL].count = suggested_pool(r);
-	row[ANOMALIES].count = anomalies(p);
+	row[ANOMALIES].count = summary_anomalies(p);
 	row[DROPPED].count = h->dropped;
 	row[DAMAGED].count =
 		h->damage.bad_chunks + h->damage.cut_chunks + h->damage.missing;
 }
 
-static const char *bytes(char *buf, size_t size, const struct kf_cell *c,
-			 bool exact)
+static const char *summary_bytes(char *buf, size_t size,
+				 const struct kf_cell *c, bool exact)
 {
 	if (exact)
 		snprintf(buf, size, "%llu", (unsigned long long)c->count);
@@ -183,8 +184,8 @@ static const char *bytes(char *buf, size_t size, const struct kf_cell *c,
 	return buf;
 }
 
-static const char *seconds(char *buf, size_t size, const struct kf_cell *c,
-			   bool exact)
+static const char *summary_seconds(char *buf, size_t size,
+				   const struct kf_cell *c, bool exact)
 {
 	if (exact)
 		snprintf(buf, size, "%.9fs", c->real);
@@ -193,8 +194,8 @@ static const char *seconds(char *buf, size_t size, const struct kf_cell *c,
 	return buf;
 }
 
-#define BYTES(fact) bytes((char[32]){0}, 32, &row[fact], exact)
-#define SECONDS(fact) seconds((char[32]){0}, 32, &row[fact], exact)
+#define BYTES(fact) summary_bytes((char[32]){0}, 32, &row[fact], exact)
+#define SECONDS(fact) summary_seconds((char[32]){0}, 32, &row[fact], exact)
 #define COUNT(fact) ((unsigned long long)row[fact].count)
 
 static void print_program(const struct kf_cell *row, bool exact)
@@ -227,12 +228,12 @@ static void print_levels(const struct kf_cell *row, bool exact)
 	       COUNT(POOL) >> 20, BYTES(PEAK_POOL), MARGIN_PERCENT);
 }
 
-static int end(struct kf_report *r)
+static int summary_end(struct kf_report *r)
 {
 	struct kf_cell *row;
 	struct kf_table t;
 
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	kf_table_init(&t, summary_columns, KF_ARRAY_SIZE(summary_columns));
 	row = kf_table_row(&t);
 	fill_program(r, row);
 	fill_calls(r, row);
@@ -249,5 +250,5 @@ static int end(struct kf_report *r)
 
 const struct kf_view kf_view_summary = {
 	.name = "summary",
-	.end = end,
+	.end = summary_end,
 };

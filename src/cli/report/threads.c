@@ -19,7 +19,7 @@ struct sums {
 	uint64_t took; /* ns */
 };
 
-static struct sums *sums;
+static struct sums *threads_sums;
 
 enum {
 	THREAD,
@@ -33,7 +33,7 @@ enum {
 	TOOK
 };
 
-static const struct kf_column columns[] = {
+static const struct kf_column threads_columns[] = {
 	[THREAD] = {"THREAD", "thread", KF_CELL_TEXT},
 	[TID] = {"TID", "tid", KF_CELL_COUNT},
 	[ALLOCS] = {"ALLOCS", "allocs", KF_CELL_COUNT},
@@ -45,14 +45,14 @@ static const struct kf_column columns[] = {
 	[TOOK] = {"TIME", "time_seconds", KF_CELL_SECONDS},
 };
 
-static void begin(struct kf_report *r)
+static void threads_begin(struct kf_report *r)
 {
-	sums = kf_alloc(KF_HISTORY_MAX_THREADS, sizeof(*sums));
+	threads_sums = kf_alloc(KF_HISTORY_MAX_THREADS, sizeof(*threads_sums));
 }
 
-static void step(struct kf_report *r, const struct kf_step *s)
+static void threads_step(struct kf_report *r, const struct kf_step *s)
 {
-	struct sums *t = &sums[s->event->thread];
+	struct sums *t = &threads_sums[s->event->thread];
 
 	if (s->made) {
 		t->allocs++;
@@ -66,24 +66,24 @@ static void step(struct kf_report *r, const struct kf_step *s)
 		t->took += s->event->took;
 }
 
-static void see_live(const struct kf_block *b, void *arg)
+static void threads_see_live(const struct kf_block *b, void *arg)
 {
 	const struct kf_report *r = arg;
 
 	if (!kf_replay_picks(&r->replay, b))
 		return;
-	sums[b->thread].live += b->size;
-	sums[b->thread].live_blocks++;
+	threads_sums[b->thread].live += b->size;
+	threads_sums[b->thread].live_blocks++;
 }
 
-static int end(struct kf_report *r)
+static int threads_end(struct kf_report *r)
 {
 	struct kf_table t;
 
-	kf_blocks_each(&r->replay.blocks, see_live, r);
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	kf_blocks_each(&r->replay.blocks, threads_see_live, r);
+	kf_table_init(&t, threads_columns, KF_ARRAY_SIZE(threads_columns));
 	for (unsigned int i = 0; i < r->history.nr_threads; i++) {
-		const struct sums *s = &sums[i];
+		const struct sums *s = &threads_sums[i];
 		struct kf_cell *row;
 
 		if (!s->allocs && !s->frees && !s->live_blocks)
@@ -101,15 +101,15 @@ static int end(struct kf_report *r)
 	return kf_report_table(r, &t, ALLOCATED, 40);
 }
 
-static void release(void)
+static void threads_release(void)
 {
-	free(sums);
+	free(threads_sums);
 }
 
 const struct kf_view kf_view_threads = {
 	.name = "threads",
-	.begin = begin,
-	.step = step,
-	.end = end,
-	.release = release,
+	.begin = threads_begin,
+	.step = threads_step,
+	.end = threads_end,
+	.release = threads_release,
 };

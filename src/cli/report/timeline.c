@@ -13,11 +13,11 @@
 #define BAR 32
 #define ROWS 24
 
-static struct kf_series series;
+static struct kf_series timeline_series;
 
 enum { TIME, LIVE, MOST, BLOCKS, HELD, ALLOCS, FREES, ALLOCATED, BARS };
 
-static const struct kf_column columns[] = {
+static const struct kf_column timeline_columns[] = {
 	[TIME] = {"TIME", "time_seconds", KF_CELL_SECONDS},
 	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 	[MOST] = {"MOST", "most_live_bytes", KF_CELL_BYTES},
@@ -29,14 +29,14 @@ static const struct kf_column columns[] = {
 	[BARS] = {"MOST LIVE", NULL, KF_CELL_TEXT},
 };
 
-static void begin(struct kf_report *r)
+static void timeline_begin(struct kf_report *r)
 {
-	kf_series_init(&series, r->pick.from, r->history.head.held);
+	kf_series_init(&timeline_series, r->pick.from, r->history.head.held);
 }
 
-static void step(struct kf_report *r, const struct kf_step *s)
+static void timeline_step(struct kf_report *r, const struct kf_step *s)
 {
-	kf_series_step(&series, s, &r->replay.now);
+	kf_series_step(&timeline_series, s, &r->replay.now);
 }
 
 static void add_bar(struct kf_cell *cell, uint64_t n, uint64_t most, bool peak)
@@ -49,13 +49,14 @@ static void add_bar(struct kf_cell *cell, uint64_t n, uint64_t most, bool peak)
 	free(text);
 }
 
-static void add_row(struct kf_table *t, const struct kf_replay *p, size_t i)
+static void timeline_add_row(struct kf_table *t, const struct kf_replay *p,
+			     size_t i)
 {
-	const struct kf_series_bucket *b = &series.bucket[i];
+	const struct kf_series_bucket *b = &timeline_series.bucket[i];
 	struct kf_cell *row = kf_table_row(t);
-	uint64_t time = series.from + i * series.width;
+	uint64_t time = timeline_series.from + i * timeline_series.width;
 	bool peak = p->peak.bytes && p->peak_time >= time &&
-		    p->peak_time - time < series.width;
+		    p->peak_time - time < timeline_series.width;
 
 	row[TIME].real = (double)time / 1e9;
 	row[LIVE].count = b->live;
@@ -68,26 +69,28 @@ static void add_row(struct kf_table *t, const struct kf_replay *p, size_t i)
 	add_bar(&row[BARS], b->live_max, p->peak.bytes, peak);
 }
 
-static int end(struct kf_report *r)
+static int timeline_end(struct kf_report *r)
 {
 	struct kf_table t;
 
-	kf_series_finish(&series,
+	kf_series_finish(&timeline_series,
 			 r->rows_given ? KF_MAX(r->rows, (size_t)1) : ROWS);
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
-	for (size_t i = 0; i < series.nr; i++)
-		add_row(&t, &r->replay, i);
+	kf_table_init(&t, timeline_columns, KF_ARRAY_SIZE(timeline_columns));
+	for (size_t i = 0; i < timeline_series.nr; i++)
+		timeline_add_row(&t, &r->replay, i);
 	return kf_report_table(r, &t, -1, SIZE_MAX);
 }
 
-static void draw_data(FILE *g, struct kf_unit x, struct kf_unit y)
+static void timeline_draw_data(FILE *g, struct kf_unit x, struct kf_unit y)
 {
 	fprintf(g, "$data << EOD\n");
-	for (size_t i = 0; i < series.nr; i++) {
-		const struct kf_series_bucket *b = &series.bucket[i];
+	for (size_t i = 0; i < timeline_series.nr; i++) {
+		const struct kf_series_bucket *b = &timeline_series.bucket[i];
 
 		fprintf(g, "%.9g %.9g %.9g\n",
-			(double)(series.from + i * series.width) / x.scale,
+			(double)(timeline_series.from +
+				 i * timeline_series.width) /
+				x.scale,
 			(double)b->live_max / y.scale,
 			(double)b->held / y.scale);
 	}
@@ -113,7 +116,7 @@ static void draw_peak(const struct kf_report *r, FILE *g, struct kf_unit x,
 		left ? -1 : 1);
 }
 
-static void draw(struct kf_report *r, FILE *g)
+static void timeline_draw(struct kf_report *r, FILE *g)
 {
 	const struct kf_replay *p = &r->replay;
 	uint64_t most = KF_MAX(p->peak.bytes, p->peak_held);
@@ -122,8 +125,8 @@ static void draw(struct kf_report *r, FILE *g)
 	char *title = kf_format("Heap of %s (process %d)", kf_report_program(r),
 				r->history.head.identity.pid);
 
-	kf_series_finish(&series, KF_SERIES_MAX);
-	draw_data(g, x, y);
+	kf_series_finish(&timeline_series, KF_SERIES_MAX);
+	timeline_draw_data(g, x, y);
 	draw_peak(r, g, x, y);
 	fprintf(g, "set title ");
 	kf_plot_text(g, title);
@@ -149,8 +152,8 @@ static void draw(struct kf_report *r, FILE *g)
 
 const struct kf_view kf_view_timeline = {
 	.name = "timeline",
-	.begin = begin,
-	.step = step,
-	.end = end,
-	.draw = draw,
+	.begin = timeline_begin,
+	.step = timeline_step,
+	.end = timeline_end,
+	.draw = timeline_draw,
 };

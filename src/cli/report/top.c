@@ -6,11 +6,12 @@
 
 #include "cli/report/groups.h"
 
-static struct kf_map groups = {.entry_size = sizeof(struct kf_group_sums)};
+static struct kf_map top_view_groups = {.entry_size =
+						sizeof(struct kf_group_sums)};
 
 enum { THREAD, TID, FUNCTION, SIZE, ALLOCS, ALLOCATED, BLOCKS, LIVE };
 
-static const struct kf_column columns[] = {
+static const struct kf_column top_view_columns[] = {
 	[THREAD] = {"THREAD", "thread", KF_CELL_TEXT},
 	[TID] = {"TID", "tid", KF_CELL_COUNT},
 	[FUNCTION] = {"FUNCTION", "function", KF_CELL_TEXT},
@@ -21,19 +22,19 @@ static const struct kf_column columns[] = {
 	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 };
 
-static void step(struct kf_report *r, const struct kf_step *s)
+static void top_view_step(struct kf_report *r, const struct kf_step *s)
 {
 	struct kf_group_sums *g;
 
 	if (!s->made)
 		return;
-	g = kf_group_of(&groups, &s->block);
+	g = kf_group_of(&top_view_groups, &s->block);
 	g->allocs++;
 	g->allocated += s->block.size;
 }
 
-static void add_row(const struct kf_report *r, struct kf_table *t,
-		    const struct kf_group_sums *g)
+static void top_view_add_row(const struct kf_report *r, struct kf_table *t,
+			     const struct kf_group_sums *g)
 {
 	struct kf_cell *row = kf_table_row(t);
 
@@ -46,27 +47,27 @@ static void add_row(const struct kf_report *r, struct kf_table *t,
 	row[LIVE].count = g->live;
 }
 
-static int end(struct kf_report *r)
+static int top_view_end(struct kf_report *r)
 {
 	const struct kf_group_view view = {
-		.groups = &groups,
-		.columns = columns,
-		.nr_columns = KF_ARRAY_SIZE(columns),
+		.groups = &top_view_groups,
+		.columns = top_view_columns,
+		.nr_columns = KF_ARRAY_SIZE(top_view_columns),
 		.by_live = false,
-		.add_row = add_row,
+		.add_row = top_view_add_row,
 	};
 
 	return kf_group_view_end(r, &view);
 }
 
-static void release(void)
+static void top_view_release(void)
 {
-	kf_map_release(&groups);
+	kf_map_release(&top_view_groups);
 }
 
 const struct kf_view kf_view_top = {
 	.name = "top",
-	.step = step,
-	.end = end,
-	.release = release,
+	.step = top_view_step,
+	.end = top_view_end,
+	.release = top_view_release,
 };

@@ -23,9 +23,9 @@
 #define FOOT_LINES 1
 #define ESCAPE_MS 25
 
-static volatile sig_atomic_t caught;
+static volatile sig_atomic_t screen_caught;
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int screen_ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 struct screen {
 	struct kf_top *top;
@@ -52,12 +52,12 @@ static const char *const help_lines[] = {
 	"q               quit",
 };
 
-static void on_signal(int sig)
+static void screen_on_signal(int sig)
 {
-	caught = sig;
+	screen_caught = sig;
 }
 
-static uint64_t now_ns(void)
+static uint64_t screen_now_ns(void)
 {
 	struct timespec t;
 
@@ -66,7 +66,7 @@ static uint64_t now_ns(void)
 }
 
 /* Text that does not fit is cut; a wide letter is never cut in half. */
-static void put(int y, int x, const char *text)
+static void screen_put(int y, int x, const char *text)
 {
 	wchar_t wide[KF_CELL_SIZE];
 	size_t n = mbstowcs(wide, text, KF_CELL_SIZE - 1);
@@ -94,7 +94,7 @@ static void put_cell(int y, int *x, const char *text, int width, bool left)
 {
 	int pad = width - kf_text_width(text);
 
-	put(y, left || pad < 0 ? *x : *x + pad, text);
+	screen_put(y, left || pad < 0 ? *x : *x + pad, text);
 	*x += KF_MAX(width, kf_text_width(text)) + 2;
 }
 
@@ -130,7 +130,7 @@ static void draw_summary(const struct screen *s)
 			 kf_human_bytes(live_text, sizeof(live_text), live),
 			 kf_human_bytes(held_text, sizeof(held_text), held),
 			 s->frozen ? "  frozen" : "");
-	put(0, 0, line);
+	screen_put(0, 0, line);
 	free(line);
 }
 
@@ -142,7 +142,7 @@ static void draw_views(const struct screen *s)
 		char *name = kf_format("%zu %s", i + 1, kf_top_views[i].name);
 
 		attrset(i == s->top->view ? A_REVERSE : A_NORMAL);
-		put(1, x, name);
+		screen_put(1, x, name);
 		x += (int)strlen(name) + 2;
 		free(name);
 	}
@@ -215,7 +215,7 @@ static void draw_foot(const struct screen *s)
 			     : kf_format("%s", keys);
 
 	attrset(A_DIM);
-	put(LINES - 1, 0, line);
+	screen_put(LINES - 1, 0, line);
 	attrset(A_NORMAL);
 	free(line);
 }
@@ -223,10 +223,10 @@ static void draw_foot(const struct screen *s)
 static void draw_help(void)
 {
 	for (size_t i = 0; i < KF_ARRAY_SIZE(help_lines); i++)
-		put(HEAD_LINES + (int)i, 2, help_lines[i]);
+		screen_put(HEAD_LINES + (int)i, 2, help_lines[i]);
 }
 
-static void draw(struct screen *s)
+static void screen_draw(struct screen *s)
 {
 	size_t rows = (size_t)rows_shown(), nr = s->table.nr_rows;
 
@@ -239,12 +239,12 @@ static void draw(struct screen *s)
 	else if (nr)
 		draw_rows(s);
 	else
-		put(HEAD_LINES, 0, kf_top_views[s->top->view].empty);
+		screen_put(HEAD_LINES, 0, kf_top_views[s->top->view].empty);
 	draw_foot(s);
 	refresh();
 }
 
-static void make_table(struct screen *s)
+static void screen_make_table(struct screen *s)
 {
 	kf_table_release(&s->table);
 	s->sorted = kf_top_table(s->top, &s->table);
@@ -256,7 +256,7 @@ static void set_view(struct screen *s, size_t view)
 	s->top->sort = -1;
 	s->turned = false;
 	s->first = 0;
-	make_table(s);
+	screen_make_table(s);
 }
 
 static void move_sort(struct screen *s, int step)
@@ -268,7 +268,7 @@ static void move_sort(struct screen *s, int step)
 	if (column < 0 || column >= nr)
 		return;
 	s->top->sort = column;
-	make_table(s);
+	screen_make_table(s);
 }
 
 static void scroll_by(struct screen *s, int rows)
@@ -305,7 +305,7 @@ static void take_scroll(struct screen *s, int key)
 	}
 }
 
-static void take_key(struct screen *s, int key)
+static void screen_take_key(struct screen *s, int key)
 {
 	size_t view = s->top->view;
 	bool helped = s->help;
@@ -333,22 +333,22 @@ static void take_key(struct screen *s, int key)
 		take_scroll(s, key);
 }
 
-static void look(struct screen *s)
+static void screen_look(struct screen *s)
 {
-	s->next_ns = now_ns() + (uint64_t)(s->top->interval * 1e9);
+	s->next_ns = screen_now_ns() + (uint64_t)(s->top->interval * 1e9);
 	if (s->frozen)
 		return;
 	s->status = kf_top_look(s->top);
 	s->done = s->status != 0;
 	if (!s->done)
-		make_table(s);
+		screen_make_table(s);
 }
 
 /* Returns whether the terminal has gone. */
 static bool wait_key(const struct screen *s, const sigset_t *open)
 {
 	struct pollfd in = {.fd = 0, .events = POLLIN};
-	uint64_t now = now_ns(), left = 0;
+	uint64_t now = screen_now_ns(), left = 0;
 	struct timespec ts;
 
 	if (s->next_ns > now)
@@ -360,25 +360,25 @@ static bool wait_key(const struct screen *s, const sigset_t *open)
 	return in.revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
-static void loop(struct screen *s, const sigset_t *open)
+static void screen_loop(struct screen *s, const sigset_t *open)
 {
 	int key;
 
-	make_table(s);
-	s->next_ns = now_ns() + (uint64_t)(s->top->interval * 1e9);
-	while (!s->done && !caught) {
-		draw(s);
+	screen_make_table(s);
+	s->next_ns = screen_now_ns() + (uint64_t)(s->top->interval * 1e9);
+	while (!s->done && !screen_caught) {
+		screen_draw(s);
 		if (wait_key(s, open))
 			break;
 		while (!s->done && (key = getch()) != ERR)
-			take_key(s, key);
-		if (!s->done && now_ns() >= s->next_ns)
-			look(s);
+			screen_take_key(s, key);
+		if (!s->done && screen_now_ns() >= s->next_ns)
+			screen_look(s);
 	}
 	kf_table_release(&s->table);
 }
 
-static SCREEN *begin(void)
+static SCREEN *screen_begin(void)
 {
 	SCREEN *terminal = newterm(NULL, stdout, stdin);
 
@@ -403,14 +403,14 @@ static SCREEN *begin(void)
 /* Replaces the handlers of ncurses, which exit at any time. */
 static void catch_signals(sigset_t *open)
 {
-	struct sigaction act = {.sa_handler = on_signal};
+	struct sigaction act = {.sa_handler = screen_on_signal};
 	sigset_t shut;
 
 	sigemptyset(&shut);
 	sigaddset(&shut, SIGWINCH);
-	for (size_t i = 0; i < KF_ARRAY_SIZE(ending); i++) {
-		sigaddset(&shut, ending[i]);
-		sigaction(ending[i], &act, NULL);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(screen_ending); i++) {
+		sigaddset(&shut, screen_ending[i]);
+		sigaction(screen_ending[i], &act, NULL);
 	}
 	sigprocmask(SIG_BLOCK, &shut, open);
 }
@@ -424,7 +424,7 @@ static void end_by(int sig, const sigset_t *open)
 }
 
 /* Restores the terminal if the program exits, for example out of memory. */
-static void restore(void)
+static void screen_restore(void)
 {
 	if (!isendwin())
 		endwin();
@@ -433,7 +433,7 @@ static void restore(void)
 int kf_top_screen(struct kf_top *t)
 {
 	struct screen s = {.top = t};
-	SCREEN *terminal = begin();
+	SCREEN *terminal = screen_begin();
 	sigset_t open;
 
 	if (!terminal) {
@@ -442,11 +442,11 @@ int kf_top_screen(struct kf_top *t)
 			 getenv("TERM") ? getenv("TERM") : "");
 		return KF_EXIT_FAILED;
 	}
-	atexit(restore);
+	atexit(screen_restore);
 	catch_signals(&open);
-	loop(&s, &open);
+	screen_loop(&s, &open);
 	endwin();
-	if (caught)
-		end_by(caught, &open);
+	if (screen_caught)
+		end_by(screen_caught, &open);
 	return s.status;
 }

@@ -16,7 +16,7 @@
 
 enum { PROCESS, PID, LIVE, ERROR, GROWTH, ALLOC_RATE, STACK, NR_COLUMNS };
 
-static const struct kf_column columns[NR_COLUMNS] = {
+static const struct kf_column sites_columns[NR_COLUMNS] = {
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
 	[PID] = {"PID", "pid", KF_CELL_COUNT},
 	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
@@ -31,20 +31,21 @@ struct known {
 	char *text;
 };
 
-static struct kf_map names = {.entry_size = sizeof(struct known)};
+static struct kf_map stack_names = {.entry_size = sizeof(struct known)};
 
 /* The key has the process: stacks of different processes are different. */
-static uint64_t key_of(const struct kf_file *f, const struct kf_stats_stack *s)
+static uint64_t stack_key(const struct kf_file *f,
+			  const struct kf_stats_stack *s)
 {
 	return (s->hash ^ (f->snap.id.created_ns * 0x9e3779b97f4a7c15ULL)) | 1;
 }
 
 /* Entries of the map are not aligned. */
-static const char *name_of(const struct kf_file *f,
-			   const struct kf_stats_stack *s)
+static const char *stack_name(const struct kf_file *f,
+			      const struct kf_stats_stack *s)
 {
 	struct known known;
-	const void *entry = kf_map_find(&names, key_of(f, s));
+	const void *entry = kf_map_find(&stack_names, stack_key(f, s));
 
 	if (!entry)
 		return NULL;
@@ -52,12 +53,12 @@ static const char *name_of(const struct kf_file *f,
 	return known.text;
 }
 
-static void set_name(const struct kf_file *f, const struct kf_stats_stack *s,
-		     char *text)
+static void stack_set_name(const struct kf_file *f,
+			   const struct kf_stats_stack *s, char *text)
 {
-	struct known known = {key_of(f, s), text};
+	struct known known = {stack_key(f, s), text};
 	bool is_new;
-	void *entry = kf_entry(&names, known.key, &is_new);
+	void *entry = kf_entry(&stack_names, known.key, &is_new);
 
 	if (is_new)
 		memcpy(entry, &known, sizeof(known));
@@ -74,7 +75,7 @@ static bool all_have_names(const struct kf_file *f)
 {
 	for (uint32_t i = 0; i < f->snap.nr_stacks; i++) {
 		if (is_shown(&f->snap.stacks[i]) &&
-		    !name_of(f, &f->snap.stacks[i]))
+		    !stack_name(f, &f->snap.stacks[i]))
 			return false;
 	}
 	return true;
@@ -92,11 +93,12 @@ static void find_names(const struct kf_cli *cli, const struct kf_file *f)
 
 			if (entry < f->snap.nr_stacks &&
 			    f->snap.stacks[entry].hash)
-				set_name(f, &f->snap.stacks[entry],
-					 site->nr_frames
-						 ? kf_site_callers(site, 0,
-								   CALLERS)
-						 : kf_site_group(&prof, site));
+				stack_set_name(
+					f, &f->snap.stacks[entry],
+					site->nr_frames
+						? kf_site_callers(site, 0,
+								  CALLERS)
+						: kf_site_group(&prof, site));
 		}
 	}
 	kf_prof_close(&prof);
@@ -108,9 +110,9 @@ static double live_of(const struct kf_stats_stack *s)
 	return kf_estimate_stack(s, KF_ESTIMATE_LIVE).value;
 }
 
-static const struct kf_stats_stack *same_in(const struct kf_file *before,
-					    const struct kf_stats_stack *s,
-					    uint32_t entry)
+static const struct kf_stats_stack *
+stack_same_in(const struct kf_file *before, const struct kf_stats_stack *s,
+	      uint32_t entry)
 {
 	static const struct kf_stats_stack nothing;
 
@@ -120,14 +122,14 @@ static const struct kf_stats_stack *same_in(const struct kf_file *before,
 	return &nothing;
 }
 
-static void add_stack(struct kf_table *t, const struct kf_file *f,
-		      uint32_t entry, const struct kf_file *before,
-		      double seconds)
+static void sites_add_stack(struct kf_table *t, const struct kf_file *f,
+			    uint32_t entry, const struct kf_file *before,
+			    double seconds)
 {
 	const struct kf_stats_stack *s = &f->snap.stacks[entry];
-	const struct kf_stats_stack *was = same_in(before, s, entry);
+	const struct kf_stats_stack *was = stack_same_in(before, s, entry);
 	struct kf_estimate live = kf_estimate_stack(s, KF_ESTIMATE_LIVE);
-	const char *stack = name_of(f, s);
+	const char *stack = stack_name(f, s);
 	struct kf_cell *row = kf_table_row(t);
 	char name[KF_PROCESS_NAME];
 
@@ -149,7 +151,7 @@ void kf_top_sites(struct kf_table *t, const struct kf_cli *cli,
 		  const struct kf_snapshots *now,
 		  const struct kf_snapshots *then)
 {
-	kf_table_init(t, columns, NR_COLUMNS);
+	kf_table_init(t, sites_columns, NR_COLUMNS);
 	for (unsigned int i = 0; i < now->files.nr; i++) {
 		const struct kf_file *f = &now->files.file[i];
 		const struct kf_file *before = kf_snapshots_same(then, f);
@@ -161,7 +163,7 @@ void kf_top_sites(struct kf_table *t, const struct kf_cli *cli,
 			find_names(cli, f);
 		for (uint32_t k = 0; k < f->snap.nr_stacks; k++) {
 			if (is_shown(&f->snap.stacks[k]))
-				add_stack(t, f, k, before, seconds);
+				sites_add_stack(t, f, k, before, seconds);
 		}
 	}
 }

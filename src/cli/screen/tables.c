@@ -39,18 +39,18 @@ static const struct kf_column process_columns[NR_PROCESS] = {
 	[FAIL] = {"FAIL", "failed", KF_CELL_COUNT},
 };
 
-static double rate(uint64_t now, uint64_t before, double seconds)
+static double screen_rate(uint64_t now, uint64_t before, double seconds)
 {
 	return now > before ? (double)(now - before) / seconds : 0;
 }
 
-static uint64_t growth(uint64_t now, uint64_t before, double seconds)
+static uint64_t screen_growth(uint64_t now, uint64_t before, double seconds)
 {
 	return (uint64_t)(int64_t)((double)(int64_t)(now - before) / seconds);
 }
 
-static void add_process(struct kf_table *t, const struct kf_file *f,
-			const struct kf_file *before, double seconds)
+static void screen_add_process(struct kf_table *t, const struct kf_file *f,
+			       const struct kf_file *before, double seconds)
 {
 	static const struct kf_totals nothing;
 	const struct kf_totals *is = &f->snap.totals;
@@ -63,12 +63,12 @@ static void add_process(struct kf_table *t, const struct kf_file *f,
 	row[PID].count = (uint64_t)kf_process_id(f);
 	row[THREADS].count = kf_snapshot_value(&f->snap, "threads");
 	row[LIVE].count = is->live;
-	row[GROWTH].count = growth(is->live, was->live, seconds);
+	row[GROWTH].count = screen_growth(is->live, was->live, seconds);
 	row[CACHED].count = is->cached;
 	row[FREE].count = is->free;
 	row[HELD].count = is->held;
 	row[RSS].count = kf_process_resident(f);
-	row[MALLOC_RATE].real = rate(is->mallocs, was->mallocs, seconds);
+	row[MALLOC_RATE].real = screen_rate(is->mallocs, was->mallocs, seconds);
 	row[FAIL].count = kf_snapshot_value(&f->snap, "failed");
 	row[FAIL].mark = row[FAIL].count ? KF_MARK_BAD : KF_MARK_NONE;
 }
@@ -83,8 +83,9 @@ void kf_top_processes(struct kf_table *t, const struct kf_cli *cli,
 		const struct kf_file *before = kf_snapshots_same(then, f);
 
 		if (kf_snapshots_wants(cli, f))
-			add_process(t, f, before,
-				    kf_snapshots_seconds(now, f, before, then));
+			screen_add_process(
+				t, f, before,
+				kf_snapshots_seconds(now, f, before, then));
 	}
 }
 
@@ -101,7 +102,7 @@ enum {
 	NR_SIZE
 };
 
-static const struct kf_column size_columns[NR_SIZE] = {
+static const struct kf_column screen_size_columns[NR_SIZE] = {
 	[SIZE] = {"SIZE", "size_bytes", KF_CELL_BYTES},
 	[SIZE_LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 	[SIZE_GROWTH] = {"GROWTH/s", "growth_per_second", KF_CELL_SIGNED},
@@ -132,7 +133,8 @@ struct sizes {
 };
 
 /* Nearly all files have the same classes, so the same index is tried first. */
-static struct size *size_of(struct sizes *all, uint64_t bytes, size_t at)
+static struct size *screen_sizes_get(struct sizes *all, uint64_t bytes,
+				     size_t at)
 {
 	if (at < all->nr && all->size[at].bytes == bytes)
 		return &all->size[at];
@@ -144,15 +146,15 @@ static struct size *size_of(struct sizes *all, uint64_t bytes, size_t at)
 	return &all->size[all->nr++];
 }
 
-static void add_sizes(struct sizes *all, const struct kf_snapshot *s,
-		      const struct kf_snapshot *was, double seconds)
+static void screen_sizes_add(struct sizes *all, const struct kf_snapshot *s,
+			     const struct kf_snapshot *was, double seconds)
 {
 	static const struct kf_class_count nothing;
 
 	for (unsigned int i = 0; i < s->nr_classes; i++) {
 		const struct kf_class_count *c = &s->classes[i];
 		const struct kf_class_count *b = &nothing;
-		struct size *size = size_of(all, c->bytes, i);
+		struct size *size = screen_sizes_get(all, c->bytes, i);
 		uint64_t live = kf_size_live(s, i), lived = 0;
 
 		if (was && i < was->nr_classes) {
@@ -161,8 +163,8 @@ static void add_sizes(struct sizes *all, const struct kf_snapshot *s,
 		}
 		size->live += live;
 		size->growth += (double)(int64_t)(live - lived) / seconds;
-		size->mallocs += rate(c->mallocs, b->mallocs, seconds);
-		size->frees += rate(c->frees, b->frees, seconds);
+		size->mallocs += screen_rate(c->mallocs, b->mallocs, seconds);
+		size->frees += screen_rate(c->frees, b->frees, seconds);
 		size->blocks += kf_class_blocks(c);
 		size->carved += c->carved;
 		size->empty += kf_size_empty(c);
@@ -204,10 +206,11 @@ void kf_top_sizes(struct kf_table *t, const struct kf_cli *cli,
 		const struct kf_file *before = kf_snapshots_same(then, f);
 
 		if (kf_snapshots_wants(cli, f))
-			add_sizes(&all, &f->snap, before ? &before->snap : NULL,
-				  kf_snapshots_seconds(now, f, before, then));
+			screen_sizes_add(
+				&all, &f->snap, before ? &before->snap : NULL,
+				kf_snapshots_seconds(now, f, before, then));
 	}
-	kf_table_init(t, size_columns, NR_SIZE);
+	kf_table_init(t, screen_size_columns, NR_SIZE);
 	for (size_t i = 0; i < all.nr; i++) {
 		if (all.size[i].mallocs > 0 || all.size[i].live ||
 		    all.size[i].carved)

@@ -12,7 +12,7 @@
 
 enum { BEFORE, AFTER, CHANGE, BLOCKS, EVER, TAG };
 
-static const struct kf_column columns[] = {
+static const struct kf_column changes_columns[] = {
 	[BEFORE] = {"BEFORE", "before_bytes", KF_CELL_BYTES},
 	[AFTER] = {"AFTER", "after_bytes", KF_CELL_BYTES},
 	[CHANGE] = {"CHANGE", "change_bytes", KF_CELL_SIGNED},
@@ -30,35 +30,35 @@ struct change {
 	int64_t ever;
 };
 
-static int64_t bytes_of(const struct change *c)
+static int64_t change_bytes(const struct change *c)
 {
 	return (int64_t)(c->after - c->before);
 }
 
-static uint64_t size_of(const struct change *c)
+static uint64_t change_size(const struct change *c)
 {
-	int64_t n = bytes_of(c);
+	int64_t n = change_bytes(c);
 
 	return n < 0 ? -(uint64_t)n : (uint64_t)n;
 }
 
 /* The largest first; those of one size in the order of the trees. */
-static int by_size(const void *a, const void *b)
+static int changes_by_size(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 
-	if (size_of(x) != size_of(y))
-		return size_of(x) < size_of(y) ? 1 : -1;
+	if (change_size(x) != change_size(y))
+		return change_size(x) < change_size(y) ? 1 : -1;
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
-static uint64_t live(const struct kf_stats_tag *t)
+static uint64_t tag_live_bytes(const struct kf_stats_tag *t)
 {
 	return kf_tags_live(t->allocated, t->freed + t->remote_freed);
 }
 
 /* "thread/tag/tag" */
-static char *path_of(const struct kf_tag_set *set, uint32_t entry)
+static char *tag_path(const struct kf_tag_set *set, uint32_t entry)
 {
 	char *path = kf_format("%s", set->tag[entry].name);
 
@@ -72,16 +72,16 @@ static char *path_of(const struct kf_tag_set *set, uint32_t entry)
 	return path;
 }
 
-static void add_row(struct kf_table *t, const struct kf_tag_set *set,
-		    const struct change *c)
+static void changes_add_row(struct kf_table *t, const struct kf_tag_set *set,
+			    const struct change *c)
 {
 	struct kf_cell *row = kf_table_row(t);
-	char *path = path_of(set, c->entry);
+	char *path = tag_path(set, c->entry);
 
 	row[BEFORE].count = c->before;
 	row[AFTER].count = c->after;
-	row[CHANGE].count = (uint64_t)bytes_of(c);
-	row[CHANGE].mark = bytes_of(c) > 0 ? KF_MARK_WARN : KF_MARK_NONE;
+	row[CHANGE].count = (uint64_t)change_bytes(c);
+	row[CHANGE].mark = change_bytes(c) > 0 ? KF_MARK_WARN : KF_MARK_NONE;
 	row[BLOCKS].count = (uint64_t)c->blocks;
 	row[EVER].count = (uint64_t)c->ever;
 	kf_cell_text(&row[TAG], path);
@@ -89,8 +89,8 @@ static void add_row(struct kf_table *t, const struct kf_tag_set *set,
 }
 
 /* @both has the entries of @old at the same indexes, then new ones. */
-static struct change change_of(const struct kf_tag_set *old,
-			       const struct kf_tag_set *both, uint32_t entry)
+static struct change tag_change(const struct kf_tag_set *old,
+				const struct kf_tag_set *both, uint32_t entry)
 {
 	static const struct kf_stats_tag none;
 	const struct kf_stats_tag *b = &both->tag[entry];
@@ -99,8 +99,8 @@ static struct change change_of(const struct kf_tag_set *old,
 
 	return (struct change){
 		.entry = entry,
-		.before = live(a),
-		.after = live(b),
+		.before = tag_live_bytes(a),
+		.after = tag_live_bytes(b),
 		.blocks = (int64_t)(kf_stats_tag_blocks(b) -
 				    kf_stats_tag_blocks(a)),
 		.ever = (int64_t)(b->allocated - a->allocated),
@@ -126,14 +126,15 @@ void kf_tags_diff(const struct kf_tag_set *then, const struct kf_tag_set *now,
 	kf_tag_set_merge(&both, now, NULL, NULL);
 	change = kf_alloc(both.nr, sizeof(*change));
 	for (uint32_t i = 1; i < both.nr; i++)
-		change[i] = change_of(&old, &both, i);
+		change[i] = tag_change(&old, &both, i);
 	if (both.nr)
-		qsort(change + 1, both.nr - 1, sizeof(*change), by_size);
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+		qsort(change + 1, both.nr - 1, sizeof(*change),
+		      changes_by_size);
+	kf_table_init(&t, changes_columns, KF_ARRAY_SIZE(changes_columns));
 	for (uint32_t i = 1; i < both.nr; i++) {
-		if (all || bytes_of(&change[i]) || change[i].blocks ||
+		if (all || change_bytes(&change[i]) || change[i].blocks ||
 		    change[i].ever)
-			add_row(&t, &both, &change[i]);
+			changes_add_row(&t, &both, &change[i]);
 	}
 	kf_table_print(&t, cli);
 	kf_table_release(&t);

@@ -12,7 +12,7 @@
 
 enum { TAGNAME, INCL, EXCL, PARENT, OWN, TOTAL, BLOCKS, EVER, ENTERED };
 
-static const struct kf_column columns[] = {
+static const struct kf_column flat_columns[] = {
 	[TAGNAME] = {"TAGNAME", "tag", KF_CELL_TEXT},
 	[INCL] = {"BytesIncl", "inclusive_bytes", KF_CELL_BYTES},
 	[EXCL] = {"BytesExcl", "exclusive_bytes", KF_CELL_BYTES},
@@ -34,7 +34,7 @@ struct sums {
 	uint64_t entered;
 };
 
-static const char *name_of(const struct kf_tags_view *v, uint32_t entry)
+static const char *flat_name(const struct kf_tags_view *v, uint32_t entry)
 {
 	return v->tag[entry].name;
 }
@@ -48,7 +48,7 @@ static uint64_t incl_of(const struct kf_tags_view *v, uint32_t entry)
 static bool is_below_itself(const struct kf_tags_view *v, uint32_t entry)
 {
 	for (uint32_t at = v->node[entry].parent; at; at = v->node[at].parent) {
-		if (!strcmp(name_of(v, at), name_of(v, entry)))
+		if (!strcmp(flat_name(v, at), flat_name(v, entry)))
 			return true;
 	}
 	return false;
@@ -70,32 +70,32 @@ static void add_entry(struct sums *s, const struct kf_tags_view *v,
 				: kf_tags_live(v->allocated, v->freed);
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double flat_percent(uint64_t part, uint64_t whole)
 {
 	return (double)kf_tags_share(part, whole) / 100;
 }
 
-static void add_row(struct kf_table *t, const struct kf_tags_view *v,
-		    const char *name, const struct sums *s)
+static void flat_add_row(struct kf_table *t, const struct kf_tags_view *v,
+			 const char *name, const struct sums *s)
 {
 	struct kf_cell *row = kf_table_row(t);
 
 	kf_cell_text(&row[TAGNAME], name);
 	row[INCL].count = s->incl;
 	row[EXCL].count = s->excl;
-	row[PARENT].real = percent(s->incl, s->parents);
-	row[OWN].real = percent(s->excl, s->incl);
+	row[PARENT].real = flat_percent(s->incl, s->parents);
+	row[OWN].real = flat_percent(s->excl, s->incl);
 	row[TOTAL].real =
-		percent(s->incl, kf_tags_live(v->allocated, v->freed));
+		flat_percent(s->incl, kf_tags_live(v->allocated, v->freed));
 	row[BLOCKS].count = s->blocks;
 	row[EVER].count = s->ever;
 	row[ENTERED].count = s->entered;
 }
 
-static int by_name(const void *a, const void *b, void *view)
+static int flat_by_name(const void *a, const void *b, void *view)
 {
-	return strcmp(name_of(view, *(const uint32_t *)a),
-		      name_of(view, *(const uint32_t *)b));
+	return strcmp(flat_name(view, *(const uint32_t *)a),
+		      flat_name(view, *(const uint32_t *)b));
 }
 
 void kf_tags_flat(const struct kf_tag_set *set, const struct kf_cli *cli)
@@ -108,15 +108,15 @@ void kf_tags_flat(const struct kf_tag_set *set, const struct kf_cli *cli)
 	kf_tag_set_view(set, &v);
 	for (uint32_t at = 0; v.nr && (at = kf_tags_next(&v, 0, at));)
 		entry[nr++] = at;
-	qsort_r(entry, nr, sizeof(*entry), by_name, &v);
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	qsort_r(entry, nr, sizeof(*entry), flat_by_name, &v);
+	kf_table_init(&t, flat_columns, KF_ARRAY_SIZE(flat_columns));
 	for (size_t i = 0; i < nr;) {
-		const char *name = name_of(&v, entry[i]);
+		const char *name = flat_name(&v, entry[i]);
 		struct sums sums = {0};
 
-		for (; i < nr && !strcmp(name_of(&v, entry[i]), name); i++)
+		for (; i < nr && !strcmp(flat_name(&v, entry[i]), name); i++)
 			add_entry(&sums, &v, entry[i]);
-		add_row(&t, &v, name, &sums);
+		flat_add_row(&t, &v, name, &sums);
 	}
 	kf_table_sort(&t, INCL);
 	kf_table_print(&t, cli);

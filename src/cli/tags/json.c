@@ -24,7 +24,7 @@ struct input {
 	bool bad;
 };
 
-static void complain(struct input *in, const char *what, const char *key)
+static void input_complain(struct input *in, const char *what, const char *key)
 {
 	if (!in->bad)
 		kf_error("tags: %s: %s '%s'", in->path, what, key);
@@ -36,7 +36,7 @@ static bool has_prefix(const char *key, const char *prefix)
 	return !strncmp(key, prefix, strlen(prefix));
 }
 
-static uint64_t number(struct input *in, json_t *of, const char *key)
+static uint64_t input_number(struct input *in, json_t *of, const char *key)
 {
 	json_t *n = json_object_get(of, key);
 
@@ -44,63 +44,65 @@ static uint64_t number(struct input *in, json_t *of, const char *key)
 		return 0;
 	if (json_is_integer(n) && json_integer_value(n) >= 0)
 		return (uint64_t)json_integer_value(n);
-	complain(in, "not a number from 0 on:", key);
+	input_complain(in, "not a number from 0 on:", key);
 	return 0;
 }
 
-static void text(struct input *in, json_t *of, const char *key, char *dst,
-		 size_t size)
+static void input_text(struct input *in, json_t *of, const char *key, char *dst,
+		       size_t size)
 {
 	json_t *s = json_object_get(of, key);
 
 	if (s && !json_is_string(s))
-		complain(in, "not a text:", key);
+		input_complain(in, "not a text:", key);
 	else if (s)
 		snprintf(dst, size, "%s", json_string_value(s));
 }
 
 /* "2026-11-20 @ 22:26:49 UTC"; a time that cannot be parsed is 0. */
-static uint64_t moment(struct input *in, json_t *of, const char *key)
+static uint64_t input_moment(struct input *in, json_t *of, const char *key)
 {
 	char s[64] = "";
 	struct tm tm = {0};
 	time_t t;
 
-	text(in, of, key, s, sizeof(s));
+	input_text(in, of, key, s, sizeof(s));
 	if (!strptime(s, "%Y-%m-%d @ %H:%M:%S", &tm))
 		return 0;
 	t = timegm(&tm);
 	return t > 0 ? (uint64_t)t * 1000000000 : 0;
 }
 
-static uint64_t less(uint64_t all, uint64_t part)
+static uint64_t json_less(uint64_t all, uint64_t part)
 {
 	return all > part ? all - part : 0;
 }
 
-static void figures(struct input *in, json_t *o, struct kf_stats_tag *t)
+static void input_figures(struct input *in, json_t *o, struct kf_stats_tag *t)
 {
-	t->allocated = number(in, o, "nBytesSelfAllocated");
-	t->remote_freed = number(in, o, "nBytesSelfFreedByOthers");
-	t->freed = less(number(in, o, "nBytesSelfFreed"), t->remote_freed);
-	t->peak = number(in, o, "nBytesSelfPeak");
-	t->left = number(in, o, "nTimesEnteredAndExited");
+	t->allocated = input_number(in, o, "nBytesSelfAllocated");
+	t->remote_freed = input_number(in, o, "nBytesSelfFreedByOthers");
+	t->freed = json_less(input_number(in, o, "nBytesSelfFreed"),
+			     t->remote_freed);
+	t->peak = input_number(in, o, "nBytesSelfPeak");
+	t->left = input_number(in, o, "nTimesEnteredAndExited");
 	t->entered = json_object_get(o, "nTimesEntered")
-			     ? number(in, o, "nTimesEntered")
+			     ? input_number(in, o, "nTimesEntered")
 			     : t->left;
-	t->mallocs = number(in, o, "nCallsTo_malloc");
-	t->callocs = number(in, o, "nCallsTo_calloc");
-	t->reallocs = number(in, o, "nCallsTo_realloc");
-	t->aligned = number(in, o, "nCallsTo_aligned");
-	t->remote_frees = number(in, o, "nCallsTo_freeByOthers");
-	t->frees = less(number(in, o, "nCallsTo_free"), t->remote_frees);
-	t->resized = number(in, o, "nBlocksResized");
-	t->inherited = number(in, o, "nBlocksInherited");
-	t->failed = number(in, o, "nPushFailuresHere");
+	t->mallocs = input_number(in, o, "nCallsTo_malloc");
+	t->callocs = input_number(in, o, "nCallsTo_calloc");
+	t->reallocs = input_number(in, o, "nCallsTo_realloc");
+	t->aligned = input_number(in, o, "nCallsTo_aligned");
+	t->remote_frees = input_number(in, o, "nCallsTo_freeByOthers");
+	t->frees = json_less(input_number(in, o, "nCallsTo_free"),
+			     t->remote_frees);
+	t->resized = input_number(in, o, "nBlocksResized");
+	t->inherited = input_number(in, o, "nBlocksInherited");
+	t->failed = input_number(in, o, "nPushFailuresHere");
 	kf_tag_bound(t);
 }
 
-static int hex(char c)
+static int hex_digit(char c)
 {
 	const char *digits = "0123456789abcdef", *p = strchr(digits, c);
 
@@ -117,9 +119,9 @@ static uint32_t add_scope(struct input *in, uint32_t parent, const char *key)
 	for (; *s && at + 1 < sizeof(name); at++) {
 		int byte = 0;
 
-		if (s[0] == '\\' && s[1] == 'x' && hex(s[2]) >= 0 &&
-		    hex(s[3]) >= 0)
-			byte = hex(s[2]) * 16 + hex(s[3]);
+		if (s[0] == '\\' && s[1] == 'x' && hex_digit(s[2]) >= 0 &&
+		    hex_digit(s[3]) >= 0)
+			byte = hex_digit(s[2]) * 16 + hex_digit(s[3]);
 		name[at] = byte ? (char)byte : *s;
 		s += byte ? 4 : 1;
 	}
@@ -128,50 +130,53 @@ static uint32_t add_scope(struct input *in, uint32_t parent, const char *key)
 }
 
 /* The parser's own limit of nesting bounds the recursion. */
-static void scope(struct input *in, json_t *o, const char *key, uint32_t entry)
+static void input_scope(struct input *in, json_t *o, const char *key,
+			uint32_t entry)
 {
 	json_t *below = json_object_get(o, SCOPES);
 	const char *name;
 	json_t *child;
 
 	if (!json_is_object(o)) {
-		complain(in, "not an object:", key);
+		input_complain(in, "not an object:", key);
 		return;
 	}
-	figures(in, o, &in->set->tag[entry]);
+	input_figures(in, o, &in->set->tag[entry]);
 	if (below && !json_is_object(below))
-		complain(in, "not an object:", SCOPES);
+		input_complain(in, "not an object:", SCOPES);
 	json_object_foreach(below, name, child)
 	{
 		if (in->bad)
 			return;
 		if (has_prefix(name, SCOPE))
-			scope(in, child, name, add_scope(in, entry, name));
+			input_scope(in, child, name,
+				    add_scope(in, entry, name));
 	}
 }
 
 static void tree_facts(struct input *in, json_t *o, struct kf_stats_tag *t)
 {
 	struct kf_tag_set *set = in->set;
-	uint64_t nodes = number(in, o, "nMaxTreeNodes");
-	uint64_t levels = number(in, o, "nMaxTreeLevels");
+	uint64_t nodes = input_number(in, o, "nMaxTreeNodes");
+	uint64_t levels = input_number(in, o, "nMaxTreeLevels");
 
-	t->tid = (int32_t)KF_MIN(number(in, o, "TID"), (uint64_t)INT32_MAX);
-	t->vm_size = number(in, o, "nVmSizeAtCreation");
+	t->tid = (int32_t)KF_MIN(input_number(in, o, "TID"),
+				 (uint64_t)INT32_MAX);
+	t->vm_size = input_number(in, o, "nVmSizeAtCreation");
 	if (json_is_true(json_object_get(o, "bThreadHasEnded")))
 		t->state = KF_TAG_FOLDED;
 	set->max_nodes = (uint32_t)KF_MIN(nodes, (uint64_t)UINT32_MAX);
 	set->max_levels = (uint32_t)KF_MIN(levels, (uint64_t)UINT32_MAX);
 }
 
-static void tree(struct input *in, json_t *o, const char *key)
+static void input_tree(struct input *in, json_t *o, const char *key)
 {
 	const char *name;
 	json_t *child;
 	uint32_t root;
 
 	if (!json_is_object(o))
-		complain(in, "not an object:", key);
+		input_complain(in, "not an object:", key);
 	json_object_foreach(o, name, child)
 	{
 		if (in->bad)
@@ -180,34 +185,34 @@ static void tree(struct input *in, json_t *o, const char *key)
 			continue;
 		root = add_scope(in, 0, name);
 		tree_facts(in, o, &in->set->tag[root]);
-		scope(in, child, name, root);
+		input_scope(in, child, name, root);
 		/* malloc-tag has these for the whole tree only */
 		if (!json_object_get(child, "nPushFailuresHere"))
 			in->set->tag[root].failed =
-				number(in, o, "nPushNodeFailures");
+				input_number(in, o, "nPushNodeFailures");
 	}
 }
 
-static void snapshot(struct input *in, json_t *o)
+static void input_snapshot(struct input *in, json_t *o)
 {
 	struct kf_tag_set *set = in->set;
 	const char *key;
 	json_t *value;
 
-	set->id.pid =
-		(int32_t)KF_MIN(number(in, o, "PID"), (uint64_t)INT32_MAX);
-	text(in, o, "Program", set->id.name, sizeof(set->id.name));
-	text(in, o, "Executable", set->id.exe, sizeof(set->id.exe));
-	set->started_ns = moment(in, o, "tmStartProfiling");
-	set->now_ns = moment(in, o, "tmCurrentSnapshot");
-	set->untagged = number(in, o, "nBytesAllocBeforeInit");
-	set->self_usage = number(in, o, "nBytesMallocTagSelfUsage");
-	set->vm_size = number(in, o, "vmSizeNowBytes");
-	set->vm_rss = number(in, o, "vmRSSNowBytes");
+	set->id.pid = (int32_t)KF_MIN(input_number(in, o, "PID"),
+				      (uint64_t)INT32_MAX);
+	input_text(in, o, "Program", set->id.name, sizeof(set->id.name));
+	input_text(in, o, "Executable", set->id.exe, sizeof(set->id.exe));
+	set->started_ns = input_moment(in, o, "tmStartProfiling");
+	set->now_ns = input_moment(in, o, "tmCurrentSnapshot");
+	set->untagged = input_number(in, o, "nBytesAllocBeforeInit");
+	set->self_usage = input_number(in, o, "nBytesMallocTagSelfUsage");
+	set->vm_size = input_number(in, o, "vmSizeNowBytes");
+	set->vm_rss = input_number(in, o, "vmRSSNowBytes");
 	json_object_foreach(o, key, value)
 	{
 		if (has_prefix(key, TREE))
-			tree(in, value, key);
+			input_tree(in, value, key);
 	}
 }
 
@@ -220,7 +225,7 @@ static bool is_snapshot(struct input *in, json_t *o)
 		kf_error("tags: %s: this is no snapshot of tags", in->path);
 		return false;
 	}
-	schema = number(in, o, "nSchemaVersion");
+	schema = input_number(in, o, "nSchemaVersion");
 	if (schema > KF_TAGS_SCHEMA)
 		kf_error("tags: %s: a snapshot of version %llu, and this "
 			 "reads version %u",
@@ -242,7 +247,7 @@ int kf_tag_set_parse(struct kf_tag_set *set, FILE *in, const char *path)
 		return KF_EXIT_FAILED;
 	}
 	if (is_snapshot(&input, o))
-		snapshot(&input, o);
+		input_snapshot(&input, o);
 	else
 		input.bad = true;
 	json_decref(o);

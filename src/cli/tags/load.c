@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t now(void)
+static uint64_t tags_load_now(void)
 {
 	struct timespec ts;
 
@@ -56,7 +56,7 @@ void kf_tag_set_of_file(struct kf_tag_set *set, const struct kf_file *f)
 	set->id = s->id;
 	set->id.pid = kf_process_id(f);
 	set->started_ns = s->id.created_ns;
-	set->now_ns = now();
+	set->now_ns = tags_load_now();
 	set->vm_rss = kf_process_resident(f);
 	set->vm_size = kf_process_virtual(f);
 	take_table(set, s);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void grow(struct kf_tag_set *set)
+static void tag_set_grow(struct kf_tag_set *set)
 {
 	uint32_t room = set->room ? 2 * set->room : 64;
 	struct kf_stats_tag *tag;
@@ -37,15 +37,15 @@ static void grow(struct kf_tag_set *set)
 	set->room = room;
 }
 
-static uint32_t append(struct kf_tag_set *set)
+static uint32_t tag_set_append(struct kf_tag_set *set)
 {
-	grow(set);
+	tag_set_grow(set);
 	memset(&set->tag[set->nr], 0, sizeof(*set->tag));
 	set->link[set->nr] = (struct kf_tag_link){0};
 	return set->nr++;
 }
 
-static void set_name(char *dst, const char *name)
+static void tag_set_name(char *dst, const char *name)
 {
 	size_t n = 0;
 	uint32_t code;
@@ -69,15 +69,15 @@ uint32_t kf_tag_set_add(struct kf_tag_set *set, uint32_t parent,
 	uint32_t entry;
 
 	if (!set->nr)
-		append(set);
-	entry = append(set);
+		tag_set_append(set);
+	entry = tag_set_append(set);
 	t = &set->tag[entry];
 	t->state = KF_TAG_IN_USE;
 	t->parent = parent;
 	t->root = parent ? set->tag[parent].root : entry;
 	t->tid = set->tag[t->root].tid;
 	t->depth = parent ? set->tag[parent].depth + 1 : 0;
-	set_name(t->name, name);
+	tag_set_name(t->name, name);
 	set->link[entry].next = set->link[parent].child;
 	set->link[parent].child = entry;
 	return entry;
@@ -89,7 +89,7 @@ uint32_t kf_tag_set_get(struct kf_tag_set *set, uint32_t parent,
 	char cut[KF_STATS_TAG_NAME];
 	uint32_t at = set->nr ? set->link[parent].child : 0;
 
-	set_name(cut, name);
+	tag_set_name(cut, name);
 	while (at && strcmp(set->tag[at].name, cut))
 		at = set->link[at].next;
 	return at ? at : kf_tag_set_add(set, parent, cut);
@@ -136,7 +136,7 @@ static void merge_tree(struct kf_tag_set *to, const struct kf_tag_set *from,
 	free(place);
 }
 
-static bool matches(const regex_t *match, const char *name)
+static bool tag_matches(const regex_t *match, const char *name)
 {
 	return !match || !regexec(match, name, 0, NULL, 0);
 }
@@ -153,7 +153,7 @@ unsigned int kf_tag_set_merge(struct kf_tag_set *to,
 	     root = view.node[root].next) {
 		const char *name = from->tag[root].name;
 
-		if (!matches(match, name))
+		if (!tag_matches(match, name))
 			continue;
 		merge_tree(to, from, &view, root,
 			   kf_tag_set_get(to, 0, as ? as : name));
@@ -175,7 +175,7 @@ static void copy_others(struct kf_tag_set *to, const struct kf_tag_set *from,
 		const struct kf_stats_tag *t = &from->tag[root];
 		uint32_t into;
 
-		if (matches(match, t->name))
+		if (tag_matches(match, t->name))
 			continue;
 		into = kf_tag_set_add(to, 0, t->name);
 		to->tag[into].state = t->state;

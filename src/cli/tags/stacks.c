@@ -15,7 +15,7 @@
 
 enum { LIVE, BLOCKS, SHARE, TAG, STACK };
 
-static const struct kf_column columns[] = {
+static const struct kf_column stacks_columns[] = {
 	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 	[BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
 	[SHARE] = {"OF-TAG", "percent_of_tag", KF_CELL_PERCENT},
@@ -40,7 +40,7 @@ static char *stack_of(const struct kf_site *site, bool full)
 	return kf_site_callers(site, 0, full ? site->nr_frames : CALLERS);
 }
 
-static int by_name(const void *a, const void *b)
+static int stacks_by_name(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 	int order = strcmp(x->tag, y->tag);
@@ -49,7 +49,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* The largest tag first, and in it the largest stack. */
-static int by_size(const void *a, const void *b)
+static int stacks_by_size(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -57,17 +57,17 @@ static int by_size(const void *a, const void *b)
 		return x->of_tag < y->of_tag ? 1 : -1;
 	if (!strcmp(x->tag, y->tag) && x->live != y->live)
 		return x->live < y->live ? 1 : -1;
-	return by_name(a, b);
+	return stacks_by_name(a, b);
 }
 
 /* Merges equal rows; returns the number of rows that are left. */
-static size_t merge(struct row *rows, size_t nr)
+static size_t stacks_merge(struct row *rows, size_t nr)
 {
 	size_t left = 0;
 
-	qsort(rows, nr, sizeof(*rows), by_name);
+	qsort(rows, nr, sizeof(*rows), stacks_by_name);
 	for (size_t i = 0; i < nr; i++) {
-		if (left && !by_name(&rows[left - 1], &rows[i])) {
+		if (left && !stacks_by_name(&rows[left - 1], &rows[i])) {
 			rows[left - 1].live += rows[i].live;
 			rows[left - 1].blocks += rows[i].blocks;
 			free(rows[i].stack);
@@ -101,8 +101,9 @@ static bool is_chosen(const struct kf_snapshot *s, const struct kf_site *site)
 	return tag && tag < s->nr_tags && s->tags[tag].flags & KF_TAG_STACKS;
 }
 
-static size_t gather(const struct kf_prof *prof, const struct kf_snapshot *s,
-		     bool full, struct row *rows)
+static size_t stacks_gather(const struct kf_prof *prof,
+			    const struct kf_snapshot *s, bool full,
+			    struct row *rows)
 {
 	size_t nr = 0;
 
@@ -121,17 +122,17 @@ static size_t gather(const struct kf_prof *prof, const struct kf_snapshot *s,
 				  KF_STATS_BLOCK_PARTS,
 		};
 	}
-	nr = merge(rows, nr);
+	nr = stacks_merge(rows, nr);
 	sum_tags(rows, nr);
 	return nr;
 }
 
-static void print(const struct kf_cli *cli, struct row *rows, size_t nr)
+static void stacks_print(const struct kf_cli *cli, struct row *rows, size_t nr)
 {
 	struct kf_table t;
 
-	qsort(rows, nr, sizeof(*rows), by_size);
-	kf_table_init(&t, columns, KF_ARRAY_SIZE(columns));
+	qsort(rows, nr, sizeof(*rows), stacks_by_size);
+	kf_table_init(&t, stacks_columns, KF_ARRAY_SIZE(stacks_columns));
 	for (size_t i = 0; i < nr; i++) {
 		struct kf_cell *row = kf_table_row(&t);
 
@@ -176,7 +177,7 @@ int kf_tags_stacks(const struct kf_cli *cli, const char *path, bool full)
 		status = kf_prof_open(&prof);
 	if (!status) {
 		rows = kf_alloc(prof.nr_sites, sizeof(*rows));
-		print(cli, rows, gather(&prof, &s, full, rows));
+		stacks_print(cli, rows, stacks_gather(&prof, &s, full, rows));
 		free(rows);
 		if (!any_chosen(&s))
 			kf_note(cli,

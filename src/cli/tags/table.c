@@ -26,7 +26,7 @@ enum {
 	FAILED
 };
 
-static const struct kf_column columns[] = {
+static const struct kf_column items_columns[] = {
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
 	[TAG] = {"TAG", "tag", KF_CELL_TEXT},
 	[THREADS] = {"THREADS", "threads", KF_CELL_COUNT},
@@ -56,7 +56,7 @@ struct items {
 	struct item *item;
 };
 
-static int by_name(const void *a, const void *b)
+static int items_by_name(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
 	int cmp = strcmp(x->process, y->process);
@@ -76,7 +76,7 @@ static uint64_t mallocs_of(const struct kf_stats_tag *t)
 	return t->mallocs + t->callocs + t->reallocs + t->aligned;
 }
 
-static double rate(uint64_t now, uint64_t before, double seconds)
+static double items_rate(uint64_t now, uint64_t before, double seconds)
 {
 	return now > before ? (double)(now - before) / seconds : 0;
 }
@@ -86,8 +86,9 @@ static bool is_root_without_bytes(const struct kf_stats_tag *t)
 	return !t->parent && !t->allocated;
 }
 
-static void add_file(struct items *list, const struct kf_file *f, uint32_t file,
-		     const struct kf_file *before, double seconds)
+static void items_add_file(struct items *list, const struct kf_file *f,
+			   uint32_t file, const struct kf_file *before,
+			   double seconds)
 {
 	static const struct kf_stats_tag nothing;
 
@@ -118,9 +119,11 @@ static void add_item(struct kf_cell *row, const struct item *it)
 	row[LIVE].count += t->allocated > freed ? t->allocated - freed : 0;
 	row[BLOCKS].count += kf_stats_tag_blocks(t);
 	row[MALLOC_RATE].real +=
-		rate(mallocs_of(t), mallocs_of(was), it->seconds);
-	row[BYTE_RATE].real += rate(t->allocated, was->allocated, it->seconds);
-	row[ENTER_RATE].real += rate(t->entered, was->entered, it->seconds);
+		items_rate(mallocs_of(t), mallocs_of(was), it->seconds);
+	row[BYTE_RATE].real +=
+		items_rate(t->allocated, was->allocated, it->seconds);
+	row[ENTER_RATE].real +=
+		items_rate(t->entered, was->entered, it->seconds);
 	row[ALLOCATED].count += t->allocated;
 	row[FREED].count += freed;
 	row[MALLOCS].count += mallocs_of(t);
@@ -173,12 +176,13 @@ void kf_tag_table(struct kf_table *t, const struct kf_cli *cli,
 		const struct kf_file *before = kf_snapshots_same(then, f);
 
 		if (kf_snapshots_wants(cli, f))
-			add_file(&list, f, i, before,
-				 kf_snapshots_seconds(now, f, before, then));
+			items_add_file(
+				&list, f, i, before,
+				kf_snapshots_seconds(now, f, before, then));
 	}
 	if (list.nr)
-		qsort(list.item, list.nr, sizeof(*list.item), by_name);
-	kf_table_init(t, columns, KF_ARRAY_SIZE(columns));
+		qsort(list.item, list.nr, sizeof(*list.item), items_by_name);
+	kf_table_init(t, items_columns, KF_ARRAY_SIZE(items_columns));
 	add_rows(t, &list);
 	free(list.item);
 }
