@@ -202,8 +202,8 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf)
 	g->state.fd = -1;
 	pthread_mutex_init(&g->lock, NULL);
 	kf_figures_init(&g->figures);
-	/* without @kept, files are opened each time */
-	g->kept = conf->read_only ? NULL : kf_kept_new();
+	/* without @file_cache, files are opened each time */
+	g->file_cache = conf->read_only ? NULL : kf_file_cache_new();
 	read_boot_id(g);
 	if (!conf->state_file)
 		return 0;
@@ -267,7 +267,7 @@ void kf_groups_finish(struct kf_groups *g)
 		kf_groups_save(g);
 	}
 	kf_groups_clear(g);
-	kf_kept_free(g->kept);
+	kf_file_cache_free(g->file_cache);
 	while ((b = g->bad)) {
 		g->bad = b->next;
 		free(b->path);

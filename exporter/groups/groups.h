@@ -151,8 +151,8 @@ struct kf_state_end {
 struct kf_groups {
 	struct kf_groups_conf conf;
 	pthread_mutex_t lock;
-	struct kf_kept *kept;	 /* open files kept between scans, or NULL */
-	struct kf_places places; /* the directories during a scan */
+	struct kf_file_cache *file_cache; /* of scans, or NULL */
+	struct kf_places places;	  /* the directories during a scan */
 	struct kf_figures figures;
 	struct kf_group *groups;
 	unsigned int nr_groups; /* without "other" */

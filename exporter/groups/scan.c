@@ -501,7 +501,7 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 			       .procfs = g->conf.procfs,
 			       .tables = g->conf.tags ? KF_TABLE_TAGS : 0,
 			       .memory = g->conf.resident,
-			       .kept = g->kept,
+			       .file_cache = g->file_cache,
 			       .until_ns = until_ns,
 			       .skip = skip_file,
 			       .places = &g->places,

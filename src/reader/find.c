@@ -8,7 +8,7 @@
  */
 #include "reader/claim.h"
 #include "reader/internal.h"
-#include "reader/kept.h"
+#include "reader/file-cache.h"
 #include "reader/outside.h"
 #include "reader/proc.h"
 
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_READERS KF_KEPT_READERS
+#define MAX_READERS KF_FILE_CACHE_READERS
 #define MAX_OUTSIDE 20000     /* most names in others' directories */
 #define FILES_A_READER 64     /* fewest files for which a thread is started */
 #define FILE_NS 1000000000ull /* most time for one file */
@@ -46,8 +46,8 @@ struct search {
 	kf_file_visit *visit; /* NULL: snapshots stay in the list */
 	bool (*skip)(void *ctx, const struct kf_file *file); /* or NULL */
 	void *ctx;
-	struct kf_kept *kept; /* or NULL */
-	pthread_mutex_t lock; /* held while @visit runs */
+	struct kf_file_cache *file_cache; /* or NULL */
+	pthread_mutex_t lock;		  /* held while @visit runs */
 	uint64_t until_ns;
 	bool again;	      /* only files that were left to the next turn */
 	bool last;	      /* ... as they are */
@@ -131,9 +131,9 @@ static struct kf_file *file_add(struct search *se, const struct dirent *de)
 	f->regular = de->d_type == DT_REG;
 	f->dirfd = place->fd;
 	/* an open file of a container would keep its mount busy */
-	if (se->kept && f->regular && !f->outside)
-		f->kept = kf_kept_get(se->kept, place, f->name,
-				      (uint64_t)de->d_ino);
+	if (se->file_cache && f->regular && !f->outside)
+		f->cached = kf_file_cache_get(se->file_cache, place, f->name,
+					      (uint64_t)de->d_ino);
 	out->nr++;
 	return f;
 }
@@ -159,11 +159,12 @@ static bool still_alive(struct reader *r, struct kf_file *f)
 {
 	struct kf_statm m;
 
-	if (!f->kept || !kf_kept_alive(&r->view, f->kept, f->dirfd, &m))
+	if (!f->cached ||
+	    !kf_cached_file_is_alive(&r->view, f->cached, f->dirfd, &m))
 		return false;
 	f->life = KF_LIFE_ALIVE;
-	f->firm = f->kept->firm;
-	f->pid = f->kept->pid;
+	f->firm = f->cached->firm;
+	f->pid = f->cached->pid;
 	memcpy(f->comm, r->view.comm, sizeof(f->comm));
 	if (r->se->memory)
 		note_memory(f, &m);
@@ -203,8 +204,8 @@ static void look_at_process(struct reader *r, struct kf_file *f)
 		read_again(r->se, f->dirfd, f);
 	if (!f->pid)
 		return;
-	if (f->kept)
-		kf_kept_process(&r->view, f->kept, f);
+	if (f->cached)
+		kf_cached_file_store_process(&r->view, f->cached, f);
 	memcpy(f->comm, r->view.comm, sizeof(f->comm));
 	if (!r->se->memory)
 		return;
@@ -234,16 +235,16 @@ static bool snapshot_read(struct reader *r, struct kf_file *f)
 		.tables = se->tables,
 		.regular = f->regular,
 		.cache = r->cache,
-		.kept = f->kept,
+		.cached = f->cached,
 		.until_ns = KF_MIN(se->until_ns, begin + FILE_NS),
 		.torn = &torn};
 
-	if (f->kept && f->kept->slow && !f->again)
+	if (f->cached && f->cached->slow && !f->again)
 		return !search_leave(se, f);
 	f->again = false;
 	kf_snapshot_read_as(f->dirfd, f->name, &how, &f->snap);
-	if (f->kept)
-		f->kept->slow = kf_clock_ns() - begin > SLOW_NS;
+	if (f->cached)
+		f->cached->slow = kf_clock_ns() - begin > SLOW_NS;
 	return !torn || se->last || !search_leave(se, f);
 }
 
@@ -290,7 +291,7 @@ static void *run_reader(void *arg)
 	int rc;
 
 	i = atomic_fetch_add(&se->nr_readers, 1);
-	r.cache = se->kept ? &se->kept->cache[i] : &r.own;
+	r.cache = se->file_cache ? &se->file_cache->descs[i] : &r.own;
 	kf_life_open(&r.view, se->procfs);
 	while (!se->rc && (i = atomic_fetch_add(&se->next, 1)) < se->out->nr) {
 		struct kf_file *f = &se->out->file[i];
@@ -493,7 +494,7 @@ static int search_dirs(struct search *se, const struct kf_find *find)
 	se->tables = find ? find->tables : 0;
 	se->memory = find && find->memory;
 	/* the cache's memory must not stay in a list */
-	se->kept = find && se->visit ? find->kept : NULL;
+	se->file_cache = find && se->visit ? find->file_cache : NULL;
 	se->until_ns = find ? find->until_ns : 0;
 	if (!se->until_ns)
 		se->until_ns = kf_clock_ns() + KF_SEARCH_S * 1000000000ull;
@@ -507,8 +508,8 @@ static int search_dirs(struct search *se, const struct kf_find *find)
 	drop_forgotten(se->out);
 	if (!rc)
 		rc = settle_claims(se);
-	if (se->kept)
-		kf_kept_sweep(se->kept);
+	if (se->file_cache)
+		kf_file_cache_sweep(se->file_cache);
 	pthread_mutex_destroy(&se->lock);
 	if (rc)
 		kf_files_release(se->out);

@@ -202,9 +202,9 @@ bool kf_counts_read(struct kf_source *src, uint64_t described,
 struct kf_read_how {
 	unsigned int tables; /* enum kf_tables, or-ed */
 	bool regular; /* from the directory entry: it is a regular file */
-	struct kf_desc_cache *cache; /* NULL: a single file is read */
-	struct kf_kept_file *kept;   /* its cache entry, or NULL */
-	uint64_t until_ns;	     /* deadline, of kf_clock_ns(); 0: none */
+	struct kf_desc_cache *cache;   /* NULL: a single file is read */
+	struct kf_cached_file *cached; /* its cache entry, or NULL */
+	uint64_t until_ns;	       /* deadline, of kf_clock_ns(); 0: none */
 	/*
 	 * Words that belong together may change while they are read. NULL:
 	 * retry until they are consistent, at most as long as a writer may be

@@ -238,7 +238,7 @@ struct kf_file {
 	char comm[16];	   /* its current name, raw; "": not read */
 	uint64_t resident; /* resident bytes, if requested */
 	uint64_t shared;   /* ... the part in files and shared memory */
-	struct kf_kept_file *kept; /* of the search */
+	struct kf_cached_file *cached; /* its entry in the cache, or NULL */
 	struct kf_snapshot snap;
 };
 
@@ -248,8 +248,8 @@ struct kf_files {
 	struct kf_places places; /* their directories, open */
 };
 
-struct kf_kept;
-struct kf_kept_file;
+struct kf_file_cache;
+struct kf_cached_file;
 
 /* Default duration of a search, seconds. */
 #define KF_SEARCH_S 10
@@ -265,9 +265,10 @@ struct kf_find {
 	/* also find the files of these processes, in any directory */
 	const int32_t *pids;
 	unsigned int nr_pids;
-	unsigned int tables;  /* optional tables to read, enum kf_tables */
-	bool memory;	      /* read the resident memory from procfs too */
-	struct kf_kept *kept; /* cache of one search at a time, or NULL */
+	unsigned int tables; /* optional tables to read, enum kf_tables */
+	bool memory;	     /* read the resident memory from procfs too */
+	/* or NULL; one search at a time uses it */
+	struct kf_file_cache *file_cache;
 	uint64_t until_ns; /* deadline of CLOCK_MONOTONIC; 0: KF_SEARCH_S from
 			      now */
 	/*
@@ -299,7 +300,7 @@ struct kf_find {
 int kf_files_find(const struct kf_find *find, struct kf_files *out);
 
 /**
- * kf_kept_new() - make a cache that keeps files open between searches
+ * kf_file_cache_new() - make a cache that keeps files open between searches
  *
  * For repeated searches: a stats file, and its process' directory in procfs,
  * stay open, so that only changing parts are read. Descriptors are above 1023;
@@ -307,15 +308,15 @@ int kf_files_find(const struct kf_find *find, struct kf_files *out);
  *
  * Return: for struct kf_find; NULL when out of memory.
  */
-struct kf_kept *kf_kept_new(void);
+struct kf_file_cache *kf_file_cache_new(void);
 
 /**
- * kf_kept_free() - close and free the cache
- * @kept:	the cache, or NULL
+ * kf_file_cache_free() - close and free the cache
+ * @cache:	the cache, or NULL
  *
  * Context: while no search uses it.
  */
-void kf_kept_free(struct kf_kept *kept);
+void kf_file_cache_free(struct kf_file_cache *cache);
 
 /* Called with a file; a result other than 0 ends the search. */
 typedef int kf_file_visit(void *ctx, const struct kf_file *file);

@@ -8,7 +8,7 @@
  * from the counters.
  */
 #include "reader/internal.h"
-#include "reader/kept.h"
+#include "reader/file-cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -320,8 +320,8 @@ static enum kf_read_result read_anew(int dirfd, const char *name,
 	}
 	if (s->result == KF_READ_OK)
 		s->result = read_tables(&src, how, cache, s);
-	if (s->result == KF_READ_OK && how->kept)
-		kf_kept_file(how->kept, &src, s);
+	if (s->result == KF_READ_OK && how->cached)
+		kf_cached_file_store(how->cached, &src, s);
 	if (src.fd >= 0)
 		close(src.fd);
 	return s->result;
@@ -340,29 +340,29 @@ static void read_what_changes(struct kf_source *src, struct kf_room *room)
 }
 
 /* Reads a file that is open from the last search; false: read it anew. */
-static bool read_kept(const struct kf_read_how *how,
-		      struct kf_desc_cache *cache, struct kf_snapshot *s)
+static bool read_cached(const struct kf_read_how *how,
+			struct kf_desc_cache *cache, struct kf_snapshot *s)
 {
-	struct kf_kept_file *k = how->kept;
+	struct kf_cached_file *e = how->cached;
 	struct kf_source src = {
-		.fd = k->fd, .until_ns = how->until_ns, .torn = how->torn};
+		.fd = e->fd, .until_ns = how->until_ns, .torn = how->torn};
 
-	s->file_size = k->size;
-	s->dev = k->dev;
-	s->ino = k->ino;
-	s->owner = k->owner;
+	s->file_size = e->size;
+	s->dev = e->dev;
+	s->ino = e->ino;
+	s->owner = e->owner;
 	read_at_once(&src, &cache->room, 0, sizeof(src.h));
 	s->result = snapshot_read_header(&src, s);
-	if (s->result != KF_READ_OK || !kf_kept_same(k, &src.h))
+	if (s->result != KF_READ_OK || !kf_cached_file_matches(e, &src.h))
 		return false;
-	k->size = s->file_size;
-	s->id = k->id;
-	s->ending = k->ending;
+	e->size = s->file_size;
+	s->id = e->id;
+	s->ending = e->ending;
 	read_what_changes(&src, &cache->room);
-	if (!kf_counts_read(&src, k->described, cache, s) ||
+	if (!kf_counts_read(&src, e->described, cache, s) ||
 	    !kf_tables_read(&src, how->tables, s))
 		return false;
-	k->described = s->described;
+	e->described = s->described;
 	return true;
 }
 
@@ -378,11 +378,12 @@ enum kf_read_result kf_snapshot_read_as(int dirfd, const char *name,
 		s->result = KF_READ_LATE;
 		return s->result;
 	}
-	if (!how->kept || how->kept->fd < 0 || !read_kept(how, cache, s)) {
+	if (!how->cached || how->cached->fd < 0 ||
+	    !read_cached(how, cache, s)) {
 		kf_snapshot_release(s);
 		memset(s, 0, sizeof(*s));
-		if (how->kept)
-			kf_kept_close(how->kept);
+		if (how->cached)
+			kf_cached_file_close(how->cached);
 		read_anew(dirfd, name, how, cache, s);
 	}
 	kf_desc_cache_release(&own);

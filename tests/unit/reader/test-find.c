@@ -215,7 +215,7 @@ START_TEST(without_time_all_files_are_late)
 		snprintf(name, sizeof(name), "%u", i);
 		support_write(&f, name);
 	}
-	find.kept = kf_kept_new();
+	find.file_cache = kf_file_cache_new();
 	ck_assert_int_eq(kf_files_visit(&find, count_late, &nr), 0);
 	ck_assert_uint_eq(nr, 10);
 	find.until_ns = 0;
@@ -226,7 +226,7 @@ START_TEST(without_time_all_files_are_late)
 	find.until_ns = 1;
 	ck_assert_int_eq(kf_files_visit(&find, count_late, &nr), 0);
 	ck_assert_uint_eq(nr, 10);
-	kf_kept_free(find.kept);
+	kf_file_cache_free(find.file_cache);
 	fixture_free(&f);
 }
 END_TEST

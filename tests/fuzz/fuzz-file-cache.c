@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A stats file that is read again and again, and changed in any way between:
- * what is kept of it changes no answer.
+ * A stats file that is read again and again and changed in any way in between:
+ * the cache changes no result.
  */
 #include "config.h"
 
-#include "reader/kept.h"
+#include "reader/file-cache.h"
 #include "reader/place.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#define NAME "kept"
+#define NAME "cached"
 #define MAX_LOOKS 32
 #define TABLES (KF_TABLE_TAGS | KF_TABLE_STACKS | KF_TABLE_EVENTS)
 
@@ -38,24 +38,26 @@ static bool same_file(const struct kf_snapshot *a, const struct kf_snapshot *b)
 	return true;
 }
 
-static void compare(const struct kf_snapshot *kept,
+static void compare(const struct kf_snapshot *cached,
 		    const struct kf_snapshot *anew)
 {
-	fuzz_require(kept->nr_classes == anew->nr_classes &&
-			     !memcmp(kept->classes, anew->classes,
-				     kept->nr_classes * sizeof(*kept->classes)),
-		     "classes are others");
-	fuzz_require(kept->nr_threads == anew->nr_threads &&
-			     !memcmp(kept->threads, anew->threads,
-				     kept->nr_threads * sizeof(*kept->threads)),
-		     "threads are others");
 	fuzz_require(
-		!memcmp(&kept->totals, &anew->totals, sizeof(kept->totals)),
+		cached->nr_classes == anew->nr_classes &&
+			!memcmp(cached->classes, anew->classes,
+				cached->nr_classes * sizeof(*cached->classes)),
+		"classes are others");
+	fuzz_require(
+		cached->nr_threads == anew->nr_threads &&
+			!memcmp(cached->threads, anew->threads,
+				cached->nr_threads * sizeof(*cached->threads)),
+		"threads are others");
+	fuzz_require(
+		!memcmp(&cached->totals, &anew->totals, sizeof(cached->totals)),
 		"totals are others");
-	fuzz_require(kept->nr_tags == anew->nr_tags &&
-			     kept->nr_stacks == anew->nr_stacks &&
-			     kept->nr_modules == anew->nr_modules &&
-			     kept->nr_events == anew->nr_events,
+	fuzz_require(cached->nr_tags == anew->nr_tags &&
+			     cached->nr_stacks == anew->nr_stacks &&
+			     cached->nr_modules == anew->nr_modules &&
+			     cached->nr_events == anew->nr_events,
 		     "tables are others");
 }
 
@@ -63,43 +65,43 @@ static void compare(const struct kf_snapshot *kept,
  * Two descriptions may give one word to two counters: values are compared where
  * names are those of before.
  */
-static void look(struct kf_kept *kept, int dirfd)
+static void look(struct kf_file_cache *cache, int dirfd)
 {
 	bool torn = false;
 	struct kf_read_how how = {
-		.tables = TABLES, .cache = &kept->cache[0], .torn = &torn};
+		.tables = TABLES, .cache = &cache->descs[0], .torn = &torn};
 	struct kf_snapshot s, anew;
 	const struct kf_place dir = {.dev = 1, .ino = 1};
 	struct stat st;
 
 	fuzz_require(!fstatat(dirfd, NAME, &st, 0), "the file is not there");
-	how.kept = kf_kept_get(kept, &dir, NAME, (uint64_t)st.st_ino);
+	how.cached = kf_file_cache_get(cache, &dir, NAME, (uint64_t)st.st_ino);
 	how.regular = true;
 	kf_snapshot_read_as(dirfd, NAME, &how, &s);
-	how.kept = NULL;
+	how.cached = NULL;
 	how.cache = NULL;
 	kf_snapshot_read_as(dirfd, NAME, &how, &anew);
 	fuzz_require(anew.result != KF_READ_OK || s.result == KF_READ_OK,
-		     "what is kept makes a good file a bad one");
+		     "the cache makes a good file a bad one");
 	if (s.result == KF_READ_OK && anew.result == KF_READ_OK &&
 	    same_file(&s, &anew))
 		compare(&s, &anew);
 	kf_snapshot_release(&s);
 	kf_snapshot_release(&anew);
-	kf_kept_sweep(kept);
+	kf_file_cache_sweep(cache);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int dirfd = open(fuzz_directory(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct kf_kept *kept = kf_kept_new();
+	struct kf_file_cache *cache = kf_file_cache_new();
 	struct fuzz_in in = {data, size};
 
-	fuzz_require(kept && dirfd >= 0, "no directory");
+	fuzz_require(cache && dirfd >= 0, "no directory");
 	unlinkat(dirfd, NAME, 0);
 	for (int i = 0; i < MAX_LOOKS && fuzz_change(&in, NAME); i++)
-		look(kept, dirfd);
-	kf_kept_free(kept);
+		look(cache, dirfd);
+	kf_file_cache_free(cache);
 	close(dirfd);
 	return 0;
 }

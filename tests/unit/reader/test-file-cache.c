@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * reader/kept.c: who keeps files open from one search to the next is told the
- * same as who does not.
+ * reader/file-cache.c: searches with the cache find the same as searches
+ * without.
  */
 #include "config.h"
 
-#include "reader/kept.h"
+#include "reader/file-cache.h"
 #include "tests/unit/reader/support.h"
 #include "tests/unit/unit.h"
 
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct kf_kept *kept;
+static struct kf_file_cache *cache;
 
 /* What the last search said of the only file. */
 static struct {
@@ -52,7 +52,8 @@ static int note(void *ctx, const struct kf_file *f)
 static void search(void)
 {
 	const char *dirs[] = {support_dir, NULL};
-	struct kf_find find = {.dirs = dirs, .memory = true, .kept = kept};
+	struct kf_find find = {
+		.dirs = dirs, .memory = true, .file_cache = cache};
 
 	memset(&last, 0, sizeof(last));
 	ck_assert_int_eq(kf_files_visit(&find, note, NULL), 0);
@@ -62,13 +63,13 @@ static void begin(struct fixture *f)
 {
 	support_begin();
 	fixture_make(f, 2);
-	kept = kf_kept_new();
-	ck_assert_ptr_nonnull(kept);
+	cache = kf_file_cache_new();
+	ck_assert_ptr_nonnull(cache);
 }
 
 static void end(struct fixture *f)
 {
-	kf_kept_free(kept);
+	kf_file_cache_free(cache);
 	fixture_free(f);
 }
 
@@ -305,16 +306,16 @@ START_TEST(what_has_gone_is_closed)
 	ck_assert_uint_eq(open_files(), before);
 	support_write(&f, "file");
 	search();
-	kf_kept_free(kept);
+	kf_file_cache_free(cache);
 	ck_assert_uint_eq(open_files(), before);
-	kept = NULL;
+	cache = NULL;
 	end(&f);
 }
 END_TEST
 
 START_TEST(without_descriptors_files_are_opened_each_time)
 {
-	struct rlimit few = {KF_KEPT_LOWEST, KF_KEPT_LOWEST};
+	struct rlimit few = {KF_FILE_CACHE_LOWEST, KF_FILE_CACHE_LOWEST};
 	unsigned int before;
 	struct fixture f;
 
@@ -348,5 +349,5 @@ int main(void)
 		without_descriptors_files_are_opened_each_time,
 	};
 
-	return unit_run("reader/kept", tests, KF_ARRAY_SIZE(tests));
+	return unit_run("reader/file-cache", tests, KF_ARRAY_SIZE(tests));
 }
