@@ -115,6 +115,14 @@ const struct kf_command *const *kf_commands(void);
 int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status);
 
 /**
+ * kf_options_refuse_format() - print that the command has no such --format
+ * @cli:	the command line, with its command
+ *
+ * Return: the exit status.
+ */
+int kf_options_refuse_format(const struct kf_cli *cli);
+
+/**
  * kf_select_option() - parse a selector
  * @sel:	where to put it
  * @key:	its letter

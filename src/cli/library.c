@@ -81,8 +81,8 @@ char *kf_library_find(const char *name)
 	char *tried, *real = kf_library_look(name, &tried);
 
 	if (!real)
-		kf_error("the library %s: %s: set KONFISCATOR_LIBRARY to where "
-			 "it is",
+		kf_error("the library %s: %s: set KONFISCATOR_LIBRARY to its "
+			 "path",
 			 tried, strerror(errno));
 	free(tried);
 	return real;

@@ -48,11 +48,8 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 	first = kf_options_parse(cli, argc, argv, &status);
 	if (first < 0)
 		return status;
-	if (!(cli->command->formats & cli->format)) {
-		kf_error("%s does not support this --format",
-			 cli->command->name);
-		return cli->command->usage_status ?: KF_EXIT_USAGE;
-	}
+	if (!(cli->command->formats & cli->format))
+		return kf_options_refuse_format(cli);
 	if (first < argc && !cli->command->args[0]) {
 		kf_error("%s: '%s': the command takes no arguments",
 			 cli->command->name, argv[first]);

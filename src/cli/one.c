@@ -17,17 +17,19 @@ int kf_refuse_file(const char *name, const char *path,
 	else if (s->result == KF_READ_FOREIGN)
 		kf_error("%s: %s: not a stats file", name, path);
 	else if (s->result == KF_READ_INCOMPATIBLE)
-		kf_error("%s: %s: a stats file of version %u, and this "
-			 "reads version %u",
+		kf_error("%s: %s: stats file version %u is not supported: "
+			 "this konfiscator reads version %u",
 			 name, path, s->major, KF_STATS_MAJOR);
+	else if (s->result == KF_READ_NOT_READY)
+		kf_error("%s: %s: the stats file is incomplete: its process is "
+			 "starting, or was killed at its start",
+			 name, path);
 	else if (s->result == KF_READ_CONFLICT)
-		kf_error("%s: %s: user %u owns it, and it names a process of "
-			 "another user",
+		kf_error("%s: %s: conflict: the file belongs to user %u, but "
+			 "names a process of another user",
 			 name, path, s->owner);
 	else
-		kf_error("%s: %s: the stats file is %s", name, path,
-			 s->result == KF_READ_NOT_READY ? "being made"
-							: "damaged");
+		kf_error("%s: %s: the stats file is damaged", name, path);
 	return KF_EXIT_FAILED;
 }
 
@@ -72,7 +74,7 @@ static int find_process(const struct kf_cli *cli, struct kf_one *one)
 	if (nr == 1)
 		return 0;
 	if (nr)
-		kf_error("%s: %u processes match: name one by -p PID", name,
+		kf_error("%s: %u processes match: select one with -p PID", name,
 			 nr);
 	else
 		kf_note(cli, "%s: no process matches%s", name,

@@ -195,21 +195,41 @@ static int usage_status(const struct kf_cli *cli)
 	return status ? status : KF_EXIT_USAGE;
 }
 
+static const struct {
+	const char *name;
+	enum kf_format format;
+} output_formats[] = {
+	{"table", KF_FORMAT_TABLE},
+	{"json", KF_FORMAT_JSON},
+	{"csv", KF_FORMAT_CSV},
+	{"prom", KF_FORMAT_PROM},
+};
+
+int kf_options_refuse_format(const struct kf_cli *cli)
+{
+	const char *given = "";
+	char names[64] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(output_formats); i++) {
+		if (cli->format == output_formats[i].format)
+			given = output_formats[i].name;
+		if (!(cli->command->formats & output_formats[i].format))
+			continue;
+		len += (size_t)snprintf(names + len, sizeof(names) - len,
+					"%s%s", len ? ", " : "",
+					output_formats[i].name);
+	}
+	kf_error("%s: --format: '%s' is not one of %s", cli->command->name,
+		 given, names);
+	return usage_status(cli);
+}
+
 static int take_format(struct kf_cli *cli, const char *arg)
 {
-	static const struct {
-		const char *name;
-		enum kf_format format;
-	} formats[] = {
-		{"table", KF_FORMAT_TABLE},
-		{"json", KF_FORMAT_JSON},
-		{"csv", KF_FORMAT_CSV},
-		{"prom", KF_FORMAT_PROM},
-	};
-
-	for (size_t i = 0; i < KF_ARRAY_SIZE(formats); i++) {
-		if (!strcmp(arg, formats[i].name)) {
-			cli->format = formats[i].format;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(output_formats); i++) {
+		if (!strcmp(arg, output_formats[i].name)) {
+			cli->format = output_formats[i].format;
 			return 0;
 		}
 	}
@@ -319,9 +339,9 @@ static int wrong_option(const struct kf_cli *cli, const struct options *o,
 	char why[256];
 
 	if (key == ':')
-		kf_error(
-			"option %s needs an argument: see konfiscator%s%s --help",
-			given, gap, help);
+		kf_error("option %s needs an argument: see konfiscator%s%s "
+			 "--help",
+			 given, gap, help);
 	else if (letter)
 		kf_error("unknown option -%c: see konfiscator%s%s --help",
 			 optopt, gap, help);

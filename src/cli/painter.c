@@ -49,8 +49,8 @@ int kf_painter_start(struct kf_painter *p, int out)
 		return 0;
 	close(fds[1]);
 	if (rc == ENOENT)
-		kf_error("%s draws the pictures and is not installed: install "
-			 "%s",
+		kf_error("%s is needed for pictures and is not installed: "
+			 "install %s",
 			 p->argv[0], p->package);
 	else
 		kf_error("%s: %s", p->argv[0], strerror(rc ? rc : ENOMEM));

@@ -171,8 +171,8 @@ static void tell_conflicts(const struct kf_files *files)
 	if (!nr || told)
 		return;
 	told = true;
-	kf_error("%s/%s: conflict: user %u owns it, and it names process %d of "
-		 "another user: not counted",
+	kf_error("%s/%s: conflict: the file belongs to user %u, but names "
+		 "process %d of another user: not counted",
 		 first->dir, first->name, first->snap.owner,
 		 first->snap.id.pid);
 	if (nr > 1)
@@ -193,7 +193,9 @@ static void files_tell_late(const struct kf_files *files)
 	for (unsigned int i = 0; i < files->nr; i++)
 		nr += files->file[i].snap.result == KF_READ_LATE;
 	if (nr)
-		kf_error("%u stats files were not read: it took too long", nr);
+		kf_error("%u stats files were not read: the search took "
+			 "longer than %d s",
+			 nr, KF_SEARCH_S);
 }
 
 int kf_cli_find_part(const struct kf_cli *cli, const char *part,

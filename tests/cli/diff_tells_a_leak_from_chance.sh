@@ -74,7 +74,7 @@ grep -q ",\"*planted_leak" first || fail "the difference's first line is $(cat f
 "$KF_CLI" --format=csv diff --by=function good leak | sed -n 2p >first
 grep -q ",planted_leak$" first || fail "by function it is $(cat first)"
 expect 1 "$KF_CLI" diff --fail-over 8M good leak
-says "over 8.00Mi"
+says "over the limit of 8.00Mi"
 expect 0 "$KF_CLI" diff --fail-over 8M good again
 "$KF_CLI" --format=csv diff good again 2>/dev/null | sed 1d >none
 [ ! -s none ] || fail "two good runs differ: $(cat none)"
@@ -89,9 +89,9 @@ for i in range($((${#run} * 1000 - 2900))):
     bytes(100000)"
 done
 expect 1 "$KF_CLI" diff --metric=alloc --fail-over=50M few many
-says "more allocated than before, over 50.0Mi"
+says "more allocated than before, over the limit of 50.0Mi"
 expect 1 "$KF_CLI" diff --metric=count --fail-over=900 few many
-says "more blocks allocated than before, over 900"
+says "more blocks allocated than before, over the limit of 900"
 prints CHANGE
 expect 0 "$KF_CLI" diff --metric=peak --fail-over=8M few many
 expect 0 "$KF_CLI" diff --fail-over=8M few many

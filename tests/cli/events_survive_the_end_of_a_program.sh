@@ -113,8 +113,11 @@ wait "$follower" || fail "--follow ends with status $?"
 # Without events there is nothing, and no room is taken for it.
 run_under env KONFISCATOR_EVENTS=0 true
 expect 2 cli events -k large_alloc,nothing "$file"
-says "'nothing' is none of refill region_new"
+says "'nothing' is not one of refill region_new"
 expect 2 cli events -p 1 "$file"
-says "one of them"
+says "give a file or select a process, not both"
 expect 1 cli events "$deeds"
 says "not a stats file"
+: >"$WORK/empty"
+expect 1 cli events "$WORK/empty"
+says "the stats file is incomplete: its process is starting, or was killed"

@@ -63,4 +63,4 @@ kill -9 "$pid"
 # a program that allocates less than a sample stands for
 expect 0 cli record --sample=1T -o empty -- true
 expect 0 cli report empty
-says "empty holds no samples"
+says "empty has no samples"

@@ -48,7 +48,7 @@ for bytes in 0 7 100 520 900 $((whole - 300)) $((whole - 1)); do
 	[ "$kf_got" -le 1 ] || fail "$bytes bytes: status $kf_got"
 done
 expect 0 "$KF_CLI" report part
-says "the profile's end is missing"
+says "the end of the profile is missing"
 
 # the page of a stats file says how long its process has run
 expect 0 "$KF_CLI" report -o live.html stats/mkstacks.*
@@ -76,7 +76,7 @@ expect 0 cli record -p "$pid" --duration 0.1
 [ "$(head -c 6 "$usual")" != before ] || fail "$usual is the old one"
 stacks_end
 wait $recorder || fail "the recorder failed: $(cat err)"
-grep -q "looks at process" err || fail "the recorder says nothing"
+grep -q "snapshots of process" err || fail "the recorder says nothing"
 report --view=summary whole | grep -q " yes$" || fail "whole has no end"
 report --view=summary brief | grep -q " no$" ||
 	fail "brief has the end of a program that went on"
@@ -88,7 +88,7 @@ grep -q "shows what was left$" err || fail "it is said at what time: $(cat err)"
 # of a program that ended what it had at its most, and it is said
 expect 0 cli record --sample 16K -o freed -- "$top_builddir/tests/cli/heaps" cache
 expect 0 "$KF_CLI" report --format=csv freed
-says "report: each site's peak, as the program had ended"
+says "report: each site's peak, because the program had ended"
 prints "peak_bytes,"
 [ "$(sed -n 2p "$WORK/out" | cut -d, -f1)" -gt 30000000 ] ||
 	fail "the peak is $(sed -n 2p "$WORK/out")"

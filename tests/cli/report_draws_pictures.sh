@@ -58,7 +58,7 @@ if ls none.png.* 2>/dev/null; then
 fi
 
 expect 2 "$KF_CLI" report --view=top -o top.png rec
-says "there are pictures of --view=timeline and --view=latency"
+says "only --view=timeline and --view=latency can be drawn"
 expect 2 "$KF_CLI" report -o top.jpg rec
 says "does not end in .png"
 expect 1 "$KF_CLI" report -o no/such/dir.png rec

@@ -42,10 +42,10 @@ head -c 300 rec >short
 head -c 100000 /dev/zero >zero
 cp rec major
 printf '\011' | dd of=major bs=1 seek=8 conv=notrunc 2>/dev/null
-told "recording is being made, or its program was killed" empty
+told "recording is starting, or its program was killed" empty
 told "neither a recording nor a profile" text
 told "header is damaged" short
-told "recording is being made" zero
+told "recording is starting" zero
 head -c 4096 rec >cut-to-its-header
 told "header is damaged" cut-to-its-header
 told "version 9" major

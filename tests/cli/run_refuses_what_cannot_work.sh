@@ -131,6 +131,6 @@ done
 expect 0 env KONFISCATOR_SMAPLE=512K KONFISCATOR_LIBRARY="$KF_LIB" \
 	KONFISCATOR_SAMPLE=512K "$KF_CLI" run -- "$WORK/plain"
 equal "what is said of a name" \
-	"konfiscator: run: KONFISCATOR_SMAPLE: there is no such option: it does nothing" \
+	"konfiscator: run: KONFISCATOR_SMAPLE: unknown option, ignored" \
 	"$(cat "$WORK/err")"
 prints started

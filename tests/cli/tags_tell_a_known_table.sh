@@ -102,9 +102,9 @@ equal "threads of B" 3 "$(awk -F, '$2 == "B" { print $3 }' rows)"
 
 # what is wrong is told in a line
 expect 2 cli tags one two
-says "one file at a time"
+says "only one file can be given"
 expect 2 cli tags --diff one
-says "--diff: two files"
+says "tags: --diff needs two files"
 expect 2 cli tags --view=round one
 says "'round' is not tree, flat or dot"
 expect 2 cli tags -o one.gif one
@@ -116,7 +116,7 @@ says "no thread matches 'nobody'"
 expect 2 cli tags --format=csv one
 says "--format=csv is for"
 expect 2 cli tags -p "$pid" one
-says "a file, or a process"
+says "give a file or select a process, not both"
 expect 3 cli tags -p 1
 says "no process matches"
 expect 1 cli tags missing
@@ -125,13 +125,13 @@ expect 1 cli tags /dev/null
 says "neither a stats file nor JSON"
 echo '{"PID": 1}' >foreign.json
 expect 1 cli tags foreign.json
-says "this is no snapshot of tags"
+says "not a snapshot of tags"
 echo '{"nSchemaVersion": 99, "PID": 1, "tmCurrentSnapshot": ""}' >later.json
 expect 1 cli tags later.json
-says "a snapshot of version 99, and this reads version 1"
+says "snapshot version 99 is not supported: this konfiscator reads version 1"
 mkstats none
 expect 0 cli tags none
-says "there are none"
+says "tags: no tags"
 mkdir bin
 expect 1 env PATH="$WORK/bin" "$KF_CLI" tags -o none.svg one
 says "install graphviz"

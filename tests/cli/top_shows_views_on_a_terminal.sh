@@ -147,7 +147,7 @@ terminal new-session -d -x 110 -y 24 "TERM=dumb '$KF_CLI' \
 	--dir='$WORK/stats' top; TERM=none '$KF_CLI' --dir='$WORK/stats' top; \
 	echo status \$?; exec sleep 1000"
 shown '^processes at '
-shown "^konfiscator: top: unknown terminal type 'none': --batch=1 needs none"
+shown "^konfiscator: top: unknown terminal type 'none': set TERM, or print a table with --batch=1"
 shown '^status 1'
 terminal kill-server
 

@@ -45,7 +45,7 @@ refused 1 "has no probes" env PATH="$WORK/bin" \
 	KONFISCATOR_LIBRARY="$WORK/libkonfiscator.so" \
 	"$KF_CLI" trace frag -- "$touch" "$WORK/ran"
 echo text >"$WORK/libkonfiscator.so"
-refused 1 "cannot be read as a library" env PATH="$WORK/bin" \
+refused 1 "is not an ELF file that can be read" env PATH="$WORK/bin" \
 	KONFISCATOR_LIBRARY="$WORK/libkonfiscator.so" \
 	"$KF_CLI" trace frag
 
@@ -58,7 +58,7 @@ sleep_static() {
 	at_exit "kill $!"
 }
 sleep_static
-refused 1 "does not run on the GNU C library" env PATH="$WORK/bin" \
+refused 1 "does not run with the GNU C library" env PATH="$WORK/bin" \
 	"$KF_CLI" trace glibc-malloc --pid $!
 libc=$(sed -n '/\/libc[-.][0-9.so]*$/s,^[^/]*,,p' /proc/self/maps |
 	head -n 1)

@@ -28,7 +28,7 @@ wrong "option --dir needs an argument" "$KF_CLI" ls --dir
 wrong "the directory's name is empty" "$KF_CLI" --dir= ls
 wrong "'xml' is not table, json, csv or prom" "$KF_CLI" --format=xml ls
 wrong "'red' is not auto, always or never" "$KF_CLI" --color=red ls
-wrong "ls does not support this --format" "$KF_CLI" --format=prom ls
+wrong "ls: --format: 'prom' is not one of table, json, csv" "$KF_CLI" --format=prom ls
 wrong "'1x' is not a list of process numbers" "$KF_CLI" stat -p 1x
 wrong "'1,' is not a list of process numbers" "$KF_CLI" stat -p 1,
 wrong "'-1' is not a list of process numbers" "$KF_CLI" stat -p -1
@@ -46,37 +46,37 @@ wrong "a script's name is missing" "$KF_CLI" trace
 wrong "'x' is not a process number" "$KF_CLI" trace -p x list
 wrong "'perf' is not bpftrace or stap" "$KF_CLI" trace --engine=perf list
 wrong "there is no script 'nope'" "$KF_CLI" trace nope
-wrong "the recording's file is missing" "$KF_CLI" report
-wrong "one recording at a time" "$KF_CLI" report a b
+wrong "report: FILE is missing" "$KF_CLI" report
+wrong "report: only one file can be given" "$KF_CLI" report a b
 wrong "'x' is not one of summary, timeline" "$KF_CLI" report --view=x a
 wrong "of a profile it is one of top tree" "$KF_CLI" report --view=x a
 wrong "a flame graph is -o FILE.html" "$KF_CLI" report --view=flame a
 wrong "'x' is not one of log, trace" "$KF_CLI" report --export=x a
-wrong "one of them" "$KF_CLI" report --export=csv --view=top a
+wrong "--view and --export exclude each other" "$KF_CLI" report --export=csv --view=top a
 wrong "'-1' is not a number of seconds" "$KF_CLI" report --from=-1 a
 wrong "'nan' is not a number of seconds" "$KF_CLI" report --to=nan a
 wrong "--from is after --to" "$KF_CLI" report --from=2 --to=1 a
-wrong "'new' is not of malloc, calloc" "$KF_CLI" report --function=new a
-wrong "'' is no thread's id or name" "$KF_CLI" report --thread= a
-wrong "'' is not a size as 4096" "$KF_CLI" report --size= a
-wrong "'-' is not a size as 4096" "$KF_CLI" report --size=- a
-wrong "'2-1' is not a size as 4096" "$KF_CLI" report --size=2-1 a
+wrong "'new' is not one of malloc, calloc" "$KF_CLI" report --function=new a
+wrong "'' is not a thread's id or name" "$KF_CLI" report --thread= a
+wrong "'' is not a size such as 4096" "$KF_CLI" report --size= a
+wrong "'-' is not a size such as 4096" "$KF_CLI" report --size=- a
+wrong "'2-1' is not a size such as 4096" "$KF_CLI" report --size=2-1 a
 wrong "'99999999999T' is not a size" "$KF_CLI" report --size=99999999999T a
-wrong "'1x' is not a size as 4096" "$KF_CLI" report --size=1x a
+wrong "'1x' is not a size such as 4096" "$KF_CLI" report --size=1x a
 wrong "'-1' is not a number from 0" "$KF_CLI" report --rows=-1 a
 wrong "'x' is not one of live, peak" "$KF_CLI" report --metric=x a
 wrong "'x' is not one of function, line" "$KF_CLI" report --group=x a
 wrong "'-1' is not a number of seconds" "$KF_CLI" report --at=-1 a
-wrong "two profiles are needed" "$KF_CLI" diff a
+wrong "two profiles are needed: konfiscator diff BEFORE AFTER" "$KF_CLI" diff a
 wrong "'x' is not a number of bytes" "$KF_CLI" diff --fail-over=x a b
 wrong "'x' is not stack or function" "$KF_CLI" diff --by=x a b
-wrong "a program is missing, or --pid" "$KF_CLI" record
-wrong "one of them" "$KF_CLI" record -p 1 true
+wrong "a program or --pid is missing" "$KF_CLI" record
+wrong "a program and --pid exclude each other" "$KF_CLI" record -p 1 true
 wrong "'x' is not a process number" "$KF_CLI" record -p x
 wrong "'0' is not a number of seconds" "$KF_CLI" record --interval=0 true
 wrong "'0' is not a number of bytes" "$KF_CLI" record --sample=0 true
 wrong "'1' is not a number of bytes from 1K to 1T" "$KF_CLI" record --sample=1 true
-wrong "one program at a time" "$KF_CLI" doctor a b
+wrong "only one program can be given" "$KF_CLI" doctor a b
 
 expect 0 "$KF_CLI" --help
 prints "Commands:"

@@ -22,7 +22,7 @@ forge() {
 }
 
 refused() {
-	says "conflict: user $user owns it, and it names process $pid of another"
+	says "conflict: the file belongs to user $user, but names process $pid of another"
 }
 
 # A process of root's, with the library, and a newer file that names it.

@@ -47,7 +47,7 @@ disk() {
 fills "$WORK/heap" 27 4 40000 --max-size 1M
 [ "$(wc -c <"$WORK/heap")" -le 1048576 ] || fail "the file is too large"
 grep -q "ends after [0-9.]* s, when the file was full: [0-9]* later events are \
-left out: File too large" "$WORK/err" || fail "$(cat "$WORK/err")"
+missing: File too large" "$WORK/err" || fail "$(cat "$WORK/err")"
 
 # A thread that moves what it has filled, and finds room for a part of it only.
 fills "$WORK/long" 27 1 200000 --max-size 2500K

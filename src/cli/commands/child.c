@@ -65,7 +65,7 @@ void kf_child_go(struct kf_child *c)
 {
 	/* if the child has ended, its exit status is reported */
 	if (write(c->go, "g", 1) != 1)
-		kf_error("trace: the program is gone");
+		kf_error("trace: the program ended before it was traced");
 	close(c->go);
 	c->go = -1;
 }
@@ -142,10 +142,11 @@ char *kf_library_of(int32_t pid, bool glibc)
 	fclose(f);
 	if (!path)
 		kf_error("trace: process %d does not run %s", pid,
-			 glibc ? "on the GNU C library" : "under konfiscator");
+			 glibc ? "with the GNU C library"
+			       : "under konfiscator");
 	else if (strstr(path, " (deleted)"))
 		kf_error("trace: process %d: its library was replaced since it "
-			 "began: start it anew",
+			 "started: restart it",
 			 pid);
 	else if (same_mounts(pid))
 		found = kf_format("%s", path);

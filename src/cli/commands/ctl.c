@@ -143,13 +143,13 @@ static int ctl_give_order(const struct kf_cli *cli, const struct kf_file *f,
 			 KF_STATS_CONTROL_TEXT - 1);
 		return KF_EXIT_USAGE;
 	case KF_ORDER_OLD:
-		kf_error("ctl: the library of process %d is older and takes no "
-			 "orders",
+		kf_error("ctl: the library of process %d is too old: it takes "
+			 "no orders",
 			 kf_process_id(f));
 		return KF_EXIT_FAILED;
 	case KF_ORDER_FILTERED:
 		kf_error("ctl: process %d filters its system calls (seccomp), "
-			 "and an order might end it: --force sends the order",
+			 "and an order might kill it: --force sends it anyway",
 			 kf_process_id(f));
 		return KF_EXIT_FAILED;
 	case KF_ORDER_LATE:

@@ -212,10 +212,9 @@ static void diff_print(const struct kf_cli *cli, const struct kf_table *t)
 	plain.exact |= diff_pick.metric == KF_METRIC_COUNT;
 	kf_table_print(t, &plain);
 	if (!t->nr_rows && diff_ended && diff_pick.metric == KF_METRIC_LIVE)
-		kf_note(cli, "diff: of what the programs left when they ended "
-			     "nothing differs; --metric=peak compares the most "
-			     "that lived at a time, alloc all that was "
-			     "allocated");
+		kf_note(cli, "diff: no difference in what was live when the "
+			     "programs ended; --metric=peak compares peaks, "
+			     "--metric=alloc all allocations");
 }
 
 static int diff_refuse(double grown)
@@ -228,7 +227,7 @@ static int diff_refuse(double grown)
 	};
 	char grown_text[32], most_text[32];
 
-	kf_error("diff: %s more %s than before, over %s",
+	kf_error("diff: %s more %s than before, over the limit of %s",
 		 kf_metric_text(grown_text, sizeof(grown_text),
 				diff_pick.metric, grown),
 		 what[diff_pick.metric],
@@ -259,7 +258,8 @@ static int diff_run(struct kf_cli *cli, int argc, char **argv)
 	int status;
 
 	if (argc != 2) {
-		kf_error("diff: two profiles are needed");
+		kf_error("diff: two profiles are needed: konfiscator diff "
+			 "BEFORE AFTER");
 		return KF_EXIT_USAGE;
 	}
 	status = add_profile(cli, argv[0], false, &all);

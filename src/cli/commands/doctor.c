@@ -235,7 +235,8 @@ static int doctor_run(struct kf_cli *cli, int argc, char **argv)
 	bool good;
 
 	if (argc > 1) {
-		kf_error("doctor: '%s': one program at a time", argv[1]);
+		kf_error("doctor: '%s': only one program can be given",
+			 argv[1]);
 		return KF_EXIT_USAGE;
 	}
 	kf_table_init(&t, doctor_columns, KF_ARRAY_SIZE(doctor_columns));

@@ -202,15 +202,16 @@ static int events_run(struct kf_cli *cli, int argc, char **argv)
 	int status;
 
 	if (argc > 1)
-		return events_refuse("one file at a time");
+		return events_refuse("only one file can be given");
 	if (argc && kf_select_any(&cli->select))
-		return events_refuse("a file, or a process: one of them");
+		return events_refuse("give a file or select a process, not "
+				     "both");
 	if (argc && events_follow)
-		return events_refuse(
-			"--follow: for a process that runs, not a file");
+		return events_refuse("--follow needs a running process, not a "
+				     "file");
 	if (events_follow && cli->format == KF_FORMAT_JSON)
-		return events_refuse("--follow has no end, and JSON needs one: "
-				     "use --format=csv");
+		return events_refuse("--follow cannot print JSON, which needs "
+				     "an end: use --format=csv");
 	cli->tables = KF_TABLE_EVENTS;
 	status = kf_one_find(cli, argc ? argv[0] : NULL, &one);
 	if (status)
@@ -218,7 +219,7 @@ static int events_run(struct kf_cli *cli, int argc, char **argv)
 	if (events_follow && one.file->life == KF_LIFE_ALIVE)
 		status = events_watch(cli, &one);
 	else if (!events_print(cli, &one.file->snap, 0, UINT64_MAX))
-		kf_note(cli, "events: there are none");
+		kf_note(cli, "events: no events");
 	kf_one_release(&one);
 	return status;
 }
@@ -238,7 +239,7 @@ static int take_kinds(const char *arg)
 			events_wanted[k] = true;
 			continue;
 		}
-		kf_error("events: --kind: '%s' is none of %s", name,
+		kf_error("events: --kind: '%s' is not one of %s", name,
 #define KF_BOX(id, number, probe, address, bytes, clock, shows, help) #id " "
 #include "stats/box.def"
 #undef KF_BOX

@@ -347,7 +347,7 @@ static int check_file(const struct kf_snapshots *look, const char *path)
 			return 0;
 		return kf_refuse_file("explain", path, &f->snap);
 	}
-	kf_error("explain: %s: there is no such file", path);
+	kf_error("explain: %s: no such file", path);
 	return KF_EXIT_FAILED;
 }
 
@@ -389,8 +389,9 @@ static int look_on(const struct kf_cli *cli, struct watches *ws,
 		kf_note(cli, "explain: no process %s%s",
 			kf_select_any(&cli->select) ? "matches"
 						    : "under konfiscator",
-			cli->select.all ? kf_select_hint(&cli->select)
-					: "; -a takes those that have ended");
+			cli->select.all
+				? kf_select_hint(&cli->select)
+				: "; -a includes those that have ended");
 		return KF_EXIT_NO_MATCH;
 	}
 	if (ws->alive && explain_seconds > 0)
@@ -418,8 +419,9 @@ static int explain_run(struct kf_cli *cli, int argc, char **argv)
 
 	if (argc > 1 || (argc && kf_select_any(&cli->select))) {
 		kf_error("explain: %s",
-			 argc > 1 ? "one file at a time"
-				  : "a file, or a process: one of them");
+			 argc > 1
+				 ? "only one file can be given"
+				 : "give a file or select a process, not both");
 		return KF_EXIT_USAGE;
 	}
 	cli->tables = KF_TABLE_STACKS;

@@ -43,9 +43,9 @@ static int fold_and_delete(const struct kf_file *f, const char *path)
 	int r = kf_fold_ended(f);
 
 	if (r && r != -ESTALE) {
-		kf_error(
-			"prune: %s stays, as its counters cannot be added to the ledger: %s",
-			path, strerror(-r));
+		kf_error("prune: %s: not deleted: its counts cannot be added "
+			 "to the ledger: %s",
+			 path, strerror(-r));
 		return -1;
 	}
 	/* a file that was folded before may still have its name */

@@ -132,7 +132,7 @@ static void recorder_begin_file(struct recorder *r, const struct kf_file *f)
 	if (r->stats && r->fd >= 0) {
 		kf_note(r->cli,
 			"record: process %d runs another program now: the "
-			"profile begins anew",
+			"profile starts again",
 			r->pid);
 		if (ftruncate(r->fd, 0) || lseek(r->fd, 0, SEEK_SET))
 			lose_file(r);
@@ -194,8 +194,8 @@ static int tell_order(const struct recorder *r, enum kf_order_result result,
 		return 0;
 	case KF_ORDER_LATE:
 		kf_note(r->cli,
-			"record: process %d takes no samples yet: it begins "
-			"when it next allocates",
+			"record: process %d takes no samples yet: it starts "
+			"at its next allocation",
 			r->pid);
 		return 0;
 	case KF_ORDER_REFUSED:
@@ -204,7 +204,7 @@ static int tell_order(const struct recorder *r, enum kf_order_result result,
 		break;
 	case KF_ORDER_FILTERED:
 		why = kf_format("it filters its system calls (seccomp), and "
-				"an order might end it: see konfiscator ctl "
+				"an order might kill it: see konfiscator ctl "
 				"--force");
 		break;
 	case KF_ORDER_OLD:
@@ -412,8 +412,8 @@ static int recorder_finish(struct recorder *r, int status)
 		status = status ? status : ended;
 	}
 	if (r->stats && r->fd >= 0)
-		kf_note(r->cli, "record: %s: %llu looks at process %d", r->path,
-			(unsigned long long)r->looks, r->pid);
+		kf_note(r->cli, "record: %s: %llu snapshots of process %d",
+			r->path, (unsigned long long)r->looks, r->pid);
 	else if (r->fd >= 0 && !record_output)
 		unlink(r->path);
 	if (r->fd >= 0)
@@ -431,8 +431,8 @@ static int record_run(struct kf_cli *cli, int argc, char **argv)
 	int status;
 
 	if (!argc == !record_pid) {
-		kf_error(argc ? "record: a program or --pid: one of them"
-			      : "record: a program is missing, or --pid");
+		kf_error(argc ? "record: a program and --pid exclude each other"
+			      : "record: a program or --pid is missing");
 		return KF_EXIT_USAGE;
 	}
 	if (record_pid)
@@ -513,8 +513,8 @@ const struct kf_command kf_command_record = {
 	.help = "Write a profile of where a program's memory came from",
 	.about =
 		"The samples that the library takes are read at intervals, until the program\n"
-		"ends. A running process whose setting of samples differs from --sample gets the\n"
-		"setting for this time. konfiscator report shows the profile.",
+		"ends. A running process with another sampling interval gets that of --sample\n"
+		"while it is recorded. konfiscator report shows the profile.",
 	.options = record_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,

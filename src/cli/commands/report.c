@@ -101,13 +101,13 @@ static int open_history(struct kf_report *r)
 			 r->path);
 		break;
 	case KF_READ_INCOMPATIBLE:
-		kf_error("report: %s: a recording of version %u, and this "
-			 "reads version %u",
+		kf_error("report: %s: recording version %u is not supported: "
+			 "this konfiscator reads version %u",
 			 r->path, r->history.head.major, KF_RECORD_MAJOR);
 		break;
 	case KF_READ_NOT_READY:
-		kf_error("report: %s: no header yet: the recording is being "
-			 "made, or its program was killed when it began",
+		kf_error("report: %s: no header yet: the recording is "
+			 "starting, or its program was killed at its start",
 			 r->path);
 		break;
 	default:
@@ -140,8 +140,8 @@ static void tell_dropped(const struct kf_report *r)
 
 	if (h->dropped && head->full_at > head->begin.ticks)
 		kf_note(r->cli,
-			"report: ends after %.9g s%s: %llu later events are "
-			"left out: %s",
+			"report: the recording ends after %.9g s%s: "
+			"%llu later events are missing: %s",
 			(double)kf_history_ns(h, end) / 1e9,
 			when_full(head->full), (unsigned long long)h->dropped,
 			why);
@@ -299,7 +299,7 @@ static int choose_view(struct kf_report *r)
 	bool picture = r->output && kf_plot_is_picture(r->output);
 
 	if (export_asked && view_asked) {
-		kf_error("report: --view and --export: one of them");
+		kf_error("report: --view and --export exclude each other");
 		return KF_EXIT_USAGE;
 	}
 	r->view = export_asked;
@@ -317,8 +317,8 @@ static int choose_view(struct kf_report *r)
 		  : picture  ? &kf_view_timeline
 			     : &kf_view_summary;
 	if (picture && !r->view->draw) {
-		kf_error("report: there are pictures of --view=timeline and "
-			 "--view=latency, not of %s",
+		kf_error("report: -o: only --view=timeline and --view=latency "
+			 "can be drawn, not %s",
 			 r->view->name);
 		return KF_EXIT_USAGE;
 	}
@@ -328,7 +328,8 @@ static int choose_view(struct kf_report *r)
 static int run_profile(struct kf_report *r)
 {
 	if (history_only || export_asked) {
-		kf_error("report: --%s is not for a profile",
+		kf_error("report: --%s is for recordings, and this is a "
+			 "profile",
 			 export_asked ? "export" : history_only);
 		return KF_EXIT_USAGE;
 	}
@@ -370,8 +371,9 @@ static int report_run(struct kf_cli *cli, int argc, char **argv)
 	struct kf_report *r = &report_state;
 
 	if (argc != 1) {
-		kf_error(argc ? "report: one recording at a time"
-			      : "report: the recording's file is missing");
+		kf_error(argc ? "report: only one file can be given"
+			      : "report: FILE is missing: see konfiscator "
+				"report --help");
 		return KF_EXIT_USAGE;
 	}
 	if (r->pick.from > r->pick.to) {

@@ -209,9 +209,7 @@ static void tell_unknown(const struct kf_cli *cli)
 		for (size_t i = 0; i < KF_ARRAY_SIZE(ours); i++)
 			known |= !strncmp(*e, ours[i], strlen(ours[i]));
 		if (!known)
-			kf_note(cli,
-				"run: %.*s: there is no such option: it does "
-				"nothing",
+			kf_note(cli, "run: %.*s: unknown option, ignored",
 				(int)KF_MIN(length, (size_t)64), *e);
 	}
 }
@@ -411,8 +409,9 @@ static void tell_no_place(const struct kf_cli *cli)
 	why = own_problem(own);
 	if (why)
 		kf_note(cli,
-			"run: no stats file: %s %s: the program counts for "
-			"itself alone; --dir names another directory",
+			"run: no stats file: %s %s: other programs "
+			"cannot read the counters; --dir names another "
+			"directory",
 			own, why);
 	free(own);
 }
@@ -476,7 +475,7 @@ static const struct kf_option run_options[] = {
 	{OPT_CONF + (int)CONF_record_max, "max-size", "BYTES",
 	 "the same as --record-max"},
 	{OPT_NO_CHILDREN, "no-children", NULL,
-	 "only the program itself, not what it starts"},
+	 "run only the program itself under the library, not its children"},
 	{0},
 };
 
@@ -485,10 +484,10 @@ const struct kf_command kf_command_run = {
 	.args = "[--] PROG [ARG...]",
 	.help = "Run a program under the library",
 	.about =
-		"The library is put into LD_PRELOAD before what is there. The exit status is\n"
-		"the program's own; 125 where it cannot be run so (static, set-id, of another\n"
-		"machine, musl, built with a sanitizer), 126 where it is not executable, 127\n"
-		"where it is not found.",
+		"The library is put at the front of LD_PRELOAD. The exit status is the\n"
+		"program's own; 125 if the library cannot be preloaded into it (static, set-id,\n"
+		"for another machine, musl, built with a sanitizer), 126 if it is not\n"
+		"executable, 127 if it is not found.",
 	.options = run_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,

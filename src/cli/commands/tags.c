@@ -174,7 +174,7 @@ static int tags_run_one(const struct kf_cli *cli, const char *path)
 	int status = tags_load(cli, &set, path);
 
 	if (!status && set.nr < 2)
-		kf_note(cli, "tags: there are none");
+		kf_note(cli, "tags: no tags");
 	if (!status)
 		status = tags_show(cli, &set);
 	kf_tag_set_release(&set);
@@ -204,29 +204,30 @@ static int tags_refuse(const char *why)
 static int tags_check(const struct kf_cli *cli, int argc)
 {
 	if (tags_diff && argc != 2)
-		return tags_refuse("--diff: two files, the older one first");
+		return tags_refuse("--diff needs two files, the older one "
+				   "first");
 	if (!tags_diff && argc > 1)
-		return tags_refuse("one file at a time");
+		return tags_refuse("only one file can be given");
 	if (argc && kf_select_any(&cli->select))
-		return tags_refuse("a file, or a process: one of them");
+		return tags_refuse("give a file or select a process, not both");
 	if (tags_diff && (tags_output || view_given))
-		return tags_refuse("--diff has neither views nor files");
+		return tags_refuse(
+			"--diff cannot be combined with --view or -o");
 	if (tags_stacks &&
 	    (tags_diff || tags_output || view_given || nr_patterns))
-		return tags_refuse(
-			"--stacks goes with a file or a process, and "
-			"--full");
+		return tags_refuse("--stacks cannot be combined with --diff, "
+				   "--view, -o or --aggregate");
 	if (tags_output && view_given)
-		return tags_refuse("--view and -o: one of them");
+		return tags_refuse("--view and -o exclude each other");
 	if (tags_output && cli->format != KF_FORMAT_TABLE)
-		return tags_refuse("--format and -o: one of them");
+		return tags_refuse("--format and -o exclude each other");
 	if (cli->format == KF_FORMAT_CSV && !tags_diff && !tags_stacks &&
 	    tags_view != VIEW_FLAT)
-		return tags_refuse(
-			"--format=csv is for --view=flat, --diff and "
-			"--stacks");
+		return tags_refuse("--format=csv is for --view=flat, --diff "
+				   "and --stacks");
 	if (cli->format == KF_FORMAT_JSON && tags_view == VIEW_DOT)
-		return tags_refuse("--view=dot is no JSON");
+		return tags_refuse("--view=dot and --format=json exclude each "
+				   "other");
 	return 0;
 }
 
@@ -281,7 +282,8 @@ static int tags_option(struct kf_cli *cli, int key, const char *arg)
 		return tags_take_output(arg);
 	case OPT_AGGREGATE:
 		if (nr_patterns == MAX_PATTERNS)
-			return tags_refuse("--aggregate: 16 times at most");
+			return tags_refuse("--aggregate: can be given at most "
+					   "16 times");
 		tags_patterns[nr_patterns++] = arg;
 		return 0;
 	case OPT_DIFF:
@@ -313,7 +315,7 @@ static const struct kf_option tags_options[] = {
 const struct kf_command kf_command_tags = {
 	.name = "tags",
 	.args = "[FILE [FILE]]",
-	.help = "Show which tags of a program have its memory",
+	.help = "Show how much of a program's memory each tag has",
 	.about =
 		"FILE is a stats file, or a JSON snapshot of konfiscator or malloc-tag; - reads\n"
 		"JSON from stdin. Without FILE the options below select a process. LIVE includes\n"

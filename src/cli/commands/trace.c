@@ -114,7 +114,8 @@ static int trace_check_library(const char *library, bool glibc)
 	struct kf_elf elf;
 
 	if (kf_elf_read(library, &elf) != KF_ELF_OK) {
-		kf_error("trace: %s cannot be read as a library", library);
+		kf_error("trace: %s is not an ELF file that can be read",
+			 library);
 		return KF_EXIT_FAILED;
 	}
 	if (glibc && !elf.nr_marks) {
@@ -197,8 +198,10 @@ static int trace_start(const struct kf_cli *cli, const struct kf_scripts *s,
 
 	if (!tool) {
 		if (trace_engine)
-			kf_error("trace: %s has no script for this engine",
-				 script->name);
+			kf_error("trace: there is no script %s for --engine=%s",
+				 script->name,
+				 trace_engine == KF_ENGINE_STAP ? "stap"
+								: "bpftrace");
 		return KF_EXIT_FAILED;
 	}
 	t.argv = argv[0] ? argv : NULL;

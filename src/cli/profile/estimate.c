@@ -95,8 +95,8 @@ static int take_at(const char *command, const char *arg, double *at)
 	*at = strtod(arg, &end);
 	if (!errno && end != arg && !*end && *at >= 0 && *at < 1e9)
 		return 0;
-	kf_error("%s: --at: '%s' is not a number of seconds from 0 on", command,
-		 arg);
+	kf_error("%s: --at: '%s' is not a number of seconds, 0 or more",
+		 command, arg);
 	return KF_EXIT_USAGE;
 }
 

@@ -91,16 +91,18 @@ static void prof_tell_losses(const struct kf_report *r,
 	}
 	if (!prof->profile.nr_stacks)
 		kf_note(r->cli,
-			"report: %s holds no samples: the program took none, "
-			"or allocated less than one sample stands for; "
-			"konfiscator record takes samples",
+			"report: %s has no samples: sampling was off, "
+			"or the program allocated too little; konfiscator "
+			"record turns sampling on",
 			r->path);
 	if (prof->profile.cut)
-		kf_note(r->cli, "report: the profile's end is missing: its "
-				"recorder was killed, or the file is damaged");
+		kf_note(r->cli,
+			"report: the end of the profile is missing: its "
+			"recorder was killed, or the file is damaged");
 	if (beyond)
 		kf_note(r->cli,
-			"report: %llu samples found the table of stacks full",
+			"report: %llu samples were counted without "
+			"their stacks: the table of stacks was full",
 			(unsigned long long)beyond);
 	if (without)
 		kf_note(r->cli, "report: %llu samples have no stack",
@@ -116,13 +118,13 @@ static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
 		return;
 	if (prof->at_end && !prof->time_ns)
 		kf_note(r->cli,
-			"report: each site's peak, as the program had ended; "
-			"--metric=live shows what was left");
+			"report: each site's peak, because the "
+			"program had ended; --metric=live shows what was left");
 	else if (prof->at_end)
 		kf_note(r->cli,
-			"report: each site's peak, as the program had ended; "
-			"--metric=live shows what was left at %.1f s, --at=SEC "
-			"what was live before",
+			"report: each site's peak, because the "
+			"program had ended; --metric=live shows what was left "
+			"at %.1f s, --at=SEC what was live at an earlier time",
 			seconds);
 	else
 		kf_note(r->cli,
@@ -141,7 +143,9 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 	int status;
 
 	if (!shown) {
-		kf_error("report: --view: '%s' is not for a profile", view);
+		kf_error("report: --view: '%s' is a view of recordings, and "
+			 "this is a profile",
+			 view);
 		return KF_EXIT_USAGE;
 	}
 	if (r->output) {

@@ -108,7 +108,8 @@ static int read_any(struct kf_prof *prof)
 			 prof->cli->command->name, prof->path);
 		break;
 	case KF_READ_INCOMPATIBLE:
-		kf_error("%s: %s: of another version than this reads",
+		kf_error("%s: %s: written by an incompatible version of "
+			 "konfiscator",
 			 prof->cli->command->name, prof->path);
 		break;
 	case KF_READ_NOT_READY:

@@ -76,10 +76,9 @@ static int take_size(struct kf_report_pick *p, const char *arg)
 	}
 	if (s && !*s && p->min_size <= p->max_size)
 		return 0;
-	kf_error(
-		"report: --size: '%s' is not a size as 4096 or 64K, nor two of "
-		"them as MIN-MAX",
-		arg);
+	kf_error("report: --size: '%s' is not a size such as 4096 or "
+		 "64K, nor a range MIN-MAX",
+		 arg);
 	return KF_EXIT_USAGE;
 }
 
@@ -107,8 +106,8 @@ static int take_function(struct kf_report_pick *p, const char *arg)
 			return 0;
 		s += len + 1;
 	}
-	kf_error("report: --function: '%s' is not of malloc, calloc, aligned, "
-		 "realloc and free",
+	kf_error("report: --function: '%s' is not one of malloc, calloc, "
+		 "aligned, realloc, free",
 		 arg);
 	return KF_EXIT_USAGE;
 }
@@ -116,7 +115,7 @@ static int take_function(struct kf_report_pick *p, const char *arg)
 static int take_threads(struct kf_report_pick *p, const char *arg)
 {
 	if (!arg[0]) {
-		kf_error("report: --thread: '' is no thread's id or name");
+		kf_error("report: --thread: '' is not a thread's id or name");
 		return KF_EXIT_USAGE;
 	}
 	p->threads = arg;

@@ -437,8 +437,8 @@ int kf_top_screen(struct kf_top *t)
 	sigset_t open;
 
 	if (!terminal) {
-		kf_error("top: unknown terminal type '%s': --batch=1 needs "
-			 "none",
+		kf_error("top: unknown terminal type '%s': set TERM, or print "
+			 "a table with --batch=1",
 			 getenv("TERM") ? getenv("TERM") : "");
 		return KF_EXIT_FAILED;
 	}

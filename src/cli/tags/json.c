@@ -222,13 +222,13 @@ static bool is_snapshot(struct input *in, json_t *o)
 
 	if (!json_is_object(o) || !json_object_get(o, "PID") ||
 	    !json_object_get(o, "tmCurrentSnapshot")) {
-		kf_error("tags: %s: this is no snapshot of tags", in->path);
+		kf_error("tags: %s: not a snapshot of tags", in->path);
 		return false;
 	}
 	schema = input_number(in, o, "nSchemaVersion");
 	if (schema > KF_TAGS_SCHEMA)
-		kf_error("tags: %s: a snapshot of version %llu, and this "
-			 "reads version %u",
+		kf_error("tags: %s: snapshot version %llu is not supported: "
+			 "this konfiscator reads version %u",
 			 in->path, (unsigned long long)schema, KF_TAGS_SCHEMA);
 	return schema <= KF_TAGS_SCHEMA && !in->bad;
 }

@@ -181,8 +181,9 @@ int kf_tags_stacks(const struct kf_cli *cli, const char *path, bool full)
 		free(rows);
 		if (!any_chosen(&s))
 			kf_note(cli,
-				"tags: --stacks: no tag's stacks are taken; "
-				"KONFISCATOR_TAG_STACKS chooses");
+				"tags: --stacks: the process takes no "
+				"call stacks: KONFISCATOR_TAG_STACKS selects "
+				"the tags");
 	}
 	kf_prof_close(&prof);
 	kf_snapshot_release(&s);
