@@ -102,6 +102,14 @@ plant every_file_names_its_licence src/base/planted.c \
 plant release_holds_every_file src/base/planted.c "$head"
 plant static_names_stand_once src/base/planted.c \
 	'static struct kf_slab *\nslab_carve(int a,\n\t   int b)\n{\n}\n'
+plant static_names_stand_once exporter/http/planted.c \
+	'static int tag_set_grow(void)\n{\n}\n'
+plant static_names_stand_once src/cli/tags/planted.c \
+	'static void\nreload(void)\n{\n}\n'
+plant static_names_stand_once src/reader/planted.c \
+	'static int take(int a)\n{\n}\n'
+plant static_names_stand_once exporter/planted.c \
+	'static void\nreload(void)\n{\n}\n'
 plant words_are_clean src/base/planted.c "/* TO""DO: all */\n"
 plant words_are_clean src/base/planted.c 'int a; \n'
 

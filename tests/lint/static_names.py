@@ -1,28 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""No two files of the preloaded library define a static function of one name.
+"""Static functions have names of their own.
 
-Prints each name that stands in several files, with the files."""
+No two files of the library, the readers, the command and the exporter define a
+static function of one name, and in all but the library no name is a single
+word. Prints each name that breaks this, with its files."""
 import collections
 import os
 import re
 import sys
 
 TOP = os.environ["top_srcdir"]
-OTHERS = ("cli", "reader")
+TWO_WORDS = tuple(os.path.join(*where) + os.sep for where in
+                  (("src", "cli"), ("src", "reader"), ("exporter",)))
 # clang-format keeps definitions at the left margin
-DEFINED = re.compile(r"^static\b[^;{}=()]*?(?:__attribute__\(\(.*?\)\)\s*)?"
-                     r"[^;{}=()]*?\b([a-z_]\w*)\(", re.M)
+DEFINED = re.compile(r"^static\b[^;{}=()[]*?(?:__attribute__\(\(.*?\)\)\s*)?"
+                     r"[^;{}=()[]*?\b([a-z_]\w*)\(", re.M)
 
 
 def sources():
-    top = os.path.join(TOP, "src")
-    for where in sorted(os.listdir(top)):
-        if where in OTHERS or not os.path.isdir(os.path.join(top, where)):
-            continue
-        for name in sorted(os.listdir(os.path.join(top, where))):
-            if name.endswith(".c"):
-                yield os.path.join("src", where, name)
+    for top in ("src", "exporter"):
+        for where, _, names in os.walk(os.path.join(TOP, top)):
+            for name in names:
+                if name.endswith(".c"):
+                    yield os.path.relpath(os.path.join(where, name), TOP)
 
 
 def main():
@@ -37,7 +38,12 @@ def main():
     several = {name: paths for name, paths in files.items() if len(paths) > 1}
     for name, paths in sorted(several.items()):
         print("%s() is in %s" % (name, ", ".join(sorted(paths))))
-    return 1 if several else 0
+    bare = {name: paths for name, paths in files.items() if "_" not in name and
+            any(path.startswith(TWO_WORDS) for path in paths)}
+    for name, paths in sorted(bare.items()):
+        print("%s() in %s does not name its module or object" %
+              (name, ", ".join(sorted(paths))))
+    return 1 if several or bare else 0
 
 
 sys.exit(main())
