@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool reserve(struct kf_buf *b, size_t more)
+static bool buf_reserve(struct kf_buf *b, size_t more)
 {
 	size_t room = b->room ? b->room : 256;
 	char *data;
@@ -40,7 +40,7 @@ static bool reserve(struct kf_buf *b, size_t more)
 
 void kf_buf_add(struct kf_buf *b, const char *data, size_t len)
 {
-	if ((b->failed || b->room - b->len <= len) && !reserve(b, len))
+	if ((b->failed || b->room - b->len <= len) && !buf_reserve(b, len))
 		return;
 	memcpy(b->data + b->len, data, len);
 	b->len += len;
@@ -70,7 +70,7 @@ void kf_buf_fmt(struct kf_buf *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	if (n < 0 || !reserve(b, (size_t)n)) {
+	if (n < 0 || !buf_reserve(b, (size_t)n)) {
 		b->failed = true;
 		return;
 	}

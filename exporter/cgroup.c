@@ -24,7 +24,7 @@ const char *const kf_cgroup_event_names[KF_NR_CGROUP_EVENTS] = {
 /* In version 1 "no limit" is the largest multiple of the page size. */
 #define NO_LIMIT (1ull << 62)
 
-static bool leads_upwards(const char *path)
+static bool cgroup_leads_upwards(const char *path)
 {
 	const char *p = path;
 
@@ -35,9 +35,10 @@ static bool leads_upwards(const char *path)
 	return path[0] != '/';
 }
 
-static bool take(struct kf_cgroup_place *place, const char *path, bool v1)
+static bool cgroup_take_path(struct kf_cgroup_place *place, const char *path,
+			     bool v1)
 {
-	if (strlen(path) >= sizeof(place->path) || leads_upwards(path))
+	if (strlen(path) >= sizeof(place->path) || cgroup_leads_upwards(path))
 		return false;
 	memcpy(place->path, path, strlen(path) + 1);
 	place->v1 = v1;
@@ -45,7 +46,7 @@ static bool take(struct kf_cgroup_place *place, const char *path, bool v1)
 }
 
 /* Whether a list "a,b,c" contains the word. */
-static bool lists(const char *list, const char *word)
+static bool cgroup_list_has(const char *list, const char *word)
 {
 	size_t len = strlen(word), n;
 
@@ -72,16 +73,17 @@ bool kf_cgroup_find(const char *procfs, int pid, struct kf_cgroup_place *place)
 		*controllers++ = '\0';
 		*path++ = '\0';
 		/* if version 1 accounts memory, version 2 does not */
-		if (lists(controllers, "memory"))
-			return take(place, path, true);
+		if (cgroup_list_has(controllers, "memory"))
+			return cgroup_take_path(place, path, true);
 		if (strcmp(line, "0") == 0 && !*controllers)
-			found = take(place, path, false);
+			found = cgroup_take_path(place, path, false);
 	}
 	return found;
 }
 
-static bool read_text(const char *cgroupfs, const struct kf_cgroup_place *place,
-		      size_t len, const char *name, char *text, size_t size)
+static bool cgroup_read_text(const char *cgroupfs,
+			     const struct kf_cgroup_place *place, size_t len,
+			     const char *name, char *text, size_t size)
 {
 	char path[PATH_MAX];
 
@@ -92,13 +94,13 @@ static bool read_text(const char *cgroupfs, const struct kf_cgroup_place *place,
 	return kf_proc_read(AT_FDCWD, path, text, size) > 0;
 }
 
-static bool read_number(const char *cgroupfs,
-			const struct kf_cgroup_place *place, size_t len,
-			const char *name, uint64_t *value)
+static bool cgroup_read_number(const char *cgroupfs,
+			       const struct kf_cgroup_place *place, size_t len,
+			       const char *name, uint64_t *value)
 {
 	char text[64], *end;
 
-	if (!read_text(cgroupfs, place, len, name, text, sizeof(text)))
+	if (!cgroup_read_text(cgroupfs, place, len, name, text, sizeof(text)))
 		return false;
 	errno = 0;
 	*value = strtoull(text, &end, 10);
@@ -106,15 +108,15 @@ static bool read_number(const char *cgroupfs,
 }
 
 /* The limit of a cgroup is the lowest one on the path to the root. */
-static uint64_t lowest_limit(const char *cgroupfs,
-			     const struct kf_cgroup_place *place)
+static uint64_t cgroup_lowest_limit(const char *cgroupfs,
+				    const struct kf_cgroup_place *place)
 {
 	const char *name = place->v1 ? "memory.limit_in_bytes" : "memory.max";
 	size_t len = strlen(place->path);
 	uint64_t lowest = 0, value;
 
 	while (len > 1) {
-		if (read_number(cgroupfs, place, len, name, &value) &&
+		if (cgroup_read_number(cgroupfs, place, len, name, &value) &&
 		    value < NO_LIMIT && (!lowest || value < lowest))
 			lowest = value;
 		while (len && place->path[--len] != '/')
@@ -123,15 +125,15 @@ static uint64_t lowest_limit(const char *cgroupfs,
 	return lowest;
 }
 
-static void set_event(struct kf_cgroup_memory *m, enum kf_cgroup_event e,
-		      uint64_t value)
+static void cgroup_set_event(struct kf_cgroup_memory *m, enum kf_cgroup_event e,
+			     uint64_t value)
 {
 	m->event[e] = value;
 	m->has_event[e] = true;
 }
 
 /* Read lines "NAME NUMBER", as in memory.events and memory.oom_control. */
-static void read_events(struct kf_cgroup_memory *m, char *text)
+static void cgroup_read_events(struct kf_cgroup_memory *m, char *text)
 {
 	char *line, name[32];
 	unsigned long long value;
@@ -142,7 +144,8 @@ static void read_events(struct kf_cgroup_memory *m, char *text)
 			continue;
 		for (e = 0; e < KF_NR_CGROUP_EVENTS; e++) {
 			if (strcmp(name, kf_cgroup_event_names[e]) == 0)
-				set_event(m, (enum kf_cgroup_event)e, value);
+				cgroup_set_event(m, (enum kf_cgroup_event)e,
+						 value);
 		}
 	}
 }
@@ -156,15 +159,16 @@ bool kf_cgroup_read(const char *cgroupfs, const struct kf_cgroup_place *place,
 	char text[1024];
 
 	memset(m, 0, sizeof(*m));
-	if (!read_number(cgroupfs, place, len,
-			 place->v1 ? "memory.usage_in_bytes" : "memory.current",
-			 &m->current))
+	if (!cgroup_read_number(cgroupfs, place, len,
+				place->v1 ? "memory.usage_in_bytes"
+					  : "memory.current",
+				&m->current))
 		return false;
-	m->limit = lowest_limit(cgroupfs, place);
-	if (read_text(cgroupfs, place, len, events, text, sizeof(text)))
-		read_events(m, text);
+	m->limit = cgroup_lowest_limit(cgroupfs, place);
+	if (cgroup_read_text(cgroupfs, place, len, events, text, sizeof(text)))
+		cgroup_read_events(m, text);
 	if (place->v1 &&
-	    read_number(cgroupfs, place, len, "memory.failcnt", &value))
-		set_event(m, KF_CGROUP_MAX, value);
+	    cgroup_read_number(cgroupfs, place, len, "memory.failcnt", &value))
+		cgroup_set_event(m, KF_CGROUP_MAX, value);
 	return true;
 }

@@ -25,7 +25,7 @@ static enum kf_log_level min_level = KF_LOG_INFO;
 static enum kf_log_format line_format = KF_LOGFMT;
 
 /* Lines lost since the last line that was written. */
-static atomic_uint lost;
+static atomic_uint lost_lines;
 
 void kf_log_setup(enum kf_log_level level, enum kf_log_format format)
 {
@@ -33,7 +33,7 @@ void kf_log_setup(enum kf_log_level level, enum kf_log_format format)
 	line_format = format;
 }
 
-static void add_pair(struct kf_buf *b, const char *key, const char *value)
+static void log_add_pair(struct kf_buf *b, const char *key, const char *value)
 {
 	char clean[1024];
 
@@ -54,7 +54,7 @@ static void add_pair(struct kf_buf *b, const char *key, const char *value)
 	kf_buf_str(b, "\"");
 }
 
-static void add_time(struct kf_buf *b)
+static void log_add_time(struct kf_buf *b)
 {
 	struct timespec now;
 	char day[32], text[48];
@@ -64,11 +64,11 @@ static void add_time(struct kf_buf *b)
 	gmtime_r(&now.tv_sec, &tm);
 	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(text, sizeof(text), "%s.%03ldZ", day, now.tv_nsec / 1000000);
-	add_pair(b, "ts", text);
+	log_add_pair(b, "ts", text);
 }
 
 /* Return false if the line was lost, as on a full disk or pipe. */
-static bool put(const struct kf_buf *b)
+static bool log_put(const struct kf_buf *b)
 {
 	ssize_t n;
 
@@ -89,21 +89,21 @@ void kf_log(enum kf_log_level level, const char *msg, ...)
 
 	if (level < min_level)
 		return;
-	add_time(&b);
-	add_pair(&b, "level", kf_log_level_names[level]);
-	add_pair(&b, "msg", msg);
+	log_add_time(&b);
+	log_add_pair(&b, "level", kf_log_level_names[level]);
+	log_add_pair(&b, "msg", msg);
 	va_start(ap, msg);
 	while ((key = va_arg(ap, const char *)))
-		add_pair(&b, key, va_arg(ap, const char *));
+		log_add_pair(&b, key, va_arg(ap, const char *));
 	va_end(ap);
-	missed = atomic_exchange(&lost, 0);
+	missed = atomic_exchange(&lost_lines, 0);
 	if (missed) {
 		snprintf(number, sizeof(number), "%u", missed);
-		add_pair(&b, "lost_lines", number);
+		log_add_pair(&b, "lost_lines", number);
 	}
 	kf_buf_str(&b, line_format == KF_LOG_JSON ? "}\n" : "\n");
-	if (b.failed || !put(&b))
-		atomic_fetch_add(&lost, missed + 1);
+	if (b.failed || !log_put(&b))
+		atomic_fetch_add(&lost_lines, missed + 1);
 	kf_buf_free(&b);
 	errno = error;
 }

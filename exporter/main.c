@@ -64,7 +64,7 @@ static const char *choose_state_file(const struct kf_options *o)
 	return NULL;
 }
 
-static int put(const struct kf_options *o, const struct kf_buf *out)
+static int exporter_write(const struct kf_options *o, const struct kf_buf *out)
 {
 	if (!o->textfile) {
 		if (fwrite(out->data, 1, out->len, stdout) == out->len &&
@@ -96,7 +96,7 @@ static int print_once(const struct kf_options *o,
 		fprintf(stderr, ME ": out of memory\n");
 		rc = 1;
 	} else {
-		rc = put(o, &out);
+		rc = exporter_write(o, &out);
 	}
 	kf_page_release(&scrape.page);
 	kf_buf_free(&out);
@@ -131,7 +131,7 @@ static void raise_files(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static bool traces(const struct kf_options *o, const char *name)
+static bool exporter_has_tracer(const struct kf_options *o, const char *name)
 {
 	unsigned int i;
 
@@ -143,7 +143,7 @@ static bool traces(const struct kf_options *o, const char *name)
 }
 
 /* Reload the naming rules; tracers do not change. */
-static void reload(const struct kf_options *o, struct kf_groups *g)
+static void exporter_reload(const struct kf_options *o, struct kf_groups *g)
 {
 	const char *name[KF_MAX_TRACES];
 	struct kf_naming *naming;
@@ -162,7 +162,7 @@ static void reload(const struct kf_options *o, struct kf_groups *g)
 		return;
 	}
 	for (i = kf_naming_traces(naming, name); i--;) {
-		if (!traces(o, name[i]))
+		if (!exporter_has_tracer(o, name[i]))
 			kf_log(KF_LOG_WARN,
 			       "a tracer starts only when the exporter starts",
 			       "tracer", name[i], NULL);
@@ -171,7 +171,8 @@ static void reload(const struct kf_options *o, struct kf_groups *g)
 	kf_log(KF_LOG_INFO, "configuration reloaded", "path", o->config, NULL);
 }
 
-static int serve(const struct kf_options *o, struct kf_sources *sources)
+static int exporter_serve(const struct kf_options *o,
+			  struct kf_sources *sources)
 {
 	struct kf_http *http;
 	const struct timespec second = {.tv_sec = 1};
@@ -199,7 +200,7 @@ static int serve(const struct kf_options *o, struct kf_sources *sources)
 	}
 	while ((sig = sigtimedwait(&end, NULL, &second)) < 0 || sig == SIGHUP) {
 		if (sig == SIGHUP)
-			reload(o, sources->groups);
+			exporter_reload(o, sources->groups);
 		kf_http_tick(http);
 	}
 	kf_log(KF_LOG_INFO, "ending", "signal", strsignal(sig), NULL);
@@ -215,7 +216,7 @@ static void add_traces(struct kf_options *o, const struct kf_naming *n)
 	unsigned int nr = kf_naming_traces(n, name), i;
 
 	for (i = 0; i < nr; i++) {
-		if (!traces(o, name[i]))
+		if (!exporter_has_tracer(o, name[i]))
 			o->trace.name[o->trace.nr++] = name[i];
 	}
 }
@@ -303,7 +304,7 @@ int main(int argc, char **argv)
 	sources.own_metrics = !o.disable_exporter_metrics;
 	if (kf_groups_init(&groups, &conf) != 0)
 		return 1;
-	rc = o.once ? print_once(&o, &sources) : serve(&o, &sources);
+	rc = o.once ? print_once(&o, &sources) : exporter_serve(&o, &sources);
 	kf_collectors_finish(&groups);
 	naming = kf_groups_rename(&groups, NULL);
 	kf_groups_finish(&groups);

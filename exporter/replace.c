@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int write_all(int fd, const char *data, size_t len)
+static int file_write_all(int fd, const char *data, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, data, len);
@@ -33,7 +33,7 @@ static int write_all(int fd, const char *data, size_t len)
 }
 
 /* A rename is durable only after the directory is synced. */
-static int sync_dir(int dirfd)
+static int file_sync_dir(int dirfd)
 {
 	int rc = fsync(dirfd);
 
@@ -41,8 +41,8 @@ static int sync_dir(int dirfd)
 	return rc != 0 && errno == EINVAL ? 0 : rc;
 }
 
-static int write_new(int dirfd, const char *name, mode_t mode, const char *data,
-		     size_t len)
+static int file_write_new(int dirfd, const char *name, mode_t mode,
+			  const char *data, size_t len)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int fd, rc;
@@ -52,7 +52,7 @@ static int write_new(int dirfd, const char *name, mode_t mode, const char *data,
 	fd = openat(dirfd, name, flags, mode);
 	if (fd < 0)
 		return -1;
-	rc = write_all(fd, data, len);
+	rc = file_write_all(fd, data, len);
 	if (rc == 0)
 		rc = fsync(fd);
 	if (rc != 0) {
@@ -65,8 +65,8 @@ static int write_new(int dirfd, const char *name, mode_t mode, const char *data,
 	return close(fd);
 }
 
-static int replace(int dirfd, const char *name, mode_t mode, const char *data,
-		   size_t len)
+static int file_replace_at(int dirfd, const char *name, mode_t mode,
+			   const char *data, size_t len)
 {
 	char beside[NAME_MAX + 1];
 	struct stat st;
@@ -83,9 +83,9 @@ static int replace(int dirfd, const char *name, mode_t mode, const char *data,
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	if (write_new(dirfd, beside, mode, data, len) == 0 &&
+	if (file_write_new(dirfd, beside, mode, data, len) == 0 &&
 	    renameat(dirfd, beside, dirfd, name) == 0)
-		return sync_dir(dirfd);
+		return file_sync_dir(dirfd);
 	error = errno;
 	unlinkat(dirfd, beside, 0);
 	errno = error;
@@ -100,7 +100,7 @@ int kf_file_replace(const char *path, mode_t mode, const char *data, size_t len)
 
 	if (dirfd < 0)
 		return -1;
-	rc = replace(dirfd, name, mode, data, len);
+	rc = file_replace_at(dirfd, name, mode, data, len);
 	error = errno;
 	close(dirfd);
 	errno = error;
@@ -145,5 +145,5 @@ int kf_file_move_aside(const char *path, const char *suffix)
 
 int kf_file_append(int fd, const char *data, size_t len)
 {
-	return write_all(fd, data, len) == 0 ? fdatasync(fd) : -1;
+	return file_write_all(fd, data, len) == 0 ? fdatasync(fd) : -1;
 }

@@ -9,8 +9,8 @@
 #include "exporter/groups/cgroups.h"
 #include "exporter/collect/collector.h"
 
-static void add_events(struct kf_page *page, const char *labels,
-		       const struct kf_cgroup_memory *m)
+static void cgroup_add_events(struct kf_page *page, const char *labels,
+			      const struct kf_cgroup_memory *m)
 {
 	struct kf_label event = {"event", NULL};
 	unsigned int e;
@@ -31,8 +31,8 @@ static void add_events(struct kf_page *page, const char *labels,
 	}
 }
 
-static void add(struct kf_page *page, const struct kf_groups *g,
-		const struct kf_cgroup *c)
+static void cgroup_add(struct kf_page *page, const struct kf_groups *g,
+		       const struct kf_cgroup *c)
 {
 	char name[3 * KF_CGROUP_PATH];
 	const struct kf_label label[] = {
@@ -59,10 +59,10 @@ static void add(struct kf_page *page, const struct kf_groups *g,
 				KF_METRIC_GAUGE, "bytes",
 				"the lowest memory limit in force for a cgroup"),
 			labels, m.limit);
-	add_events(page, labels, &m);
+	cgroup_add_events(page, labels, &m);
 }
 
-static bool collect(struct kf_scrape *scrape)
+static bool cgroup_collect(struct kf_scrape *scrape)
 {
 	struct kf_groups *g = kf_scrape_groups(scrape);
 	const struct kf_cgroup *c;
@@ -71,7 +71,7 @@ static bool collect(struct kf_scrape *scrape)
 		return false;
 	kf_cgroups_look(g);
 	for (c = g->cgroups; c && !kf_scrape_late(scrape); c = c->next)
-		add(&scrape->page, g, c);
+		cgroup_add(&scrape->page, g, c);
 	kf_page_dropped(&scrape->page, "cgroups", g->dropped_cgroups);
 	pthread_mutex_unlock(&g->lock);
 	return !c;
@@ -80,6 +80,6 @@ static bool collect(struct kf_scrape *scrape)
 const struct kf_collector kf_collect_cgroup = {
 	.name = "cgroup",
 	.help = "memory, limit and limit events of the cgroups",
-	.collect = collect,
+	.collect = cgroup_collect,
 	.finish = kf_cgroups_finish,
 };

@@ -10,12 +10,13 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is(const char *key, const char *plain, const char *escaped)
+static bool choice_key_is(const char *key, const char *plain,
+			  const char *escaped)
 {
 	return strcmp(key, plain) == 0 || strcasecmp(key, escaped) == 0;
 }
 
-static uint32_t bit_of(const struct kf_choice *c, const char *name)
+static uint32_t choice_bit_of(const struct kf_choice *c, const char *name)
 {
 	unsigned int i;
 
@@ -30,13 +31,13 @@ void kf_choice_add(struct kf_choice *c, const char *key, const char *value)
 {
 	uint32_t bit, *to;
 
-	if (is(key, "collect[]", "collect%5B%5D"))
+	if (choice_key_is(key, "collect[]", "collect%5B%5D"))
 		to = &c->collected;
-	else if (is(key, "exclude[]", "exclude%5B%5D"))
+	else if (choice_key_is(key, "exclude[]", "exclude%5B%5D"))
 		to = &c->excluded;
 	else
 		return;
-	bit = bit_of(c, value);
+	bit = choice_bit_of(c, value);
 	*to |= bit;
 	c->wrong |= !bit || (c->collected && c->excluded);
 }

@@ -14,15 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void gauge(struct kf_page *page, const char *name, const char *unit,
-		  const char *help, double value)
+static void exporter_add_gauge(struct kf_page *page, const char *name,
+			       const char *unit, const char *help, double value)
 {
 	kf_family_double(
 		page, kf_page_family(page, name, KF_METRIC_GAUGE, unit, help),
 		"", value);
 }
 
-static void add_build(struct kf_page *page)
+static void exporter_add_build(struct kf_page *page)
 {
 	const struct kf_label label[] = {{"version", PACKAGE_VERSION}};
 
@@ -33,7 +33,7 @@ static void add_build(struct kf_page *page)
 		      kf_page_labels(page, label, KF_ARRAY_SIZE(label)), 1);
 }
 
-static bool add_files(struct kf_scrape *scrape)
+static bool exporter_add_files(struct kf_scrape *scrape)
 {
 	struct kf_groups *g = scrape->sources->groups;
 	struct kf_page *page = &scrape->page;
@@ -71,8 +71,9 @@ static bool add_files(struct kf_scrape *scrape)
 	return true;
 }
 
-static void add_answers(struct kf_page *page, const char *handler,
-			unsigned int status, unsigned long long answers)
+static void exporter_add_answers(struct kf_page *page, const char *handler,
+				 unsigned int status,
+				 unsigned long long answers)
 {
 	char code[16];
 	const struct kf_label label[] = {{"handler", handler}, {"code", code}};
@@ -87,19 +88,20 @@ static void add_answers(struct kf_page *page, const char *handler,
 		      kf_page_labels(page, label, 2), answers);
 }
 
-static void add_requests(struct kf_page *page, struct kf_requests *r)
+static void exporter_add_requests(struct kf_page *page, struct kf_requests *r)
 {
 	unsigned int h, c;
 
 	for (h = 0; h < KF_NR_HANDLERS; h++) {
 		for (c = 0; c < KF_NR_CODES; c++)
-			add_answers(page, kf_handler_names[h], kf_codes[c],
-				    atomic_load(&r->count[h][c]));
+			exporter_add_answers(page, kf_handler_names[h],
+					     kf_codes[c],
+					     atomic_load(&r->count[h][c]));
 	}
 }
 
 /* From Linux 6.2 on the size is the number; listing thousands takes long. */
-static unsigned int open_fds(void)
+static unsigned int exporter_open_fds(void)
 {
 	DIR *dir;
 	unsigned int nr = 0;
@@ -118,7 +120,7 @@ static unsigned int open_fds(void)
 }
 
 /* Start in seconds since 1970: boot time plus ticks since boot. */
-static double start_time(unsigned long long ticks)
+static double exporter_start_time(unsigned long long ticks)
 {
 	struct timespec now, boot;
 
@@ -129,7 +131,7 @@ static double start_time(unsigned long long ticks)
 	       (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-static void add_stat(struct kf_page *page)
+static void exporter_add_stat(struct kf_page *page)
 {
 	unsigned long long ticks, vsize;
 	char buf[1024], *end;
@@ -148,17 +150,17 @@ static void add_stat(struct kf_page *page)
 			   "%*s %*s %*s %*s %*s %*s %*s %llu %llu %ld",
 			   &ticks, &vsize, &rss) != 3)
 		return;
-	gauge(page, "process_start_time_seconds", "seconds",
-	      "start of the exporter, in seconds since 1970",
-	      start_time(ticks));
-	gauge(page, "process_virtual_memory_bytes", "bytes",
-	      "address space of the exporter", (double)vsize);
-	gauge(page, "process_resident_memory_bytes", "bytes",
-	      "memory of the exporter",
-	      (double)rss * (double)sysconf(_SC_PAGESIZE));
+	exporter_add_gauge(page, "process_start_time_seconds", "seconds",
+			   "start of the exporter, in seconds since 1970",
+			   exporter_start_time(ticks));
+	exporter_add_gauge(page, "process_virtual_memory_bytes", "bytes",
+			   "address space of the exporter", (double)vsize);
+	exporter_add_gauge(page, "process_resident_memory_bytes", "bytes",
+			   "memory of the exporter",
+			   (double)rss * (double)sysconf(_SC_PAGESIZE));
 }
 
-static void add_process(struct kf_page *page)
+static void exporter_add_process(struct kf_page *page)
 {
 	struct rusage u = {0};
 	struct rlimit fds = {0};
@@ -174,22 +176,23 @@ static void add_process(struct kf_page *page)
 		(double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
 			(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) *
 				1e-6);
-	gauge(page, "process_open_fds", "", "open files of the exporter",
-	      open_fds());
-	gauge(page, "process_max_fds", "", "most files the exporter may open",
-	      (double)fds.rlim_cur);
-	add_stat(page);
+	exporter_add_gauge(page, "process_open_fds", "",
+			   "open files of the exporter", exporter_open_fds());
+	exporter_add_gauge(page, "process_max_fds", "",
+			   "most files the exporter may open",
+			   (double)fds.rlim_cur);
+	exporter_add_stat(page);
 }
 
-static bool collect(struct kf_scrape *scrape)
+static bool exporter_collect(struct kf_scrape *scrape)
 {
 	bool done;
 
-	add_build(&scrape->page);
-	done = add_files(scrape);
+	exporter_add_build(&scrape->page);
+	done = exporter_add_files(scrape);
 	if (scrape->sources->own_metrics) {
-		add_requests(&scrape->page, scrape->sources->requests);
-		add_process(&scrape->page);
+		exporter_add_requests(&scrape->page, scrape->sources->requests);
+		exporter_add_process(&scrape->page);
 	}
 	return done;
 }
@@ -197,5 +200,5 @@ static bool collect(struct kf_scrape *scrape)
 const struct kf_collector kf_collect_exporter = {
 	.name = "exporter",
 	.help = "build, file states and the exporter's own process",
-	.collect = collect,
+	.collect = exporter_collect,
 };

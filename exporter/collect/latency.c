@@ -9,7 +9,7 @@
 #include "exporter/collect/collector.h"
 #include "exporter/trace/trace.h"
 
-static bool collect(struct kf_scrape *scrape)
+static bool latency_collect(struct kf_scrape *scrape)
 {
 	if (scrape->sources->tracers)
 		kf_tracers_show(scrape->sources->tracers, &scrape->page, true);
@@ -19,5 +19,5 @@ static bool collect(struct kf_scrape *scrape)
 const struct kf_collector kf_collect_latency = {
 	.name = "latency",
 	.help = "durations of calls that leave the fast path, with --trace=latency",
-	.collect = collect,
+	.collect = latency_collect,
 };

@@ -32,7 +32,7 @@ struct kf_entry {
 	const char *labels;
 };
 
-static void *take(struct kf_page *page, size_t size)
+static void *page_alloc(struct kf_page *page, size_t size)
 {
 	struct kf_chunk *c = page->chunks;
 	size_t room = KF_MAX(size, CHUNK_SIZE);
@@ -56,16 +56,16 @@ static void *take(struct kf_page *page, size_t size)
 	return memset(p, 0, size);
 }
 
-static char *keep(struct kf_page *page, const char *s)
+static char *page_strdup(struct kf_page *page, const char *s)
 {
 	size_t len = strlen(s) + 1;
-	char *copy = take(page, len);
+	char *copy = page_alloc(page, len);
 
 	return copy ? memcpy(copy, s, len) : NULL;
 }
 
 /* Hash eight bytes at a time: a page has megabytes of names. */
-static uint64_t mix(uint64_t h, const char *s)
+static uint64_t hash_mix(uint64_t h, const char *s)
 {
 	size_t len = strlen(s);
 	uint64_t word;
@@ -81,14 +81,14 @@ static uint64_t mix(uint64_t h, const char *s)
 	return h ^ h >> 32;
 }
 
-static uint64_t hash_of(const char *name, const char *labels)
+static uint64_t series_hash(const char *name, const char *labels)
 {
-	uint64_t h = mix(14695981039346656037ull, name);
+	uint64_t h = hash_mix(14695981039346656037ull, name);
 
-	return labels ? mix(~h, labels) : h;
+	return labels ? hash_mix(~h, labels) : h;
 }
 
-static bool grow(struct kf_page *page)
+static bool page_grow_table(struct kf_page *page)
 {
 	size_t nr = page->nr_buckets ? page->nr_buckets * 4 : FIRST_BUCKETS;
 	struct kf_entry **table, *e;
@@ -114,8 +114,8 @@ static bool grow(struct kf_page *page)
 	return true;
 }
 
-static struct kf_entry *look_up(struct kf_page *page, uint64_t hash,
-				const char *name, const char *labels)
+static struct kf_entry *page_find_entry(struct kf_page *page, uint64_t hash,
+					const char *name, const char *labels)
 {
 	struct kf_entry *e;
 
@@ -131,14 +131,15 @@ static struct kf_entry *look_up(struct kf_page *page, uint64_t hash,
 	return NULL;
 }
 
-static bool enter(struct kf_page *page, uint64_t hash, struct kf_family *family,
-		  const char *name, const char *labels)
+static bool page_add_entry(struct kf_page *page, uint64_t hash,
+			   struct kf_family *family, const char *name,
+			   const char *labels)
 {
 	struct kf_entry *e;
 
-	if (!grow(page))
+	if (!page_grow_table(page))
 		return false;
-	e = take(page, sizeof(*e));
+	e = page_alloc(page, sizeof(*e));
 	if (!e)
 		return false;
 	e->family = family;
@@ -152,28 +153,28 @@ static bool enter(struct kf_page *page, uint64_t hash, struct kf_family *family,
 }
 
 /* The sample names of a family in all formats, NULL-terminated. */
-static bool sample_names(struct kf_page *page, const char *name,
-			 enum kf_metric_type type, const char *out[5])
+static bool family_sample_names(struct kf_page *page, const char *name,
+				enum kf_metric_type type, const char *out[5])
 {
 	static const char *const suffix[] = {"_bucket", "_sum", "_count"};
 	size_t len = strlen(name), i;
 	char *s;
 
 	memset(out, 0, 5 * sizeof(out[0]));
-	out[0] = keep(page, name);
+	out[0] = page_strdup(page, name);
 	if (!out[0])
 		return false;
 	if (type == KF_METRIC_COUNTER) {
 		if (len < 7 || strcmp(name + len - 6, "_total") != 0)
 			return false;
-		s = keep(page, name);
+		s = page_strdup(page, name);
 		if (!s)
 			return false;
 		s[len - 6] = '\0';
 		out[1] = s;
 	}
 	for (i = 0; type == KF_METRIC_HISTOGRAM && i < 3; i++) {
-		s = take(page, len + 8);
+		s = page_alloc(page, len + 8);
 		if (!s)
 			return false;
 		snprintf(s, len + 8, "%s%s", name, suffix[i]);
@@ -182,8 +183,8 @@ static bool sample_names(struct kf_page *page, const char *name,
 	return true;
 }
 
-static const char *unit_of(const char *name, enum kf_metric_type type,
-			   const char *unit)
+static const char *family_unit(const char *name, enum kf_metric_type type,
+			       const char *unit)
 {
 	size_t len = strlen(name), n = strlen(unit);
 
@@ -195,35 +196,38 @@ static const char *unit_of(const char *name, enum kf_metric_type type,
 	return unit;
 }
 
-static struct kf_family *begin(struct kf_page *page, const char *name,
-			       enum kf_metric_type type, const char *unit,
-			       const char *help)
+static struct kf_family *page_begin_family(struct kf_page *page,
+					   const char *name,
+					   enum kf_metric_type type,
+					   const char *unit, const char *help)
 {
 	const char *names[5];
 	struct kf_family *f;
 	unsigned int i;
 
-	if (!sample_names(page, name, type, names)) {
+	if (!family_sample_names(page, name, type, names)) {
 		page->refused++;
 		return NULL;
 	}
 	for (i = 0; names[i]; i++) {
-		if (look_up(page, hash_of(names[i], NULL), names[i], NULL)) {
+		if (page_find_entry(page, series_hash(names[i], NULL), names[i],
+				    NULL)) {
 			page->refused++;
 			return NULL;
 		}
 	}
-	f = take(page, sizeof(*f));
+	f = page_alloc(page, sizeof(*f));
 	if (!f)
 		return NULL;
 	f->name = names[0];
-	f->help = keep(page, help);
-	f->unit = keep(page, unit_of(name, type, unit));
+	f->help = page_strdup(page, help);
+	f->unit = page_strdup(page, family_unit(name, type, unit));
 	f->type = type;
 	if (!f->help || !f->unit)
 		return NULL;
 	for (i = 0; names[i]; i++) {
-		if (!enter(page, hash_of(names[i], NULL), f, names[i], NULL))
+		if (!page_add_entry(page, series_hash(names[i], NULL), f,
+				    names[i], NULL))
 			return NULL;
 	}
 	if (page->last)
@@ -238,10 +242,11 @@ struct kf_family *kf_page_family(struct kf_page *page, const char *name,
 				 enum kf_metric_type type, const char *unit,
 				 const char *help)
 {
-	struct kf_entry *e = look_up(page, hash_of(name, NULL), name, NULL);
+	struct kf_entry *e =
+		page_find_entry(page, series_hash(name, NULL), name, NULL);
 
 	if (!e)
-		return begin(page, name, type, unit, help);
+		return page_begin_family(page, name, type, unit, help);
 	if (strcmp(e->family->name, name) == 0 && e->family->type == type)
 		return e->family;
 	page->refused++;
@@ -265,7 +270,7 @@ const char *kf_page_labels(struct kf_page *page, const struct kf_label *label,
 	if (b.failed)
 		page->failed = true;
 	else if (b.len)
-		text = keep(page, b.data);
+		text = page_strdup(page, b.data);
 	kf_buf_free(&b);
 	return text ? text : "";
 }
@@ -277,7 +282,7 @@ const char *kf_page_join(struct kf_page *page, const char *a, const char *b)
 
 	if (!nr_a || !nr_b)
 		return nr_a ? a : b;
-	text = take(page, nr_a + nr_b + 2);
+	text = page_alloc(page, nr_a + nr_b + 2);
 	if (!text)
 		return "";
 	memcpy(text, a, nr_a);
@@ -286,21 +291,21 @@ const char *kf_page_join(struct kf_page *page, const char *a, const char *b)
 	return text;
 }
 
-static struct kf_series *add(struct kf_page *page, struct kf_family *f,
-			     const char *labels)
+static struct kf_series *
+family_add_series(struct kf_page *page, struct kf_family *f, const char *labels)
 {
 	struct kf_series *s;
 	uint64_t hash;
 
 	if (!f)
 		return NULL;
-	hash = hash_of(f->name, labels);
-	if (look_up(page, hash, f->name, labels)) {
+	hash = series_hash(f->name, labels);
+	if (page_find_entry(page, hash, f->name, labels)) {
 		page->refused++;
 		return NULL;
 	}
-	s = take(page, sizeof(*s));
-	if (!s || !enter(page, hash, f, f->name, labels))
+	s = page_alloc(page, sizeof(*s));
+	if (!s || !page_add_entry(page, hash, f, f->name, labels))
 		return NULL;
 	s->labels = labels;
 	if (f->last)
@@ -314,7 +319,7 @@ static struct kf_series *add(struct kf_page *page, struct kf_family *f,
 void kf_family_int(struct kf_page *page, struct kf_family *family,
 		   const char *labels, uint64_t value)
 {
-	struct kf_series *s = add(page, family, labels);
+	struct kf_series *s = family_add_series(page, family, labels);
 
 	if (s) {
 		s->kind = KF_VALUE_INT;
@@ -325,7 +330,7 @@ void kf_family_int(struct kf_page *page, struct kf_family *family,
 void kf_family_double(struct kf_page *page, struct kf_family *family,
 		      const char *labels, double value)
 {
-	struct kf_series *s = add(page, family, labels);
+	struct kf_series *s = family_add_series(page, family, labels);
 
 	if (s) {
 		s->kind = KF_VALUE_DOUBLE;
@@ -337,12 +342,12 @@ void kf_family_histogram(struct kf_page *page, struct kf_family *family,
 			 const char *labels, const struct kf_histogram *value)
 {
 	size_t size = (value->nr + 1) * sizeof(value->count[0]);
-	uint64_t *count = take(page, size);
+	uint64_t *count = page_alloc(page, size);
 	struct kf_series *s;
 
 	if (!count)
 		return;
-	s = add(page, family, labels);
+	s = family_add_series(page, family, labels);
 	if (!s)
 		return;
 	s->kind = KF_VALUE_HISTOGRAM;

@@ -31,7 +31,7 @@ bool kf_collector_is_on(const struct kf_collector *c, const bool *enabled)
 _Static_assert(KF_ARRAY_SIZE(kf_collectors) <= 32,
 	       "left_out of a scrape has a bit for each");
 
-static double seconds_since(const struct timespec *start)
+static double scrape_seconds_since(const struct timespec *start)
 {
 	struct timespec now;
 
@@ -42,7 +42,7 @@ static double seconds_since(const struct timespec *start)
 
 bool kf_scrape_late(const struct kf_scrape *scrape)
 {
-	return seconds_since(&scrape->deadline) >= 0;
+	return scrape_seconds_since(&scrape->deadline) >= 0;
 }
 
 void kf_collectors_finish(struct kf_groups *g)
@@ -90,7 +90,8 @@ void kf_page_dropped(struct kf_page *page, const char *limit, uint64_t nr)
 		kf_page_labels(page, label, 1), nr);
 }
 
-static void run_one(struct kf_scrape *scrape, const struct kf_collector *c)
+static void collector_run(struct kf_scrape *scrape,
+			  const struct kf_collector *c)
 {
 	struct kf_page *page = &scrape->page;
 	struct kf_label label = {"collector", c->name};
@@ -102,7 +103,7 @@ static void run_one(struct kf_scrape *scrape, const struct kf_collector *c)
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	if (!kf_scrape_late(scrape))
 		success = c->collect(scrape);
-	taken = seconds_since(&start);
+	taken = scrape_seconds_since(&start);
 	kf_family_double(
 		page,
 		kf_page_family(page,
@@ -126,7 +127,7 @@ void kf_scrape_run(struct kf_scrape *scrape)
 	clock_gettime(CLOCK_MONOTONIC, &scrape->began);
 	for (i = 0; i < kf_nr_collectors; i++) {
 		if (scrape->sources->enabled[i] && !(scrape->left_out >> i & 1))
-			run_one(scrape, kf_collectors[i]);
+			collector_run(scrape, kf_collectors[i]);
 	}
 	if (scrape->page.refused && !atomic_exchange(&said, true))
 		kf_log(KF_LOG_ERROR, "duplicate series left out of the scrape",

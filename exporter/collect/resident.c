@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void look_at_statm(const struct kf_member *m, uint64_t *sum)
+static void resident_read_statm(const struct kf_member *m, uint64_t *sum)
 {
 	sum[KF_RESIDENT_ANON] +=
 		m->resident > m->shared ? m->resident - m->shared : 0;
@@ -19,7 +19,7 @@ static void look_at_statm(const struct kf_member *m, uint64_t *sum)
 }
 
 /* Return the number of a line "NAME:   N kB", in bytes. */
-static uint64_t kib_of(const char *text, const char *name)
+static uint64_t smaps_kib_of(const char *text, const char *name)
 {
 	const char *line = strstr(text, name);
 	unsigned long long kib;
@@ -29,8 +29,8 @@ static uint64_t kib_of(const char *text, const char *name)
 	return kib * 1024;
 }
 
-static void look_at_smaps(const struct kf_groups *g, const struct kf_member *m,
-			  uint64_t *sum)
+static void resident_read_smaps(const struct kf_groups *g,
+				const struct kf_member *m, uint64_t *sum)
 {
 	char text[4096];
 
@@ -38,20 +38,20 @@ static void look_at_smaps(const struct kf_groups *g, const struct kf_member *m,
 	if (kf_proc_text(g->conf.procfs, m->pid, "smaps_rollup", text,
 			 sizeof(text)) <= 0)
 		return;
-	sum[KF_RESIDENT_SHARE] += kib_of(text, "\nPss:");
-	sum[KF_RESIDENT_SWAP] += kib_of(text, "\nSwap:");
+	sum[KF_RESIDENT_SHARE] += smaps_kib_of(text, "\nPss:");
+	sum[KF_RESIDENT_SWAP] += smaps_kib_of(text, "\nSwap:");
 }
 
-static void look_at(const struct kf_groups *g, const struct kf_member *m)
+static void resident_read(const struct kf_groups *g, const struct kf_member *m)
 {
 	if (!m->pid || m->ended || !m->group)
 		return;
-	look_at_statm(m, m->group->resident);
+	resident_read_statm(m, m->group->resident);
 	if (g->conf.smaps)
-		look_at_smaps(g, m, m->group->resident);
+		resident_read_smaps(g, m, m->group->resident);
 }
 
-static bool clear(struct kf_scrape *scrape, struct kf_groups *g)
+static bool resident_clear(struct kf_scrape *scrape, struct kf_groups *g)
 {
 	struct kf_group *group;
 
@@ -60,7 +60,7 @@ static bool clear(struct kf_scrape *scrape, struct kf_groups *g)
 	return !kf_scrape_late(scrape);
 }
 
-static bool add_up(struct kf_scrape *scrape, struct kf_groups *g)
+static bool resident_add_up(struct kf_scrape *scrape, struct kf_groups *g)
 {
 	const struct kf_member *m;
 	size_t i;
@@ -69,13 +69,13 @@ static bool add_up(struct kf_scrape *scrape, struct kf_groups *g)
 		if (kf_scrape_late(scrape))
 			return false;
 		for (m = g->members[i]; m; m = m->next)
-			look_at(g, m);
+			resident_read(g, m);
 	}
 	return true;
 }
 
-static void add_group(struct kf_page *page, const struct kf_groups *g,
-		      const struct kf_group *group)
+static void resident_add_group(struct kf_page *page, const struct kf_groups *g,
+			       const struct kf_group *group)
 {
 	static const char *const kinds[] = {
 		[KF_RESIDENT_ANON] = "anon", [KF_RESIDENT_FILE] = "file"};
@@ -111,7 +111,7 @@ static void add_group(struct kf_page *page, const struct kf_groups *g,
 		      labels, group->resident[KF_RESIDENT_SWAP]);
 }
 
-static bool collect(struct kf_scrape *scrape)
+static bool resident_collect(struct kf_scrape *scrape)
 {
 	struct kf_groups *g = kf_scrape_groups(scrape);
 	const struct kf_group *group;
@@ -119,10 +119,10 @@ static bool collect(struct kf_scrape *scrape)
 
 	if (!g)
 		return false;
-	done = clear(scrape, g) && add_up(scrape, g);
+	done = resident_clear(scrape, g) && resident_add_up(scrape, g);
 	for (group = done ? g->groups : NULL; group; group = group->next) {
 		if (group->processes)
-			add_group(&scrape->page, g, group);
+			resident_add_group(&scrape->page, g, group);
 	}
 	pthread_mutex_unlock(&g->lock);
 	return done;
@@ -131,5 +131,5 @@ static bool collect(struct kf_scrape *scrape)
 const struct kf_collector kf_collect_resident = {
 	.name = "resident",
 	.help = "resident memory of the processes",
-	.collect = collect,
+	.collect = resident_collect,
 };

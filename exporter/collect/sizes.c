@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-static void add_group(struct kf_page *page, const struct kf_group *group)
+static void sizes_add_group(struct kf_page *page, const struct kf_group *group)
 {
 	const char *labels = kf_group_labels(page, group);
 	char bound[24];
@@ -34,7 +34,7 @@ static void add_group(struct kf_page *page, const struct kf_group *group)
 	}
 }
 
-static bool collect(struct kf_scrape *scrape)
+static bool sizes_collect(struct kf_scrape *scrape)
 {
 	struct kf_groups *g = kf_scrape_groups(scrape);
 	const struct kf_group *group;
@@ -43,7 +43,7 @@ static bool collect(struct kf_scrape *scrape)
 		return false;
 	for (group = g->groups; group; group = group->next) {
 		if (group->processes)
-			add_group(&scrape->page, group);
+			sizes_add_group(&scrape->page, group);
 	}
 	pthread_mutex_unlock(&g->lock);
 	return true;
@@ -53,5 +53,5 @@ const struct kf_collector kf_collect_sizes = {
 	.name = "sizes",
 	.help = "live blocks by size, 13 series for each group",
 	.off = true,
-	.collect = collect,
+	.collect = sizes_collect,
 };

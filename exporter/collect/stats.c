@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-static void add_figure(struct kf_page *page, const struct kf_figure *f,
-		       const char *labels, uint64_t value)
+static void stats_add_figure(struct kf_page *page, const struct kf_figure *f,
+			     const char *labels, uint64_t value)
 {
 	enum kf_metric_type type =
 		kf_figure_grows(f) ? KF_METRIC_COUNTER : KF_METRIC_GAUGE;
@@ -20,8 +20,8 @@ static void add_figure(struct kf_page *page, const struct kf_figure *f,
 		      kf_page_join(page, labels, f->labels), value);
 }
 
-static void add_sizes(struct kf_page *page, const struct kf_figures *t,
-		      const struct kf_group *group, const char *labels)
+static void stats_add_sizes(struct kf_page *page, const struct kf_figures *t,
+			    const struct kf_group *group, const char *labels)
 {
 	const struct kf_figure *f = &t->figure[KF_FIG_SIZES];
 	const struct kf_histogram h = {
@@ -37,14 +37,14 @@ static void add_sizes(struct kf_page *page, const struct kf_figures *t,
 			    labels, &h);
 }
 
-static void add_group(struct kf_page *page, const struct kf_figures *t,
-		      const struct kf_group *group)
+static void stats_add_group(struct kf_page *page, const struct kf_figures *t,
+			    const struct kf_group *group)
 {
 	const char *labels = kf_group_labels(page, group);
 	unsigned int i;
 
 	/* added first, so that no file can redefine it */
-	add_sizes(page, t, group, labels);
+	stats_add_sizes(page, t, group, labels);
 	kf_family_int(page,
 		      kf_page_family(page, "konfiscator_processes",
 				     KF_METRIC_GAUGE, "",
@@ -53,7 +53,8 @@ static void add_group(struct kf_page *page, const struct kf_figures *t,
 	for (i = 0; i < t->nr; i++) {
 		if (t->figure[i].kind != KF_FIGURE_BUCKET &&
 		    t->figure[i].kind != KF_FIGURE_LIVE)
-			add_figure(page, &t->figure[i], labels, group->now[i]);
+			stats_add_figure(page, &t->figure[i], labels,
+					 group->now[i]);
 	}
 	if (!group->oldest_ns)
 		return;
@@ -66,7 +67,7 @@ static void add_group(struct kf_page *page, const struct kf_figures *t,
 		labels, (double)group->oldest_ns / 1e9);
 }
 
-static bool collect(struct kf_scrape *scrape)
+static bool stats_collect(struct kf_scrape *scrape)
 {
 	struct kf_groups *g = kf_scrape_groups(scrape);
 	const struct kf_group *group;
@@ -74,7 +75,7 @@ static bool collect(struct kf_scrape *scrape)
 	if (!g)
 		return false;
 	for (group = g->groups; group; group = group->next)
-		add_group(&scrape->page, &g->figures, group);
+		stats_add_group(&scrape->page, &g->figures, group);
 	kf_page_dropped(&scrape->page, "groups", g->dropped);
 	pthread_mutex_unlock(&g->lock);
 	return true;
@@ -83,5 +84,5 @@ static bool collect(struct kf_scrape *scrape)
 const struct kf_collector kf_collect_stats = {
 	.name = "stats",
 	.help = "counters of the stats files",
-	.collect = collect,
+	.collect = stats_collect,
 };

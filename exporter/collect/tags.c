@@ -28,7 +28,7 @@ struct rows {
 	struct row *row;
 };
 
-static int by_place(const void *a, const void *b)
+static int tags_by_place(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -37,7 +37,7 @@ static int by_place(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int by_size(const void *a, const void *b)
+static int tags_by_size(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -46,46 +46,47 @@ static int by_size(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static bool has_tags(const struct kf_member *m)
+static bool member_has_tags(const struct kf_member *m)
 {
 	return m->group && !m->ended && !m->gone && m->nr_tags;
 }
 
-static void take(struct rows *rows, const struct kf_member *m)
+static void tags_take_member(struct rows *rows, const struct kf_member *m)
 {
-	for (unsigned int i = 0; has_tags(m) && i < m->nr_tags; i++)
+	for (unsigned int i = 0; member_has_tags(m) && i < m->nr_tags; i++)
 		rows->row[rows->nr++] =
 			(struct row){m->group, m->tags[i].name, m->tags[i].live,
 				     m->tags[i].blocks};
 }
 
-static bool gather(const struct kf_groups *g, struct rows *rows)
+static bool tags_gather(const struct kf_groups *g, struct rows *rows)
 {
 	const struct kf_member *m;
 	size_t room = 0;
 
 	for (size_t i = 0; i < KF_MEMBER_BUCKETS; i++) {
 		for (m = g->members[i]; m; m = m->next)
-			room += has_tags(m) ? m->nr_tags : 0;
+			room += member_has_tags(m) ? m->nr_tags : 0;
 	}
 	rows->row = calloc(room + 1, sizeof(*rows->row));
 	if (!rows->row)
 		return false;
 	for (size_t i = 0; i < KF_MEMBER_BUCKETS; i++) {
 		for (m = g->members[i]; m; m = m->next)
-			take(rows, m);
+			tags_take_member(rows, m);
 	}
-	qsort(rows->row, rows->nr, sizeof(*rows->row), by_place);
+	qsort(rows->row, rows->nr, sizeof(*rows->row), tags_by_place);
 	return true;
 }
 
 /* Merge rows with the same name. */
-static void merge(struct rows *rows)
+static void tags_merge(struct rows *rows)
 {
 	size_t nr = 0;
 
 	for (size_t i = 0; i < rows->nr; i++) {
-		if (!nr || by_place(&rows->row[nr - 1], &rows->row[i]) != 0) {
+		if (!nr ||
+		    tags_by_place(&rows->row[nr - 1], &rows->row[i]) != 0) {
 			rows->row[nr++] = rows->row[i];
 			continue;
 		}
@@ -95,8 +96,8 @@ static void merge(struct rows *rows)
 	rows->nr = nr;
 }
 
-static void add_row(struct kf_page *page, const char *labels,
-		    const struct row *r)
+static void tags_add_row(struct kf_page *page, const char *labels,
+			 const struct row *r)
 {
 	const struct kf_label label = {"tag", r->name};
 	const char *all =
@@ -118,7 +119,7 @@ static void add_row(struct kf_page *page, const char *labels,
 /*
  * The rows of a group; a tag named like the remainder is part of the remainder.
  */
-static void add_group(struct kf_page *page, struct row *row, size_t nr)
+static void tags_add_group(struct kf_page *page, struct row *row, size_t nr)
 {
 	const char *labels = kf_group_labels(page, row->group);
 	struct row rest = {.name = KF_OTHER};
@@ -130,10 +131,10 @@ static void add_group(struct kf_page *page, struct row *row, size_t nr)
 				     KF_METRIC_GAUGE, "",
 				     "different tags of the processes"),
 		      labels, nr);
-	qsort(row, nr, sizeof(*row), by_size);
+	qsort(row, nr, sizeof(*row), tags_by_size);
 	for (size_t i = 0; i < nr; i++) {
 		if (shown < MAX_NAMES && strcmp(row[i].name, KF_OTHER) != 0) {
-			add_row(page, labels, &row[i]);
+			tags_add_row(page, labels, &row[i]);
 			shown++;
 			continue;
 		}
@@ -142,10 +143,10 @@ static void add_group(struct kf_page *page, struct row *row, size_t nr)
 		any = true;
 	}
 	if (any)
-		add_row(page, labels, &rest);
+		tags_add_row(page, labels, &rest);
 }
 
-static bool collect(struct kf_scrape *scrape)
+static bool tags_collect(struct kf_scrape *scrape)
 {
 	struct kf_groups *g = kf_scrape_groups(scrape);
 	struct rows rows = {0};
@@ -153,15 +154,15 @@ static bool collect(struct kf_scrape *scrape)
 
 	if (!g)
 		return false;
-	done = gather(g, &rows) && !kf_scrape_late(scrape);
+	done = tags_gather(g, &rows) && !kf_scrape_late(scrape);
 	if (done)
-		merge(&rows);
+		tags_merge(&rows);
 	for (size_t i = 0, end; done && i < rows.nr; i = end) {
 		end = i + 1;
 		while (end < rows.nr &&
 		       rows.row[end].group == rows.row[i].group)
 			end++;
-		add_group(&scrape->page, &rows.row[i], end - i);
+		tags_add_group(&scrape->page, &rows.row[i], end - i);
 	}
 	pthread_mutex_unlock(&g->lock);
 	free(rows.row);
@@ -171,5 +172,5 @@ static bool collect(struct kf_scrape *scrape)
 const struct kf_collector kf_collect_tags = {
 	.name = "tags",
 	.help = "live memory by tag, at most 100 tags of each group",
-	.collect = collect,
+	.collect = tags_collect,
 };

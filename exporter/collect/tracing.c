@@ -9,7 +9,7 @@
 #include "exporter/collect/collector.h"
 #include "exporter/trace/trace.h"
 
-static bool collect(struct kf_scrape *scrape)
+static bool tracing_collect(struct kf_scrape *scrape)
 {
 	if (scrape->sources->tracers)
 		kf_tracers_show(scrape->sources->tracers, &scrape->page, false);
@@ -19,5 +19,5 @@ static bool collect(struct kf_scrape *scrape)
 const struct kf_collector kf_collect_tracing = {
 	.name = "tracing",
 	.help = "counts of the other tracers of --trace",
-	.collect = collect,
+	.collect = tracing_collect,
 };

@@ -16,8 +16,8 @@ static const char *const type_names[] = {
 	[KF_METRIC_HISTOGRAM] = "histogram",
 };
 
-static void sample_head(struct kf_buf *out, const struct kf_family *f,
-			const char *suffix, const char *labels)
+static void write_sample_head(struct kf_buf *out, const struct kf_family *f,
+			      const char *suffix, const char *labels)
 {
 	kf_buf_str(out, f->name);
 	kf_buf_str(out, suffix);
@@ -47,10 +47,10 @@ static void write_histogram(struct kf_buf *out, const struct kf_family *f,
 		kf_buf_u64(out, total);
 		kf_buf_str(out, "\n");
 	}
-	sample_head(out, f, "_sum", s->labels);
+	write_sample_head(out, f, "_sum", s->labels);
 	kf_buf_double(out, h->sum);
 	kf_buf_str(out, "\n");
-	sample_head(out, f, "_count", s->labels);
+	write_sample_head(out, f, "_count", s->labels);
 	kf_buf_u64(out, total);
 	kf_buf_str(out, "\n");
 }
@@ -64,7 +64,7 @@ static void write_samples(struct kf_buf *out, const struct kf_family *f)
 			write_histogram(out, f, s);
 			continue;
 		}
-		sample_head(out, f, "", s->labels);
+		write_sample_head(out, f, "", s->labels);
 		if (s->kind == KF_VALUE_INT)
 			kf_buf_u64(out, s->integer);
 		else

@@ -50,7 +50,7 @@ static const char *set_systemd(struct kf_options *o, const char *value)
 	return NULL;
 }
 
-static const char *set_path(struct kf_options *o, const char *value)
+static const char *option_set_path(struct kf_options *o, const char *value)
 {
 	const char *p;
 
@@ -64,7 +64,8 @@ static const char *set_path(struct kf_options *o, const char *value)
 	return NULL;
 }
 
-static bool number(const char *value, unsigned long max, unsigned int *out)
+static bool option_number(const char *value, unsigned long max,
+			  unsigned int *out)
 {
 	char *end;
 	unsigned long n;
@@ -78,7 +79,7 @@ static bool number(const char *value, unsigned long max, unsigned int *out)
 }
 
 /* Parse a time with its unit, in seconds, above 0. */
-static bool seconds(const char *value, unsigned int *out)
+static bool option_seconds(const char *value, unsigned int *out)
 {
 	static const struct {
 		char unit;
@@ -93,7 +94,8 @@ static bool seconds(const char *value, unsigned int *out)
 			continue;
 		memcpy(digits, value, len - 1);
 		digits[len - 1] = '\0';
-		if (!number(digits, 36500000 / units[i].seconds, &n) || !n)
+		if (!option_number(digits, 36500000 / units[i].seconds, &n) ||
+		    !n)
 			return false;
 		*out = n * units[i].seconds;
 		return true;
@@ -103,26 +105,28 @@ static bool seconds(const char *value, unsigned int *out)
 
 static const char *set_max_requests(struct kf_options *o, const char *value)
 {
-	return number(value, 10000, &o->max_requests) ? NULL
-						      : "0 (no limit) to 10000";
+	return option_number(value, 10000, &o->max_requests)
+		       ? NULL
+		       : "0 (no limit) to 10000";
 }
 
 static const char *set_max_rate(struct kf_options *o, const char *value)
 {
-	return number(value, 1000000, &o->max_rate) ? NULL
-						    : "0 (no limit) to 1000000";
+	return option_number(value, 1000000, &o->max_rate)
+		       ? NULL
+		       : "0 (no limit) to 1000000";
 }
 
 static const char *set_max_wrong(struct kf_options *o, const char *value)
 {
-	return number(value, 1000000, &o->max_wrong)
+	return option_number(value, 1000000, &o->max_wrong)
 		       ? NULL
 		       : "0 (no limit) to 1000000";
 }
 
 static const char *set_timeout(struct kf_options *o, const char *value)
 {
-	if (!seconds(value, &o->timeout_s) || o->timeout_s > 86400)
+	if (!option_seconds(value, &o->timeout_s) || o->timeout_s > 86400)
 		return "a time up to 1d: a number over 0 with unit s, m, h or d";
 	return NULL;
 }
@@ -153,7 +157,7 @@ static const char *set_disable(struct kf_options *o, const char *value)
 	return NULL;
 }
 
-static const char *set_dir(struct kf_options *o, const char *value)
+static const char *option_set_dir(struct kf_options *o, const char *value)
 {
 	if (!*value)
 		return "a directory";
@@ -207,14 +211,14 @@ static const char *set_check(struct kf_options *o, const char *value)
 
 static const char *set_groups_max(struct kf_options *o, const char *value)
 {
-	if (number(value, 100000, &o->groups_max) && o->groups_max)
+	if (option_number(value, 100000, &o->groups_max) && o->groups_max)
 		return NULL;
 	return "1 to 100000";
 }
 
 static const char *set_forget(struct kf_options *o, const char *value)
 {
-	return seconds(value, &o->forget_after_s)
+	return option_seconds(value, &o->forget_after_s)
 		       ? NULL
 		       : "a number over 0 with unit s, m, h or d";
 }
@@ -223,12 +227,12 @@ static const char *set_keep(struct kf_options *o, const char *value)
 {
 	if (strcmp(value, "0") == 0)
 		o->keep_ended_s = 0;
-	else if (!seconds(value, &o->keep_ended_s))
+	else if (!option_seconds(value, &o->keep_ended_s))
 		return "0, or a number over 0 with unit s, m, h or d";
 	return NULL;
 }
 
-static int choose(const char *value, const char *const *names, int nr)
+static int option_choose(const char *value, const char *const *names, int nr)
 {
 	int i;
 
@@ -275,14 +279,14 @@ static const char *set_trace_page(struct kf_options *o, const char *value)
 
 static const char *set_trace_every(struct kf_options *o, const char *value)
 {
-	if (!seconds(value, &o->trace.every_s))
+	if (!option_seconds(value, &o->trace.every_s))
 		return "a number over 0 with unit s, m, h or d";
 	return NULL;
 }
 
 static const char *set_level(struct kf_options *o, const char *value)
 {
-	int i = choose(value, kf_log_level_names, KF_NR_LOG_LEVELS);
+	int i = option_choose(value, kf_log_level_names, KF_NR_LOG_LEVELS);
 
 	if (i < 0)
 		return "debug, info, warn or error";
@@ -292,7 +296,7 @@ static const char *set_level(struct kf_options *o, const char *value)
 
 static const char *set_format(struct kf_options *o, const char *value)
 {
-	int i = choose(value, kf_log_format_names, KF_NR_LOG_FORMATS);
+	int i = option_choose(value, kf_log_format_names, KF_NR_LOG_FORMATS);
 
 	if (i < 0)
 		return "logfmt or json";
@@ -313,14 +317,14 @@ static const char *set_textfile(struct kf_options *o, const char *value)
 	return *value && strlen(value) < 4000 ? NULL : "a file";
 }
 
-static const struct flag flags[] = {
+static const struct flag option_flags[] = {
 	{"web.listen-address", "[HOST]:PORT", ":10170",
 	 "address to listen on; may be repeated", set_listen},
 	{"web.systemd-socket", NULL, NULL,
 	 "fail if systemd passes no socket; passed sockets are used without this flag too, in place of the default address",
 	 set_systemd},
 	{"web.telemetry-path", "PATH", "/metrics", "path of the metrics",
-	 set_path},
+	 option_set_path},
 	{"web.max-requests", "N", "40",
 	 "limit of simultaneous scrapes, others get 503; 0: no limit",
 	 set_max_requests},
@@ -343,7 +347,7 @@ static const struct flag flags[] = {
 	 "leave out the metrics of the exporter itself", set_disable},
 	{"stats.dir", "DIR", NULL,
 	 "directory of stats files; may be repeated; default: the library's directories",
-	 set_dir},
+	 option_set_dir},
 	{"stats.state-file", "FILE", NULL,
 	 "file for the counters of ended processes; empty: none; default: /var/lib/konfiscator/state if that can be written",
 	 set_state},
@@ -398,23 +402,24 @@ enum {
 	OPT_VERSION
 };
 
-#define NR_OPTIONS (KF_ARRAY_SIZE(flags) + 2 * KF_MAX_COLLECTORS + 3)
+#define NR_OPTIONS (KF_ARRAY_SIZE(option_flags) + 2 * KF_MAX_COLLECTORS + 3)
 
 struct table {
 	struct option option[NR_OPTIONS];
 	char name[2 * KF_MAX_COLLECTORS][48];
 };
 
-static void make_table(struct table *t)
+static void option_make_table(struct table *t)
 {
 	struct option *o = t->option;
 	unsigned int i;
 
 	memset(t, 0, sizeof(*t));
-	for (i = 0; i < KF_ARRAY_SIZE(flags); i++)
-		*o++ = (struct option){flags[i].name,
-				       flags[i].metavar ? required_argument
-							: no_argument,
+	for (i = 0; i < KF_ARRAY_SIZE(option_flags); i++)
+		*o++ = (struct option){option_flags[i].name,
+				       option_flags[i].metavar
+					       ? required_argument
+					       : no_argument,
 				       NULL, OPT_FLAG + (int)i};
 	for (i = 0; i < kf_nr_collectors; i++) {
 		snprintf(t->name[2 * i], sizeof(t->name[0]), "collector.%s",
@@ -430,8 +435,8 @@ static void make_table(struct table *t)
 	*o = (struct option){"version", no_argument, NULL, OPT_VERSION};
 }
 
-static void print_flag(const char *name, const char *metavar, const char *help,
-		       const char *fallback)
+static void option_print_flag(const char *name, const char *metavar,
+			      const char *help, const char *fallback)
 {
 	char left[128];
 
@@ -441,7 +446,7 @@ static void print_flag(const char *name, const char *metavar, const char *help,
 	       fallback ? fallback : "", fallback ? "]" : "");
 }
 
-static void print_help(void)
+static void option_print_help(void)
 {
 	char name[64];
 	unsigned int i;
@@ -449,17 +454,18 @@ static void print_help(void)
 	printf("Usage: " ME " [FLAG...]\n"
 	       "Serve the counters of konfiscator's stats files to Prometheus.\n\n"
 	       "Flags, with defaults in brackets:\n");
-	for (i = 0; i < KF_ARRAY_SIZE(flags); i++)
-		print_flag(flags[i].name, flags[i].metavar, flags[i].help,
-			   flags[i].fallback);
+	for (i = 0; i < KF_ARRAY_SIZE(option_flags); i++)
+		option_print_flag(option_flags[i].name, option_flags[i].metavar,
+				  option_flags[i].help,
+				  option_flags[i].fallback);
 	for (i = 0; i < kf_nr_collectors; i++) {
 		snprintf(name, sizeof(name), "[no-]collector.%s",
 			 kf_collectors[i]->name);
-		print_flag(name, NULL, kf_collectors[i]->help,
-			   kf_collectors[i]->off ? "off" : "on");
+		option_print_flag(name, NULL, kf_collectors[i]->help,
+				  kf_collectors[i]->off ? "off" : "on");
 	}
-	print_flag("help", NULL, "print this and exit", NULL);
-	print_flag("version", NULL, "print the version and exit", NULL);
+	option_print_flag("help", NULL, "print this and exit", NULL);
+	option_print_flag("version", NULL, "print the version and exit", NULL);
 }
 
 static enum kf_parse finish_stdout(void)
@@ -472,7 +478,8 @@ static enum kf_parse finish_stdout(void)
 
 /* Report what getopt_long() refused: a letter, or the argument at optind - 1.
  */
-static enum kf_parse refuse_flag(const struct table *t, const char *given)
+static enum kf_parse option_refuse_flag(const struct table *t,
+					const char *given)
 {
 	char why[256];
 
@@ -485,7 +492,7 @@ static enum kf_parse refuse_flag(const struct table *t, const char *given)
 	return KF_PARSE_USAGE;
 }
 
-static enum kf_parse refuse(int argc, char **argv, const char *why)
+static enum kf_parse option_refuse(int argc, char **argv, const char *why)
 {
 	int at = optind > 1 ? optind - 1 : 1;
 
@@ -494,8 +501,8 @@ static enum kf_parse refuse(int argc, char **argv, const char *why)
 	return KF_PARSE_USAGE;
 }
 
-static enum kf_parse set(struct kf_options *o, const struct flag *f,
-			 const char *value)
+static enum kf_parse option_set(struct kf_options *o, const struct flag *f,
+				const char *value)
 {
 	const char *allowed = f->set(o, value);
 
@@ -505,13 +512,14 @@ static enum kf_parse set(struct kf_options *o, const struct flag *f,
 	return KF_PARSE_USAGE;
 }
 
-static enum kf_parse fill_defaults(struct kf_options *o)
+static enum kf_parse option_fill_defaults(struct kf_options *o)
 {
 	unsigned int i;
 
-	for (i = 0; i < KF_ARRAY_SIZE(flags); i++) {
-		if (flags[i].fallback &&
-		    set(o, &flags[i], flags[i].fallback) != KF_PARSE_RUN)
+	for (i = 0; i < KF_ARRAY_SIZE(option_flags); i++) {
+		if (option_flags[i].fallback &&
+		    option_set(o, &option_flags[i], option_flags[i].fallback) !=
+			    KF_PARSE_RUN)
 			return KF_PARSE_USAGE;
 	}
 	for (i = 0; i < kf_nr_collectors; i++)
@@ -519,10 +527,10 @@ static enum kf_parse fill_defaults(struct kf_options *o)
 	return KF_PARSE_RUN;
 }
 
-static enum kf_parse apply(struct kf_options *o, int c)
+static enum kf_parse option_apply(struct kf_options *o, int c)
 {
 	if (c == OPT_HELP) {
-		print_help();
+		option_print_help();
 		return finish_stdout();
 	}
 	if (c == OPT_VERSION) {
@@ -534,14 +542,14 @@ static enum kf_parse apply(struct kf_options *o, int c)
 	else if (c >= OPT_COLLECTOR)
 		o->collector[c - OPT_COLLECTOR] = true;
 	else {
-		const struct flag *f = &flags[c - OPT_FLAG];
+		const struct flag *f = &option_flags[c - OPT_FLAG];
 
 		/* the first given address replaces the default */
 		if (f->set == set_listen && !o->listens) {
 			o->nr_listen = 0;
 			o->listens = true;
 		}
-		return set(o, f, optarg);
+		return option_set(o, f, optarg);
 	}
 	return KF_PARSE_RUN;
 }
@@ -555,20 +563,20 @@ enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
 	memset(o, 0, sizeof(*o));
 	o->trace.scripts = KF_DATADIR "/scripts/bpftrace";
 	o->trace.library = KF_LIBRARY;
-	make_table(&table);
-	result = fill_defaults(o);
+	option_make_table(&table);
+	result = option_fill_defaults(o);
 	opterr = 0;
 	while (result == KF_PARSE_RUN &&
 	       (c = getopt_long(argc, argv, ":", table.option, NULL)) != -1) {
 		if (c == ':')
-			return refuse(argc, argv, "no value for flag");
+			return option_refuse(argc, argv, "no value for flag");
 		if (c == '?')
-			return refuse_flag(&table, argv[optind - 1]);
-		result = apply(o, c);
+			return option_refuse_flag(&table, argv[optind - 1]);
+		result = option_apply(o, c);
 	}
 	if (result == KF_PARSE_RUN && optind < argc) {
 		optind++;
-		return refuse(argc, argv, "unexpected argument");
+		return option_refuse(argc, argv, "unexpected argument");
 	}
 	return result;
 }

@@ -29,7 +29,7 @@ static const char *const client_auths[KF_NR_CLIENT_AUTHS] = {
 	[KF_CLIENT_REQUIRE_AND_VERIFY] = "RequireAndVerifyClientCert",
 };
 
-static bool take_copy(struct kf_yaml *y, yaml_node_t *n, char **out)
+static bool web_take_copy(struct kf_yaml *y, yaml_node_t *n, char **out)
 {
 	const char *text = kf_yaml_text(y, n);
 
@@ -40,14 +40,14 @@ static bool take_copy(struct kf_yaml *y, yaml_node_t *n, char **out)
 }
 
 /* A path is relative to the file that names it. */
-static bool take_path(struct kf_yaml *y, yaml_node_t *n, char **out)
+static bool web_take_path(struct kf_yaml *y, yaml_node_t *n, char **out)
 {
 	const char *text = kf_yaml_text(y, n);
 	const char *slash = strrchr(y->path, '/');
 	char path[PATH_MAX];
 
 	if (!text || !*text || *text == '/' || !slash)
-		return take_copy(y, n, out);
+		return web_take_copy(y, n, out);
 	if (snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - y->path),
 		     y->path, text) >= (int)sizeof(path))
 		return kf_yaml_fail(y, n, "the path is too long");
@@ -55,37 +55,40 @@ static bool take_path(struct kf_yaml *y, yaml_node_t *n, char **out)
 	return *out ? true : kf_yaml_fail(y, n, "out of memory");
 }
 
-static bool take_cert_file(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_cert_file(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return take_path(y, n, &((struct kf_web_config *)out)->cert.file);
+	return web_take_path(y, n, &((struct kf_web_config *)out)->cert.file);
 }
 
-static bool take_cert(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_cert(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return take_copy(y, n, &((struct kf_web_config *)out)->cert.text);
+	return web_take_copy(y, n, &((struct kf_web_config *)out)->cert.text);
 }
 
-static bool take_key_file(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_key_file(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return take_path(y, n, &((struct kf_web_config *)out)->key.file);
+	return web_take_path(y, n, &((struct kf_web_config *)out)->key.file);
 }
 
-static bool take_key(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_key(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return take_copy(y, n, &((struct kf_web_config *)out)->key.text);
+	return web_take_copy(y, n, &((struct kf_web_config *)out)->key.text);
 }
 
-static bool take_client_ca_file(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_client_ca_file(struct kf_yaml *y, yaml_node_t *n,
+				    void *out)
 {
-	return take_path(y, n, &((struct kf_web_config *)out)->client_ca.file);
+	return web_take_path(y, n,
+			     &((struct kf_web_config *)out)->client_ca.file);
 }
 
-static bool take_client_ca(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_client_ca(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return take_copy(y, n, &((struct kf_web_config *)out)->client_ca.text);
+	return web_take_copy(y, n,
+			     &((struct kf_web_config *)out)->client_ca.text);
 }
 
-static bool take_client_auth(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_client_auth(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	struct kf_web_config *c = out;
 	const char *text = kf_yaml_text(y, n);
@@ -102,7 +105,8 @@ static bool take_client_auth(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return kf_yaml_fail(y, n, "invalid client auth type: %s", text);
 }
 
-static bool take_version(struct kf_yaml *y, yaml_node_t *n, unsigned int *out)
+static bool web_take_version(struct kf_yaml *y, yaml_node_t *n,
+			     unsigned int *out)
 {
 	static const char *const names[] = {"TLS10", "TLS11", "TLS12", "TLS13"};
 	const char *text = kf_yaml_text(y, n);
@@ -118,25 +122,27 @@ static bool take_version(struct kf_yaml *y, yaml_node_t *n, unsigned int *out)
 		    : false;
 }
 
-static bool take_min(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_min(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return take_version(y, n, &((struct kf_web_config *)out)->min_version);
+	return web_take_version(y, n,
+				&((struct kf_web_config *)out)->min_version);
 }
 
-static bool take_max(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_max(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return take_version(y, n, &((struct kf_web_config *)out)->max_version);
+	return web_take_version(y, n,
+				&((struct kf_web_config *)out)->max_version);
 }
 
 /* What is the TLS library's choice here; refused rather than not done. */
-static bool take_unsupported(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_unsupported(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	return kf_yaml_fail(
 		y, n,
 		"cipher_suites, curve_preferences and client_allowed_sans cannot be set here");
 }
 
-static bool take_ignored_bool(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_ignored_bool(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	bool value;
 
@@ -144,8 +150,9 @@ static bool take_ignored_bool(struct kf_yaml *y, yaml_node_t *n, void *out)
 }
 
 /* What is there is not said: it may be a key. */
-static bool check_pem(struct kf_yaml *y, yaml_node_t *n,
-		      const struct kf_web_pem *p, const char *key, bool needed)
+static bool web_check_pem(struct kf_yaml *y, yaml_node_t *n,
+			  const struct kf_web_pem *p, const char *key,
+			  bool needed)
 {
 	if (p->file && p->text)
 		return kf_yaml_fail(y, n,
@@ -156,22 +163,22 @@ static bool check_pem(struct kf_yaml *y, yaml_node_t *n,
 	return true;
 }
 
-static bool take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	static const struct kf_yaml_key keys[] = {
-		{"cert_file", take_cert_file},
-		{"cert", take_cert},
-		{"key_file", take_key_file},
-		{"key", take_key},
-		{"client_ca_file", take_client_ca_file},
-		{"client_ca", take_client_ca},
-		{"client_auth_type", take_client_auth},
-		{"min_version", take_min},
-		{"max_version", take_max},
-		{"prefer_server_cipher_suites", take_ignored_bool},
-		{"cipher_suites", take_unsupported},
-		{"curve_preferences", take_unsupported},
-		{"client_allowed_sans", take_unsupported},
+		{"cert_file", web_take_cert_file},
+		{"cert", web_take_cert},
+		{"key_file", web_take_key_file},
+		{"key", web_take_key},
+		{"client_ca_file", web_take_client_ca_file},
+		{"client_ca", web_take_client_ca},
+		{"client_auth_type", web_take_client_auth},
+		{"min_version", web_take_min},
+		{"max_version", web_take_max},
+		{"prefer_server_cipher_suites", web_take_ignored_bool},
+		{"cipher_suites", web_take_unsupported},
+		{"curve_preferences", web_take_unsupported},
+		{"client_allowed_sans", web_take_unsupported},
 	};
 	struct kf_web_config *c = out;
 
@@ -180,9 +187,9 @@ static bool take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
 	c->tls = true;
 	if (!kf_yaml_mapping(y, n, keys, KF_ARRAY_SIZE(keys), out))
 		return false;
-	if (!check_pem(y, n, &c->cert, "cert", true) ||
-	    !check_pem(y, n, &c->key, "key", true) ||
-	    !check_pem(y, n, &c->client_ca, "client_ca", false))
+	if (!web_check_pem(y, n, &c->cert, "cert", true) ||
+	    !web_check_pem(y, n, &c->key, "key", true) ||
+	    !web_check_pem(y, n, &c->client_ca, "client_ca", false))
 		return false;
 	if (c->min_version > c->max_version)
 		return kf_yaml_fail(y, n, "min_version is above max_version");
@@ -198,8 +205,8 @@ static bool take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return true;
 }
 
-static bool take_header(struct kf_yaml *y, yaml_node_t *at, const char *key,
-			const char *value, void *out)
+static bool web_take_header(struct kf_yaml *y, yaml_node_t *at, const char *key,
+			    const char *value, void *out)
 {
 	struct kf_web_config *c = out;
 	unsigned int i;
@@ -220,24 +227,24 @@ static bool take_header(struct kf_yaml *y, yaml_node_t *at, const char *key,
 			    key);
 }
 
-static bool take_headers(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_headers(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return kf_yaml_pairs(y, n, take_header, out);
+	return kf_yaml_pairs(y, n, web_take_header, out);
 }
 
-static bool take_http(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_http(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	/* http2 is not supported, as if off */
 	static const struct kf_yaml_key keys[] = {
-		{"http2", take_ignored_bool},
-		{"headers", take_headers},
+		{"http2", web_take_ignored_bool},
+		{"headers", web_take_headers},
 	};
 
 	return kf_yaml_mapping(y, n, keys, KF_ARRAY_SIZE(keys), out);
 }
 
-static bool take_user(struct kf_yaml *y, yaml_node_t *at, const char *key,
-		      const char *value, void *out)
+static bool web_take_user(struct kf_yaml *y, yaml_node_t *at, const char *key,
+			  const char *value, void *out)
 {
 	struct kf_web_config *c = out;
 	struct kf_web_user *u = &c->user[c->nr_users];
@@ -265,18 +272,18 @@ static bool take_user(struct kf_yaml *y, yaml_node_t *at, const char *key,
 	return u->name && u->hash ? true : kf_yaml_fail(y, at, "out of memory");
 }
 
-static bool take_users(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_users(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return kf_yaml_pairs(y, n, take_user, out);
+	return kf_yaml_pairs(y, n, web_take_user, out);
 }
 
 bool kf_web_config_read(struct kf_web_config *c, const char *path, char *error,
 			size_t size)
 {
 	static const struct kf_yaml_key keys[] = {
-		{"tls_server_config", take_tls},
-		{"http_server_config", take_http},
-		{"basic_auth_users", take_users},
+		{"tls_server_config", web_take_tls},
+		{"http_server_config", web_take_http},
+		{"basic_auth_users", web_take_users},
 	};
 	struct kf_yaml y;
 	yaml_node_t *root = kf_yaml_load(&y, path);
@@ -292,7 +299,7 @@ bool kf_web_config_read(struct kf_web_config *c, const char *path, char *error,
 	return right;
 }
 
-static void release_pem(struct kf_web_pem *p)
+static void web_release_pem(struct kf_web_pem *p)
 {
 	free(p->file);
 	if (p->text)
@@ -304,9 +311,9 @@ void kf_web_config_release(struct kf_web_config *c)
 {
 	unsigned int i;
 
-	release_pem(&c->cert);
-	release_pem(&c->key);
-	release_pem(&c->client_ca);
+	web_release_pem(&c->cert);
+	web_release_pem(&c->key);
+	web_release_pem(&c->client_ca);
 	for (i = 0; i < KF_NR_WEB_HEADERS; i++)
 		free(c->header[i]);
 	for (i = 0; i < c->nr_users; i++) {

@@ -38,7 +38,8 @@ bool kf_yaml_fail(struct kf_yaml *y, const yaml_node_t *n, const char *fmt, ...)
 }
 
 /* With aliases a small file could expand to a huge or infinite tree. */
-static bool no_aliases(struct kf_yaml *y, const char *text, size_t len)
+static bool config_has_no_aliases(struct kf_yaml *y, const char *text,
+				  size_t len)
 {
 	yaml_parser_t parser;
 	yaml_event_type_t type = YAML_NO_EVENT;
@@ -67,11 +68,11 @@ static bool no_aliases(struct kf_yaml *y, const char *text, size_t len)
 	return fine;
 }
 
-static bool load(struct kf_yaml *y, const char *text, size_t len)
+static bool config_load(struct kf_yaml *y, const char *text, size_t len)
 {
 	yaml_parser_t parser;
 
-	if (!no_aliases(y, text, len))
+	if (!config_has_no_aliases(y, text, len))
 		return false;
 	if (!yaml_parser_initialize(&parser))
 		return kf_yaml_fail(y, NULL, "out of memory");
@@ -100,7 +101,7 @@ yaml_node_t *kf_yaml_load(struct kf_yaml *y, const char *path)
 		kf_yaml_fail(y, NULL, "%s", strerror(errno));
 	else if ((size_t)len >= MAX_FILE)
 		kf_yaml_fail(y, NULL, "more than 1 MiB");
-	else if (load(y, text, (size_t)len))
+	else if (config_load(y, text, (size_t)len))
 		root = yaml_document_get_root_node(&y->doc);
 	free(text);
 	return root;
@@ -125,15 +126,15 @@ const char *kf_yaml_text(struct kf_yaml *y, const yaml_node_t *n)
 	return text;
 }
 
-static bool is_empty(const yaml_node_t *n)
+static bool config_node_is_empty(const yaml_node_t *n)
 {
 	return n->type == YAML_SCALAR_NODE && !n->data.scalar.length &&
 	       n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 }
 
-static bool take_pair(struct kf_yaml *y, const yaml_node_pair_t *pair,
-		      const struct kf_yaml_key *keys, size_t nr, uint32_t *seen,
-		      void *out)
+static bool config_take_pair(struct kf_yaml *y, const yaml_node_pair_t *pair,
+			     const struct kf_yaml_key *keys, size_t nr,
+			     uint32_t *seen, void *out)
 {
 	yaml_node_t *key = yaml_document_get_node(&y->doc, pair->key);
 	const char *name = kf_yaml_text(y, key);
@@ -158,13 +159,13 @@ bool kf_yaml_mapping(struct kf_yaml *y, yaml_node_t *n,
 	yaml_node_pair_t *p;
 	uint32_t seen = 0;
 
-	if (is_empty(n))
+	if (config_node_is_empty(n))
 		return true;
 	if (n->type != YAML_MAPPING_NODE)
 		return kf_yaml_fail(y, n, "expected keys with values");
 	for (p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
 	     p++) {
-		if (!take_pair(y, p, keys, nr, &seen, out))
+		if (!config_take_pair(y, p, keys, nr, &seen, out))
 			return false;
 	}
 	return true;
@@ -177,7 +178,7 @@ bool kf_yaml_pairs(struct kf_yaml *y, yaml_node_t *n,
 {
 	yaml_node_pair_t *p;
 
-	if (is_empty(n))
+	if (config_node_is_empty(n))
 		return true;
 	if (n->type != YAML_MAPPING_NODE)
 		return kf_yaml_fail(y, n, "expected keys with values");
@@ -201,7 +202,7 @@ bool kf_yaml_list(struct kf_yaml *y, yaml_node_t *n,
 {
 	yaml_node_item_t *i;
 
-	if (is_empty(n))
+	if (config_node_is_empty(n))
 		return true;
 	if (n->type != YAML_SEQUENCE_NODE)
 		return kf_yaml_fail(y, n, "expected a list");

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct kf_cgroup *get(struct kf_groups *g, const struct kf_member *m)
+static struct kf_cgroup *cgroups_get(struct kf_groups *g,
+				     const struct kf_member *m)
 {
 	struct kf_cgroup_place place;
 	struct kf_cgroup *c;
@@ -36,7 +37,7 @@ static struct kf_cgroup *get(struct kf_groups *g, const struct kf_member *m)
 	return g->cgroups = c;
 }
 
-static bool look(struct kf_groups *g, struct kf_member *m, time_t now)
+static bool cgroups_look(struct kf_groups *g, struct kf_member *m, time_t now)
 {
 	uint64_t part[KF_NR_PARTS];
 
@@ -47,7 +48,7 @@ static bool look(struct kf_groups *g, struct kf_member *m, time_t now)
 	}
 	/* look once: processes rarely change their cgroup after they begin */
 	if (!m->cgroup_looked)
-		m->cgroup = get(g, m);
+		m->cgroup = cgroups_get(g, m);
 	m->cgroup_looked = true;
 	if (m->cgroup) {
 		kf_parts_of(m->seen, part);
@@ -57,7 +58,7 @@ static bool look(struct kf_groups *g, struct kf_member *m, time_t now)
 	return true;
 }
 
-static void drop_unused(struct kf_groups *g)
+static void cgroups_drop_unused(struct kf_groups *g)
 {
 	struct kf_cgroup **at = &g->cgroups, *c;
 
@@ -79,8 +80,8 @@ void kf_cgroups_look(struct kf_groups *g)
 		c->processes = 0;
 		c->held = 0;
 	}
-	kf_members_each(g, look, 0);
-	drop_unused(g);
+	kf_members_each(g, cgroups_look, 0);
+	cgroups_drop_unused(g);
 }
 
 void kf_cgroups_finish(struct kf_groups *g)

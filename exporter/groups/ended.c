@@ -45,7 +45,7 @@ void kf_ended_name(struct kf_groups *g, const struct kf_snapshot *s,
 	container[0] = '\0';
 }
 
-static void note_end(struct kf_groups *g, struct kf_member *m, time_t now)
+static void ended_note(struct kf_groups *g, struct kf_member *m, time_t now)
 {
 	m->ended = true;
 	m->ended_at = now;
@@ -68,7 +68,7 @@ bool kf_member_end(struct kf_groups *g, struct kf_member *m, time_t now)
 						: KF_FIG_EXECS]++;
 		if (!kf_member_fold(g, m))
 			return false;
-		note_end(g, m, now);
+		ended_note(g, m, now);
 	}
 	m->to_delete = m->of_this_boot;
 	return true;
@@ -84,7 +84,7 @@ bool kf_member_end_folded(struct kf_groups *g, struct kf_member *m, time_t now)
 	if (m->group && !m->ended && !kf_member_fold(g, m))
 		return false;
 	if (!m->ended)
-		note_end(g, m, now);
+		ended_note(g, m, now);
 	m->folded = true;
 	m->changed = true;
 	m->to_delete = over && m->of_this_boot;
@@ -92,7 +92,7 @@ bool kf_member_end_folded(struct kf_groups *g, struct kf_member *m, time_t now)
 	return true;
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
+static bool ended_is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
 	       a->st_size == b->st_size &&
@@ -103,7 +103,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 }
 
 /* Two changes within a tick of the file system's clock look the same. */
-static bool is_settled(const struct stat *st)
+static bool ended_is_settled(const struct stat *st)
 {
 	return time(NULL) - st->st_ctim.tv_sec > SETTLED_S;
 }
@@ -120,8 +120,8 @@ bool kf_ended_skip(struct kf_groups *g, const struct kf_file *f,
 	if (!m || fstatat(f->dirfd, f->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return false;
 	if (!kf_member_has_ended(m) || m->ino != st.st_ino ||
-	    m->dev != st.st_dev || !is_same_file(&m->last, &st) ||
-	    !is_settled(&st)) {
+	    m->dev != st.st_dev || !ended_is_same_file(&m->last, &st) ||
+	    !ended_is_settled(&st)) {
 		m->last = st;
 		return false;
 	}
@@ -145,7 +145,7 @@ struct files {
 	size_t room;
 };
 
-static bool add_file(struct files *all, struct kf_member *m)
+static bool ended_add_file(struct files *all, struct kf_member *m)
 {
 	const char *name = strrchr(m->path, '/') + 1;
 	struct stat st;
@@ -167,26 +167,28 @@ static bool add_file(struct files *all, struct kf_member *m)
 	return true;
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int ended_compare(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
 /* Sort by directory and user, then the oldest first. */
-static int by_owner_and_age(const void *a, const void *b)
+static int ended_by_owner_and_age(const void *a, const void *b)
 {
 	const struct kf_member *x = ((const struct file *)a)->m;
 	const struct kf_member *y = ((const struct file *)b)->m;
-	int order = compare((uint64_t)x->dirfd, (uint64_t)y->dirfd);
+	int order = ended_compare((uint64_t)x->dirfd, (uint64_t)y->dirfd);
 
-	order = order ? order : compare(x->owner, y->owner);
+	order = order ? order : ended_compare(x->owner, y->owner);
 	order = order ? order
-		      : compare((uint64_t)x->ended_at, (uint64_t)y->ended_at);
-	return order ? order : compare(x->created_ns, y->created_ns);
+		      : ended_compare((uint64_t)x->ended_at,
+				      (uint64_t)y->ended_at);
+	return order ? order : ended_compare(x->created_ns, y->created_ns);
 }
 
-static bool is_too_much(const struct kf_groups *g, const struct file *oldest,
-			size_t nr, uint64_t bytes, time_t now)
+static bool ended_is_too_much(const struct kf_groups *g,
+			      const struct file *oldest, size_t nr,
+			      uint64_t bytes, time_t now)
 {
 	struct statvfs fs;
 
@@ -198,7 +200,7 @@ static bool is_too_much(const struct kf_groups *g, const struct file *oldest,
 		fs.f_bavail < fs.f_blocks / FREE_SHARE);
 }
 
-static void delete_file(struct kf_member *m)
+static void ended_delete_file(struct kf_member *m)
 {
 	const char *name = strrchr(m->path, '/') + 1;
 
@@ -216,21 +218,21 @@ static void delete_file(struct kf_member *m)
 }
 
 /* @f: files of one user in one directory, the oldest first. */
-static void keep_bounds(const struct kf_groups *g, struct file *f, size_t nr,
-			time_t now)
+static void ended_keep_bounds(const struct kf_groups *g, struct file *f,
+			      size_t nr, time_t now)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < nr; i++)
 		bytes += f[i].bytes;
-	for (; nr && is_too_much(g, f, nr, bytes, now); f++, nr--) {
-		delete_file(f->m);
+	for (; nr && ended_is_too_much(g, f, nr, bytes, now); f++, nr--) {
+		ended_delete_file(f->m);
 		bytes -= f->bytes;
 	}
 }
 
 /* Whether two files are of the same user in the same directory. */
-static bool is_beside(const struct file *a, const struct file *b)
+static bool ended_is_beside(const struct file *a, const struct file *b)
 {
 	return a->m->dirfd == b->m->dirfd && a->m->owner == b->m->owner;
 }
@@ -244,15 +246,17 @@ void kf_ended_sweep(struct kf_groups *g, time_t now)
 	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
 		for (struct kf_member *m = g->members[i]; m && done;
 		     m = m->next)
-			done = add_file(&all, m);
+			done = ended_add_file(&all, m);
 	}
 	if (all.nr)
-		qsort(all.file, all.nr, sizeof(*all.file), by_owner_and_age);
+		qsort(all.file, all.nr, sizeof(*all.file),
+		      ended_by_owner_and_age);
 	for (i = 0; done && i < all.nr; i = end) {
 		end = i + 1;
-		while (end < all.nr && is_beside(&all.file[end], &all.file[i]))
+		while (end < all.nr &&
+		       ended_is_beside(&all.file[end], &all.file[i]))
 			end++;
-		keep_bounds(g, &all.file[i], end - i, now);
+		ended_keep_bounds(g, &all.file[i], end - i, now);
 	}
 	free(all.file);
 }

@@ -67,7 +67,7 @@ static const struct {
 				  "bytes", KF_FIGURE_GAUGE_SUM},
 };
 
-static const struct kf_counter described[] = {
+static const struct kf_counter described_counters[] = {
 #define KF_STAT_SLOT(id, t, u, m, l, h) \
 	{.name = #id,                   \
 	 .metric = m,                   \
@@ -82,10 +82,10 @@ static const struct kf_counter described[] = {
 };
 
 /* Gauges whose sum over processes is meaningless. */
-static const char *const largest[] = {
+static const char *const largest_figures[] = {
 	"largest_free_bytes", "mmap_threshold_bytes", "trim_threshold_bytes"};
 
-static bool is_name(const char *s, const char *end)
+static bool figure_is_name(const char *s, const char *end)
 {
 	if (s == end || !(islower((unsigned char)*s) || *s == '_'))
 		return false;
@@ -101,7 +101,7 @@ static bool is_name(const char *s, const char *end)
  * Accept no label, or one label with a plain value whose name the exporter does
  * not use.
  */
-static bool labels_valid(const char *s)
+static bool figure_labels_valid(const char *s)
 {
 	static const char *const ours[] = {"process", "container", "le",
 					   "reason"};
@@ -110,7 +110,7 @@ static bool labels_valid(const char *s)
 
 	if (!*s)
 		return true;
-	if (!eq || !is_name(s, eq) || strncmp(s, "__", 2) == 0 ||
+	if (!eq || !figure_is_name(s, eq) || strncmp(s, "__", 2) == 0 ||
 	    len < (size_t)(eq - s) + 3 || eq[1] != '"' || s[len - 1] != '"')
 		return false;
 	for (i = 0; i < KF_ARRAY_SIZE(ours); i++) {
@@ -126,7 +126,7 @@ static bool labels_valid(const char *s)
 }
 
 /* Names reserved by the exporter or by a format. */
-static bool is_reserved(const char *metric)
+static bool figure_is_reserved(const char *metric)
 {
 	static const char *const first[] = {
 		"cgroup_", "exporter_", "http_",   "proportional_", "resident_",
@@ -148,51 +148,51 @@ static bool is_reserved(const char *metric)
 	return false;
 }
 
-static bool counter_valid(const struct kf_counter *c)
+static bool figure_counter_valid(const struct kf_counter *c)
 {
 	const char *end = c->metric + strlen(c->metric);
 	bool total = end - c->metric > 6 && strcmp(end - 6, "_total") == 0;
 
-	if (!is_name(c->metric, end) || is_reserved(c->metric) ||
-	    !labels_valid(c->labels))
+	if (!figure_is_name(c->metric, end) || figure_is_reserved(c->metric) ||
+	    !figure_labels_valid(c->labels))
 		return false;
 	if (c->type == KF_TYPE_COUNTER)
 		return total;
 	return c->type == KF_TYPE_GAUGE && !total;
 }
 
-static enum kf_figure_kind kind_of(const struct kf_counter *c)
+static enum kf_figure_kind figure_kind_of(const struct kf_counter *c)
 {
 	size_t i;
 
 	if (c->type == KF_TYPE_COUNTER)
 		return KF_FIGURE_COUNTER;
-	for (i = 0; i < KF_ARRAY_SIZE(largest); i++) {
-		if (strcmp(c->metric, largest[i]) == 0)
+	for (i = 0; i < KF_ARRAY_SIZE(largest_figures); i++) {
+		if (strcmp(c->metric, largest_figures[i]) == 0)
 			return KF_FIGURE_GAUGE_MAX;
 	}
 	return KF_FIGURE_GAUGE_SUM;
 }
 
-static void make_key(char *key, size_t size, const char *metric,
-		     const char *labels)
+static void figure_make_key(char *key, size_t size, const char *metric,
+			    const char *labels)
 {
 	snprintf(key, size, *labels ? "%s{%s}" : "%s", metric, labels);
 }
 
-static void set_kind(struct kf_figures *t, struct kf_figure *f,
-		     enum kf_figure_kind kind)
+static void figure_set_kind(struct kf_figures *t, struct kf_figure *f,
+			    enum kf_figure_kind kind)
 {
 	f->kind = kind;
 	t->kind[f - t->figure] = (uint8_t)kind;
 }
 
-static struct kf_figure *add(struct kf_figures *t, const char *metric,
-			     const char *labels, const char *help)
+static struct kf_figure *figure_add(struct kf_figures *t, const char *metric,
+				    const char *labels, const char *help)
 {
 	struct kf_figure *f = &t->figure[t->nr++];
 
-	make_key(f->key, sizeof(f->key), metric, labels);
+	figure_make_key(f->key, sizeof(f->key), metric, labels);
 	snprintf(f->metric, sizeof(f->metric), "konfiscator_%s", metric);
 	snprintf(f->labels, sizeof(f->labels), "%s", labels);
 	snprintf(f->help, sizeof(f->help), "%s", help);
@@ -219,24 +219,24 @@ static int figure_of(struct kf_figures *t, const struct kf_counter *c)
 
 	if (!c->metric[0])
 		return -1;
-	make_key(key, sizeof(key), c->metric, c->labels);
+	figure_make_key(key, sizeof(key), c->metric, c->labels);
 	i = kf_figures_find(t, key);
 	if (i >= 0)
 		return kf_figure_grows(&t->figure[i]) ==
 				       (c->type == KF_TYPE_COUNTER)
 			       ? i
 			       : -1;
-	if (t->nr == KF_MAX_FIGURES || !counter_valid(c))
+	if (t->nr == KF_MAX_FIGURES || !figure_counter_valid(c))
 		return -1;
-	f = add(t, c->metric, c->labels, "");
+	f = figure_add(t, c->metric, c->labels, "");
 	kf_utf8_clean(f->help, sizeof(f->help), c->help);
 	f->unit = c->unit == KF_UNIT_BYTES ? "bytes" : "";
-	set_kind(t, f, kind_of(c));
+	figure_set_kind(t, f, figure_kind_of(c));
 	return (int)t->nr - 1;
 }
 
-static void add_size(struct kf_figures *t, const char *metric, unsigned int i,
-		     enum kf_figure_kind kind)
+static void figure_add_size(struct kf_figures *t, const char *metric,
+			    unsigned int i, enum kf_figure_kind kind)
 {
 	struct kf_figure *f;
 	char labels[32];
@@ -245,9 +245,9 @@ static void add_size(struct kf_figures *t, const char *metric, unsigned int i,
 		snprintf(labels, sizeof(labels), "le=\"%.1f\"", kf_sizes[i]);
 	else
 		snprintf(labels, sizeof(labels), "le=\"+Inf\"");
-	f = add(t, metric, labels, "usable bytes of allocated blocks");
+	f = figure_add(t, metric, labels, "usable bytes of allocated blocks");
 	f->unit = "bytes";
-	set_kind(t, f, kind);
+	figure_set_kind(t, f, kind);
 }
 
 void kf_figures_init(struct kf_figures *t)
@@ -257,20 +257,22 @@ void kf_figures_init(struct kf_figures *t)
 
 	memset(t, 0, sizeof(*t));
 	for (i = 0; i < KF_FIG_SIZES; i++) {
-		f = add(t, derived[i].metric, derived[i].labels,
-			derived[i].help);
+		f = figure_add(t, derived[i].metric, derived[i].labels,
+			       derived[i].help);
 		f->unit = derived[i].unit;
-		set_kind(t, f, derived[i].kind);
+		figure_set_kind(t, f, derived[i].kind);
 	}
 	for (i = 0; i <= KF_NR_SIZES; i++)
-		add_size(t, "allocation_size_bytes", i, KF_FIGURE_BUCKET);
+		figure_add_size(t, "allocation_size_bytes", i,
+				KF_FIGURE_BUCKET);
 	for (i = 0; i <= KF_NR_SIZES; i++)
-		add_size(t, "size_live_blocks", i, KF_FIGURE_LIVE);
-	for (i = 0; i < KF_ARRAY_SIZE(described); i++)
-		t->hint[i] = figure_of(t, &described[i]);
+		figure_add_size(t, "size_live_blocks", i, KF_FIGURE_LIVE);
+	for (i = 0; i < KF_ARRAY_SIZE(described_counters); i++)
+		t->hint[i] = figure_of(t, &described_counters[i]);
 }
 
-static bool matches(const struct kf_figure *f, const struct kf_counter *c)
+static bool figure_matches(const struct kf_figure *f,
+			   const struct kf_counter *c)
 {
 	return strcmp(f->metric + strlen("konfiscator_"), c->metric) == 0 &&
 	       strcmp(f->labels, c->labels) == 0 &&
@@ -278,7 +280,7 @@ static bool matches(const struct kf_figure *f, const struct kf_counter *c)
 }
 
 /* A value below zero, from an inconsistent read, counts as 0. */
-static uint64_t clamp(uint64_t v)
+static uint64_t figure_clamp(uint64_t v)
 {
 	return v > INT64_MAX ? 0 : v;
 }
@@ -287,7 +289,7 @@ static uint64_t clamp(uint64_t v)
  * Bounds are powers of two from 16 on; large blocks, with size 0, are above
  * all.
  */
-static unsigned int bucket_of(uint64_t bytes)
+static unsigned int figure_bucket_of(uint64_t bytes)
 {
 	unsigned int bits;
 
@@ -297,7 +299,7 @@ static unsigned int bucket_of(uint64_t bytes)
 	return KF_MIN(bits - 4, (unsigned int)KF_NR_SIZES);
 }
 
-static void fill_sizes(const struct kf_snapshot *s, uint64_t *value)
+static void figure_fill_sizes(const struct kf_snapshot *s, uint64_t *value)
 {
 	const struct kf_class_count *c;
 	unsigned int i, b;
@@ -306,7 +308,7 @@ static void fill_sizes(const struct kf_snapshot *s, uint64_t *value)
 		c = &s->classes[i];
 		if (!(c->mallocs | c->frees | (uint64_t)c->inherited))
 			continue;
-		b = bucket_of(c->bytes);
+		b = figure_bucket_of(c->bytes);
 		value[KF_FIG_SIZES + b] =
 			kf_sum(value[KF_FIG_SIZES + b], c->mallocs);
 		value[KF_FIG_LIVE_SIZES + b] = kf_sum(
@@ -314,7 +316,7 @@ static void fill_sizes(const struct kf_snapshot *s, uint64_t *value)
 	}
 }
 
-static void fill_derived(const struct kf_snapshot *s, uint64_t *value)
+static void figure_fill_derived(const struct kf_snapshot *s, uint64_t *value)
 {
 	const struct kf_totals *t = &s->totals;
 	uint64_t calloc_calls = kf_snapshot_stat(s, KF_STAT_calloc_calls);
@@ -338,7 +340,8 @@ static void fill_derived(const struct kf_snapshot *s, uint64_t *value)
 	value[KF_FIG_HEAP_METADATA] = t->metadata;
 }
 
-static const int *map_of(struct kf_figures *t, const struct kf_snapshot *s)
+static const int *figure_map_of(struct kf_figures *t,
+				const struct kf_snapshot *s)
 {
 	unsigned int nr = KF_MIN(s->nr_counters, (unsigned int)KF_MAX_FIGURES);
 	struct kf_figure_map *m;
@@ -352,7 +355,7 @@ static const int *map_of(struct kf_figures *t, const struct kf_snapshot *s)
 	m = &t->map[t->next_map++ % KF_FIGURE_MAPS];
 	for (i = 0; i < nr; i++) {
 		id = t->hint[i];
-		if (id < 0 || !matches(&t->figure[id], &s->counters[i]))
+		if (id < 0 || !figure_matches(&t->figure[id], &s->counters[i]))
 			id = figure_of(t, &s->counters[i]);
 		t->hint[i] = m->id[i] = id;
 	}
@@ -363,7 +366,7 @@ static const int *map_of(struct kf_figures *t, const struct kf_snapshot *s)
 void kf_figures_fill(struct kf_figures *t, const struct kf_snapshot *s,
 		     uint64_t value[KF_MAX_FIGURES])
 {
-	const int *map = map_of(t, s);
+	const int *map = figure_map_of(t, s);
 	unsigned int i;
 	int id;
 
@@ -376,13 +379,13 @@ void kf_figures_fill(struct kf_figures *t, const struct kf_snapshot *s,
 		if (id >= KF_NR_DERIVED)
 			value[id] = c->value;
 	}
-	fill_derived(s, value);
-	fill_sizes(s, value);
+	figure_fill_derived(s, value);
+	figure_fill_sizes(s, value);
 	for (i = 0; i < t->nr; i++)
-		value[i] = clamp(value[i]);
+		value[i] = figure_clamp(value[i]);
 }
 
-static uint64_t most_in(uint64_t ns, bool bytes)
+static uint64_t figure_most_in(uint64_t ns, bool bytes)
 {
 	static long cpus;
 	double rate, most;
@@ -398,7 +401,8 @@ static uint64_t most_in(uint64_t ns, bool bytes)
 bool kf_figures_plausible(const struct kf_figures *t, const uint64_t *value,
 			  const uint64_t *before, uint64_t ns)
 {
-	const uint64_t most[] = {most_in(ns, false), most_in(ns, true)};
+	const uint64_t most[] = {figure_most_in(ns, false),
+				 figure_most_in(ns, true)};
 	unsigned int i;
 
 	for (i = 0; i < t->nr; i++) {

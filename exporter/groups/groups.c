@@ -178,7 +178,7 @@ void kf_groups_save(struct kf_groups *g)
 	g->dirty = false;
 }
 
-static void read_boot_id(struct kf_groups *g)
+static void groups_read_boot_id(struct kf_groups *g)
 {
 	char path[4096];
 	FILE *f;
@@ -204,7 +204,7 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf)
 	kf_figures_init(&g->figures);
 	/* without @file_cache, files are opened each time */
 	g->file_cache = conf->read_only ? NULL : kf_file_cache_new();
-	read_boot_id(g);
+	groups_read_boot_id(g);
 	if (!conf->state_file)
 		return 0;
 	if (!conf->read_only && kf_state_lock(g) != 0)
@@ -212,7 +212,8 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf)
 	return kf_state_load(g);
 }
 
-static bool ask_again(struct kf_groups *g, struct kf_member *m, time_t now)
+static bool groups_ask_again(struct kf_groups *g, struct kf_member *m,
+			     time_t now)
 {
 	m->ruled[0] = '\0';
 	return true;
@@ -226,19 +227,21 @@ struct kf_naming *kf_groups_rename(struct kf_groups *g,
 	pthread_mutex_lock(&g->lock);
 	old = g->conf.naming;
 	g->conf.naming = naming;
-	kf_members_each(g, ask_again, 0);
+	kf_members_each(g, groups_ask_again, 0);
 	/* a scan made with the old rules would be reused for a while */
 	g->scanned = false;
 	pthread_mutex_unlock(&g->lock);
 	return old;
 }
 
-static bool fold_living(struct kf_groups *g, struct kf_member *m, time_t now)
+static bool groups_fold_living(struct kf_groups *g, struct kf_member *m,
+			       time_t now)
 {
 	return m->ended || m->gone || kf_member_fold(g, m);
 }
 
-static bool any(struct kf_groups *g, struct kf_member *m, time_t now)
+static bool groups_any_member(struct kf_groups *g, struct kf_member *m,
+			      time_t now)
 {
 	return true;
 }
@@ -247,7 +250,7 @@ void kf_groups_clear(struct kf_groups *g)
 {
 	struct kf_group *group;
 
-	kf_members_drop(g, any, 0);
+	kf_members_drop(g, groups_any_member, 0);
 	while ((group = g->groups)) {
 		g->groups = group->next;
 		free(group);
@@ -263,7 +266,7 @@ void kf_groups_finish(struct kf_groups *g)
 
 	/* so that files deleted between scans are not lost */
 	if (g->conf.state_file && !g->conf.read_only) {
-		kf_members_each(g, fold_living, 0);
+		kf_members_each(g, groups_fold_living, 0);
 		kf_groups_save(g);
 	}
 	kf_groups_clear(g);

@@ -52,7 +52,7 @@ struct look {
 	uint64_t *rest[KF_SEEN_ROWS];
 };
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t ledger_clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
@@ -60,7 +60,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-static struct kf_seen_ledger *find(struct kf_groups *g, const char *path)
+static struct kf_seen_ledger *ledger_find(struct kf_groups *g, const char *path)
 {
 	struct kf_seen_ledger *seen = g->ledgers;
 
@@ -71,7 +71,7 @@ static struct kf_seen_ledger *find(struct kf_groups *g, const char *path)
 
 struct kf_seen_ledger *kf_ledgers_get(struct kf_groups *g, const char *path)
 {
-	struct kf_seen_ledger *seen = find(g, path);
+	struct kf_seen_ledger *seen = ledger_find(g, path);
 
 	if (seen)
 		return seen;
@@ -98,7 +98,7 @@ void kf_seen_ledger_reset(struct kf_seen_ledger *seen)
 	seen->changed = true;
 }
 
-static void seen_free(struct kf_seen_ledger *seen)
+static void ledger_free(struct kf_seen_ledger *seen)
 {
 	kf_seen_ledger_reset(seen);
 	free(seen->path);
@@ -111,18 +111,18 @@ void kf_ledgers_clear(struct kf_groups *g)
 
 	while ((seen = g->ledgers)) {
 		g->ledgers = seen->next;
-		seen_free(seen);
+		ledger_free(seen);
 	}
 }
 
-static uint64_t ends_of(const struct kf_ledger_row *row)
+static uint64_t ledger_ends_of(const struct kf_ledger_row *row)
 {
 	return row->exits + row->execs;
 }
 
 /* Rows keep their place and only grow; otherwise the ledger was replaced. */
-static bool is_same(const struct kf_seen_ledger *seen,
-		    const struct kf_ledger *l)
+static bool ledger_is_same(const struct kf_seen_ledger *seen,
+			   const struct kf_ledger *l)
 {
 	if (l->nr_folds < seen->nr_folds)
 		return false;
@@ -132,14 +132,14 @@ static bool is_same(const struct kf_seen_ledger *seen,
 		if (was->key_hash &&
 		    (i >= l->nr_rows || l->rows[i].key_hash != was->key_hash ||
 		     l->rows[i].first_ns != was->first_ns ||
-		     ends_of(&l->rows[i]) < was->ends))
+		     ledger_ends_of(&l->rows[i]) < was->ends))
 			return false;
 	}
 	return true;
 }
 
 /* @len: length of the directory's name. */
-static bool is_in(const char *dir, size_t len, const char *path)
+static bool in_dir(const char *dir, size_t len, const char *path)
 {
 	return strncmp(path, dir, len) == 0 && path[len] == '/' &&
 	       !strchr(path + len + 1, '/');
@@ -154,7 +154,7 @@ static unsigned int nr_ledgers(const struct kf_groups *g, const char *dir,
 	uint32_t uid;
 
 	for (seen = g->ledgers; seen; seen = seen->next)
-		nr += (all || !seen->gone) && is_in(dir, len, seen->path) &&
+		nr += (all || !seen->gone) && in_dir(dir, len, seen->path) &&
 		      kf_ledger_is_name(strrchr(seen->path, '/') + 1, &uid) &&
 		      uid == user;
 	return nr;
@@ -168,23 +168,23 @@ bool kf_ledgers_cover(const struct kf_groups *g, const struct kf_member *m)
 }
 
 /* Its processes began after boot, or before its first fold. */
-static uint64_t age_ns(const struct kf_ledger_row *row)
+static uint64_t ledger_age_ns(const struct kf_ledger_row *row)
 {
-	uint64_t now = clock_ns(CLOCK_REALTIME);
+	uint64_t now = ledger_clock_ns(CLOCK_REALTIME);
 	uint64_t age = now > row->first_ns ? now - row->first_ns : 0;
 
-	return row->first_ns ? age + clock_ns(CLOCK_BOOTTIME) : 0;
+	return row->first_ns ? age + ledger_clock_ns(CLOCK_BOOTTIME) : 0;
 }
 
-static void refuse(struct kf_groups *g, const char *path,
-		   enum kf_read_result result, int error)
+static void ledger_refuse(struct kf_groups *g, const char *path,
+			  enum kf_read_result result, int error)
 {
 	g->files[result]++;
 	kf_groups_complain(g, path, result, error);
 }
 
 /* Calculate the growth of a row over its base, unless it is impossible. */
-static bool take_row(struct look *k, unsigned int i)
+static bool ledger_take_row(struct look *k, unsigned int i)
 {
 	const struct kf_ledger_row *row = &k->l->rows[i];
 	const struct kf_seen_row *was = &k->seen->row[i];
@@ -192,7 +192,7 @@ static bool take_row(struct look *k, unsigned int i)
 	const struct kf_snapshot *s;
 	uint64_t *rest, *all;
 
-	if (!row->key_hash || ends_of(row) == was->ends)
+	if (!row->key_hash || ledger_ends_of(row) == was->ends)
 		return true;
 	s = kf_ledger_row(k->l, i);
 	rest = s ? calloc(KF_MAX_FIGURES, 2 * sizeof(*rest)) : NULL;
@@ -202,9 +202,9 @@ static bool take_row(struct look *k, unsigned int i)
 	kf_figures_fill(t, s, all);
 	all[KF_FIG_EXITS] = row->exits;
 	all[KF_FIG_EXECS] = row->execs;
-	if (!kf_figures_plausible(t, all, NULL, age_ns(row))) {
+	if (!kf_figures_plausible(t, all, NULL, ledger_age_ns(row))) {
 		free(rest);
-		refuse(k->g, k->seen->path, KF_READ_IMPOSSIBLE, 0);
+		ledger_refuse(k->g, k->seen->path, KF_READ_IMPOSSIBLE, 0);
 		return true;
 	}
 	for (unsigned int f = 0; f < t->nr; f++) {
@@ -216,7 +216,7 @@ static bool take_row(struct look *k, unsigned int i)
 	return true;
 }
 
-static int by_created(const void *a, const void *b)
+static int ledger_by_created(const void *a, const void *b)
 {
 	const struct kf_ledger_fold *const *x = a, *const *y = b;
 
@@ -233,12 +233,12 @@ static void list_new_folds(struct look *k)
 		if (f->number > k->seen->nr_folds && f->created_ns)
 			k->fold[k->nr_new++] = f;
 	}
-	qsort(k->fold, k->nr_new, sizeof(k->fold[0]), by_created);
+	qsort(k->fold, k->nr_new, sizeof(k->fold[0]), ledger_by_created);
 }
 
 /* A member from an old state file has no pid. */
-static const struct kf_ledger_fold *fold_of(const struct look *k,
-					    const struct kf_member *m)
+static const struct kf_ledger_fold *ledger_fold_of(const struct look *k,
+						   const struct kf_member *m)
 {
 	unsigned int low = 0, high = k->nr_new, mid;
 
@@ -267,7 +267,7 @@ static unsigned int row_with(const struct kf_ledger *l, uint64_t key_hash)
 }
 
 /* Find the row of a member whose fold is no longer listed. */
-static unsigned int row_of(const struct look *k, const struct kf_member *m)
+static unsigned int member_row(const struct look *k, const struct kf_member *m)
 {
 	unsigned int row = row_with(k->l, m->key[0]);
 
@@ -275,8 +275,8 @@ static unsigned int row_of(const struct look *k, const struct kf_member *m)
 }
 
 /* Whether the growth of a row is large enough to include a member's counts. */
-static bool may_be_in(const struct look *k, unsigned int row,
-		      const struct kf_member *m)
+static bool ledger_may_have(const struct look *k, unsigned int row,
+			    const struct kf_member *m)
 {
 	const struct kf_figures *t = &k->g->figures;
 	const uint64_t *rest = row < KF_SEEN_ROWS ? k->rest[row] : NULL;
@@ -293,8 +293,9 @@ static bool may_be_in(const struct look *k, unsigned int row,
  * The counts in the member's groups stay there; the rest is counted for the
  * row.
  */
-static void subtract(struct look *k, unsigned int row,
-		     enum kf_ledger_reason reason, const struct kf_member *m)
+static void ledger_subtract(struct look *k, unsigned int row,
+			    enum kf_ledger_reason reason,
+			    const struct kf_member *m)
 {
 	const struct kf_figures *t = &k->g->figures;
 	uint64_t *rest = row < KF_SEEN_ROWS ? k->rest[row] : NULL;
@@ -314,34 +315,34 @@ static void subtract(struct look *k, unsigned int row,
 }
 
 /* If the fold is no longer listed, use the row. */
-static bool seems_folded(const struct look *k, const struct kf_member *m)
+static bool ledger_seems_folded(const struct look *k, const struct kf_member *m)
 {
 	if (!k->overflowed || m->created_ns < k->began_ns ||
-	    !may_be_in(k, row_of(k, m), m))
+	    !ledger_may_have(k, member_row(k, m), m))
 		return false;
 	return m->present ? m->read && m->marked : kf_file_is_gone(m->path);
 }
 
 static bool take_member(struct look *k, struct kf_member *m)
 {
-	const struct kf_ledger_fold *fold = fold_of(k, m);
+	const struct kf_ledger_fold *fold = ledger_fold_of(k, m);
 
-	if (!fold && !seems_folded(k, m))
+	if (!fold && !ledger_seems_folded(k, m))
 		return true;
 	if (!kf_member_end_folded(k->g, m, k->now))
 		return false;
 	if (fold)
-		subtract(k, fold->row, fold->reason, m);
+		ledger_subtract(k, fold->row, fold->reason, m);
 	else
-		subtract(k, row_of(k, m), KF_LEDGER_EXIT, m);
+		ledger_subtract(k, member_row(k, m), KF_LEDGER_EXIT, m);
 	return true;
 }
 
-static bool is_of(const struct look *k, const struct kf_member *m)
+static bool ledger_covers(const struct look *k, const struct kf_member *m)
 {
 	/* the owner is unknown for members of old state files */
 	return !m->folded && (!m->owned || m->owner == k->l->uid) &&
-	       is_in(k->place->name, strlen(k->place->name), m->path);
+	       in_dir(k->place->name, strlen(k->place->name), m->path);
 }
 
 static bool take_members(struct look *k)
@@ -352,13 +353,13 @@ static bool take_members(struct look *k)
 	for (size_t i = 0; i < KF_MEMBER_BUCKETS; i++) {
 		for (struct kf_member *m = g->members[i]; m && done;
 		     m = m->next)
-			done = !is_of(k, m) || take_member(k, m);
+			done = !ledger_covers(k, m) || take_member(k, m);
 	}
 	return done;
 }
 
-static bool raise_base(struct kf_groups *g, struct kf_seen_row *was,
-		       const uint64_t *all)
+static bool ledger_raise_base(struct kf_groups *g, struct kf_seen_row *was,
+			      const uint64_t *all)
 {
 	if (!was->base)
 		was->base = calloc(KF_MAX_FIGURES, sizeof(*was->base));
@@ -371,7 +372,7 @@ static bool raise_base(struct kf_groups *g, struct kf_seen_row *was,
 	return true;
 }
 
-static struct kf_group *group_of(struct look *k, unsigned int i)
+static struct kf_group *ledger_group_of(struct look *k, unsigned int i)
 {
 	const struct kf_snapshot *s = kf_ledger_row(k->l, i);
 	char name[KF_NAME_SIZE], container[KF_CONTAINER_SHORT];
@@ -382,10 +383,10 @@ static struct kf_group *group_of(struct look *k, unsigned int i)
 	return kf_group_get(k->g, name, container);
 }
 
-static bool add_row(struct look *k, unsigned int i)
+static bool ledger_add_row(struct look *k, unsigned int i)
 {
 	const struct kf_figures *t = &k->g->figures;
-	struct kf_group *group = group_of(k, i);
+	struct kf_group *group = ledger_group_of(k, i);
 
 	if (!group)
 		return false;
@@ -399,7 +400,7 @@ static bool add_row(struct look *k, unsigned int i)
 	return true;
 }
 
-static bool is_zero(const struct kf_figures *t, const uint64_t *value)
+static bool all_zero(const struct kf_figures *t, const uint64_t *value)
 {
 	for (unsigned int i = 0; i < t->nr; i++) {
 		if (kf_kind_grows(t->kind[i]) && value[i])
@@ -413,13 +414,13 @@ static bool settle_row(struct look *k, unsigned int i)
 	const struct kf_ledger_row *row = &k->l->rows[i];
 	struct kf_seen_row *was = &k->seen->row[i];
 
-	if (!raise_base(k->g, was, k->rest[i] + KF_MAX_FIGURES))
+	if (!ledger_raise_base(k->g, was, k->rest[i] + KF_MAX_FIGURES))
 		return false;
 	was->key_hash = row->key_hash;
 	was->first_ns = row->first_ns;
-	was->ends = ends_of(row);
+	was->ends = ledger_ends_of(row);
 	was->changed = true;
-	return is_zero(&k->g->figures, k->rest[i]) || add_row(k, i);
+	return all_zero(&k->g->figures, k->rest[i]) || ledger_add_row(k, i);
 }
 
 static bool add_ledger(struct look *k)
@@ -429,7 +430,7 @@ static bool add_ledger(struct look *k)
 
 	list_new_folds(k);
 	for (i = 0; done && i < nr; i++)
-		done = take_row(k, i);
+		done = ledger_take_row(k, i);
 	done = done && take_members(k);
 	for (i = 0; i < nr; i++) {
 		done = done && (!k->rest[i] || settle_row(k, i));
@@ -442,11 +443,12 @@ static bool add_ledger(struct look *k)
 }
 
 /* A ledger that replaces another has no processes from before boot. */
-static void begin(struct look *k)
+static void ledger_begin(struct look *k)
 {
-	uint64_t now = clock_ns(CLOCK_REALTIME), up = clock_ns(CLOCK_BOOTTIME);
+	uint64_t now = ledger_clock_ns(CLOCK_REALTIME),
+		 up = ledger_clock_ns(CLOCK_BOOTTIME);
 
-	if (!is_same(k->seen, k->l))
+	if (!ledger_is_same(k->seen, k->l))
 		kf_seen_ledger_reset(k->seen);
 	k->began_ns = k->seen->nr_folds ? 0 : now - KF_MIN(now, up);
 	k->overflowed = k->l->nr_folds - k->seen->nr_folds > KF_LEDGER_FOLDS;
@@ -462,7 +464,7 @@ static int take_ledger(struct look *k, const char *path)
 		return -1;
 	k->seen->gone = 0;
 	k->seen->present = true;
-	begin(k);
+	ledger_begin(k);
 	has_news = k->l->nr_folds != k->seen->nr_folds;
 	return !has_news || add_ledger(k) ? 0 : -1;
 }
@@ -507,13 +509,13 @@ static bool is_one_too_many(const struct look *k, const char *path,
 {
 	const char *dir = k->place->name;
 
-	return !find(k->g, path) &&
+	return !ledger_find(k->g, path) &&
 	       nr_ledgers(k->g, dir, strlen(dir), uid, true) +
 			       count_unknown(k->unknown_ledgers, uid) >=
 		       MAX_OF_USER;
 }
 
-static int take_result(struct look *k, const char *path, uint32_t uid)
+static int ledger_take_result(struct look *k, const char *path, uint32_t uid)
 {
 	const struct kf_ledger *l = k->l;
 
@@ -521,15 +523,15 @@ static int take_result(struct look *k, const char *path, uint32_t uid)
 		return take_ledger(k, path);
 	if (l->result != KF_READ_NOT_READY &&
 	    !(l->result == KF_READ_ERROR && l->error == ENOENT))
-		refuse(k->g, path, l->result, l->error);
+		ledger_refuse(k->g, path, l->result, l->error);
 	/* a name without a user id is not known to be this user's */
-	if (l->ino && !find(k->g, path) &&
+	if (l->ino && !ledger_find(k->g, path) &&
 	    !add_unknown(k->unknown_ledgers, uid))
 		return -1;
 	return 0;
 }
 
-static int visit(void *ctx, const char *name)
+static int ledger_visit(void *ctx, const char *name)
 {
 	const struct look *scan = ctx;
 	struct look k = *scan;
@@ -541,18 +543,18 @@ static int visit(void *ctx, const char *name)
 	kf_ledger_is_name(name, &uid);
 	snprintf(path, sizeof(path), "%s/%s", k.place->name, name);
 	if (is_one_too_many(&k, path, uid)) {
-		refuse(k.g, path, KF_READ_IMPOSSIBLE, 0);
+		ledger_refuse(k.g, path, KF_READ_IMPOSSIBLE, 0);
 	} else {
 		k.l = &l;
 		kf_ledger_read(k.place->fd, name, &l);
-		rc = take_result(&k, path, uid);
+		rc = ledger_take_result(&k, path, uid);
 		kf_ledger_release(&l);
 	}
-	return rc ? rc : clock_ns(CLOCK_MONOTONIC) > k.until_ns;
+	return rc ? rc : ledger_clock_ns(CLOCK_MONOTONIC) > k.until_ns;
 }
 
 /* A ledger may be missing or invisible for a while. */
-static void forget_gone(struct kf_groups *g, time_t now)
+static void ledger_forget_gone(struct kf_groups *g, time_t now)
 {
 	struct kf_seen_ledger **at = &g->ledgers, *seen;
 
@@ -567,7 +569,7 @@ static void forget_gone(struct kf_groups *g, time_t now)
 			continue;
 		}
 		*at = seen->next;
-		seen_free(seen);
+		ledger_free(seen);
 	}
 }
 
@@ -578,8 +580,8 @@ bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now)
 		.g = g,
 		.unknown_ledgers = &unknown_ledgers,
 		.now = now,
-		.until_ns =
-			KF_MAX(until_ns, clock_ns(CLOCK_MONOTONIC) + SECOND_NS),
+		.until_ns = KF_MAX(until_ns, ledger_clock_ns(CLOCK_MONOTONIC) +
+						     SECOND_NS),
 	};
 	int rc = 0;
 
@@ -587,11 +589,11 @@ bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now)
 		k.place = &g->places.place[i];
 		unknown_ledgers.nr = 0;
 		errno = 0;
-		rc = kf_ledgers_visit(k.place->fd, visit, &k);
+		rc = kf_ledgers_visit(k.place->fd, ledger_visit, &k);
 		if (rc < 0 && errno != ENOMEM)
 			rc = 0;
 	}
 	free(unknown_ledgers.of);
-	forget_gone(g, now);
+	ledger_forget_gone(g, now);
 	return rc >= 0;
 }

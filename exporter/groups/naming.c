@@ -78,8 +78,8 @@ struct found {
 	} match[MAX_NAMES];
 };
 
-static bool take_word(struct kf_yaml *y, yaml_node_t *n, char **words,
-		      unsigned int *nr)
+static bool naming_take_word(struct kf_yaml *y, yaml_node_t *n, char **words,
+			     unsigned int *nr)
 {
 	const char *text = kf_yaml_text(y, n);
 
@@ -91,23 +91,23 @@ static bool take_word(struct kf_yaml *y, yaml_node_t *n, char **words,
 	return words[(*nr)++] ? true : kf_yaml_fail(y, n, "out of memory");
 }
 
-static bool take_comm_word(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_comm_word(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	struct rule *r = out;
 
-	return take_word(y, n, r->comm, &r->nr_comm);
+	return naming_take_word(y, n, r->comm, &r->nr_comm);
 }
 
-static bool take_exe_word(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_exe_word(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	struct rule *r = out;
 
-	return take_word(y, n, r->exe, &r->nr_exe);
+	return naming_take_word(y, n, r->exe, &r->nr_exe);
 }
 
 /* Get the number of named groups in @code, and PCRE2's table of them. */
-static uint32_t names_of(const pcre2_code *code, PCRE2_SPTR *table,
-			 uint32_t *row)
+static uint32_t naming_names_of(const pcre2_code *code, PCRE2_SPTR *table,
+				uint32_t *row)
 {
 	uint32_t nr = 0;
 
@@ -117,7 +117,7 @@ static uint32_t names_of(const pcre2_code *code, PCRE2_SPTR *table,
 	return nr;
 }
 
-static bool take_expression(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_expression(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	const char *text = kf_yaml_text(y, n);
 	struct rule *r = out;
@@ -144,7 +144,7 @@ static bool take_expression(struct kf_yaml *y, yaml_node_t *n, void *out)
 	}
 	e->text = strdup(text);
 	r->nr_cmdline++;
-	r->nr_names += names_of(e->code, &table, &row);
+	r->nr_names += naming_names_of(e->code, &table, &row);
 	if (r->nr_names > MAX_NAMES)
 		return kf_yaml_fail(y, n, "more than %d named groups in a rule",
 				    MAX_NAMES);
@@ -152,7 +152,7 @@ static bool take_expression(struct kf_yaml *y, yaml_node_t *n, void *out)
 }
 
 /* Check the name at @s, after "{{". Return NULL, or the allowed names. */
-static const char *wrong_field(const char *s)
+static const char *naming_wrong_field(const char *s)
 {
 	static const char *const known[] = {"Comm",	"ExeBase", "ExeFull",
 					    "Username", "PID",	   "Cgroups",
@@ -172,13 +172,13 @@ static const char *wrong_field(const char *s)
 	return "a name in it is not known";
 }
 
-static bool take_name(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_name(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	const char *text = kf_yaml_text(y, n), *p, *wrong;
 	struct rule *r = out;
 
 	for (p = text; p && (p = strstr(p, "{{")); p += 2) {
-		wrong = wrong_field(p + 2);
+		wrong = naming_wrong_field(p + 2);
 		if (wrong)
 			return kf_yaml_fail(y, n, "%s: %s", text, wrong);
 	}
@@ -186,27 +186,28 @@ static bool take_name(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return r->name != NULL;
 }
 
-static bool take_comm(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_comm(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return kf_yaml_list(y, n, take_comm_word, out);
+	return kf_yaml_list(y, n, naming_take_comm_word, out);
 }
 
-static bool take_exe(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_exe(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return kf_yaml_list(y, n, take_exe_word, out);
+	return kf_yaml_list(y, n, naming_take_exe_word, out);
 }
 
-static bool take_cmdline(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_cmdline(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return kf_yaml_list(y, n, take_expression, out);
+	return kf_yaml_list(y, n, naming_take_expression, out);
 }
 
-static bool take_rule(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_rule(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	static const struct kf_yaml_key keys[] = {{"name", take_name},
-						  {"comm", take_comm},
-						  {"exe", take_exe},
-						  {"cmdline", take_cmdline}};
+	static const struct kf_yaml_key keys[] = {
+		{"name", naming_take_name},
+		{"comm", naming_take_comm},
+		{"exe", naming_take_exe},
+		{"cmdline", naming_take_cmdline}};
 	struct kf_naming *naming = out;
 	struct rule *r;
 
@@ -225,12 +226,12 @@ static bool take_rule(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return r->name ? true : kf_yaml_fail(y, n, "out of memory");
 }
 
-static bool take_rules(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_rules(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return kf_yaml_list(y, n, take_rule, out);
+	return kf_yaml_list(y, n, naming_take_rule, out);
 }
 
-static bool take_trace(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_trace(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	const char *text = kf_yaml_text(y, n);
 	const char *name = text ? kf_trace_known(text) : NULL;
@@ -250,9 +251,9 @@ static bool take_trace(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return true;
 }
 
-static bool take_traces(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool naming_take_traces(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return kf_yaml_list(y, n, take_trace, out);
+	return kf_yaml_list(y, n, naming_take_trace, out);
 }
 
 unsigned int kf_naming_traces(const struct kf_naming *n, const char **name)
@@ -268,8 +269,9 @@ bool kf_naming_has_rules(const struct kf_naming *n)
 
 struct kf_naming *kf_naming_read(const char *path, char *error, size_t size)
 {
-	static const struct kf_yaml_key keys[] = {{"process_names", take_rules},
-						  {"trace", take_traces}};
+	static const struct kf_yaml_key keys[] = {
+		{"process_names", naming_take_rules},
+		{"trace", naming_take_traces}};
 	struct kf_naming *n = calloc(1, sizeof(*n));
 	struct kf_yaml y;
 	yaml_node_t *root = kf_yaml_load(&y, path);
@@ -310,7 +312,7 @@ void kf_naming_free(struct kf_naming *n)
 	free(n);
 }
 
-static const char *base_of(const char *path)
+static const char *naming_base_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -337,15 +339,16 @@ static bool exe_matches(const struct rule *r, const char *exe)
 	unsigned int i;
 
 	for (i = 0; i < r->nr_exe; i++) {
-		if (strcmp(r->exe[i],
-			   strchr(r->exe[i], '/') ? exe : base_of(exe)) == 0)
+		if (strcmp(r->exe[i], strchr(r->exe[i], '/')
+					      ? exe
+					      : naming_base_of(exe)) == 0)
 			return true;
 	}
 	return !r->nr_exe;
 }
 
-static void note_names(const struct expression *e, const PCRE2_SIZE *at,
-		       const char *cmdline, struct found *f)
+static void naming_note_names(const struct expression *e, const PCRE2_SIZE *at,
+			      const char *cmdline, struct found *f)
 {
 	PCRE2_SPTR name;
 	uint32_t row, nr;
@@ -354,7 +357,8 @@ static void note_names(const struct expression *e, const PCRE2_SIZE *at,
 	 * a row of PCRE2's table: two bytes with the group's number, then its
 	 * name
 	 */
-	for (nr = names_of(e->code, &name, &row); nr; nr--, name += row) {
+	for (nr = naming_names_of(e->code, &name, &row); nr;
+	     nr--, name += row) {
 		size_t g = (size_t)name[0] << 8 | name[1];
 
 		if (at[2 * g] == PCRE2_UNSET)
@@ -366,7 +370,7 @@ static void note_names(const struct expression *e, const PCRE2_SIZE *at,
 }
 
 /* Log once for each expression: any process could cause more messages. */
-static void tell_limit(struct expression *e)
+static void naming_tell_limit(struct expression *e)
 {
 	if (!__atomic_exchange_n(&e->logged, true, __ATOMIC_RELAXED))
 		kf_log(KF_LOG_WARN,
@@ -375,7 +379,7 @@ static void tell_limit(struct expression *e)
 }
 
 /* PCRE2 calls this before each item of an expression. */
-static int count_step(pcre2_callout_block *block, void *steps)
+static int naming_count_step(pcre2_callout_block *block, void *steps)
 {
 	return ++*(unsigned int *)steps > MATCH_STEPS ? PCRE2_ERROR_MATCHLIMIT
 						      : 0;
@@ -392,14 +396,15 @@ static bool expression_matches(struct expression *e, const char *cmdline,
 
 	if (data && limits) {
 		pcre2_set_heap_limit(limits, MATCH_KIB);
-		pcre2_set_callout(limits, count_step, &steps);
+		pcre2_set_callout(limits, naming_count_step, &steps);
 		rc = pcre2_match(e->code, (PCRE2_SPTR)cmdline, strlen(cmdline),
 				 0, 0, data, limits);
 	}
 	if (rc > 0)
-		note_names(e, pcre2_get_ovector_pointer(data), cmdline, f);
+		naming_note_names(e, pcre2_get_ovector_pointer(data), cmdline,
+				  f);
 	else if (rc != PCRE2_ERROR_NOMATCH)
-		tell_limit(e);
+		naming_tell_limit(e);
 	pcre2_match_data_free(data);
 	pcre2_match_context_free(limits);
 	return rc > 0;
@@ -418,16 +423,18 @@ static bool cmdline_matches(struct rule *r, const char *cmdline,
 }
 
 /* Return the value of .NAME, and its length in @len. */
-static const char *field(const char *name, size_t n,
-			 const struct kf_naming_process *p,
-			 const struct found *f, char number[16], int *len)
+static const char *naming_field(const char *name, size_t n,
+				const struct kf_naming_process *p,
+				const struct found *f, char number[16],
+				int *len)
 {
 	const struct {
 		const char *name;
 		const char *value;
-	} fields[] = {{"Comm", p->comm},       {"ExeBase", base_of(p->exe)},
-		      {"ExeFull", p->exe},     {"Username", p->user},
-		      {"Cgroups", p->cgroups}, {"PID", number}};
+	} fields[] = {
+		{"Comm", p->comm},	 {"ExeBase", naming_base_of(p->exe)},
+		{"ExeFull", p->exe},	 {"Username", p->user},
+		{"Cgroups", p->cgroups}, {"PID", number}};
 	unsigned int i;
 
 	snprintf(number, 16, "%d", p->pid);
@@ -449,8 +456,8 @@ static const char *field(const char *name, size_t n,
 	return "";
 }
 
-static void expand(const char *s, const struct kf_naming_process *p,
-		   const struct found *f, char *name, size_t size)
+static void naming_expand(const char *s, const struct kf_naming_process *p,
+			  const struct found *f, char *name, size_t size)
 {
 	size_t at = 0, n;
 	const char *value;
@@ -467,7 +474,7 @@ static void expand(const char *s, const struct kf_naming_process *p,
 		s += 2;
 		s += strspn(s, " .");
 		n = strcspn(s, " }");
-		value = field(s, n, p, f, number, &len);
+		value = naming_field(s, n, p, f, number, &len);
 		snprintf(name + at, size - at, "%.*s", len, value);
 		at += strlen(name + at);
 		s = strstr(s, "}}") + 2;
@@ -486,7 +493,7 @@ bool kf_naming_apply(const struct kf_naming *n,
 		if (!comm_matches(r, p->comm) || !exe_matches(r, p->exe) ||
 		    !cmdline_matches(r, p->cmdline, &f))
 			continue;
-		expand(r->name, p, &f, name, size);
+		naming_expand(r->name, p, &f, name, size);
 		return true;
 	}
 	return false;

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void read_exe(const char *procfs, int pid, char *exe, size_t size)
+static void naming_read_exe(const char *procfs, int pid, char *exe, size_t size)
 {
 	char path[PATH_MAX];
 	ssize_t n;
@@ -25,7 +25,7 @@ static void read_exe(const char *procfs, int pid, char *exe, size_t size)
 	exe[n < 0 ? 0 : n] = '\0';
 }
 
-static void name_user(uid_t uid, char *user, size_t size)
+static void naming_name_user(uid_t uid, char *user, size_t size)
 {
 	struct passwd pw, *found = NULL;
 	char buf[4096];
@@ -36,7 +36,8 @@ static void name_user(uid_t uid, char *user, size_t size)
 		snprintf(user, size, "%u", (unsigned int)uid);
 }
 
-static void read_user(const char *procfs, int pid, char *user, size_t size)
+static void naming_read_user(const char *procfs, int pid, char *user,
+			     size_t size)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -44,11 +45,12 @@ static void read_user(const char *procfs, int pid, char *user, size_t size)
 	user[0] = '\0';
 	snprintf(path, sizeof(path), "%s/%d", procfs, pid);
 	if (stat(path, &st) == 0)
-		name_user(st.st_uid, user, size);
+		naming_name_user(st.st_uid, user, size);
 }
 
 /* Replace the NUL after each argument by a blank. */
-static void read_cmdline(const char *procfs, int pid, char *text, size_t size)
+static void naming_read_cmdline(const char *procfs, int pid, char *text,
+				size_t size)
 {
 	ssize_t n = kf_proc_text(procfs, pid, "cmdline", text, size), i;
 
@@ -70,9 +72,9 @@ bool kf_naming_of_process(const struct kf_naming *n, const char *procfs,
 				      .cgroups = place.path,
 				      .pid = pid};
 
-	read_exe(procfs, pid, exe, sizeof(exe));
-	read_cmdline(procfs, pid, cmdline, sizeof(cmdline));
-	read_user(procfs, pid, user, sizeof(user));
+	naming_read_exe(procfs, pid, exe, sizeof(exe));
+	naming_read_cmdline(procfs, pid, cmdline, sizeof(cmdline));
+	naming_read_user(procfs, pid, user, sizeof(user));
 	kf_cgroup_find(procfs, pid, &place);
 	return kf_naming_apply(n, &p, name, size);
 }
@@ -88,6 +90,6 @@ bool kf_naming_of_ended(const struct kf_naming *n, const struct kf_snapshot *s,
 				      .cgroups = s->ending.cgroup,
 				      .pid = s->id.pid};
 
-	name_user(s->id.uid, user, sizeof(user));
+	naming_name_user(s->id.uid, user, sizeof(user));
 	return kf_naming_apply(n, &p, name, size);
 }

@@ -37,7 +37,7 @@
 #define DELETED_S 60 /* longer than writing a ledger takes */
 
 /* The part of a member's counter beyond its base. */
-static uint64_t beyond_base(const struct kf_member *m, unsigned int i)
+static uint64_t scan_beyond_base(const struct kf_member *m, unsigned int i)
 {
 	return m->seen[i] - (m->base ? m->base[i] : 0);
 }
@@ -55,8 +55,8 @@ bool kf_member_fold(struct kf_groups *g, struct kf_member *m)
 		if (!kf_kind_grows(t->kind[i]))
 			continue;
 		if (m->group)
-			m->group->total[i] =
-				kf_sum(m->group->total[i], beyond_base(m, i));
+			m->group->total[i] = kf_sum(m->group->total[i],
+						    scan_beyond_base(m, i));
 		m->base[i] = m->seen[i];
 	}
 	m->changed = true;
@@ -74,7 +74,8 @@ static uint64_t boot_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void see(struct kf_groups *g, struct kf_member *m, const uint64_t *value)
+static void scan_see(struct kf_groups *g, struct kf_member *m,
+		     const uint64_t *value)
 {
 	unsigned int i;
 
@@ -144,7 +145,7 @@ bool kf_member_has_ended(const struct kf_member *m)
 /*
  * Call after all files were read, when the last file of each process is known.
  */
-static bool settle(struct kf_groups *g, struct kf_member *m, time_t now)
+static bool scan_settle(struct kf_groups *g, struct kf_member *m, time_t now)
 {
 	if (!m->read)
 		return true;
@@ -193,7 +194,7 @@ void kf_groups_complain(struct kf_groups *g, const char *path,
 }
 
 /* Count as an unreadable file, so that missing files are noticed. */
-static void look_at_dir(struct kf_groups *g, const char *dir)
+static void scan_look_at_dir(struct kf_groups *g, const char *dir)
 {
 	int fd = kf_place_open(dir);
 
@@ -208,13 +209,13 @@ static void look_at_dir(struct kf_groups *g, const char *dir)
 	kf_groups_complain(g, dir, KF_READ_ERROR, errno);
 }
 
-static void look_at_dirs(struct kf_groups *g)
+static void scan_look_at_dirs(struct kf_groups *g)
 {
 	char **own = g->conf.dirs ? NULL : kf_default_dirs();
 	const char *const *dirs = own ? (const char *const *)own : g->conf.dirs;
 
 	for (; dirs && *dirs; dirs++)
-		look_at_dir(g, *dirs);
+		scan_look_at_dir(g, *dirs);
 	free(own);
 }
 
@@ -236,7 +237,7 @@ static void forget_bad_files(struct kf_groups *g)
 }
 
 /* Its key in a ledger: that of its own row, or of its program. */
-static void note_key(struct kf_member *m, const struct kf_snapshot *s)
+static void scan_note_key(struct kf_member *m, const struct kf_snapshot *s)
 {
 	struct kf_ledger_key key;
 
@@ -246,8 +247,8 @@ static void note_key(struct kf_member *m, const struct kf_snapshot *s)
 	m->key[1] = kf_ledger_hash(&key);
 }
 
-static void note(struct kf_groups *g, struct kf_member *m,
-		 const struct kf_file *f)
+static void scan_note(struct kf_groups *g, struct kf_member *m,
+		      const struct kf_file *f)
 {
 	const struct kf_stats_identity *id = &f->snap.id;
 
@@ -258,7 +259,7 @@ static void note(struct kf_groups *g, struct kf_member *m,
 	m->owned = true;
 	m->id_pid = id->pid;
 	if (!m->key[0])
-		note_key(m, &f->snap);
+		scan_note_key(m, &f->snap);
 	m->marked = f->snap.ending.folded;
 	m->life = f->life;
 	m->pid = f->pid;
@@ -273,7 +274,7 @@ static void note(struct kf_groups *g, struct kf_member *m,
 }
 
 /* This runs for each file in each scan; snprintf() would dominate the time. */
-static void make_path(char *path, size_t size, const struct kf_file *f)
+static void scan_make_path(char *path, size_t size, const struct kf_file *f)
 {
 	struct kf_text text;
 
@@ -284,8 +285,8 @@ static void make_path(char *path, size_t size, const struct kf_file *f)
 }
 
 /* Known members keep their last counts. */
-static int skip(struct kf_groups *g, const char *path,
-		enum kf_read_result result, int error)
+static int scan_skip(struct kf_groups *g, const char *path,
+		     enum kf_read_result result, int error)
 {
 	struct kf_member *m;
 
@@ -306,8 +307,8 @@ static int skip(struct kf_groups *g, const char *path,
 /*
  * How long a process has counted, from its start in this boot or from its file.
  */
-static uint64_t age_ns(const struct kf_groups *g,
-		       const struct kf_stats_identity *id)
+static uint64_t scan_age_ns(const struct kf_groups *g,
+			    const struct kf_stats_identity *id)
 {
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), up = boot_ns();
 	struct timespec now;
@@ -322,23 +323,24 @@ static uint64_t age_ns(const struct kf_groups *g,
 	return now_ns > id->created_ns ? now_ns - id->created_ns : 0;
 }
 
-static bool is_possible(struct kf_groups *g, const char *path,
-			const struct kf_stats_identity *id,
-			const uint64_t *value)
+static bool scan_is_possible(struct kf_groups *g, const char *path,
+			     const struct kf_stats_identity *id,
+			     const uint64_t *value)
 {
 	const struct kf_member *m = kf_member_find(g, path, id->created_ns);
 
 	if (m && m->seen_ns)
 		return kf_figures_plausible(&g->figures, value, m->seen,
 					    boot_ns() - m->seen_ns);
-	return kf_figures_plausible(&g->figures, value, NULL, age_ns(g, id));
+	return kf_figures_plausible(&g->figures, value, NULL,
+				    scan_age_ns(g, id));
 }
 
-static bool skip_file(void *ctx, const struct kf_file *f)
+static bool scan_skip_file(void *ctx, const struct kf_file *f)
 {
 	char path[8192];
 
-	make_path(path, sizeof(path), f);
+	scan_make_path(path, sizeof(path), f);
 	return kf_ended_skip(ctx, f, path);
 }
 
@@ -349,12 +351,12 @@ static int scan_file(void *ctx, const struct kf_file *f)
 	struct kf_member *m;
 	char path[8192];
 
-	make_path(path, sizeof(path), f);
+	scan_make_path(path, sizeof(path), f);
 	if (f->snap.result != KF_READ_OK)
-		return skip(g, path, f->snap.result, f->snap.error);
+		return scan_skip(g, path, f->snap.result, f->snap.error);
 	kf_figures_fill(&g->figures, &f->snap, value);
-	if (!is_possible(g, path, &f->snap.id, value))
-		return skip(g, path, KF_READ_IMPOSSIBLE, 0);
+	if (!scan_is_possible(g, path, &f->snap.id, value))
+		return scan_skip(g, path, KF_READ_IMPOSSIBLE, 0);
 	m = kf_member_get(g, path, f->snap.id.created_ns);
 	if (!m)
 		return -1;
@@ -363,8 +365,8 @@ static int scan_file(void *ctx, const struct kf_file *f)
 	m->present = true;
 	m->read = true;
 	m->gone = 0;
-	note(g, m, f);
-	see(g, m, value);
+	scan_note(g, m, f);
+	scan_see(g, m, value);
 	if (kf_member_has_ended(m) && !m->group && !m->ended)
 		kf_ended_name(g, &f->snap, m->name, m->container);
 	return kf_member_tags_note(m, &f->snap) ? 0 : -1;
@@ -374,7 +376,8 @@ static int scan_file(void *ctx, const struct kf_file *f)
  * A file that was not listed is gone only if it does not exist: a directory may
  * be unreadable for a while. A member that comes back continues above its base.
  */
-static bool check_absent(struct kf_groups *g, struct kf_member *m, time_t now)
+static bool scan_check_absent(struct kf_groups *g, struct kf_member *m,
+			      time_t now)
 {
 	if (m->present || m->gone || !kf_file_is_gone(m->path))
 		return true;
@@ -382,13 +385,14 @@ static bool check_absent(struct kf_groups *g, struct kf_member *m, time_t now)
 	return m->folded || kf_member_fold(g, m);
 }
 
-static bool settle_or_check(struct kf_groups *g, struct kf_member *m,
-			    time_t now)
+static bool scan_settle_or_check(struct kf_groups *g, struct kf_member *m,
+				 time_t now)
 {
-	return m->present ? settle(g, m, now) : check_absent(g, m, now);
+	return m->present ? scan_settle(g, m, now)
+			  : scan_check_absent(g, m, now);
 }
 
-static void add_living(struct kf_groups *g, struct kf_member *m)
+static void scan_add_living(struct kf_groups *g, struct kf_member *m)
 {
 	uint64_t *now = m->group->now;
 	unsigned int i;
@@ -397,7 +401,7 @@ static void add_living(struct kf_groups *g, struct kf_member *m)
 		switch ((enum kf_figure_kind)g->figures.kind[i]) {
 		case KF_FIGURE_COUNTER:
 		case KF_FIGURE_BUCKET:
-			now[i] = kf_sum(now[i], beyond_base(m, i));
+			now[i] = kf_sum(now[i], scan_beyond_base(m, i));
 			break;
 		case KF_FIGURE_GAUGE_SUM:
 		case KF_FIGURE_LIVE:
@@ -419,11 +423,12 @@ static void count_process(const struct kf_member *m)
 		group->oldest_ns = m->created_ns;
 }
 
-static bool sum_member(struct kf_groups *g, struct kf_member *m, time_t now)
+static bool scan_sum_member(struct kf_groups *g, struct kf_member *m,
+			    time_t now)
 {
 	if (m->group && !m->ended && !m->gone) {
 		m->group->last_alive = now;
-		add_living(g, m);
+		scan_add_living(g, m);
 		if (m->read || m->late)
 			count_process(m);
 	}
@@ -439,16 +444,17 @@ static bool sum_member(struct kf_groups *g, struct kf_member *m, time_t now)
 	return true;
 }
 
-static void sum_up(struct kf_groups *g, time_t now)
+static void scan_sum_up(struct kf_groups *g, time_t now)
 {
 	struct kf_group *group;
 
 	for (group = g->groups; group; group = group->next)
 		memcpy(group->now, group->total, sizeof(group->now));
-	kf_members_each(g, sum_member, now);
+	kf_members_each(g, scan_sum_member, now);
 }
 
-static bool long_gone(struct kf_groups *g, struct kf_member *m, time_t now)
+static bool scan_is_long_gone(struct kf_groups *g, struct kf_member *m,
+			      time_t now)
 {
 	time_t after = (time_t)g->conf.forget_s;
 
@@ -484,7 +490,7 @@ static void forget_groups(struct kf_groups *g, time_t now)
 	}
 }
 
-static void tell_late(struct kf_groups *g)
+static void scan_tell_late(struct kf_groups *g)
 {
 	char nr[16];
 
@@ -495,7 +501,7 @@ static void tell_late(struct kf_groups *g)
 	g->late_said = g->files[KF_READ_LATE];
 }
 
-static int scan(struct kf_groups *g, uint64_t until_ns)
+static int scan_all(struct kf_groups *g, uint64_t until_ns)
 {
 	struct kf_find find = {.dirs = g->conf.dirs,
 			       .procfs = g->conf.procfs,
@@ -503,7 +509,7 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 			       .memory = g->conf.resident,
 			       .file_cache = g->file_cache,
 			       .until_ns = until_ns,
-			       .skip = skip_file,
+			       .skip = scan_skip_file,
 			       .places = &g->places,
 			       .hidden = g->conf.outside ? &g->hidden : NULL};
 	struct kf_group *group;
@@ -516,21 +522,21 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 		group->oldest_ns = 0;
 	}
 	done = kf_files_visit(&find, scan_file, g) == 0;
-	look_at_dirs(g);
+	scan_look_at_dirs(g);
 	forget_bad_files(g);
-	tell_late(g);
+	scan_tell_late(g);
 	if (g->hidden && !g->hidden_said)
 		kf_log(KF_LOG_WARN,
 		       "some containers cannot be examined: CAP_SYS_PTRACE is missing",
 		       NULL);
 	g->hidden_said = g->hidden_said || g->hidden;
 	done = done && kf_ledgers_scan(g, until_ns, now);
-	done = done && kf_members_each(g, settle_or_check, now);
+	done = done && kf_members_each(g, scan_settle_or_check, now);
 	g->some_gone = g->some_to_delete = false;
-	sum_up(g, now);
+	scan_sum_up(g, now);
 	/* each walk over all members is expensive */
 	if (g->some_gone)
-		kf_members_drop(g, long_gone, now);
+		kf_members_drop(g, scan_is_long_gone, now);
 	forget_groups(g, now);
 	kf_groups_save(g);
 	/* files whose counts are not saved must not be deleted */
@@ -540,27 +546,28 @@ static int scan(struct kf_groups *g, uint64_t until_ns)
 	return done ? 0 : -1;
 }
 
-static bool before(const struct timespec *a, const struct timespec *b)
+static bool scan_time_is_before(const struct timespec *a,
+				const struct timespec *b)
 {
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec
 				      : a->tv_nsec < b->tv_nsec;
 }
 
-static uint64_t ns_of(const struct timespec *t)
+static uint64_t scan_ns_of(const struct timespec *t)
 {
 	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
 }
 
 /* The rest of the time is for building the page and waiting for the lock. */
-static uint64_t read_until(const struct timespec *now,
-			   const struct timespec *until)
+static uint64_t scan_read_until(const struct timespec *now,
+				const struct timespec *until)
 {
-	uint64_t begin = ns_of(now), most = KF_SEARCH_S * 1000000000ull;
+	uint64_t begin = scan_ns_of(now), most = KF_SEARCH_S * 1000000000ull;
 
 	if (!until)
 		return begin + most;
-	return begin + (before(now, until)
-				? KF_MIN((ns_of(until) - begin) / 2, most)
+	return begin + (scan_time_is_before(now, until)
+				? KF_MIN((scan_ns_of(until) - begin) / 2, most)
 				: 0);
 }
 
@@ -568,10 +575,10 @@ int kf_groups_scan(struct kf_groups *g, const struct timespec *since,
 		   const struct timespec *until)
 {
 	/* a scan finished while waiting for the lock is reused */
-	if (g->scanned && !before(&g->scan_began, since))
+	if (g->scanned && !scan_time_is_before(&g->scan_began, since))
 		return g->scan_result;
 	clock_gettime(CLOCK_MONOTONIC, &g->scan_began);
-	g->scan_result = scan(g, read_until(&g->scan_began, until));
+	g->scan_result = scan_all(g, scan_read_until(&g->scan_began, until));
 	g->scanned = true;
 	return g->scan_result;
 }

@@ -59,7 +59,7 @@ static json_t *path_to_json(const char *path)
 	return j;
 }
 
-static int hex(char c)
+static int state_hex(char c)
 {
 	const char *digits = "0123456789abcdef", *p = strchr(digits, c);
 
@@ -76,9 +76,9 @@ static bool path_from_json(char *s)
 			*out++ = *s;
 			continue;
 		}
-		if (hex(s[1]) < 0 || hex(s[2]) < 0)
+		if (state_hex(s[1]) < 0 || state_hex(s[2]) < 0)
 			return false;
-		*out++ = (char)(hex(s[1]) * 16 + hex(s[2]));
+		*out++ = (char)(state_hex(s[1]) * 16 + state_hex(s[2]));
 		s += 2;
 	}
 	*out = '\0';
@@ -212,7 +212,7 @@ static json_t *ledgers_to_json(const struct kf_groups *g, bool all)
 }
 
 /* Return a line, which the caller frees. */
-static char *line_of(const struct kf_groups *g, bool all, size_t *len)
+static char *state_line_of(const struct kf_groups *g, bool all, size_t *len)
 {
 	/* groups are numbered first */
 	json_t *groups = groups_to_json(g, all);
@@ -239,7 +239,7 @@ static char *line_of(const struct kf_groups *g, bool all, size_t *len)
 	return line;
 }
 
-static int save_all(struct kf_groups *g, const char *line, size_t len)
+static int state_save_all(struct kf_groups *g, const char *line, size_t len)
 {
 	struct kf_state_end *end = &g->state;
 
@@ -257,7 +257,7 @@ static int save_all(struct kf_groups *g, const char *line, size_t len)
 }
 
 /* Whether the file still exists and is not long enough to be rewritten. */
-static bool may_append(const struct kf_groups *g)
+static bool state_may_append(const struct kf_groups *g)
 {
 	const struct kf_state_end *end = &g->state;
 	struct stat now, open;
@@ -270,7 +270,7 @@ static bool may_append(const struct kf_groups *g)
 	       (uint64_t)now.st_size == end->whole + end->appended;
 }
 
-static void forget_changes(struct kf_groups *g)
+static void state_forget_changes(struct kf_groups *g)
 {
 	struct kf_seen_ledger *seen;
 	struct kf_group *group;
@@ -292,31 +292,31 @@ static void forget_changes(struct kf_groups *g)
 
 int kf_state_save(struct kf_groups *g)
 {
-	bool all = !may_append(g);
+	bool all = !state_may_append(g);
 	char *line;
 	size_t len;
 	int rc;
 
-	line = line_of(g, all, &len);
+	line = state_line_of(g, all, &len);
 	if (!line) {
 		errno = ENOMEM;
 		return -1;
 	}
 	if (all) {
-		rc = save_all(g, line, len);
+		rc = state_save_all(g, line, len);
 	} else {
-		/* if it fails the size differs: see may_append() */
+		/* if it fails the size differs: see state_may_append() */
 		rc = kf_file_append(g->state.fd, line, len);
 		g->state.appended += len;
 		g->rewrite = rc != 0;
 	}
 	free(line);
 	if (rc == 0)
-		forget_changes(g);
+		state_forget_changes(g);
 	return rc;
 }
 
-static struct kf_group *nth_group(struct kf_groups *g, int n)
+static struct kf_group *state_nth_group(struct kf_groups *g, int n)
 {
 	struct kf_group *group = n < 0 ? NULL : g->groups;
 
@@ -325,8 +325,8 @@ static struct kf_group *nth_group(struct kf_groups *g, int n)
 	return group;
 }
 
-static struct kf_group *group_named(struct kf_groups *g, const char *name,
-				    const char *container)
+static struct kf_group *state_group_named(struct kf_groups *g, const char *name,
+					  const char *container)
 {
 	struct kf_group *group, **end = &g->groups;
 
@@ -356,7 +356,7 @@ static bool load_group(struct kf_groups *g, json_t *j)
 			"container", &container, "last_alive", &last_alive,
 			"total", &total) != 0)
 		return false;
-	group = group_named(g, name, container);
+	group = state_group_named(g, name, container);
 	if (!group)
 		return false;
 	group->last_alive = (time_t)last_alive;
@@ -407,7 +407,7 @@ static bool load_member(struct kf_groups *g, json_t *j)
 		return false;
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	snprintf(m->container, sizeof(m->container), "%s", container);
-	m->group = nth_group(g, group);
+	m->group = state_nth_group(g, group);
 	m->ended = ended;
 	m->container_known = true;
 	if (!m->base)
@@ -537,7 +537,7 @@ static bool load_lines(struct kf_groups *g, FILE *f, const char **why)
 }
 
 /* Keep a damaged file for examination. */
-static int put_aside(struct kf_groups *g, const char *why)
+static int state_put_aside(struct kf_groups *g, const char *why)
 {
 	if (!g->conf.read_only &&
 	    kf_file_move_aside(g->conf.state_file, ".damaged") != 0) {
@@ -569,12 +569,12 @@ int kf_state_load(struct kf_groups *g)
 	}
 	whole = load_lines(g, f, &why);
 	fclose(f);
-	forget_changes(g);
+	state_forget_changes(g);
 	g->dirty = false;
 	if (whole)
 		return 0;
 	kf_groups_clear(g);
-	return put_aside(g, why);
+	return state_put_aside(g, why);
 }
 
 int kf_state_lock(struct kf_groups *g)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b)
+static int tag_by_name(const void *a, const void *b)
 {
 	const struct kf_stats_tag *const *x = a, *const *y = b;
 
@@ -19,31 +19,32 @@ static int by_name(const void *a, const void *b)
 }
 
 /* A root has its thread's name, and usually no memory of its own. */
-static bool counts(const struct kf_stats_tag *t)
+static bool tag_counts(const struct kf_stats_tag *t)
 {
 	return t->state != KF_TAG_FREE && (t->parent || t->allocated);
 }
 
 /* A free may be visible before its malloc. */
-static uint64_t at_least_none(uint64_t n)
+static uint64_t tag_at_least_none(uint64_t n)
 {
 	return n > (uint64_t)INT64_MAX ? 0 : n;
 }
 
-static void add(struct kf_member_tag *to, const struct kf_stats_tag *t)
+static void tag_add(struct kf_member_tag *to, const struct kf_stats_tag *t)
 {
-	to->live = kf_sum(to->live, at_least_none(kf_stats_tag_live(t)));
-	to->blocks = kf_sum(to->blocks, at_least_none(kf_stats_tag_blocks(t)));
+	to->live = kf_sum(to->live, tag_at_least_none(kf_stats_tag_live(t)));
+	to->blocks =
+		kf_sum(to->blocks, tag_at_least_none(kf_stats_tag_blocks(t)));
 }
 
-static void add_up(struct kf_member *m, const struct kf_stats_tag *const *tag,
-		   size_t nr)
+static void tag_add_up(struct kf_member *m,
+		       const struct kf_stats_tag *const *tag, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		if (!i || strcmp(tag[i]->name, tag[i - 1]->name) != 0)
 			kf_utf8_clean(m->tags[m->nr_tags++].name, KF_NAME_SIZE,
 				      tag[i]->name);
-		add(&m->tags[m->nr_tags - 1], tag[i]);
+		tag_add(&m->tags[m->nr_tags - 1], tag[i]);
 	}
 }
 
@@ -59,15 +60,15 @@ bool kf_member_tags_note(struct kf_member *m, const struct kf_snapshot *s)
 	if (!tag)
 		return false;
 	for (uint32_t i = 1; i < s->nr_tags; i++) {
-		if (counts(&s->tags[i]))
+		if (tag_counts(&s->tags[i]))
 			tag[nr++] = &s->tags[i];
 	}
-	qsort(tag, nr, sizeof(const struct kf_stats_tag *), by_name);
+	qsort(tag, nr, sizeof(const struct kf_stats_tag *), tag_by_name);
 	for (size_t i = 0; i < nr; i++)
 		names += !i || strcmp(tag[i]->name, tag[i - 1]->name) != 0;
 	m->tags = calloc(names + 1, sizeof(*m->tags));
 	if (m->tags)
-		add_up(m, tag, nr);
+		tag_add_up(m, tag, nr);
 	free(tag);
 	return m->tags != NULL;
 }

@@ -19,21 +19,21 @@ struct wish {
 	unsigned int quality; /* in thousandths */
 };
 
-static const char *skip_space(const char *s, const char *end)
+static const char *accept_skip_space(const char *s, const char *end)
 {
 	while (s < end && (*s == ' ' || *s == '\t'))
 		s++;
 	return s;
 }
 
-static const char *trim(const char *s, const char *end)
+static const char *accept_trim(const char *s, const char *end)
 {
 	while (end > s && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
 	return end;
 }
 
-static bool is(const char *s, const char *end, const char *word)
+static bool accept_is(const char *s, const char *end, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -41,7 +41,7 @@ static bool is(const char *s, const char *end, const char *word)
 }
 
 /* Parse a quality, in thousandths; a malformed one counts as 0. */
-static unsigned int parse_quality(const char *s, const char *end)
+static unsigned int accept_parse_quality(const char *s, const char *end)
 {
 	unsigned int q = 0, unit = 1000;
 
@@ -59,17 +59,17 @@ static unsigned int parse_quality(const char *s, const char *end)
 	return KF_MIN(q, 1000u);
 }
 
-static int closeness(const char *s, const char *end, const char *type,
-		     const char *star)
+static int accept_closeness(const char *s, const char *end, const char *type,
+			    const char *star)
 {
-	if (is(s, end, type))
+	if (accept_is(s, end, type))
 		return 3;
-	if (is(s, end, star))
+	if (accept_is(s, end, star))
 		return 2;
-	return is(s, end, "*/*") ? 1 : 0;
+	return accept_is(s, end, "*/*") ? 1 : 0;
 }
 
-static void note(struct wish *w, int close, unsigned int quality)
+static void accept_note(struct wish *w, int close, unsigned int quality)
 {
 	if (!close || close < w->closeness)
 		return;
@@ -78,45 +78,49 @@ static void note(struct wish *w, int close, unsigned int quality)
 	w->closeness = close;
 }
 
-static const char *part_end(const char *s, const char *end, char stop)
+static const char *accept_part_end(const char *s, const char *end, char stop)
 {
 	while (s < end && *s != stop)
 		s++;
 	return s;
 }
 
-static void parse_range(const char *s, const char *end, struct wish *classic,
-			struct wish *openmetrics)
+static void accept_parse_range(const char *s, const char *end,
+			       struct wish *classic, struct wish *openmetrics)
 {
-	const char *type_end = part_end(s, end, ';');
+	const char *type_end = accept_part_end(s, end, ';');
 	const char *p = type_end, *stop, *eq, *value;
-	const char *type = skip_space(s, type_end);
+	const char *type = accept_skip_space(s, type_end);
 	const char *version = "", *version_end = version;
 	unsigned int quality = 1000;
 
-	type_end = trim(type, type_end);
+	type_end = accept_trim(type, type_end);
 	for (; p < end; p = stop) {
-		stop = part_end(p + 1, end, ';');
-		p = skip_space(p + 1, stop);
-		eq = part_end(p, stop, '=');
+		stop = accept_part_end(p + 1, end, ';');
+		p = accept_skip_space(p + 1, stop);
+		eq = accept_part_end(p, stop, '=');
 		if (eq == stop)
 			continue;
-		value = skip_space(eq + 1, stop);
-		if (is(p, trim(p, eq), "q"))
-			quality = parse_quality(value, trim(value, stop));
-		if (is(p, trim(p, eq), "version")) {
+		value = accept_skip_space(eq + 1, stop);
+		if (accept_is(p, accept_trim(p, eq), "q"))
+			quality = accept_parse_quality(
+				value, accept_trim(value, stop));
+		if (accept_is(p, accept_trim(p, eq), "version")) {
 			version = value;
-			version_end = trim(value, stop);
+			version_end = accept_trim(value, stop);
 		}
 	}
-	if (version == version_end || is(version, version_end, "0.0.4"))
-		note(classic, closeness(type, type_end, "text/plain", "text/*"),
-		     quality);
-	if (version == version_end || is(version, version_end, "1.0.0"))
-		note(openmetrics,
-		     closeness(type, type_end, "application/openmetrics-text",
-			       "application/*"),
-		     quality);
+	if (version == version_end || accept_is(version, version_end, "0.0.4"))
+		accept_note(classic,
+			    accept_closeness(type, type_end, "text/plain",
+					     "text/*"),
+			    quality);
+	if (version == version_end || accept_is(version, version_end, "1.0.0"))
+		accept_note(openmetrics,
+			    accept_closeness(type, type_end,
+					     "application/openmetrics-text",
+					     "application/*"),
+			    quality);
 }
 
 const struct kf_format *kf_format_choose(const char *accept)
@@ -128,8 +132,8 @@ const struct kf_format *kf_format_choose(const char *accept)
 		return &kf_format_classic;
 	end = accept + strlen(accept);
 	for (; accept < end; accept = stop + (stop < end)) {
-		stop = part_end(accept, end, ',');
-		parse_range(accept, stop, &classic, &openmetrics);
+		stop = accept_part_end(accept, end, ',');
+		accept_parse_range(accept, stop, &classic, &openmetrics);
 	}
 	if (openmetrics.quality > classic.quality ||
 	    (openmetrics.quality && openmetrics.quality == classic.quality &&
@@ -139,18 +143,19 @@ const struct kf_format *kf_format_choose(const char *accept)
 }
 
 /* Find the quality in the parameters of a list element. */
-static unsigned int quality_of(const char *s, const char *end)
+static unsigned int accept_quality_of(const char *s, const char *end)
 {
 	unsigned int quality = 1000;
 	const char *stop, *eq;
 
 	for (; s < end; s = stop) {
-		stop = part_end(s + 1, end, ';');
-		s = skip_space(s + 1, stop);
-		eq = part_end(s, stop, '=');
-		if (eq < stop && is(s, trim(s, eq), "q"))
-			quality = parse_quality(skip_space(eq + 1, stop),
-						trim(s, stop));
+		stop = accept_part_end(s + 1, end, ';');
+		s = accept_skip_space(s + 1, stop);
+		eq = accept_part_end(s, stop, '=');
+		if (eq < stop && accept_is(s, accept_trim(s, eq), "q"))
+			quality = accept_parse_quality(
+				accept_skip_space(eq + 1, stop),
+				accept_trim(s, stop));
 	}
 	return quality;
 }
@@ -162,14 +167,16 @@ bool kf_gzip_wanted(const char *accept_encoding)
 	const char *end = s + strlen(s), *stop, *name, *name_end;
 
 	for (; s < end; s = stop + (stop < end)) {
-		stop = part_end(s, end, ',');
-		name = skip_space(s, stop);
-		name_end = part_end(name, stop, ';');
-		note(&wish,
-		     is(name, trim(name, name_end), "gzip")
-			     ? 2
-			     : is(name, trim(name, name_end), "*"),
-		     quality_of(name_end, stop));
+		stop = accept_part_end(s, end, ',');
+		name = accept_skip_space(s, stop);
+		name_end = accept_part_end(name, stop, ';');
+		accept_note(&wish,
+			    accept_is(name, accept_trim(name, name_end), "gzip")
+				    ? 2
+				    : accept_is(name,
+						accept_trim(name, name_end),
+						"*"),
+			    accept_quality_of(name_end, stop));
 	}
 	return wish.quality > 0;
 }

@@ -12,7 +12,7 @@
 #define FIRST_FD 3
 
 /* Read a positive number from the environment; 0 if there is none. */
-static long number_of(const char *name)
+static long activation_number(const char *name)
 {
 	const char *text = getenv(name);
 	char *end;
@@ -21,7 +21,7 @@ static long number_of(const char *name)
 	return n > 0 && end != text && !*end ? n : 0;
 }
 
-static bool option_is(int fd, int option, int wanted)
+static bool activation_option_is(int fd, int option, int wanted)
 {
 	int value = 0;
 	socklen_t len = sizeof(value);
@@ -30,17 +30,18 @@ static bool option_is(int fd, int option, int wanted)
 	       value == wanted;
 }
 
-static bool listens(int fd)
+static bool activation_listens(int fd)
 {
-	return option_is(fd, SO_TYPE, SOCK_STREAM) &&
-	       option_is(fd, SO_ACCEPTCONN, 1);
+	return activation_option_is(fd, SO_TYPE, SOCK_STREAM) &&
+	       activation_option_is(fd, SO_ACCEPTCONN, 1);
 }
 
 int kf_activation_sockets(int *fds, unsigned int max)
 {
 	/* the sockets are meant for another process */
-	long nr = number_of("LISTEN_PID") == getpid() ? number_of("LISTEN_FDS")
-						      : 0;
+	long nr = activation_number("LISTEN_PID") == getpid()
+			  ? activation_number("LISTEN_FDS")
+			  : 0;
 	long i;
 
 	unsetenv("LISTEN_PID");
@@ -54,7 +55,7 @@ int kf_activation_sockets(int *fds, unsigned int max)
 	}
 	for (i = 0; i < nr; i++) {
 		fds[i] = FIRST_FD + (int)i;
-		if (!listens(fds[i]) ||
+		if (!activation_listens(fds[i]) ||
 		    fcntl(fds[i], F_SETFD, FD_CLOEXEC) != 0) {
 			fprintf(stderr,
 				"konfiscator_exporter: LISTEN_FDS: descriptor %d is not a listening stream socket\n",

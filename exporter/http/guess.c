@@ -7,15 +7,16 @@
 
 #include "exporter/http/guess.h"
 
-static double minutes_since(const struct timespec *then,
-			    const struct timespec *now)
+static double guess_minutes_since(const struct timespec *then,
+				  const struct timespec *now)
 {
 	return ((double)(now->tv_sec - then->tv_sec) +
 		(double)(now->tv_nsec - then->tv_nsec) * 1e-9) /
 	       60;
 }
 
-static bool is_older(const struct kf_guesser *a, const struct kf_guesser *b)
+static bool guess_is_older(const struct kf_guesser *a,
+			   const struct kf_guesser *b)
 {
 	if (a->filled.tv_sec != b->filled.tv_sec)
 		return a->filled.tv_sec < b->filled.tv_sec;
@@ -23,7 +24,8 @@ static bool is_older(const struct kf_guesser *a, const struct kf_guesser *b)
 }
 
 /* Find and refill the entry of a client. The caller holds the lock. */
-static struct kf_guesser *get(struct kf_guesses *g, const struct kf_peer *peer)
+static struct kf_guesser *guess_get(struct kf_guesses *g,
+				    const struct kf_peer *peer)
 {
 	struct kf_guesser *oldest = g->guesser, *found = NULL;
 	struct timespec now;
@@ -34,14 +36,15 @@ static struct kf_guesser *get(struct kf_guesses *g, const struct kf_peer *peer)
 
 		if (at->filled.tv_sec && kf_peer_same(&at->peer, peer))
 			found = at;
-		if (is_older(at, oldest))
+		if (guess_is_older(at, oldest))
 			oldest = at;
 	}
 	if (!found) {
 		found = oldest;
 		*found = (struct kf_guesser){.peer = *peer, .left = g->rate};
 	} else {
-		found->left += minutes_since(&found->filled, &now) * g->rate;
+		found->left +=
+			guess_minutes_since(&found->filled, &now) * g->rate;
 		found->left = KF_MIN(found->left, (double)g->rate);
 	}
 	found->filled = now;
@@ -56,7 +59,7 @@ bool kf_guess_begin(struct kf_guesses *g, const struct kf_peer *peer)
 	if (!g->rate)
 		return true;
 	pthread_mutex_lock(&g->lock);
-	at = get(g, peer);
+	at = guess_get(g, peer);
 	may = at->left >= 1;
 	at->left -= may;
 	pthread_mutex_unlock(&g->lock);
@@ -70,7 +73,7 @@ void kf_guess_was_right(struct kf_guesses *g, const struct kf_peer *peer)
 	if (!g->rate)
 		return;
 	pthread_mutex_lock(&g->lock);
-	at = get(g, peer);
+	at = guess_get(g, peer);
 	at->left = KF_MIN(at->left + 1, (double)g->rate);
 	pthread_mutex_unlock(&g->lock);
 }

@@ -74,7 +74,7 @@ struct request {
 	struct kf_slow_connection *slow;
 };
 
-static void peer_of(struct MHD_Connection *c, struct kf_peer *peer)
+static void http_peer_of(struct MHD_Connection *c, struct kf_peer *peer)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -82,7 +82,7 @@ static void peer_of(struct MHD_Connection *c, struct kf_peer *peer)
 	kf_peer_of(info ? info->client_addr : NULL, peer);
 }
 
-static bool limited(enum kf_handler h)
+static bool http_is_limited(enum kf_handler h)
 {
 	return h == KF_HANDLER_METRICS || h == KF_HANDLER_PAGE;
 }
@@ -92,7 +92,7 @@ static bool limited(enum kf_handler h)
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /* Charts alone need a script, which may load data only from this server. */
-static const char *policy(void)
+static const char *http_policy(void)
 {
 	return kf_assets_charts() ? POLICY
 		       "; script-src 'self'; connect-src 'self'"
@@ -100,11 +100,11 @@ static const char *policy(void)
 }
 
 /* Default headers of every response. */
-static void add_headers(struct MHD_Response *r, const struct kf_web_config *c,
-			bool lasting)
+static void http_add_headers(struct MHD_Response *r,
+			     const struct kf_web_config *c, bool lasting)
 {
-	const char *const ours[KF_NR_WEB_HEADERS] = {policy(), NULL, "nosniff",
-						     NULL, NULL};
+	const char *const ours[KF_NR_WEB_HEADERS] = {http_policy(), NULL,
+						     "nosniff", NULL, NULL};
 	const char *value;
 	size_t i;
 
@@ -120,8 +120,8 @@ static void add_headers(struct MHD_Response *r, const struct kf_web_config *c,
 					: "no-store");
 }
 
-static void add_headers_of_code(struct MHD_Response *r, enum kf_code code,
-				unsigned int retry_s)
+static void http_add_headers_of_code(struct MHD_Response *r, enum kf_code code,
+				     unsigned int retry_s)
 {
 	char seconds[16];
 
@@ -139,15 +139,17 @@ static void add_headers_of_code(struct MHD_Response *r, enum kf_code code,
 			"Basic realm=\"konfiscator\", charset=\"UTF-8\"");
 }
 
-static enum MHD_Result answer(struct kf_http *http, struct MHD_Connection *c,
-			      const struct request *q, enum kf_code code,
-			      const char *type, struct kf_buf *body)
+static enum MHD_Result http_answer(struct kf_http *http,
+				   struct MHD_Connection *c,
+				   const struct request *q, enum kf_code code,
+				   const char *type, struct kf_buf *body)
 {
 	struct MHD_Response *r;
 	enum MHD_Result result;
 	bool zipped;
 
-	zipped = limited(q->handler) && !q->packed && body->len >= GZIP_FROM &&
+	zipped = http_is_limited(q->handler) && !q->packed &&
+		 body->len >= GZIP_FROM &&
 		 kf_gzip_wanted(MHD_lookup_connection_value(
 			 c, MHD_HEADER_KIND, "Accept-Encoding")) &&
 		 kf_gzip(body);
@@ -160,13 +162,13 @@ static enum MHD_Result answer(struct kf_http *http, struct MHD_Connection *c,
 	MHD_add_response_header(r, "Content-Type", type);
 	if (zipped)
 		MHD_add_response_header(r, "Content-Encoding", "gzip");
-	if (limited(q->handler) && !q->packed)
+	if (http_is_limited(q->handler) && !q->packed)
 		MHD_add_response_header(r, "Vary",
 					q->handler == KF_HANDLER_METRICS
 						? "Accept, Accept-Encoding"
 						: "Accept-Encoding");
-	add_headers(r, q->config, q->lasting);
-	add_headers_of_code(r, code, q->retry_s);
+	http_add_headers(r, q->config, q->lasting);
+	http_add_headers_of_code(r, code, q->retry_s);
 	atomic_fetch_add(&http->sources->requests->count[q->handler][code], 1);
 	result = MHD_queue_response(c, kf_codes[code], r);
 	MHD_destroy_response(r);
@@ -174,20 +176,21 @@ static enum MHD_Result answer(struct kf_http *http, struct MHD_Connection *c,
 	return result;
 }
 
-static enum MHD_Result say(struct kf_http *http, struct MHD_Connection *c,
-			   const struct request *q, enum kf_code code,
-			   const char *text)
+static enum MHD_Result http_say(struct kf_http *http, struct MHD_Connection *c,
+				const struct request *q, enum kf_code code,
+				const char *text)
 {
 	struct kf_buf body = {0};
 
 	kf_buf_str(&body, text);
 	if (body.failed)
 		return MHD_NO;
-	return answer(http, c, q, code, TEXT, &body);
+	return http_answer(http, c, q, code, TEXT, &body);
 }
 
 /* A scraper sends its timeout; a tenth of it is kept for the response. */
-static void set_deadline(struct kf_scrape *scrape, struct MHD_Connection *c)
+static void http_set_deadline(struct kf_scrape *scrape,
+			      struct MHD_Connection *c)
 {
 	const char *text = MHD_lookup_connection_value(
 		c, MHD_HEADER_KIND, "X-Prometheus-Scrape-Timeout-Seconds");
@@ -211,31 +214,33 @@ static void set_deadline(struct kf_scrape *scrape, struct MHD_Connection *c)
 	}
 }
 
-static enum MHD_Result choose(void *cls, enum MHD_ValueKind kind,
-			      const char *key, const char *value)
+static enum MHD_Result http_choose(void *cls, enum MHD_ValueKind kind,
+				   const char *key, const char *value)
 {
 	kf_choice_add(cls, key, value);
 	return MHD_YES;
 }
 
-static enum MHD_Result metrics(struct kf_http *http, struct MHD_Connection *c,
-			       const struct request *q)
+static enum MHD_Result http_metrics(struct kf_http *http,
+				    struct MHD_Connection *c,
+				    const struct request *q)
 {
 	struct kf_scrape scrape = {.sources = http->sources};
 	struct kf_choice choice = {.enabled = http->sources->enabled};
 	const struct kf_format *format;
 	struct kf_buf body = {0};
 
-	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, choose, &choice);
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, http_choose,
+				  &choice);
 	if (!kf_choice_left_out(&choice, &scrape.left_out)) {
 		kf_choice_explain(&choice, &body);
-		return body.failed
-			       ? MHD_NO
-			       : answer(http, c, q, KF_CODE_400, TEXT, &body);
+		return body.failed ? MHD_NO
+				   : http_answer(http, c, q, KF_CODE_400, TEXT,
+						 &body);
 	}
 	format = kf_format_choose(
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept"));
-	set_deadline(&scrape, c);
+	http_set_deadline(&scrape, c);
 	kf_scrape_run(&scrape);
 	format->write(&scrape.page, &body);
 	if (scrape.page.failed)
@@ -243,15 +248,15 @@ static enum MHD_Result metrics(struct kf_http *http, struct MHD_Connection *c,
 	kf_page_release(&scrape.page);
 	if (!body.failed) {
 		kf_slow_scraped(&http->slow, q->slow);
-		return answer(http, c, q, KF_CODE_200, format->content_type,
-			      &body);
+		return http_answer(http, c, q, KF_CODE_200,
+				   format->content_type, &body);
 	}
 	kf_buf_free(&body);
-	return say(http, c, q, KF_CODE_500, "out of memory\n");
+	return http_say(http, c, q, KF_CODE_500, "out of memory\n");
 }
 
-static enum MHD_Result page(struct kf_http *http, struct MHD_Connection *c,
-			    struct request *q, const char *url)
+static enum MHD_Result http_page(struct kf_http *http, struct MHD_Connection *c,
+				 struct request *q, const char *url)
 {
 	const struct kf_site_request wanted = {
 		.path = url,
@@ -264,15 +269,15 @@ static enum MHD_Result page(struct kf_http *http, struct MHD_Connection *c,
 	kf_site_answer(&http->site, &wanted, &a);
 	if (a.body.failed) {
 		kf_buf_free(&a.body);
-		return say(http, c, q, KF_CODE_500, "out of memory\n");
+		return http_say(http, c, q, KF_CODE_500, "out of memory\n");
 	}
 	q->lasting = a.lasting;
 	q->packed = a.packed;
-	return answer(http, c, q, a.found ? KF_CODE_200 : KF_CODE_404, a.type,
-		      &a.body);
+	return http_answer(http, c, q, a.found ? KF_CODE_200 : KF_CODE_404,
+			   a.type, &a.body);
 }
 
-static enum kf_handler route(const struct kf_http *http, const char *url)
+static enum kf_handler http_route(const struct kf_http *http, const char *url)
 {
 	if (strcmp(url, http->options->telemetry_path) == 0)
 		return KF_HANDLER_METRICS;
@@ -285,33 +290,35 @@ static enum kf_handler route(const struct kf_http *http, const char *url)
 	return KF_HANDLER_OTHER;
 }
 
-static enum MHD_Result dispatch(struct kf_http *http, struct MHD_Connection *c,
-				struct request *r, const char *url)
+static enum MHD_Result http_dispatch(struct kf_http *http,
+				     struct MHD_Connection *c,
+				     struct request *r, const char *url)
 {
 	unsigned int max = http->options->max_requests;
 
-	if (limited(r->handler) && !r->counted) {
+	if (http_is_limited(r->handler) && !r->counted) {
 		r->counted = true;
 		if (atomic_fetch_add(&http->busy, 1) >= max && max)
-			return say(http, c, r, KF_CODE_503,
-				   "too many requests at once\n");
+			return http_say(http, c, r, KF_CODE_503,
+					"too many requests at once\n");
 	}
 	switch (r->handler) {
 	case KF_HANDLER_METRICS:
-		return metrics(http, c, r);
+		return http_metrics(http, c, r);
 	case KF_HANDLER_PAGE:
-		return page(http, c, r, url);
+		return http_page(http, c, r, url);
 	case KF_HANDLER_HEALTHY:
-		return say(http, c, r, KF_CODE_200, "healthy\n");
+		return http_say(http, c, r, KF_CODE_200, "healthy\n");
 	case KF_HANDLER_READY:
-		return say(http, c, r, KF_CODE_200, "ready\n");
+		return http_say(http, c, r, KF_CODE_200, "ready\n");
 	default:
-		return say(http, c, r, KF_CODE_404, "not found\n");
+		return http_say(http, c, r, KF_CODE_404, "not found\n");
 	}
 }
 
-static enum kf_web_result asks(struct kf_http *http, struct MHD_Connection *c,
-			       const struct kf_web_config *config)
+static enum kf_web_result http_check_login(struct kf_http *http,
+					   struct MHD_Connection *c,
+					   const struct kf_web_config *config)
 {
 	char *user, *password = NULL;
 	enum kf_web_result is;
@@ -320,7 +327,7 @@ static enum kf_web_result asks(struct kf_http *http, struct MHD_Connection *c,
 	if (!config->nr_users)
 		return KF_WEB_ACCEPTED;
 	user = MHD_basic_auth_get_username_password(c, &password);
-	peer_of(c, &peer);
+	http_peer_of(c, &peer);
 	is = kf_web_authenticate(http->web, config, &peer, user, password);
 	if (password)
 		gnutls_memset(password, 0, strlen(password));
@@ -330,8 +337,9 @@ static enum kf_web_result asks(struct kf_http *http, struct MHD_Connection *c,
 }
 
 /* The header of a request is complete: decide whether to continue. */
-static enum MHD_Result begin(struct kf_http *http, struct MHD_Connection *c,
-			     const char *method, struct request *r)
+static enum MHD_Result http_begin(struct kf_http *http,
+				  struct MHD_Connection *c, const char *method,
+				  struct request *r)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -344,33 +352,33 @@ static enum MHD_Result begin(struct kf_http *http, struct MHD_Connection *c,
 	r->config = kf_web_get(http->web);
 	why = kf_screen(http->options, c, &code);
 	if (why)
-		return say(http, c, r, code, why);
+		return http_say(http, c, r, code, why);
 	if (!kf_slow_admit(&http->slow))
-		return say(http, c, r, KF_CODE_429, "too many requests\n");
+		return http_say(http, c, r, KF_CODE_429, "too many requests\n");
 	if (!r->config || r->config->tls != http->tls)
-		return say(http, c, r, KF_CODE_500,
-			   "the web configuration is wrong\n");
-	is = asks(http, c, r->config);
+		return http_say(http, c, r, KF_CODE_500,
+				"the web configuration is wrong\n");
+	is = http_check_login(http, c, r->config);
 	if (is == KF_WEB_LIMITED) {
 		r->retry_s = (60 + http->options->max_wrong - 1) /
 			     http->options->max_wrong;
-		return say(http, c, r, KF_CODE_429,
-			   "too many wrong passwords\n");
+		return http_say(http, c, r, KF_CODE_429,
+				"too many wrong passwords\n");
 	}
 	if (is == KF_WEB_REFUSED)
-		return say(http, c, r, KF_CODE_401, "unauthorized\n");
+		return http_say(http, c, r, KF_CODE_401, "unauthorized\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
 	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return say(http, c, r, KF_CODE_405, "only GET and HEAD\n");
+		return http_say(http, c, r, KF_CODE_405, "only GET and HEAD\n");
 	/* from here on the client must be fast again */
 	kf_slow_restart(&http->slow, r->slow, false);
 	return MHD_YES;
 }
 
-static enum MHD_Result handle(void *cls, struct MHD_Connection *c,
-			      const char *url, const char *method,
-			      const char *version, const char *upload_data,
-			      size_t *upload_size, void **con_cls)
+static enum MHD_Result http_handle(void *cls, struct MHD_Connection *c,
+				   const char *url, const char *method,
+				   const char *version, const char *upload_data,
+				   size_t *upload_size, void **con_cls)
 {
 	struct kf_http *http = cls;
 	struct request *r = *con_cls;
@@ -379,9 +387,9 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *c,
 		r = calloc(1, sizeof(*r));
 		if (!r)
 			return MHD_NO;
-		r->handler = route(http, url);
+		r->handler = http_route(http, url);
 		*con_cls = r;
-		return begin(http, c, method, r);
+		return http_begin(http, c, method, r);
 	}
 	/* drop the body */
 	if (*upload_size) {
@@ -389,11 +397,11 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *c,
 		return MHD_YES;
 	}
 	kf_slow_restart(&http->slow, r->slow, true);
-	return dispatch(http, c, r, url);
+	return http_dispatch(http, c, r, url);
 }
 
-static void completed(void *cls, struct MHD_Connection *c, void **con_cls,
-		      enum MHD_RequestTerminationCode why)
+static void http_completed(void *cls, struct MHD_Connection *c, void **con_cls,
+			   enum MHD_RequestTerminationCode why)
 {
 	struct kf_http *http = cls;
 	struct request *r = *con_cls;
@@ -408,9 +416,9 @@ static void completed(void *cls, struct MHD_Connection *c, void **con_cls,
 	*con_cls = NULL;
 }
 
-static void connected(void *cls, struct MHD_Connection *c,
-		      void **socket_context,
-		      enum MHD_ConnectionNotificationCode code)
+static void http_connected(void *cls, struct MHD_Connection *c,
+			   void **socket_context,
+			   enum MHD_ConnectionNotificationCode code)
 {
 	const union MHD_ConnectionInfo *info;
 	struct kf_http *http = cls;
@@ -422,7 +430,7 @@ static void connected(void *cls, struct MHD_Connection *c,
 		return;
 	}
 	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-	peer_of(c, &peer);
+	http_peer_of(c, &peer);
 	*socket_context =
 		info ? kf_slow_open(&http->slow, info->connect_fd, &peer)
 		     : NULL;
@@ -434,12 +442,12 @@ static void connected(void *cls, struct MHD_Connection *c,
 }
 
 /* No path needs escapes, so none is decoded: %00 cannot truncate a path. */
-static size_t keep_escapes(void *cls, struct MHD_Connection *c, char *s)
+static size_t http_keep_escapes(void *cls, struct MHD_Connection *c, char *s)
 {
 	return strlen(s);
 }
 
-static void be_quiet(void *cls, const char *fmt, va_list ap)
+static void http_be_quiet(void *cls, const char *fmt, va_list ap)
 {
 	char text[256];
 
@@ -449,7 +457,7 @@ static void be_quiet(void *cls, const char *fmt, va_list ap)
 }
 
 /* The server closes the socket; on failure this function does. */
-static bool serve(struct kf_http *http, int fd, const char *name)
+static bool http_serve(struct kf_http *http, int fd, const char *name)
 {
 	struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
 					(void *)(size_t)kf_tls_certificate},
@@ -463,15 +471,16 @@ static bool serve(struct kf_http *http, int fd, const char *name)
 			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
 			MHD_USE_ITC | MHD_USE_ERROR_LOG |
 			(http->tls ? MHD_USE_TLS : 0),
-		0, NULL, NULL, handle, http, MHD_OPTION_EXTERNAL_LOGGER,
-		be_quiet, NULL, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
-		NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)MAX_CONNECTIONS,
+		0, NULL, NULL, http_handle, http, MHD_OPTION_EXTERNAL_LOGGER,
+		http_be_quiet, NULL, MHD_OPTION_UNESCAPE_CALLBACK,
+		http_keep_escapes, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)MAX_CONNECTIONS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_TIMEOUT_S,
 		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_SIZE,
-		MHD_OPTION_NOTIFY_COMPLETED, completed, http,
-		MHD_OPTION_NOTIFY_CONNECTION, connected, http, MHD_OPTION_ARRAY,
+		MHD_OPTION_NOTIFY_COMPLETED, http_completed, http,
+		MHD_OPTION_NOTIFY_CONNECTION, http_connected, http,
+		MHD_OPTION_ARRAY,
 		http->tls ? tls : &tls[KF_ARRAY_SIZE(tls) - 1], MHD_OPTION_END);
 	if (!d) {
 		fprintf(stderr,
@@ -487,7 +496,7 @@ static bool serve(struct kf_http *http, int fd, const char *name)
 }
 
 /* Passed sockets replace the default address. */
-static bool serve_all(struct kf_http *http)
+static bool http_serve_all(struct kf_http *http)
 {
 	const struct kf_options *o = http->options;
 	unsigned int i;
@@ -496,21 +505,21 @@ static bool serve_all(struct kf_http *http)
 
 	for (i = 0; i < o->nr_sockets; i++) {
 		kf_listen_name(o->socket[i], name, sizeof(name));
-		if (!serve(http, o->socket[i], name))
+		if (!http_serve(http, o->socket[i], name))
 			return false;
 	}
 	if (o->nr_sockets && !o->listens)
 		return true;
 	for (i = 0; i < o->nr_listen; i++) {
 		fd = kf_listen(o->listen[i], name, sizeof(name));
-		if (fd < 0 || !serve(http, fd, name))
+		if (fd < 0 || !http_serve(http, fd, name))
 			return false;
 	}
 	return true;
 }
 
 /* Keep the first configuration, which decides about TLS. */
-static bool set_up_web(struct kf_http *http)
+static bool http_set_up_web(struct kf_http *http)
 {
 	http->web = kf_web_open(http->options->web_config,
 				http->options->max_wrong);
@@ -543,7 +552,7 @@ struct kf_http *kf_http_start(const struct kf_options *options,
 	http->slow.rate = options->max_rate;
 	http->slow.tokens = options->max_rate;
 	clock_gettime(CLOCK_MONOTONIC, &http->slow.filled);
-	if (set_up_web(http) && serve_all(http))
+	if (http_set_up_web(http) && http_serve_all(http))
 		return http;
 	kf_http_stop(http);
 	return NULL;

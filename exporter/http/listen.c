@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int bind_one(const struct addrinfo *ai)
+static int listen_bind_one(const struct addrinfo *ai)
 {
 	int fd, on = 1, off = 0, error;
 
@@ -36,8 +36,8 @@ static int bind_one(const struct addrinfo *ai)
 }
 
 /* Split HOST:PORT; remove brackets around an IPv6 host. */
-static bool split(const char *address, char *host, size_t size,
-		  const char **port)
+static bool listen_split(const char *address, char *host, size_t size,
+			 const char **port)
 {
 	const char *colon = strrchr(address, ':');
 	size_t len;
@@ -80,7 +80,7 @@ void kf_listen_name(int fd, char *name, size_t size)
 		 port);
 }
 
-static const char *reason(int rc)
+static const char *listen_reason(int rc)
 {
 	if (rc == EAI_SERVICE)
 		return "no port has that name";
@@ -96,7 +96,7 @@ int kf_listen(const char *address, char *name, size_t size)
 	char host[256];
 	int fd = -1, rc;
 
-	if (!split(address, host, sizeof(host), &port)) {
+	if (!listen_split(address, host, sizeof(host), &port)) {
 		fprintf(stderr,
 			"konfiscator_exporter: cannot listen on %s: not [HOST]:PORT\n",
 			address);
@@ -106,20 +106,20 @@ int kf_listen(const char *address, char *name, size_t size)
 		hints.ai_family = AF_INET6;
 	rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
 	for (ai = rc == 0 ? list : NULL; ai && fd < 0; ai = ai->ai_next)
-		fd = bind_one(ai);
+		fd = listen_bind_one(ai);
 	if (rc == 0)
 		freeaddrinfo(list);
 	if (fd < 0 && !*host && (rc != 0 || errno == EAFNOSUPPORT)) {
 		hints.ai_family = AF_INET;
 		rc = getaddrinfo(NULL, port, &hints, &list);
-		fd = rc == 0 ? bind_one(list) : -1;
+		fd = rc == 0 ? listen_bind_one(list) : -1;
 		if (rc == 0)
 			freeaddrinfo(list);
 	}
 	if (fd < 0)
 		fprintf(stderr,
 			"konfiscator_exporter: cannot listen on %s: %s\n",
-			address, reason(rc));
+			address, listen_reason(rc));
 	else
 		kf_listen_name(fd, name, size);
 	return fd;

@@ -15,7 +15,7 @@
 
 static const struct kf_peer this_machine;
 
-static void take_ipv4(struct kf_peer *peer, const void *address)
+static void peer_take_ipv4(struct kf_peer *peer, const void *address)
 {
 	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
 	unsigned char first;
@@ -36,10 +36,10 @@ void kf_peer_of(const struct sockaddr *address, struct kf_peer *peer)
 	if (!address)
 		return;
 	if (address->sa_family == AF_INET) {
-		take_ipv4(peer, &four->sin_addr);
+		peer_take_ipv4(peer, &four->sin_addr);
 	} else if (address->sa_family == AF_INET6) {
 		if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
-			take_ipv4(peer, six->sin6_addr.s6_addr + 12);
+			peer_take_ipv4(peer, six->sin6_addr.s6_addr + 12);
 		else if (!IN6_IS_ADDR_LOOPBACK(&six->sin6_addr))
 			memcpy(peer->key, &six->sin6_addr, NETWORK_BYTES);
 	}

@@ -27,8 +27,8 @@ struct head {
 	const char *host;
 };
 
-static enum MHD_Result count(void *cls, enum MHD_ValueKind kind,
-			     const char *key, const char *value)
+static enum MHD_Result screen_count(void *cls, enum MHD_ValueKind kind,
+				    const char *key, const char *value)
 {
 	struct head *head = cls;
 
@@ -44,7 +44,7 @@ static enum MHD_Result count(void *cls, enum MHD_ValueKind kind,
 	return MHD_YES;
 }
 
-static bool is_ambiguous(const struct head *head)
+static bool screen_is_ambiguous(const struct head *head)
 {
 	return head->hosts > 1 || head->lengths + head->codings > 1 ||
 	       (head->codings && !head->chunked);
@@ -57,7 +57,7 @@ static struct {
 	char whole[NAME_SIZE]; /* with its domain */
 } machine = {.once = PTHREAD_ONCE_INIT};
 
-static void learn_names(void)
+static void screen_learn_names(void)
 {
 	struct addrinfo hints = {.ai_flags = AI_CANONNAME}, *list;
 
@@ -71,7 +71,7 @@ static void learn_names(void)
 	freeaddrinfo(list);
 }
 
-static bool ends_with(const char *name, const char *end)
+static bool screen_ends_with(const char *name, const char *end)
 {
 	size_t len = strlen(name), n = strlen(end);
 
@@ -79,7 +79,7 @@ static bool ends_with(const char *name, const char *end)
 }
 
 /* Remove port, brackets and a trailing dot from a name. */
-static bool take_name(const char *host, char name[NAME_SIZE])
+static bool screen_take_name(const char *host, char name[NAME_SIZE])
 {
 	bool bracket = host[0] == '[';
 	size_t len = strcspn(host + bracket, bracket ? "]" : ":");
@@ -99,7 +99,7 @@ static bool take_name(const char *host, char name[NAME_SIZE])
 	return true;
 }
 
-static bool is_address(const char *name)
+static bool screen_is_address(const char *name)
 {
 	unsigned char address[16];
 
@@ -108,7 +108,7 @@ static bool is_address(const char *name)
 }
 
 /* Names that nobody can register in the public DNS. */
-static bool is_private(const char *name)
+static bool screen_is_private(const char *name)
 {
 	static const char *const ends[] = {".localhost", ".internal",
 					   ".home.arpa", ".svc",
@@ -118,13 +118,13 @@ static bool is_private(const char *name)
 	if (!strchr(name, '.'))
 		return true;
 	for (i = 0; i < KF_ARRAY_SIZE(ends); i++) {
-		if (ends_with(name, ends[i]))
+		if (screen_ends_with(name, ends[i]))
 			return true;
 	}
 	return false;
 }
 
-static bool is_allowed(const struct kf_options *o, const char *name)
+static bool screen_is_allowed(const struct kf_options *o, const char *name)
 {
 	char listens[NAME_SIZE];
 	unsigned int i;
@@ -133,26 +133,27 @@ static bool is_allowed(const struct kf_options *o, const char *name)
 		const char *host = o->host[i];
 
 		if (strcmp(host, "*") == 0 || strcasecmp(host, name) == 0 ||
-		    (host[0] == '*' && ends_with(name, host + 1)))
+		    (host[0] == '*' && screen_ends_with(name, host + 1)))
 			return true;
 	}
 	for (i = 0; i < o->nr_listen; i++) {
-		if (take_name(o->listen[i], listens) &&
+		if (screen_take_name(o->listen[i], listens) &&
 		    strcasecmp(listens, name) == 0)
 			return true;
 	}
 	return false;
 }
 
-static bool is_ours(const struct kf_options *o, const char *host)
+static bool screen_is_ours(const struct kf_options *o, const char *host)
 {
 	char name[NAME_SIZE];
 
-	if (!take_name(host, name))
+	if (!screen_take_name(host, name))
 		return false;
-	if (is_address(name) || is_private(name) || is_allowed(o, name))
+	if (screen_is_address(name) || screen_is_private(name) ||
+	    screen_is_allowed(o, name))
 		return true;
-	pthread_once(&machine.once, learn_names);
+	pthread_once(&machine.once, screen_learn_names);
 	return strcasecmp(name, machine.name) == 0 ||
 	       strcasecmp(name, machine.whole) == 0;
 }
@@ -161,7 +162,7 @@ static bool is_ours(const struct kf_options *o, const char *host)
  * Headers that browsers send and scrapers do not. A page can suppress or change
  * some of them, but not Accept-Language.
  */
-static bool is_browsers(struct MHD_Connection *c)
+static bool screen_is_browsers(struct MHD_Connection *c)
 {
 	static const char *const marks[] = {
 		"Accept-Language", "Cookie",	     "Origin",	      "Referer",
@@ -180,7 +181,7 @@ static bool is_browsers(struct MHD_Connection *c)
 enum way { BY_NETWORK, BY_LOOPBACK, BY_UNIX_SOCKET };
 
 /* Whether the client connected to a loopback address. */
-static enum way way_of(struct MHD_Connection *c)
+static enum way screen_way_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -201,16 +202,17 @@ const char *kf_screen(const struct kf_options *o, struct MHD_Connection *c,
 		      enum kf_code *code)
 {
 	struct head head = {0};
-	enum way way = way_of(c);
+	enum way way = screen_way_of(c);
 
-	MHD_get_connection_values(c, MHD_HEADER_KIND, count, &head);
-	if (is_ambiguous(&head)) {
+	MHD_get_connection_values(c, MHD_HEADER_KIND, screen_count, &head);
+	if (screen_is_ambiguous(&head)) {
 		*code = KF_CODE_400;
 		return "a length, a coding or a host is said twice\n";
 	}
 	/* browsers do not use Unix sockets; proxies do */
-	if (way == BY_UNIX_SOCKET || !head.host || is_ours(o, head.host) ||
-	    (way == BY_NETWORK && !is_browsers(c)))
+	if (way == BY_UNIX_SOCKET || !head.host ||
+	    screen_is_ours(o, head.host) ||
+	    (way == BY_NETWORK && !screen_is_browsers(c)))
 		return NULL;
 	*code = KF_CODE_421;
 	return "this host name is not known here: see --web.allowed-hosts\n";

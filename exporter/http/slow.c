@@ -25,7 +25,7 @@ struct kf_slow_connection {
 
 #define LOG_EVERY_S 60
 
-static double seconds_since(const struct timespec *start)
+static double slow_seconds_since(const struct timespec *start)
 {
 	struct timespec now;
 
@@ -36,7 +36,7 @@ static double seconds_since(const struct timespec *start)
 
 /* Callers of the functions below hold the lock. */
 
-static bool is_known(const struct kf_slow *s, const struct kf_peer *peer)
+static bool slow_is_known(const struct kf_slow *s, const struct kf_peer *peer)
 {
 	for (unsigned int i = 0; i < s->nr_scrapers; i++) {
 		if (kf_peer_same(&s->scraper[i], peer))
@@ -48,25 +48,25 @@ static bool is_known(const struct kf_slow *s, const struct kf_peer *peer)
 /* Connections under the same limit as a new one. */
 enum rivals { OF_ITS_ADDRESS, OF_UNKNOWN, OF_ALL };
 
-static bool competes(const struct kf_slow *s,
-		     const struct kf_slow_connection *c, enum rivals rivals,
-		     const struct kf_peer *peer)
+static bool slow_competes(const struct kf_slow *s,
+			  const struct kf_slow_connection *c,
+			  enum rivals rivals, const struct kf_peer *peer)
 {
 	if (c->cut)
 		return false;
 	if (rivals == OF_ITS_ADDRESS)
 		return kf_peer_same(&c->peer, peer);
-	return rivals == OF_ALL || !is_known(s, &c->peer);
+	return rivals == OF_ALL || !slow_is_known(s, &c->peer);
 }
 
-static bool is_older(const struct timespec *a, const struct timespec *b)
+static bool slow_is_older(const struct timespec *a, const struct timespec *b)
 {
 	if (a->tv_sec != b->tv_sec)
 		return a->tv_sec < b->tv_sec;
 	return a->tv_nsec < b->tv_nsec;
 }
 
-static void cut(struct kf_slow_connection *c)
+static void slow_cut(struct kf_slow_connection *c)
 {
 	c->cut = true;
 	shutdown(c->fd, SHUT_RDWR);
@@ -76,44 +76,46 @@ static void cut(struct kf_slow_connection *c)
  * Have fewer than @most rivals, by the end of the one that waits longest.
  * Return: false where there are as many and none waits.
  */
-static bool make_room(struct kf_slow *s, enum rivals rivals, unsigned int most,
-		      const struct kf_peer *peer, bool *full)
+static bool slow_make_room(struct kf_slow *s, enum rivals rivals,
+			   unsigned int most, const struct kf_peer *peer,
+			   bool *full)
 {
 	struct kf_slow_connection *c, *oldest = NULL;
 	unsigned int nr = 0;
 
 	for (c = s->first; c; c = c->next) {
-		if (!competes(s, c, rivals, peer))
+		if (!slow_competes(s, c, rivals, peer))
 			continue;
 		nr++;
 		if (!c->busy &&
-		    (!oldest || is_older(&c->since, &oldest->since)))
+		    (!oldest || slow_is_older(&c->since, &oldest->since)))
 			oldest = c;
 	}
 	if (nr < most)
 		return true;
 	*full = true;
 	if (oldest)
-		cut(oldest);
+		slow_cut(oldest);
 	return oldest;
 }
 
-static bool admits(struct kf_slow *s, const struct kf_peer *peer, bool *full)
+static bool slow_admits(struct kf_slow *s, const struct kf_peer *peer,
+			bool *full)
 {
 	const unsigned int unknown =
 		KF_MAX_CONNECTIONS - KF_CONNECTIONS_FOR_KNOWN;
-	bool known = is_known(s, peer);
+	bool known = slow_is_known(s, peer);
 
-	if (!make_room(s, OF_ITS_ADDRESS, KF_MAX_CONNECTIONS_OF_PEER, peer,
-		       full))
+	if (!slow_make_room(s, OF_ITS_ADDRESS, KF_MAX_CONNECTIONS_OF_PEER, peer,
+			    full))
 		return false;
-	if (!known && !make_room(s, OF_UNKNOWN, unknown, peer, full))
+	if (!known && !slow_make_room(s, OF_UNKNOWN, unknown, peer, full))
 		return false;
-	return make_room(s, OF_ALL, KF_MAX_CONNECTIONS, peer, full);
+	return slow_make_room(s, OF_ALL, KF_MAX_CONNECTIONS, peer, full);
 }
 
 /* Whether to log again that there are too many. */
-static bool is_to_tell(struct kf_slow *s)
+static bool slow_is_to_tell(struct kf_slow *s)
 {
 	struct timespec now;
 
@@ -124,7 +126,7 @@ static bool is_to_tell(struct kf_slow *s)
 	return true;
 }
 
-static void tell(const struct kf_peer *peer)
+static void slow_tell(const struct kf_peer *peer)
 {
 	char name[INET6_ADDRSTRLEN];
 
@@ -148,17 +150,17 @@ struct kf_slow_connection *kf_slow_open(struct kf_slow *s, int fd,
 	c->peer = *peer;
 	clock_gettime(CLOCK_MONOTONIC, &c->since);
 	pthread_mutex_lock(&s->lock);
-	if (!admits(s, peer, &full))
-		cut(c);
+	if (!slow_admits(s, peer, &full))
+		slow_cut(c);
 	c->next = s->first;
 	c->from = &s->first;
 	if (c->next)
 		c->next->from = &c->next;
 	s->first = c;
-	full = full && is_to_tell(s);
+	full = full && slow_is_to_tell(s);
 	pthread_mutex_unlock(&s->lock);
 	if (full)
-		tell(peer);
+		slow_tell(peer);
 	return c;
 }
 
@@ -207,8 +209,8 @@ void kf_slow_expire(struct kf_slow *s)
 
 	pthread_mutex_lock(&s->lock);
 	for (c = s->first; c; c = c->next) {
-		if (!c->busy && seconds_since(&c->since) >= s->timeout_s)
-			cut(c);
+		if (!c->busy && slow_seconds_since(&c->since) >= s->timeout_s)
+			slow_cut(c);
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -220,7 +222,7 @@ bool kf_slow_admit(struct kf_slow *s)
 	if (!s->rate)
 		return true;
 	pthread_mutex_lock(&s->lock);
-	s->tokens += seconds_since(&s->filled) * s->rate;
+	s->tokens += slow_seconds_since(&s->filled) * s->rate;
 	clock_gettime(CLOCK_MONOTONIC, &s->filled);
 	s->tokens = KF_MIN(s->tokens, (double)s->rate);
 	admitted = s->tokens >= 1;

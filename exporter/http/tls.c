@@ -36,7 +36,7 @@ static struct {
 	struct pair *pairs;
 } tls = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void pair_free(struct pair *p)
+static void tls_pair_free(struct pair *p)
 {
 	unsigned int i;
 
@@ -47,8 +47,8 @@ static void pair_free(struct pair *p)
 	free(p);
 }
 
-/* Free the result with unload(). */
-static int load(const struct kf_web_pem *from, gnutls_datum_t *pem)
+/* Free the result with tls_unload(). */
+static int tls_load(const struct kf_web_pem *from, gnutls_datum_t *pem)
 {
 	if (!from->text)
 		return gnutls_load_file(from->file, pem);
@@ -60,22 +60,22 @@ static int load(const struct kf_web_pem *from, gnutls_datum_t *pem)
 	return 0;
 }
 
-static void unload(gnutls_datum_t *pem)
+static void tls_unload(gnutls_datum_t *pem)
 {
 	gnutls_memset(pem->data, 0, pem->size);
 	gnutls_free(pem->data);
 }
 
 /* Log the name of a file, never its contents. */
-static const char *name_of(const struct kf_web_pem *from, const char *key)
+static const char *tls_name_of(const struct kf_web_pem *from, const char *key)
 {
 	return from->text ? key : from->file;
 }
 
-static int load_chain(struct pair *p, const struct kf_web_pem *from)
+static int tls_load_chain(struct pair *p, const struct kf_web_pem *from)
 {
 	gnutls_datum_t pem = {0};
-	int rc = load(from, &pem);
+	int rc = tls_load(from, &pem);
 
 	if (rc)
 		return rc;
@@ -84,14 +84,14 @@ static int load_chain(struct pair *p, const struct kf_web_pem *from)
 					       GNUTLS_X509_FMT_PEM, 0);
 	if (rc)
 		p->nr = 0;
-	unload(&pem);
+	tls_unload(&pem);
 	return rc;
 }
 
-static int load_key(struct pair *p, const struct kf_web_pem *from)
+static int tls_load_key(struct pair *p, const struct kf_web_pem *from)
 {
 	gnutls_datum_t pem = {0};
-	int rc = load(from, &pem);
+	int rc = tls_load(from, &pem);
 
 	if (rc)
 		return rc;
@@ -99,11 +99,11 @@ static int load_key(struct pair *p, const struct kf_web_pem *from)
 	if (!rc)
 		rc = gnutls_privkey_import_x509_raw(
 			p->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
-	unload(&pem);
+	tls_unload(&pem);
 	return rc;
 }
 
-static int key_id(gnutls_pubkey_t pub, unsigned char id[32])
+static int tls_key_id(gnutls_pubkey_t pub, unsigned char id[32])
 {
 	size_t size = 32;
 
@@ -111,7 +111,7 @@ static int key_id(gnutls_pubkey_t pub, unsigned char id[32])
 					&size);
 }
 
-static int check_pair(const struct pair *p)
+static int tls_check_pair(const struct pair *p)
 {
 	unsigned char ours[32], theirs[32];
 	gnutls_pubkey_t pub;
@@ -121,9 +121,9 @@ static int check_pair(const struct pair *p)
 		return rc;
 	rc = gnutls_pubkey_import_privkey(pub, p->key, 0, 0);
 	if (!rc)
-		rc = key_id(pub, ours);
+		rc = tls_key_id(pub, ours);
 	if (!rc)
-		rc = key_id(p->chain[0].pubkey, theirs);
+		rc = tls_key_id(p->chain[0].pubkey, theirs);
 	if (!rc && memcmp(ours, theirs, sizeof(ours)) != 0)
 		rc = GNUTLS_E_CERTIFICATE_KEY_MISMATCH;
 	gnutls_pubkey_deinit(pub);
@@ -131,7 +131,7 @@ static int check_pair(const struct pair *p)
 }
 
 /* GnuTLS does not report why a file cannot be read. */
-static const char *reason(const char *file, int rc)
+static const char *tls_reason(const char *file, int rc)
 {
 	if (rc == GNUTLS_E_FILE_ERROR && access(file, R_OK) != 0)
 		return strerror(errno);
@@ -139,24 +139,24 @@ static const char *reason(const char *file, int rc)
 }
 
 /* Reload the pair; on failure the previous one stays. Return GnuTLS' error. */
-static int load_pair(const char **what)
+static int tls_load_pair(const char **what)
 {
 	const struct kf_web_config *c = tls.config;
 	struct pair *p = calloc(1, sizeof(*p));
 	int rc;
 
-	*what = name_of(&c->cert, "cert");
+	*what = tls_name_of(&c->cert, "cert");
 	if (!p)
 		return GNUTLS_E_MEMORY_ERROR;
-	rc = load_chain(p, &c->cert);
+	rc = tls_load_chain(p, &c->cert);
 	if (!rc) {
-		*what = name_of(&c->key, "key");
-		rc = load_key(p, &c->key);
+		*what = tls_name_of(&c->key, "key");
+		rc = tls_load_key(p, &c->key);
 	}
 	if (!rc)
-		rc = check_pair(p);
+		rc = tls_check_pair(p);
 	if (rc) {
-		pair_free(p);
+		tls_pair_free(p);
 		return rc;
 	}
 	p->next = tls.pairs;
@@ -164,7 +164,7 @@ static int load_pair(const char **what)
 	return 0;
 }
 
-static bool changed(const struct kf_web_pem *from, struct stat *seen)
+static bool tls_is_changed(const struct kf_web_pem *from, struct stat *seen)
 {
 	struct stat st = {0};
 	bool same;
@@ -190,10 +190,10 @@ int kf_tls_certificate(gnutls_session_t session,
 	int rc = 0;
 
 	pthread_mutex_lock(&tls.lock);
-	cert_changed = changed(&tls.config->cert, &tls.cert);
-	key_changed = changed(&tls.config->key, &tls.key);
+	cert_changed = tls_is_changed(&tls.config->cert, &tls.cert);
+	key_changed = tls_is_changed(&tls.config->key, &tls.key);
 	if (cert_changed || key_changed)
-		rc = load_pair(&what);
+		rc = tls_load_pair(&what);
 	*pcert = tls.pairs->chain;
 	*nr_pcert = tls.pairs->nr;
 	*key = tls.pairs->key;
@@ -201,17 +201,17 @@ int kf_tls_certificate(gnutls_session_t session,
 	if (rc)
 		kf_log(KF_LOG_ERROR,
 		       "invalid certificate: keeping the previous one", "file",
-		       what, "error", reason(what, rc), NULL);
+		       what, "error", tls_reason(what, rc), NULL);
 	return 0;
 }
 
-static bool fail(const char *file, const char *error)
+static bool tls_fail(const char *file, const char *error)
 {
 	fprintf(stderr, "konfiscator_exporter: %s: %s\n", file, error);
 	return false;
 }
 
-static void make_priorities(const struct kf_web_config *c)
+static void tls_make_priorities(const struct kf_web_config *c)
 {
 	unsigned int v;
 	size_t len;
@@ -224,11 +224,11 @@ static void make_priorities(const struct kf_web_config *c)
 	}
 }
 
-static bool trust(const struct kf_web_pem *from)
+static bool tls_trust(const struct kf_web_pem *from)
 {
-	const char *what = name_of(from, "client_ca");
+	const char *what = tls_name_of(from, "client_ca");
 	gnutls_datum_t pem = {0};
-	int rc = load(from, &pem);
+	int rc = tls_load(from, &pem);
 
 	if (!rc)
 		rc = gnutls_x509_trust_list_init(&tls.clients, 0);
@@ -236,10 +236,11 @@ static bool trust(const struct kf_web_pem *from)
 		rc = gnutls_x509_trust_list_add_trust_mem(
 			tls.clients, &pem, NULL, GNUTLS_X509_FMT_PEM, 0, 0);
 	if (pem.data)
-		unload(&pem);
+		tls_unload(&pem);
 	if (rc > 0)
 		return true;
-	return fail(what, rc ? reason(what, rc) : "no certificate found");
+	return tls_fail(what,
+			rc ? tls_reason(what, rc) : "no certificate found");
 }
 
 bool kf_tls_begin(const struct kf_web_config *c)
@@ -248,13 +249,13 @@ bool kf_tls_begin(const struct kf_web_config *c)
 	int rc;
 
 	tls.config = c;
-	make_priorities(c);
-	changed(&c->cert, &tls.cert);
-	changed(&c->key, &tls.key);
-	rc = load_pair(&what);
+	tls_make_priorities(c);
+	tls_is_changed(&c->cert, &tls.cert);
+	tls_is_changed(&c->key, &tls.key);
+	rc = tls_load_pair(&what);
 	if (rc)
-		return fail(what, reason(what, rc));
-	return !kf_web_pem_is_set(&c->client_ca) || trust(&c->client_ca);
+		return tls_fail(what, tls_reason(what, rc));
+	return !kf_web_pem_is_set(&c->client_ca) || tls_trust(&c->client_ca);
 }
 
 void kf_tls_end(void)
@@ -263,7 +264,7 @@ void kf_tls_end(void)
 
 	while ((p = tls.pairs)) {
 		tls.pairs = p->next;
-		pair_free(p);
+		tls_pair_free(p);
 	}
 	if (tls.clients)
 		gnutls_x509_trust_list_deinit(tls.clients, 1);
@@ -275,8 +276,8 @@ const char *kf_tls_priorities(void)
 	return tls.priorities;
 }
 
-static int import_chain(gnutls_x509_crt_t *crt, const gnutls_datum_t *raw,
-			unsigned int nr)
+static int tls_import_chain(gnutls_x509_crt_t *crt, const gnutls_datum_t *raw,
+			    unsigned int nr)
 {
 	unsigned int i;
 
@@ -293,7 +294,7 @@ static int import_chain(gnutls_x509_crt_t *crt, const gnutls_datum_t *raw,
 }
 
 /* Is a gnutls_certificate_verify_function: 0 lets the client in. */
-static int verify_client(gnutls_session_t session)
+static int tls_verify_client(gnutls_session_t session)
 {
 	gnutls_typed_vdata_st purpose = {
 		.type = GNUTLS_DT_KEY_PURPOSE_OID,
@@ -310,7 +311,7 @@ static int verify_client(gnutls_session_t session)
 			       : GNUTLS_E_CERTIFICATE_ERROR;
 	if (nr > MAX_CHAIN)
 		return GNUTLS_E_CERTIFICATE_ERROR;
-	got = import_chain(crt, raw, nr);
+	got = tls_import_chain(crt, raw, nr);
 	if (got == (int)nr)
 		rc = gnutls_x509_trust_list_verify_crt2(
 			tls.clients, crt, nr, &purpose, 1, 0, &status, NULL);
@@ -329,12 +330,12 @@ void kf_tls_client(gnutls_session_t session)
 	case KF_CLIENT_REQUIRE_AND_VERIFY:
 		gnutls_certificate_server_set_request(session,
 						      GNUTLS_CERT_REQUIRE);
-		gnutls_session_set_verify_function(session, verify_client);
+		gnutls_session_set_verify_function(session, tls_verify_client);
 		break;
 	case KF_CLIENT_VERIFY_IF_GIVEN:
 		gnutls_certificate_server_set_request(session,
 						      GNUTLS_CERT_REQUEST);
-		gnutls_session_set_verify_function(session, verify_client);
+		gnutls_session_set_verify_function(session, tls_verify_client);
 		break;
 	case KF_CLIENT_REQUEST:
 		gnutls_certificate_server_set_request(session,

@@ -43,7 +43,7 @@ struct kf_web {
 	struct kf_guesses guesses;
 };
 
-static bool same(const struct stat *a, const struct stat *b)
+static bool web_is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
 	       a->st_size == b->st_size &&
@@ -53,7 +53,7 @@ static bool same(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-static void put(struct held *h)
+static void web_put(struct held *h)
 {
 	if (!h || --h->users)
 		return;
@@ -62,7 +62,7 @@ static void put(struct held *h)
 }
 
 /* Read the file if it has changed, so that an error is logged once. */
-static void refresh(struct kf_web *w, char *error, size_t size)
+static void web_refresh(struct kf_web *w, char *error, size_t size)
 {
 	struct stat st = {0};
 	struct held *h;
@@ -72,11 +72,11 @@ static void refresh(struct kf_web *w, char *error, size_t size)
 		return;
 	if (stat(w->path, &st) != 0)
 		memset(&st, 0, sizeof(st));
-	if (w->checked && same(&st, &w->seen))
+	if (w->checked && web_is_same(&st, &w->seen))
 		return;
 	w->checked = true;
 	w->seen = st;
-	put(w->held);
+	web_put(w->held);
 	w->held = NULL;
 	h = calloc(1, sizeof(*h));
 	if (!h) {
@@ -109,7 +109,7 @@ struct kf_web *kf_web_open(const char *path, unsigned int max_wrong)
 		w->guesses.rate = max_wrong;
 		if (w->crypt &&
 		    gnutls_rnd(GNUTLS_RND_KEY, w->key, sizeof(w->key)) == 0)
-			refresh(w, error, sizeof(error));
+			web_refresh(w, error, sizeof(error));
 	}
 	if (w && w->held && w->crypt && !error[0])
 		return w;
@@ -122,7 +122,7 @@ void kf_web_close(struct kf_web *w)
 {
 	if (!w)
 		return;
-	put(w->held);
+	web_put(w->held);
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->crypt_lock);
 	pthread_mutex_destroy(&w->guesses.lock);
@@ -138,7 +138,7 @@ const struct kf_web_config *kf_web_get(struct kf_web *w)
 	struct held *h;
 
 	pthread_mutex_lock(&w->lock);
-	refresh(w, error, sizeof(error));
+	web_refresh(w, error, sizeof(error));
 	h = w->held;
 	if (h)
 		h->users++;
@@ -155,12 +155,13 @@ void kf_web_put(struct kf_web *w, const struct kf_web_config *c)
 	if (!c)
 		return;
 	pthread_mutex_lock(&w->lock);
-	put((struct held *)(void *)c);
+	web_put((struct held *)(void *)c);
 	pthread_mutex_unlock(&w->lock);
 }
 
-static bool digest(const struct kf_web *w, const char *user, const char *hash,
-		   const char *password, unsigned char out[DIGEST])
+static bool web_digest(const struct kf_web *w, const char *user,
+		       const char *hash, const char *password,
+		       unsigned char out[DIGEST])
 {
 	gnutls_hmac_hd_t h;
 
@@ -174,7 +175,7 @@ static bool digest(const struct kf_web *w, const char *user, const char *hash,
 	return true;
 }
 
-static bool is_remembered(struct kf_web *w, const unsigned char d[DIGEST])
+static bool web_is_remembered(struct kf_web *w, const unsigned char d[DIGEST])
 {
 	unsigned int i, found = 0;
 
@@ -186,7 +187,7 @@ static bool is_remembered(struct kf_web *w, const unsigned char d[DIGEST])
 	return found;
 }
 
-static void remember(struct kf_web *w, const unsigned char d[DIGEST])
+static void web_remember(struct kf_web *w, const unsigned char d[DIGEST])
 {
 	pthread_mutex_lock(&w->lock);
 	memcpy(w->remembered[w->nr_remembered++ % NR_REMEMBERED], d, DIGEST);
@@ -195,7 +196,8 @@ static void remember(struct kf_web *w, const unsigned char d[DIGEST])
 	pthread_mutex_unlock(&w->lock);
 }
 
-static bool matches(struct kf_web *w, const char *hash, const char *password)
+static bool web_matches(struct kf_web *w, const char *hash,
+			const char *password)
 {
 	size_t len = strlen(hash);
 	const char *got;
@@ -209,23 +211,23 @@ static bool matches(struct kf_web *w, const char *hash, const char *password)
 }
 
 /* The bcrypt cost, a logarithm. */
-static unsigned int cost_of(const char *hash)
+static unsigned int web_cost_of(const char *hash)
 {
 	return (unsigned int)(hash[4] - '0') * 10 +
 	       (unsigned int)(hash[5] - '0');
 }
 
-static unsigned int highest_cost(const struct kf_web_config *c)
+static unsigned int web_highest_cost(const struct kf_web_config *c)
 {
 	unsigned int cost = 0, i;
 
 	for (i = 0; i < c->nr_users; i++)
-		cost = KF_MAX(cost, cost_of(c->user[i].hash));
+		cost = KF_MAX(cost, web_cost_of(c->user[i].hash));
 	return cost;
 }
 
 /* A hash that no password matches. */
-static void make_fake(char fake[64], unsigned int cost)
+static void web_make_fake(char fake[64], unsigned int cost)
 {
 	snprintf(fake, 64, "$2b$%02u$%s", cost,
 		 "konfiscatorkonfiscatouxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
@@ -236,23 +238,23 @@ static void make_fake(char fake[64], unsigned int cost)
  * with cost a below the highest cost b, dummy hashes of costs a to b - 1 take
  * the difference: 2^a + (2^a + 2^(a+1) + ... + 2^(b-1)) = 2^b.
  */
-static bool is_right(struct kf_web *w, const struct kf_web_config *c,
-		     const char *hash, const char *password)
+static bool web_is_right(struct kf_web *w, const struct kf_web_config *c,
+			 const char *hash, const char *password)
 {
-	unsigned int highest = highest_cost(c), cost = highest;
+	unsigned int highest = web_highest_cost(c), cost = highest;
 	char fake[64];
 
 	if (hash) {
-		if (matches(w, hash, password))
+		if (web_matches(w, hash, password))
 			return true;
-		cost = cost_of(hash);
+		cost = web_cost_of(hash);
 	} else {
-		make_fake(fake, highest);
-		matches(w, fake, password);
+		web_make_fake(fake, highest);
+		web_matches(w, fake, password);
 	}
 	for (; cost < highest; cost++) {
-		make_fake(fake, cost);
-		matches(w, fake, password);
+		web_make_fake(fake, cost);
+		web_matches(w, fake, password);
 	}
 	return false;
 }
@@ -274,15 +276,15 @@ enum kf_web_result kf_web_authenticate(struct kf_web *w,
 		if (strcmp(user, c->user[i].name) == 0)
 			hash = c->user[i].hash;
 	}
-	if (!digest(w, user, hash ? hash : "", password, d))
+	if (!web_digest(w, user, hash ? hash : "", password, d))
 		return KF_WEB_REFUSED;
-	if (is_remembered(w, d))
+	if (web_is_remembered(w, d))
 		return KF_WEB_ACCEPTED;
 	if (!kf_guess_begin(&w->guesses, peer))
 		return KF_WEB_LIMITED;
-	if (!is_right(w, c, hash, password))
+	if (!web_is_right(w, c, hash, password))
 		return KF_WEB_REFUSED;
 	kf_guess_was_right(&w->guesses, peer);
-	remember(w, d);
+	web_remember(w, d);
 	return KF_WEB_ACCEPTED;
 }

@@ -12,7 +12,7 @@
 
 enum { PAGE, ICON, CHARTS_STYLE, CHARTS, LICENCES, NR_ASSETS };
 
-static const struct kf_asset assets[NR_ASSETS] = {
+static const struct kf_asset asset_table[NR_ASSETS] = {
 	[PAGE] = {"/static/page.css", "text/css; charset=utf-8", page_css,
 		  sizeof(page_css)},
 	[ICON] = {"/static/icon.svg", "image/svg+xml", icon_svg,
@@ -26,29 +26,30 @@ static const struct kf_asset assets[NR_ASSETS] = {
 };
 
 /* An array begins with a newline before the file. */
-static bool built_in(const struct kf_asset *a)
+static bool asset_is_built_in(const struct kf_asset *a)
 {
 	return a->size > 1;
 }
 
 bool kf_assets_charts(void)
 {
-	return built_in(&assets[CHARTS]);
+	return asset_is_built_in(&asset_table[CHARTS]);
 }
 
 const struct kf_asset *kf_asset_find(const char *url)
 {
 	size_t i;
 
-	for (i = 0; i < KF_ARRAY_SIZE(assets); i++) {
-		if (built_in(&assets[i]) && strcmp(assets[i].path, url) == 0)
-			return &assets[i];
+	for (i = 0; i < KF_ARRAY_SIZE(asset_table); i++) {
+		if (asset_is_built_in(&asset_table[i]) &&
+		    strcmp(asset_table[i].path, url) == 0)
+			return &asset_table[i];
 	}
 	return NULL;
 }
 
-static void link_to(struct kf_buf *out, const char *before,
-		    const struct kf_asset *a, const char *after)
+static void asset_link_to(struct kf_buf *out, const char *before,
+			  const struct kf_asset *a, const char *after)
 {
 	kf_buf_fmt(out, "%s%s?v=%016" PRIx64 "%s\n", before, a->path,
 		   kf_hash(0, a->data, a->size), after);
@@ -56,16 +57,17 @@ static void link_to(struct kf_buf *out, const char *before,
 
 void kf_assets_link(struct kf_buf *out)
 {
-	link_to(out, "<link rel=\"icon\" href=\"", &assets[ICON], "\" />");
+	asset_link_to(out, "<link rel=\"icon\" href=\"", &asset_table[ICON],
+		      "\" />");
 	/* page.css comes last, to override the styles of charts */
 	if (kf_assets_charts()) {
-		link_to(out, "<link rel=\"stylesheet\" href=\"",
-			&assets[CHARTS_STYLE], "\" />");
-		link_to(out, "<script defer=\"defer\" src=\"", &assets[CHARTS],
-			"\"></script>");
+		asset_link_to(out, "<link rel=\"stylesheet\" href=\"",
+			      &asset_table[CHARTS_STYLE], "\" />");
+		asset_link_to(out, "<script defer=\"defer\" src=\"",
+			      &asset_table[CHARTS], "\"></script>");
 	}
-	link_to(out, "<link rel=\"stylesheet\" href=\"", &assets[PAGE],
-		"\" />");
+	asset_link_to(out, "<link rel=\"stylesheet\" href=\"",
+		      &asset_table[PAGE], "\" />");
 }
 
 uint64_t kf_hash(uint64_t seed, const void *data, size_t len)

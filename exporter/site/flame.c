@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_to(json_t *node, const char *key, uint64_t bytes)
+static void flame_add_to(json_t *node, const char *key, uint64_t bytes)
 {
 	json_t *sum = json_object_get(node, key);
 
@@ -24,14 +24,14 @@ static void add_to(json_t *node, const char *key, uint64_t bytes)
 		json_object_set_new(node, key, json_integer((json_int_t)bytes));
 }
 
-static void count(json_t *node, const struct kf_stats_stack *s)
+static void flame_count(json_t *node, const struct kf_stats_stack *s)
 {
-	add_to(node, "live",
-	       s->allocated > s->freed ? s->allocated - s->freed : 0);
-	add_to(node, "allocated", s->allocated);
+	flame_add_to(node, "live",
+		     s->allocated > s->freed ? s->allocated - s->freed : 0);
+	flame_add_to(node, "allocated", s->allocated);
 }
 
-static json_t *make(const char *name, const char *library)
+static json_t *flame_make(const char *name, const char *library)
 {
 	json_t *node = json_object();
 	char clean[256];
@@ -45,7 +45,8 @@ static json_t *make(const char *name, const char *library)
 }
 
 /* NULL when out of memory; jansson's functions accept NULL. */
-static json_t *child_of(json_t *node, const char *name, const char *library)
+static json_t *flame_child_of(json_t *node, const char *name,
+			      const char *library)
 {
 	json_t *children = json_object_get(node, "children"), *child;
 	const char *known;
@@ -61,57 +62,58 @@ static json_t *child_of(json_t *node, const char *name, const char *library)
 		if (known && strcmp(known, name) == 0)
 			return child;
 	}
-	child = make(name, library);
+	child = flame_make(name, library);
 	return json_array_append_new(children, child) ? NULL : child;
 }
 
-static const char *no_stack(const struct kf_stats_stack *s)
+static const char *flame_no_stack(const struct kf_stats_stack *s)
 {
 	return s->flags & KF_STACK_OVERFLOW ? "[stacks beyond the table]"
 					    : "[no stack]";
 }
 
-static bool add_stack(json_t *root, struct kf_symbols *names,
-		      const struct kf_stats_stack *s)
+static bool flame_add_stack(json_t *root, struct kf_symbols *names,
+			    const struct kf_stats_stack *s)
 {
 	json_t *node = root;
 	const struct kf_frame *frame;
 	char name[KF_NAME_ROOM];
 
-	count(root, s);
+	flame_count(root, s);
 	if (!s->nr_frames) {
-		node = child_of(node, no_stack(s), NULL);
+		node = flame_child_of(node, flame_no_stack(s), NULL);
 		if (node)
-			count(node, s);
+			flame_count(node, s);
 	}
 	if (s->flags & KF_STACK_CUT) {
-		node = child_of(node, "[outer calls]", NULL);
+		node = flame_child_of(node, "[outer calls]", NULL);
 		if (node)
-			count(node, s);
+			flame_count(node, s);
 	}
 	for (uint32_t i = s->nr_frames; node && i-- > 0;) {
 		frame = kf_names_find(names, s->frame[i], name);
-		node = frame ? child_of(node, name,
-					frame->code ? frame->library : NULL)
+		node = frame ? flame_child_of(node, name,
+					      frame->code ? frame->library
+							  : NULL)
 			     : NULL;
 		if (node)
-			count(node, s);
+			flame_count(node, s);
 	}
 	return node;
 }
 
-static bool write_tree(const struct kf_snapshot *s, struct kf_symbols *names,
-		       struct kf_buf *out)
+static bool flame_write_tree(const struct kf_snapshot *s,
+			     struct kf_symbols *names, struct kf_buf *out)
 {
-	json_t *root = make("all", NULL);
+	json_t *root = flame_make("all", NULL);
 	bool done = root;
 	char *text;
 
-	add_to(root, "live", 0);
-	add_to(root, "allocated", 0);
+	flame_add_to(root, "live", 0);
+	flame_add_to(root, "allocated", 0);
 	for (uint32_t i = 0; done && i < s->nr_stacks; i++)
 		done = !s->stacks[i].hash ||
-		       add_stack(root, names, &s->stacks[i]);
+		       flame_add_stack(root, names, &s->stacks[i]);
 	text = done ? json_dumps(root, JSON_COMPACT) : NULL;
 	if (text)
 		kf_buf_str(out, text);
@@ -130,7 +132,7 @@ bool kf_flame_write(struct kf_name_cache *cache,
 	read = kf_subject_read(subject, KF_TABLE_STACKS, &s);
 	if (read) {
 		names = kf_names_open(cache, subject->pid, &s);
-		if (!names || !write_tree(&s, names, out))
+		if (!names || !flame_write_tree(&s, names, out))
 			out->failed = true;
 		kf_symbols_close(names);
 	}

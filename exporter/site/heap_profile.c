@@ -30,7 +30,7 @@ struct source {
 	bool failed;	   /* out of memory */
 };
 
-static uint64_t mapping_of(struct source *from, size_t i)
+static uint64_t heap_profile_mapping(struct source *from, size_t i)
 {
 	uint64_t *id = &from->mapping[i];
 	struct kf_code *code = &kf_symbols_codes(from->symbols)->code[i];
@@ -50,7 +50,7 @@ static uint64_t mapping_of(struct source *from, size_t i)
 	return *id;
 }
 
-static uint64_t location_of(struct source *from, uint64_t address)
+static uint64_t heap_profile_location(struct source *from, uint64_t address)
 {
 	uint64_t id = kf_pprof_known(from->p, address);
 	char name[KF_NAME_ROOM];
@@ -63,12 +63,14 @@ static uint64_t location_of(struct source *from, uint64_t address)
 	frame = kf_names_find(from->symbols, address, name);
 	from->failed |= !frame;
 	if (frame && frame->code)
-		id = mapping_of(from, (size_t)(frame->code - codes->code));
+		id = heap_profile_mapping(from,
+					  (size_t)(frame->code - codes->code));
 	return kf_pprof_location(from->p, address, id, &line,
 				 frame && frame->named);
 }
 
-static void add_labels(struct source *from, const struct kf_stats_stack *st)
+static void heap_profile_add_labels(struct source *from,
+				    const struct kf_stats_stack *st)
 {
 	const struct kf_subject *subject = from->subject;
 	char path[256];
@@ -85,7 +87,7 @@ static void add_labels(struct source *from, const struct kf_stats_stack *st)
 		kf_pprof_label(from->p, "tag", path, 0);
 }
 
-static size_t add_samples(struct source *from)
+static size_t heap_profile_add_samples(struct source *from)
 {
 	uint64_t ids[KF_STATS_STACK_FRAMES];
 	size_t nr = 0;
@@ -96,7 +98,7 @@ static size_t add_samples(struct source *from)
 		if (!st->hash)
 			continue;
 		for (uint32_t k = 0; k < st->nr_frames; k++)
-			ids[k] = location_of(from, st->frame[k]);
+			ids[k] = heap_profile_location(from, st->frame[k]);
 		kf_pprof_sample(
 			from->p, ids, st->nr_frames,
 			&(struct kf_pprof_count){
@@ -105,15 +107,17 @@ static size_t add_samples(struct source *from)
 				.allocated_blocks = st->allocated_blocks,
 				.freed_blocks = st->freed_blocks,
 			});
-		add_labels(from, st);
+		heap_profile_add_labels(from, st);
 		nr++;
 	}
 	return nr;
 }
 
 /* Return the number of samples; 0 for a process that has ended. */
-static size_t add_process(struct kf_pprof *p, struct kf_name_cache *cache,
-			  const struct kf_subject *subject, bool *failed)
+static size_t heap_profile_add_process(struct kf_pprof *p,
+				       struct kf_name_cache *cache,
+				       const struct kf_subject *subject,
+				       bool *failed)
 {
 	struct source from = {.p = p, .cache = cache, .subject = subject};
 	struct kf_snapshot s = {0};
@@ -128,7 +132,7 @@ static size_t add_process(struct kf_pprof *p, struct kf_name_cache *cache,
 				calloc(kf_symbols_codes(from.symbols)->nr + 1,
 				       sizeof(*from.mapping));
 		if (from.mapping)
-			nr = add_samples(&from);
+			nr = heap_profile_add_samples(&from);
 		*failed |= !from.mapping || from.failed;
 		free(from.mapping);
 		kf_symbols_close(from.symbols);
@@ -154,8 +158,8 @@ void kf_heap_profile(struct kf_name_cache *cache,
 		return;
 	}
 	for (i = 0; i < subjects->nr && nr < MAX_SAMPLES; i++)
-		nr += add_process(p, cache, &subjects->subject[i],
-				  &out->failed);
+		nr += heap_profile_add_process(p, cache, &subjects->subject[i],
+					       &out->failed);
 	if (i < subjects->nr) {
 		snprintf(text, sizeof(text),
 			 "%zu processes that hold less are left out",

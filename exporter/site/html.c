@@ -109,26 +109,26 @@ void kf_html_count(struct kf_buf *out, uint64_t count)
 		   n < 99.95 ? (n < 9.995 ? 2 : 1) : 0, n, units[i - 1]);
 }
 
-static void begin_cell(struct kf_buf *out, const char *label)
+static void html_begin_cell(struct kf_buf *out, const char *label)
 {
 	kf_buf_fmt(out, "<td class=\"n\" data-label=\"%s\">", label);
 }
 
 void kf_html_bytes_cell(struct kf_buf *out, const char *label, uint64_t n)
 {
-	begin_cell(out, label);
+	html_begin_cell(out, label);
 	kf_html_bytes(out, (double)n);
 	kf_buf_str(out, "</td>");
 }
 
 void kf_html_count_cell(struct kf_buf *out, const char *label, uint64_t n)
 {
-	begin_cell(out, label);
+	html_begin_cell(out, label);
 	kf_html_count(out, n);
 	kf_buf_str(out, "</td>");
 }
 
-static double percent(uint64_t n, uint64_t of)
+static double html_percent(uint64_t n, uint64_t of)
 {
 	return of ? 100.0 * (double)n / (double)of : 0;
 }
@@ -147,12 +147,12 @@ void kf_html_bar(struct kf_buf *out, const uint64_t part[KF_NR_PARTS],
 		   BAR_WIDTH);
 	for (i = 0; i < KF_NR_PARTS; i++)
 		kf_buf_fmt(out, "%s%s %.1f %%", i ? ", " : "", kf_part_names[i],
-			   percent(part[i], sum));
+			   html_percent(part[i], sum));
 	kf_buf_fmt(out,
 		   "</title><rect class=\"none\" width=\"%d\" height=\"10\" />",
 		   BAR_WIDTH);
 	for (i = 0; i < KF_NR_PARTS; i++) {
-		width = percent(part[i], full) * BAR_WIDTH / 100;
+		width = html_percent(part[i], full) * BAR_WIDTH / 100;
 		if (width > 0)
 			kf_buf_fmt(out,
 				   "<rect class=\"%s\" x=\"%.2f\" "
@@ -165,7 +165,7 @@ void kf_html_bar(struct kf_buf *out, const uint64_t part[KF_NR_PARTS],
 
 void kf_html_share(struct kf_buf *out, uint64_t n, uint64_t full)
 {
-	double width = percent(KF_MIN(n, full), full) * BAR_WIDTH / 100;
+	double width = html_percent(KF_MIN(n, full), full) * BAR_WIDTH / 100;
 
 	kf_buf_fmt(out,
 		   "<svg class=\"bar\" viewBox=\"0 0 %d 10\" "
@@ -189,7 +189,8 @@ void kf_html_legend(struct kf_buf *out, const uint64_t part[KF_NR_PARTS])
 			   "width=\"10\" height=\"10\" /></svg>%s <b>",
 			   part_help[i], kf_part_names[i], kf_part_names[i]);
 		kf_html_bytes(out, (double)part[i]);
-		kf_buf_fmt(out, "</b> %.1f %%</li>\n", percent(part[i], sum));
+		kf_buf_fmt(out, "</b> %.1f %%</li>\n",
+			   html_percent(part[i], sum));
 	}
 	kf_buf_str(out, "</ul>\n");
 }

@@ -20,7 +20,7 @@ struct row {
 	double share;	/* of the limit, 0 without */
 };
 
-static int by_share(const void *a, const void *b)
+static int limits_by_share(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -31,12 +31,12 @@ static int by_share(const void *a, const void *b)
 	return strcmp(x->cgroup->place.path, y->cgroup->place.path);
 }
 
-static uint64_t left(const struct row *row)
+static uint64_t limits_left(const struct row *row)
 {
 	return row->used < row->limit ? row->limit - row->used : 0;
 }
 
-static struct row *read_all(const struct kf_groups *g, size_t *nr)
+static struct row *limits_read_all(const struct kf_groups *g, size_t *nr)
 {
 	const struct kf_cgroup *c;
 	struct kf_cgroup_memory m;
@@ -59,11 +59,11 @@ static struct row *read_all(const struct kf_groups *g, size_t *nr)
 		};
 	}
 	if (row)
-		qsort(row, *nr, sizeof(*row), by_share);
+		qsort(row, *nr, sizeof(*row), limits_by_share);
 	return row;
 }
 
-static void write_name(struct kf_buf *out, const struct kf_cgroup *c)
+static void limits_write_name(struct kf_buf *out, const struct kf_cgroup *c)
 {
 	if (c->container[0]) {
 		kf_buf_str(out, "<span class=\"tag\" title=\"container\">");
@@ -73,10 +73,10 @@ static void write_name(struct kf_buf *out, const struct kf_cgroup *c)
 	kf_html_text(out, c->place.path);
 }
 
-static void write_row(struct kf_buf *out, const struct row *row)
+static void limits_write_row(struct kf_buf *out, const struct row *row)
 {
 	kf_buf_str(out, "<tr><td class=\"name\">");
-	write_name(out, row->cgroup);
+	limits_write_name(out, row->cgroup);
 	kf_buf_str(out, "</td>");
 	kf_html_count_cell(out, "Processes", row->cgroup->processes);
 	kf_html_bytes_cell(out, "Held by these", row->cgroup->held);
@@ -87,7 +87,7 @@ static void write_row(struct kf_buf *out, const struct row *row)
 	kf_buf_str(out, "</td>");
 	if (row->limit) {
 		kf_html_bytes_cell(out, "Limit", row->limit);
-		kf_html_bytes_cell(out, "Headroom", left(row));
+		kf_html_bytes_cell(out, "Headroom", limits_left(row));
 	} else {
 		kf_buf_str(out, "<td class=\"n\" data-label=\"Limit\">none</td>"
 				"<td class=\"n\"></td>");
@@ -100,7 +100,7 @@ void kf_site_limits(const struct kf_groups *g, struct kf_buf *out)
 	struct row *row;
 	size_t nr, i;
 
-	row = read_all(g, &nr);
+	row = limits_read_all(g, &nr);
 	if (!row)
 		out->failed = true;
 	if (!row || !nr) {
@@ -115,7 +115,7 @@ void kf_site_limits(const struct kf_groups *g, struct kf_buf *out)
 		   "</th><th>Used of the limit</th><th class=\"n\">Limit</th>"
 		   "<th class=\"n\">Headroom</th></tr></thead>\n<tbody>\n");
 	for (i = 0; i < nr && i < MAX_ROWS; i++)
-		write_row(out, &row[i]);
+		limits_write_row(out, &row[i]);
 	kf_buf_str(out, "</tbody></table>\n");
 	if (nr > i)
 		kf_buf_fmt(out, "<p class=\"hint\">and %zu more</p>\n", nr - i);

@@ -27,7 +27,7 @@ struct rows {
 	size_t room;
 };
 
-static int by_held(const void *a, const void *b)
+static int overview_by_held(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -36,8 +36,8 @@ static int by_held(const void *a, const void *b)
 	return x->m && y->m ? x->m->pid - y->m->pid : 0;
 }
 
-static bool add(struct rows *rows, const struct kf_group *group,
-		const struct kf_member *m)
+static bool overview_add(struct rows *rows, const struct kf_group *group,
+			 const struct kf_member *m)
 {
 	struct row *row;
 
@@ -58,18 +58,18 @@ static bool add(struct rows *rows, const struct kf_group *group,
 	return true;
 }
 
-static bool add_groups(struct rows *rows, const struct kf_groups *g)
+static bool overview_add_groups(struct rows *rows, const struct kf_groups *g)
 {
 	const struct kf_group *group;
 
 	for (group = g->groups; group; group = group->next) {
-		if (group->processes && !add(rows, group, NULL))
+		if (group->processes && !overview_add(rows, group, NULL))
 			return false;
 	}
 	return true;
 }
 
-static bool add_processes(struct rows *rows, const struct kf_groups *g)
+static bool overview_add_processes(struct rows *rows, const struct kf_groups *g)
 {
 	const struct kf_member *m;
 	bool done = true;
@@ -77,14 +77,14 @@ static bool add_processes(struct rows *rows, const struct kf_groups *g)
 
 	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
 		for (m = g->members[i]; m; m = m->next)
-			done = done &&
-			       (!kf_member_shown(m) || add(rows, m->group, m));
+			done = done && (!kf_member_shown(m) ||
+					overview_add(rows, m->group, m));
 	}
 	return done;
 }
 
 /* Write its name, for a process with a link to its page. */
-static void name_cell(struct kf_buf *out, const struct row *row)
+static void overview_name_cell(struct kf_buf *out, const struct row *row)
 {
 	kf_buf_str(out, "<td class=\"name\">");
 	if (row->m)
@@ -101,7 +101,7 @@ static void name_cell(struct kf_buf *out, const struct row *row)
 	kf_buf_str(out, "</td>");
 }
 
-static void number_cell(struct kf_buf *out, const struct row *row)
+static void overview_number_cell(struct kf_buf *out, const struct row *row)
 {
 	if (!row->m)
 		kf_html_count_cell(out, "Processes", row->group->processes);
@@ -114,8 +114,8 @@ static void number_cell(struct kf_buf *out, const struct row *row)
 				"hidden</span></td>");
 }
 
-static void spark_cell(const struct kf_site *site, struct kf_buf *out,
-		       const struct row *row, struct kf_past *past)
+static void overview_spark_cell(const struct kf_site *site, struct kf_buf *out,
+				const struct row *row, struct kf_past *past)
 {
 	kf_timelines_get(
 		site->timelines,
@@ -125,29 +125,29 @@ static void spark_cell(const struct kf_site *site, struct kf_buf *out,
 	kf_buf_str(out, "</td>");
 }
 
-static void write_row(const struct kf_site *site, struct kf_buf *out,
-		      const struct row *row, uint64_t most,
-		      struct kf_past *past)
+static void overview_write_row(const struct kf_site *site, struct kf_buf *out,
+			       const struct row *row, uint64_t most,
+			       struct kf_past *past)
 {
 	const uint64_t *now = row->m ? row->m->seen : row->group->now;
 
 	kf_buf_str(out, "<tr>");
-	name_cell(out, row);
-	number_cell(out, row);
+	overview_name_cell(out, row);
+	overview_number_cell(out, row);
 	kf_html_bytes_cell(out, "Held", row->held);
 	kf_html_bytes_cell(out, "Live", row->part[KF_PART_LIVE]);
 	kf_html_bytes_cell(out, "Free", row->part[KF_PART_FREE]);
 	kf_buf_str(out, "<td class=\"bars\">");
 	kf_html_bar(out, row->part, most);
 	kf_buf_str(out, "</td>");
-	spark_cell(site, out, row, past);
+	overview_spark_cell(site, out, row, past);
 	kf_html_count_cell(out, "Mallocs", now[KF_FIG_MALLOCS]);
 	kf_html_count_cell(out, "Live blocks", now[KF_FIG_LIVE_BLOCKS]);
 	kf_buf_str(out, "</tr>\n");
 }
 
-static void table(const struct kf_site *site, struct kf_buf *out,
-		  struct rows *rows, bool groups)
+static void overview_table(const struct kf_site *site, struct kf_buf *out,
+			   struct rows *rows, bool groups)
 {
 	struct kf_past *past = malloc(sizeof(*past));
 	size_t i;
@@ -157,7 +157,8 @@ static void table(const struct kf_site *site, struct kf_buf *out,
 		return;
 	}
 	if (rows->nr)
-		qsort(rows->row, rows->nr, sizeof(rows->row[0]), by_held);
+		qsort(rows->row, rows->nr, sizeof(rows->row[0]),
+		      overview_by_held);
 	kf_buf_fmt(out,
 		   "<section id=\"%s\">\n<h2>%s</h2>\n<table class=\"stack\">"
 		   "<thead><tr><th>Name</th><th class=\"n\">%s</th>"
@@ -169,7 +170,8 @@ static void table(const struct kf_site *site, struct kf_buf *out,
 		   groups ? "Groups" : "Processes",
 		   groups ? "Processes" : "Pid");
 	for (i = 0; i < rows->nr && i < MAX_ROWS; i++)
-		write_row(site, out, &rows->row[i], rows->row[0].held, past);
+		overview_write_row(site, out, &rows->row[i], rows->row[0].held,
+				   past);
 	kf_buf_str(out, "</tbody></table>\n");
 	if (rows->nr > MAX_ROWS)
 		kf_buf_fmt(out,
@@ -180,7 +182,7 @@ static void table(const struct kf_site *site, struct kf_buf *out,
 	free(past);
 }
 
-static void cards(struct kf_buf *out, const struct rows *groups)
+static void overview_cards(struct kf_buf *out, const struct rows *groups)
 {
 	uint64_t part[KF_NR_PARTS] = {0}, mallocs = 0, blocks = 0, held;
 	unsigned int processes = 0, p;
@@ -220,12 +222,13 @@ static void cards(struct kf_buf *out, const struct rows *groups)
 	kf_buf_str(out, "</div>\n</section>\n");
 }
 
-static void write_all(const struct kf_site *site, struct kf_groups *g,
-		      struct kf_buf *out)
+static void overview_write_all(const struct kf_site *site, struct kf_groups *g,
+			       struct kf_buf *out)
 {
 	struct rows groups = {0}, processes = {0};
 
-	if (!add_groups(&groups, g) || !add_processes(&processes, g))
+	if (!overview_add_groups(&groups, g) ||
+	    !overview_add_processes(&processes, g))
 		out->failed = true;
 	kf_site_warnings(g, out);
 	if (!groups.nr) {
@@ -235,11 +238,11 @@ static void write_all(const struct kf_site *site, struct kf_groups *g,
 			   "one with <code>konfiscator run -- PROGRAM</code>."
 			   "</p></section>\n");
 	} else {
-		cards(out, &groups);
+		overview_cards(out, &groups);
 		kf_site_timeline(site, KF_TIMELINE_ALL, out);
 		kf_site_limits(g, out);
-		table(site, out, &groups, true);
-		table(site, out, &processes, false);
+		overview_table(site, out, &groups, true);
+		overview_table(site, out, &processes, false);
 	}
 	free(groups.row);
 	free(processes.row);
@@ -256,7 +259,7 @@ void kf_site_overview(const struct kf_site *site, struct kf_buf *out)
 		kf_buf_str(out, "<p class=\"warning\">The stats files could "
 				"not be read: out of memory.</p>\n");
 	else
-		write_all(site, g, out);
+		overview_write_all(site, g, out);
 	pthread_mutex_unlock(&g->lock);
 	kf_html_end(out);
 }

@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void term(struct kf_buf *out, const char *what, const char *raw)
+static void process_term(struct kf_buf *out, const char *what, const char *raw)
 {
 	if (!*raw)
 		return;
@@ -21,7 +21,7 @@ static void term(struct kf_buf *out, const char *what, const char *raw)
 	kf_buf_str(out, "</dd>\n");
 }
 
-static void when(struct kf_buf *out, uint64_t created_ns)
+static void process_when(struct kf_buf *out, uint64_t created_ns)
 {
 	time_t t = (time_t)(created_ns / 1000000000), now = time(NULL);
 	long up = now > t ? (long)(now - t) : 0;
@@ -41,8 +41,9 @@ static void when(struct kf_buf *out, uint64_t created_ns)
 	kf_buf_fmt(out, "%lds)</dd>\n", up % 60);
 }
 
-static void identity(struct kf_buf *out, const struct kf_subject *subject,
-		     const struct kf_stats_identity *id)
+static void process_identity(struct kf_buf *out,
+			     const struct kf_subject *subject,
+			     const struct kf_stats_identity *id)
 {
 	kf_buf_str(out, "<section id=\"identity\"><h2>Identity</h2>\n"
 			"<dl class=\"facts\">\n");
@@ -53,19 +54,19 @@ static void identity(struct kf_buf *out, const struct kf_subject *subject,
 			   "<dt>Pid as it sees itself</dt><dd>%" PRId32
 			   "</dd>\n",
 			   id->pid);
-	term(out, "Container", subject->container);
-	term(out, "Command", id->comm);
-	term(out, "Program", id->exe);
+	process_term(out, "Container", subject->container);
+	process_term(out, "Command", id->comm);
+	process_term(out, "Program", id->exe);
 	kf_buf_fmt(out, "<dt>User id</dt><dd>%" PRIu32 "</dd>\n", id->uid);
-	when(out, id->created_ns);
-	term(out, "Engine", id->engine);
-	term(out, "Library", id->version);
-	term(out, "Stats file", subject->path);
+	process_when(out, id->created_ns);
+	process_term(out, "Engine", id->engine);
+	process_term(out, "Library", id->version);
+	process_term(out, "Stats file", subject->path);
 	kf_buf_str(out, "</dl></section>\n");
 }
 
-static void limit_card(struct kf_buf *out, const struct kf_groups_conf *conf,
-		       int pid)
+static void process_limit_card(struct kf_buf *out,
+			       const struct kf_groups_conf *conf, int pid)
 {
 	struct kf_cgroup_memory memory = {0};
 	struct kf_cgroup_place place;
@@ -83,7 +84,8 @@ static void limit_card(struct kf_buf *out, const struct kf_groups_conf *conf,
 	kf_buf_str(out, " are left</small></div>\n");
 }
 
-static void bytes_card(struct kf_buf *out, const char *title, uint64_t bytes)
+static void process_bytes_card(struct kf_buf *out, const char *title,
+			       uint64_t bytes)
 {
 	kf_html_card(out, title);
 	kf_buf_str(out, "<p>");
@@ -91,8 +93,9 @@ static void bytes_card(struct kf_buf *out, const char *title, uint64_t bytes)
 	kf_buf_str(out, "</p><small>");
 }
 
-static void cards(const struct kf_groups_conf *conf, struct kf_buf *out,
-		  const struct kf_subject *subject, const struct kf_totals *t)
+static void process_cards(const struct kf_groups_conf *conf, struct kf_buf *out,
+			  const struct kf_subject *subject,
+			  const struct kf_totals *t)
 {
 	const uint64_t part[KF_NR_PARTS] = {t->live, t->rounding, t->cached,
 					    t->free, t->metadata};
@@ -100,10 +103,10 @@ static void cards(const struct kf_groups_conf *conf, struct kf_buf *out,
 
 	kf_proc_memory(conf->procfs, subject->pid, &memory);
 	kf_buf_str(out, "<section class=\"cards\" id=\"cards\">\n");
-	bytes_card(out, "Held from the kernel", t->held);
+	process_bytes_card(out, "Held from the kernel", t->held);
 	kf_buf_fmt(out, "%.1f %% of it free pages</small></div>\n",
 		   t->held ? 100.0 * (double)t->free / (double)t->held : 0);
-	bytes_card(out, "Live", t->live);
+	process_bytes_card(out, "Live", t->live);
 	kf_buf_str(out, "in ");
 	kf_html_count(out, t->live_blocks);
 	kf_buf_str(out, " blocks</small></div>\n");
@@ -114,19 +117,19 @@ static void cards(const struct kf_groups_conf *conf, struct kf_buf *out,
 	kf_html_count(out, t->frees);
 	kf_buf_str(out, " of free</small></div>\n");
 	if (memory.resident) {
-		bytes_card(out, "Resident", memory.resident);
+		process_bytes_card(out, "Resident", memory.resident);
 		kf_buf_str(out, "all of the process</small></div>\n");
 	}
-	limit_card(out, conf, subject->pid);
+	process_limit_card(out, conf, subject->pid);
 	kf_buf_str(out, "<div class=\"wide card\"><h2>Held by use</h2>");
 	kf_html_bar(out, part, 0);
 	kf_html_legend(out, part);
 	kf_buf_str(out, "</div>\n</section>\n");
 }
 
-static void write_page(const struct kf_site *site, struct kf_buf *out,
-		       const struct kf_subject *subject,
-		       const struct kf_snapshot *s)
+static void process_write_page(const struct kf_site *site, struct kf_buf *out,
+			       const struct kf_subject *subject,
+			       const struct kf_snapshot *s)
 {
 	const struct kf_groups_conf *conf = &site->sources->groups->conf;
 
@@ -136,12 +139,12 @@ static void write_page(const struct kf_site *site, struct kf_buf *out,
 	if (subject->pid)
 		kf_buf_fmt(out, " <small>pid %d</small>", subject->pid);
 	kf_buf_str(out, "</h1>\n");
-	cards(conf, out, subject, &s->totals);
+	process_cards(conf, out, subject, &s->totals);
 	kf_site_verdict(site, subject, s, out);
 	kf_site_timeline(site, subject->id, out);
 	if (s->nr_stacks)
 		kf_site_flame(subject->id, out);
-	identity(out, subject, &s->id);
+	process_identity(out, subject, &s->id);
 	kf_site_tables(s, site->names, subject->pid, out);
 	kf_html_end(out);
 }
@@ -157,7 +160,7 @@ bool kf_site_process(const struct kf_site *site,
 		found = kf_subject_read(&subject,
 					KF_TABLE_TAGS | KF_TABLE_STACKS, &s);
 		if (found)
-			write_page(site, out, &subject, &s);
+			process_write_page(site, out, &subject, &s);
 		kf_snapshot_release(&s);
 	}
 	kf_subject_release(&subject);

@@ -24,22 +24,22 @@
 #define JSON "application/json"
 #define BYTES "application/octet-stream"
 
-static bool is_process(const char *path)
+static bool site_is_process(const char *path)
 {
 	return strcmp(path, PROCESS) == 0 ||
 	       strncmp(path, PROCESS "/", strlen(PROCESS "/")) == 0;
 }
 
-static bool is_profile(const char *path)
+static bool site_is_profile(const char *path)
 {
 	return strcmp(path, HEAP) == 0 || strcmp(path, ALLOCS) == 0;
 }
 
 bool kf_site_has(const char *path)
 {
-	return strcmp(path, "/") == 0 || is_process(path) ||
+	return strcmp(path, "/") == 0 || site_is_process(path) ||
 	       strcmp(path, HISTORY) == 0 || strcmp(path, STACKS) == 0 ||
-	       is_profile(path) || kf_asset_find(path);
+	       site_is_profile(path) || kf_asset_find(path);
 }
 
 const char *kf_site_id(const char *path)
@@ -49,7 +49,7 @@ const char *kf_site_id(const char *path)
 	return path + strlen(PROCESS "/");
 }
 
-static void scan(const struct kf_site *site)
+static void site_scan(const struct kf_site *site)
 {
 	struct kf_groups *g = site->sources->groups;
 	struct timespec now;
@@ -61,8 +61,8 @@ static void scan(const struct kf_site *site)
 	pthread_mutex_unlock(&g->lock);
 }
 
-static void put_values(struct kf_buf *out, const char *name, const float *value,
-		       unsigned int nr)
+static void site_put_values(struct kf_buf *out, const char *name,
+			    const float *value, unsigned int nr)
 {
 	unsigned int i;
 
@@ -80,8 +80,8 @@ static void put_values(struct kf_buf *out, const char *name, const float *value,
 /*
  * Write times in seconds, then bytes of each part, as lists of the same length.
  */
-static void history(const struct kf_site *site, const char *id,
-		    struct kf_buf *out)
+static void site_history(const struct kf_site *site, const char *id,
+			 struct kf_buf *out)
 {
 	struct kf_past *past = calloc(1, sizeof(*past));
 	unsigned int i;
@@ -90,7 +90,7 @@ static void history(const struct kf_site *site, const char *id,
 		out->failed = true;
 		return;
 	}
-	scan(site);
+	site_scan(site);
 	kf_timelines_get(site->timelines, id ? strtoull(id, NULL, 16) : 0,
 			 past);
 	kf_buf_str(out, "{\"time\":[");
@@ -99,7 +99,7 @@ static void history(const struct kf_site *site, const char *id,
 			   (double)past->ms[i] / 1000);
 	kf_buf_str(out, "]");
 	for (i = 0; i < KF_NR_PARTS; i++)
-		put_values(out, kf_part_names[i], past->part[i], past->nr);
+		site_put_values(out, kf_part_names[i], past->part[i], past->nr);
 	kf_buf_str(out, "}\n");
 	free(past);
 }
@@ -148,14 +148,14 @@ void kf_site_flame(uint64_t id, struct kf_buf *out)
 			   id);
 }
 
-static bool stacks(const struct kf_site *site, const struct kf_site_request *q,
-		   struct kf_buf *out)
+static bool site_stacks(const struct kf_site *site,
+			const struct kf_site_request *q, struct kf_buf *out)
 {
 	struct kf_groups *g = site->sources->groups;
 	struct kf_subject subject;
 	bool found;
 
-	scan(site);
+	site_scan(site);
 	found = kf_subject_find(g, q, &subject);
 	if (found) {
 		found = kf_flame_write(site->names, &subject, out);
@@ -167,15 +167,15 @@ static bool stacks(const struct kf_site *site, const struct kf_site_request *q,
 }
 
 /* The named process, or all. */
-static bool profile(const struct kf_site *site, const struct kf_site_request *q,
-		    struct kf_buf *out)
+static bool site_profile(const struct kf_site *site,
+			 const struct kf_site_request *q, struct kf_buf *out)
 {
 	struct kf_groups *g = site->sources->groups;
 	struct kf_subjects all = {0};
 	struct kf_subject one = {0};
 	bool found = true;
 
-	scan(site);
+	site_scan(site);
 	if (q->pid || q->id) {
 		found = kf_subject_find(g, q, &one);
 		if (found)
@@ -194,7 +194,7 @@ static bool profile(const struct kf_site *site, const struct kf_site_request *q,
 	return found;
 }
 
-static void not_found(const struct kf_site *site, struct kf_buf *out)
+static void site_not_found(const struct kf_site *site, struct kf_buf *out)
 {
 	kf_buf_free(out);
 	kf_html_begin(out, "no such process", site->telemetry_path);
@@ -216,21 +216,21 @@ void kf_site_answer(const struct kf_site *site, const struct kf_site_request *q,
 		kf_buf_add(&a->body, (const char *)asset->data, asset->size);
 	} else if (strcmp(q->path, HISTORY) == 0) {
 		a->type = JSON;
-		history(site, q->id, &a->body);
+		site_history(site, q->id, &a->body);
 	} else if (strcmp(q->path, STACKS) == 0) {
 		a->type = JSON;
-		a->found = stacks(site, q, &a->body);
-	} else if (is_profile(q->path)) {
-		a->found = profile(site, q, &a->body);
+		a->found = site_stacks(site, q, &a->body);
+	} else if (site_is_profile(q->path)) {
+		a->found = site_profile(site, q, &a->body);
 		a->packed = a->found;
 		a->type = a->found ? BYTES : TEXT;
-	} else if (is_process(q->path)) {
-		scan(site);
+	} else if (site_is_process(q->path)) {
+		site_scan(site);
 		a->found = kf_site_process(site, q, &a->body);
 		if (!a->found)
-			not_found(site, &a->body);
+			site_not_found(site, &a->body);
 	} else {
-		scan(site);
+		site_scan(site);
 		kf_site_overview(site, &a->body);
 	}
 }

@@ -24,7 +24,7 @@ struct ranked {
 	uint32_t at;
 };
 
-static int by_bytes(const void *a, const void *b)
+static int sites_by_bytes(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
@@ -34,7 +34,7 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* The difference of counters read at different times, at least 0. */
-static uint64_t not_below_0(uint64_t n)
+static uint64_t sites_not_below_0(uint64_t n)
 {
 	return (int64_t)n < 0 ? 0 : n;
 }
@@ -42,8 +42,8 @@ static uint64_t not_below_0(uint64_t n)
 #define MAX_DEPTH 16
 
 /* Collect a tag and its parents; return their number. */
-static unsigned int ancestry(const struct kf_snapshot *s, uint32_t at,
-			     uint32_t path[MAX_DEPTH])
+static unsigned int sites_ancestry(const struct kf_snapshot *s, uint32_t at,
+				   uint32_t path[MAX_DEPTH])
 {
 	unsigned int nr = 0;
 
@@ -56,7 +56,7 @@ void kf_sites_tag_path(const struct kf_snapshot *s, uint32_t at, char *path,
 		       size_t size)
 {
 	uint32_t tags[MAX_DEPTH];
-	unsigned int nr = ancestry(s, at, tags);
+	unsigned int nr = sites_ancestry(s, at, tags);
 	size_t len = 0;
 
 	path[0] = '\0';
@@ -67,11 +67,11 @@ void kf_sites_tag_path(const struct kf_snapshot *s, uint32_t at, char *path,
 					s->tags[tags[nr - 1]].name);
 }
 
-static void tag_name(const struct kf_snapshot *s, uint32_t at,
-		     struct kf_buf *out)
+static void sites_tag_name(const struct kf_snapshot *s, uint32_t at,
+			   struct kf_buf *out)
 {
 	uint32_t path[MAX_DEPTH];
-	unsigned int nr = ancestry(s, at, path);
+	unsigned int nr = sites_ancestry(s, at, path);
 
 	while (nr) {
 		const struct kf_stats_tag *t = &s->tags[path[--nr]];
@@ -82,20 +82,20 @@ static void tag_name(const struct kf_snapshot *s, uint32_t at,
 	}
 }
 
-static void tag_row(const struct kf_snapshot *s, const struct ranked *r,
-		    uint64_t most, struct kf_buf *out)
+static void sites_tag_row(const struct kf_snapshot *s, const struct ranked *r,
+			  uint64_t most, struct kf_buf *out)
 {
 	const struct kf_stats_tag *t = &s->tags[r->at];
 
 	kf_buf_str(out, "<tr><td class=\"name\">");
-	tag_name(s, r->at, out);
+	sites_tag_name(s, r->at, out);
 	kf_buf_str(out, "</td>");
 	kf_html_bytes_cell(out, "Live", r->bytes);
 	kf_buf_str(out, "<td class=\"bars\">");
 	kf_html_share(out, r->bytes, most);
 	kf_buf_str(out, "</td>");
 	kf_html_count_cell(out, "Live blocks",
-			   not_below_0(kf_stats_tag_blocks(t)));
+			   sites_not_below_0(kf_stats_tag_blocks(t)));
 	kf_html_bytes_cell(out, "Peak", t->peak);
 	kf_html_bytes_cell(out, "Allocated", t->allocated);
 	kf_buf_str(out, "</tr>\n");
@@ -113,10 +113,11 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out)
 	for (i = 1; i < s->nr_tags; i++) {
 		if (s->tags[i].state == KF_TAG_FREE)
 			continue;
-		list[nr].bytes = not_below_0(kf_stats_tag_live(&s->tags[i]));
+		list[nr].bytes =
+			sites_not_below_0(kf_stats_tag_live(&s->tags[i]));
 		list[nr++].at = i;
 	}
-	qsort(list, nr, sizeof(*list), by_bytes);
+	qsort(list, nr, sizeof(*list), sites_by_bytes);
 	kf_buf_str(out,
 		   "<section id=\"tags\">\n<h2>Tags</h2>\n"
 		   "<table class=\"stack\"><thead><tr><th>Tag</th>"
@@ -126,7 +127,7 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out)
 	if (!nr)
 		kf_buf_str(out, "<tr><td colspan=\"6\">none yet</td></tr>\n");
 	for (i = 0; i < nr && i < MAX_TAGS; i++)
-		tag_row(s, &list[i], list[0].bytes, out);
+		sites_tag_row(s, &list[i], list[0].bytes, out);
 	kf_buf_str(out, "</tbody></table>\n");
 	if (nr > i)
 		kf_buf_fmt(out, "<p class=\"hint\">and %u more</p>\n", nr - i);
@@ -134,8 +135,8 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out)
 	free(list);
 }
 
-static void frame(struct kf_symbols *names, uint64_t address,
-		  struct kf_buf *out)
+static void sites_frame(struct kf_symbols *names, uint64_t address,
+			struct kf_buf *out)
 {
 	char name[KF_NAME_ROOM];
 	const struct kf_frame *f = kf_names_find(names, address, name);
@@ -153,8 +154,8 @@ static void frame(struct kf_symbols *names, uint64_t address,
 }
 
 /* Write the innermost functions in a line. */
-static void callers(const struct kf_stats_stack *st, struct kf_symbols *names,
-		    struct kf_buf *out)
+static void sites_callers(const struct kf_stats_stack *st,
+			  struct kf_symbols *names, struct kf_buf *out)
 {
 	char name[KF_NAME_ROOM];
 	unsigned int i;
@@ -169,8 +170,8 @@ static void callers(const struct kf_stats_stack *st, struct kf_symbols *names,
 	kf_buf_str(out, "</code>");
 }
 
-static void stack(const struct kf_snapshot *s, const struct ranked *r,
-		  struct kf_symbols *names, struct kf_buf *out)
+static void sites_stack(const struct kf_snapshot *s, const struct ranked *r,
+			struct kf_symbols *names, struct kf_buf *out)
 {
 	const struct kf_stats_stack *st = &s->stacks[r->at];
 	struct kf_estimate live = kf_estimate_stack(st, KF_ESTIMATE_LIVE);
@@ -181,17 +182,17 @@ static void stack(const struct kf_snapshot *s, const struct ranked *r,
 	kf_buf_str(out, "</b> &#177; ");
 	kf_html_bytes(out, kf_estimate_error(live));
 	kf_buf_str(out, " ");
-	callers(st, names, out);
+	sites_callers(st, names, out);
 	kf_buf_fmt(out, " <span class=\"hint\">%" PRIu64 " sample%s</span> ",
 		   st->samples, st->samples == 1 ? "" : "s");
 	if (st->tag) {
 		kf_buf_str(out, "<span class=\"tag\">");
-		tag_name(s, st->tag, out);
+		sites_tag_name(s, st->tag, out);
 		kf_buf_str(out, "</span>");
 	}
 	kf_buf_str(out, "</summary><ol class=\"frames\">");
 	for (i = 0; i < st->nr_frames && i < MAX_FRAMES; i++)
-		frame(names, st->frame[i], out);
+		sites_frame(names, st->frame[i], out);
 	if (!st->nr_frames)
 		kf_buf_str(out, "<li>the stack could not be taken</li>");
 	kf_buf_str(out, "</ol></details>\n");
@@ -211,11 +212,11 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 	for (i = 0; i < s->nr_stacks; i++) {
 		const struct kf_stats_stack *st = &s->stacks[i];
 
-		list[nr].bytes = not_below_0(st->allocated - st->freed);
+		list[nr].bytes = sites_not_below_0(st->allocated - st->freed);
 		if (st->hash && list[nr].bytes)
 			list[nr++].at = i;
 	}
-	qsort(list, nr, sizeof(*list), by_bytes);
+	qsort(list, nr, sizeof(*list), sites_by_bytes);
 	names = kf_names_open(cache, pid, s);
 	out->failed |= !names;
 	kf_buf_str(out, "<section id=\"sites\">\n<h2>Top sites</h2>\n");
@@ -223,7 +224,7 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 		kf_buf_str(out,
 			   "<p class=\"hint\">No sampled block is live.</p>\n");
 	for (i = 0; names && i < nr && i < MAX_STACKS; i++)
-		stack(s, &list[i], names, out);
+		sites_stack(s, &list[i], names, out);
 	kf_buf_str(out, "</section>\n");
 	kf_symbols_close(names);
 	free(list);

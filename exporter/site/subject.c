@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Parse a whole string as a number; 0 if it is not one. */
-static uint64_t number(const char *text, int base)
+static uint64_t subject_number(const char *text, int base)
 {
 	uint64_t n;
 	char *end;
@@ -25,19 +25,21 @@ static uint64_t number(const char *text, int base)
 	return *end || errno ? 0 : n;
 }
 
-static bool is_it(const struct kf_member *m, uint64_t id, int pid)
+static bool subject_matches(const struct kf_member *m, uint64_t id, int pid)
 {
 	return kf_member_shown(m) &&
 	       (id ? kf_member_id(m) == id : m->pid == pid);
 }
 
-static const struct kf_member *find(struct kf_groups *g, uint64_t id, int pid)
+static const struct kf_member *subject_find(struct kf_groups *g, uint64_t id,
+					    int pid)
 {
 	const struct kf_member *m;
 	unsigned int i;
 
 	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
-		for (m = g->members[i]; m && !is_it(m, id, pid); m = m->next)
+		for (m = g->members[i]; m && !subject_matches(m, id, pid);
+		     m = m->next)
 			continue;
 		if (m)
 			return m;
@@ -45,7 +47,7 @@ static const struct kf_member *find(struct kf_groups *g, uint64_t id, int pid)
 	return NULL;
 }
 
-static bool take(struct kf_subject *subject, const struct kf_member *m)
+static bool subject_take(struct kf_subject *subject, const struct kf_member *m)
 {
 	uint64_t part[KF_NR_PARTS];
 
@@ -65,15 +67,15 @@ bool kf_subject_find(struct kf_groups *g, const struct kf_site_request *q,
 		     struct kf_subject *subject)
 {
 	const char *in_path = kf_site_id(q->path);
-	uint64_t id = number(in_path ? in_path : q->id, 16);
-	uint64_t pid = in_path ? 0 : number(q->pid, 10);
+	uint64_t id = subject_number(in_path ? in_path : q->id, 16);
+	uint64_t pid = in_path ? 0 : subject_number(q->pid, 10);
 	const struct kf_member *m = NULL;
 	bool found;
 
 	pthread_mutex_lock(&g->lock);
 	if (id || (pid && pid <= INT32_MAX))
-		m = find(g, id, (int)pid);
-	found = m && take(subject, m);
+		m = subject_find(g, id, (int)pid);
+	found = m && subject_take(subject, m);
 	pthread_mutex_unlock(&g->lock);
 	return found;
 }
@@ -98,7 +100,7 @@ void kf_subject_release(struct kf_subject *subject)
 	subject->path = NULL;
 }
 
-static int by_held(const void *a, const void *b)
+static int subjects_by_held(const void *a, const void *b)
 {
 	const struct kf_subject *x = a, *y = b;
 
@@ -107,7 +109,7 @@ static int by_held(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static bool add(struct kf_subjects *s, const struct kf_member *m)
+static bool subjects_add(struct kf_subjects *s, const struct kf_member *m)
 {
 	struct kf_subject *more = s->subject;
 
@@ -117,7 +119,7 @@ static bool add(struct kf_subjects *s, const struct kf_member *m)
 	if (!more)
 		return false;
 	s->subject = more;
-	return take(&more[s->nr], m) && ++s->nr;
+	return subject_take(&more[s->nr], m) && ++s->nr;
 }
 
 bool kf_subjects_list(struct kf_groups *g, struct kf_subjects *out)
@@ -130,11 +132,12 @@ bool kf_subjects_list(struct kf_groups *g, struct kf_subjects *out)
 	pthread_mutex_lock(&g->lock);
 	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
 		for (m = g->members[i]; m && done; m = m->next)
-			done = !kf_member_shown(m) || add(out, m);
+			done = !kf_member_shown(m) || subjects_add(out, m);
 	}
 	pthread_mutex_unlock(&g->lock);
 	if (out->nr)
-		qsort(out->subject, out->nr, sizeof(*out->subject), by_held);
+		qsort(out->subject, out->nr, sizeof(*out->subject),
+		      subjects_by_held);
 	return done;
 }
 

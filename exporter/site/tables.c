@@ -14,7 +14,7 @@
 
 #define MAX_ROWS 200
 
-static void head_row(struct kf_buf *out, const char *const *columns)
+static void table_head_row(struct kf_buf *out, const char *const *columns)
 {
 	kf_buf_str(out, "<table class=\"stack\"><thead><tr>");
 	for (; *columns; columns++) {
@@ -27,14 +27,14 @@ static void head_row(struct kf_buf *out, const char *const *columns)
 	kf_buf_str(out, "</tr></thead>\n<tbody>\n");
 }
 
-static void begin_table(struct kf_buf *out, const char *id, const char *title,
+static void table_begin(struct kf_buf *out, const char *id, const char *title,
 			const char *const *columns)
 {
 	kf_buf_fmt(out, "<section id=\"%s\">\n<h2>%s</h2>\n", id, title);
-	head_row(out, columns);
+	table_head_row(out, columns);
 }
 
-static void end_table(struct kf_buf *out, size_t left_out)
+static void table_end(struct kf_buf *out, size_t left_out)
 {
 	kf_buf_str(out, "</tbody></table>\n");
 	if (left_out)
@@ -44,13 +44,13 @@ static void end_table(struct kf_buf *out, size_t left_out)
 }
 
 /* Live bytes of a class; large blocks have different sizes. */
-static uint64_t live_bytes(const struct kf_class_count *c)
+static uint64_t table_live_bytes(const struct kf_class_count *c)
 {
 	return kf_times(kf_class_blocks(c), c->bytes);
 }
 
-static void size_row(const struct kf_class_count *c, uint64_t most,
-		     struct kf_buf *out)
+static void table_size_row(const struct kf_class_count *c, uint64_t most,
+			   struct kf_buf *out)
 {
 	kf_buf_str(out, "<tr>");
 	if (c->bytes)
@@ -60,7 +60,7 @@ static void size_row(const struct kf_class_count *c, uint64_t most,
 				"Block size\">large</td>");
 	kf_html_count_cell(out, "Live blocks", kf_class_blocks(c));
 	if (c->bytes)
-		kf_html_bytes_cell(out, "Live bytes", live_bytes(c));
+		kf_html_bytes_cell(out, "Live bytes", table_live_bytes(c));
 	else
 		kf_buf_str(out, "<td class=\"n\"></td>");
 	kf_buf_str(out, "<td class=\"bars\">");
@@ -72,8 +72,8 @@ static void size_row(const struct kf_class_count *c, uint64_t most,
 }
 
 /* The table of classes with live blocks, or of the others. */
-static void sizes_that(bool live, const struct kf_snapshot *s,
-		       struct kf_buf *out)
+static void table_sizes_that(bool live, const struct kf_snapshot *s,
+			     struct kf_buf *out)
 {
 	static const char *const columns[] = {
 		">Block size", ">Live blocks", ">Live bytes", "Live blocks",
@@ -84,18 +84,18 @@ static void sizes_that(bool live, const struct kf_snapshot *s,
 
 	for (i = 0; i < s->nr_classes; i++)
 		most = KF_MAX(most, kf_class_blocks(&s->classes[i]));
-	head_row(out, columns);
+	table_head_row(out, columns);
 	for (i = 0; i < s->nr_classes; i++) {
 		/* large blocks are first in the file, and last here */
 		c = &s->classes[(i + 1) % s->nr_classes];
 		if (live ? kf_class_blocks(c)
 			 : c->mallocs && !kf_class_blocks(c))
-			size_row(c, most, out);
+			table_size_row(c, most, out);
 	}
 	kf_buf_str(out, "</tbody></table>\n");
 }
 
-static void sizes(const struct kf_snapshot *s, struct kf_buf *out)
+static void table_sizes(const struct kf_snapshot *s, struct kf_buf *out)
 {
 	unsigned int live = 0, empty = 0;
 
@@ -108,19 +108,19 @@ static void sizes(const struct kf_snapshot *s, struct kf_buf *out)
 		return;
 	kf_buf_str(out, "<section id=\"sizes\">\n<h2>Sizes</h2>\n");
 	if (live)
-		sizes_that(true, s, out);
+		table_sizes_that(true, s, out);
 	if (empty) {
 		kf_buf_fmt(out,
 			   "<details><summary>without live blocks: %u"
 			   "</summary>\n",
 			   empty);
-		sizes_that(false, s, out);
+		table_sizes_that(false, s, out);
 		kf_buf_str(out, "</details>\n");
 	}
 	kf_buf_str(out, "</section>\n");
 }
 
-static int by_allocated(const void *a, const void *b)
+static int table_by_allocated(const void *a, const void *b)
 {
 	const struct kf_thread_count *x = a, *y = b;
 
@@ -129,7 +129,7 @@ static int by_allocated(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-static void threads(const struct kf_snapshot *s, struct kf_buf *out)
+static void table_threads(const struct kf_snapshot *s, struct kf_buf *out)
 {
 	static const char *const columns[] = {
 		"Thread",     ">Thread id", ">Mallocs", ">Frees",
@@ -137,8 +137,9 @@ static void threads(const struct kf_snapshot *s, struct kf_buf *out)
 	unsigned int i;
 
 	/* no other thread uses the snapshot */
-	qsort(s->threads, s->nr_threads, sizeof(s->threads[0]), by_allocated);
-	begin_table(out, "threads", "Threads", columns);
+	qsort(s->threads, s->nr_threads, sizeof(s->threads[0]),
+	      table_by_allocated);
+	table_begin(out, "threads", "Threads", columns);
 	for (i = 0; i < s->nr_threads && i < MAX_ROWS; i++) {
 		const struct kf_thread_count *t = &s->threads[i];
 
@@ -157,11 +158,11 @@ static void threads(const struct kf_snapshot *s, struct kf_buf *out)
 		kf_html_share(out, t->allocated, s->threads[0].allocated);
 		kf_buf_str(out, "</td></tr>\n");
 	}
-	end_table(out, s->nr_threads - i);
+	table_end(out, s->nr_threads - i);
 }
 
 /* This table is long and rarely needed, so it is collapsed. */
-static void counters(const struct kf_snapshot *s, struct kf_buf *out)
+static void table_counters(const struct kf_snapshot *s, struct kf_buf *out)
 {
 	static const char *const columns[] = {"Counter", ">Value", "Meaning",
 					      NULL};
@@ -171,7 +172,7 @@ static void counters(const struct kf_snapshot *s, struct kf_buf *out)
 		out,
 		"<section id=\"counters\">\n<h2>Counters</h2>\n"
 		"<details><summary>all counters of its stats file</summary>\n");
-	head_row(out, columns);
+	table_head_row(out, columns);
 	for (i = 0; i < s->nr_counters; i++) {
 		const struct kf_counter *c = &s->counters[i];
 
@@ -197,8 +198,8 @@ void kf_site_tables(const struct kf_snapshot *s, struct kf_name_cache *cache,
 	if (s->nr_stacks)
 		kf_sites_stacks(s, cache, pid, out);
 	if (s->nr_classes)
-		sizes(s, out);
+		table_sizes(s, out);
 	if (s->nr_threads)
-		threads(s, out);
-	counters(s, out);
+		table_threads(s, out);
+	table_counters(s, out);
 }

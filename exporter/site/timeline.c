@@ -40,23 +40,23 @@ uint64_t kf_member_id(const struct kf_member *m)
 	return h ? h : 1;
 }
 
-static struct kf_timeline **bucket(struct kf_timelines *t, uint64_t id)
+static struct kf_timeline **timeline_bucket(struct kf_timelines *t, uint64_t id)
 {
 	return &t->bucket[id % KF_TIMELINE_BUCKETS];
 }
 
-static struct kf_timeline *find(struct kf_timelines *t, uint64_t id)
+static struct kf_timeline *timeline_find(struct kf_timelines *t, uint64_t id)
 {
 	struct kf_timeline *line;
 
-	for (line = *bucket(t, id); line; line = line->next) {
+	for (line = *timeline_bucket(t, id); line; line = line->next) {
 		if (line->id == id)
 			return line;
 	}
 	return NULL;
 }
 
-static struct kf_timeline *make(struct kf_timelines *t, uint64_t id)
+static struct kf_timeline *timeline_make(struct kf_timelines *t, uint64_t id)
 {
 	struct kf_timeline *line;
 	unsigned int i;
@@ -69,19 +69,20 @@ static struct kf_timeline *make(struct kf_timelines *t, uint64_t id)
 	for (i = 0; i < KF_NR_PARTS * KF_NR_MOMENTS; i++)
 		line->part[i / KF_NR_MOMENTS][i % KF_NR_MOMENTS] = NAN;
 	line->id = id;
-	line->next = *bucket(t, id);
-	*bucket(t, id) = line;
+	line->next = *timeline_bucket(t, id);
+	*timeline_bucket(t, id) = line;
 	t->nr++;
 	return line;
 }
 
-static void put(struct kf_timelines *t, uint64_t id, const uint64_t *part)
+static void timeline_put(struct kf_timelines *t, uint64_t id,
+			 const uint64_t *part)
 {
-	struct kf_timeline *line = find(t, id);
+	struct kf_timeline *line = timeline_find(t, id);
 	unsigned int at = t->nr_moments % KF_NR_MOMENTS, i;
 
 	if (!line)
-		line = make(t, id);
+		line = timeline_make(t, id);
 	if (!line)
 		return;
 	line->last = t->nr_moments;
@@ -90,7 +91,8 @@ static void put(struct kf_timelines *t, uint64_t id, const uint64_t *part)
 }
 
 /* Make room for a new time: drop values that are a round old. */
-static void clear_moment(struct kf_timelines *t, struct kf_timeline **link)
+static void timeline_clear_moment(struct kf_timelines *t,
+				  struct kf_timeline **link)
 {
 	unsigned int at = t->nr_moments % KF_NR_MOMENTS, i;
 	struct kf_timeline *line;
@@ -108,16 +110,17 @@ static void clear_moment(struct kf_timelines *t, struct kf_timeline **link)
 	}
 }
 
-static void put_member(struct kf_timelines *t, const struct kf_member *m)
+static void timeline_put_member(struct kf_timelines *t,
+				const struct kf_member *m)
 {
 	uint64_t part[KF_NR_PARTS];
 
 	kf_parts_of(m->seen, part);
 	if (kf_member_shown(m))
-		put(t, kf_member_id(m), part);
+		timeline_put(t, kf_member_id(m), part);
 }
 
-static void put_all(struct kf_timelines *t, struct kf_groups *g)
+static void timeline_put_all(struct kf_timelines *t, struct kf_groups *g)
 {
 	uint64_t part[KF_NR_PARTS], sum[KF_NR_PARTS] = {0};
 	const struct kf_group *group;
@@ -129,20 +132,20 @@ static void put_all(struct kf_timelines *t, struct kf_groups *g)
 		for (i = 0; i < KF_NR_PARTS; i++)
 			sum[i] += part[i];
 	}
-	put(t, KF_TIMELINE_ALL, sum);
+	timeline_put(t, KF_TIMELINE_ALL, sum);
 	for (group = g->groups; group; group = group->next) {
 		if (!group->processes)
 			continue;
 		kf_parts_of(group->now, part);
-		put(t, kf_group_id(group), part);
+		timeline_put(t, kf_group_id(group), part);
 	}
 	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
 		for (m = g->members[i]; m; m = m->next)
-			put_member(t, m);
+			timeline_put_member(t, m);
 	}
 }
 
-static int64_t ms_of(const struct timespec *ts)
+static int64_t timeline_ms_of(const struct timespec *ts)
 {
 	return (int64_t)ts->tv_sec * 1000 + ts->tv_nsec / 1000000;
 }
@@ -157,18 +160,19 @@ void kf_timelines_note(struct kf_timelines *t, struct kf_groups *g)
 	last = t->ms[(t->nr_moments + KF_NR_MOMENTS - 1) % KF_NR_MOMENTS];
 	if (g->scanned && g->scan_result == 0 &&
 	    (!t->nr_moments ||
-	     ms_of(&g->scan_began) - ms_of(&t->scan) >= INTERVAL_MS)) {
+	     timeline_ms_of(&g->scan_began) - timeline_ms_of(&t->scan) >=
+		     INTERVAL_MS)) {
 		clock_gettime(CLOCK_REALTIME, &now);
 		clock_gettime(CLOCK_MONOTONIC, &mono);
 		for (i = 0; i < KF_TIMELINE_BUCKETS; i++)
-			clear_moment(t, &t->bucket[i]);
-		ms = (uint64_t)(ms_of(&now) - ms_of(&mono) +
-				ms_of(&g->scan_began));
+			timeline_clear_moment(t, &t->bucket[i]);
+		ms = (uint64_t)(timeline_ms_of(&now) - timeline_ms_of(&mono) +
+				timeline_ms_of(&g->scan_began));
 		/* times ascend even if the clock was set back */
 		if (t->nr_moments)
 			ms = KF_MAX(ms, last + 1);
 		t->ms[t->nr_moments % KF_NR_MOMENTS] = ms;
-		put_all(t, g);
+		timeline_put_all(t, g);
 		t->scan = g->scan_began;
 		t->nr_moments++;
 	}
@@ -183,7 +187,7 @@ void kf_timelines_get(struct kf_timelines *t, uint64_t id, struct kf_past *past)
 
 	past->nr = 0;
 	pthread_mutex_lock(&t->lock);
-	line = find(t, id);
+	line = timeline_find(t, id);
 	from = t->nr_moments > KF_NR_MOMENTS ? t->nr_moments - KF_NR_MOMENTS
 					     : 0;
 	for (n = from; line && n < t->nr_moments; n++) {

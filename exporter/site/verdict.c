@@ -21,13 +21,13 @@ struct memory {
 	uint64_t used[KF_NR_MOMENTS];
 };
 
-static float used_at(const struct kf_past *past, unsigned int i)
+static float verdict_used_at(const struct kf_past *past, unsigned int i)
 {
 	return past->part[KF_PART_LIVE][i] + past->part[KF_PART_ROUNDING][i];
 }
 
 /* Find the first time from @ms on at which the process was seen; @nr: none. */
-static unsigned int seen_from(const struct kf_past *past, uint64_t ms)
+static unsigned int verdict_seen_from(const struct kf_past *past, uint64_t ms)
 {
 	unsigned int i;
 
@@ -42,8 +42,9 @@ static unsigned int seen_from(const struct kf_past *past, uint64_t ms)
  * The peak of held memory until a time: the largest stored value or, if the
  * heap's own peak is clearly larger, that.
  */
-static uint64_t held_before(const struct kf_snapshot *s,
-			    const struct kf_past *past, unsigned int moment)
+static uint64_t verdict_held_before(const struct kf_snapshot *s,
+				    const struct kf_past *past,
+				    unsigned int moment)
 {
 	uint64_t peak = kf_snapshot_value(s, "peak_held");
 	float most = 0;
@@ -58,27 +59,28 @@ static uint64_t held_before(const struct kf_snapshot *s,
 /*
  * Leave out the first half of the history: most programs grow when they begin.
  */
-static void add_watch(struct kf_case *c, struct memory *m)
+static void verdict_add_watch(struct kf_case *c, struct memory *m)
 {
 	const struct kf_past *past = &m->past;
 	unsigned int last = past->nr - 1, first;
 	uint64_t now, span;
 
-	first = seen_from(past, 0);
+	first = verdict_seen_from(past, 0);
 	if (first >= past->nr)
 		return;
 	now = past->ms[last];
 	span = KF_MIN((now - past->ms[first]) / 2, (uint64_t)WATCH_MS);
-	first = seen_from(past, now - span);
+	first = verdict_seen_from(past, now - span);
 	if (span < WATCH_LEAST_MS || first >= last)
 		return;
 	c->seconds = (double)(now - past->ms[first]) / 1000;
 	c->used = m->used;
 	for (unsigned int i = first; i <= last; i++) {
 		if (!isnan(past->held[i]))
-			m->used[c->nr_used++] = (uint64_t)used_at(past, i);
+			m->used[c->nr_used++] =
+				(uint64_t)verdict_used_at(past, i);
 	}
-	c->before = held_before(c->snap, past, first);
+	c->before = verdict_held_before(c->snap, past, first);
 }
 
 void kf_site_verdict(const struct kf_site *site,
@@ -98,7 +100,7 @@ void kf_site_verdict(const struct kf_site *site,
 		return;
 	}
 	kf_timelines_get(site->timelines, subject->id, &memory->past);
-	add_watch(&look, memory);
+	verdict_add_watch(&look, memory);
 	kf_explain_case(&look, &e);
 	free(memory);
 	if (!e.why)

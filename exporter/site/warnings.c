@@ -36,7 +36,7 @@ struct list {
 	bool begun;
 };
 
-static void begin(struct list *list, const char *level)
+static void warnings_begin(struct list *list, const char *level)
 {
 	if (!list->begun)
 		kf_buf_str(list->out, "<ul class=\"warnings\" id=\"warnings\" "
@@ -45,15 +45,15 @@ static void begin(struct list *list, const char *level)
 	kf_buf_fmt(list->out, "<li class=\"%s\">", level);
 }
 
-static void name(struct list *list, const struct kf_group *group)
+static void warnings_name(struct list *list, const struct kf_group *group)
 {
 	kf_buf_str(list->out, "<b>");
 	kf_html_text(list->out, group->name);
 	kf_buf_str(list->out, "</b>: ");
 }
 
-static void of_group(struct list *list, const struct kf_groups *g,
-		     const struct kf_group *group)
+static void warnings_of_group(struct list *list, const struct kf_groups *g,
+			      const struct kf_group *group)
 {
 	uint64_t part[KF_NR_PARTS], held;
 	size_t i;
@@ -63,8 +63,8 @@ static void of_group(struct list *list, const struct kf_groups *g,
 		fig = kf_figures_find(&g->figures, alarms[i].key);
 		if (fig < 0 || !group->now[fig])
 			continue;
-		begin(list, "bad");
-		name(list, group);
+		warnings_begin(list, "bad");
+		warnings_name(list, group);
 		kf_buf_fmt(list->out, "%" PRIu64 " %s</li>\n", group->now[fig],
 			   alarms[i].text);
 	}
@@ -73,8 +73,8 @@ static void of_group(struct list *list, const struct kf_groups *g,
 	if (part[KF_PART_FREE] < FRAGMENTED_BYTES ||
 	    (double)part[KF_PART_FREE] < FRAGMENTED_SHARE * (double)held)
 		return;
-	begin(list, "mild");
-	name(list, group);
+	warnings_begin(list, "mild");
+	warnings_name(list, group);
 	kf_html_bytes(list->out, (double)part[KF_PART_FREE]);
 	kf_buf_fmt(list->out,
 		   ", %.0f %% of what it holds, are free pages: after a peak, "
@@ -82,15 +82,15 @@ static void of_group(struct list *list, const struct kf_groups *g,
 		   100.0 * (double)part[KF_PART_FREE] / (double)held);
 }
 
-static void of_cgroup(struct list *list, const struct kf_groups *g,
-		      const struct kf_cgroup *c)
+static void warnings_of_cgroup(struct list *list, const struct kf_groups *g,
+			       const struct kf_cgroup *c)
 {
 	struct kf_cgroup_memory m;
 
 	if (!kf_cgroup_read(g->conf.cgroupfs, &c->place, &m) || !m.limit ||
 	    (double)m.current < NEAR_LIMIT * (double)m.limit)
 		return;
-	begin(list, "bad");
+	warnings_begin(list, "bad");
 	kf_buf_str(list->out, "<b>");
 	kf_html_text(list->out, c->place.path);
 	kf_buf_fmt(list->out, "</b>: %.0f %% of its limit of ",
@@ -99,7 +99,7 @@ static void of_cgroup(struct list *list, const struct kf_groups *g,
 	kf_buf_str(list->out, " are used</li>\n");
 }
 
-static void of_files(struct list *list, const struct kf_groups *g)
+static void warnings_of_files(struct list *list, const struct kf_groups *g)
 {
 	static const char *const why[KF_NR_READ_RESULTS] = {
 		[KF_READ_OK] = "",
@@ -118,14 +118,14 @@ static void of_files(struct list *list, const struct kf_groups *g)
 	for (b = g->bad; b; b = b->next, nr++) {
 		if (nr >= MAX_FILES)
 			continue;
-		begin(list, "mild");
+		warnings_begin(list, "mild");
 		kf_buf_str(list->out, "<code>");
 		kf_html_text(list->out, b->path);
 		kf_buf_fmt(list->out, "</code> is not shown: %s</li>\n",
 			   why[b->result]);
 	}
 	if (nr > MAX_FILES) {
-		begin(list, "mild");
+		warnings_begin(list, "mild");
 		kf_buf_fmt(list->out, "%u more files are not shown</li>\n",
 			   nr - MAX_FILES);
 	}
@@ -139,12 +139,12 @@ void kf_site_warnings(struct kf_groups *g, struct kf_buf *out)
 
 	kf_cgroups_look(g);
 	for (c = g->cgroups; c; c = c->next)
-		of_cgroup(&list, g, c);
+		warnings_of_cgroup(&list, g, c);
 	for (group = g->groups; group; group = group->next)
-		of_group(&list, g, group);
-	of_files(&list, g);
+		warnings_of_group(&list, g, group);
+	warnings_of_files(&list, g);
 	if (g->dropped) {
-		begin(&list, "mild");
+		warnings_begin(&list, "mild");
 		kf_buf_fmt(out,
 			   "%" PRIu64 " processes are counted as "
 			   "\"" KF_OTHER "\": there are more groups than "
@@ -152,7 +152,7 @@ void kf_site_warnings(struct kf_groups *g, struct kf_buf *out)
 			   g->dropped);
 	}
 	if (g->save_errors) {
-		begin(&list, "bad");
+		warnings_begin(&list, "bad");
 		kf_buf_fmt(out,
 			   "The state file could not be written %" PRIu64
 			   " times: counters would fall at a restart</li>\n",

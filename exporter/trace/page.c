@@ -34,7 +34,7 @@ struct sample {
 	uint64_t value;
 };
 
-static bool parse_number(const char *text, size_t len, uint64_t *out)
+static bool trace_parse_number(const char *text, size_t len, uint64_t *out)
 {
 	uint64_t n = 0;
 	size_t i;
@@ -48,20 +48,21 @@ static bool parse_number(const char *text, size_t len, uint64_t *out)
 	return len > 0;
 }
 
-static bool parse_sample(const char *line, size_t len, struct sample *s)
+static bool trace_parse_sample(const char *line, size_t len, struct sample *s)
 {
 	const char *blank = memrchr(line, ' ', len);
 
 	s->series = line;
 	s->len = blank ? (size_t)(blank - line) : 0;
-	return s->len && parse_number(blank + 1, len - s->len - 1, &s->value);
+	return s->len &&
+	       trace_parse_number(blank + 1, len - s->len - 1, &s->value);
 }
 
 /*
  * Return the rest of a series after @head, or NULL if it does not begin with
  * it.
  */
-static const char *behind(const struct sample *s, const char *head)
+static const char *trace_series_after(const struct sample *s, const char *head)
 {
 	size_t len = strlen(head);
 
@@ -70,8 +71,9 @@ static const char *behind(const struct sample *s, const char *head)
 		       : NULL;
 }
 
-static struct kf_trace_counts *
-counts_of(struct reading *r, enum kf_trace_metric_id metric, const char *event)
+static struct kf_trace_counts *trace_counts_of(struct reading *r,
+					       enum kf_trace_metric_id metric,
+					       const char *event)
 {
 	struct kf_trace_value *value = kf_trace_value(r->v, metric, event);
 
@@ -79,10 +81,10 @@ counts_of(struct reading *r, enum kf_trace_metric_id metric, const char *event)
 }
 
 /* Buckets have ascending bounds and cumulative counts. */
-static bool take_bucket(struct reading *r, const struct sample *s,
-			const char *le)
+static bool trace_take_bucket(struct reading *r, const struct sample *s,
+			      const char *le)
 {
-	struct kf_trace_counts *c = counts_of(r, KF_TRACE_SIZES, EVENT);
+	struct kf_trace_counts *c = trace_counts_of(r, KF_TRACE_SIZES, EVENT);
 	size_t len = s->len - (size_t)(le - s->series);
 	uint64_t bound = UINT64_MAX;
 
@@ -91,7 +93,7 @@ static bool take_bucket(struct reading *r, const struct sample *s,
 		return false;
 	len -= 2;
 	r->all = len == strlen("+Inf") && memcmp(le, "+Inf", len) == 0;
-	if (!r->all && !parse_number(le, len, &bound))
+	if (!r->all && !trace_parse_number(le, len, &bound))
 		return false;
 	r->whole = false;
 	c->count[kf_trace_bucket(KF_TRACE_SIZES, bound)] += s->value - r->below;
@@ -100,8 +102,8 @@ static bool take_bucket(struct reading *r, const struct sample *s,
 }
 
 /* A known name that ends in _total, with any labels. */
-static bool take_counter(struct reading *r, const struct sample *s,
-			 const char *name, size_t len)
+static bool trace_take_counter(struct reading *r, const struct sample *s,
+			       const char *name, size_t len)
 {
 	struct kf_trace_counts *c;
 	char event[KF_TRACE_EVENT];
@@ -112,44 +114,47 @@ static bool take_counter(struct reading *r, const struct sample *s,
 	event[len] = '\0';
 	if (!kf_trace_plain(event))
 		return false;
-	c = counts_of(r, KF_TRACE_EVENTS, event);
+	c = trace_counts_of(r, KF_TRACE_EVENTS, event);
 	if (!c)
 		return true;
 	c->count[0] += s->value;
 	return c->count[0] <= KF_TRACE_MOST;
 }
 
-static enum kf_trace_line take_sample(struct reading *r, const struct sample *s)
+static enum kf_trace_line trace_take_sample(struct reading *r,
+					    const struct sample *s)
 {
 	static const char total[] = "_total";
-	const char *rest = behind(s, HISTOGRAM "_bucket{le=\"");
+	const char *rest = trace_series_after(s, HISTOGRAM "_bucket{le=\"");
 	const char *brace = memchr(s->series, '{', s->len);
 	size_t len = brace ? (size_t)(brace - s->series) : s->len;
 	struct kf_trace_counts *c;
 
 	if (rest)
-		return take_bucket(r, s, rest) ? KF_TRACE_TAKEN : KF_TRACE_BAD;
-	rest = behind(s, HISTOGRAM);
+		return trace_take_bucket(r, s, rest) ? KF_TRACE_TAKEN
+						     : KF_TRACE_BAD;
+	rest = trace_series_after(s, HISTOGRAM);
 	if (rest && s->len == strlen(HISTOGRAM "_count")) {
 		r->whole = r->all && s->value == r->below;
 		return r->whole ? KF_TRACE_TAKEN : KF_TRACE_BAD;
 	}
 	if (rest && s->len == strlen(HISTOGRAM "_sum")) {
-		c = counts_of(r, KF_TRACE_SIZES, EVENT);
+		c = trace_counts_of(r, KF_TRACE_SIZES, EVENT);
 		if (c)
 			c->sum = s->value;
 		return c ? KF_TRACE_TAKEN : KF_TRACE_BAD;
 	}
-	rest = behind(s, PREFIX);
+	rest = trace_series_after(s, PREFIX);
 	if (!rest || len <= strlen(PREFIX) + strlen(total) ||
 	    memcmp(s->series + len - strlen(total), total, strlen(total)) != 0)
 		return KF_TRACE_IGNORED;
 	len -= strlen(PREFIX) + strlen(total);
-	return take_counter(r, s, rest, len) ? KF_TRACE_TAKEN : KF_TRACE_BAD;
+	return trace_take_counter(r, s, rest, len) ? KF_TRACE_TAKEN
+						   : KF_TRACE_BAD;
 }
 
-static enum kf_trace_line take_line(struct reading *r, const char *line,
-				    size_t len)
+static enum kf_trace_line trace_take_line(struct reading *r, const char *line,
+					  size_t len)
 {
 	static const char last[] = "# TYPE " HISTOGRAM " histogram";
 	struct sample s;
@@ -158,17 +163,18 @@ static enum kf_trace_line take_line(struct reading *r, const char *line,
 		r->whole = true;
 	if (len == 0 || line[0] == '#')
 		return KF_TRACE_IGNORED;
-	return parse_sample(line, len, &s) ? take_sample(r, &s) : KF_TRACE_BAD;
+	return trace_parse_sample(line, len, &s) ? trace_take_sample(r, &s)
+						 : KF_TRACE_BAD;
 }
 
-static bool take_lines(struct reading *r, const char *text, size_t len)
+static bool trace_take_lines(struct reading *r, const char *text, size_t len)
 {
 	const char *end = text + len, *eol;
 	enum kf_trace_line line;
 
 	while (text < end) {
 		eol = memchr(text, '\n', (size_t)(end - text));
-		line = eol ? take_line(r, text, (size_t)(eol - text))
+		line = eol ? trace_take_line(r, text, (size_t)(eol - text))
 			   : KF_TRACE_BAD;
 		r->lines[line]++;
 		if (line == KF_TRACE_BAD)
@@ -181,7 +187,8 @@ static bool take_lines(struct reading *r, const char *text, size_t len)
 }
 
 /* Whether @page is from another run than @v. */
-static bool is_another(struct kf_trace_values *v, struct kf_trace_values *page)
+static bool trace_is_another(struct kf_trace_values *v,
+			     struct kf_trace_values *page)
 {
 	unsigned int i;
 
@@ -205,9 +212,9 @@ enum kf_trace_page kf_trace_take_page(struct kf_trace_values *v,
 	struct kf_trace_value *value;
 	unsigned int i;
 
-	if (page && take_lines(&r, text, len)) {
-		result = is_another(v, page) ? KF_TRACE_PAGE_ANOTHER
-					     : KF_TRACE_PAGE_SAME;
+	if (page && trace_take_lines(&r, text, len)) {
+		result = trace_is_another(v, page) ? KF_TRACE_PAGE_ANOTHER
+						   : KF_TRACE_PAGE_SAME;
 		if (result == KF_TRACE_PAGE_ANOTHER)
 			kf_trace_fold(v);
 		for (i = 0; i < page->nr; i++) {

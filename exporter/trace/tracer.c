@@ -56,7 +56,7 @@ struct kf_tracers {
 	struct tracer tracer[KF_MAX_TRACES];
 };
 
-static double now(void)
+static double tracer_now(void)
 {
 	struct timespec ts;
 
@@ -66,7 +66,7 @@ static double now(void)
 
 /* Other threads may hold locks of libc: make only system calls until exec. */
 static void __attribute__((noreturn))
-run(const struct tracer *t, int out, const sigset_t *none)
+tracer_run(const struct tracer *t, int out, const sigset_t *none)
 {
 	char *const words[] = {(char *)"bpftrace",
 			       (char *)"-f",
@@ -86,7 +86,7 @@ run(const struct tracer *t, int out, const sigset_t *none)
 	_exit(127);
 }
 
-static bool start(struct tracer *t)
+static bool tracer_start(struct tracer *t)
 {
 	sigset_t none;
 	int fds[2];
@@ -96,7 +96,7 @@ static bool start(struct tracer *t)
 		return false;
 	t->pid = fork();
 	if (t->pid == 0)
-		run(t, fds[1], &none);
+		tracer_run(t, fds[1], &none);
 	close(fds[1]);
 	if (t->pid < 0) {
 		close(fds[0]);
@@ -111,7 +111,7 @@ static bool start(struct tracer *t)
 	return true;
 }
 
-static void take_line(struct tracer *t)
+static void tracer_take_line(struct tracer *t)
 {
 	enum kf_trace_line result = KF_TRACE_BAD;
 
@@ -127,7 +127,7 @@ static void take_line(struct tracer *t)
 }
 
 /* Return false at the end of the output. */
-static bool take_output(struct tracer *t)
+static bool tracer_take_output(struct tracer *t)
 {
 	char buf[16384];
 	ssize_t n = read(t->fd, buf, sizeof(buf)), i;
@@ -136,7 +136,7 @@ static bool take_output(struct tracer *t)
 		return errno == EINTR;
 	for (i = 0; i < n; i++) {
 		if (buf[i] == '\n')
-			take_line(t);
+			tracer_take_line(t);
 		else if (t->len < MAX_LINE)
 			t->line[t->len++] = buf[i];
 		else
@@ -145,7 +145,7 @@ static bool take_output(struct tracer *t)
 	return n > 0;
 }
 
-static bool is(struct tracer *t, const bool *flag)
+static bool tracer_flag_is_set(struct tracer *t, const bool *flag)
 {
 	bool value;
 
@@ -156,23 +156,23 @@ static bool is(struct tracer *t, const bool *flag)
 }
 
 /* Read until the tracer closes its output, or must end. */
-static void follow(struct tracer *t)
+static void tracer_follow(struct tracer *t)
 {
 	struct pollfd p = {.fd = t->fd, .events = POLLIN};
-	double ask = now() + t->conf->every_s;
+	double ask = tracer_now() + t->conf->every_s;
 
-	while (!is(t, &t->stop)) {
+	while (!tracer_flag_is_set(t, &t->stop)) {
 		/* check @stop often, since nothing wakes poll() */
-		if (poll(&p, 1, 100) > 0 && !take_output(t))
+		if (poll(&p, 1, 100) > 0 && !tracer_take_output(t))
 			return;
-		if (now() < ask || !is(t, &t->up))
+		if (tracer_now() < ask || !tracer_flag_is_set(t, &t->up))
 			continue;
 		kill(t->pid, SIGUSR1);
-		ask = now() + t->conf->every_s;
+		ask = tracer_now() + t->conf->every_s;
 	}
 }
 
-static void finish(struct tracer *t)
+static void tracer_finish(struct tracer *t)
 {
 	int status = 0;
 	char how[64];
@@ -190,13 +190,13 @@ static void finish(struct tracer *t)
 		snprintf(how, sizeof(how), "status %d", WEXITSTATUS(status));
 	else
 		snprintf(how, sizeof(how), "signal %d", WTERMSIG(status));
-	if (!is(t, &t->stop))
+	if (!tracer_flag_is_set(t, &t->stop))
 		kf_log(KF_LOG_WARN, "tracer ended: restarting it", "script",
 		       t->values.script, "how", how, NULL);
 }
 
 /* Return true if the tracer must end. */
-static bool pause_for(struct tracer *t, unsigned int seconds)
+static bool tracer_pause(struct tracer *t, unsigned int seconds)
 {
 	struct timespec until;
 	int rc = 0;
@@ -211,21 +211,21 @@ static bool pause_for(struct tracer *t, unsigned int seconds)
 	return rc == 0;
 }
 
-static void *supervise(void *arg)
+static void *tracer_supervise(void *arg)
 {
 	unsigned int wait_s = FIRST_WAIT_S;
 	struct tracer *t = arg;
 	double began;
 
 	do {
-		began = now();
-		if (start(t)) {
-			follow(t);
-			finish(t);
+		began = tracer_now();
+		if (tracer_start(t)) {
+			tracer_follow(t);
+			tracer_finish(t);
 		}
-		if (now() - began > STABLE_S)
+		if (tracer_now() - began > STABLE_S)
 			wait_s = FIRST_WAIT_S;
-		if (pause_for(t, wait_s))
+		if (tracer_pause(t, wait_s))
 			break;
 		wait_s = KF_MIN(2 * wait_s, (unsigned int)LONGEST_WAIT_S);
 	} while (true);
@@ -237,7 +237,7 @@ static void *supervise(void *arg)
  * there is no file the run has ended; if it cannot be read now, the run may
  * continue.
  */
-static void page_is_wrong(struct tracer *t, int error)
+static void tracer_page_is_wrong(struct tracer *t, int error)
 {
 	pthread_mutex_lock(&t->lock);
 	t->up = false;
@@ -255,7 +255,7 @@ static void page_is_wrong(struct tracer *t, int error)
 	t->logged = error;
 }
 
-static void take_page(struct tracer *t)
+static void tracer_take_page(struct tracer *t)
 {
 	enum kf_trace_page page;
 
@@ -265,14 +265,14 @@ static void take_page(struct tracer *t)
 	t->starts += t->up && (t->gone || page == KF_TRACE_PAGE_ANOTHER);
 	pthread_mutex_unlock(&t->lock);
 	if (page == KF_TRACE_PAGE_BAD) {
-		page_is_wrong(t, BAD_PAGE);
+		tracer_page_is_wrong(t, BAD_PAGE);
 		return;
 	}
 	t->gone = false;
 	t->logged = 0;
 }
 
-static void look(struct tracer *t)
+static void tracer_look(struct tracer *t)
 {
 	/* a FIFO may have no writer */
 	int fd = open(t->conf->page, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -287,24 +287,24 @@ static void look(struct tracer *t)
 	if (fd >= 0)
 		close(fd);
 	if (n >= 0) {
-		take_page(t);
+		tracer_take_page(t);
 		return;
 	}
-	page_is_wrong(t, error);
+	tracer_page_is_wrong(t, error);
 }
 
-static void *follow_page(void *arg)
+static void *tracer_follow_page(void *arg)
 {
 	struct tracer *t = arg;
 
 	t->gone = true;
 	do
-		look(t);
-	while (!pause_for(t, t->conf->every_s));
+		tracer_look(t);
+	while (!tracer_pause(t, t->conf->every_s));
 	return NULL;
 }
 
-static bool may_run(const struct tracer *t)
+static bool tracer_may_run(const struct tracer *t)
 {
 	const char *missing = NULL;
 
@@ -318,8 +318,8 @@ static bool may_run(const struct tracer *t)
 	return !missing;
 }
 
-static bool begin(struct tracer *t, const struct kf_trace_conf *conf,
-		  const char *name)
+static bool tracer_begin(struct tracer *t, const struct kf_trace_conf *conf,
+			 const char *name)
 {
 	bool page = strcmp(name, KF_TRACE_PAGE) == 0;
 	int error;
@@ -330,10 +330,12 @@ static bool begin(struct tracer *t, const struct kf_trace_conf *conf,
 	pthread_cond_init(&t->wake, NULL);
 	snprintf(t->script, sizeof(t->script), "%s/%s.bt", conf->scripts, name);
 	t->line = malloc(MAX_LINE);
-	if (!page && !may_run(t))
+	if (!page && !tracer_may_run(t))
 		return false;
 	error = t->line ? pthread_create(&t->thread, NULL,
-					 page ? follow_page : supervise, t)
+					 page ? tracer_follow_page
+					      : tracer_supervise,
+					 t)
 			: ENOMEM;
 	if (!error)
 		return true;
@@ -346,7 +348,7 @@ struct kf_tracers *kf_tracers_start(const struct kf_trace_conf *conf)
 	struct kf_tracers *t = calloc(1, sizeof(*t));
 
 	while (t && t->nr < conf->nr) {
-		if (!begin(&t->tracer[t->nr], conf, conf->name[t->nr])) {
+		if (!tracer_begin(&t->tracer[t->nr], conf, conf->name[t->nr])) {
 			free(t->tracer[t->nr].line);
 			kf_tracers_stop(t);
 			return NULL;
@@ -377,7 +379,7 @@ void kf_tracers_stop(struct kf_tracers *t)
 	free(t);
 }
 
-static void show_state(const struct tracer *t, struct kf_page *page)
+static void tracer_show_state(const struct tracer *t, struct kf_page *page)
 {
 	static const char *const results[KF_NR_TRACE_LINES] = {
 		"taken", "ignored", "bad"};
@@ -425,7 +427,7 @@ void kf_tracers_show(struct kf_tracers *t, struct kf_page *page, bool latency)
 		if ((strcmp(one->values.script, "latency") == 0) != latency)
 			continue;
 		pthread_mutex_lock(&one->lock);
-		show_state(one, page);
+		tracer_show_state(one, page);
 		kf_trace_show(&one->values, page);
 		dropped += one->values.dropped;
 		pthread_mutex_unlock(&one->lock);

@@ -113,7 +113,7 @@ struct kf_trace_value *kf_trace_value(struct kf_trace_values *v,
 }
 
 /* Accept a number in the range of a counter. */
-static bool number(json_t *j, uint64_t *out)
+static bool values_number(json_t *j, uint64_t *out)
 {
 	json_int_t n = json_integer_value(j);
 
@@ -133,8 +133,8 @@ unsigned int kf_trace_bucket(enum kf_trace_metric_id metric, uint64_t top)
 	return b;
 }
 
-static bool take_histogram(enum kf_trace_metric_id metric, json_t *j,
-			   struct kf_trace_counts *c)
+static bool values_take_histogram(enum kf_trace_metric_id metric, json_t *j,
+				  struct kf_trace_counts *c)
 {
 	uint64_t top, count;
 	json_t *bucket;
@@ -151,9 +151,9 @@ static bool take_histogram(enum kf_trace_metric_id metric, json_t *j,
 			top = UINT64_MAX;
 		else if (json_is_integer(max) && json_integer_value(max) < 0)
 			top = 0;
-		else if (!number(max, &top))
+		else if (!values_number(max, &top))
 			return false;
-		if (!number(json_object_get(bucket, "count"), &count))
+		if (!values_number(json_object_get(bucket, "count"), &count))
 			return false;
 		c->count[kf_trace_bucket(metric, top)] += count;
 	}
@@ -173,8 +173,8 @@ bool kf_trace_has_fallen(const struct kf_trace_counts *from,
 }
 
 /* Process an entry of a map: a number, or the buckets of a histogram. */
-static bool take_entry(struct kf_trace_values *v, const struct row *r,
-		       const char *event, json_t *j)
+static bool values_take_entry(struct kf_trace_values *v, const struct row *r,
+			      const char *event, json_t *j)
 {
 	struct kf_trace_counts c = {0};
 	struct kf_trace_value *value;
@@ -187,43 +187,44 @@ static bool take_entry(struct kf_trace_values *v, const struct row *r,
 		return true;
 	c.sum = value->now.sum;
 	if (r->kind == HISTOGRAM)
-		right = take_histogram(r->metric, j, &c);
+		right = values_take_histogram(r->metric, j, &c);
 	else
 		memcpy(c.count, value->now.count, sizeof(c.count));
 	if (r->kind == COUNTER)
-		right = number(j, &c.count[0]);
+		right = values_number(j, &c.count[0]);
 	if (r->kind == SUM)
-		right = number(j, &c.sum);
+		right = values_number(j, &c.sum);
 	if (!right || kf_trace_has_fallen(&value->now, &c))
 		return false;
 	value->now = c;
 	return true;
 }
 
-static bool take_row(struct kf_trace_values *v, const struct row *r,
-		     json_t *data)
+static bool values_take_row(struct kf_trace_values *v, const struct row *r,
+			    json_t *data)
 {
 	const char *key;
 	json_t *j;
 
 	if (r->kind == HISTOGRAM && r->event)
-		return take_entry(v, r, r->event, data);
+		return values_take_entry(v, r, r->event, data);
 	if (!json_is_object(data) || json_object_size(data) > 4096)
 		return false;
 	if (r->key) {
 		j = json_object_get(data, r->key);
-		return !j || take_entry(v, r, r->event, j);
+		return !j || values_take_entry(v, r, r->event, j);
 	}
 	json_object_foreach(data, key, j)
 	{
-		if (!take_entry(v, r, key, j))
+		if (!values_take_entry(v, r, key, j))
 			return false;
 	}
 	return true;
 }
 
-static enum kf_trace_line take_map(struct kf_trace_values *v, const char *type,
-				   const char *map, json_t *data)
+static enum kf_trace_line values_take_map(struct kf_trace_values *v,
+					  const char *type, const char *map,
+					  json_t *data)
 {
 	enum kf_trace_line line = KF_TRACE_IGNORED;
 	bool histogram = strcmp(type, "hist") == 0;
@@ -236,14 +237,14 @@ static enum kf_trace_line take_map(struct kf_trace_values *v, const char *type,
 		    strcmp(r->map, map) != 0 ||
 		    (r->kind == HISTOGRAM) != histogram)
 			continue;
-		if (!take_row(v, r, data))
+		if (!values_take_row(v, r, data))
 			return KF_TRACE_BAD;
 		line = KF_TRACE_TAKEN;
 	}
 	return line;
 }
 
-static enum kf_trace_line take(struct kf_trace_values *v, json_t *root)
+static enum kf_trace_line values_take(struct kf_trace_values *v, json_t *root)
 {
 	const char *type = json_string_value(json_object_get(root, "type"));
 	json_t *data = json_object_get(root, "data"), *j;
@@ -254,7 +255,7 @@ static enum kf_trace_line take(struct kf_trace_values *v, json_t *root)
 	if (!type || !data)
 		return KF_TRACE_BAD;
 	if (strcmp(type, "lost_events") == 0) {
-		if (!number(json_object_get(data, "events"), &lost))
+		if (!values_number(json_object_get(data, "events"), &lost))
 			return KF_TRACE_BAD;
 		v->lost += lost;
 		return KF_TRACE_TAKEN;
@@ -265,7 +266,7 @@ static enum kf_trace_line take(struct kf_trace_values *v, json_t *root)
 		return KF_TRACE_BAD;
 	json_object_foreach(data, map, j)
 	{
-		line = take_map(v, type, map, j);
+		line = values_take_map(v, type, map, j);
 	}
 	return line;
 }
@@ -274,7 +275,7 @@ enum kf_trace_line kf_trace_take(struct kf_trace_values *v, const char *line,
 				 size_t len)
 {
 	json_t *root = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
-	enum kf_trace_line result = root ? take(v, root) : KF_TRACE_BAD;
+	enum kf_trace_line result = root ? values_take(v, root) : KF_TRACE_BAD;
 
 	json_decref(root);
 	return result;
@@ -294,10 +295,10 @@ void kf_trace_fold(struct kf_trace_values *v)
 	}
 }
 
-static double bounds[KF_NR_TRACE_METRICS][KF_TRACE_BUCKETS];
+static double bucket_bounds[KF_NR_TRACE_METRICS][KF_TRACE_BUCKETS];
 
 /* Bytes and nodes are integers: below 2^k means at most 2^k - 1. */
-static void make_bounds(void)
+static void values_make_bounds(void)
 {
 	unsigned int id, b;
 
@@ -305,20 +306,21 @@ static void make_bounds(void)
 		const struct metric *m = &metrics[id];
 
 		for (b = 0; b < m->nr; b++)
-			bounds[id][b] = ((double)(1ull << (m->low + b)) -
-					 (m->scale >= 1)) *
-					m->scale;
+			bucket_bounds[id][b] = ((double)(1ull << (m->low + b)) -
+						(m->scale >= 1)) *
+					       m->scale;
 	}
 }
 
-static void show_histogram(struct kf_page *page, struct kf_family *f,
-			   const char *labels, const struct kf_trace_value *v)
+static void values_show_histogram(struct kf_page *page, struct kf_family *f,
+				  const char *labels,
+				  const struct kf_trace_value *v)
 {
 	const struct metric *m = &metrics[v->metric];
 	uint64_t count[KF_TRACE_BUCKETS + 1];
 	struct kf_histogram h = {
 		.nr = m->nr,
-		.le = bounds[v->metric],
+		.le = bucket_bounds[v->metric],
 		.count = count,
 		.sum = (double)(v->before.sum + v->now.sum) * m->scale,
 	};
@@ -343,14 +345,14 @@ void kf_trace_show(const struct kf_trace_values *v, struct kf_page *page)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned int i;
 
-	pthread_once(&once, make_bounds);
+	pthread_once(&once, values_make_bounds);
 	for (i = 0; i < v->nr; i++) {
 		m = &metrics[v->value[i].metric];
 		label[1].value = v->value[i].event;
 		labels = kf_page_labels(page, label, KF_ARRAY_SIZE(label));
 		f = kf_page_family(page, m->name, m->type, m->unit, m->help);
 		if (m->type == KF_METRIC_HISTOGRAM)
-			show_histogram(page, f, labels, &v->value[i]);
+			values_show_histogram(page, f, labels, &v->value[i]);
 		else
 			kf_family_int(page, f, labels,
 				      v->value[i].before.count[0] +
