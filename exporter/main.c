@@ -151,7 +151,8 @@ static void exporter_reload(const struct kf_options *o, struct kf_groups *g)
 	unsigned int i;
 
 	if (!o->config) {
-		kf_log(KF_LOG_INFO, "no --config.file to reload", NULL);
+		kf_log(KF_LOG_INFO, "nothing to reload: no --config.file",
+		       NULL);
 		return;
 	}
 	naming = kf_naming_read(o->config, error, sizeof(error));
@@ -164,7 +165,7 @@ static void exporter_reload(const struct kf_options *o, struct kf_groups *g)
 	for (i = kf_naming_traces(naming, name); i--;) {
 		if (!exporter_has_tracer(o, name[i]))
 			kf_log(KF_LOG_WARN,
-			       "a tracer starts only when the exporter starts",
+			       "new tracer ignored until the exporter is restarted",
 			       "tracer", name[i], NULL);
 	}
 	kf_naming_free(kf_groups_rename(g, naming));

@@ -29,7 +29,7 @@ static void exporter_add_build(struct kf_page *page)
 	kf_family_int(page,
 		      kf_page_family(page, "konfiscator_exporter_build_info",
 				     KF_METRIC_GAUGE, "",
-				     "always 1; the version is in the label"),
+				     "always 1, labelled by version"),
 		      kf_page_labels(page, label, KF_ARRAY_SIZE(label)), 1);
 }
 
@@ -150,13 +150,14 @@ static void exporter_add_stat(struct kf_page *page)
 			   "%*s %*s %*s %*s %*s %*s %*s %llu %llu %ld",
 			   &ticks, &vsize, &rss) != 3)
 		return;
-	exporter_add_gauge(page, "process_start_time_seconds", "seconds",
-			   "start of the exporter, in seconds since 1970",
-			   exporter_start_time(ticks));
+	exporter_add_gauge(
+		page, "process_start_time_seconds", "seconds",
+		"start time of the exporter, in seconds since the Unix epoch",
+		exporter_start_time(ticks));
 	exporter_add_gauge(page, "process_virtual_memory_bytes", "bytes",
-			   "address space of the exporter", (double)vsize);
+			   "virtual memory of the exporter", (double)vsize);
 	exporter_add_gauge(page, "process_resident_memory_bytes", "bytes",
-			   "memory of the exporter",
+			   "resident memory of the exporter",
 			   (double)rss * (double)sysconf(_SC_PAGESIZE));
 }
 
@@ -171,7 +172,7 @@ static void exporter_add_process(struct kf_page *page)
 		page,
 		kf_page_family(page, "process_cpu_seconds_total",
 			       KF_METRIC_COUNTER, "seconds",
-			       "processor time of the exporter"),
+			       "CPU time of the exporter, user and system"),
 		"",
 		(double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
 			(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) *
@@ -179,7 +180,7 @@ static void exporter_add_process(struct kf_page *page)
 	exporter_add_gauge(page, "process_open_fds", "",
 			   "open files of the exporter", exporter_open_fds());
 	exporter_add_gauge(page, "process_max_fds", "",
-			   "most files the exporter may open",
+			   "limit on open files of the exporter",
 			   (double)fds.rlim_cur);
 	exporter_add_stat(page);
 }
@@ -199,6 +200,6 @@ static bool exporter_collect(struct kf_scrape *scrape)
 
 const struct kf_collector kf_collect_exporter = {
 	.name = "exporter",
-	.help = "build, file states and the exporter's own process",
+	.help = "build, states of stats files, and the exporter's own process",
 	.collect = exporter_collect,
 };

@@ -113,9 +113,10 @@ static void collector_run(struct kf_scrape *scrape,
 		labels, taken);
 	kf_family_int(
 		page,
-		kf_page_family(page, "konfiscator_scrape_collector_success",
-			       KF_METRIC_GAUGE, "",
-			       "whether the collector worked in this scrape"),
+		kf_page_family(
+			page, "konfiscator_scrape_collector_success",
+			KF_METRIC_GAUGE, "",
+			"1 if the collector succeeded in this scrape, otherwise 0"),
 		labels, success);
 }
 

@@ -63,7 +63,7 @@ static void stats_add_group(struct kf_page *page, const struct kf_figures *t,
 		kf_page_family(
 			page, "konfiscator_oldest_start_time_seconds",
 			KF_METRIC_GAUGE, "seconds",
-			"start of the oldest process, in seconds since 1970"),
+			"start time of the oldest process, in seconds since the Unix epoch"),
 		labels, (double)group->oldest_ns / 1e9);
 }
 

@@ -19,6 +19,10 @@
 
 #define ME "konfiscator_exporter"
 
+/* room for a path, and for one that names are added to */
+#define LONG_PATH 4000
+#define SHORT_PATH 2000
+
 struct flag {
 	const char *name;
 	const char *metavar;  /* NULL: no argument */
@@ -59,7 +63,7 @@ static const char *option_set_path(struct kf_options *o, const char *value)
 			break;
 	}
 	if (*p || value[0] != '/' || !value[1])
-		return "a path of letters, digits and /-_.~, beginning with / and longer than it";
+		return "/ and a path of letters, digits and /-_.~";
 	o->telemetry_path = value;
 	return NULL;
 }
@@ -131,10 +135,18 @@ static const char *set_timeout(struct kf_options *o, const char *value)
 	return NULL;
 }
 
+static const char *option_path(const char *value, size_t size, const char **out)
+{
+	*out = value;
+	if (*value && strlen(value) < size)
+		return NULL;
+	return size == SHORT_PATH ? "a path of 1 to 1999 bytes"
+				  : "a path of 1 to 3999 bytes";
+}
+
 static const char *set_web_config(struct kf_options *o, const char *value)
 {
-	o->web_config = value;
-	return *value && strlen(value) < 4000 ? NULL : "a file";
+	return option_path(value, LONG_PATH, &o->web_config);
 }
 
 /* A star is allowed only at the beginning, and stands for whole labels. */
@@ -160,7 +172,7 @@ static const char *set_disable(struct kf_options *o, const char *value)
 static const char *option_set_dir(struct kf_options *o, const char *value)
 {
 	if (!*value)
-		return "a directory";
+		return "the name of a directory";
 	if (o->nr_dirs == KF_MAX_DIRS)
 		return "at most 32 directories";
 	o->dirs[o->nr_dirs++] = value;
@@ -170,19 +182,18 @@ static const char *option_set_dir(struct kf_options *o, const char *value)
 static const char *set_state(struct kf_options *o, const char *value)
 {
 	o->state_file = value;
-	return strlen(value) < 4000 ? NULL : "a shorter path";
+	return strlen(value) < LONG_PATH ? NULL
+					 : "a file name of at most 3999 bytes";
 }
 
 static const char *set_procfs(struct kf_options *o, const char *value)
 {
-	o->procfs = value;
-	return *value && strlen(value) < 4000 ? NULL : "a directory";
+	return option_path(value, LONG_PATH, &o->procfs);
 }
 
 static const char *set_cgroupfs(struct kf_options *o, const char *value)
 {
-	o->cgroupfs = value;
-	return *value && strlen(value) < 2000 ? NULL : "a directory";
+	return option_path(value, SHORT_PATH, &o->cgroupfs);
 }
 
 static const char *set_containers(struct kf_options *o, const char *value)
@@ -199,8 +210,7 @@ static const char *set_smaps(struct kf_options *o, const char *value)
 
 static const char *set_config(struct kf_options *o, const char *value)
 {
-	o->config = value;
-	return *value && strlen(value) < 4000 ? NULL : "a file";
+	return option_path(value, LONG_PATH, &o->config);
 }
 
 static const char *set_check(struct kf_options *o, const char *value)
@@ -252,7 +262,7 @@ static const char *set_trace(struct kf_options *o, const char *value)
 		return "konfiscator, sizes, latency, mmap, frag or prometheus";
 	for (i = 0; i < o->trace.nr; i++) {
 		if (o->trace.name[i] == name)
-			return "allowed only once";
+			return "each script only once";
 	}
 	o->trace.name[o->trace.nr++] = name;
 	return NULL;
@@ -260,21 +270,20 @@ static const char *set_trace(struct kf_options *o, const char *value)
 
 static const char *set_trace_scripts(struct kf_options *o, const char *value)
 {
-	o->trace.scripts = value;
-	return *value && strlen(value) < 2000 ? NULL : "a directory";
+	return option_path(value, SHORT_PATH, &o->trace.scripts);
 }
 
 static const char *set_trace_library(struct kf_options *o, const char *value)
 {
 	o->trace.library = value;
-	return *value == '/' && strlen(value) < 2000 ? NULL
-						     : "an absolute path";
+	return *value == '/' && strlen(value) < SHORT_PATH
+		       ? NULL
+		       : "an absolute path of at most 1999 bytes";
 }
 
 static const char *set_trace_page(struct kf_options *o, const char *value)
 {
-	o->trace.page = value;
-	return *value && strlen(value) < 4000 ? NULL : "a file";
+	return option_path(value, LONG_PATH, &o->trace.page);
 }
 
 static const char *set_trace_every(struct kf_options *o, const char *value)
@@ -313,15 +322,14 @@ static const char *set_once(struct kf_options *o, const char *value)
 static const char *set_textfile(struct kf_options *o, const char *value)
 {
 	o->once = true;
-	o->textfile = value;
-	return *value && strlen(value) < 4000 ? NULL : "a file";
+	return option_path(value, LONG_PATH, &o->textfile);
 }
 
 static const struct flag option_flags[] = {
 	{"web.listen-address", "[HOST]:PORT", ":10170",
 	 "address to listen on; may be repeated", set_listen},
 	{"web.systemd-socket", NULL, NULL,
-	 "fail if systemd passes no socket; passed sockets are used without this flag too, in place of the default address",
+	 "fail if systemd passes no socket; without this flag, passed sockets are used if there are any",
 	 set_systemd},
 	{"web.telemetry-path", "PATH", "/metrics", "path of the metrics",
 	 option_set_path},
@@ -338,10 +346,10 @@ static const struct flag option_flags[] = {
 	 "limit for a client to send a request, and to receive the response",
 	 set_timeout},
 	{"web.config.file", "FILE", NULL,
-	 "TLS, users and headers, with the keys of exporter-toolkit",
+	 "configuration file for TLS, users and headers, in the format of exporter-toolkit",
 	 set_web_config},
 	{"web.allowed-hosts", "NAME", NULL,
-	 "host name that browsers may use for this exporter, *.DOMAIN or *; may be repeated",
+	 "name by which browsers may reach this exporter: a host name, *.DOMAIN or *; may be repeated",
 	 set_host},
 	{"web.disable-exporter-metrics", NULL, NULL,
 	 "leave out the metrics of the exporter itself", set_disable},
@@ -352,7 +360,7 @@ static const struct flag option_flags[] = {
 	 "file for the counters of ended processes; empty: none; default: /var/lib/konfiscator/state if that can be written",
 	 set_state},
 	{"stats.keep-ended", "TIME", "24h",
-	 "how long files of ended processes stay, within limits; 0: until they are counted",
+	 "how long stats files of ended processes are kept, at most 256 of each user in each directory; 0: until they are counted",
 	 set_keep},
 	{"stats.containers", NULL, NULL,
 	 "also find stats files in containers without a shared volume",
@@ -361,10 +369,11 @@ static const struct flag option_flags[] = {
 	{"path.cgroupfs", "DIR", "/sys/fs/cgroup",
 	 "mount point of the cgroup file system", set_cgroupfs},
 	{"resident.smaps", NULL, NULL,
-	 "collector resident also reads smaps_rollup: proportional shares, and swap",
+	 "read smaps_rollup of each process too, for proportional shares (PSS) and swap",
 	 set_smaps},
 	{"config.file", "FILE", NULL,
-	 "process_names, the rules for groups, and tracers to run", set_config},
+	 "configuration file: rules for group names (process_names), tracers to run (trace)",
+	 set_config},
 	{"check-config", NULL, NULL,
 	 "check the configuration files, report errors, and exit", set_check},
 	{"groups.max", "N", "500",
@@ -383,12 +392,13 @@ static const struct flag option_flags[] = {
 	 set_trace_library},
 	{"trace.page", "FILE", "/proc/systemtap/konfiscator/__prometheus",
 	 "page that --trace=prometheus reads", set_trace_page},
-	{"trace.every", "TIME", "5s",
-	 "interval at which a tracer's sums are read", set_trace_every},
+	{"trace.every", "TIME", "5s", "how often the sums of a tracer are read",
+	 set_trace_every},
 	{"log.level", "LEVEL", "info", "debug, info, warn or error", set_level},
 	{"log.format", "FORMAT", "logfmt", "logfmt or json", set_format},
 	{"once", NULL, NULL,
-	 "print one scrape on stdout; delete and save nothing", set_once},
+	 "print one scrape on stdout and exit; delete and save nothing",
+	 set_once},
 	{"once.textfile", "FILE", NULL,
 	 "as --once, to a file that is replaced atomically", set_textfile},
 };
@@ -508,7 +518,8 @@ static enum kf_parse option_set(struct kf_options *o, const struct flag *f,
 
 	if (!allowed)
 		return KF_PARSE_RUN;
-	fprintf(stderr, ME ": --%s: '%s' is not %s\n", f->name, value, allowed);
+	fprintf(stderr, ME ": --%s: invalid value '%s': expected %s\n", f->name,
+		value, allowed);
 	return KF_PARSE_USAGE;
 }
 

@@ -50,7 +50,7 @@ static bool web_take_path(struct kf_yaml *y, yaml_node_t *n, char **out)
 		return web_take_copy(y, n, out);
 	if (snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - y->path),
 		     y->path, text) >= (int)sizeof(path))
-		return kf_yaml_fail(y, n, "the path is too long");
+		return kf_yaml_fail(y, n, "path is too long: %s", text);
 	*out = strdup(path);
 	return *out ? true : kf_yaml_fail(y, n, "out of memory");
 }
@@ -102,7 +102,10 @@ static bool web_take_client_auth(struct kf_yaml *y, yaml_node_t *n, void *out)
 		c->client_auth = (enum kf_client_auth)i;
 		return true;
 	}
-	return kf_yaml_fail(y, n, "invalid client auth type: %s", text);
+	return kf_yaml_fail(
+		y, n,
+		"invalid client auth type: %s (allowed: NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert)",
+		text);
 }
 
 static bool web_take_version(struct kf_yaml *y, yaml_node_t *n,
@@ -118,7 +121,10 @@ static bool web_take_version(struct kf_yaml *y, yaml_node_t *n,
 			return true;
 		}
 	}
-	return text ? kf_yaml_fail(y, n, "unknown TLS version: %s", text)
+	return text ? kf_yaml_fail(
+			      y, n,
+			      "unknown TLS version: %s (allowed: TLS10, TLS11, TLS12, TLS13)",
+			      text)
 		    : false;
 }
 
@@ -139,7 +145,7 @@ static bool web_take_unsupported(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
 	return kf_yaml_fail(
 		y, n,
-		"cipher_suites, curve_preferences and client_allowed_sans cannot be set here");
+		"cipher_suites, curve_preferences and client_allowed_sans are not supported");
 }
 
 static bool web_take_ignored_bool(struct kf_yaml *y, yaml_node_t *n, void *out)

@@ -86,7 +86,8 @@ static bool naming_take_word(struct kf_yaml *y, yaml_node_t *n, char **words,
 	if (!text)
 		return false;
 	if (*nr == MAX_WORDS)
-		return kf_yaml_fail(y, n, "more than %d", MAX_WORDS);
+		return kf_yaml_fail(y, n, "more than %d names in a list",
+				    MAX_WORDS);
 	words[*nr] = strdup(text);
 	return words[(*nr)++] ? true : kf_yaml_fail(y, n, "out of memory");
 }
@@ -131,9 +132,12 @@ static bool naming_take_expression(struct kf_yaml *y, yaml_node_t *n, void *out)
 	if (!text)
 		return false;
 	if (r->nr_cmdline == KF_ARRAY_SIZE(r->cmdline))
-		return kf_yaml_fail(y, n, "too many expressions");
+		return kf_yaml_fail(y, n, "more than %zu expressions in a rule",
+				    KF_ARRAY_SIZE(r->cmdline));
 	if (!*text || strlen(text) > MAX_REGEX)
-		return kf_yaml_fail(y, n, "an expression is empty or too long");
+		return kf_yaml_fail(y, n,
+				    "an expression must have 1 to %d bytes",
+				    MAX_REGEX);
 	e->code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
 				COMPILE_OPTIONS, &wrong, &at, NULL);
 	if (!e->code) {
@@ -169,7 +173,7 @@ static const char *naming_wrong_field(const char *s)
 		if (strlen(known[i]) == len && strncmp(known[i], s, len) == 0)
 			return NULL;
 	}
-	return "a name in it is not known";
+	return "not Comm, ExeBase, ExeFull, Username, PID, Cgroups or Matches";
 }
 
 static bool naming_take_name(struct kf_yaml *y, yaml_node_t *n, void *out)
@@ -241,8 +245,10 @@ static bool naming_take_trace(struct kf_yaml *y, yaml_node_t *n, void *out)
 	if (!text)
 		return false;
 	if (!name || naming->nr_traces == KF_MAX_TRACES)
-		return kf_yaml_fail(y, n, "%s is not a script with metrics",
-				    text);
+		return kf_yaml_fail(
+			y, n,
+			"unknown tracer %s (known: konfiscator, sizes, latency, mmap, frag, prometheus)",
+			text);
 	for (i = 0; i < naming->nr_traces; i++) {
 		if (naming->trace[i] == name)
 			return kf_yaml_fail(y, n, "duplicate tracer %s", text);

@@ -496,8 +496,8 @@ static void scan_tell_late(struct kf_groups *g)
 
 	snprintf(nr, sizeof(nr), "%u", g->files[KF_READ_LATE]);
 	if (g->files[KF_READ_LATE] && !g->late_said)
-		kf_log(KF_LOG_WARN, "no time for some stats files", "files", nr,
-		       NULL);
+		kf_log(KF_LOG_WARN, "some stats files were not read in time",
+		       "files", nr, NULL);
 	g->late_said = g->files[KF_READ_LATE];
 }
 

@@ -356,8 +356,9 @@ static enum MHD_Result http_begin(struct kf_http *http,
 	if (!kf_slow_admit(&http->slow))
 		return http_say(http, c, r, KF_CODE_429, "too many requests\n");
 	if (!r->config || r->config->tls != http->tls)
-		return http_say(http, c, r, KF_CODE_500,
-				"the web configuration is wrong\n");
+		return http_say(
+			http, c, r, KF_CODE_500,
+			"web configuration has an error: see the log of the exporter\n");
 	is = http_check_login(http, c, r->config);
 	if (is == KF_WEB_LIMITED) {
 		r->retry_s = (60 + http->options->max_wrong - 1) /

@@ -83,7 +83,7 @@ void kf_listen_name(int fd, char *name, size_t size)
 static const char *listen_reason(int rc)
 {
 	if (rc == EAI_SERVICE)
-		return "no port has that name";
+		return "unknown port name";
 	return rc ? gai_strerror(rc) : strerror(errno);
 }
 

@@ -207,7 +207,7 @@ const char *kf_screen(const struct kf_options *o, struct MHD_Connection *c,
 	MHD_get_connection_values(c, MHD_HEADER_KIND, screen_count, &head);
 	if (screen_is_ambiguous(&head)) {
 		*code = KF_CODE_400;
-		return "a length, a coding or a host is said twice\n";
+		return "repeated, conflicting or unsupported Host, Content-Length or Transfer-Encoding\n";
 	}
 	/* browsers do not use Unix sockets; proxies do */
 	if (way == BY_UNIX_SOCKET || !head.host ||
@@ -215,5 +215,5 @@ const char *kf_screen(const struct kf_options *o, struct MHD_Connection *c,
 	    (way == BY_NETWORK && !screen_is_browsers(c)))
 		return NULL;
 	*code = KF_CODE_421;
-	return "this host name is not known here: see --web.allowed-hosts\n";
+	return "host name not allowed: see --web.allowed-hosts\n";
 }

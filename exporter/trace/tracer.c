@@ -247,10 +247,11 @@ static void tracer_page_is_wrong(struct tracer *t, int error)
 	}
 	pthread_mutex_unlock(&t->lock);
 	if (t->logged != error)
-		kf_log(KF_LOG_WARN, "tracer's page cannot be used", "path",
+		kf_log(KF_LOG_WARN, "cannot read the page of a tracer", "path",
 		       t->conf->page, "error",
-		       error == BAD_PAGE ? "not a page of script " KF_TRACE_PAGE
-					 : strerror(error),
+		       error == BAD_PAGE
+			       ? "not written by script " KF_TRACE_PAGE
+			       : strerror(error),
 		       NULL);
 	t->logged = error;
 }
@@ -388,11 +389,12 @@ static void tracer_show_state(const struct tracer *t, struct kf_page *page)
 	const char *labels = kf_page_labels(page, label, 1);
 	unsigned int i;
 
-	kf_family_int(page,
-		      kf_page_family(
-			      page, "konfiscator_trace_up", KF_METRIC_GAUGE, "",
-			      "whether the tracer runs with its probes set"),
-		      labels, t->up);
+	kf_family_int(
+		page,
+		kf_page_family(
+			page, "konfiscator_trace_up", KF_METRIC_GAUGE, "",
+			"1 if the tracer runs with its probes set, otherwise 0"),
+		labels, t->up);
 	kf_family_int(page,
 		      kf_page_family(page, "konfiscator_trace_starts_total",
 				     KF_METRIC_COUNTER, "",
@@ -402,16 +404,15 @@ static void tracer_show_state(const struct tracer *t, struct kf_page *page)
 		      kf_page_family(page,
 				     "konfiscator_trace_lost_events_total",
 				     KF_METRIC_COUNTER, "",
-				     "events that the tracer says it has lost"),
+				     "events that the tracer reports as lost"),
 		      labels, t->values.lost);
 	for (i = 0; i < KF_NR_TRACE_LINES; i++) {
 		label[1].value = results[i];
 		kf_family_int(
 			page,
-			kf_page_family(
-				page, "konfiscator_trace_lines_total",
-				KF_METRIC_COUNTER, "",
-				"lines of the tracer by what became of them"),
+			kf_page_family(page, "konfiscator_trace_lines_total",
+				       KF_METRIC_COUNTER, "",
+				       "output lines of the tracer by result"),
 			kf_page_labels(page, label, 2), t->lines[i]);
 	}
 }

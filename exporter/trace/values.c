@@ -23,21 +23,22 @@ static const struct metric {
 	unsigned int nr;  /* of bounds */
 } metrics[KF_NR_TRACE_METRICS] = {
 	[KF_TRACE_EVENTS] = {"konfiscator_trace_events_total", "",
-			     "events that a tracer saw", KF_METRIC_COUNTER, 1,
-			     0, 0},
+			     "events seen by a tracer", KF_METRIC_COUNTER, 1, 0,
+			     0},
 	[KF_TRACE_BYTES] = {"konfiscator_trace_bytes_total", "bytes",
-			    "bytes of the events that a tracer saw",
+			    "bytes of the events seen by a tracer",
 			    KF_METRIC_COUNTER, 1, 0, 0},
 	[KF_TRACE_SIZES] = {"konfiscator_trace_size_bytes", "bytes",
-			    "bytes asked in one call, as a tracer saw it",
+			    "bytes requested by each call, seen by a tracer",
 			    KF_METRIC_HISTOGRAM, 1, 4, 21},
 	[KF_TRACE_SLOW_CALLS] =
 		{"konfiscator_trace_slow_call_seconds", "seconds",
-		 "time of calls that leave the fast path, as a tracer saw it",
+		 "duration of calls that leave the fast path, seen by a tracer",
 		 KF_METRIC_HISTOGRAM, 1e-9, 9, 22},
-	[KF_TRACE_SEARCHES] = {"konfiscator_trace_search_visits", "",
-			       "nodes visited in one search of free runs",
-			       KF_METRIC_HISTOGRAM, 1, 0, 9},
+	[KF_TRACE_SEARCHES] =
+		{"konfiscator_trace_search_visits", "",
+		 "nodes visited by each search of the free runs, seen by a tracer",
+		 KF_METRIC_HISTOGRAM, 1, 0, 9},
 };
 
 /* @key NULL: all keys, each an event with its name. */

@@ -137,12 +137,12 @@ def mistakes_are_named(world):
                 "(?P<n%d>x)" % i for i in range(33)),
              "more than 32 named groups in a rule"),
             ("process_names:\n- {name: '{{.Env}}', comm: [a]}",
-             "a name in it is not known"),
+             "not Comm, ExeBase, ExeFull, Username, PID, Cgroups or Matches"),
             ("process_names:\n- {name: '{{.Comm', comm: [a]}",
              "}} is missing"),
             ("process_names:\n- {name: '{{Comm}}', comm: [a]}",
              "not {{.NAME}}"),
-            ("trace: [nonsense]", "nonsense is not a script"),
+            ("trace: [nonsense]", "unknown tracer nonsense"),
             ("trace: [sizes, sizes]", "duplicate tracer sizes"),
             ("a: 1\na: 1", 'unknown key "a"'),
             ("trace: []\ntrace: []", 'duplicate key "trace"')):
@@ -179,7 +179,7 @@ def a_signal_has_the_rules_read_again(world):
            "configuration reloaded")
     assert living() == {"old": 0, "new": 1}
     assert names(exporter) == {"old": 10, "new": 0}
-    assert "a tracer starts only when the exporter starts" in exporter.log
+    assert "new tracer ignored until the exporter is restarted" in exporter.log
     reload("process_names: [{name: wrong", "keeping the previous one")
     process(world, sleep, "1002")
     assert living() == {"old": 0, "new": 2}

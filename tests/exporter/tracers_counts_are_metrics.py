@@ -257,7 +257,7 @@ def the_page_of_systemtap_is_followed(world):
     os.unlink(path)
     os.mkfifo(path)  # nobody writes: it must not wait, and it is no page
     kftest.until("not up", lambda: get("up") == 0)
-    exporter.says("not a page of script prometheus")
+    exporter.says("not written by script prometheus")
     assert get("lines_total", result="bad") > 0
     assert get("events_total", event="malloc") == 18
     assert get("size_bytes_count", **size) == 36
