@@ -5,6 +5,7 @@ every allocator of the machine and under the library's engines."""
 
 import argparse
 import os
+import re
 import statistics
 import sys
 
@@ -15,14 +16,20 @@ import peers
 import tables
 from suite import die, start
 
-# The library by each of its engines: name and variables.
-ENGINES = (
-    ("firstfit", {}),
-    ("tlsf", {"KONFISCATOR_ENGINE": "tlsf"}),
-    ("tlsf-prefault", {"KONFISCATOR_ENGINE": "tlsf",
-                       "KONFISCATOR_TLSF_PREFAULT": "1"}),
-)
+# Not compared: the C library is there as a peer, and secure is slow by design.
+LEFT_OUT = ("secure", "system")
 FIGURES = ("mean", "99.99 %", "longest", "in each round")
+
+
+def engines():
+    """The library by each of its engines: name and variables."""
+    table = os.path.join(peers.SOURCE, "src", "engines", "engines.def")
+    with open(table, encoding="utf-8") as f:
+        names = re.findall(r"^KF_ENGINE\((\w+),", f.read(), re.M)
+    found = [(name, {"KONFISCATOR_ENGINE": name})
+             for name in names if name not in LEFT_OUT]
+    return found + [("tlsf-prefault", {"KONFISCATOR_ENGINE": "tlsf",
+                                       "KONFISCATOR_TLSF_PREFAULT": "1"})]
 
 
 def parse():
@@ -45,7 +52,7 @@ def subjects(options):
     found = [(name, path, peers.settings(options, name))
              for name, path in peers.chosen(options).items()
              if name != "konfiscator"]
-    found += [(name, options.library, more) for name, more in ENGINES]
+    found += [(name, options.library, more) for name, more in engines()]
     for name in options.only:
         if name not in [f[0] for f in found]:
             die("--only '%s' is not one of %s" %

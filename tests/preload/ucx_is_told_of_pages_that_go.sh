@@ -24,6 +24,8 @@ run() {
 }
 
 for mode in bistro reloc; do
-	run firstfit
+	for engine in $(engines_but system secure); do
+		run "$engine"
+	done
 	run secure late
 done
