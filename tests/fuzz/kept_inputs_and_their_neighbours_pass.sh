@@ -9,11 +9,12 @@ workdir
 # The engine system passes calls on: only its program can break its blocks.
 engines_but system >"$WORK/engines"
 while read -r engine; do
-	[ -x "$top_builddir/tests/fuzz/fuzz-$engine" ] &&
-		[ -d "$top_srcdir/tests/fuzz/corpus/$engine" ] ||
+	if [ ! -x "$top_builddir/tests/fuzz/fuzz-$engine" ] ||
+		[ ! -d "$top_srcdir/tests/fuzz/corpus/$engine" ]; then
 		fail "engine $engine has no fuzzer: add fuzz-$engine to" \
 			"tests/fuzz/Makemodule.am, and inputs to" \
 			"tests/fuzz/corpus/$engine"
+	fi
 done <"$WORK/engines"
 
 tried=0
