@@ -72,9 +72,12 @@ static const char *flame_no_stack(const struct kf_stats_stack *s)
 					    : "[no stack]";
 }
 
-static bool flame_add_stack(json_t *root, struct kf_symbols *names,
+static bool flame_add_stack(json_t *root, const struct kf_snapshot *snapshot,
+			    struct kf_symbols *names,
 			    const struct kf_stats_stack *s)
 {
+	uint64_t address[KF_STATS_STACK_MAX];
+	uint32_t nr = kf_snapshot_frames(snapshot, s, address);
 	json_t *node = root;
 	const struct kf_frame *frame;
 	char name[KF_NAME_ROOM];
@@ -90,8 +93,8 @@ static bool flame_add_stack(json_t *root, struct kf_symbols *names,
 		if (node)
 			flame_count(node, s);
 	}
-	for (uint32_t i = s->nr_frames; node && i-- > 0;) {
-		frame = kf_names_find(names, s->frame[i], name);
+	while (node && nr-- > 0) {
+		frame = kf_names_find(names, address[nr], name);
 		node = frame ? flame_child_of(node, name,
 					      frame->code ? frame->library
 							  : NULL)
@@ -113,7 +116,7 @@ static bool flame_write_tree(const struct kf_snapshot *s,
 	flame_add_to(root, "allocated", 0);
 	for (uint32_t i = 0; done && i < s->nr_stacks; i++)
 		done = !s->stacks[i].hash ||
-		       flame_add_stack(root, names, &s->stacks[i]);
+		       flame_add_stack(root, s, names, &s->stacks[i]);
 	text = done ? json_dumps(root, JSON_COMPACT) : NULL;
 	if (text)
 		kf_buf_str(out, text);

@@ -89,18 +89,20 @@ static void heap_profile_add_labels(struct source *from,
 
 static size_t heap_profile_add_samples(struct source *from)
 {
-	uint64_t ids[KF_STATS_STACK_FRAMES];
+	uint64_t frame[KF_STATS_STACK_MAX], ids[KF_STATS_STACK_MAX];
 	size_t nr = 0;
 
 	for (uint32_t i = 0; i < from->s->nr_stacks; i++) {
 		const struct kf_stats_stack *st = &from->s->stacks[i];
+		uint32_t nr_frames;
 
 		if (!st->hash)
 			continue;
-		for (uint32_t k = 0; k < st->nr_frames; k++)
-			ids[k] = heap_profile_location(from, st->frame[k]);
+		nr_frames = kf_snapshot_frames(from->s, st, frame);
+		for (uint32_t k = 0; k < nr_frames; k++)
+			ids[k] = heap_profile_location(from, frame[k]);
 		kf_pprof_sample(
-			from->p, ids, st->nr_frames,
+			from->p, ids, nr_frames,
 			&(struct kf_pprof_count){
 				.allocated = st->allocated,
 				.freed = st->freed,

@@ -175,7 +175,8 @@ static void sites_stack(const struct kf_snapshot *s, const struct ranked *r,
 {
 	const struct kf_stats_stack *st = &s->stacks[r->at];
 	struct kf_estimate live = kf_estimate_stack(st, KF_ESTIMATE_LIVE);
-	unsigned int i;
+	uint64_t frame[KF_STATS_STACK_MAX];
+	uint32_t nr = kf_snapshot_frames(s, st, frame);
 
 	kf_buf_str(out, "<details><summary><b>");
 	kf_html_bytes(out, live.value);
@@ -191,9 +192,11 @@ static void sites_stack(const struct kf_snapshot *s, const struct ranked *r,
 		kf_buf_str(out, "</span>");
 	}
 	kf_buf_str(out, "</summary><ol class=\"frames\">");
-	for (i = 0; i < st->nr_frames && i < MAX_FRAMES; i++)
-		sites_frame(names, st->frame[i], out);
-	if (!st->nr_frames)
+	for (uint32_t i = 0; i < nr && i < MAX_FRAMES; i++)
+		sites_frame(names, frame[i], out);
+	if (nr > MAX_FRAMES || st->flags & KF_STACK_CUT)
+		kf_buf_str(out, "<li>outer calls are left out</li>");
+	if (!nr)
 		kf_buf_str(out, "<li>the stack could not be taken</li>");
 	kf_buf_str(out, "</ol></details>\n");
 }

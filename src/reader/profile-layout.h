@@ -21,7 +21,7 @@
 
 #define KF_PROFILE_MAGIC 0x314c464f5250464bULL /* "KFPROFL1" */
 #define KF_PROFILE_MAJOR 1
-#define KF_PROFILE_MINOR 0
+#define KF_PROFILE_MINOR 1
 
 #define KF_PROFILE_BUILD_ID 32
 
@@ -32,6 +32,7 @@ enum kf_profile_kind {
 	KF_PROFILE_STACK = 4,
 	KF_PROFILE_SNAPSHOT = 5,
 	KF_PROFILE_END = 6, /* only the head: the recorder stopped regularly */
+	KF_PROFILE_OUTER = 7,
 };
 
 struct kf_profile_header {
@@ -87,6 +88,19 @@ struct kf_profile_stack {
 	uint32_t tag;	/* entry of a tag, 0 none */
 	uint32_t flags; /* enum kf_stack_flags */
 	int32_t tid;	/* the thread that took the first sample */
+	uint32_t reserved;
+};
+
+/*
+ * The outer frames of a stack that was described before; @nr_frames return
+ * addresses of 8 bytes follow, innermost first. The stack itself has
+ * KF_STACK_CUT in its flags. Minor version 0 has no such records.
+ */
+struct kf_profile_outer {
+	struct kf_profile_record record;
+	uint32_t entry;
+	uint32_t nr_frames;
+	uint32_t flags; /* KF_STACK_CUT: there were even more frames */
 	uint32_t reserved;
 };
 

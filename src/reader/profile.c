@@ -19,8 +19,9 @@
 #define MAX_FILE ((uint64_t)1 << 40)
 
 struct place {
-	uint64_t key; /* an entry plus 1 */
-	uint64_t index;
+	uint64_t key;			      /* an entry plus 1 */
+	uint64_t index;			      /* of the stack */
+	const struct kf_profile_outer *outer; /* or NULL */
 };
 
 static bool profile_append(void *list, size_t *nr, const void *record)
@@ -85,7 +86,8 @@ static bool profile_take_stack(struct kf_profile *p, const void *record,
 			       uint32_t size)
 {
 	const struct kf_profile_stack *s = record;
-	struct place *place;
+	const struct place place = {(uint64_t)s->entry + 1, p->nr_stacks, NULL};
+	void *at;
 
 	if (size < sizeof(*s) || s->nr_frames > KF_STATS_STACK_FRAMES ||
 	    size - sizeof(*s) < s->nr_frames * sizeof(uint64_t) ||
@@ -93,12 +95,34 @@ static bool profile_take_stack(struct kf_profile *p, const void *record,
 		errno = EBADMSG;
 		return false;
 	}
-	place = kf_map_add(&p->by_entry, (uint64_t)s->entry + 1);
-	if (!place)
+	at = kf_map_add(&p->by_entry, place.key);
+	if (!at)
 		return false;
-	memcpy((char *)place + offsetof(struct place, index), &p->nr_stacks,
-	       sizeof(uint64_t));
+	memcpy(at, &place, sizeof(place));
 	return profile_append(&p->stacks, &p->nr_stacks, s);
+}
+
+/* Outer frames of a stack that is not described are ignored. */
+static bool profile_take_outer(struct kf_profile *p, const void *record,
+			       uint32_t size)
+{
+	const struct kf_profile_outer *o = record;
+	struct place place;
+	void *at;
+
+	if (size < sizeof(*o) ||
+	    o->nr_frames > KF_STATS_STACK_MAX - KF_STATS_STACK_FRAMES ||
+	    size - sizeof(*o) < o->nr_frames * sizeof(uint64_t)) {
+		errno = EBADMSG;
+		return false;
+	}
+	at = kf_map_find(&p->by_entry, (uint64_t)o->entry + 1);
+	if (!at)
+		return true;
+	memcpy(&place, at, sizeof(place));
+	place.outer = o;
+	memcpy(at, &place, sizeof(place));
+	return true;
 }
 
 static bool take_snapshot(struct kf_profile *p, const void *record,
@@ -129,6 +153,8 @@ static bool profile_take_record(struct kf_profile *p,
 		return profile_take_thread(p, r, r->size);
 	case KF_PROFILE_STACK:
 		return profile_take_stack(p, r, r->size);
+	case KF_PROFILE_OUTER:
+		return profile_take_outer(p, r, r->size);
 	case KF_PROFILE_SNAPSHOT:
 		return take_snapshot(p, r, r->size);
 	case KF_PROFILE_END:
@@ -251,9 +277,40 @@ kf_profile_counts(const struct kf_profile_snapshot *s)
 	return (const void *)(s + 1);
 }
 
-const uint64_t *kf_profile_frames(const struct kf_profile_stack *s)
+/* What is known of an entry. Returns whether its stack was described. */
+static bool profile_find_place(const struct kf_profile *p, uint32_t entry,
+			       struct place *place)
 {
-	return (const void *)(s + 1);
+	const void *at = kf_map_find(&p->by_entry, (uint64_t)entry + 1);
+
+	if (at)
+		memcpy(place, at, sizeof(*place));
+	return at;
+}
+
+uint32_t kf_profile_frames(const struct kf_profile *p,
+			   const struct kf_profile_stack *s,
+			   uint64_t frame[KF_STATS_STACK_MAX])
+{
+	struct place place = {0};
+	uint32_t nr = s->nr_frames;
+
+	memcpy(frame, s + 1, nr * sizeof(*frame));
+	if (!profile_find_place(p, s->entry, &place) || !place.outer)
+		return nr;
+	memcpy(&frame[nr], place.outer + 1,
+	       place.outer->nr_frames * sizeof(*frame));
+	return nr + place.outer->nr_frames;
+}
+
+bool kf_profile_is_cut(const struct kf_profile *p,
+		       const struct kf_profile_stack *s)
+{
+	struct place place = {0};
+
+	if (!profile_find_place(p, s->entry, &place) || !place.outer)
+		return s->flags & KF_STACK_CUT;
+	return place.outer->flags & KF_STACK_CUT;
 }
 
 const char *kf_profile_path(const struct kf_profile_module *m)
@@ -263,13 +320,10 @@ const char *kf_profile_path(const struct kf_profile_module *m)
 
 ptrdiff_t kf_profile_stack_of(const struct kf_profile *p, uint32_t entry)
 {
-	const char *place = kf_map_find(&p->by_entry, (uint64_t)entry + 1);
-	uint64_t index;
+	struct place place;
 
-	if (!place)
-		return -1;
-	memcpy(&index, place + offsetof(struct place, index), sizeof(index));
-	return (ptrdiff_t)index;
+	return profile_find_place(p, entry, &place) ? (ptrdiff_t)place.index
+						    : -1;
 }
 
 static const struct kf_profile_tag *tag_of(const struct kf_profile *p,

@@ -32,7 +32,7 @@ struct kf_profile {
 
 	/* Private. */
 	char *bytes;
-	struct kf_map by_entry; /* index of a stack by its entry, plus 1 */
+	struct kf_map by_entry; /* stacks and outer frames by entry, plus 1 */
 };
 
 /**
@@ -66,11 +66,25 @@ kf_profile_counts(const struct kf_profile_snapshot *s);
 
 /**
  * kf_profile_frames() - the return addresses of a stack
+ * @p:		the profile
+ * @s:		the stack
+ * @frame:	out: the addresses, innermost first
+ *
+ * Return: how many.
+ */
+uint32_t kf_profile_frames(const struct kf_profile *p,
+			   const struct kf_profile_stack *s,
+			   uint64_t frame[KF_STATS_STACK_MAX]);
+
+/**
+ * kf_profile_is_cut() - whether the outermost frames of a stack are missing
+ * @p:		the profile
  * @s:		the stack
  *
- * Return: the first of its @nr_frames.
+ * Return: true if so.
  */
-const uint64_t *kf_profile_frames(const struct kf_profile_stack *s);
+bool kf_profile_is_cut(const struct kf_profile *p,
+		       const struct kf_profile_stack *s);
 
 /**
  * kf_profile_path() - the file of a module

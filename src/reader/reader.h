@@ -134,7 +134,9 @@ struct kf_snapshot {
 	uint32_t nr_tags; /* entry 0 is unused */
 	struct kf_stats_tag *tags;
 	uint32_t nr_stacks;
-	struct kf_stats_stack *stacks;
+	struct kf_stats_stack *stacks; /* see kf_snapshot_frames() */
+	uint32_t nr_frames;
+	struct kf_stats_frame *frames;
 	uint32_t nr_modules;
 	struct kf_stats_module *modules;
 	uint32_t nr_events; /* by time */
@@ -144,7 +146,7 @@ struct kf_snapshot {
 /* Optional tables, or-ed. */
 enum kf_tables {
 	KF_TABLE_TAGS = 1,
-	KF_TABLE_STACKS = 2, /* and modules */
+	KF_TABLE_STACKS = 2, /* and frames and modules */
 	KF_TABLE_EVENTS = 4,
 };
 
@@ -181,15 +183,28 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
  * @s:		out: as there
  *
  * Checked: the name of a tag ends in NUL, its parent and root are entries of
- * the table, and the parent has less depth; nr_frames of a stack fits; the
- * build id of a module fits, and its path ends in NUL. Figures of a running
- * process are from slightly different times.
+ * the table, and the parent has less depth; nr_frames of a stack fits, and its
+ * outer frames are entries of their table, or it has none; a stack is cut only
+ * if frames are missing here; the build id of a module fits, and its path ends
+ * in NUL. Figures of a running process are from slightly different times.
  *
  * Return: the same as @s->result.
  */
 enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
 					  unsigned int tables,
 					  struct kf_snapshot *s);
+
+/**
+ * kf_snapshot_frames() - the return addresses of a stack
+ * @s:		the snapshot
+ * @stack:	one of its stacks
+ * @frame:	out: the addresses, innermost first
+ *
+ * Return: how many.
+ */
+uint32_t kf_snapshot_frames(const struct kf_snapshot *s,
+			    const struct kf_stats_stack *stack,
+			    uint64_t frame[KF_STATS_STACK_MAX]);
 
 /**
  * kf_snapshot_release() - free what a snapshot holds

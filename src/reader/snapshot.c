@@ -28,6 +28,8 @@
 #define MINOR_MORE 4
 #define HEADER_4 offsetof(struct kf_stats_header, ending)
 #define MINOR_ENDING 5
+#define HEADER_5 offsetof(struct kf_stats_header, frames)
+#define MINOR_FRAMES 6
 
 /* The part of a class that files of all versions have. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
@@ -173,6 +175,8 @@ static bool sections_hold(const struct kf_source *src)
 			  UINT32_MAX) &&
 	       rest_holds(src, &h->ending, sizeof(struct kf_stats_ending), 0,
 			  1) &&
+	       rest_holds(src, &h->frames, sizeof(struct kf_stats_frame), 0,
+			  UINT32_MAX) &&
 	       section_holds(src, &h->more, slot, 0, KF_STATS_MAX_MORE);
 }
 
@@ -182,7 +186,9 @@ static size_t header_bytes(const struct kf_stats_header *h)
 		return HEADER_MIN;
 	if (h->minor < MINOR_MORE)
 		return HEADER_3;
-	return h->minor < MINOR_ENDING ? HEADER_4 : sizeof(*h);
+	if (h->minor < MINOR_ENDING)
+		return HEADER_4;
+	return h->minor < MINOR_FRAMES ? HEADER_5 : sizeof(*h);
 }
 
 static bool header_holds(const struct kf_source *src)
@@ -401,13 +407,16 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	}
 	free(s->tags);
 	free(s->stacks);
+	free(s->frames);
 	free(s->modules);
 	free(s->events);
 	s->tags = NULL;
 	s->stacks = NULL;
+	s->frames = NULL;
 	s->modules = NULL;
 	s->events = NULL;
-	s->nr_tags = s->nr_stacks = s->nr_modules = s->nr_events = 0;
+	s->nr_tags = s->nr_stacks = s->nr_frames = s->nr_modules = 0;
+	s->nr_events = 0;
 	s->counters = NULL;
 	s->lent = false;
 	s->classes = NULL;

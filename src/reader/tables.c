@@ -94,18 +94,76 @@ static bool read_tags(const struct kf_source *src,
 	return true;
 }
 
+/* Entry of the first frame outside of those in the stack's own entry, or 0. */
+static uint32_t stack_outer(const struct kf_stats_stack *stack)
+{
+	return stack->flags >> KF_STACK_OUTER_SHIFT;
+}
+
+/* A frame that was added after the header was read is missing. */
+static bool outer_is_whole(const struct kf_snapshot *s,
+			   const struct kf_stats_stack *stack)
+{
+	uint32_t nr = stack->nr_frames;
+	uint32_t at = stack_outer(stack);
+
+	while (at) {
+		const struct kf_stats_frame *f;
+
+		if (at >= s->nr_frames || nr++ == KF_STATS_STACK_MAX)
+			return false;
+		f = &s->frames[at];
+		if (!f->address || f->parent >= at)
+			return false;
+		at = f->parent;
+	}
+	return stack_outer(stack);
+}
+
+static void settle_stack(const struct kf_snapshot *s,
+			 struct kf_stats_stack *stack)
+{
+	stack->nr_frames = KF_MIN(stack->nr_frames, KF_STATS_STACK_FRAMES);
+	if (!outer_is_whole(s, stack))
+		stack->flags &= (1u << KF_STACK_OUTER_SHIFT) - 1;
+	else if (!(stack->flags & KF_STACK_OUTER_CUT))
+		stack->flags &= ~(uint32_t)KF_STACK_CUT;
+}
+
 static bool read_stacks(const struct kf_source *src,
 			const struct kf_stats_section *sec,
 			struct kf_snapshot *s)
 {
+	const struct kf_stats_section *frames = &src->h.frames;
+
 	s->stacks = copy_table(src, sec, sizeof(*s->stacks));
 	if (!s->stacks)
 		return false;
 	s->nr_stacks = sec->nr;
-	for (uint32_t i = 0; i < s->nr_stacks; i++)
-		s->stacks[i].nr_frames =
-			KF_MIN(s->stacks[i].nr_frames, KF_STATS_STACK_FRAMES);
+	/* After the stacks, so that their frames are there. */
+	if (frames->nr)
+		s->frames = copy_table(src, frames, sizeof(*s->frames));
+	if (frames->nr && !s->frames)
+		return false;
+	s->nr_frames = frames->nr;
+	for (uint32_t i = 0; i < s->nr_stacks; i++) {
+		if (kf_late(src->until_ns))
+			return false;
+		settle_stack(s, &s->stacks[i]);
+	}
 	return true;
+}
+
+uint32_t kf_snapshot_frames(const struct kf_snapshot *s,
+			    const struct kf_stats_stack *stack,
+			    uint64_t frame[KF_STATS_STACK_MAX])
+{
+	uint32_t nr = stack->nr_frames;
+
+	memcpy(frame, stack->frame, nr * sizeof(*frame));
+	for (uint32_t at = stack_outer(stack); at; at = s->frames[at].parent)
+		frame[nr++] = s->frames[at].address;
+	return nr;
 }
 
 static bool read_modules(const struct kf_source *src,

@@ -6,6 +6,7 @@
  *	build-id.c	build ids of mapped files
  *	distance.c	arithmetic
  *	countdown.c	the bytes before the next sample
+ *	frames.c	the outer frames of deep stacks
  *	modules.c	the files whose code is in the stacks
  *	sample.c	records, counted and probed
  *	table.c		distinct stacks in the stats file
@@ -23,7 +24,7 @@
 struct kf_walked {
 	uint32_t nr;	/* frames; 0: the stack could not be taken */
 	uint32_t flags; /* enum kf_stack_flags */
-	uint64_t frame[KF_STATS_STACK_FRAMES];
+	uint64_t frame[KF_STATS_STACK_MAX];
 };
 
 /**
@@ -38,6 +39,19 @@ struct kf_walked {
  */
 uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
 		       uint32_t max) __must_check;
+
+/**
+ * kf_frames_intern() - find or make the entries of a stack's outer frames
+ * @frame:	return addresses, innermost first
+ * @nr:		how many, not 0
+ * @max_stacks:	the most entries of the table of stacks
+ *
+ * Context: any thread. May wait while another thread lets the table grow.
+ * Return: the entry of the first frame, whose parents are the others; 0 where
+ *	   the table is full or there is none.
+ */
+uint32_t kf_frames_intern(const uint64_t *frame, uint32_t nr,
+			  uint32_t max_stacks) __must_check;
 
 /**
  * kf_modules_note() - write the modules of a stack to the stats file

@@ -8,6 +8,9 @@
  * found again. A thread fills an entry before it stores it in the index with
  * one compare and swap; of two threads that make the same entry at once, the
  * loser leaves its entry for the next stack.
+ *
+ * An entry has the innermost frames. The others are a path in the tree of
+ * frames.c; that two deep stacks are the same is told by their hashes.
  */
 #include "sample/internal.h"
 
@@ -66,13 +69,19 @@ static uint32_t *make_index(uint32_t max)
 	return other;
 }
 
+/* The frames of a stack that are in its entry. */
+static uint32_t table_nr_inner(const struct kf_walked *stack)
+{
+	return KF_MIN(stack->nr, (uint32_t)KF_STATS_STACK_FRAMES);
+}
+
 static bool table_is_same(const struct kf_stats_stack *e, uint64_t hash,
 			  const struct kf_walked *stack, uint32_t tag)
 {
 	return kf_load(&e->hash) == hash && e->tag == tag &&
-	       e->nr_frames == stack->nr &&
+	       e->nr_frames == table_nr_inner(stack) &&
 	       !memcmp(e->frame, stack->frame,
-		       stack->nr * sizeof(stack->frame[0]));
+		       e->nr_frames * sizeof(stack->frame[0]));
 }
 
 /* A free entry; 0: all are taken. */
@@ -97,16 +106,29 @@ static void table_give_back(uint32_t i)
 	kf_store_release(&table.spare, i);
 }
 
+static uint32_t table_flags(const struct kf_walked *stack, uint32_t max)
+{
+	uint32_t inner = table_nr_inner(stack);
+	uint32_t outer;
+
+	if (inner == stack->nr)
+		return stack->flags;
+	outer = kf_frames_intern(&stack->frame[inner], stack->nr - inner, max);
+	return KF_STACK_CUT | outer << KF_STACK_OUTER_SHIFT |
+	       (stack->flags & KF_STACK_CUT ? KF_STACK_OUTER_CUT : 0);
+}
+
 static void table_fill(uint32_t i, uint64_t hash, const struct kf_walked *stack,
-		       uint32_t tag)
+		       uint32_t tag, uint32_t max)
 {
 	struct kf_stats_stack *e = entry_at(i);
+	uint32_t inner = table_nr_inner(stack);
 
-	e->nr_frames = stack->nr;
-	e->flags = stack->flags;
+	e->nr_frames = inner;
+	e->flags = table_flags(stack, max);
 	e->tag = tag;
 	e->tid = kf_process_tid();
-	memcpy(e->frame, stack->frame, stack->nr * sizeof(stack->frame[0]));
+	memcpy(e->frame, stack->frame, inner * sizeof(stack->frame[0]));
 	/* readers in other processes: an entry with a hash is whole */
 	kf_store_release(&e->hash, hash);
 }
@@ -140,7 +162,7 @@ static uint32_t search(uint32_t *word, uint64_t hash,
 	mine = table_take_entry(max);
 	if (!mine)
 		return 0;
-	table_fill(mine, hash, stack, tag);
+	table_fill(mine, hash, stack, tag, max);
 	kf_modules_note(stack);
 	while (!found && !kf_claim(w, mine))
 		w = place_of(word, hash, stack, tag, &found);

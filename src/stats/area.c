@@ -32,7 +32,9 @@ static const struct {
 	[KF_AREA_MODULES] = {KF_AT_MODULES, sizeof(struct kf_stats_module),
 			     KF_AT_STACKS - KF_AT_MODULES},
 	[KF_AREA_STACKS] = {KF_AT_STACKS, sizeof(struct kf_stats_stack),
-			    KF_AT_MORE - KF_AT_STACKS},
+			    KF_AT_FRAMES - KF_AT_STACKS},
+	[KF_AREA_FRAMES] = {KF_AT_FRAMES, sizeof(struct kf_stats_frame),
+			    KF_AT_MORE - KF_AT_FRAMES},
 	[KF_AREA_SLOTS] = {KF_AT_MORE, sizeof(struct kf_slot),
 			   KF_STATS_MAX_MORE * sizeof(struct kf_slot)},
 };

@@ -84,6 +84,7 @@ void kf_image_fill(void)
 				       kf_stats.nr_slots),
 		.tags = kf_area_section(KF_AREA_TAGS),
 		.stacks = kf_area_section(KF_AREA_STACKS),
+		.frames = kf_area_section(KF_AREA_FRAMES),
 		.modules = kf_area_section(KF_AREA_MODULES),
 		.more = kf_area_section(KF_AREA_SLOTS),
 	};
@@ -101,6 +102,7 @@ void kf_image_show(void)
 	uint32_t *const area_nr[KF_NR_AREAS] = {
 		[KF_AREA_TAGS] = &h->tags.nr,
 		[KF_AREA_STACKS] = &h->stacks.nr,
+		[KF_AREA_FRAMES] = &h->frames.nr,
 		[KF_AREA_MODULES] = &h->modules.nr,
 		[KF_AREA_SLOTS] = &h->more.nr,
 	};

@@ -5,7 +5,7 @@
  *	header | identity | ending | descriptions | classes | words | control |
  *	slots...
  *	... a hole | tags... a hole | modules... a hole | stacks...
- *	... a hole | more slots...
+ *	... a hole | frames... a hole | more slots...
  *
  * All sections are found through the header, never by a fixed place; all
  * integers are in the machine's order, and a file that is not of that order
@@ -27,7 +27,7 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 5
+#define KF_STATS_MINOR 6
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_SLOT_SCALARS 42
@@ -39,6 +39,7 @@
 #define KF_STATS_TAG_NAME 64
 #define KF_STATS_EVENTS 84
 #define KF_STATS_STACK_FRAMES 35
+#define KF_STATS_STACK_MAX 1024
 #define KF_STATS_BUILD_ID 32
 #define KF_STATS_MODULE_PATH 440
 #define KF_STATS_CONTROL_TEXT 744
@@ -60,10 +61,10 @@ struct kf_stats_section {
 
 /*
  * Constant once @ready is 1, except @total_size and the @nr of slots, tags,
- * stacks, modules and more slots. These grow: the file is extended, then they
- * are stored. All sections but @more are in the first KF_STATS_MAX_REST bytes.
- * Minor versions 0 to 2 end with @stacks, 3 with @modules, 4 with
- * @more.
+ * stacks, modules, frames and more slots. These grow: the file is extended,
+ * then they are stored. All sections but @more are in the first
+ * KF_STATS_MAX_REST bytes. Minor versions 0 to 2 end with @stacks, 3 with
+ * @modules, 4 with @more, 5 with @ending.
  */
 struct kf_stats_header {
 	uint64_t magic;
@@ -84,6 +85,7 @@ struct kf_stats_header {
 	struct kf_stats_section modules;
 	struct kf_stats_section more; /* slots, after those of @slots */
 	struct kf_stats_section ending;
+	struct kf_stats_section frames;
 };
 
 /* The process that writes the file. Strings end in NUL or fill their array. */
@@ -279,6 +281,11 @@ static inline uint64_t kf_stats_tag_blocks(const struct kf_stats_tag *t)
  * for weight = S / (1 - exp(-S / R)) bytes and weight / S blocks. The variance
  * of a sum of weights is the sum of weight * (weight - S). Any thread writes,
  * atomically.
+ *
+ * A stack of more than KF_STATS_STACK_FRAMES frames has KF_STACK_CUT in @flags,
+ * and the upper bits of @flags, from KF_STACK_OUTER_SHIFT on, are the entry of
+ * the next frame in the table of frames; 0: there is none. Minor versions 0 to
+ * 5 have no such table. KF_STACK_OUTER_CUT: the frames there are cut, too.
  */
 struct kf_stats_stack {
 	uint64_t hash;	    /* 0: a free entry; stored last */
@@ -294,8 +301,8 @@ struct kf_stats_stack {
 	uint64_t peak_blocks;	   /* largest difference of blocks, in parts */
 	uint64_t variance;	   /* of @allocated, in its unit */
 	uint64_t freed_variance;   /* the part of it that was freed */
-	uint32_t flags;		   /* enum kf_stack_flags */
-	int32_t tid;		   /* the thread that took the first sample */
+	uint32_t flags; /* enum kf_stack_flags, and the outer frames */
+	int32_t tid;	/* the thread that took the first sample */
 	/* return addresses, innermost first */
 	uint64_t frame[KF_STATS_STACK_FRAMES];
 } __attribute__((aligned(64)));
@@ -304,11 +311,27 @@ struct kf_stats_stack {
 #define KF_STATS_VARIANCE_UNIT (1u << 20) /* bytes^2 */
 
 enum kf_stack_flags {
-	KF_STACK_CUT = 1,      /* there were more frames */
-	KF_STACK_OVERFLOW = 2, /* for all stacks that found no free entry */
+	KF_STACK_CUT = 1,	/* there were more frames than are here */
+	KF_STACK_OVERFLOW = 2,	/* for all stacks that found no free entry */
+	KF_STACK_OUTER_CUT = 4, /* there were more than in the other table */
 };
 
+#define KF_STACK_OUTER_SHIFT 8
+
 _Static_assert(sizeof(struct kf_stats_stack) == 384, "a stack's size is ABI");
+
+/*
+ * A frame of deep stacks, and through @parent all frames outside of it. Stacks
+ * with the same callers share these. @parent is less than the entry itself, so
+ * that each chain ends. Entry 0 is none.
+ */
+struct kf_stats_frame {
+	uint64_t address; /* return address; 0: a free entry; stored last */
+	uint32_t parent;  /* entry of the caller; 0: the outermost frame */
+	uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct kf_stats_frame) == 16, "a frame's size is ABI");
 
 /*
  * An executable mapping of a file with return addresses of stacks. The entry of

@@ -18,10 +18,12 @@ static void look_at_stacks(const struct kf_profile *p)
 
 	for (size_t i = 0; i < p->nr_stacks; i++) {
 		const struct kf_profile_stack *s = p->stacks[i];
-		const uint64_t *frame = kf_profile_frames(s);
+		uint64_t frame[KF_STATS_STACK_MAX];
+		uint32_t nr = kf_profile_frames(p, s, frame);
 
-		for (uint32_t f = 0; f < s->nr_frames; f++)
+		for (uint32_t f = 0; f < nr; f++)
 			sum += frame[f];
+		sum += kf_profile_is_cut(p, s);
 		sum += (uint64_t)kf_profile_stack_of(p, s->entry);
 		kf_profile_tag_path(p, s->tag, path);
 		fuzz_require(memchr(path, '\0', sizeof(path)),

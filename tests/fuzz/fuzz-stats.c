@@ -18,6 +18,7 @@ static bool ends(const char *text, size_t size)
 
 static void check_tables(const struct kf_snapshot *s)
 {
+	static uint64_t frame[KF_STATS_STACK_MAX];
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < s->nr_counters; i++) {
@@ -42,6 +43,7 @@ static void check_tables(const struct kf_snapshot *s)
 
 		fuzz_require(k->nr_frames <= KF_ARRAY_SIZE(k->frame),
 			     "a stack has more frames than it has room for");
+		sum += kf_snapshot_frames(s, k, frame);
 		sum += k->samples;
 	}
 	/* Only to have looked at all. */

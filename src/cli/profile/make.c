@@ -100,20 +100,34 @@ static void put_threads(struct kf_maker *m, const struct kf_snapshot *s)
 	}
 }
 
-static void put_stack(struct kf_maker *m, const struct kf_stats_stack *s,
+static void put_stack(struct kf_maker *m, const struct kf_snapshot *s,
 		      uint32_t entry)
 {
+	static uint64_t frame[KF_STATS_STACK_MAX];
+	const struct kf_stats_stack *from = &s->stacks[entry];
+	uint32_t nr = kf_snapshot_frames(s, from, frame);
+	uint32_t inner = from->nr_frames;
 	struct kf_profile_stack stack = {
 		.record.kind = KF_PROFILE_STACK,
 		.entry = entry,
-		.nr_frames = s->nr_frames,
-		.tag = s->tag,
-		.flags = s->flags,
-		.tid = s->tid,
+		.nr_frames = inner,
+		.tag = from->tag,
+		.flags = from->flags & (KF_STACK_CUT | KF_STACK_OVERFLOW),
+		.tid = from->tid,
+	};
+	struct kf_profile_outer outer = {
+		.record.kind = KF_PROFILE_OUTER,
+		.entry = entry,
+		.nr_frames = nr - inner,
+		.flags = from->flags & KF_STACK_CUT,
 	};
 
-	kf_maker_put(m, &stack, sizeof(stack), s->frame,
-		     s->nr_frames * sizeof(*s->frame));
+	if (nr > inner)
+		stack.flags |= KF_STACK_CUT;
+	kf_maker_put(m, &stack, sizeof(stack), frame, inner * sizeof(*frame));
+	if (nr > inner)
+		kf_maker_put(m, &outer, sizeof(outer), &frame[inner],
+			     (nr - inner) * sizeof(*frame));
 }
 
 static struct kf_profile_count count_of(const struct kf_stats_stack *s,
@@ -151,7 +165,7 @@ maker_changes(struct kf_maker *m, const struct kf_snapshot *s, uint64_t *nr)
 		known = kf_entry(&m->counts, (uint64_t)i + 1, &is_new);
 		known += offsetof(struct known_count, count);
 		if (is_new)
-			put_stack(m, &s->stacks[i], i);
+			put_stack(m, s, i);
 		if (!is_new && !memcmp(known, &now, sizeof(now)))
 			continue;
 		memcpy(known, &now, sizeof(now));

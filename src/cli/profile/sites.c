@@ -211,10 +211,12 @@ static void open_symbols(struct kf_prof *prof)
 
 static void site_add_frames(struct kf_prof *prof, struct kf_site *site)
 {
-	const uint64_t *address = kf_profile_frames(site->stack);
+	static uint64_t address[KF_STATS_STACK_MAX];
+	uint32_t nr_frames =
+		kf_profile_frames(&prof->profile, site->stack, address);
 	size_t room = 0;
 
-	for (uint32_t i = 0; i < site->stack->nr_frames; i++) {
+	for (uint32_t i = 0; i < nr_frames; i++) {
 		size_t nr;
 		const struct kf_frame *f =
 			kf_symbols_frames(prof->symbols, address[i], &nr);

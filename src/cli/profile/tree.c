@@ -61,7 +61,7 @@ static size_t tree_prefix(const struct kf_prof *prof,
 		   prof->pick.group == KF_GROUP_THREAD) {
 		labels[nr++] = kf_site_group(prof, site);
 	}
-	if (site->stack->flags & KF_STACK_CUT)
+	if (kf_profile_is_cut(&prof->profile, site->stack))
 		labels[nr++] = kf_format("[outer calls]");
 	return nr;
 }

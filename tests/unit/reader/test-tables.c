@@ -157,6 +157,105 @@ START_TEST(header_of_an_earlier_version_has_no_modules)
 }
 END_TEST
 
+/* Add a table of frames behind the others; entry i has address 100 + i. */
+static struct kf_stats_frame *add_frames(void)
+{
+	struct kf_stats_frame *frames;
+	size_t bytes = NR * sizeof(*frames);
+
+	f.bytes = realloc(f.bytes, f.size + bytes);
+	ck_assert_ptr_nonnull(f.bytes);
+	f.header = (void *)f.bytes;
+	stacks = (void *)(f.bytes + f.header->stacks.offset);
+	frames = (void *)(f.bytes + f.size);
+	memset(frames, 0, bytes);
+	for (uint32_t i = 1; i < NR; i++)
+		frames[i].address = 100 + i;
+	f.header->frames = (struct kf_stats_section){(uint32_t)f.size,
+						     sizeof(*frames), NR, 0};
+	f.size += bytes;
+	for (uint32_t i = 0; i < NR; i++) {
+		stacks[i].nr_frames = KF_STATS_STACK_FRAMES;
+		stacks[i].flags = KF_STACK_CUT | i << KF_STACK_OUTER_SHIFT;
+		for (uint32_t k = 0; k < KF_STATS_STACK_FRAMES; k++)
+			stacks[i].frame[k] = k + 1;
+	}
+	return frames;
+}
+
+START_TEST(outer_frames_follow_those_of_the_stack)
+{
+	uint64_t frame[KF_STATS_STACK_MAX];
+	struct kf_stats_frame *frames;
+	struct kf_snapshot s;
+
+	make(0);
+	frames = add_frames();
+	frames[3].parent = 2;
+	frames[2].parent = 1;
+	stacks[2].flags |= KF_STACK_OUTER_CUT;
+	s = read_file(KF_TABLE_STACKS);
+	ck_assert_uint_eq(kf_snapshot_frames(&s, &s.stacks[3], frame),
+			  KF_STATS_STACK_FRAMES + 3);
+	ck_assert_uint_eq(frame[0], 1);
+	ck_assert_uint_eq(frame[KF_STATS_STACK_FRAMES], 103);
+	ck_assert_uint_eq(frame[KF_STATS_STACK_FRAMES + 2], 101);
+	ck_assert(!(s.stacks[3].flags & KF_STACK_CUT));
+	ck_assert(s.stacks[2].flags & KF_STACK_CUT);
+	ck_assert_uint_eq(kf_snapshot_frames(&s, &s.stacks[0], frame),
+			  KF_STATS_STACK_FRAMES);
+	ck_assert(s.stacks[0].flags & KF_STACK_CUT);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(outer_frames_that_cannot_be_are_left_out)
+{
+	uint64_t frame[KF_STATS_STACK_MAX];
+	struct kf_stats_frame *frames;
+	struct kf_snapshot s;
+
+	make(0);
+	frames = add_frames();
+	frames[1].parent = 1;
+	frames[2].parent = 3;
+	frames[3].parent = 2;
+	frames[4].parent = UINT32_MAX;
+	frames[5].address = 0;
+	frames[6].parent = 5;
+	stacks[7].flags = KF_STACK_CUT | NR << KF_STACK_OUTER_SHIFT;
+	s = read_file(KF_TABLE_STACKS);
+	for (uint32_t i = 1; i < NR; i++) {
+		ck_assert_uint_eq(kf_snapshot_frames(&s, &s.stacks[i], frame),
+				  KF_STATS_STACK_FRAMES);
+		ck_assert(s.stacks[i].flags & KF_STACK_CUT);
+	}
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(header_of_an_earlier_version_has_no_frames)
+{
+	uint64_t frame[KF_STATS_STACK_MAX];
+	struct kf_snapshot s;
+
+	make(0);
+	add_frames();
+	f.header->minor = 5;
+	f.header->header_size =
+		(uint32_t)offsetof(struct kf_stats_header, frames);
+	s = read_file(KF_TABLE_STACKS);
+	ck_assert_uint_eq(s.nr_frames, 0);
+	ck_assert_uint_eq(kf_snapshot_frames(&s, &s.stacks[1], frame),
+			  KF_STATS_STACK_FRAMES);
+	ck_assert(s.stacks[1].flags & KF_STACK_CUT);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
 START_TEST(longer_entries_of_a_later_version_are_read)
 {
 	struct kf_snapshot s;
@@ -216,6 +315,9 @@ int main(void)
 		tables_are_read_when_asked_for,
 		modules_that_cannot_hold_are_left_out,
 		header_of_an_earlier_version_has_no_modules,
+		outer_frames_follow_those_of_the_stack,
+		outer_frames_that_cannot_be_are_left_out,
+		header_of_an_earlier_version_has_no_frames,
 		longer_entries_of_a_later_version_are_read,
 		entries_that_refer_to_nothing_are_left_out,
 		tables_that_are_cut_are_damaged,

@@ -172,6 +172,151 @@ START_TEST(threads_that_meet_the_same_stack_agree_on_its_entry)
 }
 END_TEST
 
+/* A stack of @nr frames; only the first is its own, and @outermost the last. */
+static struct kf_walked *deep(uint32_t nr, uint64_t first, uint64_t outermost)
+{
+	static struct kf_walked stack;
+
+	memset(&stack, 0, sizeof(stack));
+	stack.nr = nr;
+	for (uint32_t i = 0; i < nr; i++)
+		stack.frame[i] = 1000 + i;
+	stack.frame[0] = first;
+	stack.frame[nr - 1] = outermost;
+	return &stack;
+}
+
+static struct kf_stats_frame *frames(uint32_t *taken)
+{
+	uint32_t nr;
+	struct kf_stats_frame *all = kf_stats_area(KF_AREA_FRAMES, &nr);
+
+	for (*taken = 0; *taken + 1 < nr && all[*taken + 1].address;)
+		++*taken;
+	return all;
+}
+
+static void has_outer(uint32_t i, const struct kf_walked *stack)
+{
+	const struct kf_stats_stack *e = entry(i);
+	uint32_t taken, at = e->flags >> KF_STACK_OUTER_SHIFT;
+	const struct kf_stats_frame *all = frames(&taken);
+
+	UNIT_REQUIRE(e->nr_frames == KF_STATS_STACK_FRAMES);
+	for (uint32_t k = KF_STATS_STACK_FRAMES; k < stack->nr; k++) {
+		UNIT_REQUIRE(at && at <= taken && all[at].parent < at);
+		UNIT_REQUIRE(all[at].address == stack->frame[k]);
+		at = all[at].parent;
+	}
+	UNIT_REQUIRE(at == 0);
+}
+
+START_TEST(deep_stacks_share_their_outer_frames)
+{
+	const uint32_t outer = 300 - KF_STATS_STACK_FRAMES;
+	uint32_t was[4], taken;
+
+	kf_stats_init();
+	was[0] = kf_table_find(deep(300, 1, 2), 0, MAX);
+	has_outer(was[0], deep(300, 1, 2));
+	was[1] = kf_table_find(deep(300, 2, 2), 0, MAX);
+	has_outer(was[1], deep(300, 2, 2));
+	frames(&taken);
+	ck_assert_uint_eq(taken, outer);
+	/* The outermost frame is the root: all others follow another one. */
+	was[2] = kf_table_find(deep(300, 1, 3), 0, MAX);
+	has_outer(was[2], deep(300, 1, 3));
+	frames(&taken);
+	ck_assert_uint_eq(taken, 2 * outer);
+	was[3] = kf_table_find(deep(299, 1, 2), 0, MAX);
+	has_outer(was[3], deep(299, 1, 2));
+	for (int i = 0; i < 4; i++) {
+		ck_assert_uint_ne(was[i], 0);
+		for (int k = 0; k < i; k++)
+			ck_assert_uint_ne(was[i], was[k]);
+	}
+	ck_assert_uint_eq(kf_table_find(deep(300, 1, 2), 0, MAX), was[0]);
+	ck_assert_uint_eq(entry(was[0])->flags & 0xff, KF_STACK_CUT);
+}
+END_TEST
+
+START_TEST(the_entry_has_as_many_frames_as_fit)
+{
+	struct kf_walked *stack = deep(KF_STATS_STACK_FRAMES, 1, 2);
+	uint32_t i, taken;
+
+	kf_stats_init();
+	i = kf_table_find(stack, 0, MAX);
+	ck_assert_uint_eq(entry(i)->nr_frames, KF_STATS_STACK_FRAMES);
+	ck_assert_uint_eq(entry(i)->flags, 0);
+	i = kf_table_find(deep(KF_STATS_STACK_FRAMES + 1, 1, 2), 0, MAX);
+	has_outer(i, deep(KF_STATS_STACK_FRAMES + 1, 1, 2));
+	stack = deep(KF_STATS_STACK_MAX, 1, 2);
+	stack->flags = KF_STACK_CUT;
+	i = kf_table_find(stack, 0, MAX);
+	has_outer(i, stack);
+	ck_assert_uint_eq(entry(i)->flags & 0xff,
+			  KF_STACK_CUT | KF_STACK_OUTER_CUT);
+	frames(&taken);
+	/* Both stacks have the same outermost frame. */
+	ck_assert_uint_eq(taken, KF_STATS_STACK_MAX - KF_STATS_STACK_FRAMES);
+}
+END_TEST
+
+START_TEST(without_room_for_frames_a_stack_is_cut)
+{
+	uint32_t i = 0, taken;
+
+	kf_stats_init();
+	/* Four stacks may have 128 outer frames. */
+	for (uint32_t k = 0; k < 4; k++) {
+		i = kf_table_find(deep(100, 1, k + 1), 0, 4);
+		ck_assert_uint_ne(i, 0);
+	}
+	ck_assert_uint_eq(entry(i)->flags, KF_STACK_CUT);
+	ck_assert_uint_eq(entry(i)->nr_frames, KF_STATS_STACK_FRAMES);
+	frames(&taken);
+	ck_assert_uint_eq(taken, 128);
+}
+END_TEST
+
+/* All threads look for the same frames in the same order. */
+static void *look_deep(void *arg)
+{
+	uint32_t *mine = arg;
+	uint64_t frame[40];
+
+	for (uint32_t i = 0; i < MAX; i++) {
+		for (uint32_t k = 0; k < 40; k++)
+			frame[k] = 1000 * (i / 3) + 1 + k;
+		frame[0] = i + 1;
+		if (i % (MAX / ROUNDS) == 0)
+			pthread_barrier_wait(&gate);
+		mine[i] = kf_frames_intern(frame, 40, 100 * MAX);
+	}
+	return NULL;
+}
+
+START_TEST(threads_that_meet_the_same_frames_agree_on_them)
+{
+	pthread_t thread[THREADS];
+
+	kf_stats_init();
+	pthread_barrier_init(&gate, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(
+			pthread_create(&thread[i], NULL, look_deep, seen[i]),
+			0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	for (uint32_t i = 0; i < MAX; i++) {
+		UNIT_REQUIRE(seen[0][i] != 0);
+		for (int k = 1; k < THREADS; k++)
+			UNIT_REQUIRE(seen[k][i] == seen[0][i]);
+	}
+}
+END_TEST
+
 START_TEST(amounts_and_their_peak_are_added_up)
 {
 	struct kf_stats_stack *e;
@@ -257,6 +402,10 @@ int main(void)
 		what_finds_no_room_goes_to_the_entry_for_all,
 		a_table_of_one_entry_is_one,
 		threads_that_meet_the_same_stack_agree_on_its_entry,
+		deep_stacks_share_their_outer_frames,
+		the_entry_has_as_many_frames_as_fit,
+		without_room_for_frames_a_stack_is_cut,
+		threads_that_meet_the_same_frames_agree_on_them,
 		amounts_and_their_peak_are_added_up,
 		blocks_and_variance_are_rounded_not_cut_off,
 		entries_damaged_in_the_file_are_not_met_again,
