@@ -2,9 +2,11 @@
 /*
  * The stats file: where it is made, how it is mapped and grown.
  *
- * Space is allocated before it is mapped, so that no store finds the disk full.
- * The file is made with O_EXCL, relative to the descriptor of a directory that
- * was checked, so that no planted link is followed. No descriptor stays open.
+ * All of the file is written before it is mapped, which takes its space, so
+ * that no store finds the disk full. To write is quicker than to allocate: a
+ * file that is removed soon may never have blocks on the disk. The file is made
+ * with O_EXCL, relative to the descriptor of a directory that was checked, so
+ * that no planted link is followed. No descriptor stays open.
  */
 #include "config.h"
 
@@ -68,29 +70,28 @@ static int backing_set_path(const char *dir, const char *name)
 	return kf_text_full(&text) ? -ENAMETOOLONG : 0;
 }
 
+/* The descriptions are in no image. */
 static int write_image(int fd, size_t size)
 {
 	const char *image = kf_stats.base;
 	size_t bytes;
 	const void *descs = kf_image_descs(&bytes);
-	int r = kf_file_write(fd, image, KF_AT_DESCS, 0);
+	const size_t rest = KF_AT_DESCS + bytes;
+	const struct kf_file_part part[] = {
+		{image, KF_AT_DESCS},
+		{descs, bytes},
+		{image + rest, size - rest},
+	};
 
-	if (!r)
-		r = kf_file_write(fd, descs, bytes, KF_AT_DESCS);
-	if (!r)
-		r = kf_file_write(fd, image + KF_AT_CLASSES,
-				  size - KF_AT_CLASSES, KF_AT_CLASSES);
-	return r;
+	return kf_file_write_parts(fd, part, KF_ARRAY_SIZE(part));
 }
 
 static int fill_and_map(int fd)
 {
 	size_t size = kf_image_size(kf_stats.nr_slots);
-	int r = kf_file_extend(fd, 0, size);
+	int r = write_image(fd, size);
 
 	kf_stats.file_size = size;
-	if (!r)
-		r = write_image(fd, size);
 	if (!r)
 		r = kf_area_write(fd);
 	if (!r)

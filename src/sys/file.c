@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -149,6 +150,27 @@ int kf_file_write(int fd, const void *buf, size_t len, uint64_t offset)
 		done += (size_t)n;
 	}
 	return 0;
+}
+
+_Static_assert(sizeof(struct kf_file_part) == sizeof(struct iovec) &&
+		       offsetof(struct kf_file_part, len) ==
+			       offsetof(struct iovec, iov_len),
+	       "a part is what the kernel takes");
+
+int kf_file_write_parts(int fd, const struct kf_file_part *part, size_t nr)
+{
+	uint64_t size = 0;
+	long n = -EINTR;
+
+	for (size_t i = 0; i < nr; i++)
+		size += part[i].len;
+	if (!kf_file_is_allowed(size))
+		return -EFBIG;
+	while (n == -EINTR)
+		n = kf_sys(SYS_pwritev, fd, part, (long)nr, 0L, 0L);
+	if (n < 0)
+		return (int)n;
+	return (uint64_t)n == size ? 0 : -ENOSPC;
 }
 
 int kf_file_append(int fd, const void *buf, size_t len)

@@ -162,6 +162,28 @@ void kf_file_chmod(int fd, mode_t mode);
 int kf_file_write(int fd, const void *buf, size_t len,
 		  uint64_t offset) __must_check;
 
+/* A part of a file's contents. */
+struct kf_file_part {
+	const void *buf;
+	size_t len; /* bytes */
+};
+
+/**
+ * kf_file_write_parts() - write the contents of a new file in one call
+ * @fd:		the file
+ * @part:	the parts, in their order
+ * @nr:		number of parts
+ *
+ * A size above RLIMIT_FSIZE is refused, as the kernel would send a signal. The
+ * file system has the space afterwards: a mapping's stores find no full disk.
+ *
+ * Context: any.
+ * Return: 0, or a negative errno: -EFBIG, -ENOSPC, -EDQUOT, ...; some bytes may
+ *	   be written then.
+ */
+int kf_file_write_parts(int fd, const struct kf_file_part *part,
+			size_t nr) __must_check;
+
 /**
  * kf_file_append() - write at the file's own position
  * @fd:		the file, or a pipe or device

@@ -119,6 +119,27 @@ START_TEST(fifo_without_a_writer_blocks_nobody)
 }
 END_TEST
 
+START_TEST(parts_are_written_after_each_other)
+{
+	const struct kf_file_part part[] = {{"one", 3}, {"two", 3}};
+	struct rlimit limit, old;
+	char buf[8];
+	int r, fd = begin();
+
+	UNIT_REQUIRE(kf_file_write_parts(fd, part, 2) == 0);
+	UNIT_REQUIRE(kf_file_read(path, buf, sizeof(buf)) == 6);
+	UNIT_REQUIRE(!strcmp(buf, "onetwo"));
+	UNIT_REQUIRE(kf_file_write_parts(-1, part, 2) == -EBADF);
+	UNIT_REQUIRE(!getrlimit(RLIMIT_FSIZE, &old));
+	limit = old;
+	limit.rlim_cur = 5;
+	UNIT_REQUIRE(!setrlimit(RLIMIT_FSIZE, &limit));
+	r = kf_file_write_parts(fd, part, 2);
+	UNIT_REQUIRE(!setrlimit(RLIMIT_FSIZE, &old));
+	UNIT_REQUIRE(r == -EFBIG);
+}
+END_TEST
+
 START_TEST(extended_file_has_its_space_and_reads_as_zeroes)
 {
 	struct kf_file_stat st;
@@ -184,6 +205,7 @@ int main(void)
 		failure_is_a_negative_errno_and_errno_is_kept,
 		small_file_is_read_whole_and_a_large_one_is_cut,
 		fifo_without_a_writer_blocks_nobody,
+		parts_are_written_after_each_other,
 		extended_file_has_its_space_and_reads_as_zeroes,
 		file_over_the_limit_is_refused_without_a_signal,
 		working_directory_and_links_are_found,
