@@ -7,6 +7,7 @@
 #include "sys/file.h"
 
 #include "sys/call.h"
+#include "sys/thread.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -34,7 +35,8 @@ int kf_file_open(int dirfd, const char *path, int flags, mode_t mode)
 			     flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
 	int high;
 
-	if (fd < 0 || fd >= HIGH_FD)
+	if (fd < 0 || fd >= HIGH_FD ||
+	    (fd > STDERR_FILENO && kf_thread_is_alone()))
 		return fd;
 	high = (int)kf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD);
 	if (high < 0)
@@ -283,24 +285,6 @@ void kf_file_fill(int fd, uint64_t from, uint64_t to)
 	}
 }
 
-static ssize_t read_all(int fd, char *buf, size_t size)
-{
-	size_t len = 0;
-	long n;
-
-	while (len < size) {
-		n = kf_sys(SYS_read, fd, buf + len, size - len);
-		if (n == -EINTR)
-			continue;
-		if (n < 0)
-			return n;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	return (ssize_t)len;
-}
-
 ssize_t kf_file_read(const char *path, char *buf, size_t size)
 {
 	int fd = kf_file_open(AT_FDCWD, path, O_RDONLY, 0);
@@ -309,7 +293,9 @@ ssize_t kf_file_read(const char *path, char *buf, size_t size)
 	buf[0] = '\0';
 	if (fd < 0)
 		return fd;
-	n = read_all(fd, buf, size - 1);
+	do
+		n = kf_sys(SYS_read, fd, buf, size - 1);
+	while (n == -EINTR);
 	kf_file_close(fd);
 	buf[n < 0 ? 0 : n] = '\0';
 	return n;

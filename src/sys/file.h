@@ -3,9 +3,10 @@
  * Files, opened for a moment from inside malloc.
  *
  * No call allocates, blocks on a FIFO, is a cancellation point or changes
- * errno; failures are negative errnos. A descriptor is moved to a high number
- * while it is open, out of the way of programs that expect certain numbers or
- * close all low ones in a loop.
+ * errno; failures are negative errnos. In a program with threads a descriptor
+ * is moved to a high number while it is open, out of the way of threads that
+ * expect certain numbers or close all low ones in a loop; one below 3 always
+ * is.
  */
 #ifndef KF_SYS_FILE_H
 #define KF_SYS_FILE_H
@@ -26,7 +27,7 @@ struct kf_file_stat {
 };
 
 /**
- * kf_file_open() - open a file at a high number
+ * kf_file_open() - open a file, out of the way of other threads
  * @dirfd:	directory @path is relative to, or AT_FDCWD
  * @path:	the file
  * @flags:	of open(2); O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added
@@ -269,10 +270,13 @@ void kf_file_truncate(int fd, uint64_t size);
 void kf_file_fill(int fd, uint64_t from, uint64_t to);
 
 /**
- * kf_file_read() - read a small file whole
+ * kf_file_read() - read a small file of the kernel whole
  * @path:	the file
  * @buf:	out: its bytes, always terminated
  * @size:	bytes at @buf, more than 0; the rest of the file is left out
+ *
+ * One call reads it, as the kernel gives files in /proc and /sys that have one
+ * record, and the environment, as far as there is room.
  *
  * Context: any.
  * Return: bytes read, or a negative errno; @buf is empty then.

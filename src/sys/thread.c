@@ -30,6 +30,14 @@ void kf_thread_yield(void)
 		kf_sys(SYS_sched_yield);
 }
 
+/* Of glibc since 2.32. */
+extern char __libc_single_threaded __attribute__((weak));
+
+bool kf_thread_is_alone(void)
+{
+	return &__libc_single_threaded && kf_load(&__libc_single_threaded);
+}
+
 /* Constant after kf_thread_exit_init(). */
 static pthread_key_t exit_key;
 static bool exit_key_made;

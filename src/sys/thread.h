@@ -52,6 +52,14 @@ void kf_futex_wake(uint32_t *word, int nr);
 void kf_thread_yield(void);
 
 /**
+ * kf_thread_is_alone() - whether the process has no other thread
+ *
+ * Context: any.
+ * Return: false where the C library cannot tell, or is not ready to.
+ */
+bool kf_thread_is_alone(void);
+
+/**
  * kf_thread_exit_init() - set the function that runs at the end of threads
  * @fn:		called late; other destructors may follow, so it may call
  *		kf_thread_on_exit() to be called once more

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +42,51 @@ static int begin(void)
 	return fd;
 }
 
-START_TEST(descriptor_is_high_and_closed_by_exec)
+static void *thread_main(void *unused)
+{
+	return unused;
+}
+
+/* From here on the process counts as one with threads. */
+static void begin_threads(void)
+{
+	pthread_t thread;
+
+	UNIT_REQUIRE(!pthread_create(&thread, NULL, thread_main, NULL));
+	UNIT_REQUIRE(!pthread_join(thread, NULL));
+}
+
+START_TEST(descriptor_is_closed_by_exec)
 {
 	int fd;
 
 	close(begin());
+	fd = kf_file_open(AT_FDCWD, path, O_RDONLY, 0);
+	UNIT_REQUIRE(fd > STDERR_FILENO);
+	UNIT_REQUIRE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	kf_file_close(fd);
+}
+END_TEST
+
+START_TEST(descriptor_is_never_that_of_a_standard_stream)
+{
+	int fd;
+
+	close(begin());
+	close(STDERR_FILENO);
+	fd = kf_file_open(AT_FDCWD, path, O_RDONLY, 0);
+	UNIT_REQUIRE(fd >= HIGH);
+	UNIT_REQUIRE(fcntl(STDERR_FILENO, F_GETFD) == -1);
+	kf_file_close(fd);
+}
+END_TEST
+
+START_TEST(descriptor_is_high_among_threads)
+{
+	int fd;
+
+	close(begin());
+	begin_threads();
 	fd = kf_file_open(AT_FDCWD, path, O_RDONLY, 0);
 	UNIT_REQUIRE(fd >= HIGH);
 	UNIT_REQUIRE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -60,6 +101,7 @@ START_TEST(descriptor_is_low_where_high_ones_are_forbidden)
 	int fd;
 
 	close(begin());
+	begin_threads();
 	UNIT_REQUIRE(!getrlimit(RLIMIT_NOFILE, &old));
 	limit = old;
 	limit.rlim_cur = 64;
@@ -200,7 +242,9 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		descriptor_is_high_and_closed_by_exec,
+		descriptor_is_closed_by_exec,
+		descriptor_is_never_that_of_a_standard_stream,
+		descriptor_is_high_among_threads,
 		descriptor_is_low_where_high_ones_are_forbidden,
 		failure_is_a_negative_errno_and_errno_is_kept,
 		small_file_is_read_whole_and_a_large_one_is_cut,
