@@ -28,9 +28,10 @@ static void read_early(void)
 		early_len = (size_t)n;
 }
 
+/* Most entries differ in the first byte, and there are many options. */
 static const char *value_of(const char *entry, const char *name, size_t len)
 {
-	if (strncmp(entry, name, len) || entry[len] != '=')
+	if (*entry != *name || strncmp(entry, name, len) || entry[len] != '=')
 		return NULL;
 	return entry + len + 1;
 }
