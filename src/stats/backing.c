@@ -31,7 +31,7 @@
 /* The command, safe in a file name: no slash, no control, no hidden file. */
 static void safe_comm(char *comm)
 {
-	kf_process_comm(comm);
+	memcpy(comm, kf_stats_self()->comm, KF_COMM_SIZE);
 	for (char *p = comm; *p; p++) {
 		bool hides = *p == '.' && p == comm;
 
@@ -110,7 +110,7 @@ static int backing_open_new(int dirfd, char *name, struct kf_watch *watch)
 	safe_comm(comm);
 	for (int i = 0; i < NAME_TRIES && fd == -EEXIST; i++) {
 		random = kf_process_random();
-		kf_backing_name(name, comm, kf_process_pid(), random);
+		kf_backing_name(name, comm, kf_stats_self()->pid, random);
 		fd = kf_file_open(dirfd, name,
 				  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0640);
 		if (fd >= 0)
@@ -167,7 +167,8 @@ static int make_in(int dirfd, const char *dir, bool for_group)
 
 static bool is_private(const struct kf_file_stat *st)
 {
-	return st->uid == kf_process_uid() && !(st->mode & (S_IWGRP | S_IWOTH));
+	return st->uid == kf_stats_self()->uid &&
+	       !(st->mode & (S_IWGRP | S_IWOTH));
 }
 
 /*
@@ -177,13 +178,15 @@ static bool is_private(const struct kf_file_stat *st)
  */
 static int try_dir(const char *dir, bool own)
 {
+	const int flags = O_PATH | O_DIRECTORY | (own ? O_NOFOLLOW : 0);
+	int fd = kf_file_open(AT_FDCWD, dir, flags, 0);
 	struct kf_file_stat st;
-	int fd, r;
+	int r;
 
-	if (own)
+	if (own && fd == -ENOENT) {
 		kf_file_mkdir(dir);
-	fd = kf_file_open(AT_FDCWD, dir,
-			  O_PATH | O_DIRECTORY | (own ? O_NOFOLLOW : 0), 0);
+		fd = kf_file_open(AT_FDCWD, dir, flags, 0);
+	}
 	if (fd < 0)
 		return fd;
 	r = kf_file_stat(fd, &st);
@@ -212,7 +215,7 @@ static int try_last_dir(void)
 	int r;
 
 	kf_text_init(&text, dir, sizeof(dir));
-	kf_text_add(&text, LAST_DIR "%u", kf_process_uid());
+	kf_text_add(&text, LAST_DIR "%u", kf_stats_self()->uid);
 	r = try_dir(dir, true);
 	/* for kf_stats_tried() */
 	if (r)

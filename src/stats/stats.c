@@ -63,29 +63,28 @@ static size_t first_slots(void)
 }
 
 /*
- * Reserve addresses for the first slots, far from the other mappings: the
- * kernel places mappings next to each other, so the addresses behind stay free
- * for long. Addresses for all slots would count in a program that called
- * mlockall().
+ * Reserve addresses for the first slots, far from the library and the mappings
+ * beside it: the kernel places mappings next to each other, so the addresses
+ * behind stay free for long. Addresses for all slots would count in a program
+ * that called mlockall().
  */
 static char *stats_reserve(size_t size)
 {
-	char *near = kf_vm_reserve(size, kf_stats.page);
-	char *far = near ? near - DISTANCE : NULL;
+	uintptr_t here = KF_ALIGN_DOWN((uintptr_t)last_resort, kf_stats.page);
+	char *far = (char *)(here - DISTANCE);
 
-	if (!near || !kf_vm_claim(far, size))
-		return near;
-	kf_vm_drop(near, size);
-	return far;
+	return kf_vm_claim(far, size) ? far
+				      : kf_vm_reserve(size, kf_stats.page);
 }
 
 void kf_stats_init(void)
 {
-	size_t first;
+	size_t first, most;
 
 	kf_stats.page = kf_vm_page();
 	first = first_slots();
-	kf_stats.max_slots = KF_MAX(whole_pages(wanted_slots()), first);
+	most = whole_pages(wanted_slots());
+	kf_stats.max_slots = KF_MAX(most, first);
 	kf_stats.base = stats_reserve(kf_image_size(first));
 	if (!kf_stats.base ||
 	    !kf_vm_put_memory(kf_stats.base, kf_image_size(first))) {

@@ -396,7 +396,7 @@ int kf_watch_begin(struct kf_watch *watch, int dirfd)
 		/* the limits of the file system hold without a ledger too */
 		return quota(dirfd, &(struct found){0});
 	}
-	if (kf_process_random() % ONE_IN == 0)
+	if (kf_stats_self()->created_ns / 1000 % ONE_IN == 0)
 		kf_sweep_all(&watch->w);
 	sweep_notes(&watch->w, CHECKS, &f);
 	keep_limits(&watch->w, &f);
