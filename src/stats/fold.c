@@ -195,16 +195,16 @@ static bool counted_anything(const struct kf_ledger_row *row)
 }
 
 /* Returns false where the path no longer leads to the file of this process. */
-static bool target_own_file(int dirfd, const char *name, bool keep,
-			    struct kf_ledger_target *t)
+static bool target_own_file(int dirfd, const char *name, uint32_t uid,
+			    bool keep, struct kf_ledger_target *t)
 {
 	const struct kf_stats_identity *id = kf_stats_self();
 	struct kf_file_stat st;
 
 	if (id->pid != t->pid || kf_file_look(dirfd, name, &st) ||
-	    st.dev != kf_stats.dev || st.ino != kf_stats.ino ||
-	    st.uid != kf_process_uid())
+	    st.dev != kf_stats.dev || st.ino != kf_stats.ino || st.uid != uid)
 		return false;
+	t->own = true;
 	t->name = name;
 	t->dev = st.dev;
 	t->ino = st.ino;
@@ -219,13 +219,14 @@ static void fold_self(int dirfd, const char *name, bool keep)
 		.pid = kf_process_pid(),
 		.reason = KF_LEDGER_EXIT,
 	};
+	uint32_t uid = kf_process_uid();
 	struct kf_ledger_writer w;
 	const struct kf_ledger_row *row;
 
-	if (kf_stats.on_file && !target_own_file(dirfd, name, keep, &t))
+	if (kf_stats.on_file && !target_own_file(dirfd, name, uid, keep, &t))
 		return;
 	/* A child that never had a file makes no ledger either. */
-	if (kf_ledger_open(&w, dirfd, kf_process_uid(), kf_fold_described(),
+	if (kf_ledger_open(&w, dirfd, uid, kf_fold_described(),
 			   kf_stats.on_file))
 		return;
 	row = kf_fold_memory();

@@ -36,7 +36,8 @@
  *	   new values, not differences, so a repetition changes nothing.
  *	4. A stats file is folded only if it is not marked, no entry of the
  *	   folds has its @created_ns and @pid, it belongs to UID, and its
- *	   process has ended or is the one that folds.
+ *	   process has ended or is the one that folds. For its own file a
+ *	   process does not search the folds, as nobody else folds it.
  *
  * Rules of readers
  *	1. No lock is needed. @committed and @applied are read, then the rest,

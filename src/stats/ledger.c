@@ -121,7 +121,7 @@ static struct kf_stats_section ledger_section(uint32_t offset,
 	return (struct kf_stats_section){offset, (uint32_t)entry_size, nr, 0};
 }
 
-static void ledger_fill(struct kf_ledger_header *h, uint32_t uid,
+static void ledger_fill(struct kf_ledger_header *h, uint32_t uid, uint64_t hash,
 			const struct kf_ledger_described *d, uint32_t nr_rows)
 {
 	memset(h, 0, sizeof(*h));
@@ -129,7 +129,7 @@ static void ledger_fill(struct kf_ledger_header *h, uint32_t uid,
 	h->major = KF_LEDGER_MAJOR;
 	h->minor = KF_LEDGER_MINOR;
 	h->header_size = sizeof(*h);
-	h->described = ledger_hash_of(d);
+	h->described = hash;
 	h->uid = uid;
 	h->ready = 1;
 	h->journal =
@@ -233,7 +233,7 @@ static bool is_like(const struct kf_ledger_header *h,
 	       (h->committed == h->applied || h->committed == h->applied + 1);
 }
 
-static int read_head(struct kf_ledger_writer *w, uint32_t uid,
+static int read_head(struct kf_ledger_writer *w, uint32_t uid, uint64_t hash,
 		     const struct kf_ledger_described *d,
 		     struct kf_ledger_header *h)
 {
@@ -248,12 +248,12 @@ static int read_head(struct kf_ledger_writer *w, uint32_t uid,
 	/* removed while this process waited for the lock */
 	if (!st.nr_links)
 		return -EAGAIN;
-	ledger_fill(&wanted, uid, d, KF_LEDGER_ROWS);
+	ledger_fill(&wanted, uid, hash, d, KF_LEDGER_ROWS);
 	memset(h, 0, sizeof(*h));
 	if (st.size >= sizeof(*h) && !kf_file_read_at(w->fd, h, sizeof(*h), 0))
 		return -EIO;
 	if (!h->magic) {
-		ledger_fill(h, uid, d, rows_of(w->fd));
+		ledger_fill(h, uid, hash, d, rows_of(w->fd));
 		return h->rows.nr ? ledger_make(w->fd, h, d) : -ENOSPC;
 	}
 	return is_like(h, &wanted) ? 0 : -EINVAL;
@@ -295,30 +295,40 @@ static int mark_folded(int dirfd, const struct kf_ledger_journal *j)
 	return r;
 }
 
+/* A new row needs its entry in the keys, and is counted. */
+static int ledger_show_row(struct kf_ledger_writer *w, uint32_t row)
+{
+	struct kf_ledger_key program = journal.row.key;
+	struct kf_ledger_index index = {.key_hash = journal.row.key_hash};
+	int r;
+
+	if (row && row < w->nr_rows)
+		return 0;
+	memset(program.cmdline, 0, sizeof(program.cmdline));
+	index.program_hash = kf_ledger_hash(&program);
+	r = kf_file_write(w->fd, &index, sizeof(index),
+			  AT_KEYS + row * sizeof(index));
+	w->nr_rows = KF_MAX(w->nr_rows, row + 1);
+	return r ? r
+		 : write_word(w, offsetof(struct kf_ledger_header, nr_rows),
+			      w->nr_rows, sizeof(uint32_t));
+}
+
 /* The steps of rule 2 behind the commit. */
 static int ledger_apply(struct kf_ledger_writer *w)
 {
 	const struct kf_ledger_journal *j = &journal;
 	uint32_t row = j->fold.row;
-	struct kf_ledger_key program = j->row.key;
-	struct kf_ledger_index index = {.key_hash = j->row.key_hash};
 	int r;
 
-	memset(program.cmdline, 0, sizeof(program.cmdline));
-	index.program_hash = kf_ledger_hash(&program);
 	r = kf_file_write(w->fd, &j->row, sizeof(j->row),
 			  AT_ROWS + row * sizeof(j->row));
-	if (!r)
-		r = kf_file_write(w->fd, &index, sizeof(index),
-				  AT_KEYS + row * sizeof(index));
 	if (!r)
 		r = kf_file_write(w->fd, &j->fold, sizeof(j->fold),
 				  AT_FOLDS + j->fold.number % KF_LEDGER_FOLDS *
 						     sizeof(j->fold));
-	w->nr_rows = KF_MAX(w->nr_rows, row + 1);
 	if (!r)
-		r = write_word(w, offsetof(struct kf_ledger_header, nr_rows),
-			       w->nr_rows, sizeof(uint32_t));
+		r = ledger_show_row(w, row);
 	if (r)
 		return r;
 	if (j->dev && j->keep)
@@ -354,12 +364,14 @@ int kf_ledger_open(struct kf_ledger_writer *w, int dirfd, uint32_t uid,
 	struct kf_ledger_header h;
 	struct kf_file_stat st;
 	char name[NAME_SIZE];
+	uint64_t hash;
 	int r;
 
 	/* Above RLIMIT_FSIZE the kernel would send a signal. */
 	if (!kf_file_is_allowed(END))
 		return -EFBIG;
-	make_name(name, uid, ledger_hash_of(d));
+	hash = ledger_hash_of(d);
+	make_name(name, uid, hash);
 	w->max_rows = 0;
 	w->dirfd = dirfd;
 	w->fd = kf_file_open(dirfd, name,
@@ -368,7 +380,7 @@ int kf_ledger_open(struct kf_ledger_writer *w, int dirfd, uint32_t uid,
 		return w->fd == -ELOOP || w->fd == -EACCES ? -EPERM : w->fd;
 	r = lock(w->fd);
 	if (!r)
-		r = read_head(w, uid, d, &h);
+		r = read_head(w, uid, hash, d, &h);
 	if (!r)
 		r = ledger_recover(w, &h);
 	/* In a set-group-id directory the group may read, as in backing.c. */
@@ -408,7 +420,8 @@ static bool was_folded(const struct kf_ledger_writer *w,
 {
 	const uint32_t nr = KF_ARRAY_SIZE(piece.fold);
 
-	for (uint32_t i = 0; t->name && i < KF_LEDGER_FOLDS; i += nr) {
+	for (uint32_t i = 0; t->name && !t->own && i < KF_LEDGER_FOLDS;
+	     i += nr) {
 		if (!kf_file_read_at(w->fd, piece.fold, sizeof(piece.fold),
 				     AT_FOLDS + i * sizeof(piece.fold[0])) ||
 		    is_in_piece(t))

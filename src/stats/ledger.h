@@ -37,6 +37,7 @@ struct kf_ledger_target {
 	uint64_t created_ns;
 	int32_t pid;
 	enum kf_ledger_reason reason;
+	bool own;  /* of this process: nobody folded it before */
 	bool keep; /* true: mark the file; false: remove its name */
 };
 

@@ -436,8 +436,8 @@ void kf_watch_end(struct kf_ledger_writer *w, bool keep)
 
 	if (!kf_stats.note)
 		return;
-	kf_ledger_files(w, kf_stats.note - 1, &note, 1);
 	if (keep) {
+		kf_ledger_files(w, kf_stats.note - 1, &note, 1);
 		note.state = KF_LEDGER_FILE_KEPT;
 		note.since_ns = kf_process_clock_ns(CLOCK_REALTIME);
 	} else {
