@@ -345,7 +345,7 @@ def prune_leaves_what_cannot_be_added(world):
     os.rename(ledger, world.path("ledger"))
     os.symlink(world.path("ledger"), ledger)
     text = prune(world, status=1)
-    assert text.count("\n") == 1 and "stays" in text, text
+    assert text.count("\n") == 1 and "not deleted" in text, text
     assert len(world.stats_names()) == 1
     os.rename(world.path("ledger"), ledger)
     prune(world)
