@@ -65,6 +65,10 @@ static const struct {
 			      KF_FIGURE_GAUGE_SUM},
 	[KF_FIG_HEAP_METADATA] = {"heap_bytes", "state=\"metadata\"", "",
 				  "bytes", KF_FIGURE_GAUGE_SUM},
+	[KF_FIG_BINS] = {"bins_bytes", "",
+			 "free blocks in bins of threads, a part of heap_bytes "
+			 "with state cached",
+			 "bytes", KF_FIGURE_GAUGE_SUM},
 };
 
 static const struct kf_counter described_counters[] = {
@@ -338,6 +342,7 @@ static void figure_fill_derived(const struct kf_snapshot *s, uint64_t *value)
 	value[KF_FIG_HEAP_CACHED] = t->cached;
 	value[KF_FIG_HEAP_FREE] = t->free;
 	value[KF_FIG_HEAP_METADATA] = t->metadata;
+	value[KF_FIG_BINS] = t->bins;
 }
 
 static const int *figure_map_of(struct kf_figures *t,

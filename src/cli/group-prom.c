@@ -42,6 +42,8 @@ static const struct derived prom_derived[] = {
 	{"heap_bytes", "state=\"free\"", "", TOTAL(free), KF_TYPE_GAUGE},
 	{"heap_bytes", "state=\"metadata\"", "", TOTAL(metadata),
 	 KF_TYPE_GAUGE},
+	{"bins_bytes", "", "free blocks in bins of threads", TOTAL(bins),
+	 KF_TYPE_GAUGE},
 };
 
 /* Newlines, quotes and backslashes as the format has them. */

@@ -106,6 +106,7 @@ static struct kf_group *groups_get(struct kf_groups *g, const struct kf_file *f,
 	}
 	group = &g->group[g->nr++];
 	*group = key;
+	group->totals.knows_bins = true;
 	group->values = kf_alloc(g->nr_counters, sizeof(*group->values));
 	return group;
 }
@@ -122,6 +123,8 @@ static void group_add_totals(struct kf_totals *to, const struct kf_totals *t)
 	to->live = kf_sum(to->live, t->live);
 	to->rounding = kf_sum(to->rounding, t->rounding);
 	to->cached = kf_sum(to->cached, t->cached);
+	to->bins = kf_sum(to->bins, t->bins);
+	to->knows_bins = to->knows_bins && t->knows_bins;
 	to->free = kf_sum(to->free, t->free);
 	to->metadata = kf_sum(to->metadata, t->metadata);
 	to->held = kf_sum(to->held, t->held);

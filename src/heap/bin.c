@@ -31,12 +31,23 @@ static inline struct kf_slab *bin_slab_at(struct kf_list *link)
 	return kf_container_of(link, struct kf_slab, link);
 }
 
-static void bin_count_fill(struct kf_heap *heap, size_t bytes, uint32_t nr,
-			   size_t size)
+static bool bin_is_medium(size_t offset)
 {
+	return offset > KF_NR_TINY * sizeof(struct kf_bin);
+}
+
+static void bin_count_fill(struct kf_heap *heap, unsigned int class,
+			   uint32_t nr, size_t size)
+{
+	const struct kf_bin *bin = &heap->front.bin[class];
+	size_t bytes = kf_class_bytes(class);
+
 	kf_heap_stat(heap, KF_SLOT_cache_fills, 1);
 	kf_heap_stat(heap, KF_SLOT_asked_sample, size * nr);
 	kf_heap_stat(heap, KF_SLOT_given_sample, (uint64_t)bytes * nr);
+	/* Medium blocks in the block cache count as taken already. */
+	if (!(bin->source & KF_BIN_CACHED) || bytes <= KF_TINY_MAX)
+		kf_heap_stat(heap, KF_SLOT_taken, (uint64_t)bytes * nr);
 	kf_probe_cache_fill(bytes, nr);
 }
 
@@ -76,11 +87,6 @@ uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr)
 	else
 		kf_slab_untake(kf_bin_source(bin), rest, nr - kept);
 	return kept;
-}
-
-static bool bin_is_medium(size_t offset)
-{
-	return offset > KF_NR_TINY * sizeof(struct kf_bin);
 }
 
 static void *bin_pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
@@ -186,7 +192,7 @@ static bool bin_fill(struct kf_heap *heap, unsigned int class, size_t size,
 	if (nr)
 		nr = kf_heap_bound(heap, class * sizeof(struct kf_bin), nr);
 	if (nr) {
-		bin_count_fill(heap, kf_class_bytes(class), nr, size);
+		bin_count_fill(heap, class, nr, size);
 		kf_box_refill(kf_class_bytes(class));
 	}
 	return nr;
@@ -298,6 +304,7 @@ static __always_inline_kf void *bin_refill_from_source(struct kf_heap *heap,
 	sum[KF_SLOT_cache_fills]++;
 	sum[KF_SLOT_asked_sample] += size * nr;
 	sum[KF_SLOT_given_sample] += bytes;
+	sum[KF_SLOT_taken] += bytes;
 	kf_slot_pair(heap->front.slot, offset)->mallocs++;
 	kf_probe_cache_fill(offset, nr);
 	return block;
@@ -339,9 +346,10 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size,
 static uint32_t bin_flush(struct kf_heap *heap, struct kf_bin *bin)
 {
 	struct kf_slab *slab = kf_bin_source(bin);
+	unsigned int class = (unsigned int)(bin - heap->front.bin);
 	uint32_t nr = 0;
 
-	heap->due[bin - heap->front.bin] = 0;
+	heap->due[class] = 0;
 	if (bin->source & KF_BIN_CACHED)
 		return kf_cache_flush(heap, bin);
 	bin->source = 0;
@@ -352,6 +360,7 @@ static uint32_t bin_flush(struct kf_heap *heap, struct kf_bin *bin)
 		kf_slab_return(heap, slab, block);
 		nr++;
 	}
+	kf_heap_untake_tiny(heap, class, nr);
 	return nr;
 }
 

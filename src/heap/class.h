@@ -23,7 +23,7 @@
 #include "stats/layout.h"
 
 #define KF_NR_CLASSES KF_STATS_NR_CLASSES
-#define KF_TINY_MAX ((size_t)1024)
+#define KF_TINY_MAX ((size_t)KF_STATS_TINY_MAX)
 #define KF_SMALL_MAX ((size_t)32768)
 #define KF_NR_TINY 64
 

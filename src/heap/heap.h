@@ -28,8 +28,11 @@
  *	- the blocks of a bin are all of its source, or all cached blocks. One
  *	  flag says whether they all read as zeroes after their first word;
  *	- only the owner, or a thread that holds the heap (reclaim.h), writes
- *the owner's line of a slab. Inboxes and remote lists are read and written by
- *atomic operations alone.
+ *	  the owner's line of a slab. Inboxes and remote lists are read and
+ *	  written by atomic operations alone;
+ *	- KF_SLOT_taken, all threads together, has the bytes of the tiny blocks
+ *	  that were handed out or are in bins, and of the medium blocks that are
+ *	  live or in bins, block caches or outboxes. Only slow paths count it.
  */
 #ifndef KF_HEAP_HEAP_H
 #define KF_HEAP_HEAP_H
@@ -62,7 +65,8 @@ struct kf_outbox {
 	struct kf_slab *slab; /* NULL: the outbox is empty */
 	void *first;
 	void *last;
-	uint64_t nr;
+	uint32_t nr;
+	uint32_t size; /* bytes of a block */
 };
 
 /*
@@ -174,6 +178,39 @@ static inline void kf_heap_stat(struct kf_heap *heap, enum kf_slot_stat s,
 				uint64_t n)
 {
 	kf_counters_stat(&heap->counters, s, n);
+}
+
+/* Count blocks that left a bin without being handed out, if they are tiny. */
+static inline void kf_heap_untake_tiny(struct kf_heap *heap, unsigned int class,
+				       uint64_t nr)
+{
+	if (class <= KF_NR_TINY)
+		kf_heap_stat(heap, KF_SLOT_taken, -nr * kf_class_bytes(class));
+}
+
+/**
+ * kf_slab_return() - put a used block into its slab's local list
+ * @heap:	the heap
+ * @slab:	its slab
+ * @p:		the block
+ *
+ * The slab may be gone afterwards. Counts no free.
+ *
+ * Context: the heap's owner.
+ */
+static inline void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab,
+				  void *p)
+{
+	kf_link_set(p, slab->local);
+	*kf_slab_key(p) = (uintptr_t)heap;
+	slab->local = p;
+	slab->used--;
+	if (slab->size > KF_TINY_MAX)
+		kf_heap_stat(heap, KF_SLOT_taken, -slab->size);
+	if (unlikely(slab->owner & KF_SLAB_FULL))
+		kf_slab_unretire(heap, slab);
+	if (unlikely(!slab->used))
+		kf_slab_emptied(heap, slab);
 }
 
 /* kf_counters_stat() for the counters of the calling thread. */

@@ -55,6 +55,8 @@ static void remote_send_outbox(struct kf_outbox *box)
 
 	if (!slab)
 		return;
+	if (box->size > KF_TINY_MAX)
+		kf_self_stat(KF_SLOT_taken, -(uint64_t)box->nr * box->size);
 	old = kf_load(&slab->run.remote);
 	/* pairs with kf_remote_take() */
 	do {
@@ -74,7 +76,8 @@ static __noinline void remote_change_outbox(struct kf_outbox *box,
 					    struct kf_slab *slab, void *p)
 {
 	remote_send_outbox(box);
-	*box = (struct kf_outbox){.slab = slab, .last = p};
+	*box = (struct kf_outbox){
+		.slab = slab, .last = p, .size = (uint32_t)slab->size};
 }
 
 /* Blocks of a class that are freed one after the other are often of one slab.
@@ -144,8 +147,10 @@ void kf_cache_drop(struct kf_heap *heap)
 uint32_t kf_cache_flush(struct kf_heap *heap, struct kf_bin *bin)
 {
 	uint32_t nr = remote_queue_list(heap, kf_bin_first(bin));
+	unsigned int class = (unsigned int)(bin - heap->front.bin);
 
-	heap->due[bin - heap->front.bin] = 0;
+	heap->due[class] = 0;
+	kf_heap_untake_tiny(heap, class, nr);
 	*bin = (struct kf_bin){kf_link_code(NULL), 0};
 	return nr;
 }
@@ -246,7 +251,7 @@ bool kf_remote_free(struct kf_heap *heap, struct kf_slab *slab, void *p)
 {
 	kf_self_stat(KF_SLOT_remote_frees, 1);
 	if (unlikely(!heap)) {
-		struct kf_outbox box = {slab, p, p, 1};
+		struct kf_outbox box = {slab, p, p, 1, (uint32_t)slab->size};
 
 		*kf_slab_key(p) = kf_slab_sent_key(slab);
 		remote_send_outbox(&box);

@@ -309,27 +309,4 @@ static __always_inline_kf bool kf_slab_unuse(struct kf_slab *slab)
 	return unlikely(--slab->used == 0);
 }
 
-/**
- * kf_slab_return() - put a used block into its slab's local list
- * @heap:	the heap
- * @slab:	its slab
- * @p:		the block
- *
- * The slab may be gone afterwards. Counts nothing.
- *
- * Context: the heap's owner.
- */
-static inline void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab,
-				  void *p)
-{
-	kf_link_set(p, slab->local);
-	*kf_slab_key(p) = (uintptr_t)heap;
-	slab->local = p;
-	slab->used--;
-	if (unlikely(slab->owner & KF_SLAB_FULL))
-		kf_slab_unretire(heap, slab);
-	if (unlikely(!slab->used))
-		kf_slab_emptied(heap, slab);
-}
-
 #endif

@@ -83,6 +83,8 @@ struct kf_totals {
 	uint64_t live;	   /* bytes the program asked for and has not freed */
 	uint64_t rounding; /* bytes of its blocks beyond that */
 	uint64_t cached;   /* free blocks inside slabs */
+	uint64_t bins;	   /* the part of them that threads keep in bins */
+	bool knows_bins;   /* false for files of older libraries */
 	uint64_t free;	   /* free pages */
 	uint64_t metadata;
 	uint64_t held; /* mapped less purged */
@@ -223,11 +225,15 @@ uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name);
 
 /**
  * kf_snapshot_stat() - a counter of stats.def, without a search by name
+ * kf_snapshot_counter() - the same, with its description
  * @s:		the snapshot
  * @stat:	which
  *
- * Return: its value, or 0 where the file has no such counter.
+ * Return: its value, or 0 where the file has no such counter;
+ *	   kf_snapshot_counter(): the counter, or NULL.
  */
+const struct kf_counter *kf_snapshot_counter(const struct kf_snapshot *s,
+					     enum kf_stat stat);
 uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat);
 
 /**

@@ -424,16 +424,18 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	s->nr_counters = s->nr_classes = s->nr_threads = 0;
 }
 
-uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name)
+static const struct kf_counter *
+snapshot_counter_named(const struct kf_snapshot *s, const char *name)
 {
 	for (unsigned int i = 0; i < s->nr_counters; i++) {
 		if (!strcmp(s->counters[i].name, name))
-			return s->counters[i].value;
+			return &s->counters[i];
 	}
-	return 0;
+	return NULL;
 }
 
-uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat)
+const struct kf_counter *kf_snapshot_counter(const struct kf_snapshot *s,
+					     enum kf_stat stat)
 {
 	static const char *const names[KF_NR_STATS] = {
 #define KF_STAT_SLOT(id, type, unit, metric, labels, help) #id,
@@ -447,8 +449,23 @@ uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat)
 	/* files of this version have the counters in the order of stats.def */
 	if ((unsigned int)stat < s->nr_counters &&
 	    !strcmp(s->counters[stat].name, name))
-		return s->counters[stat].value;
-	return kf_snapshot_value(s, name);
+		return &s->counters[stat];
+	return snapshot_counter_named(s, name);
+}
+
+static uint64_t snapshot_counter_value(const struct kf_counter *c)
+{
+	return c ? c->value : 0;
+}
+
+uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat)
+{
+	return snapshot_counter_value(kf_snapshot_counter(s, stat));
+}
+
+uint64_t kf_snapshot_value(const struct kf_snapshot *s, const char *name)
+{
+	return snapshot_counter_value(snapshot_counter_named(s, name));
 }
 
 const char *kf_read_result_name(enum kf_read_result result)

@@ -82,6 +82,26 @@ static uint64_t sum_classes(const struct kf_snapshot *s, struct kf_totals *t)
 	return small;
 }
 
+/*
+ * Blocks of KF_SLOT_taken that are not live. A tiny block that is freed leaves
+ * its thread, so the calls of malloc are what left @taken; a medium block stays
+ * with the thread until it is put back.
+ */
+static uint64_t totals_bins(const struct kf_snapshot *s)
+{
+	uint64_t left = 0;
+
+	for (unsigned int i = 0; i < s->nr_classes; i++) {
+		const struct kf_class_count *c = &s->classes[i];
+		uint64_t nr = c->bytes <= KF_STATS_TINY_MAX
+				      ? c->mallocs
+				      : kf_class_blocks(c);
+
+		left = kf_sum(left, kf_times(nr, c->bytes));
+	}
+	return totals_less(totals_level(s, KF_STAT_taken), left);
+}
+
 /* The rounding of small blocks is an estimate from samples. */
 static uint64_t small_rounding(const struct kf_snapshot *s, uint64_t small)
 {
@@ -158,4 +178,6 @@ void kf_totals_derive(struct kf_snapshot *s)
 	t->held = totals_less(totals_level(s, KF_STAT_mapped), purged) +
 		  totals_level(s, KF_STAT_elsewhere);
 	totals_balance(t);
+	t->knows_bins = kf_snapshot_counter(s, KF_STAT_taken);
+	t->bins = KF_MIN(totals_bins(s), totals_less(t->cached, kept));
 }

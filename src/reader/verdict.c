@@ -83,6 +83,8 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->rounding = t->rounding;
 	f->half_empty = t->cached - kept;
 	f->waiting = KF_MIN(waiting_of(s), f->half_empty);
+	f->bins = t->bins;
+	f->bins_known = t->knows_bins;
 	f->dirty = dirty + kept;
 	f->unused = t->free - dirty;
 	f->metadata = t->metadata;
@@ -355,10 +357,12 @@ static char *verdict_why(const struct kf_facts *f, enum kf_verdict verdict)
 		return why_growth(f);
 	case KF_VERDICT_FRAGMENTATION:
 		return verdict_say(
-			"%s of the heap's %s (%.0f%%) are free blocks "
-			"in pages that live blocks keep",
+			"%s of the heap's %s (%.0f%%) are free blocks %s",
 			BYTES(f->half_empty), BYTES(heap),
-			facts_percent(f->half_empty, heap));
+			facts_percent(f->half_empty, heap),
+			f->bins > f->half_empty / 2
+				? "that threads mostly keep in their bins"
+				: "in pages that live blocks keep");
 	case KF_VERDICT_WAITING:
 		return verdict_say(
 			"%s of the heap's %s (%.0f%%) are free memory in "

@@ -60,6 +60,8 @@ struct kf_facts {
 	uint64_t rounding;   /* bytes of its blocks beyond that */
 	uint64_t half_empty; /* free blocks in slabs */
 	uint64_t waiting;    /* the part of it in slabs without a live block */
+	uint64_t bins;	     /* the part of it that threads keep in bins */
+	bool bins_known;     /* false for files of older libraries */
 	uint64_t dirty;	     /* free pages that were not given back yet */
 	uint64_t unused;     /* free address space without memory */
 	uint64_t metadata;

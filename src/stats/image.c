@@ -179,10 +179,23 @@ static void inherit_classes(const struct kf_slot *slot)
 				  slot->class[i].frees);
 }
 
+/* Bytes of tiny blocks that were handed out; a child no longer counts them. */
+static uint64_t tiny_bytes(const struct kf_slot *slot)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < KF_STATS_NR_CLASSES &&
+			   kf_stats_classes[i].bytes <= KF_STATS_TINY_MAX;
+	     i++)
+		bytes += slot->class[i].mallocs * kf_stats_classes[i].bytes;
+	return bytes;
+}
+
 static void restart_slot(struct kf_slot *slot, int32_t forker)
 {
 	bool lives_on = forker && slot->tid == forker;
 
+	slot->scalar[KF_SLOT_taken] -= tiny_bytes(slot);
 	for (uint32_t i = 0; i < KF_STATS_SLOT_SCALARS; i++) {
 		if (slot_types[i] != KF_TYPE_GAUGE)
 			slot->scalar[i] = 0;

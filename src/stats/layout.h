@@ -30,6 +30,7 @@
 #define KF_STATS_MINOR 6
 
 #define KF_STATS_NR_CLASSES 105
+#define KF_STATS_TINY_MAX 1024 /* bytes of the largest tiny class */
 #define KF_STATS_SLOT_SCALARS 42
 #define KF_STATS_MAX_SLOTS 8128
 #define KF_STATS_MAX_MORE (512u << 10)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A program that leaks, one that fragments its heap, one whose heap caches, one
-# whose free memory is a sleeping thread's, one whose memory is elsewhere and one without fault are told apart, running and
-# killed. One whose memory rises and falls does not leak. What is not known of a
+# whose free memory is a sleeping thread's or in bins, one whose memory is elsewhere
+# and one without fault are told apart, running and killed. One whose memory rises and falls does not leak. What is not known of a
 # killed one is said.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
@@ -133,6 +133,34 @@ adds_up asleep
 holds "asleep" '.half_empty_bytes > 30e6 and .live_bytes < 1e6'
 end
 
+# 24 small sizes in steps of 16 to 128 and an eighth beyond, a page of blocks
+# carved for each, of which a thread used one
+start bins
+asks --watch=0 -p "$pid"
+adds_up bins
+holds "bins" '.bins_bytes > 50 * 24 * 3000 and .bins_bytes < 50 * 24 * 4096'
+kept=$(of .bins_bytes)
+expect 0 cli explain --watch=0 -p "$pid"
+prints "that threads mostly keep in their bins"
+prints "of it in bins of threads"
+prints "bins: threads keep"
+asks_again() {
+	echo >&7
+	wait_for 300 said "$1" || fail "bins says ready less than $1 times"
+	asks --watch=0 -p "$pid"
+}
+said() {
+	[ "$(grep -c ready "$WORK/ready")" = "$1" ]
+}
+asks_again 2
+holds "trimmed" ".bins_bytes > $kept - 100000"
+asks_again 3
+holds "ended" '.bins_bytes < 100000'
+adds_up ended
+end
+equal "bins in stat" "$(of .bins_bytes)" \
+	"$(cli stat -a -p "$pid" --format=json | jq '.[0].bins_bytes')"
+
 start cache
 says_is "cache" cache --watch=0.2 -p "$pid"
 adds_up cache
@@ -167,7 +195,7 @@ end
 
 # several are a row each; what is asked wrongly is told
 expect 0 cli explain -a -n heaps
-equal "rows" 8 "$(wc -l <"$WORK/out")"
+equal "rows" 9 "$(wc -l <"$WORK/out")"
 expect 3 cli explain -p "$pid"
 says "explain: no process matches; -a includes those that have ended"
 expect 2 cli explain -p "$pid" "$file"

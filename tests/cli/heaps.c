@@ -7,10 +7,14 @@
  *	fragment	frees all blocks but one of 64
  *	cache		frees all blocks
  *	asleep		frees all blocks, which are those of a sleeping thread
+ *	bins		has threads with a block of each small size; for a byte
+ *			of input calls malloc_trim(), for the next one ends the
+ *			threads and calls it again, and says "ready" each time
  *	outside		has pages of its own beside the heap
  *	steady		has what it has
  *	teeth		allocates all, bit by bit, and frees it, again and again
  */
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,6 +29,9 @@
 #define LEAK_STEP 20	  /* blocks each millisecond */
 #define TOOTH_STEP 400	  /* the same, of a tooth */
 #define LEAK_MOST 1200000 /* blocks: it is forgotten, not killed, at last */
+
+#define BINS_THREADS 50
+#define BINS_SIZE_MAX 1024
 
 static void *block[NR];
 
@@ -84,6 +91,44 @@ static void fill_asleep(void)
 	pthread_barrier_wait(&filled);
 }
 
+static void *fill_bins_and_sleep(void *unused)
+{
+	(void)unused;
+	for (size_t size = 16; size <= BINS_SIZE_MAX; size += 16)
+		lost = memset(malloc(size), 1, size);
+	pthread_barrier_wait(&filled);
+	pthread_barrier_wait(&filled);
+	return NULL;
+}
+
+static void wait_for_input(void)
+{
+	char c;
+
+	if (read(0, &c, 1) != 1)
+		_exit(0);
+}
+
+static void fill_bins(void)
+{
+	pthread_t thread[BINS_THREADS];
+
+	pthread_barrier_init(&filled, NULL, BINS_THREADS + 1);
+	for (int i = 0; i < BINS_THREADS; i++)
+		if (pthread_create(&thread[i], NULL, fill_bins_and_sleep, NULL))
+			_exit(1);
+	pthread_barrier_wait(&filled);
+	ready();
+	wait_for_input();
+	malloc_trim(0);
+	ready();
+	wait_for_input();
+	pthread_barrier_wait(&filled);
+	for (int i = 0; i < BINS_THREADS; i++)
+		pthread_join(thread[i], NULL);
+	malloc_trim(0);
+}
+
 NOINLINE static void map(void)
 {
 	void *p = mmap(NULL, OUTSIDE, PROT_READ | PROT_WRITE,
@@ -134,6 +179,8 @@ int main(int argc, char **argv)
 		map();
 	else if (!strcmp(how, "asleep"))
 		fill_asleep();
+	else if (!strcmp(how, "bins"))
+		fill_bins();
 	else
 		fill(0, NR);
 	if (!strcmp(how, "fragment"))

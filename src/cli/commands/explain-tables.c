@@ -69,6 +69,8 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
 		 whole);
 	add_part(t, "half-empty: free blocks in slabs", true, f->half_empty,
 		 whole);
+	add_part(t, "  of it in bins of threads", f->bins_known, f->bins,
+		 whole);
 	add_part(t, "dirty: free pages not given back yet", true, f->dirty,
 		 whole);
 	add_part(t, "metadata: the allocator's own", true, f->metadata, whole);

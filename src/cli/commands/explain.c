@@ -95,6 +95,7 @@ enum {
 	LIVE,
 	ROUNDING,
 	EMPTY,
+	BINS,
 	DIRTY,
 	UNUSED,
 	METADATA,
@@ -119,6 +120,7 @@ static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 	[ROUNDING] = {NULL, "rounding_bytes", KF_CELL_BYTES},
 	[EMPTY] = {"HALF-EMPTY", "half_empty_bytes", KF_CELL_BYTES},
+	[BINS] = {NULL, "bins_bytes", KF_CELL_BYTES},
 	[DIRTY] = {"DIRTY", "dirty_bytes", KF_CELL_BYTES},
 	[UNUSED] = {NULL, "unused_bytes", KF_CELL_BYTES},
 	[METADATA] = {NULL, "metadata_bytes", KF_CELL_BYTES},
@@ -140,6 +142,8 @@ static void add_facts(struct kf_cell *row, const struct kf_facts *f)
 	row[LIVE].count = f->live;
 	row[ROUNDING].count = f->rounding;
 	row[EMPTY].count = f->half_empty;
+	row[BINS].count = f->bins;
+	row[BINS].none = !f->bins_known;
 	row[DIRTY].count = f->dirty;
 	row[UNUSED].count = f->unused;
 	row[METADATA].count = f->metadata;
@@ -203,6 +207,9 @@ static void print_unknown(const struct kf_watch *w,
 	if (!w->last->snap.knows_slabs)
 		puts("not known: the slabs of each size: an older library "
 		     "wrote the file");
+	if (!e->facts.bins_known)
+		puts("not known: the free blocks in bins of threads: an older "
+		     "library wrote the file");
 	if (e->facts.uncounted)
 		printf("not known: the allocations of %" PRIu64 " threads: "
 		       "the stats file had no room for their counters\n",
@@ -218,6 +225,20 @@ static void print_unknown(const struct kf_watch *w,
 		     "konfiscator run --sample=512K takes them");
 }
 
+/* What threads keep, where it matters, and what gives it back. */
+static void print_bins(const struct kf_facts *f)
+{
+	char bytes[32];
+
+	if (f->bins < KF_EXPLAIN_WASTE_MIN)
+		return;
+	printf("bins: threads keep %s of free blocks, and the slabs of these "
+	       "blocks, until they end, free most of their memory or call "
+	       "malloc_trim(); KONFISCATOR_ARENA_MAX=N limits the number of "
+	       "such threads\n",
+	       kf_human_bytes(bytes, sizeof(bytes), f->bins));
+}
+
 static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 {
 	char name[KF_PROCESS_NAME], safe[4 * KF_PROCESS_NAME];
@@ -231,6 +252,7 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 	       kf_process_id(w->last), kf_state_name(w->last),
 	       kf_verdict_name(e.verdict), e.why);
 	print_unknown(w, &e);
+	print_bins(&e.facts);
 	kf_explain_parts(&t, &e.facts);
 	putchar('\n');
 	kf_table_print(&t, cli);

@@ -48,6 +48,7 @@ enum {
 	FREED,
 	ROUNDING_BYTES,
 	CACHED_BYTES,
+	BINS_BYTES,
 	FREE_BYTES,
 	METADATA_BYTES,
 	SAMPLED,
@@ -77,6 +78,7 @@ static const struct kf_column stat_columns[NR_BASE] = {
 	[FREED] = {NULL, "freed_bytes", KF_CELL_BYTES},
 	[ROUNDING_BYTES] = {NULL, "rounding_bytes", KF_CELL_BYTES},
 	[CACHED_BYTES] = {NULL, "cached_bytes", KF_CELL_BYTES},
+	[BINS_BYTES] = {NULL, "bins_bytes", KF_CELL_BYTES},
 	[FREE_BYTES] = {NULL, "free_bytes", KF_CELL_BYTES},
 	[METADATA_BYTES] = {NULL, "metadata_bytes", KF_CELL_BYTES},
 	[SAMPLED] = {NULL, NULL, KF_CELL_TEXT},
@@ -102,6 +104,8 @@ static void stat_add_totals(struct kf_cell *row, const struct kf_totals *t)
 	row[FREED].count = t->freed;
 	row[ROUNDING_BYTES].count = t->rounding;
 	row[CACHED_BYTES].count = t->cached;
+	row[BINS_BYTES].count = t->bins;
+	row[BINS_BYTES].none = !t->knows_bins;
 	row[FREE_BYTES].count = t->free;
 	row[METADATA_BYTES].count = t->metadata;
 }

@@ -11,6 +11,7 @@
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
+#include <string.h>
 
 static void read_back(struct fixture *f, struct kf_snapshot *s)
 {
@@ -83,6 +84,59 @@ START_TEST(calls_and_bytes_are_added_over_classes_and_slots)
 }
 END_TEST
 
+START_TEST(bins_have_what_was_taken_and_is_neither_used_nor_put_back)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 2);
+	/* 64 bytes: 20 taken, 12 handed out, of which 5 went to their slab */
+	f.slots[0].class[4] = (struct kf_stats_pair){12, 5};
+	/* 1152 bytes: 8 taken, 2 inherited, 3 live, 5 freed by another */
+	f.classes[65].inherited = 2;
+	f.slots[0].class[65] = (struct kf_stats_pair){6, 0};
+	f.slots[1].state = KF_SLOT_IN_USE;
+	f.slots[1].class[65] = (struct kf_stats_pair){0, 5};
+	fixture_set(&f, "taken", 20 * 64 + 8 * 1152);
+	fixture_set(&f, "carved", 40 * 64 + 14 * 1152);
+	fixture_set(&f, "slabs", 65536);
+	fixture_set(&f, "mapped", 65536);
+	read_back(&f, &s);
+	ck_assert(s.totals.knows_bins);
+	ck_assert_uint_eq(s.totals.bins, 8 * 64 + 5 * 1152);
+	ck_assert_uint_eq(s.totals.cached, 33 * 64 + 11 * 1152);
+	kf_snapshot_release(&s);
+	/* never more than is free */
+	fixture_set(&f, "carved", 7 * 64 + 5 * 1152);
+	read_back(&f, &s);
+	ck_assert_uint_eq(s.totals.bins, s.totals.cached);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(bins_of_an_older_file_are_unknown)
+{
+	struct kf_snapshot s;
+	struct fixture f;
+
+	support_begin();
+	fixture_make(&f, 1);
+	f.slots[0].class[4] = (struct kf_stats_pair){12, 5};
+	fixture_set(&f, "carved", 40 * 64);
+	for (uint32_t i = 0; i < f.header->descs.nr; i++) {
+		if (!strcmp(f.descs[i].name, "taken"))
+			f.descs[i].name[0] = 'b';
+	}
+	read_back(&f, &s);
+	ck_assert(!s.totals.knows_bins);
+	ck_assert_uint_eq(s.totals.bins, 0);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
 START_TEST(inherited_blocks_are_live_and_can_be_freed)
 {
 	struct kf_snapshot s;
@@ -139,6 +193,7 @@ START_TEST(equations_hold_for_any_figures)
 		}
 		read_back(&f, &s);
 		ck_assert_uint_eq(sum(&s.totals), s.totals.held);
+		ck_assert_uint_le(s.totals.bins, s.totals.cached);
 		ck_assert_uint_eq(s.totals.mallocs - s.totals.frees +
 					  s.totals.inherited_blocks,
 				  s.totals.live_blocks);
@@ -170,6 +225,7 @@ static void lie(uint64_t value, int64_t inherited)
 		f.words->word[k] = value;
 	read_back(&f, &s);
 	ck_assert_uint_eq(sum(&s.totals), s.totals.held);
+	ck_assert_uint_le(s.totals.bins, s.totals.cached);
 	ck_assert_int_ge((int64_t)s.totals.held, 0);
 	ck_assert_uint_eq(s.totals.live_blocks,
 			  s.totals.mallocs - s.totals.frees +
@@ -202,6 +258,8 @@ int main(void)
 	const TTest *const tests[] = {
 		states_add_up_to_what_is_held,
 		calls_and_bytes_are_added_over_classes_and_slots,
+		bins_have_what_was_taken_and_is_neither_used_nor_put_back,
+		bins_of_an_older_file_are_unknown,
 		inherited_blocks_are_live_and_can_be_freed,
 		free_seen_before_its_malloc_leaves_no_block_owed,
 		equations_hold_for_any_figures,

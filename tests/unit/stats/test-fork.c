@@ -28,6 +28,8 @@ static void count_some(void)
 	slot->class[5].frees = 77;
 	slot->scalar[KF_SLOT_failed] = 3;
 	slot->scalar[KF_SLOT_carved] = 8192;
+	/* 100 blocks of class 5 were handed out, 20 more are in the bin. */
+	slot->scalar[KF_SLOT_taken] = 120 * 80;
 	slot->scalar[KF_SLOT_large_allocated] = 70000;
 	slot->scalar[KF_SLOT_large_freed] = 20000;
 	kf_word_set(KF_WORD_mapped, 1 << 20);
@@ -60,6 +62,7 @@ static bool started_anew(void)
 	return slot->class[5].mallocs == 0 && slot->class[5].frees == 0 &&
 	       slot->scalar[KF_SLOT_failed] == 0 &&
 	       slot->scalar[KF_SLOT_carved] == 8192 &&
+	       slot->scalar[KF_SLOT_taken] == 20 * 80 &&
 	       kf_word_get(KF_WORD_mapped) == 1 << 20 &&
 	       kf_word_get(KF_WORD_splits) == 0 && inherited(5) == 23 &&
 	       inherited(6) == 0 &&
