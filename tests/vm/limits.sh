@@ -3,6 +3,10 @@
 # What needs a kernel of one's own; make check-vm-limits runs it: programs that
 # a cgroup kills, and those to which the kernel gives only what it has
 # (vm.overcommit_memory 2). That address space is reserved counts nothing there.
+[ -d /kf/src ] || {
+	echo "limits.sh: runs only in the machine of make check-vm-limits" >&2
+	exit 2
+}
 top_srcdir=/kf/src
 top_builddir=/kf/build
 KF_CLI=$top_builddir/konfiscator
