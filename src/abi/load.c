@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * dlopen, so that libraries loaded with RTLD_DEEPBIND have the same malloc.
+ * dlopen: so that unwind tables are read anew where a library may come to the
+ * addresses of an unloaded one, and so that libraries loaded with RTLD_DEEPBIND
+ * have the same malloc.
  *
- * Such a library looks for names in itself and in what it needs before it looks
- * in the program: its malloc and free would be the C library's, while it
- * exchanges blocks with others that have ours. PHP loads its extensions so.
+ * A library loaded with RTLD_DEEPBIND looks for names in itself and in what it
+ * needs before it looks in the program: its malloc and free would be the C
+ * library's, while it exchanges blocks with others that have ours. PHP loads
+ * its extensions so.
  */
 #define _GNU_SOURCE
 #include "abi/abi.h"
 
 #include "core/conf.h"
+#include "sample/rows.h"
 #include "sys/next.h"
 
 #include <dlfcn.h>
@@ -41,6 +45,7 @@ __kf_public __kf_jumps void *dlopen(const char *file, int mode)
 		fn = load_find();
 	if (unlikely(!fn))
 		return NULL;
+	kf_rows_forget();
 	if (!kf_conf.deepbind)
 		mode &= ~RTLD_DEEPBIND;
 	__kf_jump return fn(file, mode);

@@ -13,9 +13,8 @@
 #include "sample/countdown.h"
 #include "sample/distance.h"
 #include "sample/sample.h"
-#include "sample/walk.h"
+#include "sample/rows.h"
 #include "stats/stats.h"
-#include "sys/env.h"
 #include "sys/out.h"
 
 #include <errno.h>
@@ -194,18 +193,24 @@ static void start_with(uint64_t mean)
 		sampling_set(mean);
 }
 
+static uint32_t max_frames(void)
+{
+	uint64_t wanted = KF_MAX(kf_conf.stack_frames, (uint64_t)1);
+
+	return (uint32_t)KF_MIN(wanted, (uint64_t)KF_STATS_STACK_MAX);
+}
+
 void kf_sampling_start(void)
 {
 	const struct kf_sample_conf conf = {
 		.stacks = kf_conf.stacks,
+		.max_frames = max_frames(),
 		.max_stacks = (uint32_t)kf_conf.sample_stacks,
 	};
-	bool asked = kf_env_is_trusted() && kf_env_get("KONFISCATOR_STACKS");
 
 	kf_sample_init(&conf);
+	kf_rows_start();
 	kf_countdown_seed(kf_conf.sample_seed);
-	if (conf.stacks)
-		kf_walk_load(kf_conf.sample || kf_conf.tag_stacks || asked);
 	if (kf_conf.sample)
 		start_with(kf_conf.sample);
 }
@@ -231,10 +236,11 @@ int kf_sampling_set(const char *value, struct kf_text *reply)
 	kf_text_str(reply, "a sample in ");
 	kf_text_u64(reply, mean);
 	kf_text_str(reply, " bytes");
-	if (kf_conf.stacks && !kf_walk_is_loaded())
-		kf_text_str(reply, ", stacks by frame pointers alone: the "
-				   "unwinder is loaded at the start, with "
-				   "KONFISCATOR_STACKS=1");
+	if (kf_conf.stacks && kf_rows_lack()) {
+		kf_text_str(reply, "; ");
+		kf_text_str(reply, kf_rows_lack());
+		kf_text_str(reply, ": stacks by frame pointers only");
+	}
 	return 0;
 }
 

@@ -18,7 +18,7 @@ struct kf_text;
 /**
  * kf_sampling_start() - sample from now on, if the options say so
  *
- * Loads the unwinder, where samples are wanted or stacks asked for.
+ * Prepares the reading of unwind tables, for orders to come too.
  *
  * Context: once, in a constructor, when the engine serves; not inside malloc.
  */

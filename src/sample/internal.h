@@ -8,6 +8,7 @@
  *	countdown.c	the bytes before the next sample
  *	frames.c	the outer frames of deep stacks
  *	modules.c	the files whose code is in the stacks
+ *	rows.c		rows of unwind tables
  *	sample.c	records, counted and probed
  *	table.c		distinct stacks in the stats file
  *	walk.c		the calling thread's stack
@@ -63,6 +64,18 @@ uint32_t kf_frames_intern(const uint64_t *frame, uint32_t nr,
  *	    the table grow, but not for a thread that reads the mappings.
  */
 void kf_modules_note(const struct kf_walked *stack);
+
+/**
+ * kf_modules_has() - whether a return address is in an executable mapping
+ * @pc:		the return address
+ * @last:	in and out: the mapping to look at first; at first 0
+ *
+ * Reads the mappings where it is not in a known one.
+ *
+ * Context: as kf_modules_note().
+ * Return: whether it is; true also where mappings cannot be read.
+ */
+bool kf_modules_has(uint64_t pc, uint32_t *last) __must_check;
 
 /**
  * kf_modules_fork_child() - the process is a forked child

@@ -168,9 +168,9 @@ static bool is_skipped(void)
 	return n;
 }
 
-void kf_modules_note(const struct kf_walked *stack)
+static void look_for_more(void)
 {
-	if (likely(all_known(stack)) || !kf_stats_path() || is_skipped())
+	if (!kf_stats_path() || is_skipped())
 		return;
 	__atomic_store_n(&more, true, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&more, __ATOMIC_SEQ_CST)) {
@@ -180,6 +180,22 @@ void kf_modules_note(const struct kf_walked *stack)
 			read_and_settle();
 		__atomic_store_n(&reading, false, __ATOMIC_SEQ_CST);
 	}
+}
+
+void kf_modules_note(const struct kf_walked *stack)
+{
+	if (unlikely(!all_known(stack)))
+		look_for_more();
+}
+
+bool kf_modules_has(uint64_t pc, uint32_t *last)
+{
+	if (is_known(pc - 1, kf_load_acquire(&nr_known), last))
+		return true;
+	if (!kf_stats_path() || kf_process_is_barred())
+		return true;
+	look_for_more();
+	return is_known(pc - 1, kf_load_acquire(&nr_known), last);
 }
 
 void kf_modules_fork_child(void)

@@ -129,14 +129,19 @@ static bool take_record(uint32_t *nr)
 
 static uint32_t take_stack(uint32_t tag)
 {
-	struct kf_walked stack;
+	static const struct kf_walked none;
+	struct kf_walked *stack;
+	uint32_t entry;
 
 	if (!conf.stacks)
 		return KF_TABLE_NONE;
-	kf_walk(&stack);
-	if (!stack.nr)
+	stack = kf_walk(conf.max_frames);
+	if (!stack || !stack->nr)
 		kf_word_add_atomic(KF_WORD_stacks_failed, 1);
-	return kf_table_find(&stack, tag, conf.max_stacks);
+	entry = kf_table_find(stack ? stack : &none, tag, conf.max_stacks);
+	if (stack)
+		kf_walk_done(stack);
+	return entry;
 }
 
 uint32_t kf_sample_take(uint64_t bytes, uint64_t mean, uint32_t tag)

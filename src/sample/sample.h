@@ -24,6 +24,7 @@
 /* Constant after kf_sample_init(). */
 struct kf_sample_conf {
 	bool stacks;	     /* take the stacks of samples */
+	uint32_t max_frames; /* the most frames of a stack */
 	uint32_t max_stacks; /* the most entries of the table */
 };
 

@@ -2,63 +2,83 @@
 /*
  * The calling thread's stack: see walk.h.
  *
- * Where the program has frame pointers and the C library has none, the chain
- * ends in the C library's start of the program or thread, a few frames before
- * the unwinder's stack. These frames, the tail, are always the same behind one
- * address: so they are kept by that address, and a chain agrees with a stack if
- * only the tail differs.
- *
- * The unwinder of libgcc 12 and later finds its tables without a lock, by
- * _dl_find_object() of glibc 2.35. An older one takes the dynamic linker's
- * lock, which in a forked child may never be released. Where code was
- * registered at run time the unwinder takes a lock of its own and may call
- * malloc while it holds it: there is no stack for such a call.
+ * A cursor has the registers of one frame after the other, from this file's own
+ * upwards. Buffers are claimed by compare and swap, because a thread's stack
+ * may be too small for a long one.
  */
 #include "sample/walk.h"
 
-#include "sys/next.h"
+#include "sample/rows.h"
+#include "sys/thread.h"
 #include "sys/vm.h"
 
 #include <string.h>
-#include <unwind.h>
-
-#define MAX KF_STATS_STACK_FRAMES
-
-#define UNWINDER "libgcc_s.so.1"
 
 /* The most frames of the library before those of the program. */
 #define OWN 16
 
-#define NR_BELIEVED 1024
-#define NR_TAILS 16
-#define TAIL 3
+#define NR_BUFFERS 32
 
-typedef _Unwind_Reason_Code backtrace_fn(_Unwind_Trace_Fn fn, void *arg);
-typedef _Unwind_Word ip_fn(struct _Unwind_Context *context, int *before);
+/* The widest gap between the frame of a function that aligns its stack and its
+ * return address. */
+#define WIDEST_GAP 256
 
-/* Constant once @backtrace is set, but for @barred. */
-static struct {
-	backtrace_fn *backtrace; /* atomic */
-	ip_fn *ip;
-	uintptr_t from, to; /* addresses of the unwinder's object */
-	bool locks;	    /* it takes the dynamic linker's lock */
-	bool barred;	    /* in a forked child, if @locks: do not use it */
-} unwinder;
+struct buffer {
+	uint64_t owner; /* the thread that uses it; 0: free; atomic */
+	struct kf_walked stack;
+};
 
-static uint64_t believed[NR_BELIEVED]; /* hashes of chains; atomic */
+/* NR_BUFFERS of them, mapped for the first stack; atomic. */
+static struct buffer *pool;
 
-/* Frames behind the outermost frame @key of chains; @key is stored last. */
-static struct {
-	uint64_t claimed; /* atomic */
-	uint64_t key;	  /* atomic */
-	uint32_t nr;
-	uint64_t frame[TAIL];
-} tails[NR_TAILS];
-
-static __thread bool walking __attribute__((tls_model("initial-exec")));
+struct cursor {
+	uintptr_t pc;
+	uintptr_t sp;		    /* all the frame's callers are above */
+	uintptr_t kept[KF_NR_KEPT]; /* as in struct kf_row; 0: unknown */
+	uintptr_t page;		    /* that can be read; 0: none */
+	uint32_t mapping;	    /* of kf_modules_has() */
+};
 
 extern const char __ehdr_start[] __kf_hidden;
 extern const char etext[] __kf_hidden;
+
+/* The registers here, as long as the calling function does not return. */
+#ifdef __x86_64__
+#define WALK_HERE(c)                                      \
+	__asm__ volatile("movq %%rbx, (%2)\n\t"           \
+			 "movq %%rbp, 8(%2)\n\t"          \
+			 "movq %%r12, 16(%2)\n\t"         \
+			 "movq %%r13, 24(%2)\n\t"         \
+			 "movq %%r14, 32(%2)\n\t"         \
+			 "movq %%r15, 40(%2)\n\t"         \
+			 "movq %%rsp, %1\n\t"             \
+			 "leaq 1f(%%rip), %0\n"           \
+			 "1:"                             \
+			 : "=&r"((c)->pc), "=&r"((c)->sp) \
+			 : "r"((c)->kept)                 \
+			 : "memory")
+#define WALK_STRIP(pc) (pc)
+/* mov $15, %rax; syscall */
+#define WALK_SIGRETURN "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+#else
+#define WALK_HERE(c)                                      \
+	__asm__ volatile("stp x19, x20, [%2]\n\t"         \
+			 "stp x21, x22, [%2, #16]\n\t"    \
+			 "stp x23, x24, [%2, #32]\n\t"    \
+			 "stp x25, x26, [%2, #48]\n\t"    \
+			 "stp x27, x28, [%2, #64]\n\t"    \
+			 "stp x29, x30, [%2, #80]\n\t"    \
+			 "mov %1, sp\n\t"                 \
+			 "adr %0, 1f\n"                   \
+			 "1:"                             \
+			 : "=&r"((c)->pc), "=&r"((c)->sp) \
+			 : "r"((c)->kept)                 \
+			 : "memory")
+/* A return address may be signed in its upper bits. */
+#define WALK_STRIP(pc) ((pc) & (((uintptr_t)1 << KF_ADDRESS_BITS) - 1))
+/* mov x8, #139; svc #0 */
+#define WALK_SIGRETURN "\x68\x11\x80\xd2\x01\x00\x00\xd4"
+#endif
 
 static bool walk_is_own(uintptr_t pc)
 {
@@ -66,233 +86,171 @@ static bool walk_is_own(uintptr_t pc)
 	       (uintptr_t)etext - (uintptr_t)__ehdr_start;
 }
 
-/* The saved frame pointer and the return address of a function. */
-struct frame {
-	uintptr_t up;
-	uintptr_t pc;
-};
-
-/* @page: the last page found readable; the walk goes upwards. */
-static bool is_readable(uintptr_t at, uintptr_t *page)
+static bool walk_read(struct cursor *c, uintptr_t at, uintptr_t *value)
 {
-	uintptr_t end = at + sizeof(struct frame) - 1;
+	uintptr_t page = KF_ALIGN_DOWN(at, (uintptr_t)KF_PAGE);
 
-	if (*page != at >> KF_PAGE_SHIFT &&
-	    !kf_vm_is_readable((const void *)at))
+	if (at % sizeof(*value))
 		return false;
-	if (end >> KF_PAGE_SHIFT != at >> KF_PAGE_SHIFT &&
-	    !kf_vm_is_readable((const void *)end))
+	if (page != c->page && !kf_vm_is_readable((const void *)at))
 		return false;
-	*page = end >> KF_PAGE_SHIFT;
+	c->page = page;
+	memcpy(value, (const void *)at, sizeof(*value));
 	return true;
 }
 
-static void walk_add(struct kf_walked *stack, uintptr_t pc)
+/* Whether the code at @pc, which a table has, ends a signal handler. */
+static bool is_sigreturn(uintptr_t pc)
 {
-	if (stack->nr < MAX)
-		stack->frame[stack->nr++] = pc;
-	else
-		stack->flags |= KF_STACK_CUT;
+	size_t size = sizeof(WALK_SIGRETURN) - 1;
+
+	return kf_vm_is_readable((const void *)pc) &&
+	       kf_vm_is_readable((const void *)(pc + size - 1)) &&
+	       !memcmp((const void *)pc, WALK_SIGRETURN, size);
 }
 
-static void walk_chain(struct kf_walked *stack, uintptr_t at)
+static bool step_by_row(struct cursor *c, const struct kf_row *row)
 {
-	uintptr_t page = 0;
-	unsigned int own = 0;
+	uintptr_t base = row->base == KF_NR_KEPT ? c->sp : c->kept[row->base];
+	uintptr_t cfa = base + (uintptr_t)row->cfa;
+	uintptr_t pc;
 
-	for (;;) {
-		struct frame frame;
+	if (!base || cfa <= c->sp ||
+	    !walk_read(c, cfa + (uintptr_t)row->ra * sizeof(void *), &pc))
+		return false;
+	for (unsigned int i = 0; i < KF_NR_KEPT; i++) {
+		uintptr_t at = cfa + (uintptr_t)row->at[i] * sizeof(void *);
 
-		if (at % sizeof(void *) || !is_readable(at, &page))
-			return;
-		memcpy(&frame, (const void *)at, sizeof(frame));
-		frame.pc = (uintptr_t)__builtin_extract_return_addr(
-			(void *)frame.pc);
-		if (!frame.pc)
-			return;
-		if (stack->nr || !walk_is_own(frame.pc) || ++own > OWN)
-			walk_add(stack, frame.pc);
-		if (stack->flags & KF_STACK_CUT || frame.up <= at)
-			return;
-		at = frame.up;
-	}
-}
-
-struct unwinding {
-	struct kf_walked *stack;
-	unsigned int own;
-	bool gave_up;
-};
-
-static _Unwind_Reason_Code see_frame(struct _Unwind_Context *context, void *arg)
-{
-	struct unwinding *u = arg;
-	int before = 0;
-	uintptr_t pc = unwinder.ip(context, &before);
-
-	if (!pc)
-		return _URC_END_OF_STACK;
-	/* The address of a signal frame is not a return address. */
-	if (before) {
-		u->gave_up = true;
-		return _URC_END_OF_STACK;
-	}
-	if (u->stack->nr || !walk_is_own(pc) || ++u->own > OWN)
-		walk_add(u->stack, pc);
-	return u->stack->flags & KF_STACK_CUT ? _URC_END_OF_STACK
-					      : _URC_NO_REASON;
-}
-
-static bool unwind(struct kf_walked *stack)
-{
-	struct unwinding u = {.stack = stack};
-
-	unwinder.backtrace(see_frame, &u);
-	return !u.gave_up;
-}
-
-static uint64_t walk_hash_of(const struct kf_walked *stack)
-{
-	uint64_t hash = stack->nr + 1;
-
-	for (uint32_t i = 0; i < stack->nr; i++) {
-		hash = (hash ^ stack->frame[i]) * 0x9e3779b97f4a7c15ULL;
-		hash ^= hash >> 29;
-	}
-	return hash;
-}
-
-/* The tail behind a frame; NULL: unknown. */
-static const uint64_t *tail_of(uint64_t key, uint32_t *nr)
-{
-	for (int i = 0; i < NR_TAILS; i++) {
-		if (kf_load_acquire(&tails[i].key) != key)
+		if (row->at[i] == KF_ROW_SAME)
 			continue;
-		*nr = tails[i].nr;
-		return tails[i].frame;
+		if (row->at[i] == KF_ROW_LOST || !walk_read(c, at, &c->kept[i]))
+			c->kept[i] = 0;
+	}
+	c->pc = WALK_STRIP(pc);
+	c->sp = cfa;
+	return true;
+}
+
+/* The saved frame pointer and the return address are at a frame pointer. */
+static bool step_by_frame(struct cursor *c)
+{
+	uintptr_t frame = c->kept[KF_KEPT_FRAME], pc, up;
+
+	if (frame < c->sp || !walk_read(c, frame, &up) ||
+	    !walk_read(c, frame + sizeof(void *), &pc))
+		return false;
+	memset(c->kept, 0, sizeof(c->kept));
+	c->kept[KF_KEPT_FRAME] = up;
+	c->pc = WALK_STRIP(pc);
+	c->sp = frame + 2 * sizeof(void *);
+	return true;
+}
+
+/*
+ * A function that aligns its stack has a copy of its return address in its
+ * frame, and the true one at the next of the addresses that it may have come
+ * from.
+ */
+static bool step_by_aligned(struct cursor *c)
+{
+	uintptr_t at, found;
+
+	if (is_sigreturn(c->pc) || !step_by_frame(c))
+		return false;
+	for (at = c->sp; at < c->sp + WIDEST_GAP; at += sizeof(void *)) {
+		if (!walk_read(c, at, &found))
+			break;
+		if (WALK_STRIP(found) == c->pc) {
+			c->sp = at + sizeof(void *);
+			break;
+		}
+	}
+	return true;
+}
+
+static bool walk_step(struct cursor *c, const struct kf_row *row)
+{
+	switch (row->kind) {
+	case KF_ROW_TABLE:
+		return step_by_row(c, row);
+	case KF_ROW_ALIGNS:
+		return step_by_aligned(c);
+	case KF_ROW_NONE:
+		return step_by_frame(c);
+	}
+	return false;
+}
+
+static void walk_up(struct cursor *c, struct kf_walked *stack, uint32_t most)
+{
+	unsigned int own = 0;
+	struct kf_row row;
+
+	kf_rows_find(c->pc, &row);
+	while (walk_step(c, &row) && c->pc) {
+		kf_rows_find(c->pc, &row);
+		if (row.kind == KF_ROW_NONE &&
+		    !kf_modules_has(c->pc, &c->mapping))
+			return;
+		if (!stack->nr && walk_is_own(c->pc) && ++own <= OWN)
+			continue;
+		if (stack->nr == most) {
+			stack->flags |= KF_STACK_CUT;
+			return;
+		}
+		stack->frame[stack->nr++] = c->pc;
+	}
+	/* What a signal interrupted has no call there. */
+	if (row.kind == KF_ROW_ALIGNS && is_sigreturn(c->pc))
+		stack->nr = 0;
+}
+
+static struct buffer *take_buffer(void)
+{
+	size_t bytes = KF_ALIGN_UP(NR_BUFFERS * sizeof(*pool), KF_PAGE);
+	struct buffer *all = kf_load_acquire(&pool), *other = NULL;
+
+	if (unlikely(!all)) {
+		all = kf_vm_map(bytes, KF_PAGE);
+		if (all && !kf_cas(&pool, &other, all)) {
+			kf_vm_drop(all, bytes);
+			all = other;
+		}
+	}
+	for (int i = 0; all && i < NR_BUFFERS; i++) {
+		if (kf_claim(&all[i].owner, kf_thread_self()))
+			return &all[i];
 	}
 	return NULL;
 }
 
-static bool is_tail(uint64_t key, const uint64_t *frame, uint32_t nr)
+__noinline struct kf_walked *kf_walk(uint32_t most)
 {
-	uint32_t known;
-	const uint64_t *tail = tail_of(key, &known);
+	struct buffer *buffer = take_buffer();
+	struct cursor c = {0};
 
-	return tail && known == nr && !memcmp(tail, frame, nr * sizeof(*frame));
+	if (!buffer)
+		return NULL;
+	buffer->stack.nr = buffer->stack.flags = 0;
+	WALK_HERE(&c);
+	walk_up(&c, &buffer->stack, most);
+	return &buffer->stack;
 }
 
-/*
- * Store the tail behind @key, or compare it with the stored one. Two threads
- * that store the same tail at once use a place each; the first one is found.
- */
-static bool learn_tail(uint64_t key, const uint64_t *frame, uint32_t nr)
+void kf_walk_done(struct kf_walked *stack)
 {
-	uint32_t known;
-	int i = 0;
+	struct buffer *buffer = kf_container_of(stack, struct buffer, stack);
 
-	if (tail_of(key, &known))
-		return is_tail(key, frame, nr);
-	while (i < NR_TAILS && !kf_claim(&tails[i].claimed, key))
-		i++;
-	if (i == NR_TAILS)
-		return false;
-	tails[i].nr = nr;
-	memcpy(tails[i].frame, frame, nr * sizeof(*frame));
-	kf_store_release(&tails[i].key, key);
-	return true;
+	kf_store_release(&buffer->owner, 0);
 }
 
-static bool agree(const struct kf_walked *chain, const struct kf_walked *full)
-{
-	uint32_t more = full->nr - chain->nr;
-
-	if (!chain->nr || chain->nr > full->nr || more > TAIL ||
-	    chain->flags != full->flags ||
-	    memcmp(chain->frame, full->frame,
-		   chain->nr * sizeof(chain->frame[0])))
-		return false;
-	return learn_tail(chain->frame[chain->nr - 1], &full->frame[chain->nr],
-			  more);
-}
-
-static bool append_tail(struct kf_walked *stack)
-{
-	uint32_t nr;
-	const uint64_t *tail = tail_of(stack->frame[stack->nr - 1], &nr);
-
-	for (uint32_t i = 0; tail && i < nr; i++)
-		walk_add(stack, tail[i]);
-	return tail != NULL;
-}
-
-static bool is_unwinder(uintptr_t pc)
-{
-	return pc - unwinder.from < unwinder.to - unwinder.from;
-}
-
-static void walk_stack(struct kf_walked *stack, uintptr_t from)
-{
-	struct kf_walked full = {0};
-	uint64_t *belief, hash;
-
-	walk_chain(stack, from);
-	if (!kf_walk_is_loaded())
-		return;
-	if (stack->nr && is_unwinder(stack->frame[0])) {
-		stack->nr = 0;
-		return;
-	}
-	hash = walk_hash_of(stack);
-	belief = &believed[hash % NR_BELIEVED];
-	if (stack->nr && kf_load(belief) == hash && append_tail(stack))
-		return;
-	if (unwinder.barred || !unwind(&full))
-		full = (struct kf_walked){0};
-	else if (agree(stack, &full))
-		kf_store(belief, hash);
-	*stack = full;
-}
-
-void kf_walk(struct kf_walked *stack)
-{
-	stack->nr = 0;
-	stack->flags = 0;
-	if (walking)
-		return;
-	walking = true;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	walk_stack(stack, (uintptr_t)__builtin_frame_address(0));
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	walking = false;
-}
-
-bool kf_walk_is_loaded(void)
-{
-	return kf_load_acquire(&unwinder.backtrace) != NULL;
-}
-
+/* A handler of a signal may have forked inside of a walk, which goes on. */
 void kf_walk_fork_child(void)
 {
-	unwinder.barred = unwinder.locks;
-}
+	struct buffer *all = kf_load(&pool);
 
-bool kf_walk_load(bool load)
-{
-	void *backtrace, *ip;
-	struct kf_walked stack = {0};
-
-	if (kf_walk_is_loaded())
-		return true;
-	if (!kf_next_keep(UNWINDER, load, "_Unwind_Backtrace", &backtrace) ||
-	    !kf_next_keep(UNWINDER, load, "_Unwind_GetIPInfo", &ip) ||
-	    !kf_next_span(backtrace, &unwinder.from, &unwinder.to))
-		return false;
-	unwinder.ip = (ip_fn *)ip;
-	unwinder.locks = !kf_next_imports(backtrace, "_dl_find_object");
-	/* The unwinder initializes itself at its first use: now. */
-	((backtrace_fn *)backtrace)(see_frame,
-				    &(struct unwinding){.stack = &stack});
-	kf_store_release(&unwinder.backtrace, (backtrace_fn *)backtrace);
-	return true;
+	for (int i = 0; all && i < NR_BUFFERS; i++) {
+		if (kf_load(&all[i].owner) != kf_thread_self())
+			kf_store(&all[i].owner, 0);
+	}
 }

@@ -2,17 +2,16 @@
 /*
  * The calling thread's stack, from inside malloc.
  *
- * There are two ways: the chain of frame pointers, which is fast but correct
- * only where all code has frame pointers, and libgcc's unwinder, which uses the
- * exception tables. A new chain is compared with the unwinder's stack; if both
- * agree the chain is believed from then on, else the unwinder runs each time.
- * Without an unwinder the chain is taken.
+ * Each frame's caller is found by the unwind tables of the frame's function.
+ * Code without tables, such as that of JIT compilers, is passed by its frame
+ * pointers; below it the tables are used again. Where no tables can be read
+ * (rows.h) all frames are found by frame pointers.
  *
- * The walk never faults on a broken chain, as the kernel checks each page
- * before it is read. It never allocates, waits or enters itself: inside another
- * walk, when the unwinder calls malloc, below a signal handler, and in a forked
- * child whose unwinder may wait for a thread of the parent, there is no stack.
- * The library's own frames are left out.
+ * The walk never faults on a broken stack: the kernel checks each page before
+ * it is read, a caller's frame is always above its callee's, and an address
+ * without tables must be in an executable mapping. It never allocates, takes a
+ * lock or waits. There is no stack below a signal handler, and none where all
+ * buffers are in use. The library's own frames are left out.
  */
 #ifndef KF_SAMPLE_WALK_H
 #define KF_SAMPLE_WALK_H
@@ -20,39 +19,33 @@
 #include "sample/internal.h"
 
 /**
- * kf_walk_load() - prepare the unwinder
- * @load:	true: load it if the program has not
+ * kf_walk() - take the calling thread's stack
+ * @most:	the most frames to take, up to KF_STATS_STACK_MAX; a stack with
+ *more gets the flag KF_STACK_CUT
  *
- * Context: not inside of malloc, as the dynamic linker allocates; one thread at
- *	    a time.
- * Return: whether the unwinder is ready.
+ * Uses little of the program's stack.
+ *
+ * Context: any thread, signal handlers too; no lock of the library held.
+ * Return: the stack: return addresses, innermost first; none where it could not
+ *	   be taken. Give it to kf_walk_done(). NULL where no buffer is free.
  */
-bool kf_walk_load(bool load);
+struct kf_walked *kf_walk(uint32_t most) __must_check;
 
 /**
- * kf_walk_is_loaded() - whether the unwinder is ready
+ * kf_walk_done() - free the buffer of a stack
+ * @stack:	of kf_walk()
  *
- * Context: any thread.
- * Return: true if it is.
+ * Context: the thread that took it.
  */
-bool kf_walk_is_loaded(void);
+void kf_walk_done(struct kf_walked *stack);
 
 /**
  * kf_walk_fork_child() - the process is a forked child
  *
- * An unwinder that takes the dynamic linker's lock is not used any more: a
- * thread of the parent may have held the lock during the fork.
+ * Frees the buffers of the parent's other threads.
  *
  * Context: the child's only thread.
  */
 void kf_walk_fork_child(void);
-
-/**
- * kf_walk() - take the calling thread's stack
- * @stack:	out: return addresses, innermost first; none on failure
- *
- * Context: any thread, no lock of the library held.
- */
-void kf_walk(struct kf_walked *stack);
 
 #endif

@@ -206,11 +206,11 @@ void *kf_next_before(const char *name)
 typedef void *dlopen_fn(const char *file, int mode);
 
 /* A handle of glibc's dlopen() is the object's link_map. */
-static bool next_load(const char *path, int flags, const char *name,
-		      void **symbol)
+static bool next_load(const char *path, const char *name, void **symbol)
 {
 	dlopen_fn *open = (dlopen_fn *)kf_next("dlopen");
-	const struct link_map *m = open ? open(path, flags) : NULL;
+	const struct link_map *m =
+		open ? open(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	struct object o = {0};
 
 	if (m)
@@ -225,7 +225,7 @@ const char *kf_next_load(const char *path, const char *name, void **symbol)
 	struct kf_text text;
 	const char *why;
 
-	if (!next_load(path, RTLD_NOW | RTLD_LOCAL, name, symbol)) {
+	if (!next_load(path, name, symbol)) {
 		why = dlerror();
 		return why ? why : "cannot be loaded";
 	}
@@ -234,34 +234,11 @@ const char *kf_next_load(const char *path, const char *name, void **symbol)
 	return *symbol ? NULL : missing;
 }
 
-static int see_name(struct dl_phdr_info *info, size_t size, void *soname)
-{
-	const char *slash = strrchr(info->dlpi_name, '/');
-
-	return !strcmp(slash ? slash + 1 : info->dlpi_name, soname);
-}
-
-/* RTLD_NOLOAD alone would read ld.so.cache where the object is not loaded. */
-bool kf_next_keep(const char *soname, bool may_load, const char *name,
-		  void **symbol)
-{
-	int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-
-	*symbol = NULL;
-	if (!may_load && !iterate(see_name, (void *)soname))
-		return false;
-	if (!next_load(soname, may_load ? flags : flags | RTLD_NOLOAD, name,
-		       symbol))
-		dlerror();
-	return *symbol != NULL;
-}
-
 struct span {
 	uintptr_t addr;
 	uintptr_t from;
 	uintptr_t to;
 	const char *path;
-	struct object object;
 };
 
 static int see_object(struct dl_phdr_info *info, size_t size, void *arg)
@@ -280,8 +257,7 @@ static int see_object(struct dl_phdr_info *info, size_t size, void *arg)
 	}
 	if (span->addr < from || span->addr >= to)
 		return 0;
-	*span = (struct span){span->addr, from, to, info->dlpi_name,
-			      object_of(info)};
+	*span = (struct span){span->addr, from, to, info->dlpi_name};
 	return 1;
 }
 
@@ -292,7 +268,7 @@ const char *kf_next_path(const void *addr)
 	return iterate(see_object, &span) && span.path ? span.path : "?";
 }
 
-bool kf_next_span(const void *addr, uintptr_t *from, uintptr_t *to)
+static bool next_span(const void *addr, uintptr_t *from, uintptr_t *to)
 {
 	struct span span = {.addr = (uintptr_t)addr};
 
@@ -307,30 +283,7 @@ void *kf_next_of(const char *name, const void *beside)
 {
 	uintptr_t symbol = (uintptr_t)kf_next(name), from, to;
 
-	return kf_next_span(beside, &from, &to) && symbol >= from && symbol < to
+	return next_span(beside, &from, &to) && symbol >= from && symbol < to
 		       ? (void *)symbol
 		       : NULL;
-}
-
-bool kf_next_imports(const void *addr, const char *name)
-{
-	struct span span = {.addr = (uintptr_t)addr};
-	const ElfW(Sym) * symbol;
-	const uint32_t *hash;
-	const char *names;
-
-	if (!iterate(see_object, &span))
-		return false;
-	symbol = dynamic_at(&span.object, DT_SYMTAB);
-	names = dynamic_at(&span.object, DT_STRTAB);
-	hash = dynamic_at(&span.object, DT_GNU_HASH);
-	if (!symbol || !names || !hash)
-		return false;
-	/* Imports come first: hash[1] is the first symbol of the object's own.
-	 */
-	for (uint32_t i = 0; i < hash[1]; i++) {
-		if (!strcmp(names + symbol[i].st_name, name))
-			return true;
-	}
-	return false;
 }

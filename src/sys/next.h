@@ -77,39 +77,4 @@ const char *kf_next_path(const void *addr);
  */
 const char *kf_next_load(const char *path, const char *name, void **symbol);
 
-/**
- * kf_next_keep() - find a symbol of an object and keep the object loaded
- * @soname:	the object, as the dynamic linker finds it
- * @may_load:	true: load the object where the process has not loaded it
- * @name:	the symbol
- * @symbol:	out: its address
- *
- * Context: as kf_next(); may run the object's constructors. Leaves no
- *	    dlerror().
- * Return: false where there is no such object or symbol.
- */
-bool kf_next_keep(const char *soname, bool may_load, const char *name,
-		  void **symbol);
-
-/**
- * kf_next_span() - the addresses of the object at an address
- * @addr:	the address
- * @from:	out: the object's first byte
- * @to:		out: the byte behind its last
- *
- * Context: as kf_next().
- * Return: false where there is no object at the address.
- */
-bool kf_next_span(const void *addr, uintptr_t *from, uintptr_t *to);
-
-/**
- * kf_next_imports() - whether the object at an address imports a symbol
- * @addr:	the address
- * @name:	the symbol
- *
- * Context: as kf_next().
- * Return: true if it does; false also where that is unknown.
- */
-bool kf_next_imports(const void *addr, const char *name);
-
 #endif

@@ -3,7 +3,7 @@
 # What the dynamic linker is told of the library: bound at load, never
 # unloaded, read-only after relocation, no executable stack, no text
 # relocation, no IFUNC among its names, at most two cache lines of thread-local
-# storage, and no library but the C library needed.
+# storage, no library but the C library needed, and nothing of glibc 2.35 or newer.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 need readelf
@@ -35,6 +35,9 @@ tls=$(awk '$1 == "TLS" { print $6 }' "$WORK/segments")
 needed=$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' "$WORK/dynamic" |
 	grep -v '^libc\.so\|^ld-linux' || :)
 [ -z "$needed" ] || fail "needs $needed"
+
+newer=$(grep -o 'GLIBC_2\.\(3[5-9]\|[4-9][0-9]\)' "$WORK/symbols" | sort -u)
+[ -z "$newer" ] || fail "needs $newer"
 
 # A program may load it late, when it can no longer replace anything.
 if [ "${PYTHON3:-none}" != none ]; then

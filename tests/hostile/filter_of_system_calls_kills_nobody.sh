@@ -34,7 +34,7 @@ for what in alone late threads fork; do
 		lives "$what" KONFISCATOR_ENGINE="$engine"
 	done
 	lives "$what" KONFISCATOR_STATS=0
-	lives "$what" KONFISCATOR_SAMPLE=4K KONFISCATOR_STACKS=1
+	lives "$what" KONFISCATOR_SAMPLE=4K
 	lives "$what" KONFISCATOR_RECORD="$WORK/heap"
 	lives "$what" KONFISCATOR_TAG=all KONFISCATOR_TAG_STACKS='*' \
 		KONFISCATOR_TAGS_JSON="$WORK/tags" \

@@ -64,10 +64,10 @@ for other in "$WORK/libhook.so" \
 			"$(run "$KF_PRELOAD:$other")"
 	done
 	unset KONFISCATOR_ENGINE
-	export KONFISCATOR_SAMPLE=4K KONFISCATOR_STACKS=1
+	export KONFISCATOR_SAMPLE=4K
 	equal "sampled behind ${other##*/}" "$wanted" \
 		"$(run "$other:$KF_PRELOAD")"
-	unset KONFISCATOR_SAMPLE KONFISCATOR_STACKS
+	unset KONFISCATOR_SAMPLE
 	ran=$((ran + 1))
 done
 

@@ -51,8 +51,7 @@ finish() {
 	program=
 }
 
-# With the unwinder, which has blocks of its own for good.
-start KONFISCATOR_STACKS=1
+start KONFISCATOR_SAMPLE=0
 finish
 bare=$live
 equal "samples when off" 0 "$samples"

@@ -119,6 +119,7 @@ static const struct {
 	const char *text;
 } conf_bounds[] = {
 	{CONF_sample, true, 1ULL << 10, 1ULL << 40, "0, or from 1K to 1T"},
+	{CONF_stack_frames, false, 1, 1024, "a number from 1 to 1024"},
 	{CONF_events, true, 1, 4096, "a number to 4096"},
 	{CONF_tag_levels, false, 2, 256, "a number from 2 to 256"},
 	{CONF_tag_nodes, false, 2, 32768, "a number from 2 to 32768"},

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "sample/rows.h"
 #include "sample/walk.h"
 #include "sys/vm.h"
 
@@ -18,7 +19,7 @@
 #include <sys/mman.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
-#define MAX KF_STATS_STACK_FRAMES
+#define MAX KF_STATS_STACK_MAX
 
 /* As functions with frame pointers leave it. */
 struct frame {
@@ -38,6 +39,18 @@ static struct kf_walked stack;
 static struct frame *frames;
 static char *lowest;
 
+NOINLINE static void take(void)
+{
+	struct kf_walked *walked = kf_walk(MAX);
+
+	UNIT_REQUIRE(walked);
+	stack.nr = walked->nr;
+	stack.flags = walked->flags;
+	memcpy(stack.frame, walked->frame,
+	       walked->nr * sizeof(walked->frame[0]));
+	kf_walk_done(walked);
+}
+
 /* Takes the stack as if this function's caller had its frame at @up. */
 NOINLINE static void walk_below(const void *up)
 {
@@ -45,7 +58,7 @@ NOINLINE static void walk_below(const void *up)
 	const void *saved = *own;
 
 	*own = up;
-	kf_walk(&stack);
+	take();
 	*own = saved;
 }
 
@@ -231,7 +244,7 @@ static int oracle_nr;
 static void take_both(void)
 {
 	oracle_nr = backtrace(oracle, KF_ARRAY_SIZE(oracle));
-	kf_walk(&stack);
+	take();
 }
 
 /*
@@ -264,9 +277,8 @@ NOINLINE static void sort(void)
 
 START_TEST(stack_through_code_without_frame_pointers_is_whole)
 {
-	ck_assert(!kf_walk_is_loaded());
-	ck_assert(kf_walk_load(true));
-	ck_assert(kf_walk_is_loaded() && kf_walk_load(false));
+	kf_rows_start();
+	ck_assert_ptr_null(kf_rows_lack());
 	/* Asked anew, and as what is known. */
 	for (int i = 0; i < 3; i++) {
 		sort();
@@ -285,7 +297,7 @@ START_TEST(stack_of_a_thread_ends_with_the_thread)
 {
 	uint32_t of_main;
 
-	ck_assert(kf_walk_load(true));
+	kf_rows_start();
 	sort();
 	of_main = stack.nr;
 	for (int i = 0; i < 3; i++) {
@@ -306,13 +318,13 @@ static volatile sig_atomic_t handled;
 static void handle(int sig)
 {
 	memset(&stack, 0xff, sizeof(stack));
-	kf_walk(&stack);
+	take();
 	handled = stack.nr == 0 && stack.flags == 0 ? 1 : -1;
 }
 
 START_TEST(below_a_signal_handler_it_gives_up)
 {
-	ck_assert(kf_walk_load(true));
+	kf_rows_start();
 	signal(SIGUSR1, handle);
 	for (int i = 0; i < 3; i++) {
 		handled = 0;
