@@ -75,6 +75,7 @@ void kf_rows_start(void)
 {
 	if (KF_UNWIND_TABLES)
 		find = (find_fn *)kf_next("_dl_find_object");
+	kf_rows_forget();
 }
 
 const char *kf_rows_lack(void)

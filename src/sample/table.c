@@ -115,7 +115,8 @@ static uint32_t table_flags(const struct kf_walked *stack, uint32_t max)
 		return stack->flags;
 	outer = kf_frames_intern(&stack->frame[inner], stack->nr - inner, max);
 	return KF_STACK_CUT | outer << KF_STACK_OUTER_SHIFT |
-	       (stack->flags & KF_STACK_CUT ? KF_STACK_OUTER_CUT : 0);
+	       (stack->flags & KF_STACK_CUT ? KF_STACK_OUTER_CUT : 0) |
+	       (stack->flags & KF_STACK_NO_TABLES);
 }
 
 static void table_fill(uint32_t i, uint64_t hash, const struct kf_walked *stack,

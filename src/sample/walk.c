@@ -231,7 +231,8 @@ __noinline struct kf_walked *kf_walk(uint32_t most)
 
 	if (!buffer)
 		return NULL;
-	buffer->stack.nr = buffer->stack.flags = 0;
+	buffer->stack.nr = 0;
+	buffer->stack.flags = kf_rows_lack() ? KF_STACK_NO_TABLES : 0;
 	WALK_HERE(&c);
 	walk_up(&c, &buffer->stack, most);
 	return &buffer->stack;

@@ -315,6 +315,7 @@ enum kf_stack_flags {
 	KF_STACK_CUT = 1,	/* there were more frames than are here */
 	KF_STACK_OVERFLOW = 2,	/* for all stacks that found no free entry */
 	KF_STACK_OUTER_CUT = 4, /* there were more than in the other table */
+	KF_STACK_NO_TABLES = 8, /* it follows frame pointers only */
 };
 
 #define KF_STACK_OUTER_SHIFT 8

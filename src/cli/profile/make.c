@@ -112,7 +112,8 @@ static void put_stack(struct kf_maker *m, const struct kf_snapshot *s,
 		.entry = entry,
 		.nr_frames = inner,
 		.tag = from->tag,
-		.flags = from->flags & (KF_STACK_CUT | KF_STACK_OVERFLOW),
+		.flags = from->flags & (KF_STACK_CUT | KF_STACK_OVERFLOW |
+					KF_STACK_NO_TABLES),
 		.tid = from->tid,
 	};
 	struct kf_profile_outer outer = {

@@ -80,10 +80,12 @@ static void prof_tell_losses(const struct kf_report *r,
 			     const struct kf_prof *prof)
 {
 	uint64_t beyond = 0, without = 0;
+	uint32_t flags = 0;
 
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *s = &prof->sites[i];
 
+		flags |= s->stack->flags;
 		if (s->stack->flags & KF_STACK_OVERFLOW)
 			beyond += s->now.samples;
 		else if (!s->stack->nr_frames)
@@ -107,6 +109,10 @@ static void prof_tell_losses(const struct kf_report *r,
 	if (without)
 		kf_note(r->cli, "report: %llu samples have no stack",
 			(unsigned long long)without);
+	if (flags & KF_STACK_NO_TABLES)
+		kf_note(r->cli,
+			"report: glibc before 2.35, or a library built with a "
+			"GCC before 12: stacks by frame pointers only");
 }
 
 /* Says which time and metric the figures are of, and how to see others. */

@@ -113,7 +113,7 @@ START_TEST(chain_ends_where_there_is_no_frame_above)
 	build(frames, 5);
 	walk_from(frames);
 	check_frames(5);
-	ck_assert_uint_eq(stack.flags, 0);
+	ck_assert_uint_eq(stack.flags, KF_STACK_NO_TABLES);
 }
 END_TEST
 
@@ -216,11 +216,11 @@ START_TEST(a_deep_stack_is_cut_and_says_so)
 	build(frames, MAX);
 	walk_from(frames);
 	check_frames(MAX);
-	ck_assert_uint_eq(stack.flags, 0);
+	ck_assert_uint_eq(stack.flags, KF_STACK_NO_TABLES);
 	build(frames, 2 * MAX);
 	walk_from(frames);
 	check_frames(MAX);
-	ck_assert_uint_eq(stack.flags, KF_STACK_CUT);
+	ck_assert_uint_eq(stack.flags, KF_STACK_CUT | KF_STACK_NO_TABLES);
 }
 END_TEST
 
@@ -234,6 +234,64 @@ START_TEST(own_frames_are_left_out_below_the_program_only)
 	ck_assert_uint_eq(stack.nr, 6);
 	ck_assert_uint_eq(stack.frame[0], FOREIGN + 2);
 	ck_assert_uint_eq(stack.frame[3], (uintptr_t)build + 1);
+}
+END_TEST
+
+START_TEST(a_stack_has_as_many_frames_as_were_asked_for)
+{
+	struct kf_walked *two;
+
+	kf_walk_done(kf_walk(2));
+	kf_rows_start();
+	two = kf_walk(2);
+	ck_assert_uint_eq(two->nr, 2);
+	ck_assert_uint_eq(two->flags, KF_STACK_CUT);
+	kf_walk_done(two);
+}
+END_TEST
+
+#define NR_BUFFERS 32
+
+static struct kf_walked *walked[NR_BUFFERS];
+
+static void *take_one(void *arg)
+{
+	walked[0] = kf_walk(MAX);
+	return NULL;
+}
+
+static void take_all(void)
+{
+	for (int i = 0; i < NR_BUFFERS; i++) {
+		walked[i] = kf_walk(MAX);
+		ck_assert_ptr_nonnull(walked[i]);
+		for (int k = 0; k < i; k++)
+			ck_assert_ptr_ne(walked[i], walked[k]);
+	}
+	ck_assert_ptr_null(kf_walk(MAX));
+}
+
+START_TEST(stacks_are_taken_while_there_is_a_buffer)
+{
+	take_all();
+	kf_walk_done(walked[7]);
+	ck_assert_ptr_eq(kf_walk(MAX), walked[7]);
+	ck_assert_ptr_null(kf_walk(MAX));
+}
+END_TEST
+
+START_TEST(a_forked_child_has_the_buffers_of_other_threads)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, take_one, NULL);
+	pthread_join(thread, NULL);
+	ck_assert_ptr_nonnull(kf_walk(MAX));
+	kf_walk_fork_child();
+	/* not the one that this thread uses */
+	for (int i = 1; i < NR_BUFFERS; i++)
+		ck_assert_ptr_nonnull(kf_walk(MAX));
+	ck_assert_ptr_null(kf_walk(MAX));
 }
 END_TEST
 
@@ -347,6 +405,9 @@ int main(void)
 		frames_over_the_border_of_two_pages_are_read,
 		a_deep_stack_is_cut_and_says_so,
 		own_frames_are_left_out_below_the_program_only,
+		a_stack_has_as_many_frames_as_were_asked_for,
+		stacks_are_taken_while_there_is_a_buffer,
+		a_forked_child_has_the_buffers_of_other_threads,
 		stack_through_code_without_frame_pointers_is_whole,
 		stack_of_a_thread_ends_with_the_thread,
 		below_a_signal_handler_it_gives_up,
