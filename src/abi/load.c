@@ -45,7 +45,7 @@ __kf_public __kf_jumps void *dlopen(const char *file, int mode)
 		fn = load_find();
 	if (unlikely(!fn))
 		return NULL;
-	kf_rows_forget();
+	kf_rows_loading();
 	if (!kf_conf.deepbind)
 		mode &= ~RTLD_DEEPBIND;
 	__kf_jump return fn(file, mode);

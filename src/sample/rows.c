@@ -65,17 +65,24 @@ static struct {
 
 static uint64_t generation; /* atomic */
 
+static __thread bool loading __attribute__((tls_model("initial-exec")));
+
 /* libgcc's call; a reference to glibc's own would need glibc 2.35. */
 int _dl_find_object(void *pc, void *result)
 {
 	return find ? find(pc, result) : -1;
 }
 
+static void rows_forget(void)
+{
+	kf_fetch_add(&generation, 1);
+}
+
 void kf_rows_start(void)
 {
 	if (KF_UNWIND_TABLES)
 		find = (find_fn *)kf_next("_dl_find_object");
-	kf_rows_forget();
+	rows_forget();
 }
 
 const char *kf_rows_lack(void)
@@ -178,7 +185,16 @@ void kf_rows_find(uintptr_t pc, struct kf_row *row)
 	kf_store(&places[i].key, key);
 }
 
-void kf_rows_forget(void)
+void kf_rows_loading(void)
 {
-	kf_fetch_add(&generation, 1);
+	loading = true;
+	rows_forget();
+}
+
+void kf_rows_begin(void)
+{
+	if (likely(!loading))
+		return;
+	loading = false;
+	rows_forget();
 }

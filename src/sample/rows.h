@@ -71,10 +71,21 @@ const char *kf_rows_lack(void);
 void kf_rows_find(uintptr_t pc, struct kf_row *row);
 
 /**
- * kf_rows_forget() - forget rows, as code may come to old addresses
+ * kf_rows_loading() - this thread is about to load an object
+ *
+ * The object may come to the addresses of an unloaded one, so all rows are
+ * forgotten: now, and again by this thread's next kf_rows_begin(), as other
+ * threads may run code of the old object until the load begins.
  *
  * Context: any thread.
  */
-void kf_rows_forget(void);
+void kf_rows_loading(void);
+
+/**
+ * kf_rows_begin() - begin to look for the rows of a stack
+ *
+ * Context: as kf_rows_find().
+ */
+void kf_rows_begin(void);
 
 #endif

@@ -186,6 +186,7 @@ static void walk_up(struct cursor *c, struct kf_walked *stack, uint32_t most)
 	unsigned int own = 0;
 	struct kf_row row;
 
+	kf_rows_begin();
 	kf_rows_find(c->pc, &row);
 	while (walk_step(c, &row) && c->pc) {
 		kf_rows_find(c->pc, &row);
