@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What sampling costs a pair of malloc and free: off, on at two distances, with
-stacks and without, by one thread and by two, beside allocators that sample too."""
+stacks and without, by one thread and by two, beside allocators that sample too.
+Or what the stack of a sample costs, by its calls."""
 
 import argparse
 import os
@@ -51,11 +52,13 @@ def parse():
                    help="times that all is done in turn (5)")
     p.add_argument("--instructions", action="store_true",
                    help="count instructions a pair with valgrind instead")
+    p.add_argument("--stacks", action="store_true",
+                   help="what stacks of 10 to 1000 calls cost instead")
     p.add_argument("--markdown", metavar="FILE", help="write the table")
     return p.parse_args()
 
 
-def run(args, row, threads, tool=()):
+def run(args, row, program, tool=()):
     """Its output, or None where the allocator is not there or says no."""
     _, library, variables = row
     path = library or os.path.abspath(args.library)
@@ -63,24 +66,48 @@ def run(args, row, threads, tool=()):
     with tempfile.TemporaryDirectory(prefix="konfiscator-bench.") as scratch:
         env.update(variables, KONFISCATOR_DIR=scratch)
         done = subprocess.run([*tool, "/usr/bin/env", f"LD_PRELOAD={path}",
-                               "bench/samples", str(threads),
-                               str(args.pairs)], cwd=args.build, env=env,
+                               *program], cwd=args.build, env=env,
                               capture_output=True, text=True, check=False)
     if done.returncode or re.search("ld.so: object|Invalid conf", done.stderr):
         return None
     return done.stdout + done.stderr
 
 
+def samples(args, threads):
+    return "bench/samples", str(threads), str(args.pairs)
+
+
 def instructions(args, row):
     tool = ("valgrind", "--tool=callgrind", "--trace-children=yes",
             "--callgrind-out-file=/dev/null")
-    text = run(args, row, 1, tool)
+    text = run(args, row, samples(args, 1), tool)
     found = re.findall(r"Collected\s*: (\d+)", text or "")
     return int(found[-1]) / args.pairs if found else None
 
 
-def main():
-    args = parse()
+# A block of the program is larger than 16 times this: each one is a sample.
+EACH = {"KONFISCATOR_SAMPLE": "1K", "KONFISCATOR_STACK_FRAMES": "1024"}
+
+
+def stack_costs(args):
+    """A pair with stacks, less one without, for each number of calls."""
+    lines = ["| calls | ns a stack, without frame pointers | with |",
+             "|---:|---:|---:|"]
+    for calls in (10, 35, 100, 250, 1000):
+        cells = []
+        for name in ("stacks", "stacks-frames"):
+            program = (f"bench/{name}", str(calls))
+            least = {}
+            for stacks in ("0", "1") * args.rounds:
+                row = ("", "", dict(EACH, KONFISCATOR_STACKS=stacks))
+                ns = float(run(args, row, program).split()[0])
+                least[stacks] = min(ns, least.get(stacks, ns))
+            cells.append(f"{least['1'] - least['0']:.0f}")
+        lines.append(f"| {calls} | {cells[0]} | {cells[1]} |")
+    return lines
+
+
+def sample_costs(args):
     times = {}
     rounds = 1 if args.instructions else args.rounds
     for _ in range(rounds):
@@ -89,7 +116,7 @@ def main():
                 if args.instructions:
                     value = instructions(args, row)
                 else:
-                    text = run(args, row, threads)
+                    text = run(args, row, samples(args, threads))
                     value = float(text.split()[0]) if text else None
                 if value is not None:
                     times.setdefault((row[0], threads), []).append(value)
@@ -100,6 +127,12 @@ def main():
         cells = [f"{statistics.median(times[name, n]):.1f}"
                  if (name, n) in times else "-" for n in (1, 2)]
         lines.append(f"| {name} | {cells[0]} | {cells[1]} |")
+    return lines
+
+
+def main():
+    args = parse()
+    lines = stack_costs(args) if args.stacks else sample_costs(args)
     text = "\n".join(lines) + "\n"
     sys.stdout.write(text)
     if args.markdown:
