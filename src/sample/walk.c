@@ -9,6 +9,7 @@
 #include "sample/walk.h"
 
 #include "sample/rows.h"
+#include "sys/process.h"
 #include "sys/thread.h"
 #include "sys/vm.h"
 
@@ -37,6 +38,7 @@ struct cursor {
 	uintptr_t kept[KF_NR_KEPT]; /* as in struct kf_row; 0: unknown */
 	uintptr_t page;		    /* that can be read; 0: none */
 	uint32_t mapping;	    /* of kf_modules_has() */
+	bool barred; /* pages cannot be checked: only tables are followed */
 };
 
 extern const char __ehdr_start[] __kf_hidden;
@@ -92,7 +94,8 @@ static bool walk_read(struct cursor *c, uintptr_t at, uintptr_t *value)
 
 	if (at % sizeof(*value))
 		return false;
-	if (page != c->page && !kf_vm_is_readable((const void *)at))
+	if (page != c->page && !c->barred &&
+	    !kf_vm_is_readable((const void *)at))
 		return false;
 	c->page = page;
 	memcpy(value, (const void *)at, sizeof(*value));
@@ -102,11 +105,13 @@ static bool walk_read(struct cursor *c, uintptr_t at, uintptr_t *value)
 /* Whether the code at @pc, which a table has, ends a signal handler. */
 static bool is_sigreturn(uintptr_t pc)
 {
-	size_t size = sizeof(WALK_SIGRETURN) - 1;
+	const unsigned char *code = (const unsigned char *)pc;
+	size_t i = 0;
 
-	return kf_vm_is_readable((const void *)pc) &&
-	       kf_vm_is_readable((const void *)(pc + size - 1)) &&
-	       !memcmp((const void *)pc, WALK_SIGRETURN, size);
+	while (i < sizeof(WALK_SIGRETURN) - 1 &&
+	       code[i] == (unsigned char)WALK_SIGRETURN[i])
+		i++;
+	return i == sizeof(WALK_SIGRETURN) - 1;
 }
 
 static bool step_by_row(struct cursor *c, const struct kf_row *row)
@@ -136,7 +141,7 @@ static bool step_by_frame(struct cursor *c)
 {
 	uintptr_t frame = c->kept[KF_KEPT_FRAME], pc, up;
 
-	if (frame < c->sp || !walk_read(c, frame, &up) ||
+	if (c->barred || frame < c->sp || !walk_read(c, frame, &up) ||
 	    !walk_read(c, frame + sizeof(void *), &pc))
 		return false;
 	memset(c->kept, 0, sizeof(c->kept));
@@ -228,7 +233,7 @@ static struct buffer *take_buffer(void)
 __noinline struct kf_walked *kf_walk(uint32_t most)
 {
 	struct buffer *buffer = take_buffer();
-	struct cursor c = {0};
+	struct cursor c = {.barred = kf_process_is_barred()};
 
 	if (!buffer)
 		return NULL;

@@ -9,9 +9,10 @@
  *
  * The walk never faults on a broken stack: the kernel checks each page before
  * it is read, a caller's frame is always above its callee's, and an address
- * without tables must be in an executable mapping. It never allocates, takes a
- * lock or waits. There is no stack below a signal handler, and none where all
- * buffers are in use. The library's own frames are left out.
+ * without tables must be in an executable mapping. Where the program has barred
+ * such system calls, only tables are followed, without a check. It never
+ * allocates, takes a lock or waits. There is no stack below a signal handler,
+ * and none where all buffers are in use. The library's own frames are left out.
  */
 #ifndef KF_SAMPLE_WALK_H
 #define KF_SAMPLE_WALK_H
@@ -20,8 +21,8 @@
 
 /**
  * kf_walk() - take the calling thread's stack
- * @most:	the most frames to take, up to KF_STATS_STACK_MAX; a stack with
- *more gets the flag KF_STACK_CUT
+ * @most:	the most frames, up to KF_STATS_STACK_MAX; the flag KF_STACK_CUT
+ *		says that there were more
  *
  * Uses little of the program's stack.
  *

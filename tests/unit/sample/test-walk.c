@@ -7,6 +7,7 @@
 
 #include "sample/rows.h"
 #include "sample/walk.h"
+#include "sys/process.h"
 #include "sys/vm.h"
 
 #include "tests/unit/unit.h"
@@ -345,6 +346,16 @@ START_TEST(stack_through_code_without_frame_pointers_is_whole)
 }
 END_TEST
 
+START_TEST(tables_are_followed_where_system_calls_are_barred)
+{
+	kf_rows_start();
+	kf_process_bar(true);
+	sort();
+	kf_process_bar(false);
+	check_against_the_oracle();
+}
+END_TEST
+
 static void *sort_in_a_thread(void *arg)
 {
 	sort();
@@ -409,6 +420,7 @@ int main(void)
 		stacks_are_taken_while_there_is_a_buffer,
 		a_forked_child_has_the_buffers_of_other_threads,
 		stack_through_code_without_frame_pointers_is_whole,
+		tables_are_followed_where_system_calls_are_barred,
 		stack_of_a_thread_ends_with_the_thread,
 		below_a_signal_handler_it_gives_up,
 	};
