@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DELETED " (deleted)"
@@ -23,6 +24,7 @@ struct line {
 	uint64_t begin;
 	uint64_t end;
 	uint64_t offset;
+	uint64_t inode;
 	bool executable;
 	const char *path;
 };
@@ -33,8 +35,9 @@ static bool maps_parse_line(char *text, struct line *l)
 	int at = 0;
 
 	text[strcspn(text, "\n")] = '\0';
-	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
-		   &l->begin, &l->end, modes, &l->offset, &at) < 4 ||
+	if (sscanf(text,
+		   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
+		   &l->begin, &l->end, modes, &l->offset, &l->inode, &at) < 5 ||
 	    !at)
 		return false;
 	l->executable = modes[2] == 'x';
@@ -74,6 +77,7 @@ static bool add_line(struct kf_codes *out, const struct line *l, uint64_t base)
 	code->end = l->end;
 	code->offset = l->offset;
 	code->base = base;
+	code->inode = l->inode;
 	code->deleted = len > tail && !strcmp(l->path + len - tail, DELETED);
 	if (code->deleted)
 		code->path[len - tail] = '\0';
@@ -204,34 +208,61 @@ const char *kf_code_name(const struct kf_code *code)
 	return slash ? slash + 1 : code->path;
 }
 
-/* Without a known build id every file is accepted. */
-static bool code_is_of(int fd, const struct kf_code *code)
+/*
+ * A mapped file may have been overwritten, so the build id is compared if it is
+ * known. The device is not: in maps it differs from stat's on some file
+ * systems.
+ */
+static bool is_of(int fd, const struct kf_code *code)
 {
 	uint8_t id[KF_STATS_BUILD_ID];
+	struct stat st;
 
-	return !code->build_id_size ||
-	       (kf_elf_build_id(fd, id, sizeof(id)) == code->build_id_size &&
-		!memcmp(id, code->build_id, code->build_id_size));
+	if (code->build_id_size)
+		return kf_elf_build_id(fd, id, sizeof(id)) ==
+			       code->build_id_size &&
+		       !memcmp(id, code->build_id, code->build_id_size);
+	return !code->inode || (!fstat(fd, &st) && st.st_ino == code->inode);
 }
 
-/* The build id is compared because a mapped file may have been overwritten. */
+/* Returns @fd, or -1 if it is of another file. */
+static int keep_if_of(int fd, const struct kf_code *code)
+{
+	if (fd < 0 || is_of(fd, code))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Opens the file at the path; the path of a deleted file may have another. */
+static int open_path(const char *procfs, int pid, const struct kf_code *code)
+{
+	char root[PATH_MAX];
+
+	if (code->path[0] != '/' || (!code->build_id_size && code->deleted))
+		return -1;
+	if (!pid)
+		return code->build_id_size ? kf_regular_open(code->path) : -1;
+	snprintf(root, sizeof(root), "%s/%d/root", procfs, pid);
+	return kf_regular_open_in(root, code->path);
+}
+
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 {
-	char path[2 * PATH_MAX];
+	char path[PATH_MAX];
 	int fd = -1;
 
-	snprintf(path, sizeof(path), "%s/%d/map_files/%" PRIx64 "-%" PRIx64,
-		 procfs, pid, code->begin, code->end);
-	if (pid)
-		fd = kf_regular_open(path);
-	if (fd < 0 && !code->deleted && (pid || code->build_id_size)) {
-		snprintf(path, sizeof(path), "%s/%d/root", procfs, pid);
-		fd = pid ? kf_regular_open_in(path, code->path)
-			 : kf_regular_open(code->path);
+	if (pid) {
+		snprintf(path, sizeof(path),
+			 "%s/%d/map_files/%" PRIx64 "-%" PRIx64, procfs, pid,
+			 code->begin, code->end);
+		fd = keep_if_of(kf_regular_open(path), code);
 	}
-	if (fd >= 0 && !code_is_of(fd, code)) {
-		close(fd);
-		fd = -1;
+	if (fd < 0)
+		fd = keep_if_of(open_path(procfs, pid, code), code);
+	if (fd < 0 && pid && (code->inode || code->build_id_size)) {
+		snprintf(path, sizeof(path), "%s/%d/exe", procfs, pid);
+		fd = keep_if_of(kf_regular_open(path), code);
 	}
 	return fd;
 }

@@ -3,7 +3,8 @@
  * The mapped code of a process and its files: from /proc/PID/maps while the
  * process lives, and from its stats file, where the library records the modules
  * of call stacks. A file that was deleted or replaced is opened through
- * /proc/PID/map_files, if that is allowed.
+ * /proc/PID/map_files, if that is allowed, and a deleted program through
+ * /proc/PID/exe.
  */
 #ifndef KF_READER_CODE_H
 #define KF_READER_CODE_H
@@ -16,6 +17,7 @@ struct kf_code {
 	uint64_t end;
 	uint64_t offset; /* offset of @begin in the file */
 	uint64_t base;	 /* where the file's first mapping begins */
+	uint64_t inode;	 /* of the mapped file; 0: unknown */
 	char *path;	 /* raw, as the process sees it */
 	bool deleted;	 /* the file was deleted or replaced, or @path cut */
 	uint32_t build_id_size; /* 0: unknown */
@@ -72,8 +74,9 @@ const char *kf_code_name(const struct kf_code *code);
  * @pid:	the process, 0: it has ended
  * @code:	the mapping
  *
- * If the mapping's build id is known, the file must have it. If it is unknown
- * and the process has ended, no file is opened.
+ * If the mapping's build id is known, the file must have it. If it is unknown,
+ * the file must have the mapping's inode number, and if the process has ended,
+ * no file is opened.
  *
  * Return: a file descriptor to be closed, of a regular file; or -1.
  */

@@ -24,6 +24,7 @@
 #define KF_PROFILE_MINOR 1
 
 #define KF_PROFILE_BUILD_ID 32
+#define KF_PROFILE_CALLS 64
 
 enum kf_profile_kind {
 	KF_PROFILE_MODULE = 1,
@@ -33,6 +34,7 @@ enum kf_profile_kind {
 	KF_PROFILE_SNAPSHOT = 5,
 	KF_PROFILE_END = 6, /* only the head: the recorder stopped regularly */
 	KF_PROFILE_OUTER = 7,
+	KF_PROFILE_NAME = 8,
 };
 
 struct kf_profile_header {
@@ -101,6 +103,26 @@ struct kf_profile_outer {
 	uint32_t entry;
 	uint32_t nr_frames;
 	uint32_t flags; /* KF_STACK_CUT: there were even more frames */
+	uint32_t reserved;
+};
+
+/*
+ * The calls at a return address, named while the process ran: their files may
+ * be gone or others later. @nr struct kf_profile_call follow, innermost first,
+ * then their strings, which end in NUL. Minor version 0 has no such records.
+ */
+struct kf_profile_name {
+	struct kf_profile_record record;
+	uint64_t address;
+	uint32_t nr; /* 1 to KF_PROFILE_CALLS */
+	uint32_t reserved;
+};
+
+/* All calls but the last are inlined into the next one. */
+struct kf_profile_call {
+	uint32_t function; /* bytes from the record to its name; 0: unknown */
+	uint32_t file;	   /* bytes from the record to the source file; 0 */
+	uint32_t line;	   /* 0: unknown */
 	uint32_t reserved;
 };
 

@@ -24,6 +24,11 @@ struct place {
 	const struct kf_profile_outer *outer; /* or NULL */
 };
 
+struct named {
+	uint64_t key; /* the address */
+	const struct kf_profile_name *name;
+};
+
 static bool profile_append(void *list, size_t *nr, const void *record)
 {
 	const void ***all = list;
@@ -141,6 +146,38 @@ static bool take_snapshot(struct kf_profile *p, const void *record,
 	return profile_append(&p->snapshots, &p->nr_snapshots, s);
 }
 
+/* The string at a place in the record; NULL: none, or outside of it. */
+static const char *profile_text(const struct kf_profile_name *n, uint32_t at)
+{
+	const char *text = (const char *)n + at;
+
+	if (at < sizeof(*n) || at >= n->record.size ||
+	    !ends_within(text, n, n->record.size))
+		return NULL;
+	return text;
+}
+
+static bool profile_take_name(struct kf_profile *p, const void *record,
+			      uint32_t size)
+{
+	const struct kf_profile_name *n = record;
+	struct named named = {.name = n};
+	void *at;
+
+	if (size < sizeof(*n) || !n->nr || n->nr > KF_PROFILE_CALLS ||
+	    (size - sizeof(*n)) / sizeof(struct kf_profile_call) < n->nr ||
+	    !n->address) {
+		errno = EBADMSG;
+		return false;
+	}
+	named.key = n->address;
+	at = kf_map_add(&p->named, named.key);
+	if (!at)
+		return false;
+	memcpy(at, &named, sizeof(named));
+	return true;
+}
+
 static bool profile_take_record(struct kf_profile *p,
 				const struct kf_profile_record *r)
 {
@@ -157,6 +194,8 @@ static bool profile_take_record(struct kf_profile *p,
 		return profile_take_outer(p, r, r->size);
 	case KF_PROFILE_SNAPSHOT:
 		return take_snapshot(p, r, r->size);
+	case KF_PROFILE_NAME:
+		return profile_take_name(p, r, r->size);
 	case KF_PROFILE_END:
 		p->ended = true;
 		return true;
@@ -212,6 +251,7 @@ enum kf_read_result kf_profile_take(char *bytes, size_t size,
 	memset(p, 0, sizeof(*p));
 	p->bytes = bytes;
 	p->by_entry.entry_size = sizeof(struct place);
+	p->named.entry_size = sizeof(struct named);
 	result = profile_take_header(p, size);
 	if (result == KF_READ_OK)
 		result = take_records(p, p->head.header_size, size);
@@ -313,6 +353,26 @@ bool kf_profile_is_cut(const struct kf_profile *p,
 	return place.outer->flags & KF_STACK_CUT;
 }
 
+uint32_t kf_profile_calls(const struct kf_profile *p, uint64_t address,
+			  struct kf_profile_named call[KF_PROFILE_CALLS])
+{
+	const struct kf_profile_call *c;
+	const void *at = address ? kf_map_find(&p->named, address) : NULL;
+	struct named named;
+
+	if (!at)
+		return 0;
+	memcpy(&named, at, sizeof(named));
+	c = (const void *)(named.name + 1);
+	for (uint32_t i = 0; i < named.name->nr; i++)
+		call[i] = (struct kf_profile_named){
+			.function = profile_text(named.name, c[i].function),
+			.file = profile_text(named.name, c[i].file),
+			.line = c[i].line,
+		};
+	return named.name->nr;
+}
+
 const char *kf_profile_path(const struct kf_profile_module *m)
 {
 	return (const char *)(m + 1);
@@ -401,6 +461,7 @@ void kf_profile_release(struct kf_profile *p)
 	free(p->stacks);
 	free(p->snapshots);
 	free(p->bytes);
+	kf_map_release(&p->named);
 	kf_map_release(&p->by_entry);
 	memset(p, 0, sizeof(*p));
 }

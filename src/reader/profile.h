@@ -32,6 +32,7 @@ struct kf_profile {
 
 	/* Private. */
 	char *bytes;
+	struct kf_map named;	/* kf_profile_name by address */
 	struct kf_map by_entry; /* stacks and outer frames by entry, plus 1 */
 };
 
@@ -85,6 +86,24 @@ uint32_t kf_profile_frames(const struct kf_profile *p,
  */
 bool kf_profile_is_cut(const struct kf_profile *p,
 		       const struct kf_profile_stack *s);
+
+/* A call of a name record. */
+struct kf_profile_named {
+	const char *function; /* raw; NULL: unknown */
+	const char *file;     /* raw; NULL: unknown */
+	unsigned int line;    /* 0: unknown */
+};
+
+/**
+ * kf_profile_calls() - the calls that were recorded for a return address
+ * @p:		the profile
+ * @address:	the address
+ * @call:	out: the calls, innermost first
+ *
+ * Return: how many; 0: none were recorded.
+ */
+uint32_t kf_profile_calls(const struct kf_profile *p, uint64_t address,
+			  struct kf_profile_named call[KF_PROFILE_CALLS]);
 
 /**
  * kf_profile_path() - the file of a module

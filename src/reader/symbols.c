@@ -11,11 +11,14 @@
 #include "reader/symbols-internal.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <libiberty/demangle.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+_Static_assert(KF_PROFILE_CALLS == KF_MAX_INLINED, "all calls fit");
 
 #define NS_PER_S 1000000000ull
 #define MAX_NAME 4096 /* longest name, in bytes */
@@ -118,10 +121,10 @@ static struct kf_frame *symbols_add_frames(struct found *to, size_t nr,
 	return to->frames;
 }
 
-static bool add_raw(struct found *to, struct kf_symbol_file *f,
+static bool add_raw(struct found *to, const struct kf_code *code,
 		    uint64_t address, const struct kf_raw_call *raw, size_t nr)
 {
-	struct kf_frame *frame = symbols_add_frames(to, nr, f->code, address);
+	struct kf_frame *frame = symbols_add_frames(to, nr, code, address);
 	char *function;
 
 	for (size_t i = 0; frame && i < nr; i++, frame++) {
@@ -180,33 +183,81 @@ static bool find_in_file(struct kf_symbols *s, struct kf_symbol_file *f,
 		kf_symbol_file_load(f);
 	if (f->mod && kf_symbol_file_address(f, address - 1, &pc))
 		nr = symbols_look_up(f, pc, raw);
-	if (!add_raw(to, f, address, raw, nr))
+	if (!add_raw(to, f->code, address, raw, nr))
 		return false;
 	symbols_keep(f, offset, to->frames);
 	return true;
 }
 
-static void free_frames(const struct found *f)
+/* Also empties @f. */
+static void free_frames(struct found *f)
 {
 	for (uint64_t i = 0; i < f->nr; i++) {
 		free((char *)f->frames[i].function);
 		free((char *)f->frames[i].file);
 	}
 	free(f->frames);
+	f->frames = NULL;
+	f->nr = 0;
+}
+
+/* The calls that the profile has; their number. */
+static size_t symbols_recorded(const struct kf_symbols *s, uint64_t address,
+			       struct kf_raw_call raw[KF_MAX_INLINED])
+{
+	struct kf_profile_named call[KF_PROFILE_CALLS];
+	size_t nr = 0;
+
+	if (s->how.profile)
+		nr = kf_profile_calls(s->how.profile, address, call);
+	for (size_t i = 0; i < nr; i++)
+		raw[i] = (struct kf_raw_call){
+			.function = call[i].function,
+			.file = call[i].file,
+			.line = (int)KF_MIN(call[i].line,
+					    (unsigned int)INT_MAX),
+		};
+	return nr;
+}
+
+/* Whether no file can add anything. */
+static bool is_complete(const struct kf_raw_call *raw, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!raw[i].function || !raw[i].line)
+			return false;
+	}
+	return nr;
+}
+
+/* Returns false when out of memory. */
+static bool symbols_find_calls(struct kf_symbols *s, uint64_t address,
+			       struct found *to)
+{
+	const struct kf_code *code = kf_codes_find(&s->codes, address - 1);
+	struct kf_raw_call raw[KF_MAX_INLINED] = {{0}};
+	size_t nr = symbols_recorded(s, address, raw);
+
+	if (code && !is_complete(raw, nr)) {
+		if (!find_in_file(s, &s->files[code - s->codes.code], address,
+				  to))
+			return false;
+		if (!nr || to->frames[0].named)
+			return true;
+		free_frames(to);
+	}
+	if (nr)
+		return add_raw(to, code, address, raw, nr);
+	return symbols_add_frames(to, 1, NULL, address);
 }
 
 static bool symbols_find(struct kf_symbols *s, uint64_t address,
 			 struct found *to)
 {
-	const struct kf_code *code = kf_codes_find(&s->codes, address - 1);
 	bool done;
 
 	kf_guard_begin();
-	if (code)
-		done = find_in_file(s, &s->files[code - s->codes.code], address,
-				    to);
-	else
-		done = symbols_add_frames(to, 1, NULL, address);
+	done = symbols_find_calls(s, address, to);
 	kf_guard_end();
 	for (uint64_t i = 0; done && i < to->nr; i++)
 		done = to->frames[i].named || put_place(&to->frames[i]);

@@ -11,15 +11,20 @@
  * functions whose size the symbol table states, and that contain the address,
  * give names.
  *
+ * - A profile has the names that were found while the process ran. If it has
+ *   all functions of an address and the source line, no file is opened; else
+ *   its names are used if no file gives one.
+ *
  * - Files. The file that a running process has mapped comes first, through
  *   /proc/PID/map_files, so that deleted and replaced files are read; then the
- *   file at the module's path below /proc/PID/root; of a process that has
- *   ended, the file at the path. With @debug, files of the same build id
- *   follow: those below /usr/lib/debug and those of the servers of
- *   DEBUGINFOD_URLS. Functions that a stripped file lacks come, with @debug,
- *   from its separate debug file, found by build id or debug link, and from
- *   .gnu_debugdata. Only regular files are opened (regular.h); this holds for
- *   what libdw opens on its own, too (guard.h).
+ *   file at the module's path below /proc/PID/root, and of a deleted program
+ *   /proc/PID/exe, if they are the mapped files; of a process that has ended,
+ * the file at the path. With @debug, files of the same build id follow: those
+ * below /usr/lib/debug and those of the servers of DEBUGINFOD_URLS. Functions
+ * that a stripped file lacks come, with @debug, from its separate debug file,
+ * found by build id or debug link, and from .gnu_debugdata. Only regular files
+ * are opened (regular.h); this holds for what libdw opens on its own, too
+ * (guard.h).
  *
  * - Without @debug, as a daemon reads the files of other users: DWARF is not
  *   read, no other file is opened, nothing is unpacked, no server is asked. The
@@ -34,6 +39,7 @@
 
 #include "reader/code.h"
 #include "reader/name_cache.h"
+#include "reader/profile.h"
 
 /*
  * Options of the symbolizer. Zero is right for a profile of an ended program.
@@ -42,9 +48,10 @@ struct kf_symbols_how {
 	const char *procfs; /* procfs' mount point; needed with @pid */
 	int pid;	    /* the process there, 0: it has ended */
 	bool debug; /* also find source files, lines and inlined calls */
-	uint64_t budget_ns;	     /* time limit, 0: none */
-	uint64_t recorded_ns;	     /* since the epoch, 0: unknown */
-	struct kf_name_cache *cache; /* NULL: none; not with @debug */
+	uint64_t budget_ns;		  /* time limit, 0: none */
+	uint64_t recorded_ns;		  /* since the epoch, 0: unknown */
+	struct kf_name_cache *cache;	  /* NULL: none; not with @debug */
+	const struct kf_profile *profile; /* has names; NULL: none */
 };
 
 /* One call at an address. Strings are raw and live as long as the symbols. */

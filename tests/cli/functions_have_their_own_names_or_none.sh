@@ -68,7 +68,8 @@ end() {
 
 recorded() {
 	begin
-	expect 0 "$KF_CLI" record -p "$program" -o prof --duration 0.1
+	expect 0 "$KF_CLI" record --no-symbols -p "$program" -o prof \
+		--duration 0.1
 	end
 }
 

@@ -36,7 +36,7 @@ int main(void)
 }
 END
 
-# recorded: a profile of ./program, as prof
+# recorded OPTION...: a profile of ./program, as prof
 recorded() {
 	rm -f in said prof
 	mkfifo in
@@ -44,7 +44,8 @@ recorded() {
 	program=$!
 	exec 4>in
 	wait_for 120 grep -q "^done" said || fail "the program does not run"
-	expect 0 "$KF_CLI" record -p $program -o prof --duration 0.1
+	expect 0 timeout 120 "$KF_CLI" record "$@" -p $program -o prof \
+		--duration 0.1
 	exec 4>&-
 	wait $program || fail "the program ended with $?"
 }
@@ -63,7 +64,7 @@ names() {
 gcc -w -g -O2 -Wl,--build-id=sha1 -o program program.c || fail "no program"
 objcopy --only-keep-debug program other
 objcopy --strip-all --add-gnu-debuglink=other program
-recorded
+recorded --no-symbols
 case $(names "a debug link") in
 *inlined*) ;;
 *) fail "a debug link is not followed: $(names "a debug link")" ;;
@@ -78,7 +79,7 @@ esac
 rm -f other
 gcc -w -g -gsplit-dwarf -O2 -c -o program.o program.c || fail "no split units"
 gcc -o program program.o || fail "no program of split units"
-recorded
+recorded --no-symbols
 rm ./*.dwo
 mkfifo program.dwo
 case $(names "a split unit that is a FIFO") in
@@ -94,11 +95,14 @@ gcc -w -g -O2 -Wl,--build-id=sha1 -o program program.c || fail "no program"
 } >"$WORK/altlink"
 objcopy --add-section .gnu_debugaltlink=altlink program
 mkfifo other
-recorded
-case $(names "an alternate debug link to a FIFO") in
-*lose*) ;;
-*) fail "the program's own names are missing" ;;
-esac
+for how in "" --no-symbols; do
+	# shellcheck disable=SC2086 # a word or none
+	recorded $how
+	case $(names "an alternate debug link to a FIFO") in
+	*lose*) ;;
+	*) fail "the program's own names are missing" ;;
+	esac
+done
 
 # The program itself.
 mv program gone

@@ -11,6 +11,20 @@
 
 #include "tests/fuzz/fuzz.h"
 
+static uint64_t look_at_calls(const struct kf_profile *p, uint64_t address)
+{
+	struct kf_profile_named call[KF_PROFILE_CALLS];
+	uint32_t nr = kf_profile_calls(p, address, call);
+	uint64_t sum = address;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		sum += call[i].line;
+		sum += call[i].function ? strlen(call[i].function) : 0;
+		sum += call[i].file ? strlen(call[i].file) : 0;
+	}
+	return sum;
+}
+
 static void look_at_stacks(const struct kf_profile *p)
 {
 	char path[KF_PROFILE_TAG_PATH];
@@ -22,7 +36,7 @@ static void look_at_stacks(const struct kf_profile *p)
 		uint32_t nr = kf_profile_frames(p, s, frame);
 
 		for (uint32_t f = 0; f < nr; f++)
-			sum += frame[f];
+			sum += look_at_calls(p, frame[f]);
 		sum += kf_profile_is_cut(p, s);
 		sum += (uint64_t)kf_profile_stack_of(p, s->entry);
 		kf_profile_tag_path(p, s->tag, path);

@@ -40,6 +40,7 @@
 
 static const char *record_output;
 static const char *record_sample; /* NULL: not said */
+static bool record_nameless;
 static double record_interval = 1, record_duration;
 static pid_t record_pid;
 
@@ -283,6 +284,12 @@ static int recorder_look(struct recorder *r)
 		kf_maker_look(&r->maker, f,
 			      record_now_ns(CLOCK_MONOTONIC) - r->begin);
 		recorder_flush(r);
+		/* Names come after the snapshot, as they take longer. */
+		if (!record_nameless && r->fd >= 0) {
+			kf_maker_names(&r->maker, f,
+				       record_now_ns(CLOCK_REALTIME));
+			recorder_flush(r);
+		}
 		r->looks++;
 	}
 	kf_files_release(&files);
@@ -397,6 +404,8 @@ static int recorder_start(struct recorder *r, struct kf_cli *cli, int argc,
 		if (!r->child)
 			record_exec(cli, &r->old, argc, argv);
 	}
+	/* Servers may answer after the end of the program: report asks them. */
+	unsetenv("DEBUGINFOD_URLS");
 	r->pidfd = r->pid > 0 ? (int)syscall(SYS_pidfd_open, r->pid, 0) : -1;
 	if (r->signals >= 0 && r->pidfd >= 0)
 		return 0;
@@ -445,7 +454,7 @@ static int record_run(struct kf_cli *cli, int argc, char **argv)
 	return recorder_finish(&r, status);
 }
 
-enum { OPT_INTERVAL = KF_OPT_OWN, OPT_DURATION, OPT_SAMPLE };
+enum { OPT_INTERVAL = KF_OPT_OWN, OPT_DURATION, OPT_SAMPLE, OPT_NO_SYMBOLS };
 
 static int record_take_sample(const char *arg)
 {
@@ -485,6 +494,9 @@ static int record_option(struct kf_cli *cli, int key, const char *arg)
 				       &record_duration);
 	case OPT_SAMPLE:
 		return record_take_sample(arg);
+	case OPT_NO_SYMBOLS:
+		record_nameless = true;
+		return 0;
 	case 'p':
 		return take_pid(arg);
 	default:
@@ -504,6 +516,8 @@ static const struct kf_option record_options[] = {
 	{OPT_SAMPLE, "sample", "BYTES",
 	 "sample one block for BYTES allocated bytes on average (default 512K, or "
 	 "the setting of a running process)"},
+	{OPT_NO_SYMBOLS, "no-symbols", NULL,
+	 "store no names of functions in the profile"},
 	{0},
 };
 

@@ -123,6 +123,7 @@ static void put_stack(struct kf_maker *m, const struct kf_snapshot *s,
 		.flags = from->flags & KF_STACK_CUT,
 	};
 
+	kf_maker_unnamed(m, frame, nr);
 	if (nr > inner)
 		stack.flags |= KF_STACK_CUT;
 	kf_maker_put(m, &stack, sizeof(stack), frame, inner * sizeof(*frame));
@@ -193,6 +194,7 @@ void kf_maker_begin(struct kf_maker *m, const struct kf_stats_identity *id,
 	m->tags.entry_size = sizeof(uint64_t);
 	m->threads.entry_size = sizeof(struct known_tid);
 	m->modules.entry_size = sizeof(uint64_t);
+	m->named.entry_size = sizeof(uint64_t);
 	put_bytes(m, &head, sizeof(head));
 }
 
@@ -254,5 +256,9 @@ void kf_maker_release(struct kf_maker *m)
 	kf_map_release(&m->tags);
 	kf_map_release(&m->threads);
 	kf_map_release(&m->modules);
+	kf_map_release(&m->named);
+	kf_symbols_close(m->symbols);
+	kf_codes_release(&m->codes);
+	free(m->unnamed);
 	memset(m, 0, sizeof(*m));
 }

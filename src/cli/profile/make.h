@@ -10,6 +10,7 @@
 #include "reader/map.h"
 #include "reader/profile.h"
 #include "reader/reader.h"
+#include "reader/symbols.h"
 
 struct kf_maker {
 	/*
@@ -23,7 +24,13 @@ struct kf_maker {
 	struct kf_map counts; /* the last counts, by entry plus 1 */
 	struct kf_map tags;
 	struct kf_map threads;
-	struct kf_map modules; /* by file and address */
+	struct kf_map modules;	    /* by file and address */
+	struct kf_map named;	    /* return addresses that were looked up */
+	struct kf_codes codes;	    /* all modules, until @symbols takes them */
+	struct kf_symbols *symbols; /* of the last modules, or NULL */
+	size_t nr_unnamed;
+	size_t room_unnamed;
+	uint64_t *unnamed; /* return addresses of new stacks */
 };
 
 /**
@@ -49,6 +56,17 @@ enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
 				  uint64_t time_ns);
 
 /**
+ * kf_maker_names() - append the names of new return addresses
+ * @m:		the maker
+ * @f:		the process' stats file, after kf_maker_look()
+ * @real_ns:	CLOCK_REALTIME now
+ *
+ * Reads the files of the process' code, which may take seconds.
+ */
+void kf_maker_names(struct kf_maker *m, const struct kf_file *f,
+		    uint64_t real_ns);
+
+/**
  * kf_maker_end() - append the end of the profile
  * @m:		the maker
  */
@@ -70,6 +88,14 @@ void kf_maker_release(struct kf_maker *m);
  */
 void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
 		  size_t more_size);
+
+/**
+ * kf_maker_unnamed() - note return addresses for kf_maker_names()
+ * @m:		the maker
+ * @address:	the addresses
+ * @nr:		how many
+ */
+void kf_maker_unnamed(struct kf_maker *m, const uint64_t *address, uint32_t nr);
 
 /**
  * kf_maker_modules() - append newly mapped code of a process

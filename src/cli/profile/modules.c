@@ -41,7 +41,7 @@ static uint64_t module_key(const struct kf_code *code)
 void kf_maker_modules(struct kf_maker *m, int pid, const struct kf_snapshot *s)
 {
 	struct kf_codes codes;
-	bool is_new;
+	bool is_new, any = false;
 
 	if (!kf_codes_read("/proc", pid, s, &codes)) {
 		kf_error("out of memory");
@@ -53,6 +53,14 @@ void kf_maker_modules(struct kf_maker *m, int pid, const struct kf_snapshot *s)
 			continue;
 		kf_code_identify("/proc", pid, &codes.code[i]);
 		put_module(m, &codes.code[i]);
+		any = true;
 	}
-	kf_codes_release(&codes);
+	if (!any) {
+		kf_codes_release(&codes);
+		return;
+	}
+	kf_symbols_close(m->symbols);
+	m->symbols = NULL;
+	kf_codes_release(&m->codes);
+	m->codes = codes;
 }

@@ -204,6 +204,7 @@ static void open_symbols(struct kf_prof *prof)
 			.pid = prof->pid,
 			.debug = true,
 			.recorded_ns = p->head.real_ns + prof->time_ns,
+			.profile = p,
 		});
 	if (!prof->symbols)
 		out_of_memory();

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The names of return addresses, as records. They are looked up while the
+ * process runs: its files may be in a mount namespace that ends with it, or be
+ * deleted or replaced later.
+ */
+#include "config.h"
+
+#include "cli/cli.h"
+#include "cli/profile/make.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The part of a record behind its head: the calls, then the strings. */
+struct body {
+	char *bytes;
+	size_t size;
+};
+
+/* Returns the place of the string, from the begin of the record on. */
+static uint32_t body_add(struct body *b, const char *text)
+{
+	size_t at = b->size, len;
+	char *more;
+
+	if (!text)
+		return 0;
+	len = strlen(text) + 1;
+	more = realloc(b->bytes, at + len);
+	if (!more) {
+		kf_error("out of memory");
+		exit(KF_EXIT_FAILED);
+	}
+	memcpy(more + at, text, len);
+	b->bytes = more;
+	b->size += len;
+	return (uint32_t)(sizeof(struct kf_profile_name) + at);
+}
+
+static void maker_put_name(struct kf_maker *m, uint64_t address,
+			   const struct kf_frame *frame, size_t nr)
+{
+	struct kf_profile_name name = {
+		.record.kind = KF_PROFILE_NAME,
+		.address = address,
+		.nr = (uint32_t)nr,
+	};
+	struct body body = {.size = nr * sizeof(struct kf_profile_call)};
+
+	body.bytes = kf_alloc(1, body.size);
+	for (size_t i = 0; i < nr; i++, frame++) {
+		struct kf_profile_call call = {.line = frame->line};
+
+		call.function =
+			body_add(&body, frame->named ? frame->function : NULL);
+		call.file = body_add(&body, frame->file);
+		memcpy(body.bytes + i * sizeof(call), &call, sizeof(call));
+	}
+	kf_maker_put(m, &name, sizeof(name), body.bytes, body.size);
+	free(body.bytes);
+}
+
+static void look_up_name(struct kf_maker *m, uint64_t address)
+{
+	const struct kf_frame *frame;
+	bool is_new;
+	size_t nr;
+
+	if (!address)
+		return;
+	kf_entry(&m->named, address, &is_new);
+	if (!is_new)
+		return;
+	frame = kf_symbols_frames(m->symbols, address, &nr);
+	if (frame && frame->named)
+		maker_put_name(m, address, frame, nr);
+}
+
+void kf_maker_unnamed(struct kf_maker *m, const uint64_t *address, uint32_t nr)
+{
+	if (m->nr_unnamed + nr > m->room_unnamed) {
+		size_t room = 2 * (m->nr_unnamed + nr);
+		uint64_t *more = kf_alloc(room, sizeof(*more));
+
+		if (m->nr_unnamed)
+			memcpy(more, m->unnamed, m->nr_unnamed * sizeof(*more));
+		free(m->unnamed);
+		m->unnamed = more;
+		m->room_unnamed = room;
+	}
+	memcpy(m->unnamed + m->nr_unnamed, address, nr * sizeof(*address));
+	m->nr_unnamed += nr;
+}
+
+void kf_maker_names(struct kf_maker *m, const struct kf_file *f,
+		    uint64_t real_ns)
+{
+	if (m->nr_unnamed && !m->symbols)
+		m->symbols = kf_symbols_open(&m->codes,
+					     &(struct kf_symbols_how){
+						     .procfs = "/proc",
+						     .pid = f->pid,
+						     .debug = true,
+						     .recorded_ns = real_ns,
+					     });
+	for (size_t i = 0; m->symbols && i < m->nr_unnamed; i++)
+		look_up_name(m, m->unnamed[i]);
+	m->nr_unnamed = 0;
+}
