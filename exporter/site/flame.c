@@ -94,7 +94,8 @@ static bool flame_add_stack(json_t *root, const struct kf_snapshot *snapshot,
 			flame_count(node, s);
 	}
 	while (node && nr-- > 0) {
-		frame = kf_names_find(names, address[nr], name);
+		frame = kf_names_find(names, address[nr],
+				      kf_stats_generation(s), name);
 		node = frame ? flame_child_of(node, name,
 					      frame->code ? frame->library
 							  : NULL)

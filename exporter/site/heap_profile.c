@@ -50,22 +50,26 @@ static uint64_t heap_profile_mapping(struct source *from, size_t i)
 	return *id;
 }
 
-static uint64_t heap_profile_location(struct source *from, uint64_t address)
+static uint64_t heap_profile_location(struct source *from, uint64_t address,
+				      uint32_t generation)
 {
-	uint64_t id = kf_pprof_known(from->p, address);
 	char name[KF_NAME_ROOM];
 	struct kf_pprof_line line = {.function = name};
 	const struct kf_codes *codes = kf_symbols_codes(from->symbols);
+	const struct kf_code *code =
+		kf_codes_find(codes, address - 1, generation);
 	const struct kf_frame *frame;
+	uint64_t mapping = 0, id;
 
+	if (code)
+		mapping = heap_profile_mapping(from,
+					       (size_t)(code - codes->code));
+	id = kf_pprof_known(from->p, address, mapping);
 	if (id)
 		return id;
-	frame = kf_names_find(from->symbols, address, name);
+	frame = kf_names_find(from->symbols, address, generation, name);
 	from->failed |= !frame;
-	if (frame && frame->code)
-		id = heap_profile_mapping(from,
-					  (size_t)(frame->code - codes->code));
-	return kf_pprof_location(from->p, address, id, &line,
+	return kf_pprof_location(from->p, address, mapping, &line,
 				 frame && frame->named);
 }
 
@@ -100,7 +104,8 @@ static size_t heap_profile_add_samples(struct source *from)
 			continue;
 		nr_frames = kf_snapshot_frames(from->s, st, frame);
 		for (uint32_t k = 0; k < nr_frames; k++)
-			ids[k] = heap_profile_location(from, frame[k]);
+			ids[k] = heap_profile_location(from, frame[k],
+						       kf_stats_generation(st));
 		kf_pprof_sample(
 			from->p, ids, nr_frames,
 			&(struct kf_pprof_count){

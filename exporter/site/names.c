@@ -26,10 +26,12 @@ struct kf_symbols *kf_names_open(struct kf_name_cache *cache, int pid,
 }
 
 const struct kf_frame *kf_names_find(struct kf_symbols *symbols,
-				     uint64_t address, char text[KF_NAME_ROOM])
+				     uint64_t address, uint32_t generation,
+				     char text[KF_NAME_ROOM])
 {
 	size_t nr;
-	const struct kf_frame *frame = kf_symbols_frames(symbols, address, &nr);
+	const struct kf_frame *frame =
+		kf_symbols_frames(symbols, address, generation, &nr);
 
 	kf_utf8_clean(text, KF_NAME_ROOM, frame ? frame->function : "");
 	return frame;

@@ -27,12 +27,14 @@ struct kf_symbols *kf_names_open(struct kf_name_cache *cache, int pid,
  * kf_names_find() - find the call that returns to an address
  * @symbols:	the symbols
  * @address:	the return address
+ * @generation:	of its stack
  * @text:	out: its function as valid UTF-8, or a substitute
  *
  * Context: as kf_symbols_frames().
  * Return: the call; NULL when out of memory, with an empty @text.
  */
 const struct kf_frame *kf_names_find(struct kf_symbols *symbols,
-				     uint64_t address, char text[KF_NAME_ROOM]);
+				     uint64_t address, uint32_t generation,
+				     char text[KF_NAME_ROOM]);
 
 #endif

@@ -136,10 +136,11 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out)
 }
 
 static void sites_frame(struct kf_symbols *names, uint64_t address,
-			struct kf_buf *out)
+			uint32_t generation, struct kf_buf *out)
 {
 	char name[KF_NAME_ROOM];
-	const struct kf_frame *f = kf_names_find(names, address, name);
+	const struct kf_frame *f =
+		kf_names_find(names, address, generation, name);
 
 	out->failed |= !f;
 	kf_buf_str(out, "<li><code>");
@@ -162,7 +163,8 @@ static void sites_callers(const struct kf_stats_stack *st,
 
 	kf_buf_str(out, "<code>");
 	for (i = 0; i < st->nr_frames && i < NR_CALLERS; i++) {
-		out->failed |= !kf_names_find(names, st->frame[i], name);
+		out->failed |= !kf_names_find(names, st->frame[i],
+					      kf_stats_generation(st), name);
 		if (i)
 			kf_buf_str(out, " <span class=\"sep\">&#8249;</span> ");
 		kf_buf_html(out, name);
@@ -193,7 +195,7 @@ static void sites_stack(const struct kf_snapshot *s, const struct ranked *r,
 	}
 	kf_buf_str(out, "</summary><ol class=\"frames\">");
 	for (uint32_t i = 0; i < nr && i < MAX_FRAMES; i++)
-		sites_frame(names, frame[i], out);
+		sites_frame(names, frame[i], kf_stats_generation(st), out);
 	if (nr > MAX_FRAMES || st->flags & KF_STACK_CUT)
 		kf_buf_str(out, "<li>outer calls are left out</li>");
 	if (!nr)

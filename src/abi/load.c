@@ -8,26 +8,30 @@
  * needs before it looks in the program: its malloc and free would be the C
  * library's, while it exchanges blocks with others that have ours. PHP loads
  * its extensions so.
+ *
+ * And dlclose: after it, other code may be at the addresses of known stacks.
  */
 #define _GNU_SOURCE
 #include "abi/abi.h"
 
 #include "core/conf.h"
 #include "sample/rows.h"
+#include "sample/sample.h"
 #include "sys/next.h"
 
 #include <dlfcn.h>
 
 typedef void *dlopen_fn(const char *file, int mode);
 
-static const char name[] = "dlopen";
+typedef int dlclose_fn(void *object);
 
 /* NULL until the first call, which may come before any constructor. */
 static dlopen_fn *next;
+static dlclose_fn *next_close;
 
 static __noinline dlopen_fn *load_find(void)
 {
-	dlopen_fn *fn = (dlopen_fn *)kf_next(name);
+	dlopen_fn *fn = (dlopen_fn *)kf_next("dlopen");
 
 	__atomic_store_n(&next, fn, __ATOMIC_RELAXED);
 	return fn;
@@ -48,5 +52,23 @@ __kf_public __kf_jumps void *dlopen(const char *file, int mode)
 	kf_rows_loading();
 	if (!kf_conf.deepbind)
 		mode &= ~RTLD_DEEPBIND;
+	kf_sample_load();
 	__kf_jump return fn(file, mode);
+}
+
+__kf_public int dlclose(void *object)
+{
+	dlclose_fn *fn = __atomic_load_n(&next_close, __ATOMIC_RELAXED);
+	int result;
+
+	if (unlikely(!fn)) {
+		fn = (dlclose_fn *)kf_next("dlclose");
+		__atomic_store_n(&next_close, fn, __ATOMIC_RELAXED);
+	}
+	if (unlikely(!fn))
+		return -1;
+	kf_sample_unload(false);
+	result = fn(object);
+	kf_sample_unload(true);
+	return result;
 }

@@ -113,44 +113,51 @@ static bool read_maps(const char *procfs, int pid, struct kf_codes *out)
 	return done;
 }
 
-static void code_know(struct kf_code *code, const struct kf_stats_module *m)
+static void code_know(struct kf_code *code, const struct kf_stats_module *m,
+		      uint32_t number)
 {
 	memcpy(code->build_id, m->build_id, m->build_id_size);
 	code->build_id_size = m->build_id_size;
+	if (m->inode)
+		code->inode = m->inode;
+	code->number = number;
+	code->stays = m->flags & KF_MODULE_STAYS;
 }
 
-/* Whether the mapping is known already, or overlaps a known one. */
-static bool is_there(struct kf_codes *out, const struct kf_stats_module *m)
+/* A mapping without number that the module is of, or NULL. */
+static struct kf_code *code_of(struct kf_codes *out,
+			       const struct kf_stats_module *m)
 {
 	for (size_t i = 0; i < out->nr; i++) {
 		struct kf_code *code = &out->code[i];
 
-		if (m->begin >= code->end || code->begin >= m->end)
-			continue;
-		if (m->begin == code->begin && m->offset == code->offset &&
+		if (!code->number && m->begin == code->begin &&
+		    m->end == code->end && m->offset == code->offset &&
+		    (!m->inode || m->inode == code->inode) &&
 		    !strcmp(m->path, code->path))
-			code_know(code, m);
-		return true;
+			return code;
 	}
-	return false;
+	return NULL;
 }
 
 static bool codes_add_module(struct kf_codes *out,
-			     const struct kf_stats_module *m)
+			     const struct kf_stats_module *m, uint32_t number)
 {
-	struct kf_code *code;
+	struct kf_code *code = m->begin ? code_of(out, m) : NULL;
 
-	if (!m->begin || is_there(out, m))
+	if (!m->begin)
 		return true;
-	code = codes_add(out, strdup(m->path));
-	if (!code)
-		return false;
-	code->begin = m->begin;
-	code->end = m->end;
-	code->offset = m->offset;
-	code->base = m->base;
-	code->deleted = m->flags & (KF_MODULE_DELETED | KF_MODULE_CUT);
-	code_know(code, m);
+	if (!code) {
+		code = codes_add(out, strdup(m->path));
+		if (!code)
+			return false;
+		code->begin = m->begin;
+		code->end = m->end;
+		code->offset = m->offset;
+		code->base = m->base;
+		code->deleted = m->flags & (KF_MODULE_DELETED | KF_MODULE_CUT);
+	}
+	code_know(code, m, number);
 	return true;
 }
 
@@ -158,7 +165,23 @@ static int codes_by_begin(const void *a, const void *b)
 {
 	const struct kf_code *x = a, *y = b;
 
-	return (x->begin > y->begin) - (x->begin < y->begin);
+	if (x->begin != y->begin)
+		return x->begin > y->begin ? 1 : -1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+void kf_codes_sort(struct kf_codes *codes)
+{
+	uint64_t end = 0;
+
+	if (codes->nr)
+		qsort(codes->code, codes->nr, sizeof(*codes->code),
+		      codes_by_begin);
+	codes->overlap = false;
+	for (size_t i = 0; i < codes->nr; i++) {
+		codes->overlap |= codes->code[i].begin < end;
+		end = KF_MAX(end, codes->code[i].end);
+	}
 }
 
 bool kf_codes_read(const char *procfs, int pid, const struct kf_snapshot *s,
@@ -169,28 +192,53 @@ bool kf_codes_read(const char *procfs, int pid, const struct kf_snapshot *s,
 	*out = (struct kf_codes){0};
 	if (pid)
 		done = read_maps(procfs, pid, out);
-	for (uint32_t i = s->nr_modules; done && i-- > 0;)
-		done = codes_add_module(out, &s->modules[i]);
-	if (out->nr)
-		qsort(out->code, out->nr, sizeof(*out->code), codes_by_begin);
+	for (uint32_t i = 0; done && i < s->nr_modules; i++)
+		done = codes_add_module(out, &s->modules[i], i + 1);
+	kf_codes_sort(out);
 	return done;
 }
 
-const struct kf_code *kf_codes_find(const struct kf_codes *codes,
-				    uint64_t address)
+/* The last mapping that begins at the address or before, plus 1. */
+static size_t codes_before(const struct kf_codes *codes, uint64_t address)
 {
 	size_t low = 0, high = codes->nr, mid;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (address >= codes->code[mid].end)
+		if (codes->code[mid].begin <= address)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (low == codes->nr || address < codes->code[low].begin)
-		return NULL;
-	return &codes->code[low];
+	return low;
+}
+
+/* Whether @a is a better choice than @b, which may be NULL. */
+static bool code_is_better(const struct kf_code *a, const struct kf_code *b,
+			   uint32_t generation)
+{
+	if (!b || !b->number || !a->number)
+		return !b || a->number;
+	if ((a->number <= generation) != (b->number <= generation))
+		return a->number <= generation;
+	return (a->number > b->number) == (a->number <= generation);
+}
+
+const struct kf_code *kf_codes_find(const struct kf_codes *codes,
+				    uint64_t address, uint32_t generation)
+{
+	const struct kf_code *found = NULL;
+	size_t i = codes_before(codes, address);
+
+	for (size_t left = codes->overlap ? i : KF_MIN(i, (size_t)1); left--;) {
+		const struct kf_code *code = &codes->code[--i];
+
+		if (address < code->end &&
+		    (generation != KF_GENERATION_UNSURE || code->stays) &&
+		    code_is_better(code, found, generation))
+			found = code;
+	}
+	return found;
 }
 
 void kf_codes_release(struct kf_codes *codes)
@@ -222,7 +270,7 @@ static bool is_of(int fd, const struct kf_code *code)
 		return kf_elf_build_id(fd, id, sizeof(id)) ==
 			       code->build_id_size &&
 		       !memcmp(id, code->build_id, code->build_id_size);
-	return !code->inode || (!fstat(fd, &st) && st.st_ino == code->inode);
+	return code->inode && !fstat(fd, &st) && st.st_ino == code->inode;
 }
 
 /* Returns @fd, or -1 if it is of another file. */

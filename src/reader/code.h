@@ -18,15 +18,18 @@ struct kf_code {
 	uint64_t offset; /* offset of @begin in the file */
 	uint64_t base;	 /* where the file's first mapping begins */
 	uint64_t inode;	 /* of the mapped file; 0: unknown */
+	uint32_t number; /* of the module in the stats file, from 1; or 0 */
+	bool stays;	 /* was never unmapped */
 	char *path;	 /* raw, as the process sees it */
 	bool deleted;	 /* the file was deleted or replaced, or @path cut */
 	uint32_t build_id_size; /* 0: unknown */
 	uint8_t build_id[KF_STATS_BUILD_ID];
 };
 
-/* Sorted by address, without overlaps. */
+/* Sorted by address. */
 struct kf_codes {
 	size_t nr;
+	bool overlap; /* there may be several at an address */
 	struct kf_code *code;
 };
 
@@ -37,7 +40,7 @@ struct kf_codes {
  * @s:		its stats file, read with KF_TABLE_STACKS
  * @out:	out: the mappings; none if they cannot be read
  *
- * Current mappings replace recorded ones at the same addresses.
+ * Mappings that are not recorded come last in kf_codes_find().
  *
  * Return: false when out of memory; release @out whatever the result.
  */
@@ -48,11 +51,18 @@ bool kf_codes_read(const char *procfs, int pid, const struct kf_snapshot *s,
  * kf_codes_find() - the mapping that an address is in
  * @codes:	the mappings
  * @address:	the address
+ * @generation:	of the stack, see struct kf_stats_stack
  *
  * Return: the mapping, or NULL.
  */
 const struct kf_code *kf_codes_find(const struct kf_codes *codes,
-				    uint64_t address);
+				    uint64_t address, uint32_t generation);
+
+/**
+ * kf_codes_sort() - sort mappings
+ * @codes:	the mappings, in any order
+ */
+void kf_codes_sort(struct kf_codes *codes);
 
 /**
  * kf_codes_release() - free what kf_codes_read() gave

@@ -152,9 +152,18 @@ void kf_pprof_process(struct kf_pprof *w)
 	kf_map_release(&w->locations);
 }
 
-uint64_t kf_pprof_known(const struct kf_pprof *w, uint64_t address)
+/* Addresses of programs have less than 52 bits. */
+static uint64_t pprof_place(uint64_t address, uint64_t mapping)
 {
-	return pprof_look_up(&w->locations, address ? address : 1);
+	uint64_t key = address ^ mapping << 52;
+
+	return key ? key : 1;
+}
+
+uint64_t kf_pprof_known(const struct kf_pprof *w, uint64_t address,
+			uint64_t mapping)
+{
+	return pprof_look_up(&w->locations, pprof_place(address, mapping));
 }
 
 uint64_t kf_pprof_location(struct kf_pprof *w, uint64_t address,
@@ -183,7 +192,7 @@ uint64_t kf_pprof_location(struct kf_pprof *w, uint64_t address,
 		message->function = pprof_function(w, &line[i]);
 		message->line = line[i].line;
 	}
-	pprof_remember(w, &w->locations, address ? address : 1, l->id);
+	pprof_remember(w, &w->locations, pprof_place(address, mapping), l->id);
 	return l->id;
 }
 

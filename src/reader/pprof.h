@@ -80,11 +80,13 @@ uint64_t kf_pprof_mapping(struct kf_pprof *p, const struct kf_pprof_mapping *m);
  * kf_pprof_known() - the location of an address that was added before
  * @p:		the profile
  * @address:	a return address in the process
+ * @mapping:	the id of its mapping, or 0
  *
  * Context: as kf_pprof_begin().
  * Return: its id, or 0 if the address is new.
  */
-uint64_t kf_pprof_known(const struct kf_pprof *p, uint64_t address);
+uint64_t kf_pprof_known(const struct kf_pprof *p, uint64_t address,
+			uint64_t mapping);
 
 /**
  * kf_pprof_location() - add an address

@@ -53,7 +53,10 @@ struct kf_profile_record {
 	uint32_t size; /* bytes, this head included */
 };
 
-/* Mapped code of a file; its path follows and ends in NUL. */
+/*
+ * Mapped code of a file; its path follows and ends in NUL. In minor version 0
+ * @number and @flags are 0.
+ */
 struct kf_profile_module {
 	struct kf_profile_record record;
 	uint64_t begin; /* begin of the executable mapping */
@@ -61,8 +64,13 @@ struct kf_profile_module {
 	uint64_t offset;	/* offset of @begin in the file */
 	uint64_t base;		/* where the file's first mapping begins */
 	uint32_t build_id_size; /* 0: not known */
-	uint32_t reserved;
+	uint16_t number; /* of the module in the stats file; 0: not there */
+	uint16_t flags;	 /* enum kf_profile_module_flags */
 	uint8_t build_id[KF_PROFILE_BUILD_ID];
+};
+
+enum kf_profile_module_flags {
+	KF_PROFILE_STAYS = 1, /* as KF_MODULE_STAYS */
 };
 
 /* A node of a tag tree; the fields are those of struct kf_stats_tag. */
@@ -87,10 +95,10 @@ struct kf_profile_stack {
 	struct kf_profile_record record;
 	uint32_t entry; /* index in the table */
 	uint32_t nr_frames;
-	uint32_t tag;	/* entry of a tag, 0 none */
-	uint32_t flags; /* enum kf_stack_flags */
-	int32_t tid;	/* the thread that took the first sample */
-	uint32_t reserved;
+	uint32_t tag;	     /* entry of a tag, 0 none */
+	uint32_t flags;	     /* enum kf_stack_flags */
+	int32_t tid;	     /* the thread that took the first sample */
+	uint32_t generation; /* kf_stats_generation(); 0 in minor version 0 */
 };
 
 /*
@@ -114,8 +122,8 @@ struct kf_profile_outer {
 struct kf_profile_name {
 	struct kf_profile_record record;
 	uint64_t address;
-	uint32_t nr; /* 1 to KF_PROFILE_CALLS */
-	uint32_t reserved;
+	uint32_t nr;	 /* 1 to KF_PROFILE_CALLS */
+	uint32_t number; /* of the module that the address is in, or 0 */
 };
 
 /* All calls but the last are inlined into the next one. */

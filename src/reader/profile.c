@@ -25,7 +25,7 @@ struct place {
 };
 
 struct named {
-	uint64_t key; /* the address */
+	uint64_t key; /* of the address and the module */
 	const struct kf_profile_name *name;
 };
 
@@ -146,6 +146,14 @@ static bool take_snapshot(struct kf_profile *p, const void *record,
 	return profile_append(&p->snapshots, &p->nr_snapshots, s);
 }
 
+/* Addresses of programs have less than 52 bits; others may meet. */
+static uint64_t profile_name_key(uint64_t address, uint32_t number)
+{
+	uint64_t key = address ^ (uint64_t)number << 52;
+
+	return key ? key : 1;
+}
+
 /* The string at a place in the record; NULL: none, or outside of it. */
 static const char *profile_text(const struct kf_profile_name *n, uint32_t at)
 {
@@ -170,7 +178,7 @@ static bool profile_take_name(struct kf_profile *p, const void *record,
 		errno = EBADMSG;
 		return false;
 	}
-	named.key = n->address;
+	named.key = profile_name_key(n->address, n->number);
 	at = kf_map_add(&p->named, named.key);
 	if (!at)
 		return false;
@@ -353,16 +361,26 @@ bool kf_profile_is_cut(const struct kf_profile *p,
 	return place.outer->flags & KF_STACK_CUT;
 }
 
+uint32_t kf_profile_generation(const struct kf_profile *p,
+			       const struct kf_profile_stack *s)
+{
+	return p->head.minor ? s->generation : KF_GENERATION_LAST;
+}
+
 uint32_t kf_profile_calls(const struct kf_profile *p, uint64_t address,
+			  uint32_t number,
 			  struct kf_profile_named call[KF_PROFILE_CALLS])
 {
 	const struct kf_profile_call *c;
-	const void *at = address ? kf_map_find(&p->named, address) : NULL;
+	const void *at =
+		kf_map_find(&p->named, profile_name_key(address, number));
 	struct named named;
 
 	if (!at)
 		return 0;
 	memcpy(&named, at, sizeof(named));
+	if (named.name->address != address || named.name->number != number)
+		return 0;
 	c = (const void *)(named.name + 1);
 	for (uint32_t i = 0; i < named.name->nr; i++)
 		call[i] = (struct kf_profile_named){

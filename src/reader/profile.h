@@ -32,7 +32,7 @@ struct kf_profile {
 
 	/* Private. */
 	char *bytes;
-	struct kf_map named;	/* kf_profile_name by address */
+	struct kf_map named;	/* kf_profile_name by place */
 	struct kf_map by_entry; /* stacks and outer frames by entry, plus 1 */
 };
 
@@ -87,6 +87,16 @@ uint32_t kf_profile_frames(const struct kf_profile *p,
 bool kf_profile_is_cut(const struct kf_profile *p,
 		       const struct kf_profile_stack *s);
 
+/**
+ * kf_profile_generation() - which modules a stack has passed through
+ * @p:		the profile
+ * @s:		the stack
+ *
+ * Return: the generation, see struct kf_stats_stack.
+ */
+uint32_t kf_profile_generation(const struct kf_profile *p,
+			       const struct kf_profile_stack *s);
+
 /* A call of a name record. */
 struct kf_profile_named {
 	const char *function; /* raw; NULL: unknown */
@@ -98,11 +108,13 @@ struct kf_profile_named {
  * kf_profile_calls() - the calls that were recorded for a return address
  * @p:		the profile
  * @address:	the address
+ * @number:	of the module that it is in
  * @call:	out: the calls, innermost first
  *
  * Return: how many; 0: none were recorded.
  */
 uint32_t kf_profile_calls(const struct kf_profile *p, uint64_t address,
+			  uint32_t number,
 			  struct kf_profile_named call[KF_PROFILE_CALLS]);
 
 /**

@@ -7,6 +7,7 @@
 #ifndef KF_READER_SYMBOLS_INTERNAL_H
 #define KF_READER_SYMBOLS_INTERNAL_H
 
+#include "reader/map.h"
 #include "reader/symbols.h"
 
 #include <elfutils/libdwfl.h>
@@ -25,6 +26,7 @@ struct kf_symbol_file {
 	bool sorted; /* @symbol is filled in */
 	int fd;	     /* -1: cannot be opened */
 	Elf *elf;    /* of @fd, @dwfl's; NULL: only a separate debug file */
+	struct kf_map found; /* by address */
 	Dwfl *dwfl;
 	Dwfl_Module *mod; /* NULL: unreadable */
 	uint64_t bias;	  /* offset from addresses in @elf to those in @mod */

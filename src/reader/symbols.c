@@ -35,7 +35,7 @@ struct kf_symbols {
 	struct kf_symbols_how how;
 	struct kf_codes codes;
 	struct kf_symbol_file *files; /* an element for each of @codes */
-	struct kf_map found;	      /* by address */
+	struct kf_map found;	      /* by address, in no file */
 	uint64_t end_ns; /* of the budget, CLOCK_MONOTONIC; 0: no limit */
 };
 
@@ -202,14 +202,16 @@ static void free_frames(struct found *f)
 }
 
 /* The calls that the profile has; their number. */
-static size_t symbols_recorded(const struct kf_symbols *s, uint64_t address,
+static size_t symbols_recorded(const struct kf_symbols *s,
+			       const struct kf_code *code, uint64_t address,
 			       struct kf_raw_call raw[KF_MAX_INLINED])
 {
 	struct kf_profile_named call[KF_PROFILE_CALLS];
 	size_t nr = 0;
 
 	if (s->how.profile)
-		nr = kf_profile_calls(s->how.profile, address, call);
+		nr = kf_profile_calls(s->how.profile, address,
+				      code ? code->number : 0, call);
 	for (size_t i = 0; i < nr; i++)
 		raw[i] = (struct kf_raw_call){
 			.function = call[i].function,
@@ -231,12 +233,11 @@ static bool is_complete(const struct kf_raw_call *raw, size_t nr)
 }
 
 /* Returns false when out of memory. */
-static bool symbols_find_calls(struct kf_symbols *s, uint64_t address,
-			       struct found *to)
+static bool symbols_find_calls(struct kf_symbols *s, const struct kf_code *code,
+			       uint64_t address, struct found *to)
 {
-	const struct kf_code *code = kf_codes_find(&s->codes, address - 1);
 	struct kf_raw_call raw[KF_MAX_INLINED] = {{0}};
-	size_t nr = symbols_recorded(s, address, raw);
+	size_t nr = symbols_recorded(s, code, address, raw);
 
 	if (code && !is_complete(raw, nr)) {
 		if (!find_in_file(s, &s->files[code - s->codes.code], address,
@@ -251,13 +252,13 @@ static bool symbols_find_calls(struct kf_symbols *s, uint64_t address,
 	return symbols_add_frames(to, 1, NULL, address);
 }
 
-static bool symbols_find(struct kf_symbols *s, uint64_t address,
-			 struct found *to)
+static bool symbols_find(struct kf_symbols *s, const struct kf_code *code,
+			 uint64_t address, struct found *to)
 {
 	bool done;
 
 	kf_guard_begin();
-	done = symbols_find_calls(s, address, to);
+	done = symbols_find_calls(s, code, address, to);
 	kf_guard_end();
 	for (uint64_t i = 0; done && i < to->nr; i++)
 		done = to->frames[i].named || put_place(&to->frames[i]);
@@ -286,19 +287,24 @@ struct kf_symbols *kf_symbols_open(struct kf_codes *codes,
 		s->files[i].how = &s->how;
 		s->files[i].code = &s->codes.code[i];
 		s->files[i].fd = -1;
+		s->files[i].found.entry_size = sizeof(struct found);
 	}
 	return s;
 }
 
 const struct kf_frame *kf_symbols_frames(struct kf_symbols *s, uint64_t address,
-					 size_t *nr)
+					 uint32_t generation, size_t *nr)
 {
+	const struct kf_code *code =
+		kf_codes_find(&s->codes, address - 1, generation);
+	struct kf_map *known =
+		code ? &s->files[code - s->codes.code].found : &s->found;
 	struct found f = {.key = address ? address : 1};
-	void *entry = kf_map_find(&s->found, f.key);
+	void *entry = kf_map_find(known, f.key);
 
 	if (!entry) {
-		if (symbols_find(s, address, &f))
-			entry = kf_map_add(&s->found, f.key);
+		if (symbols_find(s, code, address, &f))
+			entry = kf_map_add(known, f.key);
 		if (!entry) {
 			free_frames(&f);
 			return NULL;
@@ -329,8 +335,11 @@ void kf_symbols_close(struct kf_symbols *s)
 		return;
 	kf_map_each(&s->found, free_found, NULL);
 	kf_map_release(&s->found);
-	for (size_t i = 0; i < s->codes.nr; i++)
+	for (size_t i = 0; i < s->codes.nr; i++) {
+		kf_map_each(&s->files[i].found, free_found, NULL);
+		kf_map_release(&s->files[i].found);
 		kf_symbol_file_close(&s->files[i]);
+	}
 	free(s->files);
 	kf_codes_release(&s->codes);
 	free(s);

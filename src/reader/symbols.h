@@ -83,6 +83,7 @@ struct kf_symbols *kf_symbols_open(struct kf_codes *codes,
  * kf_symbols_frames() - the calls at a return address
  * @s:		the symbols
  * @address:	the address
+ * @generation:	of the stack, see struct kf_stats_stack
  * @nr:		out: how many, at least 1
  *
  * Context: as kf_symbols_open(); reads a file at its first address.
@@ -90,7 +91,7 @@ struct kf_symbols *kf_symbols_open(struct kf_codes *codes,
  *	   NULL when out of memory.
  */
 const struct kf_frame *kf_symbols_frames(struct kf_symbols *s, uint64_t address,
-					 size_t *nr);
+					 uint32_t generation, size_t *nr);
 
 /**
  * kf_symbols_codes() - the code of the symbols

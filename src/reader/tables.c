@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MINOR_GENERATIONS 6
+
 /* Longer entries of a later version are cut to the known part. */
 static void *copy_table(const struct kf_source *src,
 			const struct kf_stats_section *sec, size_t entry_size)
@@ -130,6 +132,13 @@ static void settle_stack(const struct kf_snapshot *s,
 		stack->flags &= ~(uint32_t)KF_STACK_CUT;
 }
 
+/* Of these files the last module at an address is the best guess. */
+static void put_generation(struct kf_stats_stack *stack)
+{
+	if (stack->hash)
+		stack->hash = (stack->hash | KF_GENERATION_UNSURE) - 1;
+}
+
 static bool read_stacks(const struct kf_source *src,
 			const struct kf_stats_section *sec,
 			struct kf_snapshot *s)
@@ -150,6 +159,8 @@ static bool read_stacks(const struct kf_source *src,
 		if (kf_late(src->until_ns))
 			return false;
 		settle_stack(s, &s->stacks[i]);
+		if (src->h.minor < MINOR_GENERATIONS)
+			put_generation(&s->stacks[i]);
 	}
 	return true;
 }
@@ -166,6 +177,22 @@ uint32_t kf_snapshot_frames(const struct kf_snapshot *s,
 	return nr;
 }
 
+/* A module of minor versions 3 to 5 has more path, and nothing after it. */
+static void settle_module(struct kf_stats_module *m)
+{
+	char path[KF_STATS_MODULE_PATH_5];
+	size_t len, room = sizeof(m->path);
+
+	memcpy(path, m->path, sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	len = strlen(path);
+	memset(m->path, 0, sizeof(path));
+	if (len >= room)
+		m->flags |= KF_MODULE_CUT;
+	memcpy(m->path, path + (len < room ? 0 : len - room + 1),
+	       KF_MIN(len, room - 1));
+}
+
 static bool read_modules(const struct kf_source *src,
 			 const struct kf_stats_section *sec,
 			 struct kf_snapshot *s)
@@ -177,6 +204,8 @@ static bool read_modules(const struct kf_source *src,
 	for (uint32_t i = 0; i < s->nr_modules; i++) {
 		struct kf_stats_module *m = &s->modules[i];
 
+		if (src->h.minor < MINOR_GENERATIONS)
+			settle_module(m);
 		m->path[sizeof(m->path) - 1] = '\0';
 		if (m->build_id_size > sizeof(m->build_id))
 			m->build_id_size = 0;

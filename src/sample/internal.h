@@ -8,6 +8,7 @@
  *	countdown.c	the bytes before the next sample
  *	frames.c	the outer frames of deep stacks
  *	modules.c	the files whose code is in the stacks
+ *	modules-table.c	their entries in the stats file
  *	rows.c		rows of unwind tables
  *	sample.c	records, counted and probed
  *	table.c		distinct stacks in the stats file
@@ -76,6 +77,25 @@ void kf_modules_note(const struct kf_walked *stack);
  * Return: whether it is; true also where mappings cannot be read.
  */
 bool kf_modules_has(uint64_t pc, uint32_t *last) __must_check;
+
+/**
+ * kf_modules_generation() - which modules a stack has passed through
+ * @stack:	the stack
+ *
+ * Keeps errno.
+ *
+ * Context: as kf_modules_note().
+ * Return: for the lowest bits of the hash, see struct kf_stats_stack.
+ */
+uint32_t kf_modules_generation(const struct kf_walked *stack) __must_check;
+
+/**
+ * kf_modules_load() - an object is loaded by dlopen()
+ * @sampling:	samples with stacks are taken
+ *
+ * Context: any thread, before the call.
+ */
+void kf_modules_load(bool sampling);
 
 /**
  * kf_modules_fork_child() - the process is a forked child

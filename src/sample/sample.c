@@ -9,6 +9,7 @@
  */
 #include "sample/sample.h"
 
+#include "sample/countdown.h"
 #include "sample/distance.h"
 #include "sample/internal.h"
 #include "sample/walk.h"
@@ -57,6 +58,11 @@ void kf_sample_fork_child(void)
 {
 	kf_walk_fork_child();
 	kf_modules_fork_child();
+}
+
+void kf_sample_load(void)
+{
+	kf_modules_load(conf.stacks && kf_countdown_mean());
 }
 
 static struct record *sample_chunk_at(uint32_t i)

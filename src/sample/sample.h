@@ -44,6 +44,21 @@ void kf_sample_init(const struct kf_sample_conf *conf);
 void kf_sample_fork_child(void);
 
 /**
+ * kf_sample_load() - an object is loaded by dlopen()
+ *
+ * Context: any thread, before the call.
+ */
+void kf_sample_load(void);
+
+/**
+ * kf_sample_unload() - an object may be unmapped
+ * @done:	false before, true after
+ *
+ * Context: any thread, in pairs; not in a signal handler.
+ */
+void kf_sample_unload(bool done);
+
+/**
  * kf_sample_take() - take a record for the block that is allocated next
  * @bytes:	of the block, not 0; its probability depends on them
  * @mean:	of the distances; 0: every block is sampled, with its usable

@@ -29,7 +29,9 @@ static struct {
 	uint32_t spare; /* an entry that was given back, or 0; atomic */
 } table;
 
-static uint64_t table_hash_of(const struct kf_walked *stack, uint32_t tag)
+/* The lowest bits are the generation. */
+static uint64_t table_hash_of(const struct kf_walked *stack, uint32_t tag,
+			      uint32_t generation)
 {
 	uint64_t hash = ((uint64_t)tag << 8 | stack->flags) + stack->nr;
 
@@ -37,8 +39,9 @@ static uint64_t table_hash_of(const struct kf_walked *stack, uint32_t tag)
 		hash = (hash ^ stack->frame[i]) * 0xff51afd7ed558ccdULL;
 		hash ^= hash >> 32;
 	}
+	hash >>= KF_GENERATION_BITS;
 	/* 0 is the hash of a free entry, 1 that of entry 0. */
-	return hash < 2 ? 2 : hash;
+	return KF_MAX(hash, (uint64_t)1) << KF_GENERATION_BITS | generation;
 }
 
 static struct kf_stats_stack *entry_at(uint32_t i)
@@ -141,7 +144,7 @@ static uint32_t *place_of(uint32_t *word, uint64_t hash,
 {
 	uint32_t mask = kf_load(&table.nr) - 1;
 
-	for (uint64_t i = hash;; i++) {
+	for (uint64_t i = hash >> KF_GENERATION_BITS;; i++) {
 		uint32_t *w = &word[i & mask];
 
 		*found = kf_load_acquire(w);
@@ -151,20 +154,26 @@ static uint32_t *place_of(uint32_t *word, uint64_t hash,
 	}
 }
 
-static uint32_t search(uint32_t *word, uint64_t hash,
-		       const struct kf_walked *stack, uint32_t tag,
-		       uint32_t max)
+static uint32_t search(uint32_t *word, const struct kf_walked *stack,
+		       uint32_t tag, uint32_t max)
 {
-	uint32_t mine, found;
+	uint32_t mine, found, generation = kf_modules_generation(stack);
+	uint64_t hash = table_hash_of(stack, tag, generation);
 	uint32_t *w = place_of(word, hash, stack, tag, &found);
 
+	if (found)
+		return found;
+	/* Its modules come first: they may have others' addresses. */
+	kf_modules_note(stack);
+	generation = kf_modules_generation(stack);
+	hash = table_hash_of(stack, tag, generation);
+	w = place_of(word, hash, stack, tag, &found);
 	if (found)
 		return found;
 	mine = table_take_entry(max);
 	if (!mine)
 		return 0;
 	table_fill(mine, hash, stack, tag, max);
-	kf_modules_note(stack);
 	while (!found && !kf_claim(w, mine))
 		w = place_of(word, hash, stack, tag, &found);
 	if (!found)
@@ -182,7 +191,7 @@ uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
 		word = make_index(max);
 	if (unlikely(!word))
 		return KF_TABLE_NONE;
-	return search(word, table_hash_of(stack, tag), stack, tag, max);
+	return search(word, stack, tag, max);
 }
 
 uint64_t kf_sample_blocks(uint64_t bytes, uint64_t weight)

@@ -42,7 +42,8 @@
 #define KF_STATS_STACK_FRAMES 35
 #define KF_STATS_STACK_MAX 1024
 #define KF_STATS_BUILD_ID 32
-#define KF_STATS_MODULE_PATH 440
+#define KF_STATS_MODULE_PATH 416
+#define KF_STATS_MODULE_PATH_5 440 /* in minor versions 3 to 5 */
 #define KF_STATS_CONTROL_TEXT 744
 #define KF_STATS_CONTROL_REPLY 256
 #define KF_STATS_CMDLINE 128
@@ -287,9 +288,16 @@ static inline uint64_t kf_stats_tag_blocks(const struct kf_stats_tag *t)
  * and the upper bits of @flags, from KF_STACK_OUTER_SHIFT on, are the entry of
  * the next frame in the table of frames; 0: there is none. Minor versions 0 to
  * 5 have no such table. KF_STACK_OUTER_CUT: the frames there are cut, too.
+ *
+ * Code may be unmapped and other code be mapped at its addresses. The lowest
+ * bits of @hash, from kf_stats_generation(), say which code a stack has passed
+ * through: of the modules at an address the last one whose number, counted from
+ * 1, is at most this; the first one if there is none. With KF_GENERATION_UNSURE
+ * only modules with KF_MODULE_STAYS are known. In minor versions 0 to 5 these
+ * bits have no meaning.
  */
 struct kf_stats_stack {
-	uint64_t hash;	    /* 0: a free entry; stored last */
+	uint64_t hash;	    /* 0: a free entry; see above; stored last */
 	uint32_t nr_frames; /* in @frame; 0: the stack could not be taken */
 	uint32_t tag;	    /* entry of the tag table; 0: none */
 	uint64_t samples;   /* sampled blocks, ever */
@@ -320,6 +328,16 @@ enum kf_stack_flags {
 
 #define KF_STACK_OUTER_SHIFT 8
 
+#define KF_GENERATION_BITS 12
+#define KF_GENERATION_UNSURE ((1u << KF_GENERATION_BITS) - 1)
+#define KF_GENERATION_LAST (KF_GENERATION_UNSURE - 1) /* of older files */
+
+/* Which code a stack has passed through. */
+static inline uint32_t kf_stats_generation(const struct kf_stats_stack *s)
+{
+	return (uint32_t)s->hash & KF_GENERATION_UNSURE;
+}
+
 _Static_assert(sizeof(struct kf_stats_stack) == 384, "a stack's size is ABI");
 
 /*
@@ -337,8 +355,8 @@ _Static_assert(sizeof(struct kf_stats_frame) == 16, "a frame's size is ABI");
 
 /*
  * An executable mapping of a file with return addresses of stacks. The entry of
- * a file that is unmapped stays; where entries overlap, the last one is the
- * newest. One thread writes at a time.
+ * a file that is unmapped stays; where entries overlap, a stack's generation
+ * tells which one is meant. One thread writes at a time.
  */
 struct kf_stats_module {
 	uint64_t begin; /* first address; 0: a free entry; stored last */
@@ -349,11 +367,16 @@ struct kf_stats_module {
 	uint32_t build_id_size; /* 0: unknown */
 	uint8_t build_id[KF_STATS_BUILD_ID];
 	char path[KF_STATS_MODULE_PATH]; /* raw, ends in NUL */
+	/* of the file, 0: unknown; minor versions 3 to 5 have more path here */
+	uint64_t inode;
+	uint64_t size;
+	uint64_t modified; /* CLOCK_REALTIME, ns */
 } __attribute__((aligned(64)));
 
 enum kf_module_flags {
 	KF_MODULE_DELETED = 1, /* the file at the path was deleted */
 	KF_MODULE_CUT = 2,     /* @path is the end of a longer path */
+	KF_MODULE_STAYS = 4,   /* loaded at the start, and never unmapped */
 };
 
 _Static_assert(sizeof(struct kf_stats_module) == 512, "a module's size is ABI");

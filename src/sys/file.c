@@ -56,6 +56,8 @@ static void take_stat(struct kf_file_stat *st, const struct stat *s)
 	st->ino = s->st_ino;
 	st->size = (uint64_t)s->st_size;
 	st->space = (uint64_t)s->st_blocks * 512;
+	st->modified = (uint64_t)s->st_mtim.tv_sec * 1000000000 +
+		       (uint64_t)s->st_mtim.tv_nsec;
 	st->nr_links = (uint32_t)s->st_nlink;
 	st->uid = s->st_uid;
 	st->mode = s->st_mode;

@@ -19,8 +19,9 @@
 struct kf_file_stat {
 	uint64_t dev;
 	uint64_t ino;
-	uint64_t size;	/* bytes */
-	uint64_t space; /* bytes allocated on the file system */
+	uint64_t size;	   /* bytes */
+	uint64_t space;	   /* bytes allocated on the file system */
+	uint64_t modified; /* CLOCK_REALTIME, ns */
 	uint32_t nr_links;
 	uint32_t uid;
 	uint32_t mode; /* as st_mode, type included */

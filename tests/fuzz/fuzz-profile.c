@@ -14,7 +14,7 @@
 static uint64_t look_at_calls(const struct kf_profile *p, uint64_t address)
 {
 	struct kf_profile_named call[KF_PROFILE_CALLS];
-	uint32_t nr = kf_profile_calls(p, address, call);
+	uint32_t nr = kf_profile_calls(p, address, 0, call);
 	uint64_t sum = address;
 
 	for (uint32_t i = 0; i < nr; i++) {

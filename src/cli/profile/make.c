@@ -115,6 +115,7 @@ static void put_stack(struct kf_maker *m, const struct kf_snapshot *s,
 		.flags = from->flags & (KF_STACK_CUT | KF_STACK_OVERFLOW |
 					KF_STACK_NO_TABLES),
 		.tid = from->tid,
+		.generation = kf_stats_generation(from),
 	};
 	struct kf_profile_outer outer = {
 		.record.kind = KF_PROFILE_OUTER,
@@ -123,7 +124,7 @@ static void put_stack(struct kf_maker *m, const struct kf_snapshot *s,
 		.flags = from->flags & KF_STACK_CUT,
 	};
 
-	kf_maker_unnamed(m, frame, nr);
+	kf_maker_unnamed(m, frame, nr, stack.generation);
 	if (nr > inner)
 		stack.flags |= KF_STACK_CUT;
 	kf_maker_put(m, &stack, sizeof(stack), frame, inner * sizeof(*frame));

@@ -12,6 +12,12 @@
 #include "reader/reader.h"
 #include "reader/symbols.h"
 
+/* A return address of a stack of this generation. */
+struct kf_unnamed {
+	uint64_t address;
+	uint32_t generation;
+};
+
 struct kf_maker {
 	/*
 	 * New records; the user writes them and sets @size to 0.
@@ -30,7 +36,7 @@ struct kf_maker {
 	struct kf_symbols *symbols; /* of the last modules, or NULL */
 	size_t nr_unnamed;
 	size_t room_unnamed;
-	uint64_t *unnamed; /* return addresses of new stacks */
+	struct kf_unnamed *unnamed; /* of new stacks */
 };
 
 /**
@@ -92,10 +98,12 @@ void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
 /**
  * kf_maker_unnamed() - note return addresses for kf_maker_names()
  * @m:		the maker
- * @address:	the addresses
+ * @address:	the addresses of a stack
  * @nr:		how many
+ * @generation:	of the stack
  */
-void kf_maker_unnamed(struct kf_maker *m, const uint64_t *address, uint32_t nr);
+void kf_maker_unnamed(struct kf_maker *m, const uint64_t *address, uint32_t nr,
+		      uint32_t generation);
 
 /**
  * kf_maker_modules() - append newly mapped code of a process

@@ -21,6 +21,8 @@ static void put_module(struct kf_maker *m, const struct kf_code *code)
 		.offset = code->offset,
 		.base = code->base,
 		.build_id_size = code->build_id_size,
+		.number = (uint16_t)code->number,
+		.flags = code->stays ? KF_PROFILE_STAYS : 0,
 	};
 
 	memcpy(module.build_id, code->build_id, code->build_id_size);
@@ -31,7 +33,8 @@ static void put_module(struct kf_maker *m, const struct kf_code *code)
 /* A file may be mapped at the address of an earlier one: both are recorded. */
 static uint64_t module_key(const struct kf_code *code)
 {
-	uint64_t key = code->begin ^ code->offset << 20;
+	uint64_t key =
+		code->begin ^ code->offset << 20 ^ (uint64_t)code->number << 52;
 
 	for (const char *p = code->path; *p; p++)
 		key = (key ^ (unsigned char)*p) * 0x100000001b3ULL;

@@ -38,13 +38,14 @@ static uint32_t body_add(struct body *b, const char *text)
 	return (uint32_t)(sizeof(struct kf_profile_name) + at);
 }
 
-static void maker_put_name(struct kf_maker *m, uint64_t address,
-			   const struct kf_frame *frame, size_t nr)
+static void maker_put_name(struct kf_maker *m, const struct kf_frame *frame,
+			   size_t nr)
 {
 	struct kf_profile_name name = {
 		.record.kind = KF_PROFILE_NAME,
-		.address = address,
+		.address = frame->address,
 		.nr = (uint32_t)nr,
+		.number = frame->code ? frame->code->number : 0,
 	};
 	struct body body = {.size = nr * sizeof(struct kf_profile_call)};
 
@@ -61,27 +62,32 @@ static void maker_put_name(struct kf_maker *m, uint64_t address,
 	free(body.bytes);
 }
 
-static void look_up_name(struct kf_maker *m, uint64_t address)
+static void look_up_name(struct kf_maker *m, const struct kf_unnamed *u)
 {
+	const struct kf_codes *codes = kf_symbols_codes(m->symbols);
+	const struct kf_code *code =
+		kf_codes_find(codes, u->address - 1, u->generation);
+	uint64_t number = code ? code->number : 0;
 	const struct kf_frame *frame;
 	bool is_new;
 	size_t nr;
 
-	if (!address)
+	if (!u->address)
 		return;
-	kf_entry(&m->named, address, &is_new);
+	kf_entry(&m->named, u->address ^ number << 52, &is_new);
 	if (!is_new)
 		return;
-	frame = kf_symbols_frames(m->symbols, address, &nr);
+	frame = kf_symbols_frames(m->symbols, u->address, u->generation, &nr);
 	if (frame && frame->named)
-		maker_put_name(m, address, frame, nr);
+		maker_put_name(m, frame, nr);
 }
 
-void kf_maker_unnamed(struct kf_maker *m, const uint64_t *address, uint32_t nr)
+void kf_maker_unnamed(struct kf_maker *m, const uint64_t *address, uint32_t nr,
+		      uint32_t generation)
 {
 	if (m->nr_unnamed + nr > m->room_unnamed) {
 		size_t room = 2 * (m->nr_unnamed + nr);
-		uint64_t *more = kf_alloc(room, sizeof(*more));
+		struct kf_unnamed *more = kf_alloc(room, sizeof(*more));
 
 		if (m->nr_unnamed)
 			memcpy(more, m->unnamed, m->nr_unnamed * sizeof(*more));
@@ -89,8 +95,9 @@ void kf_maker_unnamed(struct kf_maker *m, const uint64_t *address, uint32_t nr)
 		m->unnamed = more;
 		m->room_unnamed = room;
 	}
-	memcpy(m->unnamed + m->nr_unnamed, address, nr * sizeof(*address));
-	m->nr_unnamed += nr;
+	for (uint32_t i = 0; i < nr; i++)
+		m->unnamed[m->nr_unnamed++] =
+			(struct kf_unnamed){address[i], generation};
 }
 
 void kf_maker_names(struct kf_maker *m, const struct kf_file *f,
@@ -105,6 +112,6 @@ void kf_maker_names(struct kf_maker *m, const struct kf_file *f,
 						     .recorded_ns = real_ns,
 					     });
 	for (size_t i = 0; m->symbols && i < m->nr_unnamed; i++)
-		look_up_name(m, m->unnamed[i]);
+		look_up_name(m, &m->unnamed[i]);
 	m->nr_unnamed = 0;
 }

@@ -9,6 +9,7 @@
 #include "reader/pprof.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void pprof_add_module(struct kf_pprof *p,
 			     const struct kf_profile_module *m)
@@ -24,11 +25,16 @@ static void pprof_add_module(struct kf_pprof *p,
 			    });
 }
 
-/* The index of the newest module with the address, plus 1; 0: none. */
-static uint64_t module_at(const struct kf_profile *p, uint64_t pc)
+/* The index of the module of a mapping, plus 1; 0: none. */
+static uint64_t module_of(const struct kf_profile *p,
+			  const struct kf_code *code)
 {
-	for (size_t i = p->nr_modules; i-- > 0;) {
-		if (pc >= p->modules[i]->begin && pc < p->modules[i]->end)
+	for (size_t i = code ? p->nr_modules : 0; i-- > 0;) {
+		const struct kf_profile_module *m = p->modules[i];
+
+		if (m->begin == code->begin && m->end == code->end &&
+		    !strcmp(kf_profile_path(m), code->path) &&
+		    (!p->head.minor || m->number == code->number))
 			return i + 1;
 	}
 	return 0;
@@ -41,7 +47,8 @@ static uint64_t pprof_location(struct kf_pprof *p,
 			       const struct kf_profile *profile,
 			       const struct kf_frame *const *f, size_t nr)
 {
-	uint64_t id = kf_pprof_known(p, f[0]->address);
+	uint64_t mapping = module_of(profile, f[0]->code);
+	uint64_t id = kf_pprof_known(p, f[0]->address, mapping);
 	struct kf_pprof_line *lines;
 
 	if (id)
@@ -53,9 +60,7 @@ static uint64_t pprof_location(struct kf_pprof *p,
 			.file = f[i]->file,
 			.line = f[i]->line,
 		};
-	id = kf_pprof_location(p, f[0]->address,
-			       module_at(profile, f[0]->address - 1), lines,
-			       nr);
+	id = kf_pprof_location(p, f[0]->address, mapping, lines, nr);
 	free(lines);
 	return id;
 }

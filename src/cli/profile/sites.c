@@ -149,46 +149,25 @@ static void choose_metric(struct kf_prof *prof)
 			prof->at_end ? KF_METRIC_PEAK : KF_METRIC_LIVE;
 }
 
-/* A later mapping replaces earlier ones at the same addresses. */
-static bool is_covered(const struct kf_profile *p, size_t i)
-{
-	const struct kf_profile_module *m = p->modules[i];
-
-	for (size_t k = i + 1; k < p->nr_modules; k++) {
-		const struct kf_profile_module *later = p->modules[k];
-
-		if (later->base < m->end && m->base < later->end)
-			return true;
-	}
-	return false;
-}
-
-static int snapshots_by_begin(const void *a, const void *b)
-{
-	const struct kf_code *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
+/* In files of minor version 0 modules have no numbers but their order. */
 static void take_modules(const struct kf_profile *p, struct kf_codes *codes)
 {
 	codes->code = kf_alloc(p->nr_modules, sizeof(*codes->code));
 	for (size_t i = 0; i < p->nr_modules; i++) {
 		const struct kf_profile_module *m = p->modules[i];
-		struct kf_code *code = &codes->code[codes->nr];
+		struct kf_code *code = &codes->code[codes->nr++];
 
-		if (is_covered(p, i))
-			continue;
 		code->begin = m->begin;
 		code->end = m->end;
 		code->offset = m->offset;
 		code->base = m->base;
+		code->number = p->head.minor ? m->number : (uint32_t)i + 1;
+		code->stays = m->flags & KF_PROFILE_STAYS;
 		code->path = kf_format("%s", kf_profile_path(m));
 		code->build_id_size = m->build_id_size;
 		memcpy(code->build_id, m->build_id, m->build_id_size);
-		codes->nr++;
 	}
-	qsort(codes->code, codes->nr, sizeof(*codes->code), snapshots_by_begin);
+	kf_codes_sort(codes);
 }
 
 static void open_symbols(struct kf_prof *prof)
@@ -215,12 +194,14 @@ static void site_add_frames(struct kf_prof *prof, struct kf_site *site)
 	static uint64_t address[KF_STATS_STACK_MAX];
 	uint32_t nr_frames =
 		kf_profile_frames(&prof->profile, site->stack, address);
+	uint32_t generation =
+		kf_profile_generation(&prof->profile, site->stack);
 	size_t room = 0;
 
 	for (uint32_t i = 0; i < nr_frames; i++) {
 		size_t nr;
-		const struct kf_frame *f =
-			kf_symbols_frames(prof->symbols, address[i], &nr);
+		const struct kf_frame *f = kf_symbols_frames(
+			prof->symbols, address[i], generation, &nr);
 
 		if (!f)
 			out_of_memory();

@@ -138,6 +138,35 @@ START_TEST(modules_that_cannot_hold_are_left_out)
 }
 END_TEST
 
+/* The end of a path that was longer then, and nothing of it as a size. */
+START_TEST(modules_of_older_files_have_more_path)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	module(0);
+	memset(module(1)->path, 0, sizeof(modules[1].path));
+	memcpy(modules[1].path, "/a", 2);
+	memset((char *)&modules[0] + offsetof(struct kf_stats_module, inode),
+	       'x',
+	       sizeof(modules[0]) - offsetof(struct kf_stats_module, inode));
+	stacks[1].hash = 1 << KF_GENERATION_BITS;
+	f.header->minor = 5;
+	s = read_file(KF_TABLE_STACKS);
+	ck_assert_uint_eq(strlen(s.modules[0].path), KF_STATS_MODULE_PATH - 1);
+	ck_assert_int_eq(s.modules[0].path[KF_STATS_MODULE_PATH - 2], 'x');
+	ck_assert_uint_eq(s.modules[0].flags, KF_MODULE_CUT);
+	ck_assert_uint_eq(s.modules[0].inode, 0);
+	ck_assert_uint_eq(s.modules[0].modified, 0);
+	ck_assert_str_eq(s.modules[1].path, "/a");
+	ck_assert_uint_eq(s.modules[1].flags, 0);
+	ck_assert_uint_eq(kf_stats_generation(&s.stacks[1]),
+			  KF_GENERATION_LAST);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
 START_TEST(header_of_an_earlier_version_has_no_modules)
 {
 	struct kf_snapshot s;
@@ -148,9 +177,9 @@ START_TEST(header_of_an_earlier_version_has_no_modules)
 	f.header->header_size =
 		(uint32_t)offsetof(struct kf_stats_header, modules);
 	memset(&f.header->modules, 0xff, sizeof(f.header->modules));
-	stacks[3].hash = 7;
+	stacks[3].hash = 7 << KF_GENERATION_BITS;
 	s = read_file(KF_TABLE_STACKS);
-	ck_assert_uint_eq(s.stacks[3].hash, 7);
+	ck_assert_uint_eq(s.stacks[3].hash >> KF_GENERATION_BITS, 7);
 	ck_assert_uint_eq(s.nr_modules, 0);
 	kf_snapshot_release(&s);
 	fixture_free(&f);
@@ -314,6 +343,7 @@ int main(void)
 	const TTest *const tests[] = {
 		tables_are_read_when_asked_for,
 		modules_that_cannot_hold_are_left_out,
+		modules_of_older_files_have_more_path,
 		header_of_an_earlier_version_has_no_modules,
 		outer_frames_follow_those_of_the_stack,
 		outer_frames_that_cannot_be_are_left_out,
