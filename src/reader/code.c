@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define DELETED " (deleted)"
+#define NS_PER_S 1000000000ull
 #define MAX_NOTES ((uint64_t)KF_MIB) /* bytes of a segment of notes */
 
 /* A parsed line of maps; @path points into the line, "" if there is none. */
@@ -120,6 +121,8 @@ static void code_know(struct kf_code *code, const struct kf_stats_module *m,
 	code->build_id_size = m->build_id_size;
 	if (m->inode)
 		code->inode = m->inode;
+	code->size = m->size;
+	code->modified = m->modified;
 	code->number = number;
 	code->stays = m->flags & KF_MODULE_STAYS;
 }
@@ -315,8 +318,26 @@ int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 	return fd;
 }
 
+static uint64_t code_modified(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * NS_PER_S +
+	       (uint64_t)st->st_mtim.tv_nsec;
+}
+
+const char *kf_code_differs(const struct stat *st, const struct kf_code *code)
+{
+	if (code->inode && st->st_ino != code->inode)
+		return "another inode";
+	if (code->size && (uint64_t)st->st_size != code->size)
+		return "another size";
+	if (code->modified && code_modified(st) != code->modified)
+		return "another modification time";
+	return NULL;
+}
+
 void kf_code_identify(const char *procfs, int pid, struct kf_code *code)
 {
+	struct stat st;
 	int fd = -1;
 
 	if (!code->build_id_size)
@@ -325,6 +346,11 @@ void kf_code_identify(const char *procfs, int pid, struct kf_code *code)
 		return;
 	code->build_id_size = (uint32_t)kf_elf_build_id(fd, code->build_id,
 							sizeof(code->build_id));
+	if (!code->size && !fstat(fd, &st)) {
+		code->inode = st.st_ino;
+		code->size = (uint64_t)st.st_size;
+		code->modified = code_modified(&st);
+	}
 	close(fd);
 }
 

@@ -11,17 +11,21 @@
 
 #include "reader/reader.h"
 
+#include <sys/stat.h>
+
 /* An executable mapping. */
 struct kf_code {
 	uint64_t begin;
 	uint64_t end;
-	uint64_t offset; /* offset of @begin in the file */
-	uint64_t base;	 /* where the file's first mapping begins */
-	uint64_t inode;	 /* of the mapped file; 0: unknown */
-	uint32_t number; /* of the module in the stats file, from 1; or 0 */
-	bool stays;	 /* was never unmapped */
-	char *path;	 /* raw, as the process sees it */
-	bool deleted;	 /* the file was deleted or replaced, or @path cut */
+	uint64_t offset;   /* offset of @begin in the file */
+	uint64_t base;	   /* where the file's first mapping begins */
+	uint64_t inode;	   /* of the mapped file; 0: unknown */
+	uint64_t size;	   /* of the file, bytes; 0: unknown */
+	uint64_t modified; /* CLOCK_REALTIME, ns; 0: unknown */
+	uint32_t number;   /* of the module in the stats file, from 1; or 0 */
+	bool stays;	   /* was never unmapped */
+	char *path;	   /* raw, as the process sees it */
+	bool deleted;	   /* the file was deleted or replaced, or @path cut */
 	uint32_t build_id_size; /* 0: unknown */
 	uint8_t build_id[KF_STATS_BUILD_ID];
 };
@@ -93,7 +97,17 @@ const char *kf_code_name(const struct kf_code *code);
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code);
 
 /**
- * kf_code_identify() - read the build id of a mapping if it is unknown
+ * kf_code_differs() - how a file differs from the one that was mapped
+ * @st:		the file
+ * @code:	the mapping
+ *
+ * Return: a part of a sentence; NULL: it does not, as far as is known.
+ */
+const char *kf_code_differs(const struct stat *st, const struct kf_code *code);
+
+/**
+ * kf_code_identify() - read the build id of a mapping if it is unknown, and
+ *			the state of a file that has none
  * @procfs:	procfs' mount point
  * @pid:	the process, 0: it has ended
  * @code:	the mapping

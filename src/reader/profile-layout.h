@@ -54,8 +54,9 @@ struct kf_profile_record {
 };
 
 /*
- * Mapped code of a file; its path follows and ends in NUL. In minor version 0
- * @number and @flags are 0.
+ * Mapped code of a file; its path follows and ends in NUL. With
+ * KF_PROFILE_HAS_FILE the record ends with a struct kf_profile_file. In minor
+ * version 0 @number and @flags are 0.
  */
 struct kf_profile_module {
 	struct kf_profile_record record;
@@ -71,6 +72,14 @@ struct kf_profile_module {
 
 enum kf_profile_module_flags {
 	KF_PROFILE_STAYS = 1, /* as KF_MODULE_STAYS */
+	KF_PROFILE_HAS_FILE = 2,
+};
+
+/* The state of a file, which tells it from others without a build id. */
+struct kf_profile_file {
+	uint64_t inode;
+	uint64_t size;	   /* 0: unknown */
+	uint64_t modified; /* CLOCK_REALTIME, ns; 0: unknown */
 };
 
 /* A node of a tag tree; the fields are those of struct kf_stats_tag. */

@@ -396,6 +396,17 @@ const char *kf_profile_path(const struct kf_profile_module *m)
 	return (const char *)(m + 1);
 }
 
+struct kf_profile_file kf_profile_file(const struct kf_profile_module *m)
+{
+	struct kf_profile_file file = {0};
+
+	if (m->flags & KF_PROFILE_HAS_FILE &&
+	    m->record.size - sizeof(*m) >= sizeof(file))
+		memcpy(&file, (const char *)m + m->record.size - sizeof(file),
+		       sizeof(file));
+	return file;
+}
+
 ptrdiff_t kf_profile_stack_of(const struct kf_profile *p, uint32_t entry)
 {
 	struct place place;

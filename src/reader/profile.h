@@ -126,6 +126,14 @@ uint32_t kf_profile_calls(const struct kf_profile *p, uint64_t address,
 const char *kf_profile_path(const struct kf_profile_module *m);
 
 /**
+ * kf_profile_file() - the state of the file of a module
+ * @m:		the module
+ *
+ * Return: the state; all zero if it is unknown.
+ */
+struct kf_profile_file kf_profile_file(const struct kf_profile_module *m);
+
+/**
  * kf_profile_stack_of() - the place of a stack among the stacks
  * @p:		the profile
  * @entry:	its entry in the program's table

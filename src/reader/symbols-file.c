@@ -141,18 +141,36 @@ static bool symbol_file_is_settled(const struct kf_file_key *key)
 }
 
 /*
- * Without a build id a file is known by its ctime only, which changes if the
- * file is moved, and which users cannot set.
+ * Without a build id a file is known by what it was, and by its ctime, which
+ * changes if the file is moved, and which users cannot set.
  */
-static bool is_of_then(const struct kf_symbol_file *f)
+static const char *symbol_file_differs(const struct kf_symbol_file *f)
 {
 	const struct timespec *changed = &f->key.changed;
-	uint64_t recorded = f->how->recorded_ns;
+	struct stat st;
+	const char *why;
 
-	return f->code->build_id_size ||
-	       (uint64_t)changed->tv_sec * NS_PER_S +
-			       (uint64_t)changed->tv_nsec <=
-		       recorded;
+	if (f->code->build_id_size)
+		return NULL;
+	if (fstat(f->fd, &st))
+		return "no readable state";
+	why = kf_code_differs(&st, f->code);
+	if (!why &&
+	    (uint64_t)changed->tv_sec * NS_PER_S + (uint64_t)changed->tv_nsec >
+		    f->how->recorded_ns)
+		why = "a change since the recording";
+	return why;
+}
+
+/* Opens a file without a build id, of a process that has ended. */
+static int open_unidentified(struct kf_symbol_file *f)
+{
+	const struct kf_code *code = f->code;
+
+	if (f->how->pid || code->build_id_size || code->deleted ||
+	    !f->how->recorded_ns)
+		return -1;
+	return kf_regular_open(code->path);
 }
 
 void kf_symbol_file_open(struct kf_symbol_file *f)
@@ -161,12 +179,13 @@ void kf_symbol_file_open(struct kf_symbol_file *f)
 
 	f->opened = true;
 	f->fd = kf_code_open(how->procfs, how->pid, f->code);
-	if (f->fd < 0 && !how->pid && !f->code->build_id_size &&
-	    !f->code->deleted && how->recorded_ns)
-		f->fd = kf_regular_open(f->code->path);
+	if (f->fd < 0)
+		f->fd = open_unidentified(f);
 	if (!read_state(f->fd, &f->key))
 		return;
-	if (!how->pid && !is_of_then(f)) {
+	if (!how->pid)
+		f->refused = symbol_file_differs(f);
+	if (f->refused) {
 		close(f->fd);
 		f->fd = -1;
 		return;
@@ -197,11 +216,23 @@ static void symbol_file_report(struct kf_symbol_file *f)
 		f->mod = NULL;
 }
 
-void kf_symbol_file_load(struct kf_symbol_file *f)
+/* Whether the file at the path is another one than that of the build id. */
+static bool has_other_build_id(const struct kf_symbol_file *f)
+{
+	int fd = -1;
+
+	if (f->fd < 0 && f->code->build_id_size && !f->how->pid &&
+	    f->code->path[0] == '/')
+		fd = kf_regular_open(f->code->path);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void symbol_file_read_elf(struct kf_symbol_file *f)
 {
 	bool debug = f->how->debug;
 
-	f->loaded = true;
 	if (f->code->base > f->code->begin)
 		return;
 	f->dwfl = dwfl_begin(&dwfl_callbacks);
@@ -219,6 +250,18 @@ void kf_symbol_file_load(struct kf_symbol_file *f)
 	}
 	if (f->elf || debug)
 		symbol_file_report(f);
+}
+
+void kf_symbol_file_load(struct kf_symbol_file *f)
+{
+	f->loaded = true;
+	symbol_file_read_elf(f);
+	if (f->mod || !f->how->refused)
+		return;
+	if (!f->refused && has_other_build_id(f))
+		f->refused = "another build id";
+	if (f->refused)
+		f->how->refused(f->code->path, f->refused);
 }
 
 bool kf_symbol_file_address(const struct kf_symbol_file *f, uint64_t address,

@@ -21,11 +21,12 @@ struct kf_symbol_file {
 	const struct kf_symbols_how *how;
 	const struct kf_code *code;
 	bool opened;
-	bool kept;   /* found names may be cached */
-	bool loaded; /* @mod is filled in */
-	bool sorted; /* @symbol is filled in */
-	int fd;	     /* -1: cannot be opened */
-	Elf *elf;    /* of @fd, @dwfl's; NULL: only a separate debug file */
+	bool kept;	     /* found names may be cached */
+	bool loaded;	     /* @mod is filled in */
+	bool sorted;	     /* @symbol is filled in */
+	int fd;		     /* -1: cannot be opened */
+	const char *refused; /* why the file at the path is not read, or NULL */
+	Elf *elf; /* of @fd, @dwfl's; NULL: only a separate debug file */
 	struct kf_map found; /* by address */
 	Dwfl *dwfl;
 	Dwfl_Module *mod; /* NULL: unreadable */

@@ -7,9 +7,9 @@
  *
  * - A name is right or absent. A module's file is read only if it has the build
  *   id that the process had. Without a known build id, a file is not read if it
- *   was written, moved or given another mode after the recording. Only
- * functions whose size the symbol table states, and that contain the address,
- * give names.
+ *   has another inode, size or modification time, or was written, moved or
+ *   given another mode after the recording. Only functions whose size the
+ *   symbol table states, and that contain the address, give names.
  *
  * - A profile has the names that were found while the process ran. If it has
  *   all functions of an address and the source line, no file is opened; else
@@ -19,12 +19,12 @@
  *   /proc/PID/map_files, so that deleted and replaced files are read; then the
  *   file at the module's path below /proc/PID/root, and of a deleted program
  *   /proc/PID/exe, if they are the mapped files; of a process that has ended,
- * the file at the path. With @debug, files of the same build id follow: those
- * below /usr/lib/debug and those of the servers of DEBUGINFOD_URLS. Functions
- * that a stripped file lacks come, with @debug, from its separate debug file,
- * found by build id or debug link, and from .gnu_debugdata. Only regular files
- * are opened (regular.h); this holds for what libdw opens on its own, too
- * (guard.h).
+ *   the file at the path. With @debug, files of the same build id follow: those
+ *   below /usr/lib/debug and those of the servers of DEBUGINFOD_URLS. Functions
+ *   that a stripped file lacks come, with @debug, from its separate debug file,
+ *   found by build id or debug link, and from .gnu_debugdata. Only regular
+ *   files are opened (regular.h); this holds for what libdw opens on its own,
+ *   too (guard.h).
  *
  * - Without @debug, as a daemon reads the files of other users: DWARF is not
  *   read, no other file is opened, nothing is unpacked, no server is asked. The
@@ -52,6 +52,8 @@ struct kf_symbols_how {
 	uint64_t recorded_ns;		  /* since the epoch, 0: unknown */
 	struct kf_name_cache *cache;	  /* NULL: none; not with @debug */
 	const struct kf_profile *profile; /* has names; NULL: none */
+	/* is told each file that is not the mapped one; NULL: nobody */
+	void (*refused)(const char *path, const char *why);
 };
 
 /* One call at an address. Strings are raw and live as long as the symbols. */

@@ -79,6 +79,12 @@ first() {
 		sed -n '2s/ < .*//p' | cut -d, -f6
 }
 
+# refused WHY: the last report says so of the program
+refused() {
+	grep -q "program gives no names: the file has $1" err ||
+		fail "no line says '$1': $(cat err)"
+}
+
 # Another program has a function at the same address; its code differs, since ld
 # makes a build id of that, and not of names.
 other_takes_place() {
@@ -111,6 +117,7 @@ case $(first prof) in
 program+0x*) ;;
 *) fail "another build id gives the name $(first prof)" ;;
 esac
+refused "another build id"
 
 # After its end, without a build id.
 build program right -Wl,--build-id=none
@@ -122,6 +129,43 @@ case $(first prof) in
 program+0x*) ;;
 *) fail "a file that was put there later gives the name $(first prof)" ;;
 esac
+refused "another inode"
+
+# Replaced between its end and that of the recording, as by an update.
+build program right -Wl,--build-id=none
+begin
+"$KF_CLI" record --no-symbols -p "$program" -o prof 2>err &
+recorder=$!
+wait_for 120 test -s prof || fail "no profile"
+other_takes_place -Wl,--build-id=none
+kill -TERM $recorder
+wait $recorder || :
+end
+case $(first prof) in
+program+0x*) ;;
+*) fail "a file from during the recording gives the name $(first prof)" ;;
+esac
+refused "another inode"
+
+# Overwritten, with a time from before.
+for how in size time; do
+	build program right -Wl,--build-id=none
+	touch -d "2 days ago" program
+	recorded
+	if [ $how = size ]; then
+		echo >>program
+		touch -d "2 days ago" program
+		want="another size"
+	else
+		touch -d "1 day ago" program
+		want="another modification time"
+	fi
+	case $(first prof) in
+	program+0x*) ;;
+	*) fail "a file that was overwritten gives $(first prof)" ;;
+	esac
+	refused "$want"
+done
 
 # Stripped, without a build id, with another's debug information beside it.
 build program right -Wl,--build-id=none

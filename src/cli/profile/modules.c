@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The path is followed by the state of the file, if it is known. */
 static void put_module(struct kf_maker *m, const struct kf_code *code)
 {
 	struct kf_profile_module module = {
@@ -24,10 +25,19 @@ static void put_module(struct kf_maker *m, const struct kf_code *code)
 		.number = (uint16_t)code->number,
 		.flags = code->stays ? KF_PROFILE_STAYS : 0,
 	};
+	const struct kf_profile_file file = {code->inode, code->size,
+					     code->modified};
+	size_t at = KF_ALIGN_UP(strlen(code->path) + 1, (size_t)8);
+	char *more = kf_alloc(1, at + sizeof(file));
 
+	memcpy(more, code->path, strlen(code->path));
+	memcpy(more + at, &file, sizeof(file));
+	if (file.inode)
+		module.flags |= KF_PROFILE_HAS_FILE;
 	memcpy(module.build_id, code->build_id, code->build_id_size);
-	kf_maker_put(m, &module, sizeof(module), code->path,
-		     strlen(code->path) + 1);
+	kf_maker_put(m, &module, sizeof(module), more,
+		     file.inode ? at + sizeof(file) : at);
+	free(more);
 }
 
 /* A file may be mapped at the address of an earlier one: both are recorded. */

@@ -155,6 +155,7 @@ static void take_modules(const struct kf_profile *p, struct kf_codes *codes)
 	codes->code = kf_alloc(p->nr_modules, sizeof(*codes->code));
 	for (size_t i = 0; i < p->nr_modules; i++) {
 		const struct kf_profile_module *m = p->modules[i];
+		const struct kf_profile_file file = kf_profile_file(m);
 		struct kf_code *code = &codes->code[codes->nr++];
 
 		code->begin = m->begin;
@@ -163,11 +164,30 @@ static void take_modules(const struct kf_profile *p, struct kf_codes *codes)
 		code->base = m->base;
 		code->number = p->head.minor ? m->number : (uint32_t)i + 1;
 		code->stays = m->flags & KF_PROFILE_STAYS;
+		code->inode = file.inode;
+		code->size = file.size;
+		code->modified = file.modified;
 		code->path = kf_format("%s", kf_profile_path(m));
 		code->build_id_size = m->build_id_size;
 		memcpy(code->build_id, m->build_id, m->build_id_size);
 	}
 	kf_codes_sort(codes);
+}
+
+/* Says once of each file why it gives no names. */
+static void tell_refused_file(const char *path, const char *why)
+{
+	static struct kf_map told = {.entry_size = sizeof(uint64_t)};
+	uint64_t key = 1;
+	char safe[512];
+	bool is_new;
+
+	for (const char *p = path; *p; p++)
+		key = (key ^ (unsigned char)*p) * 0x100000001b3ULL;
+	kf_entry(&told, key | 1, &is_new);
+	if (is_new)
+		kf_error("%s gives no names: the file has %s",
+			 kf_escape(safe, sizeof(safe), path), why);
 }
 
 static void open_symbols(struct kf_prof *prof)
@@ -184,6 +204,7 @@ static void open_symbols(struct kf_prof *prof)
 			.debug = true,
 			.recorded_ns = p->head.real_ns + prof->time_ns,
 			.profile = p,
+			.refused = tell_refused_file,
 		});
 	if (!prof->symbols)
 		out_of_memory();
