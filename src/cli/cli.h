@@ -68,6 +68,10 @@ struct kf_cli {
 	bool color;
 	bool quiet;
 	bool verbose;
+	bool no_pager;
+	bool raw;	     /* keep wrappers of malloc in stacks */
+	bool no_fold;	     /* keep repeated calls in stacks */
+	bool full_names;     /* print names of functions as long as they are */
 	unsigned int tables; /* enum kf_tables: the tables to read */
 	struct kf_select select;
 };
@@ -81,8 +85,10 @@ struct kf_command {
 	unsigned int formats;		 /* of enum kf_format */
 	bool selects;			 /* has -p, -n, -c and -u */
 	bool selects_ended;		 /* has -a */
-	bool stops;			 /* options end at the first argument */
-	int usage_status;		 /* exit status of wrong usage; 0: 2 */
+	bool stacks;	  /* has --raw, --no-fold and --full-names */
+	bool pages;	  /* its output may go through a pager */
+	bool stops;	  /* options end at the first argument */
+	int usage_status; /* exit status of wrong usage; 0: 2 */
 
 	/* An option of the table; returns 0, or an exit status. */
 	int (*option)(struct kf_cli *cli, int key, const char *arg);

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -85,6 +86,8 @@ int main(int argc, char **argv)
 	status = run_main(&cli, argc, argv);
 	free(cli.dirs);
 	free(cli.select.pids);
+	if (kf_pager_is_on())
+		return status;
 	if (fflush(stdout) || ferror(stdout) || fclose(stdout)) {
 		kf_error("stdout: %s", strerror(errno));
 		return status ? status : KF_EXIT_FAILED;

@@ -24,7 +24,11 @@ enum {
 	OPT_FORMAT,
 	OPT_BYTES,
 	OPT_NO_HEADER,
-	OPT_COLOR
+	OPT_COLOR,
+	OPT_NO_PAGER,
+	OPT_RAW,
+	OPT_NO_FOLD,
+	OPT_FULL_NAMES
 };
 
 static const struct kf_option global_options[] = {
@@ -37,6 +41,7 @@ static const struct kf_option global_options[] = {
 	 "print no header line in tables and CSV"},
 	{OPT_COLOR, "color", "auto|always|never",
 	 "colour tables (default auto: on a terminal, unless NO_COLOR is set)"},
+	{OPT_NO_PAGER, "no-pager", NULL, "do not run a pager"},
 	{'q', "quiet", NULL, "print errors only"},
 	{'v', NULL, NULL, "print more details"},
 	{'h', "help", NULL, "print this and exit"},
@@ -58,9 +63,18 @@ static const struct kf_option ended_options[] = {
 	{0},
 };
 
+static const struct kf_option stack_options[] = {
+	{OPT_RAW, "raw", NULL,
+	 "keep operator new and other wrappers of malloc"},
+	{OPT_NO_FOLD, "no-fold", NULL, "show every call of a recursion"},
+	{OPT_FULL_NAMES, "full-names", NULL,
+	 "print whole names of functions on a terminal, too"},
+	{0},
+};
+
 /* The option tables of a command, and the arguments of getopt_long. */
 struct options {
-	const struct kf_option *tables[4];
+	const struct kf_option *tables[5];
 	size_t nr;
 	char names[MAX_OPTIONS][MAX_NAME];
 	struct option longs[MAX_OPTIONS];
@@ -118,7 +132,8 @@ static void options_make(struct options *o, const struct kf_command *c)
 	o->tables[0] = c ? c->options : NULL;
 	o->tables[1] = c && c->selects ? select_options : NULL;
 	o->tables[2] = c && c->selects_ended ? ended_options : NULL;
-	o->tables[3] = global_options;
+	o->tables[3] = c && c->stacks ? stack_options : NULL;
+	o->tables[4] = global_options;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(o->tables); i++)
 		add_table(o, o->tables[i]);
 }
@@ -183,6 +198,10 @@ static void options_print_help(const struct kf_command *c)
 		options_print_table(select_options, NULL);
 		if (c->selects_ended)
 			options_print_table(ended_options, NULL);
+	}
+	if (c->stacks) {
+		printf("\nHow call stacks are shown:\n");
+		options_print_table(stack_options, NULL);
 	}
 	printf("\nOptions of all commands:\n");
 	options_print_table(global_options, c->options);
@@ -289,6 +308,18 @@ static int take_global(struct kf_cli *cli, int key, const char *arg)
 		return 0;
 	case OPT_NO_HEADER:
 		cli->no_header = true;
+		return 0;
+	case OPT_NO_PAGER:
+		cli->no_pager = true;
+		return 0;
+	case OPT_RAW:
+		cli->raw = true;
+		return 0;
+	case OPT_NO_FOLD:
+		cli->no_fold = true;
+		return 0;
+	case OPT_FULL_NAMES:
+		cli->full_names = true;
 		return 0;
 	case 'q':
 		cli->quiet = true;

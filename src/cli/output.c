@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "cli/output.h"
+#include "cli/terminal.h"
 
 #include "reader/place.h"
 
@@ -144,6 +145,9 @@ int kf_output_open(struct kf_output *o, const char *path)
 int kf_output_close(struct kf_output *o, bool good)
 {
 	int rc = fflush(o->file) || ferror(o->file) ? -1 : 0;
+
+	if (!o->path && kf_pager_is_on())
+		rc = 0;
 
 	if (o->path && fclose(o->file))
 		rc = -1;

@@ -6,12 +6,16 @@
 #include "config.h"
 
 #include "cli/table.h"
+#include "cli/terminal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
+
+/* Longer names stand before no blanks: they would make all rows as long. */
+#define WIDEST_NAMES 80
 
 void kf_table_init(struct kf_table *t, const struct kf_column *columns,
 		   size_t nr)
@@ -46,10 +50,11 @@ void kf_table_release(struct kf_table *t)
 
 void kf_cell_text(struct kf_cell *cell, const char *text)
 {
-	char safe[KF_CELL_SIZE];
+	size_t room = 4 * strlen(text) + 1;
 
 	free(cell->text);
-	cell->text = kf_format("%s", kf_escape(safe, sizeof(safe), text));
+	cell->text = kf_alloc(room, 1);
+	kf_escape(cell->text, room, text);
 }
 
 static const struct kf_cell *cell_at(const struct kf_table *t, size_t row,
@@ -122,15 +127,15 @@ const char *kf_table_text(const struct kf_table *t, size_t row, size_t column,
  */
 int kf_text_width(const char *text)
 {
-	wchar_t wide[KF_CELL_SIZE];
-	size_t n = mbstowcs(wide, text, KF_CELL_SIZE - 1);
-	int width;
+	size_t size = strlen(text), n;
+	wchar_t *wide = kf_alloc(size + 1, sizeof(*wide));
+	int width = -1;
 
-	if (n == (size_t)-1)
-		return (int)strlen(text);
-	wide[n] = L'\0';
-	width = wcswidth(wide, n);
-	return width < 0 ? (int)strlen(text) : width;
+	n = mbstowcs(wide, text, size + 1);
+	if (n != (size_t)-1)
+		width = wcswidth(wide, n);
+	free(wide);
+	return width < 0 ? (int)size : width;
 }
 
 static void table_put_cell(const char *text, int width, bool left, bool last,
@@ -145,7 +150,7 @@ static void table_put_cell(const char *text, int width, bool left, bool last,
 	if (last)
 		putchar('\n');
 	else
-		printf("%*s  ", left ? pad : 0, "");
+		printf("%*s%*s", left ? pad : 0, "", KF_TABLE_GAP, "");
 }
 
 static size_t last_column(const struct kf_table *t)
@@ -198,10 +203,18 @@ int *kf_table_widths(const struct kf_table *t, const struct kf_cli *cli)
 	return width;
 }
 
-static void print_people(const struct kf_table *t, const struct kf_cli *cli)
+static void print_people(struct kf_table *t, const struct kf_cli *cli)
 {
-	int *width = kf_table_widths(t, cli);
 	size_t last = last_column(t);
+	int *width;
+
+	if (kf_terminal_width())
+		kf_table_fit(t, cli, kf_terminal_width());
+	width = kf_table_widths(t, cli);
+	for (size_t i = 0; i < last; i++) {
+		if (t->columns[i].names)
+			width[i] = KF_MIN(width[i], WIDEST_NAMES);
+	}
 
 	for (size_t i = 0; i <= last && !cli->no_header; i++) {
 		if (t->columns[i].head)
@@ -322,8 +335,9 @@ static void print_csv(const struct kf_table *t, bool no_header)
 		print_csv_row(t, row);
 }
 
-void kf_table_print(const struct kf_table *t, const struct kf_cli *cli)
+void kf_table_print(struct kf_table *t, const struct kf_cli *cli)
 {
+	kf_pager_start(cli);
 	if (cli->format == KF_FORMAT_JSON)
 		table_print_json(t);
 	else if (cli->format == KF_FORMAT_CSV)

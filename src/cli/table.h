@@ -28,6 +28,7 @@ struct kf_column {
 	const char *head; /* heading; NULL: not in tables */
 	const char *key;  /* name in JSON and CSV; NULL: not there */
 	enum kf_cell_kind kind;
+	bool names; /* text: functions, which may be cut to the terminal */
 };
 
 struct kf_cell {
@@ -90,11 +91,11 @@ char *kf_table_column_names(const struct kf_table *t);
 void kf_table_sort(struct kf_table *t, int column);
 
 /**
- * kf_table_print() - print it on stdout
- * @t:		the table
+ * kf_table_print() - print it on stdout, by a pager if there is one
+ * @t:		the table; names of functions are cut if stdout is a terminal
  * @cli:	the format and its options
  */
-void kf_table_print(const struct kf_table *t, const struct kf_cli *cli);
+void kf_table_print(struct kf_table *t, const struct kf_cli *cli);
 
 /**
  * kf_table_json() - its rows, as they are printed in JSON
@@ -104,8 +105,10 @@ void kf_table_print(const struct kf_table *t, const struct kf_cli *cli);
  */
 json_t *kf_table_json(const struct kf_table *t);
 
-/* Bytes of the longest text of a cell that is shown whole. */
-#define KF_CELL_SIZE 1024
+/* Room for the text of a number. */
+#define KF_CELL_SIZE 64
+
+#define KF_TABLE_GAP 2 /* blanks between columns */
 
 /**
  * kf_table_text() - the printed text of a cell

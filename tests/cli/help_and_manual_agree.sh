@@ -43,6 +43,8 @@ same "all commands" "$(help_options '' 'Options of all commands')" \
 same "selectors" "$( (help_options stat 'Which processes';
 	help_options ls 'Which processes') | sort -u)" \
 	"$(manual_options 'Which processes')"
+same "stacks" "$(help_options report 'How call stacks are shown')" \
+	"$(manual_options 'How call stacks are shown')"
 for command in $commands; do
 	same "$command" "$(help_options "$command" Options)" \
 		"$(manual_options "$command")"

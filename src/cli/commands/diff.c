@@ -31,7 +31,7 @@ static const struct kf_column in_bytes[NR_COLUMNS] = {
 	[ERROR] = {"+-", "error_95", KF_CELL_BYTES},
 	[BEFORE] = {"BEFORE", "before_bytes", KF_CELL_BYTES},
 	[AFTER] = {"AFTER", "after_bytes", KF_CELL_BYTES},
-	[WHERE] = {"WHERE", "where", KF_CELL_TEXT},
+	[WHERE] = {"WHERE", "where", KF_CELL_TEXT, true},
 };
 
 static const struct kf_column in_blocks[NR_COLUMNS] = {
@@ -39,7 +39,7 @@ static const struct kf_column in_blocks[NR_COLUMNS] = {
 	[ERROR] = {"+-", "error_95", KF_CELL_COUNT},
 	[BEFORE] = {"BEFORE", "before_blocks", KF_CELL_COUNT},
 	[AFTER] = {"AFTER", "after_blocks", KF_CELL_COUNT},
-	[WHERE] = {"WHERE", "where", KF_CELL_TEXT},
+	[WHERE] = {"WHERE", "where", KF_CELL_TEXT, true},
 };
 
 struct place {
@@ -204,7 +204,7 @@ static double places_fill_table(struct kf_table *t, const struct places *all)
 	return grown;
 }
 
-static void diff_print(const struct kf_cli *cli, const struct kf_table *t)
+static void diff_print(const struct kf_cli *cli, struct kf_table *t)
 {
 	struct kf_cli plain = *cli;
 
@@ -318,6 +318,8 @@ const struct kf_command kf_command_diff = {
 		"of the same program differ in 5 of 100\ncomparisons.",
 	.options = diff_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.stacks = true,
+	.pages = true,
 	.option = diff_option,
 	.run = diff_run,
 };

@@ -284,6 +284,7 @@ const struct kf_command kf_command_events = {
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
 	.selects_ended = true,
+	.pages = true,
 	.option = events_option,
 	.run = events_run,
 };

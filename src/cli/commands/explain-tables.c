@@ -157,7 +157,7 @@ static const struct kf_column stack_columns[NR_STACKS] = {
 	[STACK_EMPTY] = {"HALF-EMPTY", "half_empty_bytes", KF_CELL_BYTES},
 	[STACK_MEAN] = {"MEAN", "mean_block_bytes", KF_CELL_BYTES},
 	[STACK_TAG] = {"TAG", "tag", KF_CELL_TEXT},
-	[STACK] = {"STACK", "stack", KF_CELL_TEXT},
+	[STACK] = {"STACK", "stack", KF_CELL_TEXT, true},
 };
 
 static double mean_of(const struct kf_profile_count *c)

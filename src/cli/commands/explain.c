@@ -11,6 +11,7 @@
 #include "cli/one.h"
 #include "cli/process.h"
 #include "cli/state.h"
+#include "cli/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -248,6 +249,7 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 
 	kf_explain(w, &e);
 	kf_process_name(w->last, name);
+	kf_pager_start(cli);
 	printf("%s (%d, %s): %s\n%s\n", kf_escape(safe, sizeof(safe), name),
 	       kf_process_id(w->last), kf_state_name(w->last),
 	       kf_verdict_name(e.verdict), e.why);
@@ -299,6 +301,7 @@ static int explain_print_json(const struct kf_cli *cli,
 	json_t *all = json_array();
 	int status = 0;
 
+	kf_pager_start(cli);
 	for (unsigned int i = 0; i < nr && !status; i++)
 		status = json_one(cli, &w[i], all);
 	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
@@ -489,6 +492,8 @@ const struct kf_command kf_command_explain = {
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
 	.selects_ended = true,
+	.stacks = true,
+	.pages = true,
 	.option = explain_option,
 	.run = explain_run,
 };

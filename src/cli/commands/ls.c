@@ -114,5 +114,6 @@ const struct kf_command kf_command_ls = {
 		"unknown (a process that cannot be seen from here) or bad (see RESULT).",
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
+	.pages = true,
 	.run = ls_run,
 };

@@ -11,6 +11,7 @@
 
 #include "cli/profile/views.h"
 #include "cli/report/report.h"
+#include "cli/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -193,6 +194,8 @@ static int report_print(struct kf_report *r)
 	struct kf_output o;
 	int status;
 
+	if (!r->output)
+		kf_pager_start(r->cli);
 	if (!r->view->exports)
 		return r->view->end(r);
 	if (kf_output_open(&o, r->output))
@@ -474,6 +477,8 @@ const struct kf_command kf_command_report = {
 		".json, .csv, .massif. Times are seconds since the recording began.",
 	.options = report_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.stacks = true,
+	.pages = true,
 	.option = report_option,
 	.run = report_run,
 };

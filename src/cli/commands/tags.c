@@ -11,6 +11,7 @@
 #include "cli/one.h"
 #include "cli/output.h"
 #include "cli/tags/tags.h"
+#include "cli/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,7 @@ static int tags_show(const struct kf_cli *cli, const struct kf_tag_set *set)
 {
 	if (tags_output)
 		return tags_write_file(set);
+	kf_pager_start(cli);
 	if (tags_view == VIEW_FLAT)
 		kf_tags_flat(set, cli);
 	else
@@ -325,6 +327,8 @@ const struct kf_command kf_command_tags = {
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
 	.selects_ended = true,
+	.stacks = true,
+	.pages = true,
 	.option = tags_option,
 	.run = tags_run,
 };

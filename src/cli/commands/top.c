@@ -233,6 +233,7 @@ const struct kf_command kf_command_top = {
 	.options = top_options,
 	.formats = KF_FORMAT_TABLE,
 	.selects = true,
+	.stacks = true,
 	.option = top_option,
 	.run = top_run,
 };

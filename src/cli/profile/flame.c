@@ -75,6 +75,8 @@ static void flame_title(const struct kf_prof *prof, const struct kf_node *node,
 
 	fputs("<title>", out);
 	kf_xml_text(out, node->label);
+	if (node->recursive)
+		fputs(KF_RECURSIVE, out);
 	if (node->frame && strcmp(node->frame->library, "?") != 0) {
 		fputs(" in ", out);
 		kf_xml_text(out, node->frame->library);
@@ -172,4 +174,4 @@ static int write_svg(const struct kf_prof *prof, FILE *out)
 	return 0;
 }
 
-const struct kf_prof_format kf_prof_format_svg = {"svg", write_svg, true};
+const struct kf_prof_format kf_prof_format_svg = {"svg", write_svg, true, true};

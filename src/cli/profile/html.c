@@ -196,6 +196,8 @@ static void html_stack(const struct kf_prof *prof, const struct kf_site *site,
 		if (i == 1)
 			fputs("</summary>", out);
 		kf_xml_text(out, f->function);
+		if (site->recursive && site->recursive[i])
+			fputs(KF_RECURSIVE, out);
 		fputs(" <span class=\"note\">", out);
 		if (f->file) {
 			kf_xml_text(out, f->file);
@@ -267,4 +269,5 @@ static int write_html(const struct kf_prof *prof, FILE *out)
 	return 0;
 }
 
-const struct kf_prof_format kf_prof_format_html = {"html", write_html, true};
+const struct kf_prof_format kf_prof_format_html = {"html", write_html, true,
+						   true};

@@ -18,14 +18,15 @@ static struct kf_column tree_columns[NR_TREE] = {
 	[TREE_VALUE] = {"VALUE", "value", KF_CELL_BYTES},
 	[TREE_ERROR] = {"+-", "error_95", KF_CELL_BYTES},
 	[TREE_SHARE_COLUMN] = {"SHARE", "share_percent", KF_CELL_PERCENT},
-	[TREE_NAME] = {"CALLS", "calls", KF_CELL_TEXT},
+	[TREE_NAME] = {"CALLS", "calls", KF_CELL_TEXT, true},
 };
 
 static void add_nodes(struct kf_table *t, const struct kf_node *node,
 		      double total, int depth)
 {
 	struct kf_cell *row = kf_table_row(t);
-	char *name = kf_format("%*s%s", 2 * depth, "", node->label);
+	char *name = kf_format("%*s%s%s", 2 * depth, "", node->label,
+			       node->recursive ? KF_RECURSIVE : "");
 
 	row[TREE_VALUE].count = (uint64_t)node->value.value;
 	row[TREE_ERROR].count = (uint64_t)kf_estimate_error(node->value);

@@ -43,7 +43,10 @@ struct kf_profile_pick {
 	double at;	    /* seconds since the begin; below 0: the end */
 };
 
-/* A stack with its names. Frames of the allocator itself are left out. */
+/*
+ * A stack with its names. Frames of the allocator itself are left out, and for
+ * people those that kf_site_simplify() takes away.
+ */
 struct kf_site {
 	const struct kf_profile_stack *stack;
 	struct kf_profile_count now;   /* at the time of --at */
@@ -51,14 +54,20 @@ struct kf_site {
 	struct kf_estimate value;      /* of the metric */
 	size_t nr_frames;
 	const struct kf_frame **frames; /* the inmost first */
-	char *tag;			/* path, "" none */
-	char *thread;			/* name and id; "" unknown */
+	bool *recursive; /* of each frame: it stands for others of its
+			    function; NULL: none does */
+	char *tag;	 /* path, "" none */
+	char *thread;	 /* name and id; "" unknown */
 };
+
+/* Follows a name that stands for several calls. */
+#define KF_RECURSIVE " (recursive)"
 
 struct kf_prof {
 	const struct kf_cli *cli;
 	const char *path;
 	struct kf_profile_pick pick;
+	bool whole; /* for other programs: stacks are not simplified */
 	struct kf_profile profile;
 	struct kf_codes codes; /* until kf_symbols_open() takes them */
 	int pid; /* the process, if it runs; 0: it has ended, or a recording */
@@ -77,6 +86,7 @@ struct kf_node {
 	struct kf_estimate value; /* of the node and all below it */
 	struct kf_estimate self;
 	double samples;
+	bool recursive; /* the frames of some stack stand for several calls */
 	const struct kf_frame *frame; /* one of its frames, or NULL */
 	size_t nr;
 	struct kf_node *nodes; /* the largest first */
@@ -207,9 +217,17 @@ char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site);
  * @from:	index of the first call, the inmost being 0
  * @nr:		largest number of calls
  *
- * Return: the functions as "a < b < c"; free() it.
+ * Return: the functions as "a < b (recursive) < c"; free() it.
  */
 char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr);
+
+/**
+ * kf_site_simplify() - make a stack readable
+ * @prof:	the profile; its command line and its grouping decide
+ * @site:	the site; without wrappers of malloc and repeated calls
+ * afterwards
+ */
+void kf_site_simplify(const struct kf_prof *prof, struct kf_site *site);
 
 /**
  * kf_tree_make() - make the call tree of all sites

@@ -226,7 +226,7 @@ static void site_add_frames(struct kf_prof *prof, struct kf_site *site)
 
 		if (!f)
 			out_of_memory();
-		if (!site->nr_frames &&
+		if (!site->nr_frames && !prof->cli->raw &&
 		    !strncmp(f->library, ALLOCATOR, strlen(ALLOCATOR)))
 			continue;
 		room += nr;
@@ -296,6 +296,7 @@ static bool site_matches(const regex_t *re, const struct kf_site *site)
 static void release_site(struct kf_site *site)
 {
 	free(site->frames);
+	free(site->recursive);
 	free(site->tag);
 	free(site->thread);
 }
@@ -331,6 +332,8 @@ static int keep_sites(struct kf_prof *prof)
 			release_site(site);
 			continue;
 		}
+		if (!prof->whole)
+			kf_site_simplify(prof, site);
 		kf_metric_add(&prof->total, &site->value);
 		prof->sites[kept++] = *site;
 	}

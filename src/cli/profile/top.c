@@ -20,8 +20,8 @@ static struct kf_column top_columns[NR_TOP] = {
 	[SHARE] = {"SHARE", "share_percent", KF_CELL_PERCENT},
 	[TOTAL] = {"WITH-CALLED", "with_called", KF_CELL_BYTES},
 	[SAMPLES] = {"SAMPLES", "samples", KF_CELL_COUNT},
-	[WHAT] = {"FUNCTION", "group", KF_CELL_TEXT},
-	[WHERE] = {"CALLED-BY", "callers", KF_CELL_TEXT},
+	[WHAT] = {"FUNCTION", "group", KF_CELL_TEXT, true},
+	[WHERE] = {"CALLED-BY", "callers", KF_CELL_TEXT, true},
 };
 
 static const struct kf_column prof_columns[KF_NR_METRICS] = {
@@ -128,8 +128,10 @@ char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr)
 	char *text = kf_format("%s", "");
 
 	for (size_t i = from; i < site->nr_frames && i - from < nr; i++) {
-		char *more = kf_format("%s%s%s", text, i > from ? " < " : "",
-				       site->frames[i]->function);
+		bool recursive = site->recursive && site->recursive[i];
+		char *more = kf_format("%s%s%s%s", text, i > from ? " < " : "",
+				       site->frames[i]->function,
+				       recursive ? KF_RECURSIVE : "");
 
 		free(text);
 		text = more;
@@ -195,14 +197,24 @@ static const struct kf_column leak_columns[NR_LEAK] = {
 	[LEAK_BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
 	[LEAK_FREED] = {"FREED%", "freed_percent", KF_CELL_PERCENT},
 	[LEAK_TAG] = {"TAG", "tag", KF_CELL_TEXT},
-	[LEAK_STACK] = {"STACK", "stack", KF_CELL_TEXT},
+	[LEAK_STACK] = {"STACK", "stack", KF_CELL_TEXT, true},
 };
 
 struct leak {
-	const struct kf_site *site;
+	const char *tag;
+	char *stack;
+	struct kf_profile_count now;
 	struct kf_estimate live;
 	double grown;
 };
+
+static int by_place(const void *a, const void *b)
+{
+	const struct leak *x = a, *y = b;
+	int order = strcmp(x->stack, y->stack);
+
+	return order ? order : strcmp(x->tag, y->tag);
+}
 
 static int by_growth(const void *a, const void *b)
 {
@@ -215,12 +227,9 @@ static int by_growth(const void *a, const void *b)
 	return 0;
 }
 
-static void leak_row(const struct kf_prof *prof, struct kf_cell *row,
-		     const struct leak *l)
+static void leak_row(struct kf_cell *row, const struct leak *l)
 {
-	const struct kf_profile_count *c = &l->site->now;
-	char *stack = l->site->nr_frames ? kf_site_callers(l->site, 0, CALLERS)
-					 : kf_site_group(prof, l->site);
+	const struct kf_profile_count *c = &l->now;
 
 	row[LEAK_LIVE].count = (uint64_t)l->live.value;
 	row[LEAK_ERROR].count = (uint64_t)kf_estimate_error(l->live);
@@ -234,9 +243,49 @@ static void leak_row(const struct kf_prof *prof, struct kf_cell *row,
 			100 * (double)c->freed / (double)c->allocated;
 	else
 		row[LEAK_FREED].none = true;
-	kf_cell_text(&row[LEAK_TAG], l->site->tag);
-	kf_cell_text(&row[LEAK_STACK], stack);
-	free(stack);
+	kf_cell_text(&row[LEAK_TAG], l->tag);
+	kf_cell_text(&row[LEAK_STACK], l->stack);
+}
+
+static struct leak leak_of(const struct kf_prof *prof,
+			   const struct kf_site *site)
+{
+	struct leak l = {
+		.tag = site->tag,
+		.now = site->now,
+		.live = kf_metric_of(&site->now, KF_METRIC_LIVE),
+	};
+
+	l.stack = site->nr_frames ? kf_site_callers(site, 0, CALLERS)
+				  : kf_site_group(prof, site);
+	l.grown = l.live.value;
+	if (prof->snapshot != prof->profile.snapshots[0])
+		l.grown -= kf_metric_of(&site->first, KF_METRIC_LIVE).value;
+	return l;
+}
+
+/* Stacks that look the same are one row; returns the number of rows. */
+static size_t leaks_merge(struct leak *leaks, size_t nr)
+{
+	size_t left = 0;
+
+	qsort(leaks, nr, sizeof(*leaks), by_place);
+	for (size_t i = 0; i < nr; i++) {
+		struct leak *to = left ? &leaks[left - 1] : NULL;
+
+		if (!to || by_place(to, &leaks[i])) {
+			leaks[left++] = leaks[i];
+			continue;
+		}
+		kf_metric_add(&to->live, &leaks[i].live);
+		to->grown += leaks[i].grown;
+		to->now.allocated += leaks[i].now.allocated;
+		to->now.freed += leaks[i].now.freed;
+		to->now.allocated_blocks += leaks[i].now.allocated_blocks;
+		to->now.freed_blocks += leaks[i].now.freed_blocks;
+		free(leaks[i].stack);
+	}
+	return left;
 }
 
 /*
@@ -252,19 +301,17 @@ static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *s = &prof->sites[i];
-		struct leak l = {s, kf_metric_of(&s->now, KF_METRIC_LIVE), 0};
 
-		l.grown = l.live.value;
-		if (prof->snapshot != prof->profile.snapshots[0])
-			l.grown -=
-				kf_metric_of(&s->first, KF_METRIC_LIVE).value;
-		if (l.live.value > 0)
-			leaks[nr++] = l;
+		if (kf_metric_of(&s->now, KF_METRIC_LIVE).value > 0)
+			leaks[nr++] = leak_of(prof, s);
 	}
+	nr = leaks_merge(leaks, nr);
 	qsort(leaks, nr, sizeof(*leaks), by_growth);
 	kf_table_init(&t, leak_columns, NR_LEAK);
-	for (size_t i = 0; i < nr; i++)
-		leak_row(prof, kf_table_row(&t), &leaks[i]);
+	for (size_t i = 0; i < nr; i++) {
+		leak_row(kf_table_row(&t), &leaks[i]);
+		free(leaks[i].stack);
+	}
 	free(leaks);
 	return kf_report_table(r, &t, -1, USUAL_ROWS);
 }

@@ -129,8 +129,11 @@ static void tree_add_site(const struct kf_prof *prof, struct kf_node *node,
 		node = tree_child(node, labels[i]);
 		kf_metric_add(&node->value, &site->value);
 		node->samples += (double)site->now.samples;
-		if (nr - i <= site->nr_frames)
+		if (nr - i <= site->nr_frames) {
 			node->frame = site->frames[nr - i - 1];
+			node->recursive |=
+				site->recursive && site->recursive[nr - i - 1];
+		}
 	}
 	kf_metric_add(&node->self, &site->value);
 	kf_site_labels_free(labels, nr);

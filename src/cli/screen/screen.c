@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "cli/screen/top.h"
+#include "cli/terminal.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -22,6 +23,7 @@
 #define HEAD_LINES 3 /* the summary, the views, the column headings */
 #define FOOT_LINES 1
 #define ESCAPE_MS 25
+#define LONGEST_TEXT 1024 /* more does not fit on a screen */
 
 static volatile sig_atomic_t screen_caught;
 
@@ -68,8 +70,8 @@ static uint64_t screen_now_ns(void)
 /* Text that does not fit is cut; a wide letter is never cut in half. */
 static void screen_put(int y, int x, const char *text)
 {
-	wchar_t wide[KF_CELL_SIZE];
-	size_t n = mbstowcs(wide, text, KF_CELL_SIZE - 1);
+	wchar_t wide[LONGEST_TEXT];
+	size_t n = mbstowcs(wide, text, LONGEST_TEXT - 1);
 	size_t kept = 0;
 	int room = COLS - x;
 
@@ -231,6 +233,7 @@ static void screen_draw(struct screen *s)
 	size_t rows = (size_t)rows_shown(), nr = s->table.nr_rows;
 
 	s->first = nr > rows ? KF_MIN(s->first, nr - rows) : 0;
+	kf_table_fit(&s->table, s->top->cli, COLS);
 	erase();
 	draw_summary(s);
 	draw_views(s);

@@ -23,7 +23,7 @@ static const struct kf_column sites_columns[NR_COLUMNS] = {
 	[ERROR] = {"+-", "error_95", KF_CELL_BYTES},
 	[GROWTH] = {"GROWTH/s", "growth_per_second", KF_CELL_SIGNED},
 	[ALLOC_RATE] = {"ALLOC/s", "allocated_per_second", KF_CELL_BYTES},
-	[STACK] = {"STACK", "stack", KF_CELL_TEXT},
+	[STACK] = {"STACK", "stack", KF_CELL_TEXT, true},
 };
 
 struct known {

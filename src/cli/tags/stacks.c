@@ -20,7 +20,7 @@ static const struct kf_column stacks_columns[] = {
 	[BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
 	[SHARE] = {"OF-TAG", "percent_of_tag", KF_CELL_PERCENT},
 	[TAG] = {"TAG", "tag", KF_CELL_TEXT},
-	[STACK] = {"STACK", "stack", KF_CELL_TEXT},
+	[STACK] = {"STACK", "stack", KF_CELL_TEXT, true},
 };
 
 struct row {
