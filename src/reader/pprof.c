@@ -33,6 +33,7 @@ struct kf_pprof {
 	struct kf_map strings;
 	struct kf_map locations;
 	struct kf_map functions;
+	bool in_use; /* a sample is of live memory */
 	bool failed; /* out of memory */
 };
 
@@ -216,6 +217,7 @@ void kf_pprof_sample(struct kf_pprof *w, const uint64_t *location, size_t nr,
 	};
 	Kf__Pprof__Sample *s = pprof_make(w, &kf__pprof__sample__descriptor);
 
+	w->in_use |= value[KF_PPROF_INUSE_SPACE] > 0;
 	if (!s || !APPEND(w, &w->p, sample, s)) {
 		free(s);
 		return;
@@ -278,8 +280,6 @@ uint64_t kf_pprof_mapping(struct kf_pprof *w, const struct kf_pprof_mapping *m)
 	message->offset = m->offset;
 	message->file = pprof_string(w, m->path);
 	message->build_id = build_id(w, m);
-	message->has_functions = message->has_files = message->has_lines =
-		message->has_inlined = m->named;
 	return message->id;
 }
 
@@ -315,8 +315,9 @@ static void fill_head(struct kf_pprof *w)
 		}
 	}
 	w->p.period_type = value_type(w, "space", "bytes");
-	w->p.default_sample_type =
-		pprof_string(w, pprof_values[KF_PPROF_INUSE_SPACE][0]);
+	kf_pprof_comment(w, "konfiscator " PACKAGE_VERSION
+			    ": estimates from samples; inuse is live memory, "
+			    "alloc all allocations since sampling began");
 }
 
 struct kf_pprof *kf_pprof_begin(uint64_t real_ns, uint64_t duration_ns)
@@ -359,6 +360,46 @@ static char *pprof_zip(uint8_t *bytes, size_t size, size_t *zipped)
 	return out;
 }
 
+/*
+ * Programs look for the names of a mapping unless its flags say that it has
+ * them. The flags are for all its locations.
+ */
+static void set_flags(struct kf_pprof *w)
+{
+	bool *nameless = calloc(w->p.n_mapping + 1, sizeof(*nameless));
+
+	w->failed |= !nameless;
+	for (size_t i = 0; nameless && i < w->p.n_location; i++) {
+		const Kf__Pprof__Location *l = w->p.location[i];
+		Kf__Pprof__Mapping *m;
+
+		if (!l->mapping || l->mapping > w->p.n_mapping)
+			continue;
+		m = w->p.mapping[l->mapping - 1];
+		nameless[l->mapping] |= !l->n_line;
+		m->has_functions |= l->n_line > 0;
+		for (size_t k = 0; k < l->n_line; k++)
+			m->has_files |= l->line[k]->line > 0;
+	}
+	for (size_t i = 0; nameless && i < w->p.n_mapping; i++) {
+		Kf__Pprof__Mapping *m = w->p.mapping[i];
+
+		m->has_functions &= !nameless[i + 1];
+		m->has_files &= m->has_functions;
+		m->has_lines = m->has_inlined = m->has_files;
+	}
+	free(nameless);
+}
+
+static void fill_tail(struct kf_pprof *w)
+{
+	enum kf_pprof_value usual =
+		w->in_use ? KF_PPROF_INUSE_SPACE : KF_PPROF_ALLOC_SPACE;
+
+	set_flags(w);
+	w->p.default_sample_type = pprof_string(w, pprof_values[usual][0]);
+}
+
 char *kf_pprof_end(struct kf_pprof *w, size_t *size)
 {
 	Kf__Pprof__Profile *p = malloc(sizeof(*p));
@@ -369,6 +410,7 @@ char *kf_pprof_end(struct kf_pprof *w, size_t *size)
 	/* protobuf-c frees a message together with the struct itself */
 	if (!p)
 		return NULL;
+	fill_tail(w);
 	*p = w->p;
 	if (!w->failed) {
 		len = kf__pprof__profile__get_packed_size(p);

@@ -4,6 +4,10 @@
  * zlib. The four values of a sample are those of Go's heap profiles, as its
  * tools expect.
  *
+ * Viewers begin with live memory, or with all allocations if none is live. The
+ * flags of a mapping tell which names its locations have; a location without a
+ * name has none here either, so that a viewer can look for it.
+ *
  * Names may be any bytes; they are escaped. When memory runs out,
  * kf_pprof_end() fails.
  */
@@ -30,7 +34,6 @@ struct kf_pprof_mapping {
 	const char *path;
 	const uint8_t *build_id;
 	size_t build_id_size;
-	bool named; /* its function names are in the profile */
 };
 
 /* The counts of a stack, as in struct kf_stats_stack. */

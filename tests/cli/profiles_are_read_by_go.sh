@@ -53,3 +53,35 @@ pprof -raw
 grep -q "mkstacks.c:[0-9]" out || fail "no line of the source"
 grep -Eq "/mkstacks [0-9a-f]{40}( |$)" out ||
 	fail "no build id: $(sed -n '/^Mappings/,$p' out)"
+
+# It opens on what is not empty, and says what it is.
+pprof -raw
+cp out marked
+grep -q "^Comment: konfiscator .*: estimates from samples" out || fail "no comment: $(cat out)"
+grep -q "^Comment: mkstacks, process $pid, " out || fail "the program is not told: $(cat out)"
+grep -q "inuse_space/bytes\[dflt\]" out || fail "live memory is not the default"
+rm -f orders answers stats/mkstacks.1
+stacks_begin
+stacks leaky 20000000 20000000 64
+expect 0 "$KF_CLI" report -o out.pb.gz stats/mkstacks.1
+stacks_end
+pprof -top
+equal "the default where nothing is live" "20000000B 20000000B" "$(row leaky)"
+
+# What has no names is a bare location, in a mapping that is not marked, so that
+# pprof may look for names. Its flags are those of what is there.
+needs objcopy binutils
+grep "/mkstacks " marked | grep -q "\[FN\]\[FL\]\[LN\]" ||
+	fail "a mapping with names is not marked: $(cat marked)"
+objcopy -S "$top_builddir/tests/fixture/mkstacks" bare
+rm -f orders answers stats/mkstacks.1
+mkstacks=$WORK/bare
+stacks_begin
+stacks cache 90000000 60000000 4096
+expect 0 "$KF_CLI" report -o out.pb.gz stats/mkstacks.1
+stacks_end
+pprof -raw
+! grep -q "bare+0x" out || fail "an address is a function: $(cat out)"
+grep -Eq "^ *[0-9]+: 0x[0-9a-f]+ M=[0-9]+ *$" out || fail "no bare location: $(cat out)"
+grep -q "/bare " out || fail "no mapping: $(cat out)"
+! grep "/bare " out | grep -q "\[FN\]" || fail "a mapping without names is marked"

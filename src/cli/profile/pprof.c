@@ -21,7 +21,6 @@ static void pprof_add_module(struct kf_pprof *p,
 				    .path = kf_profile_path(m),
 				    .build_id = m->build_id,
 				    .build_id_size = m->build_id_size,
-				    .named = true,
 			    });
 }
 
@@ -53,6 +52,10 @@ static uint64_t pprof_location(struct kf_pprof *p,
 
 	if (id)
 		return id;
+	if (nr == 1 && !f[0]->named)
+		return kf_pprof_location(p, f[0]->address,
+					 module_at(profile, f[0]->address - 1),
+					 NULL, 0);
 	lines = kf_alloc(nr, sizeof(*lines));
 	for (size_t i = 0; i < nr; i++)
 		lines[i] = (struct kf_pprof_line){
@@ -103,6 +106,18 @@ static void pprof_add_site(struct kf_pprof *p, const struct kf_prof *prof,
 	pprof_add_labels(p, prof, site);
 }
 
+/* What the profile is of, for the people who find the file later. */
+static void add_program(struct kf_pprof *p, const struct kf_prof *prof)
+{
+	const struct kf_stats_identity *id = &prof->profile.head.identity;
+	char *text = kf_format("%s, process %d, after %.1f s: %s",
+			       id->name[0] ? id->name : id->comm, id->pid,
+			       (double)prof->time_ns / 1e9, id->exe);
+
+	kf_pprof_comment(p, text);
+	free(text);
+}
+
 static int write_pprof(const struct kf_prof *prof, FILE *out)
 {
 	const struct kf_profile *profile = &prof->profile;
@@ -112,6 +127,7 @@ static int write_pprof(const struct kf_prof *prof, FILE *out)
 	size_t size;
 
 	if (p) {
+		add_program(p, prof);
 		for (size_t i = 0; i < profile->nr_modules; i++)
 			pprof_add_module(p, profile->modules[i]);
 		for (size_t i = 0; i < prof->nr_sites; i++)
