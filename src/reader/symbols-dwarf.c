@@ -114,14 +114,28 @@ static size_t die_inlined(Dwarf_Die *cu, Dwarf_Addr addr,
 	return nr;
 }
 
+/* The unit with the functions: with -gsplit-dwarf in a file of its own. */
+static Dwarf_Die unit_with_functions(Dwarf_Die *cu)
+{
+	Dwarf_Die split = {0};
+	uint8_t type = 0;
+
+	if (!dwarf_cu_info(cu->cu, NULL, &type, NULL, &split, NULL, NULL,
+			   NULL) &&
+	    type == DW_UT_skeleton && split.addr)
+		return split;
+	return *cu;
+}
+
 size_t kf_dwarf_calls(Dwfl_Module *mod, uint64_t pc,
 		      struct kf_raw_call raw[KF_MAX_INLINED])
 {
 	Dwarf_Addr bias = 0;
-	Dwarf_Die *cu = module_unit(mod, pc, &bias);
+	Dwarf_Die *cu = module_unit(mod, pc, &bias), unit;
 
 	if (!cu)
 		return 0;
 	die_place(cu, pc - bias, &raw[0]);
-	return die_inlined(cu, pc - bias, raw);
+	unit = unit_with_functions(cu);
+	return die_inlined(&unit, pc - bias, raw);
 }

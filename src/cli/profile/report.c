@@ -169,6 +169,8 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 		tell_metric(r, &prof);
 	if (!status)
 		prof_tell_losses(r, &prof);
+	if (!status)
+		kf_prof_tell_missing(&prof);
 	kf_prof_close(&prof);
 	return status;
 }

@@ -55,6 +55,12 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 		   const char *view);
 
 /**
+ * kf_prof_tell_missing() - say which files' names or inlined calls are missing
+ * @prof:	the profile, open
+ */
+void kf_prof_tell_missing(const struct kf_prof *prof);
+
+/**
  * kf_flame_write() - draw a tree as an SVG picture
  * @prof:	the profile
  * @root:	its tree
