@@ -16,7 +16,7 @@ stacks leaky 20000000 0 64 boot
 stacks cache 90000000 60000000 4096 work
 stacks inlined 8000000 1000000 512
 stacks lost 6000000 0 128
-for suffix in pb.gz folded svg json csv massif; do
+for suffix in pb.gz folded svg firefox.json json csv massif; do
 	expect 0 "$KF_CLI" report -o "out.$suffix" stats/mkstacks.1
 done
 expect 0 "$KF_CLI" report --group=tag -o tags.folded stats/mkstacks.1
@@ -90,6 +90,31 @@ for line in open("out.folded"):
     folded[stack.split(";")[-1]] = int(value)
 assert folded == live, folded
 assert any(l.startswith("[work];_start;") and ";cache 30000000" in l for l in open("tags.folded"))
+
+# the Firefox Profiler: no package has it, so its tables are read as it does
+fx = json.load(open("out.firefox.json"))
+assert fx["meta"]["preprocessedProfileVersion"] == 48 and fx["meta"]["version"] == 27
+assert [t["name"] for t in fx["threads"]] == ["live", "peak", "alloc"]
+fx_seen = {}
+for t in fx["threads"]:
+    for name in ("samples", "markers", "stackTable", "frameTable", "funcTable",
+                 "resourceTable", "nativeSymbols"):
+        assert all(len(v) == t[name]["length"] for v in t[name].values()
+                   if isinstance(v, list)), name
+    assert t["samples"]["weightType"] == "bytes"
+    for stack, weight in zip(t["samples"]["stack"], t["samples"]["weight"]):
+        names = []
+        while stack is not None:
+            func = t["frameTable"]["func"][t["stackTable"]["frame"][stack]]
+            names.append(t["stringArray"][t["funcTable"]["name"][func]])
+            above = t["stackTable"]["prefix"][stack]
+            assert above is None or above < stack
+            stack = above
+        fx_seen[t["name"], names[0]] = weight, names
+assert {n: w for (m, n), (w, _) in fx_seen.items() if m == "live"} == live, fx_seen
+assert fx_seen["alloc", "cache"][0] == 90000000
+assert fx_seen["live", "inmost"][1][:3] == ["inmost", "outer", "take_frames"]
+assert fx_seen["live", "cache"][1][-1] == "_start"
 
 j = json.load(open("out.json"))
 assert {(s["frames"] or [{"function": "[no stack]"}])[0]["function"]: s["live"] for s in j["sites"]} == live
