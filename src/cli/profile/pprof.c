@@ -53,9 +53,7 @@ static uint64_t pprof_location(struct kf_pprof *p,
 	if (id)
 		return id;
 	if (nr == 1 && !f[0]->named)
-		return kf_pprof_location(p, f[0]->address,
-					 module_at(profile, f[0]->address - 1),
-					 NULL, 0);
+		return kf_pprof_location(p, f[0]->address, mapping, NULL, 0);
 	lines = kf_alloc(nr, sizeof(*lines));
 	for (size_t i = 0; i < nr; i++)
 		lines[i] = (struct kf_pprof_line){
