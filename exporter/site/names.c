@@ -6,7 +6,16 @@
 
 #include "exporter/site/names.h"
 
+#include "exporter/log.h"
+
 #define BUDGET_NS 2000000000ull
+
+/* Each page says it anew. */
+static void names_refused(const char *path, const char *why)
+{
+	kf_log(KF_LOG_DEBUG, "a file gives no names", "file", path, "reason",
+	       why, NULL);
+}
 
 struct kf_symbols *kf_names_open(struct kf_name_cache *cache, int pid,
 				 const struct kf_snapshot *s)
@@ -22,6 +31,7 @@ struct kf_symbols *kf_names_open(struct kf_name_cache *cache, int pid,
 					       .pid = pid,
 					       .budget_ns = BUDGET_NS,
 					       .cache = cache,
+					       .refused = names_refused,
 				       });
 }
 

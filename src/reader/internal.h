@@ -289,6 +289,15 @@ void kf_life_close(struct kf_life_view *view);
 uint64_t kf_life_start(struct kf_life_view *view, int32_t pid);
 
 /**
+ * kf_life_inner_pid() - the pid of a process in its innermost namespace
+ * @procfd:	procfs' mount point
+ * @pid:	its pid there
+ *
+ * Return: the pid; 0 if it is in the namespace of @procfd, or unreadable.
+ */
+int32_t kf_life_inner_pid(int procfd, int32_t pid);
+
+/**
  * kf_life_execed() - whether a process runs another program than the file's
  * @view:	the view
  * @pid:	its pid in procfs

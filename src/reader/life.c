@@ -139,8 +139,7 @@ uint64_t kf_life_start(struct kf_life_view *view, int32_t pid)
 	return strtoull(ticks, NULL, 10);
 }
 
-/* The pid in its innermost namespace, 0 where it is the same one as here. */
-static int32_t inner_pid_of(int procfd, int32_t pid)
+int32_t kf_life_inner_pid(int procfd, int32_t pid)
 {
 	char name[32], status[4096];
 	unsigned int depth;
@@ -194,7 +193,7 @@ static void list_procs(struct kf_life_view *view)
 		if (!isdigit((unsigned char)de->d_name[0]))
 			continue;
 		proc.pid = (int32_t)strtol(de->d_name, NULL, 10);
-		proc.inner_pid = inner_pid_of(view->procfd, proc.pid);
+		proc.inner_pid = kf_life_inner_pid(view->procfd, proc.pid);
 		if (!proc.inner_pid)
 			continue;
 		proc.start_ticks = kf_life_start(view, proc.pid);
@@ -221,7 +220,7 @@ static int32_t find_outer(struct kf_life_view *view,
 			  const struct kf_stats_identity *id)
 {
 	if (id->outer_pid > 0 &&
-	    inner_pid_of(view->procfd, id->outer_pid) == id->pid &&
+	    kf_life_inner_pid(view->procfd, id->outer_pid) == id->pid &&
 	    kf_life_start(view, id->outer_pid) == id->start_ticks &&
 	    same_ns(view, id->outer_pid, id->pid_ns))
 		return id->outer_pid;

@@ -42,10 +42,10 @@ int kf_regular_open(const char *path)
 	return open_found(openat(AT_FDCWD, path, O_PATH | O_CLOEXEC));
 }
 
-int kf_regular_open_in(const char *root, const char *path)
+static int open_below(const char *root, const char *path, uint64_t flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	int dir = openat(AT_FDCWD, root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -58,6 +58,16 @@ int kf_regular_open_in(const char *root, const char *path)
 	close(dir);
 	errno = error;
 	return open_found(at);
+}
+
+int kf_regular_open_in(const char *root, const char *path)
+{
+	return open_below(root, path, 0);
+}
+
+int kf_regular_open_no_link(const char *root, const char *path)
+{
+	return open_below(root, path, O_NOFOLLOW);
 }
 
 bool kf_data_find(int fd, uint64_t *begin, uint64_t *end)

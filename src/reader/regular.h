@@ -31,6 +31,15 @@ int kf_regular_open(const char *path);
 int kf_regular_open_in(const char *root, const char *path);
 
 /**
+ * kf_regular_open_no_link() - open a regular file that is itself no link
+ * @root:	as kf_regular_open_in(); "/" is that of the caller
+ * @path:	the file
+ *
+ * Return: as kf_regular_open(); a link is no regular file.
+ */
+int kf_regular_open_no_link(const char *root, const char *path);
+
+/**
  * kf_data_find() - find the next data of a file
  * @fd:		the file
  * @begin:	start of the search; out: begin of the data

@@ -7,6 +7,7 @@
 #include "reader/symbols.h"
 
 #include "reader/guard.h"
+#include "reader/jit.h"
 #include "reader/map.h"
 #include "reader/symbols-internal.h"
 
@@ -35,6 +36,7 @@ struct kf_symbols {
 	struct kf_symbols_how how;
 	struct kf_codes codes;
 	struct kf_symbol_file *files; /* an element for each of @codes */
+	struct kf_jit *jit;	      /* NULL: the process has ended */
 	struct kf_map found;	      /* by address, in no file */
 	uint64_t end_ns; /* of the budget, CLOCK_MONOTONIC; 0: no limit */
 };
@@ -82,6 +84,8 @@ static char *name_pretty(const char *name)
 static void put_name(struct kf_frame *frame, char *function)
 {
 	frame->named = function[0];
+	if (frame->named && !frame->code)
+		frame->library = KF_JIT_LIBRARY;
 	if (frame->named)
 		frame->function = function;
 	else
@@ -222,6 +226,19 @@ static size_t symbols_recorded(const struct kf_symbols *s,
 	return nr;
 }
 
+/* The call in code of no file, or of a deleted one, such as a memfd; 0 or 1. */
+static size_t symbols_jit(struct kf_symbols *s, const struct kf_code *code,
+			  uint64_t address, struct kf_raw_call *raw)
+{
+	struct kf_jit_place at;
+
+	if (!s->jit || (code && (!code->deleted || code->build_id_size)) ||
+	    is_late(s) || !kf_jit_find(s->jit, address - 1, s->how.debug, &at))
+		return 0;
+	*raw = (struct kf_raw_call){at.function, at.file, (int)at.line};
+	return 1;
+}
+
 /* Whether no file can add anything. */
 static bool is_complete(const struct kf_raw_call *raw, size_t nr)
 {
@@ -239,6 +256,8 @@ static bool symbols_find_calls(struct kf_symbols *s, const struct kf_code *code,
 	struct kf_raw_call raw[KF_MAX_INLINED] = {{0}};
 	size_t nr = symbols_recorded(s, code, address, raw);
 
+	if (!nr)
+		nr = symbols_jit(s, code, address, raw);
 	if (code && !is_complete(raw, nr)) {
 		if (!find_in_file(s, &s->files[code - s->codes.code], address,
 				  to))
@@ -281,6 +300,9 @@ struct kf_symbols *kf_symbols_open(struct kf_codes *codes,
 	s->codes = *codes;
 	*codes = (struct kf_codes){0};
 	s->found.entry_size = sizeof(struct found);
+	if (how->pid)
+		s->jit = kf_jit_open(how->procfs, how->pid, &s->codes,
+				     how->refused);
 	if (how->budget_ns)
 		s->end_ns = symbols_clock_ns() + how->budget_ns;
 	for (size_t i = 0; i < s->codes.nr; i++) {
@@ -333,6 +355,7 @@ void kf_symbols_close(struct kf_symbols *s)
 {
 	if (!s)
 		return;
+	kf_jit_close(s->jit);
 	kf_map_each(&s->found, free_found, NULL);
 	kf_map_release(&s->found);
 	for (size_t i = 0; i < s->codes.nr; i++) {

@@ -26,6 +26,9 @@
  *   files are opened (regular.h); this holds for what libdw opens on its own,
  *   too (guard.h).
  *
+ * - Code in no file has the names that its runtime wrote while the process
+ *   lives (jit.h).
+ *
  * - Without @debug, as a daemon reads the files of other users: DWARF is not
  *   read, no other file is opened, nothing is unpacked, no server is asked. The
  *   file is read, not mapped, so that one cut short meanwhile does no harm. A
@@ -38,6 +41,7 @@
 #define KF_READER_SYMBOLS_H
 
 #include "reader/code.h"
+#include "reader/jit.h"
 #include "reader/name_cache.h"
 #include "reader/profile.h"
 
@@ -52,17 +56,17 @@ struct kf_symbols_how {
 	uint64_t recorded_ns;		  /* since the epoch, 0: unknown */
 	struct kf_name_cache *cache;	  /* NULL: none; not with @debug */
 	const struct kf_profile *profile; /* has names; NULL: none */
-	/* is told each file that is not the mapped one; NULL: nobody */
-	void (*refused)(const char *path, const char *why);
+	/* is told each file that is not used; NULL: nobody */
+	kf_jit_refused *refused;
 };
 
 /* One call at an address. Strings are raw and live as long as the symbols. */
 struct kf_frame {
-	uint64_t address;	    /* the return address */
-	const char *function;	    /* demangled; LIBRARY+0xN without a name */
-	const char *file;	    /* source file; NULL: unknown */
-	unsigned int line;	    /* 0: unknown */
-	const char *library;	    /* the last part of @code's path, or "?" */
+	uint64_t address;     /* the return address */
+	const char *function; /* demangled; LIBRARY+0xN without a name */
+	const char *file;     /* source file; NULL: unknown */
+	unsigned int line;    /* 0: unknown */
+	const char *library;  /* last part of @code's path, "[jit]" or "?" */
 	const struct kf_code *code; /* NULL: not in a file */
 	bool inlined; /* inlined into the next frame of the address */
 	bool named;   /* @function is a name, not LIBRARY+0xN */

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/profile/make.h"
+#include "cli/profile/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,7 @@ void kf_maker_names(struct kf_maker *m, const struct kf_file *f,
 						     .pid = f->pid,
 						     .debug = true,
 						     .recorded_ns = real_ns,
+						     .refused = kf_prof_refused,
 					     });
 	for (size_t i = 0; m->symbols && i < m->nr_unnamed; i++)
 		look_up_name(m, &m->unnamed[i]);

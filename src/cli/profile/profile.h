@@ -101,6 +101,13 @@ struct kf_node {
 int kf_prof_open(struct kf_prof *prof);
 
 /**
+ * kf_prof_refused() - say once of each file why it gives no names
+ * @path:	the file, raw
+ * @why:	the reason
+ */
+void kf_prof_refused(const char *path, const char *why);
+
+/**
  * kf_prof_close() - free a profile
  * @prof:	the profile
  */

@@ -174,8 +174,7 @@ static void take_modules(const struct kf_profile *p, struct kf_codes *codes)
 	kf_codes_sort(codes);
 }
 
-/* Says once of each file why it gives no names. */
-static void tell_refused_file(const char *path, const char *why)
+void kf_prof_refused(const char *path, const char *why)
 {
 	static struct kf_map told = {.entry_size = sizeof(uint64_t)};
 	uint64_t key = 1;
@@ -204,7 +203,7 @@ static void open_symbols(struct kf_prof *prof)
 			.debug = true,
 			.recorded_ns = p->head.real_ns + prof->time_ns,
 			.profile = p,
-			.refused = tell_refused_file,
+			.refused = kf_prof_refused,
 		});
 	if (!prof->symbols)
 		out_of_memory();

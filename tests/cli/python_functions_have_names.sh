@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Functions of a running python of 3.12 or newer have names with -X perf, and after
+# its end if it was recorded.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+workdir
+. "$top_srcdir/tests/cli/cli.sh"
+program=
+at_exit end_program
+
+end_program() {
+	rm -f "/tmp/perf-$program.map"
+	[ -z "$program" ] || kill "$program" || :
+}
+
+cd "$WORK"
+cat >supported.py <<'END'
+import sys
+if sys.version_info < (3, 12):
+    sys.exit(1)
+sys.activate_stack_trampoline("perf")
+print(sys.executable)
+END
+python=
+for candidate in python3 python3.12 python3.13 python3.14 \
+	"$HOME"/.pyenv/versions/3.1[2-9]*/bin/python3; do
+	python=$("$candidate" supported.py 2>/dev/null) && break
+	python=
+done
+[ -n "$python" ] ||
+	skip "there is no python of 3.12 or newer that supports perf"
+
+cat >leak.py <<'END'
+import sys
+
+keep = []
+
+
+def cache():
+    keep.append(bytearray(20000))
+
+
+def handle():
+    cache()
+
+
+for i in range(2000):
+    handle()
+print("done", flush=True)
+sys.stdin.read()
+END
+mkfifo in
+KONFISCATOR_SAMPLE=64K run_under_exec "$python" -X perf leak.py <in >said &
+program=$!
+exec 4>in
+wait_for 120 grep -q "^done" said || fail "python does not run"
+
+has() {
+	cli report -o out.folded "$1" || fail "no report"
+	grep -q "$2" out.folded || fail "$1: no stack has '$2': $(cat out.folded)"
+}
+
+calls='py::cache:[^;]*leak.py;.*bytearray'
+has "$(echo stats/python*."$program".*)" "$calls"
+expect 0 "$KF_CLI" record -p "$program" -o prof --duration 0.1
+exec 4>&-
+wait "$program" || fail "python ended with $?"
+rm -f "/tmp/perf-$program.map"
+program=
+has prof "$calls"
