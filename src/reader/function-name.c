@@ -49,6 +49,11 @@ static size_t bracket_close(const char *open, size_t nr, char c)
 	return nr ? nr - 1 : 0;
 }
 
+static bool is_arrow(const char *p)
+{
+	return p[0] == '-' && p[1] == '>';
+}
+
 /*
  * The length of the bracket that begins at @p, with all in it; 0: it is not
  * closed.
@@ -60,19 +65,19 @@ static size_t bracket_length(const char *p)
 
 	do {
 		size_t skip = operator_length(p, p + i);
+		bool opens;
 
 		if (skip) {
 			i += skip;
 			continue;
 		}
-		if (strchr("<({[", p[i])) {
-			if (nr == MAX_DEPTH)
-				return 0;
+		opens = strchr("<({[", p[i]);
+		if (opens && nr == MAX_DEPTH)
+			return 0;
+		if (opens) {
 			open[nr++] = p[i];
-		} else if (strchr(">)}]", p[i])) {
-			bool arrow = !strncmp(p + i - 1, "->", 2);
-
-			nr = arrow ? nr : bracket_close(open, nr, p[i]);
+		} else if (strchr(">)}]", p[i]) && !is_arrow(p + i - 1)) {
+			nr = bracket_close(open, nr, p[i]);
 		}
 		i++;
 	} while (nr && p[i]);
