@@ -61,5 +61,8 @@ expect 2 "$KF_CLI" report --view=top -o top.png rec
 says "only --view=timeline and --view=latency can be drawn"
 expect 2 "$KF_CLI" report -o top.jpg rec
 says "does not end in .png"
+expect 2 "$KF_CLI" report -o top.speedscope.json rec
+says ".speedscope.json files are made of profiles, not of recordings"
+[ ! -e top.speedscope.json ] || fail "a refused format was written"
 expect 1 "$KF_CLI" report -o no/such/dir.png rec
 says "No such file"

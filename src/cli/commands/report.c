@@ -295,6 +295,19 @@ static int report_take_view(const char *option, const char *name, bool exports,
 	return KF_EXIT_USAGE;
 }
 
+/* Refuses suffixes such as .speedscope.json: a recording has no such format. */
+static bool is_only_of_profiles(const char *path)
+{
+	const char *suffix = path ? kf_prof_format_suffix(path) : NULL;
+
+	if (!suffix || !strchr(suffix, '.'))
+		return false;
+	kf_error("report: -o: '%s': .%s files are made of profiles, not of "
+		 "recordings",
+		 path, suffix);
+	return true;
+}
+
 /* Chooses the view by --view, --export and the suffix of -o. */
 static int choose_view(struct kf_report *r)
 {
@@ -305,6 +318,8 @@ static int choose_view(struct kf_report *r)
 		kf_error("report: --view and --export exclude each other");
 		return KF_EXIT_USAGE;
 	}
+	if (is_only_of_profiles(r->output))
+		return KF_EXIT_USAGE;
 	r->view = export_asked;
 	if (!r->view && dot && !picture && !view_asked)
 		r->view = view_find(dot + 1, true);

@@ -48,6 +48,13 @@ static const struct kf_prof_format *format_of(const char *path)
 	return NULL;
 }
 
+const char *kf_prof_format_suffix(const char *path)
+{
+	const struct kf_prof_format *format = format_of(path);
+
+	return format ? format->suffix : NULL;
+}
+
 static int unknown_suffix(const char *path)
 {
 	char *all = kf_format(".%s", prof_formats[0]->suffix), *longer;

@@ -44,6 +44,14 @@ struct kf_prof_format {
 const struct kf_prof_view *kf_prof_view_find(const char *name);
 
 /**
+ * kf_prof_format_suffix() - the suffix of a file that chooses its format
+ * @path:	the file
+ *
+ * Return: the suffix without its dot, or NULL where no format has it.
+ */
+const char *kf_prof_format_suffix(const char *path);
+
+/**
  * kf_prof_report() - show a profile
  * @r:		the report: its path, output and rows count
  * @pick:	what of the profile
