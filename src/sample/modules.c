@@ -32,6 +32,7 @@
 
 #define MOST_SKIPPED 256
 #define MOST_YIELDS 256
+#define MOST_PAUSES 1000
 
 static struct kf_known known[NR_KNOWN];
 static uint32_t nr_known;    /* atomic; written by the reading thread */
@@ -41,12 +42,12 @@ static bool more;	     /* there may be more to find; atomic */
 static bool missed;	     /* a read was skipped since the last one; atomic */
 static uint32_t skips;	     /* reads to skip; atomic */
 
-static uint32_t loads;	   /* calls of dlopen(), or enough of them; atomic */
-static uint32_t preloaded; /* 1 until the first one begins to map; atomic */
-static uint64_t unloading; /* calls of dlclose(); atomic */
-static uint64_t unloaded;  /* those that returned; atomic */
-static uint64_t settled;   /* @unloaded at the last read; atomic */
-static uint32_t changes;   /* odd while @known changes; atomic */
+static uint32_t loads; /* calls of dlopen(), or enough of them; atomic */
+static uint32_t preloaded = 1; /* 0 once the first one may map; atomic */
+static uint64_t unloading;     /* calls of dlclose(); atomic */
+static uint64_t unloaded;      /* those that returned; atomic */
+static uint64_t settled;       /* @unloaded at the last read; atomic */
+static uint32_t changes;       /* odd while @known changes; atomic */
 
 /* Guarded by @reading. */
 static struct kf_maps maps;
@@ -454,17 +455,33 @@ uint32_t kf_modules_generation(const struct kf_walked *stack)
 	return generation;
 }
 
+/* Another thread's first dlopen() reads the mappings, in which nothing may be
+ * mapped meanwhile. Bounded, as that thread may be of a parent.
+ */
+static void wait_for_first(void)
+{
+	for (int i = 0; i < MOST_PAUSES && kf_load_acquire(&preloaded); i++)
+		kf_process_pause();
+	kf_store(&loads, 2);
+}
+
 void kf_modules_load(bool sampling)
 {
-	if (kf_load(&loads) > 1 || kf_fetch_add(&loads, 1))
+	uint32_t none = 0;
+
+	if (likely(kf_load(&loads) > 1))
 		return;
-	if (!sampling)
+	if (!kf_cas(&loads, &none, 1)) {
+		wait_for_first();
 		return;
+	}
 	/* what is mapped now stays */
-	kf_store(&preloaded, 1);
-	__atomic_store_n(&more, true, __ATOMIC_SEQ_CST);
-	modules_read_more();
-	kf_store(&preloaded, 0);
+	if (sampling && reading_wait()) {
+		read_and_settle();
+		reading_end();
+		modules_read_more();
+	}
+	kf_store_release(&preloaded, 0);
 }
 
 void kf_sample_unload(bool done)
