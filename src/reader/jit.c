@@ -216,7 +216,7 @@ static bool files_are_same(const struct jit_files *a, const struct jit_files *b)
 }
 
 /* A file that cannot be read has no names. */
-static void file_read(struct kf_jit *jit, struct jit_file *f)
+static void jit_file_read(struct kf_jit *jit, struct jit_file *f)
 {
 	uint64_t end = (uint64_t)f->st.st_size, begin = 0;
 	char path[64];
@@ -258,7 +258,7 @@ static void jit_look(struct kf_jit *jit)
 		files_release(&jit->files);
 		jit->files = l.found;
 		for (size_t i = 0; i < jit->files.nr; i++)
-			file_read(jit, &jit->files.file[i]);
+			jit_file_read(jit, &jit->files.file[i]);
 	}
 	end = kf_clock_ns();
 	jit->next_ns = end + KF_MAX(MIN_PAUSE_NS, PAUSE_FACTOR * (end - begin));

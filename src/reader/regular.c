@@ -42,7 +42,8 @@ int kf_regular_open(const char *path)
 	return open_found(openat(AT_FDCWD, path, O_PATH | O_CLOEXEC));
 }
 
-static int open_below(const char *root, const char *path, uint64_t flags)
+static int regular_open_below(const char *root, const char *path,
+			      uint64_t flags)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | flags,
@@ -62,12 +63,12 @@ static int open_below(const char *root, const char *path, uint64_t flags)
 
 int kf_regular_open_in(const char *root, const char *path)
 {
-	return open_below(root, path, 0);
+	return regular_open_below(root, path, 0);
 }
 
 int kf_regular_open_no_link(const char *root, const char *path)
 {
-	return open_below(root, path, O_NOFOLLOW);
+	return regular_open_below(root, path, O_NOFOLLOW);
 }
 
 bool kf_data_find(int fd, uint64_t *begin, uint64_t *end)
