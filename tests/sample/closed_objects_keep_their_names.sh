@@ -16,12 +16,11 @@ cd "$WORK"
 cat >object.c <<'END'
 #include <stdlib.h>
 
-static void *volatile block;
-
 /* in the object's own calls, so that all of them are at the same addresses */
 __attribute__((noinline)) void FUNCTION(void)
 {
-	block = malloc(BYTES);
+	void *volatile block = malloc(BYTES);
+
 	free(block);
 }
 
