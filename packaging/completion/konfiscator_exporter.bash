@@ -41,7 +41,7 @@ _konfiscator_exporter()
 		DIR) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 		LEVEL | FORMAT | NAME)
 			words=$("$program" "$flag=?" 2>&1 </dev/null |
-				sed -n "s/ or /, /; s/.*'?' is not //p" | tr -d ,)
+				sed -n "s/ or /, /; s/.*'?': expected //p" | tr -d ,)
 			mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 			;;
 		*) COMPREPLY=() ;;

@@ -161,7 +161,7 @@ PAGER=pager terminal "$KF_CLI" --no-pager diff prof prof
 ! grep -q "^paged" seen || fail "diff --no-pager: a pager"
 PAGER=pager KONFISCATOR_PAGER='' terminal "$KF_CLI" report prof
 not_paged "an empty KONFISCATOR_PAGER"
-PAGER=cat terminal "$KF_CLI" report prof
+PAGER='cat' terminal "$KF_CLI" report prof
 not_paged cat
 PAGER=/no/such/pager terminal "$KF_CLI" report prof
 not_paged "a pager that is missing"
@@ -169,6 +169,7 @@ grep -q "pager /no/such/pager cannot be run: No such file" seen ||
 	fail "nothing says that a pager is missing: $(cat seen)"
 PAGER=pager "$KF_CLI" report prof >seen 2>&1 || fail "no report"
 not_paged "a pipe"
+# shellcheck disable=SC2016 # the inner shell's
 PAGER=pager terminal sh -c '"$0" report -o out.folded prof; cat out.folded' "$KF_CLI"
 not_paged "-o"
 
