@@ -67,6 +67,13 @@ uint32_t kf_frames_intern(const uint64_t *frame, uint32_t nr,
 void kf_modules_note(const struct kf_walked *stack);
 
 /**
+ * kf_modules_retry() - read the mappings if a read was skipped before
+ *
+ * Context: as kf_modules_note(). Cheap if none was.
+ */
+void kf_modules_retry(void);
+
+/**
  * kf_modules_has() - whether a return address is in an executable mapping
  * @pc:		the return address
  * @last:	in and out: the mapping to look at first; at first 0

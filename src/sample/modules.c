@@ -281,6 +281,12 @@ void kf_modules_note(const struct kf_walked *stack)
 		look_for_more();
 }
 
+void kf_modules_retry(void)
+{
+	if (unlikely(kf_load(&missed)))
+		look_for_more();
+}
+
 bool kf_modules_has(uint64_t pc, uint32_t *last)
 {
 	if (is_known(pc - 1, kf_load_acquire(&nr_known), last))

@@ -161,8 +161,10 @@ static uint32_t search(uint32_t *word, const struct kf_walked *stack,
 	uint64_t hash = table_hash_of(stack, tag, generation);
 	uint32_t *w = place_of(word, hash, stack, tag, &found);
 
-	if (found)
+	if (found) {
+		kf_modules_retry();
 		return found;
+	}
 	/* Its modules come first: they may have others' addresses. */
 	kf_modules_note(stack);
 	generation = kf_modules_generation(stack);

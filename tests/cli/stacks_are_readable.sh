@@ -109,8 +109,8 @@ near "one row where ping has allocated" 6000000 \
 	"$(sed -n 's/^\([0-9]*\),.*,grab < ping < pong (recursive) < ping (recursive) < main.*/\1/p' leaks.csv)"
 near "one row where pong has allocated" 12000000 \
 	"$(sed -n 's/^\([0-9]*\),.*,grab < pong (recursive) < ping (recursive) < main.*/\1/p' leaks.csv)"
-grep -q ",grab < once < twice < main" leaks ||
-	fail "calls without recursion are folded: $(cat leaks)"
+grep -q ",grab < once < twice < main" leaks.csv ||
+	fail "calls without recursion are folded: $(cat leaks.csv)"
 
 # tree NAME: how often it is in the tree
 tree() {
