@@ -103,10 +103,11 @@ build() {
 			done' build "$WORK/objects" "$1" \
 			"$(cat tests/probes/library-flags) -w $2" <"$WORK/sources"
 	) || fail "$1 $2 cannot build the library"
+	unwinder=$(sed -n 's/^KF_UNWINDER = *//p' "$top_builddir/Makefile")
 	# shellcheck disable=SC2086 # CC may be a list
 	$1 -shared -pthread -o "$WORK/built.so" "$WORK/objects"/*.o \
 		-Wl,--version-script="$top_srcdir/src/abi/konfiscator.map" \
-		-ldl || fail "$1 $2 cannot link the library"
+		-ldl $unwinder || fail "$1 $2 cannot link the library"
 }
 
 # look WHAT LIBRARY
