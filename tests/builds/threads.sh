@@ -52,7 +52,8 @@ join() {
 		${CC:-cc} -fsanitize=thread -o "$program" "$@" \
 			${KF_TSAN_LINK:?} \
 			libkonfiscator_la-*.o ../.libs/libkfcore.a \
-			../.libs/libkfreader.a -lpthread -lm -ldl
+			../.libs/libkfreader.a -lpthread -lm -ldl \
+			$(sed -n 's/^KF_UNWINDER = *//p' ../Makefile)
 	)
 }
 join random $random

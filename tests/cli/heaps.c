@@ -4,7 +4,8 @@
  * Says "ready" when it is so, and stays until its standard input ends.
  *
  *	leak		grows on and on
- *	fragment	frees all blocks but one of 64
+ *	fragment	frees all blocks but one of 64, and has a smaller and a
+ *			larger one
  *	cache		frees all blocks
  *	asleep		frees all blocks, which are those of a sleeping thread
  *	bins		has threads with a block of each small size; for a byte
@@ -29,6 +30,9 @@
 #define LEAK_STEP 20	  /* blocks each millisecond */
 #define TOOTH_STEP 400	  /* the same, of a tooth */
 #define LEAK_MOST 1200000 /* blocks: it is forgotten, not killed, at last */
+
+#define SMALLER 16 /* bytes, of other classes than the others */
+#define LARGER 3000
 
 #define BINS_THREADS 50
 #define BINS_SIZE_MAX 1024
@@ -183,9 +187,11 @@ int main(int argc, char **argv)
 		fill_bins();
 	else
 		fill(0, NR);
-	if (!strcmp(how, "fragment"))
+	if (!strcmp(how, "fragment")) {
 		empty(64);
-	else if (!strcmp(how, "cache") || !strcmp(how, "asleep"))
+		lost = malloc(SMALLER);
+		lost = malloc(LARGER);
+	} else if (!strcmp(how, "cache") || !strcmp(how, "asleep"))
 		empty(0);
 	ready();
 	wait_ms(-1);

@@ -367,7 +367,8 @@ static size_t nr_dump;
 static void dump_add(const void *bytes, size_t size)
 {
 	ck_assert_uint_le(nr_dump + size, sizeof(dump));
-	memcpy(dump + nr_dump, bytes, size);
+	if (size)
+		memcpy(dump + nr_dump, bytes, size);
 	nr_dump += size;
 }
 
