@@ -48,12 +48,13 @@ join() {
 			set -- "$@" "${object##*/}"
 			shift
 		done
+		unwinder=$(sed -n 's/^KF_UNWINDER = *//p' ../Makefile)
 		# shellcheck disable=SC2086 # lists
 		${CC:-cc} -fsanitize=thread -o "$program" "$@" \
 			${KF_TSAN_LINK:?} \
 			libkonfiscator_la-*.o ../.libs/libkfcore.a \
 			../.libs/libkfreader.a -lpthread -lm -ldl \
-			$(sed -n 's/^KF_UNWINDER = *//p' ../Makefile)
+			$unwinder
 	)
 }
 join random $random
