@@ -8,6 +8,7 @@
 #include "reader/debug-gap.h"
 
 #include "reader/guard.h"
+#include "reader/regular.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -72,7 +73,7 @@ static enum kf_debug_gap gap_of(int fd, char *name, size_t size)
 		gap = KF_DEBUG_GAP_ZSTD;
 	else if (elf)
 		dw = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (dw)
+	if (dw && kf_regular_is_trusted(fd))
 		split = gap_split(dw);
 	if (split) {
 		gap = KF_DEBUG_GAP_SPLIT;
