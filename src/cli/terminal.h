@@ -48,7 +48,7 @@ char *kf_names_fold(const char *text);
 /**
  * kf_names_fit() - cut names of functions to a width
  * @text:	a name, or a stack as kf_site_callers() gives it; blanks before
- *a name are kept up to half of the width
+ *		a name are kept up to half of the width
  * @room:	columns
  *
  * An ellipsis stands in the middle of each name that is cut. If a stack has no

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The parts of the engine secure, which trades time and memory for the
- *detection of misuse.
+ * detection of misuse.
  *
  * Glossary
  *	area	pages between guards, with one block or many slots

@@ -9,10 +9,10 @@
  *	stack	an entry of the stats file's table: a call stack
  *
  * Nothing here allocates; a thread waits for another one only while the table
- *of stacks grows; and no failure needs handling by the caller. A block that
- *finds no record is not sampled; a sample whose stack cannot be taken gets an
- *entry without frames; both are counted. When a block is drawn and where its
- *mark is stored is left to the engine and the core.
+ * of stacks grows; and no failure needs handling by the caller. A block that
+ * finds no record is not sampled; a sample whose stack cannot be taken gets an
+ * entry without frames; both are counted. When a block is drawn and where its
+ * mark is stored is left to the engine and the core.
  */
 #ifndef KF_SAMPLE_SAMPLE_H
 #define KF_SAMPLE_SAMPLE_H

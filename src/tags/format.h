@@ -5,8 +5,8 @@
  * Pure functions over a view of a table: the library's own, one from a stats
  * file, or one from JSON. No allocation, no system call, no lock, no recursion,
  * and less than 2 KiB of stack: a signal handler may call them, and counters
- *may change meanwhile. The text is valid whatever the table holds: loops,
- *missing parents, names of any bytes. A sink takes the text.
+ * may change meanwhile. The text is valid whatever the table holds: loops,
+ * missing parents, names of any bytes. A sink takes the text.
  *
  *	view.tag, view.nr, view.node and the rest are filled in
  *	kf_tags_prepare(&view);
