@@ -8,7 +8,6 @@
 #include "reader/debug-gap.h"
 
 #include "reader/guard.h"
-#include "reader/regular.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -73,7 +72,7 @@ static enum kf_debug_gap gap_of(int fd, char *name, size_t size)
 		gap = KF_DEBUG_GAP_ZSTD;
 	else if (elf)
 		dw = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (dw && kf_regular_is_trusted(fd))
+	if (dw)
 		split = gap_split(dw);
 	if (split) {
 		gap = KF_DEBUG_GAP_SPLIT;

@@ -71,13 +71,6 @@ int kf_regular_open_no_link(const char *root, const char *path)
 	return regular_open_below(root, path, O_NOFOLLOW);
 }
 
-bool kf_regular_is_trusted(int fd)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && (!st.st_uid || st.st_uid == geteuid());
-}
-
 bool kf_data_find(int fd, uint64_t *begin, uint64_t *end)
 {
 	off_t data = lseek(fd, (off_t)*begin, SEEK_DATA), hole;

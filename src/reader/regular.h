@@ -40,17 +40,6 @@ int kf_regular_open_in(const char *root, const char *path);
 int kf_regular_open_no_link(const char *root, const char *path);
 
 /**
- * kf_regular_is_trusted() - whether a file's contents may name other files
- * @fd:		the file
- *
- * libdw opens the files that debug information names by itself, and waits where
- * one is a fifo: it is asked only for files that no other user wrote.
- *
- * Return: true if the file belongs to root or the caller.
- */
-bool kf_regular_is_trusted(int fd);
-
-/**
  * kf_data_find() - find the next data of a file
  * @fd:		the file
  * @begin:	start of the search; out: begin of the data

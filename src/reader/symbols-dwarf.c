@@ -127,7 +127,7 @@ static Dwarf_Die unit_with_functions(Dwarf_Die *cu)
 	return *cu;
 }
 
-size_t kf_dwarf_calls(Dwfl_Module *mod, uint64_t pc, bool splits,
+size_t kf_dwarf_calls(Dwfl_Module *mod, uint64_t pc,
 		      struct kf_raw_call raw[KF_MAX_INLINED])
 {
 	Dwarf_Addr bias = 0;
@@ -136,6 +136,6 @@ size_t kf_dwarf_calls(Dwfl_Module *mod, uint64_t pc, bool splits,
 	if (!cu)
 		return 0;
 	die_place(cu, pc - bias, &raw[0]);
-	unit = splits ? unit_with_functions(cu) : *cu;
+	unit = unit_with_functions(cu);
 	return die_inlined(&unit, pc - bias, raw);
 }

@@ -233,7 +233,6 @@ static void symbol_file_read_elf(struct kf_symbol_file *f)
 {
 	bool debug = f->how->debug;
 
-	f->splits = f->fd < 0 || kf_regular_is_trusted(f->fd);
 	if (f->code->base > f->code->begin)
 		return;
 	f->dwfl = dwfl_begin(&dwfl_callbacks);

@@ -25,7 +25,6 @@ struct kf_symbol_file {
 	bool loaded;	     /* @mod is filled in */
 	bool sorted;	     /* @symbol is filled in */
 	int fd;		     /* -1: cannot be opened */
-	bool splits;	     /* its split units may be read */
 	const char *refused; /* why the file at the path is not read, or NULL */
 	Elf *elf; /* of @fd, @dwfl's; NULL: only a separate debug file */
 	struct kf_map found; /* by address */
@@ -104,14 +103,13 @@ void kf_symbol_file_close(struct kf_symbol_file *f);
  * kf_dwarf_calls() - the calls that debug information has at an address
  * @mod:	the module
  * @pc:		the address in it
- * @splits:	whether to read units in files that the module names
  * @raw:	out: the calls, the innermost first; zero before
  *
  * Context: as kf_symbol_file_open(); reads the module's debug information.
  * Return: their number; 0 if there are none, but @raw[0] may have a source
  *	   line.
  */
-size_t kf_dwarf_calls(Dwfl_Module *mod, uint64_t pc, bool splits,
+size_t kf_dwarf_calls(Dwfl_Module *mod, uint64_t pc,
 		      struct kf_raw_call raw[KF_MAX_INLINED]);
 
 #endif

@@ -58,8 +58,7 @@ static bool is_late(const struct kf_symbols *s)
 static size_t symbols_look_up(struct kf_symbol_file *f, uint64_t pc,
 			      struct kf_raw_call *raw)
 {
-	size_t nr =
-		f->how->debug ? kf_dwarf_calls(f->mod, pc, f->splits, raw) : 0;
+	size_t nr = f->how->debug ? kf_dwarf_calls(f->mod, pc, raw) : 0;
 
 	/* the symbol table has the outermost function; DWARF may not */
 	if (!nr || !raw[nr - 1].function)

@@ -93,7 +93,7 @@ mv "$dwo" elsewhere
 expect 0 "$KF_CLI" report prof
 says "inlined calls of $WORK/program are missing: its debug information is in other files, of which ${dwo#./} is not there"
 
-# another user's file may name a fifo, for which libdw would wait
+# no open waits for a fifo that another user's file names
 if [ "$(id -u)" = 0 ]; then
 	mkfifo "$dwo"
 	chown 65534 program
