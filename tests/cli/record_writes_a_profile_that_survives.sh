@@ -23,6 +23,8 @@ cli record -p "$pid" -o prof --interval 0.1 7>&- 8<&- 2>err &
 recorder=$!
 at_exit "kill -9 $recorder 2>/dev/null"
 wait_for 60 larger 1000 || fail "the recorder wrote nothing"
+# The names of the first look come behind it.
+wait_for 60 larger "$(size prof)" || fail "the recorder looked once"
 first=$(size prof)
 wait_for 60 larger $((first + 87 * 3)) || fail "the recorder looked once"
 grew=$((($(size prof) - first) % 88))

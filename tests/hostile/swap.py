@@ -3,6 +3,7 @@
 link to what HOME/link says, then the directory again, for as long as this runs.
 The directory has a copy of FILE, x.1.1, which is made again where it goes."""
 
+import contextlib
 import os
 import sys
 
@@ -17,7 +18,9 @@ while True:
     if not os.path.exists("stats/x.1.1"):
         with open("stats/new", "wb") as f:
             f.write(content)
-        os.rename("stats/new", "stats/x.1.1")
+        # What finds it under this name may take it for a file that ended.
+        with contextlib.suppress(FileNotFoundError):
+            os.rename("stats/new", "stats/x.1.1")
     os.rename("stats", "aside")
     os.rename("link", "stats")
     os.rename("stats", "link")
