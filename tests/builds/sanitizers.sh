@@ -66,8 +66,7 @@ TSAN_OPTIONS="suppressions=$source/tests/builds/tsan.supp"
 # more than there is; and leave blocks behind.
 TSAN_OPTIONS="$TSAN_OPTIONS die_after_fork=0 report_thread_leaks=0"
 TSAN_OPTIONS="$TSAN_OPTIONS handle_sigbus=0 allocator_may_return_null=1"
-# A longer history: suppressions need the stacks of both sides of a race.
-TSAN_OPTIONS="$TSAN_OPTIONS second_deadlock_stack=1 history_size=7"
+TSAN_OPTIONS="$TSAN_OPTIONS second_deadlock_stack=1"
 ASAN_OPTIONS=handle_sigbus=0:allocator_may_return_null=1:detect_leaks=0
 # What was freed is kept for a while, which a test of memory takes for growth.
 ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=4
