@@ -138,7 +138,7 @@ bool kf_flame_write(struct kf_name_cache *cache,
 		names = kf_names_open(cache, subject->pid, &s);
 		if (!names || !flame_write_tree(&s, names, out))
 			out->failed = true;
-		kf_symbols_close(names);
+		kf_names_close(names);
 	}
 	kf_snapshot_release(&s);
 	return read;

@@ -142,7 +142,7 @@ static size_t heap_profile_add_process(struct kf_pprof *p,
 			nr = heap_profile_add_samples(&from);
 		*failed |= !from.mapping || from.failed;
 		free(from.mapping);
-		kf_symbols_close(from.symbols);
+		kf_names_close(from.symbols);
 		kf_pprof_process(p);
 	}
 	kf_snapshot_release(&s);

@@ -10,6 +10,12 @@
 
 #define BUDGET_NS 2000000000ull
 
+static const char *const lacks_names[KF_NR_LACKS] = {
+	[KF_LACKS_PTRACE] = "CAP_SYS_PTRACE",
+	[KF_LACKS_RESTORE] = "CAP_CHECKPOINT_RESTORE",
+	[KF_LACKS_SEARCH] = "CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH",
+};
+
 /* Each page says it anew. */
 static void names_refused(const char *path, const char *why)
 {
@@ -33,6 +39,21 @@ struct kf_symbols *kf_names_open(struct kf_name_cache *cache, int pid,
 					       .cache = cache,
 					       .refused = names_refused,
 				       });
+}
+
+const char *kf_names_close(struct kf_symbols *symbols)
+{
+	static bool said; /* atomic */
+	const char *lacks =
+		symbols ? lacks_names[kf_symbols_lacks(symbols)] : NULL;
+
+	kf_symbols_close(symbols);
+	if (lacks && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		kf_log(KF_LOG_WARN,
+		       "some functions have no names: the files of their "
+		       "processes may not be opened",
+		       "missing", lacks, NULL);
+	return lacks;
 }
 
 const struct kf_frame *kf_names_find(struct kf_symbols *symbols,

@@ -24,6 +24,16 @@ struct kf_symbols *kf_names_open(struct kf_name_cache *cache, int pid,
 				 const struct kf_snapshot *s);
 
 /**
+ * kf_names_close() - free symbols
+ * @symbols:	the symbols, or NULL
+ *
+ * Logs once, for all processes, which capabilities would bring missing names.
+ *
+ * Return: their names, a constant; NULL: none would.
+ */
+const char *kf_names_close(struct kf_symbols *symbols);
+
+/**
  * kf_names_find() - find the call that returns to an address
  * @symbols:	the symbols
  * @address:	the return address

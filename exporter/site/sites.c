@@ -208,6 +208,7 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 {
 	struct ranked *list = calloc(s->nr_stacks, sizeof(*list));
 	struct kf_symbols *names;
+	const char *lacks;
 	uint32_t i, nr = 0;
 
 	if (!list) {
@@ -230,7 +231,13 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 			   "<p class=\"hint\">No sampled block is live.</p>\n");
 	for (i = 0; names && i < nr && i < MAX_STACKS; i++)
 		sites_stack(s, &list[i], names, out);
+	lacks = kf_names_close(names);
+	if (lacks)
+		kf_buf_fmt(
+			out,
+			"<p class=\"hint\">Some functions have no names: the "
+			"exporter needs %s to open files of this process.</p>\n",
+			lacks);
 	kf_buf_str(out, "</section>\n");
-	kf_symbols_close(names);
 	free(list);
 }

@@ -7,6 +7,8 @@
 #include "reader/code.h"
 #include "reader/regular.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -298,15 +300,20 @@ static int open_path(const char *procfs, int pid, const struct kf_code *code)
 	return kf_regular_open_in(root, code->path);
 }
 
+static void code_map_file(char path[PATH_MAX], const char *procfs, int pid,
+			  const struct kf_code *code)
+{
+	snprintf(path, PATH_MAX, "%s/%d/map_files/%" PRIx64 "-%" PRIx64, procfs,
+		 pid, code->begin, code->end);
+}
+
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 {
 	char path[PATH_MAX];
 	int fd = -1;
 
 	if (pid) {
-		snprintf(path, sizeof(path),
-			 "%s/%d/map_files/%" PRIx64 "-%" PRIx64, procfs, pid,
-			 code->begin, code->end);
+		code_map_file(path, procfs, pid, code);
 		fd = keep_if_of(kf_regular_open(path), code);
 	}
 	if (fd < 0)
@@ -315,7 +322,37 @@ int kf_code_open(const char *procfs, int pid, const struct kf_code *code)
 		snprintf(path, sizeof(path), "%s/%d/exe", procfs, pid);
 		fd = keep_if_of(kf_regular_open(path), code);
 	}
+	/* in our own root, for a reader who may not enter the process' */
+	if (fd < 0 && pid)
+		fd = keep_if_of(open_path(procfs, 0, code), code);
 	return fd;
+}
+
+static bool code_is_denied(const char *path)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && (errno == EACCES || errno == EPERM);
+}
+
+/* The directory map_files is its user's alone; the kernel looks at that first.
+ */
+enum kf_lacks kf_code_lacks(const char *procfs, int pid,
+			    const struct kf_code *code)
+{
+	char path[PATH_MAX];
+
+	if (!pid || code->path[0] != '/')
+		return KF_LACKS_NOTHING;
+	snprintf(path, sizeof(path), "%s/%d/root", procfs, pid);
+	if (code_is_denied(path))
+		return KF_LACKS_PTRACE;
+	code_map_file(path, procfs, pid, code);
+	if (!code_is_denied(path))
+		return KF_LACKS_NOTHING;
+	return errno == EPERM ? KF_LACKS_RESTORE : KF_LACKS_SEARCH;
 }
 
 static uint64_t code_modified(const struct stat *st)

@@ -88,13 +88,34 @@ const char *kf_code_name(const struct kf_code *code);
  * @pid:	the process, 0: it has ended
  * @code:	the mapping
  *
- * If the mapping's build id is known, the file must have it. If it is unknown,
- * the file must have the mapping's inode number, and if the process has ended,
- * no file is opened.
+ * If the mapping's build id is known, the file must have it, and may also be
+ * the one at the mapping's path in the caller's root. If it is unknown, the
+ * file must have the mapping's inode number, and if the process has ended, no
+ * file is opened.
  *
  * Return: a file descriptor to be closed, of a regular file; or -1.
  */
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code);
+
+/* Capabilities that a reader may lack. */
+enum kf_lacks {
+	KF_LACKS_NOTHING,
+	KF_LACKS_PTRACE,  /* CAP_SYS_PTRACE */
+	KF_LACKS_RESTORE, /* CAP_CHECKPOINT_RESTORE */
+	KF_LACKS_SEARCH,  /* that one and CAP_DAC_READ_SEARCH */
+	KF_NR_LACKS
+};
+
+/**
+ * kf_code_lacks() - the capabilities without which a mapped file is not opened
+ * @procfs:	procfs' mount point
+ * @pid:	the process, 0: it has ended
+ * @code:	a mapping that kf_code_open() opens no file of
+ *
+ * Return: the capabilities; KF_LACKS_NOTHING: none that are known would help.
+ */
+enum kf_lacks kf_code_lacks(const char *procfs, int pid,
+			    const struct kf_code *code);
 
 /**
  * kf_code_differs() - how a file differs from the one that was mapped

@@ -252,15 +252,30 @@ static void symbol_file_read_elf(struct kf_symbol_file *f)
 		symbol_file_report(f);
 }
 
+/* Parts of a sentence, as other reasons are. */
+static const char *const lacks_texts[KF_NR_LACKS] = {
+	[KF_LACKS_PTRACE] = "to be opened through the process, which needs "
+			    "CAP_SYS_PTRACE",
+	[KF_LACKS_RESTORE] = "been deleted or replaced, and opening it by the "
+			     "mapping needs CAP_CHECKPOINT_RESTORE",
+	[KF_LACKS_SEARCH] = "been deleted or replaced, and opening it by the "
+			    "mapping needs CAP_CHECKPOINT_RESTORE and "
+			    "CAP_DAC_READ_SEARCH",
+};
+
 void kf_symbol_file_load(struct kf_symbol_file *f)
 {
 	f->loaded = true;
 	symbol_file_read_elf(f);
-	if (f->mod || !f->how->refused)
+	if (f->mod)
 		return;
+	if (f->fd < 0)
+		f->lacks = kf_code_lacks(f->how->procfs, f->how->pid, f->code);
 	if (!f->refused && has_other_build_id(f))
 		f->refused = "another build id";
-	if (f->refused)
+	if (!f->refused)
+		f->refused = lacks_texts[f->lacks];
+	if (f->refused && f->how->refused)
 		f->how->refused(f->code->path, f->refused);
 }
 

@@ -26,6 +26,7 @@ struct kf_symbol_file {
 	bool sorted;	     /* @symbol is filled in */
 	int fd;		     /* -1: cannot be opened */
 	const char *refused; /* why the file at the path is not read, or NULL */
+	enum kf_lacks lacks; /* to open it */
 	Elf *elf; /* of @fd, @dwfl's; NULL: only a separate debug file */
 	struct kf_map found; /* by address */
 	Dwfl *dwfl;

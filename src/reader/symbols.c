@@ -343,6 +343,15 @@ struct kf_codes *kf_symbols_codes(struct kf_symbols *s)
 	return &s->codes;
 }
 
+enum kf_lacks kf_symbols_lacks(const struct kf_symbols *s)
+{
+	for (size_t i = 0; i < s->codes.nr; i++) {
+		if (s->files[i].lacks)
+			return s->files[i].lacks;
+	}
+	return KF_LACKS_NOTHING;
+}
+
 static void free_found(const void *entry, __kf_unused void *arg)
 {
 	struct found f;

@@ -19,12 +19,12 @@
  *   /proc/PID/map_files, so that deleted and replaced files are read; then the
  *   file at the module's path below /proc/PID/root, and of a deleted program
  *   /proc/PID/exe, if they are the mapped files; of a process that has ended,
- *   the file at the path. With @debug, files of the same build id follow: those
- *   below /usr/lib/debug and those of the servers of DEBUGINFOD_URLS. Functions
- *   that a stripped file lacks come, with @debug, from its separate debug file,
- *   found by build id or debug link, and from .gnu_debugdata. Only regular
- *   files are opened (regular.h); this holds for what libdw opens on its own,
- *   too (guard.h).
+ *   or whose root may not be entered, the file at the path. With @debug,
+ *   files of the same build id follow: those below /usr/lib/debug and those of
+ *   the servers of DEBUGINFOD_URLS. Functions that a stripped file lacks come,
+ *   with @debug, from its separate debug file, found by build id or debug link,
+ *   and from .gnu_debugdata. Only regular files are opened (regular.h); this
+ *   holds for what libdw opens on its own, too (guard.h).
  *
  * - Code in no file has the names that its runtime wrote while the process
  *   lives (jit.h).
@@ -107,6 +107,15 @@ const struct kf_frame *kf_symbols_frames(struct kf_symbols *s, uint64_t address,
  * Return: the code; it lives as long as the symbols.
  */
 struct kf_codes *kf_symbols_codes(struct kf_symbols *s);
+
+/**
+ * kf_symbols_lacks() - the capabilities without which names are missing
+ * @s:		the symbols
+ *
+ * Context: as kf_symbols_open(), after the addresses were looked up.
+ * Return: as kf_code_lacks(), of any file.
+ */
+enum kf_lacks kf_symbols_lacks(const struct kf_symbols *s);
 
 /**
  * kf_symbols_close() - free symbols
