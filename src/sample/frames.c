@@ -15,7 +15,8 @@
 #include "stats/stats.h"
 #include "sys/vm.h"
 
-#define NR_LISTS 4096
+#define LEAST_LISTS 4096
+#define FRAMES_PER_LIST 32 /* when all entries are taken */
 
 /* Entries for each stack that the table may have. */
 #define FRAMES_PER_STACK 32
@@ -24,9 +25,10 @@
 #define MOST_FRAMES ((1u << (32 - KF_STACK_OUTER_SHIFT)) - 1)
 
 static struct {
-	/* NR_LISTS first entries, then the next entry of each; each atomic. */
-	uint32_t *word; /* atomic; constant once set */
-	uint32_t taken; /* entries taken, with entry 0; atomic */
+	/* @nr_lists first entries, then the next entry of each; each atomic. */
+	uint32_t *word;	   /* atomic; constant once set */
+	uint32_t nr_lists; /* a power of two; constant once set; atomic */
+	uint32_t taken;	   /* entries taken, with entry 0; atomic */
 } tree;
 
 static uint32_t nr_frames_max(uint32_t max_stacks)
@@ -38,11 +40,15 @@ static uint32_t nr_frames_max(uint32_t max_stacks)
 
 static uint32_t *frames_words(uint32_t max)
 {
-	size_t bytes = (NR_LISTS + (size_t)max + 1) * sizeof(uint32_t);
+	size_t lists =
+		KF_MAX(kf_pow2_up(max / FRAMES_PER_LIST), (size_t)LEAST_LISTS);
+	size_t bytes = (lists + max + 1) * sizeof(uint32_t);
 	uint32_t *word = kf_load_acquire(&tree.word), *other = NULL;
 
 	if (likely(word))
 		return word;
+	/* each thread stores the same number */
+	kf_store(&tree.nr_lists, (uint32_t)lists);
 	bytes = KF_ALIGN_UP(bytes, KF_PAGE);
 	word = kf_vm_map(bytes, KF_PAGE);
 	if (!word || kf_cas(&tree.word, &other, word))
@@ -64,14 +70,20 @@ static uint32_t *frame_list(uint32_t *word, uint64_t address, uint32_t parent)
 	uint64_t hash =
 		(address ^ (uint64_t)parent << 40) * 0x9e3779b97f4a7c15ULL;
 
-	return &word[hash >> 52];
+	return &word[hash >> (64 - kf_ilog2(kf_load(&tree.nr_lists)))];
+}
+
+/* The next entry on the list of entry @i. */
+static uint32_t *frame_next(uint32_t *word, uint32_t i)
+{
+	return &word[kf_load(&tree.nr_lists) + i];
 }
 
 /* Search a list from entry @i up to entry @end, which is not looked at. */
-static uint32_t frame_find(const uint32_t *word, uint32_t i, uint32_t end,
+static uint32_t frame_find(uint32_t *word, uint32_t i, uint32_t end,
 			   uint64_t address, uint32_t parent)
 {
-	for (; i != end; i = kf_load_acquire(&word[NR_LISTS + i])) {
+	for (; i != end; i = kf_load_acquire(frame_next(word, i))) {
 		const struct kf_stats_frame *f = frame_at(i);
 
 		if (f && kf_load(&f->address) == address && f->parent == parent)
@@ -112,7 +124,7 @@ static uint32_t frame_intern(uint32_t *word, uint64_t address, uint32_t parent,
 	kf_store_release(&f->address, address);
 	do {
 		before = first;
-		kf_store(&word[NR_LISTS + i], first);
+		kf_store(frame_next(word, i), first);
 		if (kf_cas(list, &first, i))
 			return i;
 		found = frame_find(word, first, before, address, parent);
