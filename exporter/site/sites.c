@@ -199,7 +199,10 @@ static void sites_stack(const struct kf_snapshot *s, const struct ranked *r,
 	if (nr > MAX_FRAMES || st->flags & KF_STACK_CUT)
 		kf_buf_str(out, "<li>outer calls are left out</li>");
 	if (!nr)
-		kf_buf_str(out, "<li>the stack could not be taken</li>");
+		kf_buf_fmt(out, "<li>%s</li>",
+			   st->flags & KF_STACK_OVERFLOW
+				   ? "stacks beyond the table"
+				   : "the stack could not be taken");
 	kf_buf_str(out, "</ol></details>\n");
 }
 
@@ -209,6 +212,7 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 	struct ranked *list = calloc(s->nr_stacks, sizeof(*list));
 	struct kf_symbols *names;
 	const char *lacks;
+	char lost[256];
 	uint32_t i, nr = 0;
 
 	if (!list) {
@@ -231,6 +235,8 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 			   "<p class=\"hint\">No sampled block is live.</p>\n");
 	for (i = 0; names && i < nr && i < MAX_STACKS; i++)
 		sites_stack(s, &list[i], names, out);
+	if (kf_stacks_lost_say(s, lost, sizeof(lost)))
+		kf_buf_fmt(out, "<p class=\"hint\">%s.</p>\n", lost);
 	lacks = kf_names_close(names);
 	if (lacks)
 		kf_buf_fmt(

@@ -4,7 +4,9 @@
  */
 #include "reader/estimate.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #define NORMAL_95 1.96 /* standard deviations */
 
@@ -84,4 +86,46 @@ struct kf_estimate kf_estimate_live(const struct kf_snapshot *s)
 double kf_estimate_error(struct kf_estimate e)
 {
 	return NORMAL_95 * sqrt(e.variance);
+}
+
+void kf_stacks_lost_add(struct kf_stacks_lost *lost, uint32_t flags,
+			uint64_t samples)
+{
+	if (flags & KF_STACK_OVERFLOW)
+		lost->stacks += samples;
+	else if (flags & KF_STACK_NO_OUTER)
+		lost->outer += samples;
+}
+
+bool kf_stacks_lost_text(const struct kf_stacks_lost *lost, char *text,
+			 size_t size)
+{
+	char stacks[100] = "", outer[100] = "";
+
+	if (lost->stacks)
+		snprintf(stacks, sizeof(stacks),
+			 "%" PRIu64 " samples were counted without their "
+			 "stacks: the table of stacks was full",
+			 lost->stacks);
+	if (lost->outer)
+		snprintf(outer, sizeof(outer),
+			 "%" PRIu64 " samples lack outer calls: the table of "
+			 "calls was full",
+			 lost->outer);
+	snprintf(text, size, "%s%s%s; KONFISCATOR_SAMPLE_STACKS sets its size",
+		 stacks, stacks[0] && outer[0] ? "; " : "", outer);
+	return stacks[0] || outer[0];
+}
+
+bool kf_stacks_lost_say(const struct kf_snapshot *s, char *text, size_t size)
+{
+	struct kf_stacks_lost lost = {0};
+
+	for (uint32_t i = 0; i < s->nr_stacks; i++) {
+		const struct kf_stats_stack *st = &s->stacks[i];
+
+		if (st->hash)
+			kf_stacks_lost_add(&lost, st->flags, st->samples);
+	}
+	return kf_stacks_lost_text(&lost, text, size);
 }

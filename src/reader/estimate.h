@@ -49,6 +49,42 @@ struct kf_estimate kf_estimate_stack(const struct kf_stats_stack *stack,
  */
 struct kf_estimate kf_estimate_live(const struct kf_snapshot *s);
 
+/* Samples of stacks that found no room. */
+struct kf_stacks_lost {
+	uint64_t stacks; /* without their stacks */
+	uint64_t outer;	 /* without the outer calls of their stacks */
+};
+
+/**
+ * kf_stacks_lost_add() - count the samples of a stack
+ * @lost:	the counts
+ * @flags:	of the stack, enum kf_stack_flags
+ * @samples:	how many
+ */
+void kf_stacks_lost_add(struct kf_stacks_lost *lost, uint32_t flags,
+			uint64_t samples);
+
+/**
+ * kf_stacks_lost_text() - say how many samples lack their stacks, and why
+ * @lost:	the counts
+ * @text:	out: sentences without a full stop
+ * @size:	bytes of @text; 256 are enough
+ *
+ * Return: false if none does.
+ */
+bool kf_stacks_lost_text(const struct kf_stacks_lost *lost, char *text,
+			 size_t size);
+
+/**
+ * kf_stacks_lost_say() - the same of all stacks of a snapshot
+ * @s:		the snapshot, with KF_TABLE_STACKS
+ * @text:	as kf_stacks_lost_text()
+ * @size:	likewise
+ *
+ * Return: as kf_stacks_lost_text().
+ */
+bool kf_stacks_lost_say(const struct kf_snapshot *s, char *text, size_t size);
+
 /* The sum of two estimates. */
 static inline struct kf_estimate kf_estimate_sum(struct kf_estimate a,
 						 struct kf_estimate b)

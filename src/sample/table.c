@@ -118,6 +118,7 @@ static uint32_t table_flags(const struct kf_walked *stack, uint32_t max)
 		return stack->flags;
 	outer = kf_frames_intern(&stack->frame[inner], stack->nr - inner, max);
 	return KF_STACK_CUT | outer << KF_STACK_OUTER_SHIFT |
+	       (outer ? 0 : KF_STACK_NO_OUTER) |
 	       (stack->flags & KF_STACK_CUT ? KF_STACK_OUTER_CUT : 0) |
 	       (stack->flags & KF_STACK_NO_TABLES);
 }

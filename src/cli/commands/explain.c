@@ -12,6 +12,7 @@
 #include "cli/process.h"
 #include "cli/state.h"
 #include "cli/terminal.h"
+#include "reader/estimate.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -240,6 +241,14 @@ static void print_bins(const struct kf_facts *f)
 	       kf_human_bytes(bytes, sizeof(bytes), f->bins));
 }
 
+static void print_lost(const struct kf_watch *w)
+{
+	char text[256];
+
+	if (kf_stacks_lost_say(&w->last->snap, text, sizeof(text)))
+		printf("stacks: %s\n", text);
+}
+
 static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 {
 	char name[KF_PROCESS_NAME], safe[4 * KF_PROCESS_NAME];
@@ -255,6 +264,7 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 	       kf_verdict_name(e.verdict), e.why);
 	print_unknown(w, &e);
 	print_bins(&e.facts);
+	print_lost(w);
 	kf_explain_parts(&t, &e.facts);
 	putchar('\n');
 	kf_table_print(&t, cli);

@@ -86,16 +86,18 @@ static int prof_write_file(struct kf_report *r, const struct kf_prof *prof,
 static void prof_tell_losses(const struct kf_report *r,
 			     const struct kf_prof *prof)
 {
-	uint64_t beyond = 0, without = 0;
+	struct kf_stacks_lost lost = {0};
+	uint64_t without = 0;
 	uint32_t flags = 0;
+	char text[256];
 
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *s = &prof->sites[i];
 
 		flags |= s->stack->flags;
-		if (s->stack->flags & KF_STACK_OVERFLOW)
-			beyond += s->now.samples;
-		else if (!s->stack->nr_frames)
+		kf_stacks_lost_add(&lost, s->stack->flags, s->now.samples);
+		if (!s->stack->nr_frames &&
+		    !(s->stack->flags & KF_STACK_OVERFLOW))
 			without += s->now.samples;
 	}
 	if (!prof->profile.nr_stacks)
@@ -108,11 +110,8 @@ static void prof_tell_losses(const struct kf_report *r,
 		kf_note(r->cli,
 			"report: the end of the profile is missing: its "
 			"recorder was killed, or the file is damaged");
-	if (beyond)
-		kf_note(r->cli,
-			"report: %llu samples were counted without "
-			"their stacks: the table of stacks was full",
-			(unsigned long long)beyond);
+	if (kf_stacks_lost_text(&lost, text, sizeof(text)))
+		kf_note(r->cli, "report: %s", text);
 	if (without)
 		kf_note(r->cli, "report: %llu samples have no stack",
 			(unsigned long long)without);

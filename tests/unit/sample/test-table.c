@@ -273,7 +273,7 @@ START_TEST(without_room_for_frames_a_stack_is_cut)
 		i = kf_table_find(deep(100, 1, k + 1), 0, 4);
 		ck_assert_uint_ne(i, 0);
 	}
-	ck_assert_uint_eq(entry(i)->flags, KF_STACK_CUT);
+	ck_assert_uint_eq(entry(i)->flags, KF_STACK_CUT | KF_STACK_NO_OUTER);
 	ck_assert_uint_eq(entry(i)->nr_frames, KF_STATS_STACK_FRAMES);
 	frames(&taken);
 	ck_assert_uint_eq(taken, 128);
