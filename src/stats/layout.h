@@ -34,7 +34,7 @@
 #define KF_STATS_SLOT_SCALARS 42
 #define KF_STATS_MAX_SLOTS 8128
 #define KF_STATS_MAX_MORE (512u << 10)
-#define KF_STATS_MAX_REST (64u << 20)
+#define KF_STATS_MAX_REST (128u << 20)
 #define KF_STATS_MAX_FILE \
 	(KF_STATS_MAX_REST + KF_STATS_MAX_MORE * sizeof(struct kf_slot))
 #define KF_STATS_TAG_NAME 64

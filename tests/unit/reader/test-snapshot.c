@@ -229,7 +229,7 @@ START_TEST(more_slots_than_there_can_be_are_damage)
 END_TEST
 
 /* A table that only a file with more slots has room for would take memory. */
-START_TEST(table_behind_the_first_64_mib_is_damage)
+START_TEST(table_behind_the_first_128_mib_is_damage)
 {
 	struct kf_snapshot s;
 	struct fixture f;
@@ -572,7 +572,7 @@ int main(void)
 		file_of_an_earlier_minor_version_is_read,
 		more_slots_count_as_the_first,
 		more_slots_than_there_can_be_are_damage,
-		table_behind_the_first_64_mib_is_damage,
+		table_behind_the_first_128_mib_is_damage,
 		words_in_the_middle_of_a_change_are_taken_in_the_end,
 		what_is_no_stats_file_is_foreign,
 		link_to_a_good_file_is_foreign,
