@@ -116,6 +116,22 @@ static bool read_maps(const char *procfs, int pid, struct kf_codes *out)
 	return done;
 }
 
+bool kf_code_is_mapped(const char *procfs, int pid, const struct kf_code *code)
+{
+	struct kf_codes now = {0};
+	bool found = false;
+
+	read_maps(procfs, pid, &now);
+	for (size_t i = 0; i < now.nr && !found; i++)
+		found = now.code[i].begin == code->begin &&
+			now.code[i].end == code->end &&
+			now.code[i].offset == code->offset &&
+			now.code[i].base == code->base &&
+			now.code[i].inode == code->inode;
+	kf_codes_release(&now);
+	return found;
+}
+
 static void code_know(struct kf_code *code, const struct kf_stats_module *m,
 		      uint32_t number)
 {
@@ -415,21 +431,29 @@ static size_t id_in(Elf *e, const GElf_Phdr *ph, uint8_t *id, size_t room)
 	return 0;
 }
 
-size_t kf_elf_build_id(int fd, uint8_t *id, size_t room)
+size_t kf_elf_build_id_of(Elf *e, uint8_t *id, size_t room)
 {
 	size_t nr = 0, n = 0;
 	GElf_Phdr ph;
-	Elf *e;
 
-	elf_version(EV_CURRENT);
-	e = elf_begin(fd, ELF_C_READ, NULL);
-	if (e && elf_kind(e) == ELF_K_ELF && !elf_getphdrnum(e, &nr)) {
+	if (elf_kind(e) == ELF_K_ELF && !elf_getphdrnum(e, &nr)) {
 		for (size_t i = 0; i < nr && !n; i++) {
 			if (gelf_getphdr(e, (int)i, &ph) &&
 			    ph.p_type == PT_NOTE)
 				n = id_in(e, &ph, id, room);
 		}
 	}
+	return n;
+}
+
+size_t kf_elf_build_id(int fd, uint8_t *id, size_t room)
+{
+	size_t n;
+	Elf *e;
+
+	elf_version(EV_CURRENT);
+	e = elf_begin(fd, ELF_C_READ, NULL);
+	n = kf_elf_build_id_of(e, id, room);
 	elf_end(e);
 	return n;
 }

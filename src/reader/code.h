@@ -11,6 +11,7 @@
 
 #include "reader/reader.h"
 
+#include <libelf.h>
 #include <sys/stat.h>
 
 /* An executable mapping. */
@@ -118,6 +119,16 @@ enum kf_lacks kf_code_lacks(const char *procfs, int pid,
 			    const struct kf_code *code);
 
 /**
+ * kf_code_is_mapped() - whether a process has a mapping of a file now
+ * @procfs:	procfs' mount point
+ * @pid:	the process
+ * @code:	the mapping
+ *
+ * Return: whether it is the same, of a file with the same inode number.
+ */
+bool kf_code_is_mapped(const char *procfs, int pid, const struct kf_code *code);
+
+/**
  * kf_code_differs() - how a file differs from the one that was mapped
  * @st:		the file
  * @code:	the mapping
@@ -144,5 +155,15 @@ void kf_code_identify(const char *procfs, int pid, struct kf_code *code);
  * Return: its bytes; 0 if there is none, or no room for it.
  */
 size_t kf_elf_build_id(int fd, uint8_t *id, size_t room);
+
+/**
+ * kf_elf_build_id_of() - the same of what libelf has open
+ * @e:		the file; NULL has no build id
+ * @id:		out
+ * @room:	bytes at @id
+ *
+ * Return: as kf_elf_build_id().
+ */
+size_t kf_elf_build_id_of(Elf *e, uint8_t *id, size_t room);
 
 #endif

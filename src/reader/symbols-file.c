@@ -243,6 +243,8 @@ static void symbol_file_read_elf(struct kf_symbol_file *f)
 		f->elf = elf_begin(f->fd,
 				   debug ? ELF_C_READ_MMAP_PRIVATE : ELF_C_READ,
 				   NULL);
+	else if (debug)
+		kf_symbol_memory_open(f);
 	if (f->elf && (elf_kind(f->elf) != ELF_K_ELF ||
 		       (!debug && !is_moderate(f->elf)))) {
 		elf_end(f->elf);
@@ -389,6 +391,7 @@ void kf_symbol_file_close(struct kf_symbol_file *f)
 {
 	if (f->dwfl)
 		dwfl_end(f->dwfl);
+	kf_symbol_memory_close(f);
 	free(f->symbol);
 	if (f->fd >= 0)
 		close(f->fd);

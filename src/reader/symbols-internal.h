@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parts of the symbolizer: the file of a mapping (symbols-file.c), the
- * calls at an address by debug information (symbols-dwarf.c), and the frames
- * made of both (symbols.c).
+ * The parts of the symbolizer: the file of a mapping (symbols-file.c) or what
+ * is in memory of it (symbols-memory.c), the calls at an address by debug
+ * information (symbols-dwarf.c), and the frames made of these (symbols.c).
  */
 #ifndef KF_READER_SYMBOLS_INTERNAL_H
 #define KF_READER_SYMBOLS_INTERNAL_H
@@ -27,7 +27,10 @@ struct kf_symbol_file {
 	int fd;		     /* -1: cannot be opened */
 	const char *refused; /* why the file at the path is not read, or NULL */
 	enum kf_lacks lacks; /* to open it */
-	Elf *elf; /* of @fd, @dwfl's; NULL: only a separate debug file */
+	Elf *elf; /* of @fd or @image, @dwfl's; NULL: only a separate debug file
+		   */
+	char *image; /* a copy of the process' memory, or NULL */
+	size_t image_size;
 	struct kf_map found; /* by address */
 	Dwfl *dwfl;
 	Dwfl_Module *mod; /* NULL: unreadable */
@@ -60,6 +63,23 @@ void kf_symbol_file_open(struct kf_symbol_file *f);
  * Context: as kf_symbol_file_open(); allocates.
  */
 void kf_symbol_file_load(struct kf_symbol_file *f);
+
+/**
+ * kf_symbol_memory_open() - take the file from the memory of the process
+ * @f:		the file, which cannot be opened; out: @elf and @image
+ *
+ * Context: as kf_symbol_file_open(); allocates.
+ * Return: false if this is not allowed, or the memory has not the build id.
+ */
+bool kf_symbol_memory_open(struct kf_symbol_file *f);
+
+/**
+ * kf_symbol_memory_close() - free @image
+ * @f:		the file, whose @elf is closed
+ *
+ * Context: as kf_symbol_file_open().
+ */
+void kf_symbol_memory_close(struct kf_symbol_file *f);
 
 /**
  * kf_symbol_file_address() - convert an address to libdwfl's

@@ -19,12 +19,13 @@
  *   /proc/PID/map_files, so that deleted and replaced files are read; then the
  *   file at the module's path below /proc/PID/root, and of a deleted program
  *   /proc/PID/exe, if they are the mapped files; of a process that has ended,
- *   or whose root may not be entered, the file at the path. With @debug,
- *   files of the same build id follow: those below /usr/lib/debug and those of
- *   the servers of DEBUGINFOD_URLS. Functions that a stripped file lacks come,
- *   with @debug, from its separate debug file, found by build id or debug link,
- *   and from .gnu_debugdata. Only regular files are opened (regular.h); this
- *   holds for what libdw opens on its own, too (guard.h).
+ *   or whose root may not be entered, the file at the path. With @debug, the
+ *   segments that a running process has in memory follow, then files of the
+ *   same build id: those below /usr/lib/debug and those of the servers of
+ *   DEBUGINFOD_URLS. Functions that a stripped file lacks come, with @debug,
+ *   from its separate debug file, found by build id or debug link, and from
+ *   .gnu_debugdata. Only regular files are opened (regular.h); this holds for
+ *   what libdw opens on its own, too (guard.h).
  *
  * - Code in no file has the names that its runtime wrote while the process
  *   lives (jit.h).
