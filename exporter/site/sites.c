@@ -212,7 +212,7 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 	struct ranked *list = calloc(s->nr_stacks, sizeof(*list));
 	struct kf_symbols *names;
 	const char *lacks;
-	char lost[256];
+	char lost[KF_STACKS_LOST_TEXT];
 	uint32_t i, nr = 0;
 
 	if (!list) {

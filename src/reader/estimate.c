@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NORMAL_95 1.96 /* standard deviations */
 
@@ -95,26 +96,45 @@ void kf_stacks_lost_add(struct kf_stacks_lost *lost, uint32_t flags,
 		lost->stacks += samples;
 	else if (flags & KF_STACK_NO_OUTER)
 		lost->outer += samples;
+	if (flags & KF_STACK_NO_TABLES)
+		lost->blind += samples;
+}
+
+/* Adds a part of a line, with a separator. */
+static void lost_add(char *text, size_t size, const char *part)
+{
+	size_t len = strlen(text);
+
+	snprintf(text + len, size - len, "%s%s", len ? "; " : "", part);
 }
 
 bool kf_stacks_lost_text(const struct kf_stacks_lost *lost, char *text,
 			 size_t size)
 {
-	char stacks[100] = "", outer[100] = "";
+	char part[120];
 
-	if (lost->stacks)
-		snprintf(stacks, sizeof(stacks),
+	text[0] = '\0';
+	if (lost->stacks) {
+		snprintf(part, sizeof(part),
 			 "%" PRIu64 " samples were counted without their "
 			 "stacks: the table of stacks was full",
 			 lost->stacks);
-	if (lost->outer)
-		snprintf(outer, sizeof(outer),
+		lost_add(text, size, part);
+	}
+	if (lost->outer) {
+		snprintf(part, sizeof(part),
 			 "%" PRIu64 " samples lack outer calls: the table of "
 			 "calls was full",
 			 lost->outer);
-	snprintf(text, size, "%s%s%s; KONFISCATOR_SAMPLE_STACKS sets its size",
-		 stacks, stacks[0] && outer[0] ? "; " : "", outer);
-	return stacks[0] || outer[0];
+		lost_add(text, size, part);
+	}
+	if (text[0])
+		lost_add(text, size, "KONFISCATOR_SAMPLE_STACKS sets its size");
+	if (lost->blind)
+		lost_add(text, size,
+			 "glibc before 2.35, or a library built with it or "
+			 "with GCC before 12: stacks by frame pointers only");
+	return text[0];
 }
 
 bool kf_stacks_lost_say(const struct kf_snapshot *s, char *text, size_t size)

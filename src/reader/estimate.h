@@ -49,11 +49,14 @@ struct kf_estimate kf_estimate_stack(const struct kf_stats_stack *stack,
  */
 struct kf_estimate kf_estimate_live(const struct kf_snapshot *s);
 
-/* Samples of stacks that found no room. */
+/* Samples whose stacks are not whole. */
 struct kf_stacks_lost {
-	uint64_t stacks; /* without their stacks */
-	uint64_t outer;	 /* without the outer calls of their stacks */
+	uint64_t stacks; /* no room for the stack */
+	uint64_t outer;	 /* no room for its outer calls */
+	uint64_t blind;	 /* the stack follows frame pointers only */
 };
+
+#define KF_STACKS_LOST_TEXT 320
 
 /**
  * kf_stacks_lost_add() - count the samples of a stack
@@ -68,7 +71,7 @@ void kf_stacks_lost_add(struct kf_stacks_lost *lost, uint32_t flags,
  * kf_stacks_lost_text() - say how many samples lack their stacks, and why
  * @lost:	the counts
  * @text:	out: sentences without a full stop
- * @size:	bytes of @text; 256 are enough
+ * @size:	bytes of @text; KF_STACKS_LOST_TEXT are enough
  *
  * Return: false if none does.
  */

@@ -88,7 +88,7 @@ void kf_rows_start(void)
 const char *kf_rows_lack(void)
 {
 	if (!KF_UNWIND_TABLES)
-		return "built with libgcc before 12";
+		return "built with GCC before 12 or glibc before 2.35";
 	return find ? NULL : "glibc before 2.35";
 }
 

@@ -151,3 +151,7 @@ esac
 "$KF_CLI" report "$WORK/stats"/no-omit.* >"$WORK/out" 2>&1 || fail "report failed"
 grep -q "glibc before 2.35.*stacks by frame pointers only" "$WORK/out" ||
 	fail "report says: $(cat "$WORK/out")"
+"$KF_CLI" explain "$WORK/stats"/no-omit.* >"$WORK/out" 2>&1 ||
+	fail "explain failed"
+grep -q "glibc before 2.35.*stacks by frame pointers only" "$WORK/out" ||
+	fail "explain says: $(cat "$WORK/out")"

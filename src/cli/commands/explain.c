@@ -243,7 +243,7 @@ static void print_bins(const struct kf_facts *f)
 
 static void print_lost(const struct kf_watch *w)
 {
-	char text[256];
+	char text[KF_STACKS_LOST_TEXT];
 
 	if (kf_stacks_lost_say(&w->last->snap, text, sizeof(text)))
 		printf("stacks: %s\n", text);

@@ -88,13 +88,11 @@ static void prof_tell_losses(const struct kf_report *r,
 {
 	struct kf_stacks_lost lost = {0};
 	uint64_t without = 0;
-	uint32_t flags = 0;
-	char text[256];
+	char text[KF_STACKS_LOST_TEXT];
 
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *s = &prof->sites[i];
 
-		flags |= s->stack->flags;
 		kf_stacks_lost_add(&lost, s->stack->flags, s->now.samples);
 		if (!s->stack->nr_frames &&
 		    !(s->stack->flags & KF_STACK_OVERFLOW))
@@ -115,10 +113,6 @@ static void prof_tell_losses(const struct kf_report *r,
 	if (without)
 		kf_note(r->cli, "report: %llu samples have no stack",
 			(unsigned long long)without);
-	if (flags & KF_STACK_NO_TABLES)
-		kf_note(r->cli,
-			"report: glibc before 2.35, or a library built with a "
-			"GCC before 12: stacks by frame pointers only");
 }
 
 /* Says which time and metric the figures are of, and how to see others. */
