@@ -76,9 +76,10 @@ static uint32_t sampling_take(struct kf_heap *heap, uint64_t bytes,
 	return mean ? kf_sample_take(bytes, mean, tag) : 0;
 }
 
-static bool wants_stacks(uint32_t tag)
+/* Whether each block is a sample: of the tag, or of all. */
+static bool takes_each(uint32_t tag)
 {
-	return tag && kf_tags_has_stacks(tag);
+	return kf_countdown_takes_every() || (tag && kf_tags_has_stacks(tag));
 }
 
 uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag)
@@ -88,7 +89,7 @@ uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag)
 		class ? kf_class_bytes(class) : KF_ALIGN_UP(size, KF_PAGE);
 	struct kf_heap *heap;
 
-	if (wants_stacks(tag))
+	if (takes_each(tag))
 		return kf_sample_take(bytes, 0, tag);
 	if (likely(!kf_countdown_mean()))
 		return 0;
@@ -115,7 +116,7 @@ uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
 	struct kf_heap *heap = kf_heap_get();
 	bool large = after > KF_SMALL_MAX;
 
-	if (wants_stacks(tag))
+	if (takes_each(tag))
 		return kf_sample_take(after, 0, tag);
 	/* One of each block of a tag says nothing of the others. */
 	if (old & KF_SAMPLE_MARK && kf_sample_mean(old) &&
@@ -154,7 +155,7 @@ void *kf_sampling_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 
 static bool is_allowed(uint64_t mean)
 {
-	return !mean ||
+	return !mean || mean == KF_SAMPLE_EVERY ||
 	       (mean >= KF_SAMPLE_MEAN_MIN && mean <= KF_SAMPLE_MEAN_MAX);
 }
 
@@ -167,7 +168,7 @@ static void sampling_set(uint64_t mean)
 
 static const char not_for_engines[] = "samples are taken of the engine "
 				      "firstfit only";
-static const char range[] = "0, or 1K to 1T";
+static const char range[] = "0, 1, or 1K to 1T";
 
 static void sampling_warn(const char *why)
 {
@@ -188,7 +189,7 @@ static void start_with(uint64_t mean)
 	if (kf_engine_is_hosted())
 		sampling_warn(not_for_engines);
 	else if (!is_allowed(mean))
-		sampling_warn("not a valid size: use 0, or 1K to 1T");
+		sampling_warn("not a valid size: use 0, 1, or 1K to 1T");
 	else
 		sampling_set(mean);
 }
@@ -233,9 +234,13 @@ int kf_sampling_set(const char *value, struct kf_text *reply)
 		kf_text_str(reply, "no samples are taken");
 		return 0;
 	}
-	kf_text_str(reply, "a sample in ");
-	kf_text_u64(reply, mean);
-	kf_text_str(reply, " bytes");
+	if (mean == KF_SAMPLE_EVERY) {
+		kf_text_str(reply, "every block");
+	} else {
+		kf_text_str(reply, "a sample in ");
+		kf_text_u64(reply, mean);
+		kf_text_str(reply, " bytes");
+	}
 	if (kf_conf.stacks && kf_rows_lack()) {
 		kf_text_str(reply, "; ");
 		kf_text_str(reply, kf_rows_lack());

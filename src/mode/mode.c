@@ -22,6 +22,9 @@ static struct kf_front *inner_front(const struct kf_self *self)
 {
 	struct kf_heap *heap = self->counters->heap;
 
+	/* Each call takes the slow path, which samples the block. */
+	if (kf_countdown_takes_every())
+		return &kf_front_guest;
 	if (!kf_engine_is_hosted())
 		return heap ? &heap->front : &kf_front_guest;
 	return kf_host_is_direct() && !self->counters->shared &&
@@ -67,8 +70,8 @@ void kf_front_choose(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (kf_tag_has_tree(tags))
 		tags->blocks = heap_for_tags(self, tags, tagged);
-	self->recorded =
-		recorded && !tagged && !self->forked && self->counters->heap;
+	self->recorded = recorded && !tagged && !self->forked &&
+			 self->counters->heap && !kf_countdown_takes_every();
 	if (tagged && tags->blocks)
 		kf_front_self = &kf_front_tagged;
 	else if (tagged || recorded || self->forked || is_to_begin(tags))

@@ -48,7 +48,7 @@ void kf_countdown_seed(uint64_t seed)
 static void restart(struct kf_countdown *c)
 {
 	c->left = FAR;
-	if (c->mean)
+	if (c->mean > KF_SAMPLE_EVERY)
 		c->left = (int64_t)kf_distance_next(&c->random, c->mean);
 }
 

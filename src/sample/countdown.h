@@ -12,6 +12,9 @@
 
 #include "base/compiler.h"
 
+/* The mean of which every block is a sample: no distance is drawn. */
+#define KF_SAMPLE_EVERY ((uint64_t)1)
+
 /* Number of the present mean, from 1; atomic. */
 extern uint32_t kf_sample_epoch;
 
@@ -28,7 +31,8 @@ extern uint64_t kf_countdown_bytes __kf_hidden;
 
 /**
  * kf_countdown_set() - change the mean distance of samples
- * @mean:	bytes, KF_SAMPLE_MEAN_MIN to KF_SAMPLE_MEAN_MAX; 0: take none
+ * @mean:	bytes, KF_SAMPLE_MEAN_MIN to KF_SAMPLE_MEAN_MAX; 0: take none;
+ *		KF_SAMPLE_EVERY
  *
  * A heap sees the new mean when it charges its countdown.
  *
@@ -40,6 +44,12 @@ void kf_countdown_set(uint64_t mean);
 static inline uint64_t kf_countdown_mean(void)
 {
 	return kf_load(&kf_countdown_bytes);
+}
+
+/* Whether every block is a sample. */
+static inline bool kf_countdown_takes_every(void)
+{
+	return unlikely(kf_countdown_mean() == KF_SAMPLE_EVERY);
 }
 
 /**

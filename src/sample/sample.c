@@ -19,7 +19,7 @@
 #include "probes/konfiscator-probes.h"
 
 #define CHUNK_RECORDS 8192
-#define NR_CHUNKS 128
+#define NR_CHUNKS 4096
 
 /* Written by the owner of the marked block; of free records @next, atomically.
  */

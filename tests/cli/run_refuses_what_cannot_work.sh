@@ -100,8 +100,8 @@ not_taken() {
 	equal "lines of $*" 1 "$(wc -l <"$WORK/err" | tr -d ' ')"
 	[ ! -s "$WORK/out" ] || fail "$*: was started all the same"
 }
-not_taken "run: --sample: '1' is not 0, or from 1K to 1T" --sample=1
-not_taken "run: --sample: '2T' is not 0, or from 1K to 1T" --sample=2T
+not_taken "run: --sample: '2' is not 0, 1, or from 1K to 1T" --sample=2
+not_taken "run: --sample: '2T' is not 0, 1, or from 1K to 1T" --sample=2T
 not_taken "run: --snapshot-signal: 'KILL' is not USR1, USR2, HUP" \
 	--snapshot-signal=KILL
 not_taken "run: --snapshot-signal: '9' is not" --snapshot-signal=9
@@ -117,7 +117,7 @@ for signal in USR1 SIGUSR1 10 64; do
 	expect 0 cli run --snapshot-signal=$signal -- "$WORK/plain"
 	equal "what is said of $signal" "" "$(cat "$WORK/err")"
 done
-for limit in --sample=0 --sample=1K --sample=1T --events=0 --events=4096 \
+for limit in --sample=0 --sample=1 --sample=1K --sample=1T --events=0 --events=4096 \
 	--tag-levels=2 --tag-nodes=32768; do
 	expect 0 cli run "$limit" -- "$WORK/plain"
 	equal "what is said of $limit" "" "$(cat "$WORK/err")"

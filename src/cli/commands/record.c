@@ -35,12 +35,18 @@
 
 #define USUAL_SAMPLE "512K"
 
+/* Of --exact: each block is a sample, and a program has many stacks. */
+#define EXACT_SAMPLE "1"
+#define EXACT_STACKS "50000"
+
+#define USUAL_EVENTS "konfiscator.%p.recording"
+
 /* How long a process that runs may take to begin to sample, in seconds. */
 #define ORDER_S 3
 
 static const char *record_output;
 static const char *record_sample; /* NULL: not said */
-static bool record_nameless;
+static bool record_nameless, record_exact, record_events;
 static double record_interval = 1, record_duration;
 static pid_t record_pid;
 
@@ -382,6 +388,8 @@ record_exec(struct kf_cli *cli, const sigset_t *old, int argc, char **argv)
 {
 	sigprocmask(SIG_SETMASK, old, NULL);
 	kf_run_set("sample", record_sample ? record_sample : USUAL_SAMPLE);
+	if (record_exact)
+		kf_run_set("sample_stacks", EXACT_STACKS);
 	_exit(kf_run(cli, argc, argv));
 }
 
@@ -434,16 +442,48 @@ static int recorder_finish(struct recorder *r, int status)
 	return status;
 }
 
+/* The library itself writes a recording. */
+static int run_events(struct kf_cli *cli, int argc, char **argv)
+{
+	int status;
+
+	if (record_pid) {
+		kf_error("record: --events is for programs that are started: "
+			 "use konfiscator ctl %d record=FILE",
+			 record_pid);
+		return KF_EXIT_USAGE;
+	}
+	status =
+		kf_run_set_record(record_output ? record_output : USUAL_EVENTS);
+	return status ? status : kf_run(cli, argc, argv);
+}
+
+/* Refuses two kinds of recording at once. */
+static int check_kinds(void)
+{
+	if (record_events + record_exact + !!record_sample < 2)
+		return 0;
+	kf_error("record: --sample, --exact and --events exclude each other");
+	return KF_EXIT_USAGE;
+}
+
 static int record_run(struct kf_cli *cli, int argc, char **argv)
 {
 	struct recorder r = {.cli = cli, .fd = -1};
-	int status;
+	int status = check_kinds();
+
+	if (status)
+		return status;
 
 	if (!argc == !record_pid) {
 		kf_error(argc ? "record: a program and --pid exclude each other"
 			      : "record: a program or --pid is missing");
 		return KF_EXIT_USAGE;
 	}
+	if (record_events)
+		return run_events(cli, argc, argv);
+	if (record_exact)
+		record_sample = EXACT_SAMPLE;
 	if (record_pid)
 		kf_select_pid(&cli->select, record_pid);
 	status = recorder_start(&r, cli, argc, argv);
@@ -454,7 +494,14 @@ static int record_run(struct kf_cli *cli, int argc, char **argv)
 	return recorder_finish(&r, status);
 }
 
-enum { OPT_INTERVAL = KF_OPT_OWN, OPT_DURATION, OPT_SAMPLE, OPT_NO_SYMBOLS };
+enum {
+	OPT_INTERVAL = KF_OPT_OWN,
+	OPT_DURATION,
+	OPT_SAMPLE,
+	OPT_EXACT,
+	OPT_EVENTS,
+	OPT_NO_SYMBOLS
+};
 
 static int record_take_sample(const char *arg)
 {
@@ -494,6 +541,12 @@ static int record_option(struct kf_cli *cli, int key, const char *arg)
 				       &record_duration);
 	case OPT_SAMPLE:
 		return record_take_sample(arg);
+	case OPT_EXACT:
+		record_exact = true;
+		return 0;
+	case OPT_EVENTS:
+		record_events = true;
+		return 0;
 	case OPT_NO_SYMBOLS:
 		record_nameless = true;
 		return 0;
@@ -516,6 +569,11 @@ static const struct kf_option record_options[] = {
 	{OPT_SAMPLE, "sample", "BYTES",
 	 "sample one block for BYTES allocated bytes on average (default 512K, or "
 	 "the setting of a running process)"},
+	{OPT_EXACT, "exact", NULL,
+	 "sample every block, so that figures are exact; about 2 us a call"},
+	{OPT_EVENTS, "events", NULL,
+	 "write a recording of every call instead, as run --record does "
+	 "(default konfiscator.PID.recording)"},
 	{OPT_NO_SYMBOLS, "no-symbols", NULL,
 	 "store no names of functions in the profile"},
 	{0},

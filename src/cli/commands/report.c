@@ -87,6 +87,15 @@ int kf_report_table(const struct kf_report *r, struct kf_table *t, int sort,
 	return KF_EXIT_OK;
 }
 
+int kf_report_leaks_status(const struct kf_report *r, uint64_t bytes)
+{
+	if (!r->fail_on_leak || !bytes)
+		return KF_EXIT_OK;
+	kf_error("report: %llu bytes were not freed",
+		 (unsigned long long)bytes);
+	return KF_EXIT_FAILED;
+}
+
 static int open_history(struct kf_report *r)
 {
 	enum kf_read_result result = kf_history_open(r->path, &r->history);
@@ -403,7 +412,7 @@ static int report_run(struct kf_cli *cli, int argc, char **argv)
 	return kf_prof_is_one(r->path) ? run_profile(r) : run_history(r);
 }
 
-enum { OPT_VIEW = KF_PICK_END, OPT_EXPORT, OPT_ROWS };
+enum { OPT_VIEW = KF_PICK_END, OPT_LEAKS, OPT_FAIL, OPT_EXPORT, OPT_ROWS };
 
 static int take_rows(const char *arg)
 {
@@ -426,6 +435,9 @@ static int take_rows(const char *arg)
 static const struct kf_option report_options[] = {
 	{OPT_VIEW, "view", "VIEW",
 	 "show this view (default summary; of a profile top)"},
+	{OPT_LEAKS, "leaks", NULL, "the same as --view=leaks"},
+	{OPT_FAIL, "fail-on-leak", NULL,
+	 "show leaks, and exit with status 1 if there are any"},
 	{'o', "output", "FILE",
 	 "write a picture, a page or an export; the suffix chooses the format"},
 	{OPT_EXPORT, "export", "FORMAT",
@@ -462,6 +474,11 @@ static int report_option(struct kf_cli *cli, int key, const char *arg)
 	switch (key) {
 	case OPT_VIEW:
 		return report_take_view("view", arg, false, &view_asked);
+	case OPT_FAIL:
+		report_state.fail_on_leak = true;
+		/* fall through */
+	case OPT_LEAKS:
+		return report_take_view("view", "leaks", false, &view_asked);
 	case OPT_EXPORT:
 		return report_take_view("export", arg, true, &export_asked);
 	case OPT_ROWS:

@@ -114,15 +114,15 @@ static const char *conf_wanted(const struct conf *conf, const char *value)
 /* What the library allows within a kind: src/core, src/stats/box.h. */
 static const struct {
 	enum conf_id id;
-	bool none; /* 0 is allowed, too */
+	uint64_t small; /* numbers below this one are allowed, too */
 	uint64_t least, most;
 	const char *text;
 } conf_bounds[] = {
-	{CONF_sample, true, 1ULL << 10, 1ULL << 40, "0, or from 1K to 1T"},
-	{CONF_stack_frames, false, 1, 1024, "a number from 1 to 1024"},
-	{CONF_events, true, 1, 4096, "a number to 4096"},
-	{CONF_tag_levels, false, 2, 256, "a number from 2 to 256"},
-	{CONF_tag_nodes, false, 2, 32768, "a number from 2 to 32768"},
+	{CONF_sample, 2, 1ULL << 10, 1ULL << 40, "0, 1, or from 1K to 1T"},
+	{CONF_stack_frames, 0, 1, 1024, "a number from 1 to 1024"},
+	{CONF_events, 1, 1, 4096, "a number to 4096"},
+	{CONF_tag_levels, 0, 2, 256, "a number from 2 to 256"},
+	{CONF_tag_nodes, 0, 2, 32768, "a number from 2 to 32768"},
 };
 
 static const char *out_of_bounds(enum conf_id id, const char *value)
@@ -131,7 +131,7 @@ static const char *out_of_bounds(enum conf_id id, const char *value)
 
 	for (size_t i = 0; i < KF_ARRAY_SIZE(conf_bounds); i++) {
 		if (conf_bounds[i].id != id || !kf_parse_size(value, &n) ||
-		    (conf_bounds[i].none && !n) ||
+		    n < conf_bounds[i].small ||
 		    (n >= conf_bounds[i].least && n <= conf_bounds[i].most))
 			continue;
 		return conf_bounds[i].text;
@@ -286,13 +286,13 @@ static int remove_recording(const char *path)
 	return 0;
 }
 
-static int run_set_record(const char *arg)
+int kf_run_set_record(const char *path)
 {
 	char *pattern;
 
-	if (!strchr(arg, '%') && remove_recording(arg))
+	if (!strchr(path, '%') && remove_recording(path))
 		return KF_EXIT_RUN_FAILED;
-	pattern = kf_pattern_here(arg);
+	pattern = kf_pattern_here(path);
 	kf_run_set("record", pattern);
 	free(pattern);
 	return 0;
@@ -329,7 +329,7 @@ static int run_option(struct kf_cli *cli, int key, const char *arg)
 	if (!strcmp(c->id, "dir"))
 		return run_set_dir(arg);
 	else if (!strcmp(c->id, "record"))
-		return run_set_record(arg);
+		return kf_run_set_record(arg);
 	else if (c->kind == ENGINE && strchr(arg, '/'))
 		run_set_path(c->id, arg);
 	else

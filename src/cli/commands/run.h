@@ -18,6 +18,15 @@
 void kf_run_set(const char *id, const char *value);
 
 /**
+ * kf_run_set_record() - let the program be recorded
+ * @path:	the recording; may hold %p. An earlier recording of that name is
+ *		deleted, as the library writes to no file that exists
+ *
+ * Return: 0, or the exit status, after a message.
+ */
+int kf_run_set_record(const char *path);
+
+/**
  * kf_run() - become a program under the library
  * @cli:	the command line
  * @argc:	number of @argv

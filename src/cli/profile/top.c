@@ -297,7 +297,9 @@ static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 {
 	struct leak *leaks = kf_alloc(prof->nr_sites, sizeof(*leaks));
 	size_t nr = 0;
+	double live = 0;
 	struct kf_table t;
+	int status;
 
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *s = &prof->sites[i];
@@ -306,6 +308,8 @@ static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 			leaks[nr++] = leak_of(prof, s);
 	}
 	nr = leaks_merge(leaks, nr);
+	for (size_t i = 0; i < nr; i++)
+		live += leaks[i].live.value;
 	qsort(leaks, nr, sizeof(*leaks), by_growth);
 	kf_table_init(&t, leak_columns, NR_LEAK);
 	for (size_t i = 0; i < nr; i++) {
@@ -313,7 +317,8 @@ static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 		free(leaks[i].stack);
 	}
 	free(leaks);
-	return kf_report_table(r, &t, -1, USUAL_ROWS);
+	status = kf_report_table(r, &t, -1, USUAL_ROWS);
+	return status ? status : kf_report_leaks_status(r, (uint64_t)live);
 }
 
 const struct kf_prof_view kf_prof_view_top = {"top", show_top, true};

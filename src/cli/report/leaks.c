@@ -44,7 +44,9 @@ static int leaks_end(struct kf_report *r)
 		.add_row = leaks_add_row,
 	};
 
-	return kf_group_view_end(r, &view);
+	int status = kf_group_view_end(r, &view);
+
+	return status ? status : kf_report_leaks_status(r, r->replay.now.bytes);
 }
 
 static void leaks_release(void)

@@ -34,6 +34,7 @@ struct kf_report {
 	const char *output; /* of -o, or NULL */
 	size_t rows;	    /* of --rows; SIZE_MAX: all */
 	bool rows_given;
+	bool fail_on_leak; /* exit 1 if the view leaks has a row */
 	struct kf_report_pick pick;
 	struct kf_history history;
 	struct kf_replay replay;
@@ -58,6 +59,16 @@ struct kf_view {
 #define KF_VIEW(id) extern const struct kf_view kf_view_##id;
 #include "cli/report/views.def"
 #undef KF_VIEW
+
+/**
+ * kf_report_leaks_status() - the exit status of the view leaks
+ * @r:		the report
+ * @bytes:	that are live
+ *
+ * Return: KF_EXIT_FAILED, after a message, if there are any and --fail-on-leak
+ *	   was given.
+ */
+int kf_report_leaks_status(const struct kf_report *r, uint64_t bytes);
 
 /* A file in massif's format; initially all zero except @out. */
 struct kf_massif {
