@@ -51,6 +51,8 @@ struct kf_option {
 struct kf_select {
 	unsigned int nr_pids;
 	int32_t *pids;
+	unsigned int nr_files;
+	const char **files;    /* names of stats files in their directories */
 	const char *name;      /* a glob, or NULL */
 	const char *container; /* the start of an id, or NULL */
 	bool by_user;
@@ -85,6 +87,7 @@ struct kf_command {
 	unsigned int formats;		 /* of enum kf_format */
 	bool selects;			 /* has -p, -n, -c and -u */
 	bool selects_ended;		 /* has -a */
+	bool selects_files;		 /* its arguments are processes */
 	bool stacks;	  /* has --raw, --no-fold and --full-names */
 	bool pages;	  /* its output may go through a pager */
 	bool stops;	  /* options end at the first argument */
@@ -129,6 +132,13 @@ int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status);
 int kf_options_refuse_format(const struct kf_cli *cli);
 
 /**
+ * kf_options_add_dir() - read a directory instead of the default ones
+ * @cli:	the command line
+ * @dir:	the directory; stays valid
+ */
+void kf_options_add_dir(struct kf_cli *cli, const char *dir);
+
+/**
  * kf_select_option() - parse a selector
  * @sel:	where to put it
  * @key:	its letter
@@ -139,11 +149,33 @@ int kf_options_refuse_format(const struct kf_cli *cli);
 int kf_select_option(struct kf_select *sel, int key, const char *arg);
 
 /**
- * kf_select_pid() - select one process
+ * kf_select_pid() - select a process, beside those that are selected
  * @sel:	what is selected
  * @pid:	the process
  */
 void kf_select_pid(struct kf_select *sel, int32_t pid);
+
+/**
+ * kf_select_arguments() - select the processes that the arguments name
+ * @cli:	the command line; its command has selectors
+ * @argc:	in and out: number of @argv
+ * @argv:	in and out: the arguments
+ *
+ * The first arguments that are numbers and no files are processes. Where all
+ * arguments of the command are processes, the others are stats files.
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_select_arguments(struct kf_cli *cli, int *argc, char ***argv);
+
+/**
+ * kf_select_tell_none() - print that no process is selected, and which there
+ * are
+ * @cli:	the command line
+ * @files:	what was found
+ */
+void kf_select_tell_none(const struct kf_cli *cli,
+			 const struct kf_files *files);
 
 /**
  * kf_select_any() - whether a selector other than -a was given
@@ -155,11 +187,11 @@ bool kf_select_any(const struct kf_select *sel);
 
 /**
  * kf_select_hint() - a hint why no ended process was found
- * @sel:	the selectors
+ * @cli:	the command line
  *
- * Return: words for the end of a message; "" without -a.
+ * Return: words for the end of a message, or "".
  */
-const char *kf_select_hint(const struct kf_select *sel);
+const char *kf_select_hint(const struct kf_cli *cli);
 
 /**
  * kf_select_matches() - whether a file's process is selected

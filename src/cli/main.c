@@ -51,16 +51,22 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 		return status;
 	if (!(cli->command->formats & cli->format))
 		return kf_options_refuse_format(cli);
-	if (first < argc && !cli->command->args[0]) {
+	argc -= first;
+	argv += first;
+	status = cli->command->selects ? kf_select_arguments(cli, &argc, &argv)
+				       : 0;
+	if (status)
+		return status;
+	if (argc && !cli->command->args[0]) {
 		kf_error("%s: '%s': the command takes no arguments",
-			 cli->command->name, argv[first]);
+			 cli->command->name, argv[0]);
 		return KF_EXIT_USAGE;
 	}
 	for (const char **dir = cli->dirs; dir && *dir; dir++) {
 		if (kf_cli_check_dir(*dir))
 			return cli->command->usage_status ?: KF_EXIT_FAILED;
 	}
-	return cli->command->run(cli, argc - first, argv + first);
+	return cli->command->run(cli, argc, argv);
 }
 
 static int run_main(struct kf_cli *cli, int argc, char **argv)
@@ -86,6 +92,7 @@ int main(int argc, char **argv)
 	status = run_main(&cli, argc, argv);
 	free(cli.dirs);
 	free(cli.select.pids);
+	free(cli.select.files);
 	if (kf_pager_is_on())
 		return status;
 	if (fflush(stdout) || ferror(stdout) || fclose(stdout)) {

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "cli/one.h"
+#include "cli/process.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -73,12 +74,12 @@ static int find_process(const struct kf_cli *cli, struct kf_one *one)
 	}
 	if (nr == 1)
 		return 0;
-	if (nr)
+	if (nr) {
 		kf_error("%s: %u processes match: select one with -p PID", name,
 			 nr);
-	else
-		kf_note(cli, "%s: no process matches%s", name,
-			kf_select_hint(&cli->select));
+	} else {
+		kf_select_tell_none(cli, &one->found);
+	}
 	kf_one_release(one);
 	return nr ? KF_EXIT_USAGE : KF_EXIT_NO_MATCH;
 }
@@ -94,4 +95,35 @@ void kf_one_release(struct kf_one *one)
 	kf_snapshot_release(&one->named.snap);
 	kf_files_release(&one->found);
 	memset(one, 0, sizeof(*one));
+}
+
+char *kf_one_path(const struct kf_cli *cli, int *status)
+{
+	struct kf_one one;
+	char *path = NULL;
+
+	*status = kf_one_find(cli, NULL, &one);
+	if (*status)
+		return NULL;
+	if (one.file->outside) {
+		kf_error("%s: process %d is in another mount namespace: "
+			 "konfiscator record -p %d writes a profile of it",
+			 cli->command->name, kf_process_id(one.file),
+			 kf_process_id(one.file));
+		*status = KF_EXIT_FAILED;
+	} else {
+		path = kf_format("%s/%s", one.file->dir, one.file->name);
+	}
+	kf_one_release(&one);
+	return path;
+}
+
+char *kf_one_argument(struct kf_cli *cli, const char *arg, int *status)
+{
+	char *args[] = {(char *)arg, NULL}, **left = args;
+	int nr = 1;
+
+	cli->select.nr_pids = 0;
+	*status = kf_select_arguments(cli, &nr, &left);
+	return nr || *status ? kf_format("%s", arg) : kf_one_path(cli, status);
 }

@@ -24,6 +24,18 @@ struct kf_one {
 int kf_one_find(const struct kf_cli *cli, const char *path, struct kf_one *one);
 
 /**
+ * kf_one_path() - the path of the stats file of the selected process
+ * kf_one_argument() - the same, of the process that an argument names
+ * @cli:	the command line; its selectors are followed, or set
+ * @arg:	a number of a process, or a file, which is returned as it is
+ * @status:	out: 0, or the exit status after a message
+ *
+ * Return: a path, to free(); NULL if @status is not 0.
+ */
+char *kf_one_path(const struct kf_cli *cli, int *status);
+char *kf_one_argument(struct kf_cli *cli, const char *arg, int *status);
+
+/**
  * kf_one_release() - free what kf_one_find() gave
  * @one:	it
  */

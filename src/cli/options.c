@@ -274,23 +274,28 @@ static int take_color(struct kf_cli *cli, const char *arg)
 	return 0;
 }
 
-static int take_dir(struct kf_cli *cli, const char *dir)
+void kf_options_add_dir(struct kf_cli *cli, const char *dir)
 {
 	size_t nr = 0;
 
-	if (!dir[0]) {
-		kf_error("--dir: the directory's name is empty");
-		return usage_status(cli);
-	}
 	while (cli->dirs && cli->dirs[nr])
 		nr++;
 	cli->dirs = realloc(cli->dirs, (nr + 2) * sizeof(*cli->dirs));
 	if (!cli->dirs) {
 		kf_error("out of memory");
-		return KF_EXIT_FAILED;
+		exit(KF_EXIT_FAILED);
 	}
 	cli->dirs[nr] = dir;
 	cli->dirs[nr + 1] = NULL;
+}
+
+static int take_dir(struct kf_cli *cli, const char *dir)
+{
+	if (!dir[0]) {
+		kf_error("--dir: the directory's name is empty");
+		return usage_status(cli);
+	}
+	kf_options_add_dir(cli, dir);
 	return 0;
 }
 

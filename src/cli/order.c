@@ -6,6 +6,7 @@
 
 #include "cli/order.h"
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/process.h"
 
@@ -120,10 +121,20 @@ static bool order_lock(int fd, uint64_t looks)
 	return true;
 }
 
-static bool put_order(int fd, uint64_t at, const char *text, uint64_t *number)
+static bool put_order(int fd, uint64_t at, const char *text, uint64_t *number,
+		      struct kf_answer *answer)
 {
-	if (!read_at(fd, number, sizeof(*number), at + AT(request)))
+	char *waits = answer->replaced;
+	uint64_t answered;
+
+	waits[0] = '\0';
+	if (!read_at(fd, number, sizeof(*number), at + AT(request)) ||
+	    !read_at(fd, &answered, sizeof(answered), at + AT(answer)))
 		return false;
+	if (answered != *number &&
+	    !read_at(fd, waits, sizeof(answer->replaced), at + AT(text)))
+		return false;
+	waits[sizeof(answer->replaced) - 1] = '\0';
 	++*number;
 	return write_at(fd, text, strlen(text) + 1, at + AT(text)) &&
 	       write_at(fd, number, sizeof(*number), at + AT(request));
@@ -143,12 +154,29 @@ static enum kf_order_result take_answer(int fd, uint64_t at,
 	return result ? KF_ORDER_REFUSED : KF_ORDER_DONE;
 }
 
+/*
+ * The process may be about to carry it out. A number that went back could have
+ * it do so twice: the number stays, and an empty order is refused.
+ */
+static enum kf_order_result order_withdraw(int fd, uint64_t at, uint64_t number,
+					   struct kf_answer *answer)
+{
+	uint64_t answered;
+
+	if (!write_at(fd, "", 1, at + AT(text)) ||
+	    !read_at(fd, &answered, sizeof(answered), at + AT(answer)))
+		return KF_ORDER_ERROR;
+	return answered == number ? take_answer(fd, at, answer)
+				  : KF_ORDER_WITHDRAWN;
+}
+
 static enum kf_order_result order_ask(int fd, uint64_t at, const char *text,
-				      uint64_t looks, struct kf_answer *answer)
+				      uint64_t looks, bool withdraw,
+				      struct kf_answer *answer)
 {
 	uint64_t number, answered;
 
-	if (!put_order(fd, at, text, &number))
+	if (!put_order(fd, at, text, &number, answer))
 		return KF_ORDER_ERROR;
 	while (looks--) {
 		if (!read_at(fd, &answered, sizeof(answered), at + AT(answer)))
@@ -157,11 +185,19 @@ static enum kf_order_result order_ask(int fd, uint64_t at, const char *text,
 			return take_answer(fd, at, answer);
 		pause_a_moment();
 	}
-	return KF_ORDER_LATE;
+	return withdraw ? order_withdraw(fd, at, number, answer)
+			: KF_ORDER_LATE;
+}
+
+bool kf_order_parse_sample(const char *text, uint64_t *mean)
+{
+	return kf_parse_size(text, mean) &&
+	       (*mean < KF_SAMPLE_SMALL ||
+		(*mean >= KF_SAMPLE_LEAST && *mean <= KF_SAMPLE_MOST));
 }
 
 enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
-				   uint64_t timeout_s, bool force,
+				   uint64_t timeout_s, unsigned int flags,
 				   struct kf_answer *answer)
 {
 	uint64_t looks = timeout_s * LOOKS_A_SECOND;
@@ -177,10 +213,11 @@ enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
 	at = control_at(fd);
 	if (!at)
 		r = KF_ORDER_OLD;
-	else if (!force && filters_itself(f, fd, at))
+	else if (!(flags & KF_ORDER_FORCE) && filters_itself(f, fd, at))
 		r = KF_ORDER_FILTERED;
 	else if (order_lock(fd, looks))
-		r = order_ask(fd, at, text, looks, answer);
+		r = order_ask(fd, at, text, looks, flags & KF_ORDER_WITHDRAW,
+			      answer);
 	close(fd);
 	return r;
 }

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The selectors -p, -n, -c and -u; each command evaluates -a itself.
+ * The selectors -p, -n, -c and -u, and processes that are arguments; each
+ * command evaluates -a itself.
  */
 #include "config.h"
 
 #include "cli/cli.h"
+#include "base/text.h"
 #include "cli/process.h"
+#include "reader/regular.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int take_pids(struct kf_select *sel, const char *arg)
 {
@@ -42,12 +48,93 @@ static int take_pids(struct kf_select *sel, const char *arg)
 	}
 }
 
+/* Returns @list with room for one entry behind @nr. */
+static void *select_grow(void *list, unsigned int nr, size_t size)
+{
+	list = realloc(list, (nr + 1) * size);
+	if (list)
+		return list;
+	kf_error("out of memory");
+	exit(KF_EXIT_FAILED);
+}
+
 void kf_select_pid(struct kf_select *sel, int32_t pid)
 {
-	free(sel->pids);
-	sel->pids = kf_alloc(1, sizeof(*sel->pids));
-	sel->pids[0] = pid;
-	sel->nr_pids = 1;
+	sel->pids = select_grow(sel->pids, sel->nr_pids, sizeof(*sel->pids));
+	sel->pids[sel->nr_pids++] = pid;
+}
+
+static bool select_is_there(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st);
+}
+
+static bool select_is_stats(const char *path)
+{
+	int fd = kf_regular_open(path);
+	uint64_t magic = 0;
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) &&
+	     magic == KF_STATS_MAGIC;
+	close(fd);
+	if (!is)
+		errno = 0;
+	return is;
+}
+
+static int select_take_file(struct kf_cli *cli, const char *path)
+{
+	struct kf_select *sel = &cli->select;
+	const char *slash = strrchr(path, '/');
+	char *dir;
+
+	if (!select_is_stats(path)) {
+		kf_error("%s: '%s' is neither a process number nor a stats "
+			 "file%s%s",
+			 cli->command->name, path, errno ? ": " : "",
+			 errno ? strerror(errno) : "");
+		return KF_EXIT_USAGE;
+	}
+	if (sel->nr_pids) {
+		kf_error("%s: '%s': a stats file excludes process numbers",
+			 cli->command->name, path);
+		return KF_EXIT_USAGE;
+	}
+	/* The file says in which directory it is. */
+	if (!sel->nr_files) {
+		free(cli->dirs);
+		cli->dirs = NULL;
+	}
+	dir = slash == path ? kf_format("/")
+	      : slash	    ? kf_format("%.*s", (int)(slash - path), path)
+			    : kf_format(".");
+	kf_options_add_dir(cli, dir);
+	sel->files =
+		select_grow(sel->files, sel->nr_files, sizeof(*sel->files));
+	sel->files[sel->nr_files++] = slash ? slash + 1 : path;
+	sel->all = true;
+	return 0;
+}
+
+int kf_select_arguments(struct kf_cli *cli, int *argc, char ***argv)
+{
+	int status = 0;
+	uint64_t pid;
+
+	for (; *argc && kf_parse_u64(**argv, &pid) && pid && pid <= INT32_MAX &&
+	       !select_is_there(**argv);
+	     ++*argv, --*argc)
+		kf_select_pid(&cli->select, (int32_t)pid);
+	if (!cli->command->selects_files)
+		return 0;
+	for (; *argc && !status; ++*argv, --*argc)
+		status = select_take_file(cli, **argv);
+	return status;
 }
 
 static int select_take_user(struct kf_select *sel, const char *arg)
@@ -92,14 +179,18 @@ int kf_select_option(struct kf_select *sel, int key, const char *arg)
 
 bool kf_select_any(const struct kf_select *sel)
 {
-	return sel->nr_pids || sel->name || sel->container || sel->by_user;
+	return sel->nr_pids || sel->nr_files || sel->name || sel->container ||
+	       sel->by_user;
 }
 
-const char *kf_select_hint(const struct kf_select *sel)
+const char *kf_select_hint(const struct kf_cli *cli)
 {
-	return sel->all ? "; a program that exits normally keeps its file only "
-			  "with KONFISCATOR_KEEP=1"
-			: "";
+	const struct kf_command *c = cli->command;
+
+	if (cli->select.all)
+		return "; a program that exits normally keeps its file only "
+		       "with KONFISCATOR_KEEP=1";
+	return c->selects_ended ? "; -a includes those that have ended" : "";
 }
 
 static bool pid_matches(const struct kf_select *sel, const struct kf_file *f)
@@ -109,6 +200,15 @@ static bool pid_matches(const struct kf_select *sel, const struct kf_file *f)
 			return true;
 	}
 	return !sel->nr_pids;
+}
+
+static bool file_matches(const struct kf_select *sel, const struct kf_file *f)
+{
+	for (unsigned int i = 0; i < sel->nr_files; i++) {
+		if (!strcmp(sel->files[i], f->name))
+			return true;
+	}
+	return !sel->nr_files;
 }
 
 static bool name_matches(const struct kf_select *sel, const struct kf_file *f)
@@ -136,8 +236,63 @@ static bool container_matches(const struct kf_select *sel,
 bool kf_select_matches(const struct kf_select *sel, const struct kf_file *f)
 {
 	if (f->snap.result != KF_READ_OK)
-		return !kf_select_any(sel);
-	return pid_matches(sel, f) && name_matches(sel, f) &&
+		return sel->nr_files ? file_matches(sel, f)
+				     : !kf_select_any(sel);
+	return file_matches(sel, f) && pid_matches(sel, f) &&
+	       name_matches(sel, f) &&
 	       (!sel->by_user || f->snap.id.uid == sel->user) &&
 	       container_matches(sel, f);
+}
+
+#define TOLD_PROCESSES 8
+
+/* The processes that could have been selected. */
+static void select_tell_others(const struct kf_cli *cli,
+			       const struct kf_files *files)
+{
+	char name[KF_PROCESS_NAME], safe[4 * KF_PROCESS_NAME];
+	char *all = kf_format("%s", "");
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < files->nr; i++) {
+		const struct kf_file *f = &files->file[i];
+		char *more;
+
+		if (f->snap.result != KF_READ_OK || f->life != KF_LIFE_ALIVE ||
+		    nr++ >= TOLD_PROCESSES)
+			continue;
+		kf_process_name(f, name);
+		more = kf_format("%s%s%d (%s)", all, nr > 1 ? ", " : "",
+				 kf_process_id(f),
+				 kf_escape(safe, sizeof(safe), name));
+		free(all);
+		all = more;
+	}
+	if (!nr)
+		kf_note(cli, "no process runs under konfiscator");
+	else if (nr > TOLD_PROCESSES)
+		kf_note(cli, "%u processes run under konfiscator: %s, ...", nr,
+			all);
+	else
+		kf_note(cli, "under konfiscator: %s", all);
+	free(all);
+}
+
+void kf_select_tell_none(const struct kf_cli *cli, const struct kf_files *files)
+{
+	const struct kf_select *sel = &cli->select;
+	const char *name = cli->command->name;
+
+	if (sel->nr_pids != 1)
+		kf_note(cli, "%s: no process matches%s", name,
+			kf_select_hint(cli));
+	else if (kill(sel->pids[0], 0) && errno == ESRCH)
+		kf_note(cli, "%s: there is no process %d%s", name, sel->pids[0],
+			kf_select_hint(cli));
+	else
+		kf_note(cli,
+			"%s: process %d has no stats file: it runs without "
+			"the library, or as another user",
+			name, sel->pids[0]);
+	select_tell_others(cli, files);
 }

@@ -11,6 +11,7 @@
 #include "core/tagging.h"
 #include "heap/remote.h"
 #include "record/cursor.h"
+#include "stats/stats.h"
 #include "sys/clock.h"
 #include "sys/out.h"
 #include "sys/thread.h"
@@ -32,6 +33,7 @@ static void set_on(bool on, bool strict)
 {
 	__atomic_store_n(&kf_recorder_on, on, __ATOMIC_RELAXED);
 	__atomic_store_n(&kf_cache_barred, on && strict, __ATOMIC_RELAXED);
+	kf_word_set(KF_WORD_recording, on);
 	kf_process_change();
 }
 

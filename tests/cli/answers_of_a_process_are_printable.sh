@@ -34,7 +34,7 @@ text = control + 24
 while True:
     request, answer = struct.unpack_from("<2Q", m, control)
     if request != answer:
-        refused = m[text:text + 8] == b"sample=7"
+        refused = m[text:text + 9] == b"sample=7K"
         struct.pack_into("<I", m, control + 16, 22 if refused else 0)
         at = text + int(text_size)
         m[at:at + len(reply)] = reply
@@ -54,7 +54,7 @@ wait_for 60 listed || fail "the process has no file"
 expect 0 cli ctl "$pid" sample=0
 prints 'told\x1b]0;title\x07\x1b[31m\xc2\x9b31m\xe2\x80\xaecba\xe2\x81\xa7\xff\x0d\x7f'
 is_printable "an answer"
-expect 1 cli ctl "$pid" sample=7
+expect 1 cli ctl "$pid" sample=7K
 says 'told\x1b]0;title'
 is_printable "a refusal"
 

@@ -108,8 +108,8 @@ prints "LIVE"
 expect 3 cli record -p 1 -o none
 says "process 1 has no stats file"
 [ ! -s none ] || fail "a profile of nothing has bytes"
-expect 1 cli record -p 999999999 -o none
-expect 1 cli record -o no/such/file -p $$
+expect 3 cli record -p 999999999 -o none
+expect 1 cli record -o no/such/file true
 says "No such file"
 expect 7 cli record -o run -- sh -c 'exit 7'
 report --view=summary run | grep -q "^sh " || fail "sh is not in its profile"

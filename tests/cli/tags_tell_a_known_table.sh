@@ -118,7 +118,7 @@ says "--format=csv is for"
 expect 2 cli tags -p "$pid" one
 says "give a file or select a process, not both"
 expect 3 cli tags -p 1
-says "no process matches"
+says "process 1 has no stats file"
 expect 1 cli tags missing
 says "missing: No such file"
 expect 1 cli tags /dev/null

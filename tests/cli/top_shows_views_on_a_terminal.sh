@@ -169,5 +169,5 @@ says "top: --sort: 'color' is not one of process, pid, threads, live"
 expect 2 cli top --batch=0
 says "top: --batch: '0' is not a number from 1"
 expect 2 cli top --interval=0
-expect 2 cli top 1
-says "the command takes no arguments"
+expect 2 cli top x
+says "'x' is neither a process number nor a stats file"

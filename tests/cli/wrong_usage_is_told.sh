@@ -39,15 +39,15 @@ wrong "'x' is not process, thread, container or tag" "$KF_CLI" stat --by=x
 wrong "'nope' is not one of process" cli stat --sort=nope
 wrong "--by thread is not for --format=prom" \
 	"$KF_CLI" --format=prom stat --by=thread
-wrong "'x': the command takes no arguments" "$KF_CLI" stat x
-wrong "'x': the command takes no arguments" "$KF_CLI" ls x
+wrong "'x' is neither a process number nor a stats file" "$KF_CLI" stat x
+wrong "'x' is neither a process number nor a stats file" "$KF_CLI" ls x
 wrong "'x': the command takes no arguments" "$KF_CLI" prune x
 wrong "a script's name is missing" "$KF_CLI" trace
 wrong "'x' is not a process number" "$KF_CLI" trace -p x list
 wrong "'perf' is not bpftrace or stap" "$KF_CLI" trace --engine=perf list
 wrong "there is no script 'nope'" "$KF_CLI" trace nope
-wrong "report: FILE is missing" "$KF_CLI" report
-wrong "report: only one file can be given" "$KF_CLI" report a b
+wrong "report: PID or FILE is missing" "$KF_CLI" report
+wrong "report: give one file, or select one process" "$KF_CLI" report a b
 wrong "'x' is not one of summary, timeline" "$KF_CLI" report --view=x a
 wrong "of a profile it is one of top tree" "$KF_CLI" report --view=x a
 wrong "a flame graph is -o FILE.html" "$KF_CLI" report --view=flame a
@@ -70,12 +70,12 @@ wrong "'-1' is not a number of seconds" "$KF_CLI" report --at=-1 a
 wrong "two profiles are needed: konfiscator diff BEFORE AFTER" "$KF_CLI" diff a
 wrong "'x' is not a number of bytes" "$KF_CLI" diff --fail-over=x a b
 wrong "'x' is not stack or function" "$KF_CLI" diff --by=x a b
-wrong "a program or --pid is missing" "$KF_CLI" record
-wrong "a program and --pid exclude each other" "$KF_CLI" record -p 1 true
-wrong "'x' is not a process number" "$KF_CLI" record -p x
+wrong "give either a program or a process" "$KF_CLI" record
+wrong "give either a program or a process" "$KF_CLI" record -p 1 true
+wrong "'x' is not a list of process numbers" "$KF_CLI" record -p x
 wrong "'0' is not a number of seconds" "$KF_CLI" record --interval=0 true
-wrong "'0' is not a number of bytes" "$KF_CLI" record --sample=0 true
-wrong "'1' is not a number of bytes from 1K to 1T" "$KF_CLI" record --sample=1 true
+wrong "'0' is not 1, or from 1K to 1T" "$KF_CLI" record --sample=0 true
+wrong "'2' is not 1, or from 1K to 1T" "$KF_CLI" record --sample=2 true
 wrong "only one program can be given" "$KF_CLI" doctor a b
 
 expect 0 "$KF_CLI" --help

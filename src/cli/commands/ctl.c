@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/one.h"
 #include "cli/order.h"
 #include "cli/process.h"
 #include "cli/table.h"
@@ -21,12 +22,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TIMEOUT_S 10
-#define TIMEOUT_MAX_S 86400
+/* A process that allocates answers sooner. */
+#define BUSY_S 1
+#define WAIT_MAX_S 86400
 
-enum { OPT_TIMEOUT = KF_OPT_OWN, OPT_FORCE };
+enum { OPT_WAIT = KF_OPT_OWN, OPT_TIMEOUT, OPT_FORCE };
 
-enum { SETTING, ARGUMENT, HELP };
+enum { SETTING, NOW, ARGUMENT, HELP };
 
 struct control {
 	const char *id;
@@ -42,27 +44,54 @@ static const struct control ctl_controls[] = {
 
 static const struct kf_column ctl_columns[] = {
 	[SETTING] = {"SETTING", "setting", KF_CELL_TEXT},
+	[NOW] = {"NOW", "now", KF_CELL_TEXT},
 	[ARGUMENT] = {"VALUE", "value", KF_CELL_TEXT},
 	[HELP] = {"HELP", "help", KF_CELL_TEXT},
 };
 
-static uint64_t timeout_s = TIMEOUT_S;
+static uint64_t ctl_wait_s; /* 0: not given */
 static bool ctl_force;
+
+/* What a setting is now, as it would be set; NULL: nothing that stays. */
+static const char *ctl_now(const struct kf_snapshot *s, const char *id,
+			   char text[24])
+{
+	uint64_t mean = kf_snapshot_value(s, "sample_mean");
+
+	if (!strcmp(id, "record"))
+		return kf_snapshot_value(s, "recording") ? "on" : "off";
+	if (strcmp(id, "sample") != 0)
+		return NULL;
+	if (mean && mean % 1024 == 0)
+		snprintf(text, 24, "%lluK", (unsigned long long)mean / 1024);
+	else
+		snprintf(text, 24, "%llu", (unsigned long long)mean);
+	return mean ? text : "off";
+}
 
 static int ctl_list_settings(const struct kf_cli *cli)
 {
+	struct kf_one one;
 	struct kf_table t;
+	char text[24];
+	int status = kf_one_find(cli, NULL, &one);
 
+	if (status)
+		return status;
 	kf_table_init(&t, ctl_columns, KF_ARRAY_SIZE(ctl_columns));
 	for (size_t i = 0; i < KF_ARRAY_SIZE(ctl_controls); i++) {
 		struct kf_cell *row = kf_table_row(&t);
+		const char *now =
+			ctl_now(&one.file->snap, ctl_controls[i].id, text);
 
 		kf_cell_text(&row[SETTING], ctl_controls[i].id);
+		kf_cell_text(&row[NOW], now ? now : "");
 		kf_cell_text(&row[ARGUMENT], ctl_controls[i].argument);
 		kf_cell_text(&row[HELP], ctl_controls[i].help);
 	}
 	kf_table_print(&t, cli);
 	kf_table_release(&t);
+	kf_one_release(&one);
 	return KF_EXIT_OK;
 }
 
@@ -78,18 +107,23 @@ static bool ctl_is_known(const char *order)
 	return false;
 }
 
-/* The stats file of the living process @pid, or NULL. */
-static const struct kf_file *ctl_find_process(const struct kf_files *files,
-					      int32_t pid)
+/* Returns 0, or the exit status after a message. */
+static int ctl_check(const char *order)
 {
-	for (unsigned int i = 0; i < files->nr; i++) {
-		const struct kf_file *f = &files->file[i];
+	const char *value = strchr(order, '=');
+	uint64_t mean;
 
-		if (f->snap.result == KF_READ_OK && f->life == KF_LIFE_ALIVE &&
-		    kf_process_id(f) == pid)
-			return f;
+	if (!ctl_is_known(order)) {
+		kf_error("ctl: '%s' is not SETTING=VALUE of a setting that "
+			 "'konfiscator ctl PID' lists",
+			 order);
+		return KF_EXIT_USAGE;
 	}
-	return NULL;
+	if (strncmp(order, "sample=", 7) || !strcmp(value, "=off") ||
+	    kf_order_parse_sample(value + 1, &mean))
+		return 0;
+	kf_error("ctl: sample: '%s' is not off, " KF_SAMPLE_RANGE, value + 1);
+	return KF_EXIT_USAGE;
 }
 
 /*
@@ -121,13 +155,18 @@ static char *order_text(const char *arg)
 static int ctl_give_order(const struct kf_cli *cli, const struct kf_file *f,
 			  const char *arg)
 {
-	char safe[4 * sizeof(((struct kf_answer *)0)->reply)];
-	struct kf_answer answer;
+	char safe[4 * sizeof(((struct kf_answer *)0)->replaced)];
+	struct kf_answer answer = {0};
 	char *text = order_text(arg);
-	enum kf_order_result r =
-		kf_order_give(f, text, timeout_s, ctl_force, &answer);
+	unsigned int flags = (ctl_force ? KF_ORDER_FORCE : 0) |
+			     (ctl_wait_s ? KF_ORDER_WITHDRAW : 0);
+	enum kf_order_result r = kf_order_give(
+		f, text, ctl_wait_s ? ctl_wait_s : BUSY_S, flags, &answer);
 
 	free(text);
+	if (answer.replaced[0])
+		kf_note(cli, "ctl: this replaces '%s', which was not taken yet",
+			kf_escape(safe, sizeof(safe), answer.replaced));
 	switch (r) {
 	case KF_ORDER_DONE:
 		if (!cli->quiet)
@@ -153,10 +192,15 @@ static int ctl_give_order(const struct kf_cli *cli, const struct kf_file *f,
 			 kf_process_id(f));
 		return KF_EXIT_FAILED;
 	case KF_ORDER_LATE:
-		kf_error("ctl: process %d has not answered in %llu s, perhaps "
-			 "because it allocates nothing: the order stays, and "
-			 "is carried out when the process allocates again",
-			 kf_process_id(f), (unsigned long long)timeout_s);
+		kf_note(cli,
+			"ctl: %s will be taken at the next slow path of "
+			"process %d, which allocates little or nothing now",
+			arg, kf_process_id(f));
+		return KF_EXIT_OK;
+	case KF_ORDER_WITHDRAWN:
+		kf_error("ctl: process %d has not answered in %llu s: the "
+			 "order is withdrawn",
+			 kf_process_id(f), (unsigned long long)ctl_wait_s);
 		return KF_EXIT_FAILED;
 	default:
 		kf_error("ctl: %s/%s: %s", f->dir, f->name, strerror(errno));
@@ -164,24 +208,16 @@ static int ctl_give_order(const struct kf_cli *cli, const struct kf_file *f,
 	}
 }
 
-static int give_all(struct kf_cli *cli, int32_t pid, char **orders)
+static int give_all(struct kf_cli *cli, char **orders)
 {
-	const struct kf_file *f;
-	struct kf_files files;
-	int status = kf_cli_find(cli, &files);
+	struct kf_one one;
+	int status = kf_one_find(cli, NULL, &one);
 
 	if (status)
 		return status;
-	f = ctl_find_process(&files, pid);
-	if (!f) {
-		kf_error("ctl: no stats file of a living process %d: "
-			 "see konfiscator ls",
-			 pid);
-		status = KF_EXIT_NO_MATCH;
-	}
-	while (f && !status && *orders)
-		status = ctl_give_order(cli, f, *orders++);
-	kf_files_release(&files);
+	while (!status && *orders)
+		status = ctl_give_order(cli, one.file, *orders++);
+	kf_one_release(&one);
 	return status;
 }
 
@@ -191,11 +227,11 @@ static int ctl_option(struct kf_cli *cli, int key, const char *arg)
 		ctl_force = true;
 		return 0;
 	}
-	if (!kf_parse_u64(arg, &timeout_s) || !timeout_s ||
-	    timeout_s > TIMEOUT_MAX_S) {
-		kf_error("ctl: --timeout: '%s' is not a number of seconds from "
-			 "1 to %d",
-			 arg, TIMEOUT_MAX_S);
+	if (!kf_parse_u64(arg, &ctl_wait_s) || !ctl_wait_s ||
+	    ctl_wait_s > WAIT_MAX_S) {
+		kf_error("ctl: --%s: '%s' is not a number of seconds from 1 "
+			 "to %d",
+			 key == OPT_WAIT ? "wait" : "timeout", arg, WAIT_MAX_S);
 		return KF_EXIT_USAGE;
 	}
 	return 0;
@@ -203,32 +239,27 @@ static int ctl_option(struct kf_cli *cli, int key, const char *arg)
 
 static int ctl_run(struct kf_cli *cli, int argc, char **argv)
 {
-	uint64_t pid;
+	int status;
 
-	if (!argc) {
-		kf_error("ctl: a process is missing: konfiscator ctl PID");
+	if (!kf_select_any(&cli->select)) {
+		kf_error(argc ? "ctl: '%s' is not a process number"
+			      : "ctl: a process is missing: konfiscator ctl "
+				"PID",
+			 argc ? argv[0] : "");
 		return KF_EXIT_USAGE;
 	}
-	if (!kf_parse_u64(argv[0], &pid) || !pid || pid > INT32_MAX) {
-		kf_error("ctl: '%s' is not a process number", argv[0]);
-		return KF_EXIT_USAGE;
+	for (int i = 0; i < argc; i++) {
+		status = ctl_check(argv[i]);
+		if (status)
+			return status;
 	}
-	for (int i = 1; i < argc; i++) {
-		if (!ctl_is_known(argv[i])) {
-			kf_error("ctl: '%s' is not SETTING=VALUE of a setting "
-				 "that 'konfiscator ctl PID' lists",
-				 argv[i]);
-			return KF_EXIT_USAGE;
-		}
-	}
-	kf_select_pid(&cli->select, (int32_t)pid);
-	return argc == 1 ? ctl_list_settings(cli)
-			 : give_all(cli, (int32_t)pid, argv + 1);
+	return argc ? give_all(cli, argv) : ctl_list_settings(cli);
 }
 
 static const struct kf_option ctl_options[] = {
-	{OPT_TIMEOUT, "timeout", "SEC",
-	 "wait SEC seconds for the process' answer (default 10)"},
+	{OPT_WAIT, "wait", "SEC",
+	 "wait SEC seconds for the answer, and withdraw the order if there is none"},
+	{OPT_TIMEOUT, "timeout", "SEC", "the same as --wait"},
 	{OPT_FORCE, "force", NULL,
 	 "send orders even if the process filters its system calls and may be killed"},
 	{0},
@@ -240,9 +271,11 @@ const struct kf_command kf_command_ctl = {
 	.help = "Change a setting of a running process",
 	.about =
 		"Without SETTING=VALUE the settings are listed. The process applies a setting and\n"
-		"answers the next time one of its calls takes the slow path.",
+		"answers the next time one of its calls takes the slow path, which may be long\n"
+		"after this command has ended; --wait waits for it.",
 	.options = ctl_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.selects = true,
 	.option = ctl_option,
 	.run = ctl_run,
 };

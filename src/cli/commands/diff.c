@@ -15,6 +15,7 @@
 #include "config.h"
 
 #include "base/text.h"
+#include "cli/one.h"
 #include "cli/profile/profile.h"
 #include "cli/table.h"
 
@@ -87,16 +88,19 @@ static uint64_t samples_of(const struct kf_profile_count *c)
 		       : c->samples;
 }
 
-static int add_profile(struct kf_cli *cli, const char *path, bool is_after,
+static int add_profile(struct kf_cli *cli, const char *arg, bool is_after,
 		       struct places *all)
 {
+	int status;
+	char *path = kf_one_argument(cli, arg, &status);
 	struct kf_prof prof = {
 		.cli = cli,
 		.path = path,
 		.pick = diff_pick,
 	};
-	int status = kf_prof_open(&prof);
 
+	if (!status)
+		status = kf_prof_open(&prof);
 	diff_ended |= prof.at_end;
 	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
 		const struct kf_site *site = &prof.sites[i];
@@ -110,6 +114,7 @@ static int add_profile(struct kf_cli *cli, const char *path, bool is_after,
 		free(name);
 	}
 	kf_prof_close(&prof);
+	free(path);
 	return status;
 }
 

@@ -274,7 +274,7 @@ static const struct kf_option events_options[] = {
 
 const struct kf_command kf_command_events = {
 	.name = "events",
-	.args = "[FILE]",
+	.args = "[PID|FILE]",
 	.help = "Show the latest slow-path events of each thread",
 	.about =
 		"FILE is a stats file. Without FILE the options below select a process; -a\n"

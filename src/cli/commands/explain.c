@@ -421,12 +421,11 @@ static int look_on(const struct kf_cli *cli, struct watches *ws,
 		return status;
 	watches_choose(cli, ws);
 	if (!ws->nr) {
-		kf_note(cli, "explain: no process %s%s",
-			kf_select_any(&cli->select) ? "matches"
-						    : "under konfiscator",
-			cli->select.all
-				? kf_select_hint(&cli->select)
-				: "; -a includes those that have ended");
+		if (kf_select_any(&cli->select))
+			kf_select_tell_none(cli, &ws->first.files);
+		else
+			kf_note(cli, "explain: no process under konfiscator%s",
+				kf_select_hint(cli));
 		return KF_EXIT_NO_MATCH;
 	}
 	if (ws->alive && explain_seconds > 0)
@@ -491,7 +490,7 @@ static const struct kf_option explain_options[] = {
 
 const struct kf_command kf_command_explain = {
 	.name = "explain",
-	.args = "[FILE]",
+	.args = "[PID|FILE]",
 	.help = "Say why a process has the memory that it has",
 	.about =
 		"The verdict is leak, growth, fragmentation, waiting, cache, not the heap or in use.\n"

@@ -107,13 +107,14 @@ static int ls_run(struct kf_cli *cli, int argc, char **argv)
 
 const struct kf_command kf_command_ls = {
 	.name = "ls",
-	.args = "",
+	.args = "[PID|FILE...]",
 	.help = "List the stats files and the states of their processes",
 	.about =
 		"STATE is alive, dead, execed (the process runs another program now),\n"
 		"unknown (a process that cannot be seen from here) or bad (see RESULT).",
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
+	.selects_files = true,
 	.pages = true,
 	.run = ls_run,
 };

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/one.h"
 #include "cli/order.h"
 #include "cli/output.h"
 #include "cli/process.h"
@@ -246,7 +247,7 @@ static int order_samples(struct recorder *r, const struct kf_file *f)
 	needed = !r->stats &&
 		 (record_sample || !kf_snapshot_value(&f->snap, "samples"));
 	text = kf_format("sample=%llu", (unsigned long long)wanted);
-	result = kf_order_give(f, text, ORDER_S, false, &answer);
+	result = kf_order_give(f, text, ORDER_S, 0, &answer);
 	free(text);
 	r->ordered = result == KF_ORDER_DONE || result == KF_ORDER_LATE;
 	r->mean = mean;
@@ -267,7 +268,7 @@ static void order_back(struct recorder *r)
 		f = file_of(&files, r);
 	text = kf_format("sample=%llu", (unsigned long long)r->mean);
 	if (f && f->life == KF_LIFE_ALIVE && !strcmp(f->name, r->stats))
-		kf_order_give(f, text, ORDER_S, false, &answer);
+		kf_order_give(f, text, ORDER_S, 0, &answer);
 	free(text);
 	kf_files_release(&files);
 }
@@ -458,6 +459,21 @@ static int run_events(struct kf_cli *cli, int argc, char **argv)
 	return status ? status : kf_run(cli, argc, argv);
 }
 
+/* The one process that is selected. */
+static int record_find_pid(struct kf_cli *cli)
+{
+	struct kf_one one;
+	int status = kf_one_find(cli, NULL, &one);
+
+	if (status)
+		return status;
+	record_pid = kf_process_id(one.file);
+	kf_one_release(&one);
+	cli->select = (struct kf_select){0};
+	kf_select_pid(&cli->select, record_pid);
+	return 0;
+}
+
 /* Refuses two kinds of recording at once. */
 static int check_kinds(void)
 {
@@ -475,17 +491,18 @@ static int record_run(struct kf_cli *cli, int argc, char **argv)
 	if (status)
 		return status;
 
-	if (!argc == !record_pid) {
-		kf_error(argc ? "record: a program and --pid exclude each other"
-			      : "record: a program or --pid is missing");
+	if (!argc == !kf_select_any(&cli->select)) {
+		kf_error("record: give either a program or a process");
 		return KF_EXIT_USAGE;
 	}
 	if (record_events)
 		return run_events(cli, argc, argv);
 	if (record_exact)
 		record_sample = EXACT_SAMPLE;
-	if (record_pid)
-		kf_select_pid(&cli->select, record_pid);
+	if (!argc)
+		status = record_find_pid(cli);
+	if (status)
+		return status;
 	status = recorder_start(&r, cli, argc, argv);
 	if (!status)
 		status = open_output(&r);
@@ -507,26 +524,12 @@ static int record_take_sample(const char *arg)
 {
 	uint64_t n;
 
-	/* what the library takes: src/core/sampling.c */
-	if (!kf_parse_size(arg, &n) || n < 1ULL << 10 || n > 1ULL << 40) {
-		kf_error("record: --sample: '%s' is not a number of bytes from "
-			 "1K to 1T",
+	if (!kf_order_parse_sample(arg, &n) || !n) {
+		kf_error("record: --sample: '%s' is not 1, or from 1K to 1T",
 			 arg);
 		return KF_EXIT_USAGE;
 	}
 	record_sample = arg;
-	return 0;
-}
-
-static int take_pid(const char *arg)
-{
-	uint64_t n;
-
-	if (!kf_parse_u64(arg, &n) || !n || n > INT32_MAX) {
-		kf_error("record: --pid: '%s' is not a process number", arg);
-		return KF_EXIT_USAGE;
-	}
-	record_pid = (pid_t)n;
 	return 0;
 }
 
@@ -550,8 +553,6 @@ static int record_option(struct kf_cli *cli, int key, const char *arg)
 	case OPT_NO_SYMBOLS:
 		record_nameless = true;
 		return 0;
-	case 'p':
-		return take_pid(arg);
 	default:
 		record_output = arg;
 		return 0;
@@ -559,8 +560,6 @@ static int record_option(struct kf_cli *cli, int key, const char *arg)
 }
 
 static const struct kf_option record_options[] = {
-	{'p', "pid", "PID",
-	 "record this process, which runs under the library"},
 	{'o', "output", "FILE",
 	 "write the profile to FILE (default konfiscator.PID.profile)"},
 	{OPT_INTERVAL, "interval", "SEC",
@@ -572,7 +571,7 @@ static const struct kf_option record_options[] = {
 	{OPT_EXACT, "exact", NULL,
 	 "sample every block, so that figures are exact; about 2 us a call"},
 	{OPT_EVENTS, "events", NULL,
-	 "write a recording of every call instead, as run --record does "
+	 "write a recording of every call instead of a profile "
 	 "(default konfiscator.PID.recording)"},
 	{OPT_NO_SYMBOLS, "no-symbols", NULL,
 	 "store no names of functions in the profile"},
@@ -581,7 +580,7 @@ static const struct kf_option record_options[] = {
 
 const struct kf_command kf_command_record = {
 	.name = "record",
-	.args = "-p PID | [--] PROG [ARG...]",
+	.args = "PID | [--] PROG [ARG...]",
 	.help = "Write a profile of where a program's memory came from",
 	.about =
 		"The samples that the library takes are read at intervals, until the program\n"
@@ -590,6 +589,7 @@ const struct kf_command kf_command_record = {
 	.options = record_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,
+	.selects = true,
 	.stops = true,
 	.option = record_option,
 	.run = record_run,

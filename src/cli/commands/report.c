@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include "cli/one.h"
 #include "cli/profile/views.h"
 #include "cli/report/report.h"
 #include "cli/terminal.h"
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct kf_view *const report_views[] = {
 #define KF_VIEW(id) &kf_view_##id,
@@ -364,10 +366,12 @@ static int run_profile(struct kf_report *r)
 }
 
 /* Refuses options that are only for profiles. */
-static int check_history(void)
+static int check_history(struct kf_report *r)
 {
 	if (!profile_only && (!view_name || view_asked))
 		return 0;
+	if (access(r->path, F_OK))
+		return open_history(r);
 	kf_error("report: --%s is for profiles, and this is a recording",
 		 profile_only ? profile_only : "view=tree");
 	return KF_EXIT_USAGE;
@@ -375,7 +379,7 @@ static int check_history(void)
 
 static int run_history(struct kf_report *r)
 {
-	int status = check_history();
+	int status = check_history(r);
 
 	if (!status)
 		status = choose_view(r);
@@ -396,11 +400,13 @@ static int run_history(struct kf_report *r)
 static int report_run(struct kf_cli *cli, int argc, char **argv)
 {
 	struct kf_report *r = &report_state;
+	int status = 0;
+	char *path;
 
-	if (argc != 1) {
-		kf_error(argc ? "report: only one file can be given"
-			      : "report: FILE is missing: see konfiscator "
-				"report --help");
+	if (argc + kf_select_any(&cli->select) != 1) {
+		kf_error(argc ? "report: give one file, or select one process"
+			      : "report: PID or FILE is missing: see "
+				"konfiscator report --help");
 		return KF_EXIT_USAGE;
 	}
 	if (r->pick.from > r->pick.to) {
@@ -408,8 +414,13 @@ static int report_run(struct kf_cli *cli, int argc, char **argv)
 		return KF_EXIT_USAGE;
 	}
 	r->cli = cli;
-	r->path = argv[0];
-	return kf_prof_is_one(r->path) ? run_profile(r) : run_history(r);
+	r->path = path =
+		argc ? kf_format("%s", argv[0]) : kf_one_path(cli, &status);
+	if (!status)
+		status = kf_prof_is_one(r->path) ? run_profile(r)
+						 : run_history(r);
+	free(path);
+	return status;
 }
 
 enum { OPT_VIEW = KF_PICK_END, OPT_LEAKS, OPT_FAIL, OPT_EXPORT, OPT_ROWS };
@@ -499,7 +510,7 @@ static int report_option(struct kf_cli *cli, int key, const char *arg)
 
 const struct kf_command kf_command_report = {
 	.name = "report",
-	.args = "FILE",
+	.args = "PID|FILE",
 	.help = "Show a recording or a profile of a heap",
 	.about =
 		"Views of a recording: summary, timeline, top, sizes, threads, lifetimes, leaks,\n"
@@ -510,6 +521,8 @@ const struct kf_command kf_command_report = {
 		"the recording began.",
 	.options = report_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
+	.selects = true,
+	.selects_ended = true,
 	.stacks = true,
 	.pages = true,
 	.option = report_option,

@@ -118,7 +118,8 @@ static const struct {
 	uint64_t least, most;
 	const char *text;
 } conf_bounds[] = {
-	{CONF_sample, 2, 1ULL << 10, 1ULL << 40, "0, 1, or from 1K to 1T"},
+	{CONF_sample, KF_SAMPLE_SMALL, KF_SAMPLE_LEAST, KF_SAMPLE_MOST,
+	 KF_SAMPLE_RANGE},
 	{CONF_stack_frames, 0, 1, 1024, "a number from 1 to 1024"},
 	{CONF_events, 1, 1, 4096, "a number to 4096"},
 	{CONF_tag_levels, 0, 2, 256, "a number from 2 to 256"},

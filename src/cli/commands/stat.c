@@ -334,12 +334,12 @@ static int stat_run(struct kf_cli *cli, int argc, char **argv)
 	    (status == KF_EXIT_OK || status == KF_EXIT_NO_MATCH)) {
 		fflush(stdout);
 		status = stat_watch(cli, &look);
+	} else if (status == KF_EXIT_NO_MATCH && kf_select_any(&cli->select)) {
+		kf_select_tell_none(cli, &look.files);
 	} else if (status == KF_EXIT_NO_MATCH) {
-		kf_note(cli, "stat: no %s%s%s",
+		kf_note(cli, "stat: no %s under konfiscator%s",
 			stat_by == BY_TAG ? "tagged process" : "process",
-			kf_select_any(&cli->select) ? " matches"
-						    : " under konfiscator",
-			kf_select_hint(&cli->select));
+			kf_select_hint(cli));
 	}
 	kf_files_release(&look.files);
 	return status;
@@ -391,7 +391,7 @@ static const struct kf_option stat_options[] = {
 
 const struct kf_command kf_command_stat = {
 	.name = "stat",
-	.args = "",
+	.args = "[PID|FILE...]",
 	.help = "Show what the heaps hold and how busy they are",
 	.about =
 		"Processes of one name share a row. LIVE is the bytes that the programs asked for\n"
@@ -402,6 +402,7 @@ const struct kf_command kf_command_stat = {
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,
 	.selects = true,
+	.selects_files = true,
 	.selects_ended = true,
 	.option = stat_option,
 	.run = stat_run,

@@ -316,7 +316,7 @@ static const struct kf_option tags_options[] = {
 
 const struct kf_command kf_command_tags = {
 	.name = "tags",
-	.args = "[FILE [FILE]]",
+	.args = "[PID|FILE [FILE]]",
 	.help = "Show how much of a program's memory each tag has",
 	.about =
 		"FILE is a stats file, or a JSON snapshot of konfiscator or malloc-tag; - reads\n"

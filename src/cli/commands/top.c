@@ -224,7 +224,7 @@ static const struct kf_option top_options[] = {
 
 const struct kf_command kf_command_top = {
 	.name = "top",
-	.args = "",
+	.args = "[PID|FILE...]",
 	.help = "Watch processes, tags, threads, sites and sizes on a screen",
 	.about =
 		"Keys: 1 to 5 and Tab change the view, < and > the sort column; r reverses the\n"
@@ -233,6 +233,7 @@ const struct kf_command kf_command_top = {
 	.options = top_options,
 	.formats = KF_FORMAT_TABLE,
 	.selects = true,
+	.selects_files = true,
 	.stacks = true,
 	.option = top_option,
 	.run = top_run,
