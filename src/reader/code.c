@@ -353,8 +353,7 @@ static bool code_is_denied(const char *path)
 	return fd < 0 && (errno == EACCES || errno == EPERM);
 }
 
-/* The directory map_files is its user's alone; the kernel looks at that first.
- */
+/* map_files is its user's alone: the kernel looks at that first. */
 enum kf_lacks kf_code_lacks(const char *procfs, int pid,
 			    const struct kf_code *code)
 {

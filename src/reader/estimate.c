@@ -90,7 +90,7 @@ double kf_estimate_error(struct kf_estimate e)
 }
 
 void kf_stacks_lost_add(struct kf_stacks_lost *lost, uint32_t flags,
-			uint64_t samples)
+			uint32_t generation, uint64_t samples)
 {
 	if (flags & KF_STACK_OVERFLOW)
 		lost->stacks += samples;
@@ -98,6 +98,8 @@ void kf_stacks_lost_add(struct kf_stacks_lost *lost, uint32_t flags,
 		lost->outer += samples;
 	if (flags & KF_STACK_NO_TABLES)
 		lost->blind += samples;
+	if (generation == KF_GENERATION_UNSURE)
+		lost->unsure += samples;
 }
 
 /* Adds a part of a line, with a separator. */
@@ -111,7 +113,7 @@ static void lost_add(char *text, size_t size, const char *part)
 bool kf_stacks_lost_text(const struct kf_stacks_lost *lost, char *text,
 			 size_t size)
 {
-	char part[120];
+	char part[128];
 
 	text[0] = '\0';
 	if (lost->stacks) {
@@ -130,6 +132,14 @@ bool kf_stacks_lost_text(const struct kf_stacks_lost *lost, char *text,
 	}
 	if (text[0])
 		lost_add(text, size, "KONFISCATOR_SAMPLE_STACKS sets its size");
+	if (lost->unsure) {
+		snprintf(part, sizeof(part),
+			 "some calls of %" PRIu64
+			 " samples have no names: objects "
+			 "were loaded and closed at their addresses",
+			 lost->unsure);
+		lost_add(text, size, part);
+	}
 	if (lost->blind)
 		lost_add(text, size,
 			 "glibc before 2.35, or a library built with it or "
@@ -145,7 +155,9 @@ bool kf_stacks_lost_say(const struct kf_snapshot *s, char *text, size_t size)
 		const struct kf_stats_stack *st = &s->stacks[i];
 
 		if (st->hash)
-			kf_stacks_lost_add(&lost, st->flags, st->samples);
+			kf_stacks_lost_add(&lost, st->flags,
+					   kf_stats_generation(st),
+					   st->samples);
 	}
 	return kf_stacks_lost_text(&lost, text, size);
 }

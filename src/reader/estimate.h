@@ -54,18 +54,20 @@ struct kf_stacks_lost {
 	uint64_t stacks; /* no room for the stack */
 	uint64_t outer;	 /* no room for its outer calls */
 	uint64_t blind;	 /* the stack follows frame pointers only */
+	uint64_t unsure; /* it is not known which code it passed through */
 };
 
-#define KF_STACKS_LOST_TEXT 320
+#define KF_STACKS_LOST_TEXT 448
 
 /**
  * kf_stacks_lost_add() - count the samples of a stack
  * @lost:	the counts
  * @flags:	of the stack, enum kf_stack_flags
+ * @generation:	of the stack, see struct kf_stats_stack
  * @samples:	how many
  */
 void kf_stacks_lost_add(struct kf_stacks_lost *lost, uint32_t flags,
-			uint64_t samples);
+			uint32_t generation, uint64_t samples);
 
 /**
  * kf_stacks_lost_text() - say how many samples lack their stacks, and why

@@ -27,8 +27,7 @@ struct kf_symbol_file {
 	int fd;		     /* -1: cannot be opened */
 	const char *refused; /* why the file at the path is not read, or NULL */
 	enum kf_lacks lacks; /* to open it */
-	Elf *elf; /* of @fd or @image, @dwfl's; NULL: only a separate debug file
-		   */
+	Elf *elf;    /* @dwfl's, of @fd or @image; NULL: only a debug file */
 	char *image; /* a copy of the process' memory, or NULL */
 	size_t image_size;
 	struct kf_map found; /* by address */

@@ -24,8 +24,9 @@ user="setpriv --bounding-set=-all --inh-caps=-all"
 [ "$(id -u)" != 0 ] || user="$user --reuid=65534 --regid=65534 --clear-groups"
 chmod 0711 . && chmod 0777 stats && mkdir -m 0777 of-user
 # shellcheck disable=SC2086 # words
-$user test -r "$KF_PRELOAD" && $user test -x "$KF_CLI" ||
+if ! $user test -r "$KF_PRELOAD" || ! $user test -x "$KF_CLI"; then
 	skip "another user may not use this build"
+fi
 
 cat >object.c <<'END2'
 #include <stdlib.h>
@@ -96,6 +97,7 @@ begin() {
 		-o of-user/object.so object.c || fail "no object"
 	rm -f in said stats/*
 	mkfifo in
+	: >said
 	# shellcheck disable=SC2086 # words
 	KONFISCATOR_SAMPLE=1K $user env LD_PRELOAD="$KF_PRELOAD" ./program \
 		./of-user/object.so "$@" <in >said &

@@ -93,7 +93,10 @@ static void prof_tell_losses(const struct kf_report *r,
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *s = &prof->sites[i];
 
-		kf_stacks_lost_add(&lost, s->stack->flags, s->now.samples);
+		kf_stacks_lost_add(
+			&lost, s->stack->flags,
+			kf_profile_generation(&prof->profile, s->stack),
+			s->now.samples);
 		if (!s->stack->nr_frames &&
 		    !(s->stack->flags & KF_STACK_OVERFLOW))
 			without += s->now.samples;

@@ -9,6 +9,7 @@
 #include "tests/unit/unit.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Three blocks' worth of samples, one of which was freed. */
 static const struct kf_stats_stack stack = {
@@ -83,6 +84,54 @@ START_TEST(counters_of_different_moments_give_no_huge_number)
 }
 END_TEST
 
+START_TEST(each_reason_why_stacks_are_not_whole_is_told_once)
+{
+	struct kf_stats_stack stacks[] = {
+		{.hash = 1, .samples = 3, .flags = KF_STACK_OVERFLOW},
+		{.hash = 1, .samples = 4, .flags = KF_STACK_NO_OUTER},
+		{.hash = KF_GENERATION_UNSURE, .samples = 5},
+		{.hash = 1, .samples = 6, .flags = KF_STACK_NO_TABLES},
+		{.hash = KF_GENERATION_LAST, .samples = 7},
+		{.hash = 0, .samples = 8, .flags = KF_STACK_OVERFLOW},
+	};
+	struct kf_snapshot s = {.stacks = stacks,
+				.nr_stacks = KF_ARRAY_SIZE(stacks)};
+	char text[KF_STACKS_LOST_TEXT];
+
+	ck_assert(kf_stacks_lost_say(&s, text, sizeof(text)));
+	ck_assert_str_eq(
+		text,
+		"3 samples were counted without their stacks: the table of "
+		"stacks was full; 4 samples lack outer calls: the table of "
+		"calls was full; KONFISCATOR_SAMPLE_STACKS sets its size; some "
+		"calls of 5 samples have no names: objects were loaded and "
+		"closed at their addresses; glibc before 2.35, or a library "
+		"built with it or with GCC before 12: stacks by frame pointers "
+		"only");
+}
+END_TEST
+
+START_TEST(the_longest_text_has_room)
+{
+	const struct kf_stacks_lost most = {UINT64_MAX, UINT64_MAX, UINT64_MAX,
+					    UINT64_MAX};
+	char text[KF_STACKS_LOST_TEXT];
+
+	ck_assert(kf_stacks_lost_text(&most, text, sizeof(text)));
+	ck_assert_ptr_nonnull(strstr(text, "frame pointers only"));
+}
+END_TEST
+
+START_TEST(nothing_is_told_of_whole_stacks)
+{
+	struct kf_stats_stack whole = {.hash = 1, .samples = 9};
+	struct kf_snapshot s = {.stacks = &whole, .nr_stacks = 1};
+	char text[KF_STACKS_LOST_TEXT];
+
+	ck_assert(!kf_stacks_lost_say(&s, text, sizeof(text)));
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -90,6 +139,9 @@ int main(void)
 		interval_follows_from_the_variance,
 		errors_of_a_sum_add_up_as_squares,
 		counters_of_different_moments_give_no_huge_number,
+		each_reason_why_stacks_are_not_whole_is_told_once,
+		the_longest_text_has_room,
+		nothing_is_told_of_whole_stacks,
 	};
 
 	return unit_run("reader/estimate", tests, KF_ARRAY_SIZE(tests));
