@@ -37,6 +37,7 @@ struct kf_symbols *kf_names_open(struct kf_name_cache *cache, int pid,
 					       .pid = pid,
 					       .budget_ns = BUDGET_NS,
 					       .cache = cache,
+					       .snapshot = s,
 					       .refused = names_refused,
 				       });
 }
@@ -60,10 +61,13 @@ const struct kf_frame *kf_names_find(struct kf_symbols *symbols,
 				     uint64_t address, uint32_t generation,
 				     char text[KF_NAME_ROOM])
 {
+	char label[KF_NAME_ROOM] = "";
 	size_t nr;
 	const struct kf_frame *frame =
 		kf_symbols_frames(symbols, address, generation, &nr);
 
-	kf_utf8_clean(text, KF_NAME_ROOM, frame ? frame->function : "");
+	if (frame)
+		kf_frame_label(frame, label, sizeof(label));
+	kf_utf8_clean(text, KF_NAME_ROOM, label);
 	return frame;
 }

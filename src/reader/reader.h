@@ -139,6 +139,8 @@ struct kf_snapshot {
 	struct kf_stats_stack *stacks; /* see kf_snapshot_frames() */
 	uint32_t nr_frames;
 	struct kf_stats_frame *frames;
+	uint32_t nr_calls;
+	struct kf_stats_call *calls; /* see kf_snapshot_call() */
 	uint32_t nr_modules;
 	struct kf_stats_module *modules;
 	uint32_t nr_events; /* by time */
@@ -148,7 +150,7 @@ struct kf_snapshot {
 /* Optional tables, or-ed. */
 enum kf_tables {
 	KF_TABLE_TAGS = 1,
-	KF_TABLE_STACKS = 2, /* and frames and modules */
+	KF_TABLE_STACKS = 2, /* and frames, calls and modules */
 	KF_TABLE_EVENTS = 4,
 };
 
@@ -195,6 +197,17 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
 enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
 					  unsigned int tables,
 					  struct kf_snapshot *s);
+
+/**
+ * kf_snapshot_call() - the call that a word among return addresses stands for
+ * @s:		the snapshot
+ * @address:	the word
+ *
+ * Return: the call; its strings end in NUL. NULL: it is a return address, or a
+ *	   call without an entry.
+ */
+const struct kf_stats_call *kf_snapshot_call(const struct kf_snapshot *s,
+					     uint64_t address);
 
 /**
  * kf_snapshot_frames() - the return addresses of a stack

@@ -30,6 +30,8 @@
 #define MINOR_ENDING 5
 #define HEADER_5 offsetof(struct kf_stats_header, frames)
 #define MINOR_FRAMES 6
+#define HEADER_6 offsetof(struct kf_stats_header, calls)
+#define MINOR_CALLS 7
 
 /* The part of a class that files of all versions have. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
@@ -177,6 +179,8 @@ static bool sections_hold(const struct kf_source *src)
 			  1) &&
 	       rest_holds(src, &h->frames, sizeof(struct kf_stats_frame), 0,
 			  UINT32_MAX) &&
+	       rest_holds(src, &h->calls, sizeof(struct kf_stats_call), 0,
+			  UINT32_MAX) &&
 	       section_holds(src, &h->more, slot, 0, KF_STATS_MAX_MORE);
 }
 
@@ -188,7 +192,9 @@ static size_t header_bytes(const struct kf_stats_header *h)
 		return HEADER_3;
 	if (h->minor < MINOR_ENDING)
 		return HEADER_4;
-	return h->minor < MINOR_FRAMES ? HEADER_5 : sizeof(*h);
+	if (h->minor < MINOR_FRAMES)
+		return HEADER_5;
+	return h->minor < MINOR_CALLS ? HEADER_6 : sizeof(*h);
 }
 
 static bool header_holds(const struct kf_source *src)
@@ -408,14 +414,17 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	free(s->tags);
 	free(s->stacks);
 	free(s->frames);
+	free(s->calls);
 	free(s->modules);
 	free(s->events);
 	s->tags = NULL;
 	s->stacks = NULL;
 	s->frames = NULL;
+	s->calls = NULL;
 	s->modules = NULL;
 	s->events = NULL;
 	s->nr_tags = s->nr_stacks = s->nr_frames = s->nr_modules = 0;
+	s->nr_calls = 0;
 	s->nr_events = 0;
 	s->counters = NULL;
 	s->lent = false;

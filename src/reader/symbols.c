@@ -84,7 +84,7 @@ static char *name_pretty(const char *name)
 static void put_name(struct kf_frame *frame, char *function)
 {
 	frame->named = function[0];
-	if (frame->named && !frame->code)
+	if (frame->named && !frame->code && !(frame->address & KF_STATS_CALL))
 		frame->library = KF_JIT_LIBRARY;
 	if (frame->named)
 		frame->function = function;
@@ -116,7 +116,9 @@ static struct kf_frame *symbols_add_frames(struct found *to, size_t nr,
 	for (size_t i = 0; to->frames && i < nr; i++) {
 		to->frames[i] = (struct kf_frame){
 			.address = address,
-			.library = code ? kf_code_name(code) : "?",
+			.library = code ? kf_code_name(code)
+				   : address & KF_STATS_CALL ? "[python]"
+							     : "?",
 			.code = code,
 			.inlined = i + 1 < nr,
 		};
@@ -211,9 +213,18 @@ static size_t symbols_recorded(const struct kf_symbols *s,
 			       struct kf_raw_call raw[KF_MAX_INLINED])
 {
 	struct kf_profile_named call[KF_PROFILE_CALLS];
+	const struct kf_stats_call *call_of =
+		s->how.snapshot ? kf_snapshot_call(s->how.snapshot, address)
+				: NULL;
 	size_t nr = 0;
 
-	if (s->how.profile)
+	if (call_of)
+		raw[nr++] = (struct kf_raw_call){
+			.function = call_of->function,
+			.file = call_of->file[0] ? call_of->file : NULL,
+			.line = (int)KF_MIN(call_of->line, (uint32_t)INT_MAX),
+		};
+	else if (s->how.profile)
 		nr = kf_profile_calls(s->how.profile, address,
 				      code ? code->number : 0, call);
 	for (size_t i = 0; i < nr; i++)
@@ -336,6 +347,19 @@ const struct kf_frame *kf_symbols_frames(struct kf_symbols *s, uint64_t address,
 	memcpy(&f, entry, sizeof(f));
 	*nr = f.nr;
 	return f.frames;
+}
+
+void kf_frame_label(const struct kf_frame *f, char *text, size_t size)
+{
+	const char *slash = f->file ? strrchr(f->file, '/') : NULL;
+	const char *file = slash ? slash + 1 : f->file;
+
+	if (f->address & KF_STATS_CALL && file && f->line)
+		snprintf(text, size, "%s (%s:%u)", f->function, file, f->line);
+	else if (f->address & KF_STATS_CALL && file)
+		snprintf(text, size, "%s (%s)", f->function, file);
+	else
+		snprintf(text, size, "%s", f->function);
 }
 
 struct kf_codes *kf_symbols_codes(struct kf_symbols *s)

@@ -57,6 +57,8 @@ struct kf_symbols_how {
 	uint64_t recorded_ns;		  /* since the epoch, 0: unknown */
 	struct kf_name_cache *cache;	  /* NULL: none; not with @debug */
 	const struct kf_profile *profile; /* has names; NULL: none */
+	/* has the calls of interpreted code, unless @profile has; or NULL */
+	const struct kf_snapshot *snapshot;
 	/* is told each file that is not used; NULL: nobody */
 	kf_jit_refused *refused;
 };
@@ -67,7 +69,8 @@ struct kf_frame {
 	const char *function; /* demangled; LIBRARY+0xN without a name */
 	const char *file;     /* source file; NULL: unknown */
 	unsigned int line;    /* 0: unknown */
-	const char *library;  /* last part of @code's path, "[jit]" or "?" */
+	/* last part of @code's path, "[python]", "[jit]" or "?" */
+	const char *library;
 	const struct kf_code *code; /* NULL: not in a file */
 	bool inlined; /* inlined into the next frame of the address */
 	bool named;   /* @function is a name, not LIBRARY+0xN */
@@ -99,6 +102,15 @@ struct kf_symbols *kf_symbols_open(struct kf_codes *codes,
  */
 const struct kf_frame *kf_symbols_frames(struct kf_symbols *s, uint64_t address,
 					 uint32_t generation, size_t *nr);
+
+/**
+ * kf_frame_label() - a call as views show it
+ * @f:		the call
+ * @text:	out: the function; of interpreted code with file and line, as in
+ *		"handle (app.py:12)"
+ * @size:	bytes of @text, not 0
+ */
+void kf_frame_label(const struct kf_frame *f, char *text, size_t size);
 
 /**
  * kf_symbols_codes() - the code of the symbols

@@ -139,6 +139,26 @@ static void put_generation(struct kf_stats_stack *stack)
 		stack->hash = (stack->hash | KF_GENERATION_UNSURE) - 1;
 }
 
+/* Also after the stacks. */
+static bool read_calls(const struct kf_source *src, struct kf_snapshot *s)
+{
+	const struct kf_stats_section *calls = &src->h.calls;
+
+	if (!calls->nr)
+		return true;
+	s->calls = copy_table(src, calls, sizeof(*s->calls));
+	if (!s->calls)
+		return false;
+	s->nr_calls = calls->nr;
+	for (uint32_t i = 0; i < s->nr_calls; i++) {
+		struct kf_stats_call *call = &s->calls[i];
+
+		call->function[sizeof(call->function) - 1] = '\0';
+		call->file[sizeof(call->file) - 1] = '\0';
+	}
+	return true;
+}
+
 static bool read_stacks(const struct kf_source *src,
 			const struct kf_stats_section *sec,
 			struct kf_snapshot *s)
@@ -155,6 +175,8 @@ static bool read_stacks(const struct kf_source *src,
 	if (frames->nr && !s->frames)
 		return false;
 	s->nr_frames = frames->nr;
+	if (!read_calls(src, s))
+		return false;
 	for (uint32_t i = 0; i < s->nr_stacks; i++) {
 		if (kf_late(src->until_ns))
 			return false;
@@ -163,6 +185,17 @@ static bool read_stacks(const struct kf_source *src,
 			put_generation(&s->stacks[i]);
 	}
 	return true;
+}
+
+const struct kf_stats_call *kf_snapshot_call(const struct kf_snapshot *s,
+					     uint64_t address)
+{
+	uint64_t entry = address & ~KF_STATS_CALL;
+
+	return address & KF_STATS_CALL && entry < s->nr_calls &&
+			       s->calls[entry].key
+		       ? &s->calls[entry]
+		       : NULL;
 }
 
 uint32_t kf_snapshot_frames(const struct kf_snapshot *s,

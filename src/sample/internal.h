@@ -9,6 +9,7 @@
  *	frames.c	the outer frames of deep stacks
  *	modules.c	the files whose code is in the stacks
  *	modules-table.c	their entries in the stats file
+ *	python-*.c	calls of Python: see python.h
  *	rows.c		rows of unwind tables
  *	sample.c	records, counted and probed
  *	table.c		distinct stacks in the stats file
@@ -65,6 +66,13 @@ uint32_t kf_frames_intern(const uint64_t *frame, uint32_t nr,
  *	    the table grow, but not for a thread that reads the mappings.
  */
 void kf_modules_note(const struct kf_walked *stack);
+
+/**
+ * kf_modules_begin() - read the mappings if they were never read
+ *
+ * Context: as kf_modules_note(). Cheap afterwards.
+ */
+void kf_modules_begin(void);
 
 /**
  * kf_modules_retry() - read the mappings if a read was skipped before

@@ -21,6 +21,7 @@
 #include "sample/modules.h"
 
 #include "sample/internal.h"
+#include "sample/python.h"
 #include "sample/sample.h"
 #include "stats/stats.h"
 #include "sys/call.h"
@@ -74,7 +75,8 @@ static bool all_known(const struct kf_walked *stack)
 	uint32_t last = 0;
 
 	for (uint32_t i = 0; i < stack->nr; i++) {
-		if (!is_known(stack->frame[i] - 1, nr, &last))
+		if (!(stack->frame[i] & KF_STATS_CALL) &&
+		    !is_known(stack->frame[i] - 1, nr, &last))
 			return false;
 	}
 	return true;
@@ -183,8 +185,12 @@ static bool walk_mappings(void)
 		/* after the read, so that no object of a dlopen() stays */
 		stays = m.inode &&
 			kf_load_acquire(&loads) <= kf_load(&preloaded);
-		if (m.executable && learn_mapping(&m, base, stays))
+		if (!m.executable)
+			continue;
+		if (learn_mapping(&m, base, stays))
 			found = true;
+		if (m.path[0] == '/' && (found || kf_python_is_gone()))
+			kf_python_look(base, stays);
 	}
 	return found;
 }
@@ -490,8 +496,16 @@ void kf_modules_load(bool sampling)
 	kf_store_release(&preloaded, 0);
 }
 
+void kf_modules_begin(void)
+{
+	if (unlikely(!kf_load_acquire(&nr_known)))
+		look_for_more();
+}
+
 void kf_sample_unload(bool done)
 {
+	if (!done)
+		kf_python_unload();
 	/* code that was not recorded yet may go now */
 	if (!done && kf_load(&missed)) {
 		kf_store(&skips, 0);

@@ -141,6 +141,7 @@ static uint32_t take_stack(uint32_t tag)
 
 	if (!conf.stacks)
 		return KF_TABLE_NONE;
+	kf_modules_begin();
 	stack = kf_walk(conf.max_frames);
 	if (!stack || !stack->nr)
 		kf_word_add_atomic(KF_WORD_stacks_failed, 1);

@@ -253,5 +253,6 @@ uint64_t kf_table_caller(uint32_t entry)
 {
 	const struct kf_stats_stack *e = entry_at(entry);
 
-	return e && e->nr_frames ? e->frame[0] : 0;
+	return e && e->nr_frames && !(e->frame[0] & KF_STATS_CALL) ? e->frame[0]
+								   : 0;
 }

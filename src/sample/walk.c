@@ -8,6 +8,7 @@
  */
 #include "sample/walk.h"
 
+#include "sample/python.h"
 #include "sample/rows.h"
 #include "sys/process.h"
 #include "sys/thread.h"
@@ -27,6 +28,10 @@
 struct buffer {
 	uint64_t owner; /* the thread that uses it; 0: free; atomic */
 	struct kf_walked stack;
+	/* For calls of Python: where frames begin, and room to merge in. */
+	uint64_t sp[KF_STATS_STACK_MAX + 1];
+	uint64_t calls[KF_STATS_STACK_MAX];
+	struct kf_walked merged;
 };
 
 /* NR_BUFFERS of them, mapped for the first stack; atomic. */
@@ -186,8 +191,9 @@ static bool walk_step(struct cursor *c, const struct kf_row *row)
 	return false;
 }
 
-static void walk_up(struct cursor *c, struct kf_walked *stack, uint32_t most)
+static void walk_up(struct cursor *c, struct buffer *buffer, uint32_t most)
 {
+	struct kf_walked *stack = &buffer->stack;
 	unsigned int own = 0;
 	struct kf_row row;
 
@@ -204,6 +210,7 @@ static void walk_up(struct cursor *c, struct kf_walked *stack, uint32_t most)
 			stack->flags |= KF_STACK_CUT;
 			return;
 		}
+		buffer->sp[stack->nr] = c->sp;
 		stack->frame[stack->nr++] = c->pc;
 	}
 	/* What a signal interrupted has no call there. */
@@ -240,7 +247,10 @@ __noinline struct kf_walked *kf_walk(uint32_t most)
 	buffer->stack.nr = 0;
 	buffer->stack.flags = kf_rows_lack() ? KF_STACK_NO_TABLES : 0;
 	WALK_HERE(&c);
-	walk_up(&c, &buffer->stack, most);
+	walk_up(&c, buffer, most);
+	if (kf_python_is_on() && !c.barred)
+		kf_python_merge(&buffer->stack, buffer->sp, &buffer->merged,
+				buffer->calls, most);
 	return &buffer->stack;
 }
 

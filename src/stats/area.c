@@ -34,7 +34,9 @@ static const struct {
 	[KF_AREA_STACKS] = {KF_AT_STACKS, sizeof(struct kf_stats_stack),
 			    KF_AT_FRAMES - KF_AT_STACKS},
 	[KF_AREA_FRAMES] = {KF_AT_FRAMES, sizeof(struct kf_stats_frame),
-			    KF_AT_MORE - KF_AT_FRAMES},
+			    KF_AT_CALLS - KF_AT_FRAMES},
+	[KF_AREA_CALLS] = {KF_AT_CALLS, sizeof(struct kf_stats_call),
+			   KF_AT_MORE - KF_AT_CALLS},
 	[KF_AREA_SLOTS] = {KF_AT_MORE, sizeof(struct kf_slot),
 			   KF_STATS_MAX_MORE * sizeof(struct kf_slot)},
 };

@@ -85,6 +85,7 @@ void kf_image_fill(void)
 		.tags = kf_area_section(KF_AREA_TAGS),
 		.stacks = kf_area_section(KF_AREA_STACKS),
 		.frames = kf_area_section(KF_AREA_FRAMES),
+		.calls = kf_area_section(KF_AREA_CALLS),
 		.modules = kf_area_section(KF_AREA_MODULES),
 		.more = kf_area_section(KF_AREA_SLOTS),
 	};
@@ -103,6 +104,7 @@ void kf_image_show(void)
 		[KF_AREA_TAGS] = &h->tags.nr,
 		[KF_AREA_STACKS] = &h->stacks.nr,
 		[KF_AREA_FRAMES] = &h->frames.nr,
+		[KF_AREA_CALLS] = &h->calls.nr,
 		[KF_AREA_MODULES] = &h->modules.nr,
 		[KF_AREA_SLOTS] = &h->more.nr,
 	};

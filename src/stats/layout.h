@@ -27,7 +27,7 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 6
+#define KF_STATS_MINOR 7
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_TINY_MAX 1024 /* bytes of the largest tiny class */
@@ -63,10 +63,10 @@ struct kf_stats_section {
 
 /*
  * Constant once @ready is 1, except @total_size and the @nr of slots, tags,
- * stacks, modules, frames and more slots. These grow: the file is extended,
- * then they are stored. All sections but @more are in the first
+ * stacks, modules, frames, calls and more slots. These grow: the file is
+ * extended, then they are stored. All sections but @more are in the first
  * KF_STATS_MAX_REST bytes. Minor versions 0 to 2 end with @stacks, 3 with
- * @modules, 4 with @more, 5 with @ending.
+ * @modules, 4 with @more, 5 with @ending, 6 with @frames.
  */
 struct kf_stats_header {
 	uint64_t magic;
@@ -88,6 +88,7 @@ struct kf_stats_header {
 	struct kf_stats_section more; /* slots, after those of @slots */
 	struct kf_stats_section ending;
 	struct kf_stats_section frames;
+	struct kf_stats_section calls;
 };
 
 /* The process that writes the file. Strings end in NUL or fill their array. */
@@ -353,6 +354,26 @@ struct kf_stats_frame {
 };
 
 _Static_assert(sizeof(struct kf_stats_frame) == 16, "a frame's size is ABI");
+
+/*
+ * A call of code that an interpreter runs, such as a function of Python. Among
+ * the return addresses of a stack it is KF_STATS_CALL and its entry, where the
+ * frame of the interpreter's evaluator would be. Strings are UTF-8 as far as
+ * the program's are, and end in NUL; a longer one has KF_STATS_CALL_MORE in
+ * place of its end (@function) or its begin (@file).
+ */
+struct kf_stats_call {
+	uint64_t key;  /* 0: a free entry; what it stands for; stored last */
+	uint32_t line; /* 0: unknown */
+	uint32_t reserved;
+	char function[112];
+	char file[128];
+};
+
+_Static_assert(sizeof(struct kf_stats_call) == 256, "a call's size is ABI");
+
+#define KF_STATS_CALL (1ULL << 63)
+#define KF_STATS_CALL_MORE "..."
 
 /*
  * An executable mapping of a file with return addresses of stacks. The entry of

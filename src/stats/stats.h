@@ -141,6 +141,7 @@ enum kf_stats_area {
 	KF_AREA_TAGS,
 	KF_AREA_STACKS,
 	KF_AREA_FRAMES,
+	KF_AREA_CALLS,
 	KF_AREA_MODULES,
 	KF_AREA_SLOTS, /* slots beyond those of the image */
 	KF_NR_AREAS

@@ -247,7 +247,11 @@ static int write_csv(const struct kf_prof *prof, FILE *out)
 		csv_text(out, site->thread);
 		fputs(",\"", out);
 		for (size_t k = site->nr_frames; k-- > 0;) {
-			folded_label(out, site->frames[k]->function);
+			char *call;
+
+			call = kf_site_call(site->frames[k]);
+			folded_label(out, call);
+			free(call);
 			if (k)
 				fputc(';', out);
 		}

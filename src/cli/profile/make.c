@@ -124,6 +124,7 @@ static void put_stack(struct kf_maker *m, const struct kf_snapshot *s,
 		.flags = from->flags & KF_STACK_CUT,
 	};
 
+	kf_maker_calls(m, s, frame, nr);
 	kf_maker_unnamed(m, frame, nr, stack.generation);
 	if (nr > inner)
 		stack.flags |= KF_STACK_CUT;

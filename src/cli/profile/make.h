@@ -96,6 +96,16 @@ void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
 		  size_t more_size);
 
 /**
+ * kf_maker_calls() - append the names of interpreted calls
+ * @m:		the maker
+ * @s:		the snapshot that they are in
+ * @address:	words of a stack; return addresses are left out
+ * @nr:		how many
+ */
+void kf_maker_calls(struct kf_maker *m, const struct kf_snapshot *s,
+		    const uint64_t *address, uint32_t nr);
+
+/**
  * kf_maker_unnamed() - note return addresses for kf_maker_names()
  * @m:		the maker
  * @address:	the addresses of a stack

@@ -63,6 +63,31 @@ static void maker_put_name(struct kf_maker *m, const struct kf_frame *frame,
 	free(body.bytes);
 }
 
+void kf_maker_calls(struct kf_maker *m, const struct kf_snapshot *s,
+		    const uint64_t *address, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct kf_stats_call *call =
+			kf_snapshot_call(s, address[i]);
+		bool is_new = false;
+
+		if (call)
+			kf_entry(&m->named, address[i], &is_new);
+		if (is_new)
+			maker_put_name(m,
+				       &(struct kf_frame){
+					       .address = address[i],
+					       .function = call->function,
+					       .file = call->file[0]
+							       ? call->file
+							       : NULL,
+					       .line = call->line,
+					       .named = true,
+				       },
+				       1);
+	}
+}
+
 static void look_up_name(struct kf_maker *m, const struct kf_unnamed *u)
 {
 	const struct kf_codes *codes = kf_symbols_codes(m->symbols);
@@ -73,7 +98,7 @@ static void look_up_name(struct kf_maker *m, const struct kf_unnamed *u)
 	bool is_new;
 	size_t nr;
 
-	if (!u->address)
+	if (!u->address || u->address & KF_STATS_CALL)
 		return;
 	kf_entry(&m->named, u->address ^ number << 52, &is_new);
 	if (!is_new)

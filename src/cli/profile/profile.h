@@ -180,6 +180,14 @@ enum kf_profile_key {
 };
 
 /**
+ * kf_site_call() - a call as lists show it
+ * @frame:	the frame
+ *
+ * Return: the name, not escaped; free() it.
+ */
+char *kf_site_call(const struct kf_frame *frame);
+
+/**
  * kf_site_label() - the label of a frame
  * @prof:	the profile; its grouping decides
  * @frame:	the frame

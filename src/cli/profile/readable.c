@@ -33,6 +33,39 @@ static void drop_wrappers(struct kf_site *site)
 		site->nr_frames * sizeof(*site->frames));
 }
 
+/*
+ * Whether code is of CPython, of a module for it, or of the C library that both
+ * call.
+ */
+static bool is_of_python(const char *library)
+{
+	return !strncmp(library, "python3", 7) ||
+	       !strncmp(library, "libpython3", 10) ||
+	       strstr(library, ".cpython-3") || strstr(library, ".abi3.so") ||
+	       !strcmp(library, "libc.so.6");
+}
+
+/*
+ * Leaves out what the interpreter calls to allocate, so that a stack begins
+ * with a line of Python; a library with its own work stays.
+ */
+static void drop_interpreter(struct kf_site *site)
+{
+	size_t nr = 0;
+
+	while (nr < site->nr_frames &&
+	       !(site->frames[nr]->address & KF_STATS_CALL)) {
+		if (!is_of_python(site->frames[nr]->library))
+			return;
+		nr++;
+	}
+	if (!nr || nr == site->nr_frames)
+		return;
+	site->nr_frames -= nr;
+	memmove(site->frames, site->frames + nr,
+		site->nr_frames * sizeof(*site->frames));
+}
+
 static bool is_same_call(const struct kf_prof *prof, const struct kf_frame *a,
 			 const struct kf_frame *b)
 {
@@ -118,8 +151,10 @@ static void calls_turn(const struct kf_frame **all, bool *recursive, size_t nr)
 
 void kf_site_simplify(const struct kf_prof *prof, struct kf_site *site)
 {
-	if (!prof->cli->raw)
+	if (!prof->cli->raw) {
 		drop_wrappers(site);
+		drop_interpreter(site);
+	}
 	if (prof->cli->no_fold || !site->nr_frames)
 		return;
 	site->recursive = kf_alloc(site->nr_frames, sizeof(*site->recursive));

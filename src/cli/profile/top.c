@@ -129,10 +129,11 @@ char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr)
 
 	for (size_t i = from; i < site->nr_frames && i - from < nr; i++) {
 		bool recursive = site->recursive && site->recursive[i];
+		char *call = kf_site_call(site->frames[i]);
 		char *more = kf_format("%s%s%s%s", text, i > from ? " < " : "",
-				       site->frames[i]->function,
-				       recursive ? KF_RECURSIVE : "");
+				       call, recursive ? KF_RECURSIVE : "");
 
+		free(call);
 		free(text);
 		text = more;
 	}

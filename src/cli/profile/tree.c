@@ -16,6 +16,16 @@ static const char *tree_no_stack(const struct kf_site *site)
 		       : "[no stack]";
 }
 
+char *kf_site_call(const struct kf_frame *frame)
+{
+	char text[2 * sizeof(struct kf_stats_call)];
+
+	if (!(frame->address & KF_STATS_CALL))
+		return kf_format("%s", frame->function);
+	kf_frame_label(frame, text, sizeof(text));
+	return kf_format("%s", text);
+}
+
 char *kf_site_label(const struct kf_prof *prof, const struct kf_frame *frame)
 {
 	if (prof->pick.group == KF_GROUP_LIB)
@@ -23,7 +33,7 @@ char *kf_site_label(const struct kf_prof *prof, const struct kf_frame *frame)
 	if (prof->pick.group == KF_GROUP_LINE && frame->file && frame->line)
 		return kf_format("%s %s:%u", frame->function, frame->file,
 				 frame->line);
-	return kf_format("%s", frame->function);
+	return kf_site_call(frame);
 }
 
 char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site)

@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Stacks have the calls of Python functions, as Python itself has them: recursion,
+# generators, comprehensions, class bodies, callbacks of C, exceptions, threads,
+# asyncio, code of strings, names that are not ASCII. The first line of report,
+# explain and the page is the line of Python that allocates most, with the
+# allocator of Python and without it, from a live process and from a profile.
+#
+# python3, and python3.8 to python3.14 and those of $PYTHONS where they are.
+# shellcheck source=tests/lib.sh
+. "${top_srcdir:?}/tests/lib.sh"
+needs jq jq
+needs python3 python3
+workdir
+# shellcheck source=tests/cli/cli.sh
+. "$top_srcdir/tests/cli/cli.sh"
+here=$top_srcdir/tests/sample
+cd "$WORK"
+
+# begin PYTHON [OPTION=VALUE...] SCRIPT: until descriptor 4 is closed
+begin() {
+	python=$1
+	shift
+	rm -rf "$WORK/stats"/* lines said
+	mkfifo lines
+	: >said
+	run_under_exec env PYTHONIOENCODING=utf-8 "$@" <lines >said &
+	pid=$!
+	exec 4>lines
+	at_exit "kill $pid 2>/dev/null"
+	wait_for 120 grep -q '^ready' said || fail "$python did not begin"
+}
+end() {
+	exec 4>&-
+	wait "$pid" || fail "$python ended with status $?"
+}
+
+compared=
+for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 \
+	python3.13 python3.14 ${PYTHONS-}; do
+	path=$(command -v "$python" 2>/dev/null) || continue
+	# Not a script that looks for one.
+	path=$("$path" -c 'import sys; print(sys.executable)' 2>/dev/null) ||
+		continue
+	version=$("$path" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+	case " $compared " in *" $version "*) continue ;; esac
+	begin "$python" PYTHONMALLOC=malloc KONFISCATOR_SAMPLE=16K \
+		KONFISCATOR_STACK_FRAMES=1024 "$path" "$here/shapes.py"
+	expect 0 cli report --raw --no-fold --metric=live -o live.json "$pid"
+	expect 0 cli record --duration=0.1 -o kept.profile "$pid"
+	end
+	"$PYTHON3" "$here/check_shapes.py" said live.json ||
+		fail "$version: the stacks of the process differ"
+	expect 0 cli report --raw --no-fold --metric=live --at=0 \
+		-o kept.json kept.profile
+	"$PYTHON3" "$here/check_shapes.py" said kept.json ||
+		fail "$version: the stacks of the profile differ"
+	compared="$compared $version"
+done
+[ -n "$compared" ] || skip "there is no CPython 3.8 to 3.14"
+echo "compared: $compared"
+
+cat >app.py <<'END'
+import asyncio, sys, threading
+import leaky
+
+def serve():
+    for i in range(300):
+        leaky.remember(i)
+
+async def answer():
+    for i in range(100):
+        await asyncio.sleep(0)
+        leaky.remember(i)
+
+def work():
+    return [str(i) * 10 for i in range(1000)]
+
+serve()
+t = threading.Thread(target=serve)
+t.start()
+t.join()
+asyncio.run(answer())
+for i in range(200):
+    work()
+print("ready", flush=True)
+sys.stdin.read()
+END
+cat >leaky.py <<'END'
+cache = {}
+
+def remember(i):
+    key = len(cache)
+    cache[key] = [i] * 3000
+END
+for malloc in malloc pymalloc; do
+	begin python3 "PYTHONMALLOC=$malloc" KONFISCATOR_SAMPLE=64K \
+		python3 app.py
+	expect 0 cli report --format=csv "$pid"
+	sed -n 2p out | grep -q 'remember (leaky.py:5)' ||
+		fail "$malloc: report begins with $(sed -n 2p out)"
+	expect 0 cli report --leaks --format=csv "$pid"
+	sed -n 2p out | grep -q ',remember (leaky.py:5) < ' ||
+		fail "$malloc: leaks begin with $(sed -n 2p out)"
+	grep -q 'remember (leaky.py:5) < answer (app.py:11)' out ||
+		fail "$malloc: no stack of asyncio"
+	grep -q 'remember (leaky.py:5) < serve (app.py:6) < Thread.run\|remember (leaky.py:5) < serve (app.py:6) < .*run (threading.py' out ||
+		fail "$malloc: no stack of the thread"
+	expect 0 cli explain -w 0 "$pid"
+	grep -m 1 ' < ' out | grep -q 'remember (leaky.py:5)' ||
+		fail "$malloc: the stacks of explain begin with $(grep -m 1 ' < ' out)"
+	expect 0 cli report -o page.html "$pid"
+	sed -n '/Call stacks that/,$s/.*<summary>//p' page.html >calls
+	head -n 1 calls | grep -q '^remember' ||
+		fail "$malloc: the page begins with $(head -n 1 calls)"
+	expect 0 cli report -o out.folded "$pid"
+	grep -q ';serve (app.py:6);remember (leaky.py:5)' out.folded ||
+		fail "$malloc: not in folded stacks"
+	expect 0 cli report --raw "$pid" --format=csv
+	! sed -n 2p out | grep -q '^[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,remember' ||
+		fail "--raw leaves out the interpreter"
+	end
+done
