@@ -78,6 +78,8 @@ static bool flame_add_stack(json_t *root, const struct kf_snapshot *snapshot,
 {
 	uint64_t address[KF_STATS_STACK_MAX];
 	uint32_t nr = kf_snapshot_frames(snapshot, s, address);
+	uint32_t innermost =
+		kf_names_skip(names, address, nr, kf_stats_generation(s));
 	json_t *node = root;
 	const struct kf_frame *frame;
 	char name[KF_NAME_ROOM];
@@ -93,7 +95,7 @@ static bool flame_add_stack(json_t *root, const struct kf_snapshot *snapshot,
 		if (node)
 			flame_count(node, s);
 	}
-	while (node && nr-- > 0) {
+	while (node && nr-- > innermost) {
 		frame = kf_names_find(names, address[nr],
 				      kf_stats_generation(s), name);
 		node = frame ? flame_child_of(node, name,

@@ -7,6 +7,7 @@
 #include "exporter/site/names.h"
 
 #include "exporter/log.h"
+#include "reader/function-name.h"
 
 #define BUDGET_NS 2000000000ull
 
@@ -70,4 +71,18 @@ const struct kf_frame *kf_names_find(struct kf_symbols *symbols,
 		kf_frame_label(frame, label, sizeof(label));
 	kf_utf8_clean(text, KF_NAME_ROOM, label);
 	return frame;
+}
+
+uint32_t kf_names_skip(struct kf_symbols *symbols, const uint64_t *address,
+		       uint32_t nr, uint32_t generation)
+{
+	char name[KF_NAME_ROOM];
+
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!kf_names_find(symbols, address[i], generation, name))
+			return 0;
+		if (!kf_function_is_wrapper(name))
+			return i;
+	}
+	return 0;
 }

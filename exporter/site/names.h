@@ -47,4 +47,19 @@ const struct kf_frame *kf_names_find(struct kf_symbols *symbols,
 				     uint64_t address, uint32_t generation,
 				     char text[KF_NAME_ROOM]);
 
+/**
+ * kf_names_skip() - count the wrappers of malloc that a stack begins with
+ * @symbols:	the symbols
+ * @address:	the return addresses, the innermost first
+ * @nr:		how many there are
+ * @generation:	of the stack
+ *
+ * Views begin after them, as those of konfiscator(1) do.
+ *
+ * Context: as kf_symbols_frames().
+ * Return: how many; 0 if the stack has nothing else, or when out of memory.
+ */
+uint32_t kf_names_skip(struct kf_symbols *symbols, const uint64_t *address,
+		       uint32_t nr, uint32_t generation);
+
 #endif

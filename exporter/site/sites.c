@@ -155,16 +155,16 @@ static void sites_frame(struct kf_symbols *names, uint64_t address,
 }
 
 /* Write the innermost functions in a line. */
-static void sites_callers(const struct kf_stats_stack *st,
-			  struct kf_symbols *names, struct kf_buf *out)
+static void sites_callers(const uint64_t *address, uint32_t nr,
+			  uint32_t generation, struct kf_symbols *names,
+			  struct kf_buf *out)
 {
 	char name[KF_NAME_ROOM];
-	unsigned int i;
 
 	kf_buf_str(out, "<code>");
-	for (i = 0; i < st->nr_frames && i < NR_CALLERS; i++) {
-		out->failed |= !kf_names_find(names, st->frame[i],
-					      kf_stats_generation(st), name);
+	for (uint32_t i = 0; i < nr && i < NR_CALLERS; i++) {
+		out->failed |=
+			!kf_names_find(names, address[i], generation, name);
 		if (i)
 			kf_buf_str(out, " <span class=\"sep\">&#8249;</span> ");
 		kf_buf_html(out, name);
@@ -177,15 +177,19 @@ static void sites_stack(const struct kf_snapshot *s, const struct ranked *r,
 {
 	const struct kf_stats_stack *st = &s->stacks[r->at];
 	struct kf_estimate live = kf_estimate_stack(st, KF_ESTIMATE_LIVE);
-	uint64_t frame[KF_STATS_STACK_MAX];
-	uint32_t nr = kf_snapshot_frames(s, st, frame);
+	uint64_t all[KF_STATS_STACK_MAX];
+	uint32_t nr = kf_snapshot_frames(s, st, all);
+	uint32_t generation = kf_stats_generation(st);
+	uint32_t skipped = kf_names_skip(names, all, nr, generation);
+	const uint64_t *frame = all + skipped;
 
+	nr -= skipped;
 	kf_buf_str(out, "<details><summary><b>");
 	kf_html_bytes(out, live.value);
 	kf_buf_str(out, "</b> &#177; ");
 	kf_html_bytes(out, kf_estimate_error(live));
 	kf_buf_str(out, " ");
-	sites_callers(st, names, out);
+	sites_callers(frame, nr, generation, names, out);
 	kf_buf_fmt(out, " <span class=\"hint\">%" PRIu64 " sample%s</span> ",
 		   st->samples, st->samples == 1 ? "" : "s");
 	if (st->tag) {
@@ -195,7 +199,7 @@ static void sites_stack(const struct kf_snapshot *s, const struct ranked *r,
 	}
 	kf_buf_str(out, "</summary><ol class=\"frames\">");
 	for (uint32_t i = 0; i < nr && i < MAX_FRAMES; i++)
-		sites_frame(names, frame[i], kf_stats_generation(st), out);
+		sites_frame(names, frame[i], generation, out);
 	if (nr > MAX_FRAMES || st->flags & KF_STACK_CUT)
 		kf_buf_str(out, "<li>outer calls are left out</li>");
 	if (!nr)

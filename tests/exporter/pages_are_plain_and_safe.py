@@ -103,6 +103,24 @@ def a_process_has_its_verdict(world):
     assert "not the heap: " in text and "which has 60.0Mi" in text, text
 
 
+def calls_of(node):
+    return {node["name"]}.union(*map(calls_of, node.get("children", [])))
+
+
+def stacks_begin_after_wrappers_of_malloc(world):
+    program = kftest.Stacks(world, "a", "wrapped 1000000 0 64")
+    exporter = world.exporter()
+    query = "?pid=%d" % program.process.pid
+    (site,) = [e for e in get(exporter, "/process" + query).iter("details")
+               if "wrapped" in words(e)]
+    assert words(site.find("summary").find("code")).startswith("wrapped")
+    assert words(site.find("ol").find("li")).startswith("wrapped")
+    status, _, body = exporter.request("/api/v1/stacks" + query)
+    assert status == 200, (status, body)
+    calls = calls_of(json.loads(body))
+    assert "wrapped" in calls and "xmalloc" not in calls, calls
+
+
 def who_is_not_there_has_none(world):
     process = one_process(world, name="worker")
     exporter = world.exporter()
@@ -235,6 +253,7 @@ kftest.main(
     the_overview_adds_up,
     a_process_has_a_page,
     a_process_has_its_verdict,
+    stacks_begin_after_wrappers_of_malloc,
     who_is_not_there_has_none,
     hostile_names_are_text,
     warnings_name_what_is_wrong,
