@@ -194,14 +194,15 @@ static bool text_put(struct kf_python_reader *r, const struct text *text,
 static void fill_function(struct kf_python_reader *r, uintptr_t at,
 			  struct kf_stats_call *call)
 {
-	size_t most = sizeof(call->function) - 1;
+	size_t most = sizeof(call->function) - 1 - MORE;
 	struct text text;
 
 	if (!text_read(r, at, &text) ||
-	    !text_put(r, &text, 0, text.nr, call->function, most - MORE))
-		strcpy(call->function, "?");
-	else if (text.nr > most - MORE)
-		strcat(call->function, KF_STATS_CALL_MORE);
+	    !text_put(r, &text, 0, text.nr, call->function, most))
+		memcpy(call->function, "?", sizeof("?"));
+	else if (text.nr > most)
+		memcpy(call->function + strlen(call->function),
+		       KF_STATS_CALL_MORE, MORE + 1);
 }
 
 /* The end of a path; its begin is left out. */
@@ -263,7 +264,7 @@ static uint32_t *calls_words(void)
 }
 
 /* The word of a key in the index, or the free word for it. */
-static uint32_t *call_place(uint32_t *word, uint64_t key, uint32_t *found)
+static uint32_t *python_place(uint32_t *word, uint64_t key, uint32_t *found)
 {
 	for (uint64_t i = key >> 8;; i++) {
 		uint32_t *w = &word[i % NR_WORDS];
@@ -304,7 +305,7 @@ static uint32_t call_make(struct kf_python_reader *r, uint32_t *word,
 	/* readers in other processes: an entry with a key is whole */
 	kf_store_release(&call->key, key);
 	/* Of two threads that make the same entry one leaves its own. */
-	while (!found && !kf_claim(call_place(word, key, &found), i))
+	while (!found && !kf_claim(python_place(word, key, &found), i))
 		;
 	return found ? found : i;
 }
@@ -320,7 +321,7 @@ uint64_t kf_python_call(struct kf_python_reader *r, uintptr_t address,
 	if (!word || !code_read(r, address, at, &code))
 		return 0;
 	key = code_key(&code);
-	call_place(word, key, &found);
+	python_place(word, key, &found);
 	if (!found)
 		found = call_make(r, word, &code, key);
 	return found ? KF_STATS_CALL | found : 0;

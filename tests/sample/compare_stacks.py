@@ -12,6 +12,7 @@ import gdb
 EVERY = int(os.environ["EVERY"])
 MOST = int(os.environ["MOST"])
 LIMIT = 256
+CALL = 1 << 63  # of interpreted code, see src/stats/layout.h
 counts = {"seen": 0, "same": 0, "shorter": 0}
 
 
@@ -34,20 +35,41 @@ def symbol(address):
     return gdb.execute(f"info symbol {address:#x}", to_string=True).strip()
 
 
+def is_evaluator(address):
+    return symbol(address - 1).startswith("_PyEval_EvalFrameDefault")
+
+
+def agree(ours, gdbs):
+    """How many frames of each are the same. Calls of Python stand for a frame of
+    the evaluator; where it calls itself there may be more of these."""
+    i = j = 0
+    while i < len(ours) and j < len(gdbs):
+        if not ours[i] & CALL:
+            if ours[i] != gdbs[j]:
+                break
+            i, j = i + 1, j + 1
+            continue
+        while i < len(ours) and ours[i] & CALL:
+            i += 1
+        j += 1
+        while j < len(gdbs) and is_evaluator(gdbs[j]):
+            j += 1
+    return i, j
+
+
 def compare(ours, gdbs):
     if not ours or ours[0] not in gdbs:
         print("differs: gdb does not have", [symbol(a) for a in ours[:1]])
         return
     gdbs = gdbs[gdbs.index(ours[0]):]
-    if ours == gdbs[:len(ours)] and len(ours) in (LIMIT, len(gdbs)):
+    i, j = agree(ours, gdbs)
+    if i == len(ours) and (i == LIMIT or j == len(gdbs)):
         counts["same"] += 1
-    elif gdbs == ours[:len(gdbs)]:
+    elif j == len(gdbs):
         counts["shorter"] += 1
     else:
-        pairs = enumerate(zip(ours, gdbs))
-        at = next((i for i, (a, b) in pairs if a != b), len(ours))
-        print("differs: frame", at, "of", len(ours), "and", len(gdbs), "after",
-              [symbol(a) for a in ours[max(at - 2, 0):at + 1]])
+        print("differs: frame", i, "of", len(ours), "and", len(gdbs), "after",
+              [symbol(a) for a in ours[max(i - 2, 0):i + 1]])
 
 
 class Found(gdb.Breakpoint):

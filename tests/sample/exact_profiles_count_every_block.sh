@@ -72,7 +72,7 @@ says "--sample, --exact and --events exclude each other"
 expect 2 cli record --exact --sample=64K "$program"
 says "--sample, --exact and --events exclude each other"
 expect 2 cli record --events -p 1
-says "use konfiscator ctl 1 record=FILE"
+says "use konfiscator ctl"
 
 # While it runs: from the order on each block counts, until it is taken back.
 cat >server.py <<'END'

@@ -38,7 +38,7 @@
 
 /* Of --exact: each block is a sample, and a program has many stacks. */
 #define EXACT_SAMPLE "1"
-#define EXACT_STACKS "50000"
+#define EXACT_STACKS "100000"
 
 #define USUAL_EVENTS "konfiscator.%p.recording"
 
@@ -448,10 +448,9 @@ static int run_events(struct kf_cli *cli, int argc, char **argv)
 {
 	int status;
 
-	if (record_pid) {
+	if (!argc) {
 		kf_error("record: --events is for programs that are started: "
-			 "use konfiscator ctl %d record=FILE",
-			 record_pid);
+			 "use konfiscator ctl PID record=FILE");
 		return KF_EXIT_USAGE;
 	}
 	status =
