@@ -113,6 +113,7 @@ struct text {
 	uintptr_t at; /* the first character */
 	size_t nr;
 	unsigned int width; /* bytes of a character */
+	unsigned int most;  /* ... as UTF-8, at most */
 };
 
 static bool text_read(struct kf_python_reader *r, uintptr_t at,
@@ -132,6 +133,7 @@ static bool text_read(struct kf_python_reader *r, uintptr_t at,
 	text->width = state >> shift & 7;
 	text->nr = head[TEXT_LENGTH / 8];
 	ascii = state >> (shift + 4) & 1;
+	text->most = ascii ? 1 : KF_MIN(text->width + 1, 4u);
 	text->at = at +
 		   (ascii ? kf_python.at.text_ascii : kf_python.at.text_others);
 	return state >> (shift + 3) & 1 && text->nr < MAX_CODE &&
@@ -165,27 +167,33 @@ static size_t put_character(char *to, size_t room, uint32_t c)
 	return nr;
 }
 
-/* Copies @nr characters from the one at @first on, as far as they fit. */
-static bool text_put(struct kf_python_reader *r, const struct text *text,
-		     size_t first, size_t nr, char *to, size_t room)
+/*
+ * Copies @nr characters from the one at @first on, as far as they fit. Returns
+ * how many; SIZE_MAX: they cannot be read.
+ */
+static size_t text_put(struct kf_python_reader *r, const struct text *text,
+		       size_t first, size_t nr, char *to, size_t room)
 {
 	uint8_t raw[4 * MAX_CHARACTERS];
-	size_t n = 1;
+	size_t i;
 
 	nr = KF_MIN(nr, (size_t)MAX_CHARACTERS);
 	if (nr && !kf_python_read(r, text->at + first * text->width, raw,
 				  nr * text->width))
-		return false;
-	for (size_t i = 0; i < nr && n; i++) {
+		return SIZE_MAX;
+	for (i = 0; i < nr; i++) {
 		uint32_t c = 0;
+		size_t n;
 
 		memcpy(&c, raw + i * text->width, text->width);
 		n = put_character(to, room, c);
+		if (!n)
+			break;
 		to += n;
 		room -= n;
 	}
 	*to = '\0';
-	return true;
+	return i;
 }
 
 #define MORE (sizeof(KF_STATS_CALL_MORE) - 1)
@@ -194,13 +202,15 @@ static bool text_put(struct kf_python_reader *r, const struct text *text,
 static void fill_function(struct kf_python_reader *r, uintptr_t at,
 			  struct kf_stats_call *call)
 {
-	size_t most = sizeof(call->function) - 1 - MORE;
+	size_t nr = SIZE_MAX;
 	struct text text;
 
-	if (!text_read(r, at, &text) ||
-	    !text_put(r, &text, 0, text.nr, call->function, most))
+	if (text_read(r, at, &text))
+		nr = text_put(r, &text, 0, text.nr, call->function,
+			      sizeof(call->function) - 1 - MORE);
+	if (nr == SIZE_MAX)
 		memcpy(call->function, "?", sizeof("?"));
-	else if (text.nr > most)
+	else if (nr < text.nr)
 		memcpy(call->function + strlen(call->function),
 		       KF_STATS_CALL_MORE, MORE + 1);
 }
@@ -215,13 +225,13 @@ static void fill_file(struct kf_python_reader *r, uintptr_t at,
 
 	if (!text_read(r, at, &text))
 		return;
-	if (text.nr > most - MORE) {
-		first = text.nr - (most - MORE) / (text.width > 1 ? 3 : 1);
+	if (text.nr > (most - MORE) / text.most) {
+		first = text.nr - (most - MORE) / text.most;
 		memcpy(to, KF_STATS_CALL_MORE, MORE);
 		to += MORE;
 	}
-	if (!text_put(r, &text, first, text.nr - first, to,
-		      most - (size_t)(to - call->file)))
+	if (text_put(r, &text, first, text.nr - first, to,
+		     most - (size_t)(to - call->file)) == SIZE_MAX)
 		call->file[0] = '\0';
 }
 

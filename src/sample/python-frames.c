@@ -47,7 +47,8 @@ bool kf_python_can_read(struct kf_python_reader *r, uintptr_t at, size_t size)
 		return false;
 	for (uintptr_t page = KF_ALIGN_DOWN(at, (uintptr_t)KF_PAGE);
 	     page <= end; page += KF_PAGE) {
-		uintptr_t *known = &r->page[page / KF_PAGE % KF_PYTHON_PAGES];
+		uintptr_t *known = &r->page[page * 0x9e3779b97f4a7c15ULL >>
+					    KF_PYTHON_SHIFT];
 
 		if (*known != page && !kf_vm_is_readable((const void *)page))
 			return false;

@@ -82,7 +82,8 @@ static inline bool kf_python_is_gone(void)
 }
 
 /* Checks pages before they are read; each of a thread in one walk. */
-#define KF_PYTHON_PAGES 8
+#define KF_PYTHON_PAGES 64
+#define KF_PYTHON_SHIFT (64 - 6) /* of a hash of 64 bits */
 struct kf_python_reader {
 	uintptr_t page[KF_PYTHON_PAGES]; /* can be read; 0: none */
 };
