@@ -121,3 +121,12 @@ for malloc in malloc pymalloc; do
 		fail "--raw leaves out the interpreter"
 	end
 done
+
+# Objects that Python keeps in arenas of its own are in no profile.
+cat >small.py <<'END'
+kept = [(i, i + 1) for i in range(20000)]
+END
+expect 0 cli run --python --sample=4K --keep=1 --name=all -- "$path" small.py
+expect 0 cli report -a -n all --format=csv
+sed -n 2,3p out | grep -q '(small.py:1)' ||
+	fail "run --python: report begins with $(sed -n 2p out)"

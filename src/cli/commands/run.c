@@ -66,7 +66,7 @@ enum conf_id {
 #undef KF_CONF
 };
 
-enum { OPT_NO_CHILDREN = KF_OPT_OWN, OPT_CONF };
+enum { OPT_NO_CHILDREN = KF_OPT_OWN, OPT_PYTHON, OPT_CONF };
 
 static bool no_children;
 
@@ -216,14 +216,19 @@ static void tell_unknown(const struct kf_cli *cli)
 	}
 }
 
+static void run_setenv(const char *name, const char *value)
+{
+	if (!setenv(name, value, 1))
+		return;
+	kf_error("run: %s: %s", name, strerror(errno));
+	exit(KF_EXIT_RUN_FAILED);
+}
+
 void kf_run_set(const char *id, const char *value)
 {
 	char *name = variable_of(id);
 
-	if (setenv(name, value, 1)) {
-		kf_error("run: %s: %s", name, strerror(errno));
-		exit(KF_EXIT_RUN_FAILED);
-	}
+	run_setenv(name, value);
 	free(name);
 }
 
@@ -314,6 +319,10 @@ static int run_option(struct kf_cli *cli, int key, const char *arg)
 
 	if (key == OPT_NO_CHILDREN) {
 		no_children = true;
+		return 0;
+	}
+	if (key == OPT_PYTHON) {
+		run_setenv("PYTHONMALLOC", "malloc");
 		return 0;
 	}
 	c = &run_confs[key - OPT_CONF];
@@ -476,6 +485,8 @@ static const struct kf_option run_options[] = {
 #undef KF_CONF
 	{OPT_CONF + (int)CONF_record_max, "max-size", "BYTES",
 	 "the same as --record-max"},
+	{OPT_PYTHON, "python", NULL,
+	 "let Python allocate every object by malloc (PYTHONMALLOC=malloc)"},
 	{OPT_NO_CHILDREN, "no-children", NULL,
 	 "run only the program itself under the library, not its children"},
 	{0},
