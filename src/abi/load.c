@@ -37,6 +37,21 @@ static __noinline dlopen_fn *load_find(void)
 	return fn;
 }
 
+static dlclose_fn *load_find_close(void)
+{
+	dlclose_fn *fn = (dlclose_fn *)kf_next("dlclose");
+
+	__atomic_store_n(&next_close, fn, __ATOMIC_RELAXED);
+	return fn;
+}
+
+/* Before attach.c leads these names here. */
+__attribute__((constructor(102))) static void load_find_all(void)
+{
+	load_find();
+	load_find_close();
+}
+
 /*
  * The dynamic linker asks whose call it is by the return address, for RUNPATH
  * and the namespace: so this must go on by a jump, in all builds.
@@ -61,10 +76,8 @@ __kf_public int dlclose(void *object)
 	dlclose_fn *fn = __atomic_load_n(&next_close, __ATOMIC_RELAXED);
 	int result;
 
-	if (unlikely(!fn)) {
-		fn = (dlclose_fn *)kf_next("dlclose");
-		__atomic_store_n(&next_close, fn, __ATOMIC_RELAXED);
-	}
+	if (unlikely(!fn))
+		fn = load_find_close();
 	if (unlikely(!fn))
 		return -1;
 	kf_sample_unload(false);

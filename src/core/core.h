@@ -96,8 +96,24 @@ void kf_start(void);
 bool kf_start_is_due(void);
 
 /**
+ * kf_start_attached() - kf_start(), in a process that ran without the library
+ *
+ * Serves by the engine system, and counts only blocks allocated from now on.
+ *
+ * Context: one thread, before calls are led here. May allocate.
+ * Return: NULL, or in words why it cannot serve; it rests then.
+ */
+const char *kf_start_attached(void);
+
+/* Detached, observes nothing: calls that still come are passed on; atomic. */
+extern bool kf_resting __kf_hidden;
+
+/**
  * kf_start_loaded() - the library is loaded: do what was too early before
  * kf_start_finish() - the program ends
+ *
+ * A library that is loaded after the C library does nothing before a call
+ * comes.
  *
  * Context: the library's constructor and destructor.
  */
@@ -138,6 +154,15 @@ void kf_fork_register(void);
  * Context: any thread; cheap when there is nothing to do.
  */
 void kf_fork_complete(void);
+
+/**
+ * kf_fork_settle() - in a child that was made while the library rested: what
+ *		      the fork left to do, but for the file
+ *
+ * Context: one thread, before calls are led here.
+ * Return: whether this is such a child.
+ */
+bool kf_fork_settle(void);
 
 /**
  * kf_fork_is_due() - whether kf_fork_complete() has something to do

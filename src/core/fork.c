@@ -34,12 +34,16 @@ static uint32_t inside;	    /* calls of the thread that forked; atomic */
 
 static void fork_prepare(void)
 {
+	if (kf_load(&kf_resting))
+		return;
 	kf_host_fork_prepare();
 	kf_stats_prepare_fork();
 }
 
 static void parent(void)
 {
+	if (kf_load(&kf_resting))
+		return;
 	kf_stats_parent_fork();
 	kf_host_fork_done(false);
 	kf_box_put(KF_BOX_fork, 0, 0);
@@ -69,6 +73,8 @@ static void fork_child(void)
  */
 static void child_of_fork(void)
 {
+	if (kf_load(&kf_resting))
+		return;
 	fork_child();
 	inside = kf_self.depth ? 1 : 0;
 	kf_self.forked = true;
@@ -79,6 +85,15 @@ static void end_fork(void)
 {
 	kf_self.forked = false;
 	kf_front_choose();
+}
+
+bool kf_fork_settle(void)
+{
+	if (kf_process_is_known())
+		return false;
+	fork_child();
+	publication = PUBLISHED;
+	return true;
 }
 
 void kf_fork_register(void)

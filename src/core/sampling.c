@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/conf.h"
 #include "engines/host.h"
+#include "engines/marks.h"
 #include "core/tagging.h"
 #include "heap/boundary.h"
 #include "heap/marked.h"
@@ -37,7 +38,8 @@ bool kf_sampling_is_due(size_t size, size_t align)
 {
 	unsigned int class = class_of(size, align);
 
-	return class && sampling_is_due(kf_heap_self(), class);
+	return class && !kf_engine_is_hosted() &&
+	       sampling_is_due(kf_heap_self(), class);
 }
 
 /* Whether a sample falls on bytes that were not charged yet. */
@@ -141,11 +143,34 @@ void kf_sampling_drawn(uint32_t mark, const void *p, size_t usable)
 	}
 }
 
-void *kf_sampling_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
+/* A block of a hosted engine, whose usable bytes decide: a sample, or not. */
+static void *alloc_hosted(size_t size, size_t align, bool zeroed,
+			  size_t *usable)
 {
-	uint32_t mark = kf_sampling_draw(size, align, 0);
+	uint64_t mean = kf_countdown_mean();
+	uint32_t mark = 0;
 	void *p;
 
+	if (likely(!mean))
+		return NULL;
+	p = kf_host_alloc(KF_MAX(size, KF_MARKS_LEAST), align, zeroed, 0,
+			  usable);
+	if (p && kf_countdown_hits(*usable, mean))
+		mark = kf_sample_take(*usable, mean, 0);
+	if (mark)
+		kf_sampling_drawn(mark, kf_host_mark(p, mark) ? p : NULL,
+				  *usable);
+	return p;
+}
+
+void *kf_sampling_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
+{
+	uint32_t mark;
+	void *p;
+
+	if (kf_engine_is_hosted())
+		return alloc_hosted(size, align, zeroed, usable);
+	mark = kf_sampling_draw(size, align, 0);
 	if (likely(!mark))
 		return NULL;
 	p = kf_marked_alloc(size, align, zeroed, mark, usable);
@@ -166,8 +191,13 @@ static void sampling_set(uint64_t mean)
 	kf_process_change();
 }
 
-static const char not_for_engines[] = "samples are taken of the engine "
-				      "firstfit only";
+void kf_sampling_stop(void)
+{
+	sampling_set(0);
+}
+
+static const char not_for_engines[] = "samples are taken of the engines "
+				      "firstfit and system only";
 static const char range[] = "0, 1, or 1K to 1T";
 
 static void sampling_warn(const char *why)
@@ -184,9 +214,14 @@ static void sampling_warn(const char *why)
 	kf_out(&text);
 }
 
+static bool sampling_may(void)
+{
+	return !kf_engine_is_hosted() || kf_engine->samples;
+}
+
 static void start_with(uint64_t mean)
 {
-	if (kf_engine_is_hosted())
+	if (!sampling_may())
 		sampling_warn(not_for_engines);
 	else if (!is_allowed(mean))
 		sampling_warn("not a valid size: use 0, 1, or 1K to 1T");
@@ -225,7 +260,7 @@ int kf_sampling_set(const char *value, struct kf_text *reply)
 		kf_text_str(reply, range);
 		return EINVAL;
 	}
-	if (kf_engine_is_hosted()) {
+	if (!sampling_may()) {
 		kf_text_str(reply, not_for_engines);
 		return ENOTSUP;
 	}

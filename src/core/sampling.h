@@ -42,6 +42,13 @@ int kf_sampling_set(const char *value, struct kf_text *reply);
 void kf_sampling_fork_child(void);
 
 /**
+ * kf_sampling_stop() - take no samples from now on
+ *
+ * Context: any thread.
+ */
+void kf_sampling_stop(void);
+
+/**
  * kf_sampling_draw() - whether a block to come is a sample
  * @size:	bytes, not 0, below KF_SIZE_LIMIT
  * @align:	power of two

@@ -26,6 +26,7 @@
 #include "stats/stats.h"
 #include "sys/env.h"
 #include "sys/named.h"
+#include "sys/next.h"
 #include "sys/out.h"
 #include "sys/process.h"
 #include "sys/thread.h"
@@ -41,6 +42,9 @@ extern int __cxa_atexit(void (*fn)(void *arg), void *arg, void *library);
 
 enum { NOT_STARTED, STARTING, STARTED };
 
+/* Loaded into a process that ran already: inert until a call comes. */
+static bool is_late;
+bool kf_resting; /* atomic */
 static uint32_t stage;
 static uintptr_t starter; /* the thread that starts; it may come again */
 static uint64_t class_bytes[KF_NR_CLASSES];
@@ -154,17 +158,19 @@ void kf_start_publish(bool forked)
 	kf_recorder_publish(forked);
 }
 
-static void start(void)
+/* All but the engine and the file. */
+static void start_parts(void)
 {
-	kf_conf_read();
 	start_apply();
 	kf_stats_init();
 	kf_box_init((uint32_t)kf_conf.events);
 	kf_thread_exit_init(kf_recorder_thread_exit);
 	kf_host_init();
 	kf_audit_report_to(kf_misuse_report);
-	kf_engine_choose();
-	kf_tune_read();
+}
+
+static void start_process(void)
+{
 	kf_process_know();
 	kf_process_note_first();
 	kf_process_membarrier_init();
@@ -174,16 +180,80 @@ static void start(void)
 	kf_snapshot_init();
 }
 
-void kf_start(void)
+/* What is too early before the process is relocated. */
+static void start_late(void)
+{
+	kf_named_begin();
+	kf_engine_choose_late();
+	kf_sampling_start();
+	kf_fork_register();
+}
+
+static void start(void)
+{
+	kf_conf_read();
+	start_parts();
+	kf_engine_choose();
+	kf_tune_read();
+	start_process();
+	if (is_late)
+		start_late();
+}
+
+/* The program ran before: no option changes what its malloc does. */
+static const char *start_attached(void)
+{
+	const char *why;
+
+	kf_conf_read();
+	kf_conf.engine = kf_engine_system.base.name;
+	kf_conf.secure = kf_conf.verbose = false;
+	start_parts();
+	why = kf_host_install(&kf_engine_system);
+	if (why)
+		return why;
+	kf_host_know();
+	kf_word_set(KF_WORD_attached_at, kf_now_ms() | 1);
+	kf_named_begin();
+	kf_sampling_start();
+	kf_fork_register();
+	start_process();
+	return NULL;
+}
+
+static bool start_claim(void)
 {
 	uint32_t none = NOT_STARTED;
 
-	if (__atomic_compare_exchange_n(&stage, &none, STARTING, false,
-					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+	return __atomic_compare_exchange_n(&stage, &none, STARTING, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
+}
+
+static void start_done(void)
+{
+	/* pairs with the acquire loads of this file */
+	__atomic_store_n(&stage, STARTED, __ATOMIC_RELEASE);
+}
+
+const char *kf_start_attached(void)
+{
+	static const char *why = "the library serves the process already";
+
+	if (start_claim()) {
+		starter = kf_thread_self();
+		why = start_attached();
+		kf_resting = why;
+		start_done();
+	}
+	return why;
+}
+
+void kf_start(void)
+{
+	if (start_claim()) {
 		starter = kf_thread_self();
 		start();
-		/* pairs with the acquire loads of this file */
-		__atomic_store_n(&stage, STARTED, __ATOMIC_RELEASE);
+		start_done();
 		return;
 	}
 	while (__atomic_load_n(&stage, __ATOMIC_ACQUIRE) != STARTED &&
@@ -198,11 +268,11 @@ bool kf_start_is_due(void)
 
 void kf_start_loaded(void)
 {
+	is_late = kf_next_before("gnu_get_libc_version");
+	if (is_late)
+		return;
 	kf_start();
-	kf_named_begin();
-	kf_engine_choose_late();
-	kf_sampling_start();
-	kf_fork_register();
+	start_late();
 }
 
 /* A bounded number of blocks, which covers short programs fully. */
@@ -230,6 +300,8 @@ static void finish_stats(void *arg)
  */
 void kf_start_finish(void)
 {
+	if (kf_start_is_due() || kf_resting)
+		return;
 	kf_host_finish();
 	look_at_free();
 	if (__cxa_atexit(finish_stats, NULL, NULL))

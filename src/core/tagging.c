@@ -96,6 +96,8 @@ bool kf_tagging_begin(void)
 	int saved = errno;
 	bool done;
 
+	if (unlikely(kf_load(&kf_resting)))
+		return kf_tag_has_tree(kf_tag_self);
 	if (kf_start_is_due())
 		kf_start();
 	if (kf_fork_is_due())

@@ -116,6 +116,8 @@ struct kf_engine {
 	bool (*rounds)(void);
 	/* When the engine has no memory, the default engine gives the block. */
 	bool falls_back;
+	/* Its blocks may be samples. */
+	bool samples;
 	/* The usable size of a block is what was asked for. */
 	bool is_exact;
 };

@@ -9,13 +9,14 @@
  */
 #include "engines/host.h"
 
+#include "engines/count.h"
 #include "engines/marks.h"
-#include "engines/tally.h"
 #include "heap/fast.h"
 #include "heap/heap.h"
 #include "heap/marked.h"
 #include "pages/map.h"
 #include "pages/pages.h"
+#include "sample/countdown.h"
 #include "sys/lock.h"
 #include "sys/out.h"
 #include "sys/thread.h"
@@ -44,6 +45,7 @@ static struct {
 };
 
 struct kf_next_malloc kf_host_direct;
+bool kf_count_knows;
 
 static inline bool host_has(uint32_t flag)
 {
@@ -103,32 +105,6 @@ static inline void host_leave(void)
 	host.inside = false;
 	kf_lock_drop(&host.lock);
 	kf_pages_release_deferred();
-}
-
-static void count_gone(const struct kf_counters *c, size_t usable)
-{
-	kf_tally_gone(c->slot, c->shared, usable,
-		      host_has(KONF_ENGINE_ELSEWHERE));
-}
-
-static void host_count_new(const struct kf_counters *c, size_t asked,
-			   size_t usable)
-{
-	kf_tally_new(c->slot, c->shared, asked, usable,
-		     host_has(KONF_ENGINE_ELSEWHERE));
-}
-
-/*
- * A resized block counts as freed and allocated here, for its class; the
- * counters at the end let readers subtract these two calls.
- */
-static void count_resized(size_t had, size_t asked, size_t usable, bool moved)
-{
-	if (!moved && usable == had)
-		return;
-	count_gone(kf_self.counters, had);
-	host_count_new(kf_self.counters, asked, usable);
-	kf_self_stat(moved ? KF_SLOT_realloc_moved : KF_SLOT_reclassed, 1);
 }
 
 static void *ask(size_t size, size_t align, bool zeroed)
@@ -213,7 +189,7 @@ static void *host_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	p = ask(size, align, zeroed);
 	if (likely(p)) {
 		*usable = kf_engine->base.usable_size(p);
-		host_count_new(counters, size, *usable);
+		kf_count_new(counters, p, size, *usable);
 	}
 	host_leave();
 	if (unlikely(!p) && kf_engine->falls_back)
@@ -270,7 +246,7 @@ enum konf_misuse kf_host_free(void *p, size_t usable)
 	wrong = host_check(p);
 	if (unlikely(wrong))
 		return wrong;
-	count_gone(kf_counters_get(), usable);
+	kf_count_gone(kf_counters_get(), p, usable);
 	if (has_marks())
 		leave_mark(p, usable);
 	if (kf_engine->give_pages)
@@ -304,6 +280,7 @@ static void *host_move(void *p, size_t have, size_t size)
 static bool resize_inside(void *p, size_t have, size_t size, void **to)
 {
 	int saved = errno;
+	bool was;
 
 	if (!kf_engine->base.realloc)
 		return false;
@@ -311,10 +288,9 @@ static bool resize_inside(void *p, size_t have, size_t size, void **to)
 		kf_engine->give_pages((char *)p + size, have - size);
 	if (!enter())
 		return false;
+	was = kf_count_takes(p);
 	*to = kf_engine->base.realloc(p, size);
-	if (*to)
-		count_resized(have, size, kf_engine->base.usable_size(*to),
-			      *to != p);
+	kf_count_resized(p, have, size, *to, was);
 	host_leave();
 	errno = saved;
 	return true;
@@ -327,6 +303,10 @@ static void *alloc_marked(size_t size, size_t align, bool zeroed, uint32_t mark,
 	void *p = host_alloc(bytes, align, zeroed, usable);
 
 	if (!p || likely(set_mark(p, mark)))
+		return p;
+	/* The program would free the default engine's block by its own malloc.
+	 */
+	if (unlikely(kf_count_knows))
 		return p;
 	kf_host_free(p, *usable);
 	return kf_marked_alloc(bytes, align, zeroed, mark, usable);
@@ -389,7 +369,8 @@ void *kf_host_realloc(void *p, size_t size, enum konf_misuse *wrong)
 		return NULL;
 	have = kf_host_usable(p);
 	kf_counters_get();
-	return has_marks() || unlikely(kf_tag_mark_now(kf_tag_self))
+	return has_marks() || unlikely(kf_tag_mark_now(kf_tag_self)) ||
+			       unlikely(kf_countdown_mean())
 		       ? resize_marked(p, have, size)
 		       : resize_plain(p, have, size);
 }
@@ -404,12 +385,24 @@ void kf_host_slow_down(bool on)
 	kf_process_change();
 }
 
+bool kf_host_mark(void *p, uint32_t mark)
+{
+	return set_mark(p, mark);
+}
+
+void kf_host_know(void)
+{
+	kf_marks_clear();
+	kf_count_knows = true;
+}
+
 bool kf_host_is_direct(void)
 {
 	const uint32_t needed = KONF_ENGINE_THREADS | KONF_ENGINE_ERRNO;
 
 	return (kf_engine->base.flags & needed) == needed &&
-	       !__atomic_load_n(&host.slow, __ATOMIC_RELAXED) && !has_marks();
+	       !__atomic_load_n(&host.slow, __ATOMIC_RELAXED) && !has_marks() &&
+	       !kf_count_knows;
 }
 
 bool kf_host_trim(size_t pad)

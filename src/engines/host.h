@@ -156,12 +156,33 @@ void kf_host_finish(void);
 extern struct kf_next_malloc kf_host_direct __kf_hidden;
 
 /**
+ * kf_host_mark() - give a block that has no mark one
+ * @p:		a live block, of at least KF_MARKS_LEAST bytes
+ * @mark:	the mark, not 0
+ *
+ * Context: the block's owner.
+ * Return: false where there is no place for it.
+ */
+bool kf_host_mark(void *p, uint32_t mark) __must_check;
+
+/**
+ * kf_host_know() - count only blocks that are allocated from now on
+ *
+ * For an engine that passes on to a malloc which the program has used before
+ * without this library. Frees of other blocks are counted apart, and no block
+ * is the default engine's.
+ *
+ * Context: once before calls come, and while none come, to begin anew.
+ */
+void kf_host_know(void);
+
+/**
  * kf_host_is_direct() - whether the hosted mode may call the engine
  *
  * Context: any thread, while an engine is hosted; kf_process_change() is called
  *	    when the answer changes.
  * Return: false where the engine needs the lock or does not keep errno, while
- *	   blocks are filled, and once a block had a mark.
+ *	   blocks are filled, once a block had a mark, and after kf_host_know().
  */
 bool kf_host_is_direct(void);
 

@@ -6,6 +6,8 @@
 
 #include "pages/pages.h"
 
+#include <string.h>
+
 #define STEP_SHIFT 4  /* a mark for 16 bytes */
 #define LEAF_SHIFT 14 /* a page of marks */
 #define NODE_SHIFT 8  /* a node leads to 256 others */
@@ -17,14 +19,21 @@ struct node {
 	void *to[1 << NODE_SHIFT]; /* atomic: nodes, or leaves */
 };
 
-struct leaf {
-	uint32_t mark[1 << (LEAF_SHIFT - STEP_SHIFT)]; /* atomic */
-};
+/* Of marks, or of bytes. */
+#define LEAF_ENTRIES ((size_t)1 << (LEAF_SHIFT - STEP_SHIFT))
 
 _Static_assert(sizeof(struct node) <= KF_METADATA_MAX, "fits a metadata block");
-_Static_assert(sizeof(struct leaf) <= KF_METADATA_MAX, "fits a metadata block");
+_Static_assert(LEAF_ENTRIES * sizeof(uint32_t) <= KF_METADATA_MAX,
+	       "fits a metadata block");
 
-static void *root[1 << (KF_ADDRESS_BITS - ROOT_SHIFT)]; /* atomic: nodes */
+/* A tree; its root has nodes, atomic. */
+struct marks {
+	size_t leaf_bytes;
+	void *root[1 << (KF_ADDRESS_BITS - ROOT_SHIFT)];
+};
+
+static struct marks marks = {.leaf_bytes = LEAF_ENTRIES * sizeof(uint32_t)};
+static struct marks known = {.leaf_bytes = LEAF_ENTRIES};
 
 /* If another thread is faster, the new table leaks: it cannot be freed. */
 static void *marks_make(void **at, size_t size)
@@ -48,15 +57,15 @@ static inline void *follow(void **at, size_t size)
 	return likely(to) || !size ? to : marks_make(at, size);
 }
 
-static uint32_t *mark_of(const void *p, bool wanted)
+/* The leaf for an address; NULL: it has none, or there is no memory for it. */
+static void *marks_leaf(struct marks *tree, const void *p, bool wanted)
 {
 	uintptr_t address = (uintptr_t)p;
-	struct leaf *leaf;
 	void **at;
 
 	if (address >> KF_ADDRESS_BITS || address % KF_MARKS_LEAST)
 		return NULL;
-	at = &root[address >> ROOT_SHIFT];
+	at = &tree->root[address >> ROOT_SHIFT];
 	for (unsigned int shift = ROOT_SHIFT; shift > LEAF_SHIFT;) {
 		struct node *node = follow(at, wanted ? sizeof(*node) : 0);
 
@@ -65,28 +74,80 @@ static uint32_t *mark_of(const void *p, bool wanted)
 		shift -= NODE_SHIFT;
 		at = &node->to[(address >> shift) % (1 << NODE_SHIFT)];
 	}
-	leaf = follow(at, wanted ? sizeof(*leaf) : 0);
-	return leaf ? &leaf->mark[(address >> STEP_SHIFT) %
-				  KF_ARRAY_SIZE(leaf->mark)]
-		    : NULL;
+	return follow(at, wanted ? tree->leaf_bytes : 0);
+}
+
+static size_t place_in_leaf(const void *p)
+{
+	return ((uintptr_t)p >> STEP_SHIFT) % LEAF_ENTRIES;
 }
 
 bool kf_marks_put(const void *p, uint32_t mark)
 {
-	uint32_t *at = mark_of(p, true);
+	uint32_t *leaf = marks_leaf(&marks, p, true);
 
-	if (!at)
-		return false;
-	__atomic_store_n(at, mark, __ATOMIC_RELAXED);
-	return true;
+	if (leaf)
+		kf_store(&leaf[place_in_leaf(p)], mark);
+	return leaf;
 }
 
 uint32_t kf_marks_take(const void *p)
 {
-	uint32_t *at = mark_of(p, false);
-	uint32_t mark = at ? __atomic_load_n(at, __ATOMIC_RELAXED) : 0;
+	uint32_t *leaf = marks_leaf(&marks, p, false);
+	uint32_t *at = leaf ? &leaf[place_in_leaf(p)] : NULL;
+	uint32_t mark = at ? kf_load(at) : 0;
 
 	if (mark)
-		__atomic_store_n(at, 0, __ATOMIC_RELAXED);
+		kf_store(at, 0);
 	return mark;
+}
+
+bool kf_known_put(const void *p)
+{
+	uint8_t *leaf = marks_leaf(&known, p, true);
+
+	if (leaf)
+		kf_store(&leaf[place_in_leaf(p)], 1);
+	return leaf;
+}
+
+bool kf_known_take(const void *p)
+{
+	uint8_t *leaf = marks_leaf(&known, p, false);
+	uint8_t *at = leaf ? &leaf[place_in_leaf(p)] : NULL;
+	bool is_known = at && kf_load(at);
+
+	if (is_known)
+		kf_store(at, 0);
+	return is_known;
+}
+
+static void clear_below(void *table, unsigned int shift, size_t leaf_bytes)
+{
+	const struct node *node = table;
+
+	if (shift == LEAF_SHIFT) {
+		memset(table, 0, leaf_bytes);
+		return;
+	}
+	for (size_t i = 0; i < KF_ARRAY_SIZE(node->to); i++) {
+		if (node->to[i])
+			clear_below(node->to[i], shift - NODE_SHIFT,
+				    leaf_bytes);
+	}
+}
+
+static void clear_tree(const struct marks *tree)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(tree->root); i++) {
+		if (tree->root[i])
+			clear_below(tree->root[i], ROOT_SHIFT,
+				    tree->leaf_bytes);
+	}
+}
+
+void kf_marks_clear(void)
+{
+	clear_tree(&marks);
+	clear_tree(&known);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Marks of blocks that have no room for them: those of hosted engines.
+ * Marks of blocks that have no room for them: those of hosted engines. And
+ * which blocks are known, where the engine has blocks that were never counted:
+ * a byte in place of a mark.
  *
  * A number for every 16 bytes of the address space, in a tree of tables, as the
  * kernel's of pages. Tables are made where the first mark of their addresses is
@@ -34,5 +36,31 @@ bool kf_marks_put(const void *p, uint32_t mark) __must_check;
  * Return: the mark; 0: it had none.
  */
 uint32_t kf_marks_take(const void *p);
+
+/**
+ * kf_known_put() - note that a block is known
+ * @p:		the block, of at least KF_MARKS_LEAST bytes
+ *
+ * Context: as kf_marks_put().
+ * Return: as kf_marks_put().
+ */
+bool kf_known_put(const void *p) __must_check;
+
+/**
+ * kf_known_take() - whether a block is known; it is not afterwards
+ * @p:		any address
+ *
+ * Context: as kf_marks_take().
+ * Return: whether kf_known_put() noted it.
+ */
+bool kf_known_take(const void *p);
+
+/**
+ * kf_marks_clear() - forget all marks and all known blocks
+ *
+ * Context: while no other function here is called. Takes as long as it takes to
+ *	    write a sixteenth of the heap, where blocks were known.
+ */
+void kf_marks_clear(void);
 
 #endif

@@ -208,4 +208,5 @@ const struct kf_engine kf_engine_system = {
 	.next = next_malloc,
 	.mallopt = pass_mallopt,
 	.rounds = rounds,
+	.samples = true,
 };

@@ -22,13 +22,15 @@ static struct kf_front *inner_front(const struct kf_self *self)
 {
 	struct kf_heap *heap = self->counters->heap;
 
+	if (unlikely(kf_load(&kf_resting)))
+		return &kf_front_passing;
 	/* Each call takes the slow path, which samples the block. */
 	if (kf_countdown_takes_every())
 		return &kf_front_guest;
 	if (!kf_engine_is_hosted())
 		return heap ? &heap->front : &kf_front_guest;
 	return kf_host_is_direct() && !self->counters->shared &&
-			       !kf_mode_elsewhere
+			       !kf_mode_elsewhere && !kf_countdown_mean()
 		       ? &kf_front_hosted
 		       : &kf_front_guest;
 }
@@ -67,6 +69,8 @@ void kf_front_choose(void)
 	/* A signal handler must not find the tagged front with old blocks. */
 	self->inner = inner_front(self);
 	kf_front_self = self->inner;
+	if (unlikely(self->inner == &kf_front_passing))
+		return;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (kf_tag_has_tree(tags))
 		tags->blocks = heap_for_tags(self, tags, tagged);
@@ -80,6 +84,11 @@ void kf_front_choose(void)
 
 struct kf_front *kf_front_renew(void)
 {
+	if (unlikely(kf_load(&kf_resting))) {
+		kf_process_see();
+		kf_front_choose();
+		return kf_front_self;
+	}
 	if (unlikely(kf_start_is_due()))
 		kf_start();
 	if (unlikely(!kf_self.forked && kf_fork_is_due()))

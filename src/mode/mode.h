@@ -9,6 +9,7 @@
  * - hosted.c: the engine needs no lock, as the C library's malloc.
  * - tagged.c: the thread is inside a tag.
  * - observed.c: calls are recorded, or need a check first.
+ * - passing.c: the library is detached; calls go on to the program's malloc.
  *
  * Modes compose in one way: tagged and observed call the thread's inner front
  * (kf_self.inner), which is one of the first three.
@@ -35,6 +36,7 @@
 extern struct kf_front kf_front_tagged __kf_hidden;
 extern struct kf_front kf_front_observed __kf_hidden;
 extern struct kf_front kf_front_hosted __kf_hidden;
+extern struct kf_front kf_front_passing __kf_hidden;
 
 /*
  * Frees blocks of a malloc that was preloaded before this library; NULL: there

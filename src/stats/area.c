@@ -234,6 +234,12 @@ static void inherit_stack(struct kf_stats_stack *s)
 	s->freed_samples = s->freed = s->freed_blocks = s->freed_variance = 0;
 }
 
+static void area_show_none(void)
+{
+	for (int i = 0; i < KF_NR_AREAS; i++)
+		kf_stats.area[i].shown = 0;
+}
+
 void kf_area_inherit(void)
 {
 	uint32_t nr;
@@ -245,8 +251,34 @@ void kf_area_inherit(void)
 	stack = kf_stats_area(KF_AREA_STACKS, &nr);
 	for (uint32_t i = 0; i < nr; i++)
 		inherit_stack(&stack[i]);
-	for (int i = 0; i < KF_NR_AREAS; i++)
-		kf_stats.area[i].shown = 0;
+	area_show_none();
+}
+
+static void restart_tag(struct kf_stats_tag *t)
+{
+	inherit_tag(t);
+	t->inherited = t->allocated = t->peak = 0;
+}
+
+static void restart_stack(struct kf_stats_stack *s)
+{
+	inherit_stack(s);
+	s->samples = s->allocated = s->allocated_blocks = s->variance = 0;
+	s->peak = s->peak_blocks = 0;
+}
+
+void kf_area_restart(void)
+{
+	uint32_t nr;
+	struct kf_stats_tag *tag = kf_stats_area(KF_AREA_TAGS, &nr);
+	struct kf_stats_stack *stack;
+
+	for (uint32_t i = 0; i < nr; i++)
+		restart_tag(&tag[i]);
+	stack = kf_stats_area(KF_AREA_STACKS, &nr);
+	for (uint32_t i = 0; i < nr; i++)
+		restart_stack(&stack[i]);
+	area_show_none();
 }
 
 bool kf_area_clear(void)

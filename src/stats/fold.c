@@ -209,7 +209,7 @@ static bool target_own_file(int dirfd, const char *name, uint32_t uid,
 	t->dev = st.dev;
 	t->ino = st.ino;
 	t->created_ns = id->created_ns;
-	t->keep = keep || has_samples();
+	t->keep = keep;
 	return true;
 }
 
@@ -236,7 +236,7 @@ static void fold_self(int dirfd, const char *name, bool keep)
 	kf_ledger_close(&w);
 }
 
-void kf_stats_finish(bool keep)
+static void fold_finish(bool keep)
 {
 	char path[PATH_MAX];
 	const char *name;
@@ -253,4 +253,17 @@ void kf_stats_finish(bool keep)
 		kf_file_close(dirfd);
 	}
 	kf_growth_leave();
+}
+
+void kf_stats_finish(bool keep)
+{
+	fold_finish(keep || has_samples());
+}
+
+void kf_stats_leave(void)
+{
+	fold_finish(false);
+	kf_guard_remove();
+	kf_stats.path[0] = '\0';
+	kf_store(&kf_stats.on_file, false);
 }

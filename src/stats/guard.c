@@ -95,3 +95,15 @@ void kf_guard_install(void)
 		__sigaction(SIGBUS, &act, NULL);
 	errno = saved;
 }
+
+void kf_guard_remove(void)
+{
+	struct sigaction dfl = {.sa_handler = SIG_DFL};
+	struct sigaction now;
+	int saved = errno;
+
+	if (!__sigaction(SIGBUS, NULL, &now) && now.sa_flags & SA_SIGINFO &&
+	    now.sa_sigaction == on_sigbus)
+		__sigaction(SIGBUS, &dfl, NULL);
+	errno = saved;
+}

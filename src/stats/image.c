@@ -252,3 +252,40 @@ void kf_image_inherit(int32_t forker)
 	}
 	words->word[KF_WORD_inherited_large] = large;
 }
+
+static void restart_slots(struct kf_slot *slot, size_t nr)
+{
+	for (; nr; nr--, slot++) {
+		if (slot->state == KF_SLOT_FREE) {
+			clear_events((void *)slot);
+			continue;
+		}
+		memset(slot->scalar, 0, sizeof(slot->scalar));
+		memset(slot->class, 0, sizeof(slot->class));
+	}
+}
+
+void kf_image_restart(void)
+{
+	static const enum kf_word_stat of_blocks[] = {
+		KF_WORD_inherited_large, KF_WORD_sample_mean,
+		KF_WORD_sample_live,	 KF_WORD_sample_variance,
+		KF_WORD_grown_to,	 KF_WORD_grown_at,
+	};
+	struct kf_stats_words *words = kf_stats_words;
+	uint32_t nr_more;
+	struct kf_slot *more = kf_stats_area(KF_AREA_SLOTS, &nr_more);
+
+	image_header()->ready = 0;
+	kf_image_show();
+	restart_slots(kf_image_slot(kf_stats.base, 0), kf_stats.nr_slots);
+	restart_slots(more, nr_more);
+	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++)
+		kf_stats_classes[i].inherited = 0;
+	for (uint32_t i = 0; i < KF_NR_WORD_STATS; i++) {
+		if (word_types[i] != KF_TYPE_GAUGE)
+			words->word[i] = 0;
+	}
+	for (size_t i = 0; i < KF_ARRAY_SIZE(of_blocks); i++)
+		words->word[of_blocks[i]] = 0;
+}

@@ -295,6 +295,22 @@ bool kf_area_leave(struct kf_area *copy, bool *lost);
 void kf_area_inherit(void);
 
 /**
+ * kf_area_restart() - let all counts of tags and stacks begin at 0
+ *
+ * Context: one thread, while no thread counts; nothing is shown yet.
+ */
+void kf_area_restart(void);
+
+/**
+ * kf_image_restart() - let all counts of the image begin at 0
+ *
+ * Levels of the library's own memory stay.
+ *
+ * Context: as kf_area_restart(), which comes first.
+ */
+void kf_image_restart(void);
+
+/**
  * kf_area_clear() - map zeroes in place of a truncated file
  *
  * Context: any, signal handlers too.
@@ -474,5 +490,12 @@ void kf_growth_reset(void);
  * Context: growth.
  */
 void kf_guard_install(void);
+
+/**
+ * kf_guard_remove() - leave SIGBUS to the program again
+ *
+ * Context: any thread; a handler of the program stays.
+ */
+void kf_guard_remove(void);
 
 #endif

@@ -164,3 +164,16 @@ int kf_stats_error(void)
 {
 	return kf_stats.error;
 }
+
+void kf_stats_restart(void)
+{
+	if (!kf_growth_enter())
+		return;
+	kf_stats.on_file = false;
+	kf_stats.counts_lost = false;
+	kf_stats.note = 0;
+	kf_stats.nr_shown = kf_stats.nr_slots;
+	kf_area_restart();
+	kf_image_restart();
+	kf_growth_leave();
+}

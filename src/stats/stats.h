@@ -82,6 +82,24 @@ void kf_stats_publish(const struct kf_stats_conf *conf, bool forked);
 void kf_stats_finish(bool keep);
 
 /**
+ * kf_stats_leave() - kf_stats_finish() in a process that goes on uncounted
+ *
+ * The file is removed in any case, and a handler of SIGBUS that is ours too.
+ *
+ * Context: one thread, when no thread counts any more.
+ */
+void kf_stats_leave(void);
+
+/**
+ * kf_stats_restart() - begin to count anew, after kf_stats_leave()
+ *
+ * Tags and stacks stay, without counts.
+ *
+ * Context: one thread, before threads count; kf_stats_publish() comes next.
+ */
+void kf_stats_restart(void);
+
+/**
  * kf_stats_name_engine() - write the name of the engine that serves now
  * @name:	the engine's name
  *

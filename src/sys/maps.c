@@ -86,6 +86,7 @@ static bool maps_parse(const char *line, size_t len, struct kf_mapping *m)
 	if (!maps_field(&s, 16, '-', &m->begin) ||
 	    !maps_field(&s, 16, ' ', &m->end) || strnlen(s, 5) < 5)
 		return false;
+	m->writable = s[1] == 'w';
 	m->executable = s[2] == 'x';
 	s += 5;
 	if (!maps_field(&s, 16, ' ', &m->offset) ||

@@ -17,6 +17,7 @@ struct kf_mapping {
 	uint64_t end;
 	uint64_t offset; /* of @begin in the file */
 	uint64_t inode;	 /* 0: not of a file */
+	bool writable;
 	bool executable;
 	const char *path; /* raw, ends in NUL; "" for none */
 	size_t path_len;

@@ -26,14 +26,7 @@
 typedef int see_fn(struct dl_phdr_info *info, size_t size, void *arg);
 typedef int iterate_fn(see_fn *see, void *arg);
 
-/* An object for symbol lookup. */
-struct object {
-	uintptr_t base;
-	const ElfW(Dyn) * dynamic; /* its dynamic section, or NULL */
-};
-
-/* The address in an entry of the dynamic section, or NULL. */
-static const void *dynamic_at(const struct object *o, ElfW(Sxword) tag)
+const void *kf_next_dynamic(const struct kf_object *o, ElfW(Sxword) tag)
 {
 	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL; d++) {
 		/* The linker adds the base, except for the vDSO. */
@@ -54,11 +47,11 @@ static uint32_t next_hash_of(const char *name)
 	return h;
 }
 
-static bool is_symbol(const struct object *o, uint32_t i, const char *name)
+static bool is_symbol(const struct kf_object *o, uint32_t i, const char *name)
 {
-	const ElfW(Sym) *symbol = dynamic_at(o, DT_SYMTAB);
-	const char *names = dynamic_at(o, DT_STRTAB);
-	const uint16_t *version = dynamic_at(o, DT_VERSYM);
+	const ElfW(Sym) *symbol = kf_next_dynamic(o, DT_SYMTAB);
+	const char *names = kf_next_dynamic(o, DT_STRTAB);
+	const uint16_t *version = kf_next_dynamic(o, DT_VERSYM);
 
 	symbol += i;
 	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
@@ -67,8 +60,8 @@ static bool is_symbol(const struct object *o, uint32_t i, const char *name)
 	       !strcmp(names + symbol->st_name, name);
 }
 
-static uint32_t find_by_gnu_hash(const struct object *o, const uint32_t *table,
-				 const char *name)
+static uint32_t find_by_gnu_hash(const struct kf_object *o,
+				 const uint32_t *table, const char *name)
 {
 	const uint32_t *bucket = table + 4 + table[2] * sizeof(ElfW(Addr)) / 4;
 	const uint32_t *chain = bucket + table[0];
@@ -87,14 +80,14 @@ static uint32_t find_by_gnu_hash(const struct object *o, const uint32_t *table,
 }
 
 /* The number of a symbol; 0: the object does not define it. */
-static uint32_t find_number(const struct object *o, const char *name)
+static uint32_t find_number(const struct kf_object *o, const char *name)
 {
-	const uint32_t *table = dynamic_at(o, DT_GNU_HASH);
+	const uint32_t *table = kf_next_dynamic(o, DT_GNU_HASH);
 
 	if (table)
 		return find_by_gnu_hash(o, table, name);
 	/* Objects with the old hash table are rare: walk all symbols. */
-	table = dynamic_at(o, DT_HASH);
+	table = kf_next_dynamic(o, DT_HASH);
 	for (uint32_t i = 1; table && i < table[1]; i++) {
 		if (is_symbol(o, i, name))
 			return i;
@@ -102,16 +95,23 @@ static uint32_t find_number(const struct object *o, const char *name)
 	return 0;
 }
 
-static void *next_find_in(const struct object *o, const char *name)
+const ElfW(Sym) * kf_next_entry(const struct kf_object *o, const char *name)
 {
+	const ElfW(Sym) *symbol = kf_next_dynamic(o, DT_SYMTAB);
 	uint32_t i = find_number(o, name);
-	const ElfW(Sym) *symbol = dynamic_at(o, DT_SYMTAB);
+
+	return i ? &symbol[i] : NULL;
+}
+
+static void *next_find_in(const struct kf_object *o, const char *name)
+{
+	const ElfW(Sym) *symbol = kf_next_entry(o, name);
 	uintptr_t at;
 
-	if (!i)
+	if (!symbol)
 		return NULL;
-	at = o->base + symbol[i].st_value;
-	if (ELF64_ST_TYPE(symbol[i].st_info) == STT_GNU_IFUNC)
+	at = o->base + symbol->st_value;
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
 		at = ((uintptr_t(*)(unsigned long))at)(getauxval(AT_HWCAP));
 	return (void *)at;
 }
@@ -119,7 +119,7 @@ static void *next_find_in(const struct object *o, const char *name)
 void *kf_next_libc(const char *name)
 {
 	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
-		struct object o = {m->l_addr, m->l_ld};
+		struct kf_object o = {m->l_addr, m->l_ld, NULL, 0};
 
 		if (find_number(&o, "gnu_get_libc_version"))
 			return next_find_in(&o, name);
@@ -142,9 +142,10 @@ static int iterate(see_fn *see, void *arg)
 	return fn(see, arg);
 }
 
-static struct object object_of(const struct dl_phdr_info *info)
+static struct kf_object object_of(const struct dl_phdr_info *info)
 {
-	struct object o = {info->dlpi_addr, NULL};
+	struct kf_object o = {info->dlpi_addr, NULL, info->dlpi_phdr,
+			      info->dlpi_phnum};
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -164,7 +165,7 @@ struct search {
 
 static int see_symbol(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct object o = object_of(info);
+	struct kf_object o = object_of(info);
 	struct search *search = arg;
 
 	if (o.dynamic == _DYNAMIC)
@@ -186,7 +187,7 @@ void *kf_next(const char *name)
 
 static int see_before(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct object o = object_of(info);
+	struct kf_object o = object_of(info);
 	struct search *search = arg;
 
 	search->behind = o.dynamic == _DYNAMIC;
@@ -211,10 +212,10 @@ static bool next_load(const char *path, const char *name, void **symbol)
 	dlopen_fn *open = (dlopen_fn *)kf_next("dlopen");
 	const struct link_map *m =
 		open ? open(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-	struct object o = {0};
+	struct kf_object o = {0};
 
 	if (m)
-		o = (struct object){m->l_addr, m->l_ld};
+		o = (struct kf_object){m->l_addr, m->l_ld, NULL, 0};
 	*symbol = m ? next_find_in(&o, name) : NULL;
 	return m;
 }
@@ -286,4 +287,47 @@ void *kf_next_of(const char *name, const void *beside)
 	return next_span(beside, &from, &to) && symbol >= from && symbol < to
 		       ? (void *)symbol
 		       : NULL;
+}
+
+struct walk {
+	bool (*see)(const struct kf_object *o, void *arg);
+	void *arg;
+};
+
+static int see_each(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct kf_object o = object_of(info);
+	const struct walk *walk = arg;
+
+	if (!o.dynamic || o.dynamic == _DYNAMIC ||
+	    o.base == getauxval(AT_BASE) ||
+	    o.base == getauxval(AT_SYSINFO_EHDR))
+		return 0;
+	return walk->see(&o, walk->arg);
+}
+
+bool kf_next_each(bool (*see)(const struct kf_object *o, void *arg), void *arg)
+{
+	struct walk walk = {see, arg};
+
+	return iterate(see_each, &walk);
+}
+
+static int see_own(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct kf_object o = object_of(info);
+	struct search *search = arg;
+
+	search->behind = o.dynamic == _DYNAMIC;
+	if (search->behind)
+		search->first = next_find_in(&o, search->name);
+	return search->behind;
+}
+
+void *kf_next_own(const char *name)
+{
+	struct search search = {.name = name};
+
+	iterate(see_own, &search);
+	return search.first;
 }

@@ -12,6 +12,16 @@
 
 #include "base/compiler.h"
 
+#include <elf.h>
+
+/* A loaded object. */
+struct kf_object {
+	uintptr_t base;
+	const Elf64_Dyn *dynamic; /* its dynamic section, or NULL */
+	const Elf64_Phdr *segment;
+	size_t nr_segments;
+};
+
 /**
  * kf_next() - find a symbol in the objects after this library
  * @name:	the symbol
@@ -76,5 +86,45 @@ const char *kf_next_path(const void *addr);
  * Return: NULL, or an error message, valid until the next call.
  */
 const char *kf_next_load(const char *path, const char *name, void **symbol);
+
+/**
+ * kf_next_each() - call a function for each object but this library, the
+ *		    dynamic linker and the vDSO
+ * @see:	the function; returns whether to end the walk
+ * @arg:	its argument
+ *
+ * Context: as kf_next(). @see runs under the linker's lock.
+ * Return: whether @see ended the walk.
+ */
+bool kf_next_each(bool (*see)(const struct kf_object *o, void *arg), void *arg);
+
+/**
+ * kf_next_dynamic() - the address in an entry of an object's dynamic section
+ * @o:		the object
+ * @tag:	DT_SYMTAB and the like
+ *
+ * Context: any.
+ * Return: the address, or NULL.
+ */
+const void *kf_next_dynamic(const struct kf_object *o, Elf64_Sxword tag);
+
+/**
+ * kf_next_entry() - an object's entry of a symbol that it defines
+ * @o:		the object
+ * @name:	the symbol
+ *
+ * Context: any.
+ * Return: the entry, or NULL.
+ */
+const Elf64_Sym *kf_next_entry(const struct kf_object *o, const char *name);
+
+/**
+ * kf_next_own() - the address of a symbol that this library exports
+ * @name:	the symbol
+ *
+ * Context: as kf_next().
+ * Return: the address, or NULL.
+ */
+void *kf_next_own(const char *name);
 
 #endif

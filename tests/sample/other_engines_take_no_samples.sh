@@ -15,7 +15,7 @@ end_feeder() {
 	[ -z "$feeder" ] || wait "$feeder"
 }
 
-why="samples are taken of the engine firstfit only"
+why="samples are taken of the engines firstfit and system only"
 line="konfiscator: KONFISCATOR_SAMPLE=1024: $why; no samples are taken"
 
 # Something to allocate for, until there is $WORK/stop.
@@ -30,7 +30,7 @@ has_file() {
 	[ -n "$(find "$WORK/stats" -name "jq.$program.*")" ]
 }
 
-for option in SECURE=1 $(engines_but firstfit | sed 's/^/ENGINE=/'); do
+for option in SECURE=1 $(engines_but firstfit system | sed 's/^/ENGINE=/'); do
 	rm -rf "$WORK/in" "$WORK/stop" "$WORK/stats"/*
 	mkfifo "$WORK/in"
 	feed >"$WORK/in" &

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A program that knows its calls: it does what the lines of its input say, and
+ * answers each with "ok" or a reason. Between two answers it calls malloc only
+ * where that is written here.
+ *
+ *	attach, detach	by itself, with the library that is its argument
+ *	hold N		allocate N blocks and keep them
+ *	drop		free them
+ *	grow		make each of them larger with realloc
+ *	work N		N rounds, each of 7 blocks by 7 functions, all freed
+ *	strdup		a block that the C library allocates
+ *	load PATH	load a plugin and keep the block that it allocates
+ *	asks		whether dlsym finds this library's malloc
+ *	storm T MS	T threads that allocate, for MS milliseconds
+ *	fork		a child that allocates and ends
+ *	quiet		nothing
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MOST 100000
+#define THREADS 64
+#define SLOTS 64
+
+static const char *library;
+static char *held[MOST];
+static unsigned int nr_held;
+static volatile bool ends;
+
+static void say(const char *text)
+{
+	char line[512];
+	int n = snprintf(line, sizeof(line), "%s\n", text);
+
+	if (write(1, line, (size_t)n) != n)
+		_exit(3);
+}
+
+static const char *call(const char *name)
+{
+	void *handle = dlopen(library, RTLD_NOW);
+	const char *(*fn)(void) = NULL;
+	const char *why;
+
+	if (handle)
+		*(void **)&fn = dlsym(handle, name);
+	if (!fn)
+		return dlerror();
+	why = fn();
+	return why ? why : "ok";
+}
+
+static const char *hold(unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr && nr_held < MOST; i++) {
+		held[nr_held] = malloc(100);
+		memset(held[nr_held++], 'h', 100);
+	}
+	return "ok";
+}
+
+static bool is_whole(const char *p)
+{
+	for (int i = 0; i < 100; i++) {
+		if (p[i] != 'h')
+			return false;
+	}
+	return true;
+}
+
+static const char *grow(void)
+{
+	for (unsigned int i = 0; i < nr_held; i++)
+		held[i] = realloc(held[i], 5000);
+	return "ok";
+}
+
+static const char *drop(void)
+{
+	const char *answer = "ok";
+
+	while (nr_held) {
+		if (!is_whole(held[--nr_held]))
+			answer = "a block was changed";
+		free(held[nr_held]);
+	}
+	return answer;
+}
+
+static const char *work(unsigned int nr)
+{
+	void *volatile p[7];
+
+	for (unsigned int i = 0; i < nr; i++) {
+		p[0] = malloc(i % 5000);
+		p[1] = calloc(7, i % 300);
+		p[2] = realloc(NULL, 50);
+		if (posix_memalign((void **)&p[3], 64, 100))
+			return "posix_memalign failed";
+		p[4] = memalign(256, 100);
+		p[5] = aligned_alloc(128, 1000);
+		p[6] = malloc(400000);
+		if (malloc_usable_size(p[6]) < 400000)
+			return "a usable size is wrong";
+		for (int k = 0; k < 7; k++)
+			free(p[k]);
+	}
+	return "ok";
+}
+
+static const char *load(const char *path)
+{
+	void *handle = dlopen(path, RTLD_NOW | RTLD_DEEPBIND);
+	void *(*make)(void) = NULL;
+
+	if (handle)
+		*(void **)&make = dlsym(handle, "plugin_make");
+	if (!make)
+		return dlerror();
+	return make() ? "ok" : "no block";
+}
+
+static const char *asks(void)
+{
+	void *handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+
+	return handle && dlsym(handle, "malloc") ==
+				       dlsym(RTLD_DEFAULT, "malloc")
+		       ? "yes"
+		       : "no";
+}
+
+static void *storm_thread(void *arg)
+{
+	unsigned int seed = (unsigned int)(size_t)arg;
+	char *slot[SLOTS] = {0};
+
+	while (!ends) {
+		unsigned int i = (unsigned int)rand_r(&seed) % SLOTS;
+		size_t n = (size_t)rand_r(&seed) % 3000 + 1;
+
+		if (slot[i] && *slot[i] != (char)i)
+			abort();
+		if (n % 3 == 0) {
+			slot[i] = realloc(slot[i], n);
+		} else {
+			free(slot[i]);
+			slot[i] = n % 3 == 1 ? malloc(n) : memalign(64, n);
+		}
+		*slot[i] = (char)i;
+	}
+	for (int i = 0; i < SLOTS; i++)
+		free(slot[i]);
+	return NULL;
+}
+
+static const char *storm(unsigned int nr, unsigned int ms)
+{
+	pthread_t thread[THREADS];
+
+	ends = false;
+	for (size_t i = 0; i < nr && i < THREADS; i++)
+		pthread_create(&thread[i], NULL, storm_thread, (void *)i);
+	usleep(ms * 1000);
+	ends = true;
+	for (size_t i = 0; i < nr && i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	return "ok";
+}
+
+static const char *fork_one(void)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child) {
+		work(100);
+		_exit(drop() ? 0 : 1);
+	}
+	return waitpid(child, &status, 0) == child && !status ? "ok"
+							      : "a child died";
+}
+
+static const char *obey(const char *line)
+{
+	unsigned int a = 0, b = 0;
+	char path[400];
+
+	if (!strcmp(line, "attach"))
+		return call("konfiscator_attach");
+	if (!strcmp(line, "detach"))
+		return call("konfiscator_detach");
+	if (sscanf(line, "hold %u", &a) == 1)
+		return hold(a);
+	if (!strcmp(line, "drop"))
+		return drop();
+	if (!strcmp(line, "grow"))
+		return grow();
+	if (sscanf(line, "work %u", &a) == 1)
+		return work(a);
+	if (!strcmp(line, "strdup"))
+		return strdup(line) ? "ok" : "no block";
+	if (sscanf(line, "load %399[^\n]", path) == 1)
+		return load(path);
+	if (!strcmp(line, "asks"))
+		return asks();
+	if (sscanf(line, "storm %u %u", &a, &b) == 2)
+		return storm(a, b);
+	if (!strcmp(line, "fork"))
+		return fork_one();
+	return !strcmp(line, "quiet") ? "ok" : "what?";
+}
+
+int main(int argc, char **argv)
+{
+	char line[512];
+	size_t n = 0;
+
+	library = argc > 1 ? argv[1] : "";
+	while (n < sizeof(line) && read(0, &line[n], 1) == 1) {
+		if (line[n++] != '\n')
+			continue;
+		line[n - 1] = '\0';
+		say(obey(line));
+		n = 0;
+	}
+	return 0;
+}
