@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
-__kf_public const char *konfiscator_attach(void);
+__kf_public const char *konfiscator_attach(unsigned long mean);
 __kf_public const char *konfiscator_detach(void);
 
 #define WATCHED_FROM "dlopen"
@@ -74,7 +74,7 @@ static const char *find_all(void)
 	return NULL;
 }
 
-static const char *attach(void)
+static const char *attach(uint64_t mean)
 {
 	const char *why;
 
@@ -82,7 +82,7 @@ static const char *attach(void)
 		return "it is attached already";
 	why = find_all();
 	if (!why)
-		why = kf_attach_begin();
+		why = kf_attach_begin(mean);
 	if (!why)
 		kf_bind(binds, KF_ARRAY_SIZE(binds), true);
 	return why;
@@ -97,32 +97,39 @@ static const char *detach(void)
 	return NULL;
 }
 
-static const char *alone(const char *(*fn)(void))
+static const char in_use[] = "another attach or detach is under way";
+
+/*
+ * konfiscator_attach() - begin to observe the process
+ * konfiscator_detach() - end it
+ * @mean: take samples at this mean distance in bytes; 0: as the environment
+ *	  says
+ *
+ * Context: a thread that holds no lock of malloc or of the dynamic linker.
+ * Return: NULL, or in words why not; nothing has changed then.
+ */
+const char *konfiscator_attach(unsigned long mean)
 {
 	int saved = errno;
 	const char *why;
 
 	if (!kf_claim(&busy, true))
-		return "another attach or detach is under way";
-	why = fn();
+		return in_use;
+	why = attach(mean);
 	kf_store_release(&busy, false);
 	errno = saved;
 	return why;
 }
 
-/*
- * konfiscator_attach() - begin to observe the process
- * konfiscator_detach() - end it
- *
- * Context: a thread that holds no lock of malloc or of the dynamic linker.
- * Return: NULL, or in words why not; nothing has changed then.
- */
-const char *konfiscator_attach(void)
-{
-	return alone(attach);
-}
-
 const char *konfiscator_detach(void)
 {
-	return alone(detach);
+	int saved = errno;
+	const char *why;
+
+	if (!kf_claim(&busy, true))
+		return in_use;
+	why = detach();
+	kf_store_release(&busy, false);
+	errno = saved;
+	return why;
 }

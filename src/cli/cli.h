@@ -73,6 +73,7 @@ struct kf_cli {
 	bool no_pager;
 	bool raw;	     /* keep wrappers of malloc in stacks */
 	bool no_fold;	     /* keep repeated calls in stacks */
+	bool attach;	     /* bring the library into the process first */
 	bool full_names;     /* print names of functions as long as they are */
 	unsigned int tables; /* enum kf_tables: the tables to read */
 	struct kf_select select;
@@ -88,6 +89,7 @@ struct kf_command {
 	bool selects;			 /* has -p, -n, -c and -u */
 	bool selects_ended;		 /* has -a */
 	bool selects_files;		 /* its arguments are processes */
+	bool attaches;			 /* has --attach */
 	bool stacks;	  /* has --raw, --no-fold and --full-names */
 	bool pages;	  /* its output may go through a pager */
 	bool stops;	  /* options end at the first argument */

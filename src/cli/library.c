@@ -202,3 +202,19 @@ int kf_library_preload(const char *path)
 	free(value);
 	return rc;
 }
+
+char *kf_scripts_dir(void)
+{
+	const char *env = getenv("KONFISCATOR_SCRIPTS");
+	char *tree, *dir;
+
+	if (env && env[0])
+		return kf_format("%s", env);
+	tree = kf_build_tree();
+	if (!tree)
+		return kf_format("%s/scripts", KF_DATADIR);
+	/* a link to the source's, made by the build */
+	dir = kf_format("%s/.libs/scripts", tree);
+	free(tree);
+	return dir;
+}

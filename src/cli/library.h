@@ -55,4 +55,13 @@ int kf_library_preload(const char *path);
  */
 char *kf_build_tree(void);
 
+/**
+ * kf_scripts_dir() - the directory of the scripts for other tools
+ *
+ * $KONFISCATOR_SCRIPTS, else the build tree's, else the installed one.
+ *
+ * Return: its path, to free().
+ */
+char *kf_scripts_dir(void);
+
 #endif

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "cli/attach.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
 
@@ -65,6 +66,12 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 	for (const char **dir = cli->dirs; dir && *dir; dir++) {
 		if (kf_cli_check_dir(*dir))
 			return cli->command->usage_status ?: KF_EXIT_FAILED;
+	}
+	for (unsigned int i = 0;
+	     cli->command->attaches && i < cli->select.nr_pids; i++) {
+		status = kf_attach_first(cli, cli->select.pids[i]);
+		if (status)
+			return status;
 	}
 	return cli->command->run(cli, argc, argv);
 }

@@ -28,7 +28,8 @@ enum {
 	OPT_NO_PAGER,
 	OPT_RAW,
 	OPT_NO_FOLD,
-	OPT_FULL_NAMES
+	OPT_FULL_NAMES,
+	OPT_ATTACH
 };
 
 static const struct kf_option global_options[] = {
@@ -72,9 +73,15 @@ static const struct kf_option stack_options[] = {
 	{0},
 };
 
+static const struct kf_option attach_options[] = {
+	{OPT_ATTACH, "attach", NULL,
+	 "bring the library into a process that runs without it"},
+	{0},
+};
+
 /* The option tables of a command, and the arguments of getopt_long. */
 struct options {
-	const struct kf_option *tables[5];
+	const struct kf_option *tables[6];
 	size_t nr;
 	char names[MAX_OPTIONS][MAX_NAME];
 	struct option longs[MAX_OPTIONS];
@@ -133,7 +140,8 @@ static void options_make(struct options *o, const struct kf_command *c)
 	o->tables[1] = c && c->selects ? select_options : NULL;
 	o->tables[2] = c && c->selects_ended ? ended_options : NULL;
 	o->tables[3] = c && c->stacks ? stack_options : NULL;
-	o->tables[4] = global_options;
+	o->tables[4] = c && c->attaches ? attach_options : NULL;
+	o->tables[5] = global_options;
 	for (size_t i = 0; i < KF_ARRAY_SIZE(o->tables); i++)
 		add_table(o, o->tables[i]);
 }
@@ -202,6 +210,10 @@ static void options_print_help(const struct kf_command *c)
 	if (c->stacks) {
 		printf("\nHow call stacks are shown:\n");
 		options_print_table(stack_options, NULL);
+	}
+	if (c->attaches) {
+		printf("\nFor a process without the library:\n");
+		options_print_table(attach_options, NULL);
 	}
 	printf("\nOptions of all commands:\n");
 	options_print_table(global_options, c->options);
@@ -322,6 +334,9 @@ static int take_global(struct kf_cli *cli, int key, const char *arg)
 		return 0;
 	case OPT_NO_FOLD:
 		cli->no_fold = true;
+		return 0;
+	case OPT_ATTACH:
+		cli->attach = true;
 		return 0;
 	case OPT_FULL_NAMES:
 		cli->full_names = true;

@@ -33,7 +33,7 @@ static void begin_again(void)
 	kf_process_change();
 }
 
-const char *kf_attach_begin(void)
+const char *kf_attach_begin(uint64_t mean)
 {
 	static bool begun;
 	const char *why = NULL;
@@ -42,6 +42,8 @@ const char *kf_attach_begin(void)
 		begin_again();
 	else
 		why = kf_start_attached();
+	if (!why && mean)
+		kf_sampling_begin(mean);
 	begun = !why;
 	attach_on = !why;
 	return why;

@@ -14,11 +14,12 @@
 
 /**
  * kf_attach_begin() - observe the process from now on
+ * @mean:	take samples at this mean distance in bytes; 0: as options say
  *
  * Context: one thread, before calls are led here. May allocate.
  * Return: NULL, or in words why the process cannot be observed.
  */
-const char *kf_attach_begin(void);
+const char *kf_attach_begin(uint64_t mean);
 
 /**
  * kf_attach_is_on() - whether the process is observed

@@ -191,6 +191,12 @@ static void sampling_set(uint64_t mean)
 	kf_process_change();
 }
 
+void kf_sampling_begin(uint64_t mean)
+{
+	if (is_allowed(mean))
+		sampling_set(mean);
+}
+
 void kf_sampling_stop(void)
 {
 	sampling_set(0);

@@ -42,10 +42,14 @@ int kf_sampling_set(const char *value, struct kf_text *reply);
 void kf_sampling_fork_child(void);
 
 /**
- * kf_sampling_stop() - take no samples from now on
+ * kf_sampling_begin() - take samples from now on
+ * kf_sampling_stop() - take none from now on
+ * @mean:	of their distances, bytes; another one than is allowed is not
+ *		taken
  *
  * Context: any thread.
  */
+void kf_sampling_begin(uint64_t mean);
 void kf_sampling_stop(void);
 
 /**

@@ -33,6 +33,7 @@ tell_ok() {
 }
 
 leave() {
+	echo end >&3
 	exec 3>&- 4<&-
 	wait "$worker" || fail "the program ended with $?"
 	[ ! -s "$WORK/said" ] || fail "it said: $(cat "$WORK/said")"

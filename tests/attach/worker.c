@@ -14,7 +14,7 @@
  *	asks		whether dlsym finds this library's malloc
  *	storm T MS	T threads that allocate, for MS milliseconds
  *	fork		a child that allocates and ends
- *	quiet		nothing
+ *	end		the program ends
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -48,14 +48,14 @@ static void say(const char *text)
 static const char *call(const char *name)
 {
 	void *handle = dlopen(library, RTLD_NOW);
-	const char *(*fn)(void) = NULL;
+	const char *(*fn)(unsigned long) = NULL;
 	const char *why;
 
 	if (handle)
 		*(void **)&fn = dlsym(handle, name);
 	if (!fn)
 		return dlerror();
-	why = fn();
+	why = fn(0);
 	return why ? why : "ok";
 }
 
@@ -217,7 +217,7 @@ static const char *obey(const char *line)
 		return storm(a, b);
 	if (!strcmp(line, "fork"))
 		return fork_one();
-	return !strcmp(line, "quiet") ? "ok" : "what?";
+	return "what?";
 }
 
 int main(int argc, char **argv)
@@ -230,6 +230,8 @@ int main(int argc, char **argv)
 		if (line[n++] != '\n')
 			continue;
 		line[n - 1] = '\0';
+		if (!strcmp(line, "end"))
+			break;
 		say(obey(line));
 		n = 0;
 	}

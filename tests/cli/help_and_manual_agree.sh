@@ -45,6 +45,9 @@ same "selectors" "$( (help_options stat 'Which processes';
 	"$(manual_options 'Which processes')"
 same "stacks" "$(help_options report 'How call stacks are shown')" \
 	"$(manual_options 'How call stacks are shown')"
+same "attach first" \
+	"$(help_options explain 'For a process without the library')" \
+	"$(manual_options 'For a process without the library')"
 for command in $commands; do
 	same "$command" "$(help_options "$command" Options)" \
 		"$(manual_options "$command")"

@@ -500,6 +500,7 @@ const struct kf_command kf_command_explain = {
 	.options = explain_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
+	.attaches = true,
 	.selects_ended = true,
 	.stacks = true,
 	.pages = true,

@@ -589,6 +589,7 @@ const struct kf_command kf_command_record = {
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,
 	.selects = true,
+	.attaches = true,
 	.stops = true,
 	.option = record_option,
 	.run = record_run,

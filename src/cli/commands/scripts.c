@@ -30,22 +30,6 @@ static const struct {
 	{"glibc", ".stp", KF_ENGINE_STAP, true},
 };
 
-static char *scripts_dir(void)
-{
-	const char *env = getenv("KONFISCATOR_SCRIPTS");
-	char *tree, *dir;
-
-	if (env && env[0])
-		return kf_format("%s", env);
-	tree = kf_build_tree();
-	if (!tree)
-		return kf_format("%s/scripts", KF_DATADIR);
-	/* a link to the source's, made by the build */
-	dir = kf_format("%s/.libs/scripts", tree);
-	free(tree);
-	return dir;
-}
-
 /* The text of a line of a comment, without its marks. */
 static char *comment_text(char *line)
 {
@@ -141,7 +125,7 @@ static int scripts_by_name(const void *a, const void *b)
 void kf_scripts_find(struct kf_scripts *s)
 {
 	memset(s, 0, sizeof(*s));
-	s->dir = scripts_dir();
+	s->dir = kf_scripts_dir();
 	for (size_t i = 0; i < KF_ARRAY_SIZE(script_kinds); i++) {
 		char *path = kf_format("%s/%s", s->dir, script_kinds[i].dir);
 		DIR *dir = opendir(path);

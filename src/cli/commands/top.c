@@ -234,6 +234,7 @@ const struct kf_command kf_command_top = {
 	.formats = KF_FORMAT_TABLE,
 	.selects = true,
 	.selects_files = true,
+	.attaches = true,
 	.stacks = true,
 	.option = top_option,
 	.run = top_run,

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * gdb started and heard: see attach.h.
+ *
+ * gdb gets no file of settings, no shell, no debuginfod and no terminal, and is
+ * in a session of its own, so that Ctrl-C does not reach it in the middle of a
+ * call. It is never ended while a call is under way, as the process would then
+ * return to nowhere; the script has a limit for that itself.
+ */
+#include "config.h"
+
+#include "cli/attach.h"
+
+#include "cli/library.h"
+#include "cli/program.h"
+#include "reader/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STARTS_S 60 /* gdb starts and reads files, beyond the limit */
+
+/* What was heard. */
+struct heard {
+	char *last;    /* the last line that is an answer, or any, or NULL */
+	bool answered; /* @last is an answer */
+	bool calls;    /* a call is under way */
+};
+
+static double attach_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void attach_set(const char *name, char *value)
+{
+	setenv(name, value, 1);
+	free(value);
+}
+
+/* Seen by gdb, not by the process. */
+static void set_environment(const struct kf_attach *a, const char *library,
+			    bool load)
+{
+	attach_set("KF_PID", kf_format("%d", a->pid));
+	attach_set("KF_LIBRARY", kf_format("%s", library));
+	attach_set("KF_FUNCTION", kf_format("konfiscator_%s",
+					    a->detach ? "detach" : "attach"));
+	attach_set("KF_LOAD", kf_format("%d", load));
+	attach_set("KF_SAMPLE",
+		   kf_format("%llu", (unsigned long long)a->sample));
+	attach_set("KF_SECONDS", kf_format("%f", a->seconds));
+	attach_set("LC_ALL", kf_format("C"));
+	unsetenv("DEBUGINFOD_URLS");
+	unsetenv("PYTHONPATH");
+	unsetenv("PYTHONSTARTUP");
+}
+
+static void __attribute__((noreturn)) exec_gdb(const char *gdb, int out)
+{
+	char *dir = kf_scripts_dir();
+	char *script = kf_format("%s/gdb/attach.py", dir);
+	const char *const argv[] = {
+		gdb,
+		"-nx",
+		"-batch",
+		"-iex",
+		"set auto-load off",
+		"-iex",
+		"set auto-solib-add off",
+		"-iex",
+		"set startup-with-shell off",
+		"-x",
+		script,
+		NULL,
+	};
+	int null = open("/dev/null", O_RDONLY);
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	if (null >= 0)
+		dup2(null, 0);
+	dup2(out, 1);
+	dup2(out, 2);
+	execv(gdb, (char **)argv);
+	_exit(KF_EXIT_NOT_FOUND);
+}
+
+static void attach_hear(struct heard *h, const char *line)
+{
+	bool answer = !strncmp(line, "ok ", 3) || !strncmp(line, "no ", 3);
+
+	if (!strcmp(line, "calling"))
+		h->calls = true;
+	if (!*line || (h->answered && !answer))
+		return;
+	free(h->last);
+	h->last = kf_format("%s", line);
+	h->answered = answer;
+}
+
+/* Reads to the end; false: there was none in time, before any call. */
+static bool hear_all(int fd, double limit, struct heard *h)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	double until = attach_now() + limit;
+	char line[1024];
+	size_t n = 0;
+	char c;
+
+	for (;;) {
+		int r = poll(&p, 1, 200);
+
+		if (!r && !h->calls && attach_now() > until)
+			return false;
+		if (!r || (r < 0 && errno == EINTR))
+			continue;
+		if (read(fd, &c, 1) != 1)
+			break;
+		if (c != '\n') {
+			line[n] = c;
+			n += n + 1 < sizeof(line);
+			continue;
+		}
+		line[n] = '\0';
+		attach_hear(h, line);
+		n = 0;
+	}
+	return true;
+}
+
+static char *gdb_words(const struct heard *h)
+{
+	if (!h->last)
+		return kf_format("gdb said nothing");
+	if (h->answered)
+		return kf_format("%s", h->last + 3);
+	if (strstr(h->last, "Python"))
+		return kf_format("this gdb has no Python: install the package "
+				 "gdb in place of gdb-minimal");
+	return kf_format("gdb: %s", h->last);
+}
+
+/* NULL: done; or the reason, to free(). */
+static char *run_gdb(const char *gdb, const struct kf_attach *a,
+		     const char *library, bool load, double *stopped_ms)
+{
+	struct heard h = {0};
+	char *why = NULL;
+	int fds[2], status;
+	bool in_time;
+	pid_t child;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return kf_format("pipe: %s", strerror(errno));
+	fflush(NULL);
+	child = fork();
+	if (!child) {
+		set_environment(a, library, load);
+		exec_gdb(gdb, fds[1]);
+	}
+	close(fds[1]);
+	in_time = child > 0 && hear_all(fds[0], a->seconds + STARTS_S, &h);
+	if (child > 0 && !in_time)
+		kill(child, SIGKILL);
+	close(fds[0]);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!in_time)
+		why = kf_format("gdb did not stop it in time");
+	else if (!h.answered || strncmp(h.last, "ok ", 3) != 0)
+		why = gdb_words(&h);
+	else
+		*stopped_ms = strtod(h.last + 3, NULL);
+	free(h.last);
+	return why;
+}
+
+/* Signals wait until the process goes on. */
+static char *run_held(const char *gdb, const struct kf_attach *a,
+		      const char *library, bool load, double *stopped_ms)
+{
+	sigset_t set, old;
+	char *why;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	why = run_gdb(gdb, a, library, load, stopped_ms);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return why;
+}
+
+static void say_done(const struct kf_cli *cli, const struct kf_attach *a,
+		     double took_s, double stopped_ms)
+{
+	char comm[KF_PROC_COMM] = "", safe[4 * KF_PROC_COMM];
+
+	if (cli->quiet)
+		return;
+	kf_proc_comm("/proc", a->pid, comm);
+	fprintf(cli->command == &kf_command_attach ||
+				cli->command == &kf_command_detach
+			? stdout
+			: stderr,
+		"%s process %d (%s) in %.2f s; it was stopped for %.0f ms\n",
+		a->detach ? "detached" : "attached", a->pid,
+		kf_escape(safe, sizeof(safe), comm), took_s, stopped_ms);
+}
+
+static int attach_with(const struct kf_cli *cli, const struct kf_attach *a,
+		       const char *gdb, const char *library)
+{
+	char *mapped = kf_attach_mapped(a->pid);
+	char *path = mapped ? kf_format("%s", mapped)
+			    : kf_attach_place(a->pid, library);
+	double began = attach_now(), stopped_ms = 0;
+	char *why = path ? run_held(gdb, a, path, !mapped, &stopped_ms) : NULL;
+
+	if (why)
+		kf_error("%s: process %d: %s", cli->command->name, a->pid, why);
+	else if (path)
+		say_done(cli, a, attach_now() - began, stopped_ms);
+	if (path && (a->detach ? !why : why && !mapped))
+		kf_attach_unplace(a->pid, path);
+	free(path);
+	free(mapped);
+	free(why);
+	return path && !why ? 0 : KF_EXIT_FAILED;
+}
+
+int kf_attach(const struct kf_cli *cli, const struct kf_attach *a)
+{
+	char *library = kf_library_find("libkonfiscator.so");
+	char *why = library ? kf_attach_refusal(a, library) : NULL;
+	int status = KF_EXIT_FAILED, unused;
+	char *gdb = NULL;
+
+	if (why)
+		kf_error("%s: process %d: %s", cli->command->name, a->pid, why);
+	else if (library)
+		gdb = kf_program_find("gdb", &unused);
+	if (gdb)
+		status = attach_with(cli, a, gdb, library);
+	else if (library && !why)
+		kf_error("%s: gdb is not installed, which brings the library "
+			 "into the process: install the package gdb",
+			 cli->command->name);
+	free(gdb);
+	free(why);
+	free(library);
+	return status;
+}
+
+static bool has_file(const struct kf_cli *cli, int32_t pid)
+{
+	struct kf_cli one = *cli;
+	struct kf_files files;
+	bool found = false;
+
+	one.tables = 0;
+	if (kf_cli_find(&one, &files))
+		return true;
+	for (unsigned int i = 0; i < files.nr && !found; i++)
+		found = files.file[i].life == KF_LIFE_ALIVE &&
+			files.file[i].pid == pid;
+	kf_files_release(&files);
+	return found;
+}
+
+int kf_attach_first(const struct kf_cli *cli, int32_t pid)
+{
+	const struct kf_attach a = {
+		.pid = pid,
+		.seconds = KF_ATTACH_SECONDS,
+	};
+	char comm[KF_PROC_COMM] = "";
+
+	if (!kf_proc_comm("/proc", pid, comm) || has_file(cli, pid))
+		return 0;
+	if (cli->attach)
+		return kf_attach(cli, &a);
+	kf_error("%s: process %d (%s) runs without the library: 'konfiscator "
+		 "attach %d' brings it in, and --attach does that first",
+		 cli->command->name, pid, comm, pid);
+	return KF_EXIT_NO_MATCH;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * konfiscator attach and detach: see cli/attach.h.
+ */
+#include "config.h"
+
+#include "base/text.h"
+#include "cli/attach.h"
+
+#include <stdlib.h>
+
+enum { OPT_SAMPLE = KF_OPT_OWN, OPT_TIMEOUT, OPT_FORCE };
+
+static struct kf_attach attach_order = {.seconds = KF_ATTACH_SECONDS};
+
+static int attach_take_sample(const char *arg)
+{
+	uint64_t n;
+
+	/* what the library takes: src/core/sampling.c */
+	if (!kf_parse_size(arg, &n) || n < 1ULL << 10 || n > 1ULL << 40) {
+		kf_error("attach: --sample: '%s' is not a number of bytes from "
+			 "1K to 1T",
+			 arg);
+		return KF_EXIT_USAGE;
+	}
+	attach_order.sample = n;
+	return 0;
+}
+
+static int attach_option(struct kf_cli *cli, int key, const char *arg)
+{
+	char *name;
+	int status;
+
+	if (key == OPT_FORCE)
+		attach_order.force = true;
+	if (key == OPT_FORCE)
+		return 0;
+	if (key == OPT_SAMPLE)
+		return attach_take_sample(arg);
+	name = kf_format("%s: --timeout", cli->command->name);
+	status = kf_take_seconds(name, arg, &attach_order.seconds);
+	free(name);
+	return status;
+}
+
+static int attach_all(struct kf_cli *cli, int argc, char **argv, bool detach)
+{
+	const char *name = cli->command->name;
+	int status = 0;
+	uint64_t pid;
+
+	if (!argc) {
+		kf_error("%s: a process is missing: konfiscator %s PID", name,
+			 name);
+		return KF_EXIT_USAGE;
+	}
+	for (int i = 0; i < argc; i++) {
+		if (!kf_parse_u64(argv[i], &pid) || !pid || pid > INT32_MAX) {
+			kf_error("%s: '%s' is not a process number", name,
+				 argv[i]);
+			return KF_EXIT_USAGE;
+		}
+	}
+	attach_order.detach = detach;
+	for (int i = 0; i < argc && !status; i++) {
+		kf_parse_u64(argv[i], &pid);
+		attach_order.pid = (int32_t)pid;
+		status = kf_attach(cli, &attach_order);
+	}
+	return status;
+}
+
+static int attach_run(struct kf_cli *cli, int argc, char **argv)
+{
+	return attach_all(cli, argc, argv, false);
+}
+
+static int detach_run(struct kf_cli *cli, int argc, char **argv)
+{
+	return attach_all(cli, argc, argv, true);
+}
+
+static const struct kf_option attach_options[] = {
+	{OPT_SAMPLE, "sample", "BYTES",
+	 "sample one block for BYTES allocated bytes on average, 1K to 1T (default: none)"},
+	{OPT_TIMEOUT, "timeout", "SEC",
+	 "give up after SEC seconds without a safe point, or within a call (default 10)"},
+	{OPT_FORCE, "force", NULL,
+	 "attach even if the process filters its system calls and may be killed"},
+	{0},
+};
+
+static const struct kf_option detach_options[] = {
+	{OPT_TIMEOUT, "timeout", "SEC",
+	 "give up after SEC seconds without a safe point, or within a call (default 10)"},
+	{OPT_FORCE, "force", NULL,
+	 "detach even if the process filters its system calls and may be killed"},
+	{0},
+};
+
+const struct kf_command kf_command_attach = {
+	.name = "attach",
+	.args = "PID...",
+	.help = "Bring the library into a running process",
+	.about =
+		"gdb loads the library at a safe point, and calls of malloc go through it from\n"
+		"then on, to the malloc that the process has. Counters begin at 0; blocks from\n"
+		"before are counted apart when they are freed. The process is stopped for\n"
+		"milliseconds and goes on in any case.",
+	.options = attach_options,
+	.formats = KF_FORMAT_TABLE,
+	.option = attach_option,
+	.run = attach_run,
+};
+
+const struct kf_command kf_command_detach = {
+	.name = "detach",
+	.args = "PID...",
+	.help = "End what attach began",
+	.about =
+		"Calls of malloc go to the process' own malloc again and nothing is counted. The\n"
+		"library stays mapped; the stats file is added to the ledger and removed.",
+	.options = detach_options,
+	.formats = KF_FORMAT_TABLE,
+	.option = attach_option,
+	.run = detach_run,
+};
