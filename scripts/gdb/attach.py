@@ -11,7 +11,7 @@ they ask for is in the environment:
     KF_SAMPLE     the function's argument
     KF_SECONDS    the time limit
 
-It prints "calling" before the first call, and at last "ok STOPPED_MS" or "no
+At last it prints "ok STOPPED_MS" or "no
 WHY". Whatever happens, the process goes on.
 
 The call is made in a thread that is at a safe point: none of its frames is in
@@ -21,15 +21,14 @@ that a lock which one of them holds comes free.
 """
 
 import os
-import signal
 import struct
-import threading
 import time
 
 import gdb
 
 PID = int(os.environ["KF_PID"])
 LIMIT = float(os.environ["KF_SECONDS"])
+ANSWERS = 3  # the descriptor
 RTLD_NOW = 2
 SCRATCH = 65536
 STACK_NEEDED = 64 * 1024
@@ -119,6 +118,11 @@ class Image:
 
     def at(self, name):
         return self.symbols[name][0]
+
+
+def tell(line):
+    """A line for `konfiscator attach`, not held back in a buffer of gdb."""
+    os.write(1, b"\n" + line.replace("\n", " ").encode("utf-8", "replace") + b"\n")
 
 
 def mappings():
@@ -218,10 +222,11 @@ def has_stack():
 def is_safe(target):
     """Whether the selected thread holds no lock that the calls need."""
     frame = gdb.newest_frame()
-    for _ in range(MAX_FRAMES):
+    for level in range(MAX_FRAMES):
         if frame is None:
             break
-        if target.is_busy(frame.pc()):
+        # A call that does not return may be a function's last instruction.
+        if target.is_busy(frame.pc() - (1 if level else 0)):
             return False
         try:
             frame = frame.older()
@@ -242,52 +247,44 @@ def choose(target):
     return False
 
 
-class Watchdog:
-    """Ends a call that takes too long, by a signal that gdb does not pass on."""
-
-    def __init__(self):
-        self.lock, self.tid, self.late = threading.Lock(), 0, False
-        self.timer = threading.Timer(LIMIT, self.fire)
-        self.timer.daemon = True
-
-    def fire(self):
-        with self.lock:
-            self.late = True
-            if self.tid:
-                tgkill(PID, self.tid, signal.SIGTRAP)
-
-
-def tgkill(pid, tid, number):
-    import ctypes
-
-    nr = 234 if os.uname().machine == "x86_64" else 131
-    ctypes.CDLL(None).syscall(nr, pid, tid, int(number))
-
-
 class Caller:
-    """Calls functions of the process, in the selected thread."""
+    """Calls functions of the process, in the selected thread.
+
+    gdb cannot end a call that waits for a lock: `konfiscator attach` does it, by
+    a SIGTRAP that gdb does not pass on; then gdb puts the registers back. It
+    hears the thread's number before each call, "called" after it, and answers
+    with "l" if it has sent the signal.
+    """
 
     def __init__(self, target):
         self.target = target
-        self.dog = Watchdog()
-        self.dog.timer.start()
 
-    def call(self, address, kind, *args):
-        with self.dog.lock:
-            if self.dog.late:
-                raise Refused("it took too long")
-            self.dog.tid = gdb.selected_thread().ptid[1]
+    def call(self, address, kind, *args, ends=True):
+        tid = gdb.selected_thread().ptid[1] if ends else 0
+        text = ", ".join(f"({t}){v}" for t, v in args)
+        value, why = None, None
+        tell(f"calling {tid}")
         try:
-            text = ", ".join(f"({t}){v}" for t, v in args)
-            return int(gdb.parse_and_eval(f"(({kind}){address})({text})"))
+            value = int(gdb.parse_and_eval(f"(({kind}){address})({text})"))
         except gdb.error as e:
-            if self.dog.late:
-                raise Refused("loading the library took too long: another thread "
-                              "may be in the dynamic linker") from e
-            raise Refused(str(e)) from e
-        finally:
-            with self.dog.lock:
-                self.dog.tid = 0
+            why = str(e).split("\n", maxsplit=1)[0]
+        tell("called")
+        late = os.read(ANSWERS, 1) == b"l"
+        if late and value is not None:
+            self.swallow()
+        if value is not None:
+            return value
+        raise Refused(
+            "loading the library took too long: another thread may be in the "
+            "dynamic linker" if late else why
+        )
+
+    def swallow(self):
+        """The call ended as the signal came: let another one take it."""
+        try:
+            gdb.parse_and_eval(f"((int (*)()){self.target.libc.at('getpid')})()")
+        except gdb.error:
+            pass
 
     def libc(self, name, *args):
         return self.call(self.target.libc.at(name), "long (*)()", *args)
@@ -305,7 +302,6 @@ class Caller:
 
 def load_and_call(caller):
     """Load the library and call its function."""
-    print("\ncalling", flush=True)
     page = caller.libc("mmap", ("long", 0), ("long", SCRATCH), ("int", 3), ("int", 0x22),
                        ("int", -1), ("long", 0))
     if page in (0, -1, (1 << 64) - 1):
@@ -323,7 +319,8 @@ def load_and_call(caller):
         function = caller.libc("dlsym", ("long", handle), ("long", page + 8192))
         if not function:
             raise Refused("the library has no " + os.environ["KF_FUNCTION"])
-        why = caller.call(function, "long (*)()", ("long", os.environ["KF_SAMPLE"]))
+        why = caller.call(function, "long (*)()", ("long", os.environ["KF_SAMPLE"]),
+                          ends=False)
         if why:
             raise Refused(caller.text(why))
     finally:
@@ -340,7 +337,7 @@ def settings():
         execute("set " + setting)
     execute("handle all nostop noprint pass")
     execute("handle SIGINT nostop noprint pass")
-    execute("handle SIGTRAP stop noprint nopass")
+    execute("handle SIGTRAP stop print nopass")
     # What gdb reads now it need not read while the process is stopped.
     execute(f"file /proc/{PID}/exe")
 
@@ -378,8 +375,8 @@ def main():
 
 
 try:
-    print(f"\nok {main():.1f}")
+    tell(f"ok {main():.1f}")
 except Refused as e:
-    print("\nno", e)
+    tell(f"no {e}")
 except Exception as e:  # pylint: disable=broad-except
-    print("\nno gdb:", str(e).replace("\n", " "))
+    tell(f"no gdb: {str(e).strip()}")

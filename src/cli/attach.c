@@ -22,17 +22,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#define ANSWERS 3   /* descriptor of gdb, as in the script */
 #define STARTS_S 60 /* gdb starts and reads files, beyond the limit */
 
 /* What was heard. */
 struct heard {
+	const struct kf_attach *a;
+	int answers;   /* to gdb */
 	char *last;    /* the last line that is an answer, or any, or NULL */
 	bool answered; /* @last is an answer */
-	bool calls;    /* a call is under way */
+	bool calls;    /* the calls have begun */
+	pid_t tid;     /* the thread of a call that may be ended, or 0 */
+	bool ended;    /* it was */
+	double until;  /* the limit of the call */
+};
+
+struct gdb {
+	pid_t pid;
+	int answers; /* to it */
+	int out;     /* of it */
 };
 
 static double attach_now(void)
@@ -67,7 +80,8 @@ static void set_environment(const struct kf_attach *a, const char *library,
 	unsetenv("PYTHONSTARTUP");
 }
 
-static void __attribute__((noreturn)) exec_gdb(const char *gdb, int out)
+static void __attribute__((noreturn))
+exec_gdb(const char *gdb, int answers, int out)
 {
 	char *dir = kf_scripts_dir();
 	char *script = kf_format("%s/gdb/attach.py", dir);
@@ -95,6 +109,10 @@ static void __attribute__((noreturn)) exec_gdb(const char *gdb, int out)
 		dup2(null, 0);
 	dup2(out, 1);
 	dup2(out, 2);
+	if (answers == ANSWERS)
+		fcntl(answers, F_SETFD, 0);
+	else
+		dup2(answers, ANSWERS);
 	execv(gdb, (char **)argv);
 	_exit(KF_EXIT_NOT_FOUND);
 }
@@ -103,13 +121,30 @@ static void attach_hear(struct heard *h, const char *line)
 {
 	bool answer = !strncmp(line, "ok ", 3) || !strncmp(line, "no ", 3);
 
-	if (!strcmp(line, "calling"))
+	if (!strncmp(line, "calling ", 8)) {
 		h->calls = true;
+		h->tid = (pid_t)strtol(line + 8, NULL, 10);
+		h->until = attach_now() + h->a->seconds;
+	} else if (!strcmp(line, "called")) {
+		h->tid = 0;
+		if (write(h->answers, h->ended ? "l" : "g", 1) != 1)
+			h->ended = true;
+		h->ended = false;
+	}
 	if (!*line || (h->answered && !answer))
 		return;
 	free(h->last);
 	h->last = kf_format("%s", line);
 	h->answered = answer;
+}
+
+/* gdb does not pass the signal on, and puts the thread's registers back. */
+static void end_call(struct heard *h)
+{
+	if (!h->tid || h->ended || attach_now() < h->until)
+		return;
+	h->ended = true;
+	syscall(SYS_tgkill, h->a->pid, h->tid, SIGTRAP);
 }
 
 /* Reads to the end; false: there was none in time, before any call. */
@@ -126,6 +161,8 @@ static bool hear_all(int fd, double limit, struct heard *h)
 
 		if (!r && !h->calls && attach_now() > until)
 			return false;
+		if (!r)
+			end_call(h);
 		if (!r || (r < 0 && errno == EINTR))
 			continue;
 		if (read(fd, &c, 1) != 1)
@@ -154,30 +191,54 @@ static char *gdb_words(const struct heard *h)
 	return kf_format("gdb: %s", h->last);
 }
 
+/* Starts gdb; false with errno. */
+static bool start_gdb(const char *gdb, const struct kf_attach *a,
+		      const char *library, bool load, struct gdb *g)
+{
+	int in[2], out[2];
+
+	if (pipe2(in, O_CLOEXEC))
+		return false;
+	if (pipe2(out, O_CLOEXEC)) {
+		close(in[0]);
+		close(in[1]);
+		return false;
+	}
+	fflush(NULL);
+	g->pid = fork();
+	if (!g->pid) {
+		set_environment(a, library, load);
+		exec_gdb(gdb, in[0], out[1]);
+	}
+	close(in[0]);
+	close(out[1]);
+	g->answers = in[1];
+	g->out = out[0];
+	if (g->pid > 0)
+		return true;
+	close(g->answers);
+	close(g->out);
+	return false;
+}
+
 /* NULL: done; or the reason, to free(). */
 static char *run_gdb(const char *gdb, const struct kf_attach *a,
 		     const char *library, bool load, double *stopped_ms)
 {
-	struct heard h = {0};
+	struct heard h = {.a = a};
 	char *why = NULL;
-	int fds[2], status;
+	struct gdb g;
 	bool in_time;
-	pid_t child;
 
-	if (pipe2(fds, O_CLOEXEC))
-		return kf_format("pipe: %s", strerror(errno));
-	fflush(NULL);
-	child = fork();
-	if (!child) {
-		set_environment(a, library, load);
-		exec_gdb(gdb, fds[1]);
-	}
-	close(fds[1]);
-	in_time = child > 0 && hear_all(fds[0], a->seconds + STARTS_S, &h);
-	if (child > 0 && !in_time)
-		kill(child, SIGKILL);
-	close(fds[0]);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+	if (!start_gdb(gdb, a, library, load, &g))
+		return kf_format("gdb cannot be started: %s", strerror(errno));
+	h.answers = g.answers;
+	in_time = hear_all(g.out, a->seconds + STARTS_S, &h);
+	if (!in_time)
+		kill(g.pid, SIGKILL);
+	close(g.answers);
+	close(g.out);
+	while (waitpid(g.pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (!in_time)
 		why = kf_format("gdb did not stop it in time");

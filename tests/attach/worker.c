@@ -14,6 +14,8 @@
  *	asks		whether dlsym finds this library's malloc
  *	storm T MS	T threads that allocate, for MS milliseconds
  *	fork		a child that allocates and ends
+ *	background PATH	load a plugin in another thread
+ *	end slowly	the program ends when KF_GO exists
  *	end		the program ends
  */
 #define _GNU_SOURCE
@@ -190,6 +192,29 @@ static const char *fork_one(void)
 							      : "a child died";
 }
 
+static void *background_thread(void *path)
+{
+	if (!dlopen(path, RTLD_NOW))
+		_exit(4);
+	free(path);
+	return NULL;
+}
+
+static const char *background(const char *path)
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, background_thread, strdup(path))
+		       ? "no thread"
+		       : "ok";
+}
+
+static void wait_to_go(void)
+{
+	while (access(getenv("KF_GO"), F_OK))
+		usleep(10000);
+}
+
 static const char *obey(const char *line)
 {
 	unsigned int a = 0, b = 0;
@@ -211,6 +236,8 @@ static const char *obey(const char *line)
 		return strdup(line) ? "ok" : "no block";
 	if (sscanf(line, "load %399[^\n]", path) == 1)
 		return load(path);
+	if (sscanf(line, "background %399[^\n]", path) == 1)
+		return background(path);
 	if (!strcmp(line, "asks"))
 		return asks();
 	if (sscanf(line, "storm %u %u", &a, &b) == 2)
@@ -230,7 +257,9 @@ int main(int argc, char **argv)
 		if (line[n++] != '\n')
 			continue;
 		line[n - 1] = '\0';
-		if (!strcmp(line, "end"))
+		if (!strcmp(line, "end slowly"))
+			atexit(wait_to_go);
+		if (!strncmp(line, "end", 3))
 			break;
 		say(obey(line));
 		n = 0;
