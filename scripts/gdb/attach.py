@@ -21,6 +21,7 @@ that a lock which one of them holds comes free.
 """
 
 import os
+import re
 import struct
 import time
 
@@ -29,7 +30,7 @@ import gdb
 PID = int(os.environ["KF_PID"])
 LIMIT = float(os.environ["KF_SECONDS"])
 ANSWERS = 3  # the descriptor
-RTLD_NOW = 2
+RTLD_NOW, RTLD_NOLOAD = 2, 4
 SCRATCH = 65536
 STACK_NEEDED = 64 * 1024
 MAX_FRAMES = 64
@@ -68,10 +69,10 @@ class Image:
         offset, = struct.unpack_from("<Q", head, 32)
         size, number = struct.unpack_from("<HH", head, 54)
         for i in range(number):
-            p = struct.unpack("<IIQQQQQQ", self.read(base + offset + i * size, 56))
-            if p[0] == 2:
-                self.dynamic(base + p[3])
-        self.symbols = self.table()
+            part = self.read(base + offset + i * size, 24)
+            kind, _, _, at = struct.unpack("<IIQQ", part)
+            if kind == 2:
+                self.dynamic(base + at)
 
     def read(self, at, size):
         data = os.pread(self.mem, size, at)
@@ -101,99 +102,155 @@ class Image:
                 return last
         return first
 
+    def entry(self, i):
+        """The name, section, value, size and version of a symbol."""
+        name, _, _, section, value, size = struct.unpack(
+            "<IBBHQQ", self.read(self.tags[6] + 24 * i, 24)
+        )
+        names = self.tags[5] + name
+        text = self.read(names, min(64, self.tags[10] - name)).split(b"\0")[0]
+        version = b"\0\0"
+        if 0x6FFFFFF0 in self.tags:
+            version = self.read(self.tags[0x6FFFFFF0] + 2 * i, 2)
+        hidden = struct.unpack("<H", version)[0] & 0x8000
+        return text.decode("ascii", "replace"), section, value, size, hidden
+
+    def defines(self, name):
+        """Whether the object defines a symbol, by its hash table."""
+        if 0x6FFFFEF5 not in self.tags:
+            return False
+        value = 5381
+        for c in name.encode():
+            value = (value * 33 + c) & 0xFFFFFFFF
+        at = self.tags[0x6FFFFEF5]
+        buckets, first, words, _ = struct.unpack("<IIII", self.read(at, 16))
+        at += 16 + 8 * words
+        i, = struct.unpack("<I", self.read(at + value % buckets * 4, 4))
+        at += 4 * buckets
+        while i >= first:
+            chain, = struct.unpack("<I", self.read(at + 4 * (i - first), 4))
+            if chain | 1 == value | 1:
+                text, section = self.entry(i)[:2]
+                if text == name and section:
+                    return True
+            if chain & 1:
+                break
+            i += 1
+        return False
+
     def table(self):
         """Name to (address, size); of several versions the default one."""
-        number = self.count()
-        raw = self.read(self.tags[6], 24 * number)
-        names = self.read(self.tags[5], self.tags[10])
-        hidden = self.read(self.tags[0x6FFFFFF0], 2 * number)
         found = {}
-        for i in range(1, number):
-            name, _, _, section, value, size = struct.unpack_from("<IBBHQQ", raw, 24 * i)
-            version, = struct.unpack_from("<H", hidden, 2 * i)
-            text = names[name:names.index(b"\0", name)].decode("ascii", "replace")
-            if section and value and (text not in found or not version & 0x8000):
-                found[text] = (self.base + value & (1 << 64) - 1, size)
+        for i in range(1, self.count()):
+            text, section, value, size, hidden = self.entry(i)
+            if section and value and (text not in found or not hidden):
+                found[text] = (self.base + value) & (1 << 64) - 1, size
         return found
-
-    def at(self, name):
-        return self.symbols[name][0]
 
 
 def tell(line):
     """A line for `konfiscator attach`, not held back in a buffer of gdb."""
-    os.write(1, b"\n" + line.replace("\n", " ").encode("utf-8", "replace") + b"\n")
+    text = "\n" + line.replace("\n", " ") + "\n"
+    os.write(1, text.encode("utf-8", "replace"))
 
 
 def mappings():
     """(begin, end, protection, path) of each mapping."""
-    with open(f"/proc/{PID}/maps", encoding="utf-8", errors="surrogateescape") as f:
+    path = f"/proc/{PID}/maps"
+    with open(path, encoding="utf-8", errors="surrogateescape") as f:
         for line in f:
             part = line.rstrip("\n").split(None, 5)
             begin, end = (int(n, 16) for n in part[0].split("-"))
             yield begin, end, part[1], part[5] if len(part) > 5 else ""
 
 
-def object_at(test):
-    """The ranges of the first file whose name passes a test; its base first."""
-    path, found = None, []
-    for begin, end, _, name in mappings():
-        if path is None and test(os.path.basename(name)):
-            path = name
-        if path is not None and name == path:
-            found.append((begin, end))
-    return found
+def objects():
+    """The path and the span of each file with code."""
+    spans, code = {}, set()
+    for begin, end, protection, path in mappings():
+        if path.startswith("/"):
+            spans[path] = (spans.get(path, (begin, 0))[0], end)
+            if "x" in protection:
+                code.add(path)
+    return {path: span for path, span in spans.items() if path in code}
 
 
 def is_libc(name):
-    return name == "libc.so.6" or (name.startswith("libc-2.") and name.endswith(".so"))
+    return name == "libc.so.6" or re.fullmatch(r"libc-2\..*\.so", name)
 
 
 def is_linker(name):
-    return name.startswith("ld-linux") or (name.startswith("ld-2.") and name.endswith(".so"))
+    return name.startswith("ld-linux") or re.fullmatch(r"ld-2\..*\.so", name)
 
 
-def malloc_range(libc, ranges):
+def is_ours(name):
+    return name.startswith("libkonfiscator.so")
+
+
+def malloc_range(symbols, span):
     """The C library's malloc with its static functions, which have no names.
 
     They are one object file: so all of the code between the functions with a
     name before it and behind it. Names that are led elsewhere do not count.
     """
     inside = {
-        n: (a, a + size)
-        for n, (a, size) in libc.symbols.items()
-        if ranges[0][0] <= a < ranges[-1][1] and size
+        name: (at, at + size)
+        for name, (at, size) in symbols.items()
+        if span[0] <= at < span[1] and size
     }
-    own = [inside[p + n] for n in MALLOC for p in ("", "__libc_") if p + n in inside]
+    names = [p + name for name in MALLOC for p in ("", "__libc_")]
+    own = [inside[name] for name in names if name in inside]
     first, last = min(own)[0], max(own)[1]
-    begin = max((end for _, end in inside.values() if end <= first), default=first)
-    end = min((at for at, _ in inside.values() if at >= last), default=last)
-    return begin, end
+    before = [end for _, end in inside.values() if end <= first]
+    behind = [at for at, _ in inside.values() if at >= last]
+    return max(before, default=first), min(behind, default=last)
 
 
 class Target:
     """What is known of the process before it is stopped."""
 
     def __init__(self):
-        mem = os.open(f"/proc/{PID}/mem", os.O_RDONLY)
-        libc, linker = object_at(is_libc), object_at(is_linker)
-        if not libc or not linker:
+        self.mem = os.open(f"/proc/{PID}/mem", os.O_RDONLY)
+        self.busy, self.libc, self.state = [], {}, 0
+        program = os.readlink(f"/proc/{PID}/exe")
+        for path, span in objects().items():
+            self.see(os.path.basename(path), span, path == program)
+        if not self.libc or not self.state:
             raise Refused("it has no GNU C library")
-        self.libc = Image(mem, libc[0][0])
-        self.linker = linker
-        self.state = Image(mem, linker[0][0]).at("_r_debug") + 24
-        self.busy = [malloc_range(self.libc, libc), (linker[0][0], linker[-1][1])]
+
+    def see(self, name, span, is_program):
+        try:
+            image = Image(self.mem, span[0])
+        except (OSError, Refused):
+            return
+        if is_libc(name):
+            self.see_libc(image.table(), span)
+        elif is_linker(name):
+            self.state = image.table()["_r_debug"][0] + 24
+            self.busy.append(span)
+        elif is_ours(name):
+            self.busy.append(span)
+        elif image.defines("malloc"):
+            if is_program:
+                raise Refused("its malloc is in the program itself, whose own "
+                              "calls do not go through a table")
+            self.busy.append(span)
+
+    def see_libc(self, symbols, span):
+        self.libc = {name: at for name, (at, _) in symbols.items()}
+        self.busy.append(malloc_range(symbols, span))
         for name in BUSY:
-            address, size = self.libc.symbols.get(name, (0, 0))
+            at, size = symbols.get(name, (0, 0))
             if size:
-                self.busy.append((address, address + size))
-        self.mem = mem
+                self.busy.append((at, at + size))
 
     def is_busy(self, pc):
         return any(begin <= pc < end for begin, end in self.busy)
 
     def is_consistent(self):
-        return struct.unpack("<i", os.pread(self.mem, 4, self.state))[0] == 0
+        """Whether no thread is about to change the list of objects."""
+        state = os.pread(self.mem, 4, self.state)
+        return struct.unpack("<i", state)[0] == 0
 
 
 def execute(command):
@@ -209,40 +266,69 @@ def register(*names):
 
 
 def has_stack():
-    """Whether the thread's stack has room for the calls."""
-    sp = register("sp")
-    for begin, end, protection, name in mappings():
+    """Whether the thread is on a stack of its own with room for the calls.
+
+    Coroutines have small stacks, in memory that others use too. The first
+    thread's stack has a name; in those of others is the thread pointer.
+    """
+    sp, pointer = register("sp"), register("fs_base", "tpidr")
+    for begin, end, _, name in mappings():
         if begin <= sp < end:
             return name == "[stack]" or (
-                protection.startswith("rw") and sp - begin >= STACK_NEEDED
+                begin <= pointer < end and sp - begin >= STACK_NEEDED
             )
     return False
 
 
-def is_safe(target):
-    """Whether the selected thread holds no lock that the calls need."""
-    frame = gdb.newest_frame()
-    for level in range(MAX_FRAMES):
-        if frame is None:
-            break
+def frames():
+    """The addresses of the calls of the selected thread, innermost first."""
+    found, frame = [], gdb.newest_frame()
+    while frame is not None and len(found) < MAX_FRAMES:
         # A call that does not return may be a function's last instruction.
-        if target.is_busy(frame.pc() - (1 if level else 0)):
-            return False
+        found.append(max(frame.pc() - (1 if found else 0), 0))
         try:
             frame = frame.older()
         except gdb.error:
             break
-    return has_stack()
+    return found
+
+
+class Unwinder:
+    """Frames by the tables of the objects on the stack, read where needed."""
+
+    def __init__(self):
+        self.read = set()
+
+    def see(self, calls):
+        """Read the tables of objects with these addresses; whether any was."""
+        names = {gdb.solib_name(pc) for pc in calls} - self.read - {None}
+        for name in names:
+            execute("sharedlibrary " + re.escape(os.path.basename(name)))
+        self.read |= names
+        return bool(names)
+
+    def walk(self):
+        calls = frames()
+        while self.see(calls):
+            calls = frames()
+        return calls
+
+
+def is_safe(target, unwinder):
+    """Whether the selected thread holds no lock that the calls need."""
+    calls = unwinder.walk()
+    return not any(target.is_busy(pc) for pc in calls) and has_stack()
 
 
 def choose(target):
     """Select a thread at a safe point, the first one if possible."""
     if not target.is_consistent():
         return False
-    threads = sorted(gdb.selected_inferior().threads(), key=lambda t: t.ptid[1] != PID)
-    for thread in threads:
+    unwinder = Unwinder()
+    threads = gdb.selected_inferior().threads()
+    for thread in sorted(threads, key=lambda t: t.ptid[1] != PID):
         thread.switch()
-        if is_safe(target):
+        if is_safe(target, unwinder):
             return True
     return False
 
@@ -250,14 +336,14 @@ def choose(target):
 class Caller:
     """Calls functions of the process, in the selected thread.
 
-    gdb cannot end a call that waits for a lock: `konfiscator attach` does it, by
-    a SIGTRAP that gdb does not pass on; then gdb puts the registers back. It
-    hears the thread's number before each call, "called" after it, and answers
+    gdb cannot end a call that waits for a lock: `konfiscator attach` does it,
+    by a SIGTRAP that gdb does not pass on; then gdb puts the registers back.
+    It hears the thread's number before each call, "called" after it, and answers
     with "l" if it has sent the signal.
     """
 
     def __init__(self, target):
-        self.target = target
+        self.libc_at = target.libc
 
     def call(self, address, kind, *args, ends=True):
         tid = gdb.selected_thread().ptid[1] if ends else 0
@@ -267,7 +353,7 @@ class Caller:
         try:
             value = int(gdb.parse_and_eval(f"(({kind}){address})({text})"))
         except gdb.error as e:
-            why = str(e).split("\n", maxsplit=1)[0]
+            why = str(e)
         tell("called")
         late = os.read(ANSWERS, 1) == b"l"
         if late and value is not None:
@@ -282,56 +368,67 @@ class Caller:
     def swallow(self):
         """The call ended as the signal came: let another one take it."""
         try:
-            gdb.parse_and_eval(f"((int (*)()){self.target.libc.at('getpid')})()")
+            gdb.parse_and_eval(f"((int (*)()){self.libc_at['getpid']})()")
         except gdb.error:
             pass
 
     def libc(self, name, *args):
-        return self.call(self.target.libc.at(name), "long (*)()", *args)
+        return self.call(self.libc_at[name], "long (*)()", *args)
 
-    def give_back(self, page):
+    def make_page(self):
+        page = self.libc(
+            "mmap", ("long", 0), ("long", SCRATCH), ("int", 3), ("int", 0x22),
+            ("int", -1), ("long", 0),
+        )  # fmt: skip
+        if page in (0, -1):
+            raise Refused("it has no memory for a page")
+        return page
+
+    def drop_page(self, page):
         try:
             self.libc("munmap", ("long", page), ("long", SCRATCH))
         except Refused:
-            pass  # 64 KiB stay; the reason is told already
+            pass  # the page stays; the reason is told already
 
-    def text(self, at):
-        return gdb.selected_inferior().read_memory(at, 512).tobytes().split(b"\0")[0].decode(
-            "utf-8", "replace") if at else ""
+
+def text_at(at):
+    data = gdb.selected_inferior().read_memory(at, 512).tobytes()
+    return data.split(b"\0")[0].decode("utf-8", "replace")
+
+
+def call_in(caller, page):
+    """Load the library and call its function; names are in the page."""
+    inferior, name = gdb.selected_inferior(), os.environ["KF_FUNCTION"]
+    inferior.write_memory(page, os.fsencode(os.environ["KF_LIBRARY"]) + b"\0")
+    inferior.write_memory(page + SCRATCH // 2, name.encode() + b"\0")
+    mode = RTLD_NOW | (0 if os.environ["KF_LOAD"] == "1" else RTLD_NOLOAD)
+    handle = caller.libc("dlopen", ("long", page), ("int", mode))
+    if not handle:
+        why = caller.libc("dlerror")
+        raise Refused(text_at(why) if why else "the library is not there")
+    function = caller.libc("dlsym", ("long", handle),
+                           ("long", page + SCRATCH // 2))
+    if not function:
+        raise Refused("the library has no " + name)
+    sample = ("long", os.environ["KF_SAMPLE"])
+    why = caller.call(function, "long (*)()", sample, ends=False)
+    if why:
+        raise Refused(text_at(why))
 
 
 def load_and_call(caller):
-    """Load the library and call its function."""
-    page = caller.libc("mmap", ("long", 0), ("long", SCRATCH), ("int", 3), ("int", 0x22),
-                       ("int", -1), ("long", 0))
-    if page in (0, -1, (1 << 64) - 1):
-        raise Refused("it has no memory for a page")
-    path = os.fsencode(os.environ["KF_LIBRARY"]) + b"\0"
-    name = os.environ["KF_FUNCTION"].encode() + b"\0"
-    inferior = gdb.selected_inferior()
-    inferior.write_memory(page, path)
-    inferior.write_memory(page + 8192, name)
+    page = caller.make_page()
     try:
-        mode = RTLD_NOW | (0 if os.environ["KF_LOAD"] == "1" else 4)
-        handle = caller.libc("dlopen", ("long", page), ("int", mode))
-        if not handle:
-            raise Refused(caller.text(caller.libc("dlerror")) or "the library is not there")
-        function = caller.libc("dlsym", ("long", handle), ("long", page + 8192))
-        if not function:
-            raise Refused("the library has no " + os.environ["KF_FUNCTION"])
-        why = caller.call(function, "long (*)()", ("long", os.environ["KF_SAMPLE"]),
-                          ends=False)
-        if why:
-            raise Refused(caller.text(why))
+        call_in(caller, page)
     finally:
-        caller.give_back(page)
+        caller.drop_page(page)
 
 
 def settings():
     for setting in (
         "debug-file-directory /nonexistent", "exec-file-mismatch off",
-        "confirm off", "pagination off", "height 0", "width 0", "auto-load off",
-        "auto-solib-add off", "unwindonsignal on",
+        "confirm off", "pagination off", "height 0", "width 0",
+        "auto-load off", "auto-solib-add off", "unwindonsignal on",
         "print thread-events off", "print inferior-events off",
     ):  # fmt: skip
         execute("set " + setting)
@@ -350,8 +447,6 @@ def try_once(target):
     began = time.monotonic()
     execute(f"attach {PID}")
     try:
-        for part in ("libc[.-]", "ld-"):
-            execute("sharedlibrary " + part)
         if not choose(target):
             return None
         load_and_call(Caller(target))
@@ -369,8 +464,10 @@ def main():
         if ms is not None:
             return ms
         if time.monotonic() > deadline:
-            raise Refused("no thread came to a safe point: each was in malloc or in "
-                          "the dynamic linker whenever it was looked at")
+            raise Refused(
+                "no thread came to a safe point: each was in malloc or in the "
+                "dynamic linker whenever it was looked at"
+            )
         time.sleep(RETRY_S)
 
 
