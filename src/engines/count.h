@@ -27,10 +27,9 @@ static inline void count_tally_new(const struct kf_counters *c, size_t asked,
 		     kf_engine->base.flags & KONF_ENGINE_ELSEWHERE);
 }
 
-static inline void count_apart(size_t usable)
+static inline void count_apart(void)
 {
 	kf_word_add_atomic(KF_WORD_unknown_frees, 1);
-	kf_word_add_atomic(KF_WORD_unknown_freed, usable);
 }
 
 /**
@@ -66,7 +65,7 @@ static inline void kf_count_gone(const struct kf_counters *c, const void *p,
 				 size_t usable)
 {
 	if (unlikely(kf_count_knows) && !kf_known_take(p))
-		count_apart(usable);
+		count_apart();
 	else
 		count_tally_gone(c, usable);
 }
@@ -107,7 +106,7 @@ static inline void kf_count_resized(const void *p, size_t had, size_t asked,
 	if (unlikely(kf_count_knows) && (was || to))
 		is_known = kf_known_put(stays);
 	if (!was && to) {
-		count_apart(had);
+		count_apart();
 		if (is_known)
 			count_tally_new(c, asked, usable);
 		if (is_known)

@@ -47,10 +47,12 @@ end() {
 }
 
 a_storm() {
+	export KF_GO="$WORK/go"
 	worker ""
-	echo "storm 50 $((rounds * 4000))" >&3
+	echo "storm 50" >&3
 	sleep 0.5
 	rounds_of storm "$worker"
+	: >"$KF_GO"
 	read -r answer <&4 || fail "the storm is gone"
 	equal "the storm" ok "$answer"
 	leave
@@ -224,13 +226,16 @@ a_postgres() {
 	wait_for 60 sql 'select 1' || fail "postgres: $(tail -n 3 "$WORK/pg.log")"
 	as_postgres pgbench -h "$WORK/pg" -U kf -i -q postgres >"$WORK/pgbench" 2>&1 ||
 		fail "pgbench: $(tail -n 3 "$WORK/pgbench")"
-	as_postgres pgbench -h "$WORK/pg" -U kf -c 1 -T $((rounds * 8 + 5)) postgres \
+	as_postgres pgbench -h "$WORK/pg" -U kf -c 1 -T 100000 postgres \
 		>"$WORK/pgbench" 2>&1 &
 	bench=$!
+	at_exit "kill $bench 2>/dev/null || :"
 	sleep 1
 	pid=$(sql "select pid from pg_stat_activity where application_name = 'pgbench'")
 	rounds_of postgres "$pid"
-	wait "$bench" || fail "pgbench: $(tail -n 3 "$WORK/pgbench")"
+	kill -0 "$bench" || fail "pgbench: $(tail -n 3 "$WORK/pgbench")"
+	grep -qi 'error\|abort' "$WORK/pgbench" && fail "pgbench: $(cat "$WORK/pgbench")"
+	sql "select pg_terminate_backend($pid)" >"$WORK/terminated"
 	equal "postgres: sums" true "$(sql 'select (select sum(abalance) from
 		pgbench_accounts) = (select sum(delta) from pgbench_history)' |
 		sed 's/^t$/true/')"

@@ -12,7 +12,7 @@
  *	strdup		a block that the C library allocates
  *	load PATH	load a plugin and keep the block that it allocates
  *	asks		whether dlsym finds this library's malloc
- *	storm T MS	T threads that allocate, for MS milliseconds
+ *	storm T		T threads that allocate until KF_GO exists
  *	fork		a child that allocates and ends
  *	background PATH	load a plugin in another thread
  *	end slowly	the program ends when KF_GO exists
@@ -165,14 +165,20 @@ static void *storm_thread(void *arg)
 	return NULL;
 }
 
-static const char *storm(unsigned int nr, unsigned int ms)
+static void wait_to_go(void)
+{
+	while (access(getenv("KF_GO"), F_OK))
+		usleep(10000);
+}
+
+static const char *storm(unsigned int nr)
 {
 	pthread_t thread[THREADS];
 
 	ends = false;
 	for (size_t i = 0; i < nr && i < THREADS; i++)
 		pthread_create(&thread[i], NULL, storm_thread, (void *)i);
-	usleep(ms * 1000);
+	wait_to_go();
 	ends = true;
 	for (size_t i = 0; i < nr && i < THREADS; i++)
 		pthread_join(thread[i], NULL);
@@ -209,15 +215,9 @@ static const char *background(const char *path)
 		       : "ok";
 }
 
-static void wait_to_go(void)
-{
-	while (access(getenv("KF_GO"), F_OK))
-		usleep(10000);
-}
-
 static const char *obey(const char *line)
 {
-	unsigned int a = 0, b = 0;
+	unsigned int a = 0;
 	char path[400];
 
 	if (!strcmp(line, "attach"))
@@ -240,8 +240,8 @@ static const char *obey(const char *line)
 		return background(path);
 	if (!strcmp(line, "asks"))
 		return asks();
-	if (sscanf(line, "storm %u %u", &a, &b) == 2)
-		return storm(a, b);
+	if (sscanf(line, "storm %u", &a) == 1)
+		return storm(a);
 	if (!strcmp(line, "fork"))
 		return fork_one();
 	return "what?";

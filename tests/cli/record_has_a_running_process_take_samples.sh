@@ -52,7 +52,7 @@ expect 0 cli record -p "$pid" --sample=64K -o same --duration 0.2
 kill -9 "$pid"
 
 # no samples can be taken: one line, and no file
-begin KONFISCATOR_ENGINE=system
+begin KONFISCATOR_ENGINE=tlsf
 expect 1 cli record -p "$pid" -o none --duration 0.2
 says "takes no samples and cannot be told to: "
 equal "lines" 1 "$(wc -l <"$WORK/err" | tr -d ' ')"
