@@ -44,7 +44,9 @@ worker_bin=$WORK/tagged
 
 # ask N: N blocks under the tag
 ask() {
-	for kf_i in $(seq "$1"); do
+	kf_left=$1
+	while [ "$kf_left" -gt 0 ]; do
+		kf_left=$((kf_left - 1))
 		printf x >&3
 		read -r answer <&4 || fail "the program is gone"
 	done
