@@ -80,7 +80,23 @@ expect 0 "$KF_CLI" diff --fail-over 8M good again
 [ ! -s none ] || fail "two good runs differ: $(cat none)"
 expect 0 "$KF_CLI" diff --fail-over 8M good good
 equal "lines of no difference" 1 "$(wc -l <"$WORK/out" | tr -d ' ')"
+says "compared peaks, as both programs have ended; --metric=live"
+expect 0 "$KF_CLI" diff good good
 says "--metric=peak"
+
+# a program that frees everything at its end has a peak all the same
+for run in low high; do
+	expect 0 cli record -o $run --sample 64K -- "$PYTHON3" -c "
+import sys
+held = [bytes(100000) for i in range($((${#run} * 400 - 1100)))]
+del held"
+done
+expect 1 "$KF_CLI" diff --fail-over=8M low high
+says "compared peaks"
+says "more live at a time than before, over the limit of 8.00Mi"
+expect 0 "$KF_CLI" diff --fail-over=8M high low
+expect 0 "$KF_CLI" diff --metric=live --fail-over=8M low high
+says "compared live memory"
 
 # what was freed again is no difference in what lives, but in what was allocated
 for run in few many; do

@@ -56,8 +56,12 @@ struct places {
 };
 
 static bool by_function;
-static struct kf_profile_pick diff_pick = {.metric = KF_METRIC_LIVE, .at = -1};
-static bool diff_ended; /* one of the programs has ended */
+static struct kf_profile_pick diff_pick = {
+	.metric = KF_METRIC_LIVE,
+	.usual = true,
+	.at = -1,
+};
+static unsigned int diff_ended; /* how many of the programs have ended */
 static uint64_t diff_most = UINT64_MAX;
 
 static struct place *places_get(struct places *all, const char *name)
@@ -99,9 +103,11 @@ static int add_profile(struct kf_cli *cli, const char *arg, bool is_after,
 		.pick = diff_pick,
 	};
 
+	/* both are compared by the same metric */
+	prof.pick.usual = false;
 	if (!status)
 		status = kf_prof_open(&prof);
-	diff_ended |= prof.at_end;
+	diff_ended += prof.at_end;
 	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
 		const struct kf_site *site = &prof.sites[i];
 		char *name = by_function || !site->nr_frames
@@ -241,6 +247,22 @@ static int diff_refuse(double grown)
 	return KF_EXIT_FAILED;
 }
 
+/*
+ * A program that frees everything at its end has nothing live then, so a limit
+ * on what is live would never be exceeded.
+ */
+static bool gate_needs_peak(void)
+{
+	return diff_pick.usual && diff_most != UINT64_MAX && diff_ended == 2;
+}
+
+static const char *const diff_compared[KF_NR_METRICS] = {
+	[KF_METRIC_LIVE] = "live memory",
+	[KF_METRIC_PEAK] = "peaks",
+	[KF_METRIC_ALLOC] = "allocated memory",
+	[KF_METRIC_COUNT] = "allocated blocks",
+};
+
 static int diff_show(struct kf_cli *cli, struct places *all)
 {
 	struct kf_table t;
@@ -253,8 +275,33 @@ static int diff_show(struct kf_cli *cli, struct places *all)
 		NR_COLUMNS);
 	grown = places_fill_table(&t, all);
 	diff_print(cli, &t);
+	if (diff_most != UINT64_MAX)
+		kf_note(cli, "diff: --fail-over compared %s%s",
+			diff_compared[diff_pick.metric],
+			gate_needs_peak()
+				? ", as both programs have ended; "
+				  "--metric=live compares memory that they "
+				  "did not free"
+				: "");
 	kf_table_release(&t);
 	return grown <= (double)diff_most ? KF_EXIT_OK : diff_refuse(grown);
+}
+
+static void places_release(struct places *all)
+{
+	for (size_t i = 0; i < all->nr; i++)
+		free(all->place[i].name);
+	free(all->place);
+	*all = (struct places){0};
+}
+
+static int add_both(struct kf_cli *cli, char **paths, struct places *all)
+{
+	int status;
+
+	diff_ended = 0;
+	status = add_profile(cli, paths[0], false, all);
+	return status ? status : add_profile(cli, paths[1], true, all);
 }
 
 static int diff_run(struct kf_cli *cli, int argc, char **argv)
@@ -267,14 +314,15 @@ static int diff_run(struct kf_cli *cli, int argc, char **argv)
 			 "BEFORE AFTER");
 		return KF_EXIT_USAGE;
 	}
-	status = add_profile(cli, argv[0], false, &all);
-	if (!status)
-		status = add_profile(cli, argv[1], true, &all);
+	status = add_both(cli, argv, &all);
+	if (!status && gate_needs_peak()) {
+		places_release(&all);
+		diff_pick.metric = KF_METRIC_PEAK;
+		status = add_both(cli, argv, &all);
+	}
 	if (!status)
 		status = diff_show(cli, &all);
-	for (size_t i = 0; i < all.nr; i++)
-		free(all.place[i].name);
-	free(all.place);
+	places_release(&all);
 	return status;
 }
 
@@ -307,7 +355,7 @@ static const struct kf_option diff_options[] = {
 	{OPT_BY, "by", "stack|function",
 	 "compare stacks or functions (default stack)"},
 	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
-	 "compare this metric (default live)"},
+	 "compare this metric (default live; peak with --fail-over if both programs have ended)"},
 	{KF_PROFILE_FILTER, "filter", "REGEX",
 	 "compare only stacks with a name that matches REGEX"},
 	{0},
