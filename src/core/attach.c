@@ -27,7 +27,6 @@ static void begin_again(void)
 	kf_sampling_stop();
 	kf_stats_restart();
 	kf_host_know();
-	kf_word_set(KF_WORD_attached_at, kf_now_ms() | 1);
 	kf_start_publish(forked);
 	kf_store(&kf_resting, false);
 	kf_process_change();

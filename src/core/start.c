@@ -213,7 +213,6 @@ static const char *start_attached(void)
 	if (why)
 		return why;
 	kf_host_know();
-	kf_word_set(KF_WORD_attached_at, kf_now_ms() | 1);
 	kf_named_begin();
 	kf_sampling_start();
 	kf_fork_register();

@@ -31,7 +31,7 @@ for round in 1 2 3; do
 
 	counters "$worker" "$WORK/a"
 	equal "round $round: counts from 0" true \
-		"$(jq '.[0].live_blocks < 5 and .[0].attached_at > 0' "$WORK/a")"
+		"$(jq ".[0].live_blocks < 5" "$WORK/a")"
 	tell_ok "work 1000"
 	counters "$worker" "$WORK/b"
 	grew live_blocks 0 "$WORK/a" "$WORK/b"
