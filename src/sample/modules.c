@@ -171,7 +171,7 @@ static void modules_sweep(void)
 	}
 }
 
-static bool walk_mappings(void)
+static bool walk_mappings(bool quiet, uint64_t unloads)
 {
 	bool found = false;
 	uint64_t inode = 0, base = 0;
@@ -189,8 +189,9 @@ static bool walk_mappings(void)
 			continue;
 		if (learn_mapping(&m, base, stays))
 			found = true;
-		if (m.path[0] == '/' && (found || kf_python_is_gone()))
-			kf_python_look(base, stays);
+		if (m.path[0] == '/' && (found || kf_python_is_gone()) &&
+		    kf_python_look(base, stays, quiet, unloads))
+			kf_store(&missed, true);
 	}
 	return found;
 }
@@ -198,6 +199,7 @@ static bool walk_mappings(void)
 /* Return whether there was a new mapping. */
 static bool modules_read(void)
 {
+	uint64_t unloads = kf_load_acquire(&kf_python_unloads);
 	uint64_t done = kf_load_acquire(&unloaded);
 	bool quiet = kf_load_acquire(&unloading) <= done;
 	bool found;
@@ -207,7 +209,7 @@ static bool modules_read(void)
 	__atomic_store_n(&changes, changes + 1, __ATOMIC_SEQ_CST);
 	kf_store(&missed, false);
 	nr_reads++;
-	found = walk_mappings();
+	found = walk_mappings(quiet, unloads);
 	modules_sweep();
 	kf_maps_close(&maps);
 	if (quiet)
@@ -504,8 +506,6 @@ void kf_modules_begin(void)
 
 void kf_sample_unload(bool done)
 {
-	if (!done)
-		kf_python_unload();
 	/* code that was not recorded yet may go now */
 	if (!done && kf_load(&missed)) {
 		kf_store(&skips, 0);
@@ -513,6 +513,8 @@ void kf_sample_unload(bool done)
 		modules_read_more();
 	}
 	__atomic_fetch_add(done ? &unloaded : &unloading, 1, __ATOMIC_SEQ_CST);
+	if (!done)
+		kf_python_unload();
 }
 
 void kf_modules_fork_child(void)

@@ -8,6 +8,8 @@
  */
 #include "sample/python.h"
 
+#include "sample/rows.h"
+#include "sample/walk.h"
 #include "sys/vm.h"
 
 #include <elf.h>
@@ -22,10 +24,8 @@
 #define BLOCK_BYTES 768
 
 struct kf_python kf_python;
-uint32_t kf_python_state; /* 0: none; 1: it may be gone */
-
-static bool python_stays;    /* guarded by the right to read the mappings */
-static uint64_t python_base; /* likewise */
+uint64_t kf_python_state;
+uint64_t kf_python_unloads;
 
 /* An object; guarded by the right to read the mappings. */
 static struct {
@@ -202,26 +202,32 @@ static bool python_find(struct kf_python *p)
 	return true;
 }
 
-void kf_python_look(uint64_t base, bool stays)
+bool kf_python_look(uint64_t base, bool stays, bool quiet, uint64_t unloads)
 {
 	struct kf_python found = {0};
+	uintptr_t code;
 
-	if (kf_load(&kf_python_state) == 2 || !object_read(base) ||
-	    !python_find(&found))
-		return;
+	if (kf_python_is_on() || !object_read(base) || !python_find(&found))
+		return false;
+	memcpy(&code, &found.state, sizeof(code));
 	/* Another thread may still use what was found before. */
-	if (kf_load(&kf_python_state) == 1 &&
-	    (base != python_base || memcmp(&found, &kf_python, sizeof(found))))
-		return;
+	if ((!stays && (!quiet || !kf_rows_is_loaded(code))) ||
+	    (kf_python.version && !kf_walk_wait_python())) {
+		kf_store(&kf_python_state, (uint64_t)KF_PYTHON_AGAIN);
+		return true;
+	}
 	kf_python = found;
-	python_base = base;
-	python_stays = stays;
-	/* pairs with the acquire load of kf_python_is_on() */
-	kf_store_release(&kf_python_state, 2);
+	/* pairs with kf_python_is_on() */
+	__atomic_store_n(&kf_python_state,
+			 stays ? KF_PYTHON_STAYS : unloads + 2,
+			 __ATOMIC_SEQ_CST);
+	return false;
 }
 
 void kf_python_unload(void)
 {
-	if (kf_python_is_on() && !python_stays)
-		kf_store(&kf_python_state, 1);
+	/* A thread in a merge has said so, and then asked for this number. */
+	__atomic_fetch_add(&kf_python_unloads, 1, __ATOMIC_SEQ_CST);
+	if (kf_load(&kf_python_state) != KF_PYTHON_NONE)
+		kf_walk_wait_python();
 }

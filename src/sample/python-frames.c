@@ -193,14 +193,13 @@ static uint32_t merge_find(const struct kf_walked *stack, const uint64_t *sp,
 
 /*
  * Where evaluators are known by their address, there have to be as many as
- * frames; or one more, which has just left its frame.
+ * frames: further ones are of other interpreters or stacks.
  */
-static bool merge_is_sound(const struct kf_walked *stack, uint32_t *first)
+static bool merge_is_sound(const struct kf_walked *stack)
 {
 	uint32_t evaluators = 0, frames = 0;
 	struct chain c;
 
-	*first = 0;
 	if (has_anchors())
 		return true;
 	for (uint32_t i = 0; i < stack->nr; i++)
@@ -209,11 +208,8 @@ static bool merge_is_sound(const struct kf_walked *stack, uint32_t *first)
 		return false;
 	for (; c.frame && frames <= evaluators; frames++)
 		c.frame = chain_pointer(&c, c.frame, kf_python.at.frame_before);
-	if (stack->flags & KF_STACK_CUT)
-		return frames >= evaluators;
-	if (evaluators == frames + 1)
-		*first = merge_find(stack, NULL, 0, 0) + 1;
-	return evaluators == frames || evaluators == frames + 1;
+	return stack->flags & KF_STACK_CUT ? frames >= evaluators
+					   : frames == evaluators;
 }
 
 static void merge_put(struct kf_walked *to, const uint64_t *from, uint32_t nr,
@@ -231,17 +227,17 @@ void kf_python_merge(struct kf_walked *stack, uint64_t *sp,
 		     struct kf_walked *room, uint64_t *calls, uint32_t most)
 {
 	struct run run = {0};
-	uint32_t i = 0, first, e;
+	uint32_t i = 0, e;
 	struct chain c;
 
-	if (!merge_is_sound(stack, &first) || !chain_begin(&c))
+	if (!merge_is_sound(stack) || !chain_begin(&c))
 		return;
 	sp[stack->nr] = UINTPTR_MAX;
 	room->nr = 0;
 	room->flags = stack->flags;
 	while (!run.last && i < stack->nr) {
 		run = chain_run(&c, calls, most);
-		e = merge_find(stack, sp, KF_MAX(i, first), run.anchor);
+		e = merge_find(stack, sp, i, run.anchor);
 		if (run.last || (has_anchors() && !run.anchor) ||
 		    e == stack->nr)
 			break;

@@ -65,20 +65,34 @@ struct kf_python {
 	uintptr_t evaluator_end; /* without parts that a compiler put apart */
 };
 
+/* Values of kf_python_state; from 2 on: found after so many unloads less 2. */
+#define KF_PYTHON_NONE 0
+#define KF_PYTHON_AGAIN                                      \
+	1 /* to be looked for in objects that are known, too \
+	   */
+#define KF_PYTHON_STAYS UINT64_MAX
+
 /* The interpreter that was found; used where kf_python_is_on(). */
 extern struct kf_python kf_python __kf_hidden;
-extern uint32_t kf_python_state __kf_hidden; /* atomic; 2: found */
+extern uint64_t kf_python_state __kf_hidden;   /* atomic */
+extern uint64_t kf_python_unloads __kf_hidden; /* calls of dlclose(); atomic */
 
 /* Whether there is an interpreter. */
 static inline bool kf_python_is_on(void)
 {
-	return unlikely(kf_load_acquire(&kf_python_state) == 2);
+	uint64_t state = __atomic_load_n(&kf_python_state, __ATOMIC_SEQ_CST);
+
+	return unlikely(state > KF_PYTHON_AGAIN) &&
+	       (state == KF_PYTHON_STAYS ||
+		state - 2 ==
+			__atomic_load_n(&kf_python_unloads, __ATOMIC_SEQ_CST));
 }
 
-/* Whether an interpreter is to be looked for where one was. */
+/* Whether an interpreter is to be looked for in objects that are known. */
 static inline bool kf_python_is_gone(void)
 {
-	return kf_load(&kf_python_state) == 1;
+	return kf_load(&kf_python_state) != KF_PYTHON_NONE &&
+	       !kf_python_is_on();
 }
 
 /* Checks pages before they are read; each of a thread in one walk. */
@@ -107,17 +121,22 @@ bool kf_python_read(struct kf_python_reader *r, uintptr_t at, void *to,
  * kf_python_look() - look for an interpreter in an object
  * @base:	address of its first mapping
  * @stays:	whether it is never unmapped
+ * @quiet:	whether no dlclose() was going on before the mappings were read
+ * @unloads:	kf_python_unloads before that
+ *
+ * One that is still being loaded is not used: its code must not be called.
  *
  * Context: with the right to read the mappings.
+ * Return: whether to look once more later.
  */
-void kf_python_look(uint64_t base, bool stays);
+bool kf_python_look(uint64_t base, bool stays, bool quiet, uint64_t unloads);
 
 /**
  * kf_python_unload() - an object may be unmapped
  *
  * An interpreter in an object that can be is looked for anew.
  *
- * Context: any thread, before the call.
+ * Context: any thread, before the call, which was counted.
  */
 void kf_python_unload(void);
 

@@ -73,6 +73,14 @@ int _dl_find_object(void *pc, void *result)
 	return find ? find(pc, result) : -1;
 }
 
+bool kf_rows_is_loaded(uintptr_t pc)
+{
+	uint64_t result[32]; /* a struct dl_find_object has 14 */
+
+	/* Objects come into the list after they were relocated. */
+	return find && !find((void *)pc, result);
+}
+
 static void rows_forget(void)
 {
 	kf_fetch_add(&generation, 1);

@@ -53,6 +53,17 @@ struct kf_row {
 void kf_rows_start(void);
 
 /**
+ * kf_rows_is_loaded() - whether the dynamic loader is done with an object
+ * @pc:	an address in it
+ *
+ * Before, its code must not be called.
+ *
+ * Context: as kf_rows_find().
+ * Return: whether it is known to be.
+ */
+bool kf_rows_is_loaded(uintptr_t pc);
+
+/**
  * kf_rows_lack() - why there are no rows
  *
  * Context: any.

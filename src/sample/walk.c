@@ -10,6 +10,7 @@
 
 #include "sample/python.h"
 #include "sample/rows.h"
+#include "sys/call.h"
 #include "sys/process.h"
 #include "sys/thread.h"
 #include "sys/vm.h"
@@ -21,12 +22,16 @@
 
 #define NR_BUFFERS 32
 
+/* A thread that is in a list of Python's calls is waited for so long. */
+#define MOST_YIELDS 1000
+
 /* The widest gap between the frame of a function that aligns its stack and its
  * return address. */
 #define WIDEST_GAP 256
 
 struct buffer {
 	uint64_t owner; /* the thread that uses it; 0: free; atomic */
+	bool asks;	/* whether it is in kf_python_merge(); atomic */
 	struct kf_walked stack;
 	/* For calls of Python: where frames begin, and room to merge in. */
 	uint64_t sp[KF_STATS_STACK_MAX + 1];
@@ -237,6 +242,39 @@ static struct buffer *take_buffer(void)
 	return NULL;
 }
 
+/* Whether another thread is in kf_python_merge(). */
+static bool is_asked(void)
+{
+	struct buffer *all = kf_load_acquire(&pool);
+
+	for (int i = 0; all && i < NR_BUFFERS; i++) {
+		if (__atomic_load_n(&all[i].asks, __ATOMIC_SEQ_CST) &&
+		    kf_load(&all[i].owner) != kf_thread_self())
+			return true;
+	}
+	return false;
+}
+
+bool kf_walk_wait_python(void)
+{
+	for (int i = 0; i < MOST_YIELDS; i++) {
+		if (!is_asked())
+			return true;
+		kf_sys(SYS_sched_yield);
+	}
+	return false;
+}
+
+static void walk_merge(struct buffer *buffer, uint32_t most)
+{
+	/* Whoever unloads the interpreter switches it off, then looks here. */
+	__atomic_store_n(&buffer->asks, true, __ATOMIC_SEQ_CST);
+	if (kf_python_is_on())
+		kf_python_merge(&buffer->stack, buffer->sp, &buffer->merged,
+				buffer->calls, most);
+	kf_store_release(&buffer->asks, false);
+}
+
 __noinline struct kf_walked *kf_walk(uint32_t most)
 {
 	struct buffer *buffer = take_buffer();
@@ -249,8 +287,7 @@ __noinline struct kf_walked *kf_walk(uint32_t most)
 	WALK_HERE(&c);
 	walk_up(&c, buffer, most);
 	if (kf_python_is_on() && !c.barred)
-		kf_python_merge(&buffer->stack, buffer->sp, &buffer->merged,
-				buffer->calls, most);
+		walk_merge(buffer, most);
 	return &buffer->stack;
 }
 
@@ -267,7 +304,9 @@ void kf_walk_fork_child(void)
 	struct buffer *all = kf_load(&pool);
 
 	for (int i = 0; all && i < NR_BUFFERS; i++) {
-		if (kf_load(&all[i].owner) != kf_thread_self())
-			kf_store(&all[i].owner, 0);
+		if (kf_load(&all[i].owner) == kf_thread_self())
+			continue;
+		kf_store(&all[i].asks, false);
+		kf_store(&all[i].owner, 0);
 	}
 }

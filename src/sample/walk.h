@@ -41,6 +41,17 @@ struct kf_walked *kf_walk(uint32_t most) __must_check;
 void kf_walk_done(struct kf_walked *stack);
 
 /**
+ * kf_walk_wait_python() - wait for threads that read calls of Python
+ *
+ * To be called with kf_python_is_on() false; nothing is read from then on.
+ *
+ * Context: any thread, signal handlers too. Yields the processor, for a bounded
+ *	    time.
+ * Return: whether no other thread is left.
+ */
+bool kf_walk_wait_python(void);
+
+/**
  * kf_walk_fork_child() - the process is a forked child
  *
  * Frees the buffers of the parent's other threads.
