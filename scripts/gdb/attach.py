@@ -250,6 +250,8 @@ class Target:
     def is_consistent(self):
         """Whether no thread is about to change the list of objects."""
         state = os.pread(self.mem, 4, self.state)
+        if len(state) != 4:
+            raise Refused("it has ended, or runs another program now")
         return struct.unpack("<i", state)[0] == 0
 
 

@@ -68,7 +68,7 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 			return cli->command->usage_status ?: KF_EXIT_FAILED;
 	}
 	for (unsigned int i = 0;
-	     cli->command->attaches && i < cli->select.nr_pids; i++) {
+	     cli->command->attaches && !argc && i < cli->select.nr_pids; i++) {
 		status = kf_attach_first(cli, cli->select.pids[i]);
 		if (status)
 			return status;

@@ -56,6 +56,7 @@ for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 \
 	"$PYTHON3" "$here/check_shapes.py" said kept.json ||
 		fail "$version: the stacks of the profile differ"
 	compared="$compared $version"
+	one=$path
 done
 [ -n "$compared" ] || skip "there is no CPython 3.8 to 3.14"
 echo "compared: $compared"
@@ -126,7 +127,7 @@ done
 cat >small.py <<'END'
 kept = [(i, i + 1) for i in range(20000)]
 END
-expect 0 cli run --python --sample=4K --keep=1 --name=all -- "$path" small.py
+expect 0 cli run --python --sample=4K --keep=1 --name=all -- "$one" small.py
 expect 0 cli report -a -n all --format=csv
 sed -n 2,3p out | grep -q '(small.py:1)' ||
 	fail "run --python: report begins with $(sed -n 2p out)"

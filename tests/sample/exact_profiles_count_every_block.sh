@@ -71,7 +71,7 @@ expect 2 cli record --exact --events "$program"
 says "--sample, --exact and --events exclude each other"
 expect 2 cli record --exact --sample=64K "$program"
 says "--sample, --exact and --events exclude each other"
-expect 2 cli record --events -p 1
+expect 2 cli record --events -n nothing
 says "use konfiscator ctl"
 
 # While it runs: from the order on each block counts, until it is taken back.
