@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The order of a table's rows, by the names that --sort takes.
+ * The order of a table's rows, by the names that --sort takes, and rows that
+ * say the same.
  */
 #include "config.h"
 
 #include "cli/table.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,4 +108,46 @@ void kf_table_sort(struct kf_table *t, int column)
 	free(rows);
 	free(t->cells);
 	t->cells = cells;
+}
+
+static bool rows_are_alike(const struct kf_table *t, const struct kf_cell *a,
+			   const struct kf_cell *b, const int *keys,
+			   size_t nr_keys)
+{
+	for (size_t i = 0; i < nr_keys; i++) {
+		if (cells_compare(&a[keys[i]], &b[keys[i]],
+				  t->columns[keys[i]].kind))
+			return false;
+	}
+	return true;
+}
+
+void kf_table_merge(struct kf_table *t, const int *keys, size_t nr_keys,
+		    kf_row_add *add)
+{
+	size_t n = t->nr_columns, left = 0;
+
+	/* Stable sorts bring rows that are alike side by side. */
+	for (size_t i = nr_keys; i-- > 0;)
+		kf_table_sort(t, keys[i]);
+	for (size_t i = 0; i < t->nr_rows; i++) {
+		struct kf_cell *row = t->cells + i * n;
+		struct kf_cell *to = t->cells + (left ? left - 1 : 0) * n;
+
+		if (!left || !rows_are_alike(t, to, row, keys, nr_keys)) {
+			memmove(t->cells + left++ * n, row, n * sizeof(*row));
+			continue;
+		}
+		add(to, row);
+		for (size_t k = 0; k < n; k++)
+			free(row[k].text);
+	}
+	t->nr_rows = left;
+}
+
+void kf_cell_add_error(struct kf_cell *to, const struct kf_cell *from)
+{
+	double a = (double)to->count, b = (double)from->count;
+
+	to->count = (uint64_t)(sqrt(a * a + b * b) + 0.5);
 }

@@ -90,6 +90,26 @@ char *kf_table_column_names(const struct kf_table *t);
  */
 void kf_table_sort(struct kf_table *t, int column);
 
+/* Adds the cells of a row that says the same to another one. */
+typedef void kf_row_add(struct kf_cell *to, const struct kf_cell *from);
+
+/**
+ * kf_table_merge() - make rows that say the same one row
+ * @t:		the table; its rows come into another order
+ * @keys:	indices of the columns that are equal in such rows
+ * @nr_keys:	how many
+ * @add:	adds up the other columns
+ */
+void kf_table_merge(struct kf_table *t, const int *keys, size_t nr_keys,
+		    kf_row_add *add);
+
+/**
+ * kf_cell_add_error() - add the error of an estimate to another one's
+ * @to:		in and out: half an interval
+ * @from:	of an estimate that does not depend on it
+ */
+void kf_cell_add_error(struct kf_cell *to, const struct kf_cell *from);
+
 /**
  * kf_table_print() - print it on stdout, by a pager if there is one
  * @t:		the table; names of functions are cut if stdout is a terminal

@@ -233,6 +233,25 @@ static void explain_add_stack(struct kf_table *t, const struct kf_prof *prof,
 	free(stack);
 }
 
+/* The same calls from other lines, or with recursions of other depths. */
+static void explain_join(struct kf_cell *to, const struct kf_cell *from)
+{
+	double a = (double)to[STACK_LIVE].count;
+	double b = (double)from[STACK_LIVE].count;
+	double blocks = 0;
+
+	if (to[STACK_MEAN].count && from[STACK_MEAN].count)
+		blocks = a / (double)to[STACK_MEAN].count +
+			 b / (double)from[STACK_MEAN].count;
+	if (blocks > 0)
+		to[STACK_MEAN].count = (uint64_t)((a + b) / blocks + 0.5);
+	to[STACK_LIVE].count += from[STACK_LIVE].count;
+	kf_cell_add_error(&to[STACK_ERROR], &from[STACK_ERROR]);
+	to[STACK_GROWN].count += from[STACK_GROWN].count;
+	to[STACK_EMPTY].count += from[STACK_EMPTY].count;
+	to[STACK_EMPTY].none &= from[STACK_EMPTY].none;
+}
+
 int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
 		      const struct kf_watch *w, enum kf_verdict verdict)
 {
@@ -248,6 +267,7 @@ int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
 			explain_add_stack(t, &prof, &prof.sites[i], w,
 					  by_class);
 	}
+	kf_table_merge(t, (const int[]){STACK, STACK_TAG}, 2, explain_join);
 	kf_table_sort(t, is_half_empty(verdict) ? STACK_EMPTY
 			 : grown		? STACK_GROWN
 						: STACK_LIVE);

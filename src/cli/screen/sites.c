@@ -147,6 +147,14 @@ static void sites_add_stack(struct kf_table *t, const struct kf_file *f,
 	kf_cell_text(&row[STACK], stack ? stack : "?");
 }
 
+static void sites_join(struct kf_cell *to, const struct kf_cell *from)
+{
+	to[LIVE].count += from[LIVE].count;
+	kf_cell_add_error(&to[ERROR], &from[ERROR]);
+	to[GROWTH].count += from[GROWTH].count;
+	to[ALLOC_RATE].count += from[ALLOC_RATE].count;
+}
+
 void kf_top_sites(struct kf_table *t, const struct kf_cli *cli,
 		  const struct kf_snapshots *now,
 		  const struct kf_snapshots *then)
@@ -166,4 +174,5 @@ void kf_top_sites(struct kf_table *t, const struct kf_cli *cli,
 				sites_add_stack(t, f, k, before, seconds);
 		}
 	}
+	kf_table_merge(t, (const int[]){PROCESS, PID, STACK}, 3, sites_join);
 }
