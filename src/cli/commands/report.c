@@ -517,8 +517,8 @@ const struct kf_command kf_command_report = {
 		"latency, anomalies; timeline and latency can be drawn as .png, .svg or .pdf.\n"
 		"Exports: log, trace, csv, json, massif. Views of a profile or a stats file: top,\n"
 		"tree, leaks, timeline, summary; output formats: .pb.gz, .folded, .html, .svg,\n"
-		".speedscope.json, .firefox.json, .json, .csv, .massif. Times are seconds since\n"
-		"the recording began.",
+		".speedscope.json, .firefox.json, .perfetto-trace, .json, .csv, .massif. Times are\n"
+		"seconds since the recording began.",
 	.options = report_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
