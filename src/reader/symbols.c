@@ -218,13 +218,15 @@ static size_t symbols_recorded(const struct kf_symbols *s,
 				: NULL;
 	size_t nr = 0;
 
-	if (call_of)
-		raw[nr++] = (struct kf_raw_call){
+	if (call_of) {
+		raw[0] = (struct kf_raw_call){
 			.function = call_of->function,
 			.file = call_of->file[0] ? call_of->file : NULL,
 			.line = (int)KF_MIN(call_of->line, (uint32_t)INT_MAX),
 		};
-	else if (s->how.profile)
+		return 1;
+	}
+	if (s->how.profile)
 		nr = kf_profile_calls(s->how.profile, address,
 				      code ? code->number : 0, call);
 	for (size_t i = 0; i < nr; i++)

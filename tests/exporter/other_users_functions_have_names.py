@@ -5,6 +5,7 @@ a capability would bring more names, the page says which, and the log once."""
 
 import html
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,8 @@ def a_program_that_all_may_read_has_names(world):
     assert "CAP_" not in text, text
     text = sites(exporter, python)
     assert "PyByteArray_Resize" in text or "PyObject_" in text, text
+    # The calls of Python are in the stats file.
+    assert re.search(r"\w+ \(<string>:\d+\)", text), text
     assert "CAP_SYS_PTRACE" not in exporter.log, exporter.log
 
 
