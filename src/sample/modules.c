@@ -254,6 +254,17 @@ static bool reading_wait(void)
 	return false;
 }
 
+/* For as long as a thread may need that reads now. Not in a signal handler. */
+static bool reading_wait_long(void)
+{
+	for (int i = 0; i < MOST_PAUSES; i++) {
+		if (reading_wait())
+			return true;
+		kf_process_pause();
+	}
+	return false;
+}
+
 static void reading_end(void)
 {
 	__atomic_store_n(&reading, false, __ATOMIC_SEQ_CST);
@@ -490,7 +501,7 @@ void kf_modules_load(bool sampling)
 		return;
 	}
 	/* what is mapped now stays */
-	if (sampling && reading_wait()) {
+	if (sampling && reading_wait_long()) {
 		read_and_settle();
 		reading_end();
 		modules_read_more();

@@ -232,7 +232,6 @@ void kf_python_merge(struct kf_walked *stack, uint64_t *sp,
 
 	if (!merge_is_sound(stack) || !chain_begin(&c))
 		return;
-	sp[stack->nr] = UINTPTR_MAX;
 	room->nr = 0;
 	room->flags = stack->flags;
 	while (!run.last && i < stack->nr) {
@@ -249,6 +248,11 @@ void kf_python_merge(struct kf_walked *stack, uint64_t *sp,
 		i = e + 1;
 	}
 	merge_put(room, &stack->frame[i], stack->nr - i, most);
+	/* Callers of a native stack that ends early. */
+	while (run.anchor >= sp[stack->nr] && run.nr && !run.lost) {
+		merge_put(room, calls, run.nr, most);
+		run = chain_run(&c, calls, most);
+	}
 	memcpy(stack->frame, room->frame, room->nr * sizeof(room->frame[0]));
 	stack->nr = room->nr;
 	stack->flags = room->flags;

@@ -168,7 +168,7 @@ bool kf_python_layout_read(const void *block, size_t size, uint16_t version,
  * kf_python_merge() - put calls of Python into a native stack
  * @stack:	in and out: the stack
  * @sp:		for each of its frames the address where the stack of its
- *		function begins, and one more
+ *		function begins, and where that of the last one ends
  * @room:	for a stack and for a list of calls
  * @calls:	likewise, KF_STATS_STACK_MAX
  * @most:	the most frames

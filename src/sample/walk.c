@@ -286,6 +286,7 @@ __noinline struct kf_walked *kf_walk(uint32_t most)
 	buffer->stack.flags = kf_rows_lack() ? KF_STACK_NO_TABLES : 0;
 	WALK_HERE(&c);
 	walk_up(&c, buffer, most);
+	buffer->sp[buffer->stack.nr] = c.sp;
 	if (kf_python_is_on() && !c.barred)
 		walk_merge(buffer, most);
 	return &buffer->stack;

@@ -69,9 +69,9 @@ says "'colour=red' is not SETTING=VALUE"
 expect 2 cli ctl --timeout=0 "$pid" record=
 says "'0' is not a number of seconds"
 expect 3 cli ctl "$pid" record=
-says "no stats file of a living process $pid"
-expect 0 cli ctl 1
-prints "record"
+says "there is no process $pid"
+expect 3 cli ctl 1
+says "process 1 has no stats file"
 
 # A process that does nothing does not answer, and says so when it is too late.
 run_under_exec sleep 1000 &
@@ -79,5 +79,5 @@ pid=$!
 at_exit "kill $pid 2>/dev/null"
 wait_for 60 has_file || fail "sleep did not start"
 expect 1 cli ctl --timeout=1 "$pid" record=never
-says "has not answered in 1 s"
+says "has not answered in 1 s: the order is withdrawn"
 [ ! -e never ] || fail "a process that does nothing made a file"
