@@ -125,7 +125,7 @@ done
 
 # Objects that Python keeps in arenas of its own are in no profile.
 cat >small.py <<'END'
-kept = [(i, i + 1) for i in range(20000)]
+kept = [(i, i + 1) for i in range(300000)]
 END
 expect 0 cli run --python --sample=4K --keep=1 --name=all -- "$one" small.py
 expect 0 cli report -a -n all --format=csv
