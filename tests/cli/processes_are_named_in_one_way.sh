@@ -68,6 +68,8 @@ says "no process matches"
 says "$server (wanted)"
 expect 3 cli stat -p 1
 says "process 1 has no stats file"
+expect 3 cli stat -p "$server" -u 4000000000
+says "no process matches"
 expect 1 cli report missing --metric=live
 says "missing: No such file"
 echo "no profile" >"$server.not"
