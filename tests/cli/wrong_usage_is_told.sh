@@ -76,6 +76,7 @@ wrong "'x' is not a list of process numbers" "$KF_CLI" record -p x
 wrong "'0' is not a number of seconds" "$KF_CLI" record --interval=0 true
 wrong "'0' is not 1, or from 1K to 1T" "$KF_CLI" record --sample=0 true
 wrong "'2' is not 1, or from 1K to 1T" "$KF_CLI" record --sample=2 true
+wrong "'2' is not 1, or from 1K to 1T" "$KF_CLI" attach --sample=2 1
 wrong "only one program can be given" "$KF_CLI" doctor a b
 
 expect 0 "$KF_CLI" --help

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/attach.h"
+#include "cli/order.h"
 
 #include <stdlib.h>
 
@@ -17,10 +18,8 @@ static int attach_take_sample(const char *arg)
 {
 	uint64_t n;
 
-	/* what the library takes: src/core/sampling.c */
-	if (!kf_parse_size(arg, &n) || n < 1ULL << 10 || n > 1ULL << 40) {
-		kf_error("attach: --sample: '%s' is not a number of bytes from "
-			 "1K to 1T",
+	if (!kf_order_parse_sample(arg, &n) || !n) {
+		kf_error("attach: --sample: '%s' is not 1, or from 1K to 1T",
 			 arg);
 		return KF_EXIT_USAGE;
 	}
@@ -84,7 +83,7 @@ static int detach_run(struct kf_cli *cli, int argc, char **argv)
 
 static const struct kf_option attach_options[] = {
 	{OPT_SAMPLE, "sample", "BYTES",
-	 "sample one block for BYTES allocated bytes on average, 1K to 1T (default: none)"},
+	 "sample one block for BYTES allocated bytes on average, 1K to 1T, or each one with 1 (default: none)"},
 	{OPT_TIMEOUT, "timeout", "SEC",
 	 "give up after SEC seconds without a safe point, or within a call (default 10)"},
 	{OPT_FORCE, "force", NULL,
