@@ -11,8 +11,8 @@ they ask for is in the environment:
     KF_SAMPLE     the function's argument
     KF_SECONDS    the time limit
 
-At last it prints "ok STOPPED_MS" or "no
-WHY". Whatever happens, the process goes on.
+At last it prints "ok STOPPED_MS" or "no WHY". Whatever happens, the process
+goes on.
 
 The call is made in a thread that is at a safe point: none of its frames is in
 malloc, in the dynamic linker, or in another function of the C library that

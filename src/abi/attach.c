@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * konfiscator_attach() and konfiscator_detach(), which a debugger calls in a
- * process that was started without this library (konfiscator-attach.py in the
- * scripts).
+ * process that was started without this library (scripts/gdb/attach.py).
  *
  * Allocating calls, and those that this library watches, are led here from the
  * object whose malloc the program uses: the C library, or another one that

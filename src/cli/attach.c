@@ -76,6 +76,7 @@ static void set_environment(const struct kf_attach *a, const char *library,
 	attach_set("KF_SECONDS", kf_format("%f", a->seconds));
 	attach_set("LC_ALL", kf_format("C"));
 	unsetenv("DEBUGINFOD_URLS");
+	unsetenv("PYTHONHOME");
 	unsetenv("PYTHONPATH");
 	unsetenv("PYTHONSTARTUP");
 }
