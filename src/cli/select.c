@@ -278,21 +278,11 @@ static void select_tell_others(const struct kf_cli *cli,
 	free(all);
 }
 
-/*
- * One process is selected, by its number alone, and no file is of it. Otherwise
- * there may be such a file that another selector leaves out.
- */
-static bool select_lacks_file(const struct kf_select *sel,
-			      const struct kf_files *files)
+/* One process is selected, by its number alone: nothing else leaves it out. */
+static bool select_is_one_number(const struct kf_select *sel)
 {
-	if (sel->nr_pids != 1 || sel->name || sel->container || sel->by_user)
-		return false;
-	for (unsigned int i = 0; i < files->nr; i++) {
-		if (files->file[i].snap.result == KF_READ_OK &&
-		    pid_matches(sel, &files->file[i]))
-			return false;
-	}
-	return true;
+	return sel->nr_pids == 1 && !sel->name && !sel->container &&
+	       !sel->by_user;
 }
 
 void kf_select_tell_none(const struct kf_cli *cli, const struct kf_files *files)
@@ -300,7 +290,7 @@ void kf_select_tell_none(const struct kf_cli *cli, const struct kf_files *files)
 	const struct kf_select *sel = &cli->select;
 	const char *name = cli->command->name;
 
-	if (!select_lacks_file(sel, files))
+	if (!select_is_one_number(sel))
 		kf_note(cli, "%s: no process matches%s", name,
 			kf_select_hint(cli));
 	else if (kill(sel->pids[0], 0) && errno == ESRCH)
