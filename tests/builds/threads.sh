@@ -62,7 +62,9 @@ join random $random
 join threads $threads
 
 KONFISCATOR_DIR=$into/stats
-export KONFISCATOR_DIR
+# A longer history: suppressions need the stacks of both sides of a race.
+TSAN_OPTIONS="${TSAN_OPTIONS-} history_size=7"
+export KONFISCATOR_DIR TSAN_OPTIONS
 status=0
 # run WHAT COMMAND...
 run() {
@@ -83,10 +85,8 @@ others=$(sed -n 's/^KF_ENGINE(\([a-z0-9_]*\),.*/ENGINE=\1/p' \
 	grep -vx 'ENGINE=\(firstfit\|secure\|system\)')
 for with in STATS=1 $others SECURE=1 SAMPLE=64k "RECORD=$into/recording" \
 	TAG=all; do
-	# A longer history: suppressions need the stacks of both sides of a race.
 	run "random operations, KONFISCATOR_$with" \
-		env "KONFISCATOR_$with" \
-		"TSAN_OPTIONS=${TSAN_OPTIONS-} history_size=7" "$into/random" --threads 8 \
+		env "KONFISCATOR_$with" "$into/random" --threads 8 \
 		--operations "${OPERATIONS:-100000}"
 done
 
