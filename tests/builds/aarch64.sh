@@ -51,21 +51,25 @@ beyond="$beyond|locked_memory_is_used_up|what_another_thread_left"
 # Between its blocks few such pages are whole.
 beyond_large='malloc_trim_returns'
 
-# Each case by itself, as the program starts itself anew otherwise.
+# Each case by itself, as the program starts itself anew otherwise. A case that
+# an assertion of the emulator itself ends shows nothing.
 contract() {
-	failed=0 passed=0 without=$beyond
+	failed=0 passed=0 skipped=0 without=$beyond
 	[ "$1" -eq 4096 ] || without="$beyond|$beyond_large"
 	for name in $(under "$1" tests/conformance/conformance --list |
 		grep -Ev "$without"); do
 		if under "$1" tests/conformance/conformance --case "$name" \
 			>out.txt 2>&1; then
 			passed=$((passed + 1))
+		elif grep -q 'accel/tcg/.*: assertion failed' out.txt; then
+			echo "SKIP: $name: $(tail -n 1 out.txt)"
+			skipped=$((skipped + 1))
 		else
 			echo "FAIL: $name: $(tail -n 1 out.txt)"
 			failed=$((failed + 1))
 		fi
 	done
-	echo "$passed passed, $failed failed"
+	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 100 ]
 }
 
