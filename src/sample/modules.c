@@ -176,7 +176,7 @@ static bool walk_mappings(bool quiet, uint64_t unloads)
 	bool found = false;
 	uint64_t inode = 0, base = 0;
 	struct kf_mapping m;
-	bool stays;
+	bool stays, is_new;
 
 	while (kf_maps_next(&maps, &m)) {
 		if (m.inode != inode || !m.offset)
@@ -187,9 +187,9 @@ static bool walk_mappings(bool quiet, uint64_t unloads)
 			kf_load_acquire(&loads) <= kf_load(&preloaded);
 		if (!m.executable)
 			continue;
-		if (learn_mapping(&m, base, stays))
-			found = true;
-		if (m.path[0] == '/' && (found || kf_python_is_gone()) &&
+		is_new = learn_mapping(&m, base, stays);
+		found |= is_new;
+		if (m.path[0] == '/' && (is_new || kf_python_is_gone()) &&
 		    kf_python_look(base, stays, quiet, unloads))
 			kf_store(&missed, true);
 	}
