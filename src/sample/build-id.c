@@ -1,42 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The build id of a mapped file, from its notes in memory: the file at the path
- * may be another one by now. Memory at an address may hold anything and may be
- * unmapped at any time, so the kernel copies it and each length is checked.
+ * may be another one by now. Each length is checked.
  */
 #include "sample/internal.h"
 
 #include "sys/vm.h"
 
-#include <elf.h>
 #include <string.h>
 
-#define MAX_HEADERS 32
 #define MAX_NOTES 1024
 
 /* Guarded by the right to read the mappings, see modules.c. */
-static struct {
-	Elf64_Ehdr file;
-	Elf64_Phdr segment[MAX_HEADERS];
-	char notes[MAX_NOTES];
-} elf;
-
-static unsigned int read_segments(uint64_t base)
-{
-	const char *at = (const char *)(uintptr_t)base;
-	unsigned int nr;
-
-	if (!kf_vm_copy(&elf.file, at, sizeof(elf.file)) ||
-	    memcmp(elf.file.e_ident, ELFMAG, SELFMAG) ||
-	    elf.file.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    elf.file.e_phentsize != sizeof(elf.segment[0]))
-		return 0;
-	nr = KF_MIN(elf.file.e_phnum, (unsigned int)MAX_HEADERS);
-	if (!nr || !kf_vm_copy(elf.segment, at + elf.file.e_phoff,
-			       nr * sizeof(elf.segment[0])))
-		return 0;
-	return nr;
-}
+static struct kf_elf elf;
+static char notes[MAX_NOTES];
 
 static uint32_t build_id_find_in(size_t size, size_t align, uint8_t *id)
 {
@@ -46,7 +23,7 @@ static uint32_t build_id_find_in(size_t size, size_t align, uint8_t *id)
 		Elf64_Nhdr note;
 		size_t name, desc;
 
-		memcpy(&note, elf.notes + at, sizeof(note));
+		memcpy(&note, notes + at, sizeof(note));
 		name = at + sizeof(note);
 		desc = name + KF_ALIGN_UP((size_t)note.n_namesz, align);
 		at = desc + KF_ALIGN_UP((size_t)note.n_descsz, align);
@@ -54,11 +31,10 @@ static uint32_t build_id_find_in(size_t size, size_t align, uint8_t *id)
 			return 0;
 		if (note.n_type != NT_GNU_BUILD_ID ||
 		    note.n_namesz != sizeof(ELF_NOTE_GNU) ||
-		    memcmp(elf.notes + name, ELF_NOTE_GNU,
-			   sizeof(ELF_NOTE_GNU)) ||
+		    memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) ||
 		    note.n_descsz > KF_STATS_BUILD_ID)
 			continue;
-		memcpy(id, elf.notes + desc, note.n_descsz);
+		memcpy(id, notes + desc, note.n_descsz);
 		return note.n_descsz;
 	}
 	return 0;
@@ -66,23 +42,16 @@ static uint32_t build_id_find_in(size_t size, size_t align, uint8_t *id)
 
 uint32_t kf_build_id_read(uint64_t base, uint8_t id[KF_STATS_BUILD_ID])
 {
-	unsigned int nr = read_segments(base);
-	uint64_t bias = base;
 	uint32_t n = 0;
 
-	for (unsigned int i = nr; i-- > 0;) {
-		if (elf.segment[i].p_type == PT_LOAD)
-			bias = base - (elf.segment[i].p_vaddr -
-				       elf.segment[i].p_offset);
-	}
-	for (unsigned int i = 0; i < nr && !n; i++) {
+	if (!kf_elf_read(base, &elf))
+		return 0;
+	for (unsigned int i = 0; i < elf.nr && !n; i++) {
 		const Elf64_Phdr *p = &elf.segment[i];
 		size_t size = KF_MIN(p->p_filesz, (uint64_t)MAX_NOTES);
 
 		if (p->p_type == PT_NOTE &&
-		    kf_vm_copy(elf.notes,
-			       (const void *)(uintptr_t)(bias + p->p_vaddr),
-			       size))
+		    kf_vm_copy(notes, elf.bias + p->p_vaddr, size))
 			n = build_id_find_in(size, p->p_align == 8 ? 8 : 4, id);
 	}
 	return n;

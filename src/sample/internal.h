@@ -6,6 +6,7 @@
  *	build-id.c	build ids of mapped files
  *	distance.c	arithmetic
  *	countdown.c	the bytes before the next sample
+ *	elf.c		program headers of mapped objects
  *	frames.c	the outer frames of deep stacks
  *	modules.c	the files whose code is in the stacks
  *	modules-table.c	their entries in the stats file
@@ -20,6 +21,8 @@
 
 #include "base/compiler.h"
 #include "stats/layout.h"
+
+#include <elf.h>
 
 /* No entry of the table. */
 #define KF_TABLE_NONE UINT32_MAX
@@ -121,6 +124,22 @@ void kf_modules_load(bool sampling);
  * Context: the child's only thread.
  */
 void kf_modules_fork_child(void);
+
+struct kf_elf {
+	uint64_t bias; /* of its addresses */
+	unsigned int nr;
+	Elf64_Phdr segment[32];
+};
+
+/**
+ * kf_elf_read() - read the program headers of a mapped object
+ * @base:	address of its first mapping
+ * @elf:	out: the headers
+ *
+ * Context: any thread.
+ * Return: false unless it is an ELF object of 64 bits that is loaded.
+ */
+bool kf_elf_read(uint64_t base, struct kf_elf *elf) __must_check;
 
 /**
  * kf_build_id_read() - the build id of a mapped file

@@ -3,8 +3,7 @@
  * Finds CPython in a mapped object: see python.h.
  *
  * Its symbols are those that the object offers to others: memory has its hash
- * table of names, and nothing has to be asked of the dynamic loader. Memory at
- * an address may hold anything, so the kernel copies it.
+ * table of names, and nothing has to be asked of the dynamic loader.
  */
 #include "sample/python.h"
 
@@ -12,10 +11,8 @@
 #include "sample/walk.h"
 #include "sys/vm.h"
 
-#include <elf.h>
 #include <string.h>
 
-#define MAX_HEADERS 32
 #define MAX_DYNAMIC 128
 #define MAX_CHAIN 256
 #define MAX_NAME 40
@@ -29,19 +26,12 @@ uint64_t kf_python_unloads;
 
 /* An object; guarded by the right to read the mappings. */
 static struct {
-	uint64_t bias;
+	struct kf_elf elf;
 	uint64_t hash;
 	uint64_t symbols;
 	uint64_t strings;
-	Elf64_Ehdr file;
-	Elf64_Phdr segment[MAX_HEADERS];
 	Elf64_Dyn dynamic[MAX_DYNAMIC];
 } object;
-
-static bool find_copy(void *to, uint64_t at, size_t size)
-{
-	return kf_vm_copy(to, (const void *)(uintptr_t)at, size);
-}
 
 static bool object_read_tables(const Elf64_Phdr *p)
 {
@@ -49,8 +39,8 @@ static bool object_read_tables(const Elf64_Phdr *p)
 			   (size_t)MAX_DYNAMIC);
 
 	object.hash = object.symbols = object.strings = 0;
-	if (!nr || !find_copy(object.dynamic, object.bias + p->p_vaddr,
-			      nr * sizeof(Elf64_Dyn)))
+	if (!nr || !kf_vm_copy(object.dynamic, object.elf.bias + p->p_vaddr,
+			       nr * sizeof(Elf64_Dyn)))
 		return false;
 	for (size_t i = 0; i < nr && object.dynamic[i].d_tag; i++) {
 		uint64_t at = object.dynamic[i].d_un.d_ptr;
@@ -72,28 +62,15 @@ static bool object_read_tables(const Elf64_Phdr *p)
 
 static bool object_read(uint64_t base)
 {
-	const Elf64_Phdr *dynamic = NULL, *load = NULL;
-	unsigned int nr;
+	const Elf64_Phdr *p = object.elf.segment;
 
-	if (!find_copy(&object.file, base, sizeof(object.file)) ||
-	    memcmp(object.file.e_ident, ELFMAG, SELFMAG) ||
-	    object.file.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    object.file.e_phentsize != sizeof(object.segment[0]))
+	if (!kf_elf_read(base, &object.elf))
 		return false;
-	nr = KF_MIN(object.file.e_phnum, (unsigned int)MAX_HEADERS);
-	if (!nr || !find_copy(object.segment, base + object.file.e_phoff,
-			      nr * sizeof(object.segment[0])))
-		return false;
-	for (unsigned int i = nr; i-- > 0;) {
-		if (object.segment[i].p_type == PT_LOAD)
-			load = &object.segment[i];
-		if (object.segment[i].p_type == PT_DYNAMIC)
-			dynamic = &object.segment[i];
+	while (p->p_type != PT_DYNAMIC) {
+		if (++p == object.elf.segment + object.elf.nr)
+			return false;
 	}
-	if (!load || !dynamic)
-		return false;
-	object.bias = base - (load->p_vaddr - load->p_offset);
-	return object_read_tables(dynamic);
+	return object_read_tables(p);
 }
 
 static uint32_t hash_of(const char *name)
@@ -111,7 +88,7 @@ static bool object_is_name(uint32_t at, const char *name)
 	size_t size = strlen(name) + 1;
 
 	return size <= sizeof(text) &&
-	       find_copy(text, object.strings + at, size) &&
+	       kf_vm_copy(text, object.strings + at, size) &&
 	       !memcmp(text, name, size);
 }
 
@@ -121,19 +98,19 @@ static bool object_find(const char *name, Elf64_Sym *symbol)
 	uint32_t head[4], hash = hash_of(name), i, other;
 	uint64_t chains;
 
-	if (!find_copy(head, object.hash, sizeof(head)) || !head[0])
+	if (!kf_vm_copy(head, object.hash, sizeof(head)) || !head[0])
 		return false;
 	chains = object.hash + sizeof(head) + 8 * (uint64_t)head[2];
-	if (!find_copy(&i, chains + 4 * (uint64_t)(hash % head[0]), sizeof(i)))
+	if (!kf_vm_copy(&i, chains + 4 * (uint64_t)(hash % head[0]), sizeof(i)))
 		return false;
 	chains += 4 * (uint64_t)head[0];
 	for (int steps = 0; i >= head[1] && steps < MAX_CHAIN; i++, steps++) {
-		if (!find_copy(&other, chains + 4 * (uint64_t)(i - head[1]),
-			       sizeof(other)))
+		if (!kf_vm_copy(&other, chains + 4 * (uint64_t)(i - head[1]),
+				sizeof(other)))
 			return false;
 		if ((other | 1) == (hash | 1) &&
-		    find_copy(symbol, object.symbols + sizeof(*symbol) * i,
-			      sizeof(*symbol)) &&
+		    kf_vm_copy(symbol, object.symbols + sizeof(*symbol) * i,
+			       sizeof(*symbol)) &&
 		    symbol->st_shndx != SHN_UNDEF &&
 		    object_is_name(symbol->st_name, name))
 			return true;
@@ -148,7 +125,7 @@ static uintptr_t object_address(const char *name)
 	Elf64_Sym symbol;
 
 	return object_find(name, &symbol)
-		       ? (uintptr_t)(object.bias + symbol.st_value)
+		       ? (uintptr_t)(object.elf.bias + symbol.st_value)
 		       : 0;
 }
 
@@ -158,7 +135,7 @@ static uint16_t python_version(void)
 	uint64_t at = object_address("Py_Version");
 	uint64_t version = 0;
 
-	if (at && find_copy(&version, at, sizeof(version)))
+	if (at && kf_vm_copy(&version, at, sizeof(version)))
 		return (uint16_t)(version >> 16);
 	if (object_address("Py_NewRef"))
 		return 0x030a;
@@ -172,7 +149,8 @@ static bool python_read_layout(struct kf_python *p)
 	bool threads;
 
 	p->has_lines = true;
-	if (p->version >= 0x030d && at && find_copy(block, at, sizeof(block)) &&
+	if (p->version >= 0x030d && at &&
+	    kf_vm_copy(block, at, sizeof(block)) &&
 	    kf_python_layout_read(block, sizeof(block), p->version, &p->at,
 				  &threads)) {
 		/* each thread may have instructions of its own */
@@ -196,7 +174,7 @@ static bool python_find(struct kf_python *p)
 		return false;
 	memcpy(&p->state, &state, sizeof(state));
 	if (object_find("_PyEval_EvalFrameDefault", &symbol)) {
-		p->evaluator = (uintptr_t)(object.bias + symbol.st_value);
+		p->evaluator = (uintptr_t)(object.elf.bias + symbol.st_value);
 		p->evaluator_end = p->evaluator + symbol.st_size;
 	}
 	return true;

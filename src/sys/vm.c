@@ -255,10 +255,10 @@ bool kf_vm_is_readable(const void *addr)
 	       kf_sys(SYS_rt_sigprocmask, -1, word, NULL, 8) != -EFAULT;
 }
 
-bool kf_vm_copy(void *to, const void *from, size_t size)
+bool kf_vm_copy(void *to, uintptr_t from, size_t size)
 {
 	struct iovec here = {to, size};
-	struct iovec there = {(void *)(uintptr_t)from, size};
+	struct iovec there = {(void *)from, size};
 
 	long pid = kf_process_pid();
 

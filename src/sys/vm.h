@@ -262,7 +262,7 @@ int kf_vm_put_file(void *addr, size_t size, int fd,
  * Return: whether all bytes were read; false also where the kernel does not
  *	   allow the call.
  */
-bool kf_vm_copy(void *to, const void *from, size_t size) __must_check;
+bool kf_vm_copy(void *to, uintptr_t from, size_t size) __must_check;
 
 /**
  * kf_vm_is_readable() - whether a byte can be read

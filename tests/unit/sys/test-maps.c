@@ -124,9 +124,10 @@ START_TEST(memory_that_is_gone_is_not_copied)
 	memcpy(p + page - 8, "copied", sizeof("copied"));
 	UNIT_REQUIRE(!munmap(p + page, page));
 	errno = 1234;
-	UNIT_REQUIRE(kf_vm_copy(to, p + page - 8, 8) && !strcmp(to, "copied"));
-	UNIT_REQUIRE(!kf_vm_copy(to, p + page - 4, 8));
-	UNIT_REQUIRE(!kf_vm_copy(to, p + page, 8));
+	UNIT_REQUIRE(kf_vm_copy(to, (uintptr_t)p + page - 8, 8) &&
+		     !strcmp(to, "copied"));
+	UNIT_REQUIRE(!kf_vm_copy(to, (uintptr_t)p + page - 4, 8));
+	UNIT_REQUIRE(!kf_vm_copy(to, (uintptr_t)p + page, 8));
 	UNIT_REQUIRE(errno == 1234);
 }
 END_TEST
