@@ -185,7 +185,9 @@ bool kf_python_look(uint64_t base, bool stays, bool quiet, uint64_t unloads)
 	struct kf_python found = {0};
 	uintptr_t code;
 
-	if (kf_python_is_on() || !object_read(base) || !python_find(&found))
+	/* Without rows nothing tells when an object was loaded. */
+	if (kf_python_is_on() || (!stays && kf_rows_lack()) ||
+	    !object_read(base) || !python_find(&found))
 		return false;
 	memcpy(&code, &found.state, sizeof(code));
 	/* Another thread may still use what was found before. */

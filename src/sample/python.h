@@ -124,7 +124,8 @@ bool kf_python_read(struct kf_python_reader *r, uintptr_t at, void *to,
  * @quiet:	whether no dlclose() was going on before the mappings were read
  * @unloads:	kf_python_unloads before that
  *
- * One that is still being loaded is not used: its code must not be called.
+ * One that is still being loaded is not used, as its code must not be called;
+ * where that cannot be told, none that may be unmapped is.
  *
  * Context: with the right to read the mappings.
  * Return: whether to look once more later.

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "sample/python.h"
+#include "sample/rows.h"
 #include "stats/stats.h"
 #include "sys/vm.h"
 
@@ -179,6 +180,53 @@ START_TEST(a_description_that_is_another_one_is_not)
 }
 END_TEST
 
+/* Symbols by which this program is taken for CPython 3.11. */
+#define SYMBOL __attribute__((visibility("default"), used))
+void *PyGILState_GetThisThreadState(void);
+extern char PyCode_Type[8], PyUnicode_Type[8];
+extern const uint64_t Py_Version;
+extern const char __ehdr_start[];
+
+SYMBOL void *PyGILState_GetThisThreadState(void)
+{
+	return NULL;
+}
+
+SYMBOL char PyCode_Type[8], PyUnicode_Type[8];
+SYMBOL const uint64_t Py_Version = 0x030b07f0;
+
+START_TEST(an_object_with_the_symbols_is_an_interpreter)
+{
+	ck_assert(!kf_python_is_on());
+	ck_assert(!kf_python_look((uintptr_t)__ehdr_start, true, false, 0));
+	ck_assert(kf_python_is_on());
+	ck_assert_uint_eq(kf_python.version, 0x030b);
+	ck_assert(kf_python.state == PyGILState_GetThisThreadState);
+	ck_assert_uint_eq(kf_python.code_type, (uintptr_t)PyCode_Type);
+	ck_assert_uint_eq(kf_python.unicode_type, (uintptr_t)PyUnicode_Type);
+}
+END_TEST
+
+/* One that may be unmapped; the test has not called kf_rows_start() yet. */
+START_TEST(nobody_waits_for_an_object_whose_load_has_no_known_end)
+{
+	uintptr_t base = (uintptr_t)__ehdr_start;
+
+	ck_assert_ptr_nonnull(kf_rows_lack());
+	ck_assert(!kf_python_look(base, false, true, 0));
+	ck_assert(!kf_python_is_on());
+	ck_assert(!kf_python_is_gone());
+	kf_rows_start();
+	if (kf_rows_lack())
+		return;
+	/* where a dlclose() is going on, and where not */
+	ck_assert(kf_python_look(base, false, false, 0));
+	ck_assert(kf_python_is_gone());
+	ck_assert(!kf_python_look(base, false, true, 0));
+	ck_assert(kf_python_is_on());
+}
+END_TEST
+
 /* Memory that an interpreter could have. */
 static struct {
 	char code[256];
@@ -349,6 +397,8 @@ int main(void)
 		lines_of_any_bytes_end,
 		an_interpreter_that_describes_itself_is_believed,
 		a_description_that_is_another_one_is_not,
+		an_object_with_the_symbols_is_an_interpreter,
+		nobody_waits_for_an_object_whose_load_has_no_known_end,
 		a_call_has_one_entry_until_its_code_is_another,
 		long_and_foreign_names_are_cut_between_characters,
 		what_is_no_code_is_no_call,
