@@ -14,7 +14,8 @@
  * their types, and all loops are bounded. What does not fit leaves the native
  * frame.
  *
- *	python-find.c	finds the interpreter and its layout
+ *	python-find.c	finds the interpreter
+ *	python-layout.c	offsets in its structures, by version
  *	python-frames.c	reads the list, and merges it with the native stack
  *	python-calls.c	entries of calls in the stats file
  *	python-lines.c	from instructions to lines
@@ -65,11 +66,12 @@ struct kf_python {
 	uintptr_t evaluator_end; /* without parts that a compiler put apart */
 };
 
-/* Values of kf_python_state; from 2 on: found after so many unloads less 2. */
+/*
+ * Values of kf_python_state; from 2 on: found after so many unloads less 2.
+ * KF_PYTHON_AGAIN: to be looked for in objects that are known, too.
+ */
 #define KF_PYTHON_NONE 0
-#define KF_PYTHON_AGAIN                                      \
-	1 /* to be looked for in objects that are known, too \
-	   */
+#define KF_PYTHON_AGAIN 1
 #define KF_PYTHON_STAYS UINT64_MAX
 
 /* The interpreter that was found; used where kf_python_is_on(). */
