@@ -234,7 +234,7 @@ void kf_python_merge(struct kf_walked *stack, uint64_t *sp,
 		return;
 	room->nr = 0;
 	room->flags = stack->flags;
-	while (!run.last && i < stack->nr) {
+	while (!run.last) {
 		run = chain_run(&c, calls, most);
 		e = merge_find(stack, sp, i, run.anchor);
 		if (run.last || (has_anchors() && !run.anchor) ||

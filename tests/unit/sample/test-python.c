@@ -388,6 +388,110 @@ START_TEST(any_bytes_in_a_code_object_harm_nobody)
 }
 END_TEST
 
+/*
+ * Frames of Python, of which some are on a native stack, [0] at its top. The
+ * layout is that of 3.11 but for the list, which is as in 3.13.
+ */
+#define FRAME_BYTES 80
+#define NR_FRAMES 8
+static char frames[NR_FRAMES][FRAME_BYTES] __attribute__((aligned(16)));
+static char thread_state[128] __attribute__((aligned(16)));
+
+static void *state_of_thread(void)
+{
+	return thread_state;
+}
+
+/* A frame that runs an instruction; 0: the one of an evaluator's call. */
+static void put_frame(unsigned int i, uint64_t instruction, unsigned int before)
+{
+	memset(frames[i], 0, FRAME_BYTES);
+	put(frames[i], 48, before ? (uintptr_t)frames[before] : 0);
+	frames[i][70] = instruction ? 0 : 3;
+	if (!instruction)
+		return;
+	put(frames[i], 32, (uintptr_t)world->code);
+	put(frames[i], 56, (uintptr_t)world->code + 184 + instruction);
+}
+
+/* Two calls of the evaluator: of its frames 2 and 5 are on the native stack. */
+static void frames_make(void)
+{
+	world_make();
+	put_code();
+	kf_python.at.state_frame = 72;
+	kf_python.at.state_cframe = KF_PYTHON_NO;
+	kf_python.at.frame_entry = KF_PYTHON_NO;
+	kf_python.at.frame_owner = 70;
+	kf_python.state = state_of_thread;
+	put(thread_state, 72, (uintptr_t)frames[0]);
+	put_frame(0, 2, 1);
+	put_frame(1, 4, 2);
+	put_frame(2, 0, 3);
+	put_frame(3, 6, 4);
+	put_frame(4, 8, 5);
+	put_frame(5, 0, 0);
+}
+
+static struct kf_walked merged;
+
+/* Merges into a native stack whose frames begin where these do, and end. */
+static void merge(const unsigned int *at, uint32_t nr)
+{
+	static struct kf_walked room;
+	static uint64_t calls[KF_STATS_STACK_MAX];
+	uint64_t sp[NR_FRAMES];
+
+	memset(&merged, 0, sizeof(merged));
+	merged.nr = nr;
+	for (uint32_t i = 0; i <= nr; i++)
+		sp[i] = (uintptr_t)frames[at[i]];
+	for (uint32_t i = 0; i < nr; i++)
+		merged.frame[i] = 0x1000 + i;
+	kf_python_merge(&merged, sp, &room, calls, KF_STATS_STACK_MAX);
+}
+
+static void check_merged(const uint64_t *frame, uint32_t nr)
+{
+	ck_assert_uint_eq(merged.nr, nr);
+	for (uint32_t i = 0; i < nr; i++)
+		ck_assert_uint_eq(merged.frame[i], frame[i]);
+}
+
+START_TEST(calls_stand_where_their_evaluators_were)
+{
+	static const unsigned int at[] = {0, 2, 3, 5, 6, 7};
+	uint64_t wanted[8];
+
+	frames_make();
+	merge(at, 5);
+	memcpy(wanted,
+	       (uint64_t[]){0x1000, call_of(2), call_of(4), 0x1002, call_of(6),
+			    call_of(8), 0x1004},
+	       7 * sizeof(wanted[0]));
+	check_merged(wanted, 7);
+}
+END_TEST
+
+/* The native stack ends with the inner evaluator, and with its caller. */
+START_TEST(callers_in_python_follow_where_the_native_stack_ends)
+{
+	static const unsigned int at[] = {0, 2, 3, 4};
+	uint64_t wanted[8];
+
+	frames_make();
+	for (uint32_t nr = 2; nr <= 3; nr++) {
+		merge(at, nr);
+		memcpy(wanted,
+		       (uint64_t[]){0x1000, call_of(2), call_of(4), 0x1002},
+		       4 * sizeof(wanted[0]));
+		wanted[nr + 1] = call_of(6);
+		wanted[nr + 2] = call_of(8);
+		check_merged(wanted, nr + 3);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -403,6 +507,8 @@ int main(void)
 		long_and_foreign_names_are_cut_between_characters,
 		what_is_no_code_is_no_call,
 		any_bytes_in_a_code_object_harm_nobody,
+		calls_stand_where_their_evaluators_were,
+		callers_in_python_follow_where_the_native_stack_ends,
 	};
 
 	return unit_run("sample/python", tests, KF_ARRAY_SIZE(tests));
