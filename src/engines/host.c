@@ -173,6 +173,15 @@ static __noinline void *unguarded(size_t size, size_t align, size_t *usable)
 	return p;
 }
 
+/*
+ * The bytes to ask for: a block that is known must not share its place with
+ * another, as blocks of eight bytes would.
+ */
+static inline size_t host_room(size_t size)
+{
+	return unlikely(kf_count_knows) ? KF_MAX(size, KF_MARKS_LEAST) : size;
+}
+
 static void *host_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 {
 	const struct kf_counters *counters = kf_counters_get();
@@ -186,7 +195,7 @@ static void *host_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	if (unlikely(!enter()))
 		return FIRSTFIT->counted_alloc(KF_MAX(size, (size_t)1), align,
 					       zeroed, 0, usable);
-	p = ask(size, align, zeroed);
+	p = ask(host_room(size), align, zeroed);
 	if (likely(p)) {
 		*usable = kf_engine->base.usable_size(p);
 		kf_count_new(counters, p, size, *usable);
@@ -289,7 +298,7 @@ static bool resize_inside(void *p, size_t have, size_t size, void **to)
 	if (!enter())
 		return false;
 	was = kf_count_takes(p);
-	*to = kf_engine->base.realloc(p, size);
+	*to = kf_engine->base.realloc(p, host_room(size));
 	kf_count_resized(p, have, size, *to, was);
 	host_leave();
 	errno = saved;

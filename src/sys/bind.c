@@ -41,6 +41,7 @@ struct look {
 	size_t nr;
 	bool on;
 	bool last;	 /* this is the second look */
+	bool is_host;	 /* the present object has functions to replace */
 	size_t changed;	 /* slots */
 	uintptr_t relro; /* of the present object: page-aligned */
 	uintptr_t relro_end;
@@ -127,6 +128,22 @@ static void see_relro(const struct kf_object *o, struct look *l)
 	}
 }
 
+/* The protection of the segment with an address; -1: there is none. */
+static int protection_of(const struct kf_object *o, uintptr_t at)
+{
+	for (size_t i = 0; i < o->nr_segments; i++) {
+		const Elf64_Phdr *ph = &o->segment[i];
+		uintptr_t begin = o->base + ph->p_vaddr;
+
+		if (ph->p_type == PT_LOAD && at >= begin &&
+		    at < begin + ph->p_memsz)
+			return (ph->p_flags & PF_R ? PROT_READ : 0) |
+			       (ph->p_flags & PF_W ? PROT_WRITE : 0) |
+			       (ph->p_flags & PF_X ? PROT_EXEC : 0);
+	}
+	return -1;
+}
+
 static bool is_of_slot(const Elf64_Rela *r)
 {
 	uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info);
@@ -135,20 +152,55 @@ static bool is_of_slot(const Elf64_Rela *r)
 	       (type == TYPE_JUMP || type == TYPE_GOT || type == TYPE_WORD);
 }
 
+static const char *slot_name(const struct kf_object *o, const Elf64_Rela *r)
+{
+	const Elf64_Sym *symbol = kf_next_dynamic(o, DT_SYMTAB);
+	const char *names = kf_next_dynamic(o, DT_STRTAB);
+
+	return names + symbol[ELF64_R_SYM(r->r_info)].st_name;
+}
+
 /* A weak reference to a function of ours that found none. */
 static void resolve_weak(const struct kf_object *o, const Elf64_Rela *r,
 			 uintptr_t *slot, struct look *l)
 {
-	const Elf64_Sym *symbol = kf_next_dynamic(o, DT_SYMTAB);
-	const char *name = kf_next_dynamic(o, DT_STRTAB);
+	const char *name = slot_name(o, r);
 	void *fn = NULL;
 
-	symbol += ELF64_R_SYM(r->r_info);
-	name += symbol->st_name;
 	if (!strncmp(name, PUBLIC_PREFIX, strlen(PUBLIC_PREFIX)))
 		fn = kf_next_own(name);
 	if (fn)
 		change(slot, (uintptr_t)fn, l);
+}
+
+/*
+ * A malloc may call its own functions by their names: realloc may call free. In
+ * such a call the block is not the program's. A slot of lazy binding that was
+ * not used yet would find this library's function; it leads into the object.
+ */
+static void keep_own(const struct kf_object *o, const Elf64_Rela *r,
+		     uintptr_t *slot, uintptr_t has, struct look *l)
+{
+	const char *name = slot_name(o, r);
+
+	for (size_t i = 0; i < l->nr; i++) {
+		uintptr_t theirs = l->bind[i].theirs;
+
+		if (has != theirs && !strcmp(l->bind[i].name, name) &&
+		    protection_of(o, has) >= 0 && protection_of(o, theirs) >= 0)
+			change(slot, theirs, l);
+	}
+}
+
+/* Whether it has such functions; the C library also calls them for others. */
+static bool is_host(const struct kf_object *o, const struct look *l)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < l->nr && !has; i++)
+		has = l->bind[i].theirs &&
+		      protection_of(o, l->bind[i].theirs) >= 0;
+	return has && !kf_next_entry(o, "gnu_get_libc_version");
 }
 
 static void see_slot(const struct kf_object *o, const Elf64_Rela *r,
@@ -159,6 +211,10 @@ static void see_slot(const struct kf_object *o, const Elf64_Rela *r,
 
 	if (!has && l->on)
 		resolve_weak(o, r, slot, l);
+	if (has && l->is_host) {
+		keep_own(o, r, slot, has, l);
+		return;
+	}
 	for (size_t i = 0; has && i < l->nr; i++) {
 		if (has == from_of(&l->bind[i], l->on)) {
 			change(slot, to_of(&l->bind[i], l->on), l);
@@ -192,26 +248,11 @@ static bool see_slots(const struct kf_object *o, void *arg)
 {
 	struct look *l = arg;
 
+	l->is_host = is_host(o, l);
 	see_relro(o, l);
 	see_table(o, DT_JMPREL, DT_PLTRELSZ, l);
 	see_table(o, DT_RELA, DT_RELASZ, l);
 	return false;
-}
-
-/* The protection of the segment with an address; -1: there is none. */
-static int protection_of(const struct kf_object *o, uintptr_t at)
-{
-	for (size_t i = 0; i < o->nr_segments; i++) {
-		const Elf64_Phdr *ph = &o->segment[i];
-		uintptr_t begin = o->base + ph->p_vaddr;
-
-		if (ph->p_type == PT_LOAD && at >= begin &&
-		    at < begin + ph->p_memsz)
-			return (ph->p_flags & PF_R ? PROT_READ : 0) |
-			       (ph->p_flags & PF_W ? PROT_WRITE : 0) |
-			       (ph->p_flags & PF_X ? PROT_EXEC : 0);
-	}
-	return -1;
 }
 
 static void change_symbol(const struct kf_object *o, const struct kf_bind *b,

@@ -11,7 +11,7 @@
  * are put back without a list of them.
  *
  * Not reached: addresses that the program has stored itself, and calls inside
- * the object that defines the function.
+ * the object that defines the function, other than the C library.
  */
 #ifndef KF_SYS_BIND_H
 #define KF_SYS_BIND_H

@@ -87,3 +87,23 @@ for round in 1 2 3; do
 	equal "twice" "it is not attached" "$answer"
 done
 leave
+
+# Of these mallocs, all but the C library's have blocks of 8 bytes beside each
+# other, and some call their own functions by name.
+for name in libc.so.6 libjemalloc.so.2 libmimalloc.so.2 \
+	libtcmalloc_minimal.so.4; do
+	other=$(find /usr/lib /lib -name "$name" 2>/dev/null | head -n 1)
+	[ -n "$other" ] || { echo "left out: $name is not installed"; continue; }
+	export LD_PRELOAD="$other"
+	worker "$KF_LIB"
+	unset LD_PRELOAD
+	tell_ok attach
+	counters "$worker" "$WORK/a"
+	tell_ok "tiny 1000"
+	counters "$worker" "$WORK/b"
+	grew mallocs 1000 "$WORK/a" "$WORK/b"
+	grew realloc_calls 500 "$WORK/a" "$WORK/b"
+	grew frees 1000 "$WORK/a" "$WORK/b"
+	grew unknown_frees 0 "$WORK/a" "$WORK/b"
+	leave
+done

@@ -8,6 +8,8 @@
  *	hold N		allocate N blocks and keep them
  *	drop		free them
  *	grow		make each of them larger with realloc
+ *	tiny N		allocate N blocks of 8 bytes, the half of them by
+ *			realloc, and free them
  *	work N		N rounds, each of 7 blocks by 7 functions, all freed
  *	strdup		a block that the C library allocates
  *	load PATH	load a plugin and keep the block that it allocates
@@ -23,6 +25,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +86,24 @@ static const char *grow(void)
 {
 	for (unsigned int i = 0; i < nr_held; i++)
 		held[i] = realloc(held[i], 5000);
+	return "ok";
+}
+
+static const char *tiny(unsigned int nr)
+{
+	static uint64_t *block[MOST];
+
+	for (unsigned int i = 0; i < nr && i < MOST; i++) {
+		block[i] = malloc(i % 2 ? 8 : 5000);
+		if (i % 2 == 0)
+			block[i] = realloc(block[i], 8);
+		*block[i] = i;
+	}
+	for (unsigned int i = 0; i < nr && i < MOST; i++) {
+		if (*block[i] != i)
+			return "a block was changed";
+		free(block[i]);
+	}
 	return "ok";
 }
 
@@ -232,6 +253,8 @@ static const char *obey(const char *line)
 		return grow();
 	if (sscanf(line, "work %u", &a) == 1)
 		return work(a);
+	if (sscanf(line, "tiny %u", &a) == 1)
+		return tiny(a);
 	if (!strcmp(line, "strdup"))
 		return strdup(line) ? "ok" : "no block";
 	if (sscanf(line, "load %399[^\n]", path) == 1)
