@@ -98,6 +98,8 @@ void kf_stacks_lost_add(struct kf_stacks_lost *lost, uint32_t flags,
 		lost->outer += samples;
 	if (flags & KF_STACK_NO_TABLES)
 		lost->blind += samples;
+	if (flags & KF_STACK_NO_CALLS)
+		lost->calls += samples;
 	if (generation == KF_GENERATION_UNSURE)
 		lost->unsure += samples;
 }
@@ -132,6 +134,13 @@ bool kf_stacks_lost_text(const struct kf_stacks_lost *lost, char *text,
 	}
 	if (text[0])
 		lost_add(text, size, "KONFISCATOR_SAMPLE_STACKS sets its size");
+	if (lost->calls) {
+		snprintf(part, sizeof(part),
+			 "%" PRIu64 " samples lack calls of Python: they could "
+			 "not be read, or their table was full",
+			 lost->calls);
+		lost_add(text, size, part);
+	}
 	if (lost->unsure) {
 		snprintf(part, sizeof(part),
 			 "some calls of %" PRIu64

@@ -54,10 +54,11 @@ struct kf_stacks_lost {
 	uint64_t stacks; /* no room for the stack */
 	uint64_t outer;	 /* no room for its outer calls */
 	uint64_t blind;	 /* the stack follows frame pointers only */
+	uint64_t calls;	 /* calls of an interpreter are missing */
 	uint64_t unsure; /* it is not known which code it passed through */
 };
 
-#define KF_STACKS_LOST_TEXT 448
+#define KF_STACKS_LOST_TEXT 576
 
 /**
  * kf_stacks_lost_add() - count the samples of a stack

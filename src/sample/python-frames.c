@@ -204,9 +204,7 @@ static bool merge_is_sound(const struct kf_walked *stack)
 		return true;
 	for (uint32_t i = 0; i < stack->nr; i++)
 		evaluators += is_evaluator(stack->frame[i]);
-	if (!chain_begin(&c))
-		return false;
-	for (; c.frame && frames <= evaluators; frames++)
+	for (chain_begin(&c); c.frame && frames <= evaluators; frames++)
 		c.frame = chain_pointer(&c, c.frame, kf_python.at.frame_before);
 	return stack->flags & KF_STACK_CUT ? frames >= evaluators
 					   : frames == evaluators;
@@ -223,6 +221,16 @@ static void merge_put(struct kf_walked *to, const uint64_t *from, uint32_t nr,
 		to->flags |= KF_STACK_CUT;
 }
 
+static struct run merge_next(struct chain *c, uint64_t *calls, uint32_t most,
+			     struct kf_walked *to)
+{
+	struct run run = chain_run(c, calls, most);
+
+	if (run.lost)
+		to->flags |= KF_STACK_NO_CALLS;
+	return run;
+}
+
 void kf_python_merge(struct kf_walked *stack, uint64_t *sp,
 		     struct kf_walked *room, uint64_t *calls, uint32_t most)
 {
@@ -230,12 +238,14 @@ void kf_python_merge(struct kf_walked *stack, uint64_t *sp,
 	uint32_t i = 0, e;
 	struct chain c;
 
-	if (!merge_is_sound(stack) || !chain_begin(&c))
+	if (!merge_is_sound(stack))
+		stack->flags |= KF_STACK_NO_CALLS;
+	if (stack->flags & KF_STACK_NO_CALLS || !chain_begin(&c))
 		return;
 	room->nr = 0;
 	room->flags = stack->flags;
 	while (!run.last) {
-		run = chain_run(&c, calls, most);
+		run = merge_next(&c, calls, most, room);
 		e = merge_find(stack, sp, i, run.anchor);
 		if (run.last || (has_anchors() && !run.anchor) ||
 		    e == stack->nr)
@@ -251,7 +261,7 @@ void kf_python_merge(struct kf_walked *stack, uint64_t *sp,
 	/* Callers of a native stack that ends early. */
 	while (run.anchor >= sp[stack->nr] && run.nr && !run.lost) {
 		merge_put(room, calls, run.nr, most);
-		run = chain_run(&c, calls, most);
+		run = merge_next(&c, calls, most, room);
 	}
 	memcpy(stack->frame, room->frame, room->nr * sizeof(room->frame[0]));
 	stack->nr = room->nr;

@@ -326,6 +326,7 @@ enum kf_stack_flags {
 	KF_STACK_OUTER_CUT = 4, /* there were more than in the other table */
 	KF_STACK_NO_TABLES = 8, /* it follows frame pointers only */
 	KF_STACK_NO_OUTER = 16, /* its outer frames found no free entry */
+	KF_STACK_NO_CALLS = 32, /* it lacks calls of an interpreter */
 };
 
 #define KF_STACK_OUTER_SHIFT 8

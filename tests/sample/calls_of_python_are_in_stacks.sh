@@ -51,6 +51,7 @@ for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 \
 	end
 	"$PYTHON3" "$here/check_shapes.py" said live.json ||
 		fail "$version: the stacks of the process differ"
+	! grep -q 'lack calls' err || fail "$version: $(cat err)"
 	expect 0 cli report --raw --no-fold --metric=live --at=0 \
 		-o kept.json kept.profile
 	"$PYTHON3" "$here/check_shapes.py" said kept.json ||
@@ -122,6 +123,35 @@ for malloc in malloc pymalloc; do
 		fail "--raw leaves out the interpreter"
 	end
 done
+
+# The stats file has room for 8191 places; from then on the evaluator stays.
+cat >many.py <<'END'
+import sys
+kept = []
+for i in range(9000):
+    code = compile("kept.append(bytes(100000))", "place%d" % i, "exec")
+    exec(code)
+    kept.append(code)
+print("ready", flush=True)
+sys.stdin.read()
+END
+begin python3 KONFISCATOR_SAMPLE=1K KONFISCATOR_SAMPLE_STACKS=20000 \
+	python3 many.py
+expect 0 cli record --duration=0.1 -o many.profile "$pid"
+for of in "$pid" many.profile; do
+	expect 0 cli report "$of"
+	lost=$(grep -o '[0-9]* samples lack calls of Python: ' err)
+	lost=${lost%% *}
+	if [ "${lost:-0}" -lt 800 ] || [ "$lost" -gt 2500 ]; then
+		fail "$of: samples that lack calls: '$lost': $(cat err)"
+	fi
+	expect 0 cli report --format=csv --rows=0 "$of"
+	grep -q 'place7000:1' out || fail "$of: a place that had room is lost"
+	! grep -q 'place8999:1' out || fail "$of: there was no room"
+done
+expect 0 cli explain -w 0 "$pid"
+grep -q "samples lack calls of Python" out || fail "explain does not say so"
+end
 
 # Objects that Python keeps in arenas of its own are in no profile.
 cat >small.py <<'END'

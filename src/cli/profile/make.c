@@ -113,7 +113,8 @@ static void put_stack(struct kf_maker *m, const struct kf_snapshot *s,
 		.nr_frames = inner,
 		.tag = from->tag,
 		.flags = from->flags & (KF_STACK_CUT | KF_STACK_OVERFLOW |
-					KF_STACK_NO_TABLES | KF_STACK_NO_OUTER),
+					KF_STACK_NO_TABLES | KF_STACK_NO_OUTER |
+					KF_STACK_NO_CALLS),
 		.tid = from->tid,
 		.generation = kf_stats_generation(from),
 	};

@@ -91,6 +91,7 @@ START_TEST(each_reason_why_stacks_are_not_whole_is_told_once)
 		{.hash = 1, .samples = 4, .flags = KF_STACK_NO_OUTER},
 		{.hash = KF_GENERATION_UNSURE, .samples = 5},
 		{.hash = 1, .samples = 6, .flags = KF_STACK_NO_TABLES},
+		{.hash = 1, .samples = 2, .flags = KF_STACK_NO_CALLS},
 		{.hash = KF_GENERATION_LAST, .samples = 7},
 		{.hash = 0, .samples = 8, .flags = KF_STACK_OVERFLOW},
 	};
@@ -103,8 +104,9 @@ START_TEST(each_reason_why_stacks_are_not_whole_is_told_once)
 		text,
 		"3 samples were counted without their stacks: the table of "
 		"stacks was full; 4 samples lack outer calls: the table of "
-		"calls was full; KONFISCATOR_SAMPLE_STACKS sets its size; some "
-		"calls of 5 samples have no names: objects were loaded and "
+		"calls was full; KONFISCATOR_SAMPLE_STACKS sets its size; 2 "
+		"samples lack calls of Python: they could not be read, or "
+		"their table was full; some calls of 5 samples have no names: objects were loaded and "
 		"closed at their addresses; glibc before 2.35, or a library "
 		"built with it or with GCC before 12: stacks by frame pointers "
 		"only");
@@ -114,7 +116,7 @@ END_TEST
 START_TEST(the_longest_text_has_room)
 {
 	const struct kf_stacks_lost most = {UINT64_MAX, UINT64_MAX, UINT64_MAX,
-					    UINT64_MAX};
+					    UINT64_MAX, UINT64_MAX};
 	char text[KF_STACKS_LOST_TEXT];
 
 	ck_assert(kf_stacks_lost_text(&most, text, sizeof(text)));

@@ -458,6 +458,25 @@ static void check_merged(const uint64_t *frame, uint32_t nr)
 		ck_assert_uint_eq(merged.frame[i], frame[i]);
 }
 
+/* The stack says that calls are missing; the evaluator of others is replaced.
+ */
+START_TEST(an_evaluator_with_a_call_that_cannot_be_read_stays)
+{
+	static const unsigned int at[] = {0, 2, 3, 5, 6, 7};
+	uint64_t wanted[8];
+
+	frames_make();
+	put(frames[1], 32, (uintptr_t)world->name);
+	merge(at, 5);
+	memcpy(wanted,
+	       (uint64_t[]){0x1000, 0x1001, 0x1002, call_of(6), call_of(8),
+			    0x1004},
+	       6 * sizeof(wanted[0]));
+	check_merged(wanted, 6);
+	ck_assert_uint_eq(merged.flags, KF_STACK_NO_CALLS);
+}
+END_TEST
+
 START_TEST(calls_stand_where_their_evaluators_were)
 {
 	static const unsigned int at[] = {0, 2, 3, 5, 6, 7};
@@ -470,6 +489,7 @@ START_TEST(calls_stand_where_their_evaluators_were)
 			    call_of(8), 0x1004},
 	       7 * sizeof(wanted[0]));
 	check_merged(wanted, 7);
+	ck_assert_uint_eq(merged.flags, 0);
 }
 END_TEST
 
@@ -507,6 +527,7 @@ int main(void)
 		long_and_foreign_names_are_cut_between_characters,
 		what_is_no_code_is_no_call,
 		any_bytes_in_a_code_object_harm_nobody,
+		an_evaluator_with_a_call_that_cannot_be_read_stays,
 		calls_stand_where_their_evaluators_were,
 		callers_in_python_follow_where_the_native_stack_ends,
 	};

@@ -252,11 +252,12 @@ START_TEST(the_entry_has_as_many_frames_as_fit)
 	i = kf_table_find(deep(KF_STATS_STACK_FRAMES + 1, 1, 2), 0, MAX);
 	has_outer(i, deep(KF_STATS_STACK_FRAMES + 1, 1, 2));
 	stack = deep(KF_STATS_STACK_MAX, 1, 2);
-	stack->flags = KF_STACK_CUT;
+	stack->flags = KF_STACK_CUT | KF_STACK_NO_TABLES | KF_STACK_NO_CALLS;
 	i = kf_table_find(stack, 0, MAX);
 	has_outer(i, stack);
 	ck_assert_uint_eq(entry(i)->flags & 0xff,
-			  KF_STACK_CUT | KF_STACK_OUTER_CUT);
+			  KF_STACK_CUT | KF_STACK_OUTER_CUT |
+				  KF_STACK_NO_TABLES | KF_STACK_NO_CALLS);
 	frames(&taken);
 	/* Both stacks have the same outermost frame. */
 	ck_assert_uint_eq(taken, KF_STATS_STACK_MAX - KF_STATS_STACK_FRAMES);
