@@ -44,7 +44,8 @@ enum { NOT_STARTED, STARTING, STARTED };
 
 /* Loaded into a process that ran already: inert until a call comes. */
 static bool is_late;
-bool kf_resting; /* atomic */
+bool kf_resting;	 /* atomic */
+static bool is_attached; /* constant after start */
 static uint32_t stage;
 static uintptr_t starter; /* the thread that starts; it may come again */
 static uint64_t class_bytes[KF_NR_CLASSES];
@@ -137,6 +138,7 @@ void kf_start_stats_conf(struct kf_stats_conf *conf)
 		.enabled = kf_conf.stats,
 		.trusted = kf_env_is_trusted(),
 		.guard = kf_conf.guard,
+		.attached = is_attached,
 		.dir = kf_conf.dir,
 		.runtime_dir = kf_conf.runtime_dir,
 		.name = kf_conf.name,
@@ -205,6 +207,7 @@ static const char *start_attached(void)
 {
 	const char *why;
 
+	is_attached = true;
 	kf_conf_read();
 	kf_conf.engine = kf_engine_system.base.name;
 	kf_conf.secure = kf_conf.verbose = false;

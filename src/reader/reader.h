@@ -121,6 +121,7 @@ struct kf_snapshot {
 	uint32_t minor;
 	struct kf_stats_identity id;   /* strings always end in NUL here */
 	struct kf_stats_ending ending; /* likewise; all 0 in old files */
+	bool attached; /* blocks from before the attach are not counted */
 	unsigned int nr_counters;
 	struct kf_counter *counters;
 	bool lent; /* the reader owns @counters, @classes and @threads */

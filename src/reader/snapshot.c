@@ -275,6 +275,7 @@ static bool read_identity(struct kf_source *src, struct kf_snapshot *s)
 	if (!read_piece(src, id, sizeof(*id), src->h.identity.offset))
 		return false;
 	kf_identity_end(id);
+	s->attached = src->h.attached == 1;
 	if (src->h.ending.nr &&
 	    !read_piece(src, ending, sizeof(*ending), src->h.ending.offset))
 		return false;
@@ -370,6 +371,7 @@ static bool read_cached(const struct kf_read_how *how,
 	e->size = s->file_size;
 	s->id = e->id;
 	s->ending = e->ending;
+	s->attached = src.h.attached == 1;
 	read_what_changes(&src, &cache->room);
 	if (!kf_counts_read(&src, e->described, cache, s) ||
 	    !kf_tables_read(&src, how->tables, s))

@@ -92,6 +92,7 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->peak_held = KF_MAX(facts_level(s, "peak_held"), t->held);
 	f->allocated = t->allocated;
 	f->uncounted = facts_level(s, "lost_slots");
+	f->attached = s->attached;
 }
 
 /*
@@ -252,8 +253,9 @@ static enum kf_verdict facts_judge(const struct kf_facts *f)
 {
 	if (facts_grow(f) && f->record)
 		return KF_VERDICT_LEAK;
-	/* memory of threads without counters would count as outside the heap */
-	if (f->resident_known && !f->uncounted && f->outside > f->resident / 2)
+	/* blocks that nobody counted would count as outside the heap */
+	if (f->resident_known && !f->uncounted && !f->attached &&
+	    f->outside > f->resident / 2)
 		return KF_VERDICT_NOT_THE_HEAP;
 	if (facts_waste(f))
 		return judge_waste(f);
@@ -300,10 +302,10 @@ static char *why_leak(const struct kf_facts *f)
 {
 	return verdict_say(
 		"the memory in use grew by %s in %.1f s, to %s; the lows of "
-		"each quarter were higher, and the heap was never larger "
-		"before",
+		"each quarter were higher, and the heap was never larger %s",
 		BYTES((uint64_t)f->grown), f->seconds,
-		BYTES(f->live + f->rounding));
+		BYTES(f->live + f->rounding),
+		f->attached ? "since the attach" : "before");
 }
 
 static char *why_growth(const struct kf_facts *f)
@@ -389,6 +391,18 @@ static char *verdict_why(const struct kf_facts *f, enum kf_verdict verdict)
 	}
 }
 
+/* What holds for each verdict on a process that ran before the attach. */
+static char *why_attached(char *why)
+{
+	char *text = why ? verdict_say("%s; blocks from before the attach "
+				       "count as not the heap",
+				       why)
+			 : NULL;
+
+	free(why);
+	return text;
+}
+
 void kf_explain_case(const struct kf_case *c, struct kf_explained *e)
 {
 	*e = (struct kf_explained){0};
@@ -398,6 +412,8 @@ void kf_explain_case(const struct kf_case *c, struct kf_explained *e)
 	take_life(&e->facts, c);
 	e->verdict = facts_judge(&e->facts);
 	e->why = verdict_why(&e->facts, e->verdict);
+	if (e->facts.attached)
+		e->why = why_attached(e->why);
 }
 
 void kf_explained_release(struct kf_explained *e)

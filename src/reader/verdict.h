@@ -68,6 +68,7 @@ struct kf_facts {
 	uint64_t held;
 	uint64_t peak_held;
 	uint64_t uncounted; /* threads without counters in the file */
+	bool attached;	    /* blocks from before the attach are not counted */
 	bool watched;
 	double seconds;	    /* of the watch */
 	int64_t grown;	    /* live and rounding, in the watch */

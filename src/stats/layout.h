@@ -75,7 +75,7 @@ struct kf_stats_header {
 	uint32_t header_size;
 	uint64_t total_size;
 	uint32_t ready;
-	uint32_t reserved;
+	uint32_t attached; /* 1: to a process that ran before; else 0 */
 	struct kf_stats_section identity;
 	struct kf_stats_section descs;
 	struct kf_stats_section classes;

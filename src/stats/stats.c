@@ -122,6 +122,7 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	if (!forked)
 		kf_stats.was_filtered = kf_process_is_filtered();
 	kf_stats_control()->filtered = kf_stats.was_filtered;
+	h->attached = conf->attached;
 	kf_stats.path[0] = '\0';
 	kf_stats.error = file_obstacle();
 	if (kf_stats.error)

@@ -36,6 +36,7 @@ struct kf_stats_conf {
 	bool enabled;
 	bool trusted;		 /* false: set-id, the environment is ignored */
 	bool guard;		 /* install a handler against truncation */
+	bool attached;		 /* to a process that ran before */
 	const char *dir;	 /* KONFISCATOR_DIR, or NULL */
 	const char *runtime_dir; /* XDG_RUNTIME_DIR, or NULL */
 	const char *name;	 /* KONFISCATOR_NAME, or NULL */

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Commands that look at a process without the library say in one line how it is
 # brought in, and --attach does it first. Samples that attach asks for are taken
-# from the first call on.
+# from the first call on. Blocks from before the attach are said to be not known,
+# and their memory is not called another one's.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 # shellcheck source=tests/attach/lib.sh
@@ -22,10 +23,15 @@ for command in "record -o $WORK/profile" "explain -w 0" "top --batch=1"; do
 		fail "$command: $(cat "$WORK/err")"
 done
 
-"$KF_CLI" explain --attach -w 0 -p "$worker" >"$WORK/out" 2>"$WORK/err" ||
+tell_ok "hold 90000"
+"$KF_CLI" explain --attach -w 0 -p "$worker" >"$WORK/why" 2>"$WORK/err" ||
 	fail "explain --attach: $(cat "$WORK/err")"
 grep -q "^attached process $worker (worker) in" "$WORK/err" ||
 	fail "explain --attach: $(cat "$WORK/err")"
+head -1 "$WORK/why" | grep -q ": in use$" ||
+	fail "blocks from before are called $(head -1 "$WORK/why")"
+grep -q "; blocks from before the attach count as not the heap$" "$WORK/why" ||
+	fail "explain --attach does not say what it does not know"
 "$KF_CLI" detach "$worker" >"$WORK/out" || fail "detach failed"
 grep -q "^detached process $worker (worker) in" "$WORK/out" ||
 	fail "detach: $(cat "$WORK/out")"

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MIB (1 << 20)
 #define BASE (20 * MIB)
@@ -153,6 +154,48 @@ START_TEST(growth_below_an_earlier_peak_is_told)
 }
 END_TEST
 
+/* This process: its heap is as good as nothing beside its other memory. */
+START_TEST(blocks_from_before_an_attach_are_no_other_memory)
+{
+	struct kf_snapshot s = {.totals = {.live = 4096, .held = 4096}};
+	struct kf_case c = {.snap = &s, .procfs = "/proc", .pid = getpid()};
+	struct kf_explained e;
+
+	kf_explain_case(&c, &e);
+	ck_assert_int_eq(e.verdict, KF_VERDICT_NOT_THE_HEAP);
+	ck_assert_ptr_null(strstr(e.why, "attach"));
+	kf_explained_release(&e);
+	s.attached = true;
+	kf_explain_case(&c, &e);
+	ck_assert_int_eq(e.verdict, KF_VERDICT_IN_USE);
+	ck_assert_ptr_nonnull(strstr(
+		e.why,
+		"; blocks from before the attach count as not the heap"));
+	kf_explained_release(&e);
+}
+END_TEST
+
+START_TEST(a_leak_since_an_attach_says_so)
+{
+	struct kf_counter peak = {.name = "peak_held", .value = 64 * MIB};
+	struct kf_snapshot s = {
+		.counters = &peak, .nr_counters = 1, .attached = true};
+	struct kf_case c = {.snap = &s, .seconds = 2, .nr_used = NR};
+	struct kf_explained e;
+	uint64_t used[NR];
+
+	for (unsigned int i = 0; i < NR; i++)
+		used[i] = BASE + i * (uint64_t)MIB;
+	s.totals.live = s.totals.held = used[NR - 1];
+	c.used = used;
+	kf_explain_case(&c, &e);
+	ck_assert_int_eq(e.verdict, KF_VERDICT_LEAK);
+	ck_assert_ptr_nonnull(
+		strstr(e.why, "the heap was never larger since the attach;"));
+	kf_explained_release(&e);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -161,6 +204,8 @@ int main(void)
 		what_rises_step_by_step_is_a_leak,
 		one_step_is_no_leak,
 		growth_below_an_earlier_peak_is_told,
+		blocks_from_before_an_attach_are_no_other_memory,
+		a_leak_since_an_attach_says_so,
 	};
 
 	return unit_run("reader/verdict", tests, KF_ARRAY_SIZE(tests));
