@@ -39,11 +39,12 @@ struct kf_symbol_file {
 	struct kf_symbol *symbol; /* by address */
 };
 
-/* A call from libdw: strings live as long as the module. */
+/* A call: strings live as long as the module. */
 struct kf_raw_call {
 	const char *function; /* NULL: not known */
 	const char *file;     /* NULL: not known */
 	int line;
+	bool symbol; /* @function is of a symbol table */
 };
 
 /**

@@ -11,6 +11,7 @@
 #include "reader/map.h"
 #include "reader/symbols-internal.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <libiberty/demangle.h>
@@ -59,23 +60,71 @@ static size_t symbols_look_up(struct kf_symbol_file *f, uint64_t pc,
 			      struct kf_raw_call *raw)
 {
 	size_t nr = f->how->debug ? kf_dwarf_calls(f->mod, pc, raw) : 0;
+	const char *symbol = kf_symbol_file_function(f, pc);
 
-	/* the symbol table has the outermost function; DWARF may not */
-	if (!nr || !raw[nr - 1].function)
-		raw[nr ? nr - 1 : 0].function = kf_symbol_file_function(f, pc);
+	/*
+	 * The outermost function has its name in the symbol table, with debug
+	 * information or without: DWARF lacks the types of static ones, and
+	 * has inner names of exported ones.
+	 */
+	if (symbol) {
+		raw[nr ? nr - 1 : 0].function = symbol;
+		raw[nr ? nr - 1 : 0].symbol = true;
+	}
 	return nr ? nr : 1;
 }
 
-static char *name_pretty(const char *name)
+/* Whether .part.0 or the like is at @dot, which a compiler adds. */
+static bool is_of_compiler(const char *dot)
 {
-	char *plain = NULL;
+	static const char *const words[] = {"part", "constprop", "isra",
+					    "lto_priv"};
+	size_t len = strcspn(dot + 1, ".");
 
-	if (name[0] == '_' && strlen(name) <= MAX_MANGLED)
+	if (len == 4 && !strncmp(dot + 1, "cold", len))
+		return true;
+	for (size_t i = 0; i < KF_ARRAY_SIZE(words); i++) {
+		if (len == strlen(words[i]) && !strncmp(dot + 1, words[i], len))
+			return dot[len + 1] &&
+			       isdigit((unsigned char)dot[len + 2]);
+	}
+	return false;
+}
+
+/* Cuts off what tells a part or a copy of a function from the whole. */
+static void name_cut(char *name)
+{
+	char *end = strstr(name, " [clone ");
+
+	for (char *dot = end ? NULL : strchr(name, '.'); dot && !end;
+	     dot = strchr(dot + 1, '.')) {
+		if (dot > name && is_of_compiler(dot))
+			end = dot;
+	}
+	if (end)
+		*end = '\0';
+}
+
+/* The version of a symbol, as in dlopen@@GLIBC_2.34, is not of its name. */
+static char *name_pretty(const struct kf_raw_call *call)
+{
+	size_t len = strnlen(call->function, MAX_NAME);
+	const char *version = call->symbol ? strchr(call->function, '@') : NULL;
+	char *name, *plain = NULL;
+
+	if (version && version > call->function)
+		len = KF_MIN(len, (size_t)(version - call->function));
+	name = strndup(call->function, len);
+	if (name && name[0] == '_' && len <= MAX_MANGLED)
 		plain = cplus_demangle(name,
 				       DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
-	if (!plain)
-		return strndup(name, MAX_NAME);
-	if (strlen(plain) > MAX_NAME)
+	if (plain)
+		free(name);
+	else
+		plain = name;
+	if (plain && call->symbol)
+		name_cut(plain);
+	if (plain && strlen(plain) > MAX_NAME)
 		plain[MAX_NAME] = '\0';
 	return plain;
 }
@@ -140,7 +189,7 @@ static bool add_raw(struct found *to, const struct kf_code *code,
 			return false;
 		if (!raw[i].function)
 			continue;
-		function = name_pretty(raw[i].function);
+		function = name_pretty(&raw[i]);
 		if (!function)
 			return false;
 		put_name(frame, function);
@@ -248,7 +297,8 @@ static size_t symbols_jit(struct kf_symbols *s, const struct kf_code *code,
 	if (!s->jit || (code && (!code->deleted || code->build_id_size)) ||
 	    is_late(s) || !kf_jit_find(s->jit, address - 1, s->how.debug, &at))
 		return 0;
-	*raw = (struct kf_raw_call){at.function, at.file, (int)at.line};
+	*raw = (struct kf_raw_call){
+		.function = at.function, .file = at.file, .line = (int)at.line};
 	return 1;
 }
 

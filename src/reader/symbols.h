@@ -9,7 +9,9 @@
  *   id that the process had. Without a known build id, a file is not read if it
  *   has another inode, size or modification time, or was written, moved or
  *   given another mode after the recording. Only functions whose size the
- *   symbol table states, and that contain the address, give names.
+ *   symbol table states, and that contain the address, give names. A function
+ *   has the same name with debug information and without: that of its symbol,
+ *   without a version, or what a compiler adds for a part or a copy.
  *
  * - A profile has the names that were found while the process ran. If it has
  *   all functions of an address and the source line, no file is opened; else
