@@ -22,7 +22,9 @@ static const char *const pprof_values[KF_PPROF_NR_VALUES][2] = {
 	[KF_PPROF_INUSE_SPACE] = {"inuse_space", "bytes"},
 };
 
-/* Keys: a string's hash, an address, or a name's string index plus 1. */
+/*
+ * Keys: a string's hash, an address, or the string indices of a name and a file.
+ */
 struct known {
 	uint64_t key;
 	uint64_t id;
@@ -127,11 +129,14 @@ static int64_t pprof_string(struct kf_pprof *w, const char *raw)
 	return (int64_t)index;
 }
 
+/* Functions of one name in different files are different functions. */
 static uint64_t pprof_function(struct kf_pprof *w,
 			       const struct kf_pprof_line *l)
 {
 	int64_t name = pprof_string(w, l->function);
-	uint64_t id = pprof_look_up(&w->functions, (uint64_t)name + 1);
+	int64_t file = l->file ? pprof_string(w, l->file) : 0;
+	uint64_t key = (uint64_t)file << 32 | ((uint64_t)name + 1);
+	uint64_t id = pprof_look_up(&w->functions, key);
 	Kf__Pprof__Function *f;
 
 	if (id)
@@ -143,8 +148,8 @@ static uint64_t pprof_function(struct kf_pprof *w,
 	}
 	f->id = id = w->p.n_function;
 	f->name = f->system_name = name;
-	f->file = l->file ? pprof_string(w, l->file) : 0;
-	pprof_remember(w, &w->functions, (uint64_t)name + 1, id);
+	f->file = file;
+	pprof_remember(w, &w->functions, key, id);
 	return id;
 }
 
