@@ -76,14 +76,12 @@ static bool flame_add_stack(json_t *root, const struct kf_snapshot *snapshot,
 			    struct kf_symbols *names,
 			    const struct kf_stats_stack *s)
 {
-	uint64_t address[KF_STATS_STACK_MAX];
-	uint32_t nr = kf_snapshot_frames(snapshot, s, address);
-	uint32_t innermost =
-		kf_names_skip(names, address, nr, kf_stats_generation(s));
+	struct kf_calls calls;
 	json_t *node = root;
-	const struct kf_frame *frame;
 	char name[KF_NAME_ROOM];
 
+	if (!kf_names_calls(names, snapshot, s, &calls))
+		return false;
 	flame_count(root, s);
 	if (!s->nr_frames) {
 		node = flame_child_of(node, flame_no_stack(s), NULL);
@@ -95,15 +93,16 @@ static bool flame_add_stack(json_t *root, const struct kf_snapshot *snapshot,
 		if (node)
 			flame_count(node, s);
 	}
-	while (node && nr-- > innermost) {
-		frame = kf_names_find(names, address[nr],
-				      kf_stats_generation(s), name);
-		node = frame ? flame_child_of(node, name,
-					      frame->code ? frame->library
-							  : NULL)
-			     : NULL;
+	for (size_t i = calls.nr; node && i-- > 0;) {
+		const struct kf_frame *frame = calls.frame[i];
+
+		kf_names_text(frame, name);
+		node = flame_child_of(node, name,
+				      frame->code ? frame->library : NULL);
 		if (node)
 			flame_count(node, s);
+		if (node && calls.recursive[i])
+			json_object_set_new(node, "recursive", json_true());
 	}
 	return node;
 }

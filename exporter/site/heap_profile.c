@@ -50,27 +50,18 @@ static uint64_t heap_profile_mapping(struct source *from, size_t i)
 	return *id;
 }
 
-static uint64_t heap_profile_location(struct source *from, uint64_t address,
-				      uint32_t generation)
+static uint64_t heap_profile_location(struct source *from,
+				      const struct kf_frame *frame)
 {
-	char name[KF_NAME_ROOM];
-	struct kf_pprof_line line = {.function = name};
-	const struct kf_codes *codes = kf_symbols_codes(from->symbols);
-	const struct kf_code *code =
-		kf_codes_find(codes, address - 1, generation);
-	const struct kf_frame *frame;
-	uint64_t mapping = 0, id;
+	uint64_t mapping = 0, id = kf_pprof_known(from->p, frame, 1);
 
-	if (code)
-		mapping = heap_profile_mapping(from,
-					       (size_t)(code - codes->code));
-	id = kf_pprof_known(from->p, address, mapping);
 	if (id)
 		return id;
-	frame = kf_names_find(from->symbols, address, generation, name);
-	from->failed |= !frame;
-	return kf_pprof_location(from->p, address, mapping, &line,
-				 frame && frame->named);
+	if (frame->code)
+		mapping = heap_profile_mapping(
+			from, (size_t)(frame->code -
+				       kf_symbols_codes(from->symbols)->code));
+	return kf_pprof_location(from->p, frame, 1, mapping);
 }
 
 static void heap_profile_add_labels(struct source *from,
@@ -93,21 +84,23 @@ static void heap_profile_add_labels(struct source *from,
 
 static size_t heap_profile_add_samples(struct source *from)
 {
-	uint64_t frame[KF_STATS_STACK_MAX], ids[KF_STATS_STACK_MAX];
+	uint64_t ids[KF_STATS_STACK_MAX];
+	struct kf_calls calls;
 	size_t nr = 0;
 
 	for (uint32_t i = 0; i < from->s->nr_stacks; i++) {
 		const struct kf_stats_stack *st = &from->s->stacks[i];
-		uint32_t nr_frames;
 
 		if (!st->hash)
 			continue;
-		nr_frames = kf_snapshot_frames(from->s, st, frame);
-		for (uint32_t k = 0; k < nr_frames; k++)
-			ids[k] = heap_profile_location(from, frame[k],
-						       kf_stats_generation(st));
+		if (!kf_names_calls(from->symbols, from->s, st, &calls)) {
+			from->failed = true;
+			break;
+		}
+		for (size_t k = 0; k < calls.nr; k++)
+			ids[k] = heap_profile_location(from, calls.frame[k]);
 		kf_pprof_sample(
-			from->p, ids, nr_frames,
+			from->p, ids, calls.nr,
 			&(struct kf_pprof_count){
 				.allocated = st->allocated,
 				.freed = st->freed,

@@ -7,7 +7,6 @@
 #include "exporter/site/names.h"
 
 #include "exporter/log.h"
-#include "reader/function-name.h"
 
 #define BUDGET_NS 2000000000ull
 
@@ -58,31 +57,29 @@ const char *kf_names_close(struct kf_symbols *symbols)
 	return lacks;
 }
 
-const struct kf_frame *kf_names_find(struct kf_symbols *symbols,
-				     uint64_t address, uint32_t generation,
-				     char text[KF_NAME_ROOM])
+bool kf_names_calls(struct kf_symbols *symbols, const struct kf_snapshot *s,
+		    const struct kf_stats_stack *stack, struct kf_calls *calls)
 {
-	char label[KF_NAME_ROOM] = "";
-	size_t nr;
-	const struct kf_frame *frame =
-		kf_symbols_frames(symbols, address, generation, &nr);
-
-	if (frame)
-		kf_frame_label(frame, label, sizeof(label));
-	kf_utf8_clean(text, KF_NAME_ROOM, label);
-	return frame;
-}
-
-uint32_t kf_names_skip(struct kf_symbols *symbols, const uint64_t *address,
-		       uint32_t nr, uint32_t generation)
-{
-	char name[KF_NAME_ROOM];
+	uint64_t address[KF_STATS_STACK_MAX];
+	uint32_t nr = kf_snapshot_frames(s, stack, address);
 
 	for (uint32_t i = 0; i < nr; i++) {
-		if (!kf_names_find(symbols, address[i], generation, name))
-			return 0;
-		if (!kf_function_is_wrapper(name))
-			return i;
+		size_t at_address; /* 1 without debug information */
+
+		calls->frame[i] = kf_symbols_frames(symbols, address[i],
+						    kf_stats_generation(stack),
+						    &at_address);
+		if (!calls->frame[i])
+			return false;
 	}
-	return 0;
+	calls->nr = kf_calls_simplify(calls->frame, calls->recursive, nr, 0);
+	return true;
+}
+
+void kf_names_text(const struct kf_frame *frame, char text[KF_NAME_ROOM])
+{
+	char label[KF_NAME_ROOM];
+
+	kf_frame_label(frame, label, sizeof(label));
+	kf_utf8_clean(text, KF_NAME_ROOM, label);
 }

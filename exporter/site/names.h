@@ -8,7 +8,7 @@
 #define KF_EXPORTER_SITE_NAMES_H
 
 #include "exporter/buf.h"
-#include "reader/symbols.h"
+#include "reader/calls.h"
 
 #define KF_NAME_ROOM 4096
 
@@ -33,33 +33,31 @@ struct kf_symbols *kf_names_open(struct kf_name_cache *cache, int pid,
  */
 const char *kf_names_close(struct kf_symbols *symbols);
 
-/**
- * kf_names_find() - find the call that returns to an address
- * @symbols:	the symbols
- * @address:	the return address
- * @generation:	of its stack
- * @text:	out: its function as valid UTF-8, or a substitute
- *
- * Context: as kf_symbols_frames().
- * Return: the call; NULL when out of memory, with an empty @text.
- */
-const struct kf_frame *kf_names_find(struct kf_symbols *symbols,
-				     uint64_t address, uint32_t generation,
-				     char text[KF_NAME_ROOM]);
+/* The calls of a stack, the innermost first. */
+struct kf_calls {
+	size_t nr;
+	const struct kf_frame *frame[KF_STATS_STACK_MAX];
+	bool recursive[KF_STATS_STACK_MAX]; /* it stands for several calls */
+};
 
 /**
- * kf_names_skip() - count the wrappers of malloc that a stack begins with
+ * kf_names_calls() - find the calls of a stack, as konfiscator(1) shows them
  * @symbols:	the symbols
- * @address:	the return addresses, the innermost first
- * @nr:		how many there are
- * @generation:	of the stack
- *
- * Views begin after them, as those of konfiscator(1) do.
+ * @s:		the stats file
+ * @stack:	of it
+ * @calls:	out: they live as long as the symbols
  *
  * Context: as kf_symbols_frames().
- * Return: how many; 0 if the stack has nothing else, or when out of memory.
+ * Return: false when out of memory.
  */
-uint32_t kf_names_skip(struct kf_symbols *symbols, const uint64_t *address,
-		       uint32_t nr, uint32_t generation);
+bool kf_names_calls(struct kf_symbols *symbols, const struct kf_snapshot *s,
+		    const struct kf_stats_stack *stack, struct kf_calls *calls);
+
+/**
+ * kf_names_text() - the name of a call
+ * @frame:	the call
+ * @text:	out: its function as valid UTF-8, or a substitute
+ */
+void kf_names_text(const struct kf_frame *frame, char text[KF_NAME_ROOM]);
 
 #endif

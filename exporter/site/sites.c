@@ -135,74 +135,170 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out)
 	free(list);
 }
 
-static void sites_frame(struct kf_symbols *names, uint64_t address,
-			uint32_t generation, struct kf_buf *out)
+/* Stacks that read alike. */
+struct site {
+	const struct kf_stats_stack *stack; /* one of them */
+	struct kf_estimate live;
+	uint64_t samples;
+	uint32_t nr;
+	bool more; /* outer calls are left out */
+	/* the innermost first */
+	bool recursive[MAX_FRAMES];
+	const struct kf_frame *frame[MAX_FRAMES];
+};
+
+static int sites_compare_calls(const struct kf_frame *a,
+			       const struct kf_frame *b)
+{
+	int order = a == b ? 0 : strcmp(a->function, b->function);
+
+	if (a == b || order)
+		return order;
+	order = strcmp(a->library, b->library);
+	if (!order && a->file && b->file)
+		order = strcmp(a->file, b->file);
+	return order ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+static int sites_by_words(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+	int order = (x->stack->tag > y->stack->tag) -
+		    (x->stack->tag < y->stack->tag);
+
+	if (!order)
+		order = (int)x->more - (int)y->more;
+	if (!order)
+		order = (x->nr > y->nr) - (x->nr < y->nr);
+	if (!order && !x->nr)
+		order = (int)(x->stack->flags & KF_STACK_OVERFLOW) -
+			(int)(y->stack->flags & KF_STACK_OVERFLOW);
+	for (uint32_t i = 0; !order && i < x->nr; i++)
+		order = sites_compare_calls(x->frame[i], y->frame[i]);
+	return order;
+}
+
+static int sites_by_live(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->live.value != y->live.value)
+		return x->live.value < y->live.value ? 1 : -1;
+	return sites_by_words(a, b);
+}
+
+/* Make stacks that read alike one; return how many are left. */
+static uint32_t sites_add_up(struct site *all, uint32_t nr)
+{
+	uint32_t left = 0;
+
+	qsort(all, nr, sizeof(*all), sites_by_words);
+	for (uint32_t i = 0; i < nr; i++) {
+		struct site *to = &all[left ? left - 1 : 0];
+
+		if (!left || sites_by_words(to, &all[i])) {
+			all[left++] = all[i];
+			continue;
+		}
+		to->live = kf_estimate_sum(to->live, all[i].live);
+		to->samples += all[i].samples;
+		for (uint32_t k = 0; k < to->nr; k++)
+			to->recursive[k] |= all[i].recursive[k];
+	}
+	qsort(all, left, sizeof(*all), sites_by_live);
+	return left;
+}
+
+/* Returns the number of stacks with live bytes; out of memory is a failure. */
+static uint32_t sites_gather(const struct kf_snapshot *s,
+			     struct kf_symbols *names, struct site *all,
+			     struct kf_buf *out)
+{
+	struct kf_calls calls;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < s->nr_stacks; i++) {
+		const struct kf_stats_stack *st = &s->stacks[i];
+		struct site *to = &all[nr];
+
+		if (!st->hash || !sites_not_below_0(st->allocated - st->freed))
+			continue;
+		if (!kf_names_calls(names, s, st, &calls)) {
+			out->failed = true;
+			break;
+		}
+		to->stack = st;
+		to->live = kf_estimate_stack(st, KF_ESTIMATE_LIVE);
+		to->samples = st->samples;
+		to->nr = (uint32_t)KF_MIN(calls.nr, (size_t)MAX_FRAMES);
+		to->more = calls.nr > MAX_FRAMES || st->flags & KF_STACK_CUT;
+		memcpy(to->frame, calls.frame, to->nr * sizeof(*to->frame));
+		memcpy(to->recursive, calls.recursive,
+		       to->nr * sizeof(*to->recursive));
+		nr++;
+	}
+	return nr;
+}
+
+static void sites_name(const struct site *site, uint32_t i, struct kf_buf *out)
 {
 	char name[KF_NAME_ROOM];
-	const struct kf_frame *f =
-		kf_names_find(names, address, generation, name);
 
-	out->failed |= !f;
-	kf_buf_str(out, "<li><code>");
+	kf_names_text(site->frame[i], name);
 	kf_buf_html(out, name);
+	if (site->recursive[i])
+		kf_buf_str(out, KF_RECURSIVE);
+}
+
+static void sites_frame(const struct site *site, uint32_t i, struct kf_buf *out)
+{
+	kf_buf_str(out, "<li><code>");
+	sites_name(site, i, out);
 	kf_buf_str(out, "</code>");
-	if (f && f->named) {
+	if (site->frame[i]->named) {
 		kf_buf_str(out, " <span class=\"tag\">");
-		kf_html_text(out, f->library);
+		kf_html_text(out, site->frame[i]->library);
 		kf_buf_str(out, "</span>");
 	}
 	kf_buf_str(out, "</li>");
 }
 
 /* Write the innermost functions in a line. */
-static void sites_callers(const uint64_t *address, uint32_t nr,
-			  uint32_t generation, struct kf_symbols *names,
-			  struct kf_buf *out)
+static void sites_callers(const struct site *site, struct kf_buf *out)
 {
-	char name[KF_NAME_ROOM];
-
 	kf_buf_str(out, "<code>");
-	for (uint32_t i = 0; i < nr && i < NR_CALLERS; i++) {
-		out->failed |=
-			!kf_names_find(names, address[i], generation, name);
+	for (uint32_t i = 0; i < site->nr && i < NR_CALLERS; i++) {
 		if (i)
 			kf_buf_str(out, " <span class=\"sep\">&#8249;</span> ");
-		kf_buf_html(out, name);
+		sites_name(site, i, out);
 	}
 	kf_buf_str(out, "</code>");
 }
 
-static void sites_stack(const struct kf_snapshot *s, const struct ranked *r,
-			struct kf_symbols *names, struct kf_buf *out)
+static void sites_stack(const struct kf_snapshot *s, const struct site *site,
+			struct kf_buf *out)
 {
-	const struct kf_stats_stack *st = &s->stacks[r->at];
-	struct kf_estimate live = kf_estimate_stack(st, KF_ESTIMATE_LIVE);
-	uint64_t all[KF_STATS_STACK_MAX];
-	uint32_t nr = kf_snapshot_frames(s, st, all);
-	uint32_t generation = kf_stats_generation(st);
-	uint32_t skipped = kf_names_skip(names, all, nr, generation);
-	const uint64_t *frame = all + skipped;
+	const struct kf_stats_stack *st = site->stack;
 
-	nr -= skipped;
 	kf_buf_str(out, "<details><summary><b>");
-	kf_html_bytes(out, live.value);
+	kf_html_bytes(out, site->live.value);
 	kf_buf_str(out, "</b> &#177; ");
-	kf_html_bytes(out, kf_estimate_error(live));
+	kf_html_bytes(out, kf_estimate_error(site->live));
 	kf_buf_str(out, " ");
-	sites_callers(frame, nr, generation, names, out);
+	sites_callers(site, out);
 	kf_buf_fmt(out, " <span class=\"hint\">%" PRIu64 " sample%s</span> ",
-		   st->samples, st->samples == 1 ? "" : "s");
+		   site->samples, site->samples == 1 ? "" : "s");
 	if (st->tag) {
 		kf_buf_str(out, "<span class=\"tag\">");
 		sites_tag_name(s, st->tag, out);
 		kf_buf_str(out, "</span>");
 	}
 	kf_buf_str(out, "</summary><ol class=\"frames\">");
-	for (uint32_t i = 0; i < nr && i < MAX_FRAMES; i++)
-		sites_frame(names, frame[i], generation, out);
-	if (nr > MAX_FRAMES || st->flags & KF_STACK_CUT)
+	for (uint32_t i = 0; i < site->nr; i++)
+		sites_frame(site, i, out);
+	if (site->more)
 		kf_buf_str(out, "<li>outer calls are left out</li>");
-	if (!nr)
+	if (!site->nr)
 		kf_buf_fmt(out, "<li>%s</li>",
 			   st->flags & KF_STACK_OVERFLOW
 				   ? "stacks beyond the table"
@@ -213,32 +309,22 @@ static void sites_stack(const struct kf_snapshot *s, const struct ranked *r,
 void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 		     int pid, struct kf_buf *out)
 {
-	struct ranked *list = calloc(s->nr_stacks, sizeof(*list));
-	struct kf_symbols *names;
+	struct site *all = calloc(s->nr_stacks, sizeof(*all));
+	struct kf_symbols *names = kf_names_open(cache, pid, s);
 	const char *lacks;
 	char lost[KF_STACKS_LOST_TEXT];
-	uint32_t i, nr = 0;
+	uint32_t nr = 0;
 
-	if (!list) {
-		out->failed = true;
-		return;
-	}
-	for (i = 0; i < s->nr_stacks; i++) {
-		const struct kf_stats_stack *st = &s->stacks[i];
-
-		list[nr].bytes = sites_not_below_0(st->allocated - st->freed);
-		if (st->hash && list[nr].bytes)
-			list[nr++].at = i;
-	}
-	qsort(list, nr, sizeof(*list), sites_by_bytes);
-	names = kf_names_open(cache, pid, s);
-	out->failed |= !names;
 	kf_buf_str(out, "<section id=\"sites\">\n<h2>Top sites</h2>\n");
+	if (all && names)
+		nr = sites_add_up(all, sites_gather(s, names, all, out));
+	else
+		out->failed = true;
 	if (!nr)
 		kf_buf_str(out,
 			   "<p class=\"hint\">No sampled block is live.</p>\n");
-	for (i = 0; names && i < nr && i < MAX_STACKS; i++)
-		sites_stack(s, &list[i], names, out);
+	for (uint32_t i = 0; i < nr && i < MAX_STACKS; i++)
+		sites_stack(s, &all[i], out);
 	if (kf_stacks_lost_say(s, lost, sizeof(lost)))
 		kf_buf_fmt(out, "<p class=\"hint\">%s.</p>\n", lost);
 	lacks = kf_names_close(names);
@@ -249,5 +335,5 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 			"exporter needs %s to open files of this process.</p>\n",
 			lacks);
 	kf_buf_str(out, "</section>\n");
-	free(list);
+	free(all);
 }

@@ -280,6 +280,13 @@ void *kf_alloc(size_t nr, size_t size);
  */
 char *__kf_printf(1, 2) kf_format(const char *fmt, ...);
 
+/**
+ * kf_take_marks() - kf_calls_mark(), or exit
+ * @text:	as there
+ * @from:	as there
+ */
+void kf_take_marks(char **text, const char *from);
+
 struct kf_map;
 
 /**

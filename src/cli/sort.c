@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "cli/table.h"
+#include "reader/calls.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -57,12 +58,17 @@ char *kf_table_column_names(const struct kf_table *t)
 	return names;
 }
 
-static int cells_compare(const struct kf_cell *a, const struct kf_cell *b,
-			 enum kf_cell_kind kind)
+static int texts_compare(const char *a, const char *b, bool names)
 {
-	switch (kind) {
+	return (names ? kf_calls_compare : strcmp)(a ? a : "", b ? b : "");
+}
+
+static int cells_compare(const struct kf_cell *a, const struct kf_cell *b,
+			 const struct kf_column *column)
+{
+	switch (column->kind) {
 	case KF_CELL_TEXT:
-		return strcmp(a->text ? a->text : "", b->text ? b->text : "");
+		return texts_compare(a->text, b->text, column->names);
 	case KF_CELL_RATE:
 	case KF_CELL_PERCENT:
 	case KF_CELL_SECONDS:
@@ -88,7 +94,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
 	int c = cells_compare(&t->cells[x * t->nr_columns + o->column],
 			      &t->cells[y * t->nr_columns + o->column],
-			      t->columns[o->column].kind);
+			      &t->columns[o->column]);
 
 	return c ? c : (x > y) - (x < y);
 }
@@ -116,7 +122,7 @@ static bool rows_are_alike(const struct kf_table *t, const struct kf_cell *a,
 {
 	for (size_t i = 0; i < nr_keys; i++) {
 		if (cells_compare(&a[keys[i]], &b[keys[i]],
-				  t->columns[keys[i]].kind))
+				  &t->columns[keys[i]]))
 			return false;
 	}
 	return true;
@@ -139,8 +145,11 @@ void kf_table_merge(struct kf_table *t, const int *keys, size_t nr_keys,
 			continue;
 		}
 		add(to, row);
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < n; k++) {
+			if (t->columns[k].names)
+				kf_take_marks(&to[k].text, row[k].text);
 			free(row[k].text);
+		}
 	}
 	t->nr_rows = left;
 }

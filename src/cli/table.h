@@ -96,7 +96,8 @@ typedef void kf_row_add(struct kf_cell *to, const struct kf_cell *from);
 /**
  * kf_table_merge() - make rows that say the same one row
  * @t:		the table; its rows come into another order
- * @keys:	indices of the columns that are equal in such rows
+ * @keys:	indices of the columns that are equal in such rows, names of
+ *		functions by kf_calls_compare(); no others are names
  * @nr_keys:	how many
  * @add:	adds up the other columns
  */

@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 
+#include "reader/calls.h"
 #include "reader/map.h"
 
 #include <errno.h>
@@ -97,6 +98,14 @@ char *kf_format(const char *fmt, ...)
 		exit(KF_EXIT_FAILED);
 	}
 	return text;
+}
+
+void kf_take_marks(char **text, const char *from)
+{
+	if (kf_calls_mark(text, from))
+		return;
+	kf_error("out of memory");
+	exit(KF_EXIT_FAILED);
 }
 
 static bool is_again(const char *const *dirs, const char *const *at)

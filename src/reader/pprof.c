@@ -22,9 +22,7 @@ static const char *const pprof_values[KF_PPROF_NR_VALUES][2] = {
 	[KF_PPROF_INUSE_SPACE] = {"inuse_space", "bytes"},
 };
 
-/*
- * Keys: a string's hash, an address, or the string indices of a name and a file.
- */
+/* Keys: a string's hash, calls, or the string indices of a name and a file. */
 struct known {
 	uint64_t key;
 	uint64_t id;
@@ -130,11 +128,10 @@ static int64_t pprof_string(struct kf_pprof *w, const char *raw)
 }
 
 /* Functions of one name in different files are different functions. */
-static uint64_t pprof_function(struct kf_pprof *w,
-			       const struct kf_pprof_line *l)
+static uint64_t pprof_function(struct kf_pprof *w, const struct kf_frame *frame)
 {
-	int64_t name = pprof_string(w, l->function);
-	int64_t file = l->file ? pprof_string(w, l->file) : 0;
+	int64_t name = pprof_string(w, frame->function);
+	int64_t file = frame->file ? pprof_string(w, frame->file) : 0;
 	uint64_t key = (uint64_t)file << 32 | ((uint64_t)name + 1);
 	uint64_t id = pprof_look_up(&w->functions, key);
 	Kf__Pprof__Function *f;
@@ -158,23 +155,20 @@ void kf_pprof_process(struct kf_pprof *w)
 	kf_map_release(&w->locations);
 }
 
-/* Addresses of programs have less than 52 bits. */
-static uint64_t pprof_place(uint64_t address, uint64_t mapping)
+/* Of its first call and the number: pointers have less than 58 bits. */
+static uint64_t pprof_place(const struct kf_frame *frame, size_t nr)
 {
-	uint64_t key = address ^ mapping << 52;
-
-	return key ? key : 1;
+	return (uint64_t)(uintptr_t)frame * KF_PROFILE_CALLS + nr - 1;
 }
 
-uint64_t kf_pprof_known(const struct kf_pprof *w, uint64_t address,
-			uint64_t mapping)
+uint64_t kf_pprof_known(const struct kf_pprof *w, const struct kf_frame *frame,
+			size_t nr)
 {
-	return pprof_look_up(&w->locations, pprof_place(address, mapping));
+	return pprof_look_up(&w->locations, pprof_place(frame, nr));
 }
 
-uint64_t kf_pprof_location(struct kf_pprof *w, uint64_t address,
-			   uint64_t mapping, const struct kf_pprof_line *line,
-			   size_t nr)
+uint64_t kf_pprof_location(struct kf_pprof *w, const struct kf_frame *frame,
+			   size_t nr, uint64_t mapping)
 {
 	Kf__Pprof__Location *l =
 		pprof_make(w, &kf__pprof__location__descriptor);
@@ -186,8 +180,8 @@ uint64_t kf_pprof_location(struct kf_pprof *w, uint64_t address,
 	l->id = w->p.n_location;
 	l->mapping = mapping;
 	/* the call lies before the address that it returns to */
-	l->address = address - 1;
-	for (size_t i = 0; i < nr; i++) {
+	l->address = frame->address - 1;
+	for (size_t i = 0; i < nr && (nr > 1 || frame->named); i++) {
 		Kf__Pprof__Line *message =
 			pprof_make(w, &kf__pprof__line__descriptor);
 
@@ -195,10 +189,10 @@ uint64_t kf_pprof_location(struct kf_pprof *w, uint64_t address,
 			free(message);
 			break;
 		}
-		message->function = pprof_function(w, &line[i]);
-		message->line = line[i].line;
+		message->function = pprof_function(w, &frame[i]);
+		message->line = frame[i].line;
 	}
-	pprof_remember(w, &w->locations, pprof_place(address, mapping), l->id);
+	pprof_remember(w, &w->locations, pprof_place(frame, nr), l->id);
 	return l->id;
 }
 

@@ -14,7 +14,7 @@
 #ifndef KF_READER_PPROF_H
 #define KF_READER_PPROF_H
 
-#include "base/compiler.h"
+#include "reader/symbols.h"
 
 enum kf_pprof_value {
 	KF_PPROF_ALLOC_OBJECTS,
@@ -42,13 +42,6 @@ struct kf_pprof_count {
 	uint64_t freed;
 	uint64_t allocated_blocks; /* an estimate, with fractions */
 	uint64_t freed_blocks;
-};
-
-/* A call at an address; of inlined ones the inmost comes first. */
-struct kf_pprof_line {
-	const char *function;
-	const char *file; /* source file, or NULL */
-	unsigned int line;
 };
 
 /**
@@ -80,31 +73,31 @@ void kf_pprof_process(struct kf_pprof *p);
 uint64_t kf_pprof_mapping(struct kf_pprof *p, const struct kf_pprof_mapping *m);
 
 /**
- * kf_pprof_known() - the location of an address that was added before
+ * kf_pprof_known() - the location of calls that were added before
  * @p:		the profile
- * @address:	a return address in the process
- * @mapping:	the id of its mapping, or 0
+ * @frame:	the calls at an address, the inmost first, each but the last
+ *		inlined into the next; they live as long as @p, or until
+ *		kf_pprof_process()
+ * @nr:		how many, up to KF_PROFILE_CALLS; calls may be left out
  *
  * Context: as kf_pprof_begin().
- * Return: its id, or 0 if the address is new.
+ * Return: its id, or 0 if they are new.
  */
-uint64_t kf_pprof_known(const struct kf_pprof *p, uint64_t address,
-			uint64_t mapping);
+uint64_t kf_pprof_known(const struct kf_pprof *p, const struct kf_frame *frame,
+			size_t nr);
 
 /**
- * kf_pprof_location() - add an address
+ * kf_pprof_location() - add calls
  * @p:		the profile
- * @address:	a return address in the process
- * @mapping:	the id of its mapping, or 0
- * @line:	the calls there
- * @nr:		their number; 0 without names
+ * @frame:	as kf_pprof_known()
+ * @nr:		likewise
+ * @mapping:	the id of their mapping, or 0
  *
  * Context: as kf_pprof_begin().
  * Return: its id.
  */
-uint64_t kf_pprof_location(struct kf_pprof *p, uint64_t address,
-			   uint64_t mapping, const struct kf_pprof_line *line,
-			   size_t nr);
+uint64_t kf_pprof_location(struct kf_pprof *p, const struct kf_frame *frame,
+			   size_t nr, uint64_t mapping);
 
 /**
  * kf_pprof_sample() - add a stack

@@ -41,7 +41,8 @@ check() {
 	name=$1
 	shift
 	expect 0 cli record --sample=4K -o "$name.profile" "$@"
-	expect 0 cli report -o "$name.perfetto-trace" --metric=live "$name.profile"
+	expect 0 cli report --raw --no-fold --metric=live \
+		-o "$name.perfetto-trace" "$name.profile"
 	expect 0 cli report --raw --no-fold --metric=live -o "$name.json" \
 		"$name.profile"
 	"$PYTHON3" "$top_srcdir/tests/cli/read_perfetto.py" \

@@ -57,7 +57,7 @@ exec 4>in
 wait_for 120 grep -q "^done" said || fail "python does not run"
 
 has() {
-	cli report -o out.folded "$1" || fail "no report"
+	cli report --raw -o out.folded "$1" || fail "no report"
 	grep -q "$2" out.folded || fail "$1: no stack has '$2': $(cat out.folded)"
 }
 

@@ -131,6 +131,12 @@ def a_flame_graph_zooms_and_searches(scene):
           "c.dispatchEvent(new Event('change'))" % FLAME)
     kftest.until("bars of another metric", lambda: abs(
         width_of(b, "cache") - full * 90 / 118) < 5)
+    title = "return (%s).querySelector('title').textContent" % BAR
+    assert b.run(title, "main").startswith("main in "), b.run(title, "main")
+    b.run("const f = %s; const mark = n => { n.recursive = n.name === 'main';"
+          "(n.children ?? []).forEach(mark); }; mark(f.root); f.draw()" % FLAME)
+    kftest.until("a mark", lambda: b.run(title, "main").startswith(
+        "main (recursive) in "))
 
 
 def names_stay_text(scene):

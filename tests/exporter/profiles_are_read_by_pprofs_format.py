@@ -5,8 +5,6 @@ symbols, with build ids, and with labels that tell processes apart. A table of
 symbols is read for one scrape and not for the next, unless its file is another.
 """
 
-import gzip
-import json
 import os
 import re
 import shlex
@@ -14,69 +12,10 @@ import shutil
 import subprocess
 import time
 
+import kfpprof
 import kftest
 
 HEAP = "/debug/pprof/heap"
-
-
-def lines_of(text):
-    """protoc's text as nested lists of keys and values."""
-    stack = [[]]
-    for line in text.splitlines():
-        line = line.strip()
-        if line == "}":
-            stack.pop()
-        elif line.endswith("{"):
-            inner = []
-            stack[-1].append((line[:-2], inner))
-            stack.append(inner)
-        else:
-            key, value = line.split(": ", 1)
-            stack[-1].append((key, value if value[0] == '"' else int(value)
-                              if value.lstrip("-").isdigit() else value))
-    return stack[0]
-
-
-def of(message, key):
-    return [v for k, v in message if k == key]
-
-
-def number(message, key):
-    return (of(message, key) or [0])[0]
-
-
-class Profile:
-    """What a profile says, by names."""
-
-    def __init__(self, packed):
-        p = lines_of(subprocess.run(
-            [kftest.need("protoc"), "--decode=Profile", "--proto_path=" +
-             os.path.join(kftest.SOURCE, "tests/fixture"), "published.proto"],
-            input=gzip.decompress(packed), capture_output=True,
-            check=True).stdout.decode())
-        text = [json.loads(s) for s in of(p, "string_table")]
-        assert text[0] == ""
-        self.types = [text[number(t, "type")] for t in of(p, "sample_type")]
-        self.builds = {text[number(m, "filename")]:
-                       text[number(m, "build_id")] for m in of(p, "mapping")}
-        self.time_ns = number(p, "time_nanos")
-        names = {number(f, "id"): text[number(f, "name")]
-                 for f in of(p, "function")}
-        places = {number(l, "id"): l for l in of(p, "location")}
-        maps = {number(m, "id"): m for m in of(p, "mapping")}
-        self.samples = []
-        for s in of(p, "sample"):
-            calls = []
-            for place in [places[i] for i in of(s, "location_id")]:
-                m = maps[number(place, "mapping_id")]
-                assert number(m, "memory_start") <= \
-                    number(place, "address") < number(m, "memory_limit")
-                calls += [names[number(l, "function_id")]
-                          for l in of(place, "line")]
-            labels = {text[number(l, "key")]:
-                      text[number(l, "str")] or number(l, "num")
-                      for l in of(s, "label")}
-            self.samples.append((calls, of(s, "value"), labels))
 
 
 def get(exporter, path):
@@ -85,7 +24,7 @@ def get(exporter, path):
     # the file is packed by itself: the client must not unpack it on the way
     assert "Content-Encoding" not in headers
     assert headers["Content-Type"] == "application/octet-stream"
-    return Profile(body)
+    return kfpprof.Profile(body)
 
 
 def a_process_has_its_samples(world):

@@ -51,7 +51,7 @@ cat said
 shared=$(sed -n 's/.* shared //p' said)
 [ "${shared:-0}" -ge 2 ] || fail "no two objects were at the same address"
 mv stats/plugs.* file
-"$KF_CLI" report -o out.json file 2>err || fail "report: $(cat err)"
+"$KF_CLI" report --raw --no-fold -o out.json file 2>err || fail "report: $(cat err)"
 cat err
 "$PYTHON3" "$top_srcdir/tests/sample/check_plugs.py" out.json 1000 ||
 	fail "seed $seed"

@@ -32,6 +32,7 @@ function tree(node, metric) {
 	return {
 		name: node.name,
 		library: node.library ?? "",
+		mark: node.recursive ? " (recursive)" : "",
 		value: node[metric],
 		children: (node.children ?? [])
 			.filter((child) => child[metric] > 0)
@@ -85,7 +86,7 @@ class Flame {
 		const data = tree(this.root, this.tools.choice.value);
 		const total = data.value;
 		const words = (d) =>
-			`${d.data.name}${d.data.library ? ` in ${d.data.library}` : ""}: ` +
+			`${d.data.name}${d.data.mark}${d.data.library ? ` in ${d.data.library}` : ""}: ` +
 			`${bytes(d.data.value)}, ` +
 			`${((100 * d.data.value) / (total || 1)).toFixed(1)} %`;
 

@@ -67,8 +67,10 @@ static uint64_t diff_most = UINT64_MAX;
 static struct place *places_get(struct places *all, const char *name)
 {
 	for (size_t i = 0; i < all->nr; i++) {
-		if (!strcmp(all->place[i].name, name))
+		if (!kf_calls_compare(all->place[i].name, name)) {
+			kf_take_marks(&all->place[i].name, name);
 			return &all->place[i];
+		}
 	}
 	/* the room doubles: it is full whenever the number is a power of 2 */
 	if (!(all->nr & (all->nr - 1))) {

@@ -22,84 +22,33 @@ static void folded_label(FILE *out, const char *label)
 		fputc(*p == ';' ? ':' : *p, out);
 }
 
-struct folded {
-	char *stack;
-	double value;
-};
-
-static char *folded_stack(const struct kf_prof *prof,
-			  const struct kf_site *site)
+static void folded_stack(const struct kf_prof *prof, const struct kf_site *site,
+			 FILE *out)
 {
-	size_t nr, size;
+	size_t nr;
 	char **labels = kf_site_labels(prof, site, &nr);
-	char *stack = NULL;
-	FILE *out = open_memstream(&stack, &size);
 
-	for (size_t k = 0; out && k < nr; k++) {
+	for (size_t k = 0; k < nr; k++) {
 		if (k)
 			fputc(';', out);
 		folded_label(out, labels[k]);
 	}
 	kf_site_labels_free(labels, nr);
-	if (!out || fclose(out)) {
-		kf_error("out of memory");
-		exit(KF_EXIT_FAILED);
-	}
-	return stack;
-}
-
-static int by_stack(const void *a, const void *b)
-{
-	const struct folded *x = a, *y = b;
-
-	return strcmp(x->stack, y->stack);
-}
-
-static int nodes_by_value(const void *a, const void *b)
-{
-	const struct folded *x = a, *y = b;
-
-	if (x->value != y->value)
-		return x->value < y->value ? 1 : -1;
-	return by_stack(a, b);
-}
-
-/* Merges equal stacks; returns the number of stacks that are left. */
-static size_t folded_join(struct folded *all, size_t nr)
-{
-	size_t kept = 0;
-
-	qsort(all, nr, sizeof(*all), by_stack);
-	for (size_t i = 0; i < nr; i++) {
-		if (kept && !by_stack(&all[kept - 1], &all[i])) {
-			all[kept - 1].value += all[i].value;
-			free(all[i].stack);
-		} else {
-			all[kept++] = all[i];
-		}
-	}
-	qsort(all, kept, sizeof(*all), nodes_by_value);
-	return kept;
 }
 
 /* Sites of different addresses may have the same names. */
 static int write_folded(const struct kf_prof *prof, FILE *out)
 {
-	struct folded *all = kf_alloc(prof->nr_sites + 1, sizeof(*all));
-	size_t nr = prof->nr_sites;
+	size_t nr;
+	struct kf_calls_row *row = kf_site_rows(prof, folded_stack, &nr);
 
 	for (size_t i = 0; i < nr; i++) {
-		all[i].stack = folded_stack(prof, &prof->sites[i]);
-		all[i].value = prof->sites[i].value.value;
+		if (row[i].value.value >= 1)
+			fprintf(out, "%s %" PRIu64 "\n", row[i].shown,
+				(uint64_t)row[i].value.value);
+		free(row[i].shown);
 	}
-	nr = folded_join(all, nr);
-	for (size_t i = 0; i < nr; i++) {
-		if (all[i].value >= 1)
-			fprintf(out, "%s %" PRIu64 "\n", all[i].stack,
-				(uint64_t)all[i].value);
-		free(all[i].stack);
-	}
-	free(all);
+	free(row);
 	return 0;
 }
 
@@ -129,6 +78,8 @@ static json_t *frames_json(const struct kf_site *site)
 		json_object_set_new(o, "line", json_integer(f->line));
 		json_object_set_new(o, "address", json_string(address));
 		json_object_set_new(o, "inlined", json_boolean(f->inlined));
+		json_object_set_new(o, "recursive",
+				    json_boolean(site->recursive[i]));
 		json_array_append_new(all, o);
 	}
 	return all;

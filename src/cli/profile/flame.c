@@ -174,4 +174,4 @@ static int write_svg(const struct kf_prof *prof, FILE *out)
 	return 0;
 }
 
-const struct kf_prof_format kf_prof_format_svg = {"svg", write_svg, true, true};
+const struct kf_prof_format kf_prof_format_svg = {"svg", write_svg, true};

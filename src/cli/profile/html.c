@@ -11,6 +11,7 @@
 #include "cli/table.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #define CHART_WIDTH 1200.0
 #define CHART_HEIGHT 160.0
@@ -184,8 +185,7 @@ static void html_amount(const struct kf_prof *prof, const struct kf_estimate *e,
 		prof->total.value > 0 ? 100 * e->value / prof->total.value : 0);
 }
 
-static void html_stack(const struct kf_prof *prof, const struct kf_site *site,
-		       FILE *out)
+static void html_stack(const struct kf_site *site, FILE *out)
 {
 	fputs("<details><summary>", out);
 	if (!site->nr_frames)
@@ -196,7 +196,7 @@ static void html_stack(const struct kf_prof *prof, const struct kf_site *site,
 		if (i == 1)
 			fputs("</summary>", out);
 		kf_xml_text(out, f->function);
-		if (site->recursive && site->recursive[i])
+		if (site->recursive[i])
 			fputs(KF_RECURSIVE, out);
 		fputs(" <span class=\"note\">", out);
 		if (f->file) {
@@ -212,9 +212,23 @@ static void html_stack(const struct kf_prof *prof, const struct kf_site *site,
 	fputs("</details>", out);
 }
 
+/* The cells with texts. */
+static void html_words(__kf_unused const struct kf_prof *prof,
+		       const struct kf_site *site, FILE *out)
+{
+	fputs("<td>", out);
+	kf_xml_text(out, site->tag);
+	fputs("</td><td>", out);
+	kf_xml_text(out, site->thread);
+	fputs("</td><td>", out);
+	html_stack(site, out);
+	fputs("</td>", out);
+}
+
 static void html_sites(const struct kf_prof *prof, FILE *out)
 {
-	size_t nr = KF_MIN(prof->nr_sites, (size_t)MAX_SITES);
+	size_t nr;
+	struct kf_calls_row *row = kf_site_rows(prof, html_words, &nr);
 
 	fprintf(out,
 		"<h2>The largest stacks</h2>\n<p class=\"note\">%zu of %zu</p>\n"
@@ -222,21 +236,19 @@ static void html_sites(const struct kf_prof *prof, FILE *out)
 		"<table><tr><th class=\"n\">%s<th class=\"n\">95 %%<th "
 		"class=\"n\">share<th class=\"n\">samples<th>tag<th>thread"
 		"<th>stack, the inmost call first</tr>\n",
-		nr, prof->nr_sites, kf_metric_name(prof->pick.metric));
+		KF_MIN(nr, (size_t)MAX_SITES), nr,
+		kf_metric_name(prof->pick.metric));
 	for (size_t i = 0; i < nr; i++) {
-		const struct kf_site *site = &prof->sites[i];
-
-		fputs("<tr>", out);
-		html_amount(prof, &site->value, out);
-		fprintf(out, "<td class=\"n\">%" PRIu64 "</td><td>",
-			site->now.samples);
-		kf_xml_text(out, site->tag);
-		fputs("</td><td>", out);
-		kf_xml_text(out, site->thread);
-		fputs("</td><td>", out);
-		html_stack(prof, site, out);
-		fputs("</td></tr>\n", out);
+		if (i < MAX_SITES) {
+			fputs("<tr>", out);
+			html_amount(prof, &row[i].value, out);
+			fprintf(out,
+				"<td class=\"n\">%" PRIu64 "</td>%s</tr>\n",
+				row[i].samples, row[i].shown);
+		}
+		free(row[i].shown);
 	}
+	free(row);
 	fputs("</table></div>\n", out);
 }
 
@@ -269,5 +281,4 @@ static int write_html(const struct kf_prof *prof, FILE *out)
 	return 0;
 }
 
-const struct kf_prof_format kf_prof_format_html = {"html", write_html, true,
-						   true};
+const struct kf_prof_format kf_prof_format_html = {"html", write_html, true};

@@ -39,31 +39,14 @@ static uint64_t module_of(const struct kf_profile *p,
 	return 0;
 }
 
-/*
- * The location of the call at @f, which has a frame for each inlined call too.
- */
 static uint64_t pprof_location(struct kf_pprof *p,
 			       const struct kf_profile *profile,
-			       const struct kf_frame *const *f, size_t nr)
+			       const struct kf_frame *f, size_t nr)
 {
-	uint64_t mapping = module_of(profile, f[0]->code);
-	uint64_t id = kf_pprof_known(p, f[0]->address, mapping);
-	struct kf_pprof_line *lines;
+	uint64_t id = kf_pprof_known(p, f, nr);
 
-	if (id)
-		return id;
-	if (nr == 1 && !f[0]->named)
-		return kf_pprof_location(p, f[0]->address, mapping, NULL, 0);
-	lines = kf_alloc(nr, sizeof(*lines));
-	for (size_t i = 0; i < nr; i++)
-		lines[i] = (struct kf_pprof_line){
-			.function = f[i]->function,
-			.file = f[i]->file,
-			.line = f[i]->line,
-		};
-	id = kf_pprof_location(p, f[0]->address, mapping, lines, nr);
-	free(lines);
-	return id;
+	return id ? id
+		  : kf_pprof_location(p, f, nr, module_of(profile, f->code));
 }
 
 static void pprof_add_labels(struct kf_pprof *p, const struct kf_prof *prof,
@@ -87,11 +70,13 @@ static void pprof_add_site(struct kf_pprof *p, const struct kf_prof *prof,
 	size_t nr_ids = 0, nr;
 
 	for (size_t i = 0; i < site->nr_frames; i += nr) {
-		for (nr = 1; site->frames[i + nr - 1]->inlined &&
-			     i + nr < site->nr_frames;)
+		const struct kf_frame *f = site->frames[i];
+
+		/* those that are inlined into the next, and not left out */
+		for (nr = 1; f[nr - 1].inlined && i + nr < site->nr_frames &&
+			     site->frames[i + nr] == &f[nr];)
 			nr++;
-		ids[nr_ids++] =
-			pprof_location(p, &prof->profile, &site->frames[i], nr);
+		ids[nr_ids++] = pprof_location(p, &prof->profile, f, nr);
 	}
 	kf_pprof_sample(p, ids, nr_ids,
 			&(struct kf_pprof_count){

@@ -11,6 +11,7 @@
 #define KF_CLI_PROFILE_H
 
 #include "cli/cli.h"
+#include "reader/calls.h"
 #include "reader/estimate.h"
 #include "reader/profile.h"
 #include "reader/symbols.h"
@@ -44,8 +45,7 @@ struct kf_profile_pick {
 };
 
 /*
- * A stack with its names. Frames of the allocator itself are left out, and for
- * people those that kf_site_simplify() takes away.
+ * A stack with its names, without what kf_calls_simplify() leaves out.
  */
 struct kf_site {
 	const struct kf_profile_stack *stack;
@@ -54,20 +54,15 @@ struct kf_site {
 	struct kf_estimate value;      /* of the metric */
 	size_t nr_frames;
 	const struct kf_frame **frames; /* the inmost first */
-	bool *recursive; /* of each frame: it stands for others of its
-			    function; NULL: none does */
+	bool *recursive; /* of each frame: it stands for several calls */
 	char *tag;	 /* path, "" none */
 	char *thread;	 /* name and id; "" unknown */
 };
-
-/* Follows a name that stands for several calls. */
-#define KF_RECURSIVE " (recursive)"
 
 struct kf_prof {
 	const struct kf_cli *cli;
 	const char *path;
 	struct kf_profile_pick pick;
-	bool whole; /* for other programs: stacks are not simplified */
 	struct kf_profile profile;
 	struct kf_codes codes; /* until kf_symbols_open() takes them */
 	int pid; /* the process, if it runs; 0: it has ended, or a recording */
@@ -217,6 +212,21 @@ char **kf_site_labels(const struct kf_prof *prof, const struct kf_site *site,
  */
 void kf_site_labels_free(char **labels, size_t nr);
 
+/* Writes what is shown of a site. */
+typedef void kf_site_write(const struct kf_prof *prof,
+			   const struct kf_site *site, FILE *out);
+
+/**
+ * kf_site_rows() - write all sites, and make those that read alike one row
+ * @prof:	the profile
+ * @write:	writes one
+ * @nr:		out: how many rows
+ *
+ * Return: the rows, the largest first; free() them and @shown of each.
+ */
+struct kf_calls_row *kf_site_rows(const struct kf_prof *prof,
+				  kf_site_write *write, size_t *nr);
+
 /**
  * kf_site_group() - the group that a site belongs to
  * @prof:	the profile; its grouping decides
@@ -235,14 +245,6 @@ char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site);
  * Return: the functions as "a < b (recursive) < c"; free() it.
  */
 char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr);
-
-/**
- * kf_site_simplify() - make a stack readable
- * @prof:	the profile; its command line and its grouping decide
- * @site:	the site; without wrappers of malloc and repeated calls
- * afterwards
- */
-void kf_site_simplify(const struct kf_prof *prof, struct kf_site *site);
 
 /**
  * kf_tree_make() - make the call tree of all sites

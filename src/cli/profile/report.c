@@ -162,7 +162,6 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 		if (!format)
 			return unknown_suffix(r->output);
 	}
-	prof.whole = format && !format->readable;
 	prof.pick.usual &= format ? format->weighs : shown->weighs;
 	status = kf_prof_open(&prof);
 	if (!status)

@@ -17,9 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The name of the library, whose own frames are left out of stacks. */
-#define ALLOCATOR "libkonfiscator"
-
 bool kf_prof_is_one(const char *path)
 {
 	int fd = kf_regular_open(path);
@@ -225,9 +222,6 @@ static void site_add_frames(struct kf_prof *prof, struct kf_site *site)
 
 		if (!f)
 			out_of_memory();
-		if (!site->nr_frames && !prof->cli->raw &&
-		    !strncmp(f->library, ALLOCATOR, strlen(ALLOCATOR)))
-			continue;
 		room += nr;
 		site->frames =
 			realloc(site->frames, room * sizeof(struct kf_frame *));
@@ -292,6 +286,21 @@ static bool site_matches(const regex_t *re, const struct kf_site *site)
 	return false;
 }
 
+static void site_simplify(const struct kf_prof *prof, struct kf_site *site)
+{
+	unsigned int how = 0;
+
+	if (prof->cli->raw)
+		how |= KF_CALLS_RAW;
+	if (prof->cli->no_fold)
+		how |= KF_CALLS_ALL;
+	if (prof->pick.group == KF_GROUP_LINE)
+		how |= KF_CALLS_BY_LINE;
+	site->recursive = kf_alloc(site->nr_frames, sizeof(*site->recursive));
+	site->nr_frames = kf_calls_simplify(site->frames, site->recursive,
+					    site->nr_frames, how);
+}
+
 static void release_site(struct kf_site *site)
 {
 	free(site->frames);
@@ -331,8 +340,7 @@ static int keep_sites(struct kf_prof *prof)
 			release_site(site);
 			continue;
 		}
-		if (!prof->whole)
-			kf_site_simplify(prof, site);
+		site_simplify(prof, site);
 		kf_metric_add(&prof->total, &site->value);
 		prof->sites[kept++] = *site;
 	}

@@ -128,10 +128,10 @@ char *kf_site_callers(const struct kf_site *site, size_t from, size_t nr)
 	char *text = kf_format("%s", "");
 
 	for (size_t i = from; i < site->nr_frames && i - from < nr; i++) {
-		bool recursive = site->recursive && site->recursive[i];
 		char *call = kf_site_call(site->frames[i]);
-		char *more = kf_format("%s%s%s%s", text, i > from ? " < " : "",
-				       call, recursive ? KF_RECURSIVE : "");
+		char *more =
+			kf_format("%s%s%s%s", text, i > from ? " < " : "", call,
+				  site->recursive[i] ? KF_RECURSIVE : "");
 
 		free(call);
 		free(text);
@@ -212,7 +212,7 @@ struct leak {
 static int by_place(const void *a, const void *b)
 {
 	const struct leak *x = a, *y = b;
-	int order = strcmp(x->stack, y->stack);
+	int order = kf_calls_compare(x->stack, y->stack);
 
 	return order ? order : strcmp(x->tag, y->tag);
 }
@@ -278,6 +278,7 @@ static size_t leaks_merge(struct leak *leaks, size_t nr)
 			leaks[left++] = leaks[i];
 			continue;
 		}
+		kf_take_marks(&to->stack, leaks[i].stack);
 		kf_metric_add(&to->live, &leaks[i].live);
 		to->grown += leaks[i].grown;
 		to->now.allocated += leaks[i].now.allocated;

@@ -105,6 +105,31 @@ void kf_site_labels_free(char **labels, size_t nr)
 	free(labels);
 }
 
+struct kf_calls_row *kf_site_rows(const struct kf_prof *prof,
+				  kf_site_write *write, size_t *nr)
+{
+	struct kf_calls_row *rows = kf_alloc(prof->nr_sites, sizeof(*rows));
+	bool done = true;
+
+	*nr = prof->nr_sites;
+	for (size_t i = 0; i < *nr; i++) {
+		const struct kf_site *site = &prof->sites[i];
+		size_t size;
+		FILE *out = open_memstream(&rows[i].shown, &size);
+
+		if (out)
+			write(prof, site, out);
+		done &= out && !fclose(out);
+		rows[i].value = site->value;
+		rows[i].samples = site->now.samples;
+	}
+	if (!done || !kf_calls_join(rows, nr)) {
+		kf_error("out of memory");
+		exit(KF_EXIT_FAILED);
+	}
+	return rows;
+}
+
 static struct kf_node *tree_child(struct kf_node *node, const char *label)
 {
 	for (size_t i = 0; i < node->nr; i++) {
@@ -141,8 +166,7 @@ static void tree_add_site(const struct kf_prof *prof, struct kf_node *node,
 		node->samples += (double)site->now.samples;
 		if (nr - i <= site->nr_frames) {
 			node->frame = site->frames[nr - i - 1];
-			node->recursive |=
-				site->recursive && site->recursive[nr - i - 1];
+			node->recursive |= site->recursive[nr - i - 1];
 		}
 	}
 	kf_metric_add(&node->self, &site->value);

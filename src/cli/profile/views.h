@@ -25,7 +25,6 @@ struct kf_prof_format {
 	/* Returns 0, or -1 after a message. */
 	int (*write)(const struct kf_prof *prof, FILE *out);
 	bool weighs;
-	bool readable; /* for people: stacks are simplified */
 };
 
 #define KF_PROFILE_VIEW(id) extern const struct kf_prof_view kf_prof_view_##id;

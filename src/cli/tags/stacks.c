@@ -45,7 +45,7 @@ static int stacks_by_name(const void *a, const void *b)
 	const struct row *x = a, *y = b;
 	int order = strcmp(x->tag, y->tag);
 
-	return order ? order : strcmp(x->stack, y->stack);
+	return order ? order : kf_calls_compare(x->stack, y->stack);
 }
 
 /* The largest tag first, and in it the largest stack. */
@@ -68,6 +68,7 @@ static size_t stacks_merge(struct row *rows, size_t nr)
 	qsort(rows, nr, sizeof(*rows), stacks_by_name);
 	for (size_t i = 0; i < nr; i++) {
 		if (left && !stacks_by_name(&rows[left - 1], &rows[i])) {
+			kf_take_marks(&rows[left - 1].stack, rows[i].stack);
 			rows[left - 1].live += rows[i].live;
 			rows[left - 1].blocks += rows[i].blocks;
 			free(rows[i].stack);
