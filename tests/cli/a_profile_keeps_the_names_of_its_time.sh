@@ -13,17 +13,7 @@ needs setpriv util-linux
 workdir
 # shellcheck source=tests/cli/cli.sh
 . "$top_srcdir/tests/cli/cli.sh"
-program=
-at_exit end_program
-
-end_program() {
-	[ -z "$program" ] || kill "$program" || :
-}
-
 cd "$WORK"
-unset DEBUGINFOD_URLS
-KONFISCATOR_STATS_DIR=$WORK/stats
-export KONFISCATOR_STATS_DIR
 cat >program.c <<'END'
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -68,20 +58,10 @@ build() {
 		fail "no program"
 }
 
-# begin COMMAND...: start it, and wait until it has allocated
+# begin COMMAND...: hold it, without what others left
 begin() {
-	rm -f in said prof stats/*
-	mkfifo in
-	KONFISCATOR_SAMPLE=1K "$@" <in >said &
-	program=$!
-	exec 4>in
-	wait_for 120 grep -q "^done" said || fail "the program does not run"
-}
-
-end() {
-	exec 4>&-
-	wait "$program" || fail "the program ended with $?"
-	program=
+	rm -f prof stats/*
+	hold "$@"
 }
 
 # names FILE: the functions of the first site
@@ -94,7 +74,7 @@ names() {
 kept() {
 	equal "$1, while it runs" "$2" "$(names stats/*)"
 	expect 0 "$KF_CLI" record -p "$program" -o prof --duration 0.1
-	end
+	release
 	equal "$1, of a profile" "$2" "$(names prof)"
 }
 
@@ -148,14 +128,14 @@ if $user test -r "$KF_PRELOAD" && $user test -x "$KF_CLI"; then
 	rm program
 	$user "$KF_CLI" record -p "$program" -o prof --duration 0.1 ||
 		fail "record"
-	end
+	release
 	equal "a deleted program of a user" "inlined,right" "$(names prof)"
 	cd ..
 fi
 
 begin run_under_exec ./program
 expect 0 "$KF_CLI" record --no-symbols -p "$program" -o prof --duration 0.1
-end
+release
 grep -qa right prof && fail "--no-symbols leaves names in the profile"
 rm program
 case $(names prof) in

@@ -11,6 +11,10 @@
 #   prints TEXT          the same for its stdout
 #   mkstats ARG...       see tests/fixture/mkstats.c
 #   sleeper              start a sleep, its pid in $pid; ended with the test
+#   hold CMD...          start a program that takes samples, its pid in $program,
+#                        and wait until it says "done"; what it says is in
+#                        $WORK/said. It goes on until its input ends
+#   release              end its input, and fail unless it ends well
 
 need_built() {
 	[ -x "$KF_CLI" ] || fail "$KF_CLI is not built"
@@ -66,6 +70,34 @@ sleeper() {
 	at_exit "kill $pid 2>/dev/null"
 	wait_for 60 is_sleep || fail "sleep did not start"
 }
+
+program=
+
+end_program() {
+	[ -z "$program" ] || kill "$program" || :
+	program=
+}
+
+# A program that is to take other samples is told by env.
+hold() {
+	rm -f "$WORK/in" "$WORK/said"
+	mkfifo "$WORK/in"
+	: >"$WORK/said"
+	at_exit end_program
+	KONFISCATOR_SAMPLE=1K "$@" <"$WORK/in" >"$WORK/said" &
+	program=$!
+	exec 4>"$WORK/in"
+	wait_for 120 grep -q "^done" "$WORK/said" || fail "$* does not run"
+}
+
+release() {
+	exec 4>&-
+	wait "$program" || fail "the program ended with $?"
+	program=
+}
+
+# Names come from files.
+unset DEBUGINFOD_URLS
 
 # A command that is built with a sanitizer is run with LD_PRELOAD set, too.
 ASAN_OPTIONS=verify_asan_link_order=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}

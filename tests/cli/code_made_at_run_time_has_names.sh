@@ -8,19 +8,16 @@
 needs gcc build-essential
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
-program=
 exporter=
 map=/nothing
-at_exit end_program
+at_exit end_exporter
 
-end_program() {
+end_exporter() {
 	rm -rf "$map"
-	[ -z "$program" ] || kill "$program" || :
 	[ -z "$exporter" ] || kill "$exporter" || :
 }
 
 cd "$WORK"
-unset DEBUGINFOD_URLS
 cat >program.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +55,7 @@ int main(void)
 	__builtin___clear_cache(code, code + 4096);
 	for (int i = 0; i < 40; i++)
 		((void (*)(void (*)(void)))(code + (i % 4 ? 0 : 256)))(allocate);
-	printf("%lx\n", (unsigned long)code);
+	printf("%lx\ndone\n", (unsigned long)code);
 	fflush(stdout);
 	return (int)read(0, &block, 1);
 }
@@ -70,20 +67,13 @@ x86_64 | aarch64) ;;
 esac
 
 begin() {
-	rm -f in said
-	mkfifo in
-	KONFISCATOR_SAMPLE=1K run_under_exec ./program <in >said &
-	program=$!
+	hold run_under_exec ./program
 	map=/tmp/perf-$program.map
-	exec 4>in
-	wait_for 120 test -s said || fail "the program does not run"
-	code=$(cat said)
+	code=$(head -n 1 said)
 }
 
 end() {
-	exec 4>&-
-	wait "$program" || fail "the program ended with $?"
-	program=
+	release
 	rm -rf "$map"
 }
 

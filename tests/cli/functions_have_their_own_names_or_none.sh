@@ -10,18 +10,7 @@ needs objcopy binutils
 needs xz xz-utils
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
-program=
-at_exit end_program
-
-end_program() {
-	[ -z "$program" ] || kill "$program" || :
-}
-
 cd "$WORK"
-unset DEBUGINFOD_URLS
-KONFISCATOR_STATS_DIR=$WORK/stats
-export KONFISCATOR_STATS_DIR
-mkdir -p stats
 cat >program.c <<'END'
 #include <stdlib.h>
 #include <unistd.h>
@@ -51,26 +40,12 @@ build() {
 		-o "$file" program.c || fail "no program"
 }
 
-begin() {
-	rm -f in said prof
-	mkfifo in
-	KONFISCATOR_SAMPLE=1K run_under_exec ./program <in >said &
-	program=$!
-	exec 4>in
-	wait_for 120 grep -q "^done" said || fail "the program does not run"
-}
-
-end() {
-	exec 4>&-
-	wait "$program" || fail "the program ended with $?"
-	program=
-}
-
 recorded() {
-	begin
+	rm -f prof
+	hold run_under_exec ./program
 	expect 0 "$KF_CLI" record --no-symbols -p "$program" -o prof \
 		--duration 0.1
-	end
+	release
 }
 
 # first FILE: the function of the first site
@@ -94,7 +69,7 @@ other_takes_place() {
 
 # While it runs.
 build program right -Wl,--build-id=sha1
-begin
+hold run_under_exec ./program
 stats=$(echo stats/*)
 equal "a program that runs" right "$(first "$stats")"
 if [ -r /proc/$program/map_files ] &&
@@ -104,7 +79,7 @@ if [ -r /proc/$program/map_files ] &&
 	other_takes_place -Wl,--build-id=sha1
 	equal "a program that was replaced" right "$(first "$stats")"
 fi
-end
+release
 
 # After its end, by its build id.
 build program right -Wl,--build-id=sha1
@@ -133,14 +108,15 @@ refused "another inode"
 
 # Replaced between its end and that of the recording, as by an update.
 build program right -Wl,--build-id=none
-begin
+rm prof
+hold run_under_exec ./program
 "$KF_CLI" record --no-symbols -p "$program" -o prof 2>err &
 recorder=$!
 wait_for 120 test -s prof || fail "no profile"
 other_takes_place -Wl,--build-id=none
 kill -TERM $recorder
 wait $recorder || :
-end
+release
 case $(first prof) in
 program+0x*) ;;
 *) fail "a file from during the recording gives the name $(first prof)" ;;

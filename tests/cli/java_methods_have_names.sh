@@ -9,14 +9,6 @@ needs javac openjdk-17-jdk-headless
 needs jcmd openjdk-17-jdk-headless
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
-program=
-at_exit end_program
-
-end_program() {
-	rm -f "/tmp/perf-$program.map"
-	[ -z "$program" ] || kill "$program" || :
-}
-
 cd "$WORK"
 cat >Leak.java <<'END'
 import java.nio.ByteBuffer;
@@ -41,12 +33,10 @@ public class Leak {
 }
 END
 javac Leak.java || fail "no program"
-mkfifo in
-KONFISCATOR_SAMPLE=64K run_under_exec java -XX:+PreserveFramePointer -cp . Leak \
-	<in >said &
-program=$!
-exec 4>in
-wait_for 120 grep -q "^done" said || fail "java does not run"
+hold env KONFISCATOR_SAMPLE=64K LD_PRELOAD="$KF_PRELOAD" \
+	java -XX:+PreserveFramePointer -cp . Leak
+map=/tmp/perf-$program.map
+at_exit "rm -f $map"
 jcmd "$program" Compiler.perfmap >jcmd.out 2>&1 || {
 	cat jcmd.out
 	skip "this java writes no map: jcmd PID Compiler.perfmap (Java 17 or newer)"
@@ -60,8 +50,6 @@ has() {
 calls='Leak.allocate.*java.nio.DirectByteBuffer.*Unsafe_AllocateMemory0'
 has "$(echo stats/java."$program".*)" "$calls"
 expect 0 "$KF_CLI" record -p "$program" -o prof --duration 0.1
-exec 4>&-
-wait "$program" || fail "java ended with $?"
-rm -f "/tmp/perf-$program.map"
-program=
+release
+rm -f "$map"
 has prof "$calls"

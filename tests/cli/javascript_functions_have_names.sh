@@ -7,14 +7,6 @@
 needs node nodejs
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
-program=
-at_exit end_program
-
-end_program() {
-	rm -f "/tmp/perf-$program.map"
-	[ -z "$program" ] || kill "$program" || :
-}
-
 cd "$WORK"
 cat >leak.js <<'END'
 const keep = [];
@@ -32,21 +24,16 @@ END
 
 # begin OPTION...
 begin() {
-	rm -f in said
-	mkfifo in
-	KONFISCATOR_SAMPLE=64K run_under_exec node \
-		--interpreted-frames-native-stack "$@" leak.js <in >said &
-	program=$!
-	exec 4>in
-	wait_for 120 grep -q "^done" said || fail "node does not run"
+	hold env KONFISCATOR_SAMPLE=64K LD_PRELOAD="$KF_PRELOAD" node \
+		--interpreted-frames-native-stack "$@" leak.js
+	map=/tmp/perf-$program.map
+	at_exit "rm -f $map"
 	stats=$(echo stats/node."$program".*)
 }
 
 end() {
-	exec 4>&-
-	wait "$program" || fail "node ended with $?"
-	rm -f "/tmp/perf-$program.map"
-	program=
+	release
+	rm -f "$map"
 }
 
 # has FILE REGEX: a stack that matches

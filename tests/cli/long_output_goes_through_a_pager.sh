@@ -8,19 +8,11 @@ needs g++ build-essential
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
 [ "$PYTHON3" != none ] || skip "python3 is not installed"
-program=
-at_exit end_program
-
-end_program() {
-	[ -z "$program" ] || kill "$program" || :
-}
-
 cd "$WORK"
-unset DEBUGINFOD_URLS PAGER KONFISCATOR_PAGER LESS
+unset PAGER KONFISCATOR_PAGER LESS
 LC_ALL=C.UTF-8
-KONFISCATOR_STATS_DIR=$WORK/stats
 NO_COLOR=1
-export LC_ALL KONFISCATOR_STATS_DIR NO_COLOR
+export LC_ALL NO_COLOR
 cat >program.cc <<'END'
 #include <cstdlib>
 #include <unistd.h>
@@ -51,21 +43,14 @@ int main(int argc, char **)
 }
 END
 g++ -w -O1 -fno-omit-frame-pointer -o program program.cc || fail "no program"
-mkfifo in
 
 # profile FILE ARGUMENT...: run the program, and make a profile
 profile() {
 	to=$1
 	shift
-	rm -f said
-	KONFISCATOR_SAMPLE=1K run_under_exec ./program "$@" <in >said &
-	program=$!
-	exec 4>in
-	wait_for 120 grep -q "^done" said || fail "the program does not run"
+	hold run_under_exec ./program "$@"
 	expect 0 "$KF_CLI" record -p "$program" -o "$to" --duration 0.1
-	exec 4>&-
-	wait "$program" || fail "the program ended with $?"
-	program=
+	release
 }
 
 profile before without

@@ -9,17 +9,7 @@ needs gcc build-essential
 needs objcopy binutils
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
-program=
-at_exit end_program
-
-end_program() {
-	[ -z "$program" ] || kill "$program" || :
-}
-
 cd "$WORK"
-unset DEBUGINFOD_URLS
-KONFISCATOR_STATS_DIR=$WORK/stats
-export KONFISCATOR_STATS_DIR
 cat >program.c <<'END'
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,19 +34,11 @@ int main(void)
 	return (int)read(0, &block, 1);
 }
 END
-mkfifo in
-
 # recorded: make a profile of the program, without the names of now
 recorded() {
-	rm -f said
-	KONFISCATOR_SAMPLE=1K run_under_exec ./program <in >said &
-	program=$!
-	exec 4>in
-	wait_for 120 grep -q "^done" said || fail "the program does not run"
+	hold run_under_exec ./program
 	expect 0 "$KF_CLI" record -p "$program" -o prof --no-symbols --duration 0.1
-	exec 4>&-
-	wait "$program" || fail "the program ended with $?"
-	program=
+	release
 }
 
 silent() {

@@ -10,7 +10,6 @@ workdir
 . "$top_srcdir/tests/cli/cli.sh"
 
 cd "$WORK"
-unset DEBUGINFOD_URLS
 cat >program.c <<'END'
 #include <stdlib.h>
 #include <unistd.h>
@@ -38,16 +37,11 @@ END
 
 # recorded OPTION...: a profile of ./program, as prof
 recorded() {
-	rm -f in said prof
-	mkfifo in
-	KONFISCATOR_SAMPLE=1K run_under_exec ./program <in >said &
-	program=$!
-	exec 4>in
-	wait_for 120 grep -q "^done" said || fail "the program does not run"
+	rm -f prof
+	hold run_under_exec ./program
 	expect 0 timeout 120 "$KF_CLI" record "$@" -p $program -o prof \
 		--duration 0.1
-	exec 4>&-
-	wait $program || fail "the program ended with $?"
+	release
 }
 
 # names: the first site's function and its callers; the program's own are what

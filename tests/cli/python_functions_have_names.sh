@@ -6,14 +6,6 @@
 . "${top_srcdir:?}/tests/lib.sh"
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
-program=
-at_exit end_program
-
-end_program() {
-	rm -f "/tmp/perf-$program.map"
-	[ -z "$program" ] || kill "$program" || :
-}
-
 cd "$WORK"
 cat >supported.py <<'END'
 import sys
@@ -50,11 +42,9 @@ for i in range(2000):
 print("done", flush=True)
 sys.stdin.read()
 END
-mkfifo in
-KONFISCATOR_SAMPLE=64K run_under_exec "$python" -X perf leak.py <in >said &
-program=$!
-exec 4>in
-wait_for 120 grep -q "^done" said || fail "python does not run"
+hold env KONFISCATOR_SAMPLE=64K LD_PRELOAD="$KF_PRELOAD" "$python" -X perf leak.py
+map=/tmp/perf-$program.map
+at_exit "rm -f $map"
 
 has() {
 	cli report --raw -o out.folded "$1" || fail "no report"
@@ -64,8 +54,6 @@ has() {
 calls='py::cache:[^;]*leak.py;.*bytearray'
 has "$(echo stats/python*."$program".*)" "$calls"
 expect 0 "$KF_CLI" record -p "$program" -o prof --duration 0.1
-exec 4>&-
-wait "$program" || fail "python ended with $?"
-rm -f "/tmp/perf-$program.map"
-program=
+release
+rm -f "$map"
 has prof "$calls"

@@ -31,21 +31,16 @@ int main(void)
 
 	for (int i = 0; i < 200; i++)
 		down(i % 20);
-	if (write(1, "ready\n", 6) != 6)
+	if (write(1, "done\n", 5) != 5)
 		return 1;
 	return read(0, &c, 1) < 0;
 }
 END
 compile -O1 -g -fno-optimize-sibling-calls -o rec rec.c
-mkfifo lines
 # begin DISTANCE
 begin() {
-	: >said
-	run_under_exec env "KONFISCATOR_SAMPLE=$1" ./rec <lines >said &
-	pid=$!
-	exec 4>lines
-	at_exit "kill $pid 2>/dev/null"
-	wait_for 60 grep -q ready said || fail "the program did not start"
+	hold env "KONFISCATOR_SAMPLE=$1" LD_PRELOAD="$KF_PRELOAD" ./rec
+	pid=$program
 }
 # of EXPRESSION COMMAND...: of rows that begin with down()
 of() {
@@ -75,8 +70,7 @@ grep -q '<td>.*down <span' out.html && fail "the page: $(cat out.html)"
 expect 0 cli report -o out.folded "$pid"
 equal "folded stacks" "$((200 * 102400))" \
 	"$(sed -n 's/.*;main;down \([0-9]*\)$/\1/p' out.folded)"
-exec 4>&-
-wait "$pid"
+release
 
 # Errors of estimates add up as those of sums do.
 begin 64K
@@ -84,4 +78,4 @@ one=$(of 'map(.error_95 * .error_95) | add | sqrt' explain -w 0 --no-fold "$pid"
 merged=$(of 'map(.error_95 * .error_95) | add | sqrt' explain -w 0 "$pid")
 jq -n -e "($one - $merged) | fabs < 0.01 * $one + 20" >/dev/null ||
 	fail "the errors are $one apart and $merged merged"
-exec 4>&-
+release

@@ -11,15 +11,7 @@ needs setpriv util-linux
 workdir
 # shellcheck source=tests/cli/cli.sh
 . "$top_srcdir/tests/cli/cli.sh"
-program=
-at_exit end_program
-
-end_program() {
-	[ -z "$program" ] || kill "$program" || :
-}
-
 cd "$WORK"
-unset DEBUGINFOD_URLS
 user="setpriv --bounding-set=-all --inh-caps=-all"
 [ "$(id -u)" != 0 ] || user="$user --reuid=65534 --regid=65534 --clear-groups"
 chmod 0711 . && chmod 0777 stats && mkdir -m 0777 of-user
@@ -95,21 +87,9 @@ begin() {
 	# shellcheck disable=SC2086 # words
 	gcc -w -O1 -fno-optimize-sibling-calls -shared -fPIC $options \
 		-o of-user/object.so object.c || fail "no object"
-	rm -f in said stats/*
-	mkfifo in
-	: >said
+	rm -f stats/*
 	# shellcheck disable=SC2086 # words
-	KONFISCATOR_SAMPLE=1K $user env LD_PRELOAD="$KF_PRELOAD" ./program \
-		./of-user/object.so "$@" <in >said &
-	program=$!
-	exec 4>in
-	wait_for 120 grep -q "^done" said || fail "the program does not run"
-}
-
-end() {
-	exec 4>&-
-	wait "$program" || fail "the program ended with $?"
-	program=
+	hold $user env LD_PRELOAD="$KF_PRELOAD" ./program ./of-user/object.so "$@"
 }
 
 # report: what the user sees
@@ -124,18 +104,18 @@ for id in -Wl,--build-id=sha1 -Wl,--build-id=none; do
 	report
 	grep -q '[^_]exported' out || fail "$id: no name: $(cat out err)"
 	grep -q 'hidden' out && fail "$id: a name from nowhere: $(cat out)"
-	end
+	release
 done
 
 begin -Wl,-z,noseparate-code --
 report
 grep -q '[^_]exported' out || fail "one segment: no name: $(cat out err)"
-end
+release
 
 for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 	begin -Wl,--build-id=none -- $seed
 	report
-	end
+	release
 done
 
 begin -Wl,--build-id=sha1 -- sealed
@@ -143,4 +123,4 @@ report
 grep -q '[^_]exported' out && fail "sealed: a name from nowhere: $(cat out)"
 grep -q "object.so gives no names: .* needs CAP_SYS_PTRACE" err ||
 	fail "sealed: nothing says what is missing: $(cat err)"
-end
+release

@@ -140,8 +140,6 @@ run order ./a.so ./b.so ./a.so ./b.so ./b.so ./a.so
 one_place
 equal "objects in turn" "$own" "$(sizes file)"
 
-KONFISCATOR_STATS_DIR=$WORK/stats
-export KONFISCATOR_STATS_DIR
 rm -f stats/*
 expect 0 "$KF_CLI" record --sample 1K -o prof -- ./host order ./a.so ./b.so
 equal "objects in turn, of a profile" "$own" "$(sizes prof)"
