@@ -58,6 +58,21 @@ static int set_sample(const char *value, struct kf_text *reply)
 	return kf_sampling_set(value, reply);
 }
 
+static int set_family(const char *value, struct kf_text *reply)
+{
+	const char *end = value;
+	uint64_t family = kf_parse_digits(&end, 10);
+
+	if (end == value || *end || end - value > 10 || family > UINT32_MAX) {
+		kf_text_str(reply, "family: not a number to 4294967295");
+		return EINVAL;
+	}
+	kf_stats_set_family((uint32_t)family);
+	kf_text_str(reply, "family ");
+	kf_text_str(reply, value);
+	return 0;
+}
+
 static int set_dump(const char *value, struct kf_text *reply)
 {
 	int number;

@@ -143,6 +143,7 @@ void kf_start_stats_conf(struct kf_stats_conf *conf)
 		.runtime_dir = kf_conf.runtime_dir,
 		.name = kf_conf.name,
 		.engine = kf_engine->base.name,
+		.family = (uint32_t)kf_conf.family,
 		.class_bytes = class_bytes,
 	};
 }

@@ -119,6 +119,7 @@ struct kf_snapshot {
 	uint32_t owner; /* user id */
 	uint32_t major;
 	uint32_t minor;
+	uint32_t family;	       /* KONFISCATOR_FAMILY; 0: none */
 	struct kf_stats_identity id;   /* strings always end in NUL here */
 	struct kf_stats_ending ending; /* likewise; all 0 in old files */
 	bool attached; /* blocks from before the attach are not counted */

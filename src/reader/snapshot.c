@@ -32,6 +32,8 @@
 #define MINOR_FRAMES 6
 #define HEADER_6 offsetof(struct kf_stats_header, calls)
 #define MINOR_CALLS 7
+#define HEADER_7 offsetof(struct kf_stats_header, family)
+#define MINOR_FAMILY 8
 
 /* The part of a class that files of all versions have. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
@@ -194,7 +196,9 @@ static size_t header_bytes(const struct kf_stats_header *h)
 		return HEADER_4;
 	if (h->minor < MINOR_FRAMES)
 		return HEADER_5;
-	return h->minor < MINOR_CALLS ? HEADER_6 : sizeof(*h);
+	if (h->minor < MINOR_CALLS)
+		return HEADER_6;
+	return h->minor < MINOR_FAMILY ? HEADER_7 : sizeof(*h);
 }
 
 static bool header_holds(const struct kf_source *src)
@@ -249,6 +253,7 @@ static enum kf_read_result snapshot_read_header(struct kf_source *src,
 		return KF_READ_INCOMPATIBLE;
 	if (!read_piece(src, h, header_bytes(h), 0))
 		return KF_READ_DAMAGED;
+	s->family = h->family;
 	return check_header(src, s);
 }
 

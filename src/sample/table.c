@@ -82,6 +82,7 @@ static bool table_is_same(const struct kf_stats_stack *e, uint64_t hash,
 			  const struct kf_walked *stack, uint32_t tag)
 {
 	return kf_load(&e->hash) == hash && e->tag == tag &&
+	       !(kf_load(&e->flags) & KF_STACK_INHERITED) &&
 	       e->nr_frames == table_nr_inner(stack) &&
 	       !memcmp(e->frame, stack->frame,
 		       e->nr_frames * sizeof(stack->frame[0]));

@@ -234,6 +234,18 @@ static void inherit_stack(struct kf_stats_stack *s)
 	s->freed_samples = s->freed = s->freed_blocks = s->freed_variance = 0;
 }
 
+/*
+ * The entry of live blocks takes no others: what the child allocates itself is
+ * told from what it inherited. Entry 0 is for all stacks without an entry.
+ */
+static void close_stack(struct kf_stats_stack *s)
+{
+	if (s->samples)
+		s->flags |= KF_STACK_INHERITED;
+	else
+		s->flags &= ~(uint32_t)KF_STACK_INHERITED;
+}
+
 static void area_show_none(void)
 {
 	for (int i = 0; i < KF_NR_AREAS; i++)
@@ -249,8 +261,11 @@ void kf_area_inherit(void)
 	for (uint32_t i = 0; i < nr; i++)
 		inherit_tag(&tag[i]);
 	stack = kf_stats_area(KF_AREA_STACKS, &nr);
-	for (uint32_t i = 0; i < nr; i++)
+	for (uint32_t i = 0; i < nr; i++) {
 		inherit_stack(&stack[i]);
+		if (i)
+			close_stack(&stack[i]);
+	}
 	area_show_none();
 }
 
@@ -264,6 +279,7 @@ static void restart_stack(struct kf_stats_stack *s)
 {
 	inherit_stack(s);
 	s->samples = s->allocated = s->allocated_blocks = s->variance = 0;
+	s->flags &= ~(uint32_t)KF_STACK_INHERITED;
 	s->peak = s->peak_blocks = 0;
 }
 

@@ -27,7 +27,7 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 7
+#define KF_STATS_MINOR 8
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_TINY_MAX 1024 /* bytes of the largest tiny class */
@@ -66,7 +66,7 @@ struct kf_stats_section {
  * stacks, modules, frames, calls and more slots. These grow: the file is
  * extended, then they are stored. All sections but @more are in the first
  * KF_STATS_MAX_REST bytes. Minor versions 0 to 2 end with @stacks, 3 with
- * @modules, 4 with @more, 5 with @ending, 6 with @frames.
+ * @modules, 4 with @more, 5 with @ending, 6 with @frames, 7 with @calls.
  */
 struct kf_stats_header {
 	uint64_t magic;
@@ -89,6 +89,8 @@ struct kf_stats_header {
 	struct kf_stats_section ending;
 	struct kf_stats_section frames;
 	struct kf_stats_section calls;
+	uint32_t family; /* KONFISCATOR_FAMILY; 0: none */
+	uint32_t reserved;
 };
 
 /* The process that writes the file. Strings end in NUL or fill their array. */
@@ -321,12 +323,14 @@ struct kf_stats_stack {
 #define KF_STATS_VARIANCE_UNIT (1u << 20) /* bytes^2 */
 
 enum kf_stack_flags {
-	KF_STACK_CUT = 1,	/* there were more frames than are here */
-	KF_STACK_OVERFLOW = 2,	/* for all stacks that found no free entry */
-	KF_STACK_OUTER_CUT = 4, /* there were more than in the other table */
-	KF_STACK_NO_TABLES = 8, /* it follows frame pointers only */
-	KF_STACK_NO_OUTER = 16, /* its outer frames found no free entry */
-	KF_STACK_NO_CALLS = 32, /* it lacks calls of an interpreter */
+	KF_STACK_CUT = 1,	 /* there were more frames than are here */
+	KF_STACK_OVERFLOW = 2,	 /* for all stacks that found no free entry */
+	KF_STACK_OUTER_CUT = 4,	 /* there were more than in the other table */
+	KF_STACK_NO_TABLES = 8,	 /* it follows frame pointers only */
+	KF_STACK_NO_OUTER = 16,	 /* its outer frames found no free entry */
+	KF_STACK_NO_CALLS = 32,	 /* it lacks calls of an interpreter */
+	KF_STACK_INHERITED = 64, /* its blocks were live at the fork that began
+				    the process: its own are in other entries */
 };
 
 #define KF_STACK_OUTER_SHIFT 8

@@ -109,6 +109,13 @@ static int file_obstacle(void)
 	return kf_process_is_barred() ? EPERM : 0;
 }
 
+void kf_stats_set_family(uint32_t family)
+{
+	struct kf_stats_header *h = (void *)kf_stats.base;
+
+	kf_store(&h->family, family);
+}
+
 static void publish(const struct kf_stats_conf *conf, bool forked)
 {
 	struct kf_stats_header *h = (void *)kf_stats.base;
@@ -119,8 +126,10 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	kf_store(&kf_stats.disabled, !conf->enabled);
 	if (kf_stats.disabled || kf_stats.on_file)
 		return;
-	if (!forked)
+	if (!forked) {
 		kf_stats.was_filtered = kf_process_is_filtered();
+		kf_stats_set_family(conf->family);
+	}
 	kf_stats_control()->filtered = kf_stats.was_filtered;
 	h->attached = conf->attached;
 	kf_stats.path[0] = '\0';

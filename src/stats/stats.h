@@ -41,6 +41,7 @@ struct kf_stats_conf {
 	const char *runtime_dir; /* XDG_RUNTIME_DIR, or NULL */
 	const char *name;	 /* KONFISCATOR_NAME, or NULL */
 	const char *engine;
+	uint32_t family;	     /* KONFISCATOR_FAMILY */
 	const uint64_t *class_bytes; /* KF_STATS_NR_CLASSES sizes, [0] is 0 */
 };
 
@@ -69,6 +70,16 @@ void kf_stats_init(void);
  * Context: one thread at a time; not from a signal handler. errno kept.
  */
 void kf_stats_publish(const struct kf_stats_conf *conf, bool forked);
+
+/**
+ * kf_stats_set_family() - set the number that tells who belongs together
+ * @family:	the number; 0: none
+ *
+ * Children that are forked from now on have it too.
+ *
+ * Context: any; after kf_stats_init().
+ */
+void kf_stats_set_family(uint32_t family);
 
 /**
  * kf_stats_finish() - add the counters to the ledger, and remove the file

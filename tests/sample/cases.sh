@@ -32,7 +32,7 @@ sites() {
 	function whole(nr, end) {
 		if ($1 >= flawed && $1 < flawed + 4096)
 			return nr == 0 || end in ends
-		return nr >= 3 && $6 == 0 && end in ends
+		return nr >= 3 && ($6 == 0 || $6 == 64) && end in ends
 	}
 	FNR == NR && $1 == "bytes" { truth[$2] = $3 }
 	FNR == NR && $1 == "end" { ends[$2] = 1 }

@@ -38,5 +38,11 @@ echo "bytes 221184 23" >>"$WORK/truth"
 sed -i '/^bytes 180224 /d; s/^bytes 102400 .*/bytes 102400 12/' "$WORK/truth"
 for table in "$WORK"/child.*; do
 	sites "$table"
+	# what it has from its parent is in entries of its own
+	equal "blocks of its parent and of itself" "11 1" "$(awk '
+		$1 == 102400 { n[$6] += $4 }
+		END { print n[64] + 0, n[0] + 0 }' "$table")"
+	equal "entries that grew after the fork" 0 "$(awk '
+		$6 == 64 && $1 == 221184' "$table" | wc -l | tr -d " ")"
 done
 equal "stacks that were given up" 0 "$(word stacks_failed)"
