@@ -21,10 +21,11 @@
 
 #define KF_PROFILE_MAGIC 0x314c464f5250464bULL /* "KFPROFL1" */
 #define KF_PROFILE_MAJOR 1
-#define KF_PROFILE_MINOR 1
+#define KF_PROFILE_MINOR 2
 
 #define KF_PROFILE_BUILD_ID 32
 #define KF_PROFILE_CALLS 64
+#define KF_PROFILE_PROCESSES (1u << 20) /* most other processes */
 
 enum kf_profile_kind {
 	KF_PROFILE_MODULE = 1,
@@ -35,6 +36,8 @@ enum kf_profile_kind {
 	KF_PROFILE_END = 6, /* only the head: the recorder stopped regularly */
 	KF_PROFILE_OUTER = 7,
 	KF_PROFILE_NAME = 8,
+	KF_PROFILE_PROCESS = 9,
+	KF_PROFILE_PART = 10,
 };
 
 struct kf_profile_header {
@@ -175,6 +178,31 @@ struct kf_profile_snapshot {
 	uint64_t resident; /* bytes of the whole process; 0: unknown */
 	uint64_t live_blocks;
 	uint64_t nr;
+};
+
+/*
+ * Another process of the program: the header and all records outside of parts
+ * are of the first one. The number is one more than that of the process before,
+ * from 1 on. Minor versions 0 and 1 have no such records, and their readers
+ * show the first process alone.
+ */
+struct kf_profile_process {
+	struct kf_profile_record record;
+	uint32_t number;
+	int32_t pid;	   /* in the recorder's pid namespace, if it was seen */
+	uint64_t begin_ns; /* when it was seen first, since the begin */
+	struct kf_stats_identity identity;
+};
+
+/*
+ * What was found about another process at one look; its records follow, of any
+ * kind but KF_PROFILE_PROCESS and KF_PROFILE_PART. Its entries, modules, tags
+ * and threads are its own. Times are since the begin of the profile.
+ */
+struct kf_profile_part {
+	struct kf_profile_record record;
+	uint32_t number; /* of the process */
+	uint32_t reserved;
 };
 
 #endif

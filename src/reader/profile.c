@@ -186,6 +186,43 @@ static bool profile_take_name(struct kf_profile *p, const void *record,
 	return true;
 }
 
+/* What the process and its maps need before its records. */
+static void profile_prepare(struct kf_profile *p)
+{
+	p->by_entry.entry_size = sizeof(struct place);
+	p->named.entry_size = sizeof(struct named);
+}
+
+static bool profile_take_process(struct kf_profile *p, const void *record,
+				 uint32_t size)
+{
+	const struct kf_profile_process *o = record;
+	struct kf_profile *other;
+
+	if (size < sizeof(*o) || o->number != p->nr_others + 1 ||
+	    o->number > KF_PROFILE_PROCESSES) {
+		errno = EBADMSG;
+		return false;
+	}
+	/* the room doubles: it is full whenever the number is a power of 2 */
+	if (!(p->nr_others & (p->nr_others - 1))) {
+		size_t room = p->nr_others ? 2 * p->nr_others : 1;
+
+		other = realloc(p->others, room * sizeof(*other));
+		if (!other)
+			return false;
+		p->others = other;
+	}
+	other = &p->others[p->nr_others++];
+	memset(other, 0, sizeof(*other));
+	profile_prepare(other);
+	other->head = p->head;
+	other->head.identity = o->identity;
+	kf_identity_end(&other->head.identity);
+	other->pid = o->pid;
+	return true;
+}
+
 static bool profile_take_record(struct kf_profile *p,
 				const struct kf_profile_record *r)
 {
@@ -212,6 +249,48 @@ static bool profile_take_record(struct kf_profile *p,
 	}
 }
 
+/* A part is whole: no record in it goes on behind its end. */
+static bool profile_take_part(struct kf_profile *p, const void *record,
+			      uint32_t size)
+{
+	const struct kf_profile_part *part = record;
+	size_t at = sizeof(*part);
+
+	if (size < sizeof(*part) || !part->number ||
+	    part->number > p->nr_others) {
+		errno = EBADMSG;
+		return false;
+	}
+	while (size - at >= sizeof(struct kf_profile_record)) {
+		const struct kf_profile_record *r =
+			(const void *)((const char *)record + at);
+
+		if (r->size < sizeof(*r) || r->size % 8 ||
+		    r->size > size - at) {
+			errno = EBADMSG;
+			return false;
+		}
+		if (!profile_take_record(&p->others[part->number - 1], r))
+			return false;
+		at += r->size;
+	}
+	return true;
+}
+
+/* Records of the whole profile, which are in no part. */
+static bool profile_take_outmost(struct kf_profile *p,
+				 const struct kf_profile_record *r)
+{
+	switch (r->kind) {
+	case KF_PROFILE_PROCESS:
+		return profile_take_process(p, r, r->size);
+	case KF_PROFILE_PART:
+		return profile_take_part(p, r, r->size);
+	default:
+		return profile_take_record(p, r);
+	}
+}
+
 static enum kf_read_result take_records(struct kf_profile *p, size_t at,
 					size_t size)
 {
@@ -222,7 +301,7 @@ static enum kf_read_result take_records(struct kf_profile *p, size_t at,
 		if (r->size < sizeof(*r) || r->size % 8 || r->size > size - at)
 			break;
 		errno = 0;
-		if (!profile_take_record(p, r))
+		if (!profile_take_outmost(p, r))
 			break;
 		at += r->size;
 	}
@@ -258,8 +337,7 @@ enum kf_read_result kf_profile_take(char *bytes, size_t size,
 
 	memset(p, 0, sizeof(*p));
 	p->bytes = bytes;
-	p->by_entry.entry_size = sizeof(struct place);
-	p->named.entry_size = sizeof(struct named);
+	profile_prepare(p);
 	result = profile_take_header(p, size);
 	if (result == KF_READ_OK)
 		result = take_records(p, p->head.header_size, size);
@@ -484,6 +562,9 @@ void kf_profile_at(const struct kf_profile *p, uint64_t time_ns,
 
 void kf_profile_release(struct kf_profile *p)
 {
+	for (size_t i = 0; i < p->nr_others; i++)
+		kf_profile_release(&p->others[i]);
+	free(p->others);
 	free(p->modules);
 	free(p->tags);
 	free(p->threads);

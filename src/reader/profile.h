@@ -29,6 +29,13 @@ struct kf_profile {
 	const struct kf_profile_stack **stacks;
 	size_t nr_snapshots;
 	const struct kf_profile_snapshot **snapshots;
+	/*
+	 * Other processes, in the order of their begin: @head has their
+	 * identity, and they have no others themselves.
+	 */
+	size_t nr_others;
+	struct kf_profile *others;
+	int32_t pid; /* of one of @others, as its recorder saw it */
 
 	/* Private. */
 	char *bytes;

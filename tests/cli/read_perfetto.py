@@ -76,9 +76,10 @@ interned = message(packet[12][0])
 functions, sources = by_iid(interned[5]), by_iid(interned[18])
 frames, stacks = by_iid(interned[6]), by_iid(interned[7])
 mappings, paths = by_iid(interned[19]), by_iid(interned[17])
-process = message(message(packet[37][0])[5][0])
+processes = [message(p) for p in message(packet[37][0])[5]]
+pids = {p[1][0] for p in processes}
 traced = collections.Counter()
-for sample in map(message, process[2]):
+for sample in (message(s) for p in processes for s in p[2]):
     calls = []
     for iid in reversed(list(numbers(stacks[sample[1][0]][2]))):
         frame = frames[iid]
@@ -91,6 +92,7 @@ for sample in map(message, process[2]):
 wanted = collections.Counter()
 with open(sys.argv[2], encoding="utf-8") as f:
     for site in json.load(f)["sites"]:
+        assert int(site["process"].split("(")[-1][:-1]) in pids, site
         wanted[tuple(
             (None if "+0x" in frame["function"] or
              frame["function"].startswith("0x") else frame["function"],

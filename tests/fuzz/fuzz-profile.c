@@ -78,6 +78,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (kf_profile_take(bytes, size, &p) == KF_READ_OK) {
 		look_at_stacks(&p);
 		look_at_snapshots(&p);
+		for (size_t i = 0; i < p.nr_others; i++) {
+			look_at_stacks(&p.others[i]);
+			look_at_snapshots(&p.others[i]);
+		}
 	}
 	kf_profile_release(&p);
 	return 0;

@@ -12,10 +12,10 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/one.h"
-#include "cli/order.h"
 #include "cli/output.h"
 #include "cli/process.h"
-#include "cli/profile/make.h"
+#include "cli/profile/follow.h"
+#include "cli/commands/record-order.h"
 #include "cli/commands/run.h"
 #include "cli/commands/trace.h"
 
@@ -32,9 +32,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FIRST_NS 20000000u /* until a second look, or for the stats file */
-
-#define USUAL_SAMPLE "512K"
+#define FIRST_NS 20000000u   /* until a second look, or for the stats file */
+#define FOLLOW_NS 100000000u /* between two searches for children */
 
 /* Of --exact: each block is a sample, and a program has many stacks. */
 #define EXACT_SAMPLE "1"
@@ -42,14 +41,12 @@
 
 #define USUAL_EVENTS "konfiscator.%p.recording"
 
-/* How long a process that runs may take to begin to sample, in seconds. */
-#define ORDER_S 3
-
 static const char *record_output;
 static const char *record_sample; /* NULL: not said */
 static bool record_nameless, record_exact, record_events;
 static double record_interval = 1, record_duration;
 static pid_t record_pid;
+static enum { USUAL_FOLLOW, FOLLOW, NO_FOLLOW } record_follow;
 
 /* A recording in the making. */
 struct recorder {
@@ -63,13 +60,14 @@ struct recorder {
 	char *path;
 	struct kf_output output; /* of -o */
 	char *stats;		 /* the stats file's name; NULL: not seen yet */
-	bool ordered;		 /* it samples because we said so */
-	uint64_t mean;		 /* that it had before; 0: none */
-	uint64_t begin;		 /* CLOCK_MONOTONIC */
-	uint64_t next;		 /* the next look likewise */
+	struct kf_record_orders orders;
+	uint64_t begin; /* CLOCK_MONOTONIC */
+	uint64_t next;	/* the next look likewise */
 	uint64_t looks;
 	uint64_t started; /* CLOCK_REALTIME */
+	struct kf_names names;
 	struct kf_maker maker;
+	struct kf_follower follower; /* family 0: children are not followed */
 };
 
 static uint64_t record_now_ns(clockid_t clock)
@@ -106,9 +104,20 @@ static void recorder_flush(struct recorder *r)
 	m->size = 0;
 }
 
+/*
+ * Whether another program of the process is one more process of the profile:
+ * what there is so far must not be lost.
+ */
+static bool execs_are_followed(const struct recorder *r)
+{
+	return r->follower.family && r->stats &&
+	       (r->follower.nr || kf_maker_samples(&r->maker));
+}
+
 /* The newest file of the process: one that calls exec makes another. */
 static struct kf_file *file_of(struct kf_files *files, const struct recorder *r)
 {
+	bool same = execs_are_followed(r);
 	struct kf_file *best = NULL;
 
 	for (unsigned int i = 0; i < files->nr; i++) {
@@ -116,6 +125,8 @@ static struct kf_file *file_of(struct kf_files *files, const struct recorder *r)
 
 		if (f->snap.result != KF_READ_OK ||
 		    kf_process_id(f) != r->pid || f->life == KF_LIFE_EXECED)
+			continue;
+		if (same && strcmp(f->name, r->stats) != 0)
 			continue;
 		/* without a file yet only one that lives, or lived for us */
 		if (!r->stats && f->life != KF_LIFE_ALIVE &&
@@ -147,7 +158,7 @@ static void recorder_begin_file(struct recorder *r, const struct kf_file *f)
 	}
 	show_file(r);
 	free(r->stats);
-	r->stats = kf_format("%s", f->name);
+	r->follower.first = r->stats = kf_format("%s", f->name);
 	r->begin = record_now_ns(CLOCK_MONOTONIC);
 	kf_maker_begin(&r->maker, &f->snap.id, record_now_ns(CLOCK_REALTIME),
 		       (uint64_t)(record_interval * 1e9));
@@ -189,115 +200,79 @@ static int recorder_find(struct recorder *r, struct kf_files *files)
 }
 
 /* Returns the exit status, after a message where it is not 0. */
-static int tell_order(const struct recorder *r, enum kf_order_result result,
-		      const struct kf_answer *answer, bool needed)
+static int give_orders(struct recorder *r, const struct kf_file *f)
 {
-	char safe[4 * sizeof(answer->reply)];
-	char *why;
-
-	switch (result) {
-	case KF_ORDER_DONE:
-		kf_note(r->cli, "record: process %d takes %s", r->pid,
-			kf_escape(safe, sizeof(safe), answer->reply));
+	if (r->child || f->life != KF_LIFE_ALIVE)
 		return 0;
-	case KF_ORDER_LATE:
-		kf_note(r->cli,
-			"record: process %d takes no samples yet: it starts "
-			"at its next allocation",
-			r->pid);
-		return 0;
-	case KF_ORDER_REFUSED:
-		why = kf_format("%s",
-				kf_escape(safe, sizeof(safe), answer->reply));
-		break;
-	case KF_ORDER_FILTERED:
-		why = kf_format("it filters its system calls (seccomp), and "
-				"an order might kill it: see konfiscator ctl "
-				"--force");
-		break;
-	case KF_ORDER_OLD:
-		why = kf_format("its library takes no orders");
-		break;
-	default:
-		why = kf_format("%s", strerror(errno));
-	}
-	if (needed)
-		kf_error("record: process %d takes no samples and cannot be "
-			 "told to: %s",
-			 r->pid, why);
-	free(why);
-	return needed ? KF_EXIT_FAILED : 0;
-}
-
-/* Samples of a process that runs are wanted, or there would be nothing. */
-static int order_samples(struct recorder *r, const struct kf_file *f)
-{
-	uint64_t mean = kf_snapshot_value(&f->snap, "sample_mean");
-	struct kf_answer answer = {0};
-	enum kf_order_result result;
-	uint64_t wanted;
-	bool needed;
-	char *text;
-
-	if (r->child || f->life != KF_LIFE_ALIVE || (mean && !record_sample))
-		return 0;
-	kf_parse_size(record_sample ? record_sample : USUAL_SAMPLE, &wanted);
-	if (wanted == mean)
-		return 0;
-	needed = !r->stats &&
-		 (record_sample || !kf_snapshot_value(&f->snap, "samples"));
-	text = kf_format("sample=%llu", (unsigned long long)wanted);
-	result = kf_order_give(f, text, ORDER_S, 0, &answer);
-	free(text);
-	r->ordered = result == KF_ORDER_DONE || result == KF_ORDER_LATE;
-	r->mean = mean;
-	return tell_order(r, result, &answer, needed);
+	r->orders.first = !r->stats;
+	r->orders.sample = record_sample;
+	r->orders.family = r->follower.family;
+	return kf_record_orders_give(r->cli, &r->orders, f);
 }
 
 /* It takes samples as it did before. */
-static void order_back(struct recorder *r)
+static void orders_back(struct recorder *r)
 {
 	struct kf_files files = {0};
 	struct kf_file *f = NULL;
-	struct kf_answer answer;
-	char *text;
 
-	if (!r->ordered)
+	if (!kf_record_orders_any(&r->orders))
 		return;
 	if (!recorder_find(r, &files))
 		f = file_of(&files, r);
-	text = kf_format("sample=%llu", (unsigned long long)r->mean);
 	if (f && f->life == KF_LIFE_ALIVE && !strcmp(f->name, r->stats))
-		kf_order_give(f, text, ORDER_S, 0, &answer);
-	free(text);
+		kf_record_orders_back(&r->orders, f);
 	kf_files_release(&files);
+}
+
+/* The other processes of the program. */
+static int recorder_follow(struct recorder *r, uint64_t now, bool whole)
+{
+	int status;
+
+	if (!r->follower.family || !r->stats)
+		return 0;
+	r->follower.dirs = (const char *const *)r->cli->dirs;
+	if (!r->cli->dirs) {
+		r->follower.pids = r->cli->select.pids;
+		r->follower.nr_pids = r->cli->select.nr_pids;
+	}
+	r->follower.to = &r->maker;
+	r->follower.names = !record_nameless && r->fd >= 0;
+	status = kf_follow_look(&r->follower, now, whole);
+	recorder_flush(r);
+	return status;
 }
 
 static int recorder_look(struct recorder *r)
 {
 	struct kf_files files = {0};
 	struct kf_file *f;
+	uint64_t now;
 	int status = recorder_find(r, &files);
 
 	f = status ? NULL : file_of(&files, r);
 	if (f) {
 		if (!r->stats || strcmp(r->stats, f->name) != 0) {
-			status = order_samples(r, f);
+			status = give_orders(r, f);
 			if (!status)
 				recorder_begin_file(r, f);
 		}
 	}
+	now = record_now_ns(CLOCK_MONOTONIC) - r->begin;
 	if (f && !status) {
-		kf_maker_look(&r->maker, f,
-			      record_now_ns(CLOCK_MONOTONIC) - r->begin);
+		kf_maker_look(&r->maker, f, now);
 		recorder_flush(r);
-		/* Names come after the snapshot, as they take longer. */
-		if (!record_nameless && r->fd >= 0) {
-			kf_maker_names(&r->maker, f,
-				       record_now_ns(CLOCK_REALTIME));
-			recorder_flush(r);
-		}
 		r->looks++;
+	} else if (execs_are_followed(r)) {
+		kf_maker_gone(&r->maker, now);
+	}
+	if (!status)
+		status = recorder_follow(r, now, true);
+	/* Names come after the snapshots, as they take longer. */
+	if (f && !status && !record_nameless && r->fd >= 0) {
+		kf_maker_names(&r->maker, f, record_now_ns(CLOCK_REALTIME));
+		recorder_flush(r);
 	}
 	kf_files_release(&files);
 	set_next(r, record_now_ns(CLOCK_MONOTONIC));
@@ -307,8 +282,21 @@ static int recorder_look(struct recorder *r)
 static int wait_ms(const struct recorder *r)
 {
 	uint64_t now = record_now_ns(CLOCK_MONOTONIC);
+	uint64_t next = r->next;
 
-	return r->next <= now ? 1 : (int)((r->next - now) / 1000000) + 1;
+	if (r->follower.family)
+		next = KF_MIN(next, now + FOLLOW_NS);
+	return next <= now ? 1 : (int)((next - now) / 1000000) + 1;
+}
+
+/* Between looks, children that have ended are read before others are. */
+static int record_step(struct recorder *r)
+{
+	uint64_t now = record_now_ns(CLOCK_MONOTONIC);
+
+	if (r->follower.family && now < r->next)
+		return recorder_follow(r, now - r->begin, false);
+	return recorder_look(r);
 }
 
 /* Returns whether the recording is over. */
@@ -340,10 +328,10 @@ static int record_loop(struct recorder *r)
 		status = KF_EXIT_NO_MATCH;
 	}
 	while (!status && !wait_more(r))
-		status = recorder_look(r);
+		status = record_step(r);
 	if (!status)
 		status = recorder_look(r);
-	order_back(r);
+	orders_back(r);
 	if (r->stats) {
 		kf_maker_end(&r->maker);
 		recorder_flush(r);
@@ -385,10 +373,16 @@ static int open_output(struct recorder *r)
 }
 
 static void __attribute__((noreturn))
-record_exec(struct kf_cli *cli, const sigset_t *old, int argc, char **argv)
+record_exec(struct kf_cli *cli, const struct recorder *r, int argc, char **argv)
 {
-	sigprocmask(SIG_SETMASK, old, NULL);
-	kf_run_set("sample", record_sample ? record_sample : USUAL_SAMPLE);
+	char family[16];
+
+	sigprocmask(SIG_SETMASK, &r->old, NULL);
+	if (r->follower.family) {
+		snprintf(family, sizeof(family), "%u", r->follower.family);
+		kf_run_set("family", family);
+	}
+	kf_run_set("sample", record_sample ? record_sample : KF_RECORD_SAMPLE);
 	if (record_exact)
 		kf_run_set("sample_stacks", EXACT_STACKS);
 	_exit(kf_run(cli, argc, argv));
@@ -411,7 +405,7 @@ static int recorder_start(struct recorder *r, struct kf_cli *cli, int argc,
 		fflush(NULL);
 		r->child = r->pid = fork();
 		if (!r->child)
-			record_exec(cli, &r->old, argc, argv);
+			record_exec(cli, r, argc, argv);
 	}
 	/* Servers may answer after the end of the program: report asks them. */
 	unsetenv("DEBUGINFOD_URLS");
@@ -434,9 +428,13 @@ static int recorder_finish(struct recorder *r, int status)
 			r->path, (unsigned long long)r->looks, r->pid);
 	else if (r->fd >= 0 && !record_output)
 		unlink(r->path);
+	if (r->stats && r->fd >= 0)
+		kf_record_tell_followed(r->cli, &r->follower);
 	if (r->fd >= 0)
 		close(r->fd);
 	kf_maker_release(&r->maker);
+	kf_follow_release(&r->follower);
+	kf_names_release(&r->names);
 	free(r->stats);
 	free(r->path);
 	kf_output_release(&r->output);
@@ -498,6 +496,9 @@ static int record_run(struct kf_cli *cli, int argc, char **argv)
 		return run_events(cli, argc, argv);
 	if (record_exact)
 		record_sample = EXACT_SAMPLE;
+	if (record_follow == FOLLOW || (argc && record_follow != NO_FOLLOW))
+		r.follower.family = kf_family_new();
+	r.maker.names = &r.names;
 	if (!argc)
 		status = record_find_pid(cli);
 	if (status)
@@ -516,21 +517,10 @@ enum {
 	OPT_SAMPLE,
 	OPT_EXACT,
 	OPT_EVENTS,
-	OPT_NO_SYMBOLS
+	OPT_NO_SYMBOLS,
+	OPT_FOLLOW,
+	OPT_NO_FOLLOW
 };
-
-static int record_take_sample(const char *arg)
-{
-	uint64_t n;
-
-	if (!kf_order_parse_sample(arg, &n) || !n) {
-		kf_error("record: --sample: '%s' is not 1, or from 1K to 1T",
-			 arg);
-		return KF_EXIT_USAGE;
-	}
-	record_sample = arg;
-	return 0;
-}
 
 static int record_option(struct kf_cli *cli, int key, const char *arg)
 {
@@ -542,7 +532,8 @@ static int record_option(struct kf_cli *cli, int key, const char *arg)
 		return kf_take_seconds("record: --duration", arg,
 				       &record_duration);
 	case OPT_SAMPLE:
-		return record_take_sample(arg);
+		record_sample = arg;
+		return kf_record_check_sample(arg);
 	case OPT_EXACT:
 		record_exact = true;
 		return 0;
@@ -551,6 +542,10 @@ static int record_option(struct kf_cli *cli, int key, const char *arg)
 		return 0;
 	case OPT_NO_SYMBOLS:
 		record_nameless = true;
+		return 0;
+	case OPT_FOLLOW:
+	case OPT_NO_FOLLOW:
+		record_follow = key == OPT_FOLLOW ? FOLLOW : NO_FOLLOW;
 		return 0;
 	default:
 		record_output = arg;
@@ -574,6 +569,10 @@ static const struct kf_option record_options[] = {
 	 "(default konfiscator.PID.recording)"},
 	{OPT_NO_SYMBOLS, "no-symbols", NULL,
 	 "store no names of functions in the profile"},
+	{OPT_FOLLOW, "follow", NULL,
+	 "record the children of the process too (default for a program that is "
+	 "started)"},
+	{OPT_NO_FOLLOW, "no-follow", NULL, "record the first process alone"},
 	{0},
 };
 

@@ -463,10 +463,12 @@ static const struct kf_option report_options[] = {
 	 "count only requests of MIN to MAX bytes"},
 	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
 	 "profiles: show this metric (default live; peak once the program has ended)"},
-	{KF_PROFILE_GROUP, "group", "function|line|lib|tag|thread",
+	{KF_PROFILE_GROUP, "group", "function|line|lib|tag|thread|process",
 	 "profiles: group call stacks by this (default function)"},
 	{KF_PROFILE_FILTER, "filter", "REGEX",
 	 "profiles: only stacks with a name that matches REGEX"},
+	{KF_PROFILE_PROCESS_KEY, "process", "PID|GLOB",
+	 "profiles: only stacks of this process, or of those with such a name"},
 	{KF_PROFILE_AT, "at", "SEC", "profiles: show the state at this time"},
 	{0},
 };

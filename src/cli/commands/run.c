@@ -15,6 +15,7 @@
 #include "cli/order.h"
 #include "cli/program.h"
 #include "cli/commands/run.h"
+#include "cli/profile/follow.h"
 #include "reader/place.h"
 #include "record/layout.h"
 
@@ -66,9 +67,9 @@ enum conf_id {
 #undef KF_CONF
 };
 
-enum { OPT_NO_CHILDREN = KF_OPT_OWN, OPT_PYTHON, OPT_CONF };
+enum { OPT_NO_CHILDREN = KF_OPT_OWN, OPT_NO_FOLLOW, OPT_PYTHON, OPT_CONF };
 
-static bool no_children;
+static bool no_children, no_follow;
 
 static bool is_engine(const char *value)
 {
@@ -321,6 +322,10 @@ static int run_option(struct kf_cli *cli, int key, const char *arg)
 		no_children = true;
 		return 0;
 	}
+	if (key == OPT_NO_FOLLOW) {
+		no_follow = true;
+		return 0;
+	}
 	if (key == OPT_PYTHON) {
 		run_setenv("PYTHONMALLOC", "malloc");
 		return 0;
@@ -446,6 +451,18 @@ static int run_prepare(const struct kf_cli *cli, const char *program)
 	return reason ? KF_EXIT_RUN_FAILED : 0;
 }
 
+/* With samples: a report of the program is of its children too. */
+static void run_set_family(void)
+{
+	char number[16];
+
+	if (no_follow || !getenv("KONFISCATOR_SAMPLE") ||
+	    getenv("KONFISCATOR_FAMILY"))
+		return;
+	snprintf(number, sizeof(number), "%u", kf_family_led(getpid()));
+	kf_run_set("family", number);
+}
+
 int kf_run(struct kf_cli *cli, int argc, char **argv)
 {
 	char *program;
@@ -468,6 +485,7 @@ int kf_run(struct kf_cli *cli, int argc, char **argv)
 	if (!status) {
 		tell_unknown(cli);
 		tell_no_place(cli);
+		run_set_family();
 		fflush(NULL);
 		execvp(program, argv);
 		status = errno == ENOENT ? KF_EXIT_NOT_FOUND
@@ -489,6 +507,8 @@ static const struct kf_option run_options[] = {
 	 "let Python allocate every object by malloc (PYTHONMALLOC=malloc)"},
 	{OPT_NO_CHILDREN, "no-children", NULL,
 	 "run only the program itself under the library, not its children"},
+	{OPT_NO_FOLLOW, "no-follow", NULL,
+	 "let a report of its samples be of the program without its children"},
 	{0},
 };
 

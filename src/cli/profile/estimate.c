@@ -22,7 +22,7 @@ static const char *const estimate_metrics[KF_NR_METRICS] = {
 static const char *const estimate_groupings[KF_NR_GROUPINGS] = {
 	[KF_GROUP_FUNCTION] = "function", [KF_GROUP_LINE] = "line",
 	[KF_GROUP_LIB] = "lib",		  [KF_GROUP_TAG] = "tag",
-	[KF_GROUP_THREAD] = "thread",
+	[KF_GROUP_THREAD] = "thread",	  [KF_GROUP_PROCESS] = "process",
 };
 
 struct kf_estimate kf_metric_of(const struct kf_profile_count *c,
@@ -121,6 +121,9 @@ int kf_profile_pick_option(struct kf_profile_pick *pick, const char *command,
 		return status;
 	case KF_PROFILE_FILTER:
 		pick->filter = arg;
+		return 0;
+	case KF_PROFILE_PROCESS_KEY:
+		pick->process = arg;
 		return 0;
 	default:
 		return take_at(command, arg, &pick->at);

@@ -107,16 +107,17 @@ static json_t *site_json(const struct kf_site *site)
 	json_object_set_new(o, "tag", export_text(site->tag));
 	json_object_set_new(o, "thread", export_text(site->thread));
 	json_object_set_new(o, "tid", json_integer(site->stack->tid));
+	json_object_set_new(o, "process", export_text(site->process->label));
 	json_object_set_new(o, "frames", frames_json(site));
 	return o;
 }
 
-static json_t *snapshots_json(const struct kf_profile *p)
+static json_t *snapshots_json(const struct kf_prof *prof)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; i < p->nr_snapshots; i++) {
-		const struct kf_profile_snapshot *s = p->snapshots[i];
+	for (size_t i = 0; i < prof->nr_levels; i++) {
+		const struct kf_profile_snapshot *s = &prof->levels[i];
 		const struct {
 			const char *name;
 			uint64_t value;
@@ -141,7 +142,7 @@ static json_t *snapshots_json(const struct kf_profile *p)
 
 static int write_json(const struct kf_prof *prof, FILE *out)
 {
-	const struct kf_stats_identity *id = &prof->profile.head.identity;
+	const struct kf_stats_identity *id = kf_prof_identity(prof);
 	json_t *o = json_object(), *sites = json_array();
 	int rc;
 
@@ -150,7 +151,7 @@ static int write_json(const struct kf_prof *prof, FILE *out)
 	json_object_set_new(o, "exe", export_text(id->exe));
 	json_object_set_new(o, "pid", json_integer(id->pid));
 	json_object_set_new(o, "time", json_real((double)prof->time_ns / 1e9));
-	json_object_set_new(o, "snapshots", snapshots_json(&prof->profile));
+	json_object_set_new(o, "snapshots", snapshots_json(prof));
 	for (size_t i = 0; i < prof->nr_sites; i++)
 		json_array_append_new(sites, site_json(&prof->sites[i]));
 	json_object_set_new(o, "sites", sites);
@@ -180,7 +181,7 @@ static int write_csv(const struct kf_prof *prof, FILE *out)
 			fprintf(out, "%s,%s_error_95,",
 				kf_metric_name((enum kf_metric)m),
 				kf_metric_name((enum kf_metric)m));
-		fputs("samples,tag,tid,thread,stack\n", out);
+		fputs("samples,tag,tid,thread,process,stack\n", out);
 	}
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *site = &prof->sites[i];
@@ -196,6 +197,8 @@ static int write_csv(const struct kf_prof *prof, FILE *out)
 		csv_text(out, site->tag);
 		fprintf(out, ",%d,", site->stack->tid);
 		csv_text(out, site->thread);
+		fputc(',', out);
+		csv_text(out, site->process->label);
 		fputs(",\"", out);
 		for (size_t k = site->nr_frames; k-- > 0;) {
 			char *call;
@@ -243,6 +246,8 @@ static struct kf_node *prof_inverted(const struct kf_prof *prof)
 	struct kf_prof turned = *prof;
 	struct kf_node *root;
 
+	/* no names of processes */
+	turned.nr_chosen = 1;
 	turned.sites = kf_alloc(prof->nr_sites, sizeof(*turned.sites));
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		struct kf_site *s = &turned.sites[i];
@@ -262,7 +267,7 @@ static struct kf_node *prof_inverted(const struct kf_prof *prof)
 
 static int write_massif(const struct kf_prof *prof, FILE *out)
 {
-	const struct kf_stats_identity *id = &prof->profile.head.identity;
+	const struct kf_stats_identity *id = kf_prof_identity(prof);
 	struct kf_node *root = prof_inverted(prof);
 	char path[1024], program[256];
 	struct kf_massif m = {.out = out};
@@ -270,9 +275,8 @@ static int write_massif(const struct kf_prof *prof, FILE *out)
 	kf_escape(path, sizeof(path), prof->path);
 	kf_escape(program, sizeof(program), id->name[0] ? id->name : id->comm);
 	kf_massif_head(&m, "profile", path, program);
-	for (size_t i = 0; i < prof->profile.nr_snapshots; i++) {
-		const struct kf_profile_snapshot *s =
-			prof->profile.snapshots[i];
+	for (size_t i = 0; i < prof->nr_levels; i++) {
+		const struct kf_profile_snapshot *s = &prof->levels[i];
 		bool shown = s == prof->snapshot;
 
 		kf_massif_level(&m, s->time_ns,

@@ -183,8 +183,8 @@ static json_t *firefox_thread(const struct kf_prof *prof,
 		"processShutdownTime", "pausedRanges", "isMainThread",
 		metric == KF_METRIC_LIVE, "tid", (int)metric);
 
-	json_object_set_new(
-		t, "pid", json_sprintf("%d", prof->profile.head.identity.pid));
+	json_object_set_new(t, "pid",
+			    json_sprintf("%d", kf_prof_identity(prof)->pid));
 	json_object_set_new(t, "samples",
 			    firefox_samples(prof, stacks, metric));
 	json_object_set_new(
@@ -208,7 +208,7 @@ static json_t *firefox_thread(const struct kf_prof *prof,
 
 static json_t *firefox_meta(const struct kf_prof *prof)
 {
-	const struct kf_stats_identity *id = &prof->profile.head.identity;
+	const struct kf_stats_identity *id = kf_prof_identity(prof);
 	char name[256];
 
 	kf_escape(name, sizeof(name), id->name[0] ? id->name : id->comm);

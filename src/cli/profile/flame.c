@@ -141,7 +141,7 @@ static void flame_bar(const struct kf_prof *prof, const struct kf_node *node,
 void kf_flame_write(const struct kf_prof *prof, const struct kf_node *root,
 		    FILE *out)
 {
-	const struct kf_stats_identity *id = &prof->profile.head.identity;
+	const struct kf_stats_identity *id = kf_prof_identity(prof);
 	double total = root->value.value;
 	int levels = total > 0 ? depth_of(root, WIDTH / total) : 1;
 	char value[32];

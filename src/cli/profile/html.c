@@ -19,7 +19,7 @@
 
 static void html_begin(const struct kf_prof *prof, FILE *out)
 {
-	const struct kf_stats_identity *id = &prof->profile.head.identity;
+	const struct kf_stats_identity *id = kf_prof_identity(prof);
 	const char *name = id->name[0] ? id->name : id->comm;
 	char value[32], error[32];
 	enum kf_metric m = prof->pick.metric;
@@ -81,27 +81,27 @@ static uint64_t chart_level(const struct kf_profile_snapshot *s,
 	return *(const uint64_t *)((const char *)s + line->at);
 }
 
-static uint64_t chart_highest(const struct kf_profile *p)
+static uint64_t chart_highest(const struct kf_prof *prof)
 {
 	uint64_t most = 1;
 
-	for (size_t i = 0; i < p->nr_snapshots; i++) {
+	for (size_t i = 0; i < prof->nr_levels; i++) {
 		for (size_t k = 0; k < KF_ARRAY_SIZE(chart_lines); k++)
-			most = KF_MAX(most, chart_level(p->snapshots[i],
+			most = KF_MAX(most, chart_level(&prof->levels[i],
 							&chart_lines[k]));
 	}
 	return most;
 }
 
-static void html_curve(const struct kf_profile *p, const struct line *line,
+static void html_curve(const struct kf_prof *prof, const struct line *line,
 		       uint64_t most, uint64_t last, FILE *out)
 {
 	fprintf(out,
 		"<g class=\"%s\"><polyline fill=\"none\" "
 		"stroke-width=\"1.5\" points=\"",
 		line->name);
-	for (size_t i = 0; i < p->nr_snapshots; i++) {
-		const struct kf_profile_snapshot *s = p->snapshots[i];
+	for (size_t i = 0; i < prof->nr_levels; i++) {
+		const struct kf_profile_snapshot *s = &prof->levels[i];
 		uint64_t at = chart_level(s, line);
 
 		if (at)
@@ -114,10 +114,10 @@ static void html_curve(const struct kf_profile *p, const struct line *line,
 		line->name);
 }
 
-static void html_chart(const struct kf_profile *p, FILE *out)
+static void html_chart(const struct kf_prof *prof, FILE *out)
 {
-	uint64_t most = chart_highest(p);
-	uint64_t last = p->snapshots[p->nr_snapshots - 1]->time_ns;
+	uint64_t most = chart_highest(prof);
+	uint64_t last = prof->levels[prof->nr_levels - 1].time_ns;
 	char text[32];
 
 	fprintf(out,
@@ -127,7 +127,8 @@ static void html_chart(const struct kf_profile *p, FILE *out)
 		"font-size=\"11\">\n",
 		CHART_WIDTH, CHART_HEIGHT + 20);
 	for (size_t k = 0; k < KF_ARRAY_SIZE(chart_lines); k++)
-		html_curve(p, &chart_lines[k], most, KF_MAX(last, 1ULL), out);
+		html_curve(prof, &chart_lines[k], most, KF_MAX(last, 1ULL),
+			   out);
 	fprintf(out,
 		"<text x=\"3\" y=\"11\">%s</text>\n"
 		"<text x=\"3\" y=\"%.0f\">0 s</text>\n"
@@ -145,20 +146,20 @@ static void cell_bytes(FILE *out, uint64_t bytes)
 		kf_human_bytes(text, sizeof(text), bytes));
 }
 
-static void html_timeline(const struct kf_profile *p, FILE *out)
+static void html_timeline(const struct kf_prof *prof, FILE *out)
 {
-	size_t step = p->nr_snapshots / 20 + 1;
+	size_t step = prof->nr_levels / 20 + 1;
 
-	if (!p->nr_snapshots)
+	if (!prof->nr_levels)
 		return;
 	fputs("<h2>Over time</h2>\n", out);
-	html_chart(p, out);
+	html_chart(prof, out);
 	fputs("<details><summary>As a table</summary><table><tr><th "
 	      "class=\"n\">time<th class=\"n\">live<th class=\"n\">held<th "
 	      "class=\"n\">resident<th class=\"n\">blocks</tr>\n",
 	      out);
-	for (size_t i = 0; i < p->nr_snapshots; i += step) {
-		const struct kf_profile_snapshot *s = p->snapshots[i];
+	for (size_t i = 0; i < prof->nr_levels; i += step) {
+		const struct kf_profile_snapshot *s = &prof->levels[i];
 
 		fprintf(out, "<tr><td class=\"n\">%.1f s</td>",
 			(double)s->time_ns / 1e9);
@@ -213,10 +214,14 @@ static void html_stack(const struct kf_site *site, FILE *out)
 }
 
 /* The cells with texts. */
-static void html_words(__kf_unused const struct kf_prof *prof,
-		       const struct kf_site *site, FILE *out)
+static void html_words(const struct kf_prof *prof, const struct kf_site *site,
+		       FILE *out)
 {
 	fputs("<td>", out);
+	if (prof->nr_chosen > 1) {
+		kf_xml_text(out, site->process->label);
+		fputs("</td><td>", out);
+	}
 	kf_xml_text(out, site->tag);
 	fputs("</td><td>", out);
 	kf_xml_text(out, site->thread);
@@ -234,10 +239,11 @@ static void html_sites(const struct kf_prof *prof, FILE *out)
 		"<h2>The largest stacks</h2>\n<p class=\"note\">%zu of %zu</p>\n"
 		"<div class=\"scroll\" tabindex=\"0\">"
 		"<table><tr><th class=\"n\">%s<th class=\"n\">95 %%<th "
-		"class=\"n\">share<th class=\"n\">samples<th>tag<th>thread"
+		"class=\"n\">share<th class=\"n\">samples%s<th>tag<th>thread"
 		"<th>stack, the inmost call first</tr>\n",
 		KF_MIN(nr, (size_t)MAX_SITES), nr,
-		kf_metric_name(prof->pick.metric));
+		kf_metric_name(prof->pick.metric),
+		prof->nr_chosen > 1 ? "<th>process" : "");
 	for (size_t i = 0; i < nr; i++) {
 		if (i < MAX_SITES) {
 			fputs("<tr>", out);
@@ -252,21 +258,50 @@ static void html_sites(const struct kf_prof *prof, FILE *out)
 	fputs("</table></div>\n", out);
 }
 
-static void html_modules(const struct kf_profile *p, FILE *out)
+/* The key of a file; those of several processes are listed once. */
+static uint64_t module_file_key(const struct kf_profile_module *m)
 {
+	uint64_t key = 0xcbf29ce484222325ULL;
+
+	for (uint32_t k = 0; k < m->build_id_size; k++)
+		key = (key ^ m->build_id[k]) * 0x100000001b3ULL;
+	for (const char *p = kf_profile_path(m); *p; p++)
+		key = (key ^ (unsigned char)*p) * 0x100000001b3ULL;
+	return key | 1;
+}
+
+static void html_module(const struct kf_profile_module *m, FILE *out)
+{
+	fputs("<tr><td>", out);
+	kf_xml_text(out, kf_profile_path(m));
+	fputs("</td><td>", out);
+	for (uint32_t k = 0; k < m->build_id_size; k++)
+		fprintf(out, "%02x", m->build_id[k]);
+	fputs("</td></tr>\n", out);
+}
+
+static void html_modules(const struct kf_prof *prof, FILE *out)
+{
+	struct kf_map listed = {.entry_size = sizeof(uint64_t)};
+	bool is_new = true;
+
 	fputs("<h2>Code</h2>\n<details><summary>Files and their build ids"
 	      "</summary><table><tr><th>file<th>build id</tr>\n",
 	      out);
-	for (size_t i = 0; i < p->nr_modules; i++) {
-		const struct kf_profile_module *m = p->modules[i];
+	for (size_t i = 0; i < prof->nr_processes; i++) {
+		const struct kf_profile *p = prof->processes[i].profile;
+		size_t nr = prof->processes[i].chosen ? p->nr_modules : 0;
 
-		fputs("<tr><td>", out);
-		kf_xml_text(out, kf_profile_path(m));
-		fputs("</td><td>", out);
-		for (uint32_t k = 0; k < m->build_id_size; k++)
-			fprintf(out, "%02x", m->build_id[k]);
-		fputs("</td></tr>\n", out);
+		for (size_t k = 0; k < nr; k++) {
+			if (prof->nr_chosen > 1)
+				kf_entry(&listed,
+					 module_file_key(p->modules[k]),
+					 &is_new);
+			if (is_new)
+				html_module(p->modules[k], out);
+		}
 	}
+	kf_map_release(&listed);
 	fputs("</table></details>\n", out);
 }
 
@@ -274,9 +309,9 @@ static int write_html(const struct kf_prof *prof, FILE *out)
 {
 	html_begin(prof, out);
 	html_flame(prof, out);
-	html_timeline(&prof->profile, out);
+	html_timeline(prof, out);
 	html_sites(prof, out);
-	html_modules(&prof->profile, out);
+	html_modules(prof, out);
 	fprintf(out, "<script>\n%s</script>\n</body></html>\n", page_js);
 	return 0;
 }

@@ -70,65 +70,102 @@ static struct kf_column time_columns[NR_TIME] = {
 	[BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
 };
 
-/*
- * All stacks count, even with --filter, as LIVE and HELD are of the whole
- * program.
- */
-static struct kf_estimate total_at(struct kf_prof *prof,
-				   const struct kf_profile_snapshot *s,
-				   struct kf_profile_count *counts)
+/* The sum over the stacks of a process at a time that goes on. */
+struct cursor {
+	size_t next; /* snapshot */
+	struct kf_profile_count *counts;
+	struct kf_estimate sum;
+};
+
+static void cursor_take(const struct kf_prof *prof,
+			const struct kf_prof_process *p, struct cursor *at,
+			const struct kf_profile_snapshot *s)
 {
-	const struct kf_profile *p = &prof->profile;
+	const struct kf_profile *of = p->profile;
 	const struct kf_profile_count *c = kf_profile_counts(s);
-	struct kf_estimate sum = {0};
 
 	for (uint64_t k = 0; k < s->nr; k++) {
-		ptrdiff_t n = kf_profile_stack_of(p, c[k].entry);
+		ptrdiff_t n = kf_profile_stack_of(of, c[k].entry);
 
-		if (n >= 0)
-			counts[n] = c[k];
+		if (n >= 0 && !kf_prof_is_shared(prof, p, of->stacks[n]))
+			at->counts[n] = c[k];
 	}
-	for (size_t i = 0; i < p->nr_stacks; i++) {
+	at->sum = (struct kf_estimate){0};
+	for (size_t i = 0; i < of->nr_stacks; i++) {
 		struct kf_estimate e =
-			kf_metric_of(&counts[i], prof->pick.metric);
+			kf_metric_of(&at->counts[i], prof->pick.metric);
 
-		kf_metric_add(&sum, &e);
+		kf_metric_add(&at->sum, &e);
+	}
+}
+
+/*
+ * All stacks count, even with --filter, as LIVE and HELD are of whole
+ * processes.
+ */
+static struct kf_estimate total_at(const struct kf_prof *prof,
+				   struct cursor *cursors, uint64_t time_ns)
+{
+	struct kf_estimate sum = {0};
+
+	for (size_t i = 0; i < prof->nr_processes; i++) {
+		const struct kf_prof_process *p = &prof->processes[i];
+		const struct kf_profile *of = p->profile;
+		struct cursor *at = &cursors[i];
+
+		if (!p->chosen)
+			continue;
+		while (at->next < of->nr_snapshots &&
+		       of->snapshots[at->next]->time_ns <= time_ns)
+			cursor_take(prof, p, at, of->snapshots[at->next++]);
+		if (at->next &&
+		    (prof->pick.metric != KF_METRIC_LIVE ||
+		     !kf_prof_is_gone(prof, p, of->snapshots[at->next - 1],
+				      time_ns)))
+			kf_metric_add(&sum, &at->sum);
 	}
 	return sum;
 }
 
+static void time_fill(struct kf_cell *row, const struct kf_profile_snapshot *s,
+		      struct kf_estimate sum)
+{
+	row[AT].real = (double)s->time_ns / 1e9;
+	row[ESTIMATE].count = (uint64_t)sum.value;
+	row[ESTIMATE_ERROR].count = (uint64_t)kf_estimate_error(sum);
+	row[LIVE].count = s->live;
+	row[HELD].count = s->held;
+	row[RESIDENT].count = s->resident;
+	row[RESIDENT].none = !s->resident;
+	row[BLOCKS].count = s->live_blocks;
+}
+
 static int show_timeline(struct kf_report *r, struct kf_prof *prof)
 {
-	const struct kf_profile *p = &prof->profile;
-	struct kf_profile_count *counts =
-		kf_alloc(p->nr_stacks, sizeof(*counts));
+	struct cursor *cursors = kf_alloc(prof->nr_processes, sizeof(*cursors));
 	size_t step = 1;
 	struct kf_table t;
 
+	for (size_t i = 0; i < prof->nr_processes; i++)
+		cursors[i].counts =
+			kf_alloc(prof->processes[i].profile->nr_stacks,
+				 sizeof(*cursors[i].counts));
 	if (r->cli->format == KF_FORMAT_TABLE && !r->rows_given)
-		step = KF_MAX(p->nr_snapshots / TIMELINE_ROWS, (size_t)1);
+		step = KF_MAX(prof->nr_levels / TIMELINE_ROWS, (size_t)1);
 	if (prof->pick.metric == KF_METRIC_COUNT)
 		time_columns[ESTIMATE].kind =
 			time_columns[ESTIMATE_ERROR].kind = KF_CELL_COUNT;
 	kf_table_init(&t, time_columns, NR_TIME);
-	for (size_t i = 0; i < p->nr_snapshots; i++) {
-		const struct kf_profile_snapshot *s = p->snapshots[i];
-		struct kf_estimate sum = total_at(prof, s, counts);
-		struct kf_cell *row;
+	for (size_t i = 0; i < prof->nr_levels; i++) {
+		const struct kf_profile_snapshot *s = &prof->levels[i];
+		struct kf_estimate sum = total_at(prof, cursors, s->time_ns);
 
-		if (i % step && i + 1 < p->nr_snapshots)
-			continue;
-		row = kf_table_row(&t);
-		row[AT].real = (double)s->time_ns / 1e9;
-		row[ESTIMATE].count = (uint64_t)sum.value;
-		row[ESTIMATE_ERROR].count = (uint64_t)kf_estimate_error(sum);
-		row[LIVE].count = s->live;
-		row[HELD].count = s->held;
-		row[RESIDENT].count = s->resident;
-		row[RESIDENT].none = !s->resident;
-		row[BLOCKS].count = s->live_blocks;
+		if (i % step == 0 || i + 1 == prof->nr_levels)
+			time_fill(kf_table_row(&t), s, sum);
 	}
-	free(counts);
+	for (size_t i = 0; i < prof->nr_processes; i++)
+		free(cursors[i].counts);
+	free(cursors);
 	return kf_report_table(r, &t, -1, SIZE_MAX);
 }
 
@@ -163,43 +200,53 @@ static const struct kf_column sum_columns[NR_SUM] = {
 	[ENDED] = {"ENDED", "ended", KF_CELL_TEXT},
 };
 
-static int show_summary(struct kf_report *r, struct kf_prof *prof)
+static void sum_fill(struct kf_cell *row, const struct kf_prof *prof,
+		     const struct kf_prof_process *p)
 {
-	const struct kf_profile *p = &prof->profile;
-	const struct kf_stats_identity *id = &p->head.identity;
+	const struct kf_profile *of = p->profile;
 	struct kf_estimate live = {0};
-	struct kf_cell *row;
-	struct kf_table t;
-	bool ended;
-
-	kf_table_init(&t, sum_columns, NR_SUM);
-	row = kf_table_row(&t);
-	kf_cell_text(&row[PROGRAM], id->name[0] ? id->name : id->comm);
-	row[PID].count = (uint64_t)id->pid;
-	row[LOOKS].count = p->nr_snapshots;
-	row[STACKS].count = prof->nr_sites;
-	for (size_t i = 0; i < prof->nr_sites; i++) {
-		struct kf_estimate e =
-			kf_metric_of(&prof->sites[i].now, KF_METRIC_LIVE);
-
-		row[ALL_SAMPLES].count += prof->sites[i].now.samples;
-		kf_metric_add(&live, &e);
-	}
-	row[ESTIMATED].count = (uint64_t)live.value;
-	row[INTERVAL].count = (uint64_t)kf_estimate_error(live);
-	if (prof->snapshot) {
-		row[SECONDS].real = (double)prof->time_ns / 1e9;
-		row[SUM_LIVE].count = prof->snapshot->live;
-		row[SUM_HELD].count = prof->snapshot->held;
-		row[SUM_RESIDENT].count = prof->snapshot->resident;
-		row[SUM_RESIDENT].none = !prof->snapshot->resident;
-	}
 	/*
 	 * A recording that was stopped by --duration does not tell whether it
 	 * ended.
 	 */
-	ended = p->nr_snapshots && !p->snapshots[p->nr_snapshots - 1]->resident;
+	bool ended = of->nr_snapshots &&
+		     !of->snapshots[of->nr_snapshots - 1]->resident;
+
+	kf_cell_text(&row[PROGRAM], p->name);
+	row[PID].count = (uint64_t)(of->pid ? of->pid : of->head.identity.pid);
+	row[LOOKS].count = of->nr_snapshots;
+	for (size_t i = 0; i < prof->nr_sites; i++) {
+		const struct kf_site *site = &prof->sites[i];
+		struct kf_estimate e = kf_metric_of(&site->now, KF_METRIC_LIVE);
+
+		if (site->process != p)
+			continue;
+		row[STACKS].count++;
+		row[ALL_SAMPLES].count += site->now.samples;
+		kf_metric_add(&live, &e);
+	}
+	row[ESTIMATED].count = (uint64_t)live.value;
+	row[INTERVAL].count = (uint64_t)kf_estimate_error(live);
+	if (p->snapshot) {
+		row[SECONDS].real = (double)p->snapshot->time_ns / 1e9;
+		row[SUM_LIVE].count = p->snapshot->live;
+		row[SUM_HELD].count = p->snapshot->held;
+		row[SUM_RESIDENT].count = p->snapshot->resident;
+		row[SUM_RESIDENT].none = !p->snapshot->resident;
+	}
 	kf_cell_text(&row[ENDED], ended ? "yes" : "no");
+}
+
+/* Sites are sorted by value: each process passes over all of them. */
+static int show_summary(struct kf_report *r, struct kf_prof *prof)
+{
+	struct kf_table t;
+
+	kf_table_init(&t, sum_columns, NR_SUM);
+	for (size_t i = 0; i < prof->nr_processes; i++) {
+		if (prof->processes[i].chosen)
+			sum_fill(kf_table_row(&t), prof, &prof->processes[i]);
+	}
 	return kf_report_table(r, &t, -1, SIZE_MAX);
 }
 

@@ -114,7 +114,7 @@ static void put_stack(struct kf_maker *m, const struct kf_snapshot *s,
 		.tag = from->tag,
 		.flags = from->flags & (KF_STACK_CUT | KF_STACK_OVERFLOW |
 					KF_STACK_NO_TABLES | KF_STACK_NO_OUTER |
-					KF_STACK_NO_CALLS),
+					KF_STACK_NO_CALLS | KF_STACK_INHERITED),
 		.tid = from->tid,
 		.generation = kf_stats_generation(from),
 	};
@@ -179,6 +179,19 @@ maker_changes(struct kf_maker *m, const struct kf_snapshot *s, uint64_t *nr)
 	return all;
 }
 
+void kf_maker_open(struct kf_maker *m)
+{
+	struct kf_names *names = m->names;
+
+	kf_maker_release(m);
+	m->names = names;
+	m->counts.entry_size = sizeof(struct known_count);
+	m->tags.entry_size = sizeof(uint64_t);
+	m->threads.entry_size = sizeof(struct known_tid);
+	m->modules.entry_size = sizeof(uint64_t);
+	m->named.entry_size = sizeof(uint64_t);
+}
+
 void kf_maker_begin(struct kf_maker *m, const struct kf_stats_identity *id,
 		    uint64_t real_ns, uint64_t interval_ns)
 {
@@ -192,12 +205,7 @@ void kf_maker_begin(struct kf_maker *m, const struct kf_stats_identity *id,
 		.identity = *id,
 	};
 
-	kf_maker_release(m);
-	m->counts.entry_size = sizeof(struct known_count);
-	m->tags.entry_size = sizeof(uint64_t);
-	m->threads.entry_size = sizeof(struct known_tid);
-	m->modules.entry_size = sizeof(uint64_t);
-	m->named.entry_size = sizeof(uint64_t);
+	kf_maker_open(m);
 	put_bytes(m, &head, sizeof(head));
 }
 
@@ -229,6 +237,7 @@ static void put_snapshot(struct kf_maker *m, const struct kf_file *f,
 	kf_maker_modules(m, f->pid, s);
 	kf_maker_put(m, &look, sizeof(look), counts, look.nr * sizeof(*counts));
 	free(counts);
+	m->last = look;
 }
 
 enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
@@ -243,6 +252,20 @@ enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
 		put_snapshot(m, f, &s, time_ns);
 	kf_snapshot_release(&s);
 	return result;
+}
+
+bool kf_maker_samples(const struct kf_maker *m)
+{
+	return m->counts.tables;
+}
+
+void kf_maker_gone(struct kf_maker *m, uint64_t time_ns)
+{
+	if (!m->last.record.size || !m->last.resident)
+		return;
+	m->last.time_ns = time_ns;
+	m->last.resident = m->last.nr = 0;
+	kf_maker_put(m, &m->last, sizeof(m->last), NULL, 0);
 }
 
 void kf_maker_end(struct kf_maker *m)

@@ -18,7 +18,14 @@ struct kf_unnamed {
 	uint32_t generation;
 };
 
+/* Names that several makers have found, by file and place; zero at first. */
+struct kf_names {
+	struct kf_map map;
+};
+
 struct kf_maker {
+	struct kf_names *names; /* or NULL; outlives the maker */
+
 	/*
 	 * New records; the user writes them and sets @size to 0.
 	 */
@@ -27,7 +34,8 @@ struct kf_maker {
 
 	/* Private. */
 	size_t room;
-	struct kf_map counts; /* the last counts, by entry plus 1 */
+	struct kf_profile_snapshot last; /* size 0: there was none */
+	struct kf_map counts;		 /* the last counts, by entry plus 1 */
 	struct kf_map tags;
 	struct kf_map threads;
 	struct kf_map modules;	    /* by file and address */
@@ -38,6 +46,12 @@ struct kf_maker {
 	size_t room_unnamed;
 	struct kf_unnamed *unnamed; /* of new stacks */
 };
+
+/**
+ * kf_maker_open() - begin a part of a profile, without a header
+ * @m:		the maker; all zero, or used before
+ */
+void kf_maker_open(struct kf_maker *m);
 
 /**
  * kf_maker_begin() - begin a profile with its header
@@ -73,6 +87,24 @@ void kf_maker_names(struct kf_maker *m, const struct kf_file *f,
 		    uint64_t real_ns);
 
 /**
+ * kf_maker_samples() - whether there are stacks so far
+ * @m:		the maker
+ *
+ * Return: true if so.
+ */
+bool kf_maker_samples(const struct kf_maker *m);
+
+/**
+ * kf_maker_gone() - append a snapshot as the last one, of a process whose stats
+ *		     file is gone
+ * @m:		the maker
+ * @time_ns:	since the begin
+ *
+ * Nothing is appended if the last one says already that it has ended.
+ */
+void kf_maker_gone(struct kf_maker *m, uint64_t time_ns);
+
+/**
  * kf_maker_end() - append the end of the profile
  * @m:		the maker
  */
@@ -94,6 +126,12 @@ void kf_maker_release(struct kf_maker *m);
  */
 void kf_maker_put(struct kf_maker *m, void *head, size_t size, const void *more,
 		  size_t more_size);
+
+/**
+ * kf_names_release() - free names
+ * @names:	the names
+ */
+void kf_names_release(struct kf_names *names);
 
 /**
  * kf_maker_calls() - append the names of interpreted calls

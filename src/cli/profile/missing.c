@@ -9,9 +9,16 @@
 #include "reader/debug-gap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_LINES 3 /* messages */
 #define MAX_FILES 8 /* files that are looked into */
+
+/* What was said, and the files that were looked at: processes share them. */
+struct told {
+	int nr; /* messages */
+	struct kf_map files;
+};
 
 struct missing {
 	const struct kf_code *code;
@@ -49,8 +56,20 @@ static void missing_add(struct missing *all, const struct kf_code *first,
 	}
 }
 
+static bool missing_is_new(struct told *told, const struct missing *m)
+{
+	uint64_t key = m->nameless > 0 ? 3 : 5;
+	bool is_new;
+
+	for (const char *p = m->code->path; *p; p++)
+		key = (key ^ (unsigned char)*p) * 0x100000001b3ULL;
+	kf_entry(&told->files, key | 1, &is_new);
+	return is_new;
+}
+
 /* Returns whether it said anything. */
-static bool missing_tell(const struct kf_prof *prof, const struct missing *m)
+static bool missing_tell(const struct kf_prof *prof, int pid,
+			 const struct missing *m)
 {
 	const char *command = prof->cli->command->name;
 	const char *path = m->code->path;
@@ -58,7 +77,7 @@ static bool missing_tell(const struct kf_prof *prof, const struct missing *m)
 
 	if (path[0] != '/' || m->bytes <= 0)
 		return false;
-	switch (kf_debug_gap(prof->pid, m->code, name, sizeof(name))) {
+	switch (kf_debug_gap(pid, m->code, name, sizeof(name))) {
 	case KF_DEBUG_GAP_SPLIT:
 		kf_note(prof->cli,
 			"%s: inlined calls of %s are missing: its debug "
@@ -84,22 +103,37 @@ static bool missing_tell(const struct kf_prof *prof, const struct missing *m)
 	}
 }
 
-void kf_prof_tell_missing(const struct kf_prof *prof)
+static void missing_of_process(const struct kf_prof *prof,
+			       const struct kf_prof_process *p,
+			       struct told *told)
 {
-	const struct kf_codes *codes = kf_symbols_codes(prof->symbols);
-	struct missing *all;
-	int told = 0;
+	const struct kf_codes *codes = kf_symbols_codes(p->symbols);
+	size_t nr = KF_MIN(codes->nr, (size_t)MAX_FILES);
+	struct missing *all = kf_alloc(codes->nr, sizeof(*all));
+	int pid = p == prof->processes ? prof->pid : 0;
 
-	if (prof->cli->quiet || !codes->nr)
-		return;
-	all = kf_alloc(codes->nr, sizeof(*all));
 	for (size_t i = 0; i < codes->nr; i++)
 		all[i].code = &codes->code[i];
-	for (size_t i = 0; i < prof->nr_sites; i++)
-		missing_add(all, codes->code, &prof->sites[i], i);
-	qsort(all, codes->nr, sizeof(*all), missing_by_bytes);
-	for (size_t i = 0;
-	     i < KF_MIN(codes->nr, (size_t)MAX_FILES) && told < MAX_LINES; i++)
-		told += missing_tell(prof, &all[i]);
+	for (size_t i = 0; i < prof->nr_sites; i++) {
+		if (prof->sites[i].process == p)
+			missing_add(all, codes->code, &prof->sites[i], i);
+	}
+	if (codes->nr)
+		qsort(all, codes->nr, sizeof(*all), missing_by_bytes);
+	for (size_t i = 0; i < nr && told->nr < MAX_LINES; i++) {
+		if (missing_is_new(told, &all[i]))
+			told->nr += missing_tell(prof, pid, &all[i]);
+	}
 	free(all);
+}
+
+void kf_prof_tell_missing(const struct kf_prof *prof)
+{
+	struct told told = {.files = {.entry_size = sizeof(uint64_t)}};
+
+	for (size_t i = 0; !prof->cli->quiet && i < prof->nr_processes; i++) {
+		if (prof->processes[i].symbols)
+			missing_of_process(prof, &prof->processes[i], &told);
+	}
+	kf_map_release(&told.files);
 }

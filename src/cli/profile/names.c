@@ -39,15 +39,22 @@ static uint32_t body_add(struct body *b, const char *text)
 	return (uint32_t)(sizeof(struct kf_profile_name) + at);
 }
 
-static void maker_put_name(struct kf_maker *m, const struct kf_frame *frame,
-			   size_t nr)
+static void maker_put_body(struct kf_maker *m, uint64_t address,
+			   const struct kf_code *code, size_t nr,
+			   const struct body *body)
 {
 	struct kf_profile_name name = {
 		.record.kind = KF_PROFILE_NAME,
-		.address = frame->address,
+		.address = address,
 		.nr = (uint32_t)nr,
-		.number = frame->code ? frame->code->number : 0,
+		.number = code ? code->number : 0,
 	};
+
+	kf_maker_put(m, &name, sizeof(name), body->bytes, body->size);
+}
+
+static struct body body_of(const struct kf_frame *frame, size_t nr)
+{
 	struct body body = {.size = nr * sizeof(struct kf_profile_call)};
 
 	body.bytes = kf_alloc(1, body.size);
@@ -59,7 +66,15 @@ static void maker_put_name(struct kf_maker *m, const struct kf_frame *frame,
 		call.file = body_add(&body, frame->file);
 		memcpy(body.bytes + i * sizeof(call), &call, sizeof(call));
 	}
-	kf_maker_put(m, &name, sizeof(name), body.bytes, body.size);
+	return body;
+}
+
+static void maker_put_name(struct kf_maker *m, const struct kf_frame *frame,
+			   size_t nr)
+{
+	struct body body = body_of(frame, nr);
+
+	maker_put_body(m, frame->address, frame->code, nr, &body);
 	free(body.bytes);
 }
 
@@ -88,24 +103,128 @@ void kf_maker_calls(struct kf_maker *m, const struct kf_snapshot *s,
 	}
 }
 
-static void look_up_name(struct kf_maker *m, const struct kf_unnamed *u)
+/* The names of a place in a file; none where @nr is 0. */
+struct shared_name {
+	uint64_t key;
+	uint64_t nr;
+	struct body body;
+};
+
+static uint64_t key_add(uint64_t key, const void *bytes, size_t size)
 {
-	const struct kf_codes *codes = kf_symbols_codes(m->symbols);
+	const unsigned char *p = bytes;
+
+	for (; size; size--)
+		key = (key ^ *p++) * 0x100000001b3ULL;
+	return key;
+}
+
+/* 0: the file is not known well enough. */
+static uint64_t shared_key(const struct kf_code *code, uint64_t address)
+{
+	uint64_t key = 0xcbf29ce484222325ULL;
+	uint64_t place;
+
+	if (!code || (!code->build_id_size && !code->inode))
+		return 0;
+	place = address - code->begin + code->offset;
+	key = key_add(key, code->build_id, code->build_id_size);
+	if (!code->build_id_size) {
+		key = key_add(key, &code->inode, sizeof(code->inode));
+		key = key_add(key, &code->size, sizeof(code->size));
+		key = key_add(key, &code->modified, sizeof(code->modified));
+	}
+	return key_add(key, &place, sizeof(place)) | 1;
+}
+
+/* Children have the files of their parent: each name is looked up once. */
+static struct shared_name *shared_find(struct kf_maker *m,
+				       const struct kf_code *code,
+				       uint64_t address, bool *is_new)
+{
+	uint64_t key = m->names ? shared_key(code, address) : 0;
+
+	*is_new = true;
+	if (!key)
+		return NULL;
+	m->names->map.entry_size = sizeof(struct shared_name);
+	return kf_entry(&m->names->map, key, is_new);
+}
+
+static void shared_free(const void *entry, void *arg)
+{
+	struct shared_name shared;
+
+	(void)arg;
+	memcpy(&shared, entry, sizeof(shared));
+	free(shared.body.bytes);
+}
+
+void kf_names_release(struct kf_names *names)
+{
+	kf_map_each(&names->map, shared_free, NULL);
+	kf_map_release(&names->map);
+}
+
+static const struct kf_codes *maker_codes(const struct kf_maker *m)
+{
+	return m->symbols ? kf_symbols_codes(m->symbols) : &m->codes;
+}
+
+/* Opened late: most children have no names but those that are known. */
+static bool maker_open_symbols(struct kf_maker *m, int pid, uint64_t real_ns)
+{
+	if (!m->symbols)
+		m->symbols = kf_symbols_open(&m->codes,
+					     &(struct kf_symbols_how){
+						     .procfs = "/proc",
+						     .pid = pid,
+						     .debug = true,
+						     .recorded_ns = real_ns,
+						     .refused = kf_prof_refused,
+					     });
+	return m->symbols;
+}
+
+/* Returns false when out of memory. */
+static bool look_up_name(struct kf_maker *m, const struct kf_unnamed *u,
+			 int pid, uint64_t real_ns)
+{
 	const struct kf_code *code =
-		kf_codes_find(codes, u->address - 1, u->generation);
+		kf_codes_find(maker_codes(m), u->address - 1, u->generation);
 	uint64_t number = code ? code->number : 0;
 	const struct kf_frame *frame;
+	struct shared_name *shared;
 	bool is_new;
 	size_t nr;
 
 	if (!u->address || u->address & KF_STATS_CALL)
-		return;
+		return true;
 	kf_entry(&m->named, u->address ^ number << 52, &is_new);
 	if (!is_new)
-		return;
+		return true;
+	shared = shared_find(m, code, u->address, &is_new);
+	if (!is_new) {
+		if (shared->nr)
+			maker_put_body(m, u->address, code, shared->nr,
+				       &shared->body);
+		return true;
+	}
+	if (!maker_open_symbols(m, pid, real_ns))
+		return false;
 	frame = kf_symbols_frames(m->symbols, u->address, u->generation, &nr);
-	if (frame && frame->named)
-		maker_put_name(m, frame, nr);
+	if (!frame || !frame->named) {
+		/* of a process that runs more may be known */
+		if (shared && !pid)
+			kf_map_remove(&m->names->map, shared->key);
+		return true;
+	}
+	maker_put_name(m, frame, nr);
+	if (shared) {
+		shared->nr = nr;
+		shared->body = body_of(frame, nr);
+	}
+	return true;
 }
 
 void kf_maker_unnamed(struct kf_maker *m, const uint64_t *address, uint32_t nr,
@@ -129,16 +248,9 @@ void kf_maker_unnamed(struct kf_maker *m, const uint64_t *address, uint32_t nr,
 void kf_maker_names(struct kf_maker *m, const struct kf_file *f,
 		    uint64_t real_ns)
 {
-	if (m->nr_unnamed && !m->symbols)
-		m->symbols = kf_symbols_open(&m->codes,
-					     &(struct kf_symbols_how){
-						     .procfs = "/proc",
-						     .pid = f->pid,
-						     .debug = true,
-						     .recorded_ns = real_ns,
-						     .refused = kf_prof_refused,
-					     });
-	for (size_t i = 0; m->symbols && i < m->nr_unnamed; i++)
-		look_up_name(m, &m->unnamed[i]);
+	for (size_t i = 0; i < m->nr_unnamed; i++) {
+		if (!look_up_name(m, &m->unnamed[i], f->pid, real_ns))
+			break;
+	}
 	m->nr_unnamed = 0;
 }

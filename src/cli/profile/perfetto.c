@@ -211,19 +211,24 @@ static Kf__Perfetto__Sample *perfetto_sample(struct perfetto *p,
 }
 
 static Kf__Perfetto__Process *perfetto_process(struct perfetto *p,
-					       const struct kf_prof *prof)
+					       const struct kf_prof *prof,
+					       const struct kf_prof_process *of)
 {
+	const struct kf_profile *profile = of->profile;
 	Kf__Perfetto__Process *process = kf_alloc(1, sizeof(*process));
 
 	kf__perfetto__process__init(process);
 	process->has_pid = process->has_time = true;
-	process->pid = (uint64_t)prof->profile.head.identity.pid;
+	process->pid = (uint64_t)(profile->pid ? profile->pid
+					       : profile->head.identity.pid);
 	process->time = prof->time_ns;
 	process->heap = kf_format("konfiscator");
 	process->sample = kf_alloc(prof->nr_sites + 1, sizeof(void *));
-	for (size_t i = 0; i < prof->nr_sites; i++)
-		process->sample[process->n_sample++] =
-			perfetto_sample(p, &prof->sites[i]);
+	for (size_t i = 0; i < prof->nr_sites; i++) {
+		if (prof->sites[i].process == of)
+			process->sample[process->n_sample++] =
+				perfetto_sample(p, &prof->sites[i]);
+	}
 	return process;
 }
 
@@ -241,8 +246,12 @@ static Kf__Perfetto__Packet *perfetto_packet(const struct kf_prof *prof)
 	kf__perfetto__packet__init(packet);
 	kf__perfetto__profile__init(profile);
 	kf__perfetto__interned__init(p.to);
-	profile->process = kf_alloc(1, sizeof(void *));
-	profile->process[profile->n_process++] = perfetto_process(&p, prof);
+	profile->process = kf_alloc(prof->nr_processes, sizeof(void *));
+	for (size_t i = 0; i < prof->nr_processes; i++) {
+		if (prof->processes[i].chosen)
+			profile->process[profile->n_process++] =
+				perfetto_process(&p, prof, &prof->processes[i]);
+	}
 	profile->has_index = true;
 	packet->has_time = packet->has_sequence = packet->has_flags = true;
 	packet->time = prof->time_ns;

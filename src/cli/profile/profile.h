@@ -32,6 +32,7 @@ enum kf_grouping {
 	KF_GROUP_LIB,
 	KF_GROUP_TAG,
 	KF_GROUP_THREAD,
+	KF_GROUP_PROCESS,
 	KF_NR_GROUPINGS
 };
 
@@ -40,14 +41,28 @@ struct kf_profile_pick {
 	enum kf_metric metric;
 	bool usual; /* no --metric was given: kf_prof_open() chooses */
 	enum kf_grouping group;
-	const char *filter; /* a regular expression, or NULL */
-	double at;	    /* seconds since the begin; below 0: the end */
+	const char *filter;  /* a regular expression, or NULL */
+	const char *process; /* a pid or a glob of names, or NULL */
+	double at;	     /* seconds since the begin; below 0: the end */
+};
+
+/* A process of a profile. */
+struct kf_prof_process {
+	const struct kf_profile *profile;
+	struct kf_symbols *symbols;
+	char *name;
+	char *label; /* name and pid */
+	bool chosen; /* its stacks count */
+	bool ended;  /* by the shown time */
+	bool execed; /* it called exec: its next program is a process here */
+	const struct kf_profile_snapshot *snapshot; /* likewise; or NULL */
 };
 
 /*
  * A stack with its names, without what kf_calls_simplify() leaves out.
  */
 struct kf_site {
+	const struct kf_prof_process *process;
 	const struct kf_profile_stack *stack;
 	struct kf_profile_count now;   /* at the time of --at */
 	struct kf_profile_count first; /* in the first snapshot */
@@ -68,8 +83,15 @@ struct kf_prof {
 	int pid; /* the process, if it runs; 0: it has ended, or a recording */
 	uint64_t time_ns; /* time of the shown snapshot */
 	bool at_end;	  /* the program had ended by then */
-	const struct kf_profile_snapshot *snapshot; /* NULL: there is none */
-	struct kf_symbols *symbols;
+	size_t nr_processes;
+	struct kf_prof_process *processes; /* the first one first */
+	size_t nr_chosen;		   /* processes whose stacks count */
+	/* the last program of the first process */
+	const struct kf_prof_process *program;
+	/* sums over the chosen processes at each time; without their counts */
+	size_t nr_levels;
+	struct kf_profile_snapshot *levels;
+	const struct kf_profile_snapshot *snapshot; /* of these; NULL: none */
 	size_t nr_sites; /* sites with a value that match the filter */
 	struct kf_site *sites;
 	struct kf_estimate total;
@@ -94,6 +116,63 @@ struct kf_node {
  * Return: 0, or the exit status after a message; close it in any case.
  */
 int kf_prof_open(struct kf_prof *prof);
+
+/**
+ * kf_prof_processes() - find the processes of a profile, and their sums
+ * @prof:	the profile, read
+ *
+ * Return: 0, or the exit status after a message: none was chosen.
+ */
+int kf_prof_processes(struct kf_prof *prof);
+
+/**
+ * kf_prof_is_gone() - whether what a process had is not live any more
+ * @prof:	the profile
+ * @p:		the process
+ * @last:	its last snapshot until that time
+ * @time_ns:	the time
+ *
+ * The memory of a process ends with it, but at the end of the program itself
+ * there is what each process left, unless it called exec.
+ *
+ * Return: true if so.
+ */
+bool kf_prof_is_gone(const struct kf_prof *prof,
+		     const struct kf_prof_process *p,
+		     const struct kf_profile_snapshot *last, uint64_t time_ns);
+
+/**
+ * kf_prof_is_shared() - whether blocks of a stack are counted in another
+ * process
+ * @prof:	the profile
+ * @p:		a process
+ * @stack:	one of its stacks
+ *
+ * Return: true if it has them from its parent.
+ */
+bool kf_prof_is_shared(const struct kf_prof *prof,
+		       const struct kf_prof_process *p,
+		       const struct kf_profile_stack *stack);
+
+/**
+ * kf_prof_counts() - what the stacks of a process had counted at a time
+ * @prof:	the profile
+ * @p:		one of its processes
+ * @time_ns:	the time
+ * @counts:	out: as many as it has stacks, with those of kf_prof_is_shared()
+ *		zero, and nothing live after kf_prof_is_gone()
+ */
+void kf_prof_counts(const struct kf_prof *prof, const struct kf_prof_process *p,
+		    uint64_t time_ns, struct kf_profile_count *counts);
+
+/**
+ * kf_prof_identity() - the process that names a profile
+ * @prof:	the profile
+ *
+ * Return: the identity of the only process that was chosen, else of the first
+ *	   one, as of the last program that it called by exec.
+ */
+const struct kf_stats_identity *kf_prof_identity(const struct kf_prof *prof);
 
 /**
  * kf_prof_refused() - say once of each file why it gives no names
@@ -171,6 +250,7 @@ enum kf_profile_key {
 	KF_PROFILE_GROUP,
 	KF_PROFILE_FILTER,
 	KF_PROFILE_AT,
+	KF_PROFILE_PROCESS_KEY,
 	KF_PROFILE_KEYS
 };
 

@@ -83,6 +83,16 @@ static int prof_write_file(struct kf_report *r, const struct kf_prof *prof,
 	return rc ? KF_EXIT_FAILED : KF_EXIT_OK;
 }
 
+static bool prof_has_stacks(const struct kf_prof *prof)
+{
+	for (size_t i = 0; i < prof->nr_processes; i++) {
+		if (prof->processes[i].chosen &&
+		    prof->processes[i].profile->nr_stacks)
+			return true;
+	}
+	return false;
+}
+
 static void prof_tell_losses(const struct kf_report *r,
 			     const struct kf_prof *prof)
 {
@@ -95,13 +105,13 @@ static void prof_tell_losses(const struct kf_report *r,
 
 		kf_stacks_lost_add(
 			&lost, s->stack->flags,
-			kf_profile_generation(&prof->profile, s->stack),
+			kf_profile_generation(s->process->profile, s->stack),
 			s->now.samples);
 		if (!s->stack->nr_frames &&
 		    !(s->stack->flags & KF_STACK_OVERFLOW))
 			without += s->now.samples;
 	}
-	if (!prof->profile.nr_stacks)
+	if (!prof_has_stacks(prof))
 		kf_note(r->cli,
 			"report: %s has no samples: sampling was off, "
 			"or the program allocated too little; konfiscator "
@@ -125,6 +135,15 @@ static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
 
 	if (!prof->pick.usual || !prof->snapshot)
 		return;
+	if (prof->at_end && prof->nr_chosen > 1) {
+		kf_note(r->cli,
+			"report: each site's peak in each of %zu processes, "
+			"added up, because the program had ended; "
+			"--metric=live shows what was left, --group=process "
+			"tells them apart",
+			prof->nr_chosen);
+		return;
+	}
 	if (prof->at_end && !prof->time_ns)
 		kf_note(r->cli,
 			"report: each site's peak, because the "

@@ -7,7 +7,7 @@
 
 #include "cli/profile/profile.h"
 
-#include "cli/profile/make.h"
+#include "cli/profile/follow.h"
 #include "cli/state.h"
 #include "reader/regular.h"
 
@@ -43,6 +43,47 @@ static uint64_t file_time(const struct kf_file *f)
 	return f->life == KF_LIFE_ALIVE ? kf_file_age_ns(f) : 0;
 }
 
+/* The processes that descend from one that konfiscator run has started. */
+static void add_family(struct kf_maker *m, const char *const *dirs,
+		       const struct kf_file *f)
+{
+	struct kf_follower w = {
+		.dirs = dirs,
+		.family = f->snap.family,
+		.owned = true,
+		.owner = f->snap.owner,
+		.first = f->name,
+		.to = m,
+	};
+
+	if (kf_family_is_led(w.family, f->snap.id.pid) &&
+	    kf_follow_look(&w, file_time(f), true))
+		exit(KF_EXIT_FAILED);
+	kf_follow_release(&w);
+}
+
+static enum kf_read_result take_stats(struct kf_prof *prof,
+				      const char *const *dirs,
+				      const struct kf_file *f)
+{
+	struct kf_maker m = {0};
+	enum kf_read_result result;
+
+	kf_maker_begin(&m, &f->snap.id, f->snap.id.created_ns, 0);
+	result = kf_maker_look(&m, f, file_time(f));
+	if (result == KF_READ_OK) {
+		add_family(&m, dirs, f);
+		kf_maker_end(&m);
+		result = kf_profile_take(m.bytes, m.size, &prof->profile);
+		m.bytes = NULL;
+		prof->pid = f->pid;
+		if (!kf_codes_read("/proc", f->pid, &f->snap, &prof->codes))
+			out_of_memory();
+	}
+	kf_maker_release(&m);
+	return result;
+}
+
 /* Makes a profile with one snapshot from a stats file. */
 static enum kf_read_result read_stats(struct kf_prof *prof)
 {
@@ -53,7 +94,6 @@ static enum kf_read_result read_stats(struct kf_prof *prof)
 	const char *dirs[] = {dir, NULL};
 	struct kf_find find = {.dirs = dirs};
 	struct kf_files files = {0};
-	struct kf_maker m = {0};
 	enum kf_read_result result = KF_READ_FOREIGN;
 
 	if (kf_files_find(&find, &files))
@@ -64,21 +104,9 @@ static enum kf_read_result read_stats(struct kf_prof *prof)
 
 		if (strcmp(f->name, slash ? slash + 1 : prof->path) != 0)
 			continue;
-		kf_maker_begin(&m, &f->snap.id, f->snap.id.created_ns, 0);
-		result = kf_maker_look(&m, f, file_time(f));
-		if (result == KF_READ_OK) {
-			kf_maker_end(&m);
-			result = kf_profile_take(m.bytes, m.size,
-						 &prof->profile);
-			m.bytes = NULL;
-			prof->pid = f->pid;
-			if (!kf_codes_read("/proc", f->pid, &f->snap,
-					   &prof->codes))
-				out_of_memory();
-		}
+		result = take_stats(prof, dirs, f);
 		break;
 	}
-	kf_maker_release(&m);
 	kf_files_release(&files);
 	free(dir);
 	return result;
@@ -120,27 +148,12 @@ static int read_any(struct kf_prof *prof)
 	return KF_EXIT_FAILED;
 }
 
-static void choose_snapshot(struct kf_prof *prof)
-{
-	const struct kf_profile *p = &prof->profile;
-	double at = prof->pick.at;
-
-	for (size_t i = 0; i < p->nr_snapshots; i++) {
-		if (at >= 0 && i > 0 &&
-		    (double)p->snapshots[i]->time_ns / 1e9 > at)
-			break;
-		prof->snapshot = p->snapshots[i];
-		prof->time_ns = p->snapshots[i]->time_ns;
-	}
-}
-
 /*
  * Only memory that was never freed is live when a program has ended, so the
  * peaks say more then.
  */
 static void choose_metric(struct kf_prof *prof)
 {
-	prof->at_end = prof->snapshot && !prof->snapshot->resident;
 	if (prof->pick.usual)
 		prof->pick.metric =
 			prof->at_end ? KF_METRIC_PEAK : KF_METRIC_LIVE;
@@ -186,39 +199,44 @@ void kf_prof_refused(const char *path, const char *why)
 			 kf_escape(safe, sizeof(safe), path), why);
 }
 
-static void open_symbols(struct kf_prof *prof)
+static void open_symbols(struct kf_prof *prof, struct kf_prof_process *p)
 {
-	const struct kf_profile *p = &prof->profile;
+	bool first = p == prof->processes;
+	struct kf_codes codes = {0};
 
-	if (!prof->codes.code)
-		take_modules(p, &prof->codes);
-	prof->symbols = kf_symbols_open(
-		&prof->codes,
+	if (first && prof->codes.code) {
+		codes = prof->codes;
+		prof->codes = (struct kf_codes){0};
+	} else {
+		take_modules(p->profile, &codes);
+	}
+	p->symbols = kf_symbols_open(
+		&codes,
 		&(struct kf_symbols_how){
 			.procfs = "/proc",
-			.pid = prof->pid,
+			.pid = first ? prof->pid : 0,
 			.debug = true,
-			.recorded_ns = p->head.real_ns + prof->time_ns,
-			.profile = p,
+			.recorded_ns = p->profile->head.real_ns + prof->time_ns,
+			.profile = p->profile,
 			.refused = kf_prof_refused,
 		});
-	if (!prof->symbols)
+	if (!p->symbols)
 		out_of_memory();
 }
 
 static void site_add_frames(struct kf_prof *prof, struct kf_site *site)
 {
 	static uint64_t address[KF_STATS_STACK_MAX];
+	const struct kf_prof_process *p = site->process;
 	uint32_t nr_frames =
-		kf_profile_frames(&prof->profile, site->stack, address);
-	uint32_t generation =
-		kf_profile_generation(&prof->profile, site->stack);
+		kf_profile_frames(p->profile, site->stack, address);
+	uint32_t generation = kf_profile_generation(p->profile, site->stack);
 	size_t room = 0;
 
 	for (uint32_t i = 0; i < nr_frames; i++) {
 		size_t nr;
 		const struct kf_frame *f = kf_symbols_frames(
-			prof->symbols, address[i], generation, &nr);
+			p->symbols, address[i], generation, &nr);
 
 		if (!f)
 			out_of_memory();
@@ -237,9 +255,9 @@ static void name_site(struct kf_prof *prof, struct kf_site *site)
 	char tag[KF_PROFILE_TAG_PATH], thread[17];
 	int32_t tid = site->stack->tid;
 
-	kf_profile_tag_path(&prof->profile, site->stack->tag, tag);
+	kf_profile_tag_path(site->process->profile, site->stack->tag, tag);
 	site->tag = kf_format("%s", tag);
-	kf_profile_thread_name(&prof->profile, tid, thread);
+	kf_profile_thread_name(site->process->profile, tid, thread);
 	if (!tid)
 		site->thread = kf_format("%s", "");
 	else
@@ -248,32 +266,11 @@ static void name_site(struct kf_prof *prof, struct kf_site *site)
 	site_add_frames(prof, site);
 }
 
-/*
- * The counts of the first snapshot, from which growth is measured. A stack that
- * came later has zero counts there.
- */
-static void find_first(struct kf_prof *prof)
-{
-	const struct kf_profile *p = &prof->profile;
-	const struct kf_profile_snapshot *s;
-	const struct kf_profile_count *c;
-
-	if (!p->nr_snapshots)
-		return;
-	s = p->snapshots[0];
-	c = kf_profile_counts(s);
-	for (uint64_t k = 0; k < s->nr; k++) {
-		ptrdiff_t n = kf_profile_stack_of(p, c[k].entry);
-
-		if (n >= 0)
-			prof->sites[n].first = c[k];
-	}
-}
-
 static bool site_matches(const regex_t *re, const struct kf_site *site)
 {
 	if (!regexec(re, site->tag, 0, NULL, 0) ||
-	    !regexec(re, site->thread, 0, NULL, 0))
+	    !regexec(re, site->thread, 0, NULL, 0) ||
+	    !regexec(re, site->process->label, 0, NULL, 0))
 		return true;
 	for (size_t i = 0; i < site->nr_frames; i++) {
 		const struct kf_frame *f = site->frames[i];
@@ -315,6 +312,8 @@ static int sites_by_value(const void *a, const void *b)
 
 	if (x->value.value != y->value.value)
 		return x->value.value < y->value.value ? 1 : -1;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
 	if (x->stack->entry != y->stack->entry)
 		return x->stack->entry < y->stack->entry ? -1 : 1;
 	return 0;
@@ -351,31 +350,54 @@ static int keep_sites(struct kf_prof *prof)
 	return 0;
 }
 
-int kf_prof_open(struct kf_prof *prof)
+/*
+ * The stacks of a process. Growth is measured from the first snapshot: a stack
+ * that came later has zero counts there.
+ */
+static void add_sites(struct kf_prof *prof, struct kf_prof_process *p)
 {
-	struct kf_profile_count *counts;
-	int status = read_any(prof);
-	size_t nr = prof->profile.nr_stacks;
+	size_t nr = p->profile->nr_stacks;
+	struct kf_profile_count *counts = kf_alloc(nr, sizeof(*counts));
+	struct kf_profile_count *first = kf_alloc(nr, sizeof(*first));
 
-	if (status)
-		return status;
-	choose_snapshot(prof);
-	choose_metric(prof);
-	open_symbols(prof);
-	prof->sites = kf_alloc(nr, sizeof(*prof->sites));
-	prof->nr_sites = nr;
-	counts = kf_alloc(nr, sizeof(*counts));
-	kf_profile_at(&prof->profile, prof->time_ns, counts);
-	find_first(prof);
+	if (nr)
+		open_symbols(prof, p);
+	kf_prof_counts(prof, p, prof->time_ns, counts);
+	if (prof->nr_levels)
+		kf_prof_counts(prof, p, prof->levels[0].time_ns, first);
 	for (size_t i = 0; i < nr; i++) {
-		struct kf_site *site = &prof->sites[i];
+		struct kf_site *site = &prof->sites[prof->nr_sites++];
 
-		site->stack = prof->profile.stacks[i];
+		site->process = p;
+		site->stack = p->profile->stacks[i];
 		site->now = counts[i];
+		site->first = first[i];
 		site->value = kf_metric_of(&counts[i], prof->pick.metric);
 		name_site(prof, site);
 	}
 	free(counts);
+	free(first);
+}
+
+int kf_prof_open(struct kf_prof *prof)
+{
+	int status = read_any(prof);
+	size_t nr = 0;
+
+	if (!status)
+		status = kf_prof_processes(prof);
+	if (status)
+		return status;
+	choose_metric(prof);
+	for (size_t i = 0; i < prof->nr_processes; i++) {
+		if (prof->processes[i].chosen)
+			nr += prof->processes[i].profile->nr_stacks;
+	}
+	prof->sites = kf_alloc(nr, sizeof(*prof->sites));
+	for (size_t i = 0; i < prof->nr_processes; i++) {
+		if (prof->processes[i].chosen)
+			add_sites(prof, &prof->processes[i]);
+	}
 	return keep_sites(prof);
 }
 
@@ -384,10 +406,17 @@ void kf_prof_close(struct kf_prof *prof)
 	for (size_t i = 0; i < prof->nr_sites; i++)
 		release_site(&prof->sites[i]);
 	free(prof->sites);
-	kf_symbols_close(prof->symbols);
+	for (size_t i = 0; i < prof->nr_processes; i++) {
+		kf_symbols_close(prof->processes[i].symbols);
+		free(prof->processes[i].name);
+		free(prof->processes[i].label);
+	}
+	free(prof->processes);
+	free(prof->levels);
 	kf_codes_release(&prof->codes);
 	kf_profile_release(&prof->profile);
 	prof->sites = NULL;
-	prof->symbols = NULL;
-	prof->nr_sites = 0;
+	prof->processes = NULL;
+	prof->levels = NULL;
+	prof->nr_sites = prof->nr_processes = prof->nr_levels = 0;
 }

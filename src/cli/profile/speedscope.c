@@ -93,7 +93,7 @@ static json_t *speedscope_metric(const struct kf_prof *prof,
 static json_t *speedscope_file(const struct kf_prof *prof, json_t *frames,
 			       json_t *const *stacks)
 {
-	const struct kf_stats_identity *id = &prof->profile.head.identity;
+	const struct kf_stats_identity *id = kf_prof_identity(prof);
 	json_t *o = json_object(), *profiles = json_array();
 	char name[256];
 

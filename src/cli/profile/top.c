@@ -34,7 +34,7 @@ static const struct kf_column prof_columns[KF_NR_METRICS] = {
 static const char *const prof_heads[KF_NR_GROUPINGS] = {
 	[KF_GROUP_FUNCTION] = "FUNCTION", [KF_GROUP_LINE] = "LINE",
 	[KF_GROUP_LIB] = "LIBRARY",	  [KF_GROUP_TAG] = "TAG",
-	[KF_GROUP_THREAD] = "THREAD",
+	[KF_GROUP_THREAD] = "THREAD",	  [KF_GROUP_PROCESS] = "PROCESS",
 };
 
 /* The sums over the sites of a group. */
@@ -79,7 +79,8 @@ static void prof_add_totals(const struct kf_prof *prof, struct groups *all,
 	size_t nr;
 	char **labels = kf_site_labels(prof, site, &nr);
 
-	for (size_t i = 0; i < nr; i++) {
+	/* without the name of the process */
+	for (size_t i = prof->nr_chosen > 1; i < nr; i++) {
 		struct group *g = prof_group(all, labels[i]);
 
 		if (g->last == n + 1)
@@ -93,7 +94,8 @@ static void prof_add_totals(const struct kf_prof *prof, struct groups *all,
 static void prof_gather(const struct kf_prof *prof, struct groups *all)
 {
 	bool by_frame = prof->pick.group != KF_GROUP_TAG &&
-			prof->pick.group != KF_GROUP_THREAD;
+			prof->pick.group != KF_GROUP_THREAD &&
+			prof->pick.group != KF_GROUP_PROCESS;
 
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *site = &prof->sites[i];
@@ -260,7 +262,7 @@ static struct leak leak_of(const struct kf_prof *prof,
 	l.stack = site->nr_frames ? kf_site_callers(site, 0, CALLERS)
 				  : kf_site_group(prof, site);
 	l.grown = l.live.value;
-	if (prof->snapshot != prof->profile.snapshots[0])
+	if (prof->snapshot != &prof->levels[0])
 		l.grown -= kf_metric_of(&site->first, KF_METRIC_LIVE).value;
 	return l;
 }

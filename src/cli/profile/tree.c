@@ -44,6 +44,8 @@ char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site)
 	case KF_GROUP_THREAD:
 		return kf_format("%s", site->thread[0] ? site->thread
 						       : "[no thread]");
+	case KF_GROUP_PROCESS:
+		return kf_format("%s", site->process->label);
 	default:
 		if (site->nr_frames)
 			return kf_site_label(prof, site->frames[0]);
@@ -52,8 +54,9 @@ char *kf_site_group(const struct kf_prof *prof, const struct kf_site *site)
 }
 
 /*
- * The parts of a tag's path, or the thread. A stack that was cut off gets a
- * node "[outer calls]", so that it does not look like a program of its own.
+ * The process, if there are several; the parts of a tag's path, or the thread.
+ * A stack that was cut off gets a node "[outer calls]", so that it does not
+ * look like a program of its own.
  */
 static size_t tree_prefix(const struct kf_prof *prof,
 			  const struct kf_site *site, char **labels)
@@ -61,6 +64,8 @@ static size_t tree_prefix(const struct kf_prof *prof,
 	size_t nr = 0;
 	char *path, *part, *save;
 
+	if (prof->nr_chosen > 1 && prof->pick.group != KF_GROUP_PROCESS)
+		labels[nr++] = kf_format("%s", site->process->name);
 	if (prof->pick.group == KF_GROUP_TAG && site->tag[0]) {
 		path = kf_format("%s", site->tag);
 		for (part = strtok_r(path, "/", &save); part;
@@ -68,10 +73,11 @@ static size_t tree_prefix(const struct kf_prof *prof,
 			labels[nr++] = kf_format("[%s]", part);
 		free(path);
 	} else if (prof->pick.group == KF_GROUP_TAG ||
-		   prof->pick.group == KF_GROUP_THREAD) {
+		   prof->pick.group == KF_GROUP_THREAD ||
+		   prof->pick.group == KF_GROUP_PROCESS) {
 		labels[nr++] = kf_site_group(prof, site);
 	}
-	if (kf_profile_is_cut(&prof->profile, site->stack))
+	if (kf_profile_is_cut(site->process->profile, site->stack))
 		labels[nr++] = kf_format("[outer calls]");
 	return nr;
 }
@@ -79,14 +85,14 @@ static size_t tree_prefix(const struct kf_prof *prof,
 char **kf_site_labels(const struct kf_prof *prof, const struct kf_site *site,
 		      size_t *nr)
 {
-	size_t room = site->nr_frames + KF_PROFILE_TAG_PATH + 2;
+	size_t room = site->nr_frames + KF_PROFILE_TAG_PATH + 3;
 	char **labels = kf_alloc(room, sizeof(*labels));
-	size_t n = tree_prefix(prof, site, labels);
+	size_t prefix = tree_prefix(prof, site, labels), n = prefix;
 
 	for (size_t i = site->nr_frames; i-- > 0;) {
 		char *label = kf_site_label(prof, site->frames[i]);
 
-		if (prof->pick.group == KF_GROUP_LIB && n &&
+		if (prof->pick.group == KF_GROUP_LIB && n > prefix &&
 		    !strcmp(labels[n - 1], label))
 			free(label);
 		else

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+
+#include "cli/commands/record-order.h"
+
+#include "base/text.h"
+#include "cli/order.h"
+#include "cli/process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long a process may take to carry out an order, in seconds. */
+#define ORDER_S 3
+
+/* Why an order will not be carried out, to free(); NULL: it is, or will be. */
+static char *order_refusal(enum kf_order_result result,
+			   const struct kf_answer *answer)
+{
+	char safe[4 * sizeof(answer->reply)];
+
+	switch (result) {
+	case KF_ORDER_DONE:
+	case KF_ORDER_LATE:
+		return NULL;
+	case KF_ORDER_REFUSED:
+		return kf_format("%s",
+				 kf_escape(safe, sizeof(safe), answer->reply));
+	case KF_ORDER_FILTERED:
+		return kf_format(
+			"it filters its system calls (seccomp), and an order "
+			"might kill it: see konfiscator ctl --force");
+	case KF_ORDER_OLD:
+		return kf_format("its library takes no orders");
+	default:
+		return kf_format("%s", strerror(errno));
+	}
+}
+
+int kf_record_check_sample(const char *arg)
+{
+	uint64_t n;
+
+	if (!kf_order_parse_sample(arg, &n) || !n) {
+		kf_error("record: --sample: '%s' is not 1, or from 1K to 1T",
+			 arg);
+		return KF_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static enum kf_order_result order_number(const struct kf_file *f,
+					 const char *id, uint64_t value,
+					 struct kf_answer *answer)
+{
+	char *text = kf_format("%s=%llu", id, (unsigned long long)value);
+	enum kf_order_result result =
+		kf_order_give(f, text, ORDER_S, 0, answer);
+
+	free(text);
+	return result;
+}
+
+/* Returns the exit status, after a message where it is not 0. */
+static int tell_order(const struct kf_cli *cli, const struct kf_file *f,
+		      enum kf_order_result result,
+		      const struct kf_answer *answer, bool needed)
+{
+	char safe[4 * sizeof(answer->reply)];
+	char *why = order_refusal(result, answer);
+
+	if (result == KF_ORDER_DONE)
+		kf_note(cli, "record: process %d takes %s", kf_process_id(f),
+			kf_escape(safe, sizeof(safe), answer->reply));
+	else if (result == KF_ORDER_LATE)
+		kf_note(cli,
+			"record: process %d takes no samples yet: it starts "
+			"at its next allocation",
+			kf_process_id(f));
+	else if (needed)
+		kf_error("record: process %d takes no samples and cannot be "
+			 "told to: %s",
+			 kf_process_id(f), why);
+	needed &= why != NULL;
+	free(why);
+	return needed ? KF_EXIT_FAILED : 0;
+}
+
+/* Samples of a process that runs are wanted, or there would be nothing. */
+static int order_samples(const struct kf_cli *cli, struct kf_record_orders *o,
+			 const struct kf_file *f)
+{
+	uint64_t mean = kf_snapshot_value(&f->snap, "sample_mean");
+	struct kf_answer answer = {0};
+	enum kf_order_result result;
+	uint64_t wanted;
+	bool needed;
+
+	if (mean && !o->sample)
+		return 0;
+	kf_parse_size(o->sample ? o->sample : KF_RECORD_SAMPLE, &wanted);
+	if (wanted == mean)
+		return 0;
+	needed = o->first &&
+		 (o->sample || !kf_snapshot_value(&f->snap, "samples"));
+	result = order_number(f, "sample", wanted, &answer);
+	o->samples = result == KF_ORDER_DONE || result == KF_ORDER_LATE;
+	o->mean = mean;
+	return tell_order(cli, f, result, &answer, needed);
+}
+
+/* Children that are forked from now on have the number. */
+static int order_family(struct kf_record_orders *o, const struct kf_file *f)
+{
+	struct kf_answer answer = {0};
+	char *why;
+
+	if (!o->family || o->family == f->snap.family)
+		return 0;
+	why = order_refusal(order_number(f, "family", o->family, &answer),
+			    &answer);
+	o->marks = !why;
+	o->relatives = f->snap.family;
+	if (!why)
+		return 0;
+	kf_error("record: --follow: process %d cannot be told to mark its "
+		 "children: %s",
+		 kf_process_id(f), why);
+	free(why);
+	return KF_EXIT_FAILED;
+}
+
+int kf_record_orders_give(const struct kf_cli *cli, struct kf_record_orders *o,
+			  const struct kf_file *f)
+{
+	int status = order_samples(cli, o, f);
+
+	return status ? status : order_family(o, f);
+}
+
+bool kf_record_orders_any(const struct kf_record_orders *o)
+{
+	return o->samples || o->marks;
+}
+
+void kf_record_orders_back(const struct kf_record_orders *o,
+			   const struct kf_file *f)
+{
+	struct kf_answer answer;
+
+	if (o->samples)
+		order_number(f, "sample", o->mean, &answer);
+	if (o->marks)
+		order_number(f, "family", o->relatives, &answer);
+}
+
+void kf_record_tell_followed(const struct kf_cli *cli,
+			     const struct kf_follower *w)
+{
+	size_t running = kf_follow_running(w);
+
+	if (w->nr)
+		kf_note(cli, "record: and of %zu other processes", w->nr);
+	if (running)
+		kf_note(cli,
+			"record: %zu other processes still run: the profile "
+			"has what they had until now",
+			running);
+}
