@@ -87,8 +87,14 @@ blocks 30 "what the last one left" live held
 recorded -- sh -c "'$KIN' hold 100 note note wait go & until [ -e note ]
 	do sleep 0.1; done; kill -9 \$!; wait; '$KIN' hold 10"
 blocks 110 "blocks of a program that was killed" alloc held
-recorded -- sh -c 'i=0; while [ $i -lt 200 ]; do "$0" hold 5; i=$((i + 1))
-	done' "$KIN"
+cat >short <<'END'
+i=0
+while [ $i -lt 200 ]; do
+	"$1" hold 5
+	i=$((i + 1))
+done
+END
+recorded -- sh short "$KIN"
 says "and of 200 other processes"
 blocks 1000 "blocks of 200 programs" alloc held
 
@@ -139,3 +145,28 @@ follow --follow
 blocks 40 "blocks of children of a process that ran" alloc held_by_child
 follow
 blocks 0 "blocks of children that nobody follows" alloc held_by_child
+
+# one that does not allocate takes one order after the other when it does
+rm -f p note go went
+run_under_exec "$KIN" hold 5 note note wait go serve went fork 2 0 hold 20 &
+pid=$!
+at_exit "kill -9 $pid 2>/dev/null"
+wait_for 60 test -e note
+cli record -p "$pid" --sample=1 --follow --interval=0.1 -o p 2>err &
+recorder=$!
+wait_for 60 test -s p || fail "nothing is recorded: $(cat err)"
+family() {
+	cli ctl --format=json "$pid" |
+		jq -r '.[] | select(.setting == "family").now'
+}
+equal "family before the first order" 0 "$(family)"
+touch go
+has_family() {
+	[ "$(family)" != 0 ]
+}
+wait_for 60 has_family || fail "it has no family: $(cat err)"
+touch went
+wait "$recorder" || fail "the recorder failed: $(cat err)"
+blocks 40 "blocks of children of a process that slept" alloc held_by_child
+expect 2 cli ctl $$ family=many
+says "ctl: family: 'many' is not a number to 4294967295"

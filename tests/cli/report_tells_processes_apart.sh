@@ -86,11 +86,11 @@ ours -o o.massif p
 ! grep -q "one (in" o.massif || fail "massif's tree has processes"
 
 # levels over time, and a row for each process
-ours --view=timeline --metric=alloc --format=json p >times
-jq -e '[.[].time_seconds] | . == sort and length == (unique | length)' times \
-	>jq.out || fail "times: $(cat times)"
-jq -e '.[-1].value == ([.[].value] | max) and .[-1].value > 10000000' times \
-	>jq.out || fail "values: $(cat times)"
+ours --view=timeline --metric=alloc --format=json p >levels
+jq -e '[.[].time_seconds] | . == sort and length == (unique | length)' levels \
+	>jq.out || fail "times: $(cat levels)"
+jq -e '.[-1].value == ([.[].value] | max) and .[-1].value > 10000000' levels \
+	>jq.out || fail "values: $(cat levels)"
 ours --view=summary p >sum
 equal "processes" 2 "$(grep -c '^one .* yes$\|^two .* yes$' sum)"
 

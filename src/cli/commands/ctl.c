@@ -60,6 +60,10 @@ static const char *ctl_now(const struct kf_snapshot *s, const char *id,
 
 	if (!strcmp(id, "record"))
 		return kf_snapshot_value(s, "recording") ? "on" : "off";
+	if (!strcmp(id, "family")) {
+		snprintf(text, 24, "%u", s->family);
+		return text;
+	}
 	if (strcmp(id, "sample") != 0)
 		return NULL;
 	if (mean && mean % 1024 == 0)
@@ -111,12 +115,18 @@ static bool ctl_is_known(const char *order)
 static int ctl_check(const char *order)
 {
 	const char *value = strchr(order, '=');
-	uint64_t mean;
+	uint64_t mean, family;
 
 	if (!ctl_is_known(order)) {
 		kf_error("ctl: '%s' is not SETTING=VALUE of a setting that "
 			 "'konfiscator ctl PID' lists",
 			 order);
+		return KF_EXIT_USAGE;
+	}
+	if (!strncmp(order, "family=", 7) &&
+	    (!kf_parse_u64(value + 1, &family) || family > UINT32_MAX)) {
+		kf_error("ctl: family: '%s' is not a number to 4294967295",
+			 value + 1);
 		return KF_EXIT_USAGE;
 	}
 	if (strncmp(order, "sample=", 7) || !strcmp(value, "=off") ||

@@ -106,17 +106,19 @@ static int order_samples(const struct kf_cli *cli, struct kf_record_orders *o,
 		 (o->sample || !kf_snapshot_value(&f->snap, "samples"));
 	result = order_number(f, "sample", wanted, &answer);
 	o->samples = result == KF_ORDER_DONE || result == KF_ORDER_LATE;
+	o->late = result == KF_ORDER_LATE;
+	o->wanted = wanted;
 	o->mean = mean;
 	return tell_order(cli, f, result, &answer, needed);
 }
 
-/* Children that are forked from now on have the number. */
-static int order_family(struct kf_record_orders *o, const struct kf_file *f)
+int kf_record_orders_mark(struct kf_record_orders *o, const struct kf_file *f)
 {
 	struct kf_answer answer = {0};
 	char *why;
 
-	if (!o->family || o->family == f->snap.family)
+	o->late &= kf_snapshot_value(&f->snap, "sample_mean") != o->wanted;
+	if (!o->family || o->marks || o->late || o->family == f->snap.family)
 		return 0;
 	why = order_refusal(order_number(f, "family", o->family, &answer),
 			    &answer);
@@ -124,6 +126,7 @@ static int order_family(struct kf_record_orders *o, const struct kf_file *f)
 	o->relatives = f->snap.family;
 	if (!why)
 		return 0;
+	o->family = 0;
 	kf_error("record: --follow: process %d cannot be told to mark its "
 		 "children: %s",
 		 kf_process_id(f), why);
@@ -136,7 +139,7 @@ int kf_record_orders_give(const struct kf_cli *cli, struct kf_record_orders *o,
 {
 	int status = order_samples(cli, o, f);
 
-	return status ? status : order_family(o, f);
+	return status ? status : kf_record_orders_mark(o, f);
 }
 
 bool kf_record_orders_any(const struct kf_record_orders *o)
@@ -149,10 +152,11 @@ void kf_record_orders_back(const struct kf_record_orders *o,
 {
 	struct kf_answer answer;
 
-	if (o->samples)
-		order_number(f, "sample", o->mean, &answer);
+	/* where the process does not allocate the last order is what counts */
 	if (o->marks)
 		order_number(f, "family", o->relatives, &answer);
+	if (o->samples)
+		order_number(f, "sample", o->mean, &answer);
 }
 
 void kf_record_tell_followed(const struct kf_cli *cli,

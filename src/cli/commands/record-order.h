@@ -25,8 +25,10 @@ struct kf_record_orders {
 	uint32_t family;    /* number for its children; 0: none */
 
 	/* Private. */
+	bool late;	    /* the order to sample waits */
 	bool samples;	    /* it samples because we said so */
 	bool marks;	    /* its children have the number, likewise */
+	uint64_t wanted;    /* distance of samples */
 	uint64_t mean;	    /* that it had before; 0: none */
 	uint32_t relatives; /* the number that it had before */
 };
@@ -43,6 +45,18 @@ struct kf_record_orders {
  */
 int kf_record_orders_give(const struct kf_cli *cli, struct kf_record_orders *o,
 			  const struct kf_file *f);
+
+/**
+ * kf_record_orders_mark() - mark the children of a process that was not told to
+ *			     until now
+ * @o:		the orders
+ * @f:		its stats file
+ *
+ * A process has room for one order: it takes the one to sample first.
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_record_orders_mark(struct kf_record_orders *o, const struct kf_file *f);
 
 /**
  * kf_record_orders_any() - whether there is anything to take back

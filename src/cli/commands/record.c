@@ -257,6 +257,8 @@ static int recorder_look(struct recorder *r)
 			status = give_orders(r, f);
 			if (!status)
 				recorder_begin_file(r, f);
+		} else if (!r->child && f->life == KF_LIFE_ALIVE) {
+			kf_record_orders_mark(&r->orders, f);
 		}
 	}
 	now = record_now_ns(CLOCK_MONOTONIC) - r->begin;
