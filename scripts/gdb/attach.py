@@ -31,7 +31,8 @@ PID = int(os.environ["KF_PID"])
 LIMIT = float(os.environ["KF_SECONDS"])
 ANSWERS = 3  # the descriptor
 RTLD_NOW, RTLD_NOLOAD = 2, 4
-SCRATCH = 65536
+SCRATCH = 65536  # names, and the registers in the second quarter
+CODE = 4096
 STACK_NEEDED = 64 * 1024
 MAX_FRAMES = 64
 RETRY_S = 0.01
@@ -335,6 +336,54 @@ def choose(target):
     return False
 
 
+class Keeper:
+    """Keeps the registers that functions may change, by code in the process.
+
+    gdb 13 and older take for granted where each processor has the parts of its
+    XSAVE area, and lose some on others, such as the masks of AVX-512. The
+    thread may have been interrupted in a strlen that uses them.
+    """
+
+    ALL = "b8ffffffff" "baffffffff"  # mov $-1,%eax; mov $-1,%edx
+    SAVE = (
+        "55" "4889e5" "4989d2"       # push %rbp; mov %rsp,%rbp; mov %rdx,%r10
+        + ALL + "49bb{area}"         # mov $area,%r11
+        "490fae23"                   # xsave64 (%r11)
+        "4c89d2" "31c0"              # mov %r10,%rdx; xor %eax,%eax
+        "49bb{function}" "41ffd3"    # mov $function,%r11; call *%r11
+        "4989c2"                     # mov %rax,%r10
+    )
+    RESTORE = (
+        ALL + "49bb{area}"
+        "490fae2b"                   # xrstor64 (%r11)
+        "4c89d0"                     # mov %r10,%rax
+    )
+
+    def __init__(self, code, area):
+        self.code, self.area = code, area
+
+    def write(self, text, function=0):
+        words = {"area": self.area, "function": function}
+        text = text.format(
+            **{name: struct.pack("<Q", n).hex() for name, n in words.items()}
+        )
+        gdb.selected_inferior().write_memory(self.code, bytes.fromhex(text))
+        return self.code
+
+    def around(self, function):
+        """The address of code that calls a function and restores all."""
+        return self.write(self.SAVE + self.RESTORE + "5d" "c3", function)
+
+    def restore(self):
+        """The address of code that restores all after an ended call."""
+        return self.write(self.RESTORE + "c3")
+
+    @staticmethod
+    def is_needed():
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as f:
+            return re.search(r"^flags\t.*\bxsave\b", f.read(), re.M)
+
+
 class Caller:
     """Calls functions of the process, in the selected thread.
 
@@ -346,8 +395,11 @@ class Caller:
 
     def __init__(self, target):
         self.libc_at = target.libc
+        self.keeper = None
 
     def call(self, address, kind, *args, ends=True):
+        if self.keeper:
+            address = self.keeper.around(address)
         tid = gdb.selected_thread().ptid[1] if ends else 0
         text = ", ".join(f"({t}){v}" for t, v in args)
         value, why = None, None
@@ -362,6 +414,8 @@ class Caller:
             self.swallow()
         if value is not None:
             return value
+        if self.keeper:
+            self.evaluate(self.keeper.restore())
         raise Refused(
             "loading the library took too long: another thread may be in the "
             "dynamic linker" if late else why
@@ -369,26 +423,48 @@ class Caller:
 
     def swallow(self):
         """The call ended as the signal came: let another one take it."""
+        self.evaluate(self.libc_at["getpid"])
+
+    @staticmethod
+    def evaluate(address):
         try:
-            gdb.parse_and_eval(f"((int (*)()){self.libc_at['getpid']})()")
+            gdb.parse_and_eval(f"((int (*)()){address})()")
         except gdb.error:
             pass
 
     def libc(self, name, *args):
         return self.call(self.libc_at[name], "long (*)()", *args)
 
-    def make_page(self):
-        page = self.libc(
-            "mmap", ("long", 0), ("long", SCRATCH), ("int", 3), ("int", 0x22),
-            ("int", -1), ("long", 0),
-        )  # fmt: skip
-        if page in (0, -1):
-            raise Refused("it has no memory for a page")
+    def make_pages(self):
+        """Memory for names; and for the keeper, whose code comes first."""
+        page = self.map(SCRATCH, 3)
+        if Keeper.is_needed():
+            try:
+                code = self.map(CODE, 5)
+            except Refused:
+                self.drop(page, SCRATCH)
+                raise
+            self.keeper = Keeper(code, page + SCRATCH // 4)
         return page
 
-    def drop_page(self, page):
+    def drop_pages(self, page):
+        keeper, self.keeper = self.keeper, None
+        if keeper:
+            self.drop(keeper.code, CODE)
+        self.drop(page, SCRATCH)
+
+    def map(self, size, protection):
+        page = self.libc(
+            "mmap", ("long", 0), ("long", size), ("int", protection),
+            ("int", 0x22), ("int", -1), ("long", 0),
+        )  # fmt: skip
+        if page in (0, -1):
+            raise Refused("it has no memory for a page, or may map no code")
+        return page
+
+    def drop(self, page, size):
         try:
-            self.libc("munmap", ("long", page), ("long", SCRATCH))
+            self.libc("munmap", ("long", page), ("long", size))
         except Refused:
             pass  # the page stays; the reason is told already
 
@@ -419,11 +495,11 @@ def call_in(caller, page):
 
 
 def load_and_call(caller):
-    page = caller.make_page()
+    page = caller.make_pages()
     try:
         call_in(caller, page)
     finally:
-        caller.drop_page(page)
+        caller.drop_pages(page)
 
 
 def settings():
