@@ -96,15 +96,20 @@ static void go_apart(void)
 		_exit(0);
 }
 
+static int number_of(const char *text)
+{
+	return (int)strtol(text, NULL, 10);
+}
+
 int main(int argc, char **argv)
 {
 	bool child = false;
 
 	for (char **a = argv + 1; a < argv + argc; a++) {
 		if (!strcmp(*a, "hold") && child)
-			held_by_child(atoi(*++a));
+			held_by_child(number_of(*++a));
 		else if (!strcmp(*a, "hold"))
-			held(atoi(*++a));
+			held(number_of(*++a));
 		else if (!strcmp(*a, "note"))
 			note(*++a);
 		else if (!strcmp(*a, "wait"))
@@ -116,7 +121,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(*a, "exec"))
 			return execv("/proc/self/exe", a);
 		else if (!strcmp(*a, "fork") && argc - (a - argv) > 2) {
-			make_children(atoi(a[1]), atoi(a[2]));
+			make_children(number_of(a[1]), number_of(a[2]));
 			child = true;
 			a += 2;
 		} else

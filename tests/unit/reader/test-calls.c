@@ -16,7 +16,7 @@
 /*
  * A stack of the functions in @text, the innermost first, with blanks between.
  * Python's begin with a dot; those of other libraries have the name before a
- * colon. A number behind a slash is a line.
+ * colon. A digit behind a slash is a line.
  */
 static size_t stack_make(const char *text, struct kf_frame frame[ROOM],
 			 const struct kf_frame *stack[ROOM])
@@ -37,7 +37,7 @@ static size_t stack_make(const char *text, struct kf_frame frame[ROOM],
 			.address = word[0] == '.' ? KF_STATS_CALL | nr : nr,
 			.library = libraries[nr],
 			.function = colon ? colon + 1 : word,
-			.line = slash ? (unsigned int)atoi(slash + 1) : 0,
+			.line = slash ? (unsigned int)(slash[1] - '0') : 0,
 		};
 		if (slash)
 			*slash = '\0';
