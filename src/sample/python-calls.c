@@ -3,7 +3,7 @@
  * Entries of calls of Python in the stats file: see python.h.
  *
  * A call is an instruction of a code object. Code objects are freed, and others
- * made at their addresses: the key of an entry has what they consist of, too.
+ * made at their addresses: the key of an entry tells them apart.
  * Entries are taken in order and stay; a private index finds them by their
  * keys, as table.c does for stacks.
  */
@@ -36,26 +36,11 @@ static struct {
 	uint32_t taken; /* entries taken, without entry 0; atomic */
 } calls;
 
-/* A code object as it was read. */
+/* A code object, of which the first bytes can be read. */
 struct code {
 	uintptr_t address;
-	uint8_t bytes[CODE_BYTES];
 	int64_t at; /* the instruction, bytes from the first one */
 };
-
-static uint64_t code_word(const struct code *code, uint16_t field)
-{
-	uint64_t value = 0;
-
-	if (field <= sizeof(code->bytes) - sizeof(value))
-		memcpy(&value, code->bytes + field, sizeof(value));
-	return value;
-}
-
-static int32_t code_number(const struct code *code, uint16_t field)
-{
-	return (int32_t)code_word(code, field);
-}
 
 /* Bytes of the object up to the last field that is read. */
 static size_t code_size(void)
@@ -66,15 +51,29 @@ static size_t code_size(void)
 	return KF_MIN(last + sizeof(uint64_t), (size_t)CODE_BYTES);
 }
 
+static uint64_t code_word(const struct code *code, uint16_t field)
+{
+	uint64_t value = 0;
+
+	if (field + sizeof(value) <= code_size())
+		memcpy(&value, (const void *)(code->address + field),
+		       sizeof(value));
+	return value;
+}
+
+static int32_t code_number(const struct code *code, uint16_t field)
+{
+	return (int32_t)code_word(code, field);
+}
+
 static bool code_read(struct kf_python_reader *r, uintptr_t address,
 		      uint64_t at, struct code *code)
 {
 	uint64_t begin = address + kf_python.at.code_begin;
 
-	memset(code, 0, sizeof(*code));
 	code->address = address;
 	if (!address || address % sizeof(void *) ||
-	    !kf_python_read(r, address, code->bytes, code_size()) ||
+	    !kf_python_can_read(r, address, code_size()) ||
 	    code_word(code, OBJECT_TYPE) != kf_python.code_type)
 		return false;
 	if (kf_python.version < 0x030a)
@@ -95,17 +94,19 @@ static uint64_t calls_mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 32;
 }
 
-static uint64_t code_key(const struct code *code)
+/* Bytes that can be read; the words do not wait for each other. */
+static uint64_t calls_mix_bytes(uint64_t hash, uintptr_t at, size_t size)
 {
-	const struct kf_python_layout *at = &kf_python.at;
-	uint64_t key = calls_mix(code->address, (uint64_t)code->at);
+	uint64_t sum = size, word = 0;
+	size_t i = 0;
 
-	key = calls_mix(key, (uint32_t)code_number(code, at->code_args));
-	key = calls_mix(key, (uint32_t)code_number(code, at->code_flags));
-	key = calls_mix(key, (uint32_t)code_number(code, at->code_line));
-	key = calls_mix(key, code_word(code, at->code_file));
-	key = calls_mix(key, code_word(code, at->code_name));
-	return calls_mix(key, code_word(code, at->code_lines)) | 1;
+	for (; i + sizeof(word) <= size; i += sizeof(word)) {
+		memcpy(&word, (const void *)(at + i), sizeof(word));
+		sum += calls_mix(word, i);
+	}
+	word = 0;
+	memcpy(&word, (const void *)(at + i), size - i);
+	return calls_mix(hash, sum + calls_mix(word, i));
 }
 
 /* A string of Python, as it is in memory. */
@@ -196,6 +197,23 @@ static size_t text_put(struct kf_python_reader *r, const struct text *text,
 	return i;
 }
 
+/* The characters of which an entry has some: the first or the last ones. */
+static uint64_t text_mix(struct kf_python_reader *r, uint64_t hash,
+			 uintptr_t at, bool last)
+{
+	struct text text;
+	size_t nr;
+
+	if (!text_read(r, at, &text))
+		return hash;
+	nr = KF_MIN(text.nr, (size_t)MAX_CHARACTERS);
+	if (last)
+		text.at += (text.nr - nr) * text.width;
+	if (!nr || !kf_python_can_read(r, text.at, nr * text.width))
+		return hash;
+	return calls_mix_bytes(hash ^ text.nr, text.at, nr * text.width);
+}
+
 #define MORE (sizeof(KF_STATS_CALL_MORE) - 1)
 
 /* The begin of a name; its end is left out. */
@@ -235,20 +253,65 @@ static void fill_file(struct kf_python_reader *r, uintptr_t at,
 		call->file[0] = '\0';
 }
 
-static uint32_t code_line(struct kf_python_reader *r, const struct code *code)
+/* The table of lines; 0: it cannot be read. */
+static uintptr_t code_table(struct kf_python_reader *r, const struct code *code,
+			    uint64_t *size)
 {
 	uintptr_t table = (uintptr_t)code_word(code, kf_python.at.code_lines);
-	uint64_t size;
 
-	if (!kf_python.has_lines || code->at >= (int64_t)MAX_CODE || !table ||
-	    table % sizeof(void *) ||
-	    !kf_python_read(r, table + BYTES_SIZE, &size, sizeof(size)) ||
-	    size > MAX_TABLE ||
-	    (size && !kf_python_can_read(r, table + BYTES_DATA, size)))
+	if (!table || table % sizeof(void *) ||
+	    !kf_python_read(r, table + BYTES_SIZE, size, sizeof(*size)) ||
+	    *size > MAX_TABLE ||
+	    (*size && !kf_python_can_read(r, table + BYTES_DATA, *size)))
 		return 0;
-	return kf_python_line(
-		kf_python.version, (const uint8_t *)(table + BYTES_DATA), size,
-		code_number(code, kf_python.at.code_line), (uint32_t)code->at);
+	return table + BYTES_DATA;
+}
+
+static uint32_t code_line(struct kf_python_reader *r, const struct code *code)
+{
+	uint64_t size;
+	uintptr_t table = kf_python.has_lines && code->at < (int64_t)MAX_CODE
+				  ? code_table(r, code, &size)
+				  : 0;
+
+	if (!table)
+		return 0;
+	return kf_python_line(kf_python.version, (const uint8_t *)table, size,
+			      code_number(code, kf_python.at.code_line),
+			      (uint32_t)code->at);
+}
+
+static uint64_t code_mix(struct kf_python_reader *r, const struct code *code)
+{
+	const struct kf_python_layout *at = &kf_python.at;
+	uint64_t hash = 0, size;
+	uintptr_t table = code_table(r, code, &size);
+
+	hash = text_mix(r, hash, code_word(code, at->code_name), false);
+	hash = text_mix(r, hash, code_word(code, at->code_file), true);
+	return table ? calls_mix_bytes(hash, table, size) : hash;
+}
+
+/*
+ * From 3.12 on each code object has a number of its own. Before, nothing but
+ * its contents tells it from one that was freed at the same address.
+ */
+static uint64_t code_key(struct kf_python_reader *r, const struct code *code)
+{
+	const struct kf_python_layout *at = &kf_python.at;
+	uint64_t key = calls_mix(code->address, (uint64_t)code->at);
+	uint64_t version = (uint32_t)code_number(code, at->code_version);
+	size_t i = (code->address >> 4) % KF_PYTHON_CODES;
+
+	key = calls_mix(key, version << 32 | (uint32_t)code_number(
+						     code, at->code_line));
+	if (version)
+		return key | 1;
+	if (r->code[i] != code->address) {
+		r->contents[i] = code_mix(r, code);
+		r->code[i] = code->address;
+	}
+	return calls_mix(key, r->contents[i]) | 1;
 }
 
 static struct kf_stats_call *call_at(uint32_t i)
@@ -330,7 +393,7 @@ uint64_t kf_python_call(struct kf_python_reader *r, uintptr_t address,
 
 	if (!word || !code_read(r, address, at, &code))
 		return 0;
-	key = code_key(&code);
+	key = code_key(r, &code);
 	python_place(word, key, &found);
 	if (!found)
 		found = call_make(r, word, &code, key);

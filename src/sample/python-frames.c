@@ -43,6 +43,8 @@ bool kf_python_can_read(struct kf_python_reader *r, uintptr_t at, size_t size)
 {
 	uintptr_t end = at + size - 1;
 
+	if (at >= KF_PAGE && at - r->last < KF_PAGE && end - r->last < KF_PAGE)
+		return true;
 	if (at < KF_PAGE || end < at)
 		return false;
 	for (uintptr_t page = KF_ALIGN_DOWN(at, (uintptr_t)KF_PAGE);
@@ -52,7 +54,7 @@ bool kf_python_can_read(struct kf_python_reader *r, uintptr_t at, size_t size)
 
 		if (*known != page && !kf_vm_is_readable((const void *)page))
 			return false;
-		*known = page;
+		*known = r->last = page;
 	}
 	return true;
 }
@@ -92,7 +94,8 @@ static bool chain_begin(struct chain *c)
 	const struct kf_python_layout *at = &kf_python.at;
 	uintptr_t state = (uintptr_t)kf_python.state();
 
-	*c = (struct chain){.left = MAX_FRAMES};
+	c->left = MAX_FRAMES;
+	c->frame = 0;
 	c->cframe = chain_pointer(c, state, at->state_cframe);
 	if (at->state_frame != KF_PYTHON_NO)
 		c->frame = chain_pointer(c, state, at->state_frame);
@@ -195,17 +198,17 @@ static uint32_t merge_find(const struct kf_walked *stack, const uint64_t *sp,
  * Where evaluators are known by their address, there have to be as many as
  * frames: further ones are of other interpreters or stacks.
  */
-static bool merge_is_sound(const struct kf_walked *stack)
+static bool merge_is_sound(const struct kf_walked *stack, struct chain *c)
 {
 	uint32_t evaluators = 0, frames = 0;
-	struct chain c;
 
 	if (has_anchors())
 		return true;
 	for (uint32_t i = 0; i < stack->nr; i++)
 		evaluators += is_evaluator(stack->frame[i]);
-	for (chain_begin(&c); c.frame && frames <= evaluators; frames++)
-		c.frame = chain_pointer(&c, c.frame, kf_python.at.frame_before);
+	for (chain_begin(c); c->frame && frames <= evaluators; frames++)
+		c->frame =
+			chain_pointer(c, c->frame, kf_python.at.frame_before);
 	return stack->flags & KF_STACK_CUT ? frames >= evaluators
 					   : frames == evaluators;
 }
@@ -235,10 +238,10 @@ void kf_python_merge(struct kf_walked *stack, uint64_t *sp,
 		     struct kf_walked *room, uint64_t *calls, uint32_t most)
 {
 	struct run run = {0};
+	struct chain c = {0};
 	uint32_t i = 0, e;
-	struct chain c;
 
-	if (!merge_is_sound(stack))
+	if (!merge_is_sound(stack, &c))
 		stack->flags |= KF_STACK_NO_CALLS;
 	if (stack->flags & KF_STACK_NO_CALLS || !chain_begin(&c))
 		return;

@@ -19,19 +19,19 @@ static const struct {
 	/* clang-format off */
 	{0x0308, 0x0309,
 	 { 24,  NO,  NO,  NO,  32,  24, 104,  NO,  NO,
-	   16,  36,  40, 104, 112, 120,  NO,  48,  72}},
+	   NO,  40, 104, 112, 120,  NO,  48,  72}},
 	{0x030a, 0x030a,
 	 { 24,  48,  NO,   8,  32,  24,  96,  NO,  NO,
-	   16,  36,  40, 104, 112, 120,  NO,  48,  72}},
+	   NO,  40, 104, 112, 120,  NO,  48,  72}},
 	{0x030b, 0x030b,
 	 { NO,  56,   8,  16,  32,  48,  56,  68,  NO,
-	   56,  48,  72, 112, 128, 136, 184,  48,  72}},
+	   NO,  72, 112, 128, 136, 184,  48,  72}},
 	{0x030c, 0x030c,
 	 { NO,  56,   0,  NO,   0,   8,  56,  NO,  70,
-	   52,  48,  68, 112, 128, 136, 192,  40,  56}},
+	   92,  68, 112, 128, 136, 192,  40,  56}},
 	{0x030d, 0x030d,
 	 { 72,  NO,  NO,  NO,   0,   8,  56,  NO,  70,
-	   52,  48,  68, 112, 128, 136, 200,  40,  56}},
+	   92,  68, 112, 128, 136, 200,  40,  56}},
 	/* clang-format on */
 };
 
@@ -48,20 +48,20 @@ bool kf_python_layout_of(uint16_t version, struct kf_python_layout *at)
 
 /* What a struct _Py_DebugOffsets has, and where. */
 #define FIELD(name) offsetof(struct kf_python_layout, name)
-#define NR_FIELDS 12
+#define NR_FIELDS 11
 static const uint16_t fields[NR_FIELDS] = {
 	FIELD(state_frame), FIELD(frame_before), FIELD(frame_code),
 	FIELD(frame_at),    FIELD(frame_owner),	 FIELD(code_file),
 	FIELD(code_name),   FIELD(code_lines),	 FIELD(code_line),
-	FIELD(code_args),   FIELD(code_begin),	 FIELD(text_ascii),
+	FIELD(code_begin),  FIELD(text_ascii),
 };
 
 static const struct {
 	uint16_t version;
 	uint16_t from[NR_FIELDS];
 } blocks[] = {
-	{0x030d, {184, 232, 240, 248, 264, 280, 296, 304, 312, 320, 344, 560}},
-	{0x030e, {208, 256, 264, 272, 288, 320, 336, 344, 352, 360, 384, 640}},
+	{0x030d, {184, 232, 240, 248, 264, 280, 296, 304, 312, 344, 560}},
+	{0x030e, {208, 256, 264, 272, 288, 320, 336, 344, 352, 384, 640}},
 };
 
 #define MOST 2048 /* the widest structure that is believed */
@@ -82,7 +82,6 @@ bool kf_python_layout_read(const void *block, size_t size, uint16_t version,
 	    head[1] >> 16 != version || !kf_python_layout_of(0x030d, at))
 		return false;
 	*threads = head[2];
-	at->code_flags = NO;
 	for (size_t f = 0; f < NR_FIELDS; f++) {
 		uint64_t value = MOST;
 
@@ -93,6 +92,7 @@ bool kf_python_layout_read(const void *block, size_t size, uint16_t version,
 			return false;
 		*(uint16_t *)((char *)at + fields[f]) = (uint16_t)value;
 	}
+	at->code_version = at->code_file - 20;
 	/* A string that is not ASCII has a cached encoding more. */
 	at->text_others = at->text_ascii + 16;
 	return true;

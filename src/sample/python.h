@@ -44,9 +44,8 @@ struct kf_python_layout {
 	uint16_t frame_at;     /* the instruction */
 	uint16_t frame_entry;  /* whether the evaluator was called for it */
 	uint16_t frame_owner;
-	uint16_t code_args;
-	uint16_t code_flags;
-	uint16_t code_line; /* the first one */
+	uint16_t code_version; /* a number that no other code object had */
+	uint16_t code_line;    /* the first one */
 	uint16_t code_file;
 	uint16_t code_name;
 	uint16_t code_lines;  /* the table */
@@ -97,11 +96,18 @@ static inline bool kf_python_is_gone(void)
 	       !kf_python_is_on();
 }
 
-/* Checks pages before they are read; each of a thread in one walk. */
-#define KF_PYTHON_PAGES 64
-#define KF_PYTHON_SHIFT (64 - 6) /* of a hash of 64 bits */
+/*
+ * What is known in one walk of a thread: pages that can be read, and the
+ * contents of code objects, none of which is freed meanwhile.
+ */
+#define KF_PYTHON_PAGES 256
+#define KF_PYTHON_SHIFT (64 - 8) /* of a hash of 64 bits */
+#define KF_PYTHON_CODES 32
 struct kf_python_reader {
+	uintptr_t last;			 /* the page that was read last */
 	uintptr_t page[KF_PYTHON_PAGES]; /* can be read; 0: none */
+	uintptr_t code[KF_PYTHON_CODES];
+	uint64_t contents[KF_PYTHON_CODES];
 };
 
 /**

@@ -35,6 +35,22 @@ end() {
 	wait "$pid" || fail "$python ended with status $?"
 }
 
+# Each piece of code may be where the one before was, that is freed.
+cat >again.py <<'END'
+import sys
+kept = []
+for i in range(200):
+    exec(compile("\n" * (i % 7) + "kept.append(bytes(100000))",
+                 "again%d" % (i // 2), "exec"))
+print("ready", flush=True)
+sys.stdin.read()
+END
+i=0
+while [ "$i" -lt 200 ]; do
+	echo "(again$((i / 2)):$((i % 7 + 1)))"
+	i=$((i + 1))
+done | sort >again
+
 compared=
 for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 \
 	python3.13 python3.14 ${PYTHONS-}; do
@@ -56,6 +72,11 @@ for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 \
 		-o kept.json kept.profile
 	"$PYTHON3" "$here/check_shapes.py" said kept.json ||
 		fail "$version: the stacks of the profile differ"
+	begin "$python" KONFISCATOR_SAMPLE=1K "$path" again.py
+	expect 0 cli report --format=csv --rows=0 "$pid"
+	end
+	grep -o '(again[0-9]*:[0-9]*)' out | sort -u | diff again - ||
+		fail "$version: names of code that was freed"
 	compared="$compared $version"
 	one=$path
 done

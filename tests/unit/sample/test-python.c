@@ -130,7 +130,6 @@ static void describe_314(char block[768])
 	put(block, 336, 128);
 	put(block, 344, 136);
 	put(block, 352, 68);
-	put(block, 360, 52);
 	put(block, 384, 208);
 	put(block, 640, 40);
 }
@@ -151,6 +150,7 @@ START_TEST(an_interpreter_that_describes_itself_is_believed)
 	ck_assert_uint_eq(at.frame_owner, 74);
 	ck_assert_uint_eq(at.code_name, 128);
 	ck_assert_uint_eq(at.code_begin, 208);
+	ck_assert_uint_eq(at.code_version, 92);
 	ck_assert_uint_eq(at.text_others, 56);
 	put(block, 16, 1);
 	ck_assert(kf_python_layout_read(block, 768, 0x030e, &at, &threads));
@@ -282,7 +282,7 @@ static void put_code(void)
 
 static uint64_t call_of(uint64_t instruction)
 {
-	struct kf_python_reader r = {{0}};
+	struct kf_python_reader r = {0};
 
 	return kf_python_call(&r, (uintptr_t)world->code,
 			      (uintptr_t)world->code + 184 + instruction);
@@ -320,6 +320,45 @@ START_TEST(a_call_has_one_entry_until_its_code_is_another)
 }
 END_TEST
 
+/* Its strings and its table are where those of the one before were. */
+START_TEST(code_with_other_contents_is_another_call)
+{
+	uint64_t word;
+
+	world_make();
+	put_code();
+	word = call_of(4);
+	put_text(world->name, 0, "f.<locals>.h", 12);
+	ck_assert_str_eq(entry_of(call_of(4))->function, "f.<locals>.h");
+	put_code();
+	put_text(world->file, 0, "/srv/apq.py", 11);
+	ck_assert_str_eq(entry_of(call_of(4))->file, "/srv/apq.py");
+	put_code();
+	world->lines[33] = 6;
+	ck_assert_uint_eq(entry_of(call_of(4))->line, 13);
+	put_code();
+	ck_assert_uint_eq(call_of(4), word);
+}
+END_TEST
+
+START_TEST(code_with_another_number_is_another_call)
+{
+	uint32_t version = 7;
+	uint64_t word;
+
+	world_make();
+	kf_python.at.code_version = 92;
+	put_code();
+	memcpy(world->code + 92, &version, sizeof(version));
+	word = call_of(4);
+	ck_assert_uint_eq(call_of(4), word);
+	memcpy(world->code + 92, &(uint32_t){8}, sizeof(version));
+	put_text(world->name, 0, "f.<locals>.h", 12);
+	ck_assert_uint_ne(call_of(4), word);
+	ck_assert_str_eq(entry_of(call_of(4))->function, "f.<locals>.h");
+}
+END_TEST
+
 START_TEST(long_and_foreign_names_are_cut_between_characters)
 {
 	uint16_t wide[120];
@@ -345,7 +384,7 @@ END_TEST
 
 START_TEST(what_is_no_code_is_no_call)
 {
-	struct kf_python_reader r = {{0}};
+	struct kf_python_reader r = {0};
 
 	world_make();
 	put_code();
@@ -524,6 +563,8 @@ int main(void)
 		an_object_with_the_symbols_is_an_interpreter,
 		nobody_waits_for_an_object_whose_load_has_no_known_end,
 		a_call_has_one_entry_until_its_code_is_another,
+		code_with_other_contents_is_another_call,
+		code_with_another_number_is_another_call,
 		long_and_foreign_names_are_cut_between_characters,
 		what_is_no_code_is_no_call,
 		any_bytes_in_a_code_object_harm_nobody,
