@@ -10,6 +10,7 @@
 
 #include "reader/human.h"
 #include "reader/proc.h"
+#include "reader/smaps.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -109,6 +110,41 @@ static void limit_pools(struct kf_facts *f, uint64_t anonymous)
 }
 
 /*
+ * The heap is in the anonymous mappings, and in what brk() gave where a malloc
+ * behind the library serves blocks. Nothing says which of them are the heap's:
+ * what it did not touch hides as much of the others.
+ */
+static void take_mappings(struct kf_facts *f, const struct kf_case *c)
+{
+	struct kf_smaps m;
+	uint64_t room, heap, excess;
+
+	f->mappings_known = c->mappings && kf_smaps_read(c->procfs, c->pid, &m);
+	if (!f->mappings_known)
+		return;
+	room = m.anonymous;
+	f->others = m.code;
+	if (facts_level(c->snap, "elsewhere"))
+		room += m.program_break;
+	else
+		f->others += m.program_break;
+	if (facts_level(c->snap, "pools"))
+		limit_pools(f, room);
+	heap = f->held - f->unused;
+	excess = facts_less(room, heap);
+	f->absent = facts_less(heap, room);
+	f->huge = KF_MIN(excess, KF_MIN(m.huge, f->unused));
+	f->others += excess - f->huge;
+	f->files = m.files;
+	f->stacks = m.stacks;
+	f->shared = m.shared;
+	f->tables = m.tables;
+	f->runtimes |= m.runtimes;
+	f->resident = m.resident;
+	f->outside = f->files + f->stacks + f->shared + f->others;
+}
+
+/*
  * Pages of files and shared pages are outside the heap, and the heap has at
  * most the pages that it may have touched.
  */
@@ -119,6 +155,10 @@ static void take_process(struct kf_facts *f, const struct kf_case *c)
 	kf_proc_memory(c->procfs, c->pid, &m);
 	f->resident = m.resident;
 	f->resident_known = f->resident > 0;
+	if (f->resident_known)
+		take_mappings(f, c);
+	if (f->mappings_known)
+		return;
 	if (f->resident_known && facts_level(c->snap, "pools"))
 		limit_pools(f, facts_less(f->resident, m.shared));
 	f->outside = KF_MAX(facts_less(f->resident, f->held - f->unused),

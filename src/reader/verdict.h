@@ -38,6 +38,7 @@ struct kf_case {
 	const struct kf_snapshot *snap;
 	const char *procfs; /* procfs' mount point */
 	int pid; /* pid in @procfs; 0: the process has ended or is hidden */
+	bool mappings;	/* read those of the process too: see smaps.h */
 	double seconds; /* the time of the watch; 0: one snapshot */
 	/*
 	 * the results of kf_snapshot_used() during the watch; if @seconds is
@@ -50,12 +51,23 @@ struct kf_case {
 
 /*
  * The facts of a verdict, in bytes unless noted. live + rounding + half_empty +
- * dirty + unused + metadata = held.
+ * dirty + unused + metadata = held. If the mappings are known, held - unused -
+ * absent + huge + outside = resident, and files + stacks + shared + others =
+ * outside.
  */
 struct kf_facts {
 	bool resident_known; /* the process is alive and can be read */
 	uint64_t resident;   /* of the process */
 	uint64_t outside;    /* the part of it outside the heap */
+	bool mappings_known;
+	uint64_t files;	 /* code and data of mapped files */
+	uint64_t stacks; /* of threads */
+	uint64_t shared; /* shared memory */
+	uint64_t others; /* anonymous memory that is not the heap's */
+	uint64_t huge;	 /* free memory within resident huge pages, at most */
+	uint64_t absent; /* of the heap: never touched, or swapped out */
+	uint64_t tables; /* page tables; no part of @resident */
+	unsigned int runtimes; /* enum kf_runtime, or-ed */
 	uint64_t live; /* bytes that the program asked for and has not freed */
 	uint64_t rounding;   /* bytes of its blocks beyond that */
 	uint64_t half_empty; /* free blocks in slabs */

@@ -22,7 +22,7 @@ enum { PART, BYTES, SHARE, NR_PARTS };
 
 static const struct kf_column part_columns[NR_PARTS] = {
 	[PART] = {"PART", "part", KF_CELL_TEXT},
-	[BYTES] = {"BYTES", "bytes", KF_CELL_BYTES},
+	[BYTES] = {"BYTES", "bytes", KF_CELL_SIGNED},
 	[SHARE] = {"SHARE", "share_percent", KF_CELL_PERCENT},
 };
 
@@ -36,7 +36,7 @@ static void add_part(struct kf_table *t, const char *name, bool known,
 	row[BYTES].none = !known;
 	row[SHARE].none = !known || !whole;
 	if (whole)
-		row[SHARE].real = 100 * (double)bytes / (double)whole;
+		row[SHARE].real = 100 * (double)(int64_t)bytes / (double)whole;
 }
 
 void kf_explain(const struct kf_watch *w, struct kf_explained *e)
@@ -45,6 +45,7 @@ void kf_explain(const struct kf_watch *w, struct kf_explained *e)
 		.snap = &w->last->snap,
 		.procfs = "/proc",
 		.pid = w->last->pid,
+		.mappings = true,
 		.seconds = w->seconds,
 		.used = w->used,
 		.nr_used = w->nr_used,
@@ -56,6 +57,25 @@ void kf_explain(const struct kf_watch *w, struct kf_explained *e)
 		return;
 	kf_error("out of memory");
 	exit(KF_EXIT_FAILED);
+}
+
+/* The memory outside the heap, and what makes the parts add up. */
+static void add_mappings(struct kf_table *t, const struct kf_facts *f,
+			 uint64_t whole)
+{
+	if (!f->mappings_known) {
+		add_part(t, "not the heap", f->resident_known, f->outside,
+			 whole);
+		return;
+	}
+	if (f->absent)
+		add_part(t, "less: the heap's without pages", true, -f->absent,
+			 whole);
+	add_part(t, "huge pages: free memory in them", true, f->huge, whole);
+	add_part(t, "files: mapped code and data", true, f->files, whole);
+	add_part(t, "stacks of threads", true, f->stacks, whole);
+	add_part(t, "shared memory", true, f->shared, whole);
+	add_part(t, "others: mapped, not by the heap", true, f->others, whole);
 }
 
 void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
@@ -74,11 +94,13 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
 	add_part(t, "dirty: free pages not given back yet", true, f->dirty,
 		 whole);
 	add_part(t, "metadata: the allocator's own", true, f->metadata, whole);
-	add_part(t, "not the heap", known, f->outside, whole);
+	add_mappings(t, f, whole);
 	add_part(t, "resident: the process", known, f->resident, whole);
 	add_part(t, "unused: free, with nothing behind it", true, f->unused, 0);
 	add_part(t, "held: the heap's addresses in use", true, f->held, 0);
 	add_part(t, "peak of what was held", true, f->peak_held, 0);
+	if (f->mappings_known)
+		add_part(t, "page tables: the kernel's", true, f->tables, 0);
 }
 
 enum { SIZE, LIVE, GROWN, EMPTY, FILL, SLABS, BLOCKS, CARVED, NR_SIZES };

@@ -108,6 +108,13 @@ enum {
 	ALLOCATED,
 	LIFE,
 	GROWING,
+	FILES,
+	STACKS,
+	SHARED,
+	OTHERS,
+	HUGE_PAGES,
+	ABSENT,
+	TABLES,
 	WHY,
 	NR_COLUMNS
 };
@@ -133,8 +140,28 @@ static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[ALLOCATED] = {NULL, "allocated_bytes", KF_CELL_BYTES},
 	[LIFE] = {NULL, "life_seconds", KF_CELL_SECONDS},
 	[GROWING] = {NULL, "growing_seconds", KF_CELL_SECONDS},
+	[FILES] = {NULL, "files_bytes", KF_CELL_BYTES},
+	[STACKS] = {NULL, "stacks_bytes", KF_CELL_BYTES},
+	[SHARED] = {NULL, "shared_bytes", KF_CELL_BYTES},
+	[OTHERS] = {NULL, "others_bytes", KF_CELL_BYTES},
+	[HUGE_PAGES] = {NULL, "huge_pages_bytes", KF_CELL_BYTES},
+	[ABSENT] = {NULL, "absent_bytes", KF_CELL_BYTES},
+	[TABLES] = {NULL, "page_tables_bytes", KF_CELL_BYTES},
 	[WHY] = {NULL, "why", KF_CELL_TEXT},
 };
+
+static void add_mapped(struct kf_cell *row, const struct kf_facts *f)
+{
+	row[FILES].count = f->files;
+	row[STACKS].count = f->stacks;
+	row[SHARED].count = f->shared;
+	row[OTHERS].count = f->others;
+	row[HUGE_PAGES].count = f->huge;
+	row[ABSENT].count = f->absent;
+	row[TABLES].count = f->tables;
+	for (int i = FILES; i <= TABLES; i++)
+		row[i].none = !f->mappings_known;
+}
 
 static void add_facts(struct kf_cell *row, const struct kf_facts *f)
 {
@@ -158,6 +185,7 @@ static void add_facts(struct kf_cell *row, const struct kf_facts *f)
 	row[LIFE].real = f->life;
 	row[GROWING].real = f->growing;
 	row[LIFE].none = row[GROWING].none = !f->life_known;
+	add_mapped(row, f);
 }
 
 static void explain_add_row(struct kf_table *t, const struct kf_file *f,
@@ -200,6 +228,12 @@ static void print_unknown(const struct kf_watch *w,
 		       w->last->life == KF_LIFE_UNKNOWN
 			       ? "cannot be seen from here"
 			       : "has ended");
+	else if (!e->facts.mappings_known)
+		puts("not known: what the memory that is not the heap consists "
+		     "of, as its mappings cannot be read");
+	else if (e->facts.absent > KF_EXPLAIN_GROWTH_MIN)
+		puts("not known: how much more memory is without pages, and "
+		     "others': the one hides the other");
 	if (w->last->life == KF_LIFE_DEAD && e->verdict == KF_VERDICT_GROWTH)
 		puts("not known: how long the process lived after its last "
 		     "call that read the clock");
