@@ -123,13 +123,13 @@ static bool smaps_is_shared(const char *path)
 
 /* python3.11 is a program; python3.11.so a library, libpython3.11.so.1.0 too.
  */
-static unsigned int smaps_runtime_of(const char *path)
+unsigned int kf_runtime_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	size_t version;
 
-	if (smaps_begins(name, "libjvm.so"))
+	if (!strcmp(name, "java") || smaps_begins(name, "libjvm.so"))
 		return KF_RUNTIME_JAVA;
 	if (!strcmp(name, "node") || smaps_begins(name, "libnode.so"))
 		return KF_RUNTIME_NODE;
@@ -194,7 +194,7 @@ static void smaps_begin(struct reading *r, const struct mapping *m,
 		snprintf(r->exe, sizeof(r->exe), "%s", path);
 	now->of_exe = !strcmp(r->exe, path);
 	now->data = m->perms[1] == 'w';
-	r->sum->runtimes |= smaps_runtime_of(path);
+	r->sum->runtimes |= kf_runtime_of(path);
 }
 
 /* The flags are the last line of a mapping. */

@@ -11,7 +11,7 @@
 
 #include "base/compiler.h"
 
-/* Runtimes that have a heap of their own, known by a file that is mapped. */
+/* Runtimes that have a heap of their own, known by a file. */
 enum kf_runtime {
 	KF_RUNTIME_PYTHON = 1,
 	KF_RUNTIME_JAVA = 2,
@@ -34,6 +34,14 @@ struct kf_smaps {
 	uint64_t tables; /* the kernel's page tables; no part of @resident */
 	unsigned int runtimes; /* enum kf_runtime, or-ed */
 };
+
+/**
+ * kf_runtime_of() - the runtime that a file belongs to
+ * @path:	path of a program or library
+ *
+ * Return: enum kf_runtime, or 0.
+ */
+unsigned int kf_runtime_of(const char *path);
 
 /**
  * kf_smaps_read() - read the mappings of a process

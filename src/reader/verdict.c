@@ -94,6 +94,9 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->allocated = t->allocated;
 	f->uncounted = facts_level(s, "lost_slots");
 	f->attached = s->attached;
+	f->runtimes = kf_runtime_of(s->id.exe);
+	if (s->nr_calls)
+		f->runtimes |= KF_RUNTIME_PYTHON;
 }
 
 /*
@@ -388,6 +391,22 @@ static char *why_in_use(const struct kf_facts *f)
 		BYTES(used), BYTES(whole_of(f)), f->growing, f->life);
 }
 
+/* What the memory outside the heap mostly is where a runtime maps its own. */
+static const char *runtime_maps(const struct kf_facts *f)
+{
+	if (f->mappings_known &&
+	    f->others <= f->resident / KF_EXPLAIN_OTHERS_PART)
+		return "";
+	if (f->runtimes & KF_RUNTIME_JAVA)
+		return "; Java maps the heap of its objects itself";
+	if (f->runtimes & KF_RUNTIME_NODE)
+		return "; V8 maps the heap of JavaScript itself";
+	return f->runtimes & KF_RUNTIME_PYTHON
+		       ? "; Python's pymalloc maps arenas for small objects "
+			 "itself"
+		       : "";
+}
+
 static char *verdict_why(const struct kf_facts *f, enum kf_verdict verdict)
 {
 	uint64_t heap = f->held - f->unused;
@@ -423,9 +442,10 @@ static char *verdict_why(const struct kf_facts *f, enum kf_verdict verdict)
 	case KF_VERDICT_NOT_THE_HEAP:
 		return verdict_say(
 			"%s of the process' %s (%.0f%%) are outside the "
-			"heap, which has %s",
+			"heap, which has %s%s",
 			BYTES(f->outside), BYTES(f->resident),
-			facts_percent(f->outside, f->resident), BYTES(heap));
+			facts_percent(f->outside, f->resident), BYTES(heap),
+			runtime_maps(f));
 	default:
 		return why_in_use(f);
 	}

@@ -18,6 +18,8 @@
 /* Free memory in the heap: less than this does not matter. */
 #define KF_EXPLAIN_WASTE_MIN (256u << 10) /* bytes */
 #define KF_EXPLAIN_WASTE_PART 3		  /* of the heap, one part */
+/* Of the process, one part: others of this size have to be a runtime's. */
+#define KF_EXPLAIN_OTHERS_PART 4
 /* Growth until the end, without a watch. */
 #define KF_EXPLAIN_LIFE_MIN 1.0 /* seconds */
 #define KF_EXPLAIN_LIFE_PART 4	/* of the life, the last part */

@@ -11,9 +11,13 @@
 
 #include "cli/commands/explain.h"
 
+#include "cli/process.h"
 #include "cli/profile/profile.h"
 #include "cli/sizes.h"
 
+#include "reader/smaps.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 
 #define CALLERS 6
@@ -101,6 +105,40 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
 	add_part(t, "peak of what was held", true, f->peak_held, 0);
 	if (f->mappings_known)
 		add_part(t, "page tables: the kernel's", true, f->tables, 0);
+}
+
+const char *kf_explain_runtime(const struct kf_facts *f)
+{
+	if (f->runtimes & KF_RUNTIME_JAVA)
+		return "java";
+	if (f->runtimes & KF_RUNTIME_NODE)
+		return "node";
+	return f->runtimes & KF_RUNTIME_PYTHON ? "python" : "";
+}
+
+void kf_explain_say_runtime(const struct kf_watch *w, const struct kf_facts *f)
+{
+	uint64_t others = f->mappings_known ? f->others : f->outside;
+	int pid = kf_process_id(w->last);
+
+	if (!f->resident_known ||
+	    others <= f->resident / KF_EXPLAIN_OTHERS_PART)
+		return;
+	if (f->runtimes & KF_RUNTIME_JAVA)
+		printf("java: the heap of Java's objects is mapped by the JVM: "
+		       "jcmd %d GC.heap_info tells its size; VM.native_memory "
+		       "has the rest, if java runs with "
+		       "-XX:NativeMemoryTracking=summary\n",
+		       pid);
+	else if (f->runtimes & KF_RUNTIME_NODE)
+		puts("node: the heap of JavaScript is mapped by V8: "
+		     "process.memoryUsage() tells its size; with node "
+		     "--heapsnapshot-signal=SIGUSR2 the signal writes what is "
+		     "in it");
+	else if (f->runtimes & KF_RUNTIME_PYTHON)
+		puts("python: small objects are in arenas that pymalloc maps, "
+		     "unless PYTHONMALLOC=malloc is set: konfiscator run "
+		     "--python sets it, and the heap has these objects");
 }
 
 enum { SIZE, LIVE, GROWN, EMPTY, FILL, SLABS, BLOCKS, CARVED, NR_SIZES };

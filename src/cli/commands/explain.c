@@ -115,6 +115,7 @@ enum {
 	HUGE_PAGES,
 	ABSENT,
 	TABLES,
+	RUNTIME,
 	WHY,
 	NR_COLUMNS
 };
@@ -147,6 +148,7 @@ static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[HUGE_PAGES] = {NULL, "huge_pages_bytes", KF_CELL_BYTES},
 	[ABSENT] = {NULL, "absent_bytes", KF_CELL_BYTES},
 	[TABLES] = {NULL, "page_tables_bytes", KF_CELL_BYTES},
+	[RUNTIME] = {NULL, "runtime", KF_CELL_TEXT},
 	[WHY] = {NULL, "why", KF_CELL_TEXT},
 };
 
@@ -199,6 +201,7 @@ static void explain_add_row(struct kf_table *t, const struct kf_file *f,
 	row[PID].count = (uint64_t)kf_process_id(f);
 	kf_cell_text(&row[STATE], kf_state_name(f));
 	kf_cell_text(&row[VERDICT], kf_verdict_name(e->verdict));
+	kf_cell_text(&row[RUNTIME], kf_explain_runtime(&e->facts));
 	kf_cell_text(&row[WHY], e->why);
 	add_facts(row, &e->facts);
 }
@@ -298,6 +301,7 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 	       kf_verdict_name(e.verdict), e.why);
 	print_unknown(w, &e);
 	print_bins(&e.facts);
+	kf_explain_say_runtime(w, &e.facts);
 	print_lost(w);
 	kf_explain_parts(&t, &e.facts);
 	putchar('\n');

@@ -36,6 +36,21 @@ void kf_explain(const struct kf_watch *w, struct kf_explained *e);
 void kf_explain_parts(struct kf_table *t, const struct kf_facts *f);
 
 /**
+ * kf_explain_runtime() - the runtime of the process that has its own heap
+ * @f:		the facts
+ *
+ * Return: "java", "node", "python" or "".
+ */
+const char *kf_explain_runtime(const struct kf_facts *f);
+
+/**
+ * kf_explain_say_runtime() - a line on what shows the heap of a runtime
+ * @w:		the snapshots
+ * @f:		the facts; with little memory of others nothing is printed
+ */
+void kf_explain_say_runtime(const struct kf_watch *w, const struct kf_facts *f);
+
+/**
  * kf_explain_sizes() - a row for each size class in use
  * @t:		out: the table, the rows that the verdict is about first;
  * release it

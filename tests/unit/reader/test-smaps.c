@@ -147,6 +147,8 @@ START_TEST(runtimes_are_known_by_their_files)
 	ck_assert_uint_eq(ONE("/usr/lib/python3.8/lib-dynload/a.so"), 0);
 	ck_assert_uint_eq(ONE("/usr/bin/python3.8-config"), 0);
 	ck_assert_uint_eq(ONE("/usr/bin/nodes"), 0);
+	ck_assert_uint_eq(kf_runtime_of("java"), KF_RUNTIME_JAVA);
+	ck_assert_uint_eq(kf_runtime_of(""), 0);
 }
 END_TEST
 
