@@ -12,6 +12,7 @@
 #include "reader/proc.h"
 #include "reader/smaps.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ static const char *const verdict_names[] = {
 	[KF_VERDICT_CACHE] = "cache",
 	[KF_VERDICT_NOT_THE_HEAP] = "not the heap",
 	[KF_VERDICT_GROWTH] = "growth",
+	[KF_VERDICT_NEVER_FREED] = "never freed",
 	[KF_VERDICT_IN_USE] = "in use",
 };
 
@@ -92,6 +94,7 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->held = t->held;
 	f->peak_held = KF_MAX(facts_level(s, "peak_held"), t->held);
 	f->allocated = t->allocated;
+	f->blocks = t->live_blocks;
 	f->uncounted = facts_level(s, "lost_slots");
 	f->attached = s->attached;
 	f->runtimes = kf_runtime_of(s->id.exe);
@@ -275,6 +278,19 @@ static bool grew_until_the_end(const struct kf_facts *f)
 	       f->held >= f->peak_held - f->peak_held / KF_EXPLAIN_PEAK_PARTS;
 }
 
+/*
+ * What a forked child has from its parent is not among what it allocated, and
+ * what was allocated before an attach is not known.
+ */
+static bool kept_until_the_end(const struct kf_facts *f)
+{
+	uint64_t used = f->live + f->rounding;
+
+	return f->ended && used >= KF_EXPLAIN_KEPT_MIN &&
+	       used >= f->allocated / KF_EXPLAIN_KEPT_PART &&
+	       used <= f->allocated;
+}
+
 static bool facts_waste(const struct kf_facts *f)
 {
 	uint64_t waste = f->half_empty + f->dirty;
@@ -304,6 +320,8 @@ static enum kf_verdict facts_judge(const struct kf_facts *f)
 		return judge_waste(f);
 	if (grew_until_the_end(f))
 		return KF_VERDICT_GROWTH;
+	if (kept_until_the_end(f))
+		return KF_VERDICT_NEVER_FREED;
 	return KF_VERDICT_IN_USE;
 }
 
@@ -360,6 +378,39 @@ static char *why_growth(const struct kf_facts *f)
 		BYTES(f->held), f->growing, f->resident_known ? "" : "the ",
 		f->life, f->resident_known ? "" : " that its file covers",
 		BYTES(f->live + f->rounding), BYTES(f->allocated));
+}
+
+/* When the heap grew until the end of the program. */
+static char *why_ended_when(const struct kf_facts *f)
+{
+	if (!f->life_known || f->life < KF_EXPLAIN_LIFE_MIN)
+		return verdict_say("whether it grew until then is not known");
+	return verdict_say("the heap grew by its last sixteenth after %.1f s "
+			   "of %.1f s",
+			   f->growing, f->life);
+}
+
+/* Of a program that has ended, whatever share of its memory it kept. */
+static char *why_ended(const struct kf_facts *f, enum kf_verdict verdict)
+{
+	uint64_t used = f->live + f->rounding;
+	char *text = NULL, *when = why_ended_when(f), share[64] = "";
+
+	if (used <= f->allocated)
+		snprintf(share, sizeof(share), ", %.0f%% of the %s allocated",
+			 facts_percent(used, f->allocated),
+			 BYTES(f->allocated));
+	if (when)
+		text = verdict_say(
+			"the program held %s at its end, in %" PRIu64
+			" blocks that were never freed%s%s; %s",
+			BYTES(used), f->blocks, share,
+			verdict == KF_VERDICT_NEVER_FREED
+				? "; whether it still used them is not known"
+				: "",
+			when);
+	free(when);
+	return text;
 }
 
 static char *why_in_use(const struct kf_facts *f)
@@ -446,8 +497,10 @@ static char *verdict_why(const struct kf_facts *f, enum kf_verdict verdict)
 			BYTES(f->outside), BYTES(f->resident),
 			facts_percent(f->outside, f->resident), BYTES(heap),
 			runtime_maps(f));
+	case KF_VERDICT_NEVER_FREED:
+		return why_ended(f, verdict);
 	default:
-		return why_in_use(f);
+		return f->ended ? why_ended(f, verdict) : why_in_use(f);
 	}
 }
 
@@ -467,6 +520,7 @@ void kf_explain_case(const struct kf_case *c, struct kf_explained *e)
 {
 	*e = (struct kf_explained){0};
 	take_heap(&e->facts, c->snap);
+	e->facts.ended = c->ended;
 	take_process(&e->facts, c);
 	take_watch(&e->facts, c);
 	take_life(&e->facts, c);

@@ -25,6 +25,10 @@
 #define KF_EXPLAIN_LIFE_PART 4	/* of the life, the last part */
 #define KF_EXPLAIN_PEAK_PARTS 8 /* of the peak, all but one */
 
+/* What was live at the end: this much, and this part of what was allocated. */
+#define KF_EXPLAIN_KEPT_MIN (64u << 10) /* bytes */
+#define KF_EXPLAIN_KEPT_PART 2		/* one part */
+
 enum kf_verdict {
 	KF_VERDICT_LEAK,
 	KF_VERDICT_FRAGMENTATION,
@@ -32,6 +36,7 @@ enum kf_verdict {
 	KF_VERDICT_CACHE,
 	KF_VERDICT_NOT_THE_HEAP,
 	KF_VERDICT_GROWTH,
+	KF_VERDICT_NEVER_FREED,
 	KF_VERDICT_IN_USE,
 };
 
@@ -39,7 +44,8 @@ enum kf_verdict {
 struct kf_case {
 	const struct kf_snapshot *snap;
 	const char *procfs; /* procfs' mount point */
-	int pid; /* pid in @procfs; 0: the process has ended or is hidden */
+	int pid;    /* pid in @procfs; 0: the process has ended or is hidden */
+	bool ended; /* the program has ended; else @pid may be hidden */
 	bool mappings;	/* read those of the process too: see smaps.h */
 	double seconds; /* the time of the watch; 0: one snapshot */
 	/*
@@ -90,6 +96,8 @@ struct kf_facts {
 	bool rising;	    /* @grown during the whole watch */
 	bool record;	    /* the heap was never larger before */
 	uint64_t allocated; /* ever */
+	uint64_t blocks;    /* that are live */
+	bool ended;
 	bool life_known;
 	double life;	/* seconds, until now or the end of the file */
 	double growing; /* seconds of @life until the heap last grew by a

@@ -33,15 +33,26 @@ large="mapped=$((64 * m)) large=$((64 * m)) large_allocated=$((64 * m))"
 	judged growth $large seen_at=100000 grown_at=75000
 	why "the heap grew to 64.0Mi: by its last sixteenth after 75.0 s of the 100.0 s that its file covers"
 	why "whether this is a leak is not known"
-	judged "in use" $large seen_at=100000 grown_at=74000
+	judged "never freed" $large seen_at=100000 grown_at=74000
 	why "the heap grew by its last sixteenth after 74.0 s of 100.0 s"
 	judged growth $large seen_at=1000 grown_at=1000
-	judged "in use" $large seen_at=999 grown_at=999
-	why "whether it grew is not known"
-	judged "in use" $large
+	judged "never freed" $large seen_at=999 grown_at=999
+	why "whether it grew until then is not known"
+	judged "never freed" $large
+	why "the program held 64.0Mi at its end, in 0 blocks that were never freed, 100% of the 64.0Mi allocated; whether it still used them is not known; whether it grew until then is not known"
 	judged growth $large seen_at=9000 grown_at=9000 peak_held=$((73 * m))
-	judged "in use" $large seen_at=9000 grown_at=9000 peak_held=$((74 * m))
+	judged "never freed" $large seen_at=9000 grown_at=9000 peak_held=$((74 * m))
 }
+
+# half of what was allocated, and 64 KiB; a forked child's part is not known
+judged "never freed" mapped=$((128 * 1024)) blocks=1024:100:36
+why "the program held 64.0Ki at its end, in 64 blocks that were never freed, 64% of the 100.0Ki allocated"
+judged "in use" mapped=$((128 * 1024)) blocks=1024:100:37
+why "the program held 63.0Ki at its end, in 63 blocks that were never freed, 63% of the 100.0Ki allocated"
+judged "never freed" mapped=$((128 * 1024)) blocks=1024:200:100
+judged "in use" mapped=$((128 * 1024)) blocks=1024:200:101
+judged "in use" mapped=$((128 * 1024)) blocks=1024:10:0:0:0:90
+why "the program held 100.0Ki at its end, in 100 blocks that were never freed; whether"
 
 # threads without counters
 # shellcheck disable=SC2086 # words
@@ -70,7 +81,7 @@ slabs="mapped=$((3 * m)) slabs=$((3 * m)) carved=$((3 * m))"
 {
 	judged fragmentation $slabs blocks=1024:2048:0
 	why "1.00Mi of the heap's 3.00Mi (33%) are free blocks in pages that live blocks keep"
-	judged "in use" $slabs blocks=1024:2050:0
+	judged "never freed" $slabs blocks=1024:2050:0
 	judged fragmentation mapped=$((m / 4)) slabs=$((m / 4)) \
 		carved=$((m / 4))
 	judged "in use" mapped=$((m / 4)) slabs=$((m / 4)) \
@@ -95,5 +106,5 @@ judged cache mapped=$((5 * m)) slabs=$((3 * m)) carved=$m \
 why "2.00Mi of the heap's 3.00Mi (67%) are free pages kept for later allocations"
 judged fragmentation mapped=$((5 * m)) slabs=$((3 * m)) carved=$((3 * m)) \
 	free_runs=$((2 * m)) dirty=$((2 * m))
-judged "in use" mapped=$((9 * m)) slabs=$m carved=$m blocks=1024:1024:0 \
+judged "never freed" mapped=$((9 * m)) slabs=$m carved=$m blocks=1024:1024:0 \
 	free_runs=$((8 * m)) purged=$((8 * m))

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A program that leaks, one that fragments its heap, one whose heap caches, one
 # whose free memory is a sleeping thread's or in bins, one whose memory is elsewhere
-# and one without fault are told apart, running and killed. One whose memory rises and falls does not leak. What is not known of a
-# killed one is said.
+# and one without fault are told apart, running and killed. One whose memory rises
+# and falls does not leak, and one that ended with most of its blocks never freed
+# them. What is not known of a killed one is said.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 needs jq jq
@@ -192,6 +193,18 @@ for watch in 0.1 0.2 0.1 0.3 0.1 0.2 0.1 1; do
 		fail "what rises and falls is called a leak: $(of .why)"
 done
 end
+
+# a program that ends by itself, with all but a sixteenth of its blocks
+run_under_exec "$heaps" lose &
+ended=$!
+wait "$ended" || fail "lose ends with $?"
+lost=$(find "$WORK/stats" -name "heaps.$ended.*")
+says_is "what was lost" "never freed" "$lost"
+holds "lost" '.live_bytes >= 5625 * 240 and .live_bytes < 5625 * 260'
+expect 0 cli explain "$lost"
+prints " at its end, in 56"
+prints " blocks that were never freed, 94% of the 1.4"
+rm "$lost"
 
 # several are a row each; what is asked wrongly is told
 expect 0 cli explain -a -n heaps

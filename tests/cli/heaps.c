@@ -13,6 +13,7 @@
  *			threads and calls it again, and says "ready" each time
  *	outside		has pages of its own beside the heap
  *	steady		has what it has
+ *	lose		ends at once, and has freed one of 16 blocks
  *	teeth		allocates all, bit by bit, and frees it, again and again
  */
 #include <malloc.h>
@@ -26,6 +27,7 @@
 #define NOINLINE __attribute__((noinline, noclone))
 #define NR 160000
 #define SIZE 250
+#define LOST 6000
 #define OUTSIDE (64u << 20)
 #define LEAK_STEP 20	  /* blocks each millisecond */
 #define TOOTH_STEP 400	  /* the same, of a tooth */
@@ -153,6 +155,13 @@ static void grow(void)
 	}
 }
 
+NOINLINE static void lose(void)
+{
+	fill(0, LOST);
+	for (int i = 0; i < LOST; i += 16)
+		free(block[i]);
+}
+
 static void grow_and_shrink(void)
 {
 	int nr = 0;
@@ -173,6 +182,10 @@ int main(int argc, char **argv)
 
 	if (!strcmp(how, "leak")) {
 		grow();
+		return 0;
+	}
+	if (!strcmp(how, "lose")) {
+		lose();
 		return 0;
 	}
 	if (!strcmp(how, "teeth")) {

@@ -49,6 +49,8 @@ void kf_explain(const struct kf_watch *w, struct kf_explained *e)
 		.snap = &w->last->snap,
 		.procfs = "/proc",
 		.pid = w->last->pid,
+		.ended = w->last->life == KF_LIFE_DEAD ||
+			 w->last->life == KF_LIFE_EXECED,
 		.mappings = true,
 		.seconds = w->seconds,
 		.used = w->used,

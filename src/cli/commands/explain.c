@@ -240,7 +240,9 @@ static void print_unknown(const struct kf_watch *w,
 	if (w->last->life == KF_LIFE_DEAD && e->verdict == KF_VERDICT_GROWTH)
 		puts("not known: how long the process lived after its last "
 		     "call that read the clock");
-	if (w->last->life == KF_LIFE_DEAD && e->verdict == KF_VERDICT_IN_USE)
+	if (w->last->life == KF_LIFE_DEAD &&
+	    (e->verdict == KF_VERDICT_IN_USE ||
+	     e->verdict == KF_VERDICT_NEVER_FREED))
 		puts("not known: whether the process leaked: run explain while "
 		     "it runs, or take samples");
 	if (!w->last->snap.knows_slabs)
@@ -531,7 +533,8 @@ const struct kf_command kf_command_explain = {
 	.args = "[PID|FILE]",
 	.help = "Say why a process has the memory that it has",
 	.about =
-		"The verdict is leak, growth, fragmentation, waiting, cache, not the heap or in use.\n"
+		"The verdict is leak, growth, fragmentation, waiting, cache, not the heap, never freed\n"
+		"or in use.\n"
 		"Tables of the parts of the memory, of size classes and, if the process takes\n"
 		"samples, of call stacks follow. FILE is the stats file of a process, which may\n"
 		"have ended. Several processes are printed as one row each.",

@@ -175,6 +175,40 @@ START_TEST(blocks_from_before_an_attach_are_no_other_memory)
 }
 END_TEST
 
+/* 100 blocks of 1 KiB were allocated. */
+static enum kf_verdict judged_ended(bool ended, uint64_t live, const char *says)
+{
+	struct kf_snapshot s = {.totals = {.live = live << 10,
+					   .live_blocks = live,
+					   .allocated = 100 << 10,
+					   .held = 1 << 20}};
+	struct kf_case c = {.snap = &s, .ended = ended};
+	struct kf_explained e;
+
+	kf_explain_case(&c, &e);
+	ck_assert_ptr_nonnull(strstr(e.why, says));
+	kf_explained_release(&e);
+	return e.verdict;
+}
+
+START_TEST(what_was_live_at_the_end_was_never_freed)
+{
+	ck_assert_int_eq(judged_ended(true, 95,
+				      "held 95.0Ki at its end, in 95 blocks "
+				      "that were never freed, 95% of the "
+				      "100.0Ki allocated; whether it still"),
+			 KF_VERDICT_NEVER_FREED);
+	ck_assert_int_eq(judged_ended(true, 64, "64%"), KF_VERDICT_NEVER_FREED);
+	ck_assert_int_eq(judged_ended(true, 63, "63%"), KF_VERDICT_IN_USE);
+	/* of a parent's blocks nobody knows what they are a part of */
+	ck_assert_int_eq(judged_ended(true, 101, "never freed; whether"),
+			 KF_VERDICT_IN_USE);
+	/* a process that is hidden may free them yet */
+	ck_assert_int_eq(judged_ended(false, 95, "the program uses 95.0Ki"),
+			 KF_VERDICT_IN_USE);
+}
+END_TEST
+
 START_TEST(a_leak_since_an_attach_says_so)
 {
 	struct kf_counter peak = {.name = "peak_held", .value = 64 * MIB};
@@ -205,6 +239,7 @@ int main(void)
 		one_step_is_no_leak,
 		growth_below_an_earlier_peak_is_told,
 		blocks_from_before_an_attach_are_no_other_memory,
+		what_was_live_at_the_end_was_never_freed,
 		a_leak_since_an_attach_says_so,
 	};
 
