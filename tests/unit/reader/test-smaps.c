@@ -92,7 +92,7 @@ static const char smaps[] =
 		MAPPING("30001000-30002000", "rw-s", "/dev/zero (deleted)",
 			8192, 0, "") MAPPING("30002000-30003000", "rw-s",
 					     "/dev/shm/b c", 8192, 0, "")
-			MAPPING("40000000-40001000", "r--s", "/home/Rss: 3 kB",
+			MAPPING("40000000-40001000", "r--s", "/srv/Rss: 3 kB",
 				16384, 0, "")
 				MAPPING("7000000000-7000001000", "rw-p",
 					"[stack]", 32768, 0, "")
