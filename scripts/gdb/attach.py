@@ -518,29 +518,31 @@ def settings():
 
 
 def try_once(target):
-    """Stop the process and make the calls. Returns the ms it was stopped for.
+    """Stop the process, and make the calls if a thread is at a safe point.
 
-    None: no thread was at a safe point.
+    Returns whether one was, and the ms that the process was stopped for.
     """
     began = time.monotonic()
     execute(f"attach {PID}")
     try:
-        if not choose(target):
-            return None
-        load_and_call(Caller(target))
+        safe = choose(target)
+        if safe:
+            load_and_call(Caller(target))
     finally:
         execute("detach")
-    return (time.monotonic() - began) * 1000
+    return safe, (time.monotonic() - began) * 1000
 
 
 def main():
     deadline = time.monotonic() + LIMIT
     target = Target()
     settings()
+    stopped = 0
     while True:
-        ms = try_once(target)
-        if ms is not None:
-            return ms
+        safe, ms = try_once(target)
+        stopped += ms
+        if safe:
+            return stopped
         if time.monotonic() > deadline:
             raise Refused(
                 "no thread came to a safe point: each was in malloc or in the "

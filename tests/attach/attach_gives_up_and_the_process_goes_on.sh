@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Where another thread is in the dynamic linker for long, the call that waits
 # for it is taken back; where no thread is at a safe point, no call is made. The
-# process goes on, and the one can be attached later.
+# process goes on, and the one can be attached later. The time that it was stopped
+# for is that of all tries.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 # shellcheck source=tests/attach/lib.sh
@@ -35,6 +36,23 @@ counters "$worker" "$WORK/a"
 tell_ok "work 10"
 counters "$worker" "$WORK/b"
 grew frees 70 "$WORK/a" "$WORK/b"
+"$KF_CLI" detach -q "$worker" || fail "detach failed"
+
+rm "$WORK/go"
+echo iterate >&3
+"$KF_CLI" attach --timeout=60 "$worker" >"$WORK/tries" 2>&1 &
+attach=$!
+is_traced() {
+	grep -q '^TracerPid:.[1-9]' "/proc/$worker/status"
+}
+wait_for 60 is_traced || fail "nobody traces it"
+sleep 2
+: >"$WORK/go"
+wait "$attach" || fail "it was not attached: $(cat "$WORK/tries")"
+read -r answer <&4
+equal iterate ok "$answer"
+stopped=$(sed -n 's/.* stopped for \([0-9]*\) ms$/\1/p' "$WORK/tries")
+[ "$stopped" -ge 500 ] || fail "two seconds of tries: $(cat "$WORK/tries")"
 "$KF_CLI" detach -q "$worker" || fail "detach failed"
 
 rm "$WORK/go"

@@ -17,11 +17,13 @@
  *	storm T		T threads that allocate until KF_GO exists
  *	fork		a child that allocates and ends
  *	background PATH	load a plugin in another thread
+ *	iterate		dl_iterate_phdr() until KF_GO exists
  *	end slowly	the program ends when KF_GO exists
  *	end		the program ends
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -192,6 +194,18 @@ static void wait_to_go(void)
 		usleep(10000);
 }
 
+static int go_on(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)info, (void)size, (void)arg;
+	wait_to_go();
+	return 1;
+}
+
+static const char *iterate(void)
+{
+	return dl_iterate_phdr(go_on, NULL) == 1 ? "ok" : "no object";
+}
+
 static const char *storm(unsigned int nr)
 {
 	pthread_t thread[THREADS];
@@ -265,6 +279,8 @@ static const char *obey(const char *line)
 		return asks();
 	if (sscanf(line, "storm %u", &a) == 1)
 		return storm(a);
+	if (!strcmp(line, "iterate"))
+		return iterate();
 	if (!strcmp(line, "fork"))
 		return fork_one();
 	return "what?";
