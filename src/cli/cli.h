@@ -74,6 +74,7 @@ struct kf_cli {
 	bool raw;	     /* keep wrappers of malloc in stacks */
 	bool no_fold;	     /* keep repeated calls in stacks */
 	bool attach;	     /* bring the library into the process first */
+	bool outside;	     /* the process needs no library */
 	bool full_names;     /* print names of functions as long as they are */
 	unsigned int tables; /* enum kf_tables: the tables to read */
 	struct kf_select select;

@@ -67,8 +67,9 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 		if (kf_cli_check_dir(*dir))
 			return cli->command->usage_status ?: KF_EXIT_FAILED;
 	}
-	for (unsigned int i = 0;
-	     cli->command->attaches && !argc && i < cli->select.nr_pids; i++) {
+	for (unsigned int i = 0; cli->command->attaches && !cli->outside &&
+				 !argc && i < cli->select.nr_pids;
+	     i++) {
 		status = kf_attach_first(cli, cli->select.pids[i]);
 		if (status)
 			return status;

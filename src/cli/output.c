@@ -108,6 +108,28 @@ int kf_output_show(struct kf_output *o)
 	return rc;
 }
 
+/*
+ * A name that nobody gave can be guessed, and the directory be open to others:
+ * what is written over there is an earlier profile of ours, and nothing that a
+ * link leads to.
+ */
+int kf_output_usual(const char *path)
+{
+	const int flags =
+		O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd = open(path, flags, 0666);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+	    st.st_uid == geteuid() && !ftruncate(fd, 0))
+		return fd;
+	close(fd);
+	errno = EEXIST;
+	return -1;
+}
+
 void kf_output_release(struct kf_output *o)
 {
 	if (o->temp)

@@ -34,6 +34,17 @@ struct kf_output {
 int kf_output_make(struct kf_output *o, const char *path);
 
 /**
+ * kf_output_usual() - open a file that has a name nobody gave
+ * @path:	where
+ *
+ * What is there is written over if it is a regular file of ours with no other
+ * name, and refused else.
+ *
+ * Return: a descriptor, or -1 with errno.
+ */
+int kf_output_usual(const char *path);
+
+/**
  * kf_output_show() - move a file to its place
  * @o:		the file
  *

@@ -151,8 +151,9 @@ bool kf_stacks_lost_text(const struct kf_stacks_lost *lost, char *text,
 	}
 	if (lost->blind)
 		lost_add(text, size,
-			 "glibc before 2.35, or a library built with it or "
-			 "with GCC before 12: stacks by frame pointers only");
+			 "record --ebpf, glibc before 2.35, or a library built "
+			 "with it or with GCC before 12: stacks by frame "
+			 "pointers only");
 	return text[0];
 }
 

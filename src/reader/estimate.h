@@ -58,7 +58,7 @@ struct kf_stacks_lost {
 	uint64_t unsure; /* it is not known which code it passed through */
 };
 
-#define KF_STACKS_LOST_TEXT 576
+#define KF_STACKS_LOST_TEXT 592
 
 /**
  * kf_stacks_lost_add() - count the samples of a stack

@@ -169,12 +169,12 @@ struct kf_profile_count {
 struct kf_profile_snapshot {
 	struct kf_profile_record record;
 	uint64_t time_ns; /* since the begin */
-	uint64_t live;	  /* bytes by state, see struct kf_totals */
+	uint64_t live; /* bytes by state, see struct kf_totals, or estimate */
 	uint64_t rounding;
 	uint64_t cached;
 	uint64_t free;
 	uint64_t metadata;
-	uint64_t held;
+	uint64_t held;	   /* 0: only @live and @live_blocks are known */
 	uint64_t resident; /* bytes of the whole process; 0: unknown */
 	uint64_t live_blocks;
 	uint64_t nr;

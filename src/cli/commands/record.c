@@ -12,9 +12,11 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/one.h"
+#include "cli/order.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/profile/follow.h"
+#include "cli/commands/ebpf.h"
 #include "cli/commands/record-order.h"
 #include "cli/commands/run.h"
 #include "cli/commands/trace.h"
@@ -43,7 +45,7 @@
 
 static const char *record_output;
 static const char *record_sample; /* NULL: not said */
-static bool record_nameless, record_exact, record_events;
+static bool record_nameless, record_exact, record_events, record_ebpf;
 static double record_interval = 1, record_duration;
 static pid_t record_pid;
 static enum { USUAL_FOLLOW, FOLLOW, NO_FOLLOW } record_follow;
@@ -341,34 +343,12 @@ static int record_loop(struct recorder *r)
 	return status;
 }
 
-/*
- * A name that nobody gave can be guessed, and the directory be open to others:
- * what is written over there is an earlier profile of ours, and nothing that a
- * link leads to.
- */
-static int open_usual(const char *path)
-{
-	const int flags =
-		O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	int fd = open(path, flags, 0666);
-	struct stat st;
-
-	if (fd < 0)
-		return -1;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-	    st.st_uid == geteuid() && !ftruncate(fd, 0))
-		return fd;
-	close(fd);
-	errno = EEXIST;
-	return -1;
-}
-
 static int open_output(struct recorder *r)
 {
 	r->path = record_output ? kf_format("%s", record_output)
 				: kf_format("konfiscator.%d.profile", r->pid);
 	r->fd = record_output ? kf_output_make(&r->output, record_output)
-			      : open_usual(r->path);
+			      : kf_output_usual(r->path);
 	if (r->fd < 0 && !record_output)
 		kf_error("record: %s: %s", r->path, strerror(errno));
 	return r->fd >= 0 ? 0 : KF_EXIT_FAILED;
@@ -473,6 +453,24 @@ static int record_find_pid(struct kf_cli *cli)
 	return 0;
 }
 
+static int run_ebpf(struct kf_cli *cli, int argc)
+{
+	struct kf_ebpf how = {record_output, 0, record_interval,
+			      record_duration, record_nameless};
+
+	kf_parse_size(record_sample ? record_sample : KF_RECORD_SAMPLE,
+		      &how.mean);
+	if (record_events || record_exact || how.mean < KF_SAMPLE_LEAST)
+		kf_error("record: --ebpf: samples are of 1K to 1T: --exact, "
+			 "--events and --sample 1 need the library");
+	else if (argc || cli->select.nr_pids != 1)
+		kf_error("record: --ebpf is for one process that runs: "
+			 "konfiscator record --ebpf PID");
+	else
+		return kf_ebpf_record(cli, &how);
+	return KF_EXIT_USAGE;
+}
+
 /* Refuses two kinds of recording at once. */
 static int check_kinds(void)
 {
@@ -485,9 +483,9 @@ static int check_kinds(void)
 static int record_run(struct kf_cli *cli, int argc, char **argv)
 {
 	struct recorder r = {.cli = cli, .fd = -1};
-	int status = check_kinds();
+	int status = record_ebpf ? run_ebpf(cli, argc) : check_kinds();
 
-	if (status)
+	if (status || record_ebpf)
 		return status;
 
 	if (!argc == !kf_select_any(&cli->select)) {
@@ -519,6 +517,7 @@ enum {
 	OPT_SAMPLE,
 	OPT_EXACT,
 	OPT_EVENTS,
+	OPT_EBPF,
 	OPT_NO_SYMBOLS,
 	OPT_FOLLOW,
 	OPT_NO_FOLLOW
@@ -541,6 +540,9 @@ static int record_option(struct kf_cli *cli, int key, const char *arg)
 		return 0;
 	case OPT_EVENTS:
 		record_events = true;
+		return 0;
+	case OPT_EBPF:
+		record_ebpf = cli->outside = true;
 		return 0;
 	case OPT_NO_SYMBOLS:
 		record_nameless = true;
@@ -569,6 +571,8 @@ static const struct kf_option record_options[] = {
 	{OPT_EVENTS, "events", NULL,
 	 "write a recording of every call instead of a profile "
 	 "(default konfiscator.PID.recording)"},
+	{OPT_EBPF, "ebpf", NULL,
+	 "sample a process without the library, by bpftrace; 2 to 10 us a call"},
 	{OPT_NO_SYMBOLS, "no-symbols", NULL,
 	 "store no names of functions in the profile"},
 	{OPT_FOLLOW, "follow", NULL,

@@ -112,6 +112,9 @@ static json_t *site_json(const struct kf_site *site)
 	return o;
 }
 
+/* The levels that a profile without the library lacks end here. */
+#define HELD_END 6
+
 static json_t *snapshots_json(const struct kf_prof *prof)
 {
 	json_t *all = json_array();
@@ -131,10 +134,14 @@ static json_t *snapshots_json(const struct kf_prof *prof)
 
 		json_object_set_new(o, "time",
 				    json_real((double)s->time_ns / 1e9));
+		/* held is the sum of them; 0: they are not known */
 		for (size_t k = 0; k < KF_ARRAY_SIZE(levels); k++)
 			json_object_set_new(
 				o, levels[k].name,
-				json_integer((json_int_t)levels[k].value));
+				!s->held && k && k < HELD_END
+					? json_null()
+					: json_integer(
+						  (json_int_t)levels[k].value));
 		json_array_append_new(all, o);
 	}
 	return all;

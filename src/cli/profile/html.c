@@ -164,7 +164,10 @@ static void html_timeline(const struct kf_prof *prof, FILE *out)
 		fprintf(out, "<tr><td class=\"n\">%.1f s</td>",
 			(double)s->time_ns / 1e9);
 		cell_bytes(out, s->live);
-		cell_bytes(out, s->held);
+		if (s->held)
+			cell_bytes(out, s->held);
+		else
+			fputs("<td class=\"n\">-</td>", out);
 		cell_bytes(out, s->resident);
 		fprintf(out, "<td class=\"n\">%" PRIu64 "</td></tr>\n",
 			s->live_blocks);

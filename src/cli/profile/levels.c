@@ -135,6 +135,7 @@ static void time_fill(struct kf_cell *row, const struct kf_profile_snapshot *s,
 	row[ESTIMATE_ERROR].count = (uint64_t)kf_estimate_error(sum);
 	row[LIVE].count = s->live;
 	row[HELD].count = s->held;
+	row[HELD].none = !s->held;
 	row[RESIDENT].count = s->resident;
 	row[RESIDENT].none = !s->resident;
 	row[BLOCKS].count = s->live_blocks;
@@ -231,6 +232,7 @@ static void sum_fill(struct kf_cell *row, const struct kf_prof *prof,
 		row[SECONDS].real = (double)p->snapshot->time_ns / 1e9;
 		row[SUM_LIVE].count = p->snapshot->live;
 		row[SUM_HELD].count = p->snapshot->held;
+		row[SUM_HELD].none = !p->snapshot->held;
 		row[SUM_RESIDENT].count = p->snapshot->resident;
 		row[SUM_RESIDENT].none = !p->snapshot->resident;
 	}

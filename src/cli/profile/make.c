@@ -209,8 +209,8 @@ void kf_maker_begin(struct kf_maker *m, const struct kf_stats_identity *id,
 	put_bytes(m, &head, sizeof(head));
 }
 
-static void put_snapshot(struct kf_maker *m, const struct kf_file *f,
-			 const struct kf_snapshot *s, uint64_t time_ns)
+void kf_maker_take(struct kf_maker *m, const struct kf_file *f,
+		   const struct kf_snapshot *s, uint64_t time_ns)
 {
 	const struct kf_totals *t = &s->totals;
 	struct kf_profile_snapshot look = {
@@ -249,7 +249,7 @@ enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
 	result = kf_snapshot_read_with(f->dirfd, f->name,
 				       KF_TABLE_TAGS | KF_TABLE_STACKS, &s);
 	if (result == KF_READ_OK)
-		put_snapshot(m, f, &s, time_ns);
+		kf_maker_take(m, f, &s, time_ns);
 	kf_snapshot_release(&s);
 	return result;
 }

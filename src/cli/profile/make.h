@@ -76,6 +76,16 @@ enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
 				  uint64_t time_ns);
 
 /**
+ * kf_maker_take() - the same of tables that were read already
+ * @m:		the maker
+ * @f:		the process
+ * @s:		the tables
+ * @time_ns:	since the begin
+ */
+void kf_maker_take(struct kf_maker *m, const struct kf_file *f,
+		   const struct kf_snapshot *s, uint64_t time_ns);
+
+/**
  * kf_maker_names() - append the names of new return addresses
  * @m:		the maker
  * @f:		the process' stats file, after kf_maker_look()

@@ -107,7 +107,7 @@ START_TEST(each_reason_why_stacks_are_not_whole_is_told_once)
 		"calls was full; KONFISCATOR_SAMPLE_STACKS sets its size; 2 "
 		"samples lack calls of Python: they could not be read, or "
 		"their table was full; some calls of 5 samples have no names: objects were loaded and "
-		"closed at their addresses; glibc before 2.35, or a library "
+		"closed at their addresses; record --ebpf, glibc before 2.35, or a library "
 		"built with it or with GCC before 12: stacks by frame pointers "
 		"only");
 }
