@@ -35,8 +35,7 @@
 
 #include <errno.h>
 #include <limits.h>
-
-extern int __cxa_atexit(void (*fn)(void *arg), void *arg, void *library);
+#include <stdlib.h>
 
 #define LOOKED_AT_LAST 1024 /* free blocks, when the program ends */
 
@@ -290,9 +289,10 @@ static void look_at_free(void)
 	kf_heap_leave(heap);
 }
 
-static void finish_stats(void *arg)
+static void finish_stats(int status, void *arg)
 {
 	(void)arg;
+	kf_stats_exit(status);
 	kf_stats_finish(kf_conf.keep);
 }
 
@@ -307,6 +307,6 @@ void kf_start_finish(void)
 		return;
 	kf_host_finish();
 	look_at_free();
-	if (__cxa_atexit(finish_stats, NULL, NULL))
-		finish_stats(NULL);
+	if (on_exit(finish_stats, NULL))
+		kf_stats_finish(kf_conf.keep);
 }

@@ -122,7 +122,8 @@ struct kf_snapshot {
 	uint32_t family;	       /* KONFISCATOR_FAMILY; 0: none */
 	struct kf_stats_identity id;   /* strings always end in NUL here */
 	struct kf_stats_ending ending; /* likewise; all 0 in old files */
-	bool attached; /* blocks from before the attach are not counted */
+	bool knows_exit; /* @ending tells whether it called exit() */
+	bool attached;	 /* blocks from before the attach are not counted */
 	unsigned int nr_counters;
 	struct kf_counter *counters;
 	bool lent; /* the reader owns @counters, @classes and @threads */

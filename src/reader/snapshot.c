@@ -35,6 +35,9 @@
 #define HEADER_7 offsetof(struct kf_stats_header, family)
 #define MINOR_FAMILY 8
 
+/* The part that files of minor versions 5 to 7 have. */
+#define ENDING_MIN offsetof(struct kf_stats_ending, exited)
+
 /* The part of a class that files of all versions have. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
 
@@ -177,8 +180,7 @@ static bool sections_hold(const struct kf_source *src)
 			  UINT32_MAX) &&
 	       rest_holds(src, &h->modules, sizeof(struct kf_stats_module), 0,
 			  UINT32_MAX) &&
-	       rest_holds(src, &h->ending, sizeof(struct kf_stats_ending), 0,
-			  1) &&
+	       rest_holds(src, &h->ending, ENDING_MIN, 0, 1) &&
 	       rest_holds(src, &h->frames, sizeof(struct kf_stats_frame), 0,
 			  UINT32_MAX) &&
 	       rest_holds(src, &h->calls, sizeof(struct kf_stats_call), 0,
@@ -280,9 +282,14 @@ static bool read_identity(struct kf_source *src, struct kf_snapshot *s)
 	if (!read_piece(src, id, sizeof(*id), src->h.identity.offset))
 		return false;
 	kf_identity_end(id);
+	s->knows_exit =
+		src->h.ending.nr && src->h.ending.entry_size >= sizeof(*ending);
 	s->attached = src->h.attached == 1;
 	if (src->h.ending.nr &&
-	    !read_piece(src, ending, sizeof(*ending), src->h.ending.offset))
+	    !read_piece(
+		    src, ending,
+		    KF_MIN(sizeof(*ending), (size_t)src->h.ending.entry_size),
+		    src->h.ending.offset))
 		return false;
 	force_end(ending->cmdline, sizeof(ending->cmdline));
 	force_end(ending->cgroup, sizeof(ending->cgroup));

@@ -255,6 +255,16 @@ static void fold_finish(bool keep)
 	kf_growth_leave();
 }
 
+void kf_stats_exit(int status)
+{
+	struct kf_stats_ending *e = (void *)(kf_stats.base + KF_AT_ENDING);
+
+	if (!kf_stats.on_file || kf_stats.on_parents_file)
+		return;
+	e->status = status;
+	kf_store_release(&e->exited, 1);
+}
+
 void kf_stats_finish(bool keep)
 {
 	fold_finish(keep || has_samples());

@@ -148,6 +148,7 @@ static void read_cgroup(struct kf_stats_ending *e)
 void kf_ending_fill(struct kf_stats_ending *e)
 {
 	e->folded = 0;
+	e->exited = 0;
 	read_cmdline(e);
 	read_cgroup(e);
 }

@@ -120,6 +120,10 @@ struct kf_stats_ending {
 	char cmdline[KF_STATS_CMDLINE]; /* a blank between arguments; the begin
 					 */
 	char cgroup[KF_STATS_CGROUP];	/* the end of the path */
+	/* from minor version 8 on */
+	uint32_t
+		exited; /* 1: the process called exit(); stored after @status */
+	int32_t status; /* of that call: its lowest 8 bits count */
 };
 
 /* A counter: its place and its meaning. */

@@ -82,6 +82,17 @@ void kf_stats_publish(const struct kf_stats_conf *conf, bool forked);
 void kf_stats_set_family(uint32_t family);
 
 /**
+ * kf_stats_exit() - note in the file that the process called exit()
+ * @status:	of that call
+ *
+ * A file without this note is one of a process that lives, or that a signal or
+ * _exit() ended.
+ *
+ * Context: once, when the program ends; makes no system calls.
+ */
+void kf_stats_exit(int status);
+
+/**
  * kf_stats_finish() - add the counters to the ledger, and remove the file
  * @keep:	the file stays; it stays too where samples were taken
  *

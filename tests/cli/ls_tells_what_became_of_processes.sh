@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# ls lists good and bad files, with the state of their processes.
+# ls lists good and bad files, with the state of their processes, and how those
+# that ended did.
 . "$top_srcdir/tests/lib.sh"
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
@@ -21,7 +22,7 @@ mkfifo "$WORK/stats/fifo"
 
 state() {
 	cli --no-header ls | awk -v f="$WORK/stats/$1" \
-		'index($0, f) == length($0) - length(f) + 1 { print $3, $6 }'
+		'index($0, f) == length($0) - length(f) + 1 { print $3, $(NF - 1) }'
 }
 
 equal "state of alive" "alive ok" "$(state alive)"
@@ -51,3 +52,47 @@ assert all(r["pid"] == int(sys.argv[2]) for r in rows)
 END
 expect 3 cli ls -p 999999999
 says "no stats file matches"
+
+# How programs ended: what they said themselves, and what the kernel's log says
+# of those that could not. Nothing else is told.
+rm -rf "$WORK/stats"
+mkdir "$WORK/stats"
+ended() {
+	cli --format=csv ls -a -p "$1" >"$WORK/out" ||
+		fail "there is no file of $1"
+	"$PYTHON3" -c 'import csv, sys
+print(next(csv.DictReader(sys.stdin))["ended"])' <"$WORK/out"
+}
+run_to_end() {
+	KONFISCATOR_KEEP=1 run_under_exec "$@" 2>/dev/null &
+	pid=$!
+	status=0
+	wait "$pid" || status=$?
+}
+run_to_end "$PYTHON3" -c 'import sys; sys.exit(3)'
+equal "exit" "exit 3" "$(ended "$pid")"
+run_to_end "$PYTHON3" -c 'pass'
+equal "return from main" "exit 0" "$(ended "$pid")"
+run_to_end "$PYTHON3" -c 'import os; os._exit(4)'
+equal "_exit" "signal or _exit" "$(ended "$pid")"
+run_to_end "$PYTHON3" -c 'import os; os.kill(os.getpid(), 9)'
+equal "status of a killed one" 137 "$status"
+equal "SIGKILL" "signal or _exit" "$(ended "$pid")"
+run_to_end "$PYTHON3" -c 'import os
+if not os.fork(): os._exit(0)
+os.wait()
+os.execv("/bin/true", ["true"])'
+equal "exec, then exit" "exit 0" "$(cli --format=csv ls -a -p "$pid" |
+	grep -o 'exit 0')"
+run_to_end "$PYTHON3" -c 'import ctypes; ctypes.string_at(0)'
+equal "status of a fault" 139 "$status"
+how=$(ended "$pid")
+if [ -r /dev/kmsg ] && dmesg 2>/dev/null | grep -aq "\[$pid\]: segfault at"; then
+	equal "a fault that the kernel tells of" SIGSEGV "$how"
+else
+	equal "a fault that nobody tells of" "signal or _exit" "$how"
+fi
+# a number that another process had before, and another boot
+mkstats "$WORK/stats/early" start=1 boot=another
+equal "another boot" unknown "$(cli --format=csv ls "$WORK/stats/early" |
+	grep -o unknown)"

@@ -69,7 +69,7 @@ def a_killed_one_counts_once_and_its_file_stays(world):
         counted.holds(exporter, ends)
         assert file in world.stats_names()
         # the black box is there for who asks what it held
-        for command in (["events", "-a"], ["explain", "-a"]):
+        for command in (["events", "-a"], ["explain", "-a"], ["ls", "-a"]):
             text = subprocess.run(
                 [CLI, "--dir", world.stats] + command + ["-p", str(process.pid)],
                 stdout=subprocess.PIPE, check=True, text=True).stdout

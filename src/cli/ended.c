@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * See ended.h.
+ *
+ * A line of the log is about the process of a file if it is of the same boot,
+ * written after the file was made, and has the number and the name of the
+ * process or of one of its threads. Of several such lines the first one is
+ * used, as a number is given to another process only after the end. Programs
+ * can write to the log, but not as the kernel.
+ */
+#include "config.h"
+
+#include "cli/ended.h"
+
+#include "base/text.h"
+#include "reader/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OUTERMOST_PID_NS 0xeffffffcu
+
+/* The kernel's own limit of a record. */
+#define RECORD_MAX 8192
+
+/*
+ * The log's clock is not slewed as CLOCK_MONOTONIC is: at most 500 in a
+ * million, and in practice far less than a fifth of that.
+ */
+#define SLACK_US 1000000
+#define SLEW 10000
+
+/* "NAME[TID]TEXT", where @before is before NAME. */
+static const struct {
+	const char *before;
+	const char *text;
+	const char *how;
+} ended_faults[] = {
+	{"", ": segfault at ", "SIGSEGV"},
+	{"traps: ", " general protection", "SIGSEGV"},
+	{"traps: ", " trap invalid opcode ", "SIGILL"},
+	{"traps: ", " trap divide error ", "SIGFPE"},
+};
+
+static bool ended_name(struct kf_ended_line *line, const char *name,
+		       size_t length)
+{
+	if (!length || length >= sizeof(line->comm))
+		return false;
+	memset(line->comm, 0, sizeof(line->comm));
+	memcpy(line->comm, name, length);
+	return true;
+}
+
+/* "Out of memory: Killed process 47 (NAME) total-vm:..." */
+static bool take_oom(const char *text, struct kf_ended_line *line)
+{
+	const char *at = strstr(text, "ut of memory: Killed process ");
+	const char *close = at ? strstr(at, ") total-vm:") : NULL;
+	int start = 0;
+
+	if (!close ||
+	    sscanf(at, "ut of memory: Killed process %d (%n", &line->tid,
+		   &start) != 1 ||
+	    !start || at + start > close)
+		return false;
+	line->how = "OOM";
+	return ended_name(line, at + start, (size_t)(close - at) - start);
+}
+
+static bool take_fault(const char *text, struct kf_ended_line *line)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(ended_faults); i++) {
+		size_t skip = strlen(ended_faults[i].before);
+		const char *at = strstr(text, ended_faults[i].text);
+		const char *open = at;
+
+		if (!at || strncmp(text, ended_faults[i].before, skip) != 0)
+			continue;
+		while (open > text + skip && *open != '[')
+			open--;
+		if (sscanf(open, "[%d]", &line->tid) != 1 || at[-1] != ']')
+			continue;
+		line->how = ended_faults[i].how;
+		return ended_name(line, text + skip,
+				  (size_t)(open - text) - skip);
+	}
+	return false;
+}
+
+static bool ended_take(const char *record, struct kf_ended_line *line)
+{
+	const char *text = strchr(record, ';');
+	unsigned long long number, time;
+	unsigned int level;
+
+	/* the lowest three bits are the severity; the others are 0: the kernel
+	 */
+	if (!text ||
+	    sscanf(record, "%u,%llu,%llu", &level, &number, &time) != 3 ||
+	    level > 7)
+		return false;
+	line->time_us = time;
+	return take_oom(text + 1, line) || take_fault(text + 1, line);
+}
+
+static bool ended_add(struct kf_ended_log *log, struct kf_ended_line line)
+{
+	struct kf_ended_line *grown =
+		realloc(log->lines, (log->nr + 1) * sizeof(*grown));
+
+	if (!grown)
+		return false;
+	log->lines = grown;
+	grown[log->nr++] = line;
+	return true;
+}
+
+void kf_ended_open(struct kf_ended_log *log)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct kf_ended_line line;
+	char record[RECORD_MAX + 1];
+	ssize_t n;
+
+	memset(log, 0, sizeof(*log));
+	kf_proc_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", log->boot_id,
+		     sizeof(log->boot_id));
+	log->boot_id[strcspn(log->boot_id, "\n")] = '\0';
+	if (fd < 0)
+		return;
+	for (;;) {
+		n = read(fd, record, RECORD_MAX);
+		/* EPIPE: records that were overwritten are skipped */
+		if (n < 0 && (errno == EPIPE || errno == EINTR))
+			continue;
+		if (n <= 0)
+			break;
+		record[n] = '\0';
+		if (ended_take(record, &line) && !ended_add(log, line))
+			break;
+	}
+	close(fd);
+}
+
+void kf_ended_close(struct kf_ended_log *log)
+{
+	free(log->lines);
+	memset(log, 0, sizeof(*log));
+}
+
+static bool ended_is_of(const struct kf_ended_line *line,
+			const struct kf_snapshot *s)
+{
+	uint64_t made = s->id.created_mono / 1000;
+
+	if (line->time_us + SLACK_US + made / SLEW < made)
+		return false;
+	if (line->tid == s->id.pid &&
+	    !strncmp(line->comm, s->id.comm, sizeof(line->comm)))
+		return true;
+	for (unsigned int i = 0; i < s->nr_threads; i++) {
+		if (s->threads[i].tid == line->tid &&
+		    !strncmp(s->threads[i].name, line->comm,
+			     sizeof(line->comm)))
+			return true;
+	}
+	return false;
+}
+
+static const char *ended_by_log(const struct kf_ended_log *log,
+				const struct kf_snapshot *s)
+{
+	if (s->id.pid_ns != OUTERMOST_PID_NS)
+		return NULL;
+	for (unsigned int i = 0; i < log->nr; i++) {
+		if (ended_is_of(&log->lines[i], s))
+			return log->lines[i].how;
+	}
+	return NULL;
+}
+
+const char *kf_ended_how(const struct kf_ended_log *log,
+			 const struct kf_file *f, char *room, size_t size)
+{
+	const struct kf_snapshot *s = &f->snap;
+	const char *how;
+
+	if (f->life == KF_LIFE_EXECED)
+		return "exec";
+	if (f->life != KF_LIFE_DEAD)
+		return NULL;
+	if (s->knows_exit && s->ending.exited) {
+		snprintf(room, size, "exit %d", s->ending.status & 0xff);
+		return room;
+	}
+	/* a machine that stops ends processes, too */
+	if (strcmp(log->boot_id, s->id.boot_id) != 0)
+		return "unknown";
+	how = ended_by_log(log, s);
+	if (how)
+		return how;
+	return s->knows_exit ? "signal or _exit" : "unknown";
+}

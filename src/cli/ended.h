@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How processes ended: by what their stats files say, and by what the kernel's
+ * log says of them. What neither knows is not guessed.
+ */
+#ifndef KF_CLI_ENDED_H
+#define KF_CLI_ENDED_H
+
+#include "reader/reader.h"
+
+/* A process or thread that the kernel's log says was ended. */
+struct kf_ended_line {
+	uint64_t time_us; /* since the boot */
+	int32_t tid;	  /* in the outermost pid namespace */
+	char comm[16];	  /* its name, raw */
+	const char *how;
+};
+
+struct kf_ended_log {
+	char boot_id[40];
+	unsigned int nr;
+	struct kf_ended_line *lines; /* by time */
+};
+
+/**
+ * kf_ended_open() - read the kernel's log, /dev/kmsg
+ * @log:	out: empty where the log cannot be read
+ */
+void kf_ended_open(struct kf_ended_log *log);
+
+/**
+ * kf_ended_close() - free what kf_ended_open() made
+ * @log:	the log
+ */
+void kf_ended_close(struct kf_ended_log *log);
+
+/**
+ * kf_ended_how() - how the process of a file ended
+ * @log:	the kernel's log
+ * @f:		the file, which has a snapshot
+ * @room:	for the text
+ * @size:	bytes of @room
+ *
+ * Return: the text: "exit STATUS", "exec", "OOM", the name of a signal, "signal
+ *	   or _exit", or "unknown"; NULL: it lives, or cannot be seen from here.
+ */
+const char *kf_ended_how(const struct kf_ended_log *log,
+			 const struct kf_file *f, char *room, size_t size);
+
+#endif
