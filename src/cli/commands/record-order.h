@@ -7,6 +7,7 @@
 #define KF_CLI_COMMANDS_RECORD_ORDER_H
 
 #include "cli/cli.h"
+#include "cli/order.h"
 #include "cli/profile/follow.h"
 
 #define KF_RECORD_SAMPLE "512K"

@@ -12,10 +12,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/one.h"
-#include "cli/order.h"
 #include "cli/output.h"
 #include "cli/process.h"
-#include "cli/profile/follow.h"
 #include "cli/commands/ebpf.h"
 #include "cli/commands/record-order.h"
 #include "cli/commands/run.h"
@@ -455,11 +453,11 @@ static int record_find_pid(struct kf_cli *cli)
 
 static int run_ebpf(struct kf_cli *cli, int argc)
 {
+	const char *sample = record_sample ? record_sample : KF_RECORD_SAMPLE;
 	struct kf_ebpf how = {record_output, 0, record_interval,
 			      record_duration, record_nameless};
 
-	kf_parse_size(record_sample ? record_sample : KF_RECORD_SAMPLE,
-		      &how.mean);
+	kf_parse_size(sample, &how.mean);
 	if (record_events || record_exact || how.mean < KF_SAMPLE_LEAST)
 		kf_error("record: --ebpf: samples are of 1K to 1T: --exact, "
 			 "--events and --sample 1 need the library");
