@@ -16,12 +16,14 @@ goes on.
 
 The call is made in a thread that is at a safe point: none of its frames is in
 malloc, in the dynamic linker, or in another function of the C library that
-holds a lock which loading a library needs. All other threads run meanwhile, so
-that a lock which one of them holds comes free.
+holds a lock which loading a library needs; and it does not block a SIGTRAP that
+the program handles. All other threads run meanwhile, so that a lock which one
+of them holds comes free.
 """
 
 import os
 import re
+import signal
 import struct
 import time
 
@@ -317,8 +319,27 @@ class Unwinder:
         return calls
 
 
+def may_trap():
+    """Whether the selected thread can be called and come back.
+
+    It comes back by a breakpoint, which is a SIGTRAP: where that is blocked, the
+    kernel takes the program's handler away.
+    """
+    masks = {}
+    tid = gdb.selected_thread().ptid[1]
+    path = f"/proc/{PID}/task/{tid}/status"
+    with open(path, encoding="ascii", errors="replace") as f:
+        for line in f:
+            name, _, value = line.partition(":")
+            if name in ("SigBlk", "SigCgt"):
+                masks[name] = int(value, 16)
+    return not masks["SigBlk"] & masks["SigCgt"] & 1 << signal.SIGTRAP - 1
+
+
 def is_safe(target, unwinder):
     """Whether the selected thread holds no lock that the calls need."""
+    if not may_trap():
+        return False
     calls = unwinder.walk()
     return not any(target.is_busy(pc) for pc in calls) and has_stack()
 
@@ -545,8 +566,9 @@ def main():
             return stopped
         if time.monotonic() > deadline:
             raise Refused(
-                "no thread came to a safe point: each was in malloc or in the "
-                "dynamic linker whenever it was looked at"
+                "no thread came to a safe point: whenever it was looked at, "
+                "each was in malloc or in the dynamic linker, or blocked "
+                "SIGTRAP"
             )
         time.sleep(RETRY_S)
 

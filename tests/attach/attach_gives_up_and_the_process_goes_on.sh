@@ -55,6 +55,20 @@ stopped=$(sed -n 's/.* stopped for \([0-9]*\) ms$/\1/p' "$WORK/tries")
 [ "$stopped" -ge 500 ] || fail "two seconds of tries: $(cat "$WORK/tries")"
 "$KF_CLI" detach -q "$worker" || fail "detach failed"
 
+# A breakpoint there would take the handler away, and the next signal its life.
+rm "$WORK/go"
+echo trap >&3
+sleep 0.3
+gives_up "or blocked SIGTRAP"
+: >"$WORK/go"
+read -r answer <&4
+equal trap ok "$answer"
+tell_ok trap
+attaches || fail "after a signal: $(cat "$WORK/err")"
+tell_ok trap
+"$KF_CLI" detach -q "$worker" || fail "detach failed"
+tell_ok trap
+
 rm "$WORK/go"
 echo "end slowly" >&3
 sleep 0.3

@@ -15,6 +15,7 @@
  *	load PATH	load a plugin and keep the block that it allocates
  *	asks		whether dlsym finds this library's malloc
  *	storm T		T threads that allocate until KF_GO exists
+ *	trap		a handler of SIGTRAP that returns when KF_GO exists
  *	fork		a child that allocates and ends
  *	background PATH	load a plugin in another thread
  *	iterate		dl_iterate_phdr() until KF_GO exists
@@ -26,6 +27,7 @@
 #include <link.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -194,6 +196,27 @@ static void wait_to_go(void)
 		usleep(10000);
 }
 
+static volatile bool trapped;
+
+static void trap_handler(int signo)
+{
+	(void)signo;
+	wait_to_go();
+	trapped = true;
+}
+
+static const char *trap(void)
+{
+	static bool handled;
+
+	if (!handled)
+		signal(SIGTRAP, trap_handler);
+	handled = true;
+	trapped = false;
+	raise(SIGTRAP);
+	return trapped ? "ok" : "no signal";
+}
+
 static int go_on(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)info, (void)size, (void)arg;
@@ -279,6 +302,8 @@ static const char *obey(const char *line)
 		return asks();
 	if (sscanf(line, "storm %u", &a) == 1)
 		return storm(a);
+	if (!strcmp(line, "trap"))
+		return trap();
 	if (!strcmp(line, "iterate"))
 		return iterate();
 	if (!strcmp(line, "fork"))
