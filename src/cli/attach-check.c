@@ -240,6 +240,19 @@ static char *refuse_libraries(int32_t pid)
 	return NULL;
 }
 
+/* What keeps the library out does not keep bpftrace from looking. */
+static char *add_way_outside(char *why, const struct kf_attach *a)
+{
+	char *both;
+
+	if (!why || a->detach)
+		return why;
+	both = kf_format("%s; root may use konfiscator record --ebpf %d", why,
+			 a->pid);
+	free(why);
+	return both;
+}
+
 static char *refuse_filter(const struct kf_attach *a)
 {
 	if (a->force || !status_number(a->pid, "Seccomp"))
@@ -259,11 +272,11 @@ char *kf_attach_refusal(const struct kf_attach *a, const char *library)
 		why = kf_format("it was started set-id: the library does "
 				"nothing there");
 	if (!why && !a->detach)
-		why = refuse_libraries(a->pid);
+		why = add_way_outside(refuse_libraries(a->pid), a);
 	if (!why && !a->detach)
 		why = kf_program_refusal(exe, library);
 	if (!why)
-		why = refuse_filter(a);
+		why = add_way_outside(refuse_filter(a), a);
 	free(exe);
 	return why;
 }

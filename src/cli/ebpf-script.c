@@ -37,15 +37,14 @@ struct making {
 	bool skip; /* up to the end of the probe */
 };
 
-/* operator new may be in a file after that with malloc. */
+/* operator new may be in another file than malloc, and is found like that. */
 static bool making_find(const struct making *m, const char *name,
 			struct place *p)
 {
-	size_t last = m->malloc;
+	bool any = !strncmp(name, "_Zn", 3);
+	size_t last = any ? m->objects.nr - 1 : m->malloc;
 
-	if (!strncmp(name, "_Zn", 3))
-		last = m->objects.nr - 1;
-	for (p->object = m->malloc; p->object <= last; p->object++) {
+	for (p->object = any ? 0 : m->malloc; p->object <= last; p->object++) {
 		if (kf_object_function(&m->objects.object[p->object],
 				       !p->object, name, &p->address))
 			return true;

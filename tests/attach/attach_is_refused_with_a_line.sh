@@ -45,6 +45,7 @@ grep -q "a process is missing" "$WORK/err" || fail "no argument: $(cat "$WORK/er
 if compile -static -o "$WORK/static" "$WORK/waits.c" 2>/dev/null; then
 	in_background static "$WORK/static"
 	refused static "$pid" "statically linked"
+	refused static "$pid" "konfiscator record --ebpf $pid"
 fi
 if compile -fsanitize=address -o "$WORK/asan" "$WORK/waits.c" 2>/dev/null; then
 	in_background asan "$WORK/asan"

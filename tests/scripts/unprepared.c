@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A program with frame pointers that leaks in three functions and allocates
+ * A program with frame pointers that leaks in four functions and allocates
  * for nothing in two, once it reads a line. A child that it forks does the same
  * and counts for nobody. Says "done", and waits for another line.
  */
@@ -39,6 +39,15 @@ KEPT void leak_aligned(void)
 	}
 }
 
+/* Without frame pointers: its own probe has the caller. */
+void *operator_new(size_t bytes) __asm__("_Znam");
+
+KEPT void leak_new(void)
+{
+	for (int i = 0; i < 6000; i++)
+		KEEP(operator_new(1024));
+}
+
 KEPT void churn(void)
 {
 	for (int i = 0; i < 20000; i++) {
@@ -70,6 +79,7 @@ KEPT void work(void)
 
 	leak_small();
 	leak_aligned();
+	leak_new();
 	churn();
 	grow();
 	if (!pthread_create(&t, NULL, thread, NULL))
