@@ -82,7 +82,7 @@ grep -q "uprobes in $WORK/lib/libc.so.6 cost process $pid about" \
 exec 7>&-
 wait "$pid"
 
-printf '\n\n' | "$KF_CLI" record --sample=4K -q -o "$WORK/own" \
+printf '\n\n' | "$KF_CLI" record --no-follow --sample=4K -q -o "$WORK/own" \
 	-- "$program" >"$WORK/answers"
 
 # sum FILE METRIC AT FUNCTION: the estimate, and half of its interval
