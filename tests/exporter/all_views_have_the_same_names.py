@@ -243,7 +243,7 @@ def of_a_program_in_cxx(world):
     for name, text in (("program.cc", PROGRAM), ("other.cc", OTHER)):
         with open(world.path(name), "w", encoding="utf-8") as f:
             f.write(text)
-    subprocess.run([*os.environ["CXX"].split(), "-w", "-g", "-O0", "-o",
+    subprocess.run([*os.environ.get("CXX", "c++").split(), "-w", "-g", "-O0", "-o",
                     world.path("program"), world.path("program.cc"),
                     world.path("other.cc")], check=True)
     process = begin(world, world.path("program"))
