@@ -244,7 +244,7 @@ static void print_unknown(const struct kf_watch *w,
 	    (e->verdict == KF_VERDICT_IN_USE ||
 	     e->verdict == KF_VERDICT_NEVER_FREED))
 		puts("not known: whether the process leaked: run explain while "
-		     "it runs, or take samples");
+		     "it runs, or record a profile of it");
 	if (!w->last->snap.knows_slabs)
 		puts("not known: the slabs of each size: an older library "
 		     "wrote the file");
