@@ -210,7 +210,7 @@ rm "$lost"
 expect 0 cli explain -a -n heaps
 equal "rows" 9 "$(wc -l <"$WORK/out")"
 expect 3 cli explain -p "$pid"
-says "explain: no process matches; -a includes those that have ended"
+says "explain: there is no process $pid; -a includes those that have ended"
 expect 2 cli explain -p "$pid" "$file"
 says "give a file or select a process, not both"
 expect 2 cli explain --watch=-1 "$file"

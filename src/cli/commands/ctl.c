@@ -204,7 +204,8 @@ static int ctl_give_order(const struct kf_cli *cli, const struct kf_file *f,
 	case KF_ORDER_LATE:
 		kf_note(cli,
 			"ctl: %s will be taken at the next slow path of "
-			"process %d, which allocates little or nothing now",
+			"process %d, which allocates nothing now, or only "
+			"what it has just freed",
 			arg, kf_process_id(f));
 		return KF_EXIT_OK;
 	case KF_ORDER_WITHDRAWN:

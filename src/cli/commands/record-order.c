@@ -76,7 +76,7 @@ static int tell_order(const struct kf_cli *cli, const struct kf_file *f,
 	else if (result == KF_ORDER_LATE)
 		kf_note(cli,
 			"record: process %d takes no samples yet: it starts "
-			"at its next allocation",
+			"at its next slow path",
 			kf_process_id(f));
 	else if (needed)
 		kf_error("record: process %d takes no samples and cannot be "
