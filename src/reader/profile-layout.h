@@ -38,6 +38,7 @@ enum kf_profile_kind {
 	KF_PROFILE_NAME = 8,
 	KF_PROFILE_PROCESS = 9,
 	KF_PROFILE_PART = 10,
+	KF_PROFILE_AGES = 11,
 };
 
 struct kf_profile_header {
@@ -203,6 +204,35 @@ struct kf_profile_part {
 	struct kf_profile_record record;
 	uint32_t number; /* of the process */
 	uint32_t reserved;
+};
+
+/*
+ * How old the live blocks of a stack are at the time of the snapshot before,
+ * and how long those lived that were freed. @nr struct kf_profile_span follow,
+ * those that are not all 0. A later record replaces an earlier one; it is there
+ * when more has changed than the time. Until then @oldest_ns and @mean_ns grow
+ * with the time of the snapshots. A stack without a record has no live sample
+ * with an age and no freed one. The units are those of struct kf_stats_stack.
+ */
+struct kf_profile_ages {
+	struct kf_profile_record record;
+	uint32_t entry;
+	uint32_t nr;
+	uint64_t samples;   /* live ones that have an age */
+	uint64_t oldest_ns; /* age of the oldest of these */
+	uint64_t mean_ns;   /* mean age of the bytes that they stand for */
+	uint64_t foreign;   /* freed by another thread than allocated */
+	uint64_t foreign_variance;
+};
+
+/* A span of time, see struct kf_stats_lifetimes; @span is its number. */
+struct kf_profile_span {
+	uint32_t span;
+	uint32_t reserved;
+	uint64_t live; /* bytes of live blocks of this age */
+	uint64_t live_variance;
+	uint64_t freed; /* bytes of blocks that lived so long */
+	uint64_t freed_variance;
 };
 
 #endif

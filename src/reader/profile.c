@@ -6,6 +6,7 @@
  */
 #include "reader/profile.h"
 
+#include "base/saturate.h"
 #include "reader/internal.h"
 #include "reader/regular.h"
 
@@ -146,6 +147,19 @@ static bool take_snapshot(struct kf_profile *p, const void *record,
 	return profile_append(&p->snapshots, &p->nr_snapshots, s);
 }
 
+static bool profile_take_ages(struct kf_profile *p, const void *record,
+			      uint32_t size)
+{
+	const struct kf_profile_ages *a = record;
+
+	if (size < sizeof(*a) || a->nr > KF_STATS_SPANS ||
+	    (size - sizeof(*a)) / sizeof(struct kf_profile_span) < a->nr) {
+		errno = EBADMSG;
+		return false;
+	}
+	return profile_append(&p->ages, &p->nr_ages, a);
+}
+
 /* Addresses of programs have less than 52 bits; others may meet. */
 static uint64_t profile_name_key(uint64_t address, uint32_t number)
 {
@@ -239,6 +253,8 @@ static bool profile_take_record(struct kf_profile *p,
 		return profile_take_outer(p, r, r->size);
 	case KF_PROFILE_SNAPSHOT:
 		return take_snapshot(p, r, r->size);
+	case KF_PROFILE_AGES:
+		return profile_take_ages(p, r, r->size);
 	case KF_PROFILE_NAME:
 		return profile_take_name(p, r, r->size);
 	case KF_PROFILE_END:
@@ -541,25 +557,6 @@ void kf_profile_thread_name(const struct kf_profile *p, int32_t tid,
 	}
 }
 
-void kf_profile_at(const struct kf_profile *p, uint64_t time_ns,
-		   struct kf_profile_count *counts)
-{
-	memset(counts, 0, p->nr_stacks * sizeof(*counts));
-	for (size_t i = 0; i < p->nr_snapshots; i++) {
-		const struct kf_profile_snapshot *s = p->snapshots[i];
-		const struct kf_profile_count *c = kf_profile_counts(s);
-
-		if (s->time_ns > time_ns)
-			break;
-		for (uint64_t k = 0; k < s->nr; k++) {
-			ptrdiff_t n = kf_profile_stack_of(p, c[k].entry);
-
-			if (n >= 0)
-				counts[n] = c[k];
-		}
-	}
-}
-
 void kf_profile_release(struct kf_profile *p)
 {
 	for (size_t i = 0; i < p->nr_others; i++)
@@ -570,6 +567,7 @@ void kf_profile_release(struct kf_profile *p)
 	free(p->threads);
 	free(p->stacks);
 	free(p->snapshots);
+	free(p->ages);
 	free(p->bytes);
 	kf_map_release(&p->named);
 	kf_map_release(&p->by_entry);

@@ -8,6 +8,7 @@
 #ifndef KF_READER_PROFILE_H
 #define KF_READER_PROFILE_H
 
+#include "reader/ages.h"
 #include "reader/map.h"
 #include "reader/profile-layout.h"
 #include "reader/reader.h"
@@ -29,6 +30,8 @@ struct kf_profile {
 	const struct kf_profile_stack **stacks;
 	size_t nr_snapshots;
 	const struct kf_profile_snapshot **snapshots;
+	size_t nr_ages; /* 0: the program's library told none */
+	const struct kf_profile_ages **ages; /* in the order of the file */
 	/*
 	 * Other processes, in the order of their begin: @head has their
 	 * identity, and they have no others themselves.
@@ -176,6 +179,15 @@ void kf_profile_thread_name(const struct kf_profile *p, int32_t tid,
  */
 void kf_profile_at(const struct kf_profile *p, uint64_t time_ns,
 		   struct kf_profile_count *counts);
+
+/**
+ * kf_profile_ages_at() - the ages of every stack at a time
+ * @p:		the profile
+ * @time_ns:	as kf_profile_at()
+ * @ages:	out: as many as there are stacks
+ */
+void kf_profile_ages_at(const struct kf_profile *p, uint64_t time_ns,
+			struct kf_ages *ages);
 
 /**
  * kf_profile_release() - free what a profile holds

@@ -146,6 +146,10 @@ struct kf_snapshot {
 	struct kf_stats_call *calls; /* see kf_snapshot_call() */
 	uint32_t nr_modules;
 	struct kf_stats_module *modules;
+	uint32_t nr_lifetimes;
+	struct kf_stats_lifetimes *lifetimes; /* entry i is of stack i */
+	uint32_t nr_samples;
+	struct kf_stats_sample *samples;
 	uint32_t nr_events; /* by time */
 	struct kf_event *events;
 };
@@ -155,6 +159,7 @@ enum kf_tables {
 	KF_TABLE_TAGS = 1,
 	KF_TABLE_STACKS = 2, /* and frames, calls and modules */
 	KF_TABLE_EVENTS = 4,
+	KF_TABLE_AGES = 8, /* with KF_TABLE_STACKS: lifetimes and samples */
 };
 
 /**
@@ -193,7 +198,8 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
  * the table, and the parent has less depth; nr_frames of a stack fits, and its
  * outer frames are entries of their table, or it has none; a stack is cut only
  * if frames are missing here; the build id of a module fits, and its path ends
- * in NUL. Figures of a running process are from slightly different times.
+ * in NUL; a sample has a stack, and its weight is at least its bytes, KF_MOST
+ * at most. Figures of a running process are from slightly different times.
  *
  * Return: the same as @s->result.
  */

@@ -185,6 +185,10 @@ static bool sections_hold(const struct kf_source *src)
 			  UINT32_MAX) &&
 	       rest_holds(src, &h->calls, sizeof(struct kf_stats_call), 0,
 			  UINT32_MAX) &&
+	       rest_holds(src, &h->lifetimes, sizeof(struct kf_stats_lifetimes),
+			  0, UINT32_MAX) &&
+	       rest_holds(src, &h->samples, sizeof(struct kf_stats_sample), 0,
+			  UINT32_MAX) &&
 	       section_holds(src, &h->more, slot, 0, KF_STATS_MAX_MORE);
 }
 
@@ -430,15 +434,19 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	free(s->frames);
 	free(s->calls);
 	free(s->modules);
+	free(s->lifetimes);
+	free(s->samples);
 	free(s->events);
 	s->tags = NULL;
 	s->stacks = NULL;
 	s->frames = NULL;
 	s->calls = NULL;
 	s->modules = NULL;
+	s->lifetimes = NULL;
+	s->samples = NULL;
 	s->events = NULL;
 	s->nr_tags = s->nr_stacks = s->nr_frames = s->nr_modules = 0;
-	s->nr_calls = 0;
+	s->nr_calls = s->nr_lifetimes = s->nr_samples = 0;
 	s->nr_events = 0;
 	s->counters = NULL;
 	s->lent = false;

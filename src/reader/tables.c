@@ -248,6 +248,39 @@ static bool read_modules(const struct kf_source *src,
 	return true;
 }
 
+static bool sample_is_whole(const struct kf_snapshot *s,
+			    const struct kf_stats_sample *e)
+{
+	return e->stack < s->nr_stacks && s->stacks[e->stack].hash &&
+	       e->bytes && e->bytes <= e->weight && e->weight <= KF_MOST;
+}
+
+/* Also after the stacks. */
+static bool read_ages(const struct kf_source *src, struct kf_snapshot *s)
+{
+	const struct kf_stats_section *lifetimes = &src->h.lifetimes;
+	const struct kf_stats_section *samples = &src->h.samples;
+
+	if (lifetimes->nr) {
+		s->lifetimes =
+			copy_table(src, lifetimes, sizeof(*s->lifetimes));
+		if (!s->lifetimes)
+			return false;
+		s->nr_lifetimes = lifetimes->nr;
+	}
+	if (!samples->nr)
+		return true;
+	s->samples = copy_table(src, samples, sizeof(*s->samples));
+	if (!s->samples)
+		return false;
+	s->nr_samples = samples->nr;
+	for (uint32_t i = 0; i < s->nr_samples; i++) {
+		if (!sample_is_whole(s, &s->samples[i]))
+			s->samples[i].address = 0;
+	}
+	return true;
+}
+
 bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 		    struct kf_snapshot *s)
 {
@@ -264,5 +297,6 @@ bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 	 * read the modules after the stacks, so that the stacks' code is there
 	 */
 	return (!h->stacks.nr || read_stacks(src, &h->stacks, s)) &&
+	       (!(tables & KF_TABLE_AGES) || read_ages(src, s)) &&
 	       (!h->modules.nr || read_modules(src, &h->modules, s));
 }

@@ -3,6 +3,7 @@
  * Declarations that the files of this directory share; no other directory
  * includes this header.
  *
+ *	ages.c		ages of live samples, lifetimes of freed ones
  *	build-id.c	build ids of mapped files
  *	distance.c	arithmetic
  *	countdown.c	the bytes before the next sample
@@ -162,6 +163,22 @@ uint32_t kf_build_id_read(uint64_t base, uint8_t id[KF_STATS_BUILD_ID]);
  */
 void kf_table_add(uint32_t entry, uint64_t bytes, uint64_t weight);
 void kf_table_sub(uint32_t entry, uint64_t bytes, uint64_t weight);
+
+/**
+ * kf_ages_came() - enter a live sample in the stats file
+ * kf_ages_gone() - take it out, and count its lifetime for its stack
+ * @nr:		number of its record
+ * @s:		the sample, as it was entered; of a stack of kf_table_find()
+ * @now:	CLOCK_MONOTONIC, ns
+ * @foreign:	whether another thread frees it than allocated it
+ *
+ * A sample that finds no room has no age, but its lifetime counts.
+ *
+ * Context: any thread. May wait while another thread lets the table grow.
+ */
+void kf_ages_came(uint32_t nr, const struct kf_stats_sample *s);
+void kf_ages_gone(uint32_t nr, const struct kf_stats_sample *s, uint64_t now,
+		  bool foreign);
 
 /**
  * kf_table_caller() - the call site of a stack

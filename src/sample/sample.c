@@ -14,6 +14,8 @@
 #include "sample/internal.h"
 #include "sample/walk.h"
 #include "stats/stats.h"
+#include "sys/process.h"
+#include "sys/thread.h"
 #include "sys/vm.h"
 
 #include "probes/konfiscator-probes.h"
@@ -27,10 +29,11 @@ struct record {
 	uint64_t bytes;
 	uint64_t weight;
 	uint64_t mean;
+	uint64_t born;	/* CLOCK_MONOTONIC, ns */
 	uint32_t stack; /* entry, or KF_TABLE_NONE */
 	uint32_t tag;
-	uint32_t next; /* next free record, counted from 1; 0: the last */
-	uint32_t reserved;
+	uint32_t next;	 /* next free record, counted from 1; 0: the last */
+	uint32_t thread; /* that allocated: of sample_thread() */
 };
 
 /* Freed samples, so that a report of a double free has the call site. */
@@ -78,6 +81,26 @@ static struct record *sample_chunk_at(uint32_t i)
 		return chunk;
 	kf_vm_drop(chunk, bytes);
 	return other;
+}
+
+/*
+ * A number of the calling thread, counted from 1, that no later thread gets. In
+ * a forked child its thread keeps the number.
+ */
+static uint32_t sample_thread(void)
+{
+	static uint32_t threads; /* atomic */
+	static __thread uint32_t self;
+
+	if (unlikely(!self))
+		self = kf_fetch_add(&threads, 1) + 1;
+	return self;
+}
+
+/* Only the coarse clock never needs a system call. */
+static uint64_t sample_now(void)
+{
+	return kf_process_is_barred() ? kf_now_coarse_ns() : kf_now_ns();
 }
 
 /* The record of a number in use or on the stack of free records. */
@@ -174,6 +197,40 @@ void kf_sample_drop(uint32_t mark)
 	sample_push(mark & ~KF_SAMPLE_MARK);
 }
 
+/* What the stats file has of a sample. */
+static struct kf_stats_sample sample_entry(const struct record *r,
+					   const void *p)
+{
+	return (struct kf_stats_sample){
+		.address = (uintptr_t)p,
+		.bytes = r->bytes,
+		.weight = r->weight,
+		.born = r->born,
+		.stack = r->stack,
+	};
+}
+
+static void sample_came(uint32_t nr, struct record *r, const void *p)
+{
+	struct kf_stats_sample s;
+
+	if (r->stack == KF_TABLE_NONE)
+		return;
+	r->born = sample_now();
+	r->thread = sample_thread();
+	s = sample_entry(r, p);
+	kf_ages_came(nr, &s);
+}
+
+static void sample_gone(uint32_t nr, const struct record *r, const void *p)
+{
+	const struct kf_stats_sample s = sample_entry(r, p);
+
+	if (r->stack != KF_TABLE_NONE)
+		kf_ages_gone(nr, &s, sample_now(),
+			     r->thread != sample_thread());
+}
+
 void kf_sample_gave(uint32_t mark, const void *p, size_t usable)
 {
 	struct record *r = record_of(mark);
@@ -185,6 +242,7 @@ void kf_sample_gave(uint32_t mark, const void *p, size_t usable)
 	kf_word_add_atomic(KF_WORD_sample_variance,
 			   kf_sample_variance(r->bytes, r->weight));
 	kf_table_add(r->stack, r->bytes, r->weight);
+	sample_came(mark & ~KF_SAMPLE_MARK, r, p);
 	kf_probe_sample_alloc((uintptr_t)p, r->bytes, r->weight, r->tag);
 	kf_probe_otel_memory_alloc((uintptr_t)p, r->bytes, r->weight);
 }
@@ -224,6 +282,7 @@ void kf_sample_forget(uint32_t mark, const void *p)
 	kf_word_add_atomic(KF_WORD_sample_variance,
 			   -kf_sample_variance(r->bytes, r->weight));
 	kf_table_sub(r->stack, r->bytes, r->weight);
+	sample_gone(mark & ~KF_SAMPLE_MARK, r, p);
 	keep_freed(p, r->stack);
 	sample_push(mark & ~KF_SAMPLE_MARK);
 }

@@ -4,8 +4,8 @@
  *
  * Glossary
  *	sample	a live block that was drawn (see distance.h)
- *	record	a sample's bytes, weight, stack and tag; its number with bit 31
- *		set is the block's mark (heap/marked.h)
+ *	record	a sample's bytes, weight, birth, stack and tag; its number with
+ *		bit 31 set is the block's mark (heap/marked.h)
  *	stack	an entry of the stats file's table: a call stack
  *
  * Nothing here allocates; a thread waits for another one only while the table

@@ -36,7 +36,12 @@ static const struct {
 	[KF_AREA_FRAMES] = {KF_AT_FRAMES, sizeof(struct kf_stats_frame),
 			    KF_AT_CALLS - KF_AT_FRAMES},
 	[KF_AREA_CALLS] = {KF_AT_CALLS, sizeof(struct kf_stats_call),
-			   KF_AT_MORE - KF_AT_CALLS},
+			   KF_AT_LIFETIMES - KF_AT_CALLS},
+	[KF_AREA_LIFETIMES] = {KF_AT_LIFETIMES,
+			       sizeof(struct kf_stats_lifetimes),
+			       KF_AT_SAMPLES - KF_AT_LIFETIMES},
+	[KF_AREA_SAMPLES] = {KF_AT_SAMPLES, sizeof(struct kf_stats_sample),
+			     KF_AT_MORE - KF_AT_SAMPLES},
 	[KF_AREA_SLOTS] = {KF_AT_MORE, sizeof(struct kf_slot),
 			   KF_STATS_MAX_MORE * sizeof(struct kf_slot)},
 };
@@ -98,7 +103,7 @@ static bool area_grow(enum kf_stats_area area, uint32_t nr)
 	uint64_t wanted = (uint64_t)nr * areas[area].entry_size;
 	size_t to;
 
-	if (kf_stats.in_bss || wanted > areas[area].room)
+	if (kf_stats.in_bss)
 		return false;
 	if (!a->base && !area_reserve(a, kf_pow2_up(areas[area].room)))
 		return false;
@@ -122,7 +127,8 @@ void *kf_stats_area_grow(enum kf_stats_area area, uint32_t nr)
 
 	if (likely(nr <= have))
 		return base;
-	if (!kf_growth_enter())
+	if ((uint64_t)nr * areas[area].entry_size > areas[area].room ||
+	    !kf_growth_enter())
 		return NULL;
 	done = area_grow(area, nr);
 	kf_growth_leave();
@@ -246,6 +252,14 @@ static void close_stack(struct kf_stats_stack *s)
 		s->flags &= ~(uint32_t)KF_STACK_INHERITED;
 }
 
+static void area_zero(enum kf_stats_area area)
+{
+	struct kf_area *a = &kf_stats.area[area];
+
+	if (a->bytes)
+		memset(a->base, 0, a->bytes);
+}
+
 static void area_show_none(void)
 {
 	for (int i = 0; i < KF_NR_AREAS; i++)
@@ -266,6 +280,7 @@ void kf_area_inherit(void)
 		if (i)
 			close_stack(&stack[i]);
 	}
+	area_zero(KF_AREA_LIFETIMES);
 	area_show_none();
 }
 
@@ -294,6 +309,8 @@ void kf_area_restart(void)
 	stack = kf_stats_area(KF_AREA_STACKS, &nr);
 	for (uint32_t i = 0; i < nr; i++)
 		restart_stack(&stack[i]);
+	area_zero(KF_AREA_LIFETIMES);
+	area_zero(KF_AREA_SAMPLES);
 	area_show_none();
 }
 

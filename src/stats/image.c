@@ -86,6 +86,8 @@ void kf_image_fill(void)
 		.stacks = kf_area_section(KF_AREA_STACKS),
 		.frames = kf_area_section(KF_AREA_FRAMES),
 		.calls = kf_area_section(KF_AREA_CALLS),
+		.lifetimes = kf_area_section(KF_AREA_LIFETIMES),
+		.samples = kf_area_section(KF_AREA_SAMPLES),
 		.modules = kf_area_section(KF_AREA_MODULES),
 		.more = kf_area_section(KF_AREA_SLOTS),
 	};
@@ -105,6 +107,8 @@ void kf_image_show(void)
 		[KF_AREA_STACKS] = &h->stacks.nr,
 		[KF_AREA_FRAMES] = &h->frames.nr,
 		[KF_AREA_CALLS] = &h->calls.nr,
+		[KF_AREA_LIFETIMES] = &h->lifetimes.nr,
+		[KF_AREA_SAMPLES] = &h->samples.nr,
 		[KF_AREA_MODULES] = &h->modules.nr,
 		[KF_AREA_SLOTS] = &h->more.nr,
 	};

@@ -8,9 +8,9 @@
  *	backing.c	directories and files, and the mapping of one
  *	slots.c		slots taken and labelled, the image grown
  *	box.c		the last events of slow paths, in the place of slots
- *	area.c		the tables of tags, stacks and modules behind the
- *			image's slots, and the slots that the image has no room
- *			for
+ *	area.c		the tables of tags, stacks, modules and samples behind
+ *			the image's slots, and the slots that the image has no
+ *			room for
  *	guard.c		SIGBUS after a truncation of the file
  *	ledger.c	the counters of ended processes, added up
  *	fold.c		the counters that are added to a ledger
@@ -73,13 +73,19 @@ enum {
 	KF_AT_MODULES = 32 * KF_MIB,
 	KF_AT_STACKS = 33 * KF_MIB,
 	KF_AT_FRAMES = 73 * KF_MIB,
-	KF_AT_CALLS = KF_STATS_MAX_REST - 2 * KF_MIB,
+	KF_AT_CALLS = 126 * KF_MIB,
+	KF_AT_LIFETIMES = 128 * KF_MIB,
+	KF_AT_SAMPLES = 148 * KF_MIB,
 	KF_AT_MORE = KF_STATS_MAX_REST,
 };
 
 _Static_assert(KF_AT_SLOTS + KF_STATS_MAX_SLOTS * sizeof(struct kf_slot) <=
 		       KF_AT_TAGS,
 	       "slots end before the tags begin");
+_Static_assert((KF_AT_FRAMES - KF_AT_STACKS) / sizeof(struct kf_stats_stack) <=
+		       (KF_AT_SAMPLES - KF_AT_LIFETIMES) /
+			       sizeof(struct kf_stats_lifetimes),
+	       "each stack has its lifetimes");
 
 /*
  * An area: a table in addresses of its own. Invariant: shown <= bytes <= room;
@@ -288,7 +294,8 @@ bool kf_area_leave(struct kf_area *copy, bool *lost);
 /**
  * kf_area_inherit() - turn tables of a parent into its child's
  *
- * A node or stack begins with its live bytes and blocks; all else is 0.
+ * A node or stack begins with its live bytes and blocks, and the samples stay;
+ * all else is 0.
  *
  * Context: a forked child's only thread; nothing is shown yet.
  */

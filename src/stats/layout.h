@@ -5,7 +5,8 @@
  *	header | identity | ending | descriptions | classes | words | control |
  *	slots...
  *	... a hole | tags... a hole | modules... a hole | stacks...
- *	... a hole | frames... a hole | more slots...
+ *	... a hole | frames... a hole | calls... a hole | lifetimes...
+ *	... a hole | samples... a hole | more slots...
  *
  * All sections are found through the header, never by a fixed place; all
  * integers are in the machine's order, and a file that is not of that order
@@ -34,13 +35,14 @@
 #define KF_STATS_SLOT_SCALARS 42
 #define KF_STATS_MAX_SLOTS 8128
 #define KF_STATS_MAX_MORE (512u << 10)
-#define KF_STATS_MAX_REST (128u << 20)
+#define KF_STATS_MAX_REST (192u << 20)
 #define KF_STATS_MAX_FILE \
 	(KF_STATS_MAX_REST + KF_STATS_MAX_MORE * sizeof(struct kf_slot))
 #define KF_STATS_TAG_NAME 64
 #define KF_STATS_EVENTS 84
 #define KF_STATS_STACK_FRAMES 35
 #define KF_STATS_STACK_MAX 1024
+#define KF_STATS_SPANS 10 /* of ages and lifetimes */
 #define KF_STATS_BUILD_ID 32
 #define KF_STATS_MODULE_PATH 416
 #define KF_STATS_MODULE_PATH_5 440 /* in minor versions 3 to 5 */
@@ -62,9 +64,9 @@ struct kf_stats_section {
 };
 
 /*
- * Constant once @ready is 1, except @total_size and the @nr of slots, tags,
- * stacks, modules, frames, calls and more slots. These grow: the file is
- * extended, then they are stored. All sections but @more are in the first
+ * Constant once @ready is 1, except @total_size and the @nr of slots, more
+ * slots, tags and all tables for samples. These grow: the file is extended,
+ * then they are stored. All sections but @more are in the first
  * KF_STATS_MAX_REST bytes. Minor versions 0 to 2 end with @stacks, 3 with
  * @modules, 4 with @more, 5 with @ending, 6 with @frames, 7 with @calls.
  */
@@ -91,6 +93,8 @@ struct kf_stats_header {
 	struct kf_stats_section calls;
 	uint32_t family; /* KONFISCATOR_FAMILY; 0: none */
 	uint32_t reserved;
+	struct kf_stats_section lifetimes; /* entry i is of stack i */
+	struct kf_stats_section samples;
 };
 
 /* The process that writes the file. Strings end in NUL or fill their array. */
@@ -350,6 +354,51 @@ static inline uint32_t kf_stats_generation(const struct kf_stats_stack *s)
 }
 
 _Static_assert(sizeof(struct kf_stats_stack) == 384, "a stack's size is ABI");
+
+/*
+ * How long the sampled blocks of a stack lived that were freed. Span 0 is below
+ * 1 ms, each further one ends ten times later, and the last one never ends. Any
+ * thread writes, atomically. The units are those of struct kf_stats_stack; a
+ * forked child begins at 0.
+ */
+struct kf_stats_lifetimes {
+	uint64_t bytes[KF_STATS_SPANS]; /* estimate of freed bytes */
+	uint64_t variance[KF_STATS_SPANS];
+	uint64_t foreign; /* of all @bytes, those freed by another thread than
+			     the one that allocated them */
+	uint64_t foreign_variance;
+};
+
+_Static_assert(sizeof(struct kf_stats_lifetimes) == 176,
+	       "the size of lifetimes is ABI");
+
+#define KF_STATS_SPAN_FIRST 1000000ULL /* ns: the end of span 0 */
+
+/* The span of an age or a lifetime. */
+static inline unsigned int kf_stats_span(uint64_t ns)
+{
+	unsigned int i = 0;
+
+	for (uint64_t end = KF_STATS_SPAN_FIRST;
+	     i < KF_STATS_SPANS - 1 && ns >= end; end *= 10)
+		i++;
+	return i;
+}
+
+/*
+ * A live sampled block whose stack was to be taken. Entries are used again. A
+ * forked child begins with its parent's.
+ */
+struct kf_stats_sample {
+	uint64_t address; /* 0: a free entry; stored last */
+	uint64_t bytes;
+	uint64_t weight; /* bytes that it stands for */
+	uint64_t born;	 /* CLOCK_MONOTONIC when it was allocated, ns */
+	uint32_t stack;	 /* entry */
+	uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct kf_stats_sample) == 40, "a sample's size is ABI");
 
 /*
  * A frame of deep stacks, and through @parent all frames outside of it. Stacks

@@ -175,14 +175,15 @@ struct kf_slot *kf_stats_slot_take(void);
 void kf_stats_slot_label(struct kf_slot *slot, enum kf_slot_state state);
 
 /*
- * Tables that grow on their own, of struct kf_stats_tag, kf_stats_stack,
- * kf_stats_frame, kf_stats_module and kf_slot.
+ * Tables that grow on their own, each of a struct of layout.h.
  */
 enum kf_stats_area {
 	KF_AREA_TAGS,
 	KF_AREA_STACKS,
 	KF_AREA_FRAMES,
 	KF_AREA_CALLS,
+	KF_AREA_LIFETIMES, /* entry i is of stack i */
+	KF_AREA_SAMPLES,
 	KF_AREA_MODULES,
 	KF_AREA_SLOTS, /* slots beyond those of the image */
 	KF_NR_AREAS

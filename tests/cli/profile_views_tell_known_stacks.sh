@@ -44,6 +44,10 @@ if [ "$error" -lt 6200000 ] || [ "$error" -gt 6500000 ]; then
 	fail "20000000 +- $error is not the 95 % interval"
 fi
 
+# a file without ages
+report --view=ages stats/mkstacks.1 | grep -q "no ages: .* older version" ||
+	fail "it is not told that there are no ages"
+
 # a profile of two times
 "$KF_CLI" --dir=stats record -p "$pid" -o prof --interval 0.1 7>&- 8<&- 2>err &
 recorder=$!
@@ -73,7 +77,9 @@ says "does not end in one of .pb.gz, .folded"
 	<"$top_srcdir/tests/cli/report.script"
 expect 0 "$KF_CLI" report history
 expect 2 "$KF_CLI" report --view=tree history
-says "is for profiles"
+says "--view=tree is for profiles"
+expect 2 "$KF_CLI" report --view=ages history
+says "--view=ages is for profiles"
 expect 2 "$KF_CLI" report --metric=peak history
 says "--metric is for profiles"
 

@@ -94,6 +94,30 @@ jq -e '.[-1].value == ([.[].value] | max) and .[-1].value > 10000000' levels \
 ours --view=summary p >sum
 equal "processes" 2 "$(grep -c '^one .* yes$\|^two .* yes$' sum)"
 
+# each process has ages of its own, a child none of what its parent allocated
+expect 0 cli record --sample=1 -o kin -- "$WORK/one" hold 100 fork 2 30 hold 10
+ours --view=ages --format=json kin >ages
+jq -e '[.[] | [(.stack | split(" <")[0:2] | join(" <")), .live_samples,
+	.live_samples_with_age]] |
+	. == [["held < main", 100, 100], ["held < held_by_child", 20, 20]]' \
+	ages >jq.out || fail "ages of three processes: $(cat ages)"
+ours -o kin.json kin
+equal "ages in JSON" "10 10 100" \
+	"$(jq -r '[.sites[].ages.live_samples] | sort | join(" ")' kin.json)"
+
+# nothing of a process that has ended is live while the program goes on
+expect 0 cli record --sample=64K -o late -- sh -c "'$WORK/one' hold 100
+	sleep 1"
+ours --view=timeline --format=json late >levels_late
+ours --view=ages --process=one --format=json \
+	--at="$(jq '.[-2].time_seconds' levels_late)" late >ages
+jq -e 'length > 0 and all(.[]; .live_samples_with_age == 0 and
+	.oldest_seconds == null and .live_to_1s_bytes == 0)' ages >jq.out ||
+	fail "live blocks of an ended process have ages: $(cat ages)"
+ours --view=ages --process=one --format=json late >ages
+jq -e 'any(.[]; .live_samples_with_age > 0)' ages >jq.out ||
+	fail "at the end what it left has no ages: $(cat ages)"
+
 # any part of it
 whole=$(wc -c <p)
 for bytes in $(seq 504 97 "$whole"); do

@@ -50,13 +50,19 @@ static void look_at_snapshots(const struct kf_profile *p)
 {
 	struct kf_profile_count *counts =
 		calloc(p->nr_stacks + 1, sizeof(*counts));
+	struct kf_ages *ages = calloc(p->nr_stacks + 1, sizeof(*ages));
 	uint64_t inodes = 0;
 	char name[17];
 
-	fuzz_require(counts, "no memory");
+	fuzz_require(counts && ages, "no memory");
 	for (size_t i = 0; i < p->nr_snapshots; i++)
 		kf_profile_at(p, p->snapshots[i]->time_ns, counts);
 	kf_profile_at(p, UINT64_MAX, counts);
+	for (size_t i = 0; i < p->nr_snapshots; i++)
+		kf_profile_ages_at(p, p->snapshots[i]->time_ns, ages);
+	kf_profile_ages_at(p, UINT64_MAX, ages);
+	for (size_t i = 0; i < p->nr_stacks; i++)
+		inodes += kf_ages_kind(&ages[i]);
 	for (size_t i = 0; i < p->nr_threads; i++)
 		kf_profile_thread_name(p, p->threads[i]->tid, name);
 	for (size_t i = 0; i < p->nr_modules; i++)
@@ -66,6 +72,7 @@ static void look_at_snapshots(const struct kf_profile *p)
 		fuzz_require(strlen(kf_profile_path(p->modules[i])) < 65536,
 			     "a module's path is longer than the file");
 	free(counts);
+	free(ages);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

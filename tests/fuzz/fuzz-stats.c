@@ -4,9 +4,11 @@
  */
 #include "config.h"
 
+#include "reader/ages.h"
 #include "reader/reader.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
@@ -19,6 +21,7 @@ static bool ends(const char *text, size_t size)
 static void check_tables(const struct kf_snapshot *s)
 {
 	static uint64_t frame[KF_STATS_STACK_MAX];
+	struct kf_ages *ages;
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < s->nr_counters; i++) {
@@ -46,6 +49,11 @@ static void check_tables(const struct kf_snapshot *s)
 		sum += kf_snapshot_frames(s, k, frame);
 		sum += k->samples;
 	}
+	ages = kf_ages_of(s, kf_ages_now(s, false));
+	fuzz_require(ages, "no memory");
+	for (unsigned int i = 0; i < s->nr_stacks; i++)
+		sum += kf_ages_kind(&ages[i]);
+	free(ages);
 	/* Only to have looked at all. */
 	__asm__ volatile("" ::"r"(sum));
 }
@@ -55,8 +63,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct kf_snapshot s;
 	enum kf_read_result result;
 
-	result = kf_snapshot_read_with(AT_FDCWD, fuzz_sparse(data, size),
-				       KF_TABLE_TAGS | KF_TABLE_STACKS, &s);
+	result = kf_snapshot_read_with(
+		AT_FDCWD, fuzz_sparse(data, size),
+		KF_TABLE_TAGS | KF_TABLE_STACKS | KF_TABLE_AGES, &s);
 	fuzz_require(result == s.result, "two answers");
 	fuzz_require(kf_read_result_name(result), "no name for the answer");
 	if (result == KF_READ_OK) {

@@ -372,8 +372,9 @@ static int check_history(struct kf_report *r)
 		return 0;
 	if (access(r->path, F_OK))
 		return open_history(r);
-	kf_error("report: --%s is for profiles, and this is a recording",
-		 profile_only ? profile_only : "view=tree");
+	kf_error("report: --%s%s is for profiles, and this is a recording",
+		 profile_only ? profile_only : "view=",
+		 profile_only ? "" : view_name);
 	return KF_EXIT_USAGE;
 }
 
@@ -518,7 +519,7 @@ const struct kf_command kf_command_report = {
 		"Views of a recording: summary, timeline, top, sizes, threads, lifetimes, leaks,\n"
 		"latency, anomalies; timeline and latency can be drawn as .png, .svg or .pdf.\n"
 		"Exports: log, trace, csv, json, massif. Views of a profile or a stats file: top,\n"
-		"tree, leaks, timeline, summary; output formats: .pb.gz, .folded, .html, .svg,\n"
+		"tree, leaks, ages, timeline, summary; output formats: .pb.gz, .folded, .html, .svg,\n"
 		".speedscope.json, .firefox.json, .perfetto-trace, .json, .csv, .massif. Times are\n"
 		"seconds since the recording began.",
 	.options = report_options,

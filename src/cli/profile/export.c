@@ -85,22 +85,49 @@ static json_t *frames_json(const struct kf_site *site)
 	return all;
 }
 
+static void set_estimate(json_t *o, const char *name, struct kf_estimate e)
+{
+	char error[32];
+
+	snprintf(error, sizeof(error), "%s_error_95", name);
+	json_object_set_new(o, name, json_integer((json_int_t)e.value));
+	json_object_set_new(o, error,
+			    json_integer((json_int_t)kf_estimate_error(e)));
+}
+
+static json_t *ages_json(const struct kf_ages *a)
+{
+	json_t *o = json_object(), *spans = json_array();
+	double below = (double)KF_STATS_SPAN_FIRST / 1e9;
+
+	json_object_set_new(o, "live_samples",
+			    json_integer((json_int_t)a->samples));
+	json_object_set_new(o, "oldest", json_real((double)a->oldest_ns / 1e9));
+	json_object_set_new(o, "mean", json_real((double)a->mean_ns / 1e9));
+	set_estimate(o, "foreign", a->foreign);
+	for (int i = 0; i < KF_STATS_SPANS; i++, below *= 10) {
+		json_t *span = json_object();
+
+		json_object_set_new(span, "below",
+				    i < KF_STATS_SPANS - 1 ? json_real(below)
+							   : json_null());
+		set_estimate(span, "live", a->span[i].live);
+		set_estimate(span, "freed", a->span[i].freed);
+		json_array_append_new(spans, span);
+	}
+	json_object_set_new(o, "spans", spans);
+	return o;
+}
+
 static json_t *site_json(const struct kf_site *site)
 {
 	json_t *o = json_object();
 
 	for (int m = 0; m < KF_NR_METRICS; m++) {
 		enum kf_metric metric = (enum kf_metric)m;
-		struct kf_estimate e = kf_metric_of(&site->now, metric);
-		char name[32];
 
-		json_object_set_new(o, kf_metric_name(metric),
-				    json_integer((json_int_t)e.value));
-		snprintf(name, sizeof(name), "%s_error_95",
-			 kf_metric_name(metric));
-		json_object_set_new(
-			o, name,
-			json_integer((json_int_t)kf_estimate_error(e)));
+		set_estimate(o, kf_metric_name(metric),
+			     kf_metric_of(&site->now, metric));
 	}
 	json_object_set_new(o, "samples",
 			    json_integer((json_int_t)site->now.samples));
@@ -108,6 +135,10 @@ static json_t *site_json(const struct kf_site *site)
 	json_object_set_new(o, "thread", export_text(site->thread));
 	json_object_set_new(o, "tid", json_integer(site->stack->tid));
 	json_object_set_new(o, "process", export_text(site->process->label));
+	json_object_set_new(o, "ages",
+			    site->process->profile->nr_ages
+				    ? ages_json(site->ages)
+				    : json_null());
 	json_object_set_new(o, "frames", frames_json(site));
 	return o;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/profile/make.h"
 
+#include "base/saturate.h"
 #include "cli/cli.h"
 #include "cli/process.h"
 
@@ -16,6 +17,12 @@
 struct known_count {
 	uint64_t key;
 	struct kf_profile_count count;
+};
+
+/* With births in place of ages, which change with the time alone. */
+struct known_ages {
+	uint64_t key;
+	struct kf_ages ages;
 };
 
 struct known_tid {
@@ -179,6 +186,94 @@ maker_changes(struct kf_maker *m, const struct kf_snapshot *s, uint64_t *nr)
 	return all;
 }
 
+/* Profiles have whole numbers; those of a hostile file may be of any size. */
+static uint64_t maker_whole(double value)
+{
+	return value < (double)KF_MOST ? (uint64_t)value : KF_MOST;
+}
+
+static uint64_t maker_units(double variance)
+{
+	return maker_whole(variance / KF_STATS_VARIANCE_UNIT + 0.5);
+}
+
+static void put_ages(struct kf_maker *m, uint32_t entry,
+		     const struct kf_ages *a)
+{
+	struct kf_profile_span span[KF_STATS_SPANS];
+	struct kf_profile_ages ages = {
+		.record.kind = KF_PROFILE_AGES,
+		.entry = entry,
+		.samples = a->samples,
+		.oldest_ns = a->oldest_ns,
+		.mean_ns = a->mean_ns,
+		.foreign = maker_whole(a->foreign.value),
+		.foreign_variance = maker_units(a->foreign.variance),
+	};
+
+	for (uint32_t i = 0; i < KF_STATS_SPANS; i++) {
+		struct kf_estimate live = a->span[i].live;
+		struct kf_estimate freed = a->span[i].freed;
+
+		if (live.value <= 0 && freed.value <= 0)
+			continue;
+		span[ages.nr++] = (struct kf_profile_span){
+			.span = i,
+			.live = maker_whole(live.value),
+			.live_variance = maker_units(live.variance),
+			.freed = maker_whole(freed.value),
+			.freed_variance = maker_units(freed.variance),
+		};
+	}
+	kf_maker_put(m, &ages, sizeof(ages), span, ages.nr * sizeof(*span));
+}
+
+/*
+ * The time to which ages are counted. Of a process that has ended since the
+ * last look it is not known when.
+ */
+static uint64_t maker_now(struct kf_maker *m, const struct kf_snapshot *s,
+			  bool alive, uint64_t time_ns)
+{
+	if (alive || !m->now_ns)
+		m->now_ns = kf_ages_now(s, alive);
+	else
+		m->now_ns += time_ns - m->time_ns;
+	m->time_ns = time_ns;
+	return m->now_ns;
+}
+
+/* Appends the ages that are not those of the last time, some time later. */
+static void maker_ages(struct kf_maker *m, const struct kf_snapshot *s,
+		       uint64_t now)
+{
+	struct kf_ages *all = kf_ages_of(s, now);
+
+	if (!all) {
+		kf_error("out of memory");
+		exit(KF_EXIT_FAILED);
+	}
+	for (uint32_t i = 0; i < s->nr_stacks; i++) {
+		struct kf_ages births = all[i];
+		char *known;
+		bool is_new;
+
+		if (!s->stacks[i].hash)
+			continue;
+		if (births.samples) {
+			births.oldest_ns = now - births.oldest_ns;
+			births.mean_ns = now - births.mean_ns;
+		}
+		known = kf_entry(&m->ages, (uint64_t)i + 1, &is_new);
+		known += offsetof(struct known_ages, ages);
+		if (!memcmp(known, &births, sizeof(births)))
+			continue;
+		memcpy(known, &births, sizeof(births));
+		put_ages(m, i, &all[i]);
+	}
+	free(all);
+}
+
 void kf_maker_open(struct kf_maker *m)
 {
 	struct kf_names *names = m->names;
@@ -186,6 +281,7 @@ void kf_maker_open(struct kf_maker *m)
 	kf_maker_release(m);
 	m->names = names;
 	m->counts.entry_size = sizeof(struct known_count);
+	m->ages.entry_size = sizeof(struct known_ages);
 	m->tags.entry_size = sizeof(uint64_t);
 	m->threads.entry_size = sizeof(struct known_tid);
 	m->modules.entry_size = sizeof(uint64_t);
@@ -238,6 +334,7 @@ void kf_maker_take(struct kf_maker *m, const struct kf_file *f,
 	kf_maker_put(m, &look, sizeof(look), counts, look.nr * sizeof(*counts));
 	free(counts);
 	m->last = look;
+	maker_ages(m, s, maker_now(m, s, f->life == KF_LIFE_ALIVE, time_ns));
 }
 
 enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
@@ -246,8 +343,9 @@ enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
 	enum kf_read_result result;
 	struct kf_snapshot s;
 
-	result = kf_snapshot_read_with(f->dirfd, f->name,
-				       KF_TABLE_TAGS | KF_TABLE_STACKS, &s);
+	result = kf_snapshot_read_with(
+		f->dirfd, f->name,
+		KF_TABLE_TAGS | KF_TABLE_STACKS | KF_TABLE_AGES, &s);
 	if (result == KF_READ_OK)
 		kf_maker_take(m, f, &s, time_ns);
 	kf_snapshot_release(&s);
@@ -279,6 +377,7 @@ void kf_maker_release(struct kf_maker *m)
 {
 	free(m->bytes);
 	kf_map_release(&m->counts);
+	kf_map_release(&m->ages);
 	kf_map_release(&m->tags);
 	kf_map_release(&m->threads);
 	kf_map_release(&m->modules);

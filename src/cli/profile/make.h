@@ -36,6 +36,9 @@ struct kf_maker {
 	size_t room;
 	struct kf_profile_snapshot last; /* size 0: there was none */
 	struct kf_map counts;		 /* the last counts, by entry plus 1 */
+	struct kf_map ages;		 /* likewise */
+	uint64_t now_ns;		 /* CLOCK_MONOTONIC at the last look */
+	uint64_t time_ns;		 /* of that */
 	struct kf_map tags;
 	struct kf_map threads;
 	struct kf_map modules;	    /* by file and address */

@@ -282,6 +282,28 @@ void kf_prof_counts(const struct kf_prof *prof, const struct kf_prof_process *p,
 	}
 }
 
+/* Nothing is live any more; the lifetimes are those of what was freed. */
+static void ages_end(struct kf_ages *a)
+{
+	a->samples = a->oldest_ns = a->mean_ns = 0;
+	for (unsigned int i = 0; i < KF_STATS_SPANS; i++)
+		a->span[i].live = (struct kf_estimate){0};
+}
+
+struct kf_ages *kf_prof_ages(const struct kf_prof *prof,
+			     const struct kf_prof_process *p)
+{
+	const struct kf_profile *of = p->profile;
+	struct kf_ages *ages = kf_alloc(of->nr_stacks, sizeof(*ages));
+	bool gone = p->snapshot &&
+		    kf_prof_is_gone(prof, p, p->snapshot, prof->time_ns);
+
+	kf_profile_ages_at(of, prof->time_ns, ages);
+	for (size_t i = 0; gone && i < of->nr_stacks; i++)
+		ages_end(&ages[i]);
+	return ages;
+}
+
 const struct kf_stats_identity *kf_prof_identity(const struct kf_prof *prof)
 {
 	const struct kf_prof_process *p = prof->program;

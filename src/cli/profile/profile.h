@@ -56,6 +56,7 @@ struct kf_prof_process {
 	bool ended;  /* by the shown time */
 	bool execed; /* it called exec: its next program is a process here */
 	const struct kf_profile_snapshot *snapshot; /* likewise; or NULL */
+	struct kf_ages *ages; /* of all its stacks, if it is chosen */
 };
 
 /*
@@ -67,6 +68,7 @@ struct kf_site {
 	struct kf_profile_count now;   /* at the time of --at */
 	struct kf_profile_count first; /* in the first snapshot */
 	struct kf_estimate value;      /* of the metric */
+	const struct kf_ages *ages;    /* at the time of --at */
 	size_t nr_frames;
 	const struct kf_frame **frames; /* the inmost first */
 	bool *recursive; /* of each frame: it stands for several calls */
@@ -164,6 +166,17 @@ bool kf_prof_is_shared(const struct kf_prof *prof,
  */
 void kf_prof_counts(const struct kf_prof *prof, const struct kf_prof_process *p,
 		    uint64_t time_ns, struct kf_profile_count *counts);
+
+/**
+ * kf_prof_ages() - the ages of the stacks of a process at the shown time
+ * @prof:	the profile
+ * @p:		one of its processes
+ *
+ * Return: as many as it has stacks, with nothing live after kf_prof_is_gone();
+ *	   free() them.
+ */
+struct kf_ages *kf_prof_ages(const struct kf_prof *prof,
+			     const struct kf_prof_process *p);
 
 /**
  * kf_prof_identity() - the process that names a profile

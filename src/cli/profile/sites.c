@@ -362,6 +362,7 @@ static void add_sites(struct kf_prof *prof, struct kf_prof_process *p)
 
 	if (nr)
 		open_symbols(prof, p);
+	p->ages = kf_prof_ages(prof, p);
 	kf_prof_counts(prof, p, prof->time_ns, counts);
 	if (prof->nr_levels)
 		kf_prof_counts(prof, p, prof->levels[0].time_ns, first);
@@ -372,6 +373,7 @@ static void add_sites(struct kf_prof *prof, struct kf_prof_process *p)
 		site->stack = p->profile->stacks[i];
 		site->now = counts[i];
 		site->first = first[i];
+		site->ages = &p->ages[i];
 		site->value = kf_metric_of(&counts[i], prof->pick.metric);
 		name_site(prof, site);
 	}
@@ -410,6 +412,7 @@ void kf_prof_close(struct kf_prof *prof)
 		kf_symbols_close(prof->processes[i].symbols);
 		free(prof->processes[i].name);
 		free(prof->processes[i].label);
+		free(prof->processes[i].ages);
 	}
 	free(prof->processes);
 	free(prof->levels);

@@ -200,6 +200,41 @@ static void fill_in(struct kf_stats_tag *t)
 	};
 }
 
+/* Sample 5 lives, and some of its stack were freed. */
+static void fill_in_ages(void)
+{
+	struct kf_stats_sample *s = kf_stats_area_grow(KF_AREA_SAMPLES, 6);
+	struct kf_stats_lifetimes *l = kf_stats_area_grow(KF_AREA_LIFETIMES, 2);
+
+	UNIT_REQUIRE(s && l);
+	s[5] = (struct kf_stats_sample){
+		.address = 0x5000, .born = 9, .stack = 1};
+	l[1].bytes[3] = l[1].foreign = 23;
+}
+
+static bool child_has_the_samples(void)
+{
+	uint32_t nr;
+	const struct kf_stats_sample *s = kf_stats_area(KF_AREA_SAMPLES, &nr);
+	const struct kf_stats_lifetimes *l;
+
+	if (nr < 6 || s[5].address != 0x5000 || s[5].born != 9)
+		return false;
+	l = kf_stats_area(KF_AREA_LIFETIMES, &nr);
+	return nr >= 2 && !l[1].bytes[3] && !l[1].foreign;
+}
+
+static bool samples_are_in_the_file(void)
+{
+	struct kf_stats_header h = header();
+	struct kf_stats_sample s;
+
+	if (h.samples.nr < 6 || h.samples.entry_size != sizeof(s))
+		return false;
+	read_piece(&s, sizeof(s), h.samples.offset + 5 * sizeof(s));
+	return s.address == 0x5000;
+}
+
 static int check_child(void)
 {
 	struct kf_stats_conf conf = support_conf();
@@ -209,8 +244,12 @@ static int check_child(void)
 	    t->inherited != 6 || t->mallocs || t->frees || t->entered ||
 	    t->peak != 600 || strcmp(t->name, "left"))
 		return 1;
+	if (!child_has_the_samples())
+		return 4;
 	t->mallocs = 4711;
 	kf_stats_publish(&conf, true);
+	if (!samples_are_in_the_file())
+		return 5;
 	if (!kf_stats_path() || header().tags.nr < 8)
 		return 2;
 	name(tag_at(7), 7);
@@ -225,6 +264,7 @@ static void child_has_the_table(bool with_handlers)
 
 	support_publish();
 	fill_in(tag_at(7));
+	fill_in_ages();
 	pid = fork_now(with_handlers);
 	if (pid == 0)
 		_exit(check_child());
