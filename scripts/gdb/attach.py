@@ -4,6 +4,7 @@
 `konfiscator attach` and `konfiscator detach` start gdb with this script; what
 they ask for is in the environment:
 
+    KF_SCRIPTS    the directory of this script
     KF_PID        the process, as this /proc has it
     KF_LIBRARY    the library's path, as the process has it
     KF_FUNCTION   konfiscator_attach or konfiscator_detach
@@ -25,9 +26,15 @@ import os
 import re
 import signal
 import struct
+import sys
 import time
 
 import gdb
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.environ["KF_SCRIPTS"])
+# pylint: disable-next=wrong-import-position
+from registers import Keeper, plain_registers  # noqa: E402
 
 PID = int(os.environ["KF_PID"])
 LIMIT = float(os.environ["KF_SECONDS"])
@@ -357,54 +364,6 @@ def choose(target):
     return False
 
 
-class Keeper:
-    """Keeps the registers that functions may change, by code in the process.
-
-    gdb 13 and older take for granted where each processor has the parts of its
-    XSAVE area, and lose some on others, such as the masks of AVX-512. The
-    thread may have been interrupted in a strlen that uses them.
-    """
-
-    ALL = "b8ffffffff" "baffffffff"  # mov $-1,%eax; mov $-1,%edx
-    SAVE = (
-        "55" "4889e5" "4989d2"       # push %rbp; mov %rsp,%rbp; mov %rdx,%r10
-        + ALL + "49bb{area}"         # mov $area,%r11
-        "490fae23"                   # xsave64 (%r11)
-        "4c89d2" "31c0"              # mov %r10,%rdx; xor %eax,%eax
-        "49bb{function}" "41ffd3"    # mov $function,%r11; call *%r11
-        "4989c2"                     # mov %rax,%r10
-    )
-    RESTORE = (
-        ALL + "49bb{area}"
-        "490fae2b"                   # xrstor64 (%r11)
-        "4c89d0"                     # mov %r10,%rax
-    )
-
-    def __init__(self, code, area):
-        self.code, self.area = code, area
-
-    def write(self, text, function=0):
-        words = {"area": self.area, "function": function}
-        text = text.format(
-            **{name: struct.pack("<Q", n).hex() for name, n in words.items()}
-        )
-        gdb.selected_inferior().write_memory(self.code, bytes.fromhex(text))
-        return self.code
-
-    def around(self, function):
-        """The address of code that calls a function and restores all."""
-        return self.write(self.SAVE + self.RESTORE + "5d" "c3", function)
-
-    def restore(self):
-        """The address of code that restores all after an ended call."""
-        return self.write(self.RESTORE + "c3")
-
-    @staticmethod
-    def is_needed():
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as f:
-            return re.search(r"^flags\t.*\bxsave\b", f.read(), re.M)
-
-
 class Caller:
     """Calls functions of the process, in the selected thread.
 
@@ -435,8 +394,9 @@ class Caller:
             self.swallow()
         if value is not None:
             return value
-        if self.keeper:
-            self.evaluate(self.keeper.restore())
+        restore = self.keeper.restore() if self.keeper else 0
+        if restore:
+            self.evaluate(restore)
         raise Refused(
             "loading the library took too long: another thread may be in the "
             "dynamic linker" if late else why
@@ -534,6 +494,10 @@ def settings():
     execute("handle all nostop noprint pass")
     execute("handle SIGINT nostop noprint pass")
     execute("handle SIGTRAP stop print nopass")
+    if Keeper.is_needed():
+        file = os.memfd_create("registers")
+        os.write(file, plain_registers().encode())
+        execute(f"set tdesc filename /proc/{os.getpid()}/fd/{file}")
     # What gdb reads now it need not read while the process is stopped.
     execute(f"file /proc/{PID}/exe")
 

@@ -103,6 +103,7 @@ exec_gdb(const char *gdb, int answers, int out)
 	int null = open("/dev/null", O_RDONLY);
 	sigset_t none;
 
+	attach_set("KF_SCRIPTS", kf_format("%s/gdb", dir));
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();

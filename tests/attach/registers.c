@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A program that has numbers in its vector registers all the time. It says
+ * A program that has numbers in its vector registers, and where it has AVX-512
+ * the direction flag set, nearly all the time. It says
  * "ready", and when a file of the name in KF_GO exists, "ok" or the register
  * that has changed.
  */
@@ -27,7 +28,9 @@ static void spin_masked(const uint64_t *in, uint64_t *out, uint64_t *mask)
 			 "vmovdqa64 (%0), %%zmm16\n"
 			 "vmovdqa64 (%0), %%zmm31\n"
 			 "kmovq %3, %%k1\n"
-			 "kmovq %3, %%k7\n" SPIN "vmovdqa64 %%zmm0, (%1)\n"
+			 "kmovq %3, %%k7\n"
+			 "std\n" SPIN "cld\n"
+			 "vmovdqa64 %%zmm0, (%1)\n"
 			 "vmovdqa64 %%zmm5, 64(%1)\n"
 			 "vmovdqa64 %%zmm15, 128(%1)\n"
 			 "vmovdqa64 %%zmm16, 192(%1)\n"
