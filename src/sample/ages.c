@@ -8,14 +8,28 @@
 #include "sample/internal.h"
 
 #include "stats/stats.h"
+#include "sys/process.h"
+
+/*
+ * A table grows when samples come, not when they go: free() may be called under
+ * a filter that forbids system calls.
+ */
+static void *ages_table(enum kf_stats_area area, uint32_t nr)
+{
+	uint32_t have;
+	void *base = kf_stats_area(area, &have);
+
+	if (likely(nr <= have))
+		return base;
+	return kf_process_is_barred() ? NULL : kf_stats_area_grow(area, nr);
+}
 
 void kf_ages_came(uint32_t nr, const struct kf_stats_sample *s)
 {
-	struct kf_stats_sample *all =
-		kf_stats_area_grow(KF_AREA_SAMPLES, nr + 1);
+	struct kf_stats_sample *all = ages_table(KF_AREA_SAMPLES, nr + 1);
 	struct kf_stats_sample *e;
 
-	if (!all)
+	if (!all || !ages_table(KF_AREA_LIFETIMES, s->stack + 1))
 		return;
 	e = &all[nr];
 	e->bytes = s->bytes;
@@ -38,13 +52,13 @@ static void ages_leave(uint32_t nr)
 void kf_ages_gone(uint32_t nr, const struct kf_stats_sample *s, uint64_t now,
 		  bool foreign)
 {
-	struct kf_stats_lifetimes *l =
-		kf_stats_area_grow(KF_AREA_LIFETIMES, s->stack + 1);
+	uint32_t have;
+	struct kf_stats_lifetimes *l = kf_stats_area(KF_AREA_LIFETIMES, &have);
 	uint64_t variance = kf_sample_variance(s->bytes, s->weight);
 	unsigned int span = kf_stats_span(now > s->born ? now - s->born : 0);
 
 	ages_leave(nr);
-	if (!l)
+	if (s->stack >= have)
 		return;
 	l += s->stack;
 	kf_fetch_add(&l->bytes[span], s->weight);
