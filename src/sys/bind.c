@@ -41,7 +41,7 @@ struct look {
 	size_t nr;
 	bool on;
 	bool last;	 /* this is the second look */
-	bool is_host;	 /* the present object has functions to replace */
+	bool is_host;	 /* the present object has the malloc */
 	size_t changed;	 /* slots */
 	uintptr_t relro; /* of the present object: page-aligned */
 	uintptr_t relro_end;
@@ -192,15 +192,11 @@ static void keep_own(const struct kf_object *o, const Elf64_Rela *r,
 	}
 }
 
-/* Whether it has such functions; the C library also calls them for others. */
+/* Whether it has the malloc; the C library also calls it for others. */
 static bool is_host(const struct kf_object *o, const struct look *l)
 {
-	bool has = false;
-
-	for (size_t i = 0; i < l->nr && !has; i++)
-		has = l->bind[i].theirs &&
-		      protection_of(o, l->bind[i].theirs) >= 0;
-	return has && !kf_next_entry(o, "gnu_get_libc_version");
+	return l->bind->theirs && protection_of(o, l->bind->theirs) >= 0 &&
+	       !kf_next_entry(o, "gnu_get_libc_version");
 }
 
 static void see_slot(const struct kf_object *o, const Elf64_Rela *r,

@@ -27,7 +27,7 @@ struct kf_bind {
 
 /**
  * kf_bind_find() - find the functions to replace
- * @bind:	the functions; names and ours are set
+ * @bind:	the functions, malloc first; names and ours are set
  * @nr:		their number
  *
  * Context: as kf_next(); before kf_bind(), once.
