@@ -11,6 +11,7 @@
 #include "core/recorder.h"
 #include "core/sampling.h"
 #include "engines/host.h"
+#include "sample/sample.h"
 #include "stats/stats.h"
 #include "sys/process.h"
 #include "sys/thread.h"
@@ -27,6 +28,7 @@ static void begin_again(void)
 	kf_sampling_stop();
 	kf_stats_restart();
 	kf_host_know();
+	kf_sample_restart();
 	kf_start_publish(forked);
 	kf_store(&kf_resting, false);
 	kf_process_change();

@@ -57,6 +57,12 @@ void kf_sample_init(const struct kf_sample_conf *from)
 	conf = *from;
 }
 
+void kf_sample_restart(void)
+{
+	kf_store(&free_head, 0);
+	kf_store(&nr_used, 0);
+}
+
 void kf_sample_fork_child(void)
 {
 	kf_walk_fork_child();

@@ -37,6 +37,13 @@ struct kf_sample_conf {
 void kf_sample_init(const struct kf_sample_conf *conf);
 
 /**
+ * kf_sample_restart() - forget all samples
+ *
+ * Context: when no block has a mark and no thread takes samples.
+ */
+void kf_sample_restart(void);
+
+/**
  * kf_sample_fork_child() - the process is a forked child
  *
  * Context: the child's only thread, after it left its parent's stats file.
