@@ -16,6 +16,9 @@
 /* Of the bytes that get old: with a larger share freed they do not stay. */
 #define MOST_FREED 0.1
 
+/* More: they churn. Between these a stack does both, or it is too early. */
+#define CHURN_FREED 0.5
+
 /*
  * Mean age of the live bytes by that of the oldest: one half where they come at
  * a constant rate, 1 where all came at once.
@@ -155,9 +158,10 @@ enum kf_ages_kind kf_ages_kind(const struct kf_ages *a)
 		live = kf_estimate_sum(live, a->span[i].live);
 		freed += a->span[i].freed.value;
 	}
-	if (freed > MOST_FREED * (freed + live.value))
+	if (freed > CHURN_FREED * (freed + live.value))
 		return KF_AGES_CHURNS;
-	if (a->oldest_ns < LEAST_AGE_NS ||
+	if (freed > MOST_FREED * (freed + live.value) ||
+	    a->oldest_ns < LEAST_AGE_NS ||
 	    kf_estimate_error(live) >= live.value)
 		return KF_AGES_UNKNOWN;
 	return (double)a->mean_ns > MOST_MEAN * (double)a->oldest_ns

@@ -184,10 +184,13 @@ START_TEST(a_leak_is_told_from_churn)
 	a.span[4].freed.value = 1e5;
 	ck_assert_int_eq(kf_ages_kind(&a), KF_AGES_GROWS);
 	a.span[5].freed.value = 2e4;
+	ck_assert_int_eq(kf_ages_kind(&a), KF_AGES_UNKNOWN);
+	/* Most of the old ones are. */
+	a.span[5].freed.value = 2e6;
 	ck_assert_int_eq(kf_ages_kind(&a), KF_AGES_CHURNS);
 	/* ... even older than all that live. */
 	a = ages(60 * S, 30 * S);
-	a.span[LAST].freed.value = 1e6;
+	a.span[LAST].freed.value = 2e6;
 	ck_assert_int_eq(kf_ages_kind(&a), KF_AGES_CHURNS);
 }
 END_TEST
@@ -207,7 +210,7 @@ START_TEST(little_evidence_is_no_verdict)
 	struct kf_ages a = ages(S - 1, S / 2);
 
 	ck_assert_int_eq(kf_ages_kind(&a), KF_AGES_UNKNOWN);
-	a.span[2].freed.value = 1e6;
+	a.span[2].freed.value = 2e6;
 	ck_assert_int_eq(kf_ages_kind(&a), KF_AGES_CHURNS);
 	/* Two samples. */
 	a = ages(60 * S, 30 * S);
