@@ -53,6 +53,7 @@ struct ebpf {
 	bool over;	/* the process ended, or we were told to end */
 	bool gone;	/* the process ended */
 	bool execed;	/* it runs another program */
+	bool deaf;	/* what bpftrace says counts no more */
 	char said[256]; /* the last error of bpftrace, or "" */
 	char line[512];
 	size_t len;
@@ -176,7 +177,7 @@ static void ebpf_take_line(struct ebpf *e)
 	e->len = 0;
 	if (!e->ready && !strcmp(e->line, "ready\n"))
 		e->ready = true;
-	else if (e->ready)
+	else if (e->ready && !e->deaf)
 		kf_traced_line(&e->traced, e->line);
 	else if (strstr(e->line, "ERROR") && !strstr(e->line, "MEMLOCK"))
 		snprintf(e->said, sizeof(e->said), "%.*s",
@@ -270,6 +271,20 @@ static int ebpf_start(struct ebpf *e, const char *tool, const char *text)
 	return error;
 }
 
+/*
+ * The last look at a process that goes on: what it does while the kernel takes
+ * the uprobes away, which takes seconds, is no part of the profile.
+ */
+static void ebpf_last_look(struct ebpf *e)
+{
+	uint64_t end = ebpf_now(CLOCK_MONOTONIC) + QUIET_MS * 1000000ULL;
+
+	while (ebpf_poll(e, 20) > 0 && ebpf_now(CLOCK_MONOTONIC) < end)
+		;
+	ebpf_look(e);
+	e->deaf = true;
+}
+
 /* Ends bpftrace, after what it has to say. */
 static void ebpf_stop(struct ebpf *e)
 {
@@ -278,7 +293,8 @@ static void ebpf_stop(struct ebpf *e)
 	uint64_t end = now + END_MS * 1000000ULL;
 	int n = 1;
 
-	while (n > 0 && e->ready && ebpf_now(CLOCK_MONOTONIC) < drain)
+	while (n > 0 && e->ready && !e->deaf &&
+	       ebpf_now(CLOCK_MONOTONIC) < drain)
 		n = ebpf_poll(e, QUIET_MS);
 	while (n >= 0 && ebpf_now(CLOCK_MONOTONIC) < end) {
 		/* it may forget a signal that comes just before it waits */
@@ -451,9 +467,11 @@ static int ebpf_run(struct ebpf *e, const char *tool)
 		status = error ? KF_EXIT_FAILED : ebpf_wait_ready(e);
 		if (!status)
 			status = ebpf_loop(e);
+		if (!status && !e->execed && !e->gone)
+			ebpf_last_look(e);
 		if (e->tracer > 0)
 			ebpf_stop(e);
-		if (!status && !e->execed)
+		if (!status && !e->execed && !e->deaf)
 			ebpf_look(e);
 		kf_maker_end(&e->maker);
 		ebpf_flush(e);
