@@ -299,7 +299,8 @@ void kf_select_tell_none(const struct kf_cli *cli, const struct kf_files *files)
 	else
 		kf_note(cli,
 			"%s: process %d has no stats file: it runs without "
-			"the library, or as another user",
-			name, sel->pids[0]);
+			"the library, which 'konfiscator attach %d' brings "
+			"in, or as another user",
+			name, sel->pids[0], sel->pids[0]);
 	select_tell_others(cli, files);
 }

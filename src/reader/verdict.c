@@ -371,13 +371,20 @@ static char *why_leak(const struct kf_facts *f)
 
 static char *why_growth(const struct kf_facts *f)
 {
+	uint64_t used = f->live + f->rounding;
+	char of[64] = "";
+
+	/* a forked child has blocks that its parent allocated */
+	if (used <= f->allocated)
+		snprintf(of, sizeof(of), " of the %s that were allocated",
+			 BYTES(f->allocated));
 	return verdict_say(
 		"the heap grew to %s: by its last sixteenth after %.1f s "
-		"of %s%.1f s%s; %s of the %s that were allocated are live; "
+		"of %s%.1f s%s; %s%s are live; "
 		"whether this is a leak is not known",
 		BYTES(f->held), f->growing, f->resident_known ? "" : "the ",
 		f->life, f->resident_known ? "" : " that its file covers",
-		BYTES(f->live + f->rounding), BYTES(f->allocated));
+		BYTES(used), of);
 }
 
 /* When the heap grew until the end of the program. */

@@ -89,12 +89,20 @@ int kf_report_table(const struct kf_report *r, struct kf_table *t, int sort,
 	return KF_EXIT_OK;
 }
 
-int kf_report_leaks_status(const struct kf_report *r, uint64_t bytes)
+int kf_report_leaks_status(const struct kf_report *r, uint64_t bytes,
+			   uint64_t error)
 {
+	char about[32], more[32];
+
 	if (!r->fail_on_leak || !bytes)
 		return KF_EXIT_OK;
-	kf_error("report: %llu bytes were not freed",
-		 (unsigned long long)bytes);
+	if (error)
+		kf_error("report: about %s, within %s, were not freed",
+			 kf_human_bytes(about, sizeof(about), bytes),
+			 kf_human_bytes(more, sizeof(more), error));
+	else
+		kf_error("report: %llu bytes were not freed",
+			 (unsigned long long)bytes);
 	return KF_EXIT_FAILED;
 }
 

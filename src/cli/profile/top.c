@@ -301,7 +301,7 @@ static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 {
 	struct leak *leaks = kf_alloc(prof->nr_sites, sizeof(*leaks));
 	size_t nr = 0;
-	double live = 0;
+	struct kf_estimate live = {0};
 	struct kf_table t;
 	int status;
 
@@ -313,7 +313,7 @@ static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 	}
 	nr = leaks_merge(leaks, nr);
 	for (size_t i = 0; i < nr; i++)
-		live += leaks[i].live.value;
+		kf_metric_add(&live, &leaks[i].live);
 	qsort(leaks, nr, sizeof(*leaks), by_growth);
 	kf_table_init(&t, leak_columns, NR_LEAK);
 	for (size_t i = 0; i < nr; i++) {
@@ -322,7 +322,10 @@ static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 	}
 	free(leaks);
 	status = kf_report_table(r, &t, -1, USUAL_ROWS);
-	return status ? status : kf_report_leaks_status(r, (uint64_t)live);
+	if (status)
+		return status;
+	return kf_report_leaks_status(r, (uint64_t)live.value,
+				      (uint64_t)kf_estimate_error(live));
 }
 
 const struct kf_prof_view kf_prof_view_top = {"top", show_top, true};

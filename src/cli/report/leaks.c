@@ -46,7 +46,8 @@ static int leaks_end(struct kf_report *r)
 
 	int status = kf_group_view_end(r, &view);
 
-	return status ? status : kf_report_leaks_status(r, r->replay.now.bytes);
+	return status ? status
+		      : kf_report_leaks_status(r, r->replay.now.bytes, 0);
 }
 
 static void leaks_release(void)

@@ -64,11 +64,13 @@ struct kf_view {
  * kf_report_leaks_status() - the exit status of the view leaks
  * @r:		the report
  * @bytes:	that are live
+ * @error:	half of the interval of an estimate; 0: they were counted
  *
  * Return: KF_EXIT_FAILED, after a message, if there are any and --fail-on-leak
  *	   was given.
  */
-int kf_report_leaks_status(const struct kf_report *r, uint64_t bytes);
+int kf_report_leaks_status(const struct kf_report *r, uint64_t bytes,
+			   uint64_t error);
 
 /* A file in massif's format; initially all zero except @out. */
 struct kf_massif {
