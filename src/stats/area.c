@@ -135,6 +135,12 @@ void *kf_stats_area_grow(enum kf_stats_area area, uint32_t nr)
 	return done ? kf_stats.area[area].base : NULL;
 }
 
+/* Ages are at the end, where a limited file does not reach. */
+static bool area_may_lack(int area)
+{
+	return area == KF_AREA_LIFETIMES || area == KF_AREA_SAMPLES;
+}
+
 int kf_area_write(int fd)
 {
 	int r = 0;
@@ -143,7 +149,7 @@ int kf_area_write(int fd)
 		const struct kf_area *a = &kf_stats.area[i];
 		uint64_t end = areas[i].offset + a->bytes;
 
-		if (!a->bytes)
+		if (!a->bytes || (area_may_lack(i) && !kf_file_is_allowed(end)))
 			continue;
 		r = kf_file_extend(fd, areas[i].offset, end);
 		if (!r)
@@ -160,6 +166,7 @@ void kf_area_map(int fd)
 		struct kf_area *a = &kf_stats.area[i];
 
 		if (a->bytes &&
+		    areas[i].offset + a->bytes <= kf_stats.file_size &&
 		    !kf_vm_put_file(a->base, a->bytes, fd, areas[i].offset))
 			a->shown = a->bytes;
 	}

@@ -248,7 +248,8 @@ struct kf_stats_section kf_area_section(enum kf_stats_area area);
  * kf_area_write() - write the areas to a new file
  * @fd:		the file
  *
- * Space is allocated before it is written.
+ * Space is allocated before it is written. Ages are left out where the limit of
+ * the size of files forbids them.
  *
  * Context: growth.
  * Return: 0, or a negative errno.

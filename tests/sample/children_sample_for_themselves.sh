@@ -5,6 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 needs jq jq
+needs prlimit util-linux
 workdir
 # shellcheck source=tests/sample/cases.sh
 . "$top_srcdir/tests/sample/cases.sh"
@@ -46,3 +47,19 @@ for table in "$WORK"/child.*; do
 		$6 == 64 && $1 == 221184' "$table" | wc -l | tr -d " ")"
 done
 equal "stacks that were given up" 0 "$(word stacks_failed)"
+
+# Where files may not be so long, ages are left out, and nothing else.
+cat >"$WORK/limited.py" <<'EOF'
+import os
+kept = [bytearray(5000) for i in range(50)]
+if os.fork():
+    os.wait()
+else:
+    kept += [bytearray(5000) for i in range(50)]
+EOF
+rm -f "$WORK/stats"/*
+prlimit --fsize=$((140 << 20)) env LD_PRELOAD="$KF_PRELOAD" \
+	KONFISCATOR_DIR="$WORK/stats" KONFISCATOR_SAMPLE=1 KONFISCATOR_KEEP=1 \
+	"$PYTHON3" "$WORK/limited.py" || fail "the limited program failed"
+equal "files of two limited processes" 2 \
+	"$(find "$WORK/stats" -name 'python3*' | wc -l | tr -d ' ')"
