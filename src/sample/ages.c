@@ -26,10 +26,11 @@ static void *ages_table(enum kf_stats_area area, uint32_t nr)
 
 void kf_ages_came(uint32_t nr, const struct kf_stats_sample *s)
 {
-	struct kf_stats_sample *all = ages_table(KF_AREA_SAMPLES, nr + 1);
-	struct kf_stats_sample *e;
+	struct kf_stats_sample *all, *e;
 
-	if (!all || !ages_table(KF_AREA_LIFETIMES, s->stack + 1))
+	ages_table(KF_AREA_LIFETIMES, s->stack + 1);
+	all = ages_table(KF_AREA_SAMPLES, nr + 1);
+	if (!all)
 		return;
 	e = &all[nr];
 	e->bytes = s->bytes;

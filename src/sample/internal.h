@@ -166,7 +166,7 @@ void kf_table_sub(uint32_t entry, uint64_t bytes, uint64_t weight);
 
 /**
  * kf_ages_came() - enter a live sample in the stats file
- * kf_ages_gone() - take it out, and count its lifetime for its stack
+ * kf_ages_gone() - remove a sample, and count its lifetime for its stack
  * @nr:		number of its record
  * @s:		the sample, as it was entered; of a stack of kf_table_find()
  * @now:	CLOCK_MONOTONIC, ns
@@ -174,7 +174,8 @@ void kf_table_sub(uint32_t entry, uint64_t bytes, uint64_t weight);
  *
  * A sample that finds no room has no age, but its lifetime counts.
  *
- * Context: any thread. May wait while another thread lets the table grow.
+ * Context: any thread. kf_ages_came() may wait while another thread lets a
+ *	    table grow; kf_ages_gone() makes no system call.
  */
 void kf_ages_came(uint32_t nr, const struct kf_stats_sample *s);
 void kf_ages_gone(uint32_t nr, const struct kf_stats_sample *s, uint64_t now,
