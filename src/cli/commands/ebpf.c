@@ -313,6 +313,7 @@ static void ebpf_stop(struct ebpf *e)
 static int ebpf_wait_ready(struct ebpf *e)
 {
 	uint64_t end = ebpf_now(CLOCK_MONOTONIC) + READY_MS * 1000000ULL;
+	char safe[4 * sizeof(e->said)];
 	int n = 0;
 
 	while (n >= 0 && !e->ready && !e->over &&
@@ -325,7 +326,7 @@ static int ebpf_wait_ready(struct ebpf *e)
 	else if (!e->over)
 		kf_error("record: bpftrace could not trace process %d: %s",
 			 e->file.pid,
-			 e->said[0] ? e->said
+			 e->said[0] ? kf_escape(safe, sizeof(safe), e->said)
 				    : "it does not say why: see konfiscator "
 				      "doctor");
 	return KF_EXIT_FAILED;
@@ -447,6 +448,7 @@ static int ebpf_run(struct ebpf *e, const char *tool)
 {
 	struct kf_ebpf_script s = {0};
 	int32_t pid = e->file.pid;
+	char safe[4 * 256];
 	char *why = kf_ebpf_script(pid, &s);
 	int status = KF_EXIT_FAILED, error;
 
@@ -460,7 +462,7 @@ static int ebpf_run(struct ebpf *e, const char *tool)
 			"10 us a call (and all that map this file, with "
 			"bpftrace before 0.20); stacks follow frame pointers "
 			"only",
-			s.malloc, pid);
+			kf_escape(safe, sizeof(safe), s.malloc), pid);
 		error = ebpf_start(e, tool, s.text);
 		if (error)
 			kf_error("record: bpftrace: %s", strerror(error));
