@@ -196,6 +196,14 @@ bool kf_order_parse_sample(const char *text, uint64_t *mean)
 		(*mean >= KF_SAMPLE_LEAST && *mean <= KF_SAMPLE_MOST));
 }
 
+int kf_order_take_sample(const char *command, const char *arg, uint64_t *mean)
+{
+	if (kf_order_parse_sample(arg, mean) && *mean)
+		return 0;
+	kf_error("%s: --sample: '%s' is not 1, or from 1K to 1T", command, arg);
+	return KF_EXIT_USAGE;
+}
+
 enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
 				   uint64_t timeout_s, unsigned int flags,
 				   struct kf_answer *answer)

@@ -40,6 +40,16 @@ struct kf_answer {
  */
 bool kf_order_parse_sample(const char *text, uint64_t *mean);
 
+/**
+ * kf_order_take_sample() - take the argument of a command's --sample
+ * @command:	the command's name, for the message
+ * @arg:	the argument
+ * @mean:	out: the distance, not 0
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_order_take_sample(const char *command, const char *arg, uint64_t *mean);
+
 enum kf_order_flags {
 	KF_ORDER_FORCE = 1,    /* send even if it filters its system calls */
 	KF_ORDER_WITHDRAW = 2, /* what was not answered is not carried out */

@@ -14,19 +14,6 @@ enum { OPT_SAMPLE = KF_OPT_OWN, OPT_TIMEOUT, OPT_FORCE };
 
 static struct kf_attach attach_order = {.seconds = KF_ATTACH_SECONDS};
 
-static int attach_take_sample(const char *arg)
-{
-	uint64_t n;
-
-	if (!kf_order_parse_sample(arg, &n) || !n) {
-		kf_error("attach: --sample: '%s' is not 1, or from 1K to 1T",
-			 arg);
-		return KF_EXIT_USAGE;
-	}
-	attach_order.sample = n;
-	return 0;
-}
-
 static int attach_option(struct kf_cli *cli, int key, const char *arg)
 {
 	char *name;
@@ -37,7 +24,8 @@ static int attach_option(struct kf_cli *cli, int key, const char *arg)
 	if (key == OPT_FORCE)
 		return 0;
 	if (key == OPT_SAMPLE)
-		return attach_take_sample(arg);
+		return kf_order_take_sample("attach", arg,
+					    &attach_order.sample);
 	name = kf_format("%s: --timeout", cli->command->name);
 	status = kf_take_seconds(name, arg, &attach_order.seconds);
 	free(name);

@@ -38,18 +38,6 @@ static char *order_refusal(enum kf_order_result result,
 	}
 }
 
-int kf_record_check_sample(const char *arg)
-{
-	uint64_t n;
-
-	if (!kf_order_parse_sample(arg, &n) || !n) {
-		kf_error("record: --sample: '%s' is not 1, or from 1K to 1T",
-			 arg);
-		return KF_EXIT_USAGE;
-	}
-	return 0;
-}
-
 static enum kf_order_result order_number(const struct kf_file *f,
 					 const char *id, uint64_t value,
 					 struct kf_answer *answer)
@@ -165,7 +153,8 @@ void kf_record_tell_followed(const struct kf_cli *cli,
 	size_t running = kf_follow_running(w);
 
 	if (w->nr)
-		kf_note(cli, "record: and of %zu other processes", w->nr);
+		kf_note(cli, "record: the profile has %zu other processes",
+			w->nr);
 	if (running)
 		kf_note(cli,
 			"record: %zu other processes still run: the profile "

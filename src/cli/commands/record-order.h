@@ -12,14 +12,6 @@
 
 #define KF_RECORD_SAMPLE "512K"
 
-/**
- * kf_record_check_sample() - check the argument of --sample
- * @arg:	the argument
- *
- * Return: 0, or the exit status after a message.
- */
-int kf_record_check_sample(const char *arg);
-
 struct kf_record_orders {
 	const char *sample; /* distance of samples that is wanted, or NULL */
 	bool first;	    /* nothing of the process is in the profile yet */

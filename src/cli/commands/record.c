@@ -41,8 +41,8 @@
 
 #define USUAL_EVENTS "konfiscator.%p.recording"
 
-static const char *record_output;
-static const char *record_sample; /* NULL: not said */
+static const char *record_output, *record_sample; /* NULL: not said */
+static uint64_t record_mean;			  /* 0: not said */
 static bool record_nameless, record_exact, record_events, record_ebpf;
 static double record_interval = 1, record_duration;
 static pid_t record_pid;
@@ -453,11 +453,11 @@ static int record_find_pid(struct kf_cli *cli)
 
 static int run_ebpf(struct kf_cli *cli, int argc)
 {
-	const char *sample = record_sample ? record_sample : KF_RECORD_SAMPLE;
-	struct kf_ebpf how = {record_output, 0, record_interval,
+	struct kf_ebpf how = {record_output, record_mean, record_interval,
 			      record_duration, record_nameless};
 
-	kf_parse_size(sample, &how.mean);
+	if (!record_sample)
+		kf_parse_size(KF_RECORD_SAMPLE, &how.mean);
 	if (record_events || record_exact || how.mean < KF_SAMPLE_LEAST)
 		kf_error("record: --ebpf: samples are of 1K to 1T: --exact, "
 			 "--events and --sample 1 need the library");
@@ -532,7 +532,7 @@ static int record_option(struct kf_cli *cli, int key, const char *arg)
 				       &record_duration);
 	case OPT_SAMPLE:
 		record_sample = arg;
-		return kf_record_check_sample(arg);
+		return kf_order_take_sample("record", arg, &record_mean);
 	case OPT_EXACT:
 		record_exact = true;
 		return 0;
