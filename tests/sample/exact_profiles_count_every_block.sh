@@ -47,6 +47,11 @@ says "bytes were not freed"
 grep -q leaked_strings "$WORK/out" || fail "the leaks are not shown"
 expect 0 cli report --leaks exact.profile
 
+# Samples that fell on nothing do not tell that nothing leaked.
+expect 0 cli record --sample=1T -o thin.profile "$program"
+expect 1 cli report --fail-on-leak thin.profile
+says "no sample fell on them"
+
 # The same of a recording of all calls.
 expect 0 cli record --events -o exact.recording "$program"
 expect 1 cli report --fail-on-leak exact.recording

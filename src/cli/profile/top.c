@@ -297,6 +297,21 @@ static size_t leaks_merge(struct leak *leaks, size_t nr)
  * before and stayed has growth 0. With one snapshot the growth is the live
  * bytes.
  */
+/*
+ * Whether there are leaks is not known where no sample fell on what is live.
+ * Returns the exit status, after a message where it is not 0.
+ */
+static int leaks_unknown(const struct kf_report *r, const struct kf_prof *prof)
+{
+	if (!r->fail_on_leak || prof->nr_sites || prof->pick.filter ||
+	    !prof->snapshot || !prof->snapshot->live)
+		return KF_EXIT_OK;
+	kf_error("report: --fail-on-leak: %llu bytes are live, and no sample "
+		 "fell on them: konfiscator record --exact takes each block",
+		 (unsigned long long)prof->snapshot->live);
+	return KF_EXIT_FAILED;
+}
+
 static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 {
 	struct leak *leaks = kf_alloc(prof->nr_sites, sizeof(*leaks));
@@ -322,6 +337,8 @@ static int show_leaks(struct kf_report *r, struct kf_prof *prof)
 	}
 	free(leaks);
 	status = kf_report_table(r, &t, -1, USUAL_ROWS);
+	if (!status)
+		status = leaks_unknown(r, prof);
 	if (status)
 		return status;
 	return kf_report_leaks_status(r, (uint64_t)live.value,
