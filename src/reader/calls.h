@@ -32,7 +32,6 @@ enum kf_calls_how {
  * @nr:		how many there are
  * @how:	of enum kf_calls_how
  *
- * Context: anywhere; allocates.
  * Return: how many are left; 0 only if there were none.
  */
 size_t kf_calls_simplify(const struct kf_frame **frame, bool *recursive,

@@ -124,10 +124,12 @@ struct kf_stats_ending {
 	char cmdline[KF_STATS_CMDLINE]; /* a blank between arguments; the begin
 					 */
 	char cgroup[KF_STATS_CGROUP];	/* the end of the path */
-	/* from minor version 8 on */
-	uint32_t
-		exited; /* 1: the process called exit(); stored after @status */
-	int32_t status; /* of that call: its lowest 8 bits count */
+	/*
+	 * From minor version 8 on: 1 once the process called exit(), and the
+	 * argument, of which the lowest 8 bits count. @exited is stored last.
+	 */
+	uint32_t exited;
+	int32_t status;
 };
 
 /* A counter: its place and its meaning. */

@@ -72,7 +72,7 @@ void kf_stats_init(void);
 void kf_stats_publish(const struct kf_stats_conf *conf, bool forked);
 
 /**
- * kf_stats_set_family() - set the number that tells who belongs together
+ * kf_stats_set_family() - set the number that a family of processes shares
  * @family:	the number; 0: none
  *
  * Children that are forked from now on have it too.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The view ages of a profile: by stack, how old the live blocks are, how long
- * the freed ones lived, and by whom they were freed.
+ * the freed ones lived, and which share another thread freed.
  */
 #include "config.h"
 
