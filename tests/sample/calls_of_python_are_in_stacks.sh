@@ -14,6 +14,8 @@ needs python3 python3
 workdir
 # shellcheck source=tests/cli/cli.sh
 . "$top_srcdir/tests/cli/cli.sh"
+# shellcheck source=tests/sample/pythons.sh
+. "$top_srcdir/tests/sample/pythons.sh"
 here=$top_srcdir/tests/sample
 cd "$WORK"
 
@@ -52,15 +54,9 @@ while [ "$i" -lt 200 ]; do
 done | sort >again
 
 compared=
-for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 \
-	python3.13 python3.14 ${PYTHONS-}; do
-	path=$(command -v "$python" 2>/dev/null) || continue
-	# Not a script that looks for one.
-	path=$("$path" -c 'import sys; print(sys.executable)' 2>/dev/null) ||
-		continue
-	version=$("$path" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-	case " $compared " in *" $version "*) continue ;; esac
-	begin "$python" PYTHONMALLOC=malloc KONFISCATOR_SAMPLE=16K \
+pythons >found
+while read -r version path <&9; do
+	begin "$path" PYTHONMALLOC=malloc KONFISCATOR_SAMPLE=16K \
 		KONFISCATOR_STACK_FRAMES=1024 "$path" "$here/shapes.py"
 	expect 0 cli report --raw --no-fold --metric=live -o live.json "$pid"
 	expect 0 cli record --duration=0.1 -o kept.profile "$pid"
@@ -72,14 +68,14 @@ for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 \
 		-o kept.json kept.profile
 	"$PYTHON3" "$here/check_shapes.py" said kept.json ||
 		fail "$version: the stacks of the profile differ"
-	begin "$python" KONFISCATOR_SAMPLE=1K "$path" again.py
+	begin "$path" KONFISCATOR_SAMPLE=1K "$path" again.py
 	expect 0 cli report --format=csv --rows=0 "$pid"
 	end
 	grep -o '(again[0-9]*:[0-9]*)' out | sort -u | diff again - ||
 		fail "$version: names of code that was freed"
 	compared="$compared $version"
 	one=$path
-done
+done 9<found
 [ -n "$compared" ] || skip "there is no CPython 3.8 to 3.14"
 echo "compared: $compared"
 

@@ -10,6 +10,8 @@ needs python3 python3
 workdir
 # shellcheck source=tests/cli/cli.sh
 . "$top_srcdir/tests/cli/cli.sh"
+# shellcheck source=tests/sample/pythons.sh
+. "$top_srcdir/tests/sample/pythons.sh"
 cd "$WORK"
 
 cat >forks.py <<'END'
@@ -74,16 +76,8 @@ has() {
 }
 
 tried=
-for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 \
-	python3.13 python3.14 ${PYTHONS-}; do
-	path=$(command -v "$python" 2>/dev/null) || continue
-	# Not a script that looks for one.
-	path=$("$path" -c 'import sys; print(sys.executable)' 2>/dev/null) ||
-		continue
-	version=$("$path" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-	case " $tried " in *" $version "*) continue ;; esac
-	"$path" -c 'import sys; sys.exit(not sys.version_info >= (3, 8))' ||
-		continue
+pythons >found
+while read -r version path <&9; do
 	rm -rf "$WORK/stats"/* lines
 	mkfifo lines
 	run_under_exec env KONFISCATOR_SAMPLE=4K "$path" forks.py <lines >said &
@@ -100,6 +94,6 @@ for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 \
 	exec 4>&-
 	wait "$main" || fail "$version ended with status $?"
 	tried="$tried $version"
-done
+done 9<found
 [ -n "$tried" ] || skip "there is no CPython 3.8 to 3.14"
 echo "tried: $tried"

@@ -7,6 +7,7 @@
 #include "tests/unit/reader/support.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -59,6 +60,18 @@ void support_bytes(const void *bytes, size_t size, const char *name)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
 	close(fd);
+}
+
+void support_text(const char *text, const char *name)
+{
+	char dir[64];
+
+	for (const char *at = strchr(name, '/'); at; at = strchr(at + 1, '/')) {
+		snprintf(dir, sizeof(dir), "%.*s", (int)(at - name), name);
+		if (mkdir(support_path(dir), 0700))
+			ck_assert_int_eq(errno, EEXIST);
+	}
+	support_bytes(text, strlen(text), name);
 }
 
 enum kf_read_result support_result(const char *name)

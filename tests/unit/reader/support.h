@@ -38,6 +38,15 @@ void support_write(const struct fixture *f, const char *name);
 void support_bytes(const void *bytes, size_t size, const char *name);
 
 /**
+ * support_text() - write a text into the directory
+ * @text:	the text
+ * @name:	the file's name; directories on the way are made
+ *
+ * Context: one thread; fails the test where it cannot.
+ */
+void support_text(const char *text, const char *name);
+
+/**
  * support_path() - a path in the directory
  * @name:	the file's name
  *

@@ -6,57 +6,10 @@
 #include "config.h"
 
 #include "reader/smaps.h"
+#include "tests/unit/reader/support.h"
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #define KIB 1024u
-
-static char dir[] = "/tmp/kf-smaps.XXXXXX";
-
-static void put(const char *name, const char *text)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/7/%s", dir, name);
-	f = fopen(path, "we");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_int_ge(fputs(text, f), 0);
-	ck_assert_int_eq(fclose(f), 0);
-}
-
-static void begin(void)
-{
-	char path[128];
-
-	if (!mkdtemp(dir))
-		exit(1);
-	for (const char *const *sub =
-		     (const char *const[]){"/7", "/7/task", "/7/task/9", NULL};
-	     *sub; sub++) {
-		snprintf(path, sizeof(path), "%s%s", dir, *sub);
-		if (mkdir(path, 0700))
-			exit(1);
-	}
-}
-
-static void end(void)
-{
-	static const char *const names[] = {
-		"/7/smaps",  "/7/status", "/7/limits", "/7/task/9/syscall",
-		"/7/task/9", "/7/task",	  "/7",	       "",
-	};
-	char path[128];
-
-	for (size_t i = 0; i < KF_ARRAY_SIZE(names); i++) {
-		snprintf(path, sizeof(path), "%s%s", dir, names[i]);
-		remove(path);
-	}
-}
 
 #define MAPPING(range, perms, path, rss, huge, flags)       \
 	range " " perms " 00000000 00:00 0   " path "\n"    \
@@ -103,13 +56,15 @@ START_TEST(each_mapping_counts_once)
 {
 	struct kf_smaps m;
 
-	put("smaps", smaps);
-	put("status", "Name:\tx\nVmPTE:\t     100 kB\n");
-	put("limits", "Max stack size            8388608              unlimited"
-		      "            bytes\n");
-	put("task/9/syscall",
-	    "202 0x0 0x0 0x0 0x0 0x0 0x0 0x21002000 0x1234\n");
-	ck_assert(kf_smaps_read(dir, 7, &m));
+	support_begin();
+	support_text(smaps, "7/smaps");
+	support_text("Name:\tx\nVmPTE:\t     100 kB\n", "7/status");
+	support_text("Max stack size            8388608              unlimited"
+		     "            bytes\n",
+		     "7/limits");
+	support_text("202 0x0 0x0 0x0 0x0 0x0 0x0 0x21002000 0x1234\n",
+		     "7/task/9/syscall");
+	ck_assert(kf_smaps_read(support_dir, 7, &m));
 	ck_assert_uint_eq(m.files, (1 + 2 + 4 + 16384 + 65536) * KIB);
 	ck_assert_uint_eq(m.program_break, 8 * KIB);
 	ck_assert_uint_eq(m.code, (16 + 32) * KIB);
@@ -129,13 +84,14 @@ static unsigned int runtimes_of(const char *text)
 {
 	struct kf_smaps m;
 
-	put("smaps", text);
-	ck_assert(kf_smaps_read(dir, 7, &m));
+	support_text(text, "7/smaps");
+	ck_assert(kf_smaps_read(support_dir, 7, &m));
 	return m.runtimes;
 }
 
 START_TEST(runtimes_are_known_by_their_files)
 {
+	support_begin();
 #define ONE(path) runtimes_of(MAPPING("1000-2000", "r-xp", path, 1, 0, ""))
 	ck_assert_uint_eq(ONE("/opt/jdk/lib/server/libjvm.so"),
 			  KF_RUNTIME_JAVA);
@@ -157,12 +113,13 @@ START_TEST(what_is_no_list_of_mappings_is_not_known)
 {
 	struct kf_smaps m;
 
-	ck_assert(!kf_smaps_read(dir, 8, &m));
-	ck_assert(!kf_smaps_read(dir, 0, &m));
-	put("smaps", "");
-	ck_assert(!kf_smaps_read(dir, 7, &m));
-	put("smaps", "Rss: 5 kB\nVmFlags:\n-\n\n1-\n1-2\nx y z\n");
-	kf_smaps_read(dir, 7, &m);
+	support_begin();
+	ck_assert(!kf_smaps_read(support_dir, 8, &m));
+	ck_assert(!kf_smaps_read(support_dir, 0, &m));
+	support_text("", "7/smaps");
+	ck_assert(!kf_smaps_read(support_dir, 7, &m));
+	support_text("Rss: 5 kB\nVmFlags:\n-\n\n1-\n1-2\nx y z\n", "7/smaps");
+	kf_smaps_read(support_dir, 7, &m);
 	ck_assert_uint_eq(m.resident, m.files + m.shared + m.stacks + m.code +
 					      m.program_break + m.anonymous);
 }
@@ -175,10 +132,6 @@ int main(void)
 		runtimes_are_known_by_their_files,
 		what_is_no_list_of_mappings_is_not_known,
 	};
-	int status;
 
-	begin();
-	status = unit_run("reader/smaps", tests, KF_ARRAY_SIZE(tests));
-	end();
-	return status;
+	return unit_run("reader/smaps", tests, KF_ARRAY_SIZE(tests));
 }

@@ -6,12 +6,12 @@
 #include "config.h"
 
 #include "reader/verdict.h"
+#include "tests/unit/reader/support.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MIB (1 << 20)
@@ -232,44 +232,21 @@ START_TEST(a_leak_since_an_attach_says_so)
 }
 END_TEST
 
-static void put_proc(const char *dir, const char *name, const char *text)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/7/%s", dir, name);
-	f = fopen(path, "we");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_int_ge(fputs(text, f), 0);
-	ck_assert_int_eq(fclose(f), 0);
-}
-
-static void drop_proc(const char *dir, const char *name)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s%s", dir, name);
-	ck_assert_int_eq(remove(path), 0);
-}
-
 /* 4 MiB in huge pages: 1 of them live, 2 unused and 1 of others. */
 START_TEST(huge_pages_have_free_memory)
 {
 	struct kf_snapshot s = {
 		.totals = {.live = MIB, .free = 2 * MIB, .held = 3 * MIB}};
-	char dir[] = "/tmp/kf-verdict.XXXXXX", sub[64];
 	struct kf_case c = {
-		.snap = &s, .procfs = dir, .pid = 7, .mappings = true};
+		.snap = &s, .procfs = support_dir, .pid = 7, .mappings = true};
 	struct kf_explained e;
 
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	snprintf(sub, sizeof(sub), "%s/7", dir);
-	ck_assert_int_eq(mkdir(sub, 0700), 0);
-	put_proc(dir, "statm", "2000 1024 0\n");
-	put_proc(dir, "smaps",
-		 "200000-800000 rw-p 00000000 00:00 0 \n"
-		 "Rss: 4096 kB\nAnonHugePages: 4096 kB\n"
-		 "VmFlags: rd wr\n");
+	support_begin();
+	support_text("2000 1024 0\n", "7/statm");
+	support_text("200000-800000 rw-p 00000000 00:00 0 \n"
+		     "Rss: 4096 kB\nAnonHugePages: 4096 kB\n"
+		     "VmFlags: rd wr\n",
+		     "7/smaps");
 	kf_explain_case(&c, &e);
 	ck_assert(e.facts.mappings_known);
 	ck_assert_uint_eq(e.facts.huge, 2 * MIB);
@@ -284,13 +261,10 @@ START_TEST(huge_pages_have_free_memory)
 	ck_assert_uint_eq(e.facts.absent, 2 * MIB);
 	ck_assert_uint_eq(e.facts.others + e.facts.huge, 0);
 	kf_explained_release(&e);
-	drop_proc(dir, "/7/smaps");
+	ck_assert_int_eq(remove(support_path("7/smaps")), 0);
 	kf_explain_case(&c, &e);
 	ck_assert(!e.facts.mappings_known && e.facts.resident_known);
 	kf_explained_release(&e);
-	drop_proc(dir, "/7/statm");
-	drop_proc(dir, "/7");
-	drop_proc(dir, "");
 }
 END_TEST
 
