@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static const char *const verdict_names[] = {
@@ -93,6 +94,8 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->metadata = t->metadata;
 	f->held = t->held;
 	f->peak_held = KF_MAX(facts_level(s, "peak_held"), t->held);
+	/* of a malloc elsewhere only what is held now is known */
+	f->peak_known = strcmp(s->id.engine, "system") != 0;
 	f->allocated = t->allocated;
 	f->blocks = t->live_blocks;
 	f->uncounted = facts_level(s, "lost_slots");

@@ -87,6 +87,7 @@ struct kf_facts {
 	uint64_t metadata;
 	uint64_t held;
 	uint64_t peak_held;
+	bool peak_known;    /* of the heap of this library, or a pool */
 	uint64_t uncounted; /* threads without counters in the file */
 	bool attached;	    /* blocks from before the attach are not counted */
 	bool watched;

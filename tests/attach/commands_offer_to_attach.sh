@@ -32,6 +32,8 @@ head -1 "$WORK/why" | grep -q ": in use$" ||
 	fail "blocks from before are called $(head -1 "$WORK/why")"
 grep -q "; blocks from before the attach count as not the heap$" "$WORK/why" ||
 	fail "explain --attach does not say what it does not know"
+grep -q '^peak of what was held  *-  *-' "$WORK/why" ||
+	fail "explain --attach knows a peak: $(cat "$WORK/why")"
 "$KF_CLI" detach "$worker" >"$WORK/out" || fail "detach failed"
 grep -q "^detached process $worker (worker) in" "$WORK/out" ||
 	fail "detach: $(cat "$WORK/out")"

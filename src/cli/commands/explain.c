@@ -180,6 +180,7 @@ static void add_facts(struct kf_cell *row, const struct kf_facts *f)
 	row[METADATA].count = f->metadata;
 	row[HELD].count = f->held;
 	row[PEAK].count = f->peak_held;
+	row[PEAK].none = !f->peak_known;
 	row[GROWN].count = (uint64_t)f->grown;
 	row[SECONDS].real = f->seconds;
 	row[GROWN].none = row[SECONDS].none = !f->watched;
