@@ -236,8 +236,8 @@ static void print_unknown(const struct kf_watch *w,
 		puts("not known: what the memory that is not the heap consists "
 		     "of, as its mappings cannot be read");
 	else if (e->facts.absent > KF_EXPLAIN_GROWTH_MIN)
-		puts("not known: how much more memory is without pages, and "
-		     "others': the one hides the other");
+		puts("not known: how much more memory of others there is: as "
+		     "much more of the heap is without pages");
 	if (w->last->life == KF_LIFE_DEAD && e->verdict == KF_VERDICT_GROWTH)
 		puts("not known: how long the process lived after its last "
 		     "call that read the clock");
