@@ -18,6 +18,25 @@ struct kf_map {
 	uint64_t nr;
 };
 
+#define KF_MAP_KEY 0xcbf29ce484222325ULL /* to begin with */
+
+/**
+ * kf_map_key() - make a key of bytes: FNV-1a (Fowler, Noll, Vo)
+ * @key:	KF_MAP_KEY, or the key of what is before these bytes
+ * @bytes:	the bytes
+ * @size:	how many
+ *
+ * Return: the key; not 0.
+ */
+static inline uint64_t kf_map_key(uint64_t key, const void *bytes, size_t size)
+{
+	const unsigned char *p = bytes;
+
+	for (; size; size--)
+		key = (key ^ *p++) * 0x100000001b3ULL;
+	return key ? key : 1;
+}
+
 /**
  * kf_map_find() - look an entry up
  * @m:		the map

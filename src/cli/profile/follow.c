@@ -50,11 +50,7 @@ uint32_t kf_family_led(int32_t pid)
 
 static uint64_t follow_key(const char *name)
 {
-	uint64_t key = 0xcbf29ce484222325ULL;
-
-	for (; *name; name++)
-		key = (key ^ (unsigned char)*name) * 0x100000001b3ULL;
-	return key | 1;
+	return kf_map_key(KF_MAP_KEY, name, strlen(name));
 }
 
 static bool follow_has_ended(const struct kf_file *f)

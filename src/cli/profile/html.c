@@ -264,13 +264,10 @@ static void html_sites(const struct kf_prof *prof, FILE *out)
 /* The key of a file; those of several processes are listed once. */
 static uint64_t module_file_key(const struct kf_profile_module *m)
 {
-	uint64_t key = 0xcbf29ce484222325ULL;
+	const char *path = kf_profile_path(m);
 
-	for (uint32_t k = 0; k < m->build_id_size; k++)
-		key = (key ^ m->build_id[k]) * 0x100000001b3ULL;
-	for (const char *p = kf_profile_path(m); *p; p++)
-		key = (key ^ (unsigned char)*p) * 0x100000001b3ULL;
-	return key | 1;
+	return kf_map_key(kf_map_key(KF_MAP_KEY, m->build_id, m->build_id_size),
+			  path, strlen(path));
 }
 
 static void html_module(const struct kf_profile_module *m, FILE *out)

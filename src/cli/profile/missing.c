@@ -58,12 +58,12 @@ static void missing_add(struct missing *all, const struct kf_code *first,
 
 static bool missing_is_new(struct told *told, const struct missing *m)
 {
-	uint64_t key = m->nameless > 0 ? 3 : 5;
+	const char *path = m->code->path;
 	bool is_new;
 
-	for (const char *p = m->code->path; *p; p++)
-		key = (key ^ (unsigned char)*p) * 0x100000001b3ULL;
-	kf_entry(&told->files, key | 1, &is_new);
+	kf_entry(&told->files,
+		 kf_map_key(m->nameless > 0 ? 3 : 5, path, strlen(path)),
+		 &is_new);
 	return is_new;
 }
 

@@ -46,9 +46,7 @@ static uint64_t module_key(const struct kf_code *code)
 	uint64_t key =
 		code->begin ^ code->offset << 20 ^ (uint64_t)code->number << 52;
 
-	for (const char *p = code->path; *p; p++)
-		key = (key ^ (unsigned char)*p) * 0x100000001b3ULL;
-	return key | 1;
+	return kf_map_key(key, code->path, strlen(code->path));
 }
 
 void kf_maker_modules(struct kf_maker *m, int pid, const struct kf_snapshot *s)

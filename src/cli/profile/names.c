@@ -110,31 +110,22 @@ struct shared_name {
 	struct body body;
 };
 
-static uint64_t key_add(uint64_t key, const void *bytes, size_t size)
-{
-	const unsigned char *p = bytes;
-
-	for (; size; size--)
-		key = (key ^ *p++) * 0x100000001b3ULL;
-	return key;
-}
-
 /* 0: the file is not known well enough. */
 static uint64_t shared_key(const struct kf_code *code, uint64_t address)
 {
-	uint64_t key = 0xcbf29ce484222325ULL;
+	uint64_t key = KF_MAP_KEY;
 	uint64_t place;
 
 	if (!code || (!code->build_id_size && !code->inode))
 		return 0;
 	place = address - code->begin + code->offset;
-	key = key_add(key, code->build_id, code->build_id_size);
+	key = kf_map_key(key, code->build_id, code->build_id_size);
 	if (!code->build_id_size) {
-		key = key_add(key, &code->inode, sizeof(code->inode));
-		key = key_add(key, &code->size, sizeof(code->size));
-		key = key_add(key, &code->modified, sizeof(code->modified));
+		key = kf_map_key(key, &code->inode, sizeof(code->inode));
+		key = kf_map_key(key, &code->size, sizeof(code->size));
+		key = kf_map_key(key, &code->modified, sizeof(code->modified));
 	}
-	return key_add(key, &place, sizeof(place)) | 1;
+	return kf_map_key(key, &place, sizeof(place));
 }
 
 /* Children have the files of their parent: each name is looked up once. */

@@ -41,11 +41,7 @@ static void *perfetto_grow(void *list, size_t nr, size_t size)
 
 static uint64_t perfetto_key(const char *text, uint64_t kind)
 {
-	uint64_t key = 0xcbf29ce484222325ULL + kind;
-
-	for (; *text; text++)
-		key = (key ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return key | 1;
+	return kf_map_key(KF_MAP_KEY + kind, text, strlen(text));
 }
 
 static bool text_is(const Kf__Perfetto__Text *t, const void *bytes, size_t size)

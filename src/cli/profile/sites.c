@@ -187,13 +187,10 @@ static void take_modules(const struct kf_profile *p, struct kf_codes *codes)
 void kf_prof_refused(const char *path, const char *why)
 {
 	static struct kf_map told = {.entry_size = sizeof(uint64_t)};
-	uint64_t key = 1;
 	char safe[512];
 	bool is_new;
 
-	for (const char *p = path; *p; p++)
-		key = (key ^ (unsigned char)*p) * 0x100000001b3ULL;
-	kf_entry(&told, key | 1, &is_new);
+	kf_entry(&told, kf_map_key(KF_MAP_KEY, path, strlen(path)), &is_new);
 	if (is_new)
 		kf_error("%s gives no names: the file has %s",
 			 kf_escape(safe, sizeof(safe), path), why);
