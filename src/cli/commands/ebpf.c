@@ -125,24 +125,7 @@ static void ebpf_identity(struct ebpf *e, const char *file)
 
 static void ebpf_flush(struct ebpf *e)
 {
-	size_t done = 0;
-
-	while (e->fd >= 0 && done < e->maker.size) {
-		ssize_t n = write(e->fd, e->maker.bytes + done,
-				  e->maker.size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			kf_error("record: %s: %s: the profile ends here",
-				 e->path, strerror(errno));
-			close(e->fd);
-			e->fd = -1;
-		} else {
-			done += (size_t)n;
-		}
-	}
-	e->maker.size = 0;
+	kf_maker_write(&e->maker, &e->fd, e->path);
 }
 
 static void ebpf_look(struct ebpf *e)

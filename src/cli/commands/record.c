@@ -88,20 +88,7 @@ static void lose_file(struct recorder *r)
 
 static void recorder_flush(struct recorder *r)
 {
-	struct kf_maker *m = &r->maker;
-	size_t done = 0;
-
-	while (r->fd >= 0 && done < m->size) {
-		ssize_t n = write(r->fd, m->bytes + done, m->size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			lose_file(r);
-		else
-			done += (size_t)n;
-	}
-	m->size = 0;
+	kf_maker_write(&r->maker, &r->fd, r->path);
 }
 
 /*

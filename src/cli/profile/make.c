@@ -11,8 +11,10 @@
 #include "cli/cli.h"
 #include "cli/process.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct known_count {
 	uint64_t key;
@@ -371,6 +373,25 @@ void kf_maker_end(struct kf_maker *m)
 	struct kf_profile_record end = {.kind = KF_PROFILE_END};
 
 	kf_maker_put(m, &end, sizeof(end), NULL, 0);
+}
+
+void kf_maker_write(struct kf_maker *m, int *fd, const char *path)
+{
+	size_t done = 0;
+
+	while (*fd >= 0 && done < m->size) {
+		ssize_t n = write(*fd, m->bytes + done, m->size - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		if (n > 0 || (n < 0 && errno == EINTR))
+			continue;
+		kf_error("record: %s: %s: the profile ends here", path,
+			 strerror(errno));
+		close(*fd);
+		*fd = -1;
+	}
+	m->size = 0;
 }
 
 void kf_maker_release(struct kf_maker *m)

@@ -124,6 +124,15 @@ void kf_maker_gone(struct kf_maker *m, uint64_t time_ns);
 void kf_maker_end(struct kf_maker *m);
 
 /**
+ * kf_maker_write() - write what was appended, and forget it
+ * @m:		the maker
+ * @fd:		the file; -1: there is none; out: -1 after a message where it
+ *		cannot be written
+ * @path:	its name, for the message
+ */
+void kf_maker_write(struct kf_maker *m, int *fd, const char *path);
+
+/**
  * kf_maker_release() - free what a maker holds
  * @m:		the maker; harmless twice
  */
