@@ -114,5 +114,5 @@ prints "shared memory"
 prints "stacks of threads"
 prints "less: the heap's without pages"
 prints "page tables: the kernel's"
-prints "not known: how much more memory is without pages, and others'"
+prints "not known: how much more memory of others there is: as"
 finish
