@@ -13,6 +13,7 @@
 #include "cli/ended.h"
 
 #include "base/text.h"
+#include "cli/cli.h"
 #include "reader/proc.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define OUTERMOST_PID_NS 0xeffffffcu
@@ -125,12 +127,15 @@ void kf_ended_open(struct kf_ended_log *log)
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct kf_ended_line line;
 	char record[RECORD_MAX + 1];
+	struct stat st;
 	ssize_t n;
 
 	memset(log, 0, sizeof(*log));
 	kf_proc_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", log->boot_id,
 		     sizeof(log->boot_id));
 	log->boot_id[strcspn(log->boot_id, "\n")] = '\0';
+	if (!stat("/proc/self/ns/pid", &st))
+		log->pid_ns = st.st_ino;
 	if (fd < 0)
 		return;
 	for (;;) {
@@ -184,6 +189,53 @@ static const char *ended_by_log(const struct kf_ended_log *log,
 	return NULL;
 }
 
+/*
+ * The path is the process' word: it must not lead elsewhere. A cgroup of a
+ * container is at another place here, so only processes of our own namespace
+ * are looked up; "/" may be any cgroup.
+ */
+static bool ended_cgroup_is_ours(const struct kf_ended_log *log,
+				 const struct kf_snapshot *s)
+{
+	const char *path = s->ending.cgroup;
+
+	return log->pid_ns && s->id.pid_ns == log->pid_ns && path[0] == '/' &&
+	       path[1] && !strstr(path, "/..") &&
+	       strlen(path) < sizeof(s->ending.cgroup) - 1;
+}
+
+/* The number behind "oom_kill " in a file of a cgroup; 0: there is none. */
+static unsigned long long ended_kills_in(const char *before, const char *cgroup,
+					 const char *file)
+{
+	char *path = kf_format("%s%s/%s", before, cgroup, file);
+	FILE *in = fopen(path, "re");
+	unsigned long long kills = 0;
+	char line[256];
+
+	free(path);
+	while (in && fgets(line, sizeof(line), in)) {
+		if (sscanf(line, "oom_kill %llu", &kills) == 1)
+			break;
+	}
+	if (in)
+		fclose(in);
+	return kills;
+}
+
+/* Whether the kernel killed a process of its cgroup for want of memory. */
+static bool ended_by_cgroup(const struct kf_ended_log *log,
+			    const struct kf_snapshot *s)
+{
+	const char *cgroup = s->ending.cgroup;
+
+	return ended_cgroup_is_ours(log, s) &&
+	       (ended_kills_in("/sys/fs/cgroup", cgroup,
+			       "memory.events.local") ||
+		ended_kills_in("/sys/fs/cgroup/memory", cgroup,
+			       "memory.oom_control"));
+}
+
 const char *kf_ended_how(const struct kf_ended_log *log,
 			 const struct kf_file *f, char *room, size_t size)
 {
@@ -204,5 +256,7 @@ const char *kf_ended_how(const struct kf_ended_log *log,
 	how = ended_by_log(log, s);
 	if (how)
 		return how;
+	if (s->knows_exit && ended_by_cgroup(log, s))
+		return "likely OOM";
 	return s->knows_exit ? "signal or _exit" : "unknown";
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * How processes ended: by what their stats files say, and by what the kernel's
- * log says of them. What neither knows is not guessed.
+ * log and the counts of their cgroups say. What none of these knows is not
+ * guessed.
  */
 #ifndef KF_CLI_ENDED_H
 #define KF_CLI_ENDED_H
@@ -18,6 +19,7 @@ struct kf_ended_line {
 
 struct kf_ended_log {
 	char boot_id[40];
+	uint64_t pid_ns; /* inode of our own; 0: unknown */
 	unsigned int nr;
 	struct kf_ended_line *lines; /* by time */
 };
@@ -41,8 +43,9 @@ void kf_ended_close(struct kf_ended_log *log);
  * @room:	for the text
  * @size:	bytes of @room
  *
- * Return: the text: "exit STATUS", "exec", "OOM", the name of a signal, "signal
- *	   or _exit", or "unknown"; NULL: it lives, or cannot be seen from here.
+ * Return: the text: "exit STATUS", "exec", "OOM", "likely OOM", the name of a
+ *	   signal, "signal or _exit", or "unknown"; NULL: it lives, or cannot be
+ *seen from here.
  */
 const char *kf_ended_how(const struct kf_ended_log *log,
 			 const struct kf_file *f, char *room, size_t size);

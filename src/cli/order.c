@@ -230,6 +230,29 @@ enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
 	return r;
 }
 
+char *kf_order_refusal(enum kf_order_result result,
+		       const struct kf_answer *answer)
+{
+	char safe[4 * sizeof(answer->reply)];
+
+	switch (result) {
+	case KF_ORDER_DONE:
+	case KF_ORDER_LATE:
+		return NULL;
+	case KF_ORDER_REFUSED:
+		return kf_format("%s",
+				 kf_escape(safe, sizeof(safe), answer->reply));
+	case KF_ORDER_FILTERED:
+		return kf_format(
+			"it filters its system calls (seccomp), and an order "
+			"might kill it: see konfiscator ctl --force");
+	case KF_ORDER_OLD:
+		return kf_format("its library takes no orders");
+	default:
+		return kf_format("%s", strerror(errno));
+	}
+}
+
 char *kf_pattern_here(const char *pattern)
 {
 	char *cwd = pattern[0] == '/' ? NULL : getcwd(NULL, 0);

@@ -75,6 +75,16 @@ enum kf_order_result kf_order_give(const struct kf_file *f, const char *text,
 				   struct kf_answer *answer);
 
 /**
+ * kf_order_refusal() - why an order is not carried out
+ * @result:	of kf_order_give()
+ * @answer:	likewise
+ *
+ * Return: the reason, to free(); NULL: it is, or will be.
+ */
+char *kf_order_refusal(enum kf_order_result result,
+		       const struct kf_answer *answer);
+
+/**
  * kf_pattern_here() - a recording's name, relative to our directory
  * @pattern:	the name; may hold %p
  *

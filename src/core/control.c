@@ -9,6 +9,7 @@
 #include "core/control.h"
 
 #include "base/text.h"
+#include "core/pinning.h"
 #include "core/recorder.h"
 #include "core/sampling.h"
 #include "core/snapshot.h"
@@ -71,6 +72,14 @@ static int set_family(const char *value, struct kf_text *reply)
 	kf_text_str(reply, "family ");
 	kf_text_str(reply, value);
 	return 0;
+}
+
+static int set_pinned(const char *value, struct kf_text *reply)
+{
+	if (!strcmp(value, "now"))
+		return kf_pinning_note(reply);
+	kf_text_str(reply, "pinned: not now");
+	return EINVAL;
 }
 
 static int set_dump(const char *value, struct kf_text *reply)

@@ -11,6 +11,7 @@
 #include "core/tagging.h"
 #include "heap/boundary.h"
 #include "heap/marked.h"
+#include "heap/pinned.h"
 #include "sample/countdown.h"
 #include "sample/distance.h"
 #include "sample/sample.h"
@@ -53,19 +54,21 @@ static bool falls_on(struct kf_heap *heap, uint64_t bytes)
 }
 
 /* Take the sample that is due, which lets the class serve blocks again. */
-static bool take_due(struct kf_heap *heap, unsigned int class)
+static bool take_due(struct kf_heap *heap, unsigned int class,
+		     struct kf_place *place)
 {
 	if (!sampling_is_due(heap, class))
 		return false;
 	heap->due[class] = 0;
+	*place = kf_pinned_place(heap->due_at[class]);
 	return true;
 }
 
 static bool is_drawn(struct kf_heap *heap, unsigned int class, size_t bytes,
-		     uint32_t tag)
+		     uint32_t tag, struct kf_place *place)
 {
 	if (class && !tag && heap)
-		return take_due(heap, class);
+		return take_due(heap, class, place);
 	return falls_on(heap, bytes);
 }
 
@@ -89,16 +92,20 @@ uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag)
 	unsigned int class = class_of(size, align);
 	size_t bytes =
 		class ? kf_class_bytes(class) : KF_ALIGN_UP(size, KF_PAGE);
+	struct kf_place place = {0};
 	struct kf_heap *heap;
+	uint32_t mark = 0;
 
 	if (takes_each(tag))
 		return kf_sample_take(bytes, 0, tag);
 	if (likely(!kf_countdown_mean()))
 		return 0;
 	heap = kf_heap_get();
-	return is_drawn(heap, class, bytes, tag)
-		       ? sampling_take(heap, bytes, tag)
-		       : 0;
+	if (is_drawn(heap, class, bytes, tag, &place))
+		mark = sampling_take(heap, bytes, tag);
+	if (mark)
+		kf_sample_set_place(mark, &place);
+	return mark;
 }
 
 /* A sample that realloc changes, by its own mean. */
@@ -106,10 +113,14 @@ static uint32_t sampling_keep(uint32_t old, size_t before, size_t after,
 			      uint32_t tag)
 {
 	uint64_t mean = kf_sample_mean(old);
+	uint32_t mark;
 
 	if (after < before && !kf_countdown_stays(before, after, mean))
 		return 0;
-	return kf_sample_take(after, mean, tag);
+	mark = kf_sample_take(after, mean, tag);
+	if (mark && before == after)
+		kf_sample_set_place(mark, kf_sample_place(old));
+	return mark;
 }
 
 uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,

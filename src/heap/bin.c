@@ -82,6 +82,7 @@ uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr)
 	if (unlikely(!rest))
 		return nr;
 	heap->due[class] = heap->countdown.epoch;
+	heap->due_at[class] = rest;
 	if (bin->source & KF_BIN_CACHED)
 		kf_cache_restore(heap, offset, rest, nr - kept);
 	else
@@ -227,6 +228,7 @@ static unsigned int bin_find_class(struct kf_heap *heap, unsigned int class,
 		if (kf_heap_sample_is_due(heap, c)) {
 			heap->due[c] = 0;
 			heap->due[class] = kf_sample_epoch;
+			heap->due_at[class] = heap->due_at[c];
 			return 0;
 		}
 		if (bin_fill(heap, c, size, false))

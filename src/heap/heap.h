@@ -139,7 +139,9 @@ struct kf_heap {
 	uint32_t nr_slabs[KF_NR_CLASSES];	 /* with full slabs; owner */
 	struct kf_countdown countdown;		 /* to the next sample; owner */
 	uint32_t due[KF_NR_CLASSES]; /* epoch of the sample due; owner */
-	struct kf_runs runs;	     /* owner */
+	/* The block that the sample due is in place of; owner. */
+	const void *due_at[KF_NR_CLASSES];
+	struct kf_runs runs; /* owner */
 	/* Slabs with a remote list, linked by queued; atomic. */
 	struct kf_run *inbox __kf_aligned(KF_CACHE_LINE);
 	struct kf_run *inbox_at_fork; /* what is noted: remote.h */

@@ -15,6 +15,8 @@
 
 #include "probes/konfiscator-probes.h"
 
+static uint64_t slab_numbers; /* slabs made ever; atomic */
+
 static struct kf_slab *slab_take_run(struct kf_heap *heap, size_t nr_pages)
 {
 	struct kf_run *run =
@@ -29,6 +31,7 @@ static struct kf_slab *slab_take_run(struct kf_heap *heap, size_t nr_pages)
 		return NULL;
 	slab = kf_container_of(run, struct kf_slab, run);
 	slab->run.remote = 0;
+	slab->run.number = kf_fetch_add(&slab_numbers, 1) + 1;
 	slab->zeroed = zeroed;
 	slab->used = 0;
 	slab->carved = 0;

@@ -130,3 +130,26 @@ const char *kf_pages_check(struct kf_pages_sums *sums)
 	kf_pages_unlock();
 	return wrong;
 }
+
+static void check_each(const struct kf_region *region,
+		       void (*each)(const struct kf_run *run, void *data),
+		       void *data)
+{
+	for (uint32_t i = 0; i < region->committed;
+	     i += region->page[i]->nr_pages)
+		each(region->page[i], data);
+}
+
+bool kf_pages_each(void (*each)(const struct kf_run *run, void *data),
+		   void *data)
+{
+	struct kf_list *pos;
+
+	if (!kf_pages_lock())
+		return false;
+	kf_list_for_each(pos, &kf_pages.regions)
+		check_each(kf_container_of(pos, struct kf_region, link), each,
+			   data);
+	kf_pages_unlock();
+	return true;
+}

@@ -248,6 +248,20 @@ struct kf_pages_sums {
 const char *kf_pages_check(struct kf_pages_sums *sums);
 
 /**
+ * kf_pages_each() - call a function for all runs of all regions
+ * @each:	the function; it gets @data, takes no lock and frees nothing
+ * @data:	for @each
+ *
+ * The owner of a run may change its kind and its contents meanwhile, but its
+ * pages stay mapped. Other threads wait for the lock until all runs were seen.
+ *
+ * Context: any thread; slow. Takes the pages lock.
+ * Return: false while another thread forks: nothing was called.
+ */
+bool kf_pages_each(void (*each)(const struct kf_run *run, void *data),
+		   void *data) __must_check;
+
+/**
  * kf_pages_fork_begin() - see kf_lock_fork_begin()
  *
  * Context: the forking thread.

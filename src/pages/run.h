@@ -52,11 +52,11 @@ struct kf_region;
  * belongs to the run's owner (struct kf_slab); a free run has its list node
  * there.
  *
- * The kinds SLAB to POOL and the fields asked, mark, marks, queued, remote and
- * remote_at_fork are the owner's and mean nothing to this layer. The map's
- * readers tell owners apart by the kind. The fields use room that only a free
- * run needs: the owner's line of a slab is full, and a large block without an
- * owner's line touches one cache line less.
+ * The kinds SLAB to POOL and the fields asked, mark, marks, queued, remote,
+ * remote_at_fork and number are the owner's and mean nothing to this layer. The
+ * map's readers tell owners apart by the kind. The fields use room that only a
+ * free run needs: the owner's line of a slab is full, and a large block without
+ * an owner's line touches one cache line less.
  */
 struct kf_run {
 	char *start;		  /* constant while in one owner's hands */
@@ -84,8 +84,9 @@ struct kf_run {
 			struct kf_run *queued;
 			uint64_t remote;
 			uint64_t remote_at_fork; /* heap/remote.h */
-		};				 /* slab */
-		struct kf_run *pending;		 /* next in a list */
+			uint64_t number; /* no other slab has it; constant */
+		};			 /* slab */
+		struct kf_run *pending;	 /* next in a list */
 	};
 } __kf_aligned(KF_CACHE_LINE);
 

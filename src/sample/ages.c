@@ -37,8 +37,18 @@ void kf_ages_came(uint32_t nr, const struct kf_stats_sample *s)
 	e->weight = s->weight;
 	e->born = s->born;
 	e->stack = s->stack;
+	e->pinned = KF_STATS_PINNED_UNKNOWN;
 	/* readers in other processes: an entry with an address is whole */
 	kf_store_release(&e->address, s->address);
+}
+
+void kf_ages_pinned(uint32_t nr, uint32_t pinned)
+{
+	uint32_t have;
+	struct kf_stats_sample *all = kf_stats_area(KF_AREA_SAMPLES, &have);
+
+	if (nr < have)
+		kf_store(&all[nr].pinned, pinned);
 }
 
 static void ages_leave(uint32_t nr)

@@ -182,6 +182,15 @@ void kf_ages_gone(uint32_t nr, const struct kf_stats_sample *s, uint64_t now,
 		  bool foreign);
 
 /**
+ * kf_ages_pinned() - note what blocks of a sample pin
+ * @nr:		number of its record
+ * @pinned:	as in struct kf_stats_sample
+ *
+ * Context: any thread.
+ */
+void kf_ages_pinned(uint32_t nr, uint32_t pinned);
+
+/**
  * kf_table_caller() - the call site of a stack
  * @entry:	of kf_table_find()
  *

@@ -34,6 +34,7 @@ struct record {
 	uint32_t tag;
 	uint32_t next;	 /* next free record, counted from 1; 0: the last */
 	uint32_t thread; /* that allocated: of sample_thread() */
+	struct kf_place place;
 };
 
 /* Freed samples, so that a report of a double free has the call site. */
@@ -194,6 +195,7 @@ uint32_t kf_sample_take(uint64_t bytes, uint64_t mean, uint32_t tag)
 	r->mean = mean;
 	r->weight = mean ? kf_distance_weight(bytes, mean) : bytes;
 	r->tag = tag;
+	r->place = (struct kf_place){0};
 	r->stack = take_stack(tag);
 	return nr | KF_SAMPLE_MARK;
 }
@@ -301,6 +303,25 @@ uint32_t kf_sample_tag(uint32_t mark)
 uint64_t kf_sample_mean(uint32_t mark)
 {
 	return record_of(mark)->mean;
+}
+
+void kf_sample_set_place(uint32_t mark, const struct kf_place *place)
+{
+	record_of(mark)->place = *place;
+}
+
+const struct kf_place *kf_sample_place(uint32_t mark)
+{
+	uint32_t nr = mark & ~KF_SAMPLE_MARK;
+
+	return nr < kf_load(&nr_used) ? &record_at(nr)->place : NULL;
+}
+
+void kf_sample_set_pinned(uint32_t mark, uint64_t parts)
+{
+	kf_ages_pinned(
+		mark & ~KF_SAMPLE_MARK,
+		(uint32_t)KF_MIN(parts, (uint64_t)KF_STATS_PINNED_UNKNOWN));
 }
 
 uint64_t kf_sample_site(uint32_t mark, const void *p)

@@ -21,6 +21,14 @@
 
 #define KF_SAMPLE_MARK 0x80000000u /* the bit that a sample's mark has */
 
+/* Where a sampled block would be if it were none: see heap/pinned.h. */
+struct kf_place {
+	uint64_t at;	 /* address; 0: unknown */
+	uint64_t slab;	 /* number of the slab */
+	uint32_t size;	 /* bytes of its blocks */
+	uint32_t others; /* blocks that it has room for, less this one */
+};
+
 /* Constant after kf_sample_init(). */
 struct kf_sample_conf {
 	bool stacks;	     /* take the stacks of samples */
@@ -128,6 +136,33 @@ uint32_t kf_sample_tag(uint32_t mark);
  * Return: bytes.
  */
 uint64_t kf_sample_mean(uint32_t mark);
+
+/**
+ * kf_sample_set_place() - note where a block would be if it were no sample
+ * @mark:	of kf_sample_take()
+ * @place:	where; until it is set, it is unknown
+ *
+ * Context: the thread that allocates the block.
+ */
+void kf_sample_set_place(uint32_t mark, const struct kf_place *place);
+
+/**
+ * kf_sample_place() - where a sampled block would be
+ * @mark:	any number with the bit KF_SAMPLE_MARK
+ *
+ * Context: any thread; the block may be freed meanwhile.
+ * Return: the place; NULL: no record has the number.
+ */
+const struct kf_place *kf_sample_place(uint32_t mark);
+
+/**
+ * kf_sample_set_pinned() - note what blocks of a sample pin
+ * @mark:	for which kf_sample_place() gave a place
+ * @parts:	KF_STATS_PINNED_PARTS of a byte, or KF_STATS_PINNED_UNKNOWN
+ *
+ * Context: as kf_sample_place().
+ */
+void kf_sample_set_pinned(uint32_t mark, uint64_t parts);
 
 /**
  * kf_sample_site() - the call site of a block that is or was sampled

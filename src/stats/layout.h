@@ -272,7 +272,9 @@ struct kf_stats_tag {
 	uint64_t remote_frees __attribute__((aligned(64)));
 	uint64_t remote_freed; /* usable bytes of these; atomic */
 	uint64_t inherited;    /* live blocks at the fork of this process */
-	uint64_t reserved[5];
+	uint64_t pinned; /* KF_STATS_PINNED_PARTS of a byte that the node's
+			    blocks pinned when the word pinned was noted */
+	uint64_t reserved[4];
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct kf_stats_tag) == 256, "a tag's size is ABI");
@@ -397,8 +399,15 @@ struct kf_stats_sample {
 	uint64_t weight; /* bytes that it stands for */
 	uint64_t born;	 /* CLOCK_MONOTONIC when it was allocated, ns */
 	uint32_t stack;	 /* entry */
-	uint32_t reserved;
+	/*
+	 * KF_STATS_PINNED_PARTS of a byte that each block pins for which the
+	 * sample stands, when the word pinned was noted last.
+	 */
+	uint32_t pinned;
 };
+
+#define KF_STATS_PINNED_PARTS 256
+#define KF_STATS_PINNED_UNKNOWN UINT32_MAX
 
 _Static_assert(sizeof(struct kf_stats_sample) == 40, "a sample's size is ABI");
 

@@ -92,6 +92,46 @@ if [ -r /dev/kmsg ] && dmesg 2>/dev/null | grep -aq "\[$pid\]: segfault at"; the
 else
 	equal "a fault that nobody tells of" "signal or _exit" "$how"
 fi
+# A cgroup with a limit: the log names the process; where the log cannot be read
+# the count of the cgroup makes it likely. A process of the same cgroup that
+# ended of itself is not meant, nor is one that was killed in another cgroup.
+cgroup=
+for parent in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+	if mkdir "$parent/konfiscator-test.$$" 2>/dev/null; then
+		cgroup=$parent/konfiscator-test.$$
+		at_exit "rmdir $cgroup"
+		break
+	fi
+done
+limit=memory.limit_in_bytes
+[ -e "$cgroup/$limit" ] || limit=memory.max
+# in_cgroup CODE: run it as python3 in the cgroup
+in_cgroup() {
+	run_to_end sh -c "echo \$\$ >$cgroup/cgroup.procs
+		exec $PYTHON3 -c '$1'"
+}
+without_log() {
+	unshare -m sh -c 'mount --bind /dev/null /dev/kmsg && exec "$@"' sh \
+		"$KF_CLI" --dir="$WORK/stats" --format=csv ls -a -p "$1" |
+		"$PYTHON3" -c 'import csv, sys
+print(next(csv.DictReader(sys.stdin))["ended"])'
+}
+if [ -n "$cgroup" ] && echo 64M >"$cgroup/$limit" 2>/dev/null; then
+	in_cgroup 'import os; os._exit(4)'
+	equal "before any kill" "signal or _exit" "$(without_log "$pid")"
+	in_cgroup 'x = [bytearray(1 << 20) for i in range(200)]'
+	equal "status of the killed one" 137 "$status"
+	equal "killed, without the log" "likely OOM" "$(without_log "$pid")"
+	if [ -r /dev/kmsg ] && dmesg | grep -aq "Killed process $pid "; then
+		equal "killed, by the log" OOM "$(ended "$pid")"
+	fi
+	in_cgroup 'import sys; sys.exit(5)'
+	equal "exit beside a kill" "exit 5" "$(without_log "$pid")"
+	run_to_end "$PYTHON3" -c 'import os; os.kill(os.getpid(), 9)'
+	equal "SIGKILL elsewhere" "signal or _exit" "$(without_log "$pid")"
+else
+	printf 'not tried: no cgroup with a limit of memory can be made here\n'
+fi
 # a number that another process had before, and another boot
 mkstats "$WORK/stats/early" start=1 boot=another
 equal "another boot" unknown "$(cli --format=csv ls "$WORK/stats/early" |

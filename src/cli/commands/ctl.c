@@ -129,6 +129,10 @@ static int ctl_check(const char *order)
 			 value + 1);
 		return KF_EXIT_USAGE;
 	}
+	if (!strncmp(order, "pinned=", 7) && strcmp(value, "=now") != 0) {
+		kf_error("ctl: pinned: '%s' is not now", value + 1);
+		return KF_EXIT_USAGE;
+	}
 	if (strncmp(order, "sample=", 7) || !strcmp(value, "=off") ||
 	    kf_order_parse_sample(value + 1, &mean))
 		return 0;

@@ -23,11 +23,14 @@
 #include <string.h>
 #include <time.h>
 
+enum { OPT_PINNED = KF_OPT_OWN };
+
 #define USUAL_ROWS 5
 #define LOOKS_LEAST 17
 #define LOOKS_EACH_SECOND 4
 
 static double explain_seconds = 2;
+static bool explain_wants_pinned;
 static const char *file_name; /* FILE's last component, or NULL */
 
 static bool explain_wants(const struct kf_cli *cli, const struct kf_file *f)
@@ -78,7 +81,7 @@ static void watches_finish(struct watches *ws)
 			kf_snapshots_same(&ws->last, w->first);
 
 		w->last = f ? f : w->first;
-		if (f && f->life == KF_LIFE_ALIVE) {
+		if (f && f->life == KF_LIFE_ALIVE && explain_seconds > 0) {
 			note_last(w);
 			w->seconds = span;
 		} else {
@@ -207,8 +210,8 @@ static void explain_add_row(struct kf_table *t, const struct kf_file *f,
 	add_facts(row, &e->facts);
 }
 
-static void explain_print_table(const struct kf_cli *cli, struct kf_table *t,
-				const char *what)
+void kf_explain_print_table(const struct kf_cli *cli, struct kf_table *t,
+			    const char *what)
 {
 	size_t nr = t->nr_rows;
 
@@ -311,11 +314,13 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 	kf_table_print(&t, cli);
 	kf_table_release(&t);
 	kf_explain_sizes(&t, w, e.verdict);
-	explain_print_table(cli, &t, "sizes");
+	kf_explain_print_table(cli, &t, "sizes");
 	kf_table_release(&t);
 	status = kf_explain_stacks(&t, cli, w, e.verdict);
-	explain_print_table(cli, &t, "stacks");
+	kf_explain_print_table(cli, &t, "stacks");
 	kf_table_release(&t);
+	if (!status && explain_wants_pinned)
+		status = kf_explain_print_pinned(cli, w);
 	kf_explained_release(&e);
 	return status;
 }
@@ -341,6 +346,8 @@ static int json_one(const struct kf_cli *cli, const struct kf_watch *w,
 	status = kf_explain_stacks(&t, cli, w, e.verdict);
 	json_object_set_new(o, "stacks", kf_table_json(&t));
 	kf_table_release(&t);
+	if (!status && explain_wants_pinned)
+		status = kf_explain_json_pinned(cli, w, o);
 	json_array_append_new(all, o);
 	kf_explained_release(&e);
 	return status;
@@ -469,7 +476,11 @@ static int look_on(const struct kf_cli *cli, struct watches *ws,
 				kf_select_hint(cli));
 		return KF_EXIT_NO_MATCH;
 	}
-	if (ws->alive && explain_seconds > 0)
+	for (unsigned int i = 0; explain_wants_pinned && i < ws->nr; i++)
+		status |= kf_explain_order_pinned(cli, ws->all[i].first);
+	if (status)
+		return status;
+	if (ws->alive && (explain_seconds > 0 || explain_wants_pinned))
 		status = explain_watch(cli, ws);
 	return status ? status : print_all(cli, ws->all, ws->nr);
 }
@@ -500,6 +511,8 @@ static int explain_run(struct kf_cli *cli, int argc, char **argv)
 		return KF_EXIT_USAGE;
 	}
 	cli->tables = KF_TABLE_STACKS;
+	if (explain_wants_pinned)
+		cli->tables |= KF_TABLE_AGES | KF_TABLE_TAGS;
 	if (!path)
 		return run_with(cli, NULL);
 	slash = strrchr(path, '/');
@@ -516,6 +529,10 @@ static int explain_run(struct kf_cli *cli, int argc, char **argv)
 
 static int explain_option(struct kf_cli *cli, int key, const char *arg)
 {
+	if (key == OPT_PINNED) {
+		explain_wants_pinned = true;
+		return 0;
+	}
 	if (!strcmp(arg, "0")) {
 		explain_seconds = 0;
 		return 0;
@@ -526,6 +543,8 @@ static int explain_option(struct kf_cli *cli, int key, const char *arg)
 static const struct kf_option explain_options[] = {
 	{'w', "watch", "SEC",
 	 "watch for SEC seconds to see what grows (default 2; 0 takes one snapshot)"},
+	{OPT_PINNED, "pinned", NULL,
+	 "show which tags and sampled stacks have the blocks that keep half-empty slabs; asks the process"},
 	{0},
 };
 

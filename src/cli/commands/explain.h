@@ -73,4 +73,36 @@ void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
 int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
 		      const struct kf_watch *w, enum kf_verdict verdict);
 
+/**
+ * kf_explain_order_pinned() - let a process note what its blocks pin
+ * @cli:	for messages
+ * @f:		its stats file
+ *
+ * Return: 0, also if it has ended or does not answer; or the exit status after
+ *	   a message.
+ */
+int kf_explain_order_pinned(const struct kf_cli *cli, const struct kf_file *f);
+
+/**
+ * kf_explain_print_pinned() - print what the blocks of tags and stacks pin
+ * kf_explain_json_pinned() - add it to an object
+ * @cli:	the options
+ * @w:		the snapshots; the last with all tables
+ * @o:		the object
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_explain_print_pinned(const struct kf_cli *cli, const struct kf_watch *w);
+int kf_explain_json_pinned(const struct kf_cli *cli, const struct kf_watch *w,
+			   json_t *o);
+
+/**
+ * kf_explain_print_table() - print the first rows of a table
+ * @cli:	the options
+ * @t:		the table
+ * @what:	what the rows are
+ */
+void kf_explain_print_table(const struct kf_cli *cli, struct kf_table *t,
+			    const char *what);
+
 #endif

@@ -125,7 +125,8 @@ const struct kf_command kf_command_ls = {
 		"STATE is alive, dead, execed (the process runs another program now),\n"
 		"unknown (a process that cannot be seen from here) or bad (see RESULT).\n"
 		"ENDED is how it ended: exit STATUS, exec, OOM or a signal by the kernel's log,\n"
-		"signal or _exit (one of them), or unknown.",
+		"likely OOM (the cgroup counts such kills), signal or _exit (one of them), or\n"
+		"unknown.",
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
 	.selects_ended = true,

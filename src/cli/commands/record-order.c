@@ -14,30 +14,6 @@
 /* How long a process may take to carry out an order, in seconds. */
 #define ORDER_S 3
 
-/* Why an order will not be carried out, to free(); NULL: it is, or will be. */
-static char *order_refusal(enum kf_order_result result,
-			   const struct kf_answer *answer)
-{
-	char safe[4 * sizeof(answer->reply)];
-
-	switch (result) {
-	case KF_ORDER_DONE:
-	case KF_ORDER_LATE:
-		return NULL;
-	case KF_ORDER_REFUSED:
-		return kf_format("%s",
-				 kf_escape(safe, sizeof(safe), answer->reply));
-	case KF_ORDER_FILTERED:
-		return kf_format(
-			"it filters its system calls (seccomp), and an order "
-			"might kill it: see konfiscator ctl --force");
-	case KF_ORDER_OLD:
-		return kf_format("its library takes no orders");
-	default:
-		return kf_format("%s", strerror(errno));
-	}
-}
-
 static enum kf_order_result order_number(const struct kf_file *f,
 					 const char *id, uint64_t value,
 					 struct kf_answer *answer)
@@ -56,7 +32,7 @@ static int tell_order(const struct kf_cli *cli, const struct kf_file *f,
 		      const struct kf_answer *answer, bool needed)
 {
 	char safe[4 * sizeof(answer->reply)];
-	char *why = order_refusal(result, answer);
+	char *why = kf_order_refusal(result, answer);
 
 	if (result == KF_ORDER_DONE)
 		kf_note(cli, "record: process %d takes %s", kf_process_id(f),
@@ -108,8 +84,8 @@ int kf_record_orders_mark(struct kf_record_orders *o, const struct kf_file *f)
 	o->late &= kf_snapshot_value(&f->snap, "sample_mean") != o->wanted;
 	if (!o->family || o->marks || o->late || o->family == f->snap.family)
 		return 0;
-	why = order_refusal(order_number(f, "family", o->family, &answer),
-			    &answer);
+	why = kf_order_refusal(order_number(f, "family", o->family, &answer),
+			       &answer);
 	o->marks = !why;
 	o->relatives = f->snap.family;
 	if (!why)

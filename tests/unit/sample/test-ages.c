@@ -53,10 +53,15 @@ END_TEST
 
 START_TEST(a_live_sample_has_an_entry_until_it_is_freed)
 {
+	struct kf_stats_sample want = born;
+
 	kf_stats_init();
 	kf_ages_came(7, &born);
-	ck_assert_mem_eq(sample(7), &born, sizeof(born));
+	want.pinned = KF_STATS_PINNED_UNKNOWN;
+	ck_assert_mem_eq(sample(7), &want, sizeof(want));
 	ck_assert_uint_eq(sample(6)->address, 0);
+	kf_ages_pinned(7, 256);
+	ck_assert_uint_eq(sample(7)->pinned, 256);
 	kf_ages_gone(7, &born, 8 * MS, false);
 	ck_assert_uint_eq(sample(7)->address, 0);
 }
