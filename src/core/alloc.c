@@ -11,6 +11,7 @@
 #include "core/snapshot.h"
 #include "heap/heap.h"
 #include "heap/marked.h"
+#include "sample/countdown.h"
 #include "stats/stats.h"
 #include "tags/tags.h"
 
@@ -83,19 +84,23 @@ static void *fail(size_t size)
 	return NULL;
 }
 
-/* A block of the engine, or a sample. */
+/*
+ * A block of the engine, or a sample. The engine gives no block while a sample
+ * is due in its class. If an order changes the distance of samples meanwhile,
+ * that sample is due no more, but the next one may be.
+ */
 static void *alloc_take(size_t size, size_t align, bool zeroed, size_t *usable)
 {
-	void *p = kf_sampling_alloc(size, align, zeroed, usable);
+	uint32_t epoch;
+	void *p;
 
-	if (likely(!p))
-		p = kf_host_alloc(size, align, zeroed, 0, usable);
-	if (unlikely(!p) && kf_sampling_is_due(size, align)) {
+	do {
+		epoch = kf_load(&kf_sample_epoch);
 		p = kf_sampling_alloc(size, align, zeroed, usable);
-		/* If that fails, no sample is due any more. */
-		if (!p)
+		if (likely(!p))
 			p = kf_host_alloc(size, align, zeroed, 0, usable);
-	}
+	} while (unlikely(!p) && (kf_sampling_is_due(size, align) ||
+				  epoch != kf_load(&kf_sample_epoch)));
 	return p;
 }
 
@@ -112,6 +117,13 @@ static void *take_tagged(size_t size, size_t align, bool zeroed, uint32_t mark,
 	return p;
 }
 
+static void *alloc_try(size_t size, size_t align, bool zeroed, uint32_t mark,
+		       size_t *usable)
+{
+	return mark ? take_tagged(size, align, zeroed, mark, usable)
+		    : alloc_take(size, align, zeroed, usable);
+}
+
 static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 				 uint32_t mark, size_t *usable)
 {
@@ -123,11 +135,10 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 		return fail(size);
 	if (!size && !(kf_engine->base.flags & KONF_ENGINE_ZERO))
 		size = 1;
-	p = mark ? take_tagged(size, align, zeroed, mark, usable)
-		 : alloc_take(size, align, zeroed, usable);
+	p = alloc_try(size, align, zeroed, mark, usable);
 	if (unlikely(!p)) {
 		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
-		p = kf_host_alloc(size, align, zeroed, mark, usable);
+		p = alloc_try(size, align, zeroed, mark, usable);
 	}
 	if (unlikely(!p))
 		return fail(size);

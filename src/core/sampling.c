@@ -101,10 +101,13 @@ uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag)
 	if (likely(!kf_countdown_mean()))
 		return 0;
 	heap = kf_heap_get();
-	if (is_drawn(heap, class, bytes, tag, &place))
-		mark = sampling_take(heap, bytes, tag);
+	if (!is_drawn(heap, class, bytes, tag, &place))
+		return 0;
+	mark = sampling_take(heap, bytes, tag);
 	if (mark)
 		kf_sample_set_place(mark, &place);
+	else if (heap)
+		kf_countdown_skip(&heap->countdown, bytes);
 	return mark;
 }
 

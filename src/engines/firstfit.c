@@ -295,7 +295,7 @@ static void *firstfit_resize(void *p, size_t size, enum konf_misuse *wrong)
 	/* A sample came due meanwhile: the block becomes this sample. */
 	if (!to && !mark) {
 		mark = kf_mark_next(old, before, after);
-		to = mark ? copy_to(p, have, size, mark) : NULL;
+		to = copy_to(p, have, size, mark);
 	}
 	if (!to && mark)
 		kf_mark_hooks.lost(mark);

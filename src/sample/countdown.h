@@ -113,6 +113,21 @@ static inline uint32_t kf_countdown_pass(struct kf_countdown *c, uint64_t bytes,
 }
 
 /**
+ * kf_countdown_skip() - let the next block be no sample
+ * @c:		the countdown
+ * @bytes:	of the block
+ *
+ * For want of a record: or the engine, which gives no block while a sample is
+ * due, could give none at all.
+ *
+ * Context: the owner.
+ */
+static inline void kf_countdown_skip(struct kf_countdown *c, uint64_t bytes)
+{
+	c->left = KF_MAX(c->left, (int64_t)bytes);
+}
+
+/**
  * kf_countdown_hits() - draw whether a block is a sample, without a countdown
  * @bytes:	of the block
  * @mean:	of the distances, not 0

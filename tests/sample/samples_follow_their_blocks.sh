@@ -61,6 +61,12 @@ for mean in 1K 0 64K 2K 0 1K; do
 	"$KF_CLI" ctl "$program" sample=$mean || fail "sample=$mean"
 done
 
+# A distance that changes often takes no memory away: busy checks each block.
+for _ in $(seq 60); do
+	"$KF_CLI" -q ctl "$program" sample=1K && "$KF_CLI" -q ctl "$program" sample=2K ||
+		fail "the distance cannot be changed"
+done
+
 # What was under way may be counted a moment later.
 "$KF_CLI" ctl "$program" sample=off || fail "sample=off"
 sleep 0.2
