@@ -85,7 +85,7 @@ START_TEST(file_of_one_thread_is_small)
 	support_publish();
 	UNIT_REQUIRE(!stat(kf_stats_path(), &st));
 	UNIT_REQUIRE(st.st_size >= 16 * 1024);
-	UNIT_REQUIRE(st.st_size <= KF_MAX(40 * 1024, getpagesize()));
+	UNIT_REQUIRE(st.st_size <= KF_MAX(48 * 1024, getpagesize()));
 	/* one of no thread, the first thread's and its 256 events' */
 	UNIT_REQUIRE(kf_stats.nr_slots >= 6);
 }
