@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Where another thread is in the dynamic linker for long, the call that waits
 # for it is taken back; where no thread is at a safe point, no call is made. The
 # process goes on, and the one can be attached later. The time that it was stopped

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # What cannot be attached is refused before it is stopped, with one line that
 # names the reason, and goes on.
 # shellcheck source=tests/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Commands that look at a process without the library say in one line how it is
 # brought in, and --attach does it first. Samples that attach asks for are taken
 # from the first call on. Blocks from before the attach are said to be not known,

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # What is counted in an attached process are all calls that its malloc gets: as
 # bpftrace counts them by uprobes in the object that the program's malloc is in,
 # between two moments at which it was stopped in a system call. Redis uses

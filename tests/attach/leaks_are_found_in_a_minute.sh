@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # The three commands of README for "a process that grows now" name the function
 # that leaks within a minute, in a redis-server with a module that leaks, by
 # jemalloc, and in a python3 by the line of Python.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Programs of many kinds are attached and detached again and again while they
 # work: none ends, hangs or answers wrongly, their clients see no error, and each
 # is counted while it is attached. Redis brings jemalloc and forks to save,

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # A program that is interrupted to be attached goes on with all its registers,
 # those of AVX-512 too, which gdb may not know of.
 # shellcheck source=tests/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # The tags of a program, whose functions are not there when it starts, are there
 # once it is attached, and do no harm when it is detached: what was allocated
 # under a tag since is billed, also after a second attach.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # rss.py has a row for each moment of each scenario, with what the process really
 # has: all of what is live while it is full, and all that is freed where nothing
 # is given back.

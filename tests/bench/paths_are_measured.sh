@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # micro.py has a time for each path under each allocator, and instructions.py
 # counts calls and instructions of the steady state: the same in runs of any
 # length, fewest where a block comes back at once.

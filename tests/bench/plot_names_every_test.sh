@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # The plot is an SVG that names every test and every peer; without matplotlib
 # one line says what is missing, and nothing else changes.
 # shellcheck source=tests/bench/bench.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # aarch64.sh SOURCE: builds the library of SOURCE for aarch64 in ./aarch64 with
 # Debian's cross compiler, and runs the contract of malloc and random
 # operations on it under qemu, with pages of 4 KiB and of 64 KiB.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # A leak planted in python, by an extension that is built here, is the first
 # line of the report and of the difference to the same program without it; two
 # runs without it, with other samples, differ in nothing; --fail-over judges by

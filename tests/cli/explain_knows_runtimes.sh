@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Where most memory is in the own heap of Python, Java or node, explain names it
 # and the tool that shows it. Python with PYTHONMALLOC=malloc has its objects in
 # the heap, and a program without a runtime has no such line.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # speedscope, a viewer that knows nothing of us, has the same stacks and bytes of
 # a .folded file and of one in its own format. It is where npm install -g speedscope puts it, or where
 # KF_SPEEDSCOPE says.

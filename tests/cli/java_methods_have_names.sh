@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Compiled methods of a running java have names once jcmd has written its map for
 # perf, and after its end if it was recorded.
 # shellcheck source=tests/lib.sh

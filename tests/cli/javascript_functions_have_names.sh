@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Functions of JavaScript have names in the stacks of a running node, from its map
 # for perf or from its jitdump file, and after its end if it was recorded.
 # shellcheck source=tests/lib.sh

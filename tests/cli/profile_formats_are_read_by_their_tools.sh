@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # pprof's format is read by protoc's own decoder, massif's by ms_print, XML,
 # JSON and CSV by python; all of them have the same amounts.
 . "$top_srcdir/tests/lib.sh"

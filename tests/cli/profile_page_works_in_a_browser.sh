@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # The page of a profile asks no host for anything, has its tables and bars
 # without a script, and in a browser its search and its zoom do what they say.
 # Its text can be read in light and in dark, and on a narrow screen what is wide

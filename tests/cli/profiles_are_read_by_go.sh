@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # go's pprof reads a profile: its amounts, functions with their inlined calls,
 # files, labels, and what the program was made of.
 . "$top_srcdir/tests/lib.sh"

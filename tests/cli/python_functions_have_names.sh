@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Functions of a running python of 3.12 or newer have names with -X perf, and after
 # its end if it was recorded.
 # shellcheck source=tests/lib.sh

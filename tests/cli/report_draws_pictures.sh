@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Pictures have the format of their suffix, a title, units and the peak; where
 # gnuplot is missing one line says so, and nothing is left behind.
 . "$top_srcdir/tests/lib.sh"

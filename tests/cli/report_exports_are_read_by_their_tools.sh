@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # ms_print reads the massif export; the log and the trace of many threads
 # replay without an anomaly, line by line, as heaphook's analyzer does it, and
 # come to the same peak; json and csv are good.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # A profile of several processes: views and formats add them up or tell them
 # apart, intervals are those of sums, and any part of the file can be read. A
 # reader that knows one process only finds the first one.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # A profile of a stripped program that is gone, as on another machine, has its
 # functions, lines and inlined calls where DEBUGINFOD_URLS names a server that
 # has its debug information; without one it has addresses.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Whatever bytes the name of a tag or a thread has, the snapshot is JSON, the
 # graph is a graph, and the terminal sees no control bytes.
 . "$top_srcdir/tests/lib.sh"

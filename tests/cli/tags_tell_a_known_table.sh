@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Views, merging and differences of a table of tags whose figures are known; a
 # snapshot tells the same as the stats file that it was made of.
 . "$top_srcdir/tests/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # konfiscator top under a real terminal: each key does what the help says, the
 # screen follows the terminal's size, names of any letters are shown whole, and
 # the terminal is as it was after q and after each signal. Elsewhere it prints

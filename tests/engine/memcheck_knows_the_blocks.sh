@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Under valgrind's memcheck a program with the library works, and memcheck
 # finds in it what it would find without: a leak, an overflow, a use after free,
 # whether it takes malloc's place or leaves that to the library, which then

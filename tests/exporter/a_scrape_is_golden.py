@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """The page is the same, byte for byte, in both formats, compressed and not, and
 in a file; a family that the golden one does not have may be added. After a
 change that is meant, KF_WRITE_GOLDEN=1 writes it anew."""

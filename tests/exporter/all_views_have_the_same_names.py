@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """report, top, explain, folded stacks, the HTML page, pprof's format and the
 exporter's pages have the same stacks of one process, with the same bytes: without
 wrappers of malloc, and with each recursion once. In pprof's format functions of one

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """In a real browser the pages draw their charts, zoom and search, and break
 nothing of their policy; without scripts they still say what they know; they
 fit narrow screens, in light and in dark; names stay text. What grew while the

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """64 clients at once get their answers, without an error, while processes come
 and go; `make bench-exporter` does the same for longer, with more of them."""
 

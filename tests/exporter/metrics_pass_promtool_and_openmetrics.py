@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """promtool and the OpenMetrics parser accept the page, no series is there
 twice, both formats say the same, and hostile names do no harm."""
 

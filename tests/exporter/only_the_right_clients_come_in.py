@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """TLS, client certificates and passwords as the web configuration has them:
 the wrong ones are refused, others are served meanwhile, and a real Prometheus
 comes in."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """What a person sees in a browser: overview, the page of a process, and the
 files beside them. Every page is well-formed; a script comes only from a file
 of ours, and where none is built in the policy allows none; names are text,

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """A scraped profile is read by protoc's own decoder, and has what the stats
 files have: of one process and of all, with names where there are tables of
 symbols, with build ids, and with labels that tell processes apart. A table of

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """increase() and rate() in a real Prometheus are the calls that programs made,
 over their ends and over restarts of the exporter. It comes in by TLS with a
 certificate and a password; a wire between the two shows that it asks for gzip

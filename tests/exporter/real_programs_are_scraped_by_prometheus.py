@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """Real programs under the library, scraped: the counts are those of their
 stats files, never fall, and arrive in a real Prometheus."""
 

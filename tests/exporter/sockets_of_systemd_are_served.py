@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """Sockets that systemd passes are served, of any family and beside addresses
 that are given; what is no such socket is refused in one line."""
 

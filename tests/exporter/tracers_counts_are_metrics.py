@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """bpftrace runs under the exporter and its sums are metrics; one that is killed
 shows and comes back, and what a tracer prints is not believed. SystemTap's page
 is followed, and as little believed."""

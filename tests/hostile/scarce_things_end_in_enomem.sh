@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Without addresses (RLIMIT_AS) or mappings (vm.max_map_count) a program gets
 # ENOMEM, loses nothing, is counted, and is served when there are some.
 # shellcheck source=tests/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Every C file is a fixed point of clang-format under the tree's .clang-format.
 . "$top_srcdir/tests/lint/tree.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # A check that cannot fail checks nothing: each lint test is run on a copy of
 # the tree into which a defect of its kind was planted, and has to find it.
 . "$top_srcdir/tests/lint/tree.sh"

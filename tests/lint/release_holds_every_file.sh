@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # What git tracks and what `make dist` packs are the same files, but for those
 # that only a checkout has a use for.
 . "$top_srcdir/tests/lint/tree.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # The tool shellcheck finds nothing in any shell script of the tree.
 . "$top_srcdir/tests/lint/tree.sh"
 

@@ -23,7 +23,7 @@ tree_files()
 			done
 	else
 		(cd "$top_srcdir" && find . -type f | sed 's,^\./,,') |
-			grep -Ev '^(_build|_inst|build|build-aux|autom4te\.cache)/' |
+			grep -Ev '^(\.git|_build|_inst|build|build-aux|autom4te\.cache)/' |
 			grep -Ev '^m4/(libtool|lt[a-z~]*)\.m4$' |
 			grep -Ev '^exporter/web/made/' |
 			grep -Ev '^(configure~?|aclocal\.m4|config\.h\.in~?)$' |

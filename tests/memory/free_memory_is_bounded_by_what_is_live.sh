@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Free pages that the kernel has not got back are at most half of what is live
 # and 16 MiB, whatever a program does, and next to nothing after some seconds of
 # light use.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """promtool accepts the rules, their tests pass and leave no rule out; they ask
 for metrics, labels and values that the exporter serves, and a Prometheus with
 these rules records an answer for a program under the library."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """The container bench's entry point runs a program, serves its counts to the
 Prometheus of its configuration, and ends both when told to."""
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """charts_are_drawn.py URL: for the tests of what is installed. In a real
 browser the exporter at URL draws a timeline on its overview and on the page of
 a process, and its scripts break nothing of the pages' policy."""

@@ -4,6 +4,7 @@ packages' lists finds one, and all who name packages to build with name the
 same."""
 
 import fnmatch
+import glob
 import json
 import os
 import re
@@ -120,6 +121,30 @@ def all_name_the_same_packages(_):
     assert readme | {"build-essential"} == tools, readme ^ tools
 
 
+# Every Debian where something can be built has these.
+WITH_A_COMPILER = {"autoconf", "bash", "binutils", "build-essential",
+                   "coreutils", "diffutils", "findutils", "g++", "gcc", "grep",
+                   "gzip", "m4", "make", "perl", "python3", "sed", "tar",
+                   "util-linux"}
+
+
+def quick_tests_need_no_more_than_their_packages(_):
+    """A test of ./check without --all."""
+    quick = WITH_A_COMPILER | {
+        line.split("\t")[2] for line in lines(read("debian-packages.txt"))
+        if line.split("\t")[0] in ("build", "check")}
+    tests = 0
+    for path in glob.glob(os.path.join(kftest.SOURCE, "tests", "*", "*.sh")):
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if "\n# tier: all\n" in text:
+            continue
+        tests += 1
+        needs = set(re.findall(r"^needs \S+ ([a-z0-9.+-]+)$", text, re.M))
+        assert needs <= quick, (path, needs - quick)
+    assert tests > 100, tests
+
+
 def licences_of_the_charts_are_named(_):
     """Of every library in them, in the section of the files of a release."""
     with open(os.path.join(kftest.SOURCE, "exporter", "web", "charts",
@@ -146,6 +171,7 @@ kftest.main(
     every_file_is_in_one_package,
     every_list_is_of_a_package,
     all_name_the_same_packages,
+    quick_tests_need_no_more_than_their_packages,
     licences_of_the_charts_are_named,
     one_maintainer_is_named,
 )

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # In a clean Debian the packages of ./deb install and do what they are for: a
 # program is run and counted, its memory shown, served and drawn, by the
 # service's user with the service's rights; nothing of them stays behind. For

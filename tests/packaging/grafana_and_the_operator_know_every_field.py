@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """The dashboard is one by Grafana's own types, and the PodMonitor one by the
 schema that the Prometheus operator's own is made into: no field that they do
 not know, no value that they do not allow, none missing.

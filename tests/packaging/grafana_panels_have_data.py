@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """Every expression of the Grafana dashboard has an answer in a Prometheus that
 scrapes a program under the library, and names metrics that the exporter
 serves; the dashboard has the variables and the places that Grafana needs."""

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # The image builds by its Dockerfile, on a clean Debian in place of the
 # registry's, and runs as compose.yaml runs it: nobody's, on a root that cannot
 # be written; its program is counted, served and drawn. For `make check-image`.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 """What Kubernetes and compose are told fits together and fits the image: flags,
 paths, ports, volumes and labels are those of the others."""
 

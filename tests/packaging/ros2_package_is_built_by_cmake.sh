@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # package.xml is what ROS' own parser accepts, with the version of the project;
 # CMake installs the package where ros2 launch, Python and colcon look.
 # shellcheck source=tests/lib.sh

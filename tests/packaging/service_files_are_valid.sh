@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # systemd accepts the units, the user and the directory, and rates what is left
 # open to the service; all may create files in the directory, its group lists it.
 # shellcheck source=tests/lib.sh

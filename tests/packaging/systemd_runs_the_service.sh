@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # A Debian with systemd boots in a machine with the packages of ./deb: the service
 # runs as its own user with no rights but one, under the filter of system calls
 # and all else that its unit takes away; it serves, reads its rules again and

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Programs run beside libfaketime, which defines clock_gettime() and allocates in
 # it: the library reads the C library's clock, so that the program alone sees
 # another time, whichever is named first, and with each engine.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # A preloaded library that defines dlsym, dladdr or dl_iterate_phdr, as MangoHud,
 # uftrace and fakechroot do, hurts nobody: programs load libraries, throw and are
 # sampled beside it, whichever is named first, and with each engine.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Where a library before this one, or the program itself, has malloc and free but
 # not all names of the family, the others take and give that malloc's blocks. Real
 # allocators and one of the least names, before the library and behind it, with

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Programs run beside torsocks and libuid_wrapper, which define syscall() and
 # allocate in it, whichever is named first, and with each engine.
 # shellcheck source=tests/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # UCX, which MPI uses, hears of all pages of blocks that go back to the kernel,
 # however it listens: it patches the C library's code, or relocations. What it
 # does not hear of its network cards would go on reading.

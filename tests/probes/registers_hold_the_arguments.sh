@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # When a probe of otel_memory fires, the registers that OpenTelemetry's profiler
 # reads have what the probe's note says, and that is what the program got and
 # what such a block stands for; errno is kept: in the library as it was built and

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # bc and dc: long numbers.
 . "$top_srcdir/tests/programs/same.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # chromium: its processes make a page by a script.
 . "$top_srcdir/tests/programs/same.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # cmake: configure a small project and run its script language.
 . "$top_srcdir/tests/programs/same.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # curl: several transfers at once from a server that also runs on the library.
 . "$top_srcdir/tests/programs/same.sh"
 

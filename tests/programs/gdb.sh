@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # gdb: read debugging information, print types, evaluate, disassemble.
 . "$top_srcdir/tests/programs/same.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # git: commits, a merge, gc with threads, fsck, clone.
 . "$top_srcdir/tests/programs/same.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # gs: draw a page and make a bitmap and a PDF of it.
 . "$top_srcdir/tests/programs/same.sh"
 

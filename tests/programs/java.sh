@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # java: compile and run, collected heap, threads, direct buffers.
 . "$top_srcdir/tests/programs/same.sh"
 

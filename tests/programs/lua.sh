@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # lua: tables, strings, closures, a full collection.
 . "$top_srcdir/tests/programs/same.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # node: a heap that is collected, buffers, workers, a child.
 . "$top_srcdir/tests/programs/same.sh"
 

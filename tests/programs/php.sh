@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # php: extensions loaded with RTLD_DEEPBIND, strings, arrays, its own heap off.
 . "$top_srcdir/tests/programs/same.sh"
 

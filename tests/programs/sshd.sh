@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # sshd: a session of ssh, with a part that is shut into a directory, and one that
 # copies much.
 . "$top_srcdir/tests/programs/same.sh"

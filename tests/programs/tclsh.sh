@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # tclsh: lists, dictionaries, regular expressions.
 . "$top_srcdir/tests/programs/same.sh"
 

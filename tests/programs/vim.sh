@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # vim: edit a file by a script: undo, substitute, sort, folds.
 . "$top_srcdir/tests/programs/same.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # xmllint: parse, format, query, reject.
 . "$top_srcdir/tests/programs/same.sh"
 

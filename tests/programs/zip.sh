@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # zip and unzip: pack a tree, list it, test it, unpack it.
 . "$top_srcdir/tests/programs/same.sh"
 

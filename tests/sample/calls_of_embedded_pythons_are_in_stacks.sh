@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # A program loads libpython, runs code and unloads it, several times, each time at
 # another address, while other threads allocate: it does not crash, and stacks have
 # the calls of the interpreter that is there.

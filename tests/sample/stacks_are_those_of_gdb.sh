@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # The stacks of samples are frame by frame those that gdb finds, to the begin of
 # the program or thread: of programs of the system, of which none was prepared.
 # shellcheck source=tests/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # clang++ compiles templates and standard headers, with stacks of up to some
 # hundred calls: no byte is under "[outer calls]", and every stack begins at main
 # or at what starts it.

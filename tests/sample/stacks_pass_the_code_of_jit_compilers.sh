@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Java with -XX:+PreserveFramePointer and Node.js with
 # --interpreted-frames-native-stack: a stack leads from the C function that
 # allocates through code that was made at run time, and on to what started the

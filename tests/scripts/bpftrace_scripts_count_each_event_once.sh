@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # A program that makes 23 events of a kind more than another run of it is seen
 # to make 23 more, by every bpftrace script.
 # shellcheck source=tests/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # leaks.bt tells to the byte what a program has lost, by the function that
 # allocated it, whichever path of the allocator served it; with a limit and a
 # sample it follows only what it was told to.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Of a threaded, forking program this machine's bpftrace, the stats files and
 # the exporter's page give the same counts, to the last event; every script of
 # bpftrace is attached and sees something, and a renamed probe is noticed.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # SystemTap parses every script and the tapset, finds every probe that they name
 # in the library, and agrees with every type. That needs no kernel: a build tree
 # with the few facts that it asks for is made up.

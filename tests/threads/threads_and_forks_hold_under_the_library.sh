@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Threads that come and go, and forks among threads that allocate: every case
 # passes under the library, none hangs.
 # shellcheck source=tests/lib.sh

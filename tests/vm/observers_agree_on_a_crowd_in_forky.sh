@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # In the newest Debian bpftrace 0.27, the stats file and the exporter's page
 # agree on a threaded, forking program; the session of the article on glibc's
 # malloc probes is had from a program with 15 threads, on our malloc and, by

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # Of a threaded, forking program SystemTap, bpftrace 0.23, the stats file and
 # the exporter's page give the same counts, to the last event; every script of
 # either tool is attached and sees something, a renamed probe is noticed, and
