@@ -38,13 +38,19 @@ enum kf_format {
 };
 
 /* Keys of options that have no letter; commands begin at KF_OPT_OWN. */
-enum kf_opt { KF_OPT_COMMON = 256, KF_OPT_OWN = 512 };
+enum kf_opt {
+	KF_OPT_GROUP = -1, /* no option: the next ones have a title */
+	KF_OPT_COMMON = 256,
+	KF_OPT_OWN = 512
+};
 
 struct kf_option {
-	int key;	  /* its letter, or a number of enum kf_opt */
-	const char *name; /* long name, or NULL */
-	const char *arg;  /* name of its argument, or NULL */
-	const char *help;
+	int key;	      /* its letter, or a number of enum kf_opt */
+	const char *name;     /* long name, or NULL */
+	const char *arg;      /* name of its argument, or NULL */
+	const char *help;     /* of KF_OPT_GROUP: the title */
+	const char *fallback; /* the default, which --help adds, or NULL */
+	bool bytes;	      /* @fallback is a number of bytes */
 };
 
 /* The processes that a command selects. Constant once options are parsed. */
@@ -85,6 +91,7 @@ struct kf_command {
 	const char *args;  /* after the options, as usage shows it; "": none */
 	const char *help;  /* one line */
 	const char *about; /* more, for --help; or NULL */
+	const char *examples;		 /* lines for --help; or NULL */
 	const struct kf_option *options; /* ends with a zero entry, or NULL */
 	unsigned int formats;		 /* of enum kf_format */
 	bool selects;			 /* has -p, -n, -c and -u */
@@ -112,6 +119,14 @@ struct kf_command {
  * Return: an array that ends with NULL.
  */
 const struct kf_command *const *kf_commands(void);
+
+/**
+ * kf_command_find() - the command of a name
+ * @name:	the name
+ *
+ * Return: the command; NULL after a message: there is none.
+ */
+const struct kf_command *kf_command_find(const char *name);
 
 /**
  * kf_options_parse() - parse options into @cli

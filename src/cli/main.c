@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "base/near.h"
 #include "cli/attach.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
@@ -28,12 +29,21 @@ const struct kf_command *const *kf_commands(void)
 	return cli_commands;
 }
 
-static const struct kf_command *command_find(const char *name)
+const struct kf_command *kf_command_find(const char *name)
 {
+	struct kf_near near = {0};
+
 	for (size_t i = 0; cli_commands[i]; i++) {
 		if (!strcmp(cli_commands[i]->name, name))
 			return cli_commands[i];
+		kf_near_look(&near, name, strlen(name), cli_commands[i]->name);
 	}
+	if (near.name)
+		kf_error("unknown command '%s' (did you mean %s?): see "
+			 "konfiscator --help",
+			 name, near.name);
+	else
+		kf_error("unknown command '%s': see konfiscator --help", name);
 	return NULL;
 }
 
@@ -41,12 +51,9 @@ static int run_command(struct kf_cli *cli, int argc, char **argv)
 {
 	int status, first;
 
-	cli->command = command_find(argv[0]);
-	if (!cli->command) {
-		kf_error("unknown command '%s': see konfiscator --help",
-			 argv[0]);
+	cli->command = kf_command_find(argv[0]);
+	if (!cli->command)
 		return KF_EXIT_USAGE;
-	}
 	first = kf_options_parse(cli, argc, argv, &status);
 	if (first < 0)
 		return status;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Options from tables: getopt_long's arrays, --help and the messages are
- * derived from them. Global options are accepted before and after the command;
- * an option of the command overrides a global option of the same name.
+ * Options from tables: getopt_long's arrays and the messages are derived from
+ * them, and the text of --help in help.c. Global options are accepted before
+ * and after the command; an option of the command overrides a global option of
+ * the same name.
  */
 #include "config.h"
 
-#include "cli/cli.h"
+#include "cli/help.h"
 #include "reader/usage.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <unistd.h>
 
 #define MAX_OPTIONS 64
-#define MAX_NAME 32
 
 enum {
 	OPT_DIR = KF_OPT_COMMON,
@@ -79,11 +79,10 @@ static const struct kf_option attach_options[] = {
 	{0},
 };
 
-/* The option tables of a command, and the arguments of getopt_long. */
+/* The options of a command, as the arguments of getopt_long. */
 struct options {
-	const struct kf_option *tables[6];
 	size_t nr;
-	char names[MAX_OPTIONS][MAX_NAME];
+	char names[MAX_OPTIONS][KF_OPTION_NAME];
 	struct option longs[MAX_OPTIONS];
 	char shorts[2 * MAX_OPTIONS + 2];
 };
@@ -97,10 +96,9 @@ static bool has_long(const struct options *o, const char *name)
 	return false;
 }
 
-/* Some names are C identifiers from a table: users write dashes in them. */
-static const char *outer_name(char buf[MAX_NAME], const char *name)
+const char *kf_option_name(char buf[KF_OPTION_NAME], const char *name)
 {
-	snprintf(buf, MAX_NAME, "%s", name ? name : "");
+	snprintf(buf, KF_OPTION_NAME, "%s", name ? name : "");
 	for (char *p = buf; *p; p++) {
 		if (*p == '_')
 			*p = '-';
@@ -108,12 +106,37 @@ static const char *outer_name(char buf[MAX_NAME], const char *name)
 	return buf;
 }
 
+size_t kf_option_groups(const struct kf_command *c,
+			struct kf_option_group groups[KF_OPTION_GROUPS])
+{
+	size_t nr = 0;
+
+	if (c && c->options)
+		groups[nr++] = (struct kf_option_group){"Options", c->options};
+	if (c && c->selects)
+		groups[nr++] = (struct kf_option_group){"Which processes",
+							select_options};
+	if (c && c->selects_ended)
+		groups[nr++] = (struct kf_option_group){NULL, ended_options};
+	if (c && c->stacks)
+		groups[nr++] = (struct kf_option_group){
+			"How call stacks are shown", stack_options};
+	if (c && c->attaches)
+		groups[nr++] = (struct kf_option_group){
+			"For a process without the library", attach_options};
+	groups[nr++] = (struct kf_option_group){"Options of all commands",
+						global_options};
+	return nr;
+}
+
 static void add_table(struct options *o, const struct kf_option *t)
 {
 	for (; t && t->key; t++) {
-		const char *name = outer_name(o->names[o->nr], t->name);
+		const char *name = kf_option_name(o->names[o->nr], t->name);
 		size_t len = strlen(o->shorts);
 
+		if (t->key == KF_OPT_GROUP)
+			continue;
 		if (t->key < KF_OPT_COMMON && !strchr(o->shorts, t->key)) {
 			o->shorts[len++] = (char)t->key;
 			if (t->arg)
@@ -130,93 +153,18 @@ static void add_table(struct options *o, const struct kf_option *t)
 
 static void options_make(struct options *o, const struct kf_command *c)
 {
+	struct kf_option_group groups[KF_OPTION_GROUPS];
+	size_t nr;
+
 	memset(o, 0, sizeof(*o));
 	/*
 	 * "+" ends the options at the command or program; ":" keeps
 	 * getopt_long from printing messages of its own.
 	 */
 	snprintf(o->shorts, sizeof(o->shorts), !c || c->stops ? "+:" : ":");
-	o->tables[0] = c ? c->options : NULL;
-	o->tables[1] = c && c->selects ? select_options : NULL;
-	o->tables[2] = c && c->selects_ended ? ended_options : NULL;
-	o->tables[3] = c && c->stacks ? stack_options : NULL;
-	o->tables[4] = c && c->attaches ? attach_options : NULL;
-	o->tables[5] = global_options;
-	for (size_t i = 0; i < KF_ARRAY_SIZE(o->tables); i++)
-		add_table(o, o->tables[i]);
-}
-
-static void options_print_table(const struct kf_option *t,
-				const struct kf_option *hides)
-{
-	for (; t && t->key; t++) {
-		const struct kf_option *h = hides;
-		char left[80], name[MAX_NAME], letter[4] = "  ", comma = ' ';
-
-		while (h && h->key &&
-		       (!t->name || !h->name || strcmp(t->name, h->name)))
-			h++;
-		if (h && h->key)
-			continue;
-		if (t->key < KF_OPT_COMMON)
-			snprintf(letter, sizeof(letter), "-%c", t->key);
-		if (t->key < KF_OPT_COMMON && t->name)
-			comma = ',';
-		snprintf(left, sizeof(left), "%s%c %s%s%s%s", letter, comma,
-			 t->name ? "--" : "", outer_name(name, t->name),
-			 t->arg ? (t->name ? "=" : " ") : "",
-			 t->arg ? t->arg : "");
-		printf(strlen(left) > 30 ? "  %s\n%34s%s\n"
-					 : "  %-31s %.0s%s\n",
-		       left, "", t->help);
-	}
-}
-
-static void print_commands(void)
-{
-	const struct kf_command *const *c;
-
-	printf("\nCommands:\n");
-	for (c = kf_commands(); *c; c++)
-		printf("  %-31s %s\n", (*c)->name, (*c)->help);
-	printf("\n'konfiscator COMMAND --help' describes a command.\n");
-}
-
-static void options_print_help(const struct kf_command *c)
-{
-	if (!c) {
-		printf("Usage: konfiscator [OPTION...] COMMAND [ARGUMENT...]\n"
-		       "\nRun programs under the konfiscator malloc, and see what "
-		       "their heaps do.\n");
-		print_commands();
-		printf("\nOptions of all commands:\n");
-		options_print_table(global_options, NULL);
-		return;
-	}
-	printf("Usage: konfiscator %s [OPTION...]%s%s\n\n%s.\n", c->name,
-	       c->args[0] ? " " : "", c->args, c->help);
-	if (c->about)
-		printf("\n%s\n", c->about);
-	if (c->options) {
-		printf("\nOptions:\n");
-		options_print_table(c->options, NULL);
-	}
-	if (c->selects) {
-		printf("\nWhich processes:\n");
-		options_print_table(select_options, NULL);
-		if (c->selects_ended)
-			options_print_table(ended_options, NULL);
-	}
-	if (c->stacks) {
-		printf("\nHow call stacks are shown:\n");
-		options_print_table(stack_options, NULL);
-	}
-	if (c->attaches) {
-		printf("\nFor a process without the library:\n");
-		options_print_table(attach_options, NULL);
-	}
-	printf("\nOptions of all commands:\n");
-	options_print_table(global_options, c->options);
+	nr = kf_option_groups(c, groups);
+	for (size_t i = 0; i < nr; i++)
+		add_table(o, groups[i].options);
 }
 
 static int usage_status(const struct kf_cli *cli)
@@ -359,20 +307,25 @@ static bool in_table(const struct kf_option *t, int key)
 	return false;
 }
 
-static bool has_key(const struct options *o, int key)
+static bool has_key(const struct kf_command *c, int key)
 {
-	for (size_t i = 0; i < KF_ARRAY_SIZE(o->tables); i++) {
-		if (in_table(o->tables[i], key))
+	struct kf_option_group groups[KF_OPTION_GROUPS];
+	size_t nr = kf_option_groups(c, groups);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (in_table(groups[i].options, key))
 			return true;
 	}
 	return false;
 }
 
-static int options_take(struct kf_cli *cli, const struct options *o, int key)
+static int options_take(struct kf_cli *cli, int key)
 {
-	if (in_table(o->tables[0], key))
-		return cli->command->option(cli, key, optarg);
-	if (in_table(o->tables[1], key) || in_table(o->tables[2], key))
+	const struct kf_command *c = cli->command;
+
+	if (c && in_table(c->options, key))
+		return c->option(cli, key, optarg);
+	if (in_table(select_options, key) || in_table(ended_options, key))
 		return kf_select_option(&cli->select, key, optarg);
 	return take_global(cli, key, optarg);
 }
@@ -386,7 +339,7 @@ static int wrong_option(const struct kf_cli *cli, const struct options *o,
 {
 	const char *help = cli->command ? cli->command->name : "";
 	const char *gap = cli->command ? " " : "";
-	bool letter = optopt && !has_key(o, optopt);
+	bool letter = optopt && !has_key(cli->command, optopt);
 	char why[256];
 
 	if (key == ':')
@@ -420,14 +373,14 @@ int kf_options_parse(struct kf_cli *cli, int argc, char **argv, int *status)
 			return -1;
 		}
 		if (key == 'h') {
-			options_print_help(cli->command);
+			kf_help_print(cli->command);
 			return -1;
 		}
 		if (key == 'V') {
 			printf("konfiscator %s\n", PACKAGE_VERSION);
 			return -1;
 		}
-		*status = options_take(cli, &o, key);
+		*status = options_take(cli, key);
 		if (*status)
 			return -1;
 	}

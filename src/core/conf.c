@@ -5,6 +5,7 @@
 #include "core/conf.h"
 
 #include "base/match.h"
+#include "base/near.h"
 #include "base/text.h"
 #include "engines/engine.h"
 #include "sys/env.h"
@@ -244,6 +245,50 @@ static void read_runtime_dir(void)
 		kf_conf.runtime_dir = conf_keep(name, value);
 }
 
+static const char *const of_tools[] = {
+#define KF_CONF(id, kind, def, arg, help)
+#define KF_CONF_TOOL(name) PREFIX #name,
+#include "core/conf.def"
+#undef KF_CONF_TOOL
+#undef KF_CONF
+};
+
+static bool conf_is_name(const char *name, size_t len, const char *known,
+			 struct kf_near *near)
+{
+	kf_near_look(near, name, len, known);
+	return strlen(known) == len && !strncmp(name, known, len);
+}
+
+/* A name that is misspelt would be left out without a word. */
+static void conf_check_name(const char *name, size_t len)
+{
+	struct kf_near near = {0};
+	struct kf_text text;
+	char buf[256], known[KF_ARRAY_SIZE(options)][32];
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(of_tools); i++) {
+		if (conf_is_name(name, len, of_tools[i], &near))
+			return;
+	}
+	for (size_t i = 0; i < KF_ARRAY_SIZE(options); i++) {
+		variable_name(&options[i], known[i], sizeof(known[i]));
+		if (conf_is_name(name, len, known[i], &near))
+			return;
+	}
+	kf_text_init(&text, buf, sizeof(buf));
+	kf_text_str(&text, "konfiscator: ");
+	kf_text_ascii(&text, name, KF_MIN(len, (size_t)64));
+	kf_text_str(&text, ": there is no such option");
+	if (near.name) {
+		kf_text_str(&text, " (did you mean ");
+		kf_text_str(&text, near.name);
+		kf_text_str(&text, "?)");
+	}
+	kf_text_char(&text, '\n');
+	kf_out(&text);
+}
+
 void kf_conf_read(void)
 {
 	char name[64];
@@ -257,4 +302,5 @@ void kf_conf_read(void)
 		if (!read_variable(&options[i], name))
 			read_older_names(&options[i]);
 	}
+	kf_env_each(PREFIX, conf_check_name);
 }

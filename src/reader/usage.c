@@ -7,14 +7,31 @@
 
 #include "reader/usage.h"
 
+#include "base/near.h"
+
 #include <stdio.h>
 #include <string.h>
+
+static void usage_unknown(char *why, size_t size, const struct option *longs,
+			  const char *name, size_t len)
+{
+	struct kf_near near = {0};
+
+	for (; longs->name; longs++)
+		kf_near_look(&near, name, len, longs->name);
+	if (near.name)
+		snprintf(why, size, "is unknown (did you mean --%s?)",
+			 near.name);
+	else
+		snprintf(why, size, "is unknown");
+}
 
 const char *kf_usage_refused(char *why, size_t size, const struct option *longs,
 			     const char *given)
 {
 	const char *name = given + strspn(given, "-");
 	size_t len = strcspn(name, "="), at;
+	const struct option *all = longs;
 	bool whole = false;
 	int begin = 0;
 
@@ -31,6 +48,6 @@ const char *kf_usage_refused(char *why, size_t size, const struct option *longs,
 	if (whole || begin == 1)
 		snprintf(why, size, "takes no argument");
 	else if (!begin)
-		snprintf(why, size, "is unknown");
+		usage_unknown(why, size, all, name, len);
 	return why;
 }

@@ -62,3 +62,23 @@ const char *kf_env_get(const char *name)
 		value = value_of(*e, name, len);
 	return value;
 }
+
+static void each_entry(const char *entry, const char *prefix,
+		       void (*each)(const char *name, size_t len))
+{
+	if (!strncmp(entry, prefix, strlen(prefix)))
+		each(entry, strcspn(entry, "="));
+}
+
+void kf_env_each(const char *prefix, void (*each)(const char *name, size_t len))
+{
+	extern char **environ;
+
+	if (!environ) {
+		for (size_t i = 0; i < early_len; i += strlen(early + i) + 1)
+			each_entry(early + i, prefix, each);
+		return;
+	}
+	for (char **e = environ; *e; e++)
+		each_entry(*e, prefix, each);
+}

@@ -25,4 +25,14 @@ bool kf_env_is_trusted(void);
  */
 const char *kf_env_get(const char *name);
 
+/**
+ * kf_env_each() - call a function for variables whose names begin alike
+ * @prefix:	the begin of the names
+ * @each:	gets each whole name and its bytes
+ *
+ * Context: as kf_env_get(), which was called before.
+ */
+void kf_env_each(const char *prefix,
+		 void (*each)(const char *name, size_t len));
+
 #endif

@@ -10,11 +10,27 @@ workdir
 manual=$top_builddir/doc/konfiscator.1
 tables=$top_builddir/doc/konfiscator.7
 
-# The options of a part of --help: from a heading to the next empty line.
+# The options of a part of --help: from a heading to the next empty line. "Options"
+# are those of all headings that are a command's own.
 help_options() {
-	"$KF_CLI" ${1:+"$1"} --help |
-		awk -v part="$2" '$0 == part ":" { on = 1; next } !NF { on = 0 } on' |
+	"$KF_CLI" ${1:+"$1"} --help | awk -v part="$2" '
+		/^(Commands|Examples|Which processes|How call stacks are shown|For a process without the library|Options of all commands):$/ {
+			on = $0 == part ":"
+			next
+		}
+		/^[A-Z][^.]*:$/ { on = part == "Options"; next }
+		!NF { on = 0 }
+		on && /^ +-/' |
 		tr '= ' '[\n*]' | sed -n 's/,$//; /^-/p' | sort -u
+}
+
+# No line of --help is longer than 100 columns; each command has what it needs.
+help_is_narrow() {
+	"$KF_CLI" ${1:+"$1"} --help >"$WORK/help"
+	awk 'length > 100 { print; wide = 1 } END { exit wide }' "$WORK/help" ||
+		fail "konfiscator $1 --help has lines of more than 100 columns"
+	"$KF_CLI" help ${1:+"$1"} >"$WORK/same"
+	cmp "$WORK/help" "$WORK/same" || fail "help $1 is not $1 --help"
 }
 
 # The options of a section of the manual.
@@ -48,7 +64,9 @@ same "stacks" "$(help_options report 'How call stacks are shown')" \
 same "attach first" \
 	"$(help_options explain 'For a process without the library')" \
 	"$(manual_options 'For a process without the library')"
+help_is_narrow ''
 for command in $commands; do
+	help_is_narrow "$command"
 	same "$command" "$(help_options "$command" Options)" \
 		"$(manual_options "$command")"
 done
@@ -64,6 +82,11 @@ item() {
 stated() {
 	told=$(echo "$3" | tr '\n' ' ' |
 		sed -n 's/.*\((default\|[Tt]he default is\) \([0-9A-Za-z]*\).*/\2/p')
+	case $told in
+	[1-9]*K) told=$((${told%K} * 1024)) ;;
+	[1-9]*M) told=$((${told%M} * 1048576)) ;;
+	[1-9]*G) told=$((${told%G} * 1073741824)) ;;
+	esac
 	[ -z "$told" ] || equal "the default of $1 that a text states" "$2" "$told"
 }
 
@@ -77,10 +100,14 @@ while read -r id default; do
 	name=KONFISCATOR_$(echo "$id" | tr '[:lower:]' '[:upper:]')
 	item ".It Ev $name Ns" >"$WORK/item"
 	[ -s "$WORK/item" ] || fail "$name is in no manual"
-	grep -e "--$(echo "$id" | tr _ -)=" -A 1 "$WORK/run" >"$WORK/help" ||
-		fail "run has no --$id"
+	awk -v option="--$(echo "$id" | tr _ -)=" '
+		/^ *-/ || !NF { on = index($1, option) == 1 }
+		on' "$WORK/run" >"$WORK/help"
+	[ -s "$WORK/help" ] || fail "run has no --$id"
 	stated "$name" "$default" "$(cat "$WORK/item")"
-	stated "--$id" "$default" "$(grep -v '^$' "$WORK/help")"
+	stated "--$id" "$default" "$(cat "$WORK/help")"
+	[ "$default" = 0 ] || grep -q '(default ' "$WORK/help" ||
+		fail "run --help does not state the default of --$id"
 	[ "$default" = 0 ] || grep -q 'The default is' "$WORK/item" ||
 		fail "konfiscator(7) does not state the default of $name"
 done <"$WORK/options"

@@ -127,10 +127,15 @@ for command in ls stat prune explain doctor; do
 	says "--dir: $WORK/none: No such file or directory"
 done
 
-# A name that is misspelt is told, once each.
-expect 0 env KONFISCATOR_SMAPLE=512K KONFISCATOR_LIBRARY="$KF_LIB" \
-	KONFISCATOR_SAMPLE=512K "$KF_CLI" run -- "$WORK/plain"
-equal "what is said of a name" \
-	"konfiscator: run: KONFISCATOR_SMAPLE: unknown option, ignored" \
-	"$(cat "$WORK/err")"
-prints started
+# A name that is misspelt is told, once each; the tools' own are not.
+for command in "$KF_CLI run --" "env LD_PRELOAD=$KF_PRELOAD"; do
+	# shellcheck disable=SC2086 # a list
+	expect 0 env KONFISCATOR_SMAPLE=512K KONFISCATOR_LIBRARY="$KF_LIB" \
+		KONFISCATOR_PAGER=cat KONFISCATOR_SAMPLE=512K \
+		KONFISCATOR_ODDITY= $command "$WORK/plain"
+	equal "what is said of names" \
+		"konfiscator: KONFISCATOR_SMAPLE: there is no such option (did you mean KONFISCATOR_SAMPLE?)
+konfiscator: KONFISCATOR_ODDITY: there is no such option" \
+		"$(sort -r "$WORK/err")"
+	prints started
+done

@@ -16,6 +16,10 @@ wrong() {
 
 wrong "a command is missing" "$KF_CLI"
 wrong "unknown command 'nope'" "$KF_CLI" nope
+wrong "unknown command 'expalin' (did you mean explain?)" "$KF_CLI" expalin
+wrong "unknown command 'nope'" "$KF_CLI" help nope
+wrong "help: only one command can be given" "$KF_CLI" help stat top
+wrong "option --wtach=1 is unknown (did you mean --watch?)" "$KF_CLI" stat --wtach=1
 wrong "option --nope is unknown" "$KF_CLI" --nope
 wrong "option --nope is unknown" "$KF_CLI" stat --nope
 wrong "option --frob=1 is unknown" "$KF_CLI" stat --frob=1

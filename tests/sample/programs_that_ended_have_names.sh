@@ -143,7 +143,7 @@ for file in stats/short.*; do
 	size=$(stat -c %s "$file")
 	[ "$size" -le 49152 ] || fail "without samples $file has $size bytes"
 done
-equal "files" 2 "$(ls stats | grep -c short)"
+equal "files" 2 "$(find stats -name 'short.*' | wc -l | tr -d ' ')"
 
 python=$("$PYTHON3" -c 'import sys; print(sys.executable)')
 rm -f stats/*

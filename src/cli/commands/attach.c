@@ -96,6 +96,9 @@ const struct kf_command kf_command_attach = {
 		"then on, to the malloc that the process has. Counters begin at 0; blocks from\n"
 		"before are counted apart when they are freed. The process is stopped for\n"
 		"milliseconds and goes on in any case.",
+	.examples =
+		"  konfiscator attach --sample=64K 4711    count and sample from now on\n"
+		"  konfiscator detach 4711                 put everything back",
 	.options = attach_options,
 	.formats = KF_FORMAT_TABLE,
 	.option = attach_option,

@@ -288,6 +288,10 @@ const struct kf_command kf_command_ctl = {
 		"Without SETTING=VALUE the settings are listed. The process applies a setting and\n"
 		"answers the next time one of its calls takes the slow path, which may be long\n"
 		"after this command has ended; --wait waits for it.",
+	.examples =
+		"  konfiscator ctl 4711                    list the settings\n"
+		"  konfiscator ctl 4711 sample=64K         sample from now on\n"
+		"  konfiscator ctl 4711 record=/tmp/x      record every call from now on",
 	.options = ctl_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

@@ -371,6 +371,9 @@ const struct kf_command kf_command_diff = {
 		"BEFORE and AFTER are profiles of konfiscator record, or stats "
 		"files. Differences\nthat may be chance are left out: two runs "
 		"of the same program differ in 5 of 100\ncomparisons.",
+	.examples =
+		"  konfiscator diff before after           what lives in one and not in the other\n"
+		"  konfiscator diff --fail-over=8M before after    a gate for continuous integration",
 	.options = diff_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.stacks = true,

@@ -280,6 +280,9 @@ const struct kf_command kf_command_events = {
 		"FILE is a stats file. Without FILE the options below select a process; -a\n"
 		"includes processes that were killed. A stats file keeps the latest\n"
 		"KONFISCATOR_EVENTS events of each thread.",
+	.examples =
+		"  konfiscator events 4711                 what a process did last\n"
+		"  konfiscator events -a 4711              the same of one that was killed",
 	.options = events_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

@@ -558,6 +558,9 @@ const struct kf_command kf_command_explain = {
 		"Tables of the parts of the memory, of size classes and, if the process takes\n"
 		"samples, of call stacks follow. FILE is the stats file of a process, which may\n"
 		"have ended. Several processes are printed as one row each.",
+	.examples =
+		"  konfiscator explain 4711                why it is so big, and whether it grows\n"
+		"  konfiscator explain --pinned 4711       who keeps half-empty slabs",
 	.options = explain_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

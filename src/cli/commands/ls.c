@@ -127,6 +127,9 @@ const struct kf_command kf_command_ls = {
 		"ENDED is how it ended: exit STATUS, exec, OOM or a signal by the kernel's log,\n"
 		"likely OOM (the cgroup counts such kills), signal or _exit (one of them), or\n"
 		"unknown.",
+	.examples =
+		"  konfiscator ls                          processes that run\n"
+		"  konfiscator ls -a                       those that have ended, too, and how",
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
 	.selects_ended = true,

@@ -575,6 +575,10 @@ const struct kf_command kf_command_record = {
 		"The samples that the library takes are read at intervals, until the program\n"
 		"ends. A running process with another sampling interval gets that of --sample\n"
 		"while it is recorded. konfiscator report shows the profile.",
+	.examples =
+		"  konfiscator record -o before -- ./server    from its start to its end\n"
+		"  konfiscator record --duration=30 4711   half a minute of a process that runs\n"
+		"  konfiscator record --exact -- ./test    every block, for tests",
 	.options = record_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,

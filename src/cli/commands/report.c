@@ -530,6 +530,11 @@ const struct kf_command kf_command_report = {
 		"tree, leaks, ages, timeline, summary; output formats: .pb.gz, .folded, .html, .svg,\n"
 		".speedscope.json, .firefox.json, .perfetto-trace, .json, .csv, .massif. Times are\n"
 		"seconds since the recording began.",
+	.examples =
+		"  konfiscator report 4711                 what lives now, by function\n"
+		"  konfiscator report before               what a profile has\n"
+		"  konfiscator report -o before.html before    a page with a flame graph\n"
+		"  konfiscator report --leaks --fail-on-leak t.profile    for tests",
 	.options = report_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

@@ -183,40 +183,6 @@ static char *variable_of(const char *id)
 	return name;
 }
 
-static bool is_option(const char *entry, size_t length)
-{
-	for (size_t i = 0; i < KF_ARRAY_SIZE(run_confs); i++) {
-		char *name = variable_of(run_confs[i].id);
-		bool is =
-			strlen(name) == length && !strncmp(name, entry, length);
-
-		free(name);
-		if (is)
-			return true;
-	}
-	return false;
-}
-
-/* A name that is misspelt would be left out without a word. */
-static void tell_unknown(const struct kf_cli *cli)
-{
-	static const char *const ours[] = {"KONFISCATOR_LIBRARY=",
-					   "KONFISCATOR_SCRIPTS="};
-	extern char **environ;
-
-	for (char **e = environ; *e; e++) {
-		size_t length = strcspn(*e, "=");
-		bool known = strncmp(*e, "KONFISCATOR_", 12) != 0 ||
-			     is_option(*e, length);
-
-		for (size_t i = 0; i < KF_ARRAY_SIZE(ours); i++)
-			known |= !strncmp(*e, ours[i], strlen(ours[i]));
-		if (!known)
-			kf_note(cli, "run: %.*s: unknown option, ignored",
-				(int)KF_MIN(length, (size_t)64), *e);
-	}
-}
-
 static void run_setenv(const char *name, const char *value)
 {
 	if (!setenv(name, value, 1))
@@ -483,7 +449,6 @@ int kf_run(struct kf_cli *cli, int argc, char **argv)
 	}
 	status = run_prepare(cli, program);
 	if (!status) {
-		tell_unknown(cli);
 		tell_no_place(cli);
 		run_set_family();
 		fflush(NULL);
@@ -496,11 +461,24 @@ int kf_run(struct kf_cli *cli, int argc, char **argv)
 	return status;
 }
 
+/* The texts of defaults; a number that is 0 has its meaning in the help. */
+#define FALLBACK_BOOL(value) #value
+#define FALLBACK_COUNT(value) ((value) ? #value : NULL)
+#define FALLBACK_SIZE(value) FALLBACK_COUNT(value)
+#define FALLBACK_STRING(value) NULL
+#define FALLBACK_ENGINE(value) NULL
+#define FALLBACK_ACTION(value) NULL
+#define FALLBACK_MATCH(value) NULL
+
 static const struct kf_option run_options[] = {
-#define KF_CONF(id, kind, fallback, argument, text) \
-	{OPT_CONF + (int)CONF_##id, #id, argument, text},
+#define KF_CONF_GROUP(title) {KF_OPT_GROUP, NULL, NULL, title},
+#define KF_CONF(id, kind, fallback, argument, text)                \
+	{OPT_CONF + (int)CONF_##id, #id,	   argument, text, \
+	 FALLBACK_##kind(fallback), (kind) == SIZE},
 #include "core/conf.def"
 #undef KF_CONF
+#undef KF_CONF_GROUP
+	{KF_OPT_GROUP, NULL, NULL, "How the program is run"},
 	{OPT_CONF + (int)CONF_record_max, "max-size", "BYTES",
 	 "the same as --record-max"},
 	{OPT_PYTHON, "python", NULL,
@@ -521,6 +499,11 @@ const struct kf_command kf_command_run = {
 		"program's own; 125 if the library cannot be preloaded into it (static, set-id,\n"
 		"for another machine, musl, built with a sanitizer), 126 if it is not\n"
 		"executable, 127 if it is not found.",
+	.examples =
+		"  konfiscator run -- ./server             count everything it does\n"
+		"  konfiscator run --sample=64K -- ./server    sample finer: 64 KiB between samples\n"
+		"  konfiscator run --python -- python3 app.py  let Python's own objects be seen\n"
+		"  konfiscator run --secure=1 -- ./test    find overflows and uses after free",
 	.options = run_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,

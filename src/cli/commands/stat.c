@@ -398,6 +398,9 @@ const struct kf_command kf_command_stat = {
 		"and have not freed, HELD the bytes that the heap has from the kernel. FREE% of\n"
 		"HELD is free pages, ROUND% is the difference between the sizes of blocks and\n"
 		"the sizes asked for. Without -w, rates are averages since the processes began.",
+	.examples =
+		"  konfiscator stat -w 1                   all processes, each second\n"
+		"  konfiscator stat --by=thread 4711       the threads of a process",
 	.options = stat_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,

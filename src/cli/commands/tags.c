@@ -323,6 +323,9 @@ const struct kf_command kf_command_tags = {
 		"JSON from stdin. Without FILE the options below select a process. LIVE includes\n"
 		"the tags below; SELF, PEAK and EVER are of the tag alone. --format=json prints a\n"
 		"snapshot that this command can read.",
+	.examples =
+		"  konfiscator tags                        each tag of all processes\n"
+		"  konfiscator tags --full tags.json       a tree of tags from a file",
 	.options = tags_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

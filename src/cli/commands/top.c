@@ -230,6 +230,9 @@ const struct kf_command kf_command_top = {
 		"Keys: 1 to 5 and Tab change the view, < and > the sort column; r reverses the\n"
 		"order, space freezes the screen, arrows scroll, h shows help, q quits. When stdin\n"
 		"or stdout is not a terminal, one plain table is printed.",
+	.examples =
+		"  konfiscator top                         all processes\n"
+		"  konfiscator top --view=sites -p 4711    where the memory of one comes from",
 	.options = top_options,
 	.formats = KF_FORMAT_TABLE,
 	.selects = true,

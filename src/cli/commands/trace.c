@@ -285,6 +285,9 @@ const struct kf_command kf_command_trace = {
 		"status of trace, and its children are not traced. With neither PROG nor --pid\n"
 		"every process that uses the library is traced until Ctrl-C. The script\n"
 		"glibc-malloc traces the C library's malloc, and starts PROG without the library.",
+	.examples =
+		"  konfiscator trace list                  the scripts, and what each answers\n"
+		"  konfiscator trace sizes -- ./server     one of them, on a program",
 	.options = trace_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = trace_option,
