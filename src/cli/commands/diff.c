@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * konfiscator diff: memory that lives in a second profile and did not live in
- * a first one, or the difference of their peaks or allocations.
+ * a first one, or the difference of their peaks or allocations. A limit judges
+ * the stacks' own peaks: in which snapshot most was live is chance.
  *
  * Stacks are equal if their names are equal: addresses differ from run to run.
  * A difference that may be chance is not printed and does not count. Among
@@ -86,9 +87,12 @@ static struct place *places_get(struct places *all, const char *name)
 	return &all->place[all->nr++];
 }
 
-static uint64_t samples_of(const struct kf_profile_count *c)
+static uint64_t samples_of(const struct kf_site *site)
 {
-	return diff_pick.metric == KF_METRIC_LIVE &&
+	bool peak = diff_pick.metric == KF_METRIC_PEAK;
+	const struct kf_profile_count *c = peak ? &site->peak : &site->now;
+
+	return (peak || diff_pick.metric == KF_METRIC_LIVE) &&
 			       c->freed_samples <= c->samples
 		       ? c->samples - c->freed_samples
 		       : c->samples;
@@ -118,7 +122,7 @@ static int add_profile(struct kf_cli *cli, const char *arg, bool is_after,
 		struct place *p = places_get(all, name);
 
 		kf_metric_add(is_after ? &p->after : &p->before, &site->value);
-		p->samples += samples_of(&site->now);
+		p->samples += samples_of(site);
 		free(name);
 	}
 	kf_prof_close(&prof);
@@ -226,7 +230,8 @@ static void diff_print(const struct kf_cli *cli, struct kf_table *t)
 	kf_table_print(t, &plain);
 	if (!t->nr_rows && diff_ended && diff_pick.metric == KF_METRIC_LIVE)
 		kf_note(cli, "diff: no difference in what was live when the "
-			     "programs ended; --metric=peak compares peaks, "
+			     "programs ended; --metric=peaks compares the "
+			     "stacks' own peaks, "
 			     "--metric=alloc all allocations");
 }
 
@@ -234,7 +239,8 @@ static int diff_refuse(double grown)
 {
 	static const char *const what[KF_NR_METRICS] = {
 		[KF_METRIC_LIVE] = "live",
-		[KF_METRIC_PEAK] = "live at a time",
+		[KF_METRIC_PEAK] = "live at the peak",
+		[KF_METRIC_PEAKS] = "in the stacks' own peaks",
 		[KF_METRIC_ALLOC] = "allocated",
 		[KF_METRIC_COUNT] = "blocks allocated",
 	};
@@ -260,7 +266,8 @@ static bool gate_needs_peak(void)
 
 static const char *const diff_compared[KF_NR_METRICS] = {
 	[KF_METRIC_LIVE] = "live memory",
-	[KF_METRIC_PEAK] = "peaks",
+	[KF_METRIC_PEAK] = "live memory at the peak",
+	[KF_METRIC_PEAKS] = "the stacks' own peaks",
 	[KF_METRIC_ALLOC] = "allocated memory",
 	[KF_METRIC_COUNT] = "allocated blocks",
 };
@@ -319,7 +326,7 @@ static int diff_run(struct kf_cli *cli, int argc, char **argv)
 	status = add_both(cli, argv, &all);
 	if (!status && gate_needs_peak()) {
 		places_release(&all);
-		diff_pick.metric = KF_METRIC_PEAK;
+		diff_pick.metric = KF_METRIC_PEAKS;
 		status = add_both(cli, argv, &all);
 	}
 	if (!status)
@@ -356,8 +363,8 @@ static const struct kf_option diff_options[] = {
 	 "exit with status 1 if the growth is more than SIZE"},
 	{OPT_BY, "by", "stack|function",
 	 "compare stacks or functions (default stack)"},
-	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
-	 "compare this metric (default live; peak with --fail-over if both programs have ended)"},
+	{KF_PROFILE_METRIC, "metric", "live|peak|peaks|alloc|count",
+	 "compare this metric (default live; peaks with --fail-over if both programs have ended)"},
 	{KF_PROFILE_FILTER, "filter", "REGEX",
 	 "compare only stacks with a name that matches REGEX"},
 	{0},

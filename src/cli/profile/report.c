@@ -128,37 +128,53 @@ static void prof_tell_losses(const struct kf_report *r,
 			(unsigned long long)without);
 }
 
+/* What the values of a metric are, for a line. */
+static char *metric_meaning(const struct kf_prof *prof)
+{
+	double seconds = (double)kf_prof_shown_ns(prof) / 1e9;
+	size_t nr = (size_t)(prof->snapshot - prof->levels) + 1;
+
+	if (prof->pick.metric == KF_METRIC_PEAK)
+		return kf_format("what was live at %.1f s, the most in %zu "
+				 "snapshots",
+				 seconds, nr);
+	if (prof->pick.metric == KF_METRIC_PEAKS)
+		return kf_format("the sum of the stacks' own peaks, an upper "
+				 "bound of what was live at once");
+	return kf_format("live bytes at %.1f s", seconds);
+}
+
 /* Says which time and metric the figures are of, and how to see others. */
 static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
 {
-	double seconds = (double)prof->time_ns / 1e9;
+	bool usual = prof->pick.usual;
+	char *meaning, *at;
 
-	if (!prof->pick.usual || !prof->snapshot)
+	if (!prof->snapshot || (!usual && prof->pick.metric != KF_METRIC_PEAK &&
+				prof->pick.metric != KF_METRIC_PEAKS))
 		return;
-	if (prof->at_end && prof->nr_chosen > 1) {
-		kf_note(r->cli,
-			"report: each site's peak in each of %zu processes, "
-			"added up, because the program had ended; "
-			"--metric=live shows what was left, --group=process "
-			"tells them apart",
-			prof->nr_chosen);
-		return;
-	}
-	if (prof->at_end && !prof->time_ns)
-		kf_note(r->cli,
-			"report: each site's peak, because the "
-			"program had ended; --metric=live shows what was left");
+	meaning = metric_meaning(prof);
+	at = kf_format(" at %.1f s, --at=SEC what was live at an earlier time",
+		       (double)prof->time_ns / 1e9);
+	if (!usual)
+		kf_note(r->cli, "report: %s", meaning);
 	else if (prof->at_end)
 		kf_note(r->cli,
-			"report: each site's peak, because the "
-			"program had ended; --metric=live shows what was left "
-			"at %.1f s, --at=SEC what was live at an earlier time",
-			seconds);
+			"report: %s, because the program had ended; "
+			"--metric=live shows what was left%s",
+			meaning, prof->time_ns ? at : "");
 	else
+		kf_note(r->cli, "report: %s; --metric=%s shows %s", meaning,
+			kf_metric_name(prof->peak ? KF_METRIC_PEAK
+						  : KF_METRIC_PEAKS),
+			prof->peak ? "the peak" : "each stack's own peak");
+	if (usual && prof->at_end && prof->nr_chosen > 1)
 		kf_note(r->cli,
-			"report: live bytes at %.1f s; --metric=peak shows "
-			"each site's peak",
-			seconds);
+			"report: %zu processes are added up; --group=process "
+			"tells them apart",
+			prof->nr_chosen);
+	free(meaning);
+	free(at);
 }
 
 int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
