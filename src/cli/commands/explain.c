@@ -118,6 +118,7 @@ enum {
 	HUGE_PAGES,
 	ABSENT,
 	TABLES,
+	SOCKETS,
 	RUNTIME,
 	WHY,
 	NR_COLUMNS
@@ -151,6 +152,7 @@ static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[HUGE_PAGES] = {NULL, "huge_pages_bytes", KF_CELL_BYTES},
 	[ABSENT] = {NULL, "absent_bytes", KF_CELL_BYTES},
 	[TABLES] = {NULL, "page_tables_bytes", KF_CELL_BYTES},
+	[SOCKETS] = {NULL, "sockets_bytes", KF_CELL_BYTES},
 	[RUNTIME] = {NULL, "runtime", KF_CELL_TEXT},
 	[WHY] = {NULL, "why", KF_CELL_TEXT},
 };
@@ -166,6 +168,8 @@ static void add_mapped(struct kf_cell *row, const struct kf_facts *f)
 	row[TABLES].count = f->tables;
 	for (int i = FILES; i <= TABLES; i++)
 		row[i].none = !f->mappings_known;
+	row[SOCKETS].count = f->sockets;
+	row[SOCKETS].none = !f->sockets_known;
 }
 
 static void add_facts(struct kf_cell *row, const struct kf_facts *f)
