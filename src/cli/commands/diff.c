@@ -63,6 +63,7 @@ static struct kf_profile_pick diff_pick = {
 	.at = -1,
 };
 static unsigned int diff_ended; /* how many of the programs have ended */
+static bool diff_matched;	/* the filter matches a stack of one */
 static uint64_t diff_most = UINT64_MAX;
 
 static struct place *places_get(struct places *all, const char *name)
@@ -114,6 +115,7 @@ static int add_profile(struct kf_cli *cli, const char *arg, bool is_after,
 	if (!status)
 		status = kf_prof_open(&prof);
 	diff_ended += prof.at_end;
+	diff_matched |= prof.matched;
 	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
 		const struct kf_site *site = &prof.sites[i];
 		char *name = by_function || !site->nr_frames
@@ -310,7 +312,13 @@ static int add_both(struct kf_cli *cli, char **paths, struct places *all)
 
 	diff_ended = 0;
 	status = add_profile(cli, paths[0], false, all);
-	return status ? status : add_profile(cli, paths[1], true, all);
+	if (!status)
+		status = add_profile(cli, paths[1], true, all);
+	if (status || !diff_pick.filter || diff_matched)
+		return status;
+	kf_error("diff: --filter: nothing in %s and %s matches '%s'", paths[0],
+		 paths[1], diff_pick.filter);
+	return KF_EXIT_NO_MATCH;
 }
 
 static int diff_run(struct kf_cli *cli, int argc, char **argv)

@@ -98,6 +98,7 @@ struct kf_prof {
 	const struct kf_profile_snapshot *snapshot; /* of these; NULL: none */
 	/* of these until then, the one with the most live; NULL: unknown */
 	const struct kf_profile_snapshot *peak;
+	bool matched; /* the filter matches a stack, with a value or without */
 	size_t nr_sites; /* sites with a value that match the filter */
 	struct kf_site *sites;
 	struct kf_estimate total;

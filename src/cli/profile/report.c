@@ -177,6 +177,16 @@ static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
 	free(at);
 }
 
+static int prof_unmatched(const struct kf_prof *prof)
+{
+	if (!prof->pick.filter || prof->matched)
+		return 0;
+	kf_error("report: --filter: nothing in %s%s matches '%s'", prof->path,
+		 prof_has_stacks(prof) ? "" : ", which has no samples,",
+		 prof->pick.filter);
+	return KF_EXIT_NO_MATCH;
+}
+
 int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 		   const char *view)
 {
@@ -199,6 +209,8 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 	}
 	prof.pick.usual &= format ? format->weighs : shown->weighs;
 	status = kf_prof_open(&prof);
+	if (!status)
+		status = prof_unmatched(&prof);
 	if (!status)
 		status = format ? prof_write_file(r, &prof, format)
 				: shown->show(r, &prof);

@@ -380,10 +380,12 @@ static int keep_sites(struct kf_prof *prof)
 	}
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		struct kf_site *site = &prof->sites[i];
+		bool matches = !filtered || site_matches(&re, site);
 
+		prof->matched |= matches;
 		site->value = kf_site_value(site, prof->pick.metric);
-		if ((!site->now.samples && site->value.value <= 0) ||
-		    (filtered && !site_matches(&re, site))) {
+		if (!matches ||
+		    (!site->now.samples && site->value.value <= 0)) {
 			release_site(site);
 			continue;
 		}
