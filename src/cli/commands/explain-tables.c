@@ -317,8 +317,23 @@ static void explain_join(struct kf_cell *to, const struct kf_cell *from)
 	to[STACK_EMPTY].none &= from[STACK_EMPTY].none;
 }
 
+/* Whether even the largest row has an error as large as its value. */
+static bool stacks_are_few(const struct kf_table *t)
+{
+	const struct kf_cell *most = NULL;
+
+	for (size_t i = 0; i < t->nr_rows; i++) {
+		const struct kf_cell *row = &t->cells[i * NR_STACKS];
+
+		if (!most || row[STACK_LIVE].count > most[STACK_LIVE].count)
+			most = row;
+	}
+	return most && most[STACK_ERROR].count >= most[STACK_LIVE].count;
+}
+
 int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
-		      const struct kf_watch *w, enum kf_verdict verdict)
+		      const struct kf_watch *w, enum kf_verdict verdict,
+		      bool *few)
 {
 	char *path = kf_format("%s/%s", w->last->dir, w->last->name);
 	struct kf_prof prof = {.cli = cli, .path = path, .pick = {.at = -1}};
@@ -333,6 +348,7 @@ int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
 					  by_class);
 	}
 	kf_table_merge(t, (const int[]){STACK, STACK_TAG}, 2, explain_join);
+	*few = stacks_are_few(t);
 	kf_table_sort(t, is_half_empty(verdict) ? STACK_EMPTY
 			 : grown		? STACK_GROWN
 						: STACK_LIVE);

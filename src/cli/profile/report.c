@@ -128,6 +128,53 @@ static void prof_tell_losses(const struct kf_report *r,
 			(unsigned long long)without);
 }
 
+static void few_write(const struct kf_prof *prof, const struct kf_site *site,
+		      FILE *out)
+{
+	char *calls = kf_site_callers(site, 0, SIZE_MAX);
+
+	(void)prof;
+	fputs(calls, out);
+	free(calls);
+}
+
+/* Whether so few samples fell that not even the largest stack is estimated. */
+static bool prof_is_poor(const struct kf_prof *prof)
+{
+	struct kf_calls_row *row;
+	bool poor;
+	size_t nr;
+
+	if (!prof->nr_sites || !kf_estimate_is_poor(prof->sites[0].value))
+		return false;
+	row = kf_site_rows(prof, few_write, &nr);
+	poor = kf_estimate_is_poor(row[0].value);
+	for (size_t i = 0; i < nr; i++)
+		free(row[i].shown);
+	free(row);
+	return poor;
+}
+
+/* Says how to get more samples, where there are few. */
+static void prof_tell_few(const struct kf_report *r, const struct kf_prof *prof)
+{
+	const struct kf_profile_count *c;
+	char text[KF_SAMPLE_HINT];
+	char *command;
+
+	if (!prof_is_poor(prof))
+		return;
+	c = &prof->sites[0].now;
+	command = prof->pid ? kf_format("konfiscator ctl %d sample=", prof->pid)
+			    : kf_format("konfiscator record --sample=");
+	kf_note(r->cli,
+		"report: few samples fell: the interval of each stack is as "
+		"large as its value; %s",
+		kf_sample_hint(text, sizeof(text), command,
+			       c->samples ? c->allocated / c->samples : 0));
+	free(command);
+}
+
 /* What the values of a metric are, for a line. */
 static char *metric_meaning(const struct kf_prof *prof)
 {
@@ -218,6 +265,8 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 		tell_metric(r, &prof);
 	if (!status)
 		prof_tell_losses(r, &prof);
+	if (!status)
+		prof_tell_few(r, &prof);
 	if (!status)
 		kf_prof_tell_missing(&prof);
 	kf_prof_close(&prof);
