@@ -11,6 +11,10 @@
 
 #define NORMAL_95 1.96 /* standard deviations */
 
+#define HINT_TIMES 16		       /* as many samples */
+#define HINT_USUAL ((uint64_t)1 << 19) /* bytes, a distance */
+#define HINT_LEAST ((uint64_t)1 << 10) /* shorter ones are not accepted */
+
 /* Counters of a running process may be from slightly different times. */
 static double estimate_difference(uint64_t more, uint64_t less)
 {
@@ -87,6 +91,28 @@ struct kf_estimate kf_estimate_live(const struct kf_snapshot *s)
 double kf_estimate_error(struct kf_estimate e)
 {
 	return NORMAL_95 * sqrt(e.variance);
+}
+
+bool kf_estimate_is_poor(struct kf_estimate e)
+{
+	return e.value > 0 && kf_estimate_error(e) >= e.value;
+}
+
+char *kf_sample_hint(char *text, size_t size, const char *command,
+		     uint64_t mean)
+{
+	uint64_t least = (mean ? mean : HINT_USUAL) / HINT_TIMES;
+	uint64_t distance = HINT_LEAST;
+
+	if (least < HINT_LEAST) {
+		snprintf(text, size, "%s1 takes each block", command);
+		return text;
+	}
+	while (distance <= least / 2)
+		distance *= 2;
+	snprintf(text, size, "%s%" PRIu64 "K takes %d times as many or more",
+		 command, distance >> 10, HINT_TIMES);
+	return text;
 }
 
 void kf_stacks_lost_add(struct kf_stacks_lost *lost, uint32_t flags,

@@ -107,4 +107,26 @@ static inline struct kf_estimate kf_estimate_sum(struct kf_estimate a,
  */
 double kf_estimate_error(struct kf_estimate e);
 
+/**
+ * kf_estimate_is_poor() - whether an estimate is hardly one
+ * @e:		the estimate
+ *
+ * Return: true if its error is as large as its value, as of three samples.
+ */
+bool kf_estimate_is_poor(struct kf_estimate e);
+
+#define KF_SAMPLE_HINT 128
+
+/**
+ * kf_sample_hint() - say how to take more samples
+ * @text:	out: the command and what it does
+ * @size:	bytes of @text; KF_SAMPLE_HINT are enough
+ * @command:	the command, up to the distance of samples
+ * @mean:	the mean distance of the samples so far, bytes; 0: unknown
+ *
+ * Return: @text.
+ */
+char *kf_sample_hint(char *text, size_t size, const char *command,
+		     uint64_t mean);
+
 #endif

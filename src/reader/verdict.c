@@ -11,6 +11,7 @@
 #include "reader/human.h"
 #include "reader/proc.h"
 #include "reader/smaps.h"
+#include "reader/sockets.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -148,6 +149,7 @@ static void take_mappings(struct kf_facts *f, const struct kf_case *c)
 	f->stacks = m.stacks;
 	f->shared = m.shared;
 	f->tables = m.tables;
+	f->sockets_known = kf_sockets_read(c->procfs, c->pid, &f->sockets);
 	f->runtimes |= m.runtimes;
 	f->resident = m.resident;
 	f->outside = f->files + f->stacks + f->shared + f->others;

@@ -68,13 +68,15 @@ struct kf_facts {
 	uint64_t resident;   /* of the process */
 	uint64_t outside;    /* the part of it outside the heap */
 	bool mappings_known;
-	uint64_t files;	 /* code and data of mapped files */
-	uint64_t stacks; /* of threads */
-	uint64_t shared; /* shared memory */
-	uint64_t others; /* anonymous memory that is not the heap's */
-	uint64_t huge;	 /* free memory within resident huge pages, at most */
-	uint64_t absent; /* of the heap: never touched, or swapped out */
-	uint64_t tables; /* page tables; no part of @resident */
+	uint64_t files;	  /* code and data of mapped files */
+	uint64_t stacks;  /* of threads */
+	uint64_t shared;  /* shared memory */
+	uint64_t others;  /* anonymous memory that is not the heap's */
+	uint64_t huge;	  /* free memory within resident huge pages, at most */
+	uint64_t absent;  /* of the heap: never touched, or swapped out */
+	uint64_t tables;  /* page tables; no part of @resident */
+	uint64_t sockets; /* buffers of sockets; no part of @resident */
+	bool sockets_known;
 	unsigned int runtimes; /* enum kf_runtime, or-ed */
 	uint64_t live; /* bytes that the program asked for and has not freed */
 	uint64_t rounding;   /* bytes of its blocks beyond that */

@@ -81,9 +81,9 @@ expect 0 "$KF_CLI" diff --fail-over 8M good again
 [ ! -s none ] || fail "two good runs differ: $(cat none)"
 expect 0 "$KF_CLI" diff --fail-over 8M good good
 equal "lines of no difference" 1 "$(wc -l <"$WORK/out" | tr -d ' ')"
-says "compared peaks, as both programs have ended; --metric=live"
+says "compared the stacks' own peaks, as both programs have ended; --metric=live"
 expect 0 "$KF_CLI" diff good good
-says "--metric=peak"
+says "--metric=peaks compares the stacks' own peaks"
 
 # a program that frees everything at its end has a peak all the same
 for run in low high; do
@@ -93,8 +93,8 @@ held = [bytes(100000) for i in range($((${#run} * 400 - 1100)))]
 del held"
 done
 expect 1 "$KF_CLI" diff --fail-over=8M low high
-says "compared peaks"
-says "more live at a time than before, over the limit of 8.00Mi"
+says "compared the stacks' own peaks"
+says "more in the stacks' own peaks than before, over the limit of 8.00Mi"
 expect 0 "$KF_CLI" diff --fail-over=8M high low
 expect 0 "$KF_CLI" diff --metric=live --fail-over=8M low high
 says "compared live memory"
@@ -110,7 +110,7 @@ says "more allocated than before, over the limit of 50.0Mi"
 expect 1 "$KF_CLI" diff --metric=count --fail-over=900 few many
 says "more blocks allocated than before, over the limit of 900"
 prints CHANGE
-expect 0 "$KF_CLI" diff --metric=peak --fail-over=8M few many
+expect 0 "$KF_CLI" diff --metric=peaks --fail-over=8M few many
 expect 0 "$KF_CLI" diff --fail-over=8M few many
 expect 2 "$KF_CLI" diff --metric=most few many
-says "diff: --metric: 'most' is not one of live, peak, alloc, count"
+says "diff: --metric: 'most' is not one of live, peak, peaks, alloc, count"

@@ -14,6 +14,9 @@
  *	outside		has pages of its own beside the heap
  *	steady		has what it has
  *	lose		ends at once, and has freed one of 16 blocks
+ *	turns		has 10, 30 and 20 MiB of three functions one after the
+ *			other, says "ready" and waits for a byte of input each
+ *			time, and ends
  *	teeth		allocates all, bit by bit, and frees it, again and again
  */
 #include <malloc.h>
@@ -38,6 +41,8 @@
 
 #define BINS_THREADS 50
 #define BINS_SIZE_MAX 1024
+
+#define TURN (256u << 10) /* bytes of a block */
 
 static void *block[NR];
 
@@ -162,6 +167,38 @@ NOINLINE static void lose(void)
 		free(block[i]);
 }
 
+static void turn(int nr)
+{
+	char c;
+
+	ready();
+	if (read(0, &c, 1) < 0)
+		_exit(1);
+	for (int i = 0; i < nr; i++)
+		free(block[i]);
+}
+
+NOINLINE static void turn_first(void)
+{
+	for (int i = 0; i < 40; i++)
+		block[i] = memset(malloc(TURN), 1, TURN);
+	turn(40);
+}
+
+NOINLINE static void turn_second(void)
+{
+	for (int i = 0; i < 120; i++)
+		block[i] = memset(malloc(TURN), 1, TURN);
+	turn(120);
+}
+
+NOINLINE static void turn_third(void)
+{
+	for (int i = 0; i < 80; i++)
+		block[i] = memset(malloc(TURN), 1, TURN);
+	turn(80);
+}
+
 static void grow_and_shrink(void)
 {
 	int nr = 0;
@@ -186,6 +223,12 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "lose")) {
 		lose();
+		return 0;
+	}
+	if (!strcmp(how, "turns")) {
+		turn_first();
+		turn_second();
+		turn_third();
 		return 0;
 	}
 	if (!strcmp(how, "teeth")) {

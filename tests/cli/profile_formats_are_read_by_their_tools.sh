@@ -95,7 +95,8 @@ assert any(l.startswith("[work];_start;") and ";cache 30000000" in l for l in op
 # the Firefox Profiler: no package has it, so its tables are read as it does
 fx = json.load(open("out.firefox.json"))
 assert fx["meta"]["preprocessedProfileVersion"] == 48 and fx["meta"]["version"] == 27
-assert [t["name"] for t in fx["threads"]] == ["live", "peak", "alloc"]
+assert [t["name"] for t in fx["threads"]] == [
+    "live", "sum of the stacks' own peaks, an upper bound", "alloc"]
 fx_seen = {}
 for t in fx["threads"]:
     for name in ("samples", "markers", "stackTable", "frameTable", "funcTable",

@@ -68,6 +68,17 @@ expect 2 "$KF_CLI" report --view=sizes prof
 says "'sizes' is a view of recordings, and this is a profile"
 expect 2 "$KF_CLI" report --from=1 prof
 says "--from is for recordings, and this is a profile"
+# nothing matches: a line, no output, status 3
+for how in "" --view=tree --leaks "-o none.svg"; do
+	# shellcheck disable=SC2086
+	expect 3 "$KF_CLI" report $how --filter=nothing_is_so prof
+	says "report: --filter: nothing in prof matches 'nothing_is_so'"
+	[ ! -s "$WORK/out" ] || fail "nothing is shown: $(cat "$WORK/out")"
+done
+[ ! -e none.svg ] || fail "there is a picture of nothing"
+expect 3 "$KF_CLI" diff --filter=nothing_is_so prof prof
+says "diff: --filter: nothing in prof and prof matches 'nothing_is_so'"
+expect 0 "$KF_CLI" diff --filter=leaky prof prof
 expect 2 "$KF_CLI" report --filter='(' prof
 says "'(' is not a regular expression"
 expect 2 "$KF_CLI" report -o prof.x prof

@@ -69,9 +69,9 @@ blocks 80 "blocks of children" alloc held_by_child
 blocks 130 "all blocks" alloc held
 blocks 80 "what the children left" live held_by_child
 blocks 130 "what all of them left" live held
-blocks 130 "the peaks of all" peak held
+blocks 130 "the peaks of all" peaks held
 expect 0 "$KF_CLI" report p
-says "each site's peak in each of 5 processes, added up"
+says "report: 5 processes are added up; --group=process tells them apart"
 
 # a program that is replaced leaves nothing
 recorded -- "$KIN" hold 40 note note wait go exec hold 30 &

@@ -35,6 +35,13 @@ mkrecording rec <"$top_srcdir/tests/cli/report.script"
 diff "$top_srcdir/tests/cli/report.golden" got ||
 	fail "the views differ from the golden text"
 
+for how in --view=top --export=csv "-o none.log"; do
+	# shellcheck disable=SC2086
+	expect 3 "$KF_CLI" report $how --thread=nobody rec
+	says "report: --thread: nothing in rec matches 'nobody'"
+done
+[ ! -e none.log ] || fail "there is an export of nothing"
+
 for name in log csv json massif; do
 	report -o "x.$name" rec
 	report --export=$name rec >want

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * konfiscator diff: memory that lives in a second profile and did not live in
- * a first one, or the difference of their peaks or allocations.
+ * a first one, or the difference of their peaks or allocations. A limit judges
+ * the stacks' own peaks: in which snapshot most was live is chance.
  *
  * Stacks are equal if their names are equal: addresses differ from run to run.
  * A difference that may be chance is not printed and does not count. Among
@@ -62,6 +63,7 @@ static struct kf_profile_pick diff_pick = {
 	.at = -1,
 };
 static unsigned int diff_ended; /* how many of the programs have ended */
+static bool diff_matched;	/* the filter matches a stack of one */
 static uint64_t diff_most = UINT64_MAX;
 
 static struct place *places_get(struct places *all, const char *name)
@@ -86,9 +88,12 @@ static struct place *places_get(struct places *all, const char *name)
 	return &all->place[all->nr++];
 }
 
-static uint64_t samples_of(const struct kf_profile_count *c)
+static uint64_t samples_of(const struct kf_site *site)
 {
-	return diff_pick.metric == KF_METRIC_LIVE &&
+	bool peak = diff_pick.metric == KF_METRIC_PEAK;
+	const struct kf_profile_count *c = peak ? &site->peak : &site->now;
+
+	return (peak || diff_pick.metric == KF_METRIC_LIVE) &&
 			       c->freed_samples <= c->samples
 		       ? c->samples - c->freed_samples
 		       : c->samples;
@@ -110,6 +115,7 @@ static int add_profile(struct kf_cli *cli, const char *arg, bool is_after,
 	if (!status)
 		status = kf_prof_open(&prof);
 	diff_ended += prof.at_end;
+	diff_matched |= prof.matched;
 	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
 		const struct kf_site *site = &prof.sites[i];
 		char *name = by_function || !site->nr_frames
@@ -118,7 +124,7 @@ static int add_profile(struct kf_cli *cli, const char *arg, bool is_after,
 		struct place *p = places_get(all, name);
 
 		kf_metric_add(is_after ? &p->after : &p->before, &site->value);
-		p->samples += samples_of(&site->now);
+		p->samples += samples_of(site);
 		free(name);
 	}
 	kf_prof_close(&prof);
@@ -226,7 +232,8 @@ static void diff_print(const struct kf_cli *cli, struct kf_table *t)
 	kf_table_print(t, &plain);
 	if (!t->nr_rows && diff_ended && diff_pick.metric == KF_METRIC_LIVE)
 		kf_note(cli, "diff: no difference in what was live when the "
-			     "programs ended; --metric=peak compares peaks, "
+			     "programs ended; --metric=peaks compares the "
+			     "stacks' own peaks, "
 			     "--metric=alloc all allocations");
 }
 
@@ -234,7 +241,8 @@ static int diff_refuse(double grown)
 {
 	static const char *const what[KF_NR_METRICS] = {
 		[KF_METRIC_LIVE] = "live",
-		[KF_METRIC_PEAK] = "live at a time",
+		[KF_METRIC_PEAK] = "live at the peak",
+		[KF_METRIC_PEAKS] = "in the stacks' own peaks",
 		[KF_METRIC_ALLOC] = "allocated",
 		[KF_METRIC_COUNT] = "blocks allocated",
 	};
@@ -260,7 +268,8 @@ static bool gate_needs_peak(void)
 
 static const char *const diff_compared[KF_NR_METRICS] = {
 	[KF_METRIC_LIVE] = "live memory",
-	[KF_METRIC_PEAK] = "peaks",
+	[KF_METRIC_PEAK] = "live memory at the peak",
+	[KF_METRIC_PEAKS] = "the stacks' own peaks",
 	[KF_METRIC_ALLOC] = "allocated memory",
 	[KF_METRIC_COUNT] = "allocated blocks",
 };
@@ -303,7 +312,13 @@ static int add_both(struct kf_cli *cli, char **paths, struct places *all)
 
 	diff_ended = 0;
 	status = add_profile(cli, paths[0], false, all);
-	return status ? status : add_profile(cli, paths[1], true, all);
+	if (!status)
+		status = add_profile(cli, paths[1], true, all);
+	if (status || !diff_pick.filter || diff_matched)
+		return status;
+	kf_error("diff: --filter: nothing in %s and %s matches '%s'", paths[0],
+		 paths[1], diff_pick.filter);
+	return KF_EXIT_NO_MATCH;
 }
 
 static int diff_run(struct kf_cli *cli, int argc, char **argv)
@@ -319,7 +334,7 @@ static int diff_run(struct kf_cli *cli, int argc, char **argv)
 	status = add_both(cli, argv, &all);
 	if (!status && gate_needs_peak()) {
 		places_release(&all);
-		diff_pick.metric = KF_METRIC_PEAK;
+		diff_pick.metric = KF_METRIC_PEAKS;
 		status = add_both(cli, argv, &all);
 	}
 	if (!status)
@@ -356,8 +371,8 @@ static const struct kf_option diff_options[] = {
 	 "exit with status 1 if the growth is more than SIZE"},
 	{OPT_BY, "by", "stack|function",
 	 "compare stacks or functions (default stack)"},
-	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
-	 "compare this metric (default live; peak with --fail-over if both programs have ended)"},
+	{KF_PROFILE_METRIC, "metric", "live|peak|peaks|alloc|count",
+	 "compare this metric (default live; peaks with --fail-over if both programs have ended)"},
 	{KF_PROFILE_FILTER, "filter", "REGEX",
 	 "compare only stacks with a name that matches REGEX"},
 	{0},

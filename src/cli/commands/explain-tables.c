@@ -105,8 +105,11 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
 	add_part(t, "unused: free, with nothing behind it", true, f->unused, 0);
 	add_part(t, "held: the heap's addresses in use", true, f->held, 0);
 	add_part(t, "peak of what was held", f->peak_known, f->peak_held, 0);
-	if (f->mappings_known)
-		add_part(t, "page tables: the kernel's", true, f->tables, 0);
+	if (!f->mappings_known)
+		return;
+	add_part(t, "page tables: the kernel's", true, f->tables, 0);
+	add_part(t, "sockets: the kernel's buffers", f->sockets_known,
+		 f->sockets, 0);
 }
 
 const char *kf_explain_runtime(const struct kf_facts *f)
@@ -314,8 +317,23 @@ static void explain_join(struct kf_cell *to, const struct kf_cell *from)
 	to[STACK_EMPTY].none &= from[STACK_EMPTY].none;
 }
 
+/* Whether even the largest row has an error as large as its value. */
+static bool stacks_are_few(const struct kf_table *t)
+{
+	const struct kf_cell *most = NULL;
+
+	for (size_t i = 0; i < t->nr_rows; i++) {
+		const struct kf_cell *row = &t->cells[i * NR_STACKS];
+
+		if (!most || row[STACK_LIVE].count > most[STACK_LIVE].count)
+			most = row;
+	}
+	return most && most[STACK_ERROR].count >= most[STACK_LIVE].count;
+}
+
 int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
-		      const struct kf_watch *w, enum kf_verdict verdict)
+		      const struct kf_watch *w, enum kf_verdict verdict,
+		      bool *few)
 {
 	char *path = kf_format("%s/%s", w->last->dir, w->last->name);
 	struct kf_prof prof = {.cli = cli, .path = path, .pick = {.at = -1}};
@@ -330,6 +348,7 @@ int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
 					  by_class);
 	}
 	kf_table_merge(t, (const int[]){STACK, STACK_TAG}, 2, explain_join);
+	*few = stacks_are_few(t);
 	kf_table_sort(t, is_half_empty(verdict) ? STACK_EMPTY
 			 : grown		? STACK_GROWN
 						: STACK_LIVE);

@@ -118,6 +118,7 @@ enum {
 	HUGE_PAGES,
 	ABSENT,
 	TABLES,
+	SOCKETS,
 	RUNTIME,
 	WHY,
 	NR_COLUMNS
@@ -151,6 +152,7 @@ static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[HUGE_PAGES] = {NULL, "huge_pages_bytes", KF_CELL_BYTES},
 	[ABSENT] = {NULL, "absent_bytes", KF_CELL_BYTES},
 	[TABLES] = {NULL, "page_tables_bytes", KF_CELL_BYTES},
+	[SOCKETS] = {NULL, "sockets_bytes", KF_CELL_BYTES},
 	[RUNTIME] = {NULL, "runtime", KF_CELL_TEXT},
 	[WHY] = {NULL, "why", KF_CELL_TEXT},
 };
@@ -166,6 +168,8 @@ static void add_mapped(struct kf_cell *row, const struct kf_facts *f)
 	row[TABLES].count = f->tables;
 	for (int i = FILES; i <= TABLES; i++)
 		row[i].none = !f->mappings_known;
+	row[SOCKETS].count = f->sockets;
+	row[SOCKETS].none = !f->sockets_known;
 }
 
 static void add_facts(struct kf_cell *row, const struct kf_facts *f)
@@ -224,6 +228,22 @@ void kf_explain_print_table(const struct kf_cli *cli, struct kf_table *t,
 		printf("(%zu of %zu %s; --format=json has all)\n", t->nr_rows,
 		       nr, what);
 	t->nr_rows = nr;
+}
+
+/* Whether there are too few samples for the stacks' values. */
+static void print_few(const struct kf_watch *w)
+{
+	const struct kf_file *f = w->last;
+	char text[KF_SAMPLE_HINT];
+	char *command = f->life == KF_LIFE_ALIVE
+				? kf_format("konfiscator ctl %d sample=",
+					    kf_process_id(f))
+				: kf_format("konfiscator run --sample=");
+
+	printf("not known: how much each stack has, as few samples fell: %s\n",
+	       kf_sample_hint(text, sizeof(text), command,
+			      kf_snapshot_value(&f->snap, "sample_mean")));
+	free(command);
 }
 
 static void print_unknown(const struct kf_watch *w,
@@ -296,16 +316,20 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 {
 	char name[KF_PROCESS_NAME], safe[4 * KF_PROCESS_NAME];
 	struct kf_explained e;
-	struct kf_table t;
+	struct kf_table t, stacks;
 	int status;
+	bool few;
 
 	kf_explain(w, &e);
 	kf_process_name(w->last, name);
+	status = kf_explain_stacks(&stacks, cli, w, e.verdict, &few);
 	kf_pager_start(cli);
 	printf("%s (%d, %s): %s\n%s\n", kf_escape(safe, sizeof(safe), name),
 	       kf_process_id(w->last), kf_state_name(w->last),
 	       kf_verdict_name(e.verdict), e.why);
 	print_unknown(w, &e);
+	if (few)
+		print_few(w);
 	print_bins(&e.facts);
 	kf_explain_say_runtime(w, &e.facts);
 	print_lost(w);
@@ -316,9 +340,8 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 	kf_explain_sizes(&t, w, e.verdict);
 	kf_explain_print_table(cli, &t, "sizes");
 	kf_table_release(&t);
-	status = kf_explain_stacks(&t, cli, w, e.verdict);
-	kf_explain_print_table(cli, &t, "stacks");
-	kf_table_release(&t);
+	kf_explain_print_table(cli, &stacks, "stacks");
+	kf_table_release(&stacks);
 	if (!status && explain_wants_pinned)
 		status = kf_explain_print_pinned(cli, w);
 	kf_explained_release(&e);
@@ -332,6 +355,7 @@ static int json_one(const struct kf_cli *cli, const struct kf_watch *w,
 	struct kf_table t;
 	json_t *o, *rows;
 	int status;
+	bool few;
 
 	kf_explain(w, &e);
 	kf_table_init(&t, explain_columns, NR_COLUMNS);
@@ -343,7 +367,7 @@ static int json_one(const struct kf_cli *cli, const struct kf_watch *w,
 	kf_explain_sizes(&t, w, e.verdict);
 	json_object_set_new(o, "sizes", kf_table_json(&t));
 	kf_table_release(&t);
-	status = kf_explain_stacks(&t, cli, w, e.verdict);
+	status = kf_explain_stacks(&t, cli, w, e.verdict, &few);
 	json_object_set_new(o, "stacks", kf_table_json(&t));
 	kf_table_release(&t);
 	if (!status && explain_wants_pinned)

@@ -67,11 +67,14 @@ void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
  * @cli:	for messages
  * @w:		the snapshots; the first with KF_TABLE_STACKS
  * @verdict:	the verdict
+ * @few:	out: whether the error of the largest row is as large as its
+ *		value
  *
  * Return: 0, or the exit status after a message.
  */
 int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
-		      const struct kf_watch *w, enum kf_verdict verdict);
+		      const struct kf_watch *w, enum kf_verdict verdict,
+		      bool *few);
 
 /**
  * kf_explain_order_pinned() - let a process note what its blocks pin

@@ -185,6 +185,20 @@ static void report_tell_losses(const struct kf_report *r)
 			(unsigned long long)d->missing);
 }
 
+/* Threads are known once their events were read. */
+static int report_unmatched(struct kf_report *r)
+{
+	bool any = !r->pick.threads;
+
+	for (uint32_t i = 0; !any && i < r->history.nr_threads; i++)
+		any = kf_report_thread_is_picked(i, r);
+	if (any)
+		return 0;
+	kf_error("report: --thread: nothing in %s matches '%s'", r->path,
+		 r->pick.threads);
+	return KF_EXIT_NO_MATCH;
+}
+
 static int report_play(struct kf_report *r)
 {
 	struct kf_history_event e;
@@ -203,7 +217,7 @@ static int report_play(struct kf_report *r)
 	}
 	kf_progress_end();
 	if (rc >= 0)
-		return 0;
+		return report_unmatched(r);
 	kf_error("out of memory");
 	return KF_EXIT_FAILED;
 }
@@ -470,8 +484,8 @@ static const struct kf_option report_options[] = {
 	 "count only these of malloc, calloc, aligned, realloc, free"},
 	{KF_PICK_SIZE, "size", "MIN-MAX",
 	 "count only requests of MIN to MAX bytes"},
-	{KF_PROFILE_METRIC, "metric", "live|peak|alloc|count",
-	 "profiles: show this metric (default live; peak once the program has ended)"},
+	{KF_PROFILE_METRIC, "metric", "live|peak|peaks|alloc|count",
+	 "profiles: show this metric (default live; the peak once the program has ended)"},
 	{KF_PROFILE_GROUP, "group", "function|line|lib|tag|thread|process",
 	 "profiles: group call stacks by this (default function)"},
 	{KF_PROFILE_FILTER, "filter", "REGEX",

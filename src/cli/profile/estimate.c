@@ -13,9 +13,8 @@
 #include <string.h>
 
 static const char *const estimate_metrics[KF_NR_METRICS] = {
-	[KF_METRIC_LIVE] = "live",
-	[KF_METRIC_PEAK] = "peak",
-	[KF_METRIC_ALLOC] = "alloc",
+	[KF_METRIC_LIVE] = "live",   [KF_METRIC_PEAK] = "peak",
+	[KF_METRIC_PEAKS] = "peaks", [KF_METRIC_ALLOC] = "alloc",
 	[KF_METRIC_COUNT] = "count",
 };
 
@@ -30,7 +29,8 @@ struct kf_estimate kf_metric_of(const struct kf_profile_count *c,
 {
 	static const enum kf_estimate_kind kinds[KF_NR_METRICS] = {
 		[KF_METRIC_LIVE] = KF_ESTIMATE_LIVE,
-		[KF_METRIC_PEAK] = KF_ESTIMATE_PEAK,
+		[KF_METRIC_PEAK] = KF_ESTIMATE_LIVE,
+		[KF_METRIC_PEAKS] = KF_ESTIMATE_PEAK,
 		[KF_METRIC_ALLOC] = KF_ESTIMATE_ALLOCATED,
 		[KF_METRIC_COUNT] = KF_ESTIMATE_ALLOCATED_BLOCKS,
 	};
@@ -48,6 +48,18 @@ struct kf_estimate kf_metric_of(const struct kf_profile_count *c,
 	return kf_estimate_stack(&stack, kinds[metric]);
 }
 
+struct kf_estimate kf_site_value(const struct kf_site *site,
+				 enum kf_metric metric)
+{
+	return kf_metric_of(metric == KF_METRIC_PEAK ? &site->peak : &site->now,
+			    metric);
+}
+
+bool kf_metric_known(const struct kf_prof *prof, enum kf_metric metric)
+{
+	return metric != KF_METRIC_PEAK || prof->peak;
+}
+
 void kf_metric_add(struct kf_estimate *sum, const struct kf_estimate *e)
 {
 	*sum = kf_estimate_sum(*sum, *e);
@@ -56,6 +68,24 @@ void kf_metric_add(struct kf_estimate *sum, const struct kf_estimate *e)
 const char *kf_metric_name(enum kf_metric metric)
 {
 	return estimate_metrics[metric];
+}
+
+const char *kf_metric_title(enum kf_metric metric)
+{
+	switch (metric) {
+	case KF_METRIC_PEAK:
+		return "live at the peak";
+	case KF_METRIC_PEAKS:
+		return "sum of the stacks' own peaks, an upper bound";
+	default:
+		return kf_metric_name(metric);
+	}
+}
+
+uint64_t kf_prof_shown_ns(const struct kf_prof *prof)
+{
+	return prof->pick.metric == KF_METRIC_PEAK ? prof->peak->time_ns
+						   : prof->time_ns;
 }
 
 char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,

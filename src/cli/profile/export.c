@@ -119,15 +119,16 @@ static json_t *ages_json(const struct kf_ages *a)
 	return o;
 }
 
-static json_t *site_json(const struct kf_site *site)
+static json_t *site_json(const struct kf_prof *prof, const struct kf_site *site)
 {
 	json_t *o = json_object();
 
 	for (int m = 0; m < KF_NR_METRICS; m++) {
 		enum kf_metric metric = (enum kf_metric)m;
 
-		set_estimate(o, kf_metric_name(metric),
-			     kf_metric_of(&site->now, metric));
+		if (kf_metric_known(prof, metric))
+			set_estimate(o, kf_metric_name(metric),
+				     kf_site_value(site, metric));
 	}
 	json_object_set_new(o, "samples",
 			    json_integer((json_int_t)site->now.samples));
@@ -191,7 +192,7 @@ static int write_json(const struct kf_prof *prof, FILE *out)
 	json_object_set_new(o, "time", json_real((double)prof->time_ns / 1e9));
 	json_object_set_new(o, "snapshots", snapshots_json(prof));
 	for (size_t i = 0; i < prof->nr_sites; i++)
-		json_array_append_new(sites, site_json(&prof->sites[i]));
+		json_array_append_new(sites, site_json(prof, &prof->sites[i]));
 	json_object_set_new(o, "sites", sites);
 	rc = json_dumpf(o, out, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
 	fputc('\n', out);
@@ -225,11 +226,14 @@ static int write_csv(const struct kf_prof *prof, FILE *out)
 		const struct kf_site *site = &prof->sites[i];
 
 		for (int m = 0; m < KF_NR_METRICS; m++) {
-			struct kf_estimate e =
-				kf_metric_of(&site->now, (enum kf_metric)m);
+			enum kf_metric metric = (enum kf_metric)m;
+			struct kf_estimate e = kf_site_value(site, metric);
 
-			fprintf(out, "%.0f,%.0f,", e.value,
-				kf_estimate_error(e));
+			if (!kf_metric_known(prof, metric))
+				fputs(",,", out);
+			else
+				fprintf(out, "%.0f,%.0f,", e.value,
+					kf_estimate_error(e));
 		}
 		fprintf(out, "%" PRIu64 ",", site->now.samples);
 		csv_text(out, site->tag);
@@ -315,7 +319,7 @@ static int write_massif(const struct kf_prof *prof, FILE *out)
 	kf_massif_head(&m, "profile", path, program);
 	for (size_t i = 0; i < prof->nr_levels; i++) {
 		const struct kf_profile_snapshot *s = &prof->levels[i];
-		bool shown = s == prof->snapshot;
+		bool shown = s->time_ns == kf_prof_shown_ns(prof);
 
 		kf_massif_level(&m, s->time_ns,
 				shown ? (uint64_t)root->value.value : s->live,

@@ -155,7 +155,7 @@ static json_t *firefox_samples(const struct kf_prof *prof,
 	size_t nr;
 
 	for (size_t i = 0; i < prof->nr_sites; i++) {
-		double value = kf_metric_of(&prof->sites[i].now, metric).value;
+		double value = kf_site_value(&prof->sites[i], metric).value;
 
 		if (value < 1)
 			continue;
@@ -178,7 +178,7 @@ static json_t *firefox_thread(const struct kf_prof *prof,
 	size_t nr = json_array_size(to->strings);
 	json_t *t = json_pack(
 		"{s:s, s:s, s:i, s:n, s:i, s:n, s:[], s:b, s:i}", "processType",
-		"default", "name", kf_metric_name(metric), "registerTime", 0,
+		"default", "name", kf_metric_title(metric), "registerTime", 0,
 		"unregisterTime", "processStartupTime", 0,
 		"processShutdownTime", "pausedRanges", "isMainThread",
 		metric == KF_METRIC_LIVE, "tid", (int)metric);
@@ -233,10 +233,14 @@ static int write_firefox(const struct kf_prof *prof, FILE *out)
 
 	for (size_t i = 0; i < prof->nr_sites; i++)
 		stacks[i] = firefox_stack(&to, prof, &prof->sites[i]);
-	for (int m = 0; m < KF_METRIC_COUNT; m++)
-		json_array_append_new(
-			threads,
-			firefox_thread(prof, &to, stacks, (enum kf_metric)m));
+	for (int m = 0; m < KF_METRIC_COUNT; m++) {
+		enum kf_metric metric = (enum kf_metric)m;
+
+		if (kf_metric_known(prof, metric))
+			json_array_append_new(
+				threads,
+				firefox_thread(prof, &to, stacks, metric));
+	}
 	json_object_set_new(file, "meta", firefox_meta(prof));
 	json_object_set_new(file, "libs", json_array());
 	json_object_set_new(file, "pages", json_array());

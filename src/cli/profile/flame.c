@@ -157,7 +157,7 @@ void kf_flame_write(const struct kf_prof *prof, const struct kf_node *root,
 		WIDTH, HEAD + levels * ROW);
 	kf_xml_text(out, id->name[0] ? id->name : id->comm);
 	fprintf(out, " (process %d): %s %s</text>\n", id->pid,
-		kf_metric_name(prof->pick.metric),
+		kf_metric_title(prof->pick.metric),
 		kf_metric_text(value, sizeof(value), prof->pick.metric, total));
 	if (total > 0)
 		flame_bar(prof, root, 0, 0, levels, total, out);

@@ -39,12 +39,13 @@ static void html_begin(const struct kf_prof *prof, FILE *out)
 	fprintf(out, ", process %d</h1>\n<p>", id->pid);
 	kf_xml_text(out, id->exe);
 	fprintf(out, ": %s, estimated %s \302\261 %s (95 %%)",
-		kf_metric_name(m),
+		kf_metric_title(m),
 		kf_metric_text(value, sizeof(value), m, prof->total.value),
 		kf_metric_text(error, sizeof(error), m,
 			       kf_estimate_error(prof->total)));
 	if (prof->time_ns)
-		fprintf(out, ", after %.1f s", (double)prof->time_ns / 1e9);
+		fprintf(out, ", after %.1f s",
+			(double)kf_prof_shown_ns(prof) / 1e9);
 	fputs("</p>\n", out);
 }
 

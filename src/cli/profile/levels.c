@@ -50,6 +50,8 @@ static int show_tree(struct kf_report *r, struct kf_prof *prof)
 					 : KF_CELL_BYTES;
 	struct kf_table t;
 
+	if (prof->pick.metric == KF_METRIC_PEAKS)
+		tree_columns[TREE_VALUE].head = "OWN-PEAKS";
 	tree_columns[TREE_VALUE].kind = kind;
 	tree_columns[TREE_ERROR].kind = kind;
 	kf_table_init(&t, tree_columns, NR_TREE);
@@ -119,7 +121,8 @@ static struct kf_estimate total_at(const struct kf_prof *prof,
 		       of->snapshots[at->next]->time_ns <= time_ns)
 			cursor_take(prof, p, at, of->snapshots[at->next++]);
 		if (at->next &&
-		    (prof->pick.metric != KF_METRIC_LIVE ||
+		    ((prof->pick.metric != KF_METRIC_LIVE &&
+		      prof->pick.metric != KF_METRIC_PEAK) ||
 		     !kf_prof_is_gone(prof, p, of->snapshots[at->next - 1],
 				      time_ns)))
 			kf_metric_add(&sum, &at->sum);

@@ -20,7 +20,8 @@
 
 enum kf_metric {
 	KF_METRIC_LIVE,	 /* bytes not freed yet */
-	KF_METRIC_PEAK,	 /* peak of live bytes */
+	KF_METRIC_PEAK,	 /* live bytes when the program had the most */
+	KF_METRIC_PEAKS, /* each stack's own peak: sums are upper bounds */
 	KF_METRIC_ALLOC, /* bytes, freed or not */
 	KF_METRIC_COUNT, /* blocks, freed or not */
 	KF_NR_METRICS
@@ -67,6 +68,7 @@ struct kf_site {
 	const struct kf_profile_stack *stack;
 	struct kf_profile_count now;   /* at the time of --at */
 	struct kf_profile_count first; /* in the first snapshot */
+	struct kf_profile_count peak;  /* at the peak of the program */
 	struct kf_estimate value;      /* of the metric */
 	const struct kf_ages *ages;    /* at the time of --at */
 	size_t nr_frames;
@@ -94,6 +96,9 @@ struct kf_prof {
 	size_t nr_levels;
 	struct kf_profile_snapshot *levels;
 	const struct kf_profile_snapshot *snapshot; /* of these; NULL: none */
+	/* of these until then, the one with the most live; NULL: unknown */
+	const struct kf_profile_snapshot *peak;
+	bool matched; /* the filter matches a stack, with a value or without */
 	size_t nr_sites; /* sites with a value that match the filter */
 	struct kf_site *sites;
 	struct kf_estimate total;
@@ -210,13 +215,32 @@ bool kf_prof_is_one(const char *path);
 
 /**
  * kf_metric_of() - the value of a metric for a stack's counts
- * @c:		the counts
+ * @c:		the counts; for KF_METRIC_PEAK those at that time
  * @metric:	the metric
  *
  * Return: the estimate.
  */
 struct kf_estimate kf_metric_of(const struct kf_profile_count *c,
 				enum kf_metric metric);
+
+/**
+ * kf_site_value() - the value of a metric for a site
+ * @site:	the site
+ * @metric:	the metric, one that kf_metric_known() tells is known
+ *
+ * Return: the estimate.
+ */
+struct kf_estimate kf_site_value(const struct kf_site *site,
+				 enum kf_metric metric);
+
+/**
+ * kf_metric_known() - whether a profile tells a metric
+ * @prof:	the profile, open
+ * @metric:	the metric
+ *
+ * Return: false for KF_METRIC_PEAK where the time of the peak is not known.
+ */
+bool kf_metric_known(const struct kf_prof *prof, enum kf_metric metric);
 
 /**
  * kf_metric_add() - add an estimate to a sum
@@ -232,6 +256,22 @@ void kf_metric_add(struct kf_estimate *sum, const struct kf_estimate *e);
  * Return: a constant string.
  */
 const char *kf_metric_name(enum kf_metric metric);
+
+/**
+ * kf_metric_title() - a metric as titles of pictures name it
+ * @metric:	the metric
+ *
+ * Return: a constant string, which says of sums whether they are bounds.
+ */
+const char *kf_metric_title(enum kf_metric metric);
+
+/**
+ * kf_prof_shown_ns() - the time of the shown values
+ * @prof:	the profile, open
+ *
+ * Return: ns since the begin: that of the peak, or of the shown snapshot.
+ */
+uint64_t kf_prof_shown_ns(const struct kf_prof *prof);
 
 /**
  * kf_metric_text() - an amount of a metric for people

@@ -128,37 +128,110 @@ static void prof_tell_losses(const struct kf_report *r,
 			(unsigned long long)without);
 }
 
+static void few_write(const struct kf_prof *prof, const struct kf_site *site,
+		      FILE *out)
+{
+	char *calls = kf_site_callers(site, 0, SIZE_MAX);
+
+	(void)prof;
+	fputs(calls, out);
+	free(calls);
+}
+
+/* Whether so few samples fell that not even the largest stack is estimated. */
+static bool prof_is_poor(const struct kf_prof *prof)
+{
+	struct kf_calls_row *row;
+	bool poor;
+	size_t nr;
+
+	if (!prof->nr_sites || !kf_estimate_is_poor(prof->sites[0].value))
+		return false;
+	row = kf_site_rows(prof, few_write, &nr);
+	poor = kf_estimate_is_poor(row[0].value);
+	for (size_t i = 0; i < nr; i++)
+		free(row[i].shown);
+	free(row);
+	return poor;
+}
+
+/* Says how to get more samples, where there are few. */
+static void prof_tell_few(const struct kf_report *r, const struct kf_prof *prof)
+{
+	const struct kf_profile_count *c;
+	char text[KF_SAMPLE_HINT];
+	char *command;
+
+	if (!prof_is_poor(prof))
+		return;
+	c = &prof->sites[0].now;
+	command = prof->pid ? kf_format("konfiscator ctl %d sample=", prof->pid)
+			    : kf_format("konfiscator record --sample=");
+	kf_note(r->cli,
+		"report: few samples fell: the interval of each stack is as "
+		"large as its value; %s",
+		kf_sample_hint(text, sizeof(text), command,
+			       c->samples ? c->allocated / c->samples : 0));
+	free(command);
+}
+
+/* What the values of a metric are, for a line. */
+static char *metric_meaning(const struct kf_prof *prof)
+{
+	double seconds = (double)kf_prof_shown_ns(prof) / 1e9;
+	size_t nr = (size_t)(prof->snapshot - prof->levels) + 1;
+
+	if (prof->pick.metric == KF_METRIC_PEAK)
+		return kf_format("what was live at %.1f s, the most in %zu "
+				 "snapshots",
+				 seconds, nr);
+	if (prof->pick.metric == KF_METRIC_PEAKS)
+		return kf_format("the sum of the stacks' own peaks, an upper "
+				 "bound of what was live at once");
+	return kf_format("live bytes at %.1f s", seconds);
+}
+
 /* Says which time and metric the figures are of, and how to see others. */
 static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
 {
-	double seconds = (double)prof->time_ns / 1e9;
+	bool usual = prof->pick.usual;
+	char *meaning, *at;
 
-	if (!prof->pick.usual || !prof->snapshot)
+	if (!prof->snapshot || (!usual && prof->pick.metric != KF_METRIC_PEAK &&
+				prof->pick.metric != KF_METRIC_PEAKS))
 		return;
-	if (prof->at_end && prof->nr_chosen > 1) {
-		kf_note(r->cli,
-			"report: each site's peak in each of %zu processes, "
-			"added up, because the program had ended; "
-			"--metric=live shows what was left, --group=process "
-			"tells them apart",
-			prof->nr_chosen);
-		return;
-	}
-	if (prof->at_end && !prof->time_ns)
-		kf_note(r->cli,
-			"report: each site's peak, because the "
-			"program had ended; --metric=live shows what was left");
+	meaning = metric_meaning(prof);
+	at = kf_format(" at %.1f s, --at=SEC what was live at an earlier time",
+		       (double)prof->time_ns / 1e9);
+	if (!usual)
+		kf_note(r->cli, "report: %s", meaning);
 	else if (prof->at_end)
 		kf_note(r->cli,
-			"report: each site's peak, because the "
-			"program had ended; --metric=live shows what was left "
-			"at %.1f s, --at=SEC what was live at an earlier time",
-			seconds);
+			"report: %s, because the program had ended; "
+			"--metric=live shows what was left%s",
+			meaning, prof->time_ns ? at : "");
 	else
+		kf_note(r->cli, "report: %s; --metric=%s shows %s", meaning,
+			kf_metric_name(prof->peak ? KF_METRIC_PEAK
+						  : KF_METRIC_PEAKS),
+			prof->peak ? "the peak" : "each stack's own peak");
+	if (usual && prof->at_end && prof->nr_chosen > 1)
 		kf_note(r->cli,
-			"report: live bytes at %.1f s; --metric=peak shows "
-			"each site's peak",
-			seconds);
+			"report: %zu processes are added up; --group=process "
+			"tells them apart",
+			prof->nr_chosen);
+	free(meaning);
+	free(at);
+}
+
+static int prof_unmatched(const struct kf_prof *prof)
+{
+	if (!prof->pick.filter || prof->matched)
+		return 0;
+	kf_error("report: --filter: nothing in %s%s matches '%s'", prof->path,
+		 prof_has_stacks(prof) ? "" : ", which has no samples,",
+		 prof->pick.filter);
+	return KF_EXIT_NO_MATCH;
 }
 
 int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
@@ -184,12 +257,16 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 	prof.pick.usual &= format ? format->weighs : shown->weighs;
 	status = kf_prof_open(&prof);
 	if (!status)
+		status = prof_unmatched(&prof);
+	if (!status)
 		status = format ? prof_write_file(r, &prof, format)
 				: shown->show(r, &prof);
 	if (!status)
 		tell_metric(r, &prof);
 	if (!status)
 		prof_tell_losses(r, &prof);
+	if (!status)
+		prof_tell_few(r, &prof);
 	if (!status)
 		kf_prof_tell_missing(&prof);
 	kf_prof_close(&prof);

@@ -17,6 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PEAK_PARTS 8 /* a snapshot so near to a peak shows it */
+
 bool kf_prof_is_one(const char *path)
 {
 	int fd = kf_regular_open(path);
@@ -149,14 +151,62 @@ static int read_any(struct kf_prof *prof)
 }
 
 /*
- * Only memory that was never freed is live when a program has ended, so the
- * peaks say more then.
+ * The snapshot with the most live bytes. A later process or the end of the
+ * program is no peak of its own: one snapshot alone tells none.
  */
-static void choose_metric(struct kf_prof *prof)
+static void find_peak(struct kf_prof *prof)
 {
-	if (prof->pick.usual)
-		prof->pick.metric =
-			prof->at_end ? KF_METRIC_PEAK : KF_METRIC_LIVE;
+	const struct kf_profile_snapshot *most = NULL;
+	size_t nr = 0;
+
+	for (;
+	     nr < prof->nr_levels && prof->levels[nr].time_ns <= prof->time_ns;
+	     nr++) {
+		if (!most || prof->levels[nr].live > most->live)
+			most = &prof->levels[nr];
+	}
+	prof->peak = nr > 1 && most->live ? most : NULL;
+}
+
+/*
+ * If a single stack had clearly more at its own peak than all together in the
+ * largest snapshot, the peak of the program was between two snapshots.
+ */
+static void check_peak(struct kf_prof *prof)
+{
+	double most = 0, all = 0;
+
+	for (size_t i = 0; prof->peak && i < prof->nr_sites; i++) {
+		const struct kf_site *site = &prof->sites[i];
+
+		most = KF_MAX(most, kf_site_value(site, KF_METRIC_PEAKS).value);
+		all += kf_site_value(site, KF_METRIC_PEAK).value;
+	}
+	if (most > all + all / PEAK_PARTS)
+		prof->peak = NULL;
+}
+
+/*
+ * Only memory that was never freed is live when a program has ended, so the
+ * peak says more then.
+ */
+static int choose_metric(struct kf_prof *prof)
+{
+	check_peak(prof);
+	if (prof->pick.usual) {
+		prof->pick.metric = !prof->at_end ? KF_METRIC_LIVE
+				    : prof->peak  ? KF_METRIC_PEAK
+						  : KF_METRIC_PEAKS;
+		return 0;
+	}
+	if (kf_metric_known(prof, prof->pick.metric))
+		return 0;
+	kf_error(
+		"%s: --metric=peak: no snapshot in %s was taken near the "
+		"peak; --metric=peaks shows each stack's own peak, konfiscator "
+		"record --interval=SEC takes more snapshots",
+		prof->cli->command->name, prof->path);
+	return KF_EXIT_FAILED;
 }
 
 /* In files of minor version 0 modules have no numbers but their order. */
@@ -330,9 +380,12 @@ static int keep_sites(struct kf_prof *prof)
 	}
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		struct kf_site *site = &prof->sites[i];
+		bool matches = !filtered || site_matches(&re, site);
 
-		if ((!site->now.samples && site->value.value <= 0) ||
-		    (filtered && !site_matches(&re, site))) {
+		prof->matched |= matches;
+		site->value = kf_site_value(site, prof->pick.metric);
+		if (!matches ||
+		    (!site->now.samples && site->value.value <= 0)) {
 			release_site(site);
 			continue;
 		}
@@ -356,6 +409,7 @@ static void add_sites(struct kf_prof *prof, struct kf_prof_process *p)
 	size_t nr = p->profile->nr_stacks;
 	struct kf_profile_count *counts = kf_alloc(nr, sizeof(*counts));
 	struct kf_profile_count *first = kf_alloc(nr, sizeof(*first));
+	struct kf_profile_count *peak = kf_alloc(nr, sizeof(*peak));
 
 	if (nr)
 		open_symbols(prof, p);
@@ -363,6 +417,8 @@ static void add_sites(struct kf_prof *prof, struct kf_prof_process *p)
 	kf_prof_counts(prof, p, prof->time_ns, counts);
 	if (prof->nr_levels)
 		kf_prof_counts(prof, p, prof->levels[0].time_ns, first);
+	if (prof->peak)
+		kf_prof_counts(prof, p, prof->peak->time_ns, peak);
 	for (size_t i = 0; i < nr; i++) {
 		struct kf_site *site = &prof->sites[prof->nr_sites++];
 
@@ -370,12 +426,13 @@ static void add_sites(struct kf_prof *prof, struct kf_prof_process *p)
 		site->stack = p->profile->stacks[i];
 		site->now = counts[i];
 		site->first = first[i];
+		site->peak = peak[i];
 		site->ages = &p->ages[i];
-		site->value = kf_metric_of(&counts[i], prof->pick.metric);
 		name_site(prof, site);
 	}
 	free(counts);
 	free(first);
+	free(peak);
 }
 
 int kf_prof_open(struct kf_prof *prof)
@@ -387,7 +444,7 @@ int kf_prof_open(struct kf_prof *prof)
 		status = kf_prof_processes(prof);
 	if (status)
 		return status;
-	choose_metric(prof);
+	find_peak(prof);
 	for (size_t i = 0; i < prof->nr_processes; i++) {
 		if (prof->processes[i].chosen)
 			nr += prof->processes[i].profile->nr_stacks;
@@ -397,7 +454,8 @@ int kf_prof_open(struct kf_prof *prof)
 		if (prof->processes[i].chosen)
 			add_sites(prof, &prof->processes[i]);
 	}
-	return keep_sites(prof);
+	status = choose_metric(prof);
+	return status ? status : keep_sites(prof);
 }
 
 void kf_prof_close(struct kf_prof *prof)

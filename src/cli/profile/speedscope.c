@@ -70,7 +70,7 @@ static json_t *speedscope_metric(const struct kf_prof *prof,
 	json_int_t sum = 0;
 
 	for (size_t i = 0; i < prof->nr_sites; i++) {
-		double value = kf_metric_of(&prof->sites[i].now, metric).value;
+		double value = kf_site_value(&prof->sites[i], metric).value;
 
 		if (value < 1)
 			continue;
@@ -79,7 +79,7 @@ static json_t *speedscope_metric(const struct kf_prof *prof,
 		sum += (json_int_t)value;
 	}
 	json_object_set_new(o, "type", json_string("sampled"));
-	json_object_set_new(o, "name", json_string(kf_metric_name(metric)));
+	json_object_set_new(o, "name", json_string(kf_metric_title(metric)));
 	json_object_set_new(
 		o, "unit",
 		json_string(metric == KF_METRIC_COUNT ? "none" : "bytes"));
@@ -95,13 +95,20 @@ static json_t *speedscope_file(const struct kf_prof *prof, json_t *frames,
 {
 	const struct kf_stats_identity *id = kf_prof_identity(prof);
 	json_t *o = json_object(), *profiles = json_array();
+	size_t active = 0;
 	char name[256];
 
 	kf_escape(name, sizeof(name), id->name[0] ? id->name : id->comm);
-	for (int m = 0; m < KF_NR_METRICS; m++)
-		json_array_append_new(
-			profiles,
-			speedscope_metric(prof, stacks, (enum kf_metric)m));
+	for (int m = 0; m < KF_NR_METRICS; m++) {
+		enum kf_metric metric = (enum kf_metric)m;
+
+		if (!kf_metric_known(prof, metric))
+			continue;
+		if (metric == prof->pick.metric)
+			active = json_array_size(profiles);
+		json_array_append_new(profiles,
+				      speedscope_metric(prof, stacks, metric));
+	}
 	json_object_set_new(
 		o, "$schema",
 		json_string("https://www.speedscope.app/file-format-schema."
@@ -110,7 +117,7 @@ static json_t *speedscope_file(const struct kf_prof *prof, json_t *frames,
 			    json_string("konfiscator " PACKAGE_VERSION));
 	json_object_set_new(o, "name", json_string(name));
 	json_object_set_new(o, "activeProfileIndex",
-			    json_integer(prof->pick.metric));
+			    json_integer((json_int_t)active));
 	json_object_set_new(o, "shared", json_pack("{s:O}", "frames", frames));
 	json_object_set_new(o, "profiles", profiles);
 	return o;

@@ -27,6 +27,7 @@ static struct kf_column top_columns[NR_TOP] = {
 static const struct kf_column prof_columns[KF_NR_METRICS] = {
 	[KF_METRIC_LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 	[KF_METRIC_PEAK] = {"PEAK", "peak_bytes", KF_CELL_BYTES},
+	[KF_METRIC_PEAKS] = {"OWN-PEAKS", "own_peaks_bytes", KF_CELL_BYTES},
 	[KF_METRIC_ALLOC] = {"ALLOC", "allocated_bytes", KF_CELL_BYTES},
 	[KF_METRIC_COUNT] = {"COUNT", "allocated_blocks", KF_CELL_COUNT},
 };

@@ -57,6 +57,26 @@ START_TEST(interval_follows_from_the_variance)
 }
 END_TEST
 
+START_TEST(three_samples_are_a_poor_estimate)
+{
+	struct kf_estimate three = {3e6, 3e12}, four = {4e6, 4e12};
+	char text[KF_SAMPLE_HINT];
+
+	ck_assert(kf_estimate_is_poor(three));
+	ck_assert(!kf_estimate_is_poor(four));
+	ck_assert(!kf_estimate_is_poor((struct kf_estimate){0, 0}));
+	ck_assert_str_eq(kf_sample_hint(text, sizeof(text), "--sample=", 0),
+			 "--sample=32K takes 16 times as many or more");
+	ck_assert_str_eq(kf_sample_hint(text, sizeof(text), "--sample=", 16384),
+			 "--sample=1K takes 16 times as many or more");
+	ck_assert_str_eq(kf_sample_hint(text, sizeof(text), "--sample=", 16383),
+			 "--sample=1 takes each block");
+	kf_sample_hint(text, sizeof(text),
+		       "konfiscator ctl 2147483647 sample=", UINT64_MAX);
+	ck_assert_str_eq(text + strlen(text) - 8, " or more");
+}
+END_TEST
+
 START_TEST(errors_of_a_sum_add_up_as_squares)
 {
 	struct kf_estimate a = {100, 9}, b = {50, 16};
@@ -139,6 +159,7 @@ int main(void)
 	const TTest *const tests[] = {
 		live_is_allocated_less_freed,
 		interval_follows_from_the_variance,
+		three_samples_are_a_poor_estimate,
 		errors_of_a_sum_add_up_as_squares,
 		counters_of_different_moments_give_no_huge_number,
 		each_reason_why_stacks_are_not_whole_is_told_once,
