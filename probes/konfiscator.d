@@ -131,6 +131,8 @@ provider konfiscator {
 	probe snapshot_written(uint64_t path);
 	/* a block was freed by sized delete or free_sized with a size, told, with which no call can have allocated it */
 	probe size_mismatch(uint64_t pointer, uint64_t told, uint64_t usable);
+	/* what is held from the kernel reached 90 % of KONFISCATOR_LIMIT. Lock: pages, or engine */
+	probe limit_near(uint64_t held, uint64_t limit);
 };
 
 /*
