@@ -8,6 +8,7 @@
 #include "core/limit.h"
 #include "engines/host.h"
 #include "core/misuse.h"
+#include "core/realtime.h"
 #include "core/sampling.h"
 #include "core/snapshot.h"
 #include "heap/heap.h"
@@ -48,6 +49,7 @@ static void alloc_prepare(void)
 	kf_control_poll();
 	kf_snapshot_poll();
 	kf_limit_poll();
+	kf_realtime_poll();
 }
 
 static void fire_retry(size_t size, size_t other, enum kf_call call)
