@@ -91,6 +91,7 @@ extern int konf_lib_tag_write(const char *path,
 			      enum konf_tag_format format) KONF_WEAK;
 extern int konf_lib_tag_snapshot(const char *prefix) KONF_WEAK;
 extern void konf_lib_tag_reset_peaks(void) KONF_WEAK;
+extern void konf_lib_realtime(int on) KONF_WEAK;
 
 /* Enter a tag; @name need not outlive the call. */
 static inline void konf_tag_push(const char *name)
@@ -222,6 +223,24 @@ static inline const char *konf_tag_scope_begin(const char *name)
 
 #define KONF_JOIN_(a, b) a##b
 #define KONF_JOIN(a, b) KONF_JOIN_(a, b)
+
+/*
+ * Real-time code begins in this thread, and ends: calls of malloc and its
+ * relatives in between are counted, with their stacks, and `konfiscator
+ * realtime -p PID` shows them. They are carried out as usual, unless
+ * KONFISCATOR_REALTIME_ABORT=1 is set. May be nested.
+ */
+static inline void konf_realtime_enter(void)
+{
+	if (__builtin_expect(konf_lib_realtime != NULL, 0))
+		konf_lib_realtime(1);
+}
+
+static inline void konf_realtime_leave(void)
+{
+	if (__builtin_expect(konf_lib_realtime != NULL, 0))
+		konf_lib_realtime(0);
+}
 
 /* Enter a tag until the end of the enclosing block. */
 #define KONF_TAG_SCOPE(name)                                           \

@@ -93,10 +93,24 @@ static void process_bytes_card(struct kf_buf *out, const char *title,
 	kf_buf_str(out, "</p><small>");
 }
 
+static void process_own_limit_card(struct kf_buf *out,
+				   const struct kf_snapshot *s)
+{
+	uint64_t limit = kf_snapshot_value(s, "limit");
+	uint64_t held = s->totals.held;
+
+	if (!limit || limit > INT64_MAX)
+		return;
+	process_bytes_card(out, "Limit of what is held", limit);
+	kf_html_bytes(out, held < limit ? (double)(limit - held) : 0);
+	kf_buf_str(out, " are left</small></div>\n");
+}
+
 static void process_cards(const struct kf_groups_conf *conf, struct kf_buf *out,
 			  const struct kf_subject *subject,
-			  const struct kf_totals *t)
+			  const struct kf_snapshot *s)
 {
+	const struct kf_totals *t = &s->totals;
 	const uint64_t part[KF_NR_PARTS] = {t->live, t->rounding, t->cached,
 					    t->free, t->metadata};
 	struct kf_proc_memory memory;
@@ -120,6 +134,7 @@ static void process_cards(const struct kf_groups_conf *conf, struct kf_buf *out,
 		process_bytes_card(out, "Resident", memory.resident);
 		kf_buf_str(out, "all of the process</small></div>\n");
 	}
+	process_own_limit_card(out, s);
 	process_limit_card(out, conf, subject->pid);
 	kf_buf_str(out, "<div class=\"wide card\"><h2>Held by use</h2>");
 	kf_html_bar(out, part, 0);
@@ -139,7 +154,7 @@ static void process_write_page(const struct kf_site *site, struct kf_buf *out,
 	if (subject->pid)
 		kf_buf_fmt(out, " <small>pid %d</small>", subject->pid);
 	kf_buf_str(out, "</h1>\n");
-	process_cards(conf, out, subject, &s->totals);
+	process_cards(conf, out, subject, s);
 	kf_site_verdict(site, subject, s, out);
 	kf_site_timeline(site, subject->id, out);
 	if (s->nr_stacks)

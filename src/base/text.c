@@ -258,6 +258,22 @@ bool kf_parse_size(const char *s, uint64_t *out)
 	return true;
 }
 
+bool kf_parse_limit(const char *s, uint64_t *out)
+{
+	const char *end = s;
+	uint64_t n = kf_parse_digits(&end, 10);
+
+	if (end > s && end - s <= 3 && !strcmp(end, "%") && n >= 1 &&
+	    n <= 100) {
+		*out = KF_LIMIT_SHARE | n;
+		return true;
+	}
+	if (!kf_parse_size(s, &n) || n >= KF_LIMIT_SHARE)
+		return false;
+	*out = n;
+	return true;
+}
+
 bool kf_parse_choice(const char *choices, const char *s, uint64_t *out)
 {
 	size_t len = strlen(s);

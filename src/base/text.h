@@ -173,6 +173,20 @@ bool kf_parse_u64(const char *s, uint64_t *out);
  */
 bool kf_parse_size(const char *s, uint64_t *out);
 
+/* In a result of kf_parse_limit(): the rest is percent, not bytes. */
+#define KF_LIMIT_SHARE (1ull << 63)
+
+/**
+ * kf_parse_limit() - read a number of bytes, or a share
+ * @s:		the string: as of kf_parse_size(), or 1% to 100%
+ * @out:	out: bytes, less than 2^63, or KF_LIMIT_SHARE and the percent;
+ *		untouched on failure
+ *
+ * Context: anywhere, signal handlers too.
+ * Return: true; false when @s is anything else.
+ */
+bool kf_parse_limit(const char *s, uint64_t *out);
+
 /**
  * kf_parse_choice() - read one of several words
  * @choices:	the words, with | between them: "abort|count"

@@ -5,12 +5,15 @@
 #include "core/core.h"
 
 #include "core/control.h"
+#include "core/limit.h"
 #include "engines/host.h"
 #include "core/misuse.h"
+#include "core/realtime.h"
 #include "core/sampling.h"
 #include "core/snapshot.h"
 #include "heap/heap.h"
 #include "heap/marked.h"
+#include "pages/limit.h"
 #include "sample/countdown.h"
 #include "stats/stats.h"
 #include "tags/tags.h"
@@ -45,6 +48,8 @@ static void alloc_prepare(void)
 		kf_fork_complete();
 	kf_control_poll();
 	kf_snapshot_poll();
+	kf_limit_poll();
+	kf_realtime_poll();
 }
 
 static void fire_retry(size_t size, size_t other, enum kf_call call)
@@ -68,12 +73,16 @@ static void fire_retry(size_t size, size_t other, enum kf_call call)
 	}
 }
 
-/* Before a second try: what caches hold goes back to the free runs. */
+/*
+ * Before a second try: what caches hold goes back to the free runs. The try
+ * ends with kf_limit_retry(false).
+ */
 static void make_room(size_t size, size_t other, enum kf_call call)
 {
 	kf_word_add_atomic(KF_WORD_retries, 1);
 	fire_retry(size, other, call);
 	kf_host_trim(0);
+	kf_limit_retry(true);
 }
 
 static void *fail(size_t size)
@@ -139,6 +148,7 @@ static __noinline void *allocate(size_t size, size_t align, enum kf_call call,
 	if (unlikely(!p)) {
 		make_room(size, call == KF_CALL_REALLOC ? 0 : align, call);
 		p = alloc_try(size, align, zeroed, mark, usable);
+		kf_limit_retry(false);
 	}
 	if (unlikely(!p))
 		return fail(size);
@@ -187,6 +197,7 @@ static void *alloc_resize(void *p, size_t size)
 	if (unlikely(!to)) {
 		make_room(size, (uintptr_t)p, KF_CALL_REALLOC);
 		to = kf_host_realloc(p, size, &wrong);
+		kf_limit_retry(false);
 	}
 	return likely(to) ? to : fail(size);
 }

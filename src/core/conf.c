@@ -25,6 +25,7 @@ enum kind {
 	KIND_ENGINE,
 	KIND_ACTION,
 	KIND_MATCH,
+	KIND_LIMIT,
 };
 
 struct option {
@@ -76,6 +77,7 @@ static const char *const allowed[] = {
 	[KIND_COUNT] = "a number",
 	[KIND_STRING] = "a text",
 	[KIND_ACTION] = "one of ", /* and its argument */
+	[KIND_LIMIT] = "bytes, with K, M, G or T, or 1% to 100%",
 	[KIND_MATCH] = "names with commas between, + or - before one, * behind",
 #define KF_ENGINE(id, help) #id ", "
 	[KIND_ENGINE] =
@@ -188,6 +190,10 @@ static bool conf_parse(const struct option *o, const char *name,
 		break;
 	case KIND_SIZE:
 		if (!kf_parse_size(value, &n) || n > PTRDIFF_MAX)
+			return false;
+		break;
+	case KIND_LIMIT:
+		if (!kf_parse_limit(value, &n))
 			return false;
 		break;
 	case KIND_ENGINE:

@@ -16,6 +16,7 @@ struct kf_text;
 #define KF_CONF_C_ENGINE const char *
 #define KF_CONF_C_ACTION uint64_t
 #define KF_CONF_C_MATCH const char *
+#define KF_CONF_C_LIMIT uint64_t
 
 /* Values of the option on_error, in the order of its words. */
 enum kf_on_error {

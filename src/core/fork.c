@@ -10,6 +10,7 @@
 #include "core/control.h"
 #include "core/recorder.h"
 #include "core/sampling.h"
+#include "core/limit.h"
 #include "core/snapshot.h"
 #include "heap/heap.h"
 #include "engines/host.h"
@@ -60,6 +61,7 @@ static void fork_child(void)
 	kf_recorder_fork_child();
 	kf_sampling_fork_child();
 	kf_snapshot_fork_child();
+	kf_limit_fork_child();
 	kf_control_start();
 	kf_process_know();
 	kf_process_note_first();

@@ -10,6 +10,7 @@
 #include "core/conf.h"
 #include "core/control.h"
 #include "engines/host.h"
+#include "core/limit.h"
 #include "core/misuse.h"
 #include "core/recorder.h"
 #include "core/sampling.h"
@@ -187,6 +188,7 @@ static void start_late(void)
 {
 	kf_named_begin();
 	kf_engine_choose_late();
+	kf_limit_settle();
 	kf_sampling_start();
 	kf_fork_register();
 }
@@ -195,6 +197,7 @@ static void start(void)
 {
 	kf_conf_read();
 	start_parts();
+	kf_limit_start();
 	kf_engine_choose();
 	kf_tune_read();
 	start_process();

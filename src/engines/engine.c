@@ -4,6 +4,7 @@
  */
 #include "engines/engine.h"
 
+#include "pages/limit.h"
 #include "pages/pages.h"
 #include "record/record.h"
 #include "stats/stats.h"
@@ -40,11 +41,12 @@ static void count_map(const void *addr, size_t size)
 		kf_record_held(held);
 	if (held > kf_word_get(KF_WORD_peak_held))
 		kf_word_set(KF_WORD_peak_held, held);
+	kf_limit_watch(held);
 }
 
 void *kf_engine_map(size_t size, size_t align)
 {
-	void *addr = kf_vm_map(size, align);
+	void *addr = kf_limit_allows(size) ? kf_vm_map(size, align) : NULL;
 
 	if (addr)
 		count_map(addr, size);
@@ -53,7 +55,7 @@ void *kf_engine_map(size_t size, size_t align)
 
 bool kf_engine_commit(void *addr, size_t size)
 {
-	if (!kf_vm_commit(addr, size))
+	if (!kf_limit_allows(size) || !kf_vm_commit(addr, size))
 		return false;
 	count_map(addr, size);
 	return true;

@@ -60,6 +60,7 @@ extern __thread struct kf_front *kf_front_self
 struct kf_self {
 	struct kf_counters *counters; /* never NULL */
 	struct kf_front *inner;	      /* of its heap or engine; never NULL */
+	struct kf_front *watched;     /* behind the real-time mode's front */
 	uint16_t depth;		      /* of observed calls in progress */
 	bool forked;		      /* a child that has no stats file yet */
 	/* The thread has a heap, and only a recording observes its calls. */

@@ -4,6 +4,7 @@
  */
 #include "heap/heap.h"
 
+#include "pages/limit.h"
 #include "pages/pages.h"
 
 /* The bounds of the cache, in pages: PAGES_MAX and a PART of what is in use. */
@@ -117,7 +118,8 @@ static bool runs_are_too_many(const struct kf_heap *heap, uint64_t nr_pages)
 
 bool kf_runs_put(struct kf_heap *heap, struct kf_run *run)
 {
-	if (!heap || !run->region || run->nr_pages > KF_RUNS_LONGEST)
+	if (!heap || !run->region || run->nr_pages > KF_RUNS_LONGEST ||
+	    unlikely(kf_load(&kf_limit.is_near)))
 		return false;
 	while (runs_are_too_many(heap, heap->runs.nr_pages + run->nr_pages))
 		kf_runs_drop_some(heap);

@@ -12,6 +12,7 @@
 
 #include "core/core.h"
 #include "engines/host.h"
+#include "core/realtime.h"
 #include "core/recorder.h"
 #include "core/tagging.h"
 #include "heap/marked.h"
@@ -45,8 +46,8 @@ static struct kf_heap *heap_for_tags(const struct kf_self *self,
 {
 	struct kf_heap *heap = self->counters->heap;
 
-	return heap && !self->forked && !kf_recorder_is_on() &&
-			       !kf_countdown_mean() &&
+	return heap && !self->forked && !kf_realtime_is_on() &&
+			       !kf_recorder_is_on() && !kf_countdown_mean() &&
 			       tags->at != &kf_tag_blank &&
 			       tagged == !!tags->at->quick
 		       ? kf_marked_heap(heap)
@@ -80,6 +81,10 @@ void kf_front_choose(void)
 		kf_front_self = &kf_front_tagged;
 	else if (tagged || recorded || self->forked || is_to_begin(tags))
 		kf_front_self = &kf_front_observed;
+	if (!kf_realtime_is_on())
+		return;
+	self->watched = kf_front_self;
+	kf_front_self = &kf_front_realtime;
 }
 
 struct kf_front *kf_front_renew(void)
@@ -98,6 +103,7 @@ struct kf_front *kf_front_renew(void)
 		kf_counters_get();
 	else
 		kf_heap_get();
+	kf_realtime_look();
 	kf_front_choose();
 	/* Cached blocks of other heaps go home before calls are recorded. */
 	if (__atomic_load_n(&kf_cache_barred, __ATOMIC_RELAXED) &&

@@ -9,10 +9,12 @@
  * - hosted.c: the engine needs no lock, as the C library's malloc.
  * - tagged.c: the thread is inside a tag.
  * - observed.c: calls are recorded, or need a check first.
+ * - realtime.c: the thread must not allocate; its calls are noted.
  * - passing.c: the library is detached; calls go on to the program's malloc.
  *
  * Modes compose in one way: tagged and observed call the thread's inner front
- * (kf_self.inner), which is one of the first three.
+ * (kf_self.inner), which is one of the first three; realtime calls the front
+ * that would have been chosen without it.
  */
 #ifndef KF_MODE_MODE_H
 #define KF_MODE_MODE_H
@@ -36,6 +38,7 @@
 extern struct kf_front kf_front_tagged __kf_hidden;
 extern struct kf_front kf_front_observed __kf_hidden;
 extern struct kf_front kf_front_hosted __kf_hidden;
+extern struct kf_front kf_front_realtime __kf_hidden;
 extern struct kf_front kf_front_passing __kf_hidden;
 
 /*

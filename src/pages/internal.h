@@ -91,6 +91,16 @@ void kf_pages_count_peak(void);
 void kf_pages_coalesce(struct kf_run *run);
 
 /**
+ * kf_pages_may_take() - whether the limit allows to use pages of a free run
+ * @run:	the run
+ * @nr_pages:	its first pages; those that are dirty have memory already
+ *
+ * Context: pages lock held.
+ * Return: true if so.
+ */
+bool kf_pages_may_take(const struct kf_run *run, size_t nr_pages) __must_check;
+
+/**
  * kf_pages_free_locked() - free a run, the lock held
  * @run:	a run that is not private
  *

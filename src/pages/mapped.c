@@ -4,6 +4,7 @@
  */
 #include "pages/internal.h"
 
+#include "pages/limit.h"
 #include "sys/named.h"
 
 #include "probes/konfiscator-probes.h"
@@ -61,12 +62,15 @@ struct kf_run *kf_private_alloc(size_t nr_pages, size_t align_pages,
 {
 	size_t align = align_bytes(align_pages);
 	size_t bytes = nr_pages << KF_PAGE_SHIFT;
-	/* A heap may be in the middle of a change, so not by name. */
-	char *head = kf_vm_map(align + bytes, align);
-	struct kf_run *run = (void *)head;
+	char *head = NULL;
+	struct kf_run *run;
 
+	/* A heap may be in the middle of a change, so not by name. */
+	if (kf_limit_allows(align + bytes))
+		head = kf_vm_map(align + bytes, align);
 	if (!head)
 		return NULL;
+	run = (void *)head;
 	run->start = head + align;
 	run->nr_pages = (uint32_t)nr_pages;
 	run->kind = (uint8_t)kind;
@@ -108,7 +112,8 @@ static bool resize_mapped(struct kf_run *run, size_t nr_pages)
 	size_t old = kf_run_bytes(run);
 	size_t bytes = nr_pages << KF_PAGE_SHIFT;
 
-	if (!kf_named_resize(run->start, old, bytes))
+	if ((bytes > old && !kf_limit_allows(bytes - old)) ||
+	    !kf_named_resize(run->start, old, bytes))
 		return false;
 	mapped_count_resize(run, old, bytes);
 	return true;
@@ -148,6 +153,7 @@ static struct kf_run *free_behind(const struct kf_run *run, size_t more)
 	}
 	/* The last run of a region can grow with the region. */
 	if (behind + has != region->committed ||
+	    !kf_limit_allows((more - has) << KF_PAGE_SHIFT) ||
 	    !kf_region_extend(region, more - has))
 		return NULL;
 	return region->page[behind];
@@ -159,7 +165,7 @@ static bool take_head(struct kf_run *run, size_t more)
 	struct kf_run *next = free_behind(run, more);
 	uint32_t dirty;
 
-	if (!next)
+	if (!next || !kf_pages_may_take(next, more))
 		return false;
 	dirty = KF_MIN(next->dirty, (uint32_t)more);
 	if (next->nr_pages > more) {
@@ -243,8 +249,10 @@ bool kf_mapping_move(struct kf_run *run, size_t bytes, char *to)
 static bool move_mapped(struct kf_run *run, size_t bytes)
 {
 	size_t old = kf_run_bytes(run);
-	char *to = named_addresses(run, bytes);
+	char *to = NULL;
 
+	if (bytes <= old || kf_limit_allows(bytes - old))
+		to = named_addresses(run, bytes);
 	if (!to)
 		return false;
 	if (!kf_mapping_move(run, bytes, to)) {
@@ -269,7 +277,8 @@ struct kf_run *kf_pages_map(size_t nr_pages, size_t align_pages)
 	struct kf_run *run;
 	char *start = NULL;
 
-	if (nr_pages <= KF_PAGES_MAX && align_pages <= KF_PAGES_MAX)
+	if (nr_pages <= KF_PAGES_MAX && align_pages <= KF_PAGES_MAX &&
+	    kf_limit_allows(bytes))
 		start = kf_named_map(bytes, align_bytes(align_pages));
 	if (!start)
 		return NULL;

@@ -4,6 +4,7 @@
  */
 #include "pages/internal.h"
 #include "pages/counted-lock.h"
+#include "pages/limit.h"
 #include "record/record.h"
 
 #include "probes/konfiscator-probes.h"
@@ -132,6 +133,7 @@ void kf_pages_count_peak(void)
 		kf_record_held(held);
 	if (held > kf_word_get(KF_WORD_peak_held))
 		kf_word_set(KF_WORD_peak_held, held);
+	kf_limit_watch(held);
 	kf_word_set(KF_WORD_largest_free, (size_t)kf_tree_largest()
 						  << KF_PAGE_SHIFT);
 }
@@ -175,6 +177,14 @@ static struct kf_run *pages_carve(struct kf_run *run, size_t nr_pages,
 	return run;
 }
 
+bool kf_pages_may_take(const struct kf_run *run, size_t nr_pages)
+{
+	size_t dirty = KF_MIN((size_t)run->dirty, nr_pages);
+
+	return dirty == nr_pages ||
+	       kf_limit_allows((nr_pages - dirty) << KF_PAGE_SHIFT);
+}
+
 static struct kf_run *pages_take(size_t nr_pages, size_t align_pages,
 				 enum kf_run_kind kind, bool *zeroed)
 {
@@ -183,7 +193,9 @@ static struct kf_run *pages_take(size_t nr_pages, size_t align_pages,
 	if (!kf_desc_reserve(2))
 		return NULL;
 	run = kf_tree_find(nr_pages, align_pages);
-	if (!run)
+	if (run && !kf_pages_may_take(run, nr_pages))
+		run = NULL;
+	else if (!run && kf_limit_allows(nr_pages << KF_PAGE_SHIFT))
 		run = kf_region_grow(nr_pages, align_pages);
 	if (run && !kf_desc_reserve(2))
 		run = NULL;

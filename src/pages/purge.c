@@ -15,6 +15,7 @@
  */
 #include "pages/internal.h"
 #include "pages/counted-lock.h"
+#include "pages/limit.h"
 
 #include "sys/named.h"
 #include "sys/thread.h"
@@ -68,7 +69,7 @@ static uint64_t live(void)
  */
 uint64_t kf_dirty_limit(void)
 {
-	return kf_pages_conf.dirty_max + live() / 2;
+	return kf_limit_dirty(kf_pages_conf.dirty_max + live() / 2);
 }
 
 /* The lower limit for pages that stay dirty for seconds. */

@@ -160,6 +160,8 @@ enum kf_tables {
 	KF_TABLE_STACKS = 2, /* and frames, calls and modules */
 	KF_TABLE_EVENTS = 4,
 	KF_TABLE_AGES = 8, /* with KF_TABLE_STACKS: lifetimes and samples */
+	KF_TABLE_REALTIME = 16, /* with KF_TABLE_STACKS: those of calls in
+				   real-time mode, and no others */
 };
 
 /**

@@ -159,10 +159,11 @@ static bool read_calls(const struct kf_source *src, struct kf_snapshot *s)
 	return true;
 }
 
-static bool read_stacks(const struct kf_source *src,
+static bool read_stacks(const struct kf_source *src, unsigned int tables,
 			const struct kf_stats_section *sec,
 			struct kf_snapshot *s)
 {
+	uint32_t kind = tables & KF_TABLE_REALTIME ? KF_STACK_REALTIME : 0;
 	const struct kf_stats_section *frames = &src->h.frames;
 
 	s->stacks = copy_table(src, sec, sizeof(*s->stacks));
@@ -181,6 +182,8 @@ static bool read_stacks(const struct kf_source *src,
 		if (kf_late(src->until_ns))
 			return false;
 		settle_stack(s, &s->stacks[i]);
+		if ((s->stacks[i].flags & KF_STACK_REALTIME) != kind)
+			s->stacks[i].hash = 0;
 		if (src->h.minor < MINOR_GENERATIONS)
 			put_generation(&s->stacks[i]);
 	}
@@ -296,7 +299,7 @@ bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 	/*
 	 * read the modules after the stacks, so that the stacks' code is there
 	 */
-	return (!h->stacks.nr || read_stacks(src, &h->stacks, s)) &&
+	return (!h->stacks.nr || read_stacks(src, tables, &h->stacks, s)) &&
 	       (!(tables & KF_TABLE_AGES) || read_ages(src, s)) &&
 	       (!h->modules.nr || read_modules(src, &h->modules, s));
 }

@@ -94,6 +94,8 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->unused = t->free - dirty;
 	f->metadata = t->metadata;
 	f->held = t->held;
+	f->limit = facts_level(s, "limit");
+	f->headroom = facts_less(f->limit, f->held);
 	f->peak_held = KF_MAX(facts_level(s, "peak_held"), t->held);
 	/* of a malloc elsewhere only what is held now is known */
 	f->peak_known = strcmp(s->id.engine, "system") != 0;

@@ -163,7 +163,7 @@ static bool take_record(uint32_t *nr)
 	return true;
 }
 
-static uint32_t take_stack(uint32_t tag)
+static uint32_t take_stack(uint32_t tag, uint32_t flags)
 {
 	static const struct kf_walked none;
 	struct kf_walked *stack;
@@ -175,6 +175,10 @@ static uint32_t take_stack(uint32_t tag)
 	stack = kf_walk(conf.max_frames);
 	if (!stack || !stack->nr)
 		kf_word_add_atomic(KF_WORD_stacks_failed, 1);
+	if (stack)
+		stack->flags |= flags;
+	else if (flags)
+		return KF_TABLE_NONE;
 	entry = kf_table_find(stack ? stack : &none, tag, conf.max_stacks);
 	if (stack)
 		kf_walk_done(stack);
@@ -196,8 +200,21 @@ uint32_t kf_sample_take(uint64_t bytes, uint64_t mean, uint32_t tag)
 	r->weight = mean ? kf_distance_weight(bytes, mean) : bytes;
 	r->tag = tag;
 	r->place = (struct kf_place){0};
-	r->stack = take_stack(tag);
+	r->stack = take_stack(tag, 0);
 	return nr | KF_SAMPLE_MARK;
+}
+
+uint64_t kf_sample_realtime(uint32_t function)
+{
+	uint32_t tag = (uint32_t)kf_process_tid() << 3 | function;
+	uint32_t entry = take_stack(tag, KF_STACK_REALTIME);
+
+	/* Entry 0 is of samples alone: what it would count is left out. */
+	if (!entry || entry == KF_TABLE_NONE)
+		return 0;
+	kf_table_add(entry, 1, 1);
+	kf_table_sub(entry, 1, 1);
+	return kf_table_caller(entry);
 }
 
 void kf_sample_drop(uint32_t mark)

@@ -89,6 +89,18 @@ uint32_t kf_sample_take(uint64_t bytes, uint64_t mean,
 			uint32_t tag) __must_check;
 
 /**
+ * kf_sample_realtime() - count a call of a thread in real-time mode for its
+ *			  stack, which is no sample's
+ * @function:	as the probe realtime_violation has it
+ *
+ * Walks the stack.
+ *
+ * Context: as kf_sample_take().
+ * Return: the caller, a return address; 0: unknown.
+ */
+uint64_t kf_sample_realtime(uint32_t function);
+
+/**
  * kf_sample_gave() - count a sampled block
  * @mark:	of kf_sample_take()
  * @p:		the block, which has the mark

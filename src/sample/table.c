@@ -121,7 +121,8 @@ static uint32_t table_flags(const struct kf_walked *stack, uint32_t max)
 	return KF_STACK_CUT | outer << KF_STACK_OUTER_SHIFT |
 	       (outer ? 0 : KF_STACK_NO_OUTER) |
 	       (stack->flags & KF_STACK_CUT ? KF_STACK_OUTER_CUT : 0) |
-	       (stack->flags & (KF_STACK_NO_TABLES | KF_STACK_NO_CALLS));
+	       (stack->flags &
+		(KF_STACK_NO_TABLES | KF_STACK_NO_CALLS | KF_STACK_REALTIME));
 }
 
 static void table_fill(uint32_t i, uint64_t hash, const struct kf_walked *stack,

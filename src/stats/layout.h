@@ -343,6 +343,12 @@ enum kf_stack_flags {
 	KF_STACK_NO_CALLS = 32,	 /* it lacks calls of an interpreter */
 	KF_STACK_INHERITED = 64, /* its blocks were live at the fork that began
 				    the process: its own are in other entries */
+	/*
+	 * Of calls in real-time mode: @samples of them, each as a sample of a
+	 * byte that was freed at once; @tag is the thread's id << 3 and the
+	 * function, as the probe realtime_violation has it.
+	 */
+	KF_STACK_REALTIME = 128,
 };
 
 #define KF_STACK_OUTER_SHIFT 8

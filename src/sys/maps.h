@@ -10,6 +10,7 @@
 #define KF_SYS_MAPS_H
 
 #include "base/compiler.h"
+#include "sys/lines.h"
 
 /* A mapping; the path is in the walk's buffer, valid until the next call. */
 struct kf_mapping {
@@ -25,11 +26,7 @@ struct kf_mapping {
 
 /* A walk through the mappings. */
 struct kf_maps {
-	int fd;
-	bool cuts; /* the begin of the current line did not fit in @buf */
-	size_t at; /* byte in @buf of the next line */
-	size_t len;
-	char buf[8192];
+	struct kf_lines lines;
 };
 
 /**

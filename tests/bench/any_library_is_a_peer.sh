@@ -62,7 +62,8 @@ compared worst.py --only planted --rounds 1 --operations 1000
 
 # Every target of make passes on what is in PEERS.
 for target in bench bench-peers bench-quick bench-micro bench-instructions \
-	bench-rss bench-small bench-scaling bench-longrun bench-worst; do
+	bench-rss bench-small bench-scaling bench-longrun bench-worst \
+	bench-limit; do
 	MAKEFLAGS='' make -n -C "$top_builddir" "$target" \
 		PEERS="planted=/x/y.so other=/z.so" >"$WORK/commands" ||
 		fail "make -n $target failed"

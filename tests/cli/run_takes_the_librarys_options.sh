@@ -9,6 +9,7 @@ value_of() {
 	case $1 in
 	BOOL) echo 1 ;;
 	SIZE) echo 1M ;;
+	LIMIT) echo 90% ;;
 	COUNT) echo 8 ;;
 	ENGINE) echo firstfit ;;
 	ACTION) echo count ;;

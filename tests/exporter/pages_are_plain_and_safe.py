@@ -104,6 +104,14 @@ def a_process_has_its_verdict(world):
     assert "not the heap: " in text and "which has 60.0Mi" in text, text
 
 
+def a_process_shows_its_own_limit(world):
+    one_process(world, name="limited", mapped=80 << 20, limit=100 << 20)
+    exporter = world.exporter()
+    (link,) = process_links(get(exporter, "/"))
+    cards = words(section(get(exporter, link), "cards"))
+    assert "Limit of what is held100 MiB20.0 MiB are left" in cards, cards
+
+
 def calls_of(node):
     return {node["name"]}.union(*map(calls_of, node.get("children", [])))
 
@@ -254,6 +262,7 @@ kftest.main(
     the_overview_adds_up,
     a_process_has_a_page,
     a_process_has_its_verdict,
+    a_process_shows_its_own_limit,
     stacks_begin_after_wrappers_of_malloc,
     who_is_not_there_has_none,
     hostile_names_are_text,

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/text.h"
 #include "core/conf.h"
 
 #include <fcntl.h>
@@ -35,6 +36,9 @@ static const struct kf_conf defaults = {
 #define IS_ACTION(v) ((uint64_t)(v) <= 1)
 #define IS_STRING(v) (!(uintptr_t)(v) || *(const char *)(uintptr_t)(v))
 #define IS_ENGINE(v) IS_STRING(v)
+#define IS_LIMIT(value)            \
+	((value) <= PTRDIFF_MAX || \
+	 ((value) > KF_LIMIT_SHARE && (value) <= (KF_LIMIT_SHARE | 100)))
 #define IS_MATCH(v) IS_STRING(v)
 
 static void check_values(void)

@@ -105,6 +105,10 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
 	add_part(t, "unused: free, with nothing behind it", true, f->unused, 0);
 	add_part(t, "held: the heap's addresses in use", true, f->held, 0);
 	add_part(t, "peak of what was held", f->peak_known, f->peak_held, 0);
+	if (f->limit) {
+		add_part(t, "limit of what is held", true, f->limit, 0);
+		add_part(t, "headroom to this limit", true, f->headroom, 0);
+	}
 	if (!f->mappings_known)
 		return;
 	add_part(t, "page tables: the kernel's", true, f->tables, 0);

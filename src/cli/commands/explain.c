@@ -106,6 +106,8 @@ enum {
 	METADATA,
 	HELD,
 	PEAK,
+	LIMIT,
+	HEADROOM,
 	GROWN,
 	SECONDS,
 	ALLOCATED,
@@ -140,6 +142,8 @@ static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[METADATA] = {NULL, "metadata_bytes", KF_CELL_BYTES},
 	[HELD] = {NULL, "held_bytes", KF_CELL_BYTES},
 	[PEAK] = {NULL, "peak_held_bytes", KF_CELL_BYTES},
+	[LIMIT] = {NULL, "limit_bytes", KF_CELL_BYTES},
+	[HEADROOM] = {NULL, "headroom_bytes", KF_CELL_BYTES},
 	[GROWN] = {"GROWN", "grown_bytes", KF_CELL_SIGNED},
 	[SECONDS] = {NULL, "watched_seconds", KF_CELL_SECONDS},
 	[ALLOCATED] = {NULL, "allocated_bytes", KF_CELL_BYTES},
@@ -188,6 +192,9 @@ static void add_facts(struct kf_cell *row, const struct kf_facts *f)
 	row[HELD].count = f->held;
 	row[PEAK].count = f->peak_held;
 	row[PEAK].none = !f->peak_known;
+	row[LIMIT].count = f->limit;
+	row[HEADROOM].count = f->headroom;
+	row[LIMIT].none = row[HEADROOM].none = !f->limit;
 	row[GROWN].count = (uint64_t)f->grown;
 	row[SECONDS].real = f->seconds;
 	row[GROWN].none = row[SECONDS].none = !f->watched;

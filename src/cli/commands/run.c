@@ -33,7 +33,7 @@
 
 #define ALONE "libkonfiscator-alone.so"
 
-enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION, MATCH };
+enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION, MATCH, LIMIT };
 
 struct conf {
 	const char *id;
@@ -96,6 +96,11 @@ static const char *conf_wanted(const struct conf *conf, const char *value)
 		return kf_parse_size(value, &n) && n <= PTRDIFF_MAX
 			       ? NULL
 			       : "a number of bytes, with K, M, G or T";
+	case LIMIT:
+		return kf_parse_limit(value, &n)
+			       ? NULL
+			       : "a number of bytes, with K, M, G or T, or 1% "
+				 "to 100%";
 	case ACTION:
 		return kf_parse_choice(conf->argument, value, &n)
 			       ? NULL
@@ -469,6 +474,7 @@ int kf_run(struct kf_cli *cli, int argc, char **argv)
 #define FALLBACK_ENGINE(value) NULL
 #define FALLBACK_ACTION(value) NULL
 #define FALLBACK_MATCH(value) NULL
+#define FALLBACK_LIMIT(value) NULL
 
 static const struct kf_option run_options[] = {
 #define KF_CONF_GROUP(title) {KF_OPT_GROUP, NULL, NULL, title},

@@ -279,9 +279,11 @@ static void maker_ages(struct kf_maker *m, const struct kf_snapshot *s,
 void kf_maker_open(struct kf_maker *m)
 {
 	struct kf_names *names = m->names;
+	bool realtime = m->realtime;
 
 	kf_maker_release(m);
 	m->names = names;
+	m->realtime = realtime;
 	m->counts.entry_size = sizeof(struct known_count);
 	m->ages.entry_size = sizeof(struct known_ages);
 	m->tags.entry_size = sizeof(uint64_t);
@@ -347,7 +349,9 @@ enum kf_read_result kf_maker_look(struct kf_maker *m, const struct kf_file *f,
 
 	result = kf_snapshot_read_with(
 		f->dirfd, f->name,
-		KF_TABLE_TAGS | KF_TABLE_STACKS | KF_TABLE_AGES, &s);
+		KF_TABLE_TAGS | KF_TABLE_STACKS | KF_TABLE_AGES |
+			(m->realtime ? KF_TABLE_REALTIME : 0),
+		&s);
 	if (result == KF_READ_OK)
 		kf_maker_take(m, f, &s, time_ns);
 	kf_snapshot_release(&s);

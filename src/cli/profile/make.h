@@ -25,6 +25,7 @@ struct kf_names {
 
 struct kf_maker {
 	struct kf_names *names; /* or NULL; outlives the maker */
+	bool realtime;		/* of calls in real-time mode, not of samples */
 
 	/*
 	 * New records; the user writes them and sets @size to 0.

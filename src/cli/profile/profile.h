@@ -45,6 +45,7 @@ struct kf_profile_pick {
 	const char *filter;  /* a regular expression, or NULL */
 	const char *process; /* a pid or a glob of names, or NULL */
 	double at;	     /* seconds since the begin; below 0: the end */
+	bool realtime;	     /* calls in real-time mode, not samples */
 };
 
 /* A process of a profile. */

@@ -68,7 +68,7 @@ static enum kf_read_result take_stats(struct kf_prof *prof,
 				      const char *const *dirs,
 				      const struct kf_file *f)
 {
-	struct kf_maker m = {0};
+	struct kf_maker m = {.realtime = prof->pick.realtime};
 	enum kf_read_result result;
 
 	kf_maker_begin(&m, &f->snap.id, f->snap.id.created_ns, 0);

@@ -11,10 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "core/conf.h"
 #include "tests/unit/unit.h"
 
-enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION, MATCH };
+enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION, MATCH, LIMIT };
 
 #define KF_ENGINE(id, help) #id ", "
 static const char engine_names[] =
@@ -35,6 +36,10 @@ static const struct {
 		  {"3X", "-5", "9223372036854775808", "M"},
 		  "bytes, with K, M, G or T"},
 	[COUNT] = {"77", 77, {"4294967296", "7K", "-7", "many"}, "a number"},
+	[LIMIT] = {"90%",
+		   KF_LIMIT_SHARE | 90,
+		   {"0%", "101%", "%", "90%x"},
+		   "bytes, with K, M, G or T, or 1% to 100%"},
 	[ACTION] = {"count",
 		    1,
 		    {"Count", "1", "abort ", "abort|count"},

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The limit of held memory: see limit.h.
+ */
+#include "core/limit.h"
+
+#include "base/text.h"
+#include "core/conf.h"
+#include "core/snapshot.h"
+#include "engines/engine.h"
+#include "pages/limit.h"
+#include "sys/cgroup.h"
+#include "sys/clock.h"
+#include "sys/out.h"
+#include "sys/process.h"
+
+bool kf_limit_is_set;
+
+/* @read_ms and @told are atomic; who sets @busy owns @cgroup. */
+static struct {
+	bool busy; /* atomic */
+	bool told; /* the snapshot of this crossing was written */
+	uint32_t read_ms;
+	struct kf_cgroup cgroup;
+} limit;
+
+static void limit_read(void)
+{
+	uint64_t percent = kf_conf.limit & ~KF_LIMIT_SHARE;
+
+	if (__atomic_exchange_n(&limit.busy, true, __ATOMIC_ACQUIRE))
+		return;
+	kf_limit_set(kf_limit_part(kf_cgroup_memory_limit(&limit.cgroup, ""),
+				   percent));
+	__atomic_store_n(&limit.busy, false, __ATOMIC_RELEASE);
+}
+
+void kf_limit_start(void)
+{
+	kf_limit_is_set = kf_conf.limit != 0;
+	kf_limit.hard = kf_conf.limit_hard;
+	limit.read_ms = kf_now_ms();
+	if (kf_conf.limit & KF_LIMIT_SHARE)
+		limit_read();
+	else
+		kf_limit_set(kf_conf.limit);
+}
+
+void kf_limit_settle(void)
+{
+	char buf[128];
+	struct kf_text text;
+
+	if (!kf_limit_is_set ||
+	    !(kf_engine->base.flags & KONF_ENGINE_ELSEWHERE))
+		return;
+	kf_limit_is_set = false;
+	kf_limit_set(0);
+	kf_text_init(&text, buf, sizeof(buf));
+	kf_text_str(&text, "konfiscator: KONFISCATOR_LIMIT: the engine ");
+	kf_text_str(&text, kf_engine->base.name);
+	kf_text_str(&text, " has its memory elsewhere; there is no limit\n");
+	kf_out(&text);
+}
+
+static void limit_read_due(void)
+{
+	uint32_t last = kf_load(&limit.read_ms);
+	uint32_t now = kf_now_ms();
+
+	if (now - last < KF_LIMIT_READ_MS || kf_process_is_barred() ||
+	    !__atomic_compare_exchange_n(&limit.read_ms, &last, now, false,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	limit_read();
+}
+
+void kf_limit_look(void)
+{
+	bool crossed = kf_load(&kf_limit.crossed);
+
+	if (kf_conf.limit & KF_LIMIT_SHARE)
+		limit_read_due();
+	if (likely(crossed == kf_load(&limit.told)) ||
+	    __atomic_exchange_n(&limit.told, crossed, __ATOMIC_RELAXED) ==
+		    crossed)
+		return;
+	/* No prefix: no snapshot. The stats file has the profile. */
+	if (crossed)
+		kf_snapshot_next(NULL, false);
+}
+
+void kf_limit_fork_child(void)
+{
+	limit.busy = false;
+}
