@@ -108,6 +108,7 @@ enum {
 	PEAK,
 	GROWN,
 	SECONDS,
+	HISTORY,
 	ALLOCATED,
 	LIFE,
 	GROWING,
@@ -141,6 +142,7 @@ static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[PEAK] = {NULL, "peak_held_bytes", KF_CELL_BYTES},
 	[GROWN] = {"GROWN", "grown_bytes", KF_CELL_SIGNED},
 	[SECONDS] = {NULL, "watched_seconds", KF_CELL_SECONDS},
+	[HISTORY] = {NULL, "history_seconds", KF_CELL_SECONDS},
 	[ALLOCATED] = {NULL, "allocated_bytes", KF_CELL_BYTES},
 	[LIFE] = {NULL, "life_seconds", KF_CELL_SECONDS},
 	[GROWING] = {NULL, "growing_seconds", KF_CELL_SECONDS},
@@ -186,7 +188,10 @@ static void add_facts(struct kf_cell *row, const struct kf_facts *f)
 	row[PEAK].none = !f->peak_known;
 	row[GROWN].count = (uint64_t)f->grown;
 	row[SECONDS].real = f->seconds;
-	row[GROWN].none = row[SECONDS].none = !f->watched;
+	row[SECONDS].none = !f->watched;
+	row[HISTORY].real = f->seconds;
+	row[HISTORY].none = !f->remembered;
+	row[GROWN].none = !f->watched && !f->remembered;
 	row[ALLOCATED].count = f->allocated;
 	row[LIFE].real = f->life;
 	row[GROWING].real = f->growing;
@@ -241,7 +246,8 @@ static void print_unknown(const struct kf_watch *w,
 	else if (e->facts.absent > KF_EXPLAIN_GROWTH_MIN)
 		puts("not known: how much more memory of others there is: as "
 		     "much more of the heap is without pages");
-	if (w->last->life == KF_LIFE_DEAD && e->verdict == KF_VERDICT_GROWTH)
+	if (w->last->life == KF_LIFE_DEAD &&
+	    (e->verdict == KF_VERDICT_GROWTH || e->verdict == KF_VERDICT_LEAK))
 		puts("not known: how long the process lived after its last "
 		     "call that read the clock");
 	if (w->last->life == KF_LIFE_DEAD &&
@@ -510,7 +516,7 @@ static int explain_run(struct kf_cli *cli, int argc, char **argv)
 				 : "give a file or select a process, not both");
 		return KF_EXIT_USAGE;
 	}
-	cli->tables = KF_TABLE_STACKS;
+	cli->tables = KF_TABLE_STACKS | KF_TABLE_MOMENTS;
 	if (explain_wants_pinned)
 		cli->tables |= KF_TABLE_AGES | KF_TABLE_TAGS;
 	if (!path)
