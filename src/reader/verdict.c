@@ -584,7 +584,8 @@ void kf_explain_case(const struct kf_case *c, struct kf_explained *e)
 	take_life(&e->facts, c);
 	e->verdict = facts_judge(&e->facts);
 	e->why = verdict_why(&e->facts, e->verdict);
-	if (e->facts.remembered && e->verdict != KF_VERDICT_LEAK)
+	if (e->facts.remembered && e->verdict != KF_VERDICT_LEAK &&
+	    e->facts.seconds >= KF_EXPLAIN_TOLD_MIN)
 		e->why = why_history(&e->facts, e->why);
 	if (e->facts.attached)
 		e->why = why_attached(e->why);

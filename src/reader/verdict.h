@@ -23,6 +23,7 @@
 #define KF_EXPLAIN_OTHERS_PART 4
 /* The history of an ended process: a shorter one may be of its start alone. */
 #define KF_EXPLAIN_HISTORY_MIN 10.0 /* seconds */
+#define KF_EXPLAIN_TOLD_MIN 0.1	    /* seconds; less is not worth words */
 #define KF_EXPLAIN_LEVEL_PART 16 /* one part up or down is as good as level */
 /* Growth until the end, without a watch. */
 #define KF_EXPLAIN_LIFE_MIN 1.0 /* seconds */

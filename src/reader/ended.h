@@ -4,8 +4,8 @@
  * log and the counts of their cgroups say. What none of these knows is not
  * guessed.
  */
-#ifndef KF_CLI_ENDED_H
-#define KF_CLI_ENDED_H
+#ifndef KF_READER_ENDED_H
+#define KF_READER_ENDED_H
 
 #include "reader/reader.h"
 
@@ -18,6 +18,7 @@ struct kf_ended_line {
 };
 
 struct kf_ended_log {
+	bool readable; /* the log could be read */
 	char boot_id[40];
 	uint64_t pid_ns; /* inode of our own; 0: unknown */
 	unsigned int nr;
@@ -45,7 +46,7 @@ void kf_ended_close(struct kf_ended_log *log);
  *
  * Return: the text: "exit STATUS", "exec", "OOM", "likely OOM", the name of a
  *	   signal, "signal or _exit", or "unknown"; NULL: it lives, or cannot be
- *seen from here.
+ *	   seen from here.
  */
 const char *kf_ended_how(const struct kf_ended_log *log,
 			 const struct kf_file *f, char *room, size_t size);
