@@ -260,3 +260,24 @@ const char *kf_ended_how(const struct kf_ended_log *log,
 		return "likely OOM";
 	return s->knows_exit ? "signal or _exit" : "unknown";
 }
+
+enum kf_ended_cause kf_ended_cause(const char *how)
+{
+	static const struct {
+		const char *how; /* its begin */
+		enum kf_ended_cause cause;
+	} causes[] = {
+		{"exit 0", KF_ENDED_EXIT},
+		{"exit ", KF_ENDED_FAILURE},
+		{"OOM", KF_ENDED_OOM},
+		{"likely OOM", KF_ENDED_LIKELY_OOM},
+		{"signal or", KF_ENDED_SIGNAL},
+		{"SIG", KF_ENDED_CRASH},
+	};
+
+	for (size_t i = 0; how && i < KF_ARRAY_SIZE(causes); i++) {
+		if (!strncmp(how, causes[i].how, strlen(causes[i].how)))
+			return causes[i].cause;
+	}
+	return KF_ENDED_UNKNOWN;
+}

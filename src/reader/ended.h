@@ -25,6 +25,18 @@ struct kf_ended_log {
 	struct kf_ended_line *lines; /* by time */
 };
 
+/* The ways of an end in classes, for counts. */
+enum kf_ended_cause {
+	KF_ENDED_EXIT,
+	KF_ENDED_FAILURE, /* exit with another status than 0 */
+	KF_ENDED_SIGNAL,  /* or _exit() */
+	KF_ENDED_CRASH,	  /* a fault that the kernel's log has */
+	KF_ENDED_OOM,
+	KF_ENDED_LIKELY_OOM,
+	KF_ENDED_UNKNOWN,
+	KF_NR_ENDED_CAUSES
+};
+
 /**
  * kf_ended_open() - read the kernel's log, /dev/kmsg
  * @log:	out: empty where the log cannot be read
@@ -50,5 +62,13 @@ void kf_ended_close(struct kf_ended_log *log);
  */
 const char *kf_ended_how(const struct kf_ended_log *log,
 			 const struct kf_file *f, char *room, size_t size);
+
+/**
+ * kf_ended_cause() - the class of an end
+ * @how:	what kf_ended_how() returned, other than "exec"; NULL: unknown
+ *
+ * Return: the class.
+ */
+enum kf_ended_cause kf_ended_cause(const char *how);
 
 #endif
