@@ -35,12 +35,12 @@ __attribute__((noinline)) static void leaky(void)
 __attribute__((noinline)) static void keep(unsigned int i)
 {
 	free(table[i % TABLE]);
-	table[i % TABLE] = malloc(100 + i * 7919 % 1000);
+	table[i % TABLE] = malloc(100 + i * 7919 % 900);
 }
 
 __attribute__((noinline)) static void work(unsigned int i)
 {
-	void *a = malloc(50 + i * 104729 % 4000);
+	void *a = malloc(50 + i * 104729 % 950);
 	void *b = calloc(1, 16 + i % 500);
 
 	free(a);
