@@ -13,7 +13,6 @@ need_built
 
 deaths=$top_builddir/tests/cli/deaths
 export KONFISCATOR_SAMPLE=32K
-ulimit -c 0
 blocks=16384
 leak=$((blocks * 256))
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,17 +68,20 @@ static void die(const char *way)
 
 int main(int argc, char **argv)
 {
+	const struct rlimit no_core = {0};
 	struct timespec wait = {0};
+	unsigned long blocks;
 
-	if (argc < 3)
+	if (argc < 3 || setrlimit(RLIMIT_CORE, &no_core))
 		return 2;
-	for (unsigned int i = 0; i < (unsigned int)atoi(argv[2]); i++) {
+	blocks = strtoul(argv[2], NULL, 10);
+	for (unsigned int i = 0; i < blocks; i++) {
 		leaky();
 		keep(i);
 		work(i);
 	}
 	if (argc > 3) {
-		wait.tv_nsec = atoi(argv[3]) * 1000000L;
+		wait.tv_nsec = strtol(argv[3], NULL, 10) * 1000000;
 		nanosleep(&wait, NULL);
 	}
 	die(argv[1]);

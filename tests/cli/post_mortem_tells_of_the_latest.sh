@@ -11,7 +11,6 @@ workdir
 need_built
 
 deaths=$top_builddir/tests/cli/deaths
-ulimit -c 0
 
 expect 3 cli post-mortem
 says "no process that has ended left a stats file"

@@ -193,10 +193,11 @@ static void pm_print_head(const struct body *b)
 	char name[KF_PROCESS_NAME], safe[4 * KF_PROCESS_NAME];
 	char buf[KF_CELL_SIZE], text[4 * 1024];
 	struct kf_table t;
+	int32_t pid;
 
+	pid = kf_process_id(b->file);
 	kf_process_name(b->file, name);
-	printf("%s (%d)\n", kf_escape(safe, sizeof(safe), name),
-	       kf_process_id(b->file));
+	printf("%s (%d)\n", kf_escape(safe, sizeof(safe), name), pid);
 	pm_fill_head(&t, b);
 	for (size_t i = 0; i < NR_HEAD; i++) {
 		if (t.cells[i].none)
@@ -210,16 +211,15 @@ static void pm_print_head(const struct body *b)
 
 static void pm_print_passed(const struct bodies *all)
 {
+	const char *before = "passed over, as they ended by exit 0: ";
 	char name[KF_PROCESS_NAME], safe[4 * KF_PROCESS_NAME];
 
 	for (unsigned int i = 0; i < all->first; i++) {
-		kf_process_name(all->body[i].file, name);
-		printf("%s%s (%d)",
-		       i ? ", "
-			 : "passed over, as they ended by "
-			   "exit 0: ",
-		       kf_escape(safe, sizeof(safe), name),
-		       kf_process_id(all->body[i].file));
+		const struct kf_file *f = all->body[i].file;
+
+		kf_process_name(f, name);
+		printf("%s%s (%d)", i ? ", " : before,
+		       kf_escape(safe, sizeof(safe), name), kf_process_id(f));
 	}
 	if (all->first)
 		puts("\n");
