@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "base/saturate.h"
 #include "exporter/groups/ended.h"
 #include "exporter/buf.h"
 #include "exporter/log.h"
@@ -45,12 +46,58 @@ void kf_ended_name(struct kf_groups *g, const struct kf_snapshot *s,
 	container[0] = '\0';
 }
 
-static void ended_note(struct kf_groups *g, struct kf_member *m, time_t now)
+enum kf_ended_cause kf_ended_look(struct kf_groups *g, const struct kf_file *f)
 {
+	char room[16];
+
+	if (!g->ended_log) {
+		g->ended_log = calloc(1, sizeof(*g->ended_log));
+		if (!g->ended_log)
+			return KF_ENDED_UNKNOWN;
+		kf_ended_open(g->ended_log);
+	}
+	return kf_ended_cause(
+		kf_ended_how(g->ended_log, f, room, sizeof(room)));
+}
+
+void kf_ended_done(struct kf_groups *g)
+{
+	if (g->ended_log)
+		kf_ended_close(g->ended_log);
+	free(g->ended_log);
+	g->ended_log = NULL;
+}
+
+/*
+ * Counts an end by its cause, in the group of the process: apart from the
+ * member's own counts, which may be in a ledger, where causes are not known.
+ */
+static bool ended_count(struct kf_groups *g, const struct kf_member *m)
+{
+	unsigned int i = KF_FIG_ENDED + m->cause;
+	struct kf_group *group = m->group;
+
+	if (!m->read || m->life != KF_LIFE_DEAD)
+		return true;
+	if (!group)
+		group = kf_group_get(g, m->name, m->container);
+	if (!group)
+		return false;
+	group->total[i] = kf_sum(group->total[i], 1);
+	group->last_alive = time(NULL);
+	group->changed = true;
+	return true;
+}
+
+static bool ended_note(struct kf_groups *g, struct kf_member *m, time_t now)
+{
+	if (!ended_count(g, m))
+		return false;
 	m->ended = true;
 	m->ended_at = now;
 	m->changed = true;
 	g->dirty = true;
+	return true;
 }
 
 bool kf_member_end(struct kf_groups *g, struct kf_member *m, time_t now)
@@ -66,9 +113,8 @@ bool kf_member_end(struct kf_groups *g, struct kf_member *m, time_t now)
 	if (!m->ended) {
 		m->seen[m->life == KF_LIFE_DEAD ? KF_FIG_EXITS
 						: KF_FIG_EXECS]++;
-		if (!kf_member_fold(g, m))
+		if (!kf_member_fold(g, m) || !ended_note(g, m, now))
 			return false;
-		ended_note(g, m, now);
 	}
 	m->to_delete = m->of_this_boot;
 	return true;
@@ -83,8 +129,8 @@ bool kf_member_end_folded(struct kf_groups *g, struct kf_member *m, time_t now)
 		return false;
 	if (m->group && !m->ended && !kf_member_fold(g, m))
 		return false;
-	if (!m->ended)
-		ended_note(g, m, now);
+	if (!m->ended && !ended_note(g, m, now))
+		return false;
 	m->folded = true;
 	m->changed = true;
 	m->to_delete = over && m->of_this_boot;

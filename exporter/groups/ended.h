@@ -24,6 +24,23 @@ void kf_ended_name(struct kf_groups *g, const struct kf_snapshot *s,
 		   char name[KF_NAME_SIZE], char container[KF_CONTAINER_SHORT]);
 
 /**
+ * kf_ended_look() - find out how the process of a file ended
+ * @g:		the groups, locked
+ * @f:		the file, of a process that has ended
+ *
+ * Reads the kernel's log, once in a scan.
+ *
+ * Return: the class of its end; unknown when out of memory.
+ */
+enum kf_ended_cause kf_ended_look(struct kf_groups *g, const struct kf_file *f);
+
+/**
+ * kf_ended_done() - forget the kernel's log, at the end of a scan
+ * @g:		the groups, locked
+ */
+void kf_ended_done(struct kf_groups *g);
+
+/**
  * kf_member_end() - count the end of a member's process
  * @g:		the groups, locked
  * @m:		the member; read in this scan

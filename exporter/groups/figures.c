@@ -51,6 +51,25 @@ static const struct {
 		 KF_FIGURE_COUNTER},
 	[KF_FIG_EXECS] = {"process_exits_total", "reason=\"exec\"", "", "",
 			  KF_FIGURE_COUNTER},
+	[KF_FIG_ENDED + KF_ENDED_EXIT] =
+		{"ended_total", "cause=\"exit\"",
+		 "processes that ended and left a stats file, by how they ended",
+		 "", KF_FIGURE_COUNTER},
+	[KF_FIG_ENDED + KF_ENDED_FAILURE] = {"ended_total",
+					     "cause=\"exit_failure\"", "", "",
+					     KF_FIGURE_COUNTER},
+	[KF_FIG_ENDED + KF_ENDED_SIGNAL] = {"ended_total",
+					    "cause=\"signal_or_exit\"", "", "",
+					    KF_FIGURE_COUNTER},
+	[KF_FIG_ENDED + KF_ENDED_CRASH] = {"ended_total", "cause=\"crash\"", "",
+					   "", KF_FIGURE_COUNTER},
+	[KF_FIG_ENDED + KF_ENDED_OOM] = {"ended_total", "cause=\"oom\"", "", "",
+					 KF_FIGURE_COUNTER},
+	[KF_FIG_ENDED + KF_ENDED_LIKELY_OOM] = {"ended_total",
+						"cause=\"likely_oom\"", "", "",
+						KF_FIGURE_COUNTER},
+	[KF_FIG_ENDED + KF_ENDED_UNKNOWN] = {"ended_total", "cause=\"unknown\"",
+					     "", "", KF_FIGURE_COUNTER},
 	[KF_FIG_LIVE_BLOCKS] = {"live_blocks", "", "live blocks", "",
 				KF_FIGURE_GAUGE_SUM},
 	[KF_FIG_HEAP_LIVE] = {"heap_bytes", "state=\"live\"",
@@ -133,9 +152,9 @@ static bool figure_labels_valid(const char *s)
 static bool figure_is_reserved(const char *metric)
 {
 	static const char *const first[] = {
-		"cgroup_", "exporter_", "http_",   "proportional_", "resident_",
-		"size_",   "swapped_",	"oldest_", "process",	    "scrape_",
-		"series_", "stats_",	"trace_"};
+		"cgroup_",   "ended_",	"exporter_", "http_",	"proportional_",
+		"resident_", "size_",	"swapped_",  "oldest_", "process",
+		"scrape_",   "series_", "stats_",    "trace_"};
 	static const char *const last[] = {"_bucket", "_count", "_created",
 					   "_info", "_sum"};
 	size_t len = strlen(metric), i;

@@ -11,6 +11,7 @@
 #define KF_EXPORTER_GROUPS_FIGURES_H
 
 #include "base/compiler.h"
+#include "reader/ended.h"
 #include "reader/reader.h"
 
 /*
@@ -34,6 +35,8 @@ enum kf_figure_id {
 	KF_FIG_CALL_FREE,
 	KF_FIG_EXITS,
 	KF_FIG_EXECS,
+	KF_FIG_ENDED, /* one of each enum kf_ended_cause */
+	KF_FIG_ENDED_LAST = KF_FIG_ENDED + KF_NR_ENDED_CAUSES - 1,
 	KF_FIG_LIVE_BLOCKS,
 	KF_FIG_HEAP_LIVE,
 	KF_FIG_HEAP_ROUNDING,

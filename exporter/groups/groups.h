@@ -105,12 +105,13 @@ struct kf_member {
 	uint64_t key[2]; /* of its row in a ledger; 0: not known */
 	bool marked;	 /* its file is marked as folded */
 	enum kf_life life;
-	int32_t pid;		  /* pid in procfs; 0: ended or not visible */
-	bool of_this_boot;	  /* of this boot, in a configured directory */
-	char given[64];		  /* KONFISCATOR_NAME, raw, or "" */
-	char comm[16];		  /* raw */
-	char called[16];	  /* current command name, raw, or "" */
-	uint64_t resident;	  /* bytes in memory */
+	enum kf_ended_cause cause; /* if @life is KF_LIFE_DEAD */
+	int32_t pid;		   /* pid in procfs; 0: ended or not visible */
+	bool of_this_boot;	   /* of this boot, in a configured directory */
+	char given[64];		   /* KONFISCATOR_NAME, raw, or "" */
+	char comm[16];		   /* raw */
+	char called[16];	   /* current command name, raw, or "" */
+	uint64_t resident;	   /* bytes in memory */
 	uint64_t shared;	  /* file-backed and shared part of @resident */
 	char ruled[KF_PROC_COMM]; /* command name at the last use of the rules
 				   */
@@ -152,6 +153,7 @@ struct kf_groups {
 	struct kf_groups_conf conf;
 	pthread_mutex_t lock;
 	struct kf_file_cache *file_cache; /* of scans, or NULL */
+	struct kf_ended_log *ended_log;	  /* once a scan needed it, or NULL */
 	struct kf_places places;	  /* the directories during a scan */
 	struct kf_figures figures;
 	struct kf_group *groups;

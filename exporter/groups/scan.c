@@ -367,6 +367,8 @@ static int scan_file(void *ctx, const struct kf_file *f)
 	m->gone = 0;
 	scan_note(g, m, f);
 	scan_see(g, m, value);
+	if (m->life == KF_LIFE_DEAD && !m->ended)
+		m->cause = kf_ended_look(g, f);
 	if (kf_member_has_ended(m) && !m->group && !m->ended)
 		kf_ended_name(g, &f->snap, m->name, m->container);
 	return kf_member_tags_note(m, &f->snap) ? 0 : -1;
@@ -543,6 +545,7 @@ static int scan_all(struct kf_groups *g, uint64_t until_ns)
 	if (g->some_to_delete && !g->dirty && !g->conf.read_only)
 		kf_ended_sweep(g, now);
 	kf_places_close(&g->places);
+	kf_ended_done(g);
 	return done ? 0 : -1;
 }
 

@@ -28,9 +28,10 @@ void kf_process_name(const struct kf_file *f, char name[KF_PROCESS_NAME])
 
 void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID])
 {
-	id[0] = '\0';
 	if (f->pid)
 		kf_proc_container("/proc", f->pid, id);
+	else
+		kf_container_in(f->snap.ending.cgroup, id);
 }
 
 static struct kf_proc_memory memory_of(const struct kf_file *f)

@@ -30,7 +30,8 @@ void kf_process_name(const struct kf_file *f, char name[KF_PROCESS_NAME]);
 /**
  * kf_process_container() - the container of a file's process
  * @f:		the file
- * @id:		out: its id by the cgroup's name, or ""
+ * @id:		out: its id by the cgroup's name, or ""; of a process that has
+ *		ended the file has that name
  */
 void kf_process_container(const struct kf_file *f, char id[KF_CONTAINER_ID]);
 

@@ -444,6 +444,7 @@ void kf_heap_tick(void)
 	if (kf_pages_exceeds_dirty_max())
 		kf_pages_set_live(kf_heap_live());
 	kf_pages_release_deferred();
+	kf_moments_tick();
 }
 
 void kf_heap_flush(struct kf_heap *heap)

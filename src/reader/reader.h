@@ -152,6 +152,8 @@ struct kf_snapshot {
 	struct kf_stats_sample *samples;
 	uint32_t nr_events; /* by time */
 	struct kf_event *events;
+	uint32_t nr_moments; /* by time */
+	struct kf_stats_moment *moments;
 };
 
 /* Optional tables, or-ed. */
@@ -162,6 +164,7 @@ enum kf_tables {
 	KF_TABLE_AGES = 8, /* with KF_TABLE_STACKS: lifetimes and samples */
 	KF_TABLE_REALTIME = 16, /* with KF_TABLE_STACKS: those of calls in
 				   real-time mode, and no others */
+	KF_TABLE_MOMENTS = 32,
 };
 
 /**
@@ -201,7 +204,8 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
  * outer frames are entries of their table, or it has none; a stack is cut only
  * if frames are missing here; the build id of a module fits, and its path ends
  * in NUL; a sample has a stack, and its weight is at least its bytes, KF_MOST
- * at most. Figures of a running process are from slightly different times.
+ * at most; a moment is not from before the file, nor are two of the same time.
+ * Figures of a running process are from slightly different times.
  *
  * Return: the same as @s->result.
  */

@@ -34,6 +34,8 @@
 #define MINOR_CALLS 7
 #define HEADER_7 offsetof(struct kf_stats_header, family)
 #define MINOR_FAMILY 8
+#define HEADER_8 offsetof(struct kf_stats_header, moments)
+#define MINOR_MOMENTS 9
 
 /* The part that files of minor versions 5 to 7 have. */
 #define ENDING_MIN offsetof(struct kf_stats_ending, exited)
@@ -189,6 +191,8 @@ static bool sections_hold(const struct kf_source *src)
 			  0, UINT32_MAX) &&
 	       rest_holds(src, &h->samples, sizeof(struct kf_stats_sample), 0,
 			  UINT32_MAX) &&
+	       rest_holds(src, &h->moments, sizeof(struct kf_stats_moment), 0,
+			  MAX_ENTRIES) &&
 	       section_holds(src, &h->more, slot, 0, KF_STATS_MAX_MORE);
 }
 
@@ -204,7 +208,9 @@ static size_t header_bytes(const struct kf_stats_header *h)
 		return HEADER_5;
 	if (h->minor < MINOR_CALLS)
 		return HEADER_6;
-	return h->minor < MINOR_FAMILY ? HEADER_7 : sizeof(*h);
+	if (h->minor < MINOR_FAMILY)
+		return HEADER_7;
+	return h->minor < MINOR_MOMENTS ? HEADER_8 : sizeof(*h);
 }
 
 static bool header_holds(const struct kf_source *src)
@@ -437,6 +443,7 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	free(s->lifetimes);
 	free(s->samples);
 	free(s->events);
+	free(s->moments);
 	s->tags = NULL;
 	s->stacks = NULL;
 	s->frames = NULL;
@@ -445,9 +452,10 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	s->lifetimes = NULL;
 	s->samples = NULL;
 	s->events = NULL;
+	s->moments = NULL;
 	s->nr_tags = s->nr_stacks = s->nr_frames = s->nr_modules = 0;
 	s->nr_calls = s->nr_lifetimes = s->nr_samples = 0;
-	s->nr_events = 0;
+	s->nr_events = s->nr_moments = 0;
 	s->counters = NULL;
 	s->lent = false;
 	s->classes = NULL;

@@ -15,6 +15,9 @@
 
 #define MINOR_GENERATIONS 6
 
+/* The coarse clock, of moments, is at most so far behind that of the file. */
+#define COARSE_NS ((uint64_t)20000000)
+
 /* Longer entries of a later version are cut to the known part. */
 static void *copy_table(const struct kf_source *src,
 			const struct kf_stats_section *sec, size_t entry_size)
@@ -284,6 +287,59 @@ static bool read_ages(const struct kf_source *src, struct kf_snapshot *s)
 	return true;
 }
 
+static int moments_by_time(const void *va, const void *vb)
+{
+	const struct kf_stats_moment *a = va, *b = vb;
+
+	return (a->time > b->time) - (a->time < b->time);
+}
+
+/* Keeps the moments that are possible, by time. */
+static void settle_moments(struct kf_snapshot *s)
+{
+	uint64_t from =
+		s->id.created_mono - KF_MIN(s->id.created_mono, COARSE_NS);
+	uint32_t nr = 0;
+
+	qsort(s->moments, s->nr_moments, sizeof(*s->moments), moments_by_time);
+	for (uint32_t i = 0; i < s->nr_moments; i++) {
+		struct kf_stats_moment m = s->moments[i];
+
+		if (!m.time || m.time < from || m.time > KF_MOST ||
+		    (nr && s->moments[nr - 1].time == m.time))
+			continue;
+		m.live = KF_MIN(m.live, KF_MOST);
+		m.held = KF_MIN(m.held, KF_MOST);
+		m.allocated = KF_MIN(m.allocated, KF_MOST);
+		m.blocks = KF_MIN(m.blocks, KF_MOST);
+		s->moments[nr++] = m;
+	}
+	s->nr_moments = nr;
+}
+
+/* A moment that changes between two reads is being written. */
+static bool read_moments(const struct kf_source *src,
+			 const struct kf_stats_section *sec,
+			 struct kf_snapshot *s)
+{
+	struct kf_stats_moment *again;
+
+	s->moments = copy_table(src, sec, sizeof(*s->moments));
+	again = copy_table(src, sec, sizeof(*again));
+	if (!s->moments || !again) {
+		free(again);
+		return false;
+	}
+	s->nr_moments = sec->nr;
+	for (uint32_t i = 0; i < sec->nr; i++) {
+		if (memcmp(&s->moments[i], &again[i], sizeof(*again)))
+			s->moments[i].time = 0;
+	}
+	free(again);
+	settle_moments(s);
+	return true;
+}
+
 bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 		    struct kf_snapshot *s)
 {
@@ -293,6 +349,9 @@ bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 	    !read_tags(src, &h->tags, s))
 		return false;
 	if (tables & KF_TABLE_EVENTS && !kf_events_read(src, s))
+		return false;
+	if (tables & KF_TABLE_MOMENTS && h->moments.nr &&
+	    !read_moments(src, &h->moments, s))
 		return false;
 	if (!(tables & KF_TABLE_STACKS))
 		return true;

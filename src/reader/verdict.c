@@ -178,19 +178,13 @@ static void take_process(struct kf_facts *f, const struct kf_case *c)
 			    KF_MIN(m.shared, f->resident));
 }
 
-struct span {
-	int64_t least, most;
-};
-
-static struct span span_of(const uint64_t *used, unsigned int from,
-			   unsigned int to)
+static struct kf_span span_of(const uint64_t *used, unsigned int from,
+			      unsigned int to)
 {
-	struct span s = {.least = INT64_MAX};
+	struct kf_span s = {.least = UINT64_MAX};
 
-	for (unsigned int i = from; i < to; i++) {
-		s.least = KF_MIN(s.least, (int64_t)used[i]);
-		s.most = KF_MAX(s.most, (int64_t)used[i]);
-	}
+	for (unsigned int i = from; i < to; i++)
+		kf_span_widen(&s, used[i]);
 	return s;
 }
 
@@ -199,25 +193,61 @@ static struct span span_of(const uint64_t *used, unsigned int from,
  * the lows of the quarters count. In a leak they never fall, they rise more
  * than once, and the last low is above the first high.
  */
-static void take_rise(struct kf_facts *f, const struct kf_case *c)
+static void judge_rise(struct kf_facts *f, const struct kf_span *q)
 {
-	struct span q[KF_EXPLAIN_QUARTERS];
 	unsigned int steps = 0;
 	int64_t noise;
+
+	for (unsigned int i = 0; i < KF_EXPLAIN_QUARTERS; i++) {
+		if (q[i].least > q[i].most)
+			return;
+	}
+	f->risen = (int64_t)(q[KF_EXPLAIN_QUARTERS - 1].least - q[0].least);
+	noise = f->risen / KF_EXPLAIN_NOISE_PART;
+	f->rising = q[KF_EXPLAIN_QUARTERS - 1].least > q[0].most;
+	for (unsigned int i = 1; i < KF_EXPLAIN_QUARTERS; i++) {
+		int64_t step = (int64_t)(q[i].least - q[i - 1].least);
+
+		steps += step > noise;
+		f->rising &= step >= -noise;
+	}
+	f->rising &= steps > 1;
+}
+
+static void take_rise(struct kf_facts *f, const struct kf_case *c)
+{
+	struct kf_span q[KF_EXPLAIN_QUARTERS];
 
 	if (c->nr_used < KF_EXPLAIN_QUARTERS)
 		return;
 	for (unsigned int i = 0; i < KF_EXPLAIN_QUARTERS; i++)
 		q[i] = span_of(c->used, c->nr_used * i / KF_EXPLAIN_QUARTERS,
 			       c->nr_used * (i + 1) / KF_EXPLAIN_QUARTERS);
-	f->risen = q[KF_EXPLAIN_QUARTERS - 1].least - q[0].least;
-	noise = f->risen / KF_EXPLAIN_NOISE_PART;
-	f->rising = q[KF_EXPLAIN_QUARTERS - 1].least > q[0].most;
-	for (unsigned int i = 1; i < KF_EXPLAIN_QUARTERS; i++) {
-		steps += q[i].least > q[i - 1].least + noise;
-		f->rising &= q[i].least >= q[i - 1].least - noise;
-	}
-	f->rising &= steps > 1;
+	judge_rise(f, q);
+}
+
+/* Whether the heap grew with the rise; @before: most that it held before. */
+static bool is_record(const struct kf_facts *f, uint64_t before)
+{
+	return f->risen > 0 &&
+	       facts_less(f->peak_held, before) >=
+		       (uint64_t)f->risen / KF_EXPLAIN_RECORD_PART;
+}
+
+/* The history of a process that has ended takes the place of a watch. */
+static void take_history(struct kf_facts *f, const struct kf_case *c)
+{
+	struct kf_growth g;
+
+	f->remembered = c->ended && !f->watched && kf_growth_of(c->snap, &g);
+	if (!f->remembered)
+		return;
+	f->seconds = g.seconds;
+	f->grown = (int64_t)(g.last - g.first);
+	f->used = g.whole;
+	judge_rise(f, g.part);
+	f->rising &= g.seconds >= KF_EXPLAIN_HISTORY_MIN;
+	f->record = is_record(f, g.held);
 }
 
 static void take_watch(struct kf_facts *f, const struct kf_case *c)
@@ -229,10 +259,7 @@ static void take_watch(struct kf_facts *f, const struct kf_case *c)
 	f->grown = (int64_t)(c->used[c->nr_used - 1] - c->used[0]);
 	take_rise(f, c);
 	/* the pools of such engines are held from the start */
-	f->record = facts_level(c->snap, "pools") ||
-		    (f->risen > 0 &&
-		     facts_less(f->peak_held, c->before) >=
-			     (uint64_t)f->risen / KF_EXPLAIN_RECORD_PART);
+	f->record = facts_level(c->snap, "pools") || is_record(f, c->before);
 }
 
 static uint64_t verdict_now_ms(void)
@@ -369,11 +396,31 @@ static double facts_percent(uint64_t part, uint64_t whole)
 static char *why_leak(const struct kf_facts *f)
 {
 	return verdict_say(
-		"the memory in use grew by %s in %.1f s, to %s; the lows of "
-		"each quarter were higher, and the heap was never larger %s",
-		BYTES((uint64_t)f->grown), f->seconds,
+		"the memory in use grew by %s in %s%.1f s%s, to %s; the lows "
+		"of each quarter were higher, and the heap was never larger %s",
+		BYTES((uint64_t)f->grown), f->remembered ? "the last " : "",
+		f->seconds, f->remembered ? " of its file" : "",
 		BYTES(f->live + f->rounding),
 		f->attached ? "since the attach" : "before");
+}
+
+/* How a process that has ended came to what it had. */
+static char *why_history(const struct kf_facts *f, char *why)
+{
+	uint64_t low = f->used.least, high = f->used.most;
+	bool level = high - low <= high / KF_EXPLAIN_LEVEL_PART;
+	uint64_t last = f->live + f->rounding;
+	uint64_t from = level ? low : last - (uint64_t)f->grown;
+	char *text = why ? verdict_say("%s; in the last %.1f s of its file the "
+				       "memory in use %s %s %s %s",
+				       why, f->seconds,
+				       level ? "stayed between" : "went from",
+				       BYTES(from), level ? "and" : "to",
+				       BYTES(level ? high : last))
+			 : NULL;
+
+	free(why);
+	return text;
 }
 
 static char *why_growth(const struct kf_facts *f)
@@ -537,9 +584,13 @@ void kf_explain_case(const struct kf_case *c, struct kf_explained *e)
 	e->facts.ended = c->ended;
 	take_process(&e->facts, c);
 	take_watch(&e->facts, c);
+	take_history(&e->facts, c);
 	take_life(&e->facts, c);
 	e->verdict = facts_judge(&e->facts);
 	e->why = verdict_why(&e->facts, e->verdict);
+	if (e->facts.remembered && e->verdict != KF_VERDICT_LEAK &&
+	    e->facts.seconds >= KF_EXPLAIN_TOLD_MIN)
+		e->why = why_history(&e->facts, e->why);
 	if (e->facts.attached)
 		e->why = why_attached(e->why);
 }

@@ -7,12 +7,13 @@
 #ifndef KF_READER_VERDICT_H
 #define KF_READER_VERDICT_H
 
+#include "reader/growth.h"
 #include "reader/reader.h"
 
 /* Growth while the process is watched: less than this is not a leak. */
-#define KF_EXPLAIN_GROWTH_MIN (64u << 10) /* bytes */
-#define KF_EXPLAIN_GROWTH_PART 256	  /* of the process, one part */
-#define KF_EXPLAIN_QUARTERS 4		  /* of a watch, each with its least */
+#define KF_EXPLAIN_GROWTH_MIN (64u << 10)   /* bytes */
+#define KF_EXPLAIN_GROWTH_PART 256	    /* of the process, one part */
+#define KF_EXPLAIN_QUARTERS KF_GROWTH_PARTS /* each with its least */
 #define KF_EXPLAIN_NOISE_PART 8	 /* of the rise, one part, is no step */
 #define KF_EXPLAIN_RECORD_PART 4 /* of the rise, one part, is new */
 /* Free memory in the heap: less than this does not matter. */
@@ -20,6 +21,10 @@
 #define KF_EXPLAIN_WASTE_PART 3		  /* of the heap, one part */
 /* Of the process, one part: others of this size have to be a runtime's. */
 #define KF_EXPLAIN_OTHERS_PART 4
+/* The history of an ended process: a shorter one may be of its start alone. */
+#define KF_EXPLAIN_HISTORY_MIN 10.0 /* seconds */
+#define KF_EXPLAIN_TOLD_MIN 0.1	    /* seconds; less is not worth words */
+#define KF_EXPLAIN_LEVEL_PART 16 /* one part up or down is as good as level */
 /* Growth until the end, without a watch. */
 #define KF_EXPLAIN_LIFE_MIN 1.0 /* seconds */
 #define KF_EXPLAIN_LIFE_PART 4	/* of the life, the last part */
@@ -95,13 +100,15 @@ struct kf_facts {
 	uint64_t uncounted; /* threads without counters in the file */
 	bool attached;	    /* blocks from before the attach are not counted */
 	bool watched;
-	double seconds;	    /* of the watch */
-	int64_t grown;	    /* live and rounding, in the watch */
-	int64_t risen;	    /* change of the lows, in the watch */
-	bool rising;	    /* @grown during the whole watch */
-	bool record;	    /* the heap was never larger before */
-	uint64_t allocated; /* ever */
-	uint64_t blocks;    /* that are live */
+	bool remembered;     /* it has ended, and its history is as a watch */
+	double seconds;	     /* of the watch, or its last minutes */
+	int64_t grown;	     /* live and rounding, in that time */
+	int64_t risen;	     /* change of the lows, in that time */
+	struct kf_span used; /* live and rounding, if it is remembered */
+	bool rising;	     /* @grown during the whole time */
+	bool record;	     /* the heap was never larger before */
+	uint64_t allocated;  /* ever */
+	uint64_t blocks;     /* that are live */
 	bool ended;
 	bool life_known;
 	double life;	/* seconds, until now or the end of the file */

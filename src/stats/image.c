@@ -80,6 +80,9 @@ void kf_image_fill(void)
 				       1 + KF_NR_WORD_STATS),
 		.control = image_section(KF_AT_CONTROL,
 					 sizeof(struct kf_stats_control), 1),
+		.moments = image_section(KF_AT_MOMENTS,
+					 sizeof(struct kf_stats_moment),
+					 KF_STATS_MOMENTS),
 		.slots = image_section(KF_AT_SLOTS, sizeof(struct kf_slot),
 				       kf_stats.nr_slots),
 		.tags = kf_area_section(KF_AREA_TAGS),
@@ -137,44 +140,56 @@ struct kf_stats_control *kf_stats_control(void)
 	return (void *)(kf_stats.base + KF_AT_CONTROL);
 }
 
-static void add_live_slot(const struct kf_slot *slot, uint64_t *blocks,
-			  uint64_t *bytes)
+static void sum_slot(const struct kf_slot *slot, struct kf_stats_moment *m)
 {
 	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
-		uint64_t nr = slot->class[i].mallocs - slot->class[i].frees;
+		const struct kf_stats_pair *c = &slot->class[i];
+		uint64_t mallocs = kf_counter_read(&c->mallocs);
+		uint64_t nr = mallocs - kf_counter_read(&c->frees);
 
-		*blocks += nr;
-		*bytes += nr * kf_stats_classes[i].bytes;
+		m->blocks += nr;
+		m->live += nr * kf_stats_classes[i].bytes;
+		m->allocated += mallocs * kf_stats_classes[i].bytes;
 	}
-	*bytes += slot->scalar[KF_SLOT_large_allocated] -
-		  slot->scalar[KF_SLOT_large_freed] -
-		  slot->scalar[KF_SLOT_class_slack];
+	m->allocated += slot->scalar[KF_SLOT_large_allocated];
+	m->live += slot->scalar[KF_SLOT_large_allocated] -
+		   slot->scalar[KF_SLOT_large_freed] -
+		   slot->scalar[KF_SLOT_class_slack];
 }
 
-static void add_live(const struct kf_slot *slots, size_t nr, uint64_t *blocks,
-		     uint64_t *bytes)
+static void sum_slots(const struct kf_slot *slots, size_t nr,
+		      struct kf_stats_moment *m)
 {
 	for (size_t i = 0; i < nr; i++) {
 		if (slots[i].state != KF_SLOT_FREE)
-			add_live_slot(&slots[i], blocks, bytes);
+			sum_slot(&slots[i], m);
 	}
 }
 
-void kf_stats_live(uint64_t *blocks, uint64_t *bytes)
+void kf_image_sum(struct kf_stats_moment *m)
 {
 	const struct kf_stats_class *class = kf_stats_classes;
 	size_t nr = kf_load_acquire(&kf_stats.nr_slots);
 	uint32_t nr_more;
 	const struct kf_slot *more = kf_stats_area(KF_AREA_SLOTS, &nr_more);
 
-	*blocks = 0;
-	*bytes = kf_word_get(KF_WORD_inherited_large);
+	m->blocks = m->allocated = 0;
+	m->live = kf_word_get(KF_WORD_inherited_large);
 	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
-		*blocks += (uint64_t) class[i].inherited;
-		*bytes += (uint64_t) class[i].inherited * class[i].bytes;
+		m->blocks += (uint64_t) class[i].inherited;
+		m->live += (uint64_t) class[i].inherited * class[i].bytes;
 	}
-	add_live(kf_image_slot(kf_stats.base, 0), nr, blocks, bytes);
-	add_live(more, nr_more, blocks, bytes);
+	sum_slots(kf_image_slot(kf_stats.base, 0), nr, m);
+	sum_slots(more, nr_more, m);
+}
+
+void kf_stats_live(uint64_t *blocks, uint64_t *bytes)
+{
+	struct kf_stats_moment m;
+
+	kf_image_sum(&m);
+	*blocks = m.blocks;
+	*bytes = m.live;
 }
 
 static void inherit_classes(const struct kf_slot *slot)
@@ -246,6 +261,7 @@ void kf_image_inherit(int32_t forker)
 
 	image_header()->ready = 0;
 	kf_image_show();
+	kf_moments_restart();
 	large += inherit_slots(kf_image_slot(kf_stats.base, 0),
 			       kf_stats.nr_slots, forker);
 	large += inherit_slots(more, nr_more, forker);
@@ -282,6 +298,7 @@ void kf_image_restart(void)
 
 	image_header()->ready = 0;
 	kf_image_show();
+	kf_moments_restart();
 	restart_slots(kf_image_slot(kf_stats.base, 0), kf_stats.nr_slots);
 	restart_slots(more, nr_more);
 	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++)

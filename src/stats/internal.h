@@ -7,6 +7,7 @@
  *	identity.c	which process writes the file
  *	backing.c	directories and files, and the mapping of one
  *	slots.c		slots taken and labelled, the image grown
+ *	moments.c	the heap's history: moments of the process' life
  *	box.c		the last events of slow paths, in the place of slots
  *	area.c		the tables of tags, stacks, modules and samples behind
  *			the image's slots, and the slots that the image has no
@@ -58,9 +59,12 @@ enum kf_image_at {
 		KF_ALIGN_UP(KF_AT_WORDS + sizeof(struct kf_stats_words) +
 				    KF_NR_WORD_STATS * sizeof(uint64_t),
 			    KF_CACHE_LINE),
-	KF_AT_SLOTS =
-		KF_ALIGN_UP(KF_AT_CONTROL + sizeof(struct kf_stats_control),
-			    sizeof(struct kf_slot)),
+	KF_AT_MOMENTS = KF_ALIGN_UP(
+		KF_AT_CONTROL + sizeof(struct kf_stats_control), KF_CACHE_LINE),
+	KF_AT_SLOTS = KF_ALIGN_UP(
+		KF_AT_MOMENTS +
+			KF_STATS_MOMENTS * sizeof(struct kf_stats_moment),
+		sizeof(struct kf_slot)),
 };
 
 /* Slots that a program without threads uses. */
@@ -210,6 +214,29 @@ void kf_image_show(void);
  * Context: the child's only thread; the image is private.
  */
 void kf_image_inherit(int32_t forker);
+
+/**
+ * kf_moments_note() - kf_moments_tick() at a time
+ * @now:	CLOCK_MONOTONIC, ns
+ *
+ * Context: as kf_moments_tick().
+ */
+void kf_moments_note(uint64_t now);
+
+/**
+ * kf_moments_restart() - forget the history
+ *
+ * Context: one thread, while no other thread counts: a forked child's only one.
+ */
+void kf_moments_restart(void);
+
+/**
+ * kf_image_sum() - sum up all slots
+ * @m:		out: live, allocated and blocks; the rest is not touched
+ *
+ * Context: any thread; exact while no other thread counts.
+ */
+void kf_image_sum(struct kf_stats_moment *m);
 
 /**
  * kf_backing_make() - make a file in the first usable directory and map it

@@ -3,7 +3,7 @@
  * The stats file, byte for byte. This header is ABI.
  *
  *	header | identity | ending | descriptions | classes | words | control |
- *	slots...
+ *	moments | slots...
  *	... a hole | tags... a hole | modules... a hole | stacks...
  *	... a hole | frames... a hole | calls... a hole | lifetimes...
  *	... a hole | samples... a hole | more slots...
@@ -28,7 +28,7 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 8
+#define KF_STATS_MINOR 9
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_TINY_MAX 1024 /* bytes of the largest tiny class */
@@ -50,6 +50,7 @@
 #define KF_STATS_CONTROL_REPLY 256
 #define KF_STATS_CMDLINE 128
 #define KF_STATS_CGROUP 256
+#define KF_STATS_MOMENTS 64
 
 enum kf_stats_type { KF_TYPE_COUNTER = 1, KF_TYPE_GAUGE = 2 };
 enum kf_stats_unit { KF_UNIT_NONE = 0, KF_UNIT_BYTES = 1 };
@@ -68,7 +69,8 @@ struct kf_stats_section {
  * slots, tags and all tables for samples. These grow: the file is extended,
  * then they are stored. All sections but @more are in the first
  * KF_STATS_MAX_REST bytes. Minor versions 0 to 2 end with @stacks, 3 with
- * @modules, 4 with @more, 5 with @ending, 6 with @frames, 7 with @calls.
+ * @modules, 4 with @more, 5 with @ending, 6 with @frames, 7 with @calls, 8 with
+ * @samples.
  */
 struct kf_stats_header {
 	uint64_t magic;
@@ -95,6 +97,7 @@ struct kf_stats_header {
 	uint32_t reserved;
 	struct kf_stats_section lifetimes; /* entry i is of stack i */
 	struct kf_stats_section samples;
+	struct kf_stats_section moments;
 };
 
 /* The process that writes the file. Strings end in NUL or fill their array. */
@@ -228,6 +231,23 @@ struct kf_stats_control {
 	char text[KF_STATS_CONTROL_TEXT]; /* NAME=VALUE, ends in NUL */
 	char reply[KF_STATS_CONTROL_REPLY];
 };
+
+/*
+ * What the heap was like at one moment of the process' life; entries are in no
+ * order. When all are used, a new moment takes the entry whose neighbours in
+ * time are closest to each other, in relation to their age: the last moments
+ * are a second apart, older ones further, and the first one stays. A forked
+ * child begins with none.
+ */
+struct kf_stats_moment {
+	uint64_t time;	    /* CLOCK_MONOTONIC, ns; 0: free; stored last */
+	uint64_t live;	    /* usable bytes of live blocks */
+	uint64_t held;	    /* bytes held from the kernel */
+	uint64_t allocated; /* usable bytes of all blocks ever */
+	uint64_t blocks;    /* live blocks */
+};
+
+_Static_assert(sizeof(struct kf_stats_moment) == 40, "a moment's size is ABI");
 
 /*
  * A node of a tag tree: a tag below the tags that were pushed before it, in one

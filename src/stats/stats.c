@@ -145,6 +145,7 @@ static void publish(const struct kf_stats_conf *conf, bool forked)
 	kf_stats.nr_shown = kf_stats.nr_slots;
 	kf_image_show();
 	kf_stats.on_file = true;
+	kf_moments_note(kf_stats_self()->created_mono);
 	if (conf->guard)
 		kf_guard_install();
 	kf_store_release(&h->ready, 1);

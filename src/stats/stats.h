@@ -257,6 +257,17 @@ struct kf_stats_control *kf_stats_control(void);
 void kf_stats_live(uint64_t *blocks, uint64_t *bytes);
 
 /**
+ * kf_moments_tick() - note the heap's figures in its history, if that is due
+ *
+ * Due is a moment after an eighth of the life so far, and a second at most (and
+ * a millisecond more for each slot, as all are summed up). Makes no system
+ * call, and does nothing while the process has no stats file.
+ *
+ * Context: any thread, on a slow path.
+ */
+void kf_moments_tick(void);
+
+/**
  * kf_identity_fill() - the identity of the calling process
  * @id:		out: the identity; an unknown field is 0 or ""
  * @conf:	name and engine

@@ -44,6 +44,49 @@ large="mapped=$((64 * m)) large=$((64 * m)) large_allocated=$((64 * m))"
 	judged "never freed" $large seen_at=9000 grown_at=9000 peak_held=$((74 * m))
 }
 
+# history FROM TO STEP FIRST GROWTH: moments from FROM to TO ms, each STEP ms,
+# of FIRST bytes and GROWTH more each time
+history() {
+	awk -v from="$1" -v to="$2" -v step="$3" -v at="$4" -v more="$5" 'BEGIN {
+		for (; from <= to; from += step) {
+			printf "moment=%d:%d ", from, at
+			at += more
+		}
+	}'
+}
+
+# what rose through the last minutes of its history, of ten seconds or more, is
+# a leak; what is level is not, and each verdict tells the history
+# shellcheck disable=SC2046,SC2086 # words
+{
+	judged leak $large seen_at=40000 grown_at=40000 \
+		$(history 1 39000 1000 $((25 * m)) $m)
+	why "the memory in use grew by 39.0Mi in the last 40.0 s of its file, to 64.0Mi; the lows of each quarter were higher, and the heap was never larger before"
+	equal "seconds" "39.999 40894464" \
+		"$(jq -r '.[0] | "\(.history_seconds) \(.grown_bytes)"' "$WORK/out")"
+	judged growth $large seen_at=9900 grown_at=9900 \
+		$(history 1 9500 250 $((25 * m)) $m)
+	why "whether this is a leak is not known; in the last 9.9 s of its file the memory in use went from 25.0Mi to 64.0Mi"
+	judged leak $large seen_at=10001 grown_at=10001 \
+		$(history 1 9500 250 $((25 * m)) $m)
+	judged "never freed" $large seen_at=40000 grown_at=1000 \
+		$(history 1 39000 1000 $((63 * m)) 0)
+	why "in the last 40.0 s of its file the memory in use stayed between 63.0Mi and 64.0Mi"
+	# the heap was larger before
+	judged "never freed" $large peak_held=$((90 * m)) seen_at=40000 \
+		grown_at=1000 moment=1:$((20 * m)):$((90 * m)) \
+		$(history 1000 39000 1000 $((25 * m)) $m)
+	# a step is no leak
+	judged growth $large seen_at=40000 grown_at=31000 \
+		$(history 1 19000 1000 $((25 * m)) 0) \
+		$(history 20000 39000 1000 $((64 * m)) 0)
+	# ten minutes count, where there are more
+	judged "never freed" $large seen_at=7200000 grown_at=1000 \
+		$(history 1 6500000 200000 $((25 * m)) $m) \
+		$(history 6600000 7190000 20000 $((64 * m)) 0)
+	why "in the last 600.0 s of its file the memory in use stayed between 64.0Mi and 64.0Mi"
+}
+
 # half of what was allocated, and 64 KiB; a forked child's part is not known
 judged "never freed" mapped=$((128 * 1024)) blocks=1024:100:36
 why "the program held 64.0Ki at its end, in 64 blocks that were never freed, 64% of the 100.0Ki allocated"

@@ -49,7 +49,7 @@ same() {
 		fail "$1: --help has" "$2" "and the manual has" "$3"
 }
 
-commands=$("$KF_CLI" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+commands=$("$KF_CLI" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
 [ "$(echo "$commands" | wc -l)" -ge 6 ] || fail "--help names no commands"
 sections=$(sed -n '/^\.Sh COMMANDS/,/^\.Sh ENV/s/^\.Ss //p' "$manual")
 equal "commands" "$sections" "$commands"

@@ -6,6 +6,7 @@
 
 #include "reader/ages.h"
 #include "reader/reader.h"
+#include "reader/verdict.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -58,18 +59,37 @@ static void check_tables(const struct kf_snapshot *s)
 	__asm__ volatile("" ::"r"(sum));
 }
 
+static void check_history(const struct kf_snapshot *s)
+{
+	const struct kf_case c = {
+		.snap = s, .procfs = "/nowhere", .ended = true};
+	struct kf_explained e;
+
+	for (uint32_t i = 1; i < s->nr_moments; i++)
+		fuzz_require(s->moments[i - 1].time < s->moments[i].time,
+			     "moments are not by time");
+	kf_explain_case(&c, &e);
+	fuzz_require(e.why, "no verdict");
+	fuzz_require(!e.facts.remembered ||
+			     e.facts.used.least <= e.facts.used.most,
+		     "a history without figures");
+	kf_explained_release(&e);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct kf_snapshot s;
 	enum kf_read_result result;
 
-	result = kf_snapshot_read_with(
-		AT_FDCWD, fuzz_sparse(data, size),
-		KF_TABLE_TAGS | KF_TABLE_STACKS | KF_TABLE_AGES, &s);
+	result = kf_snapshot_read_with(AT_FDCWD, fuzz_sparse(data, size),
+				       KF_TABLE_TAGS | KF_TABLE_STACKS |
+					       KF_TABLE_AGES | KF_TABLE_MOMENTS,
+				       &s);
 	fuzz_require(result == s.result, "two answers");
 	fuzz_require(kf_read_result_name(result), "no name for the answer");
 	if (result == KF_READ_OK) {
 		check_tables(&s);
+		check_history(&s);
 		kf_snapshot_value(&s, "live_bytes");
 	}
 	kf_snapshot_release(&s);

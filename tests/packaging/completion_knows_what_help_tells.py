@@ -95,7 +95,7 @@ def ids(path, macro=r"KF_\w+"):
 
 def every_command_and_option_is_offered(world):
     shell = bash(world)
-    commands = ids("cli/commands.def")
+    commands = {name.replace("_", "-") for name in ids("cli/commands.def")}
     assert shell.offers("konfiscator ") == commands
     assert shell.offers("konfiscator -q --") >= {"--format", "--dir"}
     for command in sorted(commands):

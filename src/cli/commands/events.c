@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "cli/commands/events.h"
 #include "cli/one.h"
 #include "cli/table.h"
 #include "stats/box.h"
@@ -119,6 +120,29 @@ static void events_add_row(struct kf_table *t, const struct kf_cli *cli,
 	row[MONOTONIC].count = e->time_ns;
 }
 
+static void events_fill(struct kf_table *t, const struct kf_cli *cli,
+			const struct kf_snapshot *s, uint64_t from, uint64_t to)
+{
+	kf_table_init(t, events_columns, KF_ARRAY_SIZE(events_columns));
+	for (uint32_t i = 0; i < s->nr_events; i++) {
+		const struct kf_event *e = &s->events[i];
+
+		if (e->time_ns > from && e->time_ns <= to && is_wanted(e))
+			events_add_row(t, cli, e, &s->id);
+	}
+}
+
+void kf_events_last(struct kf_table *t, const struct kf_cli *cli,
+		    const struct kf_snapshot *s, uint32_t most)
+{
+	struct kf_snapshot last = *s;
+	uint32_t nr = KF_MIN(s->nr_events, most);
+
+	last.events += s->nr_events - nr;
+	last.nr_events = nr;
+	events_fill(t, cli, &last, 0, UINT64_MAX);
+}
+
 /* Prints the events after @from up to @to; returns their number. */
 static size_t events_print(const struct kf_cli *cli,
 			   const struct kf_snapshot *s, uint64_t from,
@@ -127,13 +151,7 @@ static size_t events_print(const struct kf_cli *cli,
 	struct kf_table t;
 	size_t nr;
 
-	kf_table_init(&t, events_columns, KF_ARRAY_SIZE(events_columns));
-	for (uint32_t i = 0; i < s->nr_events; i++) {
-		const struct kf_event *e = &s->events[i];
-
-		if (e->time_ns > from && e->time_ns <= to && is_wanted(e))
-			events_add_row(&t, cli, e, &s->id);
-	}
+	events_fill(&t, cli, s, from, to);
 	nr = t.nr_rows;
 	if (nr || !events_follow)
 		kf_table_print(&t, cli);

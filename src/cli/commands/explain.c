@@ -12,7 +12,6 @@
 #include "cli/process.h"
 #include "cli/state.h"
 #include "cli/terminal.h"
-#include "reader/estimate.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +24,6 @@
 
 enum { OPT_PINNED = KF_OPT_OWN };
 
-#define USUAL_ROWS 5
 #define LOOKS_LEAST 17
 #define LOOKS_EACH_SECOND 4
 
@@ -110,6 +108,7 @@ enum {
 	HEADROOM,
 	GROWN,
 	SECONDS,
+	HISTORY,
 	ALLOCATED,
 	LIFE,
 	GROWING,
@@ -146,6 +145,7 @@ static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[HEADROOM] = {NULL, "headroom_bytes", KF_CELL_BYTES},
 	[GROWN] = {"GROWN", "grown_bytes", KF_CELL_SIGNED},
 	[SECONDS] = {NULL, "watched_seconds", KF_CELL_SECONDS},
+	[HISTORY] = {NULL, "history_seconds", KF_CELL_SECONDS},
 	[ALLOCATED] = {NULL, "allocated_bytes", KF_CELL_BYTES},
 	[LIFE] = {NULL, "life_seconds", KF_CELL_SECONDS},
 	[GROWING] = {NULL, "growing_seconds", KF_CELL_SECONDS},
@@ -197,7 +197,10 @@ static void add_facts(struct kf_cell *row, const struct kf_facts *f)
 	row[LIMIT].none = row[HEADROOM].none = !f->limit;
 	row[GROWN].count = (uint64_t)f->grown;
 	row[SECONDS].real = f->seconds;
-	row[GROWN].none = row[SECONDS].none = !f->watched;
+	row[SECONDS].none = !f->watched;
+	row[HISTORY].real = f->seconds;
+	row[HISTORY].none = !f->remembered;
+	row[GROWN].none = !f->watched && !f->remembered;
 	row[ALLOCATED].count = f->allocated;
 	row[LIFE].real = f->life;
 	row[GROWING].real = f->growing;
@@ -221,137 +224,48 @@ static void explain_add_row(struct kf_table *t, const struct kf_file *f,
 	add_facts(row, &e->facts);
 }
 
-void kf_explain_print_table(const struct kf_cli *cli, struct kf_table *t,
-			    const char *what)
-{
-	size_t nr = t->nr_rows;
-
-	if (!nr)
-		return;
-	t->nr_rows = KF_MIN(nr, (size_t)USUAL_ROWS);
-	putchar('\n');
-	kf_table_print(t, cli);
-	if (t->nr_rows < nr)
-		printf("(%zu of %zu %s; --format=json has all)\n", t->nr_rows,
-		       nr, what);
-	t->nr_rows = nr;
-}
-
-/* Whether there are too few samples for the stacks' values. */
-static void print_few(const struct kf_watch *w)
-{
-	const struct kf_file *f = w->last;
-	char text[KF_SAMPLE_HINT];
-	char *command = f->life == KF_LIFE_ALIVE
-				? kf_format("konfiscator ctl %d sample=",
-					    kf_process_id(f))
-				: kf_format("konfiscator run --sample=");
-
-	printf("not known: how much each stack has, as few samples fell: %s\n",
-	       kf_sample_hint(text, sizeof(text), command,
-			      kf_snapshot_value(&f->snap, "sample_mean")));
-	free(command);
-}
-
-static void print_unknown(const struct kf_watch *w,
-			  const struct kf_explained *e)
-{
-	if (!e->facts.resident_known)
-		printf("not known: the resident memory of the process, which "
-		       "%s\n",
-		       w->last->life == KF_LIFE_UNKNOWN
-			       ? "cannot be seen from here"
-			       : "has ended");
-	else if (!e->facts.mappings_known)
-		puts("not known: what the memory that is not the heap consists "
-		     "of, as its mappings cannot be read");
-	else if (e->facts.absent > KF_EXPLAIN_GROWTH_MIN)
-		puts("not known: how much more memory of others there is: as "
-		     "much more of the heap is without pages");
-	if (w->last->life == KF_LIFE_DEAD && e->verdict == KF_VERDICT_GROWTH)
-		puts("not known: how long the process lived after its last "
-		     "call that read the clock");
-	if (w->last->life == KF_LIFE_DEAD &&
-	    (e->verdict == KF_VERDICT_IN_USE ||
-	     e->verdict == KF_VERDICT_NEVER_FREED))
-		puts("not known: whether the process leaked: run explain while "
-		     "it runs, or record a profile of it");
-	if (!w->last->snap.knows_slabs)
-		puts("not known: the slabs of each size: an older library "
-		     "wrote the file");
-	if (!e->facts.bins_known)
-		puts("not known: the free blocks in bins of threads: an older "
-		     "library wrote the file");
-	if (e->facts.uncounted)
-		printf("not known: the allocations of %" PRIu64 " threads: "
-		       "the stats file had no room for their counters\n",
-		       e->facts.uncounted);
-	if (kf_snapshot_value(&w->last->snap, "samples"))
-		return;
-	if (w->last->life == KF_LIFE_ALIVE)
-		printf("not known: the stacks, as no samples are taken: "
-		       "konfiscator ctl %d sample=512K starts sampling\n",
-		       kf_process_id(w->last));
-	else
-		puts("not known: the stacks, as no samples were taken: "
-		     "konfiscator run --sample=512K takes them");
-}
-
-/* What threads keep, where it matters, and what gives it back. */
-static void print_bins(const struct kf_facts *f)
-{
-	char bytes[32];
-
-	if (f->bins < KF_EXPLAIN_WASTE_MIN)
-		return;
-	printf("bins: threads keep %s of free blocks, and the slabs of these "
-	       "blocks, until they end, free most of their memory or call "
-	       "malloc_trim(); KONFISCATOR_ARENA_MAX=N limits the number of "
-	       "such threads\n",
-	       kf_human_bytes(bytes, sizeof(bytes), f->bins));
-}
-
-static void print_lost(const struct kf_watch *w)
-{
-	char text[KF_STACKS_LOST_TEXT];
-
-	if (kf_stacks_lost_say(&w->last->snap, text, sizeof(text)))
-		printf("stacks: %s\n", text);
-}
-
 static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 {
 	char name[KF_PROCESS_NAME], safe[4 * KF_PROCESS_NAME];
 	struct kf_explained e;
-	struct kf_table t, stacks;
 	int status;
-	bool few;
 
 	kf_explain(w, &e);
 	kf_process_name(w->last, name);
-	status = kf_explain_stacks(&stacks, cli, w, e.verdict, &few);
 	kf_pager_start(cli);
-	printf("%s (%d, %s): %s\n%s\n", kf_escape(safe, sizeof(safe), name),
-	       kf_process_id(w->last), kf_state_name(w->last),
-	       kf_verdict_name(e.verdict), e.why);
-	print_unknown(w, &e);
-	if (few)
-		print_few(w);
-	print_bins(&e.facts);
-	kf_explain_say_runtime(w, &e.facts);
-	print_lost(w);
-	kf_explain_parts(&t, &e.facts);
+	printf("%s (%d, %s): ", kf_escape(safe, sizeof(safe), name),
+	       kf_process_id(w->last), kf_state_name(w->last));
+	kf_explain_print_verdict(w, &e);
 	putchar('\n');
-	kf_table_print(&t, cli);
-	kf_table_release(&t);
-	kf_explain_sizes(&t, w, e.verdict);
-	kf_explain_print_table(cli, &t, "sizes");
-	kf_table_release(&t);
-	kf_explain_print_table(cli, &stacks, "stacks");
-	kf_table_release(&stacks);
+	kf_explain_print_parts(cli, &e);
+	status = kf_explain_print_rows(cli, w, e.verdict);
 	if (!status && explain_wants_pinned)
 		status = kf_explain_print_pinned(cli, w);
 	kf_explained_release(&e);
+	return status;
+}
+
+int kf_explain_json(const struct kf_cli *cli, const struct kf_watch *w,
+		    const struct kf_explained *e, json_t **o)
+{
+	struct kf_table t;
+	json_t *rows;
+	int status;
+	bool few;
+	bool few;
+
+	kf_table_init(&t, explain_columns, NR_COLUMNS);
+	explain_add_row(&t, w->last, e);
+	rows = kf_table_json(&t);
+	*o = json_incref(json_array_get(rows, 0));
+	json_decref(rows);
+	kf_table_release(&t);
+	kf_explain_sizes(&t, w, e->verdict);
+	json_object_set_new(*o, "sizes", kf_table_json(&t));
+	kf_table_release(&t);
+	status = kf_explain_stacks(&t, cli, w, e->verdict, &few);
+	json_object_set_new(*o, "stacks", kf_table_json(&t));
+	kf_table_release(&t);
 	return status;
 }
 
@@ -359,24 +273,11 @@ static int json_one(const struct kf_cli *cli, const struct kf_watch *w,
 		    json_t *all)
 {
 	struct kf_explained e;
-	struct kf_table t;
-	json_t *o, *rows;
+	json_t *o;
 	int status;
-	bool few;
 
 	kf_explain(w, &e);
-	kf_table_init(&t, explain_columns, NR_COLUMNS);
-	explain_add_row(&t, w->last, &e);
-	rows = kf_table_json(&t);
-	o = json_incref(json_array_get(rows, 0));
-	json_decref(rows);
-	kf_table_release(&t);
-	kf_explain_sizes(&t, w, e.verdict);
-	json_object_set_new(o, "sizes", kf_table_json(&t));
-	kf_table_release(&t);
-	status = kf_explain_stacks(&t, cli, w, e.verdict, &few);
-	json_object_set_new(o, "stacks", kf_table_json(&t));
-	kf_table_release(&t);
+	status = kf_explain_json(cli, w, &e, &o);
 	if (!status && explain_wants_pinned)
 		status = kf_explain_json_pinned(cli, w, o);
 	json_array_append_new(all, o);
@@ -541,7 +442,7 @@ static int explain_run(struct kf_cli *cli, int argc, char **argv)
 				 : "give a file or select a process, not both");
 		return KF_EXIT_USAGE;
 	}
-	cli->tables = KF_TABLE_STACKS;
+	cli->tables = KF_TABLE_STACKS | KF_TABLE_MOMENTS;
 	if (explain_wants_pinned)
 		cli->tables |= KF_TABLE_AGES | KF_TABLE_TAGS;
 	if (!path)

@@ -77,6 +77,64 @@ int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
 		      bool *few);
 
 /**
+ * kf_explain_add_line() - add a line of text
+ * @lines:	an array of lines
+ * @line:	from kf_format(); freed
+ */
+void kf_explain_add_line(json_t *lines, char *line);
+
+/**
+ * kf_explain_unknown() - what is not known, and how to get it
+ * @w:		the snapshots
+ * @e:		the verdict
+ *
+ * Return: an array of lines; json_decref() it.
+ */
+json_t *kf_explain_unknown(const struct kf_watch *w,
+			   const struct kf_explained *e);
+
+/**
+ * kf_explain_print_unknown() - print what is not known
+ * @lines:	an array of lines, which is released
+ */
+void kf_explain_print_unknown(json_t *lines);
+
+/**
+ * kf_explain_print_verdict() - print the verdict, why, and what is not known
+ * kf_explain_print_parts() - print the parts of the memory
+ * @cli:	the options
+ * @w:		the snapshots
+ * @e:		the verdict
+ */
+void kf_explain_print_verdict(const struct kf_watch *w,
+			      const struct kf_explained *e);
+void kf_explain_print_parts(const struct kf_cli *cli,
+			    const struct kf_explained *e);
+
+/**
+ * kf_explain_print_rows() - print the first sizes and stacks
+ * @cli:	the options
+ * @w:		the snapshots
+ * @verdict:	the verdict
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_explain_print_rows(const struct kf_cli *cli, const struct kf_watch *w,
+			  enum kf_verdict verdict);
+
+/**
+ * kf_explain_json() - all of a verdict as an object
+ * @cli:	for messages
+ * @w:		the snapshots
+ * @e:		the verdict
+ * @o:		out: the object; json_decref() it
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_explain_json(const struct kf_cli *cli, const struct kf_watch *w,
+		    const struct kf_explained *e, json_t **o);
+
+/**
  * kf_explain_order_pinned() - let a process note what its blocks pin
  * @cli:	for messages
  * @f:		its stats file

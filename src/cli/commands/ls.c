@@ -8,10 +8,10 @@
 #include "config.h"
 
 #include "cli/cli.h"
-#include "cli/ended.h"
 #include "cli/process.h"
 #include "cli/state.h"
 #include "cli/table.h"
+#include "reader/ended.h"
 
 #include <stdlib.h>
 

@@ -55,7 +55,7 @@ const char *kf_prof_format_suffix(const char *path)
 	return format ? format->suffix : NULL;
 }
 
-static int unknown_suffix(const char *path)
+static int unknown_suffix(const struct kf_cli *cli, const char *path)
 {
 	char *all = kf_format(".%s", prof_formats[0]->suffix), *longer;
 
@@ -64,7 +64,8 @@ static int unknown_suffix(const char *path)
 		free(all);
 		all = longer;
 	}
-	kf_error("report: -o: '%s' does not end in one of %s", path, all);
+	kf_error("%s: -o: '%s' does not end in one of %s", cli->command->name,
+		 path, all);
 	free(all);
 	return KF_EXIT_USAGE;
 }
@@ -113,19 +114,20 @@ static void prof_tell_losses(const struct kf_report *r,
 	}
 	if (!prof_has_stacks(prof))
 		kf_note(r->cli,
-			"report: %s has no samples: sampling was off, "
+			"%s: %s has no samples: sampling was off, "
 			"or the program allocated too little; konfiscator "
 			"record turns sampling on",
-			r->path);
+			r->cli->command->name, r->path);
 	if (prof->profile.cut)
 		kf_note(r->cli,
-			"report: the end of the profile is missing: its "
-			"recorder was killed, or the file is damaged");
+			"%s: the end of the profile is missing: its "
+			"recorder was killed, or the file is damaged",
+			r->cli->command->name);
 	if (kf_stacks_lost_text(&lost, text, sizeof(text)))
-		kf_note(r->cli, "report: %s", text);
+		kf_note(r->cli, "%s: %s", r->cli->command->name, text);
 	if (without)
-		kf_note(r->cli, "report: %llu samples have no stack",
-			(unsigned long long)without);
+		kf_note(r->cli, "%s: %llu samples have no stack",
+			r->cli->command->name, (unsigned long long)without);
 }
 
 static void few_write(const struct kf_prof *prof, const struct kf_site *site,
@@ -252,7 +254,7 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 	if (r->output) {
 		format = format_of(r->output);
 		if (!format)
-			return unknown_suffix(r->output);
+			return unknown_suffix(r->cli, r->output);
 	}
 	prof.pick.usual &= format ? format->weighs : shown->weighs;
 	status = kf_prof_open(&prof);

@@ -98,29 +98,35 @@ static int flat_by_name(const void *a, const void *b, void *view)
 		      flat_name(view, *(const uint32_t *)b));
 }
 
-void kf_tags_flat(const struct kf_tag_set *set, const struct kf_cli *cli)
+void kf_tags_flat_table(struct kf_table *t, const struct kf_tag_set *set)
 {
 	struct kf_tags_view v;
 	uint32_t *entry = kf_alloc(set->nr, sizeof(*entry));
-	struct kf_table t;
 	size_t nr = 0;
 
 	kf_tag_set_view(set, &v);
 	for (uint32_t at = 0; v.nr && (at = kf_tags_next(&v, 0, at));)
 		entry[nr++] = at;
 	qsort_r(entry, nr, sizeof(*entry), flat_by_name, &v);
-	kf_table_init(&t, flat_columns, KF_ARRAY_SIZE(flat_columns));
+	kf_table_init(t, flat_columns, KF_ARRAY_SIZE(flat_columns));
 	for (size_t i = 0; i < nr;) {
 		const char *name = flat_name(&v, entry[i]);
 		struct sums sums = {0};
 
 		for (; i < nr && !strcmp(flat_name(&v, entry[i]), name); i++)
 			add_entry(&sums, &v, entry[i]);
-		flat_add_row(&t, &v, name, &sums);
+		flat_add_row(t, &v, name, &sums);
 	}
-	kf_table_sort(&t, INCL);
-	kf_table_print(&t, cli);
-	kf_table_release(&t);
+	kf_table_sort(t, INCL);
 	free(v.node);
 	free(entry);
+}
+
+void kf_tags_flat(const struct kf_tag_set *set, const struct kf_cli *cli)
+{
+	struct kf_table t;
+
+	kf_tags_flat_table(&t, set);
+	kf_table_print(&t, cli);
+	kf_table_release(&t);
 }

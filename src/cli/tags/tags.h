@@ -9,6 +9,13 @@
 #include "cli/tags/set.h"
 
 /**
+ * kf_tags_flat_table() - the rows of kf_tags_flat(), the largest first
+ * @t:		out: the table; kf_table_release() it
+ * @set:	the tags
+ */
+void kf_tags_flat_table(struct kf_table *t, const struct kf_tag_set *set);
+
+/**
  * kf_tags_flat() - a row for each name, wherever it is in the trees
  * @set:	the tags
  * @cli:	how to print

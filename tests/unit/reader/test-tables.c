@@ -338,6 +338,93 @@ START_TEST(tables_that_are_cut_are_damaged)
 }
 END_TEST
 
+static const uint64_t created = 5000000000;
+
+static void put_moment(uint32_t i, uint64_t time, uint64_t live)
+{
+	struct kf_stats_moment *m =
+		(void *)(f.bytes + f.header->moments.offset);
+
+	f.id = (void *)(f.bytes + f.header->identity.offset);
+	f.id->created_mono = created;
+	m[i] = (struct kf_stats_moment){.time = time, .live = live};
+}
+
+START_TEST(moments_come_by_time)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	put_moment(0, created + 3000, 3);
+	put_moment(5, created + 1000, 1);
+	put_moment(63, created + 2000, 2);
+	s = read_file(0);
+	ck_assert_uint_eq(s.nr_moments, 0);
+	kf_snapshot_release(&s);
+	s = read_file(KF_TABLE_MOMENTS);
+	ck_assert_uint_eq(s.nr_moments, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		ck_assert_uint_eq(s.moments[i].live, i + 1);
+	kf_snapshot_release(&s);
+	ck_assert_ptr_null(s.moments);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(moments_that_cannot_be_are_left_out)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	put_moment(0, UINT64_MAX, 1);
+	put_moment(1, 1, 2);
+	put_moment(2, created + 7, 3);
+	put_moment(3, created + 7, 4);
+	put_moment(4, created + 8, UINT64_MAX);
+	s = read_file(KF_TABLE_MOMENTS);
+	ck_assert_uint_eq(s.nr_moments, 2);
+	ck_assert_uint_eq(s.moments[0].time, created + 7);
+	ck_assert_uint_eq(s.moments[1].live, (uint64_t)INT64_MAX / 2);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(header_of_an_earlier_version_has_no_moments)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	put_moment(0, created + 7, 3);
+	f.header->minor = 8;
+	f.header->moments.offset = UINT32_MAX;
+	s = read_file(KF_TABLE_MOMENTS);
+	ck_assert_uint_eq(s.nr_moments, 0);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(moments_behind_the_end_are_damage)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	f.header->moments.nr = 4097;
+	support_write(&f, "tables");
+	ck_assert_int_eq(support_result("tables"), KF_READ_DAMAGED);
+	f.header->moments.nr = KF_STATS_MOMENTS;
+	f.header->moments.offset = (uint32_t)f.size - 64;
+	support_write(&f, "tables");
+	ck_assert_int_eq(support_result("tables"), KF_READ_DAMAGED);
+	f.header->moments.nr = 0;
+	s = read_file(KF_TABLE_MOMENTS);
+	ck_assert_uint_eq(s.nr_moments, 0);
+	kf_snapshot_release(&s);
+	fixture_free(&f);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -351,6 +438,10 @@ int main(void)
 		longer_entries_of_a_later_version_are_read,
 		entries_that_refer_to_nothing_are_left_out,
 		tables_that_are_cut_are_damaged,
+		moments_come_by_time,
+		moments_that_cannot_be_are_left_out,
+		header_of_an_earlier_version_has_no_moments,
+		moments_behind_the_end_are_damage,
 	};
 
 	return unit_run("reader/tables", tests, KF_ARRAY_SIZE(tests));

@@ -268,6 +268,52 @@ START_TEST(huge_pages_have_free_memory)
 }
 END_TEST
 
+/* What is said of a process that has ended after an hour, by its history. */
+static enum kf_verdict remembered(shape_fn *shape, unsigned int period)
+{
+	struct kf_counter word[] = {
+		{.name = "peak_held"},
+		{.name = "seen_at", .value = 3600 * 1000},
+	};
+	struct kf_stats_moment moment[KF_STATS_MOMENTS];
+	struct kf_snapshot s = {.counters = word,
+				.nr_counters = KF_ARRAY_SIZE(word),
+				.moments = moment,
+				.nr_moments = KF_STATS_MOMENTS};
+	struct kf_case c = {.snap = &s, .ended = true};
+	struct kf_explained e;
+
+	/* one each ten seconds, at the end */
+	for (unsigned int i = 0; i < KF_STATS_MOMENTS; i++) {
+		uint64_t used = shape(i, period);
+
+		moment[i] = (struct kf_stats_moment){
+			.time = (uint64_t)(2960 + 10 * i) * 1000000000,
+			.live = used,
+			.held = used,
+		};
+		word[0].value = KF_MAX(word[0].value, used);
+	}
+	s.totals.live = s.totals.held = shape(KF_STATS_MOMENTS, period);
+	kf_explain_case(&c, &e);
+	ck_assert_ptr_nonnull(e.why);
+	kf_explained_release(&e);
+	return e.verdict;
+}
+
+START_TEST(history_of_the_ended_is_as_a_watch)
+{
+	for (unsigned int period = 2; period <= 10; period++) {
+		UNIT_REQUIRE(remembered(sawtooth, period) != KF_VERDICT_LEAK);
+		UNIT_REQUIRE(remembered(triangle, period) != KF_VERDICT_LEAK);
+		UNIT_REQUIRE(remembered(square, period) != KF_VERDICT_LEAK);
+		UNIT_REQUIRE(remembered(flat, period) != KF_VERDICT_LEAK);
+		UNIT_REQUIRE(remembered(slope, period) == KF_VERDICT_LEAK);
+		UNIT_REQUIRE(remembered(stairs, period) == KF_VERDICT_LEAK);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -280,6 +326,7 @@ int main(void)
 		what_was_live_at_the_end_was_never_freed,
 		a_leak_since_an_attach_says_so,
 		huge_pages_have_free_memory,
+		history_of_the_ended_is_as_a_watch,
 	};
 
 	return unit_run("reader/verdict", tests, KF_ARRAY_SIZE(tests));

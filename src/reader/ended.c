@@ -10,10 +10,9 @@
  */
 #include "config.h"
 
-#include "cli/ended.h"
+#include "reader/ended.h"
 
 #include "base/text.h"
-#include "cli/cli.h"
 #include "reader/proc.h"
 
 #include <errno.h>
@@ -138,6 +137,7 @@ void kf_ended_open(struct kf_ended_log *log)
 		log->pid_ns = st.st_ino;
 	if (fd < 0)
 		return;
+	log->readable = true;
 	for (;;) {
 		n = read(fd, record, RECORD_MAX);
 		/* EPIPE: records that were overwritten are skipped */
@@ -208,12 +208,12 @@ static bool ended_cgroup_is_ours(const struct kf_ended_log *log,
 static unsigned long long ended_kills_in(const char *before, const char *cgroup,
 					 const char *file)
 {
-	char *path = kf_format("%s%s/%s", before, cgroup, file);
-	FILE *in = fopen(path, "re");
+	char path[KF_STATS_CGROUP + 64], line[256];
 	unsigned long long kills = 0;
-	char line[256];
+	FILE *in;
 
-	free(path);
+	snprintf(path, sizeof(path), "%s%s/%s", before, cgroup, file);
+	in = fopen(path, "re");
 	while (in && fgets(line, sizeof(line), in)) {
 		if (sscanf(line, "oom_kill %llu", &kills) == 1)
 			break;
@@ -259,4 +259,25 @@ const char *kf_ended_how(const struct kf_ended_log *log,
 	if (s->knows_exit && ended_by_cgroup(log, s))
 		return "likely OOM";
 	return s->knows_exit ? "signal or _exit" : "unknown";
+}
+
+enum kf_ended_cause kf_ended_cause(const char *how)
+{
+	static const struct {
+		const char *how; /* its begin */
+		enum kf_ended_cause cause;
+	} causes[] = {
+		{"exit 0", KF_ENDED_EXIT},
+		{"exit ", KF_ENDED_FAILURE},
+		{"OOM", KF_ENDED_OOM},
+		{"likely OOM", KF_ENDED_LIKELY_OOM},
+		{"signal or", KF_ENDED_SIGNAL},
+		{"SIG", KF_ENDED_CRASH},
+	};
+
+	for (size_t i = 0; how && i < KF_ARRAY_SIZE(causes); i++) {
+		if (!strncmp(how, causes[i].how, strlen(causes[i].how)))
+			return causes[i].cause;
+	}
+	return KF_ENDED_UNKNOWN;
 }

@@ -4,8 +4,8 @@
  * log and the counts of their cgroups say. What none of these knows is not
  * guessed.
  */
-#ifndef KF_CLI_ENDED_H
-#define KF_CLI_ENDED_H
+#ifndef KF_READER_ENDED_H
+#define KF_READER_ENDED_H
 
 #include "reader/reader.h"
 
@@ -18,10 +18,23 @@ struct kf_ended_line {
 };
 
 struct kf_ended_log {
+	bool readable; /* the log could be read */
 	char boot_id[40];
 	uint64_t pid_ns; /* inode of our own; 0: unknown */
 	unsigned int nr;
 	struct kf_ended_line *lines; /* by time */
+};
+
+/* The ways of an end in classes, for counts. */
+enum kf_ended_cause {
+	KF_ENDED_EXIT,
+	KF_ENDED_FAILURE, /* exit with another status than 0 */
+	KF_ENDED_SIGNAL,  /* or _exit() */
+	KF_ENDED_CRASH,	  /* a fault that the kernel's log has */
+	KF_ENDED_OOM,
+	KF_ENDED_LIKELY_OOM,
+	KF_ENDED_UNKNOWN,
+	KF_NR_ENDED_CAUSES
 };
 
 /**
@@ -45,9 +58,17 @@ void kf_ended_close(struct kf_ended_log *log);
  *
  * Return: the text: "exit STATUS", "exec", "OOM", "likely OOM", the name of a
  *	   signal, "signal or _exit", or "unknown"; NULL: it lives, or cannot be
- *seen from here.
+ *	   seen from here.
  */
 const char *kf_ended_how(const struct kf_ended_log *log,
 			 const struct kf_file *f, char *room, size_t size);
+
+/**
+ * kf_ended_cause() - the class of an end
+ * @how:	what kf_ended_how() returned, other than "exec"; NULL: unknown
+ *
+ * Return: the class.
+ */
+enum kf_ended_cause kf_ended_cause(const char *how);
 
 #endif

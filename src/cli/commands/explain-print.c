@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A verdict as text: why, what is not known and how to get it, and the tables
+ * behind it.
+ */
+#include "config.h"
+
+#include "cli/commands/explain.h"
+
+#include "cli/group.h"
+#include "cli/one.h"
+#include "cli/process.h"
+#include "reader/estimate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define USUAL_ROWS 5
+
+void kf_explain_print_table(const struct kf_cli *cli, struct kf_table *t,
+			    const char *what)
+{
+	size_t nr = t->nr_rows;
+
+	if (!nr)
+		return;
+	t->nr_rows = KF_MIN(nr, (size_t)USUAL_ROWS);
+	putchar('\n');
+	kf_table_print(t, cli);
+	if (t->nr_rows < nr)
+		printf("(%zu of %zu %s; --format=json has all)\n", t->nr_rows,
+		       nr, what);
+	t->nr_rows = nr;
+}
+
+void kf_explain_add_line(json_t *lines, char *line)
+{
+	json_array_append_new(lines, json_string(line));
+	free(line);
+}
+
+static void unknown_memory(json_t *lines, const struct kf_watch *w,
+			   const struct kf_facts *f)
+{
+	if (!f->resident_known)
+		kf_explain_add_line(
+			lines,
+			kf_format("the resident memory of the process, which "
+				  "%s",
+				  w->last->life == KF_LIFE_UNKNOWN
+					  ? "cannot be seen from here"
+					  : "has ended"));
+	else if (!f->mappings_known)
+		kf_explain_add_line(
+			lines,
+			kf_format("what the memory that is not the heap "
+				  "consists of, as its mappings cannot be "
+				  "read"));
+	else if (f->absent > KF_EXPLAIN_GROWTH_MIN)
+		kf_explain_add_line(
+			lines,
+			kf_format("how much more memory of others there is: as "
+				  "much more of the heap is without pages"));
+}
+
+static void unknown_life(json_t *lines, const struct kf_watch *w,
+			 enum kf_verdict verdict)
+{
+	if (w->last->life != KF_LIFE_DEAD)
+		return;
+	if (verdict == KF_VERDICT_GROWTH || verdict == KF_VERDICT_LEAK)
+		kf_explain_add_line(
+			lines,
+			kf_format("how long the process lived after its last "
+				  "call that read the clock"));
+	if (verdict == KF_VERDICT_IN_USE || verdict == KF_VERDICT_NEVER_FREED)
+		kf_explain_add_line(
+			lines,
+			kf_format("whether the process leaked: run explain "
+				  "while it runs, or record a profile of it"));
+}
+
+static void unknown_counts(json_t *lines, const struct kf_watch *w,
+			   const struct kf_facts *f)
+{
+	if (!w->last->snap.knows_slabs)
+		kf_explain_add_line(
+			lines,
+			kf_format("the slabs of each size: an older library "
+				  "wrote the file"));
+	if (!f->bins_known)
+		kf_explain_add_line(
+			lines,
+			kf_format("the free blocks in bins of threads: an "
+				  "older library wrote the file"));
+	if (f->uncounted)
+		kf_explain_add_line(
+			lines,
+			kf_format("the allocations of %" PRIu64 " threads: the "
+				  "stats file had no room for their counters",
+				  f->uncounted));
+}
+
+json_t *kf_explain_unknown(const struct kf_watch *w,
+			   const struct kf_explained *e)
+{
+	json_t *lines = json_array();
+
+	unknown_memory(lines, w, &e->facts);
+	unknown_life(lines, w, e->verdict);
+	unknown_counts(lines, w, &e->facts);
+	if (kf_snapshot_value(&w->last->snap, "samples"))
+		return lines;
+	if (w->last->life == KF_LIFE_ALIVE)
+		kf_explain_add_line(
+			lines,
+			kf_format("the stacks, as no samples are taken: "
+				  "konfiscator ctl %d sample=512K starts "
+				  "sampling",
+				  kf_process_id(w->last)));
+	else
+		kf_explain_add_line(
+			lines,
+			kf_format("the stacks, as no samples were taken: "
+				  "konfiscator run --sample=512K takes them"));
+	return lines;
+}
+
+void kf_explain_print_unknown(json_t *lines)
+{
+	json_t *line;
+	size_t i;
+
+	json_array_foreach(lines, i, line)
+		printf("not known: %s\n", json_string_value(line));
+	json_decref(lines);
+}
+
+/* What threads keep, where it matters, and what gives it back. */
+static void print_bins(const struct kf_facts *f)
+{
+	char bytes[32];
+
+	if (f->bins < KF_EXPLAIN_WASTE_MIN)
+		return;
+	printf("bins: threads keep %s of free blocks, and the slabs of these "
+	       "blocks, until they end, free most of their memory or call "
+	       "malloc_trim(); KONFISCATOR_ARENA_MAX=N limits the number of "
+	       "such threads\n",
+	       kf_human_bytes(bytes, sizeof(bytes), f->bins));
+}
+
+static void print_lost(const struct kf_watch *w)
+{
+	char text[KF_STACKS_LOST_TEXT];
+
+	if (kf_stacks_lost_say(&w->last->snap, text, sizeof(text)))
+		printf("stacks: %s\n", text);
+}
+
+void kf_explain_print_verdict(const struct kf_watch *w,
+			      const struct kf_explained *e)
+{
+	printf("%s\n%s\n", kf_verdict_name(e->verdict), e->why);
+	kf_explain_print_unknown(kf_explain_unknown(w, e));
+	print_bins(&e->facts);
+	kf_explain_say_runtime(w, &e->facts);
+	print_lost(w);
+}
+
+void kf_explain_print_parts(const struct kf_cli *cli,
+			    const struct kf_explained *e)
+{
+	struct kf_table t;
+
+	kf_explain_parts(&t, &e->facts);
+	kf_table_print(&t, cli);
+	kf_table_release(&t);
+}
+
+/* Whether there are too few samples for the stacks' values. */
+static void print_few(const struct kf_watch *w)
+{
+	const struct kf_file *f = w->last;
+	char text[KF_SAMPLE_HINT];
+	char *command = f->life == KF_LIFE_ALIVE
+				? kf_format("konfiscator ctl %d sample=",
+					    kf_process_id(f))
+				: kf_format("konfiscator run --sample=");
+
+	printf("not known: how much each stack has, as few samples fell: %s\n",
+	       kf_sample_hint(text, sizeof(text), command,
+			      kf_snapshot_value(&f->snap, "sample_mean")));
+	free(command);
+}
+
+int kf_explain_print_rows(const struct kf_cli *cli, const struct kf_watch *w,
+			  enum kf_verdict verdict)
+{
+	struct kf_table t;
+	int status;
+	bool few;
+
+	kf_explain_sizes(&t, w, verdict);
+	kf_explain_print_table(cli, &t, "sizes");
+	kf_table_release(&t);
+	status = kf_explain_stacks(&t, cli, w, verdict, &few);
+	if (few) {
+		putchar('\n');
+		print_few(w);
+	}
+	kf_explain_print_table(cli, &t, "stacks");
+	kf_table_release(&t);
+	return status;
+}
