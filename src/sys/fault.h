@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The handler of SIGSEGV, for memory of ours that is closed on purpose.
+ * The handler of SIGSEGV, for memory of ours that is closed on purpose. Memory
+ * that is not of a file raises no SIGBUS.
  *
  * Whatever action the program has for the signal stays in force for all other
  * faults: the handler here is installed with the flags and the mask of that
@@ -52,7 +53,8 @@ bool kf_fault_install(const struct kf_fault_hooks *hooks) __must_check;
  * @claimed:	what kf_fault_step_aside() returned
  *
  * Context: any thread, signal handlers too; around a call in which the program
- *	    asks for the action of SIGSEGV or sets it. Keeps errno.
+ *	    asks for the action of SIGSEGV or sets it, and before it filters its
+ *	    system calls. Makes none without the handler. Keeps errno.
  * Return: for kf_fault_step_back().
  */
 bool kf_fault_step_aside(void) __must_check;
