@@ -62,9 +62,9 @@ provider konfiscator {
 	probe memory_mmap_less(uint64_t address, uint64_t bytes);
 	/* pages were given back to the kernel, their addresses kept. Lock: pages */
 	probe memory_purge(uint64_t address, uint64_t bytes);
-	/* a block too large for the size classes was allocated */
+	/* a block too large for the size classes, or a guarded one, was allocated */
 	probe large_alloc(uint64_t pointer, uint64_t bytes);
-	/* a block too large for the size classes was freed */
+	/* a block too large for the size classes, or a guarded one, was freed */
 	probe large_free(uint64_t pointer, uint64_t bytes);
 	/* the free runs were searched, lowest address first; found is 0 if none fits. Lock: pages */
 	probe free_list_search(uint64_t wanted, uint64_t found, uint64_t visited);
@@ -98,6 +98,14 @@ provider konfiscator {
 	probe double_free(uint64_t pointer);
 	/* a damaged block was found; kind 3: bytes beside it were written, 4: it was written to after its free, 5: it was freed by a function that does not match its allocation */
 	probe heap_corruption(uint64_t pointer, uint64_t kind);
+	/* a sampled block was put alone on a page between inaccessible ones */
+	probe guard_alloc(uint64_t pointer, uint64_t bytes);
+	/*
+	 * a guarded block was misused; address is what was accessed or freed,
+	 * block its block or 0; kind 0: overflow, 1: underflow, 2: use after
+	 * free, 3: double free, 4: invalid free, 5: access beside no block
+	 */
+	probe guard_fault(uint64_t address, uint64_t block, uint64_t kind);
 	/* the stats file was opened; path is the address of the file's name */
 	probe stats_open(uint64_t path);
 	/* a forked child has repaired its heap */

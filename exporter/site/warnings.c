@@ -26,6 +26,10 @@ static const struct {
 	{"failed_total", "requests that got no memory"},
 	{"double_frees_total", "frees of a block that was free"},
 	{"invalid_frees_total", "frees of what was no block"},
+	{"guard_overflows_total", "accesses behind a guarded block"},
+	{"guard_underflows_total", "accesses before a guarded block"},
+	{"guard_uses_after_free_total", "accesses to a guarded block after its "
+					"free"},
 	{"lost_slots_total",
 	 "threads whose counters found no room in the stats file: its calls "
 	 "are more than is shown"},

@@ -11,6 +11,7 @@
  */
 #include "abi/abi.h"
 
+#include "sys/fault.h"
 #include "sys/next.h"
 #include "sys/process.h"
 
@@ -71,11 +72,22 @@ static bool sets_filter(long nr, long a, long b, long c)
 				     (a == SECCOMP_SET_MODE_FILTER && c));
 }
 
+/*
+ * Before the filter, for other threads, which it may be for as well; guards
+ * would need calls that it may forbid.
+ */
+static bool filter_bar(void)
+{
+	bool was = kf_process_bar(true);
+
+	kf_fault_step_back(kf_fault_step_aside());
+	return was;
+}
+
 static __cold __noinline long filter_by_syscall(syscall_fn *fn, long nr, long a,
 						long b, long c, long d)
 {
-	/* For other threads, which a filter may be for as well, before it. */
-	bool was = kf_process_bar(true);
+	bool was = filter_bar();
 	long r = fn(nr, a, b, c, d, 0 SEVENTH(0));
 
 	if (r < 0)
@@ -86,7 +98,7 @@ static __cold __noinline long filter_by_syscall(syscall_fn *fn, long nr, long a,
 static __cold __noinline int filter_by_prctl(prctl_fn *fn, int option, long a,
 					     long b, long c, long d)
 {
-	bool was = kf_process_bar(true);
+	bool was = filter_bar();
 	int r = fn(option, a, b, c, d);
 
 	if (r < 0)

@@ -44,6 +44,8 @@ static bool fits(void *p, size_t size, size_t rounded)
 	if (!run || run->kind == KF_RUN_POOL)
 		return kf_engine->is_exact ? is_exact(usable, size)
 					   : size <= usable;
+	if (run->kind == KF_RUN_GUARDED)
+		return KF_MAX(size, (size_t)1) == usable;
 	if (run->kind == KF_RUN_SLAB)
 		return kf_resize_stays(usable, rounded);
 	return size >= run->asked && size <= usable;

@@ -57,6 +57,9 @@ static const struct option options[] = {
 #undef KF_CONF
 };
 
+/* Which options have a value of a variable. */
+static bool given[KF_ARRAY_SIZE(options)];
+
 static const struct {
 	const void *value; /* in kf_conf */
 	const char *engine;
@@ -215,6 +218,7 @@ static bool conf_parse(const struct option *o, const char *name,
 		return true;
 	}
 	*(uint64_t *)o->value = n;
+	given[o - options] = true;
 	return true;
 }
 
@@ -293,6 +297,15 @@ static void conf_check_name(const char *name, size_t len)
 	}
 	kf_text_char(&text, '\n');
 	kf_out(&text);
+}
+
+bool kf_conf_is_set(const void *value)
+{
+	for (size_t i = 0; i < KF_ARRAY_SIZE(options); i++) {
+		if (options[i].value == value)
+			return given[i];
+	}
+	return false;
 }
 
 void kf_conf_read(void)

@@ -50,6 +50,15 @@ extern struct kf_conf kf_conf;
 void kf_conf_read(void);
 
 /**
+ * kf_conf_is_set() - whether a variable gave an option its value
+ * @value:	the option, a member of kf_conf
+ *
+ * Context: any, after kf_conf_read().
+ * Return: false where it has its default, and for texts.
+ */
+bool kf_conf_is_set(const void *value);
+
+/**
  * kf_conf_begin_line() - begin the warning about the value of a variable
  * @text:	out: "konfiscator: NAME=VALUE: ", VALUE in printable ASCII
  * @buf:	where

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "core/conf.h"
+#include "core/guarding.h"
 #include "engines/host.h"
 #include "heap/marked.h"
 #include "sample/sample.h"
@@ -74,13 +75,15 @@ void kf_misuse_report(enum konf_misuse wrong, const void *p)
 	char buf[160];
 	struct kf_text text;
 
+	kf_word_add_atomic(kinds[wrong].counter, 1);
+	fire(p, wrong);
+	if (kf_guarding_misuse(wrong, p))
+		return;
 	kf_text_init(&text, buf, sizeof(buf) - 1);
 	kf_text_str(&text, "konfiscator: ");
 	kf_text_str(&text, kinds[wrong].words);
 	misuse_put_block(&text, p);
 	kf_text_char(&text, '\n');
-	kf_word_add_atomic(kinds[wrong].counter, 1);
-	fire(p, wrong);
 	if (kf_conf.on_error != KF_ON_ERROR_COUNT)
 		kf_out_die(&text);
 	kf_out(&text);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "core/conf.h"
+#include "core/guarding.h"
 #include "engines/host.h"
 #include "engines/marks.h"
 #include "core/tagging.h"
@@ -187,7 +188,10 @@ void *kf_sampling_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	mark = kf_sampling_draw(size, align, 0);
 	if (likely(!mark))
 		return NULL;
-	p = kf_marked_alloc(size, align, zeroed, mark, usable);
+	*usable = size;
+	p = kf_guarding_alloc(size, align, zeroed, mark);
+	if (likely(!p))
+		p = kf_marked_alloc(size, align, zeroed, mark, usable);
 	kf_sampling_drawn(mark, p, p ? *usable : 0);
 	return p;
 }
@@ -267,6 +271,7 @@ void kf_sampling_start(void)
 	kf_sample_init(&conf);
 	kf_rows_start();
 	kf_countdown_seed(kf_conf.sample_seed);
+	kf_guarding_start();
 	if (kf_conf.sample)
 		start_with(kf_conf.sample);
 }
@@ -307,6 +312,7 @@ int kf_sampling_set(const char *value, struct kf_text *reply)
 void kf_sampling_fork_child(void)
 {
 	kf_sample_fork_child();
+	kf_guarding_fork_child();
 	if (kf_countdown_mean())
 		kf_countdown_seed(kf_conf.sample_seed);
 }

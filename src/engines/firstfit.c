@@ -12,6 +12,7 @@
 
 #include "heap/audit.h"
 #include "heap/fast.h"
+#include "heap/guarded.h"
 #include "heap/large.h"
 #include "heap/marked.h"
 #include "heap/reclaim.h"
@@ -176,6 +177,8 @@ static enum konf_misuse firstfit_release(void *p)
 
 	if (slab)
 		return release_small(slab, p);
+	if (kf_guarded_holds(p))
+		return kf_guarded_free(p);
 	run = run_at(p, &wrong);
 	if (run) {
 		if (run->mark)
@@ -194,6 +197,8 @@ static size_t firstfit_usable(const void *p)
 
 	if (slab)
 		return block_at(slab, p) ? 0 : slab->size;
+	if (kf_guarded_holds(p))
+		return kf_guarded_usable(p);
 	run = run_at(p, &wrong);
 	return run ? kf_run_bytes(run) : 0;
 }
@@ -246,23 +251,30 @@ static void *copy_to(void *p, size_t have, size_t size, uint32_t mark)
 	return to;
 }
 
+/* Whether a block that is no run stays: a guarded one at its size alone. */
+static bool firstfit_stays(const void *p, size_t have, size_t size)
+{
+	return kf_guarded_holds(p) ? size == have : kf_resize_stays(have, size);
+}
+
 /* In place, or by mremap; NULL: the caller must copy. */
 static void *firstfit_resize_in_place(struct kf_run *run, void *p, size_t have,
 				      size_t size, uint32_t mark)
 {
 	if (run && size > KF_SMALL_MAX)
 		p = kf_large_resize(kf_heap_self(), run, size);
-	else if (run || !kf_resize_stays(have, size) || !kf_mark_may(p, mark))
+	else if (run || !firstfit_stays(p, have, size) || !kf_mark_may(p, mark))
 		p = NULL;
 	return p;
 }
 
 /* Bytes that a sample counts for the block after realloc. */
-static size_t bytes_after(const struct kf_run *run, size_t have, size_t size)
+static size_t bytes_after(const struct kf_run *run, const void *p, size_t have,
+			  size_t size)
 {
 	if (size > KF_SMALL_MAX)
 		return KF_ALIGN_UP(size, KF_PAGE);
-	if (!run && kf_resize_stays(have, size))
+	if (!run && firstfit_stays(p, have, size))
 		return have;
 	return kf_class_bytes(kf_class_of(kf_resize_with_room(have, size)));
 }
@@ -276,7 +288,9 @@ static void *firstfit_resize(void *p, size_t size, enum konf_misuse *wrong)
 	void *to;
 
 	*wrong = KONF_FINE;
-	if (!kf_slab_at(p))
+	if (kf_guarded_holds(p))
+		*wrong = kf_guarded_check(p);
+	else if (!kf_slab_at(p))
 		run = run_at(p, wrong);
 	else if (!have)
 		*wrong = block_at(kf_slab_at(p), p);
@@ -285,7 +299,7 @@ static void *firstfit_resize(void *p, size_t size, enum konf_misuse *wrong)
 	kf_heap_get();
 	old = kf_mark_of(p);
 	before = run ? KF_ALIGN_UP(run->asked, KF_PAGE) : have;
-	after = bytes_after(run, have, size);
+	after = bytes_after(run, p, have, size);
 	mark = kf_mark_next(old, before, after);
 	to = firstfit_resize_in_place(run, p, have, size, mark);
 	if (to)

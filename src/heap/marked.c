@@ -4,6 +4,7 @@
  */
 #include "heap/marked.h"
 
+#include "heap/guarded.h"
 #include "heap/large.h"
 #include "pages/pages.h"
 
@@ -97,6 +98,8 @@ uint32_t kf_mark_of(const void *p)
 
 	if (slab)
 		return marked_is_block(slab, p) ? *kf_slab_mark(slab, p) : 0;
+	if (kf_guarded_holds(p))
+		return kf_guarded_mark(p) ? *kf_guarded_mark(p) : 0;
 	run = marked_run_of(p);
 	return run ? run->mark : 0;
 }
@@ -112,7 +115,9 @@ void kf_mark_set(void *p, uint32_t mark)
 {
 	const struct kf_slab *slab = kf_slab_at(p);
 
-	if (!slab)
+	if (kf_guarded_holds(p))
+		*kf_guarded_mark(p) = mark;
+	else if (!slab)
 		marked_run_of(p)->mark = mark;
 	else if (kf_slab_has_marks(slab))
 		*kf_slab_mark(slab, p) = mark;

@@ -7,6 +7,7 @@
  */
 #include "heap/pinned.h"
 
+#include "heap/guarded.h"
 #include "heap/marked.h"
 #include "pages/pages.h"
 #include "stats/layout.h"
@@ -75,6 +76,10 @@ bool kf_pinned_each(void (*marked)(uint32_t mark, uint64_t parts),
 {
 	struct walk w = {.marked = marked};
 	bool seen = kf_pages_each(pinned_run, &w);
+
+	/* Alone on pages that are not the heap's. */
+	if (seen)
+		kf_guarded_each(marked);
 
 	*total = w.total;
 	return seen;

@@ -19,7 +19,7 @@
  * kf_pinned_each() - find what blocks of slabs pin
  * @marked:	called for each block with a mark: its mark, which may be
  *		damaged, and its share of what its slab pins, in parts of a
- *		byte (KF_STATS_PINNED_PARTS); 0 for large blocks
+ *		byte (KF_STATS_PINNED_PARTS); 0 for large and guarded blocks
  * @total:	out: bytes that all blocks pin
  *
  * Exact while no other thread allocates or frees. Slabs that were made during a

@@ -79,3 +79,40 @@ void kf_desc_give(struct kf_run *run)
 	kf_pages.spare = run;
 	kf_pages.nr_spare++;
 }
+
+bool kf_pages_enter_guarded(struct kf_run *run)
+{
+	bool done;
+
+	if (!kf_pages_lock())
+		return false;
+	kf_stats_begin();
+	done = kf_map_set(run->start, kf_run_bytes(run), run);
+	kf_stats_end();
+	kf_pages_unlock();
+	return done;
+}
+
+static void metadata_count_guarded(const void *fresh, size_t bytes)
+{
+	if (fresh) {
+		kf_pages_count_map(fresh, KF_PAGE);
+		kf_word_add_atomic(KF_WORD_metadata, KF_PAGE);
+	}
+	kf_pages_count_use(KF_RUN_LARGE, bytes);
+	kf_word_add_atomic(KF_WORD_metadata, -bytes);
+}
+
+/* While another thread forks, readers may see a part of it. */
+void kf_pages_count_guarded(const void *fresh, size_t bytes)
+{
+	if (!kf_pages_lock()) {
+		metadata_count_guarded(fresh, bytes);
+		return;
+	}
+	kf_stats_begin();
+	metadata_count_guarded(fresh, bytes);
+	kf_pages_count_peak();
+	kf_stats_end();
+	kf_pages_unlock();
+}

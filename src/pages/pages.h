@@ -148,6 +148,27 @@ bool kf_pages_was_mapped(const void *start);
 bool kf_pages_remap(struct kf_run *run, size_t nr_pages) __must_check;
 
 /**
+ * kf_pages_enter_guarded() - enter the pool of guarded blocks in the map
+ * @run:	with the pool's start and its pages
+ *
+ * Context: any thread. Takes the pages lock.
+ * Return: false when the kernel has no memory for the map, and while another
+ *	   thread forks.
+ */
+bool kf_pages_enter_guarded(struct kf_run *run) __must_check;
+
+/**
+ * kf_pages_count_guarded() - count a guarded block that comes or goes
+ * @fresh:	its page, if no block has used it yet; or NULL
+ * @bytes:	of the block; modulo 2^64, so a negative number subtracts
+ *
+ * The block counts as a large one, the rest of its page as metadata.
+ *
+ * Context: any thread. Takes the pages lock.
+ */
+void kf_pages_count_guarded(const void *fresh, size_t bytes);
+
+/**
  * kf_pages_unmap_later() - have kf_pages_release_deferred() unmap memory
  * @start:	first byte
  * @size:	bytes, whole pages

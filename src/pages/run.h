@@ -43,6 +43,7 @@ enum kf_run_kind {
 	KF_RUN_CACHED, /* freed, in a run cache of the layer above */
 	KF_RUN_MAPPED, /* a mapping of its own */
 	KF_RUN_POOL,   /* an engine's memory, whose head starts with a kf_run */
+	KF_RUN_GUARDED, /* the pool of guarded blocks: heap/guarded.h */
 };
 
 struct kf_region;
@@ -52,7 +53,7 @@ struct kf_region;
  * belongs to the run's owner (struct kf_slab); a free run has its list node
  * there.
  *
- * The kinds SLAB to POOL and the fields asked, mark, marks, queued, remote,
+ * The kinds SLAB to GUARDED and the fields asked, mark, marks, queued, remote,
  * remote_at_fork and number are the owner's and mean nothing to this layer. The
  * map's readers tell owners apart by the kind. The fields use room that only a
  * free run needs: the owner's line of a slab is full, and a large block without

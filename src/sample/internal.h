@@ -15,6 +15,7 @@
  *	rows.c		rows of unwind tables
  *	sample.c	records, counted and probed
  *	table.c		distinct stacks in the stats file
+ *	trace.c		short stacks, printed
  *	walk.c		the calling thread's stack
  */
 #ifndef KF_SAMPLE_INTERNAL_H

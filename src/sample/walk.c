@@ -6,6 +6,7 @@
  * upwards. Buffers are claimed by compare and swap, because a thread's stack
  * may be too small for a long one.
  */
+#define _GNU_SOURCE
 #include "sample/walk.h"
 
 #include "sample/python.h"
@@ -16,6 +17,7 @@
 #include "sys/vm.h"
 
 #include <string.h>
+#include <ucontext.h>
 
 /* The most frames of the library before those of the program. */
 #define OWN 16
@@ -70,6 +72,15 @@ extern const char etext[] __kf_hidden;
 			 : "r"((c)->kept)                 \
 			 : "memory")
 #define WALK_STRIP(pc) (pc)
+#define WALK_OF(c, m)                                   \
+	((c)->pc = (uintptr_t)(m)->gregs[REG_RIP],      \
+	 (c)->sp = (uintptr_t)(m)->gregs[REG_RSP],      \
+	 (c)->kept[0] = (uintptr_t)(m)->gregs[REG_RBX], \
+	 (c)->kept[1] = (uintptr_t)(m)->gregs[REG_RBP], \
+	 (c)->kept[2] = (uintptr_t)(m)->gregs[REG_R12], \
+	 (c)->kept[3] = (uintptr_t)(m)->gregs[REG_R13], \
+	 (c)->kept[4] = (uintptr_t)(m)->gregs[REG_R14], \
+	 (c)->kept[5] = (uintptr_t)(m)->gregs[REG_R15])
 /* mov $15, %rax; syscall */
 #define WALK_SIGRETURN "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
 #else
@@ -88,6 +99,9 @@ extern const char etext[] __kf_hidden;
 			 : "memory")
 /* A return address may be signed in its upper bits. */
 #define WALK_STRIP(pc) ((pc) & (((uintptr_t)1 << KF_ADDRESS_BITS) - 1))
+#define WALK_OF(c, m)                          \
+	((c)->pc = (m)->pc, (c)->sp = (m)->sp, \
+	 memcpy((c)->kept, &(m)->regs[19], sizeof((c)->kept)))
 /* mov x8, #139; svc #0 */
 #define WALK_SIGRETURN "\x68\x11\x80\xd2\x01\x00\x00\xd4"
 #endif
@@ -275,6 +289,18 @@ static void walk_merge(struct buffer *buffer, uint32_t most)
 	kf_store_release(&buffer->asks, false);
 }
 
+/* Takes the stack above a cursor, whose buffer has the frames before it. */
+static struct kf_walked *walk_from(struct cursor *c, struct buffer *buffer,
+				   uint32_t most)
+{
+	buffer->stack.flags = kf_rows_lack() ? KF_STACK_NO_TABLES : 0;
+	walk_up(c, buffer, most);
+	buffer->sp[buffer->stack.nr] = c->sp;
+	if (kf_python_is_on() && !c->barred)
+		walk_merge(buffer, most);
+	return &buffer->stack;
+}
+
 __noinline struct kf_walked *kf_walk(uint32_t most)
 {
 	struct buffer *buffer = take_buffer();
@@ -283,13 +309,27 @@ __noinline struct kf_walked *kf_walk(uint32_t most)
 	if (!buffer)
 		return NULL;
 	buffer->stack.nr = 0;
-	buffer->stack.flags = kf_rows_lack() ? KF_STACK_NO_TABLES : 0;
 	WALK_HERE(&c);
-	walk_up(&c, buffer, most);
-	buffer->sp[buffer->stack.nr] = c.sp;
-	if (kf_python_is_on() && !c.barred)
-		walk_merge(buffer, most);
-	return &buffer->stack;
+	return walk_from(&c, buffer, most);
+}
+
+struct kf_walked *kf_walk_context(const void *context, uint32_t most)
+{
+	const ucontext_t *at = context;
+	struct buffer *buffer = take_buffer();
+	struct cursor c = {.barred = kf_process_is_barred()};
+
+	if (!buffer)
+		return NULL;
+	WALK_OF(&c, &at->uc_mcontext);
+	/* As a return address, which is behind its instruction. */
+	c.pc++;
+	buffer->stack.nr = 0;
+	if (!walk_is_own(c.pc)) {
+		buffer->sp[0] = c.sp;
+		buffer->stack.frame[buffer->stack.nr++] = c.pc;
+	}
+	return walk_from(&c, buffer, most);
 }
 
 void kf_walk_done(struct kf_walked *stack)

@@ -33,6 +33,18 @@
 struct kf_walked *kf_walk(uint32_t most) __must_check;
 
 /**
+ * kf_walk_context() - take the stack that a signal interrupted
+ * @context:	of the signal's handler
+ * @most:	as kf_walk()
+ *
+ * Context: the handler; otherwise as kf_walk().
+ * Return: as kf_walk(); first is the instruction that was interrupted, as the
+ *	   address behind its first byte, unless it is the library's.
+ */
+struct kf_walked *kf_walk_context(const void *context,
+				  uint32_t most) __must_check;
+
+/**
  * kf_walk_done() - free the buffer of a stack
  * @stack:	of kf_walk()
  *

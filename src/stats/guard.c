@@ -10,10 +10,10 @@
 
 #include "stats/internal.h"
 
-#include "sys/call.h"
+#include "sys/fault.h"
 #include "sys/vm.h"
-#include "sys/process.h"
 
+#include <errno.h>
 #include <signal.h>
 
 /*
@@ -50,19 +50,6 @@ static bool guard_put_memory(void)
 	       kf_area_clear();
 }
 
-static void die_of(int sig, siginfo_t *info)
-{
-	struct sigaction dfl = {.sa_handler = SIG_DFL};
-	int saved = errno;
-
-	__sigaction(sig, &dfl, NULL);
-	/* A fault repeats on return; a signal that was sent is sent again. */
-	if (info->si_code <= 0)
-		kf_sys(SYS_rt_tgsigqueueinfo, kf_process_pid(),
-		       kf_process_tid(), sig, info);
-	errno = saved;
-}
-
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
 	bool (*other)(const char *addr) = kf_load(&repair_other);
@@ -72,7 +59,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 		return;
 	if (info->si_code == BUS_ADRERR && other && other(info->si_addr))
 		return;
-	die_of(sig, info);
+	kf_fault_die(sig, info);
 }
 
 void kf_guard_also(bool (*repair)(const char *addr))

@@ -20,6 +20,8 @@
  * - writer.busy (core/snapshot.c): nobody waits, a second snapshot is left out.
  * - moment_busy (record/file.c): nobody waits, a second moment is left out.
  * - held of a heap (heap/reclaim.c): the owner of the heap waits.
+ * - owner (sys/fault.c): who changes the action of a signal waits for a while.
+ * - reporter (core/guarding.c): a thread with another report waits for a while.
  * - the file lock of the ledger (stats/ledger.c): processes of one user wait.
  */
 #ifndef KF_SYS_LOCK_H

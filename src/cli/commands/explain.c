@@ -252,7 +252,6 @@ int kf_explain_json(const struct kf_cli *cli, const struct kf_watch *w,
 	json_t *rows;
 	int status;
 	bool few;
-	bool few;
 
 	kf_table_init(&t, explain_columns, NR_COLUMNS);
 	explain_add_row(&t, w->last, e);

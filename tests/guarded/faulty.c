@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Misuses blocks: faulty KIND SIZE TIMES [DISTANCE]. Prints how often it did so
+// at the end, which it reaches where no misuse ends it.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static volatile char sink;
+
+static __attribute__((noinline)) char *made(size_t size)
+{
+	char *p = malloc(size);
+
+	__asm__ volatile("" : "+r"(p) : : "memory");
+	return p;
+}
+
+static __attribute__((noinline)) void unmade(char *p)
+{
+	__asm__ volatile("" : "+r"(p) : : "memory");
+	free(p);
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) void writes(volatile char *p)
+{
+	*p = 'x';
+}
+
+static __attribute__((noinline)) void reads(volatile char *p)
+{
+	sink = *p;
+}
+
+static void misuse(const char *kind, size_t size, size_t distance)
+{
+	char *p = made(size);
+
+	if (!strcmp(kind, "overflow-read")) {
+		reads(p + size - 1 + distance);
+	} else if (!strcmp(kind, "overflow-write")) {
+		writes(p + size - 1 + distance);
+	} else if (!strcmp(kind, "underflow-read")) {
+		reads(p - distance);
+	} else if (!strcmp(kind, "after-free-read")) {
+		unmade(p);
+		reads(p);
+		return;
+	} else if (!strcmp(kind, "after-free-write")) {
+		char was;
+
+		unmade(p);
+		was = *(volatile char *)(p + size / 2);
+		writes(p + size / 2);
+		*(volatile char *)(p + size / 2) = was;
+		return;
+	}
+	unmade(p);
+}
+
+int main(int argc, char **argv)
+{
+	size_t size = strtoul(argv[2], NULL, 0);
+	unsigned long times = strtoul(argv[3], NULL, 0);
+	size_t distance = argc > 4 ? strtoul(argv[4], NULL, 0) : 1;
+
+	for (unsigned long i = 0; i < times; i++)
+		misuse(argv[1], size, distance);
+	printf("%lu done\n", times);
+	return 0;
+}
