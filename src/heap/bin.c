@@ -90,6 +90,14 @@ uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr)
 	return kept;
 }
 
+void kf_heap_cross(struct kf_heap *heap, unsigned int class, const void *block)
+{
+	if (kf_countdown_pass(&heap->countdown, kf_class_bytes(class), 1))
+		return;
+	heap->due[class] = heap->countdown.epoch;
+	heap->due_at[class] = block;
+}
+
 static void *bin_pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
 {
 	void **block = kf_bin_first(bin);

@@ -66,9 +66,12 @@ static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
 
 	if (unlikely(!kf_link_leads_on(block)) ||
 	    kf_heap_sample_is_due(heap, class) ||
-	    unlikely(*kf_slab_key(block) != (uintptr_t)heap) ||
-	    !kf_countdown_may_pass(&heap->countdown, bytes))
+	    unlikely(*kf_slab_key(block) != (uintptr_t)heap))
 		return NULL;
+	if (unlikely(!kf_countdown_may_pass(&heap->countdown, bytes))) {
+		kf_heap_cross(heap, class, block);
+		return NULL;
+	}
 	next = kf_link_next(block);
 	if (kf_link_is_damaged(next))
 		return NULL;
@@ -102,10 +105,11 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
 
 	*usable = kf_class_bytes(class);
 	*zeroed = false;
-	if (class > KF_NR_TINY)
+	if (class > KF_NR_TINY) {
 		p = kf_fast_reuse(heap, class);
-	if (p)
-		return p;
+		if (p || kf_heap_sample_is_due(heap, class))
+			return p;
+	}
 	p = kf_fast_alloc(&heap->front, offset);
 	if (unlikely(!p)) {
 		p = kf_heap_refill(heap, offset, size, near);
