@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The facts of a verdict, and the rules. If the process has ended, only its
- * file with the heap's figures is left, and rules about the memory of the
- * process are skipped.
+ * file is left, and rules about the memory outside of the heap are skipped.
  */
 #include "config.h"
 
@@ -558,14 +557,11 @@ static char *verdict_why(const struct kf_facts *f, enum kf_verdict verdict)
 			BYTES(f->outside), BYTES(f->resident),
 			facts_percent(f->outside, f->resident), BYTES(heap),
 			runtime_maps(f));
-	case KF_VERDICT_NEVER_FREED:
-		return why_ended(f, verdict);
 	default:
 		return f->ended ? why_ended(f, verdict) : why_in_use(f);
 	}
 }
 
-/* What holds for each verdict on a process that ran before the attach. */
 static char *why_attached(char *why)
 {
 	char *text = why ? verdict_say("%s; blocks from before the attach "

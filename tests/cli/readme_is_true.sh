@@ -70,7 +70,8 @@ wait "$pid" 2>/dev/null || true
 
 # Each command and option that a line of code or `code` names.
 {
-	grep '^    ' "$readme" | tr '|;&' '\n\n\n'
+	grep '^    ' "$readme" | sed 's/[|;&]/\n/g'
+	# shellcheck disable=SC2016 # code in the text
 	grep -o '`konfiscator [^`]*`' "$readme" | tr -d '`'
 } | sed -n 's/^ *\(\$ \)\{0,1\}konfiscator \([a-z].*\)/\2/p' >commands
 [ "$(wc -l <commands)" -gt 20 ] || fail "README names too few commands"
@@ -78,13 +79,13 @@ while read -r command rest; do
 	case $command in
 	NAME | konfiscator*) continue ;;
 	esac
-	"$KF_CLI" help "$command" >help || fail "README: konfiscator $command $rest"
+	"$KF_CLI" help "$command" >options || fail "README: konfiscator $command $rest"
 	for word in ${rest%%#*}; do
 		case $word in
 		--) break ;;
 		--*)
 			name=${word%%=*}
-			grep -qe " $name\>" help ||
+			grep -qe " $name\>" options ||
 				fail "README: konfiscator $command has no $name"
 			;;
 		esac
