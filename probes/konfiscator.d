@@ -139,10 +139,10 @@ provider konfiscator {
 	probe snapshot_written(uint64_t path);
 	/* a block was freed by sized delete or free_sized with a size, told, with which no call can have allocated it */
 	probe size_mismatch(uint64_t pointer, uint64_t told, uint64_t usable);
-	/* what is held from the kernel reached 90 % of KONFISCATOR_LIMIT. Lock: pages, or engine */
-	probe limit_near(uint64_t held, uint64_t limit);
-	/* a thread in real-time mode called function: 0 malloc, 1 calloc, 2 realloc, 3 the aligned calls, 4 free; caller is the return address, 0 if stacks are not taken */
-	probe realtime_violation(uint64_t function, uint64_t size, uint64_t caller);
+	/* what is held from the kernel reached 90 % of KONFISCATOR_LIMIT, most. Lock: pages, or engine */
+	probe limit_near(uint64_t held, uint64_t most);
+	/* a thread in real-time mode made a call: 0 malloc, 1 calloc, 2 realloc, 3 the aligned calls, 4 free; caller is the return address, 0 if stacks are not taken */
+	probe realtime_violation(uint64_t call, uint64_t size, uint64_t caller);
 };
 
 /*

@@ -188,8 +188,10 @@ void *kf_sampling_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 	mark = kf_sampling_draw(size, align, 0);
 	if (likely(!mark))
 		return NULL;
+	/* Where each block is a sample, figures are exact: none has a guard. */
 	*usable = size;
-	p = kf_guarding_alloc(size, align, zeroed, mark);
+	p = kf_sample_mean(mark) ? kf_guarding_alloc(size, align, zeroed, mark)
+				 : NULL;
 	if (likely(!p))
 		p = kf_marked_alloc(size, align, zeroed, mark, usable);
 	kf_sampling_drawn(mark, p, p ? *usable : 0);
