@@ -108,7 +108,7 @@ uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag)
 	if (mark)
 		kf_sample_set_place(mark, &place);
 	else if (heap)
-		kf_countdown_skip(&heap->countdown, bytes);
+		kf_countdown_skip(&heap->countdown, KF_SMALL_MAX);
 	return mark;
 }
 
@@ -194,6 +194,8 @@ void *kf_sampling_alloc(size_t size, size_t align, bool zeroed, size_t *usable)
 				 : NULL;
 	if (likely(!p))
 		p = kf_marked_alloc(size, align, zeroed, mark, usable);
+	if (unlikely(!p) && kf_heap_self())
+		kf_countdown_skip(&kf_heap_self()->countdown, KF_SMALL_MAX);
 	kf_sampling_drawn(mark, p, p ? *usable : 0);
 	return p;
 }

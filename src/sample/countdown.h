@@ -115,10 +115,10 @@ static inline uint32_t kf_countdown_pass(struct kf_countdown *c, uint64_t bytes,
 /**
  * kf_countdown_skip() - let the next block be no sample
  * @c:		the countdown
- * @bytes:	of the block
+ * @bytes:	of the block, at most
  *
- * For want of a record: or the engine, which gives no block while a sample is
- * due, could give none at all.
+ * If there is no record or no memory for a sample: the engine gives no block
+ * while a sample is due, and could give none at all.
  *
  * Context: the owner.
  */
