@@ -5,8 +5,9 @@
  * child. A call counts from the call instruction on, through a jump such as
  * the PLT has, to the return.
  *
- * Usage: steps [LIBRARY]
+ * Usage: steps [LIBRARY [small]]
  *
+ * small: only the pairs of at most SMALL bytes without a tag.
  * One line a measure: name, bytes, then the median, the mean and the largest
  * count of its calls, and "tagged" for those under a tag. Status 77: this
  * machine or its rules do not let us step.
@@ -32,6 +33,7 @@
 #define NR_COUNTED 2
 #define NR_CALLS (NR_BLOCKS * NR_COUNTED)
 #define MAX_STEPS 1000000
+#define SMALL 200
 #define PREFIX "konf_lib_"
 
 typedef void (*any_fn)(void);
@@ -162,10 +164,13 @@ static void rounds(uintptr_t index)
 	enter(pair, false);
 }
 
-static int child(void)
+static int child(bool small)
 {
-	for (uintptr_t i = 0; i < NR_PAIRS; i++)
-		rounds(i);
+	for (uintptr_t i = 0; i < NR_PAIRS; i++) {
+		if (!small || (pairs[i].bytes <= SMALL && !pairs[i].tag &&
+			       !pairs[i].at_once))
+			rounds(i);
+	}
 	return 0;
 }
 
@@ -259,7 +264,7 @@ static void print(const struct pair *pair, const char *fn, unsigned int *count,
 	       sum / nr, count[nr - 1], pair->tag ? pair->tag : "");
 }
 
-static pid_t start(char *library)
+static pid_t start(const char *library, const char *small)
 {
 	static char traced[] = "--traced";
 	pid_t pid = fork();
@@ -270,7 +275,7 @@ static pid_t start(char *library)
 		_exit(1);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		_exit(77);
-	execl("/proc/self/exe", "steps", traced, NULL);
+	execl("/proc/self/exe", "steps", traced, small, NULL);
 	_exit(1);
 }
 
@@ -279,9 +284,9 @@ int main(int argc, char **argv)
 	pid_t pid;
 	int status = 0;
 
-	if (argc == 2 && !strcmp(argv[1], "--traced"))
-		return child();
-	pid = start(argv[1]);
+	if (argc >= 2 && !strcmp(argv[1], "--traced"))
+		return child(argc > 2);
+	pid = start(argc > 1 ? argv[1] : NULL, argc > 2 ? argv[2] : NULL);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		die("cannot start a child");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
