@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define MAX_CALLS 8192
+#define FIRST_WORDS 1024 /* of the index's first part, as table.c has it */
 #define NR_WORDS (4 * MAX_CALLS)
 
 #define MAX_TABLE (64 * KF_KIB) /* bytes of lines that are read */
@@ -324,7 +325,7 @@ static struct kf_stats_call *call_at(uint32_t i)
 
 static uint32_t *calls_words(void)
 {
-	size_t bytes = NR_WORDS * sizeof(uint32_t);
+	size_t bytes = (FIRST_WORDS + NR_WORDS) * sizeof(uint32_t);
 	uint32_t *word = kf_load_acquire(&calls.word), *other = NULL;
 
 	if (likely(word))
@@ -336,11 +337,11 @@ static uint32_t *calls_words(void)
 	return other;
 }
 
-/* The word of a key in the index, or the free word for it. */
-static uint32_t *python_place(uint32_t *word, uint64_t key, uint32_t *found)
+static uint32_t *calls_probe(uint32_t *word, uint32_t nr, uint64_t key,
+			     uint32_t *found)
 {
 	for (uint64_t i = key >> 8;; i++) {
-		uint32_t *w = &word[i % NR_WORDS];
+		uint32_t *w = &word[i % nr];
 		const struct kf_stats_call *call;
 
 		*found = kf_load_acquire(w);
@@ -348,6 +349,16 @@ static uint32_t *python_place(uint32_t *word, uint64_t key, uint32_t *found)
 		if (!*found || (call && kf_load(&call->key) == key))
 			return w;
 	}
+}
+
+/* The word of a key in the index, or the free word for it. */
+static uint32_t *python_place(uint32_t *word, uint64_t key, uint32_t *found)
+{
+	uint32_t *w = calls_probe(word, FIRST_WORDS, key, found);
+
+	if (*found || kf_load(&calls.taken) < FIRST_WORDS / 2)
+		return w;
+	return calls_probe(word + FIRST_WORDS, NR_WORDS, key, found);
 }
 
 /* A new entry; 0: all are taken. */

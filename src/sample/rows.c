@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define NR_PLACES 4096
+#define LEAST_PLACES 128
 #define NR_WORDS ((sizeof(struct kf_row) + 7) / 8)
 
 #ifdef __x86_64__
@@ -62,6 +63,13 @@ static struct {
 	uint64_t key; /* atomic, as are the words */
 	uint64_t word[NR_WORDS];
 } places[NR_PLACES];
+
+/*
+ * A program with few samples writes to few pages: the places used are the first
+ * ones, twice as many each time that half as many rows were read.
+ */
+static uint32_t nr_places = LEAST_PLACES; /* a power of two; atomic */
+static uint32_t nr_read;		  /* rows, ever; atomic */
 
 static uint64_t generation; /* atomic */
 
@@ -168,11 +176,20 @@ static void rows_read(uintptr_t pc, struct kf_row *row)
 		row->kind = rows_fill(row, &state);
 }
 
+static void rows_make_room(void)
+{
+	uint32_t nr = kf_load(&nr_places);
+
+	if (kf_fetch_add(&nr_read, 1) >= nr / 2 && nr < NR_PLACES)
+		kf_cas(&nr_places, &nr, 2 * nr);
+}
+
 void kf_rows_find(uintptr_t pc, struct kf_row *row)
 {
 	uint64_t key = pc + kf_load(&generation) * 0x9e3779b97f4a7c15ULL;
 	uint64_t word[NR_WORDS], check = key;
-	unsigned int i = (unsigned int)(pc * 0x9e3779b97f4a7c15ULL >> 52);
+	uint64_t hash = pc * 0x9e3779b97f4a7c15ULL >> 52;
+	unsigned int i = (unsigned int)hash & (kf_load(&nr_places) - 1);
 
 	_Static_assert(NR_PLACES == 1 << 12, "the hash has 12 bits");
 	for (unsigned int w = 0; w < NR_WORDS; w++) {
@@ -183,6 +200,7 @@ void kf_rows_find(uintptr_t pc, struct kf_row *row)
 		memcpy(row, word, sizeof(*row));
 		return;
 	}
+	rows_make_room();
 	rows_read(pc, row);
 	memset(word, 0, sizeof(word));
 	memcpy(word, row, sizeof(*row));

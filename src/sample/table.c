@@ -4,10 +4,11 @@
  *
  * Entries are taken in order and stay; entry 0 is for all stacks that find no
  * free entry. The index uses open addressing, with at least twice as many words
- * as entries. An entry that another process damaged in the file is only not
- * found again. A thread fills an entry before it stores it in the index with
- * one compare and swap; of two threads that make the same entry at once, the
- * loser leaves its entry for the next stack.
+ * as entries. It has two parts: the first few hundred stacks are in the first,
+ * so that a program with few writes to one page. An entry that another process
+ * damaged in the file is only not found again. A thread fills an entry before
+ * it stores it in the index with one compare and swap; of two threads that make
+ * the same entry at once, the loser leaves its entry for the next stack.
  *
  * An entry has the innermost frames. The others are a path in the tree of
  * frames.c; that two deep stacks are the same is told by their hashes.
@@ -21,10 +22,14 @@
 
 #include <string.h>
 
+/* Words of the index's first part, half of which are used. */
+#define FIRST_WORDS 1024
+
 /* The index; @word is stored last. */
 static struct {
 	uint32_t *word; /* entries; 0: none; each atomic */
-	uint32_t nr; /* of words, a power of two; constant once set; atomic */
+	uint32_t nr;	/* of words of the second part, a power of two; constant
+			   once set; atomic */
 	uint32_t taken; /* entries taken, without entry 0; atomic */
 	uint32_t spare; /* an entry that was given back, or 0; atomic */
 } table;
@@ -55,7 +60,8 @@ static struct kf_stats_stack *entry_at(uint32_t i)
 static uint32_t *make_index(uint32_t max)
 {
 	size_t nr = kf_pow2_up(2 * ((size_t)max + 1));
-	size_t bytes = KF_ALIGN_UP(nr * sizeof(uint32_t), KF_PAGE);
+	size_t bytes =
+		KF_ALIGN_UP((FIRST_WORDS + nr) * sizeof(uint32_t), KF_PAGE);
 	struct kf_stats_stack *all = kf_stats_area_grow(KF_AREA_STACKS, 1);
 	uint32_t *word, *other = NULL;
 
@@ -140,12 +146,11 @@ static void table_fill(uint32_t i, uint64_t hash, const struct kf_walked *stack,
 	kf_store_release(&e->hash, hash);
 }
 
-/* The word of a stack in the index, or the free word for it. */
-static uint32_t *place_of(uint32_t *word, uint64_t hash,
-			  const struct kf_walked *stack, uint32_t tag,
-			  uint32_t *found)
+static uint32_t *table_probe(uint32_t *word, uint32_t nr, uint64_t hash,
+			     const struct kf_walked *stack, uint32_t tag,
+			     uint32_t *found)
 {
-	uint32_t mask = kf_load(&table.nr) - 1;
+	uint32_t mask = nr - 1;
 
 	for (uint64_t i = hash >> KF_GENERATION_BITS;; i++) {
 		uint32_t *w = &word[i & mask];
@@ -155,6 +160,19 @@ static uint32_t *place_of(uint32_t *word, uint64_t hash,
 		    table_is_same(entry_at(*found), hash, stack, tag))
 			return w;
 	}
+}
+
+/* The word of a stack in the index, or the free word for it. */
+static uint32_t *place_of(uint32_t *word, uint64_t hash,
+			  const struct kf_walked *stack, uint32_t tag,
+			  uint32_t *found)
+{
+	uint32_t *w = table_probe(word, FIRST_WORDS, hash, stack, tag, found);
+
+	if (*found || kf_load(&table.taken) < FIRST_WORDS / 2)
+		return w;
+	return table_probe(word + FIRST_WORDS, kf_load(&table.nr), hash, stack,
+			   tag, found);
 }
 
 static uint32_t search(uint32_t *word, const struct kf_walked *stack,

@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+/* Of addresses; a table begins with a page. */
 #define STEP (64 * KF_KIB)
 
 /* An area may take at most this share of a limited address space. */
@@ -107,7 +108,7 @@ static bool area_grow(enum kf_stats_area area, uint32_t nr)
 		return false;
 	if (!a->base && !area_reserve(a, kf_pow2_up(areas[area].room)))
 		return false;
-	to = KF_MAX(kf_pow2_up((size_t)wanted), (size_t)STEP);
+	to = KF_MAX(kf_pow2_up((size_t)wanted), kf_vm_page());
 	to = KF_MIN(to, areas[area].room);
 	if (to <= a->bytes)
 		return true;
