@@ -25,7 +25,10 @@
 #                        the end however it comes; TMPDIR points to it and
 #                        KONFISCATOR_DIR to $WORK/stats. Mode 0700. The files
 #                        of programs that end well stay there, to be looked at:
-#                        KONFISCATOR_KEEP is 1
+#                        KONFISCATOR_KEEP is 1. No samples are taken, as they
+#                        are of other blocks in each run: KONFISCATOR_SAMPLE is
+#                        0. A test of samples sets another distance, or unsets
+#                        it to test the default
 #   at_exit COMMAND      run this string before $WORK is removed, latest first;
 #                        `at_exit "kill $pid"` for what goes on in the background
 #   run_under CMD ARG... run a program with the library preloaded; needs workdir
@@ -123,7 +126,8 @@ workdir() {
 	TMPDIR=$WORK/tmp
 	KONFISCATOR_DIR=$WORK/stats
 	KONFISCATOR_KEEP=1
-	export WORK TMPDIR KONFISCATOR_DIR KONFISCATOR_KEEP
+	KONFISCATOR_SAMPLE=${KF_TEST_SAMPLE-0}
+	export WORK TMPDIR KONFISCATOR_DIR KONFISCATOR_KEEP KONFISCATOR_SAMPLE
 
 	# ld.so splits LD_PRELOAD at spaces and colons and knows no quoting.
 	KF_PRELOAD=$KF_LIB

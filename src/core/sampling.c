@@ -15,12 +15,18 @@
 #include "heap/pinned.h"
 #include "sample/countdown.h"
 #include "sample/distance.h"
+#include "sample/pace.h"
 #include "sample/sample.h"
 #include "sample/rows.h"
 #include "stats/stats.h"
+#include "sys/env.h"
 #include "sys/out.h"
+#include "sys/thread.h"
 
 #include <errno.h>
+#include <string.h>
+
+static bool asked; /* whether somebody asked for samples */
 
 /* The class of a small block; 0 for a large one. */
 static unsigned int class_of(size_t size, size_t align)
@@ -44,42 +50,83 @@ bool kf_sampling_is_due(size_t size, size_t align)
 	       sampling_is_due(kf_heap_self(), class);
 }
 
-/* Whether a sample falls on bytes that were not charged yet. */
-static bool falls_on(struct kf_heap *heap, uint64_t bytes)
+/*
+ * Whether a sample falls on bytes that were not charged yet: the mean with
+ * which it was drawn; 0: none does.
+ */
+static uint64_t falls_on(struct kf_heap *heap, uint64_t bytes)
 {
 	uint64_t mean = kf_countdown_mean();
 
 	if (!heap)
-		return mean && kf_countdown_hits(bytes, mean);
-	return !kf_countdown_pass(&heap->countdown, bytes, 1);
+		return mean && kf_countdown_hits(bytes, mean) ? mean : 0;
+	return kf_countdown_pass(&heap->countdown, bytes, 1)
+		       ? 0
+		       : heap->countdown.was;
 }
 
 /* Take the sample that is due, which lets the class serve blocks again. */
-static bool take_due(struct kf_heap *heap, unsigned int class,
-		     struct kf_place *place)
+static uint64_t take_due(struct kf_heap *heap, unsigned int class)
 {
 	if (!sampling_is_due(heap, class))
-		return false;
+		return 0;
 	heap->due[class] = 0;
-	*place = kf_pinned_place(heap->due_at[class]);
-	return true;
+	return heap->due_mean[class];
 }
 
-static bool is_drawn(struct kf_heap *heap, unsigned int class, size_t bytes,
-		     uint32_t tag, struct kf_place *place)
+/* Small blocks of tags are charged in bins of their own. */
+static uint64_t sampling_tagged(struct kf_heap *heap, unsigned int class,
+				size_t size, size_t align)
 {
-	if (class && !tag && heap)
-		return take_due(heap, class, place);
-	return falls_on(heap, bytes);
+	heap = kf_marked_heap(heap);
+	if (heap)
+		kf_heap_ready(heap, class, size, align <= 16);
+	return take_due(heap, class);
 }
 
-static uint32_t sampling_take(struct kf_heap *heap, uint64_t bytes,
-			      uint32_t tag)
+/* The mean of a block that is a sample; 0: it is none. */
+static uint64_t sampling_mean_of(size_t size, size_t align, uint64_t bytes,
+				 uint32_t tag, struct kf_place *place)
 {
-	uint64_t mean = heap ? heap->countdown.mean : kf_countdown_mean();
+	struct kf_heap *heap = kf_heap_get();
+	unsigned int class = class_of(size, align);
+	uint64_t mean;
+
+	if (!class || !heap)
+		return falls_on(heap, bytes);
+	if (tag)
+		return sampling_tagged(heap, class, size, align);
+	mean = take_due(heap, class);
+	if (mean)
+		*place = kf_pinned_place(heap->due_at[class]);
+	return mean;
+}
+
+/* After a sample was taken: the mean that the rate of samples wants. */
+static void sampling_pace(void)
+{
+	uint64_t before = kf_countdown_mean();
+	uint64_t mean = kf_pace_note(kf_now_coarse_ns());
+
+	if (likely(!mean) || !kf_countdown_follow(before, mean))
+		return;
+	do {
+		mean = kf_countdown_mean();
+		kf_word_set(KF_WORD_sample_mean, mean);
+	} while (unlikely(mean != kf_countdown_mean()));
+}
+
+static uint32_t sampling_take(uint64_t bytes, uint64_t mean, uint32_t tag)
+{
+	uint32_t mark;
 
 	/* An order may have ended it meanwhile. */
-	return mean ? kf_sample_take(bytes, mean, tag) : 0;
+	if (!mean)
+		return 0;
+	mark = kf_sample_take(bytes, mean, tag);
+	if (kf_pace_is_on())
+		sampling_pace();
+	return mark;
 }
 
 /* Whether each block is a sample: of the tag, or of all. */
@@ -95,19 +142,21 @@ uint32_t kf_sampling_draw(size_t size, size_t align, uint32_t tag)
 		class ? kf_class_bytes(class) : KF_ALIGN_UP(size, KF_PAGE);
 	struct kf_place place = {0};
 	struct kf_heap *heap;
-	uint32_t mark = 0;
+	uint64_t mean;
+	uint32_t mark;
 
 	if (takes_each(tag))
 		return kf_sample_take(bytes, 0, tag);
 	if (likely(!kf_countdown_mean()))
 		return 0;
-	heap = kf_heap_get();
-	if (!is_drawn(heap, class, bytes, tag, &place))
+	mean = sampling_mean_of(size, align, bytes, tag, &place);
+	if (!mean)
 		return 0;
-	mark = sampling_take(heap, bytes, tag);
+	heap = kf_heap_get();
+	mark = sampling_take(bytes, mean, tag);
 	if (mark)
 		kf_sample_set_place(mark, &place);
-	else if (heap)
+	else if (heap && !tag)
 		kf_countdown_skip(&heap->countdown, KF_SMALL_MAX);
 	return mark;
 }
@@ -121,7 +170,9 @@ static uint32_t sampling_keep(uint32_t old, size_t before, size_t after,
 
 	if (after < before && !kf_countdown_stays(before, after, mean))
 		return 0;
-	mark = kf_sample_take(after, mean, tag);
+	mark = kf_pace_spares(kf_now_coarse_ns())
+		       ? kf_sample_take(after, mean, tag)
+		       : kf_sample_take_again(old, after, tag);
 	if (mark && before == after)
 		kf_sample_set_place(mark, kf_sample_place(old));
 	return mark;
@@ -132,6 +183,7 @@ uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
 {
 	struct kf_heap *heap = kf_heap_get();
 	bool large = after > KF_SMALL_MAX;
+	uint64_t mean;
 
 	if (takes_each(tag))
 		return kf_sample_take(after, 0, tag);
@@ -143,9 +195,10 @@ uint32_t kf_sampling_redraw(uint32_t old, size_t before, size_t after,
 		return 0;
 	if (!large)
 		return kf_sampling_draw(after, 1, tag);
-	if (after < before || !falls_on(heap, after - before))
+	if (after < before)
 		return 0;
-	return sampling_take(heap, after, tag);
+	mean = falls_on(heap, after - before);
+	return sampling_take(after, mean, tag);
 }
 
 void kf_sampling_drawn(uint32_t mark, const void *p, size_t usable)
@@ -206,11 +259,54 @@ static bool is_allowed(uint64_t mean)
 	       (mean >= KF_SAMPLE_MEAN_MIN && mean <= KF_SAMPLE_MEAN_MAX);
 }
 
-static void sampling_set(uint64_t mean)
+static void sampling_put(uint64_t mean, bool by_default)
 {
 	kf_word_set(KF_WORD_sample_mean, mean);
+	kf_word_set(KF_WORD_sample_default, by_default);
 	kf_countdown_set(mean);
 	kf_process_change();
+}
+
+static void sampling_set(uint64_t mean)
+{
+	kf_pace_end();
+	sampling_put(mean, false);
+	asked = asked || mean;
+}
+
+/*
+ * Where nothing was said: not in set-id programs, whose addresses are nobody
+ * else's business, and not where each call would take the slow path.
+ */
+static bool is_default_on(void)
+{
+	return kf_env_is_trusted() && kf_conf.stats && !kf_engine_is_hosted();
+}
+
+static bool sampling_may(void)
+{
+	return !kf_engine_is_hosted() || kf_engine->samples;
+}
+
+/* As the options say. */
+static void sampling_reset(void)
+{
+	uint64_t mean = kf_conf.sample;
+
+	if (!kf_conf.sample_is_set && is_default_on()) {
+		kf_pace_begin(mean);
+		sampling_put(mean, true);
+	} else if (kf_conf.sample_is_set && sampling_may() &&
+		   is_allowed(mean)) {
+		sampling_set(mean);
+	} else {
+		sampling_set(0);
+	}
+}
+
+bool kf_sampling_was_asked(void)
+{
+	return asked;
 }
 
 void kf_sampling_begin(uint64_t mean)
@@ -226,7 +322,7 @@ void kf_sampling_stop(void)
 
 static const char not_for_engines[] = "samples are taken of the engines "
 				      "firstfit and system only";
-static const char range[] = "0, 1, or 1K to 1T";
+static const char range[] = "default, 0, 1, or 1K to 1T";
 
 static void sampling_warn(const char *why)
 {
@@ -242,19 +338,14 @@ static void sampling_warn(const char *why)
 	kf_out(&text);
 }
 
-static bool sampling_may(void)
+static void sampling_check(void)
 {
-	return !kf_engine_is_hosted() || kf_engine->samples;
-}
-
-static void start_with(uint64_t mean)
-{
+	if (!kf_conf.sample_is_set || !kf_conf.sample)
+		return;
 	if (!sampling_may())
 		sampling_warn(not_for_engines);
-	else if (!is_allowed(mean))
+	else if (!is_allowed(kf_conf.sample))
 		sampling_warn("not a valid size: use 0, 1, or 1K to 1T");
-	else
-		sampling_set(mean);
 }
 
 static uint32_t max_frames(void)
@@ -276,14 +367,41 @@ void kf_sampling_start(void)
 	kf_rows_start();
 	kf_countdown_seed(kf_conf.sample_seed);
 	kf_guarding_start();
-	if (kf_conf.sample)
-		start_with(kf_conf.sample);
+	asked = kf_conf.tag_stacks != NULL;
+	sampling_check();
+	sampling_reset();
+}
+
+static void sampling_tell(uint64_t mean, struct kf_text *reply)
+{
+	if (!mean) {
+		kf_text_str(reply, "no samples are taken");
+		return;
+	}
+	if (mean == KF_SAMPLE_EVERY) {
+		kf_text_str(reply, "every block");
+	} else {
+		kf_text_str(reply, "a sample in ");
+		kf_text_u64(reply, mean);
+		kf_text_str(reply,
+			    kf_pace_is_on() ? " bytes or more" : " bytes");
+	}
+	if (kf_conf.stacks && kf_rows_lack()) {
+		kf_text_str(reply, "; ");
+		kf_text_str(reply, kf_rows_lack());
+		kf_text_str(reply, ": stacks by frame pointers only");
+	}
 }
 
 int kf_sampling_set(const char *value, struct kf_text *reply)
 {
 	uint64_t mean;
 
+	if (!strcmp(value, "default")) {
+		sampling_reset();
+		sampling_tell(kf_countdown_mean(), reply);
+		return 0;
+	}
 	if (!kf_parse_size(value, &mean) || !is_allowed(mean)) {
 		kf_text_str(reply, "sample: not ");
 		kf_text_str(reply, range);
@@ -294,22 +412,7 @@ int kf_sampling_set(const char *value, struct kf_text *reply)
 		return ENOTSUP;
 	}
 	sampling_set(mean);
-	if (!mean) {
-		kf_text_str(reply, "no samples are taken");
-		return 0;
-	}
-	if (mean == KF_SAMPLE_EVERY) {
-		kf_text_str(reply, "every block");
-	} else {
-		kf_text_str(reply, "a sample in ");
-		kf_text_u64(reply, mean);
-		kf_text_str(reply, " bytes");
-	}
-	if (kf_conf.stacks && kf_rows_lack()) {
-		kf_text_str(reply, "; ");
-		kf_text_str(reply, kf_rows_lack());
-		kf_text_str(reply, ": stacks by frame pointers only");
-	}
+	sampling_tell(mean, reply);
 	return 0;
 }
 
@@ -317,6 +420,7 @@ void kf_sampling_fork_child(void)
 {
 	kf_sample_fork_child();
 	kf_guarding_fork_child();
+	kf_pace_fork_child();
 	if (kf_countdown_mean())
 		kf_countdown_seed(kf_conf.sample_seed);
 }

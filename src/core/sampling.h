@@ -16,7 +16,11 @@
 struct kf_text;
 
 /**
- * kf_sampling_start() - sample from now on, if the options say so
+ * kf_sampling_start() - sample from now on, unless the options say otherwise
+ *
+ * Without an option samples are taken at the mean distance of conf.def, which
+ * follows their rate (sample/pace.h); but none in set-id programs, without
+ * counters, or with another engine than firstfit.
  *
  * Prepares the reading of unwind tables, for orders to come too.
  *
@@ -26,7 +30,7 @@ void kf_sampling_start(void);
 
 /**
  * kf_sampling_set() - change the mean distance while the program runs
- * @value:	a size, 0 for none, as it was ordered
+ * @value:	a size, 0 for none, as it was ordered; default: as at the start
  * @reply:	out: what came of it
  *
  * Context: one thread at a time.
@@ -51,6 +55,16 @@ void kf_sampling_fork_child(void);
  */
 void kf_sampling_begin(uint64_t mean);
 void kf_sampling_stop(void);
+
+/**
+ * kf_sampling_was_asked() - whether samples were asked for
+ *
+ * Samples that are taken by default are of no use after a normal end.
+ *
+ * Context: any thread.
+ * Return: true after an option or an order for samples, or for stacks of tags.
+ */
+bool kf_sampling_was_asked(void);
 
 /**
  * kf_sampling_draw() - whether a block to come is a sample

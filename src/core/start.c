@@ -296,7 +296,7 @@ static void finish_stats(int status, void *arg)
 {
 	(void)arg;
 	kf_stats_exit(status);
-	kf_stats_finish(kf_conf.keep);
+	kf_stats_finish(kf_conf.keep, kf_sampling_was_asked());
 }
 
 /*
@@ -311,5 +311,5 @@ void kf_start_finish(void)
 	kf_host_finish();
 	look_at_free();
 	if (on_exit(finish_stats, NULL))
-		kf_stats_finish(kf_conf.keep);
+		kf_stats_finish(kf_conf.keep, kf_sampling_was_asked());
 }

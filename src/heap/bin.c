@@ -69,19 +69,22 @@ uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr)
 {
 	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
 	unsigned int class = (unsigned int)(offset / sizeof(*bin));
+	uint32_t drawn = heap->first_drawn;
 	uint32_t kept;
 	void *rest;
 
-	/* Blocks of guests and marked blocks are charged one by one. */
-	if (heap->counters.shared || heap->marks)
+	/* Blocks of guests are charged one by one. */
+	if (heap->counters.shared)
 		return nr;
-	kept = kf_countdown_pass(&heap->countdown, kf_class_bytes(class), nr);
+	kept = drawn + kf_countdown_pass(&heap->countdown,
+					 kf_class_bytes(class), nr - drawn);
 	if (likely(kept == nr))
 		return nr;
 	rest = bin_end_after(bin, kept);
 	if (unlikely(!rest))
 		return nr;
 	heap->due[class] = heap->countdown.epoch;
+	heap->due_mean[class] = heap->countdown.was;
 	heap->due_at[class] = rest;
 	if (bin->source & KF_BIN_CACHED)
 		kf_cache_restore(heap, offset, rest, nr - kept);
@@ -95,6 +98,7 @@ void kf_heap_cross(struct kf_heap *heap, unsigned int class, const void *block)
 	if (kf_countdown_pass(&heap->countdown, kf_class_bytes(class), 1))
 		return;
 	heap->due[class] = heap->countdown.epoch;
+	heap->due_mean[class] = heap->countdown.was;
 	heap->due_at[class] = block;
 }
 
@@ -222,6 +226,7 @@ static bool bin_has_block(struct kf_bin *bin)
  * less than the pages of a slab that may have no other use. 0: the kernel has
  * no more memory, or a sample is due. A sample that is due in a larger class
  * becomes due in this class, as there may be no request for the larger class.
+ * In a heap of marked blocks it waits, as the block was drawn already.
  */
 static unsigned int bin_find_class(struct kf_heap *heap, unsigned int class,
 				   size_t size, bool near)
@@ -233,9 +238,12 @@ static unsigned int bin_find_class(struct kf_heap *heap, unsigned int class,
 	for (unsigned int c = class; c <= last; c++) {
 		if (bin_has_block(&heap->front.bin[c]))
 			return c;
+		if (kf_heap_sample_is_due(heap, c) && heap->marks)
+			continue;
 		if (kf_heap_sample_is_due(heap, c)) {
 			heap->due[c] = 0;
 			heap->due[class] = kf_sample_epoch;
+			heap->due_mean[class] = heap->due_mean[c];
 			heap->due_at[class] = heap->due_at[c];
 			return 0;
 		}
@@ -264,6 +272,14 @@ void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 	}
 	kf_heap_leave(heap);
 	return block;
+}
+
+void kf_heap_ready(struct kf_heap *heap, unsigned int class, size_t size,
+		   bool near)
+{
+	kf_heap_enter(heap);
+	bin_find_class(heap, class, size, near);
+	kf_heap_leave(heap);
 }
 
 /*

@@ -4,10 +4,11 @@
  * empty.
  *
  * The blocks of a bin are charged to the heap's countdown when the bin is
- * filled. The bin is cut before the block that a sample falls on, so the fast
- * path needs no test for samples. The blocks behind the cut go back to the slab
- * or to the block cache. While a sample of a class is due, no path hands out a
- * block of the class; core/sampling.c takes the sample and ends this.
+ * filled, and a block of the block cache when it is handed out. The bin is cut
+ * before the block that a sample falls on, so the fast path needs no test for
+ * samples. The blocks behind the cut go back to the slab or to the block cache.
+ * While a sample of a class is due, no path hands out a block of the class;
+ * core/sampling.c takes the sample and ends this.
  */
 #ifndef KF_HEAP_BOUNDARY_H
 #define KF_HEAP_BOUNDARY_H

@@ -120,6 +120,7 @@ struct kf_heap {
 	bool idle;	     /* at the last look of reclaim.c; arenas lock */
 	uint8_t next_offset; /* of new slabs (colouring); owner */
 	bool reuse;	     /* it caches blocks of other heaps; owner */
+	bool first_drawn;    /* the first block of a fill is charged; owner */
 	uint32_t refills;    /* owner */
 	uint32_t entries;    /* slow paths begun; owner */
 	/* @entries at the last look, with those of @marked; arenas lock. */
@@ -138,7 +139,8 @@ struct kf_heap {
 	struct kf_list slabs[KF_NR_CLASSES];	 /* not full; owner */
 	uint32_t nr_slabs[KF_NR_CLASSES];	 /* with full slabs; owner */
 	struct kf_countdown countdown;		 /* to the next sample; owner */
-	uint32_t due[KF_NR_CLASSES]; /* epoch of the sample due; owner */
+	uint32_t due[KF_NR_CLASSES];	  /* epoch of the sample due; owner */
+	uint64_t due_mean[KF_NR_CLASSES]; /* with which it was drawn; owner */
 	/* The block that the sample due is in place of; owner. */
 	const void *due_at[KF_NR_CLASSES];
 	struct kf_runs runs; /* owner */
@@ -361,6 +363,21 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size,
  */
 void *kf_heap_alloc(struct kf_heap *heap, unsigned int class, size_t size,
 		    bool near, bool *zeroed) __must_check;
+
+/**
+ * kf_heap_ready() - fill the bin of a class, if it is empty
+ * @heap:	the caller's own heap
+ * @class:	not 0
+ * @size:	bytes asked, for the estimate of rounding
+ * @near:	whether the bin of one of the next classes will do
+ *
+ * Afterwards a sample is due, or kf_heap_alloc() has a block, or there is no
+ * more memory.
+ *
+ * Context: the heap's owner.
+ */
+void kf_heap_ready(struct kf_heap *heap, unsigned int class, size_t size,
+		   bool near);
 
 /**
  * kf_heap_may_free_small() - whether kf_heap_free_small() may be called

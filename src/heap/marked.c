@@ -37,14 +37,21 @@ static void *marked_alloc_large(size_t size, size_t align, bool zeroed,
 	return p;
 }
 
+/* The block was drawn: it is a sample already, or none. */
 static void *marked_alloc_small(struct kf_heap *heap, size_t rounded,
 				size_t size, bool near, bool *zeroed)
 {
 	struct kf_heap *marked = kf_marked_heap(heap);
+	unsigned int class = kf_class_of(rounded);
+	void *p;
 
-	return marked ? kf_heap_alloc(marked, kf_class_of(rounded), size, near,
-				      zeroed)
-		      : NULL;
+	if (!marked)
+		return NULL;
+	marked->due[class] = 0;
+	marked->first_drawn = true;
+	p = kf_heap_alloc(marked, class, size, near, zeroed);
+	marked->first_drawn = false;
+	return p;
 }
 
 static void *marked_alloc_shared(size_t rounded, size_t size, bool near,

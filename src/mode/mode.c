@@ -47,7 +47,8 @@ static struct kf_heap *heap_for_tags(const struct kf_self *self,
 	struct kf_heap *heap = self->counters->heap;
 
 	return heap && !self->forked && !kf_realtime_is_on() &&
-			       !kf_recorder_is_on() && !kf_countdown_mean() &&
+			       !kf_recorder_is_on() &&
+			       !kf_countdown_takes_every() &&
 			       tags->at != &kf_tag_blank &&
 			       tagged == !!tags->at->quick
 		       ? kf_marked_heap(heap)

@@ -4,8 +4,8 @@
  * calls. Blocks come from the slabs with marks of the thread's heap
  * (heap/marked.h), get the tag's mark and are billed to the tag.
  *
- * With samples, a recording or another engine a thread inside a tag is in the
- * observed mode.
+ * With a recording, a sample of every block or another engine a thread inside a
+ * tag is in the observed mode.
  */
 #include "mode/mode.h"
 

@@ -38,6 +38,11 @@ void kf_countdown_set(uint64_t mean)
 	next_epoch();
 }
 
+bool kf_countdown_follow(uint64_t from, uint64_t to)
+{
+	return kf_cas(&kf_countdown_bytes, &from, to);
+}
+
 void kf_countdown_seed(uint64_t seed)
 {
 	kf_store(&seed_now, seed ? seed : kf_process_random());
@@ -77,8 +82,10 @@ uint32_t kf_countdown_cross(struct kf_countdown *c, uint64_t bytes, uint32_t nr)
 		c->left -= (int64_t)(bytes * nr);
 		return nr;
 	}
+	c->was = c->mean;
+	c->mean = kf_countdown_mean();
 	restart(c);
-	return c->mean ? (uint32_t)before : nr;
+	return c->was ? (uint32_t)before : nr;
 }
 
 static bool countdown_draw(double probability)

@@ -5,7 +5,9 @@
  * The heap charges the countdown when it fills a bin, with all of its blocks;
  * the result is the number of blocks before the sample. While sampling is off
  * the countdown is too large to be reached. An epoch tells of a new mean; as
- * exponential distances have no memory, they may be drawn anew at any time.
+ * exponential distances have no memory, they may be drawn anew at any time. A
+ * mean that only follows the rate of samples has no epoch: a countdown uses it
+ * from its next sample on.
  */
 #ifndef KF_SAMPLE_COUNTDOWN_H
 #define KF_SAMPLE_COUNTDOWN_H
@@ -22,6 +24,7 @@ extern uint32_t kf_sample_epoch;
 struct kf_countdown {
 	int64_t left;	 /* bytes before the next sample */
 	uint64_t mean;	 /* with which @left was drawn; 0: off */
+	uint64_t was;	 /* with which the last sample was drawn */
 	uint64_t random; /* state of the generator */
 	uint32_t epoch;	 /* of @mean */
 };
@@ -39,6 +42,18 @@ extern uint64_t kf_countdown_bytes __kf_hidden;
  * Context: one thread at a time.
  */
 void kf_countdown_set(uint64_t mean);
+
+/**
+ * kf_countdown_follow() - change the mean without drawing distances anew
+ * @from:	the present mean; if it is another one, nothing is done
+ * @to:		the mean of distances that are drawn from now on
+ *
+ * Samples that are due stay due.
+ *
+ * Context: any thread.
+ * Return: whether it was done.
+ */
+bool kf_countdown_follow(uint64_t from, uint64_t to);
 
 /* The mean distance of samples, bytes; 0: sampling is off. */
 static inline uint64_t kf_countdown_mean(void)
@@ -99,7 +114,8 @@ static inline bool kf_countdown_may_pass(const struct kf_countdown *c,
  *
  * Context: the owner.
  * Return: the number of blocks before the next sample, which are charged; the
- *	   next distance is drawn. @nr: none of the blocks is a sample.
+ *	   next distance is drawn, and @c->was is the mean of the one before.
+ *	   @nr: none of the blocks is a sample.
  */
 static inline uint32_t kf_countdown_pass(struct kf_countdown *c, uint64_t bytes,
 					 uint32_t nr)

@@ -185,22 +185,45 @@ static uint32_t take_stack(uint32_t tag, uint32_t flags)
 	return entry;
 }
 
-uint32_t kf_sample_take(uint64_t bytes, uint64_t mean, uint32_t tag)
+/* A record for a block; NULL, which is counted: there is none. */
+static struct record *sample_record(uint64_t bytes, uint64_t mean, uint32_t tag,
+				    uint32_t *nr)
 {
 	struct record *r;
-	uint32_t nr;
 
-	if (!take_record(&nr)) {
+	if (!take_record(nr)) {
 		kf_word_add_atomic(KF_WORD_sample_lost, 1);
-		return 0;
+		return NULL;
 	}
-	r = record_at(nr);
+	r = record_at(*nr);
 	r->bytes = bytes;
 	r->mean = mean;
 	r->weight = mean ? kf_distance_weight(bytes, mean) : bytes;
 	r->tag = tag;
 	r->place = (struct kf_place){0};
+	return r;
+}
+
+uint32_t kf_sample_take(uint64_t bytes, uint64_t mean, uint32_t tag)
+{
+	uint32_t nr;
+	struct record *r = sample_record(bytes, mean, tag, &nr);
+
+	if (!r)
+		return 0;
 	r->stack = take_stack(tag, 0);
+	return nr | KF_SAMPLE_MARK;
+}
+
+uint32_t kf_sample_take_again(uint32_t old, uint64_t bytes, uint32_t tag)
+{
+	const struct record *from = record_of(old);
+	uint32_t nr;
+	struct record *r = sample_record(bytes, from->mean, tag, &nr);
+
+	if (!r)
+		return 0;
+	r->stack = from->tag == tag ? from->stack : take_stack(tag, 0);
 	return nr | KF_SAMPLE_MARK;
 }
 

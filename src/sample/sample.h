@@ -101,6 +101,20 @@ uint32_t kf_sample_take(uint64_t bytes, uint64_t mean,
 uint64_t kf_sample_realtime(uint32_t function);
 
 /**
+ * kf_sample_take_again() - the same for a sample that realloc changes
+ * @old:	its mark
+ * @bytes:	that it has from now on, not 0
+ * @tag:	as kf_sample_take()
+ *
+ * Walks the stack only where the tag is another one: else the stack stays.
+ *
+ * Context: as kf_sample_take().
+ * Return: as kf_sample_take().
+ */
+uint32_t kf_sample_take_again(uint32_t old, uint64_t bytes,
+			      uint32_t tag) __must_check;
+
+/**
  * kf_sample_gave() - count a sampled block
  * @mark:	of kf_sample_take()
  * @p:		the block, which has the mark

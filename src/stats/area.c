@@ -168,7 +168,7 @@ void kf_area_map(int fd)
 
 		if (a->bytes &&
 		    areas[i].offset + a->bytes <= kf_stats.file_size &&
-		    !kf_vm_put_file(a->base, a->bytes, fd, areas[i].offset))
+		    !kf_vm_put_table(a->base, a->bytes, fd, areas[i].offset))
 			a->shown = a->bytes;
 	}
 }

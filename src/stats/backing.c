@@ -266,7 +266,7 @@ int kf_backing_grow(char *addr, uint64_t from, uint64_t to)
 	r = backing_is_ours(fd) ? kf_file_extend(fd, from, to) : -ESTALE;
 	if (!r) {
 		kf_stats.file_size = KF_MAX(kf_stats.file_size, to);
-		r = kf_vm_put_file(addr, to - from, fd, from);
+		r = kf_vm_put_table(addr, to - from, fd, from);
 	}
 	kf_file_close(fd);
 	return r;

@@ -175,7 +175,6 @@ const struct kf_ledger_row *kf_fold_file(int fd, uint64_t size)
 		       : NULL;
 }
 
-/* A file with samples stays, as they are read after the end of the process. */
 static bool has_samples(void)
 {
 	uint32_t nr;
@@ -265,9 +264,9 @@ void kf_stats_exit(int status)
 	kf_store_release(&e->exited, 1);
 }
 
-void kf_stats_finish(bool keep)
+void kf_stats_finish(bool keep, bool keep_samples)
 {
-	fold_finish(keep || has_samples());
+	fold_finish(keep || (keep_samples && has_samples()));
 }
 
 void kf_stats_leave(void)

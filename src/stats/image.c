@@ -289,8 +289,9 @@ void kf_image_restart(void)
 {
 	static const enum kf_word_stat of_blocks[] = {
 		KF_WORD_inherited_large, KF_WORD_sample_mean,
-		KF_WORD_sample_live,	 KF_WORD_sample_variance,
-		KF_WORD_grown_to,	 KF_WORD_grown_at,
+		KF_WORD_sample_default,	 KF_WORD_sample_live,
+		KF_WORD_sample_variance, KF_WORD_grown_to,
+		KF_WORD_grown_at,
 	};
 	struct kf_stats_words *words = kf_stats_words;
 	uint32_t nr_more;

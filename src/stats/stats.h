@@ -94,7 +94,8 @@ void kf_stats_exit(int status);
 
 /**
  * kf_stats_finish() - add the counters to the ledger, and remove the file
- * @keep:	the file stays; it stays too where samples were taken
+ * @keep:	the file stays
+ * @keep_samples: it stays if samples were taken
  *
  * Later counts are lost. A process without a file adds its counters in memory.
  * Where another process has the ledger for long, nothing is done, and the
@@ -102,7 +103,7 @@ void kf_stats_exit(int status);
  *
  * Context: once, when the program ends; not under a seccomp filter.
  */
-void kf_stats_finish(bool keep);
+void kf_stats_finish(bool keep, bool keep_samples);
 
 /**
  * kf_stats_leave() - kf_stats_finish() in a process that goes on uncounted

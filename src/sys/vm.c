@@ -245,6 +245,15 @@ int kf_vm_put_file(void *addr, size_t size, int fd, uint64_t offset)
 	return r < 0 ? (int)r : 0;
 }
 
+int kf_vm_put_table(void *addr, size_t size, int fd, uint64_t offset)
+{
+	int r = kf_vm_put_file(addr, size, fd, offset);
+
+	if (!r)
+		kf_sys(SYS_madvise, addr, size, MADV_RANDOM);
+	return r;
+}
+
 /* The kernel reads the set before it rejects the invalid operation. */
 bool kf_vm_is_readable(const void *addr)
 {

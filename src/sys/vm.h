@@ -253,6 +253,22 @@ int kf_vm_put_file(void *addr, size_t size, int fd,
 		   uint64_t offset) __must_check;
 
 /**
+ * kf_vm_put_table() - kf_vm_put_file() of a part with holes around it
+ * @addr:	as kf_vm_put_file()
+ * @size:	as kf_vm_put_file()
+ * @fd:		as kf_vm_put_file()
+ * @offset:	as kf_vm_put_file()
+ *
+ * On a disk the kernel would read ahead of a page that is used, megabytes of
+ * zeroes.
+ *
+ * Context: any; no lock.
+ * Return: as kf_vm_put_file().
+ */
+int kf_vm_put_table(void *addr, size_t size, int fd,
+		    uint64_t offset) __must_check;
+
+/**
  * kf_vm_copy() - read memory that another thread may unmap meanwhile
  * @to:		out: the bytes
  * @from:	their address

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # With an engine that takes no samples, the secure one too, a program that is
 # told to take them runs as it would, one line says why there are none, and an
-# order to take them is refused with that.
+# order to take them is refused with that. A program that is told nothing runs
+# without a line.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 needs jq jq
@@ -54,4 +55,17 @@ for option in SECURE=1 $(engines_but firstfit system | sed 's/^/ENGINE=/'); do
 	equal "$option: samples" 0 "$(jq '.[0].samples' "$WORK/stat")"
 	[ "$(jq '.[0].mallocs' "$WORK/stat")" -gt 100 ] ||
 		fail "$option: it did not allocate by the library"
+done
+
+# By default there are none of any engine but firstfit, and nothing is said.
+unset KONFISCATOR_SAMPLE
+for option in SECURE=1 $(engines_but firstfit | sed 's/^/ENGINE=/'); do
+	rm -rf "$WORK/stats"/*
+	echo '[1, 2, 3]' | run_under env "KONFISCATOR_$option" jq -c . \
+		>"$WORK/out" 2>"$WORK/said" || fail "$option: it ended with $?"
+	equal "$option: what was said by default" "" "$(cat "$WORK/said")"
+	"$KF_CLI" stat -a --format=json -n jq >"$WORK/stat"
+	equal "$option: mean distance by default" 0 \
+		"$(jq '.[0].sample_mean' "$WORK/stat")"
+	equal "$option: samples by default" 0 "$(jq '.[0].samples' "$WORK/stat")"
 done

@@ -7,6 +7,7 @@
 # names the memory: its free may take 28. What is printed beside has no bound here.
 # shellcheck source=tests/speed/steps.sh
 . "${top_srcdir:?}/tests/speed/steps.sh"
+unset KONFISCATOR_SAMPLE # samples are taken, as by default
 
 count steps "$KF_PRELOAD"
 printf '%-8s %6s %6s %9s %7s\n' call bytes median mean largest

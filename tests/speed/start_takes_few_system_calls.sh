@@ -32,7 +32,7 @@ more()
 	echo $((with - without))
 }
 
-unset KONFISCATOR_KEEP
+unset KONFISCATOR_KEEP KONFISCATOR_SAMPLE # samples are taken, as by default
 start=$(more true)
 echo "true makes $start system calls more"
 grep -q 'true\.[0-9]*\.[0-9]*", O_RDWR|O_CREAT' "$WORK/log" ||

@@ -66,6 +66,8 @@ static const char *ctl_now(const struct kf_snapshot *s, const char *id,
 	}
 	if (strcmp(id, "sample") != 0)
 		return NULL;
+	if (kf_snapshot_value(s, "sample_default"))
+		return "default";
 	if (mean && mean % 1024 == 0)
 		snprintf(text, 24, "%lluK", (unsigned long long)mean / 1024);
 	else
@@ -134,9 +136,11 @@ static int ctl_check(const char *order)
 		return KF_EXIT_USAGE;
 	}
 	if (strncmp(order, "sample=", 7) || !strcmp(value, "=off") ||
+	    !strcmp(value, "=default") ||
 	    kf_order_parse_sample(value + 1, &mean))
 		return 0;
-	kf_error("ctl: sample: '%s' is not off, " KF_SAMPLE_RANGE, value + 1);
+	kf_error("ctl: sample: '%s' is not default, off, " KF_SAMPLE_RANGE,
+		 value + 1);
 	return KF_EXIT_USAGE;
 }
 

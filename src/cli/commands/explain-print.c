@@ -102,6 +102,28 @@ static void unknown_counts(json_t *lines, const struct kf_watch *w,
 				  f->uncounted));
 }
 
+/* Samples are taken by default, but may be off, and few of a small program. */
+static char *unknown_stacks(const struct kf_file *f)
+{
+	bool lives = f->life == KF_LIFE_ALIVE;
+	bool on = kf_snapshot_value(&f->snap, "sample_mean");
+
+	if (lives && on)
+		return kf_format("the stacks, as no block was sampled yet: "
+				 "konfiscator ctl %d sample=64K samples more",
+				 kf_process_id(f));
+	if (lives)
+		return kf_format("the stacks, as no samples are taken: "
+				 "konfiscator ctl %d sample=512K starts "
+				 "sampling",
+				 kf_process_id(f));
+	if (on)
+		return kf_format("the stacks, as no block was sampled: "
+				 "konfiscator run --sample=64K samples more");
+	return kf_format("the stacks, as no samples were taken: "
+			 "konfiscator run --sample=512K takes them");
+}
+
 json_t *kf_explain_unknown(const struct kf_watch *w,
 			   const struct kf_explained *e)
 {
@@ -110,20 +132,8 @@ json_t *kf_explain_unknown(const struct kf_watch *w,
 	unknown_memory(lines, w, &e->facts);
 	unknown_life(lines, w, e->verdict);
 	unknown_counts(lines, w, &e->facts);
-	if (kf_snapshot_value(&w->last->snap, "samples"))
-		return lines;
-	if (w->last->life == KF_LIFE_ALIVE)
-		kf_explain_add_line(
-			lines,
-			kf_format("the stacks, as no samples are taken: "
-				  "konfiscator ctl %d sample=512K starts "
-				  "sampling",
-				  kf_process_id(w->last)));
-	else
-		kf_explain_add_line(
-			lines,
-			kf_format("the stacks, as no samples were taken: "
-				  "konfiscator run --sample=512K takes them"));
+	if (!kf_snapshot_value(&w->last->snap, "samples"))
+		kf_explain_add_line(lines, unknown_stacks(w->last));
 	return lines;
 }
 

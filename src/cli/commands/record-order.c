@@ -51,20 +51,24 @@ static int tell_order(const struct kf_cli *cli, const struct kf_file *f,
 	return needed ? KF_EXIT_FAILED : 0;
 }
 
-/* Samples of a process that runs are wanted, or there would be nothing. */
+/*
+ * Samples of a process that runs are wanted, or there would be nothing; and
+ * more than it takes by default.
+ */
 static int order_samples(const struct kf_cli *cli, struct kf_record_orders *o,
 			 const struct kf_file *f)
 {
 	uint64_t mean = kf_snapshot_value(&f->snap, "sample_mean");
 	struct kf_answer answer = {0};
 	enum kf_order_result result;
+	bool by_default = kf_snapshot_value(&f->snap, "sample_default");
 	uint64_t wanted;
 	bool needed;
 
-	if (mean && !o->sample)
+	if (mean && !by_default && !o->sample)
 		return 0;
 	kf_parse_size(o->sample ? o->sample : KF_RECORD_SAMPLE, &wanted);
-	if (wanted == mean)
+	if (wanted == mean && !by_default)
 		return 0;
 	needed = o->first &&
 		 (o->sample || !kf_snapshot_value(&f->snap, "samples"));
@@ -73,6 +77,7 @@ static int order_samples(const struct kf_cli *cli, struct kf_record_orders *o,
 	o->late = result == KF_ORDER_LATE;
 	o->wanted = wanted;
 	o->mean = mean;
+	o->by_default = by_default;
 	return tell_order(cli, f, result, &answer, needed);
 }
 
@@ -119,7 +124,9 @@ void kf_record_orders_back(const struct kf_record_orders *o,
 	/* where the process does not allocate the last order is what counts */
 	if (o->marks)
 		order_number(f, "family", o->relatives, &answer);
-	if (o->samples)
+	if (o->samples && o->by_default)
+		kf_order_give(f, "sample=default", ORDER_S, 0, &answer);
+	else if (o->samples)
 		order_number(f, "sample", o->mean, &answer);
 }
 

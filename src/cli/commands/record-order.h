@@ -23,6 +23,7 @@ struct kf_record_orders {
 	bool marks;	    /* its children have the number, likewise */
 	uint64_t wanted;    /* distance of samples */
 	uint64_t mean;	    /* that it had before; 0: none */
+	bool by_default;    /* it had @mean by default */
 	uint32_t relatives; /* the number that it had before */
 };
 

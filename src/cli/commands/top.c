@@ -30,7 +30,8 @@ const struct kf_top_view kf_top_views[KF_TOP_VIEWS] = {
 	{"threads", "allocated", "no process runs under konfiscator",
 	 kf_thread_table},
 	{"sites", "live",
-	 "no samples are taken: konfiscator ctl PID sample=512K", kf_top_sites},
+	 "there are no samples: konfiscator ctl PID sample=64K takes more",
+	 kf_top_sites},
 	{"sizes", "live", "no process runs under konfiscator", kf_top_sizes},
 };
 

@@ -116,7 +116,7 @@ static void prof_tell_losses(const struct kf_report *r,
 		kf_note(r->cli,
 			"%s: %s has no samples: sampling was off, "
 			"or the program allocated too little; konfiscator "
-			"record turns sampling on",
+			"record takes more",
 			r->cli->command->name, r->path);
 	if (prof->profile.cut)
 		kf_note(r->cli,

@@ -145,11 +145,40 @@ START_TEST(none_is_handed_out_where_a_sample_is_near)
 
 	take_all(heap);
 	UNIT_REQUIRE(keep(heap, blocks[0]));
+	heap->countdown.mean = 1 << 20;
 	heap->countdown.left = BYTES - 1;
 	ck_assert_ptr_null(kf_fast_reuse(heap, class));
+	UNIT_REQUIRE(kf_heap_sample_is_due(heap, class));
+	ck_assert_uint_eq(heap->due_mean[class], 1 << 20);
+	ck_assert_ptr_eq(heap->due_at[class], blocks[0]);
+	heap->due[class] = 0;
 	heap->countdown.left = BYTES;
 	ck_assert_ptr_eq(kf_fast_reuse(heap, class), blocks[0]);
+	UNIT_REQUIRE(!kf_heap_sample_is_due(heap, class));
 	ck_assert_int_eq(heap->countdown.left, 0);
+}
+END_TEST
+
+/* Blocks of the bin were charged: the sample is not to fall behind them. */
+START_TEST(sample_of_a_cached_block_is_due_before_those_of_the_bin)
+{
+	const size_t least = kf_class_bytes(KF_NR_TINY + 1);
+	struct kf_heap *heap = start_known();
+	size_t usable;
+	bool zeroed;
+	void *p;
+
+	class = kf_class_of(least);
+	p = kf_host_alloc(least, 16, false, 0, &usable);
+	UNIT_REQUIRE(p && kf_bin_first(&heap->front.bin[class]));
+	UNIT_REQUIRE(keep(heap, p));
+	kf_countdown_update(&heap->countdown);
+	heap->countdown.mean = 1 << 20;
+	heap->countdown.left = (int64_t)least - 1;
+	ck_assert_ptr_null(kf_fast_pop(heap, least, true, &usable, &zeroed));
+	UNIT_REQUIRE(kf_heap_sample_is_due(heap, class));
+	ck_assert_ptr_eq(heap->due_at[class], p);
+	UNIT_REQUIRE(kf_bin_first(&heap->front.bin[class]));
 }
 END_TEST
 
@@ -213,6 +242,7 @@ int main(void)
 		trim_gives_them_back,
 		what_is_no_block_or_free_is_not_taken,
 		none_is_handed_out_where_a_sample_is_near,
+		sample_of_a_cached_block_is_due_before_those_of_the_bin,
 		reused_block_is_not_said_to_be_zeroed,
 		larger_block_serves_where_it_may,
 		slab_is_made_where_there_is_none,

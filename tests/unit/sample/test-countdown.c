@@ -132,6 +132,29 @@ START_TEST(guests_are_drawn_with_their_probability)
 }
 END_TEST
 
+START_TEST(a_mean_that_follows_draws_nothing_anew)
+{
+	struct kf_countdown c = started(MEAN);
+	int64_t left = c.left;
+	uint32_t epoch = kf_sample_epoch;
+	uint64_t hash;
+
+	ck_assert(!kf_countdown_follow(MEAN + 1, 4 * MEAN));
+	ck_assert(kf_countdown_follow(MEAN, 4 * MEAN));
+	ck_assert_uint_eq(kf_countdown_mean(), 4 * MEAN);
+	ck_assert_uint_eq(kf_sample_epoch, epoch);
+	/* the sample that was drawn comes where it was, with its own mean */
+	ck_assert_uint_eq(kf_countdown_pass(&c, 1, (uint32_t)left + 1),
+			  (uint32_t)left);
+	ck_assert_uint_eq(c.was, MEAN);
+	ck_assert_uint_eq(c.mean, 4 * MEAN);
+	ck_assert_double_eq_tol(charge(&c, 64, BLOCKS, 100, &hash),
+				64.0 * BLOCKS / (4 * MEAN),
+				5 * sqrt(64.0 * BLOCKS / (4 * MEAN)));
+	ck_assert_uint_eq(c.was, 4 * MEAN);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -140,6 +163,7 @@ int main(void)
 		samples_are_as_often_as_blocks_are_large,
 		a_new_mean_and_a_new_seed_are_seen_at_once,
 		guests_are_drawn_with_their_probability,
+		a_mean_that_follows_draws_nothing_anew,
 	};
 
 	return unit_run("sample/countdown", tests, KF_ARRAY_SIZE(tests));
