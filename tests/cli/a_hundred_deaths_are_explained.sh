@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Of a hundred programs that died, by SIGKILL, abort, a fault and the OOM killer
-# of a cgroup, post-mortem names the planted leak first, with an interval that
-# holds its bytes as often as it should.
+# of a cgroup, all with the default options, post-mortem names the planted leak
+# first, with an interval that holds its bytes as often as it should.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 needs jq jq
@@ -12,8 +12,8 @@ workdir
 need_built
 
 deaths=$top_builddir/tests/cli/deaths
-export KONFISCATOR_SAMPLE=32K
-blocks=16384
+unset KONFISCATOR_SAMPLE
+blocks=262144
 leak=$((blocks * 256))
 
 cgroup=
@@ -27,7 +27,7 @@ done
 limit=memory.limit_in_bytes
 [ -e "$cgroup/$limit" ] || limit=memory.max
 ways="kill abort segv"
-if [ -n "$cgroup" ] && echo 64M >"$cgroup/$limit" 2>/dev/null; then
+if [ -n "$cgroup" ] && echo 160M >"$cgroup/$limit" 2>/dev/null; then
 	# without swap, so that it dies soon; where there is no such limit
 	# there is none to set
 	[ ! -w "$cgroup/memory.swap.max" ] || echo 0 >"$cgroup/memory.swap.max"

@@ -14,6 +14,7 @@
 #include "reader/ended.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum {
 	PROCESS,
@@ -22,6 +23,7 @@ enum {
 	STATE,
 	ENDED,
 	AGE,
+	DISK,
 	SIZE,
 	RESULT,
 	ENGINE,
@@ -37,7 +39,8 @@ static const struct kf_column ls_columns[] = {
 	[STATE] = {"STATE", "state", KF_CELL_TEXT},
 	[ENDED] = {"ENDED", "ended", KF_CELL_TEXT},
 	[AGE] = {"AGE", "age_seconds", KF_CELL_AGE},
-	[SIZE] = {"SIZE", "size_bytes", KF_CELL_BYTES},
+	[DISK] = {"DISK", "disk_bytes", KF_CELL_BYTES},
+	[SIZE] = {NULL, "size_bytes", KF_CELL_BYTES},
 	[RESULT] = {"RESULT", "result", KF_CELL_TEXT},
 	[ENGINE] = {NULL, "engine", KF_CELL_TEXT},
 	[LIBRARY] = {NULL, "version", KF_CELL_TEXT},
@@ -71,6 +74,16 @@ static void mark_bad(struct kf_cell *row)
 	row[ENDED].none = true;
 }
 
+/* What the file takes: the tables of samples are mostly holes. */
+static void add_disk(struct kf_cell *cell, const char *path)
+{
+	struct stat st;
+
+	cell->none = lstat(path, &st) != 0;
+	if (!cell->none)
+		cell->count = (uint64_t)st.st_blocks * 512;
+}
+
 static void ls_add_file(struct kf_table *t, const struct kf_file *f,
 			const struct kf_ended_log *log)
 {
@@ -80,6 +93,7 @@ static void ls_add_file(struct kf_table *t, const struct kf_file *f,
 	kf_cell_text(&row[STATE], kf_state_name(f));
 	kf_cell_text(&row[RESULT], kf_read_result_name(f->snap.result));
 	kf_cell_text(&row[FILE_NAME], path);
+	add_disk(&row[DISK], path);
 	row[SIZE].count = f->snap.file_size;
 	if (f->snap.result == KF_READ_OK)
 		ls_add_process(row, f, log);
