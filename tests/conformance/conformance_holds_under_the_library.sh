@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Every case of the conformance programs passes under the library. Before
-# that, the runner has to see a failing, a crashing and a hanging case.
+# Every case of the conformance programs passes under the library, with the
+# samples and guards that it has by default. Before that, the runner has to see a failing, a crashing and a hanging case.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 workdir
+unset KONFISCATOR_SAMPLE
 
 [ -e "$KF_LIB" ] || fail "$KF_LIB is not built"
 cd "${top_builddir:?}/tests/conformance"
