@@ -257,6 +257,11 @@ static bool addresses_suffice(unsigned int live)
 	       bytes <= limit.rlim_cur / ADDRESSES_PART;
 }
 
+static uint64_t guarding_wait(void)
+{
+	return 1000000000 / kf_conf.guard_rate;
+}
+
 void kf_guarding_start(void)
 {
 	if (!kf_conf.guard_slots || !kf_env_is_trusted() ||
@@ -266,6 +271,9 @@ void kf_guarding_start(void)
 			kf_conf.on_error != KF_ON_ERROR_COUNT;
 	guarding.slots = (unsigned int)KF_MIN(kf_conf.guard_slots,
 					      (uint64_t)KF_GUARDED_MOST);
+	/* A program that ends at once does not pay for the pool. */
+	if (kf_conf.guard_rate)
+		guarding.next = kf_now_coarse_ns() + guarding_wait();
 }
 
 bool kf_guarding_is_on(void)
@@ -299,8 +307,8 @@ static bool guarding_is_time(void)
 	now = kf_now_coarse_ns();
 	if (now < next)
 		return false;
-	wait = 1000000000 / kf_conf.guard_rate;
-	wait <<= kf_guarded_nr_live() * MOST_DOUBLED / guarding.slots;
+	wait = guarding_wait()
+	       << kf_guarded_nr_live() * MOST_DOUBLED / guarding.slots;
 	return kf_cas(&guarding.next, &next, now + wait);
 }
 

@@ -212,16 +212,22 @@ enum konf_misuse kf_guarded_check(const void *p)
 						   : KONF_DOUBLE_FREE;
 }
 
-/* Pages that are open after a fault stay so. */
-static void slot_close(struct kf_guarded_slot *slot)
+/* Close pages, unless the pool was opened meanwhile. */
+static void hide_pages(char *from, size_t bytes)
 {
-	if (kf_load(&slot->told) || !kf_load(&pool.closed) ||
-	    !kf_vm_hide(slot_page(slot), KF_PAGE))
+	if (!kf_vm_hide(from, bytes))
 		return;
 	/* pairs with kf_guarded_open(): one of the two sees the other */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!kf_load(&pool.closed) && !kf_vm_commit(slot_page(slot), KF_PAGE))
+	if (!kf_load(&pool.closed) && !kf_vm_commit(from, bytes))
 		return;
+}
+
+/* Pages that are open after a fault stay so. */
+static void slot_close(struct kf_guarded_slot *slot)
+{
+	if (!kf_load(&slot->told) && kf_load(&pool.closed))
+		hide_pages(slot_page(slot), KF_PAGE);
 }
 
 static void guarded_uncount(const struct kf_guarded_slot *slot)
@@ -347,7 +353,7 @@ void kf_guarded_open(void)
 	char *start = kf_guarded_pool[0].start;
 
 	kf_store(&pool.closed, false);
-	/* pairs with slot_close() */
+	/* pairs with hide_pages() */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!start || kf_vm_commit(start, kf_run_bytes(&kf_guarded_pool[0])))
 		return;
@@ -358,28 +364,49 @@ void kf_guarded_open(void)
 	}
 }
 
-/* The slot is claimed meanwhile, so that no block comes to its page. */
-static void close_slot_page(struct kf_guarded_slot *slot)
+/* Whether a page is to be closed; its slot is claimed, so that no block comes.
+ */
+static bool claim_page(unsigned int page)
 {
-	uint32_t state = slot_state(slot);
+	struct kf_guarded_slot *slot = page % 2 ? &slots[page / 2] : NULL;
+	uint32_t state;
 
-	if ((state != KF_GUARDED_UNUSED && state != KF_GUARDED_FREED) ||
-	    kf_load(&slot->told) ||
-	    !kf_cas(&slot->state, &state, KF_GUARDED_BUSY))
-		return;
-	slot_close(slot);
-	kf_store_release(&slot->state, state);
+	if (kf_load(&pool.admitted[page]))
+		return false;
+	if (!slot)
+		return true;
+	state = slot_state(slot);
+	return (state == KF_GUARDED_UNUSED || state == KF_GUARDED_FREED) &&
+	       !kf_load(&slot->told) &&
+	       kf_cas(&slot->state, &state, KF_GUARDED_BUSY);
+}
+
+/* Close pages from @first to before @end, which are claimed. */
+static void close_pages(unsigned int first, unsigned int end)
+{
+	if (first < end)
+		hide_pages(page_at(first), (size_t)(end - first)
+						   << KF_PAGE_SHIFT);
+	for (unsigned int i = first; i < end; i++) {
+		struct kf_guarded_slot *slot = &slots[i / 2];
+
+		if (i % 2)
+			kf_store_release(&slot->state,
+					 slot->block ? KF_GUARDED_FREED
+						     : KF_GUARDED_UNUSED);
+	}
 }
 
 void kf_guarded_close(void)
 {
+	unsigned int first = 0, end = 2 * pool.nr + 1;
+
 	kf_store(&pool.closed, true);
-	for (unsigned int i = 0; i < 2 * pool.nr + 1; i++) {
-		if (kf_load(&pool.admitted[i]))
+	for (unsigned int i = 0; i < end; i++) {
+		if (claim_page(i))
 			continue;
-		if (i % 2)
-			close_slot_page(&slots[i / 2]);
-		else if (!kf_vm_hide(page_at(i), KF_PAGE))
-			continue;
+		close_pages(first, i);
+		first = i + 1;
 	}
+	close_pages(first, end);
 }
