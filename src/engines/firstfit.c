@@ -122,7 +122,7 @@ static enum konf_misuse block_at(const struct kf_slab *slab, const void *p)
 	if (!kf_slab_is_block(slab, p))
 		return was_block(slab, p) ? KONF_DOUBLE_FREE
 					  : KONF_INVALID_POINTER;
-	if (kf_slab_is_sent(slab, p))
+	if (kf_is_sent(p))
 		return KONF_DOUBLE_FREE;
 	if (likely(!kf_slab_looks_free(slab, p)))
 		return KONF_FINE;

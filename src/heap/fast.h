@@ -219,7 +219,7 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
 	if ((KF_READ_ONCE(&slab->owner) & ~KF_SLAB_FULL) !=
 		    ((uintptr_t)heap | KF_SLAB_MEDIUM) ||
 	    !kf_slab_is_block(slab, p) || *kf_slab_key(p) == (uintptr_t)heap ||
-	    kf_slab_is_sent(slab, p))
+	    kf_is_sent(p))
 		return false;
 	cache = (void *)((char *)heap->cache + offset);
 	if (cache->nr >= max || heap->budget < (int64_t)slab->size)

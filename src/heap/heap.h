@@ -392,7 +392,7 @@ static __always_inline_kf bool
 kf_heap_may_free_small(const struct kf_slab *slab, const void *p)
 {
 	return kf_slab_is_block(slab, p) && !kf_slab_looks_free(slab, p) &&
-	       !kf_slab_is_sent(slab, p) && kf_process_is_current();
+	       !kf_is_sent(p) && kf_process_is_current();
 }
 
 /**

@@ -283,7 +283,7 @@ static void reclaim_report(const struct kf_slab *slab)
 	const void *p = kf_remote_first(slab, slab->run.remote);
 
 	for (; nr-- && kf_link_leads_on(p); p = kf_link_next(p)) {
-		if (!kf_slab_is_sent(slab, p)) {
+		if (!kf_is_sent(p)) {
 			kf_audit_report(KONF_DOUBLE_FREE, p);
 			return;
 		}
@@ -303,8 +303,7 @@ static bool reclaim_is_sound(const struct kf_slab *slab)
 
 	/* kf_slab_forget() has left the number of carved blocks there. */
 	for (uint32_t i = 0; i < slab->capacity; i++, p += slab->size)
-		nr += ((const uintptr_t *)(const void *)p)[1] ==
-		      kf_slab_sent_key(slab);
+		nr += kf_is_sent(p);
 	return nr == kf_remote_nr(slab->run.remote);
 }
 

@@ -91,7 +91,7 @@ static inline void remote_queue(struct kf_heap *heap, struct kf_slab *slab,
 	if (unlikely(box->slab != slab))
 		remote_change_outbox(box, slab, p);
 	kf_link_set(p, box->first);
-	*kf_slab_key(p) = kf_slab_sent_key(slab);
+	*kf_slab_key(p) = kf_sent_key(p);
 	box->first = p;
 	box->nr++;
 }
@@ -253,7 +253,7 @@ bool kf_remote_free(struct kf_heap *heap, struct kf_slab *slab, void *p)
 	if (unlikely(!heap)) {
 		struct kf_outbox box = {slab, p, p, 1, (uint32_t)slab->size};
 
-		*kf_slab_key(p) = kf_slab_sent_key(slab);
+		*kf_slab_key(p) = kf_sent_key(p);
 		remote_send_outbox(&box);
 		return false;
 	}

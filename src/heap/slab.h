@@ -18,7 +18,7 @@
  * key. A live block may contain the same value by chance, so the lists of free
  * blocks are searched before a double free is reported. A block that was sent
  * to its owner has a code in its second word instead, which does not occur by
- * chance: see kf_slab_is_sent().
+ * chance: see kf_is_sent().
  *
  * A link is coded with a random number whose top bit is set. If the program
  * writes an address, a small number, text or zeroes over a link, the link
@@ -174,20 +174,20 @@ static inline bool kf_slab_looks_free(const struct kf_slab *slab, const void *p)
 }
 
 /*
- * The second word of a block that was sent to its owner: the address of its
- * slab. The word is coded as a link with other low bits, so that no copy of a
- * link looks like it.
+ * The second word of a block that was sent to its owner: its own address, coded
+ * as a link with other low bits. So neither a copy of a link nor a copy of this
+ * word, which realloc makes where a program has not written to its block, looks
+ * like it elsewhere.
  */
-static __always_inline_kf uintptr_t kf_slab_sent_key(const struct kf_slab *slab)
+static __always_inline_kf uintptr_t kf_sent_key(const void *p)
 {
-	return (uintptr_t)kf_link_code(slab) ^ 9;
+	return (uintptr_t)kf_link_code(p) ^ 9;
 }
 
 /* Whether a block is on its way to its owner. */
-static __always_inline_kf bool kf_slab_is_sent(const struct kf_slab *slab,
-					       const void *p)
+static __always_inline_kf bool kf_is_sent(const void *p)
 {
-	return unlikely(((const uintptr_t *)p)[1] == kf_slab_sent_key(slab));
+	return unlikely(((const uintptr_t *)p)[1] == kf_sent_key(p));
 }
 
 /*
