@@ -86,7 +86,7 @@ says "give one file, or select one process"
 
 # Orders
 expect 2 cli ctl "$server" sample=abc
-says "sample: 'abc' is not off, 0, 1, or from 1K to 1T"
+says "sample: 'abc' is not default, off, 0, 1, or from 1K to 1T"
 expect 2 cli ctl "$server" sample=5
 now() {
 	"$KF_CLI" ctl --format=json "$server" |
