@@ -515,14 +515,28 @@ void kf_modules_begin(void)
 		look_for_more();
 }
 
+/*
+ * Read the mappings before code may go that stacks have and no read has seen:
+ * also where the thread with such a stack left the read to another thread.
+ */
+static void read_before_unload(void)
+{
+	if (!kf_load(&missed) && !__atomic_load_n(&more, __ATOMIC_SEQ_CST) &&
+	    !__atomic_load_n(&reading, __ATOMIC_SEQ_CST))
+		return;
+	if (!reading_wait_long())
+		return;
+	if (__atomic_exchange_n(&more, false, __ATOMIC_SEQ_CST) ||
+	    kf_load(&missed))
+		read_and_settle();
+	reading_end();
+	modules_read_more();
+}
+
 void kf_sample_unload(bool done)
 {
-	/* code that was not recorded yet may go now */
-	if (!done && kf_load(&missed)) {
-		kf_store(&skips, 0);
-		__atomic_store_n(&more, true, __ATOMIC_SEQ_CST);
-		modules_read_more();
-	}
+	if (!done)
+		read_before_unload();
 	__atomic_fetch_add(done ? &unloaded : &unloading, 1, __ATOMIC_SEQ_CST);
 	if (!done)
 		kf_python_unload();
