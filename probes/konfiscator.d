@@ -20,6 +20,17 @@ provider konfiscator {
 	probe memory_heap_less(uint64_t heap, uint64_t size);
 	/* before a region is unmapped; size is its size. Lock: pages */
 	probe memory_heap_free(uint64_t heap, uint64_t size);
+	/*
+	 * a region grew, with memory_heap_new or memory_heap_more: regions take
+	 * the place of the program break. address is where the new bytes begin.
+	 * Lock: pages
+	 */
+	probe memory_sbrk_more(uint64_t address, uint64_t bytes);
+	/*
+	 * a region gave the end of its memory back, with memory_heap_less or
+	 * memory_heap_free. address is where the bytes began. Lock: pages
+	 */
+	probe memory_sbrk_less(uint64_t address, uint64_t bytes);
 	/* a thread heap was made. Lock: arenas */
 	probe memory_arena_new(uint64_t arena, uint64_t size);
 	/* a thread was assigned to a shared arena; left is the arena that it left, 0: none */
@@ -40,6 +51,8 @@ provider konfiscator {
 	probe memory_memalign_retry(uint64_t bytes, uint64_t alignment);
 	/* mallopt was called, before the change */
 	probe memory_mallopt(uint64_t param, uint64_t value);
+	/* M_MXFAST was set, which changes nothing; old is 0 at first */
+	probe memory_mallopt_mxfast(uint64_t value, uint64_t old);
 	/* M_TRIM_THRESHOLD was set */
 	probe memory_mallopt_trim_threshold(uint64_t value, uint64_t old, uint64_t dyn_disabled);
 	/* M_TOP_PAD was set */
@@ -56,6 +69,12 @@ provider konfiscator {
 	probe memory_mallopt_arena_max(uint64_t value, uint64_t old);
 	/* a free of a mapped block changed both thresholds */
 	probe memory_mallopt_free_dyn_thresholds(uint64_t mmap_threshold, uint64_t trim_threshold);
+	/* GLIBC_TUNABLES has glibc.malloc.tcache_max, which changes nothing; old is a value before it, 0: none */
+	probe memory_tunable_tcache_max_bytes(uint64_t value, uint64_t old);
+	/* as memory_tunable_tcache_max_bytes, of glibc.malloc.tcache_count */
+	probe memory_tunable_tcache_count(uint64_t value, uint64_t old);
+	/* as memory_tunable_tcache_max_bytes, of glibc.malloc.tcache_unsorted_limit */
+	probe memory_tunable_tcache_unsorted_limit(uint64_t value, uint64_t old);
 	/* memory was taken from the kernel. Lock: pages, if the memory is part of a heap */
 	probe memory_mmap_more(uint64_t address, uint64_t bytes);
 	/* memory was unmapped. Lock: pages, if the memory was part of a heap */
@@ -96,6 +115,8 @@ provider konfiscator {
 	probe invalid_free(uint64_t pointer);
 	/* a block was freed that is already free */
 	probe double_free(uint64_t pointer);
+	/* with double_free, if the block is one of a slab; bin is the number of its size class */
+	probe memory_tcache_double_free(uint64_t pointer, uint64_t bin);
 	/* a damaged block was found; kind 3: bytes beside it were written, 4: it was written to after its free, 5: it was freed by a function that does not match its allocation */
 	probe heap_corruption(uint64_t pointer, uint64_t kind);
 	/* a sampled block was put alone on a page between inaccessible ones */

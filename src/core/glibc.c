@@ -11,6 +11,8 @@
 #include "sys/env.h"
 #include "sys/out.h"
 
+#include "probes/konfiscator-probes.h"
+
 #include <malloc.h>
 #include <string.h>
 
@@ -25,8 +27,22 @@ static const struct setting {
 } settings[] = {
 #define KF_GLIBC(variable, tunable, param, option) \
 	{variable, tunable, param, option},
+#define KF_GLIBC_NAMED(tunable, probe)
 #include "core/glibc.def"
 #undef KF_GLIBC
+#undef KF_GLIBC_NAMED
+};
+
+static struct {
+	const char *tunable;
+	void (*fire)(uint64_t value, uint64_t old);
+	uint64_t old;
+} named[] = {
+#define KF_GLIBC(variable, tunable, param, option)
+#define KF_GLIBC_NAMED(tunable, probe) {tunable, probe, 0},
+#include "core/glibc.def"
+#undef KF_GLIBC
+#undef KF_GLIBC_NAMED
 };
 
 /* A part of a string, without a NUL at its end. */
@@ -85,6 +101,18 @@ static bool is(struct part part, const char *text)
 	return part.size == strlen(text) && !memcmp(part.at, text, part.size);
 }
 
+static void glibc_fire(struct part tunable, struct part value)
+{
+	int64_t n;
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(named); i++) {
+		if (!is(tunable, named[i].tunable) || !glibc_parse(value, &n))
+			continue;
+		named[i].fire((uint64_t)n, named[i].old);
+		named[i].old = (uint64_t)n;
+	}
+}
+
 static void set_tunable(struct part name, struct part value)
 {
 	const size_t prefix = sizeof(OURS) - 1;
@@ -98,6 +126,7 @@ static void set_tunable(struct part name, struct part value)
 			return;
 		}
 	}
+	glibc_fire(tunable, value);
 	glibc_warn(name, value, ": has no meaning here\n");
 }
 

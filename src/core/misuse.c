@@ -10,6 +10,7 @@
 #include "core/guarding.h"
 #include "engines/host.h"
 #include "heap/marked.h"
+#include "heap/slab.h"
 #include "sample/sample.h"
 #include "stats/stats.h"
 #include "sys/out.h"
@@ -31,10 +32,21 @@ static const struct {
 			   KF_WORD_mismatches},
 };
 
+/* glibc fires the second one for a block that rests in a thread's cache. */
+static void fire_double_free(const void *p)
+{
+	const struct kf_slab *slab = kf_slab_at(p);
+
+	kf_probe_double_free((uintptr_t)p);
+	if (slab)
+		kf_probe_memory_tcache_double_free((uintptr_t)p,
+						   kf_slab_class(slab));
+}
+
 static void fire(const void *p, enum konf_misuse wrong)
 {
 	if (wrong == KONF_DOUBLE_FREE)
-		kf_probe_double_free((uintptr_t)p);
+		fire_double_free(p);
 	else if (wrong == KONF_INVALID_POINTER)
 		kf_probe_invalid_free((uintptr_t)p);
 	else

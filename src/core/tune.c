@@ -16,9 +16,11 @@
 #include <malloc.h>
 
 #define MMAP_THRESHOLD_MAX (32 * KF_MIB)
+#define MXFAST_MAX 160
 
 static int perturb;
 static int arena_test;
+static int mxfast;
 
 static int set_trim(size_t value)
 {
@@ -82,6 +84,15 @@ static int set_arena_test(int64_t value)
 	return 1;
 }
 
+static int set_mxfast(int64_t value)
+{
+	if (value < 0 || value > MXFAST_MAX)
+		return 0;
+	kf_probe_memory_mallopt_mxfast((uint64_t)value, (uint64_t)mxfast);
+	mxfast = (int)value;
+	return 1;
+}
+
 int kf_tune(int param, int64_t value)
 {
 	switch (param) {
@@ -104,7 +115,7 @@ int kf_tune(int param, int64_t value)
 	case M_ARENA_MAX:
 		return set_arena_max(value);
 	case M_MXFAST:
-		return value >= 0 && value <= 160;
+		return set_mxfast(value);
 	default:
 		return 1;
 	}

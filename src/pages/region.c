@@ -274,6 +274,20 @@ static size_t commit_step(const struct kf_region *region, size_t more)
 	return KF_MIN(step, left);
 }
 
+/* A growth is reported late, so a report may include an earlier shrink. */
+static void report_size(struct kf_region *region)
+{
+	size_t had = region->told_bytes, has = region_size(region);
+
+	region->told_bytes = has;
+	if (has > had)
+		kf_probe_memory_sbrk_more((uintptr_t)region->base + had,
+					  has - had);
+	else if (has < had)
+		kf_probe_memory_sbrk_less((uintptr_t)region->base + has,
+					  had - has);
+}
+
 void kf_region_report_growth(struct kf_region *region)
 {
 	ask_for_huge(region);
@@ -286,6 +300,7 @@ void kf_region_report_growth(struct kf_region *region)
 		kf_probe_memory_heap_more((uintptr_t)region,
 					  region_size(region));
 	}
+	report_size(region);
 }
 
 static bool extend(struct kf_region *region, size_t more)
@@ -329,6 +344,7 @@ static void free_region(struct kf_region *region, size_t had)
 		region->told = false;
 		kf_word_sub(KF_WORD_heaps, 1);
 		kf_probe_memory_heap_free((uintptr_t)region, had);
+		report_size(region);
 	}
 	kf_list_del(&region->link);
 	region_forget((uintptr_t)region, (uintptr_t)region + size);
@@ -428,10 +444,12 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep)
 	} else {
 		kf_desc_give(run);
 	}
-	if (goes)
+	if (goes) {
 		free_region(region, had);
-	else
+	} else {
 		kf_probe_memory_heap_less((uintptr_t)region,
 					  region_size(region));
+		report_size(region);
+	}
 	return nr;
 }

@@ -8,7 +8,7 @@
 workdir
 
 c_names all | sed 's/^/kf_probe_/' | sort >"$WORK/declared"
-find "$top_srcdir/src" -name '*.[ch]' -exec \
+find "$top_srcdir/src" \( -name '*.[ch]' -o -name '*.def' \) -exec \
 	grep -oh 'kf_probe_[a-z0-9_]*' {} + | sort -u >"$WORK/called"
 [ -s "$WORK/called" ] || fail "no probe is called under src"
 comm -23 "$WORK/declared" "$WORK/called" >"$WORK/idle"

@@ -74,6 +74,11 @@ if "$STAP" -p2 -r "$tree" -I "$WORK/tapset" \
 	fail "stap accepts a probe that is not declared"
 fi
 
+# The article's script with our path: its marks are here.
+sed "s,/usr/lib64/,$KF_LIB," "$top_srcdir/tests/scripts/article.stp" \
+	>"$WORK/article.stp"
+resolve "the article's script" "$WORK/article.stp"
+
 # What bears none of the marks of the C library's malloc is told so.
 glibc=$top_srcdir/scripts/glibc/glibc-malloc.stp
 resolve "${glibc##*/} without a mark" "$glibc" "$KF_LIB"

@@ -106,6 +106,10 @@ prepare_session() {
 	compile "$scripts/stap/malloc.stp" session \
 		"env LD_PRELOAD=$KF_LIB $session" "$KF_LIB"
 	compile "$scripts/glibc/glibc-malloc.stp" session "$session" "$libc"
+	sed "s,/usr/lib64/,$KF_LIB," "$top_srcdir/tests/scripts/article.stp" \
+		>"$WORK/article.stp"
+	compile "$WORK/article.stp" session \
+		"env LD_PRELOAD=$KF_LIB $session" "$KF_LIB"
 }
 
 # A copy of the library is another inode: what other programs of this machine
@@ -212,6 +216,7 @@ run_session() {
 trace_one() {
 	if [ "$1" = session ]; then
 		run_session malloc "env LD_PRELOAD=$KF_LIB $session"
+		run_session article "env LD_PRELOAD=$KF_LIB $session"
 		run_session glibc-malloc "$session"
 		return
 	fi

@@ -3,8 +3,8 @@
 # tier: all
 # In the newest Debian bpftrace 0.27, the stats file and the exporter's page
 # agree on a threaded, forking program; the session of the article on glibc's
-# malloc probes is had from a program with 15 threads, on our malloc and, by
-# glibc-malloc.stp and konfiscator trace, on glibc's.
+# malloc probes is had from a program with 15 threads, on our malloc, also by the
+# article's script, and, by glibc-malloc.stp and konfiscator trace, on glibc's.
 # limit: 1500
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
@@ -26,11 +26,16 @@ observers() {
 		echo "konfiscator trace was not tried: no bpftrace outside"
 	fi
 	need_canary
-	for name in malloc glibc-malloc; do
+	for name in malloc article glibc-malloc; do
 		verify_session "$name.session"
 		echo "$name.stp:"
 		cat "$seen.out"
 	done
+	seen=$OUT/article.session
+	equal "the sum of its heaps" \
+		"$(awk '/^Total sbrk/ { print $3 }' "$seen.out")" \
+		"$(awk '/ bytes$/ && / -> / { n += $3 }
+			END { printf "%.0f\n", n }' "$seen.out")"
 }
 
 crowd_traced forky session bpftrace
