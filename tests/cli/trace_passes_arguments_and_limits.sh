@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A script gets library, process and what --arg says, in this order, from either
 # tracer; bpftrace is told how many keys a map may have, unless the user has
-# said that. Stand-ins for the tracers tell what they were given.
+# said that. Stand-ins for the tracers tell what they were given. What bpftrace
+# says of probes that are gone already is kept from the user.
 . "$top_srcdir/tests/lib.sh"
 grep -q '^#define KF_PROBES 1' "$top_builddir/config.h" ||
 	skip "the library was built with --disable-probes"
@@ -21,11 +22,14 @@ print("keys", os.environ["BPFTRACE_MAP_KEYS_MAX"],
       os.environ["BPFTRACE_MAX_MAP_KEYS"])
 print("script", sys.argv[1])
 print("ready", flush=True)
+print("open(/sys/kernel/tracing/uprobe_events): No such file\nWARNING: a word\n"
+      "ERROR: failed to detach probe: usdt:x", file=sys.stderr, flush=True)
 while True:
     signal.pause()
 END
 cat >"$WORK/bin/stap" <<'END'
 #!/bin/sh
+[ "$1" != -p4 ] || exit 0
 while [ "${1%.stp}" = "$1" ]; do
 	shift
 done
@@ -46,9 +50,12 @@ case $(given) in
 '7|LIB|'[1-9]*'|7|a b|') ;;
 *) fail "bpftrace was given $(cat "$WORK/out")" ;;
 esac
+equal "what bpftrace says of itself" "WARNING: a word" "$(cat "$WORK/err")"
 prints "keys 65536 65536"
 prints "/scripts/bpftrace/leaks.bt"
 
+expect 0 cli trace -v leaks -- true
+says "failed to detach probe: usdt:x"
 expect 0 env BPFTRACE_MAX_MAP_KEYS=99 "$KF_CLI" trace leaks -- true
 prints "keys 99 99"
 expect 0 env BPFTRACE_MAP_KEYS_MAX=98 "$KF_CLI" trace leaks -- true

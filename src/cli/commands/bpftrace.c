@@ -43,7 +43,13 @@
 
 #define MAP_KEYS "65536"
 
-enum { FD_OUTPUT, FD_SIGNAL, FD_PROGRAM, NR_FDS };
+enum { FD_OUTPUT, FD_SIGNAL, FD_PROGRAM, FD_ERRORS, NR_FDS };
+
+/* A line in the making. */
+struct bpftrace_line {
+	char text[4096];
+	size_t len;
+};
 
 struct session {
 	const struct kf_trace *trace;
@@ -55,8 +61,8 @@ struct session {
 	int asleep;	  /* times in a row that the tracer was found asleep */
 	int nr_files;	  /* open files of the tracer when SIGINT was sent */
 	int64_t drain_until; /* ms, 0: the program has not ended */
-	char line[4096];
-	size_t len;
+	struct bpftrace_line out;
+	struct bpftrace_line err;
 	struct pollfd fds[NR_FDS];
 };
 
@@ -120,7 +126,8 @@ static void raise_map_limit(void)
 }
 
 static void __attribute__((noreturn))
-tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out)
+tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out,
+	    int err)
 {
 	const char **words = kf_alloc(t->nr_args + 5, sizeof(*words));
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -139,7 +146,7 @@ tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* the program reads from the terminal, not its tracer */
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-	    dup2(out, STDOUT_FILENO) < 0)
+	    dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
 		_exit(KF_EXIT_FAILED);
 	words[n++] = "bpftrace";
 	words[n++] = t->script;
@@ -156,9 +163,9 @@ tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out)
 static int start_tracer(struct session *s, const char *tool)
 {
 	int32_t pid = s->program.pid ? s->program.pid : s->trace->pid;
-	int fds[2];
+	int out[2], err[2];
 
-	if (pipe2(fds, O_CLOEXEC)) {
+	if (pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC)) {
 		kf_error("trace: pipe: %s", strerror(errno));
 		return -1;
 	}
@@ -167,9 +174,11 @@ static int start_tracer(struct session *s, const char *tool)
 	if (s->tracer < 0)
 		kf_error("trace: fork: %s", strerror(errno));
 	if (!s->tracer)
-		tracer_main(tool, s->trace, pid, fds[1]);
-	close(fds[1]);
-	s->fds[FD_OUTPUT] = (struct pollfd){fds[0], POLLIN, 0};
+		tracer_main(tool, s->trace, pid, out[1], err[1]);
+	close(out[1]);
+	close(err[1]);
+	s->fds[FD_OUTPUT] = (struct pollfd){out[0], POLLIN, 0};
+	s->fds[FD_ERRORS] = (struct pollfd){err[0], POLLIN, 0};
 	return s->tracer < 0 ? -1 : 0;
 }
 
@@ -186,51 +195,80 @@ static void set_ready(struct session *s)
 }
 
 /* Scripts print names of processes, which are untrusted, and tabs. */
-static void put_line(const char *line)
+static void put_line(FILE *to, const char *line)
 {
-	char text[sizeof(((struct session *)0)->line)], safe[4 * sizeof(text)];
+	char text[sizeof(((struct bpftrace_line *)0)->text)];
+	char safe[4 * sizeof(text)];
 
 	while (*line) {
 		size_t len = strcspn(line, "\t\n");
 
 		memcpy(text, line, len);
 		text[len] = '\0';
-		fputs(kf_escape(safe, sizeof(safe), text), stdout);
+		fputs(kf_escape(safe, sizeof(safe), text), to);
 		line += len;
 		for (; *line == '\t' || *line == '\n'; line++)
-			putchar(*line);
+			putc(*line, to);
 	}
 }
 
 /* Messages of bpftrace itself, before it is ready, are not script output. */
 static void bpftrace_take_line(struct session *s)
 {
-	s->line[s->len] = '\0';
-	s->len = 0;
+	const char *line = s->out.text;
+
 	if (s->ready || s->trace->cli->verbose)
-		put_line(s->line);
-	else if (strncmp(s->line, "Attaching ", 10) &&
-		 strcmp(s->line, "ready\n"))
-		put_line(s->line);
-	if (!s->ready && !strcmp(s->line, "ready\n"))
+		put_line(stdout, line);
+	else if (strncmp(line, "Attaching ", 10) && strcmp(line, "ready\n"))
+		put_line(stdout, line);
+	if (!s->ready && !strcmp(line, "ready\n"))
 		set_ready(s);
 }
 
-/* Returns false at the end of the output. */
-static bool bpftrace_take_output(struct session *s)
+static void bpftrace_take_error(struct session *s)
+{
+	if (s->trace->cli->verbose || !kf_bpftrace_is_noise(s->err.text))
+		put_line(stderr, s->err.text);
+}
+
+/* Returns false at the end of what is read. */
+static bool bpftrace_read(struct session *s, int fd, struct bpftrace_line *line,
+			  void (*take)(struct session *s))
 {
 	char buf[4096];
-	ssize_t n = read(s->fds[FD_OUTPUT].fd, buf, sizeof(buf));
+	ssize_t n = read(fd, buf, sizeof(buf));
 
 	if (n < 0 && errno == EINTR)
 		return true;
 	for (ssize_t i = 0; i < n; i++) {
-		s->line[s->len++] = buf[i];
-		if (buf[i] == '\n' || s->len == sizeof(s->line) - 1)
-			bpftrace_take_line(s);
+		line->text[line->len++] = buf[i];
+		if (buf[i] != '\n' && line->len < sizeof(line->text) - 1)
+			continue;
+		line->text[line->len] = '\0';
+		line->len = 0;
+		take(s);
 	}
-	fflush(stdout);
+	if (n <= 0 && line->len) {
+		line->text[line->len] = '\0';
+		line->len = 0;
+		take(s);
+	}
 	return n > 0;
+}
+
+static bool bpftrace_take_output(struct session *s)
+{
+	bool more = bpftrace_read(s, s->fds[FD_OUTPUT].fd, &s->out,
+				  bpftrace_take_line);
+
+	fflush(stdout);
+	return more;
+}
+
+static bool bpftrace_take_errors(struct session *s)
+{
+	return bpftrace_read(s, s->fds[FD_ERRORS].fd, &s->err,
+			     bpftrace_take_error);
 }
 
 /*
@@ -298,6 +336,8 @@ static void bpftrace_follow(struct session *s)
 			take_signal(s);
 		if (s->fds[FD_PROGRAM].revents)
 			end_program(s);
+		if (s->fds[FD_ERRORS].revents && !bpftrace_take_errors(s))
+			s->fds[FD_ERRORS].fd = -1;
 		if (s->fds[FD_OUTPUT].revents && !bpftrace_take_output(s))
 			return;
 	}
@@ -319,9 +359,8 @@ static int bpftrace_finish(struct session *s)
 {
 	int tracer;
 
-	if (s->len)
-		bpftrace_take_line(s);
-	fflush(stdout);
+	while (s->fds[FD_ERRORS].fd >= 0 && bpftrace_take_errors(s))
+		;
 	if (s->program.pid && !s->ready)
 		kf_child_drop(&s->program);
 	tracer = kf_child_status(s->tracer);

@@ -2,8 +2,8 @@
 /*
  * konfiscator doctor: what works here, what is missing, and what to do.
  *
- * Where it is cheap, a check tries the real thing: a program is started under
- * the library and its stats file is read.
+ * Checks try the real thing: a program is started under the library, its stats
+ * file is read, and each tracer has to see it.
  */
 #include "config.h"
 
@@ -167,22 +167,45 @@ static void check_kernel(struct kf_table *t)
 			       btf ? ", BTF" : "");
 }
 
-static void check_tool(struct kf_table *t, const char *name)
+struct tool {
+	const char *name;
+	const char *package;
+	int (*trial)(struct kf_trial *trial, const char *library);
+};
+
+static const struct tool tools[] = {
+	{"bpftrace", "bpftrace", kf_trial_bpftrace},
+	{"stap", "systemtap", kf_trial_stap},
+};
+
+/* It is ok only if it saw an event of the library. */
+static void check_tool(struct kf_table *t, const struct tool *tool,
+		       const char *library)
 {
 	int unused;
-	char *path = kf_program_find(name, &unused);
+	char *path = kf_program_find(tool->name, &unused);
 	char *version = path ? kf_tool_version(path) : NULL;
+	struct kf_trial trial;
 
 	if (!path)
-		doctor_add_row(t, name, MISSING, "not in PATH: install %s",
-			       strcmp(name, "stap") ? name : "systemtap");
+		doctor_add_row(t, tool->name, MISSING,
+			       "not in PATH: install the package %s",
+			       tool->package);
 	else if (!version)
-		doctor_add_row(t, name, WARNING, "%s --version prints nothing",
-			       path);
+		doctor_add_row(t, tool->name, WARNING,
+			       "%s --version prints nothing", path);
+	else if (geteuid())
+		doctor_add_row(t, tool->name, WARNING,
+			       "%s: must be run as root", version);
+	else if (!library)
+		doctor_add_row(t, tool->name, WARNING,
+			       "%s: not tried without the library", version);
+	else if (tool->trial(&trial, library))
+		doctor_add_row(t, tool->name, MISSING, "%s: %s", version,
+			       trial.problem);
 	else
-		doctor_add_row(t, name, geteuid() ? WARNING : OK, "%s%s",
-			       version,
-			       geteuid() ? ": must be run as root" : "");
+		doctor_add_row(t, tool->name, OK,
+			       "%s: saw a program's heap grow", version);
 	free(version);
 	free(path);
 }
@@ -248,8 +271,8 @@ static int doctor_run(struct kf_cli *cli, int argc, char **argv)
 	if (library)
 		check_probes(&t, library);
 	check_kernel(&t);
-	check_tool(&t, "bpftrace");
-	check_tool(&t, "stap");
+	for (size_t i = 0; i < KF_ARRAY_SIZE(tools); i++)
+		check_tool(&t, &tools[i], good ? library : NULL);
 	check_scripts(&t);
 	if (argc)
 		good &= doctor_check_program(&t, argv[0], library);
@@ -264,6 +287,7 @@ const struct kf_command kf_command_doctor = {
 	.args = "[PROG]",
 	.help = "Check what works here and what is missing",
 	.about =
+		"Each tracer is tried on a program, for at most 30 (bpftrace) or 60 seconds (stap).\n"
 		"The exit status is 0 if programs, and PROG if it is given, can be run under the\n"
 		"library and their counters can be read. Tracing may be missing.",
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The parts of `konfiscator trace`: the scripts (scripts.c), the child
- * processes (child.c) and the two tracers (bpftrace.c, stap.c).
+ * processes (child.c), the two tracers (bpftrace.c, stap.c) and what these say
+ * of themselves (tracer-said.c).
  */
 #ifndef KF_CLI_COMMANDS_TRACE_H
 #define KF_CLI_COMMANDS_TRACE_H
@@ -123,9 +124,26 @@ int kf_trace_bpftrace(const struct kf_trace *t);
  * kf_trace_stap() - run a script with SystemTap
  * @t:		what to trace
  *
- * Return: the exit status if the tracer could not be started, else it does not
- *	   return.
+ * Return: the exit status if the tracer could not be started or refuses the
+ *	   script, else it does not return.
  */
 int kf_trace_stap(const struct kf_trace *t);
+
+/**
+ * kf_bpftrace_is_noise() - whether a line of bpftrace's stderr means nothing
+ * @line:	the line
+ *
+ * Return: whether.
+ */
+bool kf_bpftrace_is_noise(const char *line);
+
+/**
+ * kf_stap_explain() - look for a known error in a line of SystemTap's
+ * @line:	a line of its stderr
+ * @why:	in and out: the first error in words, to free(), or NULL
+ *
+ * Return: whether the line is known, so that @why can take its place.
+ */
+bool kf_stap_explain(const char *line, char **why);
 
 #endif

@@ -12,18 +12,53 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Runs @argv, stores stdout and stderr in @buf; returns the exit status. */
-static int trial_capture(char **argv, char *buf, size_t size)
+static int64_t trial_now_ms(void)
 {
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Reads until the end, or until the time is over; returns whether it is. */
+static bool trial_read(int fd, char *buf, size_t size, int limit_ms)
+{
+	struct pollfd p = {fd, POLLIN, 0};
+	int64_t end = trial_now_ms() + limit_ms;
 	size_t len = 0;
+	bool over = false;
+	char drop[256];
+
+	for (;;) {
+		bool full = len == size - 1;
+		int64_t left = end - trial_now_ms();
+		ssize_t n;
+
+		over = limit_ms && (left <= 0 || !poll(&p, 1, (int)left));
+		if (over)
+			break;
+		n = read(fd, full ? drop : buf + len,
+			 full ? sizeof(drop) : size - 1 - len);
+		if (!n || (n < 0 && errno != EINTR))
+			break;
+		len += full || n < 0 ? 0 : (size_t)n;
+	}
+	buf[len] = '\0';
+	return over;
+}
+
+int kf_trial_capture(char **argv, char *buf, size_t size, int limit_ms)
+{
 	int fds[2];
-	ssize_t n;
 	pid_t pid;
 
 	buf[0] = '\0';
@@ -32,17 +67,17 @@ static int trial_capture(char **argv, char *buf, size_t size)
 	fflush(NULL);
 	pid = fork();
 	if (!pid) {
+		setpgid(0, 0);
 		dup2(fds[1], STDOUT_FILENO);
 		dup2(fds[1], STDERR_FILENO);
 		execv(argv[0], argv);
 		_exit(KF_EXIT_NOT_FOUND);
 	}
 	close(fds[1]);
-	while (pid > 0 && len < size - 1 &&
-	       ((n = read(fds[0], buf + len, size - 1 - len)) > 0 ||
-		(n < 0 && errno == EINTR)))
-		len += n > 0 ? (size_t)n : 0;
-	buf[len] = '\0';
+	if (pid > 0 && trial_read(fds[0], buf, size, limit_ms)) {
+		setpgid(pid, pid);
+		kill(-pid, SIGKILL);
+	}
 	close(fds[0]);
 	return pid > 0 ? kf_child_status(pid) : KF_EXIT_FAILED;
 }
@@ -52,7 +87,7 @@ char *kf_tool_version(const char *path)
 	char *argv[] = {(char *)path, (char *)"--version", NULL};
 	char text[1024];
 
-	if (trial_capture(argv, text, sizeof(text)))
+	if (kf_trial_capture(argv, text, sizeof(text), 0))
 		return NULL;
 	text[strcspn(text, "\n")] = '\0';
 	return text[0] ? kf_format("%s", text) : NULL;
@@ -165,11 +200,11 @@ char *kf_trial_place(struct kf_trial *trial, const char *library,
 	if (!safe) {
 		set_problem(trial, "no directory in /tmp: %s", strerror(errno));
 	} else {
-		trial_capture((char *[]){(char *)"/usr/bin/env", preload, place,
-					 (char *)"KONFISCATOR_KEEP=1",
-					 (char *)"KONFISCATOR_VERBOSE=1",
-					 (char *)"/bin/true", NULL},
-			      text, sizeof(text));
+		kf_trial_capture((char *[]){(char *)"/usr/bin/env", preload,
+					    place, (char *)"KONFISCATOR_KEEP=1",
+					    (char *)"KONFISCATOR_VERBOSE=1",
+					    (char *)"/bin/true", NULL},
+				 text, sizeof(text), 0);
 		found = take_place(trial, text);
 	}
 	free(place);
@@ -192,11 +227,11 @@ int kf_trial_run(struct kf_trial *trial, const char *library)
 		set_problem(trial, "no directory in /tmp: %s", strerror(errno));
 	} else {
 		place = kf_format("KONFISCATOR_DIR=%s", dir);
-		status = trial_capture((char *[]){(char *)"/usr/bin/env",
-						  preload, place,
-						  (char *)"KONFISCATOR_KEEP=1",
-						  (char *)"/bin/true", NULL},
-				       text, sizeof(text));
+		status = kf_trial_capture(
+			(char *[]){(char *)"/usr/bin/env", preload, place,
+				   (char *)"KONFISCATOR_KEEP=1",
+				   (char *)"/bin/true", NULL},
+			text, sizeof(text), 0);
 		text[strcspn(text, "\n")] = '\0';
 		rc = read_result(trial, dir);
 		remove_ledgers(dir);
