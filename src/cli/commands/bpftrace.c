@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "cli/program.h"
+#include "cli/commands/trace-rows.h"
 #include "cli/commands/trace.h"
 #include "reader/proc.h"
 
@@ -43,6 +44,10 @@
 
 #define MAP_KEYS "65536"
 
+/* How often a process is asked what it has mapped: first, and in the end. */
+#define FIRST_MAPS_MS 2
+#define LAST_MAPS_MS 500
+
 enum { FD_OUTPUT, FD_SIGNAL, FD_PROGRAM, FD_ERRORS, NR_FDS };
 
 /* A line in the making. */
@@ -61,6 +66,9 @@ struct session {
 	int asleep;	  /* times in a row that the tracer was found asleep */
 	int nr_files;	  /* open files of the tracer when SIGINT was sent */
 	int64_t drain_until; /* ms, 0: the program has not ended */
+	struct kf_trace_rows *rows;
+	int64_t maps_ms; /* until the next look at its mappings */
+	int64_t maps_at; /* of that, ms */
 	struct bpftrace_line out;
 	struct bpftrace_line err;
 	struct pollfd fds[NR_FDS];
@@ -125,10 +133,23 @@ static void raise_map_limit(void)
 	setenv("BPFTRACE_MAX_MAP_KEYS", limit, 0);
 }
 
+static bool is_of_one(const struct session *s)
+{
+	return s->program.pid || s->trace->pid;
+}
+
+/* Names are ours to find, where the process is known: see trace-rows.h. */
+static void leave_names(const struct session *s)
+{
+	if (is_of_one(s))
+		setenv("BPFTRACE_NO_USER_SYMBOLS", "1", 0);
+}
+
 static void __attribute__((noreturn))
-tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out,
+tracer_main(const struct session *s, const char *tool, int32_t pid, int out,
 	    int err)
 {
+	const struct kf_trace *t = s->trace;
 	const char **words = kf_alloc(t->nr_args + 5, sizeof(*words));
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char number[16];
@@ -155,6 +176,7 @@ tracer_main(const char *tool, const struct kf_trace *t, int32_t pid, int out,
 	for (size_t i = 0; i < t->nr_args; i++)
 		words[n++] = t->args[i];
 	raise_map_limit();
+	leave_names(s);
 	execv(tool, (char **)words);
 	kf_error("trace: %s: %s", tool, strerror(errno));
 	_exit(KF_EXIT_FAILED);
@@ -174,7 +196,7 @@ static int start_tracer(struct session *s, const char *tool)
 	if (s->tracer < 0)
 		kf_error("trace: fork: %s", strerror(errno));
 	if (!s->tracer)
-		tracer_main(tool, s->trace, pid, out[1], err[1]);
+		tracer_main(s, tool, pid, out[1], err[1]);
 	close(out[1]);
 	close(err[1]);
 	s->fds[FD_OUTPUT] = (struct pollfd){out[0], POLLIN, 0};
@@ -185,6 +207,7 @@ static int start_tracer(struct session *s, const char *tool)
 static void set_ready(struct session *s)
 {
 	s->ready = true;
+	s->maps_ms = FIRST_MAPS_MS;
 	if (!s->program.pid) {
 		kf_note(s->trace->cli, "trace: ready; Ctrl-C ends it");
 		return;
@@ -203,6 +226,7 @@ static void put_line(FILE *to, const char *line)
 	while (*line) {
 		size_t len = strcspn(line, "\t\n");
 
+		len = KF_MIN(len, sizeof(text) - 1);
 		memcpy(text, line, len);
 		text[len] = '\0';
 		fputs(kf_escape(safe, sizeof(safe), text), to);
@@ -212,12 +236,19 @@ static void put_line(FILE *to, const char *line)
 	}
 }
 
+static void put_output(const char *line)
+{
+	put_line(stdout, line);
+}
+
 /* Messages of bpftrace itself, before it is ready, are not script output. */
 static void bpftrace_take_line(struct session *s)
 {
 	const char *line = s->out.text;
 
-	if (s->ready || s->trace->cli->verbose)
+	if (s->ready)
+		kf_trace_rows_line(s->rows, line, put_output);
+	else if (s->trace->cli->verbose)
 		put_line(stdout, line);
 	else if (strncmp(line, "Attaching ", 10) && strcmp(line, "ready\n"))
 		put_line(stdout, line);
@@ -308,11 +339,27 @@ static void look_at_tracer(struct session *s)
 		interrupt_tracer(s);
 }
 
+/* What a program maps as it starts is noted at once, the rest by and by. */
+static void look_at_maps(struct session *s)
+{
+	if (bpftrace_now_ms() < s->maps_at)
+		return;
+	kf_trace_rows_look(s->rows);
+	s->maps_at = bpftrace_now_ms() + s->maps_ms;
+	s->maps_ms = KF_MIN(s->maps_ms * 3 / 2, (int64_t)LAST_MAPS_MS);
+}
+
 static int poll_output(struct session *s)
 {
 	bool ending = s->drain_until || s->interrupted;
-	int n = poll(s->fds, NR_FDS, ending ? LOOK_MS : -1);
+	bool maps = is_of_one(s) && s->ready && !s->drain_until;
+	int n = poll(s->fds, NR_FDS,
+		     ending ? LOOK_MS
+		     : maps ? (int)s->maps_ms
+			    : -1);
 
+	if (maps)
+		look_at_maps(s);
 	if (ending && !n)
 		look_at_tracer(s);
 	else
@@ -361,6 +408,8 @@ static int bpftrace_finish(struct session *s)
 
 	while (s->fds[FD_ERRORS].fd >= 0 && bpftrace_take_errors(s))
 		;
+	kf_trace_rows_end(s->rows, put_output);
+	fflush(stdout);
 	if (s->program.pid && !s->ready)
 		kf_child_drop(&s->program);
 	tracer = kf_child_status(s->tracer);
@@ -412,6 +461,9 @@ int kf_trace_bpftrace(const struct kf_trace *t)
 		s.fds[i].fd = -1;
 	s.fds[FD_SIGNAL] = (struct pollfd){open_signals(), POLLIN, 0};
 	if (!t->argv || !kf_child_hold(&s.program, t->argv, t->preload)) {
+		int32_t pid = t->argv ? s.program.pid : t->pid;
+
+		s.rows = kf_trace_rows_new(pid);
 		if (!start_tracer(&s, tool)) {
 			bpftrace_follow(&s);
 			status = bpftrace_finish(&s);

@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 /*
- * bpftrace says the first at each start without a right that it rarely needs,
+ * bpftrace says the first at each start without a right that it rarely needs;
+ * the last of a stack that found no room, whose row then has its caller alone;
  * the others of probes that the kernel has removed already.
  */
 static const char *const noise[] = {
 	"couldn't set RLIMIT_MEMLOCK",	   "open(/sys/kernel/tracing/",
 	"open(/sys/kernel/debug/tracing/", "failed to detach probe",
-	"Error detaching probe",
+	"Error detaching probe",	   "failed to look up stack id",
 };
 
 bool kf_bpftrace_is_noise(const char *line)
