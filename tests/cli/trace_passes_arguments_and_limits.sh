@@ -22,7 +22,8 @@ print("keys", os.environ["BPFTRACE_MAP_KEYS_MAX"],
       os.environ["BPFTRACE_MAX_MAP_KEYS"])
 print("script", sys.argv[1])
 print("ready", flush=True)
-print("open(/sys/kernel/tracing/uprobe_events): No such file\nWARNING: a word\n"
+print(sys.argv[1] + ":1:2-3: WARNING: of the script\n  a line\n  ~~~~\n"
+      "open(/sys/kernel/tracing/uprobe_events): No such file\nWARNING: a word\n"
       "ERROR: failed to detach probe: usdt:x", file=sys.stderr, flush=True)
 while True:
     signal.pause()

@@ -62,6 +62,7 @@ struct session {
 	int status;		 /* the program's */
 	pid_t tracer;
 	bool ready;
+	bool warned;	  /* the tracer warns of a line of the script */
 	bool interrupted; /* SIGINT was sent to the tracer */
 	int asleep;	  /* times in a row that the tracer was found asleep */
 	int nr_files;	  /* open files of the tracer when SIGINT was sent */
@@ -241,6 +242,27 @@ static void put_output(const char *line)
 	put_line(stdout, line);
 }
 
+/* What newer versions warn of in a script, up to a line of tildes. */
+static bool is_of_warning(struct session *s, const char *line)
+{
+	bool was = s->warned;
+
+	if (!strncmp(line, s->trace->script, strlen(s->trace->script)) &&
+	    strstr(line, ": WARNING: "))
+		s->warned = true;
+	else if (strchr(line, '~') && !line[strspn(line, " ~\n")])
+		s->warned = false;
+	return was || s->warned;
+}
+
+/* Words of bpftrace itself: of stdout or stderr, which depends on the version.
+ */
+static bool is_start(struct session *s, const char *line)
+{
+	return is_of_warning(s, line) || !strncmp(line, "Attaching ", 10) ||
+	       !strncmp(line, "Attached ", 9) || !strcmp(line, "ready\n");
+}
+
 /* Messages of bpftrace itself, before it is ready, are not script output. */
 static void bpftrace_take_line(struct session *s)
 {
@@ -248,9 +270,7 @@ static void bpftrace_take_line(struct session *s)
 
 	if (s->ready)
 		kf_trace_rows_line(s->rows, line, put_output);
-	else if (s->trace->cli->verbose)
-		put_line(stdout, line);
-	else if (strncmp(line, "Attaching ", 10) && strcmp(line, "ready\n"))
+	else if (!is_start(s, line) || s->trace->cli->verbose)
 		put_line(stdout, line);
 	if (!s->ready && !strcmp(line, "ready\n"))
 		set_ready(s);
@@ -258,8 +278,11 @@ static void bpftrace_take_line(struct session *s)
 
 static void bpftrace_take_error(struct session *s)
 {
-	if (s->trace->cli->verbose || !kf_bpftrace_is_noise(s->err.text))
-		put_line(stderr, s->err.text);
+	const char *line = s->err.text;
+	bool drop = is_start(s, line) || kf_bpftrace_is_noise(line);
+
+	if (!drop || s->trace->cli->verbose)
+		put_line(stderr, line);
 }
 
 /* Returns false at the end of what is read. */

@@ -286,7 +286,7 @@ static void row_add(struct kf_trace_rows *r, const char *line)
 {
 	uint64_t address = line_address(line);
 
-	if (address >= ADDRESS_END)
+	if (address >= ADDRESS_END || !line[strspn(line, " \t0\n")])
 		r->cut = true;
 	if (r->cut || r->nr_frames == MAX_FRAMES)
 		return;

@@ -13,15 +13,21 @@
 #include <unistd.h>
 
 /*
- * bpftrace says the first at each start without a right that it rarely needs;
+ * bpftrace says the first two at each start without what it rarely needs;
  * the last of a stack that found no room, whose row then has its caller alone;
  * the others of probes that the kernel has removed already.
  */
+/* clang-format off */
 static const char *const noise[] = {
-	"couldn't set RLIMIT_MEMLOCK",	   "open(/sys/kernel/tracing/",
-	"open(/sys/kernel/debug/tracing/", "failed to detach probe",
-	"Error detaching probe",	   "failed to look up stack id",
+	"couldn't set RLIMIT_MEMLOCK",
+	"Could not read functions from /sys/kernel/",
+	"open(/sys/kernel/tracing/",
+	"open(/sys/kernel/debug/tracing/",
+	"failed to detach probe",
+	"Error detaching probe",
+	"failed to look up stack id",
 };
+/* clang-format on */
 
 bool kf_bpftrace_is_noise(const char *line)
 {
