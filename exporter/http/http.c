@@ -87,24 +87,18 @@ static bool http_is_limited(enum kf_handler h)
 	return h == KF_HANDLER_METRICS || h == KF_HANDLER_PAGE;
 }
 
+/* Scripts come, and load data, from this server alone. */
 #define POLICY                                                   \
 	"default-src 'none'; style-src 'self'; img-src 'self'; " \
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-/* Charts alone need a script, which may load data only from this server. */
-static const char *http_policy(void)
-{
-	return kf_assets_charts() ? POLICY
-		       "; script-src 'self'; connect-src 'self'"
-				  : POLICY;
-}
+	"base-uri 'none'; form-action 'none'; "                  \
+	"frame-ancestors 'none'; script-src 'self'; connect-src 'self'"
 
 /* Default headers of every response. */
 static void http_add_headers(struct MHD_Response *r,
 			     const struct kf_web_config *c, bool lasting)
 {
-	const char *const ours[KF_NR_WEB_HEADERS] = {http_policy(), NULL,
-						     "nosniff", NULL, NULL};
+	const char *const ours[KF_NR_WEB_HEADERS] = {POLICY, NULL, "nosniff",
+						     NULL, NULL};
 	const char *value;
 	size_t i;
 

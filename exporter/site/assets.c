@@ -10,13 +10,26 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { PAGE, ICON, CHARTS_STYLE, CHARTS, LICENCES, NR_ASSETS };
+enum {
+	PAGE,
+	ICON,
+	FLAME_STYLE,
+	FLAME,
+	CHARTS_STYLE,
+	CHARTS,
+	LICENCES,
+	NR_ASSETS
+};
 
 static const struct kf_asset asset_table[NR_ASSETS] = {
 	[PAGE] = {"/static/page.css", "text/css; charset=utf-8", page_css,
 		  sizeof(page_css)},
 	[ICON] = {"/static/icon.svg", "image/svg+xml", icon_svg,
 		  sizeof(icon_svg)},
+	[FLAME_STYLE] = {"/static/flame.css", "text/css; charset=utf-8",
+			 flame_css, sizeof(flame_css)},
+	[FLAME] = {"/static/flame.js", "text/javascript; charset=utf-8",
+		   flame_js, sizeof(flame_js)},
 	[CHARTS_STYLE] = {"/static/charts.css", "text/css; charset=utf-8",
 			  charts_css, sizeof(charts_css)},
 	[CHARTS] = {"/static/charts.js", "text/javascript; charset=utf-8",
@@ -59,6 +72,10 @@ void kf_assets_link(struct kf_buf *out)
 {
 	asset_link_to(out, "<link rel=\"icon\" href=\"", &asset_table[ICON],
 		      "\" />");
+	asset_link_to(out, "<script defer=\"defer\" src=\"",
+		      &asset_table[FLAME], "\"></script>");
+	asset_link_to(out, "<link rel=\"stylesheet\" href=\"",
+		      &asset_table[FLAME_STYLE], "\" />");
 	/* page.css comes last, to override the styles of charts */
 	if (kf_assets_charts()) {
 		asset_link_to(out, "<link rel=\"stylesheet\" href=\"",

@@ -7,28 +7,68 @@
 
 #include "exporter/site/flame.h"
 #include "exporter/site/names.h"
-#include "reader/reader.h"
+#include "reader/estimate.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void flame_add_to(json_t *node, const char *key, uint64_t bytes)
+static const struct {
+	enum kf_estimate_kind kind;
+	const char *value;
+	const char *error; /* the variance, until flame_finish() */
+} flame_metrics[] = {
+	{KF_ESTIMATE_LIVE, "live", "live_error_95"},
+	{KF_ESTIMATE_ALLOCATED, "allocated", "allocated_error_95"},
+};
+
+static void flame_add_to(json_t *node, const char *key, double amount)
 {
 	json_t *sum = json_object_get(node, key);
 
 	if (sum)
-		json_integer_set(sum,
-				 json_integer_value(sum) + (json_int_t)bytes);
+		json_real_set(sum, json_real_value(sum) + amount);
 	else
-		json_object_set_new(node, key, json_integer((json_int_t)bytes));
+		json_object_set_new(node, key, json_real(amount));
 }
 
 static void flame_count(json_t *node, const struct kf_stats_stack *s)
 {
-	flame_add_to(node, "live",
-		     s->allocated > s->freed ? s->allocated - s->freed : 0);
-	flame_add_to(node, "allocated", s->allocated);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(flame_metrics); i++) {
+		struct kf_estimate e =
+			kf_estimate_stack(s, flame_metrics[i].kind);
+
+		flame_add_to(node, flame_metrics[i].value, e.value);
+		flame_add_to(node, flame_metrics[i].error, e.variance);
+	}
+	flame_add_to(node, "samples", (double)s->samples);
+}
+
+static void flame_round(json_t *node, const char *key, double number)
+{
+	json_object_set_new(node, key, json_integer((json_int_t)number));
+}
+
+/* The recursion is bounded: a tree is at most as deep as its stacks. */
+static void flame_finish(json_t *node)
+{
+	struct kf_estimate e;
+	json_t *child;
+	size_t i;
+
+	for (i = 0; i < KF_ARRAY_SIZE(flame_metrics); i++) {
+		e.value = json_real_value(
+			json_object_get(node, flame_metrics[i].value));
+		e.variance = json_real_value(
+			json_object_get(node, flame_metrics[i].error));
+		flame_round(node, flame_metrics[i].value, e.value);
+		flame_round(node, flame_metrics[i].error, kf_estimate_error(e));
+	}
+	flame_round(node, "samples",
+		    json_real_value(json_object_get(node, "samples")));
+	json_array_foreach(json_object_get(node, "children"), i, child)
+		flame_finish(child);
 }
 
 static json_t *flame_make(const char *name, const char *library)
@@ -66,6 +106,21 @@ static json_t *flame_child_of(json_t *node, const char *name,
 	return json_array_append_new(children, child) ? NULL : child;
 }
 
+/* A call from several lines has a file without a line. */
+static void flame_place(json_t *node, const struct kf_frame *frame)
+{
+	json_t *known = json_object_get(node, "file");
+	char file[1024], place[1040];
+
+	if (!frame->file || !frame->line)
+		return;
+	kf_utf8_clean(file, sizeof(file), frame->file);
+	snprintf(place, sizeof(place), "%s:%u", file, frame->line);
+	if (!known || strcmp(json_string_value(known), place) != 0)
+		json_object_set_new(node, "file",
+				    json_string(known ? file : place));
+}
+
 static const char *flame_no_stack(const struct kf_stats_stack *s)
 {
 	return s->flags & KF_STACK_OVERFLOW ? "[stacks beyond the table]"
@@ -101,6 +156,8 @@ static bool flame_add_stack(json_t *root, const struct kf_snapshot *snapshot,
 				      frame->code ? frame->library : NULL);
 		if (node)
 			flame_count(node, s);
+		if (node)
+			flame_place(node, frame);
 		if (node && calls.recursive[i])
 			json_object_set_new(node, "recursive", json_true());
 	}
@@ -114,11 +171,11 @@ static bool flame_write_tree(const struct kf_snapshot *s,
 	bool done = root;
 	char *text;
 
-	flame_add_to(root, "live", 0);
-	flame_add_to(root, "allocated", 0);
 	for (uint32_t i = 0; done && i < s->nr_stacks; i++)
 		done = !s->stacks[i].hash ||
 		       flame_add_stack(root, s, names, &s->stacks[i]);
+	if (done)
+		flame_finish(root);
 	text = done ? json_dumps(root, JSON_COMPACT) : NULL;
 	if (text)
 		kf_buf_str(out, text);

@@ -71,8 +71,8 @@ void kf_html_end(struct kf_buf *out)
 		   "</main>\n<footer>konfiscator_exporter " PACKAGE_VERSION);
 	if (kf_assets_charts())
 		kf_buf_str(out,
-			   " &#183; charts by uPlot and d3-flame-graph "
-			   "(<a href=\"/static/licences.txt\">licences</a>)");
+			   " &#183; charts by uPlot "
+			   "(<a href=\"/static/licences.txt\">licence</a>)");
 	kf_buf_str(out, "</footer>\n</body>\n</html>\n");
 }
 

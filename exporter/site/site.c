@@ -140,12 +140,12 @@ void kf_site_timeline(const struct kf_site *site, uint64_t id,
 
 void kf_site_flame(uint64_t id, struct kf_buf *out)
 {
-	if (kf_assets_charts())
-		kf_buf_fmt(out,
-			   "<section id=\"flame\" hidden=\"hidden\" "
-			   "data-stacks=\"" STACKS "?id=%016" PRIx64 "\">\n"
-			   "<h2>Flame graph</h2>\n</section>\n",
-			   id);
+	kf_buf_fmt(out,
+		   "<section id=\"flame\" hidden=\"hidden\">\n"
+		   "<h2>Flame graph</h2>\n"
+		   "<div data-calls=\"" STACKS "?id=%016" PRIx64
+		   "\"></div>\n</section>\n",
+		   id);
 }
 
 static bool site_stacks(const struct kf_site *site,

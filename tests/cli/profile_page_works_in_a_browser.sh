@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: all
 # The page of a profile asks no host for anything, has its tables and bars
-# without a script, and in a browser its search and its zoom do what they say.
-# Its text can be read in light and in dark, and on a narrow screen what is wide
-# scrolls by itself.
+# without a script, and in a browser its flame graph can be searched, zoomed,
+# inverted and turned, by mouse and by keys. Its text can be read in light and in
+# dark, and on a narrow screen nothing is wider than the screen.
 . "$top_srcdir/tests/lib.sh"
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
@@ -24,26 +24,52 @@ if grep -o '[a-z]*://[^" ]*' page.html | grep -v '^http://www.w3.org/2000/svg$';
 fi
 grep -q "&lt;i&gt;work" page.html || fail "a tag's name is not escaped"
 sed '/<script>/,$d' page.html >still.html
-for text in "<title>cache in mkstacks" "28.6Mi" "Over time" "boot"; do
+for text in "<title>cache in mkstacks" "28.6 MiB" "Over time" "boot"; do
 	grep -qF "$text" still.html || fail "without a script there is no '$text'"
 done
 
 cat >act.html <<'END'
 <script>
-const shown = () => [...document.querySelectorAll(".bar")].filter(
-	(g) => g.style.display !== "none").length;
-const bar = (name) => [...document.querySelectorAll(".bar")].find(
-	(g) => g.querySelector("title").textContent.startsWith(name + " in"));
+const flame = document.querySelector("[data-calls]").flame;
+const bar = (name) => flame.bars.find((b) => b.node.name === name);
+const tell = (name) => bar(name).g.querySelector("title").textContent;
+const wide = (name) => bar(name) === undefined ? 0 :
+	Math.round(100 * bar(name).width / flame.box.clientWidth);
+const input = (e, value) => {
+	e[e.type === "checkbox" ? "checked" : "value"] = value;
+	e.dispatchEvent(new Event("input"));
+};
+const press = (key) => document.activeElement.dispatchEvent(
+	new KeyboardEvent("keydown", { key, bubbles: true }));
+const names = (bars) => bars.map((b) => b.node.name).join(" ");
 const says = [];
-document.getElementById("text").value = "LEAKY";
-document.getElementById("text").dispatchEvent(new Event("input"));
-says.push(document.getElementById("found").textContent);
-const all = shown();
-bar("inmost").dispatchEvent(new Event("click"));
-says.push(all - shown(), bar("inmost").querySelector("rect").getAttribute("width"),
-	bar("outer").querySelector("text").textContent);
-document.getElementById("reset").click();
-says.push(all - shown(), document.getElementById("found").textContent);
+input(flame.tools.search, "LEAKY");
+says.push(flame.tools.found.value, names(flame.bars.filter((b) => b.g.matches(".found"))));
+bar("inmost").g.dispatchEvent(new Event("click"));
+says.push(wide("main"), wide("inmost"), wide("cache"), bar("main").g.matches(".around"));
+says.push(tell("inmost").replace(/^.*\/|:[0-9]*\n.*/sg, ""),
+	/\n[0-9.]+ MiB \u00b1 [0-9.]+ MiB, /.test(tell("inmost")));
+flame.tools.reset.click();
+says.push(flame.tools.found.value, wide("cache"), tell("cache").split(", ")[1]);
+// from a leaf outward, by its callers
+input(flame.tools.inverted.lastChild, true);
+says.push(names(flame.bars.filter((b) => b.node.depth === 1)),
+	bar("inmost").node.children[0].name);
+input(flame.tools.inverted.lastChild, false);
+// the root at the bottom, then on top
+says.push(bar("all").y > bar("main").y);
+input(flame.tools.top.lastChild, true);
+says.push(bar("all").y < bar("main").y);
+bar("all").g.focus();
+for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "Enter"])
+	press(key);
+says.push(flame.zoomedNode.depth, document.activeElement === bar(flame.zoomedNode.name).g);
+press("Escape");
+says.push(flame.zoomedNode.name);
+press("/");
+says.push(document.activeElement === flame.tools.search);
+input(flame.tools.metric, "count");
+says.push(tell("leaky").includes(" blocks \u00b1 "));
 document.body.dataset.says = JSON.stringify(says);
 </script>
 END
@@ -63,8 +89,8 @@ look() {
 	sed -n 's/.*data-says="\([^"]*\)".*/\1/p' dom | sed 's/&quot;/"/g'
 }
 
-equal "what the page did" '["1 calls, 35.1 %",2,"1200","outer",0,""]' \
-	"$(look acted.html 1)"
+equal "what the page did" '["1 call, 19.1 MiB, 35.1 %","leaky",100,100,0,true,"mkstacks.c",true,"",53,"52.6 % of all","cache leaky inmost","outer",true,true,2,true,"all",true,true]' \
+	"$(look acted.html 1 --window-size=1300,900)"
 
 # The least contrast of text and what is behind it, as WCAG 2 has it, must be
 # 4.5; and nothing of the page is wider than a narrow window.
@@ -81,10 +107,12 @@ const of = (name, what) => getComputedStyle(document.querySelector(name))[what];
 const page = of("body", "backgroundColor");
 const least = Math.min(contrast(of("body", "color"), page),
 	contrast(of(".note", "color"), page),
-	contrast(of(".flame > text", "fill"), page),
+	contrast(of(".flame-keys", "color"), page),
+	contrast(of(".flame-legend", "color"), page),
 	...[...document.querySelectorAll(".chart g text")].map((t) =>
 		contrast(getComputedStyle(t).fill, page)),
-	...[...document.querySelectorAll(".bar")].map((g) =>
+	...[...document.querySelectorAll(".flame-bars g")].filter((g) =>
+		g.querySelector("text")).map((g) =>
 		contrast(getComputedStyle(g.querySelector("text")).fill,
 			getComputedStyle(g.querySelector("rect")).fill)));
 document.body.dataset.says = JSON.stringify([light(page) < 0.1 ? "dark" : "light",

@@ -16,9 +16,9 @@ import browser
 import kftest
 
 HOSTILE = "<img src=x onerror=\"document.title='bad'\">&'"
-FLAME = "document.querySelector('#flame').flame"
-BAR = "[...document.querySelectorAll('#flame g')].find(" \
-    "g => g.getAttribute('name') === arguments[0])"
+FLAME = "document.querySelector('[data-calls]').flame"
+BAR = "[...document.querySelectorAll('.flame-bars g')].find(" \
+    "g => g.dataset.name === arguments[0])"
 
 # Pixels of a canvas that have a colour of the style sheet.
 PAINTED = """
@@ -74,12 +74,12 @@ class Scene:
     def wait_for_flame(self):
         """Until its bars stand where they belong."""
         self.browser.until("a flame graph", "return !!(%s && %s)" % (
-            FLAME, "document.querySelector('#flame rect')"))
+            FLAME, "document.querySelector('.flame-bars rect')"))
         self.browser.until(
             "bars in their place",
             "const g = %s; const r = (%s).querySelector('rect');"
             "return Math.abs(r.getBoundingClientRect().width - "
-            "g.chart.clientWidth) < 2" % (FLAME, BAR), "all")
+            "g.box.clientWidth) < 2" % (FLAME, BAR), "all")
 
 
 def width_of(b, name):
@@ -125,19 +125,39 @@ def a_flame_graph_zooms_and_searches(scene):
     b.run("const i = %s.tools.search; i.value = 'LEAKY';"
           "i.dispatchEvent(new Event('input'))" % FLAME)
     assert b.run("return %s.tools.found.value" % FLAME) == \
-        "1 calls, 19.1 MiB, 35.1 %"
-    fill = "return (%s).querySelector('rect').getAttribute('fill')" % BAR
+        "1 call, 19.1 MiB, 35.1 %"
+    fill = "return getComputedStyle((%s).querySelector('rect')).fill" % BAR
     assert b.run(fill, "leaky") != b.run(fill, "cache")
-    b.run("const c = %s.tools.choice; c.value = 'allocated';"
-          "c.dispatchEvent(new Event('change'))" % FLAME)
+    b.run("const c = %s.tools.metric; c.value = 'allocated';"
+          "c.dispatchEvent(new Event('input'))" % FLAME)
     kftest.until("bars of another metric", lambda: abs(
         width_of(b, "cache") - full * 90 / 118) < 5)
     title = "return (%s).querySelector('title').textContent" % BAR
-    assert b.run(title, "main").startswith("main in "), b.run(title, "main")
-    b.run("const f = %s; const mark = n => { n.recursive = n.name === 'main';"
-          "(n.children ?? []).forEach(mark); }; mark(f.root); f.draw()" % FLAME)
-    kftest.until("a mark", lambda: b.run(title, "main").startswith(
-        "main (recursive) in "))
+    assert re.match(r"main in .*\n113 MiB \u00b1 [\d.]+ MiB, 100.0 % of all",
+                    b.run(title, "main")), b.run(title, "main")
+    b.run("const f = %s; f.calls.find(c => c.name === 'main').recursive = "
+          "true; f.draw()" % FLAME)
+    assert b.run(title, "main").startswith("main (recursive) in ")
+
+
+def a_flame_graph_is_inverted_and_turned(scene):
+    b = scene.browser
+    scene.show(scene.link)
+    scene.wait_for_flame()
+    below = "const y = n => [...document.querySelectorAll('.flame-bars g')]" \
+        ".find(g => g.dataset.name === n).getBoundingClientRect().y;" \
+        "return y('all') > y('main')"
+    assert b.run(below)
+    toggle = "const c = %s.tools[arguments[0]].lastChild; " \
+        "c.checked = !c.checked; c.dispatchEvent(new Event('input'))" % FLAME
+    b.run(toggle, "top")
+    assert not b.run(below)
+    b.run(toggle, "inverted")
+    leaves = b.run("return %s.root.children.map(c => c.name)" % FLAME)
+    assert leaves[:2] == ["cache", "leaky"], leaves
+    callers = b.run("return %s.root.children[0].children.map(c => c.name)"
+                    % FLAME)
+    assert callers == ["take_frames"], callers
 
 
 def names_stay_text(scene):
@@ -152,7 +172,7 @@ def names_stay_text(scene):
         assert "bad" not in b.run("return document.title")
     scene.wait_for_flame()
     assert "<i>boot" in b.run("return document.body.textContent")
-    library = b.run("return %s.root.children[0].library" % FLAME)
+    library = b.run("return %s.calls[1].library" % FLAME)
     assert library == HOSTILE, library
 
 
@@ -161,14 +181,14 @@ def pages_fit_narrow_screens_in_light_and_dark(scene):
     grounds = set()
     for dark in (False, True):
         for path, name in (("/", "overview"), (scene.link, "process")):
-            scene.show(path, width=320, dark=dark)
+            scene.show(path, width=400, dark=dark)
             b.until("a canvas", "return document.querySelector('canvas')")
             if path != "/":
                 scene.wait_for_flame()
             b.until("live memory on it", PAINTED.replace(
                 "return n;", "return n > 100;"), "live")
             beyond = b.run("return document.documentElement.scrollWidth")
-            assert beyond <= 320, (path, dark, beyond)
+            assert beyond <= 400, (path, dark, beyond)
             grounds.add((dark, b.run(
                 "return getComputedStyle(document.body).backgroundColor")))
             b.picture("%s-%s-narrow" % (name, "dark" if dark else "light"))
@@ -202,7 +222,8 @@ def what_grew_all_the_time_is_a_leak(scene):
 def charts_work_in_a_browser(world):
     scene = Scene(world)
     for fact in (timelines_are_drawn_and_zoomed,
-                 a_flame_graph_zooms_and_searches, names_stay_text,
+                 a_flame_graph_zooms_and_searches,
+                 a_flame_graph_is_inverted_and_turned, names_stay_text,
                  pages_fit_narrow_screens_in_light_and_dark,
                  without_scripts_pages_say_what_they_know,
                  what_grew_all_the_time_is_a_leak):

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later Charts for browsers with scripts:
-// zoomable timelines, and a flame graph. Attributes of a page name the sources
-// of the data; without this file the page has small pictures and tables
-// instead.
-import { drawFlame } from "./flame.js";
+// zoomable timelines. Attributes of a page name the sources of the data;
+// without this file the page has small pictures and tables instead.
 import { drawTimeline } from "./timeline.js";
 
 for (const place of document.querySelectorAll("[data-history]"))
 	drawTimeline(place);
-for (const place of document.querySelectorAll("[data-stacks]"))
-	drawFlame(place);

@@ -40,8 +40,28 @@ void kf_xml_text(FILE *out, const char *text)
 	}
 }
 
+char *kf_page_amount(char *buf, size_t size, enum kf_metric metric,
+		     double value)
+{
+	static const char *const units[] = {"B",   "KiB", "MiB",
+					    "GiB", "TiB", "PiB"};
+	double n = KF_MAX(value, 0.0);
+	size_t i = 0;
+
+	if (metric == KF_METRIC_COUNT)
+		return kf_human_count(buf, size, value);
+	while (n >= 1023.5 && i + 1 < KF_ARRAY_SIZE(units)) {
+		n /= 1024;
+		i++;
+	}
+	snprintf(buf, size, "%.*f %s", i && n < 99.95 ? (n < 9.995 ? 2 : 1) : 0,
+		 n, units[i]);
+	return buf;
+}
+
 /*
- * A hue for each library, a shade for each function, so that neighbours differ.
+ * A hue for each library, grey without one, a shade for each function, so that
+ * neighbours differ.
  */
 static void flame_colour(const struct kf_node *node, char buf[32])
 {
@@ -52,8 +72,8 @@ static void flame_colour(const struct kf_node *node, char buf[32])
 		hue = hue * 31 + (unsigned char)*p;
 	for (const char *p = node->label; *p; p++)
 		shade = shade * 31 + (unsigned char)*p;
-	snprintf(buf, 32, "hsl(%u,70%%,%u%%)", (hue * 47) % 360,
-		 68 + shade % 16);
+	snprintf(buf, 32, "hsl(%u,%u%%,%u%%)", (hue * 47) % 360,
+		 *library ? 70 : 8, 68 + shade % 16);
 }
 
 static int depth_of(const struct kf_node *node, double scale)
@@ -82,8 +102,8 @@ static void flame_title(const struct kf_prof *prof, const struct kf_node *node,
 		kf_xml_text(out, node->frame->library);
 	}
 	fprintf(out, "\n%s \302\261 %s, %.1f %%, %.0f samples</title>",
-		kf_metric_text(value, sizeof(value), metric, node->value.value),
-		kf_metric_text(error, sizeof(error), metric,
+		kf_page_amount(value, sizeof(value), metric, node->value.value),
+		kf_page_amount(error, sizeof(error), metric,
 			       kf_estimate_error(node->value)),
 		total > 0 ? 100 * node->value.value / total : 0, node->samples);
 }
@@ -158,7 +178,7 @@ void kf_flame_write(const struct kf_prof *prof, const struct kf_node *root,
 	kf_xml_text(out, id->name[0] ? id->name : id->comm);
 	fprintf(out, " (process %d): %s %s</text>\n", id->pid,
 		kf_metric_title(prof->pick.metric),
-		kf_metric_text(value, sizeof(value), prof->pick.metric, total));
+		kf_page_amount(value, sizeof(value), prof->pick.metric, total));
 	if (total > 0)
 		flame_bar(prof, root, 0, 0, levels, total, out);
 	fputs("</svg>\n", out);

@@ -2,11 +2,13 @@
 /*
  * A profile as an HTML page: the flame graph, levels over time, and tables. The
  * page loads nothing from other hosts, which its Content-Security-Policy
- * enforces. The script adds zoom and search; the page can be read without it.
+ * enforces. The scripts put a flame graph that can be searched and zoomed in
+ * the place of its picture; the page can be read without them.
  */
 #include "config.h"
 
 #include "src/cli/profile/page.h"
+#include "cli/profile/graph.h"
 #include "cli/profile/views.h"
 #include "cli/table.h"
 
@@ -33,15 +35,15 @@ static void html_begin(const struct kf_prof *prof, FILE *out)
 	      out);
 	kf_xml_text(out, name);
 	fprintf(out,
-		": memory</title>\n<style>\n%s</style></head>\n<body>\n<h1>",
-		page_css);
+		": memory</title>\n<style>\n%s%s</style></head>\n<body>\n<h1>",
+		page_css, flame_css);
 	kf_xml_text(out, name);
 	fprintf(out, ", process %d</h1>\n<p>", id->pid);
 	kf_xml_text(out, id->exe);
 	fprintf(out, ": %s, estimated %s \302\261 %s (95 %%)",
 		kf_metric_title(m),
-		kf_metric_text(value, sizeof(value), m, prof->total.value),
-		kf_metric_text(error, sizeof(error), m,
+		kf_page_amount(value, sizeof(value), m, prof->total.value),
+		kf_page_amount(error, sizeof(error), m,
 			       kf_estimate_error(prof->total)));
 	if (prof->time_ns)
 		fprintf(out, ", after %.1f s",
@@ -53,15 +55,14 @@ static void html_flame(const struct kf_prof *prof, FILE *out)
 {
 	struct kf_node *root = kf_tree_make(prof);
 
-	fputs("<h2>Call stacks that allocated it</h2>\n<div id=\"find\"><label>Search "
-	      "<input id=\"text\" type=\"search\"></label> "
-	      "<button id=\"reset\">Reset</button> <span id=\"found\" "
-	      "class=\"note\"></span></div>\n",
+	fputs("<h2>Call stacks that allocated it</h2>\n"
+	      "<div id=\"flame\" data-calls=\"#calls\">"
+	      "<div class=\"scroll\" tabindex=\"0\">",
 	      out);
-	fputs("<div class=\"scroll\" tabindex=\"0\">", out);
 	kf_flame_write(prof, root, out);
-	fputs("</div>\n", out);
+	fputs("</div></div>\n", out);
 	kf_tree_free(root);
+	kf_graph_write_profile(prof, out);
 }
 
 /* The style sheet has a colour for each name. */
@@ -135,8 +136,10 @@ static void html_chart(const struct kf_prof *prof, FILE *out)
 		"<text x=\"3\" y=\"%.0f\">0 s</text>\n"
 		"<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">%.1f s</text>\n"
 		"</svg></div>\n",
-		kf_human_bytes(text, sizeof(text), most), CHART_HEIGHT + 15,
-		CHART_WIDTH - 3, CHART_HEIGHT + 15, (double)last / 1e9);
+		kf_page_amount(text, sizeof(text), KF_METRIC_LIVE,
+			       (double)most),
+		CHART_HEIGHT + 15, CHART_WIDTH - 3, CHART_HEIGHT + 15,
+		(double)last / 1e9);
 }
 
 static void cell_bytes(FILE *out, uint64_t bytes)
@@ -144,7 +147,8 @@ static void cell_bytes(FILE *out, uint64_t bytes)
 	char text[32];
 
 	fprintf(out, "<td class=\"n\">%s</td>",
-		kf_human_bytes(text, sizeof(text), bytes));
+		kf_page_amount(text, sizeof(text), KF_METRIC_LIVE,
+			       (double)bytes));
 }
 
 static void html_timeline(const struct kf_prof *prof, FILE *out)
@@ -185,8 +189,8 @@ static void html_amount(const struct kf_prof *prof, const struct kf_estimate *e,
 	fprintf(out,
 		"<td class=\"n\">%s</td><td class=\"n\">\302\261 %s</td>"
 		"<td class=\"n\">%.1f %%</td>",
-		kf_metric_text(value, sizeof(value), m, e->value),
-		kf_metric_text(error, sizeof(error), m, kf_estimate_error(*e)),
+		kf_page_amount(value, sizeof(value), m, e->value),
+		kf_page_amount(error, sizeof(error), m, kf_estimate_error(*e)),
 		prof->total.value > 0 ? 100 * e->value / prof->total.value : 0);
 }
 
@@ -242,7 +246,8 @@ static void html_sites(const struct kf_prof *prof, FILE *out)
 	fprintf(out,
 		"<h2>The largest stacks</h2>\n<p class=\"note\">%zu of %zu</p>\n"
 		"<div class=\"scroll\" tabindex=\"0\">"
-		"<table><tr><th class=\"n\">%s<th class=\"n\">95 %%<th "
+		"<table class=\"stacks\"><tr><th class=\"n\">%s<th "
+		"class=\"n\">95 %%<th "
 		"class=\"n\">share<th class=\"n\">samples%s<th>tag<th>thread"
 		"<th>stack, the inmost call first</tr>\n",
 		KF_MIN(nr, (size_t)MAX_SITES), nr,
@@ -253,7 +258,8 @@ static void html_sites(const struct kf_prof *prof, FILE *out)
 			fputs("<tr>", out);
 			html_amount(prof, &row[i].value, out);
 			fprintf(out,
-				"<td class=\"n\">%" PRIu64 "</td>%s</tr>\n",
+				"<td class=\"n\" data-unit=\" samples\">%" PRIu64
+				"</td>%s</tr>\n",
 				row[i].samples, row[i].shown);
 		}
 		free(row[i].shown);
@@ -313,7 +319,9 @@ static int write_html(const struct kf_prof *prof, FILE *out)
 	html_timeline(prof, out);
 	html_sites(prof, out);
 	html_modules(prof, out);
-	fprintf(out, "<script>\n%s</script>\n</body></html>\n", page_js);
+	fprintf(out, "<script>\n%s</script>\n<script>\n%s</script>\n",
+		flame_tree_js, flame_js);
+	fputs("</body></html>\n", out);
 	return 0;
 }
 

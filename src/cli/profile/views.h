@@ -77,6 +77,18 @@ void kf_flame_write(const struct kf_prof *prof, const struct kf_node *root,
 		    FILE *out);
 
 /**
+ * kf_page_amount() - an amount of a metric for a page, as "28.6 MiB"
+ * @buf:	out
+ * @size:	room in @buf
+ * @metric:	the metric
+ * @value:	the amount
+ *
+ * Return: @buf.
+ */
+char *kf_page_amount(char *buf, size_t size, enum kf_metric metric,
+		     double value);
+
+/**
  * kf_xml_text() - write text, escaped for XML
  * @out:	where to
  * @text:	escaped first
