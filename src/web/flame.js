@@ -130,6 +130,8 @@ const kfFlame = (() => {
 				this.found,
 			);
 			this.metric.hidden = data.columns.length < 2 || !!data.base;
+			if (data.base && !(data.root[data.columns[0].key] > 0))
+				this.width.value = "before";
 			this.addTime();
 		}
 
@@ -423,7 +425,7 @@ const kfFlame = (() => {
 						? `, ${percent(node.value, this.zoomedNode.value)} of ` +
 							this.zoomedNode.name
 						: "") +
-					(node.samples && !this.tools.isTimed
+					(node.samples && !this.tools.isTimed && !this.tools.isCompared
 						? `, ${node.samples} sample${node.samples === 1 ? "" : "s"}`
 						: ""),
 			);

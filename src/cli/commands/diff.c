@@ -16,8 +16,8 @@
 #include "config.h"
 
 #include "base/text.h"
+#include "cli/commands/diff.h"
 #include "cli/one.h"
-#include "cli/profile/profile.h"
 #include "cli/table.h"
 
 #include <math.h>
@@ -44,16 +44,9 @@ static const struct kf_column in_blocks[NR_COLUMNS] = {
 	[WHERE] = {"WHERE", "where", KF_CELL_TEXT, true},
 };
 
-struct place {
-	char *name;
-	struct kf_estimate before;
-	struct kf_estimate after;
-	uint64_t samples; /* of both */
-};
-
 struct places {
 	size_t nr;
-	struct place *place;
+	struct kf_diff_place *place;
 };
 
 static bool by_function;
@@ -65,8 +58,10 @@ static struct kf_profile_pick diff_pick = {
 static unsigned int diff_ended; /* how many of the programs have ended */
 static bool diff_matched;	/* the filter matches a stack of one */
 static uint64_t diff_most = UINT64_MAX;
+static const char *diff_output; /* a page, or NULL */
+static struct kf_diff_page diff_page;
 
-static struct place *places_get(struct places *all, const char *name)
+static struct kf_diff_place *places_get(struct places *all, const char *name)
 {
 	for (size_t i = 0; i < all->nr; i++) {
 		if (!kf_calls_compare(all->place[i].name, name)) {
@@ -84,7 +79,8 @@ static struct place *places_get(struct places *all, const char *name)
 			exit(KF_EXIT_FAILED);
 		}
 	}
-	all->place[all->nr] = (struct place){.name = kf_format("%s", name)};
+	all->place[all->nr] =
+		(struct kf_diff_place){.name = kf_format("%s", name)};
 	return &all->place[all->nr++];
 }
 
@@ -121,18 +117,20 @@ static int add_profile(struct kf_cli *cli, const char *arg, bool is_after,
 		char *name = by_function || !site->nr_frames
 				     ? kf_site_group(&prof, site)
 				     : kf_site_callers(site, 0, SIZE_MAX);
-		struct place *p = places_get(all, name);
+		struct kf_diff_place *p = places_get(all, name);
 
 		kf_metric_add(is_after ? &p->after : &p->before, &site->value);
 		p->samples += samples_of(site);
 		free(name);
 	}
+	if (!status && diff_output)
+		kf_diff_page_add(&diff_page, &prof, is_after);
 	kf_prof_close(&prof);
 	free(path);
 	return status;
 }
 
-static struct kf_estimate place_change(const struct place *p)
+static struct kf_estimate place_change(const struct kf_diff_place *p)
 {
 	return (struct kf_estimate){
 		p->after.value - p->before.value,
@@ -146,8 +144,8 @@ static int by_change(const void *a, const void *b)
 
 	if (x != y)
 		return x < y ? 1 : -1;
-	return strcmp(((const struct place *)a)->name,
-		      ((const struct place *)b)->name);
+	return strcmp(((const struct kf_diff_place *)a)->name,
+		      ((const struct kf_diff_place *)b)->name);
 }
 
 /*
@@ -185,7 +183,8 @@ static double log_none_drawn(const struct kf_estimate *e, uint64_t samples)
 	return p < 1e-6 ? -n : n / p * log1p(-p);
 }
 
-static bool is_chance(const struct place *p, double level, double most_seldom)
+static bool is_chance(const struct kf_diff_place *p, double level,
+		      double most_seldom)
 {
 	struct kf_estimate change = place_change(p);
 
@@ -198,19 +197,21 @@ static bool is_chance(const struct place *p, double level, double most_seldom)
 }
 
 /* Returns the sum of the significant differences. */
-static double places_fill_table(struct kf_table *t, const struct places *all)
+static double places_fill_table(struct kf_table *t, struct places *all)
 {
 	double level = LEVEL / (double)(all->nr ? all->nr : 1);
 	double most_seldom = deviations_sum(level);
 	double grown = 0;
 
 	for (size_t i = 0; i < all->nr; i++) {
-		const struct place *p = &all->place[i];
+		struct kf_diff_place *p = &all->place[i];
 		struct kf_estimate change = place_change(p);
 		double error = kf_estimate_error(change);
 		struct kf_cell *row;
 
-		if (change.value == 0 || is_chance(p, level, most_seldom))
+		p->differs =
+			change.value != 0 && !is_chance(p, level, most_seldom);
+		if (!p->differs)
 			continue;
 		row = kf_table_row(t);
 		row[CHANGE].count = (uint64_t)(int64_t)change.value;
@@ -276,6 +277,7 @@ static const char *const diff_compared[KF_NR_METRICS] = {
 
 static int diff_show(struct kf_cli *cli, struct places *all)
 {
+	int status = KF_EXIT_OK;
 	struct kf_table t;
 	double grown;
 
@@ -285,7 +287,11 @@ static int diff_show(struct kf_cli *cli, struct places *all)
 		&t, diff_pick.metric == KF_METRIC_COUNT ? in_blocks : in_bytes,
 		NR_COLUMNS);
 	grown = places_fill_table(&t, all);
-	diff_print(cli, &t);
+	if (diff_output)
+		status = kf_diff_page_write(&diff_page, all->place, all->nr,
+					    diff_output);
+	else
+		diff_print(cli, &t);
 	if (diff_most != UINT64_MAX)
 		kf_note(cli, "diff: --fail-over compared %s%s",
 			diff_compared[diff_pick.metric],
@@ -295,6 +301,8 @@ static int diff_show(struct kf_cli *cli, struct places *all)
 				  "did not free"
 				: "");
 	kf_table_release(&t);
+	if (status)
+		return status;
 	return grown <= (double)diff_most ? KF_EXIT_OK : diff_refuse(grown);
 }
 
@@ -311,6 +319,7 @@ static int add_both(struct kf_cli *cli, char **paths, struct places *all)
 	int status;
 
 	diff_ended = 0;
+	diff_page.metric = diff_pick.metric;
 	status = add_profile(cli, paths[0], false, all);
 	if (!status)
 		status = add_profile(cli, paths[1], true, all);
@@ -334,16 +343,29 @@ static int diff_run(struct kf_cli *cli, int argc, char **argv)
 	status = add_both(cli, argv, &all);
 	if (!status && gate_needs_peak()) {
 		places_release(&all);
+		kf_diff_page_release(&diff_page);
 		diff_pick.metric = KF_METRIC_PEAKS;
 		status = add_both(cli, argv, &all);
 	}
 	if (!status)
 		status = diff_show(cli, &all);
 	places_release(&all);
+	kf_diff_page_release(&diff_page);
 	return status;
 }
 
 enum { OPT_FAIL_OVER = KF_OPT_OWN, OPT_BY };
+
+static int diff_take_output(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	diff_output = path;
+	if (dot && dot != path && !strcmp(dot, ".html"))
+		return 0;
+	kf_error("diff: -o: '%s' does not end in .html", path);
+	return KF_EXIT_USAGE;
+}
 
 static int diff_option(struct kf_cli *cli, int key, const char *arg)
 {
@@ -361,12 +383,16 @@ static int diff_option(struct kf_cli *cli, int key, const char *arg)
 			return 0;
 		kf_error("diff: --by: '%s' is not stack or function", arg);
 		return KF_EXIT_USAGE;
+	case 'o':
+		return diff_take_output(arg);
 	default:
 		return kf_profile_pick_option(&diff_pick, "diff", key, arg);
 	}
 }
 
 static const struct kf_option diff_options[] = {
+	{'o', "output", "FILE.html",
+	 "write a page with a red and blue flame graph"},
 	{OPT_FAIL_OVER, "fail-over", "SIZE",
 	 "exit with status 1 if the growth is more than SIZE"},
 	{OPT_BY, "by", "stack|function",
@@ -388,6 +414,7 @@ const struct kf_command kf_command_diff = {
 		"of the same program differ in 5 of 100\ncomparisons.",
 	.examples =
 		"  konfiscator diff before after           what lives in one and not in the other\n"
+		"  konfiscator diff -o d.html before after a page with a red and blue flame graph\n"
 		"  konfiscator diff --fail-over=8M before after    a gate for continuous integration",
 	.options = diff_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,

@@ -19,13 +19,8 @@
 #define CHART_HEIGHT 160.0
 #define MAX_SITES 50
 
-static void html_begin(const struct kf_prof *prof, FILE *out)
+void kf_page_begin(FILE *out, const char *title)
 {
-	const struct kf_stats_identity *id = kf_prof_identity(prof);
-	const char *name = id->name[0] ? id->name : id->comm;
-	char value[32], error[32];
-	enum kf_metric m = prof->pick.metric;
-
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
 	      "charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" "
 	      "content=\"default-src 'none'; style-src 'unsafe-inline'; "
@@ -33,10 +28,29 @@ static void html_begin(const struct kf_prof *prof, FILE *out)
 	      "<meta name=\"viewport\" content=\"width=device-width\">\n"
 	      "<title>",
 	      out);
-	kf_xml_text(out, name);
-	fprintf(out,
-		": memory</title>\n<style>\n%s%s</style></head>\n<body>\n<h1>",
+	kf_xml_text(out, title);
+	fprintf(out, "</title>\n<style>\n%s%s</style></head>\n<body>\n",
 		page_css, flame_css);
+}
+
+void kf_page_end(FILE *out)
+{
+	fprintf(out, "<script>\n%s</script>\n<script>\n%s</script>\n",
+		flame_tree_js, flame_js);
+	fputs("</body></html>\n", out);
+}
+
+static void html_begin(const struct kf_prof *prof, FILE *out)
+{
+	const struct kf_stats_identity *id = kf_prof_identity(prof);
+	const char *name = id->name[0] ? id->name : id->comm;
+	char value[32], error[32];
+	enum kf_metric m = prof->pick.metric;
+	char *title = kf_format("%s: memory", name);
+
+	kf_page_begin(out, title);
+	free(title);
+	fputs("<h1>", out);
 	kf_xml_text(out, name);
 	fprintf(out, ", process %d</h1>\n<p>", id->pid);
 	kf_xml_text(out, id->exe);
@@ -319,9 +333,7 @@ static int write_html(const struct kf_prof *prof, FILE *out)
 	html_timeline(prof, out);
 	html_sites(prof, out);
 	html_modules(prof, out);
-	fprintf(out, "<script>\n%s</script>\n<script>\n%s</script>\n",
-		flame_tree_js, flame_js);
-	fputs("</body></html>\n", out);
+	kf_page_end(out);
 	return 0;
 }
 

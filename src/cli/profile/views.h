@@ -77,6 +77,19 @@ void kf_flame_write(const struct kf_prof *prof, const struct kf_node *root,
 		    FILE *out);
 
 /**
+ * kf_page_begin() - write the beginning of a page
+ * @out:	where to
+ * @title:	escaped first
+ */
+void kf_page_begin(FILE *out, const char *title);
+
+/**
+ * kf_page_end() - write the end of a page, and the scripts of a flame graph
+ * @out:	where to
+ */
+void kf_page_end(FILE *out);
+
+/**
  * kf_page_amount() - an amount of a metric for a page, as "28.6 MiB"
  * @buf:	out
  * @size:	room in @buf
