@@ -15,6 +15,7 @@ enum {
 	ICON,
 	FLAME_STYLE,
 	FLAME,
+	LIVE,
 	CHARTS_STYLE,
 	CHARTS,
 	LICENCES,
@@ -30,6 +31,8 @@ static const struct kf_asset asset_table[NR_ASSETS] = {
 			 flame_css, sizeof(flame_css)},
 	[FLAME] = {"/static/flame.js", "text/javascript; charset=utf-8",
 		   flame_js, sizeof(flame_js)},
+	[LIVE] = {"/static/live.js", "text/javascript; charset=utf-8", live_js,
+		  sizeof(live_js)},
 	[CHARTS_STYLE] = {"/static/charts.css", "text/css; charset=utf-8",
 			  charts_css, sizeof(charts_css)},
 	[CHARTS] = {"/static/charts.js", "text/javascript; charset=utf-8",
@@ -74,6 +77,8 @@ void kf_assets_link(struct kf_buf *out)
 		      "\" />");
 	asset_link_to(out, "<script defer=\"defer\" src=\"",
 		      &asset_table[FLAME], "\"></script>");
+	asset_link_to(out, "<script defer=\"defer\" src=\"", &asset_table[LIVE],
+		      "\"></script>");
 	asset_link_to(out, "<link rel=\"stylesheet\" href=\"",
 		      &asset_table[FLAME_STYLE], "\" />");
 	/* page.css comes last, to override the styles of charts */

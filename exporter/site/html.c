@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 #define BAR_WIDTH 1000
 #define SPARK_WIDTH 100
@@ -38,6 +39,17 @@ void kf_html_text(struct kf_buf *out, const char *raw)
 	kf_buf_html(out, kf_utf8_clean(clean, sizeof(clean), raw));
 }
 
+static void html_as_of(struct kf_buf *out)
+{
+	time_t now = time(NULL);
+	char text[40] = "";
+	struct tm tm;
+
+	if (gmtime_r(&now, &tm))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	kf_buf_fmt(out, "<p id=\"as-of\"><span>As of %s</span></p>\n", text);
+}
+
 void kf_html_begin(struct kf_buf *out, const char *title, const char *metrics)
 {
 	kf_buf_str(out,
@@ -62,7 +74,9 @@ void kf_html_begin(struct kf_buf *out, const char *title, const char *metrics)
 		"</svg>konfiscator</a>\n<nav><a href=\"/\">Overview</a> "
 		"<a href=\"");
 	kf_buf_html(out, metrics);
-	kf_buf_str(out, "\">Metrics</a></nav>\n</header>\n<main>\n");
+	kf_buf_str(out, "\">Metrics</a></nav>\n");
+	html_as_of(out);
+	kf_buf_str(out, "</header>\n<main>\n");
 }
 
 void kf_html_end(struct kf_buf *out)
@@ -195,9 +209,35 @@ void kf_html_legend(struct kf_buf *out, const uint64_t part[KF_NR_PARTS])
 	kf_buf_str(out, "</ul>\n");
 }
 
-void kf_html_spark(struct kf_buf *out, const uint64_t *ms, const float *value,
-		   unsigned int nr)
+/* A line that gaps divide. */
+struct spark {
+	struct kf_buf *out;
+	unsigned int nr; /* points of this part */
+	double x, y;	 /* the last one */
+};
+
+static void html_spark_point(struct spark *line, double x, double y)
 {
+	kf_buf_fmt(line->out, "%s%.1f,%.1f ",
+		   line->nr++ ? "" : "<polyline points=\"", x, y);
+	line->x = x;
+	line->y = y;
+}
+
+/* A part of one point is a dot. */
+static void html_spark_end(struct spark *line)
+{
+	if (line->nr == 1)
+		html_spark_point(line, line->x, line->y);
+	if (line->nr)
+		kf_buf_str(line->out, "\" />");
+	line->nr = 0;
+}
+
+void kf_html_spark(struct kf_buf *out, const uint64_t *ms, const float *value,
+		   unsigned int nr, uint64_t gap_ms)
+{
+	struct spark line = {.out = out};
 	unsigned int step = nr / SPARK_POINTS + 1, i, known = 0;
 	float top = 0;
 
@@ -211,19 +251,24 @@ void kf_html_spark(struct kf_buf *out, const uint64_t *ms, const float *value,
 		return;
 	kf_buf_fmt(out,
 		   "<svg class=\"spark\" viewBox=\"0 0 %d %d\" "
-		   "preserveAspectRatio=\"none\" aria-hidden=\"true\">"
-		   "<polyline points=\"",
+		   "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
 		   SPARK_WIDTH, SPARK_HEIGHT);
 	/* always draw the last value */
 	for (i = (nr - 1) % step; i < nr; i += step) {
-		if (!isnan(value[i]))
-			kf_buf_fmt(out, "%.1f,%.1f ",
-				   (double)(ms[i] - ms[0]) * SPARK_WIDTH /
-					   (double)(ms[nr - 1] - ms[0]),
-				   1 + (1 - (double)(value[i] / top)) *
-						   (SPARK_HEIGHT - 2));
+		if (isnan(value[i])) {
+			html_spark_end(&line);
+			continue;
+		}
+		if (i >= step && ms[i] - ms[i - step] > gap_ms * step)
+			html_spark_end(&line);
+		html_spark_point(&line,
+				 (double)(ms[i] - ms[0]) * SPARK_WIDTH /
+					 (double)(ms[nr - 1] - ms[0]),
+				 1 + (1 - (double)(value[i] / top)) *
+						 (SPARK_HEIGHT - 2));
 	}
-	kf_buf_str(out, "\" /></svg>");
+	html_spark_end(&line);
+	kf_buf_str(out, "</svg>");
 }
 
 void kf_html_card(struct kf_buf *out, const char *title)

@@ -116,11 +116,12 @@ void kf_html_legend(struct kf_buf *out, const uint64_t part[KF_NR_PARTS]);
  * @ms:	times, ascending
  * @value:	values at these times; NAN: unknown
  * @nr:		their number; fewer than two draw nothing
+ * @gap_ms:	where times are further apart, nothing joins them
  *
  * Context: as kf_buf_add().
  */
 void kf_html_spark(struct kf_buf *out, const uint64_t *ms, const float *value,
-		   unsigned int nr);
+		   unsigned int nr, uint64_t gap_ms);
 
 /**
  * kf_html_card() - begin a card with a large number; close it with </div>

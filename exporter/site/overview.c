@@ -121,7 +121,8 @@ static void overview_spark_cell(const struct kf_site *site, struct kf_buf *out,
 		site->timelines,
 		row->m ? kf_member_id(row->m) : kf_group_id(row->group), past);
 	kf_buf_str(out, "<td class=\"trend\">");
-	kf_html_spark(out, past->ms, past->held, past->nr);
+	kf_html_spark(out, past->ms, past->held, past->nr,
+		      kf_past_gap_ms(past));
 	kf_buf_str(out, "</td>");
 }
 
@@ -232,11 +233,12 @@ static void overview_write_all(const struct kf_site *site, struct kf_groups *g,
 		out->failed = true;
 	kf_site_warnings(g, out);
 	if (!groups.nr) {
-		kf_buf_str(out,
-			   "<section class=\"empty\"><h2>No process yet</h2>\n"
-			   "<p>No living process has a stats file here. Start "
-			   "one with <code>konfiscator run -- PROGRAM</code>."
-			   "</p></section>\n");
+		kf_buf_str(
+			out,
+			"<section class=\"empty\" id=\"empty\"><h2>No process yet</h2>\n"
+			"<p>No living process has a stats file here. Start "
+			"one with <code>konfiscator run -- PROGRAM</code>."
+			"</p></section>\n");
 	} else {
 		overview_cards(out, &groups);
 		kf_site_timeline(site, KF_TIMELINE_ALL, out);

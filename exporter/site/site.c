@@ -61,18 +61,44 @@ static void site_scan(const struct kf_site *site)
 	pthread_mutex_unlock(&g->lock);
 }
 
-static void site_put_values(struct kf_buf *out, const char *name,
-			    const float *value, unsigned int nr)
+static void site_put_value(struct kf_buf *out, float value)
 {
+	if (isnan(value))
+		kf_buf_str(out, "null");
+	else
+		kf_buf_fmt(out, "%.0f", (double)value);
+}
+
+/* A value that is not known stands in the middle of each gap. */
+static void site_put_values(struct kf_buf *out, const char *name,
+			    const struct kf_past *past, const float *value)
+{
+	uint64_t gap_ms = kf_past_gap_ms(past);
 	unsigned int i;
 
 	kf_buf_fmt(out, ",\"%s\":[", name);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < past->nr; i++) {
 		kf_buf_str(out, i ? "," : "");
-		if (isnan(value[i]))
-			kf_buf_str(out, "null");
-		else
-			kf_buf_fmt(out, "%.0f", (double)value[i]);
+		if (i && past->ms[i] - past->ms[i - 1] > gap_ms)
+			kf_buf_str(out, "null,");
+		site_put_value(out, value[i]);
+	}
+	kf_buf_str(out, "]");
+}
+
+static void site_put_times(struct kf_buf *out, const struct kf_past *past)
+{
+	uint64_t gap_ms = kf_past_gap_ms(past), since;
+	unsigned int i;
+
+	kf_buf_str(out, "{\"time\":[");
+	for (i = 0; i < past->nr; i++) {
+		since = i ? past->ms[i] - past->ms[i - 1] : 0;
+		kf_buf_str(out, i ? "," : "");
+		if (since > gap_ms)
+			kf_buf_fmt(out, "%.3f,",
+				   (double)(past->ms[i] - since / 2) / 1000);
+		kf_buf_fmt(out, "%.3f", (double)past->ms[i] / 1000);
 	}
 	kf_buf_str(out, "]");
 }
@@ -93,13 +119,9 @@ static void site_history(const struct kf_site *site, const char *id,
 	site_scan(site);
 	kf_timelines_get(site->timelines, id ? strtoull(id, NULL, 16) : 0,
 			 past);
-	kf_buf_str(out, "{\"time\":[");
-	for (i = 0; i < past->nr; i++)
-		kf_buf_fmt(out, "%s%.3f", i ? "," : "",
-			   (double)past->ms[i] / 1000);
-	kf_buf_str(out, "]");
+	site_put_times(out, past);
 	for (i = 0; i < KF_NR_PARTS; i++)
-		site_put_values(out, kf_part_names[i], past->part[i], past->nr);
+		site_put_values(out, kf_part_names[i], past, past->part[i]);
 	kf_buf_str(out, "}\n");
 	free(past);
 }
@@ -119,7 +141,8 @@ void kf_site_timeline(const struct kf_site *site, uint64_t id,
 		   "<div class=\"plot\" data-history=\"" HISTORY
 		   "?id=%016" PRIx64 "\">",
 		   id);
-	kf_html_spark(out, past->ms, past->held, past->nr);
+	kf_html_spark(out, past->ms, past->held, past->nr,
+		      kf_past_gap_ms(past));
 	if (past->nr < 2)
 		kf_buf_str(
 			out,

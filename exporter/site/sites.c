@@ -306,16 +306,44 @@ static void sites_stack(const struct kf_snapshot *s, const struct site *site,
 	kf_buf_str(out, "</ol></details>\n");
 }
 
+static bool sites_any(const struct kf_snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nr_stacks; i++) {
+		if (s->stacks[i].samples)
+			return true;
+	}
+	return false;
+}
+
+/* How to get samples, of a process that has none. */
+static void sites_none(int pid, struct kf_buf *out)
+{
+	kf_buf_str(out, "<p class=\"hint\">No block was sampled yet.");
+	if (pid)
+		kf_buf_fmt(
+			out,
+			" <code>konfiscator ctl %d sample=64K</code> samples "
+			"one for each 64 KiB from now on.",
+			pid);
+	kf_buf_str(out, "</p>\n</section>\n");
+}
+
 void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 		     int pid, struct kf_buf *out)
 {
-	struct site *all = calloc(s->nr_stacks, sizeof(*all));
-	struct kf_symbols *names = kf_names_open(cache, pid, s);
-	const char *lacks;
 	char lost[KF_STACKS_LOST_TEXT];
+	struct kf_symbols *names;
+	struct site *all;
+	const char *lacks;
 	uint32_t nr = 0;
 
 	kf_buf_str(out, "<section id=\"sites\">\n<h2>Top sites</h2>\n");
+	if (!sites_any(s)) {
+		sites_none(pid, out);
+		return;
+	}
+	all = calloc(s->nr_stacks, sizeof(*all));
+	names = kf_names_open(cache, pid, s);
 	if (all && names)
 		nr = sites_add_up(all, sites_gather(s, names, all, out));
 	else

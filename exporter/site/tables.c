@@ -195,8 +195,7 @@ void kf_site_tables(const struct kf_snapshot *s, struct kf_name_cache *cache,
 {
 	if (s->nr_tags > 1)
 		kf_sites_tags(s, out);
-	if (s->nr_stacks)
-		kf_sites_stacks(s, cache, pid, out);
+	kf_sites_stacks(s, cache, pid, out);
 	if (s->nr_classes)
 		table_sizes(s, out);
 	if (s->nr_threads)

@@ -16,6 +16,10 @@
 
 #define INTERVAL_MS 4000
 
+/* Nothing is known of a time without scans: a scrape may be late by one. */
+#define GAP_LEAST_MS UINT64_C(90000)
+#define GAP_INTERVALS 3
+
 struct kf_timeline {
 	struct kf_timeline *next;
 	uint64_t id;
@@ -201,6 +205,26 @@ void kf_timelines_get(struct kf_timelines *t, uint64_t id, struct kf_past *past)
 		past->nr++;
 	}
 	pthread_mutex_unlock(&t->lock);
+}
+
+static int timeline_by_length(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+uint64_t kf_past_gap_ms(const struct kf_past *past)
+{
+	uint64_t length[KF_NR_MOMENTS];
+	unsigned int nr = past->nr > 0 ? past->nr - 1 : 0, i;
+
+	for (i = 0; i < nr; i++)
+		length[i] = past->ms[i + 1] - past->ms[i];
+	if (!nr)
+		return GAP_LEAST_MS;
+	qsort(length, nr, sizeof(length[0]), timeline_by_length);
+	return KF_MAX(GAP_LEAST_MS, GAP_INTERVALS * length[nr / 2]);
 }
 
 float kf_past_top(const struct kf_past *past)

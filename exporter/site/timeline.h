@@ -64,6 +64,14 @@ void kf_timelines_get(struct kf_timelines *t, uint64_t id,
 float kf_past_top(const struct kf_past *past);
 
 /**
+ * kf_past_gap_ms() - get the time between two scans that is a gap
+ * @past:	the timeline
+ *
+ * Return: ms; scans that are further apart are not joined by a line.
+ */
+uint64_t kf_past_gap_ms(const struct kf_past *past);
+
+/**
  * kf_timelines_free() - free all timelines
  * @t:		the timelines
  *

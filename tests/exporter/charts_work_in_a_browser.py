@@ -160,6 +160,48 @@ def a_flame_graph_is_inverted_and_turned(scene):
     assert callers == ["take_frames"], callers
 
 
+def number_of(b, title):
+    """What a card says."""
+    return b.run("return [...document.querySelectorAll('.card')].find(c => "
+                 "c.querySelector('h2').textContent === arguments[0])"
+                 ".querySelector('p').textContent", title)
+
+
+def pages_are_live(scene):
+    b = scene.browser
+    scene.show(scene.link)
+    scene.wait_for_flame()
+    b.run("document.querySelector('#counters details').open = true;"
+          "document.body.dataset.same = 'page'")
+    points = "return document.querySelector('.plot').timeline.past.time.length"
+    had = b.run(points)
+    asof = "return document.querySelector('#as-of span').textContent"
+    first = b.run(asof)
+    scene.stacks.tell("leaky 80000000 0 64 <i>boot")
+    scene.stacks.tell("mapped=400000000")
+    scene.stacks.tell("state 64:2000000:10")
+    kftest.until("a tile", lambda: number_of(b, "Live") == "122 MiB")
+    kftest.until("a table", lambda: b.run(
+        "return document.querySelector('#sites summary').textContent")
+        .startswith("76.3 MiB"))
+    kftest.until("the flame graph", lambda: abs(
+        width_of(b, "leaky") / width_of(b, "all") - 80 / 117) < 0.01)
+    kftest.until("the timeline", lambda: b.run(points) > had)
+    assert b.run(asof) != first
+    # what was unfolded is, and nothing was loaded anew but data
+    assert b.run("return document.querySelector('#counters details').open")
+    assert b.run("return document.body.dataset.same") == "page"
+    b.run("document.querySelector('#pause').click()")
+    paused = b.run(asof)
+    scene.stacks.tell("state 64:3000000:10")
+    kftest.until("another second", lambda: scene.get(scene.link) and
+                 b.run("return Date.now() - performance.timeOrigin") > 5000)
+    assert b.run(asof) == paused
+    assert number_of(b, "Live") == "122 MiB"
+    b.run("document.querySelector('#pause').click()")
+    kftest.until("it goes on", lambda: number_of(b, "Live") == "183 MiB")
+
+
 def names_stay_text(scene):
     b = scene.browser
     for path in ("/", scene.link):
@@ -226,7 +268,7 @@ def charts_work_in_a_browser(world):
                  a_flame_graph_is_inverted_and_turned, names_stay_text,
                  pages_fit_narrow_screens_in_light_and_dark,
                  without_scripts_pages_say_what_they_know,
-                 what_grew_all_the_time_is_a_leak):
+                 what_grew_all_the_time_is_a_leak, pages_are_live):
         scene.grow()
         fact(scene)
         complaints = scene.browser.complaints()

@@ -112,6 +112,14 @@ def a_process_shows_its_own_limit(world):
     assert "Limit of what is held100 MiB20.0 MiB are left" in cards, cards
 
 
+def who_has_no_samples_is_told_how_to_get_some(world):
+    process = one_process(world, name="worker")
+    exporter = world.exporter()
+    (link,) = process_links(get(exporter, "/"))
+    text = words(section(get(exporter, link), "sites"))
+    assert "konfiscator ctl %d sample=64K samples" % process.pid in text, text
+
+
 def calls_of(node):
     return {node["name"]}.union(*map(calls_of, node.get("children", [])))
 
@@ -163,7 +171,7 @@ def hostile_names_are_text(world):
         page = get(exporter, path)
         tags = {e.tag for e in page.iter()}
         assert not tags & {"i", "u", "style"}, tags
-        assert all(re.match(r"/static/(charts|flame)\.js\?v=", e.get("src"))
+        assert all(re.match(r"/static/(charts|flame|live)\.js\?v=", e.get("src"))
                    and not e.text for e in page.iter("script"))
 
 
@@ -212,7 +220,7 @@ def files_beside_the_pages_may_be_kept(world):
     page = get(exporter, "/")
     files = [e.get("href") for e in page.iter("link")]
     files += [e.get("src") for e in page.iter("script")]
-    assert len(files) in (4, 6), files
+    assert len(files) in (5, 7), files
     for path in files:
         assert re.search(r"\?v=[0-9a-f]{16}$", path), path
         status, headers, body = exporter.request(path)
@@ -223,7 +231,7 @@ def files_beside_the_pages_may_be_kept(world):
             "text/css; charset=utf-8", "image/svg+xml",
             "text/javascript; charset=utf-8"), path
     status = exporter.request("/static/licences.txt")[0]
-    assert status == (200 if len(files) == 6 else 404), status
+    assert status == (200 if len(files) == 7 else 404), status
 
 
 def history_grows_with_each_look(world):
@@ -262,6 +270,7 @@ kftest.main(
     a_process_has_a_page,
     a_process_has_its_verdict,
     a_process_shows_its_own_limit,
+    who_has_no_samples_is_told_how_to_get_some,
     stacks_begin_after_wrappers_of_malloc,
     who_is_not_there_has_none,
     hostile_names_are_text,

@@ -3,5 +3,14 @@
 // without this file the page has small pictures and tables instead.
 import { drawTimeline } from "./timeline.js";
 
-for (const place of document.querySelectorAll("[data-history]"))
-	drawTimeline(place);
+function draw() {
+	for (const place of document.querySelectorAll("[data-history]")) {
+		if (place.timeline)
+			place.timeline.refresh();
+		else
+			drawTimeline(place);
+	}
+}
+
+draw();
+document.addEventListener("konfiscator:refresh", draw);

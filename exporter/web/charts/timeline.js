@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Held memory by state over time, as stacked areas. Dragging zooms in; the
-// button, or a double click, shows everything again. While everything is shown
-// and the page is visible, new data is loaded automatically.
+// button, or a double click, shows everything again. While everything is shown,
+// new data is loaded whenever the page is refreshed.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { bytes, colour, element, load, whenDark } from "./common.js";
 
 const parts = ["metadata", "live", "rounding", "cached", "free"];
-const refreshMs = 10000;
 const height = 260;
 
 // uPlot does not stack series: each series is the sum of the parts up to it,
@@ -26,11 +25,23 @@ function stack(past) {
 }
 
 function series(past) {
-	const own = (part) => (u, v, s, i) =>
-		i === null || past()[part][i] === null ? "-" : bytes(past()[part][i]);
+	// without a cursor the legend has the newest values
+	const own = (part) => (u, v, s, i) => {
+		const value = past()[part][i ?? past().time.length - 1];
+
+		return value === null ? "unknown" : bytes(value);
+	};
 
 	return [
-		{ label: "time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}" },
+		{
+			label: "time",
+			value: (u, v) =>
+				v === null
+					? "now"
+					: uPlot.fmtDate("{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}")(
+							new Date(v * 1000),
+						),
+		},
 		...parts.map((part) => ({
 			label: part,
 			stroke: colour(part),
@@ -97,7 +108,6 @@ class Timeline {
 		this.draw();
 		whenDark(() => this.draw());
 		new ResizeObserver(() => this.fit()).observe(place);
-		setInterval(() => this.refresh(), refreshMs);
 	}
 
 	get zoomed() {
@@ -135,7 +145,7 @@ class Timeline {
 	}
 
 	async refresh() {
-		if (document.hidden || this.zoomed)
+		if (this.zoomed)
 			return;
 		this.past = await load(this.place.dataset.history);
 		this.plot.setData(stack(this.past));
@@ -145,6 +155,7 @@ class Timeline {
 export async function drawTimeline(place) {
 	const past = await load(place.dataset.history);
 
-	if (past.time.length > 1)
+	// two may have been asked for at once
+	if (past.time.length > 1 && !place.timeline)
 		place.timeline = new Timeline(place, past);
 }
