@@ -152,8 +152,9 @@ static bool flame_add_stack(json_t *root, const struct kf_snapshot *snapshot,
 		const struct kf_frame *frame = calls.frame[i];
 
 		kf_names_text(frame, name);
-		node = flame_child_of(node, name,
-				      frame->code ? frame->library : NULL);
+		node = flame_child_of(
+			node, name,
+			strcmp(frame->library, "?") ? frame->library : NULL);
 		if (node)
 			flame_count(node, s);
 		if (node)

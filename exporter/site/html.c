@@ -72,6 +72,7 @@ void kf_html_begin(struct kf_buf *out, const char *title, const char *metrics)
 		"<rect class=\"live\" x=\"1\" y=\"11\" width=\"12\" height=\"3\" />"
 		"<rect class=\"rounding\" x=\"14\" y=\"11\" width=\"1\" height=\"3\" />"
 		"</svg>konfiscator</a>\n<nav><a href=\"/\">Overview</a> "
+		"<a href=\"/ended\">Ended</a> "
 		"<a href=\"");
 	kf_buf_html(out, metrics);
 	kf_buf_str(out, "\">Metrics</a></nav>\n");

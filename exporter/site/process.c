@@ -154,9 +154,12 @@ static void process_write_page(const struct kf_site *site, struct kf_buf *out,
 	if (subject->pid)
 		kf_buf_fmt(out, " <small>pid %d</small>", subject->pid);
 	kf_buf_str(out, "</h1>\n");
+	if (subject->ended)
+		kf_site_end(subject, s, out);
 	process_cards(conf, out, subject, s);
 	kf_site_verdict(site, subject, s, out);
-	kf_site_timeline(site, subject->id, out);
+	if (!subject->ended)
+		kf_site_timeline(site, subject->id, out);
 	if (s->nr_stacks)
 		kf_site_flame(subject->id, out);
 	process_identity(out, subject, &s->id);
@@ -172,8 +175,9 @@ bool kf_site_process(const struct kf_site *site,
 	bool found = kf_subject_find(site->sources->groups, q, &subject);
 
 	if (found) {
-		found = kf_subject_read(&subject,
-					KF_TABLE_TAGS | KF_TABLE_STACKS, &s);
+		found = kf_subject_read(
+			&subject,
+			KF_TABLE_TAGS | KF_TABLE_STACKS | KF_TABLE_MOMENTS, &s);
 		if (found)
 			process_write_page(site, out, &subject, &s);
 		kf_snapshot_release(&s);

@@ -18,6 +18,7 @@
 #define HEAP "/debug/pprof/heap"
 #define ALLOCS "/debug/pprof/allocs" /* the same profile, Go's other name */
 #define PROCESS "/process"
+#define ENDED "/ended"
 
 #define HTML "text/html; charset=utf-8"
 #define TEXT "text/plain; charset=utf-8"
@@ -38,8 +39,9 @@ static bool site_is_profile(const char *path)
 bool kf_site_has(const char *path)
 {
 	return strcmp(path, "/") == 0 || site_is_process(path) ||
-	       strcmp(path, HISTORY) == 0 || strcmp(path, STACKS) == 0 ||
-	       site_is_profile(path) || kf_asset_find(path);
+	       strcmp(path, ENDED) == 0 || strcmp(path, HISTORY) == 0 ||
+	       strcmp(path, STACKS) == 0 || site_is_profile(path) ||
+	       kf_asset_find(path);
 }
 
 const char *kf_site_id(const char *path)
@@ -252,6 +254,9 @@ void kf_site_answer(const struct kf_site *site, const struct kf_site_request *q,
 		a->found = kf_site_process(site, q, &a->body);
 		if (!a->found)
 			site_not_found(site, &a->body);
+	} else if (strcmp(q->path, ENDED) == 0) {
+		site_scan(site);
+		kf_site_ended(site, &a->body);
 	} else {
 		site_scan(site);
 		kf_site_overview(site, &a->body);

@@ -82,6 +82,24 @@ void kf_site_answer(const struct kf_site *site, const struct kf_site_request *q,
 void kf_site_overview(const struct kf_site *site, struct kf_buf *out);
 
 /**
+ * kf_site_ended() - write the list of processes that have ended
+ * @site:	data and settings of the pages
+ * @out:	the page
+ *
+ * Context: as kf_site_answer().
+ */
+void kf_site_ended(const struct kf_site *site, struct kf_buf *out);
+
+/**
+ * kf_site_end() - write how a process ended, and how its heap went before
+ * @subject:	the process, which has ended
+ * @s:		its snapshot, with KF_TABLE_MOMENTS
+ * @out:	the page
+ */
+void kf_site_end(const struct kf_subject *subject, const struct kf_snapshot *s,
+		 struct kf_buf *out);
+
+/**
  * kf_site_warnings() - write warnings
  * @g:		the groups, locked, after a scan
  * @out:	the page

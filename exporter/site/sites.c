@@ -318,7 +318,7 @@ static bool sites_any(const struct kf_snapshot *s)
 /* How to get samples, of a process that has none. */
 static void sites_none(int pid, struct kf_buf *out)
 {
-	kf_buf_str(out, "<p class=\"hint\">No block was sampled yet.");
+	kf_buf_str(out, "<p class=\"hint\">No block was sampled.");
 	if (pid)
 		kf_buf_fmt(
 			out,

@@ -27,8 +27,10 @@ static uint64_t subject_number(const char *text, int base)
 
 static bool subject_matches(const struct kf_member *m, uint64_t id, int pid)
 {
-	return kf_member_shown(m) &&
-	       (id ? kf_member_id(m) == id : m->pid == pid);
+	if (id)
+		return kf_member_id(m) == id &&
+		       (kf_member_shown(m) || kf_member_left(m));
+	return kf_member_shown(m) && m->pid == pid;
 }
 
 static const struct kf_member *subject_find(struct kf_groups *g, uint64_t id,
@@ -55,7 +57,10 @@ static bool subject_take(struct kf_subject *subject, const struct kf_member *m)
 	*subject = (struct kf_subject){
 		.path = strdup(m->path),
 		.id = kf_member_id(m),
-		.pid = m->pid,
+		.pid = m->ended ? 0 : m->pid,
+		.ended = m->ended,
+		.ended_at = m->ended_at,
+		.cause = m->cause,
 		.held = kf_parts_sum(part),
 	};
 	memcpy(subject->name, m->name, sizeof(subject->name));

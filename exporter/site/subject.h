@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The process of a page or a profile: a copy of its facts, so that its file can
- * be read without the lock of the groups.
+ * The process of a page or a profile, which may have ended: a copy of its
+ * facts, so that its file can be read without the lock of the groups.
  */
 #ifndef KF_EXPORTER_SITE_SUBJECT_H
 #define KF_EXPORTER_SITE_SUBJECT_H
@@ -14,6 +14,9 @@ struct kf_subject {
 	char *path; /* of its stats file */
 	uint64_t id;
 	int pid; /* as procfs shows it, or 0 */
+	bool ended;
+	time_t ended_at;	   /* if @ended; when it was noticed */
+	enum kf_ended_cause cause; /* likewise */
 	uint64_t held;
 	char name[KF_NAME_SIZE];
 	char container[KF_CONTAINER_SHORT];
@@ -26,7 +29,8 @@ struct kf_subjects {
 };
 
 /**
- * kf_subject_find() - find a living process
+ * kf_subject_find() - find a living process, or by its id one that has ended
+ *and left its stats file
  * @g:		the groups, not locked
  * @q:		the process: by the id in the path or the argument id, or by
  *		pid

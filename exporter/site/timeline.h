@@ -104,6 +104,19 @@ static inline bool kf_member_shown(const struct kf_member *m)
 }
 
 /**
+ * kf_member_left() - whether a process has ended and left its stats file
+ * @m:		its stats file
+ *
+ * Context: the groups are locked, after a scan.
+ * Return: true if so.
+ */
+static inline bool kf_member_left(const struct kf_member *m)
+{
+	return m->ended && m->life == KF_LIFE_DEAD && m->ino && !m->deleted &&
+	       !m->gone;
+}
+
+/**
  * kf_parts_of() - get the parts of held memory
  * @figure:	the figures of a group or a process
  * @part:	out: bytes of each

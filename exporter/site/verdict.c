@@ -115,7 +115,8 @@ void kf_site_verdict(const struct kf_site *site,
 		kf_buf_fmt(out, "<code>konfiscator explain -p %d</code>",
 			   subject->pid);
 	else
-		kf_buf_str(out, "<code>konfiscator explain</code>");
+		kf_buf_fmt(out, "<code>konfiscator %s</code>",
+			   subject->ended ? "post-mortem" : "explain");
 	kf_buf_str(out, " lists the sizes and call sites.</p>\n"
 			"</section>\n");
 	kf_explained_release(&e);

@@ -7,6 +7,7 @@ whatever they are.
 """
 
 import json
+import os
 import re
 import subprocess
 import xml.etree.ElementTree as xml
@@ -138,11 +139,37 @@ def stacks_begin_after_wrappers_of_malloc(world):
     assert "wrapped" in calls and "xmalloc" not in calls, calls
 
 
+def who_has_ended_is_shown_as_long_as_the_file_is(world):
+    process = one_process(world, name=HOSTILE, mapped=80 << 20,
+                          blocks="16:3:1", tag="1:0:main")
+    exporter = world.exporter()
+    (link,) = process_links(get(exporter, "/"))
+    assert "None" in words(get(exporter, "/ended"))
+    world.end(process)
+    page = get(exporter, "/ended")
+    assert process_links(page) == [link], process_links(page)
+    row = words(section(page, "ended"))
+    for wanted in (HOSTILE.decode(), str(process.pid), "UTC", "80.0 MiB"):
+        assert wanted in row, (wanted, row)
+    page = get(exporter, link)
+    text = words(section(page, "end"))
+    assert "konfiscator post-mortem -p %d" % process.pid in text, text
+    assert "80.0 MiB" in words(section(page, "cards"))
+    assert "main" in words(section(page, "tags"))
+    # it is no living process
+    assert process_links(get(exporter, "/")) == []
+    assert exporter.request("/process?pid=%d" % process.pid)[0] == 404
+    os.unlink(world.path("stats", "a"))
+    kftest.until("no page", lambda: exporter.request(link)[0] == 404)
+    assert "None" in words(get(exporter, "/ended"))
+
+
 def who_is_not_there_has_none(world):
     process = one_process(world, name="worker")
     exporter = world.exporter()
     (link,) = process_links(get(exporter, "/"))
     world.end(process)
+    os.unlink(world.path("stats", "a"))
     for path in (link, "/process", "/process?pid=0", "/process?pid=-1",
                  "/process?pid=%d" % process.pid, "/process?pid=1x",
                  "/process?pid=99999999999999999999", "/process/",
@@ -272,6 +299,7 @@ kftest.main(
     a_process_shows_its_own_limit,
     who_has_no_samples_is_told_how_to_get_some,
     stacks_begin_after_wrappers_of_malloc,
+    who_has_ended_is_shown_as_long_as_the_file_is,
     who_is_not_there_has_none,
     hostile_names_are_text,
     warnings_name_what_is_wrong,
