@@ -21,6 +21,7 @@ const kfCalls = (() => {
 				samples: node.samples ?? 0,
 				over: node.over ?? null,
 				parent,
+				path: parent ? `${parent.path}\n${node.name}` : "",
 				self: {},
 			};
 			for (const key of keys)
@@ -63,11 +64,15 @@ const kfCalls = (() => {
 		return found;
 	}
 
+	function isAllocated(key) {
+		return key === "alloc" || key === "allocated";
+	}
+
 	function estimateAt(call, key, moment) {
 		const [, allocated, freed, deviation, freedDeviation] =
 			countsAt(call, moment);
 
-		if (key === "alloc")
+		if (isAllocated(key))
 			return { value: allocated, variance: deviation ** 2 };
 		return {
 			value: Math.max(0, allocated - freed),
@@ -83,8 +88,72 @@ const kfCalls = (() => {
 
 		return Math.max(
 			0,
-			key === "alloc" ? allocated : allocated + b[4] ** 2 - a[4] ** 2,
+			isAllocated(key) ? allocated : allocated + b[4] ** 2 - a[4] ** 2,
 		);
+	}
+
+	function isSame(a, b) {
+		return a[1] === b[1] && a[2] === b[2];
+	}
+
+	function addCounts(call, counts) {
+		call.over = call.over ?? [];
+		if (!isSame(call.over[call.over.length - 1] ?? zeros, counts))
+			call.over.push(counts);
+	}
+
+	// The counts of a call by the sums that the exporter has.
+	function countsOf(call, moment) {
+		const { live, allocated } = call.self;
+		const freed = Math.max(0, allocated.variance - live.variance);
+
+		return [
+			moment,
+			allocated.value,
+			Math.max(0, allocated.value - live.value),
+			Math.sqrt(allocated.variance),
+			Math.sqrt(freed),
+		];
+	}
+
+	// Calls with their counts at one more moment, by those of a newer tree. A
+	// call that is not in it any more has freed all it had.
+	function join(calls, newer, moment) {
+		const known = new Map(calls.map((call) => [call.path, call]));
+
+		for (const call of newer) {
+			const old = known.get(call.path);
+
+			call.over = old?.over ?? null;
+			addCounts(call, countsOf(call, moment));
+			known.delete(call.path);
+		}
+		const parents = new Map(newer.map((call) => [call.path, call]));
+		for (const call of known.values()) {
+			const [, allocated, , deviation] = countsAt(call, moment);
+
+			addCounts(call, [moment, allocated, allocated, deviation, deviation]);
+			call.parent = parents.get(call.parent.path);
+			call.self = {};
+			call.samples = 0;
+			parents.set(call.path, call);
+			newer.push(call);
+		}
+		return newer;
+	}
+
+	// Leaves out every moment but those that are kept.
+	function thin(calls, kept) {
+		for (const call of calls) {
+			const over = call.over;
+
+			call.over = null;
+			kept.forEach((moment, i) => {
+				const counts = countsAt({ over }, moment);
+
+				addCounts(call, [i, ...counts.slice(1)]);
+			});
+		}
 	}
 
 	// What a call has by itself. A view has a key; optionally a moment and
@@ -261,5 +330,5 @@ const kfCalls = (() => {
 		return Math.abs(node.value - node.before) <= error(node.change);
 	}
 
-	return { take, build, pathOf, follow, search, error, isChance };
+	return { take, join, thin, build, pathOf, follow, search, error, isChance };
 })();

@@ -14,6 +14,7 @@ const kfFlame = (() => {
 		"Keys: arrows move, Enter zooms in, Backspace zooms out, Escape shows " +
 		"all, / searches.";
 	const legendSize = 8;
+	const mostMoments = 60;
 
 	function bytes(n) {
 		let i = 0;
@@ -136,10 +137,9 @@ const kfFlame = (() => {
 		}
 
 		addTime() {
-			const moments = this.data.moments ?? [];
-			const last = moments.length - 1;
+			const last = (this.data.moments ?? []).length - 1;
 
-			if (last < 1)
+			if (last < 0)
 				return;
 			this.at = range(last, this.data.shown ?? last);
 			this.at.ariaLabel = "time";
@@ -164,11 +164,22 @@ const kfFlame = (() => {
 				});
 		}
 
+		// Moments were added, or thinned out to a share of them.
+		extend(share) {
+			const last = this.data.moments.length - 1;
+			const wasLast = this.at.value === this.at.max;
+
+			this.since.value = Math.floor(this.since.value * share);
+			this.at.max = this.since.max = last;
+			this.at.value = wasLast ? last : Math.floor(this.at.value * share);
+		}
+
 		// Counts over time make these metrics only.
 		get isTimed() {
 			return (
 				!!this.time &&
-				(this.metric.value === "live" || this.metric.value === "alloc")
+				this.data.moments.length > 1 &&
+				["live", "alloc", "allocated"].includes(this.metric.value)
 			);
 		}
 
@@ -198,12 +209,16 @@ const kfFlame = (() => {
 		}
 
 		show() {
-			const seconds = (input) =>
-				`${this.data.moments[+input.value].toFixed(1)} s`;
+			const seconds = (input) => {
+				const moment = this.data.moments[+input.value];
+
+				return this.data.live ? moment : `${moment.toFixed(1)} s`;
+			};
 
 			this.widthLabel.hidden = !this.isCompared;
 			if (!this.time)
 				return;
+			this.time.hidden = this.data.moments.length < 2;
 			this.since.disabled = !this.compare.lastChild.checked;
 			this.atText.value = this.isTimed ? seconds(this.at) : "";
 			this.sinceText.value = this.since.disabled ? "" : seconds(this.since);
@@ -231,6 +246,8 @@ const kfFlame = (() => {
 			this.words = element("p", { className: "flame-words" });
 			this.legend = element("ul", { className: "flame-legend" });
 			this.take(data);
+			if (data.live)
+				this.calls = kfCalls.join([], this.calls, 0);
 			this.tools = new Tools(data);
 			place.replaceChildren(
 				this.tools.line,
@@ -267,7 +284,21 @@ const kfFlame = (() => {
 
 		// Newer counts of the same columns; what was chosen stays.
 		update(data) {
-			this.take(data);
+			const before = this.calls;
+			const moments = [...this.data.moments, ...data.moments];
+			let share = 1;
+
+			this.take({ ...data, moments });
+			this.calls = kfCalls.join(before, this.calls, moments.length - 1);
+			if (moments.length > mostMoments) {
+				const kept = moments.map((_, i) => i).filter((i) => i % 2 === 0);
+
+				kfCalls.thin(this.calls, kept);
+				this.data.moments = kept.map((i) => moments[i]);
+				share = 0.5;
+			}
+			this.tools.data = this.data;
+			this.tools.extend(share);
 			this.draw();
 		}
 
@@ -563,7 +594,8 @@ const kfFlame = (() => {
 		}
 	}
 
-	// The exporter's address answers with the tree alone.
+	// The exporter's address answers with the tree alone; what was loaded before
+	// is kept for comparisons.
 	const exported = [
 		{ key: "live", title: "live bytes", unit: "bytes" },
 		{ key: "allocated", title: "bytes ever allocated", unit: "bytes" },
@@ -577,7 +609,12 @@ const kfFlame = (() => {
 		answer = await fetch(source, { credentials: "same-origin" });
 		if (!answer.ok)
 			throw new Error(`${source}: ${answer.status}`);
-		return { root: await answer.json(), columns: exported };
+		return {
+			root: await answer.json(),
+			columns: exported,
+			moments: [new Date().toLocaleTimeString()],
+			live: true,
+		};
 	}
 
 	// Draws the graph of an element, or its newer data. Without samples the

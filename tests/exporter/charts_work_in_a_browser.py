@@ -188,6 +188,23 @@ def pages_are_live(scene):
         width_of(b, "leaky") / width_of(b, "all") - 80 / 117) < 0.01)
     kftest.until("the timeline", lambda: b.run(points) > had)
     assert b.run(asof) != first
+    # a change since the page was opened, in red; the rest stayed
+    b.run("const t = %s.tools; t.compare.lastChild.checked = true;"
+          "t.since.value = 0; t.compare.lastChild.dispatchEvent("
+          "new Event('input'))" % FLAME)
+    title = "return (%s).querySelector('title').textContent" % BAR
+    assert "before 19.1 MiB, change +57.2 MiB \u00b1 " in \
+        b.run(title, "leaky"), b.run(title, "leaky")
+    assert "before 28.6 MiB, change 0 B \u00b1 0 B" in b.run(title, "cache")
+    fill = "return getComputedStyle((%s).querySelector('rect')).fill" % BAR
+    red, _, blue = map(int, re.findall(r"\d+", b.run(fill, "leaky"))[:3])
+    assert red > blue + 30, (red, blue)
+    # of many moments every second is left out
+    b.run("const f = %s; do f.update({...f.data, moments: ['x']});"
+          "while (f.data.moments.length !== 60);"
+          "f.update({...f.data, moments: ['last']})" % FLAME)
+    assert b.run("return %s.tools.data.moments.length" % FLAME) == 31
+    assert "before 19.1 MiB, change +57.2 MiB" in b.run(title, "leaky")
     # what was unfolded is, and nothing was loaded anew but data
     assert b.run("return document.querySelector('#counters details').open")
     assert b.run("return document.body.dataset.same") == "page"
