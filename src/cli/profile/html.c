@@ -35,8 +35,8 @@ void kf_page_begin(FILE *out, const char *title)
 
 void kf_page_end(FILE *out)
 {
-	fprintf(out, "<script>\n%s</script>\n<script>\n%s</script>\n",
-		flame_tree_js, flame_js);
+	fprintf(out, "<script>\n%s\n%s\n%s</script>\n", flame_tree_js,
+		flame_tools_js, flame_js);
 	fputs("</body></html>\n", out);
 }
 
