@@ -101,7 +101,7 @@ static void process_own_limit_card(struct kf_buf *out,
 
 	if (!limit || limit > INT64_MAX)
 		return;
-	process_bytes_card(out, "Limit of what is held", limit);
+	process_bytes_card(out, "Limit of held memory", limit);
 	kf_html_bytes(out, held < limit ? (double)(limit - held) : 0);
 	kf_buf_str(out, " are left</small></div>\n");
 }

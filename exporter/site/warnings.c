@@ -31,8 +31,7 @@ static const struct {
 	{"guard_uses_after_free_total", "accesses to a guarded block after its "
 					"free"},
 	{"lost_slots_total",
-	 "threads whose counters found no room in the stats file: its calls "
-	 "are more than is shown"},
+	 "threads for whose counters the stats file had no room: the process makes more calls than shown"},
 };
 
 struct list {

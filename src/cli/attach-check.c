@@ -77,7 +77,7 @@ static char *refuse_state(int32_t pid)
 				 (unsigned long long)tracer, name);
 	}
 	if (state == 'T' || state == 't')
-		return kf_format("it is stopped: kill -CONT %d lets it go on",
+		return kf_format("it is stopped: kill -CONT %d resumes it",
 				 pid);
 	return NULL;
 }
@@ -94,10 +94,10 @@ static char *scope_words(void)
 		close(fd);
 	switch (text[0]) {
 	case '1':
-		return kf_format("kernel.yama.ptrace_scope is 1: be root, or "
-				 "set it to 0 with sysctl");
+		return kf_format(
+			"kernel.yama.ptrace_scope is 1: run as root, or set it to 0 with sysctl");
 	case '2':
-		return kf_format("kernel.yama.ptrace_scope is 2: be root");
+		return kf_format("kernel.yama.ptrace_scope is 2: run as root");
 	case '3':
 		return kf_format("kernel.yama.ptrace_scope is 3: nobody may "
 				 "trace until the next boot");
@@ -122,14 +122,16 @@ static char *refuse_right(int32_t pid)
 	if (errno == ENOENT || errno == ESRCH)
 		return kf_format("it has ended");
 	if (geteuid() && user != geteuid())
-		return kf_format("it is user %llu's: be that user, or root",
-				 (unsigned long long)user);
+		return kf_format(
+			"it belongs to user %llu: run as that user or as root",
+			(unsigned long long)user);
 	why = scope_words();
 	if (why)
 		return why;
-	return geteuid() ? kf_format("it is set-id or not dumpable: be root")
-			 : kf_format("tracing is not permitted: "
-				     "CAP_SYS_PTRACE is missing");
+	return geteuid()
+		       ? kf_format("it is set-id or not dumpable: run as root")
+		       : kf_format("tracing is not permitted: "
+				   "CAP_SYS_PTRACE is missing");
 }
 
 /* Whether the kernel started it in secure mode. */
@@ -226,16 +228,15 @@ static char *refuse_libraries(int32_t pid)
 	see_libraries(pid, &l);
 	free(l.ours);
 	if (l.musl)
-		return kf_format("it is linked to musl, and the library to "
-				 "glibc");
+		return kf_format("it uses musl, but the library needs glibc");
 	if (!l.libc)
-		return kf_format("it is statically linked: no library can be "
-				 "loaded there");
+		return kf_format(
+			"it is statically linked: no library can be loaded into it");
 	if (l.libc_gone)
 		return kf_format("its C library was replaced on the disk since "
 				 "it started: restart it");
 	if (l.sanitizer)
-		return kf_format("it uses %s, which brings its own malloc",
+		return kf_format("it uses %s, which has its own malloc",
 				 l.sanitizer);
 	return NULL;
 }
@@ -247,7 +248,7 @@ static char *add_way_outside(char *why, const struct kf_attach *a)
 
 	if (!why || a->detach)
 		return why;
-	both = kf_format("%s; root may use konfiscator record --ebpf %d", why,
+	both = kf_format("%s; as root, use konfiscator record --ebpf %d", why,
 			 a->pid);
 	free(why);
 	return both;
@@ -257,8 +258,8 @@ static char *refuse_filter(const struct kf_attach *a)
 {
 	if (a->force || !status_number(a->pid, "Seccomp"))
 		return NULL;
-	return kf_format("it filters its system calls (seccomp), and loading "
-			 "a library might kill it: --force tries it");
+	return kf_format(
+		"it filters its system calls (seccomp), and loading a library might kill it: --force tries anyway");
 }
 
 char *kf_attach_refusal(const struct kf_attach *a, const char *library)
@@ -269,8 +270,8 @@ char *kf_attach_refusal(const struct kf_attach *a, const char *library)
 	if (!why)
 		why = refuse_right(a->pid);
 	if (!why && is_secure(a->pid))
-		why = kf_format("it was started set-id: the library does "
-				"nothing there");
+		why = kf_format(
+			"it was started set-id: the library is inactive in such a process");
 	if (!why && !a->detach)
 		why = add_way_outside(refuse_libraries(a->pid), a);
 	if (!why && !a->detach)

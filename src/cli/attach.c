@@ -184,7 +184,7 @@ static bool hear_all(int fd, double limit, struct heard *h)
 static char *gdb_words(const struct heard *h)
 {
 	if (!h->last)
-		return kf_format("gdb said nothing");
+		return kf_format("gdb printed no message");
 	if (h->answered)
 		return kf_format("%s", h->last + 3);
 	if (strstr(h->last, "Python"))
@@ -321,9 +321,9 @@ int kf_attach(const struct kf_cli *cli, const struct kf_attach *a)
 	if (gdb)
 		status = attach_with(cli, a, gdb, library);
 	else if (library && !why)
-		kf_error("%s: gdb is not installed, which brings the library "
-			 "into the process: install the package gdb",
-			 cli->command->name);
+		kf_error(
+			"%s: gdb is needed to load the library into a process: install the package gdb",
+			cli->command->name);
 	free(gdb);
 	free(why);
 	free(library);
@@ -358,8 +358,8 @@ int kf_attach_first(const struct kf_cli *cli, int32_t pid)
 		return 0;
 	if (cli->attach)
 		return kf_attach(cli, &a);
-	kf_error("%s: process %d (%s) runs without the library: 'konfiscator "
-		 "attach %d' brings it in, and --attach does that first",
-		 cli->command->name, pid, comm, pid);
+	kf_error(
+		"%s: process %d (%s) runs without the library: 'konfiscator attach %d' loads it; --attach does so first",
+		cli->command->name, pid, comm, pid);
 	return KF_EXIT_NO_MATCH;
 }

@@ -144,9 +144,8 @@ char *kf_ebpf_script(int32_t pid, struct kf_ebpf_script *s)
 		s->malloc = kf_format("%s", m.objects.object[m.malloc].path);
 		why = making_run(&m, s);
 	} else {
-		why = kf_format("none of its files has a function malloc: it "
-				"is statically linked and stripped, or "
-				"allocates in its own way");
+		why = kf_format(
+			"none of its files has a function malloc: it is statically linked and stripped, or has an allocator of its own");
 	}
 	kf_objects_release(&m.objects);
 	return why;

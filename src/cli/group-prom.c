@@ -28,10 +28,10 @@ static const struct derived prom_derived[] = {
 	 KF_TYPE_COUNTER},
 	{"free_total", "", "konfiscator free calls", TOTAL(frees),
 	 KF_TYPE_COUNTER},
-	{"allocated_bytes_total", "", "bytes allocated, as blocks have them",
+	{"allocated_bytes_total", "", "bytes allocated, in block sizes",
 	 TOTAL(allocated), KF_TYPE_COUNTER},
-	{"freed_bytes_total", "", "bytes freed, as blocks have them",
-	 TOTAL(freed), KF_TYPE_COUNTER},
+	{"freed_bytes_total", "", "bytes freed, in block sizes", TOTAL(freed),
+	 KF_TYPE_COUNTER},
 	{"live_blocks", "", "blocks allocated and not freed",
 	 TOTAL(live_blocks), KF_TYPE_GAUGE},
 	{"heap_bytes", "state=\"live\"", "bytes held from the kernel",
@@ -164,7 +164,7 @@ void kf_groups_prom(const struct kf_groups *g)
 	for (unsigned int i = 0; i < g->nr; i++)
 		put_sample(g, &g->group[i], "processes", "",
 			   g->group[i].nr_processes);
-	prom_put_head("resident_bytes", "memory of the processes in all",
+	prom_put_head("resident_bytes", "resident memory of the processes",
 		      KF_TYPE_GAUGE);
 	for (unsigned int i = 0; i < g->nr; i++)
 		put_sample(g, &g->group[i], "resident_bytes", "",

@@ -67,15 +67,15 @@ static const struct kf_option ended_options[] = {
 static const struct kf_option stack_options[] = {
 	{OPT_RAW, "raw", NULL,
 	 "keep operator new and other wrappers of malloc"},
-	{OPT_NO_FOLD, "no-fold", NULL, "show every call of a recursion"},
+	{OPT_NO_FOLD, "no-fold", NULL, "do not shorten recursion to one call"},
 	{OPT_FULL_NAMES, "full-names", NULL,
-	 "print whole names of functions on a terminal, too"},
+	 "do not shorten function names on a terminal"},
 	{0},
 };
 
 static const struct kf_option attach_options[] = {
 	{OPT_ATTACH, "attach", NULL,
-	 "bring the library into a process that runs without it"},
+	 "load the library first if the process runs without it"},
 	{0},
 };
 

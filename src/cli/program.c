@@ -79,15 +79,15 @@ static char *secure_refusal(const char *path)
 	if (stat(path, &st) || statvfs(path, &fs) || (fs.f_flag & ST_NOSUID))
 		return NULL;
 	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
-		return kf_format("it is set-user-ID: the loader ignores "
-				 "preloads there");
+		return kf_format(
+			"it is set-user-ID: the loader ignores LD_PRELOAD");
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) &&
 	    st.st_gid != getgid())
-		return kf_format("it is set-group-ID: the loader ignores "
-				 "preloads there");
+		return kf_format(
+			"it is set-group-ID: the loader ignores LD_PRELOAD");
 	if (geteuid() && getxattr(path, "security.capability", NULL, 0) > 0)
-		return kf_format("it has file capabilities: the loader ignores "
-				 "preloads there");
+		return kf_format(
+			"it has file capabilities: the loader ignores LD_PRELOAD");
 	return NULL;
 }
 
@@ -117,15 +117,15 @@ static char *elf_refusal(const struct kf_elf *elf, const struct kf_elf *lib)
 		return kf_format("it is statically linked: nothing can be "
 				 "preloaded");
 	if (!strncmp(loader, "ld-musl", 7))
-		return kf_format("it is linked to musl (%s), and the library "
-				 "to glibc",
-				 elf->loader);
+		return kf_format(
+			"it uses musl (%s), but the library needs glibc",
+			elf->loader);
 	if (strncmp(loader, "ld-linux", 8))
 		return kf_format("its loader %s is not glibc's", elf->loader);
 	if (elf->sanitizer)
-		return kf_format("it is built with %s, which brings its own "
-				 "malloc",
-				 elf->sanitizer);
+		return kf_format(
+			"it is built with %s, which has its own malloc",
+			elf->sanitizer);
 	return NULL;
 }
 

@@ -101,8 +101,9 @@ static int select_take_file(struct kf_cli *cli, const char *path)
 		return KF_EXIT_USAGE;
 	}
 	if (sel->nr_pids) {
-		kf_error("%s: '%s': a stats file excludes process numbers",
-			 cli->command->name, path);
+		kf_error(
+			"%s: '%s': a stats file cannot be combined with process numbers",
+			cli->command->name, path);
 		return KF_EXIT_USAGE;
 	}
 	/* The file says in which directory it is. */
@@ -298,9 +299,7 @@ void kf_select_tell_none(const struct kf_cli *cli, const struct kf_files *files)
 			kf_select_hint(cli));
 	else
 		kf_note(cli,
-			"%s: process %d has no stats file: it runs without "
-			"the library, which 'konfiscator attach %d' brings "
-			"in, or as another user",
+			"%s: process %d has no stats file: it belongs to another user, or runs without the library: 'konfiscator attach %d' loads it",
 			name, sel->pids[0], sel->pids[0]);
 	select_tell_others(cli, files);
 }

@@ -81,7 +81,8 @@ static const char *const allowed[] = {
 	[KIND_STRING] = "a text",
 	[KIND_ACTION] = "one of ", /* and its argument */
 	[KIND_LIMIT] = "bytes, with K, M, G or T, or 1% to 100%",
-	[KIND_MATCH] = "names with commas between, + or - before one, * behind",
+	[KIND_MATCH] =
+		"a comma-separated list of names, each with an optional + or - before it and * after it",
 #define KF_ENGINE(id, help) #id ", "
 	[KIND_ENGINE] =
 #include "engines/engines.def"

@@ -65,7 +65,7 @@ static int set_family(const char *value, struct kf_text *reply)
 	uint64_t family = kf_parse_digits(&end, 10);
 
 	if (end == value || *end || end - value > 10 || family > UINT32_MAX) {
-		kf_text_str(reply, "family: not a number to 4294967295");
+		kf_text_str(reply, "family: not a number from 0 to 4294967295");
 		return EINVAL;
 	}
 	kf_stats_set_family((uint32_t)family);

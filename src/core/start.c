@@ -80,9 +80,9 @@ static const char *in_words(int error)
 		return "it may not be written to";
 	case ENOTDIR:
 	case ELOOP:
-		return "it is a link, or no directory";
+		return "it is a symbolic link or not a directory";
 	case ENOENT:
-		return "it is not there and cannot be made";
+		return "it does not exist and cannot be created";
 	case EROFS:
 		return "its file system is read-only";
 	case ENOSPC:

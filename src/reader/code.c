@@ -379,11 +379,11 @@ static uint64_t code_modified(const struct stat *st)
 const char *kf_code_differs(const struct stat *st, const struct kf_code *code)
 {
 	if (code->inode && st->st_ino != code->inode)
-		return "another inode";
+		return "has another inode";
 	if (code->size && (uint64_t)st->st_size != code->size)
-		return "another size";
+		return "has another size";
 	if (code->modified && code_modified(st) != code->modified)
-		return "another modification time";
+		return "has another modification time";
 	return NULL;
 }
 

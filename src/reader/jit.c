@@ -44,13 +44,14 @@ enum why {
 };
 
 static const char *const why_texts[NR_WHYS] = {
-	[NOT_REGULAR] = "a type other than a regular file's",
-	[NOT_READABLE] = "permissions that forbid reading it",
-	[NOT_OWNED] = "an owner who is neither root nor a user of the process",
-	[NOT_OF_NOW] = "no change since the process started",
-	[TOO_LONG] = "more than 256 MiB",
-	[TOO_MANY] = "more than 1048576 names",
-	[NOT_A_DUMP] = "no head of a jitdump file of this kind of machine",
+	[NOT_REGULAR] = "is not a regular file",
+	[NOT_READABLE] = "may not be read",
+	[NOT_OWNED] = "belongs neither to root nor to a user of the process",
+	[NOT_OF_NOW] = "has not changed since the process started",
+	[TOO_LONG] = "is larger than 256 MiB",
+	[TOO_MANY] = "has more than 1048576 names",
+	[NOT_A_DUMP] =
+		"has no header of a jitdump file of this kind of machine",
 };
 
 struct jit_file {

@@ -153,12 +153,12 @@ static const char *symbol_file_differs(const struct kf_symbol_file *f)
 	if (f->code->build_id_size)
 		return NULL;
 	if (fstat(f->fd, &st))
-		return "no readable state";
+		return "cannot be examined";
 	why = kf_code_differs(&st, f->code);
 	if (!why &&
 	    (uint64_t)changed->tv_sec * NS_PER_S + (uint64_t)changed->tv_nsec >
 		    f->how->recorded_ns)
-		why = "a change since the recording";
+		why = "has changed since the recording";
 	return why;
 }
 
@@ -256,11 +256,11 @@ static void symbol_file_read_elf(struct kf_symbol_file *f)
 
 /* Parts of a sentence, as other reasons are. */
 static const char *const lacks_texts[KF_NR_LACKS] = {
-	[KF_LACKS_PTRACE] = "to be opened through the process, which needs "
+	[KF_LACKS_PTRACE] = "must be opened through the process, which needs "
 			    "CAP_SYS_PTRACE",
-	[KF_LACKS_RESTORE] = "been deleted or replaced, and opening it by the "
+	[KF_LACKS_RESTORE] = "was deleted or replaced; opening it by the "
 			     "mapping needs CAP_CHECKPOINT_RESTORE",
-	[KF_LACKS_SEARCH] = "been deleted or replaced, and opening it by the "
+	[KF_LACKS_SEARCH] = "was deleted or replaced; opening it by the "
 			    "mapping needs CAP_CHECKPOINT_RESTORE and "
 			    "CAP_DAC_READ_SEARCH",
 };
@@ -274,7 +274,7 @@ void kf_symbol_file_load(struct kf_symbol_file *f)
 	if (f->fd < 0)
 		f->lacks = kf_code_lacks(f->how->procfs, f->how->pid, f->code);
 	if (!f->refused && has_other_build_id(f))
-		f->refused = "another build id";
+		f->refused = "has another build id";
 	if (!f->refused)
 		f->refused = lacks_texts[f->lacks];
 	if (f->refused && f->how->refused)

@@ -50,7 +50,7 @@ if compile -static -o "$WORK/static" "$WORK/waits.c" 2>/dev/null; then
 fi
 if compile -fsanitize=address -o "$WORK/asan" "$WORK/waits.c" 2>/dev/null; then
 	in_background asan "$WORK/asan"
-	refused sanitizer "$pid" "brings its own malloc"
+	refused sanitizer "$pid" "has its own malloc"
 fi
 compile -o "$WORK/waits" "$WORK/waits.c"
 
@@ -137,7 +137,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	other "$KF_CLI" attach "$worker" >"$WORK/out" 2>"$WORK/err" || status=$?
 	if ! grep -q 'Permission denied' "$WORK/err"; then
 		equal "other user: status" 1 "$status"
-		grep -q "be that user, or root" "$WORK/err" ||
+		grep -q "run as that user or as root" "$WORK/err" ||
 			fail "other user: $(cat "$WORK/err")"
 	fi
 	# root attaches another user's, who cannot read this directory

@@ -20,7 +20,7 @@ for command in "record -o $WORK/profile" "explain -w 0" "top --batch=1"; do
 	"$KF_CLI" $command -p "$worker" >"$WORK/out" 2>"$WORK/err" || status=$?
 	equal "$command: status" 3 "$status"
 	equal "$command: lines" 1 "$(wc -l <"$WORK/err")"
-	grep -q "'konfiscator attach $worker' brings it in" "$WORK/err" ||
+	grep -q "'konfiscator attach $worker' loads it" "$WORK/err" ||
 		fail "$command: $(cat "$WORK/err")"
 done
 
@@ -33,7 +33,7 @@ head -1 "$WORK/why" | grep -q ": in use$" ||
 	fail "blocks from before are called $(head -1 "$WORK/why")"
 grep -q "; blocks from before the attach count as not the heap$" "$WORK/why" ||
 	fail "explain --attach does not say what it does not know"
-grep -q '^peak of what was held  *-  *-' "$WORK/why" ||
+grep -q '^peak of held memory  *-  *-' "$WORK/why" ||
 	fail "explain --attach knows a peak: $(cat "$WORK/why")"
 "$KF_CLI" detach "$worker" >"$WORK/out" || fail "detach failed"
 grep -q "^detached process $worker (worker) in" "$WORK/out" ||

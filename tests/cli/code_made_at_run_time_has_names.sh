@@ -116,7 +116,7 @@ END
 begin
 stats=$(echo stats/program."$program".*)
 unnamed "$stats" made
-! grep -q "gives no names" err || fail "no map, but: $(cat err)"
+! grep -q "is not used for names" err || fail "no map, but: $(cat err)"
 {
 	printf '%s 1000 outdated\n' "$code"
 	printf '0x%s 0x0000000000000100 int made::first(int, char*)\n' "$code"
@@ -148,13 +148,13 @@ begin
 stats=$(echo stats/program."$program".*)
 mkfifo "$map"
 unnamed "$stats" made
-grep -q "perf-$program.map gives no names: the file has a type" err ||
+grep -q "perf-$program.map is not used for names: it is not a regular" err ||
 	fail "a fifo is not told: $(cat err)"
 rm "$map"
 printf '%s 1000 made by a link\n' "$code" >aim
 ln -s "$WORK/aim" "$map"
 unnamed "$stats" made
-grep -q "perf-$program.map gives no names: the file has a type" err ||
+grep -q "perf-$program.map is not used for names: it is not a regular" err ||
 	fail "a link is not told: $(cat err)"
 rm "$map"
 printf '%s 100 made \033[31m red\n' "$code" >"$map"
@@ -163,7 +163,7 @@ prints 'made \x1b[31m red'
 if [ "$(id -u)" = 0 ]; then
 	chown 65533 "$map"
 	unnamed "$stats" made
-	grep -q "the file has an owner who is neither root nor a user of" err ||
+	grep -q "it belongs neither to root nor to a user of" err ||
 		fail "another's map is not told: $(cat err)"
 fi
 end

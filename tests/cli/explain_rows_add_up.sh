@@ -112,7 +112,7 @@ holds '.absent_bytes - .others_bytes - 8 * 1048576 | fabs < 1048576'
 expect 0 cli explain -w 0 -p "$pid"
 prints "shared memory"
 prints "stacks of threads"
-prints "less: the heap's without pages"
+prints "less: heap addresses without pages"
 prints "page tables: the kernel's"
-prints "not known: how much more memory of others there is: as"
+prints "not known: how much memory is outside the heap: it may"
 finish

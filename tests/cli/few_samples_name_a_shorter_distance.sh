@@ -10,8 +10,8 @@ workdir
 needs jq jq
 
 cd "$WORK"
-poor="few samples fell: the interval of each stack is as large as its value;"
-unknown="not known: how much each stack has, as few samples fell:"
+poor="there are few samples: the interval of each stack is as large as its value;"
+unknown="not known: how much each stack has: there are too few samples;"
 stacks_begin
 stacks sample_mean=524288
 stacks samples=6

@@ -56,7 +56,7 @@ first() {
 
 # refused WHY: the last report says so of the program
 refused() {
-	grep -q "program gives no names: the file has $1" err ||
+	grep -q "program is not used for names: it $1" err ||
 		fail "no line says '$1': $(cat err)"
 }
 
@@ -92,7 +92,7 @@ case $(first prof) in
 program+0x*) ;;
 *) fail "another build id gives the name $(first prof)" ;;
 esac
-refused "another build id"
+refused "has another build id"
 
 # After its end, without a build id.
 build program right -Wl,--build-id=none
@@ -104,7 +104,7 @@ case $(first prof) in
 program+0x*) ;;
 *) fail "a file that was put there later gives the name $(first prof)" ;;
 esac
-refused "another inode"
+refused "has another inode"
 
 # Replaced between its end and that of the recording, as by an update.
 build program right -Wl,--build-id=none
@@ -121,7 +121,7 @@ case $(first prof) in
 program+0x*) ;;
 *) fail "a file from during the recording gives the name $(first prof)" ;;
 esac
-refused "another inode"
+refused "has another inode"
 
 # Overwritten, with a time from before.
 for how in size time; do
@@ -131,10 +131,10 @@ for how in size time; do
 	if [ $how = size ]; then
 		echo >>program
 		touch -d "2 days ago" program
-		want="another size"
+		want="has another size"
 	else
 		touch -d "1 day ago" program
-		want="another modification time"
+		want="has another modification time"
 	fi
 	case $(first prof) in
 	program+0x*) ;;

@@ -130,7 +130,7 @@ kill -9 "$pid"
 wait "$pid" || true
 file=$(find "$WORK/stats" -name "*.$pid.*" | head -n 1)
 expect 0 cli explain --pinned "$file"
-prints "not known: which blocks pin half-empty slabs: nobody asked"
+prints "not known: which blocks pin half-empty slabs: the process was not"
 mkfifo "$WORK/idle"
 run_under_exec cat <"$WORK/idle" >"$WORK/said" 7>&- &
 pid=$!
@@ -138,7 +138,7 @@ at_exit "kill -9 $pid 2>/dev/null"
 exec 7>"$WORK/idle"
 wait_for 60 sh -c "ls $WORK/stats/*.$pid.*" || fail "cat has no stats file"
 expect 0 cli explain --pinned -w 0 -p "$pid"
-says "has not answered"
+says "did not answer"
 prints "not known: which blocks pin half-empty slabs: the process has not"
 exec 7>&-
 expect 2 cli ctl -p "$pid" pinned=often

@@ -73,7 +73,7 @@ dwo=$(echo ./*.dwo)
 [ -e "$dwo" ] || fail "gcc has made no split unit"
 mv "$dwo" elsewhere
 expect 0 "$KF_CLI" report prof
-says "inlined calls of $WORK/program are missing: its debug information is in other files, of which ${dwo#./} is not there"
+says "inlined calls of $WORK/program are missing: its debug information is in other files, and ${dwo#./} is missing"
 
 # no open waits for a fifo that another user's file names
 if [ "$(id -u)" = 0 ]; then

@@ -54,7 +54,7 @@ name=turn_second
 about "the second function" 30 "$(column peak_bytes turns)"
 name=main
 about "its caller" 30 "$(column with_called turns)"
-grep -q "report: what was live at [0-9.]* s, the most in [0-9]* snapshots, because the program had ended" err ||
+grep -q "report: live bytes at [0-9.]* s, the largest of [0-9]* snapshots, because the program had ended" err ||
 	fail "it is not said: $(cat err)"
 for name in turn_first turn_third; do
 	equal "$name at the peak" 0 "$(column peak_bytes turns)"
@@ -69,10 +69,10 @@ about "the third function's own" 20 "$(column own_peaks_bytes --metric=peaks tur
 # each view and format has the same
 "$KF_CLI" --format=json report --view=tree turns 2>err | jq '.[0].value' >tree
 about "the tree" 30 "$(cat tree)"
-grep -q "most in" err || fail "it is not said: $(cat err)"
+grep -q "largest of" err || fail "it is not said: $(cat err)"
 for format in folded svg html json csv speedscope.json firefox.json massif; do
 	expect 0 "$KF_CLI" report --metric=peak -o "all.$format" turns
-	says "the most in"
+	says "the largest of"
 done
 about "folded stacks" 30 "$(awk '{ sum += $NF } END { print sum }' all.folded)"
 grep -q "live at the peak 30" all.svg || fail "svg: $(grep 'process' all.svg)"
@@ -100,7 +100,7 @@ about "the first alone" 10 "$(column peak_bytes --metric=peak --at="$(cat early)
 expect 0 cli record -o short --sample 16K -- "$HEAPS" turns </dev/null
 expect 0 "$KF_CLI" report --format=csv short
 prints "own_peaks_bytes,"
-says "report: the sum of the stacks' own peaks, an upper bound of what was live at once, because the program had ended"
+says "report: sum of the stacks' own peaks, an upper bound of the live bytes at any time, because the program had ended"
 expect 0 "$KF_CLI" report --view=tree short
 prints "OWN-PEAKS"
 expect 1 "$KF_CLI" report --metric=peak short

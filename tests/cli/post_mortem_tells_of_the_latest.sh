@@ -19,7 +19,7 @@ says "no process that has ended and matches left a stats file"
 sleeper
 mkstats "$WORK/stats/alive" pid="$pid" comm=sleep
 expect 3 cli post-mortem "$pid"
-says "process $pid lives: see konfiscator explain $pid"
+says "process $pid still runs: see konfiscator explain $pid"
 expect 3 cli post-mortem
 rm "$WORK/stats/alive"
 
@@ -68,7 +68,7 @@ KONFISCATOR_KEEP=1 run_under_exec "$PYTHON3" -c 'pass' &
 well=$!
 wait "$well"
 expect 0 cli post-mortem
-prints "passed over, as they ended by exit 0:"
+prints "skipped, because they ended by exit 0:"
 prints "($well)"
 prints "deaths ($plain)"
 expect 0 cli post-mortem -p "$well"
@@ -84,7 +84,7 @@ status=0
 KONFISCATOR_SAMPLE=64K KONFISCATOR_ENGINE=tlsf run_under_exec "$deaths" kill 2000 &
 wait "$!" 2>/dev/null || status=$?
 expect 0 cli post-mortem
-prints "not known: how it grew meanwhile: only the engine firstfit reads a clock"
+prints "not known: how its memory grew: only the engine firstfit reads a clock"
 
 # a container is known by the cgroup in the file
 id=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef

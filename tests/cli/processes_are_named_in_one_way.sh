@@ -80,7 +80,7 @@ rm "$server"
 expect 2 cli stat "$server.not"
 says "is neither a process number nor a stats file"
 expect 2 cli stat "$server" "$file"
-says "a stats file excludes process numbers"
+says "a stats file cannot be combined with process numbers"
 expect 2 cli report "$server" named
 says "give one file, or select one process"
 
@@ -96,9 +96,9 @@ equal "samples now" 1 "$(now sample)"
 equal "recording now" off "$(now record)"
 # It waits in read(2) and has not the least to do.
 expect 0 cli ctl "$server" sample=4K
-says "sample=4K will be taken at the next slow path of process $server"
+says "sample=4K is pending: it takes effect at the next slow path of process $server"
 expect 0 cli ctl "$server" sample=8K
-says "this replaces 'sample=4K', which was not taken yet"
+says "this replaces the order 'sample=4K', which the process had not taken yet"
 equal "samples before it is taken" 1 "$(now sample)"
 make_blocks 200
 equal "samples after it was taken" 8K "$(now sample)"

@@ -65,9 +65,9 @@ grep -q " [0-9.]*%      *leaky$" out || fail "the tree has no leaky: $(cat out)"
 report --view=timeline prof | sed -n 2p | grep -q "54.4Mi" ||
 	fail "the timeline does not begin with 54.4 MiB"
 expect 2 "$KF_CLI" report --view=sizes prof
-says "'sizes' is a view of recordings, and this is a profile"
+says "'sizes' is a view of recordings, but this is a profile"
 expect 2 "$KF_CLI" report --from=1 prof
-says "--from is for recordings, and this is a profile"
+says "--from is for recordings, but this is a profile"
 # nothing matches: a line, no output, status 3
 for how in "" --view=tree --leaks "-o none.svg"; do
 	# shellcheck disable=SC2086

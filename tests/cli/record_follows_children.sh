@@ -47,7 +47,7 @@ block=$(($(bytes alloc held) / 100))
 
 # by exec
 recorded -- sh -c "'$KIN' hold 100; '$KIN' hold 200 & wait"
-says "the profile has 2 other processes"
+says "the profile includes 2 other processes"
 blocks 300 "blocks of two programs" alloc held
 blocks 300 "what they left" live held
 equal "processes" 2 "$(processes | grep -c '^"*kin (')"
@@ -64,7 +64,7 @@ blocks 0 "blocks of nobody" alloc held
 
 # by fork: the blocks of the parent are its own, whatever children free of them
 recorded -- "$KIN" hold 50 fork 4 10 hold 20
-says "the profile has 4 other processes"
+says "the profile includes 4 other processes"
 blocks 80 "blocks of children" alloc held_by_child
 blocks 130 "all blocks" alloc held
 blocks 80 "what the children left" live held_by_child
@@ -95,7 +95,7 @@ while [ $i -lt 200 ]; do
 done
 END
 recorded -- sh short "$KIN"
-says "the profile has 200 other processes"
+says "the profile includes 200 other processes"
 blocks 1000 "blocks of 200 programs" alloc held
 
 # one that nobody waits for has what it had when the program ended
@@ -169,4 +169,4 @@ touch went
 wait "$recorder" || fail "the recorder failed: $(cat err)"
 blocks 40 "blocks of children of a process that slept" alloc held_by_child
 expect 2 cli ctl $$ family=many
-says "ctl: family: 'many' is not a number to 4294967295"
+says "ctl: family: 'many' is not a number from 0 to 4294967295"

@@ -54,7 +54,7 @@ kill -9 "$pid"
 # no samples can be taken: one line, and no file
 begin KONFISCATOR_ENGINE=tlsf
 expect 1 cli record -p "$pid" -o none --duration 0.2
-says "takes no samples and cannot be told to: "
+says "takes no samples, and the order to start failed: "
 equal "lines" 1 "$(wc -l <"$WORK/err" | tr -d ' ')"
 [ ! -e none ] || fail "there is a profile of it"
 equal "files left" "" "$(find . -name 'none*')"

@@ -85,12 +85,12 @@ report --view=summary brief | grep -q " no$" ||
 
 expect 0 "$KF_CLI" report -o ended.html stats/mkstacks.*
 ! grep -q ', after ' ended.html || fail "the page knows when a process ended"
-grep -q "shows what was left$" err || fail "it is said at what time: $(cat err)"
+grep -q "shows the bytes still live$" err || fail "it is said at what time: $(cat err)"
 
 # of a program that ended what it had at its most, and it is said
 expect 0 cli record --sample 16K -o freed -- "$top_builddir/tests/cli/heaps" cache
 expect 0 "$KF_CLI" report --format=csv freed
-says "because the program had ended; --metric=live shows what was left"
+says "because the program had ended; --metric=live shows the bytes still live"
 grep -qE '^(own_peaks|peak)_bytes,' "$WORK/out" ||
 	fail "the column is $(head -n 1 "$WORK/out")"
 [ "$(sed -n 2p "$WORK/out" | cut -d, -f1)" -gt 30000000 ] ||

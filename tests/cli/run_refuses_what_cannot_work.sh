@@ -39,7 +39,7 @@ else
 	echo "no static C library here: that part is left out"
 fi
 build musl -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1
-refused "linked to musl" "$WORK/musl"
+refused "it uses musl" "$WORK/musl"
 build odd -Wl,--dynamic-linker=/system/bin/linker64
 refused "is not glibc's" "$WORK/odd"
 cp "$WORK/plain" "$WORK/machine"
@@ -67,7 +67,7 @@ printf '#!%s\n' "$WORK/musl" >"$WORK/script"
 chmod 755 "$WORK/script"
 refused "its interpreter" "$WORK/script"
 printf '#!/usr/bin/env -S musl -x\n' >"$WORK/script"
-PATH=$WORK:$PATH refused "linked to musl" "$WORK/script"
+PATH=$WORK:$PATH refused "it uses musl" "$WORK/script"
 printf '#!/bin/sh\nexit 5\n' >"$WORK/script"
 expect 5 cli run -- "$WORK/script"
 # One without a first line is the shell's, as everywhere.
@@ -105,7 +105,7 @@ not_taken "run: --sample: '2T' is not 0, 1, or from 1K to 1T" --sample=2T
 not_taken "run: --snapshot-signal: 'KILL' is not USR1, USR2, HUP" \
 	--snapshot-signal=KILL
 not_taken "run: --snapshot-signal: '9' is not" --snapshot-signal=9
-not_taken "run: --events: '4097' is not a number to 4096" --events=4097
+not_taken "run: --events: '4097' is not a number from 0 to 4096" --events=4097
 not_taken "run: --tag-levels: '257' is not a number from 2 to 256" \
 	--tag-levels=257
 not_taken "run: --tag-nodes: '1' is not a number from 2 to 32768" --tag-nodes=1

@@ -44,9 +44,9 @@ says "is not a number"
 expect 125 cli run --engine nope -- true
 says "'nope' is not firstfit, "
 expect 125 cli run --engine "$WORK/none.so" -- true
-says "or a path of one that can be read"
+says "or the path of a readable file"
 expect 125 cli run --tag-stacks 'net*s' -- true
-says "--tag-stacks: 'net*s' is not names with commas between, + or - before"
+says "--tag-stacks: 'net*s' is not a comma-separated list of names"
 
 # So does the path of an engine.
 cp "${KF_LIB%.so}-alone.so" "$WORK/engine.so"

@@ -45,7 +45,7 @@ refused 1 "has no probes" env PATH="$WORK/bin" \
 	KONFISCATOR_LIBRARY="$WORK/libkonfiscator.so" \
 	"$KF_CLI" trace frag -- "$touch" "$WORK/ran"
 echo text >"$WORK/libkonfiscator.so"
-refused 1 "is not an ELF file that can be read" env PATH="$WORK/bin" \
+refused 1 "is not a readable ELF file" env PATH="$WORK/bin" \
 	KONFISCATOR_LIBRARY="$WORK/libkonfiscator.so" \
 	"$KF_CLI" trace frag
 

@@ -121,6 +121,6 @@ done
 begin -Wl,--build-id=sha1 -- sealed
 report
 grep -q '[^_]exported' out && fail "sealed: a name from nowhere: $(cat out)"
-grep -q "object.so gives no names: .* needs CAP_SYS_PTRACE" err ||
+grep -q "object.so is not used for names: .* needs CAP_SYS_PTRACE" err ||
 	fail "sealed: nothing says what is missing: $(cat err)"
 release

@@ -41,7 +41,7 @@ wrong "'0' is not a number of seconds" "$KF_CLI" stat -w 0
 wrong "'nan' is not a number of seconds" "$KF_CLI" stat -w nan
 wrong "'x' is not process, thread, container or tag" "$KF_CLI" stat --by=x
 wrong "'nope' is not one of process" cli stat --sort=nope
-wrong "--by thread is not for --format=prom" \
+wrong "--by thread cannot be combined with --format=prom" \
 	"$KF_CLI" --format=prom stat --by=thread
 wrong "'x' is neither a process number nor a stats file" "$KF_CLI" stat x
 wrong "'x' is neither a process number nor a stats file" "$KF_CLI" ls x

@@ -110,7 +110,7 @@ def a_process_shows_its_own_limit(world):
     exporter = world.exporter()
     (link,) = process_links(get(exporter, "/"))
     cards = words(section(get(exporter, link), "cards"))
-    assert "Limit of what is held100 MiB20.0 MiB are left" in cards, cards
+    assert "Limit of held memory100 MiB20.0 MiB are left" in cards, cards
 
 
 def who_has_no_samples_is_told_how_to_get_some(world):
@@ -211,7 +211,7 @@ def warnings_name_what_is_wrong(world):
     text = words(section(get(exporter, "/"), "warnings"))
     for wanted in ("sick: 7 requests that got no memory",
                    "sick: 2 frees of a block that was free",
-                   "sick: 1 threads whose counters found no room",
+                   "sick: 1 threads for whose counters the stats file had no room",
                    "% of what it holds, are free pages",
                    "bad.1.x is not shown: it is no stats file"):
         assert wanted in text, (wanted, text)

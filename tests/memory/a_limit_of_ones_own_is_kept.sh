@@ -87,7 +87,7 @@ exec 7>"$WORK/in"
 at_exit "kill $pid 2>/dev/null"
 wait_for 20 cli stat -p "$pid" >"$WORK/said" 2>&1 || fail "$(cat "$WORK/said")"
 cli explain -w 0 -p "$pid" >"$WORK/said"
-for row in 'limit of what is held  *128[.0]*Mi' 'headroom to this limit  *127'; do
+for row in 'limit of held memory  *128[.0]*Mi' 'headroom to this limit  *127'; do
 	grep -q "^$row" "$WORK/said" || fail "no $row: $(cat "$WORK/said")"
 done
 cli explain -w 0 --format=json -p "$pid" |

@@ -79,5 +79,5 @@ pid=$!
 at_exit "kill $pid 2>/dev/null"
 wait_for 60 has_file || fail "sleep did not start"
 expect 1 cli ctl --timeout=1 "$pid" record=never
-says "has not answered in 1 s: the order is withdrawn"
+says "did not answer within 1 s: the order is withdrawn"
 [ ! -e never ] || fail "a process that does nothing made a file"

@@ -50,7 +50,7 @@ expect 0 cli report --leaks exact.profile
 # Samples that fell on nothing do not tell that nothing leaked.
 expect 0 cli record --sample=1T -o thin.profile "$program"
 expect 1 cli report --fail-on-leak thin.profile
-says "no sample fell on them"
+says "none of them was sampled"
 
 # The same of a recording of all calls.
 expect 0 cli record --events -o exact.recording "$program"

@@ -23,8 +23,8 @@ refused() {
 }
 
 sleeper
-refused 2 "is for one process that runs" cli record --ebpf -- true
-refused 2 "is for one process that runs" cli record --ebpf
+refused 2 "needs one running process" cli record --ebpf -- true
+refused 2 "needs one running process" cli record --ebpf
 refused 2 "need the library" cli record --ebpf --exact -p "$pid"
 refused 2 "need the library" cli record --ebpf --events -p "$pid"
 refused 2 "need the library" cli record --ebpf --sample=1 -p "$pid"

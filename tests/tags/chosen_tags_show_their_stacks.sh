@@ -61,8 +61,8 @@ equal "stacks of none" "" "$(cat "$WORK/got")"
 
 # What is no list, and what has no stacks.
 KONFISCATOR_TAG_STACKS='a*b' run_under true 2>"$WORK/err"
-equal "a bad list" "konfiscator: KONFISCATOR_TAG_STACKS=a*b: not names with \
-commas between, + or - before one, * behind; the default stays" \
+equal "a bad list" "konfiscator: KONFISCATOR_TAG_STACKS=a*b: not a comma-separated \
+list of names, each with an optional + or - before it and * after it; the default stays" \
 	"$(cat "$WORK/err")"
 KONFISCATOR_TAGS_JSON=$WORK/tags.json run_under "$stacks" </dev/null \
 	>"$WORK/out"

@@ -71,9 +71,9 @@ static int detach_run(struct kf_cli *cli, int argc, char **argv)
 
 static const struct kf_option attach_options[] = {
 	{OPT_SAMPLE, "sample", "BYTES",
-	 "sample one block for BYTES allocated bytes on average, 1K to 1T, or each one with 1 (default: none)"},
+	 "sample one block per BYTES allocated bytes on average, 1K to 1T; 1: every block (default: no samples)"},
 	{OPT_TIMEOUT, "timeout", "SEC",
-	 "give up after SEC seconds without a safe point, or within a call (default 10)"},
+	 "give up if no safe point is reached, or a call does not return, within SEC seconds (default 10)"},
 	{OPT_FORCE, "force", NULL,
 	 "attach even if the process filters its system calls and may be killed"},
 	{0},
@@ -81,7 +81,7 @@ static const struct kf_option attach_options[] = {
 
 static const struct kf_option detach_options[] = {
 	{OPT_TIMEOUT, "timeout", "SEC",
-	 "give up after SEC seconds without a safe point, or within a call (default 10)"},
+	 "give up if no safe point is reached, or a call does not return, within SEC seconds (default 10)"},
 	{OPT_FORCE, "force", NULL,
 	 "detach even if the process filters its system calls and may be killed"},
 	{0},
@@ -90,12 +90,12 @@ static const struct kf_option detach_options[] = {
 const struct kf_command kf_command_attach = {
 	.name = "attach",
 	.args = "PID...",
-	.help = "Bring the library into a running process",
+	.help = "Load the library into a running process",
 	.about =
-		"gdb loads the library at a safe point, and calls of malloc go through it from\n"
-		"then on, to the malloc that the process has. Counters begin at 0; blocks from\n"
-		"before are counted apart when they are freed. The process is stopped for\n"
-		"milliseconds and goes on in any case.",
+		"gdb loads the library at a safe point. From then on calls of malloc pass through\n"
+		"the library to the malloc that the process already uses. Counters begin at 0;\n"
+		"frees of older blocks are counted separately. The process stops for some\n"
+		"milliseconds, and continues even if attach fails.",
 	.examples =
 		"  konfiscator attach --sample=64K 4711    count and sample from now on\n"
 		"  konfiscator detach 4711                 put everything back",
@@ -108,10 +108,11 @@ const struct kf_command kf_command_attach = {
 const struct kf_command kf_command_detach = {
 	.name = "detach",
 	.args = "PID...",
-	.help = "End what attach began",
+	.help = "Undo attach",
 	.about =
-		"Calls of malloc go to the process' own malloc again and nothing is counted. The\n"
-		"library stays mapped; the stats file is added to the ledger and removed.",
+		"Calls of malloc go directly to the process' own malloc again; nothing is counted.\n"
+		"The library stays mapped; the counts are added to the ledger, and the stats file\n"
+		"is removed.",
 	.options = detach_options,
 	.formats = KF_FORMAT_TABLE,
 	.option = attach_option,

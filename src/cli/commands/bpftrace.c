@@ -210,7 +210,7 @@ static void set_ready(struct session *s)
 	s->ready = true;
 	s->maps_ms = FIRST_MAPS_MS;
 	if (!s->program.pid) {
-		kf_note(s->trace->cli, "trace: ready; Ctrl-C ends it");
+		kf_note(s->trace->cli, "trace: ready; press Ctrl-C to stop");
 		return;
 	}
 	s->fds[FD_PROGRAM].fd = (int)syscall(SYS_pidfd_open, s->program.pid, 0);

@@ -120,15 +120,16 @@ static int ctl_check(const char *order)
 	uint64_t mean, family;
 
 	if (!ctl_is_known(order)) {
-		kf_error("ctl: '%s' is not SETTING=VALUE of a setting that "
-			 "'konfiscator ctl PID' lists",
-			 order);
+		kf_error(
+			"ctl: '%s' is not SETTING=VALUE: 'konfiscator ctl PID' lists the settings",
+			order);
 		return KF_EXIT_USAGE;
 	}
 	if (!strncmp(order, "family=", 7) &&
 	    (!kf_parse_u64(value + 1, &family) || family > UINT32_MAX)) {
-		kf_error("ctl: family: '%s' is not a number to 4294967295",
-			 value + 1);
+		kf_error(
+			"ctl: family: '%s' is not a number from 0 to 4294967295",
+			value + 1);
 		return KF_EXIT_USAGE;
 	}
 	if (!strncmp(order, "pinned=", 7) && strcmp(value, "=now") != 0) {
@@ -183,7 +184,8 @@ static int ctl_give_order(const struct kf_cli *cli, const struct kf_file *f,
 
 	free(text);
 	if (answer.replaced[0])
-		kf_note(cli, "ctl: this replaces '%s', which was not taken yet",
+		kf_note(cli,
+			"ctl: this replaces the order '%s', which the process had not taken yet",
 			kf_escape(safe, sizeof(safe), answer.replaced));
 	switch (r) {
 	case KF_ORDER_DONE:
@@ -211,15 +213,13 @@ static int ctl_give_order(const struct kf_cli *cli, const struct kf_file *f,
 		return KF_EXIT_FAILED;
 	case KF_ORDER_LATE:
 		kf_note(cli,
-			"ctl: %s will be taken at the next slow path of "
-			"process %d, which allocates nothing now, or only "
-			"what it has just freed",
+			"ctl: %s is pending: it takes effect at the next slow path of process %d, which now allocates nothing, or only reuses blocks that it has just freed",
 			arg, kf_process_id(f));
 		return KF_EXIT_OK;
 	case KF_ORDER_WITHDRAWN:
-		kf_error("ctl: process %d has not answered in %llu s: the "
-			 "order is withdrawn",
-			 kf_process_id(f), (unsigned long long)ctl_wait_s);
+		kf_error(
+			"ctl: process %d did not answer within %llu s: the order is withdrawn",
+			kf_process_id(f), (unsigned long long)ctl_wait_s);
 		return KF_EXIT_FAILED;
 	default:
 		kf_error("ctl: %s/%s: %s", f->dir, f->name, strerror(errno));

@@ -232,10 +232,8 @@ static void diff_print(const struct kf_cli *cli, struct kf_table *t)
 	plain.exact |= diff_pick.metric == KF_METRIC_COUNT;
 	kf_table_print(t, &plain);
 	if (!t->nr_rows && diff_ended && diff_pick.metric == KF_METRIC_LIVE)
-		kf_note(cli, "diff: no difference in what was live when the "
-			     "programs ended; --metric=peaks compares the "
-			     "stacks' own peaks, "
-			     "--metric=alloc all allocations");
+		kf_note(cli,
+			"diff: no difference in the memory that was live when the programs ended; --metric=peaks compares the stacks' own peaks, --metric=alloc all allocations");
 }
 
 static int diff_refuse(double grown)
@@ -400,20 +398,20 @@ static const struct kf_option diff_options[] = {
 	{KF_PROFILE_METRIC, "metric", "live|peak|peaks|alloc|count",
 	 "compare this metric (default live; peaks with --fail-over if both programs have ended)"},
 	{KF_PROFILE_FILTER, "filter", "REGEX",
-	 "compare only stacks with a name that matches REGEX"},
+	 "compare only stacks in which a name matches REGEX"},
 	{0},
 };
 
 const struct kf_command kf_command_diff = {
 	.name = "diff",
 	.args = "BEFORE AFTER",
-	.help = "Show what lives in one profile and not in another",
+	.help = "Compare the memory of two profiles",
 	.about =
 		"BEFORE and AFTER are profiles of konfiscator record, or stats "
 		"files. Differences\nthat may be chance are left out: two runs "
 		"of the same program differ in 5 of 100\ncomparisons.",
 	.examples =
-		"  konfiscator diff before after           what lives in one and not in the other\n"
+		"  konfiscator diff before after           stacks whose live memory differs\n"
 		"  konfiscator diff -o d.html before after a page with a red and blue flame graph\n"
 		"  konfiscator diff --fail-over=8M before after    a gate for continuous integration",
 	.options = diff_options,

@@ -74,7 +74,7 @@ static bool check_preload(struct kf_table *t, const char *library)
 	if (works)
 		doctor_add_row(
 			t, "preload", OK,
-			"/bin/true ran under it and left its stats file");
+			"/bin/true ran under the library and left a stats file");
 	else
 		doctor_add_row(t, "preload", MISSING, "%s", trial.problem);
 	return works;
@@ -90,8 +90,8 @@ static bool check_place(struct kf_table *t, const struct kf_cli *cli,
 	bool found = dir != NULL;
 
 	if (found)
-		doctor_add_row(t, "directory", OK, "stats files are made in %s",
-			       dir);
+		doctor_add_row(t, "directory", OK,
+			       "stats files are created in %s", dir);
 	else
 		doctor_add_row(
 			t, "directory", MISSING,
@@ -160,8 +160,7 @@ static void check_kernel(struct kf_table *t)
 	if (!uprobes)
 		doctor_add_row(
 			t, "kernel", MISSING,
-			"no uprobes: the kernel needs CONFIG_UPROBE_EVENTS, and "
-			"/sys has to be mounted");
+			"no uprobes: the kernel needs CONFIG_UPROBE_EVENTS, and /sys must be mounted");
 	else
 		doctor_add_row(t, "kernel", OK, "uprobes%s",
 			       btf ? ", BTF" : "");
@@ -285,11 +284,11 @@ static int doctor_run(struct kf_cli *cli, int argc, char **argv)
 const struct kf_command kf_command_doctor = {
 	.name = "doctor",
 	.args = "[PROG]",
-	.help = "Check what works here and what is missing",
+	.help = "Check whether this system has what konfiscator needs",
 	.about =
 		"Each tracer is tried on a program, for at most 30 (bpftrace) or 60 seconds (stap).\n"
-		"The exit status is 0 if programs, and PROG if it is given, can be run under the\n"
-		"library and their counters can be read. Tracing may be missing.",
+		"The exit status is 0 if programs (and PROG, if given) can run under the library\n"
+		"and their counters can be read, even if tracing does not work.",
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.run = doctor_run,
 };

@@ -309,9 +309,9 @@ static int ebpf_wait_ready(struct ebpf *e)
 	else if (!e->over)
 		kf_error("record: bpftrace could not trace process %d: %s",
 			 e->file.pid,
-			 e->said[0] ? kf_escape(safe, sizeof(safe), e->said)
-				    : "it does not say why: see konfiscator "
-				      "doctor");
+			 e->said[0]
+				 ? kf_escape(safe, sizeof(safe), e->said)
+				 : "it gave no reason: see konfiscator doctor");
 	return KF_EXIT_FAILED;
 }
 
@@ -354,15 +354,13 @@ static void ebpf_tell(const struct ebpf *e, int32_t pid)
 	const struct kf_traced *t = &e->traced;
 
 	if (t->lost)
-		kf_error("record: bpftrace lost %llu events: what is live may "
-			 "be less or more than the profile has; a larger "
-			 "--sample has fewer events",
-			 (unsigned long long)t->lost);
+		kf_error(
+			"record: bpftrace lost %llu events: live memory in the profile may be too low or too high; a larger --sample causes fewer events",
+			(unsigned long long)t->lost);
 	if (t->no_room)
-		kf_error("record: %llu samples found no room among the %s live "
-			 "ones and are not in the profile: use a larger "
-			 "--sample",
-			 (unsigned long long)t->no_room, MAP_KEYS);
+		kf_error(
+			"record: %llu samples are missing: the profile has room for %s live ones; use a larger --sample",
+			(unsigned long long)t->no_room, MAP_KEYS);
 	kf_note(e->cli, "record: %s: %llu snapshots of process %d", e->path,
 		(unsigned long long)e->looks, pid);
 }
@@ -441,10 +439,7 @@ static int ebpf_run(struct ebpf *e, const char *tool)
 		ebpf_identity(e, s.malloc);
 		e->program = ebpf_stat(pid, STAT_STACK);
 		kf_note(e->cli,
-			"record: uprobes in %s cost process %d about 2 to "
-			"10 us a call (and all that map this file, with "
-			"bpftrace before 0.20); stacks follow frame pointers "
-			"only",
+			"record: uprobes in %s cost process %d about 2 to 10 us per call (with bpftrace before 0.20: every process that maps this file); stacks follow frame pointers only",
 			kf_escape(safe, sizeof(safe), s.malloc), pid);
 		error = ebpf_start(e, tool, s.text);
 		if (error)

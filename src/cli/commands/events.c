@@ -228,8 +228,8 @@ static int events_run(struct kf_cli *cli, int argc, char **argv)
 		return events_refuse("--follow needs a running process, not a "
 				     "file");
 	if (events_follow && cli->format == KF_FORMAT_JSON)
-		return events_refuse("--follow cannot print JSON, which needs "
-				     "an end: use --format=csv");
+		return events_refuse(
+			"--follow cannot print JSON, which would stay incomplete: use --format=csv");
 	cli->tables = KF_TABLE_EVENTS;
 	status = kf_one_find(cli, argc ? argv[0] : NULL, &one);
 	if (status)
@@ -285,7 +285,7 @@ static int events_option(struct kf_cli *cli, int key, const char *arg)
 static const struct kf_option events_options[] = {
 	{'k', "kind", "KIND,...", "show only these kinds of events"},
 	{'t', "thread", "TID|GLOB",
-	 "show only threads with this id or a name that matches"},
+	 "show only threads with this id or a matching name"},
 	{'f', "follow", NULL, "print new events until the process ends"},
 	{0},
 };
@@ -299,8 +299,8 @@ const struct kf_command kf_command_events = {
 		"includes processes that were killed. A stats file keeps the latest\n"
 		"KONFISCATOR_EVENTS events of each thread.",
 	.examples =
-		"  konfiscator events 4711                 what a process did last\n"
-		"  konfiscator events -a 4711              the same of one that was killed",
+		"  konfiscator events 4711                 the latest events of a process\n"
+		"  konfiscator events -a 4711              the same for a process that was killed",
 	.options = events_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

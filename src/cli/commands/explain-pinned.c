@@ -33,13 +33,12 @@ int kf_explain_order_pinned(const struct kf_cli *cli, const struct kf_file *f)
 		return 0;
 	if (r == KF_ORDER_WITHDRAWN) {
 		kf_note(cli,
-			"explain: process %d has not answered in %d s: it "
-			"allocates nothing now, or only what it has just freed",
+			"explain: process %d did not answer within %d s: it allocates nothing now, or only reuses blocks that it has just freed",
 			kf_process_id(f), ORDER_S);
 		return 0;
 	}
 	why = kf_order_refusal(r, &answer);
-	kf_error("explain: process %d cannot say what its blocks pin: %s",
+	kf_error("explain: process %d cannot report what its blocks pin: %s",
 		 kf_process_id(f), why ? why : "it was not asked");
 	free(why);
 	return KF_EXIT_FAILED;
@@ -199,7 +198,7 @@ static void pinned_say(const struct pinned *p, bool alive)
 	if (!p->noted_ns) {
 		printf("not known: which blocks pin half-empty slabs: %s\n",
 		       alive ? "the process has not answered"
-			     : "nobody asked the process while it ran");
+			     : "the process was not asked while it ran");
 		return;
 	}
 	printf("pinned: %s of free blocks are in slabs that live blocks keep",
@@ -211,8 +210,7 @@ static void pinned_say(const struct pinned *p, bool alive)
 	putchar('\n');
 	if (p->unknown.value <= 0)
 		return;
-	printf("not known: what about %s of blocks pin, within %s: they were "
-	       "allocated since, or by threads without a heap\n",
+	printf("not known: what another %s of blocks (+- %s) pin: they were allocated later, or by threads without a heap\n",
 	       kf_human_bytes(bytes, sizeof(bytes), (uint64_t)p->unknown.value),
 	       kf_human_bytes(error, sizeof(error),
 			      (uint64_t)kf_estimate_error(p->unknown)));

@@ -54,14 +54,13 @@ static void unknown_memory(json_t *lines, const struct kf_watch *w,
 	else if (!f->mappings_known)
 		kf_explain_add_line(
 			lines,
-			kf_format("what the memory that is not the heap "
-				  "consists of, as its mappings cannot be "
-				  "read"));
+			kf_format(
+				"what the memory outside the heap consists of: the mappings of the process cannot be read"));
 	else if (f->absent > KF_EXPLAIN_GROWTH_MIN)
 		kf_explain_add_line(
 			lines,
-			kf_format("how much more memory of others there is: as "
-				  "much more of the heap is without pages"));
+			kf_format(
+				"how much memory is outside the heap: it may be more than shown, by as much as the heap has addresses without pages"));
 }
 
 static void unknown_life(json_t *lines, const struct kf_watch *w,
@@ -109,19 +108,18 @@ static char *unknown_stacks(const struct kf_file *f)
 	bool on = kf_snapshot_value(&f->snap, "sample_mean");
 
 	if (lives && on)
-		return kf_format("the stacks, as no block was sampled yet: "
-				 "konfiscator ctl %d sample=64K samples more",
-				 kf_process_id(f));
+		return kf_format(
+			"the stacks: no block was sampled yet; konfiscator ctl %d sample=64K takes more samples",
+			kf_process_id(f));
 	if (lives)
-		return kf_format("the stacks, as no samples are taken: "
-				 "konfiscator ctl %d sample=512K starts "
-				 "sampling",
-				 kf_process_id(f));
+		return kf_format(
+			"the stacks: no samples are taken; konfiscator ctl %d sample=512K starts sampling",
+			kf_process_id(f));
 	if (on)
-		return kf_format("the stacks, as no block was sampled: "
-				 "konfiscator run --sample=64K samples more");
-	return kf_format("the stacks, as no samples were taken: "
-			 "konfiscator run --sample=512K takes them");
+		return kf_format(
+			"the stacks: no block was sampled; konfiscator run --sample=64K takes more samples");
+	return kf_format(
+		"the stacks: no samples were taken; konfiscator run --sample=512K takes samples");
 }
 
 json_t *kf_explain_unknown(const struct kf_watch *w,
@@ -199,7 +197,7 @@ static void print_few(const struct kf_watch *w)
 					    kf_process_id(f))
 				: kf_format("konfiscator run --sample=");
 
-	printf("not known: how much each stack has, as few samples fell: %s\n",
+	printf("not known: how much each stack has: there are too few samples; %s\n",
 	       kf_sample_hint(text, sizeof(text), command,
 			      kf_snapshot_value(&f->snap, "sample_mean")));
 	free(command);

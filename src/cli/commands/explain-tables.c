@@ -75,8 +75,8 @@ static void add_mappings(struct kf_table *t, const struct kf_facts *f,
 		return;
 	}
 	if (f->absent)
-		add_part(t, "less: the heap's without pages", true, -f->absent,
-			 whole);
+		add_part(t, "less: heap addresses without pages", true,
+			 -f->absent, whole);
 	add_part(t, "huge pages: free memory in them", true, f->huge, whole);
 	add_part(t, "files: mapped code and data", true, f->files, whole);
 	add_part(t, "stacks of threads", true, f->stacks, whole);
@@ -102,11 +102,11 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f)
 	add_part(t, "metadata: the allocator's own", true, f->metadata, whole);
 	add_mappings(t, f, whole);
 	add_part(t, "resident: the process", known, f->resident, whole);
-	add_part(t, "unused: free, with nothing behind it", true, f->unused, 0);
+	add_part(t, "unused: free addresses without pages", true, f->unused, 0);
 	add_part(t, "held: the heap's addresses in use", true, f->held, 0);
-	add_part(t, "peak of what was held", f->peak_known, f->peak_held, 0);
+	add_part(t, "peak of held memory", f->peak_known, f->peak_held, 0);
 	if (f->limit) {
-		add_part(t, "limit of what is held", true, f->limit, 0);
+		add_part(t, "limit of held memory", true, f->limit, 0);
 		add_part(t, "headroom to this limit", true, f->headroom, 0);
 	}
 	if (!f->mappings_known)
@@ -135,19 +135,16 @@ void kf_explain_say_runtime(const struct kf_watch *w, const struct kf_facts *f)
 		return;
 	if (f->runtimes & KF_RUNTIME_JAVA)
 		printf("java: the heap of Java's objects is mapped by the JVM: "
-		       "jcmd %d GC.heap_info tells its size; VM.native_memory "
+		       "jcmd %d GC.heap_info prints its size; VM.native_memory "
 		       "has the rest, if java runs with "
 		       "-XX:NativeMemoryTracking=summary\n",
 		       pid);
 	else if (f->runtimes & KF_RUNTIME_NODE)
 		puts("node: the heap of JavaScript is mapped by V8: "
-		     "process.memoryUsage() tells its size; with node "
-		     "--heapsnapshot-signal=SIGUSR2 the signal writes what is "
-		     "in it");
+		     "process.memoryUsage() has its size; node --heapsnapshot-signal=SIGUSR2 writes a snapshot of it on that signal");
 	else if (f->runtimes & KF_RUNTIME_PYTHON)
 		puts("python: small objects are in arenas that pymalloc maps, "
-		     "unless PYTHONMALLOC=malloc is set: konfiscator run "
-		     "--python sets it, and the heap has these objects");
+		     "unless PYTHONMALLOC=malloc is set: konfiscator run --python sets it, which moves these objects into the heap");
 }
 
 enum { SIZE, LIVE, GROWN, EMPTY, FILL, SLABS, BLOCKS, CARVED, NR_SIZES };

@@ -475,14 +475,14 @@ static const struct kf_option explain_options[] = {
 	{'w', "watch", "SEC",
 	 "watch for SEC seconds to see what grows (default 2; 0 takes one snapshot)"},
 	{OPT_PINNED, "pinned", NULL,
-	 "show which tags and sampled stacks have the blocks that keep half-empty slabs; asks the process"},
+	 "ask the process which tags and sampled stacks have the blocks that keep half-empty slabs"},
 	{0},
 };
 
 const struct kf_command kf_command_explain = {
 	.name = "explain",
 	.args = "[PID|FILE]",
-	.help = "Say why a process has the memory that it has",
+	.help = "Explain what a process uses its memory for",
 	.about =
 		"The verdict is leak, growth, fragmentation, waiting, cache, not the heap, never freed\n"
 		"or in use.\n"
@@ -490,8 +490,8 @@ const struct kf_command kf_command_explain = {
 		"samples, of call stacks follow. FILE is the stats file of a process, which may\n"
 		"have ended. Several processes are printed as one row each.",
 	.examples =
-		"  konfiscator explain 4711                why it is so big, and whether it grows\n"
-		"  konfiscator explain --pinned 4711       who keeps half-empty slabs",
+		"  konfiscator explain 4711                why the process is so big, and whether it grows\n"
+		"  konfiscator explain --pinned 4711       which blocks keep half-empty slabs",
 	.options = explain_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

@@ -23,7 +23,7 @@ static int help_run(struct kf_cli *cli, int argc, char **argv)
 const struct kf_command kf_command_help = {
 	.name = "help",
 	.args = "[COMMAND]",
-	.help = "Print the commands, or the options of one",
+	.help = "Print help for konfiscator or for a command",
 	.formats = KF_FORMAT_TABLE,
 	.run = help_run,
 };

@@ -134,7 +134,7 @@ static int ls_run(struct kf_cli *cli, int argc, char **argv)
 const struct kf_command kf_command_ls = {
 	.name = "ls",
 	.args = "[PID|FILE...]",
-	.help = "List the stats files and the states of their processes",
+	.help = "List stats files and the states of their processes",
 	.about =
 		"STATE is alive, dead, execed (the process runs another program now),\n"
 		"unknown (a process that cannot be seen from here) or bad (see RESULT).\n"
@@ -142,8 +142,8 @@ const struct kf_command kf_command_ls = {
 		"likely OOM (the cgroup counts such kills), signal or _exit (one of them), or\n"
 		"unknown.",
 	.examples =
-		"  konfiscator ls                          processes that run\n"
-		"  konfiscator ls -a                       those that have ended, too, and how",
+		"  konfiscator ls                          processes that run now\n"
+		"  konfiscator ls -a                       also processes that have ended, and how they ended",
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,
 	.selects_ended = true,

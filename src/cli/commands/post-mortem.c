@@ -118,20 +118,18 @@ static int pm_none(const struct kf_cli *cli, const struct bodies *all)
 		    !cli->select.nr_pids || !kf_select_matches(&cli->select, f))
 			continue;
 		kf_note(cli,
-			"post-mortem: process %d lives: see konfiscator "
-			"explain %d",
+			"post-mortem: process %d still runs: see konfiscator explain %d",
 			kf_process_id(f), kf_process_id(f));
 		return KF_EXIT_NO_MATCH;
 	}
 	if (all->nr)
 		kf_note(cli,
-			"post-mortem: all processes that left a stats file "
-			"ended by exit 0: name one of konfiscator ls -a");
+			"post-mortem: all processes that left a stats file ended by exit 0: choose one from konfiscator ls -a");
 	else
 		kf_note(cli,
 			"post-mortem: no process that has ended%s left a stats "
 			"file: a program that exits normally keeps its file "
-			"only where samples were taken, or with "
+			"only if samples were asked for, or with "
 			"KONFISCATOR_KEEP=1",
 			kf_select_any(&cli->select) ? " and matches" : "");
 	return KF_EXIT_NO_MATCH;
@@ -211,7 +209,7 @@ static void pm_print_head(const struct body *b)
 
 static void pm_print_passed(const struct bodies *all)
 {
-	const char *before = "passed over, as they ended by exit 0: ";
+	const char *before = "skipped, because they ended by exit 0: ";
 	char name[KF_PROCESS_NAME], safe[4 * KF_PROCESS_NAME];
 
 	for (unsigned int i = 0; i < all->first; i++) {
@@ -280,20 +278,18 @@ static void pm_add_how(json_t *lines, const struct bodies *all,
 	if (!strcmp(b->how, "signal or _exit"))
 		kf_explain_add_line(
 			lines,
-			kf_format("which signal it was, or whether it called "
-				  "_exit(): %s",
-				  all->log.readable
-					  ? "the kernel's log has no line of "
-					    "it"
-					  : "the kernel's log, which root may "
-					    "read, has crashes and OOM "
-					    "kills"));
+			kf_format(
+				"which signal it was, or whether it called "
+				"_exit(): %s",
+				all->log.readable
+					? "the kernel's log does not mention it"
+					: "crashes and OOM kills are in the kernel's log, which root may read"));
 	else if (!strcmp(b->how, "unknown"))
 		kf_explain_add_line(
 			lines,
-			kf_format("how it ended: %s",
+			kf_format("how the process ended: %s",
 				  strcmp(all->log.boot_id, s->id.boot_id) != 0
-					  ? "that was before the last boot"
+					  ? "it ended before the last boot"
 				  : s->knows_exit
 					  ? "it cannot be seen from here"
 					  : "an older library wrote the file"));
@@ -309,13 +305,13 @@ static void pm_add_history(json_t *lines, const struct kf_snapshot *s)
 	else if (strcmp(s->id.engine, "firstfit") != 0)
 		why = "only the engine firstfit reads a clock";
 	if (s->nr_moments < 2)
-		kf_explain_add_line(
-			lines, kf_format("how it grew meanwhile: %s", why));
+		kf_explain_add_line(lines,
+				    kf_format("how its memory grew: %s", why));
 	if (!s->nr_events)
 		kf_explain_add_line(
 			lines,
-			kf_format("its last events: the file has none, as "
-				  "with KONFISCATOR_EVENTS=0"));
+			kf_format(
+				"its last events: the stats file has none (KONFISCATOR_EVENTS=0?)"));
 }
 
 static json_t *pm_unknown(const struct bodies *all, const struct body *b)
@@ -502,18 +498,18 @@ static int pm_option(struct kf_cli *cli, int key, const char *arg)
 
 static const struct kf_option pm_options[] = {
 	{'o', "output", "FILE",
-	 "write the profile of what it held; the suffix chooses the format"},
+	 "write a profile of the memory that was live at the end; the suffix chooses the format"},
 	{0},
 };
 
 const struct kf_command kf_command_post_mortem = {
 	.name = "post-mortem",
 	.args = "[PID|FILE]",
-	.help = "Say what a process that has ended held, and how it grew",
+	.help = "Show what an ended process held and how it grew",
 	.about =
-		"Without arguments and options: the latest process that did not end by exit 0,\n"
-		"of those whose stats files are kept; konfiscator ls -a lists them. With options\n"
-		"that match several processes, the latest of these.",
+		"By default the process is the latest one that left a stats file and did not end\n"
+		"by exit 0; konfiscator ls -a lists them. If options match several processes, it\n"
+		"is the latest of these.",
 	.options = pm_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON,
 	.selects = true,

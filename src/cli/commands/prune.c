@@ -110,20 +110,21 @@ static int prune_run(struct kf_cli *cli, int argc, char **argv)
 }
 
 static const struct kf_option prune_options[] = {
-	{'n', "dry-run", NULL, "say what would be deleted, and delete nothing"},
+	{'n', "dry-run", NULL,
+	 "print what would be deleted, but delete nothing"},
 	{0},
 };
 
 const struct kf_command kf_command_prune = {
 	.name = "prune",
 	.args = "",
-	.help = "Delete the stats files of processes that have ended",
+	.help = "Delete stats files of processes that have ended",
 	.about =
-		"A program that exits normally removes its file, and the library removes files of\n"
-		"killed programs after a day, once their counts are in the ledger, see\n"
-		"konfiscator(7). prune adds counts to the ledger that are not in it yet. A file\n"
-		"whose counts cannot be added, because the disk is full or the file is another\n"
-		"user's, stays, and the exit status is 1. Ledgers stay.",
+		"A program that exits normally removes its stats file. The library removes files of\n"
+		"killed programs after a day, once their counts are in the ledger (konfiscator(7)).\n"
+		"prune first adds counts that are not in the ledger yet. If that fails (the disk is\n"
+		"full, or the file belongs to another user), the file stays and the exit status is\n"
+		"1. Ledgers are never deleted.",
 	.options = prune_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = prune_option,

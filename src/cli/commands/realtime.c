@@ -99,8 +99,8 @@ static void realtime_print(const struct kf_cli *cli, const struct kf_prof *prof,
 	kf_table_release(&t);
 	if (all > shown)
 		kf_note(cli,
-			"realtime: %" PRIu64 " more calls have no stack: it "
-			"could not be taken, or found no entry in the table",
+			"realtime: %" PRIu64
+			" more calls have no stack: it could not be taken, or the table was full",
 			all - shown);
 }
 
@@ -139,7 +139,7 @@ static int realtime_run(struct kf_cli *cli, int argc, char **argv)
 const struct kf_command kf_command_realtime = {
 	.name = "realtime",
 	.args = "[PID|FILE]",
-	.help = "Show calls of malloc in real-time code, with their stacks",
+	.help = "Show calls of malloc in real-time code with their stacks",
 	.about =
 		"Threads are in real-time mode between konf_realtime_enter() and\n"
 		"konf_realtime_leave(), or if KONFISCATOR_REALTIME has their names. FILE is a\n"

@@ -43,9 +43,9 @@ static int tell_order(const struct kf_cli *cli, const struct kf_file *f,
 			"at its next slow path",
 			kf_process_id(f));
 	else if (needed)
-		kf_error("record: process %d takes no samples and cannot be "
-			 "told to: %s",
-			 kf_process_id(f), why);
+		kf_error(
+			"record: process %d takes no samples, and the order to start failed: %s",
+			kf_process_id(f), why);
 	needed &= why != NULL;
 	free(why);
 	return needed ? KF_EXIT_FAILED : 0;
@@ -96,9 +96,9 @@ int kf_record_orders_mark(struct kf_record_orders *o, const struct kf_file *f)
 	if (!why)
 		return 0;
 	o->family = 0;
-	kf_error("record: --follow: process %d cannot be told to mark its "
-		 "children: %s",
-		 kf_process_id(f), why);
+	kf_error(
+		"record: --follow: the order to process %d to mark its children failed: %s",
+		kf_process_id(f), why);
 	free(why);
 	return KF_EXIT_FAILED;
 }
@@ -136,11 +136,10 @@ void kf_record_tell_followed(const struct kf_cli *cli,
 	size_t running = kf_follow_running(w);
 
 	if (w->nr)
-		kf_note(cli, "record: the profile has %zu other processes",
+		kf_note(cli, "record: the profile includes %zu other processes",
 			w->nr);
 	if (running)
 		kf_note(cli,
-			"record: %zu other processes still run: the profile "
-			"has what they had until now",
+			"record: %zu other processes still run: the profile has their samples until now",
 			running);
 }

@@ -311,9 +311,9 @@ static int record_loop(struct recorder *r)
 	int status = recorder_look(r);
 
 	if (!status && !r->child && !r->stats) {
-		kf_error("record: process %d has no stats file: it runs "
-			 "without the library, or as another user",
-			 r->pid);
+		kf_error(
+			"record: process %d has no stats file: it belongs to another user, or runs without the library",
+			r->pid);
 		status = KF_EXIT_NO_MATCH;
 	}
 	while (!status && !wait_more(r))
@@ -414,8 +414,8 @@ static int run_events(struct kf_cli *cli, int argc, char **argv)
 	int status;
 
 	if (!argc) {
-		kf_error("record: --events is for programs that are started: "
-			 "use konfiscator ctl PID record=FILE");
+		kf_error(
+			"record: --events needs PROG: for a running process use konfiscator ctl PID record=FILE");
 		return KF_EXIT_USAGE;
 	}
 	status =
@@ -446,11 +446,11 @@ static int run_ebpf(struct kf_cli *cli, int argc)
 	if (!record_sample)
 		kf_parse_size(KF_RECORD_SAMPLE, &how.mean);
 	if (record_events || record_exact || how.mean < KF_SAMPLE_LEAST)
-		kf_error("record: --ebpf: samples are of 1K to 1T: --exact, "
-			 "--events and --sample 1 need the library");
+		kf_error(
+			"record: --ebpf: --sample must be from 1K to 1T: --exact, --events and --sample=1 need the library");
 	else if (argc || cli->select.nr_pids != 1)
-		kf_error("record: --ebpf is for one process that runs: "
-			 "konfiscator record --ebpf PID");
+		kf_error(
+			"record: --ebpf needs one running process: konfiscator record --ebpf PID");
 	else
 		return kf_ebpf_record(cli, &how);
 	return KF_EXIT_USAGE;
@@ -549,21 +549,20 @@ static const struct kf_option record_options[] = {
 	 "read the samples every SEC seconds (default 1)"},
 	{OPT_DURATION, "duration", "SEC", "stop after SEC seconds"},
 	{OPT_SAMPLE, "sample", "BYTES",
-	 "sample one block for BYTES allocated bytes on average (default 512K, or "
-	 "the setting of a running process)"},
+	 "sample one block per BYTES allocated bytes on average (default 512K, or the setting of a running process)"},
 	{OPT_EXACT, "exact", NULL,
-	 "sample every block, so that figures are exact; about 2 us a call"},
+	 "sample every block, for exact figures; costs about 2 us per call"},
 	{OPT_EVENTS, "events", NULL,
 	 "write a recording of every call instead of a profile "
 	 "(default konfiscator.PID.recording)"},
 	{OPT_EBPF, "ebpf", NULL,
-	 "sample a process without the library, by bpftrace; 2 to 10 us a call"},
+	 "sample a process without the library, with bpftrace; costs 2 to 10 us per call"},
 	{OPT_NO_SYMBOLS, "no-symbols", NULL,
-	 "store no names of functions in the profile"},
+	 "do not store function names in the profile"},
 	{OPT_FOLLOW, "follow", NULL,
-	 "record the children of the process too (default for a program that is "
-	 "started)"},
-	{OPT_NO_FOLLOW, "no-follow", NULL, "record the first process alone"},
+	 "also record the children of the process (default for PROG)"},
+	{OPT_NO_FOLLOW, "no-follow", NULL,
+	 "do not record the children of the process"},
 	{0},
 };
 
@@ -573,11 +572,11 @@ const struct kf_command kf_command_record = {
 	.help = "Write a profile of where a program's memory came from",
 	.about =
 		"The samples that the library takes are read at intervals, until the program\n"
-		"ends. A running process with another sampling interval gets that of --sample\n"
-		"while it is recorded. konfiscator report shows the profile.",
+		"ends. While a running process is recorded, --sample replaces its own sampling\n"
+		"interval. konfiscator report shows the profile.",
 	.examples =
-		"  konfiscator record -o before -- ./server    from its start to its end\n"
-		"  konfiscator record --duration=30 4711   half a minute of a process that runs\n"
+		"  konfiscator record -o before -- ./server    from start to end\n"
+		"  konfiscator record --duration=30 4711   30 seconds of a running process\n"
 		"  konfiscator record --exact -- ./test    every block, for tests",
 	.options = record_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |

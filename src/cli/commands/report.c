@@ -97,7 +97,7 @@ int kf_report_leaks_status(const struct kf_report *r, uint64_t bytes,
 	if (!r->fail_on_leak || !bytes)
 		return KF_EXIT_OK;
 	if (error)
-		kf_error("report: about %s, within %s, were not freed",
+		kf_error("report: about %s (+- %s) were not freed",
 			 kf_human_bytes(about, sizeof(about), bytes),
 			 kf_human_bytes(more, sizeof(more), error));
 	else
@@ -379,9 +379,9 @@ static int choose_view(struct kf_report *r)
 static int run_profile(struct kf_report *r)
 {
 	if (history_only || export_asked) {
-		kf_error("report: --%s is for recordings, and this is a "
-			 "profile",
-			 export_asked ? "export" : history_only);
+		kf_error(
+			"report: --%s is for recordings, but this is a profile",
+			export_asked ? "export" : history_only);
 		return KF_EXIT_USAGE;
 	}
 	return kf_prof_report(r, &profile_pick, view_name);
@@ -394,7 +394,7 @@ static int check_history(struct kf_report *r)
 		return 0;
 	if (access(r->path, F_OK))
 		return open_history(r);
-	kf_error("report: --%s%s is for profiles, and this is a recording",
+	kf_error("report: --%s%s is for profiles, but this is a recording",
 		 profile_only ? profile_only : "view=",
 		 profile_only ? "" : view_name);
 	return KF_EXIT_USAGE;
@@ -477,7 +477,7 @@ static const struct kf_option report_options[] = {
 	{OPT_EXPORT, "export", "FORMAT",
 	 "print all events or levels in a format for other programs"},
 	{OPT_ROWS, "rows", "N", "print at most N rows of a table (0: all)"},
-	{KF_PICK_FROM, "from", "SEC", "count events from this time on"},
+	{KF_PICK_FROM, "from", "SEC", "ignore events before this time"},
 	{KF_PICK_TO, "to", "SEC", "ignore events after this time"},
 	{KF_PICK_THREAD, "thread", "TID|GLOB,...", "count only these threads"},
 	{KF_PICK_FUNCTION, "function", "NAME,...",
@@ -485,13 +485,13 @@ static const struct kf_option report_options[] = {
 	{KF_PICK_SIZE, "size", "MIN-MAX",
 	 "count only requests of MIN to MAX bytes"},
 	{KF_PROFILE_METRIC, "metric", "live|peak|peaks|alloc|count",
-	 "profiles: show this metric (default live; the peak once the program has ended)"},
+	 "profiles: show this metric (default live; peak if the program has ended)"},
 	{KF_PROFILE_GROUP, "group", "function|line|lib|tag|thread|process",
 	 "profiles: group call stacks by this (default function)"},
 	{KF_PROFILE_FILTER, "filter", "REGEX",
-	 "profiles: only stacks with a name that matches REGEX"},
+	 "profiles: show only stacks in which a name matches REGEX"},
 	{KF_PROFILE_PROCESS_KEY, "process", "PID|GLOB",
-	 "profiles: only stacks of this process, or of those with such a name"},
+	 "profiles: show only stacks of this process, or of processes with this name"},
 	{KF_PROFILE_AT, "at", "SEC", "profiles: show the state at this time"},
 	{0},
 };
@@ -536,7 +536,7 @@ static int report_option(struct kf_cli *cli, int key, const char *arg)
 const struct kf_command kf_command_report = {
 	.name = "report",
 	.args = "PID|FILE",
-	.help = "Show a recording or a profile of a heap",
+	.help = "Show a profile or a recording of a heap",
 	.about =
 		"Views of a recording: summary, timeline, top, sizes, threads, lifetimes, leaks,\n"
 		"latency, anomalies; timeline and latency can be drawn as .png, .svg or .pdf.\n"
@@ -545,8 +545,8 @@ const struct kf_command kf_command_report = {
 		".speedscope.json, .firefox.json, .perfetto-trace, .json, .csv, .massif. Times are\n"
 		"seconds since the recording began.",
 	.examples =
-		"  konfiscator report 4711                 what lives now, by function\n"
-		"  konfiscator report before               what a profile has\n"
+		"  konfiscator report 4711                 live memory of a process, by function\n"
+		"  konfiscator report before               a profile\n"
 		"  konfiscator report -o before.html before    a page with a flame graph\n"
 		"  konfiscator report --leaks --fail-on-leak t.profile    for tests",
 	.options = report_options,

@@ -57,7 +57,7 @@ static const char *const run_engines[] = {
 #define KF_ENGINE(id, text) #id ", "
 static const char engine_names[] =
 #include "engines/engines.def"
-	"or a path of one that can be read";
+	"or the path of a readable file";
 #undef KF_ENGINE
 
 /* Keys of the options: OPT_CONF + the place in conf.def. */
@@ -91,7 +91,7 @@ static const char *conf_wanted(const struct conf *conf, const char *value)
 	case COUNT:
 		return kf_parse_u64(value, &n) && n <= UINT32_MAX
 			       ? NULL
-			       : "a number to 4294967295";
+			       : "a number from 0 to 4294967295";
 	case SIZE:
 		return kf_parse_size(value, &n) && n <= PTRDIFF_MAX
 			       ? NULL
@@ -108,8 +108,7 @@ static const char *conf_wanted(const struct conf *conf, const char *value)
 	case MATCH:
 		return kf_match_is_list(value)
 			       ? NULL
-			       : "names with commas between, + or - before "
-				 "one, * behind";
+			       : "a comma-separated list of names, each with an optional + or - before it and * after it";
 	case ENGINE:
 		return is_engine(value) ? NULL : engine_names;
 	default:
@@ -127,7 +126,7 @@ static const struct {
 	{CONF_sample, KF_SAMPLE_SMALL, KF_SAMPLE_LEAST, KF_SAMPLE_MOST,
 	 KF_SAMPLE_RANGE},
 	{CONF_stack_frames, 0, 1, 1024, "a number from 1 to 1024"},
-	{CONF_events, 1, 1, 4096, "a number to 4096"},
+	{CONF_events, 1, 1, 4096, "a number from 0 to 4096"},
 	{CONF_tag_levels, 0, 2, 256, "a number from 2 to 256"},
 	{CONF_tag_nodes, 0, 2, 32768, "a number from 2 to 32768"},
 };
@@ -360,14 +359,14 @@ static const char *own_problem(const char *dir)
 
 	free(copy);
 	if (lstat(dir, &st))
-		return errno == ENOENT && room ? NULL : "cannot be made";
+		return errno == ENOENT && room ? NULL : "cannot be created";
 	if (!S_ISDIR(st.st_mode))
-		return "is a link, or no directory";
+		return "is a symbolic link or not a directory";
 	if (st.st_uid != geteuid())
 		return "belongs to another user";
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return "can be written to by others";
-	return may_write(dir) ? NULL : "cannot be written to";
+		return "is writable by other users";
+	return may_write(dir) ? NULL : "is not writable";
 }
 
 /*
@@ -396,9 +395,7 @@ static void tell_no_place(const struct kf_cli *cli)
 	why = own_problem(own);
 	if (why)
 		kf_note(cli,
-			"run: no stats file: %s %s: other programs "
-			"cannot read the counters; --dir names another "
-			"directory",
+			"run: no stats file: %s %s; other programs cannot read the counters; --dir=DIR chooses another directory",
 			own, why);
 	free(own);
 }
@@ -488,11 +485,11 @@ static const struct kf_option run_options[] = {
 	{OPT_CONF + (int)CONF_record_max, "max-size", "BYTES",
 	 "the same as --record-max"},
 	{OPT_PYTHON, "python", NULL,
-	 "let Python allocate every object by malloc (PYTHONMALLOC=malloc)"},
+	 "make Python allocate every object with malloc (PYTHONMALLOC=malloc)"},
 	{OPT_NO_CHILDREN, "no-children", NULL,
-	 "run only the program itself under the library, not its children"},
+	 "do not run the program's children under the library"},
 	{OPT_NO_FOLLOW, "no-follow", NULL,
-	 "let a report of its samples be of the program without its children"},
+	 "leave the children out when konfiscator report shows this process"},
 	{0},
 };
 
@@ -503,13 +500,13 @@ const struct kf_command kf_command_run = {
 	.about =
 		"The library is put at the front of LD_PRELOAD. The exit status is the\n"
 		"program's own; 125 if the library cannot be preloaded into it (static, set-id,\n"
-		"for another machine, musl, built with a sanitizer), 126 if it is not\n"
+		"for another machine, using musl, built with a sanitizer), 126 if it is not\n"
 		"executable, 127 if it is not found.",
 	.examples =
-		"  konfiscator run -- ./server             count everything it does\n"
-		"  konfiscator run --sample=64K -- ./server    sample finer: 64 KiB between samples\n"
-		"  konfiscator run --python -- python3 app.py  let Python's own objects be seen\n"
-		"  konfiscator run --secure=1 -- ./test    find overflows and uses after free",
+		"  konfiscator run -- ./server             count what its heap does\n"
+		"  konfiscator run --sample=64K -- ./server    take more samples: one per 64 KiB\n"
+		"  konfiscator run --python -- python3 app.py  include Python's own objects\n"
+		"  konfiscator run --secure=1 -- ./test    detect overflows and uses after free",
 	.options = run_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |
 		   KF_FORMAT_PROM,

@@ -255,8 +255,7 @@ static void note_others(const struct kf_cli *cli, const struct kf_files *files)
 			nr_bad);
 	if (nr_unknown)
 		kf_note(cli,
-			"stat: %u files are of processes that cannot be seen "
-			"from here: -a shows them",
+			"stat: %u files belong to processes that cannot be seen from here: -a includes them",
 			nr_unknown);
 }
 
@@ -320,7 +319,7 @@ static int stat_run(struct kf_cli *cli, int argc, char **argv)
 
 	if ((stat_by == BY_THREAD || stat_by == BY_TAG) &&
 	    cli->format == KF_FORMAT_PROM) {
-		kf_error("stat: --by %s is not for --format=prom",
+		kf_error("stat: --by %s cannot be combined with --format=prom",
 			 stat_by == BY_TAG ? "tag" : "thread");
 		return KF_EXIT_USAGE;
 	}
@@ -392,14 +391,14 @@ static const struct kf_option stat_options[] = {
 const struct kf_command kf_command_stat = {
 	.name = "stat",
 	.args = "[PID|FILE...]",
-	.help = "Show what the heaps hold and how busy they are",
+	.help = "Show the memory and the activity of heaps",
 	.about =
 		"Processes of one name share a row. LIVE is the bytes that the programs asked for\n"
 		"and have not freed, HELD the bytes that the heap has from the kernel. FREE% of\n"
 		"HELD is free pages, ROUND% is the difference between the sizes of blocks and\n"
 		"the sizes asked for. Without -w, rates are averages since the processes began.",
 	.examples =
-		"  konfiscator stat -w 1                   all processes, each second\n"
+		"  konfiscator stat -w 1                   all processes, every second\n"
 		"  konfiscator stat --by=thread 4711       the threads of a process",
 	.options = stat_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV |

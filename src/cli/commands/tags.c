@@ -306,7 +306,7 @@ static const struct kf_option tags_options[] = {
 	 "write a picture (.svg, .png, .pdf), a graph (.dot) or a snapshot (.json)"},
 	{OPT_AGGREGATE, "aggregate", "REGEX",
 	 "merge the trees of threads whose names match; may be given several times"},
-	{OPT_DIFF, "diff", NULL, "show the changes between two files"},
+	{OPT_DIFF, "diff", NULL, "show the differences between two files"},
 	{OPT_STACKS, "stacks", NULL,
 	 "show live memory by call stack, for the tags in KONFISCATOR_TAG_STACKS"},
 	{OPT_FULL, "full", NULL,
@@ -324,7 +324,7 @@ const struct kf_command kf_command_tags = {
 		"the tags below; SELF, PEAK and EVER are of the tag alone. --format=json prints a\n"
 		"snapshot that this command can read.",
 	.examples =
-		"  konfiscator tags                        each tag of all processes\n"
+		"  konfiscator tags                        the tags of all processes\n"
 		"  konfiscator tags --full tags.json       a tree of tags from a file",
 	.options = tags_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,

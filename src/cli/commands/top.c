@@ -30,7 +30,7 @@ const struct kf_top_view kf_top_views[KF_TOP_VIEWS] = {
 	{"threads", "allocated", "no process runs under konfiscator",
 	 kf_thread_table},
 	{"sites", "live",
-	 "there are no samples: konfiscator ctl PID sample=64K takes more",
+	 "there are no samples yet: konfiscator ctl PID sample=64K takes more",
 	 kf_top_sites},
 	{"sizes", "live", "no process runs under konfiscator", kf_top_sizes},
 };
@@ -219,21 +219,21 @@ static const struct kf_option top_options[] = {
 	 "start with this view (default processes)"},
 	{OPT_SORT, "sort", "COLUMN",
 	 "sort by COLUMN, in lower case (default live; of threads allocated)"},
-	{OPT_BATCH, "batch", "N", "print N plain tables instead of a screen"},
+	{OPT_BATCH, "batch", "N", "print N plain tables and exit"},
 	{0},
 };
 
 const struct kf_command kf_command_top = {
 	.name = "top",
 	.args = "[PID|FILE...]",
-	.help = "Watch processes, tags, threads, sites and sizes on a screen",
+	.help = "Show processes, tags, threads, sites and sizes on a live screen",
 	.about =
 		"Keys: 1 to 5 and Tab change the view, < and > the sort column; r reverses the\n"
 		"order, space freezes the screen, arrows scroll, h shows help, q quits. When stdin\n"
 		"or stdout is not a terminal, one plain table is printed.",
 	.examples =
 		"  konfiscator top                         all processes\n"
-		"  konfiscator top --view=sites -p 4711    where the memory of one comes from",
+		"  konfiscator top --view=sites -p 4711    the call sites of one process",
 	.options = top_options,
 	.formats = KF_FORMAT_TABLE,
 	.selects = true,

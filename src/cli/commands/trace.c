@@ -114,14 +114,13 @@ static int trace_check_library(const char *library, bool glibc)
 	struct kf_elf elf;
 
 	if (kf_elf_read(library, &elf) != KF_ELF_OK) {
-		kf_error("trace: %s is not an ELF file that can be read",
-			 library);
+		kf_error("trace: %s is not a readable ELF file", library);
 		return KF_EXIT_FAILED;
 	}
 	if (glibc && !elf.nr_marks) {
-		kf_error("trace: %s has no malloc probes; Debian's glibc has "
-			 "them from Debian 14 on",
-			 library);
+		kf_error(
+			"trace: %s has no malloc probes; the glibc of Debian 14 and later has them",
+			library);
 		return KF_EXIT_FAILED;
 	}
 	if (!glibc && !elf.nr_probes) {
@@ -278,7 +277,7 @@ static const struct kf_option trace_options[] = {
 const struct kf_command kf_command_trace = {
 	.name = "trace",
 	.args = "list | NAME [-- PROG [ARG...]]",
-	.help = "Run a tracing script on a program, a process or all",
+	.help = "Run a tracing script on one program or process, or on all",
 	.about =
 		"list prints the scripts and the question that each answers. PROG is started\n"
 		"under the library once the tracer is ready; its exit status becomes the exit\n"
@@ -286,8 +285,8 @@ const struct kf_command kf_command_trace = {
 		"every process that uses the library is traced until Ctrl-C. The script\n"
 		"glibc-malloc traces the C library's malloc, and starts PROG without the library.",
 	.examples =
-		"  konfiscator trace list                  the scripts, and what each answers\n"
-		"  konfiscator trace sizes -- ./server     one of them, on a program",
+		"  konfiscator trace list                  the scripts and the question that each answers\n"
+		"  konfiscator trace sizes -- ./server     run a script on a program",
 	.options = trace_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.option = trace_option,

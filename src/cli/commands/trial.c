@@ -123,7 +123,8 @@ static int read_result(struct kf_trial *trial, const char *dir)
 	int rc = -1;
 
 	if (kf_files_find(&find, &files)) {
-		set_problem(trial, "the stats file: %s", strerror(errno));
+		set_problem(trial, "the stats file cannot be read: %s",
+			    strerror(errno));
 		return -1;
 	}
 	if (!files.nr)
@@ -182,7 +183,7 @@ static char *take_place(struct kf_trial *trial, char *text)
 		return kf_format("%.*s", (int)(strrchr(path, '/') - path),
 				 path);
 	}
-	set_problem(trial, "programs make no stats file: %s",
+	set_problem(trial, "programs create no stats file: %s",
 		    why ? why : "/bin/true does not run under the library");
 	return NULL;
 }
@@ -198,7 +199,8 @@ char *kf_trial_place(struct kf_trial *trial, const char *library,
 
 	*trial = (struct kf_trial){{0}};
 	if (!safe) {
-		set_problem(trial, "no directory in /tmp: %s", strerror(errno));
+		set_problem(trial, "cannot create a directory in /tmp: %s",
+			    strerror(errno));
 	} else {
 		kf_trial_capture((char *[]){(char *)"/usr/bin/env", preload,
 					    place, (char *)"KONFISCATOR_KEEP=1",
@@ -224,7 +226,8 @@ int kf_trial_run(struct kf_trial *trial, const char *library)
 
 	*trial = (struct kf_trial){{0}};
 	if (!safe || !mkdtemp(dir)) {
-		set_problem(trial, "no directory in /tmp: %s", strerror(errno));
+		set_problem(trial, "cannot create a directory in /tmp: %s",
+			    strerror(errno));
 	} else {
 		place = kf_format("KONFISCATOR_DIR=%s", dir);
 		status = kf_trial_capture(
@@ -236,7 +239,8 @@ int kf_trial_run(struct kf_trial *trial, const char *library)
 		rc = read_result(trial, dir);
 		remove_ledgers(dir);
 		if (status || text[0]) {
-			set_problem(trial, "/bin/true failed under it: %s",
+			set_problem(trial,
+				    "/bin/true failed under the library: %s",
 				    text[0] ? text : "no message");
 			rc = -1;
 		}

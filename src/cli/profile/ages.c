@@ -282,8 +282,7 @@ static void ages_tell_missing(const struct kf_report *r,
 			r->path);
 	else if (live > aged && live - aged > live / 100)
 		kf_note(r->cli,
-			"report: %llu of %llu live samples have no age: the "
-			"stats file had no room for them",
+			"report: %llu of %llu live samples have no age: the stats file had no room for it",
 			(unsigned long long)(live - aged),
 			(unsigned long long)live);
 }

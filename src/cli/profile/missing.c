@@ -80,9 +80,7 @@ static bool missing_tell(const struct kf_prof *prof, int pid,
 	switch (kf_debug_gap(pid, m->code, name, sizeof(name))) {
 	case KF_DEBUG_GAP_SPLIT:
 		kf_note(prof->cli,
-			"%s: inlined calls of %s are missing: its debug "
-			"information is in other files, of which %s is not "
-			"there",
+			"%s: inlined calls of %s are missing: its debug information is in other files, and %s is missing",
 			command, path, name);
 		return true;
 	case KF_DEBUG_GAP_ZSTD:

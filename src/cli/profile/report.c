@@ -120,8 +120,7 @@ static void prof_tell_losses(const struct kf_report *r,
 			r->cli->command->name, r->path);
 	if (prof->profile.cut)
 		kf_note(r->cli,
-			"%s: the end of the profile is missing: its "
-			"recorder was killed, or the file is damaged",
+			"%s: the end of the profile is missing: konfiscator record was killed, or the file is damaged",
 			r->cli->command->name);
 	if (kf_stacks_lost_text(&lost, text, sizeof(text)))
 		kf_note(r->cli, "%s: %s", r->cli->command->name, text);
@@ -170,8 +169,7 @@ static void prof_tell_few(const struct kf_report *r, const struct kf_prof *prof)
 	command = prof->pid ? kf_format("konfiscator ctl %d sample=", prof->pid)
 			    : kf_format("konfiscator record --sample=");
 	kf_note(r->cli,
-		"report: few samples fell: the interval of each stack is as "
-		"large as its value; %s",
+		"report: there are few samples: the interval of each stack is as large as its value; %s",
 		kf_sample_hint(text, sizeof(text), command,
 			       c->samples ? c->allocated / c->samples : 0));
 	free(command);
@@ -184,12 +182,12 @@ static char *metric_meaning(const struct kf_prof *prof)
 	size_t nr = (size_t)(prof->snapshot - prof->levels) + 1;
 
 	if (prof->pick.metric == KF_METRIC_PEAK)
-		return kf_format("what was live at %.1f s, the most in %zu "
-				 "snapshots",
-				 seconds, nr);
+		return kf_format(
+			"live bytes at %.1f s, the largest of %zu snapshots",
+			seconds, nr);
 	if (prof->pick.metric == KF_METRIC_PEAKS)
-		return kf_format("the sum of the stacks' own peaks, an upper "
-				 "bound of what was live at once");
+		return kf_format(
+			"sum of the stacks' own peaks, an upper bound of the live bytes at any time");
 	return kf_format("live bytes at %.1f s", seconds);
 }
 
@@ -203,14 +201,14 @@ static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
 				prof->pick.metric != KF_METRIC_PEAKS))
 		return;
 	meaning = metric_meaning(prof);
-	at = kf_format(" at %.1f s, --at=SEC what was live at an earlier time",
+	at = kf_format(" at %.1f s, --at=SEC the live bytes at an earlier time",
 		       (double)prof->time_ns / 1e9);
 	if (!usual)
 		kf_note(r->cli, "report: %s", meaning);
 	else if (prof->at_end)
 		kf_note(r->cli,
 			"report: %s, because the program had ended; "
-			"--metric=live shows what was left%s",
+			"--metric=live shows the bytes still live%s",
 			meaning, prof->time_ns ? at : "");
 	else
 		kf_note(r->cli, "report: %s; --metric=%s shows %s", meaning,
@@ -246,9 +244,9 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 	int status;
 
 	if (!shown) {
-		kf_error("report: --view: '%s' is a view of recordings, and "
-			 "this is a profile",
-			 view);
+		kf_error(
+			"report: --view: '%s' is a view of recordings, but this is a profile",
+			view);
 		return KF_EXIT_USAGE;
 	}
 	if (r->output) {

@@ -242,7 +242,7 @@ void kf_prof_refused(const char *path, const char *why)
 
 	kf_entry(&told, kf_map_key(KF_MAP_KEY, path, strlen(path)), &is_new);
 	if (is_new)
-		kf_error("%s gives no names: the file has %s",
+		kf_error("%s is not used for names: it %s",
 			 kf_escape(safe, sizeof(safe), path), why);
 }
 

@@ -307,9 +307,9 @@ static int leaks_unknown(const struct kf_report *r, const struct kf_prof *prof)
 	if (!r->fail_on_leak || prof->nr_sites || prof->pick.filter ||
 	    !prof->snapshot || !prof->snapshot->live)
 		return KF_EXIT_OK;
-	kf_error("report: --fail-on-leak: %llu bytes are live, and no sample "
-		 "fell on them: konfiscator record --exact takes each block",
-		 (unsigned long long)prof->snapshot->live);
+	kf_error(
+		"report: --fail-on-leak: %llu bytes are live, but none of them was sampled: konfiscator record --exact samples every block",
+		(unsigned long long)prof->snapshot->live);
 	return KF_EXIT_FAILED;
 }
 

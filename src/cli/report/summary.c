@@ -223,8 +223,7 @@ static void print_levels(const struct kf_cell *row, bool exact)
 		       "figures\n",
 		       BYTES(BEFORE), COUNT(BEFORE_BLOCKS));
 	printf("anomalies    %llu\n", COUNT(ANOMALIES));
-	printf("TLSF pool    KONFISCATOR_TLSF_INITIAL=%lluM: the peak with "
-	       "TLSF's heads and rounding, %s, and %d%%\n",
+	printf("TLSF pool    KONFISCATOR_TLSF_INITIAL=%lluM: the peak with TLSF's headers and rounding, %s, and %d%%\n",
 	       COUNT(POOL) >> 20, BYTES(PEAK_POOL), MARGIN_PERCENT);
 }
 

@@ -216,7 +216,7 @@ START_TEST(of_too_many_names_the_last_are_used)
 	has_name(0x1000 + 9, "");
 	ck_assert(strstr(
 		told,
-		"the begin of the map of process 42: more than 1048576 names"));
+		"the begin of the map of process 42: has more than 1048576 names"));
 	told[0] = '\0';
 	has_name(0x1000 + 10, "n10");
 	told[0] = '\0';
@@ -235,7 +235,7 @@ START_TEST(of_a_huge_map_the_end_is_read)
 	ck_assert_int_eq(ftruncate(fd, (off_t)(300 * KF_MIB)), 0);
 	close(fd);
 	append(MAP, "1000 10 cut\n2000 10 last\n");
-	refuses("the begin of the map of process 42: more than 256 MiB");
+	refuses("the begin of the map of process 42: is larger than 256 MiB");
 	has_name(0x2000, "last");
 }
 END_TEST
@@ -274,14 +274,14 @@ START_TEST(files_that_are_no_files_are_refused)
 	has_name(0x1000, "");
 	ck_assert_str_eq(told, "");
 	ck_assert_int_eq(mkfifo(support_path(MAP), 0600), 0);
-	refuses("tmp/perf-7.map: a type other than a regular file's");
+	refuses("tmp/perf-7.map: is not a regular file");
 	unlink(support_path(MAP));
 	put("42/root/tmp/aim", "1000 10 behind a link\n");
 	ck_assert_int_eq(symlink("aim", support_path(MAP)), 0);
-	refuses("tmp/perf-7.map: a type other than a regular file's");
+	refuses("tmp/perf-7.map: is not a regular file");
 	unlink(support_path(MAP));
 	ck_assert_int_eq(mkdir(support_path(MAP), 0700), 0);
-	refuses("tmp/perf-7.map: a type other than a regular file's");
+	refuses("tmp/perf-7.map: is not a regular file");
 }
 END_TEST
 
@@ -292,7 +292,7 @@ START_TEST(files_of_others_are_refused)
 	put(MAP, "1000 10 f\n");
 	if (!geteuid())
 		ck_assert_int_eq(chown(support_path(MAP), OTHER, OTHER), 0);
-	refuses("an owner who is neither root nor a user of the process");
+	refuses("belongs neither to root nor to a user of the process");
 }
 END_TEST
 
@@ -313,7 +313,7 @@ START_TEST(files_from_before_the_process_are_refused)
 		 "42 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %ld 0\n",
 		 (now.tv_sec + 5) * sysconf(_SC_CLK_TCK));
 	put("42/stat", stat);
-	refuses("no change since the process started");
+	refuses("has not changed since the process started");
 }
 END_TEST
 
@@ -522,7 +522,7 @@ END_TEST
 
 START_TEST(other_files_are_no_jitdump_files)
 {
-	static const char why[] = "no head of a jitdump file";
+	static const char why[] = "has no header of a jitdump file";
 
 	begin();
 	dump_begin(0x4454694a, 1); /* of a machine with the other order */
