@@ -111,9 +111,9 @@ provider konfiscator {
 	probe resize(uint64_t old, uint64_t new, uint64_t bytes);
 	/* a request failed; error is the errno */
 	probe out_of_memory(uint64_t bytes, uint64_t error);
-	/* a pointer was freed that is not the start of a block */
+	/* a pointer that is not the start of a block was freed */
 	probe invalid_free(uint64_t pointer);
-	/* a block was freed that is already free */
+	/* a block that is already free was freed */
 	probe double_free(uint64_t pointer);
 	/* with double_free, if the block is one of a slab; bin is the number of its size class */
 	probe memory_tcache_double_free(uint64_t pointer, uint64_t bin);
@@ -122,7 +122,7 @@ provider konfiscator {
 	/* a sampled block was put alone on a page between inaccessible ones */
 	probe guard_alloc(uint64_t pointer, uint64_t bytes);
 	/*
-	 * a guarded block was misused; address is what was accessed or freed,
+	 * a guarded block was misused; address is the one that was accessed or freed,
 	 * block its block or 0; kind 0: overflow, 1: underflow, 2: use after
 	 * free, 3: double free, 4: invalid free, 5: access beside no block
 	 */
@@ -158,9 +158,9 @@ provider konfiscator {
 	probe tag_pop(uint64_t tag);
 	/* a snapshot of the tags was written; path is the address of the file's name */
 	probe snapshot_written(uint64_t path);
-	/* a block was freed by sized delete or free_sized with a size, told, with which no call can have allocated it */
+	/* sized delete or free_sized passed a size, told, that the block cannot have */
 	probe size_mismatch(uint64_t pointer, uint64_t told, uint64_t usable);
-	/* what is held from the kernel reached 90 % of KONFISCATOR_LIMIT, most. Lock: pages, or engine */
+	/* the memory held from the kernel reached 90 % of most, the limit of KONFISCATOR_LIMIT. Lock: pages, or engine */
 	probe limit_near(uint64_t held, uint64_t most);
 	/* a thread in real-time mode made a call: 0 malloc, 1 calloc, 2 realloc, 3 the aligned calls, 4 free; caller is the return address, 0 if stacks are not taken */
 	probe realtime_violation(uint64_t call, uint64_t size, uint64_t caller);
