@@ -113,6 +113,12 @@ plant static_names_stand_once exporter/planted.c \
 	'static void\nreload(void)\n{\n}\n'
 plant words_are_clean src/base/planted.c "/* TO""DO: all */\n"
 plant words_are_clean src/base/planted.c 'int a; \n'
+plant english_is_plain src/cli/planted.c \
+	"$head"'const char *f = "Look on "\n\t"for 2 s";\n'
+plant english_is_plain src/core/planted.def \
+	'KF_CONF(planted, SIZE, 0, "N", "usually 2, 0: none")\n'
+plant english_is_plain doc/planted.md 'What the file holds\nis\ntold.\n'
+plant english_is_plain doc/konfiscator.1.in '.Nm\nbrings it\nin.\n'
 
 # shellcheck disable=SC2016
 plant layout_pages_say_the_structs doc/stats-file.md \
