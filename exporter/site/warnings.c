@@ -24,8 +24,8 @@ static const struct {
 	const char *text;
 } alarms[] = {
 	{"failed_total", "requests that got no memory"},
-	{"double_frees_total", "frees of a block that was free"},
-	{"invalid_frees_total", "frees of what was no block"},
+	{"double_frees_total", "frees of a block that was already free"},
+	{"invalid_frees_total", "frees of pointers that were not blocks"},
 	{"guard_overflows_total", "accesses behind a guarded block"},
 	{"guard_underflows_total", "accesses before a guarded block"},
 	{"guard_uses_after_free_total", "accesses to a guarded block after its "
@@ -107,7 +107,7 @@ static void warnings_of_files(struct list *list, const struct kf_groups *g)
 	static const char *const why[KF_NR_READ_RESULTS] = {
 		[KF_READ_OK] = "",
 		[KF_READ_NOT_READY] = "it is being made",
-		[KF_READ_FOREIGN] = "it is no stats file",
+		[KF_READ_FOREIGN] = "it is not a stats file",
 		[KF_READ_INCOMPATIBLE] = "its layout is of another version",
 		[KF_READ_DAMAGED] = "it is damaged",
 		[KF_READ_ERROR] = "it cannot be read, the log says why",

@@ -242,8 +242,8 @@ class Target:
             self.busy.append(span)
         elif image.defines("malloc"):
             if is_program:
-                raise Refused("its malloc is in the program itself, whose own "
-                              "calls do not go through a table")
+                raise Refused("its malloc is in the program itself, whose "
+                              "calls cannot be redirected")
             self.busy.append(span)
 
     def see_libc(self, symbols, span):
@@ -440,7 +440,7 @@ class Caller:
             ("int", 0x22), ("int", -1), ("long", 0),
         )  # fmt: skip
         if page in (0, -1):
-            raise Refused("it has no memory for a page, or may map no code")
+            raise Refused("it has no memory for a page, or may not map code")
         return page
 
     def drop(self, page, size):
@@ -530,9 +530,8 @@ def main():
             return stopped
         if time.monotonic() > deadline:
             raise Refused(
-                "no thread came to a safe point: whenever it was looked at, "
-                "each was in malloc or in the dynamic linker, or blocked "
-                "SIGTRAP"
+                "no thread reached a safe point: at each check every thread was "
+                "in malloc or in the dynamic linker, or blocked SIGTRAP"
             )
         time.sleep(RETRY_S)
 

@@ -55,14 +55,13 @@ static const char *find_all(void)
 	if (found)
 		return NULL;
 	if (!kf_next_before("gnu_get_libc_version"))
-		return "the library was there from the start";
+		return "the library was loaded at the start";
 	kf_bind_find(binds, KF_ARRAY_SIZE(binds));
 	malloc_is = (const void *)binds[0].theirs;
 	if (!malloc_is)
 		return "the process has no malloc";
 	if (!*kf_next_path(malloc_is))
-		return "its malloc is in the program itself, whose own calls "
-		       "do not go through a table";
+		return "its malloc is in the program itself, whose calls cannot be redirected";
 	for (size_t i = 0; i < KF_ARRAY_SIZE(binds); i++) {
 		watched |= !strcmp(binds[i].name, WATCHED_FROM);
 		binds[i].ours = (uintptr_t)kf_next_own(binds[i].name);
@@ -78,7 +77,7 @@ static const char *attach(uint64_t mean)
 	const char *why;
 
 	if (kf_attach_is_on())
-		return "it is attached already";
+		return "it is already attached";
 	why = find_all();
 	if (!why)
 		why = kf_attach_begin(mean);
@@ -96,7 +95,7 @@ static const char *detach(void)
 	return NULL;
 }
 
-static const char in_use[] = "another attach or detach is under way";
+static const char in_use[] = "another attach or detach is in progress";
 
 /*
  * konfiscator_attach() - begin to observe the process

@@ -60,7 +60,8 @@ static void choose_secure(void)
 	if (!kf_conf.secure)
 		return;
 	if (kf_conf.engine && strcmp(kf_conf.engine, name) != 0)
-		refuse("KONFISCATOR_SECURE=1 is set", "; secure it is\n");
+		refuse("KONFISCATOR_SECURE=1 is set",
+		       "; using the engine secure\n");
 	kf_conf.engine = name;
 }
 
@@ -126,7 +127,7 @@ static const char *fault(const struct konf_engine *engine)
 		return other_number("its konf_engine has ", engine->size,
 				    " bytes, not ", (uint32_t)sizeof(*engine));
 	if (engine->flags & ~KONF_ENGINE_FLAGS)
-		return "its konf_engine has flags that are not known";
+		return "its konf_engine has unknown flags";
 	if (!engine->name || !is_name(engine->name))
 		return "its konf_engine has no name of 1 to 15 of a-z, 0-9 "
 		       "and -";

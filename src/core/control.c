@@ -50,7 +50,7 @@ static int set_record(const char *value, struct kf_text *reply)
 	kf_text_str(reply, r ? "cannot record into " : "recording into ");
 	kf_text_str(reply, r ? value : kf_record_path());
 	if (r == -ENOTSUP)
-		kf_text_str(reply, ", which is no regular file");
+		kf_text_str(reply, ", which is not a regular file");
 	return -r;
 }
 
@@ -94,8 +94,9 @@ static int set_dump(const char *value, struct kf_text *reply)
 	if (number == -EINVAL)
 		kf_text_str(reply, "dump: no prefix was given");
 	else if (number == -ENOTSUP)
-		kf_text_str(reply, "dump: the prefix is a device, a link or "
-				   "the like");
+		kf_text_str(
+			reply,
+			"dump: the prefix is a device, a link or another special file");
 	else if (number < 0)
 		kf_text_str(reply, "dump: the files cannot be written");
 	else
@@ -137,8 +138,8 @@ static int carry_out(char *order, struct kf_text *reply)
 		if (!strcmp(controls[i].id, order))
 			return controls[i].set(value, reply);
 	}
-	kf_text_str(reply, value ? "there is nothing to set of that name"
-				 : "there is no = in the order");
+	kf_text_str(reply, value ? "there is no setting of that name"
+				 : "the order has no =");
 	return EINVAL;
 }
 
@@ -156,9 +157,9 @@ static int obey(const struct kf_stats_control *from, struct kf_text *reply)
 		return EPERM;
 	}
 	if (!kf_backing_is_trusted()) {
-		kf_text_str(reply, "the stats file is of a user who is not "
-				   "this process' real, effective and saved "
-				   "one, or who has less rights");
+		kf_text_str(
+			reply,
+			"the owner of the stats file is not this process' real, effective and saved user, or has fewer rights");
 		return EPERM;
 	}
 	if (!copy_order(order, from)) {

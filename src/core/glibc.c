@@ -93,7 +93,7 @@ static void glibc_set(const struct setting *s, struct part name,
 		return;
 	if (!glibc_parse(value, &n) || !kf_tune(s->param, n))
 		glibc_warn(name, value,
-			   ": not a value for it; the default stays\n");
+			   ": not a valid value; the default stays\n");
 }
 
 static bool is(struct part part, const char *text)
@@ -127,7 +127,7 @@ static void set_tunable(struct part name, struct part value)
 		}
 	}
 	glibc_fire(tunable, value);
-	glibc_warn(name, value, ": has no meaning here\n");
+	glibc_warn(name, value, ": has no effect here\n");
 }
 
 static void read_tunable(struct part part)
@@ -176,6 +176,6 @@ void kf_tune_read(void)
 	value = kf_env_get("MALLOC_CHECK_");
 	if (value && *value)
 		glibc_warn(part_of("MALLOC_CHECK_"), part_of(value),
-			   ": has no meaning here; see KONFISCATOR_ON_ERROR\n");
+			   ": has no effect here; see KONFISCATOR_ON_ERROR\n");
 	read_tunables(kf_env_get(TUNABLES));
 }

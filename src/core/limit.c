@@ -59,7 +59,7 @@ void kf_limit_settle(void)
 	kf_text_init(&text, buf, sizeof(buf));
 	kf_text_str(&text, "konfiscator: KONFISCATOR_LIMIT: the engine ");
 	kf_text_str(&text, kf_engine->base.name);
-	kf_text_str(&text, " has its memory elsewhere; there is no limit\n");
+	kf_text_str(&text, " takes no memory itself; there is no limit\n");
 	kf_out(&text);
 }
 

@@ -28,7 +28,7 @@ static const struct {
 			   KF_WORD_overflows},
 	[KONF_WRITE_AFTER_FREE] = {"bytes were written after the free of ",
 				   KF_WORD_writes_after_free},
-	[KONF_MISMATCH] = {"freed in another way than it was made: ",
+	[KONF_MISMATCH] = {"freed in another way than it was allocated: ",
 			   KF_WORD_mismatches},
 };
 
@@ -71,7 +71,7 @@ static void misuse_put_block(struct kf_text *text, const void *p)
 	if (p)
 		kf_text_hex(text, (uintptr_t)p);
 	else
-		kf_text_str(text, "a block not known any more");
+		kf_text_str(text, "a block that is no longer known");
 	if (usable) {
 		kf_text_str(text, " of ");
 		kf_text_u64(text, usable);
@@ -125,7 +125,7 @@ void kf_misuse_report_size(const void *p, size_t told)
 	kf_text_str(&text, ": ");
 	misuse_put_block(&text, p);
 	if (!fatal)
-		kf_text_str(&text, "; others are counted only");
+		kf_text_str(&text, "; further ones are only counted");
 	kf_text_char(&text, '\n');
 	if (fatal)
 		kf_out_die(&text);

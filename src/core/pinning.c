@@ -59,8 +59,9 @@ int kf_pinning_note(struct kf_text *reply)
 	uint64_t total;
 
 	if (kf_engine_is_hosted()) {
-		kf_text_str(reply, "what blocks pin is known of the engine "
-				   "firstfit only");
+		kf_text_str(
+			reply,
+			"only the engine firstfit knows which blocks pin slabs");
 		return ENOTSUP;
 	}
 	pinning_clear_tags();

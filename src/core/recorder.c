@@ -95,7 +95,7 @@ static void recorder_warn(int error)
 			   kf_conf.record);
 	kf_text_str(&text, "cannot be recorded into: ");
 	if (error == ENOTSUP) {
-		kf_text_str(&text, "it is there, and no regular file");
+		kf_text_str(&text, "it exists and is not a regular file");
 	} else {
 		kf_text_str(&text, "errno ");
 		kf_text_i64(&text, error);

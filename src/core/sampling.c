@@ -320,8 +320,8 @@ void kf_sampling_stop(void)
 	sampling_set(0);
 }
 
-static const char not_for_engines[] = "samples are taken of the engines "
-				      "firstfit and system only";
+static const char not_for_engines[] =
+	"only the engines firstfit and system take samples";
 static const char range[] = "default, 0, 1, or 1K to 1T";
 
 static void sampling_warn(const char *why)

@@ -414,7 +414,7 @@ static void set_pattern(char *path, const char *name, const char *value)
 	    (path != prefix_path || may_derive(path, true)))
 		return;
 	path[0] = '\0';
-	snapshot_warn(name, value, "a path that can be used");
+	snapshot_warn(name, value, "a usable path");
 }
 
 void kf_snapshot_init(void)

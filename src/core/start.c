@@ -75,9 +75,9 @@ static const char *in_words(int error)
 {
 	switch (error) {
 	case EPERM:
-		return "it belongs to another user, or others may write to it";
+		return "it belongs to another user, or is writable by others";
 	case EACCES:
-		return "it may not be written to";
+		return "it is not writable";
 	case ENOTDIR:
 	case ELOOP:
 		return "it is a symbolic link or not a directory";
@@ -87,11 +87,11 @@ static const char *in_words(int error)
 		return "its file system is read-only";
 	case ENOSPC:
 	case EDQUOT:
-		return "there is no room, or the user has too many files";
+		return "the file system is full, or the user has too many files";
 	case EFBIG:
-		return "files may not be as large (ulimit -f)";
+		return "the limit of file sizes is too low (ulimit -f)";
 	default:
-		return "no file can be made there";
+		return "no file can be created there";
 	}
 }
 
@@ -242,7 +242,7 @@ static void start_done(void)
 
 const char *kf_start_attached(void)
 {
-	static const char *why = "the library serves the process already";
+	static const char *why = "the process already uses the library";
 
 	if (start_claim()) {
 		starter = kf_thread_self();

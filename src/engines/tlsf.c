@@ -125,7 +125,7 @@ static void prefault(struct pool *pool, size_t bytes)
 	state.told_unlocked = true;
 	if (!kf_vm_populate(pool, mapped))
 		tlsf_say("pool of ", bytes,
-			 " bytes: memory for a part of it only");
+			 " bytes: only a part of it has memory");
 }
 
 static void unmap_pool(struct pool *pool)
@@ -411,7 +411,7 @@ static const char *tlsf_init(const struct konf_host *host)
 
 	state.host = host;
 	if (!wanted)
-		return kf_tlsf_conf.additional ? NULL : "both pools are of 0";
+		return kf_tlsf_conf.additional ? NULL : "both pool sizes are 0";
 	pool = map_some(&bytes, KF_MIN(bytes, SMALLEST_POOL));
 	if (!pool)
 		return "the kernel has no memory for a pool";

@@ -105,12 +105,12 @@ char *kf_sample_hint(char *text, size_t size, const char *command,
 	uint64_t distance = HINT_LEAST;
 
 	if (least < HINT_LEAST) {
-		snprintf(text, size, "%s1 takes each block", command);
+		snprintf(text, size, "%s1 samples every block", command);
 		return text;
 	}
 	while (distance <= least / 2)
 		distance *= 2;
-	snprintf(text, size, "%s%" PRIu64 "K takes %d times as many or more",
+	snprintf(text, size, "%s%" PRIu64 "K takes at least %d times as many",
 		 command, distance >> 10, HINT_TIMES);
 	return text;
 }

@@ -73,6 +73,6 @@ tell_ok trap
 rm "$WORK/go"
 echo "end slowly" >&3
 sleep 0.3
-gives_up "no thread came to a safe point"
+gives_up "no thread reached a safe point"
 : >"$WORK/go"
 leave

@@ -58,7 +58,7 @@ compile -o "$WORK/waits" "$WORK/waits.c"
 pid=$!
 at_exit "kill $pid 2>/dev/null || :"
 sleep 0.3
-refused preloaded "$pid" "was there from the start"
+refused preloaded "$pid" "was loaded at the start"
 
 in_background stopped "$WORK/waits"
 kill -STOP "$pid"

@@ -24,7 +24,7 @@ for round in 1 2 3; do
 	tell_ok "hold 50"
 	tell_ok attach
 	tell attach
-	equal "twice" "it is attached already" "$answer"
+	equal "twice" "it is already attached" "$answer"
 	tell asks
 	equal "round $round: attached" yes "$answer"
 	equal "round $round: files" 1 "$(files "$worker")"

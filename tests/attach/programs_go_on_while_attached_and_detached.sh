@@ -19,7 +19,7 @@ needs jq jq
 needs curl curl
 workdir
 rounds=${KF_ROUNDS:-2}
-no_point='no thread came to a safe point'
+no_point='no thread reached a safe point'
 
 # Called in each round while the process is attached.
 during=:

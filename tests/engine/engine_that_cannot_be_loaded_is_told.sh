@@ -41,7 +41,7 @@ bad() {
 }
 bad version 'is of version 77 of the engine contract, not 1' -DVERSION=77
 bad size "its konf_engine has 8 bytes, not 128" -DSIZE=8
-bad flags 'its konf_engine has flags that are not known' -DFLAGS=0x4000
+bad flags 'its konf_engine has unknown flags' -DFLAGS=0x4000
 bad name 'its konf_engine has no name of 1 to 15 of a-z, 0-9 and -' \
 	-DNAME='"Not One"'
 bad nameless 'its konf_engine has no name of 1 to 15 of a-z, 0-9 and -' \

@@ -210,10 +210,10 @@ def warnings_name_what_is_wrong(world):
     exporter = world.exporter()
     text = words(section(get(exporter, "/"), "warnings"))
     for wanted in ("sick: 7 requests that got no memory",
-                   "sick: 2 frees of a block that was free",
+                   "sick: 2 frees of a block that was already free",
                    "sick: 1 threads for whose counters the stats file had no room",
                    "% of what it holds, are free pages",
-                   "bad.1.x is not shown: it is no stats file"):
+                   "bad.1.x is not shown: it is not a stats file"):
         assert wanted in text, (wanted, text)
 
 

@@ -22,7 +22,7 @@ run() {
 	told=$(sed 's/, thread [1-9][0-9]*$//' "$WORK/err" | head -n 1)
 	told=${told#konfiscator: bytes were written after the free of }
 	# Zeroes are in other blocks as well, so it cannot always be said.
-	[ "$value,$told" = "zero,a block not known any more" ] ||
+	[ "$value,$told" = "zero,a block that is no longer known" ] ||
 		equal "$what" "$block of $bytes bytes" "$told"
 }
 

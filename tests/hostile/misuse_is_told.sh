@@ -68,4 +68,4 @@ KONFISCATOR_ENGINE=tlsf KONFISCATOR_SECURE=1 run_under true 2>"$WORK/err" ||
 	status=$?
 equal "status with two engines" 0 "$status"
 equal "two engines" "konfiscator: KONFISCATOR_ENGINE=tlsf: \
-KONFISCATOR_SECURE=1 is set; secure it is" "$(cat "$WORK/err")"
+KONFISCATOR_SECURE=1 is set; using the engine secure" "$(cat "$WORK/err")"

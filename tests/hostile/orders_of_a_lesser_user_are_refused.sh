@@ -57,8 +57,8 @@ ordered() {
 	as_user "$PYTHON3" "$TMPDIR/order.py" "$file" "$1" 1
 }
 
-refusal="1 the stats file is of a user who is not this process' real, effective \
-and saved one, or who has less rights"
+refusal="1 the owner of the stats file is not this process' real, effective \
+and saved user, or has fewer rights"
 ln -s "$TMPDIR/roots/secret" "$TMPDIR/open/link.0000.json"
 for how in fork real kept lower; do
 	begin "$how"
@@ -100,10 +100,10 @@ equal "a snapshot" "0 snapshot number 3" \
 # What is there already stays as it is.
 equal "another" "0 snapshot number 4" \
 	"$(ordered_by_root "dump=$TMPDIR/open/link")"
-equal "beside a device" "95 dump: the prefix is a device, a link or the like" \
+equal "beside a device" "95 dump: the prefix is a device, a link or another special file" \
 	"$(ordered_by_root dump=/dev/null)"
 ln -s "$TMPDIR/roots/secret" "$TMPDIR/open/heap.link"
-equal "into a link" "95 cannot record into $TMPDIR/open/heap.link, which is no \
+equal "into a link" "95 cannot record into $TMPDIR/open/heap.link, which is not a \
 regular file" "$(ordered_by_root "record=$TMPDIR/open/heap.link")"
 equal "the secret" secret "$(cat "$TMPDIR/roots/secret")"
 equal "root's files" secret "$(ls "$TMPDIR/roots")"

@@ -41,7 +41,7 @@ goes_on() {
 	each=$(sed 's/ each//' "$WORK/out")
 	equal "$1 $2: counted" $((each * often)) "$(counted)"
 	equal "$1 $2: lines" 1 "$(grep -c . "$WORK/err")"
-	grep -qx "$line; others are counted only" "$WORK/err" ||
+	grep -qx "$line; further ones are only counted" "$WORK/err" ||
 		fail "$1 $2 said: $(cat "$WORK/err")"
 }
 

@@ -76,7 +76,7 @@ equal message "konfiscator: KONFISCATOR_LIMIT=101%: not bytes, with K, M, G or T
 echo | KONFISCATOR_LIMIT=64M KONFISCATOR_LIMIT_HARD=1 KONFISCATOR_ENGINE=system \
 	run_under "$program" fill 70000 >"$WORK/said" 2>"$WORK/err"
 equal system "1023 all" "$(cat "$WORK/said")"
-equal message "konfiscator: KONFISCATOR_LIMIT: the engine system has its memory elsewhere; there is no limit" \
+equal message "konfiscator: KONFISCATOR_LIMIT: the engine system takes no memory itself; there is no limit" \
 	"$(cat "$WORK/err")"
 
 # explain shows the limit and what is left.

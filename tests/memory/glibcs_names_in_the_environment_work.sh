@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # MALLOC_MMAP_THRESHOLD_ and its sisters, and GLIBC_TUNABLES, do what mallopt
-# does; options of the library go before them. What has no meaning here, and a bad
+# does; options of the library go before them. What has no effect here, and a bad
 # value, is told once, and changes nothing.
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
@@ -42,13 +42,13 @@ tuned "1 0 0 0" 200000 MALLOC_ARENA_MAX=3 MALLOC_ARENA_TEST=2
 tuned "1 0 0 1" 200000 MALLOC_MMAP_THRESHOLD_=300000 \
 	KONFISCATOR_MMAP_THRESHOLD=100K
 
-told "MALLOC_CHECK_=3: has no meaning here; see KONFISCATOR_ON_ERROR" \
+told "MALLOC_CHECK_=3: has no effect here; see KONFISCATOR_ON_ERROR" \
 	MALLOC_CHECK_=3
-told "glibc.malloc.tcache_count=0: has no meaning here" \
+told "glibc.malloc.tcache_count=0: has no effect here" \
 	GLIBC_TUNABLES=glibc.malloc.tcache_count=0
-told "MALLOC_ARENA_MAX=many: not a value for it; the default stays" \
+told "MALLOC_ARENA_MAX=many: not a valid value; the default stays" \
 	MALLOC_ARENA_MAX=many
-told "MALLOC_MMAP_THRESHOLD_=99999999999: not a value for it; the default stays" \
+told "MALLOC_MMAP_THRESHOLD_=99999999999: not a valid value; the default stays" \
 	MALLOC_MMAP_THRESHOLD_=99999999999
 
 # Behind the engine system they mean what they mean without the library.

@@ -18,10 +18,10 @@ answers() {
 		"$("$PYTHON3" "$top_srcdir/tests/record/order.py" "$file" "$2" "${3:-1}")"
 }
 
-answers '22 there is no = in the order' ''
-answers '22 there is no = in the order' 'record'
-answers '22 there is nothing to set of that name' '=record'
-answers '22 there is nothing to set of that name' 'records=/x'
+answers '22 the order has no =' ''
+answers '22 the order has no =' 'record'
+answers '22 there is no setting of that name' '=record'
+answers '22 there is no setting of that name' 'records=/x'
 answers '22 record: the path is not absolute' 'record=x'
 answers '22 the order is damaged' 'record=/a\nb'
 answers '22 the order is damaged' 'record=\x7f'
@@ -30,7 +30,7 @@ answers '22 the order is damaged' 'record=/' 744
 answers '22 the order is damaged' '\xff' 744
 answers '22 the order is damaged' '\x01' 744
 # Allowed, and of no use.
-answers '22 there is nothing to set of that name' '\xff\xfe=\xff'
+answers '22 there is no setting of that name' '\xff\xfe=\xff'
 equal "what was recorded" "" "$(find "$WORK" -name "*heap*")"
 answers '0 nothing is recorded' 'record='
 end_exchange 0

@@ -40,7 +40,7 @@ for name in /dev/null "$WORK/place/directory" "$WORK/place/pipe" \
 	"$WORK/place/link" "$WORK/place/to-device"; do
 	job KONFISCATOR_RECORD="$name"
 	equal "$name" "konfiscator: KONFISCATOR_RECORD=$name: cannot be \
-recorded into: it is there, and no regular file" "$(sort -u "$WORK/err")"
+recorded into: it exists and is not a regular file" "$(sort -u "$WORK/err")"
 	made_nothing "recording into $name"
 done
 
@@ -49,7 +49,7 @@ for name in /dev/null "$WORK/place/pipe" "$WORK/place/link"; do
 	job KONFISCATOR_SNAPSHOT_INTERVAL=86400 \
 		KONFISCATOR_SNAPSHOT_PREFIX="$name"
 	equal "$name" "konfiscator: KONFISCATOR_SNAPSHOT_PREFIX=$name: not a \
-path that can be used" "$(cat "$WORK/err")"
+usable path" "$(cat "$WORK/err")"
 	made_nothing "snapshots of prefix $name"
 done
 

@@ -16,7 +16,7 @@ end_feeder() {
 	[ -z "$feeder" ] || wait "$feeder"
 }
 
-why="samples are taken of the engines firstfit and system only"
+why="only the engines firstfit and system take samples"
 line="konfiscator: KONFISCATOR_SAMPLE=1024: $why; no samples are taken"
 
 # Something to allocate for, until there is $WORK/stop.

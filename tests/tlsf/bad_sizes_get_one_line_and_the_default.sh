@@ -30,5 +30,5 @@ tlsf INITIAL_MEMPOOL_SIZE=abc KONFISCATOR_TLSF_INITIAL=16M "$pools" sums \
 tlsf KONFISCATOR_TLSF_INITIAL=0 KONFISCATOR_TLSF_ADDITIONAL=0 true \
 	>"$WORK/out" 2>&1 || fail "without pools: status $?"
 equal "without pools" \
-	"konfiscator: KONFISCATOR_ENGINE=tlsf: both pools are of 0;\
+	"konfiscator: KONFISCATOR_ENGINE=tlsf: both pool sizes are 0;\
  the default stays" "$(cat "$WORK/out")"

@@ -438,8 +438,8 @@ static int bpftrace_finish(struct session *s)
 	tracer = kf_child_status(s->tracer);
 	if (!s->ready) {
 		if (!s->interrupted)
-			kf_error("trace: bpftrace could not attach: see what "
-				 "it says above, and konfiscator doctor");
+			kf_error(
+				"trace: bpftrace could not attach: see its message above, and konfiscator doctor");
 		return KF_EXIT_FAILED;
 	}
 	if (s->program.pid) {
@@ -447,9 +447,9 @@ static int bpftrace_finish(struct session *s)
 		s->status = kf_child_status(s->program.pid);
 	}
 	if (tracer) {
-		kf_error("trace: bpftrace failed with status %d: what it "
-			 "counted is lost",
-			 tracer);
+		kf_error(
+			"trace: bpftrace failed with status %d: its counts are lost",
+			tracer);
 		return s->status ? s->status : KF_EXIT_FAILED;
 	}
 	return s->status;

@@ -311,7 +311,7 @@ static void pm_add_history(json_t *lines, const struct kf_snapshot *s)
 		kf_explain_add_line(
 			lines,
 			kf_format(
-				"its last events: the stats file has none (KONFISCATOR_EVENTS=0?)"));
+				"its last events: the stats file has none, as with KONFISCATOR_EVENTS=0"));
 }
 
 static json_t *pm_unknown(const struct bodies *all, const struct body *b)
