@@ -474,7 +474,7 @@ static void option_print_help(void)
 		option_print_flag(name, NULL, kf_collectors[i]->help,
 				  kf_collectors[i]->off ? "off" : "on");
 	}
-	option_print_flag("help", NULL, "print this and exit", NULL);
+	printf("  %-36s print this and exit\n", "-h, --help");
 	option_print_flag("version", NULL, "print the version and exit", NULL);
 }
 
@@ -540,7 +540,7 @@ static enum kf_parse option_fill_defaults(struct kf_options *o)
 
 static enum kf_parse option_apply(struct kf_options *o, int c)
 {
-	if (c == OPT_HELP) {
+	if (c == OPT_HELP || c == 'h') {
 		option_print_help();
 		return finish_stdout();
 	}
@@ -578,7 +578,7 @@ enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
 	result = option_fill_defaults(o);
 	opterr = 0;
 	while (result == KF_PARSE_RUN &&
-	       (c = getopt_long(argc, argv, ":", table.option, NULL)) != -1) {
+	       (c = getopt_long(argc, argv, ":h", table.option, NULL)) != -1) {
 		if (c == ':')
 			return option_refuse(argc, argv, "no value for flag");
 		if (c == '?')

@@ -3,7 +3,8 @@
 #
 #	awk -f tables.awk TABLE... TEMPLATE
 #
-# @engines@ and @profileviews@ become names, @controls@ NAME= of each setting.
+# @engines@ and @profileviews@ become names, @controls@ NAME= of each setting,
+# @FILE.awk@ the program beside the template, without comments.
 
 /^KF_ENGINE\(/ { engines = engines " " id() }
 /^KF_PROFILE_VIEW\(/ { views = views " " id() }
@@ -13,7 +14,25 @@ FILENAME ~ /\.in$/ {
 	gsub(/@engines@/, substr(engines, 2))
 	gsub(/@profileviews@/, substr(views, 2))
 	gsub(/@controls@/, substr(controls, 2))
-	print
+	if (match($0, /@[a-z]+\.awk@/))
+		insert(substr($0, RSTART + 1, RLENGTH - 2),
+		       substr($0, 1, RSTART - 1), substr($0, RSTART + RLENGTH))
+	else
+		print
+}
+
+function insert(name, before, after,    file, line, text)
+{
+	file = FILENAME
+	sub(/[^\/]*$/, name, file)
+	while ((getline line <file) > 0) {
+		if (line !~ /^#/ && (line != "" || text != ""))
+			text = text line "\n"
+	}
+	close(file)
+	if (text == "")
+		exit 1
+	print before "\n" text after
 }
 
 function id(    name)

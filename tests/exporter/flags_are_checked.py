@@ -68,13 +68,14 @@ def ports_of_no_known_name_are_told(world):
 def help_and_manual_page_name_the_same_flags(world):
     result = run("--help")
     assert result.returncode == 0 and result.stderr == ""
-    said = re.findall(r"^  --(\S+)", result.stdout, re.M)
+    assert run("-h").stdout == result.stdout
+    said = re.findall(r"^  (?:-\w, )?--(\S+)", result.stdout, re.M)
     assert len(said) > 10
     defaults = dict(re.findall(r"^  --(\S+) .*\[(.*)\]$", result.stdout, re.M))
     manual = open(os.path.join(kftest.SOURCE, "doc",
                                "konfiscator_exporter.8")).read()
     told = []
-    for line in re.findall(r"^\.It Fl Fl (.*)$", manual, re.M):
+    for line in re.findall(r"^\.It (?:Fl \w , )?Fl Fl (.*)$", manual, re.M):
         told.append(re.sub(r" Ns = Ns Ar ", "=", line).replace("\\&", ""))
     assert sorted(said) == sorted(told), set(said) ^ set(told)
     for flag, default in defaults.items():

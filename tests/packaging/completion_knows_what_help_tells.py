@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""In an interactive bash, Tab completes every command, every option of --help
-and the words of the tables; nothing is offered where nothing fits."""
+# tier: all
+"""In bash, zsh and fish, Tab completes every command, every option of --help and
+the words of the tables; nothing is offered where nothing fits."""
 
 import os
 import pty
@@ -18,32 +19,24 @@ FILES = os.path.join(BUILD, "packaging", "completion")
 SOURCE = os.path.join(kftest.SOURCE, "src")
 
 
-class Bash:
-    """A bash on a terminal, with the completions and without anyone's files."""
+class Terminal:
+    """An interactive shell on a terminal, with the completions and without
+    anyone's files. ^T puts in all that Tab would offer, ^A goes to the begin of
+    the line: what the shell makes of it is printed, not run."""
 
-    def __init__(self, world):
-        home = world.path("home")
-        os.mkdir(home)
-        os.mkdir(os.path.join(home, "files"))
-        with open(os.path.join(home, "one.rec"), "w", encoding="utf-8"):
-            pass
+    def __init__(self, world, *command, **env):
+        name = os.path.basename(command[0])
+        home = home_of(world, name)
+        path = kftest.need(command[0])
         pid, self.fd = pty.fork()
         if pid == 0:
             os.chdir(home)
-            os.execvpe(kftest.need("bash"),
-                       ["bash", "--norc", "--noprofile", "-i"],
+            os.execvpe(path, command,
                        dict(os.environ, HOME=home, PS1="", TERM="dumb",
-                            INPUTRC="/dev/null", HISTFILE="",
-                            KONFISCATOR_DIR=world.stats,
-                            PATH=BUILD + ":" + os.environ["PATH"]))
+                            HISTFILE="", KONFISCATOR_DIR=world.stats,
+                            PATH=BUILD + ":" + os.environ["PATH"], **env))
         self.said = ""
         self.nr = 0
-        # ^T puts in all that Tab would offer; no wrapping of long lines
-        self.type("bind '\"\\C-t\": insert-completions'\n"
-                  "bind 'set horizontal-scroll-mode on'\n"
-                  "bind 'set enable-bracketed-paste off'\n")
-        for name in ("konfiscator", "konfiscator_exporter"):
-            self.type(". '%s'\n" % os.path.join(FILES, name))
 
     def type(self, text):
         os.write(self.fd, text.encode())
@@ -53,12 +46,11 @@ class Bash:
             if select.select([self.fd], [], [], 0.05)[0]:
                 self.said += os.read(self.fd, 65536).decode(errors="replace")
             return re.search(end, self.said, re.S)
-        return kftest.until("bash says %r" % end, more)
+        return kftest.until("the shell says %r" % end, more)
 
     def offers(self, line):
         """What is offered at the end of a line."""
         self.nr += 1
-        # what it makes of the line is printed, not run
         self.type(line + "\x14\x01kf_show %d \n" % self.nr)
         text = self.until(r"\[%d\](.*?)\[end\]" % self.nr)[1]
         return set(re.findall(r"<([^>]*)>", text)) - set(line.split())
@@ -68,12 +60,68 @@ class Bash:
         os.close(self.fd)
 
 
-def bash(world):
-    kftest.need("bash")
-    shell = Bash(world)
-    shell.type("kf_show() { local n=$1; shift; printf '[%s]' \"$n\"; "
-               "printf '<%s>' \"$@\"; printf '[%s]\\n' end; }\n")
-    return shell
+def home_of(world, name):
+    home = world.path("home-" + name)
+    if not os.path.exists(home):
+        os.makedirs(os.path.join(home, "files"))
+        with open(os.path.join(home, "one.rec"), "w", encoding="utf-8"):
+            pass
+    return home
+
+
+SHOW = ("kf_show() { local n=$1; shift; printf '[%s]' \"$n\"; "
+        "printf '<%s>' \"$@\"; printf '[%s]\\n' end; }\n")
+
+
+class Bash(Terminal):
+    def __init__(self, world):
+        super().__init__(world, "bash", "--norc", "--noprofile", "-i",
+                         INPUTRC="/dev/null")
+        # no wrapping of long lines
+        self.type("bind '\"\\C-t\": insert-completions'\n"
+                  "bind 'set horizontal-scroll-mode on'\n"
+                  "bind 'set enable-bracketed-paste off'\n")
+        for name in ("konfiscator", "konfiscator_exporter"):
+            self.type(". '%s'\n" % os.path.join(FILES, name))
+        self.type(SHOW)
+
+
+class Zsh(Terminal):
+    def __init__(self, world):
+        super().__init__(world, "zsh", "-f", "-i")
+        self.type("fpath=('%s' $fpath); unset zle_bracketed_paste\n"
+                  "autoload -Uz compinit && compinit -u -D; bindkey -e\n"
+                  "kf_all() { _main_complete; compstate[insert]=all; "
+                  "compstate[list]=; }\n"
+                  "zle -C kf-all complete-word kf_all; bindkey '^T' kf-all\n"
+                  "stty columns 10000\n" % FILES)
+        self.type(SHOW)
+
+
+class Fish:
+    """fish tells what Tab would offer, without a terminal."""
+
+    def __init__(self, world):
+        self.path = kftest.need("fish")
+        self.home = home_of(world, "fish")
+        self.env = dict(os.environ, HOME=self.home, XDG_CONFIG_HOME=world.path("config"),
+                        XDG_DATA_HOME=world.path("data"),
+                        KONFISCATOR_DIR=world.stats,
+                        PATH=BUILD + ":" + os.environ["PATH"])
+
+    def offers(self, line):
+        done = subprocess.run(
+            [self.path, "--no-config", "-c",
+             "source $argv[1]; source $argv[2]; complete -C $argv[3]",
+             os.path.join(FILES, "konfiscator.fish"),
+             os.path.join(FILES, "konfiscator_exporter.fish"), line],
+            cwd=self.home, env=self.env, text=True, check=True, timeout=60,
+            capture_output=True)
+        assert not done.stderr, done.stderr
+        return {offer.split("\t")[0] for offer in done.stdout.splitlines()}
+
+    def close(self):
+        pass
 
 
 def helped(*args):
@@ -93,8 +141,8 @@ def ids(path, macro=r"KF_\w+"):
     return set(found)
 
 
-def every_command_and_option_is_offered(world):
-    shell = bash(world)
+def every_command_and_option_is_offered(world, Shell):
+    shell = Shell(world)
     commands = {name.replace("_", "-") for name in ids("cli/commands.def")}
     assert shell.offers("konfiscator ") == commands
     assert shell.offers("konfiscator -q --") >= {"--format", "--dir"}
@@ -105,8 +153,8 @@ def every_command_and_option_is_offered(world):
     shell.close()
 
 
-def words_of_the_tables_are_offered(world):
-    shell = bash(world)
+def words_of_the_tables_are_offered(world, Shell):
+    shell = Shell(world)
     exports = {"log", "trace", "csv", "json", "massif"}
     views = ids("cli/report/views.def", "KF_VIEW")
     assert exports < views, views
@@ -132,7 +180,7 @@ def words_of_the_tables_are_offered(world):
             ("konfiscator record konfiscator_e", {"konfiscator_exporter"}),
             ("konfiscator run -- konfiscator_e", {"konfiscator_exporter"}),
             ("konfiscator run -- cat o", {"one.rec"}),
-            ("konfiscator run -- cat --", set()),
+            ("konfiscator run -- cat --", shell.offers("cat --")),
             ("konfiscator --dir=f", {"files"}),
             ("konfiscator run konfiscator_e", {"konfiscator_exporter"})):
         got = {re.sub(r"^--\w+=", "", w).rstrip("/")
@@ -141,25 +189,25 @@ def words_of_the_tables_are_offered(world):
     shell.close()
 
 
-def processes_that_run_are_offered(world):
+def processes_that_run_are_offered(world, Shell):
     alive, ended = world.sleeper(), world.sleeper()
     for process in (alive, ended):
         world.stats_file("sleep.%d.1" % process.pid, pid=process.pid)
     world.end(ended)
-    shell = bash(world)
+    shell = Shell(world)
     for line in ("konfiscator ctl ", "konfiscator stat -p "):
         got = shell.offers(line)
         assert str(alive.pid) in got and str(ended.pid) not in got, line
     shell.close()
 
 
-def flags_of_the_exporter_are_offered(world):
-    shell = bash(world)
+def flags_of_the_exporter_are_offered(world, Shell):
+    shell = Shell(world)
     flags = set()
     for flag in helped(kftest.EXPORTER):
         flags |= {flag.replace("[no-]", ""), flag.replace("[no-]", "no-")}
     assert len(flags) > 20
-    assert shell.offers("konfiscator_exporter --") == flags
+    assert shell.offers("konfiscator_exporter -") == flags
     for line, words in (
             ("konfiscator_exporter --log.level=", {"debug", "info", "warn",
                                                    "error"}),
@@ -175,9 +223,20 @@ def flags_of_the_exporter_are_offered(world):
     shell.close()
 
 
-kftest.main(
+def in_shells(*facts):
+    """Each fact in each shell that is installed; bash always is."""
+    for fact in facts:
+        for shell in (Bash, Zsh, Fish):
+            def test(world, fact=fact, shell=shell):
+                fact(world, shell)
+            test.__name__ = "%s_in_%s" % (fact.__name__,
+                                          shell.__name__.lower())
+            yield test
+
+
+kftest.main(*in_shells(
     every_command_and_option_is_offered,
     words_of_the_tables_are_offered,
     processes_that_run_are_offered,
     flags_of_the_exporter_are_offered,
-)
+))

@@ -47,7 +47,8 @@ def make(*words):
 def installed(world):
     """All files, by the paths that they have in Debian."""
     root = world.path("root")
-    make("install", "DESTDIR=" + root)
+    moved = re.findall(r"^\t+'(\w+dir=.*)'$", read("debian", "rules"), re.M)
+    make("install", "DESTDIR=" + root, *(m.replace("$$", "$") for m in moved))
     prefix, libdir = make("--eval", "where:; @echo $(prefix); echo $(libdir)",
                           "where").split()
     found = set()
