@@ -72,6 +72,12 @@ static void thread_table_add(struct kf_table *table, const struct kf_file *f,
 	row[FREED].count = t->freed;
 }
 
+/* The heap of threads without one is no thread: it counts if it was used. */
+static bool thread_is_shown(const struct kf_thread_count *t)
+{
+	return t->tid || t->mallocs || t->frees;
+}
+
 void kf_thread_table(struct kf_table *t, const struct kf_cli *cli,
 		     const struct kf_snapshots *now,
 		     const struct kf_snapshots *then)
@@ -84,7 +90,9 @@ void kf_thread_table(struct kf_table *t, const struct kf_cli *cli,
 
 		if (!kf_snapshots_wants(cli, f))
 			continue;
-		for (unsigned int k = 0; k < f->snap.nr_threads; k++)
-			thread_table_add(t, f, k, before, seconds);
+		for (unsigned int k = 0; k < f->snap.nr_threads; k++) {
+			if (thread_is_shown(&f->snap.threads[k]))
+				thread_table_add(t, f, k, before, seconds);
+		}
 	}
 }

@@ -14,6 +14,8 @@
  * @cli:	selectors
  * @now:	the look
  * @then:	an earlier one for rates, or NULL: since the processes began
+ *
+ * The heap of threads that have none has a row only if it was used.
  */
 void kf_thread_table(struct kf_table *t, const struct kf_cli *cli,
 		     const struct kf_snapshots *now,

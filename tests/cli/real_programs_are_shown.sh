@@ -58,6 +58,9 @@ prints 'konfiscator_processes{process="py",container=""} 1'
 	fail "promtool refuses it"
 expect 0 cli stat --by=thread -n py
 prints "in use"
+if grep -qF "(shared)" "$WORK/out"; then
+	fail "a heap that nobody used has a row"
+fi
 
 echo >"$WORK/go"
 wait "$python" || fail "python3: $(cat "$WORK/python.err")"

@@ -110,9 +110,9 @@ wait_for 60 first_size 16 || fail "r does not reverse the order"
 press h 'Shift-Tab  the next view'
 press x '^ *SIZE +LIVE '
 
-# frozen, the clock stands; the screen goes with the terminal
-press Space '  frozen'
-frozen=$(head -n 1 "$WORK/screen")
+# paused, the clock stands; the screen goes with the terminal
+press Space '  paused'
+paused=$(head -n 1 "$WORK/screen")
 terminal resize-window -x 46 -y 9
 small() {
 	shows '^konfiscator top' && [ "$(width)" -le 46 ] &&
@@ -125,14 +125,90 @@ large() {
 	shows 'SLABS' && sed -n 24p "$WORK/screen" | grep -q 'q quit'
 }
 wait_for 60 large || fail "it did not grow again: $(cat "$WORK/screen")"
-equal "the frozen head" "$frozen" "$(head -n 1 "$WORK/screen")"
+equal "the paused head" "$paused" "$(head -n 1 "$WORK/screen")"
 terminal send-keys Space
-thawed() {
-	! shows '  frozen'
+goes_on() {
+	! shows '  paused'
 }
-wait_for 60 thawed || fail "it stays frozen"
+wait_for 60 goes_on || fail "it stays paused"
+
+# Enter leads from a process to its sites, from a site to all of its calls
+press 1 '^PROCESS +PID  THREADS '
+press Enter "  of $pid\$"
+shown 'fill < main'
+press Enter '^ +1  fill \(.*heaps'
+shown '^ +2  main \('
+shown '^PROCESS größe 名前  PID'
+shown '^Esc back'
+calls=$(grep -c '^ *[0-9][0-9]*  ' "$WORK/screen")
+[ "$calls" -ge 3 ] || fail "the stack has $calls calls"
+terminal resize-window -x 110 -y 6
+shown "^1 of $calls  Esc back"
+press End "^ +$calls  "
+shown "^[0-9]+ of $calls  Esc back"
+press Home '^ +1  fill'
+terminal resize-window -x 110 -y 24
+press Escape 'fill < main'
+press Escape '^PROCESS +PID  THREADS '
+grep -q "  of $pid" "$WORK/screen" && fail "Esc does not go back"
+
+# a shell, and a program below it: the tree, and rows with a text alone
+run_under_exec sh -c 'sleep 1000; :' </dev/null >/dev/null &
+shell=$!
+at_exit "pkill -9 -P $shell 2>/dev/null; kill -9 $shell 2>/dev/null"
+shown '^sleep '
+press t '^  sleep '
+below() {
+	terminal capture-pane -p | grep -A 1 '^sh ' | grep -q '^  sleep '
+}
+wait_for 60 below || fail "sleep is not below its shell"
+press t '^sleep '
+press / '^filter: _  Enter keep'
+terminal send-keys -l 'SLEEx'
+shown '^no row has this text'
+press BSpace '^filter: SLEE_ '
+alone() {
+	shows '^sleep ' && ! shows '^größe'
+}
+wait_for 60 alone || fail "the filter leaves other rows"
+press Enter '^filter: SLEE  Esc clear'
+shown '  filtered$'
+press Escape '^größe 名前 '
+press / '^filter: _'
+terminal send-keys -l '名前'
+shown '^filter: 名前_'
+wait_for 60 shows '^größe' || fail "the filter knows no wide letters"
+press BSpace '^filter: 名_'
+press Escape '^1-5 view'
+press Down '^sh|^sleep'
+
+# click COLUMN LINE, from 0: as a terminal tells of it, pressed and released
+click() {
+	at=$(printf '\\%o\\%o' $(($1 + 33)) $(($2 + 33)))
+	# shellcheck disable=SC2059
+	terminal send-keys -l "$(printf "\\033[M $at\\033[M#$at")"
+}
+# on a view, on the heading of a column and once more, on a row and once more
+click 24 1
+shown '^PROCESS +PID +TID  THREAD'
+click 2 1
+shown '^PROCESS +PID  THREADS '
+order() {
+	terminal capture-pane -p | awk 'NR > 3 && NR < 7 { printf "%s ", $1 }' |
+		grep -qx "$1"
+}
+click 2 2
+wait_for 60 order 'größe sh sleep ' || fail "it is not sorted by name: $(terminal capture-pane -p)"
+click 2 2
+wait_for 60 order 'sleep sh größe ' || fail "a click does not reverse: $(terminal capture-pane -p)"
+click 2 5
+click 2 5
+shown "  of $pid\$"
+press BSpace '^PROCESS +PID  THREADS '
 terminal send-keys q
 restored 0
+pkill -9 -P "$shell"
+kill -9 "$shell"
 
 # signals; the shell's own children are the only ones that are meant
 for signal in TERM:143 INT:130 HUP:129 QUIT:131; do

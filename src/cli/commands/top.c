@@ -24,15 +24,19 @@ static uint64_t top_batches;
 static const char *sort_name;
 
 const struct kf_top_view kf_top_views[KF_TOP_VIEWS] = {
-	{"processes", "live", "no process runs under konfiscator",
-	 kf_top_processes},
-	{"tags", "live", "no process has tags", kf_tag_table},
-	{"threads", "allocated", "no process runs under konfiscator",
-	 kf_thread_table},
-	{"sites", "live",
-	 "there are no samples yet: konfiscator ctl PID sample=64K takes more",
-	 kf_top_sites},
-	{"sizes", "live", "no process runs under konfiscator", kf_top_sizes},
+	[KF_TOP_PROCESSES] = {"processes", "live",
+			      "no process runs under konfiscator",
+			      kf_top_processes},
+	[KF_TOP_TAGS] = {"tags", "live", "no process has tags", kf_tag_table},
+	[KF_TOP_THREADS] = {"threads", "allocated",
+			    "no process runs under konfiscator",
+			    kf_thread_table},
+	[KF_TOP_SITES] = {"sites", "live",
+			  "there are no samples yet: konfiscator ctl PID "
+			  "sample=64K takes more",
+			  kf_top_sites},
+	[KF_TOP_SIZES] = {"sizes", "live", "no process runs under konfiscator",
+			  kf_top_sizes},
 };
 
 int kf_top_look(struct kf_top *t)
@@ -229,8 +233,10 @@ const struct kf_command kf_command_top = {
 	.help = "Show processes, tags, threads, sites and sizes on a live screen",
 	.about =
 		"Keys: 1 to 5 and Tab change the view, < and > the sort column; r reverses the\n"
-		"order, space freezes the screen, arrows scroll, h shows help, q quits. When stdin\n"
-		"or stdout is not a terminal, one plain table is printed.",
+		"order; arrows select a row, Enter opens it (a process: its sites; a site: its\n"
+		"stack), Esc goes back; / filters rows by a text, t shows processes as a tree,\n"
+		"space pauses, h shows help, q quits. A mouse works too. When stdin or stdout is\n"
+		"not a terminal, one plain table is printed.",
 	.examples =
 		"  konfiscator top                         all processes\n"
 		"  konfiscator top --view=sites -p 4711    the call sites of one process",

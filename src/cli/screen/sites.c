@@ -14,7 +14,18 @@
 
 #define CALLERS 6
 
-enum { PROCESS, PID, LIVE, ERROR, GROWTH, ALLOC_RATE, STACK, NR_COLUMNS };
+enum {
+	PROCESS,
+	PID,
+	LIVE,
+	ERROR,
+	GROWTH,
+	ALLOC_RATE,
+	STACK,
+	KEY,	 /* of the stack with the most live bytes in the row */
+	LARGEST, /* its live bytes */
+	NR_COLUMNS
+};
 
 static const struct kf_column sites_columns[NR_COLUMNS] = {
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
@@ -24,11 +35,15 @@ static const struct kf_column sites_columns[NR_COLUMNS] = {
 	[GROWTH] = {"GROWTH/s", "growth_per_second", KF_CELL_SIGNED},
 	[ALLOC_RATE] = {"ALLOC/s", "allocated_per_second", KF_CELL_BYTES},
 	[STACK] = {"STACK", "stack", KF_CELL_TEXT, true},
+	[KEY] = {NULL, "key", KF_CELL_COUNT},
+	[LARGEST] = {NULL, "largest", KF_CELL_BYTES},
 };
 
 struct known {
 	uint64_t key;
 	char *text;
+	size_t nr_calls;
+	char **calls; /* the innermost first, escaped */
 };
 
 static struct kf_map stack_names = {.entry_size = sizeof(struct known)};
@@ -41,29 +56,67 @@ static uint64_t stack_key(const struct kf_file *f,
 }
 
 /* Entries of the map are not aligned. */
+static struct known stack_known(uint64_t key)
+{
+	struct known known = {0};
+	const void *entry = kf_map_find(&stack_names, key);
+
+	if (entry)
+		memcpy(&known, entry, sizeof(known));
+	return known;
+}
+
 static const char *stack_name(const struct kf_file *f,
 			      const struct kf_stats_stack *s)
 {
-	struct known known;
-	const void *entry = kf_map_find(&stack_names, stack_key(f, s));
-
-	if (!entry)
-		return NULL;
-	memcpy(&known, entry, sizeof(known));
-	return known.text;
+	return stack_known(stack_key(f, s)).text;
 }
 
-static void stack_set_name(const struct kf_file *f,
-			   const struct kf_stats_stack *s, char *text)
+size_t kf_top_calls(uint64_t key)
 {
-	struct known known = {stack_key(f, s), text};
-	bool is_new;
-	void *entry = kf_entry(&stack_names, known.key, &is_new);
+	return stack_known(key).nr_calls;
+}
 
-	if (is_new)
-		memcpy(entry, &known, sizeof(known));
+const char *kf_top_call(uint64_t key, size_t call)
+{
+	return stack_known(key).calls[call];
+}
+
+/* "handle (app.py:12)", "parse (parse.c:7)", "inflate (libz.so.1)" */
+static char *stack_call(const struct kf_frame *frame)
+{
+	char *call = kf_site_call(frame), *text, *escaped;
+	size_t room;
+
+	if (frame->address & KF_STATS_CALL)
+		text = kf_format("%s", call);
+	else if (frame->file && frame->line)
+		text = kf_format("%s (%s:%u)", call, frame->file, frame->line);
 	else
-		free(text);
+		text = kf_format("%s (%s)", call, frame->library);
+	room = 4 * strlen(text) + 1;
+	escaped = kf_alloc(room, 1);
+	kf_escape(escaped, room, text);
+	free(call);
+	free(text);
+	return escaped;
+}
+
+static void stack_set_name(uint64_t key, const struct kf_prof *prof,
+			   const struct kf_site *site)
+{
+	struct known known = {.key = key, .nr_calls = site->nr_frames};
+	bool is_new;
+	void *entry = kf_entry(&stack_names, key, &is_new);
+
+	if (!is_new)
+		return;
+	known.text = site->nr_frames ? kf_site_callers(site, 0, CALLERS)
+				     : kf_site_group(prof, site);
+	known.calls = kf_alloc(known.nr_calls + 1, sizeof(*known.calls));
+	for (size_t i = 0; i < known.nr_calls; i++)
+		known.calls[i] = stack_call(site->frames[i]);
+	memcpy(entry, &known, sizeof(known));
 }
 
 static bool is_shown(const struct kf_stats_stack *s)
@@ -94,11 +147,8 @@ static void find_names(const struct kf_cli *cli, const struct kf_file *f)
 			if (entry < f->snap.nr_stacks &&
 			    f->snap.stacks[entry].hash)
 				stack_set_name(
-					f, &f->snap.stacks[entry],
-					site->nr_frames
-						? kf_site_callers(site, 0,
-								  CALLERS)
-						: kf_site_group(&prof, site));
+					stack_key(f, &f->snap.stacks[entry]),
+					&prof, site);
 		}
 	}
 	kf_prof_close(&prof);
@@ -145,6 +195,8 @@ static void sites_add_stack(struct kf_table *t, const struct kf_file *f,
 			(uint64_t)((double)(s->allocated - was->allocated) /
 				   seconds);
 	kf_cell_text(&row[STACK], stack ? stack : "?");
+	row[KEY].count = stack_key(f, s);
+	row[LARGEST].count = row[LIVE].count;
 }
 
 static void sites_join(struct kf_cell *to, const struct kf_cell *from)
@@ -153,6 +205,10 @@ static void sites_join(struct kf_cell *to, const struct kf_cell *from)
 	kf_cell_add_error(&to[ERROR], &from[ERROR]);
 	to[GROWTH].count += from[GROWTH].count;
 	to[ALLOC_RATE].count += from[ALLOC_RATE].count;
+	if (from[LARGEST].count > to[LARGEST].count) {
+		to[LARGEST].count = from[LARGEST].count;
+		to[KEY].count = from[KEY].count;
+	}
 }
 
 void kf_top_sites(struct kf_table *t, const struct kf_cli *cli,

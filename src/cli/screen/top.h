@@ -9,7 +9,14 @@
 #include "cli/group.h"
 #include "cli/table.h"
 
-#define KF_TOP_VIEWS 5
+enum kf_top_views {
+	KF_TOP_PROCESSES,
+	KF_TOP_TAGS,
+	KF_TOP_THREADS,
+	KF_TOP_SITES,
+	KF_TOP_SIZES,
+	KF_TOP_VIEWS
+};
 
 struct kf_top_view {
 	const char *name;
@@ -83,5 +90,22 @@ void kf_top_sizes(struct kf_table *t, const struct kf_cli *cli,
 void kf_top_sites(struct kf_table *t, const struct kf_cli *cli,
 		  const struct kf_snapshots *now,
 		  const struct kf_snapshots *then);
+
+/**
+ * kf_top_calls() - how many calls a stack has
+ * @key:	of a stack in the table of kf_top_sites()
+ *
+ * Return: their number; 0 if its names are not known.
+ */
+size_t kf_top_calls(uint64_t key);
+
+/**
+ * kf_top_call() - a call of a stack
+ * @key:	of the stack
+ * @call:	below kf_top_calls(), the innermost is 0
+ *
+ * Return: the function, escaped, with file and line or the library if known.
+ */
+const char *kf_top_call(uint64_t key, size_t call);
 
 #endif
