@@ -155,8 +155,10 @@ grep -q "  of $pid" "$WORK/screen" && fail "Esc does not go back"
 # a shell, and a program below it: the tree, and rows with a text alone
 run_under_exec sh -c 'sleep 1000; :' </dev/null >/dev/null &
 shell=$!
-at_exit "pkill -9 -P $shell 2>/dev/null; kill -9 $shell 2>/dev/null"
+at_exit "kill -9 $shell 2>/dev/null"
 shown '^sleep '
+below=$(pgrep -P "$shell")
+at_exit "kill -9 $below 2>/dev/null"
 press t '^  sleep '
 below() {
 	terminal capture-pane -p | grep -A 1 '^sh ' | grep -q '^  sleep '
@@ -207,8 +209,7 @@ shown "  of $pid\$"
 press BSpace '^PROCESS +PID  THREADS '
 terminal send-keys q
 restored 0
-pkill -9 -P "$shell"
-kill -9 "$shell"
+kill -9 "$shell" "$below"
 
 # signals; the shell's own children are the only ones that are meant
 for signal in TERM:143 INT:130 HUP:129 QUIT:131; do

@@ -27,7 +27,7 @@ static const char *const help_lines[] = {
 	"                select a row; scroll",
 	"Enter           the sites of a process or thread; the stack of a site",
 	"Esc Backspace   go back; show all rows",
-	"/               show only rows that have a text; Enter ends it",
+	"/               show only rows that have a text; Enter keeps it",
 	"< >             sort by the column to the left, to the right",
 	"r               reverse the order",
 	"t               show processes below their parents",

@@ -47,7 +47,7 @@ static struct kf_cell *tree_cell(const struct kf_screen *s, size_t at,
 	return &t->cells[s->rows[at] * t->nr_columns + (size_t)column];
 }
 
-static size_t tree_find(const struct kf_screen *s, int pid, int column)
+static size_t tree_row_of(const struct kf_screen *s, int pid, int column)
 {
 	for (size_t i = 0; i < s->nr_rows; i++) {
 		if (tree_cell(s, i, column)->count == (uint64_t)pid)
@@ -56,7 +56,7 @@ static size_t tree_find(const struct kf_screen *s, int pid, int column)
 	return NO_ROW;
 }
 
-static size_t tree_find_parent(const struct kf_screen *s, size_t at, int column)
+static size_t tree_parent_row(const struct kf_screen *s, size_t at, int column)
 {
 	int pid = (int)tree_cell(s, at, column)->count;
 
@@ -66,7 +66,7 @@ static size_t tree_find_parent(const struct kf_screen *s, size_t at, int column)
 		pid = tree_parent_of(pid);
 		if (pid <= 1)
 			return NO_ROW;
-		found = tree_find(s, pid, column);
+		found = tree_row_of(s, pid, column);
 		if (found != NO_ROW && found != at)
 			return found;
 	}
@@ -100,7 +100,7 @@ void kf_screen_tree(struct kf_screen *s)
 	t.order = kf_alloc(nr + 1, sizeof(*t.order));
 	t.done = kf_alloc(nr + 1, sizeof(*t.done));
 	for (size_t i = 0; i < nr; i++)
-		t.parent[i] = tree_find_parent(s, i, pid);
+		t.parent[i] = tree_parent_row(s, i, pid);
 	for (size_t i = 0; i < nr; i++) {
 		if (t.parent[i] == NO_ROW)
 			tree_put(&t, i, name, 0);
