@@ -121,7 +121,8 @@ static struct kf_guarded_slot *slot_take(uint32_t *was)
 		if (kf_load(&slot->told) ||
 		    (state != KF_GUARDED_UNUSED && state != KF_GUARDED_FREED))
 			continue;
-		if (!oldest || slot->freed < oldest->freed) {
+		if (!oldest ||
+		    kf_load(&slot->freed) < kf_load(&oldest->freed)) {
 			oldest = slot;
 			*was = state;
 		}
@@ -260,7 +261,7 @@ enum konf_misuse kf_guarded_free(void *p)
 	kf_trace_take(&slot->went, NULL);
 	written = find_written(slot);
 	guarded_uncount(slot);
-	slot->freed = kf_fetch_add(&pool.nr_freed, 1) + 1;
+	kf_store(&slot->freed, kf_fetch_add(&pool.nr_freed, 1) + 1);
 	slot_close(slot);
 	kf_store_release(&slot->state, KF_GUARDED_FREED);
 	if (unlikely(written))

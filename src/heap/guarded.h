@@ -44,7 +44,7 @@ struct kf_guarded_slot {
 	uint32_t mark;	/* of the block: marked.h; its owner's */
 	size_t asked;	/* bytes; constant while live */
 	char *block;	/* constant while live; NULL: there was none yet */
-	uint64_t freed; /* number of its free; 0: none yet */
+	uint64_t freed; /* number of its free; 0: none yet; atomic */
 	struct kf_trace came;
 	struct kf_trace went; /* while it is freed */
 };

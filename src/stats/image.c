@@ -142,6 +142,8 @@ struct kf_stats_control *kf_stats_control(void)
 
 static void sum_slot(const struct kf_slot *slot, struct kf_stats_moment *m)
 {
+	uint64_t allocated;
+
 	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++) {
 		const struct kf_stats_pair *c = &slot->class[i];
 		uint64_t mallocs = kf_counter_read(&c->mallocs);
@@ -151,17 +153,18 @@ static void sum_slot(const struct kf_slot *slot, struct kf_stats_moment *m)
 		m->live += nr * kf_stats_classes[i].bytes;
 		m->allocated += mallocs * kf_stats_classes[i].bytes;
 	}
-	m->allocated += slot->scalar[KF_SLOT_large_allocated];
-	m->live += slot->scalar[KF_SLOT_large_allocated] -
-		   slot->scalar[KF_SLOT_large_freed] -
-		   slot->scalar[KF_SLOT_class_slack];
+	allocated = kf_counter_read(&slot->scalar[KF_SLOT_large_allocated]);
+	m->allocated += allocated;
+	m->live += allocated -
+		   kf_counter_read(&slot->scalar[KF_SLOT_large_freed]) -
+		   kf_counter_read(&slot->scalar[KF_SLOT_class_slack]);
 }
 
 static void sum_slots(const struct kf_slot *slots, size_t nr,
 		      struct kf_stats_moment *m)
 {
 	for (size_t i = 0; i < nr; i++) {
-		if (slots[i].state != KF_SLOT_FREE)
+		if (kf_load(&slots[i].state) != KF_SLOT_FREE)
 			sum_slot(&slots[i], m);
 	}
 }

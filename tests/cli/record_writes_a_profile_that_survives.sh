@@ -114,6 +114,11 @@ expect 1 cli record -o no/such/file true
 says "No such file"
 expect 7 cli record -o run -- sh -c 'exit 7'
 report --view=summary run | grep -q "^sh " || fail "sh is not in its profile"
+# shellcheck disable=SC2016 # of the other shell
+expect 0 cli record --python -o run -- \
+	sh -c '[ "$PYTHONMALLOC" = malloc ]'
+expect 2 cli record --python
+says "record: --python needs PROG"
 expect 127 cli record -o gone -- no-such-program
 says "not found"
 [ ! -e gone ] || fail "a profile of no program is there"

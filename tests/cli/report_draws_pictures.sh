@@ -67,3 +67,5 @@ says ".speedscope.json files are made of profiles, not of recordings"
 [ ! -e top.speedscope.json ] || fail "a refused format was written"
 expect 1 "$KF_CLI" report -o no/such/dir.png rec
 says "No such file"
+expect 1 "$KF_CLI" report -o heap.html missing
+says "report: missing: No such file"

@@ -44,6 +44,7 @@
 static const char *record_output, *record_sample; /* NULL: not said */
 static uint64_t record_mean;			  /* 0: not said */
 static bool record_nameless, record_exact, record_events, record_ebpf;
+static bool record_python;
 static double record_interval = 1, record_duration;
 static pid_t record_pid;
 static enum { USUAL_FOLLOW, FOLLOW, NO_FOLLOW } record_follow;
@@ -473,8 +474,11 @@ static int record_run(struct kf_cli *cli, int argc, char **argv)
 	if (status || record_ebpf)
 		return status;
 
-	if (!argc == !kf_select_any(&cli->select)) {
-		kf_error("record: give either a program or a process");
+	if (!argc == !kf_select_any(&cli->select) || (record_python && !argc)) {
+		kf_error("record: %s", record_python
+					       ? "--python needs PROG"
+					       : "give either a program or a "
+						 "process");
 		return KF_EXIT_USAGE;
 	}
 	if (record_events)
@@ -503,6 +507,7 @@ enum {
 	OPT_EXACT,
 	OPT_EVENTS,
 	OPT_EBPF,
+	OPT_PYTHON,
 	OPT_NO_SYMBOLS,
 	OPT_FOLLOW,
 	OPT_NO_FOLLOW
@@ -528,6 +533,10 @@ static int record_option(struct kf_cli *cli, int key, const char *arg)
 		return 0;
 	case OPT_EBPF:
 		record_ebpf = cli->outside = true;
+		return 0;
+	case OPT_PYTHON:
+		record_python = true;
+		kf_run_set_python();
 		return 0;
 	case OPT_NO_SYMBOLS:
 		record_nameless = true;
@@ -557,6 +566,7 @@ static const struct kf_option record_options[] = {
 	 "(default konfiscator.PID.recording)"},
 	{OPT_EBPF, "ebpf", NULL,
 	 "sample a process without the library, with bpftrace; costs 2 to 10 us per call"},
+	{OPT_PYTHON, "python", NULL, KF_RUN_PYTHON},
 	{OPT_NO_SYMBOLS, "no-symbols", NULL,
 	 "do not store function names in the profile"},
 	{OPT_FOLLOW, "follow", NULL,

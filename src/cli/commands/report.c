@@ -387,13 +387,13 @@ static int run_profile(struct kf_report *r)
 	return kf_prof_report(r, &profile_pick, view_name);
 }
 
-/* Refuses options that are only for profiles. */
+/* Refuses what is no file, and options that are only for profiles. */
 static int check_history(struct kf_report *r)
 {
-	if (!profile_only && (!view_name || view_asked))
-		return 0;
 	if (access(r->path, F_OK))
 		return open_history(r);
+	if (!profile_only && (!view_name || view_asked))
+		return 0;
 	kf_error("report: --%s%s is for profiles, but this is a recording",
 		 profile_only ? profile_only : "view=",
 		 profile_only ? "" : view_name);

@@ -195,6 +195,11 @@ static void run_setenv(const char *name, const char *value)
 	exit(KF_EXIT_RUN_FAILED);
 }
 
+void kf_run_set_python(void)
+{
+	run_setenv("PYTHONMALLOC", "malloc");
+}
+
 void kf_run_set(const char *id, const char *value)
 {
 	char *name = variable_of(id);
@@ -297,7 +302,7 @@ static int run_option(struct kf_cli *cli, int key, const char *arg)
 		return 0;
 	}
 	if (key == OPT_PYTHON) {
-		run_setenv("PYTHONMALLOC", "malloc");
+		kf_run_set_python();
 		return 0;
 	}
 	c = &run_confs[key - OPT_CONF];
@@ -484,8 +489,7 @@ static const struct kf_option run_options[] = {
 	{KF_OPT_GROUP, NULL, NULL, "How the program is run"},
 	{OPT_CONF + (int)CONF_record_max, "max-size", "BYTES",
 	 "the same as --record-max"},
-	{OPT_PYTHON, "python", NULL,
-	 "make Python allocate every object with malloc (PYTHONMALLOC=malloc)"},
+	{OPT_PYTHON, "python", NULL, KF_RUN_PYTHON},
 	{OPT_NO_CHILDREN, "no-children", NULL,
 	 "do not run the program's children under the library"},
 	{OPT_NO_FOLLOW, "no-follow", NULL,

@@ -17,6 +17,17 @@
  */
 void kf_run_set(const char *id, const char *value);
 
+/* The help of an option --python. */
+#define KF_RUN_PYTHON \
+	"make Python allocate every object with malloc (PYTHONMALLOC=malloc)"
+
+/**
+ * kf_run_set_python() - let Python take each of its objects by malloc
+ *
+ * Ends the process with a message where there is no memory.
+ */
+void kf_run_set_python(void);
+
 /**
  * kf_run_set_record() - let the program be recorded
  * @path:	the recording; may hold %p. An earlier recording of that name is
