@@ -10,7 +10,7 @@ workdir
 # shellcheck source=tests/scripts/trace.sh
 . "$top_srcdir/tests/scripts/trace.sh"
 need_tracing
-nm -D "$KF_LIB" 2>/dev/null | grep -q __asan &&
+nm -D "$KF_CLI" 2>/dev/null | grep -q __asan &&
 	skip "a sanitizer puts frames of its own between malloc and its caller"
 unset BPFTRACE_NO_USER_SYMBOLS
 
