@@ -29,6 +29,7 @@
 #define KF_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define KF_ALIGN_UP(x, a) (((x) + (a)-1) & ~((__typeof__(x))(a)-1))
 #define KF_ALIGN_DOWN(x, a) ((x) & ~((__typeof__(x))(a)-1))
+/* Each evaluates one of the two twice. */
 #define KF_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define KF_MAX(a, b) ((a) > (b) ? (a) : (b))
 

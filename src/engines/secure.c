@@ -129,10 +129,11 @@ static void secure_give_pages(char *p, size_t bytes)
 
 static size_t secure_trim(size_t pad)
 {
-	size_t held = kf_stats_held();
+	size_t held = kf_stats_held(), kept;
 
 	kf_secure_empty();
-	return held - KF_MIN(kf_stats_held(), held);
+	kept = kf_stats_held();
+	return held - KF_MIN(kept, held);
 }
 
 static void secure_finish(void)
