@@ -347,10 +347,6 @@ static int choose_view(struct kf_report *r)
 	const char *dot = r->output ? strrchr(r->output, '.') : NULL;
 	bool picture = r->output && kf_plot_is_picture(r->output);
 
-	if (export_asked && view_asked) {
-		kf_error("report: --view and --export exclude each other");
-		return KF_EXIT_USAGE;
-	}
 	if (is_only_of_profiles(r->output))
 		return KF_EXIT_USAGE;
 	r->view = export_asked;
@@ -434,6 +430,10 @@ static int report_run(struct kf_cli *cli, int argc, char **argv)
 	}
 	if (r->pick.from > r->pick.to) {
 		kf_error("report: --from is after --to");
+		return KF_EXIT_USAGE;
+	}
+	if (export_asked && view_asked) {
+		kf_error("report: --view and --export exclude each other");
 		return KF_EXIT_USAGE;
 	}
 	r->cli = cli;
