@@ -131,7 +131,7 @@ static void ended_gather(const struct kf_groups *g, struct kf_buf *out)
 			   "<section class=\"empty\" id=\"empty\">"
 			   "<h2>None</h2>\n<p>No process that has ended left a "
 			   "stats file here. One that exits normally keeps its "
-			   "file only where samples were taken, or with "
+			   "file only if samples were asked for, or with "
 			   "<code>KONFISCATOR_KEEP=1</code>.</p></section>\n");
 	}
 	free(all.m);

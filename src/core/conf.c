@@ -232,8 +232,6 @@ static bool read_variable(const struct option *o, const char *name)
 		return false;
 	if (!conf_parse(o, name, value))
 		conf_warn(o, name, value);
-	else if (o->value == &kf_conf.sample)
-		kf_conf.sample_is_set = true;
 	return true;
 }
 

@@ -34,7 +34,6 @@ struct kf_conf {
 #include "core/conf.def"
 #undef KF_CONF
 	const char *runtime_dir; /* XDG_RUNTIME_DIR */
-	bool sample_is_set;	 /* whether @sample is not the default */
 };
 
 extern struct kf_conf kf_conf;

@@ -26,7 +26,7 @@
 #include <errno.h>
 #include <string.h>
 
-static bool asked; /* whether somebody asked for samples */
+static bool asked; /* whether somebody asked for samples; atomic */
 
 /* The class of a small block; 0 for a large one. */
 static unsigned int class_of(size_t size, size_t align)
@@ -271,16 +271,19 @@ static void sampling_set(uint64_t mean)
 {
 	kf_pace_end();
 	sampling_put(mean, false);
-	asked = asked || mean;
+	if (mean)
+		kf_store(&asked, true);
 }
 
 /*
- * Where nothing was said: not in set-id programs, whose addresses are nobody
- * else's business, and not where each call would take the slow path.
+ * Whether samples are taken by default: not in set-id programs, as the stacks
+ * would reveal the addresses of their code, and not with an engine that would
+ * take the slow path in each call.
  */
 static bool is_default_on(void)
 {
-	return kf_env_is_trusted() && kf_conf.stats && !kf_engine_is_hosted();
+	return !kf_conf_is_set(&kf_conf.sample) && kf_env_is_trusted() &&
+	       kf_conf.stats && !kf_engine_is_hosted();
 }
 
 static bool sampling_may(void)
@@ -293,10 +296,10 @@ static void sampling_reset(void)
 {
 	uint64_t mean = kf_conf.sample;
 
-	if (!kf_conf.sample_is_set && is_default_on()) {
+	if (is_default_on()) {
 		kf_pace_begin(mean);
 		sampling_put(mean, true);
-	} else if (kf_conf.sample_is_set && sampling_may() &&
+	} else if (kf_conf_is_set(&kf_conf.sample) && sampling_may() &&
 		   is_allowed(mean)) {
 		sampling_set(mean);
 	} else {
@@ -306,7 +309,7 @@ static void sampling_reset(void)
 
 bool kf_sampling_was_asked(void)
 {
-	return asked;
+	return kf_load(&asked);
 }
 
 void kf_sampling_begin(uint64_t mean)
@@ -340,7 +343,7 @@ static void sampling_warn(const char *why)
 
 static void sampling_check(void)
 {
-	if (!kf_conf.sample_is_set || !kf_conf.sample)
+	if (!kf_conf_is_set(&kf_conf.sample) || !kf_conf.sample)
 		return;
 	if (!sampling_may())
 		sampling_warn(not_for_engines);
@@ -367,7 +370,7 @@ void kf_sampling_start(void)
 	kf_rows_start();
 	kf_countdown_seed(kf_conf.sample_seed);
 	kf_guarding_start();
-	asked = kf_conf.tag_stacks != NULL;
+	kf_store(&asked, kf_conf.tag_stacks != NULL);
 	sampling_check();
 	sampling_reset();
 }

@@ -365,8 +365,7 @@ void kf_guarded_open(void)
 	}
 }
 
-/* Whether a page is to be closed; its slot is claimed, so that no block comes.
- */
+/* Whether to close a page. Its slot is claimed, so that no block gets it. */
 static bool claim_page(unsigned int page)
 {
 	struct kf_guarded_slot *slot = page % 2 ? &slots[page / 2] : NULL;

@@ -123,8 +123,7 @@ static void remote_queue_class(struct kf_heap *heap, unsigned int class)
 	void *first = cache->first;
 
 	*cache = (struct kf_cached){NULL, 0};
-	/* The block of a sample that is due may be another heap's from now on.
-	 */
+	/* The block that a sample is due in may be another heap's now. */
 	if (first)
 		heap->due_at[class] = NULL;
 	remote_queue_list(heap, first);

@@ -20,8 +20,7 @@ struct window {
 
 /* All but @least and @busy is of the thread that has set @busy. */
 static struct {
-	uint64_t least; /* where the mean begins; 0: it is not followed; atomic
-			 */
+	uint64_t least; /* mean to begin with; 0: it is not changed; atomic */
 	uint64_t mean;
 	struct window drawn; /* samples that were drawn */
 	struct window kept;  /* stacks of those that realloc kept */
@@ -65,7 +64,7 @@ static uint64_t faster(uint64_t mean, uint64_t nr, uint64_t allowed)
 {
 	uint64_t least = kf_load_acquire(&pace.least);
 
-	while (mean / 2 >= least && FEW * nr < allowed) {
+	while (least && mean / 2 >= least && FEW * nr < allowed) {
 		mean /= 2;
 		nr *= 2;
 	}

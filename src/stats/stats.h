@@ -95,7 +95,7 @@ void kf_stats_exit(int status);
 /**
  * kf_stats_finish() - add the counters to the ledger, and remove the file
  * @keep:	the file stays
- * @keep_samples: it stays if samples were taken
+ * @keep_samples: it stays if it has samples
  *
  * Later counts are lost. A process without a file adds its counters in memory.
  * Where another process has the ledger for long, nothing is done, and the

@@ -464,5 +464,5 @@ const kfFlame = (() => {
 
 	for (const place of document.querySelectorAll("[data-calls]"))
 		show(place);
-	return { show };
+	return { show, bytes };
 })();

@@ -4,8 +4,11 @@
 // new data is loaded whenever the page is refreshed.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { bytes, colour, element, load, whenDark } from "./common.js";
+import { colour, load, whenDark } from "./common.js";
 
+// flame.js and flame-tools.js come before this file on each page
+const { bytes } = kfFlame;
+const { element } = kfFlameTools;
 const parts = ["metadata", "live", "rounding", "cached", "free"];
 const height = 260;
 

@@ -62,10 +62,10 @@ struct session {
 	int status;		 /* the program's */
 	pid_t tracer;
 	bool ready;
-	bool warned;	  /* the tracer warns of a line of the script */
-	bool interrupted; /* SIGINT was sent to the tracer */
-	int asleep;	  /* times in a row that the tracer was found asleep */
-	int nr_files;	  /* open files of the tracer when SIGINT was sent */
+	unsigned int warning; /* lines that may follow of a warning */
+	bool interrupted;     /* SIGINT was sent to the tracer */
+	int asleep;   /* times in a row that the tracer was found asleep */
+	int nr_files; /* open files of the tracer when SIGINT was sent */
 	int64_t drain_until; /* ms, 0: the program has not ended */
 	struct kf_trace_rows *rows;
 	int64_t maps_ms; /* until the next look at its mappings */
@@ -242,21 +242,28 @@ static void put_output(const char *line)
 	put_line(stdout, line);
 }
 
-/* What newer versions warn of in a script, up to a line of tildes. */
+/*
+ * Whether a line is of a warning of newer versions about a script: the warning,
+ * the line of the script, and tildes below it.
+ */
 static bool is_of_warning(struct session *s, const char *line)
 {
-	bool was = s->warned;
-
 	if (!strncmp(line, s->trace->script, strlen(s->trace->script)) &&
-	    strstr(line, ": WARNING: "))
-		s->warned = true;
-	else if (strchr(line, '~') && !line[strspn(line, " ~\n")])
-		s->warned = false;
-	return was || s->warned;
+	    strstr(line, ": WARNING: ")) {
+		s->warning = 2;
+		return true;
+	}
+	if (!s->warning || strstr(line, "ERROR")) {
+		s->warning = 0;
+		return false;
+	}
+	s->warning--;
+	if (strchr(line, '~') && !line[strspn(line, " ~\n")])
+		s->warning = 0;
+	return true;
 }
 
-/* Words of bpftrace itself: of stdout or stderr, which depends on the version.
- */
+/* What bpftrace prints as it starts, to stdout or stderr by its version. */
 static bool is_start(struct session *s, const char *line)
 {
 	return is_of_warning(s, line) || !strncmp(line, "Attaching ", 10) ||
