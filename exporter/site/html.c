@@ -7,10 +7,10 @@
 
 #include "exporter/site/html.h"
 #include "exporter/site/assets.h"
+#include "reader/human.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <time.h>
 
 #define BAR_WIDTH 1000
@@ -93,17 +93,10 @@ void kf_html_end(struct kf_buf *out)
 
 void kf_html_bytes(struct kf_buf *out, double bytes)
 {
-	static const char *const units[] = {"B",   "KiB", "MiB",
-					    "GiB", "TiB", "PiB"};
-	double n = bytes;
-	unsigned int i = 0;
+	char text[32];
 
-	while (n >= 1023.5 && i + 1 < KF_ARRAY_SIZE(units)) {
-		n /= 1024;
-		i++;
-	}
-	kf_buf_fmt(out, "<span title=\"%.0f bytes\">%.*f %s</span>", bytes,
-		   i && n < 99.95 ? (n < 9.995 ? 2 : 1) : 0, n, units[i]);
+	kf_buf_fmt(out, "<span title=\"%.0f bytes\">%s</span>", bytes,
+		   kf_human_size(text, sizeof(text), bytes));
 }
 
 void kf_html_count(struct kf_buf *out, uint64_t count)

@@ -117,7 +117,7 @@
 
 	button.addEventListener("click", () => {
 		paused = !paused;
-		button.textContent = paused ? "Go on" : "Pause";
+		button.textContent = paused ? "Resume" : "Pause";
 		refresh();
 	});
 	told.append(failure, " ", button);

@@ -34,6 +34,22 @@ char *kf_human_bytes(char *buf, size_t size, uint64_t bytes)
 	return buf;
 }
 
+char *kf_human_size(char *buf, size_t size, double bytes)
+{
+	static const char *const units[] = {"B",   "KiB", "MiB",
+					    "GiB", "TiB", "PiB"};
+	double n = bytes;
+	size_t i = 0;
+
+	while (n >= 1023.5 && i + 1 < KF_ARRAY_SIZE(units)) {
+		n /= 1024;
+		i++;
+	}
+	snprintf(buf, size, "%.*f %s", i && n < 99.95 ? (n < 9.995 ? 2 : 1) : 0,
+		 n, units[i]);
+	return buf;
+}
+
 char *kf_human_count(char *buf, size_t size, double n)
 {
 	static const char *const units[] = {"", "k", "M", "G", "T", "P", "E"};

@@ -18,6 +18,16 @@
 char *kf_human_bytes(char *buf, size_t size, uint64_t bytes);
 
 /**
+ * kf_human_size() - a number of bytes for a page, such as 3.42 GiB
+ * @buf:	out
+ * @size:	room in @buf
+ * @bytes:	the number
+ *
+ * Return: @buf.
+ */
+char *kf_human_size(char *buf, size_t size, double bytes);
+
+/**
  * kf_human_count() - a number of things for people, such as 212.8k
  * @buf:	out
  * @size:	room in @buf

@@ -47,14 +47,14 @@ stack_of() {
 equal "first stack" "$(stack_of example)" "$(stack_of said)"
 
 # Tables of other commands: the columns.
+cli stat -p "$pid" | head -n 1 >said
+equal "columns of stat" "$(shown stat | head -n 1 | xargs)" "$(xargs <said)"
 kill -9 "$pid"
 wait "$pid" 2>/dev/null || true
 rm -f "$WORK/stats"/*
 run_under_exec sleep 600 &
 pid=$!
 wait_for 60 has_file || fail "sleep has no stats file"
-cli stat -p "$pid" | head -n 1 >said
-equal "columns of stat" "$(shown stat | head -n 1 | xargs)" "$(xargs <said)"
 cli stat --by=thread -p "$pid" | head -n 1 >said
 equal "columns of threads" "$(shown 'stat --by=thread' | head -n 1 | xargs)" \
 	"$(xargs <said)"

@@ -43,20 +43,9 @@ void kf_xml_text(FILE *out, const char *text)
 char *kf_page_amount(char *buf, size_t size, enum kf_metric metric,
 		     double value)
 {
-	static const char *const units[] = {"B",   "KiB", "MiB",
-					    "GiB", "TiB", "PiB"};
-	double n = KF_MAX(value, 0.0);
-	size_t i = 0;
-
 	if (metric == KF_METRIC_COUNT)
 		return kf_human_count(buf, size, value);
-	while (n >= 1023.5 && i + 1 < KF_ARRAY_SIZE(units)) {
-		n /= 1024;
-		i++;
-	}
-	snprintf(buf, size, "%.*f %s", i && n < 99.95 ? (n < 9.995 ? 2 : 1) : 0,
-		 n, units[i]);
-	return buf;
+	return kf_human_size(buf, size, KF_MAX(value, 0.0));
 }
 
 /*
