@@ -29,9 +29,16 @@
 #define KF_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define KF_ALIGN_UP(x, a) (((x) + (a)-1) & ~((__typeof__(x))(a)-1))
 #define KF_ALIGN_DOWN(x, a) ((x) & ~((__typeof__(x))(a)-1))
-/* Each evaluates one of the two twice. */
-#define KF_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define KF_MAX(a, b) ((a) > (b) ? (a) : (b))
+/* Each evaluates its values once; not for constant expressions. */
+#define KF_MIN(a, b) KF_CHOOSE(a, b, <, __COUNTER__)
+#define KF_MAX(a, b) KF_CHOOSE(a, b, >, __COUNTER__)
+#define KF_CHOOSE(a, b, op, nr) KF_CHOOSE_NAMED(a, b, op, nr)
+#define KF_CHOOSE_NAMED(a, b, op, nr)                       \
+	({                                                  \
+		__auto_type kf_a##nr = (a);                 \
+		__auto_type kf_b##nr = (b);                 \
+		kf_a##nr op kf_b##nr ? kf_a##nr : kf_b##nr; \
+	})
 
 /* The struct that holds the member that @ptr points to. */
 #define kf_container_of(ptr, type, member) \

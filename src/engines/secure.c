@@ -129,11 +129,10 @@ static void secure_give_pages(char *p, size_t bytes)
 
 static size_t secure_trim(size_t pad)
 {
-	size_t held = kf_stats_held(), kept;
+	size_t held = kf_stats_held();
 
 	kf_secure_empty();
-	kept = kf_stats_held();
-	return held - KF_MIN(kept, held);
+	return held - KF_MIN(kf_stats_held(), held);
 }
 
 static void secure_finish(void)

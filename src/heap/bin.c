@@ -234,7 +234,7 @@ static unsigned int bin_find_class(struct kf_heap *heap, unsigned int class,
 	unsigned int last = class;
 
 	if (near && class > KF_NR_TINY)
-		last = KF_MIN(class + BIN_NEAR_CLASSES, KF_NR_CLASSES - 1);
+		last = KF_MIN(class + BIN_NEAR_CLASSES, KF_NR_CLASSES - 1u);
 	for (unsigned int c = class; c <= last; c++) {
 		if (bin_has_block(&heap->front.bin[c]))
 			return c;

@@ -27,12 +27,11 @@ static uint64_t runs_max(const struct kf_heap *heap)
 {
 	const uint64_t *sum = heap->front.slot->scalar;
 	uint64_t part = kf_word_get(KF_WORD_large) + kf_word_get(KF_WORD_slabs);
-	uint64_t threads = kf_word_get(KF_WORD_threads);
 	int64_t own = (int64_t)(sum[KF_SLOT_large_allocated] -
 				sum[KF_SLOT_large_freed] + sum[KF_SLOT_carved]);
 
 	part = (part >> KF_PAGE_SHIFT) - heap->runs.nr_pages;
-	part /= KF_MAX(threads, (uint64_t)1);
+	part /= KF_MAX(kf_word_get(KF_WORD_threads), (uint64_t)1);
 	if (own > (int64_t)(part << KF_PAGE_SHIFT))
 		part = (uint64_t)own >> KF_PAGE_SHIFT;
 	return PAGES_MAX + KF_MIN(part / PART, PART_MAX);

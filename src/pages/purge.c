@@ -57,9 +57,9 @@ static void count_purge(const struct kf_run *run)
 static uint64_t live(void)
 {
 	uint64_t used = kf_word_get(KF_WORD_slabs) + kf_word_get(KF_WORD_large);
-	uint64_t unused = kf_load(&kf_pages.unused);
 
-	return used - KF_MIN(used, unused);
+	return used - KF_MIN(used, __atomic_load_n(&kf_pages.unused,
+						   __ATOMIC_RELAXED));
 }
 
 /*

@@ -37,7 +37,7 @@ uint64_t kf_replay_pool_bytes(uint64_t size, unsigned int align_log2)
 {
 	uint64_t bytes = KF_MIN(size, KF_SPACE_MAX_SIZE) + POOL_HEAD;
 
-	bytes = KF_MAX(KF_ALIGN_UP(bytes, POOL_ALIGN), POOL_MIN);
+	bytes = KF_MAX(KF_ALIGN_UP(bytes, POOL_ALIGN), (uint64_t)POOL_MIN);
 	if (align_log2 > 4 && align_log2 < 48)
 		bytes += (1ULL << align_log2) + POOL_ALIGN;
 	return bytes;

@@ -128,7 +128,8 @@ static bool outer_is_whole(const struct kf_snapshot *s,
 static void settle_stack(const struct kf_snapshot *s,
 			 struct kf_stats_stack *stack)
 {
-	stack->nr_frames = KF_MIN(stack->nr_frames, KF_STATS_STACK_FRAMES);
+	stack->nr_frames =
+		KF_MIN(stack->nr_frames, (uint32_t)KF_STATS_STACK_FRAMES);
 	if (!outer_is_whole(s, stack))
 		stack->flags &= (1u << KF_STACK_OUTER_SHIFT) - 1;
 	else if (!(stack->flags & KF_STACK_OUTER_CUT))

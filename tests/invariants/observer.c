@@ -21,7 +21,7 @@ static void fill(struct kf_seen *seen, const struct kf_snapshot *s)
 	seen->metadata = kf_snapshot_value(s, "metadata");
 	seen->pools = kf_snapshot_value(s, "pools");
 	seen->elsewhere = kf_snapshot_value(s, "elsewhere");
-	seen->nr_classes = KF_MIN(s->nr_classes, KF_STATS_NR_CLASSES);
+	seen->nr_classes = KF_MIN(s->nr_classes, (uint32_t)KF_STATS_NR_CLASSES);
 	memcpy(seen->class, s->classes,
 	       seen->nr_classes * sizeof(seen->class[0]));
 }

@@ -369,7 +369,8 @@ static unsigned int looks_in(double time)
 {
 	if (time * LOOKS_EACH_SECOND >= KF_WATCH_LOOKS)
 		return KF_WATCH_LOOKS;
-	return KF_MAX(LOOKS_LEAST, (unsigned int)(time * LOOKS_EACH_SECOND));
+	return KF_MAX((unsigned int)LOOKS_LEAST,
+		      (unsigned int)(time * LOOKS_EACH_SECOND));
 }
 
 static int explain_watch(const struct kf_cli *cli, struct watches *ws)

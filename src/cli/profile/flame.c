@@ -70,12 +70,8 @@ static int depth_of(const struct kf_node *node, double scale)
 	int most = 0;
 
 	for (size_t i = 0; i < node->nr; i++) {
-		int depth;
-
-		if (node->nodes[i].value.value * scale < LEAST)
-			continue;
-		depth = depth_of(&node->nodes[i], scale);
-		most = KF_MAX(most, depth);
+		if (node->nodes[i].value.value * scale >= LEAST)
+			most = KF_MAX(most, depth_of(&node->nodes[i], scale));
 	}
 	return most + 1;
 }
