@@ -21,6 +21,9 @@
 /* Committed pages from which a region asks for huge pages. */
 #define HUGE_FROM_PAGES (8 * KF_MIB / KF_PAGE)
 
+/* Committed bytes from which a region has a name in /proc/PID/maps. */
+#define NAMED_FROM KF_MIB
+
 /* A region takes at most 1/LIMIT_SHARE of the addresses left, if it can. */
 #define LIMIT_SHARE 16
 
@@ -288,9 +291,21 @@ static void report_size(struct kf_region *region)
 					  had - has);
 }
 
+/* A small heap has no name: its program would pay for it at each start. */
+static void region_name(struct kf_region *region)
+{
+	size_t reserved = (size_t)region->nr_pages << KF_PAGE_SHIFT;
+
+	if (!region->named && region_size(region) >= NAMED_FROM)
+		region->named =
+			kf_vm_name(region, region->head_bytes + reserved,
+				   KF_STATS_HEAP_NAME);
+}
+
 void kf_region_report_growth(struct kf_region *region)
 {
 	ask_for_huge(region);
+	region_name(region);
 	if (!region->told) {
 		region->told = true;
 		kf_word_add(KF_WORD_heaps, 1);
@@ -428,6 +443,9 @@ size_t kf_region_shrink(struct kf_run *run, size_t keep)
 
 	if (!kf_vm_decommit(start, nr << KF_PAGE_SHIFT))
 		return 0;
+	if (region->named)
+		region->named = kf_vm_name(start, nr << KF_PAGE_SHIFT,
+					   KF_STATS_HEAP_NAME);
 	if (!keep)
 		kf_tree_erase(run);
 	__atomic_store_n(&region->committed, region->committed - (uint32_t)nr,

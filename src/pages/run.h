@@ -113,6 +113,7 @@ struct kf_region {
 	uint32_t nr_pages;     /* reserved; constant */
 	uint32_t committed;    /* pages from base on; pages lock */
 	bool told;	       /* memory_heap_new was fired; pages lock */
+	bool named;	       /* in /proc/PID/maps; pages lock */
 	size_t told_bytes;     /* by memory_sbrk_more and less; pages lock */
 	char *huge_end;	       /* huge pages are asked for below; pages lock */
 	struct kf_list link;   /* all regions; pages lock */

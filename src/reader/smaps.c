@@ -11,6 +11,7 @@
 #include "reader/smaps.h"
 
 #include "reader/proc.h"
+#include "stats/layout.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -166,6 +167,8 @@ static enum kind smaps_kind(struct reading *r, const struct mapping *m,
 		return BREAK;
 	if (!*path && smaps_is_bss(r, m))
 		return FILES;
+	if (!strcmp(path, "[anon:" KF_STATS_HEAP_NAME "]"))
+		return ANONYMOUS;
 	if (smaps_begins(path, "[anon:"))
 		return CODE;
 	if (*path)

@@ -27,7 +27,7 @@ struct kf_smaps {
 	uint64_t files;	 /* code and data of mapped files, private copies too */
 	uint64_t shared; /* shared memory, memfd files */
 	uint64_t stacks; /* of the main thread, and of those that are known */
-	uint64_t code;	 /* anonymous, executable or with a name */
+	uint64_t code;	 /* anonymous, executable or with a name of others */
 	uint64_t program_break; /* what brk() gave: [heap] */
 	uint64_t anonymous;	/* all other memory; allocators use this */
 	uint64_t huge;		/* the part of @anonymous in huge pages */

@@ -38,6 +38,7 @@
 #define KF_STATS_MAX_REST (192u << 20)
 #define KF_STATS_MAX_FILE \
 	(KF_STATS_MAX_REST + KF_STATS_MAX_MORE * sizeof(struct kf_slot))
+#define KF_STATS_HEAP_NAME "konfiscator heap" /* in /proc/PID/maps */
 #define KF_STATS_TAG_NAME 64
 #define KF_STATS_EVENTS 84
 #define KF_STATS_STACK_FRAMES 35

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/uio.h>
 
 #ifndef MADV_WIPEONFORK
@@ -24,6 +25,11 @@
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
+#endif
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
 #endif
 
 #define READ_WRITE (PROT_READ | PROT_WRITE)
@@ -182,6 +188,13 @@ bool kf_vm_purge(void *addr, size_t size)
 bool kf_vm_huge(void *addr, size_t size)
 {
 	return kf_sys(SYS_madvise, addr, size, MADV_HUGEPAGE) == 0;
+}
+
+bool kf_vm_name(void *addr, size_t size, const char *name)
+{
+	return !kf_process_is_barred() &&
+	       kf_sys(SYS_prctl, PR_SET_VMA, PR_SET_VMA_ANON_NAME, addr, size,
+		      name) == 0;
 }
 
 /* Kernels before 5.14 lack the call: write to each page. */

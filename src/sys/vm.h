@@ -155,6 +155,20 @@ bool kf_vm_purge(void *addr, size_t size) __must_check;
 bool kf_vm_huge(void *addr, size_t size) __must_check;
 
 /**
+ * kf_vm_name() - name anonymous memory in /proc/PID/maps and smaps
+ * @addr:	first byte
+ * @size:	bytes
+ * @name:	up to 79 characters, shown as [anon:NAME]
+ *
+ * Memory that is mapped at these addresses later has no name.
+ *
+ * Context: any; no lock. No system call where these are barred.
+ * Return: false where the kernel has no such names (before Linux 5.17, or built
+ *	   without CONFIG_ANON_VMA_NAME).
+ */
+bool kf_vm_name(void *addr, size_t size, const char *name);
+
+/**
  * kf_vm_populate() - allocate the pages of memory before it is touched
  * @addr:	first byte; contents stay
  * @size:	bytes

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "reader/smaps.h"
+#include "stats/layout.h"
 #include "tests/unit/reader/support.h"
 #include "tests/unit/unit.h"
 
@@ -26,6 +27,9 @@ static const char smaps[] =
 	/* code made at run time, and a mapping with a name */
 	MAPPING("3000000-3001000", "rwxp", "", 16, 0, "") MAPPING(
 		"3001000-3002000", "rw-p", "[anon:Name of it]", 32, 0, "")
+	/* this library's heap */
+	MAPPING("4000000-4001000", "rw-p", "[anon:" KF_STATS_HEAP_NAME "]", 1,
+		0, "")
 	/* an allocator's, and the stack-like behind its reserved addresses */
 	MAPPING("10000000-10100000", "rw-p", "", 4096, 2048, " hg")
 		MAPPING("10100000-14000000", "---p", "", 0, 0, "")
@@ -68,7 +72,7 @@ START_TEST(each_mapping_counts_once)
 	ck_assert_uint_eq(m.files, (1 + 2 + 4 + 16384 + 65536) * KIB);
 	ck_assert_uint_eq(m.program_break, 8 * KIB);
 	ck_assert_uint_eq(m.code, (16 + 32) * KIB);
-	ck_assert_uint_eq(m.anonymous, (4096 + 64 + 1024) * KIB);
+	ck_assert_uint_eq(m.anonymous, (1 + 4096 + 64 + 1024) * KIB);
 	ck_assert_uint_eq(m.huge, 2048 * KIB);
 	ck_assert_uint_eq(m.stacks, (128 + 256 + 512 + 32768) * KIB);
 	ck_assert_uint_eq(m.shared, 3 * 8192 * KIB);
