@@ -35,13 +35,14 @@ struct flag {
 static const char *set_listen(struct kf_options *o, const char *value)
 {
 	const char *port = strrchr(value, ':');
+	bool is_unix = strncmp(value, "unix:", 5) == 0 && value[5];
 
 	/* a larger number would be truncated to 16 bits; 0 is any port */
-	if (!port || !port[1] ||
-	    (isdigit((unsigned char)port[1]) &&
-	     (port[1 + strspn(port + 1, "0123456789")] ||
-	      strtoul(port + 1, NULL, 10) > UINT16_MAX)))
-		return "[HOST]:PORT, with a port of 0 to 65535";
+	if (!is_unix && (!port || !port[1] ||
+			 (isdigit((unsigned char)port[1]) &&
+			  (port[1 + strspn(port + 1, "0123456789")] ||
+			   strtoul(port + 1, NULL, 10) > UINT16_MAX))))
+		return "[HOST]:PORT, with a port of 0 to 65535, or unix:PATH";
 	if (o->nr_listen == KF_MAX_LISTEN)
 		return "at most 16 addresses";
 	o->listen[o->nr_listen++] = value;
@@ -326,7 +327,7 @@ static const char *set_textfile(struct kf_options *o, const char *value)
 }
 
 static const struct flag option_flags[] = {
-	{"web.listen-address", "[HOST]:PORT", ":10170",
+	{"web.listen-address", "[HOST]:PORT|unix:PATH", ":10170",
 	 "address to listen on; may be repeated", set_listen},
 	{"web.systemd-socket", NULL, NULL,
 	 "fail if systemd passes no socket; without this flag, passed sockets are used if there are any",

@@ -7,6 +7,8 @@
 #include "exporter/config/web_config.h"
 #include "exporter/config/yaml.h"
 
+#include "base/text.h"
+
 #include <crypt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -140,12 +142,73 @@ static bool web_take_max(struct kf_yaml *y, yaml_node_t *n, void *out)
 				&((struct kf_web_config *)out)->max_version);
 }
 
-/* What is the TLS library's choice here; refused rather than not done. */
-static bool web_take_unsupported(struct kf_yaml *y, yaml_node_t *n, void *out)
+static bool web_take_suite(struct kf_yaml *y, yaml_node_t *n, void *out)
 {
-	return kf_yaml_fail(
-		y, n,
-		"cipher_suites, curve_preferences and client_allowed_sans are not supported");
+	struct kf_web_config *c = out;
+	const char *text = kf_yaml_text(y, n);
+
+	return text &&
+	       (kf_suites_add(&c->suites, text) ||
+		kf_yaml_fail(y, n, "unknown or insecure cipher suite: %s",
+			     text));
+}
+
+static bool web_take_suites(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	struct kf_web_config *c = out;
+	const char *implied;
+
+	if (!kf_yaml_list(y, n, web_take_suite, out))
+		return false;
+	implied = kf_suites_implied(&c->suites);
+	return !implied ||
+	       kf_yaml_fail(
+		       y, n,
+		       "these suites cannot be allowed without %s: add it, or leave out one of them",
+		       implied);
+}
+
+static bool web_take_curve(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	struct kf_web_config *c = out;
+	const char *text = kf_yaml_text(y, n);
+
+	return text &&
+	       (kf_suites_add_curve(&c->suites, text) ||
+		kf_yaml_fail(
+			y, n,
+			"curve is not known or there twice: %s (allowed: X25519, CurveP256, CurveP384, CurveP521)",
+			text));
+}
+
+static bool web_take_curves(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return kf_yaml_list(y, n, web_take_curve, out);
+}
+
+static bool web_take_preference(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	struct kf_web_config *c = out;
+	bool servers;
+
+	if (!kf_yaml_bool(y, n, &servers))
+		return false;
+	c->suites.clients_order = !servers;
+	return true;
+}
+
+static bool web_take_san(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	struct kf_web_config *c = out;
+
+	if (c->nr_sans == KF_MAX_SANS)
+		return kf_yaml_fail(y, n, "more than %d names", KF_MAX_SANS);
+	return web_take_copy(y, n, &c->san[c->nr_sans]) && ++c->nr_sans;
+}
+
+static bool web_take_sans(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	return kf_yaml_list(y, n, web_take_san, out);
 }
 
 static bool web_take_ignored_bool(struct kf_yaml *y, yaml_node_t *n, void *out)
@@ -181,10 +244,10 @@ static bool web_take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
 		{"client_auth_type", web_take_client_auth},
 		{"min_version", web_take_min},
 		{"max_version", web_take_max},
-		{"prefer_server_cipher_suites", web_take_ignored_bool},
-		{"cipher_suites", web_take_unsupported},
-		{"curve_preferences", web_take_unsupported},
-		{"client_allowed_sans", web_take_unsupported},
+		{"prefer_server_cipher_suites", web_take_preference},
+		{"cipher_suites", web_take_suites},
+		{"curve_preferences", web_take_curves},
+		{"client_allowed_sans", web_take_sans},
 	};
 	struct kf_web_config *c = out;
 
@@ -208,6 +271,11 @@ static bool web_take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
 	    c->client_auth >= KF_CLIENT_VERIFY_IF_GIVEN)
 		return kf_yaml_fail(y, n, "%s needs client_ca_file",
 				    client_auths[c->client_auth]);
+	if (c->nr_sans && c->client_auth != KF_CLIENT_REQUIRE_ANY &&
+	    c->client_auth != KF_CLIENT_REQUIRE_AND_VERIFY)
+		return kf_yaml_fail(
+			y, n,
+			"client_allowed_sans needs client_auth_type RequireAnyClientCert or RequireAndVerifyClientCert");
 	return true;
 }
 
@@ -283,6 +351,68 @@ static bool web_take_users(struct kf_yaml *y, yaml_node_t *n, void *out)
 	return kf_yaml_pairs(y, n, web_take_user, out);
 }
 
+static bool web_take_interval(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
+		     {"s", 1},	   {"m", 60},	 {"h", 3600}};
+	struct kf_web_config *c = out;
+	const char *text = kf_yaml_text(y, n);
+	double value = 0;
+	char *end = NULL;
+
+	if (!text)
+		return false;
+	c->interval_s = 0;
+	if (strcmp(text, "0") == 0)
+		return true;
+	if (strspn(text, "0123456789."))
+		value = strtod(text, &end);
+	for (unsigned int i = 0; end && i < KF_ARRAY_SIZE(units); i++) {
+		if (strcmp(end, units[i].name) == 0)
+			c->interval_s = value * units[i].seconds;
+	}
+	return (c->interval_s > 0 && c->interval_s <= 86400) ||
+	       kf_yaml_fail(
+		       y, n,
+		       "invalid interval: %s (allowed: a time such as 500ms or 1s, up to 24h)",
+		       text);
+}
+
+static bool web_take_burst(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	struct kf_web_config *c = out;
+	const char *text = kf_yaml_text(y, n);
+	uint64_t burst;
+
+	if (!text)
+		return false;
+	if (!kf_parse_u64(text, &burst) || burst > 1000000)
+		return kf_yaml_fail(y, n,
+				    "invalid burst: %s (allowed: 0 to 1000000)",
+				    text);
+	c->burst = (unsigned int)burst;
+	return true;
+}
+
+static bool web_take_rate(struct kf_yaml *y, yaml_node_t *n, void *out)
+{
+	static const struct kf_yaml_key keys[] = {
+		{"interval", web_take_interval},
+		{"burst", web_take_burst},
+	};
+	struct kf_web_config *c = out;
+
+	if (!kf_yaml_mapping(y, n, keys, KF_ARRAY_SIZE(keys), out))
+		return false;
+	return c->interval_s == 0 || c->burst ||
+	       kf_yaml_fail(
+		       y, n,
+		       "rate_limit needs a burst of at least 1: all requests would be refused");
+}
+
 bool kf_web_config_read(struct kf_web_config *c, const char *path, char *error,
 			size_t size)
 {
@@ -290,6 +420,7 @@ bool kf_web_config_read(struct kf_web_config *c, const char *path, char *error,
 		{"tls_server_config", web_take_tls},
 		{"http_server_config", web_take_http},
 		{"basic_auth_users", web_take_users},
+		{"rate_limit", web_take_rate},
 	};
 	struct kf_yaml y;
 	yaml_node_t *root = kf_yaml_load(&y, path);
@@ -322,6 +453,8 @@ void kf_web_config_release(struct kf_web_config *c)
 	web_release_pem(&c->client_ca);
 	for (i = 0; i < KF_NR_WEB_HEADERS; i++)
 		free(c->header[i]);
+	for (i = 0; i < c->nr_sans; i++)
+		free(c->san[i]);
 	for (i = 0; i < c->nr_users; i++) {
 		free(c->user[i].name);
 		free(c->user[i].hash);

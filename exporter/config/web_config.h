@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The web configuration file, with the keys of Prometheus' exporter-toolkit for
- * TLS, headers and users.
+ * TLS, headers, users and the rate of requests.
  *
  * The file is read again when it has changed. While it has an error, all
- * requests are refused. Use of TLS, TLS versions, client authorities and an
- * inline certificate do not change after the start.
+ * requests are refused. Use of TLS, its versions, suites and curves, client
+ * authorities and an inline certificate do not change after the start.
  */
 #ifndef KF_EXPORTER_CONFIG_WEB_CONFIG_H
 #define KF_EXPORTER_CONFIG_WEB_CONFIG_H
 
-#include "base/compiler.h"
+#include "exporter/config/suites.h"
 
 #define KF_MAX_USERS 64
+#define KF_MAX_SANS 64
 #define KF_NR_WEB_HEADERS 5
 
 enum kf_client_auth {
@@ -44,6 +45,11 @@ struct kf_web_config {
 	enum kf_client_auth client_auth;
 	unsigned int min_version; /* of TLS, in tenths: 10 to 13 */
 	unsigned int max_version;
+	struct kf_suites suites;
+	unsigned int nr_sans; /* 0: any certificate that is right */
+	char *san[KF_MAX_SANS];
+	unsigned int burst; /* requests at once */
+	double interval_s;  /* between requests on average; 0: no limit */
 	char *header[KF_NR_WEB_HEADERS];
 	unsigned int nr_users;
 	struct kf_web_user user[KF_MAX_USERS];

@@ -330,6 +330,17 @@ static enum kf_web_result http_check_login(struct kf_http *http,
 	return is;
 }
 
+static bool http_is_within_rates(struct kf_http *http,
+				 const struct kf_web_config *c)
+{
+	unsigned int rate = http->options->max_rate;
+
+	return kf_slow_admit(&http->slow, &http->slow.flag,
+			     rate ? 1.0 / rate : 0, rate) &&
+	       (!c || kf_slow_admit(&http->slow, &http->slow.file,
+				    c->interval_s, c->burst));
+}
+
 /* The header of a request is complete: decide whether to continue. */
 static enum MHD_Result http_begin(struct kf_http *http,
 				  struct MHD_Connection *c, const char *method,
@@ -347,7 +358,7 @@ static enum MHD_Result http_begin(struct kf_http *http,
 	why = kf_screen(http->options, c, &code);
 	if (why)
 		return http_say(http, c, r, code, why);
-	if (!kf_slow_admit(&http->slow))
+	if (!http_is_within_rates(http, r->config))
 		return http_say(http, c, r, KF_CODE_429, "too many requests\n");
 	if (!r->config || r->config->tls != http->tls)
 		return http_say(
@@ -544,9 +555,6 @@ struct kf_http *kf_http_start(const struct kf_options *options,
 	pthread_mutex_init(&http->timelines.lock, NULL);
 	pthread_mutex_init(&http->slow.lock, NULL);
 	http->slow.timeout_s = options->timeout_s;
-	http->slow.rate = options->max_rate;
-	http->slow.tokens = options->max_rate;
-	clock_gettime(CLOCK_MONOTONIC, &http->slow.filled);
 	if (http_set_up_web(http) && http_serve_all(http))
 		return http;
 	kf_http_stop(http);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Listening sockets. ":PORT" is one socket for both families if the kernel has
- * IPv6, otherwise for IPv4.
+ * IPv6, otherwise for IPv4. "unix:PATH" is a Unix socket, which anybody may use
+ * who may write to it: umask and directory decide.
  */
 #include "config.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -87,6 +89,48 @@ static const char *listen_reason(int rc)
 	return rc ? gai_strerror(rc) : strerror(errno);
 }
 
+/* A socket without a listener is left over from an earlier exporter. */
+static bool listen_is_left(int fd, const struct sockaddr_un *un)
+{
+	struct stat st;
+
+	return errno == EADDRINUSE && lstat(un->sun_path, &st) == 0 &&
+	       S_ISSOCK(st.st_mode) &&
+	       connect(fd, (const struct sockaddr *)un, sizeof(*un)) != 0 &&
+	       errno == ECONNREFUSED && unlink(un->sun_path) == 0;
+}
+
+static int listen_unix(const char *path)
+{
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int error = ENAMETOOLONG;
+
+	if (fd < 0)
+		return -1;
+	if (snprintf(un.sun_path, sizeof(un.sun_path), "%s", path) <
+	    (int)sizeof(un.sun_path)) {
+		bool bound = bind(fd, (struct sockaddr *)&un, sizeof(un)) == 0;
+
+		if (!bound && listen_is_left(fd, &un))
+			bound = bind(fd, (struct sockaddr *)&un, sizeof(un)) ==
+				0;
+		if (bound && listen(fd, 128) == 0)
+			return fd;
+		error = errno;
+	}
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static int listen_fail(const char *address, const char *reason)
+{
+	fprintf(stderr, "konfiscator_exporter: cannot listen on %s: %s\n",
+		address, reason);
+	return -1;
+}
+
 int kf_listen(const char *address, char *name, size_t size)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
@@ -96,12 +140,15 @@ int kf_listen(const char *address, char *name, size_t size)
 	char host[256];
 	int fd = -1, rc;
 
-	if (!listen_split(address, host, sizeof(host), &port)) {
-		fprintf(stderr,
-			"konfiscator_exporter: cannot listen on %s: not [HOST]:PORT\n",
-			address);
-		return -1;
+	if (strncmp(address, KF_LISTEN_UNIX, strlen(KF_LISTEN_UNIX)) == 0) {
+		fd = listen_unix(address + strlen(KF_LISTEN_UNIX));
+		if (fd < 0)
+			return listen_fail(address, strerror(errno));
+		kf_listen_name(fd, name, size);
+		return fd;
 	}
+	if (!listen_split(address, host, sizeof(host), &port))
+		return listen_fail(address, "not [HOST]:PORT or unix:PATH");
 	if (!*host)
 		hints.ai_family = AF_INET6;
 	rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
@@ -117,10 +164,7 @@ int kf_listen(const char *address, char *name, size_t size)
 			freeaddrinfo(list);
 	}
 	if (fd < 0)
-		fprintf(stderr,
-			"konfiscator_exporter: cannot listen on %s: %s\n",
-			address, listen_reason(rc));
-	else
-		kf_listen_name(fd, name, size);
+		return listen_fail(address, listen_reason(rc));
+	kf_listen_name(fd, name, size);
 	return fd;
 }

@@ -7,9 +7,12 @@
 
 #include "base/compiler.h"
 
+#define KF_LISTEN_UNIX "unix:"
+
 /**
  * kf_listen() - make a listening socket
- * @address:	HOST:PORT, [IPV6]:PORT or :PORT, which means all addresses
+ * @address:	HOST:PORT, [IPV6]:PORT, :PORT, which means all addresses, or
+ *		unix:PATH
  * @name:	out: the bound address, for the log
  * @size:	room in @name
  *

@@ -215,18 +215,23 @@ void kf_slow_expire(struct kf_slow *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-bool kf_slow_admit(struct kf_slow *s)
+/* A bucket is full at first. */
+bool kf_slow_admit(struct kf_slow *s, struct kf_bucket *b, double interval_s,
+		   unsigned int burst)
 {
 	bool admitted;
 
-	if (!s->rate)
+	if (interval_s == 0)
 		return true;
 	pthread_mutex_lock(&s->lock);
-	s->tokens += slow_seconds_since(&s->filled) * s->rate;
-	clock_gettime(CLOCK_MONOTONIC, &s->filled);
-	s->tokens = KF_MIN(s->tokens, (double)s->rate);
-	admitted = s->tokens >= 1;
-	s->tokens -= admitted;
+	if (!b->filled.tv_sec)
+		b->tokens = burst;
+	else
+		b->tokens += slow_seconds_since(&b->filled) / interval_s;
+	clock_gettime(CLOCK_MONOTONIC, &b->filled);
+	b->tokens = KF_MIN(b->tokens, (double)burst);
+	admitted = b->tokens >= 1;
+	b->tokens -= admitted;
 	pthread_mutex_unlock(&s->lock);
 	return admitted;
 }

@@ -29,14 +29,18 @@
 
 struct kf_slow_connection;
 
+/* A token bucket. */
+struct kf_bucket {
+	double tokens; /* requests allowed now */
+	struct timespec filled;
+};
+
 /* The lock guards all fields below it. */
 struct kf_slow {
 	unsigned int timeout_s; /* for a request, and for its response */
-	unsigned int rate;	/* requests in a second; 0: no limit */
 	pthread_mutex_t lock;
 	struct kf_slow_connection *first;
-	double tokens; /* requests allowed now */
-	struct timespec filled;
+	struct kf_bucket flag, file; /* of the flag and the configuration */
 	struct kf_peer scraper[KF_NR_SCRAPERS]; /* the latest first */
 	unsigned int nr_scrapers;
 	time_t logged; /* last message about too many; CLOCK_MONOTONIC */
@@ -86,11 +90,15 @@ void kf_slow_scraped(struct kf_slow *s, struct kf_slow_connection *c);
 void kf_slow_expire(struct kf_slow *s);
 
 /**
- * kf_slow_admit() - whether one more request is within the rate
+ * kf_slow_admit() - whether one more request is within a rate
  * @s:		the limits
+ * @b:		one of its buckets
+ * @interval_s:	time between requests on average; 0: no limit
+ * @burst:	requests at once
  *
  * Return: false if the rate is exceeded.
  */
-bool kf_slow_admit(struct kf_slow *s);
+bool kf_slow_admit(struct kf_slow *s, struct kf_bucket *b, double interval_s,
+		   unsigned int burst);
 
 #endif

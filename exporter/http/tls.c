@@ -9,6 +9,7 @@
 #include "exporter/http/tls.h"
 #include "exporter/log.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ struct pair {
 /* A global: GnuTLS' callback has no user argument. */
 static struct {
 	const struct kf_web_config *config;
-	char priorities[128];
+	char priorities[KF_PRIORITIES_SIZE];
 	gnutls_x509_trust_list_t clients; /* NULL: clients are not verified */
 	pthread_mutex_t lock;		  /* for all below */
 	struct stat cert, key;		  /* state at the last check */
@@ -211,19 +212,6 @@ static bool tls_fail(const char *file, const char *error)
 	return false;
 }
 
-static void tls_make_priorities(const struct kf_web_config *c)
-{
-	unsigned int v;
-	size_t len;
-
-	snprintf(tls.priorities, sizeof(tls.priorities), "NORMAL:-VERS-ALL");
-	for (v = c->min_version; v <= c->max_version; v++) {
-		len = strlen(tls.priorities);
-		snprintf(tls.priorities + len, sizeof(tls.priorities) - len,
-			 ":+VERS-TLS1.%u", v - 10);
-	}
-}
-
 static bool tls_trust(const struct kf_web_pem *from)
 {
 	const char *what = tls_name_of(from, "client_ca");
@@ -249,7 +237,8 @@ bool kf_tls_begin(const struct kf_web_config *c)
 	int rc;
 
 	tls.config = c;
-	tls_make_priorities(c);
+	kf_suites_priorities(&c->suites, c->min_version, c->max_version,
+			     tls.priorities);
 	tls_is_changed(&c->cert, &tls.cert);
 	tls_is_changed(&c->key, &tls.key);
 	rc = tls_load_pair(&what);
@@ -293,31 +282,98 @@ static int tls_import_chain(gnutls_x509_crt_t *crt, const gnutls_datum_t *raw,
 	return (int)i;
 }
 
-/* Is a gnutls_certificate_verify_function: 0 lets the client in. */
-static int tls_verify_client(gnutls_session_t session)
+/* A name of a certificate as text; @raw is terminated. False for other kinds.
+ */
+static bool tls_name(int kind, const char *raw, size_t size, char *text,
+		     size_t text_size)
+{
+	switch (kind) {
+	case GNUTLS_SAN_DNSNAME:
+	case GNUTLS_SAN_RFC822NAME:
+	case GNUTLS_SAN_URI:
+		return strlen(raw) == size &&
+		       snprintf(text, text_size, "%s", raw) < (int)text_size;
+	case GNUTLS_SAN_IPADDRESS:
+		return (size == 4 || size == 16) &&
+		       inet_ntop(size == 4 ? AF_INET : AF_INET6, raw, text,
+				 (socklen_t)text_size);
+	default:
+		return false;
+	}
+}
+
+static bool tls_is_listed(const char *name)
+{
+	const struct kf_web_config *c = tls.config;
+
+	for (unsigned int i = 0; i < c->nr_sans; i++) {
+		if (strcmp(c->san[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether one of the certificate's names is allowed. */
+static bool tls_is_allowed(gnutls_x509_crt_t crt)
+{
+	char raw[512], text[512];
+	int kind;
+
+	for (unsigned int i = 0;; i++) {
+		size_t size = sizeof(raw) - 1;
+
+		kind = gnutls_x509_crt_get_subject_alt_name(crt, i, raw, &size,
+							    NULL);
+		if (kind == GNUTLS_E_SHORT_MEMORY_BUFFER)
+			continue;
+		if (kind < 0)
+			return false;
+		raw[size] = '\0';
+		if (!tls_name(kind, raw, size, text, sizeof(text)))
+			continue;
+		if (tls_is_listed(text))
+			return true;
+	}
+}
+
+static bool tls_is_trusted(gnutls_x509_crt_t *crt, unsigned int nr)
 {
 	gnutls_typed_vdata_st purpose = {
 		.type = GNUTLS_DT_KEY_PURPOSE_OID,
 		.data = (unsigned char *)(size_t)GNUTLS_KP_TLS_WWW_CLIENT,
 	};
+	unsigned int status = GNUTLS_CERT_INVALID;
+
+	return gnutls_x509_trust_list_verify_crt2(tls.clients, crt, nr,
+						  &purpose, 1, 0, &status,
+						  NULL) == 0 &&
+	       status == 0;
+}
+
+/* Is a gnutls_certificate_verify_function: 0 lets the client in. */
+static int tls_verify_client(gnutls_session_t session)
+{
+	const struct kf_web_config *c = tls.config;
 	gnutls_x509_crt_t crt[MAX_CHAIN];
-	unsigned int nr = 0, status = GNUTLS_CERT_INVALID;
+	unsigned int nr = 0;
 	const gnutls_datum_t *raw = gnutls_certificate_get_peers(session, &nr);
-	int got, rc = GNUTLS_E_CERTIFICATE_ERROR;
+	bool right;
+	int got;
 
 	if (!raw || !nr)
-		return tls.config->client_auth == KF_CLIENT_VERIFY_IF_GIVEN
+		return c->client_auth == KF_CLIENT_VERIFY_IF_GIVEN
 			       ? 0
 			       : GNUTLS_E_CERTIFICATE_ERROR;
 	if (nr > MAX_CHAIN)
 		return GNUTLS_E_CERTIFICATE_ERROR;
 	got = tls_import_chain(crt, raw, nr);
-	if (got == (int)nr)
-		rc = gnutls_x509_trust_list_verify_crt2(
-			tls.clients, crt, nr, &purpose, 1, 0, &status, NULL);
+	right = got == (int)nr &&
+		(c->client_auth == KF_CLIENT_REQUIRE_ANY ||
+		 tls_is_trusted(crt, nr)) &&
+		(!c->nr_sans || tls_is_allowed(crt[0]));
 	while (got)
 		gnutls_x509_crt_deinit(crt[--got]);
-	return rc == 0 && status == 0 ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
+	return right ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
 }
 
 void kf_tls_client(gnutls_session_t session)
@@ -326,6 +382,9 @@ void kf_tls_client(gnutls_session_t session)
 	case KF_CLIENT_REQUIRE_ANY:
 		gnutls_certificate_server_set_request(session,
 						      GNUTLS_CERT_REQUIRE);
+		if (tls.config->nr_sans)
+			gnutls_session_set_verify_function(session,
+							   tls_verify_client);
 		break;
 	case KF_CLIENT_REQUIRE_AND_VERIFY:
 		gnutls_certificate_server_set_request(session,

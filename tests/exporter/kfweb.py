@@ -30,12 +30,11 @@ def make_ca(world, name):
             "-out", world.path(name + ".crt"))
 
 
-def make_cert(world, ca, name, usage):
+def make_cert(world, ca, name, usage, names="DNS:localhost,IP:127.0.0.1",
+              kind=("ec", "-pkeyopt", "ec_paramgen_curve:P-256")):
     with open(world.path("ext"), "w") as f:
-        f.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n"
-                "extendedKeyUsage=%s\n" % usage)
-    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-            "-nodes", "-subj", "/CN=" + name, "-keyout",
+        f.write("subjectAltName=%s\nextendedKeyUsage=%s\n" % (names, usage))
+    openssl("req", "-newkey", *kind, "-nodes", "-subj", "/CN=" + name, "-keyout",
             world.path(name + ".key"), "-out", world.path(name + ".csr"))
     openssl("x509", "-req", "-in", world.path(name + ".csr"), "-CA",
             world.path(ca + ".crt"), "-CAkey", world.path(ca + ".key"),

@@ -93,6 +93,23 @@ def mistakes_in_the_file_are_named(world):
              "min_version is above max_version"),
             (TLS + "  client_auth_type: Perhaps",
              "invalid client auth type: Perhaps"),
+            (TLS + "  cipher_suites: [TLS_RSA_WITH_RC4_128_SHA]",
+             "unknown or insecure cipher suite: TLS_RSA_WITH_RC4_128_SHA"),
+            (TLS + "  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, "
+             "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]",
+             "cannot be allowed without "
+             "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: add it"),
+            (TLS + "  curve_preferences: [P256]",
+             "curve is not known or there twice: P256"),
+            (TLS + "  curve_preferences: [X25519, X25519]",
+             "curve is not known or there twice: X25519"),
+            (TLS + "  client_allowed_sans: [a]",
+             "client_allowed_sans needs client_auth_type"),
+            ("rate_limit: {interval: 1}", "invalid interval: 1"),
+            ("rate_limit: {interval: -1s}", "invalid interval: -1s"),
+            ("rate_limit: {interval: 1s}", "needs a burst of at least 1"),
+            ("rate_limit: {interval: 1s, burst: many}",
+             "invalid burst: many"),
             (TLS + "  client_ca_file: ca.crt", "without a client auth policy"),
             (TLS + "  client_auth_type: RequireAndVerifyClientCert",
              "needs client_ca_file"),
@@ -158,6 +175,104 @@ def wrong_client_certificates_are_refused(world):
     assert get(exporter, client(world))[0] == 200
     assert get(exporter, client(world, "friend"))[0] == 200
     assert refused(exporter, client(world, "enemy"))
+
+
+def clients_are_told_apart_by_their_names(world):
+    """By those of the certificate, of each kind, and only by whole ones."""
+    make_ca(world, "ca")
+    make_cert(world, "ca", "server", "serverAuth")
+    kinds = {"dns": ("DNS:scraper.example", "scraper.example"),
+             "ip": ("IP:10.1.2.3", "10.1.2.3"),
+             "ip6": ("IP:2001:db8::1", "2001:db8::1"),
+             "mail": ("email:ops@example.org", "ops@example.org"),
+             "uri": ("URI:spiffe://x/scraper", "spiffe://x/scraper")}
+    for name, (names, _) in kinds.items():
+        make_cert(world, "ca", name, "clientAuth", "DNS:first," + names)
+    make_ca(world, "stranger")
+    make_cert(world, "stranger", "alien", "clientAuth", "DNS:scraper.example")
+    for name, (_, text) in kinds.items():
+        exporter = world.exporter(config(
+            world, MUTUAL + "  client_allowed_sans: [other, '%s']\n" % text))
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            for other in kinds:
+                context = client(world, other, version=version)
+                if other == name:
+                    assert get(exporter, context)[0] == 200, (name, version)
+                else:
+                    assert refused(exporter, context), (name, other, version)
+            assert refused(exporter, client(world, "alien", version=version))
+            assert refused(exporter, client(world, version=version))
+    for part in ("scraper", "*.example", "SCRAPER.EXAMPLE", ""):
+        exporter = world.exporter(config(
+            world, MUTUAL + "  client_allowed_sans: ['%s']\n" % part))
+        assert refused(exporter, client(world, "dns")), part
+    # who signed it is not asked for here
+    exporter = world.exporter(config(
+        world, TLS + "  client_auth_type: RequireAnyClientCert\n"
+        "  client_allowed_sans: [scraper.example]\n"))
+    assert get(exporter, client(world, "dns"))[0] == 200
+    assert get(exporter, client(world, "alien"))[0] == 200
+    assert refused(exporter, client(world, "ip"))
+
+
+def chosen(exporter, context):
+    """The suite and version of a connection; None if there is none."""
+    try:
+        with socket.create_connection(("127.0.0.1", exporter.port),
+                                      timeout=kftest.PATIENCE) as s:
+            with context.wrap_socket(s, server_hostname="localhost") as t:
+                return t.cipher()[0]
+    except OSError:
+        return None
+
+
+def only_named_suites_and_curves_are_spoken(world):
+    make_ca(world, "ca")
+    make_cert(world, "ca", "server", "serverAuth", kind=("rsa:2048",))
+    old = ssl.TLSVersion.TLSv1_2
+    exporter = world.exporter(config(
+        world, TLS + "  cipher_suites:\n"
+        "  - TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384\n"
+        "  - TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256\n"
+        "  curve_preferences: [CurveP384]\n"))
+    assert chosen(exporter, client(world, version=old)) == (
+        "ECDHE-RSA-AES256-GCM-SHA384")
+    for name, there in (("ECDHE-RSA-CHACHA20-POLY1305", True),
+                        ("ECDHE-RSA-AES128-GCM-SHA256", False),
+                        ("AES256-GCM-SHA384", False),
+                        ("ECDHE-RSA-AES256-SHA384", False)):
+        context = client(world, version=old)
+        context.set_ciphers(name)
+        assert chosen(exporter, context) == (name if there else None), name
+    assert chosen(exporter, client(world)) == "TLS_AES_256_GCM_SHA384"
+    for curve, there in (("secp384r1", True), ("prime256v1", False)):
+        context = client(world)
+        context.set_ecdh_curve(curve)
+        assert bool(chosen(exporter, context)) == there, curve
+    # whose order decides
+    both = "ECDHE-RSA-CHACHA20-POLY1305:ECDHE-RSA-AES128-GCM-SHA256"
+    for prefer, name in (("true", "ECDHE-RSA-AES128-GCM-SHA256"),
+                         ("false", "ECDHE-RSA-CHACHA20-POLY1305")):
+        exporter = world.exporter(config(
+            world, TLS + "  cipher_suites:\n"
+            "  - TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256\n"
+            "  - TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256\n"
+            "  prefer_server_cipher_suites: %s\n" % prefer))
+        context = client(world, version=old)
+        context.set_ciphers(both)
+        assert chosen(exporter, context) == name, prefer
+
+
+def the_rate_of_requests_is_limited(world):
+    exporter = world.exporter(config(
+        world, "rate_limit: {interval: 1h, burst: 5}"))
+    got = [exporter.request()[0] for _ in range(8)]
+    assert got == [200] * 5 + [429] * 3, got
+    # the file is read again; the bucket stays empty
+    config(world, "rate_limit: {interval: 10ms, burst: 5}")
+    kftest.until("one is served", lambda: exporter.request()[0] == 200)
+    config(world, "rate_limit: {interval: 0}")
+    assert [exporter.request()[0] for _ in range(20)] == [200] * 20
 
 
 def certificates_may_stand_in_the_file(world):
@@ -266,6 +381,9 @@ kftest.main(
     mistakes_in_the_file_are_named,
     tls_is_served_and_a_new_certificate_taken,
     wrong_client_certificates_are_refused,
+    clients_are_told_apart_by_their_names,
+    only_named_suites_and_curves_are_spoken,
+    the_rate_of_requests_is_limited,
     certificates_may_stand_in_the_file,
     prometheus_comes_in_with_all_of_it,
     broken_handshakes_leave_nothing,

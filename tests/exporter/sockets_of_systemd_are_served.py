@@ -98,6 +98,47 @@ def a_unix_socket_is_served(world):
     assert "unix:" + path in log, log
 
 
+def a_path_is_served(world):
+    """Also over what a killed exporter left there, but over nothing else."""
+    path = world.path("own")
+
+    def start():
+        return subprocess.Popen(
+            [kftest.EXPORTER, "--web.listen-address=unix:" + path,
+             "--stats.state-file="], stderr=subprocess.PIPE)
+    first = start()
+    try:
+        kftest.until("an answer", lambda: answer(Unix(path)))
+        second = start()
+        log = second.communicate(timeout=kftest.PATIENCE)[1].decode()
+        assert second.returncode == 1, log
+        assert "cannot listen on unix:%s: Address already in use" % path in log
+        assert answer(Unix(path))
+    finally:
+        first.kill()
+        first.communicate()
+    assert os.path.exists(path)
+    third = start()
+    try:
+        kftest.until("an answer", lambda: answer(Unix(path)))
+    finally:
+        third.kill()
+        third.communicate()
+    os.unlink(path)
+    for text in ("kept", None):
+        if text:
+            with open(path, "w") as f:
+                f.write(text)
+        else:
+            os.rename(path, world.path("target"))
+            os.symlink("target", path)
+        last = start()
+        log = last.communicate(timeout=kftest.PATIENCE)[1].decode()
+        assert last.returncode == 1 and "cannot listen on" in log, log
+    with open(path) as f:
+        assert f.read() == "kept"
+
+
 def an_address_that_is_given_is_served_too(world):
     port, other = kftest.free_port(), kftest.free_port()
     activated(world, "127.0.0.1:%d" % port,
@@ -151,6 +192,7 @@ def the_flag_insists(world):
 kftest.main(
     the_first_scrape_starts_it_on_the_socket,
     a_unix_socket_is_served,
+    a_path_is_served,
     an_address_that_is_given_is_served_too,
     what_is_no_listening_socket_is_refused,
     sockets_of_another_process_are_left_alone,
