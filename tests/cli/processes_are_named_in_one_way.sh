@@ -108,8 +108,11 @@ make_blocks 200
 equal "samples after an order that was withdrawn" 8K "$(now sample)"
 "$KF_CLI" ctl "$server" --wait=60 "record=$WORK/all" >told 2>&1 &
 order=$!
-sleep 0.2
-make_blocks 200
+# It may take a while until the order is there.
+while kill -0 "$order" 2>/dev/null; do
+	sleep 0.2
+	make_blocks 200
+done
 wait "$order" || fail "an order that was waited for: $(cat told)"
 equal "recording then" on "$(now record)"
 exec 4>&-

@@ -15,7 +15,8 @@ HOSTILE = [b'a"b', b"a\\b", b"a\nb", b"\\n", b"a\xffb", b"\xc3(", b"{}=,",
 
 
 def both(exporter):
-    """Check a scrape in both formats; the classic one."""
+    """Check a scrape in both formats; the classic one. The memory of a living
+    process may have changed in between."""
     classic = exporter.scrape()
     kfprom.promtool(classic.text.encode())
     text = exporter.scrape(Accept=kftest.OPENMETRICS).text
@@ -23,7 +24,8 @@ def both(exporter):
     page = kftest.Page(text)
     assert {k: v for k, v in page.samples.items()} == parsed
     for key, value in classic.samples.items():
-        if key[0].startswith("konfiscator_") and "process" in dict(key[1]):
+        if key[0].startswith("konfiscator_") and "process" in dict(
+                key[1]) and key[0] != "konfiscator_resident_bytes":
             assert parsed[key] == value, (key, value)
     return classic
 

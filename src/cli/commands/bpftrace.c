@@ -64,6 +64,7 @@ struct session {
 	bool ready;
 	unsigned int warning; /* lines that may follow of a warning */
 	bool interrupted;     /* SIGINT was sent to the tracer */
+	bool given_up;	      /* and SIGKILL, by a second signal */
 	int asleep;   /* times in a row that the tracer was found asleep */
 	int nr_files; /* open files of the tracer when SIGINT was sent */
 	int64_t drain_until; /* ms, 0: the program has not ended */
@@ -210,7 +211,9 @@ static void set_ready(struct session *s)
 	s->ready = true;
 	s->maps_ms = FIRST_MAPS_MS;
 	if (!s->program.pid) {
-		kf_note(s->trace->cli, "trace: ready; press Ctrl-C to stop");
+		kf_note(s->trace->cli,
+			"trace: ready%s; press Ctrl-C to print, and again to give up",
+			s->trace->pid ? "" : ", all programs are traced");
 		return;
 	}
 	s->fds[FD_PROGRAM].fd = (int)syscall(SYS_pidfd_open, s->program.pid, 0);
@@ -342,9 +345,11 @@ static void take_signal(struct session *s)
 
 	if (read(s->fds[FD_SIGNAL].fd, &si, sizeof(si)) != sizeof(si))
 		return;
-	if (!s->program.pid || !s->ready) {
-		if (!s->interrupted)
-			interrupt_tracer(s);
+	if (s->interrupted) {
+		s->given_up = true;
+		kill(s->tracer, SIGKILL);
+	} else if (!s->program.pid || !s->ready) {
+		interrupt_tracer(s);
 	} else if (si.ssi_code != SI_KERNEL) {
 		kill(s->program.pid, (int)si.ssi_signo);
 	}
@@ -452,6 +457,10 @@ static int bpftrace_finish(struct session *s)
 	if (s->program.pid) {
 		kf_error("trace: bpftrace ended before the program");
 		s->status = kf_child_status(s->program.pid);
+	}
+	if (s->given_up) {
+		kf_error("trace: given up: the counts are lost");
+		return s->status ? s->status : KF_EXIT_FAILED;
 	}
 	if (tracer) {
 		kf_error(

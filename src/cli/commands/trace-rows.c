@@ -281,12 +281,22 @@ static void row_clear(struct kf_trace_rows *r)
 	r->open = r->cut = false;
 }
 
+/* No code of a file, and too low for code that was made at run time. */
+static bool rows_is_number(struct kf_trace_rows *r, uint64_t address)
+{
+	size_t nr;
+
+	return address && address <= UINT32_MAX && r->codes.nr &&
+	       (rows_frames(r, address, &nr), !nr);
+}
+
 /* A stack ends at what cannot be an address: the frame pointer was none. */
 static void row_add(struct kf_trace_rows *r, const char *line)
 {
 	uint64_t address = line_address(line);
 
-	if (address >= ADDRESS_END || !line[strspn(line, " \t0\n")])
+	if (address >= ADDRESS_END || !line[strspn(line, " \t0\n")] ||
+	    rows_is_number(r, address))
 		r->cut = true;
 	if (r->cut || r->nr_frames == MAX_FRAMES)
 		return;
@@ -339,6 +349,19 @@ static bool row_begin(struct kf_trace_rows *r, const char *line)
 	r->head = kf_format("%.*s%s", (int)len, line, r->caller ? " " : "");
 	r->open = true;
 	return true;
+}
+
+/* A row without a stack is one line: "@map[123, 0x7f..., ]: VALUE". */
+static bool row_take(struct kf_trace_rows *r, const char *line)
+{
+	const char *end = strstr(line, ", ]: ");
+	char *key = end ? kf_format("%.*s,", (int)(end - line), line) : NULL;
+	bool begun = key && row_begin(r, key);
+
+	if (begun)
+		row_close(r, end + strlen(", ]: "));
+	free(key);
+	return begun;
 }
 
 static int rows_by_text(const void *a, const void *b)
@@ -423,7 +446,7 @@ void kf_trace_rows_line(struct kf_trace_rows *r, const char *line,
 			void (*put)(const char *line))
 {
 	if (!r->open) {
-		if (!row_begin(r, line))
+		if (!row_begin(r, line) && !row_take(r, line))
 			rows_other(r, line, put);
 		return;
 	}
