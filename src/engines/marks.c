@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define STEP_SHIFT 4  /* a mark for 16 bytes */
-#define LEAF_SHIFT 14 /* a page of marks */
+#define LEAF_SHIFT 12 /* a leaf is for a page of addresses */
 #define NODE_SHIFT 8  /* a node leads to 256 others */
-#define ROOT_SHIFT 38
+#define ROOT_SHIFT 36
 
 _Static_assert((ROOT_SHIFT - LEAF_SHIFT) % NODE_SHIFT == 0, "whole nodes");
 

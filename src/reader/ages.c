@@ -168,3 +168,15 @@ enum kf_ages_kind kf_ages_kind(const struct kf_ages *a)
 		       ? KF_AGES_STAYS
 		       : KF_AGES_GROWS;
 }
+
+const char *kf_ages_kind_name(enum kf_ages_kind kind)
+{
+	static const char *const names[KF_NR_AGES_KINDS] = {
+		[KF_AGES_UNKNOWN] = "",
+		[KF_AGES_GROWS] = "grows",
+		[KF_AGES_STAYS] = "stays",
+		[KF_AGES_CHURNS] = "churns",
+	};
+
+	return names[kind];
+}

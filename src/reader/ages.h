@@ -78,4 +78,12 @@ struct kf_estimate kf_ages_freed(const struct kf_ages *a, unsigned int span);
  */
 enum kf_ages_kind kf_ages_kind(const struct kf_ages *a);
 
+/**
+ * kf_ages_kind_name() - the name of a kind
+ * @kind:	the kind
+ *
+ * Return: the name; "" for KF_AGES_UNKNOWN.
+ */
+const char *kf_ages_kind_name(enum kf_ages_kind kind);
+
 #endif

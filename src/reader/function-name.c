@@ -14,8 +14,18 @@
 
 static const char *const wrapper_names[] = {
 #define KF_WRAPPER(name) name,
+#define KF_WRAPPER_SCOPE(name)
 #include "reader/wrappers.def"
 #undef KF_WRAPPER
+#undef KF_WRAPPER_SCOPE
+};
+
+static const char *const wrapper_scopes[] = {
+#define KF_WRAPPER(name)
+#define KF_WRAPPER_SCOPE(name) name,
+#include "reader/wrappers.def"
+#undef KF_WRAPPER
+#undef KF_WRAPPER_SCOPE
 };
 
 static bool is_word(char c)
@@ -145,6 +155,34 @@ static void bare_name(char *name)
 	*end = '\0';
 }
 
+/*
+ * A function of a template has its type before its name, and a blank; a
+ * conversion has a type behind it.
+ */
+static const char *without_type(const char *bare)
+{
+	static const char word[] = "operator";
+	const size_t len = sizeof(word) - 1;
+	const char *blank = strrchr(bare, ' ');
+
+	if (!blank ||
+	    ((size_t)(blank - bare) >= len && !strncmp(blank - len, word, len)))
+		return bare;
+	return blank + 1;
+}
+
+static bool is_in_scope(const char *bare)
+{
+	const char *name = without_type(bare);
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(wrapper_scopes); i++) {
+		if (!strncmp(name, wrapper_scopes[i],
+			     strlen(wrapper_scopes[i])))
+			return true;
+	}
+	return false;
+}
+
 bool kf_function_is_wrapper(const char *name)
 {
 	char *bare = kf_function_fold(name, "");
@@ -158,6 +196,7 @@ bool kf_function_is_wrapper(const char *name)
 		part += 5;
 	for (size_t i = 0; !found && i < KF_ARRAY_SIZE(wrapper_names); i++)
 		found = !strcmp(part, wrapper_names[i]);
+	found = found || is_in_scope(part);
 	free(bare);
 	return found;
 }

@@ -150,7 +150,7 @@ static void print_bins(const struct kf_facts *f)
 {
 	char bytes[32];
 
-	if (f->bins < KF_EXPLAIN_WASTE_MIN)
+	if (f->bins < KF_EXPLAIN_WASTE_MIN || f->bins < f->held / 20)
 		return;
 	printf("bins: threads keep %s of free blocks, and the slabs of these "
 	       "blocks, until they end, free most of their memory or call "

@@ -149,7 +149,7 @@ void kf_explain_say_runtime(const struct kf_watch *w, const struct kf_facts *f)
 
 enum { SIZE, LIVE, GROWN, EMPTY, FILL, SLABS, BLOCKS, CARVED, NR_SIZES };
 
-static const struct kf_column explain_size_columns[NR_SIZES] = {
+static struct kf_column explain_size_columns[NR_SIZES] = {
 	[SIZE] = {"SIZE", "size_bytes", KF_CELL_BYTES},
 	[LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 	[GROWN] = {"GROWN", "grown_bytes", KF_CELL_SIGNED},
@@ -199,6 +199,8 @@ void kf_explain_sizes(struct kf_table *t, const struct kf_watch *w,
 {
 	bool grown = verdict == KF_VERDICT_LEAK && w->seconds > 0;
 
+	if (w->seconds <= 0)
+		explain_size_columns[GROWN].head = NULL;
 	kf_table_init(t, explain_size_columns, NR_SIZES);
 	for (unsigned int i = 0; i < w->last->snap.nr_classes; i++)
 		explain_add_size(t, w, i);
@@ -209,19 +211,25 @@ enum {
 	STACK_LIVE,
 	STACK_ERROR,
 	STACK_GROWN,
+	STACK_GROWN_ERROR,
 	STACK_EMPTY,
 	STACK_MEAN,
+	STACK_KIND,
+	STACK_RANK,
 	STACK_TAG,
 	STACK,
 	NR_STACKS
 };
 
-static const struct kf_column stack_columns[NR_STACKS] = {
+static struct kf_column stack_columns[NR_STACKS] = {
 	[STACK_LIVE] = {"LIVE", "live_bytes", KF_CELL_BYTES},
 	[STACK_ERROR] = {"+-", "error_95", KF_CELL_BYTES},
 	[STACK_GROWN] = {"GROWN", "grown_bytes", KF_CELL_SIGNED},
+	[STACK_GROWN_ERROR] = {"+-", "grown_error_95", KF_CELL_BYTES},
 	[STACK_EMPTY] = {"HALF-EMPTY", "half_empty_bytes", KF_CELL_BYTES},
 	[STACK_MEAN] = {"MEAN", "mean_block_bytes", KF_CELL_BYTES},
+	[STACK_KIND] = {"KIND", "kind", KF_CELL_TEXT},
+	[STACK_RANK] = {NULL, NULL, KF_CELL_SIGNED},
 	[STACK_TAG] = {"TAG", "tag", KF_CELL_TEXT},
 	[STACK] = {"STACK", "stack", KF_CELL_TEXT, true},
 };
@@ -262,14 +270,65 @@ static double *live_by_class(const struct kf_prof *prof,
 	return live;
 }
 
-static double first_live(const struct kf_snapshot *s,
-			 const struct kf_site *site)
+/* The stack's entry; NULL: it has none yet. */
+static const struct kf_stats_stack *stack_in(const struct kf_snapshot *s,
+					     const struct kf_site *site)
 {
 	uint32_t entry = site->stack->entry;
 
-	if (entry >= s->nr_stacks || !s->stacks[entry].hash)
-		return 0;
-	return kf_estimate_stack(&s->stacks[entry], KF_ESTIMATE_LIVE).value;
+	return entry < s->nr_stacks && s->stacks[entry].hash ? &s->stacks[entry]
+							     : NULL;
+}
+
+static double variance_of(const struct kf_stats_stack *st)
+{
+	return st ? (double)(st->variance + st->freed_variance) *
+			       KF_STATS_VARIANCE_UNIT
+		  : 0;
+}
+
+/*
+ * How much a stack has grown between the two looks. Its error is that of all
+ * samples that were allocated or freed in between: much for a stack that only
+ * replaces its blocks.
+ */
+static void explain_set_grown(struct kf_cell *row, const struct kf_watch *w,
+			      const struct kf_site *site)
+{
+	const struct kf_stats_stack *first = stack_in(&w->first->snap, site);
+	const struct kf_stats_stack *last = stack_in(&w->last->snap, site);
+	double grown = site->value.value, error;
+
+	if (first)
+		grown -= kf_estimate_stack(first, KF_ESTIMATE_LIVE).value;
+	error = kf_estimate_error((struct kf_estimate){
+		grown, KF_MAX(variance_of(last) - variance_of(first), 0.0)});
+	row[STACK_GROWN].count = (uint64_t)(int64_t)grown;
+	row[STACK_GROWN_ERROR].count = (uint64_t)error;
+	row[STACK_GROWN].none = w->seconds <= 0;
+	row[STACK_GROWN_ERROR].none = w->seconds <= 0;
+}
+
+/*
+ * The order of stacks of a leak: first those whose old blocks stay while more
+ * come, which samples of the whole time tell; then by what grew for sure in the
+ * time of the two looks, from which a stack that replaces its blocks differs by
+ * chance alone.
+ */
+static int64_t explain_rank(const struct kf_site *site,
+			    const struct kf_cell *row)
+{
+	static const int64_t first = (int64_t)1 << 50;
+
+	switch (kf_ages_kind(site->ages)) {
+	case KF_AGES_GROWS:
+		return 2 * first + (int64_t)row[STACK_LIVE].count;
+	case KF_AGES_CHURNS:
+		return -2 * first + (int64_t)row[STACK_LIVE].count;
+	default:
+		return (int64_t)row[STACK_GROWN].count -
+		       (int64_t)row[STACK_GROWN_ERROR].count;
+	}
 }
 
 static void explain_add_stack(struct kf_table *t, const struct kf_prof *prof,
@@ -285,9 +344,10 @@ static void explain_add_stack(struct kf_table *t, const struct kf_prof *prof,
 
 	row[STACK_LIVE].count = (uint64_t)live;
 	row[STACK_ERROR].count = (uint64_t)kf_estimate_error(site->value);
-	row[STACK_GROWN].count =
-		(uint64_t)(int64_t)(live - first_live(&w->first->snap, site));
-	row[STACK_GROWN].none = w->seconds <= 0;
+	explain_set_grown(row, w, site);
+	row[STACK_RANK].count = (uint64_t)explain_rank(site, row);
+	kf_cell_text(&row[STACK_KIND],
+		     kf_ages_kind_name(kf_ages_kind(site->ages)));
 	row[STACK_EMPTY].none = !s->knows_slabs || !class;
 	if (class)
 		row[STACK_EMPTY].count =
@@ -314,6 +374,11 @@ static void explain_join(struct kf_cell *to, const struct kf_cell *from)
 	to[STACK_LIVE].count += from[STACK_LIVE].count;
 	kf_cell_add_error(&to[STACK_ERROR], &from[STACK_ERROR]);
 	to[STACK_GROWN].count += from[STACK_GROWN].count;
+	kf_cell_add_error(&to[STACK_GROWN_ERROR], &from[STACK_GROWN_ERROR]);
+	if ((int64_t)from[STACK_RANK].count > (int64_t)to[STACK_RANK].count) {
+		to[STACK_RANK].count = from[STACK_RANK].count;
+		kf_cell_text(&to[STACK_KIND], from[STACK_KIND].text);
+	}
 	to[STACK_EMPTY].count += from[STACK_EMPTY].count;
 	to[STACK_EMPTY].none &= from[STACK_EMPTY].none;
 }
@@ -342,6 +407,9 @@ int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
 	int status = kf_prof_open(&prof);
 	double *by_class = live_by_class(&prof, &w->last->snap);
 
+	if (w->seconds <= 0)
+		stack_columns[STACK_GROWN].head =
+			stack_columns[STACK_GROWN_ERROR].head = NULL;
 	kf_table_init(t, stack_columns, NR_STACKS);
 	for (size_t i = 0; !status && i < prof.nr_sites; i++) {
 		if (prof.sites[i].value.value > 0)
@@ -351,7 +419,7 @@ int kf_explain_stacks(struct kf_table *t, const struct kf_cli *cli,
 	kf_table_merge(t, (const int[]){STACK, STACK_TAG}, 2, explain_join);
 	*few = stacks_are_few(t);
 	kf_table_sort(t, is_half_empty(verdict) ? STACK_EMPTY
-			 : grown		? STACK_GROWN
+			 : grown		? STACK_RANK
 						: STACK_LIVE);
 	free(by_class);
 	kf_prof_close(&prof);

@@ -26,13 +26,6 @@ static const struct {
 	{">28h", "longer"},
 };
 
-static const char *const ages_kinds[KF_NR_AGES_KINDS] = {
-	[KF_AGES_UNKNOWN] = "",
-	[KF_AGES_GROWS] = "grows",
-	[KF_AGES_STAYS] = "stays",
-	[KF_AGES_CHURNS] = "churns",
-};
-
 enum {
 	AGES_KIND,
 	AGES_LIVE,
@@ -215,7 +208,7 @@ static void aged_row(struct kf_cell *row, const struct aged *g)
 {
 	const struct kf_ages *a = &g->ages;
 
-	kf_cell_text(&row[AGES_KIND], ages_kinds[kf_ages_kind(a)]);
+	kf_cell_text(&row[AGES_KIND], kf_ages_kind_name(kf_ages_kind(a)));
 	row[AGES_LIVE].count = (uint64_t)g->live.value;
 	row[AGES_ERROR].count = (uint64_t)kf_estimate_error(g->live);
 	row[AGES_SAMPLES].count = g->samples;

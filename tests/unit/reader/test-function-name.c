@@ -85,6 +85,20 @@ START_TEST(wrappers_are_known_by_their_names)
 	ck_assert(kf_function_is_wrapper(
 		"std::__new_allocator<a<b> >::allocate(unsigned long, void "
 		"const*) [clone .isra.0]"));
+	ck_assert(kf_function_is_wrapper(
+		"std::vector<char, std::allocator<char> >::_M_default_append("
+		"unsigned long)"));
+	ck_assert(kf_function_is_wrapper(
+		"std::pair<std::__detail::_Node_iterator<a, b>, bool> "
+		"std::_Hashtable<long, c<d> >::_M_emplace<long&>(long&)"));
+	ck_assert(kf_function_is_wrapper(
+		"void std::deque<x>::_M_push_back_aux<y>(y&&)"));
+	ck_assert(kf_function_is_wrapper("std::operator+(a, b)"));
+	ck_assert(
+		kf_function_is_wrapper("__gnu_cxx::new_allocator<a>::allocate("
+				       "unsigned long, void const*)"));
+	ck_assert(kf_function_is_wrapper(
+		"alloc::raw_vec::RawVec<T,A>::grow_amortized"));
 }
 END_TEST
 
@@ -99,6 +113,16 @@ START_TEST(other_functions_are_no_wrappers)
 	ck_assert(!kf_function_is_wrapper("operator()"));
 	ck_assert(!kf_function_is_wrapper("a::operator newt()"));
 	ck_assert(!kf_function_is_wrapper("PyList_New"));
+	ck_assert(!kf_function_is_wrapper("std::vector<int> make(int)"));
+	ck_assert(!kf_function_is_wrapper("void f<std::pair<a, b> >(std::c)"));
+	ck_assert(!kf_function_is_wrapper("a::operator std::string() const"));
+	ck_assert(!kf_function_is_wrapper(
+		"std::ostream& operator<<(std::ostream&, a const&)"));
+	ck_assert(!kf_function_is_wrapper(
+		"main::{lambda(std::string)#1}::operator()(std::string) const"));
+	ck_assert(!kf_function_is_wrapper("mine::std::f()"));
+	ck_assert(!kf_function_is_wrapper("(anonymous namespace)::f(std::a)"));
+	ck_assert(!kf_function_is_wrapper("stdio_read(int)"));
 }
 END_TEST
 
