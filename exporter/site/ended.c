@@ -100,7 +100,7 @@ static void ended_table(const struct list *all, struct kf_buf *out)
 
 	kf_buf_str(out,
 		   "<section id=\"ended\">\n<table class=\"stack\"><thead>"
-		   "<tr><th>Name</th><th class=\"n\">Pid</th><th>Ended</th>"
+		   "<tr><th>Name</th><th class=\"n\">Pid</th><th>Noticed</th>"
 		   "<th>By</th><th class=\"n\">Held</th>"
 		   "<th class=\"n\">Live</th><th>Held by use</th></tr>"
 		   "</thead>\n<tbody>\n");

@@ -221,6 +221,43 @@ char *kf_attach_mapped(int32_t pid)
 	return l.ours;
 }
 
+/* Whether this user may see what a process has mapped. */
+static bool may_see(int32_t pid)
+{
+	char *path = kf_format("/proc/%d/maps", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char byte;
+	bool may = fd >= 0 && read(fd, &byte, 1) >= 0;
+
+	free(path);
+	if (fd >= 0)
+		close(fd);
+	return may;
+}
+
+char *kf_attach_why_none(int32_t pid)
+{
+	char *mapped;
+
+	if (!may_see(pid) && geteuid())
+		return kf_format("it belongs to another user: ask as that user "
+				 "or as root");
+	if (!may_see(pid))
+		return kf_format(
+			"whether it has the library cannot be seen: %s",
+			strerror(errno));
+	mapped = kf_attach_mapped(pid);
+	if (!mapped)
+		return kf_format("it runs without the library: 'konfiscator "
+				 "attach %d' loads it",
+				 pid);
+	free(mapped);
+	return kf_format("it has the library, but its stats file is not where "
+			 "it is looked for: KONFISCATOR_DIR in its environment "
+			 "(--dir=DIR), another mount namespace, or "
+			 "KONFISCATOR_STATS=0");
+}
+
 static char *refuse_libraries(int32_t pid)
 {
 	struct libraries l;

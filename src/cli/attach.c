@@ -346,6 +346,17 @@ static bool has_file(const struct kf_cli *cli, int32_t pid)
 	return found;
 }
 
+int kf_attach_tell_none(const char *command, int32_t pid)
+{
+	char comm[KF_PROC_COMM] = "", *why = kf_attach_why_none(pid);
+
+	kf_proc_comm("/proc", pid, comm);
+	kf_error("%s: process %d (%s) has no stats file: %s", command, pid,
+		 comm, why);
+	free(why);
+	return KF_EXIT_NO_MATCH;
+}
+
 int kf_attach_first(const struct kf_cli *cli, int32_t pid)
 {
 	const struct kf_attach a = {
@@ -358,8 +369,5 @@ int kf_attach_first(const struct kf_cli *cli, int32_t pid)
 		return 0;
 	if (cli->attach)
 		return kf_attach(cli, &a);
-	kf_error(
-		"%s: process %d (%s) runs without the library: 'konfiscator attach %d' loads it; --attach does so first",
-		cli->command->name, pid, comm, pid);
-	return KF_EXIT_NO_MATCH;
+	return kf_attach_tell_none(cli->command->name, pid);
 }

@@ -52,6 +52,23 @@ int kf_attach_first(const struct kf_cli *cli, int32_t pid);
 char *kf_attach_refusal(const struct kf_attach *a, const char *library);
 
 /**
+ * kf_attach_why_none() - why no stats file of a process was found
+ * @pid:	the process
+ *
+ * Return: the reason, as the end of a sentence, to free().
+ */
+char *kf_attach_why_none(int32_t pid);
+
+/**
+ * kf_attach_tell_none() - say why no stats file of a process was found
+ * @command:	the command, for the message
+ * @pid:	the process
+ *
+ * Return: KF_EXIT_NO_MATCH.
+ */
+int kf_attach_tell_none(const char *command, int32_t pid);
+
+/**
  * kf_attach_mapped() - the library in a process
  * @pid:	the process
  *

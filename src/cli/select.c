@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "base/text.h"
+#include "cli/attach.h"
 #include "cli/process.h"
 #include "reader/regular.h"
 
@@ -286,6 +287,15 @@ static bool select_is_one_number(const struct kf_select *sel)
 	       !sel->by_user;
 }
 
+static void select_tell_why(const struct kf_cli *cli, int32_t pid)
+{
+	char *why = kf_attach_why_none(pid);
+
+	kf_note(cli, "%s: process %d has no stats file: %s", cli->command->name,
+		pid, why);
+	free(why);
+}
+
 void kf_select_tell_none(const struct kf_cli *cli, const struct kf_files *files)
 {
 	const struct kf_select *sel = &cli->select;
@@ -298,8 +308,6 @@ void kf_select_tell_none(const struct kf_cli *cli, const struct kf_files *files)
 		kf_note(cli, "%s: there is no process %d%s", name, sel->pids[0],
 			kf_select_hint(cli));
 	else
-		kf_note(cli,
-			"%s: process %d has no stats file: it belongs to another user, or runs without the library: 'konfiscator attach %d' loads it",
-			name, sel->pids[0], sel->pids[0]);
+		select_tell_why(cli, sel->pids[0]);
 	select_tell_others(cli, files);
 }

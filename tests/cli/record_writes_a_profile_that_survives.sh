@@ -106,7 +106,9 @@ expect 0 "$KF_CLI" report --at=0 prof
 says "report: live bytes at"
 prints "LIVE"
 
-expect 3 cli record -p 1 -o none
+sleep 100 &
+at_exit "kill $!"
+expect 3 cli record -p $! -o none
 says "runs without the library"
 [ ! -s none ] || fail "a profile of nothing has bytes"
 expect 3 cli record -p 999999999 -o none

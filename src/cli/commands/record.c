@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "base/text.h"
+#include "cli/attach.h"
 #include "cli/cli.h"
 #include "cli/one.h"
 #include "cli/output.h"
@@ -311,12 +312,8 @@ static int record_loop(struct recorder *r)
 {
 	int status = recorder_look(r);
 
-	if (!status && !r->child && !r->stats) {
-		kf_error(
-			"record: process %d has no stats file: it belongs to another user, or runs without the library",
-			r->pid);
-		status = KF_EXIT_NO_MATCH;
-	}
+	if (!status && !r->child && !r->stats)
+		status = kf_attach_tell_none("record", r->pid);
 	while (!status && !wait_more(r))
 		status = record_step(r);
 	if (!status)
