@@ -32,7 +32,7 @@ struct kf_entry {
 	const char *labels;
 };
 
-static void *page_alloc(struct kf_page *page, size_t size)
+void *kf_page_alloc(struct kf_page *page, size_t size)
 {
 	struct kf_chunk *c = page->chunks;
 	size_t room = KF_MAX(size, CHUNK_SIZE);
@@ -59,7 +59,7 @@ static void *page_alloc(struct kf_page *page, size_t size)
 static char *page_strdup(struct kf_page *page, const char *s)
 {
 	size_t len = strlen(s) + 1;
-	char *copy = page_alloc(page, len);
+	char *copy = kf_page_alloc(page, len);
 
 	return copy ? memcpy(copy, s, len) : NULL;
 }
@@ -139,7 +139,7 @@ static bool page_add_entry(struct kf_page *page, uint64_t hash,
 
 	if (!page_grow_table(page))
 		return false;
-	e = page_alloc(page, sizeof(*e));
+	e = kf_page_alloc(page, sizeof(*e));
 	if (!e)
 		return false;
 	e->family = family;
@@ -152,32 +152,38 @@ static bool page_add_entry(struct kf_page *page, uint64_t hash,
 	return true;
 }
 
+#define MAX_SAMPLE_NAMES 6
+
+/* The suffixes that replace _total, or are added to a histogram's name. */
+static const char *const sample_suffixes[][5] = {
+	[KF_METRIC_COUNTER] = {"", "_created"},
+	[KF_METRIC_GAUGE] = {NULL},
+	[KF_METRIC_HISTOGRAM] = {"_bucket", "_sum", "_count", "_created"},
+};
+
 /* The sample names of a family in all formats, NULL-terminated. */
 static bool family_sample_names(struct kf_page *page, const char *name,
-				enum kf_metric_type type, const char *out[5])
+				enum kf_metric_type type,
+				const char *out[MAX_SAMPLE_NAMES])
 {
-	static const char *const suffix[] = {"_bucket", "_sum", "_count"};
+	const char *const *suffix = sample_suffixes[type];
 	size_t len = strlen(name), i;
 	char *s;
 
-	memset(out, 0, 5 * sizeof(out[0]));
+	memset(out, 0, MAX_SAMPLE_NAMES * sizeof(out[0]));
 	out[0] = page_strdup(page, name);
 	if (!out[0])
 		return false;
 	if (type == KF_METRIC_COUNTER) {
 		if (len < 7 || strcmp(name + len - 6, "_total") != 0)
 			return false;
-		s = page_strdup(page, name);
-		if (!s)
-			return false;
-		s[len - 6] = '\0';
-		out[1] = s;
+		len -= 6;
 	}
-	for (i = 0; type == KF_METRIC_HISTOGRAM && i < 3; i++) {
-		s = page_alloc(page, len + 8);
+	for (i = 0; suffix[i]; i++) {
+		s = kf_page_alloc(page, len + 9);
 		if (!s)
 			return false;
-		snprintf(s, len + 8, "%s%s", name, suffix[i]);
+		snprintf(s, len + 9, "%.*s%s", (int)len, name, suffix[i]);
 		out[i + 1] = s;
 	}
 	return true;
@@ -201,7 +207,7 @@ static struct kf_family *page_begin_family(struct kf_page *page,
 					   enum kf_metric_type type,
 					   const char *unit, const char *help)
 {
-	const char *names[5];
+	const char *names[MAX_SAMPLE_NAMES];
 	struct kf_family *f;
 	unsigned int i;
 
@@ -216,7 +222,7 @@ static struct kf_family *page_begin_family(struct kf_page *page,
 			return NULL;
 		}
 	}
-	f = page_alloc(page, sizeof(*f));
+	f = kf_page_alloc(page, sizeof(*f));
 	if (!f)
 		return NULL;
 	f->name = names[0];
@@ -282,13 +288,45 @@ const char *kf_page_join(struct kf_page *page, const char *a, const char *b)
 
 	if (!nr_a || !nr_b)
 		return nr_a ? a : b;
-	text = page_alloc(page, nr_a + nr_b + 2);
+	text = kf_page_alloc(page, nr_a + nr_b + 2);
 	if (!text)
 		return "";
 	memcpy(text, a, nr_a);
 	text[nr_a] = ',';
 	memcpy(text + nr_a + 1, b, nr_b + 1);
 	return text;
+}
+
+/* Undo kf_buf_escape(): copy up to the closing quote, and return it. */
+static const char *label_unescape(char *to, const char *from)
+{
+	for (; *from && *from != '"'; from++) {
+		bool escaped = *from == '\\' && from[1];
+
+		from += escaped;
+		*to++ = escaped && *from == 'n' ? '\n' : *from;
+	}
+	return from;
+}
+
+bool kf_labels_next(struct kf_page *page, const char **text,
+		    struct kf_label *label)
+{
+	const char *eq = strchr(*text, '='), *end;
+	char *name, *value;
+
+	if (!eq)
+		return false;
+	name = kf_page_alloc(page, (size_t)(eq - *text) + 1);
+	value = kf_page_alloc(page, strlen(eq));
+	if (!name || !value)
+		return false;
+	memcpy(name, *text, (size_t)(eq - *text));
+	end = label_unescape(value, eq + 2);
+	*text = end + (*end == '"');
+	*text += **text == ',';
+	*label = (struct kf_label){name, value};
+	return true;
 }
 
 static struct kf_series *
@@ -304,7 +342,7 @@ family_add_series(struct kf_page *page, struct kf_family *f, const char *labels)
 		page->refused++;
 		return NULL;
 	}
-	s = page_alloc(page, sizeof(*s));
+	s = kf_page_alloc(page, sizeof(*s));
 	if (!s || !page_add_entry(page, hash, f, f->name, labels))
 		return NULL;
 	s->labels = labels;
@@ -316,8 +354,8 @@ family_add_series(struct kf_page *page, struct kf_family *f, const char *labels)
 	return s;
 }
 
-void kf_family_int(struct kf_page *page, struct kf_family *family,
-		   const char *labels, uint64_t value)
+struct kf_series *kf_family_int(struct kf_page *page, struct kf_family *family,
+				const char *labels, uint64_t value)
 {
 	struct kf_series *s = family_add_series(page, family, labels);
 
@@ -325,10 +363,12 @@ void kf_family_int(struct kf_page *page, struct kf_family *family,
 		s->kind = KF_VALUE_INT;
 		s->integer = value;
 	}
+	return s;
 }
 
-void kf_family_double(struct kf_page *page, struct kf_family *family,
-		      const char *labels, double value)
+struct kf_series *kf_family_double(struct kf_page *page,
+				   struct kf_family *family, const char *labels,
+				   double value)
 {
 	struct kf_series *s = family_add_series(page, family, labels);
 
@@ -336,23 +376,47 @@ void kf_family_double(struct kf_page *page, struct kf_family *family,
 		s->kind = KF_VALUE_DOUBLE;
 		s->number = value;
 	}
+	return s;
 }
 
-void kf_family_histogram(struct kf_page *page, struct kf_family *family,
-			 const char *labels, const struct kf_histogram *value)
+static const uint64_t *page_copy_counts(struct kf_page *page,
+					const uint64_t *count, unsigned int nr)
 {
-	size_t size = (value->nr + 1) * sizeof(value->count[0]);
-	uint64_t *count = page_alloc(page, size);
+	uint64_t *copy = kf_page_alloc(page, nr * sizeof(*copy));
+
+	if (copy && nr)
+		memcpy(copy, count, nr * sizeof(*copy));
+	return copy;
+}
+
+struct kf_series *kf_family_histogram(struct kf_page *page,
+				      struct kf_family *family,
+				      const char *labels,
+				      const struct kf_histogram *value)
+{
+	const struct kf_native *native = &value->native;
+	const uint64_t *count =
+		page_copy_counts(page, value->count, value->nr + 1);
+	const uint64_t *of_native =
+		page_copy_counts(page, native->count, native->nr);
 	struct kf_series *s;
 
-	if (!count)
-		return;
+	if (!count || !of_native)
+		return NULL;
 	s = family_add_series(page, family, labels);
 	if (!s)
-		return;
+		return NULL;
 	s->kind = KF_VALUE_HISTOGRAM;
 	s->histogram = *value;
-	s->histogram.count = memcpy(count, value->count, size);
+	s->histogram.count = count;
+	s->histogram.native.count = of_native;
+	return s;
+}
+
+void kf_series_created(struct kf_series *series, uint64_t ns)
+{
+	if (series)
+		series->created_ns = ns;
 }
 
 void kf_page_release(struct kf_page *page)

@@ -18,12 +18,25 @@ enum kf_metric_type {
 	KF_METRIC_HISTOGRAM,
 };
 
+/*
+ * A native histogram: counts of the buckets @first, @first + 1, ... of a
+ * schema. Bucket i has the values above b^(i-1) and up to b^i, with b =
+ * 2^(2^-schema).
+ */
+struct kf_native {
+	unsigned int nr; /* 0: the histogram has no native form */
+	int schema;
+	int first;
+	const uint64_t *count;
+};
+
 /* Constant bounds and counts of a histogram; @nr bounds, @nr + 1 counts. */
 struct kf_histogram {
 	unsigned int nr;
 	const double *le;      /* upper bounds, rising, without +Inf */
 	const uint64_t *count; /* not cumulative; the last: above all */
 	double sum;
+	struct kf_native native; /* the same observations */
 };
 
 enum kf_value_kind { KF_VALUE_INT, KF_VALUE_DOUBLE, KF_VALUE_HISTOGRAM };
@@ -36,6 +49,7 @@ struct kf_series {
 	uint64_t integer;
 	double number;
 	struct kf_histogram histogram;
+	uint64_t created_ns; /* see kf_series_created(); 0: not known */
 };
 
 /* A family; a counter's @name ends in _total, @unit is "" or its suffix. */
@@ -63,6 +77,7 @@ struct kf_page {
 	struct kf_family *last;
 	unsigned int refused; /* families and series that would clash */
 	bool failed;	      /* out of memory: the page must not be served */
+	bool created; /* OpenMetrics: serve created times, as more series */
 	struct kf_chunk *chunks;
 	struct kf_entry **table;
 	size_t nr_buckets;
@@ -85,6 +100,17 @@ struct kf_page {
 struct kf_family *kf_page_family(struct kf_page *page, const char *name,
 				 enum kf_metric_type type, const char *unit,
 				 const char *help);
+
+/**
+ * kf_page_alloc() - allocate memory that lasts as long as a page
+ * @page:	the page
+ * @size:	bytes
+ *
+ * Context: as kf_page_family().
+ * Return: zeroed memory, aligned for any type; NULL when out of memory, which
+ *	   @page->failed tells too.
+ */
+void *kf_page_alloc(struct kf_page *page, size_t size);
 
 /**
  * kf_page_labels() - render labels
@@ -110,6 +136,18 @@ const char *kf_page_labels(struct kf_page *page, const struct kf_label *label,
 const char *kf_page_join(struct kf_page *page, const char *a, const char *b);
 
 /**
+ * kf_labels_next() - take the first of rendered labels
+ * @page:	a page, which keeps the result
+ * @text:	in and out: rendered labels, moved behind the one that was taken
+ * @label:	out: its name and its value
+ *
+ * Context: as kf_page_family().
+ * Return: false at the end, or when out of memory.
+ */
+bool kf_labels_next(struct kf_page *page, const char **text,
+		    struct kf_label *label);
+
+/**
  * kf_family_int() - add a series with a whole number
  * kf_family_double() - add a series with a real number
  * kf_family_histogram() - add a histogram
@@ -122,13 +160,27 @@ const char *kf_page_join(struct kf_page *page, const char *a, const char *b);
  * A duplicate series is refused and counted in @page->refused.
  *
  * Context: as kf_page_family().
+ * Return: the series, or NULL.
  */
-void kf_family_int(struct kf_page *page, struct kf_family *family,
-		   const char *labels, uint64_t value);
-void kf_family_double(struct kf_page *page, struct kf_family *family,
-		      const char *labels, double value);
-void kf_family_histogram(struct kf_page *page, struct kf_family *family,
-			 const char *labels, const struct kf_histogram *value);
+struct kf_series *kf_family_int(struct kf_page *page, struct kf_family *family,
+				const char *labels, uint64_t value);
+struct kf_series *kf_family_double(struct kf_page *page,
+				   struct kf_family *family, const char *labels,
+				   double value);
+struct kf_series *kf_family_histogram(struct kf_page *page,
+				      struct kf_family *family,
+				      const char *labels,
+				      const struct kf_histogram *value);
+
+/**
+ * kf_series_created() - set when a counter or a histogram was 0
+ * @series:	the series, or NULL; one of a gauge has no such time
+ * @ns:		CLOCK_REALTIME; constant while the series exists, and later than
+ *		any sample of an earlier series of that name; 0: not known
+ *
+ * Context: as kf_page_family().
+ */
+void kf_series_created(struct kf_series *series, uint64_t ns);
 
 /**
  * kf_page_release() - free all that a page holds

@@ -6,18 +6,24 @@
 #include "config.h"
 
 #include "exporter/collect/collector.h"
+#include "exporter/groups/created.h"
 
 #include <string.h>
 
 static void stats_add_figure(struct kf_page *page, const struct kf_figure *f,
-			     const char *labels, uint64_t value)
+			     const struct kf_group *group, const char *labels,
+			     uint64_t value)
 {
-	enum kf_metric_type type =
-		kf_figure_grows(f) ? KF_METRIC_COUNTER : KF_METRIC_GAUGE;
+	bool grows = kf_figure_grows(f);
+	struct kf_series *s = kf_family_int(
+		page,
+		kf_page_family(page, f->metric,
+			       grows ? KF_METRIC_COUNTER : KF_METRIC_GAUGE,
+			       f->unit, f->help),
+		kf_page_join(page, labels, f->labels), value);
 
-	kf_family_int(page,
-		      kf_page_family(page, f->metric, type, f->unit, f->help),
-		      kf_page_join(page, labels, f->labels), value);
+	if (grows)
+		kf_series_created(s, kf_group_created(group, f));
 }
 
 static void stats_add_sizes(struct kf_page *page, const struct kf_figures *t,
@@ -29,12 +35,21 @@ static void stats_add_sizes(struct kf_page *page, const struct kf_figures *t,
 		.le = kf_sizes,
 		.count = &group->now[KF_FIG_SIZES],
 		.sum = (double)group->now[KF_FIG_ALLOCATED],
+		/* sizes are at least 16; sizes of larger blocks are not known
+		 */
+		.native = {.nr = KF_NR_SIZES + 1,
+			   .schema = 0,
+			   .first = 4,
+			   .count = &group->now[KF_FIG_SIZES]},
 	};
 
-	kf_family_histogram(page,
-			    kf_page_family(page, f->metric, KF_METRIC_HISTOGRAM,
-					   f->unit, f->help),
-			    labels, &h);
+	kf_series_created(
+		kf_family_histogram(page,
+				    kf_page_family(page, f->metric,
+						   KF_METRIC_HISTOGRAM, f->unit,
+						   f->help),
+				    labels, &h),
+		kf_group_created(group, f));
 }
 
 static void stats_add_group(struct kf_page *page, const struct kf_figures *t,
@@ -53,7 +68,7 @@ static void stats_add_group(struct kf_page *page, const struct kf_figures *t,
 	for (i = 0; i < t->nr; i++) {
 		if (t->figure[i].kind != KF_FIGURE_BUCKET &&
 		    t->figure[i].kind != KF_FIGURE_LIVE)
-			stats_add_figure(page, &t->figure[i], labels,
+			stats_add_figure(page, &t->figure[i], group, labels,
 					 group->now[i]);
 	}
 	if (!group->oldest_ns)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The two writers. They differ in the names of counter families, the escapes of
- * help, units and the end mark; samples are the same.
+ * The two writers of text. They differ in the names of counter families, the
+ * escapes of help, units, created times and the end mark; samples are the same.
  */
 #include "config.h"
 
 #include "exporter/collect/writer.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,17 +17,39 @@ static const char *const type_names[] = {
 	[KF_METRIC_HISTOGRAM] = "histogram",
 };
 
-static void write_sample_head(struct kf_buf *out, const struct kf_family *f,
-			      const char *suffix, const char *labels)
+static void write_labels(struct kf_buf *out, const char *labels)
 {
-	kf_buf_str(out, f->name);
-	kf_buf_str(out, suffix);
 	if (*labels) {
 		kf_buf_str(out, "{");
 		kf_buf_str(out, labels);
 		kf_buf_str(out, "}");
 	}
 	kf_buf_str(out, " ");
+}
+
+static void write_sample_head(struct kf_buf *out, const struct kf_family *f,
+			      const char *suffix, const char *labels)
+{
+	kf_buf_str(out, f->name);
+	kf_buf_str(out, suffix);
+	write_labels(out, labels);
+}
+
+/* In milliseconds: not later than it was. */
+static void write_created(struct kf_buf *out, const struct kf_family *f,
+			  const struct kf_series *s)
+{
+	size_t len = strlen(f->name);
+
+	if (!s->created_ns)
+		return;
+	if (f->type == KF_METRIC_COUNTER)
+		len -= 6;
+	kf_buf_add(out, f->name, len);
+	kf_buf_str(out, "_created");
+	write_labels(out, s->labels);
+	kf_buf_fmt(out, "%" PRIu64 ".%03u\n", s->created_ns / 1000000000,
+		   (unsigned int)(s->created_ns / 1000000 % 1000));
 }
 
 static void write_histogram(struct kf_buf *out, const struct kf_family *f,
@@ -55,21 +78,24 @@ static void write_histogram(struct kf_buf *out, const struct kf_family *f,
 	kf_buf_str(out, "\n");
 }
 
-static void write_samples(struct kf_buf *out, const struct kf_family *f)
+static void write_samples(struct kf_buf *out, const struct kf_family *f,
+			  bool created)
 {
 	const struct kf_series *s;
 
 	for (s = f->first; s; s = s->next) {
 		if (s->kind == KF_VALUE_HISTOGRAM) {
 			write_histogram(out, f, s);
-			continue;
+		} else {
+			write_sample_head(out, f, "", s->labels);
+			if (s->kind == KF_VALUE_INT)
+				kf_buf_u64(out, s->integer);
+			else
+				kf_buf_double(out, s->number);
+			kf_buf_str(out, "\n");
 		}
-		write_sample_head(out, f, "", s->labels);
-		if (s->kind == KF_VALUE_INT)
-			kf_buf_u64(out, s->integer);
-		else
-			kf_buf_double(out, s->number);
-		kf_buf_str(out, "\n");
+		if (created)
+			write_created(out, f, s);
 	}
 }
 
@@ -84,7 +110,7 @@ static void write_classic(const struct kf_page *page, struct kf_buf *out)
 		kf_buf_escape(out, f->help, false);
 		kf_buf_fmt(out, "\n# TYPE %s %s\n", f->name,
 			   type_names[f->type]);
-		write_samples(out, f);
+		write_samples(out, f, false);
 	}
 }
 
@@ -107,7 +133,7 @@ static void write_openmetrics(const struct kf_page *page, struct kf_buf *out)
 		kf_buf_fmt(out, "# HELP %.*s ", len, f->name);
 		kf_buf_escape(out, f->help, true);
 		kf_buf_str(out, "\n");
-		write_samples(out, f);
+		write_samples(out, f, page->created);
 	}
 	kf_buf_str(out, "# EOF\n");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The text formats of a page: the classic format 0.0.4 and OpenMetrics 1.0.
+ * The formats of a page: the classic text format 0.0.4, OpenMetrics 1.0, and
+ * Prometheus' protobuf, which alone has native histograms.
  */
 #ifndef KF_EXPORTER_COLLECT_WRITER_H
 #define KF_EXPORTER_COLLECT_WRITER_H
@@ -15,13 +16,14 @@ struct kf_format {
 
 extern const struct kf_format kf_format_classic;
 extern const struct kf_format kf_format_openmetrics;
+extern const struct kf_format kf_format_protobuf;
 
 /**
  * kf_format_choose() - choose the format for an Accept header
  * @accept:	the header's value, or NULL if it is missing
  *
  * Quality values and wildcards have HTTP's meaning. The classic format is
- * chosen if both are equally acceptable without being named, and if neither is
+ * chosen if all are equally acceptable without being named, and if none is
  * acceptable: no scrape is refused for its Accept.
  *
  * Return: a format, never NULL.

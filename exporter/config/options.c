@@ -13,6 +13,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,10 @@ struct flag {
 	const char *help;
 	/* Return: NULL; or, if @value is not allowed, what is. */
 	const char *(*set)(struct kf_options *o, const char *value);
+	size_t on; /* if @set is NULL: the bool that becomes true */
 };
+
+#define OPTION_ON(field) offsetof(struct kf_options, field)
 
 static const char *set_listen(struct kf_options *o, const char *value)
 {
@@ -46,12 +50,6 @@ static const char *set_listen(struct kf_options *o, const char *value)
 	if (o->nr_listen == KF_MAX_LISTEN)
 		return "at most 16 addresses";
 	o->listen[o->nr_listen++] = value;
-	return NULL;
-}
-
-static const char *set_systemd(struct kf_options *o, const char *value)
-{
-	o->systemd_socket = true;
 	return NULL;
 }
 
@@ -164,12 +162,6 @@ static const char *set_host(struct kf_options *o, const char *value)
 	return NULL;
 }
 
-static const char *set_disable(struct kf_options *o, const char *value)
-{
-	o->disable_exporter_metrics = true;
-	return NULL;
-}
-
 static const char *option_set_dir(struct kf_options *o, const char *value)
 {
 	if (!*value)
@@ -197,27 +189,9 @@ static const char *set_cgroupfs(struct kf_options *o, const char *value)
 	return option_path(value, SHORT_PATH, &o->cgroupfs);
 }
 
-static const char *set_containers(struct kf_options *o, const char *value)
-{
-	o->containers = true;
-	return NULL;
-}
-
-static const char *set_smaps(struct kf_options *o, const char *value)
-{
-	o->smaps = true;
-	return NULL;
-}
-
 static const char *set_config(struct kf_options *o, const char *value)
 {
 	return option_path(value, LONG_PATH, &o->config);
-}
-
-static const char *set_check(struct kf_options *o, const char *value)
-{
-	o->check = true;
-	return NULL;
 }
 
 static const char *set_groups_max(struct kf_options *o, const char *value)
@@ -314,12 +288,6 @@ static const char *set_format(struct kf_options *o, const char *value)
 	return NULL;
 }
 
-static const char *set_once(struct kf_options *o, const char *value)
-{
-	o->once = true;
-	return NULL;
-}
-
 static const char *set_textfile(struct kf_options *o, const char *value)
 {
 	o->once = true;
@@ -331,7 +299,7 @@ static const struct flag option_flags[] = {
 	 "address to listen on; may be repeated", set_listen},
 	{"web.systemd-socket", NULL, NULL,
 	 "fail if systemd passes no socket; without this flag, passed sockets are used if there are any",
-	 set_systemd},
+	 NULL, OPTION_ON(systemd_socket)},
 	{"web.telemetry-path", "PATH", "/metrics", "path of the metrics",
 	 option_set_path},
 	{"web.max-requests", "N", "40",
@@ -353,7 +321,11 @@ static const struct flag option_flags[] = {
 	 "name by which browsers may reach this exporter: a host name, *.DOMAIN or *; may be repeated",
 	 set_host},
 	{"web.disable-exporter-metrics", NULL, NULL,
-	 "leave out the metrics of the exporter itself", set_disable},
+	 "leave out the metrics of the exporter itself", NULL,
+	 OPTION_ON(disable_exporter_metrics)},
+	{"openmetrics.created", NULL, NULL,
+	 "add a series NAME_created to counters and histograms in OpenMetrics",
+	 NULL, OPTION_ON(created)},
 	{"stats.dir", "DIR", NULL,
 	 "directory of stats files; may be repeated; default: the library's directories",
 	 option_set_dir},
@@ -364,19 +336,20 @@ static const struct flag option_flags[] = {
 	 "how long stats files of ended processes are kept, at most 256 of each user in each directory; 0: until they are counted",
 	 set_keep},
 	{"stats.containers", NULL, NULL,
-	 "also find stats files in containers without a shared volume",
-	 set_containers},
+	 "also find stats files in containers without a shared volume", NULL,
+	 OPTION_ON(containers)},
 	{"path.procfs", "DIR", "/proc", "mount point of procfs", set_procfs},
 	{"path.cgroupfs", "DIR", "/sys/fs/cgroup",
 	 "mount point of the cgroup file system", set_cgroupfs},
 	{"resident.smaps", NULL, NULL,
 	 "read smaps_rollup of each process too, for proportional shares (PSS) and swap",
-	 set_smaps},
+	 NULL, OPTION_ON(smaps)},
 	{"config.file", "FILE", NULL,
 	 "configuration file: rules for group names (process_names), tracers to run (trace)",
 	 set_config},
 	{"check-config", NULL, NULL,
-	 "check the configuration files, report errors, and exit", set_check},
+	 "check the configuration files, report errors, and exit", NULL,
+	 OPTION_ON(check)},
 	{"groups.max", "N", "500",
 	 "limit of groups; further processes are in group \"other\"",
 	 set_groups_max},
@@ -398,8 +371,8 @@ static const struct flag option_flags[] = {
 	{"log.level", "LEVEL", "info", "debug, info, warn or error", set_level},
 	{"log.format", "FORMAT", "logfmt", "logfmt or json", set_format},
 	{"once", NULL, NULL,
-	 "print one scrape on stdout and exit; delete and save nothing",
-	 set_once},
+	 "print one scrape on stdout and exit; delete and save nothing", NULL,
+	 OPTION_ON(once)},
 	{"once.textfile", "FILE", NULL,
 	 "as --once, to a file that is replaced atomically", set_textfile},
 };
@@ -515,8 +488,10 @@ static enum kf_parse option_refuse(int argc, char **argv, const char *why)
 static enum kf_parse option_set(struct kf_options *o, const struct flag *f,
 				const char *value)
 {
-	const char *allowed = f->set(o, value);
+	const char *allowed = f->set ? f->set(o, value) : NULL;
 
+	if (!f->set)
+		*(bool *)((char *)o + f->on) = true;
 	if (!allowed)
 		return KF_PARSE_RUN;
 	fprintf(stderr, ME ": --%s: invalid value '%s': expected %s\n", f->name,

@@ -32,6 +32,7 @@ struct kf_options {
 	const char *host[KF_MAX_HOSTS]; /* further names of this server */
 	unsigned int nr_hosts;
 	bool disable_exporter_metrics;
+	bool created;			   /* OpenMetrics has created times */
 	const char *dirs[KF_MAX_DIRS + 1]; /* NULL-terminated */
 	unsigned int nr_dirs;
 	const char *state_file; /* NULL: not given; "": none */

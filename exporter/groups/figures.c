@@ -219,6 +219,7 @@ static struct kf_figure *figure_add(struct kf_figures *t, const char *metric,
 	snprintf(f->metric, sizeof(f->metric), "konfiscator_%s", metric);
 	snprintf(f->labels, sizeof(f->labels), "%s", labels);
 	snprintf(f->help, sizeof(f->help), "%s", help);
+	f->since_ns = t->since_ns;
 	return f;
 }
 

@@ -65,6 +65,8 @@ struct kf_figure {
 	char help[137];
 	const char *unit;
 	enum kf_figure_kind kind;
+	uint64_t
+		since_ns; /* CLOCK_REALTIME before any file had it; 0: always */
 };
 
 /* The figure of each counter, or -1, of files with the same descriptions. */
@@ -85,6 +87,7 @@ struct kf_figures {
 				   */
 	struct kf_figure_map map[KF_FIGURE_MAPS];
 	unsigned int next_map;
+	uint64_t since_ns; /* of figures that are added now */
 };
 
 extern const double kf_sizes[KF_NR_SIZES];

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "exporter/groups/created.h"
 #include "exporter/groups/ledgers.h"
 #include "exporter/log.h"
 #include "exporter/groups/state.h"
@@ -38,6 +39,7 @@ struct kf_group *kf_group_get(struct kf_groups *g, const char *name,
 	snprintf(group->name, sizeof(group->name), "%s", name);
 	snprintf(group->container, sizeof(group->container), "%s", container);
 	group->last_alive = time(NULL);
+	group->created_ns = g->before_ns;
 	group->changed = true;
 	*end = group;
 	if (strcmp(name, KF_OTHER) != 0 || *container)
@@ -145,6 +147,9 @@ bool kf_member_place(struct kf_groups *g, struct kf_member *m, const char *name,
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	snprintf(m->container, sizeof(m->container), "%s", container);
 	m->group = kf_group_get(g, name, container);
+	/* what was counted elsewhere does not count here */
+	if (m->group && !m->base)
+		kf_group_began(m->group, m->created_ns);
 	m->changed = true;
 	g->dirty = true;
 	return m->group != NULL;
@@ -194,10 +199,20 @@ static void groups_read_boot_id(struct kf_groups *g)
 	fclose(f);
 }
 
+static int groups_load(struct kf_groups *g)
+{
+	if (!g->conf.state_file)
+		return 0;
+	if (!g->conf.read_only && kf_state_lock(g) != 0)
+		return -1;
+	return kf_state_load(g);
+}
+
 int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf)
 {
 	memset(g, 0, sizeof(*g));
 	g->conf = *conf;
+	kf_created_begin(g);
 	g->lock_fd = -1;
 	g->state.fd = -1;
 	pthread_mutex_init(&g->lock, NULL);
@@ -205,11 +220,10 @@ int kf_groups_init(struct kf_groups *g, const struct kf_groups_conf *conf)
 	/* without @file_cache, files are opened each time */
 	g->file_cache = conf->read_only ? NULL : kf_file_cache_new();
 	groups_read_boot_id(g);
-	if (!conf->state_file)
-		return 0;
-	if (!conf->read_only && kf_state_lock(g) != 0)
+	if (groups_load(g) != 0)
 		return -1;
-	return kf_state_load(g);
+	kf_created_configure(g);
+	return 0;
 }
 
 static bool groups_ask_again(struct kf_groups *g, struct kf_member *m,
@@ -228,6 +242,7 @@ struct kf_naming *kf_groups_rename(struct kf_groups *g,
 	old = g->conf.naming;
 	g->conf.naming = naming;
 	kf_members_each(g, groups_ask_again, 0);
+	kf_created_configure(g);
 	/* a scan made with the old rules would be reused for a while */
 	g->scanned = false;
 	pthread_mutex_unlock(&g->lock);

@@ -69,6 +69,9 @@ struct kf_group {
 	bool changed; /* differs from the state file */
 	int nth;      /* number in the list while the state is written */
 	time_t last_alive;
+	uint64_t created_ns; /* CLOCK_REALTIME; 0: not known */
+	bool announced;	     /* @created_ns is final */
+	bool configured;     /* its name is in the rules: never forgotten */
 	unsigned int processes;
 	uint64_t oldest_ns; /* CLOCK_REALTIME; 0: no process */
 	uint64_t resident[KF_NR_RESIDENT];
@@ -145,9 +148,6 @@ struct kf_state_end {
 	uint64_t appended; /* bytes appended since */
 };
 
-/* The group of processes beyond the limit. */
-#define KF_OTHER "other"
-
 /* @lock guards all fields below it; hold it from the scan to the last read. */
 struct kf_groups {
 	struct kf_groups_conf conf;
@@ -177,7 +177,10 @@ struct kf_groups {
 	struct kf_state_end state;
 	int lock_fd; /* of the state file's lock, or -1 */
 	bool scanned;
-	int scan_result; /* result and start of the last scan */
+	uint64_t scan_ns; /* CLOCK_REALTIME of the last scan, or of the start */
+	uint64_t before_ns; /* a time when groups made now were not there */
+	uint64_t forgot_ns; /* when a group was forgotten, or the start */
+	int scan_result;    /* result and start of the last scan */
 	struct timespec scan_began;
 	char boot_id[40];
 };

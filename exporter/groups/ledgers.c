@@ -14,6 +14,7 @@
 
 #include "base/saturate.h"
 #include "exporter/groups/ledgers.h"
+#include "exporter/groups/created.h"
 #include "exporter/groups/ended.h"
 #include "reader/ledger.h"
 
@@ -58,61 +59,6 @@ static uint64_t ledger_clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
-static struct kf_seen_ledger *ledger_find(struct kf_groups *g, const char *path)
-{
-	struct kf_seen_ledger *seen = g->ledgers;
-
-	while (seen && strcmp(seen->path, path) != 0)
-		seen = seen->next;
-	return seen;
-}
-
-struct kf_seen_ledger *kf_ledgers_get(struct kf_groups *g, const char *path)
-{
-	struct kf_seen_ledger *seen = ledger_find(g, path);
-
-	if (seen)
-		return seen;
-	seen = calloc(1, sizeof(*seen));
-	if (!seen)
-		return NULL;
-	seen->path = strdup(path);
-	if (!seen->path) {
-		free(seen);
-		return NULL;
-	}
-	seen->rewrite = true;
-	seen->next = g->ledgers;
-	return g->ledgers = seen;
-}
-
-void kf_seen_ledger_reset(struct kf_seen_ledger *seen)
-{
-	for (unsigned int i = 0; i < KF_SEEN_ROWS; i++)
-		free(seen->row[i].base);
-	memset(seen->row, 0, sizeof(seen->row));
-	seen->nr_folds = 0;
-	seen->rewrite = true;
-	seen->changed = true;
-}
-
-static void ledger_free(struct kf_seen_ledger *seen)
-{
-	kf_seen_ledger_reset(seen);
-	free(seen->path);
-	free(seen);
-}
-
-void kf_ledgers_clear(struct kf_groups *g)
-{
-	struct kf_seen_ledger *seen;
-
-	while ((seen = g->ledgers)) {
-		g->ledgers = seen->next;
-		ledger_free(seen);
-	}
 }
 
 static uint64_t ledger_ends_of(const struct kf_ledger_row *row)
@@ -390,6 +336,8 @@ static bool ledger_add_row(struct look *k, unsigned int i)
 
 	if (!group)
 		return false;
+	if (!k->seen->row[i].key_hash)
+		kf_group_began(group, k->l->rows[i].first_ns);
 	for (unsigned int f = 0; f < t->nr; f++) {
 		if (kf_kind_grows(t->kind[f]))
 			group->total[f] =
@@ -414,13 +362,14 @@ static bool settle_row(struct look *k, unsigned int i)
 	const struct kf_ledger_row *row = &k->l->rows[i];
 	struct kf_seen_row *was = &k->seen->row[i];
 
-	if (!ledger_raise_base(k->g, was, k->rest[i] + KF_MAX_FIGURES))
+	if (!ledger_raise_base(k->g, was, k->rest[i] + KF_MAX_FIGURES) ||
+	    (!all_zero(&k->g->figures, k->rest[i]) && !ledger_add_row(k, i)))
 		return false;
 	was->key_hash = row->key_hash;
 	was->first_ns = row->first_ns;
 	was->ends = ledger_ends_of(row);
 	was->changed = true;
-	return all_zero(&k->g->figures, k->rest[i]) || ledger_add_row(k, i);
+	return true;
 }
 
 static bool add_ledger(struct look *k)
@@ -509,7 +458,7 @@ static bool is_one_too_many(const struct look *k, const char *path,
 {
 	const char *dir = k->place->name;
 
-	return !ledger_find(k->g, path) &&
+	return !kf_ledgers_find(k->g, path) &&
 	       nr_ledgers(k->g, dir, strlen(dir), uid, true) +
 			       count_unknown(k->unknown_ledgers, uid) >=
 		       MAX_OF_USER;
@@ -525,7 +474,7 @@ static int ledger_take_result(struct look *k, const char *path, uint32_t uid)
 	    !(l->result == KF_READ_ERROR && l->error == ENOENT))
 		ledger_refuse(k->g, path, l->result, l->error);
 	/* a name without a user id is not known to be this user's */
-	if (l->ino && !ledger_find(k->g, path) &&
+	if (l->ino && !kf_ledgers_find(k->g, path) &&
 	    !add_unknown(k->unknown_ledgers, uid))
 		return -1;
 	return 0;
@@ -569,7 +518,7 @@ static void ledger_forget_gone(struct kf_groups *g, time_t now)
 			continue;
 		}
 		*at = seen->next;
-		ledger_free(seen);
+		kf_seen_ledger_free(seen);
 	}
 }
 

@@ -59,6 +59,15 @@ bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now);
 bool kf_ledgers_cover(const struct kf_groups *g, const struct kf_member *m);
 
 /**
+ * kf_ledgers_find() - find the last seen values of a ledger
+ * @g:		the groups, locked
+ * @path:	the ledger
+ *
+ * Return: NULL if it was never seen.
+ */
+struct kf_seen_ledger *kf_ledgers_find(struct kf_groups *g, const char *path);
+
+/**
  * kf_ledgers_get() - find or make the last seen values of a ledger
  * @g:		the groups, locked
  * @path:	the ledger
@@ -74,6 +83,12 @@ struct kf_seen_ledger *kf_ledgers_get(struct kf_groups *g, const char *path);
  * Context: with the groups' lock.
  */
 void kf_seen_ledger_reset(struct kf_seen_ledger *seen);
+
+/**
+ * kf_seen_ledger_free() - free a ledger that is in no list
+ * @seen:	the ledger
+ */
+void kf_seen_ledger_free(struct kf_seen_ledger *seen);
 
 /**
  * kf_ledgers_clear() - forget all ledgers

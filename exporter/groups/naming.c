@@ -293,6 +293,30 @@ struct kf_naming *kf_naming_read(const char *path, char *error, size_t size)
 	return NULL;
 }
 
+/* Return the ith fixed name of a rule; or NULL, and lower @i by their number.
+ */
+static const char *naming_fixed_of(const struct rule *r, unsigned int *i)
+{
+	bool fixed = !strstr(r->name, "{{");
+	unsigned int nr =
+		strcmp(r->name, "{{.Comm}}") == 0 ? r->nr_comm : fixed;
+
+	if (*i < nr)
+		return fixed ? r->name : r->comm[*i];
+	*i -= nr;
+	return NULL;
+}
+
+const char *kf_naming_fixed(const struct kf_naming *n, unsigned int i)
+{
+	const char *name = NULL;
+	unsigned int r;
+
+	for (r = 0; n && !name && r < n->nr; r++)
+		name = naming_fixed_of(n->rule[r], &i);
+	return !name && i == 0 && kf_naming_has_rules(n) ? KF_OTHER : name;
+}
+
 static void free_words(char **words, unsigned int nr)
 {
 	while (nr)

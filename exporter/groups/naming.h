@@ -13,6 +13,9 @@
 #include "base/compiler.h"
 #include "reader/reader.h"
 
+/* The group of processes that match no rule, or are beyond the limit. */
+#define KF_OTHER "other"
+
 struct kf_naming;
 
 /* Facts about a process; raw bytes. */
@@ -52,6 +55,19 @@ unsigned int kf_naming_traces(const struct kf_naming *n, const char **name);
  * Return: false if groups have the names of processes.
  */
 bool kf_naming_has_rules(const struct kf_naming *n);
+
+/**
+ * kf_naming_fixed() - get the names that groups have whatever processes there
+ * are
+ * @n:		the rules, or NULL
+ * @i:		from 0 on
+ *
+ * These are names without a template; the names of comm where the template is
+ * {{.Comm}}; and "other", if there are rules.
+ *
+ * Return: a name, raw and possibly twice; NULL: no further ones.
+ */
+const char *kf_naming_fixed(const struct kf_naming *n, unsigned int i);
 
 /**
  * kf_naming_of_process() - name the group of a living process

@@ -17,6 +17,7 @@
 
 #include "base/saturate.h"
 #include "base/text.h"
+#include "exporter/groups/created.h"
 #include "exporter/groups/ended.h"
 #include "exporter/buf.h"
 #include "exporter/groups/ledgers.h"
@@ -450,8 +451,10 @@ static void scan_sum_up(struct kf_groups *g, time_t now)
 {
 	struct kf_group *group;
 
-	for (group = g->groups; group; group = group->next)
+	for (group = g->groups; group; group = group->next) {
 		memcpy(group->now, group->total, sizeof(group->now));
+		group->announced = true;
+	}
 	kf_members_each(g, scan_sum_member, now);
 }
 
@@ -475,7 +478,7 @@ static void forget_groups(struct kf_groups *g, time_t now)
 	size_t i;
 
 	while ((group = *at)) {
-		if (group->processes ||
+		if (group->processes || group->configured ||
 		    now - group->last_alive < (time_t)g->conf.forget_s) {
 			at = &group->next;
 			continue;
@@ -489,6 +492,7 @@ static void forget_groups(struct kf_groups *g, time_t now)
 		*at = group->next;
 		free(group);
 		g->dirty = g->rewrite = true;
+		g->forgot_ns = g->scan_ns;
 	}
 }
 
@@ -580,6 +584,7 @@ int kf_groups_scan(struct kf_groups *g, const struct timespec *since,
 	/* a scan finished while waiting for the lock is reused */
 	if (g->scanned && !scan_time_is_before(&g->scan_began, since))
 		return g->scan_result;
+	kf_created_begin(g);
 	clock_gettime(CLOCK_MONOTONIC, &g->scan_began);
 	g->scan_result = scan_all(g, scan_read_until(&g->scan_began, until));
 	g->scanned = true;

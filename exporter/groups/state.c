@@ -3,7 +3,8 @@
  * The state file, each line of it in JSON:
  *
  *	{"version": 1, "dropped": N,
- *	 "groups": [{"process", "container", "last_alive", "total": {KEY: N}}],
+ *	 "groups": [{"process", "container", "last_alive", "created_ns",
+ *		     "total": {KEY: N}}],
  *	 "members": [{"path", "created_ns", "process", "container", "group",
  *		      "ended", "base": {KEY: N}, "folded", "ended_at", "uid",
  *		      "pid", "keys": [N, N]}],
@@ -13,25 +14,24 @@
  *
  * "group" is the number of the member's group, in the order of first appearance
  * in the file, or -1. Zeroes are left out. "ledgers" is missing if there are
- * none; older files lack the fields of members after "base". Paths may contain
- * any bytes and are percent-encoded. A line replaces earlier lines for the same
- * group, member or row; "new" replaces all rows of a ledger. When a group,
- * member or ledger is forgotten, the file is rewritten; if it would be
- * forgotten again at the next start, nothing is written.
+ * none; older files lack "created_ns" of groups, and the fields of members
+ *after "base". Paths may contain any bytes and are percent-encoded. A line
+ *replaces earlier lines for the same group, member or row; "new" replaces all
+ *rows of a ledger. When a group, member or ledger is forgotten, the file is
+ *rewritten; if it would be forgotten again at the next start, nothing is
+ *written.
  */
 #include "config.h"
 
 #include "exporter/groups/state.h"
-#include "exporter/buf.h"
+#include "exporter/groups/state-values.h"
 #include "exporter/groups/ledgers.h"
 #include "exporter/log.h"
 #include "exporter/replace.h"
 #include "reader/place.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,77 +41,6 @@
 
 #define STATE_VERSION 1
 #define APPENDED_MIN (64 * KF_KIB) /* before the file is rewritten */
-
-static json_t *path_to_json(const char *path)
-{
-	struct kf_buf b = {0};
-	json_t *j = NULL;
-
-	for (; *path; path++) {
-		if (isgraph((unsigned char)*path) && *path != '%')
-			kf_buf_add(&b, path, 1);
-		else
-			kf_buf_fmt(&b, "%%%02x", (unsigned char)*path);
-	}
-	if (!b.failed && b.data)
-		j = json_string(b.data);
-	kf_buf_free(&b);
-	return j;
-}
-
-static int state_hex(char c)
-{
-	const char *digits = "0123456789abcdef", *p = strchr(digits, c);
-
-	return c && p ? (int)(p - digits) : -1;
-}
-
-/* Decode in place; return false if the text is not an encoded path. */
-static bool path_from_json(char *s)
-{
-	char *out = s;
-
-	for (; *s; s++) {
-		if (*s != '%') {
-			*out++ = *s;
-			continue;
-		}
-		if (state_hex(s[1]) < 0 || state_hex(s[2]) < 0)
-			return false;
-		*out++ = (char)(state_hex(s[1]) * 16 + state_hex(s[2]));
-		s += 2;
-	}
-	*out = '\0';
-	return true;
-}
-
-static json_t *values_to_json(const struct kf_figures *t, const uint64_t *value)
-{
-	json_t *j = json_object();
-	unsigned int i;
-
-	for (i = 0; value && i < t->nr; i++) {
-		if (value[i] && kf_figure_grows(&t->figure[i]))
-			json_object_set_new(j, t->figure[i].key,
-					    json_integer((json_int_t)value[i]));
-	}
-	return j;
-}
-
-static void values_from_json(const struct kf_figures *t, json_t *j,
-			     uint64_t *value)
-{
-	const char *key;
-	json_t *v;
-
-	json_object_foreach(j, key, v)
-	{
-		int i = kf_figures_find(t, key);
-
-		if (i >= 0 && json_integer_value(v) > 0)
-			value[i] = (uint64_t)json_integer_value(v);
-	}
-}
 
 /* Write all, or only those that have changed. */
 static json_t *groups_to_json(const struct kf_groups *g, bool all)
@@ -126,11 +55,13 @@ static json_t *groups_to_json(const struct kf_groups *g, bool all)
 			continue;
 		json_array_append_new(
 			list,
-			json_pack("{s:s, s:s, s:I, s:o}", "process",
+			json_pack("{s:s, s:s, s:I, s:I, s:o}", "process",
 				  group->name, "container", group->container,
 				  "last_alive", (json_int_t)group->last_alive,
+				  "created_ns", (json_int_t)group->created_ns,
 				  "total",
-				  values_to_json(&g->figures, group->total)));
+				  kf_state_values_to_json(&g->figures,
+							  group->total)));
 	}
 	return list;
 }
@@ -139,11 +70,12 @@ static json_t *member_to_json(const struct kf_groups *g,
 			      const struct kf_member *m)
 {
 	json_t *j = json_pack("{s:o, s:I, s:s, s:s, s:i, s:b, s:o}", "path",
-			      path_to_json(m->path), "created_ns",
+			      kf_state_path_to_json(m->path), "created_ns",
 			      (json_int_t)m->created_ns, "process", m->name,
 			      "container", m->container, "group",
 			      m->group ? m->group->nth : -1, "ended", m->ended,
-			      "base", values_to_json(&g->figures, m->base));
+			      "base",
+			      kf_state_values_to_json(&g->figures, m->base));
 
 	if (!j || !m->owned)
 		return j;
@@ -188,7 +120,8 @@ static json_t *rows_to_json(const struct kf_groups *g,
 				  "key", (json_int_t)row->key_hash, "first_ns",
 				  (json_int_t)row->first_ns, "ends",
 				  (json_int_t)row->ends, "base",
-				  values_to_json(&g->figures, row->base)));
+				  kf_state_values_to_json(&g->figures,
+							  row->base)));
 	}
 	return list;
 }
@@ -203,9 +136,9 @@ static json_t *ledgers_to_json(const struct kf_groups *g, bool all)
 			continue;
 		json_array_append_new(
 			list, json_pack("{s:o, s:I, s:b, s:o}", "path",
-					path_to_json(seen->path), "folds",
-					(json_int_t)seen->nr_folds, "new",
-					all || seen->rewrite, "rows",
+					kf_state_path_to_json(seen->path),
+					"folds", (json_int_t)seen->nr_folds,
+					"new", all || seen->rewrite, "rows",
 					rows_to_json(g, seen, all)));
 	}
 	return list;
@@ -349,19 +282,21 @@ static bool load_group(struct kf_groups *g, json_t *j)
 {
 	const char *name, *container;
 	struct kf_group *group;
-	json_int_t last_alive;
+	json_int_t last_alive, created_ns = 0; /* older files do not have it */
 	json_t *total;
 
-	if (json_unpack(j, "{s:s, s:s, s:I, s:o}", "process", &name,
+	if (json_unpack(j, "{s:s, s:s, s:I, s?I, s:o}", "process", &name,
 			"container", &container, "last_alive", &last_alive,
-			"total", &total) != 0)
+			"created_ns", &created_ns, "total", &total) != 0)
 		return false;
 	group = state_group_named(g, name, container);
 	if (!group)
 		return false;
 	group->last_alive = (time_t)last_alive;
+	group->created_ns = created_ns > 0 ? (uint64_t)created_ns : 0;
+	group->announced = true;
 	memset(group->total, 0, sizeof(group->total));
-	values_from_json(&g->figures, total, group->total);
+	kf_state_values_from_json(&g->figures, total, group->total);
 	return true;
 }
 
@@ -399,7 +334,7 @@ static bool load_member(struct kf_groups *g, json_t *j)
 			&ended, "base", &base) != 0)
 		return false;
 	path = strdup(encoded);
-	m = path && path_from_json(path)
+	m = path && kf_state_path_from_json(path)
 		    ? kf_member_get(g, path, (uint64_t)created_ns)
 		    : NULL;
 	free(path);
@@ -415,7 +350,7 @@ static bool load_member(struct kf_groups *g, json_t *j)
 	if (!m->base)
 		return false;
 	memset(m->base, 0, KF_MAX_FIGURES * sizeof(m->base[0]));
-	values_from_json(&g->figures, base, m->base);
+	kf_state_values_from_json(&g->figures, base, m->base);
 	memcpy(m->seen, m->base, sizeof(m->seen));
 	load_ending(m, j);
 	return true;
@@ -443,7 +378,7 @@ static bool load_row(struct kf_groups *g, struct kf_seen_ledger *seen,
 	if (!row->base)
 		return false;
 	memset(row->base, 0, KF_MAX_FIGURES * sizeof(row->base[0]));
-	values_from_json(&g->figures, base, row->base);
+	kf_state_values_from_json(&g->figures, base, row->base);
 	return true;
 }
 
@@ -461,7 +396,8 @@ static bool load_ledger(struct kf_groups *g, json_t *j)
 			&folds, "new", &anew, "rows", &rows) != 0)
 		return false;
 	path = strdup(encoded);
-	seen = path && path_from_json(path) ? kf_ledgers_get(g, path) : NULL;
+	seen = path && kf_state_path_from_json(path) ? kf_ledgers_get(g, path)
+						     : NULL;
 	free(path);
 	if (!seen)
 		return false;

@@ -64,7 +64,7 @@ static int accept_closeness(const char *s, const char *end, const char *type,
 {
 	if (accept_is(s, end, type))
 		return 3;
-	if (accept_is(s, end, star))
+	if (star && accept_is(s, end, star))
 		return 2;
 	return accept_is(s, end, "*/*") ? 1 : 0;
 }
@@ -85,79 +85,118 @@ static const char *accept_part_end(const char *s, const char *end, char stop)
 	return s;
 }
 
-static void accept_parse_range(const char *s, const char *end,
-			       struct wish *classic, struct wish *openmetrics)
+/* A parameter that a media range must have, unless it is optional. */
+struct accept_parameter {
+	const char *name; /* NULL: no further ones */
+	const char *value;
+	bool optional;
+};
+
+/* What is offered; of those equally wanted, the first. */
+static const struct accept_offer {
+	const struct kf_format *format;
+	const char *type;
+	const char *subtypes; /* its range of any subtype */
+	struct accept_parameter parameter[2];
+} accept_offers[] = {
+	{&kf_format_classic,
+	 "text/plain",
+	 "text/*",
+	 {{"version", "0.0.4", true}}},
+	{&kf_format_openmetrics,
+	 "application/openmetrics-text",
+	 "application/*",
+	 {{"version", "1.0.0", true}}},
+	{&kf_format_protobuf,
+	 "application/vnd.google.protobuf",
+	 NULL,
+	 {{"proto", "io.prometheus.client.MetricFamily", false},
+	  {"encoding", "delimited", false}}},
+};
+
+/* Return the value of a parameter, with its quotes if it has any, or NULL. */
+static const char *accept_find(const char *s, const char *end, const char *name,
+			       const char **value_end)
 {
-	const char *type_end = accept_part_end(s, end, ';');
-	const char *p = type_end, *stop, *eq, *value;
-	const char *type = accept_skip_space(s, type_end);
-	const char *version = "", *version_end = version;
-	unsigned int quality = 1000;
-
-	type_end = accept_trim(type, type_end);
-	for (; p < end; p = stop) {
-		stop = accept_part_end(p + 1, end, ';');
-		p = accept_skip_space(p + 1, stop);
-		eq = accept_part_end(p, stop, '=');
-		if (eq == stop)
-			continue;
-		value = accept_skip_space(eq + 1, stop);
-		if (accept_is(p, accept_trim(p, eq), "q"))
-			quality = accept_parse_quality(
-				value, accept_trim(value, stop));
-		if (accept_is(p, accept_trim(p, eq), "version")) {
-			version = value;
-			version_end = accept_trim(value, stop);
-		}
-	}
-	if (version == version_end || accept_is(version, version_end, "0.0.4"))
-		accept_note(classic,
-			    accept_closeness(type, type_end, "text/plain",
-					     "text/*"),
-			    quality);
-	if (version == version_end || accept_is(version, version_end, "1.0.0"))
-		accept_note(openmetrics,
-			    accept_closeness(type, type_end,
-					     "application/openmetrics-text",
-					     "application/*"),
-			    quality);
-}
-
-const struct kf_format *kf_format_choose(const char *accept)
-{
-	struct wish classic = {0}, openmetrics = {0};
-	const char *end, *stop;
-
-	if (!accept)
-		return &kf_format_classic;
-	end = accept + strlen(accept);
-	for (; accept < end; accept = stop + (stop < end)) {
-		stop = accept_part_end(accept, end, ',');
-		accept_parse_range(accept, stop, &classic, &openmetrics);
-	}
-	if (openmetrics.quality > classic.quality ||
-	    (openmetrics.quality && openmetrics.quality == classic.quality &&
-	     openmetrics.closeness == 3 && classic.closeness < 3))
-		return &kf_format_openmetrics;
-	return &kf_format_classic;
-}
-
-/* Find the quality in the parameters of a list element. */
-static unsigned int accept_quality_of(const char *s, const char *end)
-{
-	unsigned int quality = 1000;
-	const char *stop, *eq;
+	const char *stop, *eq, *value;
 
 	for (; s < end; s = stop) {
 		stop = accept_part_end(s + 1, end, ';');
 		s = accept_skip_space(s + 1, stop);
 		eq = accept_part_end(s, stop, '=');
-		if (eq < stop && accept_is(s, accept_trim(s, eq), "q"))
-			quality = accept_parse_quality(
-				accept_skip_space(eq + 1, stop),
-				accept_trim(s, stop));
+		if (eq == stop || !accept_is(s, accept_trim(s, eq), name))
+			continue;
+		value = accept_skip_space(eq + 1, stop);
+		*value_end = accept_trim(value, stop);
+		return value;
 	}
-	return quality;
+	return NULL;
+}
+
+/* Find the quality in the parameters of a list element. */
+static unsigned int accept_quality_of(const char *s, const char *end)
+{
+	const char *value_end, *value = accept_find(s, end, "q", &value_end);
+
+	return value ? accept_parse_quality(value, value_end) : 1000;
+}
+
+static bool accept_has(const char *s, const char *end,
+		       const struct accept_parameter *p)
+{
+	const char *value_end, *value;
+
+	if (!p->name)
+		return true;
+	value = accept_find(s, end, p->name, &value_end);
+	if (!value || value == value_end)
+		return p->optional;
+	return accept_is(value, value_end, p->value);
+}
+
+/* @s: parameters of a media range. */
+static void accept_note_offer(struct wish *w, const struct accept_offer *offer,
+			      const char *type, const char *s, const char *end)
+{
+	size_t i;
+
+	for (i = 0; i < KF_ARRAY_SIZE(offer->parameter); i++) {
+		if (!accept_has(s, end, &offer->parameter[i]))
+			return;
+	}
+	accept_note(w,
+		    accept_closeness(type, accept_trim(type, s), offer->type,
+				     offer->subtypes),
+		    accept_quality_of(s, end));
+}
+
+static bool accept_is_better(const struct wish *w, const struct wish *best)
+{
+	if (w->quality != best->quality)
+		return w->quality > best->quality;
+	return w->quality && w->closeness == 3 && best->closeness < 3;
+}
+
+const struct kf_format *kf_format_choose(const char *accept)
+{
+	struct wish wish[KF_ARRAY_SIZE(accept_offers)] = {0};
+	const char *s = accept ? accept : "";
+	const char *end = s + strlen(s), *stop, *type, *type_end;
+	size_t i, best = 0;
+
+	for (; s < end; s = stop + (stop < end)) {
+		stop = accept_part_end(s, end, ',');
+		type_end = accept_part_end(s, stop, ';');
+		type = accept_skip_space(s, type_end);
+		for (i = 0; i < KF_ARRAY_SIZE(wish); i++)
+			accept_note_offer(&wish[i], &accept_offers[i], type,
+					  type_end, stop);
+	}
+	for (i = 1; i < KF_ARRAY_SIZE(wish); i++) {
+		if (accept_is_better(&wish[i], &wish[best]))
+			best = i;
+	}
+	return accept_offers[best].format;
 }
 
 bool kf_gzip_wanted(const char *accept_encoding)

@@ -219,7 +219,8 @@ static enum MHD_Result http_metrics(struct kf_http *http,
 				    struct MHD_Connection *c,
 				    const struct request *q)
 {
-	struct kf_scrape scrape = {.sources = http->sources};
+	struct kf_scrape scrape = {.sources = http->sources,
+				   .page.created = http->options->created};
 	struct kf_choice choice = {.enabled = http->sources->enabled};
 	const struct kf_format *format;
 	struct kf_buf body = {0};

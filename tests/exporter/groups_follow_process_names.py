@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import kftest
 
@@ -30,6 +31,11 @@ def names(exporter):
     page = exporter.scrape()
     return {dict(labels)["process"]: v for (name, labels), v in
             page.samples.items() if name == "konfiscator_malloc_total"}
+
+
+def counting(exporter):
+    """Those that have counted anything."""
+    return {name: v for name, v in names(exporter).items() if v}
 
 
 def the_first_rule_that_matches_wins(world):
@@ -70,7 +76,7 @@ process_names:
   cmdline: ['(?i)(?P<A>job)-(?:six|(?<B>SEVEN|eight))', '# .*Job',
     '(a)()()()()()()()()(?P<L>.)(?P<K>[\pL])$', '^\Q/bin/sh\E\x20-c(?# x)']
 """))
-    assert names(exporter) == {"JobSeven.b": 10}, names(exporter)
+    assert counting(exporter) == {"JobSeven.b": 10}, names(exporter)
 
 
 def an_expression_that_backtracks_ends(world):
@@ -86,7 +92,7 @@ process_names:
 - {name: "read {{.Matches.X}}", cmdline: ['(?P<X>a)a*$']}
 - {name: idle, cmdline: [1001]}
 """))
-    assert names(exporter) == {"read a": 10, "other": 10, "idle": 10}
+    assert counting(exporter) == {"read a": 10, "other": 10, "idle": 10}
     exporter.says("matching an expression exceeded its limits")
     names(exporter)
     assert exporter.log.count("exceeded its limits") == 3, exporter.log
@@ -115,11 +121,43 @@ process_names:
 - {name: one, comm: [first]}
 - {name: two, comm: [second]}
 """))
-    assert names(exporter) == {"one": 10}
+    assert names(exporter) == {"one": 10, "two": 0, "other": 0}
     world.rename(p, b"second")
-    assert names(exporter) == {"one": 10, "two": 0}
+    assert names(exporter) == {"one": 10, "two": 0, "other": 0}
     world.rename(p, b"third")
     assert names(exporter) == {"one": 10, "two": 0, "other": 0}
+
+
+def names_that_the_rules_have_are_there_from_the_start(world):
+    """They are not forgotten; as many as may be, and none that is a template,
+    unless the rule has all of its values."""
+    exporter = world.exporter("--groups.forget-after=1s", config(world, """
+process_names:
+- {name: fixed, cmdline: [nothing]}
+- {name: "{{.Comm}}", comm: [first, second]}
+- {name: "{{.Comm}}", cmdline: [nothing]}
+- {name: "a {{.Matches.N}}", cmdline: ['(?P<N>nothing)']}
+- {comm: [no-exe]}
+"""))
+    wanted = dict.fromkeys(("fixed", "first", "second", "other"), 0)
+    assert names(exporter) == wanted
+    page = exporter.scrape()
+    for name in wanted:
+        assert page.get("konfiscator_process_exits_total", process=name,
+                        reason="exit") == 0
+        assert page.get("konfiscator_allocation_size_bytes_count",
+                        process=name) == 0
+    world.stats_file("a", start=1, name="x", comm="second", blocks="16:6:1")
+    wanted["second"] = 6
+    assert names(exporter) == wanted
+    time.sleep(2.1)
+    assert names(exporter) == wanted
+    exporter.stop()
+    few = world.exporter("--groups.max=2", config(world, """
+process_names:
+- {name: "{{.Comm}}", comm: [one, two, three]}
+"""))
+    assert names(few) == {"one": 0, "two": 0, "other": 6}, names(few)
 
 
 def mistakes_are_named(world):
@@ -174,22 +212,23 @@ def a_signal_has_the_rules_read_again(world):
         config(world, text)
         exporter.process.send_signal(signal.SIGHUP)
         exporter.says(words)
-    assert names(exporter) == {"old": 10} and living() == {"old": 1}
+    assert names(exporter) == {"old": 10, "other": 0}
+    assert living() == {"old": 1, "other": 0}
     reload("process_names: [{name: new, comm: [sleep]}]\ntrace: [sizes]\n",
            "configuration reloaded")
-    assert living() == {"old": 0, "new": 1}
-    assert names(exporter) == {"old": 10, "new": 0}
+    assert living() == {"old": 0, "other": 0, "new": 1}
+    assert names(exporter) == {"old": 10, "other": 0, "new": 0}
     assert "new tracer ignored until the exporter is restarted" in exporter.log
     reload("process_names: [{name: wrong", "keeping the previous one")
     process(world, sleep, "1002")
-    assert living() == {"old": 0, "new": 2}
-    assert names(exporter) == {"old": 10, "new": 10}
+    assert living() == {"old": 0, "other": 0, "new": 2}
+    assert names(exporter) == {"old": 10, "other": 0, "new": 10}
     assert exporter.stop() == 0
     exporter = world.exporter(state=world.state)
     exporter.process.send_signal(signal.SIGHUP)
     exporter.says("no --config.file")
-    assert living() == {"old": 0, "new": 0, "sleep": 2}
-    assert names(exporter) == {"old": 10, "new": 10, "sleep": 0}
+    assert living() == {"old": 0, "other": 0, "new": 0, "sleep": 2}
+    assert names(exporter) == {"old": 10, "other": 0, "new": 10, "sleep": 0}
 
 
 kftest.main(
@@ -198,6 +237,7 @@ kftest.main(
     an_expression_that_backtracks_ends,
     limits_fold_into_other,
     a_rename_is_noticed,
+    names_that_the_rules_have_are_there_from_the_start,
     mistakes_are_named,
     a_signal_has_the_rules_read_again,
 )

@@ -9,6 +9,8 @@ import kftest
 
 CLASSIC = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+PROTOBUF = ("application/vnd.google.protobuf; "
+            "proto=io.prometheus.client.MetricFamily; encoding=delimited")
 PROMETHEUS = ("application/openmetrics-text;version=1.0.0,"
               "application/openmetrics-text;version=0.0.1;q=0.75,"
               "text/plain;version=0.0.4;q=0.5,*/*;q=0.1")
@@ -33,6 +35,18 @@ ACCEPTS = [
     ("application/openmetrics-text;q=x,text/plain;q=0.1", CLASSIC),
     (";;;,,q=,/;=;q", CLASSIC),
     ("application/openmetrics-text;" + ";" * 5000, OPENMETRICS),
+    (PROTOBUF, PROTOBUF),
+    (PROTOBUF.upper() + ";Q=0.1", PROTOBUF),
+    (PROTOBUF + ";escaping=allow-utf-8;q=0.6," + PROMETHEUS, OPENMETRICS),
+    (PROTOBUF + ";q=0.6,application/openmetrics-text;version=1.0.0;q=0.5,"
+     "text/plain;version=0.0.4;q=0.3,*/*;q=0.2", PROTOBUF),
+    (PROTOBUF + ";q=0.3,text/plain;q=0.4", CLASSIC),
+    (PROTOBUF + ";q=0,*/*;q=0.1", CLASSIC),
+    (PROTOBUF + ",*/*", PROTOBUF),
+    (PROTOBUF.replace("delimited", "text"), CLASSIC),
+    (PROTOBUF.replace("MetricFamily", "Another"), CLASSIC),
+    ("application/vnd.google.protobuf", CLASSIC),
+    ("application/*", OPENMETRICS),
 ]
 
 

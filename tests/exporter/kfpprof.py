@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Profiles in pprof's format, read by protoc's own decoder."""
+"""Profiles in pprof's format, and other messages, read by protoc's own
+decoder."""
 
 import gzip
 import json

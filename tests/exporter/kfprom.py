@@ -115,7 +115,7 @@ class Prometheus:
     """One that scrapes an exporter five times a second, in a way that a job's
     further settings tell."""
 
-    def __init__(self, world, target, *rules, **job):
+    def __init__(self, world, target, *rules, flags=(), **job):
         program = kftest.need("prometheus")
         self.port = kftest.free_port()
         config = world.path("prometheus.yml")
@@ -132,7 +132,7 @@ class Prometheus:
                   encoding="utf-8") as log:
             world.run(program, "--config.file=" + config,
                       "--storage.tsdb.path=" + world.path("tsdb"),
-                      "--web.listen-address=127.0.0.1:%d" % self.port,
+                      "--web.listen-address=127.0.0.1:%d" % self.port, *flags,
                       stdout=log, stderr=log)
 
     def ask(self, path, **parameters):

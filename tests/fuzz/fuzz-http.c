@@ -42,6 +42,25 @@ static void check_label(const char *text)
 	kf_buf_free(&out);
 }
 
+/* What is rendered is read back, between other labels. */
+static void check_rendered(const char *text)
+{
+	const struct kf_label label[] = {{"a", text}, {"b", "1"}, {"c", text}};
+	struct kf_page page = {0};
+	const char *labels = kf_page_labels(&page, label, KF_ARRAY_SIZE(label));
+	struct kf_label got;
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(label); i++) {
+		fuzz_require(kf_labels_next(&page, &labels, &got) &&
+				     !strcmp(got.name, label[i].name) &&
+				     !strcmp(got.value, label[i].value),
+			     "a label is another one when it is read");
+	}
+	fuzz_require(!*labels && !kf_labels_next(&page, &labels, &got),
+		     "there are more labels than there were");
+	kf_page_release(&page);
+}
+
 static void check_clean(const char *text)
 {
 	char clean[200];
@@ -49,6 +68,7 @@ static void check_clean(const char *text)
 	kf_utf8_clean(clean, sizeof(clean), text);
 	fuzz_require(memchr(clean, '\0', sizeof(clean)), "a name has no end");
 	check_label(clean);
+	check_rendered(clean);
 	check_html(clean);
 }
 

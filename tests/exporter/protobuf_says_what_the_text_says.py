@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
+"""Protobuf, by the published messages and protoc's own decoder, has the names,
+labels and values of the text; native histograms are its buckets; a real
+Prometheus reads both."""
+
+import math
+
+import kfmetrics
+import kfprom
+import kftest
+
+QUIET = ["--no-collector.resident", "--no-collector.cgroup"]
+SIZES = "konfiscator_allocation_size_bytes"
+SCHEMA_0 = range(4, 17)  # of the sizes' buckets: 16 bytes to 64 KiB
+
+
+def text_samples(page):
+    return {(name, kfmetrics.plain(labels)): value
+            for (name, labels), value in page.samples.items()}
+
+
+def both(exporter):
+    """The same scrape in protobuf and as text; what changes is there in
+    both."""
+    exporter.scrape()  # so that the next ones count a request
+    page = kfmetrics.scrape(exporter)
+    text = exporter.scrape()
+    wanted = text_samples(text)
+    assert set(page.samples) == set(wanted), set(page.samples) ^ set(wanted)
+    assert page.types == text.types
+    for line in text.text.splitlines():
+        if line.startswith("# HELP "):
+            _, _, name, told = line.split(" ", 3)
+            assert page.help[name] == told, line
+    stays = {k: v for k, v in wanted.items() if not k[0].startswith(
+        ("konfiscator_scrape_", "konfiscator_exporter_", "konfiscator_http_",
+         "process_"))}
+    assert stays
+    for key, value in stays.items():
+        assert page.samples[key] == value, (key, value, page.samples[key])
+    return page, text
+
+
+def a_full_page_is_the_same(world):
+    for i, name in enumerate((b'a"b', b"a\\b", b"a\nb", b"\\n", b"a,b=\"c",
+                              b"\xe2\x82\xac", b"a\xffb")):
+        world.stats_file("f%d" % i, pid=world.sleeper().pid, name=name,
+                         blocks=["16:40:10", "48:7:1", "4096:3:3", "0:5:1"],
+                         mmaps=23, failed=1 << 30, dirty=1 << 62,
+                         large_allocated=1 << 20, tag="1:0:parser",
+                         **{"tag.1.allocated": 4096, "tag.1.mallocs": 4})
+    exporter = world.exporter("--collector.sizes", *QUIET)
+    page, _ = both(exporter)
+    assert page.types[SIZES] == "histogram"
+    assert page.units[SIZES] == page.units["konfiscator_heap_bytes"] == "bytes"
+    assert page.units["konfiscator_malloc_total"] == ""
+    for name in ('a"b', "a\\b", "a\nb", "\\n", 'a,b="c', "\u20ac", "a\ufffdb"):
+        assert page.samples["konfiscator_malloc_total",
+                            frozenset([("process", name)])] == 55
+
+
+def an_empty_page_is_the_same(world):
+    both(world.exporter())
+
+
+def native_buckets_are_the_buckets(world):
+    world.stats_file("a", pid=world.sleeper().pid, name="some",
+                     blocks=["16:40:10", "48:7:0", "1024:3:3", "0:5:0"],
+                     large_allocated=1 << 20)
+    world.stats_file("b", pid=world.sleeper().pid, name="none")
+    page, _ = both(world.exporter(*QUIET))
+    group = frozenset([("process", "some")])
+    native = page.native[SIZES, group]
+    assert native.schema == 0 and native.zero_count == 0
+    # (8, 16], (32, 64], (512, 1024] and the one for all that is larger
+    assert native.buckets == {4: 40, 6: 7, 10: 3, 16: 5}, native.buckets
+    assert native.sum == page.samples[SIZES + "_sum", group]
+    at_most = 0
+    for i in SCHEMA_0:
+        at_most += native.buckets.get(i, 0)
+        le = repr(native.upper(i) if i < SCHEMA_0[-1] else math.inf)
+        assert at_most == page.samples[SIZES + "_bucket",
+                                       group | {("le", le)}], i
+    # one that has no observations is a native one all the same
+    none = page.native[SIZES, frozenset([("process", "none")])]
+    assert none.count == 0 and none.buckets == {} and none.threshold > 0
+
+
+def created_times_are_the_same(world):
+    """OpenMetrics has them only if that is wanted, to the millisecond."""
+    process = world.sleeper()
+    world.stats_file("a", pid=process.pid, name="some", blocks="16:40:10",
+                     created=1700000000123456789)
+    page = kfmetrics.scrape(world.exporter(*QUIET))
+    group = frozenset([("process", "some")])
+    for name in ("konfiscator_malloc_total", SIZES):
+        assert page.created[name, group] == 1700000000123456789, name
+    # those of all counters that are a group's, and of no gauge
+    for (name, labels) in page.samples:
+        if "process" not in dict(labels):
+            continue
+        family = name if name in page.types else name.rsplit("_", 1)[0]
+        plain = frozenset(p for p in labels if p[0] != "le")
+        assert ((family, plain) in page.created) == (
+            page.types[family] != "gauge"), name
+    assert "_created" not in world.exporter(*QUIET).scrape(
+        Accept=kftest.OPENMETRICS).text
+    exporter = world.exporter("--openmetrics.created", *QUIET)
+    assert "_created" not in exporter.scrape().text
+    samples = kfprom.openmetrics(exporter.scrape(
+        Accept=kftest.OPENMETRICS).text)
+    wanted = kfmetrics.scrape(exporter).created
+    found = {key: value for key, value in samples.items()
+             if key[0].endswith("_created")}
+    assert len(found) == len(wanted)
+    for (name, labels), ns in wanted.items():
+        plain = name[:-6] if name.endswith("_total") else name
+        assert round(found[plain + "_created", labels] * 1000) == \
+            ns // 10 ** 6, name
+
+
+def a_real_prometheus_reads_it(world):
+    """The one of Debian 12 asks for protobuf if it is to have native
+    histograms."""
+    process = world.sleeper()
+    world.stats_file("a", pid=process.pid, name="some",
+                     blocks=["16:40:10", "48:7:0", "1024:3:3"], mmaps=23)
+    exporter = world.exporter(*QUIET)
+    prometheus = kfprom.Prometheus(world, exporter.port,
+                                   flags=["--enable-feature=native-histograms"])
+    group = '{process="some"}'
+
+    def value(expr, wanted):
+        result, = kftest.until(expr, lambda: prometheus.query(expr))
+        assert float(result["value"][1]) == wanted, (expr, result)
+    value("konfiscator_malloc_total" + group, 50)
+    value("konfiscator_mmap_total" + group, 23)
+    value("histogram_count(%s%s)" % (SIZES, group), 50)
+    value("histogram_sum(%s%s)" % (SIZES, group), 40 * 16 + 7 * 48 + 3 * 1024)
+    value("histogram_fraction(0, 64, %s%s)" % (SIZES, group), 47 / 50)
+    value("histogram_fraction(64, 512, %s%s)" % (SIZES, group), 0)
+    # and it was protobuf, by which it has no classic one
+    assert not prometheus.query(SIZES + "_bucket")
+
+
+kftest.main(
+    a_full_page_is_the_same,
+    an_empty_page_is_the_same,
+    native_buckets_are_the_buckets,
+    created_times_are_the_same,
+    a_real_prometheus_reads_it,
+)
