@@ -4,11 +4,13 @@
  */
 #include "config.h"
 
+#include "exporter/clock.h"
 #include "exporter/http/activation.h"
 #include "exporter/http/http.h"
 #include "exporter/replace.h"
 #include "exporter/http/tls.h"
 #include "exporter/http/web.h"
+#include "exporter/collect/durations.h"
 #include "exporter/collect/writer.h"
 
 #include <errno.h>
@@ -265,10 +267,14 @@ static void share_arenas(void)
 int main(int argc, char **argv)
 {
 	static struct kf_requests requests;
+	static struct kf_durations scrapes;
 	static struct kf_groups groups;
 	struct kf_options o;
 	struct kf_groups_conf conf;
-	struct kf_sources sources = {.groups = &groups, .requests = &requests};
+	struct kf_sources sources = {.groups = &groups,
+				     .requests = &requests,
+				     .scrapes = &scrapes,
+				     .started_ns = kf_clock_ns(CLOCK_REALTIME)};
 	struct kf_naming *naming = NULL;
 	enum kf_parse parse = kf_options_parse(&o, argc, argv);
 	int rc;

@@ -13,14 +13,17 @@
 #include "exporter/collect/model.h"
 #include "exporter/http/requests.h"
 
+struct kf_durations;
 struct kf_tracers;
 
 /* The sources of collectors; constant while the exporter serves. */
 struct kf_sources {
 	struct kf_groups *groups;
 	struct kf_requests *requests;
-	struct kf_tracers *tracers; /* NULL: none */
-	const bool *enabled;	    /* one for each of kf_collectors */
+	struct kf_durations *scrapes; /* of those that were served */
+	uint64_t started_ns;	      /* CLOCK_REALTIME of the exporter */
+	struct kf_tracers *tracers;   /* NULL: none */
+	const bool *enabled;	      /* one for each of kf_collectors */
 	bool own_metrics; /* of the exporter's process and its requests */
 };
 
@@ -113,6 +116,14 @@ const char *kf_group_labels(struct kf_page *page, const struct kf_group *group);
  * Context: as kf_page_family().
  */
 void kf_page_dropped(struct kf_page *page, const char *limit, uint64_t nr);
+
+/**
+ * kf_scrape_ns() - how long a scrape has taken
+ * @scrape:	the scrape
+ *
+ * Return: nanoseconds since it began.
+ */
+uint64_t kf_scrape_ns(const struct kf_scrape *scrape);
 
 /**
  * kf_scrape_late() - whether the deadline has passed

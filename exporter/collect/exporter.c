@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "exporter/collect/collector.h"
+#include "exporter/collect/durations.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -31,6 +32,19 @@ static void exporter_add_build(struct kf_page *page)
 				     KF_METRIC_GAUGE, "",
 				     "always 1, labelled by version"),
 		      kf_page_labels(page, label, KF_ARRAY_SIZE(label)), 1);
+}
+
+static void exporter_add_scrapes(struct kf_scrape *scrape)
+{
+	struct kf_page *page = &scrape->page;
+	struct kf_series *s = kf_durations_show(
+		scrape->sources->scrapes, page,
+		kf_page_family(
+			page, "konfiscator_exporter_scrape_duration_seconds",
+			KF_METRIC_HISTOGRAM, "seconds",
+			"time to collect and to format each scrape before this one"));
+
+	kf_series_created(s, scrape->sources->started_ns);
 }
 
 static bool exporter_add_files(struct kf_scrape *scrape)
@@ -61,40 +75,48 @@ static bool exporter_add_files(struct kf_scrape *scrape)
 				KF_METRIC_GAUGE, "",
 				"processes that could not be examined for --stats.containers"),
 			"", g->hidden);
-	kf_family_int(
-		page,
-		kf_page_family(page, "konfiscator_exporter_state_errors_total",
-			       KF_METRIC_COUNTER, "",
-			       "times the state file could not be written"),
-		"", g->save_errors);
+	kf_series_created(
+		kf_family_int(
+			page,
+			kf_page_family(
+				page, "konfiscator_exporter_state_errors_total",
+				KF_METRIC_COUNTER, "",
+				"times the state file could not be written"),
+			"", g->save_errors),
+		scrape->sources->started_ns);
 	pthread_mutex_unlock(&g->lock);
 	return true;
 }
 
-static void exporter_add_answers(struct kf_page *page, const char *handler,
+static void exporter_add_answers(struct kf_scrape *scrape, const char *handler,
 				 unsigned int status,
 				 unsigned long long answers)
 {
+	struct kf_page *page = &scrape->page;
 	char code[16];
 	const struct kf_label label[] = {{"handler", handler}, {"code", code}};
 
 	if (!answers)
 		return;
 	snprintf(code, sizeof(code), "%u", status);
-	kf_family_int(page,
-		      kf_page_family(page, "konfiscator_http_requests_total",
-				     KF_METRIC_COUNTER, "",
-				     "requests answered"),
-		      kf_page_labels(page, label, 2), answers);
+	kf_series_created(
+		kf_family_int(page,
+			      kf_page_family(page,
+					     "konfiscator_http_requests_total",
+					     KF_METRIC_COUNTER, "",
+					     "requests answered"),
+			      kf_page_labels(page, label, 2), answers),
+		scrape->sources->started_ns);
 }
 
-static void exporter_add_requests(struct kf_page *page, struct kf_requests *r)
+static void exporter_add_requests(struct kf_scrape *scrape)
 {
+	struct kf_requests *r = scrape->sources->requests;
 	unsigned int h, c;
 
 	for (h = 0; h < KF_NR_HANDLERS; h++) {
 		for (c = 0; c < KF_NR_CODES; c++)
-			exporter_add_answers(page, kf_handler_names[h],
+			exporter_add_answers(scrape, kf_handler_names[h],
 					     kf_codes[c],
 					     atomic_load(&r->count[h][c]));
 	}
@@ -192,7 +214,8 @@ static bool exporter_collect(struct kf_scrape *scrape)
 	exporter_add_build(&scrape->page);
 	done = exporter_add_files(scrape);
 	if (scrape->sources->own_metrics) {
-		exporter_add_requests(&scrape->page, scrape->sources->requests);
+		exporter_add_scrapes(scrape);
+		exporter_add_requests(scrape);
 		exporter_add_process(&scrape->page);
 	}
 	return done;

@@ -40,6 +40,11 @@ static double scrape_seconds_since(const struct timespec *start)
 	       (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
 }
 
+uint64_t kf_scrape_ns(const struct kf_scrape *scrape)
+{
+	return (uint64_t)(scrape_seconds_since(&scrape->began) * 1e9);
+}
+
 bool kf_scrape_late(const struct kf_scrape *scrape)
 {
 	return scrape_seconds_since(&scrape->deadline) >= 0;

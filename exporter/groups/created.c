@@ -6,11 +6,10 @@
 
 #include "exporter/groups/created.h"
 #include "exporter/buf.h"
-
-#define SECOND_NS 1000000000ull
+#include "exporter/clock.h"
 
 /* How long before its scan a page was asked for, at most. */
-#define ASKED_NS SECOND_NS
+#define ASKED_NS 1000000000ull
 
 /*
  * A scraper gives samples the time at which it asked, and another one may have
@@ -19,12 +18,9 @@
  */
 void kf_created_begin(struct kf_groups *g)
 {
-	struct timespec now;
-	uint64_t now_ns, asked_ns;
+	uint64_t now_ns = kf_clock_ns(CLOCK_REALTIME);
+	uint64_t asked_ns = now_ns - KF_MIN(now_ns, ASKED_NS);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	now_ns = (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-	asked_ns = now_ns - KF_MIN(now_ns, ASKED_NS);
 	/* nothing is known of groups that an earlier exporter forgot */
 	if (!g->scan_ns)
 		g->scan_ns = g->forgot_ns = now_ns;

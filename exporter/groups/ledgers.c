@@ -13,6 +13,7 @@
 #include "config.h"
 
 #include "base/saturate.h"
+#include "exporter/clock.h"
 #include "exporter/groups/ledgers.h"
 #include "exporter/groups/created.h"
 #include "exporter/groups/ended.h"
@@ -52,14 +53,6 @@ struct look {
 	/* of changed rows: the growth, followed by the values */
 	uint64_t *rest[KF_SEEN_ROWS];
 };
-
-static uint64_t ledger_clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t ledger_ends_of(const struct kf_ledger_row *row)
 {
@@ -116,10 +109,10 @@ bool kf_ledgers_cover(const struct kf_groups *g, const struct kf_member *m)
 /* Its processes began after boot, or before its first fold. */
 static uint64_t ledger_age_ns(const struct kf_ledger_row *row)
 {
-	uint64_t now = ledger_clock_ns(CLOCK_REALTIME);
+	uint64_t now = kf_clock_ns(CLOCK_REALTIME);
 	uint64_t age = now > row->first_ns ? now - row->first_ns : 0;
 
-	return row->first_ns ? age + ledger_clock_ns(CLOCK_BOOTTIME) : 0;
+	return row->first_ns ? age + kf_clock_ns(CLOCK_BOOTTIME) : 0;
 }
 
 static void ledger_refuse(struct kf_groups *g, const char *path,
@@ -394,8 +387,8 @@ static bool add_ledger(struct look *k)
 /* A ledger that replaces another has no processes from before boot. */
 static void ledger_begin(struct look *k)
 {
-	uint64_t now = ledger_clock_ns(CLOCK_REALTIME),
-		 up = ledger_clock_ns(CLOCK_BOOTTIME);
+	uint64_t now = kf_clock_ns(CLOCK_REALTIME),
+		 up = kf_clock_ns(CLOCK_BOOTTIME);
 
 	if (!ledger_is_same(k->seen, k->l))
 		kf_seen_ledger_reset(k->seen);
@@ -499,7 +492,7 @@ static int ledger_visit(void *ctx, const char *name)
 		rc = ledger_take_result(&k, path, uid);
 		kf_ledger_release(&l);
 	}
-	return rc ? rc : ledger_clock_ns(CLOCK_MONOTONIC) > k.until_ns;
+	return rc ? rc : kf_clock_ns(CLOCK_MONOTONIC) > k.until_ns;
 }
 
 /* A ledger may be missing or invisible for a while. */
@@ -529,8 +522,8 @@ bool kf_ledgers_scan(struct kf_groups *g, uint64_t until_ns, time_t now)
 		.g = g,
 		.unknown_ledgers = &unknown_ledgers,
 		.now = now,
-		.until_ns = KF_MAX(until_ns, ledger_clock_ns(CLOCK_MONOTONIC) +
-						     SECOND_NS),
+		.until_ns = KF_MAX(until_ns,
+				   kf_clock_ns(CLOCK_MONOTONIC) + SECOND_NS),
 	};
 	int rc = 0;
 

@@ -20,6 +20,7 @@
 #include "exporter/groups/created.h"
 #include "exporter/groups/ended.h"
 #include "exporter/buf.h"
+#include "exporter/clock.h"
 #include "exporter/groups/ledgers.h"
 #include "exporter/log.h"
 #include "exporter/groups/state.h"
@@ -67,20 +68,12 @@ bool kf_member_fold(struct kf_groups *g, struct kf_member *m)
 	return true;
 }
 
-static uint64_t boot_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void scan_see(struct kf_groups *g, struct kf_member *m,
 		     const uint64_t *value)
 {
 	unsigned int i;
 
-	m->seen_ns = boot_ns();
+	m->seen_ns = kf_clock_ns(CLOCK_BOOTTIME);
 	/* its counts are in a ledger now */
 	if (m->folded)
 		return;
@@ -311,16 +304,15 @@ static int scan_skip(struct kf_groups *g, const char *path,
 static uint64_t scan_age_ns(const struct kf_groups *g,
 			    const struct kf_stats_identity *id)
 {
-	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), up = boot_ns();
-	struct timespec now;
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK),
+		 up = kf_clock_ns(CLOCK_BOOTTIME);
 	uint64_t now_ns;
 
 	if (g->boot_id[0] && strcmp(g->boot_id, id->boot_id) == 0)
 		return id->start_ticks < up / (1000000000 / hz)
 			       ? up - id->start_ticks * (1000000000 / hz)
 			       : 0;
-	clock_gettime(CLOCK_REALTIME, &now);
-	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	now_ns = kf_clock_ns(CLOCK_REALTIME);
 	return now_ns > id->created_ns ? now_ns - id->created_ns : 0;
 }
 
@@ -332,7 +324,8 @@ static bool scan_is_possible(struct kf_groups *g, const char *path,
 
 	if (m && m->seen_ns)
 		return kf_figures_plausible(&g->figures, value, m->seen,
-					    boot_ns() - m->seen_ns);
+					    kf_clock_ns(CLOCK_BOOTTIME) -
+						    m->seen_ns);
 	return kf_figures_plausible(&g->figures, value, NULL,
 				    scan_age_ns(g, id));
 }

@@ -8,6 +8,7 @@
 #include "exporter/http/http.h"
 #include "exporter/site/assets.h"
 #include "exporter/collect/choice.h"
+#include "exporter/collect/durations.h"
 #include "exporter/http/gzip.h"
 #include "exporter/http/listen.h"
 #include "exporter/http/screen.h"
@@ -238,6 +239,7 @@ static enum MHD_Result http_metrics(struct kf_http *http,
 	http_set_deadline(&scrape, c);
 	kf_scrape_run(&scrape);
 	format->write(&scrape.page, &body);
+	kf_durations_note(http->sources->scrapes, kf_scrape_ns(&scrape));
 	if (scrape.page.failed)
 		body.failed = true;
 	kf_page_release(&scrape.page);

@@ -64,8 +64,9 @@ struct kf_trace_values {
 	const char *script;
 	unsigned int nr;
 	struct kf_trace_value value[KF_TRACE_VALUES];
-	uint64_t dropped; /* values beyond the limit */
-	uint64_t lost;	  /* events that the tracer reported as lost */
+	uint64_t since_ns; /* CLOCK_REALTIME before the first run; 0: unknown */
+	uint64_t dropped;  /* values beyond the limit */
+	uint64_t lost;	   /* events that the tracer reported as lost */
 };
 
 /**

@@ -9,6 +9,7 @@
 
 #include "exporter/trace/trace.h"
 #include "exporter/collect/collector.h"
+#include "exporter/clock.h"
 #include "exporter/log.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@
 
 struct tracer {
 	const struct kf_trace_conf *conf;
+	uint64_t began_ns; /* CLOCK_REALTIME of the exporter */
 	char script[PATH_MAX];
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards the fields up to the next comment */
@@ -326,7 +328,10 @@ static bool tracer_begin(struct tracer *t, const struct kf_trace_conf *conf,
 	int error;
 
 	t->conf = conf;
+	t->began_ns = kf_clock_ns(CLOCK_REALTIME);
 	t->values.script = name;
+	/* the module of a page may have begun at any time */
+	t->values.since_ns = page ? 0 : t->began_ns;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->wake, NULL);
 	snprintf(t->script, sizeof(t->script), "%s/%s.bt", conf->scripts, name);
@@ -380,6 +385,17 @@ void kf_tracers_stop(struct kf_tracers *t)
 	free(t);
 }
 
+static void tracer_show_count(const struct tracer *t, struct kf_page *page,
+			      const char *name, const char *help,
+			      const char *labels, uint64_t count)
+{
+	struct kf_series *s = kf_family_int(
+		page, kf_page_family(page, name, KF_METRIC_COUNTER, "", help),
+		labels, count);
+
+	kf_series_created(s, t->began_ns);
+}
+
 static void tracer_show_state(const struct tracer *t, struct kf_page *page)
 {
 	static const char *const results[KF_NR_TRACE_LINES] = {
@@ -395,25 +411,16 @@ static void tracer_show_state(const struct tracer *t, struct kf_page *page)
 			page, "konfiscator_trace_up", KF_METRIC_GAUGE, "",
 			"1 if the tracer runs with its probes set, otherwise 0"),
 		labels, t->up);
-	kf_family_int(page,
-		      kf_page_family(page, "konfiscator_trace_starts_total",
-				     KF_METRIC_COUNTER, "",
-				     "times the tracer was started"),
-		      labels, t->starts);
-	kf_family_int(page,
-		      kf_page_family(page,
-				     "konfiscator_trace_lost_events_total",
-				     KF_METRIC_COUNTER, "",
-				     "events that the tracer reports as lost"),
-		      labels, t->values.lost);
+	tracer_show_count(t, page, "konfiscator_trace_starts_total",
+			  "times the tracer was started", labels, t->starts);
+	tracer_show_count(t, page, "konfiscator_trace_lost_events_total",
+			  "events that the tracer reports as lost", labels,
+			  t->values.lost);
 	for (i = 0; i < KF_NR_TRACE_LINES; i++) {
 		label[1].value = results[i];
-		kf_family_int(
-			page,
-			kf_page_family(page, "konfiscator_trace_lines_total",
-				       KF_METRIC_COUNTER, "",
-				       "output lines of the tracer by result"),
-			kf_page_labels(page, label, 2), t->lines[i]);
+		tracer_show_count(t, page, "konfiscator_trace_lines_total",
+				  "output lines of the tracer by result",
+				  kf_page_labels(page, label, 2), t->lines[i]);
 	}
 }
 

@@ -21,6 +21,9 @@ static const struct metric {
 	double scale;
 	unsigned int low; /* the first bound is 2^low - 1 */
 	unsigned int nr;  /* of bounds */
+	/* power of two that is taken for a unit of the script in a native
+	 * histogram; 0: there is none */
+	int unit_log2;
 } metrics[KF_NR_TRACE_METRICS] = {
 	[KF_TRACE_EVENTS] = {"konfiscator_trace_events_total", "",
 			     "events seen by a tracer", KF_METRIC_COUNTER, 1, 0,
@@ -34,7 +37,7 @@ static const struct metric {
 	[KF_TRACE_SLOW_CALLS] =
 		{"konfiscator_trace_slow_call_seconds", "seconds",
 		 "duration of calls that leave the fast path, seen by a tracer",
-		 KF_METRIC_HISTOGRAM, 1e-9, 9, 22},
+		 KF_METRIC_HISTOGRAM, 1e-9, 9, 22, -30},
 	[KF_TRACE_SEARCHES] =
 		{"konfiscator_trace_search_visits", "",
 		 "nodes visited by each search of the free runs, seen by a tracer",
@@ -313,9 +316,10 @@ static void values_make_bounds(void)
 	}
 }
 
-static void values_show_histogram(struct kf_page *page, struct kf_family *f,
-				  const char *labels,
-				  const struct kf_trace_value *v)
+static struct kf_series *values_show_histogram(struct kf_page *page,
+					       struct kf_family *f,
+					       const char *labels,
+					       const struct kf_trace_value *v)
 {
 	const struct metric *m = &metrics[v->metric];
 	uint64_t count[KF_TRACE_BUCKETS + 1];
@@ -324,6 +328,9 @@ static void values_show_histogram(struct kf_page *page, struct kf_family *f,
 		.le = bucket_bounds[v->metric],
 		.count = count,
 		.sum = (double)(v->before.sum + v->now.sum) * m->scale,
+		.native = {.nr = m->unit_log2 ? m->nr + 1 : 0,
+			   .first = (int)m->low + m->unit_log2,
+			   .count = count},
 	};
 	uint64_t all = 0;
 	unsigned int b;
@@ -331,10 +338,10 @@ static void values_show_histogram(struct kf_page *page, struct kf_family *f,
 	for (b = 0; b <= m->nr; b++)
 		all += v->before.count[b] + v->now.count[b];
 	if (!all)
-		return;
+		return NULL;
 	for (b = 0; b <= m->nr; b++)
 		count[b] = v->before.count[b] + v->now.count[b];
-	kf_family_histogram(page, f, labels, &h);
+	return kf_family_histogram(page, f, labels, &h);
 }
 
 void kf_trace_show(const struct kf_trace_values *v, struct kf_page *page)
@@ -343,6 +350,7 @@ void kf_trace_show(const struct kf_trace_values *v, struct kf_page *page)
 	const struct metric *m;
 	struct kf_family *f;
 	const char *labels;
+	struct kf_series *s;
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned int i;
 
@@ -353,10 +361,12 @@ void kf_trace_show(const struct kf_trace_values *v, struct kf_page *page)
 		labels = kf_page_labels(page, label, KF_ARRAY_SIZE(label));
 		f = kf_page_family(page, m->name, m->type, m->unit, m->help);
 		if (m->type == KF_METRIC_HISTOGRAM)
-			values_show_histogram(page, f, labels, &v->value[i]);
+			s = values_show_histogram(page, f, labels,
+						  &v->value[i]);
 		else
-			kf_family_int(page, f, labels,
-				      v->value[i].before.count[0] +
-					      v->value[i].now.count[0]);
+			s = kf_family_int(page, f, labels,
+					  v->value[i].before.count[0] +
+						  v->value[i].now.count[0]);
+		kf_series_created(s, v->since_ns);
 	}
 }

@@ -5,6 +5,7 @@ labels and values of the text; native histograms are its buckets; a real
 Prometheus reads both."""
 
 import math
+import time
 
 import kfmetrics
 import kfprom
@@ -12,6 +13,7 @@ import kftest
 
 QUIET = ["--no-collector.resident", "--no-collector.cgroup"]
 SIZES = "konfiscator_allocation_size_bytes"
+TAKEN = "konfiscator_exporter_scrape_duration_seconds"
 SCHEMA_0 = range(4, 17)  # of the sizes' buckets: 16 bytes to 64 KiB
 
 
@@ -87,6 +89,31 @@ def native_buckets_are_the_buckets(world):
     assert none.count == 0 and none.buckets == {} and none.threshold > 0
 
 
+def scrapes_are_a_native_histogram_of_eight_to_a_doubling(world):
+    before = time.time_ns()
+    exporter = world.exporter(*QUIET)
+    after = time.time_ns()
+    for _ in range(20):
+        exporter.scrape()
+    key = TAKEN, frozenset()
+    page = kfmetrics.scrape(exporter)
+    native = page.native[key]
+    assert (native.schema, native.count, native.zero_count) == (3, 20, 0)
+    assert before < page.created[key] < after
+    low = sum(native.upper(i - 1) * n for i, n in native.buckets.items())
+    high = sum(native.upper(i) * n for i, n in native.buckets.items())
+    assert low < native.sum <= high, (low, native.sum, high)
+    text = exporter.scrape()
+    assert text.types[TAKEN] == "histogram"
+    assert text.get(TAKEN + "_count") == 21
+    # bounds of the text are bounds of native buckets, so they count the same
+    for (name, labels), value in page.samples.items():
+        le = float(dict(labels).get("le", "inf"))
+        if name == TAKEN + "_bucket" and le < math.inf:
+            assert value == sum(n for i, n in native.buckets.items()
+                                if native.upper(i) <= le), le
+
+
 def created_times_are_the_same(world):
     """OpenMetrics has them only if that is wanted, to the millisecond."""
     process = world.sleeper()
@@ -148,6 +175,7 @@ kftest.main(
     a_full_page_is_the_same,
     an_empty_page_is_the_same,
     native_buckets_are_the_buckets,
+    scrapes_are_a_native_histogram_of_eight_to_a_doubling,
     created_times_are_the_same,
     a_real_prometheus_reads_it,
 )

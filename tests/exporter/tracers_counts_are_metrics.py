@@ -8,7 +8,9 @@ import os
 import re
 import signal
 import subprocess
+import time
 
+import kfmetrics
 import kftest
 
 WORK = "import sys\nfor line in sys.stdin:\n" \
@@ -283,6 +285,16 @@ def latency_is_a_collector_of_its_own(world):
             event="alloc") == 7)
     assert kftest.until("times", lambda: exporter.scrape().get(
         slow, 0, event="alloc")) == 3
+    # in protobuf a native one, which takes 2^-30 seconds for a nanosecond
+    before = time.time_ns()
+    page = kfmetrics.scrape(exporter)
+    labels = frozenset([("script", "latency"), ("event", "alloc")])
+    native = page.native["konfiscator_trace_slow_call_seconds", labels]
+    assert (native.schema, native.buckets) == (0, {11 - 30: 3})
+    # tracers begin with the exporter, at 0
+    assert before - 60 * 10 ** 9 < page.created[
+        "konfiscator_trace_slow_call_seconds", labels] < before
+    assert ("konfiscator_trace_events_total", labels) in page.created
     for off, other in (("latency", "sizes"), ("tracing", "latency")):
         page = traced(world, "--no-collector." + off, *flags,
                       **fakes).scrape()
