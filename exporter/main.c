@@ -300,6 +300,7 @@ int main(int argc, char **argv)
 		.resident =
 			kf_collector_is_on(&kf_collect_resident, o.collector),
 		.outside = o.containers,
+		.exemplars = o.exemplars,
 		.naming = naming,
 		.state_file = choose_state_file(&o),
 		.max = o.groups_max,

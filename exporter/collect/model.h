@@ -30,13 +30,24 @@ struct kf_native {
 	const uint64_t *count;
 };
 
+/*
+ * An observation in a bucket. @labels is rendered, with at most 128 characters
+ * of names and values in all; NULL: there is no exemplar.
+ */
+struct kf_exemplar {
+	const char *labels;
+	double value;
+	uint64_t ns; /* CLOCK_REALTIME */
+};
+
 /* Constant bounds and counts of a histogram; @nr bounds, @nr + 1 counts. */
 struct kf_histogram {
 	unsigned int nr;
 	const double *le;      /* upper bounds, rising, without +Inf */
 	const uint64_t *count; /* not cumulative; the last: above all */
 	double sum;
-	struct kf_native native; /* the same observations */
+	struct kf_native native;	    /* the same observations */
+	const struct kf_exemplar *exemplar; /* of each bucket, or NULL */
 };
 
 enum kf_value_kind { KF_VALUE_INT, KF_VALUE_DOUBLE, KF_VALUE_HISTOGRAM };
@@ -155,7 +166,7 @@ bool kf_labels_next(struct kf_page *page, const char **text,
  * @family:	the family, or NULL
  * @labels:	rendered labels that live as long as the page
  * @value:	the value; a histogram's bounds must outlive the page, its
- *		counts are copied
+ *		counts are copied, its exemplars are not
  *
  * A duplicate series is refused and counted in @page->refused.
  *

@@ -10,6 +10,8 @@
 #include "exporter/collect/metrics.pb-c.h"
 #include "exporter/collect/writer.h"
 
+#include <math.h>
+
 /* The usual threshold; no observation is that small, so the bucket is empty. */
 #define ZERO_THRESHOLD 0x1p-128
 
@@ -33,48 +35,62 @@ static Kf__Metrics__Time *proto_time(struct kf_page *page, uint64_t ns)
 	return t;
 }
 
-static bool proto_labels(struct kf_page *page, Kf__Metrics__Metric *m,
-			 const char *labels)
+static Kf__Metrics__Label **proto_labels(struct kf_page *page, size_t *nr,
+					 const char *labels)
 {
+	Kf__Metrics__Label **to;
 	const char *s = labels;
 	struct kf_label label;
 	size_t most = 1;
 
 	for (; *s; s++)
 		most += *s == ',';
-	m->label = PROTO_ARRAY(page, Kf__Metrics__Label, most);
-	for (s = labels; m->label && kf_labels_next(page, &s, &label);) {
+	to = PROTO_ARRAY(page, Kf__Metrics__Label, most);
+	for (s = labels; to && kf_labels_next(page, &s, &label);) {
 		Kf__Metrics__Label *l = PROTO_NEW(page, Kf__Metrics__Label);
 
 		if (!l)
-			return false;
+			return NULL;
 		kf__metrics__label__init(l);
 		l->name = (char *)(uintptr_t)label.name;
 		l->value = (char *)(uintptr_t)label.value;
-		m->label[m->n_label++] = l;
+		to[(*nr)++] = l;
 	}
-	return !page->failed;
+	return to;
 }
 
-/* Without the last one, which has all observations. */
+static Kf__Metrics__Exemplar *proto_exemplar(struct kf_page *page,
+					     const struct kf_exemplar *e)
+{
+	Kf__Metrics__Exemplar *to =
+		e->labels ? PROTO_NEW(page, Kf__Metrics__Exemplar) : NULL;
+
+	if (!to)
+		return NULL;
+	kf__metrics__exemplar__init(to);
+	to->label = proto_labels(page, &to->n_label, e->labels);
+	to->value = e->value;
+	to->time = proto_time(page, e->ns);
+	return to;
+}
+
+/* The last bucket has all observations. */
 static bool proto_buckets(struct kf_page *page, Kf__Metrics__Histogram *to,
 			  const struct kf_histogram *h)
 {
 	unsigned int i;
 
-	to->bucket = PROTO_ARRAY(page, Kf__Metrics__Bucket, h->nr);
-	for (i = 0; i <= h->nr; i++)
-		to->sample_count += h->count[i];
-	for (i = 0; to->bucket && i < h->nr; i++) {
+	to->bucket = PROTO_ARRAY(page, Kf__Metrics__Bucket, h->nr + 1);
+	for (i = 0; to->bucket && i <= h->nr; i++) {
 		Kf__Metrics__Bucket *b = PROTO_NEW(page, Kf__Metrics__Bucket);
 
 		if (!b)
 			return false;
 		kf__metrics__bucket__init(b);
-		b->upper_bound = h->le[i];
-		b->cumulative_count =
-			h->count[i] +
-			(i ? to->bucket[i - 1]->cumulative_count : 0);
+		b->upper_bound = i < h->nr ? h->le[i] : (double)INFINITY;
+		b->cumulative_count = to->sample_count += h->count[i];
+		if (h->exemplar)
+			b->exemplar = proto_exemplar(page, &h->exemplar[i]);
 		to->bucket[to->n_bucket++] = b;
 	}
 	return !page->failed;
@@ -130,6 +146,18 @@ static bool proto_native(struct kf_page *page, Kf__Metrics__Histogram *to,
 	return !page->failed;
 }
 
+/* The native form has a list of its own. */
+static bool proto_exemplars(struct kf_page *page, Kf__Metrics__Histogram *to)
+{
+	to->exemplar = PROTO_ARRAY(page, Kf__Metrics__Exemplar, to->n_bucket);
+	for (size_t i = 0; to->exemplar && i < to->n_bucket; i++) {
+		if (to->bucket[i]->exemplar)
+			to->exemplar[to->n_exemplar++] =
+				to->bucket[i]->exemplar;
+	}
+	return !page->failed;
+}
+
 static bool proto_histogram(struct kf_page *page, Kf__Metrics__Metric *m,
 			    const struct kf_series *s)
 {
@@ -142,7 +170,8 @@ static bool proto_histogram(struct kf_page *page, Kf__Metrics__Metric *m,
 	h->sample_sum = s->histogram.sum;
 	h->created = proto_time(page, s->created_ns);
 	return proto_buckets(page, h, &s->histogram) &&
-	       proto_native(page, h, &s->histogram.native);
+	       proto_native(page, h, &s->histogram.native) &&
+	       (!s->histogram.native.nr || proto_exemplars(page, h));
 }
 
 static double proto_value(const struct kf_series *s)
@@ -204,8 +233,8 @@ static bool proto_family(struct kf_page *page, Kf__Metrics__Family *message,
 			return false;
 		kf__metrics__metric__init(m);
 		message->metric[message->n_metric++] = m;
-		if (!proto_labels(page, m, s->labels) ||
-		    !proto_types[f->type].add(page, m, s))
+		m->label = proto_labels(page, &m->n_label, s->labels);
+		if (!m->label || !proto_types[f->type].add(page, m, s))
 			return false;
 	}
 	return !page->failed;

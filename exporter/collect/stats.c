@@ -8,6 +8,8 @@
 #include "exporter/collect/collector.h"
 #include "exporter/groups/created.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static void stats_add_figure(struct kf_page *page, const struct kf_figure *f,
@@ -26,10 +28,33 @@ static void stats_add_figure(struct kf_page *page, const struct kf_figure *f,
 		kf_series_created(s, kf_group_created(group, f));
 }
 
-static void stats_add_sizes(struct kf_page *page, const struct kf_figures *t,
+/* NULL: there are none. */
+static const struct kf_exemplar *stats_exemplars(struct kf_page *page,
+						 const struct kf_group *group)
+{
+	struct kf_exemplar *e =
+		kf_page_alloc(page, (KF_NR_SIZES + 1) * sizeof(*e));
+	const struct kf_exemplar_block *block = group->exemplar;
+	char pid[16], stack[24];
+	const struct kf_label label[] = {{"stack_id", stack}, {"pid", pid}};
+	unsigned int i;
+
+	for (i = 0; e && i <= KF_NR_SIZES; i++, block++) {
+		if (!block->ns)
+			continue;
+		snprintf(stack, sizeof(stack), "%016" PRIx64, block->stack);
+		snprintf(pid, sizeof(pid), "%" PRId32, block->pid);
+		e[i].labels = kf_page_labels(page, label, block->pid ? 2 : 1);
+		e[i].value = (double)block->bytes;
+		e[i].ns = block->ns;
+	}
+	return e;
+}
+
+static void stats_add_sizes(struct kf_page *page, const struct kf_groups *g,
 			    const struct kf_group *group, const char *labels)
 {
-	const struct kf_figure *f = &t->figure[KF_FIG_SIZES];
+	const struct kf_figure *f = &g->figures.figure[KF_FIG_SIZES];
 	const struct kf_histogram h = {
 		.nr = KF_NR_SIZES,
 		.le = kf_sizes,
@@ -41,6 +66,8 @@ static void stats_add_sizes(struct kf_page *page, const struct kf_figures *t,
 			   .schema = 0,
 			   .first = 4,
 			   .count = &group->now[KF_FIG_SIZES]},
+		.exemplar =
+			g->conf.exemplars ? stats_exemplars(page, group) : NULL,
 	};
 
 	kf_series_created(
@@ -52,14 +79,15 @@ static void stats_add_sizes(struct kf_page *page, const struct kf_figures *t,
 		kf_group_created(group, f));
 }
 
-static void stats_add_group(struct kf_page *page, const struct kf_figures *t,
+static void stats_add_group(struct kf_page *page, const struct kf_groups *g,
 			    const struct kf_group *group)
 {
+	const struct kf_figures *t = &g->figures;
 	const char *labels = kf_group_labels(page, group);
 	unsigned int i;
 
 	/* added first, so that no file can redefine it */
-	stats_add_sizes(page, t, group, labels);
+	stats_add_sizes(page, g, group, labels);
 	kf_family_int(page,
 		      kf_page_family(page, "konfiscator_processes",
 				     KF_METRIC_GAUGE, "",
@@ -90,7 +118,7 @@ static bool stats_collect(struct kf_scrape *scrape)
 	if (!g)
 		return false;
 	for (group = g->groups; group; group = group->next)
-		stats_add_group(&scrape->page, &g->figures, group);
+		stats_add_group(&scrape->page, g, group);
 	kf_page_dropped(&scrape->page, "groups", g->dropped);
 	pthread_mutex_unlock(&g->lock);
 	return true;

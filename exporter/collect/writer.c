@@ -36,6 +36,12 @@ static void write_sample_head(struct kf_buf *out, const struct kf_family *f,
 }
 
 /* In milliseconds: not later than it was. */
+static void write_time(struct kf_buf *out, const char *before, uint64_t ns)
+{
+	kf_buf_fmt(out, "%s%" PRIu64 ".%03u", before, ns / 1000000000,
+		   (unsigned int)(ns / 1000000 % 1000));
+}
+
 static void write_created(struct kf_buf *out, const struct kf_family *f,
 			  const struct kf_series *s)
 {
@@ -48,12 +54,21 @@ static void write_created(struct kf_buf *out, const struct kf_family *f,
 	kf_buf_add(out, f->name, len);
 	kf_buf_str(out, "_created");
 	write_labels(out, s->labels);
-	kf_buf_fmt(out, "%" PRIu64 ".%03u\n", s->created_ns / 1000000000,
-		   (unsigned int)(s->created_ns / 1000000 % 1000));
+	write_time(out, "", s->created_ns);
+	kf_buf_str(out, "\n");
+}
+
+static void write_exemplar(struct kf_buf *out, const struct kf_exemplar *e)
+{
+	if (!e->labels)
+		return;
+	kf_buf_fmt(out, " # {%s} ", e->labels);
+	kf_buf_double(out, e->value);
+	write_time(out, " ", e->ns);
 }
 
 static void write_histogram(struct kf_buf *out, const struct kf_family *f,
-			    const struct kf_series *s)
+			    const struct kf_series *s, bool openmetrics)
 {
 	const struct kf_histogram *h = &s->histogram;
 	uint64_t total = 0;
@@ -68,6 +83,8 @@ static void write_histogram(struct kf_buf *out, const struct kf_family *f,
 		kf_buf_double(out, i < h->nr ? h->le[i] : (double)INFINITY);
 		kf_buf_str(out, "\"} ");
 		kf_buf_u64(out, total);
+		if (openmetrics && h->exemplar)
+			write_exemplar(out, &h->exemplar[i]);
 		kf_buf_str(out, "\n");
 	}
 	write_sample_head(out, f, "_sum", s->labels);
@@ -78,14 +95,15 @@ static void write_histogram(struct kf_buf *out, const struct kf_family *f,
 	kf_buf_str(out, "\n");
 }
 
+/* @page: NULL: in the classic format. */
 static void write_samples(struct kf_buf *out, const struct kf_family *f,
-			  bool created)
+			  const struct kf_page *page)
 {
 	const struct kf_series *s;
 
 	for (s = f->first; s; s = s->next) {
 		if (s->kind == KF_VALUE_HISTOGRAM) {
-			write_histogram(out, f, s);
+			write_histogram(out, f, s, page);
 		} else {
 			write_sample_head(out, f, "", s->labels);
 			if (s->kind == KF_VALUE_INT)
@@ -94,7 +112,7 @@ static void write_samples(struct kf_buf *out, const struct kf_family *f,
 				kf_buf_double(out, s->number);
 			kf_buf_str(out, "\n");
 		}
-		if (created)
+		if (page && page->created)
 			write_created(out, f, s);
 	}
 }
@@ -110,7 +128,7 @@ static void write_classic(const struct kf_page *page, struct kf_buf *out)
 		kf_buf_escape(out, f->help, false);
 		kf_buf_fmt(out, "\n# TYPE %s %s\n", f->name,
 			   type_names[f->type]);
-		write_samples(out, f, false);
+		write_samples(out, f, NULL);
 	}
 }
 
@@ -133,7 +151,7 @@ static void write_openmetrics(const struct kf_page *page, struct kf_buf *out)
 		kf_buf_fmt(out, "# HELP %.*s ", len, f->name);
 		kf_buf_escape(out, f->help, true);
 		kf_buf_str(out, "\n");
-		write_samples(out, f, page->created);
+		write_samples(out, f, page);
 	}
 	kf_buf_str(out, "# EOF\n");
 }

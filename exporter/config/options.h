@@ -40,6 +40,7 @@ struct kf_options {
 	const char *cgroupfs;
 	bool smaps;
 	bool containers;
+	bool exemplars;
 	const char *config; /* NULL: none */
 	bool check;	    /* configuration only */
 	bool collector[KF_MAX_COLLECTORS];

@@ -313,7 +313,7 @@ static uint64_t figure_clamp(uint64_t v)
  * Bounds are powers of two from 16 on; large blocks, with size 0, are above
  * all.
  */
-static unsigned int figure_bucket_of(uint64_t bytes)
+unsigned int kf_figures_size(uint64_t bytes)
 {
 	unsigned int bits;
 
@@ -332,7 +332,7 @@ static void figure_fill_sizes(const struct kf_snapshot *s, uint64_t *value)
 		c = &s->classes[i];
 		if (!(c->mallocs | c->frees | (uint64_t)c->inherited))
 			continue;
-		b = figure_bucket_of(c->bytes);
+		b = kf_figures_size(c->bytes);
 		value[KF_FIG_SIZES + b] =
 			kf_sum(value[KF_FIG_SIZES + b], c->mallocs);
 		value[KF_FIG_LIVE_SIZES + b] = kf_sum(

@@ -132,6 +132,14 @@ static inline bool kf_figure_grows(const struct kf_figure *f)
  */
 int kf_figures_find(const struct kf_figures *t, const char *key);
 
+/**
+ * kf_figures_size() - the bucket of a size
+ * @bytes:	usable bytes; 0: of a large block
+ *
+ * Return: the number of buckets below it; KF_NR_SIZES: it is above all bounds.
+ */
+unsigned int kf_figures_size(uint64_t bytes);
+
 /* A value that no counter of a process reaches. */
 #define KF_FIGURE_MOST ((uint64_t)1 << 60)
 

@@ -97,6 +97,7 @@ static void member_free(struct kf_member *m)
 {
 	free(m->path);
 	free(m->base);
+	free(m->exemplars);
 	kf_member_tags_release(m);
 	free(m);
 }

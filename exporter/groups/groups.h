@@ -41,6 +41,7 @@ struct kf_groups_conf {
 	bool smaps;		  /* also read smaps_rollup */
 	bool tags;		  /* also read the tables of tags */
 	bool resident;		  /* also read resident memory */
+	bool exemplars;		  /* also read samples: see exemplars.h */
 	const char *state_file;	  /* NULL: totals are lost at the end */
 	unsigned int max;	  /* groups; further processes are in "other" */
 	unsigned int forget_s;
@@ -55,6 +56,15 @@ enum kf_resident {
 	KF_RESIDENT_SHARE,
 	KF_RESIDENT_SWAP,
 	KF_NR_RESIDENT
+};
+
+/* A sampled block that stands for those of its size. */
+struct kf_exemplar_block {
+	uint64_t ns; /* CLOCK_REALTIME of its allocation; 0: there is none */
+	uint64_t born_ns; /* as its file has it */
+	uint64_t bytes;
+	uint64_t stack;
+	int32_t pid; /* 0: not visible */
 };
 
 struct kf_cgroup;
@@ -75,6 +85,7 @@ struct kf_group {
 	unsigned int processes;
 	uint64_t oldest_ns; /* CLOCK_REALTIME; 0: no process */
 	uint64_t resident[KF_NR_RESIDENT];
+	struct kf_exemplar_block exemplar[KF_NR_SIZES + 1];
 	uint64_t total[KF_MAX_FIGURES]; /* folded; counters only */
 	uint64_t now[KF_MAX_FIGURES];	/* totals and living members */
 };
@@ -125,8 +136,9 @@ struct kf_member {
 	time_t gone;	  /* since when its file is not there, or 0 */
 	time_t ended_at;  /* when that was seen, or 0 */
 	uint64_t *base;	  /* NULL: all 0 */
-	uint64_t seen[KF_MAX_FIGURES]; /* counters: largest values seen */
-	unsigned int nr_tags;	       /* see tags.h */
+	uint64_t seen[KF_MAX_FIGURES];	     /* counters: largest values seen */
+	struct kf_exemplar_block *exemplars; /* of each size, or NULL */
+	unsigned int nr_tags;		     /* see tags.h */
 	struct kf_member_tag *tags;
 };
 

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "exporter/groups/created.h"
 #include "exporter/groups/ended.h"
+#include "exporter/groups/exemplars.h"
 #include "exporter/buf.h"
 #include "exporter/clock.h"
 #include "exporter/groups/ledgers.h"
@@ -365,6 +366,9 @@ static int scan_file(void *ctx, const struct kf_file *f)
 		m->cause = kf_ended_look(g, f);
 	if (kf_member_has_ended(m) && !m->group && !m->ended)
 		kf_ended_name(g, &f->snap, m->name, m->container);
+	if (g->conf.exemplars && m->of_this_boot &&
+	    !kf_exemplars_note(m, &f->snap))
+		return -1;
 	return kf_member_tags_note(m, &f->snap) ? 0 : -1;
 }
 
@@ -425,6 +429,7 @@ static bool scan_sum_member(struct kf_groups *g, struct kf_member *m,
 	if (m->group && !m->ended && !m->gone) {
 		m->group->last_alive = now;
 		scan_add_living(g, m);
+		kf_exemplars_add(m);
 		if (m->read || m->late)
 			count_process(m);
 	}
@@ -446,6 +451,7 @@ static void scan_sum_up(struct kf_groups *g, time_t now)
 
 	for (group = g->groups; group; group = group->next) {
 		memcpy(group->now, group->total, sizeof(group->now));
+		memset(group->exemplar, 0, sizeof(group->exemplar));
 		group->announced = true;
 	}
 	kf_members_each(g, scan_sum_member, now);
@@ -500,11 +506,17 @@ static void scan_tell_late(struct kf_groups *g)
 	g->late_said = g->files[KF_READ_LATE];
 }
 
+static unsigned int scan_tables(const struct kf_groups_conf *conf)
+{
+	return (conf->tags ? KF_TABLE_TAGS : 0) |
+	       (conf->exemplars ? KF_TABLE_STACKS | KF_TABLE_AGES : 0);
+}
+
 static int scan_all(struct kf_groups *g, uint64_t until_ns)
 {
 	struct kf_find find = {.dirs = g->conf.dirs,
 			       .procfs = g->conf.procfs,
-			       .tables = g->conf.tags ? KF_TABLE_TAGS : 0,
+			       .tables = scan_tables(&g->conf),
 			       .memory = g->conf.resident,
 			       .file_cache = g->file_cache,
 			       .until_ns = until_ns,

@@ -67,6 +67,13 @@ def plain(labels):
                      for k, v in labels)
 
 
+def exemplar_of(message):
+    """Labels, value and nanoseconds since 1970."""
+    t, = of(message, "timestamp")
+    return (dict(labels_of(message)), real(message, "value"),
+            number(t, "seconds") * 10 ** 9 + number(t, "nanos"))
+
+
 class Native:
     """The buckets of a native histogram: counts by index."""
 
@@ -76,6 +83,7 @@ class Native:
         self.sum = real(h, "sample_sum")
         self.zero_count = number(h, "zero_count")
         self.threshold = real(h, "zero_threshold")
+        self.exemplars = [exemplar_of(e)[1:] for e in of(h, "exemplars")]
         self.buckets = {}
         deltas = iter(of(h, "positive_delta"))
         at = value = 0
@@ -114,6 +122,7 @@ class Metrics:
             input=packed, capture_output=True, check=True).stdout.decode())
         self.samples, self.created, self.native = {}, {}, {}
         self.types, self.help, self.units = {}, {}, {}
+        self.exemplars = {}  # by family and labels with le
         for family in of(page, "family"):
             self.add_family(family)
 
@@ -141,11 +150,12 @@ class Metrics:
             self.put(name, labels, real(value, "value"))
             return
         for bucket in of(value, "bucket"):
-            le = real(bucket, "upper_bound")
-            self.put(name + "_bucket", labels | {("le", repr(le))},
-                     number(bucket, "cumulative_count"))
-        self.put(name + "_bucket", labels | {("le", repr(math.inf))},
-                 number(value, "sample_count"))
+            key = labels | {("le", repr(real(bucket, "upper_bound")))}
+            self.put(name + "_bucket", key, number(bucket, "cumulative_count"))
+            for e in of(bucket, "exemplar"):
+                self.exemplars[name, key] = exemplar_of(e)
+        assert self.samples[name + "_bucket", labels | {
+            ("le", repr(math.inf))}] == number(value, "sample_count")
         self.put(name + "_sum", labels, real(value, "sample_sum"))
         self.put(name + "_count", labels, number(value, "sample_count"))
         if real(value, "zero_threshold"):

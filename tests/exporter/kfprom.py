@@ -111,6 +111,16 @@ def openmetrics(text):
     return samples
 
 
+def exemplars(text):
+    """Labels, value and seconds since 1970 of each exemplar, by bound."""
+    from prometheus_client.openmetrics.parser import (
+        text_string_to_metric_families)
+    return {float(s.labels["le"]): (s.exemplar.labels, s.exemplar.value,
+                                    float(s.exemplar.timestamp))
+            for family in text_string_to_metric_families(text)
+            for s in family.samples if s.exemplar}
+
+
 class Prometheus:
     """One that scrapes an exporter five times a second, in a way that a job's
     further settings tell."""
@@ -130,10 +140,16 @@ class Prometheus:
                         {"targets": ["127.0.0.1:%d" % target]}], **job}]}, f)
         with open(world.path("prometheus.log"), "w",
                   encoding="utf-8") as log:
-            world.run(program, "--config.file=" + config,
-                      "--storage.tsdb.path=" + world.path("tsdb"),
-                      "--web.listen-address=127.0.0.1:%d" % self.port, *flags,
-                      stdout=log, stderr=log)
+            self.process = world.run(
+                program, "--config.file=" + config,
+                "--storage.tsdb.path=" + world.path("tsdb"),
+                "--web.listen-address=127.0.0.1:%d" % self.port, *flags,
+                stdout=log, stderr=log)
+
+    def end(self):
+        """Another one may use the same data."""
+        self.process.terminate()
+        self.process.wait(kftest.PATIENCE)
 
     def ask(self, path, **parameters):
         url = "http://127.0.0.1:%d/api/v1/%s?%s" % (

@@ -256,10 +256,13 @@ class Exporter:
         finally:
             c.close()
 
-    def scrape(self, **headers):
+    def scrape_text(self, **headers):
         status, _, body = self.request(**headers)
         assert status == 200, (status, body)
-        return Page(body.decode("utf-8", "strict"))
+        return body.decode("utf-8", "strict")
+
+    def scrape(self, **headers):
+        return Page(self.scrape_text(**headers))
 
     def stop(self, sig=signal.SIGTERM):
         self.process.send_signal(sig)
