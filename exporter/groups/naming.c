@@ -293,16 +293,29 @@ struct kf_naming *kf_naming_read(const char *path, char *error, size_t size)
 	return NULL;
 }
 
+static const char *naming_base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* Return the ith fixed name of a rule; or NULL, and lower @i by their number.
  */
 static const char *naming_fixed_of(const struct rule *r, unsigned int *i)
 {
-	bool fixed = !strstr(r->name, "{{");
-	unsigned int nr =
-		strcmp(r->name, "{{.Comm}}") == 0 ? r->nr_comm : fixed;
+	char *const *word = &r->name;
+	unsigned int nr = !strstr(r->name, "{{");
 
+	if (strcmp(r->name, "{{.Comm}}") == 0) {
+		word = r->comm;
+		nr = r->nr_comm;
+	} else if (strcmp(r->name, "{{.ExeBase}}") == 0) {
+		word = r->exe;
+		nr = r->nr_exe;
+	}
 	if (*i < nr)
-		return fixed ? r->name : r->comm[*i];
+		return word == r->exe ? naming_base_of(word[*i]) : word[*i];
 	*i -= nr;
 	return NULL;
 }
@@ -340,13 +353,6 @@ void kf_naming_free(struct kf_naming *n)
 		free(r);
 	}
 	free(n);
-}
-
-static const char *naming_base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 static bool comm_matches(const struct rule *r, const char *comm)

@@ -62,8 +62,9 @@ bool kf_naming_has_rules(const struct kf_naming *n);
  * @n:		the rules, or NULL
  * @i:		from 0 on
  *
- * These are names without a template; the names of comm where the template is
- * {{.Comm}}; and "other", if there are rules.
+ * These are names without a template; the words of comm where the template is
+ * {{.Comm}}, and the file names of exe where it is {{.ExeBase}}; and "other",
+ * if there are rules.
  *
  * Return: a name, raw and possibly twice; NULL: no further ones.
  */

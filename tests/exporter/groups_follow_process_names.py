@@ -138,8 +138,10 @@ process_names:
 - {name: "{{.Comm}}", cmdline: [nothing]}
 - {name: "a {{.Matches.N}}", cmdline: ['(?P<N>nothing)']}
 - {comm: [no-exe]}
+- {exe: [/usr/sbin/third, fourth]}
 """))
-    wanted = dict.fromkeys(("fixed", "first", "second", "other"), 0)
+    wanted = dict.fromkeys(
+        ("fixed", "first", "second", "third", "fourth", "other"), 0)
     assert names(exporter) == wanted
     page = exporter.scrape()
     for name in wanted:
