@@ -413,6 +413,21 @@ struct kf_series *kf_family_histogram(struct kf_page *page,
 	return s;
 }
 
+bool kf_native_next(const struct kf_native *native, struct kf_native_run *span)
+{
+	unsigned int end = span->first + span->length, i = end;
+	bool is_first = !span->length;
+
+	while (i < native->nr && !native->count[i])
+		i++;
+	span->offset = (int)(i - end) + (is_first ? native->first : 0);
+	span->first = i;
+	while (i < native->nr && native->count[i])
+		i++;
+	span->length = i - span->first;
+	return span->length;
+}
+
 void kf_series_created(struct kf_series *series, uint64_t ns)
 {
 	if (series)

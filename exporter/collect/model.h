@@ -30,6 +30,14 @@ struct kf_native {
 	const uint64_t *count;
 };
 
+/* Buckets of a native histogram side by side, none of them empty. */
+struct kf_native_run {
+	int offset; /* index of the first, or empty buckets since the last span
+		     */
+	unsigned int first; /* in @count of the histogram */
+	unsigned int length;
+};
+
 /*
  * An observation in a bucket. @labels is rendered, with at most 128 characters
  * of names and values in all; NULL: there is no exemplar.
@@ -182,6 +190,15 @@ struct kf_series *kf_family_histogram(struct kf_page *page,
 				      struct kf_family *family,
 				      const char *labels,
 				      const struct kf_histogram *value);
+
+/**
+ * kf_native_next() - find the next span of buckets
+ * @native:	the histogram
+ * @span:	in and out: the span before, with zeroes at first
+ *
+ * Return: false if there are no further ones.
+ */
+bool kf_native_next(const struct kf_native *native, struct kf_native_run *span);
 
 /**
  * kf_series_created() - set when a counter or a histogram was 0

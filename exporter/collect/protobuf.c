@@ -12,9 +12,6 @@
 
 #include <math.h>
 
-/* The usual threshold; no observation is that small, so the bucket is empty. */
-#define ZERO_THRESHOLD 0x1p-128
-
 /*
  * Messages are allocated in a page of their own for each family, and freed with
  * it at once.
@@ -96,17 +93,17 @@ static bool proto_buckets(struct kf_page *page, Kf__Metrics__Histogram *to,
 	return !page->failed;
 }
 
-/* Begin a span at a native bucket, @gap empty ones behind the span before. */
-static Kf__Metrics__Span *proto_span(struct kf_page *page,
-				     Kf__Metrics__Histogram *to, int gap)
+static void proto_deltas(Kf__Metrics__Histogram *to,
+			 const struct kf_native *native,
+			 const struct kf_native_run *span, uint64_t *before)
 {
-	Kf__Metrics__Span *span = PROTO_NEW(page, Kf__Metrics__Span);
+	for (unsigned int i = 0; i < span->length; i++) {
+		uint64_t count = native->count[span->first + i];
 
-	if (!span)
-		return NULL;
-	kf__metrics__span__init(span);
-	span->offset = gap;
-	return to->positive_span[to->n_positive_span++] = span;
+		to->positive_delta[to->n_positive_delta++] =
+			(int64_t)(count - *before);
+		*before = count;
+	}
 }
 
 /*
@@ -116,32 +113,26 @@ static Kf__Metrics__Span *proto_span(struct kf_page *page,
 static bool proto_native(struct kf_page *page, Kf__Metrics__Histogram *to,
 			 const struct kf_native *native)
 {
-	Kf__Metrics__Span *span = NULL;
-	int64_t before = 0;
-	unsigned int i, end = 0;
+	struct kf_native_run span = {0};
+	uint64_t before = 0;
 
 	if (!native->nr)
 		return true;
 	to->schema = native->schema;
-	to->zero_threshold = ZERO_THRESHOLD;
+	to->zero_threshold = KF_ZERO_THRESHOLD;
 	to->positive_span = PROTO_ARRAY(page, Kf__Metrics__Span, native->nr);
 	to->positive_delta =
 		kf_page_alloc(page, native->nr * sizeof(to->positive_delta[0]));
-	for (i = 0; !page->failed && i < native->nr; i++) {
-		if (!native->count[i])
-			continue;
-		/* the first offset is the index of the bucket */
-		if (!span || i > end)
-			span = proto_span(page, to,
-					  span ? (int)(i - end)
-					       : native->first + (int)i);
-		if (!span)
+	while (!page->failed && kf_native_next(native, &span)) {
+		Kf__Metrics__Span *s = PROTO_NEW(page, Kf__Metrics__Span);
+
+		if (!s)
 			return false;
-		span->length++;
-		end = i + 1;
-		to->positive_delta[to->n_positive_delta++] =
-			(int64_t)native->count[i] - before;
-		before = (int64_t)native->count[i];
+		kf__metrics__span__init(s);
+		s->offset = span.offset;
+		s->length = span.length;
+		to->positive_span[to->n_positive_span++] = s;
+		proto_deltas(to, native, &span, &before);
 	}
 	return !page->failed;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The formats of a page: the classic text format 0.0.4, OpenMetrics 1.0, and
- * Prometheus' protobuf, which alone has native histograms.
+ * The formats of a page: the classic text format 0.0.4, OpenMetrics 1.0
+ * and 2.0, and Prometheus' protobuf. The last two have native histograms.
  */
 #ifndef KF_EXPORTER_COLLECT_WRITER_H
 #define KF_EXPORTER_COLLECT_WRITER_H
@@ -16,7 +16,12 @@ struct kf_format {
 
 extern const struct kf_format kf_format_classic;
 extern const struct kf_format kf_format_openmetrics;
+extern const struct kf_format kf_format_openmetrics2;
 extern const struct kf_format kf_format_protobuf;
+
+/* Of native histograms; no observation is that small, so the bucket is empty.
+ */
+#define KF_ZERO_THRESHOLD 0x1p-128
 
 /**
  * kf_format_choose() - choose the format for an Accept header

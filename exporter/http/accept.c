@@ -107,6 +107,11 @@ static const struct accept_offer {
 	 "application/openmetrics-text",
 	 "application/*",
 	 {{"version", "1.0.0", true}}},
+	/* a release candidate: for those who ask for this version */
+	{&kf_format_openmetrics2,
+	 "application/openmetrics-text",
+	 NULL,
+	 {{"version", "2.0.0", false}}},
 	{&kf_format_protobuf,
 	 "application/vnd.google.protobuf",
 	 NULL,

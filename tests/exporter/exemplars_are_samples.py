@@ -12,6 +12,7 @@ import sys
 import time
 
 import kfmetrics
+import kfopenmetrics2
 import kfprom
 import kftest
 
@@ -119,6 +120,11 @@ def they_are_the_youngest_samples(world):
         == {le: (labels, value) for le, (labels, value, _) in second.items()}
     for le, (_, _, seconds) in found.items():
         assert round(seconds * 1000) == second[le][2] // 10 ** 6
+    page = kfopenmetrics2.scrape(exporter)
+    (key, found), = page.exemplars.items()
+    assert key == (SIZES, frozenset([("process", "worker")]))
+    assert found == [(labels, value, ns // 10 ** 6) for _, (labels, value, ns)
+                     in sorted(second.items())]
     # the classic format has none, nor has a page without the flag
     assert " # {" not in exporter.scrape().text
     plain = world.exporter()

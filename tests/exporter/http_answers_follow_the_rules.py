@@ -9,6 +9,7 @@ import kftest
 
 CLASSIC = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+OPENMETRICS_2 = OPENMETRICS.replace("1.0.0", "2.0.0")
 PROTOBUF = ("application/vnd.google.protobuf; "
             "proto=io.prometheus.client.MetricFamily; encoding=delimited")
 PROMETHEUS = ("application/openmetrics-text;version=1.0.0,"
@@ -24,7 +25,11 @@ ACCEPTS = [
     (PROMETHEUS, OPENMETRICS),
     ("application/openmetrics-text", OPENMETRICS),
     ("APPLICATION/OpenMetrics-Text ; Version=1.0.0 ; Q=1", OPENMETRICS),
-    ("application/openmetrics-text; version=2.0.0", CLASSIC),
+    ("application/openmetrics-text; version=2.0.0", OPENMETRICS_2),
+    ("application/openmetrics-text; version=2.0.0," + PROMETHEUS, OPENMETRICS),
+    ("application/openmetrics-text; version=2.0.0,"
+     "application/openmetrics-text; version=1.0.0;q=0.9", OPENMETRICS_2),
+    ("application/openmetrics-text; version=3.0.0", CLASSIC),
     ("application/openmetrics-text;q=0", CLASSIC),
     ("application/openmetrics-text;q=0.3,text/plain;q=0.4", CLASSIC),
     ("application/openmetrics-text;q=0.4,text/plain;q=0.3", OPENMETRICS),
@@ -57,7 +62,8 @@ def the_format_is_the_one_asked_for(world):
         status, got, body = exporter.request(**headers)
         assert status == 200, accept
         assert got["Content-Type"] == wanted, (accept, got["Content-Type"])
-        assert body.endswith(b"# EOF\n") == (wanted == OPENMETRICS), accept
+        assert body.endswith(b"# EOF\n") == (
+            wanted in (OPENMETRICS, OPENMETRICS_2)), accept
 
 
 def every_path_and_method_has_its_answer(world):

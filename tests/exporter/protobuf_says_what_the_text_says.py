@@ -2,12 +2,13 @@
 # tier: all
 """Protobuf, by the published messages and protoc's own decoder, has the names,
 labels and values of the text; native histograms are its buckets; a real
-Prometheus reads both."""
+Prometheus reads both. OpenMetrics 2.0 has all that protobuf has."""
 
 import math
 import time
 
 import kfmetrics
+import kfopenmetrics2
 import kfprom
 import kftest
 
@@ -41,6 +42,7 @@ def both(exporter):
     assert stays
     for key, value in stays.items():
         assert page.samples[key] == value, (key, value, page.samples[key])
+    kfopenmetrics2.same(kfopenmetrics2.scrape(exporter), page)
     return page, text
 
 
@@ -60,6 +62,26 @@ def a_full_page_is_the_same(world):
     for name in ('a"b', "a\\b", "a\nb", "\\n", 'a,b="c', "\u20ac", "a\ufffdb"):
         assert page.samples["konfiscator_malloc_total",
                             frozenset([("process", name)])] == 55
+
+
+def created_times_and_native_histograms_are_in_openmetrics_2(world):
+    world.stats_file("a", pid=world.sleeper().pid, name="some",
+                     blocks=["16:40:10", "48:7:0", "1024:3:3", "0:5:0"],
+                     large_allocated=1 << 20, created=1700000000123456789)
+    exporter = world.exporter(*QUIET)
+    status, _, body = exporter.request(Accept=kfopenmetrics2.ACCEPT)
+    assert status == 200
+    lines = body.decode().splitlines()
+    labels = '{process="some",container=""}'
+    assert "konfiscator_malloc_total%s 55 st@1700000000.123" % labels in lines
+    line, = [li for li in lines if li.startswith(SIZES + labels)]
+    assert line.endswith(",+Inf:55]} st@1700000000.123"), line
+    assert (",zero_count:0,positive_spans:[4:1,1:1,3:1,5:1],"
+            "positive_buckets:[40,7,3,5],bucket:[16.0:40,32.0:40,64.0:47,"
+            ) in line, line
+    line, = [li for li in lines if li.startswith("konfiscator_processes" +
+                                                 labels)]
+    assert line.endswith(" 1"), "a gauge has no such time"
 
 
 def an_empty_page_is_the_same(world):
@@ -173,6 +195,7 @@ def a_real_prometheus_reads_it(world):
 
 kftest.main(
     a_full_page_is_the_same,
+    created_times_and_native_histograms_are_in_openmetrics_2,
     an_empty_page_is_the_same,
     native_buckets_are_the_buckets,
     scrapes_are_a_native_histogram_of_eight_to_a_doubling,

@@ -26,6 +26,7 @@ static void show(const struct kf_trace_values *v)
 		     "values that clash on the page");
 	kf_format_classic.write(&page, &out);
 	kf_format_openmetrics.write(&page, &out);
+	kf_format_openmetrics2.write(&page, &out);
 	kf_format_protobuf.write(&page, &out);
 	kf_page_release(&page);
 	kf_buf_free(&out);
