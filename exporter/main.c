@@ -11,6 +11,7 @@
 #include "exporter/http/tls.h"
 #include "exporter/http/web.h"
 #include "exporter/collect/durations.h"
+#include "exporter/otlp/push.h"
 #include "exporter/collect/writer.h"
 
 #include <errno.h>
@@ -197,7 +198,8 @@ static int exporter_serve(const struct kf_options *o,
 	}
 	raise_files();
 	http = kf_http_start(o, sources);
-	if (!http) {
+	if (!http || !kf_otlp_start(o, sources)) {
+		kf_http_stop(http);
 		kf_tracers_stop(sources->tracers);
 		return 1;
 	}
@@ -207,6 +209,7 @@ static int exporter_serve(const struct kf_options *o,
 		kf_http_tick(http);
 	}
 	kf_log(KF_LOG_INFO, "ending", "signal", strsignal(sig), NULL);
+	kf_otlp_stop();
 	kf_http_stop(http);
 	kf_tracers_stop(sources->tracers);
 	return 0;

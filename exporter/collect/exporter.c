@@ -7,6 +7,7 @@
 
 #include "exporter/collect/collector.h"
 #include "exporter/collect/durations.h"
+#include "exporter/otlp/push.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -122,6 +123,33 @@ static void exporter_add_requests(struct kf_scrape *scrape)
 	}
 }
 
+static void exporter_add_otlp(struct kf_page *page)
+{
+	struct kf_label label[] = {{"signal", NULL}, {"result", NULL}};
+
+	for (unsigned int s = 0; s < KF_NR_OTLP_SIGNALS; s++) {
+		label[0].value = kf_otlp_signal_names[s];
+		for (unsigned int r = 0; r < KF_NR_OTLP_RESULTS; r++) {
+			label[1].value = kf_otlp_result_names[r];
+			kf_family_int(
+				page,
+				kf_page_family(
+					page, "konfiscator_otlp_requests_total",
+					KF_METRIC_COUNTER, "",
+					"requests sent to the OTLP receiver, by how they ended"),
+				kf_page_labels(page, label, 2),
+				kf_otlp_requests(s, r));
+		}
+		kf_family_int(
+			page,
+			kf_page_family(
+				page, "konfiscator_otlp_rejected_items_total",
+				KF_METRIC_COUNTER, "",
+				"data points and samples that the OTLP receiver rejected"),
+			kf_page_labels(page, label, 1), kf_otlp_rejected(s));
+	}
+}
+
 /* From Linux 6.2 on the size is the number; listing thousands takes long. */
 static unsigned int exporter_open_fds(void)
 {
@@ -216,6 +244,8 @@ static bool exporter_collect(struct kf_scrape *scrape)
 	if (scrape->sources->own_metrics) {
 		exporter_add_scrapes(scrape);
 		exporter_add_requests(scrape);
+		if (kf_otlp_is_on())
+			exporter_add_otlp(&scrape->page);
 		exporter_add_process(&scrape->page);
 	}
 	return done;

@@ -294,6 +294,40 @@ static const char *set_textfile(struct kf_options *o, const char *value)
 	return option_path(value, LONG_PATH, &o->textfile);
 }
 
+static const char *set_otlp_endpoint(struct kf_options *o, const char *value)
+{
+	static const char *const schemes[] = {"http://", "https://"};
+
+	for (unsigned int i = 0; i < KF_ARRAY_SIZE(schemes); i++) {
+		size_t len = strlen(schemes[i]);
+
+		if (strncmp(value, schemes[i], len) != 0 || !value[len] ||
+		    strpbrk(value, "?# \r\n"))
+			continue;
+		o->otlp_endpoint = value;
+		return NULL;
+	}
+	return "a URL such as http://localhost:4318";
+}
+
+static const char *set_otlp_interval(struct kf_options *o, const char *value)
+{
+	return option_seconds(value, &o->otlp_every_s) &&
+			       o->otlp_every_s <= 86400
+		       ? NULL
+		       : "a time of 1s to 1d";
+}
+
+static const char *set_otlp_headers(struct kf_options *o, const char *value)
+{
+	return option_path(value, LONG_PATH, &o->otlp_headers_file);
+}
+
+static const char *set_otlp_ca(struct kf_options *o, const char *value)
+{
+	return option_path(value, LONG_PATH, &o->otlp_ca_file);
+}
+
 static const struct flag option_flags[] = {
 	{"web.listen-address", "[HOST]:PORT|unix:PATH", ":10170",
 	 "address to listen on; may be repeated", set_listen},
@@ -371,6 +405,20 @@ static const struct flag option_flags[] = {
 	 "page that --trace=prometheus reads", set_trace_page},
 	{"trace.every", "TIME", "5s", "how often the sums of a tracer are read",
 	 set_trace_every},
+	{"otlp.endpoint", "URL", NULL,
+	 "also send metrics to this receiver of OTLP over HTTP",
+	 set_otlp_endpoint},
+	{"otlp.interval", "TIME", "60s", "how often metrics are sent",
+	 set_otlp_interval},
+	{"otlp.profiles", NULL, NULL,
+	 "send a heap profile of each group, too (v1development)", NULL,
+	 OPTION_ON(otlp_profiles)},
+	{"otlp.headers-file", "FILE", NULL,
+	 "file with a header NAME: VALUE on each line, such as a token; read for each request",
+	 set_otlp_headers},
+	{"otlp.ca-file", "FILE", NULL,
+	 "certificate authorities of the receiver; default: the system's",
+	 set_otlp_ca},
 	{"log.level", "LEVEL", "info", "debug, info, warn or error", set_level},
 	{"log.format", "FORMAT", "logfmt", "logfmt or json", set_format},
 	{"once", NULL, NULL,

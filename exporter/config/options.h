@@ -48,6 +48,11 @@ struct kf_options {
 	unsigned int forget_after_s;
 	unsigned int keep_ended_s; /* 0: delete as soon as they are counted */
 	struct kf_trace_conf trace;
+	const char *otlp_endpoint; /* NULL: nothing is sent */
+	const char *otlp_headers_file;
+	const char *otlp_ca_file;
+	unsigned int otlp_every_s;
+	bool otlp_profiles;
 	enum kf_log_level log_level;
 	enum kf_log_format log_format;
 	bool once;

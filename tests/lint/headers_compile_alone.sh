@@ -6,7 +6,7 @@
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 flags=$(pkg-config --cflags libmicrohttpd jansson libelf gnutls yaml-0.1 \
-	libdw libprotobuf-c 2>/dev/null)
+	libdw libprotobuf-c libcurl 2>/dev/null)
 
 tree_match '^(src|exporter|include|tests)/.*\.h$' >"$work/headers"
 while IFS= read -r h; do
