@@ -8,23 +8,20 @@
  */
 #include "config.h"
 
-#include "base/match.h"
-#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/library.h"
 #include "cli/order.h"
 #include "cli/program.h"
+#include "cli/commands/conf.h"
 #include "cli/commands/run.h"
 #include "cli/profile/follow.h"
 #include "reader/place.h"
 #include "record/layout.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,159 +30,10 @@
 
 #define ALONE "libkonfiscator-alone.so"
 
-enum kind { BOOL, SIZE, COUNT, STRING, ENGINE, ACTION, MATCH, LIMIT };
-
-struct conf {
-	const char *id;
-	enum kind kind;
-	const char *argument;
-};
-
-static const struct conf run_confs[] = {
-#define KF_CONF(id, kind, fallback, argument, text) {#id, kind, argument},
-#include "core/conf.def"
-#undef KF_CONF
-};
-
-static const char *const run_engines[] = {
-#define KF_ENGINE(id, text) #id,
-#include "engines/engines.def"
-#undef KF_ENGINE
-};
-
-/* "firstfit, ..., " */
-#define KF_ENGINE(id, text) #id ", "
-static const char engine_names[] =
-#include "engines/engines.def"
-	"or the path of a readable file";
-#undef KF_ENGINE
-
 /* Keys of the options: OPT_CONF + the place in conf.def. */
-enum conf_id {
-#define KF_CONF(id, kind, fallback, argument, text) CONF_##id,
-#include "core/conf.def"
-#undef KF_CONF
-};
-
 enum { OPT_NO_CHILDREN = KF_OPT_OWN, OPT_NO_FOLLOW, OPT_PYTHON, OPT_CONF };
 
 static bool no_children, no_follow;
-
-static bool is_engine(const char *value)
-{
-	for (size_t i = 0; i < KF_ARRAY_SIZE(run_engines); i++) {
-		if (!strcmp(run_engines[i], value))
-			return true;
-	}
-	return strchr(value, '/') && !access(value, R_OK);
-}
-
-/* What is allowed, where @value is not; else NULL. */
-static const char *conf_wanted(const struct conf *conf, const char *value)
-{
-	uint64_t n;
-
-	switch (conf->kind) {
-	case BOOL:
-		return kf_parse_u64(value, &n) && n <= 1 ? NULL : "0 or 1";
-	case COUNT:
-		return kf_parse_u64(value, &n) && n <= UINT32_MAX
-			       ? NULL
-			       : "a number from 0 to 4294967295";
-	case SIZE:
-		return kf_parse_size(value, &n) && n <= PTRDIFF_MAX
-			       ? NULL
-			       : "a number of bytes, with K, M, G or T";
-	case LIMIT:
-		return kf_parse_limit(value, &n)
-			       ? NULL
-			       : "a number of bytes, with K, M, G or T, or 1% "
-				 "to 100%";
-	case ACTION:
-		return kf_parse_choice(conf->argument, value, &n)
-			       ? NULL
-			       : kf_format("one of %s", conf->argument);
-	case MATCH:
-		return kf_match_is_list(value)
-			       ? NULL
-			       : "a comma-separated list of names, each with an optional + or - before it and * after it";
-	case ENGINE:
-		return is_engine(value) ? NULL : engine_names;
-	default:
-		return NULL;
-	}
-}
-
-/* What the library allows within a kind: src/core, src/stats/box.h. */
-static const struct {
-	enum conf_id id;
-	uint64_t small; /* numbers below this one are allowed, too */
-	uint64_t least, most;
-	const char *text;
-} conf_bounds[] = {
-	{CONF_sample, KF_SAMPLE_SMALL, KF_SAMPLE_LEAST, KF_SAMPLE_MOST,
-	 KF_SAMPLE_RANGE},
-	{CONF_stack_frames, 0, 1, 1024, "a number from 1 to 1024"},
-	{CONF_events, 1, 1, 4096, "a number from 0 to 4096"},
-	{CONF_tag_levels, 0, 2, 256, "a number from 2 to 256"},
-	{CONF_tag_nodes, 0, 2, 32768, "a number from 2 to 32768"},
-};
-
-static const char *out_of_bounds(enum conf_id id, const char *value)
-{
-	uint64_t n;
-
-	for (size_t i = 0; i < KF_ARRAY_SIZE(conf_bounds); i++) {
-		if (conf_bounds[i].id != id || !kf_parse_size(value, &n) ||
-		    n < conf_bounds[i].small ||
-		    (n >= conf_bounds[i].least && n <= conf_bounds[i].most))
-			continue;
-		return conf_bounds[i].text;
-	}
-	return NULL;
-}
-
-static bool is_signal(const char *name)
-{
-	static const char *const names[] = {"USR1",  "USR2", "HUP",
-					    "WINCH", "PROF", "URG"};
-	static const int numbers[] = {SIGUSR1,	SIGUSR2, SIGHUP,
-				      SIGWINCH, SIGPROF, SIGURG};
-	bool is_number;
-	uint64_t n;
-
-	if (!strncmp(name, "SIG", 3))
-		name += 3;
-	is_number = kf_parse_u64(name, &n);
-	for (size_t i = 0; i < KF_ARRAY_SIZE(names); i++) {
-		if (!strcmp(names[i], name) ||
-		    (is_number && n == (uint64_t)numbers[i]))
-			return true;
-	}
-	return is_number && n >= 34 && n <= 64;
-}
-
-/* What is allowed, where the library would leave the option out. */
-static const char *wanted_of(enum conf_id id, const char *value)
-{
-	const char *allowed = conf_wanted(&run_confs[id], value);
-
-	if (!allowed)
-		allowed = out_of_bounds(id, value);
-	if (!allowed && id == CONF_snapshot_signal && !is_signal(value))
-		allowed = "USR1, USR2, HUP, WINCH, PROF, URG or 34 to 64";
-	return allowed;
-}
-
-/* KONFISCATOR_ID, to free(). */
-static char *variable_of(const char *id)
-{
-	char *name = kf_format("KONFISCATOR_%s", id);
-
-	for (char *p = name; *p; p++)
-		*p = (char)toupper((unsigned char)*p);
-	return name;
-}
 
 static void run_setenv(const char *name, const char *value)
 {
@@ -202,7 +50,7 @@ void kf_run_set_python(void)
 
 void kf_run_set(const char *id, const char *value)
 {
-	char *name = variable_of(id);
+	char *name = kf_conf_variable(id);
 
 	run_setenv(name, value);
 	free(name);
@@ -290,7 +138,7 @@ static int run_set_dir(const char *arg)
 
 static int run_option(struct kf_cli *cli, int key, const char *arg)
 {
-	const struct conf *c;
+	const struct kf_conf_option *c;
 	const char *allowed;
 
 	if (key == OPT_NO_CHILDREN) {
@@ -305,10 +153,10 @@ static int run_option(struct kf_cli *cli, int key, const char *arg)
 		kf_run_set_python();
 		return 0;
 	}
-	c = &run_confs[key - OPT_CONF];
+	c = &kf_conf_options[key - OPT_CONF];
 	if (!arg[0])
 		return run_refuse(c->id, "must not be empty");
-	allowed = wanted_of((enum conf_id)(key - OPT_CONF), arg);
+	allowed = kf_conf_refusal((enum kf_conf_id)(key - OPT_CONF), arg);
 	if (allowed) {
 		char *what = kf_format("'%s' is not %s", arg, allowed);
 		int status = run_refuse(c->id, what);
@@ -320,7 +168,7 @@ static int run_option(struct kf_cli *cli, int key, const char *arg)
 		return run_set_dir(arg);
 	else if (!strcmp(c->id, "record"))
 		return kf_run_set_record(arg);
-	else if (c->kind == ENGINE && strchr(arg, '/'))
+	else if (c->kind == KF_CONF_ENGINE && strchr(arg, '/'))
 		run_set_path(c->id, arg);
 	else
 		kf_run_set(c->id, arg);
@@ -480,14 +328,18 @@ int kf_run(struct kf_cli *cli, int argc, char **argv)
 
 static const struct kf_option run_options[] = {
 #define KF_CONF_GROUP(title) {KF_OPT_GROUP, NULL, NULL, title},
-#define KF_CONF(id, kind, fallback, argument, text)                \
-	{OPT_CONF + (int)CONF_##id, #id,	   argument, text, \
-	 FALLBACK_##kind(fallback), (kind) == SIZE},
+#define KF_CONF(id, kind, fallback, argument, text) \
+	{OPT_CONF + (int)KF_CONF_ID_##id,           \
+	 #id,                                       \
+	 argument,                                  \
+	 text,                                      \
+	 FALLBACK_##kind(fallback),                 \
+	 KF_CONF_##kind == KF_CONF_SIZE},
 #include "core/conf.def"
 #undef KF_CONF
 #undef KF_CONF_GROUP
 	{KF_OPT_GROUP, NULL, NULL, "How the program is run"},
-	{OPT_CONF + (int)CONF_record_max, "max-size", "BYTES",
+	{OPT_CONF + (int)KF_CONF_ID_record_max, "max-size", "BYTES",
 	 "the same as --record-max"},
 	{OPT_PYTHON, "python", NULL, KF_RUN_PYTHON},
 	{OPT_NO_CHILDREN, "no-children", NULL,
