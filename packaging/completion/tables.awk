@@ -4,16 +4,19 @@
 #	awk -f tables.awk TABLE... TEMPLATE
 #
 # @engines@ and @profileviews@ become names, @controls@ NAME= of each setting,
+# @options@ NAME= of each option of the library,
 # @FILE.awk@ the program beside the template, without comments.
 
 /^KF_ENGINE\(/ { engines = engines " " id() }
 /^KF_PROFILE_VIEW\(/ { views = views " " id() }
+/^KF_CONF\(/ { name = id(); gsub(/_/, "-", name); options = options " " name "=" }
 /^KF_CONTROL\(/ { controls = controls " " id() "=" }
 
 FILENAME ~ /\.in$/ {
 	gsub(/@engines@/, substr(engines, 2))
 	gsub(/@profileviews@/, substr(views, 2))
 	gsub(/@controls@/, substr(controls, 2))
+	gsub(/@options@/, substr(options, 2))
 	if (match($0, /@[a-z]+\.awk@/))
 		insert(substr($0, RSTART + 1, RLENGTH - 2),
 		       substr($0, 1, RSTART - 1), substr($0, RSTART + RLENGTH))

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,21 +72,22 @@ char *kf_program_find(const char *name, int *status)
 /*
  * The reason if the program starts in secure mode, without preloads; or NULL.
  */
-static char *secure_refusal(const char *path)
+static char *secure_refusal(const char *path, const struct kf_program_as *as)
 {
 	struct statvfs fs;
 	struct stat st;
 
-	if (stat(path, &st) || statvfs(path, &fs) || (fs.f_flag & ST_NOSUID))
+	if (as->no_new_privileges || stat(path, &st) || statvfs(path, &fs) ||
+	    (fs.f_flag & ST_NOSUID))
 		return NULL;
-	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
+	if ((st.st_mode & S_ISUID) && st.st_uid != as->uid)
 		return kf_format(
 			"it is set-user-ID: the loader ignores LD_PRELOAD");
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) &&
-	    st.st_gid != getgid())
+	    st.st_gid != as->gid)
 		return kf_format(
 			"it is set-group-ID: the loader ignores LD_PRELOAD");
-	if (geteuid() && getxattr(path, "security.capability", NULL, 0) > 0)
+	if (as->uid && getxattr(path, "security.capability", NULL, 0) > 0)
 		return kf_format(
 			"it has file capabilities: the loader ignores LD_PRELOAD");
 	return NULL;
@@ -175,41 +177,82 @@ static char *script_interpreter(const char *path)
 	return found;
 }
 
-static char *program_refusal(const char *path, const struct kf_elf *lib,
-			     unsigned int depth)
+/* The file of a path, which the caller closes; -1: its path is enough. */
+static int program_open(const char *path, const struct kf_program_as *as,
+			char at[PATH_MAX])
 {
-	struct kf_elf elf;
-	char *interpreter, *reason, *whole;
+	int fd = as->root ? kf_regular_open_in(as->root, path) : -1;
 
-	switch (kf_elf_read(path, &elf)) {
-	case KF_ELF_OK:
-		reason = secure_refusal(path);
-		return reason ? reason : elf_refusal(&elf, lib);
-	case KF_ELF_ERROR:
-		/* not readable, but perhaps executable: let it run */
-		return secure_refusal(path);
-	default:
-		break;
-	}
-	interpreter = script_interpreter(path);
-	if (!interpreter || depth == MAX_INTERPRETERS) {
-		free(interpreter);
-		return NULL;
-	}
-	reason = program_refusal(interpreter, lib, depth + 1);
-	whole = reason ? kf_format("its interpreter %s: %s", interpreter,
-				   reason)
-		       : NULL;
+	if (fd < 0)
+		snprintf(at, PATH_MAX, "%s", path);
+	else
+		snprintf(at, PATH_MAX, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static char *program_refusal(const char *path, const struct kf_elf *lib,
+			     const struct kf_program_as *as,
+			     unsigned int depth);
+
+/* A file that is no ELF file: a script, or what the kernel knows of. */
+static char *refuse_script(const char *at, const struct kf_elf *lib,
+			   const struct kf_program_as *as, unsigned int depth)
+{
+	char *interpreter = script_interpreter(at);
+	char *reason = NULL, *whole = NULL;
+
+	if (interpreter && depth < MAX_INTERPRETERS)
+		reason = program_refusal(interpreter, lib, as, depth + 1);
+	if (reason)
+		whole = kf_format("its interpreter %s: %s", interpreter,
+				  reason);
 	free(reason);
 	free(interpreter);
 	return whole;
 }
 
-char *kf_program_refusal(const char *path, const char *library)
+static char *program_refusal(const char *path, const struct kf_elf *lib,
+			     const struct kf_program_as *as, unsigned int depth)
+{
+	char at[PATH_MAX], *reason;
+	int fd = program_open(path, as, at);
+	struct kf_elf elf;
+
+	if (fd < 0 && as->root)
+		return errno == ENOENT ? kf_format("%s", strerror(errno))
+				       : NULL;
+	switch (kf_elf_read(at, &elf)) {
+	case KF_ELF_OK:
+		reason = secure_refusal(at, as);
+		if (!reason)
+			reason = elf_refusal(&elf, lib);
+		break;
+	case KF_ELF_ERROR:
+		/* not readable, but perhaps executable: let it run */
+		reason = secure_refusal(at, as);
+		break;
+	default:
+		reason = refuse_script(at, lib, as, depth);
+		break;
+	}
+	if (fd >= 0)
+		close(fd);
+	return reason;
+}
+
+char *kf_program_refusal_as(const char *path, const char *library,
+			    const struct kf_program_as *as)
 {
 	struct kf_elf lib;
 
 	if (kf_elf_read(library, &lib) != KF_ELF_OK)
 		return kf_format("the library %s is not an ELF file", library);
-	return program_refusal(path, &lib, 0);
+	return program_refusal(path, &lib, as, 0);
+}
+
+char *kf_program_refusal(const char *path, const char *library)
+{
+	const struct kf_program_as as = {.uid = getuid(), .gid = getgid()};
+
+	return kf_program_refusal_as(path, library, &as);
 }

@@ -8,6 +8,8 @@
 
 #include "base/compiler.h"
 
+#include <sys/types.h>
+
 /**
  * kf_program_find() - the file of a command name
  * @name:	the name; one with a slash is looked up as it is
@@ -25,5 +27,24 @@ char *kf_program_find(const char *name, int *status);
  * Return: the reason in a few words, to free(); NULL if preloading works.
  */
 char *kf_program_refusal(const char *path, const char *library);
+
+/* Who is to run a program, and where. */
+struct kf_program_as {
+	const char *root; /* the directory that is its /; NULL: ours */
+	uid_t uid;
+	gid_t gid;
+	bool no_new_privileges; /* set-id has no effect */
+};
+
+/**
+ * kf_program_refusal_as() - the same for a program that another one starts
+ * @path:	the program, within its root
+ * @library:	the library, by a path of ours
+ * @as:		who runs the program
+ *
+ * Return: as kf_program_refusal(); a file that is missing is a reason.
+ */
+char *kf_program_refusal_as(const char *path, const char *library,
+			    const struct kf_program_as *as);
 
 #endif

@@ -167,6 +167,8 @@ def words_of_the_tables_are_offered(world, Shell):
                 "process", "container", "procs", "threads", "live", "held",
                 "free", "round", "rss", "malloc", "mmap", "fail"}),
             ("konfiscator ctl 1 ", {i + "=" for i in ids("core/control.def")}),
+            ("konfiscator enable x ", {i.replace("_", "-") + "=" for i in
+                                       ids("core/conf.def", "KF_CONF")}),
             ("konfiscator run --engine=",
              ids("engines/engines.def") | {"files", "one.rec"}),
             ("konfiscator --color=", {"auto", "always", "never"}),

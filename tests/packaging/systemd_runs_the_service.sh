@@ -4,8 +4,10 @@
 # A Debian with systemd boots in a machine with the packages of ./deb: the service
 # runs as its own user with no rights but one, under the filter of system calls
 # and all else that its unit takes away; it serves, reads its rules again and
-# keeps its counts over a restart, and its socket starts it. For `make check-deb`,
-# which makes the packages first.
+# keeps its counts over a restart, and its socket starts it. `konfiscator enable`
+# brings hardened services under the library: Debian's redis-server, and one with
+# a user of its own for the time that it runs and a preload of its own. For
+# `make check-deb`, which makes the packages first.
 # limit: 3000
 . "${top_srcdir:?}/tests/lib.sh"
 . "$top_srcdir/tests/packaging/base.sh"
@@ -29,7 +31,7 @@ rm -f "$top"/debs/*-dbgsym_*
 unshare -m sh -c 'mount -t proc proc "$1/proc" && chroot "$1" /usr/bin/env -i \
 	PATH=/usr/sbin:/usr/bin DEBIAN_FRONTEND=noninteractive sh -c "
 		apt-get -qq update && apt-get -qq -y --no-install-recommends \
-			install systemd-sysv curl /debs/*.deb"' \
+			install systemd-sysv curl redis-server /debs/*.deb"' \
 	install "$top" >"$WORK/apt" 2>&1 </dev/null ||
 	fail "they do not install: $(tail -n 20 "$WORK/apt")"
 
@@ -79,7 +81,42 @@ systemctl enable --now konfiscator_exporter.socket
 served / '<title>' && say socket page
 say restarts "$(systemctl show -p NRestarts --value $service)"
 say failed "$(systemctl list-units --failed --no-legend 'konf*' | wc -l)"
-journalctl --no-pager -u $service >/journal
+# The words of a unit's line in the status, and what is left to do.
+status_of() {
+	konfiscator status --format=csv --no-header "$1" | tr -d '"'
+}
+redis=redis-server.service
+say loaded "$(systemctl show -p ActiveState --value $redis)"
+konfiscator enable $redis sample=64K >/enabled
+say enable "$(sed -n 's/.*restarted: //p' /enabled)"
+say unrestarted "$(status_of $redis)"
+systemctl restart $redis
+say redis "$(status_of $redis)"
+pid=$(systemctl show -p MainPID --value $redis)
+say redis_filter "$(sed -n 's/^Seccomp:[^0-9]*//p' "/proc/$pid/status")"
+say redis_file "$(find /run/konfiscator -name "redis-server.$pid.*" | wc -l)"
+redis-cli set key value >/dev/null
+konfiscator stat -p "$pid" --format=json >/redis.json
+say redis_calls "$(sed -n 's/^ *"mallocs": \([0-9]*\).*/\1/p' /redis.json)"
+konfiscator disable redis-server >/disabled
+say disabled "$(status_of $redis)"
+systemctl restart $redis
+say redis_without "$(status_of $redis)"
+
+konfiscator enable guest@one >/dev/null
+systemctl start guest@one.service guest@two.service
+pid=$(systemctl show -p MainPID --value guest@one.service)
+say guest "$(tr '\0' '\n' <"/proc/$pid/environ" |
+	sed -n 's/^LD_PRELOAD=.*libkonfiscator.so.1:/others /p')"
+say guest_file "$(find /run/konfiscator -name "sleep.$pid.*" | wc -l)"
+say guest_mapped "$(grep -c 'r-xp.*libm.so.6' "/proc/$pid/maps")"
+say guest_one "$(status_of guest@one)"
+konfiscator enable guest@ >/template
+say template "$(sed -n 's/.*restarted: //p' /template)"
+systemctl restart 'guest@*'
+say guests "$(status_of guest@)"
+say enabled "$(konfiscator status --no-header | awk '{ print $1 }' | tr '\n' ' ')"
+journalctl --no-pager -u $service -u $redis -u 'guest@*' >/journal
 say done
 sync
 systemctl poweroff --force
@@ -101,6 +138,19 @@ After=konfiscator_exporter.service
 Type=oneshot
 ExecStart=/usr/local/sbin/look
 TimeoutStartSec=infinity
+END
+cat >"$top/etc/systemd/system/guest@.service" <<'END'
+[Service]
+ExecStart=/usr/bin/sleep 1000
+Environment=LD_PRELOAD=libm.so.6
+DynamicUser=yes
+ProtectHome=yes
+PrivateDevices=yes
+PrivateUsers=yes
+NoNewPrivileges=yes
+MemoryDenyWriteExecute=yes
+RestrictNamespaces=yes
+SystemCallFilter=@system-service
 END
 ln -s ../look.service \
 	"$top/etc/systemd/system/multi-user.target.wants/look.service"
@@ -144,3 +194,26 @@ equal "counts after a restart" "$(said sort)" "$(said sort_again)"
 equal "the socket's first answer" page "$(said socket)"
 equal "restarts by itself" 0 "$(said restarts)"
 equal "units that failed" 0 "$(said failed)"
+equal "redis before" active "$(said loaded)"
+equal "what to do" "systemctl restart redis-server.service" "$(said enable)"
+equal "redis, enabled but not restarted" \
+	"redis-server.service,yes,1,0,0,systemctl restart redis-server.service" \
+	"$(said unrestarted)"
+equal "redis under the library" "redis-server.service,yes,1,1,0," "$(said redis)"
+equal "redis' filter of system calls" 2 "$(said redis_filter)"
+equal "redis' stats file" 1 "$(said redis_file)"
+[ "$(said redis_calls)" -gt 0 ] || fail "no calls of redis are counted"
+equal "redis, disabled but not restarted" \
+	"redis-server.service,no,1,1,0,systemctl restart redis-server.service" \
+	"$(said disabled)"
+equal "redis without the library" "redis-server.service,no,1,0,0," \
+	"$(said redis_without)"
+equal "the guest's own preload" "others libm.so.6" "$(said guest)"
+equal "the guest's own preload, mapped" 1 "$(said guest_mapped)"
+equal "the guest's stats file" 1 "$(said guest_file)"
+equal "the guest" "guest@one.service,yes,1,1,0," "$(said guest_one)"
+equal "what to do for a template" "systemctl restart 'guest@*'" \
+	"$(said template)"
+equal "all guests" "guest@.service,yes,2,2,0," "$(said guests)"
+equal "what is enabled" "guest@.service guest@one.service " \
+	"$(said enabled)"
