@@ -85,6 +85,14 @@ say failed "$(systemctl list-units --failed --no-legend 'konf*' | wc -l)"
 status_of() {
 	konfiscator status --format=csv --no-header "$1" | tr -d '"'
 }
+# A service of type simple is started before its program is.
+until_status() {
+	for second in $(seq 100); do
+		[ "$(status_of "$1")" != "$2" ] || break
+		sleep 1
+	done
+	status_of "$1"
+}
 redis=redis-server.service
 say loaded "$(systemctl show -p ActiveState --value $redis)"
 konfiscator enable $redis sample=64K >/enabled
@@ -105,16 +113,16 @@ say redis_without "$(status_of $redis)"
 
 konfiscator enable guest@one >/dev/null
 systemctl start guest@one.service guest@two.service
+say guest_one "$(until_status guest@one guest@one.service,yes,1,1,0,)"
 pid=$(systemctl show -p MainPID --value guest@one.service)
 say guest "$(tr '\0' '\n' <"/proc/$pid/environ" |
 	sed -n 's/^LD_PRELOAD=.*libkonfiscator.so.1:/others /p')"
 say guest_file "$(find /run/konfiscator -name "sleep.$pid.*" | wc -l)"
 say guest_mapped "$(grep -c 'r-xp.*libm.so.6' "/proc/$pid/maps")"
-say guest_one "$(status_of guest@one)"
 konfiscator enable guest@ >/template
 say template "$(sed -n 's/.*restarted: //p' /template)"
 systemctl restart 'guest@*'
-say guests "$(status_of guest@)"
+say guests "$(until_status guest@ guest@.service,yes,2,2,0,)"
 say enabled "$(konfiscator status --no-header | awk '{ print $1 }' | tr '\n' ' ')"
 journalctl --no-pager -u $service -u $redis -u 'guest@*' >/journal
 say done
