@@ -24,7 +24,7 @@ unit() {
 		'[Service]' 'ExecStart=/usr/sbin/daemon --x' "$@" \
 		>"$root/usr/lib/systemd/system/$name"
 }
-enable() {
+enables() {
 	expect 0 "$KF_CLI" enable --root="$root" "$@"
 	file=$root/etc/systemd/system/$1.d/$dropin
 }
@@ -48,7 +48,7 @@ mkdir -p "$root$(dirname "$library")"
 cp -L "$KF_LIB" "$root$library"
 
 # What is not restricted gets no mounts of its own.
-enable plain.service
+enables plain.service
 equal "the lines of the drop-in" 3 "$(wc -l <"$file")"
 has "Environment=\"LD_PRELOAD=$library\""
 equal "its mode" 644 "$(stat -c %a "$file")"
@@ -64,12 +64,12 @@ says "it was not enabled"
 expect 3 "$KF_CLI" status --root="$root"
 
 # Options, of which a second call leaves none; '%' and '"' are themselves.
-enable plain.service sample=64K stack-frames=20 tag_levels=9 'name=5% "x\'
+enables plain.service sample=64K stack-frames=20 tag_levels=9 "name=5% \"x\\"
 has 'Environment="KONFISCATOR_SAMPLE=64K"'
 has 'Environment="KONFISCATOR_STACK_FRAMES=20"'
 has 'Environment="KONFISCATOR_TAG_LEVELS=9"'
 has 'Environment="KONFISCATOR_NAME=5%% \"x\\"'
-enable plain.service --python
+enables plain.service --python
 has 'Environment="PYTHONMALLOC=malloc"'
 has_no KONFISCATOR_SAMPLE
 equal "files in its directory" "$dropin" "$(ls -A "$(dirname "$file")")"
@@ -79,11 +79,11 @@ prints KONFISCATOR_SAMPLE=1M
 cmp "$file" "$WORK/before" || fail "--dry-run writes"
 
 # The unit's own LD_PRELOAD, of its files in systemd's order, without ours.
-unit preloads.service 'Environment=A=1 "LD_PRELOAD=/x/%n.so" B=2 \' \
+unit preloads.service "Environment=A=1 \"LD_PRELOAD=/x/%n.so\" B=2 \\" \
 	'# no comment ends a line' "  C=\"a b\""
-enable preloads.service
+enables preloads.service
 has "Environment=\"LD_PRELOAD=$library:/x/%n.so\""
-enable preloads.service
+enables preloads.service
 has "Environment=\"LD_PRELOAD=$library:/x/%n.so\""
 mkdir "$root/usr/lib/systemd/system/preloads.service.d" \
 	"$root/etc/systemd/system/service.d"
@@ -92,19 +92,19 @@ Environment=LD_PRELOAD=/y.so:libkonfiscator.so.1:/z.so" \
 	>"$root/usr/lib/systemd/system/preloads.service.d/60.conf"
 echo "[Service]
 Environment=LD_PRELOAD=/first.so" >"$root/etc/systemd/system/service.d/10.conf"
-enable preloads.service
+enables preloads.service
 has "Environment=\"LD_PRELOAD=$library:/y.so:/z.so\""
 echo "[Service]
 Environment=" >"$root/usr/lib/systemd/system/preloads.service.d/70.conf"
-enable preloads.service
+enables preloads.service
 has "Environment=\"LD_PRELOAD=$library\""
 rm -r "$root/etc/systemd/system/service.d"
 
 # A template, an instance of it, an alias.
 unit work@.service 'Environment=LD_PRELOAD=/%i.so'
-enable work@.service
+enables work@.service
 has "Environment=\"LD_PRELOAD=$library:/%i.so\""
-enable work@one.service
+enables work@one.service
 has "Environment=\"LD_PRELOAD=$library:/%i.so\""
 ln -s /usr/lib/systemd/system/plain.service \
 	"$root/etc/systemd/system/alias.service"
@@ -119,26 +119,26 @@ equal "enabled units" "plain.service preloads.service work@.service work@one.ser
 # What restrictions need.
 run=/run/konfiscator
 unit strict.service ProtectSystem=strict MemoryDenyWriteExecute=yes
-enable strict.service dir=/var/lib/x
+enables strict.service dir=/var/lib/x
 has "ReadWritePaths=-$run"
 has "ReadWritePaths=-/var/lib/x"
 unit full.service ProtectSystem=full ProtectHome=yes PrivateTmp=yes
-enable full.service
+enables full.service
 has_no Paths
 unit dynamic.service DynamicUser=yes
-enable dynamic.service
+enables dynamic.service
 has "ReadWritePaths=-$run"
 unit reads.service 'ReadOnlyPaths=/etc -/run/'
-enable reads.service
+enables reads.service
 has "ReadWritePaths=-$run"
 unit tmpfs.service 'TemporaryFileSystem=/run:ro /var'
-enable tmpfs.service
+enables tmpfs.service
 has "BindPaths=-$run"
 has_no BindReadOnlyPaths
 mkdir -p "$root/jail/usr/sbin"
 cp /bin/true "$root/jail/usr/sbin/daemon"
 unit jailed.service RootDirectory=/jail
-enable jailed.service
+enables jailed.service
 has "BindPaths=-$run"
 has "BindReadOnlyPaths=$library"
 
@@ -169,7 +169,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	refuses "it is set-user-ID" setid.service
 	unit setid.service ExecStart= ExecStart=/usr/sbin/setid \
 		NoNewPrivileges=yes
-	enable setid.service
+	enables setid.service
 fi
 ln -s /dev/null "$root/etc/systemd/system/masked.service"
 refuses "masked" masked.service
