@@ -228,7 +228,9 @@ static inline const char *konf_tag_scope_begin(const char *name)
  * Real-time code begins in this thread, and ends: calls of malloc and its
  * relatives in between are counted, with their stacks, and `konfiscator
  * realtime -p PID` shows them. They are carried out as usual, unless
- * KONFISCATOR_REALTIME_ABORT=1 is set. May be nested.
+ * KONFISCATOR_REALTIME_ABORT=1 is set. With KONFISCATOR_REALTIME_ALLOW=1 only
+ * those are counted that wait for a lock of the library, make a system call or
+ * have a page fault. May be nested.
  */
 static inline void konf_realtime_enter(void)
 {

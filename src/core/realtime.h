@@ -4,6 +4,10 @@
  * real-time mode are counted with their stacks, and reported by a probe, or end
  * the process. The calls are passed on.
  *
+ * With KONFISCATOR_REALTIME_ALLOW calls are allowed, and only those are
+ * reported that took what real-time code must not take: see struct
+ * kf_realtime_watch.
+ *
  * A thread is in this mode between konf_realtime_enter() and the matching
  * konf_realtime_leave(), or while KONFISCATOR_REALTIME selects its name, which
  * is read at its first call and on its slow paths.
@@ -13,6 +17,7 @@
 
 #include "core/core.h"
 #include "heap/front.h"
+#include "sys/call.h"
 
 /* Of the calling thread. */
 struct kf_realtime_self {
@@ -52,8 +57,17 @@ static inline void kf_realtime_poll(void)
 		kf_front_choose();
 }
 
+/* A call that is allowed, while it lasts. */
+struct kf_realtime_watch {
+	struct kf_toll
+		outer;	 /* of the call that a signal handler interrupted */
+	uint64_t faults; /* of the thread, before the call */
+	bool on;
+	bool sees_faults;
+};
+
 /**
- * kf_realtime_note() - count a call, which begins now
+ * kf_realtime_note() - count a call, which begins now, unless it is allowed
  * @call:	the function
  * @size:	bytes asked; 0 for free
  *
@@ -62,5 +76,26 @@ static inline void kf_realtime_poll(void)
  * Context: a thread in real-time mode. Keeps errno; walks the stack.
  */
 void kf_realtime_note(enum kf_call call, size_t size);
+
+/**
+ * kf_realtime_watch() - watch a call if it is allowed
+ * @watch:	out: for kf_realtime_watched()
+ *
+ * Context: as kf_realtime_note(); a system call.
+ */
+void kf_realtime_watch(struct kf_realtime_watch *watch);
+
+/**
+ * kf_realtime_watched() - count a call that ends, as kf_realtime_note(), if it
+ *			   waited for a lock of the library, made a system call
+ *			   or had a page fault
+ * @watch:	of kf_realtime_watch()
+ * @call:	the function
+ * @size:	bytes asked; 0 for free
+ *
+ * Context: as kf_realtime_note().
+ */
+void kf_realtime_watched(const struct kf_realtime_watch *watch,
+			 enum kf_call call, size_t size);
 
 #endif

@@ -227,9 +227,10 @@ uint32_t kf_sample_take_again(uint32_t old, uint64_t bytes, uint32_t tag)
 	return nr | KF_SAMPLE_MARK;
 }
 
-uint64_t kf_sample_realtime(uint32_t function)
+uint64_t kf_sample_realtime(uint32_t function, uint32_t why)
 {
-	uint32_t tag = (uint32_t)kf_process_tid() << 3 | function;
+	uint32_t tag = why << KF_REALTIME_SHIFT |
+		       (uint32_t)kf_process_tid() << 3 | function;
 	uint32_t entry = take_stack(tag, KF_STACK_REALTIME);
 
 	/* Entry 0 is of samples alone: what it would count is left out. */

@@ -92,13 +92,14 @@ uint32_t kf_sample_take(uint64_t bytes, uint64_t mean,
  * kf_sample_realtime() - count a call of a thread in real-time mode for its
  *			  stack, which is no sample's
  * @function:	as the probe realtime_violation has it
+ * @why:	enum kf_realtime_why
  *
  * Walks the stack.
  *
  * Context: as kf_sample_take().
  * Return: the caller, a return address; 0: unknown.
  */
-uint64_t kf_sample_realtime(uint32_t function);
+uint64_t kf_sample_realtime(uint32_t function, uint32_t why);
 
 /**
  * kf_sample_take_again() - the same for a sample that realloc changes

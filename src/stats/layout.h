@@ -28,7 +28,7 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 9
+#define KF_STATS_MINOR 10
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_TINY_MAX 1024 /* bytes of the largest tiny class */
@@ -366,11 +366,25 @@ enum kf_stack_flags {
 				    the process: its own are in other entries */
 	/*
 	 * Of calls in real-time mode: @samples of them, each as a sample of a
-	 * byte that was freed at once; @tag is the thread's id << 3 and the
-	 * function, as the probe realtime_violation has it.
+	 * byte that was freed at once; @tag is enum kf_realtime_why <<
+	 * KF_REALTIME_SHIFT, the thread's id << 3, and the function, as the
+	 * probe realtime_violation has it.
 	 */
 	KF_STACK_REALTIME = 128,
 };
+
+/*
+ * What an allowed call in real-time mode took, or 0: calls are not allowed.
+ * Minor versions 0 to 9 have 0.
+ */
+enum kf_realtime_why {
+	KF_REALTIME_WAITED = 1, /* it waited for a lock of the library */
+	KF_REALTIME_SYSTEM_CALL = 2,
+	KF_REALTIME_FAULT = 4, /* it had page faults */
+	KF_REALTIME_WHYS = 8,
+};
+
+#define KF_REALTIME_SHIFT 28
 
 #define KF_STACK_OUTER_SHIFT 8
 

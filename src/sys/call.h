@@ -6,6 +6,9 @@
  * libraries (torsocks, uid_wrapper) define wrappers, syscall() too, that
  * allocate. kf_sys() enters the kernel directly: errno stays as it is, and a
  * failure is a negative errno.
+ *
+ * Each thread has the number of its last one, so that core/realtime.h can tell
+ * which calls of malloc made one.
  */
 #ifndef KF_SYS_CALL_H
 #define KF_SYS_CALL_H
@@ -54,9 +57,31 @@ static __always_inline_kf long kf_sys_call(long nr, long a, long b, long c,
 #error "only x86-64 and aarch64 are supported"
 #endif
 
-#define KF_SYS_SIX(nr, a, b, c, d, e, f, ...)                               \
-	kf_sys_call((long)(nr), (long)(a), (long)(b), (long)(c), (long)(d), \
-		    (long)(e), (long)(f))
+/* What the calling thread has done since somebody cleared it. */
+struct kf_toll {
+	uint32_t system_call; /* number of the last one, plus 1; 0: none */
+	bool waited;	      /* for a lock of sys/lock.h */
+};
+
+extern __thread struct kf_toll kf_toll __kf_hidden
+	__attribute__((tls_model("initial-exec")));
+
+/* Note a system call that the C library makes. */
+static inline void kf_sys_note(long nr)
+{
+	kf_toll.system_call = (uint32_t)nr + 1;
+}
+
+static __always_inline_kf long kf_sys_noted(long nr, long a, long b, long c,
+					    long d, long e, long f)
+{
+	kf_sys_note(nr);
+	return kf_sys_call(nr, a, b, c, d, e, f);
+}
+
+#define KF_SYS_SIX(nr, a, b, c, d, e, f, ...)                                \
+	kf_sys_noted((long)(nr), (long)(a), (long)(b), (long)(c), (long)(d), \
+		     (long)(e), (long)(f))
 
 /*
  * kf_sys() - make a system call: its number, then up to six arguments, which

@@ -4,6 +4,7 @@
  * Drepper's "Futexes are tricky".
  */
 #include "sys/lock.h"
+#include "sys/call.h"
 #include "sys/thread.h"
 
 #include <stdlib.h>
@@ -78,6 +79,7 @@ static void sleep_on(struct kf_lock *lock)
 
 static enum kf_lock_result wait_for(struct kf_lock *lock, uint64_t self)
 {
+	kf_toll.waited = true;
 	for (int i = 0; i < SPINS; i++) {
 		if (held_by_fork(lock))
 			return KF_LOCK_FORKING;

@@ -6,6 +6,7 @@
 
 #include "sys/named.h"
 
+#include "sys/call.h"
 #include "sys/lock.h"
 #include "sys/vm.h"
 
@@ -30,9 +31,11 @@ static bool by_name(void)
 static void *named_map(size_t size)
 {
 	int saved = errno;
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p;
 
+	kf_sys_note(SYS_mmap);
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	errno = saved;
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -40,8 +43,10 @@ static void *named_map(size_t size)
 static bool unmap(void *addr, size_t size)
 {
 	int saved = errno;
-	int r = munmap(addr, size);
+	int r;
 
+	kf_sys_note(SYS_munmap);
+	r = munmap(addr, size);
 	errno = saved;
 	return r == 0;
 }
@@ -49,8 +54,10 @@ static bool unmap(void *addr, size_t size)
 static bool named_purge(void *addr, size_t size)
 {
 	int saved = errno;
-	int r = madvise(addr, size, MADV_DONTNEED);
+	int r;
 
+	kf_sys_note(SYS_madvise);
+	r = madvise(addr, size, MADV_DONTNEED);
 	errno = saved;
 	return r == 0;
 }
@@ -58,8 +65,10 @@ static bool named_purge(void *addr, size_t size)
 static bool named_move(void *addr, size_t old, size_t size, int flags, void *to)
 {
 	int saved = errno;
-	void *p = mremap(addr, old, size, flags, to);
+	void *p;
 
+	kf_sys_note(SYS_mremap);
+	p = mremap(addr, old, size, flags, to);
 	errno = saved;
 	return p != MAP_FAILED;
 }

@@ -10,7 +10,14 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
+
+#ifndef RUSAGE_THREAD
+#define RUSAGE_THREAD 1
+#endif
+
+__thread struct kf_toll kf_toll __attribute__((tls_model("initial-exec")));
 
 void kf_futex_wait(uint32_t *word, uint32_t value)
 {
@@ -28,6 +35,17 @@ void kf_thread_yield(void)
 		kf_process_pause();
 	else
 		kf_sys(SYS_sched_yield);
+}
+
+bool kf_thread_faults(uint64_t *faults)
+{
+	struct rusage usage;
+
+	if (kf_process_is_barred() ||
+	    kf_sys(SYS_getrusage, RUSAGE_THREAD, &usage))
+		return false;
+	*faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+	return true;
 }
 
 /* Of glibc since 2.32. */

@@ -52,6 +52,15 @@ void kf_futex_wake(uint32_t *word, int nr);
 void kf_thread_yield(void);
 
 /**
+ * kf_thread_faults() - page faults of the calling thread since it began
+ * @faults:	out: their number, minor and major ones
+ *
+ * Context: any; a system call.
+ * Return: false where it is not known.
+ */
+bool kf_thread_faults(uint64_t *faults) __must_check;
+
+/**
  * kf_thread_is_alone() - whether the process has no other thread
  *
  * Context: any.

@@ -15,11 +15,12 @@
 
 #define CALLERS 16
 
-enum { CALLS, FUNCTION, THREAD, STACK };
+enum { CALLS, FUNCTION, WHY, THREAD, STACK };
 
 static const struct kf_column realtime_columns[] = {
 	[CALLS] = {"CALLS", "calls", KF_CELL_COUNT},
 	[FUNCTION] = {"FUNCTION", "function", KF_CELL_TEXT},
+	[WHY] = {"WHY", "why", KF_CELL_TEXT},
 	[THREAD] = {"THREAD", "thread", KF_CELL_TEXT},
 	[STACK] = {"STACK", "stack", KF_CELL_TEXT, true},
 };
@@ -34,12 +35,38 @@ static const char *const realtime_functions[] = {
 	"malloc", "calloc", "realloc", "aligned", "free",
 };
 
+/* By the bits of enum kf_realtime_why. */
+static const char *const realtime_reasons[] = {
+	"lock wait",
+	"system call",
+	"page fault",
+};
+
+/* In memory that the caller frees. */
+static char *realtime_words(uint32_t tag)
+{
+	uint32_t why = tag >> KF_REALTIME_SHIFT;
+	char *all = NULL;
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(realtime_reasons); i++) {
+		char *before = all;
+
+		if (!(why & 1u << i))
+			continue;
+		all = kf_format("%s%s%s", before ? before : "",
+				before ? ", " : "", realtime_reasons[i]);
+		free(before);
+	}
+	return all ? all : kf_format("call");
+}
+
 static void realtime_add_row(struct kf_table *t, const struct kf_prof *prof,
 			     const struct kf_site *site)
 {
 	unsigned int function = site->stack->tag & 7;
 	char *stack = site->nr_frames ? kf_site_callers(site, 0, CALLERS)
 				      : kf_site_group(prof, site);
+	char *why = realtime_words(site->stack->tag);
 	struct kf_cell *row = kf_table_row(t);
 
 	row[CALLS].count = site->now.samples;
@@ -47,8 +74,10 @@ static void realtime_add_row(struct kf_table *t, const struct kf_prof *prof,
 		     function < KF_ARRAY_SIZE(realtime_functions)
 			     ? realtime_functions[function]
 			     : "?");
+	kf_cell_text(&row[WHY], why);
 	kf_cell_text(&row[THREAD], site->thread);
 	kf_cell_text(&row[STACK], stack);
+	free(why);
 	free(stack);
 }
 
@@ -90,7 +119,7 @@ static void realtime_print(const struct kf_cli *cli, const struct kf_prof *prof,
 		realtime_add_row(&t, prof, &prof->sites[i]);
 		shown += prof->sites[i].now.samples;
 	}
-	kf_table_merge(&t, (const int[]){FUNCTION, THREAD, STACK}, 3,
+	kf_table_merge(&t, (const int[]){FUNCTION, WHY, THREAD, STACK}, 4,
 		       realtime_join);
 	kf_table_sort(&t, CALLS);
 	if (cli->format == KF_FORMAT_TABLE && t.nr_rows)
@@ -128,8 +157,8 @@ static int realtime_run(struct kf_cli *cli, int argc, char **argv)
 	if (!status)
 		realtime_print(cli, &prof, all);
 	if (!status && !all)
-		kf_note(cli, "realtime: no thread in real-time mode called "
-			     "malloc or its relatives");
+		kf_note(cli, "realtime: no thread in real-time mode made a "
+			     "call that is counted");
 	kf_prof_close(&prof);
 	free(path);
 	kf_one_release(&one);
