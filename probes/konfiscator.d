@@ -162,7 +162,9 @@ provider konfiscator {
 	probe size_mismatch(uint64_t pointer, uint64_t told, uint64_t usable);
 	/* the memory held from the kernel reached 90 % of most, the limit of KONFISCATOR_LIMIT. Lock: pages, or engine */
 	probe limit_near(uint64_t held, uint64_t most);
-	/* a thread in real-time mode made a call: 0 malloc, 1 calloc, 2 realloc, 3 the aligned calls, 4 free; caller is the return address, 0 if stacks are not taken. Where calls are allowed, it fires at the end of those that are counted: why is the sum of 1 waited for a lock, 2 made a system call, 4 had a page fault, number is the last system call, if it made one */
+	/* memory was short in the cgroup or on the system, and free memory is given back (KONFISCATOR_LIMIT): held is the memory held from the kernel before, stalled the microseconds in which tasks waited for memory since the last look, high how often memory.high was exceeded since then */
+	probe memory_pressure(uint64_t held, uint64_t stalled, uint64_t high);
+	/* a thread in real-time mode made a call: 0 malloc, 1 calloc, 2 realloc, 3 the aligned calls, 4 free; caller is the return address, 0 if stacks are not taken. Where calls are allowed, it fires at the end of those that are counted: why is the sum of 1 waited for a lock, 2 made a system call, 4 had a page fault, and number is the last system call, if it made one */
 	probe realtime_violation(uint64_t call, uint64_t size, uint64_t caller, uint64_t why, uint64_t number);
 };
 

@@ -8,31 +8,70 @@
 #include "core/conf.h"
 #include "core/snapshot.h"
 #include "engines/engine.h"
+#include "engines/host.h"
 #include "pages/limit.h"
 #include "sys/cgroup.h"
 #include "sys/clock.h"
 #include "sys/out.h"
 #include "sys/process.h"
 
+#include "probes/konfiscator-probes.h"
+
 bool kf_limit_is_set;
 
-/* @read_ms and @told are atomic; who sets @busy owns @cgroup. */
+/* Memory is short when tasks waited for it for this part of the time. */
+#define STALLED_PERCENT 10
+
+/* @read_ms and @told are atomic; who sets @busy owns @cgroup and @seen. */
 static struct {
 	bool busy; /* atomic */
 	bool told; /* the snapshot of this crossing was written */
 	uint32_t read_ms;
 	struct kf_cgroup cgroup;
+	struct kf_pressure seen;
 } limit;
 
-static void limit_read(void)
+static void limit_read_share(void)
 {
 	uint64_t percent = kf_conf.limit & ~KF_LIMIT_SHARE;
 
+	if (kf_conf.limit & KF_LIMIT_SHARE)
+		kf_limit_set(kf_limit_part(
+			kf_cgroup_memory_limit(&limit.cgroup, ""), percent));
+}
+
+/* Whether memory was short in the last @ms. Totals start anew in a cgroup. */
+static bool limit_is_pressed(uint32_t ms)
+{
+	struct kf_pressure now, last = limit.seen;
+	uint64_t stalled, high;
+
+	if (!kf_cgroup_pressure(&limit.cgroup, "", &now))
+		return false;
+	limit.seen = now;
+	if (now.stalled_us < last.stalled_us || now.high < last.high)
+		return false;
+	stalled = now.stalled_us - last.stalled_us;
+	high = now.high - last.high;
+	if (!high && stalled / 10 < (uint64_t)ms * STALLED_PERCENT)
+		return false;
+	kf_word_add_atomic(KF_WORD_memory_pressure, 1);
+	kf_probe_memory_pressure(kf_stats_held(), stalled, high);
+	return true;
+}
+
+static void limit_read(uint32_t ms)
+{
+	bool pressed;
+
 	if (__atomic_exchange_n(&limit.busy, true, __ATOMIC_ACQUIRE))
 		return;
-	kf_limit_set(kf_limit_part(kf_cgroup_memory_limit(&limit.cgroup, ""),
-				   percent));
+	limit_read_share();
+	pressed = limit_is_pressed(ms);
+	kf_limit_press(pressed);
 	__atomic_store_n(&limit.busy, false, __ATOMIC_RELEASE);
+	if (pressed)
+		kf_host_trim(0);
 }
 
 void kf_limit_start(void)
@@ -40,10 +79,13 @@ void kf_limit_start(void)
 	kf_limit_is_set = kf_conf.limit != 0;
 	kf_limit.hard = kf_conf.limit_hard;
 	limit.read_ms = kf_now_ms();
-	if (kf_conf.limit & KF_LIMIT_SHARE)
-		limit_read();
-	else
+	if (!kf_limit_is_set)
+		return;
+	if (!(kf_conf.limit & KF_LIMIT_SHARE))
 		kf_limit_set(kf_conf.limit);
+	limit_read_share();
+	if (!kf_cgroup_pressure(&limit.cgroup, "", &limit.seen))
+		limit.seen = (struct kf_pressure){0};
 }
 
 void kf_limit_settle(void)
@@ -72,15 +114,14 @@ static void limit_read_due(void)
 	    !__atomic_compare_exchange_n(&limit.read_ms, &last, now, false,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
-	limit_read();
+	limit_read(now - last);
 }
 
 void kf_limit_look(void)
 {
 	bool crossed = kf_load(&kf_limit.crossed);
 
-	if (kf_conf.limit & KF_LIMIT_SHARE)
-		limit_read_due();
+	limit_read_due();
 	if (likely(crossed == kf_load(&limit.told)) ||
 	    __atomic_exchange_n(&limit.told, crossed, __ATOMIC_RELAXED) ==
 		    crossed)

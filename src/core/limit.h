@@ -3,7 +3,9 @@
  * KONFISCATOR_LIMIT: what pages/limit.h is told. A share of the cgroup's limit
  * follows that limit, which is read again on slow paths, every KF_LIMIT_READ_MS
  * at most; a program that has set a filter of its system calls keeps the limit
- * that was read before.
+ * that was read before. At the same time it is read how short memory is, for
+ * the cgroup or the system: if tasks waited for it for much of the time since
+ * the last look, or memory.high was exceeded, free memory is given back.
  */
 #ifndef KF_CORE_LIMIT_H
 #define KF_CORE_LIMIT_H
@@ -32,8 +34,8 @@ void kf_limit_start(void);
 void kf_limit_settle(void);
 
 /**
- * kf_limit_look() - read the limit again if it is time; write the snapshot that
- *		     is due as the limit is near
+ * kf_limit_look() - read the limit and the pressure again if it is time; write
+ *the snapshot that is due as the limit is near
  *
  * Context: any thread, on slow paths.
  */

@@ -9,11 +9,15 @@
 /* Caches are given back each time that such a part of the limit was taken. */
 #define STEPS 64
 
+/* The most dirty bytes while memory is short elsewhere. */
+#define PRESSED_DIRTY ((uint64_t)KF_MIB)
+
 struct kf_limit kf_limit = {
 	.bytes = UINT64_MAX,
 	.near = UINT64_MAX,
 	.trim_at = UINT64_MAX,
 	.watch = UINT64_MAX,
+	.dirty = UINT64_MAX,
 };
 
 /* The thread tries again: a fork cannot leave it set, as a counter would be. */
@@ -72,17 +76,32 @@ static void limit_cross(uint64_t held, uint64_t limit)
 	kf_probe_limit_near(held, limit);
 }
 
+void kf_limit_press(bool on)
+{
+	kf_store(&kf_limit.pressed, on);
+	kf_limit_note(kf_stats_held());
+}
+
+static uint64_t limit_most_dirty(uint64_t limit, bool pressed)
+{
+	return pressed ? KF_MIN(limit / STEPS, PRESSED_DIRTY) : limit / STEPS;
+}
+
 void kf_limit_note(uint64_t held)
 {
 	uint64_t limit = kf_load(&kf_limit.bytes);
 	uint64_t near = kf_load(&kf_limit.near);
-	bool is_near = held >= near && limit != UINT64_MAX;
+	bool pressed = kf_load(&kf_limit.pressed);
+	bool full = held >= near && limit != UINT64_MAX;
 
 	if (limit != UINT64_MAX)
 		limit_cross(held, limit);
-	if (!is_near)
+	if (!full)
 		kf_store(&kf_limit.trim_at, near);
-	kf_store(&kf_limit.is_near, is_near);
+	kf_store(&kf_limit.dirty, full || pressed
+					  ? limit_most_dirty(limit, pressed)
+					  : UINT64_MAX);
+	kf_store(&kf_limit.is_near, full || pressed);
 	/* What is less than this must be looked at, too, once it is near. */
-	kf_store(&kf_limit.watch, is_near ? 0 : near);
+	kf_store(&kf_limit.watch, full ? 0 : near);
 }

@@ -8,6 +8,9 @@
  * refused before the caches were given back: the caller gives them back
  * (kf_host_trim()) and tries again with kf_limit_retry(), as when the kernel
  * has no more. Such a second try is refused above a hard limit alone.
+ *
+ * While memory is short elsewhere (kf_limit_press()), as little is kept as near
+ * the limit, also where there is no limit.
  */
 #ifndef KF_PAGES_LIMIT_H
 #define KF_PAGES_LIMIT_H
@@ -21,7 +24,9 @@ struct kf_limit {
 	uint64_t near;	  /* held bytes from which memory is kept low */
 	uint64_t trim_at; /* and from which caches are given back first */
 	uint64_t watch;	  /* and from which kf_limit_watch() has to look */
+	uint64_t dirty;	  /* dirty bytes that may be kept */
 	bool is_near;
+	bool pressed; /* memory is short elsewhere */
 	bool crossed; /* KF_LIMIT_TOLD percent were reached */
 	bool hard;    /* constant after start */
 };
@@ -45,6 +50,14 @@ static inline uint64_t kf_limit_part(uint64_t bytes, uint64_t percent)
  * Context: any thread, one at a time.
  */
 void kf_limit_set(uint64_t bytes);
+
+/**
+ * kf_limit_press() - keep as little memory as near the limit, or as usual
+ * @on:		true: memory is short elsewhere
+ *
+ * Context: any thread, one at a time.
+ */
+void kf_limit_press(bool on);
 
 /**
  * kf_limit_allows() - whether more memory may be held
@@ -87,9 +100,9 @@ static inline void kf_limit_watch(uint64_t held)
  */
 static inline uint64_t kf_limit_dirty(uint64_t usual)
 {
-	return unlikely(kf_load(&kf_limit.is_near))
-		       ? KF_MIN(usual, kf_load(&kf_limit.bytes) / 64)
-		       : usual;
+	uint64_t most = kf_load(&kf_limit.dirty);
+
+	return KF_MIN(usual, most);
 }
 
 #endif

@@ -95,6 +95,7 @@ static void take_heap(struct kf_facts *f, const struct kf_snapshot *s)
 	f->held = t->held;
 	f->limit = facts_level(s, "limit");
 	f->headroom = facts_less(f->limit, f->held);
+	f->pressures = facts_level(s, "memory_pressure");
 	f->peak_held = KF_MAX(facts_level(s, "peak_held"), t->held);
 	/* of a malloc elsewhere only what is held now is known */
 	f->peak_known = strcmp(s->id.engine, "system") != 0;

@@ -93,8 +93,9 @@ struct kf_facts {
 	uint64_t unused;     /* free address space without memory */
 	uint64_t metadata;
 	uint64_t held;
-	uint64_t limit;	   /* of @held, by KONFISCATOR_LIMIT; 0: none */
-	uint64_t headroom; /* to @limit */
+	uint64_t limit;	    /* of @held, by KONFISCATOR_LIMIT; 0: none */
+	uint64_t headroom;  /* to @limit */
+	uint64_t pressures; /* times memory was short elsewhere */
 	uint64_t peak_held;
 	bool peak_known;    /* of the heap of this library, or a pool */
 	uint64_t uncounted; /* threads without counters in the file */

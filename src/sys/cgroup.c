@@ -177,20 +177,28 @@ static bool cgroup_find_dir(struct kf_cgroup *c, const char *root)
 	return found;
 }
 
-/* A file of the current directory; UINT64_MAX for none, or no limit. */
-static uint64_t cgroup_read(const struct kf_cgroup *c, const char *name)
+/* A file below a directory; false: there is none. */
+static bool cgroup_read_file(const char *dir, const char *name, char *buf,
+			     size_t size)
 {
-	char path[PATH_MAX], number[32];
-	const char *s = number;
+	char path[PATH_MAX];
 	struct kf_text text;
-	uint64_t value;
 
 	kf_text_init(&text, path, sizeof(path));
-	kf_text_str(&text, c->dir);
+	kf_text_str(&text, dir);
 	kf_text_char(&text, '/');
 	kf_text_str(&text, name);
-	if (kf_text_full(&text) ||
-	    kf_file_read(path, number, sizeof(number)) <= 0)
+	return !kf_text_full(&text) && kf_file_read(path, buf, size) > 0;
+}
+
+/* A number of the current directory; UINT64_MAX for none, or no limit. */
+static uint64_t cgroup_read(const struct kf_cgroup *c, const char *name)
+{
+	char number[32];
+	const char *s = number;
+	uint64_t value;
+
+	if (!cgroup_read_file(c->dir, name, number, sizeof(number)))
 		return UINT64_MAX;
 	value = kf_parse_digits(&s, 10);
 	return s == number || value >= NO_LIMIT ? UINT64_MAX : value;
@@ -225,4 +233,42 @@ uint64_t kf_cgroup_memory_limit(struct kf_cgroup *c, const char *root)
 		c->dir[len] = '\0';
 	}
 	return lowest == UINT64_MAX ? 0 : lowest;
+}
+
+/* The number behind a word of a file; 0 if there is none. */
+static uint64_t cgroup_number(const char *text, const char *word)
+{
+	const char *s = strstr(text, word);
+
+	if (!s)
+		return 0;
+	s += strlen(word);
+	return kf_parse_digits(&s, 10);
+}
+
+/* The first line is "some". */
+static bool cgroup_stalled(const char *dir, const char *name,
+			   struct kf_pressure *pressure)
+{
+	char buf[256];
+
+	if (!cgroup_read_file(dir, name, buf, sizeof(buf)) ||
+	    strncmp(buf, "some ", 5) != 0)
+		return false;
+	pressure->stalled_us = cgroup_number(buf, " total=");
+	return true;
+}
+
+bool kf_cgroup_pressure(struct kf_cgroup *c, const char *root,
+			struct kf_pressure *pressure)
+{
+	char buf[512];
+
+	*pressure = (struct kf_pressure){0};
+	if (!cgroup_find_path(c, root) || c->v1 || !cgroup_find_dir(c, root))
+		return cgroup_stalled(root, "proc/pressure/memory", pressure);
+	if (cgroup_read_file(c->dir, "memory.events", buf, sizeof(buf)))
+		pressure->high = cgroup_number(buf, "\nhigh ");
+	return cgroup_stalled(c->dir, "memory.pressure", pressure) ||
+	       cgroup_stalled(root, "proc/pressure/memory", pressure);
 }

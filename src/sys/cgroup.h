@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The memory limit of this process' cgroup, of version 1 or 2, read inside
- * malloc: no call allocates.
+ * The memory limit of this process' cgroup, of version 1 or 2, and how short
+ * memory is, read inside malloc: no call allocates.
  */
 #ifndef KF_SYS_CGROUP_H
 #define KF_SYS_CGROUP_H
@@ -32,5 +32,25 @@ struct kf_cgroup {
  * Return: bytes; 0: there is no limit, or none can be seen.
  */
 uint64_t kf_cgroup_memory_limit(struct kf_cgroup *c, const char *root);
+
+/* Both only grow. */
+struct kf_pressure {
+	uint64_t stalled_us; /* time in which tasks waited for memory */
+	uint64_t high;	     /* times memory.high was exceeded */
+};
+
+/**
+ * kf_cgroup_pressure() - how short memory has been
+ * @c:		memory for the search
+ * @root:	as kf_cgroup_memory_limit()
+ * @pressure:	out: of the process' cgroup of version 2: "some" of
+ *		memory.pressure, and "high" of memory.events; without these, of
+ *		/proc/pressure/memory, and 0
+ *
+ * Context: any; opens files.
+ * Return: false: nothing says it.
+ */
+bool kf_cgroup_pressure(struct kf_cgroup *c, const char *root,
+			struct kf_pressure *pressure) __must_check;
 
 #endif

@@ -11,6 +11,10 @@
  *all, and allocates one more. limits fork BYTES Fills 32 MiB, forks, and does
  *as fill, once, in the child. limits realloc Grows one block until realloc
  *fails; the block is as it was.
+ *
+ *	limits wanes
+ *		Keeps 32 MiB. For each line on stdin: allocates and frees as
+ *		much again, in blocks of 30,000 bytes, and prints a line.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -208,6 +212,29 @@ static int grow(void)
 	return 0;
 }
 
+#define WANING_SIZE 30000
+#define WANING (32 * MIB / WANING_SIZE)
+
+static int wane(void)
+{
+	static void *kept[WANING], *others[WANING];
+	char line[16];
+
+	for (size_t i = 0; i < WANING; i++)
+		kept[i] = memset(malloc(WANING_SIZE), 1, WANING_SIZE);
+	while (fgets(line, sizeof(line), stdin)) {
+		for (size_t i = 0; i < WANING; i++)
+			others[i] = memset(malloc(WANING_SIZE), 1, WANING_SIZE);
+		for (size_t i = 0; i < WANING; i++)
+			free(others[i]);
+		puts("freed");
+		fflush(stdout);
+	}
+	for (size_t i = 0; i < WANING; i++)
+		free(kept[i]);
+	return 0;
+}
+
 static size_t number(const char *s)
 {
 	return strtoul(s, NULL, 10);
@@ -225,6 +252,8 @@ int main(int argc, char *argv[])
 		return fork_and_fill(number(argv[2]));
 	if (argc == 2 && !strcmp(argv[1], "realloc"))
 		return grow();
+	if (argc == 2 && !strcmp(argv[1], "wanes"))
+		return wane();
 	if (argc != 3 || strcmp(argv[1], "fill") != 0)
 		return 2;
 	while (!status && fgets(line, sizeof(line), stdin))

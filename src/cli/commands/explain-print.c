@@ -159,6 +159,17 @@ static void print_bins(const struct kf_facts *f)
 	       kf_human_bytes(bytes, sizeof(bytes), f->bins));
 }
 
+/* Only counted where KONFISCATOR_LIMIT is set. */
+static void print_pressures(const struct kf_facts *f)
+{
+	if (!f->pressures)
+		return;
+	printf("pressure: memory was short %" PRIu64 " time%s, in the cgroup "
+	       "or on the system, and the allocator gave its free memory "
+	       "back\n",
+	       f->pressures, f->pressures == 1 ? "" : "s");
+}
+
 static void print_lost(const struct kf_watch *w)
 {
 	char text[KF_STACKS_LOST_TEXT];
@@ -173,6 +184,7 @@ void kf_explain_print_verdict(const struct kf_watch *w,
 	printf("%s\n%s\n", kf_verdict_name(e->verdict), e->why);
 	kf_explain_print_unknown(kf_explain_unknown(w, e));
 	print_bins(&e->facts);
+	print_pressures(&e->facts);
 	kf_explain_say_runtime(w, &e->facts);
 	print_lost(w);
 }

@@ -106,6 +106,7 @@ enum {
 	PEAK,
 	LIMIT,
 	HEADROOM,
+	PRESSURES,
 	GROWN,
 	SECONDS,
 	HISTORY,
@@ -143,6 +144,7 @@ static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[PEAK] = {NULL, "peak_held_bytes", KF_CELL_BYTES},
 	[LIMIT] = {NULL, "limit_bytes", KF_CELL_BYTES},
 	[HEADROOM] = {NULL, "headroom_bytes", KF_CELL_BYTES},
+	[PRESSURES] = {NULL, "pressures", KF_CELL_COUNT},
 	[GROWN] = {"GROWN", "grown_bytes", KF_CELL_SIGNED},
 	[SECONDS] = {NULL, "watched_seconds", KF_CELL_SECONDS},
 	[HISTORY] = {NULL, "history_seconds", KF_CELL_SECONDS},
@@ -194,6 +196,7 @@ static void add_facts(struct kf_cell *row, const struct kf_facts *f)
 	row[PEAK].none = !f->peak_known;
 	row[LIMIT].count = f->limit;
 	row[HEADROOM].count = f->headroom;
+	row[PRESSURES].count = f->pressures;
 	row[LIMIT].none = row[HEADROOM].none = !f->limit;
 	row[GROWN].count = (uint64_t)f->grown;
 	row[SECONDS].real = f->seconds;

@@ -166,6 +166,40 @@ START_TEST(damaged_files_have_no_limit)
 }
 END_TEST
 
+static bool pressure(uint64_t stalled, uint64_t high)
+{
+	struct kf_pressure p;
+
+	return kf_cgroup_pressure(&cgroup, root, &p) &&
+	       p.stalled_us == stalled && p.high == high;
+}
+
+START_TEST(pressure_is_that_of_the_cgroup_or_else_of_the_system)
+{
+	begin();
+	UNIT_REQUIRE(!pressure(0, 0));
+	put("/proc/pressure/memory",
+	    "some avg10=1.00 avg60=2.00 avg300=3.00 total=%s\n"
+	    "full avg10=0.00 avg60=0.00 avg300=0.00 total=77\n",
+	    "5006321");
+	UNIT_REQUIRE(pressure(5006321, 0));
+	put("/proc/self/cgroup", "0::/a/%s\n", "c");
+	put("/proc/self/mountinfo", V2_MOUNT, "/");
+	UNIT_REQUIRE(pressure(5006321, 0));
+	put("/cg/a/c/memory.events", "low 5\nhigh %s\nmax 9\noom 1\n", "12");
+	UNIT_REQUIRE(pressure(5006321, 12));
+	put("/cg/a/c/memory.pressure", "some avg10=0.00 total=%s\n", "4");
+	UNIT_REQUIRE(pressure(4, 12));
+	put("/cg/a/c/memory.pressure", "%s", "rubbish\n");
+	put("/cg/a/c/memory.events", "%s", "rubbish\n");
+	UNIT_REQUIRE(pressure(5006321, 0));
+	put("/proc/self/cgroup", V1, "/a");
+	put("/proc/self/mountinfo", V1_MOUNT, "/");
+	UNIT_REQUIRE(pressure(5006321, 0));
+	end();
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -173,6 +207,7 @@ int main(void)
 		version_1_counts_where_it_has_the_memory_controller,
 		a_container_finds_its_own_mount,
 		damaged_files_have_no_limit,
+		pressure_is_that_of_the_cgroup_or_else_of_the_system,
 	};
 
 	return unit_run("sys/cgroup", tests, KF_ARRAY_SIZE(tests));
