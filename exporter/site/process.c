@@ -7,6 +7,7 @@
 
 #include "exporter/site/site.h"
 #include "exporter/cgroup.h"
+#include "exporter/site/sites.h"
 #include "exporter/site/subject.h"
 
 #include <inttypes.h>
@@ -158,6 +159,7 @@ static void process_write_page(const struct kf_site *site, struct kf_buf *out,
 		kf_site_end(subject, s, out);
 	process_cards(conf, out, subject, s);
 	kf_site_verdict(site, subject, s, out);
+	kf_sites_guards(s, site->names, subject->pid, out);
 	if (!subject->ended)
 		kf_site_timeline(site, subject->id, out);
 	if (s->nr_stacks)
@@ -175,9 +177,11 @@ bool kf_site_process(const struct kf_site *site,
 	bool found = kf_subject_find(site->sources->groups, q, &subject);
 
 	if (found) {
-		found = kf_subject_read(
-			&subject,
-			KF_TABLE_TAGS | KF_TABLE_STACKS | KF_TABLE_MOMENTS, &s);
+		found = kf_subject_read(&subject,
+					KF_TABLE_TAGS | KF_TABLE_STACKS |
+						KF_TABLE_MOMENTS |
+						KF_TABLE_REPORTS,
+					&s);
 		if (found)
 			process_write_page(site, out, &subject, &s);
 		kf_snapshot_release(&s);

@@ -36,4 +36,14 @@ void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out);
 void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 		     int pid, struct kf_buf *out);
 
+/**
+ * kf_sites_guards() - write what was done wrong to guarded blocks, if anything
+ * @s:		a snapshot, with KF_TABLE_STACKS and KF_TABLE_REPORTS
+ * @cache:	cached names
+ * @pid:	the process; 0: it has ended
+ * @out:	the page
+ */
+void kf_sites_guards(const struct kf_snapshot *s, struct kf_name_cache *cache,
+		     int pid, struct kf_buf *out);
+
 #endif

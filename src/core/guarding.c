@@ -12,6 +12,7 @@
 #include "core/conf.h"
 #include "engines/host.h"
 #include "heap/guarded.h"
+#include "sample/sample.h"
 #include "sample/trace.h"
 #include "stats/stats.h"
 #include "sys/call.h"
@@ -50,69 +51,24 @@ struct guarding_report {
 	enum kf_guarded_fault kind;
 	const struct kf_guarded_slot *slot; /* NULL: none is known */
 	const void *at;
-	int write;	     /* 1: it wrote, 0: it read, -1: neither is known */
-	bool late;	     /* found at the free, after the access */
+	uint32_t how;	     /* enum kf_report_how */
 	const void *context; /* of the signal handler, or NULL */
 };
 
-static const struct {
-	const char *words;
-	enum kf_word_stat counter;
-} kinds[] = {
-	[KF_GUARDED_OVERFLOW] = {"overflow", KF_WORD_guard_overflows},
-	[KF_GUARDED_UNDERFLOW] = {"underflow", KF_WORD_guard_underflows},
-	[KF_GUARDED_AFTER_FREE] = {"use after free",
-				   KF_WORD_guard_uses_after_free},
-	[KF_GUARDED_DOUBLE_FREE] = {"double free", KF_WORD_guard_double_frees},
-	[KF_GUARDED_INVALID_FREE] = {"invalid free",
-				     KF_WORD_guard_invalid_frees},
-	[KF_GUARDED_WILD] = {"wild access", KF_WORD_guard_wild_accesses},
+static const enum kf_word_stat counters[] = {
+#define KF_FAULT(id, number, words, counter) [number] = KF_WORD_##counter,
+#include "stats/faults.def"
+#undef KF_FAULT
 };
 
-_Static_assert(KF_ARRAY_SIZE(kinds) == KF_GUARDED_NR_FAULTS, "each kind");
-
-static void put_distance(struct kf_text *text,
-			 const struct guarding_report *report)
-{
-	const char *block = report->slot->block, *at = report->at;
-	size_t asked = report->slot->asked;
-
-	kf_text_str(text, ", ");
-	if (at < block) {
-		kf_text_u64(text, (size_t)(block - at));
-		kf_text_str(text, " bytes before");
-	} else if (at >= block + asked) {
-		kf_text_u64(text, (size_t)(at - block) - asked);
-		kf_text_str(text, " bytes behind");
-	} else {
-		kf_text_u64(text, (size_t)(at - block));
-		kf_text_str(text, " bytes inside");
-	}
-	kf_text_str(text, " the block ");
-	kf_text_hex(text, (uintptr_t)block);
-	kf_text_str(text, " of ");
-	kf_text_u64(text, asked);
-	kf_text_str(text, " bytes");
-}
-
-static void print_headline(const struct guarding_report *report)
+static void print_headline(const struct kf_stats_report *report)
 {
 	char buf[256];
 	struct kf_text text;
 
 	kf_text_init(&text, buf, sizeof(buf) - 1);
 	kf_text_str(&text, "konfiscator: ");
-	kf_text_str(&text, kinds[report->kind].words);
-	if (report->write >= 0)
-		kf_text_str(&text,
-			    report->write ? ": write to " : ": read of ");
-	else
-		kf_text_str(&text, " at ");
-	kf_text_hex(&text, (uintptr_t)report->at);
-	if (report->slot && report->slot->block)
-		put_distance(&text, report);
-	kf_text_str(&text, ", thread ");
-	kf_text_i64(&text, kf_process_tid());
+	kf_report_headline(&text, report);
 	kf_text_char(&text, '\n');
 	kf_out(&text);
 }
@@ -122,6 +78,8 @@ static void print_stack(const char *words, const struct kf_trace *trace)
 	char buf[128];
 	struct kf_text text;
 
+	if (!trace)
+		return;
 	kf_text_init(&text, buf, sizeof(buf) - 1);
 	kf_text_str(&text, "konfiscator:   ");
 	kf_text_str(&text, words);
@@ -132,21 +90,50 @@ static void print_stack(const char *words, const struct kf_trace *trace)
 	kf_trace_print(trace);
 }
 
-static void guarding_print(const struct guarding_report *report)
+/* The stack of the block's free, if it matters. */
+static const struct kf_trace *
+guarding_went(const struct guarding_report *report)
 {
 	const struct kf_guarded_slot *slot = report->slot;
 
-	print_headline(report);
+	return slot->freed && !(report->how & KF_REPORT_LATE) &&
+			       report->kind != KF_GUARDED_OVERFLOW &&
+			       report->kind != KF_GUARDED_UNDERFLOW &&
+			       slot->went.nr
+		       ? &slot->went
+		       : NULL;
+}
+
+/* Prints a report, then keeps it: naming its code takes longer. */
+static void guarding_print(const struct guarding_report *report)
+{
+	const struct kf_guarded_slot *slot =
+		report->slot && report->slot->block ? report->slot : NULL;
+	const struct kf_trace *stack[] = {
+		[KF_REPORT_DONE] = &guarding.access,
+		[KF_REPORT_CAME] = slot ? &slot->came : NULL,
+		[KF_REPORT_WENT] = slot ? guarding_went(report) : NULL,
+	};
+	struct kf_stats_report kept = {
+		.address = (uintptr_t)report->at,
+		.block = slot ? (uintptr_t)slot->block : 0,
+		.bytes = slot ? slot->asked : 0,
+		.kind = report->kind,
+		.how = report->how,
+	};
+
 	kf_trace_take(&guarding.access, report->context);
-	print_stack(report->late ? "found when it was freed" : "done",
-		    &guarding.access);
-	if (!slot || !slot->block)
-		return;
-	print_stack("allocated", &slot->came);
-	if (!report->late && slot->freed &&
-	    report->kind != KF_GUARDED_OVERFLOW &&
-	    report->kind != KF_GUARDED_UNDERFLOW && slot->went.nr)
-		print_stack("freed", &slot->went);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(stack); i++)
+		kept.by[i].tid = stack[i] ? stack[i]->thread : 0;
+	print_headline(&kept);
+	print_stack(report->how & KF_REPORT_LATE ? "found when it was freed"
+						 : "done",
+		    stack[KF_REPORT_DONE]);
+	print_stack("allocated", stack[KF_REPORT_CAME]);
+	print_stack("freed", stack[KF_REPORT_WENT]);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(stack); i++)
+		kept.by[i].stack = stack[i] ? kf_sample_trace(stack[i]) : 0;
+	kf_reports_put(&kept);
 }
 
 static bool claim_print(void)
@@ -176,7 +163,7 @@ static void guarding_die(void)
 
 static void guarding_tell(const struct guarding_report *report)
 {
-	kf_word_add_atomic(kinds[report->kind].counter, 1);
+	kf_word_add_atomic(counters[report->kind], 1);
 	kf_probe_guard_fault((uintptr_t)report->at,
 			     report->slot ? (uintptr_t)report->slot->block : 0,
 			     report->kind);
@@ -186,6 +173,14 @@ static void guarding_tell(const struct guarding_report *report)
 	}
 	if (guarding.ends)
 		guarding_die();
+}
+
+/* @write: 1: it wrote, 0: it read, -1: neither is known */
+static uint32_t guarding_how(int write)
+{
+	if (write < 0)
+		return 0;
+	return write ? KF_REPORT_WRITE : KF_REPORT_READ;
 }
 
 /* In the signal handler. */
@@ -206,7 +201,7 @@ static bool guarding_repair(const siginfo_t *info, const void *context)
 		return false;
 	if (!first || (slot && !kf_guarded_tell(slot)))
 		return true;
-	report.write = kf_fault_is_write(context);
+	report.how = guarding_how(kf_fault_is_write(context));
 	guarding_tell(&report);
 	return true;
 }
@@ -218,8 +213,7 @@ static void guarding_report_late(struct kf_guarded_slot *slot, const void *at)
 		.kind = KF_GUARDED_OVERFLOW,
 		.slot = slot,
 		.at = at,
-		.write = 1,
-		.late = true,
+		.how = KF_REPORT_WRITE | KF_REPORT_LATE,
 	};
 
 	if (kf_guarded_tell(slot))
@@ -228,7 +222,7 @@ static void guarding_report_late(struct kf_guarded_slot *slot, const void *at)
 
 bool kf_guarding_misuse(enum konf_misuse wrong, const void *p)
 {
-	struct guarding_report report = {.at = p, .write = -1};
+	struct guarding_report report = {.at = p};
 	struct kf_guarded_slot *slot;
 
 	if (!kf_guarded_holds(p))

@@ -24,6 +24,7 @@
 #include "heap/heap.h"
 #include "pages/map.h"
 #include "sample/trace.h"
+#include "stats/report.h"
 
 #include "konfiscator-engine.h"
 
@@ -47,17 +48,6 @@ struct kf_guarded_slot {
 	uint64_t freed; /* number of its free; 0: none yet; atomic */
 	struct kf_trace came;
 	struct kf_trace went; /* while it is freed */
-};
-
-/* What an access that faulted, or a free, is. */
-enum kf_guarded_fault {
-	KF_GUARDED_OVERFLOW,
-	KF_GUARDED_UNDERFLOW,
-	KF_GUARDED_AFTER_FREE,
-	KF_GUARDED_DOUBLE_FREE,
-	KF_GUARDED_INVALID_FREE,
-	KF_GUARDED_WILD, /* beside no block that ever was */
-	KF_GUARDED_NR_FAULTS
 };
 
 /* The pool in the address map; @start is NULL until it is there; atomic. */

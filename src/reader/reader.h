@@ -154,6 +154,8 @@ struct kf_snapshot {
 	struct kf_event *events;
 	uint32_t nr_moments; /* by time */
 	struct kf_stats_moment *moments;
+	uint32_t nr_reports; /* in their order */
+	struct kf_stats_report *reports;
 };
 
 /* Optional tables, or-ed. */
@@ -165,6 +167,7 @@ enum kf_tables {
 	KF_TABLE_REALTIME = 16, /* with KF_TABLE_STACKS: those of calls in
 				   real-time mode, and no others */
 	KF_TABLE_MOMENTS = 32,
+	KF_TABLE_REPORTS = 64, /* with KF_TABLE_STACKS */
 };
 
 /**
@@ -204,7 +207,8 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
  * outer frames are entries of their table, or it has none; a stack is cut only
  * if frames are missing here; the build id of a module fits, and its path ends
  * in NUL; a sample has a stack, and its weight is at least its bytes, KF_MOST
- * at most; a moment is not from before the file, nor are two of the same time.
+ * at most; a moment is not from before the file, nor are two of the same time;
+ * a report is of a known kind, and its stacks are entries of their table or 0.
  * Figures of a running process are from slightly different times.
  *
  * Return: the same as @s->result.

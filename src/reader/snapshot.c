@@ -36,6 +36,8 @@
 #define MINOR_FAMILY 8
 #define HEADER_8 offsetof(struct kf_stats_header, moments)
 #define MINOR_MOMENTS 9
+#define HEADER_9 offsetof(struct kf_stats_header, reports)
+#define MINOR_REPORTS 10
 
 /* The part that files of minor versions 5 to 7 have. */
 #define ENDING_MIN offsetof(struct kf_stats_ending, exited)
@@ -193,6 +195,8 @@ static bool sections_hold(const struct kf_source *src)
 			  UINT32_MAX) &&
 	       rest_holds(src, &h->moments, sizeof(struct kf_stats_moment), 0,
 			  MAX_ENTRIES) &&
+	       rest_holds(src, &h->reports, sizeof(struct kf_stats_report), 0,
+			  MAX_ENTRIES) &&
 	       section_holds(src, &h->more, slot, 0, KF_STATS_MAX_MORE);
 }
 
@@ -210,7 +214,9 @@ static size_t header_bytes(const struct kf_stats_header *h)
 		return HEADER_6;
 	if (h->minor < MINOR_FAMILY)
 		return HEADER_7;
-	return h->minor < MINOR_MOMENTS ? HEADER_8 : sizeof(*h);
+	if (h->minor < MINOR_MOMENTS)
+		return HEADER_8;
+	return h->minor < MINOR_REPORTS ? HEADER_9 : sizeof(*h);
 }
 
 static bool header_holds(const struct kf_source *src)
@@ -444,6 +450,7 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	free(s->samples);
 	free(s->events);
 	free(s->moments);
+	free(s->reports);
 	s->tags = NULL;
 	s->stacks = NULL;
 	s->frames = NULL;
@@ -453,9 +460,10 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	s->samples = NULL;
 	s->events = NULL;
 	s->moments = NULL;
+	s->reports = NULL;
 	s->nr_tags = s->nr_stacks = s->nr_frames = s->nr_modules = 0;
 	s->nr_calls = s->nr_lifetimes = s->nr_samples = 0;
-	s->nr_events = s->nr_moments = 0;
+	s->nr_events = s->nr_moments = s->nr_reports = 0;
 	s->counters = NULL;
 	s->lent = false;
 	s->classes = NULL;

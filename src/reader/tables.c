@@ -9,6 +9,7 @@
 #include "reader/internal.h"
 
 #include "base/saturate.h"
+#include "stats/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -341,6 +342,37 @@ static bool read_moments(const struct kf_source *src,
 	return true;
 }
 
+/* Keeps the reports that are possible. */
+static void settle_reports(struct kf_snapshot *s)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < s->nr_reports; i++) {
+		struct kf_stats_report r = s->reports[i];
+
+		if (!r.time || r.time > KF_MOST || !kf_report_words(r.kind))
+			continue;
+		for (size_t k = 0; k < KF_ARRAY_SIZE(r.by); k++) {
+			if (r.by[k].stack >= s->nr_stacks ||
+			    !s->stacks[r.by[k].stack].hash)
+				r.by[k].stack = 0;
+		}
+		r.times = KF_MIN(r.times, KF_MOST);
+		s->reports[nr++] = r;
+	}
+	s->nr_reports = nr;
+}
+
+/* Before the stacks, so that its stacks are there. */
+static bool read_reports(const struct kf_source *src,
+			 const struct kf_stats_section *sec,
+			 struct kf_snapshot *s)
+{
+	s->reports = copy_table(src, sec, sizeof(*s->reports));
+	s->nr_reports = s->reports ? sec->nr : 0;
+	return s->reports != NULL;
+}
+
 bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 		    struct kf_snapshot *s)
 {
@@ -356,10 +388,16 @@ bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 		return false;
 	if (!(tables & KF_TABLE_STACKS))
 		return true;
+	if (tables & KF_TABLE_REPORTS && h->reports.nr &&
+	    !read_reports(src, &h->reports, s))
+		return false;
 	/*
 	 * read the modules after the stacks, so that the stacks' code is there
 	 */
-	return (!h->stacks.nr || read_stacks(src, tables, &h->stacks, s)) &&
-	       (!(tables & KF_TABLE_AGES) || read_ages(src, s)) &&
-	       (!h->modules.nr || read_modules(src, &h->modules, s));
+	if ((h->stacks.nr && !read_stacks(src, tables, &h->stacks, s)) ||
+	    (tables & KF_TABLE_AGES && !read_ages(src, s)) ||
+	    (h->modules.nr && !read_modules(src, &h->modules, s)))
+		return false;
+	settle_reports(s);
+	return true;
 }

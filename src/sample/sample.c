@@ -12,6 +12,7 @@
 #include "sample/countdown.h"
 #include "sample/distance.h"
 #include "sample/internal.h"
+#include "sample/trace.h"
 #include "sample/walk.h"
 #include "stats/stats.h"
 #include "sys/process.h"
@@ -19,6 +20,8 @@
 #include "sys/vm.h"
 
 #include "probes/konfiscator-probes.h"
+
+#include <string.h>
 
 #define CHUNK_RECORDS 8192
 #define NR_CHUNKS 4096
@@ -239,6 +242,20 @@ uint64_t kf_sample_realtime(uint32_t function, uint32_t why)
 	kf_table_add(entry, 1, 1);
 	kf_table_sub(entry, 1, 1);
 	return kf_table_caller(entry);
+}
+
+uint32_t kf_sample_trace(const struct kf_trace *trace)
+{
+	static struct kf_walked stack; /* too large for a signal's stack */
+	uint32_t entry;
+
+	if (!trace->nr)
+		return 0;
+	stack.nr = trace->nr;
+	memcpy(stack.frame, trace->frame, trace->nr * sizeof(stack.frame[0]));
+	kf_modules_begin();
+	entry = kf_table_find(&stack, 0, conf.max_stacks);
+	return entry == KF_TABLE_NONE ? 0 : entry;
 }
 
 void kf_sample_drop(uint32_t mark)

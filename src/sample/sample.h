@@ -21,6 +21,8 @@
 
 #define KF_SAMPLE_MARK 0x80000000u /* the bit that a sample's mark has */
 
+struct kf_trace;
+
 /* Where a sampled block would be if it were none: see heap/pinned.h. */
 struct kf_place {
 	uint64_t at;	 /* address; 0: unknown */
@@ -100,6 +102,15 @@ uint32_t kf_sample_take(uint64_t bytes, uint64_t mean,
  * Return: the caller, a return address; 0: unknown.
  */
 uint64_t kf_sample_realtime(uint32_t function, uint32_t why);
+
+/**
+ * kf_sample_trace() - find or make the entry of a short stack, of no sample
+ * @trace:	the stack
+ *
+ * Context: any thread, signal handlers too; one thread at a time.
+ * Return: the entry; 0: there is no room for it, or it could not be taken.
+ */
+uint32_t kf_sample_trace(const struct kf_trace *trace) __must_check;
 
 /**
  * kf_sample_take_again() - the same for a sample that realloc changes

@@ -7,6 +7,8 @@
  */
 #include "stats/internal.h"
 
+#include "stats/report.h"
+
 #include "sys/process.h"
 
 #include <string.h>
@@ -83,6 +85,9 @@ void kf_image_fill(void)
 		.moments = image_section(KF_AT_MOMENTS,
 					 sizeof(struct kf_stats_moment),
 					 KF_STATS_MOMENTS),
+		.reports = image_section(KF_AT_REPORTS,
+					 sizeof(struct kf_stats_report),
+					 KF_STATS_REPORTS),
 		.slots = image_section(KF_AT_SLOTS, sizeof(struct kf_slot),
 				       kf_stats.nr_slots),
 		.tags = kf_area_section(KF_AREA_TAGS),
@@ -265,6 +270,7 @@ void kf_image_inherit(int32_t forker)
 	image_header()->ready = 0;
 	kf_image_show();
 	kf_moments_restart();
+	kf_reports_restart();
 	large += inherit_slots(kf_image_slot(kf_stats.base, 0),
 			       kf_stats.nr_slots, forker);
 	large += inherit_slots(more, nr_more, forker);
@@ -303,6 +309,7 @@ void kf_image_restart(void)
 	image_header()->ready = 0;
 	kf_image_show();
 	kf_moments_restart();
+	kf_reports_restart();
 	restart_slots(kf_image_slot(kf_stats.base, 0), kf_stats.nr_slots);
 	restart_slots(more, nr_more);
 	for (size_t i = 0; i < KF_STATS_NR_CLASSES; i++)

@@ -8,6 +8,7 @@
  *	backing.c	directories and files, and the mapping of one
  *	slots.c		slots taken and labelled, the image grown
  *	moments.c	the heap's history: moments of the process' life
+ *	reports.c	the first reports of guarded blocks (report.h)
  *	box.c		the last events of slow paths, in the place of slots
  *	area.c		the tables of tags, stacks, modules and samples behind
  *			the image's slots, and the slots that the image has no
@@ -61,9 +62,13 @@ enum kf_image_at {
 			    KF_CACHE_LINE),
 	KF_AT_MOMENTS = KF_ALIGN_UP(
 		KF_AT_CONTROL + sizeof(struct kf_stats_control), KF_CACHE_LINE),
-	KF_AT_SLOTS = KF_ALIGN_UP(
+	KF_AT_REPORTS = KF_ALIGN_UP(
 		KF_AT_MOMENTS +
 			KF_STATS_MOMENTS * sizeof(struct kf_stats_moment),
+		KF_CACHE_LINE),
+	KF_AT_SLOTS = KF_ALIGN_UP(
+		KF_AT_REPORTS +
+			KF_STATS_REPORTS * sizeof(struct kf_stats_report),
 		sizeof(struct kf_slot)),
 };
 

@@ -3,7 +3,7 @@
  * The stats file, byte for byte. This header is ABI.
  *
  *	header | identity | ending | descriptions | classes | words | control |
- *	moments | slots...
+ *	moments | reports | slots...
  *	... a hole | tags... a hole | modules... a hole | stacks...
  *	... a hole | frames... a hole | calls... a hole | lifetimes...
  *	... a hole | samples... a hole | more slots...
@@ -52,6 +52,7 @@
 #define KF_STATS_CMDLINE 128
 #define KF_STATS_CGROUP 256
 #define KF_STATS_MOMENTS 64
+#define KF_STATS_REPORTS 8
 
 enum kf_stats_type { KF_TYPE_COUNTER = 1, KF_TYPE_GAUGE = 2 };
 enum kf_stats_unit { KF_UNIT_NONE = 0, KF_UNIT_BYTES = 1 };
@@ -71,7 +72,7 @@ struct kf_stats_section {
  * then they are stored. All sections but @more are in the first
  * KF_STATS_MAX_REST bytes. Minor versions 0 to 2 end with @stacks, 3 with
  * @modules, 4 with @more, 5 with @ending, 6 with @frames, 7 with @calls, 8 with
- * @samples.
+ * @samples, 9 with @moments.
  */
 struct kf_stats_header {
 	uint64_t magic;
@@ -99,6 +100,7 @@ struct kf_stats_header {
 	struct kf_stats_section lifetimes; /* entry i is of stack i */
 	struct kf_stats_section samples;
 	struct kf_stats_section moments;
+	struct kf_stats_section reports;
 };
 
 /* The process that writes the file. Strings end in NUL or fill their array. */
@@ -249,6 +251,37 @@ struct kf_stats_moment {
 };
 
 _Static_assert(sizeof(struct kf_stats_moment) == 40, "a moment's size is ABI");
+
+/*
+ * What was done wrong to guarded blocks: the first reports of the process, in
+ * their order. Another of the same kind with the same three stacks is only
+ * counted. A forked child begins with none.
+ */
+enum kf_report_how {
+	KF_REPORT_READ = 1,
+	KF_REPORT_WRITE = 2,
+	KF_REPORT_LATE = 4, /* found when the block was freed */
+};
+
+enum kf_report_who { KF_REPORT_DONE, KF_REPORT_CAME, KF_REPORT_WENT };
+
+struct kf_stats_report {
+	uint64_t time;	  /* CLOCK_MONOTONIC, ns; 0: free; stored last */
+	uint64_t address; /* that was accessed, or freed */
+	uint64_t block;	  /* 0: none is known */
+	uint64_t bytes;	  /* asked for */
+	uint64_t times;	  /* with those that are only counted */
+	uint32_t kind;	  /* of src/stats/faults.def */
+	uint32_t how;	  /* enum kf_report_how, or-ed; 0: a free */
+	/* of enum kf_report_who: the access or free, the allocation, the free
+	 */
+	struct {
+		int32_t tid;	/* 0: unknown, or the block was not freed */
+		uint32_t stack; /* entry; 0: unknown */
+	} by[3];
+};
+
+_Static_assert(sizeof(struct kf_stats_report) == 72, "a report's size is ABI");
 
 /*
  * A node of a tag tree: a tag below the tags that were pushed before it, in one

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Misuses blocks: faulty KIND SIZE TIMES [DISTANCE]. Prints how often it did so
-// at the end, which it reaches where no misuse ends it.
+// Misuses blocks: faulty KIND SIZE TIMES [DISTANCE [END]]. Prints how often it
+// did so at the end, which it reaches where no misuse ends it. END: kill: by
+// SIGKILL; wait: when stdin ends; fork: after a child that used blocks after
+// their free.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <signal.h>
 
 static volatile char sink;
 
@@ -59,6 +64,26 @@ static void misuse(const char *kind, size_t size, size_t distance)
 	unmade(p);
 }
 
+static void finish(const char *end, size_t size, unsigned long times)
+{
+	pid_t child;
+
+	if (!strcmp(end, "kill"))
+		raise(SIGKILL);
+	if (!strcmp(end, "wait"))
+		while (getchar() != EOF)
+			;
+	if (strcmp(end, "fork") != 0)
+		return;
+	child = fork();
+	if (!child) {
+		for (unsigned long i = 0; i < times; i++)
+			misuse("after-free-read", size, 1);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	size_t size = strtoul(argv[2], NULL, 0);
@@ -68,5 +93,8 @@ int main(int argc, char **argv)
 	for (unsigned long i = 0; i < times; i++)
 		misuse(argv[1], size, distance);
 	printf("%lu done\n", times);
+	fflush(stdout);
+	if (argc > 5)
+		finish(argv[5], size, times);
 	return 0;
 }

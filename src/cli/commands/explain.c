@@ -9,6 +9,7 @@
 #include "cli/commands/explain.h"
 #include "cli/group.h"
 #include "cli/one.h"
+#include "cli/profile/guards.h"
 #include "cli/process.h"
 #include "cli/state.h"
 #include "cli/terminal.h"
@@ -239,6 +240,7 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 	printf("%s (%d, %s): ", kf_escape(safe, sizeof(safe), name),
 	       kf_process_id(w->last), kf_state_name(w->last));
 	kf_explain_print_verdict(w, &e);
+	kf_guards_print(cli, w->last);
 	putchar('\n');
 	kf_explain_print_parts(cli, &e);
 	status = kf_explain_print_rows(cli, w, e.verdict);
@@ -280,6 +282,7 @@ static int json_one(const struct kf_cli *cli, const struct kf_watch *w,
 
 	kf_explain(w, &e);
 	status = kf_explain_json(cli, w, &e, &o);
+	json_object_set_new(o, "guard_reports", kf_guards_json(cli, w->last));
 	if (!status && explain_wants_pinned)
 		status = kf_explain_json_pinned(cli, w, o);
 	json_array_append_new(all, o);
@@ -445,7 +448,7 @@ static int explain_run(struct kf_cli *cli, int argc, char **argv)
 				 : "give a file or select a process, not both");
 		return KF_EXIT_USAGE;
 	}
-	cli->tables = KF_TABLE_STACKS | KF_TABLE_MOMENTS;
+	cli->tables = KF_TABLE_STACKS | KF_TABLE_MOMENTS | KF_TABLE_REPORTS;
 	if (explain_wants_pinned)
 		cli->tables |= KF_TABLE_AGES | KF_TABLE_TAGS;
 	if (!path)

@@ -11,6 +11,7 @@
 #include "cli/commands/explain.h"
 #include "cli/one.h"
 #include "cli/process.h"
+#include "cli/profile/guards.h"
 #include "cli/profile/views.h"
 #include "cli/tags/tags.h"
 #include "cli/terminal.h"
@@ -356,6 +357,7 @@ static int pm_print(const struct kf_cli *cli, const struct bodies *all,
 	fputs("\nverdict: ", stdout);
 	kf_explain_print_verdict(&w, &e);
 	kf_explain_print_unknown(pm_unknown(all, b));
+	kf_guards_print(cli, b->file);
 	putchar('\n');
 	kf_explain_print_parts(cli, &e);
 	pm_fill_growth(&t, &b->file->snap, false);
@@ -408,6 +410,7 @@ static int pm_print_json(const struct kf_cli *cli, const struct bodies *all,
 	pm_set_rows(o, "tags", &t);
 	kf_events_last(&t, cli, &b->file->snap, UINT32_MAX);
 	pm_set_rows(o, "events", &t);
+	json_object_set_new(o, "guard_reports", kf_guards_json(cli, b->file));
 	unknown = pm_unknown(all, b);
 	head = kf_explain_unknown(&w, &e);
 	json_array_extend(unknown, head);
@@ -449,7 +452,8 @@ static int pm_tell(const struct kf_cli *cli, const struct bodies *all)
 		return pm_write(cli, &b);
 	if (kf_snapshot_read_with(f.dirfd, f.name,
 				  KF_TABLE_STACKS | KF_TABLE_TAGS |
-					  KF_TABLE_EVENTS | KF_TABLE_MOMENTS,
+					  KF_TABLE_EVENTS | KF_TABLE_MOMENTS |
+					  KF_TABLE_REPORTS,
 				  &f.snap) != KF_READ_OK) {
 		status = kf_refuse_file("post-mortem", f.name, &f.snap);
 	} else {

@@ -425,6 +425,69 @@ START_TEST(moments_behind_the_end_are_damage)
 }
 END_TEST
 
+static struct kf_stats_report *report(uint32_t i, uint64_t time, uint32_t kind,
+				      uint32_t stack)
+{
+	struct kf_stats_report *all =
+		(void *)(f.bytes + f.header->reports.offset);
+
+	all[i] = (struct kf_stats_report){
+		.time = time,
+		.kind = kind,
+		.times = UINT64_MAX,
+		.by = {{7, stack}, {8, 0}},
+	};
+	return &all[i];
+}
+
+START_TEST(reports_that_cannot_be_are_left_out)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	stacks[3].hash = 1;
+	report(0, 5, 2, 3);
+	report(1, 0, 2, 3);
+	report(2, 6, 99, 3);
+	report(3, UINT64_MAX, 2, 3);
+	report(4, 7, 5, 4);
+	report(5, 8, 0, NR);
+	s = read_file(KF_TABLE_STACKS);
+	ck_assert_uint_eq(s.nr_reports, 0);
+	kf_snapshot_release(&s);
+	s = read_file(KF_TABLE_STACKS | KF_TABLE_REPORTS);
+	ck_assert_uint_eq(s.nr_reports, 3);
+	ck_assert_uint_eq(s.reports[0].by[0].stack, 3);
+	ck_assert_int_eq(s.reports[0].by[1].tid, 8);
+	ck_assert_uint_le(s.reports[0].times, INT64_MAX);
+	ck_assert_uint_eq(s.reports[1].time, 7);
+	ck_assert_uint_eq(s.reports[1].by[0].stack, 0);
+	ck_assert_uint_eq(s.reports[2].by[0].stack, 0);
+	kf_snapshot_release(&s);
+	ck_assert_ptr_null(s.reports);
+	fixture_free(&f);
+}
+END_TEST
+
+START_TEST(header_of_an_earlier_version_has_no_reports)
+{
+	struct kf_snapshot s;
+
+	make(0);
+	stacks[3].hash = 1;
+	report(0, 5, 2, 3);
+	f.header->minor = 9;
+	f.header->reports.offset = UINT32_MAX;
+	s = read_file(KF_TABLE_STACKS | KF_TABLE_REPORTS);
+	ck_assert_uint_eq(s.nr_reports, 0);
+	kf_snapshot_release(&s);
+	f.header->minor = 10;
+	support_write(&f, "tables");
+	ck_assert_int_eq(support_result("tables"), KF_READ_DAMAGED);
+	fixture_free(&f);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -442,6 +505,8 @@ int main(void)
 		moments_that_cannot_be_are_left_out,
 		header_of_an_earlier_version_has_no_moments,
 		moments_behind_the_end_are_damage,
+		reports_that_cannot_be_are_left_out,
+		header_of_an_earlier_version_has_no_reports,
 	};
 
 	return unit_run("reader/tables", tests, KF_ARRAY_SIZE(tests));
