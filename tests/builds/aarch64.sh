@@ -3,7 +3,8 @@
 # tier: all
 # aarch64.sh SOURCE: builds the library of SOURCE for aarch64 in ./aarch64 with
 # Debian's cross compiler, and runs the contract of malloc and random
-# operations on it under qemu, with pages of 4 KiB and of 64 KiB.
+# operations on it under qemu, with pages of 4 KiB and of 64 KiB, and with pages
+# of 4 KiB the guards of samples.
 #
 # The tools are not built: their libraries would have to be there for aarch64.
 set -eu
@@ -30,7 +31,8 @@ cd aarch64
 	CHECK_LIBS=' ' ac_cv_header_libiberty_demangle_h=yes >/dev/null
 # shellcheck disable=SC2086 # a list
 make -s -j2 libkonfiscator.la tests/conformance/plugin.la \
-	tests/conformance/conformance tests/random/random
+	tests/conformance/conformance tests/random/random \
+	tests/guarded/faulty tests/guarded/handlers tests/guarded/blocked
 
 # under PAGE PROGRAM...: in qemu, with pages of so many bytes.
 under() {
@@ -74,9 +76,46 @@ contract() {
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 100 ]
 }
 
+guarded() {
+	under 4096 -E KONFISCATOR_SAMPLE=4K -E KONFISCATOR_GUARD_SLOTS=16 \
+		-E KONFISCATOR_GUARD_RATE=0 "$@"
+}
+
+# found WORDS KIND SIZE DISTANCE: the program reaches its end, after reports
+found() {
+	guarded tests/guarded/faulty "$2" "$3" 2000 "$4" >out.txt 2>err.txt || {
+		echo "FAIL: faulty $2: $(tail -n 1 err.txt)"
+		return 1
+	}
+	if [ "$(cat out.txt)" != "2000 done" ] ||
+		! grep -q "^konfiscator: $1" err.txt; then
+		echo "FAIL: faulty $2: no $1 in: $(head -n 1 err.txt)"
+		return 1
+	fi
+}
+
+# What a program has as the action for SIGSEGV, it has with guards too; a fault
+# in a guard is found whoever blocks the signal.
+guards() {
+	found 'use after free' after-free-read 64 1 &&
+		found 'use after free' after-free-write 64 1 &&
+		found overflow overflow-read 64 1 &&
+		found overflow overflow-write 20 1 &&
+		found underflow underflow-read 64 1 || return 1
+	timeout -k 5 300 qemu-aarch64 -L "$root" tests/guarded/handlers \
+		>without.txt 2>err.txt
+	guarded tests/guarded/handlers >out.txt 2>err.txt
+	diff -u without.txt out.txt || return 1
+	! grep '^konfiscator' err.txt || return 1
+	guarded tests/guarded/blocked >out.txt 2>err.txt || return 1
+	[ "$(grep -c '^konfiscator: use after free' err.txt)" -ge 20 ]
+}
+
 for page in 4096 65536; do
 	echo "aarch64: pages of $page bytes: random operations"
 	under "$page" tests/random/random --threads 4 --operations 100000
 	echo "aarch64: pages of $page bytes: the contract of malloc"
 	contract "$page"
 done
+echo "aarch64: pages of 4096 bytes: guarded samples"
+guards
