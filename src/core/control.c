@@ -9,6 +9,7 @@
 #include "core/control.h"
 
 #include "base/text.h"
+#include "core/mapping.h"
 #include "core/pinning.h"
 #include "core/recorder.h"
 #include "core/sampling.h"
@@ -79,6 +80,14 @@ static int set_pinned(const char *value, struct kf_text *reply)
 	if (!strcmp(value, "now"))
 		return kf_pinning_note(reply);
 	kf_text_str(reply, "pinned: not now");
+	return EINVAL;
+}
+
+static int set_map(const char *value, struct kf_text *reply)
+{
+	if (!strcmp(value, "now"))
+		return kf_mapping_note(reply);
+	kf_text_str(reply, "map: not now");
 	return EINVAL;
 }
 

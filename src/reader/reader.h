@@ -156,6 +156,8 @@ struct kf_snapshot {
 	struct kf_stats_moment *moments;
 	uint32_t nr_reports; /* in their order */
 	struct kf_stats_report *reports;
+	uint32_t nr_cells; /* by address, of one map; 0: none was noted */
+	struct kf_stats_cell *cells; /* see heap-map.h */
 };
 
 /* Optional tables, or-ed. */
@@ -168,6 +170,7 @@ enum kf_tables {
 				   real-time mode, and no others */
 	KF_TABLE_MOMENTS = 32,
 	KF_TABLE_REPORTS = 64, /* with KF_TABLE_STACKS */
+	KF_TABLE_MAP = 128,
 };
 
 /**
@@ -208,8 +211,10 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
  * if frames are missing here; the build id of a module fits, and its path ends
  * in NUL; a sample has a stack, and its weight is at least its bytes, KF_MOST
  * at most; a moment is not from before the file, nor are two of the same time;
- * a report is of a known kind, and its stacks are entries of their table or 0.
- * Figures of a running process are from slightly different times.
+ * a report is of a known kind, and its stacks are entries of their table or 0;
+ * the cells of the map are all there, have bytes, KF_MOST in all at most, and
+ * do not overlap, and those of a region are next to each other. Figures of a
+ * running process are from slightly different times.
  *
  * Return: the same as @s->result.
  */

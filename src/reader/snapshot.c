@@ -37,7 +37,7 @@
 #define HEADER_8 offsetof(struct kf_stats_header, moments)
 #define MINOR_MOMENTS 9
 #define HEADER_9 offsetof(struct kf_stats_header, reports)
-#define MINOR_REPORTS 10
+#define MINOR_REPORTS 10 /* and the map */
 
 /* The part that files of minor versions 5 to 7 have. */
 #define ENDING_MIN offsetof(struct kf_stats_ending, exited)
@@ -197,6 +197,8 @@ static bool sections_hold(const struct kf_source *src)
 			  MAX_ENTRIES) &&
 	       rest_holds(src, &h->reports, sizeof(struct kf_stats_report), 0,
 			  MAX_ENTRIES) &&
+	       rest_holds(src, &h->map, sizeof(struct kf_stats_cell), 0,
+			  UINT32_MAX) &&
 	       section_holds(src, &h->more, slot, 0, KF_STATS_MAX_MORE);
 }
 
@@ -451,6 +453,7 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	free(s->events);
 	free(s->moments);
 	free(s->reports);
+	free(s->cells);
 	s->tags = NULL;
 	s->stacks = NULL;
 	s->frames = NULL;
@@ -461,9 +464,10 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	s->events = NULL;
 	s->moments = NULL;
 	s->reports = NULL;
+	s->cells = NULL;
 	s->nr_tags = s->nr_stacks = s->nr_frames = s->nr_modules = 0;
 	s->nr_calls = s->nr_lifetimes = s->nr_samples = 0;
-	s->nr_events = s->nr_moments = s->nr_reports = 0;
+	s->nr_events = s->nr_moments = s->nr_reports = s->nr_cells = 0;
 	s->counters = NULL;
 	s->lent = false;
 	s->classes = NULL;

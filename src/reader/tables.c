@@ -9,6 +9,7 @@
 #include "reader/internal.h"
 
 #include "base/saturate.h"
+#include "reader/heap-map.h"
 #include "stats/report.h"
 
 #include <stdlib.h>
@@ -373,6 +374,16 @@ static bool read_reports(const struct kf_source *src,
 	return s->reports != NULL;
 }
 
+static bool read_map(const struct kf_source *src,
+		     const struct kf_stats_section *sec, struct kf_snapshot *s)
+{
+	s->cells = copy_table(src, sec, sizeof(*s->cells));
+	if (!s->cells)
+		return false;
+	s->nr_cells = kf_heap_map_settle(s->cells, sec->nr);
+	return true;
+}
+
 bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 		    struct kf_snapshot *s)
 {
@@ -385,6 +396,8 @@ bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 		return false;
 	if (tables & KF_TABLE_MOMENTS && h->moments.nr &&
 	    !read_moments(src, &h->moments, s))
+		return false;
+	if (tables & KF_TABLE_MAP && h->map.nr && !read_map(src, &h->map, s))
 		return false;
 	if (!(tables & KF_TABLE_STACKS))
 		return true;

@@ -40,7 +40,9 @@ static const struct {
 			   KF_AT_LIFETIMES - KF_AT_CALLS},
 	[KF_AREA_LIFETIMES] = {KF_AT_LIFETIMES,
 			       sizeof(struct kf_stats_lifetimes),
-			       KF_AT_SAMPLES - KF_AT_LIFETIMES},
+			       KF_AT_MAP - KF_AT_LIFETIMES},
+	[KF_AREA_MAP] = {KF_AT_MAP, sizeof(struct kf_stats_cell),
+			 KF_AT_SAMPLES - KF_AT_MAP},
 	[KF_AREA_SAMPLES] = {KF_AT_SAMPLES, sizeof(struct kf_stats_sample),
 			     KF_AT_MORE - KF_AT_SAMPLES},
 	[KF_AREA_SLOTS] = {KF_AT_MORE, sizeof(struct kf_slot),
@@ -67,6 +69,12 @@ void *kf_stats_area(enum kf_stats_area area, uint32_t *nr)
 {
 	*nr = (uint32_t)(area_bytes_of(area) / areas[area].entry_size);
 	return *nr ? kf_stats.area[area].base : NULL;
+}
+
+uint32_t kf_stats_area_shown(enum kf_stats_area area)
+{
+	return (uint32_t)(kf_load(&kf_stats.area[area].shown) /
+			  areas[area].entry_size);
 }
 
 static bool area_reserve(struct kf_area *a, size_t room)
@@ -136,10 +144,11 @@ void *kf_stats_area_grow(enum kf_stats_area area, uint32_t nr)
 	return done ? kf_stats.area[area].base : NULL;
 }
 
-/* Ages are at the end, where a limited file does not reach. */
+/* Ages and the map are at the end, where a limited file does not reach. */
 static bool area_may_lack(int area)
 {
-	return area == KF_AREA_LIFETIMES || area == KF_AREA_SAMPLES;
+	return area == KF_AREA_LIFETIMES || area == KF_AREA_SAMPLES ||
+	       area == KF_AREA_MAP;
 }
 
 int kf_area_write(int fd)
@@ -289,6 +298,7 @@ void kf_area_inherit(void)
 			close_stack(&stack[i]);
 	}
 	area_zero(KF_AREA_LIFETIMES);
+	area_zero(KF_AREA_MAP);
 	area_show_none();
 }
 
@@ -319,6 +329,7 @@ void kf_area_restart(void)
 		restart_stack(&stack[i]);
 	area_zero(KF_AREA_LIFETIMES);
 	area_zero(KF_AREA_SAMPLES);
+	area_zero(KF_AREA_MAP);
 	area_show_none();
 }
 

@@ -96,6 +96,7 @@ void kf_image_fill(void)
 		.calls = kf_area_section(KF_AREA_CALLS),
 		.lifetimes = kf_area_section(KF_AREA_LIFETIMES),
 		.samples = kf_area_section(KF_AREA_SAMPLES),
+		.map = kf_area_section(KF_AREA_MAP),
 		.modules = kf_area_section(KF_AREA_MODULES),
 		.more = kf_area_section(KF_AREA_SLOTS),
 	};
@@ -117,6 +118,7 @@ void kf_image_show(void)
 		[KF_AREA_CALLS] = &h->calls.nr,
 		[KF_AREA_LIFETIMES] = &h->lifetimes.nr,
 		[KF_AREA_SAMPLES] = &h->samples.nr,
+		[KF_AREA_MAP] = &h->map.nr,
 		[KF_AREA_MODULES] = &h->modules.nr,
 		[KF_AREA_SLOTS] = &h->more.nr,
 	};

@@ -10,9 +10,9 @@
  *	moments.c	the heap's history: moments of the process' life
  *	reports.c	the first reports of guarded blocks (report.h)
  *	box.c		the last events of slow paths, in the place of slots
- *	area.c		the tables of tags, stacks, modules and samples behind
- *			the image's slots, and the slots that the image has no
- *			room for
+ *	area.c		the tables of tags, stacks, modules and samples and the
+ *			heap's map behind the image's slots, and the slots that
+ *			the image has no room for
  *	guard.c		SIGBUS after a truncation of the file
  *	ledger.c	the counters of ended processes, added up
  *	fold.c		the counters that are added to a ledger
@@ -84,6 +84,7 @@ enum {
 	KF_AT_FRAMES = 73 * KF_MIB,
 	KF_AT_CALLS = 126 * KF_MIB,
 	KF_AT_LIFETIMES = 128 * KF_MIB,
+	KF_AT_MAP = 147 * KF_MIB,
 	KF_AT_SAMPLES = 148 * KF_MIB,
 	KF_AT_MORE = KF_STATS_MAX_REST,
 };
@@ -92,9 +93,12 @@ _Static_assert(KF_AT_SLOTS + KF_STATS_MAX_SLOTS * sizeof(struct kf_slot) <=
 		       KF_AT_TAGS,
 	       "slots end before the tags begin");
 _Static_assert((KF_AT_FRAMES - KF_AT_STACKS) / sizeof(struct kf_stats_stack) <=
-		       (KF_AT_SAMPLES - KF_AT_LIFETIMES) /
+		       (KF_AT_MAP - KF_AT_LIFETIMES) /
 			       sizeof(struct kf_stats_lifetimes),
 	       "each stack has its lifetimes");
+_Static_assert(KF_STATS_CELLS * sizeof(struct kf_stats_cell) <=
+		       KF_AT_SAMPLES - KF_AT_MAP,
+	       "the map ends before the samples begin");
 
 /*
  * An area: a table in addresses of its own. Invariant: shown <= bytes <= room;

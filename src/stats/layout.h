@@ -6,7 +6,7 @@
  *	moments | reports | slots...
  *	... a hole | tags... a hole | modules... a hole | stacks...
  *	... a hole | frames... a hole | calls... a hole | lifetimes...
- *	... a hole | samples... a hole | more slots...
+ *	... a hole | map... a hole | samples... a hole | more slots...
  *
  * All sections are found through the header, never by a fixed place; all
  * integers are in the machine's order, and a file that is not of that order
@@ -53,6 +53,7 @@
 #define KF_STATS_CGROUP 256
 #define KF_STATS_MOMENTS 64
 #define KF_STATS_REPORTS 8
+#define KF_STATS_CELLS 4096
 
 enum kf_stats_type { KF_TYPE_COUNTER = 1, KF_TYPE_GAUGE = 2 };
 enum kf_stats_unit { KF_UNIT_NONE = 0, KF_UNIT_BYTES = 1 };
@@ -101,6 +102,7 @@ struct kf_stats_header {
 	struct kf_stats_section samples;
 	struct kf_stats_section moments;
 	struct kf_stats_section reports;
+	struct kf_stats_section map;
 };
 
 /* The process that writes the file. Strings end in NUL or fill their array. */
@@ -282,6 +284,25 @@ struct kf_stats_report {
 };
 
 _Static_assert(sizeof(struct kf_stats_report) == 72, "a report's size is ABI");
+
+/*
+ * A stretch of a region, as it was when the heap's map was noted: its bytes by
+ * use, which add up to its length. Cells of one map have the same @noted; all
+ * but the last of a region have the same length. A map is whole if all of its
+ * @nr cells are there. A forked child begins with none.
+ */
+struct kf_stats_cell {
+	uint64_t noted;	 /* CLOCK_MONOTONIC, ns; 0: free; stored last */
+	uint64_t begin;	 /* address */
+	uint64_t used;	 /* blocks in use, and those that threads keep */
+	uint64_t free;	 /* free blocks of slabs, and runs that heaps keep */
+	uint64_t dirty;	 /* free pages that have memory */
+	uint64_t absent; /* pages without memory */
+	uint32_t region; /* from 1, oldest first */
+	uint32_t nr;	 /* cells of the map */
+};
+
+_Static_assert(sizeof(struct kf_stats_cell) == 56, "a cell's size is ABI");
 
 /*
  * A node of a tag tree: a tag below the tags that were pushed before it, in one

@@ -185,6 +185,7 @@ enum kf_stats_area {
 	KF_AREA_CALLS,
 	KF_AREA_LIFETIMES, /* entry i is of stack i */
 	KF_AREA_SAMPLES,
+	KF_AREA_MAP,
 	KF_AREA_MODULES,
 	KF_AREA_SLOTS, /* slots beyond those of the image */
 	KF_NR_AREAS
@@ -212,6 +213,15 @@ void *kf_stats_area_grow(enum kf_stats_area area, uint32_t nr);
  * Return: entry 0; NULL, and 0 entries, where the area was never used.
  */
 void *kf_stats_area(enum kf_stats_area area, uint32_t *nr);
+
+/**
+ * kf_stats_area_shown() - entries of an area that the stats file has
+ * @area:	the area
+ *
+ * Context: any thread.
+ * Return: their number; 0 where there is no file.
+ */
+uint32_t kf_stats_area_shown(enum kf_stats_area area);
 
 /**
  * kf_stats_fork_child() - leave the parent's file at once

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "reader/ages.h"
+#include "reader/heap-map.h"
 #include "reader/reader.h"
 #include "reader/verdict.h"
 
@@ -76,6 +77,23 @@ static void check_history(const struct kf_snapshot *s)
 	kf_explained_release(&e);
 }
 
+static void check_map(const struct kf_snapshot *s)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < s->nr_cells;) {
+		struct kf_cell_span r = kf_heap_map_region(s, i);
+
+		fuzz_require(r.nr && r.begin >= end && r.end > r.begin,
+			     "regions are not by address");
+		fuzz_require(kf_cell_memory(&r.sums) + r.sums.absent ==
+				     r.end - r.begin,
+			     "a region is not the sum of its cells");
+		end = r.end;
+		i += r.nr;
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct kf_snapshot s;
@@ -83,13 +101,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	result = kf_snapshot_read_with(AT_FDCWD, fuzz_sparse(data, size),
 				       KF_TABLE_TAGS | KF_TABLE_STACKS |
-					       KF_TABLE_AGES | KF_TABLE_MOMENTS,
+					       KF_TABLE_AGES |
+					       KF_TABLE_MOMENTS | KF_TABLE_MAP,
 				       &s);
 	fuzz_require(result == s.result, "two answers");
 	fuzz_require(kf_read_result_name(result), "no name for the answer");
 	if (result == KF_READ_OK) {
 		check_tables(&s);
 		check_history(&s);
+		check_map(&s);
 		kf_snapshot_value(&s, "live_bytes");
 	}
 	kf_snapshot_release(&s);

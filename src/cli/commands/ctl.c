@@ -132,8 +132,10 @@ static int ctl_check(const char *order)
 			value + 1);
 		return KF_EXIT_USAGE;
 	}
-	if (!strncmp(order, "pinned=", 7) && strcmp(value, "=now") != 0) {
-		kf_error("ctl: pinned: '%s' is not now", value + 1);
+	if ((!strncmp(order, "pinned=", 7) || !strncmp(order, "map=", 4)) &&
+	    strcmp(value, "=now") != 0) {
+		kf_error("ctl: %.*s: '%s' is not now", (int)(value - order),
+			 order, value + 1);
 		return KF_EXIT_USAGE;
 	}
 	if (strncmp(order, "sample=", 7) || !strcmp(value, "=off") ||

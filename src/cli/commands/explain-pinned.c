@@ -20,7 +20,8 @@
 #define ORDER_S 3
 #define CALLERS 6
 
-int kf_explain_order_pinned(const struct kf_cli *cli, const struct kf_file *f)
+int kf_explain_order(const struct kf_cli *cli, const struct kf_file *f,
+		     const char *order, const char *what)
 {
 	struct kf_answer answer = {0};
 	enum kf_order_result r;
@@ -28,7 +29,7 @@ int kf_explain_order_pinned(const struct kf_cli *cli, const struct kf_file *f)
 
 	if (f->life != KF_LIFE_ALIVE)
 		return 0;
-	r = kf_order_give(f, "pinned=now", ORDER_S, KF_ORDER_WITHDRAW, &answer);
+	r = kf_order_give(f, order, ORDER_S, KF_ORDER_WITHDRAW, &answer);
 	if (r == KF_ORDER_DONE)
 		return 0;
 	if (r == KF_ORDER_WITHDRAWN) {
@@ -38,8 +39,8 @@ int kf_explain_order_pinned(const struct kf_cli *cli, const struct kf_file *f)
 		return 0;
 	}
 	why = kf_order_refusal(r, &answer);
-	kf_error("explain: process %d cannot report what its blocks pin: %s",
-		 kf_process_id(f), why ? why : "it was not asked");
+	kf_error("explain: process %d cannot %s: %s", kf_process_id(f), what,
+		 why ? why : "it was not asked");
 	free(why);
 	return KF_EXIT_FAILED;
 }

@@ -23,13 +23,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { OPT_PINNED = KF_OPT_OWN };
+enum { OPT_PINNED = KF_OPT_OWN, OPT_MAP };
 
 #define LOOKS_LEAST 17
 #define LOOKS_EACH_SECOND 4
 
 static double explain_seconds = 2;
 static bool explain_wants_pinned;
+static bool explain_wants_map;
 static const char *file_name; /* FILE's last component, or NULL */
 
 static bool explain_wants(const struct kf_cli *cli, const struct kf_file *f)
@@ -246,6 +247,8 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 	status = kf_explain_print_rows(cli, w, e.verdict);
 	if (!status && explain_wants_pinned)
 		status = kf_explain_print_pinned(cli, w);
+	if (!status && explain_wants_map)
+		kf_explain_print_map(w);
 	kf_explained_release(&e);
 	return status;
 }
@@ -285,6 +288,8 @@ static int json_one(const struct kf_cli *cli, const struct kf_watch *w,
 	json_object_set_new(o, "guard_reports", kf_guards_json(cli, w->last));
 	if (!status && explain_wants_pinned)
 		status = kf_explain_json_pinned(cli, w, o);
+	if (!status && explain_wants_map)
+		kf_explain_json_map(w, o);
 	json_array_append_new(all, o);
 	kf_explained_release(&e);
 	return status;
@@ -396,6 +401,18 @@ static int explain_watch(const struct kf_cli *cli, struct watches *ws)
 	return status;
 }
 
+static int explain_order(const struct kf_cli *cli, const struct kf_file *f)
+{
+	int status = 0;
+
+	if (explain_wants_pinned)
+		status = kf_explain_order(cli, f, "pinned=now",
+					  "report what its blocks pin");
+	if (!status && explain_wants_map)
+		status = kf_explain_order(cli, f, "map=now", "map its heap");
+	return status;
+}
+
 static int look_on(const struct kf_cli *cli, struct watches *ws,
 		   const char *path)
 {
@@ -414,11 +431,12 @@ static int look_on(const struct kf_cli *cli, struct watches *ws,
 				kf_select_hint(cli));
 		return KF_EXIT_NO_MATCH;
 	}
-	for (unsigned int i = 0; explain_wants_pinned && i < ws->nr; i++)
-		status |= kf_explain_order_pinned(cli, ws->all[i].first);
+	for (unsigned int i = 0; i < ws->nr; i++)
+		status |= explain_order(cli, ws->all[i].first);
 	if (status)
 		return status;
-	if (ws->alive && (explain_seconds > 0 || explain_wants_pinned))
+	if (ws->alive &&
+	    (explain_seconds > 0 || explain_wants_pinned || explain_wants_map))
 		status = explain_watch(cli, ws);
 	return status ? status : print_all(cli, ws->all, ws->nr);
 }
@@ -451,6 +469,8 @@ static int explain_run(struct kf_cli *cli, int argc, char **argv)
 	cli->tables = KF_TABLE_STACKS | KF_TABLE_MOMENTS | KF_TABLE_REPORTS;
 	if (explain_wants_pinned)
 		cli->tables |= KF_TABLE_AGES | KF_TABLE_TAGS;
+	if (explain_wants_map)
+		cli->tables |= KF_TABLE_MAP;
 	if (!path)
 		return run_with(cli, NULL);
 	slash = strrchr(path, '/');
@@ -471,6 +491,10 @@ static int explain_option(struct kf_cli *cli, int key, const char *arg)
 		explain_wants_pinned = true;
 		return 0;
 	}
+	if (key == OPT_MAP) {
+		explain_wants_map = true;
+		return 0;
+	}
 	if (!strcmp(arg, "0")) {
 		explain_seconds = 0;
 		return 0;
@@ -483,6 +507,8 @@ static const struct kf_option explain_options[] = {
 	 "watch for SEC seconds to see what grows (default 2; 0 takes one snapshot)"},
 	{OPT_PINNED, "pinned", NULL,
 	 "ask the process which tags and sampled stacks have the blocks that keep half-empty slabs"},
+	{OPT_MAP, "map", NULL,
+	 "ask the process how full each stretch of its heap is, and draw it"},
 	{0},
 };
 
@@ -498,7 +524,8 @@ const struct kf_command kf_command_explain = {
 		"have ended. Several processes are printed as one row each.",
 	.examples =
 		"  konfiscator explain 4711                why the process is so big, and whether it grows\n"
-		"  konfiscator explain --pinned 4711       which blocks keep half-empty slabs",
+		"  konfiscator explain --pinned 4711       which blocks keep half-empty slabs\n"
+		"  konfiscator explain --map 4711          where the holes in its heap are",
 	.options = explain_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,
 	.selects = true,

@@ -135,14 +135,17 @@ int kf_explain_json(const struct kf_cli *cli, const struct kf_watch *w,
 		    const struct kf_explained *e, json_t **o);
 
 /**
- * kf_explain_order_pinned() - let a process note what its blocks pin
+ * kf_explain_order() - let a process note something in its stats file
  * @cli:	for messages
  * @f:		its stats file
+ * @order:	the order
+ * @what:	what it is to do, for messages
  *
  * Return: 0, also if it has ended or does not answer; or the exit status after
  *	   a message.
  */
-int kf_explain_order_pinned(const struct kf_cli *cli, const struct kf_file *f);
+int kf_explain_order(const struct kf_cli *cli, const struct kf_file *f,
+		     const char *order, const char *what);
 
 /**
  * kf_explain_print_pinned() - print what the blocks of tags and stacks pin
@@ -156,6 +159,15 @@ int kf_explain_order_pinned(const struct kf_cli *cli, const struct kf_file *f);
 int kf_explain_print_pinned(const struct kf_cli *cli, const struct kf_watch *w);
 int kf_explain_json_pinned(const struct kf_cli *cli, const struct kf_watch *w,
 			   json_t *o);
+
+/**
+ * kf_explain_print_map() - print how full each stretch of the heap was
+ * kf_explain_json_map() - add it to an object
+ * @w:		the snapshots; the last with KF_TABLE_MAP
+ * @o:		the object
+ */
+void kf_explain_print_map(const struct kf_watch *w);
+void kf_explain_json_map(const struct kf_watch *w, json_t *o);
 
 /**
  * kf_explain_print_table() - print the first rows of a table
