@@ -164,6 +164,7 @@ static void process_write_page(const struct kf_site *site, struct kf_buf *out,
 		kf_site_timeline(site, subject->id, out);
 	if (s->nr_stacks)
 		kf_site_flame(subject->id, out);
+	kf_site_map(subject, s, out);
 	process_identity(out, subject, &s->id);
 	kf_site_tables(s, site->names, subject->pid, out);
 	kf_html_end(out);
@@ -180,7 +181,7 @@ bool kf_site_process(const struct kf_site *site,
 		found = kf_subject_read(&subject,
 					KF_TABLE_TAGS | KF_TABLE_STACKS |
 						KF_TABLE_MOMENTS |
-						KF_TABLE_REPORTS,
+						KF_TABLE_REPORTS | KF_TABLE_MAP,
 					&s);
 		if (found)
 			process_write_page(site, out, &subject, &s);

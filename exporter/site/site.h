@@ -140,6 +140,17 @@ bool kf_site_process(const struct kf_site *site,
 		     const struct kf_site_request *q, struct kf_buf *out);
 
 /**
+ * kf_site_map() - write the map of a process' heap
+ * @subject:	the process
+ * @s:		its snapshot, with KF_TABLE_MAP
+ * @out:	the page
+ *
+ * A process that has not noted one is shown with the command that lets it.
+ */
+void kf_site_map(const struct kf_subject *subject, const struct kf_snapshot *s,
+		 struct kf_buf *out);
+
+/**
  * kf_site_tables() - write the tables of a process' page
  * @s:		its snapshot, with tags and stacks
  * @cache:	cached names

@@ -47,6 +47,7 @@ class Scene:
             world, "a", "leaky 20000000 0 64 <i>boot",
             "cache 90000000 60000000 4096", "inlined 8000000 1000000 512",
             "free_runs=40000000", binary=program)
+        self.world = world
         self.blocks = 300000
         self.grow()
         self.exporter = world.exporter()
@@ -270,6 +271,37 @@ def without_scripts_pages_say_what_they_know(scene):
     b.picture("process-without-scripts")
 
 
+def the_map_of_a_heap_is_a_picture(scene):
+    b = scene.browser
+    process = scene.world.sleeper()
+    cells = ["1:%d:%d:%d:0:0" % ((1 << 20) + (i << 16), used, 65536 - used)
+             for i, used in enumerate([65536, 0, 30000] * 100)]
+    scene.world.stats_file("map", pid=process.pid, cell=cells)
+    path = "/process?pid=%d" % process.pid
+    fills = set()
+    for scripts, dark in ((True, False), (False, True)):
+        scene.show(path, width=400, dark=dark, scripts=scripts)
+        lines = b.run(
+            "return [...document.querySelectorAll('figure path')].map(p => ["
+            "p.getAttribute('class'), getComputedStyle(p).fill,"
+            "p.getBoundingClientRect().width, p.getBoundingClientRect()"
+            ".height])")
+        assert [line[0] for line in lines] == ["m0", "m5", "m10"], lines
+        assert len({line[1] for line in lines}) == 3, lines
+        fills.update(line[1] for line in lines)
+        assert all(line[2] > 300 and 25 < line[3] < 31 for line in lines)
+        assert b.run("return document.documentElement.scrollWidth") <= 400
+        b.picture("map-%s" % ("dark" if dark else "light"))
+    assert len(fills) == 6, fills
+    # what is under the pointer has its addresses and figures
+    tip = b.run(
+        "const svg = document.querySelector('figure svg');"
+        "svg.scrollIntoView();"
+        "const r = svg.getBoundingClientRect();"
+        "return document.elementFromPoint(r.x + 9, r.y + 15).textContent")
+    assert tip.startswith("0x900000 to 0x1100000: 49.0 %"), tip
+
+
 def what_grew_all_the_time_is_a_leak(scene):
     def is_a_leak():
         scene.grow()
@@ -285,7 +317,8 @@ def charts_work_in_a_browser(world):
                  a_flame_graph_is_inverted_and_turned, names_stay_text,
                  pages_fit_narrow_screens_in_light_and_dark,
                  without_scripts_pages_say_what_they_know,
-                 what_grew_all_the_time_is_a_leak, pages_are_live):
+                 what_grew_all_the_time_is_a_leak, pages_are_live,
+                 the_map_of_a_heap_is_a_picture):
         scene.grow()
         fact(scene)
         complaints = scene.browser.complaints()

@@ -121,6 +121,66 @@ def who_has_no_samples_is_told_how_to_get_some(world):
     assert "konfiscator ctl %d sample=64K samples" % process.pid in text, text
 
 
+MAP = ["1:0x7f0000020000:65536:0:0:0", "1:0x7f0000030000:0:0:512:65024",
+       "2:0x7f0000000000:0:0:0:65536", "2:0x7f0000010000:8192:56320:1024:0"]
+
+
+def a_process_shows_the_map_of_its_heap(world):
+    process = one_process(world, name="worker")
+    exporter = world.exporter()
+    (link,) = process_links(get(exporter, "/"))
+    text = words(section(get(exporter, link), "map"))
+    assert "konfiscator ctl %d map=now lets" % process.pid in text, text
+    world.stats_file("a", pid=process.pid, name="worker", cell=MAP,
+                     created=1700000000 * 10 ** 9)
+    shown = section(get(exporter, link), "map")
+    text = words(shown)
+    assert text.startswith(
+        "Map of the heap As of 2023-11-14 22:13:21 UTC, in 2 regions: 56.0 %"
+        " of 128 KiB is in use, 55.0 KiB are free blocks, 1.50 KiB dirty free"
+        " pages. Each cell is 64.0 KiB."), text
+    low, high = shown.iter("figure")
+    assert words(low.find("figcaption")).startswith(
+        "0x7f0000000000 12.5 % of 64.0 KiB is in use, 55.0 KiB are free")
+    assert [(p.get("class"), p.get("d")) for p in low.find("svg").iter("path")
+            ] == [("m-1", "M0 0h1v.9h-1z"), ("m1", "M1 0h1v.9h-1z")]
+    assert [p.get("class") for p in high.find("svg").iter("path")] == \
+        ["m0", "m10"]
+    assert low.find("svg").get("aria-label") == "12.5 % of it is in use"
+    assert words(high.find("svg").find("rect")) == (
+        "0x7f0000020000 to 0x7f0000040000: 99.2 % of 64.5 KiB is in use")
+    # the map of one that has ended is its last one
+    world.stats_file("a", pid=process.pid, name="worker", cell=MAP)
+    world.end(process)
+    kftest.until("it has ended",
+                 lambda: process_links(get(exporter, "/ended")))
+    (link,) = process_links(get(exporter, "/ended"))
+    assert "map=now" not in words(section(get(exporter, link), "map"))
+
+
+def long_maps_are_drawn_in_lines_and_cut(world):
+    one_process(world, cell=["1:%d:%d:1:0:0" % (4096 + 2 * i, 1)
+                             for i in range(300)] +
+                ["%d:%d:1:0:0:0" % (2 + i, 8192 + 2 * i) for i in range(200)])
+    exporter = world.exporter()
+    (link,) = process_links(get(exporter, "/"))
+    shown = section(get(exporter, link), "map")
+    first = next(shown.iter("figure"))
+    assert [p.get("d") for p in first.find("svg").iter("path")] == \
+        ["M0 0h128v.9h-128zM0 1h128v.9h-128zM0 2h44v.9h-44z"]
+    assert len(list(first.iter("rect"))) == 3
+    assert len(list(shown.iter("figure"))) == 100
+    assert "and 101 more regions" in words(shown)
+
+
+def an_impossible_map_is_none(world):
+    process = one_process(world, cell=MAP[:3] + ["2:0x7f0000010001:1:0:0:0"])
+    exporter = world.exporter()
+    (link,) = process_links(get(exporter, "/"))
+    text = words(section(get(exporter, link), "map"))
+    assert "konfiscator ctl %d map=now lets" % process.pid in text, text
+
+
 def calls_of(node):
     return {node["name"]}.union(*map(calls_of, node.get("children", [])))
 
@@ -283,7 +343,7 @@ def history_grows_with_each_look(world):
 
 def a_checker_of_html_finds_no_fault(world):
     tidy = kftest.need("tidy")
-    one_process(world, name=HOSTILE, failed=1, tag="1:0:main")
+    one_process(world, name=HOSTILE, failed=1, tag="1:0:main", cell=MAP)
     exporter = world.exporter()
     for path in ["/", "/process"] + process_links(get(exporter, "/")):
         checked = subprocess.run(
@@ -298,6 +358,9 @@ kftest.main(
     a_process_has_its_verdict,
     a_process_shows_its_own_limit,
     who_has_no_samples_is_told_how_to_get_some,
+    a_process_shows_the_map_of_its_heap,
+    long_maps_are_drawn_in_lines_and_cut,
+    an_impossible_map_is_none,
     stacks_begin_after_wrappers_of_malloc,
     who_has_ended_is_shown_as_long_as_the_file_is,
     who_is_not_there_has_none,
