@@ -260,7 +260,9 @@ static enum MHD_Result http_page(struct kf_http *http, struct MHD_Connection *c,
 		.pid = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND,
 						   "pid"),
 		.id = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND,
-						  "id")};
+						  "id"),
+		.by = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND,
+						  "by")};
 	struct kf_site_answer a;
 
 	kf_site_answer(&http->site, &wanted, &a);

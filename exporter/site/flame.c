@@ -21,6 +21,9 @@ static const struct {
 } flame_metrics[] = {
 	{KF_ESTIMATE_LIVE, "live", "live_error_95"},
 	{KF_ESTIMATE_ALLOCATED, "allocated", "allocated_error_95"},
+	{KF_ESTIMATE_LIVE_BLOCKS, "live_blocks", "live_blocks_error_95"},
+	{KF_ESTIMATE_ALLOCATED_BLOCKS, "allocated_blocks",
+	 "allocated_blocks_error_95"},
 };
 
 static void flame_add_to(json_t *node, const char *key, double amount)

@@ -145,7 +145,7 @@ static void process_cards(const struct kf_groups_conf *conf, struct kf_buf *out,
 
 static void process_write_page(const struct kf_site *site, struct kf_buf *out,
 			       const struct kf_subject *subject,
-			       const struct kf_snapshot *s)
+			       const struct kf_snapshot *s, enum kf_sites_by by)
 {
 	const struct kf_groups_conf *conf = &site->sources->groups->conf;
 
@@ -163,10 +163,10 @@ static void process_write_page(const struct kf_site *site, struct kf_buf *out,
 	if (!subject->ended)
 		kf_site_timeline(site, subject->id, out);
 	if (s->nr_stacks)
-		kf_site_flame(subject->id, out);
+		kf_site_flame(subject->id, by, out);
 	kf_site_map(subject, s, out);
 	process_identity(out, subject, &s->id);
-	kf_site_tables(s, site->names, subject->pid, out);
+	kf_site_tables(subject, s, site->names, by, out);
 	kf_html_end(out);
 }
 
@@ -184,7 +184,8 @@ bool kf_site_process(const struct kf_site *site,
 						KF_TABLE_REPORTS | KF_TABLE_MAP,
 					&s);
 		if (found)
-			process_write_page(site, out, &subject, &s);
+			process_write_page(site, out, &subject, &s,
+					   kf_sites_by(q->by));
 		kf_snapshot_release(&s);
 	}
 	kf_subject_release(&subject);

@@ -163,14 +163,14 @@ void kf_site_timeline(const struct kf_site *site, uint64_t id,
 	free(past);
 }
 
-void kf_site_flame(uint64_t id, struct kf_buf *out)
+void kf_site_flame(uint64_t id, enum kf_sites_by by, struct kf_buf *out)
 {
 	kf_buf_fmt(out,
 		   "<section id=\"flame\" hidden=\"hidden\">\n"
 		   "<h2>Flame graph</h2>\n"
 		   "<div data-calls=\"" STACKS "?id=%016" PRIx64
-		   "\"></div>\n</section>\n",
-		   id);
+		   "\" data-metric=\"%s\"></div>\n</section>\n",
+		   id, by == KF_SITES_BY_BLOCKS ? "live_blocks" : "live");
 }
 
 static bool site_stacks(const struct kf_site *site,

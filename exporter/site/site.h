@@ -10,6 +10,7 @@
 #define KF_EXPORTER_SITE_H
 
 #include "exporter/collect/collector.h"
+#include "exporter/site/sites.h"
 #include "exporter/site/subject.h"
 #include "exporter/site/timeline.h"
 #include "reader/name_cache.h"
@@ -22,11 +23,12 @@ struct kf_site {
 	struct kf_name_cache *names;
 };
 
-/* A request: the path, and two arguments, or NULL. */
+/* A request: the path, and its arguments, or NULL. */
 struct kf_site_request {
 	const char *path;
 	const char *pid;
 	const char *id;
+	const char *by; /* "blocks": count blocks, not bytes */
 };
 
 struct kf_site_answer {
@@ -56,9 +58,10 @@ const char *kf_site_id(const char *path);
 /**
  * kf_site_flame() - write the element for a flame graph
  * @id:		the process
+ * @by:		what it shows at first
  * @out:	the page
  */
-void kf_site_flame(uint64_t id, struct kf_buf *out);
+void kf_site_flame(uint64_t id, enum kf_sites_by by, struct kf_buf *out);
 
 /**
  * kf_site_answer() - make a page
@@ -152,13 +155,15 @@ void kf_site_map(const struct kf_subject *subject, const struct kf_snapshot *s,
 
 /**
  * kf_site_tables() - write the tables of a process' page
+ * @subject:	the process
  * @s:		its snapshot, with tags and stacks
  * @cache:	cached names
- * @pid:	its PID in that procfs, or 0
+ * @by:		the order of call stacks
  * @out:	the page
  */
-void kf_site_tables(const struct kf_snapshot *s, struct kf_name_cache *cache,
-		    int pid, struct kf_buf *out);
+void kf_site_tables(const struct kf_subject *subject,
+		    const struct kf_snapshot *s, struct kf_name_cache *cache,
+		    enum kf_sites_by by, struct kf_buf *out);
 
 /**
  * kf_site_timeline() - write the timeline of held memory

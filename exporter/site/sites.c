@@ -6,6 +6,7 @@
 
 #include "exporter/site/sites.h"
 #include "exporter/site/names.h"
+#include "exporter/site/subject.h"
 #include "reader/estimate.h"
 
 #include <inttypes.h>
@@ -210,7 +211,7 @@ static uint32_t sites_add_up(struct site *all, uint32_t nr)
 }
 
 /* Returns the number of stacks with live bytes; out of memory is a failure. */
-static uint32_t sites_gather(const struct kf_snapshot *s,
+static uint32_t sites_gather(const struct kf_snapshot *s, enum kf_sites_by by,
 			     struct kf_symbols *names, struct site *all,
 			     struct kf_buf *out)
 {
@@ -228,7 +229,9 @@ static uint32_t sites_gather(const struct kf_snapshot *s,
 			break;
 		}
 		to->stack = st;
-		to->live = kf_estimate_stack(st, KF_ESTIMATE_LIVE);
+		to->live = kf_estimate_stack(
+			st, by == KF_SITES_BY_BLOCKS ? KF_ESTIMATE_LIVE_BLOCKS
+						     : KF_ESTIMATE_LIVE);
 		to->samples = st->samples;
 		to->nr = (uint32_t)KF_MIN(calls.nr, (size_t)MAX_FRAMES);
 		to->more = calls.nr > MAX_FRAMES || st->flags & KF_STACK_CUT;
@@ -275,16 +278,24 @@ static void sites_callers(const struct site *site, struct kf_buf *out)
 	kf_buf_str(out, "</code>");
 }
 
+static void sites_amount(struct kf_buf *out, enum kf_sites_by by, double n)
+{
+	if (by == KF_SITES_BY_BLOCKS)
+		kf_html_count(out, (uint64_t)(n + 0.5));
+	else
+		kf_html_bytes(out, n);
+}
+
 static void sites_stack(const struct kf_snapshot *s, const struct site *site,
-			struct kf_buf *out)
+			enum kf_sites_by by, struct kf_buf *out)
 {
 	const struct kf_stats_stack *st = site->stack;
 
 	kf_buf_str(out, "<details><summary><b>");
-	kf_html_bytes(out, site->live.value);
+	sites_amount(out, by, site->live.value);
 	kf_buf_str(out, "</b> &#177; ");
-	kf_html_bytes(out, kf_estimate_error(site->live));
-	kf_buf_str(out, " ");
+	sites_amount(out, by, kf_estimate_error(site->live));
+	kf_buf_str(out, by == KF_SITES_BY_BLOCKS ? " blocks " : " ");
 	sites_callers(site, out);
 	kf_buf_fmt(out, " <span class=\"hint\">%" PRIu64 " sample%s</span> ",
 		   site->samples, site->samples == 1 ? "" : "s");
@@ -328,8 +339,34 @@ static void sites_none(int pid, struct kf_buf *out)
 	kf_buf_str(out, "</p>\n</section>\n");
 }
 
-void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
-		     int pid, struct kf_buf *out)
+enum kf_sites_by kf_sites_by(const char *by)
+{
+	return by && strcmp(by, "blocks") == 0 ? KF_SITES_BY_BLOCKS
+					       : KF_SITES_BY_BYTES;
+}
+
+/* The two orders, the other one as a link. */
+static void sites_choice(const struct kf_subject *subject, enum kf_sites_by by,
+			 struct kf_buf *out)
+{
+	static const char *const names[] = {"bytes", "blocks"};
+
+	kf_buf_str(out, "<p class=\"choice\">Live memory by");
+	for (int i = KF_SITES_BY_BYTES; i <= KF_SITES_BY_BLOCKS; i++) {
+		if (i == (int)by)
+			kf_buf_fmt(out, " <b>%s</b>", names[i]);
+		else
+			kf_buf_fmt(out,
+				   " <a href=\"/process/%016" PRIx64
+				   "?by=%s#sites\">%s</a>",
+				   subject->id, names[i], names[i]);
+	}
+	kf_buf_str(out, "</p>\n");
+}
+
+void kf_sites_stacks(const struct kf_subject *subject,
+		     const struct kf_snapshot *s, struct kf_name_cache *cache,
+		     enum kf_sites_by by, struct kf_buf *out)
 {
 	char lost[KF_STACKS_LOST_TEXT];
 	struct kf_symbols *names;
@@ -339,20 +376,21 @@ void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
 
 	kf_buf_str(out, "<section id=\"sites\">\n<h2>Top sites</h2>\n");
 	if (!sites_any(s)) {
-		sites_none(pid, out);
+		sites_none(subject->pid, out);
 		return;
 	}
+	sites_choice(subject, by, out);
 	all = calloc(s->nr_stacks, sizeof(*all));
-	names = kf_names_open(cache, pid, s);
+	names = kf_names_open(cache, subject->pid, s);
 	if (all && names)
-		nr = sites_add_up(all, sites_gather(s, names, all, out));
+		nr = sites_add_up(all, sites_gather(s, by, names, all, out));
 	else
 		out->failed = true;
 	if (!nr)
 		kf_buf_str(out,
 			   "<p class=\"hint\">No sampled block is live.</p>\n");
 	for (uint32_t i = 0; i < nr && i < MAX_STACKS; i++)
-		sites_stack(s, &all[i], out);
+		sites_stack(s, &all[i], by, out);
 	if (kf_stacks_lost_say(s, lost, sizeof(lost)))
 		kf_buf_fmt(out, "<p class=\"hint\">%s.</p>\n", lost);
 	lacks = kf_names_close(names);

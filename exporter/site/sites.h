@@ -9,6 +9,8 @@
 #include "reader/name_cache.h"
 #include "reader/reader.h"
 
+struct kf_subject;
+
 /**
  * kf_sites_tag_path() - write the names of a tag and its parents
  * @s:		a snapshot with tags
@@ -26,15 +28,31 @@ void kf_sites_tag_path(const struct kf_snapshot *s, uint32_t at, char *path,
  */
 void kf_sites_tags(const struct kf_snapshot *s, struct kf_buf *out);
 
+/* What is counted of live blocks. */
+enum kf_sites_by {
+	KF_SITES_BY_BYTES,
+	KF_SITES_BY_BLOCKS,
+};
+
 /**
- * kf_sites_stacks() - write the call stacks with most live bytes
- * @s:		a snapshot with stacks
+ * kf_sites_by() - what a request wants to be counted
+ * @by:		its argument, or NULL
+ *
+ * Return: bytes unless it is "blocks".
+ */
+enum kf_sites_by kf_sites_by(const char *by);
+
+/**
+ * kf_sites_stacks() - write the call stacks with most live memory
+ * @subject:	the process
+ * @s:		its snapshot, with stacks
  * @cache:	cached names
- * @pid:	its PID in that procfs, for its mapped files; or 0
+ * @by:		what counts
  * @out:	the page
  */
-void kf_sites_stacks(const struct kf_snapshot *s, struct kf_name_cache *cache,
-		     int pid, struct kf_buf *out);
+void kf_sites_stacks(const struct kf_subject *subject,
+		     const struct kf_snapshot *s, struct kf_name_cache *cache,
+		     enum kf_sites_by by, struct kf_buf *out);
 
 /**
  * kf_sites_guards() - write what was done wrong to guarded blocks, if anything

@@ -190,12 +190,13 @@ static void table_counters(const struct kf_snapshot *s, struct kf_buf *out)
 	kf_buf_str(out, "</tbody></table>\n</details>\n</section>\n");
 }
 
-void kf_site_tables(const struct kf_snapshot *s, struct kf_name_cache *cache,
-		    int pid, struct kf_buf *out)
+void kf_site_tables(const struct kf_subject *subject,
+		    const struct kf_snapshot *s, struct kf_name_cache *cache,
+		    enum kf_sites_by by, struct kf_buf *out)
 {
 	if (s->nr_tags > 1)
 		kf_sites_tags(s, out);
-	kf_sites_stacks(s, cache, pid, out);
+	kf_sites_stacks(subject, s, cache, by, out);
 	if (s->nr_classes)
 		table_sizes(s, out);
 	if (s->nr_threads)

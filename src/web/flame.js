@@ -80,6 +80,8 @@ const kfFlame = (() => {
 			if (data.live)
 				this.calls = kfCalls.join([], this.calls, 0);
 			this.tools = new Tools(data);
+			if (place.dataset.metric)
+				this.tools.metric.value = place.dataset.metric;
 			place.replaceChildren(
 				this.tools.line,
 				...(this.tools.time ? [this.tools.time] : []),
@@ -430,6 +432,12 @@ const kfFlame = (() => {
 	const exported = [
 		{ key: "live", title: "live bytes", unit: "bytes" },
 		{ key: "allocated", title: "bytes ever allocated", unit: "bytes" },
+		{ key: "live_blocks", title: "live blocks", unit: "blocks" },
+		{
+			key: "allocated_blocks",
+			title: "blocks ever allocated",
+			unit: "blocks",
+		},
 	];
 
 	async function load(source) {

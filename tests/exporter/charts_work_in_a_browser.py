@@ -141,6 +141,20 @@ def a_flame_graph_zooms_and_searches(scene):
     assert b.run(title, "main").startswith("main (recursive) in ")
 
 
+def a_flame_graph_counts_blocks(scene):
+    b = scene.browser
+    scene.show(scene.link + "?by=blocks")
+    scene.wait_for_flame()
+    assert b.run("return %s.tools.metric.value" % FLAME) == "live_blocks"
+    words = b.run("return (%s).querySelector('title').textContent" % BAR,
+                  "leaky")
+    assert re.search(r"\n312500 blocks \u00b1 \d+ blocks, 9\d\.\d % of all",
+                     words), words
+    assert b.run("return document.querySelector('#sites summary b')"
+                 ".textContent") == "312 k"
+    b.picture("process-by-blocks")
+
+
 def a_flame_graph_is_inverted_and_turned(scene):
     b = scene.browser
     scene.show(scene.link)
@@ -314,6 +328,7 @@ def charts_work_in_a_browser(world):
     scene = Scene(world)
     for fact in (timelines_are_drawn_and_zoomed,
                  a_flame_graph_zooms_and_searches,
+                 a_flame_graph_counts_blocks,
                  a_flame_graph_is_inverted_and_turned, names_stay_text,
                  pages_fit_narrow_screens_in_light_and_dark,
                  without_scripts_pages_say_what_they_know,

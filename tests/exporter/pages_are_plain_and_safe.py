@@ -181,6 +181,37 @@ def an_impossible_map_is_none(world):
     assert "konfiscator ctl %d map=now lets" % process.pid in text, text
 
 
+def sites_are_by_bytes_or_by_blocks(world):
+    program = kftest.Stacks(world, "a", "cache 4000000 0 4096",
+                            "leaky 1000000 0 64")
+    exporter = world.exporter()
+    (link,) = set(process_links(get(exporter, "/")))
+
+    def of(query):
+        shown = section(get(exporter, link + query), "sites")
+        return [words(s).split("\u2039")[0].split()
+                for s in shown.iter("summary")], links(shown)
+    by_bytes, other = of("")
+    assert [s[0:2] + s[-1:] for s in by_bytes] == [
+        ["3.81", "MiB", "cache"], ["977", "KiB", "leaky"]], by_bytes
+    assert other == [link + "?by=blocks#sites"], other
+    assert of("?by=bytes") == of("") == of("?by=no<such"), by_bytes
+    by_blocks, other = of("?by=blocks")
+    assert [s[:1] + s[-2:] for s in by_blocks] == [
+        ["15.6", "blocks", "leaky"], ["977", "blocks", "cache"]], by_blocks
+    assert other == [link + "?by=bytes#sites"], other
+    for query, metric in ("", "live"), ("?by=blocks", "live_blocks"):
+        shown = section(get(exporter, link + query), "flame")
+        assert shown.find("div").get("data-metric") == metric
+    status, _, body = exporter.request(
+        "/api/v1/stacks?pid=%d" % program.process.pid)
+    root = json.loads(body)
+    assert status == 200 and root["live"] == 5000000, root["live"]
+    assert 16600 < root["live_blocks"] < 16602, root["live_blocks"]
+    assert root["allocated_blocks"] == root["live_blocks"]
+    assert root["live_blocks_error_95"] > 0
+
+
 def calls_of(node):
     return {node["name"]}.union(*map(calls_of, node.get("children", [])))
 
@@ -361,6 +392,7 @@ kftest.main(
     a_process_shows_the_map_of_its_heap,
     long_maps_are_drawn_in_lines_and_cut,
     an_impossible_map_is_none,
+    sites_are_by_bytes_or_by_blocks,
     stacks_begin_after_wrappers_of_malloc,
     who_has_ended_is_shown_as_long_as_the_file_is,
     who_is_not_there_has_none,
