@@ -80,8 +80,8 @@ const kfFlame = (() => {
 			if (data.live)
 				this.calls = kfCalls.join([], this.calls, 0);
 			this.tools = new Tools(data);
-			if (place.dataset.metric)
-				this.tools.metric.value = place.dataset.metric;
+			this.tools.metric.value =
+				place.dataset.metric ?? data.columns[0].key;
 			place.replaceChildren(
 				this.tools.line,
 				...(this.tools.time ? [this.tools.time] : []),
@@ -152,6 +152,11 @@ const kfFlame = (() => {
 			this.arrange();
 			this.sayFound();
 			this.drawLegend();
+		}
+
+		choose(metric) {
+			this.tools.metric.value = metric;
+			this.draw();
 		}
 
 		search() {
@@ -472,5 +477,10 @@ const kfFlame = (() => {
 
 	for (const place of document.querySelectorAll("[data-calls]"))
 		show(place);
+	// The page's own switch of bytes and blocks turns the graph as well.
+	for (const input of document.querySelectorAll("input[name='by']"))
+		input.addEventListener("input", () =>
+			document.querySelector("[data-calls]").flame?.choose(input.value),
+		);
 	return { show, bytes };
 })();

@@ -113,4 +113,4 @@ prints CHANGE
 expect 0 "$KF_CLI" diff --metric=peaks --fail-over=8M few many
 expect 0 "$KF_CLI" diff --fail-over=8M few many
 expect 2 "$KF_CLI" diff --metric=most few many
-says "diff: --metric: 'most' is not one of live, peak, peaks, alloc, count"
+says "diff: --metric: 'most' is not one of live, peak, peaks, alloc, count, blocks"

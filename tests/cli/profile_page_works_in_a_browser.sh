@@ -24,7 +24,8 @@ if grep -o '[a-z]*://[^" ]*' page.html | grep -v '^http://www.w3.org/2000/svg$';
 fi
 grep -q "&lt;i&gt;work" page.html || fail "a tag's name is not escaped"
 sed '/<script>/,$d' page.html >still.html
-for text in "<title>cache in mkstacks" "28.6 MiB" "Over time" "boot"; do
+for text in "<title>cache in mkstacks" "28.6 MiB" "Over time" "boot" \
+	"312.5k ± " "by blocks</label>"; do
 	grep -qF "$text" still.html || fail "without a script there is no '$text'"
 done
 
@@ -70,6 +71,15 @@ press("/");
 says.push(document.activeElement === flame.tools.search);
 input(flame.tools.metric, "count");
 says.push(tell("leaky").includes(" blocks \u00b1 "));
+// the switch of the page: tables and graph
+const shown = () => [...document.querySelectorAll(".stacks")].filter((t) =>
+	t.offsetWidth).map((t) => t.rows[1].cells[0].textContent).join();
+says.push(shown());
+document.getElementById("by-2").click();
+says.push(shown(), flame.tools.metric.value,
+	/\n312500 blocks \u00b1 /.test(tell("leaky")));
+document.getElementById("by-1").click();
+says.push(shown(), flame.tools.metric.value);
 document.body.dataset.says = JSON.stringify(says);
 </script>
 END
@@ -89,7 +99,7 @@ look() {
 	sed -n 's/.*data-says="\([^"]*\)".*/\1/p' dom | sed 's/&quot;/"/g'
 }
 
-equal "what the page did" '["1 call, 19.1 MiB, 35.1 %","leaky",100,100,0,true,"mkstacks.c",true,"",53,"52.6 % of all","cache leaky inmost","outer",true,true,2,true,"all",true,true]' \
+equal "what the page did" '["1 call, 19.1 MiB, 35.1 %","leaky",100,100,0,true,"mkstacks.c",true,"",53,"52.6 % of all","cache leaky inmost","outer",true,true,2,true,"all",true,true,"28.6 MiB","312.5k","blocks",true,"28.6 MiB","live"]' \
 	"$(look acted.html 1 --window-size=1300,900)"
 
 # The least contrast of text and what is behind it, as WCAG 2 has it, must be

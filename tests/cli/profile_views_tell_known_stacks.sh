@@ -29,6 +29,7 @@ equal "by library" mkstacks "$(first 6 --group=lib stats/mkstacks.1)"
 equal "all by thread" 57000000 "$(first 1 --group=thread stats/mkstacks.1)"
 equal "allocated" 90000000 "$(first 1 --metric=alloc stats/mkstacks.1)"
 equal "blocks" 312500 "$(first 1 --metric=count stats/mkstacks.1)"
+equal "live blocks" 312500 "$(first 1 --metric=blocks stats/mkstacks.1)"
 equal "blocks' function" leaky "$(first 6 --metric=count stats/mkstacks.1)"
 first 6 --group=line stats/mkstacks.1 | grep -q "^cache .*mkstacks.c:[0-9]" ||
 	fail "no line"

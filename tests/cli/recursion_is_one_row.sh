@@ -65,7 +65,8 @@ grep -q '^rec .* 19.5Mi  *0 .* down (recursive) < main' out ||
 equal "bytes of report" "[$((200 * 102400))]" \
 	"$(of 'map(.live_bytes)' report --view=leaks "$pid")"
 expect 0 cli report -o out.html "$pid"
-equal "rows of the page" 1 "$(grep -c '<td>.*down (recursive) <span' out.html)"
+equal "rows of the page, by bytes and by blocks" 2 \
+	"$(grep -c '<td>.*down (recursive) <span' out.html)"
 grep -q '<td>.*down <span' out.html && fail "the page: $(cat out.html)"
 expect 0 cli report -o out.folded "$pid"
 equal "folded stacks" "$((200 * 102400))" \

@@ -164,9 +164,11 @@ def of_page(page):
         file, _, line = place.rpartition(":")
         return label(name, file, int(line) if file else 0) + mark
 
+    by_bytes = page[:page.index('<div class="by-2"><p')]
     return rows_of(([call(*map(html.unescape, c)) for c in re.findall(
         r'([^<>]*?)( \(recursive\))? <span class="note">([^<]*)</span><br>',
-        row)], 0) for row in re.findall("<tr>(.*?)</tr>", page) if "<br>" in row)
+        row)], 0) for row in re.findall("<tr>(.*?)</tr>", by_bytes)
+        if "<br>" in row)
 
 
 def of_exporter(page):

@@ -33,7 +33,7 @@ static char *page_about(const struct kf_prof *prof, enum kf_metric metric)
 void kf_diff_page_add(struct kf_diff_page *page, const struct kf_prof *prof,
 		      bool is_after)
 {
-	bool blocks = page->metric == KF_METRIC_COUNT;
+	bool blocks = kf_metric_is_blocks(page->metric);
 	struct kf_graph *g = &page->graph;
 
 	g->nr_columns = NR_COLUMNS;

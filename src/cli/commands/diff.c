@@ -89,7 +89,8 @@ static uint64_t samples_of(const struct kf_site *site)
 	bool peak = diff_pick.metric == KF_METRIC_PEAK;
 	const struct kf_profile_count *c = peak ? &site->peak : &site->now;
 
-	return (peak || diff_pick.metric == KF_METRIC_LIVE) &&
+	return (peak || diff_pick.metric == KF_METRIC_LIVE ||
+		diff_pick.metric == KF_METRIC_BLOCKS) &&
 			       c->freed_samples <= c->samples
 		       ? c->samples - c->freed_samples
 		       : c->samples;
@@ -229,7 +230,7 @@ static void diff_print(const struct kf_cli *cli, struct kf_table *t)
 	struct kf_cli plain = *cli;
 
 	/* do not print a number of blocks in units of bytes */
-	plain.exact |= diff_pick.metric == KF_METRIC_COUNT;
+	plain.exact |= kf_metric_is_blocks(diff_pick.metric);
 	kf_table_print(t, &plain);
 	if (!t->nr_rows && diff_ended && diff_pick.metric == KF_METRIC_LIVE)
 		kf_note(cli,
@@ -244,6 +245,7 @@ static int diff_refuse(double grown)
 		[KF_METRIC_PEAKS] = "in the stacks' own peaks",
 		[KF_METRIC_ALLOC] = "allocated",
 		[KF_METRIC_COUNT] = "blocks allocated",
+		[KF_METRIC_BLOCKS] = "live blocks",
 	};
 	char grown_text[32], most_text[32];
 
@@ -271,6 +273,7 @@ static const char *const diff_compared[KF_NR_METRICS] = {
 	[KF_METRIC_PEAKS] = "the stacks' own peaks",
 	[KF_METRIC_ALLOC] = "allocated memory",
 	[KF_METRIC_COUNT] = "allocated blocks",
+	[KF_METRIC_BLOCKS] = "live blocks",
 };
 
 static int diff_show(struct kf_cli *cli, struct places *all)
@@ -281,9 +284,10 @@ static int diff_show(struct kf_cli *cli, struct places *all)
 
 	if (all->nr)
 		qsort(all->place, all->nr, sizeof(*all->place), by_change);
-	kf_table_init(
-		&t, diff_pick.metric == KF_METRIC_COUNT ? in_blocks : in_bytes,
-		NR_COLUMNS);
+	kf_table_init(&t,
+		      kf_metric_is_blocks(diff_pick.metric) ? in_blocks
+							    : in_bytes,
+		      NR_COLUMNS);
 	grown = places_fill_table(&t, all);
 	if (diff_output)
 		status = kf_diff_page_write(&diff_page, all->place, all->nr,
@@ -395,7 +399,7 @@ static const struct kf_option diff_options[] = {
 	 "exit with status 1 if the growth is more than SIZE"},
 	{OPT_BY, "by", "stack|function",
 	 "compare stacks or functions (default stack)"},
-	{KF_PROFILE_METRIC, "metric", "live|peak|peaks|alloc|count",
+	{KF_PROFILE_METRIC, "metric", "live|peak|peaks|alloc|count|blocks",
 	 "compare this metric (default live; peaks with --fail-over if both programs have ended)"},
 	{KF_PROFILE_FILTER, "filter", "REGEX",
 	 "compare only stacks in which a name matches REGEX"},

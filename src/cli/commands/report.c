@@ -484,7 +484,7 @@ static const struct kf_option report_options[] = {
 	 "count only these of malloc, calloc, aligned, realloc, free"},
 	{KF_PICK_SIZE, "size", "MIN-MAX",
 	 "count only requests of MIN to MAX bytes"},
-	{KF_PROFILE_METRIC, "metric", "live|peak|peaks|alloc|count",
+	{KF_PROFILE_METRIC, "metric", "live|peak|peaks|alloc|count|blocks",
 	 "profiles: show this metric (default live; peak if the program has ended)"},
 	{KF_PROFILE_GROUP, "group", "function|line|lib|tag|thread|process",
 	 "profiles: group call stacks by this (default function)"},

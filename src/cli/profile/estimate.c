@@ -15,7 +15,7 @@
 static const char *const estimate_metrics[KF_NR_METRICS] = {
 	[KF_METRIC_LIVE] = "live",   [KF_METRIC_PEAK] = "peak",
 	[KF_METRIC_PEAKS] = "peaks", [KF_METRIC_ALLOC] = "alloc",
-	[KF_METRIC_COUNT] = "count",
+	[KF_METRIC_COUNT] = "count", [KF_METRIC_BLOCKS] = "blocks",
 };
 
 static const char *const estimate_groupings[KF_NR_GROUPINGS] = {
@@ -33,6 +33,7 @@ struct kf_estimate kf_metric_of(const struct kf_profile_count *c,
 		[KF_METRIC_PEAKS] = KF_ESTIMATE_PEAK,
 		[KF_METRIC_ALLOC] = KF_ESTIMATE_ALLOCATED,
 		[KF_METRIC_COUNT] = KF_ESTIMATE_ALLOCATED_BLOCKS,
+		[KF_METRIC_BLOCKS] = KF_ESTIMATE_LIVE_BLOCKS,
 	};
 	struct kf_stats_stack stack = {
 		.allocated = c->allocated,
@@ -53,6 +54,11 @@ struct kf_estimate kf_site_value(const struct kf_site *site,
 {
 	return kf_metric_of(metric == KF_METRIC_PEAK ? &site->peak : &site->now,
 			    metric);
+}
+
+bool kf_metric_is_blocks(enum kf_metric metric)
+{
+	return metric == KF_METRIC_COUNT || metric == KF_METRIC_BLOCKS;
 }
 
 bool kf_metric_known(const struct kf_prof *prof, enum kf_metric metric)
@@ -77,6 +83,8 @@ const char *kf_metric_title(enum kf_metric metric)
 		return "live at the peak";
 	case KF_METRIC_PEAKS:
 		return "sum of the stacks' own peaks, an upper bound";
+	case KF_METRIC_BLOCKS:
+		return "live blocks";
 	default:
 		return kf_metric_name(metric);
 	}
@@ -91,7 +99,7 @@ uint64_t kf_prof_shown_ns(const struct kf_prof *prof)
 char *kf_metric_text(char *buf, size_t size, enum kf_metric metric,
 		     double value)
 {
-	if (metric == KF_METRIC_COUNT)
+	if (kf_metric_is_blocks(metric))
 		return kf_human_count(buf, size, value);
 	return kf_human_bytes(buf, size, value > 0 ? (uint64_t)value : 0);
 }

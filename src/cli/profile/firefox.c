@@ -233,10 +233,11 @@ static int write_firefox(const struct kf_prof *prof, FILE *out)
 
 	for (size_t i = 0; i < prof->nr_sites; i++)
 		stacks[i] = firefox_stack(&to, prof, &prof->sites[i]);
-	for (int m = 0; m < KF_METRIC_COUNT; m++) {
+	for (int m = 0; m < KF_NR_METRICS; m++) {
 		enum kf_metric metric = (enum kf_metric)m;
 
-		if (kf_metric_known(prof, metric))
+		if (!kf_metric_is_blocks(metric) &&
+		    kf_metric_known(prof, metric))
 			json_array_append_new(
 				threads,
 				firefox_thread(prof, &to, stacks, metric));

@@ -43,7 +43,7 @@ void kf_xml_text(FILE *out, const char *text)
 char *kf_page_amount(char *buf, size_t size, enum kf_metric metric,
 		     double value)
 {
-	if (metric == KF_METRIC_COUNT)
+	if (kf_metric_is_blocks(metric))
 		return kf_human_count(buf, size, value);
 	return kf_human_size(buf, size, KF_MAX(value, 0.0));
 }

@@ -24,6 +24,7 @@ static const char *const gather_titles[KF_NR_METRICS] = {
 	[KF_METRIC_PEAKS] = "the stacks' own peaks, an upper bound",
 	[KF_METRIC_ALLOC] = "bytes ever allocated",
 	[KF_METRIC_COUNT] = "blocks ever allocated",
+	[KF_METRIC_BLOCKS] = "live blocks",
 };
 
 static int gather_by_stack(const void *a, const void *b)
@@ -45,7 +46,7 @@ static void gather_add_column(const struct kf_prof *prof, struct kf_graph *g,
 		return;
 	metric[g->nr_columns] = m;
 	g->column[g->nr_columns++] = (struct kf_graph_column){
-		kf_metric_name(m), gather_titles[m], m == KF_METRIC_COUNT};
+		kf_metric_name(m), gather_titles[m], kf_metric_is_blocks(m)};
 }
 
 static void gather_add_sites(const struct kf_prof *prof, struct kf_graph *g)

@@ -65,18 +65,65 @@ static void html_begin(const struct kf_prof *prof, FILE *out)
 	fputs("</p>\n", out);
 }
 
-static void html_flame(const struct kf_prof *prof, FILE *out)
+/* A profile by the shown metric and, if there is one, by its counterpart. */
+struct both {
+	const struct kf_prof *by[2];
+	struct kf_prof other;
+	int nr;
+};
+
+/* What is counted in bytes and in blocks. */
+static const enum kf_metric html_pairs[][2] = {
+	{KF_METRIC_LIVE, KF_METRIC_BLOCKS},
+	{KF_METRIC_BLOCKS, KF_METRIC_LIVE},
+	{KF_METRIC_ALLOC, KF_METRIC_COUNT},
+	{KF_METRIC_COUNT, KF_METRIC_ALLOC},
+};
+
+static void html_both(const struct kf_prof *prof, struct both *both)
+{
+	*both = (struct both){.by = {prof, &both->other}, .nr = 1};
+	for (size_t i = 0; i < KF_ARRAY_SIZE(html_pairs); i++) {
+		if (prof->pick.metric == html_pairs[i][0]) {
+			kf_prof_by(prof, html_pairs[i][1], &both->other);
+			both->nr = 2;
+		}
+	}
+}
+
+/* A switch that works by the style sheet: what has by-1 or by-2 is shown. */
+static void html_switch(const struct both *both, FILE *out)
+{
+	for (int i = 0; both->nr > 1 && i < both->nr; i++) {
+		enum kf_metric m = both->by[i]->pick.metric;
+
+		fprintf(out,
+			"<input type=\"radio\" name=\"by\" id=\"by-%d\" "
+			"value=\"%s\"%s><label for=\"by-%d\">by %s</label>\n",
+			i + 1, kf_metric_name(m), i ? "" : " checked", i + 1,
+			kf_metric_is_blocks(m) ? "blocks" : "bytes");
+	}
+}
+
+static void html_picture(const struct kf_prof *prof, int number, FILE *out)
 {
 	struct kf_node *root = kf_tree_make(prof);
 
-	fputs("<h2>Call stacks that allocated it</h2>\n"
-	      "<div id=\"flame\" data-calls=\"#calls\">"
-	      "<div class=\"scroll\" tabindex=\"0\">",
-	      out);
+	fprintf(out, "<div class=\"scroll by-%d\" tabindex=\"0\">", number);
 	kf_flame_write(prof, root, out);
-	fputs("</div></div>\n", out);
+	fputs("</div>", out);
 	kf_tree_free(root);
-	kf_graph_write_profile(prof, out);
+}
+
+static void html_flame(const struct both *both, FILE *out)
+{
+	fputs("<h2>Call stacks that allocated it</h2>\n", out);
+	html_switch(both, out);
+	fputs("<div id=\"flame\" data-calls=\"#calls\">", out);
+	for (int i = 0; i < both->nr; i++)
+		html_picture(both->by[i], i + 1, out);
+	fputs("</div>\n", out);
+	kf_graph_write_profile(both->by[0], out);
 }
 
 /* The style sheet has a colour for each name. */
@@ -252,19 +299,19 @@ static void html_words(const struct kf_prof *prof, const struct kf_site *site,
 	fputs("</td>", out);
 }
 
-static void html_sites(const struct kf_prof *prof, FILE *out)
+static void html_sites(const struct kf_prof *prof, int number, FILE *out)
 {
 	size_t nr;
 	struct kf_calls_row *row = kf_site_rows(prof, html_words, &nr);
 
 	fprintf(out,
-		"<h2>The largest stacks</h2>\n<p class=\"note\">%zu of %zu</p>\n"
+		"<div class=\"by-%d\"><p class=\"note\">%zu of %zu</p>\n"
 		"<div class=\"scroll\" tabindex=\"0\">"
 		"<table class=\"stacks\"><tr><th class=\"n\">%s<th "
 		"class=\"n\">95 %%<th "
 		"class=\"n\">share<th class=\"n\">samples%s<th>tag<th>thread"
 		"<th>stack, the inmost call first</tr>\n",
-		KF_MIN(nr, (size_t)MAX_SITES), nr,
+		number, KF_MIN(nr, (size_t)MAX_SITES), nr,
 		kf_metric_name(prof->pick.metric),
 		prof->nr_chosen > 1 ? "<th>process" : "");
 	for (size_t i = 0; i < nr; i++) {
@@ -279,7 +326,7 @@ static void html_sites(const struct kf_prof *prof, FILE *out)
 		free(row[i].shown);
 	}
 	free(row);
-	fputs("</table></div>\n", out);
+	fputs("</table></div></div>\n", out);
 }
 
 /* The key of a file; those of several processes are listed once. */
@@ -328,12 +375,18 @@ static void html_modules(const struct kf_prof *prof, FILE *out)
 
 static int write_html(const struct kf_prof *prof, FILE *out)
 {
+	struct both both;
+
+	html_both(prof, &both);
 	html_begin(prof, out);
-	html_flame(prof, out);
+	html_flame(&both, out);
 	html_timeline(prof, out);
-	html_sites(prof, out);
+	fputs("<h2>The largest stacks</h2>\n", out);
+	for (int i = 0; i < both.nr; i++)
+		html_sites(both.by[i], i + 1, out);
 	html_modules(prof, out);
 	kf_page_end(out);
+	free(both.other.sites);
 	return 0;
 }
 

@@ -45,7 +45,7 @@ static void add_nodes(struct kf_table *t, const struct kf_node *node,
 static int show_tree(struct kf_report *r, struct kf_prof *prof)
 {
 	struct kf_node *root = kf_tree_make(prof);
-	enum kf_cell_kind kind = prof->pick.metric == KF_METRIC_COUNT
+	enum kf_cell_kind kind = kf_metric_is_blocks(prof->pick.metric)
 					 ? KF_CELL_COUNT
 					 : KF_CELL_BYTES;
 	struct kf_table t;
@@ -122,7 +122,8 @@ static struct kf_estimate total_at(const struct kf_prof *prof,
 			cursor_take(prof, p, at, of->snapshots[at->next++]);
 		if (at->next &&
 		    ((prof->pick.metric != KF_METRIC_LIVE &&
-		      prof->pick.metric != KF_METRIC_PEAK) ||
+		      prof->pick.metric != KF_METRIC_PEAK &&
+		      prof->pick.metric != KF_METRIC_BLOCKS) ||
 		     !kf_prof_is_gone(prof, p, of->snapshots[at->next - 1],
 				      time_ns)))
 			kf_metric_add(&sum, &at->sum);
@@ -156,7 +157,7 @@ static int show_timeline(struct kf_report *r, struct kf_prof *prof)
 				 sizeof(*cursors[i].counts));
 	if (r->cli->format == KF_FORMAT_TABLE && !r->rows_given)
 		step = KF_MAX(prof->nr_levels / TIMELINE_ROWS, (size_t)1);
-	if (prof->pick.metric == KF_METRIC_COUNT)
+	if (kf_metric_is_blocks(prof->pick.metric))
 		time_columns[ESTIMATE].kind =
 			time_columns[ESTIMATE_ERROR].kind = KF_CELL_COUNT;
 	kf_table_init(&t, time_columns, NR_TIME);

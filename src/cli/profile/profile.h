@@ -19,11 +19,12 @@
 #include <stdio.h>
 
 enum kf_metric {
-	KF_METRIC_LIVE,	 /* bytes not freed yet */
-	KF_METRIC_PEAK,	 /* live bytes when the program had the most */
-	KF_METRIC_PEAKS, /* each stack's own peak: sums are upper bounds */
-	KF_METRIC_ALLOC, /* bytes, freed or not */
-	KF_METRIC_COUNT, /* blocks, freed or not */
+	KF_METRIC_LIVE,	  /* bytes not freed yet */
+	KF_METRIC_PEAK,	  /* live bytes when the program had the most */
+	KF_METRIC_PEAKS,  /* each stack's own peak: sums are upper bounds */
+	KF_METRIC_ALLOC,  /* bytes, freed or not */
+	KF_METRIC_COUNT,  /* blocks, freed or not */
+	KF_METRIC_BLOCKS, /* blocks not freed yet */
 	KF_NR_METRICS
 };
 
@@ -201,6 +202,15 @@ const struct kf_stats_identity *kf_prof_identity(const struct kf_prof *prof);
 void kf_prof_refused(const char *path, const char *why);
 
 /**
+ * kf_prof_by() - a profile with the values of another metric
+ * @prof:	the profile, open
+ * @metric:	the metric, known
+ * @by:		out: the profile; free() its sites, the rest is that of @prof
+ */
+void kf_prof_by(const struct kf_prof *prof, enum kf_metric metric,
+		struct kf_prof *by);
+
+/**
  * kf_prof_close() - free a profile
  * @prof:	the profile
  */
@@ -233,6 +243,14 @@ struct kf_estimate kf_metric_of(const struct kf_profile_count *c,
  */
 struct kf_estimate kf_site_value(const struct kf_site *site,
 				 enum kf_metric metric);
+
+/**
+ * kf_metric_is_blocks() - whether a metric counts blocks
+ * @metric:	the metric
+ *
+ * Return: false if it counts bytes.
+ */
+bool kf_metric_is_blocks(enum kf_metric metric);
 
 /**
  * kf_metric_known() - whether a profile tells a metric

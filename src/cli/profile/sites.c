@@ -400,6 +400,25 @@ static int keep_sites(struct kf_prof *prof)
 	return 0;
 }
 
+void kf_prof_by(const struct kf_prof *prof, enum kf_metric metric,
+		struct kf_prof *by)
+{
+	*by = *prof;
+	by->pick.metric = metric;
+	by->total = (struct kf_estimate){0};
+	by->sites = kf_alloc(prof->nr_sites, sizeof(*by->sites));
+	for (size_t i = 0; i < by->nr_sites; i++) {
+		struct kf_site *site = &by->sites[i];
+
+		*site = prof->sites[i];
+		site->value = kf_site_value(site, metric);
+		kf_metric_add(&by->total, &site->value);
+	}
+	if (by->nr_sites)
+		qsort(by->sites, by->nr_sites, sizeof(*by->sites),
+		      sites_by_value);
+}
+
 /*
  * The stacks of a process. Growth is measured from the first snapshot: a stack
  * that came later has zero counts there.

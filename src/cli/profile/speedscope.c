@@ -82,7 +82,7 @@ static json_t *speedscope_metric(const struct kf_prof *prof,
 	json_object_set_new(o, "name", json_string(kf_metric_title(metric)));
 	json_object_set_new(
 		o, "unit",
-		json_string(metric == KF_METRIC_COUNT ? "none" : "bytes"));
+		json_string(kf_metric_is_blocks(metric) ? "none" : "bytes"));
 	json_object_set_new(o, "startValue", json_integer(0));
 	json_object_set_new(o, "endValue", json_integer(sum));
 	json_object_set_new(o, "samples", samples);

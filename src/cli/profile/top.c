@@ -30,6 +30,7 @@ static const struct kf_column prof_columns[KF_NR_METRICS] = {
 	[KF_METRIC_PEAKS] = {"OWN-PEAKS", "own_peaks_bytes", KF_CELL_BYTES},
 	[KF_METRIC_ALLOC] = {"ALLOC", "allocated_bytes", KF_CELL_BYTES},
 	[KF_METRIC_COUNT] = {"COUNT", "allocated_blocks", KF_CELL_COUNT},
+	[KF_METRIC_BLOCKS] = {"BLOCKS", "live_blocks", KF_CELL_COUNT},
 };
 
 static const char *const prof_heads[KF_NR_GROUPINGS] = {
