@@ -117,6 +117,20 @@ void kf_html_count(struct kf_buf *out, uint64_t count)
 		   n < 99.95 ? (n < 9.995 ? 2 : 1) : 0, n, units[i - 1]);
 }
 
+void kf_html_rate(struct kf_buf *out, double rate, const char *before,
+		  const char *after)
+{
+	if (isnan(rate))
+		return;
+	kf_buf_str(out, before);
+	rate = fmin(rate, 1e18);
+	if (rate > 0 && rate < 9.95)
+		kf_buf_fmt(out, "%.1f", rate);
+	else
+		kf_html_count(out, (uint64_t)(rate + 0.5));
+	kf_buf_fmt(out, "/s%s", after);
+}
+
 static void html_begin_cell(struct kf_buf *out, const char *label)
 {
 	kf_buf_fmt(out, "<td class=\"n\" data-label=\"%s\">", label);
@@ -233,11 +247,12 @@ void kf_html_spark(struct kf_buf *out, const uint64_t *ms, const float *value,
 {
 	struct spark line = {.out = out};
 	unsigned int step = nr / SPARK_POINTS + 1, i, known = 0;
-	float top = 0;
+	float top = 0, last = 0;
 
 	for (i = 0; i < nr; i++) {
 		if (isnan(value[i]))
 			continue;
+		last = value[i];
 		top = KF_MAX(top, value[i]);
 		known++;
 	}
@@ -262,7 +277,11 @@ void kf_html_spark(struct kf_buf *out, const uint64_t *ms, const float *value,
 						 (SPARK_HEIGHT - 2));
 	}
 	html_spark_end(&line);
-	kf_buf_str(out, "</svg>");
+	kf_buf_str(out, "</svg><small>");
+	kf_html_bytes(out, (double)last);
+	kf_buf_str(out, ", max ");
+	kf_html_bytes(out, (double)top);
+	kf_buf_str(out, "</small>");
 }
 
 void kf_html_card(struct kf_buf *out, const char *title)

@@ -69,6 +69,18 @@ void kf_html_bytes(struct kf_buf *out, double bytes);
 void kf_html_count(struct kf_buf *out, uint64_t n);
 
 /**
+ * kf_html_rate() - write how often something happens
+ * @out:	the page
+ * @rate:	per second; NAN: unknown, which writes nothing
+ * @before:	what stands before it
+ * @after:	what stands behind it
+ *
+ * Context: as kf_buf_add().
+ */
+void kf_html_rate(struct kf_buf *out, double rate, const char *before,
+		  const char *after);
+
+/**
  * kf_html_bytes_cell() - write a table cell with bytes
  * kf_html_count_cell() - write a table cell with a number
  * @out:	the page
@@ -111,7 +123,7 @@ void kf_html_share(struct kf_buf *out, uint64_t n, uint64_t full);
 void kf_html_legend(struct kf_buf *out, const uint64_t part[KF_NR_PARTS]);
 
 /**
- * kf_html_spark() - write a sparkline
+ * kf_html_spark() - write a sparkline of bytes, its last value and its largest
  * @out:	the page
  * @ms:	times, ascending
  * @value:	values at these times; NAN: unknown

@@ -114,16 +114,33 @@ static void overview_number_cell(struct kf_buf *out, const struct row *row)
 				"hidden</span></td>");
 }
 
+static uint64_t overview_id(const struct row *row)
+{
+	return row->m ? kf_member_id(row->m) : kf_group_id(row->group);
+}
+
 static void overview_spark_cell(const struct kf_site *site, struct kf_buf *out,
 				const struct row *row, struct kf_past *past)
 {
-	kf_timelines_get(
-		site->timelines,
-		row->m ? kf_member_id(row->m) : kf_group_id(row->group), past);
+	kf_timelines_get(site->timelines, overview_id(row), past);
 	kf_buf_str(out, "<td class=\"trend\">");
 	kf_html_spark(out, past->ms, past->held, past->nr,
 		      kf_past_gap_ms(past));
 	kf_buf_str(out, "</td>");
+}
+
+static void overview_mallocs_cell(const struct kf_site *site,
+				  struct kf_buf *out, const struct row *row)
+{
+	const uint64_t *now = row->m ? row->m->seen : row->group->now;
+
+	kf_buf_str(out, "<td class=\"n\" data-label=\"Mallocs\"><span>");
+	kf_html_count(out, now[KF_FIG_MALLOCS]);
+	kf_html_rate(
+		out,
+		kf_timelines_rates(site->timelines, overview_id(row)).mallocs,
+		" <small>", "</small>");
+	kf_buf_str(out, "</span></td>");
 }
 
 static void overview_write_row(const struct kf_site *site, struct kf_buf *out,
@@ -142,7 +159,7 @@ static void overview_write_row(const struct kf_site *site, struct kf_buf *out,
 	kf_html_bar(out, row->part, most);
 	kf_buf_str(out, "</td>");
 	overview_spark_cell(site, out, row, past);
-	kf_html_count_cell(out, "Mallocs", now[KF_FIG_MALLOCS]);
+	overview_mallocs_cell(site, out, row);
 	kf_html_count_cell(out, "Live blocks", now[KF_FIG_LIVE_BLOCKS]);
 	kf_buf_str(out, "</tr>\n");
 }
@@ -183,7 +200,8 @@ static void overview_table(const struct kf_site *site, struct kf_buf *out,
 	free(past);
 }
 
-static void overview_cards(struct kf_buf *out, const struct rows *groups)
+static void overview_cards(const struct kf_site *site, struct kf_buf *out,
+			   const struct rows *groups)
 {
 	uint64_t part[KF_NR_PARTS] = {0}, mallocs = 0, blocks = 0, held;
 	unsigned int processes = 0, p;
@@ -216,7 +234,12 @@ static void overview_cards(struct kf_buf *out, const struct rows *groups)
 	kf_html_card(out, "Calls of malloc");
 	kf_buf_str(out, "<p>");
 	kf_html_count(out, mallocs);
-	kf_buf_str(out, "</p><small>by all of these groups</small></div>\n"
+	kf_buf_str(out, "</p><small>by all of these groups");
+	kf_html_rate(
+		out,
+		kf_timelines_rates(site->timelines, KF_TIMELINE_ALL).mallocs,
+		", ", "");
+	kf_buf_str(out, "</small></div>\n"
 			"<div class=\"wide card\"><h2>Held by use</h2>");
 	kf_html_bar(out, part, held);
 	kf_html_legend(out, part);
@@ -240,7 +263,7 @@ static void overview_write_all(const struct kf_site *site, struct kf_groups *g,
 			"one with <code>konfiscator run -- PROGRAM</code>."
 			"</p></section>\n");
 	} else {
-		overview_cards(out, &groups);
+		overview_cards(site, out, &groups);
 		kf_site_timeline(site, KF_TIMELINE_ALL, out);
 		kf_site_limits(g, out);
 		overview_table(site, out, &groups, true);

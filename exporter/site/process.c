@@ -107,10 +107,30 @@ static void process_own_limit_card(struct kf_buf *out,
 	kf_buf_str(out, " are left</small></div>\n");
 }
 
-static void process_cards(const struct kf_groups_conf *conf, struct kf_buf *out,
+/* The totals, and how they grew between the last two scans. */
+static void process_calls_card(const struct kf_site *site, struct kf_buf *out,
+			       const struct kf_subject *subject,
+			       const struct kf_totals *t)
+{
+	struct kf_rates rates =
+		kf_timelines_rates(site->timelines, subject->id);
+
+	kf_html_card(out, "Calls of malloc");
+	kf_buf_str(out, "<p>");
+	kf_html_count(out, t->mallocs);
+	kf_html_rate(out, rates.mallocs, " <small>", "</small>");
+	kf_buf_str(out, "</p><small>");
+	kf_html_count(out, t->frees);
+	kf_buf_str(out, " of free");
+	kf_html_rate(out, rates.frees, ", ", "");
+	kf_buf_str(out, "</small></div>\n");
+}
+
+static void process_cards(const struct kf_site *site, struct kf_buf *out,
 			  const struct kf_subject *subject,
 			  const struct kf_snapshot *s)
 {
+	const struct kf_groups_conf *conf = &site->sources->groups->conf;
 	const struct kf_totals *t = &s->totals;
 	const uint64_t part[KF_NR_PARTS] = {t->live, t->rounding, t->cached,
 					    t->free, t->metadata};
@@ -125,12 +145,7 @@ static void process_cards(const struct kf_groups_conf *conf, struct kf_buf *out,
 	kf_buf_str(out, "in ");
 	kf_html_count(out, t->live_blocks);
 	kf_buf_str(out, " blocks</small></div>\n");
-	kf_html_card(out, "Calls of malloc");
-	kf_buf_str(out, "<p>");
-	kf_html_count(out, t->mallocs);
-	kf_buf_str(out, "</p><small>");
-	kf_html_count(out, t->frees);
-	kf_buf_str(out, " of free</small></div>\n");
+	process_calls_card(site, out, subject, t);
 	if (memory.resident) {
 		process_bytes_card(out, "Resident", memory.resident);
 		kf_buf_str(out, "all of the process</small></div>\n");
@@ -147,8 +162,6 @@ static void process_write_page(const struct kf_site *site, struct kf_buf *out,
 			       const struct kf_subject *subject,
 			       const struct kf_snapshot *s, enum kf_sites_by by)
 {
-	const struct kf_groups_conf *conf = &site->sources->groups->conf;
-
 	kf_html_begin(out, subject->name, site->telemetry_path);
 	kf_buf_str(out, "<h1>");
 	kf_html_text(out, subject->name);
@@ -157,7 +170,7 @@ static void process_write_page(const struct kf_site *site, struct kf_buf *out,
 	kf_buf_str(out, "</h1>\n");
 	if (subject->ended)
 		kf_site_end(subject, s, out);
-	process_cards(conf, out, subject, s);
+	process_cards(site, out, subject, s);
 	kf_site_verdict(site, subject, s, out);
 	kf_sites_guards(s, site->names, subject->pid, out);
 	if (!subject->ended)

@@ -25,6 +25,9 @@ struct kf_timeline {
 	uint64_t id;
 	uint64_t last; /* number of the time of its newest value */
 	float part[KF_NR_PARTS][KF_NR_MOMENTS];
+	uint64_t mallocs; /* at that time */
+	uint64_t frees;
+	struct kf_rates rates; /* until then */
 };
 
 uint64_t kf_group_id(const struct kf_group *group)
@@ -73,23 +76,40 @@ static struct kf_timeline *timeline_make(struct kf_timelines *t, uint64_t id)
 	for (i = 0; i < KF_NR_PARTS * KF_NR_MOMENTS; i++)
 		line->part[i / KF_NR_MOMENTS][i % KF_NR_MOMENTS] = NAN;
 	line->id = id;
+	line->last = t->nr_moments;
 	line->next = *timeline_bucket(t, id);
 	*timeline_bucket(t, id) = line;
 	t->nr++;
 	return line;
 }
 
+/* Counters that went back are of another process, or of a damaged file. */
+static double timeline_rate(uint64_t before, uint64_t now, uint64_t ms)
+{
+	return ms && now >= before ? (double)(now - before) * 1000 / (double)ms
+				   : NAN;
+}
+
 static void timeline_put(struct kf_timelines *t, uint64_t id,
-			 const uint64_t *part)
+			 const uint64_t *figure)
 {
 	struct kf_timeline *line = timeline_find(t, id);
 	unsigned int at = t->nr_moments % KF_NR_MOMENTS, i;
+	uint64_t part[KF_NR_PARTS], ms;
 
 	if (!line)
 		line = timeline_make(t, id);
 	if (!line)
 		return;
+	/* without a value of the scan before there is no rate */
+	ms = line->last + 1 == t->nr_moments ? t->interval_ms : 0;
+	line->rates = (struct kf_rates){
+		timeline_rate(line->mallocs, figure[KF_FIG_MALLOCS], ms),
+		timeline_rate(line->frees, figure[KF_FIG_FREES], ms)};
+	line->mallocs = figure[KF_FIG_MALLOCS];
+	line->frees = figure[KF_FIG_FREES];
 	line->last = t->nr_moments;
+	kf_parts_of(figure, part);
 	for (i = 0; i < KF_NR_PARTS; i++)
 		line->part[i][at] = (float)part[i];
 }
@@ -117,31 +137,25 @@ static void timeline_clear_moment(struct kf_timelines *t,
 static void timeline_put_member(struct kf_timelines *t,
 				const struct kf_member *m)
 {
-	uint64_t part[KF_NR_PARTS];
-
-	kf_parts_of(m->seen, part);
 	if (kf_member_shown(m))
-		timeline_put(t, kf_member_id(m), part);
+		timeline_put(t, kf_member_id(m), m->seen);
 }
 
 static void timeline_put_all(struct kf_timelines *t, struct kf_groups *g)
 {
-	uint64_t part[KF_NR_PARTS], sum[KF_NR_PARTS] = {0};
+	uint64_t sum[KF_NR_DERIVED] = {0};
 	const struct kf_group *group;
 	const struct kf_member *m;
 	unsigned int i;
 
 	for (group = g->groups; group; group = group->next) {
-		kf_parts_of(group->now, part);
-		for (i = 0; i < KF_NR_PARTS; i++)
-			sum[i] += part[i];
+		for (i = 0; i < KF_NR_DERIVED; i++)
+			sum[i] += group->now[i];
 	}
 	timeline_put(t, KF_TIMELINE_ALL, sum);
 	for (group = g->groups; group; group = group->next) {
-		if (!group->processes)
-			continue;
-		kf_parts_of(group->now, part);
-		timeline_put(t, kf_group_id(group), part);
+		if (group->processes)
+			timeline_put(t, kf_group_id(group), group->now);
 	}
 	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
 		for (m = g->members[i]; m; m = m->next)
@@ -176,6 +190,8 @@ void kf_timelines_note(struct kf_timelines *t, struct kf_groups *g)
 		if (t->nr_moments)
 			ms = KF_MAX(ms, last + 1);
 		t->ms[t->nr_moments % KF_NR_MOMENTS] = ms;
+		t->interval_ms = (uint64_t)(timeline_ms_of(&g->scan_began) -
+					    timeline_ms_of(&t->scan));
 		timeline_put_all(t, g);
 		t->scan = g->scan_began;
 		t->nr_moments++;
@@ -205,6 +221,19 @@ void kf_timelines_get(struct kf_timelines *t, uint64_t id, struct kf_past *past)
 		past->nr++;
 	}
 	pthread_mutex_unlock(&t->lock);
+}
+
+struct kf_rates kf_timelines_rates(struct kf_timelines *t, uint64_t id)
+{
+	struct kf_rates rates = {NAN, NAN};
+	const struct kf_timeline *line;
+
+	pthread_mutex_lock(&t->lock);
+	line = timeline_find(t, id);
+	if (line && line->last + 1 == t->nr_moments)
+		rates = line->rates;
+	pthread_mutex_unlock(&t->lock);
+	return rates;
 }
 
 static int timeline_by_length(const void *a, const void *b)

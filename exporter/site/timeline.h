@@ -25,10 +25,18 @@ struct kf_timeline;
 struct kf_timelines {
 	pthread_mutex_t lock;
 	struct timespec scan; /* the last stored scan */
+	uint64_t interval_ms; /* from the one before to it */
 	uint64_t nr_moments; /* total number; the nth is at n % KF_NR_MOMENTS */
 	uint64_t ms[KF_NR_MOMENTS]; /* CLOCK_REALTIME */
 	struct kf_timeline *bucket[KF_TIMELINE_BUCKETS];
 	unsigned int nr;
+};
+
+/* Calls per second between the last two scans that were stored; NAN: unknown.
+ */
+struct kf_rates {
+	double mallocs;
+	double frees;
 };
 
 /* A copy, oldest first; NAN: unknown. */
@@ -54,6 +62,15 @@ void kf_timelines_note(struct kf_timelines *t, struct kf_groups *g);
  */
 void kf_timelines_get(struct kf_timelines *t, uint64_t id,
 		      struct kf_past *past);
+
+/**
+ * kf_timelines_rates() - get how often malloc and free were called lately
+ * @t:		the timelines
+ * @id:		as kf_timelines_get()
+ *
+ * Return: the rates.
+ */
+struct kf_rates kf_timelines_rates(struct kf_timelines *t, uint64_t id);
 
 /**
  * kf_past_top() - get the peak of held memory

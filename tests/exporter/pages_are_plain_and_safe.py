@@ -10,6 +10,7 @@ import json
 import os
 import re
 import subprocess
+import time
 import xml.etree.ElementTree as xml
 
 import kftest
@@ -372,6 +373,37 @@ def history_grows_with_each_look(world):
     assert len(list(page.iter("polyline"))) == 1
 
 
+def totals_have_rates_and_lines_have_numbers(world):
+    began = time.monotonic()
+    created = time.time_ns()  # both files are of one process
+    process = one_process(world, name="busy", blocks="16:1000:500",
+                          mapped=3 << 20, created=created)
+    exporter = world.exporter()
+    page = get(exporter, "/")
+    assert "/s" not in words(section(page, "cards"))
+    assert ", max " not in words(section(page, "processes"))
+    (link,) = process_links(page)
+
+    def rate(part, page):
+        found = re.search(r"([\d.]+)( k)?/s", words(section(page, part)))
+        return found and float(found[1]) * (1000 if found[2] else 1)
+    world.stats_file("a", pid=process.pid, name="busy", mapped=2 << 20,
+                     blocks="16:81000:40500", created=created)
+    kftest.until("a rate", lambda: rate("processes", get(exporter, "/")))
+    page = get(exporter, "/")
+    of_all = rate("processes", page)
+    least = 79000 / (time.monotonic() - began)  # 3 digits are shown
+    assert least < of_all < 80000 / 3.9, (least, of_all)
+    assert rate("cards", page) == rate("groups", page) == of_all
+    assert "2.00 MiB, max 3.00 MiB" in words(section(page, "processes"))
+    page = get(exporter, link)
+    assert "2.00 MiB, max 3.00 MiB" in words(section(page, "lately"))
+    cards = words(section(page, "cards"))
+    assert rate("cards", page) == of_all, cards
+    assert re.search(r"81\.0 k [\d.]+ k/s40\.5 k of free, [\d.]+( k)?/s", cards), \
+        cards
+
+
 def a_checker_of_html_finds_no_fault(world):
     tidy = kftest.need("tidy")
     one_process(world, name=HOSTILE, failed=1, tag="1:0:main", cell=MAP)
@@ -402,5 +434,6 @@ kftest.main(
     nothing_comes_from_elsewhere,
     files_beside_the_pages_may_be_kept,
     history_grows_with_each_look,
+    totals_have_rates_and_lines_have_numbers,
     a_checker_of_html_finds_no_fault,
 )
