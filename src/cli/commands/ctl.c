@@ -181,8 +181,9 @@ static int ctl_give_order(const struct kf_cli *cli, const struct kf_file *f,
 	char *text = order_text(arg);
 	unsigned int flags = (ctl_force ? KF_ORDER_FORCE : 0) |
 			     (ctl_wait_s ? KF_ORDER_WITHDRAW : 0);
-	enum kf_order_result r = kf_order_give(
-		f, text, ctl_wait_s ? ctl_wait_s : BUSY_S, flags, &answer);
+	enum kf_order_result r =
+		kf_order_give("/proc", f, text,
+			      ctl_wait_s ? ctl_wait_s : BUSY_S, flags, &answer);
 
 	free(text);
 	if (answer.replaced[0])

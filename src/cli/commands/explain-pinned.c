@@ -25,11 +25,12 @@ int kf_explain_order(const struct kf_cli *cli, const struct kf_file *f,
 {
 	struct kf_answer answer = {0};
 	enum kf_order_result r;
-	char *why;
+	char why[KF_ORDER_REFUSAL] = "it was not asked";
 
 	if (f->life != KF_LIFE_ALIVE)
 		return 0;
-	r = kf_order_give(f, order, ORDER_S, KF_ORDER_WITHDRAW, &answer);
+	r = kf_order_give("/proc", f, order, ORDER_S, KF_ORDER_WITHDRAW,
+			  &answer);
 	if (r == KF_ORDER_DONE)
 		return 0;
 	if (r == KF_ORDER_WITHDRAWN) {
@@ -38,10 +39,9 @@ int kf_explain_order(const struct kf_cli *cli, const struct kf_file *f,
 			kf_process_id(f), ORDER_S);
 		return 0;
 	}
-	why = kf_order_refusal(r, &answer);
+	kf_order_refusal(r, &answer, why);
 	kf_error("explain: process %d cannot %s: %s", kf_process_id(f), what,
-		 why ? why : "it was not asked");
-	free(why);
+		 why);
 	return KF_EXIT_FAILED;
 }
 

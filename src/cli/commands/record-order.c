@@ -20,7 +20,7 @@ static enum kf_order_result order_number(const struct kf_file *f,
 {
 	char *text = kf_format("%s=%llu", id, (unsigned long long)value);
 	enum kf_order_result result =
-		kf_order_give(f, text, ORDER_S, 0, answer);
+		kf_order_give("/proc", f, text, ORDER_S, 0, answer);
 
 	free(text);
 	return result;
@@ -31,9 +31,9 @@ static int tell_order(const struct kf_cli *cli, const struct kf_file *f,
 		      enum kf_order_result result,
 		      const struct kf_answer *answer, bool needed)
 {
-	char safe[4 * sizeof(answer->reply)];
-	char *why = kf_order_refusal(result, answer);
+	char safe[4 * sizeof(answer->reply)], why[KF_ORDER_REFUSAL];
 
+	needed &= kf_order_refusal(result, answer, why);
 	if (result == KF_ORDER_DONE)
 		kf_note(cli, "record: process %d takes %s", kf_process_id(f),
 			kf_escape(safe, sizeof(safe), answer->reply));
@@ -46,8 +46,6 @@ static int tell_order(const struct kf_cli *cli, const struct kf_file *f,
 		kf_error(
 			"record: process %d takes no samples, and the order to start failed: %s",
 			kf_process_id(f), why);
-	needed &= why != NULL;
-	free(why);
 	return needed ? KF_EXIT_FAILED : 0;
 }
 
@@ -84,22 +82,20 @@ static int order_samples(const struct kf_cli *cli, struct kf_record_orders *o,
 int kf_record_orders_mark(struct kf_record_orders *o, const struct kf_file *f)
 {
 	struct kf_answer answer = {0};
-	char *why;
+	char why[KF_ORDER_REFUSAL];
 
 	o->late &= kf_snapshot_value(&f->snap, "sample_mean") != o->wanted;
 	if (!o->family || o->marks || o->late || o->family == f->snap.family)
 		return 0;
-	why = kf_order_refusal(order_number(f, "family", o->family, &answer),
-			       &answer);
-	o->marks = !why;
+	o->marks = !kf_order_refusal(
+		order_number(f, "family", o->family, &answer), &answer, why);
 	o->relatives = f->snap.family;
-	if (!why)
+	if (o->marks)
 		return 0;
 	o->family = 0;
 	kf_error(
 		"record: --follow: the order to process %d to mark its children failed: %s",
 		kf_process_id(f), why);
-	free(why);
 	return KF_EXIT_FAILED;
 }
 
@@ -125,7 +121,8 @@ void kf_record_orders_back(const struct kf_record_orders *o,
 	if (o->marks)
 		order_number(f, "family", o->relatives, &answer);
 	if (o->samples && o->by_default)
-		kf_order_give(f, "sample=default", ORDER_S, 0, &answer);
+		kf_order_give("/proc", f, "sample=default", ORDER_S, 0,
+			      &answer);
 	else if (o->samples)
 		order_number(f, "sample", o->mean, &answer);
 }
