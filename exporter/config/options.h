@@ -31,6 +31,7 @@ struct kf_options {
 	const char *web_config;		/* NULL: none */
 	const char *host[KF_MAX_HOSTS]; /* further names of this server */
 	unsigned int nr_hosts;
+	bool actions; /* pages may send orders to processes */
 	bool disable_exporter_metrics;
 	bool created;			   /* OpenMetrics has created times */
 	const char *dirs[KF_MAX_DIRS + 1]; /* NULL-terminated */

@@ -5,34 +5,20 @@
  */
 #include "config.h"
 
-#include "exporter/http/http.h"
+#include "exporter/http/internal.h"
 #include "exporter/site/assets.h"
 #include "exporter/collect/choice.h"
 #include "exporter/collect/durations.h"
 #include "exporter/http/gzip.h"
-#include "exporter/http/listen.h"
 #include "exporter/http/screen.h"
-#include "exporter/site/site.h"
-#include "exporter/http/slow.h"
 #include "exporter/http/tls.h"
-#include "exporter/http/web.h"
 #include "exporter/collect/writer.h"
 
-#include <errno.h>
-#include <microhttpd.h>
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/*
- * Above kf_slow's limit, so that surplus connections reach kf_slow and are not
- * queued.
- */
-#define MAX_CONNECTIONS (KF_MAX_CONNECTIONS + 64)
-#define CONNECTION_MEMORY (32 * KF_KIB)
-#define STACK_SIZE (1 * KF_MIB)
-#define IDLE_TIMEOUT_S 15
 #define DEFAULT_SCRAPE_S 120.0
 #define MAX_SCRAPE_S 3600.0
 #define GZIP_FROM 256 /* bytes; below, it is not worth its head */
@@ -42,38 +28,11 @@
 const char *const kf_handler_names[KF_NR_HANDLERS] = {
 	[KF_HANDLER_METRICS] = "metrics", [KF_HANDLER_PAGE] = "page",
 	[KF_HANDLER_HEALTHY] = "healthy", [KF_HANDLER_READY] = "ready",
-	[KF_HANDLER_OTHER] = "other",
+	[KF_HANDLER_ORDER] = "order",	  [KF_HANDLER_OTHER] = "other",
 };
 
-const unsigned int kf_codes[KF_NR_CODES] = {200, 400, 401, 404, 405,
-					    421, 429, 500, 503};
-
-struct kf_http {
-	const struct kf_options *options;
-	const struct kf_sources *sources;
-	struct kf_web *web;
-	const struct kf_web_config *first; /* at the start */
-	bool tls;
-	struct kf_slow slow;
-	/* addresses and passed sockets */
-	struct MHD_Daemon *daemon[2 * KF_MAX_LISTEN];
-	unsigned int nr_daemons;
-	atomic_uint busy; /* active requests that are limited */
-	struct kf_timelines timelines;
-	struct kf_name_cache names;
-	struct kf_site site;
-};
-
-/* A request, from its first line to the last byte of its response. */
-struct request {
-	enum kf_handler handler;
-	bool counted;	      /* among @busy */
-	bool lasting;	      /* the answer may be cached forever */
-	bool packed;	      /* ... is packed already */
-	unsigned int retry_s; /* seconds for Retry-After; 0: 1 */
-	const struct kf_web_config *config;
-	struct kf_slow_connection *slow;
-};
+const unsigned int kf_codes[KF_NR_CODES] = {200, 400, 401, 403, 404,
+					    405, 421, 429, 500, 503};
 
 static void http_peer_of(struct MHD_Connection *c, struct kf_peer *peer)
 {
@@ -85,59 +44,15 @@ static void http_peer_of(struct MHD_Connection *c, struct kf_peer *peer)
 
 static bool http_is_limited(enum kf_handler h)
 {
-	return h == KF_HANDLER_METRICS || h == KF_HANDLER_PAGE;
-}
-
-/* Scripts come, and load data, from this server alone. */
-#define POLICY                                                   \
-	"default-src 'none'; style-src 'self'; img-src 'self'; " \
-	"base-uri 'none'; form-action 'none'; "                  \
-	"frame-ancestors 'none'; script-src 'self'; connect-src 'self'"
-
-/* Default headers of every response. */
-static void http_add_headers(struct MHD_Response *r,
-			     const struct kf_web_config *c, bool lasting)
-{
-	const char *const ours[KF_NR_WEB_HEADERS] = {POLICY, NULL, "nosniff",
-						     NULL, NULL};
-	const char *value;
-	size_t i;
-
-	for (i = 0; i < KF_NR_WEB_HEADERS; i++) {
-		value = c && c->header[i] ? c->header[i] : ours[i];
-		if (value && *value)
-			MHD_add_response_header(r, kf_web_header_names[i],
-						value);
-	}
-	MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
-	MHD_add_response_header(r, "Cache-Control",
-				lasting ? "private, max-age=31536000, immutable"
-					: "no-store");
-}
-
-static void http_add_headers_of_code(struct MHD_Response *r, enum kf_code code,
-				     unsigned int retry_s)
-{
-	char seconds[16];
-
-	snprintf(seconds, sizeof(seconds), "%u", KF_MAX(retry_s, 1u));
-	/* the next bytes may not be a request */
-	if (code == KF_CODE_400)
-		MHD_add_response_header(r, "Connection", "close");
-	if (code == KF_CODE_405)
-		MHD_add_response_header(r, "Allow", "GET, HEAD");
-	if (code == KF_CODE_503 || code == KF_CODE_429)
-		MHD_add_response_header(r, "Retry-After", seconds);
-	if (code == KF_CODE_401)
-		MHD_add_response_header(
-			r, "WWW-Authenticate",
-			"Basic realm=\"konfiscator\", charset=\"UTF-8\"");
+	return h == KF_HANDLER_METRICS || h == KF_HANDLER_PAGE ||
+	       h == KF_HANDLER_ORDER;
 }
 
 static enum MHD_Result http_answer(struct kf_http *http,
 				   struct MHD_Connection *c,
-				   const struct request *q, enum kf_code code,
-				   const char *type, struct kf_buf *body)
+				   const struct kf_request *q,
+				   enum kf_code code, const char *type,
+				   struct kf_buf *body)
 {
 	struct MHD_Response *r;
 	enum MHD_Result result;
@@ -162,8 +77,7 @@ static enum MHD_Result http_answer(struct kf_http *http,
 					q->handler == KF_HANDLER_METRICS
 						? "Accept, Accept-Encoding"
 						: "Accept-Encoding");
-	http_add_headers(r, q->config, q->lasting);
-	http_add_headers_of_code(r, code, q->retry_s);
+	kf_head_add(r, &q->head, code);
 	atomic_fetch_add(&http->sources->requests->count[q->handler][code], 1);
 	result = MHD_queue_response(c, kf_codes[code], r);
 	MHD_destroy_response(r);
@@ -172,7 +86,7 @@ static enum MHD_Result http_answer(struct kf_http *http,
 }
 
 static enum MHD_Result http_say(struct kf_http *http, struct MHD_Connection *c,
-				const struct request *q, enum kf_code code,
+				const struct kf_request *q, enum kf_code code,
 				const char *text)
 {
 	struct kf_buf body = {0};
@@ -218,7 +132,7 @@ static enum MHD_Result http_choose(void *cls, enum MHD_ValueKind kind,
 
 static enum MHD_Result http_metrics(struct kf_http *http,
 				    struct MHD_Connection *c,
-				    const struct request *q)
+				    const struct kf_request *q)
 {
 	struct kf_scrape scrape = {.sources = http->sources,
 				   .page.created = http->options->created};
@@ -253,7 +167,7 @@ static enum MHD_Result http_metrics(struct kf_http *http,
 }
 
 static enum MHD_Result http_page(struct kf_http *http, struct MHD_Connection *c,
-				 struct request *q, const char *url)
+				 struct kf_request *q, const char *url)
 {
 	const struct kf_site_request wanted = {
 		.path = url,
@@ -270,10 +184,43 @@ static enum MHD_Result http_page(struct kf_http *http, struct MHD_Connection *c,
 		kf_buf_free(&a.body);
 		return http_say(http, c, q, KF_CODE_500, "out of memory\n");
 	}
-	q->lasting = a.lasting;
+	q->head.lasting = a.lasting;
 	q->packed = a.packed;
 	return http_answer(http, c, q, a.found ? KF_CODE_200 : KF_CODE_404,
 			   a.type, &a.body);
+}
+
+/* The whole form has arrived. */
+static enum MHD_Result http_order(struct kf_http *http,
+				  struct MHD_Connection *c,
+				  const struct kf_request *q)
+{
+	static const enum kf_code codes[] = {
+		[KF_ACTION_DONE] = KF_CODE_200,
+		[KF_ACTION_UNKNOWN] = KF_CODE_400,
+		[KF_ACTION_NO_PROCESS] = KF_CODE_404,
+		[KF_ACTION_FAILED] = KF_CODE_500,
+	};
+	enum kf_action_result result;
+	struct kf_buf body = {0};
+	char address[INET6_ADDRSTRLEN];
+	struct kf_peer peer;
+
+	if (!q->form || !kf_form_end(q->form, http->token))
+		return http_say(
+			http, c, q, KF_CODE_403,
+			"the token is missing or not of this exporter: load the page of the process again\n");
+	result = kf_site_act(&http->site, q->form->id, q->form->order, &body);
+	http_peer_of(c, &peer);
+	kf_peer_name(&peer, address, sizeof(address));
+	kf_log(KF_LOG_INFO, "order", "address", address, "process", q->form->id,
+	       "order", q->form->order, "result", kf_action_words[result],
+	       NULL);
+	if (!body.failed)
+		return http_answer(http, c, q, codes[result],
+				   "text/html; charset=utf-8", &body);
+	kf_buf_free(&body);
+	return http_say(http, c, q, KF_CODE_500, "out of memory\n");
 }
 
 static enum kf_handler http_route(const struct kf_http *http, const char *url)
@@ -282,6 +229,8 @@ static enum kf_handler http_route(const struct kf_http *http, const char *url)
 		return KF_HANDLER_METRICS;
 	if (kf_site_has(url))
 		return KF_HANDLER_PAGE;
+	if (http->token[0] && strcmp(url, KF_ORDER_PATH) == 0)
+		return KF_HANDLER_ORDER;
 	if (strcmp(url, "/-/healthy") == 0)
 		return KF_HANDLER_HEALTHY;
 	if (strcmp(url, "/-/ready") == 0)
@@ -291,7 +240,7 @@ static enum kf_handler http_route(const struct kf_http *http, const char *url)
 
 static enum MHD_Result http_dispatch(struct kf_http *http,
 				     struct MHD_Connection *c,
-				     struct request *r, const char *url)
+				     struct kf_request *r, const char *url)
 {
 	unsigned int max = http->options->max_requests;
 
@@ -306,6 +255,8 @@ static enum MHD_Result http_dispatch(struct kf_http *http,
 		return http_metrics(http, c, r);
 	case KF_HANDLER_PAGE:
 		return http_page(http, c, r, url);
+	case KF_HANDLER_ORDER:
+		return http_order(http, c, r);
 	case KF_HANDLER_HEALTHY:
 		return http_say(http, c, r, KF_CODE_200, "healthy\n");
 	case KF_HANDLER_READY:
@@ -346,10 +297,44 @@ static bool http_is_within_rates(struct kf_http *http,
 				    c->interval_s, c->burst));
 }
 
+bool kf_http_knows_clients(const struct kf_http *http,
+			   const struct kf_web_config *c)
+{
+	return http->local || c->nr_users ||
+	       (c->tls && c->client_auth == KF_CLIENT_REQUIRE_AND_VERIFY);
+}
+
+/* The method is right for the handler, or the answer is queued. */
+static enum MHD_Result http_begin_method(struct kf_http *http,
+					 struct MHD_Connection *c,
+					 const char *method,
+					 struct kf_request *r)
+{
+	bool order = r->handler == KF_HANDLER_ORDER;
+
+	r->head.allow = order ? "POST" : "GET, HEAD";
+	if (order ? strcmp(method, MHD_HTTP_METHOD_POST) != 0
+		  : strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+			    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return http_say(http, c, r, KF_CODE_405,
+				order ? "only POST\n" : "only GET and HEAD\n");
+	if (!order)
+		return MHD_YES;
+	if (!kf_http_knows_clients(http, r->head.config))
+		return http_say(
+			http, c, r, KF_CODE_403,
+			"actions need users or client certificates in the web configuration\n");
+	if (kf_form_is_foreign(c))
+		return http_say(http, c, r, KF_CODE_403,
+				"the form is from another site\n");
+	r->form = kf_form_make(c);
+	return MHD_YES;
+}
+
 /* The header of a request is complete: decide whether to continue. */
 static enum MHD_Result http_begin(struct kf_http *http,
 				  struct MHD_Connection *c, const char *method,
-				  struct request *r)
+				  struct kf_request *r)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -359,51 +344,53 @@ static enum MHD_Result http_begin(struct kf_http *http,
 
 	r->slow = info ? info->socket_context : NULL;
 	kf_slow_restart(&http->slow, r->slow, true);
-	r->config = kf_web_get(http->web);
+	r->head.config = kf_web_get(http->web);
 	why = kf_screen(http->options, c, &code);
 	if (why)
 		return http_say(http, c, r, code, why);
-	if (!http_is_within_rates(http, r->config))
+	if (!http_is_within_rates(http, r->head.config))
 		return http_say(http, c, r, KF_CODE_429, "too many requests\n");
-	if (!r->config || r->config->tls != http->tls)
+	if (!r->head.config || r->head.config->tls != http->tls)
 		return http_say(
 			http, c, r, KF_CODE_500,
 			"web configuration has an error: see the log of the exporter\n");
-	is = http_check_login(http, c, r->config);
+	is = http_check_login(http, c, r->head.config);
 	if (is == KF_WEB_LIMITED) {
-		r->retry_s = (60 + http->options->max_wrong - 1) /
-			     http->options->max_wrong;
+		r->head.retry_s = (60 + http->options->max_wrong - 1) /
+				  http->options->max_wrong;
 		return http_say(http, c, r, KF_CODE_429,
 				"too many wrong passwords\n");
 	}
 	if (is == KF_WEB_REFUSED)
 		return http_say(http, c, r, KF_CODE_401, "unauthorized\n");
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
-	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return http_say(http, c, r, KF_CODE_405, "only GET and HEAD\n");
+	if (http_begin_method(http, c, method, r) != MHD_YES)
+		return MHD_NO;
 	/* from here on the client must be fast again */
 	kf_slow_restart(&http->slow, r->slow, false);
 	return MHD_YES;
 }
 
-static enum MHD_Result http_handle(void *cls, struct MHD_Connection *c,
-				   const char *url, const char *method,
-				   const char *version, const char *upload_data,
-				   size_t *upload_size, void **con_cls)
+enum MHD_Result kf_http_handle(void *cls, struct MHD_Connection *c,
+			       const char *url, const char *method,
+			       const char *version, const char *upload_data,
+			       size_t *upload_size, void **con_cls)
 {
 	struct kf_http *http = cls;
-	struct request *r = *con_cls;
+	struct kf_request *r = *con_cls;
 
 	if (!r) {
 		r = calloc(1, sizeof(*r));
 		if (!r)
 			return MHD_NO;
 		r->handler = http_route(http, url);
+		r->head.forms = http->token[0];
 		*con_cls = r;
 		return http_begin(http, c, method, r);
 	}
-	/* drop the body */
+	/* drop the body of what is no form */
 	if (*upload_size) {
+		if (r->form)
+			kf_form_add(r->form, upload_data, *upload_size);
 		*upload_size = 0;
 		return MHD_YES;
 	}
@@ -411,25 +398,26 @@ static enum MHD_Result http_handle(void *cls, struct MHD_Connection *c,
 	return http_dispatch(http, c, r, url);
 }
 
-static void http_completed(void *cls, struct MHD_Connection *c, void **con_cls,
-			   enum MHD_RequestTerminationCode why)
+void kf_http_completed(void *cls, struct MHD_Connection *c, void **con_cls,
+		       enum MHD_RequestTerminationCode why)
 {
 	struct kf_http *http = cls;
-	struct request *r = *con_cls;
+	struct kf_request *r = *con_cls;
 
 	if (!r)
 		return;
 	if (r->counted)
 		atomic_fetch_sub(&http->busy, 1);
 	kf_slow_restart(&http->slow, r->slow, false);
-	kf_web_put(http->web, r->config);
+	kf_web_put(http->web, r->head.config);
+	kf_form_free(r->form);
 	free(r);
 	*con_cls = NULL;
 }
 
-static void http_connected(void *cls, struct MHD_Connection *c,
-			   void **socket_context,
-			   enum MHD_ConnectionNotificationCode code)
+void kf_http_connected(void *cls, struct MHD_Connection *c,
+		       void **socket_context,
+		       enum MHD_ConnectionNotificationCode code)
 {
 	const union MHD_ConnectionInfo *info;
 	struct kf_http *http = cls;
@@ -450,146 +438,4 @@ static void http_connected(void *cls, struct MHD_Connection *c,
 			 : NULL;
 	if (info)
 		kf_tls_client(info->tls_session);
-}
-
-/* No path needs escapes, so none is decoded: %00 cannot truncate a path. */
-static size_t http_keep_escapes(void *cls, struct MHD_Connection *c, char *s)
-{
-	return strlen(s);
-}
-
-static void http_be_quiet(void *cls, const char *fmt, va_list ap)
-{
-	char text[256];
-
-	vsnprintf(text, sizeof(text), fmt, ap);
-	text[strcspn(text, "\n")] = '\0';
-	kf_log(KF_LOG_DEBUG, "http", "detail", text, NULL);
-}
-
-/* The server closes the socket; on failure this function does. */
-static bool http_serve(struct kf_http *http, int fd, const char *name)
-{
-	struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
-					(void *)(size_t)kf_tls_certificate},
-				       {MHD_OPTION_HTTPS_PRIORITIES, 0,
-					(char *)(size_t)kf_tls_priorities()},
-				       {MHD_OPTION_END, 0, NULL}};
-	struct MHD_Daemon *d;
-
-	d = MHD_start_daemon(
-		MHD_USE_THREAD_PER_CONNECTION |
-			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
-			MHD_USE_ITC | MHD_USE_ERROR_LOG |
-			(http->tls ? MHD_USE_TLS : 0),
-		0, NULL, NULL, http_handle, http, MHD_OPTION_EXTERNAL_LOGGER,
-		http_be_quiet, NULL, MHD_OPTION_UNESCAPE_CALLBACK,
-		http_keep_escapes, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)MAX_CONNECTIONS,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_TIMEOUT_S,
-		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_SIZE,
-		MHD_OPTION_NOTIFY_COMPLETED, http_completed, http,
-		MHD_OPTION_NOTIFY_CONNECTION, http_connected, http,
-		MHD_OPTION_ARRAY,
-		http->tls ? tls : &tls[KF_ARRAY_SIZE(tls) - 1], MHD_OPTION_END);
-	if (!d) {
-		fprintf(stderr,
-			"konfiscator_exporter: cannot serve on %s: %s\n", name,
-			strerror(errno));
-		close(fd);
-		return false;
-	}
-	http->daemon[http->nr_daemons++] = d;
-	kf_log(KF_LOG_INFO, "listening", "address", name, "tls",
-	       http->tls ? "on" : "off", NULL);
-	return true;
-}
-
-/* Passed sockets replace the default address. */
-static bool http_serve_all(struct kf_http *http)
-{
-	const struct kf_options *o = http->options;
-	unsigned int i;
-	char name[160];
-	int fd;
-
-	for (i = 0; i < o->nr_sockets; i++) {
-		kf_listen_name(o->socket[i], name, sizeof(name));
-		if (!http_serve(http, o->socket[i], name))
-			return false;
-	}
-	if (o->nr_sockets && !o->listens)
-		return true;
-	for (i = 0; i < o->nr_listen; i++) {
-		fd = kf_listen(o->listen[i], name, sizeof(name));
-		if (fd < 0 || !http_serve(http, fd, name))
-			return false;
-	}
-	return true;
-}
-
-/* Keep the first configuration, which decides about TLS. */
-static bool http_set_up_web(struct kf_http *http)
-{
-	http->web = kf_web_open(http->options->web_config,
-				http->options->max_wrong);
-	if (!http->web)
-		return false;
-	http->first = kf_web_get(http->web);
-	http->tls = http->first && http->first->tls;
-	return http->first && (!http->tls || kf_tls_begin(http->first));
-}
-
-struct kf_http *kf_http_start(const struct kf_options *options,
-			      const struct kf_sources *sources)
-{
-	struct kf_http *http = calloc(1, sizeof(*http));
-
-	if (!http) {
-		fprintf(stderr, "konfiscator_exporter: out of memory\n");
-		return NULL;
-	}
-	http->options = options;
-	http->sources = sources;
-	http->site = (struct kf_site){.sources = sources,
-				      .telemetry_path = options->telemetry_path,
-				      .timelines = &http->timelines,
-				      .names = &http->names};
-	kf_name_cache_init(&http->names, sources->groups->conf.procfs);
-	pthread_mutex_init(&http->timelines.lock, NULL);
-	pthread_mutex_init(&http->slow.lock, NULL);
-	http->slow.timeout_s = options->timeout_s;
-	if (http_set_up_web(http) && http_serve_all(http))
-		return http;
-	kf_http_stop(http);
-	return NULL;
-}
-
-void kf_http_stop(struct kf_http *http)
-{
-	if (!http)
-		return;
-	while (http->nr_daemons)
-		MHD_stop_daemon(http->daemon[--http->nr_daemons]);
-	kf_tls_end();
-	if (http->first)
-		kf_web_put(http->web, http->first);
-	kf_web_close(http->web);
-	kf_timelines_free(&http->timelines);
-	kf_name_cache_free(&http->names);
-	pthread_mutex_destroy(&http->slow.lock);
-	free(http);
-}
-
-void kf_http_tick(struct kf_http *http)
-{
-	struct kf_groups *g = http->sources->groups;
-
-	kf_slow_expire(&http->slow);
-	/* a running scan is stored the next time */
-	if (pthread_mutex_trylock(&g->lock) == 0) {
-		kf_timelines_note(&http->timelines, g);
-		pthread_mutex_unlock(&g->lock);
-	}
 }

@@ -82,6 +82,23 @@ void kf_listen_name(int fd, char *name, size_t size)
 		 port);
 }
 
+bool kf_listen_is_local(int fd)
+{
+	struct sockaddr_storage ss = {0};
+	const struct sockaddr_in6 *six = (const void *)&ss;
+	const struct sockaddr_in *four = (const void *)&ss;
+	const unsigned char *first = (const void *)&four->sin_addr;
+	socklen_t len = sizeof(ss);
+
+	if (getsockname(fd, (struct sockaddr *)&ss, &len) != 0)
+		return false;
+	if (ss.ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+		return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+	if (ss.ss_family == AF_INET6)
+		first = six->sin6_addr.s6_addr + 12;
+	return ss.ss_family == AF_UNIX || *first == IN_LOOPBACKNET;
+}
+
 static const char *listen_reason(int rc)
 {
 	if (rc == EAI_SERVICE)

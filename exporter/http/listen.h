@@ -28,4 +28,12 @@ int kf_listen(const char *address, char *name, size_t size);
  */
 void kf_listen_name(int fd, char *name, size_t size);
 
+/**
+ * kf_listen_is_local() - whether only this machine can connect to a socket
+ * @fd:		the socket, of any family
+ *
+ * Return: true for a loopback address and a Unix socket.
+ */
+bool kf_listen_is_local(int fd);
+
 #endif

@@ -175,6 +175,7 @@ static void process_write_page(const struct kf_site *site, struct kf_buf *out,
 	kf_sites_guards(s, site->names, subject->pid, out);
 	if (!subject->ended)
 		kf_site_timeline(site, subject->id, out);
+	kf_site_actions(site, subject, s, out);
 	if (s->nr_stacks)
 		kf_site_flame(subject->id, by, out);
 	kf_site_map(subject, s, out);

@@ -51,7 +51,7 @@ const char *kf_site_id(const char *path)
 	return path + strlen(PROCESS "/");
 }
 
-static void site_scan(const struct kf_site *site)
+void kf_site_scan(const struct kf_site *site)
 {
 	struct kf_groups *g = site->sources->groups;
 	struct timespec now;
@@ -118,7 +118,7 @@ static void site_history(const struct kf_site *site, const char *id,
 		out->failed = true;
 		return;
 	}
-	site_scan(site);
+	kf_site_scan(site);
 	kf_timelines_get(site->timelines, id ? strtoull(id, NULL, 16) : 0,
 			 past);
 	site_put_times(out, past);
@@ -180,7 +180,7 @@ static bool site_stacks(const struct kf_site *site,
 	struct kf_subject subject;
 	bool found;
 
-	site_scan(site);
+	kf_site_scan(site);
 	found = kf_subject_find(g, q, &subject);
 	if (found) {
 		found = kf_flame_write(site->names, &subject, out);
@@ -200,7 +200,7 @@ static bool site_profile(const struct kf_site *site,
 	struct kf_subject one = {0};
 	bool found = true;
 
-	site_scan(site);
+	kf_site_scan(site);
 	if (q->pid || q->id) {
 		found = kf_subject_find(g, q, &one);
 		if (found)
@@ -250,15 +250,15 @@ void kf_site_answer(const struct kf_site *site, const struct kf_site_request *q,
 		a->packed = a->found;
 		a->type = a->found ? BYTES : TEXT;
 	} else if (site_is_process(q->path)) {
-		site_scan(site);
+		kf_site_scan(site);
 		a->found = kf_site_process(site, q, &a->body);
 		if (!a->found)
 			site_not_found(site, &a->body);
 	} else if (strcmp(q->path, ENDED) == 0) {
-		site_scan(site);
+		kf_site_scan(site);
 		kf_site_ended(site, &a->body);
 	} else {
-		site_scan(site);
+		kf_site_scan(site);
 		kf_site_overview(site, &a->body);
 	}
 }

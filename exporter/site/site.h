@@ -21,7 +21,11 @@ struct kf_site {
 	const char *telemetry_path;
 	struct kf_timelines *timelines;
 	struct kf_name_cache *names;
+	const char *token; /* of forms that send orders; NULL: no actions */
 };
+
+/* Where forms send orders; see kf_site_act(). */
+#define KF_ORDER_PATH "/order"
 
 /* A request: the path, and its arguments, or NULL. */
 struct kf_site_request {
@@ -74,6 +78,48 @@ void kf_site_flame(uint64_t id, enum kf_sites_by by, struct kf_buf *out);
  */
 void kf_site_answer(const struct kf_site *site, const struct kf_site_request *q,
 		    struct kf_site_answer *a);
+
+/**
+ * kf_site_scan() - scan the stats files for a page
+ * @site:	data and settings of the pages
+ */
+void kf_site_scan(const struct kf_site *site);
+
+/**
+ * kf_site_actions() - write the buttons that send orders to a process
+ * @site:	data and settings of the pages
+ * @subject:	the process; nothing is written if it has ended, or if there
+ *		are no actions
+ * @s:		its snapshot
+ * @out:	the page
+ */
+void kf_site_actions(const struct kf_site *site,
+		     const struct kf_subject *subject,
+		     const struct kf_snapshot *s, struct kf_buf *out);
+
+enum kf_action_result {
+	KF_ACTION_DONE,	   /* or will be, at the next slow path */
+	KF_ACTION_UNKNOWN, /* the order is not one of the pages' */
+	KF_ACTION_NO_PROCESS,
+	KF_ACTION_FAILED,
+	KF_NR_ACTION_RESULTS
+};
+
+extern const char *const kf_action_words[KF_NR_ACTION_RESULTS];
+
+/**
+ * kf_site_act() - send an order to a process, and write the page that answers
+ * @site:	data and settings of the pages
+ * @id:		the process; untrusted
+ * @order:	the order; untrusted
+ * @out:	the page
+ *
+ * Context: any thread; scans the stats files, and waits a second for the
+ *	    process.
+ * Return: the result, which @out explains.
+ */
+enum kf_action_result kf_site_act(const struct kf_site *site, const char *id,
+				  const char *order, struct kf_buf *out);
 
 /**
  * kf_site_overview() - write the first page
