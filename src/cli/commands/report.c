@@ -12,6 +12,7 @@
 #include "cli/one.h"
 #include "cli/profile/views.h"
 #include "cli/report/report.h"
+#include "cli/serve.h"
 #include "cli/terminal.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ static const struct kf_view *view_asked, *export_asked;
 static const char *view_name;	 /* of view_asked, or of a profile's view */
 static const char *history_only; /* an option that is not for profiles */
 static const char *profile_only;
+static struct sockaddr_in serve_at; /* of --serve and --listen */
 
 const char *kf_report_function(unsigned int kind)
 {
@@ -432,6 +434,13 @@ static int report_run(struct kf_cli *cli, int argc, char **argv)
 		kf_error("report: --from is after --to");
 		return KF_EXIT_USAGE;
 	}
+	if (r->serve && (r->output || view_name || export_asked)) {
+		kf_error("report: --serve and %s exclude each other",
+			 r->output   ? "-o"
+			 : view_name ? "--view"
+				     : "--export");
+		return KF_EXIT_USAGE;
+	}
 	if (export_asked && view_asked) {
 		kf_error("report: --view and --export exclude each other");
 		return KF_EXIT_USAGE;
@@ -446,7 +455,15 @@ static int report_run(struct kf_cli *cli, int argc, char **argv)
 	return status;
 }
 
-enum { OPT_VIEW = KF_PICK_END, OPT_LEAKS, OPT_FAIL, OPT_EXPORT, OPT_ROWS };
+enum {
+	OPT_VIEW = KF_PICK_END,
+	OPT_LEAKS,
+	OPT_FAIL,
+	OPT_EXPORT,
+	OPT_ROWS,
+	OPT_SERVE,
+	OPT_LISTEN
+};
 
 static int take_rows(const char *arg)
 {
@@ -466,6 +483,18 @@ static int take_rows(const char *arg)
 	return 0;
 }
 
+static int take_listen(const char *arg)
+{
+	profile_only = "serve";
+	report_state.serve = &serve_at;
+	if (kf_serve_parse(arg, &serve_at))
+		return 0;
+	kf_error(
+		"report: --listen: '%s' is not a port of the loopback, such as 8000 or 127.0.0.1:8000",
+		arg);
+	return KF_EXIT_USAGE;
+}
+
 static const struct kf_option report_options[] = {
 	{OPT_VIEW, "view", "VIEW",
 	 "show this view (default summary; of a profile top)"},
@@ -474,6 +503,10 @@ static const struct kf_option report_options[] = {
 	 "show leaks, and exit with status 1 if there are any"},
 	{'o', "output", "FILE",
 	 "write a picture, a page or an export; the suffix chooses the format"},
+	{OPT_SERVE, "serve", NULL,
+	 "profiles: serve the page of -o FILE.html to your browser, on a free port of the loopback, until Ctrl-C"},
+	{OPT_LISTEN, "listen", "[ADDRESS:]PORT",
+	 "profiles: serve the page on this loopback address"},
 	{OPT_EXPORT, "export", "FORMAT",
 	 "print all events or levels in a format for other programs"},
 	{OPT_ROWS, "rows", "N", "print at most N rows of a table (0: all)"},
@@ -519,6 +552,10 @@ static int report_option(struct kf_cli *cli, int key, const char *arg)
 		return report_take_view("export", arg, true, &export_asked);
 	case OPT_ROWS:
 		return take_rows(arg);
+	case OPT_SERVE:
+		return report_state.serve ? 0 : take_listen("0");
+	case OPT_LISTEN:
+		return take_listen(arg);
 	case 'o':
 		report_state.output = arg;
 		return 0;
@@ -548,6 +585,7 @@ const struct kf_command kf_command_report = {
 		"  konfiscator report 4711                 live memory of a process, by function\n"
 		"  konfiscator report before               a profile\n"
 		"  konfiscator report -o before.html before    a page with a flame graph\n"
+		"  konfiscator report --serve 4711         ... in your browser\n"
 		"  konfiscator report --leaks --fail-on-leak t.profile    for tests",
 	.options = report_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "cli/profile/views.h"
+#include "cli/serve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,19 @@ static int prof_write_file(struct kf_report *r, const struct kf_prof *prof,
 	rc = format->write(prof, o.file);
 	if (kf_output_close(&o, !rc))
 		rc = -1;
+	return rc ? KF_EXIT_FAILED : KF_EXIT_OK;
+}
+
+/* The page is complete before its address is known. */
+static int prof_make_page(const struct kf_prof *prof, char **page, size_t *size)
+{
+	FILE *out = open_memstream(page, size);
+	int rc = out ? kf_prof_format_html.write(prof, out) : -1;
+
+	if (out && fclose(out))
+		rc = -1;
+	if (rc)
+		kf_error("out of memory");
 	return rc ? KF_EXIT_FAILED : KF_EXIT_OK;
 }
 
@@ -241,6 +255,8 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 	const struct kf_prof_view *shown =
 		view ? kf_prof_view_find(view) : prof_views[0];
 	struct kf_prof prof = {.cli = r->cli, .path = r->path, .pick = *pick};
+	char *page = NULL;
+	size_t size;
 	int status;
 
 	if (!shown) {
@@ -254,13 +270,16 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 		if (!format)
 			return unknown_suffix(r->cli, r->output);
 	}
+	if (r->serve)
+		format = &kf_prof_format_html;
 	prof.pick.usual &= format ? format->weighs : shown->weighs;
 	status = kf_prof_open(&prof);
 	if (!status)
 		status = prof_unmatched(&prof);
 	if (!status)
-		status = format ? prof_write_file(r, &prof, format)
-				: shown->show(r, &prof);
+		status = r->serve ? prof_make_page(&prof, &page, &size)
+			 : format ? prof_write_file(r, &prof, format)
+				  : shown->show(r, &prof);
 	if (!status)
 		tell_metric(r, &prof);
 	if (!status)
@@ -270,5 +289,8 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 	if (!status)
 		kf_prof_tell_missing(&prof);
 	kf_prof_close(&prof);
+	if (!status && r->serve)
+		status = kf_serve(r->cli, r->serve, page, size);
+	free(page);
 	return status;
 }

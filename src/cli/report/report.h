@@ -27,12 +27,15 @@ struct kf_report_pick {
 	const char *threads; /* ids and globs with commas between, or NULL */
 };
 
+struct sockaddr_in;
+
 struct kf_report {
 	const struct kf_cli *cli;
 	const struct kf_view *view;
-	const char *path;   /* the recording */
-	const char *output; /* of -o, or NULL */
-	size_t rows;	    /* of --rows; SIZE_MAX: all */
+	const char *path;		 /* the recording */
+	const char *output;		 /* of -o, or NULL */
+	const struct sockaddr_in *serve; /* of --serve, or NULL */
+	size_t rows;			 /* of --rows; SIZE_MAX: all */
 	bool rows_given;
 	bool fail_on_leak; /* exit 1 if the view leaks has a row */
 	struct kf_report_pick pick;
