@@ -208,6 +208,13 @@ static const char *set_forget(struct kf_options *o, const char *value)
 		       : "a number over 0 with unit s, m, h or d";
 }
 
+static const char *set_history(struct kf_options *o, const char *value)
+{
+	return option_seconds(value, &o->history_every_s)
+		       ? NULL
+		       : "a number over 0 with unit s, m, h or d";
+}
+
 static const char *set_keep(struct kf_options *o, const char *value)
 {
 	if (strcmp(value, "0") == 0)
@@ -378,6 +385,9 @@ static const struct flag option_flags[] = {
 	{"stats.exemplars", NULL, NULL,
 	 "add exemplars to allocation sizes: sampled blocks with the ids of their stacks",
 	 NULL, OPTION_ON(exemplars)},
+	{"history.every", "TIME", "10s",
+	 "how often the stats files are read for the history of the pages; less often if that takes over 1 % of a processor",
+	 set_history},
 	{"path.procfs", "DIR", "/proc", "mount point of procfs", set_procfs},
 	{"path.cgroupfs", "DIR", "/sys/fs/cgroup",
 	 "mount point of the cgroup file system", set_cgroupfs},

@@ -47,6 +47,7 @@ struct kf_options {
 	bool collector[KF_MAX_COLLECTORS];
 	unsigned int groups_max;
 	unsigned int forget_after_s;
+	unsigned int history_every_s;
 	unsigned int keep_ended_s; /* 0: delete as soon as they are counted */
 	struct kf_trace_conf trace;
 	const char *otlp_endpoint; /* NULL: nothing is sent */

@@ -139,6 +139,17 @@ static bool http_set_up_token(struct kf_http *http)
 	return false;
 }
 
+static bool http_start_history(struct kf_http *http)
+{
+	int error = kf_timelines_start(&http->timelines);
+
+	if (error)
+		fprintf(stderr,
+			"konfiscator_exporter: cannot start a thread: %s\n",
+			strerror(error));
+	return !error;
+}
+
 struct kf_http *kf_http_start(const struct kf_options *options,
 			      const struct kf_sources *sources)
 {
@@ -158,11 +169,12 @@ struct kf_http *kf_http_start(const struct kf_options *options,
 								: NULL};
 	http->local = true;
 	kf_name_cache_init(&http->names, sources->groups->conf.procfs);
-	pthread_mutex_init(&http->timelines.lock, NULL);
+	kf_timelines_init(&http->timelines, sources->groups,
+			  options->history_every_s);
 	pthread_mutex_init(&http->slow.lock, NULL);
 	http->slow.timeout_s = options->timeout_s;
 	if (http_set_up_token(http) && http_set_up_web(http) &&
-	    http_serve_all(http))
+	    http_serve_all(http) && http_start_history(http))
 		return http;
 	kf_http_stop(http);
 	return NULL;
@@ -178,7 +190,7 @@ void kf_http_stop(struct kf_http *http)
 	if (http->first)
 		kf_web_put(http->web, http->first);
 	kf_web_close(http->web);
-	kf_timelines_free(&http->timelines);
+	kf_timelines_stop(&http->timelines);
 	kf_name_cache_free(&http->names);
 	pthread_mutex_destroy(&http->slow.lock);
 	free(http);
@@ -186,12 +198,5 @@ void kf_http_stop(struct kf_http *http)
 
 void kf_http_tick(struct kf_http *http)
 {
-	struct kf_groups *g = http->sources->groups;
-
 	kf_slow_expire(&http->slow);
-	/* a running scan is stored the next time */
-	if (pthread_mutex_trylock(&g->lock) == 0) {
-		kf_timelines_note(&http->timelines, g);
-		pthread_mutex_unlock(&g->lock);
-	}
 }

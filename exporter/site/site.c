@@ -58,8 +58,7 @@ void kf_site_scan(const struct kf_site *site)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	pthread_mutex_lock(&g->lock);
-	if (kf_groups_scan(g, &now, NULL) == 0)
-		kf_timelines_note(site->timelines, g);
+	kf_groups_scan(g, &now, NULL);
 	pthread_mutex_unlock(&g->lock);
 }
 
@@ -146,10 +145,9 @@ void kf_site_timeline(const struct kf_site *site, uint64_t id,
 	kf_html_spark(out, past->ms, past->held, past->nr,
 		      kf_past_gap_ms(past));
 	if (past->nr < 2)
-		kf_buf_str(
-			out,
-			"<p class=\"hint\">The line starts with the second "
-			"scan: each scrape and each page view makes one.</p>");
+		kf_buf_fmt(out,
+			   "<p class=\"hint\">The line starts in %u s.</p>",
+			   site->timelines->every_s);
 	kf_buf_str(out, "</div>\n");
 	if (past->nr > 1) {
 		kf_buf_fmt(out,

@@ -2,8 +2,11 @@
 /*
  * The recent history of memory of groups and processes.
  *
- * Memory is bounded, and no stats file is read for it: it stores the scans made
- * for scrapes and pages, at most one in a few seconds. A restart loses it.
+ * A clock of its own scans the stats files and notes a moment: the parts of all
+ * groups and processes. So a page has a history when it is opened for the first
+ * time. The clock uses at most a hundredth of a processor, and the memory is
+ * bounded: with many processes the history is shorter, for all of them alike. A
+ * restart loses it.
  */
 #ifndef KF_EXPORTER_SITE_TIMELINE_H
 #define KF_EXPORTER_SITE_TIMELINE_H
@@ -12,28 +15,31 @@
 #include "exporter/site/html.h"
 
 #define KF_NR_MOMENTS 360
-#define KF_MAX_TIMELINES 400
-#define KF_TIMELINE_BUCKETS 512
+#define KF_MOMENTS_BYTES (16 * KF_MIB)
 #define KF_TIMELINE_ALL 0 /* id of the sum of all groups */
 
-struct kf_timeline;
+struct kf_moment;
 
 /*
- * @lock guards the other fields; it may be taken while the lock of the groups
- * is held.
+ * @lock guards the fields below it; it may be taken while the lock of the
+ * groups is held.
  */
 struct kf_timelines {
+	struct kf_groups *groups; /* constant */
+	unsigned int every_s;	  /* likewise */
+	pthread_t clock;
+	bool runs; /* @clock does */
 	pthread_mutex_t lock;
-	struct timespec scan; /* the last stored scan */
-	uint64_t interval_ms; /* from the one before to it */
-	uint64_t nr_moments; /* total number; the nth is at n % KF_NR_MOMENTS */
-	uint64_t ms[KF_NR_MOMENTS]; /* CLOCK_REALTIME */
-	struct kf_timeline *bucket[KF_TIMELINE_BUCKETS];
+	pthread_cond_t ends; /* with @ended */
+	bool ended;
+	uint64_t first; /* number of the oldest moment */
 	unsigned int nr;
+	size_t bytes; /* of all moments */
+	struct kf_moment
+		*moment[KF_NR_MOMENTS]; /* the nth is at n modulo this */
 };
 
-/* Calls per second between the last two scans that were stored; NAN: unknown.
- */
+/* Calls per second between the last two moments; NAN: unknown. */
 struct kf_rates {
 	double mallocs;
 	double frees;
@@ -48,11 +54,33 @@ struct kf_past {
 };
 
 /**
- * kf_timelines_note() - store the last scan, if it is new
- * @t:		the timelines
- * @g:		the groups, locked
+ * kf_timelines_init() - make timelines without a moment
+ * @t:		out: the timelines
+ * @g:		the groups; they outlive the timelines
+ * @every_s:	seconds between two moments; more if a scan takes long
  */
-void kf_timelines_note(struct kf_timelines *t, struct kf_groups *g);
+void kf_timelines_init(struct kf_timelines *t, struct kf_groups *g,
+		       unsigned int every_s);
+
+/**
+ * kf_timelines_start() - begin to note the history
+ * @t:		the timelines
+ *
+ * Context: once; starts a thread, which inherits the signal mask.
+ * Return: 0, or an errno.
+ */
+int kf_timelines_start(struct kf_timelines *t);
+
+/**
+ * kf_timelines_note() - note the last scan
+ * @t:		the timelines
+ * @g:		the groups, locked, after a scan
+ * @ms:		when that was, CLOCK_REALTIME
+ *
+ * Times ascend even if the clock was set back. Out of memory nothing is noted.
+ */
+void kf_timelines_note(struct kf_timelines *t, const struct kf_groups *g,
+		       uint64_t ms);
 
 /**
  * kf_timelines_get() - get one timeline
@@ -89,12 +117,12 @@ float kf_past_top(const struct kf_past *past);
 uint64_t kf_past_gap_ms(const struct kf_past *past);
 
 /**
- * kf_timelines_free() - free all timelines
+ * kf_timelines_stop() - stop the clock and free all timelines
  * @t:		the timelines
  *
- * Context: once, when no thread uses them.
+ * Context: once, when no other thread uses them.
  */
-void kf_timelines_free(struct kf_timelines *t);
+void kf_timelines_stop(struct kf_timelines *t);
 
 /**
  * kf_group_id() - get the id of a group in addresses of pages

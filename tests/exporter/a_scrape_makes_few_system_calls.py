@@ -33,7 +33,7 @@ def crowd(world):
 
 def traced(world, log, scrapes):
     """System calls and bytes read of an exporter that is asked so often."""
-    e = world.exporter("--web.max-requests=0",
+    e = world.exporter("--web.max-requests=0", "--history.every=1h",
                        prefix=("strace", "-f", "-qq", "-o", log))
     for _ in range(scrapes):
         page = e.scrape()

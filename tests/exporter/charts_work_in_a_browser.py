@@ -50,7 +50,7 @@ class Scene:
         self.world = world
         self.blocks = 300000
         self.grow()
-        self.exporter = world.exporter()
+        self.exporter = world.exporter("--history.every=2s")
         page = self.get("/")
         if b"charts.js" not in page:
             raise kftest.Skip("built without charts (Node.js or npm)")

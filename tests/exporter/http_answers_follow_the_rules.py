@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Methods, paths, headers, content negotiation and limits of the HTTP side."""
 
+import json
 import os
 import socket
 import threading
@@ -123,13 +124,14 @@ def names_on_the_page_are_escaped(world):
     assert b"<script>" not in body and b'href="/metrics"' in body
 
 
-def hold_a_scrape(world):
-    """A procfs in which the memory of a process takes its time."""
+def hold_a_scrape(world, *flags):
+    """An exporter with a procfs in which the memory of a process takes its time
+    once the exporter's own clock has looked at it."""
     process = world.sleeper()
     world.stats_file("a", pid=process.pid, blocks="16:1:0")
     proc = world.path("proc")
     os.makedirs(os.path.join(proc, str(process.pid)))
-    for name in ("stat", "status", "ns", "maps", "cgroup"):
+    for name in ("stat", "statm", "status", "ns", "maps", "cgroup"):
         os.symlink("/proc/%d/%s" % (process.pid, name),
                    os.path.join(proc, str(process.pid), name))
     os.symlink(os.readlink("/proc/%d/exe" % process.pid),
@@ -137,8 +139,13 @@ def hold_a_scrape(world):
     os.symlink("/proc/self", os.path.join(proc, "self"))
     os.symlink("/proc/sys", os.path.join(proc, "sys"))
     statm = os.path.join(proc, str(process.pid), "statm")
+    exporter = world.exporter("--path.procfs=" + proc, "--history.every=1h",
+                              *flags)
+    kftest.until("a moment", lambda: json.loads(exporter.request(
+        "/api/v1/history")[2])["time"])
+    os.unlink(statm)
     os.mkfifo(statm)
-    return proc, statm
+    return exporter, statm
 
 
 def once_read(fifo):
@@ -152,8 +159,7 @@ def once_read(fifo):
 
 
 def scrapes_beyond_the_limit_get_503(world):
-    proc, statm = hold_a_scrape(world)
-    exporter = world.exporter("--web.max-requests=1", "--path.procfs=" + proc)
+    exporter, statm = hold_a_scrape(world, "--web.max-requests=1")
     answers = []
     first = threading.Thread(
         target=lambda: answers.append(exporter.request()[0]))
@@ -169,8 +175,7 @@ def scrapes_beyond_the_limit_get_503(world):
 
 
 def a_late_scrape_serves_what_is_ready(world):
-    proc, statm = hold_a_scrape(world)
-    exporter = world.exporter("--path.procfs=" + proc)
+    exporter, statm = hold_a_scrape(world)
     first = threading.Thread(target=exporter.request)
     first.start()
     writer = once_read(statm)
