@@ -10,6 +10,8 @@
 needs tmux tmux
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
+# shellcheck source=tests/cli/profile.sh
+. "$top_srcdir/tests/cli/profile.sh"
 LC_ALL=C.UTF-8
 export LC_ALL KF_CLI
 
@@ -64,7 +66,7 @@ on_terminal() {
 	nr=$((nr + 1))
 	terminal new-session -d -x 110 -y 24 \
 		"WORK='$WORK' exec sh '$WORK/in-terminal'"
-	shown "^konfiscator top .* 1 process  "
+	shown "^konfiscator top .* process"
 }
 
 # restored STATUS
@@ -75,6 +77,12 @@ restored() {
 	cmp -s "$WORK/before" "$WORK/after" ||
 		fail "the terminal changed: $(diff "$WORK/before" "$WORK/after")"
 	terminal kill-server
+}
+
+# selected PATTERN: the line in reverse video has it
+selected() {
+	terminal capture-pane -p -e | grep "$(printf '\033')\\[[0-9;]*7m" |
+		grep -v '^.*processes.*tags' | grep -qE -e "$1"
 }
 
 width() {
@@ -149,6 +157,14 @@ shown "^[0-9]+ of $calls  Esc back"
 press Home '^ +1  fill'
 terminal resize-window -x 110 -y 24
 press Escape 'fill < main'
+
+# t makes the sites a tree of calls, and a list again
+press t "  [-] größe 名前 $pid\$"
+shown '  OF-ALL  '
+shown '^Esc back  left right close, open  t list'
+press t 'fill < main'
+press t '  OF-ALL  '
+press Escape 'fill < main'
 press Escape '^PROCESS +PID  THREADS '
 grep -q "  of $pid" "$WORK/screen" && fail "Esc does not go back"
 
@@ -210,6 +226,52 @@ press BSpace '^PROCESS +PID  THREADS '
 terminal send-keys q
 restored 0
 kill -9 "$shell" "$below"
+
+# Known stacks: branches by their live bytes, of each process apart. cache has
+# allocated more than leaky, and freed most of it.
+heaps=$pid
+exec 9>&7
+stacks_begin
+stacks leaky 40000000 0 64
+stacks cache 90000000 80000000 4096
+stacks inlined 30000000 10000000 512
+on_terminal
+press 4 '^PROCESS +PID .* STACK'
+press t "^ .*  [+] mkstacks $pid\$"
+shown "  [+] größe 名前 $heaps\$"
+press Right "  [-] mkstacks $pid\$"
+calls_add_up() {
+	terminal capture-pane -p | awk '
+		/  [-] set \(/ { all = $1 + 0 }
+		/  [+] take_frames \(/ {
+			wrong += nr++ && $1 + 0 > last
+			last = $1 + 0
+			sum += last
+		}
+		END { exit !(nr == 3 && !wrong && all - sum < 0.2 && sum - all < 0.2) }'
+}
+wait_for 60 calls_add_up || {
+	terminal capture-pane -p
+	fail "the branches are not those of mkstacks"
+}
+terminal send-keys Home Down Down Down Down Down Down Down
+wait_for 60 selected 'take_frames' || fail "the largest branch is not the first"
+press Right '  [-] take_frames .*:138'
+shown ' leaky \('
+terminal send-keys Right
+wait_for 60 selected ' leaky \(' || fail "right does not lead to the call below"
+terminal send-keys Left
+wait_for 60 selected ' take_frames \(.*:138' || fail "left does not lead to the caller"
+press Left '  [+] take_frames .*:138'
+shows ' leaky \(' && fail "a call below a closed one is shown"
+press Enter '  [-] take_frames .*:138'
+press Enter '  [+] take_frames .*:138'
+terminal send-keys q
+restored 0
+exec 7>&-
+wait "$pid" || fail "mkstacks failed"
+exec 7>&9 9>&-
+pid=$heaps
 
 # signals; the shell's own children are the only ones that are meant
 for signal in TERM:143 INT:130 HUP:129 QUIT:131; do

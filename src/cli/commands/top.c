@@ -234,9 +234,9 @@ const struct kf_command kf_command_top = {
 	.about =
 		"Keys: 1 to 5 and Tab change the view, < and > the sort column; r reverses the\n"
 		"order; arrows select a row, Enter opens it (a process: its sites; a site: its\n"
-		"stack), Esc goes back; / filters rows by a text, t shows processes as a tree,\n"
-		"space pauses, h shows help, q quits. A mouse works too. When stdin or stdout is\n"
-		"not a terminal, one plain table is printed.",
+		"stack), Esc goes back; / filters rows by a text, t shows processes as a tree and\n"
+		"sites as a tree of calls, space pauses, h shows help, q quits. A mouse works too.\n"
+		"When stdin or stdout is not a terminal, one plain table is printed.",
 	.examples =
 		"  konfiscator top                         all processes\n"
 		"  konfiscator top --view=sites -p 4711    the call sites of one process",

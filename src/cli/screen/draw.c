@@ -30,7 +30,8 @@ static const char *const help_lines[] = {
 	"/               show only rows that have a text; Enter keeps it",
 	"< >             sort by the column to the left, to the right",
 	"r               reverse the order",
-	"t               show processes below their parents",
+	"t               show processes below their parents, sites as a tree of calls",
+	"left right      in the tree of calls: close, open; Enter does both",
 	"space           pause or continue",
 	"h ?             show this help; any key goes back",
 	"q               quit",
@@ -255,6 +256,10 @@ static void draw_foot(const struct kf_screen *s)
 	else if (s->stack)
 		line = kf_format("%sEsc back  up down scroll  space pause  "
 				 "h help  q quit",
+				 place);
+	else if (kf_screen_shows_calls(s))
+		line = kf_format("%sEsc back  left right close, open  t list  "
+				 "/ filter  space pause  h help  q quit",
 				 place);
 	else
 		line = kf_format("%s%s%s", place, s->pid ? "Esc back  " : "",

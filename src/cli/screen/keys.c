@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "cli/screen/calls.h"
 #include "cli/screen/screen.h"
 
 #include <curses.h>
@@ -21,6 +22,7 @@ static void keys_set_view(struct kf_screen *s, size_t view)
 	s->at = s->first = 0;
 	s->pid = 0;
 	s->stack = 0;
+	s->calls = false;
 	kf_screen_make(s);
 }
 
@@ -87,17 +89,65 @@ static const struct kf_cell *keys_cell(const struct kf_screen *s,
 			       (size_t)column];
 }
 
-/* A process or thread leads to the sites of the process, a site to its stack.
+static void keys_open_call(struct kf_screen *s, bool open)
+{
+	const struct kf_cell *call = keys_cell(s, "call");
+
+	if (!call)
+		return;
+	kf_calls_open(call->count, open);
+	kf_screen_make(s);
+}
+
+static void keys_select_caller(struct kf_screen *s)
+{
+	const struct kf_cell *above = keys_cell(s, "above");
+	size_t was = s->at;
+
+	if (!above)
+		return;
+	do {
+		if (!s->at) {
+			s->at = was;
+			return;
+		}
+		s->at--;
+	} while (keys_cell(s, "call")->count != above->count);
+}
+
+/* Right opens a call and goes on to the one below; left closes it and goes
+ * back.
+ */
+static void keys_walk_calls(struct kf_screen *s, bool on)
+{
+	const struct kf_cell *state = keys_cell(s, "state");
+
+	if (!state)
+		return;
+	if (state->count == (on ? KF_CALL_CLOSED : KF_CALL_OPEN))
+		keys_open_call(s, on);
+	else if (!on)
+		keys_select_caller(s);
+	else if (state->count == KF_CALL_OPEN)
+		keys_move(s, KEY_DOWN);
+}
+
+/*
+ * A process or thread leads to the sites of the process, a site to its stack. A
+ * call is opened or closed.
  */
 static void keys_open(struct kf_screen *s)
 {
 	const struct kf_cell *stack = keys_cell(s, "key");
 	const struct kf_cell *pid = keys_cell(s, "pid");
+	const struct kf_cell *state = keys_cell(s, "state");
 	int32_t of = pid ? (int32_t)pid->count : 0;
 
 	if (s->stack)
 		return;
-	if (stack && kf_top_calls(stack->count)) {
+	if (state)
+		keys_open_call(s, state->count == KF_CALL_CLOSED);
+	else if (stack && kf_top_calls(stack->count)) {
 		s->stack = stack->count;
 		s->call = 0;
 	} else if (!stack && pid) {
@@ -108,6 +158,20 @@ static void keys_open(struct kf_screen *s)
 	}
 }
 
+/* Sites become a tree of calls, processes a tree, and back. */
+static void keys_turn_tree(struct kf_screen *s)
+{
+	if (s->stack)
+		return;
+	if (s->top->view != KF_TOP_SITES) {
+		s->tree = !s->tree;
+	} else {
+		s->calls = !s->calls;
+		s->at = s->first = 0;
+	}
+	kf_screen_make(s);
+}
+
 static void keys_go_back(struct kf_screen *s)
 {
 	if (s->stack) {
@@ -115,6 +179,8 @@ static void keys_go_back(struct kf_screen *s)
 	} else if (s->filter[0]) {
 		s->filter[0] = '\0';
 		kf_screen_make(s);
+	} else if (kf_screen_shows_calls(s)) {
+		keys_turn_tree(s);
 	} else if (s->pid) {
 		keys_set_view(s, KF_TOP_PROCESSES);
 	}
@@ -151,6 +217,8 @@ static void keys_type(struct kf_screen *s, int key)
 
 static void keys_click_head(struct kf_screen *s, int column)
 {
+	if (kf_screen_shows_calls(s))
+		return;
 	if (column == s->sorted)
 		s->turned = !s->turned;
 	s->top->sort = column;
@@ -213,14 +281,17 @@ static bool keys_take_view(struct kf_screen *s, int key)
 
 static void keys_take_order(struct kf_screen *s, int key)
 {
+	if (kf_screen_shows_calls(s)) {
+		if (key != 'r')
+			keys_walk_calls(s, key == '>' || key == KEY_RIGHT);
+		return;
+	}
 	if (key == '<' || key == KEY_LEFT)
 		keys_move_sort(s, -1);
 	else if (key == '>' || key == KEY_RIGHT)
 		keys_move_sort(s, 1);
 	else if (key == 'r')
 		s->turned = !s->turned;
-	else if (key == 't')
-		s->tree = !s->tree;
 	kf_screen_make(s);
 }
 
@@ -256,8 +327,10 @@ static void keys_take(struct kf_screen *s, int key)
 	case KEY_LEFT:
 	case KEY_RIGHT:
 	case 'r':
-	case 't':
 		keys_take_order(s, key);
+		break;
+	case 't':
+		keys_turn_tree(s);
 		break;
 	default:
 		keys_move(s, key);

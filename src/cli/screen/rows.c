@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 
+#include "cli/screen/calls.h"
 #include "cli/screen/screen.h"
 
 #include <stdlib.h>
@@ -52,22 +53,59 @@ static bool rows_wants(const struct kf_screen *s, size_t row)
 	return !s->filter[0] || rows_has_text(t, row, s->filter);
 }
 
-void kf_screen_make(struct kf_screen *s)
+bool kf_screen_shows_calls(const struct kf_screen *s)
 {
-	size_t nr;
+	return s->calls && s->top->view == KF_TOP_SITES;
+}
 
-	kf_table_release(&s->table);
-	s->sorted = kf_top_table(s->top, &s->table);
-	nr = s->table.nr_rows;
+static uint64_t rows_call(const struct kf_screen *s, size_t at)
+{
+	const struct kf_table *t = &s->table;
+	int column = kf_screen_column(t, "call");
+
+	if (column < 0 || at >= s->nr_rows)
+		return 0;
+	return t->cells[s->rows[at] * t->nr_columns + (size_t)column].count;
+}
+
+static void rows_choose(struct kf_screen *s, bool turned)
+{
+	size_t nr = s->table.nr_rows;
+
 	free(s->rows);
 	s->rows = kf_alloc(nr + 1, sizeof(*s->rows));
 	s->nr_rows = 0;
 	for (size_t i = 0; i < nr; i++) {
-		size_t row = s->turned ? nr - 1 - i : i;
+		size_t row = turned ? nr - 1 - i : i;
 
 		if (rows_wants(s, row))
 			s->rows[s->nr_rows++] = row;
 	}
+}
+
+/* The call that was selected stays so, wherever it stands now. */
+static void rows_make_calls(struct kf_screen *s, uint64_t selected)
+{
+	kf_calls_table(&s->table, s->top, s->pid);
+	s->sorted = kf_screen_column(&s->table, "live_bytes");
+	rows_choose(s, false);
+	for (size_t i = 0; selected && i < s->nr_rows; i++) {
+		if (rows_call(s, i) == selected)
+			s->at = i;
+	}
+}
+
+void kf_screen_make(struct kf_screen *s)
+{
+	uint64_t selected = rows_call(s, s->at);
+
+	kf_table_release(&s->table);
+	if (kf_screen_shows_calls(s)) {
+		rows_make_calls(s, selected);
+		return;
+	}
+	s->sorted = kf_top_table(s->top, &s->table);
+	rows_choose(s, s->turned);
 	if (s->tree && s->top->view == KF_TOP_PROCESSES)
 		kf_screen_tree(s);
 }

@@ -24,7 +24,8 @@ struct kf_screen {
 	char filter[KF_FILTER_SIZE]; /* rows with this text alone; "": all */
 	bool typing;		     /* keys go to the filter */
 	bool turned;
-	bool tree; /* processes below their parents */
+	bool tree;  /* processes below their parents */
+	bool calls; /* sites as a tree of calls */
 	bool paused;
 	bool help;
 	bool done;
@@ -54,6 +55,14 @@ void kf_screen_tree(struct kf_screen *s);
  * Return: its index, or -1.
  */
 int kf_screen_column(const struct kf_table *t, const char *key);
+
+/**
+ * kf_screen_shows_calls() - whether the rows are a tree of calls
+ * @s:		the screen
+ *
+ * Return: true if so.
+ */
+bool kf_screen_shows_calls(const struct kf_screen *s);
 
 /**
  * kf_screen_draw() - draw all of it

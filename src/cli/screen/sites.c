@@ -66,10 +66,11 @@ static struct known stack_known(uint64_t key)
 	return known;
 }
 
-static const char *stack_name(const struct kf_file *f,
-			      const struct kf_stats_stack *s)
+const char *kf_top_stack_text(uint64_t key)
 {
-	return stack_known(stack_key(f, s)).text;
+	const char *text = stack_known(key).text;
+
+	return text ? text : "?";
 }
 
 size_t kf_top_calls(uint64_t key)
@@ -128,7 +129,7 @@ static bool all_have_names(const struct kf_file *f)
 {
 	for (uint32_t i = 0; i < f->snap.nr_stacks; i++) {
 		if (is_shown(&f->snap.stacks[i]) &&
-		    !stack_name(f, &f->snap.stacks[i]))
+		    !stack_known(stack_key(f, &f->snap.stacks[i])).text)
 			return false;
 	}
 	return true;
@@ -172,30 +173,71 @@ stack_same_in(const struct kf_file *before, const struct kf_stats_stack *s,
 	return &nothing;
 }
 
-static void sites_add_stack(struct kf_table *t, const struct kf_file *f,
-			    uint32_t entry, const struct kf_file *before,
-			    double seconds)
+static struct kf_top_stack stack_figures(const struct kf_file *f,
+					 uint32_t entry,
+					 const struct kf_file *before,
+					 double seconds)
 {
 	const struct kf_stats_stack *s = &f->snap.stacks[entry];
 	const struct kf_stats_stack *was = stack_same_in(before, s, entry);
-	struct kf_estimate live = kf_estimate_stack(s, KF_ESTIMATE_LIVE);
-	const char *stack = stack_name(f, s);
-	struct kf_cell *row = kf_table_row(t);
+	struct kf_top_stack stack = {
+		.file = f,
+		.key = stack_key(f, s),
+		.live = kf_estimate_stack(s, KF_ESTIMATE_LIVE),
+	};
+
+	stack.growth = (stack.live.value - live_of(was)) / seconds;
+	if (s->allocated > was->allocated)
+		stack.allocated =
+			(double)(s->allocated - was->allocated) / seconds;
+	return stack;
+}
+
+static void stacks_of_process(const struct kf_file *f,
+			      const struct kf_file *before, double seconds,
+			      kf_top_stack_fn *fn, void *arg)
+{
+	struct kf_top_stack stack;
+
+	for (uint32_t i = 0; i < f->snap.nr_stacks; i++) {
+		if (!is_shown(&f->snap.stacks[i]))
+			continue;
+		stack = stack_figures(f, i, before, seconds);
+		fn(arg, &stack);
+	}
+}
+
+void kf_top_stacks(const struct kf_cli *cli, const struct kf_snapshots *now,
+		   const struct kf_snapshots *then, kf_top_stack_fn *fn,
+		   void *arg)
+{
+	for (unsigned int i = 0; i < now->files.nr; i++) {
+		const struct kf_file *f = &now->files.file[i];
+		const struct kf_file *before = kf_snapshots_same(then, f);
+		double seconds = kf_snapshots_seconds(now, f, before, then);
+
+		if (!kf_snapshots_wants(cli, f))
+			continue;
+		if (!all_have_names(f))
+			find_names(cli, f);
+		stacks_of_process(f, before, seconds, fn, arg);
+	}
+}
+
+static void sites_add_stack(void *table, const struct kf_top_stack *stack)
+{
+	struct kf_cell *row = kf_table_row(table);
 	char name[KF_PROCESS_NAME];
 
-	kf_process_name(f, name);
+	kf_process_name(stack->file, name);
 	kf_cell_text(&row[PROCESS], name);
-	row[PID].count = (uint64_t)kf_process_id(f);
-	row[LIVE].count = (uint64_t)live.value;
-	row[ERROR].count = (uint64_t)kf_estimate_error(live);
-	row[GROWTH].count =
-		(uint64_t)(int64_t)((live.value - live_of(was)) / seconds);
-	if (s->allocated > was->allocated)
-		row[ALLOC_RATE].count =
-			(uint64_t)((double)(s->allocated - was->allocated) /
-				   seconds);
-	kf_cell_text(&row[STACK], stack ? stack : "?");
-	row[KEY].count = stack_key(f, s);
+	row[PID].count = (uint64_t)kf_process_id(stack->file);
+	row[LIVE].count = (uint64_t)stack->live.value;
+	row[ERROR].count = (uint64_t)kf_estimate_error(stack->live);
+	row[GROWTH].count = (uint64_t)(int64_t)stack->growth;
+	row[ALLOC_RATE].count = (uint64_t)stack->allocated;
+	kf_cell_text(&row[STACK], kf_top_stack_text(stack->key));
+	row[KEY].count = stack->key;
 	row[LARGEST].count = row[LIVE].count;
 }
 
@@ -216,19 +258,6 @@ void kf_top_sites(struct kf_table *t, const struct kf_cli *cli,
 		  const struct kf_snapshots *then)
 {
 	kf_table_init(t, sites_columns, NR_COLUMNS);
-	for (unsigned int i = 0; i < now->files.nr; i++) {
-		const struct kf_file *f = &now->files.file[i];
-		const struct kf_file *before = kf_snapshots_same(then, f);
-		double seconds = kf_snapshots_seconds(now, f, before, then);
-
-		if (!kf_snapshots_wants(cli, f))
-			continue;
-		if (!all_have_names(f))
-			find_names(cli, f);
-		for (uint32_t k = 0; k < f->snap.nr_stacks; k++) {
-			if (is_shown(&f->snap.stacks[k]))
-				sites_add_stack(t, f, k, before, seconds);
-		}
-	}
+	kf_top_stacks(cli, now, then, sites_add_stack, t);
 	kf_table_merge(t, (const int[]){PROCESS, PID, STACK}, 3, sites_join);
 }

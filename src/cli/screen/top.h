@@ -8,6 +8,7 @@
 
 #include "cli/group.h"
 #include "cli/table.h"
+#include "reader/estimate.h"
 
 enum kf_top_views {
 	KF_TOP_PROCESSES,
@@ -107,5 +108,36 @@ size_t kf_top_calls(uint64_t key);
  * Return: the function, escaped, with file and line or the library if known.
  */
 const char *kf_top_call(uint64_t key, size_t call);
+
+/**
+ * kf_top_stack_text() - the innermost calls of a stack in a line
+ * @key:	of the stack
+ *
+ * Return: the text, escaped; "?" if it is not known.
+ */
+const char *kf_top_stack_text(uint64_t key);
+
+/* A sampled stack that has live blocks. */
+struct kf_top_stack {
+	const struct kf_file *file;
+	uint64_t key;
+	struct kf_estimate live;
+	double growth;	  /* bytes per second */
+	double allocated; /* likewise */
+};
+
+typedef void kf_top_stack_fn(void *arg, const struct kf_top_stack *stack);
+
+/**
+ * kf_top_stacks() - call a function for each sampled stack with live blocks
+ * @cli:	selectors
+ * @now:	the look
+ * @then:	an earlier one for rates, or NULL: since the processes began
+ * @fn:		the function; the names of the stack are known then
+ * @arg:	its first argument
+ */
+void kf_top_stacks(const struct kf_cli *cli, const struct kf_snapshots *now,
+		   const struct kf_snapshots *then, kf_top_stack_fn *fn,
+		   void *arg);
 
 #endif
