@@ -13,7 +13,7 @@ needs jq jq
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
 
-export GOCACHE="$WORK/cache" GO111MODULE=off GOFLAGS= CGO_ENABLED=1 CC=gcc
+export GOCACHE="$WORK/cache" GO111MODULE=off GOFLAGS='' CGO_ENABLED=1 CC=gcc
 go build -o "$WORK/recovers" "$top_srcdir/tests/guarded/recovers.go" >"$WORK/said" 2>&1 ||
 	fail "go build: $(cat "$WORK/said")"
 export KONFISCATOR_SAMPLE=4K KONFISCATOR_GUARD_SLOTS=16 KONFISCATOR_GUARD_RATE=0

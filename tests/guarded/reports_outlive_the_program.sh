@@ -93,7 +93,7 @@ run_under_exec "$program" after-free-read 64 2000 1 wait <"$WORK/in" >"$WORK/sai
 pid=$!
 at_exit "kill -9 $pid 2>/dev/null"
 exec 7>"$WORK/in"
-wait_for 20 grep -q done "$WORK/said" || fail "faulty does not end its rounds"
+wait_for 20 grep -q " done" "$WORK/said" || fail "faulty does not end its rounds"
 "$KF_EXPORTER" --web.listen-address=127.0.0.1:0 --stats.state-file= \
 	--stats.dir="$WORK/stats" >"$WORK/exporter" 2>&1 &
 exporter=$!
