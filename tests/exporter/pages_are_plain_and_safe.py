@@ -378,7 +378,7 @@ def totals_have_rates_and_lines_have_numbers(world):
     created = time.time_ns()  # both files are of one process
     process = one_process(world, name="busy", blocks="16:1000:500",
                           mapped=3 << 20, created=created)
-    exporter = world.exporter()
+    exporter = world.exporter("--history.every=4s")
     page = get(exporter, "/")
     assert "/s" not in words(section(page, "cards"))
     assert ", max " not in words(section(page, "processes"))
