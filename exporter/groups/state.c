@@ -15,11 +15,11 @@
  * "group" is the number of the member's group, in the order of first appearance
  * in the file, or -1. Zeroes are left out. "ledgers" is missing if there are
  * none; older files lack "created_ns" of groups, and the fields of members
- *after "base". Paths may contain any bytes and are percent-encoded. A line
- *replaces earlier lines for the same group, member or row; "new" replaces all
- *rows of a ledger. When a group, member or ledger is forgotten, the file is
- *rewritten; if it would be forgotten again at the next start, nothing is
- *written.
+ * after "base". Paths may contain any bytes and are percent-encoded. A line
+ * replaces earlier lines for the same group, member or row; "new" replaces all
+ * rows of a ledger. When a group, member or ledger is forgotten, the file is
+ * rewritten; if it would be forgotten again at the next start, nothing is
+ * written.
  */
 #include "config.h"
 

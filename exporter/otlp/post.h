@@ -22,7 +22,7 @@ struct kf_post_answer {
  * kf_post_open() - prepare requests
  * @endpoint:	the receiver's URL, to which v1/metrics and the like are added
  * @headers:	file of further headers, a "NAME: VALUE" a line, which is read
- *for each request; or NULL
+ *		for each request; or NULL
  * @ca:		file of certificate authorities; NULL: the system's
  *
  * Context: one thread at a time for one receiver.

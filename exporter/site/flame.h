@@ -16,7 +16,7 @@
  * @subject:	the process
  * @out:	out: a node has "name", "live" and "allocated" (bytes, including
  *		nodes below), the same of blocks, their errors, "samples",
- *optionally "library", "file", "recursive", and "children"
+ * optionally "library", "file", "recursive", and "children"
  *
  * Context: any thread; reads the process' stats file and its programs.
  * Return: false if the stats file could not be read.

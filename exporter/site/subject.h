@@ -30,7 +30,7 @@ struct kf_subjects {
 
 /**
  * kf_subject_find() - find a living process, or by its id one that has ended
- *and left its stats file
+ * and left its stats file
  * @g:		the groups, not locked
  * @q:		the process: by the id in the path or the argument id, or by
  *		pid

@@ -35,7 +35,7 @@ void kf_limit_settle(void);
 
 /**
  * kf_limit_look() - read the limit and the pressure again if it is time; write
- *the snapshot that is due as the limit is near
+ *		     the snapshot that is due as the limit is near
  *
  * Context: any thread, on slow paths.
  */

@@ -43,7 +43,7 @@ struct kf_fault_hooks {
  * Context: any thread, no lock of the library held. One or two system calls.
  * Return: false where it cannot be, or where another thread is at it: the
  *	   program ignores the signal, or has changed the action behind our
- *back.
+ * back.
  */
 bool kf_fault_install(const struct kf_fault_hooks *hooks) __must_check;
 
