@@ -89,15 +89,17 @@ static void collect_counters(struct kf_groups *g, const struct kf_cli *cli,
 }
 
 static struct kf_group *groups_get(struct kf_groups *g, const struct kf_file *f,
-				   bool by_container)
+				   enum kf_groups_by by)
 {
 	struct kf_group key = {.state = kf_state_name(f)};
 	struct kf_group *group;
 
 	kf_process_container(f, key.container);
-	if (!by_container)
+	if (by != KF_GROUPS_BY_CONTAINER)
 		kf_process_name(f, key.name);
-	for (unsigned int i = 0; i < g->nr; i++) {
+	if (by == KF_GROUPS_BY_PID)
+		key.pid = kf_process_id(f);
+	for (unsigned int i = 0; i < g->nr && by != KF_GROUPS_BY_PID; i++) {
 		group = &g->group[i];
 		if (!strcmp(group->name, key.name) &&
 		    !strcmp(group->container, key.container) &&
@@ -188,7 +190,7 @@ static void group_add_file(struct kf_groups *g, struct kf_group *group,
 
 void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
 		    const struct kf_snapshots *now,
-		    const struct kf_snapshots *then, bool by_container)
+		    const struct kf_snapshots *then, enum kf_groups_by by)
 {
 	memset(g, 0, sizeof(*g));
 	g->ended = cli->select.all;
@@ -198,8 +200,7 @@ void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
 		const struct kf_file *f = &now->files.file[i];
 
 		if (kf_snapshots_wants(cli, f))
-			group_add_file(g, groups_get(g, f, by_container), f,
-				       now, then);
+			group_add_file(g, groups_get(g, f, by), f, now, then);
 	}
 }
 

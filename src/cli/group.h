@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Processes of one name, container and state, added up.
+ * Processes of one name, container and state, added up; or each by itself.
  */
 #ifndef KF_CLI_GROUP_H
 #define KF_CLI_GROUP_H
@@ -8,7 +8,14 @@
 #include "cli/cli.h"
 #include "cli/process.h"
 
+enum kf_groups_by {
+	KF_GROUPS_BY_NAME,
+	KF_GROUPS_BY_CONTAINER,
+	KF_GROUPS_BY_PID
+};
+
 struct kf_group {
+	int32_t pid; /* of KF_GROUPS_BY_PID */
 	char name[KF_PROCESS_NAME];
 	char container[KF_CONTAINER_ID];
 	const char *state;
@@ -86,12 +93,11 @@ bool kf_snapshots_wants(const struct kf_cli *cli, const struct kf_file *f);
  * @cli:	selectors
  * @now:	the later snapshot; outlives @g
  * @then:	an earlier one for rates, or NULL: since the processes began
- * @by_container: one group for each container, whatever the names of its
- *		processes
+ * @by:		one group for each name and container, container, or process
  */
 void kf_groups_make(struct kf_groups *g, const struct kf_cli *cli,
 		    const struct kf_snapshots *now,
-		    const struct kf_snapshots *then, bool by_container);
+		    const struct kf_snapshots *then, enum kf_groups_by by);
 
 /**
  * kf_groups_release() - free what groups hold

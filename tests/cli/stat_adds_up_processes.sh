@@ -91,6 +91,17 @@ assert rows[0]["pid"] == int(sys.argv[2]) and rows[0]["thread"] == "main"
 assert rows[0]["allocated_bytes"] == 16000
 assert rows[0]["net_bytes"] == 9600
 END
+expect 0 cli --format=json stat --by=pid
+"$PYTHON3" - "$WORK/out" "$one" "$three" <<'END' || fail "JSON of pids is wrong"
+import json, sys
+rows = {r["pid"]: r for r in json.load(open(sys.argv[1]))}
+assert len(rows) == 3 and {int(a) for a in sys.argv[2:]} < set(rows), rows
+assert sum(r["mallocs"] for r in rows.values()) == 1510
+assert not any("processes" in r for r in rows.values())
+END
+expect 0 cli stat --by=pid --sort=pid
+equal "first column" PID "$(awk 'NR == 1 { print $1 }' "$WORK/out")"
+expect 2 cli stat --by=pid --format=prom
 expect 0 cli --format=json stat --by=container
 "$PYTHON3" - "$WORK/out" <<'END' || fail "JSON of containers is wrong"
 import json, sys

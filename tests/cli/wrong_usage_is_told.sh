@@ -39,7 +39,7 @@ wrong "'-1' is not a list of process numbers" "$KF_CLI" stat -p -1
 wrong "there is no user 'no-such-user'" "$KF_CLI" stat -u no-such-user
 wrong "'0' is not a number of seconds" "$KF_CLI" stat -w 0
 wrong "'nan' is not a number of seconds" "$KF_CLI" stat -w nan
-wrong "'x' is not process, thread, container or tag" "$KF_CLI" stat --by=x
+wrong "'x' is not process, pid, thread, container or tag" "$KF_CLI" stat --by=x
 wrong "'nope' is not one of process" cli stat --sort=nope
 wrong "--by thread cannot be combined with --format=prom" \
 	"$KF_CLI" --format=prom stat --by=thread

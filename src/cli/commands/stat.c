@@ -21,13 +21,19 @@
 #include <string.h>
 #include <time.h>
 
-enum by { BY_PROCESS, BY_THREAD, BY_CONTAINER, BY_TAG };
+enum by { BY_PROCESS, BY_PID, BY_THREAD, BY_CONTAINER, BY_TAG, NR_BY };
+
+static const char *const by_names[NR_BY] = {
+	[BY_PROCESS] = "process",     [BY_PID] = "pid", [BY_THREAD] = "thread",
+	[BY_CONTAINER] = "container", [BY_TAG] = "tag",
+};
 
 static enum by stat_by;
 static double stat_interval;
 static const char *stat_sort = NULL;
 
 enum {
+	PID,
 	PROCESS,
 	CONTAINER,
 	STATE,
@@ -58,6 +64,7 @@ enum {
 
 /* The counters that the files describe follow, by their names. */
 static const struct kf_column stat_columns[NR_BASE] = {
+	[PID] = {NULL, NULL, KF_CELL_COUNT},
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
 	[CONTAINER] = {"CONTAINER", "container", KF_CELL_TEXT},
 	[STATE] = {NULL, "state", KF_CELL_TEXT},
@@ -142,6 +149,7 @@ static void stat_add_group(struct kf_table *t, const struct kf_groups *g,
 	kf_cell_text(&row[PROCESS], group->name);
 	kf_cell_text(&row[CONTAINER], people ? id : group->container);
 	kf_cell_text(&row[STATE], group->state);
+	row[PID].count = (uint64_t)group->pid;
 	row[PROCS].count = group->nr_processes;
 	row[THREADS].count = kf_groups_value(g, group, "threads");
 	row[RSS].count = group->resident;
@@ -168,6 +176,12 @@ static struct kf_column *make_columns(const struct kf_groups *g,
 	for (unsigned int i = 0; i < g->nr; i++) {
 		if (kf_groups_value(g, &g->group[i], "samples"))
 			columns[SAMPLED].head = "SAMPLED";
+	}
+	if (stat_by == BY_PID) {
+		columns[PID].head = "PID";
+		columns[PID].key = "pid";
+		columns[PROCS].head = NULL;
+		columns[PROCS].key = NULL;
 	}
 	if (stat_by == BY_CONTAINER) {
 		columns[PROCESS].head = NULL;
@@ -274,7 +288,10 @@ static int print_look(const struct kf_cli *cli, const struct kf_snapshots *now,
 		kf_tag_table(&t, cli, now, then);
 		return print_made(cli, &t, "live");
 	}
-	kf_groups_make(&g, cli, now, then, stat_by == BY_CONTAINER);
+	kf_groups_make(&g, cli, now, then,
+		       stat_by == BY_PID	 ? KF_GROUPS_BY_PID
+		       : stat_by == BY_CONTAINER ? KF_GROUPS_BY_CONTAINER
+						 : KF_GROUPS_BY_NAME);
 	status = print_groups(cli, &g);
 	kf_groups_release(&g);
 	return status;
@@ -317,10 +334,10 @@ static int stat_run(struct kf_cli *cli, int argc, char **argv)
 	struct kf_snapshots look;
 	int status;
 
-	if ((stat_by == BY_THREAD || stat_by == BY_TAG) &&
+	if (stat_by != BY_PROCESS && stat_by != BY_CONTAINER &&
 	    cli->format == KF_FORMAT_PROM) {
 		kf_error("stat: --by %s cannot be combined with --format=prom",
-			 stat_by == BY_TAG ? "tag" : "thread");
+			 by_names[stat_by]);
 		return KF_EXIT_USAGE;
 	}
 	cli->tables = stat_by == BY_TAG ? KF_TABLE_TAGS : 0;
@@ -346,21 +363,16 @@ static int stat_run(struct kf_cli *cli, int argc, char **argv)
 
 static int take_by(const char *arg)
 {
-	if (!strcmp(arg, "process"))
-		stat_by = BY_PROCESS;
-	else if (!strcmp(arg, "thread"))
-		stat_by = BY_THREAD;
-	else if (!strcmp(arg, "container"))
-		stat_by = BY_CONTAINER;
-	else if (!strcmp(arg, "tag"))
-		stat_by = BY_TAG;
-	else {
-		kf_error("stat: --by: '%s' is not process, thread, container "
-			 "or tag",
-			 arg);
-		return KF_EXIT_USAGE;
+	for (int i = 0; i < NR_BY; i++) {
+		if (!strcmp(arg, by_names[i])) {
+			stat_by = (enum by)i;
+			return 0;
+		}
 	}
-	return 0;
+	kf_error(
+		"stat: --by: '%s' is not process, pid, thread, container or tag",
+		arg);
+	return KF_EXIT_USAGE;
 }
 
 enum { OPT_BY = KF_OPT_OWN, OPT_SORT };
@@ -381,7 +393,7 @@ static int stat_option(struct kf_cli *cli, int key, const char *arg)
 static const struct kf_option stat_options[] = {
 	{'w', "watch", "SEC",
 	 "print every SEC seconds, with the rates of that interval"},
-	{OPT_BY, "by", "process|thread|container|tag",
+	{OPT_BY, "by", "process|pid|thread|container|tag",
 	 "print a row for each of these (default: each process name)"},
 	{OPT_SORT, "sort", "COLUMN",
 	 "sort by COLUMN, in lower case (default held; of threads allocated, of tags live)"},
