@@ -270,6 +270,7 @@ static void share_arenas(void)
 int main(int argc, char **argv)
 {
 	static struct kf_requests requests;
+	static struct kf_sent sent;
 	static struct kf_durations scrapes;
 	static struct kf_groups groups;
 	struct kf_options o;
@@ -312,6 +313,7 @@ int main(int argc, char **argv)
 		.read_only = o.once,
 	};
 	sources.enabled = o.collector;
+	sources.sent = o.otlp_endpoint ? &sent : NULL;
 	sources.own_metrics = !o.disable_exporter_metrics;
 	if (kf_groups_init(&groups, &conf) != 0)
 		return 1;

@@ -7,7 +7,6 @@
 
 #include "exporter/collect/collector.h"
 #include "exporter/collect/durations.h"
-#include "exporter/otlp/push.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -123,7 +122,17 @@ static void exporter_add_requests(struct kf_scrape *scrape)
 	}
 }
 
-static void exporter_add_otlp(struct kf_page *page)
+const char *const kf_otlp_signal_names[KF_NR_OTLP_SIGNALS] = {
+	[KF_OTLP_METRICS] = "metrics",
+	[KF_OTLP_PROFILES] = "profiles",
+};
+const char *const kf_otlp_result_names[KF_NR_OTLP_RESULTS] = {
+	[KF_OTLP_ACCEPTED] = "accepted",
+	[KF_OTLP_REFUSED] = "refused",
+	[KF_OTLP_DROPPED] = "dropped",
+};
+
+static void exporter_add_sent(struct kf_page *page, struct kf_sent *sent)
 {
 	struct kf_label label[] = {{"signal", NULL}, {"result", NULL}};
 
@@ -138,7 +147,7 @@ static void exporter_add_otlp(struct kf_page *page)
 					KF_METRIC_COUNTER, "",
 					"requests sent to the OTLP receiver, by how they ended"),
 				kf_page_labels(page, label, 2),
-				kf_otlp_requests(s, r));
+				atomic_load(&sent->requests[s][r]));
 		}
 		kf_family_int(
 			page,
@@ -146,7 +155,8 @@ static void exporter_add_otlp(struct kf_page *page)
 				page, "konfiscator_otlp_rejected_items_total",
 				KF_METRIC_COUNTER, "",
 				"data points and samples that the OTLP receiver rejected"),
-			kf_page_labels(page, label, 1), kf_otlp_rejected(s));
+			kf_page_labels(page, label, 1),
+			atomic_load(&sent->rejected[s]));
 	}
 }
 
@@ -244,8 +254,8 @@ static bool exporter_collect(struct kf_scrape *scrape)
 	if (scrape->sources->own_metrics) {
 		exporter_add_scrapes(scrape);
 		exporter_add_requests(scrape);
-		if (kf_otlp_is_on())
-			exporter_add_otlp(&scrape->page);
+		if (scrape->sources->sent)
+			exporter_add_sent(&scrape->page, scrape->sources->sent);
 		exporter_add_process(&scrape->page);
 	}
 	return done;

@@ -242,34 +242,46 @@ static bool metrics_add_series(struct writing *w, const struct kf_family *f,
 		       : OTLP_ADD(&w->page, m->gauge, point, n);
 }
 
-static bool metrics_add(struct writing *w, const struct kf_page *page)
+static bool metrics_add_family(struct writing *w, const struct kf_family *f)
 {
-	for (const struct kf_family *f = page->first; f; f = f->next) {
-		for (const struct kf_series *s = f->first; s; s = s->next) {
-			if (!metrics_add_series(w, f, s))
-				return false;
-		}
+	for (const struct kf_series *s = f->first; s; s = s->next) {
+		if (!metrics_add_series(w, f, s))
+			return false;
 	}
 	return true;
 }
 
-/* Requests of whole resources. */
+static bool metrics_add(struct writing *w, const struct kf_page *page)
+{
+	for (const struct kf_family *f = page->first; f; f = f->next) {
+		if (!metrics_add_family(w, f))
+			return false;
+	}
+	return true;
+}
+
+/* A request of as many whole resources as it has room for, from @r on. */
+static struct kf_otlp_request *metrics_fill(struct writing *w,
+					    struct resource **r)
+{
+	Kf__Otlp__MetricsRequest q = KF__OTLP__METRICS_REQUEST__INIT;
+	size_t points = 0;
+
+	do {
+		if (!OTLP_ADD(&w->page, &q, resource, (*r)->message))
+			return NULL;
+		points += (*r)->points;
+		*r = (*r)->next;
+	} while (*r && points + (*r)->points <= MAX_POINTS);
+	return w->page.failed ? NULL : kf_otlp_pack(&q.base, points);
+}
+
 static struct kf_otlp_request *metrics_pack(struct writing *w)
 {
 	struct kf_otlp_request *first = NULL, **end = &first;
-	struct resource *r = w->first;
 
-	while (r) {
-		Kf__Otlp__MetricsRequest q = KF__OTLP__METRICS_REQUEST__INIT;
-		size_t points = 0;
-
-		do {
-			if (!OTLP_ADD(&w->page, &q, resource, r->message))
-				break;
-			points += r->points;
-			r = r->next;
-		} while (r && points + r->points <= MAX_POINTS);
-		*end = w->page.failed ? NULL : kf_otlp_pack(&q.base, points);
+	for (struct resource *r = w->first; r;) {
+		*end = metrics_fill(w, &r);
 		if (!*end) {
 			kf_otlp_free(first);
 			return NULL;

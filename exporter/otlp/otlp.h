@@ -31,7 +31,6 @@ struct kf_otlp_request {
  *
  * A request has at most some mebibytes, as receivers limit them.
  *
- * Context: any thread; allocates.
  * Return: the requests, freed by kf_otlp_free(); NULL for none or when out of
  *	   memory.
  */
@@ -44,7 +43,6 @@ struct kf_otlp_request *kf_otlp_metrics(const struct kf_page *page,
  * @name:	name of the group
  * @container:	its container, or ""
  *
- * Context: as kf_otlp_metrics().
  * Return: the request; NULL if the profile has no samples, cannot be read, or
  *	   when out of memory.
  */

@@ -43,7 +43,7 @@ void kf_post_limit(struct kf_post *p, long seconds);
  * @p:		the receiver
  * @signal:	"metrics" or "profiles"
  * @body:	the message
- * @a:		out: what became of it
+ * @a:		out: how it ended
  *
  * Return: whether it was accepted, wholly or in part.
  */

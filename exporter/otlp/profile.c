@@ -61,7 +61,7 @@ static int32_t profile_string(const struct converting *c, int64_t index)
 								: 0;
 }
 
-static const char *profile_text(const struct converting *c, int64_t index)
+static const char *profile_text_of(const struct converting *c, int64_t index)
 {
 	return c->from->string[profile_string(c, index)];
 }
@@ -132,6 +132,18 @@ static bool profile_begin(struct converting *c)
 	       OTLP_ADD(page, d, attribute, a) && OTLP_ADD(page, d, stack, s);
 }
 
+static bool profile_add_build_id(struct converting *c, Kf__Otlp__Mapping *m,
+				 int32_t key, int64_t build_id)
+{
+	const char *text = profile_text_of(c, build_id);
+	int32_t at;
+
+	if (!*text)
+		return true;
+	at = profile_attribute(c, key, text, 0, 0);
+	return OTLP_ADD(&c->page, m, attribute, at);
+}
+
 static bool profile_add_mappings(struct converting *c)
 {
 	int32_t key = profile_new_string(c, "process.executable.build_id.gnu");
@@ -139,7 +151,6 @@ static bool profile_add_mappings(struct converting *c)
 	for (size_t i = 0; i < c->from->n_mapping; i++) {
 		const Kf__Pprof__Mapping *from = c->from->mapping[i];
 		Kf__Otlp__Mapping *m = OTLP_NEW(&c->page, Kf__Otlp__Mapping);
-		int32_t build_id;
 
 		if (!m)
 			return false;
@@ -148,13 +159,8 @@ static bool profile_add_mappings(struct converting *c)
 		m->end = from->end;
 		m->offset = from->offset;
 		m->file = profile_string(c, from->file);
-		if (*profile_text(c, from->build_id)) {
-			build_id = profile_attribute(
-				c, key, profile_text(c, from->build_id), 0, 0);
-			if (!OTLP_ADD(&c->page, m, attribute, build_id))
-				return false;
-		}
-		if (!OTLP_ADD(&c->page, c->to, mapping, m))
+		if (!profile_add_build_id(c, m, key, from->build_id) ||
+		    !OTLP_ADD(&c->page, c->to, mapping, m))
 			return false;
 	}
 	return true;
@@ -226,8 +232,33 @@ static int32_t profile_label(struct converting *c,
 {
 	return profile_attribute(
 		c, profile_string(c, label->key),
-		label->str ? profile_text(c, label->str) : NULL, label->num,
+		label->str ? profile_text_of(c, label->str) : NULL, label->num,
 		profile_string(c, label->num_unit));
+}
+
+static bool profile_add_calls(struct converting *c, Kf__Otlp__Stack *s,
+			      const Kf__Pprof__Sample *from)
+{
+	for (size_t i = 0; i < from->n_location; i++) {
+		int32_t at =
+			profile_index(from->location[i], c->from->n_location);
+
+		if (!OTLP_ADD(&c->page, s, location, at))
+			return false;
+	}
+	return true;
+}
+
+static bool profile_add_labels(struct converting *c, Kf__Otlp__Sample *to,
+			       const Kf__Pprof__Sample *from)
+{
+	for (size_t i = 0; i < from->n_label; i++) {
+		int32_t at = profile_label(c, from->label[i]);
+
+		if (!OTLP_ADD(&c->page, to, attribute, at))
+			return false;
+	}
+	return true;
 }
 
 /* Stacks and attributes of samples, which the profiles of all values share. */
@@ -242,19 +273,9 @@ static bool profile_add_stacks(struct converting *c, Kf__Otlp__Sample *shared)
 			return false;
 		kf__otlp__stack__init(s);
 		kf__otlp__sample__init(to);
-		for (size_t k = 0; k < from->n_location; k++) {
-			int32_t at = profile_index(from->location[k],
-						   c->from->n_location);
-
-			if (!OTLP_ADD(&c->page, s, location, at))
-				return false;
-		}
-		for (size_t k = 0; k < from->n_label; k++) {
-			int32_t at = profile_label(c, from->label[k]);
-
-			if (!OTLP_ADD(&c->page, to, attribute, at))
-				return false;
-		}
+		if (!profile_add_calls(c, s, from) ||
+		    !profile_add_labels(c, to, from))
+			return false;
 		to->stack = (int32_t)c->to->n_stack;
 		if (!OTLP_ADD(&c->page, c->to, stack, s))
 			return false;

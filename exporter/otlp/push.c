@@ -13,7 +13,6 @@
 #include "exporter/site/subject.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +21,6 @@
 #define FIRST_PAUSE_MS 1000
 #define LAST_S 5	 /* for the last attempt, at the end */
 #define MAX_PROFILES 200 /* groups, those that hold most */
-
-const char *const kf_otlp_signal_names[KF_NR_OTLP_SIGNALS] = {
-	[KF_OTLP_METRICS] = "metrics",
-	[KF_OTLP_PROFILES] = "profiles",
-};
-const char *const kf_otlp_result_names[KF_NR_OTLP_RESULTS] = {
-	[KF_OTLP_ACCEPTED] = "accepted",
-	[KF_OTLP_REFUSED] = "refused",
-	[KF_OTLP_DROPPED] = "dropped",
-};
 
 static struct {
 	const struct kf_options *options;
@@ -45,8 +34,6 @@ static struct {
 	bool ending;  /* under @lock */
 	bool failing; /* the last request was not accepted; the thread's */
 	uint64_t began_ns;
-	atomic_ullong requests[KF_NR_OTLP_SIGNALS][KF_NR_OTLP_RESULTS];
-	atomic_ullong rejected[KF_NR_OTLP_SIGNALS];
 } push = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t push_real_ns(void)
@@ -97,14 +84,14 @@ static void push_tell(enum kf_otlp_signal signal, bool failed, const char *why)
 static void push_count(enum kf_otlp_signal signal, enum kf_otlp_result result,
 		       const struct kf_post_answer *a)
 {
-	push.requests[signal][result]++;
+	push.sources->sent->requests[signal][result]++;
 	push_tell(signal, result != KF_OTLP_ACCEPTED, a->error);
 	if (!a->rejected)
 		return;
-	if (!push.rejected[signal])
+	if (!push.sources->sent->rejected[signal])
 		kf_log(KF_LOG_WARN, "OTLP receiver took only a part", "signal",
 		       kf_otlp_signal_names[signal], "error", a->error, NULL);
-	push.rejected[signal] += a->rejected;
+	push.sources->sent->rejected[signal] += a->rejected;
 }
 
 /* Pauses double, and are cut at random by up to half. */
@@ -285,20 +272,4 @@ void kf_otlp_stop(void)
 	push.on = false;
 	kf_post_close(push.post);
 	kf_name_cache_free(&push.names);
-}
-
-bool kf_otlp_is_on(void)
-{
-	return push.options;
-}
-
-uint64_t kf_otlp_requests(enum kf_otlp_signal signal,
-			  enum kf_otlp_result result)
-{
-	return push.requests[signal][result];
-}
-
-uint64_t kf_otlp_rejected(enum kf_otlp_signal signal)
-{
-	return push.rejected[signal];
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A server of one page: see serve.h. Browsers connect ahead and send nothing,
- * so several connections are open at a time; the oldest one gives way.
+ * A server of one page, by libmicrohttpd: see serve.h.
  */
 #include "config.h"
 
@@ -12,34 +11,21 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <microhttpd.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #define CONNECTIONS 16
-#define HEAD_ROOM 8192 /* bytes of a request's head */
-#define SEND_S 10
-
-enum { SIGNALS, LISTENER, FIRST };
-
-struct connection {
-	size_t len;
-	char head[HEAD_ROOM];
-};
+#define TIMEOUT_S 10
 
 struct server {
-	const char *page;
-	size_t size;
-	size_t nr; /* open connections, the oldest first */
-	struct pollfd fd[FIRST + CONNECTIONS];
-	struct connection *connection[CONNECTIONS];
+	struct sockaddr_in at;
+	struct MHD_Response *page;
 };
 
 bool kf_serve_parse(const char *text, struct sockaddr_in *to)
@@ -88,162 +74,94 @@ static int64_t serve_user(const struct sockaddr_in *us,
 	return user;
 }
 
-/* Ourselves; and who ran sudo, whose browser it is then. */
-static bool serve_is_ours(int fd)
+/*
+ * Is an MHD_AcceptPolicyCallback. The client is ourselves, or who ran sudo,
+ * whose browser it is then.
+ */
+static enum MHD_Result serve_is_ours(void *cls, const struct sockaddr *them,
+				     socklen_t len)
 {
-	struct sockaddr_in us, them;
-	socklen_t our_len = sizeof(us), their_len = sizeof(them);
+	const struct server *s = cls;
 	const char *sudo = geteuid() ? NULL : getenv("SUDO_UID");
+	struct sockaddr_in from;
 	uint64_t sudo_uid;
 	int64_t user;
 
-	if (getsockname(fd, (struct sockaddr *)&us, &our_len) ||
-	    getpeername(fd, (struct sockaddr *)&them, &their_len))
-		return false;
-	user = serve_user(&us, &them);
-	if (user < 0)
-		return false;
-	return user == geteuid() || (sudo && kf_parse_u64(sudo, &sudo_uid) &&
-				     (uint64_t)user == sudo_uid);
+	if (len < sizeof(from) || them->sa_family != AF_INET)
+		return MHD_NO;
+	memcpy(&from, them, sizeof(from));
+	user = serve_user(&s->at, &from);
+	return user == geteuid() || (user >= 0 && sudo &&
+				     kf_parse_u64(sudo, &sudo_uid) &&
+				     (uint64_t)user == sudo_uid)
+		       ? MHD_YES
+		       : MHD_NO;
 }
 
-static bool serve_send(int fd, const char *data, size_t size)
+static struct MHD_Response *serve_make(const char *text, size_t size,
+				       const char *type)
 {
-	while (size) {
-		ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
+	struct MHD_Response *r = MHD_create_response_from_buffer(
+		size, (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
 
-		if (n <= 0)
-			return false;
-		data += n;
-		size -= (size_t)n;
-	}
-	return true;
+	if (!r)
+		return NULL;
+	MHD_add_response_header(r, "Content-Type", type);
+	MHD_add_response_header(r, "Cache-Control", "no-store");
+	MHD_add_response_header(r, "Cross-Origin-Resource-Policy",
+				"same-origin");
+	MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(r, "X-Frame-Options", "DENY");
+	return r;
 }
 
-static void serve_answer(int fd, const char *status, const char *type,
-			 const char *body, size_t size)
+static enum MHD_Result serve_refuse(struct MHD_Connection *c,
+				    unsigned int status, const char *why)
 {
-	char *head = kf_format("HTTP/1.1 %s\r\n"
-			       "Content-Type: text/%s; charset=utf-8\r\n"
-			       "Content-Length: %zu\r\n"
-			       "Cache-Control: no-store\r\n"
-			       "Cross-Origin-Resource-Policy: same-origin\r\n"
-			       "Referrer-Policy: no-referrer\r\n"
-			       "X-Content-Type-Options: nosniff\r\n"
-			       "X-Frame-Options: DENY\r\n"
-			       "Connection: close\r\n\r\n",
-			       status, type, size);
+	struct MHD_Response *r = serve_make(why, strlen(why), "text/plain");
+	enum MHD_Result queued = MHD_NO;
 
-	if (serve_send(fd, head, strlen(head)))
-		serve_send(fd, body, size);
-	free(head);
-}
-
-static void serve_refuse(int fd, const char *status, const char *why)
-{
-	serve_answer(fd, status, "plain", why, strlen(why));
+	if (!r)
+		return MHD_NO;
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(r, "Allow", "GET, HEAD");
+	queued = MHD_queue_response(c, status, r);
+	MHD_destroy_response(r);
+	return queued;
 }
 
 /* Whether Host is an address or localhost; a port behind it may be of ssh. */
-static bool serve_is_host(const char *head)
+static bool serve_is_host(const char *host)
 {
-	const char *host = strcasestr(head, "\r\nHost:");
 	struct in_addr address;
 	char name[64];
 
 	if (!host)
 		return false;
-	host += strlen("\r\nHost:");
-	host += strspn(host, " \t");
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(host, ": \t\r\n"),
-		 host);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(host, ":"), host);
 	return !strcasecmp(name, "localhost") ||
 	       inet_pton(AF_INET, name, &address) == 1;
 }
 
-/* The head is whole. */
-static void serve_page(const struct server *s, int fd, const char *head)
+/* Is an MHD_AccessHandlerCallback. */
+static enum MHD_Result serve_answer(void *cls, struct MHD_Connection *c,
+				    const char *path, const char *method,
+				    const char *version, const char *upload,
+				    size_t *upload_size, void **own)
 {
-	bool get = !strncmp(head, "GET ", 4);
+	const struct server *s = cls;
 
-	if (!get && strncmp(head, "HEAD ", 5) != 0)
-		serve_refuse(fd, "405 Method Not Allowed\r\nAllow: GET, HEAD",
-			     "only GET and HEAD\n");
-	else if (!serve_is_host(head))
-		serve_refuse(fd, "421 Misdirected Request",
-			     "this host name is not known here\n");
-	else if (strncmp(head + (get ? 4 : 5), "/ ", 2) != 0)
-		serve_refuse(fd, "404 Not Found", "not found\n");
-	else
-		serve_answer(fd, "200 OK", "html", s->page, get ? s->size : 0);
-}
-
-static void serve_close(struct server *s, size_t i)
-{
-	size_t after = --s->nr - i;
-
-	close(s->fd[FIRST + i].fd);
-	free(s->connection[i]);
-	memmove(&s->fd[FIRST + i], &s->fd[FIRST + i + 1],
-		after * sizeof(s->fd[0]));
-	memmove(&s->connection[i], &s->connection[i + 1],
-		after * sizeof(s->connection[0]));
-}
-
-static void serve_accept(struct server *s)
-{
-	const struct timeval slow = {.tv_sec = SEND_S};
-	int fd = accept4(s->fd[LISTENER].fd, NULL, NULL, SOCK_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &slow, sizeof(slow));
-	if (!serve_is_ours(fd)) {
-		serve_refuse(fd, "403 Forbidden",
-			     "this page is for another user\n");
-		close(fd);
-		return;
-	}
-	if (s->nr == CONNECTIONS)
-		serve_close(s, 0);
-	s->connection[s->nr] = kf_alloc(1, sizeof(struct connection));
-	s->fd[FIRST + s->nr++] = (struct pollfd){.fd = fd, .events = POLLIN};
-}
-
-static void serve_read(struct server *s, size_t i)
-{
-	struct connection *c = s->connection[i];
-	int fd = s->fd[FIRST + i].fd;
-	ssize_t n = recv(fd, c->head + c->len, sizeof(c->head) - 1 - c->len,
-			 MSG_DONTWAIT);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n > 0) {
-		c->len += (size_t)n;
-		c->head[c->len] = '\0';
-		if (strstr(c->head, "\r\n\r\n"))
-			serve_page(s, fd, c->head);
-		else if (c->len < sizeof(c->head) - 1)
-			return;
-	}
-	serve_close(s, i);
-}
-
-static int serve_loop(struct server *s)
-{
-	while (poll(s->fd, FIRST + s->nr, -1) >= 0 || errno == EINTR) {
-		if (s->fd[SIGNALS].revents)
-			return KF_EXIT_OK;
-		for (size_t i = s->nr; i-- > 0;) {
-			if (s->fd[FIRST + i].revents)
-				serve_read(s, i);
-		}
-		if (s->fd[LISTENER].revents)
-			serve_accept(s);
-	}
-	kf_error("poll: %s", strerror(errno));
-	return KF_EXIT_FAILED;
+	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return serve_refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED,
+				    "only GET and HEAD\n");
+	if (!serve_is_host(
+		    MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host")))
+		return serve_refuse(c, MHD_HTTP_MISDIRECTED_REQUEST,
+				    "this host name is not known here\n");
+	if (strcmp(path, "/") != 0)
+		return serve_refuse(c, MHD_HTTP_NOT_FOUND, "not found\n");
+	return MHD_queue_response(c, MHD_HTTP_OK, s->page);
 }
 
 /* A browser is no program for root. */
@@ -272,29 +190,42 @@ static void serve_show(const char *url)
 	posix_spawn_file_actions_destroy(&files);
 }
 
-static int serve_listen(const char *command, const struct sockaddr_in *to)
+/* The daemon closes the socket. */
+static int serve_listen(const char *command, struct sockaddr_in *at)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+	socklen_t len = sizeof(*at);
 
 	if (fd >= 0 &&
 	    !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
-	    !bind(fd, (const struct sockaddr *)to, sizeof(*to)) &&
-	    !listen(fd, CONNECTIONS))
+	    !bind(fd, (const struct sockaddr *)at, sizeof(*at)) &&
+	    !listen(fd, CONNECTIONS) &&
+	    !getsockname(fd, (struct sockaddr *)at, &len))
 		return fd;
 	kf_error("%s: --serve: cannot listen on %s:%u: %s", command,
-		 inet_ntoa(to->sin_addr), ntohs(to->sin_port), strerror(errno));
+		 inet_ntoa(at->sin_addr), ntohs(at->sin_port), strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return -1;
 }
 
+static struct MHD_Daemon *serve_start(struct server *s, int listener)
+{
+	return MHD_start_daemon(
+		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC, 0,
+		serve_is_ours, s, serve_answer, s, MHD_OPTION_LISTEN_SOCKET,
+		listener, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned int)TIMEOUT_S, MHD_OPTION_END);
+}
+
 int kf_serve(const struct kf_cli *cli, const struct sockaddr_in *to,
 	     const char *page, size_t size)
 {
-	struct server s = {.page = page, .size = size};
-	int listener = serve_listen(cli->command->name, to), status;
-	struct sockaddr_in at = *to;
-	socklen_t len = sizeof(at);
+	const char *command = cli->command->name;
+	struct server s = {.at = *to};
+	int listener = serve_listen(command, &s.at), ended;
+	struct MHD_Daemon *daemon;
 	sigset_t end;
 	char *url;
 
@@ -305,19 +236,20 @@ int kf_serve(const struct kf_cli *cli, const struct sockaddr_in *to,
 	sigaddset(&end, SIGTERM);
 	sigaddset(&end, SIGHUP);
 	sigprocmask(SIG_BLOCK, &end, NULL);
-	s.fd[SIGNALS] =
-		(struct pollfd){signalfd(-1, &end, SFD_CLOEXEC), POLLIN, 0};
-	s.fd[LISTENER] = (struct pollfd){listener, POLLIN, 0};
-	getsockname(listener, (struct sockaddr *)&at, &len);
-	url = kf_format("http://%s:%u/", inet_ntoa(at.sin_addr),
-			ntohs(at.sin_port));
-	kf_note(cli, "%s: %s until Ctrl-C", cli->command->name, url);
+	s.page = serve_make(page, size, "text/html; charset=utf-8");
+	daemon = s.page ? serve_start(&s, listener) : NULL;
+	if (!daemon) {
+		kf_error("%s: --serve: libmicrohttpd does not start", command);
+		close(listener);
+		return KF_EXIT_FAILED;
+	}
+	url = kf_format("http://%s:%u/", inet_ntoa(s.at.sin_addr),
+			ntohs(s.at.sin_port));
+	kf_note(cli, "%s: %s until Ctrl-C", command, url);
 	serve_show(url);
-	status = serve_loop(&s);
-	while (s.nr)
-		serve_close(&s, s.nr - 1);
-	close(listener);
-	close(s.fd[SIGNALS].fd);
+	sigwait(&end, &ended);
+	MHD_stop_daemon(daemon);
+	MHD_destroy_response(s.page);
 	free(url);
-	return status;
+	return KF_EXIT_OK;
 }

@@ -22,7 +22,8 @@ def ask(method="GET", path="/", **headers):
     c.request(method, path, headers=headers)
     r = c.getresponse()
     return r.status, r.headers["Content-Type"], r.read()
-# connections that say nothing, and one that says too much, are in nobody's way
+# connections that say nothing are in nobody's way for long, nor is one that says
+# too much
 idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
 long = socket.create_connection(("127.0.0.1", port))
 long.sendall(b"GET /" + b"x" * 20000)
@@ -36,12 +37,15 @@ assert ask(Host="localhost:1")[0] == 200
 assert ask(Host="evil.example")[0] == 421
 assert ask(Host="127.0.0.1.evil.example:%d" % port)[0] == 421
 assert ask("POST")[0] == 405
-for path in "/x", "/page.html", "/../profile", "//", "/?", "*":
+for path in "/x", "/page.html", "/../profile", "//", "*":
     assert ask(path=path)[0] == 404, path
 if os.geteuid() == 0:
     os.setuid(1000000000 + os.getpid())
-    status, _, body = ask()
-    assert status == 403 and len(body) < 100, (status, body)
+    try:
+        status = ask()[0]
+    except (OSError, http.client.HTTPException):
+        status = None
+    assert status is None, "the page is served to another user"
 END
 
 # serve COMMAND...: start it; its port is in $port

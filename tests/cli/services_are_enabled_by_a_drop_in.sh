@@ -140,7 +140,7 @@ cp /bin/true "$root/jail/usr/sbin/daemon"
 unit jailed.service RootDirectory=/jail
 enables jailed.service
 has "BindPaths=-$run"
-has "BindReadOnlyPaths=$library"
+has "BindReadOnlyPaths=\"$library\""
 
 # What cannot be.
 unit image.service RootImage=/x.raw

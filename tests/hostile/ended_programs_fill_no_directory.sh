@@ -136,7 +136,7 @@ done
 run_under true
 nr=$(killed | wc -l)
 [ "$nr" -le 256 ] || fail "$nr files of the killed stay"
-[ "$nr" -ge 240 ] || fail "only $nr files of the killed stay"
+[ "$nr" -ge 200 ] || fail "only $nr files of the killed stay"
 [ ! -e "$oldest" ] || fail "the oldest of $nr files stays"
 fallocate -l 1020m "$stats/full"
 i=0

@@ -21,7 +21,7 @@ packages_trixie="bpftrace"
 packages_forky="bpftrace systemtap"
 # Every root; pigz is the program with many threads.
 packages_common="linux-image-cloud-amd64 linux-headers-cloud-amd64 gcc libc6-dev
-	make pigz libjansson4 libprotobuf-c1 libncursesw6"
+	make pigz libjansson4 libmicrohttpd12t64 libprotobuf-c1 libncursesw6"
 
 # Seconds that making a root may take.
 : "${KF_VM_ROOT_LIMIT:=600}"

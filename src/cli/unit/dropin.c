@@ -129,8 +129,11 @@ char *kf_dropin_text(const struct kf_units *units, const struct kf_unit *unit,
 		put_quoted(f, *e, true);
 		fputs("\"\n", f);
 	}
-	if (is_hidden(unit, d->library))
-		fprintf(f, "BindReadOnlyPaths=%s\n", d->library);
+	if (is_hidden(unit, d->library)) {
+		fputs("BindReadOnlyPaths=\"", f);
+		put_quoted(f, d->library, true);
+		fputs("\"\n", f);
+	}
 	if (d->dir)
 		put_dir(f, unit, d->dir);
 	put_dir(f, unit, SYSTEM_DIR);

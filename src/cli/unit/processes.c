@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/text.h"
 #include "cli/process.h"
 #include "cli/unit/unit.h"
 
@@ -78,11 +79,14 @@ struct kf_unit_process *kf_unit_processes(const struct kf_units *units,
 	struct kf_unit_process *all = NULL, one;
 	DIR *proc = opendir("/proc");
 	const struct dirent *e;
+	uint64_t pid;
 
 	*nr = 0;
 	while (proc && (e = readdir(proc))) {
-		one.pid = atoi(e->d_name);
-		if (one.pid <= 0 || !unit_of_process(units, one.pid, one.unit))
+		if (!kf_parse_u64(e->d_name, &pid) || pid > INT32_MAX)
+			continue;
+		one.pid = (int32_t)pid;
+		if (!unit_of_process(units, one.pid, one.unit))
 			continue;
 		all = realloc(all, (*nr + 1) * sizeof(*all));
 		if (!all) {
