@@ -24,7 +24,8 @@ def lines_of(name):
 def below_abi():
     dirs = [line.split()[0] for line in lines_of("layers.txt")]
     return [d for d in dirs if re.fullmatch(r"src/\w+", d) and
-            d not in ("src/abi", "src/reader", "src/cli")]
+            d not in ("src/abi", "src/replayer", "src/reader",
+                         "src/cli")]
 
 
 def table(below):

@@ -18,8 +18,8 @@ import sys
 
 TOP = os.environ["top_srcdir"]
 DIRS = ("src", "exporter", "include")
-LIBRARY = re.compile(r"(src(?!/cli/|/reader/)|include)/")
-PROGRAMS = re.compile(r"(src/(cli|reader)|exporter)/")
+LIBRARY = re.compile(r"(src(?!/cli/|/reader/|/replayer/)|include)/")
+PROGRAMS = re.compile(r"(src/(cli|reader|replayer)|exporter)/")
 SAYS_NOTHING = (
     "any thread",
     "any thread; allocates",

@@ -108,85 +108,6 @@ int kf_report_leaks_status(const struct kf_report *r, uint64_t bytes,
 	return KF_EXIT_FAILED;
 }
 
-static int open_history(struct kf_report *r)
-{
-	enum kf_read_result result = kf_history_open(r->path, &r->history);
-
-	switch (result) {
-	case KF_READ_OK:
-		return 0;
-	case KF_READ_ERROR:
-		kf_error("report: %s: %s", r->path, strerror(errno));
-		break;
-	case KF_READ_FOREIGN:
-		kf_error("report: %s: neither a recording nor a profile",
-			 r->path);
-		break;
-	case KF_READ_INCOMPATIBLE:
-		kf_error("report: %s: recording version %u is not supported: "
-			 "this konfiscator reads version %u",
-			 r->path, r->history.head.major, KF_RECORD_MAJOR);
-		break;
-	case KF_READ_NOT_READY:
-		kf_error("report: %s: no header yet: the recording is "
-			 "starting, or its program was killed at its start",
-			 r->path);
-		break;
-	default:
-		kf_error("report: %s: the recording's header is damaged",
-			 r->path);
-	}
-	return KF_EXIT_FAILED;
-}
-
-/* @error is the errno that the writer stopped with. */
-static const char *when_full(uint32_t error)
-{
-	switch (error) {
-	case EPERM:
-		return ", when the program filtered its system calls or changed "
-		       "its user, and the file could not grow";
-	case ESTALE:
-		return ", when the file was removed or cut short";
-	default:
-		return ", when the file was full";
-	}
-}
-
-static void tell_dropped(const struct kf_report *r)
-{
-	const struct kf_history *h = &r->history;
-	const struct kf_record_header *head = &h->head;
-	const char *why = head->full ? strerror((int)head->full) : "";
-	uint64_t end = head->full_at - head->begin.ticks;
-
-	if (h->dropped && head->full_at > head->begin.ticks)
-		kf_note(r->cli,
-			"report: the recording ends after %.9g s%s: "
-			"%llu later events are missing: %s",
-			(double)kf_history_ns(h, end) / 1e9,
-			when_full(head->full), (unsigned long long)h->dropped,
-			why);
-	else if (h->dropped)
-		kf_note(r->cli, "report: %llu events were not recorded%s%s",
-			(unsigned long long)h->dropped, *why ? ": " : "", why);
-}
-
-/* Warns of events that the figures do not include. */
-static void report_tell_losses(const struct kf_report *r)
-{
-	const struct kf_history_damage *d = &r->history.damage;
-
-	tell_dropped(r);
-	if (d->bad_chunks || d->cut_chunks || d->missing)
-		kf_note(r->cli,
-			"report: damaged: %llu chunks unreadable, %llu cut "
-			"short, %llu missing",
-			(unsigned long long)d->bad_chunks,
-			(unsigned long long)d->cut_chunks,
-			(unsigned long long)d->missing);
-}
-
 /* Threads are known once their events were read. */
 static int report_unmatched(struct kf_report *r)
 {
@@ -270,6 +191,11 @@ static int report_show(struct kf_report *r)
 	if (!status)
 		status = r->output ? kf_plot(r) : report_print(r);
 	return status;
+}
+
+static int report_open(struct kf_report *r)
+{
+	return kf_report_open(r, "neither a recording nor a profile");
 }
 
 static const struct kf_view *view_find(const char *name, bool exports)
@@ -389,7 +315,7 @@ static int run_profile(struct kf_report *r)
 static int check_history(struct kf_report *r)
 {
 	if (access(r->path, F_OK))
-		return open_history(r);
+		return report_open(r);
 	if (!profile_only && (!view_name || view_asked))
 		return 0;
 	kf_error("report: --%s%s is for profiles, but this is a recording",
@@ -406,11 +332,11 @@ static int run_history(struct kf_report *r)
 		status = choose_view(r);
 	if (status)
 		return status;
-	status = open_history(r);
+	status = report_open(r);
 	if (!status)
 		status = report_show(r);
 	if (!status)
-		report_tell_losses(r);
+		kf_report_tell_losses(r);
 	if (r->view->release)
 		r->view->release();
 	kf_replay_release(&r->replay);

@@ -35,6 +35,23 @@ enum { OPT_NO_CHILDREN = KF_OPT_OWN, OPT_NO_FOLLOW, OPT_PYTHON, OPT_CONF };
 
 static bool no_children, no_follow;
 
+char *kf_run_variable(const char *id, const char *value, const char **allowed)
+{
+	enum kf_conf_id at = kf_conf_find(id, strlen(id));
+	char *name, *variable;
+
+	*allowed = NULL;
+	if (at == KF_NR_CONF)
+		return NULL;
+	*allowed = value[0] ? kf_conf_refusal(at, value) : "a value";
+	if (*allowed)
+		return NULL;
+	name = kf_conf_variable(kf_conf_options[at].id);
+	variable = kf_format("%s=%s", name, value);
+	free(name);
+	return variable;
+}
+
 static void run_setenv(const char *name, const char *value)
 {
 	if (!setenv(name, value, 1))

@@ -17,6 +17,17 @@
  */
 void kf_run_set(const char *id, const char *value);
 
+/**
+ * kf_run_variable() - an option of the library as a variable
+ * @id:		the option's name in conf.def
+ * @value:	its value
+ * @allowed:	out, if NULL is returned: which values are allowed; NULL: there
+ *		is no such option
+ *
+ * Return: NAME=VALUE, to free(); NULL: the value or the name is wrong.
+ */
+char *kf_run_variable(const char *id, const char *value, const char **allowed);
+
 /* The help of an option --python. */
 #define KF_RUN_PYTHON \
 	"make Python allocate every object with malloc (PYTHONMALLOC=malloc)"

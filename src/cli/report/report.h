@@ -75,6 +75,21 @@ struct kf_view {
 int kf_report_leaks_status(const struct kf_report *r, uint64_t bytes,
 			   uint64_t error);
 
+/**
+ * kf_report_open() - open the recording
+ * @r:		the report; its @cli and @path are set
+ * @foreign:	the message for a file that is not a recording
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_report_open(struct kf_report *r, const char *foreign);
+
+/**
+ * kf_report_tell_losses() - warn of events that the figures do not include
+ * @r:		the report; the recording was read
+ */
+void kf_report_tell_losses(const struct kf_report *r);
+
 /* A file in massif's format; initially all zero except @out. */
 struct kf_massif {
 	FILE *out;
