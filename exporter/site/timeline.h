@@ -15,7 +15,7 @@
 #include "exporter/site/html.h"
 
 #define KF_NR_MOMENTS 360
-#define KF_MOMENTS_BYTES (16 * KF_MIB)
+#define KF_MOMENTS_BYTES (24 * KF_MIB)
 #define KF_TIMELINE_ALL 0 /* id of the sum of all groups */
 
 struct kf_moment;

@@ -212,7 +212,7 @@ def groups_beyond_the_limit_are_one(world):
 
 def a_group_without_processes_is_forgotten(world):
     world.stats_file("a", start=1, name="gone", blocks="16:1:0")
-    exporter = world.exporter("--groups.forget-after=1s")
+    exporter = world.exporter("--groups.forget-after=5s")
     assert "gone" in exporter.scrape().label_values(
         "konfiscator_malloc_total", "process")
     kftest.until("forgotten", lambda: '"gone"' not in exporter.scrape().text)
