@@ -13,9 +13,10 @@
  * The first call, which makes the thread known, comes before and is not timed.
  * An operation of more than SUSPECT_NS during which, or shortly before which,
  * the kernel ran somebody else is not counted. Printed are, for malloc and then
- * for free, in ns: the mean, what 99.99 % do not exceed, the longest, and the
- * longest of FILE; and how many were not counted. Reading the clock is part of
- * each.
+ * for free, in ns: the mean, what 99.99 % and 99.999 % do not exceed, the
+ * longest without a page fault during it or shortly before, the longest with
+ * one, and the longest of FILE; and how many were not counted. Reading the
+ * clock is part of each.
  */
 #include "bench/programs/common.h"
 
@@ -45,14 +46,15 @@ static const struct bench_arg args[] = {
 static struct kind {
 	uint64_t nr;
 	uint64_t sum;
-	uint64_t longest;
+	uint64_t longest; /* without a page fault */
+	uint64_t longest_fault;
 	uint64_t longest_always;
 	uint32_t times[NR_TIMES]; /* how many took so many ns */
 } kinds[2];
 
 static void **blocks;
 static uint32_t *least; /* ns of each operation, 0: not known */
-static long switches;
+static long switches, faults;
 static uint64_t not_counted;
 
 static void *map(size_t bytes, int fd)
@@ -76,15 +78,23 @@ static uint32_t *map_file(const char *path)
 	return map(bytes, fd);
 }
 
-/* Whether others ran on this processor since the last look. */
-static bool was_away(void)
+/* What happened since the last look. */
+struct seen {
+	bool away;  /* others ran on this processor */
+	bool fault; /* a page was entered */
+};
+
+static struct seen look(void)
 {
-	long before = switches;
 	struct rusage use;
+	struct seen seen;
 
 	getrusage(RUSAGE_THREAD, &use);
+	seen.away = switches != use.ru_nvcsw + use.ru_nivcsw;
+	seen.fault = faults != use.ru_minflt + use.ru_majflt;
 	switches = use.ru_nvcsw + use.ru_nivcsw;
-	return switches != before;
+	faults = use.ru_minflt + use.ru_majflt;
+	return seen;
 }
 
 static uint64_t now(void)
@@ -97,15 +107,22 @@ static uint64_t now(void)
 
 static void count(struct kind *kind, uint64_t operation, uint64_t ns)
 {
-	if (ns > SUSPECT_NS && was_away()) {
+	struct seen seen = {false, false};
+	uint64_t *longest = &kind->longest;
+
+	if (ns > SUSPECT_NS)
+		seen = look();
+	if (seen.away) {
 		not_counted++;
 		return;
 	}
 	kind->nr++;
 	kind->sum += ns;
 	kind->times[ns < NR_TIMES ? ns : NR_TIMES - 1]++;
-	if (ns > kind->longest)
-		kind->longest = ns;
+	if (seen.fault)
+		longest = &kind->longest_fault;
+	if (ns > *longest)
+		*longest = ns;
 	if (!least[operation] || ns < least[operation])
 		least[operation] =
 			(uint32_t)(ns < UINT32_MAX ? ns + !ns : UINT32_MAX);
@@ -122,7 +139,7 @@ static void run(void)
 		struct kind *kind = &kinds[*block != NULL];
 
 		if (i % LOOK_EVERY == 0)
-			was_away();
+			look();
 		if (*block) {
 			bench_check(*block);
 			begin = now();
@@ -141,9 +158,10 @@ static void run(void)
 	}
 }
 
-static uint64_t exceeded_by_few(const struct kind *kind)
+/* What one in @part exceeds. */
+static uint64_t exceeded_by_one_in(const struct kind *kind, uint64_t part)
 {
-	uint64_t few = kind->nr / 10000;
+	uint64_t few = kind->nr / part;
 	uint64_t nr = 0;
 	uint64_t ns = NR_TIMES;
 
@@ -168,10 +186,13 @@ int main(int argc, char **argv)
 	bench_free(bench_malloc(16));
 	run();
 	for (int i = 0; i < 2; i++)
-		printf("%.1f %llu %llu %llu ",
+		printf("%.1f %llu %llu %llu %llu %llu ",
 		       (double)kinds[i].sum / (double)kinds[i].nr,
-		       (unsigned long long)exceeded_by_few(&kinds[i]),
+		       (unsigned long long)exceeded_by_one_in(&kinds[i], 10000),
+		       (unsigned long long)exceeded_by_one_in(&kinds[i],
+							      100000),
 		       (unsigned long long)kinds[i].longest,
+		       (unsigned long long)kinds[i].longest_fault,
 		       (unsigned long long)kinds[i].longest_always);
 	printf("%llu\n", (unsigned long long)not_counted);
 	return 0;
