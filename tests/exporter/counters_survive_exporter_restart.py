@@ -118,11 +118,11 @@ def what_was_appended_does_not_grow_for_ever(world):
 
 
 def killed_before_the_state_is_durable_the_file_is_there(world):
-    path = world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     state = world.path("none", "state")
     os.mkdir(world.path("none"))
     first = world.exporter(GO, state=state)
     shutil.rmtree(world.path("none"))
+    path = world.stats_file("a", start=1, comm="gone", blocks="16:6:1")
     page = first.scrape()
     assert page.get("konfiscator_malloc_total", process="gone") == 6
     assert page.get("konfiscator_exporter_state_errors_total") > 0
