@@ -237,7 +237,7 @@ stacks cache 90000000 80000000 4096
 stacks inlined 30000000 10000000 512
 on_terminal
 press 4 '^PROCESS +PID .* STACK'
-press t "^ .*  [+] mkstacks $pid\$"
+press t "^.*  [+] mkstacks $pid\$"
 shown "  [+] größe 名前 $heaps\$"
 press Right "  [-] mkstacks $pid\$"
 calls_add_up() {
