@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "exporter/http/gzip.h"
 #include "exporter/otlp/message.h"
 
 #include <stdlib.h>
@@ -177,6 +178,7 @@ struct kf_otlp_request *kf_otlp_pack(const ProtobufCMessage *message,
 	if (q && bytes) {
 		protobuf_c_message_pack(message, bytes);
 		kf_buf_add(&q->body, (const char *)bytes, size);
+		q->packed = kf_gzip(&q->body);
 		q->items = items;
 	}
 	free(bytes);

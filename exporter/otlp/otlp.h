@@ -20,6 +20,7 @@
 struct kf_otlp_request {
 	struct kf_otlp_request *next;
 	struct kf_buf body;
+	bool packed;  /* by gzip */
 	size_t items; /* data points or samples */
 };
 

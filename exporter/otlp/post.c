@@ -6,7 +6,6 @@
 
 #include "exporter/otlp/post.h"
 
-#include "exporter/http/gzip.h"
 #include "exporter/otlp/otlp.pb-c.h"
 
 #include <curl/curl.h>
@@ -219,27 +218,23 @@ static bool post_send(struct kf_post *p, const char *url,
 	return post_judge(p, rc, a);
 }
 
-bool kf_post(struct kf_post *p, const char *signal, const struct kf_buf *body,
-	     struct kf_post_answer *a)
+bool kf_post(struct kf_post *p, const char *signal,
+	     const struct kf_otlp_request *q, struct kf_post_answer *a)
 {
 	size_t len = strlen(p->endpoint);
 	struct curl_slist *headers = NULL;
-	struct kf_buf packed = {0}, url = {0};
-	bool accepted = false, is_packed;
+	struct kf_buf url = {0};
+	bool accepted = false;
 
 	*a = (struct kf_post_answer){.again = true};
 	while (len && p->endpoint[len - 1] == '/')
 		len--;
 	kf_buf_fmt(&url, "%.*s/%s/%s", (int)len, p->endpoint, post_path(signal),
 		   signal);
-	kf_buf_add(&packed, body->data, body->len);
-	is_packed = kf_gzip(&packed);
-	if (!url.failed && !packed.failed &&
-	    post_make_headers(p, is_packed, &headers, a->error,
-			      sizeof(a->error)))
-		accepted = post_send(p, url.data, &packed, headers, a);
+	if (!url.failed && post_make_headers(p, q->packed, &headers, a->error,
+					     sizeof(a->error)))
+		accepted = post_send(p, url.data, &q->body, headers, a);
 	curl_slist_free_all(headers);
-	kf_buf_free(&packed);
 	kf_buf_free(&url);
 	return accepted;
 }

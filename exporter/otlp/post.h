@@ -7,7 +7,7 @@
 #ifndef KF_EXPORTER_OTLP_POST_H
 #define KF_EXPORTER_OTLP_POST_H
 
-#include "exporter/buf.h"
+#include "exporter/otlp/otlp.h"
 
 struct kf_post;
 
@@ -42,13 +42,13 @@ void kf_post_limit(struct kf_post *p, long seconds);
  * kf_post() - send a request
  * @p:		the receiver
  * @signal:	"metrics" or "profiles"
- * @body:	the message
+ * @q:		the request
  * @a:		out: how it ended
  *
  * Return: whether it was accepted, wholly or in part.
  */
-bool kf_post(struct kf_post *p, const char *signal, const struct kf_buf *body,
-	     struct kf_post_answer *a);
+bool kf_post(struct kf_post *p, const char *signal,
+	     const struct kf_otlp_request *q, struct kf_post_answer *a);
 
 /**
  * kf_post_close() - end requests

@@ -113,8 +113,7 @@ static void push_send(enum kf_otlp_signal signal,
 	for (unsigned int nth = 0;; nth++) {
 		int64_t now, pause;
 
-		if (kf_post(push.post, kf_otlp_signal_names[signal], &q->body,
-			    &a)) {
+		if (kf_post(push.post, kf_otlp_signal_names[signal], q, &a)) {
 			result = KF_OTLP_ACCEPTED;
 			break;
 		}

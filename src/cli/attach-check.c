@@ -221,36 +221,38 @@ char *kf_attach_mapped(int32_t pid)
 	return l.ours;
 }
 
-/* Whether this user may see what a process has mapped. */
-static bool may_see(int32_t pid)
+/* Why this user cannot see what a process has mapped: an errno; 0: it can. */
+static int maps_error(int32_t pid)
 {
 	char *path = kf_format("/proc/%d/maps", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
 	char byte;
-	bool may = fd >= 0 && read(fd, &byte, 1) >= 0;
 
+	if (fd < 0 || read(fd, &byte, 1) < 0)
+		error = errno;
 	free(path);
 	if (fd >= 0)
 		close(fd);
-	return may;
+	return error;
 }
 
-char *kf_attach_why_none(int32_t pid)
+char *kf_attach_why_none(int32_t pid, bool offer)
 {
+	int error = maps_error(pid);
 	char *mapped;
 
-	if (!may_see(pid) && geteuid())
+	if ((error == EACCES || error == EPERM) && geteuid())
 		return kf_format("it belongs to another user: ask as that user "
 				 "or as root");
-	if (!may_see(pid))
+	if (error)
 		return kf_format(
 			"whether it has the library cannot be seen: %s",
-			strerror(errno));
+			strerror(error));
 	mapped = kf_attach_mapped(pid);
 	if (!mapped)
 		return kf_format("it runs without the library: 'konfiscator "
-				 "attach %d' loads it",
-				 pid);
+				 "attach %d' loads it%s",
+				 pid, offer ? "; --attach does so first" : "");
 	free(mapped);
 	return kf_format("it has the library, but its stats file is not where "
 			 "it is looked for: KONFISCATOR_DIR in its environment "

@@ -348,7 +348,7 @@ static bool has_file(const struct kf_cli *cli, int32_t pid)
 
 int kf_attach_tell_none(const char *command, int32_t pid)
 {
-	char comm[KF_PROC_COMM] = "", *why = kf_attach_why_none(pid);
+	char comm[KF_PROC_COMM] = "", *why = kf_attach_why_none(pid, true);
 
 	kf_proc_comm("/proc", pid, comm);
 	kf_error("%s: process %d (%s) has no stats file: %s", command, pid,

@@ -54,10 +54,11 @@ char *kf_attach_refusal(const struct kf_attach *a, const char *library);
 /**
  * kf_attach_why_none() - why no stats file of a process was found
  * @pid:	the process
+ * @offer:	name the option --attach, where it would help
  *
  * Return: the reason, as the end of a sentence, to free().
  */
-char *kf_attach_why_none(int32_t pid);
+char *kf_attach_why_none(int32_t pid, bool offer);
 
 /**
  * kf_attach_tell_none() - say why no stats file of a process was found

@@ -289,7 +289,7 @@ static bool select_is_one_number(const struct kf_select *sel)
 
 static void select_tell_why(const struct kf_cli *cli, int32_t pid)
 {
-	char *why = kf_attach_why_none(pid);
+	char *why = kf_attach_why_none(pid, false);
 
 	kf_note(cli, "%s: process %d has no stats file: %s", cli->command->name,
 		pid, why);
