@@ -36,9 +36,9 @@ static uint64_t gauge_number(const char *text)
 }
 
 /* statm counts in steps of many pages on machines with many processors. */
-uint64_t kf_gauge_anonymous(void)
+uint64_t kf_gauge_resident(void)
 {
-	static const char key[] = "\nAnonymous:";
+	static const char key[] = "\nRss:";
 	char text[4096];
 	const char *line;
 	ssize_t n;
@@ -69,7 +69,7 @@ void kf_gauge_sample(void)
 {
 	uint64_t cpu = gauge_clock(CLOCK_PROCESS_CPUTIME_ID);
 	uint64_t wall = gauge_clock(CLOCK_MONOTONIC);
-	struct kf_script_memory m = {.anonymous = kf_gauge_anonymous()};
+	struct kf_script_memory m = {.resident = kf_gauge_resident()};
 
 	kf_play_write(&m, sizeof(m));
 	kf_play.wall_aside += gauge_clock(CLOCK_MONOTONIC) - wall;

@@ -8,8 +8,8 @@
  *	gauge.c		memory and time of the process
  *
  * The replayer calls malloc and its relatives for the script alone: its own
- * memory is mapped, shared, so that it is not anonymous memory, which is what
- * the samples count.
+ * memory is mapped, shared, so that the kernel makes no huge pages of it: a dry
+ * play has as much of it, which is subtracted.
  */
 #ifndef KF_REPLAYER_REPLAYER_H
 #define KF_REPLAYER_REPLAYER_H
@@ -67,11 +67,11 @@ enum kf_play_stop kf_play_on(uint32_t *next);
 void kf_turn_play(void (*done)(void)) __attribute__((noreturn));
 
 /**
- * kf_gauge_anonymous() - the anonymous memory of the process
+ * kf_gauge_resident() - the resident memory of the process
  *
- * Return: resident bytes; 0 if the kernel does not tell.
+ * Return: bytes; 0 if the kernel does not tell.
  */
-uint64_t kf_gauge_anonymous(void);
+uint64_t kf_gauge_resident(void);
 
 /**
  * kf_gauge_read() - read what the process has used so far

@@ -70,7 +70,7 @@ struct kf_script_begin {
 };
 
 struct kf_script_memory {
-	uint64_t anonymous; /* resident bytes */
+	uint64_t resident; /* bytes */
 };
 
 struct kf_script_end {

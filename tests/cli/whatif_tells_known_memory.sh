@@ -44,15 +44,16 @@ done
 expect 0 "$KF_CLI" --format=csv whatif "$@" --limit=32M rec
 for name in glibc konfiscator "konfiscator engine=tlsf" \
 	"konfiscator engine=secure" "konfiscator engine=system"; do
-	between "peak of $name" $((64 * MIB)) "$(value "$name" peak_bytes)" \
+	between "peak of $name" $((63 * MIB)) "$(value "$name" peak_bytes)" \
 		$((68 * MIB))
 	equal "failed calls of $name" 0 "$(value "$name" failed_calls)"
 	equal "runs of $name" 2 "$(value "$name" runs)"
 	equal "live of $name" $((64 * MIB)) "$(value "$name" peak_live_bytes)"
 done
-# half of the time 1 MiB, a third on the way up, a third on the way down
+# a third of the time on the way up, a third on the way down, a third 1 MiB; a page
+# of the C library more or less is resident
 between "mean of glibc" $((20 * MIB)) "$(value glibc mean_bytes)" $((24 * MIB))
-between "end of glibc" $((1 * MIB)) "$(value glibc end_bytes)" $((2 * MIB))
+between "end of glibc" $((800 * KIB)) "$(value glibc end_bytes)" $((2 * MIB))
 over=$(value glibc over_limit_seconds)
 case $over in
 0.03[1-3]*) ;;
@@ -61,8 +62,8 @@ esac
 between "faults of glibc" $((64 * 256)) "$(value glibc page_faults)" $((64 * 256 + 300))
 
 expect 0 "$KF_CLI" --format=csv whatif --runs=1 --touch=first --set=purge_ms=0 rec
-between "first bytes under glibc" $((60 * 4 * KIB)) "$(value glibc peak_bytes)" $((900 * KIB))
-between "first bytes with a setting" $((60 * 4 * KIB)) \
+between "first bytes under glibc" $((25 * 4 * KIB)) "$(value glibc peak_bytes)" $((900 * KIB))
+between "first bytes with a setting" $((25 * 4 * KIB)) \
 	"$(value 'konfiscator purge_ms=0' peak_bytes)" $((4 * MIB))
 equal "setting" purge_ms=0 "$(value 'konfiscator purge_ms=0' settings)"
 expect 0 "$KF_CLI" --format=csv whatif --runs=1 --touch=none rec

@@ -144,8 +144,15 @@ int kf_whatif_tune(struct kf_whatif *w, double seconds)
 
 	for (size_t i = 0; !status && i < KF_ARRAY_SIZE(tune_settings); i++)
 		status = kf_whatif_set(w, tune_settings[i], "--tune");
+	/* what engines report of each pool is not worth a line here */
+	w->player.quiet = true;
 	if (status || tune_round(w, until))
 		return status ? status : KF_EXIT_FAILED;
+	if (w->candidates[0].broken) {
+		kf_error("whatif: --tune: the replay under the library did not "
+			 "come to its end");
+		return KF_EXIT_FAILED;
+	}
 	for (size_t i = 0; i < w->nr; i++)
 		tried += w->candidates[i].nr > 0;
 	for (unsigned int round = 1; round < w->nr_runs; round++) {
@@ -220,8 +227,10 @@ int kf_whatif_pool(struct kf_whatif *w)
 {
 	uint64_t least = KF_MAX(w->script.peak_live, (uint64_t)65536);
 	uint64_t most = KF_MAX(w->script.peak_pool, least), step;
-	int rc = pool_serves(w, most);
+	int rc;
 
+	w->player.quiet = true;
+	rc = pool_serves(w, most);
 	for (int i = 0; !rc && i < POOL_MAX_DOUBLINGS; i++) {
 		least = most;
 		most *= 2;

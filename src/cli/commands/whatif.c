@@ -19,6 +19,9 @@
 /* A recording up to this long is replayed at its own pace. */
 #define PACED_NS 10000000000ULL
 
+/* --tune replays about so many times. */
+#define TUNE_RUNS 32
+
 enum pace { PACE_CHOOSE, PACE_RECORDED, PACE_FAST };
 
 /* Candidates as the command line has them. */
@@ -183,16 +186,26 @@ static int add_candidates(void)
 	return status;
 }
 
+/* The longest recording that is replayed at its own pace, ns. */
+static uint64_t longest_paced(void)
+{
+	if (asked.pool)
+		return 0;
+	if (asked.tune)
+		return (uint64_t)(asked.budget * 1e9) / TUNE_RUNS;
+	return PACED_NS;
+}
+
 static void choose_pace(void)
 {
 	const struct kf_script *s = &whatif.script;
+	uint64_t most = longest_paced();
 
-	whatif.player.paced =
-		asked.pace == PACE_RECORDED ||
-		(asked.pace == PACE_CHOOSE && s->end_ns <= PACED_NS);
-	if (asked.pace == PACE_CHOOSE && !whatif.player.paced)
+	whatif.player.paced = asked.pace == PACE_RECORDED ||
+			      (asked.pace == PACE_CHOOSE && s->end_ns <= most);
+	if (asked.pace == PACE_CHOOSE && !whatif.player.paced && !asked.pool)
 		kf_note(whatif.report.cli,
-			"whatif: the recording takes %.0f s and is replayed "
+			"whatif: the recording takes %.1f s and is replayed "
 			"without its pauses: allocators that purge by time "
 			"purge less: --pace=recorded keeps the pauses",
 			(double)s->end_ns / 1e9);
@@ -362,8 +375,8 @@ const struct kf_command kf_command_whatif = {
 		"All calls of a recording (konfiscator run --record=FILE) are replayed in their\n"
 		"order and threads, under glibc, the library, and each allocator that is installed,\n"
 		"or those of --engine, --allocator and --set. PEAK, MEAN and END are the resident\n"
-		"anonymous memory of the heap; CPU is the time of the calls and of writing to the\n"
-		"blocks.",
+		"memory of the heap and its allocator; CPU is the time of the calls and of writing\n"
+		"to the blocks.",
 	.examples =
 		"  konfiscator run --record=rec -- ./server    record\n"
 		"  konfiscator whatif rec                      compare allocators\n"

@@ -128,7 +128,7 @@ static bool player_read_all(int fd, const struct kf_player *p,
 	for (uint32_t i = 0; i < p->script->head.nr_samples; i++) {
 		if (!player_read(fd, &m, sizeof(m)))
 			return false;
-		played->anonymous[i] = m.anonymous;
+		played->resident[i] = m.resident;
 	}
 	return player_read(fd, &played->end, sizeof(played->end));
 }

@@ -152,8 +152,10 @@ static void results_advise(const struct kf_whatif *w)
 	size_t nr = 0;
 
 	for (size_t i = 1; i < w->nr; i++) {
-		if (w->candidates[i].nr && !w->candidates[i].broken)
-			ranked[nr++] = &w->candidates[i];
+		const struct kf_candidate *c = &w->candidates[i];
+
+		if (c->nr && !c->broken && !c->hidden)
+			ranked[nr++] = c;
 	}
 	if (reference->broken || !reference->nr)
 		nr = 0;

@@ -98,8 +98,7 @@ static void take_curve(const struct kf_whatif *w, struct kf_candidate *c,
 	c->curve = kf_alloc(nr + 1, sizeof(*c->curve));
 	c->over_ns = -1;
 	for (uint32_t i = 0; i < nr; i++) {
-		c->curve[i] =
-			run_minus(played->anonymous[i], idle->anonymous[i]);
+		c->curve[i] = run_minus(played->resident[i], idle->resident[i]);
 		run[KF_PEAK] = KF_MAX(run[KF_PEAK], c->curve[i]);
 		if (w->limit && c->over_ns < 0 &&
 		    c->curve[i] > (double)w->limit)

@@ -104,7 +104,7 @@ struct kf_player {
 struct kf_played {
 	struct kf_script_begin begin;
 	struct kf_script_end end;
-	uint64_t anonymous[KF_SCRIPT_SAMPLES]; /* bytes, at each sample */
+	uint64_t resident[KF_SCRIPT_SAMPLES]; /* bytes, at each sample */
 };
 
 /**
